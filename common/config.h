@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The experiment configuration: one YAML file that names the clusters, the task types, the
+ * estimates, the workload and the experiment, and that `run`, `simulate`, `profile`, the
+ * controller and the local schedulers all read.
+ *
+ * Reading has two steps: config_load() parses against a schema (an unknown key or a value of the
+ * wrong kind is refused with its line and column) and config_check() verifies the meaning (a wrong
+ * value is refused with the path of its key). Both produce one line that names the file, the place
+ * and the cure. A loaded configuration is read-only and is shared by pointer.
+ *
+ * Optional numbers that are absent from the file read as 0; config_load() then fills in the
+ * defaults that the comments below name.
+ */
+
+/* Where a host's watts come from. */
+enum config_meter_kind {
+	CONFIG_METER_NONE = 0, /* no meter: energy of the host is not known */
+	CONFIG_METER_IPMI,     /* ipmitool over LAN: DCMI, else the named sensor */
+};
+
+/* A power meter of one host. */
+struct config_meter {
+	enum config_meter_kind kind;
+	char *address;          /* host name or IP address of the BMC */
+	uint16_t port;          /* UDP port; default 623 */
+	char *user;             /* BMC user; default "ADMIN" */
+	char *password_file;    /* file whose first line is the password; never in argv */
+	uint32_t cipher_suite;  /* default 17 */
+	char *privilege;        /* session privilege: USER, OPERATOR, ADMINISTRATOR; default USER */
+	char *sensor;           /* sensor to read where DCMI is missing; NULL: none */
+	double interval_s;      /* sampling interval; default 1 */
+};
+
+/*
+ * A machine that runs a hypervisor. Either `uri` is given, or `blade` names an emulated blade of
+ * this configuration's lab, which supplies URI, bridge and meter when the lab is up.
+ */
+struct config_host {
+	char *name;   /* unique; default: the blade's name, or CLUSTER-N */
+	char *uri;    /* libvirt URI, or NULL */
+	char *blade;  /* lab blade, or NULL */
+	char *bridge; /* bridge on the host to which the guests' NICs go; default "br0" */
+	struct config_meter *meter; /* NULL: none */
+};
+
+/* A homogeneous cluster (paper 002, Table 4). */
+struct config_cluster {
+	char *name;
+	uint32_t nodes;      /* VMs, spread over the hosts in blocks */
+	uint32_t cores;      /* virtual CPUs per node */
+	uint64_t memory_mib; /* RAM per node */
+	uint64_t swap_mib;   /* swap disk per node; 0: none */
+	uint32_t max_mhz;    /* P-state cap; 0: none */
+	uint32_t base_mhz;   /* the host's nominal frequency; needed where max_mhz is given */
+	char *max_cstate;    /* deepest C-state, e.g. "C1"; NULL: no limit */
+	char *local_scheduler; /* URL of a running local scheduler; NULL: `run` starts one */
+	struct config_host *hosts; /* hosts_count of them; may be empty for `simulate` only */
+	uint32_t hosts_count;
+};
+
+/* A task type: what runs, how wide, and its share of the workload. */
+struct config_type {
+	char *name;
+	char *benchmark;      /* "is", "cg", "is_cg" */
+	char *class_;         /* problem class: S W A B C; key `class` */
+	uint32_t cores;       /* cores asked for, equal to the MPI ranks */
+	uint32_t repetitions; /* of the timed section; default 1 */
+	uint64_t memory_mib;  /* least memory (RAM + swap) over all nodes of the task */
+	double share;         /* fraction of arrivals, 0..1; shares sum to 1 */
+};
+
+/* One entry of the ETC and EEC matrices (paper 002, Tables 5 and 6), with its spread. */
+struct config_estimate {
+	char *type;
+	char *cluster;
+	double etc_s;    /* mean execution time, > 0 */
+	double etc_sd_s; /* its standard deviation over `count` measurements */
+	double eec_j;    /* mean dynamic energy, >= 0 */
+	double eec_sd_j;
+	uint32_t count;  /* measurements behind the entry; 0: given */
+};
+
+/* Arrivals and utility functions (paper 002, section 6.2). */
+struct config_workload {
+	double arrival_mean_s; /* mean of the exponential inter-arrival time */
+	double duration_s;     /* arrivals happen in [0, duration_s) */
+	uint64_t seed;         /* default 1 */
+	uint32_t *utility_max; /* maxima drawn from uniformly; utility_max_count of them */
+	uint32_t utility_max_count;
+	double constant_until; /* x minimum execution time of the type, from arrival; default 2.5 */
+	double zero_at;        /* x minimum execution time; default 4 */
+};
+
+/* Policies x limits x repeats. */
+struct config_experiment {
+	char **policies;
+	uint32_t policies_count;
+	double *limits;      /* fractions of the budget, each in (0, 1] */
+	uint32_t limits_count;
+	double budget_j;     /* 100 %; 0: what an unlimited max-upr run is simulated to use */
+	double mapping_interval_s;
+	double duration_s;   /* a run ends at this time at the latest */
+	uint32_t repeats;    /* of the same workload; default 1 */
+	double baseline_s;   /* idle time metered before each run; default 10 */
+	uint32_t profile_repeats; /* measurements per type and cluster; default 3 */
+	double task_deadline_s; /* a task that runs longer is killed and fails; default 10 x its ETC */
+};
+
+/* An emulated blade: its CPU budget and the coefficients of its power model. */
+struct config_blade {
+	char *name;
+	double cpu_cores; /* CPU budget of the blade's cgroup, in host cores */
+	double idle_w;    /* watts at no load */
+	double core_w;    /* watts more per host core that its VMs keep busy */
+};
+
+/* Emulated blades on this machine (`virtbed lab`). */
+struct config_lab {
+	struct config_blade *blades;
+	uint32_t blades_count;
+};
+
+/* A whole configuration file. */
+struct config {
+	char *name;        /* of the experiment; names the run directory and the lab */
+	char *description; /* free text for report headings, or NULL */
+	struct config_cluster *clusters;
+	uint32_t clusters_count;
+	struct config_type *types;
+	uint32_t types_count;
+	struct config_estimate *estimates; /* may be empty: then `profile` measures them */
+	uint32_t estimates_count;
+	struct config_workload *workload;
+	struct config_experiment *experiment;
+	struct config_lab *lab; /* NULL: real blades */
+	char *image;            /* directory of the guest image; default: the build's own */
+};
+
+#define CONFIG_ERROR (config_error_quark())
+GQuark config_error_quark(void);
+
+/* Codes of CONFIG_ERROR. All of them are bad input: a program exits with status 2. */
+enum config_error {
+	CONFIG_ERROR_READ = 1, /* the file could not be read */
+	CONFIG_ERROR_SYNTAX,   /* not YAML, unknown key, wrong kind of value */
+	CONFIG_ERROR_MEANING,  /* a value that makes no sense */
+};
+
+/*
+ * Reads `path`, fills in defaults and checks the meaning (config_check()). Returns a new
+ * configuration that the caller frees with config_free(), or NULL with `error` set.
+ */
+struct config *config_load(const char *path, GError **error);
+
+/*
+ * Reads only the `estimates:` list of `path` (a file written by `profile`, or a whole
+ * configuration) and replaces the estimates of `config` by it. Checks again. On failure `config`
+ * is unchanged. Returns true, or false with `error` set.
+ */
+bool config_load_estimates(struct config *config, const char *path, GError **error);
+
+/*
+ * Verifies the meaning of `config`; `path` names the file in messages. Returns true, or false with
+ * `error` set to a line `PATH: KEY.PATH: what is wrong; what to do`.
+ */
+bool config_check(const struct config *config, const char *path, GError **error);
+
+/* Writes `config` as YAML to `path`, such that config_load() reads it back equal. */
+bool config_save(const struct config *config, const char *path, GError **error);
+
+/* Writes `estimates` (`count` of them) as a YAML file that config_load_estimates() reads. */
+bool config_save_estimates(const struct config_estimate *estimates, uint32_t count,
+			   const char *path, GError **error);
+
+/* Frees a configuration; NULL is allowed. */
+void config_free(struct config *config);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(struct config, config_free)
+
+/* Nodes that `type` occupies in `cluster`: cores / cores-per-node, rounded up. */
+uint32_t config_type_nodes(const struct config_type *type, const struct config_cluster *cluster);
+
+/*
+ * Whether `type` can run in `cluster` at all: it is wide enough, and RAM plus swap of the nodes that
+ * the type occupies hold its memory (paper 002, section 6.1: why MG.8 is n.a. on clusters 3 and 4).
+ */
+bool config_type_fits(const struct config_type *type, const struct config_cluster *cluster);
+
+/* The estimate of a pair, or NULL where there is none. */
+const struct config_estimate *config_estimate(const struct config *config, const char *type,
+					      const char *cluster);

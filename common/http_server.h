@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gio/gio.h>
+#include <jansson.h>
+#include <stdbool.h>
+
+/*
+ * A JSON API on the GLib main loop, by libsoup. Listens on a Unix socket ("unix:/path", mode 0600,
+ * a stale socket file is replaced) or on loopback ("http://127.0.0.1:port"). Request bodies larger
+ * than 1 MiB are refused with 413, bodies that are not JSON with 400, unknown paths with 404, known
+ * paths with another method with 405; every error body is {"error": "..."}.
+ */
+struct http_server;
+struct http_request;
+
+/*
+ * Answers a request. `arguments` holds what the path's `*` matched, in order, NULL-terminated;
+ * `body` is borrowed and may be NULL. The handler answers with http_request_reply() or
+ * http_request_fail(), at once or later (long poll).
+ */
+typedef void (*http_handler_f)(struct http_request *request, const char *const *arguments,
+			       json_t *body, void *data);
+
+/* One row of an API table; ends with a row whose method is NULL. */
+struct http_route {
+	const char *method;
+	const char *path; /* e.g. "/v1/tasks/<any>", written with a lone * for each argument */
+	http_handler_f handler;
+};
+
+/* Starts to listen. `routes` must outlive the server. Returns NULL with `error` set on failure. */
+struct http_server *http_server_new(const char *address, const struct http_route *routes,
+				    void *data, GError **error);
+
+/* Stops listening, drops open requests, removes the socket file; NULL is allowed. */
+void http_server_free(struct http_server *server);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(struct http_server, http_server_free)
+
+/* A query parameter as text (borrowed), or NULL. */
+const char *http_request_query(struct http_request *request, const char *key);
+
+/* Answers with `status` and `body` (reference taken, may be NULL) and ends the request. */
+void http_request_reply(struct http_request *request, int status, json_t *body);
+
+/* Answers {"error": message} and ends the request. */
+void http_request_fail(struct http_request *request, int status, const char *format, ...)
+	G_GNUC_PRINTF(3, 4);
+
+/*
+ * Calls `cancelled` if the peer goes away before the answer; the request must not be used after
+ * it. For handlers that answer later.
+ */
+void http_request_on_cancel(struct http_request *request,
+			    void (*cancelled)(struct http_request *request, void *data),
+			    void *data);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Reading untrusted JSON without a crash: typed getters that name the missing or wrong key. All
+ * return true on success; on failure the output is untouched and `error` (JSON_ERROR) says which
+ * key of `what` is wrong and how.
+ */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(json_t, json_decref)
+
+#define JSON_ERROR (json_error_quark())
+GQuark json_error_quark(void);
+enum json_error_code { JSON_ERROR_SYNTAX = 1, JSON_ERROR_KEY };
+
+/* Parses `length` bytes; `what` names the document in errors. Returns a new reference or NULL. */
+json_t *json_parse(const char *text, size_t length, const char *what, GError **error);
+
+/* Serialises compactly (sorted keys, 17 digits); the caller frees the text with g_free(). */
+char *json_text(const json_t *value);
+
+/* The same, indented by two, for people. */
+char *json_pretty(const json_t *value);
+
+/* ret_value is borrowed from the object. */
+bool json_get_string(const json_t *object, const char *key, const char *what,
+		     const char **ret_value, GError **error);
+/* A number, integer or real; NaN and infinities do not exist in JSON. */
+bool json_get_number(const json_t *object, const char *key, const char *what, double *ret_value,
+		     GError **error);
+/* An integer in [min, max]. */
+bool json_get_integer(const json_t *object, const char *key, const char *what, int64_t min,
+		      int64_t max, int64_t *ret_value, GError **error);
+/* An array; borrowed. */
+bool json_get_array(const json_t *object, const char *key, const char *what, json_t **ret_value,
+		    GError **error);
