@@ -181,7 +181,8 @@ bool config_save_estimates(const struct config_estimate *estimates, uint32_t cou
 
 /* Frees a configuration; NULL is allowed. */
 void config_free(struct config *config);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(struct config, config_free)
+typedef struct config config_t;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(config_t, config_free)
 
 /* Nodes that `type` occupies in `cluster`: cores / cores-per-node, rounded up. */
 uint32_t config_type_nodes(const struct config_type *type, const struct config_cluster *cluster);

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/config.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "common/config_schema.h"
+#include "common/config_strict.h"
+#include "common/config_yaml.h"
+
+G_DEFINE_QUARK(virtbed-config-error-quark, config_error)
+
+/* Room that a sequence of names must not exceed; keeps a hostile file from eating the memory. */
+#define MAX_FILE_BYTES (4 * 1024 * 1024)
+
+static void *allocate(void *context, void *pointer, size_t size)
+{
+	if (size == 0) {
+		g_free(pointer);
+		return NULL;
+	}
+	return g_try_realloc(pointer, size);
+}
+
+/* libcyaml reports a failure as one line and then a backtrace with places; both are kept. */
+static void G_GNUC_PRINTF(3, 0) collect(cyaml_log_t level, void *context, const char *format,
+					va_list arguments)
+{
+	if (level >= CYAML_LOG_ERROR)
+		g_string_append_vprintf(context, format, arguments);
+}
+
+static cyaml_config_t reader(GString *log)
+{
+	return (cyaml_config_t){
+		.log_fn = collect,
+		.log_ctx = log,
+		.log_level = CYAML_LOG_ERROR,
+		.mem_fn = allocate,
+		.flags = CYAML_CFG_NO_ALIAS,
+	};
+}
+
+/*
+ * Turns libcyaml's log ("Load: Unexpected key: x\nLoad: Backtrace:\n  in mapping (line: 3, column:
+ * 5)...") into "PATH:3:5: unexpected key: x".
+ */
+static void set_syntax_error(GError **error, const char *path, const char *log, cyaml_err_t code)
+{
+	g_autoptr(GRegex) place = g_regex_new("line: (\\d+), column: (\\d+)", 0, 0, NULL);
+	g_autoptr(GMatchInfo) match = NULL;
+	g_autofree char *line = NULL;
+	g_autofree char *column = NULL;
+	g_autofree char *what = NULL;
+	const char *end = strchr(log, '\n');
+
+	if (g_regex_match(place, log, 0, &match)) {
+		line = g_match_info_fetch(match, 1);
+		column = g_match_info_fetch(match, 2);
+	}
+	if (log[0] != '\0') {
+		const char *text = g_str_has_prefix(log, "Load: ") ? log + 6 : log;
+
+		what = end && end > text ? g_strndup(text, (gsize)(end - text)) : g_strdup(text);
+	} else {
+		what = g_strdup(cyaml_strerror(code));
+	}
+	what[0] = g_ascii_tolower(what[0]);
+	if (line)
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX, "%s:%s:%s: %s", path, line,
+			    column, what);
+	else
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX, "%s: %s", path, what);
+}
+
+static void *load(const char *path, const cyaml_schema_value_t *schema, GError **error)
+{
+	g_autoptr(GString) log = g_string_new(NULL);
+	g_autoptr(GError) read_error = NULL;
+	g_autofree char *text = NULL;
+	gsize length = 0;
+	cyaml_config_t config = reader(log);
+	cyaml_data_t *data = NULL;
+	cyaml_err_t code;
+
+	if (!g_file_get_contents(path, &text, &length, &read_error)) {
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_READ, "%s: cannot be read: %s", path,
+			    read_error->message);
+		return NULL;
+	}
+	if (length == 0 || length > MAX_FILE_BYTES) {
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_READ,
+			    "%s: is %s; a configuration is YAML text of at most 4 MiB", path,
+			    length ? "too large" : "empty");
+		return NULL;
+	}
+	if (!config_strict_check(text, length, path, schema, error))
+		return NULL;
+	code = cyaml_load_data((const uint8_t *)text, length, &config, schema, &data, NULL);
+	if (code == CYAML_OK && data)
+		return data;
+	set_syntax_error(error, path, log->str, code);
+	return NULL;
+}
+
+static void default_text(char **field, const char *value)
+{
+	if (!*field)
+		*field = g_strdup(value);
+}
+
+#define DEFAULT_NUMBER(field, value) \
+	do { \
+		if ((field) == 0) \
+			(field) = (value); \
+	} while (0)
+
+static void fill_in_host(struct config_host *host, const char *cluster, uint32_t index)
+{
+	struct config_meter *meter = host->meter;
+
+	if (!host->name)
+		host->name = host->blade ? g_strdup(host->blade) :
+					   g_strdup_printf("%s-%u", cluster, index + 1);
+	default_text(&host->bridge, "br0");
+	if (!meter)
+		return;
+	DEFAULT_NUMBER(meter->port, 623);
+	DEFAULT_NUMBER(meter->cipher_suite, 17);
+	DEFAULT_NUMBER(meter->interval_s, 1.0);
+	default_text(&meter->user, "ADMIN");
+	default_text(&meter->privilege, "USER");
+}
+
+static void fill_in(struct config *config)
+{
+	struct config_experiment *experiment = config->experiment;
+	struct config_workload *workload = config->workload;
+
+	for (uint32_t c = 0; c < config->clusters_count; c++)
+		for (uint32_t h = 0; h < config->clusters[c].hosts_count; h++)
+			fill_in_host(&config->clusters[c].hosts[h], config->clusters[c].name, h);
+	for (uint32_t t = 0; t < config->types_count; t++)
+		DEFAULT_NUMBER(config->types[t].repetitions, 1);
+	DEFAULT_NUMBER(workload->seed, 1);
+	DEFAULT_NUMBER(workload->constant_until, 2.5);
+	DEFAULT_NUMBER(workload->zero_at, 4.0);
+	DEFAULT_NUMBER(experiment->repeats, 1);
+	DEFAULT_NUMBER(experiment->baseline_s, 10.0);
+	DEFAULT_NUMBER(experiment->profile_repeats, 3);
+}
+
+struct config *config_load(const char *path, GError **error)
+{
+	g_autoptr(config_t) config = load(path, &config_schema, error);
+
+	if (!config)
+		return NULL;
+	fill_in(config);
+	if (!config_check(config, path, error))
+		return NULL;
+	return g_steal_pointer(&config);
+}
+
+static void free_estimates(struct config_estimate *estimates, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		g_free(estimates[i].type);
+		g_free(estimates[i].cluster);
+	}
+	g_free(estimates);
+}
+
+/* The `estimates:` of a file that profile wrote, or of a whole configuration. */
+static struct config_estimates_file *load_estimates(const char *path, GError **error)
+{
+	g_autoptr(GError) short_error = NULL;
+	struct config_estimates_file *file = load(path, &config_schema_estimates, &short_error);
+	struct config *whole;
+
+	if (file)
+		return file;
+	whole = load(path, &config_schema, NULL);
+	if (!whole || whole->estimates_count == 0) {
+		config_free(whole);
+		g_propagate_error(error, g_steal_pointer(&short_error));
+		return NULL;
+	}
+	file = g_new0(struct config_estimates_file, 1);
+	file->estimates = g_steal_pointer(&whole->estimates);
+	file->estimates_count = whole->estimates_count;
+	whole->estimates_count = 0;
+	config_free(whole);
+	return file;
+}
+
+bool config_load_estimates(struct config *config, const char *path, GError **error)
+{
+	g_autofree struct config_estimates_file *file = load_estimates(path, error);
+	struct config_estimate *before = config->estimates;
+	uint32_t before_count = config->estimates_count;
+
+	if (!file)
+		return false;
+	config->estimates = file->estimates;
+	config->estimates_count = file->estimates_count;
+	if (!config_check(config, path, error)) {
+		config->estimates = before;
+		config->estimates_count = before_count;
+		free_estimates(file->estimates, file->estimates_count);
+		return false;
+	}
+	free_estimates(before, before_count);
+	return true;
+}
+
+bool config_save(const struct config *config, const char *path, GError **error)
+{
+	g_autofree char *text = config_yaml_text(&config_schema, config);
+
+	return g_file_set_contents(path, text, -1, error);
+}
+
+bool config_save_estimates(const struct config_estimate *estimates, uint32_t count,
+			   const char *path, GError **error)
+{
+	const struct config_estimates_file file = { (struct config_estimate *)estimates, count };
+	g_autofree char *text = config_yaml_text(&config_schema_estimates, &file);
+
+	return g_file_set_contents(path, text, -1, error);
+}
+
+void config_free(struct config *config)
+{
+	cyaml_config_t memory = reader(NULL);
+
+	memory.log_fn = NULL;
+	cyaml_free(&memory, &config_schema, config, 0);
+}
+
+uint32_t config_type_nodes(const struct config_type *type, const struct config_cluster *cluster)
+{
+	return type->cores / cluster->cores + (type->cores % cluster->cores != 0);
+}
+
+bool config_type_fits(const struct config_type *type, const struct config_cluster *cluster)
+{
+	uint32_t nodes = config_type_nodes(type, cluster);
+
+	return nodes <= cluster->nodes &&
+	       type->memory_mib <= nodes * (cluster->memory_mib + cluster->swap_mib);
+}
+
+const struct config_estimate *config_estimate(const struct config *config, const char *type,
+					      const char *cluster)
+{
+	for (uint32_t i = 0; i < config->estimates_count; i++) {
+		const struct config_estimate *estimate = &config->estimates[i];
+
+		if (g_str_equal(estimate->type, type) && g_str_equal(estimate->cluster, cluster))
+			return estimate;
+	}
+	return NULL;
+}

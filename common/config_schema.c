@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/config_schema.h"
+
+#include "common/config.h"
+
+#define OPTIONAL CYAML_FLAG_OPTIONAL
+#define NEEDED CYAML_FLAG_DEFAULT
+
+/* A string of any length that the structure owns. */
+#define STRING(flags, type, field) \
+	CYAML_FIELD_STRING_PTR(#field, (flags) | CYAML_FLAG_POINTER, type, field, 0, 4096)
+/* A list of mappings with its count beside it. */
+#define LIST(flags, type, field, entry, minimum) \
+	CYAML_FIELD_SEQUENCE(#field, (flags) | CYAML_FLAG_POINTER, type, field, entry, minimum, \
+			     CYAML_UNLIMITED)
+#define UINT(flags, type, field) CYAML_FIELD_UINT(#field, flags, type, field)
+#define FLOAT(flags, type, field) CYAML_FIELD_FLOAT(#field, flags, type, field)
+
+static const cyaml_strval_t meter_kinds[] = {
+	{ "none", CONFIG_METER_NONE },
+	{ "ipmi", CONFIG_METER_IPMI },
+};
+
+static const cyaml_schema_field_t meter_fields[] = {
+	CYAML_FIELD_ENUM("kind", CYAML_FLAG_STRICT, struct config_meter, kind, meter_kinds,
+			 CYAML_ARRAY_LEN(meter_kinds)),
+	STRING(OPTIONAL, struct config_meter, address),
+	UINT(OPTIONAL, struct config_meter, port),
+	STRING(OPTIONAL, struct config_meter, user),
+	STRING(OPTIONAL, struct config_meter, password_file),
+	UINT(OPTIONAL, struct config_meter, cipher_suite),
+	STRING(OPTIONAL, struct config_meter, privilege),
+	STRING(OPTIONAL, struct config_meter, sensor),
+	FLOAT(OPTIONAL, struct config_meter, interval_s),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_field_t host_fields[] = {
+	STRING(OPTIONAL, struct config_host, name),
+	STRING(OPTIONAL, struct config_host, uri),
+	STRING(OPTIONAL, struct config_host, blade),
+	STRING(OPTIONAL, struct config_host, bridge),
+	CYAML_FIELD_MAPPING_PTR("meter", OPTIONAL | CYAML_FLAG_POINTER, struct config_host, meter,
+				meter_fields),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_value_t host_entry = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_host, host_fields),
+};
+
+static const cyaml_schema_field_t cluster_fields[] = {
+	STRING(NEEDED, struct config_cluster, name),
+	UINT(NEEDED, struct config_cluster, nodes),
+	UINT(NEEDED, struct config_cluster, cores),
+	UINT(NEEDED, struct config_cluster, memory_mib),
+	UINT(OPTIONAL, struct config_cluster, swap_mib),
+	UINT(OPTIONAL, struct config_cluster, max_mhz),
+	UINT(OPTIONAL, struct config_cluster, base_mhz),
+	STRING(OPTIONAL, struct config_cluster, max_cstate),
+	STRING(OPTIONAL, struct config_cluster, local_scheduler),
+	LIST(OPTIONAL, struct config_cluster, hosts, &host_entry, 0),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_value_t cluster_entry = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_cluster, cluster_fields),
+};
+
+static const cyaml_schema_field_t type_fields[] = {
+	STRING(NEEDED, struct config_type, name),
+	STRING(NEEDED, struct config_type, benchmark),
+	CYAML_FIELD_STRING_PTR("class", CYAML_FLAG_POINTER, struct config_type, class_, 0, 16),
+	UINT(NEEDED, struct config_type, cores),
+	UINT(OPTIONAL, struct config_type, repetitions),
+	UINT(NEEDED, struct config_type, memory_mib),
+	FLOAT(NEEDED, struct config_type, share),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_value_t type_entry = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_type, type_fields),
+};
+
+static const cyaml_schema_field_t estimate_fields[] = {
+	STRING(NEEDED, struct config_estimate, type),
+	STRING(NEEDED, struct config_estimate, cluster),
+	FLOAT(NEEDED, struct config_estimate, etc_s),
+	FLOAT(OPTIONAL, struct config_estimate, etc_sd_s),
+	FLOAT(NEEDED, struct config_estimate, eec_j),
+	FLOAT(OPTIONAL, struct config_estimate, eec_sd_j),
+	UINT(OPTIONAL, struct config_estimate, count),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_value_t estimate_entry = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_estimate, estimate_fields),
+};
+
+static const cyaml_schema_value_t uint_entry = {
+	CYAML_VALUE_UINT(CYAML_FLAG_DEFAULT, uint32_t),
+};
+
+static const cyaml_schema_value_t float_entry = {
+	CYAML_VALUE_FLOAT(CYAML_FLAG_DEFAULT, double),
+};
+
+static const cyaml_schema_value_t string_entry = {
+	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, 4096),
+};
+
+static const cyaml_schema_field_t workload_fields[] = {
+	FLOAT(NEEDED, struct config_workload, arrival_mean_s),
+	FLOAT(NEEDED, struct config_workload, duration_s),
+	UINT(OPTIONAL, struct config_workload, seed),
+	LIST(NEEDED, struct config_workload, utility_max, &uint_entry, 1),
+	FLOAT(OPTIONAL, struct config_workload, constant_until),
+	FLOAT(OPTIONAL, struct config_workload, zero_at),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_field_t experiment_fields[] = {
+	LIST(NEEDED, struct config_experiment, policies, &string_entry, 1),
+	LIST(NEEDED, struct config_experiment, limits, &float_entry, 1),
+	FLOAT(OPTIONAL, struct config_experiment, budget_j),
+	FLOAT(NEEDED, struct config_experiment, mapping_interval_s),
+	FLOAT(NEEDED, struct config_experiment, duration_s),
+	UINT(OPTIONAL, struct config_experiment, repeats),
+	FLOAT(OPTIONAL, struct config_experiment, baseline_s),
+	UINT(OPTIONAL, struct config_experiment, profile_repeats),
+	FLOAT(OPTIONAL, struct config_experiment, task_deadline_s),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_field_t blade_fields[] = {
+	STRING(NEEDED, struct config_blade, name),
+	FLOAT(NEEDED, struct config_blade, cpu_cores),
+	FLOAT(NEEDED, struct config_blade, idle_w),
+	FLOAT(NEEDED, struct config_blade, core_w),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_value_t blade_entry = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_blade, blade_fields),
+};
+
+static const cyaml_schema_field_t lab_fields[] = {
+	LIST(NEEDED, struct config_lab, blades, &blade_entry, 1),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_field_t config_fields[] = {
+	STRING(NEEDED, struct config, name),
+	STRING(OPTIONAL, struct config, description),
+	LIST(NEEDED, struct config, clusters, &cluster_entry, 0),
+	LIST(NEEDED, struct config, types, &type_entry, 0),
+	LIST(OPTIONAL, struct config, estimates, &estimate_entry, 0),
+	CYAML_FIELD_MAPPING_PTR("workload", CYAML_FLAG_POINTER, struct config, workload,
+				workload_fields),
+	CYAML_FIELD_MAPPING_PTR("experiment", CYAML_FLAG_POINTER, struct config, experiment,
+				experiment_fields),
+	CYAML_FIELD_MAPPING_PTR("lab", OPTIONAL | CYAML_FLAG_POINTER, struct config, lab,
+				lab_fields),
+	STRING(OPTIONAL, struct config, image),
+	CYAML_FIELD_END
+};
+
+const cyaml_schema_value_t config_schema = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct config, config_fields),
+};
+
+static const cyaml_schema_field_t estimates_file_fields[] = {
+	LIST(NEEDED, struct config_estimates_file, estimates, &estimate_entry, 1),
+	CYAML_FIELD_END
+};
+
+const cyaml_schema_value_t config_schema_estimates = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct config_estimates_file,
+			    estimates_file_fields),
+};

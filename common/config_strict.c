@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/config_strict.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "common/config.h"
+
+/* No configuration nests deeper; a hostile file must not exhaust the stack. */
+#define MAX_DEPTH 16
+
+struct walk {
+	yaml_document_t *document;
+	const char *path;
+	GError **error;
+};
+
+static bool check_node(const struct walk *walk, yaml_node_t *node,
+		       const cyaml_schema_value_t *schema, const char *key, unsigned depth);
+
+static bool G_GNUC_PRINTF(3, 4) refuse(const struct walk *walk, const yaml_node_t *node,
+				       const char *format, ...)
+{
+	g_autofree char *message = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	message = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	g_set_error(walk->error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX, "%s:%zu:%zu: %s", walk->path,
+		    node->start_mark.line + 1, node->start_mark.column + 1, message);
+	return false;
+}
+
+static const char *scalar(const yaml_node_t *node)
+{
+	return (const char *)node->data.scalar.value;
+}
+
+static bool is_unsigned(const char *text, uint32_t size)
+{
+	guint64 max = size >= 8 ? G_MAXUINT64 : (G_GUINT64_CONSTANT(1) << (size * 8)) - 1;
+
+	return g_ascii_string_to_unsigned(text, 10, 0, max, NULL, NULL);
+}
+
+static bool is_double(const char *text)
+{
+	char *end = NULL;
+
+	errno = 0;
+	return isfinite(g_ascii_strtod(text, &end)) && end != text && *end == '\0' && errno == 0;
+}
+
+static bool check_scalar(const struct walk *walk, const yaml_node_t *node,
+			 const cyaml_schema_value_t *schema, const char *key)
+{
+	if (node->type != YAML_SCALAR_NODE)
+		return refuse(walk, node, "%s: takes one value, not a list or mapping", key);
+	if (schema->type == CYAML_UINT && !is_unsigned(scalar(node), schema->data_size))
+		return refuse(walk, node,
+			      "%s: '%s' is not a whole number in range; write digits only, the unit is "
+			      "in the key's name",
+			      key, scalar(node));
+	if (schema->type == CYAML_FLOAT && !is_double(scalar(node)))
+		return refuse(walk, node,
+			      "%s: '%s' is not a number; write digits only, the unit is in the "
+			      "key's name",
+			      key, scalar(node));
+	return true;
+}
+
+static const cyaml_schema_field_t *find_field(const cyaml_schema_field_t *fields, const char *key)
+{
+	for (; fields->key; fields++)
+		if (strcmp(fields->key, key) == 0)
+			return fields;
+	return NULL;
+}
+
+static bool refuse_key(const struct walk *walk, const yaml_node_t *node,
+		       const cyaml_schema_field_t *fields)
+{
+	g_autoptr(GString) known = g_string_new(NULL);
+
+	for (; fields->key; fields++)
+		g_string_append_printf(known, "%s%s", known->len ? ", " : "", fields->key);
+	return refuse(walk, node, "unknown key '%s'; known here: %s",
+		      node->type == YAML_SCALAR_NODE ? scalar(node) : "?", known->str);
+}
+
+static bool check_mapping(const struct walk *walk, yaml_node_t *node,
+			  const cyaml_schema_value_t *schema, const char *key, unsigned depth)
+{
+	if (node->type != YAML_MAPPING_NODE)
+		return refuse(walk, node, "%s: takes a mapping of keys", key);
+	for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+	     pair < node->data.mapping.pairs.top; pair++) {
+		yaml_node_t *name = yaml_document_get_node(walk->document, pair->key);
+		yaml_node_t *value = yaml_document_get_node(walk->document, pair->value);
+		const cyaml_schema_field_t *field =
+			name->type == YAML_SCALAR_NODE ?
+				find_field(schema->mapping.fields, scalar(name)) :
+				NULL;
+		g_autofree char *below = NULL;
+
+		if (!field)
+			return refuse_key(walk, name, schema->mapping.fields);
+		below = *key ? g_strdup_printf("%s.%s", key, field->key) : g_strdup(field->key);
+		if (!check_node(walk, value, &field->value, below, depth + 1))
+			return false;
+	}
+	return true;
+}
+
+static bool check_list(const struct walk *walk, yaml_node_t *node,
+		       const cyaml_schema_value_t *schema, const char *key, unsigned depth)
+{
+	yaml_node_item_t *start = node->data.sequence.items.start;
+
+	if (node->type != YAML_SEQUENCE_NODE)
+		return refuse(walk, node, "%s: takes a list", key);
+	for (yaml_node_item_t *item = start; item < node->data.sequence.items.top; item++) {
+		g_autofree char *below = g_strdup_printf("%s[%td]", key, item - start);
+
+		if (!check_node(walk, yaml_document_get_node(walk->document, *item),
+				schema->sequence.entry, below, depth + 1))
+			return false;
+	}
+	return true;
+}
+
+static bool check_node(const struct walk *walk, yaml_node_t *node,
+		       const cyaml_schema_value_t *schema, const char *key, unsigned depth)
+{
+	if (depth > MAX_DEPTH)
+		return refuse(walk, node, "%s: nested too deeply", key);
+	switch (schema->type) {
+	case CYAML_MAPPING:
+		return check_mapping(walk, node, schema, key, depth);
+	case CYAML_SEQUENCE:
+		return check_list(walk, node, schema, key, depth);
+	default:
+		return check_scalar(walk, node, schema, key);
+	}
+}
+
+static bool refuse_text(const yaml_parser_t *parser, const char *path, GError **error)
+{
+	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX, "%s:%zu:%zu: not YAML: %s", path,
+		    parser->problem_mark.line + 1, parser->problem_mark.column + 1,
+		    parser->problem ? parser->problem : "cannot be read");
+	return false;
+}
+
+static bool check_document(yaml_document_t *document, const char *path,
+			   const cyaml_schema_value_t *schema, GError **error)
+{
+	const struct walk walk = { document, path, error };
+	yaml_node_t *root = yaml_document_get_root_node(document);
+
+	if (root)
+		return check_node(&walk, root, schema, "", 0);
+	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX, "%s: holds no YAML document", path);
+	return false;
+}
+
+bool config_strict_check(const char *text, size_t length, const char *path,
+			 const cyaml_schema_value_t *schema, GError **error)
+{
+	yaml_parser_t parser;
+	yaml_document_t document;
+	bool good;
+
+	if (!yaml_parser_initialize(&parser))
+		g_error("out of memory");
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
+	if (yaml_parser_load(&parser, &document)) {
+		good = check_document(&document, path, schema, error);
+		yaml_document_delete(&document);
+	} else {
+		good = refuse_text(&parser, path, error);
+	}
+	yaml_parser_delete(&parser);
+	return good;
+}

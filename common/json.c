@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/json.h"
+
+#include <inttypes.h>
+
+G_DEFINE_QUARK(virtbed-json, json_error)
+
+json_t *json_parse(const char *text, size_t length, const char *what, GError **error)
+{
+	json_error_t where;
+	json_t *value =
+		json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &where);
+
+	if (!value)
+		g_set_error(error, JSON_ERROR, JSON_ERROR_SYNTAX,
+			    "%s: line %d, column %d: not valid JSON: %s", what, where.line,
+			    where.column, where.text);
+	return value;
+}
+
+static int append_to_string(const char *buffer, size_t size, void *data)
+{
+	g_string_append_len(data, buffer, (gssize)size);
+	return 0;
+}
+
+static char *dump(const json_t *value, size_t layout)
+{
+	GString *text = g_string_new(NULL);
+
+	json_dump_callback(value, append_to_string, text,
+			   layout | JSON_SORT_KEYS | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+	return g_string_free(text, FALSE);
+}
+
+char *json_text(const json_t *value)
+{
+	return dump(value, JSON_COMPACT);
+}
+
+char *json_pretty(const json_t *value)
+{
+	return dump(value, JSON_INDENT(2));
+}
+
+static const char *type_name(const json_t *value)
+{
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		return "an object";
+	case JSON_ARRAY:
+		return "an array";
+	case JSON_STRING:
+		return "a string";
+	case JSON_INTEGER:
+		return "an integer";
+	case JSON_REAL:
+		return "a number";
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return "a boolean";
+	case JSON_NULL:
+		return "null";
+	}
+	return "something else";
+}
+
+/* The value of `key`, or NULL with `error`. */
+static json_t *lookup(const json_t *object, const char *key, const char *what, GError **error)
+{
+	json_t *value;
+
+	if (!json_is_object(object)) {
+		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, "%s: expected an object, got %s",
+			    what, object ? type_name(object) : "nothing");
+		return NULL;
+	}
+	value = json_object_get(object, key);
+	if (!value)
+		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, "%s: key \"%s\" is missing", what,
+			    key);
+	return value;
+}
+
+static bool wrong_type(const json_t *value, const char *key, const char *what,
+		       const char *expected, GError **error)
+{
+	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, "%s: key \"%s\": expected %s, got %s", what,
+		    key, expected, type_name(value));
+	return false;
+}
+
+bool json_get_string(const json_t *object, const char *key, const char *what,
+		     const char **ret_value, GError **error)
+{
+	const json_t *value = lookup(object, key, what, error);
+
+	if (!value)
+		return false;
+	if (!json_is_string(value))
+		return wrong_type(value, key, what, "a string", error);
+	*ret_value = json_string_value(value);
+	return true;
+}
+
+bool json_get_number(const json_t *object, const char *key, const char *what, double *ret_value,
+		     GError **error)
+{
+	const json_t *value = lookup(object, key, what, error);
+
+	if (!value)
+		return false;
+	if (!json_is_number(value))
+		return wrong_type(value, key, what, "a number", error);
+	*ret_value = json_number_value(value);
+	return true;
+}
+
+bool json_get_integer(const json_t *object, const char *key, const char *what, int64_t min,
+		      int64_t max, int64_t *ret_value, GError **error)
+{
+	const json_t *value = lookup(object, key, what, error);
+	int64_t integer;
+
+	if (!value)
+		return false;
+	if (!json_is_integer(value))
+		return wrong_type(value, key, what, "an integer", error);
+	integer = json_integer_value(value);
+	if (integer < min || integer > max) {
+		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY,
+			    "%s: key \"%s\": %" PRId64 " is outside %" PRId64 "..%" PRId64, what,
+			    key, integer, min, max);
+		return false;
+	}
+	*ret_value = integer;
+	return true;
+}
+
+bool json_get_array(const json_t *object, const char *key, const char *what, json_t **ret_value,
+		    GError **error)
+{
+	json_t *value = lookup(object, key, what, error);
+
+	if (!value)
+		return false;
+	if (!json_is_array(value))
+		return wrong_type(value, key, what, "an array", error);
+	*ret_value = value;
+	return true;
+}

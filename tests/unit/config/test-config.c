@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/config.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * Reading, checking and writing configurations: the shipped files load, what is saved reads back
+ * bit for bit, and each kind of bad input gives one line with its place and cure.
+ */
+
+static const char *source_root;
+
+static const char base[] = "name: t\n"
+			   "clusters:\n"
+			   "  - name: a\n"
+			   "    nodes: 2\n"
+			   "    cores: 1\n"
+			   "    memory_mib: 100\n"
+			   "types:\n"
+			   "  - {name: x, benchmark: is, class: S, cores: 2, memory_mib: 200, share: 1}\n"
+			   "estimates:\n"
+			   "  - {type: x, cluster: a, etc_s: 0.1, eec_j: 3}\n"
+			   "workload:\n"
+			   "  arrival_mean_s: 1.1\n"
+			   "  duration_s: 10\n"
+			   "  utility_max: [1, 2]\n"
+			   "experiment:\n"
+			   "  policies: [easy]\n"
+			   "  limits: [1, 0.7]\n"
+			   "  mapping_interval_s: 1\n"
+			   "  duration_s: 10\n";
+
+/* Writes `base` with the first `from` replaced by `to` into a new file; the caller frees the path. */
+static char *write_variant(const char *from, const char *to)
+{
+	g_autofree char *path = NULL;
+	const char *place = strstr(base, from);
+	g_autoptr(GString) text = g_string_new(NULL);
+	int fd = g_file_open_tmp("virtbed-config-XXXXXX.yaml", &path, NULL);
+
+	g_assert_nonnull(place);
+	g_string_append_len(text, base, place - base);
+	g_string_append(text, to);
+	g_string_append(text, place + strlen(from));
+	g_assert_true(g_close(fd, NULL));
+	g_assert_true(g_file_set_contents(path, text->str, -1, NULL));
+	return g_steal_pointer(&path);
+}
+
+struct bad_case {
+	const char *from, *to;
+	const char *message; /* must be part of the error */
+};
+
+static const struct bad_case bad_cases[] = {
+	{ "nodes: 2", "knots: 2", ":4:5: unknown key 'knots'; known here: name, nodes" },
+	{ "nodes: 2", "nodes: -2", ":4:12: clusters[0].nodes: '-2' is not a whole number" },
+	{ "nodes: 2", "nodes: 0", "clusters[0].nodes: cluster 'a' has 0 nodes" },
+	{ "nodes: 2", "nodes: 18446744073709551617", ":4:12: clusters[0].nodes" },
+	{ "memory_mib: 100", "memory_mib: 1GB", ":6:17: clusters[0].memory_mib: '1GB'" },
+	{ "memory_mib: 100", "memory_mib: [100]", "takes one value" },
+	{ "memory_mib: 200", "memory_mib: 201", "type 'x' (2 cores, 201 MiB) fits no cluster" },
+	{ "cores: 2,", "cores: 3,", "fits no cluster" },
+	{ "class: S", "class: Z", "types[0].class: 'Z' is not one of" },
+	{ "share: 1", "share: 0.5", "the shares sum to 0.5" },
+	{ "name: a", "name: a/b", "clusters[0].name: 'a/b' is not a name" },
+	{ "etc_s: 0.1", "etc_s: 0", "estimates[0].etc_s: 0 is not a positive number" },
+	{ "etc_s: 0.1", "etc_s: 1min", ":10:36: estimates[0].etc_s: '1min' is not a number" },
+	{ "eec_j: 3", "eec_j: -3", "estimates[0].eec_j: -3 is negative" },
+	{ "cluster: a", "cluster: b", "estimates[0].cluster: no cluster 'b'" },
+	{ "  duration_s: 10\n", "  duration_s: inf\n", "'inf' is not a number" },
+	{ "utility_max: [1, 2]", "utility_max: []", "insufficient entries" },
+	{ "limits: [1, 0.7]", "limits: [1.2]", "experiment.limits[0]: 1.2 is outside (0, 1]" },
+	{ "mapping_interval_s: 1", "mapping_interval_s: 11", "is longer than duration_s" },
+	{ "name: t\n", "", "missing required mapping field: name" },
+	{ "types:", "types", "not YAML" },
+};
+
+static void test_bad_input_is_named(void)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(bad_cases); i++) {
+		const struct bad_case *bad = &bad_cases[i];
+		g_autofree char *path = write_variant(bad->from, bad->to);
+		g_autoptr(GError) error = NULL;
+
+		g_assert_null(config_load(path, &error));
+		g_assert_nonnull(error);
+		if (!strstr(error->message, bad->message) ||
+		    !g_str_has_prefix(error->message, path) || strchr(error->message, '\n'))
+			g_error("'%s' -> '%s' gave: %s", bad->from, bad->to, error->message);
+		g_unlink(path);
+	}
+}
+
+static void test_hole_in_the_matrix_is_named(void)
+{
+	g_autofree char *path = write_variant("  - name: a\n", "  - {name: b, nodes: 2, cores: 2, "
+							       "memory_mib: 500}\n  - name: a\n");
+	g_autoptr(GError) error = NULL;
+
+	g_assert_null(config_load(path, &error));
+	g_assert_nonnull(strstr(error->message, "no entry for type 'x' on cluster 'b'"));
+	g_unlink(path);
+}
+
+static void test_defaults_are_filled_in(void)
+{
+	g_autofree char *path = write_variant("name: t", "name: t");
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = config_load(path, &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpfloat(config->workload->constant_until, ==, 2.5);
+	g_assert_cmpfloat(config->workload->zero_at, ==, 4);
+	g_assert_cmpuint(config->experiment->repeats, ==, 1);
+	g_assert_cmpuint(config->types[0].repetitions, ==, 1);
+	g_unlink(path);
+}
+
+static void test_saved_configuration_reads_back_equal(void)
+{
+	static const char *const files[] = { "configs/testbed-hs22.yaml",
+					     "configs/one-machine.yaml" };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
+		g_autofree char *path = g_build_filename(source_root, files[i], NULL);
+		g_autofree char *copy = g_strdup_printf("%s/virtbed-%d.yaml", g_get_tmp_dir(),
+							getpid());
+		g_autofree char *first = NULL;
+		g_autofree char *second = NULL;
+		g_autoptr(GError) error = NULL;
+		g_autoptr(config_t) config = config_load(path, &error);
+		g_autoptr(config_t) again = NULL;
+
+		g_assert_no_error(error);
+		g_assert_true(config_save(config, copy, &error));
+		g_assert_true(g_file_get_contents(copy, &first, NULL, NULL));
+		again = config_load(copy, &error);
+		g_assert_no_error(error);
+		g_assert_true(config_save(again, copy, &error));
+		g_assert_true(g_file_get_contents(copy, &second, NULL, NULL));
+		g_assert_cmpstr(first, ==, second);
+		g_unlink(copy);
+	}
+}
+
+static void test_estimates_survive_bit_for_bit(void)
+{
+	g_autofree char *path = write_variant("name: t", "name: t");
+	g_autofree char *file = g_strdup_printf("%s/virtbed-e-%d.yaml", g_get_tmp_dir(), getpid());
+	g_autoptr(config_t) config = config_load(path, NULL);
+	struct config_estimate measured = { "x", "a", 1.0 / 3.0, 0.1, 2.0 / 7.0, 1e-9, 3 };
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(config_save_estimates(&measured, 1, file, &error));
+	g_assert_true(config_load_estimates(config, file, &error));
+	g_assert_cmpfloat(config->estimates[0].etc_s, ==, measured.etc_s);
+	g_assert_cmpfloat(config->estimates[0].eec_j, ==, measured.eec_j);
+	g_assert_cmpfloat(config->estimates[0].eec_sd_j, ==, measured.eec_sd_j);
+	g_assert_cmpuint(config->estimates[0].count, ==, 3);
+	measured.cluster = "nowhere";
+	g_assert_true(config_save_estimates(&measured, 1, file, NULL));
+	g_assert_false(config_load_estimates(config, file, &error));
+	g_assert_nonnull(strstr(error->message, "no cluster 'nowhere'"));
+	g_assert_cmpstr(config->estimates[0].cluster, ==, "a");
+	g_unlink(file);
+	g_unlink(path);
+}
+
+static void test_table_5_holes_follow_from_memory(void)
+{
+	g_autofree char *path = g_build_filename(source_root, "configs/testbed-hs22.yaml", NULL);
+	g_autoptr(config_t) config = config_load(path, NULL);
+
+	/* MG.8 is n.a. on clusters 3 and 4; IS_CG.8 runs everywhere, on cluster 4 by swapping. */
+	g_assert_false(config_type_fits(&config->types[1], &config->clusters[2]));
+	g_assert_false(config_type_fits(&config->types[1], &config->clusters[3]));
+	g_assert_true(config_type_fits(&config->types[3], &config->clusters[3]));
+	g_assert_null(config_estimate(config, "MG.8", "c3"));
+	g_assert_cmpfloat(config_estimate(config, "IS_CG.8", "c4")->etc_s, ==, 1366);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_assert_cmpint(argc, ==, 2);
+	source_root = argv[1];
+	g_test_add_func("/config/bad-input-is-named", test_bad_input_is_named);
+	g_test_add_func("/config/hole-in-the-matrix-is-named", test_hole_in_the_matrix_is_named);
+	g_test_add_func("/config/defaults-are-filled-in", test_defaults_are_filled_in);
+	g_test_add_func("/config/saved-configuration-reads-back-equal",
+			test_saved_configuration_reads_back_equal);
+	g_test_add_func("/config/estimates-survive-bit-for-bit",
+			test_estimates_survive_bit_for_bit);
+	g_test_add_func("/config/table-5-holes-follow-from-memory",
+			test_table_5_holes_follow_from_memory);
+	return g_test_run();
+}
