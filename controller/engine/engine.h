@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/backend/backend.h"
+#include "controller/sched/model.h"
+#include "controller/sched/policy.h"
+#include "controller/workload/workload.h"
+
+/*
+ * The engine: the one mapping loop, task life cycle and ledger of utility and energy, for measured
+ * and simulated runs alike. At every mapping event it shows the policy a snapshot and carries out the
+ * plan through the backend; between events it starts what was promised nodes and takes note of what
+ * ended.
+ *
+ * Order at one instant: completions and other news from the backend, arrivals, starts that are due,
+ * the mapping event. Mapping events are at multiples of the interval from 0, before the run's
+ * duration. Place-holders that have not started vanish at the next event. A task that outlives its
+ * ETC is taken to be busy until the next event, and what was promised its nodes slides with it.
+ *
+ * A run ends when the metered dynamic energy reaches the limit, at its duration, when every task has
+ * ended and none is to come, or when the backend aborts. Utility counts the tasks that completed
+ * by then.
+ */
+struct engine;
+
+/* Where a task stands. Every task is counted once, by its last state. */
+enum engine_task_state {
+	ENGINE_TASK_COMING = 0, /* has not arrived */
+	ENGINE_TASK_WAITING,
+	ENGINE_TASK_PLANNED,    /* holds a reservation or a place-holder */
+	ENGINE_TASK_STARTING,   /* the backend was asked to start it */
+	ENGINE_TASK_RUNNING,    /* all of its ranks run */
+	ENGINE_TASK_COMPLETED,
+	ENGINE_TASK_FAILED,     /* by its own fault, or lost too often */
+	ENGINE_TASK_DROPPED,    /* could earn nothing (or too little) any more */
+	ENGINE_TASK_KILLED,
+	ENGINE_TASK_UNFINISHED, /* the run ended before it did */
+};
+
+/* "coming", "waiting", ... as in the store; NULL: unknown. */
+const char *engine_task_state_name(enum engine_task_state state);
+/* The state of that name, or -1. */
+int engine_task_state_parse(const char *name);
+
+/* How often a task is started at most: a task lost so often has failed. */
+#define ENGINE_ATTEMPTS_MAX 3
+
+/* A task of the run. Times are NAN until they are known. */
+struct engine_task {
+	const struct sched_task *task;
+	enum engine_task_state state;
+	uint32_t cluster;         /* valid when nodes_count > 0 */
+	uint32_t pstate;
+	uint32_t nodes_count;     /* of the last place it got; 0: never placed */
+	const uint32_t *nodes;    /* ascending */
+	uint32_t attempts;        /* starts so far */
+	bool reservation;         /* PLANNED: permanent; otherwise a place-holder */
+	double planned_start_s;   /* of the last promise */
+	double started_s;         /* the start that the engine asked for */
+	double expected_end_s;    /* while it runs: started_s + ETC, or later for one that is late */
+	double ended_s;
+	double exec_s;            /* measured */
+	double etc_s;             /* estimated, for the place it got */
+	double energy_j;          /* attributed by the backend */
+	double eec_j;
+	double utility;           /* earned; 0 unless COMPLETED */
+	const char *reason;       /* of the last change; NULL: nothing to say. Valid during callbacks */
+};
+
+/* What ended a run. */
+enum engine_end {
+	ENGINE_END_NONE = 0,
+	ENGINE_END_LIMIT,   /* the energy limit */
+	ENGINE_END_TIME,    /* the duration */
+	ENGINE_END_DONE,    /* every task ended, none to come */
+	ENGINE_END_ABORTED, /* the backend or the recorder could not go on */
+};
+
+/* "limit", "time", "done", "aborted"; NULL: unknown. */
+const char *engine_end_name(enum engine_end end);
+
+/* The outcome of a run. */
+struct engine_result {
+	enum engine_end ended_by;
+	double ended_s;
+	double utility;
+	double energy_j; /* dynamic */
+	uint32_t tasks_arrived;
+	uint32_t tasks_completed;
+	uint32_t tasks_failed;
+	uint32_t tasks_dropped;
+};
+
+/*
+ * What is to be remembered of a run. Every callback is optional; each returns false when it could not
+ * do its work (a full disk), upon which the engine ends the run as aborted. The arguments are
+ * borrowed for the call.
+ */
+struct engine_recorder {
+	/* A mapping event with at least one waiting task, before its actions are carried out. */
+	bool (*decision)(struct engine_recorder *recorder, const struct policy *policy,
+			 const struct sched_snapshot *snapshot, const struct sched_plan *plan);
+	/* A task changed; also called once for each task when it arrives. */
+	bool (*task)(struct engine_recorder *recorder, const struct engine_task *task);
+	/*
+	 * Something happened that no task record tells: "slid", "lost", "cancelled", "node-down",
+	 * "node-up", "limit", "aborted". `detail` is a JSON object or NULL.
+	 */
+	bool (*event)(struct engine_recorder *recorder, double time_s, const char *kind,
+		      const char *detail);
+};
+
+/* Everything a run needs; borrowed until engine_free(). */
+struct engine_setup {
+	const struct sched_system *system;
+	const struct workload *workload;
+	struct policy policy;
+	double limit_j;            /* the run ends there; 0: no limit */
+	double mapping_interval_s; /* > 0 */
+	double duration_s;         /* > 0 */
+	uint64_t seed;             /* of the policy's own choices */
+	struct engine_recorder *recorder; /* NULL: none */
+	/*
+	 * Lower limits, ascending and below limit_j (or any when that is 0), at which to take an interim
+	 * result as if the run had ended there. Only for policies that do not read the budget.
+	 */
+	const double *marks_j;
+	uint32_t marks_count;
+	bool trim; /* leave out place-holders that cannot matter (POLICY_TRIM) */
+};
+
+/*
+ * Prepares a run on `backend`, which stays the caller's. A run that goes on after an interruption
+ * starts where backend_now_s() stands: engine_restore_task() is then called for every task that is
+ * recorded. Never fails.
+ */
+struct engine *engine_new(const struct engine_setup *setup, struct backend *backend);
+
+/*
+ * Puts back a task of an interrupted run; to be called before engine_run(), once per recorded task.
+ * Of `record` these count: state, cluster, pstate, nodes, attempts, reservation, planned_start_s,
+ * started_s, ended_s, exec_s, energy_j, utility. Tasks that were starting or running are taken to be
+ * so still: the backend says what became of them. Place-holders are forgotten, reservations kept.
+ * Returns true, or false when the record does not fit the workload or the system.
+ */
+bool engine_restore_task(struct engine *engine, uint32_t task, const struct engine_task *record);
+
+/*
+ * Runs to the end and fills *ret_result. What still runs then is killed and counts as unfinished. An
+ * aborted run has a result too; engine_reason() says why it was aborted.
+ */
+void engine_run(struct engine *engine, struct engine_result *ret_result);
+
+/* The interim result at marks_j[mark]; equal to the result of the run when it was not reached. */
+const struct engine_result *engine_mark_result(const struct engine *engine, uint32_t mark);
+
+/* Why the run was aborted, or NULL. Valid until engine_free(). */
+const char *engine_reason(const struct engine *engine);
+
+/* The task at an index of the workload. */
+const struct engine_task *engine_task(const struct engine *engine, uint32_t task);
+
+/* NULL is allowed. Leaves the backend alone. */
+void engine_free(struct engine *engine);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(struct engine, engine_free)

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/sched/utility.h"
+
+/*
+ * What a policy sees and what it says: the system with its estimates, the snapshot of a mapping
+ * event, and the actions that make up a plan (paper 002, sections 2 and 3). All of it is plain
+ * data. Times are seconds since the start of the run, energies joules. A snapshot borrows
+ * everything it points to and is read-only.
+ *
+ * The JSON form of a snapshot is documented in docs/snapshot.md.
+ */
+
+/* A cluster of equal nodes; a node is the unit of allocation. */
+struct sched_cluster {
+	const char *name;
+	uint32_t nodes;   /* > 0 */
+	uint32_t cores;   /* per node, > 0 */
+	uint32_t pstates; /* P-states of its nodes, > 0; 0 is the fastest */
+	uint32_t column;  /* its first column in the estimates; set by sched_system_finish() */
+};
+
+/* One way to run a task type: a cluster and a P-state, with what that takes. */
+struct sched_option {
+	uint32_t cluster;
+	uint32_t pstate;
+	uint32_t nodes;     /* whole nodes that the task occupies */
+	double etc_s;       /* estimated time to compute, > 0 */
+	double eec_j;       /* estimated energy to compute, >= 0 */
+	double resources;   /* execution time x cores of the occupied nodes, core-seconds (eq. 1) */
+};
+
+/*
+ * Clusters and estimates. A *row* is a task type (later: a type at a width), a *column* a cluster at
+ * a P-state; columns run through the clusters in configured order and through the P-states of each.
+ * A pair that cannot run has NAN in etc_s.
+ *
+ * Life cycle: sched_system_new(), fill in clusters, row names, etc_s, eec_j and nodes,
+ * sched_system_finish(); from then on it is read-only and may be shared between threads.
+ */
+struct sched_system {
+	uint32_t clusters_count;
+	uint32_t rows_count;
+	uint32_t columns_count;
+	struct sched_cluster *clusters; /* clusters_count */
+	const char **row_names;         /* rows_count; borrowed strings */
+	double *etc_s;                  /* rows x columns, row = task type; NAN: cannot run */
+	double *eec_j;                  /* rows x columns */
+	uint32_t *nodes;                /* rows x clusters: nodes that the row occupies; 0: cannot run */
+
+	/* Set by sched_system_finish(): */
+	struct sched_option *options;   /* the possible options of all rows, in column order */
+	uint32_t *options_first;        /* rows + 1: options of row r are [first[r], first[r + 1]) */
+	double *etc_min_s;              /* per row: least etc_s over all options */
+};
+
+/*
+ * Allocates a system for the `clusters` given (names are borrowed, columns are set) and `rows_count`
+ * rows; etc_s is NAN throughout, everything else 0. Returns NULL when memory is short.
+ */
+struct sched_system *sched_system_new(const struct sched_cluster *clusters,
+				      uint32_t clusters_count, uint32_t rows_count);
+
+/* What sched_system_finish() found wrong. */
+enum sched_system_fault {
+	SCHED_SYSTEM_OK = 0,
+	SCHED_SYSTEM_MEMORY,    /* out of memory */
+	SCHED_SYSTEM_CLUSTER,   /* a cluster without nodes, cores or P-states */
+	SCHED_SYSTEM_ESTIMATE,  /* an etc_s or eec_j that is negative, zero time, or not finite */
+	SCHED_SYSTEM_WIDTH,     /* a row is wider than a cluster that has an estimate for it */
+	SCHED_SYSTEM_NOWHERE,   /* a row that can run nowhere */
+};
+
+/*
+ * Verifies the system and computes its options. Returns SCHED_SYSTEM_OK, or the fault with the
+ * cluster or row concerned in *ret_index (may be NULL).
+ */
+enum sched_system_fault sched_system_finish(struct sched_system *system, uint32_t *ret_index);
+
+/* A sentence for a fault; never NULL. */
+const char *sched_system_fault_text(enum sched_system_fault fault);
+
+/* NULL is allowed. */
+void sched_system_free(struct sched_system *system);
+
+/* The options of a row: *ret_count of them, in column order. */
+static inline const struct sched_option *sched_system_options(const struct sched_system *system,
+							       uint32_t row, uint32_t *ret_count)
+{
+	*ret_count = system->options_first[row + 1] - system->options_first[row];
+	return system->options + system->options_first[row];
+}
+
+/* The option of a row in a cluster at a P-state, or NULL where it cannot run. */
+const struct sched_option *sched_system_option(const struct sched_system *system, uint32_t row,
+					       uint32_t cluster, uint32_t pstate);
+
+/* A task as policies know it. */
+struct sched_task {
+	uint32_t id;      /* unique in the workload; its index there */
+	uint32_t row;     /* row of the estimates */
+	double arrival_s;
+	struct utility utility; /* of the time from arrival to completion */
+};
+
+/* A task that occupies nodes now. */
+struct sched_running {
+	const struct sched_task *task;
+	uint32_t cluster;
+	uint32_t pstate;
+	uint32_t nodes_count;
+	const uint32_t *nodes;  /* indices in the cluster, ascending */
+	double start_s;
+	/*
+	 * When its nodes are expected to be free: start_s + ETC, or for a task that outlived its
+	 * ETC the next mapping event. Never before now_s.
+	 */
+	double end_s;
+};
+
+/* A task that was promised nodes in the future: a permanent reservation or a place-holder. */
+struct sched_planned {
+	const struct sched_task *task;
+	uint32_t cluster;
+	uint32_t pstate;
+	uint32_t nodes_count;
+	const uint32_t *nodes;  /* indices in the cluster, ascending */
+	double start_s;
+	double end_s;           /* start_s + ETC */
+};
+
+/* A node that cannot take tasks. */
+struct sched_node {
+	uint32_t cluster;
+	uint32_t node;
+};
+
+/*
+ * Everything a policy may know at a mapping event. `waiting` holds the mappable tasks in order of
+ * arrival, then id; the tasks of `placeholders` are among them, since place-holders vanish at the
+ * event and are listed only for what they say about energy (the goal of Event-Based, 3.6.2). Tasks
+ * with a reservation are not mappable.
+ */
+struct sched_snapshot {
+	const struct sched_system *system;
+	uint64_t seed;        /* of the policy's own random choices */
+	uint64_t event;       /* number of the mapping event, from 0 */
+	double now_s;
+	double next_event_s;  /* when the policy will be asked again; > now_s */
+	double day_start_s;   /* the budget's period: [day_start_s, end_s) */
+	double end_s;         /* no task starts at or after it */
+	double consumed_j;    /* dynamic energy since day_start_s */
+	double budget_j;      /* for the period; INFINITY: no limit */
+	uint32_t waiting_count;
+	const struct sched_task *const *waiting;
+	uint32_t running_count;
+	const struct sched_running *running;
+	uint32_t reservations_count;
+	const struct sched_planned *reservations;
+	uint32_t placeholders_count;
+	const struct sched_planned *placeholders;
+	uint32_t down_count;
+	const struct sched_node *down;
+};
+
+/* What a policy can ask for. */
+enum sched_action_kind {
+	SCHED_ACTION_NONE = 0,
+	SCHED_ACTION_START,       /* start now on these nodes */
+	SCHED_ACTION_PLACEHOLDER, /* start at start_s unless the next mapping event comes first */
+	SCHED_ACTION_RESERVE,     /* start at start_s; never removed, never moved */
+	SCHED_ACTION_DROP,        /* the task leaves */
+};
+
+/* Why an action was taken. */
+enum sched_reason {
+	SCHED_REASON_NONE = 0,
+	SCHED_REASON_BEST_UTIL,  /* highest utility of all options (eq. 2) */
+	SCHED_REASON_BEST_UPT,   /* highest utility per time (eq. 3) */
+	SCHED_REASON_BEST_UPR,   /* highest utility per resource (eq. 4) */
+	SCHED_REASON_BEST_UPE,   /* highest utility per energy (eq. 5) */
+	SCHED_REASON_FIRST,      /* first in order of arrival, starts now */
+	SCHED_REASON_BACKFILL,   /* starts now without delaying what is promised */
+	SCHED_REASON_HEAD,       /* the one reservation of EASY */
+	SCHED_REASON_EARLIEST,   /* earliest start over all clusters */
+	SCHED_REASON_CHANCE,     /* drawn at random */
+	SCHED_REASON_WORTHLESS,  /* can earn nothing any more, even started now where it is fastest */
+	SCHED_REASON_THRESHOLD,  /* can earn only less than the dropping threshold */
+};
+
+/* One action. Of a DROP only kind, task, objective (the bound on its utility) and reason count. */
+struct sched_action {
+	enum sched_action_kind kind;
+	uint32_t task;          /* id */
+	uint32_t cluster;
+	uint32_t pstate;
+	uint32_t nodes_count;
+	const uint32_t *nodes;  /* ascending; belongs to the plan */
+	double start_s;
+	double end_s;           /* start_s + ETC */
+	double energy_j;        /* EEC */
+	double utility;         /* at end_s */
+	double objective;       /* value of the policy's objective; 0 for policies without one */
+	enum sched_reason reason;
+};
+
+/* Why an option of a task was not the one taken (`decide --explain`). */
+enum sched_refusal {
+	SCHED_REFUSAL_TAKEN = 0,    /* it is the one */
+	SCHED_REFUSAL_LOWER,        /* a lower objective */
+	SCHED_REFUSAL_LATER,        /* a later start, or a later place in the configured order */
+	SCHED_REFUSAL_NO_UTILITY,   /* would earn nothing */
+	SCHED_REFUSAL_AFTER_END,    /* would start after the end of the day */
+	SCHED_REFUSAL_NO_NODES,     /* too few nodes are up */
+	SCHED_REFUSAL_RESERVED,     /* would have to wait, and EASY already holds a reservation */
+	SCHED_REFUSAL_NOT_DRAWN,    /* the dice fell on another one */
+};
+
+/* One option that was looked at, as it stood when its task was decided. */
+struct sched_considered {
+	uint32_t task;
+	uint32_t action;      /* index of the action it led up to; UINT32_MAX: the task got none */
+	uint32_t cluster;
+	uint32_t pstate;
+	double start_s;       /* NAN where there is none */
+	double end_s;
+	double utility;
+	double objective;
+	enum sched_refusal refusal;
+};
+
+/* What a policy decided. The arrays belong to the scratch memory it was made in. */
+struct sched_plan {
+	uint32_t actions_count;
+	const struct sched_action *actions; /* in the order of the decisions */
+	uint32_t considered_count;          /* 0 unless it was asked for */
+	const struct sched_considered *considered;
+	const char *note; /* what the policy chose for this event, e.g. "max-upe"; NULL: nothing */
+};
+
+/* Names as they stand in JSON and tables ("start", "best-upr", "no-utility"); NULL: unknown. */
+const char *sched_action_kind_name(enum sched_action_kind kind);
+const char *sched_reason_name(enum sched_reason reason);
+const char *sched_refusal_name(enum sched_refusal refusal);
+/* A sentence for people. */
+const char *sched_reason_text(enum sched_reason reason);
+const char *sched_refusal_text(enum sched_refusal refusal);
+
+/* The energy that a running task has still to consume: EEC x max(0, 1 - elapsed / ETC). */
+double sched_running_committed_j(const struct sched_system *system,
+				 const struct sched_running *running, double now_s);

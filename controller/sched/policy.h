@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/sched/model.h"
+#include "controller/sched/scratch.h"
+
+/*
+ * The policy seam: a pure function from a snapshot to a plan. It does no I/O, reads no clock and
+ * keeps no state between calls; equal snapshots give equal plans. A new policy is one file under
+ * policies/ and one line in the table of policies/registry.c.
+ *
+ * A policy is asked for by name with modifiers: "max-upr", "max-upr+reservations",
+ * "event-based+drop:0.5".
+ *
+ * Ties are broken in one way everywhere (policy_compare()): higher objective, then earlier arrival,
+ * then lower task id, then cluster order, then lower P-state.
+ */
+
+/* How a policy promises nodes to tasks that cannot start now (3.2). */
+enum policy_future {
+	POLICY_FUTURE_DEFAULT = 0,  /* the policy's own default */
+	POLICY_FUTURE_PLACEHOLDERS, /* dropped at the next mapping event */
+	POLICY_FUTURE_RESERVATIONS, /* permanent */
+};
+
+struct policy;
+
+/* What the caller of policy_decide() can ask for, or'ed together. */
+enum policy_flags {
+	POLICY_PLAIN = 0,
+	/* Fills plan->considered. Slower. */
+	POLICY_EXPLAIN = 1 << 0,
+	/*
+	 * Leaves out place-holders that cannot start before the next mapping event where they change
+	 * nothing else: nobody sees them. A policy may ignore it.
+	 */
+	POLICY_TRIM = 1 << 1,
+};
+
+/* The memory and the wishes of one call. */
+struct policy_context {
+	struct scratch *scratch; /* everything in the plan comes from it */
+	unsigned int flags;      /* enum policy_flags */
+};
+
+/* The table of one policy; all fields but the flags are required. */
+struct policy_ops {
+	const char *name;
+	const char *section; /* of the paper: "002, 3.5" */
+	const char *summary; /* one line for `virtbed policies` */
+	enum policy_future future;  /* the default: POLICY_FUTURE_PLACEHOLDERS or _RESERVATIONS */
+	bool future_fixed;   /* the modifiers +placeholders and +reservations are refused */
+	bool reads_budget;   /* decisions depend on the budget; if not, one run serves all limits */
+	bool reads_placeholders; /* decisions depend on the place-holders of the last event */
+	bool reads_seed;     /* decisions depend on the seed */
+	bool cluster_order;  /* the order of the clusters matters beyond ties: say it beside results */
+	uint32_t variant;    /* for files that serve several names */
+	/*
+	 * Decides one mapping event. `plan` is empty on entry. Called by policy_decide() only.
+	 * Returns 0, or -ENOMEM; the plan is then void.
+	 */
+	int (*decide)(const struct policy *policy, const struct sched_snapshot *snapshot,
+		      struct policy_context *context, struct sched_plan *ret_plan);
+};
+
+/* Longest name of a policy with its modifiers, with the final 0. */
+#define POLICY_NAME_MAX 64
+
+/* A policy with its modifiers: a value, copied freely. */
+struct policy {
+	const struct policy_ops *ops;
+	enum policy_future future; /* never POLICY_FUTURE_DEFAULT */
+	double drop_threshold;     /* tasks that cannot earn as much leave; 0: those that earn nothing */
+	char name[POLICY_NAME_MAX];     /* as it was asked for */
+};
+
+/* All policies, in the order of the table; *ret_count of them. */
+const struct policy_ops *const *policy_list(uint32_t *ret_count);
+
+/* The policy of that name without modifiers, or NULL. */
+const struct policy_ops *policy_find(const char *name);
+
+/*
+ * Reads a name with modifiers. Returns 0, or -EINVAL with a line in `message` (`size` bytes, cut off
+ * if need be) that says what is wrong and lists what is known; *ret_policy is then untouched.
+ */
+int policy_parse(const char *text, struct policy *ret_policy, char *message, size_t size);
+
+/*
+ * Decides one mapping event. Resets the context's scratch first; the plan lasts until the next reset.
+ * Returns 0, or -ENOMEM when memory is short.
+ */
+int policy_decide(const struct policy *policy, const struct sched_snapshot *snapshot,
+		  struct policy_context *context, struct sched_plan *ret_plan);

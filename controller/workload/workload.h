@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdint.h>
+
+#include "common/config.h"
+#include "controller/sched/model.h"
+
+/*
+ * A workload: the tasks of a run in order of arrival. It depends on the configuration, the seed and
+ * the trial alone, so every policy, limit and repeat meets the same arrivals, measured or
+ * simulated.
+ */
+struct workload {
+	uint64_t seed;
+	uint32_t trial;           /* from 1; `run` uses trial 1 */
+	uint32_t tasks_count;
+	struct sched_task *tasks; /* in order of arrival; id = index */
+};
+
+#define WORKLOAD_ERROR (workload_error_quark())
+GQuark workload_error_quark(void);
+
+/* Codes of WORKLOAD_ERROR; both are bad input. */
+enum workload_error {
+	WORKLOAD_ERROR_SYSTEM = 1, /* the estimates do not make a system; the message says where */
+	WORKLOAD_ERROR_TASK,       /* a task that makes no sense */
+};
+
+/*
+ * The clusters and estimates of a configuration as the model that policies see: rows are the
+ * configured types and columns the clusters, both in configured order. Types keep to the clusters
+ * for which config_type_fits() holds; such a pair without an estimate is an error. The names are
+ * borrowed from `config`. Returns a new system, or NULL with `error` set.
+ */
+struct sched_system *workload_system_new(const struct config *config, GError **error);
+
+/*
+ * The testbed's workload (paper 002, section 6.2): exponential gaps, types by their shares, maxima
+ * drawn uniformly from workload.utility_max, full utility until constant_until x the type's least ETC
+ * after arrival, then linear to 0 at zero_at x. `seed` 0 stands for the configured one; `trial` counts
+ * from 1. `system` must come from the same configuration. Returns a new workload, or NULL with
+ * `error` set.
+ */
+struct workload *workload_testbed_new(const struct config *config,
+				      const struct sched_system *system, uint64_t seed,
+				      uint32_t trial, GError **error);
+
+/*
+ * Verifies a workload from anywhere: arrivals finite, not negative and in order, ids equal to
+ * indices, rows known, utilities well formed. Returns true, or false with `error` naming the task.
+ */
+gboolean workload_check(const struct workload *workload, const struct sched_system *system,
+			GError **error);
+
+/* NULL is allowed. */
+void workload_free(struct workload *workload);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(struct workload, workload_free)
