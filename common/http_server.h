@@ -12,30 +12,41 @@
  * paths with another method with 405; every error body is {"error": "..."}.
  */
 struct http_server;
+typedef struct http_server http_server_t; /* for g_autoptr() */
 struct http_request;
 
 /*
  * Answers a request. `arguments` holds what the path's `*` matched, in order, NULL-terminated;
- * `body` is borrowed and may be NULL. The handler answers with http_request_reply() or
- * http_request_fail(), at once or later (long poll).
+ * `body` may be NULL; both are borrowed and live until the request is answered or cancelled. The
+ * handler answers with http_request_reply() or http_request_fail(), at once or later (long poll).
  */
 typedef void (*http_handler_f)(struct http_request *request, const char *const *arguments,
 			       json_t *body, void *data);
 
-/* One row of an API table; ends with a row whose method is NULL. */
+/* One row of an API table; ends with a row whose method is NULL. The first match serves. */
 struct http_route {
 	const char *method;
 	const char *path; /* e.g. "/v1/tasks/<any>", written with a lone * for each argument */
 	http_handler_f handler;
 };
 
-/* Starts to listen. `routes` must outlive the server. Returns NULL with `error` set on failure. */
+/*
+ * Starts to listen, on the calling thread's default main context. `routes` must outlive the server.
+ * Returns NULL with `error` (HTTP_ERROR_ADDRESS, or G_IO_ERROR) set on failure; a socket on which
+ * another process answers is not replaced.
+ */
 struct http_server *http_server_new(const char *address, const struct http_route *routes,
 				    void *data, GError **error);
 
-/* Stops listening, drops open requests, removes the socket file; NULL is allowed. */
+/*
+ * Stops listening, drops open requests (their cancel callbacks are called), removes the socket
+ * file; NULL is allowed. Not to be called by a handler.
+ */
 void http_server_free(struct http_server *server);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(struct http_server, http_server_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(http_server_t, http_server_free)
+
+/* Where it listens, as http_client_new() takes it: with the real port where 0 was given. Borrowed. */
+const char *http_server_address(const struct http_server *server);
 
 /* A query parameter as text (borrowed), or NULL. */
 const char *http_request_query(struct http_request *request, const char *key);
@@ -48,8 +59,9 @@ void http_request_fail(struct http_request *request, int status, const char *for
 	G_GNUC_PRINTF(3, 4);
 
 /*
- * Calls `cancelled` if the peer goes away before the answer; the request must not be used after
- * it. For handlers that answer later.
+ * Calls `cancelled` if the peer goes away before the answer, or the server is freed; the request
+ * must not be used after it. For handlers that answer later. A peer that goes away is noticed at
+ * once, not when it is answered.
  */
 void http_request_on_cancel(struct http_request *request,
 			    void (*cancelled)(struct http_request *request, void *data),

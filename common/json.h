@@ -15,7 +15,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(json_t, json_decref)
 
 #define JSON_ERROR (json_error_quark())
 GQuark json_error_quark(void);
-enum json_error_code { JSON_ERROR_SYNTAX = 1, JSON_ERROR_KEY };
+enum json_error_kind {
+	JSON_ERROR_SYNTAX = 1, /* not JSON */
+	JSON_ERROR_KEY,        /* a key is missing, or its value is of the wrong kind */
+};
 
 /* Parses `length` bytes; `what` names the document in errors. Returns a new reference or NULL. */
 json_t *json_parse(const char *text, size_t length, const char *what, GError **error);

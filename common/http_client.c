@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * libcurl says which sockets and which timer to watch (curl_multi_socket_action()); each becomes a
+ * GSource. These sources only drive libcurl. Finished transfers are queued and handed to the callers
+ * by a source of their own, which may run inside itself: so a callback may wait for another
+ * request, and may free the client.
+ */
+#include "common/http_client.h"
+
+#include <curl/curl.h>
+#include <glib-unix.h>
+#include <string.h>
+
+#include "common/json.h"
+
+enum {
+	BODY_MAX = 64 << 20,
+	QUOTE_MAX = 200, /* bytes of an answer that is not JSON which an error quotes */
+};
+
+struct http_client {
+	int references; /* 1 for the owner, 1 for each dispatch that is on the stack */
+	GMainContext *context;
+	CURLM *multi;
+	char *address;     /* as given, for messages */
+	char *base;        /* what paths are appended to */
+	char *socket_path; /* Unix socket, or NULL */
+	GSource *timer;    /* libcurl's one timer */
+	GSource *delivery; /* armed while `finished` is not empty */
+	GQueue active;     /* struct transfer, with libcurl */
+	GQueue finished;   /* struct transfer, to be delivered in this order */
+};
+
+/* One request on its way. */
+struct transfer {
+	struct http_client *client;
+	CURL *easy;
+	struct curl_slist *headers;
+	char *title; /* "GET /v1/x on ADDRESS", for messages */
+	GString *answer;
+	bool too_large;
+	CURLcode result;
+	char reason[CURL_ERROR_SIZE];
+	http_client_done_f done;
+	void *data;
+	struct call *call; /* who waits for it, or NULL */
+};
+
+/* A waiting http_client_call(), on its stack. */
+struct call {
+	bool ended;
+	json_t *body;
+	GError *error;
+};
+
+/* A source without anything to poll: runs when its ready time comes. */
+struct wakeup {
+	GSource source;
+	struct http_client *client;
+	void (*run)(struct http_client *client);
+};
+
+G_DEFINE_QUARK(virtbed-http, http_error)
+
+static void transfer_free(struct transfer *transfer)
+{
+	curl_easy_cleanup(transfer->easy);
+	curl_slist_free_all(transfer->headers);
+	g_free(transfer->title);
+	if (transfer->answer)
+		g_string_free(transfer->answer, TRUE);
+	g_free(transfer);
+}
+
+static void client_unref(struct http_client *client)
+{
+	if (--client->references > 0)
+		return;
+	g_main_context_unref(client->context);
+	g_free(client->address);
+	g_free(client->base);
+	g_free(client->socket_path);
+	g_free(client);
+}
+
+static gboolean wakeup_dispatch(GSource *source, GSourceFunc callback, gpointer data)
+{
+	struct wakeup *wakeup = (struct wakeup *)source;
+	struct http_client *client = wakeup->client;
+
+	g_source_set_ready_time(source, -1);
+	client->references++;
+	wakeup->run(client);
+	client_unref(client);
+	return G_SOURCE_CONTINUE;
+}
+
+static GSourceFuncs wakeup_funcs = { .dispatch = wakeup_dispatch };
+
+static GSource *wakeup_new(struct http_client *client, void (*run)(struct http_client *client))
+{
+	GSource *source = g_source_new(&wakeup_funcs, sizeof(struct wakeup));
+	struct wakeup *wakeup = (struct wakeup *)source;
+
+	wakeup->client = client;
+	wakeup->run = run;
+	g_source_attach(source, client->context);
+	return source;
+}
+
+static void finish_transfer(struct transfer *transfer, CURLcode result)
+{
+	struct http_client *client = transfer->client;
+
+	transfer->result = result;
+	g_queue_push_tail(&client->finished, transfer);
+	g_source_set_ready_time(client->delivery, 0);
+}
+
+/* Moves what libcurl is done with to the finished ones. */
+static void collect_finished(struct http_client *client)
+{
+	struct transfer *transfer;
+	CURLMsg *message;
+	int left;
+
+	while ((message = curl_multi_info_read(client->multi, &left))) {
+		const CURLcode result = message->data.result;
+		CURL *easy = message->easy_handle;
+
+		if (message->msg != CURLMSG_DONE)
+			continue;
+		curl_easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
+		curl_multi_remove_handle(client->multi, easy); /* frees the message */
+		g_queue_remove(&client->active, transfer);
+		finish_transfer(transfer, result);
+	}
+}
+
+static void run_timer(struct http_client *client)
+{
+	int running;
+
+	curl_multi_socket_action(client->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+	collect_finished(client);
+}
+
+static int on_timer_wanted(CURLM *multi, long timeout_ms, void *data)
+{
+	struct http_client *client = data;
+
+	g_source_set_ready_time(client->timer, timeout_ms < 0 ?
+						       -1 :
+						       g_get_monotonic_time() + timeout_ms * 1000);
+	return 0;
+}
+
+static gboolean on_socket_ready(int fd, GIOCondition condition, gpointer data)
+{
+	struct http_client *client = data;
+	int running;
+	int events = 0;
+
+	if (condition & (G_IO_IN | G_IO_HUP))
+		events |= CURL_CSELECT_IN;
+	if (condition & G_IO_OUT)
+		events |= CURL_CSELECT_OUT;
+	if (condition & G_IO_ERR)
+		events |= CURL_CSELECT_ERR;
+	curl_multi_socket_action(client->multi, fd, events, &running);
+	collect_finished(client);
+	return G_SOURCE_CONTINUE;
+}
+
+/* libcurl wants `fd` watched for `what`; the source it had before is in `socket_data`. */
+static int on_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *data, void *socket_data)
+{
+	struct http_client *client = data;
+	GSource *source = socket_data;
+	GIOCondition condition = 0;
+
+	if (source) {
+		g_source_destroy(source);
+		g_source_unref(source);
+		curl_multi_assign(client->multi, fd, NULL);
+	}
+	if (what == CURL_POLL_REMOVE)
+		return 0;
+	if (what & CURL_POLL_IN)
+		condition |= G_IO_IN;
+	if (what & CURL_POLL_OUT)
+		condition |= G_IO_OUT;
+	source = g_unix_fd_source_new(fd, condition);
+	g_source_set_callback(source, G_SOURCE_FUNC(on_socket_ready), client, NULL);
+	g_source_attach(source, client->context);
+	curl_multi_assign(client->multi, fd, source);
+	return 0;
+}
+
+static size_t on_answer(char *bytes, size_t size, size_t count, void *data)
+{
+	struct transfer *transfer = data;
+	const size_t length = size * count;
+
+	if (transfer->answer->len + length > BODY_MAX) {
+		transfer->too_large = true;
+		return 0; /* ends the transfer */
+	}
+	g_string_append_len(transfer->answer, bytes, (gssize)length);
+	return length;
+}
+
+/* The answer's body; NULL without `error` if it is empty. */
+static json_t *parse_answer(const struct transfer *transfer, GError **error)
+{
+	g_autoptr(GError) reason = NULL;
+	json_t *body;
+
+	if (transfer->answer->len == 0)
+		return NULL;
+	body = json_parse(transfer->answer->str, transfer->answer->len, "answer", &reason);
+	if (!body)
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: %s", transfer->title,
+			    reason->message);
+	return body;
+}
+
+/* What an answer of status 400 or above says: its "error", else its beginning. */
+static char *complaint(const struct transfer *transfer)
+{
+	const char *text = transfer->answer->str;
+	const char *said = NULL;
+	g_autoptr(json_t) body = json_parse(text, transfer->answer->len, "answer", NULL);
+
+	if (body && json_get_string(body, "error", "answer", &said, NULL))
+		return g_strdup(said);
+
+	g_autofree char *start = g_strndup(text, MIN(transfer->answer->len, QUOTE_MAX));
+
+	return g_utf8_make_valid(g_strstrip(start), -1);
+}
+
+/* Turns what libcurl has into the answer or an error; either may be NULL. */
+static json_t *judge(struct transfer *transfer, int *ret_status, GError **error)
+{
+	long status = 0;
+
+	curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (transfer->too_large) {
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: answer larger than %d bytes",
+			    transfer->title, BODY_MAX);
+	} else if (transfer->result != CURLE_OK) {
+		status = 0;
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_TRANSPORT, "%s: %s", transfer->title,
+			    *transfer->reason ? transfer->reason :
+						curl_easy_strerror(transfer->result));
+	} else if (status >= 400) {
+		g_autofree char *said = complaint(transfer);
+
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_STATUS, "%s: status %ld: %s",
+			    transfer->title, status, said);
+	}
+	*ret_status = (int)status;
+	return *error ? NULL : parse_answer(transfer, error);
+}
+
+/* Hands one answer to whom it is for. */
+static void deliver(struct transfer *transfer)
+{
+	g_autoptr(GError) error = NULL;
+	int status;
+	g_autoptr(json_t) body = judge(transfer, &status, &error);
+	struct call *call = transfer->call;
+	const http_client_done_f done = transfer->done;
+	void *data = transfer->data;
+
+	transfer_free(transfer);
+	if (!call) {
+		done(status, body, error, data);
+		return;
+	}
+	call->ended = true;
+	call->error = g_steal_pointer(&error);
+	if (!call->error)
+		call->body = body ? json_incref(body) : json_null();
+}
+
+static void run_delivery(struct http_client *client)
+{
+	struct transfer *transfer;
+
+	/* A callback may free the client: that empties the queue. */
+	while ((transfer = g_queue_pop_head(&client->finished))) {
+		if (!g_queue_is_empty(&client->finished))
+			g_source_set_ready_time(client->delivery, 0); /* for a loop inside */
+		deliver(transfer);
+	}
+}
+
+/* Splits `address` into what libcurl wants. */
+static bool parse_address(struct http_client *client, const char *address, GError **error)
+{
+	g_autoptr(GUri) uri = NULL;
+	g_autoptr(GError) reason = NULL;
+
+	if (g_str_has_prefix(address, "unix:/")) {
+		client->socket_path = g_strdup(address + strlen("unix:"));
+		client->base = g_strdup("http://localhost");
+		return true;
+	}
+	uri = g_uri_parse(address, G_URI_FLAGS_NONE, &reason);
+	if (!uri || (strcmp(g_uri_get_scheme(uri), "http") != 0 &&
+		     strcmp(g_uri_get_scheme(uri), "https") != 0) ||
+	    !g_uri_get_host(uri) || !*g_uri_get_host(uri)) {
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
+			    "address \"%s\": expected unix:/PATH or http(s)://HOST:PORT", address);
+		return false;
+	}
+	client->base = g_strdup(address);
+	if (g_str_has_suffix(client->base, "/"))
+		client->base[strlen(client->base) - 1] = '\0';
+	return true;
+}
+
+struct http_client *http_client_new(const char *address, GError **error)
+{
+	struct http_client *client = g_new0(struct http_client, 1);
+
+	client->references = 1;
+	client->context = g_main_context_ref_thread_default();
+	client->address = g_strdup(address);
+	if (!parse_address(client, address, error)) {
+		client_unref(client);
+		return NULL;
+	}
+	client->timer = wakeup_new(client, run_timer);
+	client->delivery = wakeup_new(client, run_delivery);
+	g_source_set_can_recurse(client->delivery, TRUE);
+	client->multi = curl_multi_init();
+	curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_socket_wanted);
+	curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
+	curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, on_timer_wanted);
+	curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client);
+	return client;
+}
+
+/* Ends a transfer that nobody will hear of; a waiting call hears that. */
+static void abandon(struct transfer *transfer)
+{
+	struct call *call = transfer->call;
+
+	if (call) {
+		call->ended = true;
+		g_set_error(&call->error, HTTP_ERROR, HTTP_ERROR_TRANSPORT,
+			    "%s: the client was closed", transfer->title);
+	}
+	transfer_free(transfer);
+}
+
+void http_client_free(struct http_client *client)
+{
+	struct transfer *transfer;
+
+	if (!client)
+		return;
+	while ((transfer = g_queue_pop_head(&client->active))) {
+		curl_multi_remove_handle(client->multi, transfer->easy);
+		abandon(transfer);
+	}
+	while ((transfer = g_queue_pop_head(&client->finished)))
+		abandon(transfer);
+	curl_multi_cleanup(client->multi);
+	g_source_destroy(client->timer);
+	g_source_unref(client->timer);
+	g_source_destroy(client->delivery);
+	g_source_unref(client->delivery);
+	client_unref(client);
+}
+
+static void set_body(struct transfer *transfer, json_t *body)
+{
+	g_autofree char *text = json_text(body);
+
+	curl_easy_setopt(transfer->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(text));
+	curl_easy_setopt(transfer->easy, CURLOPT_COPYPOSTFIELDS, text);
+	transfer->headers =
+		curl_slist_append(transfer->headers, "Content-Type: application/json");
+}
+
+static void set_options(struct transfer *transfer, const char *method, const char *url,
+			double timeout_s)
+{
+	const struct http_client *client = transfer->client;
+	CURL *easy = transfer->easy;
+
+	curl_easy_setopt(easy, CURLOPT_URL, url);
+	curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
+	curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->reason);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_answer);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(easy, CURLOPT_PROXY, "");
+	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	/* 0 would mean for ever. */
+	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, MAX((long)(timeout_s * 1e3), 1L));
+	if (client->socket_path)
+		curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, client->socket_path);
+	/* Large bodies would wait a second for a "100 Continue" that servers need not send. */
+	transfer->headers = curl_slist_append(transfer->headers, "Expect:");
+	transfer->headers = curl_slist_append(transfer->headers, "Accept: application/json");
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers);
+}
+
+static void start_transfer(struct http_client *client, const char *method, const char *path,
+			   json_t *body, double timeout_s, const struct transfer *receiver)
+{
+	struct transfer *transfer = g_new0(struct transfer, 1);
+	g_autofree char *url = g_strconcat(client->base, path, NULL);
+
+	*transfer = *receiver;
+	transfer->client = client;
+	transfer->easy = curl_easy_init();
+	transfer->title = g_strdup_printf("%s %s on %s", method, path, client->address);
+	transfer->answer = g_string_new(NULL);
+	if (body)
+		set_body(transfer, body);
+	set_options(transfer, method, url, timeout_s);
+	if (curl_multi_add_handle(client->multi, transfer->easy) == CURLM_OK)
+		g_queue_push_tail(&client->active, transfer);
+	else
+		finish_transfer(transfer, CURLE_FAILED_INIT);
+}
+
+void http_client_request(struct http_client *client, const char *method, const char *path,
+			 json_t *body, double timeout_s, http_client_done_f done, void *data)
+{
+	const struct transfer receiver = { .done = done, .data = data };
+
+	start_transfer(client, method, path, body, timeout_s, &receiver);
+}
+
+json_t *http_client_call(struct http_client *client, const char *method, const char *path,
+			 json_t *body, double timeout_s, GError **error)
+{
+	g_autoptr(GMainContext) context = g_main_context_ref(client->context);
+	struct call call = { .ended = false };
+	const struct transfer receiver = { .call = &call };
+
+	start_transfer(client, method, path, body, timeout_s, &receiver);
+	/* A callback may free the client, which ends the call: so look at nothing else. */
+	while (!call.ended)
+		g_main_context_iteration(context, TRUE);
+	if (call.error)
+		g_propagate_error(error, call.error);
+	return call.body;
+}

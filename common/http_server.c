@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A request is a struct http_request from the moment its body is there until it is answered or its
+ * peer is gone. While its handler takes its time the message is paused; libsoup does not look at
+ * the socket then, so a source of ours does, to notice a peer that hung up.
+ */
+#include "common/http_server.h"
+
+#include <errno.h>
+#include <gio/gunixsocketaddress.h>
+#include <glib-unix.h>
+#include <libsoup/soup.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/http_client.h"
+#include "common/json.h"
+
+enum {
+	BODY_MAX = 1 << 20,
+	/* A body that is refused is read on up to here, so that the peer gets to read why. */
+	REFUSED_MAX = 64 << 20,
+	BACKLOG = 64,
+};
+
+struct http_server {
+	SoupServer *soup;
+	char *address;
+	char *socket_path; /* to be removed, or NULL */
+	const struct http_route *routes;
+	void *data;
+	GMainContext *context;
+	GQueue open; /* struct http_request, unanswered */
+};
+
+struct http_request {
+	struct http_server *server;
+	SoupServerMessage *message;
+	GHashTable *query; /* or NULL */
+	char **arguments;
+	json_t *body;
+	bool paused;
+	GSource *hangup;
+	gulong disconnected_id;
+	void (*cancelled)(struct http_request *request, void *data);
+	void *cancelled_data;
+};
+
+/* Forgets the request; its message is on its own from here. */
+static void request_free(struct http_request *request)
+{
+	g_queue_remove(&request->server->open, request);
+	if (request->hangup) {
+		g_source_destroy(request->hangup);
+		g_source_unref(request->hangup);
+	}
+	if (request->disconnected_id)
+		g_signal_handler_disconnect(request->message, request->disconnected_id);
+	g_clear_pointer(&request->query, g_hash_table_unref);
+	g_strfreev(request->arguments);
+	json_decref(request->body);
+	g_object_unref(request->message);
+	g_free(request);
+}
+
+/* The peer is gone, or the server goes. */
+static void request_cancel(struct http_request *request)
+{
+	g_autoptr(SoupServerMessage) message = g_object_ref(request->message);
+	const bool paused = request->paused;
+
+	if (request->cancelled)
+		request->cancelled(request, request->cancelled_data);
+	request_free(request);
+	/* Lets libsoup find out that nobody reads the answer, and clean up. */
+	soup_server_message_set_status(message, SOUP_STATUS_SERVICE_UNAVAILABLE, NULL);
+	if (paused)
+		soup_server_message_unpause(message);
+}
+
+static void on_disconnected(SoupServerMessage *message, void *data)
+{
+	struct http_request *request = data;
+
+	request->paused = false; /* libsoup drops the message by itself */
+	request_cancel(request);
+}
+
+static gboolean on_hangup(int fd, GIOCondition condition, gpointer data)
+{
+	struct http_request *request = data;
+	char byte;
+	const ssize_t got = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return G_SOURCE_CONTINUE;
+	if (got > 0) /* its next request already: stop looking, it would stay readable */
+		return G_SOURCE_REMOVE;
+	request_cancel(request);
+	return G_SOURCE_REMOVE;
+}
+
+/* Pauses a request that its handler left open, and watches its peer. */
+static void request_wait(struct http_request *request)
+{
+	GSocket *socket = soup_server_message_get_socket(request->message);
+
+	request->paused = true;
+	soup_server_message_pause(request->message);
+	request->disconnected_id = g_signal_connect(request->message, "disconnected",
+						    G_CALLBACK(on_disconnected), request);
+	if (!socket)
+		return;
+	request->hangup = g_unix_fd_source_new(g_socket_get_fd(socket), G_IO_IN | G_IO_HUP);
+	g_source_set_callback(request->hangup, G_SOURCE_FUNC(on_hangup), request, NULL);
+	g_source_attach(request->hangup, request->server->context);
+}
+
+/* Puts `body` (borrowed, may be NULL) into the message. */
+static void set_answer(SoupServerMessage *message, int status, json_t *body)
+{
+	soup_server_message_set_status(message, (guint)status, NULL);
+	if (body) {
+		char *text = json_text(body);
+
+		soup_server_message_set_response(message, "application/json", SOUP_MEMORY_TAKE,
+						 text, strlen(text));
+	}
+}
+
+static void set_failure(SoupServerMessage *message, int status, const char *reason)
+{
+	g_autofree char *valid = g_utf8_make_valid(reason, -1);
+	g_autoptr(json_t) body = json_pack("{s:s}", "error", valid);
+
+	set_answer(message, status, body);
+}
+
+const char *http_request_query(struct http_request *request, const char *key)
+{
+	return request->query ? g_hash_table_lookup(request->query, key) : NULL;
+}
+
+void http_request_reply(struct http_request *request, int status, json_t *body)
+{
+	g_autoptr(SoupServerMessage) message = g_object_ref(request->message);
+	const bool paused = request->paused;
+
+	request_free(request);
+	set_answer(message, status, body);
+	json_decref(body);
+	if (paused)
+		soup_server_message_unpause(message);
+}
+
+void http_request_fail(struct http_request *request, int status, const char *format, ...)
+{
+	g_autofree char *reason = NULL;
+	g_autofree char *valid = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	reason = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	valid = g_utf8_make_valid(reason, -1);
+	http_request_reply(request, status, json_pack("{s:s}", "error", valid));
+}
+
+void http_request_on_cancel(struct http_request *request,
+			    void (*cancelled)(struct http_request *request, void *data),
+			    void *data)
+{
+	request->cancelled = cancelled;
+	request->cancelled_data = data;
+}
+
+/* Returns what the `*` of `pattern` match in `path`, or NULL if it is another path. */
+static char **match_path(const char *pattern, const char *path)
+{
+	g_auto(GStrv) wanted = g_strsplit(pattern, "/", -1);
+	g_auto(GStrv) given = g_strsplit(path, "/", -1);
+	g_autoptr(GStrvBuilder) arguments = g_strv_builder_new();
+
+	if (g_strv_length(wanted) != g_strv_length(given))
+		return NULL;
+	for (gsize i = 0; wanted[i]; i++) {
+		if (strcmp(wanted[i], "*") == 0 && *given[i])
+			g_strv_builder_add(arguments, given[i]);
+		else if (strcmp(wanted[i], given[i]) != 0)
+			return NULL;
+	}
+	return g_strv_builder_end(arguments);
+}
+
+/*
+ * Finds the route of `method` and `path`, with the path's arguments. Returns NULL if there is none,
+ * with the methods that the path does have, comma-separated, in `ret_allowed` ("" for none).
+ */
+static const struct http_route *find_route(const struct http_route *routes, const char *method,
+					   const char *path, char ***ret_arguments,
+					   char **ret_allowed)
+{
+	g_autoptr(GString) allowed = g_string_new(NULL);
+
+	for (const struct http_route *route = routes; route->method; route++) {
+		g_auto(GStrv) arguments = match_path(route->path, path);
+
+		if (!arguments)
+			continue;
+		if (strcmp(route->method, method) == 0) {
+			*ret_arguments = g_steal_pointer(&arguments);
+			return route;
+		}
+		g_string_append_printf(allowed, "%s%s", allowed->len ? ", " : "", route->method);
+	}
+	*ret_allowed = g_string_free(g_steal_pointer(&allowed), FALSE);
+	return NULL;
+}
+
+/* Reads the body of a message; NULL without `error` if there is none. */
+static json_t *parse_body(SoupServerMessage *message, GError **error)
+{
+	SoupMessageBody *body = soup_server_message_get_request_body(message);
+	g_autoptr(GBytes) bytes = soup_message_body_flatten(body);
+	gsize length;
+	const char *text = g_bytes_get_data(bytes, &length);
+
+	return length > 0 ? json_parse(text, length, "request body", error) : NULL;
+}
+
+static void refuse_route(SoupServerMessage *message, const char *method, const char *path,
+			 const char *allowed)
+{
+	g_autofree char *reason = NULL;
+
+	if (!*allowed) {
+		reason = g_strdup_printf("no such path \"%s\"", path);
+		set_failure(message, SOUP_STATUS_NOT_FOUND, reason);
+		return;
+	}
+	reason = g_strdup_printf("\"%s\" has no method %s; it has %s", path, method, allowed);
+	soup_message_headers_replace(soup_server_message_get_response_headers(message), "Allow",
+				     allowed);
+	set_failure(message, SOUP_STATUS_METHOD_NOT_ALLOWED, reason);
+}
+
+/* A request is complete. */
+static void on_request(SoupServer *soup, SoupServerMessage *message, const char *path,
+		       GHashTable *query, gpointer data)
+{
+	struct http_server *server = data;
+	const char *method = soup_server_message_get_method(message);
+	const struct http_route *route;
+	g_auto(GStrv) arguments = NULL;
+	g_autofree char *allowed = NULL;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(json_t) body = NULL;
+	struct http_request *request;
+
+	route = find_route(server->routes, method, path, &arguments, &allowed);
+	if (!route) {
+		refuse_route(message, method, path, allowed);
+		return;
+	}
+	body = parse_body(message, &error);
+	if (error) {
+		set_failure(message, SOUP_STATUS_BAD_REQUEST, error->message);
+		return;
+	}
+	request = g_new0(struct http_request, 1);
+	request->server = server;
+	request->message = g_object_ref(message);
+	request->query = query ? g_hash_table_ref(query) : NULL;
+	request->arguments = g_steal_pointer(&arguments);
+	request->body = g_steal_pointer(&body);
+	g_queue_push_tail(&server->open, request);
+	route->handler(request, (const char *const *)request->arguments, request->body,
+		       server->data);
+	if (g_queue_find(&server->open, request))
+		request_wait(request);
+}
+
+/* Refuses a body: what came is dropped, and so is what still comes. */
+static void refuse_body(SoupServerMessage *message)
+{
+	SoupMessageBody *body = soup_server_message_get_request_body(message);
+
+	soup_message_body_set_accumulate(body, FALSE);
+	soup_message_body_truncate(body);
+	soup_message_headers_replace(soup_server_message_get_response_headers(message),
+				     "Connection", "close");
+	set_failure(message, SOUP_STATUS_REQUEST_ENTITY_TOO_LARGE,
+		    "request body larger than 1 MiB");
+}
+
+static void on_chunk(SoupServerMessage *message, GBytes *chunk, gpointer data)
+{
+	gsize *received = data;
+	const gsize before = *received;
+
+	*received += g_bytes_get_size(chunk);
+	if (before <= BODY_MAX && *received > BODY_MAX)
+		refuse_body(message);
+	if (*received > REFUSED_MAX)
+		g_socket_shutdown(soup_server_message_get_socket(message), TRUE, TRUE, NULL);
+}
+
+/* A request's headers are there, its body is not. */
+static void on_headers(SoupServer *soup, SoupServerMessage *message, const char *path,
+		       GHashTable *query, gpointer data)
+{
+	g_signal_connect_data(message, "got-chunk", G_CALLBACK(on_chunk), g_new0(gsize, 1),
+			      (GClosureNotify)(void (*)(void))g_free, 0);
+}
+
+/* Removes a socket file on which nobody listens. Returns false if somebody does. */
+static bool clear_stale_socket(const char *path, GSocketAddress *address, GError **error)
+{
+	g_autoptr(GSocket) probe = NULL;
+	struct stat status;
+
+	if (lstat(path, &status) < 0)
+		return true;
+	if (!S_ISSOCK(status.st_mode)) {
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
+			    "cannot listen on \"%s\": it exists and is no socket; remove it", path);
+		return false;
+	}
+	probe = g_socket_new(G_SOCKET_FAMILY_UNIX, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT,
+			     error);
+	if (!probe)
+		return false;
+	if (g_socket_connect(probe, address, NULL, NULL)) {
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
+			    "cannot listen on \"%s\": another process does; stop it first", path);
+		return false;
+	}
+	unlink(path);
+	return true;
+}
+
+/* Listens on a Unix socket that only we may connect to. */
+static bool listen_unix(struct http_server *server, const char *path, GError **error)
+{
+	g_autoptr(GSocketAddress) address = NULL;
+	g_autoptr(GSocket) socket = NULL;
+
+	if (strlen(path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path)) {
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
+			    "cannot listen on \"%s\": the path of a Unix socket may have 107 bytes",
+			    path);
+		return false;
+	}
+	address = g_unix_socket_address_new(path);
+	if (!clear_stale_socket(path, address, error))
+		return false;
+	socket = g_socket_new(G_SOCKET_FAMILY_UNIX, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT,
+			      error);
+	if (!socket)
+		return false;
+	/* Linux gives the file the socket's mode: no instant at which others may connect. */
+	fchmod(g_socket_get_fd(socket), 0600);
+	g_socket_set_listen_backlog(socket, BACKLOG);
+	if (!g_socket_bind(socket, address, TRUE, error)) {
+		g_prefix_error(error, "cannot listen on \"%s\": ", path);
+		return false;
+	}
+	server->socket_path = g_strdup(path);
+	server->address = g_strconcat("unix:", path, NULL);
+	return g_socket_listen(socket, error) &&
+	       soup_server_listen_socket(server->soup, socket, 0, error);
+}
+
+/* Listens on a loopback address. */
+static bool listen_loopback(struct http_server *server, const char *address, GError **error)
+{
+	g_autoptr(GUri) uri = g_uri_parse(address, G_URI_FLAGS_NONE, NULL);
+	g_autoptr(GInetAddress) host = NULL;
+	g_autoptr(GSocketAddress) where = NULL;
+	GSList *uris;
+
+	if (uri && strcmp(g_uri_get_scheme(uri), "http") == 0 && g_uri_get_host(uri) &&
+	    g_uri_get_port(uri) >= 0)
+		host = g_inet_address_new_from_string(g_uri_get_host(uri));
+	if (!host || !g_inet_address_get_is_loopback(host)) {
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
+			    "cannot listen on \"%s\": expected unix:/PATH or http://127.0.0.1:PORT",
+			    address);
+		return false;
+	}
+	where = g_inet_socket_address_new(host, (guint16)g_uri_get_port(uri));
+	if (!soup_server_listen(server->soup, where, 0, error)) {
+		g_prefix_error(error, "cannot listen on \"%s\": ", address);
+		return false;
+	}
+	uris = soup_server_get_uris(server->soup);
+	server->address = g_uri_to_string(uris->data);
+	if (g_str_has_suffix(server->address, "/"))
+		server->address[strlen(server->address) - 1] = '\0';
+	g_slist_free_full(uris, (GDestroyNotify)g_uri_unref);
+	return true;
+}
+
+struct http_server *http_server_new(const char *address, const struct http_route *routes,
+				    void *data, GError **error)
+{
+	g_autoptr(http_server_t) server = g_new0(struct http_server, 1);
+	bool listening;
+
+	server->routes = routes;
+	server->data = data;
+	server->context = g_main_context_ref_thread_default();
+	server->soup = soup_server_new("server-header", "virtbed", NULL);
+	soup_server_add_early_handler(server->soup, NULL, on_headers, server, NULL);
+	soup_server_add_handler(server->soup, NULL, on_request, server, NULL);
+	if (g_str_has_prefix(address, "unix:/"))
+		listening = listen_unix(server, address + strlen("unix:"), error);
+	else
+		listening = listen_loopback(server, address, error);
+	return listening ? g_steal_pointer(&server) : NULL;
+}
+
+void http_server_free(struct http_server *server)
+{
+	if (!server)
+		return;
+	while (!g_queue_is_empty(&server->open))
+		request_cancel(g_queue_peek_head(&server->open));
+	soup_server_disconnect(server->soup);
+	g_object_unref(server->soup);
+	if (server->socket_path)
+		unlink(server->socket_path);
+	g_main_context_unref(server->context);
+	g_free(server->socket_path);
+	g_free(server->address);
+	g_free(server);
+}
+
+const char *http_server_address(const struct http_server *server)
+{
+	return server->address;
+}
