@@ -166,4 +166,5 @@ const struct engine_task *engine_task(const struct engine *engine, uint32_t task
 
 /* NULL is allowed. Leaves the backend alone. */
 void engine_free(struct engine *engine);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(struct engine, engine_free)
+typedef struct engine engine_t;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(engine_t, engine_free)

@@ -56,4 +56,5 @@ gboolean workload_check(const struct workload *workload, const struct sched_syst
 
 /* NULL is allowed. */
 void workload_free(struct workload *workload);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(struct workload, workload_free)
+typedef struct workload workload_t;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(workload_t, workload_free)

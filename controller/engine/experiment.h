@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+
+#include "common/config.h"
+#include "controller/engine/engine.h"
+
+/*
+ * From a configuration to runs: the system, the workload of a trial, the budget and the policies,
+ * the same for `run` and `simulate`.
+ */
+struct experiment {
+	const struct config *config;
+	struct sched_system *system;
+	struct policy *policies; /* policies_count of them, in configured order */
+	uint32_t policies_count;
+};
+
+#define EXPERIMENT_ERROR (experiment_error_quark())
+GQuark experiment_error_quark(void);
+/* Codes of EXPERIMENT_ERROR; bad input. */
+enum experiment_error { EXPERIMENT_ERROR_POLICY = 1 };
+
+/*
+ * Prepares the experiment of `config` (borrowed until experiment_free()). `policies` (NULL-terminated)
+ * replaces the configured names; NULL keeps them. Returns a new experiment, or NULL with `error` set
+ * (unknown policy, estimates with a hole).
+ */
+struct experiment *experiment_new(const struct config *config, const char *const *policies,
+				  GError **error);
+
+/* NULL is allowed. */
+void experiment_free(struct experiment *experiment);
+typedef struct experiment experiment_t;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(experiment_t, experiment_free)
+
+/*
+ * The setup of one run: everything but recorder, marks and trim is filled in. limit_j 0: none. The seed
+ * of the policy's own choices is derived from the workload's seed and trial.
+ */
+struct engine_setup experiment_setup(const struct experiment *experiment,
+				     const struct workload *workload, const struct policy *policy,
+				     double limit_j);
+
+/*
+ * 100 % of the energy in joules: experiment.budget_j of the configuration, or where that is 0 what an
+ * unlimited simulated max-upr run on trial 1 of `seed` (0: the configured one) uses within the
+ * duration (paper 002, section 6.3). Returns it, > 0, or 0 with `error` set.
+ */
+double experiment_budget_j(const struct experiment *experiment, uint64_t seed, GError **error);
+
+/* Simulates one run from beginning to end and fills *ret_result. */
+void experiment_simulate(const struct engine_setup *setup, struct engine_result *ret_result);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+#include "controller/engine/engine.h"
+#include "controller/store/store.h"
+
+/*
+ * A recorder that writes a run to the store: a row per task, its events and its decisions with the
+ * snapshots they were made from. Writes are grouped; everything up to a mapping event is committed
+ * before its actions are carried out, so that whatever a backend was asked to do is on record.
+ */
+struct recorder_store;
+
+/*
+ * Records run `run` (a row id) of `store`, which stays the caller's and must outlive the recorder.
+ * `setup` is borrowed as well. Never fails.
+ */
+struct recorder_store *recorder_store_new(struct store *store, int64_t run,
+					  const struct engine_setup *setup);
+
+/* What goes into engine_setup.recorder; valid until recorder_store_free(). */
+struct engine_recorder *recorder_store_engine(struct recorder_store *recorder);
+
+/*
+ * Commits what is open. Returns true, or false with `error` set, also when an earlier write had
+ * failed (upon which the engine aborted the run).
+ */
+bool recorder_store_finish(struct recorder_store *recorder, GError **error);
+
+/* NULL is allowed. */
+void recorder_store_free(struct recorder_store *recorder);
+
+/*
+ * Puts the recorded tasks of an interrupted run back into `engine` (engine_restore_task()). Returns
+ * true, or false with `error` set when the rows cannot be read or do not fit the workload.
+ */
+bool recorder_store_restore(struct store *store, int64_t run, const struct engine_setup *setup,
+			    struct engine *engine, GError **error);
