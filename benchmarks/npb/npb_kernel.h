@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The seam between a kernel and the program around it.  A kernel is a constant table of
+ * functions; npb_program_main() creates the problem of every kernel in its list, runs them one
+ * after the other and prints the reports.  The composite is simply a list of two.
+ */
+#ifndef NPB_KERNEL_H
+#define NPB_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where a kernel runs: filled after MPI_Init, the same for its whole life. */
+struct npb_context {
+	char class; /* one of S, W, A, B, C */
+	int rank;   /* this process, 0..ranks-1 */
+	int ranks;  /* processes in MPI_COMM_WORLD */
+};
+
+/* Figures of a class that the report wants. */
+struct npb_shape {
+	int64_t size;	   /* the report's "Size" */
+	int iterations;	   /* timed iterations of one repetition */
+	double operations; /* counted operations of one repetition */
+};
+
+/* Private to each kernel. */
+struct npb_problem;
+
+/* All functions are required.  create, run and destroy are collective over MPI_COMM_WORLD. */
+struct npb_kernel {
+	const char *name; /* "IS", "CG" */
+	const char *operation_type;
+
+	/* The figures of @class; called on any rank, before or after create. */
+	struct npb_shape (*shape)(char class);
+
+	/* The most ranks that @class can be spread over; always a power of two. */
+	int (*max_ranks)(char class);
+
+	/*
+	 * Allocate and fill the problem, and run its untimed warm-up; every page that a run needs
+	 * has been touched afterwards.  Ends all ranks with a message when memory runs out.
+	 */
+	struct npb_problem *(*create)(const struct npb_context *context);
+
+	/*
+	 * Run the timed section once and verify it.  Stores the wall seconds (maximum over the
+	 * ranks) in @ret_time_s.  Returns the verdict.  Both are the same on all ranks.
+	 */
+	bool (*run)(struct npb_problem *problem, double *ret_time_s);
+
+	/* Free the problem; takes NULL. */
+	void (*destroy)(struct npb_problem *problem);
+};
+
+extern const struct npb_kernel npb_is;
+extern const struct npb_kernel npb_cg;
+
+/*
+ * The main function of a program called @program that runs @kernels (NULL-terminated) in order.
+ * Returns the exit status: 0 verified, 1 not verified or wrong number of ranks, 2 bad usage.
+ */
+int npb_program_main(int argc, char **argv, const char *program,
+		     const struct npb_kernel *const *kernels);
+
+/*
+ * Zeroed memory for @count elements of @size bytes on a cache line.  On failure one line on
+ * stderr names @what and all ranks end.  Freed with free().
+ */
+void *npb_alloc(size_t count, size_t size, const char *what);
+
+/* The largest of the ranks' wall seconds since @start_s (an MPI_Wtime() value). */
+double npb_elapsed_max(double start_s);
+
+/* True on all ranks if @mine is true on all of them. */
+bool npb_all_true(bool mine);
+
+#endif

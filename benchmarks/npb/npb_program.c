@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "benchmarks/npb/npb_kernel.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "benchmarks/npb/npb_options.h"
+#include "benchmarks/npb/npb_report.h"
+
+/* Kernels in one program; the composite has two. */
+#define MAX_KERNELS 4
+
+void *npb_alloc(size_t count, size_t size, const char *what)
+{
+	size_t bytes = (count * size + 63) & ~(size_t)63;
+	void *memory = aligned_alloc(64, bytes > 0 ? bytes : 64);
+
+	if (!memory) {
+		fprintf(stderr, "ERROR: cannot allocate %zu bytes for %s: use a smaller class or "
+			"more ranks\n", bytes, what);
+		MPI_Abort(MPI_COMM_WORLD, 1);
+		abort();
+	}
+	memset(memory, 0, bytes);
+	return memory;
+}
+
+double npb_elapsed_max(double start_s)
+{
+	double mine = MPI_Wtime() - start_s;
+	double longest = 0.0;
+
+	MPI_Allreduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+	return longest;
+}
+
+bool npb_all_true(bool mine)
+{
+	int value = mine;
+	int all = 0;
+
+	MPI_Allreduce(&value, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+	return all != 0;
+}
+
+/* Before MPI_Init the launcher's variable tells who may speak; without it we are alone. */
+static bool speaks_before_init(void)
+{
+	const char *rank = getenv("PMI_RANK");
+
+	return !rank || strcmp(rank, "0") == 0;
+}
+
+static int print_help(const char *program)
+{
+	char *usage = npb_options_usage(program);
+
+	if (usage && speaks_before_init())
+		fputs(usage, stdout);
+	free(usage);
+	return 0;
+}
+
+static bool ranks_suit(const struct npb_context *context, const struct npb_kernel *const *kernels)
+{
+	int ranks = context->ranks;
+
+	if ((ranks & (ranks - 1)) != 0) {
+		if (context->rank == 0)
+			fprintf(stderr, "ERROR: %d processes: the number of processes must be a "
+				"power of two\n", ranks);
+		return false;
+	}
+	for (int i = 0; kernels[i]; i++) {
+		int max = kernels[i]->max_ranks(context->class);
+
+		if (ranks > max) {
+			if (context->rank == 0)
+				fprintf(stderr, "ERROR: %d processes: %s class %c runs on at most "
+					"%d\n", ranks, kernels[i]->name, context->class, max);
+			return false;
+		}
+	}
+	return true;
+}
+
+static void print_repetition(const struct npb_kernel *kernel, int number, int of, double time_s,
+			     bool verified)
+{
+	printf(" %s repetition %d of %d: %.9f s, %s\n", kernel->name, number, of, time_s,
+	       verified ? "verified" : "NOT verified");
+	fflush(stdout);
+}
+
+/* Run one kernel as often as asked; adds its seconds to @total_s.  True if all runs verified. */
+static bool run_kernel(const struct npb_kernel *kernel, struct npb_problem *problem,
+		       const struct npb_context *context, int repetitions, double *total_s)
+{
+	struct npb_shape shape = kernel->shape(context->class);
+	struct npb_report report = {
+		.name = kernel->name,
+		.operation_type = kernel->operation_type,
+		.class = context->class,
+		.size = shape.size,
+		.iterations = (int64_t)shape.iterations * repetitions,
+		.ranks = context->ranks,
+		.operations = shape.operations * repetitions,
+		.verified = true,
+	};
+
+	for (int i = 1; i <= repetitions; i++) {
+		double time_s = 0.0;
+		bool verified = kernel->run(problem, &time_s);
+
+		report.time_s += time_s;
+		report.verified = report.verified && verified;
+		if (repetitions > 1 && context->rank == 0)
+			print_repetition(kernel, i, repetitions, time_s, verified);
+	}
+	if (context->rank == 0)
+		npb_report_print(&report, stdout);
+	*total_s += report.time_s;
+	return report.verified;
+}
+
+/* Every problem is created before the first runs and kept until the last has run. */
+static bool run_all(const struct npb_context *context, const struct npb_kernel *const *kernels,
+		    int repetitions)
+{
+	struct npb_problem *problems[MAX_KERNELS] = {NULL};
+	bool verified = true;
+	double total_s = 0.0;
+	int count = 0;
+
+	for (; kernels[count]; count++)
+		problems[count] = kernels[count]->create(context);
+	for (int i = 0; i < count; i++)
+		if (!run_kernel(kernels[i], problems[i], context, repetitions, &total_s))
+			verified = false;
+	for (int i = 0; i < count; i++)
+		kernels[i]->destroy(problems[i]);
+	if (count > 1 && context->rank == 0)
+		printf(" Time in seconds, all kernels (full) = %.9f\n", total_s);
+	return verified;
+}
+
+int npb_program_main(int argc, char **argv, const char *program,
+		     const struct npb_kernel *const *kernels)
+{
+	char message[NPB_OPTIONS_MESSAGE_SIZE];
+	struct npb_options options;
+	struct npb_context context;
+	bool good;
+
+	switch (npb_options_parse(argc, argv, &options, message)) {
+	case NPB_OPTIONS_HELP:
+		return print_help(program);
+	case NPB_OPTIONS_BAD:
+		if (speaks_before_init())
+			fprintf(stderr, "%s: %s\n", program, message);
+		return 2;
+	case NPB_OPTIONS_RUN:
+		break;
+	}
+
+	MPI_Init(&argc, &argv);
+	context.class = options.class;
+	MPI_Comm_rank(MPI_COMM_WORLD, &context.rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &context.ranks);
+	good = ranks_suit(&context, kernels) && run_all(&context, kernels, options.repetitions);
+	MPI_Finalize();
+	return good ? 0 : 1;
+}
