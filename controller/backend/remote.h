@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdint.h>
+
+#include "controller/backend/backend.h"
+#include "controller/backend/remote_fleet.h"
+
+/*
+ * The backend of a measured run: actions go to local schedulers as requests, events come back from
+ * their streams, energy from their counters, time from the boot clock.
+ *
+ * A task's id is EXPERIMENT-RUN-TASK-ATTEMPT, so that asking again, even from a controller that was
+ * restarted, never runs it twice. The execution time of a task counts from start() to the end of its
+ * last rank, launch included. Energy that reaches the limit does so at the time that follows from the
+ * samples' counters, which is up to a sampling and a polling interval ago.
+ */
+
+/* What a run needs; all borrowed for the life of the backend. */
+struct remote_run {
+	const char *experiment; /* id of the experiment, [A-Za-z0-9._-], at most 40 characters */
+	int64_t run;            /* row id of the run; in the ids of its tasks */
+	int64_t t0_ns;          /* boot-clock reading at time 0 */
+	/* Something to record; `kind` as in docs/store.md. May be NULL. */
+	void (*note)(double time_s, const char *kind, const char *text, void *data);
+	/* A sample to store. May be NULL. */
+	void (*sample)(double time_s, const struct remote_meter *meter,
+		       const struct remote_sample *sample, void *data);
+	void *data;
+};
+
+/*
+ * Creates the backend of one run on `fleet` (borrowed), whose meters' accounts were started before
+ * (remote_meter_start()). One at a time.
+ */
+struct backend *remote_backend_new(struct remote_fleet *fleet, const struct remote_run *run);
+
+/*
+ * Takes over a task that an earlier controller started, or was about to: asks for it again, and what
+ * became of it arrives as events. Its execution time counts from when the local scheduler first saw it.
+ */
+void remote_backend_adopt(struct backend *backend, const struct backend_start *start);
+
+/* Deadline of a type in a cluster: `task_deadline_s`, or 10 x its ETC, or 600 s where there is none. */
+double remote_deadline_s(const struct config *config, uint32_t type, uint32_t cluster);

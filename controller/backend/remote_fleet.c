@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/backend/remote_fleet.h"
+
+#include "common/clock.h"
+#include "common/json.h"
+
+#define WAKE_MS 50
+#define BASELINE_INTERVALS 3.5
+
+G_DEFINE_QUARK(virtbed-remote, remote_error)
+
+struct remote_fleet {
+	const struct config *config;
+	struct remote_link **links; /* one per cluster */
+	GPtrArray *meters;          /* of all links, not owned */
+	char *stopped;
+};
+
+void remote_baseline_clear(struct remote_baseline *baseline)
+{
+	g_clear_pointer(&baseline->idle_w, g_free);
+	baseline->count = 0;
+}
+
+struct remote_fleet *remote_fleet_new(const struct config *config, const char *const *addresses,
+				      GError **error)
+{
+	struct remote_fleet *fleet = g_new0(struct remote_fleet, 1);
+	g_autoptr(GError) reason = NULL;
+
+	fleet->config = config;
+	fleet->links = g_new0(struct remote_link *, config->clusters_count);
+	fleet->meters = g_ptr_array_new();
+	for (uint32_t i = 0; i < config->clusters_count; i++) {
+		struct remote_link *link =
+			remote_link_new(&config->clusters[i], i, addresses[i], &reason);
+
+		if (!link) {
+			g_set_error(error, REMOTE_ERROR, REMOTE_ERROR_ADDRESS,
+				    "local scheduler of cluster '%s': %s", config->clusters[i].name,
+				    reason->message);
+			remote_fleet_free(fleet);
+			return NULL;
+		}
+		fleet->links[i] = link;
+		g_ptr_array_extend(fleet->meters, remote_link_meters(link), NULL, NULL);
+	}
+	return fleet;
+}
+
+void remote_fleet_free(struct remote_fleet *fleet)
+{
+	if (!fleet)
+		return;
+	for (uint32_t i = 0; i < fleet->config->clusters_count; i++)
+		remote_link_free(fleet->links[i]);
+	g_free(fleet->links);
+	g_ptr_array_unref(fleet->meters);
+	g_free(fleet->stopped);
+	g_free(fleet);
+}
+
+const struct config *remote_fleet_config(const struct remote_fleet *fleet)
+{
+	return fleet->config;
+}
+
+struct remote_link *remote_fleet_link(const struct remote_fleet *fleet, uint32_t cluster)
+{
+	return fleet->links[cluster];
+}
+
+GPtrArray *remote_fleet_meters(const struct remote_fleet *fleet)
+{
+	return fleet->meters;
+}
+
+void remote_fleet_listen(struct remote_fleet *fleet, const struct remote_listener *listener)
+{
+	for (uint32_t i = 0; i < fleet->config->clusters_count; i++)
+		remote_link_listen(fleet->links[i], listener);
+}
+
+void remote_fleet_stop(struct remote_fleet *fleet, const char *reason)
+{
+	if (fleet->stopped)
+		return;
+	fleet->stopped = g_strdup(reason);
+	g_main_context_wakeup(NULL);
+}
+
+const char *remote_fleet_stopped(const struct remote_fleet *fleet)
+{
+	return fleet->stopped;
+}
+
+static gboolean wake(gpointer data)
+{
+	return G_SOURCE_CONTINUE;
+}
+
+bool remote_fleet_until(struct remote_fleet *fleet, bool (*done)(void *data), void *data,
+			double timeout_s, bool heed_stop)
+{
+	int64_t end_ns = clock_now_ns() + (int64_t)(timeout_s * 1e9);
+	guint source = g_timeout_add(WAKE_MS, wake, NULL);
+	bool over;
+
+	while (!(over = done(data)) && clock_now_ns() < end_ns) {
+		if (heed_stop && fleet->stopped)
+			break;
+		g_main_context_iteration(NULL, TRUE);
+	}
+	g_source_remove(source);
+	return over;
+}
+
+static bool refuse_stopped(const struct remote_fleet *fleet, GError **error)
+{
+	if (!fleet->stopped)
+		return false;
+	g_set_error(error, REMOTE_ERROR, REMOTE_ERROR_STOPPED, "%s", fleet->stopped);
+	return true;
+}
+
+char *remote_fleet_missing(const struct remote_fleet *fleet)
+{
+	char *why;
+
+	for (uint32_t i = 0; i < fleet->config->clusters_count; i++)
+		if (!remote_link_ready(fleet->links[i], &why))
+			return why;
+	return NULL;
+}
+
+static bool is_ready(void *data)
+{
+	g_autofree char *missing = remote_fleet_missing(data);
+
+	return !missing;
+}
+
+bool remote_fleet_wait_ready(struct remote_fleet *fleet, double timeout_s, GError **error)
+{
+	g_autofree char *missing = NULL;
+
+	for (uint32_t i = 0; i < fleet->config->clusters_count; i++)
+		remote_link_refresh(fleet->links[i]);
+	if (remote_fleet_until(fleet, is_ready, fleet, timeout_s, true))
+		return true;
+	if (refuse_stopped(fleet, error))
+		return false;
+	missing = remote_fleet_missing(fleet);
+	g_set_error(error, REMOTE_ERROR, REMOTE_ERROR_NOT_READY,
+		    "not ready after %.0f s: %s; look into the logs of the local schedulers",
+		    timeout_s, missing ?: "nodes");
+	return false;
+}
+
+static bool is_known(void *data)
+{
+	struct remote_fleet *fleet = data;
+
+	for (uint32_t i = 0; i < fleet->config->clusters_count; i++)
+		if (!remote_link_known(fleet->links[i]))
+			return false;
+	return true;
+}
+
+bool remote_fleet_wait_known(struct remote_fleet *fleet, double timeout_s, GError **error)
+{
+	if (remote_fleet_until(fleet, is_known, fleet, timeout_s, true))
+		return true;
+	if (!refuse_stopped(fleet, error))
+		g_set_error(error, REMOTE_ERROR, REMOTE_ERROR_NOT_READY,
+			    "not every local scheduler has answered after %.0f s; look into "
+			    "their logs",
+			    timeout_s);
+	return false;
+}
+
+static bool never(void *data)
+{
+	return false;
+}
+
+bool remote_fleet_wait(struct remote_fleet *fleet, double duration_s, GError **error)
+{
+	remote_fleet_until(fleet, never, NULL, duration_s, true);
+	return !refuse_stopped(fleet, error);
+}
+
+struct covered {
+	GPtrArray *meters;
+	int64_t t_ns;
+};
+
+static bool is_covered(void *data)
+{
+	struct covered *covered = data;
+
+	return remote_meters_covered_ns(covered->meters, clock_now_ns()) >= covered->t_ns;
+}
+
+bool remote_fleet_wait_covered(struct remote_fleet *fleet, int64_t t_ns, double timeout_s)
+{
+	struct covered covered = {.meters = fleet->meters, .t_ns = t_ns};
+
+	return remote_fleet_until(fleet, is_covered, &covered, timeout_s, true);
+}
+
+static double longest_interval_s(const struct remote_fleet *fleet)
+{
+	double longest_s = 0;
+
+	for (guint i = 0; i < fleet->meters->len; i++) {
+		const struct remote_meter *meter = g_ptr_array_index(fleet->meters, i);
+
+		longest_s = MAX(longest_s, meter->interval_s);
+	}
+	return longest_s;
+}
+
+static bool read_baseline(struct remote_fleet *fleet, int64_t from_ns, int64_t to_ns,
+			  struct remote_baseline *baseline, GError **error)
+{
+	for (guint i = 0; i < fleet->meters->len; i++) {
+		const struct remote_meter *meter = g_ptr_array_index(fleet->meters, i);
+
+		if (!remote_meter_mean_w(meter, from_ns, to_ns, &baseline->idle_w[i])) {
+			g_set_error(error, REMOTE_ERROR, REMOTE_ERROR_METER,
+				    "idle baseline: the meter of host '%s' gave no two samples "
+				    "within %.1f s; check the meter",
+				    meter->host, clock_elapsed_s(from_ns, to_ns));
+			return false;
+		}
+		baseline->sum_w += baseline->idle_w[i];
+	}
+	return true;
+}
+
+bool remote_fleet_baseline(struct remote_fleet *fleet, double duration_s,
+			   struct remote_baseline *ret_baseline, GError **error)
+{
+	double least_s = BASELINE_INTERVALS * longest_interval_s(fleet);
+	struct remote_baseline baseline = {.count = fleet->meters->len};
+	int64_t from_ns = clock_now_ns();
+	int64_t to_ns;
+
+	baseline.duration_s = MAX(duration_s, least_s);
+	if (!remote_fleet_wait(fleet, baseline.duration_s, error))
+		return false;
+	to_ns = clock_now_ns();
+	remote_fleet_wait_covered(fleet, to_ns, least_s);
+	baseline.idle_w = g_new0(double, MAX(baseline.count, 1));
+	if (!read_baseline(fleet, from_ns, clock_now_ns(), &baseline, error)) {
+		remote_baseline_clear(&baseline);
+		return false;
+	}
+	*ret_baseline = baseline;
+	return true;
+}
+
+/* Leftovers. */
+
+static void kill_listed(int status, json_t *body, const GError *error, void *data)
+{
+	struct remote_link *link = data;
+	json_t *tasks = json_object_get(body, "tasks");
+
+	for (size_t i = 0; i < json_array_size(tasks); i++) {
+		json_t *task = json_array_get(tasks, i);
+		const char *id = json_string_value(json_object_get(task, "id"));
+		const char *state = json_string_value(json_object_get(task, "state"));
+		g_autofree char *path = NULL;
+
+		if (!id || !g_strcmp0(state, "ended"))
+			continue;
+		path = g_strdup_printf("/v1/tasks/%s", id);
+		remote_link_send(link, "DELETE", path, NULL, NULL, NULL);
+	}
+}
+
+void remote_fleet_kill_all(struct remote_fleet *fleet)
+{
+	for (uint32_t i = 0; i < fleet->config->clusters_count; i++)
+		remote_link_send(fleet->links[i], "GET", "/v1/tasks", NULL, kill_listed,
+				 fleet->links[i]);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/config.h"
+#include "controller/backend/remote_meter.h"
+#include "controller/backend/remote_task.h"
+
+/*
+ * One local scheduler as the controller sees it (docs/api.md): who it is, its nodes, its meters, its
+ * stream of events, and requests that are repeated until they are answered. A link lives as long as
+ * the controller; runs come and go and listen to it. Everything happens on the default main context.
+ *
+ * A local scheduler that does not answer, or answers rubbish, for REMOTE_LINK_AWAY_S is "away": its
+ * nodes are down and what is asked of it fails, until it answers again.
+ */
+struct remote_link;
+
+#define REMOTE_LINK_AWAY_S 30.0
+
+/* What a link tells its listener. All are required. Times are on our clock. */
+struct remote_listener {
+	/* A task was said to be in this state; may be said again. */
+	void (*task)(struct remote_link *link, const struct remote_task *task, void *data);
+	/* A node can take tasks from now on, or cannot. */
+	void (*node)(struct remote_link *link, uint32_t node, bool up, int64_t t_ns,
+		     const char *reason, void *data);
+	/* A new sample of a host's meter. */
+	void (*sample)(struct remote_link *link, const struct remote_meter *meter,
+		       const struct remote_sample *sample, void *data);
+	/* Its tasks may be gone: it was away, or has lost its state. To be asked one by one. */
+	void (*doubt)(struct remote_link *link, void *data);
+	/* Something worth recording: `kind` is a word (docs/store.md), `text` one line. */
+	void (*note)(struct remote_link *link, const char *kind, const char *text, void *data);
+	void *data;
+};
+
+/*
+ * Starts to talk to the local scheduler of `cluster` (borrowed, like `listener`, which may be changed
+ * at any time through remote_link_listen()) at `address`. Returns NULL with `error` for a bad address.
+ */
+struct remote_link *remote_link_new(const struct config_cluster *cluster, uint32_t index,
+				    const char *address, GError **error);
+/* Drops what is under way. NULL is allowed. */
+void remote_link_free(struct remote_link *link);
+
+/* Sets who listens; NULL: nobody. Borrowed. */
+void remote_link_listen(struct remote_link *link, const struct remote_listener *listener);
+
+/* The index and the configuration of the cluster. */
+uint32_t remote_link_index(const struct remote_link *link);
+const struct config_cluster *remote_link_cluster(const struct remote_link *link);
+
+/* The capabilities it reported last (borrowed), or NULL before it answered. */
+const json_t *remote_link_capabilities(const struct remote_link *link);
+
+/*
+ * Whether it answers and all its nodes are ready for a task; else *ret_why (the caller frees) says
+ * what is missing.
+ */
+bool remote_link_ready(const struct remote_link *link, char **ret_why);
+
+/* Forgets what it knows of the nodes' states until it has asked anew: remote_link_ready() waits. */
+void remote_link_refresh(struct remote_link *link);
+
+/* Whether node `node` can take a task. */
+bool remote_link_node_up(const struct remote_link *link, uint32_t node);
+
+/* Whether it has been silent for REMOTE_LINK_AWAY_S. */
+bool remote_link_away(const struct remote_link *link);
+
+/* Meters of the cluster's hosts: GPtrArray of struct remote_meter, owned by the link. */
+GPtrArray *remote_link_meters(const struct remote_link *link);
+
+/* Idle watts of the hosts that `nodes` are on, each host once. */
+double remote_link_idle_w(const struct remote_link *link, const uint32_t *nodes, uint32_t count);
+
+/* Whether it has answered and said which of its nodes are up. */
+bool remote_link_known(const struct remote_link *link);
+
+/* Asks again for samples above `seq`: after a restart of the controller. */
+void remote_link_samples_from(struct remote_link *link, int64_t seq);
+/* The number of the last sample that was read; 0: none. */
+int64_t remote_link_samples_seq(const struct remote_link *link);
+
+/*
+ * The answer to a request: `body` (borrowed, may be NULL), or `error` after it was given up:
+ * HTTP_ERROR_STATUS with `status`, HTTP_ERROR_BODY, or HTTP_ERROR_TRANSPORT when it went away.
+ */
+typedef void (*remote_link_done_f)(int status, json_t *body, const GError *error, void *data);
+
+/*
+ * Sends an idempotent request and repeats it until it is answered or the local scheduler is away.
+ * `body` is borrowed. `done` is called once, from the main loop, unless the link is freed before or
+ * remote_link_forget() was called.
+ */
+void remote_link_send(struct remote_link *link, const char *method, const char *path, json_t *body,
+		      remote_link_done_f done, void *data);
+
+/* Does not call back any request that was sent with `data`. The requests go on to an answer. */
+void remote_link_forget(struct remote_link *link, const void *data);
+
+/* Translates the task's times to our clock. */
+void remote_link_translate(const struct remote_link *link, struct remote_task *task);

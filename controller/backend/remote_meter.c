@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/backend/remote_meter.h"
+
+/* More than half an hour at 1 Hz: longer than any baseline or interruption that is looked back on. */
+#define SAMPLES_KEPT 4096
+
+/* docs/api.md: a gap is longer than three sampling intervals. */
+#define GAP_INTERVALS 3.0
+
+struct remote_meter *remote_meter_new(const char *host, double interval_s)
+{
+	struct remote_meter *meter = g_new0(struct remote_meter, 1);
+
+	meter->host = g_strdup(host);
+	meter->interval_s = interval_s;
+	meter->samples = g_array_new(FALSE, FALSE, sizeof(struct remote_sample));
+	return meter;
+}
+
+void remote_meter_free(struct remote_meter *meter)
+{
+	if (!meter)
+		return;
+	g_array_unref(meter->samples);
+	g_free(meter->host);
+	g_free(meter);
+}
+
+static const struct remote_sample *sample_at(const struct remote_meter *meter, guint i)
+{
+	return &g_array_index(meter->samples, struct remote_sample, i);
+}
+
+const struct remote_sample *remote_meter_last(const struct remote_meter *meter)
+{
+	return meter->samples->len ? sample_at(meter, meter->samples->len - 1) : NULL;
+}
+
+bool remote_meter_fresh(const struct remote_meter *meter, int64_t now_ns)
+{
+	const struct remote_sample *last = remote_meter_last(meter);
+
+	return last && (double)(now_ns - last->t_ns) * 1e-9 <= GAP_INTERVALS * meter->interval_s;
+}
+
+/* Index of the first sample at or after t_ns; the length when there is none. */
+static guint first_from(const struct remote_meter *meter, int64_t t_ns)
+{
+	guint low = 0;
+	guint high = meter->samples->len;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (sample_at(meter, middle)->t_ns < t_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* mW x ns = 1e-12 J = 1e-6 uJ. */
+static double held_uj(const struct remote_sample *sample, int64_t t_ns)
+{
+	return (double)sample->energy_uj + (double)sample->mw * (double)(t_ns - sample->t_ns) * 1e-6;
+}
+
+void remote_meter_rebase(struct remote_meter *meter)
+{
+	meter->rebase = true;
+}
+
+bool remote_meter_add(struct remote_meter *meter, const struct remote_sample *sample)
+{
+	const struct remote_sample *last = remote_meter_last(meter);
+	struct remote_sample shifted = *sample;
+
+	if (last && sample->t_ns <= last->t_ns)
+		return false;
+	if (meter->rebase) {
+		meter->shift_uj = last ? (int64_t)held_uj(last, sample->t_ns) - sample->energy_uj : 0;
+		meter->rebase = false;
+	}
+	shifted.energy_uj += meter->shift_uj;
+	if (last && shifted.energy_uj < last->energy_uj)
+		return false;
+	if (meter->samples->len >= 2 * SAMPLES_KEPT)
+		g_array_remove_range(meter->samples, 0, SAMPLES_KEPT);
+	g_array_append_val(meter->samples, shifted);
+	return true;
+}
+
+double remote_meter_counter_uj(const struct remote_meter *meter, int64_t t_ns)
+{
+	guint i = first_from(meter, t_ns);
+	const struct remote_sample *before;
+	const struct remote_sample *after;
+
+	if (!meter->samples->len)
+		return 0;
+	if (i == meter->samples->len)
+		return held_uj(sample_at(meter, i - 1), t_ns);
+	if (i == 0)
+		return held_uj(sample_at(meter, 0), t_ns);
+	before = sample_at(meter, i - 1);
+	after = sample_at(meter, i);
+	return (double)before->energy_uj +
+	       (double)(after->energy_uj - before->energy_uj) *
+		       ((double)(t_ns - before->t_ns) / (double)(after->t_ns - before->t_ns));
+}
+
+bool remote_meter_mean_w(const struct remote_meter *meter, int64_t from_ns, int64_t to_ns,
+			 double *ret_w)
+{
+	guint first = first_from(meter, from_ns);
+	guint end = first_from(meter, to_ns + 1);
+	const struct remote_sample *a;
+	const struct remote_sample *b;
+
+	if (end < first + 2)
+		return false;
+	a = sample_at(meter, first);
+	b = sample_at(meter, end - 1);
+	*ret_w = (double)(b->energy_uj - a->energy_uj) * 1e3 / (double)(b->t_ns - a->t_ns);
+	return true;
+}
+
+static double overlap_s(int64_t a_ns, int64_t b_ns, int64_t from_ns, int64_t to_ns)
+{
+	int64_t start_ns = MAX(a_ns, from_ns);
+	int64_t end_ns = MIN(b_ns, to_ns);
+
+	return end_ns > start_ns ? (double)(end_ns - start_ns) * 1e-9 : 0;
+}
+
+double remote_meter_gap_s(const struct remote_meter *meter, int64_t from_ns, int64_t to_ns)
+{
+	const struct remote_sample *last = remote_meter_last(meter);
+	double sum_s = 0;
+
+	if (!last)
+		return overlap_s(from_ns, to_ns, from_ns, to_ns);
+	for (guint i = 1; i < meter->samples->len; i++)
+		if (sample_at(meter, i)->gap)
+			sum_s += overlap_s(sample_at(meter, i - 1)->t_ns, sample_at(meter, i)->t_ns,
+					   from_ns, to_ns);
+	if (!remote_meter_fresh(meter, to_ns))
+		sum_s += overlap_s(last->t_ns, to_ns, from_ns, to_ns);
+	return sum_s;
+}
+
+void remote_meter_start(struct remote_meter *meter, int64_t t_ns, double idle_w)
+{
+	remote_meter_resume(meter, t_ns, remote_meter_counter_uj(meter, t_ns), idle_w);
+}
+
+void remote_meter_resume(struct remote_meter *meter, int64_t t_ns, double start_uj, double idle_w)
+{
+	meter->start_ns = t_ns;
+	meter->start_uj = start_uj;
+	meter->idle_w = idle_w;
+}
+
+double remote_meter_dynamic_j(const struct remote_meter *meter, int64_t t_ns)
+{
+	double total_j;
+
+	if (!meter->start_ns || !meter->samples->len)
+		return 0;
+	total_j = (remote_meter_counter_uj(meter, t_ns) - meter->start_uj) * 1e-6;
+	return total_j - meter->idle_w * (double)(t_ns - meter->start_ns) * 1e-9;
+}
+
+double remote_meters_dynamic_j(GPtrArray *meters, int64_t t_ns)
+{
+	double sum_j = 0;
+
+	for (guint i = 0; i < meters->len; i++)
+		sum_j += remote_meter_dynamic_j(g_ptr_array_index(meters, i), t_ns);
+	return sum_j;
+}
+
+int64_t remote_meters_covered_ns(GPtrArray *meters, int64_t now_ns)
+{
+	int64_t covered_ns = now_ns;
+
+	for (guint i = 0; i < meters->len; i++) {
+		const struct remote_meter *meter = g_ptr_array_index(meters, i);
+
+		if (remote_meter_fresh(meter, now_ns))
+			covered_ns = MIN(covered_ns, remote_meter_last(meter)->t_ns);
+	}
+	return covered_ns;
+}
+
+bool remote_meters_crossing(GPtrArray *meters, double limit_j, int64_t from_ns, int64_t to_ns,
+			    int64_t *ret_t_ns)
+{
+	int64_t low = from_ns;
+	int64_t high = to_ns;
+
+	if (to_ns <= from_ns || remote_meters_dynamic_j(meters, to_ns) < limit_j)
+		return false;
+	while (high - low > 1000) {
+		int64_t middle = low + (high - low) / 2;
+
+		if (remote_meters_dynamic_j(meters, middle) < limit_j)
+			low = middle;
+		else
+			high = middle;
+	}
+	*ret_t_ns = high;
+	return true;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The energy counter of one host as the controller knows it: the local scheduler's samples, each with
+ * the counter just after it. Between two samples the counter is taken to rise evenly; after the last
+ * one at that sample's watts. The controller only differences counters (design.md: power is a counter).
+ */
+
+/* One sample; the time is on our clock. */
+struct remote_sample {
+	int64_t seq;
+	int64_t t_ns;
+	int64_t mw;
+	int64_t energy_uj;
+	bool gap; /* the stretch before it was estimated: no sample for more than three intervals */
+};
+
+struct remote_meter {
+	char *host;
+	double interval_s; /* the sampling interval that the configuration asks for */
+	GArray *samples;   /* struct remote_sample, by time; the oldest are let go */
+	int64_t shift_uj;  /* added to the counters that arrive (remote_meter_rebase()) */
+	bool rebase;       /* the next sample sets shift_uj */
+	double idle_w;     /* measured baseline; 0 until remote_meter_set_idle() */
+	int64_t start_ns;  /* start of the run; 0: not set */
+	double start_uj;   /* counter at start_ns */
+};
+
+/* A meter without samples. */
+struct remote_meter *remote_meter_new(const char *host, double interval_s);
+void remote_meter_free(struct remote_meter *meter);
+
+/*
+ * Adds a sample. Returns false, and does not add it, when it is not newer than the last one or its
+ * counter runs backwards (a meter that lies).
+ */
+bool remote_meter_add(struct remote_meter *meter, const struct remote_sample *sample);
+
+/*
+ * The counter starts anew (a local scheduler without its state): the next sample is put where the last
+ * one, held at its watts, would be. To be noted as an estimate by the caller.
+ */
+void remote_meter_rebase(struct remote_meter *meter);
+
+/* The last sample, or NULL when there is none. Borrowed until the next remote_meter_add(). */
+const struct remote_sample *remote_meter_last(const struct remote_meter *meter);
+
+/* Whether the last sample is no older than three intervals at `now_ns`. */
+bool remote_meter_fresh(const struct remote_meter *meter, int64_t now_ns);
+
+/* The counter at `t_ns` in microjoules; 0 without samples. */
+double remote_meter_counter_uj(const struct remote_meter *meter, int64_t t_ns);
+
+/*
+ * Mean watts between the first sample at or after `from_ns` and the last at or before `to_ns`. Returns
+ * false when fewer than two samples lie there.
+ */
+bool remote_meter_mean_w(const struct remote_meter *meter, int64_t from_ns, int64_t to_ns,
+			 double *ret_w);
+
+/*
+ * Seconds of [from_ns, to_ns] that no samples cover: stretches flagged as gaps, and the end when the last
+ * sample is older than three intervals.
+ */
+double remote_meter_gap_s(const struct remote_meter *meter, int64_t from_ns, int64_t to_ns);
+
+/* Starts the run's account at `t_ns`: the counter there and the idle watts to subtract. */
+void remote_meter_start(struct remote_meter *meter, int64_t t_ns, double idle_w);
+
+/* Goes on with an account that was started before, with the counter it had then. */
+void remote_meter_resume(struct remote_meter *meter, int64_t t_ns, double start_uj, double idle_w);
+
+/* Joules above idle since the start, at `t_ns`; 0 before remote_meter_start(). May be negative. */
+double remote_meter_dynamic_j(const struct remote_meter *meter, int64_t t_ns);
+
+/*
+ * Dynamic joules of a set of meters at `t_ns`: the run's energy.
+ */
+double remote_meters_dynamic_j(GPtrArray *meters, int64_t t_ns);
+
+/*
+ * Until when the set is known by samples: the earliest of the last samples of the meters that are
+ * fresh at `now_ns`, `now_ns` itself when none is (energy is then held at the last watts).
+ */
+int64_t remote_meters_covered_ns(GPtrArray *meters, int64_t now_ns);
+
+/*
+ * When the set's dynamic energy first reached `limit_j` in (from_ns, to_ns], to the microsecond.
+ * Returns false when it had not by `to_ns`.
+ */
+bool remote_meters_crossing(GPtrArray *meters, double limit_j, int64_t from_ns, int64_t to_ns,
+			    int64_t *ret_t_ns);

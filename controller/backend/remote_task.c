@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/backend/remote_task.h"
+
+#include <math.h>
+
+#include "common/json.h"
+
+#define WHAT "task of the local scheduler"
+
+static const char *const state_names[] = {
+	[REMOTE_TASK_STARTING] = "starting",
+	[REMOTE_TASK_RUNNING] = "running",
+	[REMOTE_TASK_ENDED] = "ended",
+};
+
+/* A deadline is the task's own fault (backend.h). */
+static const struct {
+	const char *name;
+	enum backend_outcome outcome;
+} outcomes[] = {
+	{"completed", BACKEND_OUTCOME_COMPLETED}, {"failed", BACKEND_OUTCOME_FAILED},
+	{"killed", BACKEND_OUTCOME_KILLED},       {"deadline", BACKEND_OUTCOME_FAILED},
+	{"lost", BACKEND_OUTCOME_LOST},
+};
+
+static bool parse_state(const char *text, enum remote_task_state *ret_state, GError **error)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(state_names); i++) {
+		if (g_str_equal(text, state_names[i])) {
+			*ret_state = (enum remote_task_state)i;
+			return true;
+		}
+	}
+	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": state: unknown state '%.32s'", text);
+	return false;
+}
+
+static bool parse_outcome(const char *text, enum backend_outcome *ret_outcome, GError **error)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(outcomes); i++) {
+		if (g_str_equal(text, outcomes[i].name)) {
+			*ret_outcome = outcomes[i].outcome;
+			return true;
+		}
+	}
+	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": outcome: unknown outcome '%.32s'", text);
+	return false;
+}
+
+/* An optional time: null and absent are 0. */
+static bool get_time(const json_t *object, const char *key, int64_t *ret_ns, GError **error)
+{
+	json_t *value = json_object_get(object, key);
+
+	*ret_ns = 0;
+	if (!value || json_is_null(value))
+		return true;
+	return json_get_integer(object, key, WHAT, 0, INT64_MAX, ret_ns, error);
+}
+
+/* An optional quantity, not negative: null and absent are NAN. */
+static bool get_quantity(const json_t *object, const char *key, double *ret_value, GError **error)
+{
+	json_t *value = json_object_get(object, key);
+
+	*ret_value = (double)NAN;
+	if (!value || json_is_null(value))
+		return true;
+	if (!json_get_number(object, key, WHAT, ret_value, error))
+		return false;
+	if (*ret_value >= 0)
+		return true;
+	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": %s: %g is negative", key, *ret_value);
+	return false;
+}
+
+static bool parse_end(const json_t *object, struct remote_task *task, GError **error)
+{
+	const char *outcome;
+
+	if (task->state != REMOTE_TASK_ENDED)
+		return true;
+	if (!json_get_string(object, "outcome", WHAT, &outcome, error) ||
+	    !parse_outcome(outcome, &task->outcome, error))
+		return false;
+	if (task->outcome == BACKEND_OUTCOME_FAILED && !task->reason)
+		task->reason = g_strdup(outcome);
+	return true;
+}
+
+struct remote_task *remote_task_parse(const json_t *object, GError **error)
+{
+	g_autoptr(remote_task_t) task = g_new0(struct remote_task, 1);
+	const char *id;
+	const char *state;
+
+	if (!json_get_string(object, "id", WHAT, &id, error) ||
+	    !json_get_string(object, "state", WHAT, &state, error) ||
+	    !parse_state(state, &task->state, error) ||
+	    !get_time(object, "requested_ns", &task->requested_ns, error) ||
+	    !get_time(object, "started_ns", &task->started_ns, error) ||
+	    !get_time(object, "ended_ns", &task->ended_ns, error) ||
+	    !get_quantity(object, "benchmark_time_s", &task->benchmark_time_s, error) ||
+	    !get_quantity(object, "cpu_s", &task->cpu_s, error) ||
+	    !get_quantity(object, "host_cpu_s", &task->host_cpu_s, error) ||
+	    !get_quantity(object, "host_energy_uj", &task->host_energy_uj, error))
+		return NULL;
+	task->id = g_strdup(id);
+	task->reason = g_strdup(json_string_value(json_object_get(object, "reason")));
+	if (!parse_end(object, task, error))
+		return NULL;
+	return g_steal_pointer(&task);
+}
+
+void remote_task_free(struct remote_task *task)
+{
+	if (!task)
+		return;
+	g_free(task->id);
+	g_free(task->reason);
+	g_free(task);
+}
+
+double remote_task_energy_j(const struct remote_task *task, double idle_w)
+{
+	double dt_s = (double)(task->ended_ns - task->requested_ns) * 1e-9;
+	double above_idle_j = task->host_energy_uj * 1e-6 - idle_w * dt_s;
+
+	if (!(task->host_cpu_s > 0) || !task->requested_ns || task->ended_ns < task->requested_ns)
+		return (double)NAN;
+	return fmax(0, above_idle_j) * fmin(1, task->cpu_s / task->host_cpu_s);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/backend/backend.h"
+
+/*
+ * A task as a local scheduler describes it (docs/api.md, Tasks), read from untrusted JSON. Times are
+ * the local scheduler's; 0 stands for null.
+ */
+enum remote_task_state { REMOTE_TASK_STARTING = 0, REMOTE_TASK_RUNNING, REMOTE_TASK_ENDED };
+
+struct remote_task {
+	char *id;
+	enum remote_task_state state;
+	enum backend_outcome outcome; /* of an ended task */
+	char *reason;                 /* NULL: nothing to say */
+	int64_t requested_ns, started_ns, ended_ns;
+	double benchmark_time_s;      /* the benchmark's own; NAN: none */
+	double cpu_s, host_cpu_s;     /* NAN: not known */
+	double host_energy_uj;        /* NAN: not known */
+};
+
+/* Reads a task object. Returns NULL with `error` (JSON_ERROR) naming what is wrong with it. */
+struct remote_task *remote_task_parse(const json_t *object, GError **error);
+void remote_task_free(struct remote_task *task);
+typedef struct remote_task remote_task_t;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(remote_task_t, remote_task_free)
+
+/*
+ * The energy in joules that an ended task answers for: what its hosts used above `idle_w` from request
+ * to end, times its share of the CPU time of all their VMs. NAN where the local scheduler did not say
+ * enough; never negative.
+ */
+double remote_task_energy_j(const struct remote_task *task, double idle_w);
