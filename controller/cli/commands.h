@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+/*
+ * The subcommands of `virtbed`, one file each. A command gets its own argument vector: argv[0] is
+ * "virtbed NAME" (for GOptionContext's usage line), the rest are its arguments. It returns the exit
+ * status of the program: 0 done, 1 failed, 2 bad usage or bad input. Results go to standard output,
+ * progress and errors to standard error.
+ */
+
+/* `virtbed run CONFIG`: the measured experiment. */
+int cmd_run(int argc, char **argv);
+/* `virtbed simulate CONFIG`: the same configuration in virtual time. */
+int cmd_simulate(int argc, char **argv);
+/* `virtbed profile CONFIG`: measures ETC and EEC of every type on every cluster. */
+int cmd_profile(int argc, char **argv);
+/* `virtbed compare MEASURED_DIR SIMULATED_DIR`: orders of policies, measured against simulated. */
+int cmd_compare(int argc, char **argv);
+/* `virtbed report RUN...`: tables and plots. */
+int cmd_report(int argc, char **argv);
+/* `virtbed decide SNAPSHOT`: one mapping event on a snapshot. */
+int cmd_decide(int argc, char **argv);
+/* `virtbed policies`: what there is, with the paper's section for each. */
+int cmd_policies(int argc, char **argv);
+/* `virtbed lab up|down|status CONFIG`: emulated blades on this machine. */
+int cmd_lab(int argc, char **argv);
+/* `virtbed config check|dump CONFIG`. */
+int cmd_config(int argc, char **argv);
+/* `virtbed completion bash`: the shell's completion script. */
+int cmd_completion(int argc, char **argv);
+
+/* A row of the table of subcommands. */
+struct command {
+	const char *name;
+	int (*main)(int argc, char **argv);
+	const char *arguments; /* e.g. "CONFIG" */
+	const char *help;      /* one line */
+	const char *words;     /* words that may follow the name, separated by blanks; "" : files */
+};
+
+/* The table, ended by a row without a name. */
+extern const struct command commands[];
+
+/* Exit statuses. */
+enum { COMMAND_DONE = 0, COMMAND_FAILED = 1, COMMAND_BAD = 2 };
+
+/*
+ * Prints "virtbed NAME: message" and a newline to standard error and returns `status`. `name` is the
+ * subcommand's argv[0].
+ */
+int command_fail(int status, const char *name, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));

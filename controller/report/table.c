@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/report/table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* Blanks between columns. */
+#define GAP 2
+
+struct column {
+	char *title;
+	enum table_align align;
+};
+
+/* A row of at most columns->len cells; NULL stands for a rule. */
+struct table {
+	GArray *columns;  /* struct column */
+	GPtrArray *rows;  /* GPtrArray of char *, or NULL */
+};
+
+static void clear_column(gpointer data)
+{
+	struct column *column = data;
+
+	g_free(column->title);
+}
+
+static void free_row(gpointer data)
+{
+	if (data)
+		g_ptr_array_unref(data);
+}
+
+struct table *table_new(void)
+{
+	struct table *table = g_new0(struct table, 1);
+
+	table->columns = g_array_new(FALSE, FALSE, sizeof(struct column));
+	g_array_set_clear_func(table->columns, clear_column);
+	table->rows = g_ptr_array_new_with_free_func(free_row);
+	return table;
+}
+
+void table_free(struct table *table)
+{
+	if (!table)
+		return;
+	g_array_unref(table->columns);
+	g_ptr_array_unref(table->rows);
+	g_free(table);
+}
+
+void table_column(struct table *table, const char *title, enum table_align align)
+{
+	struct column column = {g_strdup(title), align};
+
+	g_assert(table->rows->len == 0);
+	g_array_append_val(table->columns, column);
+}
+
+void table_row(struct table *table)
+{
+	g_ptr_array_add(table->rows, g_ptr_array_new_with_free_func(g_free));
+}
+
+void table_rule(struct table *table)
+{
+	if (table->rows->len && g_ptr_array_index(table->rows, table->rows->len - 1))
+		g_ptr_array_add(table->rows, NULL);
+}
+
+/* Takes over `text`. */
+static void add_cell(struct table *table, char *text)
+{
+	GPtrArray *row;
+
+	g_assert(table->rows->len);
+	row = g_ptr_array_index(table->rows, table->rows->len - 1);
+	g_assert(row && row->len < table->columns->len);
+	g_ptr_array_add(row, text);
+}
+
+void table_text(struct table *table, const char *text)
+{
+	add_cell(table, g_strdup(text ? text : "-"));
+}
+
+void table_textf(struct table *table, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	add_cell(table, g_strdup_vprintf(format, arguments));
+	va_end(arguments);
+}
+
+void table_number(struct table *table, double value, int decimals)
+{
+	g_autofree char *text = NULL;
+
+	if (!isfinite(value)) {
+		table_text(table, NULL);
+		return;
+	}
+	text = g_strdup_printf("%.*f", decimals, value);
+	/* No "-0.00": a rounded zero has no sign. */
+	if (text[0] == '-' && strspn(text, "-0.") == strlen(text))
+		table_text(table, text + 1);
+	else
+		table_text(table, text);
+}
+
+void table_integer(struct table *table, int64_t value)
+{
+	table_textf(table, "%" PRId64, value);
+}
+
+static const char *cell(const struct table *table, guint row, guint column)
+{
+	GPtrArray *cells = g_ptr_array_index(table->rows, row);
+
+	return cells && column < cells->len ? g_ptr_array_index(cells, column) : "";
+}
+
+static guint text_width(const char *text)
+{
+	return (guint)(g_utf8_validate(text, -1, NULL) ? g_utf8_strlen(text, -1)
+						      : (glong)strlen(text));
+}
+
+static guint *column_widths(const struct table *table)
+{
+	guint *widths = g_new0(guint, table->columns->len + 1);
+
+	for (guint i = 0; i < table->columns->len; i++) {
+		widths[i] = text_width(g_array_index(table->columns, struct column, i).title);
+		for (guint row = 0; row < table->rows->len; row++)
+			widths[i] = MAX(widths[i], text_width(cell(table, row, i)));
+	}
+	return widths;
+}
+
+static void pad(GString *text, guint count, char filler)
+{
+	for (guint i = 0; i < count; i++)
+		g_string_append_c(text, filler);
+}
+
+static void append_cell(GString *text, const char *content, guint width, enum table_align align)
+{
+	guint blanks = width - MIN(width, text_width(content));
+
+	if (align == TABLE_RIGHT)
+		pad(text, blanks, ' ');
+	g_string_append(text, content);
+	if (align == TABLE_LEFT)
+		pad(text, blanks, ' ');
+}
+
+static void end_line(GString *text)
+{
+	while (text->len && text->str[text->len - 1] == ' ')
+		g_string_truncate(text, text->len - 1);
+	g_string_append_c(text, '\n');
+}
+
+static void append_line(const struct table *table, GString *text, const guint *widths, int indent,
+			guint row, bool title)
+{
+	pad(text, (guint)indent, ' ');
+	for (guint i = 0; i < table->columns->len; i++) {
+		const struct column *column = &g_array_index(table->columns, struct column, i);
+
+		if (i > 0)
+			pad(text, GAP, ' ');
+		append_cell(text, title ? column->title : cell(table, row, i), widths[i],
+			    column->align);
+	}
+	end_line(text);
+}
+
+static void append_rule(const struct table *table, GString *text, const guint *widths, int indent)
+{
+	pad(text, (guint)indent, ' ');
+	for (guint i = 0; i < table->columns->len; i++) {
+		if (i > 0)
+			pad(text, GAP, ' ');
+		pad(text, widths[i], '-');
+	}
+	end_line(text);
+}
+
+char *table_format(const struct table *table, int indent)
+{
+	g_autofree guint *widths = column_widths(table);
+	GString *text = g_string_new(NULL);
+	guint rows = table->rows->len;
+
+	if (rows && !g_ptr_array_index(table->rows, rows - 1))
+		rows--;
+	append_line(table, text, widths, indent, 0, true);
+	append_rule(table, text, widths, indent);
+	for (guint row = 0; row < rows; row++) {
+		if (g_ptr_array_index(table->rows, row))
+			append_line(table, text, widths, indent, row, false);
+		else
+			append_rule(table, text, widths, indent);
+	}
+	return g_string_free(text, FALSE);
+}
+
+void table_print(const struct table *table, int indent, FILE *file)
+{
+	g_autofree char *text = table_format(table, indent);
+
+	fputs(text, file);
+}

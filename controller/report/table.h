@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/*
+ * A table for a person: aligned columns under their titles, text left and numbers right. Columns are
+ * declared first; then each row is begun and filled from left to right. Titles carry the unit
+ * ("energy J"). Cells that are left out stay blank.
+ */
+struct table;
+typedef struct table table_t; /* for g_autoptr() */
+
+/* How the cells of a column stand. */
+enum table_align { TABLE_LEFT = 0, TABLE_RIGHT };
+
+/* A table without columns. */
+struct table *table_new(void);
+/* NULL is allowed. */
+void table_free(struct table *table);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(table_t, table_free)
+
+/* Adds a column; `title` is copied. To be called before the first row. */
+void table_column(struct table *table, const char *title, enum table_align align);
+
+/* Begins a row. */
+void table_row(struct table *table);
+/* Begins a group: a thin line between this row and the next. Nothing at the end of a table. */
+void table_rule(struct table *table);
+
+/* Fill the next cell of the row. NULL text and numbers that are not finite become "-". */
+void table_text(struct table *table, const char *text);
+void table_textf(struct table *table, const char *format, ...) G_GNUC_PRINTF(2, 3);
+void table_number(struct table *table, double value, int decimals);
+void table_integer(struct table *table, int64_t value);
+
+/* The table as text with a newline after each line; the caller frees it. Every line is indented by
+ * `indent` blanks and has no blanks at its end. */
+char *table_format(const struct table *table, int indent);
+
+/* Writes table_format() to `file`. */
+void table_print(const struct table *table, int indent, FILE *file);
