@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define LOG_SUBSYSTEM "test"
+#include "common/log.h"
+
+#include <string.h>
+
+/* Runs in a process of its own per level, because the level is read once. */
+static void write_one_line_of_each_level(void)
+{
+	log_error("failed on \"%s\"", "x");
+	log_warning("two\nlines");
+	log_info("\x1b[31mred \xff\xc2\x9b");
+	log_debug("d\u00e9tail");
+}
+
+static void test_level_chooses_the_lines(gconstpointer data)
+{
+	const char *level = data;
+	static const struct {
+		const char *level;
+		const char *pattern; /* a glob on all that was written */
+	} cases[] = {
+		{ "error", "* error test failed on \"x\"\n" },
+		{ "warning", "* error test *\n* warning test two\\nlines\n" },
+		{ "info", "* error *\n* warning *\n* info test \\x1b[31mred \xef\xbf\xbd\\x9b\n" },
+		{ "debug", "* error *\n* warning *\n* info *\n* debug test d\u00e9tail\n" },
+		{ "nonsense", "* error *\n* warning *\n* info *\n" },
+	};
+
+	if (g_test_subprocess()) {
+		write_one_line_of_each_level();
+		return;
+	}
+	g_setenv("VIRTBED_LOG", level, TRUE);
+	g_test_trap_subprocess(NULL, 0, 0);
+	g_test_trap_assert_passed();
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)
+		if (strcmp(cases[i].level, level) == 0)
+			g_test_trap_assert_stderr(cases[i].pattern);
+	if (strcmp(level, "debug") != 0)
+		g_test_trap_assert_stderr_unmatched("* debug *");
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const levels[] = { "error", "warning", "info", "debug", "nonsense" };
+
+	g_test_init(&argc, &argv, NULL);
+	for (gsize i = 0; i < G_N_ELEMENTS(levels); i++) {
+		g_autofree char *path = g_strconcat("/log/level-", levels[i], NULL);
+
+		g_test_add_data_func(path, levels[i], test_level_chooses_the_lines);
+	}
+	return g_test_run();
+}
