@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/lab_state.h"
+
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/json.h"
+
+G_DEFINE_QUARK(virtbed-lab-state, lab_state_error)
+
+/* A blade as lab.json describes it; the texts are borrowed from the document. */
+struct blade {
+	const char *name;
+	const char *uri;
+	const char *bridge;
+	const char *address;
+	int64_t port;
+	const char *user;
+	const char *password_file;
+	int64_t cipher_suite;
+	const char *privilege;
+	const char *sensor;
+};
+
+bool lab_state_name_ok(const char *name)
+{
+	gsize length = strspn(name, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_-");
+
+	return length >= 1 && length <= 40 && name[length] == '\0' && name[0] != '-';
+}
+
+char *lab_state_file(const char *name)
+{
+	return g_build_filename(LAB_STATE_ROOT, name, "lab.json", NULL);
+}
+
+uint64_t lab_state_start_ticks(pid_t pid)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%d/stat", (int)pid);
+	g_autofree char *text = NULL;
+	g_auto(GStrv) fields = NULL;
+	const char *after;
+
+	if (pid <= 0 || !g_file_get_contents(path, &text, NULL, NULL))
+		return 0;
+	/* The second field is the program's name in brackets, which may hold anything. */
+	after = strrchr(text, ')');
+	if (!after)
+		return 0;
+	fields = g_strsplit(after + 1, " ", 22); /* [1] is field 3, the state; [20] is field 22 */
+	if (g_strv_length(fields) < 21 || strchr("ZX", fields[1][0]))
+		return 0;
+	return g_ascii_strtoull(fields[20], NULL, 10);
+}
+
+bool lab_state_process_alive(struct lab_state_process process)
+{
+	return process.pid > 0 && process.start_ticks > 0 &&
+	       lab_state_start_ticks(process.pid) == process.start_ticks;
+}
+
+static json_t *read_document(const char *path, GError **error)
+{
+	g_autoptr(GError) cause = NULL;
+	g_autofree char *text = NULL;
+	gsize length;
+	json_t *document;
+
+	if (!g_file_get_contents(path, &text, &length, &cause)) {
+		if (g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+			g_set_error(error, LAB_STATE_ERROR, LAB_STATE_ERROR_DOWN,
+				    "the lab is not up (no \"%s\"); start it with `virtbed lab up`",
+				    path);
+		else
+			g_set_error(error, LAB_STATE_ERROR, LAB_STATE_ERROR_DOWN,
+				    "the lab's state cannot be read: %s", cause->message);
+		return NULL;
+	}
+	document = json_parse(text, length, path, &cause);
+	if (!document)
+		g_set_error_literal(error, LAB_STATE_ERROR, LAB_STATE_ERROR_BROKEN, cause->message);
+	return document;
+}
+
+static bool parse_meter(const json_t *bmc, const char *what, struct blade *blade, GError **error)
+{
+	if (!json_is_object(bmc)) {
+		g_set_error(error, LAB_STATE_ERROR, LAB_STATE_ERROR_BROKEN,
+			    "%s: \"bmc\" is missing or not an object", what);
+		return false;
+	}
+	return json_get_string(bmc, "address", what, &blade->address, error) &&
+	       json_get_integer(bmc, "port", what, 1, UINT16_MAX, &blade->port, error) &&
+	       json_get_string(bmc, "user", what, &blade->user, error) &&
+	       json_get_string(bmc, "password_file", what, &blade->password_file, error) &&
+	       json_get_integer(bmc, "cipher_suite", what, 0, 255, &blade->cipher_suite, error) &&
+	       json_get_string(bmc, "privilege", what, &blade->privilege, error) &&
+	       json_get_string(bmc, "sensor", what, &blade->sensor, error);
+}
+
+static bool parse_blade(const json_t *object, const char *what, struct blade *ret_blade,
+			GError **error)
+{
+	return json_get_string(object, "name", what, &ret_blade->name, error) &&
+	       json_get_string(object, "uri", what, &ret_blade->uri, error) &&
+	       json_get_string(object, "bridge", what, &ret_blade->bridge, error) &&
+	       parse_meter(json_object_get(object, "bmc"), what, ret_blade, error);
+}
+
+static GArray *parse_blades(const json_t *document, const char *path, GError **error)
+{
+	g_autoptr(GArray) blades = g_array_new(FALSE, TRUE, sizeof(struct blade));
+	json_t *array;
+	json_t *object;
+	size_t index;
+
+	if (!json_get_array(document, "blades", path, &array, error))
+		return NULL;
+	json_array_foreach(array, index, object)
+	{
+		g_autofree char *what = g_strdup_printf("%s: blades[%zu]", path, index);
+		struct blade blade = { 0 };
+
+		if (!parse_blade(object, what, &blade, error))
+			return NULL;
+		g_array_append_val(blades, blade);
+	}
+	return g_steal_pointer(&blades);
+}
+
+static const struct blade *find_blade(const GArray *blades, const char *name)
+{
+	for (guint i = 0; i < blades->len; i++) {
+		const struct blade *blade = &g_array_index(blades, struct blade, i);
+
+		if (strcmp(blade->name, name) == 0)
+			return blade;
+	}
+	return NULL;
+}
+
+static void replace(char **text, const char *by)
+{
+	g_free(*text);
+	*text = g_strdup(by);
+}
+
+static void fill_in(struct config_host *host, const struct blade *blade)
+{
+	struct config_meter *meter;
+
+	replace(&host->uri, blade->uri);
+	replace(&host->bridge, blade->bridge);
+	if (!host->meter)
+		host->meter = g_new0(struct config_meter, 1);
+	meter = host->meter;
+	meter->kind = CONFIG_METER_IPMI;
+	replace(&meter->address, blade->address);
+	meter->port = (uint16_t)blade->port;
+	replace(&meter->user, blade->user);
+	replace(&meter->password_file, blade->password_file);
+	meter->cipher_suite = (uint32_t)blade->cipher_suite;
+	replace(&meter->privilege, blade->privilege);
+	replace(&meter->sensor, blade->sensor);
+	if (!(meter->interval_s > 0))
+		meter->interval_s = 1;
+}
+
+/*
+ * Goes over the hosts that name a blade: first to see that all of them are there, then, with
+ * `change`, to fill them in; so a failure changes nothing.
+ */
+static bool each_host(struct config *config, const GArray *blades, const char *path, bool change,
+		      GError **error)
+{
+	for (uint32_t c = 0; c < config->clusters_count; c++) {
+		for (uint32_t h = 0; h < config->clusters[c].hosts_count; h++) {
+			struct config_host *host = &config->clusters[c].hosts[h];
+			const struct blade *blade;
+
+			if (!host->blade)
+				continue;
+			blade = find_blade(blades, host->blade);
+			if (!blade) {
+				g_set_error(error, LAB_STATE_ERROR, LAB_STATE_ERROR_BLADE,
+					    "%s: the lab has no blade \"%s\", which cluster \"%s\" "
+					    "names; take the lab down and up again",
+					    path, host->blade, config->clusters[c].name);
+				return false;
+			}
+			if (change)
+				fill_in(host, blade);
+		}
+	}
+	return true;
+}
+
+static bool names_a_blade(const struct config *config)
+{
+	for (uint32_t c = 0; c < config->clusters_count; c++)
+		for (uint32_t h = 0; h < config->clusters[c].hosts_count; h++)
+			if (config->clusters[c].hosts[h].blade)
+				return true;
+	return false;
+}
+
+static bool resolve(struct config *config, const json_t *document, const char *path,
+		    GError **error)
+{
+	g_autoptr(GError) cause = NULL;
+	g_autoptr(GArray) blades = parse_blades(document, path, &cause);
+
+	if (!blades) {
+		g_set_error_literal(error, LAB_STATE_ERROR, LAB_STATE_ERROR_BROKEN, cause->message);
+		return false;
+	}
+	return each_host(config, blades, path, false, error) &&
+	       each_host(config, blades, path, true, error);
+}
+
+bool lab_state_resolve_file(struct config *config, const char *path, GError **error)
+{
+	g_autoptr(json_t) document = NULL;
+
+	if (!names_a_blade(config))
+		return true;
+	document = read_document(path, error);
+	return document && resolve(config, document, path, error);
+}
+
+static bool is_up(const json_t *document, const char *path, GError **error)
+{
+	g_autofree char *boot_id = clock_boot_id();
+	const char *state;
+	const char *booted;
+	int64_t pid;
+	int64_t ticks;
+
+	if (json_get_string(document, "state", path, &state, NULL) && strcmp(state, "up") == 0 &&
+	    json_get_string(document, "boot_id", path, &booted, NULL) &&
+	    g_strcmp0(booted, boot_id) == 0 &&
+	    json_get_integer(document, "pid", path, 1, G_MAXINT, &pid, NULL) &&
+	    json_get_integer(document, "start_ticks", path, 1, G_MAXINT64, &ticks, NULL) &&
+	    lab_state_process_alive((struct lab_state_process){ (pid_t)pid, (uint64_t)ticks }))
+		return true;
+	g_set_error(error, LAB_STATE_ERROR, LAB_STATE_ERROR_DOWN,
+		    "%s: the lab is not up (it is half started, or it died); start it with "
+		    "`virtbed lab up`",
+		    path);
+	return false;
+}
+
+bool lab_state_resolve(struct config *config, const char *lab_name, GError **error)
+{
+	const char *name = lab_name ? lab_name : config->name;
+	g_autofree char *path = NULL;
+	g_autoptr(json_t) document = NULL;
+
+	if (!names_a_blade(config))
+		return true;
+	if (!lab_state_name_ok(name)) {
+		g_set_error(error, LAB_STATE_ERROR, LAB_STATE_ERROR_DOWN,
+			    "\"%s\" cannot name a lab: 1 to 40 letters, digits, dashes and "
+			    "underscores, the first not a dash",
+			    name);
+		return false;
+	}
+	path = lab_state_file(name);
+	document = read_document(path, error);
+	return document && is_up(document, path, error) && resolve(config, document, path, error);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/config.h"
+
+/*
+ * What a lab of emulated blades tells the rest of the system. A running lab has a directory
+ * LAB_STATE_ROOT/NAME with a file lab.json:
+ *
+ *   {"name": "one-machine", "state": "up", "boot_id": "...", "pid": 4711, "start_ticks": 1234567,
+ *    "blades": [{"name": "b1", "uri": "qemu+unix:///system?socket=...", "bridge": "br0",
+ *                "bmc": {"address": "127.0.0.1", "port": 20623, "user": "ADMIN",
+ *                        "password_file": "...", "cipher_suite": 3, "privilege": "ADMINISTRATOR",
+ *                        "sensor": "Pwr Consumption"}}]}
+ *
+ * `pid` and `start_ticks` name the lab's supervisor, whose death ends the lab; they are null until
+ * it exists. The state is "starting" until every blade has answered, then "up". A blade gives what
+ * a real one would give and no more: where its hypervisor is, its bridge, and its meter.
+ */
+#define LAB_STATE_ROOT "/run/virtbed/lab"
+
+#define LAB_STATE_ERROR (lab_state_error_quark())
+GQuark lab_state_error_quark(void);
+enum lab_state_error {
+	LAB_STATE_ERROR_DOWN = 1, /* there is no such lab, or it is not up: `virtbed lab up` */
+	LAB_STATE_ERROR_BLADE,    /* a host names a blade that the lab does not have */
+	LAB_STATE_ERROR_BROKEN,   /* lab.json is not what it should be */
+};
+
+/* A supervisor as lab.json names it. pid 0: not started yet. */
+struct lab_state_process {
+	pid_t pid;
+	uint64_t start_ticks; /* field 22 of /proc/PID/stat: tells a recycled pid apart */
+};
+
+/* Whether `name` may name a lab: 1 to 40 of [A-Za-z0-9_-], the first not a dash. */
+bool lab_state_name_ok(const char *name);
+
+/* The file lab.json of lab `name`; the caller frees it. */
+char *lab_state_file(const char *name);
+
+/* When `pid` started, in clock ticks since boot; 0 if there is no such process or it is dead. */
+uint64_t lab_state_start_ticks(pid_t pid);
+
+/* Whether the process still runs. */
+bool lab_state_process_alive(struct lab_state_process process);
+
+/*
+ * Fills in `uri`, `bridge` and `meter` of every host of `config` that names a blade, from the lab
+ * `lab_name` (NULL: the lab named like the configuration). Hosts without a blade stay as they are;
+ * a configuration that names no blade needs no lab. A meter's sampling interval that the
+ * configuration gives is kept. Returns true, or false with `error` set and `config` unchanged.
+ */
+bool lab_state_resolve(struct config *config, const char *lab_name, GError **error);
+
+/* The same from the file `path`, without asking whether the lab still runs. For tests. */
+bool lab_state_resolve_file(struct config *config, const char *path, GError **error);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * The lab's control groups: HIERARCHY/virtbed-LAB/bN holds blade N, limits its CPU time, and is the
+ * root of the blade's cgroup namespace. libvirt makes machine/ in it, below which all VMs are: its
+ * CPU time is what the power model sees.
+ *
+ * Version 1 has the controllers cpu, cpuacct and cpuset in hierarchies of their own (or some of
+ * them together). Version 2 has one hierarchy, where a group has either processes or groups with
+ * controllers, so that a blade's own processes go to bN/host (Linux: Documentation/admin-guide/
+ * cgroup-v2.rst, "No Internal Process Constraint"). Other controllers are left alone: the lab's
+ * processes stay, for memory and pids, in the group of whoever started them.
+ */
+
+enum { LAB_CGROUP_HIERARCHIES_MAX = 3, LAB_CGROUP_PERIOD_US = 100000 };
+
+/* One mounted hierarchy. */
+struct lab_cgroup_hierarchy {
+	char *mount;   /* where it is mounted */
+	char *options; /* version 1: its controllers as mount options, "cpu,cpuacct"; 2: NULL */
+};
+
+/* Where this machine's CPU controllers are. */
+struct lab_cgroup {
+	int version; /* 1 or 2 */
+	struct lab_cgroup_hierarchy hierarchies[LAB_CGROUP_HIERARCHIES_MAX];
+	uint32_t hierarchies_count;
+	/* Indices into hierarchies: all 0 for version 2. */
+	uint32_t cpu;
+	uint32_t cpuacct;
+	uint32_t cpuset;
+};
+typedef struct lab_cgroup lab_cgroup_t;
+
+#define LAB_CGROUP_ERROR (lab_cgroup_error_quark())
+GQuark lab_cgroup_error_quark(void);
+enum lab_cgroup_error {
+	LAB_CGROUP_ERROR_MISSING = 1, /* cpu, cpuacct and cpuset are not all there */
+	LAB_CGROUP_ERROR_WRITE,       /* a group could not be made, set or removed */
+	LAB_CGROUP_ERROR_BUSY,        /* a group still holds processes */
+};
+
+/* Finds the controllers of this machine: /proc/self/mountinfo. */
+struct lab_cgroup *lab_cgroup_detect(GError **error);
+
+/* The same from the text of a mountinfo file. Version 1 is taken where `cpu` is mounted as such. */
+struct lab_cgroup *lab_cgroup_parse(const char *mountinfo, GError **error);
+
+void lab_cgroup_free(struct lab_cgroup *cgroup);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(lab_cgroup_t, lab_cgroup_free)
+
+/*
+ * Makes blade N's groups and sets its budget to `cpu_cores` of CPU time per second (CFS quota over
+ * LAB_CGROUP_PERIOD_US). Version 1 refuses a VM's quota above the blade's.
+ */
+bool lab_cgroup_create(const struct lab_cgroup *cgroup, const char *lab, uint32_t number,
+		       double cpu_cores, GError **error);
+
+/* Moves a process into blade N's groups; its cgroup namespace, unshared later, starts there. */
+bool lab_cgroup_join(const struct lab_cgroup *cgroup, const char *lab, uint32_t number, pid_t pid,
+		     GError **error);
+
+/* CPU time in nanoseconds that blade N's VMs have used; 0 while it had none. */
+uint64_t lab_cgroup_vms_ns(const struct lab_cgroup *cgroup, const char *lab, uint32_t number);
+
+/*
+ * Removes the lab's groups and all below. A group of a process that has just ended stays busy for a
+ * moment: tries until `timeout_s` has passed. Removing what is not there is success.
+ */
+bool lab_cgroup_remove(const struct lab_cgroup *cgroup, const char *lab, double timeout_s,
+		       GError **error);
+
+/* Whether the lab has any group. */
+bool lab_cgroup_exists(const struct lab_cgroup *cgroup, const char *lab);
+
+/*
+ * In a blade, in its own cgroup and mount namespaces, with an empty writable directory at
+ * /sys/fs/cgroup: mounts the blade's groups there as a machine has them, and for version 2 moves
+ * the caller to host/ and enables the controllers for libvirt's groups.
+ */
+bool lab_cgroup_mount(const struct lab_cgroup *cgroup, GError **error);

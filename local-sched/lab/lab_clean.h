@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+
+/* Whether anything of a lab is there: a supervisor, files or control groups. */
+bool lab_clean_needed(const char *lab);
+
+/*
+ * Removes all of a lab: kills its supervisor and with it every process of the lab and all their
+ * mounts and network devices, removes its control groups, and its files last. The caller holds the
+ * lab's lock, whose directory goes as well.
+ */
+bool lab_clean(const char *lab, GError **error);

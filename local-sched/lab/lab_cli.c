@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/lab/lab_cli.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/config.h"
+#include "common/json.h"
+#include "common/lab_state.h"
+#include "local-sched/lab/lab.h"
+
+enum { EXIT_USAGE = 2 };
+
+static const char usage[] =
+	"usage: virtbed-lab up CONFIG [--name NAME] [--json]\n"
+	"       virtbed-lab down [CONFIG] [--name NAME]\n"
+	"       virtbed-lab status [CONFIG] [--name NAME] [--json]\n"
+	"       virtbed-lab check\n"
+	"\n"
+	"Emulated blades on this machine: each has a libvirtd, a bridge, a CPU budget and a BMC of\n"
+	"its own. NAME is by default that of the configuration.\n";
+
+/* What the command line asks for. */
+struct arguments {
+	const char *config; /* path, or NULL */
+	const char *name;   /* or NULL */
+	bool json;
+};
+
+/* Set by SIGINT and SIGTERM; there is no other way into a signal handler. */
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+	interrupted = 1;
+}
+
+static int fail(const GError *error, int status)
+{
+	fprintf(stderr, "virtbed-lab: %s\n", error->message);
+	return status;
+}
+
+static bool parse_arguments(int argc, char **argv, struct arguments *ret_arguments)
+{
+	struct arguments arguments = { 0 };
+
+	for (int i = 2; i < argc; i++) {
+		if (strcmp(argv[i], "--json") == 0)
+			arguments.json = true;
+		else if (strcmp(argv[i], "--name") == 0 && i + 1 < argc)
+			arguments.name = argv[++i];
+		else if (g_str_has_prefix(argv[i], "--name="))
+			arguments.name = argv[i] + strlen("--name=");
+		else if (argv[i][0] != '-' && !arguments.config)
+			arguments.config = argv[i];
+		else
+			return false;
+	}
+	*ret_arguments = arguments;
+	return true;
+}
+
+static void print_json(const json_t *document)
+{
+	g_autofree char *text = json_pretty(document);
+
+	puts(text);
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "-";
+}
+
+static void print_blade(const json_t *blade)
+{
+	const json_t *bmc = json_object_get(blade, "bmc");
+	g_autofree char *meter =
+		g_strdup_printf("%s:%lld", text_of(bmc, "address"),
+				(long long)json_integer_value(json_object_get(bmc, "port")));
+
+	printf("%-12s %-9s %4lld %9.2f %9.1f  %-17s %s\n", text_of(blade, "name"),
+	       json_is_true(json_object_get(blade, "libvirt")) ? "answers" : "silent",
+	       (long long)json_integer_value(json_object_get(blade, "domains")),
+	       json_number_value(json_object_get(blade, "cpu_cores")),
+	       json_number_value(json_object_get(blade, "watts")), meter, text_of(blade, "uri"));
+}
+
+static void print_status(const json_t *status)
+{
+	const json_t *blades = json_object_get(status, "blades");
+	const char *state = text_of(status, "state");
+	const json_t *blade;
+	size_t index;
+
+	printf("lab %s: %s%s\n", text_of(status, "name"), state,
+	       strcmp(state, "dead") == 0 ? " (parts are left; `down` removes them)" : "");
+	if (json_array_size(blades) == 0)
+		return;
+	printf("%-12s %-9s %4s %9s %9s  %-17s %s\n", "BLADE", "LIBVIRT", "VMS", "CPU-CORES",
+	       "WATTS", "BMC", "URI");
+	json_array_foreach(blades, index, blade)
+	{
+		print_blade(blade);
+	}
+}
+
+static bool is_up(const json_t *status)
+{
+	return strcmp(text_of(status, "state"), "up") == 0;
+}
+
+/* The lab's name by --name or the configuration; NULL with an error if there is neither. */
+static char *lab_name(const struct arguments *arguments, GError **error)
+{
+	g_autoptr(config_t) config = NULL;
+	char *name = NULL;
+
+	if (arguments->name) {
+		name = g_strdup(arguments->name);
+	} else if (arguments->config) {
+		config = config_load(arguments->config, error);
+		if (!config)
+			return NULL;
+		name = g_strdup(config->name);
+	}
+	if (name && lab_state_name_ok(name))
+		return name;
+	g_set_error(error, LAB_SPEC_ERROR, LAB_SPEC_ERROR_INPUT, "%s",
+		    name ? "this cannot name a lab: 1 to 40 letters, digits, dashes and "
+			   "underscores, the first not a dash" :
+			   "which lab? give a configuration or --name NAME");
+	g_free(name);
+	return NULL;
+}
+
+static void print_progress(const char *text, void *data)
+{
+	const int64_t *from_ns = data;
+
+	fprintf(stderr, "lab: %6.2f s: %s\n", clock_elapsed_s(*from_ns, clock_now_ns()), text);
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+static int run_up(const struct arguments *arguments)
+{
+	int64_t from_ns = clock_now_ns();
+	const struct lab_observer observer = { print_progress, &from_ns, &interrupted };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = NULL;
+	g_autoptr(lab_spec_t) spec = NULL;
+	g_autoptr(json_t) status = NULL;
+	g_autofree char *missing = NULL;
+
+	if (!arguments->config) {
+		fputs(usage, stderr);
+		return EXIT_USAGE;
+	}
+	config = config_load(arguments->config, &error);
+	if (config)
+		spec = lab_spec_new(config, arguments->name, &error);
+	if (!spec)
+		return fail(error, EXIT_USAGE);
+	missing = lab_probe();
+	if (missing) {
+		fprintf(stderr, "virtbed-lab: %s\n", missing);
+		return EXIT_FAILURE;
+	}
+	catch_signals();
+	if (!lab_up(spec, &observer, &error))
+		return fail(error, EXIT_FAILURE);
+	status = lab_status(spec->name);
+	if (arguments->json)
+		print_json(status);
+	else
+		print_status(status);
+	return EXIT_SUCCESS;
+}
+
+static int run_down(const struct arguments *arguments)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *name = lab_name(arguments, &error);
+	bool was;
+
+	if (!name)
+		return fail(error, EXIT_USAGE);
+	if (!lab_down(name, &was, &error))
+		return fail(error, EXIT_FAILURE);
+	fprintf(stderr, was ? "lab: \"%s\" is down\n" : "lab: \"%s\" was not up\n", name);
+	return EXIT_SUCCESS;
+}
+
+static int run_status_all(bool json)
+{
+	g_auto(GStrv) names = lab_list();
+	g_autoptr(json_t) all = json_array();
+
+	for (gsize i = 0; names[i]; i++) {
+		json_array_append_new(all, lab_status(names[i]));
+		if (!json)
+			print_status(json_array_get(all, i));
+	}
+	if (json)
+		print_json(all);
+	else if (!names[0])
+		puts("no labs");
+	return EXIT_SUCCESS;
+}
+
+static int run_status(const struct arguments *arguments)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(json_t) status = NULL;
+	g_autofree char *name = NULL;
+
+	if (!arguments->config && !arguments->name)
+		return run_status_all(arguments->json);
+	name = lab_name(arguments, &error);
+	if (!name)
+		return fail(error, EXIT_USAGE);
+	status = lab_status(name);
+	if (arguments->json)
+		print_json(status);
+	else
+		print_status(status);
+	return is_up(status) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int run_check(const struct arguments *arguments)
+{
+	g_autofree char *missing = lab_probe();
+
+	printf("%s\n", missing ? missing : "this machine can run a lab of emulated blades");
+	return missing ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(const struct arguments *arguments);
+} commands[] = {
+	{ "up", run_up },
+	{ "down", run_down },
+	{ "status", run_status },
+	{ "check", run_check },
+};
+
+int lab_cli_main(int argc, char **argv)
+{
+	struct arguments arguments;
+
+	if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+		fputs(usage, stdout);
+		return EXIT_SUCCESS;
+	}
+	for (gsize i = 0; argc >= 2 && i < G_N_ELEMENTS(commands); i++)
+		if (strcmp(argv[1], commands[i].name) == 0 &&
+		    parse_arguments(argc, argv, &arguments))
+			return commands[i].run(&arguments);
+	fputs(usage, stderr);
+	return EXIT_USAGE;
+}

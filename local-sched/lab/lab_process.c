@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/lab/lab_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gio/gio.h>
+#include <linux/close_range.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "local-sched/lab/lab_channel.h"
+
+/* What a child needs between clone and exec; prepared before, since it may not allocate then. */
+struct launch {
+	char *const *argv;
+	char *const *environment;
+	int log_fd;
+	int channel;
+	enum lab_process_life life;
+};
+
+static void fail(GError **error, const char *doing, const char *what)
+{
+	int code = errno;
+
+	g_set_error(error, G_IO_ERROR, (int)g_io_error_from_errno(code),
+		    "cannot start the lab's process \"%s\": %s: %s", what, doing, g_strerror(code));
+}
+
+static void reset_signals(void)
+{
+	sigset_t none;
+
+	for (int number = 1; number < SIGRTMIN; number++)
+		signal(number, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Between clone and exec: async-signal-safe calls only. */
+static _Noreturn void become(const struct launch *launch)
+{
+	static const char message[] = "error cannot execute the lab's own program again";
+	int null_fd;
+
+	reset_signals();
+	if (launch->life == LAB_PROCESS_PARENTS_LIFE)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	else
+		setsid();
+	null_fd = open("/dev/null", O_RDONLY);
+	dup2(null_fd, STDIN_FILENO);
+	dup2(launch->log_fd, STDOUT_FILENO);
+	dup2(launch->log_fd, STDERR_FILENO);
+	if (launch->channel == LAB_CHANNEL_PARENT)
+		fcntl(launch->channel, F_SETFD, 0);
+	else
+		dup2(launch->channel, LAB_CHANNEL_PARENT);
+	close_range(LAB_CHANNEL_PARENT + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+	execve("/proc/self/exe", launch->argv, launch->environment);
+	if (send(LAB_CHANNEL_PARENT, message, sizeof message - 1, MSG_NOSIGNAL) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+/* A fork that starts in new namespaces; the child may only call async-signal-safe functions. */
+static pid_t fork_into(int namespaces)
+{
+	struct clone_args arguments = { .flags = (uint64_t)(uint32_t)namespaces,
+					.exit_signal = SIGCHLD };
+
+	return (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
+}
+
+static char **role_argv(const char *role, const char *const *arguments)
+{
+	g_autoptr(GPtrArray) argv = g_ptr_array_new();
+
+	g_ptr_array_add(argv, g_strdup("virtbed-lab"));
+	g_ptr_array_add(argv, g_strdup_printf("--role=%s", role));
+	for (gsize i = 0; arguments[i]; i++)
+		g_ptr_array_add(argv, g_strdup(arguments[i]));
+	g_ptr_array_add(argv, NULL);
+	return (char **)g_ptr_array_free(g_steal_pointer(&argv), FALSE);
+}
+
+/* Nothing of the user's environment (LIBVIRT_*, LD_*, proxies) gets into the lab. */
+static char **clean_environment(void)
+{
+	const char *level = g_getenv("VIRTBED_LOG");
+	char **environment = NULL;
+
+	environment = g_environ_setenv(environment, "PATH",
+				       "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+				       TRUE);
+	environment = g_environ_setenv(environment, "HOME", "/root", TRUE);
+	environment = g_environ_setenv(environment, "LANG", "C.UTF-8", TRUE);
+	if (level)
+		environment = g_environ_setenv(environment, "VIRTBED_LOG", level, TRUE);
+	return environment;
+}
+
+static pid_t start(const char *role, struct launch *launch, int namespaces, int *ret_channel,
+		   GError **error)
+{
+	int channel[2];
+	pid_t pid;
+
+	if (!lab_channel_open(channel, error))
+		return -1;
+	launch->channel = channel[1];
+	pid = fork_into(namespaces);
+	if (pid == 0)
+		become(launch);
+	if (pid < 0) {
+		fail(error, "clone into new namespaces", role);
+		close(channel[0]);
+	} else {
+		*ret_channel = channel[0];
+	}
+	close(channel[1]);
+	return pid;
+}
+
+pid_t lab_process_start(const char *role, const char *const *arguments, int namespaces,
+			enum lab_process_life life, const char *log_path, int *ret_channel,
+			GError **error)
+{
+	g_auto(GStrv) argv = role_argv(role, arguments);
+	g_auto(GStrv) environment = clean_environment();
+	struct launch launch = { .argv = argv, .environment = environment, .life = life };
+	pid_t pid;
+
+	launch.log_fd = open(log_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	if (launch.log_fd < 0) {
+		fail(error, log_path, role);
+		return -1;
+	}
+	pid = start(role, &launch, namespaces, ret_channel, error);
+	close(launch.log_fd);
+	return pid;
+}
+
+static bool await_end(int pidfd, double timeout_s)
+{
+	int64_t until_ns = clock_now_ns() + (int64_t)(timeout_s * 1e9);
+
+	for (;;) {
+		struct pollfd wait = { .fd = pidfd, .events = POLLIN };
+		double left_s = clock_elapsed_s(clock_now_ns(), until_ns);
+
+		if (left_s < 0)
+			return false;
+		if (poll(&wait, 1, (int)(left_s * 1000) + 1) == 1)
+			return true;
+	}
+}
+
+bool lab_process_kill(struct lab_state_process process, double timeout_s)
+{
+	bool ended = true;
+	int pidfd;
+
+	if (process.pid <= 0)
+		return true;
+	pidfd = pidfd_open(process.pid, 0);
+	if (pidfd < 0)
+		return true;
+	/* Asked after the handle was taken: if this is the process now, the handle is of it. */
+	if (lab_state_process_alive(process)) {
+		pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
+		ended = await_end(pidfd, timeout_s);
+		/* Reaps it if it is our child; otherwise its parent does. */
+		if (ended)
+			waitpid(process.pid, NULL, WNOHANG);
+	}
+	close(pidfd);
+	return ended;
+}
+
+/* A process's argument `index`, or NULL if it has none. */
+static char *argument(pid_t pid, guint index)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%d/cmdline", (int)pid);
+	g_autofree char *text = NULL;
+	gsize length;
+
+	if (!g_file_get_contents(path, &text, &length, NULL))
+		return NULL;
+	for (gsize at = 0; at < length; at += strlen(text + at) + 1)
+		if (index-- == 0)
+			return g_strdup(text + at);
+	return NULL;
+}
+
+static bool argument_is(pid_t pid, guint index, const char *text)
+{
+	g_autofree char *is = argument(pid, index);
+
+	return g_strcmp0(is, text) == 0;
+}
+
+static bool has_argument(pid_t pid, const char *text)
+{
+	for (guint i = 0;; i++) {
+		g_autofree char *one = argument(pid, i);
+
+		if (!one || strstr(one, text))
+			return one != NULL;
+	}
+}
+
+static pid_t parent_of(pid_t pid)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%d/stat", (int)pid);
+	g_autofree char *text = NULL;
+	const char *after;
+
+	if (!g_file_get_contents(path, &text, NULL, NULL))
+		return 0;
+	after = strrchr(text, ')');
+	if (!after || strlen(after) < 4)
+		return 0;
+	return (pid_t)g_ascii_strtoll(after + 4, NULL, 10); /* ") S PPID" */
+}
+
+/* Calls `matches` for every process; returns the first pid for which it is true, or 0. */
+static pid_t first_process(bool (*matches)(pid_t pid, const void *data), const void *data)
+{
+	g_autoptr(GDir) processes = g_dir_open("/proc", 0, NULL);
+	const char *name;
+
+	while (processes && (name = g_dir_read_name(processes))) {
+		pid_t pid = (pid_t)g_ascii_strtoll(name, NULL, 10);
+
+		if (pid > 0 && matches(pid, data))
+			return pid;
+	}
+	return 0;
+}
+
+struct child {
+	pid_t parent;
+	guint index;
+	const char *text;
+};
+
+static bool is_child(pid_t pid, const void *data)
+{
+	const struct child *child = data;
+
+	return parent_of(pid) == child->parent && has_argument(pid, child->text);
+}
+
+pid_t lab_process_child(pid_t parent, const char *text)
+{
+	return first_process(is_child, &(struct child){ parent, 0, text });
+}
+
+static bool is_child_with(pid_t pid, const void *data)
+{
+	const struct child *child = data;
+
+	return parent_of(pid) == child->parent && argument_is(pid, child->index, child->text);
+}
+
+pid_t lab_process_child_with(pid_t parent, guint index, const char *text)
+{
+	return first_process(is_child_with, &(struct child){ parent, index, text });
+}
+
+struct actor {
+	const char *role;
+	const char *lab;
+};
+
+static bool is_actor(pid_t pid, const void *data)
+{
+	const struct actor *actor = data;
+
+	return argument_is(pid, 0, "virtbed-lab") && argument_is(pid, 1, actor->role) &&
+	       argument_is(pid, 2, actor->lab) && lab_state_start_ticks(pid) > 0;
+}
+
+pid_t lab_process_find(const char *role, const char *lab)
+{
+	g_autofree char *option = g_strconcat("--role=", role, NULL);
+
+	return first_process(is_actor, &(struct actor){ option, lab });
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/lab/lab_record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "local-sched/lab/bmc/bmc.h"
+#include "local-sched/lab/lab.h"
+#include "local-sched/lab/lab_paths.h"
+#include "local-sched/lab/lab_process.h"
+#include "local-sched/lab/lab_roles.h"
+
+static const char *const state_names[] = {
+	[LAB_RECORD_NONE] = "none",
+	[LAB_RECORD_STARTING] = "starting",
+	[LAB_RECORD_UP] = "up",
+};
+
+static json_t *blade_json(const struct lab_spec *spec, const struct lab_spec_blade *blade)
+{
+	g_autofree char *uri = lab_paths_uri(spec->name, blade->number);
+	g_autofree char *password = lab_paths_run(spec->name, LAB_PASSWORD_FILE);
+
+	return json_pack("{s:s, s:s, s:s, s:{s:s, s:i, s:s, s:s, s:i, s:s, s:s}}", "name",
+			 blade->name, "uri", uri, "bridge", LAB_ROLES_BLADE_BRIDGE, "bmc", "address",
+			 "127.0.0.1", "port", blade->bmc_port, "user", LAB_BMC_USER,
+			 "password_file", password, "cipher_suite", 3, "privilege", BMC_PRIVILEGE,
+			 "sensor", BMC_SENSOR);
+}
+
+bool lab_record_save(const struct lab_spec *spec, const struct lab_record *record, GError **error)
+{
+	g_autofree char *path = lab_state_file(spec->name);
+	g_autofree char *boot_id = clock_boot_id();
+	g_autoptr(json_t) blades = json_array();
+	g_autoptr(json_t) document = NULL;
+	g_autofree char *text = NULL;
+
+	for (uint32_t i = 0; i < spec->blades_count; i++)
+		json_array_append_new(blades, blade_json(spec, &spec->blades[i]));
+	document = json_pack("{s:s, s:s, s:s, s:n, s:n, s:O}", "name", spec->name, "state",
+			     state_names[record->state], "boot_id", boot_id, "pid", "start_ticks",
+			     "blades", blades);
+	if (record->supervisor.pid > 0) {
+		json_object_set_new(document, "pid", json_integer(record->supervisor.pid));
+		json_object_set_new(document, "start_ticks",
+				    json_integer((json_int_t)record->supervisor.start_ticks));
+	}
+	text = json_pretty(document);
+	return g_file_set_contents_full(path, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0600,
+					error);
+}
+
+struct lab_record lab_record_load(const char *lab)
+{
+	struct lab_record record = { .state = LAB_RECORD_NONE };
+	g_autofree char *path = lab_state_file(lab);
+	g_autofree char *boot_id = clock_boot_id();
+	g_autofree char *text = NULL;
+	g_autoptr(json_t) document = NULL;
+	const char *state;
+	const char *booted;
+	int64_t pid;
+	int64_t ticks;
+	gsize length;
+
+	if (!g_file_get_contents(path, &text, &length, NULL))
+		return record;
+	document = json_parse(text, length, path, NULL);
+	if (!document || !json_get_string(document, "state", path, &state, NULL) ||
+	    !json_get_string(document, "boot_id", path, &booted, NULL))
+		return record;
+	for (gsize i = 0; i < G_N_ELEMENTS(state_names); i++)
+		if (strcmp(state, state_names[i]) == 0)
+			record.state = (enum lab_record_state)i;
+	if (strcmp(booted, boot_id) == 0 &&
+	    json_get_integer(document, "pid", path, 1, G_MAXINT, &pid, NULL) &&
+	    json_get_integer(document, "start_ticks", path, 1, G_MAXINT64, &ticks, NULL))
+		record.supervisor = (struct lab_state_process){ (pid_t)pid, (uint64_t)ticks };
+	return record;
+}
+
+struct lab_state_process lab_record_supervisor(const char *lab)
+{
+	struct lab_state_process process = lab_record_load(lab).supervisor;
+	pid_t pid;
+
+	if (lab_state_process_alive(process))
+		return process;
+	pid = lab_process_find("supervisor", lab);
+	return (struct lab_state_process){ pid, lab_state_start_ticks(pid) };
+}
+
+static bool fail(GError **error, enum lab_error code, const char *doing, const char *what)
+{
+	int number = errno;
+
+	g_set_error(error, LAB_ERROR, (int)code, "cannot %s \"%s\": %s", doing, what,
+		    g_strerror(number));
+	errno = number;
+	return false;
+}
+
+/* On failure errno tells why. */
+static bool make_dirs(const char *lab, GError **error)
+{
+	g_autofree char *run = lab_paths_run(lab, NULL);
+	g_autofree char *data = lab_paths_data(lab, NULL);
+
+	return (g_mkdir_with_parents(run, 0700) == 0 ||
+		fail(error, LAB_ERROR_START, "make the directory", run)) &&
+	       (g_mkdir_with_parents(data, 0700) == 0 ||
+		fail(error, LAB_ERROR_START, "make the directory", data));
+}
+
+/* Whether `fd` is still the directory at `path`: a `down` may have removed it while we waited. */
+static bool is_at(int fd, const char *path)
+{
+	struct stat held;
+	struct stat there;
+
+	return fstat(fd, &held) == 0 && stat(path, &there) == 0 && held.st_ino == there.st_ino &&
+	       held.st_dev == there.st_dev;
+}
+
+int lab_record_lock(const char *lab, double timeout_s, GError **error)
+{
+	g_autofree char *run = lab_paths_run(lab, NULL);
+	int64_t until_ns = clock_now_ns() + (int64_t)(timeout_s * 1e9);
+
+	for (;;) {
+		g_autoptr(GError) cause = NULL;
+		int fd = -1;
+
+		if (make_dirs(lab, &cause)) {
+			fd = open(run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		} else if (errno != ENOENT) { /* ENOENT: another lab's `down` took a parent away */
+			g_propagate_error(error, g_steal_pointer(&cause));
+			return -1;
+		}
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && is_at(fd, run))
+			return fd;
+		if (fd >= 0)
+			close(fd);
+		if (clock_now_ns() > until_ns) {
+			g_set_error(error, LAB_ERROR, LAB_ERROR_BUSY,
+				    "another command works on the lab \"%s\"; try again when it "
+				    "is done",
+				    lab);
+			return -1;
+		}
+		g_usleep(20000);
+	}
+}
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *where)
+{
+	return remove(path) == 0 || errno == ENOENT ? 0 : -1;
+}
+
+/* Stays on its file system: should anything be mounted below, it fails and says so. */
+static bool remove_dir(const char *path, GError **error)
+{
+	if (nftw(path, remove_entry, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0 || errno == ENOENT)
+		return true;
+	return fail(error, LAB_ERROR_LEFT, "remove", path);
+}
+
+/* The directories that labs share go with the last lab. */
+static void remove_parents(const char *path, int levels)
+{
+	g_autofree char *parent = g_path_get_dirname(path);
+
+	if (levels > 0 && rmdir(parent) == 0)
+		remove_parents(parent, levels - 1);
+}
+
+bool lab_record_remove(const char *lab, GError **error)
+{
+	g_autofree char *run = lab_paths_run(lab, NULL);
+	g_autofree char *data = lab_paths_data(lab, NULL);
+
+	/* RUN last: with the record gone nobody would know of the rest. */
+	if (!remove_dir(data, error) || !remove_dir(run, error))
+		return false;
+	remove_parents(run, 2);
+	remove_parents(data, 2);
+	return true;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+/*
+ * The processes of a lab, each this program in a role, each the child of the one before:
+ *
+ *   supervisor   pid 1 of the lab's pid namespace, in a mount namespace of its own and the
+ *                machine's network: runs the BMCs, feeds them the power model, starts the fabric.
+ *                Its death, however it comes, is the death of every process of the lab.
+ *   fabric       a network namespace with the bridge that joins the blades
+ *   blade        pid 1 of a blade's namespaces; runs its libvirtd and reaps the daemonised VMs
+ *                (libvirtd itself as pid 1 never would, and `destroy` would fail after 40 s)
+ *
+ * Each waits for "go" on its channel (lab_channel.h) before it does anything that shows, reports
+ * there, and returns an exit status.
+ */
+
+/* The fabric's bridge and address; a blade has 10.77.0.NUMBER, its VMs other parts of 10.77/16. */
+#define LAB_ROLES_FABRIC_BRIDGE "tb0"
+#define LAB_ROLES_FABRIC_ADDRESS "10.77.0.254/16"
+#define LAB_ROLES_BLADE_BRIDGE "br0"
+
+int lab_supervisor_main(const char *lab);
+int lab_fabric_main(const char *lab);
+int lab_blade_main(const char *lab, const char *number);
+
+/*
+ * Runs the role that argv asks for (--role=ROLE LAB [NUMBER]); only lab_process_start() writes such
+ * a command line. Returns an exit status, or -1 if argv asks for no role.
+ */
+int lab_roles_main(int argc, char **argv);

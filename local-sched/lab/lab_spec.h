@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/config.h"
+
+/*
+ * What a lab is to be: its blades with their budgets and power coefficients (from the
+ * configuration), and the identities drawn for this start (UUIDs, BMC ports). The lab's processes
+ * read it from RUN/spec.json; nobody outside of the lab does.
+ */
+
+enum {
+	LAB_SPEC_BLADES_MAX = 64,
+	LAB_SPEC_NAME_MAX = 24, /* a blade's name is its host name and part of VM names */
+};
+
+struct lab_spec_blade {
+	char *name;
+	uint32_t number; /* from 1; the blade's address is 10.77.0.NUMBER */
+	double cpu_cores; /* CPU budget in host cores, > 0 */
+	double idle_w;    /* watts at no load, >= 0 */
+	double core_w;    /* watts per busy core, >= 0 */
+	char *uuid;       /* the host's, as libvirt reports it */
+	uint16_t bmc_port; /* UDP on 127.0.0.1; 0: not chosen yet */
+};
+
+struct lab_spec {
+	char *name;
+	struct lab_spec_blade *blades; /* blades_count of them */
+	uint32_t blades_count;
+};
+
+#define LAB_SPEC_ERROR (lab_spec_error_quark())
+GQuark lab_spec_error_quark(void);
+enum lab_spec_error {
+	LAB_SPEC_ERROR_INPUT = 1, /* the configuration has no usable lab */
+	LAB_SPEC_ERROR_BROKEN,    /* spec.json is not what it should be */
+};
+
+/*
+ * The lab that `config` asks for, under the name `name` (NULL: the configuration's). Draws new
+ * UUIDs and leaves the ports at 0. Returns NULL with `error` set if there is no lab in it.
+ */
+struct lab_spec *lab_spec_new(const struct config *config, const char *name, GError **error);
+
+void lab_spec_free(struct lab_spec *spec);
+typedef struct lab_spec lab_spec_t;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(lab_spec_t, lab_spec_free)
+
+/* Whether both ask for the same blades: names, order, budgets, coefficients; not UUIDs and ports. */
+bool lab_spec_same(const struct lab_spec *a, const struct lab_spec *b);
+
+/* Writes to RUN/spec.json, and reads it back. */
+bool lab_spec_save(const struct lab_spec *spec, GError **error);
+struct lab_spec *lab_spec_load(const char *lab, GError **error);
+
+/* The same as text; `what` names it in errors. */
+char *lab_spec_text(const struct lab_spec *spec);
+struct lab_spec *lab_spec_parse(const char *text, gsize length, const char *what, GError **error);

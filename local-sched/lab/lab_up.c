@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <fcntl.h>
+#include <gio/gio.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "local-sched/lab/lab.h"
+#include "local-sched/lab/lab_channel.h"
+#include "local-sched/lab/lab_clean.h"
+#include "local-sched/lab/lab_paths.h"
+#include "local-sched/lab/lab_peers.h"
+#include "local-sched/lab/lab_process.h"
+#include "local-sched/lab/lab_record.h"
+
+/*
+ * `up`: writes down what it will do, starts the supervisor and hears from it, asks every blade from
+ * outside, and lets the supervisor go its way.
+ */
+
+enum { START_TIMEOUT_S = 120, ANSWER_TIMEOUT_S = 120, AGAIN_TIMEOUT_S = 10, LOCK_TIMEOUT_S = 5 };
+
+/* How often a wait looks whether it shall be cancelled. */
+static const double slice_s = 0.1;
+
+struct up {
+	struct lab_spec *spec;
+	const struct lab_observer *observer;
+	int channel; /* to the supervisor; -1: not started */
+	struct lab_record record;
+};
+
+G_DEFINE_QUARK(virtbed-lab, lab_error)
+
+static void G_GNUC_PRINTF(2, 3) report(const struct up *up, const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	text = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	up->observer->progress(text, up->observer->data);
+}
+
+static bool not_cancelled(const struct up *up, GError **error)
+{
+	if (!*up->observer->cancelled)
+		return true;
+	g_set_error_literal(error, LAB_ERROR, LAB_ERROR_CANCELLED, "interrupted");
+	return false;
+}
+
+/* 80 random bits as 20 characters: the longest password that IPMI 2.0 has. */
+static bool write_password(const char *lab, GError **error)
+{
+	g_autofree char *path = lab_paths_run(lab, LAB_PASSWORD_FILE);
+	unsigned char random[10];
+	GString *text;
+	bool done;
+
+	if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
+		g_set_error_literal(error, LAB_ERROR, LAB_ERROR_START, "no random numbers");
+		return false;
+	}
+	text = g_string_new(NULL);
+	for (gsize i = 0; i < sizeof random; i++)
+		g_string_append_printf(text, "%02x", random[i]);
+	g_string_append_c(text, '\n');
+	done = g_file_set_contents_full(path, text->str, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0600,
+					error);
+	g_string_free(text, TRUE);
+	return done;
+}
+
+static bool choose_ports(struct lab_spec *spec, GError **error)
+{
+	uint16_t ports[LAB_SPEC_BLADES_MAX];
+
+	if (!lab_peers_choose_ports(spec->blades_count, ports)) {
+		g_set_error_literal(error, LAB_ERROR, LAB_ERROR_START,
+				    "no free UDP ports for the BMCs");
+		return false;
+	}
+	for (uint32_t i = 0; i < spec->blades_count; i++)
+		spec->blades[i].bmc_port = ports[i];
+	return true;
+}
+
+static bool write_down(struct up *up, GError **error)
+{
+	up->record.state = LAB_RECORD_STARTING;
+	return choose_ports(up->spec, error) && write_password(up->spec->name, error) &&
+	       lab_spec_save(up->spec, error) && lab_record_save(up->spec, &up->record, error);
+}
+
+/* The supervisor does nothing before "go", and its pid is written down by then. */
+static bool start_supervisor(struct up *up, GError **error)
+{
+	const char *const arguments[] = { up->spec->name, NULL };
+	g_autofree char *log = lab_paths_data(up->spec->name, "lab.log");
+	pid_t pid = lab_process_start("supervisor", arguments, CLONE_NEWPID | CLONE_NEWNS,
+				      LAB_PROCESS_OWN_LIFE, log, &up->channel, error);
+
+	if (pid < 0)
+		return false;
+	up->record.supervisor =
+		(struct lab_state_process){ pid, lab_state_start_ticks(pid) };
+	if (!lab_record_save(up->spec, &up->record, error))
+		return false;
+	lab_channel_send(up->channel, "go");
+	return true;
+}
+
+/* Takes a message of the supervisor if there is one within the slice; false: it failed. */
+static bool hear(struct up *up, double wait_s, bool *ret_ready, GError **error)
+{
+	g_autofree char *text = NULL;
+	enum lab_channel_result result = lab_channel_receive(up->channel, wait_s, &text);
+
+	if (result == LAB_CHANNEL_TIMEOUT)
+		return true;
+	if (result == LAB_CHANNEL_END) {
+		g_set_error_literal(error, LAB_ERROR, LAB_ERROR_START,
+				    "the lab's supervisor was killed");
+		return false;
+	}
+	if (g_str_has_prefix(text, "error ") || g_str_has_prefix(text, "dead ")) {
+		bool dead = g_str_has_prefix(text, "dead ");
+
+		g_set_error(error, LAB_ERROR, LAB_ERROR_START, "%s%s",
+			    dead ? "the first process of a blade ended: blade " : "", text + (dead ? 5 : 6));
+		return false;
+	}
+	if (g_str_has_prefix(text, "started "))
+		report(up, "blade %s: namespaces, bridge and libvirtd started", text + 8);
+	*ret_ready = strcmp(text, "ready") == 0;
+	return true;
+}
+
+static bool await_ready(struct up *up, GError **error)
+{
+	int64_t from_ns = clock_now_ns();
+	bool ready = false;
+
+	while (!ready) {
+		if (!not_cancelled(up, error) || !hear(up, slice_s, &ready, error))
+			return false;
+		if (!ready && clock_elapsed_s(from_ns, clock_now_ns()) > START_TIMEOUT_S) {
+			g_set_error(error, LAB_ERROR, LAB_ERROR_START,
+				    "the blades did not start within %d s", START_TIMEOUT_S);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool take_answer(const struct up *up, const struct lab_peers_answer *answer, GError **error)
+{
+	const char *name = up->spec->blades[answer->number - 1].name;
+
+	if (answer->answered) {
+		report(up, "blade %u (\"%s\"): libvirt answers", answer->number, name);
+		return true;
+	}
+	g_set_error(error, LAB_ERROR, LAB_ERROR_START,
+		    "the libvirt of blade \"%s\" did not answer within %.0f s: %s", name,
+		    answer->after_s, answer->reason ? answer->reason : "no reason given");
+	return false;
+}
+
+static bool await_libvirts(struct up *up, double timeout_s, GError **error)
+{
+	g_autoptr(GAsyncQueue) answers =
+		lab_peers_ask_libvirts(up->spec->name, up->spec->blades_count, timeout_s);
+	int64_t from_ns = clock_now_ns();
+
+	for (uint32_t left = up->spec->blades_count; left > 0;) {
+		g_autoptr(lab_peers_answer_t) answer =
+			g_async_queue_timeout_pop(answers, (guint64)(slice_s * 1e6));
+		bool ready;
+
+		if (!not_cancelled(up, error) ||
+		    (up->channel >= 0 && !hear(up, 0, &ready, error)))
+			return false;
+		if (answer && !take_answer(up, answer, error))
+			return false;
+		left -= answer ? 1 : 0;
+		/* A libvirt that takes the connection and then says nothing holds its thread. */
+		if (clock_elapsed_s(from_ns, clock_now_ns()) > timeout_s + 5) {
+			g_set_error(error, LAB_ERROR, LAB_ERROR_START,
+				    "%u libvirts did not answer within %.0f s", left, timeout_s);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool await_bmcs(const struct up *up, double timeout_s, GError **error)
+{
+	for (uint32_t i = 0; i < up->spec->blades_count; i++) {
+		const struct lab_spec_blade *blade = &up->spec->blades[i];
+
+		if (!not_cancelled(up, error))
+			return false;
+		if (!lab_peers_ping_bmc(blade->bmc_port, timeout_s)) {
+			g_set_error(error, LAB_ERROR, LAB_ERROR_START,
+				    "the BMC of blade \"%s\" does not answer on 127.0.0.1:%u",
+				    blade->name, blade->bmc_port);
+			return false;
+		}
+	}
+	report(up, "%u BMCs answer", up->spec->blades_count);
+	return true;
+}
+
+static bool start(struct up *up, GError **error)
+{
+	if (!write_down(up, error) || !start_supervisor(up, error) || !await_ready(up, error) ||
+	    !await_libvirts(up, ANSWER_TIMEOUT_S, error) ||
+	    !await_bmcs(up, AGAIN_TIMEOUT_S, error))
+		return false;
+	up->record.state = LAB_RECORD_UP;
+	if (!lab_record_save(up->spec, &up->record, error))
+		return false;
+	return lab_channel_send(up->channel, "keep");
+}
+
+/* A failed start tells why by the lab's own log too: it is about to be removed. */
+static void report_log(const struct up *up)
+{
+	g_autofree char *path = lab_paths_data(up->spec->name, "lab.log");
+	g_autofree char *text = NULL;
+	g_auto(GStrv) lines = NULL;
+
+	if (!g_file_get_contents(path, &text, NULL, NULL))
+		return;
+	lines = g_strsplit(g_strchomp(text), "\n", -1);
+	for (guint count = g_strv_length(lines), i = count > 10 ? count - 10 : 0; i < count; i++)
+		report(up, "log: %s", lines[i]);
+}
+
+static bool start_or_clean(struct up *up, GError **error)
+{
+	g_autoptr(GError) cleaning = NULL;
+
+	if (start(up, error)) {
+		close(up->channel);
+		return true;
+	}
+	if (!*up->observer->cancelled)
+		report_log(up);
+	if (up->channel >= 0)
+		close(up->channel);
+	if (!lab_clean(up->spec->name, &cleaning))
+		report(up, "%s", cleaning->message);
+	return false;
+}
+
+/* A lab of this name runs: is it the one that is asked for, and does it answer? */
+static bool join(struct up *up, GError **error)
+{
+	g_autoptr(lab_spec_t) running = lab_spec_load(up->spec->name, NULL);
+
+	if (!running || lab_record_load(up->spec->name).state != LAB_RECORD_UP ||
+	    !lab_spec_same(running, up->spec)) {
+		g_set_error(error, LAB_ERROR, LAB_ERROR_OTHER,
+			    "a lab \"%s\" with other blades, budgets or coefficients is up; take "
+			    "it down first, or give this one another name with --name",
+			    up->spec->name);
+		return false;
+	}
+	report(up, "the lab is up already");
+	up->spec = running;
+	return await_libvirts(up, AGAIN_TIMEOUT_S, error) &&
+	       await_bmcs(up, AGAIN_TIMEOUT_S, error);
+}
+
+/* Removes what a lab of this name left that died; its lock goes with it, so that we lock anew. */
+static int clean_and_lock(const char *name, int lock, GError **error)
+{
+	bool clean = lab_clean(name, error);
+
+	close(lock);
+	return clean ? lab_record_lock(name, LOCK_TIMEOUT_S, error) : -1;
+}
+
+bool lab_up(struct lab_spec *spec, const struct lab_observer *observer, GError **error)
+{
+	struct up up = { .spec = spec, .observer = observer, .channel = -1 };
+	int lock = lab_record_lock(spec->name, LOCK_TIMEOUT_S, error);
+	bool done;
+
+	if (lock < 0)
+		return false;
+	if (lab_record_supervisor(spec->name).pid > 0) {
+		done = join(&up, error);
+	} else {
+		lock = clean_and_lock(spec->name, lock, error);
+		done = lock >= 0 && start_or_clean(&up, error);
+	}
+	if (lock >= 0)
+		close(lock);
+	return done;
+}
