@@ -10,25 +10,48 @@
 /*
  * The store: one SQLite file (`run.sqlite`, WAL) that holds an experiment: its runs, and for each
  * run the tasks, events, decisions with their reasons, power samples, and where all of it comes from.
- * Measured and simulated experiments have the same schema. Everything is written in the order it
- * happened; a run that was interrupted can be read up to its last committed row.
+ * Measured and simulated experiments have the same schema, which docs/store.md describes. Everything is
+ * written in the order it happened; a run that was interrupted can be read up to its last committed
+ * row.
  *
- * All functions that return bool set `error` (STORE_ERROR) on failure. A store belongs to one thread.
+ * All functions that return bool or a pointer set `error` (STORE_ERROR) on failure; a failed write
+ * leaves the store as it was. A store belongs to one thread; several processes may read one while
+ * another writes.
  */
 struct store;
+typedef struct store store_t;          /* for g_autoptr() */
+typedef struct store_run store_run_t;
+typedef struct store_task store_task_t;
 
 #define STORE_ERROR (store_error_quark())
 GQuark store_error_quark(void);
-enum store_error { STORE_ERROR_OPEN = 1, STORE_ERROR_SCHEMA, STORE_ERROR_SQL, STORE_ERROR_FULL };
 
-/* One run: a policy under a limit, one repeat (measured) or trial (simulated). */
+/* Codes of STORE_ERROR. */
+enum store_error {
+	STORE_ERROR_OPEN = 1, /* bad input: no such directory, no store in it, not a store, not readable */
+	STORE_ERROR_SCHEMA,   /* bad input: written by a newer version */
+	STORE_ERROR_CORRUPT,  /* bad input: truncated or damaged */
+	STORE_ERROR_SQL,      /* SQLite refused; the message says why */
+	STORE_ERROR_FULL,     /* the disk or a quota is full */
+};
+
+/* Whether `error` is one of those that a program answers with exit status 2. */
+bool store_error_is_input(const GError *error);
+
+/* The file's name within a run directory, and the schema's version that this program writes. */
+#define STORE_FILE "run.sqlite"
+#define STORE_SCHEMA_VERSION 1
+
+/*
+ * One run: a policy under a limit, one repeat (measured) or trial (simulated). Strings may be NULL.
+ */
 struct store_run {
 	int64_t run;        /* row id, from 1; 0 when not stored yet */
 	char *policy;
 	double limit;       /* fraction of the budget */
 	double limit_j;
-	uint32_t repeat;    /* from 1 */
-	uint64_t seed;
+	uint32_t repeat;    /* from 1: which repeat of the same workload, or which trial of new ones */
+	uint64_t seed;      /* of the workload */
 	bool measured;
 	char *started_utc;
 	int64_t t0_ns;      /* boot-clock reading at time 0 of a measured run, with boot_id */
@@ -50,9 +73,12 @@ struct store_task {
 	char *type;
 	double arrival_s;
 	double utility_max;
-	char *state;      /* "waiting", "planned", "starting", "running", "completed", "failed", "dropped", "killed", "unfinished" */
+	char *state;      /* "waiting", "planned", "starting", "running", "completed", "failed", "dropped",
+			   * "killed", "unfinished" */
 	char *cluster;    /* NULL: never placed */
 	char *nodes;      /* "0,1" */
+	uint32_t pstate;
+	bool reservation; /* planned: a reservation that stays; otherwise a place-holder */
 	uint32_t attempts;
 	double planned_start_s, started_s, ended_s;
 	double exec_s, etc_s, energy_j, eec_j;
@@ -60,13 +86,34 @@ struct store_task {
 	char *reason;
 };
 
-/* Opens (`create`: and creates) the store of run directory `dir`. */
-struct store *store_open(const char *dir, bool create, GError **error);
-/* NULL is allowed. */
-void store_close(struct store *store);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(struct store, store_close)
+/* Something that happened in a run. */
+struct store_event {
+	double time_s;
+	char *kind;
+	char *detail; /* a JSON object, or NULL */
+};
 
-/* Key-value facts about the experiment ("kind" = measured|simulated, "version", "config_name", host facts). */
+/* A power sample as published by a local scheduler (docs/api.md, "Energy"). */
+struct store_sample {
+	char *host;
+	int64_t seq;
+	double time_s;     /* since the start of the run; negative before it */
+	int64_t mw;
+	int64_t energy_uj; /* the host's counter just after the sample */
+	bool gap;          /* the stretch before it was estimated */
+};
+
+/*
+ * Opens (`create`: and creates, with the directory) the store of run directory `dir`. Without
+ * `create` the file must be there and is checked; reading needs write permission only while
+ * another process writes. Returns NULL with `error` set.
+ */
+struct store *store_open(const char *dir, bool create, GError **error);
+/* Rolls an open transaction back. NULL is allowed. */
+void store_close(struct store *store);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_t, store_close)
+
+/* Key-value facts about the experiment; docs/store.md lists the keys. `value` NULL removes the key. */
 bool store_set_meta(struct store *store, const char *key, const char *value, GError **error);
 /* The value (the caller frees) or NULL when there is none. */
 char *store_get_meta(struct store *store, const char *key);
@@ -76,16 +123,23 @@ bool store_add_run(struct store *store, struct store_run *run, GError **error);
 bool store_update_run(struct store *store, const struct store_run *run, GError **error);
 /* All runs in order of row id: GPtrArray of struct store_run, owned by the caller. */
 GPtrArray *store_runs(struct store *store, GError **error);
+/* NULL is allowed, here and below. */
 void store_run_free(struct store_run *run);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_run_t, store_run_free)
 
 /* Inserts or replaces the row (run, task). */
 bool store_put_task(struct store *store, const struct store_task *task, GError **error);
+/* The tasks of a run by number: GPtrArray of struct store_task, owned by the caller. */
 GPtrArray *store_tasks(struct store *store, int64_t run, GError **error);
 void store_task_free(struct store_task *task);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_task_t, store_task_free)
 
 /* Appends an event: time, kind, JSON detail (may be NULL). */
 bool store_add_event(struct store *store, int64_t run, double time_s, const char *kind,
 		     const char *detail, GError **error);
+/* The events of a run as they were appended: GPtrArray of struct store_event, owned by the caller. */
+GPtrArray *store_events(struct store *store, int64_t run, GError **error);
+void store_event_free(struct store_event *event);
 
 /*
  * Appends a decision: the snapshot the policy saw and the actions it gave, both as the JSON of
@@ -102,11 +156,19 @@ bool store_each_decision(struct store *store, int64_t run,
 /* One power sample as published by a local scheduler; (run, host, seq) is unique: a repeat is ignored. */
 bool store_add_sample(struct store *store, int64_t run, const char *host, int64_t seq,
 		      double time_s, int64_t mw, int64_t energy_uj, bool gap, GError **error);
+/* The samples of a run by host, then number: GPtrArray of struct store_sample, owned by the caller. */
+GPtrArray *store_samples(struct store *store, int64_t run, GError **error);
+void store_sample_free(struct store_sample *sample);
 
-/* The estimates the experiment used (given or profiled). */
+/* Replaces the estimates the experiment used (given or profiled). */
 bool store_put_estimates(struct store *store, const struct config_estimate *estimates,
 			 uint32_t count, GError **error);
 
-/* Groups writes: everything between begin and commit is one transaction. */
+/*
+ * Groups writes: everything between begin and commit is one transaction. Without them every write
+ * is one of its own. A failed commit is rolled back.
+ */
 bool store_begin(struct store *store, GError **error);
 bool store_commit(struct store *store, GError **error);
+/* Undoes everything since store_begin(); no effect outside a transaction. */
+void store_rollback(struct store *store);

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/store/store_private.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A reader waits this long for a writer's commit, and the other way round. */
+#define BUSY_TIMEOUT_MS 5000
+
+G_DEFINE_QUARK(virtbed-store, store_error)
+
+bool store_error_is_input(const GError *error)
+{
+	return g_error_matches(error, STORE_ERROR, STORE_ERROR_OPEN) ||
+	       g_error_matches(error, STORE_ERROR, STORE_ERROR_SCHEMA) ||
+	       g_error_matches(error, STORE_ERROR, STORE_ERROR_CORRUPT);
+}
+
+/* What one of SQLite's result codes means to our callers. */
+static enum store_error translate(sqlite3 *db, int code)
+{
+	switch (code & 0xff) {
+	case SQLITE_FULL:
+		return STORE_ERROR_FULL;
+	case SQLITE_NOTADB:
+	case SQLITE_CANTOPEN:
+	case SQLITE_PERM:
+		return STORE_ERROR_OPEN;
+	case SQLITE_CORRUPT:
+		return STORE_ERROR_CORRUPT;
+	case SQLITE_IOERR:
+		if (code == SQLITE_IOERR_SHORT_READ)
+			return STORE_ERROR_CORRUPT;
+		/* A quota is a full disk to SQLite's callers, but not to SQLite. */
+		return db && sqlite3_system_errno(db) == EDQUOT ? STORE_ERROR_FULL
+								: STORE_ERROR_SQL;
+	default:
+		return STORE_ERROR_SQL;
+	}
+}
+
+void store_fail(struct store *store, int code, const char *doing, GError **error)
+{
+	enum store_error translated = translate(store->db, code);
+
+	switch (translated) {
+	case STORE_ERROR_FULL:
+		g_set_error(error, STORE_ERROR, translated,
+			    "%s: cannot %s: the disk is full; make room", store->path, doing);
+		break;
+	case STORE_ERROR_CORRUPT:
+		g_set_error(error, STORE_ERROR, translated, "%s: damaged or truncated: %s",
+			    store->path, sqlite3_errmsg(store->db));
+		break;
+	default:
+		if ((code & 0xff) == SQLITE_NOTADB)
+			g_set_error(error, STORE_ERROR, translated, "%s: not a store of virtbed",
+				    store->path);
+		else
+			g_set_error(error, STORE_ERROR, translated, "%s: cannot %s: %s",
+				    store->path, doing, sqlite3_errmsg(store->db));
+	}
+}
+
+bool store_exec(struct store *store, const char *sql, const char *doing, GError **error)
+{
+	int code = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+
+	if (code == SQLITE_OK)
+		return true;
+	store_fail(store, sqlite3_extended_errcode(store->db), doing, error);
+	return false;
+}
+
+/* Says in one line why there is no store in `dir`; true when there is one. */
+static bool find_file(const char *dir, const char *path, GError **error)
+{
+	GStatBuf status;
+
+	if (g_stat(dir, &status) != 0) {
+		g_set_error(error, STORE_ERROR, STORE_ERROR_OPEN, "%s: %s", dir, g_strerror(errno));
+		return false;
+	}
+	if (!S_ISDIR(status.st_mode)) {
+		g_set_error(error, STORE_ERROR, STORE_ERROR_OPEN,
+			    "%s: not a directory; give the run directory", dir);
+		return false;
+	}
+	if (g_stat(path, &status) != 0) {
+		g_set_error(error, STORE_ERROR, STORE_ERROR_OPEN,
+			    "%s: %s; not a run directory", path, g_strerror(errno));
+		return false;
+	}
+	if (!S_ISREG(status.st_mode) || status.st_size == 0) {
+		g_set_error(error, STORE_ERROR, STORE_ERROR_OPEN, "%s: %s", path,
+			    S_ISREG(status.st_mode) ? "the file is empty" : "not a file");
+		return false;
+	}
+	return true;
+}
+
+static bool make_dir(const char *dir, GError **error)
+{
+	if (g_mkdir_with_parents(dir, 0755) == 0)
+		return true;
+	g_set_error(error, STORE_ERROR,
+		    errno == ENOSPC || errno == EDQUOT ? STORE_ERROR_FULL : STORE_ERROR_OPEN,
+		    "cannot make the run directory \"%s\": %s", dir, g_strerror(errno));
+	return false;
+}
+
+static int open_file(struct store *store, const char *name, int flags)
+{
+	int code;
+
+	sqlite3_close(store->db);
+	store->db = NULL;
+	code = sqlite3_open_v2(name, &store->db, flags, NULL);
+	if (code == SQLITE_OK) {
+		sqlite3_extended_result_codes(store->db, 1);
+		sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
+		code = sqlite3_exec(store->db, "SELECT count(*) FROM sqlite_master", NULL, NULL,
+				    NULL);
+	}
+	return code;
+}
+
+/*
+ * A finished store in a directory that we cannot write: WAL mode would want to make its files there.
+ * Without a WAL beside it, it can be read as it is.
+ */
+static int open_immutable(struct store *store)
+{
+	g_autofree char *wal = g_strconcat(store->path, "-wal", NULL);
+	g_autofree char *escaped = g_uri_escape_string(store->path, "/", TRUE);
+	g_autofree char *uri = g_strdup_printf("file:%s?immutable=1", escaped);
+
+	if (g_file_test(wal, G_FILE_TEST_EXISTS))
+		return SQLITE_CANTOPEN;
+	return open_file(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+}
+
+static bool open_database(struct store *store, bool create, GError **error)
+{
+	int code = open_file(store, store->path,
+			     SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0));
+
+	if (!create && ((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY))
+		code = open_immutable(store);
+	if (code == SQLITE_OK)
+		return true;
+	store_fail(store, code, "open", error);
+	return false;
+}
+
+/*
+ * Every commit survives the death of this process; NORMAL gives up no more than the last commits, and
+ * never the file's integrity, when the machine itself loses power.
+ */
+static bool set_journal(struct store *store, GError **error)
+{
+	return store_exec(store,
+			  "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+			  "PRAGMA foreign_keys = ON",
+			  "set up the journal", error);
+}
+
+struct store *store_open(const char *dir, bool create, GError **error)
+{
+	g_autoptr(store_t) store = g_new0(struct store, 1);
+
+	store->path = g_build_filename(dir, STORE_FILE, NULL);
+	if (create ? !make_dir(dir, error) : !find_file(dir, store->path, error))
+		return NULL;
+	if (!open_database(store, create, error))
+		return NULL;
+	if (create && !set_journal(store, error))
+		return NULL;
+	if (!store_schema_apply(store, create, error))
+		return NULL;
+	if (!create && !sqlite3_db_readonly(store->db, "main") && !set_journal(store, error))
+		return NULL;
+	return g_steal_pointer(&store);
+}
+
+void store_close(struct store *store)
+{
+	if (!store)
+		return;
+	for (int i = 0; i < STORE_STATEMENTS; i++)
+		sqlite3_finalize(store->statements[i]);
+	sqlite3_close(store->db);
+	g_free(store->path);
+	g_free(store);
+}
+
+bool store_begin(struct store *store, GError **error)
+{
+	return store_exec(store, "BEGIN IMMEDIATE", "begin a transaction", error);
+}
+
+bool store_commit(struct store *store, GError **error)
+{
+	if (sqlite3_get_autocommit(store->db)) {
+		g_set_error(error, STORE_ERROR, STORE_ERROR_SQL,
+			    "%s: cannot commit: an earlier failure undid the transaction",
+			    store->path);
+		return false;
+	}
+	if (store_exec(store, "COMMIT", "commit", error))
+		return true;
+	store_rollback(store);
+	return false;
+}
+
+void store_rollback(struct store *store)
+{
+	if (!sqlite3_get_autocommit(store->db))
+		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <sqlite3.h>
+
+#include "controller/store/store.h"
+
+/*
+ * What the files of the store share; for them and their tests alone. Statements are prepared once and
+ * kept, named by what they do.
+ */
+enum store_statement {
+	STORE_SET_META = 0,
+	STORE_DROP_META,
+	STORE_GET_META,
+	STORE_ADD_RUN,
+	STORE_UPDATE_RUN,
+	STORE_LIST_RUNS,
+	STORE_PUT_TASK,
+	STORE_LIST_TASKS,
+	STORE_ADD_EVENT,
+	STORE_LIST_EVENTS,
+	STORE_ADD_DECISION,
+	STORE_LIST_DECISIONS,
+	STORE_ADD_SAMPLE,
+	STORE_LIST_SAMPLES,
+	STORE_CLEAR_ESTIMATES,
+	STORE_ADD_ESTIMATE,
+	STORE_STATEMENTS,
+};
+
+struct store {
+	sqlite3 *db;
+	char *path; /* of the file, for messages */
+	sqlite3_stmt *statements[STORE_STATEMENTS];
+};
+
+/* Sets `error` from the connection's last failure of `code`; `doing` says what was attempted. */
+void store_fail(struct store *store, int code, const char *doing, GError **error);
+
+/* Runs SQL text that returns no rows. */
+bool store_exec(struct store *store, const char *sql, const char *doing, GError **error);
+
+/*
+ * The statement, reset and without bindings; borrowed. Returns NULL with `error` set when it cannot be
+ * prepared.
+ */
+sqlite3_stmt *store_statement(struct store *store, enum store_statement which, GError **error);
+
+/* Steps a statement that returns no rows, and resets it. */
+bool store_run_statement(struct store *store, sqlite3_stmt *statement, const char *doing,
+			 GError **error);
+
+/* Makes the tables of a new file and checks those of an old one. */
+bool store_schema_apply(struct store *store, bool create, GError **error);

@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/store/store_private.h"
+
+#include <math.h>
+
+static const char *const statement_sql[STORE_STATEMENTS] = {
+	[STORE_SET_META] = "INSERT INTO meta VALUES (?, ?)"
+			   " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+	[STORE_DROP_META] = "DELETE FROM meta WHERE key = ?",
+	[STORE_GET_META] = "SELECT value FROM meta WHERE key = ?",
+	[STORE_ADD_RUN] = "INSERT INTO run (policy, limit_fraction, limit_j, repeat, seed, measured,"
+			  " started_utc, t0_ns, boot_id, ended_by, ended_s, utility, energy_j, idle_w,"
+			  " gap_s, host_load, tasks_arrived, tasks_completed, tasks_failed,"
+			  " tasks_dropped)"
+			  " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[STORE_UPDATE_RUN] = "UPDATE run SET policy = ?, limit_fraction = ?, limit_j = ?, repeat = ?,"
+			     " seed = ?, measured = ?, started_utc = ?, t0_ns = ?, boot_id = ?,"
+			     " ended_by = ?, ended_s = ?, utility = ?, energy_j = ?, idle_w = ?,"
+			     " gap_s = ?, host_load = ?, tasks_arrived = ?, tasks_completed = ?,"
+			     " tasks_failed = ?, tasks_dropped = ? WHERE run = ?",
+	[STORE_LIST_RUNS] = "SELECT policy, limit_fraction, limit_j, repeat, seed, measured,"
+			    " started_utc, t0_ns, boot_id, ended_by, ended_s, utility, energy_j,"
+			    " idle_w, gap_s, host_load, tasks_arrived, tasks_completed, tasks_failed,"
+			    " tasks_dropped, run FROM run ORDER BY run",
+	[STORE_PUT_TASK] = "INSERT OR REPLACE INTO task VALUES"
+			   " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[STORE_LIST_TASKS] = "SELECT run, task, type, arrival_s, utility_max, state, cluster, nodes,"
+			     " pstate, reservation, attempts, planned_start_s, started_s, ended_s,"
+			     " exec_s, etc_s, energy_j, eec_j, utility, reason"
+			     " FROM task WHERE run = ? ORDER BY task",
+	[STORE_ADD_EVENT] = "INSERT INTO event (run, time_s, kind, detail) VALUES (?, ?, ?, ?)",
+	[STORE_LIST_EVENTS] = "SELECT time_s, kind, detail FROM event WHERE run = ? ORDER BY id",
+	[STORE_ADD_DECISION] = "INSERT INTO decision (run, time_s, snapshot, actions)"
+			       " VALUES (?, ?, ?, ?)",
+	[STORE_LIST_DECISIONS] = "SELECT time_s, snapshot, actions FROM decision WHERE run = ?"
+				 " ORDER BY id",
+	[STORE_ADD_SAMPLE] = "INSERT INTO sample VALUES (?, ?, ?, ?, ?, ?, ?)"
+			     " ON CONFLICT (run, host, seq) DO NOTHING",
+	[STORE_LIST_SAMPLES] = "SELECT host, seq, time_s, mw, energy_uj, gap FROM sample"
+			       " WHERE run = ? ORDER BY host, seq",
+	[STORE_CLEAR_ESTIMATES] = "DELETE FROM estimate",
+	[STORE_ADD_ESTIMATE] = "INSERT INTO estimate VALUES (?, ?, ?, ?, ?, ?, ?)",
+};
+
+sqlite3_stmt *store_statement(struct store *store, enum store_statement which, GError **error)
+{
+	sqlite3_stmt **statement = &store->statements[which];
+
+	if (!*statement) {
+		int code = sqlite3_prepare_v3(store->db, statement_sql[which], -1,
+					      SQLITE_PREPARE_PERSISTENT, statement, NULL);
+
+		if (code != SQLITE_OK) {
+			store_fail(store, code, "use the tables", error);
+			return NULL;
+		}
+	}
+	sqlite3_reset(*statement);
+	sqlite3_clear_bindings(*statement);
+	return *statement;
+}
+
+bool store_run_statement(struct store *store, sqlite3_stmt *statement, const char *doing,
+			 GError **error)
+{
+	int code = sqlite3_step(statement);
+
+	if (code != SQLITE_DONE)
+		store_fail(store, code, doing, error);
+	sqlite3_reset(statement);
+	return code == SQLITE_DONE;
+}
+
+/*
+ * Values are bound and read in the order of the columns: a cursor counts them. NAN is NULL in SQL, as
+ * a missing string is.
+ */
+struct cursor {
+	sqlite3_stmt *statement;
+	int next;
+};
+
+static struct cursor writing(sqlite3_stmt *statement)
+{
+	return (struct cursor){statement, 1};
+}
+
+static struct cursor reading(sqlite3_stmt *statement)
+{
+	return (struct cursor){statement, 0};
+}
+
+/* The text must stay until the statement has run. */
+static void put_text(struct cursor *cursor, const char *text)
+{
+	sqlite3_bind_text(cursor->statement, cursor->next++, text, -1, SQLITE_STATIC);
+}
+
+static void put_integer(struct cursor *cursor, int64_t value)
+{
+	sqlite3_bind_int64(cursor->statement, cursor->next++, value);
+}
+
+static void put_real(struct cursor *cursor, double value)
+{
+	sqlite3_bind_double(cursor->statement, cursor->next++, value);
+}
+
+/* Borrowed until the next step. */
+static const char *peek_text(struct cursor *cursor)
+{
+	return (const char *)sqlite3_column_text(cursor->statement, cursor->next++);
+}
+
+static char *get_text(struct cursor *cursor)
+{
+	return g_strdup(peek_text(cursor));
+}
+
+static int64_t get_integer(struct cursor *cursor)
+{
+	return sqlite3_column_int64(cursor->statement, cursor->next++);
+}
+
+static uint32_t get_count(struct cursor *cursor)
+{
+	return (uint32_t)get_integer(cursor);
+}
+
+static double get_real(struct cursor *cursor)
+{
+	int column = cursor->next++;
+
+	if (sqlite3_column_type(cursor->statement, column) == SQLITE_NULL)
+		return NAN;
+	return sqlite3_column_double(cursor->statement, column);
+}
+
+/* Reads one row into a new structure. */
+typedef gpointer (*read_row_f)(struct cursor *cursor);
+
+/* All rows of a bound statement, each freed by `free_row`. */
+static GPtrArray *list_rows(struct store *store, sqlite3_stmt *statement, read_row_f read_row,
+			    GDestroyNotify free_row, const char *doing, GError **error)
+{
+	g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func(free_row);
+	int code;
+
+	while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+		struct cursor cursor = reading(statement);
+
+		g_ptr_array_add(rows, read_row(&cursor));
+	}
+	if (code != SQLITE_DONE)
+		store_fail(store, code, doing, error);
+	sqlite3_reset(statement);
+	return code == SQLITE_DONE ? g_steal_pointer(&rows) : NULL;
+}
+
+/* The rows of a statement whose one argument is a run. */
+static GPtrArray *list_of_run(struct store *store, enum store_statement which, int64_t run,
+			      read_row_f read_row, GDestroyNotify free_row, const char *doing,
+			      GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, which, error);
+
+	if (!statement)
+		return NULL;
+	sqlite3_bind_int64(statement, 1, run);
+	return list_rows(store, statement, read_row, free_row, doing, error);
+}
+
+bool store_set_meta(struct store *store, const char *key, const char *value, GError **error)
+{
+	sqlite3_stmt *statement =
+		store_statement(store, value ? STORE_SET_META : STORE_DROP_META, error);
+	struct cursor cursor = writing(statement);
+
+	if (!statement)
+		return false;
+	put_text(&cursor, key);
+	if (value)
+		put_text(&cursor, value);
+	return store_run_statement(store, statement, "store a fact", error);
+}
+
+char *store_get_meta(struct store *store, const char *key)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_GET_META, NULL);
+	char *value = NULL;
+
+	if (!statement)
+		return NULL;
+	sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
+	if (sqlite3_step(statement) == SQLITE_ROW)
+		value = g_strdup((const char *)sqlite3_column_text(statement, 0));
+	sqlite3_reset(statement);
+	return value;
+}
+
+/* The columns of a run but for its id, in the order of the statements. */
+static void put_run(struct cursor *cursor, const struct store_run *run)
+{
+	put_text(cursor, run->policy);
+	put_real(cursor, run->limit);
+	put_real(cursor, run->limit_j);
+	put_integer(cursor, run->repeat);
+	put_integer(cursor, (int64_t)run->seed);
+	put_integer(cursor, run->measured);
+	put_text(cursor, run->started_utc);
+	put_integer(cursor, run->t0_ns);
+	put_text(cursor, run->boot_id);
+	put_text(cursor, run->ended_by);
+	put_real(cursor, run->ended_s);
+	put_real(cursor, run->utility);
+	put_real(cursor, run->energy_j);
+	put_real(cursor, run->idle_w);
+	put_real(cursor, run->gap_s);
+	put_real(cursor, run->host_load);
+	put_integer(cursor, run->tasks_arrived);
+	put_integer(cursor, run->tasks_completed);
+	put_integer(cursor, run->tasks_failed);
+	put_integer(cursor, run->tasks_dropped);
+}
+
+bool store_add_run(struct store *store, struct store_run *run, GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_ADD_RUN, error);
+	struct cursor cursor = writing(statement);
+
+	if (!statement)
+		return false;
+	put_run(&cursor, run);
+	if (!store_run_statement(store, statement, "store a run", error))
+		return false;
+	run->run = sqlite3_last_insert_rowid(store->db);
+	return true;
+}
+
+bool store_update_run(struct store *store, const struct store_run *run, GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_UPDATE_RUN, error);
+	struct cursor cursor = writing(statement);
+
+	if (!statement)
+		return false;
+	put_run(&cursor, run);
+	put_integer(&cursor, run->run);
+	return store_run_statement(store, statement, "update a run", error);
+}
+
+static gpointer read_run(struct cursor *cursor)
+{
+	struct store_run *run = g_new0(struct store_run, 1);
+
+	run->policy = get_text(cursor);
+	run->limit = get_real(cursor);
+	run->limit_j = get_real(cursor);
+	run->repeat = get_count(cursor);
+	run->seed = (uint64_t)get_integer(cursor);
+	run->measured = get_integer(cursor) != 0;
+	run->started_utc = get_text(cursor);
+	run->t0_ns = get_integer(cursor);
+	run->boot_id = get_text(cursor);
+	run->ended_by = get_text(cursor);
+	run->ended_s = get_real(cursor);
+	run->utility = get_real(cursor);
+	run->energy_j = get_real(cursor);
+	run->idle_w = get_real(cursor);
+	run->gap_s = get_real(cursor);
+	run->host_load = get_real(cursor);
+	run->tasks_arrived = get_count(cursor);
+	run->tasks_completed = get_count(cursor);
+	run->tasks_failed = get_count(cursor);
+	run->tasks_dropped = get_count(cursor);
+	run->run = get_integer(cursor);
+	return run;
+}
+
+GPtrArray *store_runs(struct store *store, GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_LIST_RUNS, error);
+
+	if (!statement)
+		return NULL;
+	return list_rows(store, statement, read_run, (GDestroyNotify)store_run_free, "read the runs",
+			 error);
+}
+
+void store_run_free(struct store_run *run)
+{
+	if (!run)
+		return;
+	g_free(run->policy);
+	g_free(run->started_utc);
+	g_free(run->boot_id);
+	g_free(run->ended_by);
+	g_free(run);
+}
+
+bool store_put_task(struct store *store, const struct store_task *task, GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_PUT_TASK, error);
+	struct cursor cursor = writing(statement);
+
+	if (!statement)
+		return false;
+	put_integer(&cursor, task->run);
+	put_integer(&cursor, task->task);
+	put_text(&cursor, task->type);
+	put_real(&cursor, task->arrival_s);
+	put_real(&cursor, task->utility_max);
+	put_text(&cursor, task->state);
+	put_text(&cursor, task->cluster);
+	put_text(&cursor, task->nodes);
+	put_integer(&cursor, task->pstate);
+	put_integer(&cursor, task->reservation);
+	put_integer(&cursor, task->attempts);
+	put_real(&cursor, task->planned_start_s);
+	put_real(&cursor, task->started_s);
+	put_real(&cursor, task->ended_s);
+	put_real(&cursor, task->exec_s);
+	put_real(&cursor, task->etc_s);
+	put_real(&cursor, task->energy_j);
+	put_real(&cursor, task->eec_j);
+	put_real(&cursor, task->utility);
+	put_text(&cursor, task->reason);
+	return store_run_statement(store, statement, "store a task", error);
+}
+
+static gpointer read_task(struct cursor *cursor)
+{
+	struct store_task *task = g_new0(struct store_task, 1);
+
+	task->run = get_integer(cursor);
+	task->task = get_count(cursor);
+	task->type = get_text(cursor);
+	task->arrival_s = get_real(cursor);
+	task->utility_max = get_real(cursor);
+	task->state = get_text(cursor);
+	task->cluster = get_text(cursor);
+	task->nodes = get_text(cursor);
+	task->pstate = get_count(cursor);
+	task->reservation = get_integer(cursor) != 0;
+	task->attempts = get_count(cursor);
+	task->planned_start_s = get_real(cursor);
+	task->started_s = get_real(cursor);
+	task->ended_s = get_real(cursor);
+	task->exec_s = get_real(cursor);
+	task->etc_s = get_real(cursor);
+	task->energy_j = get_real(cursor);
+	task->eec_j = get_real(cursor);
+	task->utility = get_real(cursor);
+	task->reason = get_text(cursor);
+	return task;
+}
+
+GPtrArray *store_tasks(struct store *store, int64_t run, GError **error)
+{
+	return list_of_run(store, STORE_LIST_TASKS, run, read_task,
+			   (GDestroyNotify)store_task_free, "read the tasks", error);
+}
+
+void store_task_free(struct store_task *task)
+{
+	if (!task)
+		return;
+	g_free(task->type);
+	g_free(task->state);
+	g_free(task->cluster);
+	g_free(task->nodes);
+	g_free(task->reason);
+	g_free(task);
+}
+
+bool store_add_event(struct store *store, int64_t run, double time_s, const char *kind,
+		     const char *detail, GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_ADD_EVENT, error);
+	struct cursor cursor = writing(statement);
+
+	if (!statement)
+		return false;
+	put_integer(&cursor, run);
+	put_real(&cursor, time_s);
+	put_text(&cursor, kind);
+	put_text(&cursor, detail);
+	return store_run_statement(store, statement, "store an event", error);
+}
+
+static gpointer read_event(struct cursor *cursor)
+{
+	struct store_event *event = g_new0(struct store_event, 1);
+
+	event->time_s = get_real(cursor);
+	event->kind = get_text(cursor);
+	event->detail = get_text(cursor);
+	return event;
+}
+
+GPtrArray *store_events(struct store *store, int64_t run, GError **error)
+{
+	return list_of_run(store, STORE_LIST_EVENTS, run, read_event,
+			   (GDestroyNotify)store_event_free, "read the events", error);
+}
+
+void store_event_free(struct store_event *event)
+{
+	if (!event)
+		return;
+	g_free(event->kind);
+	g_free(event->detail);
+	g_free(event);
+}
+
+bool store_add_decision(struct store *store, int64_t run, double time_s, const char *snapshot,
+			const char *actions, GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_ADD_DECISION, error);
+	struct cursor cursor = writing(statement);
+
+	if (!statement)
+		return false;
+	put_integer(&cursor, run);
+	put_real(&cursor, time_s);
+	put_text(&cursor, snapshot);
+	put_text(&cursor, actions);
+	return store_run_statement(store, statement, "store a decision", error);
+}
+
+bool store_each_decision(struct store *store, int64_t run,
+			 bool (*row)(double time_s, const char *snapshot, const char *actions,
+				     void *data),
+			 void *data, GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_LIST_DECISIONS, error);
+	bool more = true;
+	int code = SQLITE_DONE;
+
+	if (!statement)
+		return false;
+	sqlite3_bind_int64(statement, 1, run);
+	while (more && (code = sqlite3_step(statement)) == SQLITE_ROW) {
+		struct cursor cursor = reading(statement);
+		double time_s = get_real(&cursor);
+		const char *snapshot = peek_text(&cursor);
+
+		more = row(time_s, snapshot, peek_text(&cursor), data);
+	}
+	if (more && code != SQLITE_DONE)
+		store_fail(store, code, "read the decisions", error);
+	sqlite3_reset(statement);
+	return !more || code == SQLITE_DONE;
+}
+
+bool store_add_sample(struct store *store, int64_t run, const char *host, int64_t seq,
+		      double time_s, int64_t mw, int64_t energy_uj, bool gap, GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_ADD_SAMPLE, error);
+	struct cursor cursor = writing(statement);
+
+	if (!statement)
+		return false;
+	put_integer(&cursor, run);
+	put_text(&cursor, host);
+	put_integer(&cursor, seq);
+	put_real(&cursor, time_s);
+	put_integer(&cursor, mw);
+	put_integer(&cursor, energy_uj);
+	put_integer(&cursor, gap);
+	return store_run_statement(store, statement, "store a power sample", error);
+}
+
+static gpointer read_sample(struct cursor *cursor)
+{
+	struct store_sample *sample = g_new0(struct store_sample, 1);
+
+	sample->host = get_text(cursor);
+	sample->seq = get_integer(cursor);
+	sample->time_s = get_real(cursor);
+	sample->mw = get_integer(cursor);
+	sample->energy_uj = get_integer(cursor);
+	sample->gap = get_integer(cursor) != 0;
+	return sample;
+}
+
+GPtrArray *store_samples(struct store *store, int64_t run, GError **error)
+{
+	return list_of_run(store, STORE_LIST_SAMPLES, run, read_sample,
+			   (GDestroyNotify)store_sample_free, "read the power samples", error);
+}
+
+void store_sample_free(struct store_sample *sample)
+{
+	if (!sample)
+		return;
+	g_free(sample->host);
+	g_free(sample);
+}
+
+static bool add_estimate(struct store *store, const struct config_estimate *estimate,
+			 GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_ADD_ESTIMATE, error);
+	struct cursor cursor = writing(statement);
+
+	if (!statement)
+		return false;
+	put_text(&cursor, estimate->type);
+	put_text(&cursor, estimate->cluster);
+	put_real(&cursor, estimate->etc_s);
+	put_real(&cursor, estimate->etc_sd_s);
+	put_real(&cursor, estimate->eec_j);
+	put_real(&cursor, estimate->eec_sd_j);
+	put_integer(&cursor, estimate->count);
+	return store_run_statement(store, statement, "store an estimate", error);
+}
+
+bool store_put_estimates(struct store *store, const struct config_estimate *estimates,
+			 uint32_t count, GError **error)
+{
+	sqlite3_stmt *clear = store_statement(store, STORE_CLEAR_ESTIMATES, error);
+	bool ours = sqlite3_get_autocommit(store->db) != 0;
+	bool done;
+
+	if (!clear || (ours && !store_begin(store, error)))
+		return false;
+	done = store_run_statement(store, clear, "replace the estimates", error);
+	for (uint32_t i = 0; done && i < count; i++)
+		done = add_estimate(store, &estimates[i], error);
+	if (done && ours)
+		return store_commit(store, error);
+	if (!done && ours)
+		store_rollback(store);
+	return done;
+}

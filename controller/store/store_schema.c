@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/store/store_private.h"
+
+#include <string.h>
+
+/* "vbrd": what `file` and we know a store by (PRAGMA application_id). */
+#define APPLICATION_ID 0x76627264
+
+/*
+ * The schema; docs/store.md explains every column. `task` and `sample` are keyed by what identifies
+ * their rows, so that writing one twice does no harm.
+ */
+static const char schema[] =
+	"CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
+	"CREATE TABLE run ("
+	" run INTEGER PRIMARY KEY,"
+	" policy TEXT NOT NULL,"
+	" limit_fraction REAL NOT NULL,"
+	" limit_j REAL NOT NULL,"
+	" repeat INTEGER NOT NULL,"
+	" seed INTEGER NOT NULL,"
+	" measured INTEGER NOT NULL,"
+	" started_utc TEXT,"
+	" t0_ns INTEGER NOT NULL,"
+	" boot_id TEXT,"
+	" ended_by TEXT,"
+	" ended_s REAL,"
+	" utility REAL,"
+	" energy_j REAL,"
+	" idle_w REAL,"
+	" gap_s REAL,"
+	" host_load REAL,"
+	" tasks_arrived INTEGER NOT NULL,"
+	" tasks_completed INTEGER NOT NULL,"
+	" tasks_failed INTEGER NOT NULL,"
+	" tasks_dropped INTEGER NOT NULL);"
+	"CREATE TABLE task ("
+	" run INTEGER NOT NULL REFERENCES run,"
+	" task INTEGER NOT NULL,"
+	" type TEXT,"
+	" arrival_s REAL,"
+	" utility_max REAL,"
+	" state TEXT NOT NULL,"
+	" cluster TEXT,"
+	" nodes TEXT,"
+	" pstate INTEGER NOT NULL,"
+	" reservation INTEGER NOT NULL,"
+	" attempts INTEGER NOT NULL,"
+	" planned_start_s REAL,"
+	" started_s REAL,"
+	" ended_s REAL,"
+	" exec_s REAL,"
+	" etc_s REAL,"
+	" energy_j REAL,"
+	" eec_j REAL,"
+	" utility REAL,"
+	" reason TEXT,"
+	" PRIMARY KEY (run, task)) WITHOUT ROWID;"
+	"CREATE TABLE event ("
+	" id INTEGER PRIMARY KEY,"
+	" run INTEGER NOT NULL REFERENCES run,"
+	" time_s REAL,"
+	" kind TEXT NOT NULL,"
+	" detail TEXT);"
+	"CREATE INDEX event_of_run ON event (run, id);"
+	"CREATE TABLE decision ("
+	" id INTEGER PRIMARY KEY,"
+	" run INTEGER NOT NULL REFERENCES run,"
+	" time_s REAL,"
+	" snapshot TEXT NOT NULL,"
+	" actions TEXT NOT NULL);"
+	"CREATE INDEX decision_of_run ON decision (run, id);"
+	"CREATE TABLE sample ("
+	" run INTEGER NOT NULL REFERENCES run,"
+	" host TEXT NOT NULL,"
+	" seq INTEGER NOT NULL,"
+	" time_s REAL NOT NULL,"
+	" mw INTEGER NOT NULL,"
+	" energy_uj INTEGER NOT NULL,"
+	" gap INTEGER NOT NULL,"
+	" PRIMARY KEY (run, host, seq)) WITHOUT ROWID;"
+	"CREATE TABLE estimate ("
+	" type TEXT NOT NULL,"
+	" cluster TEXT NOT NULL,"
+	" etc_s REAL NOT NULL,"
+	" etc_sd_s REAL,"
+	" eec_j REAL NOT NULL,"
+	" eec_sd_j REAL,"
+	" count INTEGER NOT NULL,"
+	" PRIMARY KEY (type, cluster)) WITHOUT ROWID;";
+
+/* Reads a PRAGMA that is one integer. Returns a result code. */
+static int pragma_integer(struct store *store, const char *sql, int64_t *ret_value)
+{
+	sqlite3_stmt *statement = NULL;
+	int code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL);
+
+	if (code == SQLITE_OK) {
+		code = sqlite3_step(statement);
+		if (code == SQLITE_ROW) {
+			*ret_value = sqlite3_column_int64(statement, 0);
+			code = SQLITE_OK;
+		}
+	}
+	sqlite3_finalize(statement);
+	return code;
+}
+
+static bool create_tables(struct store *store, GError **error)
+{
+	g_autofree char *sql = g_strdup_printf("BEGIN IMMEDIATE; %s PRAGMA application_id = %d;"
+					       " PRAGMA user_version = %d; COMMIT",
+					       schema, APPLICATION_ID, STORE_SCHEMA_VERSION);
+
+	if (store_exec(store, sql, "create the tables", error))
+		return true;
+	store_rollback(store);
+	return false;
+}
+
+/* A file is damaged when SQLite's own check finds anything. */
+static bool check_pages(struct store *store, GError **error)
+{
+	sqlite3_stmt *statement = NULL;
+	int code = sqlite3_prepare_v2(store->db, "PRAGMA quick_check(1)", -1, &statement, NULL);
+	bool sound = false;
+
+	if (code == SQLITE_OK)
+		code = sqlite3_step(statement);
+	if (code == SQLITE_ROW) {
+		g_autofree char *text = g_strdup((const char *)sqlite3_column_text(statement, 0));
+
+		sound = text && strcmp(text, "ok") == 0;
+		if (text)
+			g_strdelimit(text, "\n", ' ');
+		if (!sound)
+			g_set_error(error, STORE_ERROR, STORE_ERROR_CORRUPT,
+				    "%s: damaged or truncated: %s", store->path, text ? text : "?");
+	} else {
+		store_fail(store, code, "check the file", error);
+	}
+	sqlite3_finalize(statement);
+	return sound;
+}
+
+bool store_schema_apply(struct store *store, bool create, GError **error)
+{
+	int64_t application = 0;
+	int64_t version = 0;
+	int64_t tables = 0;
+	int code = pragma_integer(store, "PRAGMA application_id", &application);
+
+	if (code == SQLITE_OK)
+		code = pragma_integer(store, "PRAGMA user_version", &version);
+	if (code == SQLITE_OK)
+		code = pragma_integer(store, "SELECT count(*) FROM sqlite_master", &tables);
+	if (code != SQLITE_OK) {
+		store_fail(store, code, "read the file", error);
+		return false;
+	}
+	if (create && application == 0 && version == 0 && tables == 0)
+		return create_tables(store, error);
+	if (application != APPLICATION_ID) {
+		g_set_error(error, STORE_ERROR, STORE_ERROR_OPEN, "%s: not a store of virtbed",
+			    store->path);
+		return false;
+	}
+	if (version != STORE_SCHEMA_VERSION) {
+		g_set_error(error, STORE_ERROR, STORE_ERROR_SCHEMA,
+			    "%s: written with schema %d, this virtbed knows %d; use the newer virtbed",
+			    store->path, (int)version, STORE_SCHEMA_VERSION);
+		return false;
+	}
+	return check_pages(store, error);
+}
