@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#include "controller/store/store_private.h"
+
+/* A run directory of its own for each test; removed at the end. */
+struct fixture {
+	char *dir;
+	char *file;
+	struct store *store;
+};
+
+static void set_up(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+
+	fixture->dir = g_dir_make_tmp("virtbed-store-XXXXXX", &error);
+	g_assert_no_error(error);
+	fixture->file = g_build_filename(fixture->dir, STORE_FILE, NULL);
+	fixture->store = store_open(fixture->dir, true, &error);
+	g_assert_no_error(error);
+}
+
+static void remove_with(const struct fixture *fixture, const char *suffix)
+{
+	g_autofree char *path = g_strconcat(fixture->file, suffix, NULL);
+
+	g_unlink(path);
+}
+
+static void tear_down(struct fixture *fixture, const void *data)
+{
+	store_close(fixture->store);
+	remove_with(fixture, "");
+	remove_with(fixture, "-wal");
+	remove_with(fixture, "-shm");
+	g_rmdir(fixture->dir);
+	g_free(fixture->file);
+	g_free(fixture->dir);
+}
+
+static void reopen(struct fixture *fixture)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_clear_pointer(&fixture->store, store_close);
+	fixture->store = store_open(fixture->dir, false, &error);
+	g_assert_no_error(error);
+}
+
+static int64_t add_run(struct store *store, const char *policy)
+{
+	g_autoptr(GError) error = NULL;
+	struct store_run run = {.policy = (char *)policy, .limit = 1, .repeat = 1, .host_load = NAN};
+
+	g_assert_true(store_add_run(store, &run, &error));
+	g_assert_no_error(error);
+	return run.run;
+}
+
+static void test_meta(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *kind = NULL;
+	g_autofree char *none = NULL;
+
+	g_assert_true(store_set_meta(fixture->store, "kind", "measured", &error));
+	g_assert_true(store_set_meta(fixture->store, "kind", "simulated", &error));
+	g_assert_true(store_set_meta(fixture->store, "gone", "x", &error));
+	g_assert_true(store_set_meta(fixture->store, "gone", NULL, &error));
+	reopen(fixture);
+	kind = store_get_meta(fixture->store, "kind");
+	g_assert_cmpstr(kind, ==, "simulated");
+	none = store_get_meta(fixture->store, "gone");
+	g_assert_null(none);
+}
+
+static void test_run(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) runs = NULL;
+	struct store_run run = {
+		.policy = (char *)"max-upr", .limit = 0.85, .limit_j = 2.38e6, .repeat = 2,
+		.seed = UINT64_MAX, .measured = true, .started_utc = (char *)"2026-01-31T23:59:59.123Z",
+		.t0_ns = INT64_MAX, .boot_id = (char *)"b", .host_load = NAN,
+	};
+	const struct store_run *read;
+
+	g_assert_true(store_add_run(fixture->store, &run, &error));
+	g_assert_cmpint(run.run, ==, 1);
+	run.ended_by = (char *)"limit";
+	run.ended_s = 8123.25;
+	run.utility = 1.0 / 3;
+	run.energy_j = 2.38e6;
+	run.tasks_arrived = 90;
+	run.tasks_dropped = 7;
+	g_assert_true(store_update_run(fixture->store, &run, &error));
+	add_run(fixture->store, "easy");
+	reopen(fixture);
+	runs = store_runs(fixture->store, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(runs->len, ==, 2);
+	read = g_ptr_array_index(runs, 0);
+	g_assert_cmpstr(read->policy, ==, "max-upr");
+	g_assert_true(read->seed == UINT64_MAX && read->t0_ns == INT64_MAX && read->measured);
+	g_assert_cmpstr(read->ended_by, ==, "limit");
+	g_assert_true(read->utility == 1.0 / 3 && isnan(read->host_load));
+	g_assert_cmpuint(read->tasks_dropped, ==, 7);
+	read = g_ptr_array_index(runs, 1);
+	g_assert_null(read->ended_by);
+}
+
+static void test_task(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) tasks = NULL;
+	int64_t run = add_run(fixture->store, "easy");
+	struct store_task task = {
+		.run = run, .task = 3, .type = (char *)"IS.8", .arrival_s = 1.5, .utility_max = 4,
+		.state = (char *)"waiting", .planned_start_s = NAN, .started_s = NAN, .ended_s = NAN,
+		.exec_s = NAN, .etc_s = NAN, .energy_j = NAN, .eec_j = NAN,
+	};
+	const struct store_task *read;
+
+	g_assert_true(store_put_task(fixture->store, &task, &error));
+	task.state = (char *)"running";
+	task.cluster = (char *)"c2";
+	task.nodes = (char *)"0,1,2,3";
+	task.pstate = 1;
+	task.reservation = true;
+	task.started_s = 50;
+	g_assert_true(store_put_task(fixture->store, &task, &error));
+	tasks = store_tasks(fixture->store, run, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(tasks->len, ==, 1);
+	read = g_ptr_array_index(tasks, 0);
+	g_assert_cmpstr(read->state, ==, "running");
+	g_assert_cmpstr(read->nodes, ==, "0,1,2,3");
+	g_assert_true(read->reservation && read->pstate == 1);
+	g_assert_true(read->started_s == 50 && isnan(read->exec_s));
+	g_assert_null(read->reason);
+}
+
+static void test_task_needs_run(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+	struct store_task task = {.run = 7, .state = (char *)"waiting"};
+
+	g_assert_false(store_put_task(fixture->store, &task, &error));
+	g_assert_error(error, STORE_ERROR, STORE_ERROR_SQL);
+}
+
+static bool count_to_two(double time_s, const char *snapshot, const char *actions, void *data)
+{
+	int *count = data;
+
+	g_assert_cmpstr(snapshot, ==, "{}");
+	g_assert_cmpstr(actions, ==, *count ? "[2]" : "[1]");
+	return ++*count < 2;
+}
+
+static void test_events_and_decisions_keep_their_order(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) events = NULL;
+	int64_t run = add_run(fixture->store, "easy");
+	int count = 0;
+
+	g_assert_true(store_add_event(fixture->store, run, 9, "node-down", NULL, &error));
+	g_assert_true(store_add_event(fixture->store, run, 1, "slid", "{\"task\": 1}", &error));
+	events = store_events(fixture->store, run, &error);
+	g_assert_cmpuint(events->len, ==, 2);
+	g_assert_cmpstr(((struct store_event *)events->pdata[0])->kind, ==, "node-down");
+	g_assert_null(((struct store_event *)events->pdata[0])->detail);
+	g_assert_true(store_add_decision(fixture->store, run, 0, "{}", "[1]", &error));
+	g_assert_true(store_add_decision(fixture->store, run, 50, "{}", "[2]", &error));
+	g_assert_true(store_add_decision(fixture->store, run, 100, "{}", "[3]", &error));
+	g_assert_true(store_each_decision(fixture->store, run, count_to_two, &count, &error));
+	g_assert_cmpint(count, ==, 2);
+}
+
+static void test_repeated_sample_is_ignored(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) samples = NULL;
+	int64_t run = add_run(fixture->store, "easy");
+
+	g_assert_true(store_add_sample(fixture->store, run, "b1", 2, 1, 61000, 10, false, &error));
+	g_assert_true(store_add_sample(fixture->store, run, "b1", 1, 0, 60000, 5, true, &error));
+	g_assert_true(store_add_sample(fixture->store, run, "b1", 2, 7, 99000, 11, false, &error));
+	samples = store_samples(fixture->store, run, &error);
+	g_assert_cmpuint(samples->len, ==, 2);
+	g_assert_true(((struct store_sample *)samples->pdata[0])->gap);
+	g_assert_cmpint(((struct store_sample *)samples->pdata[1])->mw, ==, 61000);
+}
+
+static void test_rollback_undoes(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) runs = NULL;
+
+	g_assert_true(store_begin(fixture->store, &error));
+	add_run(fixture->store, "easy");
+	store_rollback(fixture->store);
+	g_assert_false(store_commit(fixture->store, &error));
+	g_assert_error(error, STORE_ERROR, STORE_ERROR_SQL);
+	runs = store_runs(fixture->store, NULL);
+	g_assert_cmpuint(runs->len, ==, 0);
+}
+
+static void test_reader_beside_writer(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(store_t) reader = store_open(fixture->dir, false, &error);
+	g_autoptr(GPtrArray) runs = NULL;
+
+	g_assert_no_error(error);
+	g_assert_true(store_begin(fixture->store, &error));
+	add_run(fixture->store, "easy");
+	runs = store_runs(reader, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(runs->len, ==, 0);
+	g_assert_true(store_commit(fixture->store, &error));
+	g_ptr_array_unref(runs);
+	runs = store_runs(reader, &error);
+	g_assert_cmpuint(runs->len, ==, 1);
+}
+
+static void test_estimates_are_replaced(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+	struct config_estimate estimates[] = {
+		{.type = (char *)"IS.8", .cluster = (char *)"c1", .etc_s = 1675, .eec_j = 25962},
+		{.type = (char *)"IS.8", .cluster = (char *)"c2", .etc_s = 750, .eec_j = 35250},
+	};
+
+	g_assert_true(store_put_estimates(fixture->store, estimates, 2, &error));
+	g_assert_true(store_put_estimates(fixture->store, estimates, 1, &error));
+	estimates[1].cluster = (char *)"c1";
+	g_assert_false(store_put_estimates(fixture->store, estimates, 2, &error));
+	g_assert_error(error, STORE_ERROR, STORE_ERROR_SQL);
+	g_assert_true(sqlite3_get_autocommit(fixture->store->db));
+}
+
+/* SQLite's own limit on the file's size stands for a full disk: the same code path as ENOSPC. */
+static void test_full_disk_is_told_and_undoes_only_the_write(struct fixture *fixture,
+							      const void *data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *text = g_strnfill(1 << 20, 'x');
+	g_autoptr(GPtrArray) events = NULL;
+	int64_t run = add_run(fixture->store, "easy");
+
+	sqlite3_exec(fixture->store->db, "PRAGMA max_page_count = 40", NULL, NULL, NULL);
+	g_assert_false(store_add_event(fixture->store, run, 0, "big", text, &error));
+	g_assert_error(error, STORE_ERROR, STORE_ERROR_FULL);
+	g_assert_nonnull(strstr(error->message, "the disk is full"));
+	g_assert_null(strchr(error->message, '\n'));
+	g_assert_true(store_add_event(fixture->store, run, 0, "small", NULL, NULL));
+	events = store_events(fixture->store, run, NULL);
+	g_assert_cmpuint(events->len, ==, 1);
+}
+
+static void expect_refused(const char *dir, enum store_error code, const char *words)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_null(store_open(dir, false, &error));
+	g_assert_error(error, STORE_ERROR, (int)code);
+	g_assert_true(store_error_is_input(error));
+	g_test_message("%s", error->message);
+	g_assert_nonnull(strstr(error->message, words));
+	g_assert_null(strchr(error->message, '\n'));
+}
+
+static void test_missing_directory(struct fixture *fixture, const void *data)
+{
+	expect_refused("/nonexistent/run", STORE_ERROR_OPEN, "No such file");
+	expect_refused(fixture->file, STORE_ERROR_OPEN, "not a directory");
+}
+
+static void test_directory_without_store(struct fixture *fixture, const void *data)
+{
+	g_clear_pointer(&fixture->store, store_close);
+	g_unlink(fixture->file);
+	expect_refused(fixture->dir, STORE_ERROR_OPEN, "not a run directory");
+	g_assert_true(g_file_set_contents(fixture->file, "", 0, NULL));
+	expect_refused(fixture->dir, STORE_ERROR_OPEN, "empty");
+}
+
+static void test_not_a_store(struct fixture *fixture, const void *data)
+{
+	g_autofree char *noise = g_strnfill(8192, 'n');
+	sqlite3 *db = NULL;
+
+	g_clear_pointer(&fixture->store, store_close);
+	g_assert_true(g_file_set_contents(fixture->file, noise, 8192, NULL));
+	expect_refused(fixture->dir, STORE_ERROR_OPEN, "not a store of virtbed");
+	g_unlink(fixture->file);
+	g_assert_cmpint(sqlite3_open(fixture->file, &db), ==, SQLITE_OK);
+	sqlite3_exec(db, "CREATE TABLE other (x)", NULL, NULL, NULL);
+	sqlite3_close(db);
+	expect_refused(fixture->dir, STORE_ERROR_OPEN, "not a store of virtbed");
+}
+
+static void test_newer_schema(struct fixture *fixture, const void *data)
+{
+	sqlite3_exec(fixture->store->db, "PRAGMA user_version = 99", NULL, NULL, NULL);
+	g_clear_pointer(&fixture->store, store_close);
+	expect_refused(fixture->dir, STORE_ERROR_SCHEMA, "schema 99");
+}
+
+static void fill(struct store *store, int rows)
+{
+	int64_t run = add_run(store, "easy");
+
+	g_assert_true(store_begin(store, NULL));
+	for (int i = 0; i < rows; i++)
+		g_assert_true(store_add_event(store, run, i, "filler", "{\"a\": \"bcdefghijkl\"}", NULL));
+	g_assert_true(store_commit(store, NULL));
+}
+
+static void test_truncated(struct fixture *fixture, const void *data)
+{
+	g_autofree char *content = NULL;
+	gsize length;
+
+	fill(fixture->store, 2000);
+	g_clear_pointer(&fixture->store, store_close);
+	g_assert_true(g_file_get_contents(fixture->file, &content, &length, NULL));
+	g_assert_true(g_file_set_contents(fixture->file, content, (gssize)length / 2, NULL));
+	expect_refused(fixture->dir, STORE_ERROR_CORRUPT, "damaged or truncated");
+}
+
+static void test_damaged(struct fixture *fixture, const void *data)
+{
+	g_autofree char *content = NULL;
+	gsize length;
+
+	fill(fixture->store, 2000);
+	g_clear_pointer(&fixture->store, store_close);
+	g_assert_true(g_file_get_contents(fixture->file, &content, &length, NULL));
+	memset(content + length / 2, 0x5a, 9000);
+	g_assert_true(g_file_set_contents(fixture->file, content, (gssize)length, NULL));
+	expect_refused(fixture->dir, STORE_ERROR_CORRUPT, "damaged or truncated");
+}
+
+/* What a `kill -9` leaves: a file whose last commits are still in the WAL beside it. */
+static void test_crash_loses_no_commit(struct fixture *fixture, const void *data)
+{
+	g_autofree char *copy = g_dir_make_tmp("virtbed-store-XXXXXX", NULL);
+	g_autofree char *file = g_build_filename(copy, STORE_FILE, NULL);
+	g_autofree char *wal = g_strconcat(file, "-wal", NULL);
+	g_autofree char *from_wal = g_strconcat(fixture->file, "-wal", NULL);
+	g_autofree char *main_part = NULL;
+	g_autofree char *wal_part = NULL;
+	gsize main_length, wal_length;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(store_t) store = NULL;
+	g_autoptr(GPtrArray) runs = NULL;
+
+	add_run(fixture->store, "easy");
+	g_assert_true(g_file_get_contents(fixture->file, &main_part, &main_length, NULL));
+	g_assert_true(g_file_get_contents(from_wal, &wal_part, &wal_length, NULL));
+	g_assert_true(g_file_set_contents(file, main_part, (gssize)main_length, NULL));
+	g_assert_true(g_file_set_contents(wal, wal_part, (gssize)wal_length, NULL));
+	store = store_open(copy, false, &error);
+	g_assert_no_error(error);
+	runs = store_runs(store, &error);
+	g_assert_cmpuint(runs->len, ==, 1);
+	g_clear_pointer(&store, store_close);
+	g_unlink(file);
+	g_rmdir(copy);
+}
+
+#define TEST(path, function) g_test_add(path, struct fixture, NULL, set_up, function, tear_down)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	TEST("/store/meta is kept, replaced and removed", test_meta);
+	TEST("/store/a run is read back as it was written", test_run);
+	TEST("/store/a task is replaced by its next state", test_task);
+	TEST("/store/a task of no run is refused", test_task_needs_run);
+	TEST("/store/events and decisions keep their order",
+	     test_events_and_decisions_keep_their_order);
+	TEST("/store/a repeated sample is ignored", test_repeated_sample_is_ignored);
+	TEST("/store/a rollback undoes the transaction", test_rollback_undoes);
+	TEST("/store/a reader beside a writer sees commits only", test_reader_beside_writer);
+	TEST("/store/estimates are replaced as a whole or not at all", test_estimates_are_replaced);
+	TEST("/store/a full disk undoes the write that failed",
+	     test_full_disk_is_told_and_undoes_only_the_write);
+	TEST("/store/a missing directory is bad input", test_missing_directory);
+	TEST("/store/a directory without a store is bad input", test_directory_without_store);
+	TEST("/store/a file that is no store is bad input", test_not_a_store);
+	TEST("/store/a newer schema is bad input", test_newer_schema);
+	TEST("/store/a truncated file is bad input", test_truncated);
+	TEST("/store/a damaged file is bad input", test_damaged);
+	TEST("/store/a crash loses no commit", test_crash_loses_no_commit);
+	return g_test_run();
+}
