@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+/* What the emulated BMC's configuration (bmc.c) and its module (dcmi_module.c) must agree on. */
+enum {
+	DCMI_MODULE_MC_ADDRESS = 0x20,
+	DCMI_MODULE_SENSOR_NUMBER = 1,
+	DCMI_MODULE_SENSOR_STEP_W = 2, /* watts per count: 510 W at the most */
+};
