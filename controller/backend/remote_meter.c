@@ -66,31 +66,6 @@ static double held_uj(const struct remote_sample *sample, int64_t t_ns)
 	return (double)sample->energy_uj + (double)sample->mw * (double)(t_ns - sample->t_ns) * 1e-6;
 }
 
-void remote_meter_rebase(struct remote_meter *meter)
-{
-	meter->rebase = true;
-}
-
-bool remote_meter_add(struct remote_meter *meter, const struct remote_sample *sample)
-{
-	const struct remote_sample *last = remote_meter_last(meter);
-	struct remote_sample shifted = *sample;
-
-	if (last && sample->t_ns <= last->t_ns)
-		return false;
-	if (meter->rebase) {
-		meter->shift_uj = last ? (int64_t)held_uj(last, sample->t_ns) - sample->energy_uj : 0;
-		meter->rebase = false;
-	}
-	shifted.energy_uj += meter->shift_uj;
-	if (last && shifted.energy_uj < last->energy_uj)
-		return false;
-	if (meter->samples->len >= 2 * SAMPLES_KEPT)
-		g_array_remove_range(meter->samples, 0, SAMPLES_KEPT);
-	g_array_append_val(meter->samples, shifted);
-	return true;
-}
-
 double remote_meter_counter_uj(const struct remote_meter *meter, int64_t t_ns)
 {
 	guint i = first_from(meter, t_ns);
@@ -108,6 +83,53 @@ double remote_meter_counter_uj(const struct remote_meter *meter, int64_t t_ns)
 	return (double)before->energy_uj +
 	       (double)(after->energy_uj - before->energy_uj) *
 		       ((double)(t_ns - before->t_ns) / (double)(after->t_ns - before->t_ns));
+}
+
+/* Oldest samples are let go in long runs: the counter at the start is kept. */
+static void fix_start(struct remote_meter *meter)
+{
+	const struct remote_sample *last = remote_meter_last(meter);
+
+	if (!meter->start_ns || meter->start_known || !last || last->t_ns < meter->start_ns)
+		return;
+	meter->start_uj = remote_meter_counter_uj(meter, meter->start_ns);
+	meter->start_known = true;
+}
+
+/* The rule for gaps (docs/api.md): the larger of the two watts at its ends, held over it. */
+static int64_t gap_end_uj(const struct remote_sample *last, const struct remote_sample *sample)
+{
+	struct remote_sample larger = *last;
+
+	larger.mw = MAX(last->mw, sample->mw);
+	return (int64_t)held_uj(&larger, sample->t_ns);
+}
+
+void remote_meter_rebase(struct remote_meter *meter)
+{
+	meter->rebase = true;
+}
+
+bool remote_meter_add(struct remote_meter *meter, const struct remote_sample *sample)
+{
+	const struct remote_sample *last = remote_meter_last(meter);
+	struct remote_sample shifted = *sample;
+
+	if (last && sample->t_ns <= last->t_ns)
+		return false;
+	if (meter->rebase) {
+		meter->shift_uj = last ? gap_end_uj(last, sample) - sample->energy_uj : 0;
+		meter->rebase = false;
+		shifted.gap = true;
+	}
+	shifted.energy_uj += meter->shift_uj;
+	if (last && shifted.energy_uj < last->energy_uj)
+		return false;
+	if (meter->samples->len >= 2 * SAMPLES_KEPT)
+		g_array_remove_range(meter->samples, 0, SAMPLES_KEPT);
+	g_array_append_val(meter->samples, shifted);
+	fix_start(meter);
+	return true;
 }
 
 bool remote_meter_mean_w(const struct remote_meter *meter, int64_t from_ns, int64_t to_ns,
@@ -152,14 +174,16 @@ double remote_meter_gap_s(const struct remote_meter *meter, int64_t from_ns, int
 
 void remote_meter_start(struct remote_meter *meter, int64_t t_ns, double idle_w)
 {
-	remote_meter_resume(meter, t_ns, remote_meter_counter_uj(meter, t_ns), idle_w);
+	meter->start_ns = t_ns;
+	meter->start_known = false;
+	meter->idle_w = idle_w;
+	fix_start(meter);
 }
 
-void remote_meter_resume(struct remote_meter *meter, int64_t t_ns, double start_uj, double idle_w)
+double remote_meter_start_uj(const struct remote_meter *meter)
 {
-	meter->start_ns = t_ns;
-	meter->start_uj = start_uj;
-	meter->idle_w = idle_w;
+	return meter->start_known ? meter->start_uj :
+				    remote_meter_counter_uj(meter, meter->start_ns);
 }
 
 double remote_meter_dynamic_j(const struct remote_meter *meter, int64_t t_ns)
@@ -168,7 +192,7 @@ double remote_meter_dynamic_j(const struct remote_meter *meter, int64_t t_ns)
 
 	if (!meter->start_ns || !meter->samples->len)
 		return 0;
-	total_j = (remote_meter_counter_uj(meter, t_ns) - meter->start_uj) * 1e-6;
+	total_j = (remote_meter_counter_uj(meter, t_ns) - remote_meter_start_uj(meter)) * 1e-6;
 	return total_j - meter->idle_w * (double)(t_ns - meter->start_ns) * 1e-9;
 }
 

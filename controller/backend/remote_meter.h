@@ -28,6 +28,7 @@ struct remote_meter {
 	bool rebase;       /* the next sample sets shift_uj */
 	double idle_w;     /* measured baseline; 0 until remote_meter_set_idle() */
 	int64_t start_ns;  /* start of the run; 0: not set */
+	bool start_known;  /* a sample after start_ns has come: start_uj is final */
 	double start_uj;   /* counter at start_ns */
 };
 
@@ -42,8 +43,8 @@ void remote_meter_free(struct remote_meter *meter);
 bool remote_meter_add(struct remote_meter *meter, const struct remote_sample *sample);
 
 /*
- * The counter starts anew (a local scheduler without its state): the next sample is put where the last
- * one, held at its watts, would be. To be noted as an estimate by the caller.
+ * The counter starts anew (a local scheduler without its state): the next sample is put after
+ * a gap and flagged so.
  */
 void remote_meter_rebase(struct remote_meter *meter);
 
@@ -69,18 +70,20 @@ bool remote_meter_mean_w(const struct remote_meter *meter, int64_t from_ns, int6
  */
 double remote_meter_gap_s(const struct remote_meter *meter, int64_t from_ns, int64_t to_ns);
 
-/* Starts the run's account at `t_ns`: the counter there and the idle watts to subtract. */
+/*
+ * Starts the run's account at `t_ns`, now or (after a restart of the controller) before, and sets the
+ * idle watts to subtract. The counter at the start is that of the samples around it, once there is one
+ * after it.
+ */
 void remote_meter_start(struct remote_meter *meter, int64_t t_ns, double idle_w);
 
-/* Goes on with an account that was started before, with the counter it had then. */
-void remote_meter_resume(struct remote_meter *meter, int64_t t_ns, double start_uj, double idle_w);
+/* The counter at the start of the run, microjoules. */
+double remote_meter_start_uj(const struct remote_meter *meter);
 
 /* Joules above idle since the start, at `t_ns`; 0 before remote_meter_start(). May be negative. */
 double remote_meter_dynamic_j(const struct remote_meter *meter, int64_t t_ns);
 
-/*
- * Dynamic joules of a set of meters at `t_ns`: the run's energy.
- */
+/* Dynamic joules of a set of meters at `t_ns`: the run's energy. */
 double remote_meters_dynamic_j(GPtrArray *meters, int64_t t_ns);
 
 /*

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/api/status_api.h"
+
+#include <math.h>
+
+#include "common/http_server.h"
+#include "common/json.h"
+
+struct status_api {
+	struct run_session *session;
+	struct http_server *server;
+};
+
+static void get_status(struct http_request *request, const char *const *arguments, json_t *body,
+		       void *data)
+{
+	struct status_api *api = data;
+	const char *after = http_request_query(request, "after");
+
+	http_request_reply(request, 200,
+			   run_progress_json(api->session->progress,
+					     after ? g_ascii_strtoull(after, NULL, 10) : 0));
+}
+
+static json_t *number(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *run_json(const struct store_run *run)
+{
+	return json_pack("{s:I, s:s, s:o, s:o, s:i, s:s?, s:s?, s:o, s:o, s:o, s:i, s:i}", "run",
+			 (json_int_t)run->run, "policy", run->policy, "limit", number(run->limit),
+			 "limit_j", number(run->limit_j), "repeat", (int)run->repeat, "started_utc",
+			 run->started_utc, "ended_by", run->ended_by, "ended_s",
+			 number(run->ended_s), "utility", number(run->utility), "energy_j",
+			 number(run->energy_j), "tasks_arrived", (int)run->tasks_arrived,
+			 "tasks_completed", (int)run->tasks_completed);
+}
+
+static void get_runs(struct http_request *request, const char *const *arguments, json_t *body,
+		     void *data)
+{
+	struct status_api *api = data;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) runs = store_runs(api->session->store, &error);
+	json_t *list;
+
+	if (!runs) {
+		http_request_fail(request, 503, "%s", error->message);
+		return;
+	}
+	list = json_array();
+	for (guint i = 0; i < runs->len; i++)
+		json_array_append_new(list, run_json(g_ptr_array_index(runs, i)));
+	http_request_reply(request, 200, json_pack("{s:o}", "runs", list));
+}
+
+static void post_notice(struct http_request *request, const char *const *arguments, json_t *body,
+			void *data)
+{
+	struct status_api *api = data;
+	g_autoptr(GError) error = NULL;
+	const char *kind;
+	const char *text;
+
+	if (!json_get_string(body, "kind", "notice", &kind, &error) ||
+	    !json_get_string(body, "text", "notice", &text, &error)) {
+		http_request_fail(request, 400, "%s", error->message);
+		return;
+	}
+	run_session_note(api->session, (double)NAN, kind, text);
+	http_request_reply(request, 201, json_object());
+}
+
+static void post_stop(struct http_request *request, const char *const *arguments, json_t *body,
+		      void *data)
+{
+	struct status_api *api = data;
+
+	remote_fleet_stop(api->session->fleet, "stopped on request");
+	http_request_reply(request, 202, json_object());
+}
+
+static const struct http_route routes[] = {
+	{"GET", "/v1/status", get_status},
+	{"GET", "/v1/runs", get_runs},
+	{"POST", "/v1/notices", post_notice},
+	{"POST", "/v1/stop", post_stop},
+	{NULL, NULL, NULL},
+};
+
+struct status_api *status_api_new(const char *address, struct run_session *session, GError **error)
+{
+	struct status_api *api = g_new0(struct status_api, 1);
+
+	api->session = session;
+	api->server = http_server_new(address, routes, api, error);
+	if (api->server)
+		return api;
+	g_free(api);
+	return NULL;
+}
+
+void status_api_free(struct status_api *api)
+{
+	if (!api)
+		return;
+	http_server_free(api->server);
+	g_free(api);
+}

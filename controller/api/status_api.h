@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+#include "controller/run/run_session.h"
+
+/*
+ * The controller's own API, for those who watch (docs/api.md has the one between controller and local
+ * schedulers):
+ *
+ *   GET  /v1/status?after=N   where it is, with the notices above number N (run_progress_json())
+ *   GET  /v1/runs             the runs of the store so far
+ *   POST /v1/notices          {"kind": ".", "text": "."}: adds a notice, and an event to the run
+ *                             under way; by `virtbed run`, of the processes that it looks after
+ *   POST /v1/stop             ends in order: the run under way is aborted, its tasks are killed
+ */
+struct status_api;
+
+/* Serves `session` (borrowed) at `address`. Returns NULL with `error` set on failure. */
+struct status_api *status_api_new(const char *address, struct run_session *session, GError **error);
+/* NULL is allowed. */
+void status_api_free(struct status_api *api);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * virtbed-controller: does what the plan in a run directory says (profile, runs), keeps the store, and
+ * serves its state to those who watch. `virtbed run` starts it, and starts it again with --continue
+ * when it died; everything that it needs to go on is in the run directory.
+ */
+#include <glib-unix.h>
+#include <glib.h>
+#include <stdlib.h>
+
+#define LOG_SUBSYSTEM "controller"
+#include "common/log.h"
+#include "controller/api/status_api.h"
+#include "controller/run/run_session.h"
+
+/* Exit statuses beside 0; `virtbed run` tells them apart. */
+enum { EXIT_FAILED = 1, EXIT_INPUT = 2, EXIT_STOPPED = 3 };
+
+static char *run_dir;
+static gboolean go_on;
+
+static const GOptionEntry entries[] = {
+	{"run", 0, 0, G_OPTION_ARG_FILENAME, &run_dir, "Run directory with plan.json and config.yaml", "DIR"},
+	{"continue", 0, 0, G_OPTION_ARG_NONE, &go_on, "Go on with a run that was interrupted", NULL},
+	{NULL},
+};
+
+static gboolean stop(gpointer data)
+{
+	struct run_session *session = data;
+
+	remote_fleet_stop(session->fleet, "stopped by a signal");
+	return G_SOURCE_CONTINUE;
+}
+
+static int status_of(const GError *error)
+{
+	if (g_error_matches(error, RUN_ERROR, RUN_ERROR_STOPPED) ||
+	    g_error_matches(error, REMOTE_ERROR, REMOTE_ERROR_STOPPED))
+		return EXIT_STOPPED;
+	if (error->domain == CONFIG_ERROR || g_error_matches(error, RUN_ERROR, RUN_ERROR_INPUT) ||
+	    store_error_is_input(error))
+		return EXIT_INPUT;
+	return EXIT_FAILED;
+}
+
+/* The last word: those who watch may be too late to ask the API. */
+static int fail(const char *dir, const GError *error)
+{
+	g_autofree char *path = g_build_filename(dir, "controller.error", NULL);
+
+	log_error("%s", error->message);
+	g_file_set_contents(path, error->message, -1, NULL);
+	return status_of(error);
+}
+
+static int serve(struct run_session *session, GError **error)
+{
+	struct status_api *api = status_api_new(session->plan->api, session, error);
+	bool done;
+
+	if (!api)
+		return EXIT_FAILED;
+	g_unix_signal_add(SIGTERM, stop, session);
+	g_unix_signal_add(SIGINT, stop, session);
+	session->go_on = go_on;
+	done = run_session_work(session, error);
+	status_api_free(api);
+	return done ? EXIT_SUCCESS : EXIT_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	g_autoptr(GOptionContext) context = g_option_context_new("- do the measured runs of a run directory");
+	g_autoptr(GError) error = NULL;
+	struct run_session *session;
+	int status;
+
+	g_option_context_add_main_entries(context, entries, NULL);
+	if (!g_option_context_parse(context, &argc, &argv, &error) || !run_dir || argc > 1) {
+		g_printerr("virtbed-controller: %s\n",
+			   error ? error->message : "--run DIR is needed, nothing else");
+		return EXIT_INPUT;
+	}
+	session = run_session_open(run_dir, &error);
+	if (!session)
+		return fail(run_dir, error);
+	status = serve(session, &error);
+	if (status != EXIT_SUCCESS)
+		status = fail(run_dir, error);
+	run_session_close(session);
+	return status;
+}

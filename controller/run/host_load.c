@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/host_load.h"
+
+#include <glib.h>
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+/* proc(5): user nice system idle iowait irq softirq steal; guest time is part of user. */
+bool host_load_read(const char *path, struct host_load *ret_load)
+{
+	g_autofree char *text = NULL;
+	unsigned long long user, nice, system, idle, iowait, irq, softirq, steal;
+	double tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK);
+
+	if (!g_file_get_contents(path ?: "/proc/stat", &text, NULL, NULL) ||
+	    sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle,
+		   &iowait, &irq, &softirq, &steal) != 8)
+		return false;
+	ret_load->busy_s = (double)(user + nice + system + irq + softirq) * tick_s;
+	ret_load->steal_s = (double)steal * tick_s;
+	ret_load->at_s = (double)clock_now_ns() * 1e-9;
+	return true;
+}
+
+double host_load_cores(const struct host_load *from, const struct host_load *to)
+{
+	double dt_s = to->at_s - from->at_s;
+
+	return dt_s > 0 ? (to->busy_s - from->busy_s) / dt_s : (double)NAN;
+}

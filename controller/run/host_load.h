@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+/*
+ * How busy this machine is, from /proc/stat: a measurement on emulated blades that share its cores says
+ * how much room they had.
+ */
+struct host_load {
+	double busy_s;  /* CPU time of all cores that was neither idle, waiting for I/O nor stolen */
+	double steal_s; /* CPU time that the hypervisor below us gave to others */
+	double at_s;    /* monotonic */
+};
+
+/* Reads the counters from `path` ("/proc/stat"; NULL: that). Returns false when they are not there. */
+bool host_load_read(const char *path, struct host_load *ret_load);
+
+/* Mean busy cores between two readings; NAN when no time has passed. */
+double host_load_cores(const struct host_load *from, const struct host_load *to);

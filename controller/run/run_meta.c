@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_meta.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/json.h"
+
+/* A capability as text: a string as it is, a boolean as "true" or "false"; "unknown" when absent. */
+static const char *capability_text(const json_t *capabilities, const char *key)
+{
+	const json_t *value = json_object_get(capabilities, key);
+
+	if (json_is_boolean(value))
+		return json_is_true(value) ? "true" : "false";
+	return json_string_value(value) ?: "unknown";
+}
+
+char *run_meta_common(const struct run_session *session, const char *capability)
+{
+	const char *common = NULL;
+
+	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
+		const struct remote_link *link = remote_fleet_link(session->fleet, i);
+		const char *text = capability_text(remote_link_capabilities(link), capability);
+
+		if (common && !g_str_equal(common, text))
+			return g_strdup("mixed");
+		common = text;
+	}
+	return g_strdup(common ?: "unknown");
+}
+
+/* One modelled meter makes the sum of watts a modelled one. */
+static const char *modelled_watts(const struct run_session *session)
+{
+	g_autofree char *common = run_meta_common(session, "modelled_watts");
+
+	return g_str_equal(common, "mixed") || g_str_equal(common, "true") ? "true" : "false";
+}
+
+/* The first processor's model name from /proc/cpuinfo. */
+static char *cpu_model(void)
+{
+	g_autofree char *text = NULL;
+	char *line;
+	char *colon;
+
+	if (!g_file_get_contents("/proc/cpuinfo", &text, NULL, NULL))
+		return g_strdup("unknown");
+	line = strstr(text, "model name");
+	colon = line ? strchr(line, ':') : NULL;
+	if (!colon)
+		return g_strdup("unknown");
+	colon[1 + strcspn(colon + 1, "\n")] = '\0';
+	return g_strdup(g_strstrip(colon + 1));
+}
+
+static bool put_host(struct store *store, GError **error)
+{
+	struct utsname name;
+	g_autofree char *cores = g_strdup_printf("%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	g_autofree char *memory =
+		g_strdup_printf("%lld", (long long)sysconf(_SC_PHYS_PAGES) *
+						sysconf(_SC_PAGESIZE) / (1024 * 1024));
+	g_autofree char *model = cpu_model();
+	g_autofree char *boot_id = clock_boot_id();
+
+	uname(&name);
+	return store_set_meta(store, "host_name", name.nodename, error) &&
+	       store_set_meta(store, "host_kernel", name.release, error) &&
+	       store_set_meta(store, "host_cores", cores, error) &&
+	       store_set_meta(store, "host_memory_mib", memory, error) &&
+	       store_set_meta(store, "host_cpu", model, error) &&
+	       store_set_meta(store, "host_boot_id", boot_id, error);
+}
+
+/* Every local scheduler's own words, whole. */
+static bool put_capabilities(const struct run_session *session, GError **error)
+{
+	g_autoptr(json_t) all = json_object();
+	g_autofree char *text = NULL;
+
+	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
+		const struct remote_link *link = remote_fleet_link(session->fleet, i);
+		json_t *one = json_copy((json_t *)remote_link_capabilities(link));
+
+		json_object_del(one, "now_ns");
+		json_object_set_new(all, session->config->clusters[i].name, one);
+	}
+	text = json_text(all);
+	return store_set_meta(session->store, "capabilities", text, error);
+}
+
+bool run_meta_write(struct run_session *session, GError **error)
+{
+	struct store *store = session->store;
+	g_autofree char *virt_type = run_meta_common(session, "virt_type");
+	g_autofree char *cpu_cap = run_meta_common(session, "cpu_cap");
+	g_autofree char *meter = run_meta_common(session, "meter");
+
+	return store_set_meta(store, "kind", "measured", error) &&
+	       store_set_meta(store, "version", VIRTBED_VERSION, error) &&
+	       store_set_meta(store, "experiment", session->plan->experiment, error) &&
+	       store_set_meta(store, "config_name", session->config->name, error) &&
+	       store_set_meta(store, "virt_type", virt_type, error) &&
+	       store_set_meta(store, "cpu_cap", cpu_cap, error) &&
+	       store_set_meta(store, "meter", meter, error) &&
+	       store_set_meta(store, "modelled_watts", modelled_watts(session), error) &&
+	       put_capabilities(session, error) && put_host(store, error);
+}

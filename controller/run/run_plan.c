@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_plan.h"
+
+#include <errno.h>
+#include <jansson.h>
+
+#include "common/json.h"
+
+#define NAME_KEPT 23
+
+G_DEFINE_QUARK(virtbed-run-plan, run_plan_error)
+
+char *run_plan_experiment_id(const struct config *config)
+{
+	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+	g_autofree char *time = g_date_time_format(now, "%Y%m%dT%H%M%S");
+	g_autofree char *name = g_strndup(config->name, NAME_KEPT);
+
+	g_strcanon(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-", '-');
+	return g_strdup_printf("%s-%s", name, time);
+}
+
+static json_t *strings_json(char *const *strings)
+{
+	json_t *list = json_array();
+
+	for (; strings && *strings; strings++)
+		json_array_append_new(list, json_string(*strings));
+	return list;
+}
+
+static json_t *limits_json(const struct run_plan *plan)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < plan->limits_count; i++)
+		json_array_append_new(list, json_real(plan->limits[i]));
+	return list;
+}
+
+bool run_plan_save(const struct run_plan *plan, const char *dir, GError **error)
+{
+	g_autoptr(json_t) json = json_pack(
+		"{s:s, s:s, s:b, s:i, s:b, s:o, s:o, s:i, s:o}", "experiment", plan->experiment, "api",
+		plan->api, "profile", plan->profile, "profile_repeats", (int)plan->profile_repeats,
+		"run", plan->run, "policies", strings_json(plan->policies), "limits",
+		limits_json(plan), "repeats", (int)plan->repeats, "schedulers",
+		strings_json(plan->schedulers));
+	g_autofree char *text = json_pretty(json);
+	g_autofree char *path = g_build_filename(dir, "plan.json", NULL);
+
+	return g_file_set_contents(path, text, -1, error);
+}
+
+static bool get_strings(const json_t *object, const char *key, char ***ret_strings, GError **error)
+{
+	g_autoptr(GPtrArray) strings = g_ptr_array_new_with_free_func(g_free);
+	json_t *list;
+
+	if (!json_get_array(object, key, "plan.json", &list, error))
+		return false;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *text = json_string_value(json_array_get(list, i));
+
+		if (!text) {
+			g_set_error(error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
+				    "plan.json: %s: not a list of texts", key);
+			return false;
+		}
+		g_ptr_array_add(strings, g_strdup(text));
+	}
+	g_ptr_array_add(strings, NULL);
+	*ret_strings = (char **)g_ptr_array_free(g_steal_pointer(&strings), FALSE);
+	return true;
+}
+
+static bool get_limits(const json_t *object, struct run_plan *plan, GError **error)
+{
+	json_t *list;
+
+	if (!json_get_array(object, "limits", "plan.json", &list, error))
+		return false;
+	plan->limits_count = (uint32_t)json_array_size(list);
+	plan->limits = g_new0(double, plan->limits_count + 1);
+	for (uint32_t i = 0; i < plan->limits_count; i++)
+		plan->limits[i] = json_number_value(json_array_get(list, i));
+	return true;
+}
+
+static bool get_count(const json_t *object, const char *key, uint32_t *ret_count, GError **error)
+{
+	int64_t value;
+
+	if (!json_get_integer(object, key, "plan.json", 0, 1000000, &value, error))
+		return false;
+	*ret_count = (uint32_t)value;
+	return true;
+}
+
+static bool read_plan(const json_t *json, struct run_plan *plan, GError **error)
+{
+	const char *experiment;
+	const char *api;
+
+	if (!json_get_string(json, "experiment", "plan.json", &experiment, error) ||
+	    !json_get_string(json, "api", "plan.json", &api, error))
+		return false;
+	plan->experiment = g_strdup(experiment);
+	plan->api = g_strdup(api);
+	plan->profile = json_is_true(json_object_get(json, "profile"));
+	plan->run = json_is_true(json_object_get(json, "run"));
+	return get_count(json, "profile_repeats", &plan->profile_repeats, error) &&
+	       get_count(json, "repeats", &plan->repeats, error) && get_limits(json, plan, error) &&
+	       get_strings(json, "policies", &plan->policies, error) &&
+	       get_strings(json, "schedulers", &plan->schedulers, error);
+}
+
+struct run_plan *run_plan_load(const char *dir, GError **error)
+{
+	g_autofree char *path = g_build_filename(dir, "plan.json", NULL);
+	g_autofree char *text = NULL;
+	g_autoptr(json_t) json = NULL;
+	g_autoptr(run_plan_t) plan = g_new0(struct run_plan, 1);
+	size_t length;
+
+	if (!g_file_get_contents(path, &text, &length, error))
+		return NULL;
+	json = json_parse(text, length, path, error);
+	if (!json || !read_plan(json, plan, error))
+		return NULL;
+	return g_steal_pointer(&plan);
+}
+
+void run_plan_free(struct run_plan *plan)
+{
+	if (!plan)
+		return;
+	g_free(plan->experiment);
+	g_free(plan->api);
+	g_strfreev(plan->policies);
+	g_free(plan->limits);
+	g_strfreev(plan->schedulers);
+	g_free(plan);
+}

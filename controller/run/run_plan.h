@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/config.h"
+
+/*
+ * What a controller is to do, as `virtbed run` or `virtbed profile` writes it into the run directory
+ * (plan.json) for virtbed-controller to read, and to read again after a restart. The configuration
+ * beside it (config.yaml) is resolved: hosts have their URIs and meters.
+ */
+struct run_plan {
+	char *experiment;  /* id of the experiment: unique, at most 40 of [A-Za-z0-9._-] */
+	char *api;         /* address of the controller's own API */
+	bool profile;      /* measure estimates first */
+	uint32_t profile_repeats;
+	bool run;          /* then do the runs */
+	char **policies;   /* NULL-terminated */
+	double *limits;    /* limits_count fractions */
+	uint32_t limits_count;
+	uint32_t repeats;
+	char **schedulers; /* address of the local scheduler of each cluster, in order, NULL-terminated */
+};
+
+#define RUN_PLAN_ERROR (run_plan_error_quark())
+GQuark run_plan_error_quark(void);
+enum run_plan_error { RUN_PLAN_ERROR_READ = 1, RUN_PLAN_ERROR_WRITE };
+
+/* An id from the configuration's name and the time. */
+char *run_plan_experiment_id(const struct config *config);
+
+bool run_plan_save(const struct run_plan *plan, const char *dir, GError **error);
+struct run_plan *run_plan_load(const char *dir, GError **error);
+
+/* NULL is allowed. */
+void run_plan_free(struct run_plan *plan);
+typedef struct run_plan run_plan_t;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(run_plan_t, run_plan_free)

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_progress.h"
+
+#include <math.h>
+
+#include "common/clock.h"
+#define LOG_SUBSYSTEM "run"
+#include "common/log.h"
+
+static const char *const phase_names[] = {
+	[RUN_PHASE_STARTING] = "starting", [RUN_PHASE_PROFILE] = "profile",
+	[RUN_PHASE_BASELINE] = "baseline", [RUN_PHASE_RUN] = "run",
+	[RUN_PHASE_SETTLE] = "settle",     [RUN_PHASE_DONE] = "done",
+	[RUN_PHASE_FAILED] = "failed",
+};
+
+const char *run_phase_name(enum run_phase phase)
+{
+	return phase_names[phase];
+}
+
+struct run_progress *run_progress_new(void)
+{
+	struct run_progress *progress = g_new0(struct run_progress, 1);
+
+	g_queue_init(&progress->notices);
+	progress->phase_left_s = (double)NAN;
+	progress->left_s = (double)NAN;
+	return progress;
+}
+
+static void notice_free(void *data)
+{
+	struct run_notice *notice = data;
+
+	g_free(notice->utc);
+	g_free(notice->kind);
+	g_free(notice->text);
+	g_free(notice);
+}
+
+void run_progress_free(struct run_progress *progress)
+{
+	if (!progress)
+		return;
+	g_queue_clear_full(&progress->notices, notice_free);
+	g_free(progress->policy);
+	g_free(progress->missing);
+	g_free(progress->error);
+	g_free(progress);
+}
+
+void run_progress_note(struct run_progress *progress, const char *kind, const char *format, ...)
+{
+	struct run_notice *notice = g_new0(struct run_notice, 1);
+	va_list arguments;
+
+	va_start(arguments, format);
+	notice->text = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	notice->seq = ++progress->notices_last;
+	notice->utc = clock_utc();
+	notice->kind = g_strdup(kind);
+	g_queue_push_tail(&progress->notices, notice);
+	if (g_queue_get_length(&progress->notices) > RUN_NOTICES_KEPT)
+		notice_free(g_queue_pop_head(&progress->notices));
+	log_info("%s: %s", kind, notice->text);
+}
+
+/* JSON has no NaN: unknown is null. */
+static json_t *number(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *text(const char *value)
+{
+	return value ? json_string(value) : json_null();
+}
+
+static json_t *notices_json(const struct run_progress *progress, uint64_t after)
+{
+	json_t *list = json_array();
+
+	for (GList *at = progress->notices.head; at; at = at->next) {
+		const struct run_notice *notice = at->data;
+
+		if (notice->seq > after)
+			json_array_append_new(
+				list, json_pack("{s:I, s:s, s:s, s:s}", "seq",
+						(json_int_t)notice->seq, "utc", notice->utc, "kind",
+						notice->kind, "text", notice->text));
+	}
+	return list;
+}
+
+json_t *run_progress_json(struct run_progress *progress, uint64_t after)
+{
+	if (progress->refresh)
+		progress->refresh(progress, progress->refresh_data);
+	return json_pack(
+		"{s:s, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o,"
+		" s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:I}",
+		"phase", run_phase_name(progress->phase), "run", (int)progress->run, "runs",
+		(int)progress->runs, "profile_done", (int)progress->profile_done, "profile_total",
+		(int)progress->profile_total, "policy", text(progress->policy), "limit",
+		number(progress->limit), "time_s", number(progress->time_s), "duration_s",
+		number(progress->duration_s), "utility", number(progress->utility), "energy_j",
+		number(progress->energy_j), "limit_j", number(progress->limit_j), "waiting",
+		(int)progress->waiting, "running", (int)progress->running, "completed",
+		(int)progress->completed, "tasks", (int)progress->tasks, "phase_left_s",
+		number(progress->phase_left_s), "left_s", number(progress->left_s), "missing",
+		text(progress->missing), "error", text(progress->error), "notices",
+		notices_json(progress, after), "last", (json_int_t)progress->notices_last);
+}

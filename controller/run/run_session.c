@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_session.h"
+
+#include <math.h>
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "controller/run/run_driver.h"
+#include "controller/run/run_meta.h"
+#include "controller/run/run_profile.h"
+
+/* Boots are slow under emulation, and all at once (spec: 32 s for nine). */
+#define FIRST_READY_S 300.0
+
+G_DEFINE_QUARK(virtbed-run, run_error)
+
+static bool read_files(struct run_session *session, GError **error)
+{
+	g_autofree char *path = g_build_filename(session->dir, "config.yaml", NULL);
+
+	session->plan = run_plan_load(session->dir, error);
+	if (!session->plan)
+		return false;
+	session->config = config_load(path, error);
+	if (!session->config)
+		return false;
+	if (g_strv_length(session->plan->schedulers) != session->config->clusters_count) {
+		g_set_error(error, RUN_ERROR, RUN_ERROR_INPUT,
+			    "%s/plan.json: schedulers: %u addresses for %u clusters; start the run "
+			    "with `virtbed run`",
+			    session->dir, g_strv_length(session->plan->schedulers),
+			    session->config->clusters_count);
+		return false;
+	}
+	return true;
+}
+
+struct run_session *run_session_open(const char *dir, GError **error)
+{
+	struct run_session *session = g_new0(struct run_session, 1);
+
+	session->dir = g_strdup(dir);
+	session->progress = run_progress_new();
+	if (!read_files(session, error))
+		goto fail;
+	session->store = store_open(dir, true, error);
+	if (!session->store)
+		goto fail;
+	session->fleet = remote_fleet_new(session->config,
+					  (const char *const *)session->plan->schedulers, error);
+	if (!session->fleet)
+		goto fail;
+	return session;
+fail:
+	run_session_close(session);
+	return NULL;
+}
+
+void run_session_close(struct run_session *session)
+{
+	if (!session)
+		return;
+	remote_fleet_free(session->fleet);
+	store_close(session->store);
+	config_free(session->config);
+	run_plan_free(session->plan);
+	run_progress_free(session->progress);
+	g_free(session->dir);
+	g_free(session);
+}
+
+void run_session_store_failed(struct run_session *session, GError *error)
+{
+	g_autofree char *reason = g_strdup_printf("the store cannot be written: %s", error->message);
+
+	remote_fleet_stop(session->fleet, reason);
+	g_error_free(error);
+}
+
+static char *text_detail(const char *text)
+{
+	g_autoptr(json_t) detail = json_pack("{s:s}", "text", text);
+
+	return detail ? json_text(detail) : NULL;
+}
+
+void run_session_note(struct run_session *session, double time_s, const char *kind, const char *text)
+{
+	g_autofree char *detail = text_detail(text);
+	GError *error = NULL;
+
+	run_progress_note(session->progress, kind, "%s", text);
+	if (!session->run)
+		return;
+	if (isnan(time_s))
+		time_s = clock_elapsed_s(session->t0_ns, clock_now_ns());
+	if (!store_add_event(session->store, session->run, time_s, kind, detail, &error))
+		run_session_store_failed(session, error);
+}
+
+bool run_session_settle(struct run_session *session, double timeout_s, GError **error)
+{
+	remote_fleet_kill_all(session->fleet);
+	return remote_fleet_wait_ready(session->fleet, timeout_s, error);
+}
+
+bool run_session_baseline(struct run_session *session, struct remote_baseline *ret_baseline,
+			  int64_t *ret_t0_ns, GError **error)
+{
+	GPtrArray *meters = remote_fleet_meters(session->fleet);
+
+	session->progress->phase = RUN_PHASE_BASELINE;
+	if (!remote_fleet_baseline(session->fleet, session->config->experiment->baseline_s,
+				   ret_baseline, error))
+		return false;
+	*ret_t0_ns = clock_now_ns();
+	for (guint i = 0; i < meters->len; i++)
+		remote_meter_start(g_ptr_array_index(meters, i), *ret_t0_ns,
+				   ret_baseline->idle_w[i]);
+	return true;
+}
+
+json_t *run_session_baseline_json(const struct run_session *session,
+				  const struct remote_baseline *baseline)
+{
+	GPtrArray *meters = remote_fleet_meters(session->fleet);
+	json_t *hosts = json_array();
+
+	for (guint i = 0; i < meters->len; i++) {
+		const struct remote_meter *meter = g_ptr_array_index(meters, i);
+
+		json_array_append_new(hosts, json_pack("{s:s, s:f}", "host", meter->host, "idle_w",
+						       baseline->idle_w[i]));
+	}
+	return json_pack("{s:f, s:f, s:o}", "sum_w", baseline->sum_w, "duration_s",
+			 baseline->duration_s, "hosts", hosts);
+}
+
+static bool load_estimates(struct run_session *session, const char *path, GError **error)
+{
+	g_autofree char *config_path = g_build_filename(session->dir, "config.yaml", NULL);
+
+	return config_load_estimates(session->config, path, error) &&
+	       config_save(session->config, config_path, error);
+}
+
+static bool profile_once(struct run_session *session, GError **error)
+{
+	g_autofree char *path = g_build_filename(session->dir, "estimates.yaml", NULL);
+
+	if (!session->plan->profile)
+		return true;
+	if (!g_file_test(path, G_FILE_TEST_EXISTS) && !run_profile(session, error))
+		return false;
+	return load_estimates(session, path, error);
+}
+
+static bool work(struct run_session *session, GError **error)
+{
+	struct config *config = session->config;
+
+	if (session->go_on)
+		run_driver_recall(session);
+	if (!remote_fleet_wait_known(session->fleet, FIRST_READY_S, error))
+		return false;
+	if (!session->go_on && !run_session_settle(session, FIRST_READY_S, error))
+		return false;
+	if (!run_meta_write(session, error) || !profile_once(session, error))
+		return false;
+	if (!session->plan->run)
+		return true;
+	return store_put_estimates(session->store, config->estimates, config->estimates_count,
+				   error) &&
+	       run_driver(session, error);
+}
+
+bool run_session_work(struct run_session *session, GError **error)
+{
+	g_autoptr(GError) reason = NULL;
+
+	if (work(session, &reason)) {
+		session->progress->phase = RUN_PHASE_DONE;
+		session->progress->left_s = 0;
+		return true;
+	}
+	session->progress->phase = RUN_PHASE_FAILED;
+	session->progress->error = g_strdup(reason->message);
+	g_propagate_error(error, g_steal_pointer(&reason));
+	return false;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/config.h"
+#include "controller/backend/remote_fleet.h"
+#include "controller/run/run_plan.h"
+#include "controller/run/run_progress.h"
+#include "controller/store/store.h"
+
+/*
+ * What a controller works with: the run directory, what it is to do there, the store, the local
+ * schedulers, and what it tells those who watch. Opened at start, closed at the end.
+ */
+struct run_session {
+	char *dir;
+	struct run_plan *plan;
+	struct config *config;
+	struct store *store;
+	struct remote_fleet *fleet;
+	struct run_progress *progress;
+	bool go_on;       /* a run that was interrupted may go on: its VMs and tasks are still there */
+	int64_t run;      /* row id of the run under way; 0: none */
+	int64_t t0_ns;    /* its start */
+};
+
+#define RUN_ERROR (run_error_quark())
+GQuark run_error_quark(void);
+enum run_error {
+	RUN_ERROR_INPUT = 1, /* the plan or the configuration makes no sense */
+	RUN_ERROR_MEASURE,   /* a measurement failed */
+	RUN_ERROR_STOPPED,   /* stopped on request; can be resumed */
+	RUN_ERROR_STORE,     /* the store could not be written: disk full? */
+};
+
+/*
+ * Opens the session of run directory `dir`, which holds plan.json and config.yaml, creates the store if
+ * need be, and starts to talk to the local schedulers. Returns NULL with `error` set.
+ */
+struct run_session *run_session_open(const char *dir, GError **error);
+/* NULL is allowed. */
+void run_session_close(struct run_session *session);
+
+/*
+ * Does what the plan says: the profile unless RUN/estimates.yaml is there, then the runs that have not
+ * ended yet. Returns true when all is done.
+ */
+bool run_session_work(struct run_session *session, GError **error);
+
+/*
+ * Makes a note: for those who watch, and as an event of the run under way. `time_s` NAN: now. A store
+ * that cannot be written stops the session.
+ */
+void run_session_note(struct run_session *session, double time_s, const char *kind, const char *text);
+
+/* Stops the session with what a failed write to the store said. Takes over `error`. */
+void run_session_store_failed(struct run_session *session, GError *error);
+
+/* Sees to it that nothing runs and every node is ready, within `timeout_s`. */
+bool run_session_settle(struct run_session *session, double timeout_s, GError **error);
+
+/* Measures the idle baseline and starts the account of all meters at *ret_t0_ns (now). */
+bool run_session_baseline(struct run_session *session, struct remote_baseline *ret_baseline,
+			  int64_t *ret_t0_ns, GError **error);
+
+/* The baseline as JSON: {"sum_w": ., "duration_s": ., "hosts": [{"host": ., "idle_w": .}]}. */
+json_t *run_session_baseline_json(const struct run_session *session,
+				  const struct remote_baseline *baseline);
