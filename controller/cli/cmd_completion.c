@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/cli/commands.h"
+
+/*
+ * The script asks `virtbed COMMAND --help` for the options, so that it never lags behind them; names
+ * come from the table of commands.
+ */
+static void print_bash(void)
+{
+	fputs("# Completion of virtbed for bash, made by `virtbed completion bash`.\n"
+	      "_virtbed()\n{\n"
+	      "\tlocal current=${COMP_WORDS[COMP_CWORD]}\n"
+	      "\tlocal command=${COMP_WORDS[1]} words=\n"
+	      "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\twords=\"help version --help --version",
+	      stdout);
+	for (const struct command *command = commands; command->name; command++)
+		printf(" %s", command->name);
+	fputs("\"\n"
+	      "\telif [[ $current == -* ]]; then\n"
+	      "\t\twords=$(virtbed \"$command\" --help 2>/dev/null | grep -oE -- '--[a-z][a-z-]*')\n"
+	      "\telif [ \"$COMP_CWORD\" -eq 2 ]; then\n"
+	      "\t\tcase $command in\n",
+	      stdout);
+	for (const struct command *command = commands; command->name; command++)
+		if (command->words[0])
+			printf("\t\t%s) words=\"%s\" ;;\n", command->name, command->words);
+	fputs("\t\tesac\n"
+	      "\tfi\n"
+	      "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+	      "}\n"
+	      "complete -o bashdefault -o default -F _virtbed virtbed\n",
+	      stdout);
+}
+
+int cmd_completion(int argc, char **argv)
+{
+	g_autoptr(GOptionContext) context = g_option_context_new("bash");
+	g_autoptr(GError) error = NULL;
+
+	if (!g_option_context_parse(context, &argc, &argv, &error))
+		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);
+	if (argc != 2 || strcmp(argv[1], "bash") != 0)
+		return command_fail(COMMAND_BAD, argv[0], "which shell? known: bash");
+	print_bash();
+	return COMMAND_DONE;
+}

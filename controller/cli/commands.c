@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/cli/commands.h"
+
+#include <glib.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+const struct command commands[] = {
+	{"run", cmd_run, "CONFIG", "run the experiment on real VMs and record it", ""},
+	{"simulate", cmd_simulate, "CONFIG", "the same experiment in virtual time", ""},
+	{"profile", cmd_profile, "CONFIG", "measure ETC and EEC of every type on every cluster", ""},
+	{"compare", cmd_compare, "MEASURED_DIR SIMULATED_DIR", "do the two rank the policies alike?",
+	 ""},
+	{"report", cmd_report, "RUN_DIR...", "tables and plots of runs", ""},
+	{"decide", cmd_decide, "SNAPSHOT", "one mapping event on a snapshot", ""},
+	{"policies", cmd_policies, "", "the policies there are", ""},
+	{"lab", cmd_lab, "up|down|status CONFIG", "emulated blades on this machine", "up down status"},
+	{"config", cmd_config, "check|dump CONFIG", "check a configuration, or print it as resolved",
+	 "check dump"},
+	{"completion", cmd_completion, "bash", "completion script for the shell", "bash"},
+	{NULL, NULL, NULL, NULL, NULL},
+};
+
+int command_fail(int status, const char *name, const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	text = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	fflush(stdout);
+	fprintf(stderr, "%s: %s\n", name, text);
+	return status;
+}

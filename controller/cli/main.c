@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/cli/commands.h"
+
+static void print_usage(FILE *file)
+{
+	fputs("Usage: virtbed COMMAND [OPTION...] [ARGUMENT...]\n\n"
+	      "A testbed controller for virtual clusters: measures scheduling heuristics on real VMs,\n"
+	      "simulates the same experiment, and lays both side by side.\n\nCommands:\n",
+	      file);
+	for (const struct command *command = commands; command->name; command++)
+		fprintf(file, "  %-11s %-33s %s\n", command->name, command->arguments, command->help);
+	fputs("\n`virtbed COMMAND --help` tells a command's options.\n"
+	      "Exit status: 0 done, 1 failed, 2 bad usage or bad input.\n",
+	      file);
+}
+
+static int refuse(const char *name)
+{
+	fprintf(stderr, "virtbed: unknown command \"%s\"; known:", name);
+	for (const struct command *command = commands; command->name; command++)
+		fprintf(stderr, " %s", command->name);
+	fputc('\n', stderr);
+	return COMMAND_BAD;
+}
+
+/* Runs a command as "virtbed NAME", so that its usage line reads as typed. */
+static int run_command(const struct command *command, int argc, char **argv)
+{
+	g_autofree char *name = g_strconcat("virtbed ", command->name, NULL);
+	/* GOptionContext takes entries out: one vector to hand over, none of the strings is ours to free */
+	g_autofree char **arguments = g_new0(char *, (gsize)argc + 1);
+
+	arguments[0] = name;
+	for (int i = 1; i < argc; i++)
+		arguments[i] = argv[i];
+	g_set_prgname(name);
+	return command->main(argc, arguments);
+}
+
+static int print_help_of(int argc, char **argv)
+{
+	char *arguments[] = {NULL, (char *)"--help", NULL};
+
+	if (argc < 1) {
+		print_usage(stdout);
+		return COMMAND_DONE;
+	}
+	for (const struct command *command = commands; command->name; command++)
+		if (strcmp(command->name, argv[0]) == 0)
+			return run_command(command, 2, arguments);
+	return refuse(argv[0]);
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : NULL;
+
+	/* Numbers keep their points: what is printed is read by programs too. */
+	setlocale(LC_ALL, "");
+	setlocale(LC_NUMERIC, "C");
+	if (!name) {
+		print_usage(stderr);
+		return COMMAND_BAD;
+	}
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
+		return print_help_of(argc - 2, argv + 2);
+	if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
+		puts("virtbed " VIRTBED_VERSION);
+		return COMMAND_DONE;
+	}
+	for (const struct command *command = commands; command->name; command++)
+		if (strcmp(command->name, name) == 0)
+			return run_command(command, argc - 1, argv + 1);
+	return refuse(name);
+}
