@@ -4,8 +4,9 @@
  * a shell with its tools: under an emulated processor every exec counts in tenths of a second.
  *
  *  1. load the modules that lie in /modules of the initramfs, in the order of their names
- *  2. mount the squashfs on /dev/vda below a tmpfs overlay and make that the root
- *  3. host name, loopback and eth0 from the kernel command line; swap on /dev/vdb if asked for
+ *  2. host name, loopback and eth0 from the kernel command line
+ *  3. mount the squashfs on /dev/vda below a tmpfs overlay and make that the root; swap on
+ *     /dev/vdb if asked for
  *  4. name the virtio-serial ports, start the guest agent on its port, start it again if it ends
  *
  * Words of the kernel command line: virtbed.ip=ADDRESS/PREFIX, virtbed.host=NAME, virtbed.swap=1.
@@ -347,12 +348,13 @@ int main(int argc, char **argv)
 
 	mount_kernel_filesystems();
 	load_modules("/modules");
+	read_settings(&settings);
+	/* early: the kernel takes up to a second until it calls the link running */
+	configure_network(&settings);
 	enter_root();
+	configure_swap(&settings);
 	uevents = open_uevents();
 	children = open_child_events();
-	read_settings(&settings);
-	configure_network(&settings);
-	configure_swap(&settings);
 	setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1);
 	serve(uevents, children);
 	return 1;
