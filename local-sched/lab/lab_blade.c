@@ -232,6 +232,6 @@ int lab_blade_main(const char *lab, const char *number)
 				 error ? error->message : "no such blade");
 		return EXIT_FAILURE;
 	}
-	lab_channel_send(LAB_CHANNEL_PARENT, "started %s", number);
+	lab_channel_send(LAB_CHANNEL_PARENT, "started %s", spec->blades[which - 1].name);
 	return run(libvirtd);
 }

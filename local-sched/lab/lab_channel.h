@@ -12,8 +12,8 @@
  *   go              down: the parent has recorded the child and prepared its surroundings
  *   keep            down, to the supervisor: `up` is done, its end is no longer ours
  *   error TEXT      up: could not do it; TEXT is for the user
- *   started N       up: blade N has started its libvirtd
- *   dead N          up: the first process of blade N ended
+ *   started NAME    up: blade NAME has started its libvirtd
+ *   dead NAME       up: the first process of blade NAME ended
  *   ready           up: all blades and BMCs are started
  */
 

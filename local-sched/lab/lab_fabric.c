@@ -126,7 +126,7 @@ static void watch(const struct lab_spec *spec, const struct port *ports)
 			if (ports[i].pid != pid)
 				continue;
 			log_error("blade \"%s\" ended", spec->blades[i].name);
-			lab_channel_send(LAB_CHANNEL_PARENT, "dead %u", i + 1);
+			lab_channel_send(LAB_CHANNEL_PARENT, "dead %s", spec->blades[i].name);
 		}
 	}
 }

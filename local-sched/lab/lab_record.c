@@ -33,7 +33,7 @@ static json_t *blade_json(const struct lab_spec *spec, const struct lab_spec_bla
 	return json_pack("{s:s, s:s, s:s, s:{s:s, s:i, s:s, s:s, s:i, s:s, s:s}}", "name",
 			 blade->name, "uri", uri, "bridge", LAB_ROLES_BLADE_BRIDGE, "bmc", "address",
 			 "127.0.0.1", "port", blade->bmc_port, "user", LAB_BMC_USER,
-			 "password_file", password, "cipher_suite", 3, "privilege", BMC_PRIVILEGE,
+			 "password_file", password, "cipher_suite", BMC_CIPHER_SUITE, "privilege", BMC_PRIVILEGE,
 			 "sensor", BMC_SENSOR);
 }
 

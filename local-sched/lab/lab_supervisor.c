@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <gio/gio.h>
 #include <glib-unix.h>
-#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,12 +32,14 @@
 
 enum { TICK_MS = 200 };
 
+/* The most that a DCMI reading can hold. */
+static const double watts_max = 65535;
+
 /* What the supervisor keeps of a blade. */
 struct meter {
 	struct lab_power power;
 	char *watts_path;
 	char *watts_new_path; /* renamed to watts_path, so that a reader never sees half a number */
-	char written[32];     /* what the file holds */
 };
 
 struct supervisor {
@@ -77,23 +78,20 @@ static bool set_up_mounts(GError **error)
 	return true;
 }
 
-static bool write_watts(struct meter *meter, double watts, GError **error)
+/* Written also if nothing changed: the BMC takes a file that grows old for a lost sensor. */
+static bool write_watts(const struct meter *meter, double watts, GError **error)
 {
-	char text[sizeof meter->written];
-	int length = snprintf(text, sizeof text, "%ld\n", lround(watts));
-	int fd;
+	char text[32];
+	int length = snprintf(text, sizeof text, "%.3f\n", MIN(watts, watts_max));
+	int fd = open(meter->watts_new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	bool done;
 
-	if (strcmp(text, meter->written) == 0)
-		return true;
-	fd = open(meter->watts_new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return fail(error, "open", meter->watts_new_path);
 	done = write(fd, text, (size_t)length) == length;
 	close(fd);
 	if (!done || rename(meter->watts_new_path, meter->watts_path) < 0)
 		return fail(error, "write", meter->watts_path);
-	memcpy(meter->written, text, sizeof text);
 	return true;
 }
 

@@ -135,7 +135,7 @@ static bool hear(struct up *up, double wait_s, bool *ret_ready, GError **error)
 		return false;
 	}
 	if (g_str_has_prefix(text, "started "))
-		report(up, "blade %s: namespaces, bridge and libvirtd started", text + 8);
+		report(up, "blade %s: namespaces, bridge and libvirtd are there", text + 8);
 	*ret_ready = strcmp(text, "ready") == 0;
 	return true;
 }
@@ -162,7 +162,7 @@ static bool take_answer(const struct up *up, const struct lab_peers_answer *answ
 	const char *name = up->spec->blades[answer->number - 1].name;
 
 	if (answer->answered) {
-		report(up, "blade %u (\"%s\"): libvirt answers", answer->number, name);
+		report(up, "blade %s: libvirt answers", name);
 		return true;
 	}
 	g_set_error(error, LAB_ERROR, LAB_ERROR_START,
