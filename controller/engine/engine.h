@@ -101,17 +101,22 @@ struct engine_result {
  * borrowed for the call.
  */
 struct engine_recorder {
-	/* A mapping event with at least one waiting task, before its actions are carried out. */
+	/* A mapping event with at least one mappable task, before its actions are carried out. */
 	bool (*decision)(struct engine_recorder *recorder, const struct policy *policy,
 			 const struct sched_snapshot *snapshot, const struct sched_plan *plan);
 	/* A task changed; also called once for each task when it arrives. */
 	bool (*task)(struct engine_recorder *recorder, const struct engine_task *task);
 	/*
-	 * Something happened that no task record tells: "slid", "lost", "cancelled", "node-down",
-	 * "node-up", "limit", "aborted". `detail` is a JSON object or NULL.
+	 * Something happened that no task record tells: "slid", "late", "lost", "cancelled",
+	 * "node-down", "node-up", "limit", "aborted". `detail` is a JSON object or NULL.
 	 */
 	bool (*event)(struct engine_recorder *recorder, double time_s, const char *kind,
 		      const char *detail);
+	/*
+	 * What was recorded so far must survive a crash: called before the backend is asked for
+	 * anything that the records speak of.
+	 */
+	bool (*flush)(struct engine_recorder *recorder);
 };
 
 /* Everything a run needs; borrowed until engine_free(). */

@@ -21,7 +21,7 @@ struct experiment {
 #define EXPERIMENT_ERROR (experiment_error_quark())
 GQuark experiment_error_quark(void);
 /* Codes of EXPERIMENT_ERROR; bad input. */
-enum experiment_error { EXPERIMENT_ERROR_POLICY = 1 };
+enum experiment_error { EXPERIMENT_ERROR_POLICY = 1, EXPERIMENT_ERROR_BUDGET };
 
 /*
  * Prepares the experiment of `config` (borrowed until experiment_free()). `policies` (NULL-terminated)

@@ -8,17 +8,18 @@
 
 /*
  * A recorder that writes a run to the store: a row per task, its events and its decisions with the
- * snapshots they were made from. Writes are grouped; everything up to a mapping event is committed
- * before its actions are carried out, so that whatever a backend was asked to do is on record.
+ * snapshots they were made from. Writes are grouped into transactions.
  */
 struct recorder_store;
 
 /*
  * Records run `run` (a row id) of `store`, which stays the caller's and must outlive the recorder.
- * `setup` is borrowed as well. Never fails.
+ * `system` is borrowed as well. `durable`: commits before the backend is asked for anything, so that
+ * whatever it was asked for is on record; otherwise everything is one transaction, for runs that can
+ * simply be simulated again. Never fails.
  */
 struct recorder_store *recorder_store_new(struct store *store, int64_t run,
-					  const struct engine_setup *setup);
+					  const struct sched_system *system, bool durable);
 
 /* What goes into engine_setup.recorder; valid until recorder_store_free(). */
 struct engine_recorder *recorder_store_engine(struct recorder_store *recorder);

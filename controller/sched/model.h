@@ -255,3 +255,7 @@ const char *sched_refusal_text(enum sched_refusal refusal);
 /* The energy that a running task has still to consume: EEC x max(0, 1 - elapsed / ETC). */
 double sched_running_committed_j(const struct sched_system *system,
 				 const struct sched_running *running, double now_s);
+
+/* The energy that a promised task will consume: its EEC. */
+double sched_planned_energy_j(const struct sched_system *system,
+			      const struct sched_planned *planned);

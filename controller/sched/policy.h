@@ -13,6 +13,8 @@
  * keeps no state between calls; equal snapshots give equal plans. A new policy is one file under
  * policies/ and one line in the table of policies/registry.c.
  *
+ * The tools that policies are written with are in mapping.h.
+ *
  * A policy is asked for by name with modifiers: "max-upr", "max-upr+reservations",
  * "event-based+drop:0.5".
  *
@@ -27,7 +29,7 @@ enum policy_future {
 	POLICY_FUTURE_RESERVATIONS, /* permanent */
 };
 
-struct policy;
+struct mapping;
 
 /* What the caller of policy_decide() can ask for, or'ed together. */
 enum policy_flags {
@@ -36,7 +38,8 @@ enum policy_flags {
 	POLICY_EXPLAIN = 1 << 0,
 	/*
 	 * Leaves out place-holders that cannot start before the next mapping event where they change
-	 * nothing else: nobody sees them. A policy may ignore it.
+	 * nothing, neither now nor, as long as tasks keep to their estimates, at the next event. For
+	 * simulations in which nobody sees them. A policy may ignore it.
 	 */
 	POLICY_TRIM = 1 << 1,
 };
@@ -47,7 +50,7 @@ struct policy_context {
 	unsigned int flags;      /* enum policy_flags */
 };
 
-/* The table of one policy; all fields but the flags are required. */
+/* The table of one policy. */
 struct policy_ops {
 	const char *name;
 	const char *section; /* of the paper: "002, 3.5" */
@@ -60,11 +63,11 @@ struct policy_ops {
 	bool cluster_order;  /* the order of the clusters matters beyond ties: say it beside results */
 	uint32_t variant;    /* for files that serve several names */
 	/*
-	 * Decides one mapping event. `plan` is empty on entry. Called by policy_decide() only.
-	 * Returns 0, or -ENOMEM; the plan is then void.
+	 * Decides one mapping event, required. Tasks that are to be dropped are gone from
+	 * mapping->tasks; the others are in order of arrival. Called by policy_decide() only.
+	 * Returns 0, or -ENOMEM.
 	 */
-	int (*decide)(const struct policy *policy, const struct sched_snapshot *snapshot,
-		      struct policy_context *context, struct sched_plan *ret_plan);
+	int (*decide)(struct mapping *mapping);
 };
 
 /* Longest name of a policy with its modifiers, with the final 0. */

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "controller/engine/state.h"
+
+static const char *const state_names[] = {
+	[ENGINE_TASK_COMING] = "coming",
+	[ENGINE_TASK_WAITING] = "waiting",
+	[ENGINE_TASK_PLANNED] = "planned",
+	[ENGINE_TASK_STARTING] = "starting",
+	[ENGINE_TASK_RUNNING] = "running",
+	[ENGINE_TASK_COMPLETED] = "completed",
+	[ENGINE_TASK_FAILED] = "failed",
+	[ENGINE_TASK_DROPPED] = "dropped",
+	[ENGINE_TASK_KILLED] = "killed",
+	[ENGINE_TASK_UNFINISHED] = "unfinished",
+};
+
+static const char *const end_names[] = {
+	[ENGINE_END_LIMIT] = "limit",
+	[ENGINE_END_TIME] = "time",
+	[ENGINE_END_DONE] = "done",
+	[ENGINE_END_ABORTED] = "aborted",
+};
+
+const char *engine_task_state_name(enum engine_task_state state)
+{
+	return (size_t)state < G_N_ELEMENTS(state_names) ? state_names[state] : NULL;
+}
+
+int engine_task_state_parse(const char *name)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(state_names); i++)
+		if (strcmp(name, state_names[i]) == 0)
+			return (int)i;
+	return -1;
+}
+
+const char *engine_end_name(enum engine_end end)
+{
+	return (size_t)end < G_N_ELEMENTS(end_names) ? end_names[end] : NULL;
+}
+
+void engine_abort(struct engine *engine, const char *format, ...)
+{
+	va_list arguments;
+
+	if (engine->reason)
+		return;
+	va_start(arguments, format);
+	engine->reason = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	engine->ended = true;
+	engine->result.ended_by = ENGINE_END_ABORTED;
+	engine->result.ended_s = backend_now_s(engine->backend);
+}
+
+void engine_record_task(struct engine *engine, uint32_t task)
+{
+	struct engine_recorder *recorder = engine->setup.recorder;
+
+	engine->dirty[task] = false;
+	if (recorder && recorder->task && !recorder->task(recorder, &engine->tasks[task]))
+		engine_abort(engine, "task %u could not be recorded", task);
+}
+
+static void record_event(struct engine *engine, double time_s, const char *kind, json_t *object)
+{
+	struct engine_recorder *recorder = engine->setup.recorder;
+	g_autoptr(json_t) detail = object;
+	g_autofree char *text = json_text(detail);
+
+	if (!recorder->event(recorder, time_s, kind, text))
+		engine_abort(engine, "event \"%s\" could not be recorded", kind);
+}
+
+static bool records_events(const struct engine *engine)
+{
+	return engine->setup.recorder && engine->setup.recorder->event;
+}
+
+void engine_record_event(struct engine *engine, double time_s, const char *kind, uint32_t task,
+			 const char *reason)
+{
+	if (records_events(engine))
+		record_event(engine, time_s, kind,
+			     json_pack("{s:i, s:i, s:s*}", "task", (int)task, "attempt",
+				       (int)engine->tasks[task].attempts, "reason", reason));
+}
+
+void engine_record_node(struct engine *engine, double time_s, const char *kind,
+			const struct sched_node *node, const char *reason)
+{
+	if (records_events(engine))
+		record_event(engine, time_s, kind,
+			     json_pack("{s:s, s:i, s:s*}", "cluster",
+				       engine->setup.system->clusters[node->cluster].name, "node",
+				       (int)node->node, "reason", reason));
+}
+
+void engine_flush(struct engine *engine)
+{
+	struct engine_recorder *recorder = engine->setup.recorder;
+
+	if (recorder && recorder->flush && !recorder->flush(recorder))
+		engine_abort(engine, "the record could not be written");
+}
+
+/* Widest place that a task of `row` can get. */
+static uint32_t row_width(const struct sched_system *system, uint32_t row)
+{
+	uint32_t width = 0;
+	uint32_t count;
+	const struct sched_option *options = sched_system_options(system, row, &count);
+
+	for (uint32_t i = 0; i < count; i++)
+		width = MAX(width, options[i].nodes);
+	return width;
+}
+
+static void init_tasks(struct engine *engine)
+{
+	const struct workload *workload = engine->setup.workload;
+	const uint32_t count = workload->tasks_count;
+	size_t width = 0;
+
+	engine->tasks = g_new0(struct engine_task, count);
+	engine->places = g_new(uint32_t *, count);
+	engine->dirty = g_new0(bool, count);
+	engine->waiting = g_new(const struct sched_task *, count);
+	engine->running = g_new(struct sched_running, count);
+	engine->reservations = g_new(struct sched_planned, count);
+	engine->placeholders = g_new(struct sched_planned, count);
+	for (uint32_t i = 0; i < count; i++)
+		width += row_width(engine->setup.system, workload->tasks[i].row);
+	engine->places_pool = g_new(uint32_t, width);
+	width = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct engine_task *task = &engine->tasks[i];
+
+		task->task = &workload->tasks[i];
+		task->planned_start_s = task->started_s = task->expected_end_s = NAN;
+		task->ended_s = task->exec_s = task->energy_j = NAN;
+		task->etc_s = task->eec_j = NAN;
+		engine->places[i] = engine->places_pool + width;
+		width += row_width(engine->setup.system, task->task->row);
+	}
+}
+
+static void init_nodes(struct engine *engine)
+{
+	const struct sched_system *system = engine->setup.system;
+	uint32_t nodes = 0;
+
+	for (uint32_t c = 0; c < system->clusters_count; c++)
+		nodes += system->clusters[c].nodes;
+	engine->occupants = g_new(uint32_t *, system->clusters_count);
+	engine->down = g_new(bool *, system->clusters_count);
+	engine->occupants_pool = g_new(uint32_t, nodes);
+	engine->down_pool = g_new0(bool, nodes);
+	engine->down_nodes = g_new(struct sched_node, nodes);
+	for (uint32_t i = 0; i < nodes; i++)
+		engine->occupants_pool[i] = ENGINE_NO_TASK;
+	nodes = 0;
+	for (uint32_t c = 0; c < system->clusters_count; c++) {
+		engine->occupants[c] = engine->occupants_pool + nodes;
+		engine->down[c] = engine->down_pool + nodes;
+		nodes += system->clusters[c].nodes;
+	}
+}
+
+struct engine *engine_new(const struct engine_setup *setup, struct backend *backend)
+{
+	struct engine *engine = g_new0(struct engine, 1);
+	const double now_s = backend_now_s(backend);
+
+	engine->setup = *setup;
+	engine->backend = backend;
+	engine->scratch = scratch_new();
+	if (!engine->scratch)
+		g_error("out of memory");
+	engine->marks = g_new0(struct engine_result, setup->marks_count);
+	engine->event_next = (uint64_t)ceil(fmax(now_s, 0) / setup->mapping_interval_s);
+	engine->due_s = -INFINITY;
+	init_tasks(engine);
+	init_nodes(engine);
+	return engine;
+}
+
+void engine_free(struct engine *engine)
+{
+	if (!engine)
+		return;
+	scratch_free(engine->scratch);
+	g_free(engine->tasks);
+	g_free(engine->places);
+	g_free(engine->places_pool);
+	g_free(engine->dirty);
+	g_free(engine->waiting);
+	g_free(engine->running);
+	g_free(engine->reservations);
+	g_free(engine->placeholders);
+	g_free(engine->occupants);
+	g_free(engine->occupants_pool);
+	g_free(engine->down);
+	g_free(engine->down_pool);
+	g_free(engine->down_nodes);
+	g_free(engine->marks);
+	g_free(engine->reason);
+	g_free(engine);
+}
+
+const char *engine_reason(const struct engine *engine)
+{
+	return engine->reason;
+}
+
+const struct engine_task *engine_task(const struct engine *engine, uint32_t task)
+{
+	return &engine->tasks[task];
+}
+
+const struct engine_result *engine_mark_result(const struct engine *engine, uint32_t mark)
+{
+	return &engine->marks[mark];
+}
+
+static void end_run(struct engine *engine, enum engine_end ended_by, double time_s)
+{
+	engine->ended = true;
+	engine->result.ended_by = ended_by;
+	engine->result.ended_s = time_s;
+}
+
+/* Asks to be told when the energy reaches the next mark, or the limit behind the last one. */
+static void watch_energy(struct engine *engine)
+{
+	backend_set_limit(engine->backend, engine->marks_next < engine->setup.marks_count
+						   ? engine->setup.marks_j[engine->marks_next]
+						   : engine->setup.limit_j);
+}
+
+static void handle_limit(struct engine *engine, double time_s)
+{
+	struct engine_result *mark;
+
+	if (engine->marks_next == engine->setup.marks_count) {
+		if (records_events(engine))
+			record_event(engine, time_s, "limit",
+				     json_pack("{s:f}", "limit_j", engine->setup.limit_j));
+		end_run(engine, ENGINE_END_LIMIT, time_s);
+		return;
+	}
+	engine_arrive(engine, time_s);
+	mark = &engine->marks[engine->marks_next++];
+	*mark = engine->result;
+	mark->ended_by = ENGINE_END_LIMIT;
+	mark->ended_s = time_s;
+	mark->energy_j = backend_energy_j(engine->backend);
+	watch_energy(engine);
+}
+
+/* Whether nothing is left that could still earn anything. */
+static bool is_done(const struct engine *engine)
+{
+	return engine->arrivals_next == engine->setup.workload->tasks_count &&
+	       engine->waiting_count == 0 && engine->running_count == 0 &&
+	       engine->reservations_count == 0;
+}
+
+/* The time has come for which wait() was asked: promised starts, or the mapping event, or the end. */
+static void handle_time(struct engine *engine, double time_s)
+{
+	const double duration_s = engine->setup.duration_s;
+
+	if (time_s >= duration_s) {
+		end_run(engine, ENGINE_END_TIME, duration_s);
+	} else if (time_s < engine_event_s(engine, engine->event_next)) {
+		engine_start_due(engine, time_s);
+	} else {
+		/* After a long stop only the last of the events that were missed takes place. */
+		const double now_s = backend_now_s(engine->backend);
+
+		while (engine_event_s(engine, engine->event_next + 1) <= now_s)
+			engine->event_next++;
+		engine_map(engine, engine_event_s(engine, engine->event_next));
+	}
+}
+
+static double next_time_s(const struct engine *engine)
+{
+	const double event_s = engine_event_s(engine, engine->event_next);
+
+	return fmin(fmin(event_s, engine->setup.duration_s), engine_next_promise_s(engine));
+}
+
+void engine_run(struct engine *engine, struct engine_result *ret_result)
+{
+	struct backend_event event;
+
+	watch_energy(engine);
+	while (!engine->ended) {
+		const double until_s = next_time_s(engine);
+
+		backend_wait(engine->backend, until_s, &event);
+		if (event.kind == BACKEND_EVENT_NONE)
+			handle_time(engine, until_s);
+		else if (event.kind == BACKEND_EVENT_ENERGY_LIMIT)
+			handle_limit(engine, event.time_s);
+		else
+			engine_handle(engine, &event);
+		if (!engine->ended && is_done(engine))
+			end_run(engine, ENGINE_END_DONE, fmax(event.time_s, 0));
+	}
+	engine->result.energy_j = backend_energy_j(engine->backend);
+	if (engine->reason && records_events(engine))
+		record_event(engine, engine->result.ended_s, "aborted",
+			     json_pack("{s:s}", "reason", engine->reason));
+	engine_arrive(engine, engine->result.ended_s);
+	engine_leave_rest(engine);
+	engine_flush(engine);
+	for (uint32_t i = engine->marks_next; i < engine->setup.marks_count; i++)
+		engine->marks[i] = engine->result;
+	*ret_result = engine->result;
+}
+
+static bool fits(const struct engine *engine, const struct engine_task *task,
+		 const struct engine_task *record)
+{
+	const struct sched_system *system = engine->setup.system;
+	const struct sched_option *option =
+		sched_system_option(system, task->task->row, record->cluster, record->pstate);
+
+	if (!option || option->nodes != record->nodes_count)
+		return false;
+	for (uint32_t i = 0; i < record->nodes_count; i++)
+		if (record->nodes[i] >= system->clusters[record->cluster].nodes)
+			return false;
+	return true;
+}
+
+/* A task that was starting or running still is, as far as is known. */
+static bool restore_running(struct engine *engine, uint32_t index,
+			    const struct engine_task *record)
+{
+	struct engine_task *task = &engine->tasks[index];
+	uint32_t i;
+
+	if (!engine_place_free(engine, index) || !isfinite(record->started_s))
+		return false;
+	engine_begin(engine, index);
+	task->state = record->state;
+	task->attempts = record->attempts;
+	task->started_s = record->started_s;
+	task->expected_end_s = record->started_s + task->etc_s;
+
+	struct sched_running running = engine->running[engine->running_count - 1];
+
+	running.start_s = task->started_s;
+	running.end_s = task->expected_end_s;
+	for (i = engine->running_count - 1;
+	     i > 0 && engine->running[i - 1].start_s > running.start_s; i--)
+		engine->running[i] = engine->running[i - 1];
+	engine->running[i] = running;
+	return true;
+}
+
+static void restore_reservation(struct engine *engine, uint32_t index,
+				const struct engine_task *record)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	task->state = ENGINE_TASK_PLANNED;
+	task->reservation = true;
+	task->planned_start_s = record->planned_start_s;
+	engine_promise(engine->reservations, &engine->reservations_count,
+		       &(struct sched_planned){
+			       .task = task->task,
+			       .cluster = task->cluster,
+			       .pstate = task->pstate,
+			       .nodes_count = task->nodes_count,
+			       .nodes = task->nodes,
+			       .start_s = record->planned_start_s,
+			       .end_s = record->planned_start_s + task->etc_s,
+		       });
+}
+
+/* A task that ended counts as it was recorded. */
+static void restore_ended(struct engine *engine, struct engine_task *task,
+			  const struct engine_task *record)
+{
+	struct engine_result *result = &engine->result;
+
+	task->state = record->state;
+	task->ended_s = record->ended_s;
+	task->exec_s = record->exec_s;
+	task->energy_j = record->energy_j;
+	task->utility = record->utility;
+	result->utility += record->utility;
+	result->tasks_completed += record->state == ENGINE_TASK_COMPLETED;
+	result->tasks_dropped += record->state == ENGINE_TASK_DROPPED;
+	result->tasks_failed +=
+		record->state == ENGINE_TASK_FAILED || record->state == ENGINE_TASK_KILLED;
+}
+
+bool engine_restore_task(struct engine *engine, uint32_t index, const struct engine_task *record)
+{
+	struct engine_task *task;
+	const bool reserved = record->state == ENGINE_TASK_PLANNED && record->reservation;
+	const bool running =
+		record->state == ENGINE_TASK_STARTING || record->state == ENGINE_TASK_RUNNING;
+
+	if (index >= engine->setup.workload->tasks_count ||
+	    engine->tasks[index].state != ENGINE_TASK_COMING)
+		return false;
+	task = &engine->tasks[index];
+	if (record->state == ENGINE_TASK_COMING)
+		return true;
+	if ((reserved || running || record->nodes_count > 0) && !fits(engine, task, record))
+		return false;
+	if (record->nodes_count > 0)
+		engine_set_place(engine, index, record->cluster, record->pstate, record->nodes,
+				 record->nodes_count);
+	if (running && !restore_running(engine, index, record))
+		return false;
+	engine->result.tasks_arrived++;
+	task->attempts = record->attempts;
+	task->planned_start_s = record->planned_start_s;
+	task->started_s = record->started_s;
+	if (reserved) {
+		restore_reservation(engine, index, record);
+	} else if (record->state == ENGINE_TASK_WAITING || record->state == ENGINE_TASK_PLANNED ||
+		   record->state == ENGINE_TASK_UNFINISHED) {
+		task->state = ENGINE_TASK_WAITING;
+		engine_wait_for(engine, index);
+	} else if (!running) {
+		restore_ended(engine, task, record);
+	}
+	engine->dirty[index] = false;
+	return true;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/engine/experiment.h"
+
+#include "common/random.h"
+#include "controller/backend/sim.h"
+
+G_DEFINE_QUARK(experiment-error-quark, experiment_error)
+
+static bool parse_policies(struct experiment *experiment, const char *const *names, uint32_t count,
+			   GError **error)
+{
+	char message[512];
+
+	experiment->policies = g_new0(struct policy, count);
+	for (uint32_t i = 0; i < count; i++) {
+		if (policy_parse(names[i], &experiment->policies[i], message, sizeof(message)) == 0)
+			continue;
+		g_set_error_literal(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY, message);
+		return false;
+	}
+	experiment->policies_count = count;
+	return true;
+}
+
+struct experiment *experiment_new(const struct config *config, const char *const *policies,
+				  GError **error)
+{
+	g_autoptr(experiment_t) experiment = g_new0(struct experiment, 1);
+	const char *const *names = policies ? policies
+					    : (const char *const *)config->experiment->policies;
+	const uint32_t count = policies ? g_strv_length((char **)policies)
+					: config->experiment->policies_count;
+
+	experiment->config = config;
+	if (!parse_policies(experiment, names, count, error))
+		return NULL;
+	experiment->system = workload_system_new(config, error);
+	if (!experiment->system)
+		return NULL;
+	return g_steal_pointer(&experiment);
+}
+
+void experiment_free(struct experiment *experiment)
+{
+	if (!experiment)
+		return;
+	sched_system_free(experiment->system);
+	g_free(experiment->policies);
+	g_free(experiment);
+}
+
+/* A seed for the policy's choices that shares no stream with the workload's. */
+static uint64_t policy_seed(const struct workload *workload)
+{
+	struct random_stream stream;
+
+	random_stream_init(&stream, workload->seed ^ UINT64_C(0x706f6c696379), workload->trial);
+	/* Below 2^53: the number survives JSON readers that know only doubles. */
+	return random_stream_next(&stream) >> 11;
+}
+
+struct engine_setup experiment_setup(const struct experiment *experiment,
+				     const struct workload *workload, const struct policy *policy,
+				     double limit_j)
+{
+	return (struct engine_setup){
+		.system = experiment->system,
+		.workload = workload,
+		.policy = *policy,
+		.limit_j = limit_j,
+		.mapping_interval_s = experiment->config->experiment->mapping_interval_s,
+		.duration_s = experiment->config->experiment->duration_s,
+		.seed = policy_seed(workload),
+	};
+}
+
+void experiment_simulate(const struct engine_setup *setup, struct engine_result *ret_result)
+{
+	struct backend *backend = backend_sim_new(setup->system, setup->workload->tasks_count);
+	g_autoptr(engine_t) engine = engine_new(setup, backend);
+
+	engine_run(engine, ret_result);
+	backend_destroy(backend);
+}
+
+double experiment_budget_j(const struct experiment *experiment, uint64_t seed, GError **error)
+{
+	const double given_j = experiment->config->experiment->budget_j;
+	g_autoptr(workload_t) workload = NULL;
+	struct policy policy;
+	struct engine_result result;
+	char message[128];
+
+	if (given_j > 0)
+		return given_j;
+	workload = workload_testbed_new(experiment->config, experiment->system, seed, 1, error);
+	if (!workload)
+		return 0;
+	if (policy_parse("max-upr", &policy, message, sizeof(message)) < 0)
+		g_error("%s", message);
+
+	struct engine_setup setup = experiment_setup(experiment, workload, &policy, 0);
+
+	setup.trim = true;
+	experiment_simulate(&setup, &result);
+	if (result.energy_j > 0)
+		return result.energy_j;
+	g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_BUDGET,
+		    "experiment.budget_j: none given, and the simulated max-upr run of trial 1 uses no "
+		    "energy; give a budget or estimates with energy");
+	return 0;
+}

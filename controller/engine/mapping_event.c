@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <string.h>
+
+#include "controller/engine/state.h"
+
+static bool promise_before(const struct sched_planned *a, const struct sched_planned *b)
+{
+	return a->start_s != b->start_s ? a->start_s < b->start_s : a->task->id < b->task->id;
+}
+
+void engine_promise(struct sched_planned *list, uint32_t *count,
+		    const struct sched_planned *planned)
+{
+	uint32_t i = (*count)++;
+
+	for (; i > 0 && promise_before(planned, &list[i - 1]); i--)
+		list[i] = list[i - 1];
+	list[i] = *planned;
+}
+
+bool engine_unpromise(struct sched_planned *list, uint32_t *count, uint32_t task)
+{
+	for (uint32_t i = 0; i < *count; i++) {
+		if (list[i].task->id != task)
+			continue;
+		--*count;
+		memmove(list + i, list + i + 1, (*count - i) * sizeof(*list));
+		return true;
+	}
+	return false;
+}
+
+/* The first start after `after_s` in a list ordered by start. */
+static double first_after(const struct sched_planned *list, uint32_t count, double after_s)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (list[i].start_s > after_s)
+			return list[i].start_s;
+	return INFINITY;
+}
+
+double engine_next_promise_s(const struct engine *engine)
+{
+	const double reserved_s =
+		first_after(engine->reservations, engine->reservations_count, engine->due_s);
+	const double held_s =
+		first_after(engine->placeholders, engine->placeholders_count, engine->due_s);
+
+	return fmin(reserved_s, held_s);
+}
+
+static bool share_nodes(const struct sched_planned *a, const struct sched_planned *b)
+{
+	if (a->cluster != b->cluster)
+		return false;
+	for (uint32_t i = 0; i < a->nodes_count; i++)
+		for (uint32_t j = 0; j < b->nodes_count; j++)
+			if (a->nodes[i] == b->nodes[j])
+				return true;
+	return false;
+}
+
+/* Whether a promise earlier in the list, which is late, needs one of the nodes of promise `i`. */
+static bool overtakes(const struct sched_planned *list, uint32_t i)
+{
+	for (uint32_t j = 0; j < i; j++)
+		if (share_nodes(&list[j], &list[i]))
+			return true;
+	return false;
+}
+
+/* Starts what is due by `due_s` of a list, in its order. */
+static void start_due(struct engine *engine, struct sched_planned *list, uint32_t *count,
+		      double due_s, double now_s)
+{
+	for (uint32_t i = 0; i < *count && list[i].start_s <= due_s && !engine->ended;) {
+		const uint32_t task = list[i].task->id;
+
+		if (overtakes(list, i) || !engine_place_free(engine, task)) {
+			if (list[i].start_s > engine->due_s)
+				engine_record_event(engine, now_s, "slid", task,
+						    "its nodes are still busy");
+			engine->disturbed = true;
+			i++;
+			continue;
+		}
+		engine_unpromise(list, count, task);
+		engine_begin(engine, task);
+		engine_record_task(engine, task);
+		engine_flush(engine);
+		engine_launch(engine, task);
+	}
+}
+
+static void start_due_lists(struct engine *engine, double due_s, double now_s)
+{
+	start_due(engine, engine->reservations, &engine->reservations_count, due_s, now_s);
+	if (now_s < engine_event_s(engine, engine->event_next))
+		start_due(engine, engine->placeholders, &engine->placeholders_count, due_s, now_s);
+}
+
+void engine_start_due(struct engine *engine, double time_s)
+{
+	start_due_lists(engine, time_s, time_s);
+	engine->due_s = fmax(engine->due_s, time_s);
+}
+
+void engine_retry_late(struct engine *engine, double now_s)
+{
+	start_due_lists(engine, engine->due_s, now_s);
+}
+
+/* Tasks that outlived their estimate are taken to be busy until the next event. */
+static void extend_late(struct engine *engine, double now_s, double next_s)
+{
+	for (uint32_t i = 0; i < engine->running_count; i++) {
+		struct sched_running *running = &engine->running[i];
+		struct engine_task *task = &engine->tasks[running->task->id];
+
+		if (running->end_s > now_s)
+			continue;
+		if (running->end_s == running->start_s + task->etc_s)
+			engine_record_event(engine, now_s, "late", running->task->id,
+					    "runs longer than estimated");
+		running->end_s = task->expected_end_s = next_s;
+		engine->disturbed = true;
+	}
+}
+
+/* When the nodes of `planned` are free of what runs and of the `count` promises before it. */
+static double free_s(const struct engine *engine, const struct sched_planned *planned,
+		     const struct sched_planned *before, uint32_t count)
+{
+	double time_s = 0;
+
+	for (uint32_t i = 0; i < planned->nodes_count; i++) {
+		const uint32_t occupant = engine->occupants[planned->cluster][planned->nodes[i]];
+
+		if (occupant != ENGINE_NO_TASK)
+			time_s = fmax(time_s, engine->tasks[occupant].expected_end_s);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		if (share_nodes(&before[i], planned))
+			time_s = fmax(time_s, before[i].end_s);
+	return time_s;
+}
+
+/* Moves reservations behind what is late, each behind those that were before it. */
+static void slide_reservations(struct engine *engine, double now_s)
+{
+	const uint32_t count = engine->reservations_count;
+	g_autofree struct sched_planned *old =
+		g_memdup2(engine->reservations, count * sizeof(*engine->reservations));
+	struct sched_planned *list = engine->reservations;
+	bool moved = false;
+
+	engine->reservations_count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct sched_planned planned = old[i];
+		struct engine_task *task = &engine->tasks[planned.task->id];
+		const double start_s =
+			fmax(fmax(planned.start_s, now_s),
+			     free_s(engine, &planned, list, engine->reservations_count));
+
+		if (start_s > planned.start_s) {
+			moved = true;
+			planned.start_s = task->planned_start_s = start_s;
+			planned.end_s = start_s + task->etc_s;
+			engine_record_event(engine, now_s, "slid", planned.task->id,
+					    "what runs on its nodes is late");
+			engine_record_task(engine, planned.task->id);
+		}
+		engine_promise(list, &engine->reservations_count, &planned);
+	}
+	engine->disturbed = moved;
+}
+
+static struct sched_snapshot take_snapshot(const struct engine *engine, double now_s)
+{
+	const struct engine_setup *setup = &engine->setup;
+
+	return (struct sched_snapshot){
+		.system = setup->system,
+		.seed = setup->seed,
+		.event = engine->event_next,
+		.now_s = now_s,
+		.next_event_s = engine_event_s(engine, engine->event_next + 1),
+		.day_start_s = 0,
+		.end_s = setup->duration_s,
+		.consumed_j = backend_energy_j(engine->backend),
+		.budget_j = setup->limit_j > 0 ? setup->limit_j : INFINITY,
+		.waiting_count = engine->waiting_count,
+		.waiting = engine->waiting,
+		.running_count = engine->running_count,
+		.running = engine->running,
+		.reservations_count = engine->reservations_count,
+		.reservations = engine->reservations,
+		.placeholders_count = engine->placeholders_count,
+		.placeholders = engine->placeholders,
+		.down_count = engine->down_count,
+		.down = engine->down_nodes,
+	};
+}
+
+static void drop(struct engine *engine, const struct sched_action *action)
+{
+	struct engine_task *task = &engine->tasks[action->task];
+
+	engine_unwait(engine, action->task);
+	task->state = ENGINE_TASK_DROPPED;
+	task->ended_s = backend_now_s(engine->backend);
+	task->reason = sched_reason_text(action->reason);
+	engine->result.tasks_dropped++;
+	engine->dirty[action->task] = true;
+}
+
+/* Notes a future start: a place-holder stays mappable, a reservation does not. */
+static void promise(struct engine *engine, const struct sched_action *action)
+{
+	struct engine_task *task = &engine->tasks[action->task];
+	const struct sched_planned planned = {
+		.task = task->task,
+		.cluster = action->cluster,
+		.pstate = action->pstate,
+		.nodes_count = task->nodes_count,
+		.nodes = task->nodes,
+		.start_s = action->start_s,
+		.end_s = action->end_s,
+	};
+
+	task->state = ENGINE_TASK_PLANNED;
+	task->planned_start_s = action->start_s;
+	task->reservation = action->kind == SCHED_ACTION_RESERVE;
+	task->reason = sched_reason_text(action->reason);
+	engine->dirty[action->task] = true;
+	if (task->reservation) {
+		engine_unwait(engine, action->task);
+		engine_promise(engine->reservations, &engine->reservations_count, &planned);
+	} else {
+		engine_promise(engine->placeholders, &engine->placeholders_count, &planned);
+	}
+}
+
+/* Starts are only readied here; see launch(). */
+static void apply(struct engine *engine, const struct sched_action *action)
+{
+	if (action->kind == SCHED_ACTION_DROP) {
+		drop(engine, action);
+		return;
+	}
+	engine_set_place(engine, action->task, action->cluster, action->pstate, action->nodes,
+			 action->nodes_count);
+	if (action->kind != SCHED_ACTION_START) {
+		promise(engine, action);
+	} else if (engine_place_free(engine, action->task)) {
+		engine->tasks[action->task].planned_start_s = action->start_s;
+		engine->tasks[action->task].reason = sched_reason_text(action->reason);
+		engine_begin(engine, action->task);
+	} else {
+		engine_abort(engine, "policy \"%s\" starts task %u on nodes that are not free",
+			     engine->setup.policy.name, action->task);
+	}
+}
+
+static void vanish(struct engine *engine)
+{
+	for (uint32_t i = 0; i < engine->placeholders_count; i++)
+		engine_cancel(engine, engine->placeholders[i].task->id);
+	engine->placeholders_count = 0;
+}
+
+static void record_dirty(struct engine *engine)
+{
+	if (!engine->setup.recorder)
+		return;
+	for (uint32_t i = 0; i < engine->arrivals_next; i++) {
+		if (!engine->dirty[i])
+			continue;
+		engine->dirty[i] = false;
+		engine_record_task(engine, i);
+	}
+}
+
+static void carry_out(struct engine *engine, const struct sched_plan *plan)
+{
+	vanish(engine);
+	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)
+		apply(engine, &plan->actions[i]);
+	record_dirty(engine);
+	engine_flush(engine);
+	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)
+		if (plan->actions[i].kind == SCHED_ACTION_START)
+			engine_launch(engine, plan->actions[i].task);
+}
+
+static void decide(struct engine *engine, double now_s)
+{
+	struct engine_recorder *recorder = engine->setup.recorder;
+	const struct sched_snapshot snapshot = take_snapshot(engine, now_s);
+	struct policy_context context = {
+		.scratch = engine->scratch,
+		.flags = engine->setup.trim ? POLICY_TRIM : POLICY_PLAIN,
+	};
+	struct sched_plan plan;
+
+	if (policy_decide(&engine->setup.policy, &snapshot, &context, &plan) < 0)
+		g_error("out of memory");
+	if (recorder && recorder->decision &&
+	    !recorder->decision(recorder, &engine->setup.policy, &snapshot, &plan))
+		engine_abort(engine, "the decision could not be recorded");
+	if (!engine->ended)
+		carry_out(engine, &plan);
+}
+
+void engine_map(struct engine *engine, double now_s)
+{
+	engine_arrive(engine, now_s);
+	extend_late(engine, now_s, engine_event_s(engine, engine->event_next + 1));
+	engine_start_due(engine, now_s);
+	if (engine->disturbed)
+		slide_reservations(engine, now_s);
+	if (engine->waiting_count > 0 && !engine->ended)
+		decide(engine, now_s);
+	engine->event_next++;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/sched/mapping.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Drops what cannot earn the threshold even if it started now where it is fastest (3.3). */
+static void drop_tasks(struct mapping *mapping)
+{
+	const struct sched_snapshot *snapshot = mapping->snapshot;
+	const double threshold = mapping->policy->drop_threshold;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < snapshot->waiting_count; i++) {
+		const struct sched_task *task = snapshot->waiting[i];
+		const double end_s = snapshot->now_s + mapping->system->etc_min_s[task->row];
+		const double bound = utility_value(&task->utility, end_s - task->arrival_s);
+
+		if (bound > 0 && bound >= threshold) {
+			mapping->tasks[kept++] = task;
+			continue;
+		}
+		mapping->actions[mapping->actions_count++] = (struct sched_action){
+			.kind = SCHED_ACTION_DROP,
+			.task = task->id,
+			.objective = bound,
+			.reason = bound > 0 ? SCHED_REASON_THRESHOLD : SCHED_REASON_WORTHLESS,
+		};
+	}
+	mapping->tasks_count = kept;
+}
+
+int mapping_begin(struct mapping *mapping, const struct policy *policy,
+		  const struct sched_snapshot *snapshot, struct policy_context *context)
+{
+	const struct sched_system *system = snapshot->system;
+	const size_t cells = (size_t)system->rows_count * system->columns_count;
+	struct scratch *scratch = context->scratch;
+
+	*mapping = (struct mapping){
+		.policy = policy,
+		.snapshot = snapshot,
+		.system = system,
+		.scratch = scratch,
+		.flags = context->flags,
+		.tasks = scratch_array(scratch, snapshot->waiting_count, sizeof(*mapping->tasks)),
+		.actions = scratch_array(scratch, snapshot->waiting_count, sizeof(*mapping->actions)),
+		.starts = scratch_array(scratch, cells, sizeof(*mapping->starts)),
+	};
+	if (!mapping->tasks || !mapping->actions || !mapping->starts)
+		return -ENOMEM;
+	memset(mapping->starts, 0, cells * sizeof(*mapping->starts));
+	drop_tasks(mapping);
+	if (mapping->tasks_count == 0)
+		return 0;
+	mapping->clusters = availability_of_snapshot(snapshot, scratch);
+	return mapping->clusters ? 0 : -ENOMEM;
+}
+
+/* The cached start of an option, brought up to date. */
+static const struct mapping_start *find_start(struct mapping *mapping, uint32_t row,
+					      const struct sched_option *option)
+{
+	const struct sched_system *system = mapping->system;
+	const struct availability *cluster = &mapping->clusters[option->cluster];
+	const uint32_t column = system->clusters[option->cluster].column + option->pstate;
+	struct mapping_start *start = &mapping->starts[(size_t)row * system->columns_count + column];
+
+	if (start->version == cluster->version + 1)
+		return start;
+	start->step = availability_earliest(cluster, option->nodes, option->etc_s);
+	start->start_s = start->step == UINT32_MAX ? INFINITY : cluster->time_s[start->step];
+	start->version = cluster->version + 1;
+	return start;
+}
+
+double mapping_start_s(struct mapping *mapping, uint32_t row, const struct sched_option *option)
+{
+	return find_start(mapping, row, option)->start_s;
+}
+
+/* Ties the options considered since the last action to action `action`. */
+static void close_considered(struct mapping *mapping, uint32_t task, uint32_t action)
+{
+	for (uint32_t i = mapping->considered_open; i < mapping->considered_count; i++)
+		if (mapping->considered[i].task == task)
+			mapping->considered[i].action = action;
+	mapping->considered_open = mapping->considered_count;
+}
+
+int mapping_place(struct mapping *mapping, const struct sched_task *task,
+		  const struct sched_option *option, double objective, enum sched_reason reason)
+{
+	const struct mapping_start *start = find_start(mapping, task->row, option);
+	struct availability *cluster = &mapping->clusters[option->cluster];
+	uint32_t *nodes = scratch_array(mapping->scratch, option->nodes, sizeof(*nodes));
+	const double end_s = start->start_s + option->etc_s;
+	enum sched_action_kind kind = SCHED_ACTION_START;
+	int result;
+
+	if (!nodes)
+		return -ENOMEM;
+	result = availability_choose(cluster, start->step, option->nodes, option->etc_s, nodes);
+	if (result < 0)
+		return result;
+	result = availability_take(cluster, nodes, option->nodes, start->start_s, end_s);
+	if (result < 0)
+		return result;
+	if (start->start_s > mapping->snapshot->now_s)
+		kind = mapping->policy->future == POLICY_FUTURE_RESERVATIONS
+			       ? SCHED_ACTION_RESERVE
+			       : SCHED_ACTION_PLACEHOLDER;
+	close_considered(mapping, task->id, mapping->actions_count);
+	mapping->actions[mapping->actions_count++] = (struct sched_action){
+		.kind = kind,
+		.task = task->id,
+		.cluster = option->cluster,
+		.pstate = option->pstate,
+		.nodes_count = option->nodes,
+		.nodes = nodes,
+		.start_s = start->start_s,
+		.end_s = end_s,
+		.energy_j = option->eec_j,
+		.utility = utility_value(&task->utility, end_s - task->arrival_s),
+		.objective = objective,
+		.reason = reason,
+	};
+	return 0;
+}
+
+static int grow_considered(struct mapping *mapping)
+{
+	const uint32_t capacity = mapping->considered_capacity ? 2 * mapping->considered_capacity : 64;
+	struct sched_considered *considered =
+		scratch_array(mapping->scratch, capacity, sizeof(*considered));
+
+	if (!considered)
+		return -ENOMEM;
+	if (mapping->considered_count > 0)
+		memcpy(considered, mapping->considered,
+		       mapping->considered_count * sizeof(*considered));
+	mapping->considered = considered;
+	mapping->considered_capacity = capacity;
+	return 0;
+}
+
+int mapping_consider(struct mapping *mapping, const struct sched_task *task,
+		     const struct sched_option *option, double objective,
+		     enum sched_refusal refusal)
+{
+	if (!mapping_explains(mapping))
+		return 0;
+	if (mapping->considered_count == mapping->considered_capacity &&
+	    grow_considered(mapping) < 0)
+		return -ENOMEM;
+
+	const double start_s = mapping_start_s(mapping, task->row, option);
+	const double end_s = start_s + option->etc_s;
+	const bool possible = isfinite(start_s);
+
+	mapping->considered[mapping->considered_count++] = (struct sched_considered){
+		.task = task->id,
+		.action = UINT32_MAX,
+		.cluster = option->cluster,
+		.pstate = option->pstate,
+		.start_s = possible ? start_s : NAN,
+		.end_s = possible ? end_s : NAN,
+		.utility = possible ? utility_value(&task->utility, end_s - task->arrival_s) : 0,
+		.objective = objective,
+		.refusal = refusal,
+	};
+	return 0;
+}
+
+void mapping_end(struct mapping *mapping, struct sched_plan *ret_plan)
+{
+	*ret_plan = (struct sched_plan){
+		.actions_count = mapping->actions_count,
+		.actions = mapping->actions,
+		.considered_count = mapping->considered_count,
+		.considered = mapping->considered,
+		.note = mapping->note,
+	};
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/sched/availability.h"
+#include "controller/sched/model.h"
+#include "controller/sched/policy.h"
+#include "controller/sched/scratch.h"
+
+/*
+ * A mapping event in progress: what policies are written with. It holds the schedule of every
+ * cluster, which changes as tasks are placed, the tasks still to be mapped and the plan so far. All
+ * memory comes from the scratch of the call.
+ */
+struct mapping {
+	const struct policy *policy;
+	const struct sched_snapshot *snapshot;
+	const struct sched_system *system;
+	struct scratch *scratch;
+	unsigned int flags; /* enum policy_flags */
+	struct availability *clusters; /* in configured order */
+	uint32_t tasks_count;
+	const struct sched_task **tasks; /* mappable, in order of arrival; dropped ones are gone */
+	const char *note;
+
+	/* The rest is mapping.c's own. */
+	struct mapping_start *starts; /* rows x columns: earliest starts known */
+	uint32_t actions_count;
+	struct sched_action *actions;
+	uint32_t considered_count;
+	uint32_t considered_capacity;
+	struct sched_considered *considered;
+	uint32_t considered_open; /* first entry whose action is not known yet */
+};
+
+/* The earliest start of a row in a column, as of a version of the cluster's schedule. */
+struct mapping_start {
+	double start_s;   /* INFINITY: never */
+	uint32_t step;
+	uint32_t version; /* of the schedule, + 1; 0: not known yet */
+};
+
+/*
+ * Starts the mapping event of `snapshot`: builds the schedules and drops what has to leave (3.3).
+ * Returns 0, or -ENOMEM.
+ */
+int mapping_begin(struct mapping *mapping, const struct policy *policy,
+		  const struct sched_snapshot *snapshot, struct policy_context *context);
+
+/*
+ * The earliest start of an option of `row`, INFINITY where there is none (3.7). Valid until the next
+ * placement in that cluster.
+ */
+double mapping_start_s(struct mapping *mapping, uint32_t row, const struct sched_option *option);
+
+/*
+ * Places `task` by `option` at its earliest start, which must be finite: a START when that is now,
+ * else what the policy's future says. Adds the action and takes the nodes. Returns 0, or -ENOMEM.
+ */
+int mapping_place(struct mapping *mapping, const struct sched_task *task,
+		  const struct sched_option *option, double objective, enum sched_reason reason);
+
+/* Whether the caller wants to know what else was looked at. */
+static inline bool mapping_explains(const struct mapping *mapping)
+{
+	return mapping->flags & POLICY_EXPLAIN;
+}
+
+/*
+ * Notes an option of `task` that was looked at; the next action that mapping_place() adds for the
+ * task, if any, is what it led up to. No effect unless mapping_explains(). Returns 0, or -ENOMEM.
+ */
+int mapping_consider(struct mapping *mapping, const struct sched_task *task,
+		     const struct sched_option *option, double objective,
+		     enum sched_refusal refusal);
+
+/* Hands out the plan. */
+void mapping_end(struct mapping *mapping, struct sched_plan *ret_plan);

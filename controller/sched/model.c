@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/sched/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME(table, value) \
+	((size_t)(value) < sizeof(table) / sizeof((table)[0]) ? (table)[value] : NULL)
+
+static const char *const kind_names[] = {
+	[SCHED_ACTION_NONE] = "none",
+	[SCHED_ACTION_START] = "start",
+	[SCHED_ACTION_PLACEHOLDER] = "placeholder",
+	[SCHED_ACTION_RESERVE] = "reserve",
+	[SCHED_ACTION_DROP] = "drop",
+};
+
+static const char *const reason_names[] = {
+	[SCHED_REASON_NONE] = "none",
+	[SCHED_REASON_BEST_UTIL] = "best-util",
+	[SCHED_REASON_BEST_UPT] = "best-upt",
+	[SCHED_REASON_BEST_UPR] = "best-upr",
+	[SCHED_REASON_BEST_UPE] = "best-upe",
+	[SCHED_REASON_FIRST] = "first",
+	[SCHED_REASON_BACKFILL] = "backfill",
+	[SCHED_REASON_HEAD] = "head",
+	[SCHED_REASON_EARLIEST] = "earliest",
+	[SCHED_REASON_CHANCE] = "chance",
+	[SCHED_REASON_WORTHLESS] = "worthless",
+	[SCHED_REASON_THRESHOLD] = "threshold",
+};
+
+static const char *const reason_texts[] = {
+	[SCHED_REASON_NONE] = "no reason",
+	[SCHED_REASON_BEST_UTIL] = "highest utility of all options",
+	[SCHED_REASON_BEST_UPT] = "highest utility per execution time of all options",
+	[SCHED_REASON_BEST_UPR] = "highest utility per core-second of all options",
+	[SCHED_REASON_BEST_UPE] = "highest utility per joule of all options",
+	[SCHED_REASON_FIRST] = "next in order of arrival, and nodes are free",
+	[SCHED_REASON_BACKFILL] = "fits now without delaying what is promised",
+	[SCHED_REASON_HEAD] = "first that has to wait: gets the one reservation",
+	[SCHED_REASON_EARLIEST] = "earliest start over all clusters",
+	[SCHED_REASON_CHANCE] = "cluster and P-state drawn at random",
+	[SCHED_REASON_WORTHLESS] = "can earn nothing any more, even on its fastest cluster",
+	[SCHED_REASON_THRESHOLD] = "can earn only less than the dropping threshold",
+};
+
+static const char *const refusal_names[] = {
+	[SCHED_REFUSAL_TAKEN] = "taken",
+	[SCHED_REFUSAL_LOWER] = "lower",
+	[SCHED_REFUSAL_LATER] = "later",
+	[SCHED_REFUSAL_NO_UTILITY] = "no-utility",
+	[SCHED_REFUSAL_AFTER_END] = "after-end",
+	[SCHED_REFUSAL_NO_NODES] = "no-nodes",
+	[SCHED_REFUSAL_RESERVED] = "reserved",
+	[SCHED_REFUSAL_NOT_DRAWN] = "not-drawn",
+};
+
+static const char *const refusal_texts[] = {
+	[SCHED_REFUSAL_TAKEN] = "taken",
+	[SCHED_REFUSAL_LOWER] = "a lower objective",
+	[SCHED_REFUSAL_LATER] = "a later start, or as early in a later cluster",
+	[SCHED_REFUSAL_NO_UTILITY] = "would earn nothing",
+	[SCHED_REFUSAL_AFTER_END] = "would start after the end",
+	[SCHED_REFUSAL_NO_NODES] = "too few nodes are up",
+	[SCHED_REFUSAL_RESERVED] = "would have to wait, and the one reservation is taken",
+	[SCHED_REFUSAL_NOT_DRAWN] = "the dice fell on another option",
+};
+
+static const char *const fault_texts[] = {
+	[SCHED_SYSTEM_OK] = "well formed",
+	[SCHED_SYSTEM_MEMORY] = "out of memory",
+	[SCHED_SYSTEM_CLUSTER] = "the cluster has no nodes, cores or P-states",
+	[SCHED_SYSTEM_ESTIMATE] = "an estimate is not a finite number, its time not above 0 or its "
+				  "energy below 0",
+	[SCHED_SYSTEM_WIDTH] = "the type needs more nodes than the cluster has",
+	[SCHED_SYSTEM_NOWHERE] = "the type can run nowhere",
+};
+
+const char *sched_action_kind_name(enum sched_action_kind kind)
+{
+	return NAME(kind_names, kind);
+}
+
+const char *sched_reason_name(enum sched_reason reason)
+{
+	return NAME(reason_names, reason);
+}
+
+const char *sched_reason_text(enum sched_reason reason)
+{
+	return NAME(reason_texts, reason);
+}
+
+const char *sched_refusal_name(enum sched_refusal refusal)
+{
+	return NAME(refusal_names, refusal);
+}
+
+const char *sched_refusal_text(enum sched_refusal refusal)
+{
+	return NAME(refusal_texts, refusal);
+}
+
+const char *sched_system_fault_text(enum sched_system_fault fault)
+{
+	return NAME(fault_texts, fault);
+}
+
+static bool allocate(struct sched_system *system)
+{
+	const size_t rows = system->rows_count;
+	const size_t cells = rows * system->columns_count;
+
+	system->clusters = calloc(system->clusters_count + 1, sizeof(*system->clusters));
+	system->row_names = calloc(rows + 1, sizeof(*system->row_names));
+	system->etc_s = calloc(cells + 1, sizeof(*system->etc_s));
+	system->eec_j = calloc(cells + 1, sizeof(*system->eec_j));
+	system->nodes = calloc(rows * system->clusters_count + 1, sizeof(*system->nodes));
+	if (!system->clusters || !system->row_names || !system->etc_s || !system->eec_j ||
+	    !system->nodes)
+		return false;
+	for (size_t i = 0; i < cells; i++)
+		system->etc_s[i] = NAN;
+	return true;
+}
+
+struct sched_system *sched_system_new(const struct sched_cluster *clusters,
+				      uint32_t clusters_count, uint32_t rows_count)
+{
+	struct sched_system *system = calloc(1, sizeof(*system));
+
+	if (!system)
+		return NULL;
+	system->clusters_count = clusters_count;
+	system->rows_count = rows_count;
+	for (uint32_t c = 0; c < clusters_count; c++)
+		system->columns_count += clusters[c].pstates;
+	if (!allocate(system)) {
+		sched_system_free(system);
+		return NULL;
+	}
+	uint32_t column = 0;
+
+	for (uint32_t c = 0; c < clusters_count; c++) {
+		system->clusters[c] = clusters[c];
+		system->clusters[c].column = column;
+		column += clusters[c].pstates;
+	}
+	return system;
+}
+
+void sched_system_free(struct sched_system *system)
+{
+	if (!system)
+		return;
+	free(system->clusters);
+	free(system->row_names);
+	free(system->etc_s);
+	free(system->eec_j);
+	free(system->nodes);
+	free(system->options);
+	free(system->options_first);
+	free(system->etc_min_s);
+	free(system);
+}
+
+/* Adds the options of a row in one cluster behind the `*count` there are. */
+static enum sched_system_fault add_options(struct sched_system *system, uint32_t row,
+					   uint32_t cluster, uint32_t *count)
+{
+	const struct sched_cluster *c = &system->clusters[cluster];
+	const uint32_t nodes = system->nodes[row * system->clusters_count + cluster];
+
+	for (uint32_t pstate = 0; pstate < c->pstates; pstate++) {
+		const size_t cell = (size_t)row * system->columns_count + c->column + pstate;
+		const double etc_s = system->etc_s[cell];
+		const double eec_j = system->eec_j[cell];
+
+		if (isnan(etc_s) || nodes == 0)
+			continue;
+		if (!isfinite(etc_s) || etc_s <= 0 || !isfinite(eec_j) || eec_j < 0)
+			return SCHED_SYSTEM_ESTIMATE;
+		if (nodes > c->nodes)
+			return SCHED_SYSTEM_WIDTH;
+		system->options[(*count)++] = (struct sched_option){
+			.cluster = cluster,
+			.pstate = pstate,
+			.nodes = nodes,
+			.etc_s = etc_s,
+			.eec_j = eec_j,
+			.resources = etc_s * nodes * c->cores,
+		};
+		if (!(etc_s >= system->etc_min_s[row]))
+			system->etc_min_s[row] = etc_s;
+	}
+	return SCHED_SYSTEM_OK;
+}
+
+static enum sched_system_fault finish_row(struct sched_system *system, uint32_t row,
+					  uint32_t *count)
+{
+	system->options_first[row] = *count;
+	system->etc_min_s[row] = INFINITY;
+	for (uint32_t cluster = 0; cluster < system->clusters_count; cluster++) {
+		const enum sched_system_fault fault = add_options(system, row, cluster, count);
+
+		if (fault != SCHED_SYSTEM_OK)
+			return fault;
+	}
+	system->options_first[row + 1] = *count;
+	return system->options_first[row] == *count ? SCHED_SYSTEM_NOWHERE : SCHED_SYSTEM_OK;
+}
+
+enum sched_system_fault sched_system_finish(struct sched_system *system, uint32_t *ret_index)
+{
+	enum sched_system_fault fault = SCHED_SYSTEM_OK;
+	uint32_t count = 0;
+	uint32_t at = 0;
+
+	for (uint32_t c = 0; fault == SCHED_SYSTEM_OK && c < system->clusters_count; c++) {
+		const struct sched_cluster *cluster = &system->clusters[c];
+
+		at = c;
+		if (cluster->nodes == 0 || cluster->cores == 0 || cluster->pstates == 0)
+			fault = SCHED_SYSTEM_CLUSTER;
+	}
+	if (fault == SCHED_SYSTEM_OK) {
+		const size_t cells = (size_t)system->rows_count * system->columns_count;
+
+		system->options = calloc(cells + 1, sizeof(*system->options));
+		system->options_first = calloc(system->rows_count + 1, sizeof(*system->options_first));
+		system->etc_min_s = calloc(system->rows_count + 1, sizeof(*system->etc_min_s));
+		if (!system->options || !system->options_first || !system->etc_min_s)
+			fault = SCHED_SYSTEM_MEMORY;
+	}
+	for (uint32_t row = 0; fault == SCHED_SYSTEM_OK && row < system->rows_count; row++) {
+		at = row;
+		fault = finish_row(system, row, &count);
+	}
+	if (ret_index && fault != SCHED_SYSTEM_OK)
+		*ret_index = at;
+	return fault;
+}
+
+const struct sched_option *sched_system_option(const struct sched_system *system, uint32_t row,
+					       uint32_t cluster, uint32_t pstate)
+{
+	uint32_t count;
+	const struct sched_option *options = sched_system_options(system, row, &count);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (options[i].cluster == cluster && options[i].pstate == pstate)
+			return &options[i];
+	return NULL;
+}
+
+double sched_running_committed_j(const struct sched_system *system,
+				 const struct sched_running *running, double now_s)
+{
+	const struct sched_option *option = sched_system_option(
+		system, running->task->row, running->cluster, running->pstate);
+
+	if (!option)
+		return 0;
+	return option->eec_j * fmax(0, 1 - (now_s - running->start_s) / option->etc_s);
+}
+
+double sched_planned_energy_j(const struct sched_system *system,
+			      const struct sched_planned *planned)
+{
+	const struct sched_option *option = sched_system_option(
+		system, planned->task->row, planned->cluster, planned->pstate);
+
+	return option ? option->eec_j : 0;
+}

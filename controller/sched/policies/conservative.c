@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Conservative Backfilling (paper 002, 3.4.3): every task starts now or gets a permanent reservation,
+ * in order of arrival. P-state 0.
+ */
+#include "controller/sched/fcfs.h"
+#include "controller/sched/policies/registry.h"
+
+static int decide(struct mapping *mapping)
+{
+	return fcfs_map(mapping, UINT32_MAX);
+}
+
+const struct policy_ops policy_conservative = {
+	.name = "conservative",
+	.section = "002, 3.4.3",
+	.summary = "Conservative Backfilling: in order of arrival, a reservation for every task",
+	.future = POLICY_FUTURE_RESERVATIONS,
+	.future_fixed = true,
+	.cluster_order = true,
+	.decide = decide,
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * EASY Backfilling (paper 002, 3.4.4): one permanent reservation in the whole system, kept until it
+ * starts; everything else starts now or waits. P-state 0.
+ */
+#include "controller/sched/fcfs.h"
+#include "controller/sched/policies/registry.h"
+
+static int decide(struct mapping *mapping)
+{
+	const bool held = mapping->snapshot->reservations_count > 0;
+
+	return fcfs_map(mapping, held ? 0 : 1);
+}
+
+const struct policy_ops policy_easy = {
+	.name = "easy",
+	.section = "002, 3.4.4",
+	.summary = "EASY Backfilling: in order of arrival, one reservation at a time",
+	.future = POLICY_FUTURE_RESERVATIONS,
+	.future_fixed = true,
+	.cluster_order = true,
+	.decide = decide,
+};

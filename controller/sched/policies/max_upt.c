@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/sched/greedy.h"
+#include "controller/sched/policies/registry.h"
+
+static int decide(struct mapping *mapping)
+{
+	return greedy_map(mapping, GREEDY_UPT, mapping->flags & POLICY_TRIM);
+}
+
+const struct policy_ops policy_max_upt = {
+	.name = "max-upt",
+	.section = "002, 3.5",
+	.summary = "Max UPT: always the option with the highest utility per execution time",
+	.future = POLICY_FUTURE_PLACEHOLDERS,
+	.decide = decide,
+};

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/sched/policies/registry.h"
+
+static const struct policy_ops *const policies[] = {
+	&policy_easy,
+	&policy_conservative,
+	&policy_random,
+	&policy_max_util,
+	&policy_max_upt,
+	&policy_max_upr,
+	&policy_max_upe,
+	&policy_event_based,
+};
+
+const struct policy_ops *const *policy_list(uint32_t *ret_count)
+{
+	*ret_count = sizeof(policies) / sizeof(policies[0]);
+	return policies;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "controller/sched/policy.h"
+
+/* The tables of all policies: one line here, one in registry.c and one file each. */
+extern const struct policy_ops policy_conservative;
+extern const struct policy_ops policy_easy;
+extern const struct policy_ops policy_event_based;
+extern const struct policy_ops policy_max_upe;
+extern const struct policy_ops policy_max_upr;
+extern const struct policy_ops policy_max_upt;
+extern const struct policy_ops policy_max_util;
+extern const struct policy_ops policy_random;

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/sched/policy.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/sched/mapping.h"
+
+const struct policy_ops *policy_find(const char *name)
+{
+	uint32_t count;
+	const struct policy_ops *const *list = policy_list(&count);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (strcmp(list[i]->name, name) == 0)
+			return list[i];
+	return NULL;
+}
+
+/* Appends to a message that may be full already. */
+__attribute__((format(printf, 3, 4)))
+static void append(char *message, size_t size, const char *format, ...)
+{
+	const size_t length = strnlen(message, size);
+	va_list arguments;
+
+	if (length + 1 >= size)
+		return;
+	va_start(arguments, format);
+	vsnprintf(message + length, size - length, format, arguments);
+	va_end(arguments);
+}
+
+static int refuse_name(const char *name, char *message, size_t size)
+{
+	uint32_t count;
+	const struct policy_ops *const *list = policy_list(&count);
+
+	append(message, size, "unknown policy \"%s\"; known:", name);
+	for (uint32_t i = 0; i < count; i++)
+		append(message, size, " %s", list[i]->name);
+	return -EINVAL;
+}
+
+static int set_future(struct policy *policy, enum policy_future future, const char *modifier,
+		      char *message, size_t size)
+{
+	if (policy->ops->future_fixed && future != policy->ops->future) {
+		append(message, size, "policy \"%s\" does not take \"+%s\"", policy->ops->name,
+		       modifier);
+		return -EINVAL;
+	}
+	policy->future = future;
+	return 0;
+}
+
+static int set_drop(struct policy *policy, const char *text, char *message, size_t size)
+{
+	char *end;
+	const double threshold = strtod(text, &end);
+
+	if (end == text || *end || !isfinite(threshold) || threshold < 0) {
+		append(message, size, "\"+drop:%s\": the threshold must be a number from 0", text);
+		return -EINVAL;
+	}
+	policy->drop_threshold = threshold;
+	return 0;
+}
+
+static int set_modifier(struct policy *policy, const char *modifier, char *message, size_t size)
+{
+	if (strcmp(modifier, "placeholders") == 0)
+		return set_future(policy, POLICY_FUTURE_PLACEHOLDERS, modifier, message, size);
+	if (strcmp(modifier, "reservations") == 0)
+		return set_future(policy, POLICY_FUTURE_RESERVATIONS, modifier, message, size);
+	if (strncmp(modifier, "drop:", 5) == 0)
+		return set_drop(policy, modifier + 5, message, size);
+	append(message, size,
+	       "unknown modifier \"+%s\"; known: +placeholders +reservations +drop:UTILITY", modifier);
+	return -EINVAL;
+}
+
+int policy_parse(const char *text, struct policy *ret_policy, char *message, size_t size)
+{
+	struct policy policy = { 0 };
+	char buffer[POLICY_NAME_MAX];
+	char *rest = buffer;
+
+	if (size > 0)
+		message[0] = '\0';
+	if (strlen(text) >= sizeof(buffer)) {
+		append(message, size, "policy name longer than %d characters", POLICY_NAME_MAX - 1);
+		return -EINVAL;
+	}
+	strcpy(buffer, text);
+	strcpy(policy.name, text);
+
+	const char *name = strsep(&rest, "+");
+
+	policy.ops = policy_find(name);
+	if (!policy.ops)
+		return refuse_name(name, message, size);
+	policy.future = policy.ops->future;
+	while (rest) {
+		const int result = set_modifier(&policy, strsep(&rest, "+"), message, size);
+
+		if (result < 0)
+			return result;
+	}
+	*ret_policy = policy;
+	return 0;
+}
+
+int policy_decide(const struct policy *policy, const struct sched_snapshot *snapshot,
+		  struct policy_context *context, struct sched_plan *ret_plan)
+{
+	struct mapping mapping;
+	int result;
+
+	scratch_reset(context->scratch);
+	result = mapping_begin(&mapping, policy, snapshot, context);
+	if (result == 0 && mapping.tasks_count > 0)
+		result = policy->ops->decide(&mapping);
+	if (result == 0)
+		mapping_end(&mapping, ret_plan);
+	return result;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
+#include "controller/workload/workload.h"
+
+/* Fills in one pair; false when its estimate is missing. */
+static gboolean set_pair(struct sched_system *system, const struct config *config, uint32_t row,
+			 uint32_t cluster, GError **error)
+{
+	const struct config_type *type = &config->types[row];
+	const struct config_cluster *c = &config->clusters[cluster];
+	const size_t cell = (size_t)row * system->columns_count + system->clusters[cluster].column;
+
+	if (!config_type_fits(type, c))
+		return TRUE;
+
+	const struct config_estimate *estimate = config_estimate(config, type->name, c->name);
+
+	if (!estimate) {
+		g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM,
+			    "estimates: none for type \"%s\" on cluster \"%s\", where it fits; add it "
+			    "or run `virtbed profile`",
+			    type->name, c->name);
+		return FALSE;
+	}
+	system->etc_s[cell] = estimate->etc_s;
+	system->eec_j[cell] = estimate->eec_j;
+	system->nodes[row * system->clusters_count + cluster] = config_type_nodes(type, c);
+	return TRUE;
+}
+
+static gboolean fill(struct sched_system *system, const struct config *config, GError **error)
+{
+	for (uint32_t row = 0; row < config->types_count; row++) {
+		system->row_names[row] = config->types[row].name;
+		for (uint32_t cluster = 0; cluster < config->clusters_count; cluster++)
+			if (!set_pair(system, config, row, cluster, error))
+				return FALSE;
+	}
+	return TRUE;
+}
+
+static gboolean finish(struct sched_system *system, GError **error)
+{
+	uint32_t index = 0;
+	const enum sched_system_fault fault = sched_system_finish(system, &index);
+
+	if (fault == SCHED_SYSTEM_OK)
+		return TRUE;
+	g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM, "%s \"%s\": %s",
+		    fault == SCHED_SYSTEM_CLUSTER ? "cluster" : "type",
+		    fault == SCHED_SYSTEM_CLUSTER ? system->clusters[index].name
+						  : system->row_names[index],
+		    sched_system_fault_text(fault));
+	return FALSE;
+}
+
+struct sched_system *workload_system_new(const struct config *config, GError **error)
+{
+	g_autofree struct sched_cluster *clusters =
+		g_new0(struct sched_cluster, config->clusters_count);
+
+	for (uint32_t i = 0; i < config->clusters_count; i++)
+		clusters[i] = (struct sched_cluster){
+			.name = config->clusters[i].name,
+			.nodes = config->clusters[i].nodes,
+			.cores = config->clusters[i].cores,
+			.pstates = 1,
+		};
+
+	struct sched_system *system =
+		sched_system_new(clusters, config->clusters_count, config->types_count);
+
+	if (!system)
+		g_error("out of memory");
+	if (fill(system, config, error) && finish(system, error))
+		return system;
+	sched_system_free(system);
+	return NULL;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/random.h"
+#include "controller/workload/workload.h"
+
+/*
+ * Streams of the seed. Each property of a task has one of its own, so that a changed share or arrival
+ * rate does not shuffle the rest.
+ */
+enum stream { STREAM_GAP, STREAM_TYPE, STREAM_UTILITY, STREAMS };
+
+static uint32_t draw_type(struct random_stream *random, const struct config *config)
+{
+	double rest = random_stream_uniform(random);
+
+	for (uint32_t i = 0; i + 1 < config->types_count; i++) {
+		rest -= config->types[i].share;
+		if (rest < 0)
+			return i;
+	}
+	return config->types_count - 1;
+}
+
+struct workload *workload_testbed_new(const struct config *config,
+				      const struct sched_system *system, uint64_t seed,
+				      uint32_t trial, GError **error)
+{
+	const struct config_workload *spec = config->workload;
+	struct random_stream streams[STREAMS];
+	g_autoptr(workload_t) workload = g_new0(struct workload, 1);
+	g_autoptr(GArray) tasks = g_array_new(FALSE, FALSE, sizeof(struct sched_task));
+
+	workload->seed = seed ? seed : spec->seed;
+	workload->trial = trial;
+	for (uint32_t i = 0; i < STREAMS; i++)
+		random_stream_init(&streams[i], workload->seed, (uint64_t)trial * STREAMS + i);
+	for (double time_s = 0;;) {
+		time_s += random_stream_exponential(&streams[STREAM_GAP], spec->arrival_mean_s);
+		if (time_s >= spec->duration_s)
+			break;
+
+		const uint32_t row = draw_type(&streams[STREAM_TYPE], config);
+		const uint32_t max = spec->utility_max[random_stream_below(
+			&streams[STREAM_UTILITY], spec->utility_max_count)];
+		const double etc_s = system->etc_min_s[row];
+		const struct sched_task task = {
+			.id = tasks->len,
+			.row = row,
+			.arrival_s = time_s,
+			.utility = utility_testbed(max, spec->constant_until * etc_s,
+						   spec->zero_at * etc_s),
+		};
+
+		g_array_append_val(tasks, task);
+	}
+	workload->tasks_count = tasks->len;
+	workload->tasks = (struct sched_task *)(void *)g_array_free(g_steal_pointer(&tasks), FALSE);
+	if (!workload_check(workload, system, error))
+		return NULL;
+	return g_steal_pointer(&workload);
+}

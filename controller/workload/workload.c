@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/workload/workload.h"
+
+#include <math.h>
+
+#include "common/random.h"
+
+G_DEFINE_QUARK(workload-error-quark, workload_error)
+
+void workload_free(struct workload *workload)
+{
+	if (!workload)
+		return;
+	g_free(workload->tasks);
+	g_free(workload);
+}
+
+static gboolean task_check(const struct workload *workload, uint32_t i,
+			   const struct sched_system *system, GError **error)
+{
+	const struct sched_task *task = &workload->tasks[i];
+	uint32_t segment;
+	const enum utility_fault fault = utility_check(&task->utility, &segment);
+	g_autofree char *wrong = NULL;
+
+	if (task->id != i)
+		wrong = g_strdup_printf("has id %u", task->id);
+	else if (!isfinite(task->arrival_s) || task->arrival_s < 0)
+		wrong = g_strdup_printf("arrives at %g s; give a time from 0", task->arrival_s);
+	else if (i > 0 && task->arrival_s < workload->tasks[i - 1].arrival_s)
+		wrong = g_strdup_printf("arrives at %g s, before task %u at %g s; sort by arrival",
+					task->arrival_s, i - 1, workload->tasks[i - 1].arrival_s);
+	else if (task->row >= system->rows_count)
+		wrong = g_strdup_printf("is of type %u; there are %u", task->row,
+					system->rows_count);
+	else if (fault != UTILITY_FAULT_NONE)
+		wrong = g_strdup_printf("has a wrong utility function, segment %u: %s", segment,
+					utility_fault_text(fault));
+	if (!wrong)
+		return TRUE;
+	g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_TASK, "workload: task %u %s", i, wrong);
+	return FALSE;
+}
+
+gboolean workload_check(const struct workload *workload, const struct sched_system *system,
+			GError **error)
+{
+	for (uint32_t i = 0; i < workload->tasks_count; i++)
+		if (!task_check(workload, i, system, error))
+			return FALSE;
+	return TRUE;
+}
