@@ -16,6 +16,9 @@
 /* Exit statuses beside 0; `virtbed run` tells them apart. */
 enum { EXIT_FAILED = 1, EXIT_INPUT = 2, EXIT_STOPPED = 3 };
 
+/* How long it waits, when all is done, for somebody to ask how it went. */
+#define LINGER_S 2.5
+
 static char *run_dir;
 static gboolean go_on;
 
@@ -54,6 +57,13 @@ static int fail(const char *dir, const GError *error)
 	return status_of(error);
 }
 
+static bool end_seen(void *data)
+{
+	struct run_session *session = data;
+
+	return session->progress->end_seen;
+}
+
 static int serve(struct run_session *session, GError **error)
 {
 	struct status_api *api = status_api_new(session->plan->api, session, error);
@@ -65,6 +75,7 @@ static int serve(struct run_session *session, GError **error)
 	g_unix_signal_add(SIGINT, stop, session);
 	session->go_on = go_on;
 	done = run_session_work(session, error);
+	remote_fleet_until(session->fleet, end_seen, session, LINGER_S, true);
 	status_api_free(api);
 	return done ? EXIT_SUCCESS : EXIT_FAILED;
 }

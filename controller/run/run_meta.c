@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/run/run_meta.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -94,6 +95,50 @@ static bool put_capabilities(const struct run_session *session, GError **error)
 	return store_set_meta(session->store, "capabilities", text, error);
 }
 
+static char *cluster_order(const struct config *config)
+{
+	GString *names = g_string_new(NULL);
+
+	for (uint32_t i = 0; i < config->clusters_count; i++)
+		g_string_append_printf(names, "%s%s", i ? "," : "", config->clusters[i].name);
+	return g_string_free(names, FALSE);
+}
+
+/* The experiment itself. What began it stays when it is resumed. */
+static bool put_experiment(const struct run_session *session, GError **error)
+{
+	struct store *store = session->store;
+	const struct config *config = session->config;
+	g_autofree char *began = store_get_meta(store, "started_utc");
+	g_autofree char *now = clock_utc();
+	g_autofree char *order = cluster_order(config);
+	g_autofree char *repeats = g_strdup_printf("%u", session->plan->repeats);
+	g_autofree char *seed =
+		g_strdup_printf("%" PRIu64, config->workload ? config->workload->seed : 0);
+
+	return store_set_meta(store, "kind", "measured", error) &&
+	       store_set_meta(store, "version", VIRTBED_VERSION, error) &&
+	       store_set_meta(store, "experiment", session->plan->experiment, error) &&
+	       store_set_meta(store, "config_name", config->name, error) &&
+	       store_set_meta(store, "started_utc", began ?: now, error) &&
+	       store_set_meta(store, "ended_utc", NULL, error) &&
+	       store_set_meta(store, "seed", seed, error) &&
+	       store_set_meta(store, "repeats", repeats, error) &&
+	       store_set_meta(store, "cluster_order", order, error) &&
+	       store_set_meta(store, "estimates", session->plan->estimates, error);
+}
+
+bool run_meta_end(struct run_session *session, GError **error)
+{
+	g_autofree char *path = g_build_filename(session->dir, "config.yaml", NULL);
+	g_autofree char *text = NULL;
+	g_autofree char *now = clock_utc();
+
+	return g_file_get_contents(path, &text, NULL, error) &&
+	       store_set_meta(session->store, "config_yaml", text, error) &&
+	       store_set_meta(session->store, "ended_utc", now, error);
+}
+
 bool run_meta_write(struct run_session *session, GError **error)
 {
 	struct store *store = session->store;
@@ -101,10 +146,7 @@ bool run_meta_write(struct run_session *session, GError **error)
 	g_autofree char *cpu_cap = run_meta_common(session, "cpu_cap");
 	g_autofree char *meter = run_meta_common(session, "meter");
 
-	return store_set_meta(store, "kind", "measured", error) &&
-	       store_set_meta(store, "version", VIRTBED_VERSION, error) &&
-	       store_set_meta(store, "experiment", session->plan->experiment, error) &&
-	       store_set_meta(store, "config_name", session->config->name, error) &&
+	return put_experiment(session, error) &&
 	       store_set_meta(store, "virt_type", virt_type, error) &&
 	       store_set_meta(store, "cpu_cap", cpu_cap, error) &&
 	       store_set_meta(store, "meter", meter, error) &&

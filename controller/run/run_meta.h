@@ -10,5 +10,8 @@
  */
 bool run_meta_write(struct run_session *session, GError **error);
 
+/* At the end: when it was, and the configuration as it then stands, estimates included. */
+bool run_meta_end(struct run_session *session, GError **error);
+
 /* virt_type, cpu_cap or meter as all local schedulers say it, or "mixed". The caller frees. */
 char *run_meta_common(const struct run_session *session, const char *capability);

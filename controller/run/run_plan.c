@@ -41,8 +41,8 @@ static json_t *limits_json(const struct run_plan *plan)
 bool run_plan_save(const struct run_plan *plan, const char *dir, GError **error)
 {
 	g_autoptr(json_t) json = json_pack(
-		"{s:s, s:s, s:b, s:i, s:b, s:o, s:o, s:i, s:o}", "experiment", plan->experiment, "api",
-		plan->api, "profile", plan->profile, "profile_repeats", (int)plan->profile_repeats,
+		"{s:s, s:s, s:s, s:b, s:i, s:b, s:o, s:o, s:i, s:o}", "experiment", plan->experiment, "api",
+		plan->api, "estimates", plan->estimates, "profile", plan->profile, "profile_repeats", (int)plan->profile_repeats,
 		"run", plan->run, "policies", strings_json(plan->policies), "limits",
 		limits_json(plan), "repeats", (int)plan->repeats, "schedulers",
 		strings_json(plan->schedulers));
@@ -101,12 +101,15 @@ static bool read_plan(const json_t *json, struct run_plan *plan, GError **error)
 {
 	const char *experiment;
 	const char *api;
+	const char *estimates;
 
 	if (!json_get_string(json, "experiment", "plan.json", &experiment, error) ||
-	    !json_get_string(json, "api", "plan.json", &api, error))
+	    !json_get_string(json, "api", "plan.json", &api, error) ||
+	    !json_get_string(json, "estimates", "plan.json", &estimates, error))
 		return false;
 	plan->experiment = g_strdup(experiment);
 	plan->api = g_strdup(api);
+	plan->estimates = g_strdup(estimates);
 	plan->profile = json_is_true(json_object_get(json, "profile"));
 	plan->run = json_is_true(json_object_get(json, "run"));
 	return get_count(json, "profile_repeats", &plan->profile_repeats, error) &&
@@ -137,6 +140,7 @@ void run_plan_free(struct run_plan *plan)
 		return;
 	g_free(plan->experiment);
 	g_free(plan->api);
+	g_free(plan->estimates);
 	g_strfreev(plan->policies);
 	g_free(plan->limits);
 	g_strfreev(plan->schedulers);

@@ -17,6 +17,7 @@ struct run_plan {
 	char *api;         /* address of the controller's own API */
 	bool profile;      /* measure estimates first */
 	uint32_t profile_repeats;
+	char *estimates;   /* where they come from: "given", "measured" or a file */
 	bool run;          /* then do the runs */
 	char **policies;   /* NULL-terminated */
 	double *limits;    /* limits_count fractions */

@@ -98,6 +98,7 @@ json_t *run_progress_json(struct run_progress *progress, uint64_t after)
 {
 	if (progress->refresh)
 		progress->refresh(progress, progress->refresh_data);
+	progress->end_seen = progress->phase == RUN_PHASE_DONE || progress->phase == RUN_PHASE_FAILED;
 	return json_pack(
 		"{s:s, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o,"
 		" s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:I}",

@@ -38,6 +38,7 @@ struct run_progress {
 	double left_s;       /* of everything; NAN: not known */
 	char *missing;       /* what it waits for, or NULL */
 	char *error;         /* why it failed, or NULL */
+	bool end_seen;       /* somebody was told that it is done or has failed */
 	GQueue notices;      /* struct run_notice, the last RUN_NOTICES_KEPT */
 	uint64_t notices_last;
 	/* Brings the numbers up to date before they are shown; NULL: they are. */

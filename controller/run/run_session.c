@@ -168,10 +168,10 @@ static bool work(struct run_session *session, GError **error)
 	if (!run_meta_write(session, error) || !profile_once(session, error))
 		return false;
 	if (!session->plan->run)
-		return true;
+		return run_meta_end(session, error);
 	return store_put_estimates(session->store, config->estimates, config->estimates_count,
 				   error) &&
-	       run_driver(session, error);
+	       run_driver(session, error) && run_meta_end(session, error);
 }
 
 bool run_session_work(struct run_session *session, GError **error)

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <gio/gio.h>
+#include <glib.h>
+
+#include "controller/cli/commands.h"
+#include "controller/run/run_results.h"
+#include "controller/run/run_supervisor.h"
+
+struct arguments {
+	int repeats;
+	char *out;
+	gboolean keep_lab, json;
+};
+
+static bool parse(int *argc, char ***argv, struct arguments *arguments, GError **error)
+{
+	const GOptionEntry entries[] = {
+		{"repeat", 0, 0, G_OPTION_ARG_INT, &arguments->repeats, "Measurements per type and cluster", "N"},
+		{"out", 0, 0, G_OPTION_ARG_FILENAME, &arguments->out, "Write the estimates to this file (default: standard output)", "FILE"},
+		{"keep-lab", 0, 0, G_OPTION_ARG_NONE, &arguments->keep_lab, "Leave the emulated blades up", NULL},
+		{"json", 0, 0, G_OPTION_ARG_NONE, &arguments->json, "Print the estimates as JSON", NULL},
+		{NULL},
+	};
+	g_autoptr(GOptionContext) context = g_option_context_new(
+		"CONFIG - measure ETC and EEC of every type on every cluster, with the other nodes busy");
+
+	g_option_context_add_main_entries(context, entries, NULL);
+	return g_option_context_parse(context, argc, argv, error);
+}
+
+/* To the file that was asked for; the run directory keeps its own. */
+static bool write_out(const char *dir, const char *out, GError **error)
+{
+	g_autofree char *path = g_build_filename(dir, "estimates.yaml", NULL);
+	g_autofree char *text = NULL;
+	gsize length;
+
+	return g_file_get_contents(path, &text, &length, error) &&
+	       g_file_set_contents(out, text, (gssize)length, error);
+}
+
+static bool show(const char *dir, const struct arguments *arguments, GError **error)
+{
+	if (arguments->out && !write_out(dir, arguments->out, error))
+		return false;
+	return arguments->json ? run_results_print_estimates_json(dir, error) :
+				 run_results_print_estimates(dir, error);
+}
+
+int cmd_profile(int argc, char **argv)
+{
+	struct arguments arguments = {0};
+	struct run_request request = {.command = argv[0], .profile = true};
+	g_autoptr(GError) error = NULL;
+	g_autofree char *dir = NULL;
+
+	if (!parse(&argc, &argv, &arguments, &error))
+		return command_fail(COMMAND_BAD, request.command, "%s", error->message);
+	if (argc != 2 || arguments.repeats < 0)
+		return command_fail(COMMAND_BAD, request.command,
+				    "one configuration is needed, and --repeat above 0; try: virtbed "
+				    "profile --help");
+	request.config_path = argv[1];
+	request.profile_repeats = (uint32_t)arguments.repeats;
+	request.keep_lab = arguments.keep_lab;
+	if (!run_supervise(&request, &dir, &error))
+		return command_fail(run_supervisor_is_input(error) ? COMMAND_BAD : COMMAND_FAILED,
+				    request.command, "%s", error->message);
+	if (!show(dir, &arguments, &error))
+		return command_fail(COMMAND_FAILED, request.command, "%s", error->message);
+	return COMMAND_DONE;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <stdlib.h>
+
+#include "controller/cli/commands.h"
+#include "controller/run/run_results.h"
+#include "controller/run/run_supervisor.h"
+
+/* The command line as it is parsed. */
+struct arguments {
+	char *policies;
+	char *limits;
+	int repeats;
+	int profile_repeats;
+	char *estimates;
+	char *out;
+	gboolean resume, profile, keep_lab, json;
+};
+
+static bool parse_limits(const char *text, GArray *limits, GError **error)
+{
+	g_auto(GStrv) parts = g_strsplit(text, ",", -1);
+
+	for (char **part = parts; *part; part++) {
+		char *end;
+		double limit = g_ascii_strtod(*part, &end);
+
+		if (end == *part || *end || !(limit > 0 && limit <= 1)) {
+			g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
+				    "--limit: '%s' is not a fraction in (0, 1]; write e.g. 1,0.85,0.7",
+				    *part);
+			return false;
+		}
+		g_array_append_val(limits, limit);
+	}
+	return true;
+}
+
+static bool check_counts(const struct arguments *arguments, GError **error)
+{
+	if (arguments->repeats >= 0 && arguments->profile_repeats >= 0)
+		return true;
+	g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
+		    "--repeat and --profile-repeat: not a negative number");
+	return false;
+}
+
+static bool parse(int *argc, char ***argv, struct arguments *arguments, GError **error)
+{
+	const GOptionEntry entries[] = {
+		{"policy", 0, 0, G_OPTION_ARG_STRING, &arguments->policies, "Policies, instead of the configured ones", "P,..."},
+		{"limit", 0, 0, G_OPTION_ARG_STRING, &arguments->limits, "Limits as fractions of the budget", "F,..."},
+		{"repeat", 0, 0, G_OPTION_ARG_INT, &arguments->repeats, "How often the same workload is run", "N"},
+		{"estimates", 0, 0, G_OPTION_ARG_FILENAME, &arguments->estimates, "ETC and EEC from this file", "FILE"},
+		{"profile", 0, 0, G_OPTION_ARG_NONE, &arguments->profile, "Measure ETC and EEC first, in the same session", NULL},
+		{"profile-repeat", 0, 0, G_OPTION_ARG_INT, &arguments->profile_repeats, "Measurements per type and cluster", "N"},
+		{"out", 0, 0, G_OPTION_ARG_FILENAME, &arguments->out, "Run directory (default: runs/NAME-TIME)", "DIR"},
+		{"resume", 0, 0, G_OPTION_ARG_NONE, &arguments->resume, "Go on with an interrupted experiment", NULL},
+		{"keep-lab", 0, 0, G_OPTION_ARG_NONE, &arguments->keep_lab, "Leave the emulated blades up", NULL},
+		{"json", 0, 0, G_OPTION_ARG_NONE, &arguments->json, "Print the runs as JSON", NULL},
+		{NULL},
+	};
+	g_autoptr(GOptionContext) context =
+		g_option_context_new("CONFIG - run the experiment on real VMs and record it");
+
+	g_option_context_add_main_entries(context, entries, NULL);
+	return g_option_context_parse(context, argc, argv, error);
+}
+
+static int status_of(const GError *error)
+{
+	return run_supervisor_is_input(error) ? COMMAND_BAD : COMMAND_FAILED;
+}
+
+static int carry_out(const struct run_request *request, bool json)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *dir = NULL;
+	char *report[] = {(char *)"virtbed report", NULL, NULL};
+	bool done = run_supervise(request, &dir, &error);
+
+	if (!done)
+		return command_fail(status_of(error), request->command, "%s", error->message);
+	if (json)
+		return run_results_print_json(dir, &error) ?
+			       COMMAND_DONE :
+			       command_fail(COMMAND_FAILED, request->command, "%s", error->message);
+	report[1] = dir;
+	return cmd_report(2, report);
+}
+
+int cmd_run(int argc, char **argv)
+{
+	struct arguments arguments = {0};
+	struct run_request request = {.command = argv[0], .run = true};
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GArray) limits = g_array_new(FALSE, FALSE, sizeof(double));
+	int status;
+
+	if (!parse(&argc, &argv, &arguments, &error) || !check_counts(&arguments, &error) ||
+	    (arguments.limits && !parse_limits(arguments.limits, limits, &error)))
+		return command_fail(COMMAND_BAD, request.command, "%s", error->message);
+	if (argc != 2)
+		return command_fail(COMMAND_BAD, request.command,
+				    "one configuration is needed; try: virtbed run --help");
+	request.config_path = argv[1];
+	request.policies = arguments.policies ? g_strsplit(arguments.policies, ",", -1) : NULL;
+	request.limits = (const double *)(const void *)limits->data;
+	request.limits_count = limits->len;
+	request.repeats = (uint32_t)arguments.repeats;
+	request.profile_repeats = (uint32_t)arguments.profile_repeats;
+	request.estimates = arguments.estimates;
+	request.out = arguments.out;
+	request.resume = arguments.resume;
+	request.profile = arguments.profile;
+	request.keep_lab = arguments.keep_lab;
+	status = carry_out(&request, arguments.json);
+	g_strfreev(request.policies);
+	return status;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_child.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "common/clock.h"
+#include "common/subprocess.h"
+
+#define LOG_TAIL 4096
+#define RESTART_FIRST_MS 200
+#define STOP_GRACE_S 30.0
+
+struct run_child {
+	char *name;
+	GPtrArray *argv; /* NULL-terminated */
+	char *log_path;
+	run_child_died_f died;
+	void *data;
+	GPid pid; /* 0: not running */
+	guint watch_source;
+	guint restart_source;
+	int64_t deaths_ns[RUN_CHILD_DEATHS]; /* the last ones, a ring */
+	guint deaths;
+};
+
+struct run_child *run_child_new(const char *name, const char *const *argv, const char *log_path,
+				run_child_died_f died, void *data)
+{
+	struct run_child *child = g_new0(struct run_child, 1);
+
+	child->name = g_strdup(name);
+	child->argv = g_ptr_array_new_with_free_func(g_free);
+	for (; *argv; argv++)
+		g_ptr_array_add(child->argv, g_strdup(*argv));
+	g_ptr_array_add(child->argv, NULL);
+	child->log_path = g_strdup(log_path);
+	child->died = died;
+	child->data = data;
+	return child;
+}
+
+void run_child_free(struct run_child *child)
+{
+	if (!child)
+		return;
+	run_child_stop(child, STOP_GRACE_S);
+	g_ptr_array_unref(child->argv);
+	g_free(child->log_path);
+	g_free(child->name);
+	g_free(child);
+}
+
+const char *run_child_name(const struct run_child *child)
+{
+	return child->name;
+}
+
+GPid run_child_pid(const struct run_child *child)
+{
+	return child->pid;
+}
+
+bool run_child_running(const struct run_child *child)
+{
+	return child->pid > 0;
+}
+
+void run_child_add_argument(struct run_child *child, const char *argument)
+{
+	if (g_strv_contains((const char *const *)child->argv->pdata, argument))
+		return;
+	g_ptr_array_insert(child->argv, (int)child->argv->len - 1, g_strdup(argument));
+}
+
+static void ended(GPid pid, int status, gpointer data)
+{
+	struct run_child *child = data;
+
+	child->pid = 0;
+	child->watch_source = 0;
+	child->deaths_ns[child->deaths++ % RUN_CHILD_DEATHS] = clock_now_ns();
+	child->died(child, status, child->data);
+}
+
+bool run_child_start(struct run_child *child, GError **error)
+{
+	GPid pid = subprocess_spawn((const char *const *)child->argv->pdata, NULL, child->log_path,
+				    error);
+
+	if (pid < 0) {
+		g_prefix_error(error, "%s: ", child->name);
+		return false;
+	}
+	child->pid = pid;
+	child->watch_source = g_child_watch_add(pid, ended, child);
+	return true;
+}
+
+static gboolean restart(gpointer data)
+{
+	struct run_child *child = data;
+	g_autoptr(GError) error = NULL;
+
+	child->restart_source = 0;
+	if (!run_child_start(child, &error)) {
+		child->deaths_ns[child->deaths++ % RUN_CHILD_DEATHS] = clock_now_ns();
+		child->died(child, W_EXITCODE(127, 0), child->data);
+	}
+	return G_SOURCE_REMOVE;
+}
+
+bool run_child_restart_soon(struct run_child *child)
+{
+	int64_t oldest_ns = child->deaths_ns[child->deaths % RUN_CHILD_DEATHS];
+	guint delay_ms = RESTART_FIRST_MS << MIN(child->deaths, 4);
+
+	if (child->deaths >= RUN_CHILD_DEATHS &&
+	    clock_elapsed_s(oldest_ns, clock_now_ns()) < RUN_CHILD_WINDOW_S)
+		return false;
+	child->restart_source = g_timeout_add(delay_ms, restart, child);
+	return true;
+}
+
+void run_child_ask_to_stop(struct run_child *child)
+{
+	if (child->restart_source) {
+		g_source_remove(child->restart_source);
+		child->restart_source = 0;
+	}
+	if (child->pid > 0)
+		kill(child->pid, SIGTERM);
+}
+
+void run_child_stop(struct run_child *child, double grace_s)
+{
+	if (child->restart_source)
+		g_source_remove(child->restart_source);
+	if (child->watch_source)
+		g_source_remove(child->watch_source);
+	child->restart_source = child->watch_source = 0;
+	if (child->pid > 0)
+		subprocess_stop(child->pid, grace_s);
+	child->pid = 0;
+}
+
+char *run_child_status_text(int status)
+{
+	if (WIFSIGNALED(status))
+		return g_strdup_printf("signal %d (%s)", WTERMSIG(status),
+				       g_strsignal(WTERMSIG(status)));
+	return g_strdup_printf("exit status %d", WEXITSTATUS(status));
+}
+
+char *run_child_last_words(const struct run_child *child)
+{
+	g_autofree char *text = NULL;
+	g_auto(GStrv) lines = NULL;
+	gsize length;
+	guint count;
+
+	if (!child->log_path || !g_file_get_contents(child->log_path, &text, &length, NULL))
+		return NULL;
+	lines = g_strsplit(length > LOG_TAIL ? text + length - LOG_TAIL : text, "\n", -1);
+	for (count = g_strv_length(lines); count > 0; count--)
+		if (*g_strstrip(lines[count - 1]))
+			return g_strdup(lines[count - 1]);
+	return NULL;
+}

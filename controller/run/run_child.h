@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * A program that `virtbed run` looks after: started with its output in a log file, watched on the default
+ * main context, started again when it dies unless it dies too often.
+ */
+struct run_child;
+
+/* It ended by itself; `status` as of waitpid(2). run_child_start() may be called from it. */
+typedef void (*run_child_died_f)(struct run_child *child, int status, void *data);
+
+/* Does not start it. `argv` is copied. */
+struct run_child *run_child_new(const char *name, const char *const *argv, const char *log_path,
+				run_child_died_f died, void *data);
+/* Stops it first if need be, with the grace given to run_child_stop(). NULL is allowed. */
+void run_child_free(struct run_child *child);
+
+const char *run_child_name(const struct run_child *child);
+GPid run_child_pid(const struct run_child *child);
+bool run_child_running(const struct run_child *child);
+
+/* Adds a last argument for the next start, unless it is there already. */
+void run_child_add_argument(struct run_child *child, const char *argument);
+
+bool run_child_start(struct run_child *child, GError **error);
+
+/*
+ * Starts it again after a moment (longer the more often it died). Returns false when it has died more
+ * than RUN_CHILD_DEATHS times within RUN_CHILD_WINDOW_S: starting it again would not help.
+ */
+bool run_child_restart_soon(struct run_child *child);
+#define RUN_CHILD_DEATHS 5
+#define RUN_CHILD_WINDOW_S 120.0
+
+/* Asks it to end (SIGTERM) without waiting: died() is called when it has. */
+void run_child_ask_to_stop(struct run_child *child);
+
+/* Ends it: SIGTERM, SIGKILL after `grace_s`; died() is not called. Returns when it was reaped. */
+void run_child_stop(struct run_child *child, double grace_s);
+
+/* What a wait status says: "exit status 1", "signal 9 (Killed)". The caller frees. */
+char *run_child_status_text(int status);
+
+/* The last line of its log that is not empty, or NULL. The caller frees. */
+char *run_child_last_words(const struct run_child *child);

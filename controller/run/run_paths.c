@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_paths.h"
+
+#include <errno.h>
+#include <gio/gio.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* unix(7): 108 with the final 0; "/controller.sock" and "/ls-NNN.sock" go on top. */
+#define SOCKET_DIR_MAX (107 - 20)
+
+static char *own_dir(void)
+{
+	g_autofree char *exe = g_file_read_link("/proc/self/exe", NULL);
+
+	return exe ? g_path_get_dirname(exe) : g_strdup(".");
+}
+
+/* In the order in which they are tried, from the executable's directory. */
+static const char *const program_places[] = {
+	".", "../libexec/virtbed", "../api", "../../controller/api", "../../local-sched",
+	"../../local-sched/lab", "../../local-sched/api", "../local-sched", "../local-sched/lab",
+	"../controller/api", "../../../local-sched", "../../../local-sched/lab",
+	"../../../controller/api",
+};
+
+char *run_paths_program(const char *name, GError **error)
+{
+	const char *libexec = g_getenv("VIRTBED_LIBEXEC");
+	g_autofree char *dir = own_dir();
+	g_autofree char *path = NULL;
+
+	if (libexec && *libexec) {
+		path = g_build_filename(libexec, name, NULL);
+		if (g_file_test(path, G_FILE_TEST_IS_EXECUTABLE))
+			return g_steal_pointer(&path);
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
+			    "%s is not there; check VIRTBED_LIBEXEC", path);
+		return NULL;
+	}
+	for (gsize i = 0; i < G_N_ELEMENTS(program_places); i++) {
+		g_free(path);
+		path = g_build_filename(dir, program_places[i], name, NULL);
+		if (g_file_test(path, G_FILE_TEST_IS_EXECUTABLE))
+			return g_canonicalize_filename(path, NULL);
+	}
+	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
+		    "program '%s' was not found beside '%s'; build it, or set VIRTBED_LIBEXEC", name,
+		    dir);
+	return NULL;
+}
+
+static const char *const image_places[] = {
+	"../../image", "../image", "../../../image", "../share/virtbed/image",
+};
+
+char *run_paths_image(void)
+{
+	g_autofree char *dir = own_dir();
+
+	for (gsize i = 0; i < G_N_ELEMENTS(image_places); i++) {
+		g_autofree char *path = g_build_filename(dir, image_places[i], NULL);
+
+		if (g_file_test(path, G_FILE_TEST_IS_DIR))
+			return g_canonicalize_filename(path, NULL);
+	}
+	return NULL;
+}
+
+char *run_paths_new_dir(const char *name)
+{
+	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+	g_autofree char *time = g_date_time_format(now, "%Y%m%d-%H%M%S");
+
+	return g_strdup_printf("runs/%s-%s", name, time);
+}
+
+/* NAME-YYYYMMDD-HHMMSS: the alphabet's order is that of time. */
+static bool is_run_of(const char *entry, const char *name)
+{
+	size_t length = strlen(name);
+
+	return g_str_has_prefix(entry, name) && entry[length] == '-' &&
+	       strlen(entry) == length + strlen("-YYYYMMDD-HHMMSS") &&
+	       g_ascii_isdigit(entry[length + 1]);
+}
+
+char *run_paths_latest_dir(const char *name)
+{
+	g_autoptr(GDir) dir = g_dir_open("runs", 0, NULL);
+	g_autofree char *latest = NULL;
+	const char *entry;
+
+	while (dir && (entry = g_dir_read_name(dir))) {
+		if (!is_run_of(entry, name) || (latest && strcmp(entry, latest) < 0))
+			continue;
+		g_free(latest);
+		latest = g_strdup(entry);
+	}
+	return latest ? g_build_filename("runs", latest, NULL) : NULL;
+}
+
+char *run_paths_socket_dir(const char *dir, bool *ret_own, GError **error)
+{
+	g_autofree char *path = NULL;
+
+	*ret_own = false;
+	if (strlen(dir) <= SOCKET_DIR_MAX)
+		return g_strdup(dir);
+	*ret_own = true;
+	if (g_mkdir_with_parents("/run/virtbed", 0700) == 0 && access("/run/virtbed", W_OK) == 0)
+		path = g_strdup("/run/virtbed/run-XXXXXX");
+	else
+		path = g_strdup("/tmp/virtbed-run-XXXXXX");
+	if (g_mkdtemp(path))
+		return g_steal_pointer(&path);
+	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
+		    "cannot make a directory for sockets '%s': %s", path, g_strerror(errno));
+	return NULL;
+}

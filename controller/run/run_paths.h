@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+
+/*
+ * Where things are: our other programs, the guest image, run directories and sockets.
+ */
+
+/*
+ * The path of one of our programs: in $VIRTBED_LIBEXEC if that is set, else beside this executable, in
+ * ../libexec/virtbed, or where a build directory has it. Returns NULL with `error` set; the caller frees.
+ */
+char *run_paths_program(const char *name, GError **error);
+
+/* The build's or the installation's guest image directory, or NULL when there is none. */
+char *run_paths_image(void);
+
+/* A new run directory for configuration `name`: runs/NAME-UTC under the working directory. */
+char *run_paths_new_dir(const char *name);
+
+/* The youngest run directory of configuration `name` under runs/, or NULL. */
+char *run_paths_latest_dir(const char *name);
+
+/*
+ * A directory for sockets of run directory `dir`: itself when that is short enough for a socket's path
+ * (107 bytes, unix(7)), else a new one under /run/virtbed or the temporary directory, which the caller
+ * removes when *ret_own is set. Returns NULL with `error` set.
+ */
+char *run_paths_socket_dir(const char *dir, bool *ret_own, GError **error);

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_prepare.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include "controller/run/run_paths.h"
+#include "controller/sched/policy.h"
+#include "controller/store/store.h"
+
+static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
+{
+	va_list arguments;
+
+	if (error) {
+		va_start(arguments, format);
+		*error = g_error_new_valist(RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT, format,
+					    arguments);
+		va_end(arguments);
+	}
+	return false;
+}
+
+/* Checks. */
+
+static bool check_policies(char *const *policies, GError **error)
+{
+	char message[512];
+	struct policy policy;
+
+	if (!policies || !*policies)
+		return refuse(error, "no policies; name some in experiment.policies or --policy");
+	for (; *policies; policies++)
+		if (policy_parse(*policies, &policy, message, sizeof(message)) < 0)
+			return refuse(error, "%s", message);
+	return true;
+}
+
+static bool check_limits(const struct run_plan *plan, GError **error)
+{
+	if (!plan->limits_count)
+		return refuse(error, "no limits; give some in experiment.limits or --limit");
+	for (uint32_t i = 0; i < plan->limits_count; i++)
+		if (!(plan->limits[i] > 0 && plan->limits[i] <= 1))
+			return refuse(error, "--limit: %g is not a fraction in (0, 1]",
+				      plan->limits[i]);
+	return true;
+}
+
+static bool check_config(const struct config *config, const char *path, GError **error)
+{
+	if (!config->workload || !config->experiment)
+		return refuse(error, "%s: workload and experiment are needed for a run", path);
+	for (uint32_t i = 0; i < config->clusters_count; i++)
+		if (!config->clusters[i].hosts_count && !config->clusters[i].local_scheduler)
+			return refuse(error,
+				      "%s: clusters[%u] ('%s') has no hosts: it can only be "
+				      "simulated; add hosts",
+				      path, i, config->clusters[i].name);
+	return true;
+}
+
+/* Every pair that fits needs an estimate, or nothing can be decided. */
+static bool check_estimates(const struct config *config, const char *path, GError **error)
+{
+	for (uint32_t i = 0; i < config->types_count; i++) {
+		for (uint32_t j = 0; j < config->clusters_count; j++) {
+			const char *type = config->types[i].name;
+			const char *cluster = config->clusters[j].name;
+
+			if (!config_type_fits(&config->types[i], &config->clusters[j]) ||
+			    config_estimate(config, type, cluster))
+				continue;
+			return refuse(error,
+				      "%s: there is no estimate for type '%s' on cluster '%s'; "
+				      "measure them first: virtbed profile %s --out FILE, then "
+				      "--estimates FILE; or add --profile",
+				      path, type, cluster, path);
+		}
+	}
+	return true;
+}
+
+/* The run directory. */
+
+static bool choose_dir(const struct run_request *request, const char *name, char **ret_dir,
+		       GError **error)
+{
+	g_autofree char *chosen = g_strdup(request->out);
+	g_autofree char *store = NULL;
+
+	if (!chosen && request->resume)
+		chosen = run_paths_latest_dir(name);
+	else if (!chosen)
+		chosen = run_paths_new_dir(name);
+	if (!chosen)
+		return refuse(error, "--resume: there is no run of '%s' under runs/; name it with --out",
+			      name);
+	*ret_dir = g_canonicalize_filename(chosen, NULL);
+	store = g_build_filename(*ret_dir, STORE_FILE, NULL);
+	if (request->resume || !g_file_test(store, G_FILE_TEST_EXISTS))
+		return true;
+	return refuse(error, "%s holds a run already; add --resume to go on with it, or name another "
+			     "directory with --out", *ret_dir);
+}
+
+static bool make_dirs(const struct run_prepared *prepared, GError **error)
+{
+	static const char *const parts[] = {"logs", "state"};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(parts); i++) {
+		g_autofree char *path = g_build_filename(prepared->dir, parts[i], NULL);
+
+		if (g_mkdir_with_parents(path, 0755) < 0) {
+			g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
+				    "cannot make directory '%s': %s", path, g_strerror(errno));
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The plan. */
+
+static double *copy_doubles(const double *values, uint32_t count)
+{
+	return g_memdup2(values, sizeof(*values) * count);
+}
+
+static char **copy_names(char *const *names, uint32_t count)
+{
+	char **copy = g_new0(char *, count + 1);
+
+	for (uint32_t i = 0; i < count; i++)
+		copy[i] = g_strdup(names[i]);
+	return copy;
+}
+
+static struct run_plan *new_plan(const struct run_request *request, const struct config *config)
+{
+	const struct config_experiment *experiment = config->experiment;
+	struct run_plan *plan = g_new0(struct run_plan, 1);
+
+	plan->experiment = run_plan_experiment_id(config);
+	plan->profile = request->profile;
+	plan->run = request->run;
+	plan->profile_repeats = request->profile_repeats ?: experiment->profile_repeats;
+	plan->repeats = request->repeats ?: experiment->repeats;
+	plan->estimates = g_strdup(request->profile ? "measured" : request->estimates ?: "given");
+	plan->policies = request->policies ?
+				 g_strdupv(request->policies) :
+				 copy_names(experiment->policies, experiment->policies_count);
+	plan->limits_count = request->limits_count ?: experiment->limits_count;
+	plan->limits = request->limits_count ?
+			       copy_doubles(request->limits, request->limits_count) :
+			       copy_doubles(experiment->limits, experiment->limits_count);
+	return plan;
+}
+
+/* What was planned stays; what is asked for now, beyond it, is added. */
+static struct run_plan *resumed_plan(const struct run_request *request, const char *dir,
+				     GError **error)
+{
+	struct run_plan *plan = run_plan_load(dir, error);
+
+	if (!plan)
+		return NULL;
+	if (request->policies) {
+		g_strfreev(plan->policies);
+		plan->policies = g_strdupv(request->policies);
+	}
+	if (request->limits_count) {
+		g_free(plan->limits);
+		plan->limits = copy_doubles(request->limits, request->limits_count);
+		plan->limits_count = request->limits_count;
+	}
+	plan->repeats = request->repeats ?: plan->repeats;
+	plan->run = request->run;
+	plan->profile = plan->profile || request->profile;
+	g_clear_pointer(&plan->schedulers, g_strfreev);
+	g_clear_pointer(&plan->api, g_free);
+	return plan;
+}
+
+static void set_addresses(struct run_prepared *prepared)
+{
+	const struct config *config = prepared->config;
+	struct run_plan *plan = prepared->plan;
+
+	plan->api = g_strdup_printf("unix:%s/controller.sock", prepared->socket_dir);
+	plan->schedulers = g_new0(char *, config->clusters_count + 1);
+	for (uint32_t i = 0; i < config->clusters_count; i++)
+		plan->schedulers[i] = config->clusters[i].local_scheduler ?
+					      g_strdup(config->clusters[i].local_scheduler) :
+					      g_strdup_printf("unix:%s/ls-%u.sock",
+							      prepared->socket_dir, i);
+}
+
+/* A resumed run keeps the estimates that it began with. */
+static bool load_config(const struct run_request *request, struct run_prepared *prepared,
+			GError **error)
+{
+	prepared->config = config_load(request->config_path, error);
+	if (!prepared->config || !check_config(prepared->config, request->config_path, error) ||
+	    !choose_dir(request, prepared->config->name, &prepared->dir, error))
+		return false;
+	if (request->resume) {
+		g_autofree char *path = g_build_filename(prepared->dir, "config.yaml", NULL);
+		g_autoptr(config_t) before = config_load(path, error);
+
+		if (!before)
+			return false;
+		if (!before->estimates_count)
+			return true;
+		return config_load_estimates(prepared->config, path, error);
+	}
+	return !request->estimates ||
+	       config_load_estimates(prepared->config, request->estimates, error);
+}
+
+static void default_image(struct config *config)
+{
+	char *absolute;
+
+	if (!config->image)
+		config->image = run_paths_image();
+	if (!config->image)
+		return;
+	absolute = g_canonicalize_filename(config->image, NULL);
+	g_free(config->image);
+	config->image = absolute;
+}
+
+bool run_prepare(const struct run_request *request, struct run_prepared *prepared, GError **error)
+{
+	if (!load_config(request, prepared, error))
+		return false;
+	prepared->plan = request->resume ? resumed_plan(request, prepared->dir, error) :
+					   new_plan(request, prepared->config);
+	if (!prepared->plan)
+		return false;
+	if (prepared->plan->run && (!check_policies(prepared->plan->policies, error) ||
+				    !check_limits(prepared->plan, error)))
+		return false;
+	if (prepared->plan->run && !prepared->plan->profile &&
+	    !check_estimates(prepared->config, request->config_path, error))
+		return false;
+	default_image(prepared->config);
+	if (!make_dirs(prepared, error))
+		return false;
+	prepared->socket_dir =
+		run_paths_socket_dir(prepared->dir, &prepared->own_socket_dir, error);
+	if (!prepared->socket_dir)
+		return false;
+	set_addresses(prepared);
+	return true;
+}
+
+bool run_prepare_write(struct run_prepared *prepared, GError **error)
+{
+	g_autofree char *path = g_build_filename(prepared->dir, "config.yaml", NULL);
+
+	prepared->written = config_save(prepared->config, path, error) &&
+			    run_plan_save(prepared->plan, prepared->dir, error);
+	return prepared->written;
+}
+
+void run_prepared_clear(struct run_prepared *prepared)
+{
+	if (prepared->own_socket_dir)
+		g_rmdir(prepared->socket_dir);
+	config_free(prepared->config);
+	run_plan_free(prepared->plan);
+	g_free(prepared->dir);
+	g_free(prepared->socket_dir);
+	*prepared = (struct run_prepared){0};
+}

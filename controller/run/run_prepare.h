@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "common/config.h"
+#include "controller/run/run_plan.h"
+#include "controller/run/run_supervisor.h"
+
+/*
+ * From a request to a run directory with a plan: everything that is checked before anything is started.
+ */
+struct run_prepared {
+	struct config *config;
+	struct run_plan *plan;
+	char *dir;        /* absolute */
+	char *socket_dir;
+	bool own_socket_dir;
+	bool written;     /* config.yaml and plan.json are there */
+};
+
+/*
+ * Reads and checks the configuration, makes (or, to resume, finds) the run directory, and works out the
+ * plan. Hosts are not resolved yet. Returns true, or false with `error` set, bad input as
+ * RUN_SUPERVISOR_ERROR_INPUT or CONFIG_ERROR.
+ */
+bool run_prepare(const struct run_request *request, struct run_prepared *ret_prepared,
+		 GError **error);
+
+/* Writes config.yaml and plan.json, once the hosts are resolved. */
+bool run_prepare_write(struct run_prepared *prepared, GError **error);
+
+/* Frees what it holds, and removes a directory of sockets of its own. */
+void run_prepared_clear(struct run_prepared *prepared);

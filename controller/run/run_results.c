@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_results.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "common/config.h"
+#include "common/json.h"
+#include "controller/store/store.h"
+
+static json_t *number(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+static void print_document(json_t *document)
+{
+	g_autofree char *text = json_pretty(document);
+
+	puts(text);
+	json_decref(document);
+}
+
+static json_t *run_json(const struct store_run *run)
+{
+	return json_pack(
+		"{s:s, s:o, s:o, s:i, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:i}",
+		"policy", run->policy, "limit", number(run->limit), "limit_j", number(run->limit_j),
+		"repeat", (int)run->repeat, "ended_by", run->ended_by, "ended_s",
+		number(run->ended_s), "utility", number(run->utility), "energy_j",
+		number(run->energy_j), "idle_w", number(run->idle_w), "gap_s", number(run->gap_s),
+		"host_load", number(run->host_load), "tasks_arrived", (int)run->tasks_arrived,
+		"tasks_completed", (int)run->tasks_completed, "tasks_failed",
+		(int)run->tasks_failed, "tasks_dropped", (int)run->tasks_dropped);
+}
+
+bool run_results_print_json(const char *dir, GError **error)
+{
+	struct store *store = store_open(dir, false, error);
+	g_autoptr(GPtrArray) runs = store ? store_runs(store, error) : NULL;
+	json_t *list;
+
+	store_close(store);
+	if (!runs)
+		return false;
+	list = json_array();
+	for (guint i = 0; i < runs->len; i++) {
+		const struct store_run *run = g_ptr_array_index(runs, i);
+
+		if (g_strcmp0(run->ended_by, "aborted") != 0)
+			json_array_append_new(list, run_json(run));
+	}
+	print_document(json_pack("{s:s, s:o}", "dir", dir, "runs", list));
+	return true;
+}
+
+static struct config *load(const char *dir, GError **error)
+{
+	g_autofree char *path = g_build_filename(dir, "config.yaml", NULL);
+
+	return config_load(path, error);
+}
+
+bool run_results_print_estimates(const char *dir, GError **error)
+{
+	g_autoptr(config_t) config = load(dir, error);
+
+	if (!config)
+		return false;
+	printf("%-12s %-10s %10s %8s %12s %10s %6s\n", "TYPE", "CLUSTER", "ETC s", "+-", "EEC J",
+	       "+-", "COUNT");
+	for (uint32_t i = 0; i < config->estimates_count; i++) {
+		const struct config_estimate *one = &config->estimates[i];
+
+		printf("%-12s %-10s %10.2f %8.2f %12.1f %10.1f %6u\n", one->type, one->cluster,
+		       one->etc_s, one->etc_sd_s, one->eec_j, one->eec_sd_j, one->count);
+	}
+	return true;
+}
+
+bool run_results_print_estimates_json(const char *dir, GError **error)
+{
+	g_autoptr(config_t) config = load(dir, error);
+	json_t *list;
+
+	if (!config)
+		return false;
+	list = json_array();
+	for (uint32_t i = 0; i < config->estimates_count; i++) {
+		const struct config_estimate *one = &config->estimates[i];
+
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:i}", "type", one->type,
+					"cluster", one->cluster, "etc_s", one->etc_s, "etc_sd_s",
+					one->etc_sd_s, "eec_j", one->eec_j, "eec_sd_j",
+					one->eec_sd_j, "count", (int)one->count));
+	}
+	print_document(json_pack("{s:s, s:o}", "dir", dir, "estimates", list));
+	return true;
+}

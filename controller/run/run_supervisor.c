@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_supervisor.h"
+
+#include <glib-unix.h>
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include "common/clock.h"
+#include "common/lab_state.h"
+#include "common/subprocess.h"
+#include "controller/run/run_child.h"
+#include "controller/run/run_paths.h"
+#include "controller/run/run_prepare.h"
+#include "controller/run/run_watch.h"
+
+#define CONTROLLER_GRACE_S 90
+#define SCHEDULER_GRACE_S 60.0
+#define LAB_DOWN_S 180.0
+
+/* Exit statuses of virtbed-controller that mean what they say; everything else is a crash. */
+enum { CONTROLLER_DONE = 0, CONTROLLER_FAILED = 1, CONTROLLER_INPUT = 2, CONTROLLER_STOPPED = 3 };
+
+G_DEFINE_QUARK(virtbed-run-supervisor, run_supervisor_error)
+
+struct supervisor {
+	const struct run_request *request;
+	struct run_prepared prepared;
+	bool own_lab;
+	GPtrArray *schedulers; /* struct run_child */
+	struct run_child *controller;
+	struct run_child *lab; /* `virtbed-lab up`, while it runs */
+	struct run_watch *watch;
+	GMainLoop *loop;
+	GError *error; /* why it ends, unless done */
+	bool stopping;
+	guint signals;
+	guint stop_source;
+	int lab_status;
+};
+
+static void G_GNUC_PRINTF(3, 4)
+	give_up(struct supervisor *supervisor, enum run_supervisor_error code, const char *format, ...)
+{
+	va_list arguments;
+
+	if (supervisor->error)
+		return;
+	va_start(arguments, format);
+	supervisor->error = g_error_new_valist(RUN_SUPERVISOR_ERROR, code, format, arguments);
+	va_end(arguments);
+}
+
+/* Stopping. */
+
+static gboolean kill_controller(gpointer data)
+{
+	struct supervisor *supervisor = data;
+
+	supervisor->stop_source = 0;
+	run_watch_say(supervisor->watch, "the controller does not stop: killing it");
+	run_child_stop(supervisor->controller, 0);
+	g_main_loop_quit(supervisor->loop);
+	return G_SOURCE_REMOVE;
+}
+
+/* The controller ends its run in order; on_controller_died() then quits the loop. */
+static void stop(struct supervisor *supervisor)
+{
+	if (supervisor->stopping)
+		return;
+	supervisor->stopping = true;
+	if (supervisor->lab)
+		run_child_ask_to_stop(supervisor->lab);
+	if (!supervisor->controller || !run_child_running(supervisor->controller)) {
+		g_main_loop_quit(supervisor->loop);
+		return;
+	}
+	run_child_ask_to_stop(supervisor->controller);
+	supervisor->stop_source =
+		g_timeout_add_seconds(CONTROLLER_GRACE_S, kill_controller, supervisor);
+}
+
+static gboolean on_signal(gpointer data)
+{
+	struct supervisor *supervisor = data;
+
+	give_up(supervisor, RUN_SUPERVISOR_ERROR_INTERRUPTED, "interrupted");
+	if (++supervisor->signals == 1)
+		run_watch_say(supervisor->watch,
+			      "stopping: ending the run and its VMs (once more to kill)");
+	else if (supervisor->controller && run_child_pid(supervisor->controller) > 0)
+		kill(run_child_pid(supervisor->controller), SIGKILL);
+	stop(supervisor);
+	return G_SOURCE_CONTINUE;
+}
+
+/* The lab. */
+
+static void on_lab_ended(struct run_child *child, int status, void *data)
+{
+	struct supervisor *supervisor = data;
+
+	supervisor->lab_status = status;
+	g_main_loop_quit(supervisor->loop);
+}
+
+static bool lab_up(struct supervisor *supervisor, GError **error)
+{
+	g_autofree char *program = run_paths_program("virtbed-lab", error);
+	const char *const argv[] = {program, "up", supervisor->request->config_path, NULL};
+	g_autofree char *log = g_build_filename(supervisor->prepared.dir, "logs", "lab.log", NULL);
+	g_autofree char *words = NULL;
+	g_autofree char *ended = NULL;
+	bool good;
+
+	if (!program)
+		return false;
+	run_watch_say(NULL, "lab: bringing up the emulated blades of '%s'",
+		      supervisor->prepared.config->name);
+	supervisor->lab = run_child_new("virtbed-lab", argv, log, on_lab_ended, supervisor);
+	supervisor->own_lab = true;
+	good = run_child_start(supervisor->lab, error);
+	if (good) {
+		g_main_loop_run(supervisor->loop);
+		words = run_child_last_words(supervisor->lab);
+		ended = run_child_status_text(supervisor->lab_status);
+	}
+	g_clear_pointer(&supervisor->lab, run_child_free);
+	if (!good || supervisor->error)
+		return false;
+	if (supervisor->lab_status == 0)
+		return true;
+	g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
+		    "the lab did not come up (%s): %s; see %s", ended, words ?: "it said nothing",
+		    log);
+	return false;
+}
+
+static void lab_down(struct supervisor *supervisor)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *program = run_paths_program("virtbed-lab", NULL);
+	const char *const argv[] = {program, "down", supervisor->request->config_path, NULL};
+
+	run_watch_say(NULL, "lab: taking it down");
+	if (!subprocess_run(argv, NULL, LAB_DOWN_S, NULL, &error))
+		run_watch_say(NULL, "the lab did not go down: %s; try: virtbed lab down %s",
+			      error->message, supervisor->request->config_path);
+}
+
+/* Whether the lab of the resolved configuration is wanted, up already, or to be brought up by us. */
+static bool resolve_hosts(struct supervisor *supervisor, GError **error)
+{
+	struct config *config = supervisor->prepared.config;
+	g_autoptr(GError) reason = NULL;
+
+	if (lab_state_resolve(config, NULL, &reason))
+		return true;
+	if (!config->lab || !g_error_matches(reason, LAB_STATE_ERROR, LAB_STATE_ERROR_DOWN)) {
+		g_propagate_error(error, g_steal_pointer(&reason));
+		return false;
+	}
+	return lab_up(supervisor, error) && lab_state_resolve(config, NULL, error);
+}
+
+/* Local schedulers. */
+
+static void on_scheduler_died(struct run_child *child, int status, void *data)
+{
+	struct supervisor *supervisor = data;
+	g_autofree char *how = run_child_status_text(status);
+	g_autofree char *text = g_strdup_printf("%s died (%s)", run_child_name(child), how);
+	g_autofree char *words = run_child_last_words(child);
+
+	if (supervisor->stopping)
+		return;
+	if (run_child_restart_soon(child)) {
+		run_watch_say(supervisor->watch, "%s: starting it again", text);
+		run_watch_tell(supervisor->watch, "scheduler-died", text);
+		return;
+	}
+	give_up(supervisor, RUN_SUPERVISOR_ERROR_FAILED, "%s again and again; its last words: %s",
+		text, words ?: "none");
+	stop(supervisor);
+}
+
+static struct run_child *new_scheduler(struct supervisor *supervisor, uint32_t cluster,
+				       GError **error)
+{
+	const struct run_prepared *prepared = &supervisor->prepared;
+	const char *name = prepared->config->clusters[cluster].name;
+	g_autofree char *program = run_paths_program("virtbed-local-sched", error);
+	g_autofree char *config = g_build_filename(prepared->dir, "config.yaml", NULL);
+	g_autofree char *state = g_build_filename(prepared->dir, "state", name, NULL);
+	g_autofree char *title = g_strdup_printf("local scheduler of cluster '%s'", name);
+	g_autofree char *log = g_strdup_printf("%s/logs/local-sched-%s.log", prepared->dir, name);
+	const char *const argv[] = {
+		program, "--config", config, "--cluster", name, "--state", state,
+		"--listen", prepared->plan->schedulers[cluster], NULL,
+	};
+
+	if (!program)
+		return NULL;
+	return run_child_new(title, argv, log, on_scheduler_died, supervisor);
+}
+
+static bool start_schedulers(struct supervisor *supervisor, GError **error)
+{
+	const struct config *config = supervisor->prepared.config;
+
+	for (uint32_t i = 0; i < config->clusters_count; i++) {
+		struct run_child *child;
+
+		if (config->clusters[i].local_scheduler)
+			continue;
+		child = new_scheduler(supervisor, i, error);
+		if (!child)
+			return false;
+		g_ptr_array_add(supervisor->schedulers, child);
+		if (!run_child_start(child, error))
+			return false;
+	}
+	return true;
+}
+
+/* All at once, since each takes its VMs down. */
+static void stop_schedulers(struct supervisor *supervisor)
+{
+	for (guint i = 0; i < supervisor->schedulers->len; i++)
+		run_child_ask_to_stop(g_ptr_array_index(supervisor->schedulers, i));
+	for (guint i = 0; i < supervisor->schedulers->len; i++)
+		run_child_stop(g_ptr_array_index(supervisor->schedulers, i), SCHEDULER_GRACE_S);
+	g_ptr_array_set_size(supervisor->schedulers, 0);
+}
+
+/* The controller. */
+
+static char *controller_words(const struct supervisor *supervisor)
+{
+	g_autofree char *path =
+		g_build_filename(supervisor->prepared.dir, "controller.error", NULL);
+	char *text = NULL;
+
+	if (g_file_get_contents(path, &text, NULL, NULL))
+		return text;
+	return g_strdup_printf("see %s/logs/controller.log", supervisor->prepared.dir);
+}
+
+static void controller_exited(struct supervisor *supervisor, int status)
+{
+	g_autofree char *words = controller_words(supervisor);
+
+	if (status == CONTROLLER_FAILED || status == CONTROLLER_STOPPED)
+		give_up(supervisor, RUN_SUPERVISOR_ERROR_FAILED, "%s", words);
+	else if (status == CONTROLLER_INPUT)
+		give_up(supervisor, RUN_SUPERVISOR_ERROR_INPUT, "%s", words);
+	supervisor->stopping = true;
+	g_main_loop_quit(supervisor->loop);
+}
+
+static void on_controller_died(struct run_child *child, int status, void *data)
+{
+	struct supervisor *supervisor = data;
+	g_autofree char *how = run_child_status_text(status);
+
+	if (supervisor->stopping) {
+		g_main_loop_quit(supervisor->loop);
+		return;
+	}
+	if (WIFEXITED(status) && WEXITSTATUS(status) <= CONTROLLER_STOPPED) {
+		controller_exited(supervisor, WEXITSTATUS(status));
+		return;
+	}
+	run_child_add_argument(child, "--continue");
+	if (run_child_restart_soon(child)) {
+		run_watch_say(supervisor->watch,
+			      "the controller died (%s): starting it again; the run goes on", how);
+		return;
+	}
+	give_up(supervisor, RUN_SUPERVISOR_ERROR_FAILED,
+		"the controller died (%s) again and again; see %s/logs/controller.log", how,
+		supervisor->prepared.dir);
+	supervisor->stopping = true;
+	g_main_loop_quit(supervisor->loop);
+}
+
+static bool start_controller(struct supervisor *supervisor, GError **error)
+{
+	const char *dir = supervisor->prepared.dir;
+	g_autofree char *program = run_paths_program("virtbed-controller", error);
+	g_autofree char *log = g_build_filename(dir, "logs", "controller.log", NULL);
+	g_autofree char *words = g_build_filename(dir, "controller.error", NULL);
+	const char *const argv[] = {program, "--run", dir, NULL};
+
+	if (!program)
+		return false;
+	g_unlink(words);
+	supervisor->controller =
+		run_child_new("controller", argv, log, on_controller_died, supervisor);
+	supervisor->watch = run_watch_new(supervisor->prepared.plan->api, error);
+	return supervisor->watch && run_child_start(supervisor->controller, error);
+}
+
+/* From beginning to end. */
+
+static bool work(struct supervisor *supervisor, GError **error)
+{
+	if (!run_prepare(supervisor->request, &supervisor->prepared, error) ||
+	    !resolve_hosts(supervisor, error) ||
+	    !run_prepare_write(&supervisor->prepared, error))
+		return false;
+	run_watch_say(NULL, "run directory: %s", supervisor->prepared.dir);
+	if (!start_schedulers(supervisor, error) || !start_controller(supervisor, error))
+		return false;
+	g_main_loop_run(supervisor->loop);
+	return !supervisor->error;
+}
+
+static void take_down(struct supervisor *supervisor)
+{
+	if (supervisor->stop_source)
+		g_source_remove(supervisor->stop_source);
+	supervisor->stopping = true;
+	g_clear_pointer(&supervisor->watch, run_watch_free);
+	g_clear_pointer(&supervisor->controller, run_child_free);
+	stop_schedulers(supervisor);
+	if (supervisor->own_lab && !supervisor->request->keep_lab)
+		lab_down(supervisor);
+}
+
+bool run_supervisor_is_input(const GError *error)
+{
+	return error->domain == CONFIG_ERROR ||
+	       g_error_matches(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT);
+}
+
+static void say_how_to_resume(const struct supervisor *supervisor, GError *error)
+{
+	g_autofree char *message = g_strdup(error->message);
+
+	if (run_supervisor_is_input(error) || !supervisor->request->run || !supervisor->prepared.written)
+		return;
+	g_free(error->message);
+	error->message = g_strdup_printf("%s; to go on: virtbed run %s --out %s --resume", message,
+					 supervisor->request->config_path,
+					 supervisor->prepared.dir);
+}
+
+bool run_supervise(const struct run_request *request, char **ret_dir, GError **error)
+{
+	struct supervisor supervisor = {
+		.request = request,
+		.schedulers = g_ptr_array_new_with_free_func((GDestroyNotify)run_child_free),
+		.loop = g_main_loop_new(NULL, FALSE),
+	};
+	guint sources[] = {
+		g_unix_signal_add(SIGINT, on_signal, &supervisor),
+		g_unix_signal_add(SIGTERM, on_signal, &supervisor),
+		g_unix_signal_add(SIGHUP, on_signal, &supervisor),
+	};
+	g_autoptr(GError) reason = NULL;
+	bool done = work(&supervisor, &reason);
+
+	if (supervisor.error) { /* it came first */
+		g_clear_error(&reason);
+		reason = supervisor.error;
+	}
+	take_down(&supervisor);
+	if (!done) {
+		say_how_to_resume(&supervisor, reason);
+		g_propagate_error(error, g_steal_pointer(&reason));
+	}
+	for (gsize i = 0; i < G_N_ELEMENTS(sources); i++)
+		g_source_remove(sources[i]);
+	*ret_dir = g_strdup(supervisor.prepared.dir);
+	run_prepared_clear(&supervisor.prepared);
+	g_ptr_array_unref(supervisor.schedulers);
+	g_main_loop_unref(supervisor.loop);
+	return done;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * `virtbed run` and `virtbed profile`: looks after the processes of a measured experiment. Brings the
+ * lab up if the configuration has one, starts a local scheduler per cluster and the controller, starts
+ * again what dies, shows the progress, and takes everything down at the end. Keeps no state of its own
+ * but plan.json: it can be resumed whenever it was interrupted.
+ */
+
+/* What was asked for; borrowed. */
+struct run_request {
+	const char *command;     /* "virtbed run", for messages */
+	const char *config_path;
+	const char *estimates;   /* file, or NULL */
+	const char *out;         /* run directory, or NULL: chosen */
+	bool resume;             /* go on in the run directory (NULL: the youngest of the configuration) */
+	bool profile;            /* measure estimates first */
+	bool run;                /* do the runs */
+	bool keep_lab;           /* leave the lab up */
+	uint32_t profile_repeats; /* 0: as configured */
+	char **policies;         /* NULL: as configured */
+	const double *limits;    /* limits_count fractions; 0: as configured */
+	uint32_t limits_count;
+	uint32_t repeats;        /* 0: as configured */
+};
+
+#define RUN_SUPERVISOR_ERROR (run_supervisor_error_quark())
+GQuark run_supervisor_error_quark(void);
+enum run_supervisor_error {
+	RUN_SUPERVISOR_ERROR_INPUT = 1,   /* exit status 2 */
+	RUN_SUPERVISOR_ERROR_FAILED,      /* exit status 1 */
+	RUN_SUPERVISOR_ERROR_INTERRUPTED, /* by Ctrl-C; the message says how to resume */
+};
+
+/* Whether the error is one of bad input: exit status 2. */
+bool run_supervisor_is_input(const GError *error);
+
+/*
+ * Does it, from beginning to end, on the default main context. Returns true, or false with `error`
+ * set. *ret_dir is the run directory (the caller frees), also on failure, if it got so far.
+ */
+bool run_supervise(const struct run_request *request, char **ret_dir, GError **error);

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_watch.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/http_client.h"
+#include "common/json.h"
+
+#define ASK_S 1
+#define ASK_TIMEOUT_S 10.0
+#define PLAIN_LINE_NS (10 * INT64_C(1000000000))
+
+struct run_watch {
+	struct http_client *client;
+	bool terminal;
+	bool live;     /* a live line stands on the terminal */
+	bool pending;
+	int64_t after; /* last notice shown */
+	int64_t plain_ns; /* when the last plain progress line was printed */
+	guint source;
+};
+
+static void wipe(struct run_watch *watch)
+{
+	if (!watch || !watch->live)
+		return;
+	fputs("\r\033[K", stderr);
+	watch->live = false;
+}
+
+void run_watch_say(struct run_watch *watch, const char *format, ...)
+{
+	va_list arguments;
+
+	wipe(watch);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+	fflush(stderr);
+}
+
+/* "3:07", or "1:02:10". */
+static char *duration_text(double seconds)
+{
+	long s = lround(seconds);
+
+	if (s >= 3600)
+		return g_strdup_printf("%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+	return g_strdup_printf("%ld:%02ld", s / 60, s % 60);
+}
+
+static double number(const json_t *status, const char *key)
+{
+	const json_t *value = json_object_get(status, key);
+
+	return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static int count(const json_t *status, const char *key)
+{
+	return (int)json_integer_value(json_object_get(status, key));
+}
+
+static const char *text(const json_t *status, const char *key)
+{
+	return json_string_value(json_object_get(status, key));
+}
+
+static void append_left(GString *line, const json_t *status)
+{
+	double phase_s = number(status, "phase_left_s");
+	double all_s = number(status, "left_s");
+	g_autofree char *phase = isfinite(phase_s) ? duration_text(phase_s) : NULL;
+	g_autofree char *all = isfinite(all_s) ? duration_text(all_s) : NULL;
+
+	if (phase)
+		g_string_append_printf(line, "; %s left", phase);
+	if (all)
+		g_string_append_printf(line, "%s %s in all", phase ? "," : "; left", all);
+}
+
+static void append_run(GString *line, const json_t *status)
+{
+	g_string_append_printf(
+		line,
+		"run %d/%d %s at %.0f %%: %.0f of %.0f s, energy %.0f/%.0f J, utility %.1f, "
+		"%d running, %d waiting, %d done",
+		count(status, "run"), count(status, "runs"), text(status, "policy") ?: "?",
+		100 * number(status, "limit"), number(status, "time_s"),
+		number(status, "duration_s"), number(status, "energy_j"),
+		number(status, "limit_j"), number(status, "utility"), count(status, "running"), count(status, "waiting"),
+		count(status, "completed"));
+}
+
+char *run_watch_line(const json_t *status)
+{
+	const char *phase = text(status, "phase") ?: "";
+	const char *missing = text(status, "missing");
+	GString *line = g_string_new(NULL);
+
+	if (g_str_equal(phase, "run"))
+		append_run(line, status);
+	else if (g_str_equal(phase, "profile"))
+		g_string_append_printf(line, "profile: %d of %d measured",
+				       count(status, "profile_done"),
+				       count(status, "profile_total"));
+	else if (g_str_equal(phase, "baseline"))
+		g_string_append(line, "metering the idle testbed");
+	else if (g_str_equal(phase, "starting") || g_str_equal(phase, "settle"))
+		g_string_append_printf(line, "waiting for nodes%s%s", missing ? ": " : "",
+				       missing ?: "");
+	else
+		g_string_append(line, phase);
+	append_left(line, status);
+	return g_string_free(line, FALSE);
+}
+
+static void show_notices(struct run_watch *watch, const json_t *status)
+{
+	const json_t *notices = json_object_get(status, "notices");
+
+	for (size_t i = 0; i < json_array_size(notices); i++) {
+		const json_t *notice = json_array_get(notices, i);
+
+		run_watch_say(watch, "%s", text(notice, "text") ?: "");
+		watch->after = json_integer_value(json_object_get(notice, "seq"));
+	}
+	/* A controller that was started again numbers its notices anew. */
+	if (json_integer_value(json_object_get(status, "last")) < watch->after)
+		watch->after = 0;
+}
+
+static void show_line(struct run_watch *watch, const json_t *status)
+{
+	g_autofree char *line = run_watch_line(status);
+
+	if (watch->terminal) {
+		fprintf(stderr, "\r\033[K%s", line);
+		fflush(stderr);
+		watch->live = true;
+	} else if (clock_now_ns() - watch->plain_ns >= PLAIN_LINE_NS) {
+		watch->plain_ns = clock_now_ns();
+		run_watch_say(watch, "%s", line);
+	}
+}
+
+static void answered(int status, json_t *body, const GError *error, void *data)
+{
+	struct run_watch *watch = data;
+
+	watch->pending = false;
+	if (error || !json_is_object(body))
+		return;
+	show_notices(watch, body);
+	show_line(watch, body);
+}
+
+static gboolean ask(gpointer data)
+{
+	struct run_watch *watch = data;
+	g_autofree char *path = NULL;
+
+	if (watch->pending)
+		return G_SOURCE_CONTINUE;
+	watch->pending = true;
+	path = g_strdup_printf("/v1/status?after=%" PRId64, watch->after);
+	http_client_request(watch->client, "GET", path, NULL, ASK_TIMEOUT_S, answered, watch);
+	return G_SOURCE_CONTINUE;
+}
+
+struct run_watch *run_watch_new(const char *address, GError **error)
+{
+	struct http_client *client = http_client_new(address, error);
+	struct run_watch *watch;
+
+	if (!client)
+		return NULL;
+	watch = g_new0(struct run_watch, 1);
+	watch->client = client;
+	watch->terminal = isatty(STDERR_FILENO);
+	watch->plain_ns = clock_now_ns();
+	watch->source = g_timeout_add_seconds(ASK_S, ask, watch);
+	return watch;
+}
+
+void run_watch_free(struct run_watch *watch)
+{
+	if (!watch)
+		return;
+	wipe(watch);
+	g_source_remove(watch->source);
+	http_client_free(watch->client);
+	g_free(watch);
+}
+
+static void told(int status, json_t *body, const GError *error, void *data)
+{
+}
+
+void run_watch_tell(struct run_watch *watch, const char *kind, const char *words)
+{
+	g_autoptr(json_t) body = json_pack("{s:s, s:s}", "kind", kind, "text", words);
+
+	if (body)
+		http_client_request(watch->client, "POST", "/v1/notices", body, ASK_TIMEOUT_S, told,
+				    watch);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+#include <stdbool.h>
+
+/*
+ * Shows on standard error how a controller is getting on: asks its API once a second and prints, on a
+ * terminal, a live line under the notices; elsewhere a line per notice and one every ten seconds.
+ */
+struct run_watch;
+
+/* Starts to ask the controller at `address`. Returns NULL with `error` for a bad address. */
+struct run_watch *run_watch_new(const char *address, GError **error);
+/* Stops, and ends the live line. NULL is allowed. */
+void run_watch_free(struct run_watch *watch);
+
+/* Prints a line of our own above the live line. `watch` may be NULL: plainly. */
+void run_watch_say(struct run_watch *watch, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* Tells the controller of something that happened to a process, for its records. */
+void run_watch_tell(struct run_watch *watch, const char *kind, const char *text);
+
+/* The progress line for a status document (run_progress_json()). The caller frees. */
+char *run_watch_line(const json_t *status);
