@@ -93,19 +93,20 @@ static char **role_argv(const char *role, const char *const *arguments)
 	return (char **)g_ptr_array_free(g_steal_pointer(&argv), FALSE);
 }
 
-/* Nothing of the user's environment (LIBVIRT_*, LD_*, proxies) gets into the lab. */
+/* Nothing else of the user's environment (LIBVIRT_*, LD_*, proxies) gets into the lab. */
 static char **clean_environment(void)
 {
-	const char *level = g_getenv("VIRTBED_LOG");
+	static const char *const kept[] = { "VIRTBED_LOG", "VIRTBED_DCMI_MODULE" };
 	char **environment = NULL;
 
-	environment = g_environ_setenv(environment, "PATH",
-				       "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-				       TRUE);
+	environment = g_environ_setenv(
+		environment, "PATH",
+		"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", TRUE);
 	environment = g_environ_setenv(environment, "HOME", "/root", TRUE);
 	environment = g_environ_setenv(environment, "LANG", "C.UTF-8", TRUE);
-	if (level)
-		environment = g_environ_setenv(environment, "VIRTBED_LOG", level, TRUE);
+	for (gsize i = 0; i < G_N_ELEMENTS(kept); i++)
+		if (g_getenv(kept[i]))
+			environment = g_environ_setenv(environment, kept[i], g_getenv(kept[i]), TRUE);
 	return environment;
 }
 

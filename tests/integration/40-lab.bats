@@ -1,0 +1,343 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Emulated blades: whole programs, real libvirtds, real BMCs, real control groups.
+
+load lab
+
+setup() {
+	lab_require
+	config=$BATS_TEST_TMPDIR/lab.yaml
+	lab_write_config "$config" 2
+	lab=$(lab_name a)
+}
+
+teardown() {
+	# Busy loops of a test go first: a control group that holds a process stays.
+	[ ! -f "$BATS_TEST_TMPDIR/busy" ] || kill -9 $(cat "$BATS_TEST_TMPDIR/busy") 2>/dev/null || true
+	lab_down_all
+}
+
+# Processes of the machine's own, to compare before and after: the lab's run in a pid namespace that
+# the machine sees, so that counting what looks like ours is enough.
+assert_nothing_left() {
+	local remains
+	remains=$(lab_remains "$1")
+	[ -z "$remains" ] || { echo "left of $1:"; echo "$remains"; return 1; }
+}
+
+supervisor() {
+	lab_get "$1" .pid
+}
+
+# Where blade N's control group of a controller is. group NAME CONTROLLER N
+group() {
+	local path
+	for path in "/sys/fs/cgroup/$2/virtbed-$1/b$3" "/sys/fs/cgroup/virtbed-$1/b$3"; do
+		[ ! -d "$path" ] || { echo "$path"; return; }
+	done
+	find /sys/fs/cgroup -path "*$2*/virtbed-$1/b$3" -type d | head -n 1
+}
+
+@test "check says in one line whether a lab can run" {
+	run "$virtbed_lab" check
+	[ "$status" -eq 0 ]
+	[ "${#lines[@]}" -eq 1 ]
+}
+
+@test "bad usage and bad input exit with 2 and say why" {
+	run "$virtbed_lab"
+	[ "$status" -eq 2 ]
+	run "$virtbed_lab" up
+	[ "$status" -eq 2 ]
+	run "$virtbed_lab" up "$BATS_TEST_TMPDIR/none.yaml"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *none.yaml* ]]
+	run "$virtbed_lab" up "$config" --name ../../etc
+	[ "$status" -eq 2 ]
+	run "$virtbed_lab" down --name ../../etc
+	[ "$status" -eq 2 ]
+	run "$virtbed_lab" up "$config" --frobnicate
+	[ "$status" -eq 2 ]
+	sed '/^lab:/,$d; s/hosts: \[.*\]/hosts: [{uri: "test:\/\/\/default"}]/' "$config" >"$config.nolab"
+	run "$virtbed_lab" up "$config.nolab"
+	[ "$status" -eq 2 ]
+}
+
+@test "up, status, down; then nothing is left" {
+	lab_up "$config" "$lab"
+	run "$virtbed_lab" status --name "$lab"
+	[ "$status" -eq 0 ]
+	[ "$(lab_get "$lab" '.state')" = up ]
+	[ "$(lab_get "$lab" '[.blades[] | select(.libvirt)] | length')" = 2 ]
+	[ "$(virsh -c "$(lab_uri "$lab" b2)" hostname)" = b2 ]
+	run "$virtbed_lab" down --name "$lab"
+	[ "$status" -eq 0 ]
+	assert_nothing_left "$lab"
+	run "$virtbed_lab" status --name "$lab"
+	[ "$status" -eq 1 ]
+	[ "$(lab_get "$lab" .state)" = down ]
+}
+
+@test "the machine's links and mounts are as before" {
+	ip -o link | cut -d' ' -f2 >"$BATS_TEST_TMPDIR/links"
+	cut -d' ' -f2,3 /proc/mounts >"$BATS_TEST_TMPDIR/mounts"
+	lab_up "$config" "$lab"
+	diff "$BATS_TEST_TMPDIR/links" <(ip -o link | cut -d' ' -f2)
+	diff "$BATS_TEST_TMPDIR/mounts" <(cut -d' ' -f2,3 /proc/mounts)
+	"$virtbed_lab" down --name "$lab"
+	diff "$BATS_TEST_TMPDIR/links" <(ip -o link | cut -d' ' -f2)
+	diff "$BATS_TEST_TMPDIR/mounts" <(cut -d' ' -f2,3 /proc/mounts)
+}
+
+@test "up and down are idempotent" {
+	lab_up "$config" "$lab"
+	local pid
+	pid=$(supervisor "$lab")
+	lab_up "$config" "$lab"
+	[ "$(supervisor "$lab")" = "$pid" ]
+	"$virtbed_lab" down --name "$lab"
+	"$virtbed_lab" down --name "$lab"
+}
+
+@test "a lab that runs is not changed by another configuration of its name" {
+	lab_up "$config" "$lab"
+	sed 's/core_w: 100/core_w: 101/' "$config" >"$config.other"
+	run "$virtbed_lab" up "$config.other" --name "$lab"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"other blades"* ]]
+	[ "$(lab_get "$lab" .state)" = up ]
+}
+
+@test "the record has what a daemon needs, and the password is for root alone" {
+	lab_up "$config" "$lab"
+	local record=/run/virtbed/lab/$lab/lab.json file
+	jq -e '.blades | length == 2 and all(.uri and .bridge == "br0" and .bmc.port > 0)' "$record"
+	file=$(jq -r '.blades[0].bmc.password_file' "$record")
+	[ "$(stat -c %a "$file")" = 600 ]
+	! grep -q -F "$(cat "$file")" "$record"
+	# No process shows it in its arguments either.
+	! ps -eo args= | grep -v grep | grep -q -F "$(cat "$file")"
+}
+
+@test "two labs stand side by side" {
+	local other
+	other=$(lab_name b)
+	lab_up "$config" "$lab" &
+	lab_up "$config" "$other"
+	wait $!
+	[ "$(lab_get "$lab" .state)" = up ]
+	[ "$(lab_get "$other" .state)" = up ]
+	[ "$(lab_get "$lab" '.blades[].bmc.port')" != "$(lab_get "$other" '.blades[].bmc.port')" ]
+	[ "$(virsh -c "$(lab_uri "$lab" b1)" capabilities | grep -m 1 uuid)" != \
+		"$(virsh -c "$(lab_uri "$other" b1)" capabilities | grep -m 1 uuid)" ]
+	"$virtbed_lab" down --name "$lab"
+	assert_nothing_left "$lab"
+	[ "$(lab_get "$other" '[.blades[] | select(.libvirt)] | length')" = 2 ]
+	[ "$(lab_watts "$other" b1)" = 60 ]
+}
+
+@test "kill -9 of the supervisor ends every process, and down removes the rest" {
+	lab_up "$config" "$lab"
+	kill -9 "$(supervisor "$lab")"
+	within 20 [ "$(lab_get "$lab" .pid)" = null ]
+	run "$virtbed_lab" status --name "$lab"
+	[ "$status" -eq 1 ]
+	[ "$(lab_get "$lab" .state)" = dead ]
+	within 20 sh -c "! ps -eo args= | grep -v grep | grep -q -F '/lab/$lab/'"
+	"$virtbed_lab" down --name "$lab"
+	assert_nothing_left "$lab"
+}
+
+@test "up over a lab that died starts it anew" {
+	lab_up "$config" "$lab"
+	kill -9 "$(supervisor "$lab")"
+	within 20 [ "$(lab_get "$lab" .pid)" = null ]
+	lab_up "$config" "$lab"
+	[ "$(lab_get "$lab" '[.blades[] | select(.libvirt)] | length')" = 2 ]
+}
+
+@test "the death of the fabric is the death of the lab" {
+	lab_up "$config" "$lab"
+	kill -9 "$(lab_get "$lab" .fabric_pid)"
+	within 20 sh -c "! kill -0 $(supervisor "$lab" | sed s/null/999999999/) 2>/dev/null"
+	within 20 [ "$(lab_get "$lab" .state)" = dead ]
+	"$virtbed_lab" down --name "$lab"
+	assert_nothing_left "$lab"
+}
+
+@test "an up that is killed at any moment leaves nothing that down does not remove" {
+	local delay pid
+	for delay in 0.005 0.01 0.02 0.04 0.06 0.08 0.1 0.13 0.16 0.2; do
+		lab_register "$lab"
+		"$virtbed_lab" up "$config" --name "$lab" >/dev/null 2>&1 &
+		pid=$!
+		sleep $delay
+		kill -9 $pid 2>/dev/null || true
+		wait $pid 2>/dev/null || true
+		"$virtbed_lab" down --name "$lab"
+		assert_nothing_left "$lab" || { echo "killed after $delay s"; return 1; }
+	done
+}
+
+@test "an up that is killed does not leave a half lab running" {
+	lab_register "$lab"
+	"$virtbed_lab" up "$config" --name "$lab" 2>"$BATS_TEST_TMPDIR/progress" &
+	local pid=$!
+	within 20 test -s "$BATS_TEST_TMPDIR/progress"
+	kill -9 $pid 2>/dev/null || true
+	wait $pid 2>/dev/null || true
+	# Either it was done at that moment, or its end ended the lab.
+	within 20 sh -c "[ \"\$('$virtbed_lab' status --name '$lab' --json | jq -r .state)\" != starting ]"
+	"$virtbed_lab" down --name "$lab"
+	assert_nothing_left "$lab"
+}
+
+@test "an interrupted up cleans up after itself" {
+	lab_register "$lab"
+	"$virtbed_lab" up "$config" --name "$lab" 2>"$BATS_TEST_TMPDIR/progress" &
+	local pid=$! result=0
+	within 20 test -d "/run/virtbed/lab/$lab"
+	kill -TERM $pid 2>/dev/null || true
+	wait $pid || result=$?
+	if [ $result -ne 0 ]; then
+		assert_nothing_left "$lab"
+	else
+		[ "$(lab_get "$lab" .state)" = up ]
+	fi
+}
+
+@test "down during up wins" {
+	lab_register "$lab"
+	"$virtbed_lab" up "$config" --name "$lab" >/dev/null 2>&1 &
+	local pid=$!
+	within 20 test -f "/run/virtbed/lab/$lab/lab.json"
+	"$virtbed_lab" down --name "$lab"
+	wait $pid || true
+	assert_nothing_left "$lab"
+}
+
+@test "a lab whose record somebody removed is still found" {
+	lab_up "$config" "$lab"
+	rm "/run/virtbed/lab/$lab/lab.json"
+	"$virtbed_lab" down --name "$lab"
+	assert_nothing_left "$lab"
+}
+
+@test "a blade's CPU budget bites" {
+	lab_up "$config" "$lab"
+	local cpu accounting from to i started ended
+	cpu=$(group "$lab" cpu 1)
+	accounting=$(group "$lab" cpuacct 1)
+	for i in 1 2; do
+		sh -c 'while :; do :; done' &
+		echo $! >>"$BATS_TEST_TMPDIR/busy"
+		if [ -f "$cpu/cpu.max" ]; then
+			mkdir -p "$cpu/test"
+			echo $! >"$cpu/test/cgroup.procs"
+		else
+			echo $! >"$cpu/cgroup.procs"
+			echo $! >"$accounting/cgroup.procs"
+		fi
+	done
+	usage() {
+		if [ -f "$cpu/cpu.max" ]; then
+			awk '/^usage_usec/ { print $2 * 1000 }' "$cpu/cpu.stat"
+		else
+			cat "$accounting/cpuacct.usage"
+		fi
+	}
+	sleep 0.5
+	from=$(usage)
+	started=$(date +%s%N)
+	sleep 3
+	to=$(usage)
+	ended=$(date +%s%N)
+	kill -9 $(cat "$BATS_TEST_TMPDIR/busy")
+	wait 2>/dev/null || true
+	rm "$BATS_TEST_TMPDIR/busy"
+	echo "share: $(((to - from) * 1000 / (ended - started))) of 1000; budget 300"
+	# Two loops would take 1 to 2 cores. Under load they may get less than the budget, never more.
+	[ $(((to - from) * 1000 / (ended - started))) -le 330 ]
+	[ $((to - from)) -gt 0 ]
+}
+
+@test "ipmitool reads a blade's idle watts by DCMI and by its sensor" {
+	lab_up "$config" "$lab"
+	run lab_ipmitool "$lab" b1 dcmi power reading
+	[ "$status" -eq 0 ]
+	[ "$(lab_watts "$lab" b1)" = 60 ]
+	run lab_ipmitool "$lab" b2 sensor reading "Pwr Consumption"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *60* ]]
+}
+
+@test "a BMC that dies stays dead, and its blade lives on" {
+	lab_up "$config" "$lab"
+	kill -9 "$(lab_get "$lab" '.blades[0].bmc_pid')"
+	within 10 sh -c "[ \"\$('$virtbed_lab' status --name '$lab' --json | jq -r '.blades[0].bmc_pid')\" = null ]"
+	run lab_ipmitool "$lab" b1 dcmi power reading
+	[ "$status" -ne 0 ]
+	[ "$(lab_get "$lab" '.blades[0].libvirt')" = true ]
+	[ "$(lab_watts "$lab" b2)" = 60 ]
+}
+
+@test "a libvirtd that dies is started again" {
+	lab_up "$config" "$lab"
+	local blade old
+	blade=$(lab_get "$lab" '.blades[0].blade_pid')
+	old=$(pgrep -P "$blade" -x libvirtd)
+	kill -9 "$old"
+	within 20 sh -c "pgrep -P $blade -x libvirtd | grep -v -x $old"
+	within 20 virsh -c "$(lab_uri "$lab" b1)" version --daemon
+}
+
+@test "a VM boots, its load shows in the watts, it migrates, and goes with the lab" {
+	lab_require_image
+	lab_up "$config" "$lab"
+	local one two peak=0 watts until
+	one=$(lab_uri "$lab" b1)
+	two=$(lab_uri "$lab" b2)
+	lab_write_domain "$BATS_TEST_TMPDIR/vm.xml" vm 10.77.1.11
+	virsh -c "$one" create "$BATS_TEST_TMPDIR/vm.xml"
+	# The boot is a load: 0.3 cores at most, so 60 to 90 W.
+	until=$((SECONDS + 120))
+	until virsh -c "$one" qemu-agent-command vm '{"execute": "guest-ping"}' >/dev/null 2>&1; do
+		[ $SECONDS -lt $until ]
+		watts=$(lab_watts "$lab" b1)
+		[ "$watts" -le "$peak" ] || peak=$watts
+	done
+	echo "peak $peak W"
+	[ "$peak" -ge 75 ] && [ "$peak" -le 95 ]
+	[ "$(lab_watts "$lab" b2)" -eq 60 ]
+	within 60 sh -c "[ \"\$('$virtbed_lab' status --name '$lab' --json | jq '.blades[0].watts < 66')\" = true ]"
+	virsh -c "$one" migrate --live --p2p --persistent --undefinesource vm \
+		qemu+tcp://10.77.0.2/system tcp://10.77.0.2
+	[ "$(virsh -c "$two" domstate vm)" = running ]
+	[ "$(lab_get "$lab" '.blades[0].domains')" = 0 ]
+	"$virtbed_lab" down --name "$lab"
+	assert_nothing_left "$lab"
+}
+
+@test "the blades' storage is their own" {
+	lab_up "$config" "$lab"
+	local uri
+	uri=$(lab_uri "$lab" b1)
+	virsh -c "$uri" pool-define-as images dir --target /var/lib/libvirt/images
+	virsh -c "$uri" pool-start images
+	virsh -c "$uri" vol-create-as images probe 1M --format raw
+	head -c 1M /dev/urandom >"$BATS_TEST_TMPDIR/probe"
+	virsh -c "$uri" vol-upload --pool images probe "$BATS_TEST_TMPDIR/probe"
+	cmp "$BATS_TEST_TMPDIR/probe" "/var/lib/virtbed/lab/$lab/b1/lib/images/probe"
+	[ ! -e /var/lib/libvirt/images/probe ]
+	run virsh -c "$(lab_uri "$lab" b2)" pool-info images
+	[ "$status" -ne 0 ]
+}
+
+@test "the machine's own libvirt configuration does not leak into a blade" {
+	lab_up "$config" "$lab"
+	local uri
+	uri=$(lab_uri "$lab" b1)
+	[ -z "$(virsh -c "$uri" net-list --all --name | tr -d '[:space:]')" ]
+	[ -z "$(virsh -c "$uri" pool-list --all --name | tr -d '[:space:]')" ]
+	[ -z "$(virsh -c "$uri" list --all --name | tr -d '[:space:]')" ]
+}
