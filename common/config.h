@@ -116,7 +116,7 @@ struct config_experiment {
 /* An emulated blade: its CPU budget and the coefficients of its power model. */
 struct config_blade {
 	char *name;
-	double cpu_cores; /* CPU budget of the blade's cgroup, in host cores */
+	double cpu_cores; /* CPU budget of the blade's cgroup, in host cores: at least its VMs' quotas */
 	double idle_w;    /* watts at no load */
 	double core_w;    /* watts more per host core that its VMs keep busy */
 };

@@ -301,7 +301,10 @@ static bool check_experiment(const struct check *check)
 	       not_negative(check, experiment->task_deadline_s, "experiment.task_deadline_s");
 }
 
-/* Host cores that the VMs on `blade` may use under their quotas. */
+/*
+ * Host cores that the VMs on `blade` may use under their quotas. A VM's quota covers its emulator
+ * threads too (local-sched/cpu), so nothing comes on top.
+ */
 static double blade_quota(const struct config *config, const struct config_blade *blade)
 {
 	double cores = 0;
@@ -340,7 +343,7 @@ static bool check_blade(const struct check *check, const struct config_blade *bl
 			    "%s: the quotas of its VMs sum to %.2f cores, more than cpu_cores, "
 			    "%.2f; lower max_mhz or raise cpu_cores",
 			    cpu, quota, blade->cpu_cores);
-	*sum += blade->cpu_cores;
+	*sum += quota;
 	return true;
 }
 
@@ -357,8 +360,8 @@ static bool check_lab(const struct check *check)
 			return false;
 	if (sum > host + 1e-9)
 		return fail(check,
-			    "lab.blades: cpu_cores sum to %.2f, more than 80 %% of this machine's "
-			    "%ld cores; lower cpu_cores and max_mhz",
+			    "lab.blades: the quotas of all VMs, emulator threads included, sum to "
+			    "%.2f cores, more than 80 %% of this machine's %ld; lower max_mhz",
 			    sum, sysconf(_SC_NPROCESSORS_ONLN));
 	return true;
 }

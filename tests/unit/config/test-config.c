@@ -67,7 +67,7 @@ static const struct bad_case bad_cases[] = {
 	{ "share: 1", "share: 0.5", "the shares sum to 0.5" },
 	{ "name: a", "name: a/b", "clusters[0].name: 'a/b' is not a name" },
 	{ "etc_s: 0.1", "etc_s: 0", "estimates[0].etc_s: 0 is not a positive number" },
-	{ "etc_s: 0.1", "etc_s: 1min", ":10:36: estimates[0].etc_s: '1min' is not a number" },
+	{ "etc_s: 0.1", "etc_s: 1min", ":10:34: estimates[0].etc_s: '1min' is not a number" },
 	{ "eec_j: 3", "eec_j: -3", "estimates[0].eec_j: -3 is negative" },
 	{ "cluster: a", "cluster: b", "estimates[0].cluster: no cluster 'b'" },
 	{ "  duration_s: 10\n", "  duration_s: inf\n", "'inf' is not a number" },
