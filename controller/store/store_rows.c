@@ -112,9 +112,15 @@ static const char *peek_text(struct cursor *cursor)
 	return (const char *)sqlite3_column_text(cursor->statement, cursor->next++);
 }
 
+/* Whatever the file holds, callers get UTF-8: the text goes into JSON and onto terminals. */
+static char *copy_text(const char *text)
+{
+	return text ? g_utf8_make_valid(text, -1) : NULL;
+}
+
 static char *get_text(struct cursor *cursor)
 {
-	return g_strdup(peek_text(cursor));
+	return copy_text(peek_text(cursor));
 }
 
 static int64_t get_integer(struct cursor *cursor)
@@ -193,7 +199,7 @@ char *store_get_meta(struct store *store, const char *key)
 		return NULL;
 	sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
 	if (sqlite3_step(statement) == SQLITE_ROW)
-		value = g_strdup((const char *)sqlite3_column_text(statement, 0));
+		value = copy_text((const char *)sqlite3_column_text(statement, 0));
 	sqlite3_reset(statement);
 	return value;
 }

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "common/json.h"
+#include "controller/cli/commands.h"
+#include "controller/report/compare.h"
+
+static int print(const struct compare *compare, bool as_json)
+{
+	if (as_json) {
+		g_autoptr(json_t) document = compare_json(compare);
+		g_autofree char *text = json_pretty(document);
+
+		puts(text);
+	} else {
+		g_autofree char *text = compare_text(compare);
+
+		fputs(text, stdout);
+	}
+	return COMMAND_DONE;
+}
+
+static int compare_dirs(const char *name, const char *measured_dir, const char *simulated_dir,
+			bool as_json)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(summary_t) measured = summary_load(measured_dir, &error);
+	g_autoptr(summary_t) simulated = measured ? summary_load(simulated_dir, &error) : NULL;
+	g_autoptr(compare_t) compare = NULL;
+
+	if (simulated)
+		compare = compare_new(measured, simulated, NULL, &error);
+	if (!compare)
+		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	return print(compare, as_json);
+}
+
+int cmd_compare(int argc, char **argv)
+{
+	g_autoptr(GOptionContext) context = g_option_context_new("MEASURED_DIR SIMULATED_DIR");
+	g_autoptr(GError) error = NULL;
+	gboolean as_json = FALSE;
+	const GOptionEntry entries[] = {
+		{"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON document", NULL},
+		{NULL},
+	};
+
+	g_option_context_add_main_entries(context, entries, NULL);
+	g_option_context_set_summary(
+		context, "Lays a measured run beside a simulated one: utility and energy, the order of every\n"
+			 "pair of policies with its interval, rank correlation, and one verdict.");
+	if (!g_option_context_parse(context, &argc, &argv, &error))
+		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);
+	if (argc != 3)
+		return command_fail(COMMAND_BAD, argv[0], "give two run directories, measured first");
+	return compare_dirs(argv[0], argv[1], argv[2], as_json);
+}

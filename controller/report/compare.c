@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/report/compare.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LEVEL 0.95
+
+G_DEFINE_QUARK(virtbed-compare, compare_error)
+
+const char *compare_basis_name(enum compare_basis basis)
+{
+	static const char *const names[] = {"none", "repeats", "trials", "simulated repeats", "tasks"};
+
+	return names[basis];
+}
+
+const char *compare_order_name(enum compare_order order)
+{
+	static const char *const names[] = {"too noisy", "same", "opposite"};
+
+	return names[order];
+}
+
+const char *compare_verdict_name(enum compare_verdict verdict)
+{
+	static const char *const names[] = {"too noisy", "agree", "differ"};
+
+	return names[verdict];
+}
+
+/* Differences. */
+
+/* Differences of utility task by task, in order of their numbers; a task that never came earned 0. */
+static GArray *task_differences(GPtrArray *first, GPtrArray *second)
+{
+	GArray *differences = g_array_new(FALSE, FALSE, sizeof(double));
+	guint i = 0, j = 0;
+
+	while (i < first->len || j < second->len) {
+		const struct store_task *a = i < first->len ? first->pdata[i] : NULL;
+		const struct store_task *b = j < second->len ? second->pdata[j] : NULL;
+		bool take_a = a && (!b || a->task <= b->task);
+		bool take_b = b && (!a || b->task <= a->task);
+		double difference = (take_a && isfinite(a->utility) ? a->utility : 0) -
+				    (take_b && isfinite(b->utility) ? b->utility : 0);
+
+		g_array_append_val(differences, difference);
+		i += take_a;
+		j += take_b;
+	}
+	return differences;
+}
+
+/*
+ * Over the tasks of one run each. The value stays the difference of the runs' own utilities; the
+ * interval keeps its width around it.
+ */
+static bool difference_of_tasks(const struct summary *summary, const struct store_run *first,
+				const struct store_run *second,
+				struct compare_difference *difference, GError **error)
+{
+	g_autoptr(GPtrArray) a = store_tasks(summary->store, first->run, error);
+	g_autoptr(GPtrArray) b = a ? store_tasks(summary->store, second->run, error) : NULL;
+	g_autoptr(GArray) differences = NULL;
+	struct stats_interval interval;
+
+	if (!b)
+		return false;
+	differences = task_differences(a, b);
+	interval = stats_block_interval((const double *)(void *)differences->data,
+					differences->len, LEVEL);
+	difference->interval.n = interval.n;
+	if (!isfinite(interval.low))
+		return true;
+	difference->basis = COMPARE_BASIS_TASKS;
+	difference->interval.low = difference->interval.value - (interval.value - interval.low);
+	difference->interval.high = difference->interval.value + (interval.high - interval.value);
+	return true;
+}
+
+/* By the deviation of simulated repeats; the two policies' noises are independent. */
+static bool difference_by_noise(const struct compare_noise *noise, const char *first,
+				const char *second, double limit,
+				struct compare_difference *difference)
+{
+	double sd_first, sd_second;
+	uint32_t repeats;
+
+	if (!noise || !noise->utility_sd(noise, first, limit, &sd_first, &repeats) ||
+	    !noise->utility_sd(noise, second, limit, &sd_second, &repeats) || repeats < 2)
+		return false;
+	difference->basis = COMPARE_BASIS_SIMULATED;
+	difference->interval = stats_interval_from_se(difference->interval.value,
+						      hypot(sd_first, sd_second), repeats - 1,
+						      LEVEL, repeats);
+	return true;
+}
+
+/* Runs of both policies with the same repeat number, as differences of utility. */
+static GArray *paired_differences(GPtrArray *a, GPtrArray *b)
+{
+	GArray *differences = g_array_new(FALSE, FALSE, sizeof(double));
+	guint i = 0, j = 0;
+
+	while (i < a->len && j < b->len) {
+		const struct store_run *first = a->pdata[i];
+		const struct store_run *second = b->pdata[j];
+		double difference = first->utility - second->utility;
+
+		if (first->repeat == second->repeat)
+			g_array_append_val(differences, difference);
+		i += first->repeat <= second->repeat;
+		j += second->repeat <= first->repeat;
+	}
+	return differences;
+}
+
+static bool difference_new(const struct summary *summary, const struct compare_noise *noise,
+			   const char *first, const char *second, double limit,
+			   struct compare_difference *ret_difference, GError **error)
+{
+	g_autoptr(GPtrArray) a = summary_cell_runs(summary, first, limit);
+	g_autoptr(GPtrArray) b = summary_cell_runs(summary, second, limit);
+	g_autoptr(GArray) paired = paired_differences(a, b);
+	struct compare_difference difference = {
+		.interval = stats_t_interval((const double *)(void *)paired->data, paired->len, LEVEL),
+		.basis = summary->measured ? COMPARE_BASIS_REPEATS : COMPARE_BASIS_TRIALS,
+	};
+
+	if (paired->len == 0)
+		difference.interval.value = summary_cell(summary, first, limit)->utility_mean -
+					    summary_cell(summary, second, limit)->utility_mean;
+	if (paired->len < 2) {
+		difference.basis = COMPARE_BASIS_NONE;
+		if (!difference_by_noise(noise, first, second, limit, &difference) &&
+		    paired->len == 1 &&
+		    !difference_of_tasks(summary, a->pdata[0], b->pdata[0], &difference, error))
+			return false;
+	}
+	*ret_difference = difference;
+	return true;
+}
+
+static enum compare_order order_of(const struct compare_pair *pair)
+{
+	enum stats_sign measured = stats_interval_sign(&pair->measured.interval);
+	enum stats_sign simulated = stats_interval_sign(&pair->simulated.interval);
+
+	if (measured == STATS_SIGN_UNCLEAR || simulated == STATS_SIGN_UNCLEAR)
+		return COMPARE_NOISY;
+	return measured == simulated ? COMPARE_SAME : COMPARE_OPPOSITE;
+}
+
+static void count_order(struct compare *compare, enum compare_order order)
+{
+	compare->same += order == COMPARE_SAME;
+	compare->opposite += order == COMPARE_OPPOSITE;
+	compare->noisy += order == COMPARE_NOISY;
+}
+
+/* A limit of the measured side, with the policies that both sides ran under it. */
+static GPtrArray *common_policies(const struct compare *compare, double limit)
+{
+	GPtrArray *policies = g_ptr_array_new();
+
+	for (guint i = 0; i < compare->measured->policies->len; i++) {
+		char *policy = compare->measured->policies->pdata[i];
+
+		if (summary_cell(compare->measured, policy, limit) &&
+		    summary_cell(compare->simulated, policy, limit))
+			g_ptr_array_add(policies, policy);
+	}
+	return policies;
+}
+
+static bool add_pairs(struct compare *compare, const struct compare_noise *noise, double limit,
+		      GPtrArray *policies, GError **error)
+{
+	for (guint i = 0; i < policies->len; i++) {
+		for (guint j = i + 1; j < policies->len; j++) {
+			struct compare_pair pair = {
+				.limit = limit,
+				.first = policies->pdata[i],
+				.second = policies->pdata[j],
+			};
+
+			if (!difference_new(compare->measured, noise, pair.first, pair.second,
+					    limit, &pair.measured, error) ||
+			    !difference_new(compare->simulated, noise, pair.first, pair.second,
+					    limit, &pair.simulated, error))
+				return false;
+			pair.order = order_of(&pair);
+			count_order(compare, pair.order);
+			g_array_append_val(compare->pairs, pair);
+		}
+	}
+	return true;
+}
+
+/* Ranks. */
+
+static void add_rank(struct compare *compare, double limit, GPtrArray *policies,
+		     struct stats_kendall *all)
+{
+	struct stats_kendall kendall = {0};
+	struct compare_rank rank = {.limit = limit, .policies = policies->len};
+	g_autofree double *measured = g_new(double, policies->len + 1);
+	g_autofree double *simulated = g_new(double, policies->len + 1);
+
+	for (guint i = 0; i < policies->len; i++) {
+		const char *policy = policies->pdata[i];
+
+		measured[i] = summary_cell(compare->measured, policy, limit)->utility_mean;
+		simulated[i] = summary_cell(compare->simulated, policy, limit)->utility_mean;
+	}
+	stats_kendall_add(&kendall, measured, simulated, policies->len);
+	stats_kendall_add(all, measured, simulated, policies->len);
+	rank.tau_b = stats_kendall_tau_b(&kendall);
+	g_array_append_val(compare->ranks, rank);
+}
+
+static bool compare_limits(struct compare *compare, const struct compare_noise *noise,
+			   GError **error)
+{
+	struct stats_kendall all = {0};
+	struct compare_rank rank = {.limit = NAN};
+
+	for (guint i = 0; i < compare->measured->limits->len; i++) {
+		double limit = g_array_index(compare->measured->limits, double, i);
+		g_autoptr(GPtrArray) policies = common_policies(compare, limit);
+
+		if (policies->len < 2)
+			continue;
+		if (!add_pairs(compare, noise, limit, policies, error))
+			return false;
+		add_rank(compare, limit, policies, &all);
+		rank.policies = MAX(rank.policies, policies->len);
+	}
+	rank.tau_b = stats_kendall_tau_b(&all);
+	g_array_append_val(compare->ranks, rank);
+	return true;
+}
+
+/* Execution times against estimates. */
+
+struct ratios {
+	GPtrArray *clusters; /* char *, owned */
+	GPtrArray *lists;    /* GArray of double, one per cluster, then one over all */
+};
+
+static void add_ratio(GArray *list, double ratio)
+{
+	g_array_append_val(list, ratio);
+}
+
+static GArray *ratios_of(struct ratios *ratios, const char *cluster)
+{
+	guint i = 0;
+
+	while (i < ratios->clusters->len && !g_str_equal(ratios->clusters->pdata[i], cluster))
+		i++;
+	if (i == ratios->clusters->len) {
+		g_ptr_array_add(ratios->clusters, g_strdup(cluster));
+		g_ptr_array_add(ratios->lists, g_array_new(FALSE, FALSE, sizeof(double)));
+	}
+	return ratios->lists->pdata[i];
+}
+
+static bool collect_ratios(const struct summary *summary, struct ratios *ratios, GArray *all,
+			   GError **error)
+{
+	for (guint i = 0; i < summary->runs->len; i++) {
+		const struct store_run *run = summary->runs->pdata[i];
+		g_autoptr(GPtrArray) tasks = store_tasks(summary->store, run->run, error);
+
+		if (!tasks)
+			return false;
+		for (guint j = 0; j < tasks->len; j++) {
+			const struct store_task *task = tasks->pdata[j];
+
+			if (!g_str_equal(task->state, "completed") || !task->cluster ||
+			    !(task->etc_s > 0) || !isfinite(task->exec_s))
+				continue;
+			add_ratio(ratios_of(ratios, task->cluster), task->exec_s / task->etc_s);
+			add_ratio(all, task->exec_s / task->etc_s);
+		}
+	}
+	return true;
+}
+
+static void add_accuracy(struct compare *compare, const char *cluster, const GArray *ratios)
+{
+	const double *values = (const double *)(void *)ratios->data;
+	g_autofree double *errors = g_new(double, ratios->len + 1);
+	struct compare_accuracy accuracy = {
+		.cluster = g_strdup(cluster),
+		.n = ratios->len,
+		.median_ratio = stats_median(values, ratios->len),
+	};
+
+	for (guint i = 0; i < ratios->len; i++)
+		errors[i] = fabs(values[i] - 1);
+	accuracy.median_error = stats_median(errors, ratios->len);
+	g_array_append_val(compare->accuracies, accuracy);
+}
+
+static bool compare_estimates(struct compare *compare, GError **error)
+{
+	g_autoptr(GPtrArray) clusters = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GPtrArray) lists = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+	g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(double));
+	struct ratios ratios = {clusters, lists};
+	g_autofree char *order = store_get_meta(compare->measured->store, "cluster_order");
+	g_auto(GStrv) names = g_strsplit(order ? order : "", ",", -1);
+
+	for (gsize i = 0; names[i]; i++)
+		ratios_of(&ratios, names[i]);
+	if (!collect_ratios(compare->measured, &ratios, all, error))
+		return false;
+	for (guint i = 0; i < clusters->len; i++)
+		add_accuracy(compare, clusters->pdata[i], lists->pdata[i]);
+	add_accuracy(compare, NULL, all);
+	return true;
+}
+
+/* The whole. */
+
+static void note_missing(struct compare *compare, const struct summary *there,
+			 const struct summary *elsewhere)
+{
+	for (guint i = 0; i < there->policies->len * there->limits->len; i++) {
+		const struct summary_cell *cell = &there->cells[i];
+
+		if (cell->runs && !summary_cell(elsewhere, cell->policy, cell->limit))
+			g_ptr_array_add(compare->missing,
+					g_strdup_printf("%s at %g %%: %s only", cell->policy,
+							100 * cell->limit,
+							there->measured ? "measured" : "simulated"));
+	}
+}
+
+static bool check_kinds(const struct summary *measured, const struct summary *simulated,
+			GError **error)
+{
+	if (!measured->measured) {
+		g_set_error(error, COMPARE_ERROR, COMPARE_ERROR_KIND,
+			    "%s: is simulated; give the measured run first", measured->dir);
+		return false;
+	}
+	if (simulated->measured) {
+		g_set_error(error, COMPARE_ERROR, COMPARE_ERROR_KIND,
+			    "%s: is measured; give the simulated run second", simulated->dir);
+		return false;
+	}
+	return true;
+}
+
+static enum compare_verdict verdict_of(const struct compare *compare)
+{
+	if (compare->opposite)
+		return COMPARE_DIFFER;
+	return compare->same ? COMPARE_AGREE : COMPARE_TOO_NOISY;
+}
+
+static void clear_accuracy(gpointer data)
+{
+	g_free(((struct compare_accuracy *)data)->cluster);
+}
+
+struct compare *compare_new(const struct summary *measured, const struct summary *simulated,
+			    const struct compare_noise *noise, GError **error)
+{
+	g_autoptr(compare_t) compare = g_new0(struct compare, 1);
+
+	if (!check_kinds(measured, simulated, error))
+		return NULL;
+	compare->measured = measured;
+	compare->simulated = simulated;
+	compare->pairs = g_array_new(FALSE, FALSE, sizeof(struct compare_pair));
+	compare->ranks = g_array_new(FALSE, FALSE, sizeof(struct compare_rank));
+	compare->accuracies = g_array_new(FALSE, FALSE, sizeof(struct compare_accuracy));
+	g_array_set_clear_func(compare->accuracies, clear_accuracy);
+	compare->missing = g_ptr_array_new_with_free_func(g_free);
+	if (!compare_limits(compare, noise, error) || !compare_estimates(compare, error))
+		return NULL;
+	if (compare->pairs->len == 0) {
+		g_set_error(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING,
+			    "%s and %s have no limit at which both ran the same two policies",
+			    measured->dir, simulated->dir);
+		return NULL;
+	}
+	note_missing(compare, measured, simulated);
+	note_missing(compare, simulated, measured);
+	compare->verdict = verdict_of(compare);
+	return g_steal_pointer(&compare);
+}
+
+void compare_free(struct compare *compare)
+{
+	if (!compare)
+		return;
+	if (compare->pairs)
+		g_array_unref(compare->pairs);
+	if (compare->ranks)
+		g_array_unref(compare->ranks);
+	if (compare->accuracies)
+		g_array_unref(compare->accuracies);
+	if (compare->missing)
+		g_ptr_array_unref(compare->missing);
+	g_free(compare);
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/report/summary.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "controller/report/stats.h"
+
+/* Fractions of the budget closer than this are the same limit. */
+#define SAME_LIMIT 1e-9
+
+/* The facts that go into JSON (docs/store.md, "meta"). */
+static const char *const fact_keys[] = {
+	"version",     "config_name", "started_utc",  "ended_utc",      "seed",
+	"trials",      "repeats",     "budget_j",     "cluster_order",  "estimates",
+	"virt_type",   "cpu_cap",     "meter",        "modelled_watts", "host_name",
+	"host_cpu",    "host_cores",  "host_kernel",  "libvirt",        "qemu",
+	"profile_host_load",
+};
+
+G_DEFINE_QUARK(virtbed-summary, summary_error)
+
+bool summary_same_limit(double a, double b)
+{
+	return fabs(a - b) <= SAME_LIMIT;
+}
+
+static gint by_limit_descending(gconstpointer a, gconstpointer b)
+{
+	const double x = *(const double *)a;
+	const double y = *(const double *)b;
+
+	return (x < y) - (x > y);
+}
+
+static void note_policy(struct summary *summary, const char *policy)
+{
+	for (guint i = 0; i < summary->policies->len; i++)
+		if (g_str_equal(summary->policies->pdata[i], policy))
+			return;
+	g_ptr_array_add(summary->policies, g_strdup(policy));
+}
+
+static void note_limit(struct summary *summary, double limit)
+{
+	for (guint i = 0; i < summary->limits->len; i++)
+		if (summary_same_limit(g_array_index(summary->limits, double, i), limit))
+			return;
+	g_array_append_val(summary->limits, limit);
+}
+
+/* Keeps the runs that count, and notes the policies and limits that occur among them. */
+static void keep_ended(struct summary *summary, GPtrArray *all)
+{
+	for (guint i = 0; i < all->len; i++) {
+		struct store_run *run = all->pdata[i];
+
+		if (!run->ended_by || g_str_equal(run->ended_by, "aborted")) {
+			summary->left_out++;
+			store_run_free(run);
+			continue;
+		}
+		g_ptr_array_add(summary->runs, run);
+		note_policy(summary, run->policy);
+		note_limit(summary, run->limit);
+	}
+	g_ptr_array_set_free_func(all, NULL);
+	g_array_sort(summary->limits, by_limit_descending);
+}
+
+static gint by_repeat(gconstpointer a, gconstpointer b)
+{
+	const struct store_run *x = *(const struct store_run *const *)a;
+	const struct store_run *y = *(const struct store_run *const *)b;
+
+	return (x->repeat > y->repeat) - (x->repeat < y->repeat);
+}
+
+GPtrArray *summary_cell_runs(const struct summary *summary, const char *policy, double limit)
+{
+	GPtrArray *runs = g_ptr_array_new();
+
+	for (guint i = 0; i < summary->runs->len; i++) {
+		struct store_run *run = summary->runs->pdata[i];
+
+		if (summary_same_limit(run->limit, limit) && g_str_equal(run->policy, policy))
+			g_ptr_array_add(runs, run);
+	}
+	g_ptr_array_sort(runs, by_repeat);
+	return runs;
+}
+
+static void add_run(struct summary_cell *cell, const struct store_run *run)
+{
+	cell->limit_j = run->limit_j;
+	cell->arrived_mean += run->tasks_arrived;
+	cell->completed_mean += run->tasks_completed;
+	cell->failed_mean += run->tasks_failed;
+	cell->dropped_mean += run->tasks_dropped;
+	cell->ended_s_mean += run->ended_s;
+	if (run->gap_s > 0)
+		cell->gap_s += run->gap_s;
+	cell->ended_limit += g_str_equal(run->ended_by, "limit");
+	cell->ended_time += g_str_equal(run->ended_by, "time");
+	cell->ended_done += g_str_equal(run->ended_by, "done");
+}
+
+static void fill_cell(const struct summary *summary, struct summary_cell *cell)
+{
+	g_autoptr(GPtrArray) runs = summary_cell_runs(summary, cell->policy, cell->limit);
+	g_autofree double *utility = g_new(double, runs->len + 1);
+	g_autofree double *energy_j = g_new(double, runs->len + 1);
+	/* 0 / 0 is NAN: what nothing ran for is not known. */
+	const double n = runs->len;
+
+	for (guint i = 0; i < runs->len; i++) {
+		const struct store_run *run = runs->pdata[i];
+
+		add_run(cell, run);
+		utility[i] = run->utility;
+		energy_j[i] = run->energy_j;
+	}
+	cell->runs = runs->len;
+	cell->utility_mean = stats_mean(utility, runs->len);
+	cell->utility_sd = stats_sd(utility, runs->len);
+	cell->energy_j_mean = stats_mean(energy_j, runs->len);
+	cell->energy_j_sd = stats_sd(energy_j, runs->len);
+	cell->arrived_mean /= n;
+	cell->completed_mean /= n;
+	cell->failed_mean /= n;
+	cell->dropped_mean /= n;
+	cell->ended_s_mean /= n;
+}
+
+static void fill_cells(struct summary *summary)
+{
+	guint policies = summary->policies->len;
+
+	summary->cells = g_new0(struct summary_cell, (gsize)policies * summary->limits->len);
+	for (guint i = 0; i < policies * summary->limits->len; i++) {
+		struct summary_cell *cell = &summary->cells[i];
+
+		cell->policy = summary->policies->pdata[i % policies];
+		cell->limit = g_array_index(summary->limits, double, i / policies);
+		fill_cell(summary, cell);
+		summary->repeats = MAX(summary->repeats, cell->runs);
+	}
+}
+
+static void sum_host(struct summary *summary)
+{
+	guint known = 0;
+	double sum = 0;
+
+	for (guint i = 0; i < summary->runs->len; i++) {
+		const struct store_run *run = summary->runs->pdata[i];
+
+		if (run->gap_s > 0)
+			summary->gap_s += run->gap_s;
+		if (!run->measured || !isfinite(run->host_load))
+			continue;
+		sum += run->host_load;
+		known++;
+	}
+	summary->host_load = known ? sum / known : NAN;
+}
+
+static bool is_measured(const struct summary *summary)
+{
+	g_autofree char *kind = store_get_meta(summary->store, "kind");
+
+	if (kind)
+		return g_str_equal(kind, "measured");
+	return ((const struct store_run *)summary->runs->pdata[0])->measured;
+}
+
+struct summary *summary_load(const char *dir, GError **error)
+{
+	g_autoptr(summary_t) summary = g_new0(struct summary, 1);
+	g_autoptr(GPtrArray) all = NULL;
+
+	summary->dir = g_filename_display_name(dir);
+	summary->runs = g_ptr_array_new_with_free_func((GDestroyNotify)store_run_free);
+	summary->policies = g_ptr_array_new_with_free_func(g_free);
+	summary->limits = g_array_new(FALSE, FALSE, sizeof(double));
+	summary->store = store_open(dir, false, error);
+	if (!summary->store)
+		return NULL;
+	all = store_runs(summary->store, error);
+	if (!all)
+		return NULL;
+	keep_ended(summary, all);
+	if (summary->runs->len == 0) {
+		g_set_error(error, SUMMARY_ERROR, SUMMARY_ERROR_EMPTY,
+			    "%s: no run in it has come to its end (%u begun)", dir,
+			    summary->left_out);
+		return NULL;
+	}
+	summary->measured = is_measured(summary);
+	fill_cells(summary);
+	sum_host(summary);
+	return g_steal_pointer(&summary);
+}
+
+void summary_free(struct summary *summary)
+{
+	if (!summary)
+		return;
+	store_close(summary->store);
+	g_ptr_array_unref(summary->runs);
+	g_ptr_array_unref(summary->policies);
+	g_array_unref(summary->limits);
+	g_free(summary->cells);
+	g_free(summary->dir);
+	g_free(summary);
+}
+
+const struct summary_cell *summary_cell(const struct summary *summary, const char *policy,
+					double limit)
+{
+	for (guint i = 0; i < summary->policies->len * summary->limits->len; i++) {
+		const struct summary_cell *cell = &summary->cells[i];
+
+		if (cell->runs && summary_same_limit(cell->limit, limit) &&
+		    g_str_equal(cell->policy, policy))
+			return cell;
+	}
+	return NULL;
+}
+
+char *summary_ended_by(const struct summary_cell *cell)
+{
+	const struct {
+		const char *name;
+		uint32_t runs;
+	} ends[] = {{"limit", cell->ended_limit}, {"time", cell->ended_time}, {"done", cell->ended_done}};
+	GString *text = g_string_new(NULL);
+
+	for (gsize i = 0; i < G_N_ELEMENTS(ends); i++) {
+		if (ends[i].runs == 0)
+			continue;
+		g_string_append_printf(text, "%s%s", text->len ? ", " : "", ends[i].name);
+		if (ends[i].runs != cell->runs)
+			g_string_append_printf(text, " %u", ends[i].runs);
+	}
+	return g_string_free(text, FALSE);
+}
+
+char *summary_over(const struct summary *summary)
+{
+	if (summary->measured)
+		return g_strdup_printf("%u repeat%s of one workload", summary->repeats,
+				       summary->repeats == 1 ? "" : "s");
+	if (summary->repeats == 1)
+		return g_strdup("1 trial");
+	return g_strdup_printf("%u trials, a workload each", summary->repeats);
+}
+
+static void add_line(GPtrArray *lines, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+static void add_line(GPtrArray *lines, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	g_ptr_array_add(lines, g_strdup_vprintf(format, arguments));
+	va_end(arguments);
+}
+
+static void add_title(const struct summary *summary, GPtrArray *lines)
+{
+	g_autofree char *name = store_get_meta(summary->store, "config_name");
+	g_autofree char *started = store_get_meta(summary->store, "started_utc");
+	g_autofree char *version = store_get_meta(summary->store, "version");
+	g_autofree char *order = store_get_meta(summary->store, "cluster_order");
+	g_autofree char *over = summary_over(summary);
+	GString *text = g_string_new(summary->measured ? "measured" : "simulated");
+
+	if (name)
+		g_string_append_printf(text, ": %s", name);
+	g_string_append_printf(text, ", over %s", over);
+	if (started)
+		g_string_append_printf(text, ", %s", started);
+	if (version)
+		g_string_append_printf(text, ", virtbed %s", version);
+	if (order) {
+		g_auto(GStrv) names = g_strsplit(order, ",", -1);
+		g_autofree char *spaced = g_strjoinv(", ", names);
+
+		g_string_append_printf(text, "; clusters in the order %s", spaced);
+	}
+	g_ptr_array_add(lines, g_string_free(text, FALSE));
+}
+
+/* What emulation the numbers rest on. A simulation rests on it by its estimates. */
+static void add_emulation(const struct summary *summary, GPtrArray *lines)
+{
+	const char *by = summary->measured ? "" : "estimates: ";
+	g_autofree char *virt = store_get_meta(summary->store, "virt_type");
+	g_autofree char *cap = store_get_meta(summary->store, "cpu_cap");
+	g_autofree char *watts = store_get_meta(summary->store, "modelled_watts");
+
+	if (g_strcmp0(virt, "qemu") == 0)
+		add_line(lines, "%sVMs ran under TCG, QEMU's emulator: times are not those of KVM", by);
+	else if (g_strcmp0(virt, "mixed") == 0)
+		add_line(lines, "%ssome VMs ran under TCG, QEMU's emulator, and some under KVM", by);
+	if (g_strcmp0(cap, "quota") == 0 || g_strcmp0(cap, "mixed") == 0)
+		add_line(lines,
+			 "%s%sP-states are CPU quotas: caps on throughput, not frequencies", by,
+			 g_str_equal(cap, "mixed") ? "some " : "");
+	if (g_strcmp0(watts, "true") == 0)
+		add_line(lines, "%swatts come from a model fed by CPU time, not from a meter", by);
+}
+
+GPtrArray *summary_heading(const struct summary *summary)
+{
+	GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
+
+	add_title(summary, lines);
+	add_emulation(summary, lines);
+	if (summary->gap_s > 0)
+		add_line(lines, "metering gaps of %.1f s, summed over hosts: energy over them is estimated",
+			 summary->gap_s);
+	if (isfinite(summary->host_load))
+		add_line(lines, "this machine's own load during the runs: %.2f busy cores on average",
+			 summary->host_load);
+	if (summary->left_out)
+		add_line(lines, "%u run%s left out that did not end or %s aborted", summary->left_out,
+			 summary->left_out == 1 ? "" : "s", summary->left_out == 1 ? "was" : "were");
+	return lines;
+}
+
+json_t *summary_json_number(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *cell_json(const struct summary_cell *cell)
+{
+	g_autofree char *ended_by = summary_ended_by(cell);
+	const struct {
+		const char *key;
+		double value;
+	} numbers[] = {
+		{"limit", cell->limit},
+		{"limit_j", cell->limit_j},
+		{"utility_mean", cell->utility_mean},
+		{"utility_sd", cell->utility_sd},
+		{"energy_j_mean", cell->energy_j_mean},
+		{"energy_j_sd", cell->energy_j_sd},
+		{"tasks_arrived_mean", cell->arrived_mean},
+		{"tasks_completed_mean", cell->completed_mean},
+		{"tasks_failed_mean", cell->failed_mean},
+		{"tasks_dropped_mean", cell->dropped_mean},
+		{"ended_s_mean", cell->ended_s_mean},
+		{"gap_s", cell->gap_s},
+	};
+	json_t *object = json_pack("{s:s, s:i, s:s}", "policy", cell->policy, "runs", (int)cell->runs,
+				   "ended_by", ended_by);
+
+	for (gsize i = 0; i < G_N_ELEMENTS(numbers); i++)
+		json_object_set_new(object, numbers[i].key, summary_json_number(numbers[i].value));
+	return object;
+}
+
+static json_t *facts_json(const struct summary *summary)
+{
+	json_t *facts = json_object();
+
+	for (gsize i = 0; i < G_N_ELEMENTS(fact_keys); i++) {
+		g_autofree char *value = store_get_meta(summary->store, fact_keys[i]);
+
+		if (value)
+			json_object_set_new(facts, fact_keys[i], json_string(value));
+	}
+	return facts;
+}
+
+json_t *summary_json(const struct summary *summary)
+{
+	g_autoptr(GPtrArray) heading = summary_heading(summary);
+	g_autofree char *over = summary_over(summary);
+	json_t *notes = json_array();
+	json_t *cells = json_array();
+
+	for (guint i = 0; i < heading->len; i++)
+		json_array_append_new(notes, json_string(heading->pdata[i]));
+	for (guint i = 0; i < summary->policies->len * summary->limits->len; i++)
+		if (summary->cells[i].runs)
+			json_array_append_new(cells, cell_json(&summary->cells[i]));
+	return json_pack("{s:s, s:s, s:o, s:s, s:o, s:o, s:o}", "dir", summary->dir, "kind",
+			 summary->measured ? "measured" : "simulated", "facts",
+			 facts_json(summary), "over", over, "host_load",
+			 summary_json_number(summary->host_load), "notes", notes, "cells", cells);
+}

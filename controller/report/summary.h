@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/store/store.h"
+
+/*
+ * A run directory summed up: one cell per policy and limit, over its repeats (measured: the same workload
+ * again, so deviations are those of measurement) or trials (simulated: a new workload each, so
+ * deviations are those of workloads). Tables, plots and verdicts all start from here.
+ *
+ * Runs that did not end, or were aborted, are left out of the cells and counted apart.
+ */
+
+/* One policy under one limit. */
+struct summary_cell {
+	const char *policy;   /* borrowed from the summary */
+	double limit;         /* fraction of the budget */
+	double limit_j;
+	uint32_t runs;        /* 0: nothing ran here, and all figures are NAN */
+	double utility_mean, utility_sd;
+	double energy_j_mean, energy_j_sd;
+	double arrived_mean, completed_mean, failed_mean, dropped_mean; /* tasks */
+	double ended_s_mean;
+	double gap_s;         /* metering gaps, summed over runs and hosts */
+	uint32_t ended_limit, ended_time, ended_done; /* runs by what ended them */
+};
+
+struct summary {
+	char *dir;              /* as given, for people */
+	bool measured;
+	struct store *store;    /* open for reading */
+	GPtrArray *runs;        /* struct store_run: those that ended, in order */
+	uint32_t left_out;      /* runs that did not end or were aborted */
+	GPtrArray *policies;    /* char *, in order of first appearance */
+	GArray *limits;         /* double, descending */
+	struct summary_cell *cells; /* limits x policies, row = limit */
+	uint32_t repeats;       /* most runs of any cell */
+	double host_load;       /* mean over the runs that have one, busy cores; NAN: unknown */
+	double gap_s;           /* metering gaps of all runs, summed over hosts */
+};
+typedef struct summary summary_t; /* for g_autoptr() */
+
+#define SUMMARY_ERROR (summary_error_quark())
+GQuark summary_error_quark(void);
+/* Codes of SUMMARY_ERROR; bad input. Errors of the store come as STORE_ERROR. */
+enum summary_error { SUMMARY_ERROR_EMPTY = 1 /* no run in it has ended */ };
+
+/*
+ * Reads run directory `dir`. Returns a new summary that the caller frees with summary_free(), or NULL
+ * with `error` set.
+ */
+struct summary *summary_load(const char *dir, GError **error);
+
+/* NULL is allowed. */
+void summary_free(struct summary *summary);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(summary_t, summary_free)
+
+/* The cell of a policy and a limit, or NULL where there is none or nothing ran. Borrowed. */
+const struct summary_cell *summary_cell(const struct summary *summary, const char *policy,
+					double limit);
+
+/* The runs of one cell: struct store_run in order of their repeat; frees only the array. */
+GPtrArray *summary_cell_runs(const struct summary *summary, const char *policy, double limit);
+
+/* Whether two fractions of the budget are the same limit. */
+bool summary_same_limit(double a, double b);
+
+/* "limit", "time 3, limit 1": what ended the runs of a cell. The caller frees. */
+char *summary_ended_by(const struct summary_cell *cell);
+
+/* What a mean is over: "4 repeats of one workload", "200 trials, a workload each". The caller frees. */
+char *summary_over(const struct summary *summary);
+
+/*
+ * What a reader must know before the numbers: one line on what ran, then one for each thing that the
+ * numbers rest on and that is not the real one (emulated CPUs, quotas, modelled watts), gaps, runs left out.
+ * GPtrArray of char *, owned by the caller.
+ */
+GPtrArray *summary_heading(const struct summary *summary);
+
+/*
+ * The summary as JSON: {"dir", "kind", "facts": {meta}, "over", "notes": [...], "cells": [{"policy",
+ * "limit", "limit_j", "runs", "utility_mean", ...}]}. Field names carry units; what is not known is null.
+ * New reference.
+ */
+json_t *summary_json(const struct summary *summary);
+
+/* A number, or null where it is not finite. New reference. */
+json_t *summary_json_number(double value);

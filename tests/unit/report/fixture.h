@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Run directories made up for tests, written through the store's own functions: no binary files in the
+ * repository, and the schema may change.
+ */
+
+/* One policy under one limit. Run r of it earns utility + spread x e(r), e standard normal. */
+struct fixture_cell {
+	const char *policy; /* NULL ends a list */
+	double limit;
+	double utility;
+	double spread;
+	double energy_j;
+};
+
+/* What is to be made. */
+struct fixture {
+	bool measured;
+	uint32_t runs;  /* repeats or trials of every cell */
+	uint32_t tasks; /* per run; 0: no task rows. Their utilities sum to the run's */
+	double ratio;   /* measured/ETC of the tasks is about this */
+	uint64_t seed;
+	const struct fixture_cell *cells;
+};
+
+/* Makes a new temporary run directory; the caller frees the name and removes it with fixture_remove(). */
+char *fixture_new(const struct fixture *fixture);
+
+/* Removes the directory with all that is in it, and frees the name. */
+void fixture_remove(char *dir);
