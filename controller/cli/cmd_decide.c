@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "controller/cli/commands.h"
+#include "controller/engine/snapshot_json.h"
+#include "controller/report/table.h"
+
+/* A snapshot larger than this is not one of ours. */
+#define SIZE_MAX_BYTES (256u << 20)
+
+/* Reads a file, or standard input for "-". NULL with `error` set. */
+static char *read_text(const char *path, size_t *ret_length, GError **error)
+{
+	GString *text;
+	char buffer[65536];
+	size_t got;
+
+	if (strcmp(path, "-") != 0) {
+		char *contents;
+
+		return g_file_get_contents(path, &contents, ret_length, error) ? contents : NULL;
+	}
+	text = g_string_new(NULL);
+	while (text->len < SIZE_MAX_BYTES && (got = fread(buffer, 1, sizeof(buffer), stdin)) > 0)
+		g_string_append_len(text, buffer, (gssize)got);
+	*ret_length = text->len;
+	return g_string_free(text, FALSE);
+}
+
+static struct snapshot_json *load(const char *path, GError **error)
+{
+	size_t length = 0;
+	g_autofree char *text = read_text(path, &length, error);
+	g_autoptr(json_t) object = text ? json_parse(text, length, path, error) : NULL;
+
+	return object ? snapshot_json_read(object, path, error) : NULL;
+}
+
+static char *nodes_text(const struct sched_action *action)
+{
+	GString *text = g_string_new(NULL);
+
+	for (uint32_t i = 0; i < action->nodes_count; i++)
+		g_string_append_printf(text, "%s%u", i ? "," : "", action->nodes[i]);
+	return g_string_free(text, FALSE);
+}
+
+static void add_action(struct table *table, const struct sched_system *system,
+		       const struct sched_action *action)
+{
+	g_autofree char *nodes = nodes_text(action);
+	const bool placed = action->nodes_count > 0;
+
+	table_row(table);
+	table_text(table, sched_action_kind_name(action->kind));
+	table_integer(table, action->task);
+	table_text(table, placed ? system->clusters[action->cluster].name : NULL);
+	table_text(table, placed ? nodes : NULL);
+	table_number(table, placed ? action->start_s : (double)NAN, 1);
+	table_number(table, placed ? action->end_s : (double)NAN, 1);
+	table_number(table, placed ? action->utility : (double)NAN, 3);
+	table_number(table, placed ? action->energy_j : (double)NAN, 0);
+	table_textf(table, "%.6g", action->objective);
+	table_text(table, sched_reason_text(action->reason));
+}
+
+static void print_actions(const struct sched_system *system, const struct sched_plan *plan)
+{
+	static const struct {
+		const char *title;
+		enum table_align align;
+	} columns[] = {
+		{ "action", TABLE_LEFT },   { "task", TABLE_RIGHT },     { "cluster", TABLE_LEFT },
+		{ "nodes", TABLE_LEFT },    { "start s", TABLE_RIGHT },  { "end s", TABLE_RIGHT },
+		{ "utility", TABLE_RIGHT }, { "energy J", TABLE_RIGHT }, { "objective", TABLE_RIGHT },
+		{ "why", TABLE_LEFT },
+	};
+	g_autoptr(table_t) table = table_new();
+
+	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++)
+		table_column(table, columns[i].title, columns[i].align);
+	for (uint32_t i = 0; i < plan->actions_count; i++)
+		add_action(table, system, &plan->actions[i]);
+	table_print(table, 0, stdout);
+}
+
+static void add_considered(struct table *table, const struct sched_system *system,
+			   const struct sched_considered *considered)
+{
+	table_row(table);
+	table_integer(table, considered->task);
+	table_text(table, system->clusters[considered->cluster].name);
+	table_integer(table, considered->pstate);
+	table_number(table, considered->start_s, 1);
+	table_number(table, considered->end_s, 1);
+	table_number(table, considered->utility, 3);
+	table_textf(table, "%.6g", considered->objective);
+	table_text(table, sched_refusal_text(considered->refusal));
+}
+
+/* Every option of a task as it stood when the task was decided. */
+static void print_considered(const struct sched_system *system, const struct sched_plan *plan)
+{
+	static const char *const titles[] = { "task",  "cluster", "P-state",   "start s",
+					      "end s", "utility", "objective", "verdict" };
+	g_autoptr(table_t) table = table_new();
+
+	for (size_t i = 0; i < G_N_ELEMENTS(titles); i++)
+		table_column(table, titles[i],
+			     i == 1 || i + 1 == G_N_ELEMENTS(titles) ? TABLE_LEFT : TABLE_RIGHT);
+	for (uint32_t i = 0; i < plan->considered_count; i++) {
+		if (i > 0 && plan->considered[i].task != plan->considered[i - 1].task)
+			table_rule(table);
+		add_considered(table, system, &plan->considered[i]);
+	}
+	puts("\noptions of each task when it was decided:");
+	table_print(table, 0, stdout);
+}
+
+static int decide(const char *name, const struct snapshot_json *read, const struct policy *policy,
+		  bool explain, bool json)
+{
+	struct policy_context context = {
+		.scratch = scratch_new(),
+		.flags = explain ? POLICY_EXPLAIN : POLICY_PLAIN,
+	};
+	struct sched_plan plan;
+	int status = COMMAND_DONE;
+
+	if (!context.scratch || policy_decide(policy, &read->snapshot, &context, &plan) < 0) {
+		status = command_fail(COMMAND_FAILED, name, "out of memory");
+	} else if (json) {
+		g_autoptr(json_t) list = snapshot_json_actions(read->system, &plan, explain);
+		g_autofree char *text = json_text(list);
+
+		puts(text);
+	} else {
+		printf("%s at %g s, mapping event %" G_GUINT64_FORMAT "%s%s\n", policy->name,
+		       read->snapshot.now_s, (guint64)read->snapshot.event,
+		       plan.note ? ": chooses " : "", plan.note ? plan.note : "");
+		print_actions(read->system, &plan);
+		if (explain)
+			print_considered(read->system, &plan);
+	}
+	scratch_free(context.scratch);
+	return status;
+}
+
+/* Loads the snapshot and finds the policy. */
+static int run(const char *name, const char *path, const char *policy_name, bool explain, bool json)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(snapshot_json_t) read = load(path, &error);
+	struct policy policy;
+	char message[512];
+
+	if (!read)
+		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	if (!policy_name)
+		policy_name = read->policy;
+	if (!policy_name)
+		return command_fail(COMMAND_BAD, name,
+				    "%s: the snapshot names no policy; give one with --policy", path);
+	if (policy_parse(policy_name, &policy, message, sizeof(message)) < 0)
+		return command_fail(COMMAND_BAD, name, "%s", message);
+	return decide(name, read, &policy, explain, json);
+}
+
+int cmd_decide(int argc, char **argv)
+{
+	g_autofree char *policy = NULL;
+	gboolean explain = FALSE;
+	gboolean json = FALSE;
+	const GOptionEntry entries[] = {
+		{ "policy", 'p', 0, G_OPTION_ARG_STRING, &policy,
+		  "instead of the one the snapshot was recorded with", "NAME" },
+		{ "explain", 'x', 0, G_OPTION_ARG_NONE, &explain,
+		  "also the options that were refused, and why", NULL },
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &json, "one JSON array", NULL },
+		G_OPTION_ENTRY_NULL,
+	};
+	g_autoptr(GOptionContext) context = g_option_context_new("SNAPSHOT");
+	g_autoptr(GError) error = NULL;
+
+	g_option_context_set_summary(context,
+				     "Decides one mapping event on a snapshot (docs/snapshot.md); "
+				     "\"-\" reads standard input.");
+	g_option_context_add_main_entries(context, entries, NULL);
+	if (!g_option_context_parse(context, &argc, &argv, &error))
+		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);
+	if (argc != 2)
+		return command_fail(COMMAND_BAD, argv[0], "give one snapshot, or \"-\"");
+	return run(argv[0], argv[1], policy, explain, json);
+}

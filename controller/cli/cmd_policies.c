@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <jansson.h>
+#include <stdio.h>
+
+#include "common/json.h"
+#include "controller/cli/commands.h"
+#include "controller/report/table.h"
+#include "controller/sched/policy.h"
+
+static const char *future_name(const struct policy_ops *ops)
+{
+	return ops->future == POLICY_FUTURE_RESERVATIONS ? "reservations" : "placeholders";
+}
+
+static void print_json(const struct policy_ops *const *list, uint32_t count)
+{
+	g_autoptr(json_t) array = json_array();
+	g_autofree char *text = NULL;
+
+	for (uint32_t i = 0; i < count; i++)
+		json_array_append_new(
+			array, json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b}", "name",
+					 list[i]->name, "section", list[i]->section, "summary",
+					 list[i]->summary, "future", future_name(list[i]),
+					 "future_fixed", list[i]->future_fixed, "reads_budget",
+					 list[i]->reads_budget, "cluster_order",
+					 list[i]->cluster_order));
+	text = json_pretty(array);
+	puts(text);
+}
+
+static void print_table(const struct policy_ops *const *list, uint32_t count)
+{
+	static const char *const columns[] = { "policy", "paper, section", "future starts", "what" };
+	g_autoptr(table_t) table = table_new();
+
+	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++)
+		table_column(table, columns[i], TABLE_LEFT);
+	for (uint32_t i = 0; i < count; i++) {
+		table_row(table);
+		table_text(table, list[i]->name);
+		table_text(table, list[i]->section);
+		table_textf(table, "%s%s", future_name(list[i]),
+			    list[i]->future_fixed ? " only" : "");
+		table_text(table, list[i]->summary);
+	}
+	table_print(table, 0, stdout);
+	puts("\nModifiers, as in max-upr+reservations+drop:0.5:\n"
+	     "  +placeholders  future starts vanish at the next mapping event\n"
+	     "  +reservations  future starts are permanent\n"
+	     "  +drop:UTILITY  tasks that cannot earn as much any more leave; without it those that\n"
+	     "                 can earn nothing do");
+}
+
+int cmd_policies(int argc, char **argv)
+{
+	gboolean json = FALSE;
+	const GOptionEntry entries[] = {
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &json, "one JSON array", NULL },
+		G_OPTION_ENTRY_NULL,
+	};
+	g_autoptr(GOptionContext) context = g_option_context_new(NULL);
+	g_autoptr(GError) error = NULL;
+	uint32_t count;
+	const struct policy_ops *const *list = policy_list(&count);
+
+	g_option_context_set_summary(context, "Lists the policies, with the paper's section for each.");
+	g_option_context_add_main_entries(context, entries, NULL);
+	if (!g_option_context_parse(context, &argc, &argv, &error))
+		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);
+	if (argc != 1)
+		return command_fail(COMMAND_BAD, argv[0], "unexpected argument \"%s\"", argv[1]);
+	if (json)
+		print_json(list, count);
+	else
+		print_table(list, count);
+	return COMMAND_DONE;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/json.h"
+#include "controller/cli/commands.h"
+#include "controller/cli/simulate_store.h"
+#include "controller/cli/simulate_summary.h"
+#include "controller/store/store.h"
+
+/* More would only fill memory. */
+#define TRIALS_MAX 1000000
+#define JOBS_MAX 1024
+
+/* The command line. */
+struct options {
+	gint trials;
+	gint jobs;
+	gint64 seed;
+	char *policies;  /* NULL: the configured ones */
+	char *limits;    /* NULL: the configured ones */
+	char *estimates; /* NULL: the configured ones */
+	char *out;       /* NULL: nothing is stored */
+	gboolean json;
+};
+
+static bool parse_options(int *argc, char ***argv, struct options *options, GError **error)
+{
+	const GOptionEntry entries[] = {
+		{ "trials", 'n', 0, G_OPTION_ARG_INT, &options->trials,
+		  "workloads to draw (default 200)", "N" },
+		{ "jobs", 'j', 0, G_OPTION_ARG_INT, &options->jobs,
+		  "threads (default: one per core); results do not depend on it", "N" },
+		{ "seed", 's', 0, G_OPTION_ARG_INT64, &options->seed,
+		  "of the workloads (default: the configured one)", "N" },
+		{ "policy", 'p', 0, G_OPTION_ARG_STRING, &options->policies,
+		  "instead of the configured ones", "NAME,..." },
+		{ "limit", 'l', 0, G_OPTION_ARG_STRING, &options->limits,
+		  "fractions of the budget, instead of the configured ones", "F,..." },
+		{ "estimates", 'e', 0, G_OPTION_ARG_FILENAME, &options->estimates,
+		  "ETC and EEC, e.g. as measured by `virtbed profile`", "FILE" },
+		{ "out", 'o', 0, G_OPTION_ARG_FILENAME, &options->out,
+		  "also write a run directory", "DIR" },
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &options->json, "one JSON array", NULL },
+		G_OPTION_ENTRY_NULL,
+	};
+	g_autoptr(GOptionContext) context = g_option_context_new("CONFIG");
+
+	g_option_context_set_summary(context, "Runs the experiment of CONFIG in virtual time.");
+	g_option_context_add_main_entries(context, entries, NULL);
+	return g_option_context_parse(context, argc, argv, error);
+}
+
+static bool check_options(const struct options *options, const char **ret_wrong)
+{
+	*ret_wrong = NULL;
+	if (options->trials < 1 || options->trials > TRIALS_MAX)
+		*ret_wrong = "--trials must be a number from 1 to 1000000";
+	else if (options->jobs < 1 || options->jobs > JOBS_MAX)
+		*ret_wrong = "--jobs must be a number from 1 to 1024";
+	else if (options->seed < 0)
+		*ret_wrong = "--seed must be a number from 1";
+	return !*ret_wrong;
+}
+
+/* The configured limits, or those of the command line. NULL with `error` set when one is wrong. */
+static double *parse_limits(const struct options *options, const struct config *config,
+			    uint32_t *ret_count, GError **error)
+{
+	g_auto(GStrv) words = NULL;
+	g_autofree double *limits = NULL;
+
+	if (!options->limits) {
+		*ret_count = config->experiment->limits_count;
+		return g_memdup2(config->experiment->limits, *ret_count * sizeof(*limits));
+	}
+	words = g_strsplit(options->limits, ",", -1);
+	*ret_count = g_strv_length(words);
+	limits = g_new(double, *ret_count + 1);
+	for (uint32_t i = 0; i < *ret_count; i++) {
+		char *end;
+
+		limits[i] = g_ascii_strtod(words[i], &end);
+		if (end != words[i] && *end == '\0' && limits[i] > 0 && limits[i] <= 1)
+			continue;
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			    "--limit: \"%s\" is not a fraction above 0 and at most 1", words[i]);
+		return NULL;
+	}
+	if (*ret_count > 0)
+		return g_steal_pointer(&limits);
+	g_set_error_literal(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "--limit: none given");
+	return NULL;
+}
+
+/* A line that is written over again. */
+static bool show_progress(uint32_t done, uint32_t trials, void *data)
+{
+	const gint64 *begun = data;
+	const double elapsed_s =
+		(double)(g_get_monotonic_time() - *begun) / (double)G_TIME_SPAN_SECOND;
+
+	if (done > 0)
+		fprintf(stderr, "\rsimulating: %u of %u trials, %.0f s left ", done, trials,
+			elapsed_s * (trials - done) / done);
+	return true;
+}
+
+/* Runs everything and says so; what went wrong is in `error`. */
+static int run(const char *name, struct trials *trials, const double *limits, double budget_j,
+	       const struct options *options)
+{
+	const bool watched = isatty(STDERR_FILENO);
+	gint64 begun = g_get_monotonic_time();
+	g_autofree struct engine_result *results = NULL;
+	g_autoptr(simulate_summary_t) summary = NULL;
+	g_autoptr(GError) error = NULL;
+
+	trials->progress = watched ? show_progress : NULL;
+	trials->data = &begun;
+	results = trials_run(trials, &error);
+	if (watched && g_get_monotonic_time() - begun > G_TIME_SPAN_SECOND)
+		fputs("\r\033[K", stderr);
+	if (!results)
+		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	summary = simulate_summary_new(trials, limits, budget_j, results);
+	if (options->out &&
+	    !simulate_store_write(options->out, trials, limits, budget_j, results,
+				  options->estimates ? options->estimates : "given", &error))
+		return command_fail(store_error_is_input(error) ? COMMAND_BAD : COMMAND_FAILED,
+				    name, "%s", error->message);
+	if (options->json) {
+		g_autoptr(json_t) list = simulate_summary_json(summary);
+		g_autofree char *text = json_pretty(list);
+
+		puts(text);
+	} else {
+		simulate_summary_print(summary, stdout);
+	}
+	return COMMAND_DONE;
+}
+
+/* Turns the configuration and the command line into trials. */
+static int simulate(const char *name, const char *path, const struct options *options)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = config_load(path, &error);
+	g_autoptr(experiment_t) experiment = NULL;
+	g_auto(GStrv) policies = NULL;
+	g_autofree double *limits = NULL;
+	g_autofree double *limits_j = NULL;
+	uint32_t count = 0;
+	double budget_j = 0;
+
+	if (!config || (options->estimates &&
+			!config_load_estimates(config, options->estimates, &error)))
+		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	if (options->policies)
+		policies = g_strsplit(options->policies, ",", -1);
+	limits = parse_limits(options, config, &count, &error);
+	if (limits)
+		experiment = experiment_new(config, (const char *const *)policies, &error);
+	if (experiment)
+		budget_j = experiment_budget_j(experiment, (uint64_t)options->seed, &error);
+	if (error)
+		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	limits_j = g_new(double, count);
+	for (uint32_t i = 0; i < count; i++)
+		limits_j[i] = limits[i] * budget_j;
+
+	struct trials trials = {
+		.experiment = experiment,
+		.seed = (uint64_t)options->seed,
+		.trials = (uint32_t)options->trials,
+		.jobs = (uint32_t)options->jobs,
+		.limits_j = limits_j,
+		.limits_count = count,
+	};
+
+	return run(name, &trials, limits, budget_j, options);
+}
+
+int cmd_simulate(int argc, char **argv)
+{
+	struct options options = { .trials = 200, .jobs = (gint)g_get_num_processors() };
+	g_autoptr(GError) error = NULL;
+	const char *wrong;
+	int status;
+
+	if (!parse_options(&argc, &argv, &options, &error))
+		status = command_fail(COMMAND_BAD, argv[0], "%s", error->message);
+	else if (argc != 2)
+		status = command_fail(COMMAND_BAD, argv[0], "give one configuration file");
+	else if (!check_options(&options, &wrong))
+		status = command_fail(COMMAND_BAD, argv[0], "%s", wrong);
+	else
+		status = simulate(argv[0], argv[1], &options);
+	g_free(options.policies);
+	g_free(options.limits);
+	g_free(options.estimates);
+	g_free(options.out);
+	return status;
+}

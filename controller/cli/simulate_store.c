@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/cli/simulate_store.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+
+#include "common/clock.h"
+#include "controller/engine/recorder_store.h"
+#include "controller/store/store.h"
+
+/* A writing in progress. */
+struct writing {
+	const struct trials *trials;
+	const double *limits;
+	const struct engine_result *results;
+	struct store *store;
+	uint64_t seed;
+};
+
+static bool put_meta(struct store *store, const char *key, GError **error, const char *format, ...)
+	G_GNUC_PRINTF(4, 5);
+
+static bool put_meta(struct store *store, const char *key, GError **error, const char *format, ...)
+{
+	va_list arguments;
+	g_autofree char *text = NULL;
+
+	va_start(arguments, format);
+	text = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	return store_set_meta(store, key, text, error);
+}
+
+static char *cluster_order(const struct sched_system *system)
+{
+	GString *text = g_string_new(NULL);
+
+	for (uint32_t c = 0; c < system->clusters_count; c++)
+		g_string_append_printf(text, "%s%s", c ? "," : "", system->clusters[c].name);
+	return g_string_free(text, FALSE);
+}
+
+/* The configuration as it was used, as a file beside the store and as text in it. */
+static bool put_config(const struct writing *writing, const char *dir, GError **error)
+{
+	const struct config *config = writing->trials->experiment->config;
+	g_autofree char *path = g_build_filename(dir, "config.yaml", NULL);
+	g_autofree char *text = NULL;
+
+	return config_save(config, path, error) && g_file_get_contents(path, &text, NULL, error) &&
+	       store_set_meta(writing->store, "config_yaml", text, error) &&
+	       store_put_estimates(writing->store, config->estimates, config->estimates_count,
+				   error);
+}
+
+static bool put_facts(const struct writing *writing, double budget_j, const char *estimates,
+		      GError **error)
+{
+	const struct trials *trials = writing->trials;
+	struct store *store = writing->store;
+	g_autofree char *order = cluster_order(trials->experiment->system);
+	g_autofree char *now = clock_utc();
+
+	return store_set_meta(store, "kind", "simulated", error) &&
+	       store_set_meta(store, "version", VIRTBED_VERSION, error) &&
+	       store_set_meta(store, "config_name", trials->experiment->config->name, error) &&
+	       store_set_meta(store, "started_utc", now, error) &&
+	       store_set_meta(store, "cluster_order", order, error) &&
+	       store_set_meta(store, "estimates", estimates, error) &&
+	       put_meta(store, "seed", error, "%" PRIu64, writing->seed) &&
+	       put_meta(store, "trials", error, "%u", trials->trials) &&
+	       put_meta(store, "budget_j", error, "%.17g", budget_j);
+}
+
+static bool add_run(const struct writing *writing, uint32_t trial, uint32_t policy, uint32_t limit,
+		    int64_t *ret_run, GError **error)
+{
+	const struct trials *trials = writing->trials;
+	const struct engine_result *result =
+		trials_result(trials, writing->results, trial, policy, limit);
+	struct store_run row = {
+		.policy = trials->experiment->policies[policy].name,
+		.limit = writing->limits[limit],
+		.limit_j = trials->limits_j[limit],
+		.repeat = trial + 1,
+		.seed = writing->seed,
+		.ended_by = (char *)engine_end_name(result->ended_by),
+		.ended_s = result->ended_s,
+		.utility = result->utility,
+		.energy_j = result->energy_j,
+		.host_load = (double)NAN,
+		.tasks_arrived = result->tasks_arrived,
+		.tasks_completed = result->tasks_completed,
+		.tasks_failed = result->tasks_failed,
+		.tasks_dropped = result->tasks_dropped,
+	};
+
+	if (!store_add_run(writing->store, &row, error))
+		return false;
+	*ret_run = row.run;
+	return true;
+}
+
+/* Simulates a run of trial 1 again, this time with everything recorded. */
+static bool record_run(const struct writing *writing, const struct workload *workload,
+		       uint32_t policy, uint32_t limit, int64_t run, GError **error)
+{
+	const struct experiment *experiment = writing->trials->experiment;
+	struct engine_setup setup =
+		experiment_setup(experiment, workload, &experiment->policies[policy],
+				 writing->trials->limits_j[limit]);
+	struct recorder_store *recorder =
+		recorder_store_new(writing->store, run, experiment->system, false);
+	struct engine_result result;
+	bool good;
+
+	setup.recorder = recorder_store_engine(recorder);
+	experiment_simulate(&setup, &result);
+	good = recorder_store_finish(recorder, error);
+	recorder_store_free(recorder);
+	return good;
+}
+
+static bool put_runs(const struct writing *writing, GError **error)
+{
+	const struct trials *trials = writing->trials;
+	const struct experiment *experiment = trials->experiment;
+	const uint32_t cells = experiment->policies_count * trials->limits_count;
+	g_autofree int64_t *first = g_new(int64_t, cells);
+	g_autoptr(workload_t) workload = workload_testbed_new(
+		experiment->config, experiment->system, writing->seed, 1, error);
+	bool good = workload && store_begin(writing->store, error);
+
+	for (uint32_t trial = 0; good && trial < trials->trials; trial++) {
+		for (uint32_t i = 0; good && i < cells; i++) {
+			int64_t run = 0;
+
+			good = add_run(writing, trial, i % experiment->policies_count,
+				       i / experiment->policies_count, &run, error);
+			if (trial == 0)
+				first[i] = run;
+		}
+	}
+	good = good && store_commit(writing->store, error);
+	for (uint32_t i = 0; good && i < cells; i++)
+		good = record_run(writing, workload, i % experiment->policies_count,
+				  i / experiment->policies_count, first[i], error);
+	return good;
+}
+
+static bool refuse_used(const char *dir, GError **error)
+{
+	g_autofree char *path = g_build_filename(dir, STORE_FILE, NULL);
+
+	if (!g_file_test(path, G_FILE_TEST_EXISTS))
+		return true;
+	g_set_error(error, STORE_ERROR, STORE_ERROR_OPEN,
+		    "%s: there is a run in it already; name another directory", dir);
+	return false;
+}
+
+bool simulate_store_write(const char *dir, const struct trials *trials, const double *limits,
+			  double budget_j, const struct engine_result *results,
+			  const char *estimates, GError **error)
+{
+	struct writing writing = {
+		.trials = trials,
+		.limits = limits,
+		.results = results,
+		.seed = trials->seed ? trials->seed : trials->experiment->config->workload->seed,
+	};
+	g_autoptr(store_t) store = NULL;
+	g_autofree char *ended = NULL;
+
+	if (!refuse_used(dir, error))
+		return false;
+	store = store_open(dir, true, error);
+	if (!store)
+		return false;
+	writing.store = store;
+	if (!put_facts(&writing, budget_j, estimates, error) || !put_config(&writing, dir, error) ||
+	    !put_runs(&writing, error))
+		return false;
+	ended = clock_utc();
+	return store_set_meta(store, "ended_utc", ended, error);
+}

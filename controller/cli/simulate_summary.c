@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/cli/simulate_summary.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "controller/report/table.h"
+
+/* Of the intervals. */
+#define LEVEL 0.95
+
+/* The policy that the paper compares with, and whose unlimited run is its 100 %. */
+static int find_reference(const struct experiment *experiment)
+{
+	for (uint32_t i = 0; i < experiment->policies_count; i++)
+		if (strcmp(experiment->policies[i].ops->name, "max-upr") == 0)
+			return (int)i;
+	return -1;
+}
+
+/* What is averaged. */
+static double result_utility(const struct engine_result *result)
+{
+	return result->utility;
+}
+
+static double result_energy_j(const struct engine_result *result)
+{
+	return result->energy_j;
+}
+
+static double result_ended_s(const struct engine_result *result)
+{
+	return result->ended_s;
+}
+
+static double result_arrived(const struct engine_result *result)
+{
+	return result->tasks_arrived;
+}
+
+static double result_completed(const struct engine_result *result)
+{
+	return result->tasks_completed;
+}
+
+static double result_dropped(const struct engine_result *result)
+{
+	return result->tasks_dropped;
+}
+
+static double result_failed(const struct engine_result *result)
+{
+	return result->tasks_failed;
+}
+
+typedef double (*result_f)(const struct engine_result *result);
+
+/* The values of one cell over the trials, into `ret_values`. */
+static void collect(const struct trials *trials, const struct engine_result *results,
+		    const struct simulate_cell *cell, result_f value, double *ret_values)
+{
+	for (uint32_t i = 0; i < trials->trials; i++)
+		ret_values[i] = value(trials_result(trials, results, i, cell->policy, cell->limit));
+}
+
+/* Ratios to the reference, trial by trial; a reference of 0 leaves its trial out. */
+static struct stats_interval ratio(const struct trials *trials,
+				   const struct engine_result *results,
+				   const struct simulate_cell *cell, uint32_t reference,
+				   result_f value, double *values)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < trials->trials; i++) {
+		const double base =
+			value(trials_result(trials, results, i, reference, cell->limit));
+
+		if (base > 0)
+			values[count++] = value(trials_result(trials, results, i, cell->policy,
+							      cell->limit)) /
+					  base;
+	}
+	return stats_t_interval(values, count, LEVEL);
+}
+
+static double mean(const struct trials *trials, const struct engine_result *results,
+		   const struct simulate_cell *cell, result_f value, double *values)
+{
+	collect(trials, results, cell, value, values);
+	return stats_mean(values, trials->trials);
+}
+
+static void fill_cell(const struct simulate_summary *summary, const struct engine_result *results,
+		      struct simulate_cell *cell, double *values)
+{
+	const struct trials *trials = summary->trials;
+	const uint32_t n = trials->trials;
+
+	cell->utility_mean = mean(trials, results, cell, result_utility, values);
+	cell->utility_sd = stats_sd(values, n);
+	cell->energy_j_mean = mean(trials, results, cell, result_energy_j, values);
+	cell->energy_j_sd = stats_sd(values, n);
+	cell->ended_s_mean = mean(trials, results, cell, result_ended_s, values);
+	cell->arrived_mean = mean(trials, results, cell, result_arrived, values);
+	cell->completed_mean = mean(trials, results, cell, result_completed, values);
+	cell->dropped_mean = mean(trials, results, cell, result_dropped, values);
+	cell->failed_mean = mean(trials, results, cell, result_failed, values);
+	for (uint32_t i = 0; i < n; i++)
+		cell->ended[trials_result(trials, results, i, cell->policy, cell->limit)->ended_by]++;
+	if (summary->reference < 0) {
+		cell->utility_ratio = stats_t_interval(values, 0, LEVEL);
+		cell->energy_ratio = cell->utility_ratio;
+		return;
+	}
+	cell->utility_ratio = ratio(trials, results, cell, (uint32_t)summary->reference,
+				    result_utility, values);
+	cell->energy_ratio = ratio(trials, results, cell, (uint32_t)summary->reference,
+				   result_energy_j, values);
+}
+
+struct simulate_summary *simulate_summary_new(const struct trials *trials, const double *limits,
+					      double budget_j, const struct engine_result *results)
+{
+	struct simulate_summary *summary = g_new0(struct simulate_summary, 1);
+	const struct experiment *experiment = trials->experiment;
+	g_autofree double *values = g_new(double, trials->trials);
+
+	summary->trials = trials;
+	summary->limits = limits;
+	summary->seed = trials->seed ? trials->seed : experiment->config->workload->seed;
+	summary->budget_j = budget_j;
+	summary->reference = find_reference(experiment);
+	summary->cells_count = trials->limits_count * experiment->policies_count;
+	summary->cells = g_new0(struct simulate_cell, summary->cells_count);
+	for (uint32_t i = 0; i < summary->cells_count; i++) {
+		summary->cells[i].limit = i / experiment->policies_count;
+		summary->cells[i].policy = i % experiment->policies_count;
+		fill_cell(summary, results, &summary->cells[i], values);
+	}
+	return summary;
+}
+
+void simulate_summary_free(struct simulate_summary *summary)
+{
+	if (!summary)
+		return;
+	g_free(summary->cells);
+	g_free(summary);
+}
+
+static json_t *number(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *interval_json(const struct stats_interval *interval)
+{
+	return json_pack("{s:o, s:o, s:o}", "mean", number(interval->value), "low",
+			 number(interval->low), "high", number(interval->high));
+}
+
+static const struct policy *cell_policy(const struct simulate_summary *summary,
+					const struct simulate_cell *cell)
+{
+	return &summary->trials->experiment->policies[cell->policy];
+}
+
+static json_t *ended_json(const struct simulate_cell *cell)
+{
+	json_t *object = json_object();
+
+	for (int end = ENGINE_END_LIMIT; end <= ENGINE_END_ABORTED; end++)
+		json_object_set_new(object, engine_end_name((enum engine_end)end),
+				    json_integer(cell->ended[end]));
+	return object;
+}
+
+static json_t *cell_json(const struct simulate_summary *summary, const struct simulate_cell *cell)
+{
+	const struct trials *trials = summary->trials;
+	json_t *object = json_pack(
+		"{s:s, s:f, s:f, s:i, s:o}", "policy", cell_policy(summary, cell)->name, "limit",
+		summary->limits[cell->limit], "limit_j", trials->limits_j[cell->limit], "trials",
+		(int)trials->trials, "ended_by", ended_json(cell));
+	const struct {
+		const char *key;
+		double value;
+	} numbers[] = {
+		{ "utility_mean", cell->utility_mean },
+		{ "utility_sd", cell->utility_sd },
+		{ "energy_j_mean", cell->energy_j_mean },
+		{ "energy_j_sd", cell->energy_j_sd },
+		{ "ended_s_mean", cell->ended_s_mean },
+		{ "tasks_arrived_mean", cell->arrived_mean },
+		{ "tasks_completed_mean", cell->completed_mean },
+		{ "tasks_dropped_mean", cell->dropped_mean },
+		{ "tasks_failed_mean", cell->failed_mean },
+	};
+
+	json_object_set_new(object, "seed", json_integer((json_int_t)summary->seed));
+	for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++)
+		json_object_set_new(object, numbers[i].key, number(numbers[i].value));
+	if (summary->reference < 0)
+		return object;
+	json_object_set_new(
+		object, "ratio_to",
+		json_string(trials->experiment->policies[summary->reference].name));
+	json_object_set_new(object, "utility_ratio", interval_json(&cell->utility_ratio));
+	json_object_set_new(object, "energy_ratio", interval_json(&cell->energy_ratio));
+	return object;
+}
+
+json_t *simulate_summary_json(const struct simulate_summary *summary)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < summary->cells_count; i++)
+		json_array_append_new(list, cell_json(summary, &summary->cells[i]));
+	return list;
+}
+
+/* "time 3, limit 197" */
+static char *ended_text(const struct simulate_cell *cell)
+{
+	GString *text = g_string_new(NULL);
+
+	for (int end = ENGINE_END_LIMIT; end <= ENGINE_END_ABORTED; end++)
+		if (cell->ended[end] > 0)
+			g_string_append_printf(text, "%s%s %u", text->len ? ", " : "",
+					       engine_end_name((enum engine_end)end),
+					       cell->ended[end]);
+	return g_string_free(text, FALSE);
+}
+
+static void ratio_cell(struct table *table, const struct stats_interval *interval)
+{
+	if (isfinite(interval->low))
+		table_textf(table, "%.3f +- %.3f", interval->value,
+			    (interval->high - interval->low) / 2);
+	else
+		table_number(table, interval->value, 3);
+}
+
+static void print_heading(const struct simulate_summary *summary, FILE *file)
+{
+	const struct trials *trials = summary->trials;
+	const struct sched_system *system = trials->experiment->system;
+	bool ordered = false;
+
+	fprintf(file, "%s, simulated: means over %u trial%s, a workload each (seed %" G_GUINT64_FORMAT
+		      "); 100 %% is %.4g MJ of dynamic energy\n",
+		trials->experiment->config->name, trials->trials, trials->trials == 1 ? "" : "s",
+		summary->seed, summary->budget_j / 1e6);
+	for (uint32_t i = 0; i < trials->experiment->policies_count; i++)
+		ordered |= trials->experiment->policies[i].ops->cluster_order;
+	if (ordered) {
+		fputs("clusters in the order that backfilling tries them:", file);
+		for (uint32_t c = 0; c < system->clusters_count; c++)
+			fprintf(file, " %s", system->clusters[c].name);
+		fputc('\n', file);
+	}
+	if (summary->reference >= 0 && trials->trials > 1)
+		fprintf(file, "ratios to %s, workload by workload, with 95 %% intervals\n",
+			trials->experiment->policies[summary->reference].name);
+}
+
+static const char *const columns[] = { "limit", "policy", "utility", "sd", "utility ratio",
+				       "energy kJ", "energy ratio", "arrived", "completed",
+				       "dropped", "ended by" };
+
+static void add_row(const struct simulate_summary *summary, const struct simulate_cell *cell,
+		    struct table *table)
+{
+	g_autofree char *ended = ended_text(cell);
+
+	table_row(table);
+	table_textf(table, "%g %%", 100 * summary->limits[cell->limit]);
+	table_text(table, cell_policy(summary, cell)->name);
+	table_number(table, cell->utility_mean, 2);
+	table_number(table, cell->utility_sd, 2);
+	ratio_cell(table, &cell->utility_ratio);
+	table_number(table, cell->energy_j_mean / 1e3, 1);
+	ratio_cell(table, &cell->energy_ratio);
+	table_number(table, cell->arrived_mean, 1);
+	table_number(table, cell->completed_mean, 1);
+	table_number(table, cell->dropped_mean, 1);
+	table_text(table, ended);
+}
+
+void simulate_summary_print(const struct simulate_summary *summary, FILE *file)
+{
+	g_autoptr(table_t) table = table_new();
+
+	print_heading(summary, file);
+	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++)
+		table_column(table, columns[i],
+			     i == 1 || i + 1 == G_N_ELEMENTS(columns) ? TABLE_LEFT : TABLE_RIGHT);
+	for (uint32_t i = 0; i < summary->cells_count; i++) {
+		add_row(summary, &summary->cells[i], table);
+		if (i + 1 == summary->cells_count || summary->cells[i + 1].limit != summary->cells[i].limit)
+			table_rule(table);
+	}
+	table_print(table, 0, file);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+#include <stdio.h>
+
+#include "controller/engine/trials.h"
+#include "controller/report/stats.h"
+
+/*
+ * What `virtbed simulate` says about its runs: one cell per policy and limit. Means are over the trials,
+ * a workload each; ratios are taken workload by workload and then averaged, with 95 % intervals
+ * (Student's t), so that what all policies share in a workload cancels out.
+ */
+
+/* One policy under one limit. */
+struct simulate_cell {
+	uint32_t policy;       /* index in the experiment */
+	uint32_t limit;        /* index of the limit */
+	double utility_mean, utility_sd;
+	double energy_j_mean, energy_j_sd;
+	double ended_s_mean;
+	double arrived_mean, completed_mean, dropped_mean, failed_mean; /* tasks */
+	uint32_t ended[ENGINE_END_ABORTED + 1]; /* runs by what ended them */
+	struct stats_interval utility_ratio; /* to the reference policy under the same limit */
+	struct stats_interval energy_ratio;
+};
+
+/* All cells. */
+struct simulate_summary {
+	const struct trials *trials;
+	const double *limits;   /* fractions, trials->limits_count of them */
+	uint64_t seed;
+	double budget_j;
+	int reference;          /* index of the policy that ratios refer to; -1: none */
+	struct simulate_cell *cells; /* limits x policies (row = limit) */
+	uint32_t cells_count;
+};
+typedef struct simulate_summary simulate_summary_t;
+
+/*
+ * Sums up `results` of `trials`. `limits` are borrowed. The reference is max-upr, or the first policy that
+ * begins with its name. Returns a new summary.
+ */
+struct simulate_summary *simulate_summary_new(const struct trials *trials, const double *limits,
+					      double budget_j, const struct engine_result *results);
+
+/* NULL is allowed. */
+void simulate_summary_free(struct simulate_summary *summary);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(simulate_summary_t, simulate_summary_free)
+
+/* The cells as a JSON array of objects. New reference. */
+json_t *simulate_summary_json(const struct simulate_summary *summary);
+
+/* The same as a table with its heading. */
+void simulate_summary_print(const struct simulate_summary *summary, FILE *file);

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/engine/recorder_store.h"
+
+#include <string.h>
+
+#include "common/json.h"
+#include "controller/engine/snapshot_json.h"
+
+struct recorder_store {
+	struct engine_recorder recorder; /* first: callbacks cast back */
+	struct store *store;
+	int64_t run;
+	const struct sched_system *system;
+	bool durable;
+	bool open;     /* a transaction is */
+	GError *error; /* the first failure */
+};
+
+/* Begins a transaction unless one is open. */
+static bool begin(struct recorder_store *recorder)
+{
+	if (recorder->error)
+		return false;
+	if (!recorder->open)
+		recorder->open = store_begin(recorder->store, &recorder->error);
+	return recorder->open;
+}
+
+static bool commit(struct recorder_store *recorder)
+{
+	if (recorder->error)
+		return false;
+	if (!recorder->open)
+		return true;
+	recorder->open = false;
+	return store_commit(recorder->store, &recorder->error);
+}
+
+static bool record_decision(struct engine_recorder *base, const struct policy *policy,
+			    const struct sched_snapshot *snapshot, const struct sched_plan *plan)
+{
+	struct recorder_store *recorder = (struct recorder_store *)base;
+	g_autoptr(json_t) object = snapshot_json_write(snapshot, policy);
+	g_autoptr(json_t) list = snapshot_json_actions(snapshot->system, plan, false);
+	g_autofree char *text = json_text(object);
+	g_autofree char *actions = json_text(list);
+
+	return begin(recorder) && store_add_decision(recorder->store, recorder->run,
+						     snapshot->now_s, text, actions,
+						     &recorder->error);
+}
+
+/* "0,1,5" */
+static char *nodes_text(const uint32_t *nodes, uint32_t count)
+{
+	GString *text = g_string_new(NULL);
+
+	for (uint32_t i = 0; i < count; i++)
+		g_string_append_printf(text, "%s%u", i ? "," : "", nodes[i]);
+	return g_string_free(text, FALSE);
+}
+
+static bool record_task(struct engine_recorder *base, const struct engine_task *task)
+{
+	struct recorder_store *recorder = (struct recorder_store *)base;
+	const struct sched_system *system = recorder->system;
+	const bool placed = task->nodes_count > 0;
+	g_autofree char *nodes = placed ? nodes_text(task->nodes, task->nodes_count) : NULL;
+	const struct store_task row = {
+		.run = recorder->run,
+		.task = task->task->id,
+		.type = (char *)system->row_names[task->task->row],
+		.arrival_s = task->task->arrival_s,
+		.utility_max = task->task->utility.max,
+		.state = (char *)engine_task_state_name(task->state),
+		.cluster = placed ? (char *)system->clusters[task->cluster].name : NULL,
+		.nodes = nodes,
+		.pstate = task->pstate,
+		.reservation = task->reservation,
+		.attempts = task->attempts,
+		.planned_start_s = task->planned_start_s,
+		.started_s = task->started_s,
+		.ended_s = task->ended_s,
+		.exec_s = task->exec_s,
+		.etc_s = task->etc_s,
+		.energy_j = task->energy_j,
+		.eec_j = task->eec_j,
+		.utility = task->utility,
+		.reason = (char *)task->reason,
+	};
+
+	return begin(recorder) && store_put_task(recorder->store, &row, &recorder->error);
+}
+
+static bool record_event(struct engine_recorder *base, double time_s, const char *kind,
+			 const char *detail)
+{
+	struct recorder_store *recorder = (struct recorder_store *)base;
+
+	return begin(recorder) && store_add_event(recorder->store, recorder->run, time_s, kind,
+						  detail, &recorder->error);
+}
+
+static bool record_flush(struct engine_recorder *base)
+{
+	struct recorder_store *recorder = (struct recorder_store *)base;
+
+	return recorder->durable ? commit(recorder) : !recorder->error;
+}
+
+struct recorder_store *recorder_store_new(struct store *store, int64_t run,
+					  const struct sched_system *system, bool durable)
+{
+	struct recorder_store *recorder = g_new0(struct recorder_store, 1);
+
+	recorder->recorder = (struct engine_recorder){
+		.decision = record_decision,
+		.task = record_task,
+		.event = record_event,
+		.flush = record_flush,
+	};
+	recorder->store = store;
+	recorder->run = run;
+	recorder->system = system;
+	recorder->durable = durable;
+	return recorder;
+}
+
+struct engine_recorder *recorder_store_engine(struct recorder_store *recorder)
+{
+	return &recorder->recorder;
+}
+
+bool recorder_store_finish(struct recorder_store *recorder, GError **error)
+{
+	if (commit(recorder))
+		return true;
+	g_propagate_error(error, g_error_copy(recorder->error));
+	return false;
+}
+
+void recorder_store_free(struct recorder_store *recorder)
+{
+	if (!recorder)
+		return;
+	if (recorder->open)
+		store_rollback(recorder->store);
+	g_clear_error(&recorder->error);
+	g_free(recorder);
+}
+
+/* Parses "0,1,5" into at most `max` numbers; returns how many, or 0 for rubbish. */
+static uint32_t parse_nodes(const char *text, uint32_t max, uint32_t *ret_nodes)
+{
+	g_auto(GStrv) words = g_strsplit(text, ",", -1);
+	uint32_t count = 0;
+
+	for (; words[count]; count++) {
+		guint64 node;
+
+		if (count == max ||
+		    !g_ascii_string_to_unsigned(words[count], 10, 0, UINT32_MAX, &node, NULL))
+			return 0;
+		ret_nodes[count] = (uint32_t)node;
+	}
+	return count;
+}
+
+static uint32_t find_cluster(const struct sched_system *system, const char *name)
+{
+	for (uint32_t c = 0; c < system->clusters_count; c++)
+		if (strcmp(system->clusters[c].name, name) == 0)
+			return c;
+	return UINT32_MAX;
+}
+
+static bool restore_task(struct engine *engine, const struct sched_system *system,
+			 const struct store_task *row)
+{
+	const int state = row->state ? engine_task_state_parse(row->state) : -1;
+	struct engine_task record = {
+		.state = (enum engine_task_state)state,
+		.pstate = row->pstate,
+		.reservation = row->reservation,
+		.attempts = row->attempts,
+		.planned_start_s = row->planned_start_s,
+		.started_s = row->started_s,
+		.ended_s = row->ended_s,
+		.exec_s = row->exec_s,
+		.energy_j = row->energy_j,
+		.utility = row->utility,
+	};
+	g_autofree uint32_t *nodes = NULL;
+
+	if (state < 0)
+		return false;
+	if (row->cluster && row->nodes) {
+		record.cluster = find_cluster(system, row->cluster);
+		if (record.cluster == UINT32_MAX)
+			return false;
+		nodes = g_new(uint32_t, system->clusters[record.cluster].nodes);
+		record.nodes_count =
+			parse_nodes(row->nodes, system->clusters[record.cluster].nodes, nodes);
+		record.nodes = nodes;
+		if (record.nodes_count == 0)
+			return false;
+	}
+	return engine_restore_task(engine, row->task, &record);
+}
+
+bool recorder_store_restore(struct store *store, int64_t run, const struct engine_setup *setup,
+			    struct engine *engine, GError **error)
+{
+	g_autoptr(GPtrArray) rows = store_tasks(store, run, error);
+
+	if (!rows)
+		return false;
+	for (guint i = 0; i < rows->len; i++) {
+		const struct store_task *row = g_ptr_array_index(rows, i);
+
+		if (restore_task(engine, setup->system, row))
+			continue;
+		g_set_error(error, STORE_ERROR, STORE_ERROR_CORRUPT,
+			    "run %" G_GINT64_FORMAT ": the record of task %u does not fit the "
+			    "configuration; was it changed since?",
+			    run, row->task);
+		return false;
+	}
+	return true;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+
+#include "controller/sched/model.h"
+#include "controller/sched/policy.h"
+
+/*
+ * Snapshots and plans as JSON: the C structures field by field, self-contained (the system is in it),
+ * numbers with 17 digits so that they read back equal. docs/snapshot.md describes the format.
+ */
+
+/* A snapshot read from JSON, with all it points to. */
+struct snapshot_json {
+	struct sched_snapshot snapshot;
+	const char *policy; /* the name that it was recorded with, or NULL */
+	/* The rest holds the memory. */
+	json_t *text;
+	struct sched_system *system;
+	struct sched_task *tasks;
+	uint32_t tasks_count;
+	const struct sched_task **waiting;
+	struct sched_running *running;
+	struct sched_planned *reservations;
+	struct sched_planned *placeholders;
+	struct sched_node *down;
+	GPtrArray *places; /* of uint32_t arrays */
+};
+
+/* A snapshot as a JSON object; `policy` may be NULL. Returns a new reference. */
+json_t *snapshot_json_write(const struct sched_snapshot *snapshot, const struct policy *policy);
+
+/*
+ * The actions of a plan as a JSON array; with `explain` each has the options that were considered, and
+ * tasks without an action follow as {"kind": "wait"}. Returns a new reference.
+ */
+json_t *snapshot_json_actions(const struct sched_system *system, const struct sched_plan *plan,
+			      bool explain);
+
+/*
+ * Reads and verifies a snapshot; `what` names it in errors. Nothing in it is trusted: indices, orders and
+ * ranges are checked, so that a policy can be let loose on the result. Returns a new structure, or
+ * NULL with `error` (JSON_ERROR) set.
+ */
+struct snapshot_json *snapshot_json_read(const json_t *object, const char *what, GError **error);
+
+/* NULL is allowed. */
+void snapshot_json_free(struct snapshot_json *read);
+typedef struct snapshot_json snapshot_json_t;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(snapshot_json_t, snapshot_json_free)

@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "controller/engine/snapshot_json.h"
+
+/* Larger counts are refused: nothing real has them, and sums of them stay within 32 bits. */
+#define COUNT_MAX 1000000
+
+/* A reading in progress. */
+struct reader {
+	struct snapshot_json *read;
+	const json_t *object;
+	const char *what;
+	GError **error;
+};
+
+static bool refuse(const struct reader *reader, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+static bool refuse(const struct reader *reader, const char *format, ...)
+{
+	va_list arguments;
+	g_autofree char *text = NULL;
+
+	va_start(arguments, format);
+	text = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	g_set_error(reader->error, JSON_ERROR, JSON_ERROR_KEY, "%s: %s", reader->what, text);
+	return false;
+}
+
+static bool get_count(const struct reader *reader, const json_t *object, const char *key,
+		      uint32_t *ret_value)
+{
+	int64_t value;
+
+	if (!json_get_integer(object, key, reader->what, 0, COUNT_MAX, &value, reader->error))
+		return false;
+	*ret_value = (uint32_t)value;
+	return true;
+}
+
+static bool get_number(const struct reader *reader, const json_t *object, const char *key,
+		       double *ret_value)
+{
+	return json_get_number(object, key, reader->what, ret_value, reader->error);
+}
+
+/* An array of the snapshot itself, with a sane length. */
+static bool get_list(const struct reader *reader, const json_t *object, const char *key,
+		     json_t **ret_list)
+{
+	if (!json_get_array(object, key, reader->what, ret_list, reader->error))
+		return false;
+	if (json_array_size(*ret_list) > COUNT_MAX)
+		return refuse(reader, "\"%s\" has more than %d entries", key, COUNT_MAX);
+	return true;
+}
+
+static bool get_cluster(const struct reader *reader, const json_t *object, uint32_t *ret_cluster)
+{
+	const struct sched_system *system = reader->read->system;
+	const char *name;
+
+	if (!json_get_string(object, "cluster", reader->what, &name, reader->error))
+		return false;
+	for (uint32_t c = 0; c < system->clusters_count; c++) {
+		if (strcmp(system->clusters[c].name, name) != 0)
+			continue;
+		*ret_cluster = c;
+		return true;
+	}
+	return refuse(reader, "unknown cluster \"%s\"", name);
+}
+
+static bool read_cluster(const struct reader *reader, const json_t *object,
+			 struct sched_cluster *ret_cluster)
+{
+	return json_get_string(object, "name", reader->what, &ret_cluster->name, reader->error) &&
+	       get_count(reader, object, "nodes", &ret_cluster->nodes) &&
+	       get_count(reader, object, "cores", &ret_cluster->cores) &&
+	       get_count(reader, object, "pstates", &ret_cluster->pstates);
+}
+
+static bool read_option(const struct reader *reader, const json_t *object, uint32_t row)
+{
+	struct sched_system *system = reader->read->system;
+	uint32_t cluster;
+	uint32_t pstate;
+	uint32_t nodes;
+	double etc_s;
+	double eec_j;
+
+	if (!get_cluster(reader, object, &cluster) ||
+	    !get_count(reader, object, "pstate", &pstate) ||
+	    !get_count(reader, object, "nodes", &nodes) ||
+	    !get_number(reader, object, "etc_s", &etc_s) ||
+	    !get_number(reader, object, "eec_j", &eec_j))
+		return false;
+	if (pstate >= system->clusters[cluster].pstates)
+		return refuse(reader, "cluster \"%s\" has no P-state %u",
+			      system->clusters[cluster].name, pstate);
+
+	const size_t cell =
+		(size_t)row * system->columns_count + system->clusters[cluster].column + pstate;
+	uint32_t *width = &system->nodes[row * system->clusters_count + cluster];
+
+	if (!isnan(system->etc_s[cell]) || (*width != 0 && *width != nodes))
+		return refuse(reader, "type \"%s\" has contradicting options on cluster \"%s\"",
+			      system->row_names[row], system->clusters[cluster].name);
+	system->etc_s[cell] = etc_s;
+	system->eec_j[cell] = eec_j;
+	*width = nodes;
+	return true;
+}
+
+static bool read_type(const struct reader *reader, const json_t *object, uint32_t row)
+{
+	struct sched_system *system = reader->read->system;
+	json_t *options;
+	json_t *option;
+	size_t i;
+
+	if (!json_get_string(object, "name", reader->what, &system->row_names[row], reader->error) ||
+	    !get_list(reader, object, "options", &options))
+		return false;
+	json_array_foreach(options, i, option)
+		if (!read_option(reader, option, row))
+			return false;
+	return true;
+}
+
+static bool finish_system(const struct reader *reader)
+{
+	struct sched_system *system = reader->read->system;
+	uint32_t index = 0;
+	const enum sched_system_fault fault = sched_system_finish(system, &index);
+
+	if (fault == SCHED_SYSTEM_OK)
+		return true;
+	return refuse(reader, "%s \"%s\": %s",
+		      fault == SCHED_SYSTEM_CLUSTER ? "cluster" : "type",
+		      fault == SCHED_SYSTEM_CLUSTER ? system->clusters[index].name
+						    : system->row_names[index],
+		      sched_system_fault_text(fault));
+}
+
+static bool make_system(const struct reader *reader, const json_t *clusters, const json_t *types)
+{
+	const uint32_t count = (uint32_t)json_array_size(clusters);
+	const uint32_t rows = (uint32_t)json_array_size(types);
+	g_autofree struct sched_cluster *list = g_new0(struct sched_cluster, count);
+	uint64_t columns = 0;
+
+	for (uint32_t c = 0; c < count; c++) {
+		if (!read_cluster(reader, json_array_get(clusters, c), &list[c]))
+			return false;
+		columns += list[c].pstates;
+	}
+	if (columns * rows > COUNT_MAX)
+		return refuse(reader, "too many clusters, P-states and types");
+	reader->read->system = sched_system_new(list, count, rows);
+	if (!reader->read->system)
+		return refuse(reader, "out of memory");
+	for (uint32_t row = 0; row < rows; row++)
+		if (!read_type(reader, json_array_get(types, row), row))
+			return false;
+	return finish_system(reader);
+}
+
+static bool read_system(const struct reader *reader)
+{
+	const json_t *system = json_object_get(reader->object, "system");
+	json_t *clusters;
+	json_t *types;
+
+	if (!json_is_object(system))
+		return refuse(reader, "\"system\" is not an object");
+	return get_list(reader, system, "clusters", &clusters) &&
+	       get_list(reader, system, "types", &types) && make_system(reader, clusters, types);
+}
+
+static bool get_curve(const struct reader *reader, const json_t *object,
+		      enum utility_curve *ret_curve)
+{
+	const char *name;
+
+	if (!json_get_string(object, "curve", reader->what, &name, reader->error))
+		return false;
+	for (int curve = 0; utility_curve_name((enum utility_curve)curve); curve++) {
+		if (strcmp(utility_curve_name((enum utility_curve)curve), name) != 0)
+			continue;
+		*ret_curve = (enum utility_curve)curve;
+		return true;
+	}
+	return refuse(reader, "unknown curve \"%s\"; known: constant linear exponential", name);
+}
+
+static bool read_segment(const struct reader *reader, const json_t *object,
+			 struct utility_segment *ret_segment)
+{
+	return get_curve(reader, object, &ret_segment->curve) &&
+	       get_number(reader, object, "duration_s", &ret_segment->duration_s) &&
+	       get_number(reader, object, "start_fraction", &ret_segment->start_fraction) &&
+	       get_number(reader, object, "end_fraction", &ret_segment->end_fraction) &&
+	       get_number(reader, object, "rate_per_s", &ret_segment->rate_per_s);
+}
+
+static bool read_utility(const struct reader *reader, const json_t *object, uint32_t id,
+			 struct utility *ret_utility)
+{
+	json_t *segments;
+	json_t *segment;
+	size_t i;
+	uint32_t at;
+
+	if (!json_is_object(object))
+		return refuse(reader, "task %u has no utility function", id);
+	if (!get_number(reader, object, "max", &ret_utility->max) ||
+	    !get_list(reader, object, "segments", &segments))
+		return false;
+	if (json_array_size(segments) > UTILITY_SEGMENTS_MAX)
+		return refuse(reader, "task %u: more than %d segments", id, UTILITY_SEGMENTS_MAX);
+	ret_utility->segments_count = (uint32_t)json_array_size(segments);
+	json_array_foreach(segments, i, segment)
+		if (!read_segment(reader, segment, &ret_utility->segments[i]))
+			return false;
+
+	const enum utility_fault fault = utility_check(ret_utility, &at);
+
+	if (fault == UTILITY_FAULT_NONE)
+		return true;
+	return refuse(reader, "task %u: utility, segment %u: %s", id, at, utility_fault_text(fault));
+}
+
+static bool get_row(const struct reader *reader, const json_t *object, uint32_t *ret_row)
+{
+	const struct sched_system *system = reader->read->system;
+	const char *name;
+
+	if (!json_get_string(object, "type", reader->what, &name, reader->error))
+		return false;
+	for (uint32_t row = 0; row < system->rows_count; row++) {
+		if (strcmp(system->row_names[row], name) != 0)
+			continue;
+		*ret_row = row;
+		return true;
+	}
+	return refuse(reader, "unknown type \"%s\"", name);
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+	const struct sched_task *a = left;
+	const struct sched_task *b = right;
+
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+static bool read_tasks(const struct reader *reader)
+{
+	struct snapshot_json *read = reader->read;
+	json_t *list;
+	json_t *object;
+	size_t i;
+
+	if (!get_list(reader, reader->object, "tasks", &list))
+		return false;
+	read->tasks_count = (uint32_t)json_array_size(list);
+	read->tasks = g_new0(struct sched_task, read->tasks_count);
+	json_array_foreach(list, i, object) {
+		struct sched_task *task = &read->tasks[i];
+
+		if (!get_count(reader, object, "id", &task->id) ||
+		    !get_row(reader, object, &task->row) ||
+		    !get_number(reader, object, "arrival_s", &task->arrival_s) ||
+		    !read_utility(reader, json_object_get(object, "utility"), task->id,
+				  &task->utility))
+			return false;
+	}
+	qsort(read->tasks, read->tasks_count, sizeof(*read->tasks), compare_ids);
+	for (i = 1; i < read->tasks_count; i++)
+		if (read->tasks[i].id == read->tasks[i - 1].id)
+			return refuse(reader, "task %u is there twice", read->tasks[i].id);
+	return true;
+}
+
+static bool find_task(const struct reader *reader, int64_t id, const struct sched_task **ret_task)
+{
+	const struct snapshot_json *read = reader->read;
+	const struct sched_task key = { .id = (uint32_t)id };
+
+	*ret_task = bsearch(&key, read->tasks, read->tasks_count, sizeof(key), compare_ids);
+	return *ret_task || refuse(reader, "task %u is not among \"tasks\"", (uint32_t)id);
+}
+
+static bool read_waiting(const struct reader *reader)
+{
+	struct snapshot_json *read = reader->read;
+	json_t *list;
+	json_t *entry;
+	size_t i;
+
+	if (!get_list(reader, reader->object, "waiting", &list))
+		return false;
+	read->waiting = g_new0(const struct sched_task *, json_array_size(list));
+	json_array_foreach(list, i, entry) {
+		const json_int_t id = json_integer_value(entry);
+
+		if (!json_is_integer(entry) || id < 0 || id > COUNT_MAX)
+			return refuse(reader, "\"waiting\" must be a list of task ids");
+		if (!find_task(reader, id, &read->waiting[i]))
+			return false;
+		if (i == 0)
+			continue;
+
+		const struct sched_task *before = read->waiting[i - 1];
+		const struct sched_task *task = read->waiting[i];
+
+		if (task->arrival_s < before->arrival_s ||
+		    (task->arrival_s == before->arrival_s && task->id <= before->id))
+			return refuse(reader, "\"waiting\": task %u stands before task %u, which "
+					      "arrived earlier; sort by arrival, then id",
+				      before->id, task->id);
+	}
+	read->snapshot.waiting = read->waiting;
+	read->snapshot.waiting_count = (uint32_t)json_array_size(list);
+	return true;
+}
+
+/* The nodes of a place: ascending indices within the cluster, as many as the option needs. */
+static bool read_nodes(const struct reader *reader, const json_t *object,
+		       const struct sched_planned *place, uint32_t **ret_nodes)
+{
+	const struct sched_system *system = reader->read->system;
+	const struct sched_option *option =
+		sched_system_option(system, place->task->row, place->cluster, place->pstate);
+	json_t *list;
+	json_t *entry;
+	size_t i;
+	json_int_t last = -1;
+
+	if (!get_list(reader, object, "nodes", &list))
+		return false;
+	if (!option || json_array_size(list) != option->nodes)
+		return refuse(reader, "task %u cannot have %zu nodes of cluster \"%s\" at P-state %u",
+			      place->task->id, json_array_size(list),
+			      system->clusters[place->cluster].name, place->pstate);
+
+	uint32_t *nodes = g_new(uint32_t, json_array_size(list));
+
+	g_ptr_array_add(reader->read->places, nodes);
+	json_array_foreach(list, i, entry) {
+		const json_int_t node = json_integer_value(entry);
+
+		if (!json_is_integer(entry) || node <= last ||
+		    node >= system->clusters[place->cluster].nodes)
+			return refuse(reader, "task %u: the nodes must be ascending indices below %u",
+				      place->task->id, system->clusters[place->cluster].nodes);
+		last = node;
+		nodes[i] = (uint32_t)node;
+	}
+	*ret_nodes = nodes;
+	return true;
+}
+
+static bool read_place(const struct reader *reader, const json_t *object,
+		       struct sched_planned *ret_place)
+{
+	uint32_t id;
+	uint32_t *nodes = NULL;
+
+	if (!get_count(reader, object, "task", &id) || !find_task(reader, id, &ret_place->task) ||
+	    !get_cluster(reader, object, &ret_place->cluster) ||
+	    !get_count(reader, object, "pstate", &ret_place->pstate) ||
+	    !read_nodes(reader, object, ret_place, &nodes) ||
+	    !get_number(reader, object, "start_s", &ret_place->start_s) ||
+	    !get_number(reader, object, "end_s", &ret_place->end_s))
+		return false;
+	ret_place->nodes = nodes;
+	ret_place->nodes_count = (uint32_t)json_array_size(json_object_get(object, "nodes"));
+	if (ret_place->end_s <= ret_place->start_s)
+		return refuse(reader, "task %u ends before it starts", id);
+	return true;
+}
+
+static bool read_planned(const struct reader *reader, const char *key,
+			 struct sched_planned **ret_planned, uint32_t *ret_count)
+{
+	json_t *list;
+	json_t *object;
+	size_t i;
+
+	if (!get_list(reader, reader->object, key, &list))
+		return false;
+	*ret_planned = g_new0(struct sched_planned, json_array_size(list));
+	json_array_foreach(list, i, object)
+		if (!read_place(reader, object, &(*ret_planned)[i]))
+			return false;
+	*ret_count = (uint32_t)json_array_size(list);
+	return true;
+}
+
+static bool read_running(const struct reader *reader)
+{
+	struct snapshot_json *read = reader->read;
+	g_autofree struct sched_planned *places = NULL;
+	uint32_t count;
+
+	if (!read_planned(reader, "running", &places, &count))
+		return false;
+	read->running = g_new0(struct sched_running, count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sched_planned *place = &places[i];
+
+		if (place->end_s < read->snapshot.now_s)
+			return refuse(reader, "running task %u ends before now_s", place->task->id);
+		read->running[i] = (struct sched_running){
+			.task = place->task,
+			.cluster = place->cluster,
+			.pstate = place->pstate,
+			.nodes_count = place->nodes_count,
+			.nodes = place->nodes,
+			.start_s = place->start_s,
+			.end_s = place->end_s,
+		};
+	}
+	read->snapshot.running = read->running;
+	read->snapshot.running_count = count;
+	return true;
+}
+
+static bool read_down(const struct reader *reader)
+{
+	struct snapshot_json *read = reader->read;
+	json_t *list;
+	json_t *object;
+	size_t i;
+
+	if (!get_list(reader, reader->object, "down", &list))
+		return false;
+	read->down = g_new0(struct sched_node, json_array_size(list));
+	json_array_foreach(list, i, object) {
+		struct sched_node *node = &read->down[i];
+
+		if (!get_cluster(reader, object, &node->cluster) ||
+		    !get_count(reader, object, "node", &node->node))
+			return false;
+		if (node->node >= read->system->clusters[node->cluster].nodes)
+			return refuse(reader, "\"down\": there is no node %u in cluster \"%s\"",
+				      node->node, read->system->clusters[node->cluster].name);
+	}
+	read->snapshot.down = read->down;
+	read->snapshot.down_count = (uint32_t)json_array_size(list);
+	return true;
+}
+
+static bool read_promises(const struct reader *reader)
+{
+	struct snapshot_json *read = reader->read;
+	struct sched_snapshot *snapshot = &read->snapshot;
+
+	if (!read_planned(reader, "reservations", &read->reservations,
+			  &snapshot->reservations_count) ||
+	    !read_planned(reader, "placeholders", &read->placeholders,
+			  &snapshot->placeholders_count))
+		return false;
+	snapshot->reservations = read->reservations;
+	snapshot->placeholders = read->placeholders;
+	return true;
+}
+
+/* Numbers of the snapshot itself. No budget at all is written as null. */
+static bool read_numbers(const struct reader *reader)
+{
+	struct sched_snapshot *snapshot = &reader->read->snapshot;
+	const json_t *object = reader->object;
+	int64_t seed;
+	int64_t event;
+
+	if (!json_get_integer(object, "seed", reader->what, 0, INT64_MAX, &seed, reader->error) ||
+	    !json_get_integer(object, "event", reader->what, 0, INT64_MAX, &event, reader->error) ||
+	    !get_number(reader, object, "now_s", &snapshot->now_s) ||
+	    !get_number(reader, object, "next_event_s", &snapshot->next_event_s) ||
+	    !get_number(reader, object, "day_start_s", &snapshot->day_start_s) ||
+	    !get_number(reader, object, "end_s", &snapshot->end_s) ||
+	    !get_number(reader, object, "consumed_j", &snapshot->consumed_j))
+		return false;
+	snapshot->seed = (uint64_t)seed;
+	snapshot->event = (uint64_t)event;
+	snapshot->budget_j = INFINITY;
+	if (!json_is_null(json_object_get(object, "budget_j")) &&
+	    !get_number(reader, object, "budget_j", &snapshot->budget_j))
+		return false;
+	if (snapshot->next_event_s <= snapshot->now_s)
+		return refuse(reader, "next_event_s must be above now_s");
+	if (snapshot->end_s <= snapshot->day_start_s)
+		return refuse(reader, "end_s must be above day_start_s");
+	return true;
+}
+
+static bool read_all(const struct reader *reader)
+{
+	struct snapshot_json *read = reader->read;
+
+	if (!json_is_object(reader->object))
+		return refuse(reader, "not an object");
+	read->policy = json_string_value(json_object_get(reader->object, "policy"));
+	if (!read_system(reader) || !read_numbers(reader) || !read_tasks(reader) ||
+	    !read_waiting(reader) || !read_running(reader) || !read_promises(reader) ||
+	    !read_down(reader))
+		return false;
+	read->snapshot.system = read->system;
+	return true;
+}
+
+struct snapshot_json *snapshot_json_read(const json_t *object, const char *what, GError **error)
+{
+	g_autoptr(snapshot_json_t) read = g_new0(struct snapshot_json, 1);
+	const struct reader reader = { read, object, what, error };
+
+	read->text = json_incref((json_t *)object); /* names are borrowed from it */
+	read->places = g_ptr_array_new_with_free_func(g_free);
+	return read_all(&reader) ? g_steal_pointer(&read) : NULL;
+}
+
+void snapshot_json_free(struct snapshot_json *read)
+{
+	if (!read)
+		return;
+	sched_system_free(read->system);
+	g_free(read->tasks);
+	g_free(read->waiting);
+	g_free(read->running);
+	g_free(read->reservations);
+	g_free(read->placeholders);
+	g_free(read->down);
+	g_ptr_array_unref(read->places);
+	json_decref(read->text);
+	g_free(read);
+}

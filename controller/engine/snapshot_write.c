@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
+#include "controller/engine/snapshot_json.h"
+
+/* JSON knows no infinities: they stand as null. */
+static json_t *number(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *node_list(const uint32_t *nodes, uint32_t count)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < count; i++)
+		json_array_append_new(list, json_integer(nodes[i]));
+	return list;
+}
+
+static json_t *clusters_json(const struct sched_system *system)
+{
+	json_t *list = json_array();
+
+	for (uint32_t c = 0; c < system->clusters_count; c++) {
+		const struct sched_cluster *cluster = &system->clusters[c];
+
+		json_array_append_new(list, json_pack("{s:s, s:i, s:i, s:i}", "name", cluster->name,
+						      "nodes", cluster->nodes, "cores",
+						      cluster->cores, "pstates", cluster->pstates));
+	}
+	return list;
+}
+
+static json_t *types_json(const struct sched_system *system)
+{
+	json_t *list = json_array();
+
+	for (uint32_t row = 0; row < system->rows_count; row++) {
+		json_t *options = json_array();
+		uint32_t count;
+		const struct sched_option *option = sched_system_options(system, row, &count);
+
+		for (uint32_t i = 0; i < count; i++, option++)
+			json_array_append_new(
+				options,
+				json_pack("{s:s, s:i, s:i, s:o, s:o}", "cluster",
+					  system->clusters[option->cluster].name, "pstate",
+					  option->pstate, "nodes", option->nodes, "etc_s",
+					  number(option->etc_s), "eec_j", number(option->eec_j)));
+		json_array_append_new(list, json_pack("{s:s, s:o}", "name", system->row_names[row],
+						      "options", options));
+	}
+	return list;
+}
+
+static json_t *utility_json(const struct utility *utility)
+{
+	json_t *segments = json_array();
+
+	for (uint32_t i = 0; i < utility->segments_count; i++) {
+		const struct utility_segment *segment = &utility->segments[i];
+
+		json_array_append_new(
+			segments, json_pack("{s:s, s:o, s:o, s:o, s:o}", "curve",
+					    utility_curve_name(segment->curve), "duration_s",
+					    number(segment->duration_s), "start_fraction",
+					    number(segment->start_fraction), "end_fraction",
+					    number(segment->end_fraction), "rate_per_s",
+					    number(segment->rate_per_s)));
+	}
+	return json_pack("{s:o, s:o}", "max", number(utility->max), "segments", segments);
+}
+
+static void append_task(json_t *list, const struct sched_system *system,
+			const struct sched_task *task)
+{
+	json_array_append_new(list, json_pack("{s:i, s:s, s:o, s:o}", "id", task->id, "type",
+					      system->row_names[task->row], "arrival_s",
+					      number(task->arrival_s), "utility",
+					      utility_json(&task->utility)));
+}
+
+/* Every task that the snapshot speaks of, once; place-holders are among the waiting. */
+static json_t *tasks_json(const struct sched_snapshot *snapshot)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < snapshot->waiting_count; i++)
+		append_task(list, snapshot->system, snapshot->waiting[i]);
+	for (uint32_t i = 0; i < snapshot->running_count; i++)
+		append_task(list, snapshot->system, snapshot->running[i].task);
+	for (uint32_t i = 0; i < snapshot->reservations_count; i++)
+		append_task(list, snapshot->system, snapshot->reservations[i].task);
+	return list;
+}
+
+static json_t *place_json(const struct sched_system *system, uint32_t task, uint32_t cluster,
+			  uint32_t pstate, json_t *nodes, double start_s, double end_s)
+{
+	return json_pack("{s:i, s:s, s:i, s:o, s:o, s:o}", "task", task, "cluster",
+			 system->clusters[cluster].name, "pstate", pstate, "nodes", nodes,
+			 "start_s", number(start_s), "end_s", number(end_s));
+}
+
+static json_t *running_json(const struct sched_snapshot *snapshot)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < snapshot->running_count; i++) {
+		const struct sched_running *r = &snapshot->running[i];
+
+		json_array_append_new(list, place_json(snapshot->system, r->task->id, r->cluster,
+						       r->pstate,
+						       node_list(r->nodes, r->nodes_count),
+						       r->start_s, r->end_s));
+	}
+	return list;
+}
+
+static json_t *planned_json(const struct sched_system *system, const struct sched_planned *planned,
+			    uint32_t count)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sched_planned *p = &planned[i];
+
+		json_array_append_new(list, place_json(system, p->task->id, p->cluster, p->pstate,
+						       node_list(p->nodes, p->nodes_count),
+						       p->start_s, p->end_s));
+	}
+	return list;
+}
+
+static json_t *waiting_json(const struct sched_snapshot *snapshot)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < snapshot->waiting_count; i++)
+		json_array_append_new(list, json_integer(snapshot->waiting[i]->id));
+	return list;
+}
+
+static json_t *down_json(const struct sched_snapshot *snapshot)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < snapshot->down_count; i++)
+		json_array_append_new(
+			list,
+			json_pack("{s:s, s:i}", "cluster",
+				  snapshot->system->clusters[snapshot->down[i].cluster].name,
+				  "node", snapshot->down[i].node));
+	return list;
+}
+
+json_t *snapshot_json_write(const struct sched_snapshot *snapshot, const struct policy *policy)
+{
+	const struct sched_system *system = snapshot->system;
+	json_t *object = json_pack(
+		"{s:{s:o, s:o}, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "system", "clusters",
+		clusters_json(system), "types", types_json(system), "seed",
+		(json_int_t)snapshot->seed, "event", (json_int_t)snapshot->event, "now_s",
+		number(snapshot->now_s), "next_event_s", number(snapshot->next_event_s),
+		"day_start_s", number(snapshot->day_start_s), "end_s", number(snapshot->end_s),
+		"consumed_j", number(snapshot->consumed_j), "budget_j",
+		number(snapshot->budget_j));
+
+	if (policy)
+		json_object_set_new(object, "policy", json_string(policy->name));
+	json_object_set_new(object, "tasks", tasks_json(snapshot));
+	json_object_set_new(object, "waiting", waiting_json(snapshot));
+	json_object_set_new(object, "running", running_json(snapshot));
+	json_object_set_new(object, "reservations",
+			    planned_json(system, snapshot->reservations,
+					 snapshot->reservations_count));
+	json_object_set_new(object, "placeholders",
+			    planned_json(system, snapshot->placeholders,
+					 snapshot->placeholders_count));
+	json_object_set_new(object, "down", down_json(snapshot));
+	return object;
+}
+
+static json_t *action_json(const struct sched_system *system, const struct sched_action *action)
+{
+	json_t *object;
+
+	if (action->kind == SCHED_ACTION_DROP) {
+		object = json_pack("{s:i}", "task", action->task);
+	} else {
+		object = place_json(system, action->task, action->cluster, action->pstate,
+				    node_list(action->nodes, action->nodes_count), action->start_s,
+				    action->end_s);
+		json_object_set_new(object, "energy_j", number(action->energy_j));
+		json_object_set_new(object, "utility", number(action->utility));
+	}
+	json_object_set_new(object, "kind", json_string(sched_action_kind_name(action->kind)));
+	json_object_set_new(object, "objective", number(action->objective));
+	json_object_set_new(object, "reason", json_string(sched_reason_name(action->reason)));
+	return object;
+}
+
+static json_t *considered_json(const struct sched_system *system,
+			       const struct sched_considered *considered)
+{
+	return json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:s}", "cluster",
+			 system->clusters[considered->cluster].name, "pstate", considered->pstate,
+			 "start_s", number(considered->start_s), "end_s", number(considered->end_s),
+			 "utility", number(considered->utility), "objective",
+			 number(considered->objective), "verdict",
+			 sched_refusal_name(considered->refusal));
+}
+
+/* The object of a task that got no action, appended once. */
+static json_t *wait_json(json_t *list, uint32_t first, uint32_t task)
+{
+	json_t *object;
+
+	for (size_t i = first; i < json_array_size(list); i++) {
+		object = json_array_get(list, i);
+		if (json_integer_value(json_object_get(object, "task")) == task)
+			return object;
+	}
+	object = json_pack("{s:s, s:i, s:[]}", "kind", "wait", "task", task, "considered");
+	json_array_append_new(list, object);
+	return object;
+}
+
+json_t *snapshot_json_actions(const struct sched_system *system, const struct sched_plan *plan,
+			      bool explain)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < plan->actions_count; i++) {
+		json_t *object = action_json(system, &plan->actions[i]);
+
+		if (explain)
+			json_object_set_new(object, "considered", json_array());
+		json_array_append_new(list, object);
+	}
+	for (uint32_t i = 0; explain && i < plan->considered_count; i++) {
+		const struct sched_considered *considered = &plan->considered[i];
+		json_t *object = considered->action == UINT32_MAX
+					 ? wait_json(list, plan->actions_count, considered->task)
+					 : json_array_get(list, considered->action);
+
+		json_array_append_new(json_object_get(object, "considered"),
+				      considered_json(system, considered));
+	}
+	return list;
+}
