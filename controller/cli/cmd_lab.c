@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "controller/cli/commands.h"
-#include "controller/cli/program.h"
+#include "controller/run/run_paths.h"
 
 /*
  * The lab is a program of its own, on the far side of the wire format: the controller's side reaches
@@ -12,13 +12,12 @@
  */
 int cmd_lab(int argc, char **argv)
 {
-	g_autofree char *program = program_find("virtbed-lab");
+	g_autoptr(GError) error = NULL;
+	g_autofree char *program = run_paths_program("virtbed-lab", &error);
 	const char *name = argv[0];
 
 	if (!program)
-		return command_fail(COMMAND_FAILED, name,
-				    "cannot find the program \"virtbed-lab\" beside this one or in "
-				    "PATH; build or install it");
+		return command_fail(COMMAND_FAILED, name, "%s", error->message);
 	argv[0] = program;
 	execv(program, argv);
 	return command_fail(COMMAND_FAILED, name, "cannot start \"%s\": %s", program,

@@ -8,6 +8,31 @@
 #include "common/random.h"
 #include "controller/store/store.h"
 
+/* The paper's order: EASY last; under a limit UPE and Event-Based ahead of UPR. */
+const struct fixture_cell fixture_paper[] = {
+	{"easy", 1, 80, 2, 9000},          {"max-upr", 1, 100, 2, 9900},
+	{"max-upe", 1, 99, 2, 9000},       {"event-based", 1, 101, 2, 9800},
+	{"easy", 0.7, 55, 2, 7000},        {"max-upr", 0.7, 75, 2, 7000},
+	{"max-upe", 0.7, 85, 2, 7000},     {"event-based", 0.7, 84, 2, 7000},
+	{NULL},
+};
+
+/* The same but for EASY, which comes first when energy is short. */
+const struct fixture_cell fixture_turned[] = {
+	{"easy", 1, 80, 2, 9000},          {"max-upr", 1, 100, 2, 9900},
+	{"max-upe", 1, 99, 2, 9000},       {"event-based", 1, 101, 2, 9800},
+	{"easy", 0.7, 95, 2, 7000},        {"max-upr", 0.7, 75, 2, 7000},
+	{"max-upe", 0.7, 85, 2, 7000},     {"event-based", 0.7, 84, 2, 7000},
+	{NULL},
+};
+
+/* Differences that drown in the deviation. */
+const struct fixture_cell fixture_noisy[] = {
+	{"easy", 1, 99, 15, 9000},          {"max-upr", 1, 100, 15, 9900},
+	{"max-upe", 1, 99, 15, 9000},       {"event-based", 1, 101, 15, 9800},
+	{NULL},
+};
+
 /* Standard normal by Box and Muller. */
 static double normal(struct random_stream *random)
 {
@@ -83,10 +108,9 @@ static void put_meta(struct store *store, const struct fixture *fixture)
 		good(store_set_meta(store, measured[i][0], measured[i][1], &error), &error);
 }
 
-char *fixture_new(const struct fixture *fixture)
+void fixture_write(const struct fixture *fixture, const char *dir)
 {
 	g_autoptr(GError) error = NULL;
-	char *dir = g_dir_make_tmp("virtbed-report-XXXXXX", &error);
 	g_autoptr(store_t) store = store_open(dir, true, &error);
 	struct random_stream random;
 
@@ -98,6 +122,15 @@ char *fixture_new(const struct fixture *fixture)
 		for (const struct fixture_cell *cell = fixture->cells; cell->policy; cell++)
 			put_run(store, fixture, cell, repeat, &random);
 	good(store_commit(store, &error), &error);
+}
+
+char *fixture_new(const struct fixture *fixture)
+{
+	g_autoptr(GError) error = NULL;
+	char *dir = g_dir_make_tmp("virtbed-report-XXXXXX", &error);
+
+	g_assert_no_error(error);
+	fixture_write(fixture, dir);
 	return dir;
 }
 

@@ -28,6 +28,14 @@ struct fixture {
 	const struct fixture_cell *cells;
 };
 
+/* Three pairs of experiments whose verdicts are known. */
+extern const struct fixture_cell fixture_paper[];  /* as the paper found: EASY last */
+extern const struct fixture_cell fixture_turned[]; /* the same, but EASY first where energy is short */
+extern const struct fixture_cell fixture_noisy[];  /* differences that drown in the deviation */
+
+/* Makes run directory `dir`. */
+void fixture_write(const struct fixture *fixture, const char *dir);
+
 /* Makes a new temporary run directory; the caller frees the name and removes it with fixture_remove(). */
 char *fixture_new(const struct fixture *fixture);
 

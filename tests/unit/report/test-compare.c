@@ -7,31 +7,6 @@
 #include "controller/report/compare.h"
 #include "fixture.h"
 
-/* The paper's order: EASY last; under a limit UPE and Event-Based ahead of UPR. */
-static const struct fixture_cell paper[] = {
-	{"easy", 1, 80, 2, 9000},          {"max-upr", 1, 100, 2, 9900},
-	{"max-upe", 1, 99, 2, 9000},       {"event-based", 1, 101, 2, 9800},
-	{"easy", 0.7, 55, 2, 7000},        {"max-upr", 0.7, 75, 2, 7000},
-	{"max-upe", 0.7, 85, 2, 7000},     {"event-based", 0.7, 84, 2, 7000},
-	{NULL},
-};
-
-/* The same but for EASY, which comes first when energy is short. */
-static const struct fixture_cell turned[] = {
-	{"easy", 1, 80, 2, 9000},          {"max-upr", 1, 100, 2, 9900},
-	{"max-upe", 1, 99, 2, 9000},       {"event-based", 1, 101, 2, 9800},
-	{"easy", 0.7, 95, 2, 7000},        {"max-upr", 0.7, 75, 2, 7000},
-	{"max-upe", 0.7, 85, 2, 7000},     {"event-based", 0.7, 84, 2, 7000},
-	{NULL},
-};
-
-/* Differences that drown in the deviation. */
-static const struct fixture_cell noisy[] = {
-	{"easy", 1, 99, 15, 9000},          {"max-upr", 1, 100, 15, 9900},
-	{"max-upe", 1, 99, 15, 9000},       {"event-based", 1, 101, 15, 9800},
-	{NULL},
-};
-
 /* A measured and a simulated experiment, laid side by side. */
 struct pair {
 	char *measured_dir, *simulated_dir;
@@ -77,8 +52,8 @@ static const struct compare_pair *find(const struct compare *compare, double lim
 }
 
 static const struct fixture measured_paper = {
-	.measured = true, .runs = 4, .tasks = 40, .ratio = 1.05, .seed = 1, .cells = paper};
-static const struct fixture simulated_paper = {.runs = 50, .seed = 1, .cells = paper};
+	.measured = true, .runs = 4, .tasks = 40, .ratio = 1.05, .seed = 1, .cells = fixture_paper};
+static const struct fixture simulated_paper = {.runs = 50, .seed = 1, .cells = fixture_paper};
 
 static void test_agree(void)
 {
@@ -101,7 +76,7 @@ static void test_agree(void)
 
 static void test_differ(void)
 {
-	const struct fixture simulated = {.runs = 50, .seed = 1, .cells = turned};
+	const struct fixture simulated = {.runs = 50, .seed = 1, .cells = fixture_turned};
 	struct pair pair = pair_new(&measured_paper, &simulated);
 
 	g_assert_cmpint(pair.compare->verdict, ==, COMPARE_DIFFER);
@@ -113,8 +88,8 @@ static void test_differ(void)
 static void test_too_noisy(void)
 {
 	const struct fixture measured = {
-		.measured = true, .runs = 4, .ratio = 1, .seed = 5, .cells = noisy};
-	const struct fixture simulated = {.runs = 20, .seed = 5, .cells = noisy};
+		.measured = true, .runs = 4, .ratio = 1, .seed = 5, .cells = fixture_noisy};
+	const struct fixture simulated = {.runs = 20, .seed = 5, .cells = fixture_noisy};
 	struct pair pair = pair_new(&measured, &simulated);
 	g_assert_cmpint(pair.compare->verdict, ==, COMPARE_TOO_NOISY);
 	g_assert_cmpuint(pair.compare->noisy, ==, 6);
@@ -125,7 +100,7 @@ static void test_too_noisy(void)
 static void test_single_repeat_uses_tasks(void)
 {
 	const struct fixture measured = {
-		.measured = true, .runs = 1, .tasks = 40, .ratio = 1, .seed = 1, .cells = paper};
+		.measured = true, .runs = 1, .tasks = 40, .ratio = 1, .seed = 1, .cells = fixture_paper};
 	struct pair pair = pair_new(&measured, &simulated_paper);
 	const struct compare_pair *easy = find(pair.compare, 0.7, "easy", "max-upe");
 
@@ -138,7 +113,7 @@ static void test_single_repeat_uses_tasks(void)
 
 static void test_single_repeat_without_tasks_is_too_noisy(void)
 {
-	const struct fixture measured = {.measured = true, .runs = 1, .seed = 1, .cells = paper};
+	const struct fixture measured = {.measured = true, .runs = 1, .seed = 1, .cells = fixture_paper};
 	struct pair pair = pair_new(&measured, &simulated_paper);
 
 	g_assert_cmpint(find(pair.compare, 1, "easy", "max-upe")->measured.basis, ==,
@@ -158,7 +133,7 @@ static bool know_sd(const struct compare_noise *noise, const char *policy, doubl
 static void test_simulated_repeats(void)
 {
 	static const struct compare_noise noise = {know_sd};
-	const struct fixture measured = {.measured = true, .runs = 1, .seed = 1, .cells = paper};
+	const struct fixture measured = {.measured = true, .runs = 1, .seed = 1, .cells = fixture_paper};
 	struct pair pair = pair_new(&measured, &simulated_paper);
 	g_autoptr(compare_t) compare = compare_new(pair.measured, pair.simulated, &noise, NULL);
 	const struct compare_pair *easy = find(compare, 1, "easy", "max-upe");

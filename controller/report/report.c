@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/report/report.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "controller/report/table.h"
+#include "controller/store/store_energy.h"
+
+static void add_columns(struct table *table)
+{
+	static const struct {
+		const char *title;
+		enum table_align align;
+	} columns[] = {
+		{"limit %", TABLE_RIGHT},  {"limit J", TABLE_RIGHT}, {"policy", TABLE_LEFT},
+		{"runs", TABLE_RIGHT},     {"utility", TABLE_RIGHT}, {"sd", TABLE_RIGHT},
+		{"energy J", TABLE_RIGHT}, {"sd", TABLE_RIGHT},      {"arrived", TABLE_RIGHT},
+		{"completed", TABLE_RIGHT}, {"failed", TABLE_RIGHT}, {"dropped", TABLE_RIGHT},
+		{"ended by", TABLE_LEFT},  {"at s", TABLE_RIGHT},    {"gaps s", TABLE_RIGHT},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(columns); i++)
+		table_column(table, columns[i].title, columns[i].align);
+}
+
+static void add_cell(struct table *table, const struct summary_cell *cell)
+{
+	g_autofree char *ended_by = summary_ended_by(cell);
+	/* Counts are whole over one run, means over several. */
+	int decimals = cell->runs > 1;
+
+	table_row(table);
+	table_number(table, 100 * cell->limit, 0);
+	table_number(table, cell->limit_j, 0);
+	table_text(table, cell->policy);
+	table_integer(table, cell->runs);
+	table_number(table, cell->utility_mean, 2);
+	table_number(table, cell->utility_sd, 2);
+	table_number(table, cell->energy_j_mean, 0);
+	table_number(table, cell->energy_j_sd, 0);
+	table_number(table, cell->arrived_mean, decimals);
+	table_number(table, cell->completed_mean, decimals);
+	table_number(table, cell->failed_mean, decimals);
+	table_number(table, cell->dropped_mean, decimals);
+	table_text(table, ended_by);
+	table_number(table, cell->ended_s_mean, 1);
+	table_number(table, cell->gap_s, 1);
+}
+
+char *report_text(const struct summary *summary)
+{
+	g_autoptr(GPtrArray) heading = summary_heading(summary);
+	g_autoptr(table_t) table = table_new();
+	g_autofree char *body = NULL;
+	g_autofree char *over = summary_over(summary);
+	GString *text = g_string_new(NULL);
+	guint policies = summary->policies->len;
+
+	for (guint i = 0; i < heading->len; i++)
+		g_string_append_printf(text, "%s%s\n", i ? "  ! " : "", (char *)heading->pdata[i]);
+	add_columns(table);
+	for (guint i = 0; i < policies * summary->limits->len; i++) {
+		if (i && i % policies == 0)
+			table_rule(table);
+		if (summary->cells[i].runs)
+			add_cell(table, &summary->cells[i]);
+	}
+	body = table_format(table, 2);
+	g_string_append_printf(text, "\n%s  means and standard deviations (sd) over %s\n", body, over);
+	return g_string_free(text, FALSE);
+}
+
+/* The columns of the CSV: the directory's own, then the fields of a cell (summary_json()). */
+static const char *const csv_fields[] = {
+	"policy",       "limit",         "limit_j",       "runs",
+	"utility_mean", "utility_sd",    "energy_j_mean", "energy_j_sd",
+	"tasks_arrived_mean", "tasks_completed_mean", "tasks_failed_mean", "tasks_dropped_mean",
+	"ended_by",     "ended_s_mean",  "gap_s",
+};
+
+static void append_quoted(GString *text, const char *value)
+{
+	if (!strpbrk(value, ",\"\n\r")) {
+		g_string_append(text, value);
+		return;
+	}
+	g_string_append_c(text, '"');
+	for (; *value; value++) {
+		if (*value == '"')
+			g_string_append_c(text, '"');
+		g_string_append_c(text, *value);
+	}
+	g_string_append_c(text, '"');
+}
+
+static void append_field(GString *text, const json_t *value)
+{
+	char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+	g_string_append_c(text, ',');
+	if (json_is_string(value))
+		append_quoted(text, json_string_value(value));
+	else if (json_is_integer(value))
+		g_string_append_printf(text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	else if (json_is_real(value))
+		g_string_append(text, g_ascii_dtostr(number, sizeof(number), json_real_value(value)));
+}
+
+static void append_csv(GString *text, const struct summary *summary)
+{
+	json_t *document = summary_json(summary);
+	size_t i;
+	json_t *cell;
+
+	json_array_foreach(json_object_get(document, "cells"), i, cell) {
+		append_quoted(text, summary->dir);
+		append_field(text, json_object_get(document, "kind"));
+		for (gsize j = 0; j < G_N_ELEMENTS(csv_fields); j++)
+			append_field(text, json_object_get(cell, csv_fields[j]));
+		g_string_append_c(text, '\n');
+	}
+	json_decref(document);
+}
+
+char *report_csv(struct summary *const *summaries, guint count)
+{
+	GString *text = g_string_new("dir,kind");
+
+	for (gsize i = 0; i < G_N_ELEMENTS(csv_fields); i++)
+		g_string_append_printf(text, ",%s", csv_fields[i]);
+	g_string_append_c(text, '\n');
+	for (guint i = 0; i < count; i++)
+		append_csv(text, summaries[i]);
+	return g_string_free(text, FALSE);
+}
+
+static json_t *run_json(const struct store_run *run)
+{
+	return json_pack("{s:I, s:s, s:o, s:o, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:i}",
+			 "run", (json_int_t)run->run, "policy", run->policy, "limit",
+			 summary_json_number(run->limit), "limit_j",
+			 summary_json_number(run->limit_j), "repeat", (int)run->repeat, "ended_by",
+			 run->ended_by, "ended_s", summary_json_number(run->ended_s), "utility",
+			 summary_json_number(run->utility), "energy_j",
+			 summary_json_number(run->energy_j), "gap_s",
+			 summary_json_number(run->gap_s), "host_load",
+			 summary_json_number(run->host_load), "tasks_arrived",
+			 (int)run->tasks_arrived, "tasks_completed", (int)run->tasks_completed,
+			 "tasks_failed", (int)run->tasks_failed, "tasks_dropped",
+			 (int)run->tasks_dropped);
+}
+
+/* Adds what the run's power samples say of its energy; a run without samples has none of it. */
+static bool add_energy(const struct summary *summary, const struct store_run *run, json_t *object,
+		       GError **error)
+{
+	struct store_energy energy;
+
+	if (!store_energy_check(summary->store, run, &energy, error))
+		return false;
+	if (!energy.samples)
+		return true;
+	json_object_set_new(object, "energy_samples", json_integer(energy.samples));
+	json_object_set_new(object, "energy_gaps", json_integer(energy.gaps));
+	json_object_set_new(object, "energy_mismatches", json_integer(energy.mismatches));
+	json_object_set_new(object, "energy_total_j", summary_json_number(energy.total_j));
+	json_object_set_new(object, "energy_difference_uj",
+			    summary_json_number(energy.difference_uj));
+	return true;
+}
+
+static json_t *runs_json(const struct summary *summary, GError **error)
+{
+	json_t *runs = json_array();
+
+	for (guint i = 0; i < summary->runs->len; i++) {
+		const struct store_run *run = summary->runs->pdata[i];
+		json_t *object = run_json(run);
+
+		json_array_append_new(runs, object);
+		if (summary->measured && !add_energy(summary, run, object, error)) {
+			json_decref(runs);
+			return NULL;
+		}
+	}
+	return runs;
+}
+
+json_t *report_json(struct summary *const *summaries, guint count, GError **error)
+{
+	json_t *array = json_array();
+
+	for (guint i = 0; i < count; i++) {
+		json_t *runs = runs_json(summaries[i], error);
+		json_t *document;
+
+		if (!runs) {
+			json_decref(array);
+			return NULL;
+		}
+		document = summary_json(summaries[i]);
+		json_object_set_new(document, "runs", runs);
+		json_array_append_new(array, document);
+	}
+	return array;
+}
