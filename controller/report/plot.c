@@ -186,14 +186,14 @@ static void append_plot(GString *text, const struct figure *figure)
 	for (guint i = 0; i < block; i++)
 		g_string_append_printf(text,
 				       "  data index %u using 1:2:3 with yerrorbars lc rgb '#303030' "
-				       "lw 1.2 pt -1 notitle%s\n",
+				       "lw 1.2 ps 0 notitle%s\n",
 				       i, i + 1 < block ? ", \\" : "");
 }
 
 /* Heading: the warnings of all runs, each once. */
 static char *subtitle(const struct figure *figure)
 {
-	GString *text = g_string_new(NULL);
+	GString *text = g_string_new("'Utility earned under each limit of energy'");
 
 	for (guint i = 0; i < figure->count; i++) {
 		g_autoptr(GPtrArray) lines = summary_heading(figure->summaries[i]);
@@ -202,7 +202,7 @@ static char *subtitle(const struct figure *figure)
 			g_autofree char *line = quoted(lines->pdata[j]);
 
 			/* Single quotes do not know \n: lines are joined in double quotes. */
-			g_string_append_printf(text, "%s%s", text->len ? ".\"\\n\"." : "", line);
+			g_string_append_printf(text, ".\"\\n\".%s", line);
 		}
 	}
 	return g_string_free(text, FALSE);
@@ -212,7 +212,7 @@ static void append_tics(GString *text, const struct figure *figure)
 {
 	g_string_append(text, "set xtics (");
 	for (guint i = 0; i < figure->limits->len; i++)
-		g_string_append_printf(text, "%s'%g %%%%%%%%' %u", i ? ", " : "",
+		g_string_append_printf(text, "%s'%g %%%%' %u", i ? ", " : "",
 				       100 * g_array_index(figure->limits, double, i), i);
 	g_string_append(text, ") scale 0\n");
 }
@@ -241,7 +241,7 @@ static char *budget(const struct figure *figure)
 
 static guint heading_lines(const struct figure *figure)
 {
-	guint lines = 0;
+	guint lines = 1;
 
 	for (guint i = 0; i < figure->count; i++) {
 		g_autoptr(GPtrArray) heading = summary_heading(figure->summaries[i]);
@@ -277,7 +277,8 @@ static char *script_text(const struct figure *figure)
 		"set output 'utility.'.format\n\n"
 		"set title %s font ',9'\n"
 		"set ylabel 'utility earned (mean, bars: standard deviation)'\n"
-		"set xlabel 'limit of dynamic energy, %% of %s'\n",
+		/* The empty line keeps the key off the label. */
+		"set xlabel \"limit of dynamic energy, %% of %s\\n \"\n",
 		g_ascii_formatd((char[G_ASCII_DTOSTR_BUF_SIZE]){0}, G_ASCII_DTOSTR_BUF_SIZE, "%.6f",
 				bar_width(figure)),
 		width, height, width, height, width / 40, height / 40, heading, hundred);
@@ -288,6 +289,7 @@ static char *script_text(const struct figure *figure)
 			       "set grid ytics lc rgb '#d0d0d0' lw 0.5\n"
 			       "set border 3 lc rgb '#606060'\n"
 			       "set tics nomirror\n"
+			       "set pointintervalbox 0\n"
 			       "set key outside bottom center horizontal Left reverse samplen 1.5 "
 			       "maxcols %u\n\n",
 			       figure->limits->len - 1, figure->count);
