@@ -384,6 +384,7 @@ GPid subprocess_spawn_pipes(const char *const *argv, const char *const *environm
 		close_fd(&out[0]);
 		return -1;
 	}
+	signal(SIGPIPE, SIG_IGN);
 	g_unix_set_fd_nonblocking(in[1], TRUE, NULL);
 	g_unix_set_fd_nonblocking(out[0], TRUE, NULL);
 	*ret_stdin = in[1];

@@ -33,6 +33,12 @@ static bool quotable(const char *text, gsize length_max)
 	return true;
 }
 
+/* ipmi_sim ends a name at the first blank, quoted or not. */
+static bool plain(const char *text, gsize length_max)
+{
+	return quotable(text, length_max) && !strchr(text, ' ');
+}
+
 static bool check_spec(const struct bmc_spec *spec, GError **error)
 {
 	const char *wrong = NULL;
@@ -42,10 +48,10 @@ static bool check_spec(const struct bmc_spec *spec, GError **error)
 		wrong = "its name needs 1 to 64 of [A-Za-z0-9._-]";
 	else if (!quotable(spec->dir, PATH_MAX) || !quotable(spec->watts_file, PATH_MAX))
 		wrong = "its paths must be printable and without quotes";
-	else if (!quotable(spec->user, USER_MAX_LENGTH))
-		wrong = "its user needs 1 to 16 printable characters without quotes";
-	else if (!quotable(spec->password, PASSWORD_MAX_LENGTH))
-		wrong = "its password needs 1 to 20 printable characters without quotes";
+	else if (!plain(spec->user, USER_MAX_LENGTH))
+		wrong = "its user needs 1 to 16 printable characters without blanks and quotes";
+	else if (!plain(spec->password, PASSWORD_MAX_LENGTH))
+		wrong = "its password needs 1 to 20 printable characters without blanks and quotes";
 	else if (spec->port == 0)
 		wrong = "it needs a port";
 	if (wrong)

@@ -22,7 +22,7 @@ struct bmc_spec {
 	const char *dir;        /* its files: configuration, sensor records, log; made if missing */
 	uint16_t port;          /* UDP port on 127.0.0.1; bmc_free_port() finds one */
 	const char *user;       /* 1 to 16 printable characters */
-	const char *password;   /* 1 to 20 printable characters; no quotes or backslashes in either */
+	const char *password;   /* 1 to 20; no blanks, quotes or backslashes in either */
 	const char *watts_file; /* decimal watts, up to three decimals; replaced by rename */
 	double max_age_s;       /* a watts file older than this is no reading; 0: 5 s */
 	bool no_dcmi;           /* only the sensor, as BMCs without DCMI have it */

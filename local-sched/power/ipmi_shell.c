@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/power/ipmi_shell.h"
+
+#include <errno.h>
+#include <glib-unix.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/subprocess.h"
+#include "local-sched/power/meter_ipmi_parse.h"
+#include "local-sched/power/power_meter.h"
+
+#define PROMPT "ipmitool> "
+
+enum {
+	OUTPUT_MAX = 65536, /* more before a prompt is no answer to anything we ask */
+	TERM_AFTER_MS = 1000,
+	KILL_AFTER_MS = 2000,
+};
+
+/* A login that fails faster than this was refused; ipmitool says the same when nobody answers. */
+#define REFUSED_WITHIN_S 1.0
+
+enum shell_state {
+	SHELL_STOPPED = 0, /* no child */
+	SHELL_LOGIN,       /* waiting for the first prompt, to send the command then */
+	SHELL_IDLE,        /* at the prompt */
+	SHELL_BUSY,        /* waiting for the prompt after the command */
+};
+
+struct ipmi_shell {
+	const struct config_meter *config;
+	enum shell_state state;
+	GPid pid;
+	int to, from; /* pipes to the child, if there is one */
+	guint from_id;
+	GString *output;
+	int64_t started_ns;
+	/* The command under way; done is NULL without one. */
+	char *command;
+	guint deadline_id;
+	ipmi_shell_done_f done;
+	void *data;
+	GError *start_error; /* why the child could not be started, on its way to `done` */
+};
+
+/* A child that was told to exit; belongs to the main loop until the child is reaped. */
+struct leaving {
+	GPid pid;
+	guint term_id, kill_id;
+};
+
+static void on_left(GPid pid, int status, gpointer data)
+{
+	struct leaving *leaving = data;
+
+	g_clear_handle_id(&leaving->term_id, g_source_remove);
+	g_clear_handle_id(&leaving->kill_id, g_source_remove);
+	g_free(leaving);
+}
+
+static gboolean on_term(gpointer data)
+{
+	struct leaving *leaving = data;
+
+	leaving->term_id = 0;
+	kill(leaving->pid, SIGTERM);
+	return G_SOURCE_REMOVE;
+}
+
+static gboolean on_kill(gpointer data)
+{
+	struct leaving *leaving = data;
+
+	leaving->kill_id = 0;
+	kill(leaving->pid, SIGKILL);
+	return G_SOURCE_REMOVE;
+}
+
+/*
+ * Writes to the child. A line always fits into the pipe, for the child has read all before it; if it
+ * is dead or deaf, the end of its output or the deadline says so.
+ */
+static void tell(const struct ipmi_shell *shell, const char *line)
+{
+	if (write(shell->to, line, strlen(line)) < 0)
+		return;
+}
+
+/* Tells the child to exit and leaves it to the main loop. */
+static void end_child(struct ipmi_shell *shell)
+{
+	struct leaving *leaving;
+
+	if (shell->state == SHELL_STOPPED)
+		return;
+	tell(shell, "exit\n");
+	leaving = g_new0(struct leaving, 1);
+	leaving->pid = shell->pid;
+	leaving->term_id = g_timeout_add(TERM_AFTER_MS, on_term, leaving);
+	leaving->kill_id = g_timeout_add(KILL_AFTER_MS, on_kill, leaving);
+	g_child_watch_add(shell->pid, on_left, leaving);
+	g_clear_handle_id(&shell->from_id, g_source_remove);
+	close(shell->to);
+	close(shell->from);
+	shell->pid = 0;
+	shell->state = SHELL_STOPPED;
+	g_string_truncate(shell->output, 0);
+}
+
+/* Forgets the command and calls back; the shell may be gone after it. */
+static void finish(struct ipmi_shell *shell, const char *output, const GError *error)
+{
+	const ipmi_shell_done_f done = shell->done;
+
+	g_clear_handle_id(&shell->deadline_id, g_source_remove);
+	g_clear_pointer(&shell->command, g_free);
+	shell->done = NULL;
+	if (done)
+		done(output, error, shell->data);
+}
+
+/* Ends the child and fails the command, if there is one. */
+static void give_up(struct ipmi_shell *shell, enum power_meter_error code, const char *message)
+{
+	g_autoptr(GError) error = g_error_new_literal(POWER_METER_ERROR, (int)code, message);
+
+	end_child(shell);
+	finish(shell, NULL, error);
+}
+
+/* The child ended by itself: at login with a reason, later by some failure of its own. */
+static void handle_end(struct ipmi_shell *shell)
+{
+	const double after_s = clock_elapsed_s(shell->started_ns, clock_now_ns());
+	g_autofree char *gist = meter_ipmi_parse_gist(shell->output->str);
+	g_autofree char *message = NULL;
+	enum power_meter_error code = POWER_METER_ERROR_NO_ANSWER;
+
+	if (shell->state != SHELL_LOGIN) {
+		message = g_strdup_printf("ipmitool ended unexpectedly: %s", gist);
+	} else if (strstr(gist, "Unable to establish") && after_s < REFUSED_WITHIN_S) {
+		code = POWER_METER_ERROR_LOGIN;
+		message = g_strdup_printf("login refused within %.2f s; check user, password, "
+					  "cipher_suite and privilege: %s",
+					  after_s, gist);
+	} else {
+		message = g_strdup_printf("no login after %.2f s: %s", after_s, gist);
+	}
+	give_up(shell, code, message);
+}
+
+/* What came after the echo of the command. */
+static const char *without_echo(const char *output, const char *command)
+{
+	const char *rest = output + strlen(command);
+
+	return g_str_has_prefix(output, command) && *rest == '\n' ? rest + 1 : output;
+}
+
+static void send_command(struct ipmi_shell *shell)
+{
+	g_autofree char *line = g_strconcat(shell->command, "\n", NULL);
+
+	g_string_truncate(shell->output, 0);
+	shell->state = SHELL_BUSY;
+	tell(shell, line);
+}
+
+/* Whether the child is at its prompt. */
+static bool at_prompt(const GString *output)
+{
+	const gsize length = strlen(PROMPT);
+
+	return output->len >= length &&
+	       strcmp(output->str + output->len - length, PROMPT) == 0 &&
+	       (output->len == length || output->str[output->len - length - 1] == '\n');
+}
+
+static void handle_prompt(struct ipmi_shell *shell)
+{
+	if (shell->state == SHELL_LOGIN) {
+		send_command(shell);
+	} else if (shell->state == SHELL_BUSY) {
+		g_autofree char *output = NULL;
+		g_autofree char *command = g_strdup(shell->command);
+
+		g_string_truncate(shell->output, shell->output->len - strlen(PROMPT));
+		output = g_strdup(shell->output->str);
+		g_string_truncate(shell->output, 0);
+		shell->state = SHELL_IDLE;
+		finish(shell, without_echo(output, command), NULL);
+	}
+}
+
+static gboolean on_output(int fd, GIOCondition condition, gpointer data)
+{
+	struct ipmi_shell *shell = data;
+	char buffer[4096];
+	const ssize_t got = read(fd, buffer, sizeof buffer);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return G_SOURCE_CONTINUE;
+	if (got <= 0) {
+		shell->from_id = 0;
+		handle_end(shell);
+		return G_SOURCE_REMOVE;
+	}
+	if (memchr(buffer, '\0', (size_t)got) || shell->output->len + (gsize)got > OUTPUT_MAX) {
+		shell->from_id = 0;
+		give_up(shell, POWER_METER_ERROR_GARBAGE, "ipmitool prints what is no text");
+		return G_SOURCE_REMOVE;
+	}
+	g_string_append_len(shell->output, buffer, got);
+	if (!at_prompt(shell->output))
+		return G_SOURCE_CONTINUE;
+	/* The callback may end the child, and with it this source: what is left is not ours. */
+	handle_prompt(shell);
+	return G_SOURCE_CONTINUE;
+}
+
+/* The first line of the password file, or NULL. */
+static char *read_password(const char *path, GError **error)
+{
+	g_autoptr(GError) reason = NULL;
+	g_autofree char *text = NULL;
+
+	if (!path)
+		return g_strdup("");
+	if (!g_file_get_contents(path, &text, NULL, &reason)) {
+		g_set_error(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
+			    "no password: %s", reason->message);
+		return NULL;
+	}
+	text[strcspn(text, "\r\n")] = '\0';
+	return g_steal_pointer(&text);
+}
+
+static bool start_child(struct ipmi_shell *shell, GError **error)
+{
+	const struct config_meter *config = shell->config;
+	g_autofree char *password = read_password(config->password_file, error);
+	g_autofree char *variable = NULL;
+	g_autofree char *port = g_strdup_printf("%u", config->port);
+	g_autofree char *suite = g_strdup_printf("%u", config->cipher_suite);
+	g_autoptr(GError) reason = NULL;
+
+	if (!password)
+		return false;
+	variable = g_strconcat("IPMI_PASSWORD=", password, NULL);
+
+	/*
+	 * -C always: without it ipmitool asks for the suites first, which takes 10 s with BMCs that
+	 * do not answer that. -N 1 -R 1: a silent BMC fails a command in 1 s and a login in 2.
+	 */
+	const char *const argv[] = { "ipmitool", "-I", "lanplus", "-H", config->address, "-p", port,
+				     "-U", config->user, "-E", "-C", suite, "-L", config->privilege,
+				     "-N", "1", "-R", "1", "shell", NULL };
+	/* The rest keeps its line editor from printing more than the prompt. */
+	const char *const environment[] = { variable, "LC_ALL=C", "TERM=dumb", "INPUTRC=/dev/null",
+					    NULL };
+
+	shell->pid = subprocess_spawn_pipes(argv, environment, true, &shell->to, &shell->from,
+					    &reason);
+	if (shell->pid < 0) {
+		g_set_error_literal(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
+				    reason->message);
+		return false;
+	}
+	shell->state = SHELL_LOGIN;
+	shell->started_ns = clock_now_ns();
+	shell->from_id = g_unix_fd_add(shell->from, G_IO_IN | G_IO_HUP | G_IO_ERR, on_output, shell);
+	return true;
+}
+
+static gboolean on_deadline(gpointer data)
+{
+	struct ipmi_shell *shell = data;
+	g_autoptr(GError) start_error = g_steal_pointer(&shell->start_error);
+
+	shell->deadline_id = 0;
+	if (start_error)
+		finish(shell, NULL, start_error);
+	else
+		give_up(shell, POWER_METER_ERROR_NO_ANSWER,
+			shell->state == SHELL_LOGIN ? "no login in time" : "no answer in time");
+	return G_SOURCE_REMOVE;
+}
+
+struct ipmi_shell *ipmi_shell_new(const struct config_meter *config)
+{
+	struct ipmi_shell *shell = g_new0(struct ipmi_shell, 1);
+
+	shell->config = config;
+	shell->output = g_string_new(NULL);
+	return shell;
+}
+
+void ipmi_shell_free(struct ipmi_shell *shell)
+{
+	if (!shell)
+		return;
+	shell->done = NULL;
+	finish(shell, NULL, NULL);
+	end_child(shell);
+	g_clear_error(&shell->start_error);
+	g_string_free(shell->output, TRUE);
+	g_free(shell);
+}
+
+void ipmi_shell_command(struct ipmi_shell *shell, const char *command, int64_t deadline_ns,
+			ipmi_shell_done_f done, void *data)
+{
+	const int64_t left_ms = (deadline_ns - clock_now_ns()) / 1000000;
+
+	g_assert(!shell->done);
+	shell->command = g_strdup(command);
+	shell->done = done;
+	shell->data = data;
+	shell->deadline_id = g_timeout_add((guint)CLAMP(left_ms, 0, G_MAXINT), on_deadline, shell);
+	if (shell->state == SHELL_IDLE) {
+		send_command(shell);
+	} else if (!start_child(shell, &shell->start_error)) {
+		/* Not from within this call. */
+		g_source_remove(shell->deadline_id);
+		shell->deadline_id = g_timeout_add(0, on_deadline, shell);
+	}
+}
+
+void ipmi_shell_stop(struct ipmi_shell *shell)
+{
+	g_assert(!shell->done);
+	end_child(shell);
+}

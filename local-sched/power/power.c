@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/power/power.h"
+
+#include <string.h>
+
+#include "common/clock.h"
+#include "local-sched/power/power_journal.h"
+#include "local-sched/power/sample_ring.h"
+#include "local-sched/power/sampler.h"
+
+#define LOG_SUBSYSTEM "power"
+#include "common/log.h"
+
+enum {
+	RING_CAPACITY = 16384, /* four and a half hours of one host at 1 Hz */
+	ANSWER_MAX = 10000,
+};
+
+/* A host with what its sampler's callbacks need. */
+struct metered {
+	struct power *power;
+	uint32_t index;
+	struct sampler *sampler; /* NULL: no meter */
+	uint64_t last_seq;       /* of its last sample; 0: none */
+};
+
+struct power {
+	struct metered *metered;         /* count of them */
+	const char **names;              /* the same order */
+	struct energy_counter *counters; /* the same order, as the journal has them */
+	uint32_t count;
+	struct sample_ring *ring;
+	struct power_journal *journal; /* or NULL */
+	power_event_f on_event;
+	void *data;
+};
+
+static void on_sampled(const struct power_reading *reading, enum energy_counter_step step,
+		       const struct energy_counter *counter, void *data)
+{
+	struct metered *metered = data;
+	struct power *power = metered->power;
+	const struct sample_ring_entry entry = { .host = metered->index,
+						 .t_ns = reading->t_ns,
+						 .mw = reading->mw,
+						 .energy_uj = counter->energy_uj,
+						 .gap = step == ENERGY_COUNTER_GAP };
+
+	power->counters[metered->index] = *counter;
+	metered->last_seq = sample_ring_push(power->ring, &entry);
+	if (power->journal)
+		power_journal_append(power->journal);
+}
+
+static void on_lost(const char *reason, void *data)
+{
+	const struct metered *metered = data;
+	const struct power *power = metered->power;
+	const char *name = power->names[metered->index];
+
+	log_warning("meter of host \"%s\" is lost, its energy is estimated until it is back: %s",
+		    name, reason);
+	power->on_event(name, true, reason, clock_now_ns(), power->data);
+}
+
+static void on_back(void *data)
+{
+	const struct metered *metered = data;
+	const struct power *power = metered->power;
+	const char *name = power->names[metered->index];
+
+	log_info("meter of host \"%s\" is back", name);
+	power->on_event(name, false, NULL, clock_now_ns(), power->data);
+}
+
+static const struct sampler_observer observer = {
+	.sampled = on_sampled,
+	.lost = on_lost,
+	.back = on_back,
+};
+
+/* The number of each host's last sample, from what the journal brought back. */
+static void find_last_seqs(struct power *power)
+{
+	const struct sample_ring_entry *entry = NULL;
+
+	while ((entry = sample_ring_after(power->ring, entry ? entry->seq : 0)))
+		power->metered[entry->host].last_seq = entry->seq;
+}
+
+static bool start_samplers(struct power *power, const struct power_host *hosts, GError **error)
+{
+	for (uint32_t i = 0; i < power->count; i++) {
+		const struct config_meter *meter = hosts[i].meter;
+
+		if (!meter || meter->kind == CONFIG_METER_NONE)
+			continue;
+		power->metered[i].sampler =
+			sampler_new(meter, hosts[i].name, &power->counters[i], &observer,
+				    &power->metered[i], error);
+		if (!power->metered[i].sampler)
+			return false;
+	}
+	return true;
+}
+
+struct power *power_new(const struct power_host *hosts, uint32_t count, const char *journal_path,
+			power_event_f on_event, void *data, GError **error)
+{
+	g_autoptr(power_t) power = g_new0(struct power, 1);
+
+	power->count = count;
+	power->on_event = on_event;
+	power->data = data;
+	power->metered = g_new0(struct metered, count);
+	power->names = g_new0(const char *, count);
+	power->counters = g_new0(struct energy_counter, count);
+	power->ring = sample_ring_new(RING_CAPACITY, 1);
+	for (uint32_t i = 0; i < count; i++) {
+		power->names[i] = hosts[i].name;
+		power->metered[i] = (struct metered){ .power = power, .index = i };
+	}
+	if (journal_path) {
+		power->journal = power_journal_open(journal_path, power->names, count, power->ring,
+						    power->counters, error);
+		if (!power->journal)
+			return NULL;
+		find_last_seqs(power);
+	}
+	return start_samplers(power, hosts, error) ? g_steal_pointer(&power) : NULL;
+}
+
+void power_free(struct power *power)
+{
+	if (!power)
+		return;
+	for (uint32_t i = 0; i < power->count; i++)
+		sampler_free(power->metered[i].sampler);
+	power_journal_close(power->journal);
+	sample_ring_free(power->ring);
+	g_free(power->metered);
+	g_free(power->names);
+	g_free(power->counters);
+	g_free(power);
+}
+
+const struct energy_counter *power_counter(const struct power *power, const char *host)
+{
+	for (uint32_t i = 0; i < power->count; i++)
+		if (power->metered[i].sampler && strcmp(power->names[i], host) == 0)
+			return &power->counters[i];
+	return NULL;
+}
+
+bool power_answered(const struct power *power)
+{
+	for (uint32_t i = 0; i < power->count; i++)
+		if (power->metered[i].sampler && !sampler_answered(power->metered[i].sampler))
+			return false;
+	return true;
+}
+
+const char *power_source(const struct power *power)
+{
+	const char *least = power->count > 0 ? "dcmi" : "none";
+
+	for (uint32_t i = 0; i < power->count; i++) {
+		if (!power->metered[i].sampler)
+			return "none";
+		if (strcmp(sampler_source(power->metered[i].sampler), "sensor") == 0)
+			least = "sensor";
+	}
+	return least;
+}
+
+/* A number, or null where there is no sample yet. */
+static json_t *optional(bool there, json_t *number)
+{
+	if (there)
+		return number;
+	json_decref(number);
+	return json_null();
+}
+
+static json_t *host_json(const struct power *power, uint32_t index)
+{
+	const struct energy_counter *counter = &power->counters[index];
+	const uint64_t seq = power->metered[index].last_seq;
+	const bool there = counter->has_last;
+
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:b}", "host",
+			 power->names[index], "energy_uj", (json_int_t)counter->energy_uj, "gap_uj",
+			 (json_int_t)counter->gap_uj, "covered_ns", (json_int_t)counter->covered_ns,
+			 "gap_ns", (json_int_t)counter->gap_ns, "watts",
+			 optional(there, json_real((double)counter->last_mw / 1e3)), "sample_seq",
+			 (json_int_t)seq, "sample_ns",
+			 optional(there, json_integer(counter->last_ns)), "lost",
+			 sampler_lost(power->metered[index].sampler));
+}
+
+json_t *power_energy_json(const struct power *power)
+{
+	json_t *hosts = json_array();
+
+	for (uint32_t i = 0; i < power->count; i++)
+		if (power->metered[i].sampler)
+			json_array_append_new(hosts, host_json(power, i));
+	return json_pack("{s:o, s:I}", "hosts", hosts, "now_ns", (json_int_t)clock_now_ns());
+}
+
+json_t *power_samples_json(const struct power *power, uint64_t after)
+{
+	const struct sample_ring_entry *entry;
+	json_t *samples = json_array();
+	uint64_t last = sample_ring_last_seq(power->ring);
+
+	for (int i = 0; i < ANSWER_MAX && (entry = sample_ring_after(power->ring, after)); i++) {
+		json_array_append_new(
+			samples,
+			json_pack("{s:I, s:s, s:I, s:I, s:I, s:b}", "seq", (json_int_t)entry->seq,
+				  "host", power->names[entry->host], "t_ns",
+				  (json_int_t)entry->t_ns, "mw", (json_int_t)entry->mw, "energy_uj",
+				  (json_int_t)entry->energy_uj, "gap", entry->gap));
+		after = entry->seq;
+	}
+	/* `last`: what to ask after next, so an answer that was cut names its own last. */
+	if (json_array_size(samples) == ANSWER_MAX)
+		last = after;
+	return json_pack("{s:o, s:I, s:I}", "samples", samples, "last", (json_int_t)last, "now_ns",
+			 (json_int_t)clock_now_ns());
+}

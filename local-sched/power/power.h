@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/config.h"
+#include "local-sched/power/energy_counter.h"
+
+/*
+ * The power of a local scheduler's hosts: a sampler per host, one numbered list of samples, and a
+ * journal that keeps both over a restart. Everything runs on the GLib main loop of the main thread.
+ */
+struct power;
+typedef struct power power_t;
+
+/* A host and its meter (NULL, or of kind CONFIG_METER_NONE: none). Outlives the struct power. */
+struct power_host {
+	const char *name;
+	const struct config_meter *meter;
+};
+
+/*
+ * A meter was lost (no reading for more than three intervals; `reason` says why, borrowed) or is
+ * back (`reason` is NULL), at `t_ns` of clock_now_ns().
+ */
+typedef void (*power_event_f)(const char *host, bool lost, const char *reason, int64_t t_ns,
+			      void *data);
+
+/*
+ * Starts to sample `hosts` (`count` of them, the array is copied). `journal_path` names the journal,
+ * made if missing; NULL: nothing is kept. `on_event` comes from the main loop. Returns NULL with
+ * `error` if a meter's configuration can never work or the journal cannot be used.
+ */
+struct power *power_new(const struct power_host *hosts, uint32_t count, const char *journal_path,
+			power_event_f on_event, void *data, GError **error);
+
+/* Stops; NULL is allowed. */
+void power_free(struct power *power);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(power_t, power_free)
+
+/* The counter of the host named `host`; NULL if it is not known or has no meter. Borrowed. */
+const struct energy_counter *power_counter(const struct power *power, const char *host);
+
+/* Whether every host that has a meter gave a reading since the start. */
+bool power_answered(const struct power *power);
+
+/* The capability "meter" of docs/api.md: the least of the hosts' "none" < "sensor" < "dcmi". */
+const char *power_source(const struct power *power);
+
+/* The answer to GET /v1/energy, a new reference. Hosts without a meter are left out. */
+json_t *power_energy_json(const struct power *power);
+
+/* The answer to GET /v1/samples?after=AFTER, a new reference: at most 10,000 samples. */
+json_t *power_samples_json(const struct power *power, uint64_t after);

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/power/power_journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+#define LOG_SUBSYSTEM "power"
+#include "common/log.h"
+
+#define MAGIC "virtbed-power 1 "
+
+/* The file is rewritten after this many samples were appended: some 3 MB. */
+enum { REWRITE_AFTER = 16384 };
+
+struct power_journal {
+	char *path;
+	int fd;
+	const char *const *hosts;
+	uint32_t count;
+	struct sample_ring *ring;
+	struct energy_counter *counters;
+	uint32_t appended; /* since the last rewrite */
+	bool failing;      /* the file is not whole: rewrite it at the next append */
+};
+
+/* The index of a host's name, or -1. */
+static int find_host(const struct power_journal *journal, const char *name)
+{
+	for (uint32_t i = 0; i < journal->count; i++)
+		if (strcmp(journal->hosts[i], name) == 0)
+			return (int)i;
+	return -1;
+}
+
+/* Appends "COUNTER HOST". */
+static void write_counter(GString *text, const struct energy_counter *counter, const char *host)
+{
+	g_string_append_printf(text,
+			       "%" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu32
+			       " %d %" PRId64 " %" PRId64 " %s\n",
+			       counter->energy_uj, counter->gap_uj, counter->covered_ns,
+			       counter->gap_ns, counter->remainder, counter->has_last,
+			       counter->last_ns, counter->last_mw, host);
+}
+
+/* Reads "COUNTER HOST" into the host's counter. Returns the host's index, or -1. */
+static int read_counter(struct power_journal *journal, const char *text)
+{
+	struct energy_counter read = { 0 };
+	int has_last, end = 0, host;
+
+	if (sscanf(text,
+		   "%" SCNu64 " %" SCNu64 " %" SCNd64 " %" SCNd64 " %" SCNu32 " %d %" SCNd64
+		   " %" SCNd64 " %n",
+		   &read.energy_uj, &read.gap_uj, &read.covered_ns, &read.gap_ns, &read.remainder,
+		   &has_last, &read.last_ns, &read.last_mw, &end) < 8 ||
+	    !end)
+		return -1;
+	host = find_host(journal, text + end);
+	/* Never backwards, whatever somebody did to the file. */
+	if (host < 0 || read.energy_uj > INT64_MAX || read.last_mw < 0 || read.last_ns < 0 ||
+	    read.energy_uj < journal->counters[host].energy_uj)
+		return -1;
+	read.has_last = has_last != 0;
+	read.gap_limit_ns = journal->counters[host].gap_limit_ns;
+	journal->counters[host] = read;
+	return host;
+}
+
+static void write_sample(GString *text, const struct sample_ring_entry *entry, const char *host)
+{
+	g_string_append_printf(text,
+			       "S %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64 " %d %s\n",
+			       entry->seq, entry->t_ns, entry->mw, entry->energy_uj, entry->gap,
+			       host);
+}
+
+static void push_sample(struct power_journal *journal, const struct sample_ring_entry *entry)
+{
+	if (entry->seq <= sample_ring_last_seq(journal->ring) || entry->seq > INT64_MAX)
+		return;
+	sample_ring_skip_to(journal->ring, entry->seq);
+	sample_ring_push(journal->ring, entry);
+}
+
+static void read_sample(struct power_journal *journal, const char *line)
+{
+	struct sample_ring_entry entry = { 0 };
+	int gap, end = 0, host;
+
+	if (sscanf(line, "S %" SCNu64 " %" SCNd64 " %" SCNd64 " %" SCNu64 " %d %n", &entry.seq,
+		   &entry.t_ns, &entry.mw, &entry.energy_uj, &gap, &end) < 5 ||
+	    !end)
+		return;
+	host = find_host(journal, line + end);
+	if (host < 0)
+		return;
+	entry.host = (uint32_t)host;
+	entry.gap = gap != 0;
+	push_sample(journal, &entry);
+}
+
+static void read_appended(struct power_journal *journal, const char *line)
+{
+	struct sample_ring_entry entry = { 0 };
+	int gap, end = 0, host;
+
+	if (sscanf(line, "A %" SCNu64 " %d %n", &entry.seq, &gap, &end) < 2 || !end)
+		return;
+	host = read_counter(journal, line + end);
+	if (host < 0)
+		return;
+	entry.host = (uint32_t)host;
+	entry.gap = gap != 0;
+	entry.t_ns = journal->counters[host].last_ns;
+	entry.mw = journal->counters[host].last_mw;
+	entry.energy_uj = journal->counters[host].energy_uj;
+	push_sample(journal, &entry);
+}
+
+/* Reads the lines of a journal that was written on this boot of the machine, or on another. */
+static void read_lines(struct power_journal *journal, char **lines, bool same_boot)
+{
+	uint64_t next_seq;
+
+	for (gsize i = 1; lines[i]; i++) {
+		/* What a write that was cut short left has no newline: it is the last. */
+		if (!lines[i + 1])
+			break;
+		if (g_str_has_prefix(lines[i], "C "))
+			read_counter(journal, lines[i] + 2);
+		else if (lines[i][0] == 'A')
+			read_appended(journal, lines[i]);
+		else if (lines[i][0] == 'S')
+			read_sample(journal, lines[i]);
+		else if (sscanf(lines[i], "N %" SCNu64, &next_seq) == 1 && next_seq <= INT64_MAX)
+			sample_ring_skip_to(journal->ring, next_seq);
+	}
+	if (same_boot)
+		return;
+	/* A hole of one number empties the ring. */
+	sample_ring_skip_to(journal->ring, sample_ring_last_seq(journal->ring) + 2);
+	for (uint32_t i = 0; i < journal->count; i++)
+		energy_counter_forget_last(&journal->counters[i]);
+}
+
+static bool read_file(struct power_journal *journal, const char *boot_id, GError **error)
+{
+	g_autoptr(GError) reason = NULL;
+	g_autofree char *text = NULL;
+	g_auto(GStrv) lines = NULL;
+
+	if (!g_file_get_contents(journal->path, &text, NULL, &reason)) {
+		if (g_error_matches(reason, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+			return true;
+		g_propagate_error(error, g_steal_pointer(&reason));
+		return false;
+	}
+	lines = g_strsplit(text, "\n", -1);
+	if (!lines[0] || !g_str_has_prefix(lines[0], MAGIC)) {
+		log_warning("\"%s\" is no power journal; starting the counters at 0",
+			    journal->path);
+		return true;
+	}
+	read_lines(journal, lines, strcmp(lines[0] + strlen(MAGIC), boot_id) == 0);
+	return true;
+}
+
+/* Writes the file anew: counters, what the ring holds, the next number. */
+static bool rewrite(struct power_journal *journal, GError **error)
+{
+	g_autofree char *boot_id = clock_boot_id();
+	g_autoptr(GString) text = g_string_new(MAGIC);
+	const struct sample_ring_entry *entry = NULL;
+
+	g_string_append_printf(text, "%s\n", boot_id);
+	for (uint32_t i = 0; i < journal->count; i++) {
+		g_string_append(text, "C ");
+		write_counter(text, &journal->counters[i], journal->hosts[i]);
+	}
+	while ((entry = sample_ring_after(journal->ring, entry ? entry->seq : 0)))
+		write_sample(text, entry, journal->hosts[entry->host]);
+	g_string_append_printf(text, "N %" PRIu64 "\n", sample_ring_last_seq(journal->ring) + 1);
+	if (!g_file_set_contents_full(journal->path, text->str, (gssize)text->len,
+				      G_FILE_SET_CONTENTS_CONSISTENT, 0600, error))
+		return false;
+	if (journal->fd >= 0)
+		close(journal->fd);
+	journal->fd = open(journal->path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (journal->fd < 0) {
+		g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno),
+			    "cannot open \"%s\": %s", journal->path, g_strerror(errno));
+		return false;
+	}
+	journal->appended = 0;
+	return true;
+}
+
+struct power_journal *power_journal_open(const char *path, const char *const *hosts, uint32_t count,
+					 struct sample_ring *ring, struct energy_counter *counters,
+					 GError **error)
+{
+	g_autoptr(power_journal_t) journal = g_new0(struct power_journal, 1);
+	g_autofree char *boot_id = clock_boot_id();
+
+	journal->path = g_strdup(path);
+	journal->fd = -1;
+	journal->hosts = hosts;
+	journal->count = count;
+	journal->ring = ring;
+	journal->counters = counters;
+	if (!read_file(journal, boot_id, error) || !rewrite(journal, error))
+		return NULL;
+	return g_steal_pointer(&journal);
+}
+
+void power_journal_close(struct power_journal *journal)
+{
+	if (!journal)
+		return;
+	if (journal->fd >= 0)
+		close(journal->fd);
+	g_free(journal->path);
+	g_free(journal);
+}
+
+/* Appends the last entry and its counter in one write. */
+static bool append_last(const struct power_journal *journal)
+{
+	const struct sample_ring_entry *entry =
+		sample_ring_after(journal->ring, sample_ring_last_seq(journal->ring) - 1);
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	g_string_append_printf(text, "A %" PRIu64 " %d ", entry->seq, entry->gap);
+	write_counter(text, &journal->counters[entry->host], journal->hosts[entry->host]);
+	return write(journal->fd, text->str, text->len) == (ssize_t)text->len;
+}
+
+void power_journal_append(struct power_journal *journal)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!journal->failing && journal->appended < REWRITE_AFTER && append_last(journal)) {
+		journal->appended++;
+		return;
+	}
+	if (rewrite(journal, &error)) {
+		journal->failing = false;
+		return;
+	}
+	if (!journal->failing)
+		log_error("cannot keep the power samples, a restart will miss some: %s",
+			  error->message);
+	journal->failing = true;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/power/sampler.h"
+
+#include "common/clock.h"
+
+#define LOG_SUBSYSTEM "sampler"
+#include "common/log.h"
+
+/* A refused login is tried again after this time, then after twice that, up to the last. */
+#define LOGIN_RETRY_S 5.0
+#define LOGIN_RETRY_MAX_S 60.0
+
+struct sampler {
+	const char *host;
+	struct power_meter *meter;
+	const struct sampler_observer *observer;
+	void *data;
+	struct energy_counter counter;
+	guint tick_id;
+	bool reading;  /* a read is under way: ticks pass meanwhile */
+	bool answered; /* since the start */
+	bool lost;
+	int64_t since_ns;    /* the last reading, or the start */
+	int64_t not_before_ns; /* no read before, after a refused login */
+	double retry_s;      /* the wait after the next refused login */
+	char *reason;        /* of the last failure, or NULL */
+};
+
+static void notice_loss(struct sampler *sampler)
+{
+	const int64_t silent_ns = clock_now_ns() - sampler->since_ns;
+
+	if (sampler->lost || silent_ns <= sampler->counter.gap_limit_ns)
+		return;
+	sampler->lost = true;
+	if (!sampler->reason)
+		sampler->reason = g_strdup_printf("host \"%s\": no answer for %.1f s",
+						  sampler->host, (double)silent_ns / 1e9);
+	sampler->observer->lost(sampler->reason, sampler->data);
+}
+
+static void take_failure(struct sampler *sampler, const GError *error)
+{
+	const bool new_reason = g_strcmp0(sampler->reason, error->message) != 0;
+
+	if (new_reason) {
+		log_debug("%s", error->message);
+		g_free(sampler->reason);
+		sampler->reason = g_strdup(error->message);
+	}
+	if (error->code == POWER_METER_ERROR_LOGIN || error->code == POWER_METER_ERROR_SETUP) {
+		sampler->not_before_ns = clock_now_ns() + (int64_t)(sampler->retry_s * 1e9);
+		sampler->retry_s = MIN(2 * sampler->retry_s, LOGIN_RETRY_MAX_S);
+	}
+	notice_loss(sampler);
+}
+
+static void take_reading(struct sampler *sampler, const struct power_reading *reading)
+{
+	const enum energy_counter_step step =
+		energy_counter_add(&sampler->counter, reading->t_ns, reading->mw);
+
+	g_clear_pointer(&sampler->reason, g_free);
+	sampler->retry_s = LOGIN_RETRY_S;
+	sampler->since_ns = reading->t_ns;
+	sampler->answered = true;
+	if (sampler->lost) {
+		sampler->lost = false;
+		sampler->observer->back(sampler->data);
+	}
+	if (step != ENERGY_COUNTER_IGNORED)
+		sampler->observer->sampled(reading, step, &sampler->counter, sampler->data);
+}
+
+static void on_read(const struct power_reading *reading, const GError *error, void *data)
+{
+	struct sampler *sampler = data;
+
+	sampler->reading = false;
+	if (reading)
+		take_reading(sampler, reading);
+	else
+		take_failure(sampler, error);
+}
+
+static gboolean on_tick(gpointer data)
+{
+	struct sampler *sampler = data;
+
+	notice_loss(sampler);
+	if (!sampler->reading && clock_now_ns() >= sampler->not_before_ns) {
+		sampler->reading = true;
+		power_meter_read(sampler->meter, on_read, sampler);
+	}
+	return G_SOURCE_CONTINUE;
+}
+
+struct sampler *sampler_new(const struct config_meter *config, const char *host,
+			    const struct energy_counter *resume,
+			    const struct sampler_observer *observer, void *data, GError **error)
+{
+	struct power_meter *meter = power_meter_open(config, host, error);
+	struct sampler *sampler;
+	struct energy_counter fresh;
+
+	if (!meter)
+		return NULL;
+	sampler = g_new0(struct sampler, 1);
+	sampler->host = host;
+	sampler->meter = meter;
+	sampler->observer = observer;
+	sampler->data = data;
+	sampler->retry_s = LOGIN_RETRY_S;
+	sampler->since_ns = clock_now_ns();
+	energy_counter_init(&fresh, config->interval_s);
+	sampler->counter = resume ? *resume : fresh;
+	sampler->counter.gap_limit_ns = fresh.gap_limit_ns;
+	sampler->tick_id = g_timeout_add((guint)MAX(config->interval_s * 1e3, 1), on_tick, sampler);
+	on_tick(sampler);
+	return sampler;
+}
+
+void sampler_free(struct sampler *sampler)
+{
+	if (!sampler)
+		return;
+	g_source_remove(sampler->tick_id);
+	power_meter_close(sampler->meter);
+	g_free(sampler->reason);
+	g_free(sampler);
+}
+
+const struct energy_counter *sampler_counter(const struct sampler *sampler)
+{
+	return &sampler->counter;
+}
+
+bool sampler_answered(const struct sampler *sampler)
+{
+	return sampler->answered;
+}
+
+bool sampler_lost(const struct sampler *sampler)
+{
+	return sampler->lost;
+}
+
+const char *sampler_source(const struct sampler *sampler)
+{
+	return power_meter_source(sampler->meter);
+}

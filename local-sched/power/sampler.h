@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/config.h"
+#include "local-sched/power/energy_counter.h"
+#include "local-sched/power/power_meter.h"
+
+/*
+ * Reads one host's meter at its interval, on the GLib main loop, and feeds its energy counter. A
+ * meter without a reading for more than three intervals (the counter's gap limit) is lost, which is
+ * said once; it is asked on for ever, and said to be back at its next reading.
+ */
+struct sampler;
+typedef struct sampler sampler_t;
+
+/* Who is told. All callbacks are required and come from the main loop. */
+struct sampler_observer {
+	/* A reading was counted; `counter` is what it is just after it. */
+	void (*sampled)(const struct power_reading *reading, enum energy_counter_step step,
+			const struct energy_counter *counter, void *data);
+	/* No reading for too long; `reason` (borrowed) is why the last one failed. */
+	void (*lost)(const char *reason, void *data);
+	/* A reading after that, told before sampled(). */
+	void (*back)(void *data);
+};
+
+/*
+ * Starts to sample. `config` and `host` (its name, for messages) outlive the sampler. The counter
+ * goes on from `resume` (NULL: from zero). Returns NULL with `error` if the meter cannot be opened.
+ */
+struct sampler *sampler_new(const struct config_meter *config, const char *host,
+			    const struct energy_counter *resume,
+			    const struct sampler_observer *observer, void *data, GError **error);
+
+/* Stops; NULL is allowed. Not to be called by a callback. */
+void sampler_free(struct sampler *sampler);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(sampler_t, sampler_free)
+
+/* The counter now. Borrowed. */
+const struct energy_counter *sampler_counter(const struct sampler *sampler);
+
+/* Whether the meter gave a reading since the start; and whether it is lost. */
+bool sampler_answered(const struct sampler *sampler);
+bool sampler_lost(const struct sampler *sampler);
+
+/* "dcmi" or "sensor". */
+const char *sampler_source(const struct sampler *sampler);
