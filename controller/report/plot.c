@@ -183,10 +183,11 @@ static void append_plot(GString *text, const struct figure *figure)
 					       bar_colour(figure, policy, run), title_quoted);
 		}
 	}
+	/* Arrows with square heads: gnuplot's own error bars clear a spot in their middle. */
 	for (guint i = 0; i < block; i++)
 		g_string_append_printf(text,
-				       "  data index %u using 1:2:3 with yerrorbars lc rgb '#303030' "
-				       "lw 1.2 ps 0 notitle%s\n",
+				       "  data index %u using 1:($2-$3):(0):(2*$3) with vectors heads "
+				       "size graph 0.006,90 lc rgb '#303030' lw 1.2 notitle%s\n",
 				       i, i + 1 < block ? ", \\" : "");
 }
 
@@ -289,7 +290,6 @@ static char *script_text(const struct figure *figure)
 			       "set grid ytics lc rgb '#d0d0d0' lw 0.5\n"
 			       "set border 3 lc rgb '#606060'\n"
 			       "set tics nomirror\n"
-			       "set pointintervalbox 0\n"
 			       "set key outside bottom center horizontal Left reverse samplen 1.5 "
 			       "maxcols %u\n\n",
 			       figure->limits->len - 1, figure->count);
