@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Four conversations with one local scheduler, each at most one request deep:
- *   who        GET /v1/capabilities, at first and after every silence
+ *   who        GET /v1/capabilities: at first, after every silence, where numbers run backwards, and
+ *              now and then (libcurl quietly repeats a request over a new connection)
  *   events     the long poll; numbers go on over a restart, so nothing is missed
  *   samples    once per metering interval
  *   nodes      every NODES_INTERVAL_S; the truth about nodes where an event was missed
@@ -17,6 +18,7 @@
 #include "controller/backend/remote_clock.h"
 
 #define NODES_INTERVAL_S 5.0
+#define IDENTIFY_INTERVAL_S 10.0
 #define TICK_MIN_S 0.25
 #define REQUEST_TIMEOUT_S 10.0
 #define EVENTS_WAIT_S 30
@@ -58,12 +60,13 @@ struct remote_link {
 	bool identified, identifying;
 	bool silent; /* the last answer was none */
 	bool away;
+	double away_s;
 	int64_t last_good_ns;
 	int64_t last_rubbish_note_ns;
 	int64_t events_after; /* -1: to be asked */
 	bool events_pending, samples_pending, nodes_pending, energy_pending;
 	int64_t samples_after; /* -1: to be asked */
-	int64_t nodes_asked_ns;
+	int64_t nodes_asked_ns, identified_ns;
 	guint tick_source, events_source;
 	GPtrArray *requests;
 };
@@ -141,12 +144,12 @@ static void silence(struct remote_link *link, const char *why)
 	g_autofree char *reason = NULL;
 
 	link->silent = true;
-	if (link->away || seconds_since(link->last_good_ns) < REMOTE_LINK_AWAY_S)
+	if (link->away || seconds_since(link->last_good_ns) < link->away_s)
 		return;
 	link->away = true;
 	note(link, "scheduler-away",
 	     "local scheduler of cluster '%s' has not answered for %.0f s: %s", link->cluster->name,
-	     REMOTE_LINK_AWAY_S, why);
+	     link->away_s, why);
 	reason = g_strdup_printf("local scheduler away: %s", why);
 	for (uint32_t i = 0; i < link->cluster->nodes; i++)
 		set_node(link, i, false, link->nodes[i].changed_ns, reason);
@@ -262,6 +265,7 @@ static void identify(struct remote_link *link)
 	if (link->identifying)
 		return;
 	link->identifying = true;
+	link->identified_ns = clock_now_ns();
 	http_client_request(link->client, "GET", "/v1/capabilities", NULL, REQUEST_TIMEOUT_S,
 			    capabilities_done, link);
 }
@@ -449,6 +453,8 @@ static bool read_samples(struct remote_link *link, json_t *body, GError **error)
 	if (!json_get_integer(body, "last", "samples", 0, SEQ_MAX, &last, error) ||
 	    !json_get_array(body, "samples", "samples", &samples, error))
 		return false;
+	if (last < link->samples_after)
+		identify(link);
 	for (size_t i = 0; i < json_array_size(samples); i++) {
 		json_t *object = json_array_get(samples, i);
 
@@ -597,6 +603,8 @@ static gboolean tick(gpointer data)
 	ask_samples(link);
 	if (seconds_since(link->nodes_asked_ns) >= (all_up(link) ? NODES_INTERVAL_S : 1))
 		ask_nodes(link);
+	if (seconds_since(link->identified_ns) >= IDENTIFY_INTERVAL_S)
+		identify(link);
 	return G_SOURCE_CONTINUE;
 }
 
@@ -733,6 +741,7 @@ struct remote_link *remote_link_new(const struct config_cluster *cluster, uint32
 	link->client = client;
 	link->cluster = cluster;
 	link->index = index;
+	link->away_s = REMOTE_LINK_AWAY_S;
 	link->events_after = -1;
 	link->samples_after = -1;
 	link->last_good_ns = clock_now_ns();
@@ -821,6 +830,11 @@ void remote_link_refresh(struct remote_link *link)
 bool remote_link_node_up(const struct remote_link *link, uint32_t node)
 {
 	return link->nodes[node].up;
+}
+
+void remote_link_set_patience(struct remote_link *link, double away_s)
+{
+	link->away_s = away_s;
 }
 
 bool remote_link_away(const struct remote_link *link)

@@ -70,7 +70,10 @@ void remote_link_refresh(struct remote_link *link);
 /* Whether node `node` can take a task. */
 bool remote_link_node_up(const struct remote_link *link, uint32_t node);
 
-/* Whether it has been silent for REMOTE_LINK_AWAY_S. */
+/* Takes it to be away after `away_s` seconds of silence instead of REMOTE_LINK_AWAY_S. */
+void remote_link_set_patience(struct remote_link *link, double away_s);
+
+/* Whether it has been silent for so long. */
 bool remote_link_away(const struct remote_link *link);
 
 /* Meters of the cluster's hosts: GPtrArray of struct remote_meter, owned by the link. */

@@ -220,6 +220,8 @@ static bool begin_new(struct measured_run *run, GError **error)
 	bool good;
 
 	session->progress->phase = RUN_PHASE_SETTLE;
+	session->progress->phase_left_s = (double)NAN;
+	session->progress->left_s = (run->driver->total - run->driver->done) * guess_run_s(run->driver);
 	if (!run_session_settle(session, READY_S, error) ||
 	    !run_session_baseline(session, &baseline, &session->t0_ns, error))
 		return false;

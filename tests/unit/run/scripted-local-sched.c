@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Stands where virtbed-local-sched would, for tests of `virtbed run` on machines without a lab: takes the same
+ * arguments, has no VMs, and lets tasks take one second for each node's share. Keeps no state: to kill
+ * it is to lose everything.
+ */
+#include <glib-unix.h>
+#include <glib.h>
+#include <stdlib.h>
+
+#include "common/config.h"
+#include "tests/unit/run/scripted_scheduler.h"
+
+static char *config_path, *cluster_name, *state, *address;
+
+static const GOptionEntry entries[] = {
+	{"config", 0, 0, G_OPTION_ARG_FILENAME, &config_path, "", ""},
+	{"cluster", 0, 0, G_OPTION_ARG_STRING, &cluster_name, "", ""},
+	{"state", 0, 0, G_OPTION_ARG_FILENAME, &state, "", ""},
+	{"listen", 0, 0, G_OPTION_ARG_STRING, &address, "", ""},
+	{NULL},
+};
+
+static double duration_s(const json_t *request, void *data)
+{
+	return 0.2 * (double)json_integer_value(json_object_get(request, "ranks")) *
+	       (double)json_integer_value(json_object_get(request, "repetitions"));
+}
+
+static const struct config_cluster *find_cluster(const struct config *config)
+{
+	for (uint32_t i = 0; i < config->clusters_count; i++)
+		if (g_str_equal(config->clusters[i].name, cluster_name))
+			return &config->clusters[i];
+	g_error("no cluster '%s'", cluster_name);
+}
+
+static gboolean quit(gpointer loop)
+{
+	g_main_loop_quit(loop);
+	return G_SOURCE_REMOVE;
+}
+
+int main(int argc, char **argv)
+{
+	g_autoptr(GOptionContext) context = g_option_context_new("");
+	g_autoptr(GMainLoop) loop = g_main_loop_new(NULL, FALSE);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = NULL;
+	const struct config_cluster *cluster;
+	struct scripted_scheduler *scheduler;
+
+	g_option_context_add_main_entries(context, entries, NULL);
+	if (!g_option_context_parse(context, &argc, &argv, &error))
+		g_error("%s", error->message);
+	config = config_load(config_path, &error);
+	if (!config)
+		g_error("%s", error->message);
+	cluster = find_cluster(config);
+	scheduler = scripted_scheduler_new(address, cluster_name, cluster->nodes);
+	scripted_scheduler_set_host(scheduler, cluster->hosts[0].name);
+	scripted_scheduler_set_auto(scheduler, duration_s, NULL);
+	scripted_scheduler_set_watts(scheduler, 60);
+	scripted_scheduler_set_busy(scheduler, 20);
+	g_unix_signal_add(SIGTERM, quit, loop);
+	g_main_loop_run(loop);
+	scripted_scheduler_free(scheduler);
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/unit/run/scripted_scheduler.h"
+
+#include "common/clock.h"
+#include "common/http_server.h"
+
+struct waiter {
+	struct scripted_scheduler *scheduler;
+	struct http_request *request;
+	int64_t after;
+	guint source;
+};
+
+struct scripted_scheduler {
+	char *address;
+	char *cluster;
+	char *host;
+	struct http_server *server;
+	enum scripted_mood mood;
+	uint32_t nodes, refusals, starts, incarnation;
+	bool *up;
+	json_t *tasks;   /* id -> task object */
+	json_t *events;  /* array */
+	json_t *samples; /* array */
+	GPtrArray *waiters; /* struct waiter */
+	double watts, busy_w;
+	bool metering;
+	int64_t sample_ns, energy_uj;
+	guint sample_source;
+	double (*duration_s)(const json_t *request, void *data);
+	void *duration_data;
+};
+
+/* A task that ends by itself. */
+struct ending {
+	struct scripted_scheduler *scheduler;
+	char *id;
+};
+
+static void reply(struct http_request *request, int status, json_t *body)
+{
+	json_object_set_new(body, "now_ns", json_integer(clock_now_ns()));
+	http_request_reply(request, status, body);
+}
+
+/* Whether the mood took care of the request. */
+static bool moody(struct scripted_scheduler *scheduler, struct http_request *request, bool change)
+{
+	switch (scheduler->mood) {
+	case SCRIPTED_RUBBISH:
+		http_request_reply(request, 200, json_pack("[s, i]", "rubbish", -1));
+		return true;
+	case SCRIPTED_SILENT:
+		return true;
+	case SCRIPTED_BUSY:
+		if (change)
+			http_request_fail(request, 503, "not now");
+		return change;
+	default:
+		return false;
+	}
+}
+
+/* Events. */
+
+static json_t *events_after(const struct scripted_scheduler *scheduler, int64_t after)
+{
+	json_t *list = json_array();
+	json_t *event;
+	size_t i;
+
+	json_array_foreach(scheduler->events, i, event)
+	{
+		if (json_integer_value(json_object_get(event, "seq")) > after)
+			json_array_append(list, event);
+	}
+	return json_pack("{s:o, s:i}", "events", list, "last",
+			 (int)json_array_size(scheduler->events));
+}
+
+static void waiter_free(void *data)
+{
+	struct waiter *waiter = data;
+
+	if (waiter->source)
+		g_source_remove(waiter->source);
+	g_free(waiter);
+}
+
+static void answer_waiter(struct waiter *waiter)
+{
+	struct scripted_scheduler *scheduler = waiter->scheduler;
+
+	reply(waiter->request, 200, events_after(scheduler, waiter->after));
+	g_ptr_array_remove(scheduler->waiters, waiter);
+}
+
+static gboolean waited(gpointer data)
+{
+	struct waiter *waiter = data;
+
+	waiter->source = 0;
+	answer_waiter(waiter);
+	return G_SOURCE_REMOVE;
+}
+
+static void waiter_gone(struct http_request *request, void *data)
+{
+	struct waiter *waiter = data;
+
+	g_ptr_array_remove(waiter->scheduler->waiters, waiter);
+}
+
+static void add_event(struct scripted_scheduler *scheduler, const char *kind, const char *task,
+		      json_t *node, json_t *detail)
+{
+	json_array_append_new(
+		scheduler->events,
+		json_pack("{s:i, s:I, s:s, s:s?, s:o, s:n, s:o}", "seq",
+			  (int)json_array_size(scheduler->events) + 1, "t_ns",
+			  (json_int_t)clock_now_ns(), "kind", kind, "task", task, "node", node,
+			  "host", "detail", detail));
+	if (scheduler->mood != SCRIPTED_FINE)
+		return;
+	while (scheduler->waiters->len)
+		answer_waiter(g_ptr_array_index(scheduler->waiters, 0));
+}
+
+static void get_events(struct http_request *request, const char *const *arguments, json_t *body,
+		       void *data)
+{
+	struct scripted_scheduler *scheduler = data;
+	int64_t after = g_ascii_strtoll(http_request_query(request, "after"), NULL, 10);
+	guint wait_s = (guint)g_ascii_strtoull(http_request_query(request, "wait_s"), NULL, 10);
+	struct waiter *waiter;
+
+	if (moody(scheduler, request, false))
+		return;
+	if (!wait_s || after < (int64_t)json_array_size(scheduler->events)) {
+		reply(request, 200, events_after(scheduler, after));
+		return;
+	}
+	waiter = g_new0(struct waiter, 1);
+	waiter->scheduler = scheduler;
+	waiter->request = request;
+	waiter->after = after;
+	waiter->source = g_timeout_add_seconds(wait_s, waited, waiter);
+	g_ptr_array_add(scheduler->waiters, waiter);
+	http_request_on_cancel(request, waiter_gone, waiter);
+}
+
+/* Who, nodes. */
+
+static void get_capabilities(struct http_request *request, const char *const *arguments,
+			     json_t *body, void *data)
+{
+	struct scripted_scheduler *scheduler = data;
+	g_autofree char *boot_id = clock_boot_id();
+	g_autofree char *incarnation = g_strdup_printf("i%u", scheduler->incarnation);
+
+	if (moody(scheduler, request, false))
+		return;
+	reply(request, 200,
+	      json_pack("{s:s, s:s, s:s, s:s, s:s, s:b}", "cluster", scheduler->cluster, "boot_id",
+			boot_id, "incarnation", incarnation, "virt_type", "none", "cpu_cap", "none",
+			"ready", 1));
+}
+
+static bool node_taken(const struct scripted_scheduler *scheduler, uint32_t node)
+{
+	const char *id;
+	json_t *task;
+	json_t *one;
+	size_t i;
+
+	json_object_foreach((json_t *)scheduler->tasks, id, task)
+	{
+		if (!json_is_null(json_object_get(task, "outcome")))
+			continue;
+		json_array_foreach(json_object_get(task, "nodes"), i, one)
+		{
+			if (json_integer_value(one) == node)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void get_nodes(struct http_request *request, const char *const *arguments, json_t *body,
+		      void *data)
+{
+	struct scripted_scheduler *scheduler = data;
+	json_t *list;
+
+	if (moody(scheduler, request, false))
+		return;
+	list = json_array();
+	for (uint32_t i = 0; i < scheduler->nodes; i++)
+		json_array_append_new(list, json_pack("{s:i, s:s, s:s}", "index", (int)i, "host",
+						      scheduler->host, "state",
+						      !scheduler->up[i]           ? "down" :
+						      node_taken(scheduler, i) ? "busy" :
+										 "ready"));
+	reply(request, 200, json_pack("{s:o}", "nodes", list));
+}
+
+/* Tasks. */
+
+static json_t *new_task(const char *id, json_t *body)
+{
+	int64_t now_ns = clock_now_ns();
+
+	return json_pack("{s:s, s:s, s:O, s:I, s:I, s:n, s:n, s:n, s:O}", "id", id, "state",
+			 "running", "nodes", json_object_get(body, "nodes"), "requested_ns",
+			 (json_int_t)now_ns, "started_ns", (json_int_t)now_ns, "ended_ns", "outcome",
+			 "reason", "body", body);
+}
+
+static void ending_free(void *data)
+{
+	g_free(((struct ending *)data)->id);
+	g_free(data);
+}
+
+static gboolean ending_due(gpointer data)
+{
+	struct ending *ending = data;
+
+	scripted_scheduler_end_task(ending->scheduler, ending->id, "completed", false);
+	return G_SOURCE_REMOVE;
+}
+
+static void end_later(struct scripted_scheduler *scheduler, const char *id, const json_t *body)
+{
+	struct ending *ending = g_new0(struct ending, 1);
+
+	ending->scheduler = scheduler;
+	ending->id = g_strdup(id);
+	g_timeout_add_full(G_PRIORITY_DEFAULT,
+			   (guint)(1000 * scheduler->duration_s(body, scheduler->duration_data)),
+			   ending_due, ending, ending_free);
+}
+
+static void put_task(struct http_request *request, const char *const *arguments, json_t *body,
+		     void *data)
+{
+	struct scripted_scheduler *scheduler = data;
+	json_t *task = json_object_get(scheduler->tasks, arguments[0]);
+
+	if (moody(scheduler, request, true))
+		return;
+	if (task && !json_equal(json_object_get(task, "body"), body)) {
+		http_request_fail(request, 409, "another body");
+		return;
+	}
+	if (task) {
+		reply(request, 200, json_copy(task));
+		return;
+	}
+	if (scheduler->refusals) {
+		scheduler->refusals--;
+		http_request_fail(request, 409, "node 0 is not ready");
+		return;
+	}
+	scheduler->starts++;
+	task = new_task(arguments[0], body);
+	json_object_set_new(scheduler->tasks, arguments[0], task);
+	add_event(scheduler, "task-started", arguments[0], json_null(), json_null());
+	if (scheduler->duration_s)
+		end_later(scheduler, arguments[0], body);
+	reply(request, 201, json_copy(task));
+}
+
+static void get_task(struct http_request *request, const char *const *arguments, json_t *body,
+		     void *data)
+{
+	struct scripted_scheduler *scheduler = data;
+	json_t *task = json_object_get(scheduler->tasks, arguments[0]);
+
+	if (moody(scheduler, request, false))
+		return;
+	if (task)
+		reply(request, 200, json_copy(task));
+	else
+		http_request_fail(request, 404, "no such task");
+}
+
+static void get_tasks(struct http_request *request, const char *const *arguments, json_t *body,
+		      void *data)
+{
+	struct scripted_scheduler *scheduler = data;
+	json_t *list;
+	const char *id;
+	json_t *task;
+
+	if (moody(scheduler, request, false))
+		return;
+	list = json_array();
+	json_object_foreach(scheduler->tasks, id, task)
+	{
+		json_array_append(list, task);
+	}
+	reply(request, 200, json_pack("{s:o}", "tasks", list));
+}
+
+/* Half of what the host used in the task's time is the task's. */
+static void set_end(struct scripted_scheduler *scheduler, json_t *task, const char *outcome)
+{
+	int64_t from_ns = json_integer_value(json_object_get(task, "requested_ns"));
+	int64_t now_ns = clock_now_ns();
+	double dt_s = clock_elapsed_s(from_ns, now_ns);
+
+	json_object_set_new(task, "state", json_string("ended"));
+	json_object_set_new(task, "outcome", json_string(outcome));
+	json_object_set_new(task, "ended_ns", json_integer(now_ns));
+	json_object_set_new(task, "cpu_s", json_real(dt_s));
+	json_object_set_new(task, "host_cpu_s", json_real(2 * dt_s));
+	json_object_set_new(task, "host_energy_uj",
+			    json_integer((json_int_t)((scheduler->watts + 2 * scheduler->busy_w) * dt_s * 1e6)));
+}
+
+void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const char *id,
+				 const char *outcome, bool repeat)
+{
+	json_t *task = json_object_get(scheduler->tasks, id);
+
+	g_assert_nonnull(task);
+	if (!json_is_null(json_object_get(task, "outcome")))
+		return;
+	set_end(scheduler, task, outcome);
+	for (int i = 0; i < (repeat ? 2 : 1); i++)
+		add_event(scheduler, "task-ended", id, json_null(), json_copy(task));
+}
+
+static void delete_task(struct http_request *request, const char *const *arguments, json_t *body,
+			void *data)
+{
+	struct scripted_scheduler *scheduler = data;
+
+	if (moody(scheduler, request, true))
+		return;
+	if (!json_object_get(scheduler->tasks, arguments[0])) {
+		http_request_fail(request, 404, "no such task");
+		return;
+	}
+	scripted_scheduler_end_task(scheduler, arguments[0], "killed", false);
+	reply(request, 200, json_object());
+}
+
+/* Energy. */
+
+static double watts_now(const struct scripted_scheduler *scheduler)
+{
+	double sum_w = scheduler->watts;
+	const char *id;
+	json_t *task;
+
+	json_object_foreach((json_t *)scheduler->tasks, id, task)
+	{
+		if (json_is_null(json_object_get(task, "outcome")))
+			sum_w += scheduler->busy_w;
+	}
+	return sum_w;
+}
+
+static gboolean take_sample(gpointer data)
+{
+	struct scripted_scheduler *scheduler = data;
+	int64_t now_ns = clock_now_ns();
+	double watts = watts_now(scheduler);
+
+	scheduler->energy_uj +=
+		(int64_t)(watts * (double)(now_ns - scheduler->sample_ns) * 1e-3);
+	scheduler->sample_ns = now_ns;
+	if (scheduler->metering)
+		json_array_append_new(
+			scheduler->samples,
+			json_pack("{s:i, s:s, s:I, s:I, s:I, s:b}", "seq",
+				  (int)json_array_size(scheduler->samples) + 1, "host", scheduler->host, "t_ns",
+				  (json_int_t)now_ns, "mw", (json_int_t)(watts * 1000),
+				  "energy_uj", (json_int_t)scheduler->energy_uj, "gap", 0));
+	return G_SOURCE_CONTINUE;
+}
+
+static void get_energy(struct http_request *request, const char *const *arguments, json_t *body,
+		       void *data)
+{
+	struct scripted_scheduler *scheduler = data;
+
+	if (moody(scheduler, request, false))
+		return;
+	reply(request, 200,
+	      json_pack("{s:[{s:s, s:I, s:i, s:i}]}", "hosts", "host", scheduler->host, "energy_uj",
+			(json_int_t)scheduler->energy_uj, "gap_ns", 0, "sample_seq",
+			(int)json_array_size(scheduler->samples)));
+}
+
+static void get_samples(struct http_request *request, const char *const *arguments, json_t *body,
+			void *data)
+{
+	struct scripted_scheduler *scheduler = data;
+	size_t after = (size_t)g_ascii_strtoull(http_request_query(request, "after"), NULL, 10);
+	size_t last = json_array_size(scheduler->samples);
+	json_t *list;
+
+	if (moody(scheduler, request, false))
+		return;
+	list = json_array();
+	for (size_t i = after; i < last; i++)
+		json_array_append(list, json_array_get(scheduler->samples, i));
+	reply(request, 200, json_pack("{s:o, s:i}", "samples", list, "last", (int)last));
+}
+
+static const struct http_route routes[] = {
+	{"GET", "/v1/capabilities", get_capabilities},
+	{"GET", "/v1/nodes", get_nodes},
+	{"PUT", "/v1/tasks/*", put_task},
+	{"GET", "/v1/tasks/*", get_task},
+	{"GET", "/v1/tasks", get_tasks},
+	{"DELETE", "/v1/tasks/*", delete_task},
+	{"GET", "/v1/events", get_events},
+	{"GET", "/v1/energy", get_energy},
+	{"GET", "/v1/samples", get_samples},
+	{NULL, NULL, NULL},
+};
+
+/* Life. */
+
+static void serve(struct scripted_scheduler *scheduler)
+{
+	g_autoptr(GError) error = NULL;
+
+	scheduler->server = http_server_new(scheduler->address, routes, scheduler, &error);
+	g_assert_no_error(error);
+}
+
+struct scripted_scheduler *scripted_scheduler_new(const char *address, const char *cluster,
+						  uint32_t nodes)
+{
+	struct scripted_scheduler *scheduler = g_new0(struct scripted_scheduler, 1);
+
+	scheduler->address = g_strdup(address);
+	scheduler->cluster = g_strdup(cluster);
+	scheduler->host = g_strdup("b1");
+	scheduler->nodes = nodes;
+	scheduler->up = g_new0(bool, nodes);
+	for (uint32_t i = 0; i < nodes; i++)
+		scheduler->up[i] = true;
+	scheduler->tasks = json_object();
+	scheduler->events = json_array();
+	scheduler->samples = json_array();
+	scheduler->waiters = g_ptr_array_new_with_free_func(waiter_free);
+	scheduler->metering = true;
+	scheduler->sample_ns = clock_now_ns();
+	scheduler->sample_source =
+		g_timeout_add((guint)(SCRIPTED_INTERVAL_S * 1000), take_sample, scheduler);
+	serve(scheduler);
+	return scheduler;
+}
+
+void scripted_scheduler_free(struct scripted_scheduler *scheduler)
+{
+	http_server_free(scheduler->server);
+	g_source_remove(scheduler->sample_source);
+	g_ptr_array_unref(scheduler->waiters);
+	json_decref(scheduler->tasks);
+	json_decref(scheduler->events);
+	json_decref(scheduler->samples);
+	g_free(scheduler->up);
+	g_free(scheduler->cluster);
+	g_free(scheduler->host);
+	g_free(scheduler->address);
+	g_free(scheduler);
+}
+
+void scripted_scheduler_set_mood(struct scripted_scheduler *scheduler, enum scripted_mood mood)
+{
+	scheduler->mood = mood;
+}
+
+void scripted_scheduler_refuse(struct scripted_scheduler *scheduler, uint32_t count)
+{
+	scheduler->refusals = count;
+}
+
+void scripted_scheduler_restart(struct scripted_scheduler *scheduler, bool keep_state)
+{
+	http_server_free(scheduler->server);
+	if (!keep_state) {
+		scheduler->incarnation++;
+		json_object_clear(scheduler->tasks);
+		json_array_clear(scheduler->events);
+		json_array_clear(scheduler->samples);
+		scheduler->energy_uj = 0;
+	}
+	serve(scheduler);
+}
+
+void scripted_scheduler_set_watts(struct scripted_scheduler *scheduler, double watts)
+{
+	take_sample(scheduler);
+	scheduler->watts = watts;
+}
+
+void scripted_scheduler_set_host(struct scripted_scheduler *scheduler, const char *name)
+{
+	g_free(scheduler->host);
+	scheduler->host = g_strdup(name);
+}
+
+void scripted_scheduler_set_busy(struct scripted_scheduler *scheduler, double busy_w)
+{
+	scheduler->busy_w = busy_w;
+}
+
+void scripted_scheduler_set_metering(struct scripted_scheduler *scheduler, bool on)
+{
+	scheduler->metering = on;
+}
+
+void scripted_scheduler_set_auto(struct scripted_scheduler *scheduler,
+				 double (*duration_s)(const json_t *request, void *data), void *data)
+{
+	scheduler->duration_s = duration_s;
+	scheduler->duration_data = data;
+}
+
+void scripted_scheduler_set_node(struct scripted_scheduler *scheduler, uint32_t node, bool up)
+{
+	scheduler->up[node] = up;
+	add_event(scheduler, up ? "node-ready" : "node-down", NULL, json_integer(node), json_null());
+}
+
+uint32_t scripted_scheduler_starts(const struct scripted_scheduler *scheduler)
+{
+	return scheduler->starts;
+}
+
+bool scripted_scheduler_runs(const struct scripted_scheduler *scheduler, const char *id)
+{
+	const json_t *task = json_object_get(scheduler->tasks, id);
+
+	return task && json_is_null(json_object_get(task, "outcome"));
+}

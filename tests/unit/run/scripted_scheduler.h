@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The far end of docs/api.md for tests of the controller's side: a local scheduler without VMs, in this
+ * process, whose tasks end when the test says so and which can misbehave on command.
+ */
+struct scripted_scheduler;
+
+/* How it answers. */
+enum scripted_mood {
+	SCRIPTED_FINE = 0,
+	SCRIPTED_RUBBISH, /* JSON, but not what was asked for */
+	SCRIPTED_SILENT,  /* takes requests and never answers */
+	SCRIPTED_BUSY,    /* 503 to every PUT and DELETE */
+};
+
+/* Serves cluster `cluster` with `nodes` nodes and one host "b1" at `address`; all nodes are ready. */
+struct scripted_scheduler *scripted_scheduler_new(const char *address, const char *cluster,
+						  uint32_t nodes);
+void scripted_scheduler_free(struct scripted_scheduler *scheduler);
+
+void scripted_scheduler_set_mood(struct scripted_scheduler *scheduler, enum scripted_mood mood);
+
+/* Refuses the next `count` starts with 409. */
+void scripted_scheduler_refuse(struct scripted_scheduler *scheduler, uint32_t count);
+
+/* Dies and comes back at the same address: with its state, or without (a new incarnation). */
+void scripted_scheduler_restart(struct scripted_scheduler *scheduler, bool keep_state);
+
+/* Watts that its host draws from now on; sampled every `SCRIPTED_INTERVAL_S`. */
+void scripted_scheduler_set_watts(struct scripted_scheduler *scheduler, double watts);
+#define SCRIPTED_INTERVAL_S 0.1
+
+/* Stops or goes on to publish samples. */
+void scripted_scheduler_set_metering(struct scripted_scheduler *scheduler, bool on);
+
+/* Ends a task as `outcome` ("completed", ...). `repeat`: tells it twice. */
+void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const char *id,
+				 const char *outcome, bool repeat);
+
+/* Tasks end by themselves from now on, as completed, after what `duration_s` says of their request. */
+void scripted_scheduler_set_auto(struct scripted_scheduler *scheduler,
+				 double (*duration_s)(const json_t *request, void *data), void *data);
+
+/* A node goes down or comes up. */
+void scripted_scheduler_set_node(struct scripted_scheduler *scheduler, uint32_t node, bool up);
+
+/* Names its host, and has it draw `busy_w` more for each task that runs (0 until then). */
+void scripted_scheduler_set_host(struct scripted_scheduler *scheduler, const char *name);
+void scripted_scheduler_set_busy(struct scripted_scheduler *scheduler, double busy_w);
+
+/* How many tasks were ever started, and whether `id` runs. */
+uint32_t scripted_scheduler_starts(const struct scripted_scheduler *scheduler);
+bool scripted_scheduler_runs(const struct scripted_scheduler *scheduler, const char *id);

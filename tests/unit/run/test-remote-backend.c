@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The remote backend against a scripted local scheduler: what goes wrong between the two. That it works with
+ * a real one is for test-backend-conformance and the integration tests.
+ */
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "controller/backend/remote.h"
+#include "tests/unit/run/scripted_scheduler.h"
+
+#define PATIENCE_S 1.5
+#define SOON_S 20.0
+
+static struct config_meter meter = {.kind = CONFIG_METER_IPMI, .interval_s = SCRIPTED_INTERVAL_S};
+static struct config_host host = {.name = (char *)"b1", .meter = &meter};
+static struct config_cluster cluster = {
+	.name = (char *)"c1", .nodes = 3, .cores = 1, .memory_mib = 128, .hosts = &host,
+	.hosts_count = 1,
+};
+static struct config_type type = {
+	.name = (char *)"IS", .benchmark = (char *)"is", .class_ = (char *)"S", .cores = 1,
+	.repetitions = 1, .share = 1,
+};
+static struct config_experiment experiment = {.task_deadline_s = 60};
+static struct config config = {
+	.name = (char *)"test", .clusters = &cluster, .clusters_count = 1, .types = &type,
+	.types_count = 1, .experiment = &experiment,
+};
+
+struct world {
+	char *dir;
+	char *address;
+	struct scripted_scheduler *scheduler;
+	struct remote_fleet *fleet;
+	struct backend *backend;
+	GString *notes;
+	guint samples;
+};
+
+static void note(double time_s, const char *kind, const char *text, void *data)
+{
+	struct world *world = data;
+
+	g_test_message("%.3f %s: %s", time_s, kind, text);
+	g_string_append_printf(world->notes, "%s ", kind);
+}
+
+static void sample(double time_s, const struct remote_meter *of, const struct remote_sample *one,
+		   void *data)
+{
+	((struct world *)data)->samples++;
+}
+
+static void open_backend(struct world *world, int64_t run)
+{
+	struct remote_run remote = {
+		.experiment = "test", .run = run, .t0_ns = clock_now_ns(), .note = note,
+		.sample = sample, .data = world,
+	};
+
+	world->backend = remote_backend_new(world->fleet, &remote);
+}
+
+static void set_up(struct world *world, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+	const char *addresses[2] = {0};
+
+	world->dir = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
+	world->address = g_strdup_printf("unix:%s/ls.sock", world->dir);
+	addresses[0] = world->address;
+	world->notes = g_string_new(NULL);
+	world->scheduler = scripted_scheduler_new(world->address, "c1", cluster.nodes);
+	world->fleet = remote_fleet_new(&config, addresses, &error);
+	g_assert_no_error(error);
+	remote_link_set_patience(remote_fleet_link(world->fleet, 0), PATIENCE_S);
+	g_assert_true(remote_fleet_wait_ready(world->fleet, SOON_S, &error));
+	open_backend(world, 1);
+}
+
+static void tear_down(struct world *world, gconstpointer data)
+{
+	backend_destroy(world->backend);
+	remote_fleet_free(world->fleet);
+	scripted_scheduler_free(world->scheduler);
+	g_rmdir(world->dir);
+	g_string_free(world->notes, TRUE);
+	g_free(world->address);
+	g_free(world->dir);
+}
+
+static void start(struct world *world, uint32_t task, uint32_t attempt, uint32_t node)
+{
+	const struct backend_start one = {
+		.task = task, .attempt = attempt, .nodes = &node, .nodes_count = 1,
+	};
+
+	backend_start(world->backend, &one);
+}
+
+/* The next event; fails the test when none comes. */
+static struct backend_event next(struct world *world)
+{
+	struct backend_event event;
+
+	backend_wait(world->backend, backend_now_s(world->backend) + SOON_S, &event);
+	g_assert_cmpint(event.kind, !=, BACKEND_EVENT_NONE);
+	return event;
+}
+
+/* The next event of a kind; others are passed over. */
+static struct backend_event next_of(struct world *world, enum backend_event_kind kind)
+{
+	struct backend_event event = next(world);
+
+	while (event.kind != kind)
+		event = next(world);
+	return event;
+}
+
+static void assert_quiet(struct world *world, double for_s)
+{
+	struct backend_event event;
+
+	backend_wait(world->backend, backend_now_s(world->backend) + for_s, &event);
+	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
+}
+
+static void start_accounts(struct world *world, double idle_w)
+{
+	GPtrArray *meters = remote_fleet_meters(world->fleet);
+
+	for (guint i = 0; i < meters->len; i++)
+		remote_meter_start(g_ptr_array_index(meters, i), clock_now_ns(), idle_w);
+}
+
+static void a_task_starts_and_ends(struct world *world, gconstpointer data)
+{
+	struct backend_event started;
+	struct backend_event ended;
+
+	start(world, 7, 1, 2);
+	started = next(world);
+	g_assert_cmpint(started.kind, ==, BACKEND_EVENT_STARTED);
+	g_assert_cmpint(started.task, ==, 7);
+	g_assert_true(scripted_scheduler_runs(world->scheduler, "test-1-7-1"));
+	scripted_scheduler_end_task(world->scheduler, "test-1-7-1", "completed", false);
+	ended = next(world);
+	g_assert_cmpint(ended.kind, ==, BACKEND_EVENT_ENDED);
+	g_assert_cmpint(ended.outcome, ==, BACKEND_OUTCOME_COMPLETED);
+	g_assert_cmpint(ended.attempt, ==, 1);
+	g_assert_cmpfloat(ended.time_s, >=, started.time_s);
+	g_assert_cmpfloat(ended.exec_s, >, 0);
+	g_assert_cmpfloat(ended.exec_s, <=, ended.time_s);
+}
+
+static void a_duplicate_is_told_once(struct world *world, gconstpointer data)
+{
+	start(world, 0, 1, 0);
+	start(world, 0, 1, 0);
+	next_of(world, BACKEND_EVENT_STARTED);
+	scripted_scheduler_end_task(world->scheduler, "test-1-0-1", "completed", true);
+	next_of(world, BACKEND_EVENT_ENDED);
+	assert_quiet(world, 0.5);
+	g_assert_cmpint(scripted_scheduler_starts(world->scheduler), ==, 1);
+}
+
+static void a_kill_ends_a_task(struct world *world, gconstpointer data)
+{
+	struct backend_event event;
+
+	start(world, 0, 1, 0);
+	next_of(world, BACKEND_EVENT_STARTED);
+	backend_kill(world->backend, 0, 1);
+	event = next_of(world, BACKEND_EVENT_ENDED);
+	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_KILLED);
+	backend_kill(world->backend, 0, 1);
+	assert_quiet(world, 0.3);
+}
+
+/* The DELETE must not overtake the PUT. */
+static void a_kill_at_once_ends_a_task_too(struct world *world, gconstpointer data)
+{
+	struct backend_event event;
+
+	start(world, 0, 1, 0);
+	backend_kill(world->backend, 0, 1);
+	event = next_of(world, BACKEND_EVENT_ENDED);
+	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_KILLED);
+	g_assert_false(scripted_scheduler_runs(world->scheduler, "test-1-0-1"));
+}
+
+static void a_node_that_is_not_free_yet_is_asked_again(struct world *world, gconstpointer data)
+{
+	scripted_scheduler_refuse(world->scheduler, 3);
+	start(world, 0, 1, 0);
+	next_of(world, BACKEND_EVENT_STARTED);
+	g_assert_cmpint(scripted_scheduler_starts(world->scheduler), ==, 1);
+}
+
+static void a_node_that_stays_taken_loses_the_task(struct world *world, gconstpointer data)
+{
+	struct backend_event event;
+
+	scripted_scheduler_refuse(world->scheduler, 1000);
+	start(world, 0, 1, 0);
+	event = next_of(world, BACKEND_EVENT_ENDED);
+	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_LOST);
+	g_assert_nonnull(strstr(event.reason, "not ready"));
+	g_assert_nonnull(strstr(world->notes->str, "task-refused"));
+}
+
+static void not_now_is_tried_again(struct world *world, gconstpointer data)
+{
+	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_BUSY);
+	start(world, 0, 1, 0);
+	assert_quiet(world, 0.5);
+	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_FINE);
+	next_of(world, BACKEND_EVENT_STARTED);
+}
+
+static void a_restart_goes_unnoticed(struct world *world, gconstpointer data)
+{
+	struct backend_event event;
+
+	start(world, 0, 1, 0);
+	next_of(world, BACKEND_EVENT_STARTED);
+	scripted_scheduler_restart(world->scheduler, true);
+	start(world, 1, 1, 1);
+	event = next(world);
+	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_STARTED);
+	g_assert_cmpint(event.task, ==, 1);
+	scripted_scheduler_end_task(world->scheduler, "test-1-0-1", "completed", false);
+	event = next(world);
+	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENDED);
+	g_assert_cmpint(event.task, ==, 0);
+	g_assert_cmpint(scripted_scheduler_starts(world->scheduler), ==, 2);
+}
+
+/* Ended while nobody listened: numbers go on, so the event is still there. */
+static void an_end_during_a_restart_is_not_missed(struct world *world, gconstpointer data)
+{
+	start(world, 0, 1, 0);
+	next_of(world, BACKEND_EVENT_STARTED);
+	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_SILENT);
+	scripted_scheduler_end_task(world->scheduler, "test-1-0-1", "completed", false);
+	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_FINE);
+	scripted_scheduler_restart(world->scheduler, true);
+	g_assert_cmpint(next_of(world, BACKEND_EVENT_ENDED).outcome, ==, BACKEND_OUTCOME_COMPLETED);
+}
+
+static void a_scheduler_without_memory_loses_its_tasks(struct world *world, gconstpointer data)
+{
+	struct backend_event event;
+
+	start(world, 0, 1, 0);
+	next_of(world, BACKEND_EVENT_STARTED);
+	scripted_scheduler_set_watts(world->scheduler, 50);
+	start_accounts(world, 0);
+	assert_quiet(world, 0.5);
+	scripted_scheduler_restart(world->scheduler, false);
+	event = next_of(world, BACKEND_EVENT_ENDED);
+	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_LOST);
+	g_assert_nonnull(strstr(world->notes->str, "scheduler-reset"));
+	start(world, 0, 2, 0);
+	next_of(world, BACKEND_EVENT_STARTED);
+	scripted_scheduler_end_task(world->scheduler, "test-1-0-2", "completed", false);
+	next_of(world, BACKEND_EVENT_ENDED);
+	g_assert_cmpfloat(backend_energy_j(world->backend), >, 0);
+}
+
+static void silence_loses_tasks_and_nodes(struct world *world, gconstpointer data)
+{
+	uint32_t down = 0;
+	uint32_t up = 0;
+	bool lost = false;
+
+	start(world, 0, 1, 0);
+	next_of(world, BACKEND_EVENT_STARTED);
+	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_SILENT);
+	scripted_scheduler_restart(world->scheduler, true); /* drops the open long poll */
+	while (down < cluster.nodes || !lost) {
+		struct backend_event event = next(world);
+
+		down += event.kind == BACKEND_EVENT_NODE_DOWN;
+		lost = lost || (event.kind == BACKEND_EVENT_ENDED &&
+				event.outcome == BACKEND_OUTCOME_LOST);
+	}
+	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_FINE);
+	scripted_scheduler_restart(world->scheduler, true);
+	while (up < cluster.nodes)
+		up += next(world).kind == BACKEND_EVENT_NODE_UP;
+	while (scripted_scheduler_runs(world->scheduler, "test-1-0-1")) /* killed, now that it can be */
+		g_main_context_iteration(NULL, TRUE);
+	g_assert_nonnull(strstr(world->notes->str, "scheduler-away"));
+	g_assert_nonnull(strstr(world->notes->str, "scheduler-back"));
+}
+
+static void rubbish_is_recorded_and_loses_the_task(struct world *world, gconstpointer data)
+{
+	struct backend_event event;
+
+	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_RUBBISH);
+	start(world, 0, 1, 0);
+	event = next_of(world, BACKEND_EVENT_ENDED);
+	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_LOST);
+	g_assert_nonnull(strstr(world->notes->str, "scheduler-rubbish"));
+	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_FINE);
+}
+
+static void nodes_go_and_come(struct world *world, gconstpointer data)
+{
+	struct backend_event event;
+
+	scripted_scheduler_set_node(world->scheduler, 1, false);
+	event = next(world);
+	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NODE_DOWN);
+	g_assert_cmpint(event.node, ==, 1);
+	scripted_scheduler_set_node(world->scheduler, 1, true);
+	event = next(world);
+	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NODE_UP);
+}
+
+static void the_limit_is_reported_once_at_its_time(struct world *world, gconstpointer data)
+{
+	struct backend_event event;
+	double now_s;
+
+	scripted_scheduler_set_watts(world->scheduler, 160);
+	start_accounts(world, 60);
+	now_s = backend_now_s(world->backend);
+	backend_set_limit(world->backend, 100);
+	event = next(world);
+	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENERGY_LIMIT);
+	g_assert_cmpfloat(fabs(event.time_s - now_s - 1), <, 0.35); /* about two sampling intervals */
+	assert_quiet(world, 0.5);
+	g_assert_cmpfloat(backend_energy_j(world->backend), >, 100);
+	g_assert_cmpint(world->samples, >, 5);
+}
+
+static void a_meter_that_falls_silent_is_held(struct world *world, gconstpointer data)
+{
+	struct backend_event event;
+
+	scripted_scheduler_set_watts(world->scheduler, 160);
+	start_accounts(world, 60);
+	assert_quiet(world, 0.5);
+	scripted_scheduler_set_metering(world->scheduler, false);
+	backend_set_limit(world->backend, 150);
+	event = next(world);
+	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENERGY_LIMIT);
+}
+
+static void a_baseline_is_measured(struct world *world, gconstpointer data)
+{
+	struct remote_baseline baseline = {0};
+	g_autoptr(GError) error = NULL;
+
+	scripted_scheduler_set_watts(world->scheduler, 61);
+	assert_quiet(world, 3 * SCRIPTED_INTERVAL_S);
+	g_assert_true(remote_fleet_baseline(world->fleet, 0.6, &baseline, &error));
+	g_assert_cmpint(baseline.count, ==, 1);
+	g_assert_cmpfloat_with_epsilon(baseline.sum_w, 61, 0.01);
+	remote_baseline_clear(&baseline);
+}
+
+static void a_baseline_without_samples_is_an_error(struct world *world, gconstpointer data)
+{
+	struct remote_baseline baseline = {0};
+	g_autoptr(GError) error = NULL;
+
+	scripted_scheduler_set_metering(world->scheduler, false);
+	assert_quiet(world, 5 * SCRIPTED_INTERVAL_S);
+	g_assert_false(remote_fleet_baseline(world->fleet, 0.5, &baseline, &error));
+	g_assert_error(error, REMOTE_ERROR, REMOTE_ERROR_METER);
+	scripted_scheduler_set_metering(world->scheduler, true);
+}
+
+/* A controller that was killed: its successor asks again, and nothing is run twice. */
+static void tasks_are_adopted(struct world *world, gconstpointer data)
+{
+	const uint32_t nodes[] = {0, 1, 2};
+	struct backend_event event;
+	bool ended[3] = {0};
+
+	start(world, 0, 1, 0);
+	start(world, 1, 1, 1);
+	next_of(world, BACKEND_EVENT_STARTED);
+	next_of(world, BACKEND_EVENT_STARTED);
+	scripted_scheduler_end_task(world->scheduler, "test-1-1-1", "completed", false);
+	/* Not destroyed in order, which would kill the tasks: another listener takes its place. */
+	struct backend *before = world->backend;
+
+	open_backend(world, 1);
+	for (uint32_t i = 0; i < 3; i++) { /* the third was never asked for before */
+		const struct backend_start one = {
+			.task = i, .attempt = 1, .nodes = &nodes[i], .nodes_count = 1,
+		};
+
+		remote_backend_adopt(world->backend, &one);
+	}
+	event = next_of(world, BACKEND_EVENT_ENDED);
+	g_assert_cmpint(event.task, ==, 1);
+	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_COMPLETED);
+	while (scripted_scheduler_starts(world->scheduler) < 3)
+		g_main_context_iteration(NULL, TRUE);
+	for (uint32_t i = 0; i < 3; i++)
+		backend_kill(world->backend, i, 1);
+	ended[1] = true;
+	while (!ended[0] || !ended[2])
+		ended[next_of(world, BACKEND_EVENT_ENDED).task] = true;
+	g_assert_cmpint(scripted_scheduler_starts(world->scheduler), ==, 3);
+	backend_destroy(before);
+}
+
+static gboolean stop(gpointer data)
+{
+	remote_fleet_stop(data, "enough");
+	return G_SOURCE_REMOVE;
+}
+
+static void a_stop_aborts_the_run(struct world *world, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+	struct backend_event event;
+
+	start(world, 0, 1, 0);
+	next_of(world, BACKEND_EVENT_STARTED);
+	g_timeout_add(100, stop, world->fleet);
+	event = next(world);
+	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ABORTED);
+	g_assert_cmpstr(event.reason, ==, "enough");
+	g_assert_false(remote_fleet_wait_ready(world->fleet, SOON_S, &error));
+	g_assert_error(error, REMOTE_ERROR, REMOTE_ERROR_STOPPED);
+}
+
+static void the_end_of_a_run_kills_what_runs(struct world *world, gconstpointer data)
+{
+	start(world, 0, 1, 0);
+	next_of(world, BACKEND_EVENT_STARTED);
+	backend_destroy(world->backend);
+	g_assert_false(scripted_scheduler_runs(world->scheduler, "test-1-0-1"));
+	open_backend(world, 2);
+}
+
+static void waiting_ends_at_its_time(struct world *world, gconstpointer data)
+{
+	double from_s = backend_now_s(world->backend);
+
+	assert_quiet(world, 0.25);
+	g_assert_cmpfloat(backend_now_s(world->backend) - from_s, >=, 0.249);
+	g_assert_cmpfloat(backend_now_s(world->backend) - from_s, <, 2);
+}
+
+static void leftovers_are_killed(struct world *world, gconstpointer data)
+{
+	start(world, 0, 1, 0);
+	next_of(world, BACKEND_EVENT_STARTED);
+	remote_fleet_kill_all(world->fleet);
+	g_assert_cmpint(next_of(world, BACKEND_EVENT_ENDED).outcome, ==, BACKEND_OUTCOME_KILLED);
+}
+
+static const struct {
+	const char *path;
+	void (*test)(struct world *world, gconstpointer data);
+} tests[] = {
+	{"/remote/start-and-end", a_task_starts_and_ends},
+	{"/remote/duplicate", a_duplicate_is_told_once},
+	{"/remote/kill", a_kill_ends_a_task},
+	{"/remote/kill-at-once", a_kill_at_once_ends_a_task_too},
+	{"/remote/conflict", a_node_that_is_not_free_yet_is_asked_again},
+	{"/remote/conflict-stays", a_node_that_stays_taken_loses_the_task},
+	{"/remote/not-now", not_now_is_tried_again},
+	{"/remote/restart", a_restart_goes_unnoticed},
+	{"/remote/end-during-restart", an_end_during_a_restart_is_not_missed},
+	{"/remote/no-memory", a_scheduler_without_memory_loses_its_tasks},
+	{"/remote/silence", silence_loses_tasks_and_nodes},
+	{"/remote/rubbish", rubbish_is_recorded_and_loses_the_task},
+	{"/remote/nodes", nodes_go_and_come},
+	{"/remote/limit", the_limit_is_reported_once_at_its_time},
+	{"/remote/meter-silent", a_meter_that_falls_silent_is_held},
+	{"/remote/baseline", a_baseline_is_measured},
+	{"/remote/baseline-no-samples", a_baseline_without_samples_is_an_error},
+	{"/remote/adopt", tasks_are_adopted},
+	{"/remote/stop", a_stop_aborts_the_run},
+	{"/remote/end-kills", the_end_of_a_run_kills_what_runs},
+	{"/remote/wait", waiting_ends_at_its_time},
+	{"/remote/leftovers", leftovers_are_killed},
+};
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	for (gsize i = 0; i < G_N_ELEMENTS(tests); i++)
+		g_test_add(tests[i].path, struct world, NULL, set_up, tests[i].test, tear_down);
+	return g_test_run();
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "controller/backend/remote_clock.h"
+#include "controller/backend/remote_meter.h"
+#include "controller/backend/remote_task.h"
+
+#define S INT64_C(1000000000)
+
+static void clock_of_the_same_boot_is_not_translated(void)
+{
+	struct remote_clock clock;
+
+	remote_clock_init(&clock, true);
+	remote_clock_observe(&clock, 5 * S, 9 * S);
+	g_assert_cmpint(remote_clock_ours_ns(&clock, 7 * S), ==, 7 * S);
+}
+
+static void the_fastest_answer_gives_the_offset(void)
+{
+	struct remote_clock clock;
+
+	remote_clock_init(&clock, false);
+	g_assert_cmpint(remote_clock_ours_ns(&clock, 7), ==, 7);
+	remote_clock_observe(&clock, 100 * S, 1100 * S + 300);
+	remote_clock_observe(&clock, 101 * S, 1101 * S + 20);
+	remote_clock_observe(&clock, 102 * S, 1102 * S + 900);
+	g_assert_cmpint(remote_clock_ours_ns(&clock, 100 * S), ==, 1100 * S + 20);
+}
+
+static void an_old_offset_is_forgotten(void)
+{
+	struct remote_clock clock;
+
+	remote_clock_init(&clock, false);
+	remote_clock_observe(&clock, 0, 0);
+	for (int64_t s = 1; s < 300; s++) /* drifts by 1 us a second */
+		remote_clock_observe(&clock, s * S, s * S + s * 1000);
+	g_assert_cmpint(remote_clock_ours_ns(&clock, 300 * S) - 300 * S, >, 150000);
+}
+
+static void add(struct remote_meter *meter, int64_t seq, int64_t t_ns, int64_t mw, int64_t uj)
+{
+	const struct remote_sample sample = {.seq = seq, .t_ns = t_ns, .mw = mw, .energy_uj = uj};
+
+	g_assert_true(remote_meter_add(meter, &sample));
+}
+
+static void counter_rises_evenly_between_samples(void)
+{
+	struct remote_meter *meter = remote_meter_new("b1", 1);
+
+	g_assert_cmpfloat(remote_meter_counter_uj(meter, S), ==, 0);
+	add(meter, 1, 10 * S, 60000, 1000000);
+	add(meter, 2, 11 * S, 80000, 71000000);
+	g_assert_cmpfloat_with_epsilon(remote_meter_counter_uj(meter, 10 * S), 1e6, 1e-3);
+	g_assert_cmpfloat_with_epsilon(remote_meter_counter_uj(meter, 10 * S + S / 2), 36e6, 1e-3);
+	g_assert_cmpfloat_with_epsilon(remote_meter_counter_uj(meter, 12 * S), 151e6, 1e-3);
+	g_assert_cmpfloat_with_epsilon(remote_meter_counter_uj(meter, 9 * S), -59e6, 1e-3);
+	remote_meter_free(meter);
+}
+
+static void samples_that_run_backwards_are_refused(void)
+{
+	struct remote_meter *meter = remote_meter_new("b1", 1);
+	struct remote_sample sample = {.seq = 3, .t_ns = 2 * S, .mw = 1, .energy_uj = 99};
+
+	add(meter, 1, S, 100, 50);
+	add(meter, 2, 2 * S, 100, 100);
+	g_assert_false(remote_meter_add(meter, &sample));
+	sample.t_ns = 3 * S;
+	g_assert_false(remote_meter_add(meter, &sample));
+	sample.energy_uj = 101;
+	g_assert_true(remote_meter_add(meter, &sample));
+	remote_meter_free(meter);
+}
+
+static void a_counter_that_starts_anew_goes_on(void)
+{
+	struct remote_meter *meter = remote_meter_new("b1", 1);
+
+	add(meter, 1, S, 50000, 900000000);
+	remote_meter_rebase(meter);
+	add(meter, 1, 3 * S, 70000, 5);
+	g_assert_cmpint(remote_meter_last(meter)->energy_uj, ==, 900000000 + 2 * 70000000);
+	g_assert_true(remote_meter_last(meter)->gap);
+	add(meter, 2, 4 * S, 70000, 70000005);
+	g_assert_cmpint(remote_meter_last(meter)->energy_uj, ==, 900000000 + 3 * 70000000);
+	remote_meter_free(meter);
+}
+
+static GPtrArray *two_meters(void)
+{
+	GPtrArray *meters = g_ptr_array_new_with_free_func((GDestroyNotify)remote_meter_free);
+
+	for (int i = 0; i < 2; i++) {
+		struct remote_meter *meter = remote_meter_new(i ? "b2" : "b1", 1);
+
+		for (int64_t s = 0; s <= 10; s++)
+			add(meter, s + 1, (100 + s) * S, 100000, s * 100000000);
+		g_ptr_array_add(meters, meter);
+	}
+	return meters;
+}
+
+static void dynamic_energy_leaves_idle_out(void)
+{
+	g_autoptr(GPtrArray) meters = two_meters();
+
+	for (guint i = 0; i < 2; i++)
+		remote_meter_start(g_ptr_array_index(meters, i), 102 * S + S / 2, 60);
+	g_assert_cmpfloat_with_epsilon(remote_meters_dynamic_j(meters, 102 * S + S / 2), 0, 1e-9);
+	g_assert_cmpfloat_with_epsilon(remote_meters_dynamic_j(meters, 106 * S + S / 2), 320, 1e-6);
+}
+
+static void the_start_is_that_of_the_samples_around_it(void)
+{
+	struct remote_meter *meter = remote_meter_new("b1", 1);
+
+	add(meter, 1, 10 * S, 100000, 0);
+	remote_meter_start(meter, 10 * S + S / 2, 0);
+	g_assert_cmpfloat_with_epsilon(remote_meter_start_uj(meter), 50e6, 1);
+	add(meter, 2, 11 * S, 300000, 200000000);
+	g_assert_cmpfloat_with_epsilon(remote_meter_start_uj(meter), 100e6, 1);
+	for (int64_t s = 12; s < 20000; s++)
+		add(meter, s, s * S, 100000, s * 100000000);
+	g_assert_cmpfloat_with_epsilon(remote_meter_start_uj(meter), 100e6, 1);
+	remote_meter_free(meter);
+}
+
+static void crossing_is_interpolated(void)
+{
+	g_autoptr(GPtrArray) meters = two_meters();
+	int64_t t_ns = 0;
+
+	for (guint i = 0; i < 2; i++)
+		remote_meter_start(g_ptr_array_index(meters, i), 100 * S, 60);
+	g_assert_false(remote_meters_crossing(meters, 100, 100 * S, 101 * S, &t_ns));
+	g_assert_true(remote_meters_crossing(meters, 100, 101 * S, 105 * S, &t_ns));
+	g_assert_cmpint(ABS(t_ns - (100 * S + 5 * S / 4)), <=, 1000);
+}
+
+static void stale_meters_do_not_hold_up_the_others(void)
+{
+	g_autoptr(GPtrArray) meters = two_meters();
+
+	add(g_ptr_array_index(meters, 0), 12, 115 * S, 100000, 1500000000);
+	g_assert_cmpint(remote_meters_covered_ns(meters, 112 * S), ==, 110 * S);
+	g_assert_cmpint(remote_meters_covered_ns(meters, 116 * S), ==, 115 * S);
+	g_assert_cmpint(remote_meters_covered_ns(meters, 130 * S), ==, 130 * S);
+}
+
+static void mean_is_over_whole_samples(void)
+{
+	struct remote_meter *meter = remote_meter_new("b1", 1);
+	double w = 0;
+
+	for (int64_t s = 0; s < 10; s++)
+		add(meter, s, s * S, 0, s * s * 1000000);
+	g_assert_true(remote_meter_mean_w(meter, 2 * S - 5, 6 * S + 5, &w));
+	g_assert_cmpfloat_with_epsilon(w, 8, 1e-9);
+	g_assert_false(remote_meter_mean_w(meter, 2 * S + 1, 3 * S + 1, &w));
+	remote_meter_free(meter);
+}
+
+static void gaps_are_counted_within_the_run(void)
+{
+	struct remote_meter *meter = remote_meter_new("b1", 1);
+	struct remote_sample late = {.seq = 2, .t_ns = 20 * S, .energy_uj = 10, .gap = true};
+
+	add(meter, 1, 10 * S, 0, 0);
+	g_assert_true(remote_meter_add(meter, &late));
+	g_assert_cmpfloat_with_epsilon(remote_meter_gap_s(meter, 15 * S, 21 * S), 5, 1e-9);
+	g_assert_cmpfloat_with_epsilon(remote_meter_gap_s(meter, 15 * S, 30 * S), 15, 1e-9);
+	remote_meter_free(meter);
+}
+
+/* Tasks. */
+
+#define ENDED "\"id\":\"a\",\"state\":\"ended\",\"requested_ns\":1000000000,\"ended_ns\":3000000000"
+
+static const struct {
+	const char *name;
+	const char *json;
+	bool good;
+	enum backend_outcome outcome;
+} task_cases[] = {
+	{"completed", "{" ENDED ",\"outcome\":\"completed\"}", true, BACKEND_OUTCOME_COMPLETED},
+	{"deadline", "{" ENDED ",\"outcome\":\"deadline\"}", true, BACKEND_OUTCOME_FAILED},
+	{"lost", "{" ENDED ",\"outcome\":\"lost\",\"reason\":null}", true, BACKEND_OUTCOME_LOST},
+	{"running", "{\"id\":\"a\",\"state\":\"running\",\"started_ns\":5}", true, BACKEND_OUTCOME_NONE},
+	{"no-id", "{\"state\":\"running\"}", false, BACKEND_OUTCOME_NONE},
+	{"not-an-object", "[1]", false, BACKEND_OUTCOME_NONE},
+	{"unknown-state", "{\"id\":\"a\",\"state\":\"dancing\"}", false, BACKEND_OUTCOME_NONE},
+	{"no-outcome", "{" ENDED "}", false, BACKEND_OUTCOME_NONE},
+	{"unknown-outcome", "{" ENDED ",\"outcome\":\"won\"}", false, BACKEND_OUTCOME_NONE},
+	{"negative-energy", "{" ENDED ",\"outcome\":\"lost\",\"host_energy_uj\":-1}", false,
+	 BACKEND_OUTCOME_NONE},
+	{"text-for-time", "{\"id\":\"a\",\"state\":\"running\",\"started_ns\":\"now\"}", false,
+	 BACKEND_OUTCOME_NONE},
+};
+
+static void tasks_are_read_or_refused(void)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(task_cases); i++) {
+		g_autoptr(GError) error = NULL;
+		g_autoptr(json_t) json =
+			json_parse(task_cases[i].json, strlen(task_cases[i].json), "case", &error);
+		g_autoptr(remote_task_t) task = NULL;
+
+		g_assert_no_error(error);
+		task = remote_task_parse(json, &error);
+		g_test_message("%s: %s", task_cases[i].name, error ? error->message : "read");
+		g_assert_true((task != NULL) == task_cases[i].good);
+		g_assert_true((error == NULL) == task_cases[i].good);
+		if (task)
+			g_assert_cmpint(task->outcome, ==, task_cases[i].outcome);
+	}
+}
+
+static void a_task_answers_for_its_share_above_idle(void)
+{
+	struct remote_task task = {
+		.requested_ns = S, .ended_ns = 3 * S, .cpu_s = 1, .host_cpu_s = 4,
+		.host_energy_uj = 200e6,
+	};
+
+	g_assert_cmpfloat_with_epsilon(remote_task_energy_j(&task, 60), 20, 1e-9);
+	g_assert_cmpfloat_with_epsilon(remote_task_energy_j(&task, 150), 0, 1e-9);
+	task.host_cpu_s = 0;
+	g_assert_true(isnan(remote_task_energy_j(&task, 60)));
+	task.host_cpu_s = (double)NAN;
+	g_assert_true(isnan(remote_task_energy_j(&task, 60)));
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/clock/same-boot", clock_of_the_same_boot_is_not_translated);
+	g_test_add_func("/clock/fastest-answer", the_fastest_answer_gives_the_offset);
+	g_test_add_func("/clock/old-offset", an_old_offset_is_forgotten);
+	g_test_add_func("/meter/counter", counter_rises_evenly_between_samples);
+	g_test_add_func("/meter/backwards", samples_that_run_backwards_are_refused);
+	g_test_add_func("/meter/rebase", a_counter_that_starts_anew_goes_on);
+	g_test_add_func("/meter/dynamic", dynamic_energy_leaves_idle_out);
+	g_test_add_func("/meter/start", the_start_is_that_of_the_samples_around_it);
+	g_test_add_func("/meter/crossing", crossing_is_interpolated);
+	g_test_add_func("/meter/stale", stale_meters_do_not_hold_up_the_others);
+	g_test_add_func("/meter/mean", mean_is_over_whole_samples);
+	g_test_add_func("/meter/gaps", gaps_are_counted_within_the_run);
+	g_test_add_func("/task/read", tasks_are_read_or_refused);
+	g_test_add_func("/task/energy", a_task_answers_for_its_share_above_idle);
+	return g_test_run();
+}
