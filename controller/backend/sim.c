@@ -4,6 +4,8 @@
 #include <glib.h>
 #include <math.h>
 
+#include "common/random.h"
+
 /* A task that runs. */
 struct sim_task {
 	double end_s;
@@ -33,6 +35,8 @@ struct sim {
 	struct sim_task *running; /* heap, the next to end first */
 	uint64_t order;
 	uint32_t *attempts;   /* per task: the last start carried out */
+	const struct backend_sim_spread *spread; /* NULL: every task takes its ETC and EEC */
+	struct random_stream random;  /* draws from the spread */
 	GQueue news;          /* of struct backend_event: what happened at now_s already */
 };
 
@@ -134,6 +138,15 @@ static void sim_set_limit(struct backend *backend, double limit_j)
 	((struct sim *)backend)->limit_j = limit_j > 0 ? limit_j : INFINITY;
 }
 
+/* What the next task's ETC and EEC are multiplied with. */
+static struct backend_sim_ratio draw_ratio(struct sim *sim, uint32_t cluster)
+{
+	if (!sim->spread)
+		return (struct backend_sim_ratio){ 1, 1 };
+	return sim->spread->ratios[cluster][random_stream_below(&sim->random,
+								sim->spread->counts[cluster])];
+}
+
 static void sim_start(struct backend *backend, const struct backend_start *start)
 {
 	struct sim *sim = (struct sim *)backend;
@@ -145,14 +158,15 @@ static void sim_start(struct backend *backend, const struct backend_start *start
 		return;
 	sim->attempts[start->task] = start->attempt;
 
+	const struct backend_sim_ratio ratio = draw_ratio(sim, start->cluster);
 	const struct sim_task task = {
-		.end_s = sim->now_s + option->etc_s,
+		.end_s = sim->now_s + ratio.time * option->etc_s,
 		.order = sim->order++,
 		.task = start->task,
 		.attempt = start->attempt,
 		.start_s = sim->now_s,
-		.eec_j = option->eec_j,
-		.power_w = option->eec_j / option->etc_s,
+		.eec_j = ratio.energy * option->eec_j,
+		.power_w = ratio.energy * option->eec_j / (ratio.time * option->etc_s),
 	};
 
 	sim->running[sim->running_count++] = task;
@@ -279,4 +293,12 @@ struct backend *backend_sim_new(const struct sched_system *system, uint32_t task
 	sim->attempts = g_new0(uint32_t, tasks_max);
 	g_queue_init(&sim->news);
 	return &sim->backend;
+}
+
+void backend_sim_set_spread(struct backend *backend, const struct backend_sim_spread *spread)
+{
+	struct sim *sim = (struct sim *)backend;
+
+	sim->spread = spread;
+	random_stream_init(&sim->random, spread->seed, spread->stream);
 }

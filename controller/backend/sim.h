@@ -18,3 +18,23 @@
  * the workload). Never fails.
  */
 struct backend *backend_sim_new(const struct sched_system *system, uint32_t tasks_max);
+
+/* How one measured task differed from its estimates: measured / estimated. */
+struct backend_sim_ratio {
+	double time;   /* > 0 */
+	double energy; /* >= 0 */
+};
+
+/* The ratios that were observed, per cluster; for repeating a measurement in simulation. */
+struct backend_sim_spread {
+	const struct backend_sim_ratio *const *ratios; /* per cluster of the system */
+	const uint32_t *counts;                        /* per cluster, > 0 */
+	uint64_t seed;
+	uint64_t stream; /* which repeat: other streams of a seed are independent of it */
+};
+
+/*
+ * From now on every task takes its ETC and EEC times a ratio drawn uniformly from those of its
+ * cluster. What `spread` points to must outlive the backend. To be called before the first start.
+ */
+void backend_sim_set_spread(struct backend *backend, const struct backend_sim_spread *spread);
