@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/api/api.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "common/http_server.h"
+#include "common/json.h"
+
+#define EVENTS_MAX 1000
+#define WAIT_MAX_S 60
+
+struct api {
+	struct http_server *server;
+	struct scheduler *scheduler;
+	GPtrArray *waiters; /* of struct waiter, owned */
+};
+
+/* A reader of the event stream for whom there is nothing yet. */
+struct waiter {
+	struct api *api;
+	struct http_request *request;
+	uint64_t after;
+	guint timeout_source;
+};
+
+static const struct {
+	enum scheduler_error code;
+	int status;
+} statuses[] = {
+	{SCHEDULER_ERROR_REQUEST, 400},
+	{SCHEDULER_ERROR_UNKNOWN, 404},
+	{SCHEDULER_ERROR_CONFLICT, 409},
+	{SCHEDULER_ERROR_NOT_NOW, 503},
+};
+
+/* Answers with `body` (taken over) and the time. */
+static void reply(struct http_request *request, int status, json_t *body)
+{
+	g_autoptr(json_t) owned = body;
+
+	json_object_set_new(owned, "now_ns", json_integer(clock_now_ns()));
+	http_request_reply(request, status, owned);
+}
+
+static void fail(struct http_request *request, const GError *error)
+{
+	int status = 500;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(statuses); i++)
+		if (g_error_matches(error, SCHEDULER_ERROR, (gint)statuses[i].code))
+			status = statuses[i].status;
+	http_request_fail(request, status, "%s", error->message);
+}
+
+/* An optional whole number of the query in [0, max]; answers the request with 400 if it is not. */
+static bool query_number(struct http_request *request, const char *key, uint64_t max,
+			 uint64_t *ret_value)
+{
+	const char *text = http_request_query(request, key);
+	g_autoptr(GError) error = NULL;
+	guint64 value = 0;
+
+	*ret_value = 0;
+	if (!text)
+		return true;
+	if (!g_ascii_string_to_unsigned(text, 10, 0, max, &value, &error)) {
+		http_request_fail(request, 400, "query: %s: must be a whole number from 0 to %lu",
+				  key, (unsigned long)max);
+		return false;
+	}
+	*ret_value = value;
+	return true;
+}
+
+static void get_capabilities(struct http_request *request, const char *const *arguments,
+			     json_t *body, void *data)
+{
+	struct api *api = data;
+
+	reply(request, 200, scheduler_capabilities(api->scheduler));
+}
+
+static void get_nodes(struct http_request *request, const char *const *arguments, json_t *body,
+		      void *data)
+{
+	struct api *api = data;
+
+	reply(request, 200, scheduler_nodes(api->scheduler));
+}
+
+static void get_energy(struct http_request *request, const char *const *arguments, json_t *body,
+		       void *data)
+{
+	struct api *api = data;
+
+	reply(request, 200, scheduler_energy(api->scheduler));
+}
+
+static void get_samples(struct http_request *request, const char *const *arguments, json_t *body,
+			void *data)
+{
+	struct api *api = data;
+	uint64_t after;
+
+	if (query_number(request, "after", INT64_MAX, &after))
+		reply(request, 200, scheduler_samples(api->scheduler, after));
+}
+
+/* Tasks. */
+
+static json_t *task_with_output(struct api *api, const struct task *task)
+{
+	json_t *object = task_to_json(task);
+	g_autofree char *output = NULL;
+
+	if (task->state == TASK_ENDED)
+		output = task_store_output(scheduler_store(api->scheduler), task->id);
+	json_object_set_new(object, "output", output ? json_string(output) : json_null());
+	return object;
+}
+
+static void put_task(struct http_request *request, const char *const *arguments, json_t *body,
+		     void *data)
+{
+	struct api *api = data;
+	g_autoptr(GError) error = NULL;
+	bool is_new;
+	const struct task *task =
+		scheduler_put_task(api->scheduler, arguments[0], body, &is_new, &error);
+
+	if (task)
+		reply(request, is_new ? 201 : 200, task_with_output(api, task));
+	else
+		fail(request, error);
+}
+
+static void answer_task(struct api *api, struct http_request *request, const char *id,
+			const struct task *task)
+{
+	if (task)
+		reply(request, 200, task_with_output(api, task));
+	else
+		http_request_fail(request, 404, "task '%s' is not known", id);
+}
+
+static void get_task(struct http_request *request, const char *const *arguments, json_t *body,
+		     void *data)
+{
+	struct api *api = data;
+
+	answer_task(api, request, arguments[0], scheduler_task(api->scheduler, arguments[0]));
+}
+
+static void delete_task(struct http_request *request, const char *const *arguments, json_t *body,
+			void *data)
+{
+	struct api *api = data;
+
+	answer_task(api, request, arguments[0],
+		    scheduler_delete_task(api->scheduler, arguments[0]));
+}
+
+static void get_tasks(struct http_request *request, const char *const *arguments, json_t *body,
+		      void *data)
+{
+	struct api *api = data;
+	GPtrArray *tasks = scheduler_tasks(api->scheduler);
+	json_t *array = json_array();
+
+	for (guint i = 0; i < tasks->len; i++)
+		json_array_append_new(array, task_to_json(tasks->pdata[i]));
+	reply(request, 200, json_pack("{s:o}", "tasks", array));
+}
+
+/* Events. */
+
+static void reply_events(struct api *api, struct http_request *request, uint64_t after)
+{
+	struct task_store *store = scheduler_store(api->scheduler);
+
+	reply(request, 200,
+	      json_pack("{s:o, s:I}", "events", task_store_events(store, after, EVENTS_MAX), "last",
+			(json_int_t)task_store_last_event(store)));
+}
+
+static void waiter_free(gpointer data)
+{
+	struct waiter *waiter = data;
+
+	g_clear_handle_id(&waiter->timeout_source, g_source_remove);
+	g_free(waiter);
+}
+
+static void answer_waiter(struct waiter *waiter)
+{
+	struct api *api = waiter->api;
+	struct http_request *request = waiter->request;
+	uint64_t after = waiter->after;
+
+	g_ptr_array_remove_fast(api->waiters, waiter);
+	reply_events(api, request, after);
+}
+
+static gboolean wait_over(gpointer data)
+{
+	struct waiter *waiter = data;
+
+	waiter->timeout_source = 0;
+	answer_waiter(waiter);
+	return G_SOURCE_REMOVE;
+}
+
+static void reader_gone(struct http_request *request, void *data)
+{
+	struct waiter *waiter = data;
+
+	g_ptr_array_remove_fast(waiter->api->waiters, waiter);
+}
+
+static void get_events(struct http_request *request, const char *const *arguments, json_t *body,
+		       void *data)
+{
+	struct api *api = data;
+	struct waiter *waiter;
+	uint64_t after;
+	uint64_t wait_s;
+
+	if (!query_number(request, "after", INT64_MAX, &after) ||
+	    !query_number(request, "wait_s", WAIT_MAX_S, &wait_s))
+		return;
+	if (wait_s == 0 || task_store_last_event(scheduler_store(api->scheduler)) > after) {
+		reply_events(api, request, after);
+		return;
+	}
+	waiter = g_new0(struct waiter, 1);
+	waiter->api = api;
+	waiter->request = request;
+	waiter->after = after;
+	waiter->timeout_source = g_timeout_add_seconds((guint)wait_s, wait_over, waiter);
+	g_ptr_array_add(api->waiters, waiter);
+	http_request_on_cancel(request, reader_gone, waiter);
+}
+
+/* An event is there: all readers who wait for one get it. */
+static void on_change(void *data)
+{
+	struct api *api = data;
+	uint64_t last = task_store_last_event(scheduler_store(api->scheduler));
+
+	for (guint i = api->waiters->len; i > 0; i--) {
+		struct waiter *waiter = api->waiters->pdata[i - 1];
+
+		if (last > waiter->after)
+			answer_waiter(waiter);
+	}
+}
+
+static const struct http_route routes[] = {
+	{"GET", "/v1/capabilities", get_capabilities},
+	{"GET", "/v1/nodes", get_nodes},
+	{"GET", "/v1/energy", get_energy},
+	{"GET", "/v1/samples", get_samples},
+	{"GET", "/v1/events", get_events},
+	{"GET", "/v1/tasks", get_tasks},
+	{"PUT", "/v1/tasks/*", put_task},
+	{"GET", "/v1/tasks/*", get_task},
+	{"DELETE", "/v1/tasks/*", delete_task},
+	{NULL, NULL, NULL},
+};
+
+struct api *api_new(const char *address, struct scheduler *scheduler, GError **error)
+{
+	g_autoptr(api_t) api = g_new0(struct api, 1);
+
+	api->scheduler = scheduler;
+	api->waiters = g_ptr_array_new_with_free_func(waiter_free);
+	api->server = http_server_new(address, routes, api, error);
+	if (!api->server)
+		return NULL;
+	scheduler_listen(scheduler, on_change, api);
+	return g_steal_pointer(&api);
+}
+
+void api_free(struct api *api)
+{
+	if (!api)
+		return;
+	if (api->server)
+		scheduler_listen(api->scheduler, NULL, NULL);
+	http_server_free(api->server);
+	g_ptr_array_unref(api->waiters);
+	g_free(api);
+}

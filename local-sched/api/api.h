@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+#include "local-sched/scheduler.h"
+
+/*
+ * The HTTP API of docs/api.md over a scheduler: translates requests and answers, and lets readers of
+ * the event stream wait.
+ */
+struct api;
+typedef struct api api_t;
+
+/*
+ * Serves `scheduler` (borrowed) on `address` ("unix:/path" or "http://127.0.0.1:port"). Returns NULL
+ * with `error` if it cannot listen there.
+ */
+struct api *api_new(const char *address, struct scheduler *scheduler, GError **error);
+
+/* Stops serving; NULL is allowed. */
+void api_free(struct api *api);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(api_t, api_free)

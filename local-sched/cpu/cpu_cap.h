@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <libvirt/libvirt.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/config.h"
+
+/*
+ * What stands for a P-state cap (paper 002, Table 4: each cluster has a highest frequency). A driver
+ * turns "max_mhz of base_mhz" into what its host can enforce. There is no cpufreq driver yet: a host
+ * behind a libvirt URI has none to offer (design.md, rules), and a VM's CPU quota works everywhere.
+ *
+ * The quota is a cap on throughput, not a frequency: one for the whole VM, its emulator threads
+ * included, over 100 ms. One quota per VM rather than per core throttles its ranks together, and
+ * shorter periods were measured to help nobody (platform-physics.md).
+ */
+struct cpu_cap;
+
+/* The table of one driver; all operations are required but for apply of "none". */
+struct cpu_cap_ops {
+	const char *name; /* as in the capabilities: "none", "quota" */
+	const char *note; /* what the cap is and is not, for people */
+	/*
+	 * Caps a running domain and reads the cap back; on a worker thread. Doing it again does no
+	 * harm. Returns true, or false with `error` (VIRT_ERROR).
+	 */
+	bool (*apply)(const struct cpu_cap *cap, virDomainPtr domain, GError **error);
+};
+
+/* A cap of one cluster's nodes. */
+struct cpu_cap {
+	const struct cpu_cap_ops *ops;
+	double fraction;    /* of the base frequency; 1: no cap */
+	uint64_t period_us; /* quota driver */
+	int64_t quota_us;   /* per period, all cores of a VM together */
+};
+
+enum { CPU_CAP_PERIOD_US = 100000, CPU_CAP_QUOTA_MIN_US = 1000 };
+
+/* The cap that `cluster` asks for: none without max_mhz, else a quota of cores x max/base. */
+void cpu_cap_init(struct cpu_cap *cap, const struct config_cluster *cluster);
+
+/* Applies `cap` with its driver. */
+bool cpu_cap_apply(const struct cpu_cap *cap, virDomainPtr domain, GError **error);

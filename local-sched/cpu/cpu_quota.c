@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/cpu/cpu_quota.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "local-sched/hypervisor/virt_error.h"
+
+enum { PARAMETERS_MAX = 32 };
+
+static bool set_quota(const struct cpu_cap *cap, virDomainPtr domain, GError **error)
+{
+	virTypedParameterPtr parameters = NULL;
+	int count = 0;
+	int capacity = 0;
+	bool good;
+
+	good = virTypedParamsAddULLong(&parameters, &count, &capacity,
+				       VIR_DOMAIN_SCHEDULER_GLOBAL_PERIOD, cap->period_us) == 0 &&
+	       virTypedParamsAddLLong(&parameters, &count, &capacity,
+				      VIR_DOMAIN_SCHEDULER_GLOBAL_QUOTA, cap->quota_us) == 0 &&
+	       virDomainSetSchedulerParametersFlags(domain, parameters, count,
+						    VIR_DOMAIN_AFFECT_LIVE) == 0;
+	if (!good)
+		virt_error_set(error, "VM '%s': cannot set a CPU quota of %" PRId64 " us",
+			       virDomainGetName(domain), cap->quota_us);
+	virTypedParamsFree(parameters, count);
+	return good;
+}
+
+/* What the host says now; libvirt reads it from the VM's control group. */
+static bool read_quota(virDomainPtr domain, unsigned long long *ret_period, long long *ret_quota,
+		       GError **error)
+{
+	virTypedParameter parameters[PARAMETERS_MAX];
+	int count = PARAMETERS_MAX;
+	bool good;
+
+	memset(parameters, 0, sizeof(parameters));
+	good = virDomainGetSchedulerParametersFlags(domain, parameters, &count,
+						    VIR_DOMAIN_AFFECT_LIVE) == 0 &&
+	       virTypedParamsGetULLong(parameters, count, VIR_DOMAIN_SCHEDULER_GLOBAL_PERIOD,
+				       ret_period) == 1 &&
+	       virTypedParamsGetLLong(parameters, count, VIR_DOMAIN_SCHEDULER_GLOBAL_QUOTA,
+				      ret_quota) == 1;
+	if (!good)
+		virt_error_set(error, "VM '%s': cannot read the CPU quota back",
+			       virDomainGetName(domain));
+	virTypedParamsClear(parameters, PARAMETERS_MAX);
+	return good;
+}
+
+static bool apply(const struct cpu_cap *cap, virDomainPtr domain, GError **error)
+{
+	unsigned long long period;
+	long long quota;
+
+	if (!set_quota(cap, domain, error) || !read_quota(domain, &period, &quota, error))
+		return false;
+	if (period == cap->period_us && quota == cap->quota_us)
+		return true;
+	g_set_error(error, VIRT_ERROR, VIRT_ERROR_OTHER,
+		    "VM '%s': CPU quota reads %lld of %llu us after %" PRId64 " of %" PRIu64
+		    " us was set",
+		    virDomainGetName(domain), quota, period, cap->quota_us, cap->period_us);
+	return false;
+}
+
+const struct cpu_cap_ops cpu_quota_ops = {
+	.name = "quota",
+	.note = "emulated P-state: a CPU quota per VM, a cap on throughput, not a frequency",
+	.apply = apply,
+};

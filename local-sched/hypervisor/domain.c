@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/hypervisor/domain.h"
+
+#include <libvirt/libvirt-qemu.h>
+#include <libvirt/virterror.h>
+
+#include "local-sched/hypervisor/virt_error.h"
+
+/* The input of most calls; strings are owned. */
+struct input {
+	char *name;
+	char *text;
+	int timeout_s;
+	struct cpu_cap cap;
+	virStreamPtr stream; /* to be closed */
+};
+
+static void input_free(gpointer data)
+{
+	struct input *input = data;
+
+	g_free(input->name);
+	g_free(input->text);
+	if (input->stream)
+		virStreamFree(input->stream);
+	g_free(input);
+}
+
+static struct input *input_new(const char *name, const char *text)
+{
+	struct input *input = g_new0(struct input, 1);
+
+	input->name = g_strdup(name);
+	input->text = g_strdup(text);
+	return input;
+}
+
+/* Takes over `input`. */
+static void submit(struct host *host, enum host_lane lane, host_work_f work, struct input *input,
+		   GDestroyNotify result_free, host_done_f done, gpointer data)
+{
+	const struct host_call call = {
+		.work = work,
+		.input = input,
+		.input_free = input_free,
+		.result_free = result_free,
+		.done = done,
+		.data = data,
+	};
+
+	host_call(host, lane, &call);
+}
+
+static virDomainPtr lookup(virConnectPtr connection, const char *name, GError **error)
+{
+	virDomainPtr domain = virDomainLookupByName(connection, name);
+
+	if (!domain)
+		virt_error_set(error, "VM '%s'", name);
+	return domain;
+}
+
+static gpointer create_work(virConnectPtr connection, gpointer data, GError **error)
+{
+	struct input *input = data;
+	g_autoptr(virDomain) domain = virDomainCreateXML(connection, input->text, 0);
+
+	if (domain)
+		return HOST_DONE;
+	virt_error_set(error, "cannot start a VM");
+	return NULL;
+}
+
+void domain_create(struct host *host, const char *xml, host_done_f done, gpointer data)
+{
+	submit(host, HOST_LANE_CONTROL, create_work, input_new(NULL, xml), NULL, done, data);
+}
+
+static gpointer destroy_work(virConnectPtr connection, gpointer data, GError **error)
+{
+	struct input *input = data;
+	g_autoptr(virDomain) domain = lookup(connection, input->name, error);
+	int code;
+
+	if (!domain) {
+		if (!g_error_matches(*error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN))
+			return NULL;
+		g_clear_error(error);
+		return HOST_DONE;
+	}
+	if (virDomainDestroy(domain) == 0)
+		return HOST_DONE;
+	code = virGetLastErrorCode();
+	if (code == VIR_ERR_NO_DOMAIN || code == VIR_ERR_OPERATION_INVALID)
+		return HOST_DONE;
+	virt_error_set(error, "cannot destroy VM '%s'", input->name);
+	return NULL;
+}
+
+void domain_destroy(struct host *host, const char *name, host_done_f done, gpointer data)
+{
+	submit(host, HOST_LANE_CONTROL, destroy_work, input_new(name, NULL), NULL, done, data);
+}
+
+static void info_free(gpointer data)
+{
+	struct domain_info *info = data;
+
+	g_free(info->name);
+	g_free(info->description);
+	g_free(info);
+}
+
+static struct domain_info *info_new(virDomainPtr domain)
+{
+	struct domain_info *info = g_new0(struct domain_info, 1);
+	char *description = virDomainGetMetadata(domain, VIR_DOMAIN_METADATA_DESCRIPTION, NULL, 0);
+
+	info->name = g_strdup(virDomainGetName(domain));
+	info->description = g_strdup(description);
+	free(description); /* libvirt's, by malloc() */
+	return info;
+}
+
+static void free_array(gpointer data)
+{
+	g_ptr_array_unref(data);
+}
+
+static gpointer list_work(virConnectPtr connection, gpointer data, GError **error)
+{
+	struct input *input = data;
+	GPtrArray *found = g_ptr_array_new_with_free_func(info_free);
+	virDomainPtr *domains = NULL;
+	int count = virConnectListAllDomains(connection, &domains, VIR_CONNECT_LIST_DOMAINS_ACTIVE);
+
+	if (count < 0) {
+		virt_error_set(error, "cannot list the VMs");
+		g_ptr_array_unref(found);
+		return NULL;
+	}
+	for (int i = 0; i < count; i++) {
+		if (g_str_has_prefix(virDomainGetName(domains[i]), input->text))
+			g_ptr_array_add(found, info_new(domains[i]));
+		virDomainFree(domains[i]);
+	}
+	free(domains);
+	return found;
+}
+
+void domain_list(struct host *host, const char *prefix, host_done_f done, gpointer data)
+{
+	submit(host, HOST_LANE_CONTROL, list_work, input_new(NULL, prefix), free_array, done, data);
+}
+
+static gpointer agent_work(virConnectPtr connection, gpointer data, GError **error)
+{
+	struct input *input = data;
+	g_autoptr(virDomain) domain = lookup(connection, input->name, error);
+	g_autofree char *copy = NULL;
+	char *reply;
+
+	if (!domain)
+		return NULL;
+	reply = virDomainQemuAgentCommand(domain, input->text, input->timeout_s, 0);
+	if (!reply) {
+		virt_error_set(error, "agent of VM '%s'", input->name);
+		return NULL;
+	}
+	copy = g_strdup(reply);
+	free(reply); /* libvirt's, by malloc() */
+	return g_steal_pointer(&copy);
+}
+
+void domain_agent(struct host *host, const char *name, const char *request, int timeout_s,
+		  host_done_f done, gpointer data)
+{
+	struct input *input = input_new(name, request);
+
+	input->timeout_s = MAX(timeout_s, 1);
+	submit(host, HOST_LANE_AGENT, agent_work, input, g_free, done, data);
+}
+
+static gpointer open_port_work(virConnectPtr connection, gpointer data, GError **error)
+{
+	struct input *input = data;
+	g_autoptr(virDomain) domain = lookup(connection, input->name, error);
+	g_autoptr(virStream) stream = NULL;
+
+	if (!domain)
+		return NULL;
+	stream = virStreamNew(connection, VIR_STREAM_NONBLOCK);
+	if (!stream || virDomainOpenChannel(domain, input->text, stream,
+					    VIR_DOMAIN_CHANNEL_FORCE) < 0) {
+		virt_error_set(error, "VM '%s': cannot open port '%s'", input->name, input->text);
+		return NULL;
+	}
+	return g_steal_pointer(&stream);
+}
+
+static void drop_stream(gpointer data)
+{
+	virStreamPtr stream = data;
+
+	virStreamAbort(stream);
+	virStreamFree(stream);
+}
+
+void domain_open_port(struct host *host, const char *name, const char *port, host_done_f done,
+		      gpointer data)
+{
+	submit(host, HOST_LANE_CONTROL, open_port_work, input_new(name, port), drop_stream, done,
+	       data);
+}
+
+static gpointer close_stream_work(virConnectPtr connection, gpointer data, GError **error)
+{
+	struct input *input = data;
+
+	drop_stream(g_steal_pointer(&input->stream));
+	return HOST_DONE;
+}
+
+void domain_close_stream(struct host *host, virStreamPtr stream)
+{
+	struct input *input = input_new(NULL, NULL);
+
+	input->stream = stream;
+	submit(host, HOST_LANE_CONTROL, close_stream_work, input, NULL, NULL, NULL);
+}
+
+static void cpu_free(gpointer data)
+{
+	struct domain_cpu *cpu = data;
+
+	g_free(cpu->name);
+	g_free(cpu);
+}
+
+static gpointer cpu_times_work(virConnectPtr connection, gpointer data, GError **error)
+{
+	virDomainStatsRecordPtr *records = NULL;
+	GPtrArray *found;
+	int count = virConnectGetAllDomainStats(connection, VIR_DOMAIN_STATS_CPU_TOTAL, &records,
+						VIR_CONNECT_GET_ALL_DOMAINS_STATS_RUNNING |
+							VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT);
+
+	if (count < 0) {
+		virt_error_set(error, "cannot read the VMs' CPU times");
+		return NULL;
+	}
+	found = g_ptr_array_new_with_free_func(cpu_free);
+	for (int i = 0; i < count; i++) {
+		unsigned long long cpu_ns = 0;
+		struct domain_cpu *cpu;
+
+		if (virTypedParamsGetULLong(records[i]->params, records[i]->nparams, "cpu.time",
+					    &cpu_ns) != 1)
+			continue;
+		cpu = g_new0(struct domain_cpu, 1);
+		cpu->name = g_strdup(virDomainGetName(records[i]->dom));
+		cpu->cpu_ns = cpu_ns;
+		g_ptr_array_add(found, cpu);
+	}
+	virDomainStatsRecordListFree(records);
+	return found;
+}
+
+void domain_cpu_times(struct host *host, host_done_f done, gpointer data)
+{
+	submit(host, HOST_LANE_AGENT, cpu_times_work, input_new(NULL, NULL), free_array, done,
+	       data);
+}
+
+static gpointer apply_cap_work(virConnectPtr connection, gpointer data, GError **error)
+{
+	struct input *input = data;
+	g_autoptr(virDomain) domain = lookup(connection, input->name, error);
+
+	if (!domain || !cpu_cap_apply(&input->cap, domain, error))
+		return NULL;
+	return HOST_DONE;
+}
+
+void domain_apply_cap(struct host *host, const char *name, const struct cpu_cap *cap,
+		      host_done_f done, gpointer data)
+{
+	struct input *input = input_new(name, NULL);
+
+	input->cap = *cap;
+	submit(host, HOST_LANE_CONTROL, apply_cap_work, input, NULL, done, data);
+}

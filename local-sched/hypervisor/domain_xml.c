@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/hypervisor/domain_xml.h"
+
+#define FINGERPRINT_PREFIX "virtbed node "
+
+static void G_GNUC_PRINTF(2, 3) add(GString *xml, const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	text = g_markup_vprintf_escaped(format, arguments);
+	va_end(arguments);
+	g_string_append(xml, text);
+}
+
+static void add_pinning(GString *xml, const struct domain_spec *spec)
+{
+	if (spec->first_cpu < 0)
+		return;
+	add(xml, "  <cputune>\n");
+	for (uint32_t i = 0; i < spec->cores; i++)
+		add(xml, "    <vcpupin vcpu='%u' cpuset='%u'/>\n", i,
+		    (uint32_t)spec->first_cpu + i);
+	add(xml, "  </cputune>\n");
+}
+
+static void add_boot(GString *xml, const struct domain_spec *spec)
+{
+	add(xml, "  <os>\n    <type arch='x86_64' machine='%s'>hvm</type>\n", spec->machine);
+	add(xml, "    <kernel>%s</kernel>\n    <initrd>%s</initrd>\n", spec->kernel,
+	    spec->initramfs);
+	add(xml,
+	    "    <cmdline>console=ttyS0 quiet panic=-1 virtbed.ip=%s virtbed.host=%s%s</cmdline>\n",
+	    spec->address, spec->guest_host, spec->swap ? " virtbed.swap=1" : "");
+	add(xml, "  </os>\n");
+}
+
+static void add_platform(GString *xml, const struct domain_spec *spec)
+{
+	bool tcg = g_str_equal(spec->virt_type, "qemu");
+
+	add(xml, "  <features>\n    <acpi/>\n");
+	if (tcg)
+		add(xml, "    <tcg>\n      <tb-cache unit='MiB'>%d</tb-cache>\n    </tcg>\n",
+		    DOMAIN_TB_CACHE_MIB);
+	add(xml, "  </features>\n");
+	add(xml, "  <cpu mode='%s'/>\n", tcg ? "maximum" : "host-passthrough");
+	add(xml, "  <clock offset='utc'>\n    <timer name='hpet' present='no'/>\n  </clock>\n");
+	add(xml, "  <on_poweroff>destroy</on_poweroff>\n  <on_reboot>destroy</on_reboot>\n"
+		 "  <on_crash>destroy</on_crash>\n");
+}
+
+static void add_disks(GString *xml, const struct domain_spec *spec)
+{
+	add(xml,
+	    "    <disk type='file' device='disk'>\n"
+	    "      <driver name='qemu' type='raw'/>\n"
+	    "      <source file='%s'/>\n"
+	    "      <target dev='vda' bus='virtio'/>\n"
+	    "      <readonly/>\n      <shareable/>\n"
+	    "    </disk>\n",
+	    spec->root);
+	if (spec->swap)
+		add(xml,
+		    "    <disk type='file' device='disk'>\n"
+		    "      <driver name='qemu' type='raw' cache='unsafe' discard='unmap'/>\n"
+		    "      <source file='%s'/>\n"
+		    "      <target dev='vdb' bus='virtio'/>\n"
+		    "    </disk>\n",
+		    spec->swap);
+}
+
+static void add_channel(GString *xml, const char *port)
+{
+	add(xml,
+	    "    <channel type='unix'>\n      <target type='virtio' name='%s'/>\n"
+	    "    </channel>\n",
+	    port);
+}
+
+static void add_devices(GString *xml, const struct domain_spec *spec)
+{
+	add(xml, "  <devices>\n");
+	add_disks(xml, spec);
+	add(xml, "    <controller type='usb' model='none'/>\n");
+	add(xml,
+	    "    <interface type='bridge'>\n      <mac address='%s'/>\n"
+	    "      <source bridge='%s'/>\n      <model type='virtio'/>\n"
+	    "      <rom enabled='no'/>\n    </interface>\n",
+	    spec->mac, spec->bridge);
+	add(xml,
+	    "    <serial type='file'>\n      <source path='%s' append='off'/>\n"
+	    "      <target port='0'/>\n    </serial>\n",
+	    spec->console);
+	add_channel(xml, DOMAIN_AGENT_PORT);
+	for (uint32_t i = 0; i < spec->cores; i++) {
+		g_autofree char *port = g_strdup_printf(DOMAIN_PMI_PORT, i);
+
+		add_channel(xml, port);
+	}
+	add(xml, "    <memballoon model='none'/>\n    <video>\n      <model type='none'/>\n"
+		 "    </video>\n");
+	add(xml, "    <rng model='virtio'>\n"
+		 "      <backend model='random'>/dev/urandom</backend>\n    </rng>\n");
+	add(xml, "  </devices>\n");
+}
+
+/* The domain with `description`, or without one for the fingerprint. */
+static char *build(const struct domain_spec *spec, const char *description)
+{
+	GString *xml = g_string_new(NULL);
+
+	add(xml, "<domain type='%s'>\n  <name>%s</name>\n", spec->virt_type, spec->name);
+	if (description)
+		add(xml, "  <description>%s</description>\n", description);
+	add(xml, "  <memory unit='MiB'>%" G_GUINT64_FORMAT "</memory>\n", spec->memory_mib);
+	add(xml, "  <vcpu>%u</vcpu>\n", spec->cores);
+	add_pinning(xml, spec);
+	add_boot(xml, spec);
+	add_platform(xml, spec);
+	add_devices(xml, spec);
+	add(xml, "</domain>\n");
+	return g_string_free(xml, FALSE);
+}
+
+char *domain_fingerprint(const struct domain_spec *spec)
+{
+	g_autofree char *xml = build(spec, NULL);
+	g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, xml, -1);
+
+	return g_strconcat(FINGERPRINT_PREFIX, sum, NULL);
+}
+
+char *domain_xml(const struct domain_spec *spec)
+{
+	g_autofree char *fingerprint = domain_fingerprint(spec);
+
+	return build(spec, fingerprint);
+}
+
+char *domain_mac(uint32_t cluster, uint32_t node)
+{
+	g_assert(cluster < DOMAIN_CLUSTERS_MAX && node < DOMAIN_NODES_MAX);
+	return g_strdup_printf("52:54:00:77:%02x:%02x", cluster + 1, 10 + node);
+}
+
+char *domain_address(uint32_t cluster, uint32_t node)
+{
+	g_assert(cluster < DOMAIN_CLUSTERS_MAX && node < DOMAIN_NODES_MAX);
+	return g_strdup_printf("10.77.%u.%u/16", cluster + 1, 10 + node);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The libvirt domain of a node as XML. Pure. The guest is the one of vm-images/: kernel and
+ * initramfs booted directly, one read-only squashfs that all VMs share as /dev/vda, an agent port and
+ * one PMI port per core. What a guest of ours never uses (USB, video, balloon, HPET) is left out:
+ * under TCG every device costs boot time and memory.
+ */
+struct domain_spec {
+	const char *name;        /* of the domain */
+	const char *virt_type;   /* "kvm" or "qemu" */
+	const char *machine;     /* "q35", "pc" */
+	uint32_t cores;          /* 1..DOMAIN_CORES_MAX */
+	uint64_t memory_mib;
+	const char *kernel;      /* paths on the host */
+	const char *initramfs;
+	const char *root;
+	const char *swap;        /* path of a swap disk, or NULL */
+	const char *bridge;
+	const char *mac;
+	const char *address;     /* of eth0, ADDRESS/PREFIX */
+	const char *guest_host;  /* the guest's host name */
+	const char *console;     /* path on the host that gets the guest's console */
+	int32_t first_cpu;       /* host CPU of core 0, core 1 on the next one; -1: not pinned */
+};
+
+/* A virtio-serial bus has 31 ports; one is the agent's. */
+enum { DOMAIN_CORES_MAX = 30 };
+
+/* TCG's translation cache per VM; QEMU's default of up to 1 GiB fills memory within minutes. */
+#define DOMAIN_TB_CACHE_MIB 32
+
+#define DOMAIN_AGENT_PORT "org.qemu.guest_agent.0"
+#define DOMAIN_PMI_PORT "virtbed.pmi.%u"
+
+/* The domain's XML; the caller frees it. */
+char *domain_xml(const struct domain_spec *spec);
+
+/*
+ * What identifies the domain that `spec` gives: a VM with the same fingerprint need not be booted
+ * again. It is the VM's description in libvirt. The caller frees it.
+ */
+char *domain_fingerprint(const struct domain_spec *spec);
+
+/*
+ * Addresses of a guest from the numbers of its cluster (0..DOMAIN_CLUSTERS_MAX - 1) and node
+ * (0..DOMAIN_NODES_MAX - 1): 52:54:00:77:C:N and 10.77.C.N/16 with C = cluster + 1, N = 10 + node.
+ * 10.77.0.0/24 is left to the hosts. The caller frees them.
+ */
+enum { DOMAIN_CLUSTERS_MAX = 254, DOMAIN_NODES_MAX = 240 };
+char *domain_mac(uint32_t cluster, uint32_t node);
+char *domain_address(uint32_t cluster, uint32_t node);

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/hypervisor/image.h"
+
+#include <sys/stat.h>
+
+#include "common/json.h"
+#include "local-sched/hypervisor/virt_error.h"
+
+static const char *const file_names[IMAGE_FILES] = {
+	[IMAGE_KERNEL] = "vmlinuz",
+	[IMAGE_INITRAMFS] = "initramfs",
+	[IMAGE_ROOT] = "root.squashfs",
+};
+
+void image_free(struct image *image)
+{
+	if (!image)
+		return;
+	for (int i = 0; i < IMAGE_FILES; i++) {
+		g_free(image->path[i]);
+		g_free(image->sha256[i]);
+	}
+	g_free(image->mpich_version);
+	g_free(image);
+}
+
+void image_paths_free(struct image_paths *paths)
+{
+	if (!paths)
+		return;
+	for (int i = 0; i < IMAGE_FILES; i++)
+		g_free(paths->path[i]);
+	g_free(paths);
+}
+
+/* The object of `array` whose "name" is `name`, or NULL. */
+static const json_t *named(const json_t *array, const char *name)
+{
+	for (size_t i = 0; i < json_array_size(array); i++) {
+		const json_t *item = json_array_get(array, i);
+
+		if (g_strcmp0(json_string_value(json_object_get(item, "name")), name) == 0)
+			return item;
+	}
+	return NULL;
+}
+
+static bool is_sha256(const char *text)
+{
+	return text && strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
+}
+
+static bool load_file(struct image *image, int file, const char *directory, const json_t *files,
+		      GError **error)
+{
+	const json_t *item = named(files, file_names[file]);
+	const char *sha256 = json_string_value(json_object_get(item, "sha256"));
+	json_int_t bytes = json_integer_value(json_object_get(item, "bytes"));
+	struct stat status;
+
+	image->path[file] = g_build_filename(directory, file_names[file], NULL);
+	if (!is_sha256(sha256) || bytes <= 0) {
+		g_set_error(error, VIRT_ERROR, VIRT_ERROR_IMAGE,
+			    "image '%s': manifest.json does not describe '%s'; build the image anew",
+			    directory, file_names[file]);
+		return false;
+	}
+	if (stat(image->path[file], &status) < 0 || status.st_size != bytes) {
+		g_set_error(error, VIRT_ERROR, VIRT_ERROR_IMAGE,
+			    "image file '%s' is missing or not as its manifest says; build the "
+			    "image anew",
+			    image->path[file]);
+		return false;
+	}
+	image->sha256[file] = g_strdup(sha256);
+	image->bytes[file] = (uint64_t)bytes;
+	return true;
+}
+
+struct image *image_load(const char *directory, GError **error)
+{
+	g_autofree char *path = g_build_filename(directory, "manifest.json", NULL);
+	g_autofree char *text = NULL;
+	g_autoptr(GError) cause = NULL;
+	g_autoptr(json_t) manifest = NULL;
+	g_autoptr(image_t) image = g_new0(struct image, 1);
+	const json_t *mpich;
+	gsize length;
+
+	if (g_file_get_contents(path, &text, &length, &cause))
+		manifest = json_parse(text, length, path, &cause);
+	if (!manifest) {
+		g_set_error(error, VIRT_ERROR, VIRT_ERROR_IMAGE,
+			    "no guest image in '%s': %s; build it with vm-images/build", directory,
+			    cause->message);
+		return NULL;
+	}
+	for (int i = 0; i < IMAGE_FILES; i++)
+		if (!load_file(image, i, directory, json_object_get(manifest, "files"), error))
+			return NULL;
+	/* The library is linked into the kernels, or comes as a package of its own. */
+	mpich = named(json_object_get(manifest, "linked"), "libmpich-dev");
+	if (!mpich)
+		mpich = named(json_object_get(manifest, "packages"), "libmpich12");
+	image->mpich_version = g_strdup(json_string_value(json_object_get(mpich, "version")));
+	return g_steal_pointer(&image);
+}
+
+/* On the hosts; worker threads. */
+
+#define POOL "virtbed"
+#define POOL_PATH "/var/lib/libvirt/images/virtbed"
+#define UPLOAD_WAIT_S 60
+#define POLL_US 200000
+#define SWAP_PAGE 4096
+
+static virStoragePoolPtr open_pool(virConnectPtr connection, GError **error)
+{
+	static const char xml[] = "<pool type='dir'>\n  <name>" POOL "</name>\n"
+				  "  <target>\n    <path>" POOL_PATH "</path>\n"
+				  "    <permissions><mode>0711</mode></permissions>\n"
+				  "  </target>\n</pool>\n";
+	virStoragePoolPtr pool = virStoragePoolLookupByName(connection, POOL);
+
+	if (!pool)
+		pool = virStoragePoolCreateXML(connection, xml,
+					       VIR_STORAGE_POOL_CREATE_WITH_BUILD);
+	if (!pool) /* another local scheduler was faster */
+		pool = virStoragePoolLookupByName(connection, POOL);
+	if (!pool) {
+		virt_error_set(error, "cannot make the storage pool '" POOL "'");
+		return NULL;
+	}
+	if (!virStoragePoolIsActive(pool))
+		virStoragePoolCreate(pool, VIR_STORAGE_POOL_CREATE_WITH_BUILD);
+	virStoragePoolRefresh(pool, 0);
+	return pool;
+}
+
+static virStorageVolPtr create_volume(virStoragePoolPtr pool, const char *name, uint64_t bytes)
+{
+	g_autofree char *xml = g_markup_printf_escaped(
+		"<volume>\n  <name>%s</name>\n  <allocation>0</allocation>\n"
+		"  <capacity unit='bytes'>%" G_GUINT64_FORMAT "</capacity>\n"
+		"  <target><format type='raw'/><permissions><mode>0644</mode></permissions></target>\n"
+		"</volume>\n",
+		name, bytes);
+
+	return virStorageVolCreateXML(pool, xml, 0);
+}
+
+static void delete_volume(virStoragePoolPtr pool, const char *name)
+{
+	g_autoptr(virStorageVol) volume = virStorageVolLookupByName(pool, name);
+
+	if (volume)
+		virStorageVolDelete(volume, 0);
+}
+
+static bool volume_exists(virStoragePoolPtr pool, const char *name)
+{
+	g_autoptr(virStorageVol) volume = virStorageVolLookupByName(pool, name);
+
+	return volume != NULL;
+}
+
+static char *volume_path(virStoragePoolPtr pool, const char *name, GError **error)
+{
+	g_autoptr(virStorageVol) volume = virStorageVolLookupByName(pool, name);
+	char *path = volume ? virStorageVolGetPath(volume) : NULL;
+	char *copy = g_strdup(path);
+
+	if (!path)
+		virt_error_set(error, "no volume '%s' in the storage pool", name);
+	free(path); /* libvirt's, by malloc() */
+	return copy;
+}
+
+/* What virStreamSendAll() reads from, and the checksum of what it has read. */
+struct source {
+	const char *bytes;
+	size_t length;
+	size_t position;
+};
+
+static int read_source(virStreamPtr stream, char *buffer, size_t size, void *data)
+{
+	struct source *source = data;
+	size_t length = MIN(size, source->length - source->position);
+
+	memcpy(buffer, source->bytes + source->position, length);
+	source->position += length;
+	return (int)length;
+}
+
+static bool send_bytes(virConnectPtr connection, virStorageVolPtr volume, const char *bytes,
+		       size_t length, GError **error)
+{
+	g_autoptr(virStream) stream = virStreamNew(connection, 0);
+	struct source source = {.bytes = bytes, .length = length};
+
+	if (!stream || virStorageVolUpload(volume, stream, 0, length, 0) < 0 ||
+	    virStreamSendAll(stream, read_source, &source) < 0 || virStreamFinish(stream) < 0) {
+		virt_error_set(error, "cannot upload volume '%s'", virStorageVolGetName(volume));
+		return false;
+	}
+	return true;
+}
+
+static bool check_sum(const struct image *image, int file, const char *bytes, size_t length,
+		      GError **error)
+{
+	g_autofree char *sum = g_compute_checksum_for_data(G_CHECKSUM_SHA256,
+							   (const guchar *)bytes, length);
+
+	if (g_str_equal(sum, image->sha256[file]))
+		return true;
+	g_set_error(error, VIRT_ERROR, VIRT_ERROR_IMAGE,
+		    "image file '%s' is not what its manifest says; build the image anew",
+		    image->path[file]);
+	return false;
+}
+
+/*
+ * Uploads into a volume that was just made, and then makes the volume MARK: without it the content
+ * is not complete.
+ */
+static bool fill_volume(virConnectPtr connection, virStoragePoolPtr pool, virStorageVolPtr volume,
+			const char *mark, const struct image *image, int file, GError **error)
+{
+	g_autoptr(GMappedFile) mapped = g_mapped_file_new(image->path[file], FALSE, error);
+	g_autoptr(virStorageVol) marked = NULL;
+	const char *bytes;
+	size_t length;
+
+	if (!mapped)
+		return false;
+	bytes = g_mapped_file_get_contents(mapped);
+	length = g_mapped_file_get_length(mapped);
+	if (!check_sum(image, file, bytes, length, error) ||
+	    !send_bytes(connection, volume, bytes, length, error))
+		return false;
+	marked = create_volume(pool, mark, 1);
+	if (!marked)
+		virt_error_set(error, "cannot mark volume '%s' as complete", mark);
+	return marked != NULL;
+}
+
+/* Waits for another local scheduler that uploads the same; false if it does not come to an end. */
+static bool wait_for_mark(virStoragePoolPtr pool, const char *mark)
+{
+	for (int i = 0; i < UPLOAD_WAIT_S * (1000000 / POLL_US); i++) {
+		if (volume_exists(pool, mark))
+			return true;
+		g_usleep(POLL_US);
+		virStoragePoolRefresh(pool, 0);
+	}
+	return false;
+}
+
+/* The path of one file on the host; uploads it if it is not there. */
+static char *provide(virConnectPtr connection, virStoragePoolPtr pool, const struct image *image,
+		     int file, GError **error)
+{
+	g_autofree char *name =
+		g_strdup_printf("%.16s-%s", image->sha256[file], file_names[file]);
+	g_autofree char *mark = g_strconcat(name, ".complete", NULL);
+	g_autoptr(virStorageVol) volume = NULL;
+
+	if (volume_exists(pool, mark) && volume_exists(pool, name))
+		return volume_path(pool, name, error);
+	volume = create_volume(pool, name, image->bytes[file]);
+	if (!volume) {
+		if (wait_for_mark(pool, mark))
+			return volume_path(pool, name, error);
+		/* The remains of one that was killed. */
+		delete_volume(pool, name);
+		volume = create_volume(pool, name, image->bytes[file]);
+	}
+	if (!volume) {
+		virt_error_set(error, "cannot make volume '%s'", name);
+		return NULL;
+	}
+	if (!fill_volume(connection, pool, volume, mark, image, file, error)) {
+		virStorageVolDelete(volume, 0);
+		return NULL;
+	}
+	return volume_path(pool, name, error);
+}
+
+static gpointer upload_work(virConnectPtr connection, gpointer input, GError **error)
+{
+	const struct image *image = input;
+	g_autoptr(virStoragePool) pool = open_pool(connection, error);
+	g_autoptr(image_paths_t) paths = g_new0(struct image_paths, 1);
+
+	if (!pool)
+		return NULL;
+	for (int i = 0; i < IMAGE_FILES; i++) {
+		paths->path[i] = provide(connection, pool, image, i, error);
+		if (!paths->path[i])
+			return NULL;
+	}
+	return g_steal_pointer(&paths);
+}
+
+static void free_paths(gpointer data)
+{
+	image_paths_free(data);
+}
+
+void image_upload(struct host *host, const struct image *image, host_done_f done, gpointer data)
+{
+	const struct host_call call = {
+		.work = upload_work,
+		.input = (gpointer)image,
+		.result_free = free_paths,
+		.done = done,
+		.data = data,
+	};
+
+	host_call(host, HOST_LANE_CONTROL, &call);
+}
+
+/* Swap. */
+
+struct swap_input {
+	GStrv names;
+	uint64_t mib;
+};
+
+static void swap_input_free(gpointer data)
+{
+	struct swap_input *input = data;
+
+	g_strfreev(input->names);
+	g_free(input);
+}
+
+/* The first page of a swap area, as mkswap(8) writes it (linux/swap.h, union swap_header). */
+static void swap_header(char *page, uint64_t mib)
+{
+	const uint32_t version = 1;
+	const uint32_t last_page = (uint32_t)((mib << 20) / SWAP_PAGE - 1);
+
+	memset(page, 0, SWAP_PAGE);
+	memcpy(page + 1024, &version, sizeof(version));
+	memcpy(page + 1028, &last_page, sizeof(last_page));
+	memcpy(page + SWAP_PAGE - 10, "SWAPSPACE2", 10);
+}
+
+static bool has_capacity(virStoragePoolPtr pool, const char *name, uint64_t bytes)
+{
+	g_autoptr(virStorageVol) volume = virStorageVolLookupByName(pool, name);
+	virStorageVolInfo info;
+
+	return volume && virStorageVolGetInfo(volume, &info) == 0 && info.capacity == bytes;
+}
+
+/* One that is there may be in use by a VM that outlived its scheduler, and its header stays. */
+static char *provide_swap(virConnectPtr connection, virStoragePoolPtr pool, const char *name,
+			  uint64_t mib, GError **error)
+{
+	g_autoptr(virStorageVol) volume = NULL;
+	char page[SWAP_PAGE];
+
+	if (has_capacity(pool, name, mib << 20))
+		return volume_path(pool, name, error);
+	delete_volume(pool, name);
+	volume = create_volume(pool, name, mib << 20);
+	if (!volume) {
+		virt_error_set(error, "cannot make swap disk '%s'", name);
+		return NULL;
+	}
+	swap_header(page, mib);
+	if (!send_bytes(connection, volume, page, sizeof(page), error))
+		return NULL;
+	return volume_path(pool, name, error);
+}
+
+static gpointer make_swap_work(virConnectPtr connection, gpointer data, GError **error)
+{
+	struct swap_input *input = data;
+	g_autoptr(virStoragePool) pool = open_pool(connection, error);
+	g_autoptr(GStrvBuilder) paths = g_strv_builder_new();
+
+	if (!pool)
+		return NULL;
+	for (char **name = input->names; *name; name++) {
+		g_autofree char *path = provide_swap(connection, pool, *name, input->mib, error);
+
+		if (!path)
+			return NULL;
+		g_strv_builder_add(paths, path);
+	}
+	return g_strv_builder_end(paths);
+}
+
+static gpointer remove_swap_work(virConnectPtr connection, gpointer data, GError **error)
+{
+	struct swap_input *input = data;
+	g_autoptr(virStoragePool) pool = open_pool(connection, error);
+
+	if (!pool)
+		return NULL;
+	for (char **name = input->names; *name; name++)
+		delete_volume(pool, *name);
+	return HOST_DONE;
+}
+
+static void swap_call(struct host *host, host_work_f work, const char *const *names, uint64_t mib,
+		      GDestroyNotify result_free, host_done_f done, gpointer data)
+{
+	struct swap_input *input = g_new0(struct swap_input, 1);
+	const struct host_call call = {
+		.work = work,
+		.input = input,
+		.input_free = swap_input_free,
+		.result_free = result_free,
+		.done = done,
+		.data = data,
+	};
+
+	input->names = g_strdupv((GStrv)names);
+	input->mib = mib;
+	host_call(host, HOST_LANE_CONTROL, &call);
+}
+
+static void free_strv(gpointer data)
+{
+	g_strfreev(data);
+}
+
+void image_make_swap(struct host *host, const char *const *names, uint64_t mib, host_done_f done,
+		     gpointer data)
+{
+	swap_call(host, make_swap_work, names, mib, free_strv, done, data);
+}
+
+void image_remove_swap(struct host *host, const char *const *names, host_done_f done,
+		       gpointer data)
+{
+	swap_call(host, remove_swap_work, names, 0, NULL, done, data);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <libvirt/libvirt.h>
+
+/*
+ * libvirt's errors as GError, translated once, and its handles as g_autoptr types.
+ */
+#define VIRT_ERROR (virt_error_quark())
+GQuark virt_error_quark(void);
+enum virt_error {
+	VIRT_ERROR_OTHER = 1,   /* libvirt refused; the message quotes it */
+	VIRT_ERROR_CONNECTION,  /* no connection to the host's libvirtd, or it broke */
+	VIRT_ERROR_NO_DOMAIN,   /* no such domain, or it does not run */
+	VIRT_ERROR_AGENT,       /* the guest agent does not answer */
+	VIRT_ERROR_IMAGE,       /* the guest image is missing or not what its manifest says */
+};
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(virConnect, virConnectClose)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(virDomain, virDomainFree)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(virStream, virStreamFree)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(virStoragePool, virStoragePoolFree)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(virStorageVol, virStorageVolFree)
+
+/* Sets `error` from this thread's last libvirt error: "FORMAT...: libvirt's message". */
+void virt_error_set(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* Keeps libvirt from writing errors to standard error itself; for the start of a program. */
+void virt_error_quiet(void);

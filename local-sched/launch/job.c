@@ -1,0 +1,729 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/launch/job.h"
+
+#include <string.h>
+
+#include "common/clock.h"
+#include "local-sched/hypervisor/agent.h"
+#include "local-sched/hypervisor/virt_error.h"
+#include "local-sched/launch/job_output.h"
+#include "local-sched/launch/npb_output.h"
+
+#define LOG_SUBSYSTEM "job"
+#include "common/log.h"
+
+#define RANK_PROGRAM "/usr/bin/virtbed-rank"
+#define BENCHMARKS "/usr/lib/virtbed/npb"
+#define AGENT_TIMEOUT_S 15
+#define POLL_S 5
+#define POLL_FAILURES 2
+#define EXIT_GRACE_MS 2000 /* from "exited" by the agent to the line on the port */
+#define KILL_AGAIN_MS 1000
+#define KILL_TRIES 15
+#define COLLECT_FIRST_MS 20
+#define COLLECT_MAX_MS 500
+#define COLLECT_LIMIT_S 15.0
+
+/* Where a job is in its life. */
+enum phase {
+	PHASE_STARTING = 0, /* guest-exec under way */
+	PHASE_RUNNING,
+	PHASE_KILLING,    /* something went wrong; ranks are being killed */
+	PHASE_COLLECTING, /* all ranks ended; status and output are fetched */
+	PHASE_SETTLING,   /* usage is read, nodes are given back */
+	PHASE_ENDED,
+};
+
+struct rank {
+	uint32_t index;
+	struct job_node *place;
+	uint32_t core;
+	int64_t pid; /* 0: not started */
+	bool exited;
+	int status;
+	bool collected;
+	bool lost_output; /* the agent knows nothing of it any more */
+	guint collect_ms; /* until the next try */
+	guint collect_source;
+	guint grace_source;
+	struct job_output output;
+};
+
+struct job_node {
+	struct job *job;
+	struct node *node;
+	uint32_t first_rank;
+	uint32_t ranks;
+	bool lost;    /* not ours any more */
+	bool settled;
+	bool polling;
+	uint32_t poll_next; /* core */
+	guint poll_failures;
+};
+
+struct job {
+	struct task *task;
+	uint32_t cores;
+	const struct job_events *events; /* NULL: freed by its owner */
+	void *data;
+	enum phase phase;
+	struct pmi_server *pmi;
+	struct job_node *places; /* task->nodes_count of them */
+	struct rank *ranks;      /* task->ranks of them */
+	uint32_t execs_pending;
+	uint32_t questions; /* calls to hosts under way */
+	guint kill_tries;
+	bool dirty; /* ranks were killed: nodes are to be swept */
+	guint deadline_source;
+	guint poll_source;
+	guint kill_source;
+	int64_t collect_start_ns;
+	struct job_usage *usage;
+	bool usage_known;
+};
+
+struct question {
+	struct job *job;
+	struct rank *rank;
+};
+
+static void advance(struct job *job);
+static void really_free(struct job *job);
+
+/* Questions to agents. */
+
+static void ask(struct rank *rank, struct job *job, const char *request, host_done_f done)
+{
+	struct question *question = g_new0(struct question, 1);
+
+	question->job = job;
+	question->rank = rank;
+	job->questions++;
+	node_agent(rank->place->node, request, AGENT_TIMEOUT_S, done, question);
+}
+
+/* Takes an answer in; NULL if nobody wants it any more. */
+static struct rank *answered(gpointer data, struct job **ret_job)
+{
+	g_autofree struct question *question = data;
+	struct job *job = question->job;
+
+	job->questions--;
+	*ret_job = job;
+	if (job->events)
+		return question->rank;
+	if (job->questions == 0)
+		really_free(job);
+	return NULL;
+}
+
+/* Failing. */
+
+static void kill_ranks(struct job *job);
+
+static void fail(struct job *job, enum task_outcome outcome, const char *reason)
+{
+	if (job->phase > PHASE_KILLING)
+		return;
+	if (job->task->outcome == TASK_OUTCOME_NONE) {
+		job->task->outcome = outcome;
+		job->task->reason = g_strdup(reason);
+		log_info("task '%s': %s: %s", job->task->id, task_outcome_name(outcome), reason);
+	}
+	if (job->phase != PHASE_KILLING) {
+		job->phase = PHASE_KILLING;
+		kill_ranks(job);
+	}
+}
+
+static void rank_ended(struct rank *rank, int status)
+{
+	struct job *job = rank->place->job;
+
+	if (rank->exited)
+		return;
+	rank->exited = true;
+	rank->status = status;
+	g_clear_handle_id(&rank->grace_source, g_source_remove);
+	job->task->ended_ns = clock_now_ns();
+}
+
+static void kill_answered(gpointer result, const GError *error, gpointer data)
+{
+	struct job *job;
+
+	/* Whether it worked is seen on the rank's port. */
+	answered(data, &job);
+	g_free(result);
+}
+
+static gboolean kill_again(gpointer data)
+{
+	struct job *job = data;
+
+	job->kill_source = 0;
+	kill_ranks(job);
+	return G_SOURCE_REMOVE;
+}
+
+/* VMs whose ranks do not die are removed; that ends their ranks (node_lost()). */
+static void remove_stubborn(struct job *job)
+{
+	for (uint32_t i = 0; i < job->task->nodes_count; i++) {
+		struct job_node *place = &job->places[i];
+		bool stubborn = false;
+
+		for (uint32_t r = 0; r < place->ranks; r++)
+			stubborn |= !job->ranks[place->first_rank + r].exited;
+		if (stubborn && !place->lost)
+			node_fail(place->node, "a rank could not be killed");
+	}
+}
+
+/*
+ * A rank whose guest-exec is not answered yet cannot be killed, nor one that has not written its pid
+ * down: hence again and again until all ports have told the end.
+ */
+static void kill_ranks(struct job *job)
+{
+	bool all_ended = true;
+
+	for (uint32_t i = 0; i < job->task->ranks; i++) {
+		struct rank *rank = &job->ranks[i];
+		g_autofree char *core = g_strdup_printf("%u", rank->core);
+		const char *const arguments[] = {RANK_PROGRAM, "kill", core, NULL};
+		g_autofree char *request = agent_exec_request(arguments, NULL);
+
+		if (rank->exited)
+			continue;
+		all_ended = false;
+		job->dirty = true;
+		if (rank->pid)
+			ask(rank, job, request, kill_answered);
+	}
+	if (all_ended) {
+		advance(job);
+		return;
+	}
+	if (++job->kill_tries > KILL_TRIES) {
+		remove_stubborn(job);
+		advance(job);
+		return;
+	}
+	job->kill_source = g_timeout_add(KILL_AGAIN_MS, kill_again, job);
+}
+
+/* Errors of hosts and agents are not the task's fault; a refused command is. */
+static enum task_outcome blame(const GError *error)
+{
+	return g_error_matches(error, VIRT_ERROR, VIRT_ERROR_OTHER) ||
+			       error->domain == AGENT_ERROR ?
+		       TASK_OUTCOME_FAILED :
+		       TASK_OUTCOME_LOST;
+}
+
+/* Starting. */
+
+static void exec_answered(gpointer result, const GError *error, gpointer data)
+{
+	g_autofree char *reply = result;
+	g_autoptr(GError) wrong = NULL;
+	struct job *job;
+	struct rank *rank = answered(data, &job);
+
+	if (!rank)
+		return;
+	job->execs_pending--;
+	if (!error && !agent_parse_exec(reply, &rank->pid, &wrong))
+		error = wrong;
+	if (error) {
+		rank_ended(rank, 127);
+		rank->lost_output = true;
+		fail(job, blame(error), error->message);
+	} else if (job->phase == PHASE_KILLING && !rank->exited && job->kill_source == 0) {
+		kill_ranks(job);
+	}
+	if (job->execs_pending == 0 && job->phase == PHASE_STARTING) {
+		job->phase = PHASE_RUNNING;
+		job->task->state = TASK_RUNNING;
+		job->task->started_ns = clock_now_ns();
+		job->events->started(job, job->data);
+	}
+	advance(job);
+}
+
+static void start_rank(struct job *job, struct rank *rank)
+{
+	const struct task *task = job->task;
+	char class_[2] = {task->class_, '\0'};
+	g_autofree char *core = g_strdup_printf("%u", rank->core);
+	g_autofree char *program = g_strdup_printf(BENCHMARKS "/%s", task->benchmark);
+	g_autofree char *repetitions = g_strdup_printf("%u", task->repetitions);
+	g_autofree char *pmi_rank = g_strdup_printf("PMI_RANK=%u", rank->index);
+	g_autofree char *pmi_size = g_strdup_printf("PMI_SIZE=%u", task->ranks);
+	const char *const arguments[] = {RANK_PROGRAM, "run", core, program, "--class", class_,
+					 "--repetitions", repetitions, NULL};
+	const char *const environment[] = {pmi_rank, pmi_size, NULL};
+	g_autofree char *request = agent_exec_request(arguments, environment);
+
+	job->execs_pending++;
+	ask(rank, job, request, exec_answered);
+}
+
+/* What the nodes tell. */
+
+static void send_answers(struct job *job)
+{
+	for (uint32_t i = 0; i < job->task->ranks; i++) {
+		struct rank *rank = &job->ranks[i];
+		size_t length;
+		g_autofree char *bytes = pmi_server_take_output(job->pmi, i, &length);
+
+		if (bytes && !rank->place->lost)
+			node_send(rank->place->node, rank->core, bytes, length);
+	}
+}
+
+static void node_input(struct node *node, uint32_t core, const char *bytes, size_t length,
+		       void *data)
+{
+	struct job_node *place = data;
+	struct job *job = place->job;
+	g_autoptr(GError) error = NULL;
+	struct rank *rank;
+	int status;
+
+	if (core >= place->ranks) {
+		fail(job, TASK_OUTCOME_FAILED, "bytes from a PMI port without a rank");
+		return;
+	}
+	rank = &job->ranks[place->first_rank + core];
+	if (!pmi_server_input(job->pmi, rank->index, bytes, length, &error))
+		fail(job, TASK_OUTCOME_FAILED, error->message);
+	send_answers(job);
+	if (pmi_server_exited(job->pmi, rank->index, &status) && !rank->exited) {
+		rank_ended(rank, status);
+		if (status != 0) {
+			g_autofree char *reason =
+				g_strdup_printf("rank %u exited with status %d", rank->index,
+						status);
+
+			fail(job, TASK_OUTCOME_FAILED, reason);
+		}
+	}
+	advance(job);
+}
+
+static void node_lost(struct node *node, const char *reason, void *data)
+{
+	struct job_node *place = data;
+	struct job *job = place->job;
+	g_autofree char *text = g_strdup_printf("node '%s': %s", node_name(node), reason);
+
+	place->lost = place->settled = true;
+	for (uint32_t i = 0; i < place->ranks; i++) {
+		struct rank *rank = &job->ranks[place->first_rank + i];
+
+		rank_ended(rank, 255);
+		rank->lost_output |= !rank->collected;
+	}
+	fail(job, TASK_OUTCOME_LOST, text);
+	advance(job);
+}
+
+static void node_settled(struct node *node, void *data)
+{
+	struct job_node *place = data;
+
+	place->settled = true;
+	advance(place->job);
+}
+
+static const struct node_user node_user = {
+	.input = node_input,
+	.lost = node_lost,
+	.settled = node_settled,
+};
+
+/* The slow poll. */
+
+static gboolean grace_over(gpointer data)
+{
+	struct rank *rank = data;
+	struct job *job = rank->place->job;
+	g_autofree char *reason =
+		g_strdup_printf("rank %u ended with status %d, without a word on its port",
+				rank->index, rank->status);
+
+	/* The word may have been in the hands of a libvirtd that was restarted. */
+	rank->grace_source = 0;
+	rank_ended(rank, rank->status);
+	job->dirty = true;
+	if (rank->status != 0)
+		fail(job, TASK_OUTCOME_FAILED, reason);
+	advance(job);
+	return G_SOURCE_REMOVE;
+}
+
+/* A status that says "exited" is given once: it is kept. */
+static void keep_status(struct rank *rank, struct agent_status *status)
+{
+	rank->collected = true;
+	if (!rank->exited)
+		rank->status = status->status;
+	job_output_take(&rank->output, status);
+	if (!rank->exited && rank->grace_source == 0)
+		rank->grace_source = g_timeout_add(EXIT_GRACE_MS, grace_over, rank);
+}
+
+static void poll_answered(gpointer result, const GError *error, gpointer data)
+{
+	g_autofree char *reply = result;
+	g_autoptr(GError) wrong = NULL;
+	struct agent_status status;
+	struct job *job;
+	struct rank *rank = answered(data, &job);
+
+	if (!rank)
+		return;
+	rank->place->polling = false;
+	if (!error && agent_parse_status(reply, &status, &wrong)) {
+		rank->place->poll_failures = 0;
+		if (status.exited && !rank->collected)
+			keep_status(rank, &status);
+		agent_status_clear(&status);
+		advance(job);
+		return;
+	}
+	if (error && g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION))
+		return; /* the host will be back, or its VMs are found to be gone */
+	log_warning("task '%s': rank %u: %s", job->task->id, rank->index,
+		    error ? error->message : wrong->message);
+	if (++rank->place->poll_failures >= POLL_FAILURES && !rank->place->lost)
+		node_fail(rank->place->node, "the guest agent hangs or answers rubbish");
+}
+
+/* One rank per node and time. */
+static void poll_node(struct job_node *place)
+{
+	struct job *job = place->job;
+
+	if (place->lost || place->polling)
+		return;
+	for (uint32_t i = 0; i < place->ranks; i++) {
+		uint32_t core = (place->poll_next + i) % place->ranks;
+		struct rank *rank = &job->ranks[place->first_rank + core];
+		g_autofree char *request = agent_status_request(rank->pid);
+
+		if (rank->collected || rank->exited || !rank->pid)
+			continue;
+		place->poll_next = core + 1;
+		place->polling = true;
+		ask(rank, job, request, poll_answered);
+		return;
+	}
+}
+
+static gboolean poll_all(gpointer data)
+{
+	struct job *job = data;
+
+	if (job->phase == PHASE_RUNNING)
+		for (uint32_t i = 0; i < job->task->nodes_count; i++)
+			poll_node(&job->places[i]);
+	return G_SOURCE_CONTINUE;
+}
+
+static gboolean deadline_reached(gpointer data)
+{
+	struct job *job = data;
+	g_autofree char *reason =
+		g_strdup_printf("ran longer than its deadline of %g s", job->task->deadline_s);
+
+	job->deadline_source = 0;
+	fail(job, TASK_OUTCOME_DEADLINE, reason);
+	return G_SOURCE_REMOVE;
+}
+
+/* Collecting. */
+
+static void collect_rank(struct rank *rank);
+
+static gboolean collect_again(gpointer data)
+{
+	struct rank *rank = data;
+
+	rank->collect_source = 0;
+	collect_rank(rank);
+	return G_SOURCE_REMOVE;
+}
+
+/* The wrapper writes its line just before it ends: the agent may see that a moment later. */
+static void collect_later(struct rank *rank)
+{
+	struct job *job = rank->place->job;
+
+	if (clock_elapsed_s(job->collect_start_ns, clock_now_ns()) > COLLECT_LIMIT_S) {
+		rank->lost_output = true;
+		return;
+	}
+	rank->collect_ms = rank->collect_ms ? MIN(rank->collect_ms * 2, COLLECT_MAX_MS) :
+					      COLLECT_FIRST_MS;
+	rank->collect_source = g_timeout_add(rank->collect_ms, collect_again, rank);
+}
+
+static void collect_answered(gpointer result, const GError *error, gpointer data)
+{
+	g_autofree char *reply = result;
+	g_autoptr(GError) wrong = NULL;
+	struct agent_status status;
+	struct job *job;
+	struct rank *rank = answered(data, &job);
+
+	if (!rank)
+		return;
+	if (rank->place->lost) {
+		rank->lost_output = true;
+	} else if (!error && agent_parse_status(reply, &status, &wrong)) {
+		if (status.exited)
+			keep_status(rank, &status);
+		else
+			collect_later(rank);
+		agent_status_clear(&status);
+	} else if (error && g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION)) {
+		collect_later(rank);
+	} else {
+		log_warning("task '%s': rank %u: output lost: %s", job->task->id, rank->index,
+			    error ? error->message : wrong->message);
+		rank->lost_output = true;
+	}
+	advance(job);
+}
+
+static void collect_rank(struct rank *rank)
+{
+	g_autofree char *request = agent_status_request(rank->pid);
+
+	ask(rank, rank->place->job, request, collect_answered);
+}
+
+static void collect_all(struct job *job)
+{
+	job->phase = PHASE_COLLECTING;
+	job->collect_start_ns = clock_now_ns();
+	g_clear_handle_id(&job->kill_source, g_source_remove);
+	for (uint32_t i = 0; i < job->task->ranks; i++) {
+		struct rank *rank = &job->ranks[i];
+
+		if (rank->place->lost || !rank->pid)
+			rank->lost_output |= !rank->collected;
+		else if (!rank->collected && !rank->lost_output)
+			collect_rank(rank);
+	}
+}
+
+/* Ending. */
+
+/* The outcome of a task whose ranks all exited with 0. */
+static void judge(struct job *job)
+{
+	struct task *task = job->task;
+	const struct job_output *output = &job->ranks[0].output;
+	struct npb_output result;
+
+	if (job->ranks[0].lost_output) {
+		task->outcome = TASK_OUTCOME_LOST;
+		task->reason = g_strdup("the output of rank 0 was lost");
+		return;
+	}
+	npb_output_parse(output->out ? output->out : "", &result);
+	if (npb_output_verified(&result, task->benchmark)) {
+		task->outcome = TASK_OUTCOME_COMPLETED;
+		task->benchmark_time_s = result.time_s;
+		return;
+	}
+	task->outcome = TASK_OUTCOME_FAILED;
+	task->reason = g_strdup_printf("%u of %u results verified", result.successful,
+				       npb_output_blocks(task->benchmark));
+}
+
+static void usage_read(const struct usage *usage, void *data)
+{
+	struct job *job = data;
+
+	job->task->cpu_s = usage->cpu_s;
+	job->task->host_cpu_s = usage->host_cpu_s;
+	job->task->host_energy_uj = usage->host_energy_uj;
+	job->task->host_gap_ns = usage->host_gap_ns;
+	job->usage_known = true;
+	advance(job);
+}
+
+static void settle(struct job *job)
+{
+	job->phase = PHASE_SETTLING;
+	g_clear_handle_id(&job->deadline_source, g_source_remove);
+	g_clear_handle_id(&job->poll_source, g_source_remove);
+	if (job->task->outcome == TASK_OUTCOME_NONE)
+		judge(job);
+	job_usage_finish(job->usage, job->task->ended_ns, usage_read, job);
+	for (uint32_t i = 0; i < job->task->nodes_count; i++) {
+		struct job_node *place = &job->places[i];
+
+		if (!place->lost)
+			node_release(place->node, !job->dirty);
+	}
+}
+
+static void end(struct job *job)
+{
+	struct job_output_rank *outputs = g_new0(struct job_output_rank, job->task->ranks);
+	g_autofree char *text = NULL;
+	size_t length;
+
+	job->phase = PHASE_ENDED;
+	job->task->state = TASK_ENDED;
+	for (uint32_t i = 0; i < job->task->ranks; i++)
+		outputs[i] = (struct job_output_rank){
+			.output = &job->ranks[i].output,
+			.status = job->ranks[i].status,
+			.lost = job->ranks[i].lost_output,
+		};
+	text = job_output_text(outputs, job->task->ranks, &length);
+	g_free(outputs);
+	job->events->ended(job, text, length, job->data);
+}
+
+static bool all_ranks(const struct job *job, bool (*holds)(const struct rank *rank))
+{
+	for (uint32_t i = 0; i < job->task->ranks; i++)
+		if (!holds(&job->ranks[i]))
+			return false;
+	return true;
+}
+
+static bool has_exited(const struct rank *rank)
+{
+	return rank->exited;
+}
+
+static bool is_collected(const struct rank *rank)
+{
+	return rank->collected || rank->lost_output;
+}
+
+static bool all_settled(const struct job *job)
+{
+	for (uint32_t i = 0; i < job->task->nodes_count; i++)
+		if (!job->places[i].settled)
+			return false;
+	return true;
+}
+
+/* Goes on to the next phase when this one is complete; may end and free the job. */
+static void advance(struct job *job)
+{
+	bool active = job->phase == PHASE_RUNNING || job->phase == PHASE_KILLING;
+
+	if (active && job->execs_pending == 0 && all_ranks(job, has_exited))
+		collect_all(job);
+	if (job->phase == PHASE_COLLECTING && all_ranks(job, is_collected)) {
+		settle(job);
+		return; /* settling may already have come to an end */
+	}
+	if (job->phase == PHASE_SETTLING && job->usage_known && all_settled(job))
+		end(job);
+}
+
+/* Life. */
+
+static void place_ranks(struct job *job, struct node *const *nodes)
+{
+	const struct task *task = job->task;
+
+	for (uint32_t i = 0; i < task->nodes_count; i++) {
+		struct job_node *place = &job->places[i];
+
+		place->job = job;
+		place->node = nodes[task->nodes[i]];
+		place->first_rank = i * job->cores;
+		place->ranks = MIN(job->cores, task->ranks - place->first_rank);
+		for (uint32_t core = 0; core < place->ranks; core++) {
+			struct rank *rank = &job->ranks[place->first_rank + core];
+
+			rank->index = place->first_rank + core;
+			rank->place = place;
+			rank->core = core;
+		}
+	}
+}
+
+struct job *job_start(const struct job_settings *settings, GArray *usage,
+		      const struct job_events *events, void *data)
+{
+	struct job *job = g_new0(struct job, 1);
+	struct task *task = settings->task;
+
+	job->task = task;
+	job->cores = settings->cores;
+	job->events = events;
+	job->data = data;
+	job->places = g_new0(struct job_node, task->nodes_count);
+	job->ranks = g_new0(struct rank, task->ranks);
+	job->pmi = pmi_server_new(task->ranks, task->nodes_count, MIN(job->cores, task->ranks),
+				  settings->rule);
+	place_ranks(job, settings->nodes);
+	for (uint32_t i = 0; i < task->nodes_count; i++)
+		if (!node_assign(job->places[i].node, task->id, &node_user, &job->places[i]))
+			g_assert_not_reached();
+	for (uint32_t i = 0; i < task->ranks; i++)
+		start_rank(job, &job->ranks[i]);
+	job->usage = job_usage_start(usage, task->requested_ns);
+	job->deadline_source =
+		g_timeout_add((guint)(task->deadline_s * 1000), deadline_reached, job);
+	job->poll_source = g_timeout_add_seconds(POLL_S, poll_all, job);
+	return job;
+}
+
+void job_kill(struct job *job, enum task_outcome outcome, const char *reason)
+{
+	fail(job, outcome, reason);
+}
+
+struct task *job_task(const struct job *job)
+{
+	return job->task;
+}
+
+static void clear_sources(struct job *job)
+{
+	g_clear_handle_id(&job->deadline_source, g_source_remove);
+	g_clear_handle_id(&job->poll_source, g_source_remove);
+	g_clear_handle_id(&job->kill_source, g_source_remove);
+	for (uint32_t i = 0; i < job->task->ranks; i++) {
+		g_clear_handle_id(&job->ranks[i].collect_source, g_source_remove);
+		g_clear_handle_id(&job->ranks[i].grace_source, g_source_remove);
+	}
+}
+
+static void really_free(struct job *job)
+{
+	g_free(job->ranks);
+	g_free(job->places);
+	g_free(job);
+}
+
+void job_free(struct job *job)
+{
+	if (!job)
+		return;
+	clear_sources(job);
+	for (uint32_t i = 0; i < job->task->ranks; i++)
+		job_output_clear(&job->ranks[i].output);
+	pmi_server_free(job->pmi);
+	job_usage_free(job->usage);
+	job->events = NULL;
+	job->task = NULL;
+	if (job->questions == 0)
+		really_free(job);
+}

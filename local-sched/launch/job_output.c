@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/launch/job_output.h"
+
+#include <string.h>
+
+void job_output_take(struct job_output *output, struct agent_status *status)
+{
+	job_output_clear(output);
+	output->out = g_steal_pointer(&status->output);
+	output->out_length = status->output_length;
+	output->err = g_steal_pointer(&status->errors);
+	output->err_length = status->errors_length;
+	output->truncated = status->truncated;
+}
+
+void job_output_clear(struct job_output *output)
+{
+	g_free(output->out);
+	g_free(output->err);
+	memset(output, 0, sizeof(*output));
+}
+
+static void add_section(GString *text, uint32_t rank, const char *what, const char *bytes,
+			size_t length)
+{
+	if (length == 0)
+		return;
+	g_string_append_printf(text, "---- rank %u: %s ----\n", rank, what);
+	g_string_append_len(text, bytes, (gssize)length);
+	if (bytes[length - 1] != '\n')
+		g_string_append_c(text, '\n');
+}
+
+static void add_rank(GString *text, const struct job_output_rank *rank, uint32_t index)
+{
+	const struct job_output *output = rank->output;
+
+	if (index == 0)
+		g_string_append_len(text, output->out ? output->out : "",
+				    (gssize)output->out_length);
+	else
+		add_section(text, index, "standard output", output->out, output->out_length);
+	add_section(text, index, "standard error", output->err, output->err_length);
+	if (output->truncated)
+		g_string_append_printf(text, "---- rank %u: output cut by the guest agent ----\n",
+				       index);
+	if (rank->lost)
+		g_string_append_printf(text, "---- rank %u: output lost ----\n", index);
+	if (rank->status != 0)
+		g_string_append_printf(text, "---- rank %u: exit status %d ----\n", index,
+				       rank->status);
+}
+
+char *job_output_text(const struct job_output_rank *ranks, uint32_t count, size_t *ret_length)
+{
+	GString *text = g_string_new(NULL);
+
+	for (uint32_t i = 0; i < count; i++)
+		add_rank(text, &ranks[i], i);
+	*ret_length = text->len;
+	return g_string_free(text, FALSE);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/launch/job_usage.h"
+
+#include <math.h>
+
+#include "local-sched/hypervisor/domain.h"
+
+/* Counters at one instant; index 0 = start, 1 = end. */
+struct reading {
+	double cpu_ns; /* NAN: not read */
+	double host_cpu_ns;
+	double energy_uj;
+	double gap_ns;
+};
+
+struct job_usage {
+	GArray *parts;
+	struct reading (*readings)[2]; /* per part */
+	guint phase;                   /* which reading is being taken */
+	guint under_way;
+	bool orphan; /* freed by its owner */
+	job_usage_done_f done;
+	void *data;
+};
+
+struct question {
+	struct job_usage *usage;
+	guint part;
+	guint phase;
+};
+
+static struct usage_part *part_at(struct job_usage *usage, guint i)
+{
+	return &g_array_index(usage->parts, struct usage_part, i);
+}
+
+static void really_free(struct job_usage *usage)
+{
+	for (guint i = 0; i < usage->parts->len; i++)
+		g_ptr_array_unref(part_at(usage, i)->domains);
+	g_array_unref(usage->parts);
+	g_free(usage->readings);
+	g_free(usage);
+}
+
+/* The counter at `t_ns`: after the last sample it goes on at that sample's power. */
+static void read_energy(const struct usage_source *source, int64_t t_ns, struct reading *reading)
+{
+	const struct energy_counter *counter = NULL;
+
+	reading->energy_uj = reading->gap_ns = (double)NAN;
+	if (source->power)
+		counter = power_counter(source->power, host_name(source->host));
+	if (!counter || !counter->has_last)
+		return;
+	/* mW x ns = 1e-12 J = 1e-6 uJ */
+	reading->energy_uj = (double)counter->energy_uj +
+			     (double)counter->last_mw * (double)(t_ns - counter->last_ns) * 1e-6;
+	reading->gap_ns = (double)counter->gap_ns;
+}
+
+static void tell(struct job_usage *usage)
+{
+	struct usage total = {0};
+
+	for (guint i = 0; i < usage->parts->len; i++) {
+		const struct reading *r = usage->readings[i];
+
+		total.cpu_s += (r[1].cpu_ns - r[0].cpu_ns) * 1e-9;
+		total.host_cpu_s += (r[1].host_cpu_ns - r[0].host_cpu_ns) * 1e-9;
+		total.host_energy_uj += r[1].energy_uj - r[0].energy_uj;
+		total.host_gap_ns += r[1].gap_ns - r[0].gap_ns;
+	}
+	/* Two estimates may cross within microjoules; a counter never falls. */
+	if (total.host_energy_uj < 0)
+		total.host_energy_uj = 0;
+	usage->done(&total, usage->data);
+}
+
+static void read_account(struct usage_part *part, const GPtrArray *times, struct reading *reading)
+{
+	struct cpu_account *account = part->source->account;
+
+	for (guint i = 0; i < times->len; i++) {
+		const struct domain_cpu *cpu = g_ptr_array_index(times, i);
+
+		cpu_account_add(account, cpu->name, cpu->cpu_ns);
+	}
+	reading->host_cpu_ns = (double)cpu_account_total_ns(account);
+	reading->cpu_ns = 0;
+	for (guint i = 0; i < part->domains->len; i++)
+		reading->cpu_ns += (double)cpu_account_domain_ns(
+			account, g_ptr_array_index(part->domains, i));
+}
+
+static void times_read(gpointer result, const GError *error, gpointer data)
+{
+	g_autofree struct question *question = data;
+	struct job_usage *usage = question->usage;
+	g_autoptr(GPtrArray) times = result;
+
+	if (times)
+		read_account(part_at(usage, question->part), times,
+			     &usage->readings[question->part][question->phase]);
+	usage->under_way--;
+	if (usage->under_way > 0)
+		return;
+	if (usage->orphan)
+		really_free(usage);
+	else if (usage->done)
+		tell(usage);
+}
+
+static void take_readings(struct job_usage *usage, int64_t t_ns)
+{
+	for (guint i = 0; i < usage->parts->len; i++) {
+		struct question *question = g_new0(struct question, 1);
+		struct reading *reading = &usage->readings[i][usage->phase];
+
+		*question = (struct question){.usage = usage, .part = i, .phase = usage->phase};
+		reading->cpu_ns = reading->host_cpu_ns = (double)NAN;
+		read_energy(part_at(usage, i)->source, t_ns, reading);
+		usage->under_way++;
+		domain_cpu_times(part_at(usage, i)->source->host, times_read, question);
+	}
+}
+
+struct job_usage *job_usage_start(GArray *parts, int64_t t_ns)
+{
+	struct job_usage *usage = g_new0(struct job_usage, 1);
+
+	usage->parts = parts;
+	usage->readings = g_malloc0_n(parts->len, sizeof(*usage->readings));
+	take_readings(usage, t_ns);
+	return usage;
+}
+
+void job_usage_finish(struct job_usage *usage, int64_t t_ns, job_usage_done_f done, void *data)
+{
+	usage->phase = 1;
+	usage->done = done;
+	usage->data = data;
+	take_readings(usage, t_ns);
+}
+
+void job_usage_free(struct job_usage *usage)
+{
+	if (!usage)
+		return;
+	usage->orphan = true;
+	if (usage->under_way == 0)
+		really_free(usage);
+}

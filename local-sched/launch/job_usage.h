@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdint.h>
+
+#include "local-sched/cpu/cpu_account.h"
+#include "local-sched/hypervisor/host.h"
+#include "local-sched/power/power.h"
+
+/*
+ * What a task used: CPU time of its VMs and of all VMs on the hosts concerned, and the hosts' energy,
+ * from its request to its end. Of the energy of a host the controller gives a task the part that its
+ * VMs have of the CPU time.
+ */
+
+/* A host whose counters are read; owned by the caller and kept over all tasks. */
+struct usage_source {
+	struct host *host;
+	struct cpu_account *account;
+	const struct power *power; /* NULL: no meters */
+};
+
+/* One of the hosts that a task is on, with its VMs there. */
+struct usage_part {
+	struct usage_source *source;
+	GPtrArray *domains; /* of char *, borrowed */
+};
+
+/* NAN: not known. */
+struct usage {
+	double cpu_s;
+	double host_cpu_s;
+	double host_energy_uj;
+	double host_gap_ns;
+};
+
+struct job_usage;
+
+/* Reads the counters for a task that was requested at `t_ns`; takes over `parts` (struct usage_part). */
+struct job_usage *job_usage_start(GArray *parts, int64_t t_ns);
+
+typedef void (*job_usage_done_f)(const struct usage *usage, void *data);
+
+/* Reads them again for the end at `t_ns` and tells the differences once, from the main loop. */
+void job_usage_finish(struct job_usage *usage, int64_t t_ns, job_usage_done_f done, void *data);
+
+/* Frees it, also while a reading is under way (nothing is told then). NULL is allowed. */
+void job_usage_free(struct job_usage *usage);

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/launch/task.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "local-sched/launch/npb_output.h"
+
+#define WHAT "task"
+#define RANKS_MAX 4096
+#define REPETITIONS_MAX 1000000
+#define DEADLINE_MAX_S 1e7
+
+G_DEFINE_QUARK(virtbed-task, task_error)
+
+static const char *const state_names[] = {
+	[TASK_STARTING] = "starting",
+	[TASK_RUNNING] = "running",
+	[TASK_ENDED] = "ended",
+};
+
+static const char *const outcome_names[] = {
+	[TASK_OUTCOME_NONE] = NULL,           [TASK_OUTCOME_COMPLETED] = "completed",
+	[TASK_OUTCOME_FAILED] = "failed",     [TASK_OUTCOME_KILLED] = "killed",
+	[TASK_OUTCOME_DEADLINE] = "deadline", [TASK_OUTCOME_LOST] = "lost",
+};
+
+const char *task_state_name(enum task_state state)
+{
+	return state_names[state];
+}
+
+const char *task_outcome_name(enum task_outcome outcome)
+{
+	return outcome_names[outcome];
+}
+
+bool task_id_ok(const char *id)
+{
+	size_t length = strlen(id);
+
+	if (length == 0 || length > TASK_ID_MAX || *id == '.' || *id == '-')
+		return false;
+	for (; *id; id++)
+		if (!g_ascii_isalnum(*id) && !strchr("._-", *id))
+			return false;
+	return true;
+}
+
+void task_free(struct task *task)
+{
+	if (!task)
+		return;
+	g_free(task->id);
+	g_free(task->type);
+	g_free(task->benchmark);
+	g_free(task->nodes);
+	g_free(task->reason);
+	g_free(task);
+}
+
+static struct task *task_new(const char *id)
+{
+	struct task *task = g_new0(struct task, 1);
+
+	task->id = g_strdup(id);
+	task->benchmark_time_s = task->cpu_s = task->host_cpu_s = (double)NAN;
+	task->host_energy_uj = task->host_gap_ns = (double)NAN;
+	return task;
+}
+
+static bool bad_request(GError **error, const char *key, const char *what)
+{
+	g_set_error(error, TASK_ERROR, TASK_ERROR_REQUEST, WHAT ": %s: %s", key, what);
+	return false;
+}
+
+static bool parse_kernel(struct task *task, const json_t *body, GError **error)
+{
+	const char *type;
+	const char *benchmark;
+	const char *class_;
+
+	if (!json_get_string(body, "type", WHAT, &type, error) ||
+	    !json_get_string(body, "benchmark", WHAT, &benchmark, error) ||
+	    !json_get_string(body, "class", WHAT, &class_, error))
+		return false;
+	if (!npb_output_blocks(benchmark))
+		return bad_request(error, "benchmark", "not known; give is, cg or is_cg");
+	if (strlen(class_) != 1 || !strchr("SWABC", *class_))
+		return bad_request(error, "class", "not known; give S, W, A, B or C");
+	task->type = g_strdup(type);
+	task->benchmark = g_strdup(benchmark);
+	task->class_ = *class_;
+	return true;
+}
+
+static bool parse_numbers(struct task *task, const json_t *body, GError **error)
+{
+	int64_t ranks;
+	int64_t repetitions;
+
+	if (!json_get_integer(body, "ranks", WHAT, 1, RANKS_MAX, &ranks, error) ||
+	    !json_get_integer(body, "repetitions", WHAT, 1, REPETITIONS_MAX, &repetitions, error) ||
+	    !json_get_number(body, "deadline_s", WHAT, &task->deadline_s, error))
+		return false;
+	if (!(task->deadline_s > 0) || task->deadline_s > DEADLINE_MAX_S)
+		return bad_request(error, "deadline_s", "must be above 0 and at most 1e7 seconds");
+	task->ranks = (uint32_t)ranks;
+	task->repetitions = (uint32_t)repetitions;
+	return true;
+}
+
+static bool node_is_new(const struct task *task, uint32_t node)
+{
+	for (uint32_t i = 0; i < task->nodes_count; i++)
+		if (task->nodes[i] == node)
+			return false;
+	return true;
+}
+
+static bool parse_nodes(struct task *task, const json_t *body, uint32_t nodes, GError **error)
+{
+	json_t *array;
+	size_t count;
+
+	if (!json_get_array(body, "nodes", WHAT, &array, error))
+		return false;
+	count = json_array_size(array);
+	if (count == 0 || count > nodes)
+		return bad_request(error, "nodes", "must name one to all nodes of the cluster");
+	task->nodes = g_new0(uint32_t, count);
+	for (size_t i = 0; i < count; i++) {
+		const json_t *item = json_array_get(array, i);
+		json_int_t value = json_is_integer(item) ? json_integer_value(item) : -1;
+
+		if (value < 0 || value >= (json_int_t)nodes)
+			return bad_request(error, "nodes", "no such node in the cluster");
+		if (!node_is_new(task, (uint32_t)value))
+			return bad_request(error, "nodes", "a node is named twice");
+		task->nodes[task->nodes_count++] = (uint32_t)value;
+	}
+	return true;
+}
+
+struct task *task_parse_request(const char *id, const json_t *body, uint32_t nodes, uint32_t cores,
+				GError **error)
+{
+	g_autoptr(task_t) task = task_new(id);
+
+	if (!task_id_ok(id)) {
+		bad_request(error, "id", "must be 1 to 64 of A-Z a-z 0-9 . _ -");
+		return NULL;
+	}
+	if (!json_is_object(body)) {
+		bad_request(error, "body", "must be an object");
+		return NULL;
+	}
+	if (!parse_kernel(task, body, error) || !parse_numbers(task, body, error) ||
+	    !parse_nodes(task, body, nodes, error))
+		return NULL;
+	if ((task->ranks + cores - 1) / cores != task->nodes_count) {
+		g_set_error(error, TASK_ERROR, TASK_ERROR_REQUEST,
+			    WHAT ": nodes: %u ranks at %u cores per node need %u nodes, not %u",
+			    task->ranks, cores, (task->ranks + cores - 1) / cores,
+			    task->nodes_count);
+		return NULL;
+	}
+	return g_steal_pointer(&task);
+}
+
+static json_t *nodes_json(const struct task *task)
+{
+	json_t *array = json_array();
+
+	for (uint32_t i = 0; i < task->nodes_count; i++)
+		json_array_append_new(array, json_integer(task->nodes[i]));
+	return array;
+}
+
+char *task_request_text(const struct task *task)
+{
+	char class_[2] = {task->class_, '\0'};
+	g_autoptr(json_t) object =
+		json_pack("{s:s, s:s, s:s, s:I, s:I, s:o, s:f}", "type", task->type, "benchmark",
+			  task->benchmark, "class", class_, "ranks", (json_int_t)task->ranks,
+			  "repetitions", (json_int_t)task->repetitions, "nodes", nodes_json(task),
+			  "deadline_s", task->deadline_s);
+
+	return json_text(object);
+}
+
+static json_t *time_json(int64_t t_ns)
+{
+	return t_ns ? json_integer(t_ns) : json_null();
+}
+
+static json_t *real_json(double value)
+{
+	return isnan(value) ? json_null() : json_real(value);
+}
+
+static json_t *whole_json(double value)
+{
+	return isnan(value) ? json_null() : json_integer((json_int_t)llround(value));
+}
+
+static json_t *text_json(const char *text)
+{
+	return text ? json_string(text) : json_null();
+}
+
+json_t *task_to_json(const struct task *task)
+{
+	json_t *object = json_object();
+
+	json_object_set_new(object, "id", json_string(task->id));
+	json_object_set_new(object, "state", json_string(task_state_name(task->state)));
+	json_object_set_new(object, "type", json_string(task->type));
+	json_object_set_new(object, "nodes", nodes_json(task));
+	json_object_set_new(object, "requested_ns", time_json(task->requested_ns));
+	json_object_set_new(object, "started_ns", time_json(task->started_ns));
+	json_object_set_new(object, "ended_ns", time_json(task->ended_ns));
+	json_object_set_new(object, "outcome", text_json(task_outcome_name(task->outcome)));
+	json_object_set_new(object, "reason", text_json(task->reason));
+	json_object_set_new(object, "benchmark_time_s", real_json(task->benchmark_time_s));
+	json_object_set_new(object, "cpu_s", real_json(task->cpu_s));
+	json_object_set_new(object, "host_cpu_s", real_json(task->host_cpu_s));
+	json_object_set_new(object, "host_energy_uj", whole_json(task->host_energy_uj));
+	json_object_set_new(object, "host_gap_ns", whole_json(task->host_gap_ns));
+	return object;
+}
+
+static int index_of(const char *const *names, size_t count, const json_t *value)
+{
+	for (size_t i = 0; i < count; i++)
+		if (g_strcmp0(names[i], json_string_value(value)) == 0)
+			return (int)i;
+	return 0;
+}
+
+static double number_or_nan(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static void restore_record(struct task *task, const json_t *record)
+{
+	task->state = (enum task_state)index_of(state_names, G_N_ELEMENTS(state_names),
+						json_object_get(record, "state"));
+	task->outcome = (enum task_outcome)index_of(outcome_names, G_N_ELEMENTS(outcome_names),
+						    json_object_get(record, "outcome"));
+	task->reason = g_strdup(json_string_value(json_object_get(record, "reason")));
+	task->requested_ns = json_integer_value(json_object_get(record, "requested_ns"));
+	task->started_ns = json_integer_value(json_object_get(record, "started_ns"));
+	task->ended_ns = json_integer_value(json_object_get(record, "ended_ns"));
+	task->benchmark_time_s = number_or_nan(record, "benchmark_time_s");
+	task->cpu_s = number_or_nan(record, "cpu_s");
+	task->host_cpu_s = number_or_nan(record, "host_cpu_s");
+	task->host_energy_uj = number_or_nan(record, "host_energy_uj");
+	task->host_gap_ns = number_or_nan(record, "host_gap_ns");
+}
+
+struct task *task_restore(const char *id, const char *request, const char *record, GError **error)
+{
+	g_autoptr(json_t) request_json = json_parse(request, strlen(request), "stored task", error);
+	g_autoptr(json_t) record_json = NULL;
+	g_autoptr(task_t) task = NULL;
+
+	if (!request_json)
+		return NULL;
+	record_json = json_parse(record, strlen(record), "stored task", error);
+	if (!record_json)
+		return NULL;
+	task = task_new(id);
+	if (!parse_kernel(task, request_json, error) ||
+	    !parse_numbers(task, request_json, error) ||
+	    !parse_nodes(task, request_json, UINT32_MAX, error))
+		return NULL;
+	restore_record(task, record_json);
+	return g_steal_pointer(&task);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * A task as the local scheduler knows it: what was asked for and what became of it (docs/api.md,
+ * Tasks). Pure: parsing, writing and restoring; acting on it is job.h.
+ */
+
+/* Where a task is in its life. */
+enum task_state {
+	TASK_STARTING = 0, /* stored; its ranks are being started */
+	TASK_RUNNING,      /* all ranks were started */
+	TASK_ENDED,        /* has an outcome */
+};
+
+/* How a task ended. */
+enum task_outcome {
+	TASK_OUTCOME_NONE = 0,
+	TASK_OUTCOME_COMPLETED, /* all ranks exited 0 and rank 0's results verified */
+	TASK_OUTCOME_FAILED,    /* the task's own fault */
+	TASK_OUTCOME_KILLED,    /* as asked by DELETE */
+	TASK_OUTCOME_DEADLINE,  /* killed when its deadline came */
+	TASK_OUTCOME_LOST,      /* a VM, its agent, the host or this scheduler: not its fault */
+};
+
+struct task {
+	/* What was asked for. */
+	char *id;
+	char *type;
+	char *benchmark; /* one of npb_output_blocks() */
+	char class_;     /* S W A B C */
+	uint32_t ranks;
+	uint32_t repetitions;
+	uint32_t *nodes; /* nodes_count indices, all different */
+	uint32_t nodes_count;
+	double deadline_s; /* from requested_ns; > 0 */
+	/* What became of it. Times: clock_now_ns(), 0: not yet. */
+	enum task_state state;
+	enum task_outcome outcome;
+	char *reason; /* NULL: nothing to say */
+	int64_t requested_ns;
+	int64_t started_ns;
+	int64_t ended_ns;
+	double benchmark_time_s; /* the kernel's own time; NAN: not known, as below */
+	double cpu_s;            /* of the task's VMs, from request to end */
+	double host_cpu_s;       /* of all VMs on the hosts concerned */
+	double host_energy_uj;   /* of the hosts concerned */
+	double host_gap_ns;      /* time of that which the meters did not cover */
+};
+typedef struct task task_t;
+
+#define TASK_ERROR (task_error_quark())
+GQuark task_error_quark(void);
+enum task_error { TASK_ERROR_REQUEST = 1 /* a request that makes no sense */ };
+
+enum { TASK_ID_MAX = 64 };
+
+/* Whether `id` may name a task: 1 to 64 of [A-Za-z0-9._-], the first not a dot or dash. */
+bool task_id_ok(const char *id);
+
+/*
+ * Reads the body of a PUT for a cluster of `nodes` nodes with `cores` cores each. Returns a new task
+ * without times, or NULL with `error` (TASK_ERROR, JSON_ERROR): bad input of the caller.
+ */
+struct task *task_parse_request(const char *id, const json_t *body, uint32_t nodes, uint32_t cores,
+				GError **error);
+
+/* NULL is allowed. */
+void task_free(struct task *task);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(task_t, task_free)
+
+/* The request in a canonical form: equal requests give equal texts. The caller frees it. */
+char *task_request_text(const struct task *task);
+
+/* The task object of docs/api.md without output and now_ns; a new reference. */
+json_t *task_to_json(const struct task *task);
+
+/* A task from task_request_text() and the text of task_to_json(), as they were stored. */
+struct task *task_restore(const char *id, const char *request, const char *record, GError **error);
+
+const char *task_state_name(enum task_state state);
+/* NULL for TASK_OUTCOME_NONE. */
+const char *task_outcome_name(enum task_outcome outcome);

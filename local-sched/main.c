@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * virtbed-local-sched: the local scheduler of one cluster. Exit status: 0 stopped and cleaned up, 1
+ * failed, 2 bad usage or bad input.
+ */
+#include <glib-unix.h>
+#include <libvirt-glib/libvirt-glib.h>
+#include <stdio.h>
+
+#include "common/config.h"
+#include "common/lab_state.h"
+#include "local-sched/api/api.h"
+#include "local-sched/hypervisor/virt_error.h"
+#include "local-sched/scheduler.h"
+
+#define LOG_SUBSYSTEM "local-sched"
+#include "common/log.h"
+
+#define BOOT_TIMEOUT_S 180.0
+
+enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
+
+/* The command line. */
+struct options {
+	char *config;
+	char *cluster;
+	char *listen;
+	char *state;
+	char *image;
+	char *lab;
+	char *virt_type;
+	double boot_timeout_s;
+	gboolean version;
+};
+
+/* What the main loop runs. */
+struct program {
+	GMainLoop *loop;
+	struct scheduler *scheduler;
+	bool clean;
+};
+
+static void options_clear(struct options *options)
+{
+	g_free(options->config);
+	g_free(options->cluster);
+	g_free(options->listen);
+	g_free(options->state);
+	g_free(options->image);
+	g_free(options->lab);
+	g_free(options->virt_type);
+}
+
+static bool parse_options(int argc, char **argv, struct options *options, GError **error)
+{
+	const GOptionEntry entries[] = {
+		{"config", 0, 0, G_OPTION_ARG_FILENAME, &options->config, "Experiment", "FILE"},
+		{"cluster", 0, 0, G_OPTION_ARG_STRING, &options->cluster, "Cluster to serve",
+		 "NAME"},
+		{"listen", 0, 0, G_OPTION_ARG_STRING, &options->listen,
+		 "Where to serve the API", "unix:PATH|http://127.0.0.1:PORT"},
+		{"state", 0, 0, G_OPTION_ARG_FILENAME, &options->state,
+		 "Where to keep tasks and events", "DIR"},
+		{"image", 0, 0, G_OPTION_ARG_FILENAME, &options->image,
+		 "Guest image (default: the configuration's, or $VIRTBED_IMAGE)", "DIR"},
+		{"lab", 0, 0, G_OPTION_ARG_STRING, &options->lab,
+		 "Lab whose blades the hosts name (default: the configuration's name)", "NAME"},
+		{"virt-type", 0, 0, G_OPTION_ARG_STRING, &options->virt_type,
+		 "How to run VMs (default: auto, or $VIRTBED_VIRT_TYPE)", "auto|kvm|qemu|probe"},
+		{"boot-timeout", 0, 0, G_OPTION_ARG_DOUBLE, &options->boot_timeout_s,
+		 "Longest time for a node to get ready (default: 180)", "SECONDS"},
+		{"version", 0, 0, G_OPTION_ARG_NONE, &options->version, "Print the version", NULL},
+		{NULL},
+	};
+	g_autoptr(GOptionContext) context = g_option_context_new("- local scheduler of a cluster");
+
+	g_option_context_add_main_entries(context, entries, NULL);
+	if (!g_option_context_parse(context, &argc, &argv, error))
+		return false;
+	if (options->version)
+		return true;
+	if (argc == 1 && options->config && options->cluster && options->listen &&
+	    options->state && options->boot_timeout_s >= 1)
+		return true;
+	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
+		    "give --config, --cluster, --listen and --state; try --help");
+	return false;
+}
+
+static bool find_cluster(const struct config *config, const char *name, uint32_t *ret_index,
+			 GError **error)
+{
+	for (uint32_t i = 0; i < config->clusters_count; i++) {
+		if (g_str_equal(config->clusters[i].name, name)) {
+			*ret_index = i;
+			return true;
+		}
+	}
+	g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFIG,
+		    "the configuration has no cluster '%s'", name);
+	return false;
+}
+
+static const char *first_of(const char *a, const char *b, const char *c)
+{
+	return a ? a : b ? b : c;
+}
+
+static bool choose_virt_type(const struct options *options, enum virt_type_choice *ret_choice,
+			     GError **error)
+{
+	const char *text = first_of(options->virt_type, g_getenv("VIRTBED_VIRT_TYPE"), "auto");
+
+	if (virt_type_parse(text, ret_choice))
+		return true;
+	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+		    "--virt-type: '%s' is not one of auto, kvm, qemu, probe", text);
+	return false;
+}
+
+/* The configuration with the URIs and meters of its lab. */
+static struct config *load_config(const struct options *options, GError **error)
+{
+	struct config *config = config_load(options->config, error);
+
+	if (config && !lab_state_resolve(config, options->lab, error))
+		g_clear_pointer(&config, config_free);
+	return config;
+}
+
+static void stopped(bool clean, void *data)
+{
+	struct program *program = data;
+
+	program->clean = clean;
+	g_main_loop_quit(program->loop);
+}
+
+static gboolean on_signal(gpointer data)
+{
+	struct program *program = data;
+
+	log_info("stopping: VMs are removed");
+	scheduler_stop(program->scheduler, stopped, program);
+	return G_SOURCE_CONTINUE;
+}
+
+/* Serves until a signal; returns the exit status. */
+static int serve(const struct scheduler_settings *settings, const char *address)
+{
+	struct program program = {.clean = true};
+	g_autoptr(GMainLoop) loop = g_main_loop_new(NULL, FALSE);
+	g_autoptr(scheduler_t) scheduler = NULL;
+	g_autoptr(api_t) api = NULL;
+	g_autoptr(GError) error = NULL;
+
+	gvir_event_register();
+	virt_error_quiet();
+	scheduler = scheduler_new(settings, &error);
+	if (scheduler)
+		api = api_new(address, scheduler, &error);
+	if (!api) {
+		log_error("%s", error->message);
+		return error->domain == SCHEDULER_ERROR ? STATUS_USAGE : STATUS_FAILED;
+	}
+	program.loop = loop;
+	program.scheduler = scheduler;
+	g_unix_signal_add(SIGTERM, on_signal, &program);
+	g_unix_signal_add(SIGINT, on_signal, &program);
+	log_info("cluster '%s' is served on %s",
+		 settings->config->clusters[settings->cluster].name, address);
+	g_main_loop_run(loop);
+	return program.clean ? STATUS_DONE : STATUS_FAILED;
+}
+
+static int run(const struct options *options)
+{
+	g_autoptr(config_t) config = NULL;
+	g_autoptr(image_t) image = NULL;
+	g_autoptr(task_store_t) store = NULL;
+	g_autoptr(GError) error = NULL;
+	struct scheduler_settings settings = {.state_directory = options->state,
+					      .boot_timeout_s = options->boot_timeout_s};
+	const char *directory = NULL;
+	bool input_good;
+
+	config = load_config(options, &error);
+	input_good = config &&
+		     find_cluster(config, options->cluster, &settings.cluster, &error) &&
+		     choose_virt_type(options, &settings.virt_type, &error);
+	if (input_good) {
+		directory = first_of(options->image, config->image, g_getenv("VIRTBED_IMAGE"));
+		image = image_load(directory ? directory : VIRTBED_IMAGE_DIRECTORY, &error);
+	}
+	if (!image) {
+		log_error("%s", error->message);
+		return STATUS_USAGE;
+	}
+	store = task_store_open(options->state, &error);
+	if (!store) {
+		log_error("%s", error->message);
+		return STATUS_FAILED;
+	}
+	settings.config = config;
+	settings.image = image;
+	settings.store = store;
+	return serve(&settings, options->listen);
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = {.boot_timeout_s = BOOT_TIMEOUT_S};
+	g_autoptr(GError) error = NULL;
+	int status = STATUS_USAGE;
+
+	if (!parse_options(argc, argv, &options, &error)) {
+		fprintf(stderr, "virtbed-local-sched: %s\n", error->message);
+	} else if (options.version) {
+		puts("virtbed-local-sched " VIRTBED_VERSION);
+		status = STATUS_DONE;
+	} else {
+		status = run(&options);
+	}
+	options_clear(&options);
+	return status;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/config.h"
+#include "local-sched/hypervisor/image.h"
+#include "local-sched/hypervisor/virt_type.h"
+#include "local-sched/store/task_store.h"
+
+/*
+ * The local scheduler of one cluster: its hosts, nodes, tasks and meters, joined. What the HTTP API
+ * (api/api.h) offers is done here. Main loop only.
+ */
+struct scheduler;
+
+/* What a scheduler is made of; all borrowed until it is freed, and open. */
+struct scheduler_settings {
+	const struct config *config;
+	uint32_t cluster; /* index */
+	const struct image *image;
+	struct task_store *store;
+	const char *state_directory;
+	enum virt_type_choice virt_type;
+	double boot_timeout_s; /* of a node, for one try */
+};
+
+#define SCHEDULER_ERROR (scheduler_error_quark())
+GQuark scheduler_error_quark(void);
+enum scheduler_error {
+	SCHEDULER_ERROR_CONFIG = 1, /* a configuration that a local scheduler cannot serve */
+	SCHEDULER_ERROR_REQUEST,    /* makes no sense: status 400 */
+	SCHEDULER_ERROR_UNKNOWN,    /* no such task: 404 */
+	SCHEDULER_ERROR_CONFLICT,   /* another task of this name, a node that is not ready: 409 */
+	SCHEDULER_ERROR_NOT_NOW,    /* cannot be stored, shutting down: 503 */
+};
+
+/*
+ * Starts: connects to the hosts, ends tasks that a predecessor left running as lost, adopts its VMs or
+ * boots new ones. Returns NULL with `error` (SCHEDULER_ERROR_CONFIG, POWER_METER_ERROR) set.
+ */
+struct scheduler *scheduler_new(const struct scheduler_settings *settings, GError **error);
+
+/* After scheduler_stop(), or for a scheduler whose VMs shall live on. NULL is allowed. */
+void scheduler_free(struct scheduler *scheduler);
+typedef struct scheduler scheduler_t;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(scheduler_t, scheduler_free)
+
+/* Calls `changed` after every new event. */
+void scheduler_listen(struct scheduler *scheduler, void (*changed)(void *data), void *data);
+
+/*
+ * Ends all tasks as lost, removes all VMs and swap disks, and calls `done` from the main loop:
+ * `clean` says whether all hosts could be reached for it.
+ */
+void scheduler_stop(struct scheduler *scheduler, void (*done)(bool clean, void *data), void *data);
+
+/*
+ * Starts task `id` as the body of PUT asks. Returns the task (borrowed), *ret_new telling whether it
+ * is a new one, or NULL with `error` set.
+ */
+const struct task *scheduler_put_task(struct scheduler *scheduler, const char *id,
+				      const json_t *body, bool *ret_new, GError **error);
+
+/* Ends task `id`; one that has ended stays as it is. Returns it as it is now, or NULL: unknown. */
+const struct task *scheduler_delete_task(struct scheduler *scheduler, const char *id);
+
+/* Task `id` (borrowed), or NULL: unknown. */
+const struct task *scheduler_task(const struct scheduler *scheduler, const char *id);
+
+/* All tasks, oldest first: GPtrArray of struct task, borrowed. */
+GPtrArray *scheduler_tasks(const struct scheduler *scheduler);
+
+/* The answers of docs/api.md without now_ns; new references. */
+json_t *scheduler_capabilities(const struct scheduler *scheduler);
+json_t *scheduler_nodes(const struct scheduler *scheduler);
+json_t *scheduler_energy(const struct scheduler *scheduler);
+json_t *scheduler_samples(const struct scheduler *scheduler, uint64_t after);
+
+struct task_store *scheduler_store(const struct scheduler *scheduler);

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/store/task_store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/json.h"
+
+#define LOG_SUBSYSTEM "store"
+#include "common/log.h"
+
+#define BUSY_MS 5000
+
+struct task_store {
+	sqlite3 *database;
+	char *directory;
+	char *incarnation;
+	int lock_fd;
+	uint64_t last_event;
+	GQueue pending; /* of struct record: not written yet, oldest first */
+	bool complained;
+};
+
+/* Something to be written: the state of a task, an event, or both. */
+struct record {
+	char *task_id; /* NULL: no task to update */
+	char *task_state;
+	char *task_record;
+	uint64_t seq; /* 0: no event */
+	int64_t t_ns;
+	char *kind;
+	char *task;
+	int64_t node; /* -1: none */
+	char *host;
+	char *detail;
+};
+
+static const char schema[] =
+	"PRAGMA journal_mode = WAL;"
+	"PRAGMA synchronous = NORMAL;"
+	"CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);"
+	"CREATE TABLE IF NOT EXISTS tasks (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,"
+	" state TEXT NOT NULL, request TEXT NOT NULL, record TEXT NOT NULL);"
+	"CREATE TABLE IF NOT EXISTS events (seq INTEGER PRIMARY KEY, t_ns INTEGER NOT NULL,"
+	" kind TEXT NOT NULL, task TEXT, node INTEGER, host TEXT, detail TEXT NOT NULL);"
+	"PRAGMA user_version = 1;";
+
+G_DEFINE_QUARK(virtbed-task-store, task_store_error)
+
+static void record_free(gpointer data)
+{
+	struct record *record = data;
+
+	g_free(record->task_id);
+	g_free(record->task_state);
+	g_free(record->task_record);
+	g_free(record->kind);
+	g_free(record->task);
+	g_free(record->host);
+	g_free(record->detail);
+	g_free(record);
+}
+
+/* SQLite. */
+
+static bool sql_error(struct task_store *store, enum task_store_error code, GError **error)
+{
+	g_set_error(error, TASK_STORE_ERROR, (gint)code, "state '%s/local.sqlite': %s",
+		    store->directory, sqlite3_errmsg(store->database));
+	return false;
+}
+
+static bool execute(struct task_store *store, const char *sql)
+{
+	return sqlite3_exec(store->database, sql, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+static sqlite3_stmt *prepare(struct task_store *store, const char *sql)
+{
+	sqlite3_stmt *statement = NULL;
+
+	sqlite3_prepare_v2(store->database, sql, -1, &statement, NULL);
+	return statement;
+}
+
+static void bind_text(sqlite3_stmt *statement, int index, const char *text)
+{
+	if (text)
+		sqlite3_bind_text(statement, index, text, -1, SQLITE_TRANSIENT);
+	else
+		sqlite3_bind_null(statement, index);
+}
+
+/* Runs a statement that gives no rows, and frees it. */
+static bool run(sqlite3_stmt *statement)
+{
+	bool good = statement && sqlite3_step(statement) == SQLITE_DONE;
+
+	sqlite3_finalize(statement);
+	return good;
+}
+
+/* Opening. */
+
+static bool lock(struct task_store *store, GError **error)
+{
+	g_autofree char *path = g_build_filename(store->directory, "lock", NULL);
+
+	store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (store->lock_fd >= 0 && flock(store->lock_fd, LOCK_EX | LOCK_NB) == 0)
+		return true;
+	g_set_error(error, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN,
+		    "state directory '%s': %s", store->directory,
+		    errno == EWOULDBLOCK ? "another local scheduler uses it" : g_strerror(errno));
+	return false;
+}
+
+static bool make_directories(struct task_store *store, GError **error)
+{
+	g_autofree char *tasks = g_build_filename(store->directory, "tasks", NULL);
+
+	if (g_mkdir_with_parents(store->directory, 0700) == 0 &&
+	    g_mkdir_with_parents(tasks, 0700) == 0)
+		return true;
+	g_set_error(error, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN,
+		    "cannot make state directory '%s': %s", store->directory, g_strerror(errno));
+	return false;
+}
+
+/* The text of the first column of the first row, or NULL. */
+static char *query_text(struct task_store *store, const char *sql)
+{
+	sqlite3_stmt *statement = prepare(store, sql);
+	char *text = NULL;
+
+	if (statement && sqlite3_step(statement) == SQLITE_ROW)
+		text = g_strdup((const char *)sqlite3_column_text(statement, 0));
+	sqlite3_finalize(statement);
+	return text;
+}
+
+static bool read_meta(struct task_store *store, GError **error)
+{
+	g_autofree char *last = NULL;
+
+	store->incarnation = query_text(store, "SELECT value FROM meta WHERE key = 'incarnation'");
+	if (!store->incarnation) {
+		sqlite3_stmt *insert =
+			prepare(store, "INSERT INTO meta VALUES ('incarnation', ?)");
+
+		store->incarnation = g_uuid_string_random();
+		bind_text(insert, 1, store->incarnation);
+		if (!run(insert))
+			return sql_error(store, TASK_STORE_ERROR_OPEN, error);
+	}
+	last = query_text(store, "SELECT coalesce(max(seq), 0) FROM events");
+	if (!last)
+		return sql_error(store, TASK_STORE_ERROR_OPEN, error);
+	store->last_event = g_ascii_strtoull(last, NULL, 10);
+	return true;
+}
+
+struct task_store *task_store_open(const char *directory, GError **error)
+{
+	g_autoptr(task_store_t) store = g_new0(struct task_store, 1);
+	g_autofree char *path = g_build_filename(directory, "local.sqlite", NULL);
+
+	store->directory = g_strdup(directory);
+	store->lock_fd = -1;
+	g_queue_init(&store->pending);
+	if (!make_directories(store, error) || !lock(store, error))
+		return NULL;
+	if (sqlite3_open(path, &store->database) != SQLITE_OK ||
+	    sqlite3_busy_timeout(store->database, BUSY_MS) != SQLITE_OK ||
+	    !execute(store, schema)) {
+		sql_error(store, TASK_STORE_ERROR_OPEN, error);
+		return NULL;
+	}
+	if (!read_meta(store, error))
+		return NULL;
+	return g_steal_pointer(&store);
+}
+
+void task_store_close(struct task_store *store)
+{
+	if (!store)
+		return;
+	if (store->database)
+		task_store_flush(store);
+	g_queue_clear_full(&store->pending, record_free);
+	sqlite3_close(store->database);
+	if (store->lock_fd >= 0)
+		close(store->lock_fd);
+	g_free(store->directory);
+	g_free(store->incarnation);
+	g_free(store);
+}
+
+const char *task_store_incarnation(const struct task_store *store)
+{
+	return store->incarnation;
+}
+
+/* Tasks. */
+
+static void free_task(gpointer task)
+{
+	task_free(task);
+}
+
+GPtrArray *task_store_load(struct task_store *store, GError **error)
+{
+	g_autoptr(GPtrArray) tasks = g_ptr_array_new_with_free_func(free_task);
+	sqlite3_stmt *rows =
+		prepare(store, "SELECT id, request, record FROM tasks ORDER BY number");
+	int code = SQLITE_ERROR;
+
+	while (rows && (code = sqlite3_step(rows)) == SQLITE_ROW) {
+		struct task *task = task_restore((const char *)sqlite3_column_text(rows, 0),
+						 (const char *)sqlite3_column_text(rows, 1),
+						 (const char *)sqlite3_column_text(rows, 2), error);
+
+		if (!task) {
+			sqlite3_finalize(rows);
+			return NULL;
+		}
+		g_ptr_array_add(tasks, task);
+	}
+	sqlite3_finalize(rows);
+	if (code != SQLITE_DONE) {
+		sql_error(store, TASK_STORE_ERROR_OPEN, error);
+		return NULL;
+	}
+	return g_steal_pointer(&tasks);
+}
+
+static char *record_text(const struct task *task)
+{
+	g_autoptr(json_t) object = task_to_json(task);
+
+	return json_text(object);
+}
+
+bool task_store_add(struct task_store *store, const struct task *task, GError **error)
+{
+	sqlite3_stmt *insert = prepare(
+		store, "INSERT INTO tasks (id, state, request, record) VALUES (?, ?, ?, ?)");
+	g_autofree char *request = task_request_text(task);
+	g_autofree char *record = record_text(task);
+
+	bind_text(insert, 1, task->id);
+	bind_text(insert, 2, task_state_name(task->state));
+	bind_text(insert, 3, request);
+	bind_text(insert, 4, record);
+	if (run(insert))
+		return true;
+	return sql_error(store, TASK_STORE_ERROR_WRITE, error);
+}
+
+/* Records. */
+
+static bool write_task(struct task_store *store, const struct record *record)
+{
+	sqlite3_stmt *update;
+
+	if (!record->task_id)
+		return true;
+	update = prepare(store, "UPDATE tasks SET state = ?, record = ? WHERE id = ?");
+	bind_text(update, 1, record->task_state);
+	bind_text(update, 2, record->task_record);
+	bind_text(update, 3, record->task_id);
+	return run(update);
+}
+
+static bool write_event(struct task_store *store, const struct record *record)
+{
+	sqlite3_stmt *insert;
+
+	if (!record->seq)
+		return true;
+	insert = prepare(store, "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)");
+	if (!insert)
+		return false;
+	sqlite3_bind_int64(insert, 1, (sqlite3_int64)record->seq);
+	sqlite3_bind_int64(insert, 2, record->t_ns);
+	bind_text(insert, 3, record->kind);
+	bind_text(insert, 4, record->task);
+	if (record->node >= 0)
+		sqlite3_bind_int64(insert, 5, record->node);
+	bind_text(insert, 6, record->host);
+	bind_text(insert, 7, record->detail);
+	return run(insert);
+}
+
+static bool write_record(struct task_store *store, const struct record *record)
+{
+	if (execute(store, "BEGIN") && write_task(store, record) && write_event(store, record) &&
+	    execute(store, "COMMIT"))
+		return true;
+	if (!store->complained)
+		log_error("state '%s/local.sqlite' cannot be written: %s; kept in memory and tried "
+			  "again",
+			  store->directory, sqlite3_errmsg(store->database));
+	store->complained = true;
+	execute(store, "ROLLBACK");
+	return false;
+}
+
+bool task_store_flush(struct task_store *store)
+{
+	while (!g_queue_is_empty(&store->pending)) {
+		if (!write_record(store, g_queue_peek_head(&store->pending)))
+			return false;
+		record_free(g_queue_pop_head(&store->pending));
+	}
+	if (store->complained)
+		log_info("state '%s/local.sqlite' is written again", store->directory);
+	store->complained = false;
+	return true;
+}
+
+/* Takes over the record. */
+static uint64_t put_record(struct task_store *store, struct record *record)
+{
+	uint64_t seq = record->seq;
+
+	g_queue_push_tail(&store->pending, record);
+	task_store_flush(store);
+	return seq;
+}
+
+static struct record *record_new(void)
+{
+	struct record *record = g_new0(struct record, 1);
+
+	record->node = -1;
+	return record;
+}
+
+uint64_t task_store_update(struct task_store *store, const struct task *task, const char *kind)
+{
+	struct record *record = record_new();
+
+	record->task_id = g_strdup(task->id);
+	record->task_state = g_strdup(task_state_name(task->state));
+	record->task_record = record_text(task);
+	if (kind) {
+		record->seq = ++store->last_event;
+		record->t_ns = clock_now_ns();
+		record->kind = g_strdup(kind);
+		record->task = g_strdup(task->id);
+		record->detail = g_strdup(record->task_record);
+	}
+	return put_record(store, record);
+}
+
+uint64_t task_store_event(struct task_store *store, const char *kind, int64_t t_ns,
+			  const char *task, int64_t node, const char *host, json_t *detail)
+{
+	struct record *record = record_new();
+
+	record->seq = ++store->last_event;
+	record->t_ns = t_ns;
+	record->kind = g_strdup(kind);
+	record->task = g_strdup(task);
+	record->node = node;
+	record->host = g_strdup(host);
+	record->detail = detail ? json_text(detail) : g_strdup("{}");
+	return put_record(store, record);
+}
+
+uint64_t task_store_last_event(const struct task_store *store)
+{
+	return store->last_event;
+}
+
+static json_t *event_json(uint64_t seq, int64_t t_ns, const char *kind, const char *task,
+			  int64_t node, const char *host, const char *detail)
+{
+	json_t *event = json_object();
+
+	json_object_set_new(event, "seq", json_integer((json_int_t)seq));
+	json_object_set_new(event, "t_ns", json_integer(t_ns));
+	json_object_set_new(event, "kind", json_string(kind));
+	json_object_set_new(event, "task", task ? json_string(task) : json_null());
+	json_object_set_new(event, "node", node >= 0 ? json_integer(node) : json_null());
+	json_object_set_new(event, "host", host ? json_string(host) : json_null());
+	json_object_set_new(event, "detail", json_loads(detail, 0, NULL));
+	return event;
+}
+
+/* What is not written yet is in the stream all the same. */
+static void add_pending(const struct task_store *store, uint64_t after, uint32_t limit,
+			json_t *events)
+{
+	for (const GList *link = store->pending.head; link; link = link->next) {
+		const struct record *record = link->data;
+
+		if (record->seq > after && json_array_size(events) < limit)
+			json_array_append_new(events,
+					      event_json(record->seq, record->t_ns, record->kind,
+							 record->task, record->node, record->host,
+							 record->detail));
+	}
+}
+
+static const char *column_text(sqlite3_stmt *row, int column)
+{
+	return (const char *)sqlite3_column_text(row, column);
+}
+
+json_t *task_store_events(struct task_store *store, uint64_t after, uint32_t limit)
+{
+	json_t *events = json_array();
+	sqlite3_stmt *rows = prepare(store, "SELECT seq, t_ns, kind, task, node, host, detail "
+					    "FROM events WHERE seq > ? ORDER BY seq LIMIT ?");
+
+	if (rows) {
+		sqlite3_bind_int64(rows, 1, (sqlite3_int64)after);
+		sqlite3_bind_int64(rows, 2, limit);
+	}
+	while (rows && sqlite3_step(rows) == SQLITE_ROW)
+		json_array_append_new(
+			events,
+			event_json((uint64_t)sqlite3_column_int64(rows, 0),
+				   sqlite3_column_int64(rows, 1), column_text(rows, 2),
+				   column_text(rows, 3),
+				   sqlite3_column_type(rows, 4) == SQLITE_NULL ?
+					   -1 :
+					   sqlite3_column_int64(rows, 4),
+				   column_text(rows, 5), column_text(rows, 6)));
+	sqlite3_finalize(rows);
+	add_pending(store, after, limit, events);
+	return events;
+}
+
+/* Outputs. */
+
+static char *output_path(const struct task_store *store, const char *id)
+{
+	g_autofree char *name = g_strconcat(id, ".out", NULL);
+
+	return g_build_filename(store->directory, "tasks", name, NULL);
+}
+
+bool task_store_save_output(struct task_store *store, const char *id, const char *text,
+			    size_t length, GError **error)
+{
+	g_autofree char *path = output_path(store, id);
+
+	return g_file_set_contents_full(path, text, (gssize)length, G_FILE_SET_CONTENTS_CONSISTENT,
+					0600, error);
+}
+
+char *task_store_output(const struct task_store *store, const char *id)
+{
+	g_autofree char *path = output_path(store, id);
+	g_autofree char *text = NULL;
+	gsize length;
+
+	if (!g_file_get_contents(path, &text, &length, NULL))
+		return NULL;
+	return g_utf8_make_valid(text, (gssize)length);
+}
