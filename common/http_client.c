@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * libcurl says which sockets and which timer to watch (curl_multi_socket_action()); each becomes a
- * GSource. These sources only drive libcurl. Finished transfers are queued and handed to the callers
- * by a source of their own, which may run inside itself: so a callback may wait for another
- * request, and may free the client.
+ * libcurl says which sockets and which timer to watch (curl_multi_socket_action()); each becomes
+ * a GSource. These sources only drive libcurl. Finished transfers are queued and handed to the
+ * callers by a source of their own, which may run inside itself: so a callback may wait for
+ * another request, and may free the client.
  */
 #include "common/http_client.h"
 

@@ -17,7 +17,7 @@ typedef struct http_client http_client_t; /* for g_autoptr() */
 GQuark http_error_quark(void);
 enum http_error {
 	HTTP_ERROR_TRANSPORT = 1, /* no answer: refused, timed out, reset; try again */
-	HTTP_ERROR_STATUS,        /* answered with a status of 400 or above; message holds its text */
+	HTTP_ERROR_STATUS,        /* answered with status 400 or above; the message holds its text */
 	HTTP_ERROR_BODY,          /* the answer was not JSON, or larger than 64 MiB */
 	HTTP_ERROR_ADDRESS,       /* the address of a client or server makes no sense */
 };

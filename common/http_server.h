@@ -45,7 +45,7 @@ struct http_server *http_server_new(const char *address, const struct http_route
 void http_server_free(struct http_server *server);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(http_server_t, http_server_free)
 
-/* Where it listens, as http_client_new() takes it: with the real port where 0 was given. Borrowed. */
+/* Where it listens, for http_client_new(): with the real port where 0 was given. Borrowed. */
 const char *http_server_address(const struct http_server *server);
 
 /* A query parameter as text (borrowed), or NULL. */

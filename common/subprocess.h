@@ -45,8 +45,8 @@ GPid subprocess_spawn(const char *const *argv, const char *const *environment,
 /*
  * The same with pipes to the child's standard input and output; standard error goes to the output
  * too if `merge`, else to ours. `ret_stdin` and `ret_stdout` are the caller's, non-blocking and
- * close-on-exec. From then on this process ignores SIGPIPE, as GLib's sockets make it do too: writing
- * to a child that is gone fails with EPIPE.
+ * close-on-exec. From then on this process ignores SIGPIPE, as GLib's sockets make it do too:
+ * writing to a child that is gone fails with EPIPE.
  */
 GPid subprocess_spawn_pipes(const char *const *argv, const char *const *environment, bool merge,
 			    int *ret_stdin, int *ret_stdout, GError **error);

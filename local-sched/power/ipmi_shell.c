@@ -80,8 +80,8 @@ static gboolean on_kill(gpointer data)
 }
 
 /*
- * Writes to the child. A line always fits into the pipe, for the child has read all before it; if it
- * is dead or deaf, the end of its output or the deadline says so.
+ * Writes to the child. A line always fits into the pipe, for the child has read all before it; if
+ * it is dead or deaf, the end of its output or the deadline says so.
  */
 static void tell(const struct ipmi_shell *shell, const char *line)
 {
@@ -271,7 +271,7 @@ static bool start_child(struct ipmi_shell *shell, GError **error)
 	}
 	shell->state = SHELL_LOGIN;
 	shell->started_ns = clock_now_ns();
-	shell->from_id = g_unix_fd_add(shell->from, G_IO_IN | G_IO_HUP | G_IO_ERR, on_output, shell);
+	shell->from_id = g_unix_fd_add(shell->from, G_IO_IN | G_IO_HUP, on_output, shell);
 	return true;
 }
 

@@ -24,7 +24,7 @@ typedef void (*ipmi_shell_done_f)(const char *output, const GError *error, void 
 /* A shell that logs in as `config` says, which must outlive it. Nothing is started yet. */
 struct ipmi_shell *ipmi_shell_new(const struct config_meter *config);
 
-/* Drops a command that is under way (its callback is not called) and ends ipmitool; NULL is fine. */
+/* Drops a command under way (its callback is not called) and ends ipmitool; NULL is allowed. */
 void ipmi_shell_free(struct ipmi_shell *shell);
 
 /*

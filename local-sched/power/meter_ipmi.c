@@ -13,7 +13,7 @@
 /* A shell that had no sensible answer this often in a row is started anew. */
 enum { FAILURES_MAX = 2 };
 
-/* The commands of a read. With DCMI it is one; a sensor takes its number once, and two each time. */
+/* The commands of a read: one with DCMI; for a sensor its number once, and then two each time. */
 enum step {
 	STEP_DCMI = 0,
 	STEP_SENSOR_NUMBER,
@@ -93,7 +93,7 @@ static void fail_verdict(struct meter_ipmi *meter, enum meter_ipmi_verdict verdi
 	} meanings[] = {
 		[METER_IPMI_NO_ANSWER] = { POWER_METER_ERROR_NO_ANSWER, "no answer" },
 		[METER_IPMI_UNSUPPORTED] = { POWER_METER_ERROR_SETUP,
-					     "it has no DCMI power reading; name a `sensor` of it" },
+					     "it has no DCMI power reading; configure a `sensor`" },
 		[METER_IPMI_REJECTED] = { POWER_METER_ERROR_REJECTED, "request refused" },
 		[METER_IPMI_NOT_ACTIVE] = { POWER_METER_ERROR_NOT_ACTIVE, "it does not measure" },
 		[METER_IPMI_SATURATED] = { POWER_METER_ERROR_SATURATED, "top of its range" },

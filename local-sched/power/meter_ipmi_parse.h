@@ -15,7 +15,7 @@ enum meter_ipmi_verdict {
 	METER_IPMI_NO_ANSWER,   /* ipmitool had no answer in time, or the BMC was busy */
 	METER_IPMI_UNSUPPORTED, /* invalid command (c1h): the BMC has no DCMI */
 	METER_IPMI_REJECTED,    /* another completion code, or no such sensor */
-	METER_IPMI_NOT_ACTIVE,  /* power reading deactivated, sensor not scanning or without reading */
+	METER_IPMI_NOT_ACTIVE,  /* power reading deactivated, sensor not scanning or without one */
 	METER_IPMI_SATURATED,   /* the top of the range */
 	METER_IPMI_GARBAGE,     /* anything else */
 };

@@ -30,8 +30,8 @@ typedef void (*power_event_f)(const char *host, bool lost, const char *reason, i
 			      void *data);
 
 /*
- * Starts to sample `hosts` (`count` of them, the array is copied). `journal_path` names the journal,
- * made if missing; NULL: nothing is kept. `on_event` comes from the main loop. Returns NULL with
+ * Starts to sample `hosts` (`count` of them, the array is copied). `journal_path` names the
+ * journal, made if missing; NULL: nothing is kept. `on_event` comes from the main loop. Returns NULL with
  * `error` if a meter's configuration can never work or the journal cannot be used.
  */
 struct power *power_new(const struct power_host *hosts, uint32_t count, const char *journal_path,

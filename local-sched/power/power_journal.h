@@ -27,8 +27,8 @@ typedef struct power_journal power_journal_t;
 
 /*
  * Opens the journal `path`, made if missing. Reads what it holds into `ring` and `counters`, both
- * indexed by `hosts` (`count` names, which outlive the journal; as do ring and counters); hosts that
- * it does not know stay as they are. After a reboot the counters keep their sums and forget their
+ * indexed by `hosts` (`count` names, which outlive the journal; as do ring and counters); hosts
+ * that it does not know stay as they are. After a reboot the counters keep their sums and forget their
  * last sample, and the samples are dropped but not their numbers. Returns NULL with `error` if the
  * file can be neither read nor made.
  */
@@ -41,7 +41,7 @@ void power_journal_close(struct power_journal *journal);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(power_journal_t, power_journal_close)
 
 /*
- * Appends the ring's last entry and the counter of its host. A failure (a full disk) is logged once,
- * and sampling goes on; the file is written whole again once it can be.
+ * Appends the ring's last entry and the counter of its host. A failure (a full disk) is logged
+ * once, and sampling goes on; the file is written whole again once it can be.
  */
 void power_journal_append(struct power_journal *journal);

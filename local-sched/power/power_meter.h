@@ -45,8 +45,8 @@ struct power_meter_ops {
 	const char *name; /* as in configuration files */
 	enum config_meter_kind kind;
 	/*
-	 * Prepares a meter without talking to it. `config` and `host` (its name, for messages) outlive
-	 * the meter. Returns NULL with POWER_METER_ERROR_SETUP if it can never work.
+	 * Prepares a meter without talking to it. `config` and `host` (its name, for messages)
+	 * outlive the meter. Returns NULL with POWER_METER_ERROR_SETUP if it can never work.
 	 */
 	struct power_meter *(*open)(const struct config_meter *config, const char *host,
 				    GError **error);

@@ -107,7 +107,8 @@ static char *emulator_commands(void)
 	static const char none[] = "000000000000000";
 
 	return g_strdup_printf("mc_setbmc 0x%02x\n"
-			       "mc_add 0x%02x 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02 persist_sdr\n"
+			       "mc_add 0x%02x 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02 "
+			       "persist_sdr\n"
 			       "sensor_add 0x%02x 0 %d 0x0b 0x01\n"
 			       "sensor_set_event_support 0x%02x 0 %d enable scanning per-state "
 			       "%s %s %s %s\n"
@@ -215,7 +216,7 @@ GPid bmc_start(const struct bmc_spec *spec, GError **error)
 		return -1;
 	log = g_build_filename(spec->dir, "bmc.log", NULL);
 
-	/* All files by name: the program's own defaults lie below /usr/etc. -n: leave stdin alone. */
+	/* All files by name: the program's own defaults lie in /usr/etc. -n: leave stdin alone. */
 	const char *const argv[] = { "ipmi_sim", "-c", lan, "-f", commands, "-s", state, "-n",
 				     NULL };
 

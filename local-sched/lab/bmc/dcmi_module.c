@@ -6,7 +6,9 @@
  *
  *     loadlib "dcmi_module.so" "KIND MAX_AGE_S WATTS_FILE"
  *
- * where KIND is "dcmi", or "sensor" for a BMC without DCMI, which answers c1h. A watts file that is missing, rubbish or older than MAX_AGE_S is a BMC that lost its sensor: DCMI
+ * where KIND is "dcmi", or "sensor" for a BMC without DCMI, which answers c1h.
+ *
+ * A watts file that is missing, rubbish or older than MAX_AGE_S is a BMC that lost its sensor: DCMI
  * answers cbh and the sensor says that it is not scanning. (A sensor polled from a file by ipmi_sim
  * itself would keep its last value for ever.)
  */

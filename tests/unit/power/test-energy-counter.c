@@ -2,7 +2,7 @@
 #include "local-sched/power/energy_counter.h"
 
 #include <glib.h>
-#include <math.h>
+#include <stdlib.h>
 
 #include "common/random.h"
 
@@ -60,6 +60,16 @@ static void test_remainders_below_a_microjoule_are_carried(void)
 	}
 }
 
+/* Adds to the integral, and to its gaps. */
+static void add_exact(int64_t twice_mw, int64_t ns, bool gap, unsigned __int128 *exact,
+		      unsigned __int128 *exact_gap)
+{
+	const unsigned __int128 area = (unsigned __int128)twice_mw * (uint64_t)ns;
+
+	*exact += area;
+	*exact_gap += gap ? area : 0;
+}
+
 /*
  * For random samples, gaps included: the counter is the exact integral of the samples, rounded down,
  * at every sample; it never falls; covered and gap time add up to all time.
@@ -77,8 +87,8 @@ static void test_counter_is_the_exact_integral_of_any_samples(void)
 		energy_counter_init(&counter, 0.25);
 		for (int i = 0; i < 1000; i++) {
 			const bool gap = random_stream_below(&random, 20) == 0;
-			const int64_t dt = (int64_t)(gap ? 750000001 + random_stream_below(&random, 60 * S) :
-							   1 + random_stream_below(&random, 750000000));
+			const uint64_t more = random_stream_below(&random, gap ? 60 * S : 750000000);
+			const int64_t dt = (int64_t)more + (gap ? 750000001 : 1);
 			const int64_t t_ns = last_ns + dt;
 			const int64_t mw = (int64_t)random_stream_below(&random, 65535001);
 
@@ -86,20 +96,17 @@ static void test_counter_is_the_exact_integral_of_any_samples(void)
 					i == 0 ? ENERGY_COUNTER_FIRST :
 					gap    ? ENERGY_COUNTER_GAP :
 						 ENERGY_COUNTER_COVERED);
-			if (i == 0) {
+			if (i == 0)
 				first_ns = t_ns;
-			} else if (gap) {
-				exact += (unsigned __int128)(2 * MAX(mw, last_mw)) * dt;
-				exact_gap += (unsigned __int128)(2 * MAX(mw, last_mw)) * dt;
-			} else {
-				exact += (unsigned __int128)(mw + last_mw) * dt;
-			}
+			else
+				add_exact(gap ? 2 * MAX(mw, last_mw) : mw + last_mw, dt, gap, &exact,
+					  &exact_gap);
 			g_assert_true(counter.energy_uj == (uint64_t)(exact / 2000000));
 			g_assert_cmpuint(counter.energy_uj, >=, last_uj);
 			g_assert_cmpint(counter.covered_ns + counter.gap_ns, ==, t_ns - first_ns);
 			/* Each gap's part is rounded with the whole: off by less than one per gap. */
-			g_assert_cmpfloat(fabs((double)(exact_gap / 2000000) - (double)counter.gap_uj),
-					  <=, i + 1);
+			g_assert_cmpint(llabs((int64_t)(exact_gap / 2000000) - (int64_t)counter.gap_uj),
+					<=, i + 1);
 			last_ns = t_ns;
 			last_mw = mw;
 			last_uj = counter.energy_uj;

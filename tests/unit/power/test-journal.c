@@ -27,7 +27,8 @@ static void state_open(struct state *state, const char *path)
 	state->ring = sample_ring_new(100, 1);
 	for (int i = 0; i < HOSTS; i++)
 		energy_counter_init(&state->counters[i], 1.0);
-	state->journal = power_journal_open(path, hosts, HOSTS, state->ring, state->counters, &error);
+	state->journal =
+		power_journal_open(path, hosts, HOSTS, state->ring, state->counters, &error);
 	g_assert_no_error(error);
 }
 
@@ -223,7 +224,7 @@ static void test_journal_does_not_grow_for_ever(void)
 
 static void test_path_that_cannot_be_written_is_an_error(void)
 {
-	struct energy_counter counters[HOSTS];
+	struct energy_counter counters[HOSTS] = { 0 };
 	sample_ring_t *ring = sample_ring_new(10, 1);
 	g_autoptr(GError) error = NULL;
 
