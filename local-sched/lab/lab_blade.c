@@ -97,6 +97,7 @@ static bool mount_run(const char *sockets, GError **error)
 	if (fd < 0)
 		return fail(error, "open", sockets);
 	done = mount_fresh("tmpfs", "/run", "mode=755", error) &&
+	       make_dir("/run/lock", 0755, error) && /* libvirt locks guests' ports there */
 	       make_dir("/run/libvirt", 0755, error) && mount_bind(held, "/run/libvirt", error);
 	close(fd);
 	return done;
@@ -110,7 +111,8 @@ static bool mount_dirs(const char *lab, uint32_t number, GError **error)
 		if (!make_dir(own, 0711, error) || !mount_bind(own, blade_dirs[i].path, error))
 			return false;
 	}
-	return make_dir("/var/lib/libvirt/images", 0711, error);
+	return make_dir("/var/lib/libvirt/images", 0711, error) &&
+	       make_dir("/var/log/libvirt/qemu", 0711, error);
 }
 
 static bool write_files(const struct lab_spec *spec, const struct lab_spec_blade *blade,
@@ -132,15 +134,20 @@ static bool run_ip(const char *const *argv, GError **error)
 	return subprocess_run(argv, NULL, IP_TIMEOUT_S, NULL, error);
 }
 
-/* The link to the fabric is there already, as eth0: fabric makes it before it says "go". */
+/*
+ * The link to the fabric is there already, as eth0: fabric makes it before it says "go". The bridge
+ * gets an address of its own: one without takes the lowest of its ports', so that in one lab of a
+ * hundred a VM's arrival changed it under the open connections, and migrations hung.
+ */
 static bool set_up_network(const struct lab_spec_blade *blade, GError **error)
 {
 	g_autofree char *address = lab_blade_files_address(blade);
 	g_autofree char *subnet = g_strconcat(address, "/16", NULL);
+	g_autofree char *mac = g_strdup_printf(LAB_ROLES_MAC_PREFIX "%02x", blade->number);
 	const char *bridge = LAB_ROLES_BLADE_BRIDGE;
 	const char *const commands[][12] = {
 		{ "ip", "link", "set", "lo", "up" },
-		{ "ip", "link", "add", bridge, "type", "bridge" },
+		{ "ip", "link", "add", bridge, "address", mac, "type", "bridge" },
 		{ "ip", "link", "set", "eth0", "master", bridge, "up" },
 		{ "ip", "address", "add", subnet, "dev", bridge },
 		{ "ip", "link", "set", bridge, "up" },
