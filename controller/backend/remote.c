@@ -597,17 +597,41 @@ static void remote_wait(struct backend *backend, double until_s, struct backend_
 		g_source_remove(source);
 }
 
-static bool all_ended(void *data)
+static bool is_ended(const struct entry *entry)
 {
-	struct remote_backend *remote = data;
+	return entry->ended;
+}
+
+static bool is_asked(const struct entry *entry)
+{
+	return entry->asked || entry->ended;
+}
+
+static bool all_are(struct remote_backend *remote, bool (*is)(const struct entry *entry))
+{
 	GHashTableIter iter;
 	void *value;
 
 	g_hash_table_iter_init(&iter, remote->entries);
 	while (g_hash_table_iter_next(&iter, NULL, &value))
-		if (!((struct entry *)value)->ended)
+		if (!is(value))
 			return false;
 	return true;
+}
+
+static bool all_ended(void *data)
+{
+	return all_are(data, is_ended);
+}
+
+static bool all_asked(void *data)
+{
+	return all_are(data, is_asked);
+}
+
+void remote_backend_wait_asked(struct backend *backend, double timeout_s)
+{
+	remote_fleet_until(of(backend)->fleet, all_asked, of(backend), timeout_s, true);
 }
 
 static void kill_all(struct remote_backend *remote)

@@ -41,5 +41,11 @@ struct backend *remote_backend_new(struct remote_fleet *fleet, const struct remo
  */
 void remote_backend_adopt(struct backend *backend, const struct backend_start *start);
 
+/*
+ * Waits until the local schedulers have answered every request for a task, at most `timeout_s`: after
+ * remote_backend_adopt(), so that what ended meanwhile is known before the run goes on.
+ */
+void remote_backend_wait_asked(struct backend *backend, double timeout_s);
+
 /* Deadline of a type in a cluster: `task_deadline_s`, or 10 x its ETC, or 600 s where there is none. */
 double remote_deadline_s(const struct config *config, uint32_t type, uint32_t cluster);

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "common/clock.h"
 #include "common/json.h"
@@ -159,12 +160,13 @@ static void put_first_samples(struct run_session *session)
 	}
 }
 
-/* What a controller that takes over needs to know of the meters, beside the store's rows. */
-static bool put_baseline(struct run_session *session, int64_t run,
-			 const struct remote_baseline *baseline, GError **error)
+/* What a controller that takes over needs to know, beside the store's rows. */
+static bool put_baseline(struct measured_run *run, const struct remote_baseline *baseline,
+			 GError **error)
 {
+	struct run_session *session = run->driver->session;
 	g_autoptr(json_t) document = run_session_baseline_json(session, baseline);
-	g_autofree char *key = baseline_key(run);
+	g_autofree char *key = baseline_key(run->row.run);
 	g_autofree char *text = NULL;
 	json_t *seqs = json_array();
 
@@ -172,9 +174,12 @@ static bool put_baseline(struct run_session *session, int64_t run,
 		json_array_append_new(seqs, json_integer(remote_link_samples_seq(
 						    remote_fleet_link(session->fleet, i))));
 	json_object_set_new(document, "samples_seq", seqs);
+	host_load_read(NULL, &run->before);
+	json_object_set_new(document, "host_busy_s", json_real(run->before.busy_s));
+	json_object_set_new(document, "host_at_s", json_real(run->before.at_s));
 	text = json_text(document);
 	return store_set_meta(session->store, key, text, error) &&
-	       store_add_event(session->store, run, 0, "baseline", text, error);
+	       store_add_event(session->store, run->row.run, 0, "baseline", text, error);
 }
 
 static json_t *meter_energy(const struct remote_meter *meter, int64_t end_ns)
@@ -230,7 +235,7 @@ static bool begin_new(struct measured_run *run, GError **error)
 	run->row.started_utc = clock_utc();
 	run->row.idle_w = baseline.sum_w;
 	good = store_add_run(session->store, &run->row, error) &&
-	       put_baseline(session, run->row.run, &baseline, error);
+	       put_baseline(run, &baseline, error);
 	remote_baseline_clear(&baseline);
 	session->run = good ? run->row.run : 0;
 	if (good)
@@ -241,6 +246,12 @@ static bool begin_new(struct measured_run *run, GError **error)
 static void begin_again(struct measured_run *run)
 {
 	struct run_session *session = run->driver->session;
+	g_autofree char *key = baseline_key(run->row.run);
+	g_autofree char *text = store_get_meta(session->store, key);
+	g_autoptr(json_t) baseline = text ? json_parse(text, strlen(text), key, NULL) : NULL;
+
+	run->before.busy_s = json_number_value(json_object_get(baseline, "host_busy_s"));
+	run->before.at_s = json_number_value(json_object_get(baseline, "host_at_s"));
 
 	session->run = run->row.run;
 	session->t0_ns = run->row.t0_ns;
@@ -278,6 +289,7 @@ static bool restore(struct measured_run *run, GError **error)
 		return false;
 	run_session_note(session, (double)NAN, "resumed", text);
 	adopt_tasks(run);
+	remote_backend_wait_asked(run->backend, READY_S);
 	return true;
 }
 
@@ -314,6 +326,50 @@ static void close_run(struct measured_run *run)
 	backend_destroy(run->backend);
 	recorder_store_free(run->recorder);
 	session->run = 0;
+}
+
+/* A task that completed after the end of the run does not count. */
+static void take_back(struct measured_run *run, const struct engine_task *task,
+		      struct engine_result *result)
+{
+	struct engine_recorder *recorder = run->setup.recorder;
+	struct engine_task late = *task;
+
+	result->utility -= task->utility;
+	result->tasks_completed--;
+	late.state = ENGINE_TASK_UNFINISHED;
+	late.utility = 0;
+	late.reason = "completed after the energy limit was reached";
+	recorder->task(recorder, &late);
+}
+
+/*
+ * Samples tell a moment later that the limit was reached: what happened in between does not count. A
+ * last task may also have ended in that moment, so that the run seemed to be done.
+ */
+static void correct_end(struct measured_run *run, struct engine_result *result)
+{
+	struct run_session *session = run->driver->session;
+	GPtrArray *meters = remote_fleet_meters(session->fleet);
+	int64_t end_ns = session->t0_ns + (int64_t)(result->ended_s * 1e9);
+	int64_t t_ns;
+
+	if (result->ended_by == ENGINE_END_ABORTED)
+		return;
+	remote_fleet_wait_covered(session->fleet, end_ns, COVER_S);
+	if (result->ended_by != ENGINE_END_LIMIT &&
+	    remote_meters_crossing(meters, run->row.limit_j, session->t0_ns, end_ns, &t_ns)) {
+		result->ended_by = ENGINE_END_LIMIT;
+		result->ended_s = clock_elapsed_s(session->t0_ns, t_ns);
+	}
+	result->tasks_arrived = 0;
+	for (uint32_t i = 0; i < run->driver->workload->tasks_count; i++) {
+		const struct engine_task *task = engine_task(run->engine, i);
+
+		result->tasks_arrived += task->task->arrival_s <= result->ended_s;
+		if (task->state == ENGINE_TASK_COMPLETED && task->ended_s > result->ended_s)
+			take_back(run, task, result);
+	}
 }
 
 static void take_result(struct measured_run *run, const struct engine_result *result)
@@ -373,10 +429,10 @@ static bool carry_out(struct measured_run *run, GError **error)
 	struct engine_result result = {0};
 	bool good;
 
-	host_load_read(NULL, &run->before);
 	good = open_run(run, error);
 	if (good) {
 		engine_run(run->engine, &result);
+		correct_end(run, &result);
 		good = end_run(run, &result, error);
 	}
 	close_run(run);

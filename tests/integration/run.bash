@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `virtbed run` for tests: starts one in the background, waits for what it says, kills parts of it, and
+# always ends it. Load it with `load run`; call run_end_all in teardown.
+
+run_build=${VIRTBED_BUILD:-$BATS_TEST_DIRNAME/../../build}
+virtbed=$run_build/controller/cli/virtbed
+
+# Puts a local scheduler without VMs in the place of the real one.
+run_use_scripted() {
+	local dir=$BATS_TEST_TMPDIR/libexec
+	[ -x "$run_build/tests/unit/run/scripted-local-sched" ] || skip "tests are not built"
+	mkdir -p "$dir"
+	ln -sf "$run_build/tests/unit/run/scripted-local-sched" "$dir/virtbed-local-sched"
+	ln -sf "$run_build/controller/api/virtbed-controller" "$dir/virtbed-controller"
+	export VIRTBED_LIBEXEC=$dir
+}
+
+# Two clusters of three and two nodes, two types, short runs. run_write_config FILE
+run_write_config() {
+	cat >"$1" <<'END'
+name: scripted
+clusters:
+  - name: c1
+    nodes: 4
+    cores: 1
+    memory_mib: 128
+    hosts:
+      - name: h1
+        uri: test:///default
+        meter: {kind: ipmi, address: 127.0.0.1, password_file: /dev/null, interval_s: 0.5}
+  - name: c2
+    nodes: 2
+    cores: 2
+    memory_mib: 128
+    hosts:
+      - name: h2
+        uri: test:///default
+        meter: {kind: ipmi, address: 127.0.0.1, password_file: /dev/null, interval_s: 0.5}
+types:
+  - {name: IS.S.2, benchmark: is, class: S, cores: 2, repetitions: 5, memory_mib: 96, share: 0.6}
+  - {name: CG.S.2, benchmark: cg, class: S, cores: 2, repetitions: 10, memory_mib: 96, share: 0.4}
+workload: {arrival_mean_s: 1, duration_s: 8, seed: 1, utility_max: [1, 2, 3, 4]}
+experiment:
+  policies: [easy, max-upr]
+  limits: [1, 0.6]
+  budget_j: 420
+  mapping_interval_s: 1
+  duration_s: 12
+  baseline_s: 1
+  profile_repeats: 2
+  task_deadline_s: 60
+END
+}
+
+# What the scripted local scheduler's tasks take: ranks x repetitions x 0.2 s, at 20 W. run_write_estimates FILE
+run_write_estimates() {
+	cat >"$1" <<'END'
+estimates:
+  - {type: IS.S.2, cluster: c1, etc_s: 2, eec_j: 40}
+  - {type: IS.S.2, cluster: c2, etc_s: 2, eec_j: 40}
+  - {type: CG.S.2, cluster: c1, etc_s: 4, eec_j: 80}
+  - {type: CG.S.2, cluster: c2, etc_s: 4, eec_j: 80}
+END
+}
+
+# Starts `virtbed ARGUMENT...` in the background, its words in $run_words and $run_results.
+run_start() {
+	run_words=$BATS_TEST_TMPDIR/words
+	run_results=$BATS_TEST_TMPDIR/results
+	"$virtbed" "$@" >"$run_results" 2>"$run_words" 3>&- &
+	run_pid=$!
+	echo "$run_pid" >>"$BATS_TEST_TMPDIR/pids"
+}
+
+# Waits until PATTERN (grep -E) was said COUNT times (1), at most SECONDS (60). run_wait_for PATTERN [SECONDS [COUNT]]
+run_wait_for() {
+	local end=$((SECONDS + ${2:-60}))
+	until [ "$(grep -cE "$1" "$run_words")" -ge "${3:-1}" ]; do
+		if [ $SECONDS -ge $end ] || ! kill -0 "$run_pid" 2>/dev/null; then
+			echo "'$1' was not said:"
+			cat "$run_words"
+			return 1
+		fi
+		sleep 0.1
+	done
+}
+
+# Waits until `virtbed` has ended and sets run_status.
+run_wait() {
+	run_status=0
+	wait "$run_pid" || run_status=$?
+	cat "$run_words"
+}
+
+# The process that runs PROGRAM for run directory DIR. run_process PROGRAM DIR
+run_process() {
+	pgrep -f "^[^ ]*$1 .*$2( |/|\$)" | head -n 1
+}
+
+# Waits until the store of DIR answers the query with something else than nothing. run_wait_row DIR QUERY [SECONDS]
+run_wait_row() {
+	local end=$((SECONDS + ${3:-60}))
+	until [ -n "$(run_query "$1" "$2" 2>/dev/null)" ]; do
+		[ $SECONDS -lt $end ] || { echo "no row: $2"; cat "$run_words"; return 1; }
+		sleep 0.1
+	done
+}
+
+run_query() {
+	sqlite3 -readonly "$1/run.sqlite" "$2"
+}
+
+# No task of DIR was counted twice, and each run's counts are those of its tasks.
+run_assert_counts() {
+	[ -z "$(run_query "$1" "SELECT run FROM run WHERE ended_by <> 'aborted' AND tasks_completed <>
+		(SELECT count(*) FROM task WHERE task.run = run.run AND state = 'completed')")" ]
+	[ -z "$(run_query "$1" "SELECT run FROM run WHERE ended_by <> 'aborted' AND abs(utility -
+		(SELECT total(utility) FROM task WHERE task.run = run.run)) > 1e-6")" ]
+	[ -z "$(run_query "$1" "SELECT policy, limit_fraction, repeat FROM run WHERE ended_by <> 'aborted'
+		GROUP BY 1, 2, 3 HAVING count(*) > 1")" ]
+}
+
+# No process works for DIR any more.
+run_assert_nobody() {
+	! pgrep -af "virtbed-(controller|local-sched|lab) .*$1"
+}
+
+run_end_all() {
+	local pid
+	[ -f "$BATS_TEST_TMPDIR/pids" ] || return 0
+	while read -r pid; do
+		kill -TERM "$pid" 2>/dev/null || continue
+		timeout 120 tail --pid="$pid" -f /dev/null || kill -KILL "$pid"
+	done <"$BATS_TEST_TMPDIR/pids"
+}

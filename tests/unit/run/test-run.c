@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "common/json.h"
+#include "controller/run/host_load.h"
+#include "controller/run/run_child.h"
+#include "controller/run/run_estimate.h"
+#include "controller/run/run_paths.h"
+#include "controller/run/run_plan.h"
+#include "controller/run/run_progress.h"
+#include "controller/run/run_watch.h"
+
+static char *temporary_dir(void)
+{
+	return g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
+}
+
+/* The plan. */
+
+static void a_plan_reads_back_equal(void)
+{
+	g_autofree char *dir = temporary_dir();
+	g_autofree char *path = g_build_filename(dir, "plan.json", NULL);
+	char *policies[] = {(char *)"easy", (char *)"max-upr+drop:0.5", NULL};
+	char *schedulers[] = {(char *)"unix:/a", NULL};
+	double limits[] = {1, 0.7};
+	const struct run_plan plan = {
+		.experiment = (char *)"x-1", .api = (char *)"unix:/c", .estimates = (char *)"given",
+		.profile = true, .profile_repeats = 4, .run = true, .policies = policies,
+		.limits = limits, .limits_count = 2, .repeats = 3, .schedulers = schedulers,
+	};
+	g_autoptr(GError) error = NULL;
+	g_autoptr(run_plan_t) read = NULL;
+
+	g_assert_true(run_plan_save(&plan, dir, &error));
+	read = run_plan_load(dir, &error);
+	g_assert_no_error(error);
+	g_assert_cmpstr(read->experiment, ==, "x-1");
+	g_assert_cmpstrv(read->policies, policies);
+	g_assert_cmpstrv(read->schedulers, schedulers);
+	g_assert_cmpint(read->limits_count, ==, 2);
+	g_assert_cmpfloat(read->limits[1], ==, 0.7);
+	g_assert_cmpint(read->profile_repeats, ==, 4);
+	g_assert_true(read->profile && read->run);
+	g_unlink(path);
+	g_rmdir(dir);
+}
+
+static void a_broken_plan_is_refused(void)
+{
+	static const char *const broken[] = {
+		"", "{", "[]", "{\"experiment\": 1}",
+		"{\"experiment\":\"x\",\"api\":\"unix:/c\",\"estimates\":\"given\",\"repeats\":-1}",
+	};
+	g_autofree char *dir = temporary_dir();
+	g_autofree char *path = g_build_filename(dir, "plan.json", NULL);
+
+	for (gsize i = 0; i < G_N_ELEMENTS(broken); i++) {
+		g_autoptr(GError) error = NULL;
+
+		g_assert_true(g_file_set_contents(path, broken[i], -1, NULL));
+		g_assert_null(run_plan_load(dir, &error));
+		g_assert_nonnull(error);
+	}
+	g_unlink(path);
+	g_rmdir(dir);
+}
+
+static void an_experiment_id_can_name_tasks(void)
+{
+	const struct config config = {
+		.name = (char *)"a name/with more than \xc3\xa4 few characters in it",
+	};
+	g_autofree char *id = run_plan_experiment_id(&config);
+
+	g_assert_cmpint(strlen(id), <=, 40);
+	g_assert_cmpint(strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"),
+			==, strlen(id));
+}
+
+/* Estimates. */
+
+static void estimates_are_means_of_pairs(void)
+{
+	struct config_cluster clusters[] = {{.name = (char *)"c1"}, {.name = (char *)"c2"}};
+	struct config_type types[] = {{.name = (char *)"A"}, {.name = (char *)"B"}};
+	const struct config config = {
+		.clusters = clusters, .clusters_count = 2, .types = types, .types_count = 2,
+	};
+	const struct run_measurement measurements[] = {
+		{1, 0, 5, 100}, {0, 1, 2, 10}, {0, 1, 4, 30}, {0, 1, 6, 20},
+	};
+	uint32_t count;
+	g_autofree struct config_estimate *estimates = run_estimate(&config, measurements, 4, &count);
+
+	g_assert_cmpint(count, ==, 2);
+	g_assert_cmpstr(estimates[0].type, ==, "A");
+	g_assert_cmpstr(estimates[0].cluster, ==, "c2");
+	g_assert_cmpint(estimates[0].count, ==, 3);
+	g_assert_cmpfloat_with_epsilon(estimates[0].etc_s, 4, 1e-12);
+	g_assert_cmpfloat_with_epsilon(estimates[0].etc_sd_s, 2, 1e-12);
+	g_assert_cmpfloat_with_epsilon(estimates[0].eec_j, 20, 1e-12);
+	g_assert_cmpfloat_with_epsilon(estimates[0].eec_sd_j, 10, 1e-12);
+	g_assert_cmpstr(estimates[1].type, ==, "B");
+	g_assert_cmpfloat(estimates[1].etc_sd_s, ==, 0);
+}
+
+/* The machine's load. */
+
+static void load_is_read_from_counters(void)
+{
+	g_autofree char *dir = temporary_dir();
+	g_autofree char *path = g_build_filename(dir, "stat", NULL);
+	struct host_load before;
+	struct host_load after;
+
+	g_assert_true(g_file_set_contents(path, "cpu  100 0 50 1000 7 1 2 3 0 0\ncpu0 ...\n", -1, NULL));
+	g_assert_true(host_load_read(path, &before));
+	after = before;
+	after.busy_s += 3;
+	after.at_s += 2;
+	g_assert_cmpfloat_with_epsilon(host_load_cores(&before, &after), 1.5, 1e-9);
+	g_assert_true(isnan(host_load_cores(&before, &before)));
+	g_assert_true(g_file_set_contents(path, "cpu  100 x\n", -1, NULL));
+	g_assert_false(host_load_read(path, &before));
+	g_assert_false(host_load_read("/nowhere", &before));
+	g_assert_true(host_load_read(NULL, &before));
+	g_unlink(path);
+	g_rmdir(dir);
+}
+
+/* Paths. */
+
+static void a_long_directory_gets_sockets_elsewhere(void)
+{
+	g_autofree char *name = g_strnfill(150, 'd');
+	g_autofree char *base = temporary_dir();
+	g_autofree char *dir = g_build_filename(base, name, NULL);
+	g_autoptr(GError) error = NULL;
+	g_autofree char *here = NULL;
+	g_autofree char *elsewhere = NULL;
+	bool own = true;
+
+	here = run_paths_socket_dir(base, &own, &error);
+	g_assert_false(own);
+	g_assert_cmpstr(here, ==, base);
+	elsewhere = run_paths_socket_dir(dir, &own, &error);
+	g_assert_no_error(error);
+	g_assert_true(own);
+	g_assert_cmpint(strlen(elsewhere) + strlen("/controller.sock"), <=, 107);
+	g_rmdir(elsewhere);
+	g_rmdir(base);
+}
+
+/* Progress. */
+
+static void notices_are_numbered_and_few(void)
+{
+	struct run_progress *progress = run_progress_new();
+	g_autoptr(json_t) all = NULL;
+	g_autoptr(json_t) some = NULL;
+
+	for (int i = 1; i <= RUN_NOTICES_KEPT + 5; i++)
+		run_progress_note(progress, "test", "notice %d", i);
+	all = run_progress_json(progress, 0);
+	some = run_progress_json(progress, RUN_NOTICES_KEPT + 3);
+	g_assert_cmpint(json_array_size(json_object_get(all, "notices")), ==, RUN_NOTICES_KEPT);
+	g_assert_cmpint(json_array_size(json_object_get(some, "notices")), ==, 2);
+	g_assert_cmpint(json_integer_value(json_object_get(all, "last")), ==, RUN_NOTICES_KEPT + 5);
+	run_progress_free(progress);
+}
+
+static void a_line_says_where_it_is(void)
+{
+	struct run_progress *progress = run_progress_new();
+	g_autoptr(json_t) document = NULL;
+	g_autofree char *line = NULL;
+
+	progress->phase = RUN_PHASE_RUN;
+	progress->run = 3;
+	progress->runs = 8;
+	progress->policy = g_strdup("max-upr");
+	progress->limit = 0.6;
+	progress->time_s = 12;
+	progress->duration_s = 70;
+	progress->energy_j = 120;
+	progress->limit_j = 400;
+	progress->phase_left_s = 58;
+	progress->left_s = 3725;
+	document = run_progress_json(progress, 0);
+	line = run_watch_line(document);
+	g_assert_cmpstr(line, ==,
+			"run 3/8 max-upr at 60 %: 12 of 70 s, energy 120/400 J, utility 0.0, 0 running, 0 "
+			"waiting, 0 done; 0:58 left, 1:02:05 in all");
+	run_progress_free(progress);
+}
+
+static void a_status_of_rubbish_makes_a_line(void)
+{
+	g_autoptr(json_t) document = json_pack("{s:s, s:s, s:i}", "phase", "run", "limit", "x", "policy", 5);
+	g_autofree char *line = run_watch_line(document);
+
+	g_assert_nonnull(line);
+}
+
+/* Children. */
+
+struct deaths {
+	guint count;
+	int status;
+	bool again;
+};
+
+static void died(struct run_child *child, int status, void *data)
+{
+	struct deaths *deaths = data;
+
+	deaths->count++;
+	deaths->status = status;
+	deaths->again = run_child_restart_soon(child);
+}
+
+static struct run_child *shell(const char *script, struct deaths *deaths)
+{
+	const char *const argv[] = {"/bin/sh", "-c", script, NULL};
+
+	return run_child_new("shell", argv, NULL, died, deaths);
+}
+
+static void a_child_that_dies_is_started_again(void)
+{
+	struct deaths deaths = {0};
+	struct run_child *child = shell("kill -9 $$", &deaths);
+	g_autofree char *text = NULL;
+
+	g_assert_true(run_child_start(child, NULL));
+	while (deaths.count < 2)
+		g_main_context_iteration(NULL, TRUE);
+	text = run_child_status_text(deaths.status);
+	g_assert_cmpstr(text, ==, "signal 9 (Killed)");
+	run_child_free(child);
+}
+
+static void a_child_that_dies_again_and_again_is_let_be(void)
+{
+	struct deaths deaths = {.again = true};
+	struct run_child *child = shell("exit 7", &deaths);
+	g_autofree char *text = NULL;
+
+	g_assert_true(run_child_start(child, NULL));
+	while (deaths.again)
+		g_main_context_iteration(NULL, TRUE);
+	g_assert_cmpint(deaths.count, ==, RUN_CHILD_DEATHS);
+	text = run_child_status_text(deaths.status);
+	g_assert_cmpstr(text, ==, "exit status 7");
+	run_child_free(child);
+}
+
+static void a_child_is_stopped(void)
+{
+	struct deaths deaths = {0};
+	struct run_child *child = shell("exec sleep 100", &deaths);
+	GPid pid;
+
+	g_assert_true(run_child_start(child, NULL));
+	pid = run_child_pid(child);
+	run_child_stop(child, 5);
+	g_assert_cmpint(kill(pid, 0), ==, -1);
+	g_assert_cmpint(deaths.count, ==, 0);
+	g_assert_false(run_child_running(child));
+	run_child_free(child);
+}
+
+static void a_program_that_is_not_there_is_an_error(void)
+{
+	const char *const argv[] = {"/nowhere/at-all", NULL};
+	struct deaths deaths = {0};
+	struct run_child *child = run_child_new("nothing", argv, NULL, died, &deaths);
+	g_autoptr(GError) error = NULL;
+
+	g_assert_false(run_child_start(child, &error));
+	g_assert_nonnull(error);
+	run_child_free(child);
+}
+
+static void last_words_are_quoted(void)
+{
+	g_autofree char *dir = temporary_dir();
+	g_autofree char *log = g_build_filename(dir, "log", NULL);
+	const char *const argv[] = {"/bin/true", NULL};
+	struct run_child *child = run_child_new("true", argv, log, died, NULL);
+	g_autofree char *none = run_child_last_words(child);
+	g_autofree char *words = NULL;
+
+	g_assert_null(none);
+	g_assert_true(g_file_set_contents(log, "first\nlast words\n\n", -1, NULL));
+	words = run_child_last_words(child);
+	g_assert_cmpstr(words, ==, "last words");
+	run_child_free(child);
+	g_unlink(log);
+	g_rmdir(dir);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/plan/round-trip", a_plan_reads_back_equal);
+	g_test_add_func("/plan/broken", a_broken_plan_is_refused);
+	g_test_add_func("/plan/experiment-id", an_experiment_id_can_name_tasks);
+	g_test_add_func("/estimate/means", estimates_are_means_of_pairs);
+	g_test_add_func("/load/counters", load_is_read_from_counters);
+	g_test_add_func("/paths/sockets", a_long_directory_gets_sockets_elsewhere);
+	g_test_add_func("/progress/notices", notices_are_numbered_and_few);
+	g_test_add_func("/progress/line", a_line_says_where_it_is);
+	g_test_add_func("/progress/rubbish", a_status_of_rubbish_makes_a_line);
+	g_test_add_func("/child/again", a_child_that_dies_is_started_again);
+	g_test_add_func("/child/let-be", a_child_that_dies_again_and_again_is_let_be);
+	g_test_add_func("/child/stop", a_child_is_stopped);
+	g_test_add_func("/child/not-there", a_program_that_is_not_there_is_an_error);
+	g_test_add_func("/child/last-words", last_words_are_quoted);
+	return g_test_run();
+}
