@@ -303,7 +303,8 @@ static bool check_experiment(const struct check *check)
 
 /*
  * Host cores that the VMs on `blade` may use under their quotas. A VM's quota covers its emulator
- * threads too (local-sched/cpu), so nothing comes on top.
+ * threads too (local-sched/cpu), so nothing comes on top. A cluster without max_mhz has no quota
+ * that the host could fail to deliver.
  */
 static double blade_quota(const struct config *config, const struct config_blade *blade)
 {
@@ -311,7 +312,7 @@ static double blade_quota(const struct config *config, const struct config_blade
 
 	for (uint32_t c = 0; c < config->clusters_count; c++) {
 		const struct config_cluster *cluster = &config->clusters[c];
-		double cap = cluster->max_mhz > 0 ? (double)cluster->max_mhz / cluster->base_mhz : 1;
+		double cap = cluster->max_mhz > 0 ? (double)cluster->max_mhz / cluster->base_mhz : 0;
 		uint32_t here = 0;
 
 		for (uint32_t h = 0; h < cluster->hosts_count; h++)
