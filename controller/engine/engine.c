@@ -314,7 +314,9 @@ void engine_run(struct engine *engine, struct engine_result *ret_result)
 		else
 			engine_handle(engine, &event);
 		if (!engine->ended && is_done(engine))
-			end_run(engine, ENGINE_END_DONE, fmax(event.time_s, 0));
+			end_run(engine, ENGINE_END_DONE,
+				event.kind == BACKEND_EVENT_NONE ? backend_now_s(engine->backend)
+								 : event.time_s);
 	}
 	engine->result.energy_j = backend_energy_j(engine->backend);
 	if (engine->reason && records_events(engine))

@@ -317,9 +317,9 @@ void engine_map(struct engine *engine, double now_s)
 {
 	engine_arrive(engine, now_s);
 	extend_late(engine, now_s, engine_event_s(engine, engine->event_next + 1));
-	engine_start_due(engine, now_s);
 	if (engine->disturbed)
 		slide_reservations(engine, now_s);
+	engine_start_due(engine, now_s);
 	if (engine->waiting_count > 0 && !engine->ended)
 		decide(engine, now_s);
 	engine->event_next++;

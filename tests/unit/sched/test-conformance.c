@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What holds for every policy and any snapshot: a new policy in the registry is tested at once. */
+#include <glib.h>
+#include <math.h>
+
+#include "tests/unit/sched/oracle.h"
+#include "tests/unit/sched/snapshots.h"
+
+#define SNAPSHOTS 1500
+
+/* A decision and what it was made from. */
+struct decision {
+	const struct policy *policy;
+	const struct sched_snapshot *snapshot;
+	const struct sched_plan *plan;
+};
+
+static const struct sched_task *find_waiting(const struct sched_snapshot *snapshot, uint32_t id)
+{
+	for (uint32_t i = 0; i < snapshot->waiting_count; i++)
+		if (snapshot->waiting[i]->id == id)
+			return snapshot->waiting[i];
+	return NULL;
+}
+
+/* One action per task, of mappable tasks only. */
+static void check_tasks(const struct decision *decision)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+
+	for (uint32_t i = 0; i < decision->plan->actions_count; i++) {
+		const uint32_t task = decision->plan->actions[i].task;
+
+		g_assert_nonnull(find_waiting(decision->snapshot, task));
+		g_assert_true(g_hash_table_add(seen, GUINT_TO_POINTER(task)));
+	}
+}
+
+/* Each place is one the estimates know, in time, and what the numbers say. */
+static void check_action(const struct decision *decision, const struct sched_action *action)
+{
+	const struct sched_snapshot *snapshot = decision->snapshot;
+	const struct sched_task *task = find_waiting(snapshot, action->task);
+	const struct sched_option *option = sched_system_option(snapshot->system, task->row,
+								action->cluster, action->pstate);
+
+	g_assert_nonnull(option);
+	g_assert_cmpuint(action->nodes_count, ==, option->nodes);
+	g_assert_cmpfloat(action->start_s, >=, snapshot->now_s);
+	g_assert_cmpfloat(action->start_s, <, snapshot->end_s);
+	g_assert_cmpfloat(action->end_s, ==, action->start_s + option->etc_s);
+	g_assert_cmpfloat(action->energy_j, ==, option->eec_j);
+	g_assert_cmpfloat(action->utility, ==,
+			  utility_value(&task->utility, action->end_s - task->arrival_s));
+	g_assert_true((action->kind == SCHED_ACTION_START) ==
+		      (action->start_s == snapshot->now_s));
+	g_assert_nonnull(sched_reason_text(action->reason));
+	for (uint32_t i = 0; i < action->nodes_count; i++) {
+		g_assert_cmpuint(action->nodes[i], <,
+				 snapshot->system->clusters[action->cluster].nodes);
+		g_assert_true(i == 0 || action->nodes[i - 1] < action->nodes[i]);
+	}
+}
+
+static void check_future(const struct decision *decision, const struct sched_action *action)
+{
+	if (action->kind == SCHED_ACTION_PLACEHOLDER)
+		g_assert_cmpint(decision->policy->future, ==, POLICY_FUTURE_PLACEHOLDERS);
+	if (action->kind == SCHED_ACTION_RESERVE)
+		g_assert_cmpint(decision->policy->future, ==, POLICY_FUTURE_RESERVATIONS);
+}
+
+/* Capacity is never exceeded, at any time, whatever else runs or is promised. */
+static void check_capacity(const struct decision *decision)
+{
+	struct oracle_cluster *clusters = oracle_clusters_new(decision->snapshot);
+
+	for (uint32_t i = 0; i < decision->plan->actions_count; i++) {
+		const struct sched_action *action = &decision->plan->actions[i];
+
+		if (action->kind == SCHED_ACTION_DROP)
+			continue;
+		check_action(decision, action);
+		check_future(decision, action);
+		g_assert_true(oracle_take(&clusters[action->cluster], action->nodes,
+					  action->nodes_count, action->start_s, action->end_s));
+	}
+	oracle_clusters_free(clusters, decision->snapshot->system);
+}
+
+/* Tasks that can earn nothing leave, and no others without a threshold. */
+static void check_drops(const struct decision *decision)
+{
+	const struct sched_snapshot *snapshot = decision->snapshot;
+
+	for (uint32_t i = 0; i < decision->plan->actions_count; i++) {
+		const struct sched_action *action = &decision->plan->actions[i];
+		const struct sched_task *task = find_waiting(snapshot, action->task);
+		const double best = utility_value(
+			&task->utility, snapshot->now_s +
+						snapshot->system->etc_min_s[task->row] -
+						task->arrival_s);
+
+		g_assert_true((action->kind == SCHED_ACTION_DROP) == (best <= 0));
+	}
+}
+
+static void assert_same_plan(const struct sched_plan *a, const struct sched_plan *b)
+{
+	g_assert_cmpuint(a->actions_count, ==, b->actions_count);
+	for (uint32_t i = 0; i < a->actions_count; i++) {
+		const struct sched_action *x = &a->actions[i];
+		const struct sched_action *y = &b->actions[i];
+
+		g_assert_true(x->kind == y->kind && x->task == y->task &&
+			      x->cluster == y->cluster && x->pstate == y->pstate &&
+			      x->start_s == y->start_s && x->reason == y->reason);
+		assert_same_nodes(x->nodes, x->nodes_count, y->nodes, y->nodes_count);
+	}
+}
+
+/* The same seed gives the same plan, with fresh memory and while it explains itself. */
+static void check_purity(const struct decision *decision)
+{
+	struct policy_context context = { .scratch = scratch_new(), .flags = POLICY_EXPLAIN };
+	struct sched_plan plan;
+
+	g_assert_cmpint(policy_decide(decision->policy, decision->snapshot, &context, &plan), ==, 0);
+	assert_same_plan(decision->plan, &plan);
+	for (uint32_t i = 0; i < plan.considered_count; i++) {
+		const struct sched_considered *considered = &plan.considered[i];
+
+		if (considered->action != UINT32_MAX)
+			g_assert_cmpuint(plan.actions[considered->action].task, ==,
+					 considered->task);
+		else
+			g_assert_cmpint(considered->refusal, !=, SCHED_REFUSAL_TAKEN);
+	}
+	scratch_free(context.scratch);
+}
+
+/* Nothing that can start before the next event is lost by trimming. */
+static void check_trim(const struct decision *decision)
+{
+	struct policy_context context = { .scratch = scratch_new(), .flags = POLICY_TRIM };
+	struct sched_plan plan;
+	uint32_t kept = 0;
+
+	g_assert_cmpint(policy_decide(decision->policy, decision->snapshot, &context, &plan), ==, 0);
+	for (uint32_t i = 0; i < decision->plan->actions_count; i++) {
+		const struct sched_action *action = &decision->plan->actions[i];
+		const bool soon = action->kind != SCHED_ACTION_PLACEHOLDER ||
+				  action->start_s < decision->snapshot->next_event_s;
+
+		if (kept < plan.actions_count && plan.actions[kept].task == action->task)
+			kept++;
+		else
+			g_assert_false(soon);
+	}
+	g_assert_cmpuint(kept, ==, plan.actions_count);
+	scratch_free(context.scratch);
+}
+
+static void test_policy(const void *data)
+{
+	const struct policy_ops *ops = data;
+	struct policy_context context = { .scratch = scratch_new() };
+	struct policy policy;
+	char message[256];
+
+	g_assert_cmpint(policy_parse(ops->name, &policy, message, sizeof(message)), ==, 0);
+	for (uint64_t seed = 0; seed < SNAPSHOTS; seed++) {
+		struct random_snapshot *random = random_snapshot_new(G_MAXINT32 + seed);
+		struct sched_plan plan;
+		const struct decision decision = { &policy, &random->snapshot, &plan };
+
+		g_assert_cmpint(policy_decide(&policy, &random->snapshot, &context, &plan), ==, 0);
+		check_tasks(&decision);
+		check_capacity(&decision);
+		check_drops(&decision);
+		check_purity(&decision);
+		check_trim(&decision);
+		random_snapshot_free(random);
+	}
+	scratch_free(context.scratch);
+}
+
+static void test_table(const void *data)
+{
+	const struct policy_ops *ops = data;
+
+	g_assert_cmpstr(ops->name, !=, "");
+	g_assert_cmpstr(ops->section, !=, "");
+	g_assert_cmpstr(ops->summary, !=, "");
+	g_assert_true(ops->future == POLICY_FUTURE_PLACEHOLDERS ||
+		      ops->future == POLICY_FUTURE_RESERVATIONS);
+	g_assert_true(policy_find(ops->name) == ops);
+}
+
+int main(int argc, char **argv)
+{
+	uint32_t count;
+	const struct policy_ops *const *list = policy_list(&count);
+
+	g_test_init(&argc, &argv, NULL);
+	for (uint32_t i = 0; i < count; i++) {
+		g_autofree char *table =
+			g_strdup_printf("/conformance/%s has a complete table", list[i]->name);
+		g_autofree char *path =
+			g_strdup_printf("/conformance/%s keeps the rules of the seam", list[i]->name);
+
+		g_test_add_data_func(table, list[i], test_table);
+		g_test_add_data_func(path, list[i], test_policy);
+	}
+	return g_test_run();
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The fast policies take the decisions of the plain ones, on thousands of random snapshots. */
+#include <glib.h>
+
+#include "tests/unit/sched/oracle.h"
+#include "tests/unit/sched/snapshots.h"
+
+#define SNAPSHOTS 2000
+
+static const char *const modifiers[] = { "", "+reservations", "+placeholders", "+drop:1.5" };
+
+static void assert_same_action(const struct sched_action *a, const struct sched_action *b)
+{
+	g_assert_cmpint(a->kind, ==, b->kind);
+	g_assert_cmpuint(a->task, ==, b->task);
+	g_assert_cmpuint(a->cluster, ==, b->cluster);
+	g_assert_cmpuint(a->pstate, ==, b->pstate);
+	g_assert_cmpfloat(a->start_s, ==, b->start_s);
+	g_assert_cmpfloat(a->end_s, ==, b->end_s);
+	g_assert_cmpfloat(a->energy_j, ==, b->energy_j);
+	g_assert_cmpfloat(a->utility, ==, b->utility);
+	g_assert_cmpfloat(a->objective, ==, b->objective);
+	assert_same_nodes(a->nodes, a->nodes_count, b->nodes, b->nodes_count);
+}
+
+static void compare(const struct policy *policy, const struct sched_snapshot *snapshot,
+		    struct scratch *scratch)
+{
+	struct policy_context context = { .scratch = scratch };
+	g_autoptr(GArray) expected = oracle_decide(policy, snapshot);
+	struct sched_plan plan;
+
+	g_assert_cmpint(policy_decide(policy, snapshot, &context, &plan), ==, 0);
+	g_assert_cmpuint(plan.actions_count, ==, expected->len);
+	for (uint32_t i = 0; i < plan.actions_count; i++)
+		assert_same_action(&plan.actions[i],
+				   &g_array_index(expected, struct sched_action, i));
+}
+
+static void test_policy(const void *data)
+{
+	const struct policy_ops *ops = data;
+	struct scratch *scratch = scratch_new();
+	char message[256];
+
+	for (uint64_t seed = 0; seed < SNAPSHOTS; seed++) {
+		struct random_snapshot *random = random_snapshot_new(seed);
+		struct policy policy;
+		g_autofree char *name =
+			g_strconcat(ops->name, modifiers[seed % G_N_ELEMENTS(modifiers)], NULL);
+
+		if (policy_parse(name, &policy, message, sizeof(message)) < 0)
+			policy_parse(ops->name, &policy, message, sizeof(message));
+		compare(&policy, &random->snapshot, scratch);
+		random_snapshot_free(random);
+	}
+	scratch_free(scratch);
+}
+
+int main(int argc, char **argv)
+{
+	uint32_t count;
+	const struct policy_ops *const *list = policy_list(&count);
+
+	g_test_init(&argc, &argv, NULL);
+	for (uint32_t i = 0; i < count; i++) {
+		g_autofree char *path =
+			g_strdup_printf("/oracle/%s decides as a full rescan does", list[i]->name);
+
+		g_test_add_data_func(path, list[i], test_policy);
+	}
+	return g_test_run();
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "controller/engine/snapshot_json.h"
+#include "tests/unit/sched/snapshots.h"
+
+/* What is written reads back, writes the same again and gives the same actions. */
+static void test_round_trip(void)
+{
+	struct policy_context context = { .scratch = scratch_new() };
+	uint32_t count;
+	const struct policy_ops *const *list = policy_list(&count);
+	char message[256];
+
+	for (uint64_t seed = 0; seed < 400; seed++) {
+		struct random_snapshot *random = random_snapshot_new(seed);
+		struct policy policy;
+		struct sched_plan plan;
+		g_autoptr(GError) error = NULL;
+
+		policy_parse(list[seed % count]->name, &policy, message, sizeof(message));
+		g_assert_cmpint(policy_decide(&policy, &random->snapshot, &context, &plan), ==, 0);
+
+		g_autoptr(json_t) object = snapshot_json_write(&random->snapshot, &policy);
+		g_autoptr(json_t) actions =
+			snapshot_json_actions(random->system, &plan, false);
+		g_autofree char *text = json_text(object);
+		g_autofree char *actions_text = json_text(actions);
+		g_autoptr(json_t) parsed = json_parse(text, strlen(text), "text", &error);
+		g_autoptr(snapshot_json_t) read = snapshot_json_read(parsed, "text", &error);
+
+		g_assert_no_error(error);
+		g_assert_cmpstr(read->policy, ==, policy.name);
+
+		g_autoptr(json_t) again = snapshot_json_write(&read->snapshot, &policy);
+		g_autofree char *again_text = json_text(again);
+
+		g_assert_cmpstr(again_text, ==, text);
+		g_assert_cmpint(policy_decide(&policy, &read->snapshot, &context, &plan), ==, 0);
+
+		g_autoptr(json_t) decided = snapshot_json_actions(read->system, &plan, false);
+		g_autofree char *decided_text = json_text(decided);
+
+		g_assert_cmpstr(decided_text, ==, actions_text);
+		random_snapshot_free(random);
+	}
+	scratch_free(context.scratch);
+}
+
+/* A snapshot that is good, to be spoilt in one place. */
+static const char good[] =
+	"{'system': {'clusters': [{'name': 'c', 'nodes': 2, 'cores': 1, 'pstates': 1}],"
+	" 'types': [{'name': 't', 'options': [{'cluster': 'c', 'pstate': 0, 'nodes': 1, 'etc_s': 10,"
+	" 'eec_j': 5}]}]}, 'seed': 1, 'event': 2, 'now_s': 10, 'next_event_s': 15, 'day_start_s': 0,"
+	" 'end_s': 100, 'consumed_j': 0, 'budget_j': null,"
+	" 'tasks': [{'id': 0, 'type': 't', 'arrival_s': 1, 'utility': {'max': 1, 'segments': ["
+	"{'curve': 'constant', 'duration_s': 50, 'start_fraction': 1, 'end_fraction': 1,"
+	" 'rate_per_s': 0}]}}, {'id': 1, 'type': 't', 'arrival_s': 2, 'utility': {'max': 1, 'segments': ["
+	"{'curve': 'constant', 'duration_s': 50, 'start_fraction': 1, 'end_fraction': 1,"
+	" 'rate_per_s': 0}]}}], 'waiting': [0], 'running': [{'task': 1, 'cluster': 'c', 'pstate': 0,"
+	" 'nodes': [1], 'start_s': 5, 'end_s': 15}], 'reservations': [], 'placeholders': [],"
+	" 'down': []}";
+
+static void test_nonsense(void)
+{
+	const struct {
+		const char *from;
+		const char *to;
+		const char *says; /* NULL: still good */
+	} cases[] = {
+		{ "'waiting': [0]", "'waiting': []", NULL },
+		{ "'seed': 1", "'seed': -1", "seed" },
+		{ "'now_s': 10", "'now_s': 'x'", "now_s" },
+		{ "'now_s': 10", "'now': 10", "now_s" },
+		{ "'next_event_s': 15", "'next_event_s': 10", "next_event_s must be above now_s" },
+		{ "'end_s': 100", "'end_s': 0", "end_s must be above day_start_s" },
+		{ "'budget_j': null", "'budget_j': 'all'", "budget_j" },
+		{ "'nodes': 2, 'cores'", "'nodes': 0, 'cores'", "no nodes, cores or P-states" },
+		{ "'nodes': 2, 'cores'", "'nodes': 2000000, 'cores'", "nodes" },
+		{ "'pstates': 1", "'pstates': 999999999", "pstates" },
+		{ "'nodes': 1, 'etc_s'", "'nodes': 3, 'etc_s'", "needs more nodes than" },
+		{ "'etc_s': 10", "'etc_s': 0", "estimate" },
+		{ "'pstate': 0, 'nodes': 1, 'etc_s'", "'pstate': 4, 'nodes': 1, 'etc_s'", "no P-state 4" },
+		{ "'cluster': 'c', 'pstate': 0, 'nodes': 1,", "'cluster': 'd', 'pstate': 0, 'nodes': 1,",
+		  "unknown cluster \"d\"" },
+		{ "'options': [{", "'options': [17, {", "expected an object" },
+		{ "'type': 't', 'arrival_s': 1", "'type': 'u', 'arrival_s': 1", "unknown type \"u\"" },
+		{ "'id': 1", "'id': 0", "task 0 is there twice" },
+		{ "'max': 1", "'max': 0", "task 0: utility" },
+		{ "'curve': 'constant'", "'curve': 'round'", "unknown curve \"round\"" },
+		{ "'utility': {", "'utillity': {", "no utility function" },
+		{ "'waiting': [0]", "'waiting': [7]", "task 7 is not among" },
+		{ "'waiting': [0]", "'waiting': ['0']", "list of task ids" },
+		{ "'waiting': [0]", "'waiting': [1, 0]", "task 1 stands before task 0" },
+		{ "'waiting': [0]", "'waiting': [0, 0]", "stands before" },
+		{ "'nodes': [1]", "'nodes': [2]", "ascending indices below 2" },
+		{ "'nodes': [1]", "'nodes': [-1]", "ascending indices" },
+		{ "'nodes': [1]", "'nodes': [0, 1]", "cannot have 2 nodes" },
+		{ "'nodes': [1]", "'nodes': []", "cannot have 0 nodes" },
+		{ "'start_s': 5, 'end_s': 15", "'start_s': 5, 'end_s': 5", "ends before it starts" },
+		{ "'start_s': 5, 'end_s': 15", "'start_s': 5, 'end_s': 9", "ends before now_s" },
+		{ "'down': []", "'down': [{'cluster': 'c', 'node': 2}]", "no node 2" },
+		{ "'down': []", "'down': {}", "down" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GString) text = g_string_new(good);
+		g_autoptr(GError) error = NULL;
+
+		g_assert_cmpuint(g_string_replace(text, cases[i].from, cases[i].to, 1), ==, 1);
+		g_string_replace(text, "'", "\"", 0);
+
+		g_autoptr(json_t) object = json_parse(text->str, text->len, "case", &error);
+		g_assert_no_error(error);
+		g_autoptr(snapshot_json_t) read = snapshot_json_read(object, "case", &error);
+
+		if (!cases[i].says) {
+			g_assert_no_error(error);
+			continue;
+		}
+		g_assert_null(read);
+		g_assert_nonnull(error);
+		if (!strstr(error->message, cases[i].says))
+			g_error("\"%s\" does not say \"%s\"", error->message, cases[i].says);
+	}
+}
+
+static void test_explain(void)
+{
+	g_autoptr(GString) text = g_string_new(good);
+	struct policy_context context = { .scratch = scratch_new(), .flags = POLICY_EXPLAIN };
+	struct policy policy;
+	struct sched_plan plan;
+	char message[256];
+
+	g_string_replace(text, "'end_s': 100", "'end_s': 10", 1);
+	g_string_replace(text, "'", "\"", 0);
+
+	g_autoptr(json_t) object = json_parse(text->str, text->len, "case", NULL);
+	g_autoptr(snapshot_json_t) read = snapshot_json_read(object, "case", NULL);
+
+	policy_parse("max-upr", &policy, message, sizeof(message));
+	g_assert_cmpint(policy_decide(&policy, &read->snapshot, &context, &plan), ==, 0);
+
+	g_autoptr(json_t) list = snapshot_json_actions(read->system, &plan, true);
+	const json_t *first = json_array_get(list, 0);
+	const json_t *option = json_array_get(json_object_get(first, "considered"), 0);
+
+	g_assert_cmpuint(json_array_size(list), ==, 1);
+	g_assert_cmpstr(json_string_value(json_object_get(first, "kind")), ==, "wait");
+	g_assert_cmpstr(json_string_value(json_object_get(option, "verdict")), ==, "after-end");
+	scratch_free(context.scratch);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/snapshot/what is written reads back and decides the same", test_round_trip);
+	g_test_add_func("/snapshot/nonsense is refused with its place", test_nonsense);
+	g_test_add_func("/snapshot/a task without an action is explained", test_explain);
+	return g_test_run();
+}
