@@ -34,7 +34,11 @@ char *lab_state_file(const char *name)
 	return g_build_filename(LAB_STATE_ROOT, name, "lab.json", NULL);
 }
 
-uint64_t lab_state_start_ticks(pid_t pid)
+/*
+ * Reads a process's state (a letter, proc_pid_stat(5)) and start; false if there is none. The second
+ * field is the program's name in brackets, which may hold anything.
+ */
+static bool read_stat(pid_t pid, char *ret_state, uint64_t *ret_ticks)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%d/stat", (int)pid);
 	g_autofree char *text = NULL;
@@ -42,21 +46,31 @@ uint64_t lab_state_start_ticks(pid_t pid)
 	const char *after;
 
 	if (pid <= 0 || !g_file_get_contents(path, &text, NULL, NULL))
-		return 0;
-	/* The second field is the program's name in brackets, which may hold anything. */
+		return false;
 	after = strrchr(text, ')');
-	if (!after)
-		return 0;
-	fields = g_strsplit(after + 1, " ", 22); /* [1] is field 3, the state; [20] is field 22 */
-	if (g_strv_length(fields) < 21 || strchr("ZX", fields[1][0]))
-		return 0;
-	return g_ascii_strtoull(fields[20], NULL, 10);
+	fields = g_strsplit(after ? after + 1 : "", " ", 22); /* [1] is field 3; [20] is field 22 */
+	if (g_strv_length(fields) < 21)
+		return false;
+	*ret_state = fields[1][0];
+	*ret_ticks = g_ascii_strtoull(fields[20], NULL, 10);
+	return true;
+}
+
+uint64_t lab_state_start_ticks(pid_t pid)
+{
+	uint64_t ticks = 0;
+	char state;
+
+	return read_stat(pid, &state, &ticks) ? ticks : 0;
 }
 
 bool lab_state_process_alive(struct lab_state_process process)
 {
-	return process.pid > 0 && process.start_ticks > 0 &&
-	       lab_state_start_ticks(process.pid) == process.start_ticks;
+	uint64_t ticks;
+	char state;
+
+	return process.start_ticks > 0 && read_stat(process.pid, &state, &ticks) &&
+	       ticks == process.start_ticks && state != 'Z' && state != 'X';
 }
 
 static json_t *read_document(const char *path, GError **error)

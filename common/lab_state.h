@@ -44,10 +44,16 @@ bool lab_state_name_ok(const char *name);
 /* The file lab.json of lab `name`; the caller frees it. */
 char *lab_state_file(const char *name);
 
-/* When `pid` started, in clock ticks since boot; 0 if there is no such process or it is dead. */
+/*
+ * When `pid` started, in clock ticks since boot; 0 if there is no such process. A process that has
+ * ended and was not reaped still has its start.
+ */
 uint64_t lab_state_start_ticks(pid_t pid);
 
-/* Whether the process still runs. */
+/*
+ * Whether the process still runs: it is there, is the same, and has not ended. One whose first thread
+ * has ended counts as ended, though others of its threads may take a moment more.
+ */
 bool lab_state_process_alive(struct lab_state_process process);
 
 /*

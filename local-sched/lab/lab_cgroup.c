@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -11,6 +12,8 @@
 #include "common/clock.h"
 
 G_DEFINE_QUARK(virtbed-lab-cgroup, lab_cgroup_error)
+
+#define PROBE_PREFIX "virtbed-.probe-"
 
 static const char *const controllers[] = { "cpu", "cpuacct", "cpuset" };
 
@@ -336,6 +339,30 @@ bool lab_cgroup_exists(const struct lab_cgroup *cgroup, const char *lab)
 			return true;
 	}
 	return false;
+}
+
+static void remove_dead_probes(const char *mount)
+{
+	g_autoptr(GDir) dir = g_dir_open(mount, 0, NULL);
+	const char *name;
+
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *path = g_build_filename(mount, name, NULL);
+
+		if (g_str_has_prefix(name, PROBE_PREFIX) &&
+		    kill((pid_t)g_ascii_strtoll(name + strlen(PROBE_PREFIX), NULL, 10), 0) < 0)
+			remove_tree(path);
+	}
+}
+
+bool lab_cgroup_probe(const struct lab_cgroup *cgroup, GError **error)
+{
+	g_autofree char *name = g_strdup_printf(".probe-%d", (int)getpid());
+	bool made = lab_cgroup_create(cgroup, name, 1, 0.5, error);
+
+	for (uint32_t i = 0; i < cgroup->hierarchies_count; i++)
+		remove_dead_probes(cgroup->hierarchies[i].mount);
+	return lab_cgroup_remove(cgroup, name, made ? 1 : 0, made ? error : NULL) && made;
 }
 
 static bool mount_v1(const struct lab_cgroup *cgroup, GError **error)

@@ -76,6 +76,12 @@ uint64_t lab_cgroup_vms_ns(const struct lab_cgroup *cgroup, const char *lab, uin
 bool lab_cgroup_remove(const struct lab_cgroup *cgroup, const char *lab, double timeout_s,
 		       GError **error);
 
+/*
+ * Whether groups with a budget can be made here: makes one, virtbed-.probe-PID (no lab has such a
+ * name), and removes it, as well as those of probes that were killed.
+ */
+bool lab_cgroup_probe(const struct lab_cgroup *cgroup, GError **error);
+
 /* Whether the lab has any group. */
 bool lab_cgroup_exists(const struct lab_cgroup *cgroup, const char *lab);
 

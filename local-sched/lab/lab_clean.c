@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/lab/lab_clean.h"
 
-#include "local-sched/lab/lab.h"
 #include "local-sched/lab/lab_cgroup.h"
 #include "local-sched/lab/lab_paths.h"
-#include "local-sched/lab/lab_process.h"
 #include "local-sched/lab/lab_record.h"
 
-enum { KILL_TIMEOUT_S = 30, GROUPS_TIMEOUT_S = 10 };
+enum { GROUPS_TIMEOUT_S = 10 };
 
 bool lab_clean_needed(const char *lab)
 {
@@ -22,16 +20,8 @@ bool lab_clean_needed(const char *lab)
 bool lab_clean(const char *lab, GError **error)
 {
 	g_autoptr(lab_cgroup_t) cgroup = lab_cgroup_detect(NULL);
-	struct lab_state_process supervisor = lab_record_supervisor(lab);
 
-	if (!lab_process_kill(supervisor, KILL_TIMEOUT_S)) {
-		g_set_error(error, LAB_ERROR, LAB_ERROR_LEFT,
-			    "process %d, the supervisor of the lab \"%s\", is still there %d s "
-			    "after it was killed",
-			    (int)supervisor.pid, lab, KILL_TIMEOUT_S);
-		return false;
-	}
-	if (cgroup && !lab_cgroup_remove(cgroup, lab, GROUPS_TIMEOUT_S, error))
-		return false;
-	return lab_record_remove(lab, error);
+	return lab_record_kill(lab, error) &&
+	       (!cgroup || lab_cgroup_remove(cgroup, lab, GROUPS_TIMEOUT_S, error)) &&
+	       lab_record_remove(lab, error);
 }

@@ -3,10 +3,9 @@
 
 #include "local-sched/lab/lab.h"
 #include "local-sched/lab/lab_clean.h"
-#include "local-sched/lab/lab_process.h"
 #include "local-sched/lab/lab_record.h"
 
-enum { KILL_TIMEOUT_S = 30, LOCK_TIMEOUT_S = 60 };
+enum { LOCK_TIMEOUT_S = 60 };
 
 bool lab_down(const char *name, bool *ret_was, GError **error)
 {
@@ -17,7 +16,8 @@ bool lab_down(const char *name, bool *ret_was, GError **error)
 	if (!*ret_was)
 		return true;
 	/* Before the lock: an `up` that holds it then fails, cleans and lets go. */
-	lab_process_kill(lab_record_supervisor(name), KILL_TIMEOUT_S);
+	if (!lab_record_kill(name, error))
+		return false;
 	lock = lab_record_lock(name, LOCK_TIMEOUT_S, error);
 	if (lock < 0)
 		return false;

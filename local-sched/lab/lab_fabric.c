@@ -43,7 +43,7 @@ static bool set_up_bridge(GError **error)
 	const char *bridge = LAB_ROLES_FABRIC_BRIDGE;
 	const char *const commands[][12] = {
 		{ "ip", "link", "set", "lo", "up" },
-		{ "ip", "link", "add", bridge, "type", "bridge" },
+		{ "ip", "link", "add", bridge, "address", LAB_ROLES_FABRIC_MAC, "type", "bridge" },
 		{ "ip", "address", "add", LAB_ROLES_FABRIC_ADDRESS, "dev", bridge },
 		{ "ip", "link", "set", bridge, "up" },
 	};

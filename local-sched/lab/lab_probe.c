@@ -9,7 +9,6 @@
 
 #include "local-sched/lab/lab.h"
 #include "local-sched/lab/lab_cgroup.h"
-#include "local-sched/lab/lab_process.h"
 
 /* Programs that a lab runs, and the Debian packages that have them. */
 static const char *const programs[][2] = {
@@ -45,17 +44,14 @@ static char *probe_tun(void)
 	return NULL;
 }
 
-/* Makes a group with a budget, as a lab would, and removes it. */
 static char *probe_cgroups(void)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(lab_cgroup_t) cgroup = lab_cgroup_detect(&error);
-	g_autofree char *name = g_strdup_printf("probe-%d", (int)getpid());
-	bool made = cgroup && lab_cgroup_create(cgroup, name, 1, 0.5, &error);
 
-	if (cgroup)
-		lab_cgroup_remove(cgroup, name, 1, made ? &error : NULL);
-	return error ? g_strdup_printf("control groups: %s", error->message) : NULL;
+	if (cgroup && lab_cgroup_probe(cgroup, &error))
+		return NULL;
+	return g_strdup_printf("control groups: %s", error->message);
 }
 
 /* In a child, since there is no way back: all namespaces, and a mount in them. */

@@ -176,8 +176,12 @@ bool lab_process_kill(struct lab_state_process process, double timeout_s)
 	pidfd = pidfd_open(process.pid, 0);
 	if (pidfd < 0)
 		return true;
-	/* Asked after the handle was taken: if this is the process now, the handle is of it. */
-	if (lab_state_process_alive(process)) {
+	/*
+	 * Asked after the handle was taken: if this is the process now, the handle is of it. Not
+	 * "alive": with its first thread a zombie already, other threads may still be busy ending
+	 * the rest of the pid namespace, and only the handle tells when they are done.
+	 */
+	if (lab_state_start_ticks(process.pid) == process.start_ticks) {
 		pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
 		ended = await_end(pidfd, timeout_s);
 		/* Reaps it if it is our child; otherwise its parent does. */

@@ -19,6 +19,8 @@
 #include "local-sched/lab/lab_process.h"
 #include "local-sched/lab/lab_roles.h"
 
+enum { KILL_TIMEOUT_S = 30 };
+
 static const char *const state_names[] = {
 	[LAB_RECORD_NONE] = "none",
 	[LAB_RECORD_STARTING] = "starting",
@@ -98,6 +100,24 @@ struct lab_state_process lab_record_supervisor(const char *lab)
 		return process;
 	pid = lab_process_find("supervisor", lab);
 	return (struct lab_state_process){ pid, lab_state_start_ticks(pid) };
+}
+
+static bool kill_one(const char *lab, struct lab_state_process supervisor, GError **error)
+{
+	if (lab_process_kill(supervisor, KILL_TIMEOUT_S))
+		return true;
+	g_set_error(error, LAB_ERROR, LAB_ERROR_LEFT,
+		    "process %d, the supervisor of the lab \"%s\", is still there %d s after it was "
+		    "killed",
+		    (int)supervisor.pid, lab, KILL_TIMEOUT_S);
+	return false;
+}
+
+bool lab_record_kill(const char *lab, GError **error)
+{
+	/* The recorded one also if it does not look alive: it may not be gone yet. */
+	return kill_one(lab, lab_record_load(lab).supervisor, error) &&
+	       kill_one(lab, lab_record_supervisor(lab), error);
 }
 
 static bool fail(GError **error, enum lab_error code, const char *doing, const char *what)

@@ -19,6 +19,9 @@
 #define LAB_ROLES_FABRIC_BRIDGE "tb0"
 #define LAB_ROLES_FABRIC_ADDRESS "10.77.0.254/16"
 #define LAB_ROLES_BLADE_BRIDGE "br0"
+/* Ethernet addresses of the bridges: locally administered, the last byte the blade's number. */
+#define LAB_ROLES_MAC_PREFIX "02:76:62:00:00:"
+#define LAB_ROLES_FABRIC_MAC LAB_ROLES_MAC_PREFIX "fe"
 
 int lab_supervisor_main(const char *lab);
 int lab_fabric_main(const char *lab);

@@ -24,6 +24,7 @@ static void test_kill_waits_for_the_end_and_reaps(void)
 	struct lab_state_process process = { pid, lab_state_start_ticks(pid) };
 
 	g_assert_true(lab_process_kill(process, 30));
+	g_assert_false(lab_state_process_alive(process));
 	g_assert_cmpuint(lab_state_start_ticks(pid), ==, 0);
 	g_assert_cmpint(waitpid(pid, NULL, 0), ==, -1);
 	g_assert_true(lab_process_kill(process, 0)); /* again: it is gone */

@@ -160,13 +160,16 @@ static void test_a_process_is_told_from_a_later_one_of_its_pid(void)
 
 static void test_a_zombie_is_not_alive(void)
 {
+	struct lab_state_process process;
 	siginfo_t info;
 	pid_t pid = fork();
 
 	if (pid == 0)
 		_exit(0);
 	g_assert_cmpint(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), ==, 0);
-	g_assert_cmpuint(lab_state_start_ticks(pid), ==, 0);
+	process = (struct lab_state_process){ pid, lab_state_start_ticks(pid) };
+	g_assert_cmpuint(process.start_ticks, >, 0);
+	g_assert_false(lab_state_process_alive(process));
 	g_assert_cmpint(waitpid(pid, NULL, 0), ==, pid);
 }
 
