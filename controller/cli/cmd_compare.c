@@ -6,6 +6,7 @@
 #include "common/json.h"
 #include "controller/cli/commands.h"
 #include "controller/report/compare.h"
+#include "controller/report/noise.h"
 
 static int print(const struct compare *compare, bool as_json)
 {
@@ -22,28 +23,42 @@ static int print(const struct compare *compare, bool as_json)
 	return COMMAND_DONE;
 }
 
+struct options {
+	gboolean json;
+	gboolean trials;
+};
+
 static int compare_dirs(const char *name, const char *measured_dir, const char *simulated_dir,
-			bool as_json)
+			const struct options *options)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(summary_t) measured = summary_load(measured_dir, &error);
 	g_autoptr(summary_t) simulated = measured ? summary_load(simulated_dir, &error) : NULL;
+	g_autoptr(GError) no_noise = NULL;
+	g_autoptr(noise_t) noise = simulated ? noise_new(measured, &no_noise) : NULL;
 	g_autoptr(compare_t) compare = NULL;
 
+	if (no_noise)
+		fprintf(stderr, "%s: warning: repeats cannot be simulated: %s\n", name,
+			no_noise->message);
 	if (simulated)
-		compare = compare_new(measured, simulated, NULL, &error);
+		compare = compare_new(measured, simulated, noise ? noise_compare(noise) : NULL,
+				      options->trials, &error);
 	if (!compare)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
-	return print(compare, as_json);
+	return print(compare, options->json);
 }
 
 int cmd_compare(int argc, char **argv)
 {
 	g_autoptr(GOptionContext) context = g_option_context_new("MEASURED_DIR SIMULATED_DIR");
 	g_autoptr(GError) error = NULL;
-	gboolean as_json = FALSE;
+	struct options options = {0};
 	const GOptionEntry entries[] = {
-		{"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print one JSON document", NULL},
+		{"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "Print one JSON document", NULL},
+		{"trials", 0, 0, G_OPTION_ARG_NONE, &options.trials,
+		 "Judge the simulation by the mean of its trials, also where it ran the measured arrivals",
+		 NULL},
 		{NULL},
 	};
 
@@ -55,5 +70,5 @@ int cmd_compare(int argc, char **argv)
 		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);
 	if (argc != 3)
 		return command_fail(COMMAND_BAD, argv[0], "give two run directories, measured first");
-	return compare_dirs(argv[0], argv[1], argv[2], as_json);
+	return compare_dirs(argv[0], argv[1], argv[2], &options);
 }

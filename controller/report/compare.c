@@ -6,6 +6,9 @@
 
 #define LEVEL 0.95
 
+/* Contradiction asks for more than clearness: one pair is enough to fail a simulation. */
+#define OPPOSITE_LEVEL 0.99
+
 G_DEFINE_QUARK(virtbed-compare, compare_error)
 
 const char *compare_basis_name(enum compare_basis basis)
@@ -27,6 +30,86 @@ const char *compare_verdict_name(enum compare_verdict verdict)
 	static const char *const names[] = {"too noisy", "agree", "differ"};
 
 	return names[verdict];
+}
+
+/* The same arrivals. */
+
+/* The simulated run of a policy and limit whose workload is that of the measured runs, or NULL. */
+static const struct store_run *same_run(const struct compare *compare, const char *policy, double limit)
+{
+	const struct store_run *measured = compare->measured->runs->pdata[0];
+
+	for (guint i = 0; i < compare->simulated->runs->len; i++) {
+		const struct store_run *run = compare->simulated->runs->pdata[i];
+
+		if (run->repeat == 1 && run->seed == measured->seed &&
+		    summary_same_limit(run->limit, limit) && g_str_equal(run->policy, policy))
+			return run;
+	}
+	return NULL;
+}
+
+static bool same_tasks(GPtrArray *a, GPtrArray *b)
+{
+	guint i = 0, j = 0;
+	guint common = 0;
+
+	while (i < a->len && j < b->len) {
+		const struct store_task *x = a->pdata[i];
+		const struct store_task *y = b->pdata[j];
+
+		if (x->task == y->task && (fabs(x->arrival_s - y->arrival_s) > 1e-6 ||
+					   x->utility_max != y->utility_max ||
+					   g_strcmp0(x->type, y->type) != 0))
+			return false;
+		common += x->task == y->task;
+		i += x->task <= y->task;
+		j += y->task <= x->task;
+	}
+	return common > 0;
+}
+
+/* Whether both sides ran every common cell on the same arrivals; told from the tasks of the first. */
+static bool have_same_arrivals(const struct compare *compare)
+{
+	const struct store_run *measured = compare->measured->runs->pdata[0];
+	const struct store_run *simulated = same_run(compare, measured->policy, measured->limit);
+	g_autoptr(GPtrArray) a = store_tasks(compare->measured->store, measured->run, NULL);
+	g_autoptr(GPtrArray) b =
+		simulated ? store_tasks(compare->simulated->store, simulated->run, NULL) : NULL;
+
+	if (!a || !b || !same_tasks(a, b))
+		return false;
+	for (guint i = 0; i < compare->measured->policies->len * compare->measured->limits->len; i++) {
+		const struct summary_cell *cell = &compare->measured->cells[i];
+
+		if (cell->runs && summary_cell(compare->simulated, cell->policy, cell->limit) &&
+		    !same_run(compare, cell->policy, cell->limit))
+			return false;
+	}
+	return true;
+}
+
+double compare_simulated_utility(const struct compare *compare, const char *policy, double limit)
+{
+	const struct summary_cell *cell = summary_cell(compare->simulated, policy, limit);
+	const struct store_run *run =
+		compare->same_arrivals ? same_run(compare, policy, limit) : NULL;
+
+	if (run)
+		return run->utility;
+	return cell ? cell->utility_mean : NAN;
+}
+
+double compare_simulated_energy_j(const struct compare *compare, const char *policy, double limit)
+{
+	const struct summary_cell *cell = summary_cell(compare->simulated, policy, limit);
+	const struct store_run *run =
+		compare->same_arrivals ? same_run(compare, policy, limit) : NULL;
+
+	if (run)
+		return run->energy_j;
+	return cell ? cell->energy_j_mean : NAN;
 }
 
 /* Differences. */
@@ -74,13 +157,13 @@ static bool difference_of_tasks(const struct summary *summary, const struct stor
 	if (!isfinite(interval.low))
 		return true;
 	difference->basis = COMPARE_BASIS_TASKS;
-	difference->interval.low = difference->interval.value - (interval.value - interval.low);
-	difference->interval.high = difference->interval.value + (interval.high - interval.value);
+	difference->interval = stats_interval_from_se(difference->interval.value, interval.se,
+						      interval.df, LEVEL, interval.n);
 	return true;
 }
 
 /* By the deviation of simulated repeats; the two policies' noises are independent. */
-static bool difference_by_noise(const struct compare_noise *noise, const char *first,
+static bool difference_by_noise(struct compare_noise *noise, const char *first,
 				const char *second, double limit,
 				struct compare_difference *difference)
 {
@@ -116,9 +199,10 @@ static GArray *paired_differences(GPtrArray *a, GPtrArray *b)
 	return differences;
 }
 
-static bool difference_new(const struct summary *summary, const struct compare_noise *noise,
-			   const char *first, const char *second, double limit,
-			   struct compare_difference *ret_difference, GError **error)
+/* Over the runs of one side: all repeats or trials, or what a single one allows. */
+static bool difference_of_runs(const struct summary *summary, struct compare_noise *noise,
+			       const char *first, const char *second, double limit,
+			       struct compare_difference *ret_difference, GError **error)
 {
 	g_autoptr(GPtrArray) a = summary_cell_runs(summary, first, limit);
 	g_autoptr(GPtrArray) b = summary_cell_runs(summary, second, limit);
@@ -142,14 +226,64 @@ static bool difference_new(const struct summary *summary, const struct compare_n
 	return true;
 }
 
+/* Of the one simulated run with the measured arrivals, as wide as a measurement would be. */
+static struct compare_difference difference_of_same(const struct compare *compare,
+						    struct compare_noise *noise, const char *first,
+						    const char *second, double limit)
+{
+	struct compare_difference difference = {
+		.interval = {
+			.value = compare_simulated_utility(compare, first, limit) -
+				 compare_simulated_utility(compare, second, limit),
+			.low = NAN,
+			.high = NAN,
+			.n = 1,
+			.se = NAN,
+			.df = NAN,
+		},
+	};
+
+	difference_by_noise(noise, first, second, limit, &difference);
+	return difference;
+}
+
+static bool fill_pair(const struct compare *compare, struct compare_noise *noise,
+		      struct compare_pair *pair, GError **error)
+{
+	if (!difference_of_runs(compare->measured, noise, pair->first, pair->second, pair->limit,
+				&pair->measured, error) ||
+	    !difference_of_runs(compare->simulated, noise, pair->first, pair->second, pair->limit,
+				&pair->trials, error))
+		return false;
+	pair->simulated = compare->same_arrivals
+				  ? difference_of_same(compare, noise, pair->first, pair->second,
+						       pair->limit)
+				  : pair->trials;
+	return true;
+}
+
+/* Whether the sides point in different directions, and too far apart for chance. */
+static bool contradict(const struct stats_interval *measured, const struct stats_interval *simulated)
+{
+	struct stats_interval apart = stats_difference(measured, simulated, OPPOSITE_LEVEL);
+
+	return measured->value * simulated->value < 0 &&
+	       stats_interval_sign(&apart) != STATS_SIGN_UNCLEAR;
+}
+
 static enum compare_order order_of(const struct compare_pair *pair)
 {
-	enum stats_sign measured = stats_interval_sign(&pair->measured.interval);
-	enum stats_sign simulated = stats_interval_sign(&pair->simulated.interval);
+	const struct stats_interval *measured = &pair->measured.interval;
+	const struct stats_interval *simulated = &pair->simulated.interval;
+	enum stats_sign in_measured = stats_interval_sign(measured);
+	enum stats_sign in_simulated = stats_interval_sign(simulated);
 
-	if (measured == STATS_SIGN_UNCLEAR || simulated == STATS_SIGN_UNCLEAR)
-		return COMPARE_NOISY;
-	return measured == simulated ? COMPARE_SAME : COMPARE_OPPOSITE;
+	if (in_measured != STATS_SIGN_UNCLEAR && in_measured == in_simulated)
+		return COMPARE_SAME;
+	if ((in_measured != STATS_SIGN_UNCLEAR || in_simulated != STATS_SIGN_UNCLEAR) &&
+	    contradict(measured, simulated))
+		return COMPARE_OPPOSITE;
+	return COMPARE_NOISY;
 }
 
 static void count_order(struct compare *compare, enum compare_order order)
@@ -174,7 +308,7 @@ static GPtrArray *common_policies(const struct compare *compare, double limit)
 	return policies;
 }
 
-static bool add_pairs(struct compare *compare, const struct compare_noise *noise, double limit,
+static bool add_pairs(struct compare *compare, struct compare_noise *noise, double limit,
 		      GPtrArray *policies, GError **error)
 {
 	for (guint i = 0; i < policies->len; i++) {
@@ -185,10 +319,7 @@ static bool add_pairs(struct compare *compare, const struct compare_noise *noise
 				.second = policies->pdata[j],
 			};
 
-			if (!difference_new(compare->measured, noise, pair.first, pair.second,
-					    limit, &pair.measured, error) ||
-			    !difference_new(compare->simulated, noise, pair.first, pair.second,
-					    limit, &pair.simulated, error))
+			if (!fill_pair(compare, noise, &pair, error))
 				return false;
 			pair.order = order_of(&pair);
 			count_order(compare, pair.order);
@@ -212,7 +343,7 @@ static void add_rank(struct compare *compare, double limit, GPtrArray *policies,
 		const char *policy = policies->pdata[i];
 
 		measured[i] = summary_cell(compare->measured, policy, limit)->utility_mean;
-		simulated[i] = summary_cell(compare->simulated, policy, limit)->utility_mean;
+		simulated[i] = compare_simulated_utility(compare, policy, limit);
 	}
 	stats_kendall_add(&kendall, measured, simulated, policies->len);
 	stats_kendall_add(all, measured, simulated, policies->len);
@@ -220,7 +351,7 @@ static void add_rank(struct compare *compare, double limit, GPtrArray *policies,
 	g_array_append_val(compare->ranks, rank);
 }
 
-static bool compare_limits(struct compare *compare, const struct compare_noise *noise,
+static bool compare_limits(struct compare *compare, struct compare_noise *noise,
 			   GError **error)
 {
 	struct stats_kendall all = {0};
@@ -369,7 +500,7 @@ static void clear_accuracy(gpointer data)
 }
 
 struct compare *compare_new(const struct summary *measured, const struct summary *simulated,
-			    const struct compare_noise *noise, GError **error)
+			    struct compare_noise *noise, bool trials, GError **error)
 {
 	g_autoptr(compare_t) compare = g_new0(struct compare, 1);
 
@@ -382,6 +513,7 @@ struct compare *compare_new(const struct summary *measured, const struct summary
 	compare->accuracies = g_array_new(FALSE, FALSE, sizeof(struct compare_accuracy));
 	g_array_set_clear_func(compare->accuracies, clear_accuracy);
 	compare->missing = g_ptr_array_new_with_free_func(g_free);
+	compare->same_arrivals = noise && !trials && have_same_arrivals(compare);
 	if (!compare_limits(compare, noise, error) || !compare_estimates(compare, error))
 		return NULL;
 	if (compare->pairs->len == 0) {

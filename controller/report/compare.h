@@ -12,27 +12,35 @@
 /*
  * Measured against simulated: do both rank the policies alike?
  *
+ * Which simulated runs. A measured experiment has one workload. If the simulation ran that very workload
+ * too (trial 1 of the same seed, with the same arrivals) and the noise of measuring can be simulated, it is
+ * judged on that: another workload may well rank the policies differently, and that would not be the
+ * simulation's fault. Otherwise it is judged on the mean over its trials. Tables show both.
+ *
  * For every pair of policies A, B at every limit the difference of utility A - B is estimated on both
  * sides, with a 95 % interval. The intervals are paired: both policies met the same arrivals. What they
  * are formed from depends on what there is, and every table says which (enum compare_basis):
  *
  * - two or more repeats (or trials): the differences per repeat (trial), Student's t. Over repeats this
  *   is the noise of measuring one workload again; over trials it is that of drawing other workloads.
- * - one run each: repeats cannot tell. If the run directory's configuration can be simulated, the
- *   measurement is repeated in simulation: the same arrivals, policy and limit, with every execution time and energy
- *   multiplied by a ratio measured/estimated drawn from those that the run itself observed on that cluster.
- *   The deviation of utility over these simulated repeats stands for that of measuring again
- *   (struct compare_noise); the interval is centred on what was measured. It knows the noise of execution times and
- *   what follows from them in the queue, but not that of boots, arrivals or the host.
+ * - one run: repeats cannot tell. If the run directory's configuration can be simulated, the measurement is
+ *   repeated in simulation: the same arrivals, policy and limit, with every execution time and energy
+ *   multiplied by ratios measured/estimated drawn from those that the run itself observed on that cluster.
+ *   The deviation of utility over these simulated repeats stands for that of measuring again (noise.h);
+ *   the interval is centred on what was measured (or simulated without noise). It holds the noise of
+ *   execution times and what follows from it in the queue, but not that of boots or the host.
  * - else the utilities of the run's own tasks: differences per task in order of arrival, circular block
- *   bootstrap (stats_block_interval()). This is wider: it asks what other tasks of this kind would have shown.
+ *   bootstrap (stats_block_interval()). This is wider: it asks what other tasks of the kind would have shown.
  *
- * A difference is clear when its interval leaves out 0. A pair is SAME when it is clear on both sides with
- * one sign, OPPOSITE when clear on both with different signs, else too noisy to tell.
+ * A difference is clear when its interval leaves out 0. A pair is
+ * - SAME when it is clear on both sides with one sign;
+ * - OPPOSITE when the signs differ, at least one side is clear, and the two differences differ from one another
+ *   by more than chance allows (the 99 % interval of measured - simulated, Welch, leaves out 0);
+ * - else too noisy to tell.
  *
  * Verdict: differ if any pair is OPPOSITE; agree if none is and at least one pair is SAME; else too noisy.
- * With 95 % intervals on both sides, chance alone makes a pair of equal policies OPPOSITE once in
- * 800 (2 x 0.025 x 0.025).
+ * For a pair of policies that truly earn the same, chance alone says OPPOSITE less than once in 100 and SAME
+ * once in 800 (2 x 0.025 x 0.025).
  */
 
 /* What an interval rests on. */
@@ -47,7 +55,7 @@ enum compare_basis {
 /* "repeats", "trials", "simulated repeats", "tasks", "none". */
 const char *compare_basis_name(enum compare_basis basis);
 
-/* What both sides together say about a pair. */
+/* What both sides together say about a pair; zero: too noisy to tell. */
 enum compare_order { COMPARE_NOISY = 0, COMPARE_SAME, COMPARE_OPPOSITE };
 
 /* "too noisy", "same", "opposite". */
@@ -69,10 +77,15 @@ struct compare_pair {
 	double limit;
 	const char *first, *second;
 	struct compare_difference measured, simulated;
+	struct compare_difference trials; /* simulated, over all trials; what `simulated` is where the
+					   * same arrivals are not judged on */
 	enum compare_order order;
 };
 
-/* Rank correlation of mean utilities, measured against simulated, over the policies of a limit. */
+/*
+ * Rank correlation of utilities over the policies of a limit: measured means against what the simulation is
+ * judged on.
+ */
 struct compare_rank {
 	double limit; /* NAN: over all limits (pairs within a limit only) */
 	uint32_t policies;
@@ -89,6 +102,7 @@ struct compare_accuracy {
 
 struct compare {
 	const struct summary *measured, *simulated; /* borrowed */
+	bool same_arrivals; /* judged on the one simulated run with the measured arrivals */
 	GArray *pairs;      /* struct compare_pair, by limit, then in the order of policies */
 	GArray *ranks;      /* struct compare_rank, by limit; the last one over all */
 	GArray *accuracies; /* struct compare_accuracy, by cluster; the last one over all */
@@ -104,7 +118,7 @@ typedef struct compare compare_t; /* for g_autoptr() */
  * cannot tell.
  */
 struct compare_noise {
-	bool (*utility_sd)(const struct compare_noise *noise, const char *policy, double limit,
+	bool (*utility_sd)(struct compare_noise *noise, const char *policy, double limit,
 			   double *ret_sd, uint32_t *ret_repeats);
 };
 
@@ -118,15 +132,20 @@ enum compare_error {
 
 /*
  * Compares a measured experiment with a simulated one (both borrowed for the life of the result). `noise`
- * serves both sides and may be NULL. Returns a new comparison that the caller frees with compare_free(), or
- * NULL with `error` set (COMPARE_ERROR, STORE_ERROR).
+ * serves both sides and may be NULL. `trials`: judge the simulation on its trials even where it ran the
+ * measured arrivals. Returns a new comparison that the caller frees with compare_free(), or NULL with
+ * `error` set (COMPARE_ERROR, STORE_ERROR).
  */
 struct compare *compare_new(const struct summary *measured, const struct summary *simulated,
-			    const struct compare_noise *noise, GError **error);
+			    struct compare_noise *noise, bool trials, GError **error);
 
 /* NULL is allowed. */
 void compare_free(struct compare *compare);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(compare_t, compare_free)
+
+/* What the simulation of a policy under a limit is judged on; NAN where it did not run. */
+double compare_simulated_utility(const struct compare *compare, const char *policy, double limit);
+double compare_simulated_energy_j(const struct compare *compare, const char *policy, double limit);
 
 /* The verdict in a sentence, with what it rests on. The caller frees. */
 char *compare_sentence(const struct compare *compare);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
+#include <stdbool.h>
 
 #include "controller/report/compare.h"
 #include "controller/report/table.h"
@@ -25,47 +26,80 @@ static void append_table(GString *text, const char *title, const struct table *t
 	g_string_append_printf(text, "\n%s\n%s", title, body);
 }
 
+/* Columns: title, whether it is text, whether it is shown only where the same arrivals are judged on. */
+struct column {
+	const char *title;
+	bool text;
+	bool same_only;
+};
+
+static void add_columns(struct table *table, const struct column *columns, gsize count, bool same)
+{
+	for (gsize i = 0; i < count; i++)
+		if (same || !columns[i].same_only)
+			table_column(table, columns[i].title,
+				     columns[i].text ? TABLE_LEFT : TABLE_RIGHT);
+}
+
+static void put_cell(struct table *table, const struct compare *compare, const struct summary_cell *a,
+		     const struct summary_cell *b)
+{
+	g_autofree char *ended_a = summary_ended_by(a);
+	g_autofree char *ended_b = summary_ended_by(b);
+
+	table_row(table);
+	table_number(table, 100 * a->limit, 0);
+	table_text(table, a->policy);
+	table_number(table, a->utility_mean, 2);
+	table_number(table, a->utility_sd, 2);
+	if (compare->same_arrivals)
+		table_number(table, compare_simulated_utility(compare, a->policy, a->limit), 2);
+	table_number(table, b->utility_mean, 2);
+	table_number(table, b->utility_sd, 2);
+	table_number(table, a->energy_j_mean, 0);
+	table_number(table, a->energy_j_sd, 0);
+	if (compare->same_arrivals)
+		table_number(table, compare_simulated_energy_j(compare, a->policy, a->limit), 0);
+	table_number(table, b->energy_j_mean, 0);
+	table_number(table, b->energy_j_sd, 0);
+	table_text(table, ended_a);
+	table_text(table, ended_b);
+}
+
 static void append_cells(GString *text, const struct compare *compare)
 {
-	static const char *const titles[] = {
-		"limit %", "policy", "utility meas", "sd", "utility sim", "sd",
-		"energy J meas", "sd", "energy J sim", "sd", "ended by meas", "ended by sim",
+	static const struct column columns[] = {
+		{"limit %", false, false},      {"policy", true, false},
+		{"utility meas", false, false}, {"sd", false, false},
+		{"sim same", false, true},      {"sim trials", false, false},
+		{"sd", false, false},           {"energy J meas", false, false},
+		{"sd", false, false},           {"sim same", false, true},
+		{"sim trials", false, false},   {"sd", false, false},
+		{"ended by meas", true, false}, {"ended by sim", true, false},
 	};
 	g_autoptr(table_t) table = table_new();
 	guint policies = compare->measured->policies->len;
 
-	for (gsize i = 0; i < G_N_ELEMENTS(titles); i++)
-		table_column(table, titles[i], i == 1 || i >= 10 ? TABLE_LEFT : TABLE_RIGHT);
+	add_columns(table, columns, G_N_ELEMENTS(columns), compare->same_arrivals);
 	for (guint i = 0; i < policies * compare->measured->limits->len; i++) {
 		const struct summary_cell *a = &compare->measured->cells[i];
 		const struct summary_cell *b =
 			summary_cell(compare->simulated, a->policy, a->limit);
-		g_autofree char *ended_a = summary_ended_by(a);
-		g_autofree char *ended_b = b ? summary_ended_by(b) : NULL;
 
 		if (i && i % policies == 0)
 			table_rule(table);
-		if (!a->runs || !b)
-			continue;
-		table_row(table);
-		table_number(table, 100 * a->limit, 0);
-		table_text(table, a->policy);
-		table_number(table, a->utility_mean, 2);
-		table_number(table, a->utility_sd, 2);
-		table_number(table, b->utility_mean, 2);
-		table_number(table, b->utility_sd, 2);
-		table_number(table, a->energy_j_mean, 0);
-		table_number(table, a->energy_j_sd, 0);
-		table_number(table, b->energy_j_mean, 0);
-		table_number(table, b->energy_j_sd, 0);
-		table_text(table, ended_a);
-		table_text(table, ended_b);
+		if (a->runs && b)
+			put_cell(table, compare, a, b);
 	}
-	append_table(text, "Means per policy and limit (sd: standard deviation over repeats or trials)",
-		     table);
+	append_table(text, "Per policy and limit", table);
+	g_string_append(text, "  meas: mean over repeats, sim trials: mean over trials; sd: standard "
+			      "deviation over them\n");
+	if (compare->same_arrivals)
+		g_string_append(text, "  sim same: the one simulated run with the arrivals that were "
+				      "measured\n");
 }
 
-static void put_difference(struct table *table, const struct compare_difference *difference)
+static void put_interval(struct table *table, const struct compare_difference *difference)
 {
 	const struct stats_interval *interval = &difference->interval;
 
@@ -74,21 +108,28 @@ static void put_difference(struct table *table, const struct compare_difference 
 		table_textf(table, "%.2f .. %.2f", interval->low, interval->high);
 	else
 		table_text(table, NULL);
+}
+
+static void put_difference(struct table *table, const struct compare_difference *difference)
+{
+	put_interval(table, difference);
 	table_text(table, compare_basis_name(difference->basis));
 }
 
 static void append_pairs(GString *text, const struct compare *compare)
 {
-	static const char *const titles[] = {
-		"limit %", "pair",   "measured", "95 % interval", "from",
-		"simulated", "95 % interval", "from", "order",
+	static const struct column columns[] = {
+		{"limit %", false, false},    {"pair", true, false},
+		{"measured", false, false},   {"95 % interval", false, false},
+		{"from", true, false},        {"simulated", false, false},
+		{"95 % interval", false, false}, {"from", true, false},
+		{"order", true, false},       {"sim trials", false, true},
+		{"95 % interval", false, true},
 	};
 	g_autoptr(table_t) table = table_new();
 	double limit = NAN;
 
-	for (gsize i = 0; i < G_N_ELEMENTS(titles); i++)
-		table_column(table, titles[i],
-			     i == 1 || i == 4 || i >= 7 ? TABLE_LEFT : TABLE_RIGHT);
+	add_columns(table, columns, G_N_ELEMENTS(columns), compare->same_arrivals);
 	for (guint i = 0; i < compare->pairs->len; i++) {
 		const struct compare_pair *pair =
 			&g_array_index(compare->pairs, struct compare_pair, i);
@@ -103,8 +144,14 @@ static void append_pairs(GString *text, const struct compare *compare)
 		put_difference(table, &pair->measured);
 		put_difference(table, &pair->simulated);
 		table_text(table, compare_order_name(pair->order));
+		if (compare->same_arrivals)
+			put_interval(table, &pair->trials);
 	}
-	append_table(text, "Differences of utility, pair by pair", table);
+	append_table(text,
+		     compare->same_arrivals
+			     ? "Differences of utility, pair by pair; simulated: on the measured arrivals"
+			     : "Differences of utility, pair by pair; simulated: over trials",
+		     table);
 }
 
 /* One line for each basis that occurs. */
@@ -196,10 +243,12 @@ char *compare_sentence(const struct compare *compare)
 	GString *text = g_string_new(NULL);
 
 	g_string_append_printf(text,
-			       "%s: of %u pairs %u have the same order measured and simulated, %u "
-			       "opposite orders, %u too noisy to tell",
+			       "%s: of %u pairs %u have the same order measured and simulated%s, %u the "
+			       "opposite one, %u are too noisy to tell",
 			       compare_verdict_name(compare->verdict), compare->pairs->len,
-			       compare->same, compare->opposite, compare->noisy);
+			       compare->same,
+			       compare->same_arrivals ? " on the same arrivals" : "",
+			       compare->opposite, compare->noisy);
 	if (isfinite(all->tau_b))
 		g_string_append_printf(text, "; Kendall's tau-b %.3f", all->tau_b);
 	return g_string_free(text, FALSE);
@@ -244,11 +293,13 @@ static json_t *pairs_json(const struct compare *compare)
 			&g_array_index(compare->pairs, struct compare_pair, i);
 
 		json_array_append_new(
-			array, json_pack("{s:f, s:s, s:s, s:o, s:o, s:s}", "limit", pair->limit,
-					 "first", pair->first, "second", pair->second, "measured",
-					 difference_json(&pair->measured), "simulated",
-					 difference_json(&pair->simulated), "order",
-					 compare_order_name(pair->order)));
+			array,
+			json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:s}", "limit",
+				  summary_json_number(pair->limit), "first", pair->first, "second",
+				  pair->second, "measured", difference_json(&pair->measured),
+				  "simulated", difference_json(&pair->simulated), "trials",
+				  difference_json(&pair->trials), "order",
+				  compare_order_name(pair->order)));
 	}
 	return array;
 }
@@ -295,8 +346,10 @@ json_t *compare_json(const struct compare *compare)
 
 	for (guint i = 0; i < compare->missing->len; i++)
 		json_array_append_new(missing, json_string(compare->missing->pdata[i]));
-	return json_pack("{s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "verdict",
-			 compare_verdict_name(compare->verdict), "sentence", sentence, "pairs_same",
+	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "verdict",
+			 compare_verdict_name(compare->verdict), "sentence", sentence,
+			 "simulated_on", compare->same_arrivals ? "same arrivals" : "trials",
+			 "pairs_same",
 			 (int)compare->same, "pairs_opposite", (int)compare->opposite,
 			 "pairs_too_noisy", (int)compare->noisy, "measured",
 			 summary_json(compare->measured), "simulated",

@@ -61,7 +61,14 @@ struct stats_interval stats_interval_from_se(double value, double se, double df,
 		.low = value - quantile * se,
 		.high = value + quantile * se,
 		.n = n,
+		.se = se,
+		.df = df,
 	};
+}
+
+static struct stats_interval no_interval(double value, size_t n)
+{
+	return (struct stats_interval){value, NAN, NAN, n, NAN, NAN};
 }
 
 struct stats_interval stats_t_interval(const double *values, size_t n, double level)
@@ -69,9 +76,31 @@ struct stats_interval stats_t_interval(const double *values, size_t n, double le
 	double mean = stats_mean(values, n);
 
 	if (n < 2)
-		return (struct stats_interval){mean, NAN, NAN, n};
+		return no_interval(mean, n);
 	return stats_interval_from_se(mean, stats_sd(values, n) / sqrt((double)n), (double)(n - 1),
 				      level, n);
+}
+
+/* Welch and Satterthwaite's degrees of freedom of a sum of two squared errors. */
+static double welch_df(const struct stats_interval *a, const struct stats_interval *b)
+{
+	double x = a->se * a->se;
+	double y = b->se * b->se;
+
+	if (x + y == 0)
+		return INFINITY;
+	return (x + y) * (x + y) / (x * x / a->df + y * y / b->df);
+}
+
+struct stats_interval stats_difference(const struct stats_interval *a, const struct stats_interval *b,
+				       double level)
+{
+	size_t n = a->n < b->n ? a->n : b->n;
+
+	if (!isfinite(a->low) || !isfinite(b->low))
+		return no_interval(a->value - b->value, n);
+	return stats_interval_from_se(a->value - b->value, hypot(a->se, b->se), welch_df(a, b), level,
+				      n);
 }
 
 size_t stats_block_length(size_t n)
@@ -102,7 +131,7 @@ struct stats_interval stats_block_interval(const double *values, size_t n, doubl
 	double blocks;
 
 	if (n < BLOCK_VALUES_MIN)
-		return (struct stats_interval){sum, NAN, NAN, n};
+		return no_interval(sum, n);
 	blocks = (double)n / (double)block;
 	return stats_interval_from_se(sum, sqrt(blocks * block_sum_variance(values, n, block)),
 				      blocks - 1, level, n);

@@ -13,7 +13,9 @@ struct stats_interval {
 	double value;
 	double low;
 	double high;
-	size_t n; /* values behind it */
+	size_t n;  /* values behind it */
+	double se; /* standard error of the value */
+	double df; /* its degrees of freedom */
 };
 
 /* What an interval says about the sign of its value. */
@@ -43,6 +45,13 @@ struct stats_interval stats_t_interval(const double *values, size_t n, double le
  */
 struct stats_interval stats_interval_from_se(double value, double se, double df, double level,
 					     size_t n);
+
+/*
+ * The difference a - b of two independent values that have intervals, with an interval of its own (Welch's
+ * degrees of freedom). No interval when either has none.
+ */
+struct stats_interval stats_difference(const struct stats_interval *a, const struct stats_interval *b,
+				       double level);
 
 /*
  * The *sum* of a series whose neighbours may depend on one another, with an interval by the circular

@@ -180,6 +180,7 @@ struct summary *summary_load(const char *dir, GError **error)
 	g_autoptr(summary_t) summary = g_new0(struct summary, 1);
 	g_autoptr(GPtrArray) all = NULL;
 
+	summary->path = g_strdup(dir);
 	summary->dir = g_filename_display_name(dir);
 	summary->runs = g_ptr_array_new_with_free_func((GDestroyNotify)store_run_free);
 	summary->policies = g_ptr_array_new_with_free_func(g_free);
@@ -213,6 +214,7 @@ void summary_free(struct summary *summary)
 	g_array_unref(summary->limits);
 	g_free(summary->cells);
 	g_free(summary->dir);
+	g_free(summary->path);
 	g_free(summary);
 }
 

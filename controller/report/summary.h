@@ -31,7 +31,8 @@ struct summary_cell {
 };
 
 struct summary {
-	char *dir;              /* as given, for people */
+	char *path;             /* of the directory */
+	char *dir;              /* the same for people: always UTF-8 */
 	bool measured;
 	struct store *store;    /* open for reading */
 	GPtrArray *runs;        /* struct store_run: those that ended, in order */

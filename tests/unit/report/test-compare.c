@@ -23,7 +23,7 @@ static struct pair pair_new(const struct fixture *measured, const struct fixture
 	g_assert_no_error(error);
 	pair.simulated = summary_load(pair.simulated_dir, &error);
 	g_assert_no_error(error);
-	pair.compare = compare_new(pair.measured, pair.simulated, NULL, &error);
+	pair.compare = compare_new(pair.measured, pair.simulated, NULL, false, &error);
 	g_assert_no_error(error);
 	return pair;
 }
@@ -122,7 +122,7 @@ static void test_single_repeat_without_tasks_is_too_noisy(void)
 	pair_clear(&pair);
 }
 
-static bool know_sd(const struct compare_noise *noise, const char *policy, double limit,
+static bool know_sd(struct compare_noise *noise, const char *policy, double limit,
 		    double *ret_sd, uint32_t *ret_repeats)
 {
 	*ret_sd = g_str_equal(policy, "max-upe") ? 4 : 3;
@@ -132,10 +132,10 @@ static bool know_sd(const struct compare_noise *noise, const char *policy, doubl
 
 static void test_simulated_repeats(void)
 {
-	static const struct compare_noise noise = {know_sd};
+	struct compare_noise noise = {know_sd};
 	const struct fixture measured = {.measured = true, .runs = 1, .seed = 1, .cells = fixture_paper};
 	struct pair pair = pair_new(&measured, &simulated_paper);
-	g_autoptr(compare_t) compare = compare_new(pair.measured, pair.simulated, &noise, NULL);
+	g_autoptr(compare_t) compare = compare_new(pair.measured, pair.simulated, &noise, false, NULL);
 	const struct compare_pair *easy = find(compare, 1, "easy", "max-upe");
 
 	g_assert_cmpint(easy->measured.basis, ==, COMPARE_BASIS_SIMULATED);
@@ -182,10 +182,10 @@ static void test_kinds_are_checked(void)
 	struct pair pair = pair_new(&measured_paper, &simulated_paper);
 	g_autoptr(GError) error = NULL;
 
-	g_assert_null(compare_new(pair.simulated, pair.measured, NULL, &error));
+	g_assert_null(compare_new(pair.simulated, pair.measured, NULL, false, &error));
 	g_assert_error(error, COMPARE_ERROR, COMPARE_ERROR_KIND);
 	g_clear_error(&error);
-	g_assert_null(compare_new(pair.measured, pair.measured, NULL, &error));
+	g_assert_null(compare_new(pair.measured, pair.measured, NULL, false, &error));
 	g_assert_error(error, COMPARE_ERROR, COMPARE_ERROR_KIND);
 	pair_clear(&pair);
 }
@@ -201,7 +201,7 @@ static void test_nothing_in_common(void)
 	g_autoptr(summary_t) first = summary_load(a, NULL);
 	g_autoptr(summary_t) second = summary_load(b, NULL);
 
-	g_assert_null(compare_new(first, second, NULL, &error));
+	g_assert_null(compare_new(first, second, NULL, false, &error));
 	g_assert_error(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING);
 	fixture_remove(a);
 	fixture_remove(b);

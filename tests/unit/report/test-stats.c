@@ -43,6 +43,26 @@ static void test_t_interval(void)
 	assert_near(interval.high, 1.959964, 1e-6);
 }
 
+/* Welch's example by hand: se 1 with 4 and se 2 with 8 degrees of freedom: df = 25 / (1/4 + 16/8) = 11.1. */
+static void test_difference(void)
+{
+	const struct stats_interval a = stats_interval_from_se(10, 1, 4, 0.95, 5);
+	const struct stats_interval b = stats_interval_from_se(4, 2, 8, 0.95, 9);
+	const struct stats_interval none = stats_t_interval((const double[]){1}, 1, 0.95);
+	const struct stats_interval exact = stats_interval_from_se(1, 0, 3, 0.95, 4);
+	struct stats_interval difference = stats_difference(&a, &b, 0.95);
+
+	assert_near(difference.value, 6, 0);
+	assert_near(difference.se, sqrt(5), 1e-15);
+	assert_near(difference.df, 25 / 2.25, 1e-12);
+	/* t(0.975, 11) = 2.20099, t(0.975, 12) = 2.17881. */
+	assert_near((difference.high - 6) / sqrt(5), 2.198, 0.003);
+	difference = stats_difference(&a, &none, 0.95);
+	g_assert_true(isnan(difference.low) && difference.value == 9);
+	difference = stats_difference(&exact, &exact, 0.95);
+	assert_near(difference.high, 0, 0);
+}
+
 static void test_signs(void)
 {
 	static const struct {
@@ -192,6 +212,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/stats/mean, deviation and median", test_mean_sd_median);
 	g_test_add_func("/stats/t intervals are those of printed tables", test_t_interval);
+	g_test_add_func("/stats/a difference has the errors of both", test_difference);
 	g_test_add_func("/stats/an interval that holds 0 has no sign", test_signs);
 	g_test_add_func("/stats/block variance is that of drawn resamples",
 			test_block_variance_is_that_of_drawn_resamples);

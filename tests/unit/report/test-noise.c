@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#include "controller/report/noise.h"
+#include "fixture.h"
+#include "testbed_runs.h"
+
+static const char *const policies[] = {"easy", "max-upr", "max-upe", NULL};
+static const double limits[] = {1, 0.7};
+
+/* The paper's testbed (configs/testbed-hs22.yaml). */
+static struct config *testbed(void)
+{
+	const char *root = g_getenv("VIRTBED_SOURCE_ROOT");
+	g_autofree char *path = g_build_filename(root ? root : ".", "configs", "testbed-hs22.yaml", NULL);
+	g_autoptr(GError) error = NULL;
+	struct config *config = config_load(path, &error);
+
+	g_assert_no_error(error);
+	return config;
+}
+
+/* A run directory of the testbed and its summary. */
+struct experiment_dir {
+	char *dir;
+	struct summary *summary;
+};
+
+static struct experiment_dir make(const struct config *config, bool measured, uint32_t runs,
+				  double spread, uint64_t seed)
+{
+	g_autoptr(GError) error = NULL;
+	const struct testbed_runs what = {
+		.config = config, .policies = policies, .limits = limits,
+		.limits_count = G_N_ELEMENTS(limits), .measured = measured, .runs = runs,
+		.spread = spread, .seed = seed,
+	};
+	struct experiment_dir made = {.dir = testbed_runs_new(&what)};
+
+	made.summary = summary_load(made.dir, &error);
+	g_assert_no_error(error);
+	return made;
+}
+
+static void clear(struct experiment_dir *made)
+{
+	summary_free(made->summary);
+	fixture_remove(made->dir);
+}
+
+static double sd_of(struct noise *noise, const char *policy, double limit)
+{
+	struct compare_noise *base = noise_compare(noise);
+	uint32_t repeats;
+	double sd;
+
+	g_assert_true(base->utility_sd(base, policy, limit, &sd, &repeats));
+	g_assert_cmpuint(repeats, ==, NOISE_REPEATS);
+	return sd;
+}
+
+static void test_exact_times_have_no_noise(void)
+{
+	g_autoptr(config_t) config = testbed();
+	g_autoptr(GError) error = NULL;
+	struct experiment_dir measured = make(config, true, 1, 0, 1);
+	g_autoptr(noise_t) noise = noise_new(measured.summary, &error);
+
+	g_assert_no_error(error);
+	/* Ratios are quotients of rounded numbers. */
+	g_assert_cmpfloat(sd_of(noise, "max-upr", 0.7), <, 1e-6);
+	clear(&measured);
+}
+
+/* The noise told from one run is about that of 40 runs, and told alike each time. */
+static void test_noise_is_that_of_repeats(void)
+{
+	g_autoptr(config_t) config = testbed();
+	g_autoptr(GError) error = NULL;
+	struct experiment_dir once = make(config, true, 1, 0.05, 1);
+	struct experiment_dir often = make(config, true, 40, 0.05, 2);
+	g_autoptr(noise_t) noise = noise_new(once.summary, &error);
+	g_autoptr(noise_t) again = noise_new(once.summary, &error);
+
+	g_assert_no_error(error);
+	for (gsize i = 0; i < G_N_ELEMENTS(limits); i++) {
+		for (gsize j = 0; policies[j]; j++) {
+			double told = sd_of(noise, policies[j], limits[i]);
+			double real = summary_cell(often.summary, policies[j], limits[i])->utility_sd;
+
+			g_test_message("%s at %g: %.2f told, %.2f over 40 repeats", policies[j],
+				       limits[i], told, real);
+			g_assert_cmpfloat(told, >, 0.6 * real);
+			g_assert_cmpfloat(told, <, 1.6 * real);
+			g_assert_true(told == sd_of(again, policies[j], limits[i]));
+		}
+	}
+	g_assert_false(noise_compare(noise)->utility_sd(noise_compare(noise), "random", 1,
+							&(double){0}, &(uint32_t){0}));
+	clear(&once);
+	clear(&often);
+}
+
+static enum compare_verdict verdict(const struct experiment_dir *measured,
+				    const struct experiment_dir *simulated)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(noise_t) noise = noise_new(measured->summary, &error);
+	g_autoptr(compare_t) compare = NULL;
+	g_autofree char *text = NULL;
+
+	g_assert_no_error(error);
+	compare = compare_new(measured->summary, simulated->summary, noise_compare(noise), false, &error);
+	g_assert_no_error(error);
+	text = compare_text(compare);
+	g_test_message("%s", text);
+	g_assert_true(compare->same_arrivals);
+	for (guint i = 0; i < compare->pairs->len; i++) {
+		const struct compare_pair *pair =
+			&g_array_index(compare->pairs, struct compare_pair, i);
+
+		g_assert_cmpint(pair->measured.basis, ==, COMPARE_BASIS_SIMULATED);
+		g_assert_cmpint(pair->simulated.basis, ==, COMPARE_BASIS_SIMULATED);
+		g_assert_cmpint(pair->trials.basis, ==, COMPARE_BASIS_TRIALS);
+	}
+	return compare->verdict;
+}
+
+static void test_same_estimates_agree(void)
+{
+	g_autoptr(config_t) config = testbed();
+	struct experiment_dir measured = make(config, true, 1, 0.05, 1);
+	struct experiment_dir simulated = make(config, false, 10, 0, 1);
+
+	g_assert_cmpint(verdict(&measured, &simulated), ==, COMPARE_AGREE);
+	clear(&measured);
+	clear(&simulated);
+}
+
+static struct config_estimate *find(struct config *config, const char *type, const char *cluster)
+{
+	return (struct config_estimate *)config_estimate(config, type, cluster);
+}
+
+/*
+ * With the execution times of clusters 3 and 4 exchanged (and the energies left), Max UPR runs its tasks on
+ * the wrong cluster and falls behind EASY.
+ */
+static void test_permuted_etc_differs(void)
+{
+	static const char *const types[] = {"IS.8", "MG.16", "IS_CG.8"};
+	g_autoptr(config_t) config = testbed();
+	g_autoptr(config_t) permuted = testbed();
+	struct experiment_dir measured = make(config, true, 1, 0.05, 1);
+	struct experiment_dir simulated;
+
+	for (gsize i = 0; i < G_N_ELEMENTS(types); i++) {
+		struct config_estimate *c3 = find(permuted, types[i], "c3");
+		struct config_estimate *c4 = find(permuted, types[i], "c4");
+		double etc_s = c3->etc_s;
+
+		c3->etc_s = c4->etc_s;
+		c4->etc_s = etc_s;
+	}
+	simulated = make(permuted, false, 10, 0, 1);
+	g_assert_cmpint(verdict(&measured, &simulated), ==, COMPARE_DIFFER);
+	clear(&measured);
+	clear(&simulated);
+}
+
+static void test_without_configuration(void)
+{
+	g_autoptr(config_t) config = testbed();
+	g_autoptr(GError) error = NULL;
+	struct experiment_dir measured = make(config, true, 1, 0, 1);
+	g_autofree char *path = g_build_filename(measured.dir, "config.yaml", NULL);
+
+	g_unlink(path);
+	g_assert_null(noise_new(measured.summary, &error));
+	g_assert_error(error, CONFIG_ERROR, CONFIG_ERROR_READ);
+	clear(&measured);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/noise/exact times have none", test_exact_times_have_no_noise);
+	g_test_add_func("/noise/one run tells that of many", test_noise_is_that_of_repeats);
+	g_test_add_func("/noise/a simulation with the right estimates agrees",
+			test_same_estimates_agree);
+	g_test_add_func("/noise/a simulation with permuted times differs", test_permuted_etc_differs);
+	g_test_add_func("/noise/without a configuration there is none", test_without_configuration);
+	return g_test_run();
+}
