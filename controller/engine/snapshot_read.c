@@ -280,7 +280,8 @@ static bool read_tasks(const struct reader *reader)
 				  &task->utility))
 			return false;
 	}
-	qsort(read->tasks, read->tasks_count, sizeof(*read->tasks), compare_ids);
+	if (read->tasks_count > 0)
+		qsort(read->tasks, read->tasks_count, sizeof(*read->tasks), compare_ids);
 	for (i = 1; i < read->tasks_count; i++)
 		if (read->tasks[i].id == read->tasks[i - 1].id)
 			return refuse(reader, "task %u is there twice", read->tasks[i].id);
@@ -292,7 +293,9 @@ static bool find_task(const struct reader *reader, int64_t id, const struct sche
 	const struct snapshot_json *read = reader->read;
 	const struct sched_task key = { .id = (uint32_t)id };
 
-	*ret_task = bsearch(&key, read->tasks, read->tasks_count, sizeof(key), compare_ids);
+	*ret_task = read->tasks_count > 0 ? bsearch(&key, read->tasks, read->tasks_count,
+						    sizeof(key), compare_ids)
+					  : NULL;
 	return *ret_task || refuse(reader, "task %u is not among \"tasks\"", (uint32_t)id);
 }
 

@@ -25,7 +25,7 @@ const struct policy_ops *policy_find(const char *name)
 __attribute__((format(printf, 3, 4)))
 static void append(char *message, size_t size, const char *format, ...)
 {
-	const size_t length = strnlen(message, size);
+	const size_t length = size > 0 ? strnlen(message, size) : 0;
 	va_list arguments;
 
 	if (length + 1 >= size)
