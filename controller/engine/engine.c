@@ -371,24 +371,29 @@ static bool restore_running(struct engine *engine, uint32_t index,
 	return true;
 }
 
-static void restore_reservation(struct engine *engine, uint32_t index,
-				const struct engine_task *record)
+/* A promise still stands; a place-holder does until the next mapping event. */
+static void restore_promise(struct engine *engine, uint32_t index,
+			    const struct engine_task *record)
 {
 	struct engine_task *task = &engine->tasks[index];
+	const struct sched_planned planned = {
+		.task = task->task,
+		.cluster = task->cluster,
+		.pstate = task->pstate,
+		.nodes_count = task->nodes_count,
+		.nodes = task->nodes,
+		.start_s = record->planned_start_s,
+		.end_s = record->planned_start_s + task->etc_s,
+	};
 
 	task->state = ENGINE_TASK_PLANNED;
-	task->reservation = true;
-	task->planned_start_s = record->planned_start_s;
-	engine_promise(engine->reservations, &engine->reservations_count,
-		       &(struct sched_planned){
-			       .task = task->task,
-			       .cluster = task->cluster,
-			       .pstate = task->pstate,
-			       .nodes_count = task->nodes_count,
-			       .nodes = task->nodes,
-			       .start_s = record->planned_start_s,
-			       .end_s = record->planned_start_s + task->etc_s,
-		       });
+	task->reservation = record->reservation;
+	if (task->reservation) {
+		engine_promise(engine->reservations, &engine->reservations_count, &planned);
+	} else {
+		engine_wait_for(engine, index);
+		engine_promise(engine->placeholders, &engine->placeholders_count, &planned);
+	}
 }
 
 /* A task that ended counts as it was recorded. */
@@ -412,7 +417,7 @@ static void restore_ended(struct engine *engine, struct engine_task *task,
 bool engine_restore_task(struct engine *engine, uint32_t index, const struct engine_task *record)
 {
 	struct engine_task *task;
-	const bool reserved = record->state == ENGINE_TASK_PLANNED && record->reservation;
+	const bool planned = record->state == ENGINE_TASK_PLANNED;
 	const bool running =
 		record->state == ENGINE_TASK_STARTING || record->state == ENGINE_TASK_RUNNING;
 
@@ -422,7 +427,9 @@ bool engine_restore_task(struct engine *engine, uint32_t index, const struct eng
 	task = &engine->tasks[index];
 	if (record->state == ENGINE_TASK_COMING)
 		return true;
-	if ((reserved || running || record->nodes_count > 0) && !fits(engine, task, record))
+	if ((planned || running || record->nodes_count > 0) && !fits(engine, task, record))
+		return false;
+	if (planned && !isfinite(record->planned_start_s))
 		return false;
 	if (record->nodes_count > 0)
 		engine_set_place(engine, index, record->cluster, record->pstate, record->nodes,
@@ -433,9 +440,9 @@ bool engine_restore_task(struct engine *engine, uint32_t index, const struct eng
 	task->attempts = record->attempts;
 	task->planned_start_s = record->planned_start_s;
 	task->started_s = record->started_s;
-	if (reserved) {
-		restore_reservation(engine, index, record);
-	} else if (record->state == ENGINE_TASK_WAITING || record->state == ENGINE_TASK_PLANNED ||
+	if (planned) {
+		restore_promise(engine, index, record);
+	} else if (record->state == ENGINE_TASK_WAITING ||
 		   record->state == ENGINE_TASK_UNFINISHED) {
 		task->state = ENGINE_TASK_WAITING;
 		engine_wait_for(engine, index);

@@ -149,7 +149,7 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
  * Puts back a task of an interrupted run; to be called before engine_run(), once per recorded task.
  * Of `record` these count: state, cluster, pstate, nodes, attempts, reservation, planned_start_s,
  * started_s, ended_s, exec_s, energy_j, utility. Tasks that were starting or running are taken to be
- * so still: the backend says what became of them. Place-holders are forgotten, reservations kept.
+ * so still: the backend says what became of them. Promises of nodes still stand.
  * Returns true, or false when the record does not fit the workload or the system.
  */
 bool engine_restore_task(struct engine *engine, uint32_t task, const struct engine_task *record);
