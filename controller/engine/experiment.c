@@ -11,6 +11,11 @@ static bool parse_policies(struct experiment *experiment, const char *const *nam
 {
 	char message[512];
 
+	if (count == 0) {
+		g_set_error_literal(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
+				    "no policy given; `virtbed policies` lists what there is");
+		return false;
+	}
 	experiment->policies = g_new0(struct policy, count);
 	for (uint32_t i = 0; i < count; i++) {
 		if (policy_parse(names[i], &experiment->policies[i], message, sizeof(message)) == 0)

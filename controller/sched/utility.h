@@ -73,7 +73,7 @@ double utility_end_s(const struct utility *utility);
 
 /*
  * The function of the testbed (paper 002, section 6.2): `max` until `constant_until_s`, then
- * linear to 0 at `zero_at_s`. Needs 0 < constant_until_s < zero_at_s.
+ * linear to 0 at `zero_at_s`; equal times make it a step. Needs 0 < constant_until_s <= zero_at_s.
  */
 struct utility utility_testbed(double max, double constant_until_s, double zero_at_s);
 
