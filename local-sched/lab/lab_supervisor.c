@@ -30,7 +30,7 @@
  * stay behind running.
  */
 
-enum { TICK_MS = 200 };
+enum { TICK_MS = 200, REFRESH_NS = 1000000000 };
 
 /* The most that a DCMI reading can hold. */
 static const double watts_max = 65535;
@@ -40,6 +40,8 @@ struct meter {
 	struct lab_power power;
 	char *watts_path;
 	char *watts_new_path; /* renamed to watts_path, so that a reader never sees half a number */
+	char written[32];     /* what the file holds */
+	int64_t written_ns;
 };
 
 struct supervisor {
@@ -78,11 +80,9 @@ static bool set_up_mounts(GError **error)
 	return true;
 }
 
-/* Written also if nothing changed: the BMC takes a file that grows old for a lost sensor. */
-static bool write_watts(const struct meter *meter, double watts, GError **error)
+static bool replace_file(const struct meter *meter, const char *text, GError **error)
 {
-	char text[32];
-	int length = snprintf(text, sizeof text, "%.3f\n", MIN(watts, watts_max));
+	ssize_t length = (ssize_t)strlen(text);
 	int fd = open(meter->watts_new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	bool done;
 
@@ -95,14 +95,33 @@ static bool write_watts(const struct meter *meter, double watts, GError **error)
 	return true;
 }
 
+/*
+ * Writes if the watts are others, and else every REFRESH_NS: the BMC takes a file that grows old for a
+ * lost sensor.
+ */
+static bool write_watts(struct meter *meter, double watts, int64_t now_ns, GError **error)
+{
+	char text[sizeof meter->written];
+
+	snprintf(text, sizeof text, "%.3f\n", MIN(watts, watts_max));
+	if (strcmp(text, meter->written) == 0 && now_ns - meter->written_ns < REFRESH_NS)
+		return true;
+	if (!replace_file(meter, text, error))
+		return false;
+	memcpy(meter->written, text, sizeof text);
+	meter->written_ns = now_ns;
+	return true;
+}
+
 /* One step of the power model of blade `index` (from 0). */
 static bool update_watts(struct supervisor *supervisor, uint32_t index, GError **error)
 {
 	struct meter *meter = &supervisor->meters[index];
 	uint64_t busy_ns =
 		lab_cgroup_vms_ns(supervisor->cgroup, supervisor->spec->name, index + 1);
+	int64_t now_ns = clock_now_ns();
 
-	return write_watts(meter, lab_power_update(&meter->power, clock_now_ns(), busy_ns), error);
+	return write_watts(meter, lab_power_update(&meter->power, now_ns, busy_ns), now_ns, error);
 }
 
 static gboolean on_tick(gpointer data)

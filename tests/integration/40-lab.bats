@@ -323,6 +323,18 @@ group() {
 	within 20 virsh -c "$(lab_uri "$lab" b1)" version --daemon
 }
 
+# A bridge without an address of its own takes its ports' lowest; migrations hung when it changed.
+@test "a blade's address on the network stays when a VM's port comes" {
+	lab_up "$config" "$lab"
+	local blade before
+	blade=$(lab_get "$lab" '.blades[0].blade_pid')
+	before=$(nsenter -t "$blade" -n ip -j link show br0 | jq -r '.[0].address')
+	nsenter -t "$blade" -n ip link add low address 00:00:5e:00:53:01 type veth peer name end
+	nsenter -t "$blade" -n ip link set low master br0 up
+	[ "$(nsenter -t "$blade" -n ip -j link show br0 | jq -r '.[0].address')" = "$before" ]
+	[ "$(nsenter -t "$(lab_get "$lab" '.blades[1].blade_pid')" -n ip -j link show br0 | jq -r '.[0].address')" != "$before" ]
+}
+
 @test "a VM boots, its load shows in the watts, it migrates, and goes with the lab" {
 	lab_require_image
 	lab_up "$config" "$lab"
