@@ -35,7 +35,8 @@ static int compare_dirs(const char *name, const char *measured_dir, const char *
 	g_autoptr(summary_t) measured = summary_load(measured_dir, &error);
 	g_autoptr(summary_t) simulated = measured ? summary_load(simulated_dir, &error) : NULL;
 	g_autoptr(GError) no_noise = NULL;
-	g_autoptr(noise_t) noise = simulated ? noise_new(measured, &no_noise) : NULL;
+	g_autoptr(noise_t) noise =
+		simulated && measured->measured ? noise_new(measured, &no_noise) : NULL;
 	g_autoptr(compare_t) compare = NULL;
 
 	if (no_noise)

@@ -21,7 +21,7 @@ static void print_bash(void)
 		printf(" %s", command->name);
 	fputs("\"\n"
 	      "\telif [[ $current == -* ]]; then\n"
-	      "\t\twords=$(virtbed \"$command\" --help 2>/dev/null | grep -oE -- '--[a-z][a-z-]*')\n"
+	      "\t\twords=$(virtbed \"$command\" --help 2>/dev/null | grep -oE -- '--[a-z][a-z-]*' | sort -u)\n"
 	      "\telif [ \"$COMP_CWORD\" -eq 2 ]; then\n"
 	      "\t\tcase $command in\n",
 	      stdout);

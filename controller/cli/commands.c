@@ -7,28 +7,14 @@
 #include <stdio.h>
 
 const struct command commands[] = {
-#ifdef HAVE_RUN
 	{"run", cmd_run, "CONFIG", "run the experiment on real VMs and record it", ""},
-#endif
-#ifdef HAVE_SIMULATE
 	{"simulate", cmd_simulate, "CONFIG", "the same experiment in virtual time", ""},
-#endif
-#ifdef HAVE_PROFILE
 	{"profile", cmd_profile, "CONFIG", "measure ETC and EEC of every type on every cluster", ""},
-#endif
-#ifdef HAVE_COMPARE
 	{"compare", cmd_compare, "MEASURED_DIR SIMULATED_DIR", "do the two rank the policies alike?",
 	 ""},
-#endif
-#ifdef HAVE_REPORT
 	{"report", cmd_report, "RUN_DIR...", "tables and plots of runs", ""},
-#endif
-#ifdef HAVE_DECIDE
 	{"decide", cmd_decide, "SNAPSHOT", "one mapping event on a snapshot", ""},
-#endif
-#ifdef HAVE_POLICIES
 	{"policies", cmd_policies, "", "the policies there are", ""},
-#endif
 	{"lab", cmd_lab, "up|down|status CONFIG", "emulated blades on this machine", "up down status"},
 	{"config", cmd_config, "check|dump CONFIG", "check a configuration, or print it as resolved",
 	 "check dump"},

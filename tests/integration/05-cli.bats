@@ -1,0 +1,218 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# The command line without VMs: help, bad usage, bad input, reports and verdicts on made-up runs.
+# VIRTBED_BUILD names the build directory.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+	export ROOT=$BATS_TEST_DIRNAME/../..
+	export BUILD=${VIRTBED_BUILD:-$ROOT/build}
+	export PATH=$BUILD/controller/cli:$PATH
+	export RUNS=$BATS_FILE_TMPDIR/runs
+	for verdict in agree differ noisy; do
+		"$BUILD/tests/unit/report/make-runs" "$verdict" "$RUNS/$verdict"
+	done
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+}
+
+# Status 2, nothing on standard output, and one line on standard error that contains $1.
+refused() {
+	local words=$1
+	shift
+	run --separate-stderr "$@"
+	[ "$status" -eq 2 ] || { echo "status $status: $stderr"; return 1; }
+	[ -z "$output" ]
+	[ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ] || { echo "$stderr"; return 1; }
+	[[ $stderr == *"$words"* ]] || { echo "$stderr"; return 1; }
+}
+
+@test "help lists every command and each has its own" {
+	virtbed --help | grep -q "^  simulate "
+	[ "$(virtbed help)" = "$(virtbed --help)" ]
+	for command in $(virtbed --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+		virtbed "$command" --help | grep -qi usage
+		virtbed help "$command" | grep -qi usage
+	done
+}
+
+@test "version is printed" {
+	[[ $(virtbed --version) =~ ^virtbed\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+	[ "$(virtbed version)" = "$(virtbed --version)" ]
+}
+
+@test "an unknown command is answered with the known ones" {
+	refused "known: run simulate" virtbed simulatte
+}
+
+@test "no command prints the usage and fails" {
+	run -2 --separate-stderr virtbed
+	[[ $stderr == *"Usage: virtbed COMMAND"* ]]
+	[ -z "$output" ]
+}
+
+@test "an unknown option is refused by every command" {
+	for command in run simulate profile compare report decide policies config completion; do
+		refused "--frobnicate" virtbed "$command" --frobnicate
+	done
+}
+
+@test "missing arguments are refused" {
+	refused "two run directories" virtbed compare one
+	refused "one run directory or more" virtbed report
+	refused "one file" virtbed config check
+	refused "known: check dump" virtbed config chekc file
+	refused "known: bash" virtbed completion tcsh
+}
+
+@test "the shipped configurations are good" {
+	for config in "$ROOT"/configs/testbed-hs22.yaml "$ROOT"/configs/one-machine.yaml; do
+		virtbed config check "$config" | grep -q "good"
+	done
+}
+
+@test "a dumped configuration reads back equal" {
+	virtbed config dump "$ROOT/configs/testbed-hs22.yaml" >once.yaml
+	virtbed config dump once.yaml >twice.yaml
+	cmp once.yaml twice.yaml
+	virtbed simulate --trials 5 --json "$ROOT/configs/testbed-hs22.yaml" >a
+	virtbed simulate --trials 5 --json once.yaml >b
+	cmp a b
+}
+
+@test "a bad configuration is refused in one line with its place" {
+	sed 's/^workload:/wrokload:/' "$ROOT/configs/testbed-hs22.yaml" >bad.yaml
+	refused "bad.yaml" virtbed config check bad.yaml
+	refused "none.yaml" virtbed config check none.yaml
+	refused "bad.yaml" virtbed simulate bad.yaml
+	refused "bad.yaml" virtbed run bad.yaml
+	refused "bad.yaml" virtbed profile bad.yaml
+}
+
+@test "run directories that are none are refused in one line" {
+	mkdir empty noise zero sqlite
+	head -c 8192 /dev/urandom >noise/run.sqlite
+	: >zero/run.sqlite
+	sqlite3 sqlite/run.sqlite "CREATE TABLE t (x)"
+	for dir in missing empty noise zero sqlite /dev/null; do
+		refused "$dir" virtbed report "$dir"
+		refused "$dir" virtbed compare "$dir" "$RUNS/agree/simulated"
+		refused "$dir" virtbed compare "$RUNS/agree/measured" "$dir"
+	done
+}
+
+@test "a store of a newer version is refused" {
+	cp -r "$RUNS/agree/measured" newer
+	sqlite3 newer/run.sqlite "PRAGMA user_version = 7"
+	refused "schema 7" virtbed report newer
+}
+
+@test "a truncated store is refused" {
+	cp -r "$RUNS/agree/measured" cut
+	truncate -s "$(($(stat -c %s cut/run.sqlite) / 2))" cut/run.sqlite
+	refused "damaged or truncated" virtbed report cut
+}
+
+@test "a store whose runs did not end is refused" {
+	cp -r "$RUNS/agree/measured" begun
+	sqlite3 begun/run.sqlite "UPDATE run SET ended_by = NULL"
+	refused "no run in it has come to its end" virtbed report begun
+}
+
+@test "runs that were cut off are left out and told" {
+	cp -r "$RUNS/agree/measured" cut
+	sqlite3 cut/run.sqlite "UPDATE run SET ended_by = NULL WHERE run = 1"
+	virtbed report cut | grep -q "1 run left out"
+}
+
+@test "a store in a directory that cannot be written is read" {
+	[ "$(id -u)" -ne 0 ] || command -v setpriv >/dev/null || skip "no setpriv"
+	cp -r "$RUNS/agree/measured" fixed
+	chmod 555 fixed
+	chmod 444 fixed/run.sqlite
+	if [ "$(id -u)" -eq 0 ]; then
+		local dir
+		dir=$(mktemp -d)
+		chmod 755 "$dir"
+		cp -rp fixed "$dir/fixed"
+		cp "$(command -v virtbed)" "$dir/virtbed"
+		run setpriv --reuid 65534 --regid 65534 --clear-groups "$dir/virtbed" report "$dir/fixed"
+		rm -rf "$dir"
+	else
+		run virtbed report fixed
+		chmod 755 fixed
+	fi
+	[ "$status" -eq 0 ]
+	[[ $output == *"max-upe"* ]]
+}
+
+@test "three pairs of runs agree, differ and are too noisy" {
+	[ "$(virtbed compare --json "$RUNS/agree/measured" "$RUNS/agree/simulated" 2>/dev/null |
+		jq -r .verdict)" = agree ]
+	[ "$(virtbed compare --json "$RUNS/differ/measured" "$RUNS/differ/simulated" 2>/dev/null |
+		jq -r .verdict)" = differ ]
+	[ "$(virtbed compare --json "$RUNS/noisy/measured" "$RUNS/noisy/simulated" 2>/dev/null |
+		jq -r .verdict)" = "too noisy" ]
+}
+
+@test "compare wants the measured run first" {
+	refused "give the measured run first" \
+		virtbed compare "$RUNS/agree/simulated" "$RUNS/agree/measured"
+}
+
+@test "headings say what is emulated" {
+	run --separate-stderr virtbed compare "$RUNS/agree/measured" "$RUNS/agree/simulated"
+	[[ $output == *TCG* && $output == *quotas* && $output == *"from a model"* ]]
+	run virtbed report "$RUNS/agree/measured"
+	[[ $output == *TCG* && $output == *quotas* && $output == *"from a model"* ]]
+	[[ $output == *"over 4 repeats of one workload"* ]]
+	run virtbed report "$RUNS/agree/simulated"
+	[[ $output != *TCG* && $output == *"over 50 trials, a workload each"* ]]
+}
+
+@test "table, CSV and JSON tell the same utilities" {
+	virtbed report "$RUNS/agree/measured" --format csv >report.csv
+	virtbed report "$RUNS/agree/measured" --format json >report.json
+	[ "$(wc -l <report.csv)" -eq 9 ]
+	cut -d, -f7 report.csv | tail -n +2 | awk '{ printf "%.6f\n", $1 }' >from-csv
+	jq -r '.[0].cells[].utility_mean' report.json | awk '{ printf "%.6f\n", $1 }' >from-json
+	cmp from-csv from-json
+	while read -r utility; do
+		virtbed report "$RUNS/agree/measured" | grep -q -- " $(printf %.2f "$utility") "
+	done <from-json
+}
+
+@test "an unknown format is refused with the known ones" {
+	refused "known: table csv json png svg pdf" virtbed report "$RUNS/agree/measured" --format gif
+}
+
+@test "plots are drawn, and can be drawn again from their script" {
+	command -v gnuplot >/dev/null || skip "no gnuplot"
+	run virtbed report "$RUNS/agree/measured" "$RUNS/agree/simulated" --format png --out "it's here"
+	[ "$output" = "it's here/utility.png" ]
+	[ "$(head -c 4 "it's here/utility.png" | tail -c 3)" = PNG ]
+	virtbed report "$RUNS/agree/measured" "$RUNS/agree/simulated" --format svg --out "it's here"
+	grep -q "</svg>" "it's here/utility.svg"
+	grep -q "max-upe, simulated" "it's here/utility.svg"
+	rm "it's here/utility.png"
+	cd "it's here"
+	gnuplot utility.gp
+	[ -s utility.png ]
+}
+
+@test "a plot that cannot be written fails with a reason" {
+	[ -e /proc/self ] || skip "no /proc"
+	run -1 --separate-stderr virtbed report "$RUNS/agree/measured" --format png --out /proc/plots
+	[[ $stderr == *"/proc/plots"* ]]
+}
+
+@test "the completion script completes" {
+	virtbed completion bash >completion
+	diff completion "$ROOT/configs/completion/virtbed"
+	[ "$(bash -c '. ./completion; COMP_WORDS=(virtbed si); COMP_CWORD=1; _virtbed; echo "${COMPREPLY[@]}"')" = simulate ]
+	[ "$(bash -c '. ./completion; COMP_WORDS=(virtbed report --f); COMP_CWORD=2; _virtbed; echo "${COMPREPLY[@]}"')" = --format ]
+}
