@@ -52,13 +52,16 @@ struct remote_link {
 	const struct config_cluster *cluster;
 	uint32_t index;
 	const struct remote_listener *listener;
+	char *address;
 	struct http_client *client;
+	struct http_client *events_client; /* of its own: a long poll in vain can be dropped */
 	struct remote_clock clock;
 	GPtrArray *meters;
 	struct node *nodes;
 	json_t *capabilities;
 	bool identified, identifying;
 	bool silent; /* the last answer was none */
+	bool forgotten; /* forget_peer() was called since it last said who it is */
 	bool away;
 	double away_s;
 	int64_t last_good_ns;
@@ -201,13 +204,23 @@ static bool same_text(const json_t *a, const json_t *b, const char *key)
 			 json_string_value(json_object_get(b, key))) == 0;
 }
 
+/* The address was good before. */
+static void drop_events(struct remote_link *link)
+{
+	http_client_free(link->events_client);
+	link->events_client = http_client_new(link->address, NULL);
+	link->events_pending = false;
+}
+
 /* It has no memory of before: numbers and counters start anew, tasks are gone. */
 static void forget_peer(struct remote_link *link)
 {
 	note(link, "scheduler-reset", "local scheduler of cluster '%s' has lost its state",
 	     link->cluster->name);
-	link->events_after = -1;
-	link->samples_after = -1;
+	link->forgotten = true;
+	drop_events(link);
+	link->events_after = 0;
+	link->samples_after = 0;
 	for (guint i = 0; i < link->meters->len; i++)
 		remote_meter_rebase(g_ptr_array_index(link->meters, i));
 	if (link->listener)
@@ -235,8 +248,10 @@ static bool read_capabilities(struct remote_link *link, json_t *body, GError **e
 	}
 	if (!link->capabilities || !same_text(link->capabilities, body, "boot_id"))
 		remote_clock_init(&link->clock, g_strcmp0(boot_id, ours) == 0);
-	if (link->capabilities && !same_text(link->capabilities, body, "incarnation"))
+	if (link->capabilities && !same_text(link->capabilities, body, "incarnation") &&
+	    !link->forgotten)
 		forget_peer(link);
+	link->forgotten = false;
 	if (link->capabilities)
 		json_decref(link->capabilities);
 	link->capabilities = json_incref(body);
@@ -353,10 +368,8 @@ static bool read_events(struct remote_link *link, json_t *body, GError **error)
 		link->events_after = last;
 		return true;
 	}
-	if (last < link->events_after) { /* renumbered: it lost its state */
-		link->events_after = 0;
-		if (link->listener)
-			link->listener->doubt(link, link->listener->data);
+	if (last < link->events_after) {
+		forget_peer(link);
 		return true;
 	}
 	if (!json_get_array(body, "events", "events", &events, error))
@@ -404,7 +417,8 @@ static void ask_events(struct remote_link *link)
 	else
 		path = g_strdup_printf("/v1/events?after=%" PRId64 "&wait_s=%d",
 				       link->events_after, EVENTS_WAIT_S);
-	http_client_request(link->client, "GET", path, NULL, EVENTS_TIMEOUT_S, events_done, link);
+	http_client_request(link->events_client, "GET", path, NULL, EVENTS_TIMEOUT_S, events_done,
+			    link);
 }
 
 /* Samples. */
@@ -453,8 +467,10 @@ static bool read_samples(struct remote_link *link, json_t *body, GError **error)
 	if (!json_get_integer(body, "last", "samples", 0, SEQ_MAX, &last, error) ||
 	    !json_get_array(body, "samples", "samples", &samples, error))
 		return false;
-	if (last < link->samples_after)
-		identify(link);
+	if (last < link->samples_after) {
+		forget_peer(link);
+		return true;
+	}
 	for (size_t i = 0; i < json_array_size(samples); i++) {
 		json_t *object = json_array_get(samples, i);
 
@@ -738,7 +754,9 @@ struct remote_link *remote_link_new(const struct config_cluster *cluster, uint32
 	if (!client)
 		return NULL;
 	link = g_new0(struct remote_link, 1);
+	link->address = g_strdup(address);
 	link->client = client;
+	link->events_client = http_client_new(address, NULL);
 	link->cluster = cluster;
 	link->index = index;
 	link->away_s = REMOTE_LINK_AWAY_S;
@@ -757,6 +775,7 @@ void remote_link_free(struct remote_link *link)
 {
 	if (!link)
 		return;
+	http_client_free(link->events_client);
 	http_client_free(link->client);
 	g_ptr_array_unref(link->requests);
 	if (link->events_source)
@@ -767,6 +786,7 @@ void remote_link_free(struct remote_link *link)
 		g_free(link->nodes[i].state);
 	}
 	g_free(link->nodes);
+	g_free(link->address);
 	g_ptr_array_unref(link->meters);
 	if (link->capabilities)
 		json_decref(link->capabilities);

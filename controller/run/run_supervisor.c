@@ -243,8 +243,11 @@ static char *controller_words(const struct supervisor *supervisor)
 		g_build_filename(supervisor->prepared.dir, "controller.error", NULL);
 	char *text = NULL;
 
-	if (g_file_get_contents(path, &text, NULL, NULL))
+	if (g_file_get_contents(path, &text, NULL, NULL) && *text)
 		return text;
+	g_free(text);
+	if (run_watch_error(supervisor->watch)) /* a full disk keeps no file */
+		return g_strdup(run_watch_error(supervisor->watch));
 	return g_strdup_printf("see %s/logs/controller.log", supervisor->prepared.dir);
 }
 

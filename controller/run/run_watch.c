@@ -21,6 +21,7 @@ struct run_watch {
 	bool pending;
 	int64_t after; /* last notice shown */
 	int64_t plain_ns; /* when the last plain progress line was printed */
+	char *error;      /* the controller's last word */
 	guint source;
 };
 
@@ -158,6 +159,10 @@ static void answered(int status, json_t *body, const GError *error, void *data)
 		return;
 	show_notices(watch, body);
 	show_line(watch, body);
+	if (text(body, "error")) {
+		g_free(watch->error);
+		watch->error = g_strdup(text(body, "error"));
+	}
 }
 
 static gboolean ask(gpointer data)
@@ -195,7 +200,13 @@ void run_watch_free(struct run_watch *watch)
 	wipe(watch);
 	g_source_remove(watch->source);
 	http_client_free(watch->client);
+	g_free(watch->error);
 	g_free(watch);
+}
+
+const char *run_watch_error(const struct run_watch *watch)
+{
+	return watch->error;
 }
 
 static void told(int status, json_t *body, const GError *error, void *data)

@@ -19,6 +19,9 @@ void run_watch_free(struct run_watch *watch);
 /* Prints a line of our own above the live line. `watch` may be NULL: plainly. */
 void run_watch_say(struct run_watch *watch, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
+/* Why the controller failed, if it said so (borrowed), or NULL. */
+const char *run_watch_error(const struct run_watch *watch);
+
 /* Tells the controller of something that happened to a process, for its records. */
 void run_watch_tell(struct run_watch *watch, const char *kind, const char *text);
 

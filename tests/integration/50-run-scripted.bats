@@ -7,6 +7,7 @@ load run
 
 setup() {
 	run_use_scripted
+	cd "$BATS_TEST_TMPDIR" || return 1
 	config=$BATS_TEST_TMPDIR/config.yaml
 	estimates=$BATS_TEST_TMPDIR/estimates.yaml
 	out=$BATS_TEST_TMPDIR/out
