@@ -41,7 +41,7 @@
 #include "vm-images/guest/ports.h"
 
 #define AGENT_PORT "org.qemu.guest_agent.0"
-#define DISK_DEADLINE_MS 10000
+#define DISK_DEADLINE_MS 120000
 
 /* What the kernel command line tells us; empty strings where it says nothing. */
 struct settings {
