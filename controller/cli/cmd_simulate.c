@@ -7,6 +7,7 @@
 #include "controller/cli/commands.h"
 #include "controller/cli/simulate_store.h"
 #include "controller/cli/simulate_summary.h"
+#include "controller/report/origin.h"
 #include "controller/store/store.h"
 
 /* More would only fill memory. */
@@ -107,9 +108,25 @@ static bool show_progress(uint32_t done, uint32_t trials, void *data)
 	return true;
 }
 
+/* Adds to the run directory what its estimates rest on. */
+static bool store_origin(const struct origin *origin, const char *dir, GError **error)
+{
+	g_autoptr(store_t) store = store_open(dir, false, error);
+
+	return store && origin_put(origin, store, error);
+}
+
+static void print_notes(const struct origin *origin)
+{
+	g_autoptr(GPtrArray) notes = origin_notes(origin, false);
+
+	for (guint i = 0; i < notes->len; i++)
+		printf("  ! %s\n", (const char *)notes->pdata[i]);
+}
+
 /* Runs everything and says so; what went wrong is in `error`. */
 static int run(const char *name, struct trials *trials, const double *limits, double budget_j,
-	       const struct options *options)
+	       const struct options *options, const struct origin *origin)
 {
 	const bool watched = isatty(STDERR_FILENO);
 	gint64 begun = g_get_monotonic_time();
@@ -126,8 +143,9 @@ static int run(const char *name, struct trials *trials, const double *limits, do
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	summary = simulate_summary_new(trials, limits, budget_j, results);
 	if (options->out &&
-	    !simulate_store_write(options->out, trials, limits, budget_j, results,
-				  options->estimates ? options->estimates : "given", &error))
+	    (!simulate_store_write(options->out, trials, limits, budget_j, results,
+				   options->estimates ? options->estimates : "given", &error) ||
+	     !store_origin(origin, options->out, &error)))
 		return command_fail(store_error_is_input(error) ? COMMAND_BAD : COMMAND_FAILED,
 				    name, "%s", error->message);
 	if (options->json) {
@@ -136,6 +154,7 @@ static int run(const char *name, struct trials *trials, const double *limits, do
 
 		puts(text);
 	} else {
+		print_notes(origin);
 		simulate_summary_print(summary, stdout);
 	}
 	return COMMAND_DONE;
@@ -147,6 +166,8 @@ static int simulate(const char *name, const char *path, const struct options *op
 	g_autoptr(GError) error = NULL;
 	g_autoptr(config_t) config = config_load(path, &error);
 	g_autoptr(experiment_t) experiment = NULL;
+	g_autoptr(origin_t) origin =
+		origin_of_file(options->estimates ? options->estimates : path);
 	g_auto(GStrv) policies = NULL;
 	g_autofree double *limits = NULL;
 	g_autofree double *limits_j = NULL;
@@ -178,7 +199,7 @@ static int simulate(const char *name, const char *path, const struct options *op
 		.limits_count = count,
 	};
 
-	return run(name, &trials, limits, budget_j, options);
+	return run(name, &trials, limits, budget_j, options, origin);
 }
 
 int cmd_simulate(int argc, char **argv)

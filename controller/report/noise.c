@@ -184,12 +184,14 @@ static bool prepare_experiment(struct noise *noise, GError **error)
 {
 	g_autofree char *path = g_build_filename(noise->measured->path, "config.yaml", NULL);
 	const struct store_run *run = noise->measured->runs->pdata[0];
-	const char *const no_policies[] = {NULL};
+	g_autofree const char **policies = g_new0(const char *, noise->measured->policies->len + 1);
 
+	for (guint i = 0; i < noise->measured->policies->len; i++)
+		policies[i] = noise->measured->policies->pdata[i];
 	noise->config = config_load(path, error);
 	if (!noise->config)
 		return false;
-	noise->experiment = experiment_new(noise->config, no_policies, error);
+	noise->experiment = experiment_new(noise->config, policies, error);
 	if (!noise->experiment)
 		return false;
 	noise->workload = workload_testbed_new(noise->config, noise->experiment->system, run->seed, 1,

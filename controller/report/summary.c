@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "controller/report/origin.h"
 #include "controller/report/stats.h"
 
 /* Fractions of the budget closer than this are the same limit. */
@@ -295,24 +296,12 @@ static void add_title(const struct summary *summary, GPtrArray *lines)
 	g_ptr_array_add(lines, g_string_free(text, FALSE));
 }
 
-/* What emulation the numbers rest on. A simulation rests on it by its estimates. */
-static void add_emulation(const struct summary *summary, GPtrArray *lines)
+static void add_origin(const struct summary *summary, GPtrArray *lines)
 {
-	const char *by = summary->measured ? "" : "estimates: ";
-	g_autofree char *virt = store_get_meta(summary->store, "virt_type");
-	g_autofree char *cap = store_get_meta(summary->store, "cpu_cap");
-	g_autofree char *watts = store_get_meta(summary->store, "modelled_watts");
+	g_autoptr(origin_t) origin = origin_of_store(summary->store);
+	GPtrArray *notes = origin_notes(origin, summary->measured);
 
-	if (g_strcmp0(virt, "qemu") == 0)
-		add_line(lines, "%sVMs ran under TCG, QEMU's emulator: times are not those of KVM", by);
-	else if (g_strcmp0(virt, "mixed") == 0)
-		add_line(lines, "%ssome VMs ran under TCG, QEMU's emulator, and some under KVM", by);
-	if (g_strcmp0(cap, "quota") == 0 || g_strcmp0(cap, "mixed") == 0)
-		add_line(lines,
-			 "%s%sP-states are CPU quotas: caps on throughput, not frequencies", by,
-			 g_str_equal(cap, "mixed") ? "some " : "");
-	if (g_strcmp0(watts, "true") == 0)
-		add_line(lines, "%swatts come from a model fed by CPU time, not from a meter", by);
+	g_ptr_array_extend_and_steal(lines, notes);
 }
 
 GPtrArray *summary_heading(const struct summary *summary)
@@ -320,7 +309,7 @@ GPtrArray *summary_heading(const struct summary *summary)
 	GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
 
 	add_title(summary, lines);
-	add_emulation(summary, lines);
+	add_origin(summary, lines);
 	if (summary->gap_s > 0)
 		add_line(lines, "metering gaps of %.1f s, summed over hosts: energy over them is estimated",
 			 summary->gap_s);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/report/origin.h"
+
+struct origin *origin_of_store(struct store *store)
+{
+	struct origin *origin = g_new0(struct origin, 1);
+
+	origin->virt_type = store_get_meta(store, "virt_type");
+	origin->cpu_cap = store_get_meta(store, "cpu_cap");
+	origin->modelled_watts = store_get_meta(store, "modelled_watts");
+	return origin;
+}
+
+struct origin *origin_of_file(const char *path)
+{
+	g_autofree char *dir = g_path_get_dirname(path);
+	g_autoptr(store_t) store = store_open(dir, false, NULL);
+
+	return store ? origin_of_store(store) : g_new0(struct origin, 1);
+}
+
+void origin_free(struct origin *origin)
+{
+	if (!origin)
+		return;
+	g_free(origin->virt_type);
+	g_free(origin->cpu_cap);
+	g_free(origin->modelled_watts);
+	g_free(origin);
+}
+
+bool origin_put(const struct origin *origin, struct store *store, GError **error)
+{
+	return store_set_meta(store, "virt_type", origin->virt_type, error) &&
+	       store_set_meta(store, "cpu_cap", origin->cpu_cap, error) &&
+	       store_set_meta(store, "modelled_watts", origin->modelled_watts, error);
+}
+
+static void add(GPtrArray *notes, bool measured, const char *text)
+{
+	g_ptr_array_add(notes, g_strconcat(measured ? "" : "estimates: ", text, NULL));
+}
+
+GPtrArray *origin_notes(const struct origin *origin, bool measured)
+{
+	GPtrArray *notes = g_ptr_array_new_with_free_func(g_free);
+
+	if (g_strcmp0(origin->virt_type, "qemu") == 0)
+		add(notes, measured, "VMs ran under TCG, QEMU's emulator: times are not those of KVM");
+	if (g_strcmp0(origin->virt_type, "mixed") == 0)
+		add(notes, measured, "some VMs ran under TCG, QEMU's emulator, and some under KVM");
+	if (g_strcmp0(origin->cpu_cap, "quota") == 0)
+		add(notes, measured, "P-states are CPU quotas: caps on throughput, not frequencies");
+	if (g_strcmp0(origin->cpu_cap, "mixed") == 0)
+		add(notes, measured,
+		    "some P-states are CPU quotas: caps on throughput, not frequencies");
+	if (g_strcmp0(origin->modelled_watts, "true") == 0)
+		add(notes, measured, "watts come from a model fed by CPU time, not from a meter");
+	return notes;
+}
