@@ -365,6 +365,20 @@ bool lab_cgroup_probe(const struct lab_cgroup *cgroup, GError **error)
 	return lab_cgroup_remove(cgroup, name, made ? 1 : 0, made ? error : NULL) && made;
 }
 
+/* libvirt looks for a controller by its own name also where it is mounted together with others. */
+static bool link_controllers(const char *options, GError **error)
+{
+	g_auto(GStrv) names = g_strsplit(options, ",", -1);
+
+	for (gsize i = 0; names[0] && names[1] && names[i]; i++) {
+		g_autofree char *path = g_build_filename("/sys/fs/cgroup", names[i], NULL);
+
+		if (symlink(options, path) < 0)
+			return fail(error, "link", path);
+	}
+	return true;
+}
+
 static bool mount_v1(const struct lab_cgroup *cgroup, GError **error)
 {
 	for (uint32_t i = 0; i < cgroup->hierarchies_count; i++) {
@@ -375,6 +389,8 @@ static bool mount_v1(const struct lab_cgroup *cgroup, GError **error)
 			return false;
 		if (mount("cgroup", path, "cgroup", 0, options) < 0)
 			return fail(error, "mount the blade's cgroups on", path);
+		if (!link_controllers(options, error))
+			return false;
 	}
 	return true;
 }
