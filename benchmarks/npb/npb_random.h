@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The pseudo-random sequence that all kernels draw from (NPB report RNR-94-007, section 2.3;
- * restated in our own words in docs/npb.md).
+ * The pseudo-random sequence that all kernels draw from (NPB report RNR-94-007).
  *
  *     x[k+1] = 5^13 * x[k]  mod 2^46,      u[k] = x[k] * 2^-46  in (0, 1)
  *

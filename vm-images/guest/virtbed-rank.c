@@ -7,11 +7,13 @@
  *       When it has ended, write "cmd=virtbed_exit status=S" to the port and end with status S:
  *       the program's exit status, or 128 + the signal that killed it.
  *   virtbed-rank kill N
- *       Kill what "run N" started and wait until it is gone; 0 also when nothing ran.
+ *       Kill what "run N" started and wait until it is gone; 0 also when nothing ran.  A "run N"
+ *       that has not got as far as starting its program is killed itself, without a last line.
  *
  * The environment is the caller's (PMI_RANK, PMI_SIZE, ...).  What every rank in this image needs
  * is added where the caller left it out: see defaults[].
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
@@ -232,22 +234,77 @@ static int run(long port, char **argv)
 	return status;
 }
 
-/* Kill the group until no process of it is left. */
-static int kill_rank(long port)
+/* Whether process @pid is a "virtbed-rank run @port". */
+static bool is_runner(const char *pid, long port)
 {
-	pid_t pid = read_pid(port);
+	char path[64], line[128] = "", wanted[32];
+	size_t length, name;
+	FILE *file;
 
-	if (pid <= 1)
+	snprintf(path, sizeof(path), "/proc/%.20s/cmdline", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	length = fread(line, 1, sizeof(line) - 1, file);
+	fclose(file);
+	for (size_t i = 0; i < length; i++)
+		if (line[i] == '\0')
+			line[i] = ' ';
+	snprintf(wanted, sizeof(wanted), "virtbed-rank run %ld ", port);
+	name = strcspn(line, " ");
+	while (name > 0 && line[name - 1] != '/')
+		name--;
+	return strncmp(line + name, wanted, strlen(wanted)) == 0;
+}
+
+/* Process number of a "run @port", or 0. */
+static pid_t find_runner(long port)
+{
+	DIR *directory = opendir("/proc");
+	struct dirent *entry;
+	pid_t pid = 0;
+
+	if (!directory)
 		return 0;
+	while (pid == 0 && (entry = readdir(directory)))
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+		    is_runner(entry->d_name, port))
+			pid = (pid_t)strtol(entry->d_name, NULL, 10);
+	closedir(directory);
+	return pid;
+}
+
+/* Kill group or process @pid, as for kill(2), until there is none left. */
+static int kill_until_gone(pid_t pid)
+{
 	for (int waited_ms = 0; waited_ms < KILL_DEADLINE_MS; waited_ms += 5) {
-		if (kill(-pid, SIGKILL) < 0) {
-			remove_pid(port);
-			return errno == ESRCH ? 0 : fail("cannot kill rank", "process group");
-		}
+		if (kill(pid, SIGKILL) < 0)
+			return errno == ESRCH ? 0 : fail("cannot kill", "rank");
 		poll(NULL, 0, 5);
 	}
 	errno = ETIMEDOUT;
-	return fail("cannot kill rank", "process group");
+	return fail("cannot kill", "rank");
+}
+
+/*
+ * The runner starts its program only after it has written down its number.  So without a number
+ * the runner goes first; should it have written one in the meantime, the program follows.
+ */
+static int kill_rank(long port)
+{
+	pid_t pid = read_pid(port);
+	pid_t runner = pid == 0 ? find_runner(port) : 0;
+	int status = 0;
+
+	if (runner > 0) {
+		status = kill_until_gone(runner);
+		pid = read_pid(port);
+	}
+	if (pid > 1)
+		status = kill_until_gone(-pid);
+	if (status == 0)
+		remove_pid(port);
+	return status;
 }
 
 static int usage(void)

@@ -1,0 +1,124 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# The MPI kernels on this machine, under MPICH's own launcher.
+
+setup_file() {
+	build=${VIRTBED_BUILD:-$BATS_TEST_DIRNAME/../../build}
+	export NPB=$build/benchmarks/npb
+	[ -x "$NPB/is_cg" ] || { echo "no kernels in '$NPB': build first" >&2; return 1; }
+}
+
+# npb RANKS PROGRAM ARGUMENT...  More ranks than two wait without spinning, or they would spend
+# their time on one another's processor.
+npb() {
+	local ranks=$1 program=$2
+	shift 2
+	if [ "$ranks" -gt 2 ]; then
+		local -x VIRTBED_BLOCK_MS=2 UCX_TLS=tcp,self
+	fi
+	run timeout 300 mpiexec.hydra -n "$ranks" "$NPB/$program" "$@"
+}
+
+count() {
+	grep -cE "$1" <<<"$output" || true
+}
+
+verified() {
+	[ "$status" -eq 0 ]
+	[ "$(count '^ Verification +=\s+SUCCESSFUL$')" -eq "$1" ]
+}
+
+@test "every kernel verifies in class S on 1, 2 and 4 ranks" {
+	for ranks in 1 2 4; do
+		npb $ranks is --class S && verified 1
+		npb $ranks cg --class S && verified 1
+	done
+}
+
+@test "every kernel verifies in class W on 1 and 2 ranks" {
+	for ranks in 1 2; do
+		npb $ranks is --class W && verified 1
+		npb $ranks cg --class W && verified 1
+	done
+}
+
+@test "class W verifies on 4 ranks" {
+	npb 4 is --class W && verified 1
+	npb 4 cg --class W && verified 1
+}
+
+@test "classes A and B verify" {
+	[ -n "$VIRTBED_LONG" ] || skip "takes a minute: only with VIRTBED_LONG"
+	for ranks in 1 2; do
+		npb $ranks is_cg --class A && verified 2
+	done
+	npb 2 is --class B && verified 1
+}
+
+@test "the composite reports both kernels and the time of both" {
+	npb 2 is_cg --class S
+	verified 2
+	[ "$(count '^ IS Benchmark Completed$')" -eq 1 ]
+	[ "$(count '^ CG Benchmark Completed$')" -eq 1 ]
+	[ "$(count '^ Time in seconds, all kernels \(full\) = [0-9]+\.[0-9]{9}$')" -eq 1 ]
+}
+
+@test "the report has the lines of the reference and one more" {
+	npb 2 is --class S
+	verified 1
+	for line in 'Class           =\s+S' 'Size            =\s+65536' 'Iterations      =\s+10' \
+		'Time in seconds =\s+[0-9]+\.[0-9]{2}' 'Total processes =\s+2' \
+		'Active procs    =\s+2' 'Mop/s total     =\s+[0-9]+\.[0-9]{2}' \
+		'Mop/s/process   =\s+[0-9]+\.[0-9]{2}' 'Operation type  =\s+keys ranked' \
+		'Version         =\s+\S.*' 'Compile date    =\s+\S.*' \
+		'Time in seconds \(full\) =\s+[0-9]+\.[0-9]{9}'; do
+		[ "$(count "^ $line\$")" -eq 1 ] || { echo "missing: $line"; false; }
+	done
+}
+
+@test "CG shows the published zeta in each iteration" {
+	npb 2 cg --class S
+	verified 1
+	for zeta in 9.9986441579 8.5733279203 8.5954510374; do
+		[ "$(count " $zeta")" -eq 1 ]
+	done
+}
+
+@test "repetitions are each verified and counted together" {
+	npb 2 is_cg --class S --repetitions 3
+	verified 2
+	[ "$(count '^ IS repetition [123] of 3: [0-9.]+ s, verified$')" -eq 3 ]
+	[ "$(count '^ CG repetition [123] of 3: [0-9.]+ s, verified$')" -eq 3 ]
+	[ "$(count '^ Iterations      =\s+30$')" -eq 1 ]
+	[ "$(count '^ Iterations      =\s+45$')" -eq 1 ]
+}
+
+@test "a number of ranks that is no power of two is refused with status 1" {
+	npb 3 is --class S
+	[ "$status" -eq 1 ]
+	[ "$(count 'ERROR: 3 processes: .*power of two')" -eq 1 ]
+	npb 3 cg --class S
+	[ "$status" -eq 1 ]
+}
+
+@test "bad usage ends with status 2 and one line" {
+	run "$NPB/is" --class X
+	[ "$status" -eq 2 ]
+	[ "$output" = "is: unknown class 'X': give one of S, W, A, B, C" ]
+	run "$NPB/cg" --repetitions 0
+	[ "$status" -eq 2 ]
+	npb 2 is_cg --frob
+	[ "$(count "is_cg: unknown option or missing value '--frob'")" -eq 1 ]
+}
+
+@test "--help works without a launcher" {
+	run "$NPB/is_cg" --help
+	[ "$status" -eq 0 ]
+	[[ $output == usage:* ]]
+}
+
+@test "ranks that wait without spinning still verify" {
+	VIRTBED_BLOCK_MS=2 UCX_TLS=tcp,self npb 2 is_cg --class S
+	verified 2
+}
