@@ -176,7 +176,6 @@ static void init_nodes(struct engine *engine)
 struct engine *engine_new(const struct engine_setup *setup, struct backend *backend)
 {
 	struct engine *engine = g_new0(struct engine, 1);
-	const double now_s = backend_now_s(backend);
 
 	engine->setup = *setup;
 	engine->backend = backend;
@@ -184,7 +183,6 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 	if (!engine->scratch)
 		g_error("out of memory");
 	engine->marks = g_new0(struct engine_result, setup->marks_count);
-	engine->event_next = (uint64_t)ceil(fmax(now_s, 0) / setup->mapping_interval_s);
 	engine->due_s = -INFINITY;
 	init_tasks(engine);
 	init_nodes(engine);
@@ -414,6 +412,17 @@ static void restore_ended(struct engine *engine, struct engine_task *task,
 		record->state == ENGINE_TASK_FAILED || record->state == ENGINE_TASK_KILLED;
 }
 
+/*
+ * The run goes on with the next mapping event to come. (A run that is new begins with event 0, even
+ * if real time has moved on by a few milliseconds already.)
+ */
+static void restore_time(struct engine *engine)
+{
+	const double now_s = fmax(backend_now_s(engine->backend), 0);
+
+	engine->event_next = (uint64_t)ceil(now_s / engine->setup.mapping_interval_s);
+}
+
 bool engine_restore_task(struct engine *engine, uint32_t index, const struct engine_task *record)
 {
 	struct engine_task *task;
@@ -424,6 +433,7 @@ bool engine_restore_task(struct engine *engine, uint32_t index, const struct eng
 	if (index >= engine->setup.workload->tasks_count ||
 	    engine->tasks[index].state != ENGINE_TASK_COMING)
 		return false;
+	restore_time(engine);
 	task = &engine->tasks[index];
 	if (record->state == ENGINE_TASK_COMING)
 		return true;

@@ -29,12 +29,14 @@ struct scripted_scheduler {
 	guint sample_source;
 	double (*duration_s)(const json_t *request, void *data);
 	void *duration_data;
+	GHashTable *endings; /* of struct ending: tasks that are to end by themselves */
 };
 
 /* A task that ends by itself. */
 struct ending {
 	struct scripted_scheduler *scheduler;
 	char *id;
+	guint source;
 };
 
 static void reply(struct http_request *request, int status, json_t *body)
@@ -218,8 +220,21 @@ static json_t *new_task(const char *id, json_t *body)
 
 static void ending_free(void *data)
 {
-	g_free(((struct ending *)data)->id);
-	g_free(data);
+	struct ending *ending = data;
+
+	g_hash_table_remove(ending->scheduler->endings, ending);
+	g_free(ending->id);
+	g_free(ending);
+}
+
+/* Tasks that still run do not outlive their scheduler. */
+static void forget_endings(struct scripted_scheduler *scheduler)
+{
+	g_autoptr(GList) endings = g_hash_table_get_keys(scheduler->endings);
+
+	for (GList *i = endings; i; i = i->next)
+		g_source_remove(((struct ending *)i->data)->source);
+	g_hash_table_unref(scheduler->endings);
 }
 
 static gboolean ending_due(gpointer data)
@@ -236,9 +251,11 @@ static void end_later(struct scripted_scheduler *scheduler, const char *id, cons
 
 	ending->scheduler = scheduler;
 	ending->id = g_strdup(id);
-	g_timeout_add_full(G_PRIORITY_DEFAULT,
-			   (guint)(1000 * scheduler->duration_s(body, scheduler->duration_data)),
-			   ending_due, ending, ending_free);
+	g_hash_table_add(scheduler->endings, ending);
+	ending->source = g_timeout_add_full(
+		G_PRIORITY_DEFAULT,
+		(guint)(1000 * scheduler->duration_s(body, scheduler->duration_data)), ending_due,
+		ending, ending_free);
 }
 
 static void put_task(struct http_request *request, const char *const *arguments, json_t *body,
@@ -439,6 +456,7 @@ struct scripted_scheduler *scripted_scheduler_new(const char *address, const cha
 {
 	struct scripted_scheduler *scheduler = g_new0(struct scripted_scheduler, 1);
 
+	scheduler->endings = g_hash_table_new(NULL, NULL);
 	scheduler->address = g_strdup(address);
 	scheduler->cluster = g_strdup(cluster);
 	scheduler->host = g_strdup("b1");
@@ -462,6 +480,7 @@ void scripted_scheduler_free(struct scripted_scheduler *scheduler)
 {
 	http_server_free(scheduler->server);
 	g_source_remove(scheduler->sample_source);
+	forget_endings(scheduler);
 	g_ptr_array_unref(scheduler->waiters);
 	json_decref(scheduler->tasks);
 	json_decref(scheduler->events);
