@@ -414,6 +414,14 @@ static void announce_gone(struct node *node, enum node_state previous)
 	}
 }
 
+/* What makes the next boot wait longer. */
+static bool is_failure(enum node_state state, enum node_event event)
+{
+	if (state == NODE_REMOVING || state == NODE_DETACHED)
+		return false;
+	return event == NODE_EVENT_FAIL || event == NODE_EVENT_DIED;
+}
+
 static void fire(struct node *node, enum node_event event, const char *reason)
 {
 	enum node_state previous = node->state;
@@ -436,7 +444,7 @@ static void fire(struct node *node, enum node_event event, const char *reason)
 		g_free(node->reason);
 		node->reason = g_strdup(reason);
 	}
-	if (event == NODE_EVENT_FAIL || (event == NODE_EVENT_DIED && previous != NODE_DETACHED)) {
+	if (is_failure(previous, event)) {
 		node->failures++;
 		if (!node->announced)
 			log_warning("%s: boot failed: %s", node->settings.name, node->reason);

@@ -11,7 +11,6 @@ static const struct {
 } codes[] = {
 	{VIR_ERR_NO_CONNECT, VIRT_ERROR_CONNECTION},
 	{VIR_ERR_INVALID_CONN, VIRT_ERROR_CONNECTION},
-	{VIR_ERR_SYSTEM_ERROR, VIRT_ERROR_CONNECTION},
 	{VIR_ERR_RPC, VIRT_ERROR_CONNECTION},
 	{VIR_ERR_AUTH_FAILED, VIRT_ERROR_CONNECTION},
 	{VIR_ERR_AUTH_UNAVAILABLE, VIRT_ERROR_CONNECTION},
@@ -25,6 +24,9 @@ static enum virt_error translate(const virError *foreign)
 {
 	if (!foreign)
 		return VIRT_ERROR_OTHER;
+	/* A broken connection comes with all sorts of codes, but from this part of libvirt. */
+	if (foreign->domain == VIR_FROM_RPC)
+		return VIRT_ERROR_CONNECTION;
 	for (size_t i = 0; i < G_N_ELEMENTS(codes); i++)
 		if (codes[i].foreign == foreign->code)
 			return codes[i].code;

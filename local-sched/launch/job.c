@@ -298,6 +298,7 @@ static void node_input(struct node *node, uint32_t core, const char *bytes, size
 		return;
 	}
 	rank = &job->ranks[place->first_rank + core];
+	log_debug("task '%s': rank %u: %.*s", job->task->id, rank->index, (int)length, bytes);
 	if (!pmi_server_input(job->pmi, rank->index, bytes, length, &error))
 		fail(job, TASK_OUTCOME_FAILED, error->message);
 	send_answers(job);

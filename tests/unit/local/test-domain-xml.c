@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <string.h>
+
+#include "local-sched/hypervisor/domain_xml.h"
+
+static char *source_root;
+
+static const struct domain_spec plain = {
+	.name = "virtbed-lab-c1-n0",
+	.virt_type = "qemu",
+	.machine = "q35",
+	.cores = 1,
+	.memory_mib = 112,
+	.kernel = "/pool/k",
+	.initramfs = "/pool/i",
+	.root = "/pool/r",
+	.bridge = "br0",
+	.mac = "52:54:00:77:01:0a",
+	.address = "10.77.1.10/16",
+	.guest_host = "c1-n0",
+	.console = "/var/log/libvirt/qemu/virtbed-lab-c1-n0.console",
+	.first_cpu = -1,
+};
+
+static struct domain_spec pinned_kvm(void)
+{
+	struct domain_spec spec = plain;
+
+	spec.virt_type = "kvm";
+	spec.cores = 2;
+	spec.memory_mib = 4096;
+	spec.first_cpu = 4;
+	return spec;
+}
+
+static struct domain_spec with_swap(void)
+{
+	struct domain_spec spec = plain;
+
+	spec.swap = "/pool/swap <&'\">";
+	spec.machine = "pc";
+	return spec;
+}
+
+static struct domain_spec plain_spec(void)
+{
+	return plain;
+}
+
+static const struct {
+	const char *name;
+	struct domain_spec (*spec)(void);
+} cases[] = {
+	{"tcg", plain_spec},
+	{"kvm-pinned", pinned_kvm},
+	{"swap", with_swap},
+};
+
+/* VIRTBED_REWRITE_GOLDEN=1 writes the files anew, for review. */
+static void test_golden(void)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct domain_spec spec = cases[i].spec();
+		g_autofree char *xml = domain_xml(&spec);
+		g_autofree char *file = g_strconcat("domain-", cases[i].name, ".xml", NULL);
+		g_autofree char *path = g_build_filename(source_root, "tests", "unit", "local",
+							 "golden", file, NULL);
+		g_autofree char *expected = NULL;
+
+		if (g_getenv("VIRTBED_REWRITE_GOLDEN"))
+			g_assert_true(g_file_set_contents(path, xml, -1, NULL));
+		g_assert_true(g_file_get_contents(path, &expected, NULL, NULL));
+		g_assert_cmpstr(xml, ==, expected);
+	}
+}
+
+static void test_fingerprint(void)
+{
+	struct domain_spec other = plain;
+	g_autofree char *a = domain_fingerprint(&plain);
+	g_autofree char *again = domain_fingerprint(&plain);
+	g_autofree char *b = NULL;
+	g_autofree char *xml = domain_xml(&plain);
+
+	other.memory_mib++;
+	b = domain_fingerprint(&other);
+	g_assert_cmpstr(a, ==, again);
+	g_assert_cmpstr(a, !=, b);
+	g_assert_nonnull(strstr(xml, a));
+}
+
+static void test_addresses(void)
+{
+	g_autofree char *mac = domain_mac(0, 0);
+	g_autofree char *address = domain_address(0, 0);
+	g_autofree char *last_mac = domain_mac(DOMAIN_CLUSTERS_MAX - 1, DOMAIN_NODES_MAX - 1);
+	g_autofree char *last = domain_address(DOMAIN_CLUSTERS_MAX - 1, DOMAIN_NODES_MAX - 1);
+
+	g_assert_cmpstr(mac, ==, "52:54:00:77:01:0a");
+	g_assert_cmpstr(address, ==, "10.77.1.10/16");
+	g_assert_cmpstr(last_mac, ==, "52:54:00:77:fe:f9");
+	g_assert_cmpstr(last, ==, "10.77.254.249/16");
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	source_root = argv[1];
+	g_test_add_func("/domain-xml/is-as-reviewed", test_golden);
+	g_test_add_func("/domain-xml/fingerprint-follows-content", test_fingerprint);
+	g_test_add_func("/domain-xml/addresses-fit-in-their-network", test_addresses);
+	return g_test_run();
+}

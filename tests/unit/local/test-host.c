@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The host over libvirt's own test driver, which needs no hypervisor. */
+#include <glib.h>
+#include <libvirt-glib/libvirt-glib.h>
+#include <string.h>
+
+#include "local-sched/hypervisor/domain.h"
+#include "local-sched/hypervisor/host.h"
+#include "local-sched/hypervisor/virt_error.h"
+
+#define DEADLINE_S 20
+
+struct fixture {
+	GMainLoop *loop;
+	struct host *host;
+	GThread *main_thread;
+	bool connected;
+	int stopped; /* domain events */
+	gpointer result;
+	GError *error;
+};
+
+static void on_connection(struct host *host, bool up, const char *reason, void *data)
+{
+	struct fixture *fixture = data;
+
+	fixture->connected = up;
+	g_main_loop_quit(fixture->loop);
+}
+
+static void on_domain(struct host *host, const char *name, bool running, const char *reason,
+		      void *data)
+{
+	struct fixture *fixture = data;
+
+	if (!running && g_str_equal(name, "test"))
+		fixture->stopped++;
+	g_main_loop_quit(fixture->loop);
+}
+
+static void on_agent(struct host *host, const char *name, bool connected, void *data)
+{
+}
+
+static const struct host_events events = {
+	.connection = on_connection, .domain = on_domain, .agent = on_agent};
+
+static gboolean too_late(gpointer data)
+{
+	g_error("nothing happened for %d s", DEADLINE_S);
+	return G_SOURCE_REMOVE;
+}
+
+static void run(struct fixture *fixture)
+{
+	guint deadline = g_timeout_add_seconds(DEADLINE_S, too_late, NULL);
+
+	g_main_loop_run(fixture->loop);
+	g_source_remove(deadline);
+}
+
+static void on_done(gpointer result, const GError *error, gpointer data)
+{
+	struct fixture *fixture = data;
+
+	g_assert_true(g_thread_self() == fixture->main_thread);
+	fixture->result = result;
+	g_clear_error(&fixture->error);
+	fixture->error = error ? g_error_copy(error) : NULL;
+	g_main_loop_quit(fixture->loop);
+}
+
+static void set_up(struct fixture *fixture, gconstpointer uri)
+{
+	fixture->loop = g_main_loop_new(NULL, FALSE);
+	fixture->main_thread = g_thread_self();
+	fixture->host = host_new("t", uri, &events, fixture);
+	if (g_str_has_prefix(uri, "test:"))
+		run(fixture);
+}
+
+static void tear_down(struct fixture *fixture, gconstpointer uri)
+{
+	host_free(fixture->host);
+	g_clear_error(&fixture->error);
+	g_main_loop_unref(fixture->loop);
+}
+
+static void test_list(struct fixture *fixture, gconstpointer uri)
+{
+	GPtrArray *found;
+	const struct domain_info *info;
+
+	g_assert_true(fixture->connected && host_connected(fixture->host));
+	domain_list(fixture->host, "te", on_done, fixture);
+	run(fixture);
+	g_assert_no_error(fixture->error);
+	found = fixture->result;
+	g_assert_cmpuint(found->len, ==, 1);
+	info = found->pdata[0];
+	g_assert_cmpstr(info->name, ==, "test");
+	g_ptr_array_unref(found);
+	domain_list(fixture->host, "no", on_done, fixture);
+	run(fixture);
+	found = fixture->result;
+	g_assert_cmpuint(found->len, ==, 0);
+	g_ptr_array_unref(found);
+}
+
+/* Ending a VM tells so by an event, and ending it again does no harm. */
+static void test_destroy(struct fixture *fixture, gconstpointer uri)
+{
+	domain_destroy(fixture->host, "test", on_done, fixture);
+	while (!fixture->stopped || !fixture->result)
+		run(fixture);
+	g_assert_no_error(fixture->error);
+	domain_destroy(fixture->host, "test", on_done, fixture);
+	run(fixture);
+	g_assert_no_error(fixture->error);
+	domain_destroy(fixture->host, "never-was", on_done, fixture);
+	run(fixture);
+	g_assert_no_error(fixture->error);
+	g_assert_cmpint(fixture->stopped, ==, 1);
+}
+
+static void test_errors(struct fixture *fixture, gconstpointer uri)
+{
+	domain_agent(fixture->host, "never-was", "{}", 1, on_done, fixture);
+	run(fixture);
+	g_assert_error(fixture->error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN);
+	domain_create(fixture->host, "<rubbish>", on_done, fixture);
+	run(fixture);
+	g_assert_error(fixture->error, VIRT_ERROR, VIRT_ERROR_OTHER);
+}
+
+/* A host that is away: calls fail and it is tried again. */
+static void test_away(struct fixture *fixture, gconstpointer uri)
+{
+	domain_list(fixture->host, "", on_done, fixture);
+	run(fixture);
+	g_assert_error(fixture->error, VIRT_ERROR, VIRT_ERROR_CONNECTION);
+	g_assert_false(host_connected(fixture->host));
+}
+
+static gpointer slow_work(virConnectPtr connection, gpointer input, GError **error)
+{
+	g_usleep(50000);
+	g_atomic_int_inc((gint *)input);
+	return g_strdup("result");
+}
+
+/* Freed while work is under way: it ends first, and nobody is told. */
+static void test_free(struct fixture *fixture, gconstpointer uri)
+{
+	gint worked = 0;
+	const struct host_call call = {.work = slow_work,
+				       .input = &worked,
+				       .result_free = g_free,
+				       .done = on_done,
+				       .data = fixture};
+
+	host_call(fixture->host, HOST_LANE_AGENT, &call);
+	while (g_atomic_int_get(&worked) == 0)
+		g_thread_yield();
+	host_free(g_steal_pointer(&fixture->host));
+	while (g_main_context_iteration(NULL, FALSE))
+		;
+	g_assert_null(fixture->result);
+}
+
+#define ADD(name, uri, test) g_test_add(name, struct fixture, uri, set_up, test, tear_down)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	gvir_event_register();
+	virt_error_quiet();
+	ADD("/host/lists-vms", "test:///default", test_list);
+	ADD("/host/destroys-vms", "test:///default", test_destroy);
+	ADD("/host/translates-errors", "test:///default", test_errors);
+	ADD("/host/fails-without-connection", "qemu+unix:///system?socket=/nonexistent/s",
+	    test_away);
+	ADD("/host/is-freed-with-work-under-way", "test:///default", test_free);
+	return g_test_run();
+}

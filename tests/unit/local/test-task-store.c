@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/json.h"
+#include "common/subprocess.h"
+#include "local-sched/store/task_store.h"
+
+/* A directory of its own per test. */
+static char *new_directory(void)
+{
+	g_autoptr(GError) error = NULL;
+	char *directory = g_dir_make_tmp("virtbed-store-XXXXXX", &error);
+
+	g_assert_no_error(error);
+	return directory;
+}
+
+static void remove_directory(char *directory)
+{
+	const char *const argv[] = {"rm", "-rf", directory, NULL};
+
+	subprocess_run(argv, NULL, 10, NULL, NULL);
+	g_free(directory);
+}
+
+static struct task_store *reopen(const char *directory)
+{
+	g_autoptr(GError) error = NULL;
+	struct task_store *store = task_store_open(directory, &error);
+
+	g_assert_no_error(error);
+	return store;
+}
+
+static struct task *new_task(const char *id)
+{
+	g_autoptr(json_t) body =
+		json_pack("{s:s, s:s, s:s, s:i, s:i, s:[i], s:f}", "type", "T", "benchmark", "is",
+			  "class", "S", "ranks", 1, "repetitions", 1, "nodes", 0, "deadline_s", 9.0);
+	struct task *task = task_parse_request(id, body, 1, 1, NULL);
+
+	g_assert_nonnull(task);
+	return task;
+}
+
+static void test_reopening(void)
+{
+	char *directory = new_directory();
+	g_autoptr(task_store_t) store = reopen(directory);
+	g_autofree char *incarnation = g_strdup(task_store_incarnation(store));
+	g_autoptr(task_t) task = new_task("a");
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) tasks = NULL;
+	g_autoptr(json_t) events = NULL;
+	const struct task *loaded;
+
+	g_assert_true(task_store_add(store, task, &error));
+	task->state = TASK_ENDED;
+	task->outcome = TASK_OUTCOME_KILLED;
+	g_assert_cmpuint(task_store_update(store, task, "task-ended"), ==, 1);
+	g_assert_cmpuint(task_store_event(store, "node-ready", 5, NULL, 0, "b1", NULL), ==, 2);
+	task_store_close(g_steal_pointer(&store));
+
+	store = reopen(directory);
+	g_assert_cmpstr(task_store_incarnation(store), ==, incarnation);
+	g_assert_cmpuint(task_store_last_event(store), ==, 2);
+	tasks = task_store_load(store, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(tasks->len, ==, 1);
+	loaded = tasks->pdata[0];
+	g_assert_cmpint(loaded->outcome, ==, TASK_OUTCOME_KILLED);
+	events = task_store_events(store, 1, 10);
+	g_assert_cmpuint(json_array_size(events), ==, 1);
+	g_assert_cmpstr(json_string_value(json_object_get(json_array_get(events, 0), "host")), ==,
+			"b1");
+	remove_directory(directory);
+}
+
+static void test_one_process(void)
+{
+	char *directory = new_directory();
+	g_autoptr(task_store_t) store = reopen(directory);
+	g_autoptr(GError) error = NULL;
+
+	g_assert_null(task_store_open(directory, &error));
+	g_assert_error(error, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN);
+	remove_directory(directory);
+}
+
+static void test_same_id(void)
+{
+	char *directory = new_directory();
+	g_autoptr(task_store_t) store = reopen(directory);
+	g_autoptr(task_t) task = new_task("a");
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(task_store_add(store, task, &error));
+	g_assert_false(task_store_add(store, task, &error));
+	g_assert_error(error, TASK_STORE_ERROR, TASK_STORE_ERROR_WRITE);
+	remove_directory(directory);
+}
+
+/* A file size limit stands for a full disk: writes fail, events live on and are written later. */
+static void test_full_disk(void)
+{
+	char *directory = new_directory();
+	g_autoptr(task_store_t) store = reopen(directory);
+	g_autoptr(task_t) task = new_task("a");
+	g_autoptr(json_t) events = NULL;
+	struct rlimit before;
+	struct rlimit none;
+	g_autoptr(GError) error = NULL;
+
+	signal(SIGXFSZ, SIG_IGN);
+	g_assert_cmpint(getrlimit(RLIMIT_FSIZE, &before), ==, 0);
+	none = before;
+	none.rlim_cur = 0;
+	g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &none), ==, 0);
+	g_assert_false(task_store_add(store, task, &error));
+	task_store_event(store, "node-down", 1, NULL, 0, NULL, NULL);
+	task_store_event(store, "node-ready", 2, NULL, 0, NULL, NULL);
+	events = task_store_events(store, 0, 10);
+	g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &before), ==, 0);
+	g_assert_error(error, TASK_STORE_ERROR, TASK_STORE_ERROR_WRITE);
+	g_assert_cmpuint(json_array_size(events), ==, 2);
+	g_assert_true(task_store_flush(store));
+	task_store_close(g_steal_pointer(&store));
+	store = reopen(directory);
+	g_assert_cmpuint(task_store_last_event(store), ==, 2);
+	remove_directory(directory);
+}
+
+static void test_kill(void)
+{
+	char *directory = new_directory();
+	g_autoptr(GPtrArray) tasks = NULL;
+	g_autoptr(task_store_t) store = NULL;
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		struct task_store *theirs = task_store_open(directory, NULL);
+		struct task *task = new_task("a");
+
+		task_store_add(theirs, task, NULL);
+		task_store_event(theirs, "x", 1, NULL, -1, NULL, NULL);
+		raise(SIGKILL);
+	}
+	g_assert_cmpint(waitpid(child, &status, 0), ==, child);
+	store = reopen(directory);
+	tasks = task_store_load(store, NULL);
+	g_assert_cmpuint(tasks->len, ==, 1);
+	g_assert_cmpuint(task_store_last_event(store), ==, 1);
+	remove_directory(directory);
+}
+
+static void test_output(void)
+{
+	char *directory = new_directory();
+	g_autoptr(task_store_t) store = reopen(directory);
+	g_autoptr(GError) error = NULL;
+	g_autofree char *text = NULL;
+
+	g_assert_null(task_store_output(store, "a"));
+	g_assert_true(task_store_save_output(store, "a", "x\xff\n", 3, &error));
+	text = task_store_output(store, "a");
+	g_assert_true(g_utf8_validate(text, -1, NULL));
+	g_assert_true(g_str_has_prefix(text, "x"));
+	remove_directory(directory);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/task-store/remembers", test_reopening);
+	g_test_add_func("/task-store/serves-one-process", test_one_process);
+	g_test_add_func("/task-store/refuses-an-id-twice", test_same_id);
+	g_test_add_func("/task-store/keeps-events-over-a-full-disk", test_full_disk);
+	g_test_add_func("/task-store/keeps-what-was-added-before-a-kill", test_kill);
+	g_test_add_func("/task-store/gives-output-as-utf8", test_output);
+	return g_test_run();
+}
