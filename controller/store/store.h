@@ -153,10 +153,14 @@ bool store_each_decision(struct store *store, int64_t run,
 				     void *data),
 			 void *data, GError **error);
 
-/* One power sample as published by a local scheduler; (run, host, seq) is unique: a repeat is ignored. */
+/*
+ * One power sample as published by a local scheduler. The same number of the same host at the same time
+ * (to 50 ms: clocks of other machines are translated) is a repeat and ignored; a local scheduler that lost
+ * its state counts from 1 again, and its samples are kept.
+ */
 bool store_add_sample(struct store *store, int64_t run, const char *host, int64_t seq,
 		      double time_s, int64_t mw, int64_t energy_uj, bool gap, GError **error);
-/* The samples of a run by host, then number: GPtrArray of struct store_sample, owned by the caller. */
+/* The samples of a run by host, then time: GPtrArray of struct store_sample, owned by the caller. */
 GPtrArray *store_samples(struct store *store, int64_t run, GError **error);
 void store_sample_free(struct store_sample *sample);
 

@@ -34,10 +34,11 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 			       " VALUES (?, ?, ?, ?)",
 	[STORE_LIST_DECISIONS] = "SELECT time_s, snapshot, actions FROM decision WHERE run = ?"
 				 " ORDER BY id",
-	[STORE_ADD_SAMPLE] = "INSERT INTO sample VALUES (?, ?, ?, ?, ?, ?, ?)"
-			     " ON CONFLICT (run, host, seq) DO NOTHING",
+	[STORE_ADD_SAMPLE] = "INSERT INTO sample SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE NOT EXISTS"
+			     " (SELECT 1 FROM sample WHERE run = ?1 AND host = ?2 AND seq = ?3"
+			     " AND time_s BETWEEN ?4 - 0.05 AND ?4 + 0.05)",
 	[STORE_LIST_SAMPLES] = "SELECT host, seq, time_s, mw, energy_uj, gap FROM sample"
-			       " WHERE run = ? ORDER BY host, seq",
+			       " WHERE run = ? ORDER BY host, time_s, seq",
 	[STORE_CLEAR_ESTIMATES] = "DELETE FROM estimate",
 	[STORE_ADD_ESTIMATE] = "INSERT INTO estimate VALUES (?, ?, ?, ?, ?, ?, ?)",
 };

@@ -78,7 +78,7 @@ static const char schema[] =
 	" mw INTEGER NOT NULL,"
 	" energy_uj INTEGER NOT NULL,"
 	" gap INTEGER NOT NULL,"
-	" PRIMARY KEY (run, host, seq)) WITHOUT ROWID;"
+	" PRIMARY KEY (run, host, time_s, seq)) WITHOUT ROWID;"
 	"CREATE TABLE estimate ("
 	" type TEXT NOT NULL,"
 	" cluster TEXT NOT NULL,"

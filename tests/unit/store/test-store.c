@@ -189,11 +189,27 @@ static void test_repeated_sample_is_ignored(struct fixture *fixture, const void 
 
 	g_assert_true(store_add_sample(fixture->store, run, "b1", 2, 1, 61000, 10, false, &error));
 	g_assert_true(store_add_sample(fixture->store, run, "b1", 1, 0, 60000, 5, true, &error));
-	g_assert_true(store_add_sample(fixture->store, run, "b1", 2, 7, 99000, 11, false, &error));
+	g_assert_true(store_add_sample(fixture->store, run, "b1", 2, 1.001, 99000, 11, false, &error));
 	samples = store_samples(fixture->store, run, &error);
 	g_assert_cmpuint(samples->len, ==, 2);
 	g_assert_true(((struct store_sample *)samples->pdata[0])->gap);
 	g_assert_cmpint(((struct store_sample *)samples->pdata[1])->mw, ==, 61000);
+}
+
+/* A local scheduler that lost its state numbers its samples from 1 again. */
+static void test_numbers_may_begin_again(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) samples = NULL;
+	int64_t run = add_run(fixture->store, "easy");
+
+	g_assert_true(store_add_sample(fixture->store, run, "b1", 2, 1, 61000, 10, false, &error));
+	g_assert_true(store_add_sample(fixture->store, run, "b1", 1, 2, 60000, 71, false, &error));
+	g_assert_true(store_add_sample(fixture->store, run, "b1", 2, 3, 60000, 131, false, &error));
+	samples = store_samples(fixture->store, run, &error);
+	g_assert_cmpuint(samples->len, ==, 3);
+	g_assert_cmpint(((struct store_sample *)samples->pdata[1])->seq, ==, 1);
+	g_assert_cmpint(((struct store_sample *)samples->pdata[2])->energy_uj, ==, 131);
 }
 
 static void test_rollback_undoes(struct fixture *fixture, const void *data)
@@ -387,6 +403,7 @@ int main(int argc, char **argv)
 	TEST("/store/events and decisions keep their order",
 	     test_events_and_decisions_keep_their_order);
 	TEST("/store/a repeated sample is ignored", test_repeated_sample_is_ignored);
+	TEST("/store/sample numbers may begin again", test_numbers_may_begin_again);
 	TEST("/store/a rollback undoes the transaction", test_rollback_undoes);
 	TEST("/store/a reader beside a writer sees commits only", test_reader_beside_writer);
 	TEST("/store/estimates are replaced as a whole or not at all", test_estimates_are_replaced);
