@@ -6,7 +6,8 @@
 
 #include "local-sched/hypervisor/virt_error.h"
 
-enum { PARAMETERS_MAX = 32 };
+/* The remote protocol refuses more (REMOTE_DOMAIN_SCHEDULER_PARAMETERS_MAX); QEMU has 9. */
+enum { PARAMETERS_MAX = 16 };
 
 static bool set_quota(const struct cpu_cap *cap, virDomainPtr domain, GError **error)
 {
