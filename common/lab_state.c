@@ -35,8 +35,8 @@ char *lab_state_file(const char *name)
 }
 
 /*
- * Reads a process's state (a letter, proc_pid_stat(5)) and start; false if there is none. The second
- * field is the program's name in brackets, which may hold anything.
+ * Reads a process's state (a letter, proc_pid_stat(5)) and start; false if there is none. The
+ * second field is the program's name in brackets, which may hold anything.
  */
 static bool read_stat(pid_t pid, char *ret_state, uint64_t *ret_ticks)
 {

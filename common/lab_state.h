@@ -51,8 +51,8 @@ char *lab_state_file(const char *name);
 uint64_t lab_state_start_ticks(pid_t pid);
 
 /*
- * Whether the process still runs: it is there, is the same, and has not ended. One whose first thread
- * has ended counts as ended, though others of its threads may take a moment more.
+ * Whether the process still runs: it is there, is the same, and has not ended. One whose first
+ * thread has ended counts as ended, though others of its threads may take a moment more.
  */
 bool lab_state_process_alive(struct lab_state_process process);
 

@@ -44,8 +44,8 @@ struct lab_observer {
 };
 
 /*
- * Brings a lab up and returns when every blade's libvirt and BMC answers; at once if the same lab is
- * up. Chooses the BMC ports in `spec`. On failure nothing of the lab is left.
+ * Brings a lab up and returns when every blade's libvirt and BMC answers; at once if the same lab
+ * is up. Chooses the BMC ports in `spec`. On failure nothing of the lab is left.
  */
 bool lab_up(struct lab_spec *spec, const struct lab_observer *observer, GError **error);
 
@@ -56,9 +56,9 @@ bool lab_up(struct lab_spec *spec, const struct lab_observer *observer, GError *
 bool lab_down(const char *name, bool *ret_was, GError **error);
 
 /*
- * What is there, as lab.json plus, for people and tests: "state" (up, starting, dead: parts are left
- * but not its supervisor, down), "fabric_pid", and per blade "address", "blade_pid", "bmc_pid",
- * "libvirt" (answers), "domains", "cpu_cores", "watts". A new reference.
+ * What is there, as lab.json plus, for people and tests: "state" (up, starting, dead: parts are
+ * left but not its supervisor, down), "fabric_pid", and per blade "address", "blade_pid",
+ * "bmc_pid", "libvirt" (answers), "domains", "cpu_cores", "watts". A new reference.
  */
 json_t *lab_status(const char *name);
 
@@ -66,7 +66,7 @@ json_t *lab_status(const char *name);
 char **lab_list(void);
 
 /*
- * Whether this machine can run a lab. Returns NULL, or one line (the caller frees) that says what is
- * missing and what to do.
+ * Whether this machine can run a lab. Returns NULL, or one line (the caller frees) that says what
+ * is missing and what to do.
  */
 char *lab_probe(void);

@@ -23,8 +23,8 @@
 
 /*
  * The first process of a blade. Builds the view of a machine of its own (host name, /proc, /sys,
- * cgroups, /run, libvirt's directories, a bridge with the link to the fabric as its port), then runs
- * libvirtd for ever and reaps.
+ * cgroups, /run, libvirt's directories, a bridge with the link to the fabric as its port), then
+ * runs libvirtd for ever and reaps.
  */
 
 enum { IP_TIMEOUT_S = 30, RESTARTS_MAX = 5 };

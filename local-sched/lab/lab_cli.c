@@ -20,8 +20,8 @@ static const char usage[] =
 	"       virtbed-lab status [CONFIG] [--name NAME] [--json]\n"
 	"       virtbed-lab check\n"
 	"\n"
-	"Emulated blades on this machine: each has a libvirtd, a bridge, a CPU budget and a BMC of\n"
-	"its own. NAME is by default that of the configuration.\n";
+	"Emulated blades on this machine: each has a libvirtd, a bridge, a CPU budget and a BMC\n"
+	"of its own. NAME is by default that of the configuration.\n";
 
 /* What the command line asks for. */
 struct arguments {

@@ -60,8 +60,8 @@ static bool link_blade(uint32_t number, pid_t pid, GError **error)
 	g_autofree char *target = g_strdup_printf("%d", (int)pid);
 	const char *const pair[] = { "ip",   "link", "add",   name,    "type", "veth",
 				     "peer", "name", "eth0", "netns", target, NULL };
-	const char *const join[] = { "ip",     "link", "set", name, "master", LAB_ROLES_FABRIC_BRIDGE,
-				     "up", NULL };
+	const char *const join[] = { "ip",     "link", "set", name,
+				     "master", LAB_ROLES_FABRIC_BRIDGE, "up", NULL };
 
 	return run_ip(pair, error) && run_ip(join, error);
 }

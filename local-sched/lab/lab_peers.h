@@ -24,9 +24,9 @@ typedef struct lab_peers_answer lab_peers_answer_t;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(lab_peers_answer_t, lab_peers_answer_free)
 
 /*
- * Asks the libvirts of blades 1 to `count` of `lab` at once, each from a thread of its own and again
- * and again for `timeout_s`. Returns a queue (the caller unrefs) that gets one answer per blade. An
- * opened connection is closed again.
+ * Asks the libvirts of blades 1 to `count` of `lab` at once, each from a thread of its own and
+ * again and again for `timeout_s`. Returns a queue (the caller unrefs) that gets one answer per
+ * blade. An opened connection is closed again.
  */
 GAsyncQueue *lab_peers_ask_libvirts(const char *lab, uint32_t count, double timeout_s);
 

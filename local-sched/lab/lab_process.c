@@ -104,9 +104,12 @@ static char **clean_environment(void)
 		"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", TRUE);
 	environment = g_environ_setenv(environment, "HOME", "/root", TRUE);
 	environment = g_environ_setenv(environment, "LANG", "C.UTF-8", TRUE);
-	for (gsize i = 0; i < G_N_ELEMENTS(kept); i++)
-		if (g_getenv(kept[i]))
-			environment = g_environ_setenv(environment, kept[i], g_getenv(kept[i]), TRUE);
+	for (gsize i = 0; i < G_N_ELEMENTS(kept); i++) {
+		const char *value = g_getenv(kept[i]);
+
+		if (value)
+			environment = g_environ_setenv(environment, kept[i], value, TRUE);
+	}
 	return environment;
 }
 

@@ -19,10 +19,11 @@ enum lab_process_life {
 };
 
 /*
- * Starts this program again in `role` with `arguments` (NULL-terminated), in new namespaces (CLONE_NEW*
- * or 0). The child's descriptors are: 0 = /dev/null, 1 and 2 = `log_path` appended, 3 = the
- * channel. Of our environment it gets VIRTBED_LOG and VIRTBED_DCMI_MODULE alone. It runs at once and
- * shall wait for "go". Returns its pid as the caller sees it with the caller's end of the channel, or -1.
+ * Starts this program again in `role` with `arguments` (NULL-terminated), in new namespaces
+ * (CLONE_NEW* or 0). The child's descriptors are: 0 = /dev/null, 1 and 2 = `log_path` appended, 3 =
+ * the channel. Of our environment it gets VIRTBED_LOG and VIRTBED_DCMI_MODULE alone. It runs at
+ * once and shall wait for "go". Returns its pid as the caller sees it with the caller's end of the
+ * channel, or -1.
  */
 pid_t lab_process_start(const char *role, const char *const *arguments, int namespaces,
 			enum lab_process_life life, const char *log_path, int *ret_channel,

@@ -33,10 +33,10 @@ static json_t *blade_json(const struct lab_spec *spec, const struct lab_spec_bla
 	g_autofree char *password = lab_paths_run(spec->name, LAB_PASSWORD_FILE);
 
 	return json_pack("{s:s, s:s, s:s, s:{s:s, s:i, s:s, s:s, s:i, s:s, s:s}}", "name",
-			 blade->name, "uri", uri, "bridge", LAB_ROLES_BLADE_BRIDGE, "bmc", "address",
-			 "127.0.0.1", "port", blade->bmc_port, "user", LAB_BMC_USER,
-			 "password_file", password, "cipher_suite", BMC_CIPHER_SUITE, "privilege", BMC_PRIVILEGE,
-			 "sensor", BMC_SENSOR);
+			 blade->name, "uri", uri, "bridge", LAB_ROLES_BLADE_BRIDGE, "bmc",
+			 "address", "127.0.0.1", "port", blade->bmc_port, "user", LAB_BMC_USER,
+			 "password_file", password, "cipher_suite", BMC_CIPHER_SUITE,
+			 "privilege", BMC_PRIVILEGE, "sensor", BMC_SENSOR);
 }
 
 bool lab_record_save(const struct lab_spec *spec, const struct lab_record *record, GError **error)
@@ -107,8 +107,8 @@ static bool kill_one(const char *lab, struct lab_state_process supervisor, GErro
 	if (lab_process_kill(supervisor, KILL_TIMEOUT_S))
 		return true;
 	g_set_error(error, LAB_ERROR, LAB_ERROR_LEFT,
-		    "process %d, the supervisor of the lab \"%s\", is still there %d s after it was "
-		    "killed",
+		    "process %d, the supervisor of the lab \"%s\", is still there %d s after it "
+		    "was killed",
 		    (int)supervisor.pid, lab, KILL_TIMEOUT_S);
 	return false;
 }

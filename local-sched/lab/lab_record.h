@@ -36,14 +36,15 @@ struct lab_record lab_record_load(const char *lab);
 struct lab_state_process lab_record_supervisor(const char *lab);
 
 /*
- * Kills the supervisor, whichever of both it is, and waits until it and with it every process of the
- * lab is gone. Returns false with LAB_ERROR_LEFT if that takes too long.
+ * Kills the supervisor, whichever of both it is, and waits until it and with it every process of
+ * the lab is gone. Returns false with LAB_ERROR_LEFT if that takes too long.
  */
 bool lab_record_kill(const char *lab, GError **error);
 
 /*
  * Makes the lab's directories and locks the lab: an flock() on RUN. Waits up to timeout_s for
- * another command to finish. Returns the lock's descriptor, to be closed, or -1 with LAB_ERROR_BUSY.
+ * another command to finish. Returns the lock's descriptor, to be closed, or -1 with
+ * LAB_ERROR_BUSY.
  */
 int lab_record_lock(const char *lab, double timeout_s, GError **error);
 

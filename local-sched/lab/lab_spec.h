@@ -51,7 +51,7 @@ void lab_spec_free(struct lab_spec *spec);
 typedef struct lab_spec lab_spec_t;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(lab_spec_t, lab_spec_free)
 
-/* Whether both ask for the same blades: names, order, budgets, coefficients; not UUIDs and ports. */
+/* Whether both ask for the same blades: names, order, budgets, coefficients; not UUIDs or ports. */
 bool lab_spec_same(const struct lab_spec *a, const struct lab_spec *b);
 
 /* Writes to RUN/spec.json, and reads it back. */

@@ -26,8 +26,8 @@
 
 /*
  * The lab's first process. Being pid 1 of the lab's pid namespace it is the one process whose end
- * ends them all. Until `up` says "keep", the end of `up` is its own end: a lab half started does not
- * stay behind running.
+ * ends them all. Until `up` says "keep", the end of `up` is its own end: a lab half started does
+ * not stay behind running.
  */
 
 enum { TICK_MS = 200, REFRESH_NS = 1000000000 };
@@ -96,8 +96,8 @@ static bool replace_file(const struct meter *meter, const char *text, GError **e
 }
 
 /*
- * Writes if the watts are others, and else every REFRESH_NS: the BMC takes a file that grows old for a
- * lost sensor.
+ * Writes if the watts are others, and else every REFRESH_NS: the BMC takes a file that grows old
+ * for a lost sensor.
  */
 static bool write_watts(struct meter *meter, double watts, int64_t now_ns, GError **error)
 {
@@ -294,6 +294,6 @@ int lab_supervisor_main(const char *lab)
 	g_unix_signal_add(SIGTERM, on_term, &supervisor);
 	g_timeout_add(TICK_MS, on_tick, &supervisor);
 	g_main_loop_run(supervisor.loop);
-	/* The kernel now kills what is left in the namespace; the rest of our memory goes with us. */
+	/* The kernel now kills what is left in the namespace; our memory goes with us. */
 	return supervisor.status;
 }

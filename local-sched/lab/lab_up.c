@@ -54,8 +54,8 @@ static bool not_cancelled(const struct up *up, GError **error)
 }
 
 /*
- * 96 random bits as 16 characters. IPMI 2.0 has passwords of 20, but ipmi_sim 2.0.33 opens no session
- * with one of more than 16.
+ * 96 random bits as 16 characters. IPMI 2.0 has passwords of 20, but ipmi_sim 2.0.33 opens no
+ * session with one of more than 16.
  */
 static bool write_password(const char *lab, GError **error)
 {
@@ -126,15 +126,18 @@ static bool hear(struct up *up, double wait_s, bool *ret_ready, GError **error)
 				    "the lab's supervisor was killed");
 		return false;
 	}
-	if (g_str_has_prefix(text, "error ") || g_str_has_prefix(text, "dead ")) {
-		bool dead = g_str_has_prefix(text, "dead ");
-
-		g_set_error(error, LAB_ERROR, LAB_ERROR_START, "%s%s",
-			    dead ? "the first process of a blade ended: blade " : "", text + (dead ? 5 : 6));
+	if (g_str_has_prefix(text, "error ")) {
+		g_set_error(error, LAB_ERROR, LAB_ERROR_START, "%s", text + strlen("error "));
+		return false;
+	}
+	if (g_str_has_prefix(text, "dead ")) {
+		g_set_error(error, LAB_ERROR, LAB_ERROR_START,
+			    "the first process of blade \"%s\" ended", text + strlen("dead "));
 		return false;
 	}
 	if (g_str_has_prefix(text, "started "))
-		report(up, "blade %s: namespaces, bridge and libvirtd are there", text + 8);
+		report(up, "blade %s: namespaces, bridge and libvirtd are there",
+		       text + strlen("started "));
 	*ret_ready = strcmp(text, "ready") == 0;
 	return true;
 }

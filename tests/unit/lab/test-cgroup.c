@@ -15,8 +15,8 @@ static const char separate[] =
 
 /* As systemd mounts version 1, with optional fields, and the same hierarchy seen twice. */
 static const char together[] =
-	"36 28 0:32 / /sys/fs/cgroup/cpu,cpuacct rw,nosuid shared:14 - cgroup cgroup rw,cpu,cpuacct\n"
-	"37 28 0:33 / /sys/fs/cgroup/cpuset rw,nosuid shared:15 master:2 - cgroup cgroup rw,cpuset\n"
+	"36 28 0:32 / /sys/fs/cgroup/cpu,cpuacct rw,nosuid shared:14 - cgroup c rw,cpu,cpuacct\n"
+	"37 28 0:33 / /sys/fs/cgroup/cpuset rw,nosuid shared:15 master:2 - cgroup c rw,cpuset\n"
 	"99 28 0:32 / /mnt/copy rw,nosuid shared:14 - cgroup cgroup rw,cpu,cpuacct\n";
 
 static const char unified[] =

@@ -137,8 +137,8 @@ static void test_broken_files_are_refused(void)
 		"{\"name\": \"a\", \"blades\": 3}",
 		"{\"name\": \"a\", \"blades\": [3]}",
 		"{\"name\": \"a\", \"blades\": [{\"name\": \"b1\"}]}",
-		"{\"name\": \"a\", \"blades\": [{\"name\": \"b1\", \"uuid\": \"u\", \"cpu_cores\": 1, "
-		"\"idle_w\": 1, \"core_w\": 1, \"bmc_port\": 70000}]}",
+		"{\"name\": \"a\", \"blades\": [{\"name\": \"b1\", \"uuid\": \"u\", "
+		"\"cpu_cores\": 1, \"idle_w\": 1, \"core_w\": 1, \"bmc_port\": 70000}]}",
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {

@@ -11,7 +11,8 @@
 	"\"bmc\": {\"address\": \"127.0.0.1\", \"port\": 20623, \"user\": \"ADMIN\", "       \
 	"\"password_file\": \"/run/x/bmc-password\", \"cipher_suite\": 3, "                   \
 	"\"privilege\": \"ADMINISTRATOR\", \"sensor\": \"Pwr Consumption\"}"
-#define BLADE(name) "{\"name\": \"" name "\", \"uri\": \"uri-of-" name "\", \"bridge\": \"br7\", " BMC "}"
+#define BLADE(name)                                                                          \
+	"{\"name\": \"" name "\", \"uri\": \"uri-of-" name "\", \"bridge\": \"br7\", " BMC "}"
 
 /* A configuration of one cluster with two hosts: one on blade b1, one with a URI of its own. */
 static struct config *new_config(const char *blade)
