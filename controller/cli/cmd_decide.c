@@ -74,10 +74,11 @@ static void print_actions(const struct sched_system *system, const struct sched_
 		const char *title;
 		enum table_align align;
 	} columns[] = {
-		{ "action", TABLE_LEFT },   { "task", TABLE_RIGHT },     { "cluster", TABLE_LEFT },
-		{ "nodes", TABLE_LEFT },    { "start s", TABLE_RIGHT },  { "end s", TABLE_RIGHT },
-		{ "utility", TABLE_RIGHT }, { "energy J", TABLE_RIGHT }, { "objective", TABLE_RIGHT },
-		{ "why", TABLE_LEFT },
+		{ "action", TABLE_LEFT },     { "task", TABLE_RIGHT },
+		{ "cluster", TABLE_LEFT },    { "nodes", TABLE_LEFT },
+		{ "start s", TABLE_RIGHT },   { "end s", TABLE_RIGHT },
+		{ "utility", TABLE_RIGHT },   { "energy J", TABLE_RIGHT },
+		{ "objective", TABLE_RIGHT }, { "why", TABLE_LEFT },
 	};
 	g_autoptr(table_t) table = table_new();
 
@@ -164,7 +165,8 @@ static int run(const char *name, const char *path, const char *policy_name, bool
 		policy_name = read->policy;
 	if (!policy_name)
 		return command_fail(COMMAND_BAD, name,
-				    "%s: the snapshot names no policy; give one with --policy", path);
+				    "%s: the snapshot names no policy; give one with --policy",
+				    path);
 	if (policy_parse(policy_name, &policy, message, sizeof(message)) < 0)
 		return command_fail(COMMAND_BAD, name, "%s", message);
 	return decide(name, read, &policy, explain, json);

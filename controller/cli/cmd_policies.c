@@ -32,7 +32,8 @@ static void print_json(const struct policy_ops *const *list, uint32_t count)
 
 static void print_table(const struct policy_ops *const *list, uint32_t count)
 {
-	static const char *const columns[] = { "policy", "paper, section", "future starts", "what" };
+	static const char *const columns[] = { "policy", "paper, section", "future starts",
+					       "what" };
 	g_autoptr(table_t) table = table_new();
 
 	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++)
@@ -49,8 +50,8 @@ static void print_table(const struct policy_ops *const *list, uint32_t count)
 	puts("\nModifiers, as in max-upr+reservations+drop:0.5:\n"
 	     "  +placeholders  future starts vanish at the next mapping event\n"
 	     "  +reservations  future starts are permanent\n"
-	     "  +drop:UTILITY  tasks that cannot earn as much any more leave; without it those that\n"
-	     "                 can earn nothing do");
+	     "  +drop:UTILITY  tasks that cannot earn as much any more leave; without it those\n"
+	     "                 that can earn nothing do");
 }
 
 int cmd_policies(int argc, char **argv)
@@ -65,7 +66,8 @@ int cmd_policies(int argc, char **argv)
 	uint32_t count;
 	const struct policy_ops *const *list = policy_list(&count);
 
-	g_option_context_set_summary(context, "Lists the policies, with the paper's section for each.");
+	g_option_context_set_summary(context,
+				     "Lists the policies, with the paper's section for each.");
 	g_option_context_add_main_entries(context, entries, NULL);
 	if (!g_option_context_parse(context, &argc, &argv, &error))
 		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);

@@ -7,11 +7,11 @@
 #include "controller/engine/trials.h"
 
 /*
- * Writes a simulation into run directory `dir` (new, or without a store in it), with the schema of a
- * measured run (docs/store.md) and trials as repeats: the configuration, a row for every run, and for the
- * runs of trial 1, which has the workload that `virtbed run` uses, their tasks, events and decisions
- * too. `limits` are the fractions, `estimates` says where the estimates come from ("given" or a file).
- * Returns true, or false with `error` set.
+ * Writes a simulation into run directory `dir` (new, or without a store in it), with the schema of
+ * a measured run (docs/store.md) and trials as repeats: the configuration, a row for every run, and
+ * for the runs of trial 1, which has the workload that `virtbed run` uses, their tasks, events and
+ * decisions too. `limits` are the fractions, `estimates` says where the estimates come from
+ * ("given" or a file). Returns true, or false with `error` set.
  */
 bool simulate_store_write(const char *dir, const struct trials *trials, const double *limits,
 			  double budget_j, const struct engine_result *results,

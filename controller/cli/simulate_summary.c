@@ -107,7 +107,8 @@ static void fill_cell(const struct simulate_summary *summary, const struct engin
 	cell->dropped_mean = mean(trials, results, cell, result_dropped, values);
 	cell->failed_mean = mean(trials, results, cell, result_failed, values);
 	for (uint32_t i = 0; i < n; i++)
-		cell->ended[trials_result(trials, results, i, cell->policy, cell->limit)->ended_by]++;
+		cell->ended[trials_result(trials, results, i, cell->policy, cell->limit)
+				    ->ended_by]++;
 	if (summary->reference < 0) {
 		cell->utility_ratio = stats_t_interval(values, 0, LEVEL);
 		cell->energy_ratio = cell->utility_ratio;
@@ -248,8 +249,9 @@ static void print_heading(const struct simulate_summary *summary, FILE *file)
 	const struct sched_system *system = trials->experiment->system;
 	bool ordered = false;
 
-	fprintf(file, "%s, simulated: means over %u trial%s, a workload each (seed %" G_GUINT64_FORMAT
-		      "); 100 %% is %.4g MJ of dynamic energy\n",
+	fprintf(file,
+		"%s, simulated: means over %u trial%s, a workload each (seed %" G_GUINT64_FORMAT
+		"); 100 %% is %.4g MJ of dynamic energy\n",
 		trials->experiment->config->name, trials->trials, trials->trials == 1 ? "" : "s",
 		summary->seed, summary->budget_j / 1e6);
 	for (uint32_t i = 0; i < trials->experiment->policies_count; i++)
@@ -298,7 +300,8 @@ void simulate_summary_print(const struct simulate_summary *summary, FILE *file)
 			     i == 1 || i + 1 == G_N_ELEMENTS(columns) ? TABLE_LEFT : TABLE_RIGHT);
 	for (uint32_t i = 0; i < summary->cells_count; i++) {
 		add_row(summary, &summary->cells[i], table);
-		if (i + 1 == summary->cells_count || summary->cells[i + 1].limit != summary->cells[i].limit)
+		if (i + 1 == summary->cells_count ||
+		    summary->cells[i + 1].limit != summary->cells[i].limit)
 			table_rule(table);
 	}
 	table_print(table, 0, file);

@@ -9,9 +9,9 @@
 #include "controller/report/stats.h"
 
 /*
- * What `virtbed simulate` says about its runs: one cell per policy and limit. Means are over the trials,
- * a workload each; ratios are taken workload by workload and then averaged, with 95 % intervals
- * (Student's t), so that what all policies share in a workload cancels out.
+ * What `virtbed simulate` says about its runs: one cell per policy and limit. Means are over the
+ * trials, a workload each; ratios are taken workload by workload and then averaged, with 95 %
+ * intervals (Student's t), so that what all policies share in a workload cancels out.
  */
 
 /* One policy under one limit. */
@@ -40,8 +40,8 @@ struct simulate_summary {
 typedef struct simulate_summary simulate_summary_t;
 
 /*
- * Sums up `results` of `trials`. `limits` are borrowed. The reference is max-upr, or the first policy that
- * begins with its name. Returns a new summary.
+ * Sums up `results` of `trials`. `limits` are borrowed. The reference is the first
+ * max-upr, with whatever modifiers. Returns a new summary.
  */
 struct simulate_summary *simulate_summary_new(const struct trials *trials, const double *limits,
 					      double budget_j, const struct engine_result *results);

@@ -270,7 +270,9 @@ static bool is_done(const struct engine *engine)
 	       engine->reservations_count == 0;
 }
 
-/* The time has come for which wait() was asked: promised starts, or the mapping event, or the end. */
+/*
+ * The time has come for which wait() was asked: promised starts, or the mapping event, or the end.
+ */
 static void handle_time(struct engine *engine, double time_s)
 {
 	const double duration_s = engine->setup.duration_s;

@@ -12,18 +12,18 @@
 
 /*
  * The engine: the one mapping loop, task life cycle and ledger of utility and energy, for measured
- * and simulated runs alike. At every mapping event it shows the policy a snapshot and carries out the
- * plan through the backend; between events it starts what was promised nodes and takes note of what
- * ended.
+ * and simulated runs alike. At every mapping event it shows the policy a snapshot and carries out
+ * the plan through the backend; between events it starts what was promised nodes and takes note of
+ * what ended.
  *
  * Order at one instant: completions and other news from the backend, arrivals, starts that are due,
  * the mapping event. Mapping events are at multiples of the interval from 0, before the run's
  * duration. Place-holders that have not started vanish at the next event. A task that outlives its
  * ETC is taken to be busy until the next event, and what was promised its nodes slides with it.
  *
- * A run ends when the metered dynamic energy reaches the limit, at its duration, when every task has
- * ended and none is to come, or when the backend aborts. Utility counts the tasks that completed
- * by then.
+ * A run ends when the metered dynamic energy reaches the limit, at its duration, when every task
+ * has ended and none is to come, or when the backend aborts. Utility counts the tasks that
+ * completed by then.
  */
 struct engine;
 
@@ -61,14 +61,14 @@ struct engine_task {
 	bool reservation;         /* PLANNED: permanent; otherwise a place-holder */
 	double planned_start_s;   /* of the last promise */
 	double started_s;         /* the start that the engine asked for */
-	double expected_end_s;    /* while it runs: started_s + ETC, or later for one that is late */
+	double expected_end_s;    /* while it runs: started_s + ETC, later for one that is late */
 	double ended_s;
 	double exec_s;            /* measured */
 	double etc_s;             /* estimated, for the place it got */
 	double energy_j;          /* attributed by the backend */
 	double eec_j;
 	double utility;           /* earned; 0 unless COMPLETED */
-	const char *reason;       /* of the last change; NULL: nothing to say. Valid during callbacks */
+	const char *reason;       /* of the last change, or NULL. Valid during callbacks */
 };
 
 /* What ended a run. */
@@ -96,8 +96,8 @@ struct engine_result {
 };
 
 /*
- * What is to be remembered of a run. Every callback is optional; each returns false when it could not
- * do its work (a full disk), upon which the engine ends the run as aborted. The arguments are
+ * What is to be remembered of a run. Every callback is optional; each returns false when it could
+ * not do its work (a full disk), upon which the engine ends the run as aborted. The arguments are
  * borrowed for the call.
  */
 struct engine_recorder {
@@ -130,8 +130,9 @@ struct engine_setup {
 	uint64_t seed;             /* of the policy's own choices */
 	struct engine_recorder *recorder; /* NULL: none */
 	/*
-	 * Lower limits, ascending and below limit_j (or any when that is 0), at which to take an interim
-	 * result as if the run had ended there. Only for policies that do not read the budget.
+	 * Lower limits, ascending and below limit_j (or any when that is 0), at which to take an
+	 * interim result as if the run had ended there. Only for policies that do not read the
+	 * budget.
 	 */
 	const double *marks_j;
 	uint32_t marks_count;
@@ -148,15 +149,15 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 /*
  * Puts back a task of an interrupted run; to be called before engine_run(), once per recorded task.
  * Of `record` these count: state, cluster, pstate, nodes, attempts, reservation, planned_start_s,
- * started_s, ended_s, exec_s, energy_j, utility. Tasks that were starting or running are taken to be
- * so still: the backend says what became of them. Promises of nodes still stand.
- * Returns true, or false when the record does not fit the workload or the system.
+ * started_s, ended_s, exec_s, energy_j, utility. Tasks that were starting or running are taken to
+ * be so still: the backend says what became of them. Promises of nodes still stand. Returns true,
+ * or false when the record does not fit the workload or the system.
  */
 bool engine_restore_task(struct engine *engine, uint32_t task, const struct engine_task *record);
 
 /*
- * Runs to the end and fills *ret_result. What still runs then is killed and counts as unfinished. An
- * aborted run has a result too; engine_reason() says why it was aborted.
+ * Runs to the end and fills *ret_result. What still runs then is killed and counts as unfinished.
+ * An aborted run has a result too; engine_reason() says why it was aborted.
  */
 void engine_run(struct engine *engine, struct engine_result *ret_result);
 

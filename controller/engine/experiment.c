@@ -110,8 +110,9 @@ double experiment_budget_j(const struct experiment *experiment, uint64_t seed, G
 	experiment_simulate(&setup, &result);
 	if (result.energy_j > 0)
 		return result.energy_j;
-	g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_BUDGET,
-		    "experiment.budget_j: none given, and the simulated max-upr run of trial 1 uses no "
-		    "energy; give a budget or estimates with energy");
+	g_set_error(
+		error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_BUDGET,
+		"experiment.budget_j: none given, and the simulated max-upr run of trial 1 uses no "
+		"energy; give a budget or estimates with energy");
 	return 0;
 }

@@ -24,9 +24,9 @@ GQuark experiment_error_quark(void);
 enum experiment_error { EXPERIMENT_ERROR_POLICY = 1, EXPERIMENT_ERROR_BUDGET };
 
 /*
- * Prepares the experiment of `config` (borrowed until experiment_free()). `policies` (NULL-terminated)
- * replaces the configured names; NULL keeps them. Returns a new experiment, or NULL with `error` set
- * (unknown policy, estimates with a hole).
+ * Prepares the experiment of `config` (borrowed until experiment_free()). `policies`
+ * (NULL-terminated) replaces the configured names; NULL keeps them. Returns a new experiment, or
+ * NULL with `error` set (unknown policy, estimates with a hole).
  */
 struct experiment *experiment_new(const struct config *config, const char *const *policies,
 				  GError **error);
@@ -37,16 +37,16 @@ typedef struct experiment experiment_t;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(experiment_t, experiment_free)
 
 /*
- * The setup of one run: everything but recorder, marks and trim is filled in. limit_j 0: none. The seed
- * of the policy's own choices is derived from the workload's seed and trial.
+ * The setup of one run: everything but recorder, marks and trim is filled in. limit_j 0: none. The
+ * seed of the policy's own choices is derived from the workload's seed and trial.
  */
 struct engine_setup experiment_setup(const struct experiment *experiment,
 				     const struct workload *workload, const struct policy *policy,
 				     double limit_j);
 
 /*
- * 100 % of the energy in joules: experiment.budget_j of the configuration, or where that is 0 what an
- * unlimited simulated max-upr run on trial 1 of `seed` (0: the configured one) uses within the
+ * 100 % of the energy in joules: experiment.budget_j of the configuration, or where that is 0 what
+ * an unlimited simulated max-upr run on trial 1 of `seed` (0: the configured one) uses within the
  * duration (paper 002, section 6.3). Returns it, > 0, or 0 with `error` set.
  */
 double experiment_budget_j(const struct experiment *experiment, uint64_t seed, GError **error);

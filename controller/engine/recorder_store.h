@@ -14,9 +14,9 @@ struct recorder_store;
 
 /*
  * Records run `run` (a row id) of `store`, which stays the caller's and must outlive the recorder.
- * `system` is borrowed as well. `durable`: commits before the backend is asked for anything, so that
- * whatever it was asked for is on record; otherwise everything is one transaction, for runs that can
- * simply be simulated again. Never fails.
+ * `system` is borrowed as well. `durable`: commits before the backend is asked for anything, so
+ * that whatever it was asked for is on record; otherwise everything is one transaction, for runs
+ * that can simply be simulated again. Never fails.
  */
 struct recorder_store *recorder_store_new(struct store *store, int64_t run,
 					  const struct sched_system *system, bool durable);

@@ -8,8 +8,8 @@
 #include "controller/sched/policy.h"
 
 /*
- * Snapshots and plans as JSON: the C structures field by field, self-contained (the system is in it),
- * numbers with 17 digits so that they read back equal. docs/snapshot.md describes the format.
+ * Snapshots and plans as JSON: the C structures field by field, self-contained (the system is in
+ * it), numbers with 17 digits so that they read back equal. docs/snapshot.md describes the format.
  */
 
 /* A snapshot read from JSON, with all it points to. */
@@ -33,16 +33,16 @@ struct snapshot_json {
 json_t *snapshot_json_write(const struct sched_snapshot *snapshot, const struct policy *policy);
 
 /*
- * The actions of a plan as a JSON array; with `explain` each has the options that were considered, and
- * tasks without an action follow as {"kind": "wait"}. Returns a new reference.
+ * The actions of a plan as a JSON array; with `explain` each has the options that were considered,
+ * and tasks without an action follow as {"kind": "wait"}. Returns a new reference.
  */
 json_t *snapshot_json_actions(const struct sched_system *system, const struct sched_plan *plan,
 			      bool explain);
 
 /*
- * Reads and verifies a snapshot; `what` names it in errors. Nothing in it is trusted: indices, orders and
- * ranges are checked, so that a policy can be let loose on the result. Returns a new structure, or
- * NULL with `error` (JSON_ERROR) set.
+ * Reads and verifies a snapshot; `what` names it in errors. Nothing in it is trusted: indices,
+ * orders and ranges are checked, so that a policy can be let loose on the result. Returns a new
+ * structure, or NULL with `error` (JSON_ERROR) set.
  */
 struct snapshot_json *snapshot_json_read(const json_t *object, const char *what, GError **error);
 

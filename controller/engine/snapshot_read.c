@@ -123,7 +123,8 @@ static bool read_type(const struct reader *reader, const json_t *object, uint32_
 	json_t *option;
 	size_t i;
 
-	if (!json_get_string(object, "name", reader->what, &system->row_names[row], reader->error) ||
+	if (!json_get_string(object, "name", reader->what, &system->row_names[row],
+			     reader->error) ||
 	    !get_list(reader, object, "options", &options))
 		return false;
 	json_array_foreach(options, i, option)
@@ -232,7 +233,8 @@ static bool read_utility(const struct reader *reader, const json_t *object, uint
 
 	if (fault == UTILITY_FAULT_NONE)
 		return true;
-	return refuse(reader, "task %u: utility, segment %u: %s", id, at, utility_fault_text(fault));
+	return refuse(reader, "task %u: utility, segment %u: %s", id, at,
+		      utility_fault_text(fault));
 }
 
 static bool get_row(const struct reader *reader, const json_t *object, uint32_t *ret_row)
@@ -348,7 +350,8 @@ static bool read_nodes(const struct reader *reader, const json_t *object,
 	if (!get_list(reader, object, "nodes", &list))
 		return false;
 	if (!option || json_array_size(list) != option->nodes)
-		return refuse(reader, "task %u cannot have %zu nodes of cluster \"%s\" at P-state %u",
+		return refuse(reader,
+			      "task %u cannot have %zu nodes of cluster \"%s\" at P-state %u",
 			      place->task->id, json_array_size(list),
 			      system->clusters[place->cluster].name, place->pstate);
 
@@ -360,7 +363,8 @@ static bool read_nodes(const struct reader *reader, const json_t *object,
 
 		if (!json_is_integer(entry) || node <= last ||
 		    node >= system->clusters[place->cluster].nodes)
-			return refuse(reader, "task %u: the nodes must be ascending indices below %u",
+			return refuse(reader,
+				      "task %u: the nodes must be ascending indices below %u",
 				      place->task->id, system->clusters[place->cluster].nodes);
 		last = node;
 		nodes[i] = (uint32_t)node;

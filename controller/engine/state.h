@@ -4,8 +4,8 @@
 #include "controller/engine/engine.h"
 
 /*
- * The inside of the engine, shared by its files: engine.c (the loop), lifecycle.c (what happens to one
- * task) and mapping_event.c (snapshot, decision, carrying it out).
+ * The inside of the engine, shared by its files: engine.c (the loop), lifecycle.c (what happens to
+ * one task) and mapping_event.c (snapshot, decision, carrying it out).
  */
 
 /* No task: what a free node holds. */

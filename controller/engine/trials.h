@@ -8,9 +8,9 @@
 #include "controller/engine/experiment.h"
 
 /*
- * Many simulated runs: trials x policies x limits on several threads. A trial draws a workload of its
- * own that all its policies and limits meet, so results may be compared in pairs. The results do not
- * depend on the number of threads.
+ * Many simulated runs: trials x policies x limits on several threads. A trial draws a workload of
+ * its own that all its policies and limits meet, so results may be compared in pairs. The results
+ * do not depend on the number of threads.
  */
 struct trials {
 	const struct experiment *experiment;
@@ -28,10 +28,10 @@ struct trials {
 };
 
 /*
- * Simulates everything. Policies that do not read the budget run once per trial, and their results at
- * the lower limits are what they had when the energy reached those. Returns results as trials x
- * policies x limits (row = trial), which the caller frees with g_free(), or NULL with `error` set (a
- * workload that makes no sense, G_IO_ERROR_CANCELLED after progress() gave up).
+ * Simulates everything. Policies that do not read the budget run once per trial, and their results
+ * at the lower limits are what they had when the energy reached those. Returns results as trials x
+ * policies x limits (row = trial), which the caller frees with g_free(), or NULL with `error` set
+ * (a workload that makes no sense, G_IO_ERROR_CANCELLED after progress() gave up).
  */
 struct engine_result *trials_run(const struct trials *trials, GError **error);
 

@@ -134,8 +134,8 @@ int availability_take(struct availability *availability, const uint32_t *nodes, 
 }
 
 /*
- * Intersects the free nodes over [start of `step`, that + duration_s) into `common`, giving up as soon
- * as fewer than `width` are left.
+ * Intersects the free nodes over [start of `step`, that + duration_s) into `common`, giving up as
+ * soon as fewer than `width` are left.
  */
 static bool fits(const struct availability *availability, uint32_t step, uint32_t width,
 		 double duration_s, uint64_t *common)
@@ -146,7 +146,8 @@ static bool fits(const struct availability *availability, uint32_t step, uint32_
 	if (availability->count[step] < width)
 		return false;
 	memcpy(common, step_mask(availability, step), words * sizeof(*common));
-	for (uint32_t i = step + 1; i < availability->steps && availability->time_s[i] < end_s; i++) {
+	for (uint32_t i = step + 1; i < availability->steps && availability->time_s[i] < end_s;
+	     i++) {
 		const uint64_t *mask = step_mask(availability, i);
 
 		for (uint32_t w = 0; w < words; w++)
@@ -164,7 +165,8 @@ static bool fits_word(const struct availability *availability, uint32_t step, ui
 	const double end_s = availability->time_s[step] + duration_s;
 	uint64_t common = availability->free[step];
 
-	for (uint32_t i = step + 1; i < availability->steps && availability->time_s[i] < end_s; i++) {
+	for (uint32_t i = step + 1; i < availability->steps && availability->time_s[i] < end_s;
+	     i++) {
 		common &= availability->free[i];
 		if ((uint32_t)__builtin_popcountll(common) < width)
 			return false;

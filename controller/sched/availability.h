@@ -39,25 +39,27 @@ int availability_init(struct availability *availability, struct scratch *scratch
 
 /*
  * Marks `nodes` (`count` indices) busy during [start_s, end_s). What lies before now_s is cut off,
- * what is busy already stays so. end_s may be INFINITY (a node that is down). Returns 0, or -ENOMEM.
+ * what is busy already stays so. end_s may be INFINITY (a node that is down). Returns 0, or
+ * -ENOMEM.
  */
 int availability_take(struct availability *availability, const uint32_t *nodes, uint32_t count,
 		      double start_s, double end_s);
 
 /*
- * The first step at whose beginning `width` nodes (> 0) are free for `duration_s` (> 0), or UINT32_MAX
- * when there is none. Its time is the earliest start: within a step no node becomes free.
+ * The first step at whose beginning `width` nodes (> 0) are free for `duration_s` (> 0), or
+ * UINT32_MAX when there is none. Its time is the earliest start: within a step no node becomes
+ * free.
  */
 uint32_t availability_earliest(const struct availability *availability, uint32_t width,
 			       double duration_s);
 
 /*
- * Chooses `width` nodes for [start of `step`, that + duration_s), where availability_earliest() found
- * that as many are free: fewest idle voids created, then smallest void, then lowest index. A void is
- * a gap longer than 0 between two tasks of a node, or between now and its first task; an open end is
- * none and has no size. So a node with nothing after the task counts only the gap before it, and
- * the size of the void that the task goes into is that gap; otherwise it is the whole gap. Fills
- * ret_nodes (`width` entries, ascending). Returns 0, or -ENOMEM.
+ * Chooses `width` nodes for [start of `step`, that + duration_s), where availability_earliest()
+ * found that as many are free: fewest idle voids created, then smallest void, then lowest index. A
+ * void is a gap longer than 0 between two tasks of a node, or between now and its first task; an
+ * open end is none and has no size. So a node with nothing after the task counts only the gap
+ * before it, and the size of the void that the task goes into is that gap; otherwise it is the
+ * whole gap. Fills ret_nodes (`width` entries, ascending). Returns 0, or -ENOMEM.
  */
 int availability_choose(const struct availability *availability, uint32_t step, uint32_t width,
 			double duration_s, uint32_t *ret_nodes);
@@ -65,8 +67,8 @@ int availability_choose(const struct availability *availability, uint32_t step, 
 /*
  * Builds the schedule of every cluster of a snapshot, in configured order: running tasks,
  * reservations and nodes that are down are taken; place-holders are not, since they vanish at the
- * event. Returns an array of system->clusters_count schedules from `scratch`, or NULL when memory is
- * short.
+ * event. Returns an array of system->clusters_count schedules from `scratch`, or NULL when memory
+ * is short.
  */
 struct availability *availability_of_snapshot(const struct sched_snapshot *snapshot,
 					      struct scratch *scratch);

@@ -5,8 +5,8 @@
 
 /*
  * The framework of the backfilling heuristics (paper 002, 3.4): tasks in order of arrival, each in
- * the cluster where it can start earliest at P-state 0, the first one in configured order among equals.
- * A task that can start now does, wherever that delays nothing promised; another one gets a
+ * the cluster where it can start earliest at P-state 0, the first one in configured order among
+ * equals. A task that can start now does, wherever that delays nothing promised; another one gets a
  * reservation as long as there is one to give.
  */
 

@@ -92,8 +92,8 @@ static const struct sched_option *entry_option(const struct greedy *greedy,
 }
 
 /*
- * Brings an entry up to date. Returns whether it can be placed: neither can one that cannot now ever
- * be again within the event.
+ * Brings an entry up to date. Returns whether it can be placed: neither can one that cannot now
+ * ever be again within the event.
  */
 static bool evaluate(struct greedy *greedy, struct entry *entry)
 {

@@ -44,7 +44,8 @@ int mapping_begin(struct mapping *mapping, const struct policy *policy,
 		.scratch = scratch,
 		.flags = context->flags,
 		.tasks = scratch_array(scratch, snapshot->waiting_count, sizeof(*mapping->tasks)),
-		.actions = scratch_array(scratch, snapshot->waiting_count, sizeof(*mapping->actions)),
+		.actions =
+			scratch_array(scratch, snapshot->waiting_count, sizeof(*mapping->actions)),
 		.starts = scratch_array(scratch, cells, sizeof(*mapping->starts)),
 	};
 	if (!mapping->tasks || !mapping->actions || !mapping->starts)
@@ -64,7 +65,8 @@ static const struct mapping_start *find_start(struct mapping *mapping, uint32_t 
 	const struct sched_system *system = mapping->system;
 	const struct availability *cluster = &mapping->clusters[option->cluster];
 	const uint32_t column = system->clusters[option->cluster].column + option->pstate;
-	struct mapping_start *start = &mapping->starts[(size_t)row * system->columns_count + column];
+	struct mapping_start *start =
+		&mapping->starts[(size_t)row * system->columns_count + column];
 
 	if (start->version == cluster->version + 1)
 		return start;
@@ -130,7 +132,8 @@ int mapping_place(struct mapping *mapping, const struct sched_task *task,
 
 static int grow_considered(struct mapping *mapping)
 {
-	const uint32_t capacity = mapping->considered_capacity ? 2 * mapping->considered_capacity : 64;
+	const uint32_t capacity =
+		mapping->considered_capacity ? 2 * mapping->considered_capacity : 64;
 	struct sched_considered *considered =
 		scratch_array(mapping->scratch, capacity, sizeof(*considered));
 

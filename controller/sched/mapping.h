@@ -50,8 +50,8 @@ int mapping_begin(struct mapping *mapping, const struct policy *policy,
 		  const struct sched_snapshot *snapshot, struct policy_context *context);
 
 /*
- * The earliest start of an option of `row`, INFINITY where there is none (3.7). Valid until the next
- * placement in that cluster.
+ * The earliest start of an option of `row`, INFINITY where there is none (3.7). Valid until the
+ * next placement in that cluster.
  */
 double mapping_start_s(struct mapping *mapping, uint32_t row, const struct sched_option *option);
 

@@ -229,7 +229,8 @@ enum sched_system_fault sched_system_finish(struct sched_system *system, uint32_
 		const size_t cells = (size_t)system->rows_count * system->columns_count;
 
 		system->options = calloc(cells + 1, sizeof(*system->options));
-		system->options_first = calloc(system->rows_count + 1, sizeof(*system->options_first));
+		system->options_first =
+			calloc(system->rows_count + 1, sizeof(*system->options_first));
 		system->etc_min_s = calloc(system->rows_count + 1, sizeof(*system->etc_min_s));
 		if (!system->options || !system->options_first || !system->etc_min_s)
 			fault = SCHED_SYSTEM_MEMORY;

@@ -37,9 +37,9 @@ struct sched_option {
 };
 
 /*
- * Clusters and estimates. A *row* is a task type (later: a type at a width), a *column* a cluster at
- * a P-state; columns run through the clusters in configured order and through the P-states of each.
- * A pair that cannot run has NAN in etc_s.
+ * Clusters and estimates. A *row* is a task type (later: a type at a width), a *column* a cluster
+ * at a P-state; columns run through the clusters in configured order and through the P-states of
+ * each. A pair that cannot run has NAN in etc_s.
  *
  * Life cycle: sched_system_new(), fill in clusters, row names, etc_s, eec_j and nodes,
  * sched_system_finish(); from then on it is read-only and may be shared between threads.
@@ -52,17 +52,17 @@ struct sched_system {
 	const char **row_names;         /* rows_count; borrowed strings */
 	double *etc_s;                  /* rows x columns, row = task type; NAN: cannot run */
 	double *eec_j;                  /* rows x columns */
-	uint32_t *nodes;                /* rows x clusters: nodes that the row occupies; 0: cannot run */
+	uint32_t *nodes;                /* rows x clusters: nodes occupied; 0: cannot run */
 
 	/* Set by sched_system_finish(): */
 	struct sched_option *options;   /* the possible options of all rows, in column order */
-	uint32_t *options_first;        /* rows + 1: options of row r are [first[r], first[r + 1]) */
+	uint32_t *options_first;        /* rows + 1: row r has [first[r], first[r + 1]) */
 	double *etc_min_s;              /* per row: least etc_s over all options */
 };
 
 /*
- * Allocates a system for the `clusters` given (names are borrowed, columns are set) and `rows_count`
- * rows; etc_s is NAN throughout, everything else 0. Returns NULL when memory is short.
+ * Allocates a system for the `clusters` given (names are borrowed, columns are set) and
+ * `rows_count` rows; etc_s is NAN throughout, everything else 0. Returns NULL when memory is short.
  */
 struct sched_system *sched_system_new(const struct sched_cluster *clusters,
 				      uint32_t clusters_count, uint32_t rows_count);
@@ -181,17 +181,17 @@ enum sched_action_kind {
 /* Why an action was taken. */
 enum sched_reason {
 	SCHED_REASON_NONE = 0,
-	SCHED_REASON_BEST_UTIL,  /* highest utility of all options (eq. 2) */
-	SCHED_REASON_BEST_UPT,   /* highest utility per time (eq. 3) */
-	SCHED_REASON_BEST_UPR,   /* highest utility per resource (eq. 4) */
-	SCHED_REASON_BEST_UPE,   /* highest utility per energy (eq. 5) */
-	SCHED_REASON_FIRST,      /* first in order of arrival, starts now */
-	SCHED_REASON_BACKFILL,   /* starts now without delaying what is promised */
-	SCHED_REASON_HEAD,       /* the one reservation of EASY */
-	SCHED_REASON_EARLIEST,   /* earliest start over all clusters */
-	SCHED_REASON_CHANCE,     /* drawn at random */
-	SCHED_REASON_WORTHLESS,  /* can earn nothing any more, even started now where it is fastest */
-	SCHED_REASON_THRESHOLD,  /* can earn only less than the dropping threshold */
+	SCHED_REASON_BEST_UTIL, /* highest utility of all options (eq. 2) */
+	SCHED_REASON_BEST_UPT,  /* highest utility per time (eq. 3) */
+	SCHED_REASON_BEST_UPR,  /* highest utility per resource (eq. 4) */
+	SCHED_REASON_BEST_UPE,  /* highest utility per energy (eq. 5) */
+	SCHED_REASON_FIRST,     /* first in order of arrival, starts now */
+	SCHED_REASON_BACKFILL,  /* starts now without delaying what is promised */
+	SCHED_REASON_HEAD,      /* the one reservation of EASY */
+	SCHED_REASON_EARLIEST,  /* earliest start over all clusters */
+	SCHED_REASON_CHANCE,    /* drawn at random */
+	SCHED_REASON_WORTHLESS, /* can earn nothing any more, even now where it is fastest */
+	SCHED_REASON_THRESHOLD, /* can earn only less than the dropping threshold */
 };
 
 /* One action. Of a DROP only kind, task, objective (the bound on its utility) and reason count. */

@@ -80,7 +80,8 @@ static int set_modifier(struct policy *policy, const char *modifier, char *messa
 	if (strncmp(modifier, "drop:", 5) == 0)
 		return set_drop(policy, modifier + 5, message, size);
 	append(message, size,
-	       "unknown modifier \"+%s\"; known: +placeholders +reservations +drop:UTILITY", modifier);
+	       "unknown modifier \"+%s\"; known: +placeholders +reservations +drop:UTILITY",
+	       modifier);
 	return -EINVAL;
 }
 

@@ -37,9 +37,9 @@ enum policy_flags {
 	/* Fills plan->considered. Slower. */
 	POLICY_EXPLAIN = 1 << 0,
 	/*
-	 * Leaves out place-holders that cannot start before the next mapping event where they change
-	 * nothing, neither now nor, as long as tasks keep to their estimates, at the next event. For
-	 * simulations in which nobody sees them. A policy may ignore it.
+	 * Leaves out place-holders that cannot start before the next mapping event where they
+	 * change nothing, neither now nor, as long as tasks keep to their estimates, at the next
+	 * event. For simulations in which nobody sees them. A policy may ignore it.
 	 */
 	POLICY_TRIM = 1 << 1,
 };
@@ -60,7 +60,7 @@ struct policy_ops {
 	bool reads_budget;   /* decisions depend on the budget; if not, one run serves all limits */
 	bool reads_placeholders; /* decisions depend on the place-holders of the last event */
 	bool reads_seed;     /* decisions depend on the seed */
-	bool cluster_order;  /* the order of the clusters matters beyond ties: say it beside results */
+	bool cluster_order;  /* cluster order matters beyond ties: say it beside results */
 	uint32_t variant;    /* for files that serve several names */
 	/*
 	 * Decides one mapping event, required. Tasks that are to be dropped are gone from
@@ -77,7 +77,7 @@ struct policy_ops {
 struct policy {
 	const struct policy_ops *ops;
 	enum policy_future future; /* never POLICY_FUTURE_DEFAULT */
-	double drop_threshold;     /* tasks that cannot earn as much leave; 0: those that earn nothing */
+	double drop_threshold;     /* what earns less leaves; 0: what earns nothing */
 	char name[POLICY_NAME_MAX];     /* as it was asked for */
 };
 
@@ -88,14 +88,14 @@ const struct policy_ops *const *policy_list(uint32_t *ret_count);
 const struct policy_ops *policy_find(const char *name);
 
 /*
- * Reads a name with modifiers. Returns 0, or -EINVAL with a line in `message` (`size` bytes, cut off
- * if need be) that says what is wrong and lists what is known; *ret_policy is then untouched.
+ * Reads a name with modifiers. Returns 0, or -EINVAL with a line in `message` (`size` bytes, cut
+ * off if need be) that says what is wrong and lists what is known; *ret_policy is then untouched.
  */
 int policy_parse(const char *text, struct policy *ret_policy, char *message, size_t size);
 
 /*
- * Decides one mapping event. Resets the context's scratch first; the plan lasts until the next reset.
- * Returns 0, or -ENOMEM when memory is short.
+ * Decides one mapping event. Resets the context's scratch first; the plan lasts until the next
+ * reset. Returns 0, or -ENOMEM when memory is short.
  */
 int policy_decide(const struct policy *policy, const struct sched_snapshot *snapshot,
 		  struct policy_context *context, struct sched_plan *ret_plan);

@@ -19,7 +19,7 @@ void scratch_free(struct scratch *scratch);
 void scratch_reset(struct scratch *scratch);
 
 /*
- * `count` objects of `size` bytes, aligned for any type, not initialised; a count of 0 gives a valid
- * pointer too. Returns NULL when memory is short or the product overflows.
+ * `count` objects of `size` bytes, aligned for any type, not initialised; a count of 0 gives a
+ * valid pointer too. Returns NULL when memory is short or the product overflows.
  */
 void *scratch_array(struct scratch *scratch, size_t count, size_t size);

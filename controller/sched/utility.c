@@ -27,7 +27,8 @@ const char *utility_curve_name(enum utility_curve curve)
 
 const char *utility_fault_text(enum utility_fault fault)
 {
-	return (unsigned int)fault <= UTILITY_FAULT_INCREASES ? fault_texts[fault] : "unknown fault";
+	return (unsigned int)fault <= UTILITY_FAULT_INCREASES ? fault_texts[fault]
+							      : "unknown fault";
 }
 
 static bool positive(double value)

@@ -17,10 +17,11 @@ static gboolean set_pair(struct sched_system *system, const struct config *confi
 	const struct config_estimate *estimate = config_estimate(config, type->name, c->name);
 
 	if (!estimate) {
-		g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM,
-			    "estimates: none for type \"%s\" on cluster \"%s\", where it fits; add it "
-			    "or run `virtbed profile`",
-			    type->name, c->name);
+		g_set_error(
+			error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM,
+			"estimates: none for type \"%s\" on cluster \"%s\", where it fits; add it "
+			"or run `virtbed profile`",
+			type->name, c->name);
 		return FALSE;
 	}
 	system->etc_s[cell] = estimate->etc_s;

@@ -3,8 +3,8 @@
 #include "controller/workload/workload.h"
 
 /*
- * Streams of the seed. Each property of a task has one of its own, so that a changed share or arrival
- * rate does not shuffle the rest.
+ * Streams of the seed. Each property of a task has one of its own, so that a changed share or
+ * arrival rate does not shuffle the rest.
  */
 enum stream { STREAM_GAP, STREAM_TYPE, STREAM_UTILITY, STREAMS };
 

@@ -38,10 +38,10 @@ struct sched_system *workload_system_new(const struct config *config, GError **e
 
 /*
  * The testbed's workload (paper 002, section 6.2): exponential gaps, types by their shares, maxima
- * drawn uniformly from workload.utility_max, full utility until constant_until x the type's least ETC
- * after arrival, then linear to 0 at zero_at x. `seed` 0 stands for the configured one; `trial` counts
- * from 1. `system` must come from the same configuration. Returns a new workload, or NULL with
- * `error` set.
+ * drawn uniformly from workload.utility_max, full utility until constant_until x the type's least
+ * ETC after arrival, then linear to 0 at zero_at x. `seed` 0 stands for the configured one; `trial`
+ * counts from 1. `system` must come from the same configuration. Returns a new workload, or NULL
+ * with `error` set.
  */
 struct workload *workload_testbed_new(const struct config *config,
 				      const struct sched_system *system, uint64_t seed,

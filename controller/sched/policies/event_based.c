@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The event-based metaheuristic (paper 002, 3.6.2): Max UPE when the energy consumed and committed so
- * far lies above the goal of an even consumption over the day, else Max UPR.
+ * The event-based metaheuristic (paper 002, 3.6.2): Max UPE when the energy consumed and committed
+ * so far lies above the goal of an even consumption over the day, else Max UPR.
  */
 #include "controller/sched/greedy.h"
 #include "controller/sched/policies/registry.h"
@@ -61,7 +61,8 @@ static int decide(struct mapping *mapping)
 {
 	const struct sched_snapshot *snapshot = mapping->snapshot;
 	const bool limited = isfinite(snapshot->budget_j);
-	const bool above = limited && committed_j(snapshot, true) > goal_j(snapshot, snapshot->now_s);
+	const bool above =
+		limited && committed_j(snapshot, true) > goal_j(snapshot, snapshot->now_s);
 	const bool trim = mapping->flags & POLICY_TRIM && (!limited || next_is_certain(mapping));
 
 	mapping->note = above ? "max-upe" : "max-upr";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Random (paper 002, 3.4.2): tasks in order of arrival, cluster and P-state uniform among those that can
- * run the task, the earliest start there, a permanent reservation. The draws of an event depend on
- * the snapshot's seed and the number of the event alone.
+ * Random (paper 002, 3.4.2): tasks in order of arrival, cluster and P-state uniform among those
+ * that can run the task, the earliest start there, a permanent reservation. The draws of an event
+ * depend on the snapshot's seed and the number of the event alone.
  */
 #include "common/random.h"
 #include "controller/sched/mapping.h"

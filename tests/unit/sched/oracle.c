@@ -80,7 +80,8 @@ static bool judge(const struct oracle_cluster *cluster, uint32_t node, double no
 	double next_s = (double)INFINITY;
 
 	for (guint i = 0; i < busy->len; i++) {
-		const struct oracle_interval *other = &g_array_index(busy, struct oracle_interval, i);
+		const struct oracle_interval *other =
+			&g_array_index(busy, struct oracle_interval, i);
 
 		if (other->start_s < end_s && other->end_s > start_s)
 			return false;
@@ -110,8 +111,8 @@ static int compare_nodes(const void *left, const void *right)
 }
 
 /* Chooses nodes for a given start by picking the best one `width` times. */
-static bool choose(const struct oracle_cluster *cluster, double now_s, double start_s, uint32_t width,
-		   double duration_s, uint32_t *ret_nodes)
+static bool choose(const struct oracle_cluster *cluster, double now_s, double start_s,
+		   uint32_t width, double duration_s, uint32_t *ret_nodes)
 {
 	g_autofree struct candidate *candidates = g_new(struct candidate, cluster->nodes);
 	uint32_t count = 0;

@@ -8,8 +8,8 @@
 
 /*
  * The policies once more, as plainly as the paper describes them: lists of busy intervals per node,
- * every candidate start tried, every option of every task rescanned after every placement. Shares no
- * code with the library but the utility functions and the random numbers.
+ * every candidate start tried, every option of every task rescanned after every placement. Shares
+ * no code with the library but the utility functions and the random numbers.
  */
 
 /* A stretch of time during which a node is taken. */

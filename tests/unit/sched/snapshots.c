@@ -40,7 +40,8 @@ static void make_estimates(struct maker *maker)
 			system->nodes[row * system->clusters_count + c] =
 				1 + below(maker, cluster->nodes);
 			for (uint32_t p = 0; p < cluster->pstates; p++) {
-				const uint32_t cell = row * system->columns_count + cluster->column + p;
+				const uint32_t cell =
+					row * system->columns_count + cluster->column + p;
 
 				system->etc_s[cell] = times_s[below(maker, 6)] + p;
 				system->eec_j[cell] = energies_j[below(maker, 5)];
@@ -57,7 +58,8 @@ static void make_system(struct maker *maker)
 	for (uint32_t c = 0; c < count; c++)
 		clusters[c] = (struct sched_cluster){
 			.name = names[c],
-			.nodes = below(maker, 8) == 0 ? 60 + below(maker, 80) : 1 + below(maker, 10),
+			.nodes =
+				below(maker, 8) == 0 ? 60 + below(maker, 80) : 1 + below(maker, 10),
 			.cores = 1u << below(maker, 4),
 			.pstates = below(maker, 3) == 0 ? 1 + below(maker, 3) : 1,
 		};

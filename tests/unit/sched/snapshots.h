@@ -5,9 +5,9 @@
 #include "controller/sched/model.h"
 
 /*
- * Random snapshots that are possible: what runs and what is reserved never overlaps. Times, energies
- * and utilities come from small sets, so that ties are frequent; some clusters have more than 64
- * nodes, some nodes are down.
+ * Random snapshots that are possible: what runs and what is reserved never overlaps. Times,
+ * energies and utilities come from small sets, so that ties are frequent; some clusters have more
+ * than 64 nodes, some nodes are down.
  */
 struct random_snapshot {
 	struct sched_snapshot snapshot; /* points into the rest */

@@ -27,7 +27,13 @@ struct scene {
 
 static const struct scene scenes[] = {
 	{ "an empty cluster starts now on the lowest nodes", 4, { { 0 } }, 2, 10, 0, { 0, 1 } },
-	{ "a cluster that is too small never starts", 2, { { 0 } }, 3, 10, (double)INFINITY, { 0 } },
+	{ "a cluster that is too small never starts",
+	  2,
+	  { { 0 } },
+	  3,
+	  10,
+	  (double)INFINITY,
+	  { 0 } },
 	{ "nodes must be free for the whole time", 1, { { 0, 5, 10 } }, 1, 6, 10, { 0 } },
 	{ "a gap that fits exactly is used", 1, { { 0, 5, 10 } }, 1, 5, 0, { 0 } },
 	{ "a node that is down is never free", 2, { { 0, 0, (double)INFINITY } }, 1, 5, 0, { 1 } },
@@ -47,12 +53,18 @@ static const struct scene scenes[] = {
 	  { 1 } },
 	{ "an open end is no void", 2, { { 0, 20, 30 } }, 1, 5, 0, { 1 } },
 	/*
-	 * Figure 4 of paper 002, in numbers: three of the nodes 3 to 6 at time 10. Nodes 5 and 6 get no new
-	 * void, 3 and 4 one each, and the one of node 3 is the smaller.
+	 * Figure 4 of paper 002, in numbers: three of the nodes 3 to 6 at time 10. Nodes 5 and 6
+	 * get no new void, 3 and 4 one each, and the one of node 3 is the smaller.
 	 */
 	{ "figure 4 of the paper",
 	  7,
-	  { { 0, 0, 40 }, { 1, 0, 40 }, { 2, 0, 40 }, { 3, 0, 8 }, { 4, 0, 4 }, { 5, 0, 10 }, { 6, 0, 10 } },
+	  { { 0, 0, 40 },
+	    { 1, 0, 40 },
+	    { 2, 0, 40 },
+	    { 3, 0, 8 },
+	    { 4, 0, 4 },
+	    { 5, 0, 10 },
+	    { 6, 0, 10 } },
 	  3,
 	  10,
 	  10,
@@ -88,7 +100,9 @@ static void test_scene(const void *data)
 /* An empty snapshot of one cluster, to build an oracle from. */
 static struct oracle_cluster *empty_oracle(uint32_t nodes, struct sched_system **ret_system)
 {
-	const struct sched_cluster cluster = { .name = "c", .nodes = nodes, .cores = 1, .pstates = 1 };
+	const struct sched_cluster cluster = {
+		.name = "c", .nodes = nodes, .cores = 1, .pstates = 1
+	};
 	struct sched_system *system = sched_system_new(&cluster, 1, 0);
 	const struct sched_snapshot snapshot = { .system = system };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the engine may rely on holds for both backends: simulated clusters in virtual time, and a local
- * scheduler (scripted, without VMs) in real time. At the end the same engine drives both and decides the
- * same.
+ * What the engine may rely on holds for both backends: simulated clusters in virtual time, and a
+ * local scheduler (scripted, without VMs) in real time. At the end the same engine drives both and
+ * decides the same.
  */
 #include <glib.h>
 #include <glib/gstdio.h>
@@ -333,8 +333,8 @@ static bool log_task(struct engine_recorder *recorder, const struct engine_task 
 }
 
 /*
- * Mapping every 2 s, tasks of 1.5 and 2.7 s: whatever follows upon what, nothing comes closer than 0.2 s to
- * a mapping event, so that a delay of a few hundredths changes no decision.
+ * Mapping every 2 s, tasks of 1.5 and 2.7 s: whatever follows upon what, nothing comes closer than
+ * 0.2 s to a mapping event, so that a delay of a few hundredths changes no decision.
  */
 static char *drive(const char *policy, bool remote, struct engine_result *ret_result)
 {

@@ -125,7 +125,8 @@ static void check_purity(const struct decision *decision)
 	struct policy_context context = { .scratch = scratch_new(), .flags = POLICY_EXPLAIN };
 	struct sched_plan plan;
 
-	g_assert_cmpint(policy_decide(decision->policy, decision->snapshot, &context, &plan), ==, 0);
+	g_assert_cmpint(policy_decide(decision->policy, decision->snapshot, &context, &plan), ==,
+			0);
 	assert_same_plan(decision->plan, &plan);
 	for (uint32_t i = 0; i < plan.considered_count; i++) {
 		const struct sched_considered *considered = &plan.considered[i];
@@ -146,7 +147,8 @@ static void check_trim(const struct decision *decision)
 	struct sched_plan plan;
 	uint32_t kept = 0;
 
-	g_assert_cmpint(policy_decide(decision->policy, decision->snapshot, &context, &plan), ==, 0);
+	g_assert_cmpint(policy_decide(decision->policy, decision->snapshot, &context, &plan), ==,
+			0);
 	for (uint32_t i = 0; i < decision->plan->actions_count; i++) {
 		const struct sched_action *action = &decision->plan->actions[i];
 		const bool soon = action->kind != SCHED_ACTION_PLACEHOLDER ||
@@ -206,8 +208,8 @@ int main(int argc, char **argv)
 	for (uint32_t i = 0; i < count; i++) {
 		g_autofree char *table =
 			g_strdup_printf("/conformance/%s has a complete table", list[i]->name);
-		g_autofree char *path =
-			g_strdup_printf("/conformance/%s keeps the rules of the seam", list[i]->name);
+		g_autofree char *path = g_strdup_printf(
+			"/conformance/%s keeps the rules of the seam", list[i]->name);
 
 		g_test_add_data_func(table, list[i], test_table);
 		g_test_add_data_func(path, list[i], test_policy);

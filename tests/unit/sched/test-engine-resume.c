@@ -75,7 +75,8 @@ static void run(const struct experiment *experiment, const struct engine_setup *
 		for (uint32_t i = 0; i < setup.workload->tasks_count; i++) {
 			const struct engine_task *task = engine_task(engine, i);
 
-			if (task->state == ENGINE_TASK_STARTING || task->state == ENGINE_TASK_RUNNING)
+			if (task->state == ENGINE_TASK_STARTING ||
+			    task->state == ENGINE_TASK_RUNNING)
 				scripted_backend_adopt(backend,
 						       &(struct backend_start){
 							       i, task->attempts, task->task->row,
@@ -92,8 +93,8 @@ static void run(const struct experiment *experiment, const struct engine_setup *
 }
 
 /*
- * The cut: the backend gives up at that time. The engine then marks what was under way as unfinished,
- * which a controller that is killed does not do: those records are held back.
+ * The cut: the backend gives up at that time. The engine then marks what was under way as
+ * unfinished, which a controller that is killed does not do: those records are held back.
  */
 struct keeper {
 	struct engine_recorder recorder;

@@ -312,7 +312,8 @@ static struct engine_setup make_setup(const struct scene *scene, const struct sc
 		.recorder = { .event = tell_event, .task = tell_task, .decision = tell_decision },
 		.text = g_string_new(NULL),
 	};
-	g_assert_cmpint(policy_parse(scene->policy, &setup.policy, message, sizeof(message)), ==, 0);
+	g_assert_cmpint(policy_parse(scene->policy, &setup.policy, message, sizeof(message)), ==,
+			0);
 	return setup;
 }
 

@@ -82,11 +82,13 @@ static void test_nonsense(void)
 		{ "'pstates': 1", "'pstates': 999999999", "pstates" },
 		{ "'nodes': 1, 'etc_s'", "'nodes': 3, 'etc_s'", "needs more nodes than" },
 		{ "'etc_s': 10", "'etc_s': 0", "estimate" },
-		{ "'pstate': 0, 'nodes': 1, 'etc_s'", "'pstate': 4, 'nodes': 1, 'etc_s'", "no P-state 4" },
-		{ "'cluster': 'c', 'pstate': 0, 'nodes': 1,", "'cluster': 'd', 'pstate': 0, 'nodes': 1,",
-		  "unknown cluster \"d\"" },
+		{ "'pstate': 0, 'nodes': 1, 'etc_s'", "'pstate': 4, 'nodes': 1, 'etc_s'",
+		  "no P-state 4" },
+		{ "'cluster': 'c', 'pstate': 0, 'nodes': 1,",
+		  "'cluster': 'd', 'pstate': 0, 'nodes': 1,", "unknown cluster \"d\"" },
 		{ "'options': [{", "'options': [17, {", "expected an object" },
-		{ "'type': 't', 'arrival_s': 1", "'type': 'u', 'arrival_s': 1", "unknown type \"u\"" },
+		{ "'type': 't', 'arrival_s': 1", "'type': 'u', 'arrival_s': 1",
+		  "unknown type \"u\"" },
 		{ "'id': 1", "'id': 0", "task 0 is there twice" },
 		{ "'max': 1", "'max': 0", "task 0: utility" },
 		{ "'curve': 'constant'", "'curve': 'round'", "unknown curve \"round\"" },
@@ -99,7 +101,8 @@ static void test_nonsense(void)
 		{ "'nodes': [1]", "'nodes': [-1]", "ascending indices" },
 		{ "'nodes': [1]", "'nodes': [0, 1]", "cannot have 2 nodes" },
 		{ "'nodes': [1]", "'nodes': []", "cannot have 0 nodes" },
-		{ "'start_s': 5, 'end_s': 15", "'start_s': 5, 'end_s': 5", "ends before it starts" },
+		{ "'start_s': 5, 'end_s': 15", "'start_s': 5, 'end_s': 5",
+		  "ends before it starts" },
 		{ "'start_s': 5, 'end_s': 15", "'start_s': 5, 'end_s': 9", "ends before now_s" },
 		{ "'down': []", "'down': [{'cluster': 'c', 'node': 2}]", "no node 2" },
 		{ "'down': []", "'down': {}", "down" },
@@ -157,7 +160,8 @@ static void test_explain(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/snapshot/what is written reads back and decides the same", test_round_trip);
+	g_test_add_func("/snapshot/what is written reads back and decides the same",
+			test_round_trip);
 	g_test_add_func("/snapshot/nonsense is refused with its place", test_nonsense);
 	g_test_add_func("/snapshot/a task without an action is explained", test_explain);
 	return g_test_run();

@@ -13,7 +13,8 @@
 
 static const double limits_j[] = { 2.8e6, 0.85 * 2.8e6, 0.7 * 2.8e6 };
 
-static struct engine_result *run(const struct experiment *experiment, uint32_t trials, uint32_t jobs)
+static struct engine_result *run(const struct experiment *experiment, uint32_t trials,
+				 uint32_t jobs)
 {
 	const struct trials setup = {
 		.experiment = experiment,
@@ -64,7 +65,10 @@ static void test_jobs(void)
 	testbed_config_free(config);
 }
 
-/* What the trials leave out for speed changes nothing: every run on its own, with all place-holders. */
+/*
+ * What the trials leave out for speed changes nothing: every run on its own, with all
+ * place-holders.
+ */
 static void test_shortcuts(void)
 {
 	struct config *config = testbed_config_new();
@@ -106,7 +110,8 @@ static const struct figure figures[] = {
 	{ 2, 0, true, 0.896, 0.007 },  { 2, 1, true, 0.953, 0.009 },  { 2, 2, true, 0.997, 0.002 },
 };
 
-static double ratio(const struct engine_result *results, uint32_t trial, const struct figure *figure)
+static double ratio(const struct engine_result *results, uint32_t trial,
+		    const struct figure *figure)
 {
 	const struct engine_result *a = at(results, trial, figure->policy, figure->limit);
 	const struct engine_result *b = at(results, trial, 1, figure->limit);

@@ -119,7 +119,8 @@ static void test_check(void)
 		const char *says; /* NULL: good */
 	} cases[] = {
 		{ { good, { 1, 3, 5, good.utility } }, NULL },
-		{ { good, { 1, 0, 4, good.utility } }, "task 1 arrives at 4 s, before task 0 at 5 s" },
+		{ { good, { 1, 0, 4, good.utility } },
+		  "task 1 arrives at 4 s, before task 0 at 5 s" },
 		{ { good, { 2, 0, 6, good.utility } }, "task 1 has id 2" },
 		{ { { 0, 0, -1, good.utility }, good }, "task 0 arrives at -1 s" },
 		{ { { 0, 0, (double)NAN, good.utility }, good }, "task 0 arrives at nan s" },
@@ -148,6 +149,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/workload/seed and trial alone give the arrivals", test_reproducible);
 	g_test_add_func("/workload/arrivals, types and maxima follow their distributions",
 			test_distribution);
-	g_test_add_func("/workload/arrivals out of order and other nonsense are refused", test_check);
+	g_test_add_func("/workload/arrivals out of order and other nonsense are refused",
+			test_check);
 	return g_test_run();
 }

@@ -4,8 +4,8 @@
 #include "common/config.h"
 
 /*
- * The experiment of paper 002, section 6 (Tables 4 to 6) as a configuration built by hand. The caller
- * frees it with testbed_config_free().
+ * The experiment of paper 002, section 6 (Tables 4 to 6) as a configuration built by hand. The
+ * caller frees it with testbed_config_free().
  */
 struct config *testbed_config_new(void);
 void testbed_config_free(struct config *config);
