@@ -2,7 +2,8 @@
 #include "controller/report/compare.h"
 
 #include <math.h>
-#include <string.h>
+
+#include "controller/report/arrivals.h"
 
 #define LEVEL 0.95
 
@@ -32,69 +33,18 @@ const char *compare_verdict_name(enum compare_verdict verdict)
 	return names[verdict];
 }
 
-/* The same arrivals. */
-
-/* The simulated run of a policy and limit whose workload is that of the measured runs, or NULL. */
+/* The simulated run that a policy is judged on where the arrivals are the same, or NULL. */
 static const struct store_run *same_run(const struct compare *compare, const char *policy, double limit)
 {
-	const struct store_run *measured = compare->measured->runs->pdata[0];
-
-	for (guint i = 0; i < compare->simulated->runs->len; i++) {
-		const struct store_run *run = compare->simulated->runs->pdata[i];
-
-		if (run->repeat == 1 && run->seed == measured->seed &&
-		    summary_same_limit(run->limit, limit) && g_str_equal(run->policy, policy))
-			return run;
-	}
-	return NULL;
-}
-
-static bool same_tasks(GPtrArray *a, GPtrArray *b)
-{
-	guint i = 0, j = 0;
-	guint common = 0;
-
-	while (i < a->len && j < b->len) {
-		const struct store_task *x = a->pdata[i];
-		const struct store_task *y = b->pdata[j];
-
-		if (x->task == y->task && (fabs(x->arrival_s - y->arrival_s) > 1e-6 ||
-					   x->utility_max != y->utility_max ||
-					   g_strcmp0(x->type, y->type) != 0))
-			return false;
-		common += x->task == y->task;
-		i += x->task <= y->task;
-		j += y->task <= x->task;
-	}
-	return common > 0;
-}
-
-/* Whether both sides ran every common cell on the same arrivals; told from the tasks of the first. */
-static bool have_same_arrivals(const struct compare *compare)
-{
-	const struct store_run *measured = compare->measured->runs->pdata[0];
-	const struct store_run *simulated = same_run(compare, measured->policy, measured->limit);
-	g_autoptr(GPtrArray) a = store_tasks(compare->measured->store, measured->run, NULL);
-	g_autoptr(GPtrArray) b =
-		simulated ? store_tasks(compare->simulated->store, simulated->run, NULL) : NULL;
-
-	if (!a || !b || !same_tasks(a, b))
-		return false;
-	for (guint i = 0; i < compare->measured->policies->len * compare->measured->limits->len; i++) {
-		const struct summary_cell *cell = &compare->measured->cells[i];
-
-		if (cell->runs && summary_cell(compare->simulated, cell->policy, cell->limit) &&
-		    !same_run(compare, cell->policy, cell->limit))
-			return false;
-	}
-	return true;
+	if (!compare->same_arrivals)
+		return NULL;
+	return arrivals_run(compare->measured, compare->simulated, policy, limit);
 }
 
 double compare_simulated_utility(const struct compare *compare, const char *policy, double limit)
 {
 	const struct summary_cell *cell = summary_cell(compare->simulated, policy, limit);
-	const struct store_run *run =
-		compare->same_arrivals ? same_run(compare, policy, limit) : NULL;
+	const struct store_run *run = same_run(compare, policy, limit);
 
 	if (run)
 		return run->utility;
@@ -104,8 +54,7 @@ double compare_simulated_utility(const struct compare *compare, const char *poli
 double compare_simulated_energy_j(const struct compare *compare, const char *policy, double limit)
 {
 	const struct summary_cell *cell = summary_cell(compare->simulated, policy, limit);
-	const struct store_run *run =
-		compare->same_arrivals ? same_run(compare, policy, limit) : NULL;
+	const struct store_run *run = same_run(compare, policy, limit);
 
 	if (run)
 		return run->energy_j;
@@ -513,7 +462,7 @@ struct compare *compare_new(const struct summary *measured, const struct summary
 	compare->accuracies = g_array_new(FALSE, FALSE, sizeof(struct compare_accuracy));
 	g_array_set_clear_func(compare->accuracies, clear_accuracy);
 	compare->missing = g_ptr_array_new_with_free_func(g_free);
-	compare->same_arrivals = noise && !trials && have_same_arrivals(compare);
+	compare->same_arrivals = noise && !trials && arrivals_are_same(measured, simulated);
 	if (!compare_limits(compare, noise, error) || !compare_estimates(compare, error))
 		return NULL;
 	if (compare->pairs->len == 0) {

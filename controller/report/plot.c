@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/subprocess.h"
+#include "controller/report/arrivals.h"
 
 /* A drawing takes well under a second; a gnuplot that waits for something is not worth waiting for. */
 #define GNUPLOT_TIMEOUT_S 60
@@ -34,6 +35,8 @@ struct figure {
 	guint count;
 	GPtrArray *policies; /* const char *, borrowed */
 	GArray *limits;      /* double */
+	const struct summary *measured; /* with `same`: whose arrivals were simulated */
+	int same;                       /* the run that has them too, drawn as points; -1: none */
 };
 
 static void add_policy(struct figure *figure, const char *policy)
@@ -52,6 +55,20 @@ static void add_limit(struct figure *figure, double limit)
 	g_array_append_val(figure->limits, limit);
 }
 
+/* The first simulation of the arrivals of the first measurement. */
+static void find_same(struct figure *figure)
+{
+	figure->measured = NULL;
+	figure->same = -1;
+	for (guint i = 0; i < figure->count && !figure->measured; i++)
+		if (figure->summaries[i]->measured)
+			figure->measured = figure->summaries[i];
+	for (guint i = 0; figure->measured && figure->same < 0 && i < figure->count; i++)
+		if (!figure->summaries[i]->measured && figure->summaries[i]->repeats > 1 &&
+		    arrivals_are_same(figure->measured, figure->summaries[i]))
+			figure->same = (int)i;
+}
+
 static void figure_init(struct figure *figure, struct summary *const *summaries, guint count)
 {
 	figure->summaries = summaries;
@@ -64,6 +81,7 @@ static void figure_init(struct figure *figure, struct summary *const *summaries,
 		for (guint j = 0; j < summaries[i]->limits->len; j++)
 			add_limit(figure, g_array_index(summaries[i]->limits, double, j));
 	}
+	find_same(figure);
 }
 
 static void figure_clear(struct figure *figure)
@@ -120,6 +138,28 @@ static void append_number(GString *text, double value)
 		g_string_append(text, " NaN");
 }
 
+/* The last block: what the simulation of the measured arrivals earned. */
+static void append_same(GString *text, const struct figure *figure)
+{
+	const struct summary *simulated = figure->summaries[figure->same];
+
+	g_string_append(text, "# simulated on the measured arrivals\n");
+	for (guint i = 0; i < figure->policies->len * figure->limits->len; i++) {
+		guint policy = i % figure->policies->len;
+		guint limit_index = i / figure->policies->len;
+		double limit = g_array_index(figure->limits, double, limit_index);
+		const struct store_run *run = arrivals_run(figure->measured, simulated,
+							   figure->policies->pdata[policy], limit);
+
+		append_number(text, bar_x(figure, limit_index, policy, (guint)figure->same));
+		append_number(text, run ? run->utility : NAN);
+		append_number(text, NAN);
+		append_number(text, limit);
+		append_number(text, run ? run->energy_j : NAN);
+		g_string_append_c(text, '\n');
+	}
+}
+
 /* A block per policy and run, in the order in which the script draws them. */
 static char *data_text(const struct figure *figure)
 {
@@ -146,6 +186,8 @@ static char *data_text(const struct figure *figure)
 			g_string_append(text, "\n\n");
 		}
 	}
+	if (figure->same >= 0)
+		append_same(text, figure);
 	return g_string_free(text, FALSE);
 }
 
@@ -188,7 +230,12 @@ static void append_plot(GString *text, const struct figure *figure)
 		g_string_append_printf(text,
 				       "  data index %u using 1:($2-$3):(0):(2*$3) with vectors heads "
 				       "size graph 0.006,90 lc rgb '#303030' lw 1.2 notitle%s\n",
-				       i, i + 1 < block ? ", \\" : "");
+				       i, i + 1 < block || figure->same >= 0 ? ", \\" : "");
+	if (figure->same >= 0)
+		g_string_append_printf(text,
+				       "  data index %u using 1:2 with points pt 13 ps 1.4 lc rgb '#000000' "
+				       "title 'simulated on the measured arrivals'\n",
+				       block);
 }
 
 /* Heading: the warnings of all runs, each once. */
@@ -240,16 +287,29 @@ static char *budget(const struct figure *figure)
 	return g_strdup_printf("%.0f J", budget_j);
 }
 
-static guint heading_lines(const struct figure *figure)
+/* Lines of the heading, and the characters of the longest. */
+static guint heading_lines(const struct figure *figure, glong *ret_longest)
 {
 	guint lines = 1;
 
+	*ret_longest = 0;
 	for (guint i = 0; i < figure->count; i++) {
 		g_autoptr(GPtrArray) heading = summary_heading(figure->summaries[i]);
 
 		lines += heading->len;
+		for (guint j = 0; j < heading->len; j++)
+			*ret_longest = MAX(*ret_longest, g_utf8_strlen(heading->pdata[j], -1));
 	}
 	return lines;
+}
+
+/* A single run has none. */
+static bool has_deviations(const struct figure *figure)
+{
+	for (guint i = 0; i < figure->count; i++)
+		if (figure->summaries[i]->repeats > 1)
+			return true;
+	return false;
 }
 
 static char *script_text(const struct figure *figure)
@@ -258,8 +318,10 @@ static char *script_text(const struct figure *figure)
 	g_autofree char *heading = subtitle(figure);
 	g_autofree char *hundred = budget(figure);
 	guint bars = figure->policies->len * figure->count * figure->limits->len;
-	guint height = 520 + 17 * heading_lines(figure) + 20 * figure->policies->len;
-	guint width = MAX(860, 300 + 34 * bars);
+	glong longest;
+	guint height = 520 + 17 * heading_lines(figure, &longest) + 20 * figure->policies->len;
+	/* Pixels: 34 for a bar, 7 for a character of the heading. */
+	guint width = MAX(MAX(860, 300 + 34 * bars), 40 + 7 * (guint)longest);
 
 	g_string_append_printf(
 		text,
@@ -277,12 +339,13 @@ static char *script_text(const struct figure *figure)
 		"font 'DejaVu Sans,9'\n"
 		"set output 'utility.'.format\n\n"
 		"set title %s font ',9'\n"
-		"set ylabel 'utility earned (mean, bars: standard deviation)'\n"
+		"set ylabel 'utility earned%s'\n"
 		/* The empty line keeps the key off the label. */
 		"set xlabel \"limit of dynamic energy, %% of %s\\n \"\n",
 		g_ascii_formatd((char[G_ASCII_DTOSTR_BUF_SIZE]){0}, G_ASCII_DTOSTR_BUF_SIZE, "%.6f",
 				bar_width(figure)),
-		width, height, width, height, width / 40, height / 40, heading, hundred);
+		width, height, width, height, width / 40, height / 40, heading,
+		has_deviations(figure) ? " (mean and standard deviation)" : "", hundred);
 	append_tics(text, figure);
 	g_string_append_printf(text,
 			       "set xrange [-0.5:%u.5]\n"
