@@ -58,18 +58,21 @@ int cmd_compare(int argc, char **argv)
 	const GOptionEntry entries[] = {
 		{"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "Print one JSON document", NULL},
 		{"trials", 0, 0, G_OPTION_ARG_NONE, &options.trials,
-		 "Judge the simulation by the mean of its trials, also where it ran the measured arrivals",
+		 "Judge the simulation by the mean of its trials, also where it ran the measured "
+		 "arrivals",
 		 NULL},
 		{NULL},
 	};
 
 	g_option_context_add_main_entries(context, entries, NULL);
 	g_option_context_set_summary(
-		context, "Lays a measured run beside a simulated one: utility and energy, the order of every\n"
+		context, "Lays a measured run beside a simulated one: utility and energy, the "
+			 "order of every\n"
 			 "pair of policies with its interval, rank correlation, and one verdict.");
 	if (!g_option_context_parse(context, &argc, &argv, &error))
 		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);
 	if (argc != 3)
-		return command_fail(COMMAND_BAD, argv[0], "give two run directories, measured first");
+		return command_fail(COMMAND_BAD, argv[0],
+				    "give two run directories, measured first");
 	return compare_dirs(argv[0], argv[1], argv[2], &options);
 }

@@ -6,8 +6,8 @@
 #include "controller/cli/commands.h"
 
 /*
- * The script asks `virtbed COMMAND --help` for the options, so that it never lags behind them; names
- * come from the table of commands.
+ * The script asks `virtbed COMMAND --help` for the options, so that it never lags behind them;
+ * names come from the table of commands.
  */
 static void print_bash(void)
 {
@@ -21,7 +21,8 @@ static void print_bash(void)
 		printf(" %s", command->name);
 	fputs("\"\n"
 	      "\telif [[ $current == -* ]]; then\n"
-	      "\t\twords=$(virtbed \"$command\" --help 2>/dev/null | grep -oE -- '--[a-z][a-z-]*' | sort -u)\n"
+	      "\t\twords=$(virtbed \"$command\" --help 2>/dev/null | grep -oE -- '--[a-z][a-z-]*' "
+	      "| sort -u)\n"
 	      "\telif [ \"$COMP_CWORD\" -eq 2 ]; then\n"
 	      "\t\tcase $command in\n",
 	      stdout);

@@ -16,7 +16,8 @@ static int check(const char *name, const char *path)
 	if (!config)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	printf("%s: good: %u clusters, %u types, %u estimates%s\n", path, config->clusters_count,
-	       config->types_count, config->estimates_count, config->lab ? ", emulated blades" : "");
+	       config->types_count, config->estimates_count,
+	       config->lab ? ", emulated blades" : "");
 	return COMMAND_DONE;
 }
 
@@ -38,13 +39,14 @@ int cmd_config(int argc, char **argv)
 	g_autoptr(GOptionContext) context = g_option_context_new("check|dump CONFIG");
 	g_autoptr(GError) error = NULL;
 
-	g_option_context_set_summary(context,
-				     "check: says whether a configuration is good, or what is wrong "
-				     "where.\ndump: prints it with every default filled in.");
+	g_option_context_set_summary(
+		context, "check: says whether a configuration is good, or what is wrong "
+			 "where.\ndump: prints it with every default filled in.");
 	if (!g_option_context_parse(context, &argc, &argv, &error))
 		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);
 	if (argc != 3)
-		return command_fail(COMMAND_BAD, argv[0], "give \"check\" or \"dump\" and one file");
+		return command_fail(COMMAND_BAD, argv[0],
+				    "give \"check\" or \"dump\" and one file");
 	if (strcmp(argv[1], "check") == 0)
 		return check(argv[0], argv[2]);
 	if (strcmp(argv[1], "dump") == 0)

@@ -7,8 +7,8 @@
 #include "controller/run/run_paths.h"
 
 /*
- * The lab is a program of its own, on the far side of the wire format: the controller's side reaches
- * emulated blades as it reaches real ones. `virtbed lab` becomes it.
+ * The lab is a program of its own, on the far side of the wire format: the controller's side
+ * reaches emulated blades as it reaches real ones. `virtbed lab` becomes it.
  */
 int cmd_lab(int argc, char **argv)
 {

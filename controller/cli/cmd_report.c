@@ -73,8 +73,8 @@ static int put_text(const char *name, const char *text, const char *format, cons
 	file = g_strconcat("report.", strcmp(format, "table") == 0 ? "txt" : format, NULL);
 	path = g_build_filename(out, file, NULL);
 	if (g_mkdir_with_parents(out, 0755) != 0)
-		return command_fail(COMMAND_FAILED, name, "cannot make the directory \"%s\": %s", out,
-				    g_strerror(errno));
+		return command_fail(COMMAND_FAILED, name, "cannot make the directory \"%s\": %s",
+				    out, g_strerror(errno));
 	if (!g_file_set_contents(path, text, -1, &error))
 		return command_fail(COMMAND_FAILED, name, "%s", error->message);
 	puts(path);
@@ -109,7 +109,8 @@ static int report(const char *name, char **dirs, const char *format, const char 
 
 	if (plot < 0 && !is_text_format(format))
 		return command_fail(COMMAND_BAD, name,
-				    "unknown format \"%s\"; known: table csv json png svg pdf", format);
+				    "unknown format \"%s\"; known: table csv json png svg pdf",
+				    format);
 	summaries = load(dirs, &error);
 	if (!summaries)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
@@ -139,9 +140,9 @@ int cmd_report(int argc, char **argv)
 	};
 
 	g_option_context_add_main_entries(context, entries, NULL);
-	g_option_context_set_summary(context,
-				     "Utility, energy and tasks per policy and limit, as tables or as a plot "
-				     "of utility\nagainst energy limit. Several runs are drawn side by side.");
+	g_option_context_set_summary(
+		context, "Utility, energy and tasks per policy and limit, as tables or as a plot "
+			 "of utility\nagainst energy limit. Several runs are drawn side by side.");
 	if (!g_option_context_parse(context, &argc, &argv, &error))
 		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);
 	if (argc < 2)

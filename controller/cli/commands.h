@@ -45,8 +45,8 @@ extern const struct command commands[];
 enum { COMMAND_DONE = 0, COMMAND_FAILED = 1, COMMAND_BAD = 2 };
 
 /*
- * Prints "virtbed NAME: message" and a newline to standard error and returns `status`. `name` is the
- * subcommand's argv[0].
+ * Prints "virtbed NAME: message" and a newline to standard error and returns `status`. `name` is
+ * the subcommand's argv[0].
  */
 int command_fail(int status, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

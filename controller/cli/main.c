@@ -9,11 +9,13 @@
 static void print_usage(FILE *file)
 {
 	fputs("Usage: virtbed COMMAND [OPTION...] [ARGUMENT...]\n\n"
-	      "A testbed controller for virtual clusters: measures scheduling heuristics on real VMs,\n"
+	      "A testbed controller for virtual clusters: measures scheduling heuristics on real "
+	      "VMs,\n"
 	      "simulates the same experiment, and lays both side by side.\n\nCommands:\n",
 	      file);
 	for (const struct command *command = commands; command->name; command++)
-		fprintf(file, "  %-11s %-33s %s\n", command->name, command->arguments, command->help);
+		fprintf(file, "  %-11s %-33s %s\n", command->name, command->arguments,
+			command->help);
 	fputs("\n`virtbed COMMAND --help` tells a command's options.\n"
 	      "Exit status: 0 done, 1 failed, 2 bad usage or bad input.\n",
 	      file);
@@ -32,7 +34,10 @@ static int refuse(const char *name)
 static int run_command(const struct command *command, int argc, char **argv)
 {
 	g_autofree char *name = g_strconcat("virtbed ", command->name, NULL);
-	/* GOptionContext takes entries out: one vector to hand over, none of the strings is ours to free */
+	/*
+	 * GOptionContext takes entries out: one vector to hand over, none of the strings is ours to
+	 * free
+	 */
 	g_autofree char **arguments = g_new0(char *, (gsize)argc + 1);
 
 	arguments[0] = name;

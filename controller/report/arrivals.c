@@ -6,8 +6,9 @@
 /* Arrivals closer than this are the same: the store keeps them to the bit, older files may not. */
 #define SAME_S 1e-6
 
-const struct store_run *arrivals_run(const struct summary *measured, const struct summary *simulated,
-				     const char *policy, double limit)
+const struct store_run *arrivals_run(const struct summary *measured,
+				     const struct summary *simulated, const char *policy,
+				     double limit)
 {
 	const struct store_run *first = measured->runs->pdata[0];
 
@@ -55,7 +56,9 @@ static bool have_all_runs(const struct summary *measured, const struct summary *
 	return true;
 }
 
-/* The first measured run of a cell that was simulated too stands for all: they have one workload. */
+/*
+ * The first measured run of a cell that was simulated too stands for all: they have one workload.
+ */
 static const struct store_run *first_common(const struct summary *measured,
 					    const struct summary *simulated,
 					    const struct store_run **ret_simulated)

@@ -14,7 +14,8 @@ G_DEFINE_QUARK(virtbed-compare, compare_error)
 
 const char *compare_basis_name(enum compare_basis basis)
 {
-	static const char *const names[] = {"none", "repeats", "trials", "simulated repeats", "tasks"};
+	static const char *const names[] = {"none", "repeats", "trials", "simulated repeats",
+					    "tasks"};
 
 	return names[basis];
 }
@@ -34,7 +35,8 @@ const char *compare_verdict_name(enum compare_verdict verdict)
 }
 
 /* The simulated run that a policy is judged on where the arrivals are the same, or NULL. */
-static const struct store_run *same_run(const struct compare *compare, const char *policy, double limit)
+static const struct store_run *same_run(const struct compare *compare, const char *policy,
+					double limit)
 {
 	if (!compare->same_arrivals)
 		return NULL;
@@ -63,7 +65,9 @@ double compare_simulated_energy_j(const struct compare *compare, const char *pol
 
 /* Differences. */
 
-/* Differences of utility task by task, in order of their numbers; a task that never came earned 0. */
+/*
+ * Differences of utility task by task, in order of their numbers; a task that never came earned 0.
+ */
 static GArray *task_differences(GPtrArray *first, GPtrArray *second)
 {
 	GArray *differences = g_array_new(FALSE, FALSE, sizeof(double));
@@ -157,7 +161,8 @@ static bool difference_of_runs(const struct summary *summary, struct compare_noi
 	g_autoptr(GPtrArray) b = summary_cell_runs(summary, second, limit);
 	g_autoptr(GArray) paired = paired_differences(a, b);
 	struct compare_difference difference = {
-		.interval = stats_t_interval((const double *)(void *)paired->data, paired->len, LEVEL),
+		.interval =
+			stats_t_interval((const double *)(void *)paired->data, paired->len, LEVEL),
 		.basis = summary->measured ? COMPARE_BASIS_REPEATS : COMPARE_BASIS_TRIALS,
 	};
 
@@ -212,7 +217,8 @@ static bool fill_pair(const struct compare *compare, struct compare_noise *noise
 }
 
 /* Whether the sides point in different directions, and too far apart for chance. */
-static bool contradict(const struct stats_interval *measured, const struct stats_interval *simulated)
+static bool contradict(const struct stats_interval *measured,
+		       const struct stats_interval *simulated)
 {
 	struct stats_interval apart = stats_difference(measured, simulated, OPPOSITE_LEVEL);
 
@@ -413,10 +419,11 @@ static void note_missing(struct compare *compare, const struct summary *there,
 		const struct summary_cell *cell = &there->cells[i];
 
 		if (cell->runs && !summary_cell(elsewhere, cell->policy, cell->limit))
-			g_ptr_array_add(compare->missing,
-					g_strdup_printf("%s at %g %%: %s only", cell->policy,
-							100 * cell->limit,
-							there->measured ? "measured" : "simulated"));
+			g_ptr_array_add(
+				compare->missing,
+				g_strdup_printf("%s at %g %%: %s only", cell->policy,
+						100 * cell->limit,
+						there->measured ? "measured" : "simulated"));
 	}
 }
 

@@ -12,35 +12,41 @@
 /*
  * Measured against simulated: do both rank the policies alike?
  *
- * Which simulated runs. A measured experiment has one workload. If the simulation ran that very workload
- * too (trial 1 of the same seed, with the same arrivals) and the noise of measuring can be simulated, it is
- * judged on that: another workload may well rank the policies differently, and that would not be the
- * simulation's fault. Otherwise it is judged on the mean over its trials. Tables show both.
+ * Which simulated runs. A measured experiment has one workload. If the simulation ran that very
+ * workload too (trial 1 of the same seed, with the same arrivals) and the noise of measuring can be
+ * simulated, it is judged on that: another workload may well rank the policies differently, and
+ * that would not be the simulation's fault. Otherwise it is judged on the mean over its trials.
+ * Tables show both.
  *
- * For every pair of policies A, B at every limit the difference of utility A - B is estimated on both
- * sides, with a 95 % interval. The intervals are paired: both policies met the same arrivals. What they
- * are formed from depends on what there is, and every table says which (enum compare_basis):
+ * For every pair of policies A, B at every limit the difference of utility A - B is estimated on
+ * both sides, with a 95 % interval. The intervals are paired: both policies met the same arrivals.
+ * What they are formed from depends on what there is, and every table says which (enum
+ * compare_basis):
  *
- * - two or more repeats (or trials): the differences per repeat (trial), Student's t. Over repeats this
- *   is the noise of measuring one workload again; over trials it is that of drawing other workloads.
- * - one run: repeats cannot tell. If the run directory's configuration can be simulated, the measurement is
- *   repeated in simulation: the same arrivals, policy and limit, with every execution time and energy
- *   multiplied by ratios measured/estimated drawn from those that the run itself observed on that cluster.
- *   The deviation of utility over these simulated repeats stands for that of measuring again (noise.h);
- *   the interval is centred on what was measured (or simulated without noise). It holds the noise of
- *   execution times and what follows from it in the queue, but not that of boots or the host.
- * - else the utilities of the run's own tasks: differences per task in order of arrival, circular block
- *   bootstrap (stats_block_interval()). This is wider: it asks what other tasks of the kind would have shown.
+ * - two or more repeats (or trials): the differences per repeat (trial), Student's t. Over repeats
+ *   this is the noise of measuring one workload again; over trials it is that of drawing other
+ *   workloads.
+ * - one run: repeats cannot tell. If the run directory's configuration can be simulated, the
+ *   measurement is repeated in simulation: the same arrivals, policy and limit, with every
+ *   execution time and energy multiplied by ratios measured/estimated drawn from those that the run
+ *   itself observed on that cluster. The deviation of utility over these simulated repeats stands
+ *   for that of measuring again (noise.h); the interval is centred on what was measured (or
+ *   simulated without noise). It holds the noise of execution times and what follows from it in the
+ *   queue, but not that of boots or the host.
+ * - else the utilities of the run's own tasks: differences per task in order of arrival, circular
+ *   block bootstrap (stats_block_interval()). This is wider: it asks what other tasks of the kind
+ *   would have shown.
  *
  * A difference is clear when its interval leaves out 0. A pair is
  * - SAME when it is clear on both sides with one sign;
- * - OPPOSITE when the signs differ, at least one side is clear, and the two differences differ from one another
- *   by more than chance allows (the 99 % interval of measured - simulated, Welch, leaves out 0);
+ * - OPPOSITE when the signs differ, at least one side is clear, and the two differences differ from
+ *   one another by more than chance allows (the 99 % interval of measured - simulated, Welch,
+ *   leaves out 0);
  * - else too noisy to tell.
  *
- * Verdict: differ if any pair is OPPOSITE; agree if none is and at least one pair is SAME; else too noisy.
- * For a pair of policies that truly earn the same, chance alone says OPPOSITE less than once in 100 and SAME
- * once in 800 (2 x 0.025 x 0.025).
+ * Verdict: differ if any pair is OPPOSITE; agree if none is and at least one pair is SAME; else too
+ * noisy. For a pair of policies that truly earn the same, chance alone says OPPOSITE less than once
+ * in 100 and SAME once in 800 (2 x 0.025 x 0.025).
  */
 
 /* What an interval rests on. */
@@ -77,14 +83,14 @@ struct compare_pair {
 	double limit;
 	const char *first, *second;
 	struct compare_difference measured, simulated;
-	struct compare_difference trials; /* simulated, over all trials; what `simulated` is where the
-					   * same arrivals are not judged on */
+	/* Simulated, over all trials; the same as `simulated` where those are judged on. */
+	struct compare_difference trials;
 	enum compare_order order;
 };
 
 /*
- * Rank correlation of utilities over the policies of a limit: measured means against what the simulation is
- * judged on.
+ * Rank correlation of utilities over the policies of a limit: measured means against what the
+ * simulation is judged on.
  */
 struct compare_rank {
 	double limit; /* NAN: over all limits (pairs within a limit only) */
@@ -92,7 +98,9 @@ struct compare_rank {
 	double tau_b; /* NAN: all tied on one side, or fewer than two policies */
 };
 
-/* How far measured execution times were from their estimates, over completed tasks of one cluster. */
+/*
+ * How far measured execution times were from their estimates, over completed tasks of one cluster.
+ */
 struct compare_accuracy {
 	char *cluster; /* NULL: over all */
 	uint32_t n;
@@ -113,9 +121,9 @@ struct compare {
 typedef struct compare compare_t; /* for g_autoptr() */
 
 /*
- * The deviation of a run's utility from one repeat to the next, by simulated repeats (noise.h). Called
- * for cells that have one run only; fills *ret_sd and the number of repeats behind it. Returns false when it
- * cannot tell.
+ * The deviation of a run's utility from one repeat to the next, by simulated repeats (noise.h).
+ * Called for cells that have one run only; fills *ret_sd and the number of repeats behind it.
+ * Returns false when it cannot tell.
  */
 struct compare_noise {
 	bool (*utility_sd)(struct compare_noise *noise, const char *policy, double limit,
@@ -131,10 +139,10 @@ enum compare_error {
 };
 
 /*
- * Compares a measured experiment with a simulated one (both borrowed for the life of the result). `noise`
- * serves both sides and may be NULL. `trials`: judge the simulation on its trials even where it ran the
- * measured arrivals. Returns a new comparison that the caller frees with compare_free(), or NULL with
- * `error` set (COMPARE_ERROR, STORE_ERROR).
+ * Compares a measured experiment with a simulated one (both borrowed for the life of the result).
+ * `noise` serves both sides and may be NULL. `trials`: judge the simulation on its trials even
+ * where it ran the measured arrivals. Returns a new comparison that the caller frees with
+ * compare_free(), or NULL with `error` set (COMPARE_ERROR, STORE_ERROR).
  */
 struct compare *compare_new(const struct summary *measured, const struct summary *simulated,
 			    struct compare_noise *noise, bool trials, GError **error);

@@ -26,7 +26,10 @@ static void append_table(GString *text, const char *title, const struct table *t
 	g_string_append_printf(text, "\n%s\n%s", title, body);
 }
 
-/* Columns: title, whether it is text, whether it is shown only where the same arrivals are judged on. */
+/*
+ * Columns: title, whether it is text, whether it is shown only where the same arrivals are judged
+ * on.
+ */
 struct column {
 	const char *title;
 	bool text;
@@ -41,8 +44,8 @@ static void add_columns(struct table *table, const struct column *columns, gsize
 				     columns[i].text ? TABLE_LEFT : TABLE_RIGHT);
 }
 
-static void put_cell(struct table *table, const struct compare *compare, const struct summary_cell *a,
-		     const struct summary_cell *b)
+static void put_cell(struct table *table, const struct compare *compare,
+		     const struct summary_cell *a, const struct summary_cell *b)
 {
 	g_autofree char *ended_a = summary_ended_by(a);
 	g_autofree char *ended_b = summary_ended_by(b);
@@ -92,11 +95,13 @@ static void append_cells(GString *text, const struct compare *compare)
 			put_cell(table, compare, a, b);
 	}
 	append_table(text, "Per policy and limit", table);
-	g_string_append(text, "  meas: mean over repeats, sim trials: mean over trials; sd: standard "
-			      "deviation over them\n");
+	g_string_append(text,
+			"  meas: mean over repeats, sim trials: mean over trials; sd: standard "
+			"deviation over them\n");
 	if (compare->same_arrivals)
-		g_string_append(text, "  sim same: the one simulated run with the arrivals that were "
-				      "measured\n");
+		g_string_append(text,
+				"  sim same: the one simulated run with the arrivals that were "
+				"measured\n");
 }
 
 static void put_interval(struct table *table, const struct compare_difference *difference)
@@ -149,7 +154,8 @@ static void append_pairs(GString *text, const struct compare *compare)
 	}
 	append_table(text,
 		     compare->same_arrivals
-			     ? "Differences of utility, pair by pair; simulated: on the measured arrivals"
+			     ? "Differences of utility, pair by pair; simulated: on the measured "
+			       "arrivals"
 			     : "Differences of utility, pair by pair; simulated: over trials",
 		     table);
 }
@@ -163,11 +169,12 @@ static void append_bases(GString *text, const struct compare *compare)
 			"repeats: paired over repeats of one workload, Student's t",
 		[COMPARE_BASIS_TRIALS] = "trials: paired over trials, a workload each, Student's t",
 		[COMPARE_BASIS_SIMULATED] =
-			"simulated repeats: one run cannot tell its own noise; it is that of repeats "
+			"simulated repeats: one run cannot tell its own noise; it is that of "
+			"repeats "
 			"simulated with the\n    measured deviations of execution time and energy",
-		[COMPARE_BASIS_TASKS] =
-			"tasks: one run cannot tell its own noise; it is that of its tasks, by block "
-			"bootstrap",
+		[COMPARE_BASIS_TASKS] = "tasks: one run cannot tell its own noise; it is that of "
+					"its tasks, by block "
+					"bootstrap",
 	};
 
 	for (gsize basis = 0; basis < G_N_ELEMENTS(notes); basis++) {
@@ -202,7 +209,8 @@ static void append_ranks(GString *text, const struct compare *compare)
 		table_integer(table, rank->policies);
 		table_number(table, rank->tau_b, 3);
 	}
-	append_table(text, "Kendall's rank correlation of utilities, measured against simulated", table);
+	append_table(text, "Kendall's rank correlation of utilities, measured against simulated",
+		     table);
 }
 
 static void append_accuracies(GString *text, const struct compare *compare)
@@ -224,10 +232,13 @@ static void append_accuracies(GString *text, const struct compare *compare)
 		table_number(table, 100 * accuracy->median_error, 1);
 		table_number(table, accuracy->median_ratio, 3);
 	}
-	append_table(text, "Execution times against their estimates, completed tasks of all measured runs",
-		     table);
+	append_table(
+		text,
+		"Execution times against their estimates, completed tasks of all measured runs",
+		table);
 	if (isfinite(compare->measured->host_load))
-		g_string_append_printf(text, "  this machine's load: %.2f busy cores during the runs",
+		g_string_append_printf(text,
+				       "  this machine's load: %.2f busy cores during the runs",
 				       compare->measured->host_load);
 	if (isfinite(compare->measured->host_load) && profile)
 		g_string_append_printf(text, ", %.2f while the estimates were measured",
@@ -242,13 +253,13 @@ char *compare_sentence(const struct compare *compare)
 		&g_array_index(compare->ranks, struct compare_rank, compare->ranks->len - 1);
 	GString *text = g_string_new(NULL);
 
-	g_string_append_printf(text,
-			       "%s: of %u pairs %u have the same order measured and simulated%s, %u the "
-			       "opposite one, %u are too noisy to tell",
-			       compare_verdict_name(compare->verdict), compare->pairs->len,
-			       compare->same,
-			       compare->same_arrivals ? " on the same arrivals" : "",
-			       compare->opposite, compare->noisy);
+	g_string_append_printf(
+		text,
+		"%s: of %u pairs %u have the same order measured and simulated%s, %u the "
+		"opposite one, %u are too noisy to tell",
+		compare_verdict_name(compare->verdict), compare->pairs->len, compare->same,
+		compare->same_arrivals ? " on the same arrivals" : "", compare->opposite,
+		compare->noisy);
 	if (isfinite(all->tau_b))
 		g_string_append_printf(text, "; Kendall's tau-b %.3f", all->tau_b);
 	return g_string_free(text, FALSE);

@@ -40,7 +40,10 @@ static struct backend_sim_ratio ratio_of(const struct store_task *task)
 {
 	double energy = task->energy_j / task->eec_j;
 
-	/* Where energies are not known, times alone vary. A metered share below 0 is noise around 0. */
+	/*
+	 * Where energies are not known, times alone vary. A metered share below 0 is noise around
+	 * 0.
+	 */
 	return (struct backend_sim_ratio){
 		.time = task->exec_s / task->etc_s,
 		.energy = isfinite(energy) ? fmax(0, energy) : 1,
@@ -124,7 +127,9 @@ static bool prepare_spread(struct noise *noise, GError **error)
 	return true;
 }
 
-/* Utility of one simulated repeat. Every policy and limit draws anew: their runs were apart, too. */
+/*
+ * Utility of one simulated repeat. Every policy and limit draws anew: their runs were apart, too.
+ */
 static double simulate(const struct noise *noise, const struct policy *policy, double limit_j,
 		       uint64_t stream)
 {
@@ -194,8 +199,8 @@ static bool prepare_experiment(struct noise *noise, GError **error)
 	noise->experiment = experiment_new(noise->config, policies, error);
 	if (!noise->experiment)
 		return false;
-	noise->workload = workload_testbed_new(noise->config, noise->experiment->system, run->seed, 1,
-					       error);
+	noise->workload =
+		workload_testbed_new(noise->config, noise->experiment->system, run->seed, 1, error);
 	return noise->workload != NULL;
 }
 

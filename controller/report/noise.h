@@ -8,15 +8,15 @@
 #include "controller/report/summary.h"
 
 /*
- * The noise of a measurement that was made once: what its utility would deviate by from one repeat to the
- * next. The measured experiment is simulated again and again: the same configuration, estimates,
- * arrivals, policy and limit, but every task takes its ETC and EEC times a pair of ratios (time, energy)
- * drawn from those that the completed tasks of the measured runs showed on the same cluster (on any
- * cluster, where fewer than NOISE_RATIOS_MIN did).
+ * The noise of a measurement that was made once: what its utility would deviate by from one repeat
+ * to the next. The measured experiment is simulated again and again: the same configuration,
+ * estimates, arrivals, policy and limit, but every task takes its ETC and EEC times a pair of
+ * ratios (time, energy) drawn from those that the completed tasks of the measured runs showed on
+ * the same cluster (on any cluster, where fewer than NOISE_RATIOS_MIN did).
  *
  * So it holds the noise of execution times and energies (launching included, which measured times
- * contain), and what follows from it: other decisions, other places, an earlier or later end. It does not
- * hold what moves all tasks of a run together, such as a busy host.
+ * contain), and what follows from it: other decisions, other places, an earlier or later end. It
+ * does not hold what moves all tasks of a run together, such as a busy host.
  */
 struct noise;
 typedef struct noise noise_t; /* for g_autoptr() */
@@ -29,8 +29,9 @@ GQuark noise_error_quark(void);
 enum noise_error { NOISE_ERROR_RATIOS = 1 /* too few completed tasks to draw from */ };
 
 /*
- * Prepares the noise of `measured` (borrowed for its life) from its `config.yaml`. Returns NULL with
- * `error` set when it cannot be simulated: no configuration, no estimates, too few completed tasks.
+ * Prepares the noise of `measured` (borrowed for its life) from its `config.yaml`. Returns NULL
+ * with `error` set when it cannot be simulated: no configuration, no estimates, too few completed
+ * tasks.
  */
 struct noise *noise_new(const struct summary *measured, GError **error);
 
@@ -39,7 +40,7 @@ void noise_free(struct noise *noise);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(noise_t, noise_free)
 
 /*
- * What compare_new() asks; valid until noise_free(). Cells are simulated when they are asked for, once;
- * the same run directory gives the same figures.
+ * What compare_new() asks; valid until noise_free(). Cells are simulated when they are asked for,
+ * once; the same run directory gives the same figures.
  */
 struct compare_noise *noise_compare(struct noise *noise);

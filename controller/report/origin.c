@@ -46,11 +46,13 @@ GPtrArray *origin_notes(const struct origin *origin, bool measured)
 	GPtrArray *notes = g_ptr_array_new_with_free_func(g_free);
 
 	if (g_strcmp0(origin->virt_type, "qemu") == 0)
-		add(notes, measured, "VMs ran under TCG, QEMU's emulator: times are not those of KVM");
+		add(notes, measured,
+		    "VMs ran under TCG, QEMU's emulator: times are not those of KVM");
 	if (g_strcmp0(origin->virt_type, "mixed") == 0)
 		add(notes, measured, "some VMs ran under TCG, QEMU's emulator, and some under KVM");
 	if (g_strcmp0(origin->cpu_cap, "quota") == 0)
-		add(notes, measured, "P-states are CPU quotas: caps on throughput, not frequencies");
+		add(notes, measured,
+		    "P-states are CPU quotas: caps on throughput, not frequencies");
 	if (g_strcmp0(origin->cpu_cap, "mixed") == 0)
 		add(notes, measured,
 		    "some P-states are CPU quotas: caps on throughput, not frequencies");

@@ -7,9 +7,9 @@
 #include "controller/store/store.h"
 
 /*
- * What numbers rest on that is not the real thing: emulated processors, CPU quotas in place of P-states,
- * watts from a model. A measured run knows it of itself; a simulation inherits it with estimates that were
- * measured so. Every table, plot and verdict says it in its heading.
+ * What numbers rest on that is not the real thing: emulated processors, CPU quotas in place of
+ * P-states, watts from a model. A measured run knows it of itself; a simulation inherits it with
+ * estimates that were measured so. Every table, plot and verdict says it in its heading.
  */
 struct origin {
 	char *virt_type;      /* "kvm", "qemu" (TCG), "mixed"; NULL: unknown */
@@ -22,8 +22,8 @@ typedef struct origin origin_t; /* for g_autoptr() */
 struct origin *origin_of_store(struct store *store);
 
 /*
- * What the estimates in file `path` rest on: told by the run directory in which the file lies. Knows nothing
- * (all NULL) where it lies in none.
+ * What the estimates in file `path` rest on: told by the run directory in which the file lies.
+ * Knows nothing (all NULL) where it lies in none.
  */
 struct origin *origin_of_file(const char *path);
 
@@ -35,7 +35,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(origin_t, origin_free)
 bool origin_put(const struct origin *origin, struct store *store, GError **error);
 
 /*
- * One line for each thing that is not the real one; `measured`: the numbers were measured so, otherwise their
- * estimates were. GPtrArray of char *, owned by the caller; empty when all is real or unknown.
+ * One line for each thing that is not the real one; `measured`: the numbers were measured so,
+ * otherwise their estimates were. GPtrArray of char *, owned by the caller; empty when all is real
+ * or unknown.
  */
 GPtrArray *origin_notes(const struct origin *origin, bool measured);

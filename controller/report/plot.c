@@ -8,7 +8,9 @@
 #include "common/subprocess.h"
 #include "controller/report/arrivals.h"
 
-/* A drawing takes well under a second; a gnuplot that waits for something is not worth waiting for. */
+/*
+ * A drawing takes well under a second; a gnuplot that waits for something is not worth waiting for.
+ */
 #define GNUPLOT_TIMEOUT_S 60
 
 /* Bars of one group take this share of the room between two limits. */
@@ -18,7 +20,10 @@ G_DEFINE_QUARK(virtbed-plot, plot_error)
 
 static const char *const format_names[] = {"png", "svg", "pdf"};
 
-/* Okabe and Ito's colours, which people with any colour vision tell apart; black and yellow left out. */
+/*
+ * Okabe and Ito's colours, which people with any colour vision tell apart; black and yellow left
+ * out.
+ */
 static const guint32 colours[] = {0xd55e00, 0x0072b2, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9};
 
 int plot_format_parse(const char *name)
@@ -163,7 +168,8 @@ static void append_same(GString *text, const struct figure *figure)
 /* A block per policy and run, in the order in which the script draws them. */
 static char *data_text(const struct figure *figure)
 {
-	GString *text = g_string_new("# x, utility, its standard deviation, limit (fraction), energy J\n");
+	GString *text =
+		g_string_new("# x, utility, its standard deviation, limit (fraction), energy J\n");
 
 	for (guint policy = 0; policy < figure->policies->len; policy++) {
 		for (guint run = 0; run < figure->count; run++) {
@@ -214,28 +220,31 @@ static void append_plot(GString *text, const struct figure *figure)
 	for (guint policy = 0; policy < figure->policies->len; policy++) {
 		for (guint run = 0; run < figure->count; run++, block++) {
 			g_autofree char *name = run_name(figure, run);
-			g_autofree char *title =
-				g_strdup_printf("%s, %s", (char *)figure->policies->pdata[policy], name);
+			g_autofree char *title = g_strdup_printf(
+				"%s, %s", (char *)figure->policies->pdata[policy], name);
 			g_autofree char *title_quoted = quoted(title);
 
-			g_string_append_printf(text,
-					       "  data index %u using 1:2:(width) with boxes fs solid 1 "
-					       "border lc rgb '#%06x' lc rgb '#%06x' title %s, \\\n",
-					       block, colours[policy % G_N_ELEMENTS(colours)],
-					       bar_colour(figure, policy, run), title_quoted);
+			g_string_append_printf(
+				text,
+				"  data index %u using 1:2:(width) with boxes fs solid 1 "
+				"border lc rgb '#%06x' lc rgb '#%06x' title %s, \\\n",
+				block, colours[policy % G_N_ELEMENTS(colours)],
+				bar_colour(figure, policy, run), title_quoted);
 		}
 	}
 	/* Arrows with square heads: gnuplot's own error bars clear a spot in their middle. */
 	for (guint i = 0; i < block; i++)
-		g_string_append_printf(text,
-				       "  data index %u using 1:($2-$3):(0):(2*$3) with vectors heads "
-				       "size graph 0.006,90 lc rgb '#303030' lw 1.2 notitle%s\n",
-				       i, i + 1 < block || figure->same >= 0 ? ", \\" : "");
+		g_string_append_printf(
+			text,
+			"  data index %u using 1:($2-$3):(0):(2*$3) with vectors heads "
+			"size graph 0.006,90 lc rgb '#303030' lw 1.2 notitle%s\n",
+			i, i + 1 < block || figure->same >= 0 ? ", \\" : "");
 	if (figure->same >= 0)
-		g_string_append_printf(text,
-				       "  data index %u using 1:2 with points pt 13 ps 1.4 lc rgb '#000000' "
-				       "title 'simulated on the measured arrivals'\n",
-				       block);
+		g_string_append_printf(
+			text,
+			"  data index %u using 1:2 with points pt 13 ps 1.4 lc rgb '#000000' "
+			"title 'simulated on the measured arrivals'\n",
+			block);
 }
 
 /* Heading: the warnings of all runs, each once. */
@@ -332,7 +341,8 @@ static char *script_text(const struct figure *figure)
 		"if (!exists(\"format\")) format = 'png'\n"
 		"data = 'utility.dat'\n"
 		"width = %s\n\n"
-		"if (format eq 'png') set terminal pngcairo noenhanced size %u,%u font 'DejaVu Sans,11'\n"
+		"if (format eq 'png') set terminal pngcairo noenhanced size %u,%u font 'DejaVu "
+		"Sans,11'\n"
 		"if (format eq 'svg') set terminal svg noenhanced size %u,%u font 'DejaVu Sans,13' "
 		"background rgb 'white'\n"
 		"if (format eq 'pdf') set terminal pdfcairo noenhanced size %ucm,%ucm "
@@ -378,8 +388,8 @@ static bool write_files(const struct figure *figure, const char *dir, GError **e
 	g_autofree char *data = data_text(figure);
 
 	if (g_mkdir_with_parents(dir, 0755) != 0) {
-		g_set_error(error, PLOT_ERROR, PLOT_ERROR_WRITE, "cannot make the directory \"%s\": %s",
-			    dir, g_strerror(errno));
+		g_set_error(error, PLOT_ERROR, PLOT_ERROR_WRITE,
+			    "cannot make the directory \"%s\": %s", dir, g_strerror(errno));
 		return false;
 	}
 	return write_file(dir, "utility.gp", script, error) &&

@@ -67,7 +67,8 @@ char *report_text(const struct summary *summary)
 			add_cell(table, &summary->cells[i]);
 	}
 	body = table_format(table, 2);
-	g_string_append_printf(text, "\n%s  means and standard deviations (sd) over %s\n", body, over);
+	g_string_append_printf(text, "\n%s  means and standard deviations (sd) over %s\n", body,
+			       over);
 	return g_string_free(text, FALSE);
 }
 
@@ -104,7 +105,8 @@ static void append_field(GString *text, const json_t *value)
 	else if (json_is_integer(value))
 		g_string_append_printf(text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
 	else if (json_is_real(value))
-		g_string_append(text, g_ascii_dtostr(number, sizeof(number), json_real_value(value)));
+		g_string_append(text,
+				g_ascii_dtostr(number, sizeof(number), json_real_value(value)));
 }
 
 static void append_csv(GString *text, const struct summary *summary)
@@ -137,18 +139,17 @@ char *report_csv(struct summary *const *summaries, guint count)
 
 static json_t *run_json(const struct store_run *run)
 {
-	return json_pack("{s:I, s:s, s:o, s:o, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:i}",
-			 "run", (json_int_t)run->run, "policy", run->policy, "limit",
-			 summary_json_number(run->limit), "limit_j",
-			 summary_json_number(run->limit_j), "repeat", (int)run->repeat, "ended_by",
-			 run->ended_by, "ended_s", summary_json_number(run->ended_s), "utility",
-			 summary_json_number(run->utility), "energy_j",
-			 summary_json_number(run->energy_j), "gap_s",
-			 summary_json_number(run->gap_s), "host_load",
-			 summary_json_number(run->host_load), "tasks_arrived",
-			 (int)run->tasks_arrived, "tasks_completed", (int)run->tasks_completed,
-			 "tasks_failed", (int)run->tasks_failed, "tasks_dropped",
-			 (int)run->tasks_dropped);
+	return json_pack(
+		"{s:I, s:s, s:o, s:o, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:i}",
+		"run", (json_int_t)run->run, "policy", run->policy, "limit",
+		summary_json_number(run->limit), "limit_j", summary_json_number(run->limit_j),
+		"repeat", (int)run->repeat, "ended_by", run->ended_by, "ended_s",
+		summary_json_number(run->ended_s), "utility", summary_json_number(run->utility),
+		"energy_j", summary_json_number(run->energy_j), "gap_s",
+		summary_json_number(run->gap_s), "host_load", summary_json_number(run->host_load),
+		"tasks_arrived", (int)run->tasks_arrived, "tasks_completed",
+		(int)run->tasks_completed, "tasks_failed", (int)run->tasks_failed, "tasks_dropped",
+		(int)run->tasks_dropped);
 }
 
 /* Adds what the run's power samples say of its energy; a run without samples has none of it. */

@@ -7,20 +7,23 @@
 #include "controller/report/summary.h"
 
 /*
- * Runs as text: a table for a person, CSV for a spreadsheet, JSON for a script. All three hold one row
- * per run directory, policy and limit, in that order, under the same field names (the table's titles are
- * shorter). Every figure is a mean over the repeats or trials that the heading names.
+ * Runs as text: a table for a person, CSV for a spreadsheet, JSON for a script. All three hold one
+ * row per run directory, policy and limit, in that order, under the same field names (the table's
+ * titles are shorter). Every figure is a mean over the repeats or trials that the heading names.
  */
 
 /* Heading and table of one run directory. The caller frees. */
 char *report_text(const struct summary *summary);
 
-/* One CSV document (RFC 4180, newlines as "\n") of several; unknown numbers are empty. The caller frees. */
+/*
+ * One CSV document (RFC 4180, newlines as "\n") of several; unknown numbers are empty. The caller
+ * frees.
+ */
 char *report_csv(struct summary *const *summaries, guint count);
 
 /*
- * An array with one object per directory: summary_json(), and "runs": every run with its own figures and
- * the check of its energy against its power samples (store_energy.h). New reference, or NULL with `error`
- * set when samples cannot be read.
+ * An array with one object per directory: summary_json(), and "runs": every run with its own
+ * figures and the check of its energy against its power samples (store_energy.h). New reference, or
+ * NULL with `error` set when samples cannot be read.
  */
 json_t *report_json(struct summary *const *summaries, guint count, GError **error);

@@ -92,15 +92,15 @@ static double welch_df(const struct stats_interval *a, const struct stats_interv
 	return (x + y) * (x + y) / (x * x / a->df + y * y / b->df);
 }
 
-struct stats_interval stats_difference(const struct stats_interval *a, const struct stats_interval *b,
-				       double level)
+struct stats_interval stats_difference(const struct stats_interval *a,
+				       const struct stats_interval *b, double level)
 {
 	size_t n = a->n < b->n ? a->n : b->n;
 
 	if (!isfinite(a->low) || !isfinite(b->low))
 		return no_interval(a->value - b->value, n);
-	return stats_interval_from_se(a->value - b->value, hypot(a->se, b->se), welch_df(a, b), level,
-				      n);
+	return stats_interval_from_se(a->value - b->value, hypot(a->se, b->se), welch_df(a, b),
+				      level, n);
 }
 
 size_t stats_block_length(size_t n)

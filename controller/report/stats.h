@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 /*
- * The statistics behind tables and verdicts. Pure functions of their arguments; NAN stands for what too
- * few values cannot tell.
+ * The statistics behind tables and verdicts. Pure functions of their arguments; NAN stands for what
+ * too few values cannot tell.
  */
 
 /* A value with the bounds of its confidence interval. low = high = NAN: there is no interval. */
@@ -35,31 +35,32 @@ double stats_sd(const double *values, size_t n);
 double stats_median(const double *values, size_t n);
 
 /*
- * Mean with its two-sided interval by Student's t distribution with n - 1 degrees of freedom; `level`
- * in (0, 1), e.g. 0.95. No interval when n < 2.
+ * Mean with its two-sided interval by Student's t distribution with n - 1 degrees of freedom;
+ * `level` in (0, 1), e.g. 0.95. No interval when n < 2.
  */
 struct stats_interval stats_t_interval(const double *values, size_t n, double level);
 
 /*
- * value +- t x se, `df` > 0 degrees of freedom (need not be whole); INFINITY: the normal distribution.
+ * value +- t x se, `df` > 0 degrees of freedom (need not be whole); INFINITY: the normal
+ * distribution.
  */
 struct stats_interval stats_interval_from_se(double value, double se, double df, double level,
 					     size_t n);
 
 /*
- * The difference a - b of two independent values that have intervals, with an interval of its own (Welch's
- * degrees of freedom). No interval when either has none.
+ * The difference a - b of two independent values that have intervals, with an interval of its own
+ * (Welch's degrees of freedom). No interval when either has none.
  */
-struct stats_interval stats_difference(const struct stats_interval *a, const struct stats_interval *b,
-				       double level);
+struct stats_interval stats_difference(const struct stats_interval *a,
+				       const struct stats_interval *b, double level);
 
 /*
- * The *sum* of a series whose neighbours may depend on one another, with an interval by the circular
- * block bootstrap (Politis and Romano, "A circular block-resampling procedure for stationary data",
- * 1992): blocks of ceil(n^(1/3)) neighbours are what is resampled. The variance of the resampled sums is
- * worked out rather than drawn: it is (n / block) x the variance of the n circular block sums. The
- * interval is the sum +- t x its root with n / block - 1 degrees of freedom, so that few blocks give
- * wide intervals. No interval when n < 8.
+ * The *sum* of a series whose neighbours may depend on one another, with an interval by the
+ * circular block bootstrap (Politis and Romano, "A circular block-resampling procedure for
+ * stationary data", 1992): blocks of ceil(n^(1/3)) neighbours are what is resampled. The variance
+ * of the resampled sums is worked out rather than drawn: it is (n / block) x the variance of the n
+ * circular block sums. The interval is the sum +- t x its root with n / block - 1 degrees of
+ * freedom, so that few blocks give wide intervals. No interval when n < 8.
  */
 struct stats_interval stats_block_interval(const double *values, size_t n, double level);
 
@@ -82,13 +83,13 @@ struct stats_kendall {
 };
 
 /*
- * Adds the n (n - 1) / 2 pairs of one group: item i has x[i] and y[i]. Values that differ by no more
- * than 1e-9 of the larger magnitude are tied.
+ * Adds the n (n - 1) / 2 pairs of one group: item i has x[i] and y[i]. Values that differ by no
+ * more than 1e-9 of the larger magnitude are tied.
  */
 void stats_kendall_add(struct stats_kendall *kendall, const double *x, const double *y, size_t n);
 
 /*
- * tau-b = (C - D) / sqrt((P - Tx) (P - Ty)) (Kendall, "Rank correlation methods"); -1 .. 1, NAN where all
- * of x or all of y is tied.
+ * tau-b = (C - D) / sqrt((P - Tx) (P - Ty)) (Kendall, "Rank correlation methods"); -1 .. 1, NAN
+ * where all of x or all of y is tied.
  */
 double stats_kendall_tau_b(const struct stats_kendall *kendall);

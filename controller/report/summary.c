@@ -237,7 +237,9 @@ char *summary_ended_by(const struct summary_cell *cell)
 	const struct {
 		const char *name;
 		uint32_t runs;
-	} ends[] = {{"limit", cell->ended_limit}, {"time", cell->ended_time}, {"done", cell->ended_done}};
+	} ends[] = {{"limit", cell->ended_limit},
+		    {"time", cell->ended_time},
+		    {"done", cell->ended_done}};
 	GString *text = g_string_new(NULL);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(ends); i++) {
@@ -311,14 +313,18 @@ GPtrArray *summary_heading(const struct summary *summary)
 	add_title(summary, lines);
 	add_origin(summary, lines);
 	if (summary->gap_s > 0)
-		add_line(lines, "metering gaps of %.1f s, summed over hosts: energy over them is estimated",
-			 summary->gap_s);
+		add_line(
+			lines,
+			"metering gaps of %.1f s, summed over hosts: energy over them is estimated",
+			summary->gap_s);
 	if (isfinite(summary->host_load))
-		add_line(lines, "this machine's own load during the runs: %.2f busy cores on average",
+		add_line(lines,
+			 "this machine's own load during the runs: %.2f busy cores on average",
 			 summary->host_load);
 	if (summary->left_out)
-		add_line(lines, "%u run%s left out that did not end or %s aborted", summary->left_out,
-			 summary->left_out == 1 ? "" : "s", summary->left_out == 1 ? "was" : "were");
+		add_line(lines, "%u run%s left out that did not end or %s aborted",
+			 summary->left_out, summary->left_out == 1 ? "" : "s",
+			 summary->left_out == 1 ? "was" : "were");
 	return lines;
 }
 
@@ -347,8 +353,8 @@ static json_t *cell_json(const struct summary_cell *cell)
 		{"ended_s_mean", cell->ended_s_mean},
 		{"gap_s", cell->gap_s},
 	};
-	json_t *object = json_pack("{s:s, s:i, s:s}", "policy", cell->policy, "runs", (int)cell->runs,
-				   "ended_by", ended_by);
+	json_t *object = json_pack("{s:s, s:i, s:s}", "policy", cell->policy, "runs",
+				   (int)cell->runs, "ended_by", ended_by);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(numbers); i++)
 		json_object_set_new(object, numbers[i].key, summary_json_number(numbers[i].value));

@@ -9,9 +9,9 @@
 #include "controller/store/store.h"
 
 /*
- * A run directory summed up: one cell per policy and limit, over its repeats (measured: the same workload
- * again, so deviations are those of measurement) or trials (simulated: a new workload each, so
- * deviations are those of workloads). Tables, plots and verdicts all start from here.
+ * A run directory summed up: one cell per policy and limit, over its repeats (measured: the same
+ * workload again, so deviations are those of measurement) or trials (simulated: a new workload
+ * each, so deviations are those of workloads). Tables, plots and verdicts all start from here.
  *
  * Runs that did not end, or were aborted, are left out of the cells and counted apart.
  */
@@ -52,8 +52,8 @@ GQuark summary_error_quark(void);
 enum summary_error { SUMMARY_ERROR_EMPTY = 1 /* no run in it has ended */ };
 
 /*
- * Reads run directory `dir`. Returns a new summary that the caller frees with summary_free(), or NULL
- * with `error` set.
+ * Reads run directory `dir`. Returns a new summary that the caller frees with summary_free(), or
+ * NULL with `error` set.
  */
 struct summary *summary_load(const char *dir, GError **error);
 
@@ -74,20 +74,23 @@ bool summary_same_limit(double a, double b);
 /* "limit", "time 3, limit 1": what ended the runs of a cell. The caller frees. */
 char *summary_ended_by(const struct summary_cell *cell);
 
-/* What a mean is over: "4 repeats of one workload", "200 trials, a workload each". The caller frees. */
+/*
+ * What a mean is over: "4 repeats of one workload", "200 trials, a workload each". The caller
+ * frees.
+ */
 char *summary_over(const struct summary *summary);
 
 /*
- * What a reader must know before the numbers: one line on what ran, then one for each thing that the
- * numbers rest on and that is not the real one (emulated CPUs, quotas, modelled watts), gaps, runs left out.
- * GPtrArray of char *, owned by the caller.
+ * What a reader must know before the numbers: one line on what ran, then one for each thing that
+ * the numbers rest on and that is not the real one (emulated CPUs, quotas, modelled watts), gaps,
+ * runs left out. GPtrArray of char *, owned by the caller.
  */
 GPtrArray *summary_heading(const struct summary *summary);
 
 /*
- * The summary as JSON: {"dir", "kind", "facts": {meta}, "over", "notes": [...], "cells": [{"policy",
- * "limit", "limit_j", "runs", "utility_mean", ...}]}. Field names carry units; what is not known is null.
- * New reference.
+ * The summary as JSON: {"dir", "kind", "facts": {meta}, "over", "notes": [...], "cells":
+ * [{"policy", "limit", "limit_j", "runs", "utility_mean", ...}]}. Field names carry units; what is
+ * not known is null. New reference.
  */
 json_t *summary_json(const struct summary *summary);
 

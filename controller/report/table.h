@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 /*
- * A table for a person: aligned columns under their titles, text left and numbers right. Columns are
- * declared first; then each row is begun and filled from left to right. Titles carry the unit
+ * A table for a person: aligned columns under their titles, text left and numbers right. Columns
+ * are declared first; then each row is begun and filled from left to right. Titles carry the unit
  * ("energy J"). Cells that are left out stay blank.
  */
 struct table;

@@ -128,8 +128,8 @@ static int open_file(struct store *store, const char *name, int flags)
 }
 
 /*
- * A finished store in a directory that we cannot write: WAL mode would want to make its files there.
- * Without a WAL beside it, it can be read as it is.
+ * A finished store in a directory that we cannot write: WAL mode would want to make its files
+ * there. Without a WAL beside it, it can be read as it is.
  */
 static int open_immutable(struct store *store)
 {
@@ -156,8 +156,8 @@ static bool open_database(struct store *store, bool create, GError **error)
 }
 
 /*
- * Every commit survives the death of this process; NORMAL gives up no more than the last commits, and
- * never the file's integrity, when the machine itself loses power.
+ * Every commit survives the death of this process; NORMAL gives up no more than the last commits,
+ * and never the file's integrity, when the machine itself loses power.
  */
 static bool set_journal(struct store *store, GError **error)
 {

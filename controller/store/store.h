@@ -9,10 +9,10 @@
 
 /*
  * The store: one SQLite file (`run.sqlite`, WAL) that holds an experiment: its runs, and for each
- * run the tasks, events, decisions with their reasons, power samples, and where all of it comes from.
- * Measured and simulated experiments have the same schema, which docs/store.md describes. Everything is
- * written in the order it happened; a run that was interrupted can be read up to its last committed
- * row.
+ * run the tasks, events, decisions with their reasons, power samples, and where all of it comes
+ * from. Measured and simulated experiments have the same schema, which docs/store.md describes.
+ * Everything is written in the order it happened; a run that was interrupted can be read up to its
+ * last committed row.
  *
  * All functions that return bool or a pointer set `error` (STORE_ERROR) on failure; a failed write
  * leaves the store as it was. A store belongs to one thread; several processes may read one while
@@ -28,7 +28,7 @@ GQuark store_error_quark(void);
 
 /* Codes of STORE_ERROR. */
 enum store_error {
-	STORE_ERROR_OPEN = 1, /* bad input: no such directory, no store in it, not a store, not readable */
+	STORE_ERROR_OPEN = 1, /* bad input: no directory, no store in it, or not readable */
 	STORE_ERROR_SCHEMA,   /* bad input: written by a newer version */
 	STORE_ERROR_CORRUPT,  /* bad input: truncated or damaged */
 	STORE_ERROR_SQL,      /* SQLite refused; the message says why */
@@ -50,7 +50,7 @@ struct store_run {
 	char *policy;
 	double limit;       /* fraction of the budget */
 	double limit_j;
-	uint32_t repeat;    /* from 1: which repeat of the same workload, or which trial of new ones */
+	uint32_t repeat;    /* from 1: which repeat of one workload, or which trial */
 	uint64_t seed;      /* of the workload */
 	bool measured;
 	char *started_utc;
@@ -62,7 +62,7 @@ struct store_run {
 	double energy_j;    /* dynamic */
 	double idle_w;      /* measured baseline, sum over hosts */
 	double gap_s;       /* metering gaps within the run, summed over hosts */
-	double host_load;   /* mean busy cores of this machine during a measured run; NAN: unknown */
+	double host_load;   /* mean busy cores of this machine meanwhile; NAN: unknown */
 	uint32_t tasks_arrived, tasks_completed, tasks_failed, tasks_dropped;
 };
 
@@ -73,8 +73,8 @@ struct store_task {
 	char *type;
 	double arrival_s;
 	double utility_max;
-	char *state;      /* "waiting", "planned", "starting", "running", "completed", "failed", "dropped",
-			   * "killed", "unfinished" */
+	char *state;      /* "waiting", "planned", "starting", "running", "completed", "failed",
+			   * "dropped", "killed", "unfinished" */
 	char *cluster;    /* NULL: never placed */
 	char *nodes;      /* "0,1" */
 	uint32_t pstate;
@@ -113,12 +113,16 @@ struct store *store_open(const char *dir, bool create, GError **error);
 void store_close(struct store *store);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_t, store_close)
 
-/* Key-value facts about the experiment; docs/store.md lists the keys. `value` NULL removes the key. */
+/*
+ * Key-value facts about the experiment; docs/store.md lists the keys. `value` NULL removes the key.
+ */
 bool store_set_meta(struct store *store, const char *key, const char *value, GError **error);
 /* The value (the caller frees) or NULL when there is none. */
 char *store_get_meta(struct store *store, const char *key);
 
-/* Adds a run and sets run->run; updates it by run->run; marks it ended through store_update_run(). */
+/*
+ * Adds a run and sets run->run; updates it by run->run; marks it ended through store_update_run().
+ */
 bool store_add_run(struct store *store, struct store_run *run, GError **error);
 bool store_update_run(struct store *store, const struct store_run *run, GError **error);
 /* All runs in order of row id: GPtrArray of struct store_run, owned by the caller. */
@@ -137,7 +141,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_task_t, store_task_free)
 /* Appends an event: time, kind, JSON detail (may be NULL). */
 bool store_add_event(struct store *store, int64_t run, double time_s, const char *kind,
 		     const char *detail, GError **error);
-/* The events of a run as they were appended: GPtrArray of struct store_event, owned by the caller. */
+/*
+ * The events of a run as they were appended: GPtrArray of struct store_event, owned by the caller.
+ */
 GPtrArray *store_events(struct store *store, int64_t run, GError **error);
 void store_event_free(struct store_event *event);
 
@@ -154,13 +160,15 @@ bool store_each_decision(struct store *store, int64_t run,
 			 void *data, GError **error);
 
 /*
- * One power sample as published by a local scheduler. The same number of the same host at the same time
- * (to 50 ms: clocks of other machines are translated) is a repeat and ignored; a local scheduler that lost
- * its state counts from 1 again, and its samples are kept.
+ * One power sample as published by a local scheduler. The same number of the same host at the same
+ * time (to 50 ms: clocks of other machines are translated) is a repeat and ignored; a local
+ * scheduler that lost its state counts from 1 again, and its samples are kept.
  */
 bool store_add_sample(struct store *store, int64_t run, const char *host, int64_t seq,
 		      double time_s, int64_t mw, int64_t energy_uj, bool gap, GError **error);
-/* The samples of a run by host, then time: GPtrArray of struct store_sample, owned by the caller. */
+/*
+ * The samples of a run by host, then time: GPtrArray of struct store_sample, owned by the caller.
+ */
 GPtrArray *store_samples(struct store *store, int64_t run, GError **error);
 void store_sample_free(struct store_sample *sample);
 

@@ -5,8 +5,8 @@
 #include <math.h>
 
 /*
- * Energy is reckoned in half picojoules: (mW + mW) x ns is twice the trapezoid in units of 1e-12 J, and
- * 2e6 of them make a microjoule. 128 bits, as a day's gap at a kilowatt overflows 64.
+ * Energy is reckoned in half picojoules: (mW + mW) x ns is twice the trapezoid in units of 1e-12 J,
+ * and 2e6 of them make a microjoule. 128 bits, as a day's gap at a kilowatt overflows 64.
  */
 typedef __int128 halfpico;
 #define HALFPICO_PER_UJ 2000000
@@ -58,7 +58,8 @@ static uint32_t count_mismatches(struct store_sample *const *samples, guint coun
 /* mW x ns = 1e-6 uJ. */
 static double held_uj(const struct store_sample *sample, int64_t t_ns)
 {
-	return (double)sample->energy_uj + (double)sample->mw * (double)(t_ns - sample_ns(sample)) * 1e-6;
+	return (double)sample->energy_uj +
+	       (double)sample->mw * (double)(t_ns - sample_ns(sample)) * 1e-6;
 }
 
 /* The counter of one host at a time of the run. */
@@ -127,14 +128,16 @@ bool store_verify_energy(struct store *store, const struct store_run *run, GErro
 		return false;
 	if (energy.mismatches) {
 		g_set_error(error, STORE_ERROR, STORE_ERROR_CORRUPT,
-			    "run %" PRId64 ": %u of %u power samples have counters that do not follow "
+			    "run %" PRId64
+			    ": %u of %u power samples have counters that do not follow "
 			    "from their watts",
 			    run->run, energy.mismatches, energy.samples);
 		return false;
 	}
 	if (!(fabs(energy.difference_uj) <= 1)) {
 		g_set_error(error, STORE_ERROR, STORE_ERROR_CORRUPT,
-			    "run %" PRId64 ": energy differs by %.3f uJ from that of its power samples",
+			    "run %" PRId64
+			    ": energy differs by %.3f uJ from that of its power samples",
 			    run->run, energy.difference_uj);
 		return false;
 	}

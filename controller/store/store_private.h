@@ -6,8 +6,8 @@
 #include "controller/store/store.h"
 
 /*
- * What the files of the store share; for them and their tests alone. Statements are prepared once and
- * kept, named by what they do.
+ * What the files of the store share; for them and their tests alone. Statements are prepared once
+ * and kept, named by what they do.
  */
 enum store_statement {
 	STORE_SET_META = 0,
@@ -42,8 +42,8 @@ void store_fail(struct store *store, int code, const char *doing, GError **error
 bool store_exec(struct store *store, const char *sql, const char *doing, GError **error);
 
 /*
- * The statement, reset and without bindings; borrowed. Returns NULL with `error` set when it cannot be
- * prepared.
+ * The statement, reset and without bindings; borrowed. Returns NULL with `error` set when it cannot
+ * be prepared.
  */
 sqlite3_stmt *store_statement(struct store *store, enum store_statement which, GError **error);
 

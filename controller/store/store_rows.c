@@ -8,26 +8,30 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 			   " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
 	[STORE_DROP_META] = "DELETE FROM meta WHERE key = ?",
 	[STORE_GET_META] = "SELECT value FROM meta WHERE key = ?",
-	[STORE_ADD_RUN] = "INSERT INTO run (policy, limit_fraction, limit_j, repeat, seed, measured,"
-			  " started_utc, t0_ns, boot_id, ended_by, ended_s, utility, energy_j, idle_w,"
-			  " gap_s, host_load, tasks_arrived, tasks_completed, tasks_failed,"
-			  " tasks_dropped)"
-			  " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[STORE_UPDATE_RUN] = "UPDATE run SET policy = ?, limit_fraction = ?, limit_j = ?, repeat = ?,"
-			     " seed = ?, measured = ?, started_utc = ?, t0_ns = ?, boot_id = ?,"
-			     " ended_by = ?, ended_s = ?, utility = ?, energy_j = ?, idle_w = ?,"
-			     " gap_s = ?, host_load = ?, tasks_arrived = ?, tasks_completed = ?,"
-			     " tasks_failed = ?, tasks_dropped = ? WHERE run = ?",
-	[STORE_LIST_RUNS] = "SELECT policy, limit_fraction, limit_j, repeat, seed, measured,"
-			    " started_utc, t0_ns, boot_id, ended_by, ended_s, utility, energy_j,"
-			    " idle_w, gap_s, host_load, tasks_arrived, tasks_completed, tasks_failed,"
-			    " tasks_dropped, run FROM run ORDER BY run",
+	[STORE_ADD_RUN] =
+		"INSERT INTO run (policy, limit_fraction, limit_j, repeat, seed, measured,"
+		" started_utc, t0_ns, boot_id, ended_by, ended_s, utility, energy_j, idle_w,"
+		" gap_s, host_load, tasks_arrived, tasks_completed, tasks_failed,"
+		" tasks_dropped)"
+		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[STORE_UPDATE_RUN] =
+		"UPDATE run SET policy = ?, limit_fraction = ?, limit_j = ?, repeat = ?,"
+		" seed = ?, measured = ?, started_utc = ?, t0_ns = ?, boot_id = ?,"
+		" ended_by = ?, ended_s = ?, utility = ?, energy_j = ?, idle_w = ?,"
+		" gap_s = ?, host_load = ?, tasks_arrived = ?, tasks_completed = ?,"
+		" tasks_failed = ?, tasks_dropped = ? WHERE run = ?",
+	[STORE_LIST_RUNS] =
+		"SELECT policy, limit_fraction, limit_j, repeat, seed, measured,"
+		" started_utc, t0_ns, boot_id, ended_by, ended_s, utility, energy_j,"
+		" idle_w, gap_s, host_load, tasks_arrived, tasks_completed, tasks_failed,"
+		" tasks_dropped, run FROM run ORDER BY run",
 	[STORE_PUT_TASK] = "INSERT OR REPLACE INTO task VALUES"
 			   " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[STORE_LIST_TASKS] = "SELECT run, task, type, arrival_s, utility_max, state, cluster, nodes,"
-			     " pstate, reservation, attempts, planned_start_s, started_s, ended_s,"
-			     " exec_s, etc_s, energy_j, eec_j, utility, reason"
-			     " FROM task WHERE run = ? ORDER BY task",
+	[STORE_LIST_TASKS] =
+		"SELECT run, task, type, arrival_s, utility_max, state, cluster, nodes,"
+		" pstate, reservation, attempts, planned_start_s, started_s, ended_s,"
+		" exec_s, etc_s, energy_j, eec_j, utility, reason"
+		" FROM task WHERE run = ? ORDER BY task",
 	[STORE_ADD_EVENT] = "INSERT INTO event (run, time_s, kind, detail) VALUES (?, ?, ?, ?)",
 	[STORE_LIST_EVENTS] = "SELECT time_s, kind, detail FROM event WHERE run = ? ORDER BY id",
 	[STORE_ADD_DECISION] = "INSERT INTO decision (run, time_s, snapshot, actions)"
@@ -73,8 +77,8 @@ bool store_run_statement(struct store *store, sqlite3_stmt *statement, const cha
 }
 
 /*
- * Values are bound and read in the order of the columns: a cursor counts them. NAN is NULL in SQL, as
- * a missing string is.
+ * Values are bound and read in the order of the columns: a cursor counts them. NAN is NULL in SQL,
+ * as a missing string is.
  */
 struct cursor {
 	sqlite3_stmt *statement;
@@ -290,8 +294,8 @@ GPtrArray *store_runs(struct store *store, GError **error)
 
 	if (!statement)
 		return NULL;
-	return list_rows(store, statement, read_run, (GDestroyNotify)store_run_free, "read the runs",
-			 error);
+	return list_rows(store, statement, read_run, (GDestroyNotify)store_run_free,
+			 "read the runs", error);
 }
 
 void store_run_free(struct store_run *run)

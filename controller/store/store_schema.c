@@ -166,9 +166,10 @@ bool store_schema_apply(struct store *store, bool create, GError **error)
 		return false;
 	}
 	if (version != STORE_SCHEMA_VERSION) {
-		g_set_error(error, STORE_ERROR, STORE_ERROR_SCHEMA,
-			    "%s: written with schema %d, this virtbed knows %d; use the newer virtbed",
-			    store->path, (int)version, STORE_SCHEMA_VERSION);
+		g_set_error(
+			error, STORE_ERROR, STORE_ERROR_SCHEMA,
+			"%s: written with schema %d, this virtbed knows %d; use the newer virtbed",
+			store->path, (int)version, STORE_SCHEMA_VERSION);
 		return false;
 	}
 	return check_pages(store, error);

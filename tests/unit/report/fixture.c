@@ -48,11 +48,11 @@ static void good(bool done, GError **error)
 }
 
 /*
- * Tasks whose utilities go up and down around their share of the run's: what one policy earns from a task
- * another earns from a different one.
+ * Tasks whose utilities go up and down around their share of the run's: what one policy earns from
+ * a task another earns from a different one.
  */
-static void put_tasks(struct store *store, const struct fixture *fixture, const struct store_run *run,
-		      struct random_stream *random)
+static void put_tasks(struct store *store, const struct fixture *fixture,
+		      const struct store_run *run, struct random_stream *random)
 {
 	g_autoptr(GError) error = NULL;
 	double carry = 0;
@@ -79,12 +79,21 @@ static void put_run(struct store *store, const struct fixture *fixture,
 {
 	g_autoptr(GError) error = NULL;
 	struct store_run run = {
-		.policy = (char *)cell->policy, .limit = cell->limit, .limit_j = 1e4 * cell->limit,
-		.repeat = repeat, .seed = 1, .measured = fixture->measured,
-		.ended_by = (char *)(cell->limit < 1 ? "limit" : "time"), .ended_s = 70,
-		.utility = cell->utility + cell->spread * normal(random), .energy_j = cell->energy_j,
-		.idle_w = 240, .host_load = fixture->measured ? 1.5 : NAN,
-		.tasks_arrived = 40, .tasks_completed = 30, .tasks_dropped = 5,
+		.policy = (char *)cell->policy,
+		.limit = cell->limit,
+		.limit_j = 1e4 * cell->limit,
+		.repeat = repeat,
+		.seed = 1,
+		.measured = fixture->measured,
+		.ended_by = (char *)(cell->limit < 1 ? "limit" : "time"),
+		.ended_s = 70,
+		.utility = cell->utility + cell->spread * normal(random),
+		.energy_j = cell->energy_j,
+		.idle_w = 240,
+		.host_load = fixture->measured ? 1.5 : NAN,
+		.tasks_arrived = 40,
+		.tasks_completed = 30,
+		.tasks_dropped = 5,
 	};
 
 	good(store_add_run(store, &run, &error), &error);

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * Run directories made up for tests, written through the store's own functions: no binary files in the
- * repository, and the schema may change.
+ * Run directories made up for tests, written through the store's own functions: no binary files in
+ * the repository, and the schema may change.
  */
 
 /* One policy under one limit. Run r of it earns utility + spread x e(r), e standard normal. */
@@ -30,13 +30,16 @@ struct fixture {
 
 /* Three pairs of experiments whose verdicts are known. */
 extern const struct fixture_cell fixture_paper[];  /* as the paper found: EASY last */
-extern const struct fixture_cell fixture_turned[]; /* the same, but EASY first where energy is short */
+extern const struct fixture_cell fixture_turned[]; /* EASY first where energy is short */
 extern const struct fixture_cell fixture_noisy[];  /* differences that drown in the deviation */
 
 /* Makes run directory `dir`. */
 void fixture_write(const struct fixture *fixture, const char *dir);
 
-/* Makes a new temporary run directory; the caller frees the name and removes it with fixture_remove(). */
+/*
+ * Makes a new temporary run directory; the caller frees the name and removes it with
+ * fixture_remove().
+ */
 char *fixture_new(const struct fixture *fixture);
 
 /* Removes the directory with all that is in it, and frees the name. */

@@ -99,8 +99,12 @@ static void test_too_noisy(void)
 /* One repeat has no deviation of its own: the interval comes from the run's tasks, and is wider. */
 static void test_single_repeat_uses_tasks(void)
 {
-	const struct fixture measured = {
-		.measured = true, .runs = 1, .tasks = 40, .ratio = 1, .seed = 1, .cells = fixture_paper};
+	const struct fixture measured = {.measured = true,
+					 .runs = 1,
+					 .tasks = 40,
+					 .ratio = 1,
+					 .seed = 1,
+					 .cells = fixture_paper};
 	struct pair pair = pair_new(&measured, &simulated_paper);
 	const struct compare_pair *easy = find(pair.compare, 0.7, "easy", "max-upe");
 
@@ -113,7 +117,8 @@ static void test_single_repeat_uses_tasks(void)
 
 static void test_single_repeat_without_tasks_is_too_noisy(void)
 {
-	const struct fixture measured = {.measured = true, .runs = 1, .seed = 1, .cells = fixture_paper};
+	const struct fixture measured = {
+		.measured = true, .runs = 1, .seed = 1, .cells = fixture_paper};
 	struct pair pair = pair_new(&measured, &simulated_paper);
 
 	g_assert_cmpint(find(pair.compare, 1, "easy", "max-upe")->measured.basis, ==,
@@ -133,9 +138,11 @@ static bool know_sd(struct compare_noise *noise, const char *policy, double limi
 static void test_simulated_repeats(void)
 {
 	struct compare_noise noise = {know_sd};
-	const struct fixture measured = {.measured = true, .runs = 1, .seed = 1, .cells = fixture_paper};
+	const struct fixture measured = {
+		.measured = true, .runs = 1, .seed = 1, .cells = fixture_paper};
 	struct pair pair = pair_new(&measured, &simulated_paper);
-	g_autoptr(compare_t) compare = compare_new(pair.measured, pair.simulated, &noise, false, NULL);
+	g_autoptr(compare_t) compare =
+		compare_new(pair.measured, pair.simulated, &noise, false, NULL);
 	const struct compare_pair *easy = find(compare, 1, "easy", "max-upe");
 
 	g_assert_cmpint(easy->measured.basis, ==, COMPARE_BASIS_SIMULATED);
@@ -164,7 +171,8 @@ static void test_accuracy(void)
 {
 	struct pair pair = pair_new(&measured_paper, &simulated_paper);
 	const GArray *accuracies = pair.compare->accuracies;
-	const struct compare_accuracy *first = &g_array_index(accuracies, struct compare_accuracy, 0);
+	const struct compare_accuracy *first =
+		&g_array_index(accuracies, struct compare_accuracy, 0);
 	const struct compare_accuracy *all = &g_array_index(accuracies, struct compare_accuracy, 2);
 
 	g_assert_cmpuint(accuracies->len, ==, 3);

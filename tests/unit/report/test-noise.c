@@ -15,7 +15,8 @@ static const double limits[] = {1, 0.7};
 static struct config *testbed(void)
 {
 	const char *root = g_getenv("VIRTBED_SOURCE_ROOT");
-	g_autofree char *path = g_build_filename(root ? root : ".", "configs", "testbed-hs22.yaml", NULL);
+	g_autofree char *path =
+		g_build_filename(root ? root : ".", "configs", "testbed-hs22.yaml", NULL);
 	g_autoptr(GError) error = NULL;
 	struct config *config = config_load(path, &error);
 
@@ -89,7 +90,8 @@ static void test_noise_is_that_of_repeats(void)
 	for (gsize i = 0; i < G_N_ELEMENTS(limits); i++) {
 		for (gsize j = 0; policies[j]; j++) {
 			double told = sd_of(noise, policies[j], limits[i]);
-			double real = summary_cell(often.summary, policies[j], limits[i])->utility_sd;
+			double real =
+				summary_cell(often.summary, policies[j], limits[i])->utility_sd;
 
 			g_test_message("%s at %g: %.2f told, %.2f over 40 repeats", policies[j],
 				       limits[i], told, real);
@@ -113,7 +115,8 @@ static enum compare_verdict verdict(const struct experiment_dir *measured,
 	g_autofree char *text = NULL;
 
 	g_assert_no_error(error);
-	compare = compare_new(measured->summary, simulated->summary, noise_compare(noise), false, &error);
+	compare = compare_new(measured->summary, simulated->summary, noise_compare(noise), false,
+			      &error);
 	g_assert_no_error(error);
 	text = compare_text(compare);
 	g_test_message("%s", text);
@@ -146,8 +149,8 @@ static struct config_estimate *find(struct config *config, const char *type, con
 }
 
 /*
- * With the execution times of clusters 3 and 4 exchanged (and the energies left), Max UPR runs its tasks on
- * the wrong cluster and falls behind EASY.
+ * With the execution times of clusters 3 and 4 exchanged (and the energies left), Max UPR runs its
+ * tasks on the wrong cluster and falls behind EASY.
  */
 static void test_permuted_etc_differs(void)
 {
@@ -191,7 +194,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/noise/one run tells that of many", test_noise_is_that_of_repeats);
 	g_test_add_func("/noise/a simulation with the right estimates agrees",
 			test_same_estimates_agree);
-	g_test_add_func("/noise/a simulation with permuted times differs", test_permuted_etc_differs);
+	g_test_add_func("/noise/a simulation with permuted times differs",
+			test_permuted_etc_differs);
 	g_test_add_func("/noise/without a configuration there is none", test_without_configuration);
 	return g_test_run();
 }

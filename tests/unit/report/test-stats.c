@@ -43,7 +43,10 @@ static void test_t_interval(void)
 	assert_near(interval.high, 1.959964, 1e-6);
 }
 
-/* Welch's example by hand: se 1 with 4 and se 2 with 8 degrees of freedom: df = 25 / (1/4 + 16/8) = 11.1. */
+/*
+ * Welch's example by hand: se 1 with 4 and se 2 with 8 degrees of freedom: df = 25 / (1/4 + 16/8) =
+ * 11.1.
+ */
 static void test_difference(void)
 {
 	const struct stats_interval a = stats_interval_from_se(10, 1, 4, 0.95, 5);
@@ -79,7 +82,9 @@ static void test_signs(void)
 		g_assert_cmpint(stats_interval_sign(&cases[i].interval), ==, (int)cases[i].sign);
 }
 
-/* With blocks of one value the circular bootstrap is the plain one: variance n x var (divisor n). */
+/*
+ * With blocks of one value the circular bootstrap is the plain one: variance n x var (divisor n).
+ */
 static void test_block_variance_is_that_of_drawn_resamples(void)
 {
 	enum { N = 40, DRAWS = 40000 };
@@ -161,8 +166,8 @@ static void test_kendall(void)
 	static const double swapped[] = {1, 3, 2, 4};
 	static const double flat[] = {5, 5, 5, 5};
 	/*
-	 * Counted by hand: 66 pairs, 4 tied in x, 3 in y, 1 of them in both; 4 discordant (4 before 3,
-	 * 6 before 5 twice, 8 before 7), so 56 concordant.
+	 * Counted by hand: 66 pairs, 4 tied in x, 3 in y, 1 of them in both; 4 discordant (4 before
+	 * 3, 6 before 5 twice, 8 before 7), so 56 concordant.
 	 */
 	static const double x[] = {1, 2, 2, 3, 4, 5, 6, 6, 6, 7, 8, 9};
 	static const double y[] = {1, 1, 2, 4, 3, 6, 5, 5, 8, 7, 9, 9};

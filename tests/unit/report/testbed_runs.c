@@ -49,7 +49,8 @@ static void simulate(struct writing *writing, const struct workload *workload, i
 	const struct sched_system *system = writing->experiment->system;
 	const struct backend_sim_ratio *lists[8];
 	uint32_t counts[8];
-	const struct backend_sim_spread spread = {lists, counts, writing->runs->seed, (uint64_t)run};
+	const struct backend_sim_spread spread = {lists, counts, writing->runs->seed,
+						  (uint64_t)run};
 	struct engine_setup setup =
 		experiment_setup(writing->experiment, workload, policy, limit_j);
 	struct recorder_store *recorder = recorder_store_new(writing->store, run, system, false);
@@ -77,8 +78,13 @@ static void put_run(struct writing *writing, const struct workload *workload,
 	g_autoptr(GError) error = NULL;
 	double limit_j = limit * writing->runs->config->experiment->budget_j;
 	struct store_run run = {
-		.policy = (char *)policy->name, .limit = limit, .limit_j = limit_j, .repeat = repeat,
-		.seed = workload->seed, .measured = writing->runs->measured, .host_load = NAN,
+		.policy = (char *)policy->name,
+		.limit = limit,
+		.limit_j = limit_j,
+		.repeat = repeat,
+		.seed = workload->seed,
+		.measured = writing->runs->measured,
+		.host_load = NAN,
 	};
 	struct engine_result result;
 
@@ -125,7 +131,8 @@ char *testbed_runs_new(const struct testbed_runs *runs)
 	g_assert_no_error(error);
 	draw_ratios(&writing);
 	good(config_save(runs->config, config_path, &error), &error);
-	good(store_set_meta(store, "kind", runs->measured ? "measured" : "simulated", &error), &error);
+	good(store_set_meta(store, "kind", runs->measured ? "measured" : "simulated", &error),
+	     &error);
 	put_runs(&writing);
 	return dir;
 }

@@ -7,8 +7,8 @@
 #include "common/config.h"
 
 /*
- * Run directories made by the engine itself on simulated clusters: every task's time and energy are its
- * estimates times a random ratio, so that a "measured" run has noise whose size is known.
+ * Run directories made by the engine itself on simulated clusters: every task's time and energy are
+ * its estimates times a random ratio, so that a "measured" run has noise whose size is known.
  */
 struct testbed_runs {
 	const struct config *config;

@@ -53,7 +53,8 @@ static void reopen(struct fixture *fixture)
 static int64_t add_run(struct store *store, const char *policy)
 {
 	g_autoptr(GError) error = NULL;
-	struct store_run run = {.policy = (char *)policy, .limit = 1, .repeat = 1, .host_load = NAN};
+	struct store_run run = {
+		.policy = (char *)policy, .limit = 1, .repeat = 1, .host_load = NAN};
 
 	g_assert_true(store_add_run(store, &run, &error));
 	g_assert_no_error(error);
@@ -82,9 +83,16 @@ static void test_run(struct fixture *fixture, const void *data)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GPtrArray) runs = NULL;
 	struct store_run run = {
-		.policy = (char *)"max-upr", .limit = 0.85, .limit_j = 2.38e6, .repeat = 2,
-		.seed = UINT64_MAX, .measured = true, .started_utc = (char *)"2026-01-31T23:59:59.123Z",
-		.t0_ns = INT64_MAX, .boot_id = (char *)"b", .host_load = NAN,
+		.policy = (char *)"max-upr",
+		.limit = 0.85,
+		.limit_j = 2.38e6,
+		.repeat = 2,
+		.seed = UINT64_MAX,
+		.measured = true,
+		.started_utc = (char *)"2026-01-31T23:59:59.123Z",
+		.t0_ns = INT64_MAX,
+		.boot_id = (char *)"b",
+		.host_load = NAN,
 	};
 	const struct store_run *read;
 
@@ -118,9 +126,19 @@ static void test_task(struct fixture *fixture, const void *data)
 	g_autoptr(GPtrArray) tasks = NULL;
 	int64_t run = add_run(fixture->store, "easy");
 	struct store_task task = {
-		.run = run, .task = 3, .type = (char *)"IS.8", .arrival_s = 1.5, .utility_max = 4,
-		.state = (char *)"waiting", .planned_start_s = NAN, .started_s = NAN, .ended_s = NAN,
-		.exec_s = NAN, .etc_s = NAN, .energy_j = NAN, .eec_j = NAN,
+		.run = run,
+		.task = 3,
+		.type = (char *)"IS.8",
+		.arrival_s = 1.5,
+		.utility_max = 4,
+		.state = (char *)"waiting",
+		.planned_start_s = NAN,
+		.started_s = NAN,
+		.ended_s = NAN,
+		.exec_s = NAN,
+		.etc_s = NAN,
+		.energy_j = NAN,
+		.eec_j = NAN,
 	};
 	const struct store_task *read;
 
@@ -189,7 +207,8 @@ static void test_repeated_sample_is_ignored(struct fixture *fixture, const void 
 
 	g_assert_true(store_add_sample(fixture->store, run, "b1", 2, 1, 61000, 10, false, &error));
 	g_assert_true(store_add_sample(fixture->store, run, "b1", 1, 0, 60000, 5, true, &error));
-	g_assert_true(store_add_sample(fixture->store, run, "b1", 2, 1.001, 99000, 11, false, &error));
+	g_assert_true(
+		store_add_sample(fixture->store, run, "b1", 2, 1.001, 99000, 11, false, &error));
 	samples = store_samples(fixture->store, run, &error);
 	g_assert_cmpuint(samples->len, ==, 2);
 	g_assert_true(((struct store_sample *)samples->pdata[0])->gap);
@@ -334,7 +353,8 @@ static void fill(struct store *store, int rows)
 
 	g_assert_true(store_begin(store, NULL));
 	for (int i = 0; i < rows; i++)
-		g_assert_true(store_add_event(store, run, i, "filler", "{\"a\": \"bcdefghijkl\"}", NULL));
+		g_assert_true(
+			store_add_event(store, run, i, "filler", "{\"a\": \"bcdefghijkl\"}", NULL));
 	g_assert_true(store_commit(store, NULL));
 }
 
