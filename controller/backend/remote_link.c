@@ -33,6 +33,7 @@ struct node {
 	bool up;
 	char *host;
 	char *state;
+	char *reason;
 	int64_t changed_ns; /* theirs */
 };
 
@@ -563,6 +564,8 @@ static bool read_node(struct remote_link *link, const json_t *object, int64_t no
 	node = &link->nodes[index];
 	g_free(node->state);
 	node->state = g_strdup(state);
+	g_free(node->reason);
+	node->reason = g_strdup(json_string_value(json_object_get(object, "reason")));
 	g_free(node->host);
 	node->host = g_strdup(json_string_value(json_object_get(object, "host")));
 	if (node->changed_ns <= now_ns)
@@ -784,6 +787,7 @@ void remote_link_free(struct remote_link *link)
 	for (uint32_t i = 0; i < link->cluster->nodes; i++) {
 		g_free(link->nodes[i].host);
 		g_free(link->nodes[i].state);
+		g_free(link->nodes[i].reason);
 	}
 	g_free(link->nodes);
 	g_free(link->address);
@@ -825,8 +829,9 @@ bool remote_link_ready(const struct remote_link *link, char **ret_why)
 
 		if (node->up && g_strcmp0(node->state, "ready") == 0)
 			continue;
-		*ret_why = g_strdup_printf("node %u of cluster '%s' is %s", i, link->cluster->name,
-					   node->state ?: "not known yet");
+		*ret_why = g_strdup_printf("node %u of cluster '%s' is %s%s%s", i,
+					   link->cluster->name, node->state ?: "not known yet",
+					   node->reason ? ": " : "", node->reason ?: "");
 		return false;
 	}
 	for (guint i = 0; i < link->meters->len; i++) {

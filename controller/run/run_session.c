@@ -98,10 +98,25 @@ void run_session_note(struct run_session *session, double time_s, const char *ki
 		run_session_store_failed(session, error);
 }
 
+static void show_missing(struct run_progress *progress, void *data)
+{
+	struct run_session *session = data;
+
+	g_free(progress->missing);
+	progress->missing = remote_fleet_missing(session->fleet);
+}
+
 bool run_session_settle(struct run_session *session, double timeout_s, GError **error)
 {
+	bool ready;
+
+	session->progress->refresh_data = session;
+	session->progress->refresh = show_missing;
 	remote_fleet_kill_all(session->fleet);
-	return remote_fleet_wait_ready(session->fleet, timeout_s, error);
+	ready = remote_fleet_wait_ready(session->fleet, timeout_s, error);
+	session->progress->refresh = NULL;
+	g_clear_pointer(&session->progress->missing, g_free);
+	return ready;
 }
 
 bool run_session_baseline(struct run_session *session, struct remote_baseline *ret_baseline,
