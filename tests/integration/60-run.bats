@@ -1,0 +1,195 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `virtbed run` on a real lab: VMs, MPI tasks, meters; and what happens when a part of it is killed.
+
+load lab
+load run
+
+setup() {
+	lab_require
+	lab_require_image
+	cd "$BATS_TEST_TMPDIR" || return 1
+	unset VIRTBED_LIBEXEC
+	export VIRTBED_IMAGE=$lab_image
+	config=$BATS_TEST_TMPDIR/config.yaml
+	estimates=$BATS_TEST_TMPDIR/estimates.yaml
+	out=$BATS_TEST_TMPDIR/out
+	write_config
+	write_estimates
+}
+
+teardown() {
+	run_end_all
+	# `virtbed run` takes its lab down itself; this is for one that a failed test left behind.
+	"$virtbed_lab" down --name "$name" || true
+}
+
+# Two blades, three VMs, short tasks. Each test has a lab of its own.
+write_config() {
+	name=$(lab_name run)
+	cat >"$config" <<END
+name: $name
+clusters:
+  - {name: c1, nodes: 2, cores: 1, memory_mib: 112, max_mhz: 600, base_mhz: 2660, hosts: [{blade: b1}]}
+  - {name: c2, nodes: 1, cores: 2, memory_mib: 160, max_mhz: 600, base_mhz: 2660, hosts: [{blade: b2}]}
+types:
+  - {name: IS.S.2, benchmark: is, class: S, cores: 2, repetitions: 2, memory_mib: 96, share: 0.6}
+  - {name: CG.S.2, benchmark: cg, class: S, cores: 2, repetitions: 1, memory_mib: 96, share: 0.4}
+workload: {arrival_mean_s: 3, duration_s: 24, seed: 1, utility_max: [1, 2, 3, 4]}
+experiment:
+  policies: [easy]
+  limits: [1]
+  budget_j: 20000
+  mapping_interval_s: 2
+  duration_s: 50
+  baseline_s: 4
+  profile_repeats: 2
+  task_deadline_s: 60
+lab:
+  blades:
+    - {name: b1, cpu_cores: 0.6, idle_w: 60, core_w: 100}
+    - {name: b2, cpu_cores: 0.6, idle_w: 60, core_w: 300}
+END
+}
+
+write_estimates() {
+	cat >"$estimates" <<'END'
+estimates:
+  - {type: IS.S.2, cluster: c1, etc_s: 4, eec_j: 100}
+  - {type: IS.S.2, cluster: c2, etc_s: 4, eec_j: 250}
+  - {type: CG.S.2, cluster: c1, etc_s: 7, eec_j: 200}
+  - {type: CG.S.2, cluster: c2, etc_s: 7, eec_j: 500}
+END
+}
+
+start_run() {
+	run_start run "$config" --estimates "$estimates" --out "$out" --json "$@"
+}
+
+# Ended well, counted once, and left nothing behind.
+assert_good_end() {
+	run_wait
+	tail -n 20 "$out"/logs/*.log
+	[ "$run_status" -eq 0 ]
+	run_assert_counts "$out"
+	assert_nothing_left
+}
+
+assert_nothing_left() {
+	local remains
+	run_assert_nobody "$out"
+	remains=$(lab_remains "$name")
+	[ -z "$remains" ] || { echo "$remains"; return 1; }
+}
+
+completed() {
+	run_query "$out" "SELECT count(*) FROM task WHERE state = 'completed'"
+}
+
+# The qemu process of the VM of node N of CLUSTER. vm_process CLUSTER N
+vm_process() {
+	pgrep -f "guest=virtbed-$name-$1-n$2," | head -n 1
+}
+
+@test "profile, then runs: measured, limited and accounted for" {
+	# About what a run without a limit uses: 0.3 of it binds.
+	sed -i 's/budget_j: .*/budget_j: 2500/' "$config"
+	run_start run "$config" --profile --policy max-upr --limit 1,0.3 --out "$out" --json
+	assert_good_end
+	[ "$(jq '.runs | length' "$run_results")" -eq 2 ]
+	[ "$(jq -r '.runs[] | select(.limit == 0.3).ended_by' "$run_results")" = limit ]
+	jq -e '.runs | all(.idle_w > 119 and .gap_s < 2)' "$run_results"
+	jq -e '.runs | all(.tasks_completed > 0)' "$run_results"
+	[ "$(grep -c 'type:' "$out/estimates.yaml")" -eq 4 ]
+	[ "$(run_query "$out" "SELECT value FROM meta WHERE key = 'virt_type'")" != unknown ]
+	[ "$(run_query "$out" "SELECT value FROM meta WHERE key = 'modelled_watts'")" = true ]
+	run "$virtbed" report "$out" --format json
+	jq -e '[.. | .energy_difference_uj? // empty] | length > 0 and all(fabs <= 1)' <<<"$output"
+	jq -e '[.. | .energy_mismatches? // empty] | all(. == 0)' <<<"$output"
+}
+
+@test "ipmitool by hand reads what the run's samples say" {
+	start_run
+	run_wait_row "$out" "SELECT 1 FROM task WHERE state = 'running'" 240
+	local watts t0_ns now_s
+	watts=$(lab_watts "$name" b2)
+	now_s=$(cut -d' ' -f1 /proc/uptime)
+	t0_ns=$(run_query "$out" "SELECT t0_ns FROM run WHERE run = 1")
+	sleep 3 # the samples around that instant have come
+	# b2 draws from 60 to 60 + 0.6 x 300 W; one sampling interval may lie between any two of them.
+	run_query "$out" "SELECT time_s, mw FROM sample WHERE host = 'b2'
+		AND abs(time_s - ($now_s - $t0_ns / 1e9)) <= 1.5" >"$BATS_TEST_TMPDIR/around"
+	cat "$BATS_TEST_TMPDIR/around"
+	echo "by hand: $watts W"
+	awk -F'|' -v w="$watts" '{ if (!n++ || $2 < low) low = $2; if ($2 > high) high = $2 }
+		END { exit !(n && w * 1000 >= low - 20000 && w * 1000 <= high + 20000) }' "$BATS_TEST_TMPDIR/around"
+	assert_good_end
+}
+
+@test "a killed controller: the run goes on, no task runs twice" {
+	start_run
+	run_wait_row "$out" "SELECT 1 FROM task WHERE state = 'running'" 240
+	kill -9 "$(run_process virtbed-controller "$out")"
+	run_wait_for "controller died .signal 9"
+	run_wait_for "run 1 goes on"
+	assert_good_end
+	[ "$(run_query "$out" "SELECT count(*) FROM run")" -eq 1 ]
+	[ "$(run_query "$out" "SELECT max(attempts) FROM task")" -eq 1 ]
+	[ "$(completed)" -ge 3 ]
+}
+
+@test "a killed local scheduler: its tasks are lost and tried again" {
+	start_run
+	run_wait_row "$out" "SELECT 1 FROM task WHERE state = 'running' AND cluster = 'c1'" 240
+	kill -9 "$(run_process virtbed-local-sched "$out/state/c1")"
+	run_wait_for "cluster 'c1' died .signal 9"
+	assert_good_end
+	[ -n "$(run_query "$out" "SELECT 1 FROM event WHERE kind = 'scheduler-died'")" ]
+	[ -n "$(run_query "$out" "SELECT 1 FROM event WHERE kind = 'lost'")" ]
+	[ "$(completed)" -ge 3 ]
+}
+
+@test "a killed VM: its task is lost and tried again, its node comes back" {
+	start_run
+	run_wait_row "$out" "SELECT 1 FROM task WHERE state = 'running' AND cluster = 'c2'" 240
+	kill -9 "$(vm_process c2 0)"
+	assert_good_end
+	[ -n "$(run_query "$out" "SELECT 1 FROM event WHERE kind = 'lost'")" ]
+	[ -n "$(run_query "$out" "SELECT 1 FROM event WHERE kind = 'node-down'")" ]
+	[ "$(completed)" -ge 3 ]
+}
+
+@test "an interrupted run leaves nothing, and is resumed" {
+	start_run
+	run_wait_row "$out" "SELECT 1 FROM task WHERE state = 'running'" 240
+	kill -INT "$run_pid"
+	run_wait
+	[ "$run_status" -eq 1 ]
+	grep -q -- "--resume" "$run_words"
+	assert_nothing_left
+	run_start run "$config" --out "$out" --resume --json
+	assert_good_end
+	[ "$(jq '.runs | length' "$run_results")" -eq 1 ]
+	[ "$(run_query "$out" "SELECT ended_by FROM run WHERE run = 1")" = aborted ]
+}
+
+@test "the remote backend keeps the promises of the seam on real VMs" {
+	[ -n "${VIRTBED_LONG:-}" ] || skip "slow: ./testbed check --long"
+	lab_up "$config" "$name"
+	local cluster pids=() list=
+	for cluster in c1 c2; do
+		"$run_build/local-sched/virtbed-local-sched" --config "$config" --cluster "$cluster" \
+			--state "$BATS_TEST_TMPDIR/$cluster" --listen "unix:$BATS_TEST_TMPDIR/$cluster.sock" \
+			2>"$BATS_TEST_TMPDIR/$cluster.log" 3>&- &
+		pids+=($!)
+		list+="${list:+,}unix:$BATS_TEST_TMPDIR/$cluster.sock"
+	done
+	VIRTBED_TEST_CONFIG=$config VIRTBED_TEST_SCHEDULERS=$list run timeout 500 \
+		"$run_build/tests/unit/run/test-backend-conformance" -p /remote
+	kill "${pids[@]}"
+	wait "${pids[@]}" || true
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$(grep -c '^ok .* /remote/' <<<"$output")" -eq 10 ]
+	! grep -q SKIP <<<"$output"
+}
