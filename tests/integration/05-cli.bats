@@ -216,3 +216,36 @@ refused() {
 	[ "$(bash -c '. ./completion; COMP_WORDS=(virtbed si); COMP_CWORD=1; _virtbed; echo "${COMPREPLY[@]}"')" = simulate ]
 	[ "$(bash -c '. ./completion; COMP_WORDS=(virtbed report --f); COMP_CWORD=2; _virtbed; echo "${COMPREPLY[@]}"')" = --format ]
 }
+
+@test "the manual knows every command and every option" {
+	for command in $(virtbed --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+		sed -n "/^\.SS virtbed $command/,/^\.S[SH]/p" "$ROOT/docs/virtbed.1" | tr -d '\\' >section
+		[ -s section ]
+		[ "$command" = lab ] && continue
+		for option in $(virtbed "$command" --help | grep -oE -- ' --[a-z][a-z-]*' | sort -u); do
+			[ "$option" = --help ] || grep -qF -- "$option" section ||
+				{ echo "$command $option is missing"; return 1; }
+		done
+	done
+	command -v man >/dev/null || return 0
+	[ -z "$(LC_ALL=C.UTF-8 MANWIDTH=100 man --warnings -l "$ROOT/docs/virtbed.1" 2>&1 >/dev/null)" ]
+}
+
+@test "a simulation says what its estimates rest on" {
+	cp "$ROOT/configs/testbed-hs22.yaml" "$RUNS/agree/measured/config.yaml"
+	virtbed simulate "$RUNS/agree/measured/config.yaml" --trials 2 --out emulated | grep -q "estimates: .*TCG"
+	virtbed report emulated | grep -q "estimates: P-states are CPU quotas"
+	virtbed simulate "$ROOT/configs/testbed-hs22.yaml" --trials 2 --out given >words
+	! grep -q "TCG" words
+	rm "$RUNS/agree/measured/config.yaml"
+}
+
+@test "a full disk is told in one line and fails" {
+	[ "$(id -u)" -eq 0 ] || skip "needs root to mount a small file system"
+	mkdir tiny
+	mount -t tmpfs -o size=200k tmpfs tiny || skip "cannot mount"
+	run -1 --separate-stderr virtbed simulate "$ROOT/configs/testbed-hs22.yaml" --trials 2000 --out tiny/run
+	umount tiny
+	[[ $stderr == *"the disk is full"* ]]
+	[ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ]
+}
