@@ -35,6 +35,7 @@ struct node {
 	bool frozen;
 	bool fresh;       /* booted by us, no task had it: nothing to sweep */
 	bool agent_up;
+	bool cut_off;     /* a port was closed since the task has the node */
 	guint failures;   /* in a row */
 	guint unhealthy;
 	int64_t boot_start_ns;
@@ -326,6 +327,7 @@ static void enter_ready(struct node *node)
 static void enter_busy(struct node *node)
 {
 	node->fresh = false;
+	node->cut_off = false;
 }
 
 static void enter_removing(struct node *node)
@@ -516,6 +518,7 @@ static void channel_broken(struct channel *channel, const char *reason, void *da
 	struct node *node = data;
 
 	log_debug("%s: PMI port %u: %s", node->settings.name, core_of(node, channel), reason);
+	node->cut_off = true;
 	if (node->state == NODE_BUSY && node->reopen_source == 0)
 		node->reopen_source = g_timeout_add(REOPEN_MS, reopen, node);
 	else
@@ -606,6 +609,10 @@ void node_detach(struct node *node, const char *reason)
 {
 	fire(node, NODE_EVENT_DETACH, reason);
 	node->fresh = false;
+	node->cut_off = true;
+	/* libvirt does not tell streams that their connection is gone. */
+	for (uint32_t i = 0; i < node->cores; i++)
+		channel_close(node->channels[i]);
 }
 
 void node_vm_stopped(struct node *node, const char *reason)
@@ -674,6 +681,11 @@ const char *node_reason(const struct node *node)
 const char *node_task(const struct node *node)
 {
 	return node->task;
+}
+
+bool node_was_cut_off(const struct node *node)
+{
+	return node->cut_off;
 }
 
 double node_boot_s(const struct node *node)

@@ -85,6 +85,8 @@ enum node_state node_state(const struct node *node);
 const char *node_reason(const struct node *node);
 /* The task that has it, or NULL. */
 const char *node_task(const struct node *node);
+/* Whether its PMI ports were cut off for a while since it was assigned: the guest then reads an end. */
+bool node_was_cut_off(const struct node *node);
 /* Seconds from the start of the VM to ready at the last boot; 0: none yet. */
 double node_boot_s(const struct node *node);
 

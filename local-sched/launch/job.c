@@ -121,15 +121,35 @@ static struct rank *answered(gpointer data, struct job **ret_job)
 
 static void kill_ranks(struct job *job);
 
+static bool was_cut_off(const struct job *job)
+{
+	for (uint32_t i = 0; i < job->task->nodes_count; i++)
+		if (node_was_cut_off(job->places[i].node))
+			return true;
+	return false;
+}
+
+/* A rank that reads an end on its port, because libvirtd was restarted, aborts: not its fault. */
+static void blame(struct job *job, enum task_outcome outcome, const char *reason)
+{
+	struct task *task = job->task;
+
+	task->outcome = outcome;
+	task->reason = g_strdup(reason);
+	if (outcome == TASK_OUTCOME_FAILED && was_cut_off(job)) {
+		task->outcome = TASK_OUTCOME_LOST;
+		g_free(task->reason);
+		task->reason = g_strconcat(reason, ", after its ports were cut off", NULL);
+	}
+	log_info("task '%s': %s: %s", task->id, task_outcome_name(task->outcome), task->reason);
+}
+
 static void fail(struct job *job, enum task_outcome outcome, const char *reason)
 {
 	if (job->phase > PHASE_KILLING)
 		return;
-	if (job->task->outcome == TASK_OUTCOME_NONE) {
-		job->task->outcome = outcome;
-		job->task->reason = g_strdup(reason);
-		log_info("task '%s': %s: %s", job->task->id, task_outcome_name(outcome), reason);
-	}
+	if (job->task->outcome == TASK_OUTCOME_NONE)
+		blame(job, outcome, reason);
 	if (job->phase != PHASE_KILLING) {
 		job->phase = PHASE_KILLING;
 		kill_ranks(job);
@@ -214,7 +234,7 @@ static void kill_ranks(struct job *job)
 }
 
 /* Errors of hosts and agents are not the task's fault; a refused command is. */
-static enum task_outcome blame(const GError *error)
+static enum task_outcome outcome_of(const GError *error)
 {
 	return g_error_matches(error, VIRT_ERROR, VIRT_ERROR_OTHER) ||
 			       error->domain == AGENT_ERROR ?
@@ -239,7 +259,7 @@ static void exec_answered(gpointer result, const GError *error, gpointer data)
 	if (error) {
 		rank_ended(rank, 127);
 		rank->lost_output = true;
-		fail(job, blame(error), error->message);
+		fail(job, outcome_of(error), error->message);
 	} else if (job->phase == PHASE_KILLING && !rank->exited && job->kill_source == 0) {
 		kill_ranks(job);
 	}
