@@ -33,7 +33,7 @@ struct domain_spec {
 enum { DOMAIN_CORES_MAX = 30 };
 
 /* TCG's translation cache per VM; QEMU's default of up to 1 GiB fills memory within minutes. */
-#define DOMAIN_TB_CACHE_MIB 32
+#define DOMAIN_TB_CACHE_MIB 64
 
 #define DOMAIN_AGENT_PORT "org.qemu.guest_agent.0"
 #define DOMAIN_PMI_PORT "virtbed.pmi.%u"
