@@ -1,0 +1,229 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The local scheduler on a lab of two blades, from an idle node to the death of any part of it.
+
+bats_require_minimum_version 1.5.0
+load lab
+load local
+
+setup_file() {
+	local_set_up_file c1 c2
+}
+
+teardown_file() {
+	local_tear_down_file
+}
+
+@test "says what the cluster can do" {
+	run local_get c1 /v1/capabilities
+	[ "$(jq -r .ready <<<"$output")" = true ]
+	[ "$(jq -r .cpu_cap <<<"$output")" = quota ]
+	[ "$(jq -r .meter <<<"$output")" = dcmi ]
+	[ "$(jq -r .modelled_watts <<<"$output")" = true ]
+	[ "$(jq -r '.virt_reason | length' <<<"$output")" -gt 0 ]
+	[ "$(local_get c2 /v1/capabilities | jq -r .cpu_cap)" = none ]
+}
+
+@test "caps the VMs of a cluster by one quota each" {
+	run local_virsh b1 schedinfo "virtbed-$local_lab-c1-n0"
+	[[ $output =~ global_quota\ *:\ 60150 ]]
+	[[ $output =~ global_period\ *:\ 100000 ]]
+	run local_virsh b2 schedinfo "virtbed-$local_lab-c2-n0"
+	[[ ! $output =~ global_quota\ *:\ [1-9] ]]
+}
+
+@test "runs a task over two VMs and keeps its output" {
+	local_put c1 two "$(local_task is S 2 1 '[0, 1]' 60)"
+	task=$(local_await c1 two)
+	[ "$(jq -r .outcome <<<"$task")" = completed ]
+	[[ $(jq -r .output <<<"$task") =~ Verification\ *=\ *SUCCESSFUL ]]
+	[ "$(jq '.requested_ns < .started_ns and .started_ns <= .ended_ns' <<<"$task")" = true ]
+	[ "$(jq '.benchmark_time_s > 0 and .cpu_s > 0 and .cpu_s <= .host_cpu_s' <<<"$task")" = true ]
+	[ "$(jq '.host_energy_uj > 0' <<<"$task")" = true ]
+}
+
+@test "runs four ranks on two VMs of two cores, and the composite" {
+	local_put c2 four "$(local_task is S 4 1 '[1, 0]' 60)"
+	local_assert_outcome c2 four completed
+	local_put c2 composite "$(local_task is_cg S 2 1 '[1]' 60)"
+	local_assert_outcome c2 composite completed
+}
+
+@test "serves tasks on different nodes side by side" {
+	local_put c2 left "$(local_task is S 2 2 '[0]' 60)"
+	local_put c2 right "$(local_task is S 2 2 '[1]' 60)"
+	local_assert_outcome c2 left completed
+	local_assert_outcome c2 right completed
+}
+
+@test "answers the same request the same and another one with a conflict" {
+	body=$(local_task is S 2 1 '[0, 1]' 60)
+	local_put c1 same "$body"
+	[ "$(local_status c1 PUT /v1/tasks/same "$body")" = 200 ]
+	[ "$(local_status c1 PUT /v1/tasks/same "$(local_task is S 2 2 '[0, 1]' 60)")" = 409 ]
+	[ "$(local_status c1 PUT /v1/tasks/busy "$(local_task is S 1 1 '[0]' 60)")" = 409 ]
+	local_assert_outcome c1 same completed
+	[ "$(local_status c1 PUT /v1/tasks/same "$body")" = 200 ]
+	[ "$(local_get c1 /v1/tasks | jq '[.tasks[] | select(.id == "same")] | length')" = 1 ]
+	[ "$(local_status c1 GET /v1/tasks/busy)" = 404 ]
+}
+
+@test "refuses what makes no sense and stays alive" {
+	[ "$(local_status c1 PUT /v1/tasks/x "$(local_task ep S 2 1 '[0, 1]' 60)")" = 400 ]
+	[ "$(local_status c1 PUT /v1/tasks/x "$(local_task is S 2 1 '[0, 7]' 60)")" = 400 ]
+	[ "$(local_status c1 PUT /v1/tasks/x "$(local_task is S 2 1 '[0, 1]' -1)")" = 400 ]
+	[ "$(local_status c1 PUT /v1/tasks/x '{')" = 400 ]
+	[ "$(local_status c1 PUT /v1/tasks/..%2fx "$(local_task is S 2 1 '[0, 1]' 60)")" != 201 ]
+	[ "$(local_status c1 DELETE /v1/tasks/never)" = 404 ]
+	[ "$(local_status c1 GET '/v1/events?after=-1')" = 400 ]
+	[ "$(local_status c1 GET '/v1/events?after=0&wait_s=9999')" = 400 ]
+	[ "$(local_status c1 GET /v1/nothing)" = 404 ]
+	local_assert_works c1
+}
+
+@test "kills a task on request, again and again" {
+	local_put c1 kill "$(local_long_task)"
+	local_within 30 local_task_is c1 kill running
+	[ "$(local_status c1 DELETE /v1/tasks/kill)" = 200 ]
+	[ "$(local_status c1 DELETE /v1/tasks/kill)" = 200 ]
+	local_assert_outcome c1 kill killed
+	[ "$(local_status c1 DELETE /v1/tasks/kill)" = 200 ]
+	local_put c1 at-once "$(local_long_task)"
+	[ "$(local_status c1 DELETE /v1/tasks/at-once)" = 200 ]
+	local_assert_outcome c1 at-once killed
+	local_all_ready c1
+	local_assert_works c1
+}
+
+@test "ends a task at its deadline" {
+	local_put c2 late "$(local_long_task '[0]' 2)"
+	local_assert_outcome c2 late deadline
+	local_all_ready c2
+}
+
+@test "fails a task whose ranks the kernel refuses" {
+	local_put c2 three "$(local_task is S 3 1 '[0, 1]' 60)"
+	local_assert_outcome c2 three failed
+	[[ $(local_get c2 /v1/tasks/three | jq -r .reason) =~ rank ]]
+	local_assert_works c2 '[0]'
+}
+
+@test "a reader who waits gets an event at once" {
+	last=$(local_get c1 '/v1/events?after=0' | jq .last)
+	local_get c1 "/v1/events?after=$last&wait_s=30" >"$BATS_TEST_TMPDIR/event" &
+	reader=$!
+	local_put c1 event "$(local_task is S 1 1 '[0]' 60)"
+	wait "$reader"
+	[ "$(jq -r '.events[0].kind' "$BATS_TEST_TMPDIR/event")" = task-started ]
+	[ "$(jq -r '.events[0].task' "$BATS_TEST_TMPDIR/event")" = event ]
+	local_assert_outcome c1 event completed
+}
+
+@test "counts energy without falling" {
+	run local_get c1 /v1/energy
+	[ "$(jq '.hosts[0].energy_uj > 0 and .hosts[0].watts >= 50' <<<"$output")" = true ]
+	run local_get c1 '/v1/samples?after=0'
+	[ "$(jq '[.samples[].energy_uj] | . == sort' <<<"$output")" = true ]
+}
+
+@test "notices a dead VM, loses its task and boots a new one" {
+	local_put c1 dead-vm "$(local_long_task)"
+	local_within 30 local_task_is c1 dead-vm running
+	kill -9 $(local_qemus c1 1)
+	local_assert_outcome c1 dead-vm lost
+	local_get c1 '/v1/events?after=0' | jq -e '.events[] | select(.kind == "node-down" and .node == 1)'
+	local_within 60 local_all_ready c1
+	local_assert_works c1
+}
+
+@test "notices an agent that hangs" {
+	local_put c1 hang "$(local_long_task)"
+	local_within 30 local_task_is c1 hang running
+	kill -STOP $(local_qemus c1 0)
+	local_assert_outcome c1 hang lost
+	local_within 60 local_all_ready c1
+	local_assert_works c1
+}
+
+@test "outlives its libvirtd, and so do its VMs" {
+	before=$(local_qemus c1)
+	pid=$(local_libvirtd b1)
+	kill -9 "$pid"
+	local_within 30 local_libvirtd_is_new b1 "$pid"
+	local_within 60 local_all_ready c1
+	[ "$(local_qemus c1)" = "$before" ]
+	local_assert_works c1
+	local_put c1 libvirtd "$(local_task is W 2 5 '[0, 1]' 100)"
+	local_within 30 local_task_is c1 libvirtd running
+	kill -9 "$(local_libvirtd b1)"
+	task=$(local_await c1 libvirtd)
+	[[ $(jq -r .outcome <<<"$task") =~ completed|lost ]]
+	local_within 60 local_all_ready c1
+	local_assert_works c1
+}
+
+# The libvirtd of a blade: the one whose mount namespace has the blade's sockets.
+local_libvirtd() {
+	local pid
+	for pid in $(pgrep -x libvirtd); do
+		grep -q "/lab/$local_lab/$1/etc " "/proc/$pid/mountinfo" && echo "$pid"
+	done
+	true
+}
+
+local_libvirtd_is_new() {
+	local pid
+	pid=$(local_libvirtd "$1")
+	[ -n "$pid" ] && [ "$pid" != "$2" ]
+}
+
+@test "after kill -9 adopts its VMs, loses the running task once and numbers events on" {
+	before=$(local_qemus c1)
+	last=$(local_get c1 '/v1/events?after=0' | jq .last)
+	incarnation=$(local_get c1 /v1/capabilities | jq -r .incarnation)
+	local_put c1 crash "$(local_long_task)"
+	local_within 30 local_task_is c1 crash running
+	local_end KILL c1
+	local_start c1
+	local_within 60 local_all_ready c1
+	[ "$(local_qemus c1)" = "$before" ]
+	local_assert_outcome c1 crash lost
+	[ "$(local_status c1 PUT /v1/tasks/crash "$(local_long_task)")" = 200 ]
+	[ "$(local_get c1 /v1/capabilities | jq -r .incarnation)" = "$incarnation" ]
+	run local_get c1 "/v1/events?after=$last"
+	[ "$(jq -r '[.events[].seq] | . == [range(.[0]; .[0] + length)]' <<<"$output")" = true ]
+	[ "$(jq ".events[0].seq == $last + 1" <<<"$output")" = true ]
+	[ "$(jq '[.events[] | select(.kind == "task-ended" and .task == "crash")] | length' <<<"$output")" = 1 ]
+	local_assert_works c1
+}
+
+@test "refuses a state directory that is in use, a cluster and a lab that are not there" {
+	run -1 "$local_program" --config "$BATS_FILE_TMPDIR/config.yaml" --cluster c1 \
+		--listen "unix:$BATS_TEST_TMPDIR/x.sock" --state "$BATS_FILE_TMPDIR/c1.state" --image "$lab_image"
+	[[ $output =~ "another local scheduler" ]]
+	run -2 "$local_program" --config "$BATS_FILE_TMPDIR/config.yaml" --cluster c9 \
+		--listen "unix:$BATS_TEST_TMPDIR/x.sock" --state "$BATS_TEST_TMPDIR/state" --image "$lab_image"
+	[[ $output =~ "no cluster 'c9'" ]]
+	run -2 "$local_program" --config "$BATS_FILE_TMPDIR/config.yaml" --cluster c1 --lab "$local_lab-x" \
+		--listen "unix:$BATS_TEST_TMPDIR/x.sock" --state "$BATS_TEST_TMPDIR/state" --image "$lab_image"
+	[ "${#lines[@]}" = 1 ]
+	run -2 "$local_program" --config "$BATS_FILE_TMPDIR/config.yaml" --cluster c1 \
+		--listen "unix:$BATS_TEST_TMPDIR/x.sock" --state "$BATS_TEST_TMPDIR/state" --image "$BATS_TEST_TMPDIR"
+	[[ $output =~ "no guest image" ]]
+	run -2 "$local_program" --cluster c1
+}
+
+@test "uses little memory and no more than it must of a core" {
+	[ "$(awk '/VmRSS/ {print $2}' "/proc/$(cat "$BATS_FILE_TMPDIR/c2.pid")/status")" -lt 40000 ]
+}
+
+@test "a stopped local scheduler leaves no VM and no swap disk" {
+	local_put c2 stop "$(local_long_task '[0]')"
+	local_end TERM c2
+	[ -z "$(local_virsh b2 list --name)" ]
+	[[ ! $(local_virsh b2 vol-list virtbed) =~ swap ]]
+	[ ! -S "$BATS_FILE_TMPDIR/c2.sock" ]
+	local_start c2
+	local_within 60 local_all_ready c2
+	local_assert_outcome c2 stop lost
+}
