@@ -24,6 +24,7 @@ struct job {
 	uint32_t type, cluster, nodes_count;
 	uint32_t *nodes;
 	bool filler; /* keeps nodes busy; counts if it completes in time */
+	bool cold;   /* ran on a node that had run nothing before: does not count */
 };
 
 /* A cluster being measured. */
@@ -33,6 +34,7 @@ struct bench {
 	GArray *wanted; /* uint32_t types still to be started, shuffled */
 	bool *busy;     /* per node */
 	bool *down;
+	bool *warm;     /* has completed a task since it booted */
 	uint32_t left;  /* measurements that have not completed */
 	struct random_stream random;
 };
@@ -90,6 +92,7 @@ static void bench_init(struct profile *profile, struct bench *bench, uint32_t in
 	bench->wanted = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	bench->busy = g_new0(bool, bench->cluster->nodes);
 	bench->down = g_new0(bool, bench->cluster->nodes);
+	bench->warm = g_new0(bool, bench->cluster->nodes);
 	random_stream_init(&bench->random, profile->config->workload->seed, SHUFFLE_STREAM + index);
 	for (uint32_t type = 0; type < profile->config->types_count; type++)
 		for (uint32_t i = 0; fits(profile, type, bench) && i < repeats; i++)
@@ -121,6 +124,7 @@ static void start_job(struct profile *profile, struct bench *bench, uint32_t typ
 		if (bench->busy[i] || bench->down[i])
 			continue;
 		bench->busy[i] = true;
+		job->cold = job->cold || !bench->warm[i];
 		job->nodes[job->nodes_count++] = i;
 	}
 	start.task = profile->jobs->len;
@@ -221,10 +225,15 @@ static bool take_end(struct profile *profile, const struct backend_event *event,
 	struct bench *bench = &profile->benches[job->cluster];
 	uint32_t *lost = &profile->lost[job->type * profile->config->clusters_count + job->cluster];
 
-	for (uint32_t i = 0; i < job->nodes_count; i++)
+	for (uint32_t i = 0; i < job->nodes_count; i++) {
 		bench->busy[job->nodes[i]] = false;
+		bench->warm[job->nodes[i]] |= event->outcome == BACKEND_OUTCOME_COMPLETED;
+	}
 	if (event->outcome == BACKEND_OUTCOME_COMPLETED) {
-		measured(profile, job, event);
+		if (!job->cold)
+			measured(profile, job, event);
+		else if (!job->filler)
+			g_array_append_val(bench->wanted, job->type);
 		return true;
 	}
 	if (event->outcome == BACKEND_OUTCOME_FAILED)
@@ -243,6 +252,7 @@ static bool take_event(struct profile *profile, const struct backend_event *even
 		return take_end(profile, event, error);
 	case BACKEND_EVENT_NODE_DOWN:
 		profile->benches[event->cluster].down[event->node] = true;
+		profile->benches[event->cluster].warm[event->node] = false;
 		return true;
 	case BACKEND_EVENT_NODE_UP:
 		profile->benches[event->cluster].down[event->node] = false;
@@ -382,6 +392,7 @@ static void profile_clear(struct profile *profile)
 		g_array_unref(profile->benches[i].wanted);
 		g_free(profile->benches[i].busy);
 		g_free(profile->benches[i].down);
+		g_free(profile->benches[i].warm);
 	}
 	g_free(profile->benches);
 	g_free(profile->lost);
