@@ -4,9 +4,13 @@
  * serves its state to those who watch. `virtbed run` starts it, and starts it again with --continue
  * when it died; everything that it needs to go on is in the run directory.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <glib-unix.h>
 #include <glib.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define LOG_SUBSYSTEM "controller"
 #include "common/log.h"
@@ -47,13 +51,22 @@ static int status_of(const GError *error)
 	return EXIT_FAILED;
 }
 
-/* The last word: those who watch may be too late to ask the API. */
+/*
+ * The last word: those who watch may be too late to ask the API. Written into the file that
+ * `virtbed run` reserved, since the disk may be full.
+ */
 static int fail(const char *dir, const GError *error)
 {
 	g_autofree char *path = g_build_filename(dir, "controller.error", NULL);
+	size_t length = strlen(error->message);
+	int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 
 	log_error("%s", error->message);
-	g_file_set_contents(path, error->message, -1, NULL);
+	if (file >= 0 && write(file, error->message, length) == (ssize_t)length &&
+	    ftruncate(file, (off_t)length) < 0)
+		log_warning("%s: %s", path, g_strerror(errno));
+	if (file >= 0)
+		close(file);
 	return status_of(error);
 }
 

@@ -133,6 +133,7 @@ static struct backend_event task_event(struct entry *entry, enum backend_event_k
 
 static void report_started(struct entry *entry, int64_t t_ns)
 {
+	const struct remote_run *run = &entry->remote->run;
 	struct backend_event event;
 
 	if (entry->started || entry->ended)
@@ -140,6 +141,9 @@ static void report_started(struct entry *entry, int64_t t_ns)
 	entry->started = true;
 	event = task_event(entry, BACKEND_EVENT_STARTED, t_ns);
 	push(entry->remote, &event);
+	if (run->launched && !entry->adopted)
+		run->launched(event.time_s, entry->task, entry->attempt,
+			      clock_elapsed_s(entry->start_ns, t_ns), run->data);
 }
 
 /* The end of an attempt that the local scheduler has not told us about. */

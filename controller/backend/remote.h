@@ -26,6 +26,9 @@ struct remote_run {
 	/* A sample to store. May be NULL. */
 	void (*sample)(double time_s, const struct remote_meter *meter,
 		       const struct remote_sample *sample, void *data);
+	/* All ranks of a task run, `launch_s` after start(). May be NULL. */
+	void (*launched)(double time_s, uint32_t task, uint32_t attempt, double launch_s,
+			 void *data);
 	void *data;
 };
 

@@ -146,6 +146,19 @@ static void sample(double time_s, const struct remote_meter *meter,
 	put_sample(data, time_s, meter, one);
 }
 
+/* How long a launch took, from the decision to all ranks running. */
+static void launched(double time_s, uint32_t task, uint32_t attempt, double launch_s, void *data)
+{
+	struct run_session *session = data;
+	g_autoptr(json_t) detail = json_pack("{s:i, s:i, s:f}", "task", (int)task, "attempt",
+					     (int)attempt, "launch_s", launch_s);
+	g_autofree char *text = json_text(detail);
+	GError *error = NULL;
+
+	if (!store_add_event(session->store, session->run, time_s, "launched", text, &error))
+		run_session_store_failed(session, error);
+}
+
 /* The sample before the start: with it, the counter at the start follows from the store. */
 static void put_first_samples(struct run_session *session)
 {
@@ -303,6 +316,7 @@ static bool open_run(struct measured_run *run, GError **error)
 		.t0_ns = session->t0_ns,
 		.note = note,
 		.sample = sample,
+		.launched = launched,
 		.data = session,
 	};
 

@@ -2,9 +2,10 @@
 #include "controller/run/run_prepare.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib/gstdio.h>
-#include <stdio.h>
-#include <sys/wait.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "controller/run/run_paths.h"
 #include "controller/sched/policy.h"
@@ -233,8 +234,48 @@ static void default_image(struct config *config)
 	config->image = absolute;
 }
 
+/* Held by an open file: gone when this process is, however it dies. */
+static bool take_lock(struct run_prepared *prepared, GError **error)
+{
+	const char *dir = g_access("/run/virtbed", W_OK) == 0 ? "/run/virtbed" : g_get_tmp_dir();
+	g_autofree char *path =
+		g_strdup_printf("%s/run-%s.lock", dir, prepared->config->name);
+
+	prepared->lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	if (prepared->lock >= 0 && flock(prepared->lock, LOCK_EX | LOCK_NB) == 0)
+		return true;
+	g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
+		    "another run of '%s' is under way on this machine, or %s cannot be locked (%s); "
+		    "wait for it, or stop it",
+		    prepared->config->name, path, g_strerror(errno));
+	return false;
+}
+
+static char *owns_lab_path(const struct run_prepared *prepared)
+{
+	return g_build_filename(prepared->dir, "state", "owns-lab", NULL);
+}
+
+bool run_prepared_owns_lab(const struct run_prepared *prepared)
+{
+	g_autofree char *path = owns_lab_path(prepared);
+
+	return g_file_test(path, G_FILE_TEST_EXISTS);
+}
+
+void run_prepared_set_owns_lab(const struct run_prepared *prepared, bool owns)
+{
+	g_autofree char *path = owns_lab_path(prepared);
+
+	if (owns)
+		g_file_set_contents(path, "", 0, NULL);
+	else
+		g_unlink(path);
+}
+
 bool run_prepare(const struct run_request *request, struct run_prepared *prepared, GError **error)
 {
+	prepared->lock = -1;
 	if (!load_config(request, prepared, error))
 		return false;
 	prepared->plan = request->resume ? resumed_plan(request, prepared->dir, error) :
@@ -248,7 +289,7 @@ bool run_prepare(const struct run_request *request, struct run_prepared *prepare
 	    !check_estimates(prepared->config, request->config_path, error))
 		return false;
 	default_image(prepared->config);
-	if (!make_dirs(prepared, error))
+	if (!take_lock(prepared, error) || !make_dirs(prepared, error))
 		return false;
 	prepared->socket_dir =
 		run_paths_socket_dir(prepared->dir, &prepared->own_socket_dir, error);
@@ -271,9 +312,11 @@ void run_prepared_clear(struct run_prepared *prepared)
 {
 	if (prepared->own_socket_dir)
 		g_rmdir(prepared->socket_dir);
+	if (prepared->lock >= 0)
+		close(prepared->lock);
 	config_free(prepared->config);
 	run_plan_free(prepared->plan);
 	g_free(prepared->dir);
 	g_free(prepared->socket_dir);
-	*prepared = (struct run_prepared){0};
+	*prepared = (struct run_prepared){.lock = -1};
 }

@@ -15,18 +15,24 @@ struct run_prepared {
 	char *socket_dir;
 	bool own_socket_dir;
 	bool written;     /* config.yaml and plan.json are there */
+	int lock;         /* held as long as it lives; -1: not yet */
 };
 
 /*
  * Reads and checks the configuration, makes (or, to resume, finds) the run directory, and works out the
  * plan. Hosts are not resolved yet. Returns true, or false with `error` set, bad input as
- * RUN_SUPERVISOR_ERROR_INPUT or CONFIG_ERROR.
+ * RUN_SUPERVISOR_ERROR_INPUT or CONFIG_ERROR. Only one run of a configuration's name can be under way
+ * on a machine, since VMs and labs bear that name.
  */
 bool run_prepare(const struct run_request *request, struct run_prepared *ret_prepared,
 		 GError **error);
 
 /* Writes config.yaml and plan.json, once the hosts are resolved. */
 bool run_prepare_write(struct run_prepared *prepared, GError **error);
+
+/* A lab that an earlier, killed run of this directory brought up and never took down is ours. */
+bool run_prepared_owns_lab(const struct run_prepared *prepared);
+void run_prepared_set_owns_lab(const struct run_prepared *prepared, bool owns);
 
 /* Frees what it holds, and removes a directory of sockets of its own. */
 void run_prepared_clear(struct run_prepared *prepared);

@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #define LOG_SUBSYSTEM "run"
 #include "common/log.h"
+#include "controller/run/run_usage.h"
 
 static const char *const phase_names[] = {
 	[RUN_PHASE_STARTING] = "starting", [RUN_PHASE_PROFILE] = "profile",
@@ -96,12 +97,14 @@ static json_t *notices_json(const struct run_progress *progress, uint64_t after)
 
 json_t *run_progress_json(struct run_progress *progress, uint64_t after)
 {
+	struct run_usage usage = run_usage_own();
+
 	if (progress->refresh)
 		progress->refresh(progress, progress->refresh_data);
 	progress->end_seen = progress->phase == RUN_PHASE_DONE || progress->phase == RUN_PHASE_FAILED;
 	return json_pack(
 		"{s:s, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o,"
-		" s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:I}",
+		" s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:f}",
 		"phase", run_phase_name(progress->phase), "run", (int)progress->run, "runs",
 		(int)progress->runs, "profile_done", (int)progress->profile_done, "profile_total",
 		(int)progress->profile_total, "policy", text(progress->policy), "limit",
@@ -112,5 +115,6 @@ json_t *run_progress_json(struct run_progress *progress, uint64_t after)
 		(int)progress->completed, "tasks", (int)progress->tasks, "phase_left_s",
 		number(progress->phase_left_s), "left_s", number(progress->left_s), "missing",
 		text(progress->missing), "error", text(progress->error), "notices",
-		notices_json(progress, after), "last", (json_int_t)progress->notices_last);
+		notices_json(progress, after), "last", (json_int_t)progress->notices_last,
+		"cpu_s", usage.cpu_s, "rss_mib", usage.rss_mib);
 }

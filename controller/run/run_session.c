@@ -12,6 +12,9 @@
 /* Boots are slow under emulation, and all at once (spec: 32 s for nine). */
 #define FIRST_READY_S 300.0
 
+/* What ended a moment ago still shows in the first sample after it. */
+#define QUIET_S 1.5
+
 G_DEFINE_QUARK(virtbed-run, run_error)
 
 static bool read_files(struct run_session *session, GError **error)
@@ -125,6 +128,8 @@ bool run_session_baseline(struct run_session *session, struct remote_baseline *r
 	GPtrArray *meters = remote_fleet_meters(session->fleet);
 
 	session->progress->phase = RUN_PHASE_BASELINE;
+	if (!remote_fleet_wait(session->fleet, QUIET_S, error))
+		return false;
 	if (!remote_fleet_baseline(session->fleet, session->config->experiment->baseline_s,
 				   ret_baseline, error))
 		return false;

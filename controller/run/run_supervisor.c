@@ -18,6 +18,7 @@
 #define CONTROLLER_GRACE_S 90
 #define SCHEDULER_GRACE_S 60.0
 #define LAB_DOWN_S 180.0
+#define WORDS_RESERVED 4096
 
 /* Exit statuses of virtbed-controller that mean what they say; everything else is a crash. */
 enum { CONTROLLER_DONE = 0, CONTROLLER_FAILED = 1, CONTROLLER_INPUT = 2, CONTROLLER_STOPPED = 3 };
@@ -34,6 +35,7 @@ struct supervisor {
 	struct run_watch *watch;
 	GMainLoop *loop;
 	GError *error; /* why it ends, unless done */
+	int64_t began_ns; /* the controller was started */
 	bool stopping;
 	guint signals;
 	guint stop_source;
@@ -121,6 +123,7 @@ static bool lab_up(struct supervisor *supervisor, GError **error)
 		      supervisor->prepared.config->name);
 	supervisor->lab = run_child_new("virtbed-lab", argv, log, on_lab_ended, supervisor);
 	supervisor->own_lab = true;
+	run_prepared_set_owns_lab(&supervisor->prepared, true);
 	good = run_child_start(supervisor->lab, error);
 	if (good) {
 		g_main_loop_run(supervisor->loop);
@@ -148,6 +151,8 @@ static void lab_down(struct supervisor *supervisor)
 	if (!subprocess_run(argv, NULL, LAB_DOWN_S, NULL, &error))
 		run_watch_say(NULL, "the lab did not go down: %s; try: virtbed lab down %s",
 			      error->message, supervisor->request->config_path);
+	else
+		run_prepared_set_owns_lab(&supervisor->prepared, false);
 }
 
 /* Whether the lab of the resolved configuration is wanted, up already, or to be brought up by us. */
@@ -156,8 +161,10 @@ static bool resolve_hosts(struct supervisor *supervisor, GError **error)
 	struct config *config = supervisor->prepared.config;
 	g_autoptr(GError) reason = NULL;
 
-	if (lab_state_resolve(config, NULL, &reason))
+	if (lab_state_resolve(config, NULL, &reason)) {
+		supervisor->own_lab = run_prepared_owns_lab(&supervisor->prepared);
 		return true;
+	}
 	if (!config->lab || !g_error_matches(reason, LAB_STATE_ERROR, LAB_STATE_ERROR_DOWN)) {
 		g_propagate_error(error, g_steal_pointer(&reason));
 		return false;
@@ -237,28 +244,68 @@ static void stop_schedulers(struct supervisor *supervisor)
 
 /* The controller. */
 
+static char *words_path(const struct supervisor *supervisor)
+{
+	return g_build_filename(supervisor->prepared.dir, "controller.error", NULL);
+}
+
+/* Room for the controller's last word, which may be that the disk is full. */
+static bool reserve_words(const struct supervisor *supervisor, GError **error)
+{
+	g_autofree char *path = words_path(supervisor);
+	g_autofree char *blanks = g_strnfill(WORDS_RESERVED, ' ');
+
+	return g_file_set_contents(path, blanks, WORDS_RESERVED, error);
+}
+
 static char *controller_words(const struct supervisor *supervisor)
 {
-	g_autofree char *path =
-		g_build_filename(supervisor->prepared.dir, "controller.error", NULL);
-	char *text = NULL;
+	g_autofree char *path = words_path(supervisor);
+	g_autofree char *text = NULL;
 
-	if (g_file_get_contents(path, &text, NULL, NULL) && *text)
-		return text;
-	g_free(text);
-	if (run_watch_error(supervisor->watch)) /* a full disk keeps no file */
+	if (g_file_get_contents(path, &text, NULL, NULL) && *g_strstrip(text))
+		return g_steal_pointer(&text);
+	if (run_watch_error(supervisor->watch))
 		return g_strdup(run_watch_error(supervisor->watch));
 	return g_strdup_printf("see %s/logs/controller.log", supervisor->prepared.dir);
+}
+
+/* What the daemons took, the least that can be said of a measurement on the machine that they share. */
+static void tell_usage(struct supervisor *supervisor)
+{
+	struct run_usage controller = run_watch_usage(supervisor->watch);
+	double wall_s = clock_elapsed_s(supervisor->began_ns, clock_now_ns());
+	double cpu_s = 0;
+	double rss_mib = 0;
+
+	for (guint i = 0; i < supervisor->schedulers->len; i++) {
+		GPid pid = run_child_pid(g_ptr_array_index(supervisor->schedulers, i));
+		struct run_usage usage;
+
+		if (pid <= 0 || !run_usage_read(pid, &usage))
+			continue;
+		cpu_s += usage.cpu_s;
+		rss_mib = MAX(rss_mib, usage.rss_mib);
+	}
+	run_watch_say(supervisor->watch,
+		      "daemons: controller %.2f %% of a core, %.0f MiB; local schedulers %.2f %% "
+		      "together, %.0f MiB at most; over %.0f s",
+		      100 * controller.cpu_s / wall_s, controller.rss_mib, 100 * cpu_s / wall_s,
+		      rss_mib, wall_s);
 }
 
 static void controller_exited(struct supervisor *supervisor, int status)
 {
 	g_autofree char *words = controller_words(supervisor);
+	g_autofree char *path = words_path(supervisor);
 
+	g_unlink(path);
 	if (status == CONTROLLER_FAILED || status == CONTROLLER_STOPPED)
 		give_up(supervisor, RUN_SUPERVISOR_ERROR_FAILED, "%s", words);
 	else if (status == CONTROLLER_INPUT)
 		give_up(supervisor, RUN_SUPERVISOR_ERROR_INPUT, "%s", words);
+	else
+		tell_usage(supervisor);
 	supervisor->stopping = true;
 	g_main_loop_quit(supervisor->loop);
 }
@@ -294,12 +341,11 @@ static bool start_controller(struct supervisor *supervisor, GError **error)
 	const char *dir = supervisor->prepared.dir;
 	g_autofree char *program = run_paths_program("virtbed-controller", error);
 	g_autofree char *log = g_build_filename(dir, "logs", "controller.log", NULL);
-	g_autofree char *words = g_build_filename(dir, "controller.error", NULL);
 	const char *const argv[] = {program, "--run", dir, NULL};
 
-	if (!program)
+	if (!program || !reserve_words(supervisor, error))
 		return false;
-	g_unlink(words);
+	supervisor->began_ns = clock_now_ns();
 	supervisor->controller =
 		run_child_new("controller", argv, log, on_controller_died, supervisor);
 	supervisor->watch = run_watch_new(supervisor->prepared.plan->api, error);
@@ -329,7 +375,9 @@ static void take_down(struct supervisor *supervisor)
 	g_clear_pointer(&supervisor->watch, run_watch_free);
 	g_clear_pointer(&supervisor->controller, run_child_free);
 	stop_schedulers(supervisor);
-	if (supervisor->own_lab && !supervisor->request->keep_lab)
+	if (supervisor->own_lab && supervisor->request->keep_lab)
+		run_prepared_set_owns_lab(&supervisor->prepared, false);
+	else if (supervisor->own_lab)
 		lab_down(supervisor);
 }
 
@@ -355,6 +403,7 @@ bool run_supervise(const struct run_request *request, char **ret_dir, GError **e
 {
 	struct supervisor supervisor = {
 		.request = request,
+		.prepared = {.lock = -1},
 		.schedulers = g_ptr_array_new_with_free_func((GDestroyNotify)run_child_free),
 		.loop = g_main_loop_new(NULL, FALSE),
 	};
