@@ -38,10 +38,8 @@ static const struct {
 /* Answers with `body` (taken over) and the time. */
 static void reply(struct http_request *request, int status, json_t *body)
 {
-	g_autoptr(json_t) owned = body;
-
-	json_object_set_new(owned, "now_ns", json_integer(clock_now_ns()));
-	http_request_reply(request, status, owned);
+	json_object_set_new(body, "now_ns", json_integer(clock_now_ns()));
+	http_request_reply(request, status, body);
 }
 
 static void fail(struct http_request *request, const GError *error)

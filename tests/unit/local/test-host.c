@@ -82,6 +82,9 @@ static void set_up(struct fixture *fixture, gconstpointer uri)
 static void tear_down(struct fixture *fixture, gconstpointer uri)
 {
 	host_free(fixture->host);
+	/* libvirt gives callbacks' data back from the event loop */
+	while (g_main_context_iteration(NULL, FALSE))
+		;
 	g_clear_error(&fixture->error);
 	g_main_loop_unref(fixture->loop);
 }
