@@ -16,7 +16,7 @@ static bool parse(int *argc, char ***argv, struct arguments *arguments, GError *
 {
 	const GOptionEntry entries[] = {
 		{"repeat", 0, 0, G_OPTION_ARG_INT, &arguments->repeats, "Measurements per type and cluster", "N"},
-		{"out", 0, 0, G_OPTION_ARG_FILENAME, &arguments->out, "Write the estimates to this file (default: standard output)", "FILE"},
+		{"out", 0, 0, G_OPTION_ARG_FILENAME, &arguments->out, "Write the estimates to this file too", "FILE"},
 		{"keep-lab", 0, 0, G_OPTION_ARG_NONE, &arguments->keep_lab, "Leave the emulated blades up", NULL},
 		{"json", 0, 0, G_OPTION_ARG_NONE, &arguments->json, "Print the estimates as JSON", NULL},
 		{NULL},
@@ -47,26 +47,34 @@ static bool show(const char *dir, const struct arguments *arguments, GError **er
 				 run_results_print_estimates(dir, error);
 }
 
-int cmd_profile(int argc, char **argv)
+static int profile(int argc, char **argv, struct arguments *arguments)
 {
-	struct arguments arguments = {0};
 	struct run_request request = {.command = argv[0], .profile = true};
 	g_autoptr(GError) error = NULL;
 	g_autofree char *dir = NULL;
 
-	if (!parse(&argc, &argv, &arguments, &error))
+	if (!parse(&argc, &argv, arguments, &error))
 		return command_fail(COMMAND_BAD, request.command, "%s", error->message);
-	if (argc != 2 || arguments.repeats < 0)
+	if (argc != 2 || arguments->repeats < 0)
 		return command_fail(COMMAND_BAD, request.command,
 				    "one configuration is needed, and --repeat above 0; try: virtbed "
 				    "profile --help");
 	request.config_path = argv[1];
-	request.profile_repeats = (uint32_t)arguments.repeats;
-	request.keep_lab = arguments.keep_lab;
+	request.profile_repeats = (uint32_t)arguments->repeats;
+	request.keep_lab = arguments->keep_lab;
 	if (!run_supervise(&request, &dir, &error))
 		return command_fail(run_supervisor_is_input(error) ? COMMAND_BAD : COMMAND_FAILED,
 				    request.command, "%s", error->message);
-	if (!show(dir, &arguments, &error))
+	if (!show(dir, arguments, &error))
 		return command_fail(COMMAND_FAILED, request.command, "%s", error->message);
 	return COMMAND_DONE;
+}
+
+int cmd_profile(int argc, char **argv)
+{
+	struct arguments arguments = {0};
+	int status = profile(argc, argv, &arguments);
+
+	g_free(arguments.out);
+	return status;
 }

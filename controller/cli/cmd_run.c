@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <glib.h>
-#include <stdlib.h>
 
 #include "controller/cli/commands.h"
 #include "controller/run/run_results.h"
@@ -16,6 +15,14 @@ struct arguments {
 	char *out;
 	gboolean resume, profile, keep_lab, json;
 };
+
+static void arguments_clear(struct arguments *arguments)
+{
+	g_free(arguments->policies);
+	g_free(arguments->limits);
+	g_free(arguments->estimates);
+	g_free(arguments->out);
+}
 
 static bool parse_limits(const char *text, GArray *limits, GError **error)
 {
@@ -89,32 +96,39 @@ static int carry_out(const struct run_request *request, bool json)
 	return cmd_report(2, report);
 }
 
-int cmd_run(int argc, char **argv)
+static int run(int argc, char **argv, struct arguments *arguments)
 {
-	struct arguments arguments = {0};
 	struct run_request request = {.command = argv[0], .run = true};
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GArray) limits = g_array_new(FALSE, FALSE, sizeof(double));
-	int status;
+	g_auto(GStrv) policies = NULL;
 
-	if (!parse(&argc, &argv, &arguments, &error) || !check_counts(&arguments, &error) ||
-	    (arguments.limits && !parse_limits(arguments.limits, limits, &error)))
+	if (!parse(&argc, &argv, arguments, &error) || !check_counts(arguments, &error) ||
+	    (arguments->limits && !parse_limits(arguments->limits, limits, &error)))
 		return command_fail(COMMAND_BAD, request.command, "%s", error->message);
 	if (argc != 2)
 		return command_fail(COMMAND_BAD, request.command,
 				    "one configuration is needed; try: virtbed run --help");
+	policies = arguments->policies ? g_strsplit(arguments->policies, ",", -1) : NULL;
 	request.config_path = argv[1];
-	request.policies = arguments.policies ? g_strsplit(arguments.policies, ",", -1) : NULL;
+	request.policies = policies;
 	request.limits = (const double *)(const void *)limits->data;
 	request.limits_count = limits->len;
-	request.repeats = (uint32_t)arguments.repeats;
-	request.profile_repeats = (uint32_t)arguments.profile_repeats;
-	request.estimates = arguments.estimates;
-	request.out = arguments.out;
-	request.resume = arguments.resume;
-	request.profile = arguments.profile;
-	request.keep_lab = arguments.keep_lab;
-	status = carry_out(&request, arguments.json);
-	g_strfreev(request.policies);
+	request.repeats = (uint32_t)arguments->repeats;
+	request.profile_repeats = (uint32_t)arguments->profile_repeats;
+	request.estimates = arguments->estimates;
+	request.out = arguments->out;
+	request.resume = arguments->resume;
+	request.profile = arguments->profile;
+	request.keep_lab = arguments->keep_lab;
+	return carry_out(&request, arguments->json);
+}
+
+int cmd_run(int argc, char **argv)
+{
+	struct arguments arguments = {0};
+	int status = run(argc, argv, &arguments);
+
+	arguments_clear(&arguments);
 	return status;
 }
