@@ -174,13 +174,17 @@ static void get_tasks(struct http_request *request, const char *const *arguments
 
 /* Events. */
 
+/* `last` is the number to go on after: of a full answer its own last one. */
 static void reply_events(struct api *api, struct http_request *request, uint64_t after)
 {
 	struct task_store *store = scheduler_store(api->scheduler);
+	json_t *events = task_store_events(store, after, EVENTS_MAX);
+	json_int_t last = (json_int_t)task_store_last_event(store);
 
-	reply(request, 200,
-	      json_pack("{s:o, s:I}", "events", task_store_events(store, after, EVENTS_MAX), "last",
-			(json_int_t)task_store_last_event(store)));
+	if (json_array_size(events) == EVENTS_MAX)
+		last = json_integer_value(
+			json_object_get(json_array_get(events, EVENTS_MAX - 1), "seq"));
+	reply(request, 200, json_pack("{s:o, s:I}", "events", events, "last", last));
 }
 
 static void waiter_free(gpointer data)

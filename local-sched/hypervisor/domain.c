@@ -3,6 +3,7 @@
 
 #include <libvirt/libvirt-qemu.h>
 #include <libvirt/virterror.h>
+#include <string.h>
 
 #include "local-sched/hypervisor/virt_error.h"
 
@@ -153,6 +154,19 @@ void domain_list(struct host *host, const char *prefix, host_done_f done, gpoint
 	submit(host, HOST_LANE_CONTROL, list_work, input_new(NULL, prefix), free_array, done, data);
 }
 
+/*
+ * libvirt has one code for a command that the agent refused, with these words, and for replies that it
+ * could not make sense of.
+ */
+static void refine_agent_error(GError *error)
+{
+	if (error->code != VIRT_ERROR_OTHER)
+		return;
+	error->code = strstr(error->message, "unable to execute QEMU agent command") ?
+			      VIRT_ERROR_REFUSED :
+			      VIRT_ERROR_AGENT;
+}
+
 static gpointer agent_work(virConnectPtr connection, gpointer data, GError **error)
 {
 	struct input *input = data;
@@ -165,6 +179,7 @@ static gpointer agent_work(virConnectPtr connection, gpointer data, GError **err
 	reply = virDomainQemuAgentCommand(domain, input->text, input->timeout_s, 0);
 	if (!reply) {
 		virt_error_set(error, "agent of VM '%s'", input->name);
+		refine_agent_error(*error);
 		return NULL;
 	}
 	copy = g_strdup(reply);

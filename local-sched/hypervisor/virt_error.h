@@ -13,7 +13,8 @@ enum virt_error {
 	VIRT_ERROR_OTHER = 1,   /* libvirt refused; the message quotes it */
 	VIRT_ERROR_CONNECTION,  /* no connection to the host's libvirtd, or it broke */
 	VIRT_ERROR_NO_DOMAIN,   /* no such domain, or it does not run */
-	VIRT_ERROR_AGENT,       /* the guest agent does not answer */
+	VIRT_ERROR_AGENT,       /* the guest agent does not answer, or answers rubbish */
+	VIRT_ERROR_REFUSED,     /* the guest agent answered with an error */
 	VIRT_ERROR_IMAGE,       /* the guest image is missing or not what its manifest says */
 };
 

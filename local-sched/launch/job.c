@@ -233,13 +233,11 @@ static void kill_ranks(struct job *job)
 	job->kill_source = g_timeout_add(KILL_AGAIN_MS, kill_again, job);
 }
 
-/* Errors of hosts and agents are not the task's fault; a refused command is. */
+/* What the agent refuses would be refused again; all else is not the task's fault. */
 static enum task_outcome outcome_of(const GError *error)
 {
-	return g_error_matches(error, VIRT_ERROR, VIRT_ERROR_OTHER) ||
-			       error->domain == AGENT_ERROR ?
-		       TASK_OUTCOME_FAILED :
-		       TASK_OUTCOME_LOST;
+	return g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED) ? TASK_OUTCOME_FAILED :
+									 TASK_OUTCOME_LOST;
 }
 
 /* Starting. */
@@ -257,8 +255,10 @@ static void exec_answered(gpointer result, const GError *error, gpointer data)
 	if (!error && !agent_parse_exec(reply, &rank->pid, &wrong))
 		error = wrong;
 	if (error) {
+		/* Whether it runs is not known: the node is swept. */
 		rank_ended(rank, 127);
 		rank->lost_output = true;
+		job->dirty = true;
 		fail(job, outcome_of(error), error->message);
 	} else if (job->phase == PHASE_KILLING && !rank->exited && job->kill_source == 0) {
 		kill_ranks(job);
@@ -421,7 +421,10 @@ static void poll_answered(gpointer result, const GError *error, gpointer data)
 	log_warning("task '%s': rank %u: %s", job->task->id, rank->index,
 		    error ? error->message : wrong->message);
 	if (++rank->place->poll_failures >= POLL_FAILURES && !rank->place->lost)
-		node_fail(rank->place->node, "the guest agent hangs or answers rubbish");
+		node_fail(rank->place->node,
+			  g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED) ?
+				  "the guest agent was restarted" :
+				  "the guest agent hangs or answers rubbish");
 }
 
 /* One rank per node and time. */
