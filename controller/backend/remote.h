@@ -21,7 +21,7 @@ struct remote_run {
 	const char *experiment; /* id of the experiment, [A-Za-z0-9._-], at most 40 characters */
 	int64_t run;            /* row id of the run; in the ids of its tasks */
 	int64_t t0_ns;          /* boot-clock reading at time 0 */
-	/* Something to record; `kind` as in docs/store.md. May be NULL. */
+	/* Something to record; `kind` as in docs/run.md. May be NULL. */
 	void (*note)(double time_s, const char *kind, const char *text, void *data);
 	/* A sample to store. May be NULL. */
 	void (*sample)(double time_s, const struct remote_meter *meter,

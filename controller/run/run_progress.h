@@ -63,5 +63,5 @@ void run_progress_free(struct run_progress *progress);
 void run_progress_note(struct run_progress *progress, const char *kind, const char *format, ...)
 	G_GNUC_PRINTF(3, 4);
 
-/* The JSON document of GET /v1/status (docs/api-controller.md), with notices above `after`. */
+/* The JSON document of GET /v1/status (docs/run.md), with notices above `after`. */
 json_t *run_progress_json(struct run_progress *progress, uint64_t after);
