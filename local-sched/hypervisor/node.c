@@ -558,6 +558,8 @@ struct node *node_new(const struct node_settings *settings, uint32_t cores,
 void node_freeze(struct node *node)
 {
 	node->frozen = true;
+	node->user = NULL; /* what still arrives for its task belongs to nobody */
+	node->user_data = NULL;
 	boot_queue_leave(node->settings.queue, node);
 	g_clear_handle_id(&node->step_source, g_source_remove);
 	g_clear_handle_id(&node->deadline_source, g_source_remove);

@@ -506,7 +506,9 @@ static void collect_answered(gpointer result, const GError *error, gpointer data
 
 	if (!rank)
 		return;
-	if (rank->place->lost) {
+	if (rank->collected) {
+		/* A poll got the status that is given once; this question came too late. */
+	} else if (rank->place->lost) {
 		rank->lost_output = true;
 	} else if (!error && agent_parse_status(reply, &status, &wrong)) {
 		if (status.exited)

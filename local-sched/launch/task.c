@@ -10,7 +10,7 @@
 #define WHAT "task"
 #define RANKS_MAX 4096
 #define REPETITIONS_MAX 1000000
-#define DEADLINE_MAX_S 1e7
+#define DEADLINE_MAX_S 4e6 /* in milliseconds it fits a timer */
 
 G_DEFINE_QUARK(virtbed-task, task_error)
 
@@ -106,7 +106,7 @@ static bool parse_numbers(struct task *task, const json_t *body, GError **error)
 	    !json_get_number(body, "deadline_s", WHAT, &task->deadline_s, error))
 		return false;
 	if (!(task->deadline_s > 0) || task->deadline_s > DEADLINE_MAX_S)
-		return bad_request(error, "deadline_s", "must be above 0 and at most 1e7 seconds");
+		return bad_request(error, "deadline_s", "must be above 0 and at most 4e6 seconds");
 	task->ranks = (uint32_t)ranks;
 	task->repetitions = (uint32_t)repetitions;
 	return true;
