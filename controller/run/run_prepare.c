@@ -237,7 +237,10 @@ static void default_image(struct config *config)
 /* Held by an open file: gone when this process is, however it dies. */
 static bool take_lock(struct run_prepared *prepared, GError **error)
 {
-	const char *dir = g_access("/run/virtbed", W_OK) == 0 ? "/run/virtbed" : g_get_tmp_dir();
+	/* Made here, not by whoever comes first: two runs must not lock in two places. */
+	bool ours = g_mkdir_with_parents("/run/virtbed", 0700) == 0 &&
+		    g_access("/run/virtbed", W_OK) == 0;
+	const char *dir = ours ? "/run/virtbed" : g_get_tmp_dir();
 	g_autofree char *path =
 		g_strdup_printf("%s/run-%s.lock", dir, prepared->config->name);
 
