@@ -244,7 +244,7 @@ static bool take_lock(struct run_prepared *prepared, GError **error)
 	g_autofree char *path =
 		g_strdup_printf("%s/run-%s.lock", dir, prepared->config->name);
 
-	prepared->lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	prepared->lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (prepared->lock >= 0 && flock(prepared->lock, LOCK_EX | LOCK_NB) == 0)
 		return true;
 	g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
