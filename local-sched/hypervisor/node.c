@@ -518,6 +518,8 @@ static void channel_broken(struct channel *channel, const char *reason, void *da
 	struct node *node = data;
 
 	log_debug("%s: PMI port %u: %s", node->settings.name, core_of(node, channel), reason);
+	if (node->frozen)
+		return;
 	node->cut_off = true;
 	if (node->state == NODE_BUSY && node->reopen_source == 0)
 		node->reopen_source = g_timeout_add(REOPEN_MS, reopen, node);
