@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "benchmarks/npb/npb_finalize.h"
 #include "benchmarks/npb/npb_kernel.h"
 
 #include <mpi.h>
@@ -170,6 +171,6 @@ int npb_program_main(int argc, char **argv, const char *program,
 	MPI_Comm_rank(MPI_COMM_WORLD, &context.rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &context.ranks);
 	good = ranks_suit(&context, kernels) && run_all(&context, kernels, options.repetitions);
-	MPI_Finalize();
+	npb_finalize();
 	return good ? 0 : 1;
 }
