@@ -21,9 +21,6 @@
 /* How long the last samples of a run may take to come. */
 #define COVER_S 10.0
 
-/* What a run takes beside its duration and baseline, before any has shown it. */
-#define SETTLE_GUESS_S 5.0
-
 /* All runs of an experiment. */
 struct driver {
 	struct run_session *session;
@@ -65,11 +62,7 @@ static bool store_fault(GError **error, GError *reason)
 
 static double guess_run_s(const struct driver *driver)
 {
-	const struct config_experiment *experiment = driver->session->config->experiment;
-
-	if (driver->timed)
-		return driver->timed_s / driver->timed;
-	return experiment->duration_s + experiment->baseline_s + SETTLE_GUESS_S;
+	return driver->timed ? driver->timed_s / driver->timed : run_session_run_s(driver->session);
 }
 
 static void count_tasks(const struct measured_run *run, struct run_progress *progress)
@@ -609,8 +602,7 @@ bool run_driver(struct run_session *session, GError **error)
 		return false;
 	driver.workload = workload_testbed_new(session->config, driver.experiment->system, 0, 1,
 					       error);
-	driver.total = driver.experiment->policies_count * session->plan->limits_count *
-		       session->plan->repeats;
+	driver.total = run_session_runs(session);
 	good = driver.workload && find_budget(&driver, error) && do_cells(&driver, error);
 	driver_clear(&driver);
 	return good;

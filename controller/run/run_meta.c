@@ -139,6 +139,21 @@ bool run_meta_end(struct run_session *session, GError **error)
 	       store_set_meta(session->store, "ended_utc", now, error);
 }
 
+/* Versions that local schedulers may report. */
+static bool put_versions(const struct run_session *session, GError **error)
+{
+	static const char *const keys[] = {"libvirt", "qemu"};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(keys); i++) {
+		g_autofree char *common = run_meta_common(session, keys[i]);
+
+		if (!g_str_equal(common, "unknown") &&
+		    !store_set_meta(session->store, keys[i], common, error))
+			return false;
+	}
+	return true;
+}
+
 bool run_meta_write(struct run_session *session, GError **error)
 {
 	struct store *store = session->store;
@@ -151,5 +166,6 @@ bool run_meta_write(struct run_session *session, GError **error)
 	       store_set_meta(store, "cpu_cap", cpu_cap, error) &&
 	       store_set_meta(store, "meter", meter, error) &&
 	       store_set_meta(store, "modelled_watts", modelled_watts(session), error) &&
-	       put_capabilities(session, error) && put_host(store, error);
+	       put_capabilities(session, error) && put_versions(session, error) &&
+	       put_host(store, error);
 }

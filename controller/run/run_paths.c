@@ -57,12 +57,16 @@ static const char *const image_places[] = {
 
 char *run_paths_image(void)
 {
+	const char *wanted = g_getenv("VIRTBED_IMAGE");
 	g_autofree char *dir = own_dir();
 
+	if (wanted && *wanted)
+		return g_canonicalize_filename(wanted, NULL);
 	for (gsize i = 0; i < G_N_ELEMENTS(image_places); i++) {
 		g_autofree char *path = g_build_filename(dir, image_places[i], NULL);
+		g_autofree char *manifest = g_build_filename(path, "manifest.json", NULL);
 
-		if (g_file_test(path, G_FILE_TEST_IS_DIR))
+		if (g_file_test(manifest, G_FILE_TEST_EXISTS))
 			return g_canonicalize_filename(path, NULL);
 	}
 	return NULL;

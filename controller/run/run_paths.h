@@ -14,7 +14,7 @@
  */
 char *run_paths_program(const char *name, GError **error);
 
-/* The build's or the installation's guest image directory, or NULL when there is none. */
+/* The guest image directory: $VIRTBED_IMAGE, else the build's or the installation's; NULL: none. */
 char *run_paths_image(void);
 
 /* A new run directory for configuration `name`: runs/NAME-UTC under the working directory. */

@@ -16,8 +16,8 @@
 /* Streams of the seed that nothing else uses. */
 #define SHUFFLE_STREAM 1000000
 
-/* A pair that was lost so often in a row cannot be measured. */
-#define LOST_MAX 5
+/* A pair that failed or was lost so often in a row cannot be measured. */
+#define LOST_MAX 3
 
 /* One task under way or done. */
 struct job {
@@ -236,10 +236,9 @@ static bool take_end(struct profile *profile, const struct backend_event *event,
 			g_array_append_val(bench->wanted, job->type);
 		return true;
 	}
-	if (event->outcome == BACKEND_OUTCOME_FAILED)
-		return refuse(profile, job, "it failed", event->reason, error);
 	if (++*lost >= LOST_MAX)
-		return refuse(profile, job, "it was lost again and again", event->reason, error);
+		return refuse(profile, job, "it failed or was lost again and again", event->reason,
+			      error);
 	if (!job->filler)
 		g_array_append_val(bench->wanted, job->type);
 	return true;
@@ -276,6 +275,8 @@ static void show(struct run_progress *progress, void *data)
 	progress->time_s = spent_s;
 	progress->energy_j = backend_energy_j(profile->backend);
 	progress->phase_left_s = done >= 2 ? spent_s / done * (profile->total - done) : (double)NAN;
+	progress->left_s = progress->phase_left_s +
+			   run_session_runs(profile->session) * run_session_run_s(profile->session);
 }
 
 /* A pair that hangs ends by its deadline, a node that stays away by this. */

@@ -15,6 +15,9 @@
 /* What ended a moment ago still shows in the first sample after it. */
 #define QUIET_S 1.5
 
+/* What nodes take to be ready again. */
+#define SETTLE_GUESS_S 3.0
+
 G_DEFINE_QUARK(virtbed-run, run_error)
 
 static bool read_files(struct run_session *session, GError **error)
@@ -99,6 +102,20 @@ void run_session_note(struct run_session *session, double time_s, const char *ki
 		time_s = clock_elapsed_s(session->t0_ns, clock_now_ns());
 	if (!store_add_event(session->store, session->run, time_s, kind, detail, &error))
 		run_session_store_failed(session, error);
+}
+
+double run_session_run_s(const struct run_session *session)
+{
+	const struct config_experiment *experiment = session->config->experiment;
+
+	return experiment->duration_s + experiment->baseline_s + QUIET_S + SETTLE_GUESS_S;
+}
+
+uint32_t run_session_runs(const struct run_session *session)
+{
+	const struct run_plan *plan = session->plan;
+
+	return plan->run ? g_strv_length(plan->policies) * plan->limits_count * plan->repeats : 0;
 }
 
 static void show_missing(struct run_progress *progress, void *data)

@@ -59,6 +59,11 @@ void run_session_note(struct run_session *session, double time_s, const char *ki
 /* Stops the session with what a failed write to the store said. Takes over `error`. */
 void run_session_store_failed(struct run_session *session, GError *error);
 
+/* What a run takes at most: duration, baseline, and a little for nodes to settle. Seconds. */
+double run_session_run_s(const struct run_session *session);
+/* How many runs are planned in all. */
+uint32_t run_session_runs(const struct run_session *session);
+
 /* Sees to it that nothing runs and every node is ready, within `timeout_s`. */
 bool run_session_settle(struct run_session *session, double timeout_s, GError **error);
 

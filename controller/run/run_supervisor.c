@@ -23,6 +23,9 @@
 /* Exit statuses of virtbed-controller that mean what they say; everything else is a crash. */
 enum { CONTROLLER_DONE = 0, CONTROLLER_FAILED = 1, CONTROLLER_INPUT = 2, CONTROLLER_STOPPED = 3 };
 
+/* Exit status of virtbed-local-sched that no second try can change. */
+enum { SCHEDULER_INPUT = 2 };
+
 G_DEFINE_QUARK(virtbed-run-supervisor, run_supervisor_error)
 
 struct supervisor {
@@ -183,9 +186,15 @@ static void on_scheduler_died(struct run_child *child, int status, void *data)
 
 	if (supervisor->stopping)
 		return;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == SCHEDULER_INPUT) {
+		give_up(supervisor, RUN_SUPERVISOR_ERROR_INPUT, "%s: %s", run_child_name(child),
+			words ?: "bad input");
+		stop(supervisor);
+		return;
+	}
 	if (run_child_restart_soon(child)) {
 		run_watch_say(supervisor->watch, "%s: starting it again", text);
-		run_watch_tell(supervisor->watch, "scheduler-died", text);
+		run_watch_tell(supervisor->watch, text);
 		return;
 	}
 	give_up(supervisor, RUN_SUPERVISOR_ERROR_FAILED, "%s again and again; its last words: %s",

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -11,8 +12,12 @@
 #include "common/json.h"
 
 #define ASK_S 1
+#define LIVE_COLUMNS 80
 #define ASK_TIMEOUT_S 10.0
 #define PLAIN_LINE_NS (10 * INT64_C(1000000000))
+
+/* The kind of what we told the controller ourselves: it comes back as a notice. */
+#define RUN_WATCH_TOLD "scheduler-died"
 
 struct run_watch {
 	struct http_client *client;
@@ -129,7 +134,8 @@ static void show_notices(struct run_watch *watch, const json_t *status)
 	for (size_t i = 0; i < json_array_size(notices); i++) {
 		const json_t *notice = json_array_get(notices, i);
 
-		run_watch_say(watch, "%s", text(notice, "text") ?: "");
+		if (g_strcmp0(text(notice, "kind"), RUN_WATCH_TOLD) != 0)
+			run_watch_say(watch, "%s", text(notice, "text") ?: "");
 		watch->after = json_integer_value(json_object_get(notice, "seq"));
 	}
 	/* A controller that was started again numbers its notices anew. */
@@ -137,12 +143,28 @@ static void show_notices(struct run_watch *watch, const json_t *status)
 		watch->after = 0;
 }
 
+/* A live line must not wrap, or it could not be wiped. The lines are ASCII but for names. */
+static void print_live(const char *line)
+{
+	struct winsize size = {0};
+	long columns = LIVE_COLUMNS;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
+		columns = size.ws_col;
+	if (g_utf8_validate(line, -1, NULL)) {
+		g_autofree char *fits = g_utf8_substring(
+			line, 0, MIN(columns - 1, g_utf8_strlen(line, -1)));
+
+		fprintf(stderr, "\r\033[K%s", fits);
+	}
+}
+
 static void show_line(struct run_watch *watch, const json_t *status)
 {
 	g_autofree char *line = run_watch_line(status);
 
 	if (watch->terminal) {
-		fprintf(stderr, "\r\033[K%s", line);
+		print_live(line);
 		fflush(stderr);
 		watch->live = true;
 	} else if (clock_now_ns() - watch->plain_ns >= PLAIN_LINE_NS) {
@@ -221,9 +243,9 @@ static void told(int status, json_t *body, const GError *error, void *data)
 {
 }
 
-void run_watch_tell(struct run_watch *watch, const char *kind, const char *words)
+void run_watch_tell(struct run_watch *watch, const char *words)
 {
-	g_autoptr(json_t) body = json_pack("{s:s, s:s}", "kind", kind, "text", words);
+	g_autoptr(json_t) body = json_pack("{s:s, s:s}", "kind", RUN_WATCH_TOLD, "text", words);
 
 	if (body)
 		http_client_request(watch->client, "POST", "/v1/notices", body, ASK_TIMEOUT_S, told,

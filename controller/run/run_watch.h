@@ -27,8 +27,8 @@ const char *run_watch_error(const struct run_watch *watch);
 /* What the controller had used when it last answered. */
 struct run_usage run_watch_usage(const struct run_watch *watch);
 
-/* Tells the controller of something that happened to a process, for its records. */
-void run_watch_tell(struct run_watch *watch, const char *kind, const char *text);
+/* Tells the controller that a local scheduler died, for its records (event "scheduler-died"). */
+void run_watch_tell(struct run_watch *watch, const char *text);
 
 /* The progress line for a status document (run_progress_json()). The caller frees. */
 char *run_watch_line(const json_t *status);

@@ -108,6 +108,45 @@ teardown() {
 	[ "$run_status" -eq 0 ]
 }
 
+@test "local schedulers that run already are used, and left alone" {
+	local address=unix:$BATS_TEST_TMPDIR/own.sock own
+	sed -i "s|  - name: c2|&\n    local_scheduler: $address|" "$config"
+	"$VIRTBED_LIBEXEC/virtbed-local-sched" --config "$config" --cluster c2 --state "$BATS_TEST_TMPDIR" \
+		--listen "$address" 3>&- &
+	own=$!
+	run_start run "$config" --estimates "$estimates" --policy easy --limit 0.3 --out "$out"
+	run_wait
+	kill -0 $own
+	kill $own
+	[ "$run_status" -eq 0 ]
+	[ ! -e "$out/logs/local-sched-c2.log" ]
+	[ -n "$(run_query "$out" "SELECT 1 FROM task WHERE cluster = 'c2'")" ]
+}
+
+@test "a second run of the same name is refused" {
+	run_start run "$config" --estimates "$estimates" --policy easy --limit 0.3 --out "$out"
+	run_wait_for "run directory"
+	run "$virtbed" run "$config" --estimates "$estimates" --out "$BATS_TEST_TMPDIR/other"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"another run of 'scripted'"* ]]
+	run_wait
+	[ "$run_status" -eq 0 ]
+}
+
+@test "a local scheduler that hangs is away, and the run goes on without it" {
+	[ -n "${VIRTBED_LONG:-}" ] || skip "slow: ./testbed check --long"
+	sed -i 's/duration_s: 12/duration_s: 60/; s/duration_s: 8/duration_s: 50/; s/budget_j: 420/budget_j: 42000/' "$config"
+	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out"
+	run_wait_row "$out" "SELECT 1 FROM task WHERE state = 'running' AND cluster = 'c2'"
+	kill -STOP "$(run_process virtbed-local-sched "$out/state/c2")"
+	run_wait_for "cluster 'c2' has not answered"
+	kill -KILL "$(run_process virtbed-local-sched "$out/state/c2")"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ -n "$(run_query "$out" "SELECT 1 FROM event WHERE kind = 'node-down'")" ]
+	run_assert_counts "$out"
+}
+
 @test "a full disk ends the run with a line, and nobody is left" {
 	[ "$(id -u)" -eq 0 ] || skip "needs root to make a small file system"
 	mkdir "$out"
@@ -127,6 +166,17 @@ teardown() {
 	[ "$run_status" -eq 1 ]
 	grep -q "local scheduler of cluster 'c[12]' died (exit status 1) again and again" "$run_words"
 	run_assert_nobody "$out"
+}
+
+@test "a local scheduler that refuses its input is not tried again" {
+	printf '#!/bin/sh\necho "no guest image" >&2\nexit 2\n' >"$BATS_TEST_TMPDIR/refuses"
+	chmod +x "$BATS_TEST_TMPDIR/refuses"
+	ln -sf "$BATS_TEST_TMPDIR/refuses" "$VIRTBED_LIBEXEC/virtbed-local-sched"
+	run_start run "$config" --estimates "$estimates" --out "$out"
+	run_wait
+	[ "$run_status" -eq 2 ]
+	grep -q "no guest image" "$run_words"
+	! grep -q "again" "$run_words"
 }
 
 # bad NAME PATTERN ARGUMENT...: exits with 2, says PATTERN, starts nothing.
