@@ -5,8 +5,8 @@
 #include "controller/sched/model.h"
 
 /*
- * The simulated backend: clusters in virtual time. A task takes exactly its ETC and draws its EEC at
- * constant power, so the instant at which the energy reaches the limit is computed, not sampled.
+ * The simulated backend: clusters in virtual time. A task takes exactly its ETC and draws its EEC
+ * at constant power, so the instant at which the energy reaches the limit is computed, not sampled.
  * Waiting costs nothing: wait() jumps to the next event.
  *
  * At one instant completions come before the energy limit, in the order of their starts.
