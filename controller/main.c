@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * virtbed-controller: does what the plan in a run directory says (profile, runs), keeps the store, and
- * serves its state to those who watch. `virtbed run` starts it, and starts it again with --continue
- * when it died; everything that it needs to go on is in the run directory.
+ * virtbed-controller: does what the plan in a run directory says (profile, runs), keeps the store,
+ * and serves its state to those who watch. `virtbed run` starts it, and starts it again with
+ * --continue when it died; everything that it needs to go on is in the run directory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +27,10 @@ static char *run_dir;
 static gboolean go_on;
 
 static const GOptionEntry entries[] = {
-	{"run", 0, 0, G_OPTION_ARG_FILENAME, &run_dir, "Run directory with plan.json and config.yaml", "DIR"},
-	{"continue", 0, 0, G_OPTION_ARG_NONE, &go_on, "Go on with a run that was interrupted", NULL},
+	{"run", 0, 0, G_OPTION_ARG_FILENAME, &run_dir,
+	 "Run directory with plan.json and config.yaml", "DIR"},
+	{"continue", 0, 0, G_OPTION_ARG_NONE, &go_on, "Go on with a run that was interrupted",
+	 NULL},
 	{NULL},
 };
 
@@ -95,7 +97,8 @@ static int serve(struct run_session *session, GError **error)
 
 int main(int argc, char **argv)
 {
-	g_autoptr(GOptionContext) context = g_option_context_new("- do the measured runs of a run directory");
+	g_autoptr(GOptionContext) context =
+		g_option_context_new("- do the measured runs of a run directory");
 	g_autoptr(GError) error = NULL;
 	struct run_session *session;
 	int status;

@@ -6,8 +6,8 @@
 #include "controller/run/run_session.h"
 
 /*
- * The controller's own API, for those who watch (docs/api.md has the one between controller and local
- * schedulers):
+ * The controller's own API, for those who watch (docs/api.md has the one between controller and
+ * local schedulers):
  *
  *   GET  /v1/status?after=N   where it is, with the notices above number N (run_progress_json())
  *   GET  /v1/runs             the runs of the store so far

@@ -29,14 +29,14 @@ struct entry {
 	int64_t start_ns;  /* start() */
 	int64_t killed_ns; /* DELETE sent; 0: not */
 	double deadline_s;
-	double last_s;     /* time of its last event */
+	double last_s; /* time of its last event */
 	guint conflicts;
 	guint retry_source;
 	bool adopted;
-	bool asked;        /* the PUT was answered */
+	bool asked; /* the PUT was answered */
 	bool kill_wanted;
 	bool started, ended;
-	bool abandoned;    /* given up; to be killed if it turns up again */
+	bool abandoned; /* given up; to be killed if it turns up again */
 };
 
 struct remote_backend {
@@ -50,7 +50,7 @@ struct remote_backend {
 	char *reason;        /* of the event that was delivered last */
 	double limit_j;
 	bool limit_reported, aborted;
-	int64_t checked_ns;  /* energy was compared with the limit up to here */
+	int64_t checked_ns; /* energy was compared with the limit up to here */
 	guint guard_source;
 };
 
@@ -313,8 +313,7 @@ static void check_done(int status, json_t *body, const GError *error, void *data
 	struct entry *entry = data;
 
 	if (status == 404)
-		report_end(entry, BACKEND_OUTCOME_LOST,
-			   "the local scheduler has no memory of it");
+		report_end(entry, BACKEND_OUTCOME_LOST, "the local scheduler has no memory of it");
 	else if (!error)
 		read_task(entry, body, NULL);
 }
@@ -405,8 +404,9 @@ static void guard_entry(struct entry *entry, int64_t now_ns)
 		else
 			send_check(entry);
 	} else if (age_s > entry->deadline_s + GRACE_S) {
-		note(entry->remote, "task-overdue", "task %" PRIu32 " of cluster '%s' is %.0f s old",
-		     entry->task, remote_link_cluster(link_of(entry))->name, age_s);
+		note(entry->remote, "task-overdue",
+		     "task %" PRIu32 " of cluster '%s' is %.0f s old", entry->task,
+		     remote_link_cluster(link_of(entry))->name, age_s);
 		send_delete(entry);
 	}
 }
@@ -532,7 +532,8 @@ static void check_limit(struct remote_backend *remote)
 	if (covered_ns <= remote->checked_ns)
 		return;
 	if (remote->limit_j > 0 && !remote->limit_reported &&
-	    remote_meters_crossing(meters, remote->limit_j, remote->checked_ns, covered_ns, &t_ns)) {
+	    remote_meters_crossing(meters, remote->limit_j, remote->checked_ns, covered_ns,
+				   &t_ns)) {
 		remote->limit_reported = true;
 		event.time_s = run_s(remote, t_ns);
 		push(remote, &event);
@@ -574,7 +575,8 @@ static gboolean time_is_up(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* A task's end and the sample that shows the limit can be in one iteration: the limit is checked first. */
+/* A task's end and the sample that shows the limit can be in one iteration: the limit is checked
+ * first. */
 static void remote_wait(struct backend *backend, double until_s, struct backend_event *ret_event)
 {
 	struct remote_backend *remote = of(backend);
@@ -675,8 +677,8 @@ static const struct backend_ops remote_ops = {
 
 double remote_deadline_s(const struct config *config, uint32_t type, uint32_t cluster)
 {
-	const struct config_estimate *estimate = config_estimate(
-		config, config->types[type].name, config->clusters[cluster].name);
+	const struct config_estimate *estimate =
+		config_estimate(config, config->types[type].name, config->clusters[cluster].name);
 
 	if (config->experiment && config->experiment->task_deadline_s > 0)
 		return config->experiment->task_deadline_s;

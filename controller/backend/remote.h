@@ -11,9 +11,9 @@
  * their streams, energy from their counters, time from the boot clock.
  *
  * A task's id is EXPERIMENT-RUN-TASK-ATTEMPT, so that asking again, even from a controller that was
- * restarted, never runs it twice. The execution time of a task counts from start() to the end of its
- * last rank, launch included. Energy that reaches the limit does so at the time that follows from the
- * samples' counters, which is up to a sampling and a polling interval ago.
+ * restarted, never runs it twice. The execution time of a task counts from start() to the end of
+ * its last rank, launch included. Energy that reaches the limit does so at the time that follows
+ * from the samples' counters, which is up to a sampling and a polling interval ago.
  */
 
 /* What a run needs; all borrowed for the life of the backend. */
@@ -39,16 +39,18 @@ struct remote_run {
 struct backend *remote_backend_new(struct remote_fleet *fleet, const struct remote_run *run);
 
 /*
- * Takes over a task that an earlier controller started, or was about to: asks for it again, and what
- * became of it arrives as events. Its execution time counts from when the local scheduler first saw it.
+ * Takes over a task that an earlier controller started, or was about to: asks for it again, and
+ * what became of it arrives as events. Its execution time counts from when the local scheduler
+ * first saw it.
  */
 void remote_backend_adopt(struct backend *backend, const struct backend_start *start);
 
 /*
- * Waits until the local schedulers have answered every request for a task, at most `timeout_s`: after
- * remote_backend_adopt(), so that what ended meanwhile is known before the run goes on.
+ * Waits until the local schedulers have answered every request for a task, at most `timeout_s`:
+ * after remote_backend_adopt(), so that what ended meanwhile is known before the run goes on.
  */
 void remote_backend_wait_asked(struct backend *backend, double timeout_s);
 
-/* Deadline of a type in a cluster: `task_deadline_s`, or 10 x its ETC, or 600 s where there is none. */
+/* Deadline of a type in a cluster: `task_deadline_s`, or 10 x its ETC, or 600 s where there is
+ * none. */
 double remote_deadline_s(const struct config *config, uint32_t type, uint32_t cluster);

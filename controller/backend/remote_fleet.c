@@ -7,7 +7,7 @@
 #define WAKE_MS 50
 #define BASELINE_INTERVALS 3.5
 
-G_DEFINE_QUARK(virtbed-remote, remote_error)
+G_DEFINE_QUARK(virtbed - remote, remote_error)
 
 struct remote_fleet {
 	const struct config *config;
@@ -143,10 +143,14 @@ static bool is_ready(void *data)
 bool remote_fleet_wait_ready(struct remote_fleet *fleet, double timeout_s, GError **error)
 {
 	g_autofree char *missing = NULL;
+	bool ready;
 
 	for (uint32_t i = 0; i < fleet->config->clusters_count; i++)
 		remote_link_refresh(fleet->links[i]);
-	if (remote_fleet_until(fleet, is_ready, fleet, timeout_s, true))
+	ready = remote_fleet_until(fleet, is_ready, fleet, timeout_s, true);
+	for (uint32_t i = 0; i < fleet->config->clusters_count; i++)
+		remote_link_unwait(fleet->links[i]);
+	if (ready)
 		return true;
 	if (refuse_stopped(fleet, error))
 		return false;

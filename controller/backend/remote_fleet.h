@@ -64,8 +64,8 @@ const char *remote_fleet_stopped(const struct remote_fleet *fleet);
 bool remote_fleet_wait_ready(struct remote_fleet *fleet, double timeout_s, GError **error);
 
 /*
- * Waits only until every local scheduler has answered and said which nodes are up: for a run that goes
- * on where nodes are busy.
+ * Waits only until every local scheduler has answered and said which nodes are up: for a run that
+ * goes on where nodes are busy.
  */
 bool remote_fleet_wait_known(struct remote_fleet *fleet, double timeout_s, GError **error);
 

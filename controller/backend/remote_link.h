@@ -11,9 +11,10 @@
 #include "controller/backend/remote_task.h"
 
 /*
- * One local scheduler as the controller sees it (docs/api.md): who it is, its nodes, its meters, its
- * stream of events, and requests that are repeated until they are answered. A link lives as long as
- * the controller; runs come and go and listen to it. Everything happens on the default main context.
+ * One local scheduler as the controller sees it (docs/api.md): who it is, its nodes, its meters,
+ * its stream of events, and requests that are repeated until they are answered. A link lives as
+ * long as the controller; runs come and go and listen to it. Everything happens on the default main
+ * context.
  *
  * A local scheduler that does not answer, or answers rubbish, for REMOTE_LINK_AWAY_S is "away": its
  * nodes are down and what is asked of it fails, until it answers again.
@@ -40,8 +41,9 @@ struct remote_listener {
 };
 
 /*
- * Starts to talk to the local scheduler of `cluster` (borrowed, like `listener`, which may be changed
- * at any time through remote_link_listen()) at `address`. Returns NULL with `error` for a bad address.
+ * Starts to talk to the local scheduler of `cluster` (borrowed, like `listener`, which may be
+ * changed at any time through remote_link_listen()) at `address`. Returns NULL with `error` for a
+ * bad address.
  */
 struct remote_link *remote_link_new(const struct config_cluster *cluster, uint32_t index,
 				    const char *address, GError **error);
@@ -64,8 +66,12 @@ const json_t *remote_link_capabilities(const struct remote_link *link);
  */
 bool remote_link_ready(const struct remote_link *link, char **ret_why);
 
-/* Forgets what it knows of the nodes' states until it has asked anew: remote_link_ready() waits. */
+/*
+ * Somebody waits for remote_link_ready(): forgets what it knows of the nodes' states until it has
+ * asked anew, and asks often until remote_link_unwait().
+ */
 void remote_link_refresh(struct remote_link *link);
+void remote_link_unwait(struct remote_link *link);
 
 /* Whether node `node` can take a task. */
 bool remote_link_node_up(const struct remote_link *link, uint32_t node);

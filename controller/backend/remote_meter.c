@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/backend/remote_meter.h"
 
-/* More than half an hour at 1 Hz: longer than any baseline or interruption that is looked back on. */
+/* More than half an hour at 1 Hz: longer than any baseline or interruption that is looked back on.
+ */
 #define SAMPLES_KEPT 4096
 
 /* docs/api.md: a gap is longer than three sampling intervals. */
@@ -63,7 +64,8 @@ static guint first_from(const struct remote_meter *meter, int64_t t_ns)
 /* mW x ns = 1e-12 J = 1e-6 uJ. */
 static double held_uj(const struct remote_sample *sample, int64_t t_ns)
 {
-	return (double)sample->energy_uj + (double)sample->mw * (double)(t_ns - sample->t_ns) * 1e-6;
+	return (double)sample->energy_uj +
+	       (double)sample->mw * (double)(t_ns - sample->t_ns) * 1e-6;
 }
 
 double remote_meter_counter_uj(const struct remote_meter *meter, int64_t t_ns)
@@ -182,8 +184,8 @@ void remote_meter_start(struct remote_meter *meter, int64_t t_ns, double idle_w)
 
 double remote_meter_start_uj(const struct remote_meter *meter)
 {
-	return meter->start_known ? meter->start_uj :
-				    remote_meter_counter_uj(meter, meter->start_ns);
+	return meter->start_known ? meter->start_uj
+				  : remote_meter_counter_uj(meter, meter->start_ns);
 }
 
 double remote_meter_dynamic_j(const struct remote_meter *meter, int64_t t_ns)

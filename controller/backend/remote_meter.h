@@ -6,9 +6,10 @@
 #include <stdint.h>
 
 /*
- * The energy counter of one host as the controller knows it: the local scheduler's samples, each with
- * the counter just after it. Between two samples the counter is taken to rise evenly; after the last
- * one at that sample's watts. The controller only differences counters (design.md: power is a counter).
+ * The energy counter of one host as the controller knows it: the local scheduler's samples, each
+ * with the counter just after it. Between two samples the counter is taken to rise evenly; after
+ * the last one at that sample's watts. The controller only differences counters (design.md: power
+ * is a counter).
  */
 
 /* One sample; the time is on our clock. */
@@ -26,7 +27,7 @@ struct remote_meter {
 	GArray *samples;   /* struct remote_sample, by time; the oldest are let go */
 	int64_t shift_uj;  /* added to the counters that arrive (remote_meter_rebase()) */
 	bool rebase;       /* the next sample sets shift_uj */
-	double idle_w;     /* measured baseline; 0 until remote_meter_set_idle() */
+	double idle_w;     /* measured baseline; 0 until remote_meter_start() */
 	int64_t start_ns;  /* start of the run; 0: not set */
 	bool start_known;  /* a sample after start_ns has come: start_uj is final */
 	double start_uj;   /* counter at start_ns */
@@ -58,22 +59,22 @@ bool remote_meter_fresh(const struct remote_meter *meter, int64_t now_ns);
 double remote_meter_counter_uj(const struct remote_meter *meter, int64_t t_ns);
 
 /*
- * Mean watts between the first sample at or after `from_ns` and the last at or before `to_ns`. Returns
- * false when fewer than two samples lie there.
+ * Mean watts between the first sample at or after `from_ns` and the last at or before `to_ns`.
+ * Returns false when fewer than two samples lie there.
  */
 bool remote_meter_mean_w(const struct remote_meter *meter, int64_t from_ns, int64_t to_ns,
 			 double *ret_w);
 
 /*
- * Seconds of [from_ns, to_ns] that no samples cover: stretches flagged as gaps, and the end when the last
- * sample is older than three intervals.
+ * Seconds of [from_ns, to_ns] that no samples cover: stretches flagged as gaps, and the end when
+ * the last sample is older than three intervals.
  */
 double remote_meter_gap_s(const struct remote_meter *meter, int64_t from_ns, int64_t to_ns);
 
 /*
- * Starts the run's account at `t_ns`, now or (after a restart of the controller) before, and sets the
- * idle watts to subtract. The counter at the start is that of the samples around it, once there is one
- * after it.
+ * Starts the run's account at `t_ns`, now or (after a restart of the controller) before, and sets
+ * the idle watts to subtract. The counter at the start is that of the samples around it, once there
+ * is one after it.
  */
 void remote_meter_start(struct remote_meter *meter, int64_t t_ns, double idle_w);
 

@@ -43,7 +43,8 @@ static bool parse_outcome(const char *text, enum backend_outcome *ret_outcome, G
 			return true;
 		}
 	}
-	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": outcome: unknown outcome '%.32s'", text);
+	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": outcome: unknown outcome '%.32s'",
+		    text);
 	return false;
 }
 
@@ -70,7 +71,8 @@ static bool get_quantity(const json_t *object, const char *key, double *ret_valu
 		return false;
 	if (*ret_value >= 0)
 		return true;
-	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": %s: %g is negative", key, *ret_value);
+	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": %s: %g is negative", key,
+		    *ret_value);
 	return false;
 }
 

@@ -9,8 +9,8 @@
 #include "controller/backend/backend.h"
 
 /*
- * A task as a local scheduler describes it (docs/api.md, Tasks), read from untrusted JSON. Times are
- * the local scheduler's; 0 stands for null.
+ * A task as a local scheduler describes it (docs/api.md, Tasks), read from untrusted JSON. Times
+ * are the local scheduler's; 0 stands for null.
  */
 enum remote_task_state { REMOTE_TASK_STARTING = 0, REMOTE_TASK_RUNNING, REMOTE_TASK_ENDED };
 
@@ -20,9 +20,9 @@ struct remote_task {
 	enum backend_outcome outcome; /* of an ended task */
 	char *reason;                 /* NULL: nothing to say */
 	int64_t requested_ns, started_ns, ended_ns;
-	double benchmark_time_s;      /* the benchmark's own; NAN: none */
-	double cpu_s, host_cpu_s;     /* NAN: not known */
-	double host_energy_uj;        /* NAN: not known */
+	double benchmark_time_s;  /* the benchmark's own; NAN: none */
+	double cpu_s, host_cpu_s; /* NAN: not known */
+	double host_energy_uj;    /* NAN: not known */
 };
 
 /* Reads a task object. Returns NULL with `error` (JSON_ERROR) naming what is wrong with it. */
@@ -32,8 +32,8 @@ typedef struct remote_task remote_task_t;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(remote_task_t, remote_task_free)
 
 /*
- * The energy in joules that an ended task answers for: what its hosts used above `idle_w` from request
- * to end, times its share of the CPU time of all their VMs. NAN where the local scheduler did not say
- * enough; never negative.
+ * The energy in joules that an ended task answers for: what its hosts used above `idle_w` from
+ * request to end, times its share of the CPU time of all their VMs. NAN where the local scheduler
+ * did not say enough; never negative.
  */
 double remote_task_energy_j(const struct remote_task *task, double idle_w);

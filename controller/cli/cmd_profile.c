@@ -15,10 +15,14 @@ struct arguments {
 static bool parse(int *argc, char ***argv, struct arguments *arguments, GError **error)
 {
 	const GOptionEntry entries[] = {
-		{"repeat", 0, 0, G_OPTION_ARG_INT, &arguments->repeats, "Measurements per type and cluster", "N"},
-		{"out", 0, 0, G_OPTION_ARG_FILENAME, &arguments->out, "Write the estimates to this file too", "FILE"},
-		{"keep-lab", 0, 0, G_OPTION_ARG_NONE, &arguments->keep_lab, "Leave the emulated blades up", NULL},
-		{"json", 0, 0, G_OPTION_ARG_NONE, &arguments->json, "Print the estimates as JSON", NULL},
+		{"repeat", 0, 0, G_OPTION_ARG_INT, &arguments->repeats,
+		 "Measurements per type and cluster", "N"},
+		{"out", 0, 0, G_OPTION_ARG_FILENAME, &arguments->out,
+		 "Write the estimates to this file too", "FILE"},
+		{"keep-lab", 0, 0, G_OPTION_ARG_NONE, &arguments->keep_lab,
+		 "Leave the emulated blades up", NULL},
+		{"json", 0, 0, G_OPTION_ARG_NONE, &arguments->json, "Print the estimates as JSON",
+		 NULL},
 		{NULL},
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new(
@@ -43,8 +47,8 @@ static bool show(const char *dir, const struct arguments *arguments, GError **er
 {
 	if (arguments->out && !write_out(dir, arguments->out, error))
 		return false;
-	return arguments->json ? run_results_print_estimates_json(dir, error) :
-				 run_results_print_estimates(dir, error);
+	return arguments->json ? run_results_print_estimates_json(dir, error)
+			       : run_results_print_estimates(dir, error);
 }
 
 static int profile(int argc, char **argv, struct arguments *arguments)
@@ -56,9 +60,10 @@ static int profile(int argc, char **argv, struct arguments *arguments)
 	if (!parse(&argc, &argv, arguments, &error))
 		return command_fail(COMMAND_BAD, request.command, "%s", error->message);
 	if (argc != 2 || arguments->repeats < 0)
-		return command_fail(COMMAND_BAD, request.command,
-				    "one configuration is needed, and --repeat above 0; try: virtbed "
-				    "profile --help");
+		return command_fail(
+			COMMAND_BAD, request.command,
+			"one configuration is needed, and --repeat above 0; try: virtbed "
+			"profile --help");
 	request.config_path = argv[1];
 	request.profile_repeats = (uint32_t)arguments->repeats;
 	request.keep_lab = arguments->keep_lab;

@@ -33,9 +33,10 @@ static bool parse_limits(const char *text, GArray *limits, GError **error)
 		double limit = g_ascii_strtod(*part, &end);
 
 		if (end == *part || *end || !(limit > 0 && limit <= 1)) {
-			g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
-				    "--limit: '%s' is not a fraction in (0, 1]; write e.g. 1,0.85,0.7",
-				    *part);
+			g_set_error(
+				error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
+				"--limit: '%s' is not a fraction in (0, 1]; write e.g. 1,0.85,0.7",
+				*part);
 			return false;
 		}
 		g_array_append_val(limits, limit);
@@ -55,15 +56,24 @@ static bool check_counts(const struct arguments *arguments, GError **error)
 static bool parse(int *argc, char ***argv, struct arguments *arguments, GError **error)
 {
 	const GOptionEntry entries[] = {
-		{"policy", 0, 0, G_OPTION_ARG_STRING, &arguments->policies, "Policies, instead of the configured ones", "P,..."},
-		{"limit", 0, 0, G_OPTION_ARG_STRING, &arguments->limits, "Limits as fractions of the budget", "F,..."},
-		{"repeat", 0, 0, G_OPTION_ARG_INT, &arguments->repeats, "How often the same workload is run", "N"},
-		{"estimates", 0, 0, G_OPTION_ARG_FILENAME, &arguments->estimates, "ETC and EEC from this file", "FILE"},
-		{"profile", 0, 0, G_OPTION_ARG_NONE, &arguments->profile, "Measure ETC and EEC first, in the same session", NULL},
-		{"profile-repeat", 0, 0, G_OPTION_ARG_INT, &arguments->profile_repeats, "Measurements per type and cluster", "N"},
-		{"out", 0, 0, G_OPTION_ARG_FILENAME, &arguments->out, "Run directory (default: runs/NAME-TIME)", "DIR"},
-		{"resume", 0, 0, G_OPTION_ARG_NONE, &arguments->resume, "Go on with an interrupted experiment", NULL},
-		{"keep-lab", 0, 0, G_OPTION_ARG_NONE, &arguments->keep_lab, "Leave the emulated blades up", NULL},
+		{"policy", 0, 0, G_OPTION_ARG_STRING, &arguments->policies,
+		 "Policies, instead of the configured ones", "P,..."},
+		{"limit", 0, 0, G_OPTION_ARG_STRING, &arguments->limits,
+		 "Limits as fractions of the budget", "F,..."},
+		{"repeat", 0, 0, G_OPTION_ARG_INT, &arguments->repeats,
+		 "How often the same workload is run", "N"},
+		{"estimates", 0, 0, G_OPTION_ARG_FILENAME, &arguments->estimates,
+		 "ETC and EEC from this file", "FILE"},
+		{"profile", 0, 0, G_OPTION_ARG_NONE, &arguments->profile,
+		 "Measure ETC and EEC first, in the same session", NULL},
+		{"profile-repeat", 0, 0, G_OPTION_ARG_INT, &arguments->profile_repeats,
+		 "Measurements per type and cluster", "N"},
+		{"out", 0, 0, G_OPTION_ARG_FILENAME, &arguments->out,
+		 "Run directory (default: runs/NAME-TIME)", "DIR"},
+		{"resume", 0, 0, G_OPTION_ARG_NONE, &arguments->resume,
+		 "Go on with an interrupted experiment", NULL},
+		{"keep-lab", 0, 0, G_OPTION_ARG_NONE, &arguments->keep_lab,
+		 "Leave the emulated blades up", NULL},
 		{"json", 0, 0, G_OPTION_ARG_NONE, &arguments->json, "Print the runs as JSON", NULL},
 		{NULL},
 	};
@@ -89,9 +99,10 @@ static int carry_out(const struct run_request *request, bool json)
 	if (!done)
 		return command_fail(status_of(error), request->command, "%s", error->message);
 	if (json)
-		return run_results_print_json(dir, &error) ?
-			       COMMAND_DONE :
-			       command_fail(COMMAND_FAILED, request->command, "%s", error->message);
+		return run_results_print_json(dir, &error)
+			       ? COMMAND_DONE
+			       : command_fail(COMMAND_FAILED, request->command, "%s",
+					      error->message);
 	report[1] = dir;
 	return cmd_report(2, report);
 }

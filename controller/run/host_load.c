@@ -16,8 +16,8 @@ bool host_load_read(const char *path, struct host_load *ret_load)
 	double tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK);
 
 	if (!g_file_get_contents(path ?: "/proc/stat", &text, NULL, NULL) ||
-	    sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle,
-		   &iowait, &irq, &softirq, &steal) != 8)
+	    sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system,
+		   &idle, &iowait, &irq, &softirq, &steal) != 8)
 		return false;
 	ret_load->busy_s = (double)(user + nice + system + irq + softirq) * tick_s;
 	ret_load->steal_s = (double)steal * tick_s;

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * A program that `virtbed run` looks after: started with its output in a log file, watched on the default
- * main context, started again when it dies unless it dies too often.
+ * A program that `virtbed run` looks after: started with its output in a log file, watched on the
+ * default main context, started again when it dies unless it dies too often.
  */
 struct run_child;
 
@@ -30,8 +30,8 @@ void run_child_add_argument(struct run_child *child, const char *argument);
 bool run_child_start(struct run_child *child, GError **error);
 
 /*
- * Starts it again after a moment (longer the more often it died). Returns false when it has died more
- * than RUN_CHILD_DEATHS times within RUN_CHILD_WINDOW_S: starting it again would not help.
+ * Starts it again after a moment (longer the more often it died). Returns false when it has died
+ * more than RUN_CHILD_DEATHS times within RUN_CHILD_WINDOW_S: starting it again would not help.
  */
 bool run_child_restart_soon(struct run_child *child);
 #define RUN_CHILD_DEATHS 5

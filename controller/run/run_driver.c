@@ -75,14 +75,15 @@ static void count_tasks(const struct measured_run *run, struct run_progress *pro
 
 		progress->utility += task->utility;
 		progress->completed += task->state == ENGINE_TASK_COMPLETED;
-		progress->waiting += task->state == ENGINE_TASK_WAITING ||
-				     task->state == ENGINE_TASK_PLANNED;
-		progress->running += task->state == ENGINE_TASK_STARTING ||
-				     task->state == ENGINE_TASK_RUNNING;
+		progress->waiting +=
+			task->state == ENGINE_TASK_WAITING || task->state == ENGINE_TASK_PLANNED;
+		progress->running +=
+			task->state == ENGINE_TASK_STARTING || task->state == ENGINE_TASK_RUNNING;
 	}
 }
 
-/* Without anybody to ask, the time left is that of the duration; the energy may end a run before. */
+/* Without anybody to ask, the time left is that of the duration; the energy may end a run before.
+ */
 static void show(struct run_progress *progress, void *data)
 {
 	struct measured_run *run = data;
@@ -133,8 +134,8 @@ static void put_sample(struct run_session *session, double time_s, const struct 
 		run_session_store_failed(session, error);
 }
 
-static void sample(double time_s, const struct remote_meter *meter,
-		   const struct remote_sample *one, void *data)
+static void sample(double time_s, const struct remote_meter *meter, const struct remote_sample *one,
+		   void *data)
 {
 	put_sample(data, time_s, meter, one);
 }
@@ -162,7 +163,8 @@ static void put_first_samples(struct run_session *session)
 		const struct remote_sample *last = remote_meter_last(meter);
 
 		if (last && last->t_ns <= session->t0_ns)
-			put_sample(session, clock_elapsed_s(session->t0_ns, last->t_ns), meter, last);
+			put_sample(session, clock_elapsed_s(session->t0_ns, last->t_ns), meter,
+				   last);
 	}
 }
 
@@ -195,7 +197,8 @@ static json_t *meter_energy(const struct remote_meter *meter, int64_t end_ns)
 
 	return json_pack("{s:s, s:I, s:I, s:f, s:f}", "host", meter->host, "start_uj",
 			 (json_int_t)llround(start_uj), "end_uj", (json_int_t)llround(end_uj),
-			 "idle_w", meter->idle_w, "dynamic_j", remote_meter_dynamic_j(meter, end_ns));
+			 "idle_w", meter->idle_w, "dynamic_j",
+			 remote_meter_dynamic_j(meter, end_ns));
 }
 
 /* The run's energy from the counters at its end, and metering gaps, per host and in all. */
@@ -232,7 +235,8 @@ static bool begin_new(struct measured_run *run, GError **error)
 
 	session->progress->phase = RUN_PHASE_SETTLE;
 	session->progress->phase_left_s = (double)NAN;
-	session->progress->left_s = (run->driver->total - run->driver->done) * guess_run_s(run->driver);
+	session->progress->left_s =
+		(run->driver->total - run->driver->done) * guess_run_s(run->driver);
 	if (!run_session_settle(session, READY_S, error) ||
 	    !run_session_baseline(session, &baseline, &session->t0_ns, error))
 		return false;
@@ -316,8 +320,8 @@ static bool open_run(struct measured_run *run, GError **error)
 	run->backend = remote_backend_new(session->fleet, &remote);
 	run->setup = experiment_setup(driver->experiment, driver->workload, run->policy,
 				      run->row.limit_j);
-	run->recorder = recorder_store_new(session->store, run->row.run, driver->experiment->system,
-					   true);
+	run->recorder =
+		recorder_store_new(session->store, run->row.run, driver->experiment->system, true);
 	run->setup.recorder = recorder_store_engine(run->recorder);
 	run->engine = engine_new(&run->setup, run->backend);
 	show_run(run);
@@ -351,8 +355,8 @@ static void take_back(struct measured_run *run, const struct engine_task *task,
 }
 
 /*
- * Samples tell a moment later that the limit was reached: what happened in between does not count. A
- * last task may also have ended in that moment, so that the run seemed to be done.
+ * Samples tell a moment later that the limit was reached: what happened in between does not count.
+ * A last task may also have ended in that moment, so that the run seemed to be done.
  */
 static void correct_end(struct measured_run *run, struct engine_result *result)
 {
@@ -398,13 +402,13 @@ static void take_result(struct measured_run *run, const struct engine_result *re
 
 static void tell_result(const struct measured_run *run)
 {
-	run_progress_note(run->driver->session->progress, "run-ended",
-			  "run %u of %u: %s at %.0f %%: utility %.2f, %.1f J of %.1f J, %u of %u tasks "
-			  "completed, ended by %s after %.1f s",
-			  run->driver->done + 1, run->driver->total, run->row.policy,
-			  100 * run->row.limit, run->row.utility, run->row.energy_j,
-			  run->row.limit_j, run->row.tasks_completed, run->row.tasks_arrived,
-			  run->row.ended_by, run->row.ended_s);
+	run_progress_note(
+		run->driver->session->progress, "run-ended",
+		"run %u of %u: %s at %.0f %%: utility %.2f, %.1f J of %.1f J, %u of %u tasks "
+		"completed, ended by %s after %.1f s",
+		run->driver->done + 1, run->driver->total, run->row.policy, 100 * run->row.limit,
+		run->row.utility, run->row.energy_j, run->row.limit_j, run->row.tasks_completed,
+		run->row.tasks_arrived, run->row.ended_by, run->row.ended_s);
 }
 
 /* An aborted run is recorded as far as that goes; what aborted it is the error. */
@@ -493,8 +497,8 @@ static void clear_row(struct store_run *row)
 }
 
 /*
- * Sets *ret_ended when the run has ended already, or fills `run->row` from one that can go on; closes
- * those that cannot.
+ * Sets *ret_ended when the run has ended already, or fills `run->row` from one that can go on;
+ * closes those that cannot.
  */
 static bool look_up(struct measured_run *run, double limit, uint32_t repeat, bool *ret_ended,
 		    GError **error)
@@ -600,8 +604,8 @@ bool run_driver(struct run_session *session, GError **error)
 					   (const char *const *)session->plan->policies, error);
 	if (!driver.experiment)
 		return false;
-	driver.workload = workload_testbed_new(session->config, driver.experiment->system, 0, 1,
-					       error);
+	driver.workload =
+		workload_testbed_new(session->config, driver.experiment->system, 0, 1, error);
 	driver.total = run_session_runs(session);
 	good = driver.workload && find_budget(&driver, error) && do_cells(&driver, error);
 	driver_clear(&driver);

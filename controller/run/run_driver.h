@@ -4,17 +4,17 @@
 #include "controller/run/run_session.h"
 
 /*
- * The measured runs: every repeat of every limit of every policy, in this order from the outside in,
- * so that policies that are compared ran close to one another. All meet the same arrivals.
+ * The measured runs: every repeat of every limit of every policy, in this order from the outside
+ * in, so that policies that are compared ran close to one another. All meet the same arrivals.
  *
- * Before each run all nodes are ready and the idle baseline is metered. A run that ended stays as it
- * is; one that was interrupted goes on where its tasks are still there (session->go_on, same boot),
- * otherwise it is closed as aborted and done anew. Returns true when all runs have ended.
+ * Before each run all nodes are ready and the idle baseline is metered. A run that ended stays as
+ * it is; one that was interrupted goes on where its tasks are still there (session->go_on, same
+ * boot), otherwise it is closed as aborted and done anew. Returns true when all runs have ended.
  */
 bool run_driver(struct run_session *session, GError **error);
 
 /*
- * Before the first answer of a local scheduler, in a controller that was restarted: has the samples of
- * the interrupted run, if there is one, read again from its start.
+ * Before the first answer of a local scheduler, in a controller that was restarted: has the samples
+ * of the interrupted run, if there is one, read again from its start.
  */
 void run_driver_recall(struct run_session *session);

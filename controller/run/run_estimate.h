@@ -15,9 +15,9 @@ struct run_measurement {
 };
 
 /*
- * Means, sample standard deviations (0 below two measurements) and counts per pair, pairs in the order
- * of types, then clusters; pairs without a measurement are left out. Returns *ret_count estimates;
- * names are borrowed from `config`; the caller frees the array with g_free().
+ * Means, sample standard deviations (0 below two measurements) and counts per pair, pairs in the
+ * order of types, then clusters; pairs without a measurement are left out. Returns *ret_count
+ * estimates; names are borrowed from `config`; the caller frees the array with g_free().
  */
 struct config_estimate *run_estimate(const struct config *config,
 				     const struct run_measurement *measurements, uint32_t count,

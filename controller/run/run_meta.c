@@ -9,7 +9,8 @@
 #include "common/clock.h"
 #include "common/json.h"
 
-/* A capability as text: a string as it is, a boolean as "true" or "false"; "unknown" when absent. */
+/* A capability as text: a string as it is, a boolean as "true" or "false"; "unknown" when absent.
+ */
 static const char *capability_text(const json_t *capabilities, const char *key)
 {
 	const json_t *value = json_object_get(capabilities, key);
@@ -63,9 +64,8 @@ static bool put_host(struct store *store, GError **error)
 {
 	struct utsname name;
 	g_autofree char *cores = g_strdup_printf("%ld", sysconf(_SC_NPROCESSORS_ONLN));
-	g_autofree char *memory =
-		g_strdup_printf("%lld", (long long)sysconf(_SC_PHYS_PAGES) *
-						sysconf(_SC_PAGESIZE) / (1024 * 1024));
+	g_autofree char *memory = g_strdup_printf(
+		"%lld", (long long)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / (1024 * 1024));
 	g_autofree char *model = cpu_model();
 	g_autofree char *boot_id = clock_boot_id();
 

@@ -19,9 +19,18 @@ static char *own_dir(void)
 
 /* In the order in which they are tried, from the executable's directory. */
 static const char *const program_places[] = {
-	".", "../libexec/virtbed", "../api", "../../controller/api", "../../local-sched",
-	"../../local-sched/lab", "../../local-sched/api", "../local-sched", "../local-sched/lab",
-	"../controller/api", "../../../local-sched", "../../../local-sched/lab",
+	".",
+	"../libexec/virtbed",
+	"../api",
+	"../../controller/api",
+	"../../local-sched",
+	"../../local-sched/lab",
+	"../../local-sched/api",
+	"../local-sched",
+	"../local-sched/lab",
+	"../controller/api",
+	"../../../local-sched",
+	"../../../local-sched/lab",
 	"../../../controller/api",
 };
 
@@ -46,13 +55,16 @@ char *run_paths_program(const char *name, GError **error)
 			return g_canonicalize_filename(path, NULL);
 	}
 	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
-		    "program '%s' was not found beside '%s'; build it, or set VIRTBED_LIBEXEC", name,
-		    dir);
+		    "program '%s' was not found beside '%s'; build it, or set VIRTBED_LIBEXEC",
+		    name, dir);
 	return NULL;
 }
 
 static const char *const image_places[] = {
-	"../../image", "../image", "../../../image", "../share/virtbed/image",
+	"../../image",
+	"../image",
+	"../../../image",
+	"../share/virtbed/image",
 };
 
 char *run_paths_image(void)

@@ -9,8 +9,10 @@
  */
 
 /*
- * The path of one of our programs: in $VIRTBED_LIBEXEC if that is set, else beside this executable, in
- * ../libexec/virtbed, or where a build directory has it. Returns NULL with `error` set; the caller frees.
+ * The path of one of our programs: in $VIRTBED_LIBEXEC if that is set, else beside this executable,
+ * in
+ * ../libexec/virtbed, or where a build directory has it. Returns NULL with `error` set; the caller
+ * frees.
  */
 char *run_paths_program(const char *name, GError **error);
 
@@ -24,8 +26,8 @@ char *run_paths_new_dir(const char *name);
 char *run_paths_latest_dir(const char *name);
 
 /*
- * A directory for sockets of run directory `dir`: itself when that is short enough for a socket's path
- * (107 bytes, unix(7)), else a new one under /run/virtbed or the temporary directory, which the caller
- * removes when *ret_own is set. Returns NULL with `error` set.
+ * A directory for sockets of run directory `dir`: itself when that is short enough for a socket's
+ * path (107 bytes, unix(7)), else a new one under /run/virtbed or the temporary directory, which
+ * the caller removes when *ret_own is set. Returns NULL with `error` set.
  */
 char *run_paths_socket_dir(const char *dir, bool *ret_own, GError **error);

@@ -8,7 +8,7 @@
 
 #define NAME_KEPT 23
 
-G_DEFINE_QUARK(virtbed-run-plan, run_plan_error)
+G_DEFINE_QUARK(virtbed - run - plan, run_plan_error)
 
 char *run_plan_experiment_id(const struct config *config)
 {
@@ -40,12 +40,13 @@ static json_t *limits_json(const struct run_plan *plan)
 
 bool run_plan_save(const struct run_plan *plan, const char *dir, GError **error)
 {
-	g_autoptr(json_t) json = json_pack(
-		"{s:s, s:s, s:s, s:b, s:i, s:b, s:o, s:o, s:i, s:o}", "experiment", plan->experiment, "api",
-		plan->api, "estimates", plan->estimates, "profile", plan->profile, "profile_repeats", (int)plan->profile_repeats,
-		"run", plan->run, "policies", strings_json(plan->policies), "limits",
-		limits_json(plan), "repeats", (int)plan->repeats, "schedulers",
-		strings_json(plan->schedulers));
+	g_autoptr(json_t) json =
+		json_pack("{s:s, s:s, s:s, s:b, s:i, s:b, s:o, s:o, s:i, s:o}", "experiment",
+			  plan->experiment, "api", plan->api, "estimates", plan->estimates,
+			  "profile", plan->profile, "profile_repeats", (int)plan->profile_repeats,
+			  "run", plan->run, "policies", strings_json(plan->policies), "limits",
+			  limits_json(plan), "repeats", (int)plan->repeats, "schedulers",
+			  strings_json(plan->schedulers));
 	g_autofree char *text = json_pretty(json);
 	g_autofree char *path = g_build_filename(dir, "plan.json", NULL);
 

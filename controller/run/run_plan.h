@@ -8,22 +8,23 @@
 #include "common/config.h"
 
 /*
- * What a controller is to do, as `virtbed run` or `virtbed profile` writes it into the run directory
- * (plan.json) for virtbed-controller to read, and to read again after a restart. The configuration
- * beside it (config.yaml) is resolved: hosts have their URIs and meters.
+ * What a controller is to do, as `virtbed run` or `virtbed profile` writes it into the run
+ * directory (plan.json) for virtbed-controller to read, and to read again after a restart. The
+ * configuration beside it (config.yaml) is resolved: hosts have their URIs and meters.
  */
 struct run_plan {
-	char *experiment;  /* id of the experiment: unique, at most 40 of [A-Za-z0-9._-] */
-	char *api;         /* address of the controller's own API */
-	bool profile;      /* measure estimates first */
+	char *experiment; /* id of the experiment: unique, at most 40 of [A-Za-z0-9._-] */
+	char *api;        /* address of the controller's own API */
+	bool profile;     /* measure estimates first */
 	uint32_t profile_repeats;
-	char *estimates;   /* where they come from: "given", "measured" or a file */
-	bool run;          /* then do the runs */
-	char **policies;   /* NULL-terminated */
-	double *limits;    /* limits_count fractions */
+	char *estimates; /* where they come from: "given", "measured" or a file */
+	bool run;        /* then do the runs */
+	char **policies; /* NULL-terminated */
+	double *limits;  /* limits_count fractions */
 	uint32_t limits_count;
 	uint32_t repeats;
-	char **schedulers; /* address of the local scheduler of each cluster, in order, NULL-terminated */
+	char **schedulers; /* address of the local scheduler of each cluster, in order,
+			      NULL-terminated */
 };
 
 #define RUN_PLAN_ERROR (run_plan_error_quark())

@@ -17,8 +17,8 @@ static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
 
 	if (error) {
 		va_start(arguments, format);
-		*error = g_error_new_valist(RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT, format,
-					    arguments);
+		*error = g_error_new_valist(RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
+					    format, arguments);
 		va_end(arguments);
 	}
 	return false;
@@ -97,14 +97,17 @@ static bool choose_dir(const struct run_request *request, const char *name, char
 	else if (!chosen)
 		chosen = run_paths_new_dir(name);
 	if (!chosen)
-		return refuse(error, "--resume: there is no run of '%s' under runs/; name it with --out",
+		return refuse(error,
+			      "--resume: there is no run of '%s' under runs/; name it with --out",
 			      name);
 	*ret_dir = g_canonicalize_filename(chosen, NULL);
 	store = g_build_filename(*ret_dir, STORE_FILE, NULL);
 	if (request->resume || !g_file_test(store, G_FILE_TEST_EXISTS))
 		return true;
-	return refuse(error, "%s holds a run already; add --resume to go on with it, or name another "
-			     "directory with --out", *ret_dir);
+	return refuse(error,
+		      "%s holds a run already; add --resume to go on with it, or name another "
+		      "directory with --out",
+		      *ret_dir);
 }
 
 static bool make_dirs(const struct run_prepared *prepared, GError **error)
@@ -150,13 +153,13 @@ static struct run_plan *new_plan(const struct run_request *request, const struct
 	plan->profile_repeats = request->profile_repeats ?: experiment->profile_repeats;
 	plan->repeats = request->repeats ?: experiment->repeats;
 	plan->estimates = g_strdup(request->profile ? "measured" : request->estimates ?: "given");
-	plan->policies = request->policies ?
-				 g_strdupv(request->policies) :
-				 copy_names(experiment->policies, experiment->policies_count);
+	plan->policies = request->policies
+				 ? g_strdupv(request->policies)
+				 : copy_names(experiment->policies, experiment->policies_count);
 	plan->limits_count = request->limits_count ?: experiment->limits_count;
-	plan->limits = request->limits_count ?
-			       copy_doubles(request->limits, request->limits_count) :
-			       copy_doubles(experiment->limits, experiment->limits_count);
+	plan->limits = request->limits_count
+			       ? copy_doubles(request->limits, request->limits_count)
+			       : copy_doubles(experiment->limits, experiment->limits_count);
 	return plan;
 }
 
@@ -193,10 +196,10 @@ static void set_addresses(struct run_prepared *prepared)
 	plan->api = g_strdup_printf("unix:%s/controller.sock", prepared->socket_dir);
 	plan->schedulers = g_new0(char *, config->clusters_count + 1);
 	for (uint32_t i = 0; i < config->clusters_count; i++)
-		plan->schedulers[i] = config->clusters[i].local_scheduler ?
-					      g_strdup(config->clusters[i].local_scheduler) :
-					      g_strdup_printf("unix:%s/ls-%u.sock",
-							      prepared->socket_dir, i);
+		plan->schedulers[i] =
+			config->clusters[i].local_scheduler
+				? g_strdup(config->clusters[i].local_scheduler)
+				: g_strdup_printf("unix:%s/ls-%u.sock", prepared->socket_dir, i);
 }
 
 /* A resumed run keeps the estimates that it began with. */
@@ -241,16 +244,16 @@ static bool take_lock(struct run_prepared *prepared, GError **error)
 	bool ours = g_mkdir_with_parents("/run/virtbed", 0700) == 0 &&
 		    g_access("/run/virtbed", W_OK) == 0;
 	const char *dir = ours ? "/run/virtbed" : g_get_tmp_dir();
-	g_autofree char *path =
-		g_strdup_printf("%s/run-%s.lock", dir, prepared->config->name);
+	g_autofree char *path = g_strdup_printf("%s/run-%s.lock", dir, prepared->config->name);
 
 	prepared->lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (prepared->lock >= 0 && flock(prepared->lock, LOCK_EX | LOCK_NB) == 0)
 		return true;
-	g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
-		    "another run of '%s' is under way on this machine, or %s cannot be locked (%s); "
-		    "wait for it, or stop it",
-		    prepared->config->name, path, g_strerror(errno));
+	g_set_error(
+		error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
+		"another run of '%s' is under way on this machine, or %s cannot be locked (%s); "
+		"wait for it, or stop it",
+		prepared->config->name, path, g_strerror(errno));
 	return false;
 }
 
@@ -281,8 +284,8 @@ bool run_prepare(const struct run_request *request, struct run_prepared *prepare
 	prepared->lock = -1;
 	if (!load_config(request, prepared, error))
 		return false;
-	prepared->plan = request->resume ? resumed_plan(request, prepared->dir, error) :
-					   new_plan(request, prepared->config);
+	prepared->plan = request->resume ? resumed_plan(request, prepared->dir, error)
+					 : new_plan(request, prepared->config);
 	if (!prepared->plan)
 		return false;
 	if (prepared->plan->run && (!check_policies(prepared->plan->policies, error) ||

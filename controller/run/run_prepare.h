@@ -6,23 +6,24 @@
 #include "controller/run/run_supervisor.h"
 
 /*
- * From a request to a run directory with a plan: everything that is checked before anything is started.
+ * From a request to a run directory with a plan: everything that is checked before anything is
+ * started.
  */
 struct run_prepared {
 	struct config *config;
 	struct run_plan *plan;
-	char *dir;        /* absolute */
+	char *dir; /* absolute */
 	char *socket_dir;
 	bool own_socket_dir;
-	bool written;     /* config.yaml and plan.json are there */
-	int lock;         /* held as long as it lives; -1: not yet */
+	bool written; /* config.yaml and plan.json are there */
+	int lock;     /* held as long as it lives; -1: not yet */
 };
 
 /*
- * Reads and checks the configuration, makes (or, to resume, finds) the run directory, and works out the
- * plan. Hosts are not resolved yet. Returns true, or false with `error` set, bad input as
- * RUN_SUPERVISOR_ERROR_INPUT or CONFIG_ERROR. Only one run of a configuration's name can be under way
- * on a machine, since VMs and labs bear that name.
+ * Reads and checks the configuration, makes (or, to resume, finds) the run directory, and works out
+ * the plan. Hosts are not resolved yet. Returns true, or false with `error` set, bad input as
+ * RUN_SUPERVISOR_ERROR_INPUT or CONFIG_ERROR. Only one run of a configuration's name can be under
+ * way on a machine, since VMs and labs bear that name.
  */
 bool run_prepare(const struct run_request *request, struct run_prepared *ret_prepared,
 		 GError **error);

@@ -34,8 +34,8 @@ struct bench {
 	GArray *wanted; /* uint32_t types still to be started, shuffled */
 	bool *busy;     /* per node */
 	bool *down;
-	bool *warm;     /* has completed a task since it booted */
-	uint32_t left;  /* measurements that have not completed */
+	bool *warm;    /* has completed a task since it booted */
+	uint32_t left; /* measurements that have not completed */
 	struct random_stream random;
 };
 
@@ -211,11 +211,12 @@ static void measured(struct profile *profile, const struct job *job,
 static bool refuse(const struct profile *profile, const struct job *job, const char *how,
 		   const char *reason, GError **error)
 {
-	g_set_error(error, RUN_ERROR, RUN_ERROR_MEASURE,
-		    "type '%s' cannot be measured on cluster '%s': %s: %s; look into the log of its "
-		    "local scheduler",
-		    profile->config->types[job->type].name,
-		    profile->config->clusters[job->cluster].name, how, reason ?: "no reason given");
+	g_set_error(
+		error, RUN_ERROR, RUN_ERROR_MEASURE,
+		"type '%s' cannot be measured on cluster '%s': %s: %s; look into the log of its "
+		"local scheduler",
+		profile->config->types[job->type].name,
+		profile->config->clusters[job->cluster].name, how, reason ?: "no reason given");
 	return false;
 }
 
@@ -296,10 +297,11 @@ static bool measure(struct profile *profile, GError **error)
 		if (event.kind == BACKEND_EVENT_ENDED)
 			heard_s = event.time_s;
 		if (backend_now_s(profile->backend) - heard_s > STALL_S) {
-			g_set_error(error, RUN_ERROR, RUN_ERROR_MEASURE,
-				    "no measurement has ended for %.0f s: %u are missing; are nodes "
-				    "down?",
-				    STALL_S, left(profile));
+			g_set_error(
+				error, RUN_ERROR, RUN_ERROR_MEASURE,
+				"no measurement has ended for %.0f s: %u are missing; are nodes "
+				"down?",
+				STALL_S, left(profile));
 			return false;
 		}
 	}
@@ -319,12 +321,11 @@ static bool write_json(const struct profile *profile, double load, GError **erro
 		const struct run_measurement *one =
 			&g_array_index(profile->measurements, struct run_measurement, i);
 
-		json_array_append_new(
-			list,
-			json_pack("{s:s, s:s, s:f, s:f}", "type",
-				  profile->config->types[one->type].name, "cluster",
-				  profile->config->clusters[one->cluster].name, "exec_s",
-				  one->exec_s, "energy_j", one->energy_j));
+		json_array_append_new(list,
+				      json_pack("{s:s, s:s, s:f, s:f}", "type",
+						profile->config->types[one->type].name, "cluster",
+						profile->config->clusters[one->cluster].name,
+						"exec_s", one->exec_s, "energy_j", one->energy_j));
 	}
 	document = json_pack("{s:o, s:o, s:f}", "measurements", list, "host_load",
 			     isfinite(load) ? json_real(load) : json_null(), "idle_w",
@@ -339,9 +340,10 @@ static bool write_estimates(const struct profile *profile, GError **error)
 	g_autofree struct config_estimate *estimates = NULL;
 	uint32_t count;
 
-	estimates = run_estimate(profile->config,
-				 (const struct run_measurement *)(void *)profile->measurements->data,
-				 profile->measurements->len, &count);
+	estimates =
+		run_estimate(profile->config,
+			     (const struct run_measurement *)(void *)profile->measurements->data,
+			     profile->measurements->len, &count);
 	return config_save_estimates(estimates, count, path, error);
 }
 
@@ -364,7 +366,8 @@ static void profile_init(struct profile *profile, struct run_session *session, i
 {
 	struct remote_run run = {
 		.experiment = session->plan->experiment,
-		.run = t0_ns / INT64_C(1000000), /* a profile that is done again gets new task ids */
+		.run = t0_ns /
+		       INT64_C(1000000), /* a profile that is done again gets new task ids */
 		.t0_ns = t0_ns,
 		.note = note,
 		.data = session,
@@ -374,8 +377,8 @@ static void profile_init(struct profile *profile, struct run_session *session, i
 	profile->config = session->config;
 	profile->jobs = g_ptr_array_new_with_free_func(job_free);
 	profile->measurements = g_array_new(FALSE, FALSE, sizeof(struct run_measurement));
-	profile->lost = g_new0(uint32_t, session->config->types_count *
-						  session->config->clusters_count);
+	profile->lost =
+		g_new0(uint32_t, session->config->types_count * session->config->clusters_count);
 	profile->benches = g_new0(struct bench, session->config->clusters_count);
 	for (uint32_t i = 0; i < session->config->clusters_count; i++)
 		bench_init(profile, &profile->benches[i], i);

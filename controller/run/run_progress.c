@@ -87,10 +87,10 @@ static json_t *notices_json(const struct run_progress *progress, uint64_t after)
 		const struct run_notice *notice = at->data;
 
 		if (notice->seq > after)
-			json_array_append_new(
-				list, json_pack("{s:I, s:s, s:s, s:s}", "seq",
-						(json_int_t)notice->seq, "utc", notice->utc, "kind",
-						notice->kind, "text", notice->text));
+			json_array_append_new(list, json_pack("{s:I, s:s, s:s, s:s}", "seq",
+							      (json_int_t)notice->seq, "utc",
+							      notice->utc, "kind", notice->kind,
+							      "text", notice->text));
 	}
 	return list;
 }
@@ -101,20 +101,22 @@ json_t *run_progress_json(struct run_progress *progress, uint64_t after)
 
 	if (progress->refresh)
 		progress->refresh(progress, progress->refresh_data);
-	progress->end_seen = progress->phase == RUN_PHASE_DONE || progress->phase == RUN_PHASE_FAILED;
-	return json_pack(
-		"{s:s, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o,"
-		" s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:f}",
-		"phase", run_phase_name(progress->phase), "run", (int)progress->run, "runs",
-		(int)progress->runs, "profile_done", (int)progress->profile_done, "profile_total",
-		(int)progress->profile_total, "policy", text(progress->policy), "limit",
-		number(progress->limit), "time_s", number(progress->time_s), "duration_s",
-		number(progress->duration_s), "utility", number(progress->utility), "energy_j",
-		number(progress->energy_j), "limit_j", number(progress->limit_j), "waiting",
-		(int)progress->waiting, "running", (int)progress->running, "completed",
-		(int)progress->completed, "tasks", (int)progress->tasks, "phase_left_s",
-		number(progress->phase_left_s), "left_s", number(progress->left_s), "missing",
-		text(progress->missing), "error", text(progress->error), "notices",
-		notices_json(progress, after), "last", (json_int_t)progress->notices_last,
-		"cpu_s", usage.cpu_s, "rss_mib", usage.rss_mib);
+	progress->end_seen =
+		progress->phase == RUN_PHASE_DONE || progress->phase == RUN_PHASE_FAILED;
+	return json_pack("{s:s, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o,"
+			 " s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:f}",
+			 "phase", run_phase_name(progress->phase), "run", (int)progress->run,
+			 "runs", (int)progress->runs, "profile_done", (int)progress->profile_done,
+			 "profile_total", (int)progress->profile_total, "policy",
+			 text(progress->policy), "limit", number(progress->limit), "time_s",
+			 number(progress->time_s), "duration_s", number(progress->duration_s),
+			 "utility", number(progress->utility), "energy_j",
+			 number(progress->energy_j), "limit_j", number(progress->limit_j),
+			 "waiting", (int)progress->waiting, "running", (int)progress->running,
+			 "completed", (int)progress->completed, "tasks", (int)progress->tasks,
+			 "phase_left_s", number(progress->phase_left_s), "left_s",
+			 number(progress->left_s), "missing", text(progress->missing), "error",
+			 text(progress->error), "notices", notices_json(progress, after), "last",
+			 (json_int_t)progress->notices_last, "cpu_s", usage.cpu_s, "rss_mib",
+			 usage.rss_mib);
 }

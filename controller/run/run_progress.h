@@ -7,16 +7,16 @@
 #include <stdint.h>
 
 /*
- * What a controller is doing, for those who watch: where it is in its list of runs, the numbers of the
- * run that is under way, and notices (one line each, numbered) of what happened. The API serves it,
- * `virtbed run` prints it.
+ * What a controller is doing, for those who watch: where it is in its list of runs, the numbers of
+ * the run that is under way, and notices (one line each, numbered) of what happened. The API serves
+ * it, `virtbed run` prints it.
  */
 enum run_phase {
 	RUN_PHASE_STARTING = 0, /* waiting for local schedulers and nodes */
 	RUN_PHASE_PROFILE,
-	RUN_PHASE_BASELINE,     /* metering the idle testbed */
+	RUN_PHASE_BASELINE, /* metering the idle testbed */
 	RUN_PHASE_RUN,
-	RUN_PHASE_SETTLE,       /* between runs */
+	RUN_PHASE_SETTLE, /* between runs */
 	RUN_PHASE_DONE,
 	RUN_PHASE_FAILED,
 };
@@ -26,11 +26,11 @@ const char *run_phase_name(enum run_phase phase);
 
 struct run_progress {
 	enum run_phase phase;
-	uint32_t run;      /* which of `runs` is under way, from 1; 0: none yet */
+	uint32_t run; /* which of `runs` is under way, from 1; 0: none yet */
 	uint32_t runs;
 	uint32_t profile_done, profile_total; /* measurements */
 	char *policy;
-	double limit;      /* fraction */
+	double limit; /* fraction */
 	double time_s, duration_s;
 	double utility, energy_j, limit_j;
 	uint32_t waiting, running, completed, tasks;

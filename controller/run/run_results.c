@@ -90,11 +90,11 @@ bool run_results_print_estimates_json(const char *dir, GError **error)
 	for (uint32_t i = 0; i < config->estimates_count; i++) {
 		const struct config_estimate *one = &config->estimates[i];
 
-		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:i}", "type", one->type,
-					"cluster", one->cluster, "etc_s", one->etc_s, "etc_sd_s",
-					one->etc_sd_s, "eec_j", one->eec_j, "eec_sd_j",
-					one->eec_sd_j, "count", (int)one->count));
+		json_array_append_new(list, json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:i}", "type",
+						      one->type, "cluster", one->cluster, "etc_s",
+						      one->etc_s, "etc_sd_s", one->etc_sd_s,
+						      "eec_j", one->eec_j, "eec_sd_j",
+						      one->eec_sd_j, "count", (int)one->count));
 	}
 	print_document(json_pack("{s:s, s:o}", "dir", dir, "estimates", list));
 	return true;

@@ -18,7 +18,7 @@
 /* What nodes take to be ready again. */
 #define SETTLE_GUESS_S 3.0
 
-G_DEFINE_QUARK(virtbed-run, run_error)
+G_DEFINE_QUARK(virtbed - run, run_error)
 
 static bool read_files(struct run_session *session, GError **error)
 {
@@ -77,7 +77,8 @@ void run_session_close(struct run_session *session)
 
 void run_session_store_failed(struct run_session *session, GError *error)
 {
-	g_autofree char *reason = g_strdup_printf("the store cannot be written: %s", error->message);
+	g_autofree char *reason =
+		g_strdup_printf("the store cannot be written: %s", error->message);
 
 	remote_fleet_stop(session->fleet, reason);
 	g_error_free(error);
@@ -90,7 +91,8 @@ static char *text_detail(const char *text)
 	return detail ? json_text(detail) : NULL;
 }
 
-void run_session_note(struct run_session *session, double time_s, const char *kind, const char *text)
+void run_session_note(struct run_session *session, double time_s, const char *kind,
+		      const char *text)
 {
 	g_autofree char *detail = text_detail(text);
 	GError *error = NULL;

@@ -22,9 +22,9 @@ struct run_session {
 	struct store *store;
 	struct remote_fleet *fleet;
 	struct run_progress *progress;
-	bool go_on;       /* a run that was interrupted may go on: its VMs and tasks are still there */
-	int64_t run;      /* row id of the run under way; 0: none */
-	int64_t t0_ns;    /* its start */
+	bool go_on;    /* a run that was interrupted may go on: its VMs and tasks are still there */
+	int64_t run;   /* row id of the run under way; 0: none */
+	int64_t t0_ns; /* its start */
 };
 
 #define RUN_ERROR (run_error_quark())
@@ -37,24 +37,25 @@ enum run_error {
 };
 
 /*
- * Opens the session of run directory `dir`, which holds plan.json and config.yaml, creates the store if
- * need be, and starts to talk to the local schedulers. Returns NULL with `error` set.
+ * Opens the session of run directory `dir`, which holds plan.json and config.yaml, creates the
+ * store if need be, and starts to talk to the local schedulers. Returns NULL with `error` set.
  */
 struct run_session *run_session_open(const char *dir, GError **error);
 /* NULL is allowed. */
 void run_session_close(struct run_session *session);
 
 /*
- * Does what the plan says: the profile unless RUN/estimates.yaml is there, then the runs that have not
- * ended yet. Returns true when all is done.
+ * Does what the plan says: the profile unless RUN/estimates.yaml is there, then the runs that have
+ * not ended yet. Returns true when all is done.
  */
 bool run_session_work(struct run_session *session, GError **error);
 
 /*
- * Makes a note: for those who watch, and as an event of the run under way. `time_s` NAN: now. A store
- * that cannot be written stops the session.
+ * Makes a note: for those who watch, and as an event of the run under way. `time_s` NAN: now. A
+ * store that cannot be written stops the session.
  */
-void run_session_note(struct run_session *session, double time_s, const char *kind, const char *text);
+void run_session_note(struct run_session *session, double time_s, const char *kind,
+		      const char *text);
 
 /* Stops the session with what a failed write to the store said. Takes over `error`. */
 void run_session_store_failed(struct run_session *session, GError *error);

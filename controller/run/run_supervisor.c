@@ -26,7 +26,7 @@ enum { CONTROLLER_DONE = 0, CONTROLLER_FAILED = 1, CONTROLLER_INPUT = 2, CONTROL
 /* Exit status of virtbed-local-sched that no second try can change. */
 enum { SCHEDULER_INPUT = 2 };
 
-G_DEFINE_QUARK(virtbed-run-supervisor, run_supervisor_error)
+G_DEFINE_QUARK(virtbed - run - supervisor, run_supervisor_error)
 
 struct supervisor {
 	const struct run_request *request;
@@ -37,7 +37,7 @@ struct supervisor {
 	struct run_child *lab; /* `virtbed-lab up`, while it runs */
 	struct run_watch *watch;
 	GMainLoop *loop;
-	GError *error; /* why it ends, unless done */
+	GError *error;    /* why it ends, unless done */
 	int64_t began_ns; /* the controller was started */
 	bool stopping;
 	guint signals;
@@ -45,8 +45,8 @@ struct supervisor {
 	int lab_status;
 };
 
-static void G_GNUC_PRINTF(3, 4)
-	give_up(struct supervisor *supervisor, enum run_supervisor_error code, const char *format, ...)
+static void G_GNUC_PRINTF(3, 4) give_up(struct supervisor *supervisor,
+					enum run_supervisor_error code, const char *format, ...)
 {
 	va_list arguments;
 
@@ -158,7 +158,8 @@ static void lab_down(struct supervisor *supervisor)
 		run_prepared_set_owns_lab(&supervisor->prepared, false);
 }
 
-/* Whether the lab of the resolved configuration is wanted, up already, or to be brought up by us. */
+/* Whether the lab of the resolved configuration is wanted, up already, or to be brought up by us.
+ */
 static bool resolve_hosts(struct supervisor *supervisor, GError **error)
 {
 	struct config *config = supervisor->prepared.config;
@@ -213,8 +214,10 @@ static struct run_child *new_scheduler(struct supervisor *supervisor, uint32_t c
 	g_autofree char *title = g_strdup_printf("local scheduler of cluster '%s'", name);
 	g_autofree char *log = g_strdup_printf("%s/logs/local-sched-%s.log", prepared->dir, name);
 	const char *const argv[] = {
-		program, "--config", config, "--cluster", name, "--state", state,
-		"--listen", prepared->plan->schedulers[cluster], NULL,
+		program,     "--config", config,
+		"--cluster", name,       "--state",
+		state,       "--listen", prepared->plan->schedulers[cluster],
+		NULL,
 	};
 
 	if (!program)
@@ -279,7 +282,8 @@ static char *controller_words(const struct supervisor *supervisor)
 	return g_strdup_printf("see %s/logs/controller.log", supervisor->prepared.dir);
 }
 
-/* What the daemons took, the least that can be said of a measurement on the machine that they share. */
+/* What the daemons took, the least that can be said of a measurement on the machine that they
+ * share. */
 static void tell_usage(struct supervisor *supervisor)
 {
 	struct run_usage controller = run_watch_usage(supervisor->watch);
@@ -366,8 +370,7 @@ static bool start_controller(struct supervisor *supervisor, GError **error)
 static bool work(struct supervisor *supervisor, GError **error)
 {
 	if (!run_prepare(supervisor->request, &supervisor->prepared, error) ||
-	    !resolve_hosts(supervisor, error) ||
-	    !run_prepare_write(&supervisor->prepared, error))
+	    !resolve_hosts(supervisor, error) || !run_prepare_write(&supervisor->prepared, error))
 		return false;
 	run_watch_say(NULL, "run directory: %s", supervisor->prepared.dir);
 	if (!start_schedulers(supervisor, error) || !start_controller(supervisor, error))
@@ -400,12 +403,13 @@ static void say_how_to_resume(const struct supervisor *supervisor, GError *error
 {
 	g_autofree char *message = g_strdup(error->message);
 
-	if (run_supervisor_is_input(error) || !supervisor->request->run || !supervisor->prepared.written)
+	if (run_supervisor_is_input(error) || !supervisor->request->run ||
+	    !supervisor->prepared.written)
 		return;
 	g_free(error->message);
-	error->message = g_strdup_printf("%s; to go on: virtbed run %s --out %s --resume", message,
-					 supervisor->request->config_path,
-					 supervisor->prepared.dir);
+	error->message =
+		g_strdup_printf("%s; to go on: virtbed run %s --out %s --resume", message,
+				supervisor->request->config_path, supervisor->prepared.dir);
 }
 
 bool run_supervise(const struct run_request *request, char **ret_dir, GError **error)

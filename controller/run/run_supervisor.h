@@ -6,27 +6,27 @@
 #include <stdint.h>
 
 /*
- * `virtbed run` and `virtbed profile`: looks after the processes of a measured experiment. Brings the
- * lab up if the configuration has one, starts a local scheduler per cluster and the controller, starts
- * again what dies, shows the progress, and takes everything down at the end. Keeps no state of its own
- * but plan.json: it can be resumed whenever it was interrupted.
+ * `virtbed run` and `virtbed profile`: looks after the processes of a measured experiment. Brings
+ * the lab up if the configuration has one, starts a local scheduler per cluster and the controller,
+ * starts again what dies, shows the progress, and takes everything down at the end. Keeps no state
+ * of its own but plan.json: it can be resumed whenever it was interrupted.
  */
 
 /* What was asked for; borrowed. */
 struct run_request {
-	const char *command;     /* "virtbed run", for messages */
+	const char *command; /* "virtbed run", for messages */
 	const char *config_path;
-	const char *estimates;   /* file, or NULL */
-	const char *out;         /* run directory, or NULL: chosen */
-	bool resume;             /* go on in the run directory (NULL: the youngest of the configuration) */
-	bool profile;            /* measure estimates first */
-	bool run;                /* do the runs */
-	bool keep_lab;           /* leave the lab up */
+	const char *estimates; /* file, or NULL */
+	const char *out;       /* run directory, or NULL: chosen */
+	bool resume;   /* go on in the run directory (NULL: the youngest of the configuration) */
+	bool profile;  /* measure estimates first */
+	bool run;      /* do the runs */
+	bool keep_lab; /* leave the lab up */
 	uint32_t profile_repeats; /* 0: as configured */
-	char **policies;         /* NULL: as configured */
-	const double *limits;    /* limits_count fractions; 0: as configured */
+	char **policies;          /* NULL: as configured */
+	const double *limits;     /* limits_count fractions; 0: as configured */
 	uint32_t limits_count;
-	uint32_t repeats;        /* 0: as configured */
+	uint32_t repeats; /* 0: as configured */
 };
 
 #define RUN_SUPERVISOR_ERROR (run_supervisor_error_quark())

@@ -5,7 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* proc(5): utime and stime are fields 14 and 15; the name, field 2, may hold anything but ends with ')'. */
+/* proc(5): utime and stime are fields 14 and 15; the name, field 2, may hold anything but ends with
+ * ')'. */
 static bool read_cpu(GPid pid, double *ret_cpu_s)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%d/stat", pid);

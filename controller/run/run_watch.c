@@ -22,9 +22,9 @@
 struct run_watch {
 	struct http_client *client;
 	bool terminal;
-	bool live;     /* a live line stands on the terminal */
+	bool live; /* a live line stands on the terminal */
 	bool pending;
-	int64_t after; /* last notice shown */
+	int64_t after;    /* last notice shown */
 	int64_t plain_ns; /* when the last plain progress line was printed */
 	char *error;      /* the controller's last word */
 	struct run_usage usage;
@@ -99,8 +99,8 @@ static void append_run(GString *line, const json_t *status)
 		"%d running, %d waiting, %d done",
 		count(status, "run"), count(status, "runs"), text(status, "policy") ?: "?",
 		100 * number(status, "limit"), number(status, "time_s"),
-		number(status, "duration_s"), number(status, "energy_j"),
-		number(status, "limit_j"), number(status, "utility"), count(status, "running"), count(status, "waiting"),
+		number(status, "duration_s"), number(status, "energy_j"), number(status, "limit_j"),
+		number(status, "utility"), count(status, "running"), count(status, "waiting"),
 		count(status, "completed"));
 }
 
@@ -152,8 +152,8 @@ static void print_live(const char *line)
 	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
 		columns = size.ws_col;
 	if (g_utf8_validate(line, -1, NULL)) {
-		g_autofree char *fits = g_utf8_substring(
-			line, 0, MIN(columns - 1, g_utf8_strlen(line, -1)));
+		g_autofree char *fits =
+			g_utf8_substring(line, 0, MIN(columns - 1, g_utf8_strlen(line, -1)));
 
 		fprintf(stderr, "\r\033[K%s", fits);
 	}

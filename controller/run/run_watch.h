@@ -8,8 +8,8 @@
 #include "controller/run/run_usage.h"
 
 /*
- * Shows on standard error how a controller is getting on: asks its API once a second and prints, on a
- * terminal, a live line under the notices; elsewhere a line per notice and one every ten seconds.
+ * Shows on standard error how a controller is getting on: asks its API once a second and prints, on
+ * a terminal, a live line under the notices; elsewhere a line per notice and one every ten seconds.
  */
 struct run_watch;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Stands where virtbed-local-sched would, for tests of `virtbed run` on machines without a lab: takes the same
- * arguments, has no VMs, and lets tasks take one second for each node's share. Keeps no state: to kill
- * it is to lose everything.
+ * Stands where virtbed-local-sched would, for tests of `virtbed run` on machines without a lab:
+ * takes the same arguments, has no VMs, and lets tasks take one second for each node's share. Keeps
+ * no state: to kill it is to lose everything.
  */
 #include <glib-unix.h>
 #include <glib.h>

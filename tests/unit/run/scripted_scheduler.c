@@ -19,9 +19,9 @@ struct scripted_scheduler {
 	enum scripted_mood mood;
 	uint32_t nodes, refusals, starts, incarnation;
 	bool *up;
-	json_t *tasks;   /* id -> task object */
-	json_t *events;  /* array */
-	json_t *samples; /* array */
+	json_t *tasks;      /* id -> task object */
+	json_t *events;     /* array */
+	json_t *samples;    /* array */
 	GPtrArray *waiters; /* struct waiter */
 	double watts, busy_w;
 	bool metering;
@@ -71,8 +71,7 @@ static json_t *events_after(const struct scripted_scheduler *scheduler, int64_t 
 	json_t *event;
 	size_t i;
 
-	json_array_foreach(scheduler->events, i, event)
-	{
+	json_array_foreach (scheduler->events, i, event) {
 		if (json_integer_value(json_object_get(event, "seq")) > after)
 			json_array_append(list, event);
 	}
@@ -116,12 +115,11 @@ static void waiter_gone(struct http_request *request, void *data)
 static void add_event(struct scripted_scheduler *scheduler, const char *kind, const char *task,
 		      json_t *node, json_t *detail)
 {
-	json_array_append_new(
-		scheduler->events,
-		json_pack("{s:i, s:I, s:s, s:s?, s:o, s:n, s:o}", "seq",
-			  (int)json_array_size(scheduler->events) + 1, "t_ns",
-			  (json_int_t)clock_now_ns(), "kind", kind, "task", task, "node", node,
-			  "host", "detail", detail));
+	json_array_append_new(scheduler->events,
+			      json_pack("{s:i, s:I, s:s, s:s?, s:o, s:n, s:o}", "seq",
+					(int)json_array_size(scheduler->events) + 1, "t_ns",
+					(json_int_t)clock_now_ns(), "kind", kind, "task", task,
+					"node", node, "host", "detail", detail));
 	if (scheduler->mood != SCRIPTED_FINE)
 		return;
 	while (scheduler->waiters->len)
@@ -175,12 +173,10 @@ static bool node_taken(const struct scripted_scheduler *scheduler, uint32_t node
 	json_t *one;
 	size_t i;
 
-	json_object_foreach((json_t *)scheduler->tasks, id, task)
-	{
+	json_object_foreach ((json_t *)scheduler->tasks, id, task) {
 		if (!json_is_null(json_object_get(task, "outcome")))
 			continue;
-		json_array_foreach(json_object_get(task, "nodes"), i, one)
-		{
+		json_array_foreach (json_object_get(task, "nodes"), i, one) {
 			if (json_integer_value(one) == node)
 				return true;
 		}
@@ -200,9 +196,9 @@ static void get_nodes(struct http_request *request, const char *const *arguments
 	for (uint32_t i = 0; i < scheduler->nodes; i++)
 		json_array_append_new(list, json_pack("{s:i, s:s, s:s}", "index", (int)i, "host",
 						      scheduler->host, "state",
-						      !scheduler->up[i]           ? "down" :
-						      node_taken(scheduler, i) ? "busy" :
-										 "ready"));
+						      !scheduler->up[i]          ? "down"
+						      : node_taken(scheduler, i) ? "busy"
+										 : "ready"));
 	reply(request, 200, json_pack("{s:o}", "nodes", list));
 }
 
@@ -214,8 +210,8 @@ static json_t *new_task(const char *id, json_t *body)
 
 	return json_pack("{s:s, s:s, s:O, s:I, s:I, s:n, s:n, s:n, s:O}", "id", id, "state",
 			 "running", "nodes", json_object_get(body, "nodes"), "requested_ns",
-			 (json_int_t)now_ns, "started_ns", (json_int_t)now_ns, "ended_ns", "outcome",
-			 "reason", "body", body);
+			 (json_int_t)now_ns, "started_ns", (json_int_t)now_ns, "ended_ns",
+			 "outcome", "reason", "body", body);
 }
 
 static void ending_free(void *data)
@@ -313,8 +309,7 @@ static void get_tasks(struct http_request *request, const char *const *arguments
 	if (moody(scheduler, request, false))
 		return;
 	list = json_array();
-	json_object_foreach(scheduler->tasks, id, task)
-	{
+	json_object_foreach (scheduler->tasks, id, task) {
 		json_array_append(list, task);
 	}
 	reply(request, 200, json_pack("{s:o}", "tasks", list));
@@ -333,7 +328,8 @@ static void set_end(struct scripted_scheduler *scheduler, json_t *task, const ch
 	json_object_set_new(task, "cpu_s", json_real(dt_s));
 	json_object_set_new(task, "host_cpu_s", json_real(2 * dt_s));
 	json_object_set_new(task, "host_energy_uj",
-			    json_integer((json_int_t)((scheduler->watts + 2 * scheduler->busy_w) * dt_s * 1e6)));
+			    json_integer((json_int_t)((scheduler->watts + 2 * scheduler->busy_w) *
+						      dt_s * 1e6)));
 }
 
 void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const char *id,
@@ -372,8 +368,7 @@ static double watts_now(const struct scripted_scheduler *scheduler)
 	const char *id;
 	json_t *task;
 
-	json_object_foreach((json_t *)scheduler->tasks, id, task)
-	{
+	json_object_foreach ((json_t *)scheduler->tasks, id, task) {
 		if (json_is_null(json_object_get(task, "outcome")))
 			sum_w += scheduler->busy_w;
 	}
@@ -386,16 +381,15 @@ static gboolean take_sample(gpointer data)
 	int64_t now_ns = clock_now_ns();
 	double watts = watts_now(scheduler);
 
-	scheduler->energy_uj +=
-		(int64_t)(watts * (double)(now_ns - scheduler->sample_ns) * 1e-3);
+	scheduler->energy_uj += (int64_t)(watts * (double)(now_ns - scheduler->sample_ns) * 1e-3);
 	scheduler->sample_ns = now_ns;
 	if (scheduler->metering)
-		json_array_append_new(
-			scheduler->samples,
-			json_pack("{s:i, s:s, s:I, s:I, s:I, s:b}", "seq",
-				  (int)json_array_size(scheduler->samples) + 1, "host", scheduler->host, "t_ns",
-				  (json_int_t)now_ns, "mw", (json_int_t)(watts * 1000),
-				  "energy_uj", (json_int_t)scheduler->energy_uj, "gap", 0));
+		json_array_append_new(scheduler->samples,
+				      json_pack("{s:i, s:s, s:I, s:I, s:I, s:b}", "seq",
+						(int)json_array_size(scheduler->samples) + 1,
+						"host", scheduler->host, "t_ns", (json_int_t)now_ns,
+						"mw", (json_int_t)(watts * 1000), "energy_uj",
+						(json_int_t)scheduler->energy_uj, "gap", 0));
 	return G_SOURCE_CONTINUE;
 }
 
@@ -538,7 +532,8 @@ void scripted_scheduler_set_metering(struct scripted_scheduler *scheduler, bool 
 }
 
 void scripted_scheduler_set_auto(struct scripted_scheduler *scheduler,
-				 double (*duration_s)(const json_t *request, void *data), void *data)
+				 double (*duration_s)(const json_t *request, void *data),
+				 void *data)
 {
 	scheduler->duration_s = duration_s;
 	scheduler->duration_data = data;
@@ -547,7 +542,8 @@ void scripted_scheduler_set_auto(struct scripted_scheduler *scheduler,
 void scripted_scheduler_set_node(struct scripted_scheduler *scheduler, uint32_t node, bool up)
 {
 	scheduler->up[node] = up;
-	add_event(scheduler, up ? "node-ready" : "node-down", NULL, json_integer(node), json_null());
+	add_event(scheduler, up ? "node-ready" : "node-down", NULL, json_integer(node),
+		  json_null());
 }
 
 uint32_t scripted_scheduler_starts(const struct scripted_scheduler *scheduler)

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * The far end of docs/api.md for tests of the controller's side: a local scheduler without VMs, in this
- * process, whose tasks end when the test says so and which can misbehave on command.
+ * The far end of docs/api.md for tests of the controller's side: a local scheduler without VMs, in
+ * this process, whose tasks end when the test says so and which can misbehave on command.
  */
 struct scripted_scheduler;
 
@@ -20,7 +20,8 @@ enum scripted_mood {
 	SCRIPTED_BUSY,    /* 503 to every PUT and DELETE */
 };
 
-/* Serves cluster `cluster` with `nodes` nodes and one host "b1" at `address`; all nodes are ready. */
+/* Serves cluster `cluster` with `nodes` nodes and one host "b1" at `address`; all nodes are ready.
+ */
 struct scripted_scheduler *scripted_scheduler_new(const char *address, const char *cluster,
 						  uint32_t nodes);
 void scripted_scheduler_free(struct scripted_scheduler *scheduler);
@@ -44,9 +45,11 @@ void scripted_scheduler_set_metering(struct scripted_scheduler *scheduler, bool 
 void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const char *id,
 				 const char *outcome, bool repeat);
 
-/* Tasks end by themselves from now on, as completed, after what `duration_s` says of their request. */
+/* Tasks end by themselves from now on, as completed, after what `duration_s` says of their request.
+ */
 void scripted_scheduler_set_auto(struct scripted_scheduler *scheduler,
-				 double (*duration_s)(const json_t *request, void *data), void *data);
+				 double (*duration_s)(const json_t *request, void *data),
+				 void *data);
 
 /* A node goes down or comes up. */
 void scripted_scheduler_set_node(struct scripted_scheduler *scheduler, uint32_t node, bool up);

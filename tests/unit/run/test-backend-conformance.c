@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What backend.h promises, asked of every backend alike. "sim" always; "scripted" is the remote backend with a
- * local scheduler that has no VMs; "remote" is the remote backend with real ones, when
- * VIRTBED_TEST_CONFIG names a configuration whose lab is up and VIRTBED_TEST_SCHEDULERS lists the
- * addresses of its local schedulers (tests/integration/60-run.bats does).
+ * What backend.h promises, asked of every backend alike. "sim" always; "scripted" is the remote
+ * backend with a local scheduler that has no VMs; "remote" is the remote backend with real ones,
+ * when VIRTBED_TEST_CONFIG names a configuration whose lab is up and VIRTBED_TEST_SCHEDULERS lists
+ * the addresses of its local schedulers (tests/integration/60-run.bats does).
  */
 #include <glib.h>
 #include <glib/gstdio.h>
@@ -70,7 +70,8 @@ static void open_fleet(struct subject *subject, const struct config *config,
 	remote_fleet_baseline(subject->fleet, 1, &baseline, &error);
 	g_assert_no_error(error);
 	remote.t0_ns = clock_now_ns();
-	remote.run = run++ + remote.t0_ns / 1000000; /* ids must be new to schedulers that live on */
+	remote.run =
+		run++ + remote.t0_ns / 1000000; /* ids must be new to schedulers that live on */
 	meters = remote_fleet_meters(subject->fleet);
 	for (guint i = 0; i < meters->len; i++)
 		remote_meter_start(g_ptr_array_index(meters, i), remote.t0_ns, baseline.idle_w[i]);
@@ -83,17 +84,29 @@ static void open_fleet(struct subject *subject, const struct config *config,
 static struct config_meter meter = {.kind = CONFIG_METER_IPMI, .interval_s = SCRIPTED_INTERVAL_S};
 static struct config_host host = {.name = (char *)"b1", .meter = &meter};
 static struct config_cluster cluster = {
-	.name = (char *)"c1", .nodes = 2, .cores = 1, .memory_mib = 128, .hosts = &host,
+	.name = (char *)"c1",
+	.nodes = 2,
+	.cores = 1,
+	.memory_mib = 128,
+	.hosts = &host,
 	.hosts_count = 1,
 };
 static struct config_type type = {
-	.name = (char *)"IS", .benchmark = (char *)"is", .class_ = (char *)"S", .cores = 1,
-	.repetitions = 1, .share = 1,
+	.name = (char *)"IS",
+	.benchmark = (char *)"is",
+	.class_ = (char *)"S",
+	.cores = 1,
+	.repetitions = 1,
+	.share = 1,
 };
 static struct config_experiment experiment = {.task_deadline_s = 60};
 static struct config static_config = {
-	.name = (char *)"test", .clusters = &cluster, .clusters_count = 1, .types = &type,
-	.types_count = 1, .experiment = &experiment,
+	.name = (char *)"test",
+	.clusters = &cluster,
+	.clusters_count = 1,
+	.types = &type,
+	.types_count = 1,
+	.experiment = &experiment,
 };
 
 static double two_seconds(const json_t *request, void *data)
@@ -154,7 +167,10 @@ static void start(struct subject *subject, uint32_t task, uint32_t attempt, uint
 {
 	uint32_t nodes[64];
 	const struct backend_start one = {
-		.task = task, .attempt = attempt, .nodes = nodes, .nodes_count = subject->width,
+		.task = task,
+		.attempt = attempt,
+		.nodes = nodes,
+		.nodes_count = subject->width,
 	};
 
 	for (uint32_t i = 0; i < subject->width; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The remote backend against a scripted local scheduler: what goes wrong between the two. That it works with
- * a real one is for test-backend-conformance and the integration tests.
+ * The remote backend against a scripted local scheduler: what goes wrong between the two. That it
+ * works with a real one is for test-backend-conformance and the integration tests.
  */
 #include <glib.h>
 #include <glib/gstdio.h>
@@ -18,17 +18,29 @@
 static struct config_meter meter = {.kind = CONFIG_METER_IPMI, .interval_s = SCRIPTED_INTERVAL_S};
 static struct config_host host = {.name = (char *)"b1", .meter = &meter};
 static struct config_cluster cluster = {
-	.name = (char *)"c1", .nodes = 3, .cores = 1, .memory_mib = 128, .hosts = &host,
+	.name = (char *)"c1",
+	.nodes = 3,
+	.cores = 1,
+	.memory_mib = 128,
+	.hosts = &host,
 	.hosts_count = 1,
 };
 static struct config_type type = {
-	.name = (char *)"IS", .benchmark = (char *)"is", .class_ = (char *)"S", .cores = 1,
-	.repetitions = 1, .share = 1,
+	.name = (char *)"IS",
+	.benchmark = (char *)"is",
+	.class_ = (char *)"S",
+	.cores = 1,
+	.repetitions = 1,
+	.share = 1,
 };
 static struct config_experiment experiment = {.task_deadline_s = 60};
 static struct config config = {
-	.name = (char *)"test", .clusters = &cluster, .clusters_count = 1, .types = &type,
-	.types_count = 1, .experiment = &experiment,
+	.name = (char *)"test",
+	.clusters = &cluster,
+	.clusters_count = 1,
+	.types = &type,
+	.types_count = 1,
+	.experiment = &experiment,
 };
 
 struct world {
@@ -58,8 +70,12 @@ static void sample(double time_s, const struct remote_meter *of, const struct re
 static void open_backend(struct world *world, int64_t run)
 {
 	struct remote_run remote = {
-		.experiment = "test", .run = run, .t0_ns = clock_now_ns(), .note = note,
-		.sample = sample, .data = world,
+		.experiment = "test",
+		.run = run,
+		.t0_ns = clock_now_ns(),
+		.note = note,
+		.sample = sample,
+		.data = world,
 	};
 
 	world->backend = remote_backend_new(world->fleet, &remote);
@@ -96,7 +112,10 @@ static void tear_down(struct world *world, gconstpointer data)
 static void start(struct world *world, uint32_t task, uint32_t attempt, uint32_t node)
 {
 	const struct backend_start one = {
-		.task = task, .attempt = attempt, .nodes = &node, .nodes_count = 1,
+		.task = task,
+		.attempt = attempt,
+		.nodes = &node,
+		.nodes_count = 1,
 	};
 
 	backend_start(world->backend, &one);
@@ -287,14 +306,15 @@ static void silence_loses_tasks_and_nodes(struct world *world, gconstpointer dat
 		struct backend_event event = next(world);
 
 		down += event.kind == BACKEND_EVENT_NODE_DOWN;
-		lost = lost || (event.kind == BACKEND_EVENT_ENDED &&
-				event.outcome == BACKEND_OUTCOME_LOST);
+		lost = lost ||
+		       (event.kind == BACKEND_EVENT_ENDED && event.outcome == BACKEND_OUTCOME_LOST);
 	}
 	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_FINE);
 	scripted_scheduler_restart(world->scheduler, true);
 	while (up < cluster.nodes)
 		up += next(world).kind == BACKEND_EVENT_NODE_UP;
-	while (scripted_scheduler_runs(world->scheduler, "test-1-0-1")) /* killed, now that it can be */
+	while (scripted_scheduler_runs(world->scheduler,
+				       "test-1-0-1")) /* killed, now that it can be */
 		g_main_context_iteration(NULL, TRUE);
 	g_assert_nonnull(strstr(world->notes->str, "scheduler-away"));
 	g_assert_nonnull(strstr(world->notes->str, "scheduler-back"));
@@ -336,7 +356,8 @@ static void the_limit_is_reported_once_at_its_time(struct world *world, gconstpo
 	backend_set_limit(world->backend, 100);
 	event = next(world);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENERGY_LIMIT);
-	g_assert_cmpfloat(fabs(event.time_s - now_s - 1), <, 0.35); /* about two sampling intervals */
+	g_assert_cmpfloat(fabs(event.time_s - now_s - 1), <,
+			  0.35); /* about two sampling intervals */
 	assert_quiet(world, 0.5);
 	g_assert_cmpfloat(backend_energy_j(world->backend), >, 100);
 	g_assert_cmpint(world->samples, >, 5);
@@ -398,7 +419,10 @@ static void tasks_are_adopted(struct world *world, gconstpointer data)
 	open_backend(world, 1);
 	for (uint32_t i = 0; i < 3; i++) { /* the third was never asked for before */
 		const struct backend_start one = {
-			.task = i, .attempt = 1, .nodes = &nodes[i], .nodes_count = 1,
+			.task = i,
+			.attempt = 1,
+			.nodes = &nodes[i],
+			.nodes_count = 1,
 		};
 
 		remote_backend_adopt(world->backend, &one);

@@ -191,7 +191,8 @@ static const struct {
 	{"completed", "{" ENDED ",\"outcome\":\"completed\"}", true, BACKEND_OUTCOME_COMPLETED},
 	{"deadline", "{" ENDED ",\"outcome\":\"deadline\"}", true, BACKEND_OUTCOME_FAILED},
 	{"lost", "{" ENDED ",\"outcome\":\"lost\",\"reason\":null}", true, BACKEND_OUTCOME_LOST},
-	{"running", "{\"id\":\"a\",\"state\":\"running\",\"started_ns\":5}", true, BACKEND_OUTCOME_NONE},
+	{"running", "{\"id\":\"a\",\"state\":\"running\",\"started_ns\":5}", true,
+	 BACKEND_OUTCOME_NONE},
 	{"no-id", "{\"state\":\"running\"}", false, BACKEND_OUTCOME_NONE},
 	{"not-an-object", "[1]", false, BACKEND_OUTCOME_NONE},
 	{"unknown-state", "{\"id\":\"a\",\"state\":\"dancing\"}", false, BACKEND_OUTCOME_NONE},
@@ -224,7 +225,10 @@ static void tasks_are_read_or_refused(void)
 static void a_task_answers_for_its_share_above_idle(void)
 {
 	struct remote_task task = {
-		.requested_ns = S, .ended_ns = 3 * S, .cpu_s = 1, .host_cpu_s = 4,
+		.requested_ns = S,
+		.ended_ns = 3 * S,
+		.cpu_s = 1,
+		.host_cpu_s = 4,
 		.host_energy_uj = 200e6,
 	};
 

@@ -30,9 +30,17 @@ static void a_plan_reads_back_equal(void)
 	char *schedulers[] = {(char *)"unix:/a", NULL};
 	double limits[] = {1, 0.7};
 	const struct run_plan plan = {
-		.experiment = (char *)"x-1", .api = (char *)"unix:/c", .estimates = (char *)"given",
-		.profile = true, .profile_repeats = 4, .run = true, .policies = policies,
-		.limits = limits, .limits_count = 2, .repeats = 3, .schedulers = schedulers,
+		.experiment = (char *)"x-1",
+		.api = (char *)"unix:/c",
+		.estimates = (char *)"given",
+		.profile = true,
+		.profile_repeats = 4,
+		.run = true,
+		.policies = policies,
+		.limits = limits,
+		.limits_count = 2,
+		.repeats = 3,
+		.schedulers = schedulers,
 	};
 	g_autoptr(GError) error = NULL;
 	g_autoptr(run_plan_t) read = NULL;
@@ -54,7 +62,10 @@ static void a_plan_reads_back_equal(void)
 static void a_broken_plan_is_refused(void)
 {
 	static const char *const broken[] = {
-		"", "{", "[]", "{\"experiment\": 1}",
+		"",
+		"{",
+		"[]",
+		"{\"experiment\": 1}",
 		"{\"experiment\":\"x\",\"api\":\"unix:/c\",\"estimates\":\"given\",\"repeats\":-1}",
 	};
 	g_autofree char *dir = temporary_dir();
@@ -79,7 +90,8 @@ static void an_experiment_id_can_name_tasks(void)
 	g_autofree char *id = run_plan_experiment_id(&config);
 
 	g_assert_cmpint(strlen(id), <=, 40);
-	g_assert_cmpint(strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"),
+	g_assert_cmpint(strspn(id,
+			       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"),
 			==, strlen(id));
 }
 
@@ -90,13 +102,20 @@ static void estimates_are_means_of_pairs(void)
 	struct config_cluster clusters[] = {{.name = (char *)"c1"}, {.name = (char *)"c2"}};
 	struct config_type types[] = {{.name = (char *)"A"}, {.name = (char *)"B"}};
 	const struct config config = {
-		.clusters = clusters, .clusters_count = 2, .types = types, .types_count = 2,
+		.clusters = clusters,
+		.clusters_count = 2,
+		.types = types,
+		.types_count = 2,
 	};
 	const struct run_measurement measurements[] = {
-		{1, 0, 5, 100}, {0, 1, 2, 10}, {0, 1, 4, 30}, {0, 1, 6, 20},
+		{1, 0, 5, 100},
+		{0, 1, 2, 10},
+		{0, 1, 4, 30},
+		{0, 1, 6, 20},
 	};
 	uint32_t count;
-	g_autofree struct config_estimate *estimates = run_estimate(&config, measurements, 4, &count);
+	g_autofree struct config_estimate *estimates =
+		run_estimate(&config, measurements, 4, &count);
 
 	g_assert_cmpint(count, ==, 2);
 	g_assert_cmpstr(estimates[0].type, ==, "A");
@@ -119,7 +138,8 @@ static void load_is_read_from_counters(void)
 	struct host_load before;
 	struct host_load after;
 
-	g_assert_true(g_file_set_contents(path, "cpu  100 0 50 1000 7 1 2 3 0 0\ncpu0 ...\n", -1, NULL));
+	g_assert_true(
+		g_file_set_contents(path, "cpu  100 0 50 1000 7 1 2 3 0 0\ncpu0 ...\n", -1, NULL));
 	g_assert_true(host_load_read(path, &before));
 	after = before;
 	after.busy_s += 3;
@@ -194,15 +214,17 @@ static void a_line_says_where_it_is(void)
 	progress->left_s = 3725;
 	document = run_progress_json(progress, 0);
 	line = run_watch_line(document);
-	g_assert_cmpstr(line, ==,
-			"run 3/8 max-upr at 60 %: 12 of 70 s, energy 120/400 J, utility 0.0, 0 running, 0 "
-			"waiting, 0 done; 0:58 left, 1:02:05 in all");
+	g_assert_cmpstr(
+		line, ==,
+		"run 3/8 max-upr at 60 %: 12 of 70 s, energy 120/400 J, utility 0.0, 0 running, 0 "
+		"waiting, 0 done; 0:58 left, 1:02:05 in all");
 	run_progress_free(progress);
 }
 
 static void a_status_of_rubbish_makes_a_line(void)
 {
-	g_autoptr(json_t) document = json_pack("{s:s, s:s, s:i}", "phase", "run", "limit", "x", "policy", 5);
+	g_autoptr(json_t) document =
+		json_pack("{s:s, s:s, s:i}", "phase", "run", "limit", "x", "policy", 5);
 	g_autofree char *line = run_watch_line(document);
 
 	g_assert_nonnull(line);

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The stream of events: a long poll whose numbers go on over a restart of the local scheduler.
+ */
+#include <inttypes.h>
+
+#include "common/http_client.h"
+#include "common/json.h"
+#include "controller/backend/remote_link_private.h"
+
+#define EVENTS_WAIT_S 30
+#define EVENTS_TIMEOUT_S (EVENTS_WAIT_S + 15.0)
+#define RETRY_MS 500
+#define SEQ_MAX (INT64_C(1) << 53)
+
+static void event_node(struct remote_link *link, const json_t *event, const char *kind,
+		       int64_t t_ns)
+{
+	json_t *detail = json_object_get(event, "detail");
+	const char *reason = json_string_value(json_object_get(detail, "reason"));
+	int64_t node;
+
+	if (!json_get_integer(event, "node", "event", 0, link->cluster->nodes - 1, &node, NULL))
+		return;
+	remote_link_set_node(link, (uint32_t)node, g_str_equal(kind, "node-ready"), t_ns, reason);
+}
+
+static bool event_task(struct remote_link *link, const json_t *event, const char *kind,
+		       int64_t t_ns, GError **error)
+{
+	g_autoptr(remote_task_t) task = NULL;
+	const char *id;
+
+	if (g_str_equal(kind, "task-ended")) {
+		task = remote_task_parse(json_object_get(event, "detail"), error);
+		if (!task)
+			return false;
+	} else {
+		if (!json_get_string(event, "task", "event", &id, error))
+			return false;
+		task = g_new0(struct remote_task, 1);
+		task->id = g_strdup(id);
+		task->state = REMOTE_TASK_RUNNING;
+		task->started_ns = t_ns;
+	}
+	remote_link_translate(link, task);
+	if (link->listener)
+		link->listener->task(link, task, link->listener->data);
+	return true;
+}
+
+static void event_other(struct remote_link *link, const json_t *event, const char *kind)
+{
+	const char *host = json_string_value(json_object_get(event, "host"));
+	json_t *detail = json_object_get(event, "detail");
+	g_autofree char *more = detail && !json_is_null(detail) ? json_text(detail) : NULL;
+
+	remote_link_note(link, kind, "cluster '%s'%s%s: %s%s%s", link->cluster->name,
+			 host ? ", host " : "", host ?: "", kind, more ? " " : "", more ?: "");
+}
+
+static bool read_event(struct remote_link *link, const json_t *event, GError **error)
+{
+	const char *kind;
+	int64_t seq;
+	int64_t t_ns;
+
+	if (!json_get_integer(event, "seq", "event", 0, SEQ_MAX, &seq, error) ||
+	    !json_get_integer(event, "t_ns", "event", 0, INT64_MAX, &t_ns, error) ||
+	    !json_get_string(event, "kind", "event", &kind, error))
+		return false;
+	if (seq <= link->events_after)
+		return true;
+	link->events_after = seq;
+	if (g_str_equal(kind, "node-ready") || g_str_equal(kind, "node-down"))
+		event_node(link, event, kind, t_ns);
+	else if (g_str_equal(kind, "task-started") || g_str_equal(kind, "task-ended"))
+		return event_task(link, event, kind, t_ns, error);
+	else
+		event_other(link, event, kind);
+	return true;
+}
+
+/* One bad event does not hide the good ones after it. */
+static bool read_events(struct remote_link *link, json_t *body, GError **error)
+{
+	json_t *events;
+	int64_t last;
+	bool good = true;
+
+	if (!json_get_integer(body, "last", "events", 0, SEQ_MAX, &last, error))
+		return false;
+	if (link->events_after < 0) {
+		link->events_after = last;
+		return true;
+	}
+	if (last < link->events_after) {
+		remote_link_forget_peer(link);
+		return true;
+	}
+	if (!json_get_array(body, "events", "events", &events, error))
+		return false;
+	for (size_t i = 0; i < json_array_size(events); i++)
+		good = read_event(link, json_array_get(events, i), good ? error : NULL) && good;
+	return good;
+}
+
+static gboolean events_again(gpointer data)
+{
+	struct remote_link *link = data;
+
+	link->events_source = 0;
+	remote_link_ask_events(link);
+	return G_SOURCE_REMOVE;
+}
+
+static void events_done(int status, json_t *body, const GError *error, void *data)
+{
+	struct remote_link *link = data;
+	g_autoptr(GError) wrong = NULL;
+	bool good = false;
+
+	link->events_pending = false;
+	if (remote_link_usable(link, body, error)) {
+		good = read_events(link, body, &wrong);
+		remote_link_settle(link, good, wrong);
+	}
+	if (good)
+		remote_link_ask_events(link);
+	else if (!link->events_source)
+		link->events_source = g_timeout_add(RETRY_MS, events_again, link);
+}
+
+void remote_link_ask_events(struct remote_link *link)
+{
+	g_autofree char *path = NULL;
+
+	if (link->events_pending || !link->identified)
+		return;
+	link->events_pending = true;
+	if (link->events_after < 0)
+		path = g_strdup_printf("/v1/events?after=%" PRId64 "&wait_s=0", SEQ_MAX);
+	else
+		path = g_strdup_printf("/v1/events?after=%" PRId64 "&wait_s=%d", link->events_after,
+				       EVENTS_WAIT_S);
+	http_client_request(link->events_client, "GET", path, NULL, EVENTS_TIMEOUT_S, events_done,
+			    link);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Who is on the other side, and is it there?
+ */
+#include "common/clock.h"
+#include "common/http_client.h"
+#include "common/json.h"
+#include "controller/backend/remote_link_private.h"
+
+#define REQUEST_TIMEOUT_S 10.0
+#define NOTE_INTERVAL_NS (10 * INT64_C(1000000000))
+
+double remote_link_seconds_since(int64_t then_ns)
+{
+	return clock_elapsed_s(then_ns, clock_now_ns());
+}
+
+void remote_link_note(struct remote_link *link, const char *kind, const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list arguments;
+
+	if (!link->listener)
+		return;
+	va_start(arguments, format);
+	text = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	link->listener->note(link, kind, text, link->listener->data);
+}
+
+void remote_link_note_rubbish(struct remote_link *link, const GError *error)
+{
+	int64_t now_ns = clock_now_ns();
+
+	if (link->last_rubbish_note_ns && now_ns - link->last_rubbish_note_ns < NOTE_INTERVAL_NS)
+		return;
+	link->last_rubbish_note_ns = now_ns;
+	remote_link_note(link, "scheduler-rubbish",
+			 "local scheduler of cluster '%s' answers rubbish: %s", link->cluster->name,
+			 error->message);
+}
+
+void remote_link_set_node(struct remote_link *link, uint32_t index, bool up, int64_t theirs_ns,
+			  const char *reason)
+{
+	struct remote_node *node = &link->nodes[index];
+
+	node->changed_ns = theirs_ns;
+	if (node->up == up)
+		return;
+	node->up = up;
+	if (link->listener)
+		link->listener->node(link, index, up, remote_clock_ours_ns(&link->clock, theirs_ns),
+				     reason, link->listener->data);
+}
+
+/* An answer that made sense: it is there. */
+static void answered(struct remote_link *link)
+{
+	link->last_good_ns = clock_now_ns();
+	if (link->away) {
+		link->away = false;
+		remote_link_note(link, "scheduler-back",
+				 "local scheduler of cluster '%s' answers again",
+				 link->cluster->name);
+		link->silent = true;
+		if (link->listener)
+			link->listener->doubt(link, link->listener->data);
+	}
+	if (link->silent) {
+		link->silent = false;
+		remote_link_identify(link);
+	}
+}
+
+void remote_link_silence(struct remote_link *link, const char *why)
+{
+	g_autofree char *reason = NULL;
+
+	link->silent = true;
+	if (link->away || remote_link_seconds_since(link->last_good_ns) < link->away_s)
+		return;
+	link->away = true;
+	remote_link_note(link, "scheduler-away",
+			 "local scheduler of cluster '%s' has not answered for %.0f s: %s",
+			 link->cluster->name, link->away_s, why);
+	reason = g_strdup_printf("local scheduler away: %s", why);
+	for (uint32_t i = 0; i < link->cluster->nodes; i++)
+		remote_link_set_node(link, i, false, link->nodes[i].changed_ns, reason);
+	if (link->listener)
+		link->listener->doubt(link, link->listener->data);
+}
+
+bool remote_link_usable(struct remote_link *link, json_t *body, const GError *error)
+{
+	g_autoptr(GError) wrong = NULL;
+	int64_t now_ns;
+
+	if (error) {
+		if (!g_error_matches(error, HTTP_ERROR, HTTP_ERROR_TRANSPORT))
+			remote_link_note_rubbish(link, error);
+		remote_link_silence(link, error->message);
+		return false;
+	}
+	if (!json_get_integer(body, "now_ns", "answer of the local scheduler", 0, INT64_MAX,
+			      &now_ns, &wrong)) {
+		remote_link_note_rubbish(link, wrong);
+		remote_link_silence(link, wrong->message);
+		return false;
+	}
+	remote_clock_observe(&link->clock, now_ns, clock_now_ns());
+	return true;
+}
+
+/* After remote_link_usable(): the rest of the body made sense, or not. */
+void remote_link_settle(struct remote_link *link, bool good, const GError *wrong)
+{
+	if (good) {
+		answered(link);
+		return;
+	}
+	remote_link_note_rubbish(link, wrong);
+	remote_link_silence(link, wrong->message);
+}
+
+static bool same_text(const json_t *a, const json_t *b, const char *key)
+{
+	return g_strcmp0(json_string_value(json_object_get(a, key)),
+			 json_string_value(json_object_get(b, key))) == 0;
+}
+
+/* The address was good before. */
+static void drop_events(struct remote_link *link)
+{
+	http_client_free(link->events_client);
+	link->events_client = http_client_new(link->address, NULL);
+	link->events_pending = false;
+}
+
+void remote_link_forget_peer(struct remote_link *link)
+{
+	remote_link_note(link, "scheduler-reset",
+			 "local scheduler of cluster '%s' has lost its state", link->cluster->name);
+	link->forgotten = true;
+	drop_events(link);
+	link->events_after = 0;
+	link->samples_after = 0;
+	for (guint i = 0; i < link->meters->len; i++)
+		remote_meter_rebase(g_ptr_array_index(link->meters, i));
+	if (link->listener)
+		link->listener->doubt(link, link->listener->data);
+}
+
+static bool read_capabilities(struct remote_link *link, json_t *body, GError **error)
+{
+	g_autofree char *ours = clock_boot_id();
+	const char *what = "capabilities";
+	const char *cluster;
+	const char *boot_id;
+	const char *incarnation;
+
+	if (!json_get_string(body, "cluster", what, &cluster, error) ||
+	    !json_get_string(body, "boot_id", what, &boot_id, error) ||
+	    !json_get_string(body, "incarnation", what, &incarnation, error))
+		return false;
+	if (!g_str_equal(cluster, link->cluster->name)) {
+		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY,
+			    "it serves cluster '%s', not '%s'; check local_scheduler in the "
+			    "configuration",
+			    cluster, link->cluster->name);
+		return false;
+	}
+	if (!link->capabilities || !same_text(link->capabilities, body, "boot_id"))
+		remote_clock_init(&link->clock, g_strcmp0(boot_id, ours) == 0);
+	if (link->capabilities && !same_text(link->capabilities, body, "incarnation") &&
+	    !link->forgotten)
+		remote_link_forget_peer(link);
+	link->forgotten = false;
+	if (link->capabilities)
+		json_decref(link->capabilities);
+	link->capabilities = json_incref(body);
+	return true;
+}
+
+static void capabilities_done(int status, json_t *body, const GError *error, void *data)
+{
+	struct remote_link *link = data;
+	g_autoptr(GError) wrong = NULL;
+	bool good;
+
+	link->identifying = false;
+	if (!remote_link_usable(link, body, error))
+		return;
+	good = read_capabilities(link, body, &wrong);
+	if (good)
+		link->identified = true;
+	remote_link_settle(link, good, wrong);
+	if (good)
+		remote_link_ask_events(link);
+}
+
+void remote_link_identify(struct remote_link *link)
+{
+	if (link->identifying)
+		return;
+	link->identifying = true;
+	link->identified_ns = clock_now_ns();
+	http_client_request(link->client, "GET", "/v1/capabilities", NULL, REQUEST_TIMEOUT_S,
+			    capabilities_done, link);
+}

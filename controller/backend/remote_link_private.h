@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+/*
+ * The insides of remote_link.h, for the files remote_link*.c alone.
+ *
+ * Four conversations with one local scheduler, each at most one request deep:
+ *   who        GET /v1/capabilities: at first, after every silence, where numbers run backwards,
+ * and now and then (libcurl quietly repeats a request over a new connection) events     the long
+ * poll; numbers go on over a restart, so nothing is missed samples    once per metering interval
+ *   nodes      every few seconds; the truth about nodes where an event was missed
+ * and the requests of the run (remote_link_send()), which are repeated until answered.
+ */
+#include <glib.h>
+
+#include "controller/backend/remote_clock.h"
+#include "controller/backend/remote_link.h"
+
+/* A node as it was said to be last. */
+struct remote_node {
+	bool up;
+	char *host;
+	char *state;
+	char *reason;
+	int64_t changed_ns; /* theirs */
+};
+
+struct remote_link {
+	const struct config_cluster *cluster;
+	uint32_t index;
+	const struct remote_listener *listener;
+	char *address;
+	struct http_client *client;
+	struct http_client *events_client; /* of its own: a long poll in vain can be dropped */
+	struct remote_clock clock;
+	GPtrArray *meters;
+	struct remote_node *nodes;
+	json_t *capabilities;
+	bool identified, identifying;
+	bool silent;    /* the last answer was none */
+	bool forgotten; /* remote_link_forget_peer() was called since it last said who it is */
+	bool away;
+	bool waited_for; /* remote_link_refresh() */
+	double away_s;
+	int64_t last_good_ns;
+	int64_t last_rubbish_note_ns;
+	int64_t events_after; /* -1: to be asked */
+	bool events_pending, samples_pending, nodes_pending, energy_pending;
+	int64_t samples_after; /* -1: to be asked */
+	int64_t nodes_asked_ns, identified_ns;
+	guint tick_source, events_source;
+	GPtrArray *requests;
+};
+
+/* Seconds since a reading of our clock. */
+double remote_link_seconds_since(int64_t then_ns);
+
+/* Tells the listener of something worth recording. */
+void remote_link_note(struct remote_link *link, const char *kind, const char *format, ...)
+	G_GNUC_PRINTF(3, 4);
+
+/* An answer made no sense: a note, at most one in ten seconds. */
+void remote_link_note_rubbish(struct remote_link *link, const GError *error);
+
+/* A node's state at `theirs_ns` of the peer's clock; tells the listener only what is new. */
+void remote_link_set_node(struct remote_link *link, uint32_t index, bool up, int64_t theirs_ns,
+			  const char *reason);
+
+/* No answer, or none that made sense: after a while the peer is away. */
+void remote_link_silence(struct remote_link *link, const char *why);
+
+/*
+ * Sorts out the answer to one of the link's own questions; true when there is a body to read. A
+ * refusal (status 400 and above) of a question that every local scheduler must answer is rubbish.
+ */
+bool remote_link_usable(struct remote_link *link, json_t *body, const GError *error);
+
+/* After remote_link_usable(): the rest of the body made sense, or not. */
+void remote_link_settle(struct remote_link *link, bool good, const GError *wrong);
+
+/* It has no memory of before: numbers and counters start anew, tasks are gone. */
+void remote_link_forget_peer(struct remote_link *link);
+
+/* The questions; each does nothing while it is under way. */
+void remote_link_identify(struct remote_link *link);
+void remote_link_ask_events(struct remote_link *link);
+void remote_link_ask_samples(struct remote_link *link);
+void remote_link_ask_nodes(struct remote_link *link);
+
+/* Frees an element of link->requests. */
+void remote_link_request_free(void *request);

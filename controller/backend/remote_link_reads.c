@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What is asked for now and then: power samples and the states of nodes.
+ */
+#include <inttypes.h>
+
+#include "common/clock.h"
+#include "common/http_client.h"
+#include "common/json.h"
+#include "controller/backend/remote_link_private.h"
+
+#define REQUEST_TIMEOUT_S 10.0
+#define SEQ_MAX (INT64_C(1) << 53)
+
+/* Samples. */
+
+static struct remote_meter *find_meter(struct remote_link *link, const char *host)
+{
+	for (guint i = 0; i < link->meters->len; i++) {
+		struct remote_meter *meter = g_ptr_array_index(link->meters, i);
+
+		if (g_str_equal(meter->host, host))
+			return meter;
+	}
+	return NULL;
+}
+
+static bool read_sample(struct remote_link *link, const json_t *object, GError **error)
+{
+	struct remote_sample sample = {0};
+	struct remote_meter *meter;
+	const char *host;
+
+	if (!json_get_integer(object, "seq", "sample", 0, SEQ_MAX, &sample.seq, error) ||
+	    !json_get_integer(object, "t_ns", "sample", 0, INT64_MAX, &sample.t_ns, error) ||
+	    !json_get_integer(object, "mw", "sample", 0, INT32_MAX, &sample.mw, error) ||
+	    !json_get_integer(object, "energy_uj", "sample", 0, INT64_MAX, &sample.energy_uj,
+			      error) ||
+	    !json_get_string(object, "host", "sample", &host, error))
+		return false;
+	meter = find_meter(link, host);
+	if (!meter) {
+		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, "sample: unknown host '%.64s'",
+			    host);
+		return false;
+	}
+	sample.t_ns = remote_clock_ours_ns(&link->clock, sample.t_ns);
+	sample.gap = json_is_true(json_object_get(object, "gap"));
+	if (remote_meter_add(meter, &sample) && link->listener)
+		link->listener->sample(link, meter, remote_meter_last(meter), link->listener->data);
+	return true;
+}
+
+static bool read_samples(struct remote_link *link, json_t *body, GError **error)
+{
+	json_t *samples;
+	int64_t last;
+
+	if (!json_get_integer(body, "last", "samples", 0, SEQ_MAX, &last, error) ||
+	    !json_get_array(body, "samples", "samples", &samples, error))
+		return false;
+	if (last < link->samples_after) {
+		remote_link_forget_peer(link);
+		return true;
+	}
+	for (size_t i = 0; i < json_array_size(samples); i++) {
+		json_t *object = json_array_get(samples, i);
+
+		if (!read_sample(link, object, error))
+			return false;
+		link->samples_after = json_integer_value(json_object_get(object, "seq"));
+	}
+	link->samples_after = json_array_size(samples) ? link->samples_after : last;
+	return true;
+}
+
+static void samples_done(int status, json_t *body, const GError *error, void *data)
+{
+	struct remote_link *link = data;
+	g_autoptr(GError) wrong = NULL;
+
+	link->samples_pending = false;
+	if (remote_link_usable(link, body, error))
+		remote_link_settle(link, read_samples(link, body, &wrong), wrong);
+}
+
+static bool read_energy(struct remote_link *link, json_t *body, GError **error)
+{
+	json_t *hosts;
+	int64_t least = SEQ_MAX;
+
+	if (!json_get_array(body, "hosts", "energy", &hosts, error))
+		return false;
+	for (size_t i = 0; i < json_array_size(hosts); i++) {
+		int64_t seq;
+
+		if (!json_get_integer(json_array_get(hosts, i), "sample_seq", "energy", 0, SEQ_MAX,
+				      &seq, error))
+			return false;
+		least = MIN(least, seq);
+	}
+	if (link->samples_after < 0)
+		link->samples_after = json_array_size(hosts) ? MAX(least - 1, 0) : 0;
+	return true;
+}
+
+static void energy_done(int status, json_t *body, const GError *error, void *data)
+{
+	struct remote_link *link = data;
+	g_autoptr(GError) wrong = NULL;
+
+	link->energy_pending = false;
+	if (remote_link_usable(link, body, error))
+		remote_link_settle(link, read_energy(link, body, &wrong), wrong);
+}
+
+static void ask_energy(struct remote_link *link)
+{
+	if (link->energy_pending)
+		return;
+	link->energy_pending = true;
+	http_client_request(link->client, "GET", "/v1/energy", NULL, REQUEST_TIMEOUT_S, energy_done,
+			    link);
+}
+
+void remote_link_ask_samples(struct remote_link *link)
+{
+	g_autofree char *path = NULL;
+
+	if (!link->meters->len)
+		return;
+	if (link->samples_after < 0) {
+		ask_energy(link);
+		return;
+	}
+	if (link->samples_pending)
+		return;
+	link->samples_pending = true;
+	path = g_strdup_printf("/v1/samples?after=%" PRId64, link->samples_after);
+	http_client_request(link->client, "GET", path, NULL, REQUEST_TIMEOUT_S, samples_done, link);
+}
+
+/* Nodes. */
+
+static bool read_node(struct remote_link *link, const json_t *object, int64_t now_ns,
+		      GError **error)
+{
+	const char *state;
+	int64_t index;
+	struct remote_node *node;
+
+	if (!json_get_integer(object, "index", "node", 0, link->cluster->nodes - 1, &index,
+			      error) ||
+	    !json_get_string(object, "state", "node", &state, error))
+		return false;
+	node = &link->nodes[index];
+	g_free(node->state);
+	node->state = g_strdup(state);
+	g_free(node->reason);
+	node->reason = g_strdup(json_string_value(json_object_get(object, "reason")));
+	g_free(node->host);
+	node->host = g_strdup(json_string_value(json_object_get(object, "host")));
+	if (node->changed_ns <= now_ns)
+		remote_link_set_node(link, (uint32_t)index,
+				     g_str_equal(state, "ready") || g_str_equal(state, "busy"),
+				     now_ns, json_string_value(json_object_get(object, "reason")));
+	return true;
+}
+
+static void nodes_done(int status, json_t *body, const GError *error, void *data)
+{
+	struct remote_link *link = data;
+	g_autoptr(GError) wrong = NULL;
+	json_t *nodes;
+	bool good;
+
+	link->nodes_pending = false;
+	if (!remote_link_usable(link, body, error))
+		return;
+	good = json_get_array(body, "nodes", "nodes", &nodes, &wrong);
+	for (size_t i = 0; good && i < json_array_size(nodes); i++)
+		good = read_node(link, json_array_get(nodes, i),
+				 json_integer_value(json_object_get(body, "now_ns")), &wrong);
+	remote_link_settle(link, good, wrong);
+}
+
+void remote_link_ask_nodes(struct remote_link *link)
+{
+	if (link->nodes_pending)
+		return;
+	link->nodes_pending = true;
+	link->nodes_asked_ns = clock_now_ns();
+	http_client_request(link->client, "GET", "/v1/nodes", NULL, REQUEST_TIMEOUT_S, nodes_done,
+			    link);
+}

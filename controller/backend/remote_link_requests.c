@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Idempotent requests that are repeated until they are answered.
+ */
+#include "common/http_client.h"
+#include "controller/backend/remote_link_private.h"
+
+#define REQUEST_TIMEOUT_S 10.0
+#define RETRY_FIRST_MS 100
+#define RETRY_MAX_MS 1000
+#define RUBBISH_TRIES 5
+
+struct request {
+	struct remote_link *link;
+	char *method;
+	char *path;
+	json_t *body;
+	remote_link_done_f done; /* NULL: forgotten */
+	void *data;
+	guint tries;
+	guint rubbish;
+	guint retry_source;
+};
+
+static void request_pass(struct request *request);
+
+void remote_link_request_free(void *data)
+{
+	struct request *request = data;
+
+	if (request->retry_source)
+		g_source_remove(request->retry_source);
+	if (request->body)
+		json_decref(request->body);
+	g_free(request->method);
+	g_free(request->path);
+	g_free(request);
+}
+
+static void request_end(struct request *request, int status, json_t *body, const GError *error)
+{
+	remote_link_done_f done = request->done;
+	void *data = request->data;
+
+	g_ptr_array_remove_fast(request->link->requests, request);
+	if (done)
+		done(status, body, error, data);
+}
+
+static gboolean request_again(gpointer data)
+{
+	struct request *request = data;
+
+	request->retry_source = 0;
+	request_pass(request);
+	return G_SOURCE_REMOVE;
+}
+
+static bool worth_repeating(struct request *request, int status, const GError *error)
+{
+	if (request->link->away)
+		return false;
+	if (g_error_matches(error, HTTP_ERROR, HTTP_ERROR_TRANSPORT) || status == 503)
+		return true;
+	if (g_error_matches(error, HTTP_ERROR, HTTP_ERROR_BODY))
+		return ++request->rubbish < RUBBISH_TRIES;
+	return false;
+}
+
+static void request_done(int status, json_t *body, const GError *error, void *data)
+{
+	struct request *request = data;
+	struct remote_link *link = request->link;
+	guint delay_ms = RETRY_FIRST_MS << MIN(request->tries, 8);
+
+	if (g_error_matches(error, HTTP_ERROR, HTTP_ERROR_BODY))
+		remote_link_note_rubbish(link, error);
+	if (error && !g_error_matches(error, HTTP_ERROR, HTTP_ERROR_STATUS))
+		remote_link_silence(link, error->message);
+	if (error && worth_repeating(request, status, error)) {
+		request->tries++;
+		request->retry_source =
+			g_timeout_add(MIN(delay_ms, RETRY_MAX_MS), request_again, request);
+		return;
+	}
+	request_end(request, status, body, error);
+}
+
+static void request_pass(struct request *request)
+{
+	http_client_request(request->link->client, request->method, request->path, request->body,
+			    REQUEST_TIMEOUT_S, request_done, request);
+}
+
+void remote_link_send(struct remote_link *link, const char *method, const char *path, json_t *body,
+		      remote_link_done_f done, void *data)
+{
+	struct request *request = g_new0(struct request, 1);
+
+	request->link = link;
+	request->method = g_strdup(method);
+	request->path = g_strdup(path);
+	request->body = body ? json_incref(body) : NULL;
+	request->done = done;
+	request->data = data;
+	g_ptr_array_add(link->requests, request);
+	request_pass(request);
+}
+
+void remote_link_forget(struct remote_link *link, const void *data)
+{
+	for (guint i = 0; i < link->requests->len; i++) {
+		struct request *request = g_ptr_array_index(link->requests, i);
+
+		if (request->data == data)
+			request->done = NULL;
+	}
+}
