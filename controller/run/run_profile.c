@@ -283,15 +283,22 @@ static void show(struct run_progress *progress, void *data)
 /* A pair that hangs ends by its deadline, a node that stays away by this. */
 #define STALL_S 900.0
 
+/* Tasks start at the mapping events, as in a run: nodes are busy for the same share of the time. */
 static bool measure(struct profile *profile, GError **error)
 {
+	double interval_s = profile->config->experiment->mapping_interval_s;
 	double heard_s = backend_now_s(profile->backend);
+	double next_s = heard_s;
 
 	while (left(profile)) {
 		struct backend_event event;
+		double now_s = backend_now_s(profile->backend);
 
-		fill(profile);
-		backend_wait(profile->backend, backend_now_s(profile->backend) + 5, &event);
+		if (now_s >= next_s) {
+			fill(profile);
+			next_s = now_s + interval_s;
+		}
+		backend_wait(profile->backend, next_s, &event);
 		if (!take_event(profile, &event, error))
 			return false;
 		if (event.kind == BACKEND_EVENT_ENDED)

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#define LOG_SUBSYSTEM "domain"
 #include "local-sched/hypervisor/domain.h"
 
 #include <libvirt/libvirt-qemu.h>
 #include <libvirt/virterror.h>
 #include <string.h>
 
+#include "common/log.h"
+#include "local-sched/cpu/cpu_spread.h"
 #include "local-sched/hypervisor/virt_error.h"
 
 /* The input of most calls; strings are owned. */
@@ -13,6 +16,7 @@ struct input {
 	char *text;
 	int timeout_s;
 	struct cpu_cap cap;
+	uint32_t first_core;
 	virStreamPtr stream; /* to be closed */
 };
 
@@ -287,6 +291,15 @@ void domain_cpu_times(struct host *host, host_done_f done, gpointer data)
 	       data);
 }
 
+/* It helps; a host that refuses it still runs the VM. */
+static void spread(virDomainPtr domain, uint32_t first_core)
+{
+	g_autoptr(GError) refused = NULL;
+
+	if (!cpu_spread(domain, first_core, &refused))
+		log_warning("%s", refused->message);
+}
+
 static gpointer apply_cap_work(virConnectPtr connection, gpointer data, GError **error)
 {
 	struct input *input = data;
@@ -294,14 +307,17 @@ static gpointer apply_cap_work(virConnectPtr connection, gpointer data, GError *
 
 	if (!domain || !cpu_cap_apply(&input->cap, domain, error))
 		return NULL;
+	if (input->cap.fraction < 1)
+		spread(domain, input->first_core);
 	return HOST_DONE;
 }
 
 void domain_apply_cap(struct host *host, const char *name, const struct cpu_cap *cap,
-		      host_done_f done, gpointer data)
+		      uint32_t first_core, host_done_f done, gpointer data)
 {
 	struct input *input = input_new(name, NULL);
 
 	input->cap = *cap;
+	input->first_core = first_core;
 	submit(host, HOST_LANE_CONTROL, apply_cap_work, input, NULL, done, data);
 }

@@ -64,7 +64,8 @@ void domain_cpu_times(struct host *host, host_done_f done, gpointer data);
 
 /*
  * Applies a CPU cap to a running VM and reads it back: an error when what is read is not what was
- * set. No result.
+ * set. The cores of a capped VM are bound to CPUs in turn, from `first_core` on (cpu_spread.h). No
+ * result.
  */
 void domain_apply_cap(struct host *host, const char *name, const struct cpu_cap *cap,
-		      host_done_f done, gpointer data);
+		      uint32_t first_core, host_done_f done, gpointer data);

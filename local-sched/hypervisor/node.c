@@ -260,7 +260,8 @@ static void enter_sweeping(struct node *node)
 
 static void enter_capping(struct node *node)
 {
-	domain_apply_cap(node->settings.host, node->settings.domain, node->settings.cap, answered,
+	domain_apply_cap(node->settings.host, node->settings.domain, node->settings.cap,
+			 node->settings.index * node->cores, answered,
 			 ask(node, simple_answer));
 }
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/cpu/cpu_spread.h"
+
+#include "local-sched/hypervisor/virt_error.h"
+
+/* CPUs and cores that are looked at; what lies beyond is left alone. */
+enum { CPUS_MAX = 1024, MAP_BYTES = CPUS_MAX / 8, CORES_MAX = 32 };
+
+/* Where a VM's cores may run now. */
+struct affinity {
+	virVcpuInfo cores[CORES_MAX];
+	unsigned char maps[CORES_MAX * MAP_BYTES];
+};
+
+static int list_cpus(const unsigned char *map, int *ret_cpus)
+{
+	int count = 0;
+
+	for (int cpu = 0; cpu < CPUS_MAX; cpu++)
+		if (VIR_CPU_USED(map, cpu))
+			ret_cpus[count++] = cpu;
+	return count;
+}
+
+static bool pin(virDomainPtr domain, unsigned int core, int cpu, GError **error)
+{
+	unsigned char map[MAP_BYTES] = {0};
+
+	VIR_USE_CPU(map, cpu);
+	if (virDomainPinVcpuFlags(domain, core, map, cpu / 8 + 1, VIR_DOMAIN_AFFECT_LIVE) == 0)
+		return true;
+	virt_error_set(error, "cannot bind core %u of VM '%s' to CPU %d", core,
+		       virDomainGetName(domain), cpu);
+	return false;
+}
+
+bool cpu_spread(virDomainPtr domain, uint32_t first_core, GError **error)
+{
+	g_autofree struct affinity *now = g_new0(struct affinity, 1);
+	int cores = virDomainGetVcpus(domain, now->cores, CORES_MAX, now->maps, MAP_BYTES);
+	int cpus[CPUS_MAX];
+	int count;
+
+	if (cores < 0) {
+		virt_error_set(error, "cannot read where the cores of VM '%s' may run",
+			       virDomainGetName(domain));
+		return false;
+	}
+	for (int i = 0; i < cores; i++) {
+		count = list_cpus(VIR_GET_CPUMAP(now->maps, MAP_BYTES, i), cpus);
+		if (count > 1 && !pin(domain, (unsigned int)i,
+				      cpus[(first_core + (uint32_t)i) % (uint32_t)count], error))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <libvirt/libvirt.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Binds each core of a running VM to one of the CPUs that it may use, in turn from number
+ * `first_core` on, so that no two cores of a VM share a CPU where there are enough: a guest's core
+ * that waits for another one which is not running spends the VM's quota on it. Left to themselves
+ * the cores of a VM that is throttled most of the time stay on one CPU for minutes, and its tasks
+ * take twice as long. On a worker thread; doing it again changes nothing.
+ */
+bool cpu_spread(virDomainPtr domain, uint32_t first_core, GError **error);
