@@ -50,8 +50,12 @@ static void print_table(const struct policy_ops *const *list, uint32_t count)
 	puts("\nModifiers, as in max-upr+reservations+drop:0.5:\n"
 	     "  +placeholders  future starts vanish at the next mapping event\n"
 	     "  +reservations  future starts are permanent\n"
-	     "  +drop:UTILITY  tasks that cannot earn as much any more leave; without it those\n"
-	     "                 that can earn nothing do");
+	     "  +drop:UTILITY  tasks that cannot earn as much any more leave, with 0 none do;\n"
+	     "                 without it those that can earn nothing do\n"
+	     "  +filter:task:LENIENCY      leaves out options that need more than LENIENCY times a\n"
+	     "                             task's fair share of the remaining energy (3.8.2)\n"
+	     "  +filter:resource:LENIENCY  the same per core-second (3.8.3)\n"
+	     "  +filter-once               the share is found once per mapping event");
 }
 
 int cmd_policies(int argc, char **argv)

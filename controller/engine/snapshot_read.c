@@ -479,6 +479,29 @@ static bool read_promises(const struct reader *reader)
 	return true;
 }
 
+/* What filters and the gate know; absent in snapshots that were recorded before there were any. */
+static bool read_energy(const struct reader *reader)
+{
+	struct sched_snapshot *snapshot = &reader->read->snapshot;
+	json_t *completed = json_object_get(reader->object, "completed");
+	json_t *gate = json_object_get(reader->object, "gate");
+
+	if (gate && !json_is_boolean(gate))
+		return refuse(reader, "\"gate\" must be true or false");
+	snapshot->gate = json_is_true(gate);
+	if (!completed)
+		return true;
+	if (!json_is_object(completed))
+		return refuse(reader, "\"completed\": expected an object");
+	if (!get_count(reader, completed, "tasks", &snapshot->completed_count) ||
+	    !get_number(reader, completed, "energy_j", &snapshot->completed_j) ||
+	    !get_number(reader, completed, "resources", &snapshot->completed_resources))
+		return false;
+	if (snapshot->completed_j < 0 || snapshot->completed_resources < 0)
+		return refuse(reader, "\"completed\": a number below 0");
+	return true;
+}
+
 /* Numbers of the snapshot itself. No budget at all is written as null. */
 static bool read_numbers(const struct reader *reader)
 {
@@ -515,7 +538,8 @@ static bool read_all(const struct reader *reader)
 	if (!json_is_object(reader->object))
 		return refuse(reader, "not an object");
 	read->policy = json_string_value(json_object_get(reader->object, "policy"));
-	if (!read_system(reader) || !read_numbers(reader) || !read_tasks(reader) ||
+	if (!read_system(reader) || !read_numbers(reader) || !read_energy(reader) ||
+	    !read_tasks(reader) ||
 	    !read_waiting(reader) || !read_running(reader) || !read_promises(reader) ||
 	    !read_down(reader))
 		return false;

@@ -155,6 +155,13 @@ static json_t *down_json(const struct sched_snapshot *snapshot)
 	return list;
 }
 
+static json_t *completed_json(const struct sched_snapshot *snapshot)
+{
+	return json_pack("{s:I, s:o, s:o}", "tasks", (json_int_t)snapshot->completed_count,
+			 "energy_j", number(snapshot->completed_j), "resources",
+			 number(snapshot->completed_resources));
+}
+
 json_t *snapshot_json_write(const struct sched_snapshot *snapshot, const struct policy *policy)
 {
 	const struct sched_system *system = snapshot->system;
@@ -167,6 +174,8 @@ json_t *snapshot_json_write(const struct sched_snapshot *snapshot, const struct 
 		"consumed_j", number(snapshot->consumed_j), "budget_j",
 		number(snapshot->budget_j));
 
+	json_object_set_new(object, "gate", json_boolean(snapshot->gate));
+	json_object_set_new(object, "completed", completed_json(snapshot));
 	if (policy)
 		json_object_set_new(object, "policy", json_string(policy->name));
 	json_object_set_new(object, "tasks", tasks_json(snapshot));

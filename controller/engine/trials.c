@@ -54,7 +54,7 @@ static void run_policy(const struct batch *batch, const struct workload *workloa
 		experiment_setup(experiment, workload, &experiment->policies[policy], 0);
 
 	setup.trim = true;
-	if (!setup.policy.ops->reads_budget) {
+	if (!policy_reads_budget(&setup.policy)) {
 		run_once(batch, &setup, trial, policy);
 		return;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "controller/sched/availability.h"
+#include "controller/sched/availability_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,25 +7,6 @@
 
 /* Steps that a schedule has room for at first. */
 #define FIRST_CAPACITY 16
-
-static uint64_t *step_mask(const struct availability *availability, uint32_t step)
-{
-	return availability->free + (size_t)step * availability->words;
-}
-
-static uint32_t mask_count(const uint64_t *mask, uint32_t words)
-{
-	uint32_t count = 0;
-
-	for (uint32_t w = 0; w < words; w++)
-		count += (uint32_t)__builtin_popcountll(mask[w]);
-	return count;
-}
-
-static bool mask_has(const uint64_t *mask, uint32_t node)
-{
-	return mask[node / 64] >> (node % 64) & 1;
-}
 
 /* Gets room for `capacity` steps and copies what there is. */
 static int grow(struct availability *availability, uint32_t capacity)
@@ -59,11 +40,12 @@ int availability_init(struct availability *availability, struct scratch *scratch
 		.nodes = nodes,
 		.words = (nodes + 63) / 64,
 	};
-	availability->common = scratch_array(scratch, availability->words, sizeof(uint64_t));
+	availability->common =
+		scratch_array(scratch, 4 * (size_t)availability->words, sizeof(uint64_t));
 	if (!availability->common || grow(availability, FIRST_CAPACITY) < 0)
 		return -ENOMEM;
 
-	uint64_t *mask = step_mask(availability, 0);
+	uint64_t *mask = availability_mask(availability, 0);
 
 	memset(mask, 0xff, availability->words * sizeof(*mask));
 	if (nodes % 64)
@@ -74,13 +56,28 @@ int availability_init(struct availability *availability, struct scratch *scratch
 	return 0;
 }
 
+/* The step that `time_s` (>= now_s) lies in. */
+static uint32_t find_step(const struct availability *availability, double time_s)
+{
+	uint32_t low = 0;
+	uint32_t high = availability->steps;
+
+	while (high - low > 1) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (availability->time_s[middle] > time_s)
+			high = middle;
+		else
+			low = middle;
+	}
+	return low;
+}
+
 /* The step that begins at `time_s` (>= now_s), split off from the one it lies in if need be. */
 static int split(struct availability *availability, double time_s, uint32_t *ret_step)
 {
-	uint32_t step = availability->steps;
+	const uint32_t step = find_step(availability, time_s) + 1;
 
-	while (availability->time_s[step - 1] > time_s)
-		step--;
 	if (availability->time_s[step - 1] == time_s) {
 		*ret_step = step - 1;
 		return 0;
@@ -91,7 +88,7 @@ static int split(struct availability *availability, double time_s, uint32_t *ret
 
 	const size_t words = availability->words;
 	const size_t after = availability->steps - step;
-	uint64_t *mask = step_mask(availability, step);
+	uint64_t *mask = availability_mask(availability, step);
 
 	memmove(availability->time_s + step + 1, availability->time_s + step,
 		after * sizeof(*availability->time_s));
@@ -102,13 +99,22 @@ static int split(struct availability *availability, double time_s, uint32_t *ret
 	availability->time_s[step] = time_s;
 	availability->count[step] = availability->count[step - 1];
 	availability->steps++;
+	availability->rising += availability->rising >= step;
 	*ret_step = step;
 	return 0;
+}
+
+static void clear_nodes(uint64_t *mask, const uint32_t *nodes, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		mask[nodes[i] / 64] &= ~(UINT64_C(1) << (nodes[i] % 64));
 }
 
 int availability_take(struct availability *availability, const uint32_t *nodes, uint32_t count,
 		      double start_s, double end_s)
 {
+	const uint32_t words = availability->words;
+	uint64_t *kept = availability->common;
 	uint32_t first;
 	uint32_t last;
 
@@ -122,22 +128,58 @@ int availability_take(struct availability *availability, const uint32_t *nodes, 
 		last = availability->steps;
 	else if (split(availability, end_s, &last) < 0)
 		return -ENOMEM;
+	memset(kept, 0xff, words * sizeof(*kept));
+	clear_nodes(kept, nodes, count);
 	for (uint32_t step = first; step < last; step++) {
-		uint64_t *mask = step_mask(availability, step);
+		uint64_t *mask = availability_mask(availability, step);
 
-		for (uint32_t i = 0; i < count; i++)
-			mask[nodes[i] / 64] &= ~(UINT64_C(1) << (nodes[i] % 64));
-		availability->count[step] = mask_count(mask, availability->words);
+		for (uint32_t w = 0; w < words; w++)
+			mask[w] &= kept[w];
+		availability->count[step] = availability_mask_count(mask, words);
 	}
+	/* What is taken from a later step on may have been free before it. */
+	if (first > availability->rising)
+		availability->rising = first;
 	availability->version++;
 	return 0;
 }
 
-/*
- * Intersects the free nodes over [start of `step`, that + duration_s) into `common`, giving up as
- * soon as fewer than `width` are left.
- */
-static bool fits(const struct availability *availability, uint32_t step, uint32_t width,
+int availability_hold(struct availability *availability, const struct availability_hold *holds,
+		      uint32_t count)
+{
+	const uint32_t words = availability->words;
+	uint32_t steps = 1;
+
+	for (uint32_t i = 0; i < count; i++)
+		steps += i == 0 || holds[i].end_s != holds[i - 1].end_s;
+	if (steps > availability->capacity && grow(availability, 2 * steps) < 0)
+		return -ENOMEM;
+
+	uint32_t step = steps - 1;
+
+	memmove(availability_mask(availability, step), availability_mask(availability, 0),
+		words * sizeof(uint64_t));
+	availability->count[step] = availability->count[0];
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t *mask = availability_mask(availability, step);
+
+		if (i == 0 || holds[i].end_s != holds[i - 1].end_s) {
+			availability->time_s[step] = holds[i].end_s;
+			step--;
+			memcpy(mask - words, mask, words * sizeof(*mask));
+			availability->count[step] = availability->count[step + 1];
+			mask -= words;
+		}
+		clear_nodes(mask, holds[i].nodes, holds[i].count);
+		availability->count[step] -= holds[i].count;
+	}
+	availability->time_s[0] = availability->now_s;
+	availability->steps = steps;
+	availability->version++;
+	return 0;
+}
+
+bool availability_fits(const struct availability *availability, uint32_t step, uint32_t width,
 		 double duration_s, uint64_t *common)
 {
 	const uint32_t words = availability->words;
@@ -145,27 +187,29 @@ static bool fits(const struct availability *availability, uint32_t step, uint32_
 
 	if (availability->count[step] < width)
 		return false;
-	memcpy(common, step_mask(availability, step), words * sizeof(*common));
-	for (uint32_t i = step + 1; i < availability->steps && availability->time_s[i] < end_s;
+	memcpy(common, availability_mask(availability, step), words * sizeof(*common));
+	for (uint32_t i = step + 1; i <= availability->rising && availability->time_s[i] < end_s;
 	     i++) {
-		const uint64_t *mask = step_mask(availability, i);
+		const uint64_t *mask = availability_mask(availability, i);
 
+		if (availability->count[i] < width)
+			return false;
 		for (uint32_t w = 0; w < words; w++)
 			common[w] &= mask[w];
-		if (mask_count(common, words) < width)
+		if (availability_mask_count(common, words) < width)
 			return false;
 	}
 	return true;
 }
 
-/* fits() for clusters of up to 64 nodes: the mask stays in a register. */
+/* availability_fits() for clusters of up to 64 nodes: the mask stays in a register. */
 static bool fits_word(const struct availability *availability, uint32_t step, uint32_t width,
 		      double duration_s)
 {
 	const double end_s = availability->time_s[step] + duration_s;
 	uint64_t common = availability->free[step];
 
-	for (uint32_t i = step + 1; i < availability->steps && availability->time_s[i] < end_s;
+	for (uint32_t i = step + 1; i <= availability->rising && availability->time_s[i] < end_s;
 	     i++) {
 		common &= availability->free[i];
 		if ((uint32_t)__builtin_popcountll(common) < width)
@@ -180,98 +224,75 @@ uint32_t availability_earliest(const struct availability *availability, uint32_t
 	for (uint32_t step = 0; step < availability->steps; step++) {
 		if (availability->count[step] < width)
 			continue;
+		if (step >= availability->rising)
+			return step;
 		if (availability->words == 1
 			    ? fits_word(availability, step, width, duration_s)
-			    : fits(availability, step, width, duration_s, availability->common))
+			    : availability_fits(availability, step, width, duration_s,
+						availability->common))
 			return step;
 	}
 	return UINT32_MAX;
 }
 
-/* What placing a task on a node would do to the node's idle time. */
-struct candidate {
-	uint32_t node;
-	uint32_t voids;
-	double size_s;
-};
-
-static struct candidate judge(const struct availability *availability, uint32_t step,
-			      double end_s, uint32_t node)
+uint32_t availability_widest(const struct availability *availability, double until_s)
 {
-	const double *time_s = availability->time_s;
-	struct candidate candidate = { .node = node };
-	uint32_t before = step;
-	uint32_t after = step + 1;
+	uint32_t widest = 0;
 
-	while (before > 0 && mask_has(step_mask(availability, before - 1), node))
-		before--;
-	while (after < availability->steps && mask_has(step_mask(availability, after), node))
-		after++;
-	candidate.voids = time_s[step] > time_s[before];
-	if (after == availability->steps) {
-		candidate.size_s = time_s[step] - time_s[before];
-	} else {
-		candidate.voids += time_s[after] > end_s;
-		candidate.size_s = time_s[after] - time_s[before];
-	}
-	return candidate;
+	for (uint32_t step = 0;
+	     step < availability->steps && availability->time_s[step] < until_s; step++)
+		if (availability->count[step] > widest)
+			widest = availability->count[step];
+	return widest;
 }
 
-static int candidate_compare(const void *left, const void *right)
+static int hold_compare(const void *left, const void *right)
 {
-	const struct candidate *a = left;
-	const struct candidate *b = right;
+	const struct availability_hold *a = left;
+	const struct availability_hold *b = right;
 
-	if (a->voids != b->voids)
-		return a->voids < b->voids ? -1 : 1;
-	if (a->size_s != b->size_s)
-		return a->size_s < b->size_s ? -1 : 1;
-	return (a->node > b->node) - (a->node < b->node);
+	return (a->end_s < b->end_s) - (a->end_s > b->end_s);
 }
 
-static int index_compare(const void *left, const void *right)
+/* Whether some node is held twice: what a snapshot from a file may say. */
+static bool overlap(const struct availability *availability, const struct availability_hold *holds,
+		    uint32_t count)
 {
-	const uint32_t a = *(const uint32_t *)left;
-	const uint32_t b = *(const uint32_t *)right;
+	uint64_t *seen = availability->common;
 
-	return (a > b) - (a < b);
+	memset(seen, 0, availability->words * sizeof(*seen));
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t n = 0; n < holds[i].count; n++) {
+			const uint32_t node = holds[i].nodes[n];
+
+			if (seen[node / 64] >> (node % 64) & 1)
+				return true;
+			seen[node / 64] |= UINT64_C(1) << (node % 64);
+		}
+	return false;
 }
 
-/* Calls for every node of a mask, ascending. */
-#define MASK_FOREACH(mask, words, node)                                                    \
-	for (uint32_t w_ = 0; w_ < (words); w_++)                                          \
-		for (uint64_t bits_ = (mask)[w_];                                          \
-		     bits_ && ((node) = w_ * 64 + (uint32_t)__builtin_ctzll(bits_), true); \
-		     bits_ &= bits_ - 1)
-
-int availability_choose(const struct availability *availability, uint32_t step, uint32_t width,
-			double duration_s, uint32_t *ret_nodes)
+/* Takes the nodes of all that runs in cluster `c`. `holds` has room for it. */
+static int hold_running(struct availability *availability, const struct sched_snapshot *snapshot,
+			uint32_t c, struct availability_hold *holds)
 {
-	const double end_s = availability->time_s[step] + duration_s;
-	uint64_t *common = availability->common;
 	uint32_t count = 0;
-	uint32_t node;
+	int result = 0;
 
-	if (!fits(availability, step, width, duration_s, common))
-		return -EINVAL;
-	if (mask_count(common, availability->words) == width) {
-		MASK_FOREACH(common, availability->words, node)
-			ret_nodes[count++] = node;
-		return 0;
+	for (uint32_t i = 0; i < snapshot->running_count; i++) {
+		const struct sched_running *r = &snapshot->running[i];
+
+		if (r->cluster == c && r->end_s > snapshot->now_s)
+			holds[count++] = (struct availability_hold){ r->end_s, r->nodes,
+								     r->nodes_count };
 	}
-
-	struct candidate *candidates =
-		scratch_array(availability->scratch, availability->nodes, sizeof(*candidates));
-
-	if (!candidates)
-		return -ENOMEM;
-	MASK_FOREACH(common, availability->words, node)
-		candidates[count++] = judge(availability, step, end_s, node);
-	qsort(candidates, count, sizeof(*candidates), candidate_compare);
-	for (uint32_t i = 0; i < width; i++)
-		ret_nodes[i] = candidates[i].node;
-	qsort(ret_nodes, width, sizeof(*ret_nodes), index_compare);
-	return 0;
+	qsort(holds, count, sizeof(*holds), hold_compare);
+	if (!overlap(availability, holds, count))
+		return availability_hold(availability, holds, count);
+	for (uint32_t i = 0; result == 0 && i < count; i++)
+		result = availability_take(availability, holds[i].nodes, holds[i].count,
+					   snapshot->now_s, holds[i].end_s);
+	return result;
 }
 
 struct availability *availability_of_snapshot(const struct sched_snapshot *snapshot,
@@ -280,16 +301,15 @@ struct availability *availability_of_snapshot(const struct sched_snapshot *snaps
 	const struct sched_system *system = snapshot->system;
 	struct availability *clusters =
 		scratch_array(scratch, system->clusters_count, sizeof(*clusters));
-	int result = clusters ? 0 : -ENOMEM;
+	struct availability_hold *holds =
+		scratch_array(scratch, snapshot->running_count, sizeof(*holds));
+	int result = clusters && holds ? 0 : -ENOMEM;
 
-	for (uint32_t c = 0; result == 0 && c < system->clusters_count; c++)
+	for (uint32_t c = 0; result == 0 && c < system->clusters_count; c++) {
 		result = availability_init(&clusters[c], scratch, system->clusters[c].nodes,
 					   snapshot->now_s);
-	for (uint32_t i = 0; result == 0 && i < snapshot->running_count; i++) {
-		const struct sched_running *r = &snapshot->running[i];
-
-		result = availability_take(&clusters[r->cluster], r->nodes, r->nodes_count,
-					   snapshot->now_s, r->end_s);
+		if (result == 0)
+			result = hold_running(&clusters[c], snapshot, c, holds);
 	}
 	for (uint32_t i = 0; result == 0 && i < snapshot->reservations_count; i++) {
 		const struct sched_planned *p = &snapshot->reservations[i];

@@ -12,9 +12,14 @@
  * now on for ever. It answers the question of paper 002, section 3.7: the earliest start at which
  * enough nodes are free for a whole execution, and which of them to take.
  *
- * Node sets are bit masks of 64-bit words, so a query costs about steps x nodes / 64. Within one
- * mapping event tasks only ever take room away: starts of a given width and duration only move
- * later, which lazy policies rely on.
+ * Node sets are bit masks of 64-bit words. Within one mapping event tasks only ever take room away:
+ * starts of a given width and duration only move later, which lazy policies rely on.
+ *
+ * From the step `rising` on nodes only become free, so there whether a task fits is a comparison of
+ * two numbers; as long as everything was taken from now on, that is everywhere. Only before that
+ * step are masks intersected: a query costs at most rising x (steps that the task covers before
+ * it) x nodes / 64, plus a look at the count of every step. To choose nodes costs about
+ * (steps before + steps after that take some of them) x nodes / 64.
  */
 struct availability {
 	struct scratch *scratch;
@@ -24,10 +29,11 @@ struct availability {
 	uint32_t steps;    /* > 0 */
 	uint32_t capacity; /* steps that fit */
 	uint32_t version;  /* counts the changes */
+	uint32_t rising;   /* from this step on the set of free nodes only grows */
 	double *time_s;    /* per step: when it begins; time_s[0] == now_s; ascending */
 	uint64_t *free;    /* steps x words: nodes free from time_s[i] until time_s[i + 1] */
 	uint32_t *count;   /* per step: number of free nodes */
-	uint64_t *common;  /* words; for queries */
+	uint64_t *common;  /* 4 x words; for queries */
 };
 
 /*
@@ -36,6 +42,21 @@ struct availability {
  */
 int availability_init(struct availability *availability, struct scratch *scratch, uint32_t nodes,
 		      double now_s);
+
+/* What holds nodes of a cluster from now on until a given time. */
+struct availability_hold {
+	double end_s; /* > now_s */
+	const uint32_t *nodes;
+	uint32_t count;
+};
+
+/*
+ * Takes what `holds` (`count` of them, sorted by end_s, latest first; no node twice) hold, on a
+ * schedule on which nothing is taken yet. The same as that many calls of availability_take(), at a
+ * cost of count x nodes / 64. Returns 0, or -ENOMEM.
+ */
+int availability_hold(struct availability *availability, const struct availability_hold *holds,
+		      uint32_t count);
 
 /*
  * Marks `nodes` (`count` indices) busy during [start_s, end_s). What lies before now_s is cut off,
@@ -52,6 +73,9 @@ int availability_take(struct availability *availability, const uint32_t *nodes, 
  */
 uint32_t availability_earliest(const struct availability *availability, uint32_t width,
 			       double duration_s);
+
+/* The most nodes that are free at one instant before `until_s` (> now_s). */
+uint32_t availability_widest(const struct availability *availability, double until_s);
 
 /*
  * Chooses `width` nodes for [start of `step`, that + duration_s), where availability_earliest()

@@ -1,61 +1,66 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/sched/fcfs.h"
 
-/* The option of `row` that starts earliest, or NULL when none ever can. */
-static const struct sched_option *earliest(struct mapping *mapping, uint32_t row,
-					   double *ret_start_s)
+struct fcfs_place fcfs_find(struct mapping *mapping, const struct sched_task *task)
 {
-	const struct sched_option *best = NULL;
+	struct fcfs_place place = { .start_s = INFINITY, .refusal = SCHED_REFUSAL_NO_NODES };
 	uint32_t count;
-	const struct sched_option *options = sched_system_options(mapping->system, row, &count);
+	const struct sched_option *options =
+		sched_system_options(mapping->system, task->row, &count);
 
-	*ret_start_s = INFINITY;
 	for (uint32_t i = 0; i < count; i++) {
 		if (options[i].pstate != 0)
 			continue;
 
-		const double start_s = mapping_start_s(mapping, row, &options[i]);
+		const enum sched_refusal energy = energy_judge(&mapping->energy, &options[i]);
 
-		if (start_s < *ret_start_s) {
-			best = &options[i];
-			*ret_start_s = start_s;
+		if (energy != SCHED_REFUSAL_TAKEN) {
+			if (!place.option)
+				place.refusal = energy;
+			continue;
+		}
+		const double start_s = mapping_start_s(mapping, task->row, &options[i]);
+
+		if (start_s < place.start_s) {
+			place.option = &options[i];
+			place.start_s = start_s;
 		}
 	}
-	return best;
+	if (place.option)
+		place.refusal = place.start_s < mapping->snapshot->end_s
+					? SCHED_REFUSAL_TAKEN
+					: SCHED_REFUSAL_AFTER_END;
+	return place;
 }
 
-/* Notes the options of a task; `best` starts earliest and is refused for `refusal`. */
-static int explain(struct mapping *mapping, const struct sched_task *task,
-		   const struct sched_option *best, enum sched_refusal refusal)
+/* Why an option stayed behind the one in `place`. */
+static enum sched_refusal refusal_of(struct mapping *mapping, const struct sched_task *task,
+				     const struct sched_option *option,
+				     const struct fcfs_place *place)
+{
+	const enum sched_refusal energy = energy_judge(&mapping->energy, option);
+
+	if (option == place->option)
+		return place->refusal;
+	if (energy != SCHED_REFUSAL_TAKEN)
+		return energy;
+	return isfinite(mapping_start_s(mapping, task->row, option)) ? SCHED_REFUSAL_LATER
+								     : SCHED_REFUSAL_NO_NODES;
+}
+
+int fcfs_explain(struct mapping *mapping, const struct sched_task *task,
+		 const struct fcfs_place *place)
 {
 	uint32_t count;
 	const struct sched_option *options =
 		sched_system_options(mapping->system, task->row, &count);
 	int result = 0;
 
-	for (uint32_t i = 0; result == 0 && i < count; i++) {
-		const double start_s = mapping_start_s(mapping, task->row, &options[i]);
-
+	for (uint32_t i = 0; mapping_explains(mapping) && result == 0 && i < count; i++)
 		if (options[i].pstate == 0)
 			result = mapping_consider(mapping, task, &options[i], 0,
-						  &options[i] == best ? refusal
-						  : isfinite(start_s) ? SCHED_REFUSAL_LATER
-								      : SCHED_REFUSAL_NO_NODES);
-	}
+						  refusal_of(mapping, task, &options[i], place));
 	return result;
-}
-
-/* What to do with a task that can start at `start_s`. */
-static enum sched_refusal judge(const struct mapping *mapping, double start_s,
-				uint32_t reservations)
-{
-	if (!isfinite(start_s))
-		return SCHED_REFUSAL_NO_NODES;
-	if (start_s >= mapping->snapshot->end_s)
-		return SCHED_REFUSAL_AFTER_END;
-	if (start_s > mapping->snapshot->now_s && reservations == 0)
-		return SCHED_REFUSAL_RESERVED;
-	return SCHED_REFUSAL_TAKEN;
 }
 
 int fcfs_map(struct mapping *mapping, uint32_t reservations)
@@ -66,16 +71,15 @@ int fcfs_map(struct mapping *mapping, uint32_t reservations)
 
 	for (uint32_t i = 0; result == 0 && i < mapping->tasks_count; i++) {
 		const struct sched_task *task = mapping->tasks[i];
-		double start_s;
-		const struct sched_option *option = earliest(mapping, task->row, &start_s);
-		const enum sched_refusal refusal = judge(mapping, start_s, reservations);
-		const bool now = start_s == mapping->snapshot->now_s;
+		struct fcfs_place place = fcfs_find(mapping, task);
+		const bool now = place.start_s == mapping->snapshot->now_s;
 
-		if (mapping_explains(mapping))
-			result = explain(mapping, task, option, refusal);
-		if (result < 0 || refusal != SCHED_REFUSAL_TAKEN)
+		if (place.refusal == SCHED_REFUSAL_TAKEN && !now && reservations == 0)
+			place.refusal = SCHED_REFUSAL_RESERVED;
+		result = fcfs_explain(mapping, task, &place);
+		if (result < 0 || place.refusal != SCHED_REFUSAL_TAKEN)
 			continue;
-		result = mapping_place(mapping, task, option, 0,
+		result = mapping_place(mapping, task, place.option, 0,
 				       now	? promised ? SCHED_REASON_BACKFILL
 							   : SCHED_REASON_FIRST
 				       : single ? SCHED_REASON_HEAD

@@ -4,11 +4,32 @@
 #include "controller/sched/mapping.h"
 
 /*
- * The framework of the backfilling heuristics (paper 002, 3.4): tasks in order of arrival, each in
- * the cluster where it can start earliest at P-state 0, the first one in configured order among
- * equals. A task that can start now does, wherever that delays nothing promised; another one gets a
- * reservation as long as there is one to give.
+ * The framework of the heuristics that take tasks in an order (paper 002, 3.4): each task in the
+ * cluster where it can start earliest at P-state 0, the first one in configured order among equals.
+ * A task that can start now does, wherever that delays nothing promised; another one gets a
+ * reservation as long as there is one to give. Options that energy forbids (energy.h) are not
+ * looked at.
+ *
+ * Cost of an event with n mappable tasks and c clusters: n x c queries of a schedule
+ * (availability.h), and one choice of nodes per placement.
  */
 
-/* Maps with up to `reservations` new reservations. Returns 0, or -ENOMEM. */
+/* Whether and where a task can go. */
+struct fcfs_place {
+	const struct sched_option *option; /* NULL: nowhere */
+	double start_s;                    /* INFINITY: nowhere */
+	enum sched_refusal refusal;        /* TAKEN: it can start by the end of the day */
+};
+
+/* Finds the place of a task. */
+struct fcfs_place fcfs_find(struct mapping *mapping, const struct sched_task *task);
+
+/*
+ * Notes the options of a task for --explain; the one in `place` counts as refused for its refusal.
+ * Returns 0, or -ENOMEM.
+ */
+int fcfs_explain(struct mapping *mapping, const struct sched_task *task,
+		 const struct fcfs_place *place);
+
+/* Maps in order of arrival with up to `reservations` new ones. Returns 0, or -ENOMEM. */
 int fcfs_map(struct mapping *mapping, uint32_t reservations);

@@ -3,23 +3,48 @@
 
 #include <errno.h>
 
-/* An option of a task with what it was worth when last looked at. */
+/* An entry that stands for all options of its task. */
+#define WHOLE_TASK UINT32_MAX
+/* Not a version of a schedule: the value is a bound. */
+#define NO_VERSION UINT32_MAX
+/* Keeps the bound of a whole task above its options whatever the rounding. */
+#define MARGIN (1 + 1e-12)
+
+/* An option of a task, or a whole task, with what it was worth when last looked at. */
 struct entry {
-	double value;
+	double value;     /* in the heap of what is filtered: energy_key() */
 	uint32_t task;    /* index in mapping->tasks: the order of arrival, then of ids */
 	uint32_t option;  /* index in the row's options: cluster order, then P-state */
 	uint32_t version; /* of the cluster's schedule */
-	bool soon;        /* would start before the next mapping event */
 };
 
-/* The heap and what goes with it. */
+/* A heap of entries, the first one on top. */
+struct heap {
+	struct entry *entries;
+	uint32_t count;
+	bool (*before)(const struct entry *a, const struct entry *b);
+};
+
+/*
+ * Where the search for an option that can start before the next event stands, within a group of
+ * clusters. What cannot any more never will again, so it only goes forward.
+ */
+struct cursor {
+	uint32_t task;
+	uint32_t option;
+	bool ended;
+};
+
+/* What goes with the heaps. */
 struct greedy {
 	struct mapping *mapping;
 	enum greedy_objective objective;
-	struct entry *heap;
-	uint32_t count;
-	uint32_t soon;    /* entries that would start before the next mapping event */
-	bool *placed;     /* per task */
+	struct heap open;     /* options that the filter lets through, and whole tasks */
+	struct heap filtered; /* options that it does not */
+	bool *placed;         /* per task */
+	bool trim;
+	bool joint;           /* groups of clusters are tied to each other by energy */
+	struct cursor *cursors; /* per group */
 };
 
 static const enum sched_reason reasons[] = {
@@ -45,8 +70,22 @@ double greedy_value(enum greedy_objective objective, double utility,
 	return 0;
 }
 
+/* No option of the task is worth more. */
+static double task_bound(const struct greedy *greedy, uint32_t task)
+{
+	const struct sched_system *system = greedy->mapping->system;
+	const uint32_t row = greedy->mapping->tasks[task]->row;
+	const struct sched_option least = {
+		.etc_s = system->etc_min_s[row],
+		.resources = system->rows[row].resources_min,
+		.eec_j = system->rows[row].eec_min_j,
+	};
+
+	return greedy_value(greedy->objective, greedy->mapping->bounds[task], &least) * MARGIN;
+}
+
 /* The tie-breaking rule of policy.h: whether `a` comes before `b`. */
-static bool before(const struct entry *a, const struct entry *b)
+static bool better(const struct entry *a, const struct entry *b)
 {
 	if (a->value != b->value)
 		return a->value > b->value;
@@ -55,31 +94,45 @@ static bool before(const struct entry *a, const struct entry *b)
 	return a->option < b->option;
 }
 
-static void sift_down(struct entry *heap, uint32_t count, uint32_t i)
+static bool cheaper(const struct entry *a, const struct entry *b)
 {
-	const struct entry entry = heap[i];
+	return a->value < b->value;
+}
+
+static void sift_down(struct heap *heap, uint32_t i)
+{
+	const struct entry entry = heap->entries[i];
 
 	for (;;) {
 		uint32_t child = 2 * i + 1;
 
-		if (child >= count)
+		if (child >= heap->count)
 			break;
-		if (child + 1 < count && before(&heap[child + 1], &heap[child]))
+		if (child + 1 < heap->count &&
+		    heap->before(&heap->entries[child + 1], &heap->entries[child]))
 			child++;
-		if (!before(&heap[child], &entry))
+		if (!heap->before(&heap->entries[child], &entry))
 			break;
-		heap[i] = heap[child];
+		heap->entries[i] = heap->entries[child];
 		i = child;
 	}
-	heap[i] = entry;
+	heap->entries[i] = entry;
 }
 
-static void remove_top(struct greedy *greedy)
+static void push(struct heap *heap, const struct entry *entry)
 {
-	greedy->soon -= greedy->heap[0].soon;
-	greedy->heap[0] = greedy->heap[--greedy->count];
-	if (greedy->count > 0)
-		sift_down(greedy->heap, greedy->count, 0);
+	uint32_t i = heap->count++;
+
+	for (; i > 0 && heap->before(entry, &heap->entries[(i - 1) / 2]); i = (i - 1) / 2)
+		heap->entries[i] = heap->entries[(i - 1) / 2];
+	heap->entries[i] = *entry;
+}
+
+static void remove_top(struct heap *heap)
+{
+	heap->entries[0] = heap->entries[--heap->count];
+	if (heap->count > 0)
+		sift_down(heap, 0);
 }
 
 static const struct sched_option *entry_option(const struct greedy *greedy,
@@ -91,78 +144,121 @@ static const struct sched_option *entry_option(const struct greedy *greedy,
 				entry->option];
 }
 
-/*
- * Brings an entry up to date. Returns whether it can be placed: neither can one that cannot now
- * ever be again within the event.
- */
-static bool evaluate(struct greedy *greedy, struct entry *entry)
+static double utility_at(const struct sched_task *task, const struct sched_option *option,
+			 double start_s)
 {
-	struct mapping *mapping = greedy->mapping;
-	const struct sched_task *task = mapping->tasks[entry->task];
-	const struct sched_option *option = entry_option(greedy, entry);
-	const double start_s = mapping_start_s(mapping, task->row, option);
-
-	entry->version = mapping->clusters[option->cluster].version;
-	entry->soon = start_s < mapping->snapshot->next_event_s;
-	if (!(start_s < mapping->snapshot->end_s))
-		return false;
-
-	const double utility =
-		utility_value(&task->utility, start_s + option->etc_s - task->arrival_s);
-
-	entry->value = greedy_value(greedy->objective, utility, option);
-	return utility > 0;
+	return utility_value(&task->utility, start_s + option->etc_s - task->arrival_s);
 }
 
-/* Whether any option of any task can start before the next mapping event. */
-static bool any_soon(struct mapping *mapping)
+/* The group of clusters in which a task can run. */
+static uint32_t task_group(const struct greedy *greedy, uint32_t task)
 {
-	for (uint32_t i = 0; i < mapping->tasks_count; i++) {
-		const uint32_t row = mapping->tasks[i]->row;
-		uint32_t count;
-		const struct sched_option *options =
-			sched_system_options(mapping->system, row, &count);
+	const struct sched_system *system = greedy->mapping->system;
+	uint32_t count;
 
-		for (uint32_t j = 0; j < count; j++)
-			if (mapping_start_s(mapping, row, &options[j]) <
-			    mapping->snapshot->next_event_s)
+	if (greedy->joint)
+		return 0;
+	return system->groups[sched_system_options(system, greedy->mapping->tasks[task]->row,
+						   &count)
+				      ->cluster];
+}
+
+/* Whether an option of a task that was not placed can start before the next event. */
+static bool is_soon(const struct greedy *greedy, uint32_t task, const struct sched_option *option)
+{
+	struct mapping *mapping = greedy->mapping;
+	const struct sched_snapshot *snapshot = mapping->snapshot;
+
+	if (option->nodes > mapping_widest_soon(mapping, option->cluster) ||
+	    energy_too_much(&mapping->energy, option))
+		return false;
+
+	const double start_s = mapping_start_s(mapping, mapping->tasks[task]->row, option);
+
+	return start_s < snapshot->next_event_s && start_s < snapshot->end_s;
+}
+
+/* Whether any task of a group of clusters can start before the next mapping event. */
+static bool any_soon(const struct greedy *greedy, uint32_t group)
+{
+	const struct mapping *mapping = greedy->mapping;
+	struct cursor *cursor = &greedy->cursors[group];
+
+	for (; cursor->task < mapping->tasks_count; cursor->task++, cursor->option = 0) {
+		uint32_t count;
+		const struct sched_option *options = sched_system_options(
+			mapping->system, mapping->tasks[cursor->task]->row, &count);
+
+		if (greedy->placed[cursor->task] || mapping->bounds[cursor->task] <= 0 ||
+		    task_group(greedy, cursor->task) != group)
+			continue;
+		for (; cursor->option < count; cursor->option++)
+			if (is_soon(greedy, cursor->task, &options[cursor->option]))
 				return true;
 	}
 	return false;
 }
 
-static int fill(struct greedy *greedy)
+/*
+ * Whether the energy that one group of clusters takes can matter to another: with a filter always,
+ * with the gate unless there is enough for all.
+ */
+static bool is_joint(const struct mapping *mapping)
+{
+	const struct energy *energy = &mapping->energy;
+	double most_j = 0;
+
+	if (energy->filter != POLICY_FILTER_NONE)
+		return true;
+	for (uint32_t i = 0; energy->gate && i < mapping->tasks_count; i++)
+		most_j += mapping->system->rows[mapping->tasks[i]->row].eec_max_j;
+	return energy->gate && most_j * MARGIN > energy->remaining_j;
+}
+
+/* Fills the heap with whole tasks. */
+static void fill(struct greedy *greedy)
+{
+	struct heap *open = &greedy->open;
+
+	open->count = greedy->filtered.count = 0;
+	for (uint32_t i = 0; i < greedy->mapping->tasks_count; i++)
+		if (!greedy->placed[i] && greedy->mapping->bounds[i] > 0)
+			open->entries[open->count++] = (struct entry){
+				.value = task_bound(greedy, i),
+				.task = i,
+				.option = WHOLE_TASK,
+				.version = NO_VERSION,
+			};
+	for (uint32_t i = open->count / 2; i-- > 0;)
+		sift_down(open, i);
+}
+
+static int begin(struct greedy *greedy)
 {
 	struct mapping *mapping = greedy->mapping;
 	const struct sched_system *system = mapping->system;
+	struct scratch *scratch = mapping->scratch;
 	size_t capacity = 0;
 
 	for (uint32_t i = 0; i < mapping->tasks_count; i++) {
 		const uint32_t row = mapping->tasks[i]->row;
 
-		capacity += system->options_first[row + 1] - system->options_first[row];
+		capacity += 1 + system->options_first[row + 1] - system->options_first[row];
 	}
-	greedy->heap = scratch_array(mapping->scratch, capacity, sizeof(*greedy->heap));
-	greedy->placed = scratch_array(mapping->scratch, mapping->tasks_count, sizeof(bool));
-	if (!greedy->heap || !greedy->placed)
+	greedy->open.entries = scratch_array(scratch, capacity, sizeof(struct entry));
+	greedy->open.before = better;
+	greedy->filtered.entries = scratch_array(scratch, capacity, sizeof(struct entry));
+	greedy->filtered.before = cheaper;
+	greedy->placed = scratch_array(scratch, mapping->tasks_count, sizeof(bool));
+	greedy->cursors = scratch_array(scratch, system->groups_count, sizeof(*greedy->cursors));
+	if (!greedy->open.entries || !greedy->filtered.entries || !greedy->placed ||
+	    !greedy->cursors)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < mapping->tasks_count; i++) {
-		const uint32_t row = mapping->tasks[i]->row;
-		const uint32_t count = system->options_first[row + 1] - system->options_first[row];
-
+	for (uint32_t i = 0; i < mapping->tasks_count; i++)
 		greedy->placed[i] = false;
-		for (uint32_t j = 0; j < count; j++) {
-			struct entry *entry = &greedy->heap[greedy->count];
-
-			*entry = (struct entry){ .task = i, .option = j };
-			if (!evaluate(greedy, entry))
-				continue;
-			greedy->count++;
-			greedy->soon += entry->soon;
-		}
-	}
-	for (uint32_t i = greedy->count / 2; i-- > 0;)
-		sift_down(greedy->heap, greedy->count, i);
+	for (uint32_t i = 0; i < system->groups_count; i++)
+		greedy->cursors[i] = (struct cursor){ 0 };
+	greedy->joint = is_joint(mapping);
 	return 0;
 }
 
@@ -171,14 +267,15 @@ static enum sched_refusal refusal_of(struct mapping *mapping, const struct sched
 				     const struct sched_option *option)
 {
 	const double start_s = mapping_start_s(mapping, task->row, option);
+	const enum sched_refusal energy = energy_judge(&mapping->energy, option);
 
 	if (!isfinite(start_s))
 		return SCHED_REFUSAL_NO_NODES;
 	if (start_s >= mapping->snapshot->end_s)
 		return SCHED_REFUSAL_AFTER_END;
-	if (utility_value(&task->utility, start_s + option->etc_s - task->arrival_s) <= 0)
+	if (utility_at(task, option, start_s) <= 0)
 		return SCHED_REFUSAL_NO_UTILITY;
-	return SCHED_REFUSAL_LOWER;
+	return energy == SCHED_REFUSAL_TAKEN ? SCHED_REFUSAL_LOWER : energy;
 }
 
 /* Notes all options of a task; `taken` is the one about to be placed, or NULL. */
@@ -194,10 +291,7 @@ static int explain(const struct greedy *greedy, const struct sched_task *task,
 	for (uint32_t i = 0; result == 0 && i < count; i++) {
 		const struct sched_option *option = &options[i];
 		const double start_s = mapping_start_s(mapping, task->row, option);
-		const double utility =
-			isfinite(start_s) ? utility_value(&task->utility, start_s + option->etc_s -
-									  task->arrival_s)
-					  : 0;
+		const double utility = isfinite(start_s) ? utility_at(task, option, start_s) : 0;
 
 		result = mapping_consider(mapping, task, option,
 					  greedy_value(greedy->objective, utility, option),
@@ -205,25 +299,6 @@ static int explain(const struct greedy *greedy, const struct sched_task *task,
 							  : refusal_of(mapping, task, option));
 	}
 	return result;
-}
-
-/* Places the entry at the top, which is up to date. */
-static int place_top(struct greedy *greedy)
-{
-	struct mapping *mapping = greedy->mapping;
-	const struct entry entry = greedy->heap[0];
-	const struct sched_task *task = mapping->tasks[entry.task];
-	const struct sched_option *option = entry_option(greedy, &entry);
-
-	if (mapping_explains(mapping)) {
-		const int result = explain(greedy, task, option);
-
-		if (result < 0)
-			return result;
-	}
-	greedy->placed[entry.task] = true;
-	remove_top(greedy);
-	return mapping_place(mapping, task, option, entry.value, reasons[greedy->objective]);
 }
 
 static int explain_rest(const struct greedy *greedy)
@@ -237,39 +312,184 @@ static int explain_rest(const struct greedy *greedy)
 	return result;
 }
 
+/* Replaces the whole task on top by its options, each with what it would earn starting now. */
+static void take_apart(struct greedy *greedy)
+{
+	const struct mapping *mapping = greedy->mapping;
+	const uint32_t index = greedy->open.entries[0].task;
+	const struct sched_task *task = mapping->tasks[index];
+	uint32_t count;
+	const struct sched_option *options =
+		sched_system_options(mapping->system, task->row, &count);
+
+	remove_top(&greedy->open);
+	for (uint32_t i = 0; i < count; i++) {
+		const double utility = utility_at(task, &options[i], mapping->snapshot->now_s);
+		const struct entry entry = {
+			.value = greedy_value(greedy->objective, utility, &options[i]),
+			.task = index,
+			.option = i,
+			.version = NO_VERSION,
+		};
+
+		if (utility > 0 && !energy_too_much(&mapping->energy, &options[i]))
+			push(&greedy->open, &entry);
+	}
+}
+
+/*
+ * Brings the option on top up to date. One that cannot be placed now never can be again within the
+ * event.
+ */
+static void refresh_top(struct greedy *greedy, const struct sched_option *option)
+{
+	struct mapping *mapping = greedy->mapping;
+	struct entry *top = &greedy->open.entries[0];
+	const struct sched_task *task = mapping->tasks[top->task];
+	const double start_s = mapping_start_s(mapping, task->row, option);
+	const double utility =
+		start_s < mapping->snapshot->end_s ? utility_at(task, option, start_s) : 0;
+
+	if (utility <= 0) {
+		remove_top(&greedy->open);
+		return;
+	}
+	top->version = mapping->clusters[option->cluster].version;
+	top->value = greedy_value(greedy->objective, utility, option);
+	sift_down(&greedy->open, 0);
+}
+
+/* Puts the option on top aside until the filter lets it through. */
+static void put_aside(struct greedy *greedy, const struct sched_option *option)
+{
+	struct entry entry = greedy->open.entries[0];
+
+	remove_top(&greedy->open);
+	entry.value = energy_key(&greedy->mapping->energy, option);
+	push(&greedy->filtered, &entry);
+}
+
+/* Takes back what the filter lets through by now, with a bound for its value. */
+static void take_back(struct greedy *greedy)
+{
+	const struct mapping *mapping = greedy->mapping;
+	struct heap *filtered = &greedy->filtered;
+
+	while (filtered->count > 0 && filtered->entries[0].value <= mapping->energy.budget) {
+		struct entry entry = filtered->entries[0];
+		const struct sched_option *option = entry_option(greedy, &entry);
+		const struct sched_task *task = mapping->tasks[entry.task];
+
+		remove_top(filtered);
+		if (greedy->placed[entry.task])
+			continue;
+		entry.version = NO_VERSION;
+		entry.value = greedy_value(
+			greedy->objective, utility_at(task, option, mapping->snapshot->now_s),
+			option);
+		push(&greedy->open, &entry);
+	}
+}
+
+/* Places the option on top, which is up to date. */
+static int place_top(struct greedy *greedy, const struct sched_option *option)
+{
+	struct mapping *mapping = greedy->mapping;
+	const struct entry entry = greedy->open.entries[0];
+	const struct sched_task *task = mapping->tasks[entry.task];
+
+	if (mapping_explains(mapping)) {
+		const int result = explain(greedy, task, option);
+
+		if (result < 0)
+			return result;
+	}
+	greedy->placed[entry.task] = true;
+	remove_top(&greedy->open);
+	return mapping_place(mapping, task, option, entry.value, reasons[greedy->objective]);
+}
+
+/*
+ * Looks at the entry on top. Sets *ret_placed to the option that was placed, or NULL. Returns 0, or
+ * -ENOMEM.
+ */
+static int handle_top(struct greedy *greedy, const struct sched_option **ret_placed)
+{
+	const struct mapping *mapping = greedy->mapping;
+	const struct entry *top = &greedy->open.entries[0];
+
+	*ret_placed = NULL;
+	if (greedy->placed[top->task] ||
+	    (greedy->trim && !any_soon(greedy, task_group(greedy, top->task)))) {
+		remove_top(&greedy->open);
+		return 0;
+	}
+	if (top->option == WHOLE_TASK) {
+		take_apart(greedy);
+		return 0;
+	}
+	const struct sched_option *option = entry_option(greedy, top);
+
+	if (energy_too_much(&mapping->energy, option)) {
+		remove_top(&greedy->open);
+	} else if (energy_filtered(&mapping->energy, option)) {
+		put_aside(greedy, option);
+	} else if (top->version != mapping->clusters[option->cluster].version) {
+		refresh_top(greedy, option);
+	} else {
+		*ret_placed = option;
+		return place_top(greedy, option);
+	}
+	return 0;
+}
+
+/* Places until nothing is left to place; with `switching`, by UPE once the goal is reached. */
+static int run(struct greedy *greedy, bool switching, double committed_j, double goal_j)
+{
+	const struct sched_option *placed;
+	int result = begin(greedy);
+
+	if (result < 0)
+		return result;
+	greedy->joint |= switching; /* by the sum that the switch reads */
+	fill(greedy);
+	while (result == 0 && greedy->open.count > 0) {
+		result = handle_top(greedy, &placed);
+		if (result < 0 || !placed)
+			continue;
+		committed_j += placed->eec_j;
+		if (switching && greedy->objective != GREEDY_UPE && committed_j >= goal_j) {
+			greedy->objective = GREEDY_UPE;
+			fill(greedy);
+		}
+		take_back(greedy);
+	}
+	if (result == 0 && mapping_explains(greedy->mapping))
+		result = explain_rest(greedy);
+	return result;
+}
+
 int greedy_map(struct mapping *mapping, enum greedy_objective objective, bool trim)
 {
-	struct greedy greedy = { .mapping = mapping, .objective = objective };
-	int result;
+	struct greedy greedy = {
+		.mapping = mapping,
+		.objective = objective,
+		.trim = trim && mapping->policy->future == POLICY_FUTURE_PLACEHOLDERS,
+	};
 
-	trim = trim && mapping->policy->future == POLICY_FUTURE_PLACEHOLDERS;
-	if (trim && !any_soon(mapping))
-		return 0;
-	result = fill(&greedy);
-	while (result == 0 && greedy.count > 0 && (!trim || greedy.soon > 0)) {
-		struct entry *top = &greedy.heap[0];
+	return run(&greedy, false, 0, INFINITY);
+}
 
-		if (greedy.placed[top->task]) {
-			remove_top(&greedy);
-			continue;
-		}
-		const uint32_t cluster = entry_option(&greedy, top)->cluster;
+int greedy_map_switching(struct mapping *mapping, double committed_j, double goal_j, bool trim,
+			 bool *ret_switched)
+{
+	struct greedy greedy = {
+		.mapping = mapping,
+		.objective = GREEDY_UPR,
+		.trim = trim && mapping->policy->future == POLICY_FUTURE_PLACEHOLDERS,
+	};
+	const int result = run(&greedy, true, committed_j, goal_j);
 
-		if (top->version == mapping->clusters[cluster].version) {
-			result = place_top(&greedy);
-			continue;
-		}
-		const bool soon = top->soon;
-
-		if (evaluate(&greedy, top)) {
-			greedy.soon -= soon && !top->soon;
-			sift_down(greedy.heap, greedy.count, 0);
-		} else {
-			top->soon = soon;
-			remove_top(&greedy);
-		}
-	}
-	if (result == 0 && mapping_explains(mapping))
-		result = explain_rest(&greedy);
+	*ret_switched = greedy.objective == GREEDY_UPE;
 	return result;
 }

@@ -6,11 +6,22 @@
 /*
  * The framework of the utility-aware heuristics (paper 002, 3.5): again and again place the option
  * with the highest objective of all mappable tasks, clusters and P-states, each at its earliest
- * start. Options that earn nothing, or would start after the end of the day, are not placed.
+ * start. Options that earn nothing, would start after the end of the day, or that energy forbids
+ * (energy.h) are not placed.
  *
- * Placements only take room away, so starts only move later and objectives only fall. The options
- * therefore wait in a heap ordered by values that may be stale, and only the one at the top is
- * brought up to date: the decisions are those of a full rescan after every placement.
+ * Placements only take room away, so starts only move later and objectives only fall. So the
+ * options wait in a heap ordered by values that may be stale, which are bounds, and only the one at
+ * the top is brought up to date: the decisions are those of a full rescan after every placement. A
+ * task enters the heap as a whole, with a bound for all its options, and is taken apart when it
+ * comes to the top. What the filter refuses waits in a second heap, least energy first, until the
+ * fair share has grown enough.
+ *
+ * Cost of an event with n mappable tasks of which p are placed, o options (clusters x P-states) per
+ * task, and s steps in the schedule of a cluster of m nodes: n log n for the bounds; for a task
+ * that comes to the top o log n and about one query of the schedule (availability.h, up to s x s x
+ * m / 64, mostly s) for it and each option that a placement made stale; s x m / 64 per placement. A
+ * plain rescan takes p x n x o such queries. With trim, tasks are only looked at while one of them
+ * can still start before the next event.
  */
 
 /* The objective measures, equations (2) to (5). */
@@ -26,7 +37,16 @@ double greedy_value(enum greedy_objective objective, double utility,
 		    const struct sched_option *option);
 
 /*
- * Maps what can be mapped of mapping->tasks. `trim`: stop as soon as no task can start before the
- * next mapping event any more; of no effect with permanent reservations. Returns 0, or -ENOMEM.
+ * Maps what can be mapped of mapping->tasks. `trim`: leave out what no longer matters once no task
+ * can start before the next mapping event; of no effect with permanent reservations. Returns 0, or
+ * -ENOMEM.
  */
 int greedy_map(struct mapping *mapping, enum greedy_objective objective, bool trim);
+
+/*
+ * The same by UPR until the energy `committed_j`, to which every placement adds its EEC, reaches
+ * `goal_j`, and by UPE from then on (3.6.3). The test comes after each placement. *ret_switched
+ * says whether it did. Returns 0, or -ENOMEM.
+ */
+int greedy_map_switching(struct mapping *mapping, double committed_j, double goal_j, bool trim,
+			 bool *ret_switched);

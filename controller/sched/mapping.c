@@ -8,7 +8,7 @@
 static void drop_tasks(struct mapping *mapping)
 {
 	const struct sched_snapshot *snapshot = mapping->snapshot;
-	const double threshold = mapping->policy->drop_threshold;
+	const struct policy *policy = mapping->policy;
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < snapshot->waiting_count; i++) {
@@ -16,7 +16,8 @@ static void drop_tasks(struct mapping *mapping)
 		const double end_s = snapshot->now_s + mapping->system->etc_min_s[task->row];
 		const double bound = utility_value(&task->utility, end_s - task->arrival_s);
 
-		if (bound > 0 && bound >= threshold) {
+		if (policy->drop_given ? bound >= policy->drop_threshold : bound > 0) {
+			mapping->bounds[kept] = bound;
 			mapping->tasks[kept++] = task;
 			continue;
 		}
@@ -30,11 +31,42 @@ static void drop_tasks(struct mapping *mapping)
 	mapping->tasks_count = kept;
 }
 
+/*
+ * A place for the starts of every row that a mappable task has. The system may have many more rows:
+ * a task type at every width that occurs in a day.
+ */
+static int init_starts(struct mapping *mapping)
+{
+	const struct sched_system *system = mapping->system;
+	uint32_t rows = 0;
+
+	mapping->slots =
+		scratch_array(mapping->scratch, system->rows_count, sizeof(*mapping->slots));
+	if (!mapping->slots)
+		return -ENOMEM;
+	memset(mapping->slots, 0xff, system->rows_count * sizeof(*mapping->slots));
+	for (uint32_t i = 0; i < mapping->tasks_count; i++) {
+		uint32_t *slot = &mapping->slots[mapping->tasks[i]->row];
+
+		if (*slot == UINT32_MAX)
+			*slot = rows++;
+	}
+	const size_t cells = (size_t)rows * system->columns_count;
+
+	mapping->starts = scratch_array(mapping->scratch, cells, sizeof(*mapping->starts));
+	mapping->widest = scratch_array(mapping->scratch, system->clusters_count,
+					sizeof(*mapping->widest));
+	if (!mapping->starts || !mapping->widest)
+		return -ENOMEM;
+	memset(mapping->starts, 0, cells * sizeof(*mapping->starts));
+	memset(mapping->widest, 0, system->clusters_count * sizeof(*mapping->widest));
+	return 0;
+}
+
 int mapping_begin(struct mapping *mapping, const struct policy *policy,
 		  const struct sched_snapshot *snapshot, struct policy_context *context)
 {
 	const struct sched_system *system = snapshot->system;
-	const size_t cells = (size_t)system->rows_count * system->columns_count;
 	struct scratch *scratch = context->scratch;
 
 	*mapping = (struct mapping){
@@ -44,16 +76,18 @@ int mapping_begin(struct mapping *mapping, const struct policy *policy,
 		.scratch = scratch,
 		.flags = context->flags,
 		.tasks = scratch_array(scratch, snapshot->waiting_count, sizeof(*mapping->tasks)),
+		.bounds = scratch_array(scratch, snapshot->waiting_count, sizeof(*mapping->bounds)),
 		.actions =
 			scratch_array(scratch, snapshot->waiting_count, sizeof(*mapping->actions)),
-		.starts = scratch_array(scratch, cells, sizeof(*mapping->starts)),
 	};
-	if (!mapping->tasks || !mapping->actions || !mapping->starts)
+	if (!mapping->tasks || !mapping->bounds || !mapping->actions)
 		return -ENOMEM;
-	memset(mapping->starts, 0, cells * sizeof(*mapping->starts));
 	drop_tasks(mapping);
 	if (mapping->tasks_count == 0)
 		return 0;
+	if (init_starts(mapping) < 0)
+		return -ENOMEM;
+	energy_begin(&mapping->energy, policy, snapshot, mapping->tasks, mapping->tasks_count);
 	mapping->clusters = availability_of_snapshot(snapshot, scratch);
 	return mapping->clusters ? 0 : -ENOMEM;
 }
@@ -66,7 +100,7 @@ static const struct mapping_start *find_start(struct mapping *mapping, uint32_t 
 	const struct availability *cluster = &mapping->clusters[option->cluster];
 	const uint32_t column = system->clusters[option->cluster].column + option->pstate;
 	struct mapping_start *start =
-		&mapping->starts[(size_t)row * system->columns_count + column];
+		&mapping->starts[(size_t)mapping->slots[row] * system->columns_count + column];
 
 	if (start->version == cluster->version + 1)
 		return start;
@@ -79,6 +113,18 @@ static const struct mapping_start *find_start(struct mapping *mapping, uint32_t 
 double mapping_start_s(struct mapping *mapping, uint32_t row, const struct sched_option *option)
 {
 	return find_start(mapping, row, option)->start_s;
+}
+
+uint32_t mapping_widest_soon(struct mapping *mapping, uint32_t cluster)
+{
+	const struct availability *schedule = &mapping->clusters[cluster];
+	struct mapping_widest *widest = &mapping->widest[cluster];
+
+	if (widest->version == schedule->version + 1)
+		return widest->nodes;
+	widest->nodes = availability_widest(schedule, mapping->snapshot->next_event_s);
+	widest->version = schedule->version + 1;
+	return widest->nodes;
 }
 
 /* Ties the options considered since the last action to action `action`. */
@@ -112,6 +158,7 @@ int mapping_place(struct mapping *mapping, const struct sched_task *task,
 		kind = mapping->policy->future == POLICY_FUTURE_RESERVATIONS
 			       ? SCHED_ACTION_RESERVE
 			       : SCHED_ACTION_PLACEHOLDER;
+	energy_take(&mapping->energy, option, start->start_s);
 	close_considered(mapping, task->id, mapping->actions_count);
 	mapping->actions[mapping->actions_count++] = (struct sched_action){
 		.kind = kind,

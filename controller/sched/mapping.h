@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "controller/sched/availability.h"
+#include "controller/sched/energy.h"
 #include "controller/sched/model.h"
 #include "controller/sched/policy.h"
 #include "controller/sched/scratch.h"
@@ -21,12 +22,16 @@ struct mapping {
 	struct scratch *scratch;
 	unsigned int flags; /* enum policy_flags */
 	struct availability *clusters; /* in configured order */
+	struct energy energy; /* what remains, and which options may be looked at */
 	uint32_t tasks_count;
 	const struct sched_task **tasks; /* mappable, in order of arrival; dropped ones are gone */
+	double *bounds; /* per task: the most it can earn, starting now where it is fastest */
 	const char *note;
 
 	/* The rest is mapping.c's own. */
-	struct mapping_start *starts; /* rows x columns: earliest starts known */
+	struct mapping_widest *widest; /* per cluster */
+	uint32_t *slots;              /* per row of the system: its row in `starts` */
+	struct mapping_start *starts; /* mappable rows x columns: earliest starts known */
 	uint32_t actions_count;
 	struct sched_action *actions;
 	uint32_t considered_count;
@@ -42,6 +47,12 @@ struct mapping_start {
 	uint32_t version; /* of the schedule, + 1; 0: not known yet */
 };
 
+/* Most nodes that are free at once before the next event, as of a version of the schedule. */
+struct mapping_widest {
+	uint32_t nodes;
+	uint32_t version; /* + 1; 0: not known yet */
+};
+
 /*
  * Starts the mapping event of `snapshot`: builds the schedules and drops what has to leave (3.3).
  * Returns 0, or -ENOMEM.
@@ -54,6 +65,12 @@ int mapping_begin(struct mapping *mapping, const struct policy *policy,
  * next placement in that cluster.
  */
 double mapping_start_s(struct mapping *mapping, uint32_t row, const struct sched_option *option);
+
+/*
+ * The most nodes of a cluster that are free at one instant before the next mapping event: a wider
+ * option cannot start until then.
+ */
+uint32_t mapping_widest_soon(struct mapping *mapping, uint32_t cluster);
 
 /*
  * Places `task` by `option` at its earliest start, which must be finite: a START when that is now,

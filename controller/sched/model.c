@@ -54,6 +54,9 @@ static const char *const refusal_names[] = {
 	[SCHED_REFUSAL_NO_NODES] = "no-nodes",
 	[SCHED_REFUSAL_RESERVED] = "reserved",
 	[SCHED_REFUSAL_NOT_DRAWN] = "not-drawn",
+	[SCHED_REFUSAL_ENERGY] = "energy",
+	[SCHED_REFUSAL_FILTERED] = "filtered",
+	[SCHED_REFUSAL_OVERTAKES] = "overtakes",
 };
 
 static const char *const refusal_texts[] = {
@@ -65,6 +68,9 @@ static const char *const refusal_texts[] = {
 	[SCHED_REFUSAL_NO_NODES] = "too few nodes are up",
 	[SCHED_REFUSAL_RESERVED] = "would have to wait, and the one reservation is taken",
 	[SCHED_REFUSAL_NOT_DRAWN] = "the dice fell on another option",
+	[SCHED_REFUSAL_ENERGY] = "needs more than the energy that remains",
+	[SCHED_REFUSAL_FILTERED] = "above the fair share of energy",
+	[SCHED_REFUSAL_OVERTAKES] = "would overtake an earlier task",
 };
 
 static const char *const fault_texts[] = {
@@ -162,6 +168,8 @@ void sched_system_free(struct sched_system *system)
 	free(system->options);
 	free(system->options_first);
 	free(system->etc_min_s);
+	free(system->rows);
+	free(system->groups);
 	free(system);
 }
 
@@ -197,6 +205,60 @@ static enum sched_system_fault add_options(struct sched_system *system, uint32_t
 	return SCHED_SYSTEM_OK;
 }
 
+/* What the options of a row span. */
+static void find_span(struct sched_system *system, uint32_t row)
+{
+	struct sched_row *span = &system->rows[row];
+	uint32_t clusters = 0;
+
+	*span = (struct sched_row){ .resources_min = INFINITY, .eec_min_j = INFINITY };
+	for (uint32_t i = system->options_first[row]; i < system->options_first[row + 1]; i++) {
+		const struct sched_option *option = &system->options[i];
+
+		span->resources_min = fmin(span->resources_min, option->resources);
+		span->eec_min_j = fmin(span->eec_min_j, option->eec_j);
+		span->eec_max_j = fmax(span->eec_max_j, option->eec_j);
+		if (option->pstate == 0) {
+			span->resources_mean += option->resources;
+			clusters++;
+		}
+	}
+	if (clusters > 0)
+		span->resources_mean /= clusters;
+	system->resources_max = fmax(system->resources_max, span->resources_mean);
+}
+
+/* Joins the groups of all clusters that can run a row. */
+static void join_groups(struct sched_system *system, uint32_t row)
+{
+	uint32_t count;
+	const struct sched_option *options = sched_system_options(system, row, &count);
+
+	for (uint32_t i = 1; i < count; i++) {
+		const uint32_t from = system->groups[options[i].cluster];
+		const uint32_t to = system->groups[options[0].cluster];
+
+		for (uint32_t c = 0; from != to && c < system->clusters_count; c++)
+			if (system->groups[c] == from)
+				system->groups[c] = to;
+	}
+}
+
+/* Numbers the groups from 0, in cluster order. */
+static void number_groups(struct sched_system *system)
+{
+	for (uint32_t c = 0; c < system->clusters_count; c++) {
+		const uint32_t old = system->groups[c];
+
+		if (old < system->clusters_count)
+			continue; /* numbered with an earlier cluster */
+		for (uint32_t d = c; d < system->clusters_count; d++)
+			if (system->groups[d] == old)
+				system->groups[d] = system->groups_count;
+		system->groups_count++;
+	}
+}
+
 static enum sched_system_fault finish_row(struct sched_system *system, uint32_t row,
 					  uint32_t *count)
 {
@@ -209,6 +271,7 @@ static enum sched_system_fault finish_row(struct sched_system *system, uint32_t 
 			return fault;
 	}
 	system->options_first[row + 1] = *count;
+	find_span(system, row);
 	return system->options_first[row] == *count ? SCHED_SYSTEM_NOWHERE : SCHED_SYSTEM_OK;
 }
 
@@ -232,13 +295,23 @@ enum sched_system_fault sched_system_finish(struct sched_system *system, uint32_
 		system->options_first =
 			calloc(system->rows_count + 1, sizeof(*system->options_first));
 		system->etc_min_s = calloc(system->rows_count + 1, sizeof(*system->etc_min_s));
-		if (!system->options || !system->options_first || !system->etc_min_s)
+		system->rows = calloc(system->rows_count + 1, sizeof(*system->rows));
+		system->groups = calloc(system->clusters_count + 1, sizeof(*system->groups));
+		if (!system->options || !system->options_first || !system->etc_min_s ||
+		    !system->rows || !system->groups)
 			fault = SCHED_SYSTEM_MEMORY;
+		/* Above all numbers of groups: see number_groups(). */
+		for (uint32_t c = 0; system->groups && c < system->clusters_count; c++)
+			system->groups[c] = system->clusters_count + c;
 	}
 	for (uint32_t row = 0; fault == SCHED_SYSTEM_OK && row < system->rows_count; row++) {
 		at = row;
 		fault = finish_row(system, row, &count);
+		if (fault == SCHED_SYSTEM_OK)
+			join_groups(system, row);
 	}
+	if (fault == SCHED_SYSTEM_OK)
+		number_groups(system);
 	if (ret_index && fault != SCHED_SYSTEM_OK)
 		*ret_index = at;
 	return fault;

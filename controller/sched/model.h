@@ -36,6 +36,14 @@ struct sched_option {
 	double resources;   /* execution time x cores of the occupied nodes, core-seconds (eq. 1) */
 };
 
+/* What the options of a row span. */
+struct sched_row {
+	double resources_mean; /* at P-state 0, averaged over its clusters (3.4.5), core-seconds */
+	double resources_min;  /* core-seconds */
+	double eec_min_j;
+	double eec_max_j;
+};
+
 /*
  * Clusters and estimates. A *row* is a task type (later: a type at a width), a *column* a cluster
  * at a P-state; columns run through the clusters in configured order and through the P-states of
@@ -58,6 +66,10 @@ struct sched_system {
 	struct sched_option *options;   /* the possible options of all rows, in column order */
 	uint32_t *options_first;        /* rows + 1: row r has [first[r], first[r + 1]) */
 	double *etc_min_s;              /* per row: least etc_s over all options */
+	struct sched_row *rows;         /* per row: what its options span */
+	double resources_max;           /* the largest resources_mean of a row */
+	uint32_t *groups;               /* per cluster: clusters that share a row share a group */
+	uint32_t groups_count;
 };
 
 /*
@@ -157,6 +169,10 @@ struct sched_snapshot {
 	double end_s;         /* no task starts at or after it */
 	double consumed_j;    /* dynamic energy since day_start_s */
 	double budget_j;      /* for the period; INFINITY: no limit */
+	bool gate;            /* no option may need more than what remains of the budget */
+	uint32_t completed_count;   /* tasks completed since day_start_s, with what they used: */
+	double completed_j;         /* dynamic energy */
+	double completed_resources; /* execution time x cores of whole nodes, core-seconds */
 	uint32_t waiting_count;
 	const struct sched_task *const *waiting;
 	uint32_t running_count;
@@ -220,6 +236,9 @@ enum sched_refusal {
 	SCHED_REFUSAL_NO_NODES,     /* too few nodes are up */
 	SCHED_REFUSAL_RESERVED,     /* would have to wait, and EASY already holds a reservation */
 	SCHED_REFUSAL_NOT_DRAWN,    /* the dice fell on another one */
+	SCHED_REFUSAL_ENERGY,       /* needs more than the energy that remains */
+	SCHED_REFUSAL_FILTERED,     /* above the fair share of energy (3.8) */
+	SCHED_REFUSAL_OVERTAKES,    /* FCFS: an earlier task has not started */
 };
 
 /* One option that was looked at, as it stood when its task was decided. */

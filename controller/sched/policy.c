@@ -68,7 +68,40 @@ static int set_drop(struct policy *policy, const char *text, char *message, size
 		return -EINVAL;
 	}
 	policy->drop_threshold = threshold;
+	policy->drop_given = true;
 	return 0;
+}
+
+static int set_filter(struct policy *policy, const char *text, char *message, size_t size)
+{
+	static const struct {
+		const char *prefix;
+		enum policy_filter filter;
+	} kinds[] = {
+		{ "task:", POLICY_FILTER_TASK },
+		{ "resource:", POLICY_FILTER_RESOURCE },
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const size_t length = strlen(kinds[i].prefix);
+		char *end;
+
+		if (strncmp(text, kinds[i].prefix, length) != 0)
+			continue;
+		const double leniency = strtod(text + length, &end);
+
+		if (end == text + length || *end || !isfinite(leniency) || leniency <= 0) {
+			append(message, size,
+			       "\"+filter:%s\": the leniency must be a number above 0", text);
+			return -EINVAL;
+		}
+		policy->filter = kinds[i].filter;
+		policy->leniency = leniency;
+		return 0;
+	}
+	append(message, size,
+	       "\"+filter:%s\": give +filter:task:LENIENCY or +filter:resource:LENIENCY", text);
+	return -EINVAL;
 }
 
 static int set_modifier(struct policy *policy, const char *modifier, char *message, size_t size)
@@ -79,8 +112,15 @@ static int set_modifier(struct policy *policy, const char *modifier, char *messa
 		return set_future(policy, POLICY_FUTURE_RESERVATIONS, modifier, message, size);
 	if (strncmp(modifier, "drop:", 5) == 0)
 		return set_drop(policy, modifier + 5, message, size);
+	if (strncmp(modifier, "filter:", 7) == 0)
+		return set_filter(policy, modifier + 7, message, size);
+	if (strcmp(modifier, "filter-once") == 0) {
+		policy->filter_once = true;
+		return 0;
+	}
 	append(message, size,
-	       "unknown modifier \"+%s\"; known: +placeholders +reservations +drop:UTILITY",
+	       "unknown modifier \"+%s\"; known: +placeholders +reservations +drop:UTILITY "
+	       "+filter:task:LENIENCY +filter:resource:LENIENCY +filter-once",
 	       modifier);
 	return -EINVAL;
 }
@@ -111,6 +151,10 @@ int policy_parse(const char *text, struct policy *ret_policy, char *message, siz
 
 		if (result < 0)
 			return result;
+	}
+	if (policy.filter_once && policy.filter == POLICY_FILTER_NONE) {
+		append(message, size, "\"%s\": +filter-once without a +filter", text);
+		return -EINVAL;
 	}
 	*ret_policy = policy;
 	return 0;

@@ -16,7 +16,7 @@
  * The tools that policies are written with are in mapping.h.
  *
  * A policy is asked for by name with modifiers: "max-upr", "max-upr+reservations",
- * "event-based+drop:0.5".
+ * "event-based+drop:0.5", "max-upr+filter:resource:4.0".
  *
  * Ties are broken in one way everywhere (policy_compare()): higher objective, then earlier arrival,
  * then lower task id, then cluster order, then lower P-state.
@@ -27,6 +27,13 @@ enum policy_future {
 	POLICY_FUTURE_DEFAULT = 0,  /* the policy's own default */
 	POLICY_FUTURE_PLACEHOLDERS, /* dropped at the next mapping event */
 	POLICY_FUTURE_RESERVATIONS, /* permanent */
+};
+
+/* Which share of the remaining energy an option may need (3.8). */
+enum policy_filter {
+	POLICY_FILTER_NONE = 0,
+	POLICY_FILTER_TASK,     /* energy per task, equations (6) to (8) */
+	POLICY_FILTER_RESOURCE, /* energy per core-second, equation (9) */
 };
 
 struct mapping;
@@ -57,7 +64,7 @@ struct policy_ops {
 	const char *summary; /* one line for `virtbed policies` */
 	enum policy_future future;  /* the default: POLICY_FUTURE_PLACEHOLDERS or _RESERVATIONS */
 	bool future_fixed;   /* the modifiers +placeholders and +reservations are refused */
-	bool reads_budget;   /* decisions depend on the budget; if not, one run serves all limits */
+	bool reads_budget;   /* decisions depend on the budget even without a filter */
 	bool reads_placeholders; /* decisions depend on the place-holders of the last event */
 	bool reads_seed;     /* decisions depend on the seed */
 	bool cluster_order;  /* cluster order matters beyond ties: say it beside results */
@@ -77,7 +84,11 @@ struct policy_ops {
 struct policy {
 	const struct policy_ops *ops;
 	enum policy_future future; /* never POLICY_FUTURE_DEFAULT */
-	double drop_threshold;     /* what earns less leaves; 0: what earns nothing */
+	bool drop_given;           /* +drop: what earns less than the threshold leaves (3.3) ... */
+	double drop_threshold;     /* ... so with 0 nothing does; without +drop what earns nothing */
+	enum policy_filter filter;
+	double leniency;           /* of the filter, > 0; 0 without one */
+	bool filter_once;          /* the filter's share is found once per event (3.1) */
 	char name[POLICY_NAME_MAX];     /* as it was asked for */
 };
 
@@ -92,6 +103,12 @@ const struct policy_ops *policy_find(const char *name);
  * off if need be) that says what is wrong and lists what is known; *ret_policy is then untouched.
  */
 int policy_parse(const char *text, struct policy *ret_policy, char *message, size_t size);
+
+/* Whether decisions depend on the budget; if not, one run serves all limits of a testbed. */
+static inline bool policy_reads_budget(const struct policy *policy)
+{
+	return policy->ops->reads_budget || policy->filter != POLICY_FILTER_NONE;
+}
 
 /*
  * Decides one mapping event. Resets the context's scratch first; the plan lasts until the next

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Conservative Backfilling (paper 002, 3.4.3): every task starts now or gets a permanent
- * reservation, in order of arrival. P-state 0.
+ * reservation, in order of arrival. P-state 0. Cost: fcfs.h.
  */
 #include "controller/sched/fcfs.h"
 #include "controller/sched/policies/registry.h"

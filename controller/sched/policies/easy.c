@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * EASY Backfilling (paper 002, 3.4.4): one permanent reservation in the whole system, kept until it
- * starts; everything else starts now or waits. P-state 0.
+ * starts; everything else starts now or waits. P-state 0. Cost: fcfs.h.
  */
 #include "controller/sched/fcfs.h"
 #include "controller/sched/policies/registry.h"

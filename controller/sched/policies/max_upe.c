@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Max UPE (paper 002, 3.5): always the option with the highest utility per joule, equation (5), of
+ * all mappable tasks, clusters and P-states. Cost: greedy.h.
+ */
 #include "controller/sched/greedy.h"
 #include "controller/sched/policies/registry.h"
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Max UPR (paper 002, 3.5): always the option with the highest utility per core-second,
+ * equation (4), of all mappable tasks, clusters and P-states. Cost: greedy.h.
+ */
 #include "controller/sched/greedy.h"
 #include "controller/sched/policies/registry.h"
 

@@ -1,48 +1,84 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Random (paper 002, 3.4.2): tasks in order of arrival, cluster and P-state uniform among those
- * that can run the task, the earliest start there, a permanent reservation. The draws of an event
- * depend on the snapshot's seed and the number of the event alone.
+ * that can run the task and that energy allows, the earliest start there, a permanent reservation.
+ * The draws of an event depend on the snapshot's seed and the number of the event alone.
+ *
+ * Cost: one query of a schedule and one choice of nodes per mappable task (availability.h).
  */
+#include <errno.h>
+
 #include "common/random.h"
 #include "controller/sched/mapping.h"
 #include "controller/sched/policies/registry.h"
 
 static int explain(struct mapping *mapping, const struct sched_task *task,
-		   const struct sched_option *options, uint32_t count, uint32_t drawn,
-		   enum sched_refusal refusal)
+		   const struct sched_option *drawn, enum sched_refusal refusal)
 {
+	uint32_t count;
+	const struct sched_option *options =
+		sched_system_options(mapping->system, task->row, &count);
 	int result = 0;
 
-	for (uint32_t i = 0; result == 0 && i < count; i++)
-		result = mapping_consider(mapping, task, &options[i], 0,
-					  i == drawn ? refusal : SCHED_REFUSAL_NOT_DRAWN);
+	for (uint32_t i = 0; mapping_explains(mapping) && result == 0 && i < count; i++) {
+		enum sched_refusal why = energy_judge(&mapping->energy, &options[i]);
+
+		if (&options[i] == drawn)
+			why = refusal;
+		else if (why == SCHED_REFUSAL_TAKEN)
+			why = SCHED_REFUSAL_NOT_DRAWN;
+		result = mapping_consider(mapping, task, &options[i], 0, why);
+	}
 	return result;
+}
+
+/* Draws among the options that energy allows; NULL when it allows none. */
+static const struct sched_option *draw(struct mapping *mapping, const struct sched_task *task,
+				       const struct sched_option **allowed,
+				       struct random_stream *stream)
+{
+	uint32_t count;
+	const struct sched_option *options =
+		sched_system_options(mapping->system, task->row, &count);
+	uint32_t allowed_count = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (energy_judge(&mapping->energy, &options[i]) == SCHED_REFUSAL_TAKEN)
+			allowed[allowed_count++] = &options[i];
+	if (allowed_count == 0)
+		return NULL;
+	return allowed[random_stream_below(stream, allowed_count)];
+}
+
+/* What becomes of a task whose draw fell on `option`. */
+static enum sched_refusal judge(struct mapping *mapping, const struct sched_task *task,
+				const struct sched_option *option)
+{
+	const double start_s =
+		option ? mapping_start_s(mapping, task->row, option) : (double)INFINITY;
+
+	if (!isfinite(start_s))
+		return SCHED_REFUSAL_NO_NODES;
+	return start_s < mapping->snapshot->end_s ? SCHED_REFUSAL_TAKEN : SCHED_REFUSAL_AFTER_END;
 }
 
 static int decide(struct mapping *mapping)
 {
 	const struct sched_snapshot *snapshot = mapping->snapshot;
+	const struct sched_option **allowed = scratch_array(
+		mapping->scratch, mapping->system->columns_count, sizeof(struct sched_option *));
 	struct random_stream stream;
-	int result = 0;
+	int result = allowed ? 0 : -ENOMEM;
 
 	random_stream_init(&stream, snapshot->seed, snapshot->event);
 	for (uint32_t i = 0; result == 0 && i < mapping->tasks_count; i++) {
 		const struct sched_task *task = mapping->tasks[i];
-		uint32_t count;
-		const struct sched_option *options =
-			sched_system_options(mapping->system, task->row, &count);
-		const uint32_t drawn = (uint32_t)random_stream_below(&stream, count);
-		const double start_s = mapping_start_s(mapping, task->row, &options[drawn]);
-		const enum sched_refusal refusal = !isfinite(start_s) ? SCHED_REFUSAL_NO_NODES
-						   : start_s >= snapshot->end_s
-							   ? SCHED_REFUSAL_AFTER_END
-							   : SCHED_REFUSAL_TAKEN;
+		const struct sched_option *drawn = draw(mapping, task, allowed, &stream);
+		const enum sched_refusal refusal = judge(mapping, task, drawn);
 
-		result = explain(mapping, task, options, count, drawn, refusal);
+		result = explain(mapping, task, drawn, refusal);
 		if (result == 0 && refusal == SCHED_REFUSAL_TAKEN)
-			result = mapping_place(mapping, task, &options[drawn], 0,
-					       SCHED_REASON_CHANCE);
+			result = mapping_place(mapping, task, drawn, 0, SCHED_REASON_CHANCE);
 	}
 	return result;
 }

@@ -2,14 +2,17 @@
 #include "controller/sched/policies/registry.h"
 
 static const struct policy_ops *const policies[] = {
+	&policy_fcfs,
 	&policy_easy,
 	&policy_conservative,
+	&policy_fcfs_multi_queue,
 	&policy_random,
 	&policy_max_util,
 	&policy_max_upt,
 	&policy_max_upr,
 	&policy_max_upe,
 	&policy_event_based,
+	&policy_task_based,
 };
 
 const struct policy_ops *const *policy_list(uint32_t *ret_count)

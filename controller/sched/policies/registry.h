@@ -7,8 +7,11 @@
 extern const struct policy_ops policy_conservative;
 extern const struct policy_ops policy_easy;
 extern const struct policy_ops policy_event_based;
+extern const struct policy_ops policy_fcfs;
+extern const struct policy_ops policy_fcfs_multi_queue;
 extern const struct policy_ops policy_max_upe;
 extern const struct policy_ops policy_max_upr;
 extern const struct policy_ops policy_max_upt;
 extern const struct policy_ops policy_max_util;
 extern const struct policy_ops policy_random;
+extern const struct policy_ops policy_task_based;

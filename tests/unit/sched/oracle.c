@@ -6,164 +6,6 @@
 
 #include "common/random.h"
 
-bool oracle_take(struct oracle_cluster *cluster, const uint32_t *nodes, uint32_t count,
-		 double start_s, double end_s)
-{
-	const struct oracle_interval taken = { start_s, end_s };
-	bool free = true;
-
-	for (uint32_t i = 0; i < count; i++) {
-		GArray *busy = cluster->busy[nodes[i]];
-
-		for (guint j = 0; j < busy->len; j++) {
-			const struct oracle_interval *other =
-				&g_array_index(busy, struct oracle_interval, j);
-
-			free &= other->end_s <= start_s || other->start_s >= end_s;
-		}
-		g_array_append_val(busy, taken);
-	}
-	return free;
-}
-
-struct oracle_cluster *oracle_clusters_new(const struct sched_snapshot *snapshot)
-{
-	const struct sched_system *system = snapshot->system;
-	struct oracle_cluster *clusters = g_new0(struct oracle_cluster, system->clusters_count);
-
-	for (uint32_t c = 0; c < system->clusters_count; c++) {
-		clusters[c].nodes = system->clusters[c].nodes;
-		clusters[c].busy = g_new(GArray *, clusters[c].nodes);
-		for (uint32_t n = 0; n < clusters[c].nodes; n++)
-			clusters[c].busy[n] =
-				g_array_new(FALSE, FALSE, sizeof(struct oracle_interval));
-	}
-	for (uint32_t i = 0; i < snapshot->running_count; i++) {
-		const struct sched_running *r = &snapshot->running[i];
-
-		oracle_take(&clusters[r->cluster], r->nodes, r->nodes_count, r->start_s, r->end_s);
-	}
-	for (uint32_t i = 0; i < snapshot->reservations_count; i++) {
-		const struct sched_planned *p = &snapshot->reservations[i];
-
-		oracle_take(&clusters[p->cluster], p->nodes, p->nodes_count, p->start_s, p->end_s);
-	}
-	for (uint32_t i = 0; i < snapshot->down_count; i++)
-		oracle_take(&clusters[snapshot->down[i].cluster], &snapshot->down[i].node, 1,
-			    snapshot->now_s, (double)INFINITY);
-	return clusters;
-}
-
-void oracle_clusters_free(struct oracle_cluster *clusters, const struct sched_system *system)
-{
-	for (uint32_t c = 0; c < system->clusters_count; c++) {
-		for (uint32_t n = 0; n < clusters[c].nodes; n++)
-			g_array_unref(clusters[c].busy[n]);
-		g_free(clusters[c].busy);
-	}
-	g_free(clusters);
-}
-
-/* A node as a candidate for [start_s, end_s). */
-struct candidate {
-	uint32_t node;
-	int voids;
-	double size_s;
-};
-
-/* False when the node is busy then. */
-static bool judge(const struct oracle_cluster *cluster, uint32_t node, double now_s, double start_s,
-		  double end_s, struct candidate *ret_candidate)
-{
-	const GArray *busy = cluster->busy[node];
-	double last_s = now_s;
-	double next_s = (double)INFINITY;
-
-	for (guint i = 0; i < busy->len; i++) {
-		const struct oracle_interval *other =
-			&g_array_index(busy, struct oracle_interval, i);
-
-		if (other->start_s < end_s && other->end_s > start_s)
-			return false;
-		if (other->end_s <= start_s)
-			last_s = fmax(last_s, other->end_s);
-		else
-			next_s = fmin(next_s, other->start_s);
-	}
-	ret_candidate->node = node;
-	ret_candidate->voids = (start_s > last_s) + (isfinite(next_s) && next_s > end_s);
-	ret_candidate->size_s = (isfinite(next_s) ? next_s : start_s) - last_s;
-	return true;
-}
-
-static bool is_better(const struct candidate *a, const struct candidate *b)
-{
-	if (a->voids != b->voids)
-		return a->voids < b->voids;
-	if (a->size_s != b->size_s)
-		return a->size_s < b->size_s;
-	return a->node < b->node;
-}
-
-static int compare_nodes(const void *left, const void *right)
-{
-	return *(const uint32_t *)left < *(const uint32_t *)right ? -1 : 1;
-}
-
-/* Chooses nodes for a given start by picking the best one `width` times. */
-static bool choose(const struct oracle_cluster *cluster, double now_s, double start_s,
-		   uint32_t width, double duration_s, uint32_t *ret_nodes)
-{
-	g_autofree struct candidate *candidates = g_new(struct candidate, cluster->nodes);
-	uint32_t count = 0;
-
-	for (uint32_t node = 0; node < cluster->nodes; node++)
-		if (judge(cluster, node, now_s, start_s, start_s + duration_s, &candidates[count]))
-			count++;
-	if (count < width)
-		return false;
-	for (uint32_t i = 0; i < width; i++) {
-		uint32_t best = i;
-
-		for (uint32_t j = i + 1; j < count; j++)
-			if (is_better(&candidates[j], &candidates[best]))
-				best = j;
-
-		const struct candidate chosen = candidates[best];
-
-		candidates[best] = candidates[i];
-		candidates[i] = chosen;
-		ret_nodes[i] = chosen.node;
-	}
-	qsort(ret_nodes, width, sizeof(*ret_nodes), compare_nodes);
-	return true;
-}
-
-double oracle_earliest(const struct oracle_cluster *cluster, double now_s, uint32_t width,
-		       double duration_s, uint32_t *ret_nodes)
-{
-	double tried_s = -(double)INFINITY;
-
-	for (double start_s = now_s; isfinite(start_s);) {
-		if (choose(cluster, now_s, start_s, width, duration_s, ret_nodes))
-			return start_s;
-		tried_s = start_s;
-		start_s = (double)INFINITY;
-		for (uint32_t node = 0; node < cluster->nodes; node++) {
-			const GArray *busy = cluster->busy[node];
-
-			for (guint i = 0; i < busy->len; i++) {
-				const double end_s =
-					g_array_index(busy, struct oracle_interval, i).end_s;
-
-				if (end_s > tried_s && end_s < start_s)
-					start_s = end_s;
-			}
-		}
-	}
-	return (double)INFINITY;
-}
-
 /* A mapping event in progress. */
 struct oracle {
 	const struct policy *policy;
@@ -172,7 +14,99 @@ struct oracle {
 	GPtrArray *tasks; /* still to be mapped */
 	GArray *actions;
 	uint32_t *nodes;  /* of the last start found */
+	uint32_t mappable; /* tasks that were not dropped, with the sums of their averages: */
+	double mappable_j;
+	double mappable_resources;
+	double fixed_share; /* of +filter-once; NAN: not found yet */
 };
+
+static const struct sched_option *options_of(const struct oracle *oracle,
+					     const struct sched_task *task, uint32_t *ret_count)
+{
+	return sched_system_options(oracle->snapshot->system, task->row, ret_count);
+}
+
+/* Energy that remains after all that runs, is reserved, or was placed. */
+static double remaining_j(const struct oracle *oracle)
+{
+	const struct sched_snapshot *snapshot = oracle->snapshot;
+	double committed_j = 0;
+	double left_j;
+
+	for (uint32_t i = 0; i < snapshot->running_count; i++)
+		committed_j += sched_running_committed_j(snapshot->system, &snapshot->running[i],
+							 snapshot->now_s);
+	for (uint32_t i = 0; i < snapshot->reservations_count; i++)
+		committed_j += sched_planned_energy_j(snapshot->system, &snapshot->reservations[i]);
+	left_j = snapshot->budget_j - snapshot->consumed_j - committed_j;
+	for (guint i = 0; i < oracle->actions->len; i++)
+		left_j -= g_array_index(oracle->actions, struct sched_action, i).energy_j;
+	return left_j;
+}
+
+/* Equation (6): every node's time until the end of the day in which nothing holds it. */
+static double remaining_resources(const struct oracle *oracle)
+{
+	const struct sched_snapshot *snapshot = oracle->snapshot;
+	double sum = 0;
+
+	for (uint32_t c = 0; c < snapshot->system->clusters_count; c++)
+		for (uint32_t n = 0; n < oracle->clusters[c].nodes; n++) {
+			const GArray *busy = oracle->clusters[c].busy[n];
+			double free_s = snapshot->end_s - snapshot->now_s;
+
+			for (guint i = 0; i < busy->len; i++) {
+				const struct oracle_interval *held =
+					&g_array_index(busy, struct oracle_interval, i);
+
+				free_s -= fmax(0, fmin(held->end_s, snapshot->end_s) -
+							  fmax(held->start_s, snapshot->now_s));
+			}
+			sum += free_s * snapshot->system->clusters[c].cores;
+		}
+	return sum;
+}
+
+/* The fair share of energy, equations (7) to (9). */
+static double share(const struct oracle *oracle)
+{
+	const struct policy *policy = oracle->policy;
+	const struct sched_snapshot *snapshot = oracle->snapshot;
+	const double left_j = remaining_j(oracle);
+	const double resources = remaining_resources(oracle);
+	double mean_j = oracle->mappable_j / oracle->mappable;
+	double mean_resources = oracle->mappable_resources / oracle->mappable;
+
+	if (left_j <= 0)
+		return 0;
+	if (policy->filter == POLICY_FILTER_RESOURCE)
+		return policy->leniency * (left_j / resources);
+	if (snapshot->completed_count > 0) {
+		mean_j = snapshot->completed_j / snapshot->completed_count;
+		mean_resources = snapshot->completed_resources / snapshot->completed_count;
+	}
+	return policy->leniency *
+	       (left_j / fmin(resources / mean_resources, left_j / mean_j));
+}
+
+/* Whether energy allows an option, as things stand. */
+static bool allowed(struct oracle *oracle, const struct sched_option *option)
+{
+	const struct policy *policy = oracle->policy;
+	double limit;
+
+	if (isinf(oracle->snapshot->budget_j))
+		return true;
+	if (oracle->snapshot->gate && option->eec_j > remaining_j(oracle))
+		return false;
+	if (policy->filter == POLICY_FILTER_NONE)
+		return true;
+	limit = policy->filter_once && !isnan(oracle->fixed_share) ? oracle->fixed_share
+								    : share(oracle);
+	return policy->filter == POLICY_FILTER_RESOURCE
+		       ? option->eec_j / option->resources <= limit
+		       : option->eec_j <= limit;
+}
 
 static double start_of(struct oracle *oracle, const struct sched_option *option)
 {
@@ -208,6 +142,25 @@ static void place(struct oracle *oracle, const struct sched_task *task,
 	g_ptr_array_remove(oracle->tasks, (gpointer)task);
 }
 
+/* The task's energy and resources at P-state 0, averaged over its clusters. */
+static void count_mappable(struct oracle *oracle, const struct sched_option *options,
+			   uint32_t count)
+{
+	double energy_j = 0;
+	double resources = 0;
+	uint32_t clusters = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (options[i].pstate == 0) {
+			energy_j += options[i].eec_j;
+			resources += options[i].resources;
+			clusters++;
+		}
+	oracle->mappable++;
+	oracle->mappable_j += energy_j / clusters;
+	oracle->mappable_resources += resources / clusters;
+}
+
 static void drop(struct oracle *oracle)
 {
 	const struct sched_snapshot *snapshot = oracle->snapshot;
@@ -223,8 +176,10 @@ static void drop(struct oracle *oracle)
 			best = fmax(best, utility_value(&task->utility, snapshot->now_s +
 									 options[j].etc_s -
 									 task->arrival_s));
-		if (best > 0 && best >= oracle->policy->drop_threshold) {
+		if (oracle->policy->drop_given ? best >= oracle->policy->drop_threshold
+					       : best > 0) {
 			g_ptr_array_add(oracle->tasks, (gpointer)task);
+			count_mappable(oracle, options, count);
 		} else {
 			const struct sched_action action = {
 				.kind = SCHED_ACTION_DROP,
@@ -251,70 +206,139 @@ static double value(char measure, double utility, const struct sched_option *opt
 	}
 }
 
-static void greedy(struct oracle *oracle, char measure)
+/* Places the best option of all tasks. False when there is none. */
+static bool greedy_step(struct oracle *oracle, char measure)
 {
 	const struct sched_snapshot *snapshot = oracle->snapshot;
-	const struct sched_task *best_task;
+	const struct sched_task *best_task = NULL;
+	const struct sched_option *best_option = NULL;
+	double best = 0;
 
-	do {
-		const struct sched_option *best_option = NULL;
-		double best = 0;
-
-		best_task = NULL;
-		for (guint i = 0; i < oracle->tasks->len; i++) {
-			const struct sched_task *task = g_ptr_array_index(oracle->tasks, i);
-			uint32_t count;
-			const struct sched_option *options =
-				sched_system_options(snapshot->system, task->row, &count);
-
-			for (uint32_t j = 0; j < count; j++) {
-				const double start_s = start_of(oracle, &options[j]);
-				const double utility = utility_value(
-					&task->utility,
-					start_s + options[j].etc_s - task->arrival_s);
-				const double v = value(measure, utility, &options[j]);
-
-				if (!(start_s < snapshot->end_s) || utility <= 0 || !(v > best))
-					continue;
-				best = v;
-				best_task = task;
-				best_option = &options[j];
-			}
-		}
-		if (best_task)
-			place(oracle, best_task, best_option, best);
-	} while (best_task);
-}
-
-static void fcfs(struct oracle *oracle, uint32_t reservations)
-{
-	g_autoptr(GPtrArray) tasks = g_ptr_array_copy(oracle->tasks, NULL, NULL);
-
-	for (guint i = 0; i < tasks->len; i++) {
-		const struct sched_task *task = g_ptr_array_index(tasks, i);
-		const struct sched_option *best = NULL;
-		double best_s = (double)INFINITY;
+	for (guint i = 0; i < oracle->tasks->len; i++) {
+		const struct sched_task *task = g_ptr_array_index(oracle->tasks, i);
 		uint32_t count;
-		const struct sched_option *options =
-			sched_system_options(oracle->snapshot->system, task->row, &count);
+		const struct sched_option *options = options_of(oracle, task, &count);
 
 		for (uint32_t j = 0; j < count; j++) {
 			const double start_s = start_of(oracle, &options[j]);
+			const double utility = utility_value(
+				&task->utility, start_s + options[j].etc_s - task->arrival_s);
+			const double v = value(measure, utility, &options[j]);
 
-			if (options[j].pstate == 0 && start_s < best_s) {
-				best = &options[j];
-				best_s = start_s;
-			}
-		}
-		if (!best || best_s >= oracle->snapshot->end_s)
-			continue;
-		if (best_s > oracle->snapshot->now_s) {
-			if (reservations == 0)
+			if (!(start_s < snapshot->end_s) || utility <= 0 || !(v > best) ||
+			    !allowed(oracle, &options[j]))
 				continue;
-			reservations--;
+			best = v;
+			best_task = task;
+			best_option = &options[j];
 		}
-		place(oracle, task, best, 0);
 	}
+	if (best_task)
+		place(oracle, best_task, best_option, best);
+	return best_task;
+}
+
+static void greedy(struct oracle *oracle, char measure)
+{
+	while (greedy_step(oracle, measure)) {
+	}
+}
+
+/* The cluster where a task can start earliest at P-state 0, or NULL. */
+static const struct sched_option *earliest(struct oracle *oracle, const struct sched_task *task,
+					   double *ret_start_s)
+{
+	const struct sched_option *best = NULL;
+	uint32_t count;
+	const struct sched_option *options = options_of(oracle, task, &count);
+
+	*ret_start_s = (double)INFINITY;
+	for (uint32_t j = 0; j < count; j++) {
+		const double start_s = start_of(oracle, &options[j]);
+
+		if (options[j].pstate == 0 && start_s < *ret_start_s &&
+		    allowed(oracle, &options[j])) {
+			best = &options[j];
+			*ret_start_s = start_s;
+		}
+	}
+	return best;
+}
+
+/* Takes one task in its turn. Returns whether it was placed. */
+static bool fcfs_step(struct oracle *oracle, const struct sched_task *task, uint32_t *reservations)
+{
+	double start_s;
+	const struct sched_option *best = earliest(oracle, task, &start_s);
+
+	if (!best || start_s >= oracle->snapshot->end_s)
+		return false;
+	if (start_s > oracle->snapshot->now_s) {
+		if (*reservations == 0)
+			return false;
+		--*reservations;
+	}
+	place(oracle, task, best, 0);
+	return true;
+}
+
+static void backfill(struct oracle *oracle, uint32_t reservations)
+{
+	g_autoptr(GPtrArray) tasks = g_ptr_array_copy(oracle->tasks, NULL, NULL);
+
+	for (guint i = 0; i < tasks->len; i++)
+		fcfs_step(oracle, g_ptr_array_index(tasks, i), &reservations);
+}
+
+/* Nothing overtakes: up to and with the first task that does not start now. */
+static void fcfs(struct oracle *oracle)
+{
+	g_autoptr(GPtrArray) tasks = g_ptr_array_copy(oracle->tasks, NULL, NULL);
+	uint32_t one = 1;
+
+	for (guint i = 0; oracle->snapshot->reservations_count == 0 && one == 1 && i < tasks->len;
+	     i++)
+		if (!fcfs_step(oracle, g_ptr_array_index(tasks, i), &one))
+			return;
+}
+
+/* Average resources at P-state 0. */
+static double size_of(const struct sched_system *system, uint32_t row)
+{
+	double sum = 0;
+	uint32_t clusters = 0;
+	uint32_t count;
+	const struct sched_option *options = sched_system_options(system, row, &count);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (options[i].pstate == 0) {
+			sum += options[i].resources;
+			clusters++;
+		}
+	return sum / clusters;
+}
+
+static void queues(struct oracle *oracle)
+{
+	static const guint turns[] = { 8, 4, 1 };
+	const struct sched_system *system = oracle->snapshot->system;
+	GQueue lists[3] = { G_QUEUE_INIT, G_QUEUE_INIT, G_QUEUE_INIT };
+	uint32_t many = UINT32_MAX;
+	double largest = 0;
+
+	for (uint32_t row = 0; row < system->rows_count; row++)
+		largest = fmax(largest, size_of(system, row));
+	for (guint i = 0; i < oracle->tasks->len; i++) {
+		struct sched_task *task = g_ptr_array_index(oracle->tasks, i);
+		const double size = size_of(system, task->row);
+
+		g_queue_push_tail(&lists[size < 0.3 * largest ? 0 : size > 0.6 * largest ? 2 : 1],
+				  task);
+	}
+	while (lists[0].length + lists[1].length + lists[2].length > 0)
+		for (int list = 2; list >= 0; list--)
+			for (guint turn = 0; turn < turns[list] && lists[list].length > 0;)
+				turn += fcfs_step(oracle, g_queue_pop_head(&lists[list]), &many);
 }
 
 static void dice(struct oracle *oracle)
@@ -325,42 +349,76 @@ static void dice(struct oracle *oracle)
 	random_stream_init(&random, oracle->snapshot->seed, oracle->snapshot->event);
 	for (guint i = 0; i < tasks->len; i++) {
 		const struct sched_task *task = g_ptr_array_index(tasks, i);
+		g_autoptr(GPtrArray) left = g_ptr_array_new();
 		uint32_t count;
-		const struct sched_option *options =
-			sched_system_options(oracle->snapshot->system, task->row, &count);
-		const struct sched_option *option =
-			&options[random_stream_below(&random, count)];
+		const struct sched_option *options = options_of(oracle, task, &count);
+		const struct sched_option *option;
 
+		for (uint32_t j = 0; j < count; j++)
+			if (allowed(oracle, &options[j]))
+				g_ptr_array_add(left, (gpointer)&options[j]);
+		if (left->len == 0)
+			continue;
+		option = g_ptr_array_index(left, random_stream_below(&random, left->len));
 		if (start_of(oracle, option) < oracle->snapshot->end_s)
 			place(oracle, task, option, 0);
 	}
 }
 
-static bool above_goal(const struct sched_snapshot *snapshot)
+/* Energy consumed and committed, without place-holders. */
+static double committed_j(const struct sched_snapshot *snapshot)
 {
 	double sum_j = snapshot->consumed_j;
 
-	if (isinf(snapshot->budget_j))
-		return false;
 	for (uint32_t i = 0; i < snapshot->running_count; i++)
 		sum_j += sched_running_committed_j(snapshot->system, &snapshot->running[i],
 						   snapshot->now_s);
 	for (uint32_t i = 0; i < snapshot->reservations_count; i++)
 		sum_j += sched_planned_energy_j(snapshot->system, &snapshot->reservations[i]);
+	return sum_j;
+}
+
+static double goal_of(const struct sched_snapshot *snapshot)
+{
+	return snapshot->budget_j * (snapshot->now_s - snapshot->day_start_s) /
+	       (snapshot->end_s - snapshot->day_start_s);
+}
+
+static bool above_goal(const struct sched_snapshot *snapshot)
+{
+	double sum_j = committed_j(snapshot);
+
 	for (uint32_t i = 0; i < snapshot->placeholders_count; i++)
 		sum_j += sched_planned_energy_j(snapshot->system, &snapshot->placeholders[i]);
-	return sum_j > snapshot->budget_j * (snapshot->now_s - snapshot->day_start_s) /
-			       (snapshot->end_s - snapshot->day_start_s);
+	return isfinite(snapshot->budget_j) && sum_j > goal_of(snapshot);
+}
+
+static void task_based(struct oracle *oracle)
+{
+	const struct sched_snapshot *snapshot = oracle->snapshot;
+	bool above = above_goal(snapshot);
+	double sum_j = committed_j(snapshot);
+
+	while (greedy_step(oracle, above ? 'E' : 'R')) {
+		sum_j += g_array_index(oracle->actions, struct sched_action,
+				       oracle->actions->len - 1)
+				 .energy_j;
+		above |= isfinite(snapshot->budget_j) && sum_j >= goal_of(snapshot);
+	}
 }
 
 static void decide(struct oracle *oracle)
 {
 	const char *name = oracle->policy->ops->name;
 
-	if (strcmp(name, "easy") == 0)
-		fcfs(oracle, oracle->snapshot->reservations_count > 0 ? 0 : 1);
+	if (strcmp(name, "fcfs") == 0)
+		fcfs(oracle);
+	else if (strcmp(name, "easy") == 0)
+		backfill(oracle, oracle->snapshot->reservations_count > 0 ? 0 : 1);
 	else if (strcmp(name, "conservative") == 0)
-		fcfs(oracle, UINT32_MAX);
+		backfill(oracle, UINT32_MAX);
+	else if (strcmp(name, "fcfs-multi-queue") == 0)
+		queues(oracle);
 	else if (strcmp(name, "random") == 0)
 		dice(oracle);
 	else if (strcmp(name, "max-util") == 0)
@@ -373,6 +431,8 @@ static void decide(struct oracle *oracle)
 		greedy(oracle, 'E');
 	else if (strcmp(name, "event-based") == 0)
 		greedy(oracle, above_goal(oracle->snapshot) ? 'E' : 'R');
+	else if (strcmp(name, "task-based") == 0)
+		task_based(oracle);
 	else
 		g_error("the oracle does not know policy \"%s\"", name);
 }
@@ -390,6 +450,7 @@ GArray *oracle_decide(const struct policy *policy, const struct sched_snapshot *
 		.clusters = oracle_clusters_new(snapshot),
 		.tasks = g_ptr_array_new(),
 		.actions = g_array_new(FALSE, FALSE, sizeof(struct sched_action)),
+		.fixed_share = (double)NAN,
 	};
 	uint32_t widest = 0;
 
@@ -398,6 +459,8 @@ GArray *oracle_decide(const struct policy *policy, const struct sched_snapshot *
 		widest = MAX(widest, snapshot->system->clusters[c].nodes);
 	oracle.nodes = g_new(uint32_t, widest);
 	drop(&oracle);
+	if (policy->filter_once)
+		oracle.fixed_share = share(&oracle);
 	decide(&oracle);
 	oracle_clusters_free(oracle.clusters, snapshot->system);
 	g_ptr_array_unref(oracle.tasks);

@@ -201,7 +201,7 @@ static void make_down(struct maker *maker)
 static void make_waiting(struct maker *maker)
 {
 	struct sched_snapshot *snapshot = &maker->made->snapshot;
-	const uint32_t count = below(maker, 14);
+	const uint32_t count = below(maker, below(maker, 8) == 0 ? 40 : 14);
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct sched_task *task = make_task(maker);
@@ -252,6 +252,12 @@ static void make_numbers(struct maker *maker)
 	snapshot->end_s = snapshot->now_s + 5 + below(maker, 200);
 	snapshot->consumed_j = below(maker, 500);
 	snapshot->budget_j = below(maker, 5) == 0 ? (double)INFINITY : 100 + below(maker, 2000);
+	snapshot->gate = below(maker, 3) == 0;
+	if (below(maker, 3) == 0)
+		return;
+	snapshot->completed_count = 1 + below(maker, 5);
+	snapshot->completed_j = snapshot->completed_count * 10.0 * (1 + below(maker, 6));
+	snapshot->completed_resources = snapshot->completed_count * 20.0 * (1 + below(maker, 20));
 }
 
 struct random_snapshot *random_snapshot_new(uint64_t seed)

@@ -6,7 +6,7 @@
 #include "tests/unit/sched/oracle.h"
 #include "tests/unit/sched/snapshots.h"
 
-#define SNAPSHOTS 1500
+#define SNAPSHOTS 2500
 
 /* A decision and what it was made from. */
 struct decision {
@@ -163,19 +163,31 @@ static void check_trim(const struct decision *decision)
 	scratch_free(context.scratch);
 }
 
-static void test_policy(const void *data)
+/* A policy with the modifiers of a snapshot; those it refuses are left out. */
+static void make_policy(const struct policy_ops *ops, uint64_t seed, struct policy *ret_policy)
 {
-	const struct policy_ops *ops = data;
-	struct policy_context context = { .scratch = scratch_new() };
-	struct policy policy;
+	static const char *const modifiers[] = { "", "", "+filter:resource:2", "+filter:task:1",
+						 "+reservations" };
+	g_autofree char *name =
+		g_strconcat(ops->name, modifiers[seed % G_N_ELEMENTS(modifiers)], NULL);
 	char message[256];
 
-	g_assert_cmpint(policy_parse(ops->name, &policy, message, sizeof(message)), ==, 0);
+	if (policy_parse(name, ret_policy, message, sizeof(message)) < 0)
+		g_assert_cmpint(policy_parse(ops->name, ret_policy, message, sizeof(message)), ==,
+				0);
+}
+
+static void test_policy(const void *data)
+{
+	struct policy_context context = { .scratch = scratch_new() };
+	struct policy policy;
+
 	for (uint64_t seed = 0; seed < SNAPSHOTS; seed++) {
 		struct random_snapshot *random = random_snapshot_new(G_MAXINT32 + seed);
 		struct sched_plan plan;
 		const struct decision decision = { &policy, &random->snapshot, &plan };
 
+		make_policy(data, seed, &policy);
 		g_assert_cmpint(policy_decide(&policy, &random->snapshot, &context, &plan), ==, 0);
 		check_tasks(&decision);
 		check_capacity(&decision);

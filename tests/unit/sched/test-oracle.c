@@ -5,9 +5,25 @@
 #include "tests/unit/sched/oracle.h"
 #include "tests/unit/sched/snapshots.h"
 
-#define SNAPSHOTS 2000
+/* A thousand for each of the modifiers below. */
+#define SNAPSHOTS 13000
 
-static const char *const modifiers[] = { "", "+reservations", "+placeholders", "+drop:1.5" };
+/* Each snapshot meets one of them, each policy all of them; what a policy refuses is left out. */
+static const char *const modifiers[] = {
+	"",
+	"+reservations",
+	"+placeholders",
+	"+drop:1.5",
+	"+drop:0",
+	"+filter:task:1",
+	"+filter:task:2+reservations",
+	"+filter:resource:1",
+	"+filter:resource:4+reservations",
+	"+filter:resource:0.5+drop:1.5",
+	"+filter:task:0.5",
+	"+filter:resource:2+filter-once",
+	"+filter:task:2+filter-once",
+};
 
 static void assert_same_action(const struct sched_action *a, const struct sched_action *b)
 {

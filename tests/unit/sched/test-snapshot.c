@@ -106,6 +106,12 @@ static void test_nonsense(void)
 		{ "'start_s': 5, 'end_s': 15", "'start_s': 5, 'end_s': 9", "ends before now_s" },
 		{ "'down': []", "'down': [{'cluster': 'c', 'node': 2}]", "no node 2" },
 		{ "'down': []", "'down': {}", "down" },
+		{ "'down': []", "'down': [], 'gate': true", NULL },
+		{ "'down': []", "'down': [], 'gate': 1", "\"gate\" must be true or false" },
+		{ "'down': []", "'down': [], 'completed': []", "expected an object" },
+		{ "'down': []", "'down': [], 'completed': {'tasks': 1, 'energy_j': -1, 'resources': 1}",
+		  "a number below 0" },
+		{ "'down': []", "'down': [], 'completed': {'tasks': -1}", "tasks" },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/sched/model.h"
+#include "controller/sched/policy.h"
+
+/*
+ * The energy of a mapping event: what remains of the budget, what remains of the nodes' time, and
+ * which options may therefore be looked at (paper 002, section 3.8). Two rules refuse an option:
+ *
+ * - the gate, where the snapshot has one: an option that needs more than the energy that remains.
+ *   Remaining = budget - consumed - committed to what runs (EEC x the rest of its ETC) or holds a
+ *   reservation, or was placed in this event. It only falls within an event: what is refused stays
+ *   refused;
+ * - the filter of the policy: an option whose energy (per core-second for +filter:resource) lies
+ *   strictly above a fair share, equations (8) and (9). The share moves both ways as tasks are
+ *   placed, and is found anew after each placement unless +filter-once was asked for.
+ *
+ * Cost: to begin an event, what runs + reservations + mappable tasks x clusters; per placement and
+ * per question O(1).
+ */
+struct energy {
+	const struct sched_snapshot *snapshot;
+	enum policy_filter filter;
+	double leniency;
+	bool once;
+	bool gate;
+	double remaining_j;
+	double resources;         /* core-seconds that remain until the end of the day, eq. (6) */
+	double average_j;         /* of a task, for eq. (7) */
+	double average_resources; /* of a task, core-seconds */
+	double budget;            /* joules (per core-second); INFINITY: everything passes */
+};
+
+/*
+ * Begins the event. `tasks` (`count` of them) are the mappable tasks that were not dropped: their
+ * averages stand in for those of completed tasks as long as there are none.
+ */
+void energy_begin(struct energy *energy, const struct policy *policy,
+		  const struct sched_snapshot *snapshot, const struct sched_task *const *tasks,
+		  uint32_t count);
+
+/* The number of an option that the filter compares with energy->budget. */
+static inline double energy_key(const struct energy *energy, const struct sched_option *option)
+{
+	return energy->filter == POLICY_FILTER_RESOURCE ? option->eec_j / option->resources
+							 : option->eec_j;
+}
+
+/* Whether the gate refuses the option; for good within the event. */
+static inline bool energy_too_much(const struct energy *energy, const struct sched_option *option)
+{
+	return energy->gate && option->eec_j > energy->remaining_j;
+}
+
+/* Whether the filter refuses the option, as things stand. */
+static inline bool energy_filtered(const struct energy *energy, const struct sched_option *option)
+{
+	return energy->filter != POLICY_FILTER_NONE && energy_key(energy, option) > energy->budget;
+}
+
+/* SCHED_REFUSAL_TAKEN when neither refuses, else which does; the gate comes first. */
+enum sched_refusal energy_judge(const struct energy *energy, const struct sched_option *option);
+
+/* Takes note that a task was placed by `option` at `start_s`. */
+void energy_take(struct energy *energy, const struct sched_option *option, double start_s);

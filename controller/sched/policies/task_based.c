@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The task-based metaheuristic (paper 002, 3.6.3): starts an event as Event-Based does. On Max UPR
+ * it adds up the energy of what it assigns and goes on with Max UPE once the sum reaches the goal.
+ * The sum is that of the current mapping: the place-holders of the last event, which count for the
+ * choice at the start, are gone by then. Costs what Max UPR and Max UPE cost (greedy.h) and one sum
+ * over what runs and is promised (goal.h).
+ */
+#include "controller/sched/goal.h"
+#include "controller/sched/greedy.h"
+#include "controller/sched/policies/registry.h"
+
+static int decide(struct mapping *mapping)
+{
+	const struct sched_snapshot *snapshot = mapping->snapshot;
+	const bool trim = mapping->flags & POLICY_TRIM && goal_next_is_certain(mapping);
+	bool switched;
+	int result;
+
+	if (goal_exceeded(snapshot)) {
+		mapping->note = "max-upe";
+		return greedy_map(mapping, GREEDY_UPE, trim);
+	}
+	result = greedy_map_switching(mapping, goal_committed_j(snapshot, false),
+				      goal_j(snapshot, snapshot->now_s), trim, &switched);
+	mapping->note = switched ? "max-upr, then max-upe" : "max-upr";
+	return result;
+}
+
+const struct policy_ops policy_task_based = {
+	.name = "task-based",
+	.section = "002, 3.6.3",
+	.summary = "Task-Based: Max UPR until what is assigned reaches the goal, then Max UPE",
+	.future = POLICY_FUTURE_PLACEHOLDERS,
+	.future_fixed = true,
+	.reads_budget = true,
+	.reads_placeholders = true,
+	.decide = decide,
+};
