@@ -237,6 +237,8 @@ static void end_run(struct engine *engine, enum engine_end ended_by, double time
 /* Asks to be told when the energy reaches the next mark, or the limit behind the last one. */
 static void watch_energy(struct engine *engine)
 {
+	if (engine->setup.gate)
+		return; /* no task starts that the limit does not allow for */
 	backend_set_limit(engine->backend, engine->marks_next < engine->setup.marks_count
 						   ? engine->setup.marks_j[engine->marks_next]
 						   : engine->setup.limit_j);
@@ -318,7 +320,7 @@ void engine_run(struct engine *engine, struct engine_result *ret_result)
 				event.kind == BACKEND_EVENT_NONE ? backend_now_s(engine->backend)
 								 : event.time_s);
 	}
-	engine->result.energy_j = backend_energy_j(engine->backend);
+	engine->result.energy_j = backend_energy_j(engine->backend) - engine->day_j;
 	if (engine->reason && records_events(engine))
 		record_event(engine, engine->result.ended_s, "aborted",
 			     json_pack("{s:s}", "reason", engine->reason));
@@ -409,6 +411,8 @@ static void restore_ended(struct engine *engine, struct engine_task *task,
 	task->utility = record->utility;
 	result->utility += record->utility;
 	result->tasks_completed += record->state == ENGINE_TASK_COMPLETED;
+	if (record->state == ENGINE_TASK_COMPLETED && record->nodes_count > 0)
+		engine_count_completed(engine, task);
 	result->tasks_dropped += record->state == ENGINE_TASK_DROPPED;
 	result->tasks_failed +=
 		record->state == ENGINE_TASK_FAILED || record->state == ENGINE_TASK_KILLED;

@@ -93,6 +93,9 @@ struct engine_result {
 	uint32_t tasks_completed;
 	uint32_t tasks_failed;
 	uint32_t tasks_dropped;
+	double utility_max; /* the most that could be earned, by the caller; 0: not known */
+	uint64_t decisions; /* mapping events with a mappable task, lead included */
+	double decide_s;    /* time that the policy took for them, wall clock */
 };
 
 /*
@@ -125,6 +128,19 @@ struct engine_setup {
 	const struct workload *workload;
 	struct policy policy;
 	double limit_j;            /* the run ends there; 0: no limit */
+	/*
+	 * No option may need more than what remains of the limit (sched_snapshot.gate): simulated
+	 * environments. The testbed has no such gate: its runs end at the limit.
+	 */
+	bool gate;
+	/*
+	 * A simulated day (paper 002, sections 2.4 and 4.1): the run begins lead_s before the day
+	 * that counts, with an allowance of lead_limit_j of its own; then all counters start anew.
+	 * A task that spans the beginning or the end of the day counts pro rata to its execution
+	 * time in it. A multiple of the mapping interval. 0: no lead, and tasks count as a whole.
+	 */
+	double lead_s;
+	double lead_limit_j;
 	double mapping_interval_s; /* > 0 */
 	double duration_s;         /* > 0 */
 	uint64_t seed;             /* of the policy's own choices */

@@ -155,6 +155,26 @@ static enum engine_task_state after_loss(struct engine *engine, uint32_t index,
 	return ENGINE_TASK_WAITING;
 }
 
+void engine_count_completed(struct engine *engine, const struct engine_task *task)
+{
+	const struct sched_cluster *cluster = &engine->setup.system->clusters[task->cluster];
+	/* A host without a meter says nothing about energy: the estimate stands in. */
+	const double energy_j = isfinite(task->energy_j) ? task->energy_j : task->eec_j;
+
+	engine->completed_j += energy_j;
+	engine->completed_resources += task->exec_s * task->nodes_count * cluster->cores;
+}
+
+double engine_day_share(const struct engine *engine, double start_s, double end_s)
+{
+	const struct engine_setup *setup = &engine->setup;
+	const double begin_s = engine->day_begun ? fmax(start_s, setup->lead_s) : start_s;
+
+	if (setup->lead_s <= 0)
+		return 1;
+	return (fmin(end_s, setup->duration_s) - begin_s) / (end_s - start_s);
+}
+
 static enum engine_task_state after_outcome(struct engine *engine, uint32_t index,
 					    const struct backend_event *event)
 {
@@ -163,9 +183,11 @@ static enum engine_task_state after_outcome(struct engine *engine, uint32_t inde
 	switch (event->outcome) {
 	case BACKEND_OUTCOME_COMPLETED:
 		task->utility = utility_value(&task->task->utility,
-					      event->time_s - task->task->arrival_s);
+					      event->time_s - task->task->arrival_s) *
+				engine_day_share(engine, task->started_s, event->time_s);
 		engine->result.utility += task->utility;
 		engine->result.tasks_completed++;
+		engine_count_completed(engine, task);
 		return ENGINE_TASK_COMPLETED;
 	case BACKEND_OUTCOME_LOST:
 		return after_loss(engine, index, event);
@@ -294,8 +316,23 @@ void engine_handle(struct engine *engine, const struct backend_event *event)
 	}
 }
 
+/* What tasks that run at the end of the day earn for the part that lies in it. */
+static void count_spanning(struct engine *engine)
+{
+	for (uint32_t i = 0; i < engine->running_count; i++) {
+		const struct sched_running *running = &engine->running[i];
+		const double utility = utility_value(
+			&running->task->utility, running->end_s - running->task->arrival_s);
+
+		engine->result.utility +=
+			utility * engine_day_share(engine, running->start_s, running->end_s);
+	}
+}
+
 void engine_leave_rest(struct engine *engine)
 {
+	if (engine->setup.lead_s > 0)
+		count_spanning(engine);
 	for (uint32_t i = 0; i < engine->arrivals_next; i++) {
 		struct engine_task *task = &engine->tasks[i];
 

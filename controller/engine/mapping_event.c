@@ -176,9 +176,22 @@ static void slide_reservations(struct engine *engine, double now_s)
 	engine->disturbed = moved;
 }
 
+void engine_begin_day(struct engine *engine)
+{
+	engine->day_begun = true;
+	engine->day_j = backend_energy_j(engine->backend);
+	engine->completed_j = engine->completed_resources = 0;
+	engine->result = (struct engine_result){
+		.decisions = engine->result.decisions,
+		.decide_s = engine->result.decide_s,
+	};
+}
+
 static struct sched_snapshot take_snapshot(const struct engine *engine, double now_s)
 {
 	const struct engine_setup *setup = &engine->setup;
+	const bool lead = setup->lead_s > 0 && !engine->day_begun;
+	const double limit_j = lead ? setup->lead_limit_j : setup->limit_j;
 
 	return (struct sched_snapshot){
 		.system = setup->system,
@@ -186,10 +199,14 @@ static struct sched_snapshot take_snapshot(const struct engine *engine, double n
 		.event = engine->event_next,
 		.now_s = now_s,
 		.next_event_s = engine_event_s(engine, engine->event_next + 1),
-		.day_start_s = 0,
-		.end_s = setup->duration_s,
-		.consumed_j = backend_energy_j(engine->backend),
-		.budget_j = setup->limit_j > 0 ? setup->limit_j : INFINITY,
+		.day_start_s = lead ? 0 : setup->lead_s,
+		.end_s = lead ? setup->lead_s : setup->duration_s,
+		.consumed_j = backend_energy_j(engine->backend) - engine->day_j,
+		.budget_j = limit_j > 0 ? limit_j : INFINITY,
+		.gate = setup->gate,
+		.completed_count = engine->result.tasks_completed,
+		.completed_j = engine->completed_j,
+		.completed_resources = engine->completed_resources,
 		.waiting_count = engine->waiting_count,
 		.waiting = engine->waiting,
 		.running_count = engine->running_count,
@@ -303,9 +320,12 @@ static void decide(struct engine *engine, double now_s)
 		.flags = engine->setup.trim ? POLICY_TRIM : POLICY_PLAIN,
 	};
 	struct sched_plan plan;
+	const gint64 begun_us = g_get_monotonic_time();
 
 	if (policy_decide(&engine->setup.policy, &snapshot, &context, &plan) < 0)
 		g_error("out of memory");
+	engine->result.decisions++;
+	engine->result.decide_s += (double)(g_get_monotonic_time() - begun_us) / G_USEC_PER_SEC;
 	if (recorder && recorder->decision &&
 	    !recorder->decision(recorder, &engine->setup.policy, &snapshot, &plan))
 		engine_abort(engine, "the decision could not be recorded");
@@ -315,6 +335,8 @@ static void decide(struct engine *engine, double now_s)
 
 void engine_map(struct engine *engine, double now_s)
 {
+	if (!engine->day_begun && engine->setup.lead_s > 0 && now_s >= engine->setup.lead_s)
+		engine_begin_day(engine);
 	engine_arrive(engine, now_s);
 	extend_late(engine, now_s, engine_event_s(engine, engine->event_next + 1));
 	if (engine->disturbed)

@@ -43,6 +43,10 @@ struct engine {
 	uint32_t marks_next;
 	struct engine_result *marks;
 	struct engine_result result;   /* counters so far */
+	double completed_j;            /* what completed tasks used */
+	double completed_resources;    /* core-seconds */
+	bool day_begun;                /* the lead is over */
+	double day_j;                  /* energy consumed before the day */
 	bool ended;
 	char *reason;
 };
@@ -85,6 +89,9 @@ void engine_set_place(struct engine *engine, uint32_t task, uint32_t cluster, ui
  */
 void engine_begin(struct engine *engine, uint32_t task);
 
+/* Adds a completed task to what completed tasks used. */
+void engine_count_completed(struct engine *engine, const struct engine_task *task);
+
 /* Takes back a promise of nodes: the task is mappable again. */
 void engine_cancel(struct engine *engine, uint32_t task);
 
@@ -123,6 +130,12 @@ void engine_retry_late(struct engine *engine, double now_s);
 
 /* The mapping event `engine->event_next` at `now_s`. */
 void engine_map(struct engine *engine, double now_s);
+
+/* The day begins: all that was counted so far belongs to the lead. */
+void engine_begin_day(struct engine *engine);
+
+/* The share of a task's execution from start_s to end_s that counts. */
+double engine_day_share(const struct engine *engine, double start_s, double end_s);
 
 /* When mapping event `event` is. */
 static inline double engine_event_s(const struct engine *engine, uint64_t event)
