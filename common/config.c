@@ -132,19 +132,46 @@ static void fill_in_host(struct config_host *host, const char *cluster, uint32_t
 	default_text(&meter->privilege, "USER");
 }
 
+/* An environment draws its own workload; what others read of one is filled in. */
+static void fill_in_environment(struct config *config)
+{
+	struct config_environment *environment = config->environment;
+	struct config_workload *workload = config->workload;
+
+	DEFAULT_NUMBER(environment->pstates, 3);
+	DEFAULT_NUMBER(environment->lead_s, 4.0 * 3600);
+	DEFAULT_NUMBER(environment->seed, 1);
+	DEFAULT_NUMBER(environment->classes_seed, 1);
+	DEFAULT_NUMBER(environment->sine_amplitude, 0.5);
+	if (workload)
+		return;
+	workload = config->workload = g_new0(struct config_workload, 1);
+	workload->arrival_mean_s = 86400 / environment->tasks_per_day;
+	workload->duration_s = config->experiment->duration_s;
+	workload->seed = environment->seed;
+	workload->utility_max = g_new0(uint32_t, 1);
+	workload->utility_max[0] = 8;
+	workload->utility_max_count = 1;
+}
+
 static void fill_in(struct config *config)
 {
 	struct config_experiment *experiment = config->experiment;
-	struct config_workload *workload = config->workload;
+	struct config_workload *workload;
 
+	if (config->environment)
+		fill_in_environment(config);
+	workload = config->workload;
 	for (uint32_t c = 0; c < config->clusters_count; c++)
 		for (uint32_t h = 0; h < config->clusters[c].hosts_count; h++)
 			fill_in_host(&config->clusters[c].hosts[h], config->clusters[c].name, h);
 	for (uint32_t t = 0; t < config->types_count; t++)
 		DEFAULT_NUMBER(config->types[t].repetitions, 1);
-	DEFAULT_NUMBER(workload->seed, 1);
-	DEFAULT_NUMBER(workload->constant_until, 2.5);
-	DEFAULT_NUMBER(workload->zero_at, 4.0);
+	if (workload) {
+		DEFAULT_NUMBER(workload->seed, 1);
+		DEFAULT_NUMBER(workload->constant_until, 2.5);
+		DEFAULT_NUMBER(workload->zero_at, 4.0);
+	}
 	DEFAULT_NUMBER(experiment->repeats, 1);
 	DEFAULT_NUMBER(experiment->baseline_s, 10.0);
 	DEFAULT_NUMBER(experiment->profile_repeats, 3);

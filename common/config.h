@@ -98,6 +98,21 @@ struct config_workload {
 	double zero_at;        /* x minimum execution time; default 4 */
 };
 
+/*
+ * A simulated environment (paper 002, section 4.2): task types, estimates and arrivals are drawn
+ * anew for every trial on the configured clusters; `types`, `estimates` and `workload` stay empty.
+ */
+struct config_environment {
+	double tasks_per_day;   /* mean number of arrivals in 24 h, > 0 */
+	uint32_t pstates;       /* default 3; scaling factors evenly from 1 to 0.5 */
+	double lead_s;          /* time before the day that counts; default 4 h */
+	uint64_t seed;          /* default 1 */
+	uint64_t classes_seed;  /* of the 20 utility classes; default 1 */
+	char **special;         /* special_count clusters that only run types of their own */
+	uint32_t special_count;
+	double sine_amplitude;  /* of the arrival rates, relative, [0, 1]; default 0.5 */
+};
+
 /* Policies x limits x repeats. */
 struct config_experiment {
 	char **policies;
@@ -140,6 +155,7 @@ struct config {
 	struct config_workload *workload;
 	struct config_experiment *experiment;
 	struct config_lab *lab; /* NULL: real blades */
+	struct config_environment *environment; /* NULL: the configured types and workload */
 	char *image;            /* directory of the guest image; default: the build's own */
 };
 

@@ -367,6 +367,39 @@ static bool check_lab(const struct check *check)
 	return true;
 }
 
+static bool check_environment(const struct check *check)
+{
+	const struct config_environment *environment = check->config->environment;
+	const struct config_experiment *experiment = check->config->experiment;
+	const double events = environment->lead_s / experiment->mapping_interval_s;
+
+	if (check->config->types_count > 0 || check->config->estimates_count > 0)
+		return fail(check, "types: an environment draws its own; leave types and estimates "
+				   "empty");
+	if (environment->pstates > 64)
+		return fail(check, "environment.pstates: %u is more than 64",
+			    environment->pstates);
+	if (!(environment->sine_amplitude >= 0 && environment->sine_amplitude <= 1))
+		return fail(check, "environment.sine_amplitude: %g is outside 0 to 1",
+			    environment->sine_amplitude);
+	for (uint32_t i = 0; i < environment->special_count; i++)
+		if (!find_cluster(check->config, environment->special[i]))
+			return fail(check, "environment.special[%u]: no cluster '%s' in clusters",
+				    i, environment->special[i]);
+	if (environment->special_count >= check->config->clusters_count)
+		return fail(check, "environment.special: leave at least one general cluster");
+	if (!(environment->tasks_per_day <= 1e6))
+		return fail(check, "environment.tasks_per_day: %g is more than 1000000",
+			    environment->tasks_per_day);
+	if (environment->lead_s >= experiment->duration_s || events != floor(events))
+		return fail(check, "environment.lead_s: %g s must be shorter than "
+				   "experiment.duration_s and a multiple of mapping_interval_s",
+			    environment->lead_s);
+	return positive(check, environment->tasks_per_day, "environment.tasks_per_day") &&
+	       not_negative(check, environment->lead_s, "environment.lead_s") &&
+	       positive(check, experiment->budget_j, "experiment.budget_j");
+}
+
 bool config_check(const struct config *config, const char *path, GError **error)
 {
 	const struct check check = { config, path, error };
@@ -375,7 +408,9 @@ bool config_check(const struct config *config, const char *path, GError **error)
 		return false;
 	if (config->clusters_count == 0)
 		return fail(&check, "clusters: empty; give at least one cluster");
-	if (config->types_count == 0)
+	if (!config->workload)
+		return fail(&check, "workload: missing; give a workload or an environment");
+	if (config->types_count == 0 && !config->environment)
 		return fail(&check, "types: empty; give at least one task type");
 	for (uint32_t c = 0; c < config->clusters_count; c++)
 		if (!check_cluster(&check, &config->clusters[c], c))
@@ -383,6 +418,9 @@ bool config_check(const struct config *config, const char *path, GError **error)
 	for (uint32_t t = 0; t < config->types_count; t++)
 		if (!check_type(&check, &config->types[t], t))
 			return false;
+	if (config->environment)
+		return check_names_differ(&check) && check_environment(&check) &&
+		       check_workload(&check) && check_experiment(&check);
 	return check_names_differ(&check) && check_shares(&check) && check_estimates(&check) &&
 	       check_workload(&check) && check_experiment(&check) && check_lab(&check);
 }

@@ -119,6 +119,17 @@ static const cyaml_schema_field_t workload_fields[] = {
 	CYAML_FIELD_END
 };
 
+static const cyaml_schema_field_t environment_fields[] = {
+	FLOAT(NEEDED, struct config_environment, tasks_per_day),
+	UINT(OPTIONAL, struct config_environment, pstates),
+	FLOAT(OPTIONAL, struct config_environment, lead_s),
+	UINT(OPTIONAL, struct config_environment, seed),
+	UINT(OPTIONAL, struct config_environment, classes_seed),
+	LIST(OPTIONAL, struct config_environment, special, &string_entry, 0),
+	FLOAT(OPTIONAL, struct config_environment, sine_amplitude),
+	CYAML_FIELD_END
+};
+
 static const cyaml_schema_field_t experiment_fields[] = {
 	LIST(NEEDED, struct config_experiment, policies, &string_entry, 1),
 	LIST(NEEDED, struct config_experiment, limits, &float_entry, 1),
@@ -153,14 +164,16 @@ static const cyaml_schema_field_t config_fields[] = {
 	STRING(NEEDED, struct config, name),
 	STRING(OPTIONAL, struct config, description),
 	LIST(NEEDED, struct config, clusters, &cluster_entry, 0),
-	LIST(NEEDED, struct config, types, &type_entry, 0),
+	LIST(OPTIONAL, struct config, types, &type_entry, 0),
 	LIST(OPTIONAL, struct config, estimates, &estimate_entry, 0),
-	CYAML_FIELD_MAPPING_PTR("workload", CYAML_FLAG_POINTER, struct config, workload,
+	CYAML_FIELD_MAPPING_PTR("workload", OPTIONAL | CYAML_FLAG_POINTER, struct config, workload,
 				workload_fields),
 	CYAML_FIELD_MAPPING_PTR("experiment", CYAML_FLAG_POINTER, struct config, experiment,
 				experiment_fields),
 	CYAML_FIELD_MAPPING_PTR("lab", OPTIONAL | CYAML_FLAG_POINTER, struct config, lab,
 				lab_fields),
+	CYAML_FIELD_MAPPING_PTR("environment", OPTIONAL | CYAML_FLAG_POINTER, struct config,
+				environment, environment_fields),
 	STRING(OPTIONAL, struct config, image),
 	CYAML_FIELD_END
 };

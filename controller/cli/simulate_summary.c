@@ -91,6 +91,23 @@ static double mean(const struct trials *trials, const struct engine_result *resu
 	return stats_mean(values, trials->trials);
 }
 
+/* Percentage of the most that could be earned in each trial; none where that is not known. */
+static struct stats_interval percent(const struct trials *trials,
+				     const struct engine_result *results,
+				     const struct simulate_cell *cell, double *values)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < trials->trials; i++) {
+		const struct engine_result *result =
+			trials_result(trials, results, i, cell->policy, cell->limit);
+
+		if (result->utility_max > 0)
+			values[count++] = 100 * result->utility / result->utility_max;
+	}
+	return stats_t_interval(values, count, LEVEL);
+}
+
 static void fill_cell(const struct simulate_summary *summary, const struct engine_result *results,
 		      struct simulate_cell *cell, double *values)
 {
@@ -106,6 +123,7 @@ static void fill_cell(const struct simulate_summary *summary, const struct engin
 	cell->completed_mean = mean(trials, results, cell, result_completed, values);
 	cell->dropped_mean = mean(trials, results, cell, result_dropped, values);
 	cell->failed_mean = mean(trials, results, cell, result_failed, values);
+	cell->percent = percent(trials, results, cell, values);
 	for (uint32_t i = 0; i < n; i++)
 		cell->ended[trials_result(trials, results, i, cell->policy, cell->limit)
 				    ->ended_by]++;
@@ -202,6 +220,8 @@ static json_t *cell_json(const struct simulate_summary *summary, const struct si
 	json_object_set_new(object, "seed", json_integer((json_int_t)summary->seed));
 	for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++)
 		json_object_set_new(object, numbers[i].key, number(numbers[i].value));
+	if (trials->experiment->config->environment)
+		json_object_set_new(object, "utility_percent", interval_json(&cell->percent));
 	if (summary->reference < 0)
 		return object;
 	json_object_set_new(
@@ -281,6 +301,8 @@ static void add_row(const struct simulate_summary *summary, const struct simulat
 	table_text(table, cell_policy(summary, cell)->name);
 	table_number(table, cell->utility_mean, 2);
 	table_number(table, cell->utility_sd, 2);
+	if (summary->trials->experiment->config->environment)
+		ratio_cell(table, &cell->percent);
 	ratio_cell(table, &cell->utility_ratio);
 	table_number(table, cell->energy_j_mean / 1e3, 1);
 	ratio_cell(table, &cell->energy_ratio);
@@ -295,9 +317,12 @@ void simulate_summary_print(const struct simulate_summary *summary, FILE *file)
 	g_autoptr(table_t) table = table_new();
 
 	print_heading(summary, file);
-	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++)
+	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++) {
+		if (i == 4 && summary->trials->experiment->config->environment)
+			table_column(table, "% of most", TABLE_RIGHT);
 		table_column(table, columns[i],
 			     i == 1 || i + 1 == G_N_ELEMENTS(columns) ? TABLE_LEFT : TABLE_RIGHT);
+	}
 	for (uint32_t i = 0; i < summary->cells_count; i++) {
 		add_row(summary, &summary->cells[i], table);
 		if (i + 1 == summary->cells_count ||

@@ -25,6 +25,7 @@ struct simulate_cell {
 	uint32_t ended[ENGINE_END_ABORTED + 1]; /* runs by what ended them */
 	struct stats_interval utility_ratio; /* to the reference policy under the same limit */
 	struct stats_interval energy_ratio;
+	struct stats_interval percent; /* of the most that could be earned; environments only */
 };
 
 /* All cells. */

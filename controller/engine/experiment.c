@@ -3,8 +3,27 @@
 
 #include "common/random.h"
 #include "controller/backend/sim.h"
+#include "controller/workload/environment.h"
 
 G_DEFINE_QUARK(experiment-error-quark, experiment_error)
+
+/* A threshold that every task misses would drop them all. */
+static bool check_threshold(const struct experiment *experiment, const struct policy *policy,
+			    GError **error)
+{
+	const struct config_workload *workload = experiment->config->workload;
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < workload->utility_max_count; i++)
+		most = MAX(most, workload->utility_max[i]);
+	if (policy->drop_threshold <= most)
+		return true;
+	g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
+		    "experiment.policies: \"%s\": no task can earn more than %u, so a dropping "
+		    "threshold of %g would drop them all",
+		    policy->name, most, policy->drop_threshold);
+	return false;
+}
 
 static bool parse_policies(struct experiment *experiment, const char *const *names, uint32_t count,
 			   GError **error)
@@ -18,10 +37,13 @@ static bool parse_policies(struct experiment *experiment, const char *const *nam
 	}
 	experiment->policies = g_new0(struct policy, count);
 	for (uint32_t i = 0; i < count; i++) {
-		if (policy_parse(names[i], &experiment->policies[i], message, sizeof(message)) == 0)
-			continue;
-		g_set_error_literal(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY, message);
-		return false;
+		if (policy_parse(names[i], &experiment->policies[i], message, sizeof(message)) < 0) {
+			g_set_error_literal(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
+					    message);
+			return false;
+		}
+		if (!check_threshold(experiment, &experiment->policies[i], error))
+			return false;
 	}
 	experiment->policies_count = count;
 	return true;
@@ -39,7 +61,16 @@ struct experiment *experiment_new(const struct config *config, const char *const
 	experiment->config = config;
 	if (!parse_policies(experiment, names, count, error))
 		return NULL;
-	experiment->system = workload_system_new(config, error);
+	if (config->environment) {
+		g_autoptr(environment_trial_t) trial = environment_trial_new(config, 0, 1, error);
+
+		if (!trial)
+			return NULL;
+		experiment->system = g_steal_pointer(&trial->system);
+		experiment->names = g_steal_pointer(&trial->names);
+	} else {
+		experiment->system = workload_system_new(config, error);
+	}
 	if (!experiment->system)
 		return NULL;
 	return g_steal_pointer(&experiment);
@@ -50,6 +81,8 @@ void experiment_free(struct experiment *experiment)
 	if (!experiment)
 		return;
 	sched_system_free(experiment->system);
+	if (experiment->names)
+		g_string_chunk_free(experiment->names);
 	g_free(experiment->policies);
 	g_free(experiment);
 }
@@ -77,6 +110,54 @@ struct engine_setup experiment_setup(const struct experiment *experiment,
 		.duration_s = experiment->config->experiment->duration_s,
 		.seed = policy_seed(workload),
 	};
+}
+
+bool experiment_trial_init(const struct experiment *experiment, uint64_t seed, uint32_t trial,
+			   struct experiment_trial *ret_trial, GError **error)
+{
+	struct experiment_trial made = { .system = experiment->system };
+
+	if (experiment->config->environment) {
+		made.environment = environment_trial_new(experiment->config, seed, trial, error);
+		if (!made.environment)
+			return false;
+		made.system = made.environment->system;
+		made.workload = made.environment->workload;
+		made.utility_max = made.environment->utility_max;
+	} else {
+		made.testbed = workload_testbed_new(experiment->config, experiment->system, seed,
+						    trial, error);
+		if (!made.testbed)
+			return false;
+		made.workload = made.testbed;
+	}
+	*ret_trial = made;
+	return true;
+}
+
+void experiment_trial_clear(struct experiment_trial *trial)
+{
+	workload_free(trial->testbed);
+	environment_trial_free(trial->environment);
+	*trial = (struct experiment_trial){ 0 };
+}
+
+struct engine_setup experiment_trial_setup(const struct experiment *experiment,
+					   const struct experiment_trial *trial,
+					   const struct policy *policy, double limit_j)
+{
+	const struct config_environment *environment = experiment->config->environment;
+	struct engine_setup setup =
+		experiment_setup(experiment, trial->workload, policy, limit_j);
+
+	setup.system = trial->system;
+	if (environment) {
+		setup.gate = true;
+		setup.lead_s = environment->lead_s;
+		setup.lead_limit_j =
+			limit_j * environment->lead_s / (setup.duration_s - environment->lead_s);
+	}
+	return setup;
 }
 
 void experiment_simulate(const struct engine_setup *setup, struct engine_result *ret_result)

@@ -13,9 +13,10 @@
  */
 struct experiment {
 	const struct config *config;
-	struct sched_system *system;
+	struct sched_system *system; /* of a simulated environment: that of its first trial */
 	struct policy *policies; /* policies_count of them, in configured order */
 	uint32_t policies_count;
+	GStringChunk *names;         /* of the system's rows; NULL: the configuration's */
 };
 
 #define EXPERIMENT_ERROR (experiment_error_quark())
@@ -35,6 +36,29 @@ struct experiment *experiment_new(const struct config *config, const char *const
 void experiment_free(struct experiment *experiment);
 typedef struct experiment experiment_t;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(experiment_t, experiment_free)
+
+/* What the runs of a trial share. */
+struct experiment_trial {
+	const struct sched_system *system;
+	const struct workload *workload;
+	double utility_max; /* the most that could be earned; 0: not known */
+	/* The owners of the rest; one of them is NULL. */
+	struct workload *testbed;
+	struct environment_trial *environment;
+};
+
+/*
+ * Draws trial `trial` (from 1) of `seed` (0: the configured one) and fills *ret_trial, which the
+ * caller clears with experiment_trial_clear(). Returns true, or false with `error` set.
+ */
+bool experiment_trial_init(const struct experiment *experiment, uint64_t seed, uint32_t trial,
+			   struct experiment_trial *ret_trial, GError **error);
+void experiment_trial_clear(struct experiment_trial *trial);
+
+/* The setup of a run on a trial. Otherwise as experiment_setup(). */
+struct engine_setup experiment_trial_setup(const struct experiment *experiment,
+					   const struct experiment_trial *trial,
+					   const struct policy *policy, double limit_j);
 
 /*
  * The setup of one run: everything but recorder, marks and trim is filled in. limit_j 0: none. The

@@ -46,35 +46,39 @@ static void run_once(const struct batch *batch, struct engine_setup *setup, uint
 	backend_destroy(backend);
 }
 
-static void run_policy(const struct batch *batch, const struct workload *workload, uint32_t trial,
-		       uint32_t policy)
+static void run_policy(const struct batch *batch, const struct experiment_trial *drawn,
+		       uint32_t trial, uint32_t policy)
 {
 	const struct experiment *experiment = batch->trials->experiment;
 	struct engine_setup setup =
-		experiment_setup(experiment, workload, &experiment->policies[policy], 0);
+		experiment_trial_setup(experiment, drawn, &experiment->policies[policy], 0);
 
 	setup.trim = true;
-	if (!policy_reads_budget(&setup.policy)) {
+	if (!setup.gate && !policy_reads_budget(&setup.policy)) {
 		run_once(batch, &setup, trial, policy);
 		return;
 	}
 	for (uint32_t i = 0; i < batch->trials->limits_count; i++) {
-		setup.limit_j = batch->limits_j[i];
-		experiment_simulate(&setup, result_at(batch, trial, policy, i));
+		struct engine_result *result = result_at(batch, trial, policy, i);
+
+		setup = experiment_trial_setup(experiment, drawn, &experiment->policies[policy],
+					       batch->limits_j[i]);
+		setup.trim = true;
+		experiment_simulate(&setup, result);
+		result->utility_max = drawn->utility_max;
 	}
 }
 
 static bool run_trial(const struct batch *batch, uint32_t trial, GError **error)
 {
 	const struct experiment *experiment = batch->trials->experiment;
-	g_autoptr(workload_t) workload =
-		workload_testbed_new(experiment->config, experiment->system, batch->trials->seed,
-				     trial + 1, error);
+	struct experiment_trial drawn;
 
-	if (!workload)
+	if (!experiment_trial_init(experiment, batch->trials->seed, trial + 1, &drawn, error))
 		return false;
 	for (uint32_t policy = 0; policy < experiment->policies_count; policy++)
-		run_policy(batch, workload, trial, policy);
+		run_policy(batch, &drawn, trial, policy);
+	experiment_trial_clear(&drawn);
 	return true;
 }
 

@@ -54,6 +54,8 @@ static bool check_config(const struct config *config, const char *path, GError *
 {
 	if (!config->workload || !config->experiment)
 		return refuse(error, "%s: workload and experiment are needed for a run", path);
+	if (config->environment)
+		return refuse(error, "%s: an environment can only be simulated", path);
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		if (!config->clusters[i].hosts_count && !config->clusters[i].local_scheduler)
 			return refuse(error,

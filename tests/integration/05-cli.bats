@@ -70,7 +70,8 @@ refused() {
 }
 
 @test "the shipped configurations are good" {
-	for config in "$ROOT"/configs/testbed-hs22.yaml "$ROOT"/configs/one-machine.yaml; do
+	for config in "$ROOT"/configs/testbed-hs22.yaml "$ROOT"/configs/one-machine.yaml \
+		"$ROOT"/configs/papers/*.yaml; do
 		virtbed config check "$config" | grep -q "good"
 	done
 }
@@ -82,6 +83,24 @@ refused() {
 	virtbed simulate --trials 5 --json "$ROOT/configs/testbed-hs22.yaml" >a
 	virtbed simulate --trials 5 --json once.yaml >b
 	cmp a b
+}
+
+@test "an environment that makes no sense is refused with its key" {
+	local good=$ROOT/configs/papers/energy-5000.yaml
+	sed 's/special: .*/special: [s1, s9]/' "$good" >bad.yaml
+	refused "environment.special[1]" virtbed config check bad.yaml
+	sed 's/tasks_per_day: .*/tasks_per_day: -1/' "$good" >bad.yaml
+	refused "environment.tasks_per_day" virtbed simulate bad.yaml
+	sed 's/lead_s: .*/lead_s: 14401/' "$good" >bad.yaml
+	refused "environment.lead_s" virtbed simulate bad.yaml
+	sed 's/budget_j: .*/budget_j: 0/' "$good" >bad.yaml
+	refused "experiment.budget_j" virtbed simulate bad.yaml
+	refused "can only be simulated" virtbed run "$good"
+	refused "the leniency must be" virtbed simulate --policy max-upr+filter:task:0 "$good"
+	refused "would drop them all" virtbed simulate --policy max-upr+drop:9 "$good"
+	virtbed config dump "$good" >once.yaml
+	virtbed config dump once.yaml >twice.yaml
+	cmp once.yaml twice.yaml
 }
 
 @test "a bad configuration is refused in one line with its place" {

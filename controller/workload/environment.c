@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/workload/environment.h"
+
+#include <math.h>
+
+#include "controller/workload/environment_types.h"
+
+#define DAY_S 86400.0
+/* Section 4.2.5: working hours, and how many times the mean rate wide tasks arrive then. */
+#define WORK_BEGIN_S (9 * 3600.0)
+#define WORK_END_S (18 * 3600.0)
+#define WORK_RATE 2.0
+
+/* Streams of a trial. */
+enum stream { STREAM_TYPES, STREAM_ARRIVALS, STREAM_WIDTHS, STREAM_CLASSES, STREAMS };
+
+/* A trial in the making. */
+struct maker {
+	const struct config *config;
+	struct variates *variates[STREAMS];
+	struct environment_type *types;
+	struct environment_class classes[ENVIRONMENT_CLASSES];
+	uint32_t unit;     /* largest number of cores that divides those of all nodes */
+	GArray *tasks;     /* of struct sched_task; row = index in `rows` */
+	GArray *rows;      /* of struct row */
+	GHashTable *known; /* type and width -> index in `rows` */
+};
+
+/* A type at a width. */
+struct row {
+	uint32_t type;
+	uint32_t units; /* width in maker->unit cores */
+};
+
+static uint32_t greatest_divisor(uint32_t a, uint32_t b)
+{
+	while (b > 0) {
+		const uint32_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Widths that need the same nodes everywhere share a row. */
+static uint32_t find_row(struct maker *maker, uint32_t type, uint32_t cores)
+{
+	const struct row row = { type, (cores + maker->unit - 1) / maker->unit };
+	const guint64 packed = (guint64)row.type << 32 | row.units;
+	gpointer found;
+
+	if (g_hash_table_lookup_extended(maker->known, &packed, NULL, &found))
+		return GPOINTER_TO_UINT(found);
+	g_hash_table_insert(maker->known, g_memdup2(&packed, sizeof(packed)),
+			    GUINT_TO_POINTER(maker->rows->len));
+	g_array_append_val(maker->rows, row);
+	return maker->rows->len - 1;
+}
+
+/* Arrival rate of a type relative to its mean. `time_s` counts from midnight before the day. */
+static double relative_rate(const struct maker *maker, const struct environment_type *type,
+			    double time_s)
+{
+	const double clock_s = time_s - DAY_S * floor(time_s / DAY_S);
+	const double work_s = WORK_END_S - WORK_BEGIN_S;
+
+	if (!type->wide)
+		return 1 + maker->config->environment->sine_amplitude *
+				   sin(2 * G_PI * clock_s / DAY_S + type->phase);
+	if (clock_s >= WORK_BEGIN_S && clock_s < WORK_END_S)
+		return WORK_RATE;
+	return (DAY_S - WORK_RATE * work_s) / (DAY_S - work_s);
+}
+
+/* A Poisson process at twice the mean rate, thinned out to the rate of the moment. */
+static void draw_arrivals(struct maker *maker, uint32_t index)
+{
+	const struct config_environment *environment = maker->config->environment;
+	const struct environment_type *type = &maker->types[index];
+	const double most = 2;
+	const double gap_s = DAY_S * ENVIRONMENT_TYPES / environment->tasks_per_day / most;
+	struct variates *arrivals = maker->variates[STREAM_ARRIVALS];
+	double time_s = 0;
+
+	for (;;) {
+		time_s += variates_exponential(arrivals, gap_s);
+		if (time_s >= maker->config->experiment->duration_s)
+			return;
+
+		const bool kept = variates_uniform(arrivals, 0, most) <
+				  relative_rate(maker, type, time_s - environment->lead_s);
+		const uint32_t cores = variates_integer(maker->variates[STREAM_WIDTHS],
+							type->cores_min, type->cores_max);
+		const uint32_t class_ = variates_integer(maker->variates[STREAM_CLASSES], 0,
+							 ENVIRONMENT_CLASSES - 1);
+		struct sched_task task;
+
+		if (!kept)
+			continue;
+		task = (struct sched_task){
+			.row = find_row(maker, index, cores),
+			.arrival_s = time_s,
+			.utility = environment_utility(type, &maker->classes[class_]),
+		};
+		g_array_append_val(maker->tasks, task);
+	}
+}
+
+static int compare_arrivals(gconstpointer left, gconstpointer right, gpointer data)
+{
+	const struct sched_task *a = left;
+	const struct sched_task *b = right;
+
+	return (a->arrival_s > b->arrival_s) - (a->arrival_s < b->arrival_s);
+}
+
+static struct workload *make_workload(struct maker *maker, uint64_t seed, uint32_t trial)
+{
+	struct workload *workload = g_new0(struct workload, 1);
+
+	for (uint32_t i = 0; i < ENVIRONMENT_TYPES; i++)
+		draw_arrivals(maker, i);
+	workload->seed = seed;
+	workload->trial = trial;
+	workload->tasks_count = maker->tasks->len;
+	workload->tasks = (struct sched_task *)(void *)g_array_free(
+		g_steal_pointer(&maker->tasks), FALSE);
+	g_qsort_with_data(workload->tasks, (gint)workload->tasks_count, sizeof(*workload->tasks),
+			  compare_arrivals, NULL);
+	for (uint32_t i = 0; i < workload->tasks_count; i++)
+		workload->tasks[i].id = i;
+	return workload;
+}
+
+/* Estimates of a row in a cluster; none where it is too wide. */
+static void fill_cells(const struct maker *maker, struct sched_system *system, uint32_t index,
+		       uint32_t c)
+{
+	const struct row *row = &g_array_index(maker->rows, struct row, index);
+	const struct environment_type *type = &maker->types[row->type];
+	const struct environment_place *place = &type->places[c];
+	const struct sched_cluster *cluster = &system->clusters[c];
+	const uint32_t wide = cluster->cores / maker->unit;
+	const uint32_t nodes = (row->units + wide - 1) / wide;
+	const size_t first = (size_t)index * system->columns_count + cluster->column;
+
+	if (!place->usable || nodes > cluster->nodes)
+		return;
+	system->nodes[index * system->clusters_count + c] = nodes;
+	for (uint32_t p = 0; p < cluster->pstates; p++) {
+		const double etc_s = place->single_s * place->time_scale[p] *
+				     environment_downey(nodes, place->average, type->sigma);
+
+		system->etc_s[first + p] = etc_s;
+		system->eec_j[first + p] = etc_s * nodes * place->power_w * place->power_scale[p];
+	}
+}
+
+static struct sched_system *make_system(const struct maker *maker, GStringChunk *names)
+{
+	const struct config *config = maker->config;
+	g_autofree struct sched_cluster *clusters =
+		g_new0(struct sched_cluster, config->clusters_count);
+	struct sched_system *system;
+
+	for (uint32_t c = 0; c < config->clusters_count; c++)
+		clusters[c] = (struct sched_cluster){
+			.name = config->clusters[c].name,
+			.nodes = config->clusters[c].nodes,
+			.cores = config->clusters[c].cores,
+			.pstates = config->environment->pstates,
+		};
+	system = sched_system_new(clusters, config->clusters_count, maker->rows->len);
+	if (!system)
+		g_error("out of memory");
+	for (uint32_t i = 0; i < maker->rows->len; i++) {
+		const struct row *row = &g_array_index(maker->rows, struct row, i);
+		g_autofree char *name =
+			g_strdup_printf("t%u.%u", row->type, row->units * maker->unit);
+
+		system->row_names[i] = g_string_chunk_insert(names, name);
+		for (uint32_t c = 0; c < config->clusters_count; c++)
+			fill_cells(maker, system, i, c);
+	}
+	return system;
+}
+
+static double find_utility_max(const struct config *config, const struct environment_trial *trial)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < trial->workload->tasks_count; i++) {
+		const struct sched_task *task = &trial->workload->tasks[i];
+		double fastest_s = (double)INFINITY;
+		uint32_t count;
+		const struct sched_option *options =
+			sched_system_options(trial->system, task->row, &count);
+
+		for (uint32_t j = 0; j < count; j++)
+			if (options[j].pstate == 0)
+				fastest_s = fmin(fastest_s, options[j].etc_s);
+		if (task->arrival_s >= config->environment->lead_s)
+			sum += utility_value(&task->utility, fastest_s);
+	}
+	return sum;
+}
+
+static gboolean finish(struct environment_trial *trial, GError **error)
+{
+	uint32_t index = 0;
+	const enum sched_system_fault fault = sched_system_finish(trial->system, &index);
+
+	if (fault != SCHED_SYSTEM_OK) {
+		g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM,
+			    "environment: %s \"%s\": %s",
+			    fault == SCHED_SYSTEM_CLUSTER ? "cluster" : "type",
+			    fault == SCHED_SYSTEM_CLUSTER ? trial->system->clusters[index].name
+							  : trial->system->row_names[index],
+			    sched_system_fault_text(fault));
+		return FALSE;
+	}
+	return workload_check(trial->workload, trial->system, error);
+}
+
+struct environment_trial *environment_trial_new(const struct config *config, uint64_t seed,
+						uint32_t trial, GError **error)
+{
+	g_autoptr(environment_trial_t) made = g_new0(struct environment_trial, 1);
+	struct maker maker = {
+		.config = config,
+		.tasks = g_array_new(FALSE, TRUE, sizeof(struct sched_task)),
+		.rows = g_array_new(FALSE, TRUE, sizeof(struct row)),
+		.known = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
+	};
+
+	seed = seed ? seed : config->environment->seed;
+	for (uint32_t c = 0; c < config->clusters_count; c++)
+		maker.unit = greatest_divisor(maker.unit, config->clusters[c].cores);
+	for (uint32_t i = 0; i < STREAMS; i++)
+		maker.variates[i] = variates_new(seed, (uint64_t)trial * STREAMS + i);
+	maker.types = environment_types_new(config, maker.variates[STREAM_TYPES]);
+	environment_classes_draw(config->environment->classes_seed, maker.classes);
+	made->names = g_string_chunk_new(4096);
+	made->workload = make_workload(&maker, seed, trial);
+	made->system = make_system(&maker, made->names);
+	environment_types_free(maker.types);
+	for (uint32_t i = 0; i < STREAMS; i++)
+		variates_free(maker.variates[i]);
+	g_array_unref(maker.rows);
+	g_hash_table_unref(maker.known);
+	if (!finish(made, error))
+		return NULL;
+	made->utility_max = find_utility_max(config, made);
+	return g_steal_pointer(&made);
+}
+
+void environment_trial_free(struct environment_trial *trial)
+{
+	if (!trial)
+		return;
+	sched_system_free(trial->system);
+	workload_free(trial->workload);
+	if (trial->names)
+		g_string_chunk_free(trial->names);
+	g_free(trial);
+}

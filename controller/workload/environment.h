@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+#include "controller/workload/workload.h"
+
+/*
+ * The simulated environments of paper 002, section 4.2: for every trial 100 task types with their
+ * execution times and powers are drawn on the configured clusters, then the tasks of a day and of
+ * the hours before it. What the paper leaves open is decided here:
+ *
+ * - the 20 utility classes, which are unpublished, are drawn from a seed of their own;
+ * - a width of Table 3's row "max cores of cluster" is that of the largest cluster that the type
+ *   may use, and clusters that are too small for a task cannot run it;
+ * - Downey's A is the mean number of nodes of the row in that cluster, n the nodes; times are
+ *   normalised by T(1);
+ * - power is per node; P-states scale by factors evenly spaced from 1 to 0.5.
+ */
+
+/* Types of a trial. */
+#define ENVIRONMENT_TYPES 100
+/* Utility classes. */
+#define ENVIRONMENT_CLASSES 20
+
+/* A trial: a system of its own and the tasks to come. */
+struct environment_trial {
+	struct sched_system *system; /* rows are task types at the widths that occur */
+	struct workload *workload;
+	/*
+	 * The most that the tasks of the day can earn: each started at its arrival in the fastest
+	 * cluster at P-state 0.
+	 */
+	double utility_max;
+	GStringChunk *names; /* of the rows */
+};
+
+/*
+ * Draws trial `trial` (from 1) of config->environment, which must be there. `seed` 0 stands for the
+ * configured one. Equal arguments give equal trials. Returns a new trial, or NULL with `error`
+ * (WORKLOAD_ERROR) set.
+ */
+struct environment_trial *environment_trial_new(const struct config *config, uint64_t seed,
+						uint32_t trial, GError **error);
+
+/* NULL is allowed. */
+void environment_trial_free(struct environment_trial *trial);
+typedef struct environment_trial environment_trial_t;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(environment_trial_t, environment_trial_free)

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/config.h"
+#include "controller/sched/utility.h"
+#include "controller/workload/environment.h"
+#include "controller/workload/variates.h"
+
+/* What environment.c draws first: the task types of a trial and the utility classes. */
+
+/* A type in a cluster. */
+struct environment_place {
+	bool usable;
+	double single_s;    /* execution time on one node, P-state 0 before scaling */
+	double power_w;     /* per node */
+	double average;     /* Downey's A: mean nodes of the type's widths */
+	double time_scale[64];  /* per P-state: execution time x this */
+	double power_scale[64]; /* per P-state */
+};
+
+/* A task type. */
+struct environment_type {
+	uint32_t special;       /* 0: general; else the place in config->environment->special + 1 */
+	double priority;        /* starting utility */
+	double urgency;         /* per minute */
+	uint32_t cores_min;     /* Table 3 */
+	uint32_t cores_max;
+	bool wide;              /* more than 4,096 cores: arrives in working hours */
+	double sigma;           /* Downey */
+	double phase;           /* of the sinusoidal arrivals, radians */
+	double mean_s;          /* execution time at the mean width, P-state 0, over its clusters */
+	struct environment_place *places; /* per cluster */
+};
+
+/* A utility class: segments relative to a type's mean execution time and urgency. */
+struct environment_class {
+	uint32_t segments_count; /* 1 to 4 */
+	struct {
+		double duration;       /* x mean execution time */
+		double start_fraction;
+		double end_fraction;
+		double modifier;       /* of the urgency; 0: constant */
+	} segments[UTILITY_SEGMENTS_MAX];
+};
+
+/* Draws the ENVIRONMENT_TYPES types. The caller frees them with environment_types_free(). */
+struct environment_type *environment_types_new(const struct config *config,
+					       struct variates *variates);
+void environment_types_free(struct environment_type *types);
+
+/* Execution time of `nodes` nodes relative to one: equation (10) over T(1). */
+double environment_downey(double nodes, double average, double sigma);
+
+/* Draws the ENVIRONMENT_CLASSES classes of a seed. */
+void environment_classes_draw(uint64_t seed, struct environment_class *ret_classes);
+
+/* The utility function of a task. */
+struct utility environment_utility(const struct environment_type *type,
+				   const struct environment_class *class_);
