@@ -16,7 +16,7 @@ setup() {
 }
 
 teardown() {
-	run_end_all
+	run_end_all "$run_name"
 }
 
 @test "profile and runs in one go" {
@@ -128,7 +128,7 @@ teardown() {
 	run_wait_for "run directory"
 	run "$virtbed" run "$config" --estimates "$estimates" --out "$BATS_TEST_TMPDIR/other"
 	[ "$status" -eq 1 ]
-	[[ "$output" == *"another run of 'scripted'"* ]]
+	[[ "$output" == *"another run of '$run_name'"* ]]
 	run_wait
 	[ "$run_status" -eq 0 ]
 }

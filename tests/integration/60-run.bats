@@ -21,7 +21,7 @@ setup() {
 }
 
 teardown() {
-	run_end_all
+	run_end_all "$name"
 	# `virtbed run` takes its lab down itself; this is for one that a failed test left behind.
 	"$virtbed_lab" down --name "$name" || true
 }

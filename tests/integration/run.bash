@@ -15,10 +15,12 @@ run_use_scripted() {
 	export VIRTBED_LIBEXEC=$dir
 }
 
-# Two clusters of three and two nodes, two types, short runs. run_write_config FILE
+# Two clusters of four and two nodes, two types, short runs; the run's name, which is locked on this
+# machine while it lasts, is no other test's. run_write_config FILE
 run_write_config() {
-	cat >"$1" <<'END'
-name: scripted
+	run_name=scripted-$BASHPID
+	cat >"$1" <<END
+name: $run_name
 clusters:
   - name: c1
     nodes: 4
@@ -125,11 +127,13 @@ run_assert_nobody() {
 	! pgrep -af "virtbed-(controller|local-sched|lab) .*$1"
 }
 
+# Ends what this test started, and removes the lock file that runs of NAME leave. run_end_all NAME
 run_end_all() {
 	local pid
-	[ -f "$BATS_TEST_TMPDIR/pids" ] || return 0
+	touch "$BATS_TEST_TMPDIR/pids"
 	while read -r pid; do
 		kill -TERM "$pid" 2>/dev/null || continue
 		timeout 120 tail --pid="$pid" -f /dev/null || kill -KILL "$pid"
 	done <"$BATS_TEST_TMPDIR/pids"
+	rm -f "/run/virtbed/run-$1.lock"
 }
