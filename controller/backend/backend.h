@@ -60,7 +60,7 @@ struct backend_start {
 
 struct backend;
 
-/* The table of one implementation; all operations are required. */
+/* The table of one implementation; all operations but settle() are required. */
 struct backend_ops {
 	const char *name; /* "sim", "remote" */
 	/* Seconds since the start of the run. */
@@ -78,6 +78,12 @@ struct backend_ops {
 	 * time: they come before NONE). Sets *ret_event.
 	 */
 	void (*wait)(struct backend *backend, double until_s, struct backend_event *ret_event);
+	/*
+	 * At the end of a run, after kill() of what still runs: waits, for some seconds at most,
+	 * until it is known how each attempt ended. wait() then gives the ENDED events of those
+	 * that were over before the kill came. NULL: events are never late.
+	 */
+	void (*settle)(struct backend *backend);
 	/* Ends what still runs and frees the backend. */
 	void (*destroy)(struct backend *backend);
 };
@@ -116,6 +122,15 @@ static inline void backend_wait(struct backend *backend, double until_s,
 				struct backend_event *ret_event)
 {
 	backend->ops->wait(backend, until_s, ret_event);
+}
+
+/* Returns whether there may be events that were late. */
+static inline bool backend_settle(struct backend *backend)
+{
+	if (!backend->ops->settle)
+		return false;
+	backend->ops->settle(backend);
+	return true;
 }
 
 /* NULL is allowed. */

@@ -15,6 +15,9 @@
 #define GRACE_S 30.0
 #define GUARD_INTERVAL_S 2
 
+/* How long the end of a run waits for what its tasks have come to. */
+#define SETTLE_S 5.0
+
 /* A node is let go a moment after its task's end was told; until then the answer is 409. */
 #define CONFLICT_TRIES 15
 #define CONFLICT_WAIT_MS 200
@@ -640,6 +643,15 @@ void remote_backend_wait_asked(struct backend *backend, double timeout_s)
 	remote_fleet_until(of(backend)->fleet, all_asked, of(backend), timeout_s, true);
 }
 
+/*
+ * A local scheduler does not kill a task whose ranks have all ended: what it tells after a kill is
+ * the truth, whatever was still under way (fetching the output, say) when the kill came.
+ */
+static void remote_settle(struct backend *backend)
+{
+	remote_fleet_until(of(backend)->fleet, all_ended, of(backend), SETTLE_S, false);
+}
+
 static void kill_all(struct remote_backend *remote)
 {
 	GHashTableIter iter;
@@ -672,6 +684,7 @@ static const struct backend_ops remote_ops = {
 	.energy_j = remote_energy_j,
 	.set_limit = remote_set_limit,
 	.wait = remote_wait,
+	.settle = remote_settle,
 	.destroy = remote_destroy,
 };
 

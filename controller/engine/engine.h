@@ -23,7 +23,7 @@
  *
  * A run ends when the metered dynamic energy reaches the limit, at its duration, when every task
  * has ended and none is to come, or when the backend aborts. Utility counts the tasks that
- * completed by then.
+ * completed by then, also where the backend tells of it a moment later.
  */
 struct engine;
 

@@ -329,8 +329,41 @@ static void count_spanning(struct engine *engine)
 	}
 }
 
+static void kill_running(struct engine *engine)
+{
+	for (uint32_t i = 0; i < engine->running_count; i++) {
+		const uint32_t task = engine->running[i].task->id;
+
+		backend_kill(engine->backend, task, engine->tasks[task].attempts);
+	}
+}
+
+/* Whether a task came to an end of its own before the run did. */
+static bool ended_in_time(const struct engine *engine, const struct backend_event *event)
+{
+	return event->kind == BACKEND_EVENT_ENDED && event->time_s <= engine->result.ended_s &&
+	       (event->outcome == BACKEND_OUTCOME_COMPLETED ||
+		event->outcome == BACKEND_OUTCOME_FAILED);
+}
+
+/* What ended before the run did counts, also where the news of it comes after. */
+static void take_late_ends(struct engine *engine)
+{
+	struct backend_event event;
+
+	if (engine->result.ended_by == ENGINE_END_ABORTED || !backend_settle(engine->backend))
+		return;
+	do {
+		backend_wait(engine->backend, engine->result.ended_s, &event);
+		if (ended_in_time(engine, &event))
+			engine_handle(engine, &event);
+	} while (event.kind != BACKEND_EVENT_NONE && event.kind != BACKEND_EVENT_ABORTED);
+}
+
 void engine_leave_rest(struct engine *engine)
 {
+	kill_running(engine);
+	take_late_ends(engine);
 	if (engine->setup.lead_s > 0)
 		count_spanning(engine);
 	for (uint32_t i = 0; i < engine->arrivals_next; i++) {
@@ -338,8 +371,6 @@ void engine_leave_rest(struct engine *engine)
 
 		if (task->state >= ENGINE_TASK_COMPLETED)
 			continue;
-		if (task->state == ENGINE_TASK_STARTING || task->state == ENGINE_TASK_RUNNING)
-			backend_kill(engine->backend, i, task->attempts);
 		task->state = ENGINE_TASK_UNFINISHED;
 		task->reason = "the run ended";
 		engine_record_task(engine, i);

@@ -104,7 +104,7 @@ bool engine_place_free(const struct engine *engine, uint32_t task);
 /* Takes note of what the backend says. */
 void engine_handle(struct engine *engine, const struct backend_event *event);
 
-/* Marks what has not ended as unfinished and kills what runs. */
+/* Kills what runs; what has not ended by the end of the run is unfinished. */
 void engine_leave_rest(struct engine *engine);
 
 /* mapping_event.c */

@@ -24,6 +24,7 @@ struct scripted_scheduler {
 	json_t *samples;    /* array */
 	GPtrArray *waiters; /* struct waiter */
 	double watts, busy_w;
+	json_t *held;       /* id -> when its ranks ended, not told yet */
 	bool metering;
 	int64_t sample_ns, energy_uj;
 	guint sample_source;
@@ -316,15 +317,15 @@ static void get_tasks(struct http_request *request, const char *const *arguments
 }
 
 /* Half of what the host used in the task's time is the task's. */
-static void set_end(struct scripted_scheduler *scheduler, json_t *task, const char *outcome)
+static void set_end(struct scripted_scheduler *scheduler, json_t *task, const char *outcome,
+		    int64_t end_ns)
 {
 	int64_t from_ns = json_integer_value(json_object_get(task, "requested_ns"));
-	int64_t now_ns = clock_now_ns();
-	double dt_s = clock_elapsed_s(from_ns, now_ns);
+	double dt_s = clock_elapsed_s(from_ns, end_ns);
 
 	json_object_set_new(task, "state", json_string("ended"));
 	json_object_set_new(task, "outcome", json_string(outcome));
-	json_object_set_new(task, "ended_ns", json_integer(now_ns));
+	json_object_set_new(task, "ended_ns", json_integer(end_ns));
 	json_object_set_new(task, "cpu_s", json_real(dt_s));
 	json_object_set_new(task, "host_cpu_s", json_real(2 * dt_s));
 	json_object_set_new(task, "host_energy_uj",
@@ -332,16 +333,16 @@ static void set_end(struct scripted_scheduler *scheduler, json_t *task, const ch
 						      dt_s * 1e6)));
 }
 
-void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const char *id,
-				 const char *outcome, bool repeat)
+static void end_task(struct scripted_scheduler *scheduler, const char *id, const char *outcome,
+		     int64_t end_ns, int times)
 {
 	json_t *task = json_object_get(scheduler->tasks, id);
 
 	g_assert_nonnull(task);
 	if (!json_is_null(json_object_get(task, "outcome")))
 		return;
-	set_end(scheduler, task, outcome);
-	for (int i = 0; i < (repeat ? 2 : 1); i++)
+	set_end(scheduler, task, outcome, end_ns);
+	for (int i = 0; i < times; i++)
 		add_event(scheduler, "task-ended", id, json_null(), json_copy(task));
 }
 
@@ -349,14 +350,28 @@ static void delete_task(struct http_request *request, const char *const *argumen
 			void *data)
 {
 	struct scripted_scheduler *scheduler = data;
+void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const char *id,
+				 const char *outcome, bool repeat)
+{
+	end_task(scheduler, id, outcome, clock_now_ns(), repeat ? 2 : 1);
+}
+
+void scripted_scheduler_hold_end(struct scripted_scheduler *scheduler, const char *id)
+{
+	g_assert_true(scripted_scheduler_runs(scheduler, id));
+	json_object_set_new(scheduler->held, id, json_integer(clock_now_ns()));
+}
+
 
 	if (moody(scheduler, request, true))
 		return;
 	if (!json_object_get(scheduler->tasks, arguments[0])) {
+	json_t *held = json_object_get(scheduler->held, arguments[0]);
 		http_request_fail(request, 404, "no such task");
 		return;
 	}
-	scripted_scheduler_end_task(scheduler, arguments[0], "killed", false);
+	end_task(scheduler, arguments[0], held ? "completed" : "killed",
+		 held ? json_integer_value(held) : clock_now_ns(), 1);
 	reply(request, 200, json_object());
 }
 
@@ -463,6 +478,7 @@ struct scripted_scheduler *scripted_scheduler_new(const char *address, const cha
 	scheduler->samples = json_array();
 	scheduler->waiters = g_ptr_array_new_with_free_func(waiter_free);
 	scheduler->metering = true;
+	scheduler->held = json_object();
 	scheduler->sample_ns = clock_now_ns();
 	scheduler->sample_source =
 		g_timeout_add((guint)(SCRIPTED_INTERVAL_S * 1000), take_sample, scheduler);
@@ -481,6 +497,7 @@ void scripted_scheduler_free(struct scripted_scheduler *scheduler)
 	json_decref(scheduler->samples);
 	g_free(scheduler->up);
 	g_free(scheduler->cluster);
+	json_decref(scheduler->held);
 	g_free(scheduler->host);
 	g_free(scheduler->address);
 	g_free(scheduler);
@@ -506,6 +523,7 @@ void scripted_scheduler_restart(struct scripted_scheduler *scheduler, bool keep_
 		json_array_clear(scheduler->samples);
 		scheduler->energy_uj = 0;
 	}
+		json_object_clear(scheduler->held);
 	serve(scheduler);
 }
 

@@ -48,6 +48,12 @@ void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const cha
 /* Tasks end by themselves from now on, as completed, after what `duration_s` says of their request.
  */
 void scripted_scheduler_set_auto(struct scripted_scheduler *scheduler,
+/*
+ * The task's ranks end now, and all goes well; but that is told when it is asked to be killed alone,
+ * as if its output took long to fetch.
+ */
+void scripted_scheduler_hold_end(struct scripted_scheduler *scheduler, const char *id);
+
 				 double (*duration_s)(const json_t *request, void *data),
 				 void *data);
 

@@ -471,6 +471,34 @@ static void the_end_of_a_run_kills_what_runs(struct world *world, gconstpointer 
 	open_backend(world, 2);
 }
 
+/* Both were asked to be killed; one was over by then, which is told only afterwards. */
+static void settling_tells_what_was_over_before_the_kill(struct world *world, gconstpointer data)
+{
+	enum backend_outcome outcomes[2] = {BACKEND_OUTCOME_NONE, BACKEND_OUTCOME_NONE};
+	double end_s;
+
+	start(world, 0, 1, 0);
+	start(world, 1, 1, 1);
+	next_of(world, BACKEND_EVENT_STARTED);
+	next_of(world, BACKEND_EVENT_STARTED);
+	scripted_scheduler_hold_end(world->scheduler, "test-1-0-1");
+	end_s = backend_now_s(world->backend);
+	backend_kill(world->backend, 0, 1);
+	backend_kill(world->backend, 1, 1);
+	g_assert_true(backend_settle(world->backend));
+	g_assert_false(scripted_scheduler_runs(world->scheduler, "test-1-1-1"));
+	for (int i = 0; i < 2; i++) {
+		struct backend_event event;
+
+		backend_wait(world->backend, end_s, &event);
+		g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENDED);
+		outcomes[event.task] = event.outcome;
+		g_assert_true((event.time_s <= end_s) == (event.task == 0));
+	}
+	g_assert_cmpint(outcomes[0], ==, BACKEND_OUTCOME_COMPLETED);
+	g_assert_cmpint(outcomes[1], ==, BACKEND_OUTCOME_KILLED);
+}
+
 static void waiting_ends_at_its_time(struct world *world, gconstpointer data)
 {
 	double from_s = backend_now_s(world->backend);
@@ -512,6 +540,7 @@ static const struct {
 	{"/remote/adopt", tasks_are_adopted},
 	{"/remote/stop", a_stop_aborts_the_run},
 	{"/remote/end-kills", the_end_of_a_run_kills_what_runs},
+	{"/remote/settle", settling_tells_what_was_over_before_the_kill},
 	{"/remote/wait", waiting_ends_at_its_time},
 	{"/remote/leftovers", leftovers_are_killed},
 };

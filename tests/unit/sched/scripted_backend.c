@@ -17,6 +17,7 @@ struct scripted {
 	double now_s;
 	double limit_j;
 	GQueue coming; /* of struct coming, by time */
+	GQueue late;   /* of struct coming: told after settle() */
 	GHashTable *taken;
 	GString *log;
 };
@@ -42,10 +43,14 @@ static void free_coming(gpointer data)
 	g_free(coming);
 }
 
+static void add_to(GQueue *queue, const struct coming *coming)
+{
+	g_queue_insert_sorted(queue, g_memdup2(coming, sizeof(*coming)), compare_coming, NULL);
+}
+
 static void add(struct scripted *scripted, const struct coming *coming)
 {
-	g_queue_insert_sorted(&scripted->coming, g_memdup2(coming, sizeof(*coming)),
-			      compare_coming, NULL);
+	add_to(&scripted->coming, coming);
 }
 
 static double scripted_now_s(struct backend *backend)
@@ -95,7 +100,7 @@ void scripted_backend_adopt(struct backend *backend, const struct backend_start 
 	const double exec_s = attempt ? attempt->exec_s : option->etc_s;
 
 	take_nodes(scripted, start);
-	add(scripted, &(struct coming){
+	add_to(attempt && attempt->late ? &scripted->late : &scripted->coming, &(struct coming){
 		.event = {
 			.kind = BACKEND_EVENT_ENDED,
 			.time_s = start_s + exec_s,
@@ -176,11 +181,21 @@ static void scripted_wait(struct backend *backend, double until_s, struct backen
 	}
 }
 
+static void scripted_settle(struct backend *backend)
+{
+	struct scripted *scripted = (struct scripted *)backend;
+	struct coming *late;
+
+	while ((late = g_queue_pop_head(&scripted->late)))
+		g_queue_insert_sorted(&scripted->coming, late, compare_coming, NULL);
+}
+
 static void scripted_destroy(struct backend *backend)
 {
 	struct scripted *scripted = (struct scripted *)backend;
 
 	g_queue_clear_full(&scripted->coming, free_coming);
+	g_queue_clear_full(&scripted->late, free_coming);
 	g_hash_table_unref(scripted->taken);
 	g_string_free(scripted->log, TRUE);
 	g_free(scripted);
@@ -194,6 +209,7 @@ static const struct backend_ops scripted_ops = {
 	.energy_j = scripted_energy_j,
 	.set_limit = scripted_set_limit,
 	.wait = scripted_wait,
+	.settle = scripted_settle,
 	.destroy = scripted_destroy,
 };
 
@@ -207,6 +223,7 @@ struct backend *scripted_backend_new(const struct script *script)
 	scripted->taken = g_hash_table_new(NULL, NULL);
 	scripted->log = g_string_new(NULL);
 	g_queue_init(&scripted->coming);
+	g_queue_init(&scripted->late);
 	for (uint32_t i = 0; i < script->events_count; i++)
 		if (script->events[i].time_s >= script->now_s)
 			add(scripted, &(struct coming){

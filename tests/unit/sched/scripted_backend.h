@@ -18,6 +18,7 @@ struct script_attempt {
 	uint32_t attempt;
 	double exec_s;
 	enum backend_outcome outcome;
+	bool late; /* its end is told after settle() alone */
 };
 
 /* Something that happens by itself. */
