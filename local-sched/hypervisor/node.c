@@ -35,6 +35,7 @@ struct node {
 	bool frozen;
 	bool fresh;       /* booted by us, no task had it: nothing to sweep */
 	bool agent_up;
+	bool doubtful;    /* a VM of its name was said to have stopped while it was created */
 	bool cut_off;     /* a port was closed since the task has the node */
 	guint failures;   /* in a row */
 	guint unhealthy;
@@ -155,12 +156,54 @@ static void enter_queued(struct node *node)
 	boot_queue_enter(node->settings.queue, on_turn, node);
 }
 
+/* For results that are lists. */
+static void listed(gpointer result, const GError *error, gpointer data)
+{
+	g_autoptr(GPtrArray) found = result;
+	struct question *question = data;
+	struct node *node = question->node;
+	struct question taken = *question;
+
+	g_hash_table_remove(node->asked, question);
+	if (node->generation == taken.generation && !node->frozen)
+		taken.answer(node, found, error);
+}
+
+static void found_answer(struct node *node, gpointer result, const GError *error)
+{
+	const GPtrArray *found = result;
+
+	if (failed(node, error))
+		return;
+	for (guint i = 0; i < found->len; i++) {
+		const struct domain_info *info = found->pdata[i];
+
+		if (g_str_equal(info->name, node->settings.domain)) {
+			fire(node, NODE_EVENT_DONE, NULL);
+			return;
+		}
+	}
+	fire(node, NODE_EVENT_DIED, "its VM died as soon as it was started");
+}
+
+static void created_answer(struct node *node, gpointer result, const GError *error)
+{
+	if (failed(node, error))
+		return;
+	if (node->doubtful)
+		domain_list(node->settings.host, node->settings.domain, listed,
+			    ask(node, found_answer));
+	else
+		fire(node, NODE_EVENT_DONE, NULL);
+}
+
 static void enter_creating(struct node *node)
 {
 	node->fresh = true;
 	node->agent_up = false;
+	node->doubtful = false;
 	node->boot_start_ns = clock_now_ns();
-	domain_create(node->settings.host, node->xml, answered, ask(node, simple_answer));
+	domain_create(node->settings.host, node->xml, answered, ask(node, created_answer));
 }
 
 static void enter_awaiting(struct node *node)
@@ -620,9 +663,13 @@ void node_detach(struct node *node, const char *reason)
 		channel_close(node->channels[i]);
 }
 
+/* While a VM is being created it may be its predecessor that stopped: to be asked (created_answer()). */
 void node_vm_stopped(struct node *node, const char *reason)
 {
-	fire(node, NODE_EVENT_DIED, reason);
+	if (node->state == NODE_CREATING)
+		node->doubtful = true;
+	else
+		fire(node, NODE_EVENT_DIED, reason);
 }
 
 static gboolean agent_is_gone(gpointer data)
