@@ -110,7 +110,11 @@ typedef void (*remote_link_done_f)(int status, json_t *body, const GError *error
 void remote_link_send(struct remote_link *link, const char *method, const char *path, json_t *body,
 		      remote_link_done_f done, void *data);
 
-/* Does not call back any request that was sent with `data`. The requests go on to an answer. */
+/*
+ * Does not call back any request that was sent with `data`. A DELETE goes on to an answer, a GET is
+ * not repeated, and a PUT, whether it arrived or not, is followed by a DELETE of its path: what is
+ * made for nobody must not stay.
+ */
 void remote_link_forget(struct remote_link *link, const void *data);
 
 /* Translates the task's times to our clock. */

@@ -20,6 +20,7 @@ struct request {
 	guint tries;
 	guint rubbish;
 	guint retry_source;
+	bool orphaned; /* a PUT under way that is to be undone when it is over */
 };
 
 static void request_pass(struct request *request);
@@ -56,9 +57,15 @@ static gboolean request_again(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
+/* Nobody waits for a forgotten GET; a DELETE is to be carried out all the same. */
+static bool is_pointless(const struct request *request)
+{
+	return !request->done && g_str_equal(request->method, "GET");
+}
+
 static bool worth_repeating(struct request *request, int status, const GError *error)
 {
-	if (request->link->away)
+	if (request->link->away || is_pointless(request))
 		return false;
 	if (g_error_matches(error, HTTP_ERROR, HTTP_ERROR_TRANSPORT) || status == 503)
 		return true;
@@ -67,23 +74,41 @@ static bool worth_repeating(struct request *request, int status, const GError *e
 	return false;
 }
 
+static void request_later(struct request *request)
+{
+	guint delay_ms = RETRY_FIRST_MS << MIN(request->tries, 8);
+
+	request->tries++;
+	request->retry_source =
+		g_timeout_add(MIN(delay_ms, RETRY_MAX_MS), request_again, request);
+}
+
+/* From now on it asks for the end of what it asked to be made: whether it was made is not known. */
+static void turn_around(struct request *request)
+{
+	request->orphaned = false;
+	g_free(request->method);
+	request->method = g_strdup("DELETE");
+	g_clear_pointer(&request->body, json_decref);
+}
+
 static void request_done(int status, json_t *body, const GError *error, void *data)
 {
 	struct request *request = data;
 	struct remote_link *link = request->link;
-	guint delay_ms = RETRY_FIRST_MS << MIN(request->tries, 8);
 
 	if (g_error_matches(error, HTTP_ERROR, HTTP_ERROR_BODY))
 		remote_link_note_rubbish(link, error);
 	if (error && !g_error_matches(error, HTTP_ERROR, HTTP_ERROR_STATUS))
 		remote_link_silence(link, error->message);
-	if (error && worth_repeating(request, status, error)) {
-		request->tries++;
-		request->retry_source =
-			g_timeout_add(MIN(delay_ms, RETRY_MAX_MS), request_again, request);
-		return;
+	if (request->orphaned) {
+		turn_around(request);
+		request_later(request);
+	} else if (error && worth_repeating(request, status, error)) {
+		request_later(request);
+	} else {
+		request_end(request, status, body, error);
 	}
-	request_end(request, status, body, error);
 }
 
 static void request_pass(struct request *request)
@@ -112,7 +137,15 @@ void remote_link_forget(struct remote_link *link, const void *data)
 	for (guint i = 0; i < link->requests->len; i++) {
 		struct request *request = g_ptr_array_index(link->requests, i);
 
-		if (request->data == data)
-			request->done = NULL;
+		if (request->data != data)
+			continue;
+		request->done = NULL;
+		request->data = NULL; /* the address may be used again */
+		if (!g_str_equal(request->method, "PUT"))
+			continue;
+		if (request->retry_source)
+			turn_around(request);
+		else
+			request->orphaned = true;
 	}
 }

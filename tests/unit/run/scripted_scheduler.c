@@ -17,7 +17,7 @@ struct scripted_scheduler {
 	char *host;
 	struct http_server *server;
 	enum scripted_mood mood;
-	uint32_t nodes, refusals, starts, incarnation;
+	uint32_t nodes, refusals, starts, deletes, incarnation;
 	bool *up;
 	json_t *tasks;      /* id -> task object */
 	json_t *events;     /* array */
@@ -370,6 +370,7 @@ void scripted_scheduler_hold_end(struct scripted_scheduler *scheduler, const cha
 		http_request_fail(request, 404, "no such task");
 		return;
 	}
+	scheduler->deletes++;
 	end_task(scheduler, arguments[0], held ? "completed" : "killed",
 		 held ? json_integer_value(held) : clock_now_ns(), 1);
 	reply(request, 200, json_object());
@@ -572,6 +573,11 @@ uint32_t scripted_scheduler_starts(const struct scripted_scheduler *scheduler)
 bool scripted_scheduler_runs(const struct scripted_scheduler *scheduler, const char *id)
 {
 	const json_t *task = json_object_get(scheduler->tasks, id);
+
+uint32_t scripted_scheduler_deletes(const struct scripted_scheduler *scheduler)
+{
+	return scheduler->deletes;
+}
 
 	return task && json_is_null(json_object_get(task, "outcome"));
 }

@@ -64,6 +64,7 @@ void scripted_scheduler_set_node(struct scripted_scheduler *scheduler, uint32_t 
 void scripted_scheduler_set_host(struct scripted_scheduler *scheduler, const char *name);
 void scripted_scheduler_set_busy(struct scripted_scheduler *scheduler, double busy_w);
 
-/* How many tasks were ever started, and whether `id` runs. */
+/* How many tasks were ever started, how many DELETEs were answered, and whether `id` runs. */
 uint32_t scripted_scheduler_starts(const struct scripted_scheduler *scheduler);
 bool scripted_scheduler_runs(const struct scripted_scheduler *scheduler, const char *id);
+uint32_t scripted_scheduler_deletes(const struct scripted_scheduler *scheduler);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/json.h"
 #include "controller/backend/remote.h"
 #include "tests/unit/run/scripted_scheduler.h"
 
@@ -499,6 +500,50 @@ static void settling_tells_what_was_over_before_the_kill(struct world *world, gc
 	g_assert_cmpint(outcomes[1], ==, BACKEND_OUTCOME_KILLED);
 }
 
+/* Sends a PUT of a task for nobody but the address of `heard`. */
+static void put(struct world *world, const char *id, remote_link_done_f done, bool *heard)
+{
+	g_autofree char *path = g_strconcat("/v1/tasks/", id, NULL);
+	g_autoptr(json_t) body = json_pack("{s:[i]}", "nodes", 0);
+
+	remote_link_send(remote_fleet_link(world->fleet, 0), "PUT", path, body, done, heard);
+}
+
+static void hear(int status, json_t *body, const GError *error, void *data)
+{
+	*(bool *)data = true;
+}
+
+/* Its PUT is answered with 503 until after it was forgotten: it must not run then. */
+static void a_forgotten_start_does_not_run_later(struct world *world, gconstpointer data)
+{
+	bool heard = false;
+
+	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_BUSY);
+	put(world, "orphan", hear, &heard);
+	assert_quiet(world, 0.3);
+	remote_link_forget(remote_fleet_link(world->fleet, 0), &heard);
+	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_FINE);
+	while (scripted_scheduler_deletes(world->scheduler) == 0)
+		g_main_context_iteration(NULL, TRUE);
+	g_assert_false(scripted_scheduler_runs(world->scheduler, "orphan"));
+	g_assert_false(heard);
+}
+
+/* Its PUT is on its way when it is forgotten: it starts and is ended. */
+static void a_forgotten_start_that_arrives_is_ended(struct world *world, gconstpointer data)
+{
+	bool heard = false;
+
+	put(world, "orphan", hear, &heard);
+	remote_link_forget(remote_fleet_link(world->fleet, 0), &heard);
+	while (scripted_scheduler_deletes(world->scheduler) == 0)
+		g_main_context_iteration(NULL, TRUE);
+	g_assert_cmpint(scripted_scheduler_starts(world->scheduler), ==, 1);
+	g_assert_false(scripted_scheduler_runs(world->scheduler, "orphan"));
+	g_assert_false(heard);
+}
+
 static void waiting_ends_at_its_time(struct world *world, gconstpointer data)
 {
 	double from_s = backend_now_s(world->backend);
@@ -541,6 +586,8 @@ static const struct {
 	{"/remote/stop", a_stop_aborts_the_run},
 	{"/remote/end-kills", the_end_of_a_run_kills_what_runs},
 	{"/remote/settle", settling_tells_what_was_over_before_the_kill},
+	{"/remote/forgotten", a_forgotten_start_does_not_run_later},
+	{"/remote/forgotten-on-its-way", a_forgotten_start_that_arrives_is_ended},
 	{"/remote/wait", waiting_ends_at_its_time},
 	{"/remote/leftovers", leftovers_are_killed},
 };
