@@ -65,10 +65,10 @@ static virDomainPtr lookup(virConnectPtr connection, const char *name, GError **
 	return domain;
 }
 
-static gpointer create_work(virConnectPtr connection, gpointer data, GError **error)
+static gpointer create_with(virConnectPtr connection, const char *xml, unsigned int flags,
+			    GError **error)
 {
-	struct input *input = data;
-	g_autoptr(virDomain) domain = virDomainCreateXML(connection, input->text, 0);
+	g_autoptr(virDomain) domain = virDomainCreateXML(connection, xml, flags);
 
 	if (domain)
 		return HOST_DONE;
@@ -76,9 +76,32 @@ static gpointer create_work(virConnectPtr connection, gpointer data, GError **er
 	return NULL;
 }
 
+static gpointer create_work(virConnectPtr connection, gpointer data, GError **error)
+{
+	return create_with(connection, ((struct input *)data)->text, 0, error);
+}
+
 void domain_create(struct host *host, const char *xml, host_done_f done, gpointer data)
 {
 	submit(host, HOST_LANE_CONTROL, create_work, input_new(NULL, xml), NULL, done, data);
+}
+
+/* A driver that does not know the flag refuses it before it does anything. */
+static gpointer create_bound_work(virConnectPtr connection, gpointer data, GError **error)
+{
+	struct input *input = data;
+	gpointer result =
+		create_with(connection, input->text, VIR_DOMAIN_START_AUTODESTROY, error);
+
+	if (result || virGetLastErrorCode() != VIR_ERR_INVALID_ARG)
+		return result;
+	g_clear_error(error);
+	return create_with(connection, input->text, 0, error);
+}
+
+void domain_create_bound(struct host *host, const char *xml, host_done_f done, gpointer data)
+{
+	submit(host, HOST_LANE_CONTROL, create_bound_work, input_new(NULL, xml), NULL, done, data);
 }
 
 static gpointer destroy_work(virConnectPtr connection, gpointer data, GError **error)

@@ -29,6 +29,12 @@ struct domain_cpu {
 /* Starts a transient VM from its XML. No result. */
 void domain_create(struct host *host, const char *xml, host_done_f done, gpointer data);
 
+/*
+ * The same for a VM that ends with the host's control connection, so that a scheduler that dies
+ * leaves none, where libvirt's driver can do that (QEMU's can).
+ */
+void domain_create_bound(struct host *host, const char *xml, host_done_f done, gpointer data);
+
 /* Ends a VM at once; one that does not run is success. No result. */
 void domain_destroy(struct host *host, const char *name, host_done_f done, gpointer data);
 

@@ -126,6 +126,26 @@ static void test_destroy(struct fixture *fixture, gconstpointer uri)
 	g_assert_cmpint(fixture->stopped, ==, 1);
 }
 
+/* The test driver cannot bind a VM to its connection: it is started all the same. */
+static void test_bound(struct fixture *fixture, gconstpointer uri)
+{
+	static const char xml[] = "<domain type='test'><name>bound</name><memory>65536</memory>"
+				  "<os><type>hvm</type></os></domain>";
+	GPtrArray *found;
+
+	domain_create_bound(fixture->host, xml, on_done, fixture);
+	while (!fixture->result && !fixture->error)
+		run(fixture);
+	g_assert_no_error(fixture->error);
+	domain_list(fixture->host, "bound", on_done, fixture);
+	fixture->result = NULL;
+	while (!fixture->result)
+		run(fixture);
+	found = fixture->result;
+	g_assert_cmpuint(found->len, ==, 1);
+	g_ptr_array_unref(found);
+}
+
 static void test_errors(struct fixture *fixture, gconstpointer uri)
 {
 	domain_agent(fixture->host, "never-was", "{}", 1, on_done, fixture);
@@ -180,6 +200,7 @@ int main(int argc, char **argv)
 	virt_error_quiet();
 	ADD("/host/lists-vms", "test:///default", test_list);
 	ADD("/host/destroys-vms", "test:///default", test_destroy);
+	ADD("/host/starts-vms-bound-to-it", "test:///default", test_bound);
 	ADD("/host/translates-errors", "test:///default", test_errors);
 	ADD("/host/fails-without-connection", "qemu+unix:///system?socket=/nonexistent/s",
 	    test_away);
