@@ -3,6 +3,7 @@
 
 #include "common/clock.h"
 #include "local-sched/hypervisor/agent.h"
+#include "local-sched/hypervisor/boot_watch.h"
 #include "local-sched/hypervisor/channel.h"
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/virt_error.h"
@@ -40,6 +41,7 @@ struct node {
 	guint failures;   /* in a row */
 	guint unhealthy;
 	int64_t boot_start_ns;
+	struct boot_watch boot_watch;
 	double boot_s;
 	guint step_source;     /* of the state: try again, next step */
 	guint deadline_source; /* of the boot */
@@ -206,10 +208,50 @@ static void enter_creating(struct node *node)
 	domain_create(node->settings.host, node->xml, answered, ask(node, created_answer));
 }
 
+static uint64_t cpu_time_of(const struct node *node, const GPtrArray *times)
+{
+	for (guint i = 0; i < times->len; i++) {
+		const struct domain_cpu *cpu = times->pdata[i];
+
+		if (g_str_equal(cpu->name, node->settings.domain))
+			return cpu->cpu_ns;
+	}
+	return 0;
+}
+
+static void look_later(struct node *node);
+
+static void look_answer(struct node *node, gpointer result, const GError *error)
+{
+	uint64_t cpu_ns = error ? 0 : cpu_time_of(node, result);
+
+	if (boot_watch_look(&node->boot_watch, clock_now_ns(), cpu_ns))
+		fire(node, NODE_EVENT_FAIL, "the guest stopped booting: it idles without an agent");
+	else
+		look_later(node);
+}
+
+static gboolean look(gpointer data)
+{
+	struct node *node = data;
+
+	node->step_source = 0;
+	domain_cpu_times(node->settings.host, listed, ask(node, look_answer));
+	return G_SOURCE_REMOVE;
+}
+
+static void look_later(struct node *node)
+{
+	node->step_source = g_timeout_add_seconds(BOOT_WATCH_INTERVAL_S, look, node);
+}
+
 static void enter_awaiting(struct node *node)
 {
+	boot_watch_init(&node->boot_watch);
 	if (node->agent_up)
 		fire(node, NODE_EVENT_AGENT, NULL);
+	else
+		look_later(node);
 }
 
 /* A guest that was adopted while it booted has no agent yet: asks until the boot's deadline. */

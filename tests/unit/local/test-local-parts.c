@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Small parts that need no file of their own: CPU accounts and caps, boot queue, outputs. */
+/* Small parts that need no file of their own: CPU accounts and caps, boot queue and watch, outputs. */
 #include <glib.h>
 #include <string.h>
 
 #include "local-sched/cpu/cpu_account.h"
 #include "local-sched/cpu/cpu_cap.h"
 #include "local-sched/hypervisor/boot_queue.h"
+#include "local-sched/hypervisor/boot_watch.h"
 #include "local-sched/launch/job_output.h"
 
 static void test_account(void)
@@ -51,6 +52,37 @@ static void test_cap(void)
 		cpu_cap_init(&cap, &cluster);
 		g_assert_cmpstr(cap.ops->name, ==, cases[i].driver);
 		g_assert_cmpint(cap.quota_us, ==, cases[i].quota_us);
+	}
+}
+
+/* Looks 5 s apart at the CPU time a VM has used, and which of them, from 0, finds a hang; -1: none. */
+static void test_boot_watch(void)
+{
+	static const struct {
+		const char *name;
+		double cpu_s[10];
+		int hang;
+	} cases[] = {
+		{"boots", {0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5}, -1},
+		{"boots in a crowd", {0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.4, 1.6, 1.8, 2}, -1},
+		{"hangs at once", {0.1, 0.13, 0.16, 0.19, 0.2}, 3},
+		{"hangs after a while", {2, 4, 4.5, 4.52, 4.54, 4.56, 4.58}, 5},
+		{"starves for a moment", {1, 1.01, 1.02, 2, 2.01, 2.02, 3, 4, 5, 6}, -1},
+		{"cannot be seen for a while", {1, 1.01, 0, 0, 0, 1.02, 1.03, 1.04}, 6},
+		{"is another VM meanwhile", {4, 4.01, 4.02, 0.5, 0.51, 0.52, 1.5, 2, 2.5, 3}, -1},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct boot_watch watch;
+		int hang = -1;
+
+		g_test_message("%s", cases[i].name);
+		boot_watch_init(&watch);
+		for (int look = 0; look < 10 && hang < 0; look++)
+			if (boot_watch_look(&watch, (look + 1) * INT64_C(5000000000),
+					    (uint64_t)(cases[i].cpu_s[look] * 1e9)))
+				hang = look;
+		g_assert_cmpint(hang, ==, cases[i].hang);
 	}
 }
 
@@ -100,6 +132,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/cpu-account/never-falls", test_account);
+	g_test_add_func("/boot-watch/tells-a-hang-from-a-boot", test_boot_watch);
 	g_test_add_func("/cpu-cap/is-cores-times-fraction", test_cap);
 	g_test_add_func("/boot-queue/bounds-boots", test_boot_queue);
 	g_test_add_func("/job-output/rank-0-comes-first", test_output);

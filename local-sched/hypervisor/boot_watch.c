@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/hypervisor/boot_watch.h"
+
+void boot_watch_init(struct boot_watch *watch)
+{
+	*watch = (struct boot_watch){0};
+}
+
+static bool was_idle(const struct boot_watch *watch, int64_t t_ns, uint64_t cpu_ns)
+{
+	return (double)(cpu_ns - watch->cpu_ns) <
+	       BOOT_WATCH_IDLE_SHARE * (double)(t_ns - watch->t_ns);
+}
+
+bool boot_watch_look(struct boot_watch *watch, int64_t t_ns, uint64_t cpu_ns)
+{
+	bool comparable = watch->t_ns && t_ns > watch->t_ns && cpu_ns >= watch->cpu_ns;
+
+	if (cpu_ns == 0)
+		return false;
+	watch->idle = comparable && was_idle(watch, t_ns, cpu_ns) ? watch->idle + 1 : 0;
+	watch->t_ns = t_ns;
+	watch->cpu_ns = cpu_ns;
+	return watch->idle >= BOOT_WATCH_IDLE_LOOKS;
+}
