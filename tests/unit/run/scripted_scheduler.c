@@ -3,6 +3,10 @@
 
 #include "common/clock.h"
 #include "common/http_server.h"
+#include "local-sched/power/energy_counter.h"
+
+/* No interval is a gap: a test machine may stall. */
+#define NO_GAP_S 1e6
 
 struct waiter {
 	struct scripted_scheduler *scheduler;
@@ -20,13 +24,13 @@ struct scripted_scheduler {
 	uint32_t nodes, refusals, starts, deletes, incarnation;
 	bool *up;
 	json_t *tasks;      /* id -> task object */
+	json_t *held;       /* id -> when its ranks ended, not told yet */
 	json_t *events;     /* array */
 	json_t *samples;    /* array */
 	GPtrArray *waiters; /* struct waiter */
 	double watts, busy_w;
-	json_t *held;       /* id -> when its ranks ended, not told yet */
 	bool metering;
-	int64_t sample_ns, energy_uj;
+	struct energy_counter energy;
 	guint sample_source;
 	double (*duration_s)(const json_t *request, void *data);
 	void *duration_data;
@@ -346,10 +350,6 @@ static void end_task(struct scripted_scheduler *scheduler, const char *id, const
 		add_event(scheduler, "task-ended", id, json_null(), json_copy(task));
 }
 
-static void delete_task(struct http_request *request, const char *const *arguments, json_t *body,
-			void *data)
-{
-	struct scripted_scheduler *scheduler = data;
 void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const char *id,
 				 const char *outcome, bool repeat)
 {
@@ -362,15 +362,19 @@ void scripted_scheduler_hold_end(struct scripted_scheduler *scheduler, const cha
 	json_object_set_new(scheduler->held, id, json_integer(clock_now_ns()));
 }
 
+static void delete_task(struct http_request *request, const char *const *arguments, json_t *body,
+			void *data)
+{
+	struct scripted_scheduler *scheduler = data;
+	json_t *held = json_object_get(scheduler->held, arguments[0]);
 
 	if (moody(scheduler, request, true))
 		return;
+	scheduler->deletes++;
 	if (!json_object_get(scheduler->tasks, arguments[0])) {
-	json_t *held = json_object_get(scheduler->held, arguments[0]);
 		http_request_fail(request, 404, "no such task");
 		return;
 	}
-	scheduler->deletes++;
 	end_task(scheduler, arguments[0], held ? "completed" : "killed",
 		 held ? json_integer_value(held) : clock_now_ns(), 1);
 	reply(request, 200, json_object());
@@ -395,17 +399,16 @@ static gboolean take_sample(gpointer data)
 {
 	struct scripted_scheduler *scheduler = data;
 	int64_t now_ns = clock_now_ns();
-	double watts = watts_now(scheduler);
+	int64_t mw = (int64_t)(watts_now(scheduler) * 1000);
 
-	scheduler->energy_uj += (int64_t)(watts * (double)(now_ns - scheduler->sample_ns) * 1e-3);
-	scheduler->sample_ns = now_ns;
+	energy_counter_add(&scheduler->energy, now_ns, mw);
 	if (scheduler->metering)
 		json_array_append_new(scheduler->samples,
 				      json_pack("{s:i, s:s, s:I, s:I, s:I, s:b}", "seq",
 						(int)json_array_size(scheduler->samples) + 1,
 						"host", scheduler->host, "t_ns", (json_int_t)now_ns,
-						"mw", (json_int_t)(watts * 1000), "energy_uj",
-						(json_int_t)scheduler->energy_uj, "gap", 0));
+						"mw", (json_int_t)mw, "energy_uj",
+						(json_int_t)scheduler->energy.energy_uj, "gap", 0));
 	return G_SOURCE_CONTINUE;
 }
 
@@ -418,7 +421,7 @@ static void get_energy(struct http_request *request, const char *const *argument
 		return;
 	reply(request, 200,
 	      json_pack("{s:[{s:s, s:I, s:i, s:i}]}", "hosts", "host", scheduler->host, "energy_uj",
-			(json_int_t)scheduler->energy_uj, "gap_ns", 0, "sample_seq",
+			(json_int_t)scheduler->energy.energy_uj, "gap_ns", 0, "sample_seq",
 			(int)json_array_size(scheduler->samples)));
 }
 
@@ -475,12 +478,12 @@ struct scripted_scheduler *scripted_scheduler_new(const char *address, const cha
 	for (uint32_t i = 0; i < nodes; i++)
 		scheduler->up[i] = true;
 	scheduler->tasks = json_object();
+	scheduler->held = json_object();
 	scheduler->events = json_array();
 	scheduler->samples = json_array();
 	scheduler->waiters = g_ptr_array_new_with_free_func(waiter_free);
 	scheduler->metering = true;
-	scheduler->held = json_object();
-	scheduler->sample_ns = clock_now_ns();
+	energy_counter_init(&scheduler->energy, NO_GAP_S);
 	scheduler->sample_source =
 		g_timeout_add((guint)(SCRIPTED_INTERVAL_S * 1000), take_sample, scheduler);
 	serve(scheduler);
@@ -494,11 +497,11 @@ void scripted_scheduler_free(struct scripted_scheduler *scheduler)
 	forget_endings(scheduler);
 	g_ptr_array_unref(scheduler->waiters);
 	json_decref(scheduler->tasks);
+	json_decref(scheduler->held);
 	json_decref(scheduler->events);
 	json_decref(scheduler->samples);
 	g_free(scheduler->up);
 	g_free(scheduler->cluster);
-	json_decref(scheduler->held);
 	g_free(scheduler->host);
 	g_free(scheduler->address);
 	g_free(scheduler);
@@ -520,11 +523,11 @@ void scripted_scheduler_restart(struct scripted_scheduler *scheduler, bool keep_
 	if (!keep_state) {
 		scheduler->incarnation++;
 		json_object_clear(scheduler->tasks);
+		json_object_clear(scheduler->held);
 		json_array_clear(scheduler->events);
 		json_array_clear(scheduler->samples);
-		scheduler->energy_uj = 0;
+		energy_counter_init(&scheduler->energy, NO_GAP_S);
 	}
-		json_object_clear(scheduler->held);
 	serve(scheduler);
 }
 
@@ -532,6 +535,7 @@ void scripted_scheduler_set_watts(struct scripted_scheduler *scheduler, double w
 {
 	take_sample(scheduler);
 	scheduler->watts = watts;
+	take_sample(scheduler);
 }
 
 void scripted_scheduler_set_host(struct scripted_scheduler *scheduler, const char *name)
@@ -570,14 +574,14 @@ uint32_t scripted_scheduler_starts(const struct scripted_scheduler *scheduler)
 	return scheduler->starts;
 }
 
-bool scripted_scheduler_runs(const struct scripted_scheduler *scheduler, const char *id)
-{
-	const json_t *task = json_object_get(scheduler->tasks, id);
-
 uint32_t scripted_scheduler_deletes(const struct scripted_scheduler *scheduler)
 {
 	return scheduler->deletes;
 }
+
+bool scripted_scheduler_runs(const struct scripted_scheduler *scheduler, const char *id)
+{
+	const json_t *task = json_object_get(scheduler->tasks, id);
 
 	return task && json_is_null(json_object_get(task, "outcome"));
 }

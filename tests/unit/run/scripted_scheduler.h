@@ -34,7 +34,10 @@ void scripted_scheduler_refuse(struct scripted_scheduler *scheduler, uint32_t co
 /* Dies and comes back at the same address: with its state, or without (a new incarnation). */
 void scripted_scheduler_restart(struct scripted_scheduler *scheduler, bool keep_state);
 
-/* Watts that its host draws from now on; sampled every `SCRIPTED_INTERVAL_S`. */
+/*
+ * Watts that its host draws from now on, at once; sampled every `SCRIPTED_INTERVAL_S` and integrated
+ * as the real one does it (local-sched/power/energy_counter.h).
+ */
 void scripted_scheduler_set_watts(struct scripted_scheduler *scheduler, double watts);
 #define SCRIPTED_INTERVAL_S 0.1
 
@@ -45,15 +48,15 @@ void scripted_scheduler_set_metering(struct scripted_scheduler *scheduler, bool 
 void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const char *id,
 				 const char *outcome, bool repeat);
 
-/* Tasks end by themselves from now on, as completed, after what `duration_s` says of their request.
- */
-void scripted_scheduler_set_auto(struct scripted_scheduler *scheduler,
 /*
  * The task's ranks end now, and all goes well; but that is told when it is asked to be killed alone,
  * as if its output took long to fetch.
  */
 void scripted_scheduler_hold_end(struct scripted_scheduler *scheduler, const char *id);
 
+/* Tasks end by themselves from now on, as completed, after what `duration_s` says of their request.
+ */
+void scripted_scheduler_set_auto(struct scripted_scheduler *scheduler,
 				 double (*duration_s)(const json_t *request, void *data),
 				 void *data);
 
@@ -66,5 +69,5 @@ void scripted_scheduler_set_busy(struct scripted_scheduler *scheduler, double bu
 
 /* How many tasks were ever started, how many DELETEs were answered, and whether `id` runs. */
 uint32_t scripted_scheduler_starts(const struct scripted_scheduler *scheduler);
-bool scripted_scheduler_runs(const struct scripted_scheduler *scheduler, const char *id);
 uint32_t scripted_scheduler_deletes(const struct scripted_scheduler *scheduler);
+bool scripted_scheduler_runs(const struct scripted_scheduler *scheduler, const char *id);
