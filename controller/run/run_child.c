@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/run/run_child.h"
 
+#include <errno.h>
+#include <glib-unix.h>
+#include <glib/gstdio.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/pidfd.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "common/clock.h"
@@ -19,7 +24,9 @@ struct run_child {
 	run_child_died_f died;
 	void *data;
 	GPid pid; /* 0: not running */
+	int pidfd; /* -1: not running */
 	guint watch_source;
+	struct run_usage past; /* of those that died */
 	guint restart_source;
 	int64_t deaths_ns[RUN_CHILD_DEATHS]; /* the last ones, a ring */
 	guint deaths;
@@ -36,6 +43,7 @@ struct run_child *run_child_new(const char *name, const char *const *argv, const
 		g_ptr_array_add(child->argv, g_strdup(*argv));
 	g_ptr_array_add(child->argv, NULL);
 	child->log_path = g_strdup(log_path);
+	child->pidfd = -1;
 	child->died = died;
 	child->data = data;
 	return child;
@@ -74,14 +82,62 @@ void run_child_add_argument(struct run_child *child, const char *argument)
 	g_ptr_array_insert(child->argv, (int)child->argv->len - 1, g_strdup(argument));
 }
 
-static void ended(GPid pid, int status, gpointer data)
+static struct run_usage sum_usage(struct run_usage a, struct run_usage b)
+{
+	return (struct run_usage){
+		.cpu_s = a.cpu_s + b.cpu_s,
+		.rss_mib = MAX(a.rss_mib, b.rss_mib),
+	};
+}
+
+static double timeval_s(const struct timeval *time)
+{
+	return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
+}
+
+static struct run_usage last_usage(const struct rusage *usage)
+{
+	return (struct run_usage){
+		.cpu_s = timeval_s(&usage->ru_utime) + timeval_s(&usage->ru_stime),
+		.rss_mib = (double)usage->ru_maxrss / 1024,
+	};
+}
+
+struct run_usage run_child_usage(const struct run_child *child)
+{
+	struct run_usage now;
+
+	if (child->pid > 0 && run_usage_read(child->pid, &now))
+		return sum_usage(child->past, now);
+	return child->past;
+}
+
+static void unwatch(struct run_child *child)
+{
+	if (child->watch_source)
+		g_source_remove(child->watch_source);
+	child->watch_source = 0;
+	if (child->pidfd >= 0)
+		g_close(child->pidfd, NULL);
+	child->pidfd = -1;
+}
+
+/* Reaped here, since a child watch of GLib's would not give us its usage. */
+static gboolean ended(int pidfd, GIOCondition condition, gpointer data)
 {
 	struct run_child *child = data;
+	struct rusage usage = {0};
+	int status = W_EXITCODE(127, 0); /* for one that somebody else reaped */
 
+	if (wait4(child->pid, &status, WNOHANG, &usage) == 0)
+		return G_SOURCE_CONTINUE;
+	child->past = sum_usage(child->past, last_usage(&usage));
 	child->pid = 0;
 	child->watch_source = 0;
+	unwatch(child);
 	child->deaths_ns[child->deaths++ % RUN_CHILD_DEATHS] = clock_now_ns();
 	child->died(child, status, child->data);
+	return G_SOURCE_REMOVE;
 }
 
 bool run_child_start(struct run_child *child, GError **error)
@@ -93,8 +149,15 @@ bool run_child_start(struct run_child *child, GError **error)
 		g_prefix_error(error, "%s: ", child->name);
 		return false;
 	}
+	child->pidfd = pidfd_open(pid, 0);
+	if (child->pidfd < 0) {
+		g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno),
+			    "%s: cannot be watched: %s", child->name, g_strerror(errno));
+		subprocess_stop(pid, 0);
+		return false;
+	}
 	child->pid = pid;
-	child->watch_source = g_child_watch_add(pid, ended, child);
+	child->watch_source = g_unix_fd_add(child->pidfd, G_IO_IN, ended, child);
 	return true;
 }
 
@@ -137,9 +200,8 @@ void run_child_stop(struct run_child *child, double grace_s)
 {
 	if (child->restart_source)
 		g_source_remove(child->restart_source);
-	if (child->watch_source)
-		g_source_remove(child->watch_source);
-	child->restart_source = child->watch_source = 0;
+	child->restart_source = 0;
+	unwatch(child);
 	if (child->pid > 0)
 		subprocess_stop(child->pid, grace_s);
 	child->pid = 0;

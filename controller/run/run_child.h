@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "controller/run/run_usage.h"
+
 /*
  * A program that `virtbed run` looks after: started with its output in a log file, watched on the
  * default main context, started again when it dies unless it dies too often.
@@ -23,6 +25,12 @@ void run_child_free(struct run_child *child);
 const char *run_child_name(const struct run_child *child);
 GPid run_child_pid(const struct run_child *child);
 bool run_child_running(const struct run_child *child);
+
+/*
+ * What it has used so far, all that it was since run_child_new() together: CPU time summed, the
+ * largest of its resident sets.
+ */
+struct run_usage run_child_usage(const struct run_child *child);
 
 /* Adds a last argument for the next start, unless it is there already. */
 void run_child_add_argument(struct run_child *child, const char *argument);

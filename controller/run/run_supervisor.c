@@ -13,6 +13,7 @@
 #include "controller/run/run_child.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_prepare.h"
+#include "controller/run/run_usage.h"
 #include "controller/run/run_watch.h"
 
 #define CONTROLLER_GRACE_S 90
@@ -282,21 +283,19 @@ static char *controller_words(const struct supervisor *supervisor)
 	return g_strdup_printf("see %s/logs/controller.log", supervisor->prepared.dir);
 }
 
-/* What the daemons took, the least that can be said of a measurement on the machine that they
- * share. */
+/* What the daemons took, those that died meanwhile included: the least that can be said of a
+ * measurement on the machine that they share. */
 static void tell_usage(struct supervisor *supervisor)
 {
-	struct run_usage controller = run_watch_usage(supervisor->watch);
+	struct run_usage controller = run_child_usage(supervisor->controller);
 	double wall_s = clock_elapsed_s(supervisor->began_ns, clock_now_ns());
 	double cpu_s = 0;
 	double rss_mib = 0;
 
 	for (guint i = 0; i < supervisor->schedulers->len; i++) {
-		GPid pid = run_child_pid(g_ptr_array_index(supervisor->schedulers, i));
-		struct run_usage usage;
+		struct run_usage usage =
+			run_child_usage(g_ptr_array_index(supervisor->schedulers, i));
 
-		if (pid <= 0 || !run_usage_read(pid, &usage))
-			continue;
 		cpu_s += usage.cpu_s;
 		rss_mib = MAX(rss_mib, usage.rss_mib);
 	}

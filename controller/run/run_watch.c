@@ -27,7 +27,6 @@ struct run_watch {
 	int64_t after;    /* last notice shown */
 	int64_t plain_ns; /* when the last plain progress line was printed */
 	char *error;      /* the controller's last word */
-	struct run_usage usage;
 	guint source;
 };
 
@@ -182,8 +181,6 @@ static void answered(int status, json_t *body, const GError *error, void *data)
 		return;
 	show_notices(watch, body);
 	show_line(watch, body);
-	watch->usage.cpu_s = number(body, "cpu_s");
-	watch->usage.rss_mib = number(body, "rss_mib");
 	if (text(body, "error")) {
 		g_free(watch->error);
 		watch->error = g_strdup(text(body, "error"));
@@ -232,11 +229,6 @@ void run_watch_free(struct run_watch *watch)
 const char *run_watch_error(const struct run_watch *watch)
 {
 	return watch->error;
-}
-
-struct run_usage run_watch_usage(const struct run_watch *watch)
-{
-	return watch->usage;
 }
 
 static void told(int status, json_t *body, const GError *error, void *data)

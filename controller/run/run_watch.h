@@ -5,8 +5,6 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "controller/run/run_usage.h"
-
 /*
  * Shows on standard error how a controller is getting on: asks its API once a second and prints, on
  * a terminal, a live line under the notices; elsewhere a line per notice and one every ten seconds.
@@ -23,9 +21,6 @@ void run_watch_say(struct run_watch *watch, const char *format, ...) G_GNUC_PRIN
 
 /* Why the controller failed, if it said so (borrowed), or NULL. */
 const char *run_watch_error(const struct run_watch *watch);
-
-/* What the controller had used when it last answered. */
-struct run_usage run_watch_usage(const struct run_watch *watch);
 
 /* Tells the controller that a local scheduler died, for its records (event "scheduler-died"). */
 void run_watch_tell(struct run_watch *watch, const char *text);

@@ -268,6 +268,25 @@ static void a_child_that_dies_is_started_again(void)
 	run_child_free(child);
 }
 
+/* Each busy for a moment; the one that runs counts as well as those that died. */
+static void usage_is_that_of_all_incarnations(void)
+{
+	struct deaths deaths = {0};
+	struct run_child *child =
+		shell("i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done; exit 1", &deaths);
+	double last_s = 0;
+
+	g_assert_true(run_child_start(child, NULL));
+	for (guint count = 1; count <= 3; count++) {
+		while (deaths.count < count)
+			g_main_context_iteration(NULL, TRUE);
+		g_assert_cmpfloat(run_child_usage(child).cpu_s, >, last_s);
+		last_s = run_child_usage(child).cpu_s;
+	}
+	g_assert_cmpfloat(run_child_usage(child).rss_mib, >, 0);
+	run_child_free(child);
+}
+
 static void a_child_that_dies_again_and_again_is_let_be(void)
 {
 	struct deaths deaths = {.again = true};
@@ -341,6 +360,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/progress/line", a_line_says_where_it_is);
 	g_test_add_func("/progress/rubbish", a_status_of_rubbish_makes_a_line);
 	g_test_add_func("/child/again", a_child_that_dies_is_started_again);
+	g_test_add_func("/child/usage", usage_is_that_of_all_incarnations);
 	g_test_add_func("/child/let-be", a_child_that_dies_again_and_again_is_let_be);
 	g_test_add_func("/child/stop", a_child_is_stopped);
 	g_test_add_func("/child/not-there", a_program_that_is_not_there_is_an_error);
