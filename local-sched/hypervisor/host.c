@@ -3,6 +3,7 @@
 
 #include <libvirt/virterror.h>
 
+#include "common/handoff.h"
 #include "local-sched/hypervisor/virt_error.h"
 
 #define LOG_SUBSYSTEM "host"
@@ -53,8 +54,10 @@ struct notice {
 
 static void host_unref(struct host *host)
 {
+	HANDOFF_GIVE(host);
 	if (!g_atomic_ref_count_dec(&host->references))
 		return;
+	HANDOFF_TAKE(host);
 	for (int i = 0; i < 2; i++)
 		g_mutex_clear(&host->lanes[i].lock);
 	g_free(host->name);
@@ -74,6 +77,7 @@ static void notice_free(gpointer data)
 {
 	struct notice *notice = data;
 
+	HANDOFF_TAKE(notice);
 	host_unref(notice->host);
 	g_free(notice->name);
 	g_free(notice->reason);
@@ -84,6 +88,7 @@ static gboolean notice_deliver(gpointer data)
 {
 	struct notice *notice = data;
 
+	HANDOFF_TAKE(notice);
 	if (!g_atomic_int_get(&notice->host->closed))
 		notice->deliver(notice);
 	return G_SOURCE_REMOVE;
@@ -101,6 +106,7 @@ static void notify(struct host *host, void (*deliver)(struct notice *notice), bo
 		.name = g_strdup(name),
 		.reason = g_strdup(reason),
 	};
+	HANDOFF_GIVE(notice);
 	g_idle_add_full(G_PRIORITY_DEFAULT, notice_deliver, notice, notice_free);
 }
 
@@ -253,13 +259,25 @@ static void close_connection(struct host *host, enum host_lane lane)
 	virConnectClose(connection);
 }
 
+static void lane_lock(struct lane *lane)
+{
+	g_mutex_lock(&lane->lock);
+	HANDOFF_TAKE(lane);
+}
+
+static void lane_unlock(struct lane *lane)
+{
+	HANDOFF_GIVE(lane);
+	g_mutex_unlock(&lane->lock);
+}
+
 /* A reference to the lane's connection, opened if need be. */
 static virConnectPtr lane_connection(struct host *host, enum host_lane lane, GError **error)
 {
 	struct lane *self = &host->lanes[lane];
 	virConnectPtr connection;
 
-	g_mutex_lock(&self->lock);
+	lane_lock(self);
 	if (self->connection && virConnectIsAlive(self->connection) != 1)
 		close_connection(host, lane);
 	if (!self->connection)
@@ -267,7 +285,7 @@ static virConnectPtr lane_connection(struct host *host, enum host_lane lane, GEr
 	connection = self->connection;
 	if (connection)
 		virConnectRef(connection);
-	g_mutex_unlock(&self->lock);
+	lane_unlock(self);
 	return connection;
 }
 
@@ -277,6 +295,7 @@ static void errand_free(gpointer data)
 {
 	struct errand *errand = data;
 
+	HANDOFF_TAKE(errand);
 	if (errand->call.input_free)
 		errand->call.input_free(errand->call.input);
 	if (errand->result && errand->call.result_free)
@@ -290,6 +309,7 @@ static gboolean errand_deliver(gpointer data)
 {
 	struct errand *errand = data;
 
+	HANDOFF_TAKE(errand);
 	if (errand->call.done && !g_atomic_int_get(&errand->host->closed))
 		errand->call.done(g_steal_pointer(&errand->result), errand->error,
 				  errand->call.data);
@@ -300,11 +320,14 @@ static void errand_run(gpointer data, gpointer user_data)
 {
 	struct errand *errand = data;
 	struct host *host = user_data;
-	g_autoptr(virConnect) connection = lane_connection(host, errand->lane, &errand->error);
+	g_autoptr(virConnect) connection = NULL;
 
+	HANDOFF_TAKE(errand);
+	connection = lane_connection(host, errand->lane, &errand->error);
 	if (connection)
 		errand->result =
 			errand->call.work(connection, errand->call.input, &errand->error);
+	HANDOFF_GIVE(errand);
 	g_idle_add_full(G_PRIORITY_DEFAULT, errand_deliver, errand, errand_free);
 }
 
@@ -313,6 +336,7 @@ void host_call(struct host *host, enum host_lane lane, const struct host_call *c
 	struct errand *errand = g_new0(struct errand, 1);
 
 	*errand = (struct errand){.host = host_ref(host), .lane = lane, .call = *call};
+	HANDOFF_GIVE(errand);
 	g_thread_pool_push(host->lanes[lane].pool, errand, NULL);
 }
 
@@ -381,8 +405,11 @@ void host_free(struct host *host)
 	g_clear_handle_id(&host->retry_source, g_source_remove);
 	for (int i = 0; i < 2; i++)
 		g_thread_pool_free(host->lanes[i].pool, TRUE, TRUE);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
+		lane_lock(&host->lanes[i]);
 		close_connection(host, (enum host_lane)i);
+		lane_unlock(&host->lanes[i]);
+	}
 	host_unref(host);
 }
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+/*
+ * What ThreadSanitizer has to be told. GLib's queues, pools, idle sources and mutexes order the
+ * memory of those who use them by futexes inside an uninstrumented library, which it does not see:
+ * everything that passes through them would be reported as a race. HANDOFF_GIVE(address) before an
+ * object is handed over (or a mutex unlocked) and HANDOFF_TAKE(address) after it was received (or
+ * the mutex locked) say what GLib guarantees, and nothing else. Without the sanitizer both are
+ * nothing.
+ */
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#define HANDOFF_GIVE(address) __tsan_release((void *)(address))
+#define HANDOFF_TAKE(address) __tsan_acquire((void *)(address))
+#else
+#define HANDOFF_GIVE(address) ((void)(address))
+#define HANDOFF_TAKE(address) ((void)(address))
+#endif
