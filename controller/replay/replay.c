@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/replay/replay_sim.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct replay_policy *const policies[] = {
+	&replay_fcfs,
+	&replay_easy,
+	&replay_conservative,
+};
+
+const struct replay_policy *const *replay_policies(uint32_t *ret_count)
+{
+	*ret_count = G_N_ELEMENTS(policies);
+	return policies;
+}
+
+const char *replay_policy_name(const struct replay_policy *policy)
+{
+	return policy->name;
+}
+
+const struct replay_policy *replay_policy_find(const char *name)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(policies); i++)
+		if (strcmp(policies[i]->name, name) == 0)
+			return policies[i];
+	return NULL;
+}
+
+static bool before(const struct replay_running *a, const struct replay_running *b)
+{
+	return a->time_s != b->time_s ? a->time_s < b->time_s : a->job < b->job;
+}
+
+static void push_end(struct replay *replay, const struct replay_running *running)
+{
+	struct replay_running *heap = replay->ends;
+	uint32_t i = replay->ends_count++;
+
+	for (; i > 0 && before(running, &heap[(i - 1) / 2]); i = (i - 1) / 2)
+		heap[i] = heap[(i - 1) / 2];
+	heap[i] = *running;
+}
+
+static void pop_end(struct replay *replay)
+{
+	struct replay_running *heap = replay->ends;
+	const struct replay_running last = heap[--replay->ends_count];
+	uint32_t i = 0;
+
+	for (;;) {
+		uint32_t child = 2 * i + 1;
+
+		if (child >= replay->ends_count)
+			break;
+		if (child + 1 < replay->ends_count && before(&heap[child + 1], &heap[child]))
+			child++;
+		if (!before(&heap[child], &last))
+			break;
+		heap[i] = heap[child];
+		i = child;
+	}
+	heap[i] = last;
+}
+
+/* The place of an expected end, or where it belongs. */
+static uint32_t find_expected(const struct replay *replay, const struct replay_running *running)
+{
+	uint32_t low = 0;
+	uint32_t high = replay->expected_count;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (before(&replay->expected[middle], running))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void add_expected(struct replay *replay, const struct replay_running *running)
+{
+	const uint32_t at = find_expected(replay, running);
+
+	memmove(replay->expected + at + 1, replay->expected + at,
+		(replay->expected_count - at) * sizeof(*replay->expected));
+	replay->expected[at] = *running;
+	replay->expected_count++;
+}
+
+static double estimate_s(const struct replay *replay, const struct swf_job *job)
+{
+	return replay->setup->estimates == REPLAY_ESTIMATES_PERFECT ? job->run_s : job->estimate_s;
+}
+
+void replay_start(struct replay *replay, const struct replay_waiting *waiting)
+{
+	const struct swf_job *job = &replay->setup->trace->jobs[waiting->job];
+	struct replay_result *result = replay->result;
+	struct replay_running running = { .job = waiting->job, .procs = waiting->procs };
+	double run_s = job->run_s;
+
+	if (!replay->setup->overrun && run_s > waiting->estimate_s) {
+		run_s = waiting->estimate_s;
+		result->killed++;
+	}
+	result->start_s[waiting->job] = replay->now_s;
+	result->end_s[waiting->job] = replay->now_s + run_s;
+	result->used_s += run_s * waiting->procs;
+	replay->free -= waiting->procs;
+	running.time_s = replay->now_s + run_s;
+	push_end(replay, &running);
+	running.time_s = replay->now_s + waiting->estimate_s;
+	add_expected(replay, &running);
+}
+
+void replay_unqueue(struct replay *replay, uint32_t place)
+{
+	struct replay_waiting *queue = replay->queue + replay->queue_first;
+
+	replay->queue_count--;
+	if (place == 0)
+		replay->queue_first++;
+	else
+		memmove(queue + place, queue + place + 1,
+			(replay->queue_count - place) * sizeof(*queue));
+}
+
+void replay_start_heads(struct replay *replay)
+{
+	while (replay->queue_count > 0 && replay_waiting(replay, 0)->procs <= replay->free) {
+		replay_start(replay, replay_waiting(replay, 0));
+		replay_unqueue(replay, 0);
+	}
+}
+
+/* Ends the job whose end is next, at now_s. */
+static void complete(struct replay *replay)
+{
+	const struct replay_running ended = replay->ends[0];
+	const struct swf_job *job = &replay->setup->trace->jobs[ended.job];
+	const struct replay_running expected = {
+		.time_s = replay->result->start_s[ended.job] + estimate_s(replay, job),
+		.job = ended.job,
+	};
+	const uint32_t at = find_expected(replay, &expected);
+
+	pop_end(replay);
+	replay->free += ended.procs;
+	replay->completed = true;
+	replay->surprised |= replay->now_s != expected.time_s;
+	replay->expected_count--;
+	memmove(replay->expected + at, replay->expected + at + 1,
+		(replay->expected_count - at) * sizeof(*replay->expected));
+}
+
+/* Puts a job at the end of the queue. */
+static void submit(struct replay *replay, uint32_t index)
+{
+	const struct swf_job *job = &replay->setup->trace->jobs[index];
+	const struct replay_waiting waiting = {
+		.estimate_s = estimate_s(replay, job),
+		.start_s = INFINITY,
+		.job = index,
+		.procs = job->procs,
+	};
+
+	if (replay->queue_first + replay->queue_count == replay->queue_capacity) {
+		if (replay->queue_first <= replay->queue_capacity / 2) {
+			replay->queue_capacity = 2 * replay->queue_capacity + 64;
+			replay->queue = g_renew(struct replay_waiting, replay->queue,
+						replay->queue_capacity);
+		}
+		memmove(replay->queue, replay->queue + replay->queue_first,
+			replay->queue_count * sizeof(*replay->queue));
+		replay->queue_first = 0;
+	}
+	replay->queue[replay->queue_first + replay->queue_count++] = waiting;
+	replay->arrived++;
+}
+
+/* Everything that happens at the next instant. False when nothing will any more. */
+static bool step(struct replay *replay, uint32_t *submitted)
+{
+	const struct swf_trace *trace = replay->setup->trace;
+	const struct replay_policy *policy = replay->setup->policy;
+	double next_s = INFINITY;
+
+	if (replay->ends_count > 0)
+		next_s = replay->ends[0].time_s;
+	if (*submitted < trace->jobs_count)
+		next_s = fmin(next_s, trace->jobs[*submitted].submit_s);
+	if (policy->next_s)
+		next_s = fmin(next_s, policy->next_s(replay));
+	if (isinf(next_s))
+		return false;
+	replay->now_s = next_s;
+	while (replay->ends_count > 0 && replay->ends[0].time_s <= next_s)
+		complete(replay);
+	while (*submitted < trace->jobs_count && trace->jobs[*submitted].submit_s <= next_s)
+		submit(replay, (*submitted)++);
+	if (replay->queue_count > 0) {
+		policy->pass(replay);
+		replay->result->passes++;
+	}
+	replay->arrived = 0;
+	replay->completed = replay->surprised = false;
+	return true;
+}
+
+void replay_run(const struct replay_setup *setup, struct replay_result *ret_result)
+{
+	const struct swf_trace *trace = setup->trace;
+	const uint32_t most = MIN(setup->procs, trace->jobs_count);
+	struct replay replay = {
+		.setup = setup,
+		.result = ret_result,
+		.now_s = -INFINITY,
+		.free = setup->procs,
+		.ends = g_new(struct replay_running, most + 1),
+		.expected = g_new(struct replay_running, most + 1),
+	};
+	uint32_t submitted = 0;
+	double last_s = 0;
+
+	*ret_result = (struct replay_result){
+		.start_s = g_new(double, trace->jobs_count),
+		.end_s = g_new(double, trace->jobs_count),
+		.jobs_count = trace->jobs_count,
+		.begin_s = trace->jobs_count > 0 ? trace->jobs[0].submit_s : 0,
+	};
+	while (step(&replay, &submitted)) {
+	}
+	for (uint32_t i = 0; i < trace->jobs_count; i++)
+		last_s = fmax(last_s, ret_result->end_s[i]);
+	ret_result->makespan_s = trace->jobs_count > 0 ? last_s - ret_result->begin_s : 0;
+	g_free(replay.ends);
+	g_free(replay.expected);
+	g_free(replay.queue);
+	g_free(replay.steps);
+}
+
+void replay_finish(struct replay_result *result)
+{
+	g_free(result->start_s);
+	g_free(result->end_s);
+	*result = (struct replay_result){ 0 };
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/replay/replay_report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A row is shorter than this. */
+#define ROW_MAX 640
+#define BUFFER_SIZE (256u << 10)
+
+/* One job in numbers. */
+struct numbers {
+	double submit_s;
+	double start_s;
+	double run_s;
+	double wait_s;
+	double turnaround_s;
+	double estimate_s;
+	bool killed;
+};
+
+static struct numbers job_numbers(const struct replay_setup *setup,
+				  const struct replay_result *result, uint32_t i)
+{
+	const struct swf_job *job = &setup->trace->jobs[i];
+	const bool perfect = setup->estimates == REPLAY_ESTIMATES_PERFECT;
+	struct numbers numbers = {
+		.submit_s = job->submit_s,
+		.start_s = result->start_s[i],
+		.run_s = job->run_s,
+		.wait_s = result->start_s[i] - job->submit_s,
+		.estimate_s = perfect ? job->run_s : job->estimate_s,
+	};
+
+	if (!setup->overrun && numbers.run_s > numbers.estimate_s) {
+		numbers.run_s = numbers.estimate_s;
+		numbers.killed = true;
+	}
+	numbers.turnaround_s = numbers.wait_s + numbers.run_s;
+	return numbers;
+}
+
+static double bounded_slowdown(const struct numbers *numbers, double threshold_s)
+{
+	return fmax(1, numbers->turnaround_s / fmax(numbers->run_s, threshold_s));
+}
+
+static void add_job(struct replay_summary *summary, const struct numbers *numbers)
+{
+	const double slowdown = numbers->turnaround_s / numbers->run_s;
+
+	summary->mean_waiting_time_s += numbers->wait_s;
+	summary->max_waiting_time_s = fmax(summary->max_waiting_time_s, numbers->wait_s);
+	summary->mean_turnaround_time_s += numbers->turnaround_s;
+	summary->max_turnaround_time_s =
+		fmax(summary->max_turnaround_time_s, numbers->turnaround_s);
+	summary->mean_slowdown += slowdown;
+	summary->max_slowdown = fmax(summary->max_slowdown, slowdown);
+	summary->mean_bounded_slowdown_10 += bounded_slowdown(numbers, 10);
+	summary->mean_bounded_slowdown_30 += bounded_slowdown(numbers, 30);
+}
+
+void replay_summarize(const struct replay_setup *setup, const struct replay_result *result,
+		      struct replay_summary *ret_summary)
+{
+	const double count = result->jobs_count > 0 ? result->jobs_count : 1;
+	struct replay_summary summary = {
+		.nb_jobs = result->jobs_count + setup->trace->refused,
+		.nb_jobs_finished = result->jobs_count,
+		.nb_jobs_success = result->jobs_count - result->killed,
+		.nb_jobs_killed = result->killed,
+		.nb_jobs_rejected = setup->trace->refused,
+		.skipped = setup->trace->skipped,
+		.passes = result->passes,
+		.makespan_s = result->makespan_s,
+	};
+
+	for (uint32_t i = 0; i < result->jobs_count; i++) {
+		const struct numbers numbers = job_numbers(setup, result, i);
+
+		add_job(&summary, &numbers);
+	}
+	summary.mean_waiting_time_s /= count;
+	summary.mean_turnaround_time_s /= count;
+	summary.mean_slowdown /= count;
+	summary.mean_bounded_slowdown_10 /= count;
+	summary.mean_bounded_slowdown_30 /= count;
+	if (result->makespan_s > 0)
+		summary.utilization = result->used_s / (setup->procs * result->makespan_s);
+	*ret_summary = summary;
+}
+
+json_t *replay_summary_json(const struct replay_setup *setup, const struct replay_summary *summary)
+{
+	json_t *object = json_pack(
+		"{s:s, s:s, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "policy",
+		replay_policy_name(setup->policy), "estimates",
+		setup->estimates == REPLAY_ESTIMATES_PERFECT ? "perfect" : "user", "overrun",
+		setup->overrun, "keep_reservations", setup->keep, "nb_computing_machines",
+		(json_int_t)setup->procs, "nb_jobs", (json_int_t)summary->nb_jobs,
+		"nb_jobs_finished", (json_int_t)summary->nb_jobs_finished, "nb_jobs_success",
+		(json_int_t)summary->nb_jobs_success, "nb_jobs_killed",
+		(json_int_t)summary->nb_jobs_killed, "nb_jobs_rejected",
+		(json_int_t)summary->nb_jobs_rejected, "nb_jobs_skipped",
+		(json_int_t)summary->skipped, "passes", (json_int_t)summary->passes);
+	const struct {
+		const char *name;
+		double value;
+	} numbers[] = {
+		{ "makespan", summary->makespan_s },
+		{ "utilization", summary->utilization },
+		{ "mean_waiting_time", summary->mean_waiting_time_s },
+		{ "max_waiting_time", summary->max_waiting_time_s },
+		{ "mean_turnaround_time", summary->mean_turnaround_time_s },
+		{ "max_turnaround_time", summary->max_turnaround_time_s },
+		{ "mean_slowdown", summary->mean_slowdown },
+		{ "max_slowdown", summary->max_slowdown },
+		{ "mean_bounded_slowdown_10", summary->mean_bounded_slowdown_10 },
+		{ "mean_bounded_slowdown_30", summary->mean_bounded_slowdown_30 },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++)
+		json_object_set_new(object, numbers[i].name, json_real(numbers[i].value));
+	return object;
+}
+
+/* Writes digits; printf() would take most of the time of a whole replay. */
+static char *put_integer(char *at, uint64_t value)
+{
+	char digits[20];
+	int count = 0;
+
+	do
+		digits[count++] = (char)('0' + value % 10);
+	while (value /= 10);
+	while (count > 0)
+		*at++ = digits[--count];
+	return at;
+}
+
+static char *put_signed(char *at, int64_t value)
+{
+	if (value < 0)
+		*at++ = '-';
+	return put_integer(at, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
+/* A time: exact. */
+static char *put_time(char *at, double value)
+{
+	if (value == floor(value) && value >= 0 && value < 1e15)
+		return put_integer(at, (uint64_t)value);
+	g_ascii_dtostr(at, G_ASCII_DTOSTR_BUF_SIZE, value);
+	return at + strlen(at);
+}
+
+/* A ratio >= 0, rounded to 6 decimals. */
+static char *put_ratio(char *at, double value)
+{
+	uint64_t fraction;
+
+	if (!(value < 1e12)) {
+		g_ascii_dtostr(at, G_ASCII_DTOSTR_BUF_SIZE, value);
+		return at + strlen(at);
+	}
+	fraction = (uint64_t)llround(value * 1e6);
+	at = put_integer(at, fraction / 1000000);
+	fraction %= 1000000;
+	*at++ = '.';
+	for (int i = 5; i >= 0; i--, fraction /= 10)
+		at[i] = (char)('0' + fraction % 10);
+	return at + 6;
+}
+
+static char *put_text(char *at, const char *text)
+{
+	const size_t length = strlen(text);
+
+	memcpy(at, text, length);
+	return at + length;
+}
+
+static const char heading[] =
+	"job_id,submission_time,requested_number_of_resources,requested_time,success,final_state,"
+	"starting_time,execution_time,finish_time,waiting_time,turnaround_time,stretch,"
+	"bounded_slowdown_10,bounded_slowdown_30\n";
+
+static char *put_job(char *at, const struct replay_setup *setup, const struct replay_result *result,
+		     uint32_t i)
+{
+	const struct swf_job *job = &setup->trace->jobs[i];
+	const struct numbers numbers = job_numbers(setup, result, i);
+	const double times_s[] = { numbers.start_s, numbers.run_s, result->end_s[i],
+				   numbers.wait_s, numbers.turnaround_s };
+	const double ratios[] = { numbers.turnaround_s / numbers.run_s,
+				  bounded_slowdown(&numbers, 10), bounded_slowdown(&numbers, 30) };
+
+	at = put_signed(at, job->id);
+	*at++ = ',';
+	at = put_time(at, numbers.submit_s);
+	*at++ = ',';
+	at = put_integer(at, job->procs);
+	*at++ = ',';
+	at = put_time(at, numbers.estimate_s);
+	at = put_text(at, numbers.killed ? ",0,COMPLETED_WALLTIME_REACHED"
+					 : ",1,COMPLETED_SUCCESSFULLY");
+	for (size_t t = 0; t < G_N_ELEMENTS(times_s); t++) {
+		*at++ = ',';
+		at = put_time(at, times_s[t]);
+	}
+	for (size_t r = 0; r < G_N_ELEMENTS(ratios); r++) {
+		*at++ = ',';
+		at = put_ratio(at, ratios[r]);
+	}
+	*at++ = '\n';
+	return at;
+}
+
+static bool write_all(int fd, const char *from, const char *to)
+{
+	while (from < to) {
+		const ssize_t done = write(fd, from, (size_t)(to - from));
+
+		if (done < 0 && errno != EINTR)
+			return false;
+		from += MAX(done, 0);
+	}
+	return true;
+}
+
+bool replay_write_csv(const struct replay_setup *setup, const struct replay_result *result,
+		      const char *path, GError **error)
+{
+	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	g_autofree char *buffer = g_malloc(BUFFER_SIZE);
+	char *at = put_text(buffer, heading);
+	bool good = fd >= 0;
+	int code;
+
+	for (uint32_t i = 0; good && i < result->jobs_count; i++) {
+		at = put_job(at, setup, result, i);
+		if (at + ROW_MAX <= buffer + BUFFER_SIZE)
+			continue;
+		good = write_all(fd, buffer, at);
+		at = buffer;
+	}
+	good = good && write_all(fd, buffer, at);
+	code = errno;
+	if (fd >= 0 && close(fd) < 0 && good) {
+		code = errno;
+		good = false;
+	}
+	if (!good)
+		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code),
+			    "%s: cannot be written: %s", path, g_strerror(code));
+	return good;
+}

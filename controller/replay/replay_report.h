@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <jansson.h>
+
+#include "controller/replay/replay.h"
+
+/*
+ * What a replay found, in Batsim's names where it has one. Times are seconds. Waiting time is
+ * start - submission, turnaround is end - submission, and slowdown (Batsim's stretch) is turnaround
+ * / execution time. The bounded slowdown of a threshold is max(1, turnaround / max(execution time,
+ * threshold)).
+ */
+
+/* Means and maxima over all jobs. 0 where there are none. */
+struct replay_summary {
+	uint64_t nb_jobs;          /* in the trace, skipped ones not counted */
+	uint64_t nb_jobs_finished; /* replayed */
+	uint64_t nb_jobs_success;
+	uint64_t nb_jobs_killed;   /* at their estimates */
+	uint64_t nb_jobs_rejected; /* wider than the machine */
+	uint64_t skipped;          /* without size or run time */
+	uint64_t passes;           /* scheduling passes */
+	double makespan_s;
+	double utilization;        /* used processor-seconds / (processors x makespan) */
+	double mean_waiting_time_s;
+	double max_waiting_time_s;
+	double mean_turnaround_time_s;
+	double max_turnaround_time_s;
+	double mean_slowdown;
+	double max_slowdown;
+	double mean_bounded_slowdown_10;
+	double mean_bounded_slowdown_30;
+};
+
+/* Computes the summary. */
+void replay_summarize(const struct replay_setup *setup, const struct replay_result *result,
+		      struct replay_summary *ret_summary);
+
+/* The summary as a JSON object. Returns a new reference. */
+json_t *replay_summary_json(const struct replay_setup *setup, const struct replay_summary *summary);
+
+/*
+ * Writes one CSV row per job, in order of submission, to `path`; ratios with 6 decimals. Returns
+ * true, or false with `error` (GFileError) set.
+ */
+bool replay_write_csv(const struct replay_setup *setup, const struct replay_result *result,
+		      const char *path, GError **error);

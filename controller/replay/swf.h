@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Traces in the Standard Workload Format, version 2.2: one job per line of 18 numbers, -1 for what
+ * is not known, header lines after ";". Plain or gzipped files are read as they are. Nothing in a
+ * trace is trusted.
+ */
+
+/* One job that can be replayed. Times are seconds. */
+struct swf_job {
+	int64_t id;          /* field 1 */
+	double submit_s;     /* field 2, >= 0 */
+	double run_s;        /* field 4, > 0 */
+	double estimate_s;   /* field 9 if positive, else run_s */
+	uint32_t procs;      /* field 8 if positive, else field 5; > 0 */
+};
+
+/* A trace. */
+struct swf_trace {
+	uint64_t max_procs;     /* "MaxProcs" of the header; 0: not said */
+	uint64_t max_nodes;     /* "MaxNodes" */
+	int64_t unix_start_s;   /* "UnixStartTime": the time that 0 stands for; 0: not said */
+	uint32_t jobs_count;
+	struct swf_job *jobs;   /* by submit time, equal ones in the order of the file */
+	uint64_t lines;         /* job lines read */
+	uint64_t skipped;       /* jobs without a positive size or run time */
+	uint64_t refused;       /* jobs wider than the machine */
+	uint64_t unsorted;      /* jobs submitted before the one in the line above */
+	uint32_t procs;         /* of the machine: what was asked for, else the header's */
+};
+
+#define SWF_ERROR (swf_error_quark())
+GQuark swf_error_quark(void);
+
+/* Codes of SWF_ERROR; all are bad input. */
+enum swf_error {
+	SWF_ERROR_READ = 1, /* cannot be read, or its gzip stream is damaged or cut short */
+	SWF_ERROR_LINE,     /* a malformed line; the message has its number */
+	SWF_ERROR_PROCS,    /* the size of the machine is neither asked for nor in the header */
+	SWF_ERROR_SIZE,     /* more jobs than fit (2^31) */
+};
+
+/* What to keep of a trace. */
+struct swf_filter {
+	uint32_t procs; /* of the machine; 0: the header's MaxProcs, else its MaxNodes */
+	uint32_t first; /* keep only the first so many jobs in file order; 0: all */
+};
+
+/*
+ * Reads `path`. Jobs without a positive size or run time are skipped and counted, jobs wider than
+ * the machine refused and counted. Submits out of order are sorted stably and counted. A short
+ * line, anything that is not a number, or a negative submit time is an error. Returns a new trace,
+ * or NULL with `error` set.
+ */
+struct swf_trace *swf_read(const char *path, const struct swf_filter *filter, GError **error);
+
+/* NULL is allowed. */
+void swf_free(struct swf_trace *trace);
+typedef struct swf_trace swf_trace_t;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(swf_trace_t, swf_free)

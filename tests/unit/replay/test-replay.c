@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/random.h"
+#include "controller/replay/replay_report.h"
+#include "tests/unit/replay/replay_oracle.h"
+#include "tests/unit/replay/trace_oracle.h"
+
+/* Start times equal those of the oracle. */
+static void compare(const struct swf_trace *trace, const char *policy, bool perfect, bool overrun,
+		    bool keep)
+{
+	const struct replay_setup setup = {
+		.trace = trace,
+		.procs = trace->procs,
+		.policy = replay_policy_find(policy),
+		.estimates = perfect ? REPLAY_ESTIMATES_PERFECT : REPLAY_ESTIMATES_USER,
+		.overrun = overrun,
+		.keep = keep,
+	};
+	const struct replay_oracle plain = { trace, trace->procs, policy, perfect, overrun, keep };
+	g_autofree double *starts = replay_oracle_starts(&plain);
+	struct replay_result result;
+
+	replay_run(&setup, &result);
+	for (uint32_t i = 0; i < trace->jobs_count; i++)
+		if (result.start_s[i] != starts[i])
+			g_error("%s%s%s%s: job %" G_GINT64_FORMAT " starts at %g, not at %g",
+				policy, perfect ? ", perfect" : "", overrun ? ", overrun" : "",
+				keep ? ", keep" : "", trace->jobs[i].id, result.start_s[i],
+				starts[i]);
+	replay_finish(&result);
+}
+
+static void compare_all(const struct swf_trace *trace, const char *policy)
+{
+	for (uint32_t options = 0; options < 8; options++)
+		compare(trace, policy, options & 1, options & 2, options & 4);
+}
+
+/* The jobs are those that the oracle reads, in that order. */
+static void compare_jobs(const struct swf_trace *trace, const char *path, uint32_t first)
+{
+	g_autoptr(GArray) jobs = trace_oracle_read(path, trace->procs, first);
+
+	g_assert_cmpuint(trace->jobs_count, ==, jobs->len);
+	for (uint32_t i = 0; i < trace->jobs_count; i++) {
+		const struct swf_job *plain = &g_array_index(jobs, struct swf_job, i);
+
+		g_assert_cmpint(trace->jobs[i].id, ==, plain->id);
+		g_assert_cmpfloat(trace->jobs[i].submit_s, ==, plain->submit_s);
+		g_assert_cmpfloat(trace->jobs[i].run_s, ==, plain->run_s);
+		g_assert_cmpfloat(trace->jobs[i].estimate_s, ==, plain->estimate_s);
+		g_assert_cmpuint(trace->jobs[i].procs, ==, plain->procs);
+	}
+}
+
+/* A short trace with many ties: times and widths from small sets. */
+static struct swf_trace *make_trace(uint64_t seed)
+{
+	static const double times_s[] = { 1, 5, 5, 10, 20, 60 };
+	struct swf_trace *trace = g_new0(struct swf_trace, 1);
+	struct random_stream random;
+	double submit_s = 0;
+
+	random_stream_init(&random, seed, 0);
+	trace->procs = 1 + (uint32_t)random_stream_below(&random, 12);
+	trace->jobs_count = 1 + (uint32_t)random_stream_below(&random, 24);
+	trace->jobs = g_new0(struct swf_job, trace->jobs_count);
+	for (uint32_t i = 0; i < trace->jobs_count; i++) {
+		submit_s += (double)random_stream_below(&random, 3) * 4;
+		trace->jobs[i] = (struct swf_job){
+			.id = i + 1,
+			.submit_s = submit_s,
+			.run_s = times_s[random_stream_below(&random, 6)],
+			.estimate_s = times_s[random_stream_below(&random, 6)],
+			.procs = 1 + (uint32_t)random_stream_below(&random, trace->procs),
+		};
+	}
+	return trace;
+}
+
+static void test_random(const void *data)
+{
+	for (uint64_t seed = 0; seed < 600; seed++) {
+		g_autoptr(swf_trace_t) trace = make_trace(seed);
+
+		compare_all(trace, data);
+	}
+}
+
+static void test_synthetic(const void *data)
+{
+	g_autofree char *path =
+		g_test_build_filename(G_TEST_DIST, "traces", "synthetic.swf", NULL);
+	const struct swf_filter some = { .first = 120 }; /* a plain replay takes its time */
+	g_autoptr(GError) error = NULL;
+	g_autoptr(swf_trace_t) trace = swf_read(path, &some, &error);
+
+	g_assert_no_error(error);
+	compare_jobs(trace, path, some.first);
+	compare_all(trace, data);
+}
+
+/* The first 3,000 jobs of KTH-SP2 on its 100 processors, as real as it gets. */
+static void test_kth(const void *data)
+{
+	const char *folder = g_getenv("VIRTBED_TRACES");
+	g_autofree char *path =
+		g_build_filename(folder ? folder : "", "KTH-SP2-1996-2.1-cln.swf.gz", NULL);
+	const struct swf_filter filter = { .procs = 100, .first = 3000 };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(swf_trace_t) trace = NULL;
+
+	if (!folder || !g_file_test(path, G_FILE_TEST_EXISTS)) {
+		g_test_skip("VIRTBED_TRACES names no folder with KTH-SP2-1996-2.1-cln.swf.gz "
+			    "(docs/replay.md); the synthetic trace stands in for it");
+		return;
+	}
+	trace = swf_read(path, &filter, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(trace->jobs_count, ==, 3000);
+	compare_jobs(trace, path, filter.first);
+	compare(trace, data, false, false, false);
+	compare(trace, data, true, false, false);
+}
+
+/* Jobs of a machine of 4: start and end worked out by hand. */
+static void test_by_hand(void)
+{
+	struct swf_job jobs[] = {
+		{ .id = 1, .submit_s = 0, .run_s = 6, .estimate_s = 10, .procs = 3 },
+		{ .id = 2, .submit_s = 1, .run_s = 9, .estimate_s = 5, .procs = 4 },
+		{ .id = 3, .submit_s = 2, .run_s = 3, .estimate_s = 8, .procs = 1 },
+		{ .id = 4, .submit_s = 2, .run_s = 2, .estimate_s = 9, .procs = 1 },
+	};
+	const struct swf_trace trace = { .jobs_count = 4, .jobs = jobs, .procs = 4 };
+	const struct {
+		const char *policy;
+		bool overrun;
+		bool keep;
+		double starts[4];
+	} cases[] = {
+		{ "fcfs", false, false, { 0, 6, 11, 11 } },
+		{ "fcfs", true, false, { 0, 6, 15, 15 } },
+		/* Job 3 ends by its estimate at 10, when job 2 is expected to start; job 4 not. */
+		{ "easy", false, false, { 0, 6, 2, 11 } },
+		{ "conservative", false, false, { 0, 6, 2, 11 } },
+		{ "easy", false, true, { 0, 10, 2, 15 } },
+		{ "conservative", false, true, { 0, 10, 2, 15 } },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const struct replay_setup setup = {
+			.trace = &trace,
+			.procs = 4,
+			.policy = replay_policy_find(cases[i].policy),
+			.overrun = cases[i].overrun,
+			.keep = cases[i].keep,
+		};
+		struct replay_result result;
+
+		replay_run(&setup, &result);
+		for (uint32_t j = 0; j < 4; j++)
+			g_assert_cmpfloat(result.start_s[j], ==, cases[i].starts[j]);
+		replay_finish(&result);
+	}
+}
+
+static void test_report(void)
+{
+	struct swf_job jobs[] = {
+		{ .id = 7, .submit_s = 2, .run_s = 5, .estimate_s = 10, .procs = 2 },
+		{ .id = 9, .submit_s = 3.5, .run_s = 20, .estimate_s = 10, .procs = 1 },
+	};
+	const struct swf_trace trace = { .jobs_count = 2, .jobs = jobs, .procs = 2, .refused = 3 };
+	const struct replay_setup setup = { .trace = &trace,
+					    .procs = 2,
+					    .policy = replay_policy_find("fcfs") };
+	g_autofree char *folder = g_dir_make_tmp("replay-XXXXXX", NULL);
+	g_autofree char *path = g_build_filename(folder, "jobs.csv", NULL);
+	g_autofree char *text = NULL;
+	g_autoptr(GError) error = NULL;
+	struct replay_result result;
+	struct replay_summary summary;
+	g_auto(GStrv) lines = NULL;
+
+	replay_run(&setup, &result);
+	replay_summarize(&setup, &result, &summary);
+	g_assert_cmpuint(summary.nb_jobs, ==, 5);
+	g_assert_cmpuint(summary.nb_jobs_success, ==, 1);
+	g_assert_cmpuint(summary.nb_jobs_killed, ==, 1);
+	g_assert_cmpfloat(summary.makespan_s, ==, 15);
+	g_assert_cmpfloat(summary.mean_waiting_time_s, ==, 1.75);
+	g_assert_cmpfloat(summary.mean_bounded_slowdown_10, ==, (1 + 1.35) / 2);
+	g_assert_cmpfloat_with_epsilon(summary.utilization, 20.0 / 30, 1e-12);
+	g_assert_true(replay_write_csv(&setup, &result, path, &error));
+	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+	lines = g_strsplit(text, "\n", -1);
+	g_assert_true(g_str_has_prefix(lines[0], "job_id,submission_time,requested_number_of_"));
+	g_assert_cmpstr(lines[1], ==,
+			"7,2,2,10,1,COMPLETED_SUCCESSFULLY,2,5,7,0,5,1.000000,1.000000,1.000000");
+	g_assert_cmpstr(lines[2], ==,
+			"9,3.5,1,10,0,COMPLETED_WALLTIME_REACHED,7,10,17,3.5,13.5,1.350000,"
+			"1.350000,1.000000");
+	g_assert_false(replay_write_csv(&setup, &result, folder, &error));
+	g_assert_nonnull(error);
+	replay_finish(&result);
+	g_assert_cmpint(g_unlink(path), ==, 0);
+	g_assert_cmpint(g_rmdir(folder), ==, 0);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *what;
+		GTestDataFunc test;
+	} tests[] = {
+		{ "starts every job of random traces when a plain replay does", test_random },
+		{ "does so on a synthetic trace", test_synthetic },
+		{ "does so on KTH-SP2", test_kth },
+	};
+	uint32_t count;
+	const struct replay_policy *const *policies = replay_policies(&count);
+
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/replay/a case worked out by hand", test_by_hand);
+	g_test_add_func("/replay/summary and rows", test_report);
+	for (uint32_t i = 0; i < count; i++)
+		for (size_t t = 0; t < G_N_ELEMENTS(tests); t++) {
+			const char *name = replay_policy_name(policies[i]);
+			g_autofree char *path =
+				g_strdup_printf("/replay/%s %s", name, tests[t].what);
+
+			g_test_add_data_func(path, name, tests[t].test);
+		}
+	return g_test_run();
+}
