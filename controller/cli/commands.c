@@ -9,6 +9,7 @@
 const struct command commands[] = {
 	{"run", cmd_run, "CONFIG", "run the experiment on real VMs and record it", ""},
 	{"simulate", cmd_simulate, "CONFIG", "the same experiment in virtual time", ""},
+	{"replay", cmd_replay, "TRACE", "batch policies on an SWF trace, in virtual time", ""},
 	{"profile", cmd_profile, "CONFIG", "measure ETC and EEC of every type on every cluster",
 	 ""},
 	{"compare", cmd_compare, "MEASURED_DIR SIMULATED_DIR",

@@ -56,7 +56,7 @@ refused() {
 }
 
 @test "an unknown option is refused by every command" {
-	for command in run simulate profile compare report decide policies config completion; do
+	for command in run simulate replay profile compare report decide policies config completion; do
 		refused "--frobnicate" virtbed "$command" --frobnicate
 	done
 }
@@ -101,6 +101,28 @@ refused() {
 	virtbed config dump "$good" >once.yaml
 	virtbed config dump once.yaml >twice.yaml
 	cmp once.yaml twice.yaml
+}
+
+@test "a trace is replayed as its summary and rows say" {
+	local traces=$ROOT/tests/unit/replay/traces
+	virtbed replay "$traces/synthetic.swf" --json >plain
+	virtbed replay "$traces/synthetic.swf.gz" --json >zipped
+	cmp plain zipped
+	[ "$(jq -r '[.[].policy] | join(" ")' plain)" = "fcfs easy conservative" ]
+	virtbed replay "$traces/synthetic.swf" --policy easy --out jobs.csv
+	[ "$(($(wc -l <jobs.csv) - 1))" -eq "$(jq '.[1].nb_jobs_finished' plain)" ]
+	awk -F, 'NR > 1 { sum += $10 } END { printf "%.3f\n", sum / (NR - 1) }' jobs.csv >mean
+	[ "$(cat mean)" = "$(jq -r '.[1].mean_waiting_time' plain | xargs printf '%.3f\n')" ]
+}
+
+@test "bad traces and options of replay are refused in one line" {
+	local traces=$ROOT/tests/unit/replay/traces
+	refused "short-line.swf:3" virtbed replay "$traces/short-line.swf"
+	refused "cut short" virtbed replay "$traces/cut-short.swf.gz"
+	refused "give --procs" virtbed replay "$traces/no-size.swf"
+	refused "neither user nor perfect" virtbed replay --estimates mine "$traces/synthetic.swf"
+	refused "known: fcfs easy conservative" virtbed replay --policy sjf "$traces/synthetic.swf"
+	refused "one --policy" virtbed replay --out jobs.csv "$traces/synthetic.swf"
 }
 
 @test "a bad configuration is refused in one line with its place" {

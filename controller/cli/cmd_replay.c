@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "controller/cli/commands.h"
+#include "controller/replay/replay_report.h"
+#include "controller/report/table.h"
+
+struct options {
+	char *policies;  /* separated by commas; NULL: all */
+	char *estimates; /* NULL: user */
+	char *out;       /* CSV file, or NULL */
+	gint procs;      /* 0: the header's */
+	gint first;      /* 0: all */
+	gboolean overrun;
+	gboolean keep;
+	gboolean json;
+};
+
+static gboolean parse_options(int *argc, char ***argv, struct options *options, GError **error)
+{
+	const GOptionEntry entries[] = {
+		{ "policy", 'p', 0, G_OPTION_ARG_STRING, &options->policies,
+		  "fcfs, easy, conservative (default: all)", "NAME,..." },
+		{ "procs", 0, 0, G_OPTION_ARG_INT, &options->procs,
+		  "processors of the machine (default: the trace's MaxProcs)", "P" },
+		{ "estimates", 0, 0, G_OPTION_ARG_STRING, &options->estimates,
+		  "plan by the users' estimates (default) or by run times", "user|perfect" },
+		{ "first", 0, 0, G_OPTION_ARG_INT, &options->first,
+		  "only the first N jobs that can be replayed", "N" },
+		{ "overrun", 0, 0, G_OPTION_ARG_NONE, &options->overrun,
+		  "let jobs that outlive their estimates run on instead of killing them", NULL },
+		{ "keep-reservations", 0, 0, G_OPTION_ARG_NONE, &options->keep,
+		  "a reservation stays until its time instead of moving up", NULL },
+		{ "out", 'o', 0, G_OPTION_ARG_FILENAME, &options->out,
+		  "write one row per job; needs one policy", "jobs.csv" },
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &options->json, "one JSON array", NULL },
+		G_OPTION_ENTRY_NULL,
+	};
+	g_autoptr(GOptionContext) context = g_option_context_new("TRACE");
+
+	g_option_context_set_summary(
+		context, "Replays a trace in the Standard Workload Format, plain or gzipped, on "
+			 "one machine under batch policies.");
+	g_option_context_add_main_entries(context, entries, NULL);
+	return g_option_context_parse(context, argc, argv, error);
+}
+
+/* Verifies options; *ret_setup gets what they say. NULL when they are good. */
+static char *check_options(const struct options *options, struct replay_setup *ret_setup)
+{
+	const char *estimates = options->estimates ? options->estimates : "user";
+
+	if (strcmp(estimates, "user") != 0 && strcmp(estimates, "perfect") != 0)
+		return g_strdup_printf("--estimates: \"%s\" is neither user nor perfect",
+				       estimates);
+	if (options->procs < 0)
+		return g_strdup_printf("--procs: %d is no number of processors", options->procs);
+	if (options->first < 0)
+		return g_strdup_printf("--first: %d is no number of jobs", options->first);
+	if (options->policies && *options->policies == '\0')
+		return g_strdup("--policy: give at least one");
+	if (options->out && (!options->policies || strchr(options->policies, ',')))
+		return g_strdup("--out: give one --policy to go with it");
+	*ret_setup = (struct replay_setup){
+		.estimates = strcmp(estimates, "perfect") == 0 ? REPLAY_ESTIMATES_PERFECT
+								: REPLAY_ESTIMATES_USER,
+		.overrun = options->overrun,
+		.keep = options->keep,
+	};
+	return NULL;
+}
+
+/* The policies asked for, NULL-terminated, or NULL with the unknown name in *ret_unknown. */
+static const struct replay_policy **find_policies(const char *names, char **ret_unknown)
+{
+	uint32_t count;
+	const struct replay_policy *const *all = replay_policies(&count);
+	g_autoptr(GPtrArray) list = g_ptr_array_new();
+	g_auto(GStrv) split = names ? g_strsplit(names, ",", -1) : NULL;
+
+	for (uint32_t i = 0; !names && i < count; i++)
+		g_ptr_array_add(list, (gpointer)all[i]);
+	for (char **name = split; name && *name; name++) {
+		const struct replay_policy *policy = replay_policy_find(*name);
+
+		if (!policy) {
+			*ret_unknown = g_strdup(*name);
+			return NULL;
+		}
+		g_ptr_array_add(list, (gpointer)policy);
+	}
+	g_ptr_array_add(list, NULL);
+	return (const struct replay_policy **)g_ptr_array_free(g_steal_pointer(&list), FALSE);
+}
+
+static void add_columns(struct table *table)
+{
+	static const char *const titles[] = { "policy",	      "jobs",	      "killed",
+					      "makespan s",   "used",	      "mean wait s",
+					      "max wait s",   "mean slowdown", "bounded, 10 s",
+					      "bounded, 30 s" };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(titles); i++)
+		table_column(table, titles[i], i == 0 ? TABLE_LEFT : TABLE_RIGHT);
+}
+
+static void add_row(struct table *table, const struct replay_policy *policy,
+		    const struct replay_summary *summary)
+{
+	table_row(table);
+	table_text(table, replay_policy_name(policy));
+	table_integer(table, (int64_t)summary->nb_jobs_finished);
+	table_integer(table, (int64_t)summary->nb_jobs_killed);
+	table_number(table, summary->makespan_s, 0);
+	table_textf(table, "%.1f %%", 100 * summary->utilization);
+	table_number(table, summary->mean_waiting_time_s, 1);
+	table_number(table, summary->max_waiting_time_s, 0);
+	table_number(table, summary->mean_slowdown, 2);
+	table_number(table, summary->mean_bounded_slowdown_10, 2);
+	table_number(table, summary->mean_bounded_slowdown_30, 2);
+}
+
+/* What was left out of the trace, once each. */
+static void print_notes(const char *name, const char *path, const struct swf_trace *trace)
+{
+	if (trace->skipped > 0)
+		fprintf(stderr,
+			"%s: %s: skipped %" G_GUINT64_FORMAT
+			" jobs without a positive size or run time\n",
+			name, path, trace->skipped);
+	if (trace->refused > 0)
+		fprintf(stderr,
+			"%s: %s: refused %" G_GUINT64_FORMAT
+			" jobs wider than the machine, %u processors\n",
+			name, path, trace->refused, trace->procs);
+	if (trace->unsorted > 0)
+		fprintf(stderr,
+			"%s: warning: %s: %" G_GUINT64_FORMAT
+			" jobs were submitted before the one above them; sorted\n",
+			name, path, trace->unsorted);
+}
+
+/* Replays under each policy, prints and writes. */
+static int replay(const char *name, struct replay_setup *setup,
+		  const struct replay_policy **policies, const struct options *options)
+{
+	g_autoptr(table_t) table = table_new();
+	g_autoptr(json_t) list = json_array();
+	g_autoptr(GError) error = NULL;
+
+	add_columns(table);
+	for (; *policies; policies++) {
+		struct replay_result result;
+		struct replay_summary summary;
+		bool written = true;
+
+		setup->policy = *policies;
+		replay_run(setup, &result);
+		replay_summarize(setup, &result, &summary);
+		add_row(table, *policies, &summary);
+		json_array_append_new(list, replay_summary_json(setup, &summary));
+		if (options->out)
+			written = replay_write_csv(setup, &result, options->out, &error);
+		replay_finish(&result);
+		if (!written)
+			return command_fail(COMMAND_FAILED, name, "%s", error->message);
+	}
+	if (options->json) {
+		g_autofree char *text = json_pretty(list);
+
+		puts(text);
+	} else {
+		printf("%u processors, %s estimates\n", setup->procs,
+		       setup->estimates == REPLAY_ESTIMATES_PERFECT ? "perfect" : "users'");
+		table_print(table, 0, stdout);
+	}
+	return COMMAND_DONE;
+}
+
+static int run(const char *name, const char *path, const struct options *options)
+{
+	const struct swf_filter filter = { .procs = (uint32_t)options->procs,
+					   .first = (uint32_t)options->first };
+	g_autofree const struct replay_policy **policies = NULL;
+	g_autofree char *unknown = NULL;
+	g_autoptr(swf_trace_t) trace = NULL;
+	g_autoptr(GError) error = NULL;
+	struct replay_setup setup;
+	g_autofree char *wrong = check_options(options, &setup);
+
+	if (wrong)
+		return command_fail(COMMAND_BAD, name, "%s", wrong);
+	policies = find_policies(options->policies, &unknown);
+	if (!policies)
+		return command_fail(COMMAND_BAD, name,
+				    "--policy: unknown \"%s\"; known: fcfs easy conservative",
+				    unknown);
+	trace = swf_read(path, &filter, &error);
+	if (!trace)
+		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	print_notes(name, path, trace);
+	if (trace->jobs_count == 0)
+		return command_fail(COMMAND_BAD, name, "%s: no job that can be replayed", path);
+	setup.trace = trace;
+	setup.procs = trace->procs;
+	return replay(name, &setup, policies, options);
+}
+
+int cmd_replay(int argc, char **argv)
+{
+	struct options options = { 0 };
+	g_autoptr(GError) error = NULL;
+	int status;
+
+	if (!parse_options(&argc, &argv, &options, &error))
+		status = command_fail(COMMAND_BAD, argv[0], "%s", error->message);
+	else if (argc != 2)
+		status = command_fail(COMMAND_BAD, argv[0], "give one trace");
+	else
+		status = run(argv[0], argv[1], &options);
+	g_free(options.policies);
+	g_free(options.estimates);
+	g_free(options.out);
+	return status;
+}
