@@ -26,7 +26,7 @@ static bool pin(virDomainPtr domain, unsigned int core, int cpu, GError **error)
 {
 	unsigned char map[MAP_BYTES] = {0};
 
-	VIR_USE_CPU(map, cpu);
+	map[cpu / 8] = (unsigned char)(1U << cpu % 8);
 	if (virDomainPinVcpuFlags(domain, core, map, cpu / 8 + 1, VIR_DOMAIN_AFFECT_LIVE) == 0)
 		return true;
 	virt_error_set(error, "cannot bind core %u of VM '%s' to CPU %d", core,
