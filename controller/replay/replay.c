@@ -146,6 +146,7 @@ static void complete(struct replay *replay)
 	const struct replay_running expected = {
 		.time_s = replay->result->start_s[ended.job] + estimate_s(replay, job),
 		.job = ended.job,
+		.procs = ended.procs,
 	};
 	const uint32_t at = find_expected(replay, &expected);
 
@@ -156,6 +157,8 @@ static void complete(struct replay *replay)
 	replay->expected_count--;
 	memmove(replay->expected + at, replay->expected + at + 1,
 		(replay->expected_count - at) * sizeof(*replay->expected));
+	if (replay->setup->policy->ended)
+		replay->setup->policy->ended(replay, &expected);
 }
 
 /* Puts a job at the end of the queue. */

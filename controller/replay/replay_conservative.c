@@ -4,6 +4,9 @@
  * It is built anew, which compresses the schedule, when a job ended before it was expected to (or
  * runs longer); otherwise nothing promised can move, and only new jobs are fitted in. A pass costs
  * the steps per job fitted in.
+ *
+ * Where reservations are kept, the function is only ever corrected: queues get long, since nothing
+ * moves up into what a job that ended early leaves behind.
  */
 #include <math.h>
 #include <string.h>
@@ -66,37 +69,72 @@ static uint32_t find_start(const struct replay *replay, const struct replay_wait
 	return start;
 }
 
-/* The step that begins at `time_s`, split off if need be. */
+/* The step that begins at `time_s` (not before now), split off if need be. */
 static uint32_t split(struct replay *replay, double time_s)
 {
-	uint32_t i = replay->steps_count;
+	uint32_t low = 0;
+	uint32_t high = replay->steps_count;
 
-	while (replay->steps[i - 1].time_s > time_s)
-		i--;
-	if (replay->steps[i - 1].time_s == time_s)
-		return i - 1;
-	insert_step(replay, i, time_s, replay->steps[i - 1].free);
-	return i;
+	/* The last step that does not begin later. */
+	while (high - low > 1) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (replay->steps[middle].time_s <= time_s)
+			low = middle;
+		else
+			high = middle;
+	}
+	if (replay->steps[low].time_s == time_s)
+		return low;
+	insert_step(replay, low + 1, time_s, replay->steps[low].free);
+	return low + 1;
 }
 
-/* Takes the processors of a job that is promised them. */
-static void take(struct replay *replay, const struct replay_waiting *waiting)
+/* Forgets a step that is like the one before it. */
+static void merge(struct replay *replay, uint32_t i)
 {
-	const uint32_t first = split(replay, waiting->start_s);
-	const uint32_t last = split(replay, waiting->start_s + waiting->estimate_s);
-
-	for (uint32_t i = first; i < last; i++)
-		replay->steps[i].free -= waiting->procs;
+	if (i == 0 || replay->steps[i].free != replay->steps[i - 1].free)
+		return;
+	replay->steps_count--;
+	memmove(replay->steps + i, replay->steps + i + 1,
+		(replay->steps_count - i) * sizeof(*replay->steps));
 }
 
-/* What was promised once stays, unless its time has passed because others run too long. */
-static void take_kept(struct replay *replay)
+/* Adds to what is free in [from_s, to_s). */
+static void add_free(struct replay *replay, double from_s, double to_s, int64_t procs)
+{
+	uint32_t first;
+	uint32_t last;
+
+	if (from_s >= to_s)
+		return;
+	first = split(replay, from_s);
+	last = split(replay, to_s);
+	for (uint32_t i = first; i < last; i++)
+		replay->steps[i].free += procs;
+	merge(replay, last);
+	merge(replay, first);
+}
+
+/* Promises a job the first time at which it fits. */
+static void promise(struct replay *replay, struct replay_waiting *waiting)
+{
+	waiting->start_s = replay->steps[find_start(replay, waiting)].time_s;
+	add_free(replay, waiting->start_s, waiting->start_s + waiting->estimate_s,
+		 -(int64_t)waiting->procs);
+}
+
+/* Promises whose time has passed, because others run too long, are for now. */
+static void postpone(struct replay *replay)
 {
 	for (uint32_t place = 0; place < replay->queue_count - replay->arrived; place++) {
 		struct replay_waiting *waiting = replay_waiting(replay, place);
 
-		waiting->start_s = fmax(waiting->start_s, replay->now_s);
-		take(replay, waiting);
+		if (waiting->start_s >= replay->now_s)
+			continue;
+		add_free(replay, fmax(waiting->start_s + waiting->estimate_s, replay->now_s),
+			 replay->now_s + waiting->estimate_s, -(int64_t)waiting->procs);
+		waiting->start_s = replay->now_s;
 	}
 }
 
@@ -115,37 +153,33 @@ static void start_due(struct replay *replay)
 	}
 }
 
-/* Whether something promised could not be kept, because others ran too long. */
-static bool has_late(const struct replay *replay)
-{
-	for (uint32_t place = 0; place < replay->queue_count - replay->arrived; place++)
-		if (replay_waiting(replay, place)->start_s < replay->now_s)
-			return true;
-	return false;
-}
-
 static void pass(struct replay *replay)
 {
+	const bool keep = replay->setup->keep;
 	const bool empty = replay->arrived == replay->queue_count;
-	const bool changed = empty || replay->surprised || replay_has_overrun(replay) ||
-			     (replay->setup->keep && has_late(replay));
+	const bool moved = replay->surprised || replay_has_overrun(replay);
 	uint32_t place = replay->queue_count - replay->arrived;
 
-	if (changed)
+	if (empty || (moved && !keep)) {
 		build_steps(replay);
-	else
-		trim_steps(replay);
-	if (changed && replay->setup->keep)
-		take_kept(replay);
-	else if (changed)
 		place = 0;
-	for (; place < replay->queue_count; place++) {
-		struct replay_waiting *waiting = replay_waiting(replay, place);
-
-		waiting->start_s = replay->steps[find_start(replay, waiting)].time_s;
-		take(replay, waiting);
+	} else {
+		trim_steps(replay);
 	}
+	if (keep)
+		postpone(replay);
+	for (; place < replay->queue_count; place++)
+		promise(replay, replay_waiting(replay, place));
 	start_due(replay);
+}
+
+/* What a job leaves behind that ended early goes to those who come next. */
+static void ended(struct replay *replay, const struct replay_running *expected)
+{
+	if (!replay->setup->keep || replay->queue_count == 0)
+		return;
+	trim_steps(replay);
+	add_free(replay, replay->now_s, expected->time_s, expected->procs);
 }
 
 static double next_s(const struct replay *replay)
@@ -164,5 +198,6 @@ static double next_s(const struct replay *replay)
 const struct replay_policy replay_conservative = {
 	.name = "conservative",
 	.pass = pass,
+	.ended = ended,
 	.next_s = next_s,
 };

@@ -5,7 +5,7 @@
 
 /*
  * The inside of a replay: what the loop (replay.c) and the policies share. A policy is a table of
- * two functions; the loop tells it when a pass is due.
+ * functions; the loop tells it when a pass is due.
  */
 
 /* A job that runs. */
@@ -61,6 +61,11 @@ struct replay_policy {
 	const char *name;
 	/* One scheduling pass: starts jobs of the queue. Required. */
 	void (*pass)(struct replay *replay);
+	/*
+	 * A running job ended, and was expected to at expected->time_s; its processors are free
+	 * already. Before the pass; optional.
+	 */
+	void (*ended)(struct replay *replay, const struct replay_running *expected);
 	/* The next time after now_s at which a pass is due even if nothing happens; NULL: never. */
 	double (*next_s)(const struct replay *replay);
 };
