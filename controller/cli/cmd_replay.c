@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/json.h"
 #include "controller/cli/commands.h"
@@ -144,6 +145,39 @@ static void print_notes(const char *name, const char *path, const struct swf_tra
 			name, path, trace->unsorted);
 }
 
+/* What a person who waits is told. */
+struct progress {
+	const char *policy;
+	gint64 begun_us;
+	gint64 shown_us; /* 0: not yet */
+};
+
+/* A line that is written over again, for what takes longer than a second. */
+static void show_progress(uint32_t submitted, uint32_t jobs, void *data)
+{
+	struct progress *progress = data;
+	const gint64 now_us = g_get_monotonic_time();
+	const double elapsed_s = (double)(now_us - progress->begun_us) / G_TIME_SPAN_SECOND;
+
+	if (submitted == 0 || elapsed_s < 1 || now_us - progress->shown_us < G_TIME_SPAN_SECOND / 5)
+		return;
+	progress->shown_us = now_us;
+	fprintf(stderr, "\rreplaying under %s: %u of %u jobs, %.0f s left\033[K", progress->policy,
+		submitted, jobs, elapsed_s * (jobs - submitted) / submitted);
+}
+
+static void replay_watched(struct replay_setup *setup, struct replay_result *ret_result)
+{
+	struct progress progress = { .policy = replay_policy_name(setup->policy),
+				     .begun_us = g_get_monotonic_time() };
+
+	setup->progress = isatty(STDERR_FILENO) ? show_progress : NULL;
+	setup->data = &progress;
+	replay_run(setup, ret_result);
+	if (progress.shown_us > 0)
+		fputs("\r\033[K", stderr);
+}
+
 /* Replays under each policy, prints and writes. */
 static int replay(const char *name, struct replay_setup *setup,
 		  const struct replay_policy **policies, const struct options *options)
@@ -159,7 +193,7 @@ static int replay(const char *name, struct replay_setup *setup,
 		bool written = true;
 
 		setup->policy = *policies;
-		replay_run(setup, &result);
+		replay_watched(setup, &result);
 		replay_summarize(setup, &result, &summary);
 		add_row(table, *policies, &summary);
 		json_array_append_new(list, replay_summary_json(setup, &summary));

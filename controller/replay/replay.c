@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+/* A few milliseconds, unless queues are very long. */
+#define PASSES_PER_PROGRESS 256
+
 static const struct replay_policy *const policies[] = {
 	&replay_fcfs,
 	&replay_easy,
@@ -236,8 +239,9 @@ void replay_run(const struct replay_setup *setup, struct replay_result *ret_resu
 		.jobs_count = trace->jobs_count,
 		.begin_s = trace->jobs_count > 0 ? trace->jobs[0].submit_s : 0,
 	};
-	while (step(&replay, &submitted)) {
-	}
+	while (step(&replay, &submitted))
+		if (setup->progress && ret_result->passes % PASSES_PER_PROGRESS == 0)
+			setup->progress(submitted, trace->jobs_count, setup->data);
 	for (uint32_t i = 0; i < trace->jobs_count; i++)
 		last_s = fmax(last_s, ret_result->end_s[i]);
 	ret_result->makespan_s = trace->jobs_count > 0 ? last_s - ret_result->begin_s : 0;

@@ -44,6 +44,9 @@ struct replay_setup {
 	 * it is found anew in every pass.
 	 */
 	bool keep;
+	/* Called now and then with how many of the jobs were submitted; or NULL. */
+	void (*progress)(uint32_t submitted, uint32_t jobs, void *data);
+	void *data; /* for progress; borrowed */
 };
 
 /* What became of the jobs, each by its index in the trace. */
