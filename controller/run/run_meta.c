@@ -3,10 +3,9 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 #include "common/clock.h"
+#include "common/host_facts.h"
 #include "common/json.h"
 
 /* A capability as text: a string as it is, a boolean as "true" or "false"; "unknown" when absent.
@@ -43,39 +42,20 @@ static const char *modelled_watts(const struct run_session *session)
 	return g_str_equal(common, "mixed") || g_str_equal(common, "true") ? "true" : "false";
 }
 
-/* The first processor's model name from /proc/cpuinfo. */
-static char *cpu_model(void)
-{
-	g_autofree char *text = NULL;
-	char *line;
-	char *colon;
-
-	if (!g_file_get_contents("/proc/cpuinfo", &text, NULL, NULL))
-		return g_strdup("unknown");
-	line = strstr(text, "model name");
-	colon = line ? strchr(line, ':') : NULL;
-	if (!colon)
-		return g_strdup("unknown");
-	colon[1 + strcspn(colon + 1, "\n")] = '\0';
-	return g_strdup(g_strstrip(colon + 1));
-}
-
 static bool put_host(struct store *store, GError **error)
 {
-	struct utsname name;
-	g_autofree char *cores = g_strdup_printf("%ld", sysconf(_SC_NPROCESSORS_ONLN));
-	g_autofree char *memory = g_strdup_printf(
-		"%lld", (long long)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / (1024 * 1024));
-	g_autofree char *model = cpu_model();
-	g_autofree char *boot_id = clock_boot_id();
+	g_autoptr(host_facts_t) facts = host_facts_read(NULL);
+	g_autofree char *cores = g_strdup_printf("%u", facts->cores);
+	g_autofree char *memory = g_strdup_printf("%" G_GUINT64_FORMAT, facts->memory_mib);
 
-	uname(&name);
-	return store_set_meta(store, "host_name", name.nodename, error) &&
-	       store_set_meta(store, "host_kernel", name.release, error) &&
+	return store_set_meta(store, "host_name", facts->name, error) &&
+	       store_set_meta(store, "host_kernel", facts->kernel, error) &&
 	       store_set_meta(store, "host_cores", cores, error) &&
 	       store_set_meta(store, "host_memory_mib", memory, error) &&
-	       store_set_meta(store, "host_cpu", model, error) &&
-	       store_set_meta(store, "host_boot_id", boot_id, error);
+	       store_set_meta(store, "host_cpu", facts->cpu ?: "unknown", error) &&
+	       store_set_meta(store, "host_microcode", facts->microcode, error) &&
+	       store_set_meta(store, "host_governor", facts->governor ?: "none", error) &&
+	       store_set_meta(store, "host_boot_id", facts->boot_id, error);
 }
 
 /* Every local scheduler's own words, whole. */
