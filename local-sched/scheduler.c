@@ -317,6 +317,33 @@ static void describe_virt_type(const struct scheduler *scheduler, json_t *object
 	json_object_set_new(object, "virt_reason", json_string(reason));
 }
 
+/* A version that all hosts share, "mixed", or NULL where none is known. */
+static const char *common_version(const char *common, const char *one)
+{
+	return common && one && !g_str_equal(common, one) ? "mixed" : one ?: common;
+}
+
+/* What each host is, and what all of them run. */
+static void describe_hosts(const struct scheduler *scheduler, json_t *object)
+{
+	json_t *hosts = json_object();
+	const char *libvirt = NULL;
+	const char *qemu = NULL;
+
+	for (uint32_t i = 0; i < scheduler->sites_count; i++) {
+		const struct host_about *about = site_about(scheduler->sites[i]);
+
+		if (!about)
+			continue;
+		json_object_set(hosts, host_name(site_host(scheduler->sites[i])), about->facts);
+		libvirt = common_version(libvirt, about->libvirt);
+		qemu = common_version(qemu, about->hypervisor);
+	}
+	json_object_set_new(object, "hosts", hosts);
+	json_object_set_new(object, "libvirt", libvirt ? json_string(libvirt) : json_null());
+	json_object_set_new(object, "qemu", qemu ? json_string(qemu) : json_null());
+}
+
 static bool all_were_ready(const struct scheduler *scheduler)
 {
 	for (uint32_t i = 0; i < scheduler->cluster->nodes; i++)
@@ -345,6 +372,7 @@ json_t *scheduler_capabilities(const struct scheduler *scheduler)
 	json_object_set_new(object, "incarnation",
 			    json_string(task_store_incarnation(scheduler->settings.store)));
 	describe_virt_type(scheduler, object);
+	describe_hosts(scheduler, object);
 	json_object_set_new(object, "pinned", json_boolean(site_pinned(scheduler->sites[0])));
 	json_object_set_new(object, "cpu_cap", json_string(scheduler->cap.ops->name));
 	json_object_set_new(object, "cpu_cap_note", json_string(scheduler->cap.ops->note));

@@ -16,7 +16,7 @@
 
 /* What must be done once before the nodes can be booted, in this order. */
 enum step {
-	STEP_CPUS = 0, /* count the host's CPUs */
+	STEP_ABOUT = 0, /* ask what the host is */
 	STEP_IMAGE,    /* upload the image */
 	STEP_SWAP,     /* make the swap disks */
 	STEP_TYPE,     /* decide between KVM and the emulator */
@@ -29,7 +29,7 @@ struct site {
 	GPtrArray *nodes; /* of struct node, borrowed */
 	enum step step;
 	bool stepping; /* a step is under way */
-	guint cpus;
+	struct host_about *about; /* NULL: not known yet */
 	struct image_paths *paths;
 	GStrv swap; /* paths, by node */
 	char *probe_name;
@@ -64,8 +64,8 @@ static char **swap_names(const struct site *site)
  */
 bool site_pinned(const struct site *site)
 {
-	return g_strcmp0(site->type.name, "kvm") == 0 &&
-	       site->nodes->len * site->settings.cluster->cores <= site->cpus;
+	return site->about && g_strcmp0(site->type.name, "kvm") == 0 &&
+	       site->nodes->len * site->settings.cluster->cores <= site->about->cpus;
 }
 
 /* Strings that a specification borrows. */
@@ -162,30 +162,25 @@ static void next_step(struct site *site)
 	step(site);
 }
 
-/* Result: the number of CPUs, as a pointer, plus one. */
-static gpointer cpus_work(virConnectPtr connection, gpointer input, GError **error)
-{
-	virNodeInfo info;
-
-	if (virNodeGetInfo(connection, &info) == 0)
-		return GUINT_TO_POINTER(info.cpus + 1);
-	virt_error_set(error, "cannot count the host's CPUs");
-	return NULL;
-}
-
-static void cpus_known(gpointer result, const GError *error, gpointer data)
+static void about_known(gpointer result, const GError *error, gpointer data)
 {
 	struct site *site = data;
 
-	if (!stepped(site, error))
+	if (!stepped(site, error)) {
+		host_about_free(result);
 		return;
-	site->cpus = GPOINTER_TO_UINT(result) - 1;
+	}
+	host_about_free(site->about);
+	site->about = result;
 	next_step(site);
 }
 
-static void ask_cpus(struct site *site)
+static void ask_about(struct site *site)
 {
-	const struct host_call call = {.work = cpus_work, .done = cpus_known, .data = site};
+	const struct host_call call = {.work = host_about_work,
+				       .result_free = (GDestroyNotify)host_about_free,
+				       .done = about_known,
+				       .data = site};
 
 	host_call(site->host, HOST_LANE_CONTROL, &call);
 }
@@ -328,7 +323,7 @@ static void list(struct site *site)
 }
 
 static void (*const steps[])(struct site *site) = {
-	[STEP_CPUS] = ask_cpus,     [STEP_IMAGE] = send_image, [STEP_SWAP] = make_swap,
+	[STEP_ABOUT] = ask_about,   [STEP_IMAGE] = send_image, [STEP_SWAP] = make_swap,
 	[STEP_TYPE] = decide_type,  [STEP_READY] = list,
 };
 
@@ -400,6 +395,7 @@ void site_free(struct site *site)
 	host_free(site->host);
 	virt_type_decision_free(site->decision);
 	virt_type_clear(&site->type);
+	host_about_free(site->about);
 	image_paths_free(site->paths);
 	g_strfreev(site->swap);
 	g_free(site->probe_name);
@@ -415,6 +411,11 @@ struct host *site_host(const struct site *site)
 void site_add_node(struct site *site, struct node *node)
 {
 	g_ptr_array_add(site->nodes, node);
+}
+
+const struct host_about *site_about(const struct site *site)
+{
+	return site->about;
 }
 
 const struct virt_type *site_virt_type(const struct site *site)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/config.h"
+#include "local-sched/hypervisor/host_about.h"
 #include "local-sched/hypervisor/image.h"
 #include "local-sched/hypervisor/node.h"
 #include "local-sched/hypervisor/virt_type.h"
@@ -39,6 +40,9 @@ struct host *site_host(const struct site *site);
 
 /* Adds a node (borrowed). */
 void site_add_node(struct site *site, struct node *node);
+
+/* What the host is, or NULL: not known yet. */
+const struct host_about *site_about(const struct site *site);
 
 /* How its VMs are run, or NULL: not decided yet. */
 const struct virt_type *site_virt_type(const struct site *site);

@@ -6,6 +6,7 @@
 
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/host.h"
+#include "local-sched/hypervisor/host_about.h"
 #include "local-sched/hypervisor/virt_error.h"
 
 #define DEADLINE_S 20
@@ -156,6 +157,24 @@ static void test_errors(struct fixture *fixture, gconstpointer uri)
 	g_assert_error(fixture->error, VIRT_ERROR, VIRT_ERROR_OTHER);
 }
 
+/* What the test driver says of its machine, and no file of ours: it is not this one. */
+static void test_about(struct fixture *fixture, gconstpointer uri)
+{
+	const struct host_call call = {.work = host_about_work, .done = on_done, .data = fixture};
+	struct host_about *about;
+
+	host_call(fixture->host, HOST_LANE_CONTROL, &call);
+	run(fixture);
+	g_assert_no_error(fixture->error);
+	about = fixture->result;
+	g_assert_cmpuint(about->cpus, ==, 16);
+	g_assert_true(about->libvirt && strchr(about->libvirt, '.'));
+	g_assert_cmpint(json_integer_value(json_object_get(about->facts, "cpus")), ==, 16);
+	g_assert_cmpstr(json_string_value(json_object_get(about->facts, "cpu")), ==, "i686");
+	g_assert_nonnull(json_object_get(about->facts, "kernel"));
+	host_about_free(about);
+}
+
 /* A host that is away: calls fail and it is tried again. */
 static void test_away(struct fixture *fixture, gconstpointer uri)
 {
@@ -202,6 +221,7 @@ int main(int argc, char **argv)
 	ADD("/host/destroys-vms", "test:///default", test_destroy);
 	ADD("/host/starts-vms-bound-to-it", "test:///default", test_bound);
 	ADD("/host/translates-errors", "test:///default", test_errors);
+	ADD("/host/says-what-it-is", "test:///default", test_about);
 	ADD("/host/fails-without-connection", "qemu+unix:///system?socket=/nonexistent/s",
 	    test_away);
 	ADD("/host/is-freed-with-work-under-way", "test:///default", test_free);
