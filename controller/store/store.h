@@ -175,6 +175,11 @@ void store_sample_free(struct store_sample *sample);
 /* Replaces the estimates the experiment used (given or profiled). */
 bool store_put_estimates(struct store *store, const struct config_estimate *estimates,
 			 uint32_t count, GError **error);
+/*
+ * The estimates by type, then cluster: GPtrArray of struct config_estimate, owned by the caller.
+ * Deviations that are not known are NAN.
+ */
+GPtrArray *store_estimates(struct store *store, GError **error);
 
 /*
  * Groups writes: everything between begin and commit is one transaction. Without them every write

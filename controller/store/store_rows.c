@@ -45,6 +45,8 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 			       " WHERE run = ? ORDER BY host, time_s, seq",
 	[STORE_CLEAR_ESTIMATES] = "DELETE FROM estimate",
 	[STORE_ADD_ESTIMATE] = "INSERT INTO estimate VALUES (?, ?, ?, ?, ?, ?, ?)",
+	[STORE_LIST_ESTIMATES] = "SELECT type, cluster, etc_s, etc_sd_s, eec_j, eec_sd_j, count"
+				 " FROM estimate ORDER BY type, cluster",
 };
 
 sqlite3_stmt *store_statement(struct store *store, enum store_statement which, GError **error)
@@ -544,4 +546,37 @@ bool store_put_estimates(struct store *store, const struct config_estimate *esti
 	if (!done && ours)
 		store_rollback(store);
 	return done;
+}
+
+static gpointer read_estimate(struct cursor *cursor)
+{
+	struct config_estimate *estimate = g_new0(struct config_estimate, 1);
+
+	estimate->type = get_text(cursor);
+	estimate->cluster = get_text(cursor);
+	estimate->etc_s = get_real(cursor);
+	estimate->etc_sd_s = get_real(cursor);
+	estimate->eec_j = get_real(cursor);
+	estimate->eec_sd_j = get_real(cursor);
+	estimate->count = get_count(cursor);
+	return estimate;
+}
+
+static void free_estimate(gpointer data)
+{
+	struct config_estimate *estimate = data;
+
+	g_free(estimate->type);
+	g_free(estimate->cluster);
+	g_free(estimate);
+}
+
+GPtrArray *store_estimates(struct store *store, GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_LIST_ESTIMATES, error);
+
+	if (!statement)
+		return NULL;
+	return list_rows(store, statement, read_estimate, free_estimate, "read the estimates",
+			 error);
 }
