@@ -4,13 +4,23 @@
 #include <string.h>
 
 #include "controller/cli/commands.h"
+#include "controller/report/charts.h"
+
+/* Words for the value of an option. */
+static void print_values(const char *command, const char *option, char letter, const char *words)
+{
+	printf("\t\"%s --%s\" | \"%s -%c\") words=\"%s\" ;;\n", command, option, command, letter,
+	       words);
+}
 
 /*
  * The script asks `virtbed COMMAND --help` for the options, so that it never lags behind them;
- * names come from the table of commands.
+ * names come from the table of commands, names of charts from theirs.
  */
 static void print_bash(void)
 {
+	g_autofree char *kinds = chart_kinds_known();
+
 	fputs("# Completion of virtbed for bash, made by `virtbed completion bash`.\n"
 	      "_virtbed()\n{\n"
 	      "\tlocal current=${COMP_WORDS[COMP_CWORD]}\n"
@@ -31,6 +41,11 @@ static void print_bash(void)
 			printf("\t\t%s) words=\"%s\" ;;\n", command->name, command->words);
 	fputs("\t\tesac\n"
 	      "\tfi\n"
+	      "\tcase \"$command ${COMP_WORDS[COMP_CWORD - 1]}\" in\n",
+	      stdout);
+	print_values("report", "format", 'f', COMMAND_REPORT_FORMATS);
+	print_values("report", "chart", 'c', kinds);
+	fputs("\tesac\n"
 	      "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
 	      "}\n"
 	      "complete -o bashdefault -o default -F _virtbed virtbed\n",

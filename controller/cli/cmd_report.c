@@ -7,8 +7,19 @@
 
 #include "common/json.h"
 #include "controller/cli/commands.h"
-#include "controller/report/plot.h"
+#include "controller/report/charts.h"
+#include "controller/report/page.h"
 #include "controller/report/report.h"
+
+/* The command line as it is parsed. */
+struct arguments {
+	const char *name; /* of the command, for messages */
+	char *format;
+	char *out;
+	char *kinds;
+	char *runs;
+	gboolean json;
+};
 
 static void free_summary(gpointer data)
 {
@@ -59,39 +70,143 @@ static char *render(GPtrArray *summaries, const char *format, GError **error)
 	return g_strconcat(text, "\n", NULL);
 }
 
-/* To standard output, or to a file in `out`. */
-static int put_text(const char *name, const char *text, const char *format, const char *out)
+/* To a file that is told, in a directory that is made. */
+static int put_file(const char *name, const char *dir, const char *file, const char *text)
 {
 	g_autoptr(GError) error = NULL;
-	g_autofree char *file = NULL;
-	g_autofree char *path = NULL;
+	g_autofree char *path = g_build_filename(dir, file, NULL);
 
-	if (!out) {
-		fputs(text, stdout);
-		return COMMAND_DONE;
-	}
-	file = g_strconcat("report.", strcmp(format, "table") == 0 ? "txt" : format, NULL);
-	path = g_build_filename(out, file, NULL);
-	if (g_mkdir_with_parents(out, 0755) != 0)
+	if (g_mkdir_with_parents(dir, 0755) != 0)
 		return command_fail(COMMAND_FAILED, name, "cannot make the directory \"%s\": %s",
-				    out, g_strerror(errno));
+				    dir, g_strerror(errno));
 	if (!g_file_set_contents(path, text, -1, &error))
 		return command_fail(COMMAND_FAILED, name, "%s", error->message);
 	puts(path);
 	return COMMAND_DONE;
 }
 
-static int put_plot(const char *name, GPtrArray *summaries, int format, const char *dir)
+/* To standard output, or to a file in `out`. */
+static int put_text(const struct arguments *arguments, const char *text)
 {
-	g_autoptr(GError) error = NULL;
-	g_autofree char *path = plot_utility((struct summary *const *)summaries->pdata,
-					     summaries->len, dir, (enum plot_format)format, &error);
+	const char *format = arguments->format;
+	g_autofree char *file = NULL;
 
-	if (!path)
-		return command_fail(COMMAND_FAILED, name, "%s", error->message);
-	puts(path);
+	if (!arguments->out) {
+		fputs(text, stdout);
+		return COMMAND_DONE;
+	}
+	file = g_strconcat("report.", strcmp(format, "table") == 0 ? "txt" : format, NULL);
+	return put_file(arguments->name, arguments->out, file, text);
+}
+
+/* Charts. */
+
+static int put_images(const char *name, const struct charts *charts, enum chart_format format,
+		      const char *dir)
+{
+	g_autoptr(GPtrArray) list = charts_list(charts);
+
+	for (guint i = 0; i < list->len; i++) {
+		g_autoptr(GError) error = NULL;
+		g_autofree char *path = NULL;
+
+		if (chart_write(list->pdata[i], dir, &error))
+			path = chart_draw(list->pdata[i], dir, format, &error);
+		if (!path)
+			return command_fail(COMMAND_FAILED, name, "%s", error->message);
+		puts(path);
+	}
 	return COMMAND_DONE;
 }
+
+static int put_page(const char *name, GPtrArray *summaries, const struct charts *charts,
+		    const char *dir)
+{
+	g_autoptr(GPtrArray) list = charts_list(charts);
+	g_autofree char *plots = g_build_filename(dir, "plots", NULL);
+	g_autoptr(GError) error = NULL;
+	g_autofree char *text = NULL;
+
+	for (guint i = 0; i < list->len; i++)
+		if (!chart_write(list->pdata[i], plots, &error))
+			return command_fail(COMMAND_FAILED, name, "%s", error->message);
+	text = page_html((struct summary *const *)summaries->pdata, summaries->len, charts, plots,
+			 "plots", &error);
+	if (!text)
+		return command_fail(COMMAND_FAILED, name, "%s", error->message);
+	return put_file(name, dir, "index.html", text);
+}
+
+/* The data of one chart to standard output, or of all to files. */
+static int put_data(const struct arguments *arguments, const struct charts *charts)
+{
+	g_autoptr(GPtrArray) list = charts_list(charts);
+	int status = COMMAND_DONE;
+
+	if (!arguments->out && list->len != 1)
+		return command_fail(COMMAND_BAD, arguments->name,
+				    "these are %u charts: choose one with --chart and --run, or "
+				    "give a directory with --out",
+				    list->len);
+	for (guint i = 0; i < list->len && status == COMMAND_DONE; i++) {
+		const struct chart *chart = list->pdata[i];
+		g_autofree char *file = g_strconcat(chart->name, ".csv", NULL);
+
+		if (arguments->out)
+			status = put_file(arguments->name, arguments->out, file, chart->csv);
+		else
+			fputs(chart->csv, stdout);
+	}
+	return status;
+}
+
+static bool parse_runs(const char *text, GArray *runs)
+{
+	g_auto(GStrv) parts = g_strsplit(text, ",", -1);
+
+	for (char **part = parts; *part; part++) {
+		gint64 run;
+
+		if (!g_ascii_string_to_signed(*part, 10, 1, G_MAXINT64, &run, NULL))
+			return false;
+		g_array_append_val(runs, run);
+	}
+	return true;
+}
+
+static int draw(const struct arguments *arguments, GPtrArray *summaries, const char *first_dir)
+{
+	struct summary *const *all = (struct summary *const *)summaries->pdata;
+	int image = chart_format_parse(arguments->format);
+	g_auto(GStrv) kinds = arguments->kinds ? g_strsplit(arguments->kinds, ",", -1) : NULL;
+	g_autoptr(GArray) runs = g_array_new(FALSE, FALSE, sizeof(gint64));
+	struct charts_choice choice = {.kinds = kinds};
+	g_autoptr(GError) error = NULL;
+	g_autoptr(charts_t) charts = NULL;
+	g_autofree char *dir = NULL;
+
+	if (arguments->runs && !parse_runs(arguments->runs, runs))
+		return command_fail(COMMAND_BAD, arguments->name,
+				    "--run: \"%s\" is no list of run numbers such as 1,4",
+				    arguments->runs);
+	choice.runs = (const gint64 *)(const void *)runs->data;
+	choice.runs_count = runs->len;
+	if (!charts_choice_check(&choice, all, summaries->len, &error))
+		return command_fail(COMMAND_BAD, arguments->name, "%s", error->message);
+	charts = charts_new(all, summaries->len, &choice, &error);
+	if (!charts)
+		return command_fail(COMMAND_BAD, arguments->name, "%s", error->message);
+	if (strcmp(arguments->format, "csv") == 0)
+		return put_data(arguments, charts);
+	if (image < 0)
+		return put_page(arguments->name, summaries, charts,
+				arguments->out ? arguments->out : first_dir);
+	dir = g_build_filename(arguments->out ? arguments->out : first_dir,
+			       arguments->out ? NULL : "plots", NULL);
+	return put_images(arguments->name, charts, (enum chart_format)image, dir);
+}
+
+/* All of it. */
 
 static bool is_text_format(const char *format)
 {
@@ -99,53 +214,80 @@ static bool is_text_format(const char *format)
 	       strcmp(format, "json") == 0;
 }
 
-static int report(const char *name, char **dirs, const char *format, const char *out)
+static int report(const struct arguments *arguments, char **dirs)
 {
-	int plot = plot_format_parse(format);
+	const char *format = arguments->format;
+	bool drawn = chart_format_parse(format) >= 0 || strcmp(format, "html") == 0;
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GPtrArray) summaries = NULL;
-	g_autofree char *plots = NULL;
 	g_autofree char *text = NULL;
 
-	if (plot < 0 && !is_text_format(format))
-		return command_fail(COMMAND_BAD, name,
-				    "unknown format \"%s\"; known: table csv json png svg pdf",
-				    format);
+	if (!drawn && !is_text_format(format))
+		return command_fail(COMMAND_BAD, arguments->name,
+				    "unknown format \"%s\"; known: %s", format,
+				    COMMAND_REPORT_FORMATS);
 	summaries = load(dirs, &error);
 	if (!summaries)
-		return command_fail(COMMAND_BAD, name, "%s", error->message);
-	plots = g_build_filename(out ? out : dirs[0], out ? NULL : "plots", NULL);
-	if (plot >= 0)
-		return put_plot(name, summaries, plot, plots);
+		return command_fail(COMMAND_BAD, arguments->name, "%s", error->message);
+	if (drawn || (strcmp(format, "csv") == 0 && arguments->kinds))
+		return draw(arguments, summaries, dirs[0]);
 	text = render(summaries, format, &error);
 	if (!text)
-		return command_fail(COMMAND_FAILED, name, "%s", error->message);
-	return put_text(name, text, format, out);
+		return command_fail(COMMAND_FAILED, arguments->name, "%s", error->message);
+	return put_text(arguments, text);
 }
 
-int cmd_report(int argc, char **argv)
+static bool parse(int *argc, char ***argv, struct arguments *arguments, GError **error)
 {
 	g_autoptr(GOptionContext) context = g_option_context_new("RUN_DIR...");
-	g_autoptr(GError) error = NULL;
-	g_autofree char *format = NULL;
-	g_autofree char *out = NULL;
-	gboolean as_json = FALSE;
 	const GOptionEntry entries[] = {
-		{"format", 'f', 0, G_OPTION_ARG_STRING, &format,
-		 "What to make: table (default), csv, json, png, svg, pdf", "FORMAT"},
-		{"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "The same as --format json", NULL},
-		{"out", 'o', 0, G_OPTION_ARG_FILENAME, &out,
-		 "Directory for what is made; plots go to RUN_DIR/plots by default", "DIR"},
+		{"format", 'f', 0, G_OPTION_ARG_STRING, &arguments->format,
+		 "What to make: table (default), csv, json, png, svg, pdf, html", "FORMAT"},
+		{"json", 0, 0, G_OPTION_ARG_NONE, &arguments->json,
+		 "The same as --format json", NULL},
+		{"chart", 'c', 0, G_OPTION_ARG_STRING, &arguments->kinds,
+		 "Only these: utility, estimates, utility-time, energy-time, gantt, power",
+		 "KIND,..."},
+		{"run", 'r', 0, G_OPTION_ARG_STRING, &arguments->runs,
+		 "Single runs to draw (default: the first of every policy and limit)", "N,..."},
+		{"out", 'o', 0, G_OPTION_ARG_FILENAME, &arguments->out,
+		 "Directory for what is made; by default plots go to RUN_DIR/plots and the page to "
+		 "RUN_DIR/index.html",
+		 "DIR"},
 		{NULL},
 	};
 
 	g_option_context_add_main_entries(context, entries, NULL);
 	g_option_context_set_summary(
-		context, "Utility, energy and tasks per policy and limit, as tables or as a plot "
-			 "of utility\nagainst energy limit. Several runs are drawn side by side.");
-	if (!g_option_context_parse(context, &argc, &argv, &error))
-		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);
-	if (argc < 2)
-		return command_fail(COMMAND_BAD, argv[0], "give one run directory or more");
-	return report(argv[0], argv + 1, as_json ? "json" : format ? format : "table", out);
+		context,
+		"Utility, energy and tasks per policy and limit, as tables, charts or one web "
+		"page.\nSeveral runs are drawn side by side. Charts leave their data (CSV) and "
+		"gnuplot script\nbeside the image; with --format csv, --chart gives a chart's "
+		"data alone.");
+	return g_option_context_parse(context, argc, argv, error);
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct arguments arguments = {.name = argv[0]};
+	g_autoptr(GError) error = NULL;
+	int status;
+
+	if (!parse(&argc, &argv, &arguments, &error)) {
+		status = command_fail(COMMAND_BAD, arguments.name, "%s", error->message);
+	} else if (argc < 2) {
+		status = command_fail(COMMAND_BAD, arguments.name,
+				      "give one run directory or more");
+	} else {
+		if (arguments.json || !arguments.format) {
+			g_free(arguments.format);
+			arguments.format = g_strdup(arguments.json ? "json" : "table");
+		}
+		status = report(&arguments, argv + 1);
+	}
+	g_free(arguments.format);
+	g_free(arguments.out);
+	g_free(arguments.kinds);
+	g_free(arguments.runs);
+	return status;
 }

@@ -14,7 +14,7 @@ const struct command commands[] = {
 	 ""},
 	{"compare", cmd_compare, "MEASURED_DIR SIMULATED_DIR",
 	 "do the two rank the policies alike?", ""},
-	{"report", cmd_report, "RUN_DIR...", "tables and plots of runs", ""},
+	{"report", cmd_report, "RUN_DIR...", "tables, charts and a page of runs", ""},
 	{"decide", cmd_decide, "SNAPSHOT", "one mapping event on a snapshot", ""},
 	{"policies", cmd_policies, "", "the policies there are", ""},
 	{"lab", cmd_lab, "up|down|status CONFIG", "emulated blades on this machine",

@@ -18,8 +18,10 @@ int cmd_replay(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 /* `virtbed compare MEASURED_DIR SIMULATED_DIR`: orders of policies, measured against simulated. */
 int cmd_compare(int argc, char **argv);
-/* `virtbed report RUN...`: tables and plots. */
+/* `virtbed report RUN...`: tables, charts and a page. */
 int cmd_report(int argc, char **argv);
+/* What `report --format` knows. */
+#define COMMAND_REPORT_FORMATS "table csv json png svg pdf html"
 /* `virtbed decide SNAPSHOT`: one mapping event on a snapshot. */
 int cmd_decide(int argc, char **argv);
 /* `virtbed policies`: what there is, with the paper's section for each. */

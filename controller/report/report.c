@@ -2,9 +2,8 @@
 #include "controller/report/report.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "controller/report/table.h"
+#include "controller/report/csv.h"
 #include "controller/store/store_energy.h"
 
 static void add_columns(struct table *table)
@@ -48,17 +47,11 @@ static void add_cell(struct table *table, const struct summary_cell *cell)
 	table_number(table, cell->gap_s, 1);
 }
 
-char *report_text(const struct summary *summary)
+struct table *report_table(const struct summary *summary)
 {
-	g_autoptr(GPtrArray) heading = summary_heading(summary);
-	g_autoptr(table_t) table = table_new();
-	g_autofree char *body = NULL;
-	g_autofree char *over = summary_over(summary);
-	GString *text = g_string_new(NULL);
+	struct table *table = table_new();
 	guint policies = summary->policies->len;
 
-	for (guint i = 0; i < heading->len; i++)
-		g_string_append_printf(text, "%s%s\n", i ? "  ! " : "", (char *)heading->pdata[i]);
 	add_columns(table);
 	for (guint i = 0; i < policies * summary->limits->len; i++) {
 		if (i && i % policies == 0)
@@ -66,10 +59,83 @@ char *report_text(const struct summary *summary)
 		if (summary->cells[i].runs)
 			add_cell(table, &summary->cells[i]);
 	}
-	body = table_format(table, 2);
+	return table;
+}
+
+char *report_text(const struct summary *summary)
+{
+	g_autoptr(GPtrArray) heading = summary_heading(summary);
+	g_autoptr(table_t) table = report_table(summary);
+	g_autofree char *body = table_format(table, 2);
+	g_autofree char *over = summary_over(summary);
+	g_autofree char *machine = summary_machine(summary);
+	GString *text = g_string_new(heading->pdata[0]);
+
+	g_string_append_c(text, '\n');
+	if (machine)
+		g_string_append_printf(text, "  on %s\n", machine);
+	for (guint i = 1; i < heading->len; i++)
+		g_string_append_printf(text, "  ! %s\n", (char *)heading->pdata[i]);
 	g_string_append_printf(text, "\n%s  means and standard deviations (sd) over %s\n", body,
 			       over);
 	return g_string_free(text, FALSE);
+}
+
+static void add_run_columns(struct table *table)
+{
+	static const struct {
+		const char *title;
+		enum table_align align;
+	} columns[] = {
+		{"run", TABLE_RIGHT},      {"policy", TABLE_LEFT},     {"limit %", TABLE_RIGHT},
+		{"repeat", TABLE_RIGHT},   {"utility", TABLE_RIGHT},   {"energy J", TABLE_RIGHT},
+		{"limit J", TABLE_RIGHT},  {"arrived", TABLE_RIGHT},   {"completed", TABLE_RIGHT},
+		{"failed", TABLE_RIGHT},   {"dropped", TABLE_RIGHT},   {"ended by", TABLE_LEFT},
+		{"at s", TABLE_RIGHT},     {"idle W", TABLE_RIGHT},    {"gaps s", TABLE_RIGHT},
+		{"host load", TABLE_RIGHT}, {"samples", TABLE_RIGHT},  {"off by uJ", TABLE_RIGHT},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(columns); i++)
+		table_column(table, columns[i].title, columns[i].align);
+}
+
+static void add_run(struct table *table, const struct store_run *run,
+		    const struct store_energy *energy)
+{
+	table_row(table);
+	table_integer(table, run->run);
+	table_text(table, run->policy);
+	table_number(table, 100 * run->limit, 0);
+	table_integer(table, run->repeat);
+	table_number(table, run->utility, 2);
+	table_number(table, run->energy_j, 0);
+	table_number(table, run->limit_j, 0);
+	table_integer(table, run->tasks_arrived);
+	table_integer(table, run->tasks_completed);
+	table_integer(table, run->tasks_failed);
+	table_integer(table, run->tasks_dropped);
+	table_text(table, run->ended_by);
+	table_number(table, run->ended_s, 1);
+	table_number(table, run->idle_w, 1);
+	table_number(table, run->gap_s, 1);
+	table_number(table, run->host_load, 2);
+	table_integer(table, energy->samples);
+	table_number(table, energy->samples ? energy->difference_uj : (double)NAN, 2);
+}
+
+struct table *report_runs_table(const struct summary *summary, GError **error)
+{
+	g_autoptr(table_t) table = table_new();
+
+	add_run_columns(table);
+	for (guint i = 0; i < summary->runs->len; i++) {
+		struct store_energy energy;
+
+		if (!store_energy_check(summary->store, summary->runs->pdata[i], &energy, error))
+			return NULL;
+		add_run(table, summary->runs->pdata[i], &energy);
+	}
+	return g_steal_pointer(&table);
 }
 
 /* The columns of the CSV: the directory's own, then the fields of a cell (summary_json()). */
@@ -80,47 +146,30 @@ static const char *const csv_fields[] = {
 	"ended_by",     "ended_s_mean",  "gap_s",
 };
 
-static void append_quoted(GString *text, const char *value)
-{
-	if (!strpbrk(value, ",\"\n\r")) {
-		g_string_append(text, value);
-		return;
-	}
-	g_string_append_c(text, '"');
-	for (; *value; value++) {
-		if (*value == '"')
-			g_string_append_c(text, '"');
-		g_string_append_c(text, *value);
-	}
-	g_string_append_c(text, '"');
-}
-
-static void append_field(GString *text, const json_t *value)
+static void put_field(GString *csv, const json_t *value)
 {
 	char number[G_ASCII_DTOSTR_BUF_SIZE];
 
-	g_string_append_c(text, ',');
-	if (json_is_string(value))
-		append_quoted(text, json_string_value(value));
+	if (json_is_real(value))
+		csv_text(csv, g_ascii_dtostr(number, sizeof(number), json_real_value(value)));
 	else if (json_is_integer(value))
-		g_string_append_printf(text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-	else if (json_is_real(value))
-		g_string_append(text,
-				g_ascii_dtostr(number, sizeof(number), json_real_value(value)));
+		csv_integer(csv, json_integer_value(value));
+	else
+		csv_text(csv, json_string_value(value));
 }
 
-static void append_csv(GString *text, const struct summary *summary)
+static void put_cells(GString *csv, const struct summary *summary)
 {
 	json_t *document = summary_json(summary);
 	size_t i;
 	json_t *cell;
 
 	json_array_foreach(json_object_get(document, "cells"), i, cell) {
-		append_quoted(text, summary->dir);
-		append_field(text, json_object_get(document, "kind"));
+		csv_text(csv, summary->dir);
+		put_field(csv, json_object_get(document, "kind"));
 		for (gsize j = 0; j < G_N_ELEMENTS(csv_fields); j++)
-			append_field(text, json_object_get(cell, csv_fields[j]));
-		g_string_append_c(text, '\n');
+			put_field(csv, json_object_get(cell, csv_fields[j]));
+		csv_end(csv);
 	}
 	json_decref(document);
 }
@@ -133,7 +182,7 @@ char *report_csv(struct summary *const *summaries, guint count)
 		g_string_append_printf(text, ",%s", csv_fields[i]);
 	g_string_append_c(text, '\n');
 	for (guint i = 0; i < count; i++)
-		append_csv(text, summaries[i]);
+		put_cells(text, summaries[i]);
 	return g_string_free(text, FALSE);
 }
 

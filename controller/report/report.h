@@ -5,12 +5,16 @@
 #include <jansson.h>
 
 #include "controller/report/summary.h"
+#include "controller/report/table.h"
 
 /*
  * Runs as text: a table for a person, CSV for a spreadsheet, JSON for a script. All three hold one
  * row per run directory, policy and limit, in that order, under the same field names (the table's
  * titles are shorter). Every figure is a mean over the repeats or trials that the heading names.
  */
+
+/* The table of one run directory; the caller frees it with table_free(). */
+struct table *report_table(const struct summary *summary);
 
 /* Heading and table of one run directory. The caller frees. */
 char *report_text(const struct summary *summary);
@@ -27,3 +31,9 @@ char *report_csv(struct summary *const *summaries, guint count);
  * NULL with `error` set when samples cannot be read.
  */
 json_t *report_json(struct summary *const *summaries, guint count, GError **error);
+
+/*
+ * A table of the single runs, with the check of each one's energy against its power samples (in
+ * microjoules). The caller frees it; NULL with `error` set when samples cannot be read.
+ */
+struct table *report_runs_table(const struct summary *summary, GError **error);

@@ -17,7 +17,7 @@ static const char *const fact_keys[] = {
 	"trials",      "repeats",     "budget_j",     "cluster_order",  "estimates",
 	"virt_type",   "cpu_cap",     "meter",        "modelled_watts", "host_name",
 	"host_cpu",    "host_cores",  "host_kernel",  "libvirt",        "qemu",
-	"profile_host_load",
+	"profile_host_load",  "host_microcode", "host_governor",
 };
 
 G_DEFINE_QUARK(virtbed-summary, summary_error)
@@ -296,6 +296,32 @@ static void add_title(const struct summary *summary, GPtrArray *lines)
 		g_string_append_printf(text, "; clusters in the order %s", spaced);
 	}
 	g_ptr_array_add(lines, g_string_free(text, FALSE));
+}
+
+/* Appends "TITLE VALUE" of a fact that is known. */
+static void add_fact(const struct summary *summary, GString *text, const char *title,
+		     const char *key)
+{
+	g_autofree char *value = store_get_meta(summary->store, key);
+
+	if (value)
+		g_string_append_printf(text, "%s%s%s", text->len ? ", " : "", title, value);
+}
+
+char *summary_machine(const struct summary *summary)
+{
+	GString *text = g_string_new(NULL);
+
+	if (summary->measured) {
+		add_fact(summary, text, "", "host_cpu");
+		add_fact(summary, text, "cores: ", "host_cores");
+		add_fact(summary, text, "microcode ", "host_microcode");
+		add_fact(summary, text, "governor: ", "host_governor");
+		add_fact(summary, text, "Linux ", "host_kernel");
+		add_fact(summary, text, "libvirt ", "libvirt");
+		add_fact(summary, text, "QEMU ", "qemu");
+	}
+	return g_string_free(text, text->len == 0);
 }
 
 static void add_origin(const struct summary *summary, GPtrArray *lines)

@@ -88,6 +88,13 @@ char *summary_over(const struct summary *summary);
 GPtrArray *summary_heading(const struct summary *summary);
 
 /*
+ * The machine and the programs that a measurement was made with, on one line: processor,
+ * microcode, governor, kernel, libvirt, QEMU, as far as they are on record. The caller frees;
+ * NULL: nothing is.
+ */
+char *summary_machine(const struct summary *summary);
+
+/*
  * The summary as JSON: {"dir", "kind", "facts": {meta}, "over", "notes": [...], "cells":
  * [{"policy", "limit", "limit_j", "runs", "utility_mean", ...}]}. Field names carry units; what is
  * not known is null. New reference.

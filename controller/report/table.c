@@ -217,3 +217,44 @@ void table_print(const struct table *table, int indent, FILE *file)
 
 	fputs(text, file);
 }
+
+static void append_html_cell(GString *text, const char *element, const char *content,
+			     enum table_align align)
+{
+	g_autofree char *valid = g_utf8_make_valid(content, -1);
+	g_autofree char *escaped = g_markup_escape_text(valid, -1);
+
+	g_string_append_printf(text, "<%s%s>%s</%.2s>", element,
+			       align == TABLE_RIGHT ? " class=\"number\"" : "", escaped, element);
+}
+
+static void append_html_row(const struct table *table, GString *text, guint row)
+{
+	g_string_append(text, "<tr>");
+	for (guint i = 0; i < table->columns->len; i++)
+		append_html_cell(text, "td", cell(table, row, i),
+				 g_array_index(table->columns, struct column, i).align);
+	g_string_append(text, "</tr>\n");
+}
+
+char *table_html(const struct table *table, const char *caption)
+{
+	GString *text = g_string_new("<div class=\"wide\"><table>\n");
+	g_autofree char *escaped = g_markup_escape_text(caption, -1);
+
+	g_string_append_printf(text, "<caption>%s</caption>\n<thead><tr>", escaped);
+	for (guint i = 0; i < table->columns->len; i++) {
+		const struct column *column = &g_array_index(table->columns, struct column, i);
+
+		append_html_cell(text, "th scope=\"col\"", column->title, column->align);
+	}
+	g_string_append(text, "</tr></thead>\n<tbody>\n");
+	for (guint row = 0; row < table->rows->len; row++) {
+		if (g_ptr_array_index(table->rows, row))
+			append_html_row(table, text, row);
+		else if (row + 1 < table->rows->len)
+			g_string_append(text, "</tbody>\n<tbody>\n");
+	}
+	g_string_append(text, "</tbody>\n</table></div>\n");
+	return g_string_free(text, FALSE);
+}

@@ -42,3 +42,9 @@ char *table_format(const struct table *table, int indent);
 
 /* Writes table_format() to `file`. */
 void table_print(const struct table *table, int indent, FILE *file);
+
+/*
+ * The table as HTML for a page: <table> with `caption` (plain text), a heading cell per column and
+ * a group of rows between rules. All text is escaped. The caller frees.
+ */
+char *table_html(const struct table *table, const char *caption);

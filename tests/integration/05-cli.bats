@@ -228,12 +228,12 @@ refused() {
 }
 
 @test "an unknown format is refused with the known ones" {
-	refused "known: table csv json png svg pdf" virtbed report "$RUNS/agree/measured" --format gif
+	refused "known: table csv json png svg pdf html" virtbed report "$RUNS/agree/measured" --format gif
 }
 
 @test "plots are drawn, and can be drawn again from their script" {
 	command -v gnuplot >/dev/null || skip "no gnuplot"
-	run virtbed report "$RUNS/agree/measured" "$RUNS/agree/simulated" --format png --out "it's here"
+	run virtbed report "$RUNS/agree/measured" "$RUNS/agree/simulated" --format png --chart utility --out "it's here"
 	[ "$output" = "it's here/utility.png" ]
 	[ "$(head -c 4 "it's here/utility.png" | tail -c 3)" = PNG ]
 	virtbed report "$RUNS/agree/measured" "$RUNS/agree/simulated" --format svg --out "it's here"
@@ -241,8 +241,55 @@ refused() {
 	grep -q "max-upe, simulated" "it's here/utility.svg"
 	rm "it's here/utility.png"
 	cd "it's here"
-	gnuplot utility.gp
-	[ -s utility.png ]
+	for script in *.gp; do
+		gnuplot "$script"
+		[ -s "${script%.gp}.png" ]
+		[ "$(wc -l <"${script%.gp}.csv")" -gt 1 ]
+	done
+	[ -s measured-gantt-1-easy-100.png ]
+	[ -s measured-utility-time.png ]
+}
+
+@test "the data of one chart can be had alone" {
+	virtbed report "$RUNS/agree/measured" --format csv --chart gantt --run 2 >gantt.csv
+	[ "$(head -n 1 gantt.csv)" = "task,type,state,cluster,node,row,start_s,end_s,utility,utility_max" ]
+	[ "$(wc -l <gantt.csv)" -gt 20 ]
+	refused "choose one" virtbed report "$RUNS/agree/measured" --format csv --chart gantt
+	refused "known: utility estimates" virtbed report "$RUNS/agree/measured" --format csv --chart pie
+	refused "no run 4711" virtbed report "$RUNS/agree/measured" --format svg --run 4711
+	refused "run numbers" virtbed report "$RUNS/agree/measured" --format svg --run first
+}
+
+@test "a page holds everything and loads nothing" {
+	command -v gnuplot >/dev/null || skip "no gnuplot"
+	run virtbed report "$RUNS/agree/measured" "$RUNS/agree/simulated" --format html --out page
+	[ "$output" = page/index.html ]
+	head -n 1 page/index.html | grep -q "<!DOCTYPE html>"
+	tail -n 1 page/index.html | grep -q "</html>"
+	grep -q "prefers-color-scheme:dark" page/index.html
+	grep -q 'name="viewport"' page/index.html
+	# Nothing is fetched: addresses are names of namespaces, and links lead to files beside the page.
+	[ -z "$(grep -oE '(src|href)="[^"#][^"]*"' page/index.html | grep -v '="plots/')" ]
+	[ -z "$(grep -oE '@import|<link|<script|<img|<iframe|url\(["a-z]' page/index.html)" ]
+	[ "$(grep -c '<svg' page/index.html)" -eq "$(ls page/plots/*.gp | wc -l)" ]
+	[ "$(grep -c '<figcaption>' page/index.html)" -eq "$(grep -c '<svg' page/index.html)" ]
+	[ "$(grep -c '<caption>' page/index.html)" -eq "$(grep -c '<table>' page/index.html)" ]
+	grep -q "watts come from a model" page/index.html
+	for file in $(grep -oE 'href="plots/[^"]*"' page/index.html | cut -d'"' -f2); do
+		[ -s "page/$file" ]
+	done
+	# No id twice.
+	[ -z "$(grep -oE " id=['\"][^'\"]*" page/index.html | sort | uniq -d)" ]
+}
+
+@test "odd text in a store does no harm to a page" {
+	command -v gnuplot >/dev/null || skip "no gnuplot"
+	cp -r "$RUNS/agree/measured" odd
+	sqlite3 odd/run.sqlite "UPDATE run SET policy = 'a''b<script>' || char(10) || '\`id\`' WHERE policy = 'easy';
+		UPDATE task SET type = '<b>' || char(10) || 'x''; system \"touch pwned\"'"
+	virtbed report odd --format html
+	[ -z "$(grep "<script>" odd/index.html)" ]
+	[ ! -e pwned ] && [ ! -e odd/plots/pwned ]
 }
 
 @test "a plot that cannot be written fails with a reason" {
@@ -256,6 +303,7 @@ refused() {
 	diff completion "$ROOT/configs/completion/virtbed"
 	[ "$(bash -c '. ./completion; COMP_WORDS=(virtbed si); COMP_CWORD=1; _virtbed; echo "${COMPREPLY[@]}"')" = simulate ]
 	[ "$(bash -c '. ./completion; COMP_WORDS=(virtbed report --f); COMP_CWORD=2; _virtbed; echo "${COMPREPLY[@]}"')" = --format ]
+	[ "$(bash -c '. ./completion; COMP_WORDS=(virtbed report --chart g); COMP_CWORD=3; _virtbed; echo "${COMPREPLY[@]}"')" = gantt ]
 }
 
 @test "the manual knows every command and every option" {

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+
+#include "controller/report/summary.h"
+
+/*
+ * A chart: its data as CSV, the gnuplot script that draws them, and what a page says beside it.
+ *
+ * Both stay as files beside the image, NAME.csv and NAME.gp, and are meant to be edited: `gnuplot
+ * NAME.gp` draws again. The script of a chart begins with a preamble that all charts share
+ * (chart_write()): it sets terminal and output by the variable `format`, names the data `data`, and
+ * holds the heading in `heading`, which is left out where the variable `bare` is set.
+ */
+struct chart {
+	char *name;    /* of the files, without ending: [A-Za-z0-9._-] only */
+	char *title;   /* one line: what it shows of what */
+	char *notes;   /* what the numbers rest on that is not the real thing; lines, or "" */
+	char *caption; /* how to read it, in a sentence or two */
+	char *csv;     /* the data, with a row of column names */
+	char *script;  /* gnuplot, without the preamble */
+	guint width;   /* in pixels of the screen */
+	guint height;  /* the same, without heading */
+};
+typedef struct chart chart_t; /* for g_autoptr() */
+
+enum chart_format { CHART_PNG = 0, CHART_SVG, CHART_PDF };
+
+/* The format named "png", "svg" or "pdf", or -1; and the name of a format. */
+int chart_format_parse(const char *name);
+const char *chart_format_name(enum chart_format format);
+
+#define CHART_ERROR (chart_error_quark())
+GQuark chart_error_quark(void);
+enum chart_error { CHART_ERROR_WRITE = 1, CHART_ERROR_GNUPLOT };
+
+/*
+ * An empty chart with a name made of the printf format, every character that a file name should
+ * not have replaced by "_".
+ */
+struct chart *chart_new(const char *format, ...) G_GNUC_PRINTF(1, 2);
+/* NULL is allowed. */
+void chart_free(struct chart *chart);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(chart_t, chart_free)
+
+/* Writes NAME.csv and NAME.gp into `dir`, which is made when missing. */
+bool chart_write(const struct chart *chart, const char *dir, GError **error);
+
+/*
+ * Draws a chart that chart_write() has put into `dir`. Returns the image's path, which the caller
+ * frees, or NULL with `error` set.
+ */
+char *chart_draw(const struct chart *chart, const char *dir, enum chart_format format,
+		 GError **error);
+
+/*
+ * The same without heading and without a file that stays, as the text of an SVG for a page that
+ * has its own heading; the caller frees it.
+ */
+char *chart_draw_bare(const struct chart *chart, const char *dir, GError **error);
+
+/* Text in gnuplot's single quotes, on one line. The caller frees. */
+char *chart_quoted(const char *text);
+
+/*
+ * A colour by number, 0xRRGGBB: Okabe and Ito's, which people with any colour vision tell apart,
+ * black and yellow left out. They begin again after the sixth.
+ */
+guint32 chart_colour(guint index);
+
+/* The heading's lines on what numbers of this directory rest on, for `notes`. The caller frees. */
+char *chart_notes(const struct summary *summary);

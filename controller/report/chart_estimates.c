@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
+#include "common/config.h"
+#include "controller/report/charts.h"
+#include "controller/report/csv.h"
+#include "controller/report/stats.h"
+
+/* Pixels: a bar, a panel, what is around both. */
+enum { BAR_WIDTH = 24, WIDTH_MIN = 820, PANEL_HEIGHT = 230, AROUND_HEIGHT = 175 };
+
+#define LEVEL 0.95
+
+/* Bars of one type take this share of the room between two types. */
+#define GROUP_WIDTH 0.8
+
+/* The types and clusters that have estimates, in the order of the matrices. */
+struct matrix {
+	GPtrArray *estimates; /* struct config_estimate */
+	GPtrArray *types;     /* const char *, borrowed from the estimates */
+	GPtrArray *clusters;
+};
+
+static void note(GPtrArray *names, const char *name)
+{
+	for (guint i = 0; i < names->len; i++)
+		if (g_str_equal(names->pdata[i], name))
+			return;
+	g_ptr_array_add(names, (char *)name);
+}
+
+static guint index_of(const GPtrArray *names, const char *name)
+{
+	guint i = 0;
+
+	while (i < names->len && !g_str_equal(names->pdata[i], name))
+		i++;
+	return i;
+}
+
+/* What completed tasks of all runs took on one cluster. */
+static GArray *observed(GPtrArray *traces, const struct config_estimate *estimate, bool energy)
+{
+	GArray *values = g_array_new(FALSE, FALSE, sizeof(double));
+
+	for (guint i = 0; i < traces->len; i++) {
+		const struct run_trace *trace = traces->pdata[i];
+
+		for (guint j = 0; trace->measured && j < trace->tasks->len; j++) {
+			const struct store_task *task = trace->tasks->pdata[j];
+			double value = energy ? task->energy_j : task->exec_s;
+
+			if (g_strcmp0(task->state, "completed") == 0 && isfinite(value) &&
+			    g_strcmp0(task->type, estimate->type) == 0 &&
+			    g_strcmp0(task->cluster, estimate->cluster) == 0)
+				g_array_append_val(values, value);
+		}
+	}
+	return values;
+}
+
+/* The interval of a mean that is known with its deviation; none for a single or given value. */
+static struct stats_interval interval_of(double mean, double sd, uint32_t count)
+{
+	if (count < 2 || !isfinite(sd))
+		return (struct stats_interval){mean, (double)NAN, (double)NAN, count, (double)NAN,
+					       (double)NAN};
+	return stats_interval_from_se(mean, sd / sqrt(count), count - 1, LEVEL, count);
+}
+
+static void put_interval(GString *csv, const struct stats_interval *interval)
+{
+	csv_number(csv, interval->value);
+	csv_number(csv, interval->low);
+	csv_number(csv, interval->high);
+}
+
+/* The middle of a bar; type i stands at x = i. */
+static double bar_x(const struct matrix *matrix, const struct config_estimate *estimate)
+{
+	double width = GROUP_WIDTH / matrix->clusters->len;
+
+	return index_of(matrix->types, estimate->type) - GROUP_WIDTH / 2 +
+	       width * (index_of(matrix->clusters, estimate->cluster) + 0.5);
+}
+
+static void put_estimate(GString *csv, const struct matrix *matrix, GPtrArray *traces,
+			 const struct config_estimate *estimate)
+{
+	g_autoptr(GArray) exec_s = observed(traces, estimate, false);
+	g_autoptr(GArray) energy_j = observed(traces, estimate, true);
+	struct stats_interval intervals[] = {
+		interval_of(estimate->etc_s, estimate->etc_sd_s, estimate->count),
+		interval_of(estimate->eec_j, estimate->eec_sd_j, estimate->count),
+		stats_t_interval((double *)(void *)exec_s->data, exec_s->len, LEVEL),
+		stats_t_interval((double *)(void *)energy_j->data, energy_j->len, LEVEL),
+	};
+
+	csv_text(csv, estimate->type);
+	csv_text(csv, estimate->cluster);
+	csv_number(csv, bar_x(matrix, estimate));
+	csv_integer(csv, estimate->count);
+	put_interval(csv, &intervals[0]);
+	put_interval(csv, &intervals[1]);
+	csv_integer(csv, exec_s->len);
+	put_interval(csv, &intervals[2]);
+	put_interval(csv, &intervals[3]);
+	csv_end(csv);
+}
+
+static char *data(const struct matrix *matrix, GPtrArray *traces)
+{
+	GString *csv = g_string_new("type,cluster,x,count,etc_s,etc_low_s,etc_high_s,eec_j,"
+				    "eec_low_j,eec_high_j,tasks,exec_s,exec_low_s,exec_high_s,"
+				    "energy_j,energy_low_j,energy_high_j\n");
+
+	for (guint i = 0; i < matrix->clusters->len; i++)
+		for (guint j = 0; j < matrix->estimates->len; j++) {
+			const struct config_estimate *estimate = matrix->estimates->pdata[j];
+
+			if (g_str_equal(estimate->cluster, matrix->clusters->pdata[i]))
+				put_estimate(csv, matrix, traces, estimate);
+		}
+	return g_string_free(csv, FALSE);
+}
+
+/* One panel: bars of the estimates, and what was observed beside them as points. */
+struct panel {
+	const char *label;
+	const char *value, *low, *high;             /* columns of the estimate */
+	const char *seen, *seen_low, *seen_high;    /* columns of the tasks */
+	guint top;
+};
+
+static const struct panel panels[] = {
+	{"ETC, s", "etc_s", "etc_low_s", "etc_high_s", "exec_s", "exec_low_s", "exec_high_s", 18},
+	{"EEC, J", "eec_j", "eec_low_j", "eec_high_j", "energy_j", "energy_low_j",
+	 "energy_high_j", 18 + PANEL_HEIGHT + 40},
+};
+
+static void put_panel(GString *text, const struct matrix *matrix, const struct panel *panel,
+		      bool last, bool seen)
+{
+	g_string_append_printf(text,
+			       "\nset tmargin at screen 1 - (top + %u) / (height * 1.0)\n"
+			       "set bmargin at screen 1 - (top + %u) / (height * 1.0)\n"
+			       "set ylabel '%s'\n%s\nplot \\\n",
+			       panel->top, panel->top + PANEL_HEIGHT, panel->label,
+			       last ? "set key outside bottom center horizontal Left reverse "
+				      "samplen 1.5"
+				    : "unset key");
+	for (guint i = 0; i < matrix->clusters->len; i++) {
+		g_autofree char *name = chart_quoted(matrix->clusters->pdata[i]);
+
+		g_string_append_printf(text,
+				       "  data using (of(%s)):(column('%s')):(bar_width) with "
+				       "boxes fs solid 0.75 noborder lc rgb '#%06x' title %s, \\\n",
+				       name, panel->value, chart_colour(i), name);
+	}
+	/* Arrows with square heads: gnuplot's own error bars clear a spot in their middle. */
+	g_string_append_printf(
+		text,
+		"  data using (column('x') - shift):(column('%s')):(0):"
+		"(column('%s') - column('%s')) with vectors heads size graph 0.006,90 "
+		"lc rgb '#303030' lw 1.2 notitle%s\n",
+		panel->low, panel->high, panel->low, seen ? ", \\" : "");
+	if (!seen)
+		return;
+	g_string_append_printf(
+		text,
+		"  data using (column('x') + shift):(column('%s')):(0):"
+		"(column('%s') - column('%s')) with vectors heads size graph 0.006,90 "
+		"lc rgb '#000000' lw 1.2 notitle, \\\n"
+		"  data using (column('x') + shift):(column('%s')) with points pt 13 ps 1.6 "
+		"lc rgb '#ffffff' notitle, \\\n"
+		"  data using (column('x') + shift):(column('%s')) with points pt 13 ps 1 "
+		"lc rgb '#000000' title 'completed tasks of the runs'\n",
+		panel->seen_low, panel->seen_high, panel->seen_low, panel->seen, panel->seen);
+}
+
+static bool any_seen(GPtrArray *traces)
+{
+	for (guint i = 0; i < traces->len; i++) {
+		const struct run_trace *trace = traces->pdata[i];
+
+		if (trace->measured && trace->tasks->len)
+			return true;
+	}
+	return false;
+}
+
+static char *script(const struct matrix *matrix, bool seen)
+{
+	GString *text = g_string_new(NULL);
+	double width = GROUP_WIDTH / matrix->clusters->len;
+
+	g_string_append_printf(text,
+			       "of(cluster) = strcol('cluster') eq cluster ? column('x') : NaN\n"
+			       "bar_width = %.6f\n"
+			       "# Estimates and observations stand beside one another.\n"
+			       "shift = %.6f\n\n"
+			       "set multiplot title heading font ',9'\n"
+			       "set lmargin at screen 0.1\n"
+			       "set rmargin at screen 0.98\n"
+			       "set xrange [-0.5:%u.5]\n"
+			       "set yrange [0:*]\n"
+			       "set grid ytics lc rgb '#d0d0d0' lw 0.5\n"
+			       "set border 3 lc rgb '#606060'\n"
+			       "set tics nomirror\n"
+			       "set xtics (",
+			       0.9 * width, seen ? 0.2 * width : 0, matrix->types->len - 1);
+	for (guint i = 0; i < matrix->types->len; i++) {
+		g_autofree char *name = chart_quoted(matrix->types->pdata[i]);
+
+		g_string_append_printf(text, "%s%s %u", i ? ", " : "", name, i);
+	}
+	g_string_append(text, ") scale 0\n");
+	for (gsize i = 0; i < G_N_ELEMENTS(panels); i++)
+		put_panel(text, matrix, &panels[i], i + 1 == G_N_ELEMENTS(panels), seen);
+	g_string_append(text, "unset multiplot\n");
+	return g_string_free(text, FALSE);
+}
+
+static struct chart *draw(const struct summary *summary, const struct matrix *matrix,
+			  GPtrArray *traces, const char *prefix)
+{
+	struct chart *chart = chart_new("%sestimates", prefix);
+	bool seen = any_seen(traces);
+
+	chart->title = g_strdup_printf("Execution time and energy per type and cluster: %s",
+				       summary->measured ? "measured" : "simulated");
+	chart->notes = chart_notes(summary);
+	chart->caption = g_strdup_printf(
+		"Bars: the estimates that the policies used, with 95 %% intervals of the mean "
+		"where they were measured more than once.%s",
+		seen ? " Diamonds: what completed tasks of the runs took, with the same." : "");
+	chart->csv = data(matrix, traces);
+	chart->script = script(matrix, seen);
+	chart->width = MAX(WIDTH_MIN, 120 + BAR_WIDTH * matrix->estimates->len);
+	chart->height = 2 * PANEL_HEIGHT + AROUND_HEIGHT;
+	return chart;
+}
+
+struct chart *chart_estimates(const struct summary *summary, GPtrArray *traces,
+			      const char *prefix, GError **error)
+{
+	struct matrix matrix = {.estimates = store_estimates(summary->store, error)};
+	struct chart *chart = NULL;
+
+	if (!matrix.estimates)
+		return NULL;
+	matrix.types = g_ptr_array_new();
+	matrix.clusters = g_ptr_array_new();
+	for (guint i = 0; i < matrix.estimates->len; i++) {
+		const struct config_estimate *estimate = matrix.estimates->pdata[i];
+
+		note(matrix.types, estimate->type);
+		note(matrix.clusters, estimate->cluster);
+	}
+	if (matrix.estimates->len)
+		chart = draw(summary, &matrix, traces, prefix);
+	g_ptr_array_unref(matrix.types);
+	g_ptr_array_unref(matrix.clusters);
+	g_ptr_array_unref(matrix.estimates);
+	return chart;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
+#include "controller/report/charts.h"
+#include "controller/report/csv.h"
+
+/* Pixels. Both panels begin and end below one another. */
+enum { WIDTH = 820, SUM_HEIGHT = 190, HOSTS_HEIGHT = 230, AROUND_HEIGHT = 130, KEY_LINE = 20 };
+
+/* More points than pixels only make a drawing heavy. */
+#define POINTS_MAX 1600
+
+static const char all_hosts[] = "all hosts";
+
+static void put_row(GString *csv, const char *host, double time_s, double watts, double idle_w,
+		    bool gap)
+{
+	csv_text(csv, host);
+	csv_number(csv, time_s);
+	csv_number(csv, watts);
+	csv_number(csv, idle_w);
+	csv_integer(csv, gap);
+	csv_end(csv);
+}
+
+static char *data(const struct run_trace *trace)
+{
+	GString *csv = g_string_new("host,time_s,watts,idle_w,gap\n");
+	g_autoptr(GArray) sum = run_trace_watts(trace);
+
+	for (guint i = 0; i < sum->len; i++) {
+		const struct run_point *point = &g_array_index(sum, struct run_point, i);
+
+		put_row(csv, all_hosts, point->time_s, point->value, trace->run->idle_w, false);
+	}
+	for (guint i = 0; i < trace->samples->len; i++) {
+		const struct store_sample *sample = trace->samples->pdata[i];
+		double idle_w = NAN;
+
+		for (guint j = 0; j < trace->hosts->len; j++) {
+			const struct run_host *host =
+				&g_array_index(trace->hosts, struct run_host, j);
+
+			if (g_strcmp0(host->name, sample->host) == 0)
+				idle_w = host->idle_w;
+		}
+		put_row(csv, sample->host, sample->time_s, (double)sample->mw * 1e-3, idle_w,
+			sample->gap);
+	}
+	return g_string_free(csv, FALSE);
+}
+
+static void put_margins(GString *text, guint top, guint height)
+{
+	g_string_append_printf(text,
+			       "set tmargin at screen 1 - (top + %u) / (height * 1.0)\n"
+			       "set bmargin at screen 1 - (top + %u) / (height * 1.0)\n",
+			       top, top + height);
+}
+
+static void put_sum(GString *text)
+{
+	put_margins(text, 20, SUM_HEIGHT);
+	g_string_append(text,
+			"set format x ''\n"
+			"set ylabel 'W, all hosts'\n"
+			"plot \\\n"
+			"  data using (of('all hosts')):(column('watts')):(column('idle_w')) "
+			"every step with filledcurves fs solid 0.25 lc rgb '#0072b2' notitle, \\\n"
+			"  data using (of('all hosts')):(column('watts')) every step "
+			"with lines lw 1.3 lc rgb '#0072b2' notitle, \\\n"
+			"  data using (of('all hosts')):(column('idle_w')) every step "
+			"with lines dt 2 lw 1.2 lc rgb '#606060' notitle\n");
+}
+
+static void put_hosts(GString *text, const struct run_trace *trace)
+{
+	put_margins(text, 20 + SUM_HEIGHT + 30, HOSTS_HEIGHT);
+	/* The empty line keeps the key off the label. */
+	g_string_append(text, "set format x '%g'\n"
+			      "set xlabel \"seconds since the start of the run\\n \"\n"
+			      "set ylabel 'W, each host'\n"
+			      "set key outside bottom center horizontal Left reverse samplen 1.5\n"
+			      "plot \\\n");
+	for (guint i = 0; i < trace->hosts->len; i++) {
+		const struct run_host *host = &g_array_index(trace->hosts, struct run_host, i);
+		g_autofree char *name = chart_quoted(host->name);
+		guint32 colour = chart_colour(i);
+
+		g_string_append_printf(
+			text,
+			"  data using (of(%s)):(column('watts')) every step with lines lw 1.3 "
+			"lc rgb '#%06x' title %s, \\\n"
+			"  data using (of(%s)):(column('idle_w')) every step with lines dt 2 "
+			"lc rgb '#%06x' notitle, \\\n",
+			name, colour, name, name, colour);
+	}
+	g_string_append(
+		text,
+		/* Nothing is drawn here: these are for the key, of both panels. */
+		"  NaN with boxes fs solid 0.25 noborder lc rgb '#0072b2' "
+		"title 'above the baseline: dynamic', \\\n"
+		"  NaN with lines dt 2 lc rgb '#606060' title 'idle baseline', \\\n"
+		"  data using (gap(1)):(column('watts')) with points pt 2 lc rgb '#000000' "
+		"notitle\n");
+}
+
+static char *script(const struct run_trace *trace)
+{
+	GString *text = g_string_new(NULL);
+
+	g_string_append_printf(
+		text,
+		"# Draws every so many samples only.\n"
+		"step = %u\n"
+		"of(host) = strcol('host') eq host ? column('time_s') : NaN\n"
+		"# Samples after a gap: what was before them is estimated.\n"
+		"gap(x) = column('gap') > 0 ? column('time_s') : NaN\n\n"
+		"set multiplot title heading font ',9'\n"
+		"set lmargin at screen 0.11\n"
+		"set rmargin at screen 0.98\n"
+		"set xrange [0:%.6g]\n"
+		"set yrange [0:*]\n"
+		"set grid lc rgb '#d0d0d0' lw 0.5\n"
+		"set border 3 lc rgb '#606060'\n"
+		"set tics nomirror\n"
+		"unset key\n",
+		MAX(1, trace->samples->len / (MAX(1, trace->hosts->len) * POINTS_MAX)),
+		fmax(trace->run->ended_s, 1e-3));
+	put_sum(text);
+	put_hosts(text, trace);
+	g_string_append(text, "unset multiplot\n");
+	return g_string_free(text, FALSE);
+}
+
+struct chart *chart_power(const struct summary *summary, const struct run_trace *trace,
+			  const char *prefix)
+{
+	g_autofree char *stem = chart_run_stem(trace->run);
+	g_autofree char *name = chart_run_title(summary, trace->run);
+	struct chart *chart;
+
+	if (trace->hosts->len == 0 || !isfinite(trace->run->ended_s))
+		return NULL;
+	chart = chart_new("%spower-%s", prefix, stem);
+	chart->title = g_strdup_printf("Power: %s", name);
+	chart->notes = chart_notes(summary);
+	chart->caption = g_strdup(
+		"Watts as the hosts' meters gave them: the sum above, each host below, each with "
+		"the idle baseline that was measured before the run. The area above the baseline "
+		"is the dynamic energy. A cross ends a gap without samples.");
+	chart->csv = data(trace);
+	chart->script = script(trace);
+	chart->width = WIDTH;
+	/* The key has two entries of its own, and two columns at least. */
+	chart->height = SUM_HEIGHT + HOSTS_HEIGHT + AROUND_HEIGHT +
+			KEY_LINE * ((trace->hosts->len + 3) / 2);
+	return chart;
+}

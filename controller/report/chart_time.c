@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
+#include "controller/report/charts.h"
+#include "controller/report/csv.h"
+
+/* Pixels of a panel, of the air between two, and of what is around all of them. */
+enum { WIDTH = 820, PANEL_HEIGHT = 210, PANEL_AIR = 62, AROUND_HEIGHT = 80 };
+
+/* More points than pixels only make a drawing heavy. */
+#define POINTS_MAX 1600
+
+/* What is drawn over time. */
+struct quantity {
+	const char *name;    /* of the files */
+	const char *column;
+	const char *title;
+	const char *label;   /* of the axis */
+	const char *style;   /* gnuplot's: steps or straight lines */
+	const char *caption;
+	GArray *(*curve)(const struct run_trace *trace);
+	bool limited;        /* draw the limit of energy */
+};
+
+static const struct quantity utility = {
+	.name = "utility-time",
+	.column = "utility",
+	.title = "Utility earned over time",
+	.label = "utility",
+	.style = "steps",
+	.caption = "A step is a task that completed and earned something. A panel per limit of "
+		   "energy, a line per run; repeats of a policy have its colour.",
+	.curve = run_trace_utility,
+};
+
+static const struct quantity energy = {
+	.name = "energy-time",
+	.column = "energy_j",
+	.title = "Dynamic energy against its limit",
+	.label = "dynamic energy, J",
+	.style = "lines",
+	.caption = "Dynamic energy used so far: what the hosts drew above their idle baseline. A "
+		   "panel per limit, which is the dashed line; a run that reaches it ends.",
+	.curve = run_trace_energy,
+	.limited = true,
+};
+
+static void put_curve(GString *csv, const struct run_trace *trace, const GArray *points)
+{
+	for (guint i = 0; i < points->len; i++) {
+		const struct run_point *point = &g_array_index(points, struct run_point, i);
+
+		csv_text(csv, trace->run->policy);
+		csv_number(csv, trace->run->limit);
+		csv_number(csv, trace->run->limit_j);
+		csv_integer(csv, trace->run->run);
+		csv_integer(csv, trace->run->repeat);
+		csv_number(csv, point->time_s);
+		csv_number(csv, point->value);
+		csv_end(csv);
+	}
+}
+
+/* What gnuplot is told of the data. */
+struct drawn {
+	GPtrArray *traces; /* those that have a curve */
+	guint points_max;  /* of the longest curve */
+	double end_s;      /* of the longest run */
+};
+
+static char *data(const struct quantity *quantity, GPtrArray *traces, struct drawn *drawn)
+{
+	GString *csv = g_string_new("policy,limit,limit_j,run,repeat,time_s,");
+
+	g_string_append_printf(csv, "%s\n", quantity->column);
+	for (guint i = 0; i < traces->len; i++) {
+		const struct run_trace *trace = traces->pdata[i];
+		g_autoptr(GArray) points = quantity->curve(trace);
+
+		if (points->len == 0)
+			continue;
+		put_curve(csv, trace, points);
+		g_ptr_array_add(drawn->traces, (gpointer)trace);
+		drawn->points_max = MAX(drawn->points_max, points->len);
+		drawn->end_s = fmax(drawn->end_s, trace->run->ended_s);
+	}
+	return g_string_free(csv, FALSE);
+}
+
+static guint policy_index(const struct summary *summary, const char *policy)
+{
+	for (guint i = 0; i < summary->policies->len; i++)
+		if (g_str_equal(summary->policies->pdata[i], policy))
+			return i;
+	return 0;
+}
+
+/* The lines of one limit; the first run of a policy names it. Returns the number of lines. */
+static guint put_lines(GString *text, const struct quantity *quantity,
+		       const struct summary *summary, const struct drawn *drawn, double limit)
+{
+	g_autoptr(GHashTable) named = g_hash_table_new(g_str_hash, g_str_equal);
+	guint lines = 0;
+
+	for (guint i = 0; i < drawn->traces->len; i++) {
+		const struct store_run *run = ((struct run_trace *)drawn->traces->pdata[i])->run;
+		bool first;
+		g_autofree char *name = NULL;
+
+		if (!summary_same_limit(run->limit, limit))
+			continue;
+		first = g_hash_table_add(named, run->policy);
+		name = chart_quoted(run->policy);
+		g_string_append_printf(
+			text,
+			"%s  data using (of(%" G_GINT64_FORMAT ")):(column('%s')) every step "
+			"with %s lw %s lc rgb '#%06x' %s%s",
+			lines ? ", \\\n" : "", run->run, quantity->column, quantity->style,
+			first ? "1.6" : "0.8", chart_colour(policy_index(summary, run->policy)),
+			first ? "title " : "notitle", first ? name : "");
+		lines++;
+	}
+	return lines;
+}
+
+static double limit_j(const struct drawn *drawn, double limit)
+{
+	for (guint i = 0; i < drawn->traces->len; i++) {
+		const struct store_run *run = ((struct run_trace *)drawn->traces->pdata[i])->run;
+
+		if (summary_same_limit(run->limit, limit))
+			return run->limit_j;
+	}
+	return NAN;
+}
+
+static void put_panel(GString *text, const struct quantity *quantity,
+		      const struct summary *summary, const struct drawn *drawn, guint panel)
+{
+	double limit = g_array_index(summary->limits, double, panel);
+	guint top = 28 + panel * (PANEL_HEIGHT + PANEL_AIR);
+	bool last = panel + 1 == summary->limits->len;
+
+	g_string_append_printf(text,
+			       "\nset tmargin at screen 1 - (top + %u) / (height * 1.0)\n"
+			       "set bmargin at screen 1 - (top + %u) / (height * 1.0)\n"
+			       "set title 'limit %g %%' offset 0,-0.6\n"
+			       "set ylabel '%s'\n%s%s",
+			       top, top + PANEL_HEIGHT, 100 * limit, quantity->label,
+			       last ? "set xlabel 'seconds since the start of the run'\n" : "",
+			       last ? "set key outside bottom center horizontal Left reverse "
+				      "samplen 1.5\n"
+				    : "unset key\n");
+	g_string_append(text, "plot \\\n");
+	/* Something is drawn in every panel, or a limit without curves would be an error. */
+	if (put_lines(text, quantity, summary, drawn, limit))
+		g_string_append(text, ", \\\n");
+	g_string_append_printf(text, "  %s with lines dt 2 lw 1.2 lc rgb '#606060' %s\n",
+			       quantity->limited && isfinite(limit_j(drawn, limit))
+				       ? g_ascii_formatd((char[G_ASCII_DTOSTR_BUF_SIZE]){0},
+							 G_ASCII_DTOSTR_BUF_SIZE, "%.6f",
+							 limit_j(drawn, limit))
+				       : "NaN",
+			       quantity->limited ? "title 'limit'" : "notitle");
+}
+
+static char *script(const struct quantity *quantity, const struct summary *summary,
+		    const struct drawn *drawn)
+{
+	GString *text = g_string_new(NULL);
+
+	g_string_append_printf(text,
+			       "# Draws every so many points only.\n"
+			       "step = %u\n"
+			       "of(run) = column('run') == run ? column('time_s') : NaN\n\n"
+			       "set multiplot title heading font ',9'\n"
+			       "set lmargin at screen 0.12\n"
+			       "set rmargin at screen 0.98\n"
+			       "set xrange [0:%.6g]\n"
+			       "set yrange [0:*]\n"
+			       "set grid lc rgb '#d0d0d0' lw 0.5\n"
+			       "set border 3 lc rgb '#606060'\n"
+			       "set tics nomirror\n",
+			       MAX(1, drawn->points_max / POINTS_MAX), fmax(drawn->end_s, 1e-3));
+	for (guint i = 0; i < summary->limits->len; i++)
+		put_panel(text, quantity, summary, drawn, i);
+	g_string_append(text, "unset multiplot\n");
+	return g_string_free(text, FALSE);
+}
+
+static char *title_of(const struct quantity *quantity, const struct summary *summary)
+{
+	g_autofree char *name = store_get_meta(summary->store, "config_name");
+
+	return g_strdup_printf("%s: %s%s%s%s", quantity->title,
+			       summary->measured ? "measured" : "simulated", name ? ", " : "",
+			       name ? name : "", summary->measured ? "" : ", trial 1");
+}
+
+static struct chart *new_chart(const struct quantity *quantity, const struct summary *summary,
+			       GPtrArray *traces, const char *prefix)
+{
+	g_autoptr(GPtrArray) with_curve = g_ptr_array_new();
+	struct drawn drawn = {.traces = with_curve};
+	g_autofree char *csv = data(quantity, traces, &drawn);
+	struct chart *chart;
+
+	if (with_curve->len == 0)
+		return NULL;
+	chart = chart_new("%s%s", prefix, quantity->name);
+	chart->title = title_of(quantity, summary);
+	chart->notes = chart_notes(summary);
+	chart->caption = g_strdup(quantity->caption);
+	chart->csv = g_steal_pointer(&csv);
+	chart->script = script(quantity, summary, &drawn);
+	chart->width = WIDTH;
+	chart->height = AROUND_HEIGHT + summary->limits->len * (PANEL_HEIGHT + PANEL_AIR);
+	return chart;
+}
+
+struct chart *chart_utility_time(const struct summary *summary, GPtrArray *traces,
+				 const char *prefix)
+{
+	return new_chart(&utility, summary, traces, prefix);
+}
+
+struct chart *chart_energy_time(const struct summary *summary, GPtrArray *traces,
+				const char *prefix)
+{
+	return new_chart(&energy, summary, traces, prefix);
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <string.h>
+
+#include "controller/report/arrivals.h"
+#include "controller/report/charts.h"
+#include "controller/report/csv.h"
+
+/* Bars of one group take this share of the room between two limits. */
+#define GROUP_WIDTH 0.84
+
+/* The run that is drawn as points: the simulation of the measured arrivals. */
+#define SAME "measured arrivals"
+
+/* What is drawn: all policies and limits that occur in any of the runs. */
+struct figure {
+	struct summary *const *summaries;
+	guint count;
+	GPtrArray *policies; /* const char *, borrowed */
+	GArray *limits;      /* double */
+	const struct summary *measured; /* with `same`: whose arrivals were simulated */
+	int same;                       /* the run that has them too, drawn as points; -1: none */
+};
+
+static void add_policy(struct figure *figure, const char *policy)
+{
+	for (guint i = 0; i < figure->policies->len; i++)
+		if (g_str_equal(figure->policies->pdata[i], policy))
+			return;
+	g_ptr_array_add(figure->policies, (char *)policy);
+}
+
+static void add_limit(struct figure *figure, double limit)
+{
+	for (guint i = 0; i < figure->limits->len; i++)
+		if (summary_same_limit(g_array_index(figure->limits, double, i), limit))
+			return;
+	g_array_append_val(figure->limits, limit);
+}
+
+/* The first simulation of the arrivals of the first measurement. */
+static void find_same(struct figure *figure)
+{
+	figure->measured = NULL;
+	figure->same = -1;
+	for (guint i = 0; i < figure->count && !figure->measured; i++)
+		if (figure->summaries[i]->measured)
+			figure->measured = figure->summaries[i];
+	for (guint i = 0; figure->measured && figure->same < 0 && i < figure->count; i++)
+		if (!figure->summaries[i]->measured && figure->summaries[i]->repeats > 1 &&
+		    arrivals_are_same(figure->measured, figure->summaries[i]))
+			figure->same = (int)i;
+}
+
+static void figure_init(struct figure *figure, struct summary *const *summaries, guint count)
+{
+	figure->summaries = summaries;
+	figure->count = count;
+	figure->policies = g_ptr_array_new();
+	figure->limits = g_array_new(FALSE, FALSE, sizeof(double));
+	for (guint i = 0; i < count; i++) {
+		for (guint j = 0; j < summaries[i]->policies->len; j++)
+			add_policy(figure, summaries[i]->policies->pdata[j]);
+		for (guint j = 0; j < summaries[i]->limits->len; j++)
+			add_limit(figure, g_array_index(summaries[i]->limits, double, j));
+	}
+	find_same(figure);
+}
+
+static void figure_clear(struct figure *figure)
+{
+	g_ptr_array_unref(figure->policies);
+	g_array_unref(figure->limits);
+}
+
+/* The width of one bar, with a little air between policies. */
+static double bar_width(const struct figure *figure)
+{
+	return GROUP_WIDTH / (figure->policies->len * (figure->count + 0.25));
+}
+
+/* The middle of a bar; limit i stands at x = i. */
+static double bar_x(const struct figure *figure, guint limit, guint policy, guint run)
+{
+	double width = bar_width(figure);
+	double slot = width * (figure->count + 0.25);
+	double first = limit - GROUP_WIDTH / 2 + slot * policy + 0.125 * width;
+
+	/* To six digits, and no negative zero: for those who read the data. */
+	return rint((first + width * (run + 0.5)) * 1e6) / 1e6 + 0.0;
+}
+
+/* "measured", or the directory's name where two of a kind are drawn; its path if that is not its
+ * own. */
+static char *run_name(const struct figure *figure, guint run)
+{
+	const struct summary *summary = figure->summaries[run];
+	g_autofree char *name = g_path_get_basename(summary->dir);
+	bool kind_told = true;
+	bool name_told = true;
+
+	for (guint i = 0; i < figure->count; i++) {
+		g_autofree char *other = g_path_get_basename(figure->summaries[i]->dir);
+
+		if (i == run)
+			continue;
+		kind_told = kind_told && figure->summaries[i]->measured != summary->measured;
+		name_told = name_told && !g_str_equal(other, name);
+	}
+	if (kind_told)
+		return g_strdup(summary->measured ? "measured" : "simulated");
+	return name_told ? g_steal_pointer(&name) : g_strdup(summary->dir);
+}
+
+static void put_row(GString *csv, const char *policy, const char *run, double limit, double x,
+		    double utility, double utility_sd, double energy_j)
+{
+	csv_text(csv, policy);
+	csv_text(csv, run);
+	csv_number(csv, limit);
+	csv_number(csv, x);
+	csv_number(csv, utility);
+	csv_number(csv, utility_sd);
+	csv_number(csv, energy_j);
+	csv_end(csv);
+}
+
+/* The last rows: what the simulation of the measured arrivals earned. */
+static void put_same(GString *csv, const struct figure *figure)
+{
+	const struct summary *simulated = figure->summaries[figure->same];
+
+	for (guint i = 0; i < figure->policies->len * figure->limits->len; i++) {
+		guint policy = i % figure->policies->len;
+		guint limit_index = i / figure->policies->len;
+		double limit = g_array_index(figure->limits, double, limit_index);
+		const struct store_run *run = arrivals_run(figure->measured, simulated,
+							   figure->policies->pdata[policy], limit);
+
+		if (run)
+			put_row(csv, figure->policies->pdata[policy], SAME, limit,
+				bar_x(figure, limit_index, policy, (guint)figure->same),
+				run->utility, (double)NAN, run->energy_j);
+	}
+}
+
+static char *data(const struct figure *figure)
+{
+	GString *csv = g_string_new("policy,run,limit,x,utility_mean,utility_sd,energy_j_mean\n");
+
+	for (guint i = 0; i < figure->policies->len * figure->count; i++) {
+		guint policy = i / figure->count;
+		guint run = i % figure->count;
+		const char *name = figure->policies->pdata[policy];
+		g_autofree char *title = run_name(figure, run);
+
+		for (guint j = 0; j < figure->limits->len; j++) {
+			double limit = g_array_index(figure->limits, double, j);
+			const struct summary_cell *cell =
+				summary_cell(figure->summaries[run], name, limit);
+
+			if (cell)
+				put_row(csv, name, title, limit, bar_x(figure, j, policy, run),
+					cell->utility_mean, cell->utility_sd, cell->energy_j_mean);
+		}
+	}
+	if (figure->same >= 0)
+		put_same(csv, figure);
+	return g_string_free(csv, FALSE);
+}
+
+/*
+ * Measured bars are full, the others fainter the further right they stand: transparent, so that
+ * they stay apart from what is drawn over them on dark paper too.
+ */
+static double bar_opacity(const struct figure *figure, guint run)
+{
+	return figure->count > 1 ? 1 - 0.65 * run / (figure->count - 1) : 1;
+}
+
+static void put_bars(GString *text, const struct figure *figure, guint policy, guint run)
+{
+	g_autofree char *name = run_name(figure, run);
+	g_autofree char *title = g_strdup_printf(
+		"%s, %s", (char *)figure->policies->pdata[policy], name);
+	g_autofree char *title_quoted = chart_quoted(title);
+	g_autofree char *policy_quoted = chart_quoted(figure->policies->pdata[policy]);
+	g_autofree char *run_quoted = chart_quoted(name);
+
+	g_string_append_printf(text,
+			       "  data using (of(%s, %s)):(column('utility_mean')):(bar_width) "
+			       "with boxes fs transparent solid %.3g border lc rgb '#%06x' "
+			       "lc rgb '#%06x' title %s, \\\n",
+			       policy_quoted, run_quoted, bar_opacity(figure, run),
+			       chart_colour(policy), chart_colour(policy), title_quoted);
+}
+
+static void put_plot(GString *text, const struct figure *figure)
+{
+	g_string_append(text, "plot \\\n");
+	for (guint policy = 0; policy < figure->policies->len; policy++)
+		for (guint run = 0; run < figure->count; run++)
+			put_bars(text, figure, policy, run);
+	/* Points stand beside the deviations, with a light edge that goes below them. */
+	if (figure->same >= 0)
+		g_string_append(text,
+				"  data using (same(1)):(column('utility_mean')) with points pt 13 "
+				"ps 1.8 lc rgb '#ffffff' notitle, \\\n");
+	/* Arrows with square heads: gnuplot's own error bars clear a spot in their middle. */
+	g_string_append_printf(
+		text,
+		"  data using (column('x')):(column('utility_mean') - column('utility_sd')):(0):"
+		"(2 * column('utility_sd')) with vectors heads "
+		"size graph 0.006,90 lc rgb '#303030' lw 1.2 notitle%s\n",
+		figure->same >= 0 ? ", \\" : "");
+	if (figure->same >= 0)
+		g_string_append(text,
+				"  data using (same(1)):(column('utility_mean')) with points pt 13 "
+				"ps 1.2 lc rgb '#000000' "
+				"title 'simulated on the measured arrivals'\n");
+}
+
+/* The headings of all runs, each line once. */
+static char *notes(const struct figure *figure)
+{
+	GString *text = g_string_new(NULL);
+
+	for (guint i = 0; i < figure->count; i++) {
+		g_autoptr(GPtrArray) lines = summary_heading(figure->summaries[i]);
+
+		for (guint j = 0; j < lines->len; j++)
+			g_string_append_printf(text, "%s%s", text->len ? "\n" : "",
+					       (char *)lines->pdata[j]);
+	}
+	return g_string_free(text, FALSE);
+}
+
+static void append_tics(GString *text, const struct figure *figure)
+{
+	g_string_append(text, "set xtics (");
+	for (guint i = 0; i < figure->limits->len; i++)
+		g_string_append_printf(text, "%s'%g %%%%' %u", i ? ", " : "",
+				       100 * g_array_index(figure->limits, double, i), i);
+	g_string_append(text, ") scale 0\n");
+}
+
+/* "2.8 MJ": what 100 % is, if the runs agree on it. */
+static char *budget(const struct figure *figure)
+{
+	double budget_j = NAN;
+
+	for (guint i = 0; i < figure->count; i++) {
+		const struct summary_cell *cell = &figure->summaries[i]->cells[0];
+		double one_j = cell->limit_j / cell->limit;
+
+		if (i > 0 && !(fabs(one_j - budget_j) <= 0.005 * budget_j))
+			return g_strdup("100 %");
+		budget_j = one_j;
+	}
+	if (!(budget_j > 0))
+		return g_strdup("100 %");
+	if (budget_j >= 1e6)
+		return g_strdup_printf("%.3g MJ", budget_j / 1e6);
+	if (budget_j >= 1e4)
+		return g_strdup_printf("%.3g kJ", budget_j / 1e3);
+	return g_strdup_printf("%.0f J", budget_j);
+}
+
+/* A single run has none. */
+static bool has_deviations(const struct figure *figure)
+{
+	for (guint i = 0; i < figure->count; i++)
+		if (figure->summaries[i]->repeats > 1)
+			return true;
+	return false;
+}
+
+static char *script(const struct figure *figure)
+{
+	GString *text = g_string_new(NULL);
+	g_autofree char *hundred = budget(figure);
+
+	g_string_append_printf(
+		text,
+		"of(policy, run) = strcol('policy') eq policy && strcol('run') eq run ? "
+		"column('x') : NaN\n"
+		"same(x) = strcol('run') eq '" SAME "' ? column('x') + 0.28 * bar_width : NaN\n"
+		"bar_width = %s\n\n"
+		"set title heading font ',9'\n"
+		"set ylabel 'utility earned%s'\n"
+		/* The empty line keeps the key off the label. */
+		"set xlabel \"limit of dynamic energy, %% of %s\\n \"\n",
+		g_ascii_formatd((char[G_ASCII_DTOSTR_BUF_SIZE]){0}, G_ASCII_DTOSTR_BUF_SIZE, "%.6f",
+				bar_width(figure)),
+		has_deviations(figure) ? " (mean and standard deviation)" : "", hundred);
+	append_tics(text, figure);
+	g_string_append_printf(text,
+			       "set xrange [-0.5:%u.5]\n"
+			       "set yrange [0:*]\n"
+			       "set grid ytics lc rgb '#d0d0d0' lw 0.5\n"
+			       "set border 3 lc rgb '#606060'\n"
+			       "set tics nomirror\n"
+			       "set key outside bottom center horizontal Left reverse samplen 1.5 "
+			       "maxcols %u\n\n",
+			       figure->limits->len - 1, figure->count);
+	put_plot(text, figure);
+	return g_string_free(text, FALSE);
+}
+
+struct chart *chart_utility(struct summary *const *summaries, guint count)
+{
+	struct chart *chart = chart_new("utility");
+	struct figure figure;
+	guint bars;
+
+	figure_init(&figure, summaries, count);
+	bars = figure.policies->len * count * figure.limits->len;
+	chart->title = g_strdup("Utility earned under each limit of energy");
+	chart->notes = notes(&figure);
+	chart->caption = g_strdup_printf(
+		"A group of bars per limit, a bar per policy%s%s", count > 1 ? " and run" : "",
+		figure.same >= 0 ? ". Diamonds: the one simulation of the very arrivals that were "
+				   "measured; the pale bars are means over other workloads too."
+				 : ".");
+	chart->csv = data(&figure);
+	chart->script = script(&figure);
+	/* 34 pixels for a bar. */
+	chart->width = MAX(860, 300 + 34 * bars);
+	chart->height = 520 + 20 * figure.policies->len;
+	figure_clear(&figure);
+	return chart;
+}

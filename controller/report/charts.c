@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/report/charts.h"
+
+#include <math.h>
+#include <string.h>
+
+G_DEFINE_QUARK(virtbed-charts, charts_error)
+
+const char *const chart_kinds[] = {"utility", "estimates", "utility-time", "energy-time",
+				   "gantt",   "power",     NULL};
+
+/* The charts of one run, by kind. */
+static const struct {
+	const char *kind;
+	struct chart *(*draw)(const struct summary *summary, const struct run_trace *trace,
+			      const char *prefix);
+} run_charts[] = {
+	{"gantt", chart_gantt},
+	{"power", chart_power},
+};
+
+/* Those of all runs of a directory that follow from their traces alone. */
+static const struct {
+	const char *kind;
+	struct chart *(*draw)(const struct summary *summary, GPtrArray *traces,
+			      const char *prefix);
+} whole_charts[] = {
+	{"utility-time", chart_utility_time},
+	{"energy-time", chart_energy_time},
+};
+
+char *chart_kinds_known(void)
+{
+	return g_strjoinv(" ", (char **)chart_kinds);
+}
+
+char *chart_run_title(const struct summary *summary, const struct store_run *run)
+{
+	g_autofree char *name = store_get_meta(summary->store, "config_name");
+
+	return g_strdup_printf("%s%s%s, %s at %g %%, %s %u",
+			       summary->measured ? "measured" : "simulated", name ? ": " : "",
+			       name ? name : "", run->policy, 100 * run->limit,
+			       summary->measured ? "repeat" : "trial", run->repeat);
+}
+
+char *chart_run_stem(const struct store_run *run)
+{
+	return g_strdup_printf("%" G_GINT64_FORMAT "-%s-%g", run->run, run->policy,
+			       100 * run->limit);
+}
+
+/* Choices. */
+
+static bool wants_kind(const struct charts_choice *choice, const char *kind)
+{
+	return !choice || !choice->kinds ||
+	       g_strv_contains((const char *const *)choice->kinds, kind);
+}
+
+static bool names_run(const struct charts_choice *choice, gint64 run)
+{
+	for (guint i = 0; i < choice->runs_count; i++)
+		if (choice->runs[i] == run)
+			return true;
+	return false;
+}
+
+/* Without a choice: the first run of every policy and limit that is on record. */
+static bool wants_run(const struct charts_choice *choice, const struct summary *summary,
+		      const struct store_run *run)
+{
+	g_autoptr(GPtrArray) cell = NULL;
+
+	if (choice && choice->runs_count)
+		return names_run(choice, run->run);
+	cell = summary_cell_runs(summary, run->policy, run->limit);
+	return cell->len && cell->pdata[0] == run;
+}
+
+static bool has_run(struct summary *const *summaries, guint count, gint64 id)
+{
+	for (guint i = 0; i < count; i++)
+		for (guint j = 0; j < summaries[i]->runs->len; j++)
+			if (((struct store_run *)summaries[i]->runs->pdata[j])->run == id)
+				return true;
+	return false;
+}
+
+bool charts_choice_check(const struct charts_choice *choice, struct summary *const *summaries,
+			 guint count, GError **error)
+{
+	for (char *const *kind = choice->kinds; kind && *kind; kind++) {
+		g_autofree char *known = chart_kinds_known();
+
+		if (g_strv_contains(chart_kinds, *kind))
+			continue;
+		g_set_error(error, CHARTS_ERROR, CHARTS_ERROR_KIND,
+			    "unknown chart \"%s\"; known: %s", *kind, known);
+		return false;
+	}
+	for (guint i = 0; i < choice->runs_count; i++) {
+		if (has_run(summaries, count, choice->runs[i]))
+			continue;
+		g_set_error(error, CHARTS_ERROR, CHARTS_ERROR_RUN,
+			    "no run %" G_GINT64_FORMAT " that ended; --json lists the runs",
+			    choice->runs[i]);
+		return false;
+	}
+	return true;
+}
+
+/* Making them. */
+
+static void free_chart(gpointer data)
+{
+	chart_free(data);
+}
+
+static void free_trace(gpointer data)
+{
+	run_trace_free(data);
+}
+
+static void free_run(gpointer data)
+{
+	struct charts_run *run = data;
+
+	g_ptr_array_unref(run->charts);
+	g_free(run);
+}
+
+static void free_section(gpointer data)
+{
+	struct charts_section *section = data;
+
+	g_ptr_array_unref(section->whole);
+	g_ptr_array_unref(section->runs);
+	g_free(section);
+}
+
+static void add_chart(GPtrArray *charts, struct chart *chart)
+{
+	if (chart)
+		g_ptr_array_add(charts, chart);
+}
+
+/* Only the first trial of a simulation has its tasks on record. */
+static GPtrArray *load_traces(const struct summary *summary, GError **error)
+{
+	g_autoptr(GPtrArray) traces = g_ptr_array_new_with_free_func(free_trace);
+
+	for (guint i = 0; i < summary->runs->len; i++) {
+		const struct store_run *run = summary->runs->pdata[i];
+		struct run_trace *trace;
+
+		if (!summary->measured && run->repeat > 1)
+			continue;
+		trace = run_trace_load(summary, run, error);
+		if (!trace)
+			return NULL;
+		g_ptr_array_add(traces, trace);
+	}
+	return g_steal_pointer(&traces);
+}
+
+static void add_run(struct charts_section *section, const struct run_trace *trace,
+		    const struct charts_choice *choice, const char *prefix)
+{
+	struct charts_run *run = g_new0(struct charts_run, 1);
+
+	run->run = trace->run;
+	run->charts = g_ptr_array_new_with_free_func(free_chart);
+	for (gsize i = 0; i < G_N_ELEMENTS(run_charts); i++)
+		if (wants_kind(choice, run_charts[i].kind))
+			add_chart(run->charts,
+				  run_charts[i].draw(section->summary, trace, prefix));
+	if (run->charts->len)
+		g_ptr_array_add(section->runs, run);
+	else
+		free_run(run);
+}
+
+static bool fill_section(struct charts_section *section, const struct charts_choice *choice,
+			 const char *prefix, GError **error)
+{
+	const struct summary *summary = section->summary;
+	g_autoptr(GPtrArray) traces = load_traces(summary, error);
+	GError *why = NULL;
+
+	if (!traces)
+		return false;
+	if (wants_kind(choice, "estimates"))
+		add_chart(section->whole, chart_estimates(summary, traces, prefix, &why));
+	if (why) {
+		g_propagate_error(error, why);
+		return false;
+	}
+	for (gsize i = 0; i < G_N_ELEMENTS(whole_charts); i++)
+		if (wants_kind(choice, whole_charts[i].kind))
+			add_chart(section->whole,
+				  whole_charts[i].draw(summary, traces, prefix));
+	for (guint i = 0; i < traces->len; i++) {
+		const struct run_trace *trace = traces->pdata[i];
+
+		if (wants_run(choice, summary, trace->run))
+			add_run(section, trace, choice, prefix);
+	}
+	return true;
+}
+
+/* What the files of a directory begin with: nothing when alone, its kind when that tells them
+ * apart. */
+static char *prefix_of(struct summary *const *summaries, guint count, guint index)
+{
+	const struct summary *summary = summaries[index];
+
+	if (count == 1)
+		return g_strdup("");
+	for (guint i = 0; i < count; i++) {
+		if (i != index && summaries[i]->measured == summary->measured) {
+			g_autofree char *name = g_path_get_basename(summary->dir);
+
+			return g_strdup_printf("%u-%s-", index + 1, name);
+		}
+	}
+	return g_strdup(summary->measured ? "measured-" : "simulated-");
+}
+
+struct charts *charts_new(struct summary *const *summaries, guint count,
+			  const struct charts_choice *choice, GError **error)
+{
+	g_autoptr(charts_t) charts = g_new0(struct charts, 1);
+
+	charts->sections = g_ptr_array_new_with_free_func(free_section);
+	if (wants_kind(choice, "utility"))
+		charts->utility = chart_utility(summaries, count);
+	for (guint i = 0; i < count; i++) {
+		struct charts_section *section = g_new0(struct charts_section, 1);
+		g_autofree char *prefix = prefix_of(summaries, count, i);
+
+		section->summary = summaries[i];
+		section->whole = g_ptr_array_new_with_free_func(free_chart);
+		section->runs = g_ptr_array_new_with_free_func(free_run);
+		g_ptr_array_add(charts->sections, section);
+		if (!fill_section(section, choice, prefix, error))
+			return NULL;
+	}
+	return g_steal_pointer(&charts);
+}
+
+void charts_free(struct charts *charts)
+{
+	if (!charts)
+		return;
+	chart_free(charts->utility);
+	g_ptr_array_unref(charts->sections);
+	g_free(charts);
+}
+
+static void append_all(GPtrArray *list, const GPtrArray *charts)
+{
+	for (guint i = 0; i < charts->len; i++)
+		g_ptr_array_add(list, charts->pdata[i]);
+}
+
+GPtrArray *charts_list(const struct charts *charts)
+{
+	GPtrArray *list = g_ptr_array_new();
+
+	if (charts->utility)
+		g_ptr_array_add(list, charts->utility);
+	for (guint i = 0; i < charts->sections->len; i++) {
+		const struct charts_section *section = charts->sections->pdata[i];
+
+		append_all(list, section->whole);
+		for (guint j = 0; j < section->runs->len; j++)
+			append_all(list, ((struct charts_run *)section->runs->pdata[j])->charts);
+	}
+	return list;
+}

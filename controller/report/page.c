@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/report/page.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "controller/report/compare.h"
+#include "controller/report/noise.h"
+#include "controller/report/page_facts.h"
+#include "controller/report/page_svg.h"
+#include "controller/report/report.h"
+
+/* A table of single runs beyond this many is of no use to a reader. */
+#define RUNS_LISTED_MAX 200
+
+/*
+ * The style. gnuplot's black, white and grey are recoloured by their attributes, which weigh less
+ * than any rule of CSS; bars are transparent, so that they darken with the paper.
+ */
+static const char style[] =
+	":root{color-scheme:light dark;--paper:#fff;--ink:#1a1a1a;--soft:#555;--line:#d8d8d8;"
+	"--note:#fff6dd;--note-line:#e0b000;--link:#0057a0}\n"
+	"@media(prefers-color-scheme:dark){:root{--paper:#16181b;--ink:#e8e8e8;--soft:#a8a8a8;"
+	"--line:#3a3d42;--note:#2e2916;--note-line:#8a6d00;--link:#7ab8f5}}\n"
+	"*{box-sizing:border-box}\n"
+	"body{margin:0 auto;padding:1rem;max-width:66rem;background:var(--paper);color:var(--ink);"
+	"font:1rem/1.5 system-ui,sans-serif}\n"
+	"h1{font-size:1.5rem;line-height:1.25}h2{font-size:1.25rem;margin-top:2.5rem;"
+	"border-top:1px solid var(--line);padding-top:1rem}h3{font-size:1.05rem}\n"
+	"a{color:var(--link)}\n"
+	"p,li,dd,figcaption,summary{overflow-wrap:anywhere}\n"
+	".notes{margin:1rem 0;padding:.6rem 1rem;background:var(--note);"
+	"border-left:4px solid var(--note-line)}.notes p{margin:.2rem 0}\n"
+	".verdict{font-size:1.1rem;font-weight:600}\n"
+	".wide{overflow-x:auto}\n"
+	"table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}\n"
+	"caption{text-align:left;color:var(--soft);padding:.3rem 0}\n"
+	"th,td{padding:.25rem .5rem;text-align:left;white-space:nowrap;vertical-align:top}\n"
+	"th{border-bottom:2px solid var(--line)}tbody tr:last-child td{border-bottom:1px solid "
+	"var(--line)}.number{text-align:right}\n"
+	".facts td{white-space:normal;overflow-wrap:anywhere}.facts th{border:0}\n"
+	"figure{margin:1.5rem 0}figcaption{font-size:.875rem;color:var(--soft)}"
+	"figcaption b{display:block;color:var(--ink);font-size:1rem}\n"
+	"figure svg{display:block;width:100%;min-width:34rem;height:auto}\n"
+	"svg [color=black]{color:var(--ink)}svg [fill=black]{fill:var(--ink)}"
+	"svg [stroke=black]{stroke:var(--ink)}\n"
+	"svg [color='rgb(  0,   0,   0)']{color:var(--ink)}"
+	"svg [color='rgb(255, 255, 255)']{color:var(--paper)}\n"
+	"svg [stroke='rgb(  0,   0,   0)'],svg [stroke='rgb( 48,  48,  48)']{stroke:var(--ink)}\n"
+	"svg [fill='rgb(0,0,1)']{fill:var(--ink)}svg [fill='rgb(96,96,96)']{fill:var(--soft)}"
+	"svg [stroke='rgb( 96,  96,  96)']{stroke:var(--soft)}\n"
+	"svg [color=gray]{color:var(--line)}"
+	"svg [stroke='rgb(208, 208, 208)']{stroke:var(--line)}\n"
+	"pre{overflow-x:auto;font-size:.8rem;line-height:1.35}\n"
+	"details{margin:.6rem 0}summary{cursor:pointer}\n";
+
+/* A page in the making. */
+struct page {
+	GString *text;
+	const char *plots;
+	const char *link;
+};
+
+static void put_escaped(GString *text, const char *content)
+{
+	g_autofree char *valid = g_utf8_make_valid(content, -1);
+	g_autofree char *escaped = g_markup_escape_text(valid, -1);
+
+	g_string_append(text, escaped);
+}
+
+static void put_element(GString *text, const char *element, const char *content)
+{
+	g_string_append_printf(text, "<%s>", element);
+	put_escaped(text, content);
+	g_string_append_printf(text, "</%.*s>\n", (int)strcspn(element, " "), element);
+}
+
+static void put_links(struct page *page, const char *name)
+{
+	if (page->link)
+		g_string_append_printf(page->text,
+				       " <a href=\"%s/%s.csv\">data</a>, "
+				       "<a href=\"%s/%s.gp\">gnuplot script</a>",
+				       page->link, name, page->link, name);
+}
+
+static bool put_chart(struct page *page, const struct chart *chart, GError **error)
+{
+	g_autofree char *drawing = chart_draw_bare(chart, page->plots, error);
+	g_autofree char *svg = NULL;
+
+	if (!drawing)
+		return false;
+	svg = page_svg(drawing, chart->name, chart->title);
+	if (!svg) {
+		g_set_error(error, CHART_ERROR, CHART_ERROR_GNUPLOT,
+			    "gnuplot's drawing of \"%s\" is no SVG; is it gnuplot 5?",
+			    chart->name);
+		return false;
+	}
+	g_string_append_printf(page->text, "<figure id=\"%s\">\n<div class=\"wide\">%s</div>\n"
+					   "<figcaption>", chart->name, svg);
+	put_element(page->text, "b", chart->title);
+	put_escaped(page->text, chart->caption);
+	put_links(page, chart->name);
+	g_string_append(page->text, "</figcaption>\n</figure>\n");
+	return true;
+}
+
+static bool put_charts(struct page *page, const GPtrArray *charts, GError **error)
+{
+	for (guint i = 0; i < charts->len; i++)
+		if (!put_chart(page, charts->pdata[i], error))
+			return false;
+	return true;
+}
+
+/* The first line of a heading says what ran; the others are warnings. */
+static void put_notes(struct page *page, const struct summary *summary)
+{
+	g_autoptr(GPtrArray) heading = summary_heading(summary);
+	g_autofree char *machine = summary_machine(summary);
+
+	put_element(page->text, "p", heading->pdata[0]);
+	if (machine)
+		put_element(page->text, "p", machine);
+	if (heading->len < 2)
+		return;
+	g_string_append(page->text, "<div class=\"notes\" role=\"note\">\n");
+	for (guint i = 1; i < heading->len; i++)
+		put_element(page->text, "p", heading->pdata[i]);
+	g_string_append(page->text, "</div>\n");
+}
+
+/* Measured against simulated, where there is exactly one of each and they can be compared. */
+static void put_verdict(struct page *page, struct summary *const *summaries, guint count)
+{
+	const struct summary *last = summaries[count - 1];
+	const struct summary *measured = summaries[0]->measured ? summaries[0] : last;
+	const struct summary *simulated = measured == summaries[0] ? last : summaries[0];
+	g_autoptr(noise_t) noise = NULL;
+	g_autoptr(compare_t) compare = NULL;
+	g_autofree char *sentence = NULL;
+	g_autofree char *tables = NULL;
+
+	if (count != 2 || !measured->measured || simulated->measured)
+		return;
+	noise = noise_new(measured, NULL);
+	compare = compare_new(measured, simulated, noise ? noise_compare(noise) : NULL, false,
+			      NULL);
+	if (!compare)
+		return;
+	sentence = compare_sentence(compare);
+	tables = compare_text(compare);
+	put_element(page->text, "h2", "Measured against simulated");
+	put_element(page->text, "p class=\"verdict\"", sentence);
+	g_string_append(page->text, "<details><summary>How the verdict was reached</summary>");
+	put_element(page->text, "pre", tables);
+	g_string_append(page->text, "</details>\n");
+}
+
+static bool put_tables(struct page *page, const struct summary *summary, GError **error)
+{
+	g_autoptr(table_t) cells = report_table(summary);
+	g_autoptr(table_t) runs = NULL;
+	g_autofree char *over = summary_over(summary);
+	g_autofree char *caption =
+		g_strdup_printf("Means and standard deviations (sd) over %s.", over);
+	g_autofree char *cells_html = table_html(cells, caption);
+	g_autofree char *runs_html = NULL;
+
+	g_string_append(page->text, cells_html);
+	if (!summary->measured || summary->runs->len > RUNS_LISTED_MAX)
+		return true;
+	runs = report_runs_table(summary, error);
+	if (!runs)
+		return false;
+	runs_html = table_html(runs, "Every run. Samples: power readings on record; the last "
+				     "column is what the energy worked out from them differs "
+				     "from the run's.");
+	g_string_append_printf(page->text, "<details><summary>Every run</summary>%s</details>\n",
+			       runs_html);
+	return true;
+}
+
+static bool put_run(struct page *page, const struct summary *summary,
+		    const struct charts_run *run, GError **error)
+{
+	g_autofree char *title = chart_run_title(summary, run->run);
+
+	put_element(page->text, "h3", title);
+	return put_charts(page, run->charts, error);
+}
+
+static bool put_section(struct page *page, const struct charts_section *section, guint number,
+			GError **error)
+{
+	const struct summary *summary = section->summary;
+	g_autofree char *facts = page_facts_html(summary);
+
+	g_string_append_printf(page->text, "<section id=\"part-%u\">\n", number);
+	put_element(page->text, "h2", summary->measured ? "Measured" : "Simulated");
+	put_notes(page, summary);
+	if (!put_tables(page, summary, error) || !put_charts(page, section->whole, error))
+		return false;
+	for (guint i = 0; i < section->runs->len; i++)
+		if (!put_run(page, summary, section->runs->pdata[i], error))
+			return false;
+	g_string_append(page->text, facts);
+	g_string_append(page->text, "</section>\n");
+	return true;
+}
+
+static char *title_of(struct summary *const *summaries, guint count)
+{
+	g_autofree char *name = store_get_meta(summaries[0]->store, "config_name");
+	g_autofree char *started = store_get_meta(summaries[0]->store, "started_utc");
+	GString *title = g_string_new(name ? name : summaries[0]->dir);
+
+	if (count == 1)
+		g_string_append(title, summaries[0]->measured ? ", measured" : ", simulated");
+	else
+		g_string_append(title, ", runs side by side");
+	if (started)
+		g_string_append_printf(title, ", %.10s", started);
+	return g_string_free(title, FALSE);
+}
+
+static void begin(struct page *page, struct summary *const *summaries, guint count)
+{
+	g_autofree char *title = title_of(summaries, count);
+
+	g_string_append(page->text,
+			"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+			"<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+			"<meta name=\"generator\" content=\"virtbed\">\n");
+	put_element(page->text, "title", title);
+	g_string_append_printf(page->text, "<style>\n%s</style>\n</head>\n<body>\n<main>\n", style);
+	put_element(page->text, "h1", title);
+}
+
+char *page_html(struct summary *const *summaries, guint count, const struct charts *charts,
+		const char *plots, const char *link, GError **error)
+{
+	struct page page = {g_string_new(NULL), plots, link};
+	bool good;
+
+	begin(&page, summaries, count);
+	put_verdict(&page, summaries, count);
+	good = !charts->utility || put_chart(&page, charts->utility, error);
+	for (guint i = 0; good && i < charts->sections->len; i++)
+		good = put_section(&page, charts->sections->pdata[i], i + 1, error);
+	g_string_append(page.text, "</main>\n</body>\n</html>\n");
+	return g_string_free(page.text, !good);
+}
