@@ -6,7 +6,10 @@
 #include "common/config.h"
 #include "common/config_schema.h"
 #include "common/config_yaml.h"
+#include "common/json.h"
 #include "controller/cli/commands.h"
+#include "controller/report/table.h"
+#include "controller/run/run_check.h"
 
 static int check(const char *name, const char *path)
 {
@@ -19,6 +22,70 @@ static int check(const char *name, const char *path)
 	       config->types_count, config->estimates_count,
 	       config->lab ? ", emulated blades" : "");
 	return COMMAND_DONE;
+}
+
+/* One table, then what to do about each row that needs it. */
+static void print_rows(const GPtrArray *rows)
+{
+	static const char *const titles[] = {"cluster", "host", "what", "result", "found"};
+	g_autoptr(table_t) table = table_new();
+
+	for (gsize i = 0; i < G_N_ELEMENTS(titles); i++)
+		table_column(table, titles[i], TABLE_LEFT);
+	for (guint i = 0; i < rows->len; i++) {
+		const struct run_check_row *row = rows->pdata[i];
+
+		table_row(table);
+		table_text(table, row->cluster);
+		table_text(table, row->host);
+		table_text(table, row->what);
+		table_text(table, run_check_result_name(row->result));
+		table_text(table, row->text);
+	}
+	table_print(table, 0, stdout);
+	for (guint i = 0; i < rows->len; i++) {
+		const struct run_check_row *row = rows->pdata[i];
+
+		if (row->cure)
+			printf("%s%s%s%s%s: %s\n", row->cluster, *row->cluster ? " " : "",
+			       row->host, *row->host ? " " : "", row->what, row->cure);
+	}
+}
+
+static void print_rows_json(const GPtrArray *rows)
+{
+	g_autoptr(json_t) array = json_array();
+	g_autofree char *text = NULL;
+
+	for (guint i = 0; i < rows->len; i++) {
+		const struct run_check_row *row = rows->pdata[i];
+
+		json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?}", "cluster",
+						       row->cluster, "host", row->host, "what",
+						       row->what, "result",
+						       run_check_result_name(row->result), "found",
+						       row->text, "cure", row->cure));
+	}
+	text = json_pretty(array);
+	puts(text);
+}
+
+static int check_live(const char *name, const char *path, double timeout_s, bool json)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = config_load(path, &error);
+	g_autoptr(GPtrArray) rows = NULL;
+
+	if (!config)
+		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	rows = run_check(config, path, timeout_s, &error);
+	if (!rows)
+		return command_fail(COMMAND_FAILED, name, "%s", error->message);
+	if (json)
+		print_rows_json(rows);
+	else
+		print_rows(rows);
+	return run_check_good(rows) ? COMMAND_DONE : COMMAND_FAILED;
 }
 
 static int dump(const char *name, const char *path)
@@ -38,17 +105,35 @@ int cmd_config(int argc, char **argv)
 {
 	g_autoptr(GOptionContext) context = g_option_context_new("check|dump CONFIG");
 	g_autoptr(GError) error = NULL;
+	gboolean live = FALSE;
+	gboolean json = FALSE;
+	double timeout_s = RUN_CHECK_TIMEOUT_S;
+	const GOptionEntry entries[] = {
+		{"live", 0, 0, G_OPTION_ARG_NONE, &live,
+		 "check: also try every host, meter, cap, image and channel", NULL},
+		{"timeout", 0, 0, G_OPTION_ARG_DOUBLE, &timeout_s,
+		 "check --live: longest time in all (default: 180)", "SECONDS"},
+		{"json", 0, 0, G_OPTION_ARG_NONE, &json, "check --live: one JSON array", NULL},
+		{NULL},
+	};
 
+	g_option_context_add_main_entries(context, entries, NULL);
 	g_option_context_set_summary(
-		context, "check: says whether a configuration is good, or what is wrong "
-			 "where.\ndump: prints it with every default filled in.");
+		context,
+		"check: says whether a configuration is good, or what is wrong where.\n"
+		"check --live: before a long run, boots every node, reads every meter and runs a "
+		"small\nMPI task on every cluster; one table says what works, and what to do about "
+		"the rest.\ndump: prints it with every default filled in.");
 	if (!g_option_context_parse(context, &argc, &argv, &error))
 		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);
 	if (argc != 3)
 		return command_fail(COMMAND_BAD, argv[0],
 				    "give \"check\" or \"dump\" and one file");
+	if (!(timeout_s > 0))
+		return command_fail(COMMAND_BAD, argv[0], "--timeout: not a positive number");
 	if (strcmp(argv[1], "check") == 0)
-		return check(argv[0], argv[2]);
+		return live ? check_live(argv[0], argv[2], timeout_s, json)
+			    : check(argv[0], argv[2]);
 	if (strcmp(argv[1], "dump") == 0)
 		return dump(argv[0], argv[2]);
 	return command_fail(COMMAND_BAD, argv[0], "unknown \"%s\"; known: check dump", argv[1]);

@@ -240,23 +240,31 @@ static void default_image(struct config *config)
 }
 
 /* Held by an open file: gone when this process is, however it dies. */
-static bool take_lock(struct run_prepared *prepared, GError **error)
+int run_prepare_lock(const char *name, GError **error)
 {
 	/* Made here, not by whoever comes first: two runs must not lock in two places. */
 	bool ours = g_mkdir_with_parents("/run/virtbed", 0700) == 0 &&
 		    g_access("/run/virtbed", W_OK) == 0;
 	const char *dir = ours ? "/run/virtbed" : g_get_tmp_dir();
-	g_autofree char *path = g_strdup_printf("%s/run-%s.lock", dir, prepared->config->name);
+	g_autofree char *path = g_strdup_printf("%s/run-%s.lock", dir, name);
+	int lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
 
-	prepared->lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (prepared->lock >= 0 && flock(prepared->lock, LOCK_EX | LOCK_NB) == 0)
-		return true;
+	if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
+		return lock;
 	g_set_error(
 		error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
 		"another run of '%s' is under way on this machine, or %s cannot be locked (%s); "
 		"wait for it, or stop it",
-		prepared->config->name, path, g_strerror(errno));
-	return false;
+		name, path, g_strerror(errno));
+	if (lock >= 0)
+		close(lock);
+	return -1;
+}
+
+static bool take_lock(struct run_prepared *prepared, GError **error)
+{
+	prepared->lock = run_prepare_lock(prepared->config->name, error);
+	return prepared->lock >= 0;
 }
 
 static char *owns_lab_path(const struct run_prepared *prepared)

@@ -28,6 +28,12 @@ struct run_prepared {
 bool run_prepare(const struct run_request *request, struct run_prepared *ret_prepared,
 		 GError **error);
 
+/*
+ * Takes the lock of configuration name `name`; its holder may use VMs of that name. Returns the
+ * descriptor to be closed, or -1 with `error` when somebody else holds it.
+ */
+int run_prepare_lock(const char *name, GError **error);
+
 /* Writes config.yaml and plan.json, once the hosts are resolved. */
 bool run_prepare_write(struct run_prepared *prepared, GError **error);
 

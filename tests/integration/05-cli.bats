@@ -128,6 +128,7 @@ refused() {
 @test "a bad configuration is refused in one line with its place" {
 	sed 's/^workload:/wrokload:/' "$ROOT/configs/testbed-hs22.yaml" >bad.yaml
 	refused "bad.yaml" virtbed config check bad.yaml
+	refused "bad.yaml" virtbed config check --live bad.yaml
 	refused "none.yaml" virtbed config check none.yaml
 	refused "bad.yaml" virtbed simulate bad.yaml
 	refused "bad.yaml" virtbed run bad.yaml

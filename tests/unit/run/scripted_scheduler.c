@@ -136,7 +136,8 @@ static void get_events(struct http_request *request, const char *const *argument
 {
 	struct scripted_scheduler *scheduler = data;
 	int64_t after = g_ascii_strtoll(http_request_query(request, "after"), NULL, 10);
-	guint wait_s = (guint)g_ascii_strtoull(http_request_query(request, "wait_s"), NULL, 10);
+	const char *wait = http_request_query(request, "wait_s");
+	guint wait_s = wait ? (guint)g_ascii_strtoull(wait, NULL, 10) : 0;
 	struct waiter *waiter;
 
 	if (moody(scheduler, request, false))
@@ -416,13 +417,18 @@ static void get_energy(struct http_request *request, const char *const *argument
 		       void *data)
 {
 	struct scripted_scheduler *scheduler = data;
+	size_t count = json_array_size(scheduler->samples);
+	const json_t *last = count ? json_array_get(scheduler->samples, count - 1) : NULL;
+	const json_t *mw = json_object_get(last, "mw");
 
 	if (moody(scheduler, request, false))
 		return;
 	reply(request, 200,
-	      json_pack("{s:[{s:s, s:I, s:i, s:i}]}", "hosts", "host", scheduler->host, "energy_uj",
-			(json_int_t)scheduler->energy.energy_uj, "gap_ns", 0, "sample_seq",
-			(int)json_array_size(scheduler->samples)));
+	      json_pack("{s:[{s:s, s:I, s:i, s:i, s:o, s:b}]}", "hosts", "host", scheduler->host,
+			"energy_uj", (json_int_t)scheduler->energy.energy_uj, "gap_ns", 0,
+			"sample_seq", (int)count, "watts",
+			last ? json_real(1e-3 * (double)json_integer_value(mw)) : json_null(),
+			"lost", 0));
 }
 
 static void get_samples(struct http_request *request, const char *const *arguments, json_t *body,
