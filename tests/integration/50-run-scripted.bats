@@ -101,6 +101,84 @@ teardown() {
 	run_assert_counts "$out"
 }
 
+# Every row of the runs in LIST. rows_of LIST
+rows_of() {
+	local table
+	for table in run task sample decision; do
+		run_query "$out" "SELECT * FROM $table WHERE run IN ($1)"
+	done
+}
+
+@test "Ctrl-C in the third of eight runs: resumed, the finished ones stay, the rest is done, one report" {
+	sed -i 's/duration_s: 8/duration_s: 2/; s/duration_s: 12/duration_s: 3/' "$config"
+	run_start run "$config" --estimates "$estimates" --repeat 2 --out "$out"
+	run_wait_for "run 2 of 8"
+	run_wait_row "$out" "SELECT 1 FROM task WHERE run = 3 AND state = 'running'"
+	kill -INT "$run_pid"
+	run_wait
+	[ "$run_status" -eq 1 ]
+	run_assert_nobody "$out"
+	local finished before
+	finished=$(run_query "$out" "SELECT group_concat(run) FROM run WHERE ended_by <> 'aborted'")
+	[[ "$finished" == 1,2* && "$finished" != *8 ]]
+	before=$(rows_of "$finished")
+	run_start run "$config" --out "$out" --resume --json
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(rows_of "$finished")" = "$before" ]
+	run_assert_counts "$out"
+	# All eight are there, each once: two policies, two limits, two repeats.
+	[ "$(run_query "$out" "SELECT count(DISTINCT policy || limit_fraction || '-' || repeat) FROM run
+		WHERE ended_by <> 'aborted'")" -eq 8 ]
+	[ "$(run_query "$out" "SELECT count(*) FROM run WHERE ended_by <> 'aborted'")" -eq 8 ]
+	run "$virtbed" report "$out"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"over 2 repeats of one workload"* ]]
+}
+
+@test "an experiment is resumed after a reboot: what was cut off is done anew" {
+	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out"
+	run_wait_row "$out" "SELECT 1 FROM task WHERE run = 1 AND state = 'running'"
+	# As a loss of power does: nobody says anything any more. The children die with their parent.
+	kill -KILL "$(run_process virtbed-controller "$out")" "$run_pid"
+	wait "$run_pid" || true
+	within_30s run_assert_nobody "$out"
+	sqlite3 "$out/run.sqlite" "UPDATE run SET boot_id = 'another' WHERE run = 1"
+	run_start run "$config" --out "$out" --resume
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(run_query "$out" "SELECT ended_by FROM run WHERE run = 1")" = aborted ]
+	[ -n "$(run_query "$out" "SELECT 1 FROM run WHERE run = 2 AND ended_by IS NOT NULL")" ]
+	run_assert_counts "$out"
+}
+
+@test "a live check says what works, and leaves nothing" {
+	echo "image: $BATS_TEST_TMPDIR" >>"$config"
+	export TMPDIR=$BATS_TEST_TMPDIR/tmp
+	mkdir "$TMPDIR"
+	run "$virtbed" config check --live "$config" --json
+	echo "$output"
+	[ "$status" -eq 0 ]
+	jq -e 'all(.result != "FAILED")' <<<"$(sed -n '/^\[/,$p' <<<"$output")"
+	"$virtbed" config check --live "$config" >table 2>/dev/null
+	grep -qE "^c2 +channels +works +an MPI task of 4 ranks" table
+	grep -qE "^c1 +h1 +meter +works" table
+	[ -z "$(ls "$TMPDIR")" ]
+	run_assert_nobody "$TMPDIR"
+}
+
+@test "a live check that fails names the cluster and the cure, and exits with 1" {
+	echo "image: $BATS_TEST_TMPDIR" >>"$config"
+	printf '#!/bin/sh\necho "the bridge br7 is not there" >&2\nexit 1\n' >"$BATS_TEST_TMPDIR/refuses"
+	chmod +x "$BATS_TEST_TMPDIR/refuses"
+	ln -sf "$BATS_TEST_TMPDIR/refuses" "$VIRTBED_LIBEXEC/virtbed-local-sched"
+	run "$virtbed" config check --live "$config"
+	echo "$output"
+	[ "$status" -eq 1 ]
+	grep -qE "^c1 +scheduler +FAILED .*br7 is not there" <<<"$output"
+	grep -q "^c1 scheduler: " <<<"$output"
+}
+
 @test "a run directory with a long path works" {
 	out=$BATS_TEST_TMPDIR/$(printf 'd%.0s' $(seq 120))
 	run_start run "$config" --estimates "$estimates" --policy easy --limit 0.3 --out "$out"
@@ -177,6 +255,15 @@ teardown() {
 	[ "$run_status" -eq 2 ]
 	grep -q "no guest image" "$run_words"
 	! grep -q "again" "$run_words"
+}
+
+# Waits until COMMAND succeeds, at most 30 s. within_30s COMMAND...
+within_30s() {
+	local end=$((SECONDS + 30))
+	until "$@"; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.1
+	done
 }
 
 # bad NAME PATTERN ARGUMENT...: exits with 2, says PATTERN, starts nothing.
