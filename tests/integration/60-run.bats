@@ -177,6 +177,41 @@ vm_process() {
 	[ "$(run_query "$out" "SELECT ended_by FROM run WHERE run = 1")" = aborted ]
 }
 
+# The lab's blade as a real one is written down: URI, bridge, and the BMC's address, user and password file.
+real_host() {
+	lab_get "$name" ".blades[] | select(.name == \"$1\") | {name, uri, bridge, meter: (.bmc | {kind: \"ipmi\",
+		address, port, user, password_file, cipher_suite, privilege, sensor, interval_s: 1})} | tojson"
+}
+
+@test "docs/real-blades.md, followed against the lab as if its blades were real" {
+	lab_up "$config" "$name"
+	local real=$BATS_TEST_TMPDIR/my-blades.yaml
+	sed -e "s/^name: .*/name: my-$name/" -e '/^lab:/,$d' -e 's/duration_s: 24/duration_s: 10/' \
+		-e 's/duration_s: 50/duration_s: 20/' \
+		-e "s|{blade: b1}|$(real_host b1)|" -e "s|{blade: b2}|$(real_host b2)|" "$config" >"$real"
+	"$virtbed" config check "$real"
+	"$virtbed" config check --live "$real" >"$BATS_TEST_TMPDIR/table"
+	cat "$BATS_TEST_TMPDIR/table"
+	[ "$(grep -cE " +(host|meter|nodes|channels) +works " "$BATS_TEST_TMPDIR/table")" -eq 8 ]
+	# Wrong password: the meter's row fails with a line to try by hand, everything else works.
+	install -m 600 /dev/null "$BATS_TEST_TMPDIR/wrong"
+	echo wrong >"$BATS_TEST_TMPDIR/wrong"
+	sed "/\"b2\"/s|\"password_file\":\"[^\"]*\"|\"password_file\":\"$BATS_TEST_TMPDIR/wrong\"|" "$real" >"$real.wrong"
+	run "$virtbed" config check --live "$real.wrong"
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[ "$(grep -c "FAILED" <<<"$output")" -eq 1 ]
+	grep -qE "^c2 b2 meter: .*ipmitool -I lanplus" <<<"$output"
+	run_start run "$real" --estimates "$estimates" --out "$out" --json
+	run_wait
+	[ "$run_status" -eq 0 ]
+	run_assert_counts "$out"
+	[ "$(run_query "$out" "SELECT value LIKE '%\"libvirt\":\"%' FROM meta WHERE key = 'capabilities'")" -eq 1 ]
+	[ "$(run_query "$out" "SELECT count(*) FROM meta WHERE key IN ('libvirt', 'qemu') AND value LIKE '%.%.%'")" -eq 2 ]
+	"$virtbed" report "$out" --format html
+	grep -q "QEMU " "$out/index.html"
+}
+
 @test "the remote backend keeps the promises of the seam on real VMs" {
 	[ -n "${VIRTBED_LONG:-}" ] || skip "slow: ./testbed check --long"
 	lab_up "$config" "$name"
