@@ -95,7 +95,7 @@ struct engine_result {
 	uint32_t tasks_dropped;
 	double utility_max; /* the most that could be earned, by the caller; 0: not known */
 	uint64_t decisions; /* mapping events with a mappable task, lead included */
-	double decide_s;    /* time that the policy took for them, wall clock */
+	double decide_s;    /* processor time that the policy took for them */
 };
 
 /*

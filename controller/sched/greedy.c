@@ -22,8 +22,10 @@ struct entry {
 struct heap {
 	struct entry *entries;
 	uint32_t count;
-	bool (*before)(const struct entry *a, const struct entry *b);
 };
+
+/* Whether `a` comes before `b` in a heap. */
+typedef bool (*before_f)(const struct entry *a, const struct entry *b);
 
 /*
  * Where the search for an option that can start before the next event stands, within a group of
@@ -32,7 +34,6 @@ struct heap {
 struct cursor {
 	uint32_t task;
 	uint32_t option;
-	bool ended;
 };
 
 /* What goes with the heaps. */
@@ -85,7 +86,7 @@ static double task_bound(const struct greedy *greedy, uint32_t task)
 }
 
 /* The tie-breaking rule of policy.h: whether `a` comes before `b`. */
-static bool better(const struct entry *a, const struct entry *b)
+static inline bool better(const struct entry *a, const struct entry *b)
 {
 	if (a->value != b->value)
 		return a->value > b->value;
@@ -94,12 +95,13 @@ static bool better(const struct entry *a, const struct entry *b)
 	return a->option < b->option;
 }
 
-static bool cheaper(const struct entry *a, const struct entry *b)
+static inline bool cheaper(const struct entry *a, const struct entry *b)
 {
 	return a->value < b->value;
 }
 
-static void sift_down(struct heap *heap, uint32_t i)
+/* Inlined with the order that the caller means. */
+static inline void sift_down(struct heap *heap, uint32_t i, before_f before)
 {
 	const struct entry entry = heap->entries[i];
 
@@ -109,9 +111,9 @@ static void sift_down(struct heap *heap, uint32_t i)
 		if (child >= heap->count)
 			break;
 		if (child + 1 < heap->count &&
-		    heap->before(&heap->entries[child + 1], &heap->entries[child]))
+		    before(&heap->entries[child + 1], &heap->entries[child]))
 			child++;
-		if (!heap->before(&heap->entries[child], &entry))
+		if (!before(&heap->entries[child], &entry))
 			break;
 		heap->entries[i] = heap->entries[child];
 		i = child;
@@ -119,20 +121,27 @@ static void sift_down(struct heap *heap, uint32_t i)
 	heap->entries[i] = entry;
 }
 
-static void push(struct heap *heap, const struct entry *entry)
+/* Makes a heap of entries in any order. */
+static void order(struct heap *open)
+{
+	for (uint32_t i = open->count / 2; i-- > 0;)
+		sift_down(open, i, better);
+}
+
+static inline void push(struct heap *heap, const struct entry *entry, before_f before)
 {
 	uint32_t i = heap->count++;
 
-	for (; i > 0 && heap->before(entry, &heap->entries[(i - 1) / 2]); i = (i - 1) / 2)
+	for (; i > 0 && before(entry, &heap->entries[(i - 1) / 2]); i = (i - 1) / 2)
 		heap->entries[i] = heap->entries[(i - 1) / 2];
 	heap->entries[i] = *entry;
 }
 
-static void remove_top(struct heap *heap)
+static inline void remove_top(struct heap *heap, before_f before)
 {
 	heap->entries[0] = heap->entries[--heap->count];
 	if (heap->count > 0)
-		sift_down(heap, 0);
+		sift_down(heap, 0, before);
 }
 
 static const struct sched_option *entry_option(const struct greedy *greedy,
@@ -153,14 +162,9 @@ static double utility_at(const struct sched_task *task, const struct sched_optio
 /* The group of clusters in which a task can run. */
 static uint32_t task_group(const struct greedy *greedy, uint32_t task)
 {
-	const struct sched_system *system = greedy->mapping->system;
-	uint32_t count;
+	const struct mapping *mapping = greedy->mapping;
 
-	if (greedy->joint)
-		return 0;
-	return system->groups[sched_system_options(system, greedy->mapping->tasks[task]->row,
-						   &count)
-				      ->cluster];
+	return greedy->joint ? 0 : mapping->system->rows[mapping->tasks[task]->row].group;
 }
 
 /* Whether an option of a task that was not placed can start before the next event. */
@@ -229,8 +233,7 @@ static void fill(struct greedy *greedy)
 				.option = WHOLE_TASK,
 				.version = NO_VERSION,
 			};
-	for (uint32_t i = open->count / 2; i-- > 0;)
-		sift_down(open, i);
+	order(open);
 }
 
 static int begin(struct greedy *greedy)
@@ -246,9 +249,7 @@ static int begin(struct greedy *greedy)
 		capacity += 1 + system->options_first[row + 1] - system->options_first[row];
 	}
 	greedy->open.entries = scratch_array(scratch, capacity, sizeof(struct entry));
-	greedy->open.before = better;
 	greedy->filtered.entries = scratch_array(scratch, capacity, sizeof(struct entry));
-	greedy->filtered.before = cheaper;
 	greedy->placed = scratch_array(scratch, mapping->tasks_count, sizeof(bool));
 	greedy->cursors = scratch_array(scratch, system->groups_count, sizeof(*greedy->cursors));
 	if (!greedy->open.entries || !greedy->filtered.entries || !greedy->placed ||
@@ -322,7 +323,7 @@ static void take_apart(struct greedy *greedy)
 	const struct sched_option *options =
 		sched_system_options(mapping->system, task->row, &count);
 
-	remove_top(&greedy->open);
+	remove_top(&greedy->open, better);
 	for (uint32_t i = 0; i < count; i++) {
 		const double utility = utility_at(task, &options[i], mapping->snapshot->now_s);
 		const struct entry entry = {
@@ -333,7 +334,7 @@ static void take_apart(struct greedy *greedy)
 		};
 
 		if (utility > 0 && !energy_too_much(&mapping->energy, &options[i]))
-			push(&greedy->open, &entry);
+			push(&greedy->open, &entry, better);
 	}
 }
 
@@ -351,12 +352,12 @@ static void refresh_top(struct greedy *greedy, const struct sched_option *option
 		start_s < mapping->snapshot->end_s ? utility_at(task, option, start_s) : 0;
 
 	if (utility <= 0) {
-		remove_top(&greedy->open);
+		remove_top(&greedy->open, better);
 		return;
 	}
 	top->version = mapping->clusters[option->cluster].version;
 	top->value = greedy_value(greedy->objective, utility, option);
-	sift_down(&greedy->open, 0);
+	sift_down(&greedy->open, 0, better);
 }
 
 /* Puts the option on top aside until the filter lets it through. */
@@ -364,9 +365,9 @@ static void put_aside(struct greedy *greedy, const struct sched_option *option)
 {
 	struct entry entry = greedy->open.entries[0];
 
-	remove_top(&greedy->open);
+	remove_top(&greedy->open, better);
 	entry.value = energy_key(&greedy->mapping->energy, option);
-	push(&greedy->filtered, &entry);
+	push(&greedy->filtered, &entry, cheaper);
 }
 
 /* Takes back what the filter lets through by now, with a bound for its value. */
@@ -380,15 +381,28 @@ static void take_back(struct greedy *greedy)
 		const struct sched_option *option = entry_option(greedy, &entry);
 		const struct sched_task *task = mapping->tasks[entry.task];
 
-		remove_top(filtered);
+		remove_top(filtered, cheaper);
 		if (greedy->placed[entry.task])
 			continue;
 		entry.version = NO_VERSION;
 		entry.value = greedy_value(
 			greedy->objective, utility_at(task, option, mapping->snapshot->now_s),
 			option);
-		push(&greedy->open, &entry);
+		push(&greedy->open, &entry, better);
 	}
+}
+
+/* Takes all tasks of a group of clusters out of the heap. */
+static void leave_out(struct greedy *greedy, uint32_t group)
+{
+	struct heap *open = &greedy->open;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < open->count; i++)
+		if (task_group(greedy, open->entries[i].task) != group)
+			open->entries[kept++] = open->entries[i];
+	open->count = kept;
+	order(open);
 }
 
 /* Places the option on top, which is up to date. */
@@ -405,7 +419,7 @@ static int place_top(struct greedy *greedy, const struct sched_option *option)
 			return result;
 	}
 	greedy->placed[entry.task] = true;
-	remove_top(&greedy->open);
+	remove_top(&greedy->open, better);
 	return mapping_place(mapping, task, option, entry.value, reasons[greedy->objective]);
 }
 
@@ -419,9 +433,12 @@ static int handle_top(struct greedy *greedy, const struct sched_option **ret_pla
 	const struct entry *top = &greedy->open.entries[0];
 
 	*ret_placed = NULL;
-	if (greedy->placed[top->task] ||
-	    (greedy->trim && !any_soon(greedy, task_group(greedy, top->task)))) {
-		remove_top(&greedy->open);
+	if (greedy->placed[top->task]) {
+		remove_top(&greedy->open, better);
+		return 0;
+	}
+	if (greedy->trim && !any_soon(greedy, task_group(greedy, top->task))) {
+		leave_out(greedy, task_group(greedy, top->task));
 		return 0;
 	}
 	if (top->option == WHOLE_TASK) {
@@ -431,7 +448,7 @@ static int handle_top(struct greedy *greedy, const struct sched_option **ret_pla
 	const struct sched_option *option = entry_option(greedy, top);
 
 	if (energy_too_much(&mapping->energy, option)) {
-		remove_top(&greedy->open);
+		remove_top(&greedy->open, better);
 	} else if (energy_filtered(&mapping->energy, option)) {
 		put_aside(greedy, option);
 	} else if (top->version != mapping->clusters[option->cluster].version) {

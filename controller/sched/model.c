@@ -312,6 +312,9 @@ enum sched_system_fault sched_system_finish(struct sched_system *system, uint32_
 	}
 	if (fault == SCHED_SYSTEM_OK)
 		number_groups(system);
+	for (uint32_t row = 0; fault == SCHED_SYSTEM_OK && row < system->rows_count; row++)
+		system->rows[row].group = system->groups[sched_system_options(system, row, &count)
+								 ->cluster];
 	if (ret_index && fault != SCHED_SYSTEM_OK)
 		*ret_index = at;
 	return fault;

@@ -42,6 +42,7 @@ struct sched_row {
 	double resources_min;  /* core-seconds */
 	double eec_min_j;
 	double eec_max_j;
+	uint32_t group; /* of its clusters */
 };
 
 /*
