@@ -154,6 +154,23 @@ static void fill_in_environment(struct config *config)
 	workload->utility_max_count = 1;
 }
 
+static void fill_in_study(struct config *config)
+{
+	struct config_study *study = config->study;
+
+	if (!study)
+		study = config->study = g_new0(struct config_study, 1);
+	DEFAULT_NUMBER(study->trials, 48);
+	default_text(&study->x, config->experiment->limits_count > 1 ? "limit"
+				: study->sizes_count > 1		? "size"
+									: "policy");
+	if (study->sizes_count == 0) {
+		study->sizes = g_new(double, 1);
+		study->sizes[0] = 1;
+		study->sizes_count = 1;
+	}
+}
+
 static void fill_in(struct config *config)
 {
 	struct config_experiment *experiment = config->experiment;
@@ -172,6 +189,7 @@ static void fill_in(struct config *config)
 		DEFAULT_NUMBER(workload->constant_until, 2.5);
 		DEFAULT_NUMBER(workload->zero_at, 4.0);
 	}
+	fill_in_study(config);
 	DEFAULT_NUMBER(experiment->repeats, 1);
 	DEFAULT_NUMBER(experiment->baseline_s, 10.0);
 	DEFAULT_NUMBER(experiment->profile_repeats, 3);

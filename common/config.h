@@ -113,6 +113,14 @@ struct config_environment {
 	double sine_amplitude;  /* of the arrival rates, relative, [0, 1]; default 0.5 */
 };
 
+/* A study (`virtbed study`): trials x sizes x policies x limits, and the figure that shows it. */
+struct config_study {
+	uint32_t trials;      /* default 48 */
+	char *x; /* policy, limit, leniency, drop or size; default: what there are several of */
+	double *sizes;        /* sizes_count shares of the nodes of every cluster; default 1 */
+	uint32_t sizes_count;
+};
+
 /* Policies x limits x repeats. */
 struct config_experiment {
 	char **policies;
@@ -156,6 +164,7 @@ struct config {
 	struct config_experiment *experiment;
 	struct config_lab *lab; /* NULL: real blades */
 	struct config_environment *environment; /* NULL: the configured types and workload */
+	struct config_study *study; /* never NULL after config_load() */
 	char *image;            /* directory of the guest image; default: the build's own */
 };
 

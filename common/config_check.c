@@ -400,6 +400,31 @@ static bool check_environment(const struct check *check)
 	       positive(check, experiment->budget_j, "experiment.budget_j");
 }
 
+static bool check_study(const struct check *check)
+{
+	static const char *const known[] = { "policy", "limit", "leniency", "drop", "size", NULL };
+	const struct config_study *study = check->config->study;
+
+	if (!g_strv_contains(known, study->x))
+		return fail(check, "study.x: '%s' is none of policy, limit, leniency, drop, size",
+			    study->x);
+	if (check->config->experiment->limits_count > 1 && !g_str_equal(study->x, "limit"))
+		return fail(check, "study.x: '%s' with several experiment.limits; give one of them, "
+				   "or x: limit",
+			    study->x);
+	if (study->sizes_count > 1 && !g_str_equal(study->x, "size"))
+		return fail(check, "study.x: '%s' with several study.sizes; give one of them, or x: "
+				   "size",
+			    study->x);
+	if (study->trials > 1000000)
+		return fail(check, "study.trials: %u is more than 1000000", study->trials);
+	for (uint32_t i = 0; i < study->sizes_count; i++)
+		if (!(study->sizes[i] > 0 && study->sizes[i] <= 100))
+			return fail(check, "study.sizes[%u]: %g is outside (0, 100]", i,
+				    study->sizes[i]);
+	return true;
+}
+
 bool config_check(const struct config *config, const char *path, GError **error)
 {
 	const struct check check = { config, path, error };
@@ -418,6 +443,8 @@ bool config_check(const struct config *config, const char *path, GError **error)
 	for (uint32_t t = 0; t < config->types_count; t++)
 		if (!check_type(&check, &config->types[t], t))
 			return false;
+	if (!check_study(&check))
+		return false;
 	if (config->environment)
 		return check_names_differ(&check) && check_environment(&check) &&
 		       check_workload(&check) && check_experiment(&check);

@@ -130,6 +130,13 @@ static const cyaml_schema_field_t environment_fields[] = {
 	CYAML_FIELD_END
 };
 
+static const cyaml_schema_field_t study_fields[] = {
+	UINT(OPTIONAL, struct config_study, trials),
+	STRING(OPTIONAL, struct config_study, x),
+	LIST(OPTIONAL, struct config_study, sizes, &float_entry, 1),
+	CYAML_FIELD_END
+};
+
 static const cyaml_schema_field_t experiment_fields[] = {
 	LIST(NEEDED, struct config_experiment, policies, &string_entry, 1),
 	LIST(NEEDED, struct config_experiment, limits, &float_entry, 1),
@@ -174,6 +181,8 @@ static const cyaml_schema_field_t config_fields[] = {
 				lab_fields),
 	CYAML_FIELD_MAPPING_PTR("environment", OPTIONAL | CYAML_FLAG_POINTER, struct config,
 				environment, environment_fields),
+	CYAML_FIELD_MAPPING_PTR("study", OPTIONAL | CYAML_FLAG_POINTER, struct config, study,
+				study_fields),
 	STRING(OPTIONAL, struct config, image),
 	CYAML_FIELD_END
 };

@@ -10,6 +10,8 @@ const struct command commands[] = {
 	{"run", cmd_run, "CONFIG", "run the experiment on real VMs and record it", ""},
 	{"simulate", cmd_simulate, "CONFIG", "the same experiment in virtual time", ""},
 	{"replay", cmd_replay, "TRACE", "batch policies on an SWF trace, in virtual time", ""},
+	{"study", cmd_study, "CONFIG | merge DIR PART...",
+	 "trials x policies x sweeps over all cores, to figures", "merge"},
 	{"profile", cmd_profile, "CONFIG", "measure ETC and EEC of every type on every cluster",
 	 ""},
 	{"compare", cmd_compare, "MEASURED_DIR SIMULATED_DIR",

@@ -14,6 +14,8 @@ int cmd_run(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
 /* `virtbed replay TRACE`: batch policies on an SWF trace. */
 int cmd_replay(int argc, char **argv);
+/* `virtbed study CONFIG`: trials x policies x sweeps over all cores, to figures. */
+int cmd_study(int argc, char **argv);
 /* `virtbed profile CONFIG`: measures ETC and EEC of every type on every cluster. */
 int cmd_profile(int argc, char **argv);
 /* `virtbed compare MEASURED_DIR SIMULATED_DIR`: orders of policies, measured against simulated. */

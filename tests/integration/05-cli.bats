@@ -56,7 +56,7 @@ refused() {
 }
 
 @test "an unknown option is refused by every command" {
-	for command in run simulate replay profile compare report decide policies config completion; do
+	for command in run simulate replay study profile compare report decide policies config completion; do
 		refused "--frobnicate" virtbed "$command" --frobnicate
 	done
 }

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <gio/gio.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/config_schema.h"
+#include "common/config_yaml.h"
+#include "controller/cli/commands.h"
+#include "controller/study/study.h"
+#include "controller/study/study_figure.h"
+
+#define TRIALS_MAX 1000000
+#define JOBS_MAX 1024
+#define SHARDS_MAX 100000
+
+struct options {
+	gint trials;
+	gint jobs;
+	gint64 seed;
+	char *policies; /* NULL: the configured ones */
+	char *shard;    /* "K/N", NULL: all */
+	char *out;      /* NULL: studies/NAME */
+};
+
+static gboolean parse_options(int *argc, char ***argv, struct options *options, GError **error)
+{
+	const GOptionEntry entries[] = {
+		{ "trials", 'n', 0, G_OPTION_ARG_INT, &options->trials,
+		  "trials to draw (default: the configured number, 48)", "N" },
+		{ "jobs", 'j', 0, G_OPTION_ARG_INT, &options->jobs,
+		  "threads (default: one per core); results do not depend on it", "N" },
+		{ "seed", 's', 0, G_OPTION_ARG_INT64, &options->seed,
+		  "of the trials (default: the configured one)", "N" },
+		{ "policy", 'p', 0, G_OPTION_ARG_STRING, &options->policies,
+		  "instead of the configured ones", "NAME,..." },
+		{ "shard", 0, 0, G_OPTION_ARG_STRING, &options->shard,
+		  "only the K-th of N parts; put them together with `study merge`", "K/N" },
+		{ "out", 'o', 0, G_OPTION_ARG_FILENAME, &options->out,
+		  "directory of the study (default: studies/NAME)", "DIR" },
+		G_OPTION_ENTRY_NULL,
+	};
+	g_autoptr(GOptionContext) context = g_option_context_new("CONFIG | merge DIR PART...");
+
+	g_option_context_set_summary(
+		context, "Runs trials x policies x limits or sizes of CONFIG in virtual time on all "
+			 "cores. The same command again\ngoes on with what an interruption left. DIR "
+			 "then holds summary.csv, results.csv, and the figures\nutility and energy as "
+			 "PNG, SVG and CSV.");
+	g_option_context_add_main_entries(context, entries, NULL);
+	return g_option_context_parse(context, argc, argv, error);
+}
+
+/* Reads "K/N". Returns whether it is one. */
+static bool parse_shard(const char *text, uint32_t *ret_shard, uint32_t *ret_shards)
+{
+	g_auto(GStrv) parts = text ? g_strsplit(text, "/", -1) : NULL;
+	guint64 numbers[2];
+
+	*ret_shard = *ret_shards = 1;
+	if (!text)
+		return true;
+	if (g_strv_length(parts) != 2 ||
+	    !g_ascii_string_to_unsigned(parts[1], 10, 1, SHARDS_MAX, &numbers[1], NULL) ||
+	    !g_ascii_string_to_unsigned(parts[0], 10, 1, numbers[1], &numbers[0], NULL))
+		return false;
+	*ret_shard = (uint32_t)numbers[0];
+	*ret_shards = (uint32_t)numbers[1];
+	return true;
+}
+
+static const char *check_options(const struct options *options)
+{
+	uint32_t shard;
+	uint32_t shards;
+
+	if (options->trials < 0 || options->trials > TRIALS_MAX)
+		return "--trials must be a number from 1 to 1000000";
+	if (options->jobs < 1 || options->jobs > JOBS_MAX)
+		return "--jobs must be a number from 1 to 1024";
+	if (options->seed < 0)
+		return "--seed must be a number from 1";
+	if (!parse_shard(options->shard, &shard, &shards))
+		return "--shard must be K/N with K from 1 to N";
+	return NULL;
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal)
+{
+	interrupted = 1;
+}
+
+/* Ctrl-C ends the study after the runs under way; a second one ends the program. */
+static void watch_signals(void)
+{
+	const struct sigaction action = { .sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+/* What the progress line needs. */
+struct clock_watch {
+	gint64 begun_us;
+	gint64 shown_us;
+	uint32_t before; /* runs that were stored when it began; UINT32_MAX: not known yet */
+};
+
+static void show_progress(uint32_t done, uint32_t total, void *data)
+{
+	struct clock_watch *watch = data;
+	const gint64 now_us = g_get_monotonic_time();
+	const double passed_s = (double)(now_us - watch->begun_us) / G_USEC_PER_SEC;
+
+	if (watch->before == UINT32_MAX)
+		watch->before = done;
+	if (now_us - watch->shown_us < G_TIME_SPAN_SECOND)
+		return;
+	watch->shown_us = now_us;
+	fprintf(stderr, "\r%u of %u runs, %.0f s", done, total, passed_s);
+	if (done > watch->before)
+		fprintf(stderr, ", %.0f s left",
+			passed_s / (done - watch->before) * (total - done));
+	fputs("\033[K", stderr);
+}
+
+/* Tells what of a study went wrong. */
+static int fail(const char *name, const GError *error)
+{
+	const bool bad = error->domain == STUDY_ERROR || error->domain == WORKLOAD_ERROR ||
+			 error->domain == EXPERIMENT_ERROR || error->domain == CONFIG_ERROR ||
+			 g_error_matches(error, STUDY_FIGURE_ERROR, STUDY_FIGURE_ERROR_POLICY);
+
+	return command_fail(bad ? COMMAND_BAD : COMMAND_FAILED, name, "%s", error->message);
+}
+
+/* Writes the tables and figures of what is stored. */
+static int show(const char *name, struct study_store *store, const char *dir)
+{
+	g_autofree char *path = g_build_filename(dir, "config.yaml", NULL);
+	const char *text = study_store_config(store);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = NULL;
+
+	if (!g_file_set_contents(path, text, -1, &error))
+		return fail(name, error);
+	config = config_load(path, &error);
+	if (!config || !study_write_tables(store, dir, &error) ||
+	    !study_figure_draw(store, config, dir, &error))
+		return fail(name, error);
+	printf("%s/summary.csv\n%s/results.csv\n%s/utility.png\n%s/energy.png\n", dir, dir, dir,
+	       dir);
+	return COMMAND_DONE;
+}
+
+/* Runs the study and writes its tables. */
+static int run(const char *name, struct study *study, const char *dir)
+{
+	const bool watched = isatty(STDERR_FILENO);
+	struct clock_watch watch = { .begun_us = g_get_monotonic_time(), .before = UINT32_MAX };
+	g_autoptr(GError) error = NULL;
+	bool done;
+
+	watch_signals();
+	study->stop = &interrupted;
+	study->progress = watched ? show_progress : NULL;
+	study->data = &watch;
+	done = study_run(study, &error);
+	if (watched && watch.shown_us > 0)
+		fputs("\r\033[K", stderr);
+	if (done)
+		return show(name, study->store, dir);
+	if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+		return command_fail(COMMAND_FAILED, name,
+				    "interrupted; what is done is in %s: the same command goes on",
+				    dir);
+	return fail(name, error);
+}
+
+/* A configuration at one size, with its experiment. */
+struct sized {
+	struct config *config;
+	struct experiment *experiment;
+};
+
+static void clear_sized(gpointer data)
+{
+	struct sized *sized = data;
+
+	experiment_free(sized->experiment);
+	config_free(sized->config);
+}
+
+/* Makes the experiment of every size. Returns an array of struct sized, or NULL with `error`. */
+static GArray *load_sizes(const char *path, const struct config_study *study,
+			  const char *const *policies, GError **error)
+{
+	g_autoptr(GArray) list = g_array_new(FALSE, TRUE, sizeof(struct sized));
+
+	g_array_set_clear_func(list, clear_sized);
+	for (uint32_t i = 0; i < study->sizes_count; i++) {
+		struct sized sized = { .config = config_load(path, error) };
+
+		if (!sized.config)
+			return NULL;
+		study_scale(sized.config, study->sizes[i]);
+		sized.experiment = experiment_new(sized.config, policies, error);
+		g_array_append_val(list, sized);
+		if (!sized.experiment)
+			return NULL;
+	}
+	return g_steal_pointer(&list);
+}
+
+/* The study's limits in joules; NULL with `error` set. */
+static double *find_limits(const struct experiment *experiment, uint64_t seed, GError **error)
+{
+	const struct config_experiment *configured = experiment->config->experiment;
+	const double budget_j = experiment_budget_j(experiment, seed, error);
+	double *limits_j;
+
+	if (!(budget_j > 0))
+		return NULL;
+	limits_j = g_new(double, configured->limits_count);
+	for (uint32_t i = 0; i < configured->limits_count; i++)
+		limits_j[i] = configured->limits[i] * budget_j;
+	return limits_j;
+}
+
+static uint64_t find_seed(const struct config *config, const struct options *options)
+{
+	if (options->seed)
+		return (uint64_t)options->seed;
+	return config->environment ? config->environment->seed : config->workload->seed;
+}
+
+static int study(const char *name, const char *path, const struct options *options)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = config_load(path, &error);
+	g_auto(GStrv) policies = options->policies ? g_strsplit(options->policies, ",", -1) : NULL;
+	g_autoptr(GArray) sized =
+		config ? load_sizes(path, config->study, (const char *const *)policies, &error)
+		       : NULL;
+	g_autofree const struct experiment **experiments = NULL;
+	g_autoptr(study_store_t) store = NULL;
+	g_autofree char *identity = NULL;
+	g_autofree char *text = NULL;
+	g_autofree char *dir = g_strdup(options->out);
+	g_autofree double *limits_j = NULL;
+	struct study study;
+
+	if (!sized)
+		return fail(name, error);
+	experiments = g_new(const struct experiment *, sized->len);
+	for (guint i = 0; i < sized->len; i++)
+		experiments[i] = g_array_index(sized, struct sized, i).experiment;
+	study = (struct study){
+		.experiments = experiments,
+		.sizes = config->study->sizes,
+		.sizes_count = config->study->sizes_count,
+		.seed = find_seed(config, options),
+		.trials = options->trials ? (uint32_t)options->trials : config->study->trials,
+		.jobs = (uint32_t)options->jobs,
+		.limits_count = config->experiment->limits_count,
+	};
+	parse_shard(options->shard, &study.shard, &study.shards);
+	study.limits_j = limits_j = find_limits(experiments[0], study.seed, &error);
+	if (!limits_j)
+		return fail(name, error);
+	identity = study_identity(config, study.seed);
+	text = config_yaml_text(&config_schema, config);
+	if (!dir)
+		dir = g_build_filename("studies", config->name, NULL);
+	study.store = store = study_store_open(dir, identity, text, &error);
+	return store ? run(name, &study, dir) : fail(name, error);
+}
+
+static void copy_row(const struct study_row *row, void *data)
+{
+	struct study_row copy = *row;
+
+	copy.policy = g_intern_string(row->policy);
+	g_array_append_val((GArray *)data, copy);
+}
+
+/* Adds the rows of one part. */
+static bool merge_part(struct study_store *whole, const char *part, GError **error)
+{
+	g_autoptr(study_store_t) store = study_store_open(part, NULL, NULL, error);
+	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct study_row));
+
+	if (!store)
+		return false;
+	if (!g_str_equal(study_store_identity(store), study_store_identity(whole))) {
+		g_set_error(error, STUDY_ERROR, STUDY_ERROR_OTHER,
+			    "%s: is a part of another study (%s, not %s)", part,
+			    study_store_identity(store), study_store_identity(whole));
+		return false;
+	}
+	return study_store_each(store, copy_row, rows, error) &&
+	       study_store_add(whole, (const struct study_row *)(void *)rows->data, rows->len,
+			       error);
+}
+
+/* merge DIR PART... */
+static int merge(const char *name, char **arguments, int count)
+{
+	const char *dir = arguments[0];
+	g_autoptr(GError) error = NULL;
+	g_autoptr(study_store_t) first = NULL;
+	g_autoptr(study_store_t) whole = NULL;
+	bool good;
+
+	if (count < 2)
+		return command_fail(COMMAND_BAD, name, "merge: give a directory and its parts");
+	first = study_store_open(arguments[1], NULL, NULL, &error);
+	whole = first ? study_store_open(dir, study_store_identity(first),
+					 study_store_config(first), &error)
+		      : NULL;
+	good = whole;
+	for (int i = 1; good && i < count; i++)
+		good = merge_part(whole, arguments[i], &error);
+	return good ? show(name, whole, dir) : fail(name, error);
+}
+
+int cmd_study(int argc, char **argv)
+{
+	struct options options = { .jobs = (gint)g_get_num_processors() };
+	g_autoptr(GError) error = NULL;
+	const char *wrong;
+	int status;
+
+	if (!parse_options(&argc, &argv, &options, &error))
+		status = command_fail(COMMAND_BAD, argv[0], "%s", error->message);
+	else if (argc > 2 && strcmp(argv[1], "merge") == 0)
+		status = merge(argv[0], argv + 2, argc - 2);
+	else if (argc != 2)
+		status = command_fail(COMMAND_BAD, argv[0], "give one configuration file");
+	else if ((wrong = check_options(&options)))
+		status = command_fail(COMMAND_BAD, argv[0], "%s", wrong);
+	else
+		status = study(argv[0], argv[1], &options);
+	g_free(options.policies);
+	g_free(options.shard);
+	g_free(options.out);
+	return status;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/study/study.h"
+
+#include <gio/gio.h>
+#include <math.h>
+
+#include "common/config_schema.h"
+#include "common/config_yaml.h"
+
+/* Results of another version do not go together with these: raise it when decisions change. */
+#define RESULTS_VERSION 1
+
+/* How long the main thread waits for news before it looks up. */
+#define PATIENCE_US (200 * G_TIME_SPAN_MILLISECOND)
+
+/* A trial at a size that lacks results. */
+struct unit {
+	uint32_t size; /* index */
+	uint32_t trial;
+	bool *missing; /* per policy */
+};
+
+/* What the threads share. */
+struct work {
+	const struct study *study;
+	GArray *units;      /* of struct unit */
+	gint next;          /* unit to take */
+	gint stop;
+	GAsyncQueue *news;  /* of struct news */
+};
+
+/* From a thread: the results of one policy on one trial, or that the thread is done. */
+struct news {
+	bool ended;
+	GError *error;
+	uint32_t size;
+	uint32_t trial;
+	uint32_t policy;
+	struct engine_result *results; /* per limit */
+};
+
+char *study_identity(const struct config *config, uint64_t seed)
+{
+	g_autofree char *text = config_yaml_text(&config_schema, config);
+	g_autofree char *digest = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+
+	return g_strdup_printf("%s %.16s seed %" G_GUINT64_FORMAT " results %d", config->name,
+			       digest, seed, RESULTS_VERSION);
+}
+
+void study_scale(struct config *config, double size)
+{
+	for (uint32_t c = 0; c < config->clusters_count; c++) {
+		uint32_t *nodes = &config->clusters[c].nodes;
+
+		*nodes = (uint32_t)MAX(1, floor(*nodes * size + 0.5));
+	}
+}
+
+/* "size\npolicy\nlimit\ntrial", to look up what is stored. */
+static char *row_key(double size, const char *policy, double limit_j, uint32_t trial)
+{
+	char number[G_ASCII_DTOSTR_BUF_SIZE];
+	char other[G_ASCII_DTOSTR_BUF_SIZE];
+
+	return g_strdup_printf("%s\n%s\n%s\n%u", g_ascii_dtostr(other, sizeof(other), size),
+			       policy, g_ascii_dtostr(number, sizeof(number), limit_j), trial);
+}
+
+static void note_row(const struct study_row *row, void *data)
+{
+	g_hash_table_add(data, row_key(row->size, row->policy, row->limit_j, row->trial));
+}
+
+static bool is_stored(const struct study *study, GHashTable *stored, const struct unit *unit,
+		      uint32_t policy)
+{
+	for (uint32_t i = 0; i < study->limits_count; i++) {
+		g_autofree char *key =
+			row_key(study->sizes[unit->size],
+				study->experiments[0]->policies[policy].name, study->limits_j[i],
+				unit->trial);
+
+		if (!g_hash_table_contains(stored, key))
+			return false;
+	}
+	return true;
+}
+
+static void clear_unit(gpointer data)
+{
+	g_free(((struct unit *)data)->missing);
+}
+
+/* Adds a trial to `units` if it lacks results. Returns how many runs it lacks. */
+static uint32_t add_unit(const struct study *study, GHashTable *stored, uint32_t size,
+			 uint32_t trial, GArray *units)
+{
+	const uint32_t policies = study->experiments[0]->policies_count;
+	struct unit unit = { size, trial, g_new0(bool, policies) };
+	uint32_t missing = 0;
+
+	for (uint32_t p = 0; p < policies; p++)
+		missing += unit.missing[p] = !is_stored(study, stored, &unit, p);
+	if (missing > 0)
+		g_array_append_val(units, unit);
+	else
+		clear_unit(&unit);
+	return missing;
+}
+
+/* The trials of this shard that lack results, and how many runs they lack. */
+static GArray *find_units(const struct study *study, uint32_t *ret_missing, uint32_t *ret_total,
+			  GError **error)
+{
+	g_autoptr(GHashTable) stored =
+		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	GArray *units;
+
+	*ret_missing = *ret_total = 0;
+	if (!study_store_each(study->store, note_row, stored, error))
+		return NULL;
+	units = g_array_new(FALSE, FALSE, sizeof(struct unit));
+	g_array_set_clear_func(units, clear_unit);
+	for (uint32_t trial = study->shard; trial <= study->trials; trial += study->shards)
+		for (uint32_t size = 0; size < study->sizes_count; size++) {
+			*ret_missing += add_unit(study, stored, size, trial, units);
+			*ret_total += study->experiments[0]->policies_count;
+		}
+	return units;
+}
+
+/* Runs one policy on a trial under all limits. */
+static void run_policy(struct work *work, const struct experiment_trial *drawn,
+		       const struct unit *unit, uint32_t policy)
+{
+	const struct study *study = work->study;
+	const struct experiment *experiment = study->experiments[unit->size];
+	struct news *news = g_new0(struct news, 1);
+
+	news->size = unit->size;
+	news->trial = unit->trial;
+	news->policy = policy;
+	news->results = g_new0(struct engine_result, study->limits_count);
+	for (uint32_t i = 0; i < study->limits_count; i++) {
+		struct engine_setup setup = experiment_trial_setup(
+			experiment, drawn, &experiment->policies[policy], study->limits_j[i]);
+
+		setup.trim = true;
+		experiment_simulate(&setup, &news->results[i]);
+		news->results[i].utility_max = drawn->utility_max;
+	}
+	g_async_queue_push(work->news, news);
+}
+
+static bool run_unit(struct work *work, const struct unit *unit, GError **error)
+{
+	const struct study *study = work->study;
+	struct experiment_trial drawn;
+
+	if (!experiment_trial_init(study->experiments[unit->size], study->seed, unit->trial, &drawn,
+				   error))
+		return false;
+	for (uint32_t p = 0; p < study->experiments[0]->policies_count; p++)
+		if (unit->missing[p] && !g_atomic_int_get(&work->stop))
+			run_policy(work, &drawn, unit, p);
+	experiment_trial_clear(&drawn);
+	return true;
+}
+
+static gpointer run_thread(gpointer data)
+{
+	struct work *work = data;
+	struct news *news = g_new0(struct news, 1);
+
+	while (!news->error && !g_atomic_int_get(&work->stop)) {
+		const gint next = g_atomic_int_add(&work->next, 1);
+
+		if (next >= (gint)work->units->len)
+			break;
+		run_unit(work, &g_array_index(work->units, struct unit, next), &news->error);
+	}
+	news->ended = true;
+	g_async_queue_push(work->news, news);
+	return NULL;
+}
+
+static void free_news(struct news *news)
+{
+	g_clear_error(&news->error);
+	g_free(news->results);
+	g_free(news);
+}
+
+static bool store_news(const struct study *study, const struct news *news, GError **error)
+{
+	g_autofree struct study_row *rows = g_new(struct study_row, study->limits_count);
+
+	for (uint32_t i = 0; i < study->limits_count; i++)
+		rows[i] = (struct study_row){
+			.size = study->sizes[news->size],
+			.trial = news->trial,
+			.policy = study->experiments[0]->policies[news->policy].name,
+			.limit_j = study->limits_j[i],
+			.result = news->results[i],
+		};
+	return study_store_add(study->store, rows, study->limits_count, error);
+}
+
+/* Takes in what the threads say until the last one has ended. The first error stops them all. */
+static void listen(struct work *work, uint32_t threads, uint32_t done, uint32_t total,
+		   GError **first_error)
+{
+	const struct study *study = work->study;
+
+	while (threads > 0) {
+		struct news *news = g_async_queue_timeout_pop(work->news, PATIENCE_US);
+
+		if (*study->stop)
+			g_atomic_int_set(&work->stop, 1);
+		if (news && news->ended)
+			threads--;
+		if (news && news->error && !*first_error)
+			g_propagate_error(first_error, g_steal_pointer(&news->error));
+		if (news && news->results && !*first_error)
+			done += store_news(study, news, first_error);
+		if (*first_error)
+			g_atomic_int_set(&work->stop, 1);
+		if (news)
+			free_news(news);
+		if (study->progress)
+			study->progress(done, total, study->data);
+	}
+}
+
+bool study_run(const struct study *study, GError **error)
+{
+	g_autoptr(GError) first_error = NULL;
+	uint32_t missing;
+	uint32_t total;
+	g_autoptr(GArray) units = find_units(study, &missing, &total, error);
+	struct work work = { .study = study, .units = units };
+	g_autofree GThread **threads = NULL;
+	uint32_t count;
+
+	if (!units)
+		return false;
+	count = MIN(study->jobs, units->len);
+	threads = g_new(GThread *, count);
+	work.news = g_async_queue_new();
+	for (uint32_t i = 0; i < count; i++)
+		threads[i] = g_thread_new("study", run_thread, &work);
+	listen(&work, count, total - missing, total, &first_error);
+	for (uint32_t i = 0; i < count; i++)
+		g_thread_join(threads[i]);
+	g_async_queue_unref(work.news);
+	if (!first_error && *study->stop)
+		first_error = g_error_new_literal(G_IO_ERROR, G_IO_ERROR_CANCELLED, "interrupted");
+	if (!first_error)
+		return true;
+	g_propagate_error(error, g_steal_pointer(&first_error));
+	return false;
+}

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/study/study_figure.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "common/subprocess.h"
+#include "controller/report/stats.h"
+#include "controller/sched/policy.h"
+
+/* A drawing takes well under a second. */
+#define GNUPLOT_TIMEOUT_S 60
+/* Of the intervals. */
+#define LEVEL 0.95
+
+G_DEFINE_QUARK(virtbed-study-figure, study_figure_error)
+
+enum quantity { QUANTITY_UTILITY, QUANTITY_ENERGY, QUANTITIES };
+
+static const char *const file_names[] = { "utility", "energy" };
+
+/* Okabe and Ito's colours, which people with any colour vision tell apart. */
+static const char *const colours[] = { "d55e00", "0072b2", "009e73", "cc79a7",
+				       "e69f00", "56b4e9", "606060" };
+
+/* One mean with its interval. */
+struct point {
+	uint32_t series;
+	double x;
+	GArray *values[QUANTITIES]; /* double, a value per trial */
+};
+
+struct figure {
+	const char *by;     /* config->study->x */
+	GPtrArray *series;  /* char *: names, in configured order of policies */
+	GPtrArray *shared;  /* char *: modifiers of all policies */
+	GArray *points;     /* struct point */
+	GHashTable *policies; /* name as stored -> index + 1 in configured order */
+	GPtrArray *order;   /* const char *: policies in configured order */
+	bool percent;       /* the most that could be earned is known */
+	GError *error;
+};
+
+static void clear_point(gpointer data)
+{
+	struct point *point = data;
+
+	for (int q = 0; q < QUANTITIES; q++)
+		g_array_unref(point->values[q]);
+}
+
+static bool is_bar(const struct figure *figure)
+{
+	return g_str_equal(figure->by, "policy");
+}
+
+/* Whether a modifier holds the value that the figure has on its x axis. */
+static bool is_x(const struct figure *figure, const char *modifier)
+{
+	return (g_str_equal(figure->by, "drop") && g_str_has_prefix(modifier, "drop:")) ||
+	       (g_str_equal(figure->by, "leniency") && g_str_has_prefix(modifier, "filter:"));
+}
+
+/* "filter:task" of "filter:task:2.0"; NULL for +drop. The caller frees. */
+static char *without_value(const char *modifier)
+{
+	const char *colon = strrchr(modifier, ':');
+
+	return g_str_has_prefix(modifier, "filter:")
+		       ? g_strndup(modifier, (gsize)(colon - modifier))
+		       : NULL;
+}
+
+static bool is_shared(const struct figure *figure, const char *modifier)
+{
+	for (guint i = 0; i < figure->shared->len; i++)
+		if (g_str_equal(figure->shared->pdata[i], modifier))
+			return true;
+	return false;
+}
+
+/* A policy's name as the key of the figure has it. The caller frees. */
+static char *label(const struct figure *figure, const char *policy)
+{
+	g_auto(GStrv) parts = g_strsplit(policy, "+", -1);
+	GString *text = g_string_new(parts[0]);
+
+	for (char **part = parts + 1; *parts && *part; part++) {
+		g_autofree char *bare =
+			is_x(figure, *part) ? without_value(*part) : g_strdup(*part);
+
+		if (bare && !is_shared(figure, *part))
+			g_string_append_printf(text, "+%s", bare);
+	}
+	return g_string_free(text, FALSE);
+}
+
+/* Finds the modifiers that every policy has, other than the one on the x axis. */
+static void find_shared(struct figure *figure)
+{
+	g_auto(GStrv) first = g_strsplit(figure->order->pdata[0], "+", -1);
+
+	for (char **part = first + 1; figure->order->len > 1 && *first && *part; part++) {
+		bool all = !is_x(figure, *part);
+
+		for (guint i = 1; all && i < figure->order->len; i++) {
+			g_auto(GStrv) parts = g_strsplit(figure->order->pdata[i], "+", -1);
+
+			all = g_strv_contains((const char *const *)parts, *part);
+		}
+		if (all)
+			g_ptr_array_add(figure->shared, g_strdup(*part));
+	}
+}
+
+/* The index of a series, added when it is new. */
+static uint32_t find_series(struct figure *figure, const char *policy)
+{
+	g_autofree char *name = label(figure, policy);
+
+	for (guint i = 0; i < figure->series->len; i++)
+		if (g_str_equal(figure->series->pdata[i], name))
+			return i;
+	g_ptr_array_add(figure->series, g_steal_pointer(&name));
+	return figure->series->len - 1;
+}
+
+/* Where a row stands on the x axis; NAN with the figure's error set when it does not. */
+static double find_x(struct figure *figure, const struct study_row *row, uint32_t index)
+{
+	struct policy policy;
+
+	if (is_bar(figure))
+		return index;
+	if (g_str_equal(figure->by, "limit"))
+		return row->limit_j / 1e9;
+	if (g_str_equal(figure->by, "size"))
+		return 100 * row->size;
+	if (policy_parse(row->policy, &policy, NULL, 0) == 0) {
+		if (g_str_equal(figure->by, "drop") && policy.drop_given)
+			return policy.drop_threshold;
+		if (g_str_equal(figure->by, "leniency") && policy.filter != POLICY_FILTER_NONE)
+			return policy.leniency;
+	}
+	g_set_error(&figure->error, STUDY_FIGURE_ERROR, STUDY_FIGURE_ERROR_POLICY,
+		    "study.x: policy \"%s\" has no modifier for a figure by %s", row->policy,
+		    figure->by);
+	return NAN;
+}
+
+static struct point *find_point(struct figure *figure, uint32_t series, double x)
+{
+	struct point point = { .series = series, .x = x };
+
+	for (guint i = 0; i < figure->points->len; i++) {
+		struct point *known = &g_array_index(figure->points, struct point, i);
+
+		if (known->series == series && known->x == x)
+			return known;
+	}
+	for (int q = 0; q < QUANTITIES; q++)
+		point.values[q] = g_array_new(FALSE, FALSE, sizeof(double));
+	g_array_append_val(figure->points, point);
+	return &g_array_index(figure->points, struct point, figure->points->len - 1);
+}
+
+static void add_row(const struct study_row *row, void *data)
+{
+	struct figure *figure = data;
+	const struct engine_result *result = &row->result;
+	gpointer index = g_hash_table_lookup(figure->policies, row->policy);
+	double utility = result->utility;
+	const double energy_gj = result->energy_j / 1e9;
+	double x;
+
+	/* What is stored of policies asked for by --policy is in the tables. */
+	if (!index || figure->error)
+		return;
+	x = find_x(figure, row, GPOINTER_TO_UINT(index) - 1);
+	if (isnan(x))
+		return;
+	if (result->utility_max > 0) {
+		figure->percent = true;
+		utility *= 100 / result->utility_max;
+	}
+	struct point *point = find_point(figure, find_series(figure, row->policy), x);
+
+	g_array_append_val(point->values[QUANTITY_UTILITY], utility);
+	g_array_append_val(point->values[QUANTITY_ENERGY], energy_gj);
+}
+
+static int compare_points(gconstpointer left, gconstpointer right)
+{
+	const struct point *a = left;
+	const struct point *b = right;
+
+	if (a->series != b->series)
+		return a->series < b->series ? -1 : 1;
+	return (a->x > b->x) - (a->x < b->x);
+}
+
+static void append_number(GString *text, double value, const char *none)
+{
+	char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+	g_string_append_c(text, ',');
+	g_string_append(text, isfinite(value)
+				      ? g_ascii_formatd(number, sizeof(number), "%.10g", value)
+				      : none);
+}
+
+/* What is drawn, a block per series. */
+static char *data_text(const struct figure *figure, enum quantity quantity)
+{
+	GString *text = g_string_new("series,x,trials,mean,low,high\n");
+
+	for (guint i = 0; i < figure->points->len; i++) {
+		const struct point *point = &g_array_index(figure->points, struct point, i);
+		const GArray *values = point->values[quantity];
+		const struct stats_interval interval = stats_t_interval(
+			(const double *)(const void *)values->data, values->len, LEVEL);
+
+		g_string_append_printf(text, "\"%s\"",
+				       (char *)figure->series->pdata[point->series]);
+		append_number(text, point->x, "nan");
+		g_string_append_printf(text, ",%u", values->len);
+		append_number(text, interval.value, "nan");
+		append_number(text, interval.low, "nan");
+		append_number(text, interval.high, "nan");
+		g_string_append_c(text, '\n');
+	}
+	return g_string_free(text, FALSE);
+}
+
+static const char *y_label(const struct figure *figure, enum quantity quantity)
+{
+	if (quantity == QUANTITY_ENERGY)
+		return "energy, GJ";
+	return figure->percent ? "percentage of maximum utility" : "utility";
+}
+
+static const char *x_label(const struct figure *figure)
+{
+	static const char *const texts[][2] = {
+		{ "policy", "" },
+		{ "limit", "energy constraint, GJ" },
+		{ "size", "size of the system, %" },
+		{ "leniency", "leniency factor" },
+		{ "drop", "dropping threshold" },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(texts); i++)
+		if (g_str_equal(texts[i][0], figure->by))
+			return texts[i][1];
+	return "";
+}
+
+/* Text in gnuplot's single quotes, on one line. */
+static char *quoted(const char *text)
+{
+	g_auto(GStrv) parts = g_strsplit(text, "'", -1);
+	g_autofree char *doubled = g_strjoinv("''", parts);
+
+	g_strdelimit(doubled, "\n\r", ' ');
+	return g_strdup_printf("'%s'", doubled);
+}
+
+static char *title_text(const struct figure *figure, const struct config *config)
+{
+	GString *text = g_string_new(config->name);
+	g_autofree char *plain = NULL;
+
+	g_string_append(text, ", simulated: means with 95 % confidence intervals");
+	for (guint i = 0; i < figure->shared->len; i++)
+		g_string_append_printf(text, "%s+%s", i ? " " : "; all ",
+				       (char *)figure->shared->pdata[i]);
+	plain = g_string_free(text, FALSE);
+	return quoted(plain);
+}
+
+/* A bar per policy. */
+static void append_bars(GString *text, const struct figure *figure, const char *name)
+{
+	g_string_append(text, "set xtics rotate by -35 (");
+	for (guint i = 0; i < figure->order->len; i++) {
+		g_autofree char *plain = label(figure, figure->order->pdata[i]);
+		g_autofree char *quoted_label = quoted(plain);
+
+		g_string_append_printf(text, "%s%s %u", i ? ", " : "", quoted_label, i);
+	}
+	g_string_append_printf(
+		text,
+		") scale 0\nset xrange [-0.6:%u.6]\nset boxwidth 0.7\nunset key\n"
+		"plot '%s.csv' skip 1 using 2:4 with boxes fs solid 1 border lc rgb '#0072b2' lc rgb "
+		"'#9cc6e4', \\\n"
+		"  '' skip 1 using 2:5:(0):($6-$5) with vectors heads size graph 0.006,90 lw 1.3 "
+		"lc rgb '#303030'\n",
+		figure->order->len - 1, name);
+}
+
+/* A line per series. */
+static void append_lines(GString *text, const struct figure *figure, const char *name)
+{
+	g_string_append(text, "set key outside right top\nset offsets graph 0.02, graph 0.02, 0, 0\n"
+			      "plot \\\n");
+	for (guint i = 0; i < figure->series->len; i++) {
+		g_autofree char *title = quoted(figure->series->pdata[i]);
+		const char *colour = colours[i % G_N_ELEMENTS(colours)];
+
+		g_string_append_printf(
+			text,
+			"  '%s.csv' skip 1 using (strcol(1) eq %s ? $2 : NaN):4 with linespoints "
+			"pt %u dt %u lw 1.3 lc rgb '#%s' title %s, \\\n"
+			"  '' skip 1 using (strcol(1) eq %s ? $2 : NaN):5:(0):($6-$5) with vectors "
+			"heads size graph 0.004,90 lw 1.2 lc rgb '#%s' notitle%s\n",
+			name, title, i + 4, i / (guint)G_N_ELEMENTS(colours) + 1, colour, title,
+			title, colour, i + 1 < figure->series->len ? ", \\" : "");
+	}
+}
+
+static char *script_text(const struct figure *figure, const struct config *config,
+			 enum quantity quantity)
+{
+	GString *text = g_string_new(NULL);
+	g_autofree char *title = title_text(figure, config);
+	const char *name = file_names[quantity];
+	const guint width = is_bar(figure) ? MAX(760, 160 + 55 * figure->order->len) : 980;
+
+	g_string_append_printf(
+		text,
+		"# Edit, then draw again: gnuplot %s.gp; for SVG gnuplot -e \"format='svg'\" %s.gp\n"
+		"if (exists(\"folder\")) cd folder\n"
+		"if (!exists(\"format\")) format = 'png'\n"
+		"if (format eq 'png') set terminal pngcairo noenhanced size %u,620 font 'DejaVu "
+		"Sans,11'\n"
+		"if (format eq 'svg') set terminal svg noenhanced size %u,620 font 'DejaVu Sans,13' "
+		"background rgb 'white'\n"
+		"set output '%s.'.format\n"
+		"set datafile separator ','\n"
+		"set title %s font ',10'\n"
+		"set ylabel '%s'\nset xlabel '%s'\n"
+		"set yrange [0:*]\n"
+		"set grid ytics lc rgb '#d0d0d0' lw 0.5\nset border 3 lc rgb '#606060'\n"
+		"set tics nomirror\n",
+		name, name, width, width, name, title, y_label(figure, quantity),
+		x_label(figure));
+	if (is_bar(figure))
+		append_bars(text, figure, name);
+	else
+		append_lines(text, figure, name);
+	return g_string_free(text, FALSE);
+}
+
+static bool write_file(const char *dir, const char *name, const char *end, const char *content,
+		       GError **error)
+{
+	g_autofree char *file = g_strconcat(name, end, NULL);
+	g_autofree char *path = g_build_filename(dir, file, NULL);
+
+	return g_file_set_contents(path, content, -1, error);
+}
+
+static bool draw(const char *dir, const char *name, const char *format, GError **error)
+{
+	g_autofree char *folder = quoted(dir);
+	g_autofree char *variables = g_strdup_printf("folder=%s; format='%s'", folder, format);
+	g_autofree char *file = g_strconcat(name, ".gp", NULL);
+	g_autofree char *script = g_build_filename(dir, file, NULL);
+	const char *const argv[] = { "gnuplot", "-e", variables, script, NULL };
+	g_autoptr(GError) why = NULL;
+
+	if (subprocess_run(argv, NULL, GNUPLOT_TIMEOUT_S, NULL, &why))
+		return true;
+	g_set_error(error, STUDY_FIGURE_ERROR, STUDY_FIGURE_ERROR_GNUPLOT,
+		    "cannot draw \"%s\": %s", script, why->message);
+	return false;
+}
+
+static bool write_figure(const struct figure *figure, const struct config *config,
+			 const char *dir, enum quantity quantity, GError **error)
+{
+	const char *name = file_names[quantity];
+	g_autofree char *data = data_text(figure, quantity);
+	g_autofree char *script = script_text(figure, config, quantity);
+
+	return write_file(dir, name, ".csv", data, error) &&
+	       write_file(dir, name, ".gp", script, error) && draw(dir, name, "png", error) &&
+	       draw(dir, name, "svg", error);
+}
+
+/* Series are numbered in configured order. */
+static void begin(struct figure *figure, const struct config *config)
+{
+	const struct config_experiment *experiment = config->experiment;
+
+	for (uint32_t i = 0; i < experiment->policies_count; i++) {
+		g_ptr_array_add(figure->order, experiment->policies[i]);
+		g_hash_table_insert(figure->policies, experiment->policies[i],
+				    GUINT_TO_POINTER(i + 1));
+	}
+	find_shared(figure);
+	for (uint32_t i = 0; i < experiment->policies_count; i++)
+		find_series(figure, experiment->policies[i]);
+}
+
+static void end(struct figure *figure)
+{
+	g_ptr_array_unref(figure->series);
+	g_ptr_array_unref(figure->shared);
+	g_ptr_array_unref(figure->order);
+	g_array_unref(figure->points);
+	g_hash_table_unref(figure->policies);
+}
+
+bool study_figure_draw(struct study_store *store, const struct config *config, const char *dir,
+		       GError **error)
+{
+	struct figure figure = {
+		.by = config->study->x,
+		.series = g_ptr_array_new_with_free_func(g_free),
+		.shared = g_ptr_array_new_with_free_func(g_free),
+		.order = g_ptr_array_new(),
+		.points = g_array_new(FALSE, FALSE, sizeof(struct point)),
+		.policies = g_hash_table_new(g_str_hash, g_str_equal),
+	};
+	bool good;
+
+	g_array_set_clear_func(figure.points, clear_point);
+	begin(&figure, config);
+	good = study_store_each(store, add_row, &figure, error);
+	if (good && figure.error) {
+		g_propagate_error(error, g_steal_pointer(&figure.error));
+		good = false;
+	}
+	g_clear_error(&figure.error);
+	g_array_sort(figure.points, compare_points);
+	for (int q = 0; good && figure.points->len > 0 && q < QUANTITIES; q++)
+		good = write_figure(&figure, config, dir, (enum quantity)q, error);
+	end(&figure);
+	return good;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/study/study_store.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <sqlite3.h>
+
+/* How long another process may hold the file. */
+#define BUSY_TIMEOUT_MS 30000
+
+struct study_store {
+	sqlite3 *db;
+	char *path;
+	char *identity;
+	char *config;
+};
+
+G_DEFINE_QUARK(virtbed-study-error-quark, study_error)
+
+static const char schema[] =
+	"PRAGMA journal_mode = WAL;"
+	"CREATE TABLE IF NOT EXISTS study (identity TEXT NOT NULL, config TEXT NOT NULL) STRICT;"
+	"CREATE TABLE IF NOT EXISTS result ("
+	" size REAL NOT NULL, trial INTEGER NOT NULL, policy TEXT NOT NULL, limit_j REAL NOT NULL,"
+	" utility REAL NOT NULL, utility_max REAL NOT NULL, energy_j REAL NOT NULL,"
+	" ended_by TEXT NOT NULL, ended_s REAL NOT NULL, tasks_arrived INTEGER NOT NULL,"
+	" tasks_completed INTEGER NOT NULL, tasks_failed INTEGER NOT NULL,"
+	" tasks_dropped INTEGER NOT NULL, PRIMARY KEY (size, policy, limit_j, trial)"
+	") STRICT, WITHOUT ROWID;";
+
+static bool fail(const struct study_store *store, enum study_error code, GError **error)
+{
+	g_set_error(error, STUDY_ERROR, code, "%s: %s", store->path,
+		    store->db ? sqlite3_errmsg(store->db) : "out of memory");
+	return false;
+}
+
+/* Reads the identity into the store; NULL when there is none yet. */
+static bool read_identity(struct study_store *store, GError **error)
+{
+	sqlite3_stmt *statement = NULL;
+	int code = sqlite3_prepare_v2(store->db, "SELECT identity, config FROM study", -1,
+				      &statement, NULL);
+
+	if (code == SQLITE_OK) {
+		code = sqlite3_step(statement);
+		if (code == SQLITE_ROW) {
+			store->identity =
+				g_strdup((const char *)sqlite3_column_text(statement, 0));
+			store->config =
+				g_strdup((const char *)sqlite3_column_text(statement, 1));
+		}
+	}
+	sqlite3_finalize(statement);
+	return code == SQLITE_ROW || code == SQLITE_DONE || fail(store, STUDY_ERROR_OPEN, error);
+}
+
+static bool write_identity(struct study_store *store, const char *identity, const char *config,
+			   GError **error)
+{
+	sqlite3_stmt *statement = NULL;
+	int code = sqlite3_prepare_v2(store->db, "INSERT INTO study VALUES (?,?)", -1, &statement,
+				      NULL);
+
+	if (code == SQLITE_OK) {
+		sqlite3_bind_text(statement, 1, identity, -1, SQLITE_TRANSIENT);
+		sqlite3_bind_text(statement, 2, config, -1, SQLITE_TRANSIENT);
+		code = sqlite3_step(statement);
+	}
+	sqlite3_finalize(statement);
+	store->identity = g_strdup(identity);
+	store->config = g_strdup(config);
+	return code == SQLITE_DONE || fail(store, STUDY_ERROR_WRITE, error);
+}
+
+/* Makes sure that the file is a study, and the one that is meant. */
+static bool identify(struct study_store *store, const char *identity, const char *config,
+		     GError **error)
+{
+	if (identity && sqlite3_exec(store->db, schema, NULL, NULL, NULL) != SQLITE_OK)
+		return fail(store, STUDY_ERROR_OPEN, error);
+	if (!read_identity(store, error))
+		return false;
+	if (!store->identity && identity)
+		return write_identity(store, identity, config, error);
+	if (!store->identity) {
+		g_set_error(error, STUDY_ERROR, STUDY_ERROR_OPEN, "%s: the study is empty",
+			    store->path);
+		return false;
+	}
+	if (!identity || g_str_equal(store->identity, identity))
+		return true;
+	g_set_error(error, STUDY_ERROR, STUDY_ERROR_OTHER,
+		    "%s: holds another study (%s, not %s); name another directory with --out",
+		    store->path, store->identity, identity);
+	return false;
+}
+
+struct study_store *study_store_open(const char *dir, const char *identity, const char *config,
+				     GError **error)
+{
+	g_autoptr(study_store_t) store = g_new0(struct study_store, 1);
+	int flags = SQLITE_OPEN_READWRITE;
+
+	store->path = g_build_filename(dir, STUDY_FILE, NULL);
+	if (identity) {
+		flags |= SQLITE_OPEN_CREATE;
+		if (g_mkdir_with_parents(dir, 0755) != 0) {
+			g_set_error(error, STUDY_ERROR, STUDY_ERROR_OPEN, "%s: cannot be made: %s",
+				    dir, g_strerror(errno));
+			return NULL;
+		}
+	}
+	if (sqlite3_open_v2(store->path, &store->db, flags, NULL) != SQLITE_OK) {
+		fail(store, STUDY_ERROR_OPEN, error);
+		return NULL;
+	}
+	sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
+	return identify(store, identity, config, error) ? g_steal_pointer(&store) : NULL;
+}
+
+void study_store_close(struct study_store *store)
+{
+	if (!store)
+		return;
+	sqlite3_close(store->db);
+	g_free(store->path);
+	g_free(store->identity);
+	g_free(store->config);
+	g_free(store);
+}
+
+const char *study_store_identity(const struct study_store *store)
+{
+	return store->identity;
+}
+
+const char *study_store_config(const struct study_store *store)
+{
+	return store->config;
+}
+
+static int add_row(sqlite3_stmt *statement, const struct study_row *row)
+{
+	const struct engine_result *result = &row->result;
+
+	sqlite3_bind_double(statement, 1, row->size);
+	sqlite3_bind_int64(statement, 2, row->trial);
+	sqlite3_bind_text(statement, 3, row->policy, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_double(statement, 4, row->limit_j);
+	sqlite3_bind_double(statement, 5, result->utility);
+	sqlite3_bind_double(statement, 6, result->utility_max);
+	sqlite3_bind_double(statement, 7, result->energy_j);
+	sqlite3_bind_text(statement, 8, engine_end_name(result->ended_by), -1, SQLITE_STATIC);
+	sqlite3_bind_double(statement, 9, result->ended_s);
+	sqlite3_bind_int64(statement, 10, result->tasks_arrived);
+	sqlite3_bind_int64(statement, 11, result->tasks_completed);
+	sqlite3_bind_int64(statement, 12, result->tasks_failed);
+	sqlite3_bind_int64(statement, 13, result->tasks_dropped);
+
+	const int code = sqlite3_step(statement);
+
+	sqlite3_reset(statement);
+	return code;
+}
+
+bool study_store_add(struct study_store *store, const struct study_row *rows, size_t count,
+		     GError **error)
+{
+	static const char sql[] = "INSERT OR IGNORE INTO result VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)";
+	sqlite3_stmt *statement = NULL;
+	bool good = sqlite3_exec(store->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK &&
+		    sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) == SQLITE_OK;
+
+	for (size_t i = 0; good && i < count; i++)
+		good = add_row(statement, &rows[i]) == SQLITE_DONE;
+	sqlite3_finalize(statement);
+	if (good && sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
+		return true;
+	fail(store, STUDY_ERROR_WRITE, error);
+	sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+	return false;
+}
+
+static enum engine_end end_parse(const char *name)
+{
+	for (int end = ENGINE_END_LIMIT; end <= ENGINE_END_ABORTED; end++)
+		if (g_strcmp0(engine_end_name((enum engine_end)end), name) == 0)
+			return (enum engine_end)end;
+	return ENGINE_END_NONE;
+}
+
+static void read_row(sqlite3_stmt *statement, struct study_row *ret_row)
+{
+	*ret_row = (struct study_row){
+		.size = sqlite3_column_double(statement, 0),
+		.trial = (uint32_t)sqlite3_column_int64(statement, 1),
+		.policy = (const char *)sqlite3_column_text(statement, 2),
+		.limit_j = sqlite3_column_double(statement, 3),
+		.result = {
+			.utility = sqlite3_column_double(statement, 4),
+			.utility_max = sqlite3_column_double(statement, 5),
+			.energy_j = sqlite3_column_double(statement, 6),
+			.ended_by = end_parse((const char *)sqlite3_column_text(statement, 7)),
+			.ended_s = sqlite3_column_double(statement, 8),
+			.tasks_arrived = (uint32_t)sqlite3_column_int64(statement, 9),
+			.tasks_completed = (uint32_t)sqlite3_column_int64(statement, 10),
+			.tasks_failed = (uint32_t)sqlite3_column_int64(statement, 11),
+			.tasks_dropped = (uint32_t)sqlite3_column_int64(statement, 12),
+		},
+	};
+}
+
+bool study_store_each(struct study_store *store, study_row_f each, void *data, GError **error)
+{
+	sqlite3_stmt *statement = NULL;
+	struct study_row row;
+	int code = sqlite3_prepare_v2(store->db,
+				      "SELECT * FROM result ORDER BY size, policy, limit_j, trial",
+				      -1, &statement, NULL);
+
+	while (code == SQLITE_OK || code == SQLITE_ROW) {
+		code = sqlite3_step(statement);
+		if (code != SQLITE_ROW)
+			break;
+		read_row(statement, &row);
+		if (row.policy)
+			each(&row, data);
+	}
+	sqlite3_finalize(statement);
+	return code == SQLITE_DONE || fail(store, STUDY_ERROR_WRITE, error);
+}

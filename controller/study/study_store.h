@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/engine/engine.h"
+
+/*
+ * The results of a study in one SQLite file, DIR/study.sqlite: a row per size, trial, policy and
+ * limit.
+ * Rows are independent of each other, so a study can be interrupted and gone on with, and shards of
+ * it can be put together. Every row is the same whoever computes it.
+ */
+struct study_store;
+
+#define STUDY_FILE "study.sqlite"
+
+#define STUDY_ERROR (study_error_quark())
+GQuark study_error_quark(void);
+/* Codes of STUDY_ERROR. */
+enum study_error {
+	STUDY_ERROR_OPEN = 1, /* cannot be opened, or is no study: bad input */
+	STUDY_ERROR_OTHER,    /* a study of another configuration, seed or version: bad input */
+	STUDY_ERROR_WRITE,    /* a row could not be read or written */
+};
+
+/* One row. */
+struct study_row {
+	double size;        /* share of every cluster's nodes */
+	uint32_t trial;     /* from 1 */
+	const char *policy; /* with its modifiers */
+	double limit_j;
+	struct engine_result result;
+};
+
+/*
+ * Opens the study in `dir`. With `identity` (a text that names configuration, seed and version) it
+ * is made when missing, with the configuration `config` (YAML) in it, and one with another identity
+ * is refused; with NULL it must be there. Returns a new store, or NULL with `error` set.
+ */
+struct study_store *study_store_open(const char *dir, const char *identity, const char *config,
+				     GError **error);
+
+/* NULL is allowed. */
+void study_store_close(struct study_store *store);
+typedef struct study_store study_store_t;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(study_store_t, study_store_close)
+
+/* The identity; valid until the store is closed. */
+const char *study_store_identity(const struct study_store *store);
+/* The configuration as YAML; valid until the store is closed. */
+const char *study_store_config(const struct study_store *store);
+
+/* Adds rows, all or none; one that is there already stays. Returns true, or false with `error`. */
+bool study_store_add(struct study_store *store, const struct study_row *rows, size_t count,
+		     GError **error);
+
+/* Called for each row, ordered by size, policy, limit and trial. The row is borrowed for the call. */
+typedef void (*study_row_f)(const struct study_row *row, void *data);
+
+/* Calls `each` for all rows. Returns true, or false with `error` set. */
+bool study_store_each(struct study_store *store, study_row_f each, void *data, GError **error);

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
+#include "controller/report/stats.h"
+#include "controller/study/study.h"
+
+/* Of the intervals. */
+#define LEVEL 0.95
+
+/* The tables in the making. */
+struct tables {
+	GString *results;
+	GString *summary;
+	char *policy;      /* of the cell that is being summed up; NULL: none yet */
+	double size;
+	double limit_j;
+	GArray *utility;   /* double, a value per trial */
+	GArray *percent;
+	GArray *energy_j;
+	GArray *completed;
+	GArray *dropped;
+};
+
+/* A number that reads back equal; nothing for one that is not finite. */
+static void put(GString *text, double value)
+{
+	char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+	g_string_append_c(text, ',');
+	if (isfinite(value))
+		g_string_append(text, g_ascii_dtostr(number, sizeof(number), value));
+}
+
+static void put_interval(GString *text, const GArray *values)
+{
+	const struct stats_interval interval = stats_t_interval(
+		(const double *)(const void *)values->data, values->len, LEVEL);
+
+	put(text, interval.value);
+	put(text, interval.low);
+	put(text, interval.high);
+}
+
+static void put_mean(GString *text, const GArray *values)
+{
+	put(text, stats_mean((const double *)(const void *)values->data, values->len));
+}
+
+/* Sums up the cell and empties it. */
+static void end_cell(struct tables *tables)
+{
+	GArray *const values[] = { tables->utility, tables->percent, tables->energy_j,
+				   tables->completed, tables->dropped };
+
+	if (!tables->policy)
+		return;
+	g_string_append_printf(tables->summary, "%s", tables->policy);
+	put(tables->summary, tables->size);
+	put(tables->summary, tables->limit_j);
+	g_string_append_printf(tables->summary, ",%u", tables->utility->len);
+	put_interval(tables->summary, tables->utility);
+	put_interval(tables->summary, tables->percent);
+	put_interval(tables->summary, tables->energy_j);
+	put_mean(tables->summary, tables->completed);
+	put_mean(tables->summary, tables->dropped);
+	g_string_append_c(tables->summary, '\n');
+	for (size_t i = 0; i < G_N_ELEMENTS(values); i++)
+		g_array_set_size(values[i], 0);
+	g_clear_pointer(&tables->policy, g_free);
+}
+
+static void append(GArray *values, double value)
+{
+	g_array_append_val(values, value);
+}
+
+static void add_row(const struct study_row *row, void *data)
+{
+	struct tables *tables = data;
+	const struct engine_result *result = &row->result;
+
+	if (!tables->policy || !g_str_equal(tables->policy, row->policy) ||
+	    tables->limit_j != row->limit_j || tables->size != row->size) {
+		end_cell(tables);
+		tables->policy = g_strdup(row->policy);
+		tables->size = row->size;
+		tables->limit_j = row->limit_j;
+	}
+	append(tables->utility, result->utility);
+	if (result->utility_max > 0)
+		append(tables->percent, 100 * result->utility / result->utility_max);
+	append(tables->energy_j, result->energy_j);
+	append(tables->completed, result->tasks_completed);
+	append(tables->dropped, result->tasks_dropped);
+	g_string_append_printf(tables->results, "%s", row->policy);
+	put(tables->results, row->size);
+	put(tables->results, row->limit_j);
+	g_string_append_printf(tables->results, ",%u", row->trial);
+	put(tables->results, result->utility);
+	put(tables->results, result->utility_max);
+	put(tables->results, result->energy_j);
+	g_string_append_printf(tables->results, ",%s", engine_end_name(result->ended_by));
+	put(tables->results, result->ended_s);
+	g_string_append_printf(tables->results, ",%u,%u,%u,%u\n", result->tasks_arrived,
+			       result->tasks_completed, result->tasks_failed,
+			       result->tasks_dropped);
+}
+
+static bool write_file(const char *dir, const char *name, const GString *text, GError **error)
+{
+	g_autofree char *path = g_build_filename(dir, name, NULL);
+
+	return g_file_set_contents(path, text->str, (gssize)text->len, error);
+}
+
+bool study_write_tables(struct study_store *store, const char *dir, GError **error)
+{
+	struct tables tables = {
+		.results = g_string_new("policy,size,limit_j,trial,utility,utility_max,energy_j,ended_by,"
+					"ended_s,tasks_arrived,tasks_completed,tasks_failed,"
+					"tasks_dropped\n"),
+		.summary = g_string_new("policy,size,limit_j,trials,utility_mean,utility_low,utility_high,"
+					"percent_mean,percent_low,percent_high,energy_j_mean,"
+					"energy_j_low,energy_j_high,tasks_completed_mean,"
+					"tasks_dropped_mean\n"),
+		.utility = g_array_new(FALSE, FALSE, sizeof(double)),
+		.percent = g_array_new(FALSE, FALSE, sizeof(double)),
+		.energy_j = g_array_new(FALSE, FALSE, sizeof(double)),
+		.completed = g_array_new(FALSE, FALSE, sizeof(double)),
+		.dropped = g_array_new(FALSE, FALSE, sizeof(double)),
+	};
+	bool good = study_store_each(store, add_row, &tables, error);
+
+	end_cell(&tables);
+	good = good && write_file(dir, "results.csv", tables.results, error) &&
+	       write_file(dir, "summary.csv", tables.summary, error);
+	g_string_free(tables.results, TRUE);
+	g_string_free(tables.summary, TRUE);
+	g_array_unref(tables.utility);
+	g_array_unref(tables.percent);
+	g_array_unref(tables.energy_j);
+	g_array_unref(tables.completed);
+	g_array_unref(tables.dropped);
+	return good;
+}

@@ -1,0 +1,107 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# Studies: whichever way they are computed, the tables are the same to the last bit.
+# VIRTBED_BUILD names the build directory.
+
+bats_require_minimum_version 1.5.0
+
+# A short day with few tasks.
+setup_file() {
+	export ROOT=$BATS_TEST_DIRNAME/../..
+	export BUILD=${VIRTBED_BUILD:-$ROOT/build}
+	export PATH=$BUILD/controller/cli:$PATH
+	export CONFIG=$BATS_FILE_TMPDIR/small.yaml
+	cat >"$CONFIG" <<-END
+		name: small
+		clusters:
+		  - {name: g1, nodes: 20, cores: 16, memory_mib: 65536}
+		  - {name: g2, nodes: 10, cores: 32, memory_mib: 65536}
+		  - {name: s1, nodes: 20, cores: 16, memory_mib: 65536}
+		environment: {tasks_per_day: 400, lead_s: 3600, special: [s1]}
+		experiment:
+		  policies: [easy+drop:0.5, max-upr+drop:0.5, max-upr+filter:resource:4+drop:0.5]
+		  limits: [0.5, 1]
+		  budget_j: 1e9
+		  mapping_interval_s: 60
+		  duration_s: 36000
+		study: {trials: 12}
+	END
+	virtbed study "$CONFIG" --out "$BATS_FILE_TMPDIR/whole"
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+}
+
+same_as_whole() {
+	cmp "$BATS_FILE_TMPDIR/whole/results.csv" "$1/results.csv"
+	cmp "$BATS_FILE_TMPDIR/whole/summary.csv" "$1/summary.csv"
+	cmp "$BATS_FILE_TMPDIR/whole/utility.csv" "$1/utility.csv"
+	cmp "$BATS_FILE_TMPDIR/whole/energy.csv" "$1/energy.csv"
+}
+
+# Status 2 and one line on standard error that contains $1.
+refused() {
+	local words=$1
+	shift
+	run --separate-stderr "$@"
+	[ "$status" -eq 2 ] || { echo "status $status: $stderr"; return 1; }
+	[[ $stderr == *"$words"* ]] || { echo "$stderr"; return 1; }
+}
+
+@test "a study has a row for every trial, policy and limit, and figures" {
+	[ "$(wc -l <"$BATS_FILE_TMPDIR/whole/results.csv")" -eq $((12 * 3 * 2 + 1)) ]
+	for figure in utility energy; do
+		[ "$(head -c 4 "$BATS_FILE_TMPDIR/whole/$figure.png" | tail -c 3)" = PNG ]
+		grep -q '<svg' "$BATS_FILE_TMPDIR/whole/$figure.svg"
+		[ "$(wc -l <"$BATS_FILE_TMPDIR/whole/$figure.csv")" -eq $((3 * 2 + 1)) ]
+	done
+}
+
+@test "one thread finds what several find" {
+	virtbed study "$CONFIG" --jobs 1 --out one
+	same_as_whole one
+}
+
+@test "an interrupted study goes on where it was" {
+	virtbed study "$CONFIG" --jobs 1 --out part 2>message &
+	local pid=$! deadline=$((SECONDS + 60))
+	until [ "$(sqlite3 part/study.sqlite 'SELECT count(*) FROM result' 2>/dev/null || echo 0)" -gt 0 ]; do
+		[ "$SECONDS" -lt "$deadline" ]
+	done
+	kill -INT "$pid"
+	# It may have been faster than the signal.
+	wait "$pid" || grep -q "interrupted; what is done is in part" message
+	virtbed study "$CONFIG" --out part
+	same_as_whole part
+}
+
+@test "four shards are merged into the whole" {
+	for k in 1 2 3 4; do
+		virtbed study "$CONFIG" --shard "$k/4" --out "part$k"
+	done
+	virtbed study merge merged part4 part2 part1 part3
+	same_as_whole merged
+}
+
+@test "what is another study is refused" {
+	refused "holds another study" virtbed study "$CONFIG" --seed 7 --out "$BATS_FILE_TMPDIR/whole"
+	virtbed study "$CONFIG" --seed 7 --trials 1 --out other
+	refused "part of another study" virtbed study merge merged "$BATS_FILE_TMPDIR/whole" other
+	refused "nothing" virtbed study merge merged nothing
+}
+
+@test "a study that makes no sense is refused with its key" {
+	refused "--shard must be K/N" virtbed study "$CONFIG" --shard 5/4
+	sed 's/^study: .*/study: {x: weight}/' "$CONFIG" >bad.yaml
+	refused "study.x" virtbed study bad.yaml
+	sed 's/^study: .*/study: {x: drop}/' "$CONFIG" >bad.yaml
+	refused "study.x" virtbed study bad.yaml
+	sed 's/^study: .*/study: {sizes: [0]}/' "$CONFIG" >bad.yaml
+	refused "study.sizes[0]" virtbed study bad.yaml
+	sed 's/^study: .*/study: {sizes: [0.5, 1]}/' "$CONFIG" >bad.yaml
+	refused "study.x" virtbed study bad.yaml
+	sed '/^clusters:/,/s1, nodes/d; s/^environment/clusters: []\nenvironment/' "$CONFIG" >bad.yaml
+	refused "clusters" virtbed study bad.yaml
+}
