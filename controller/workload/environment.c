@@ -20,7 +20,6 @@ struct maker {
 	struct variates *variates[STREAMS];
 	struct environment_type *types;
 	struct environment_class classes[ENVIRONMENT_CLASSES];
-	uint32_t unit;     /* largest number of cores that divides those of all nodes */
 	GArray *tasks;     /* of struct sched_task; row = index in `rows` */
 	GArray *rows;      /* of struct row */
 	GHashTable *known; /* type and width -> index in `rows` */
@@ -29,24 +28,14 @@ struct maker {
 /* A type at a width. */
 struct row {
 	uint32_t type;
-	uint32_t units; /* width in maker->unit cores */
+	uint32_t units; /* width in cores of the type's unit */
 };
-
-static uint32_t greatest_divisor(uint32_t a, uint32_t b)
-{
-	while (b > 0) {
-		const uint32_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
 
 /* Widths that need the same nodes everywhere share a row. */
 static uint32_t find_row(struct maker *maker, uint32_t type, uint32_t cores)
 {
-	const struct row row = { type, (cores + maker->unit - 1) / maker->unit };
+	const uint32_t unit = maker->types[type].unit;
+	const struct row row = { type, (cores + unit - 1) / unit };
 	const guint64 packed = (guint64)row.type << 32 | row.units;
 	gpointer found;
 
@@ -141,8 +130,7 @@ static void fill_cells(const struct maker *maker, struct sched_system *system, u
 	const struct environment_type *type = &maker->types[row->type];
 	const struct environment_place *place = &type->places[c];
 	const struct sched_cluster *cluster = &system->clusters[c];
-	const uint32_t wide = cluster->cores / maker->unit;
-	const uint32_t nodes = (row->units + wide - 1) / wide;
+	const uint32_t nodes = (row->units * type->unit + cluster->cores - 1) / cluster->cores;
 	const size_t first = (size_t)index * system->columns_count + cluster->column;
 
 	if (!place->usable || nodes > cluster->nodes)
@@ -177,7 +165,8 @@ static struct sched_system *make_system(const struct maker *maker, GStringChunk 
 	for (uint32_t i = 0; i < maker->rows->len; i++) {
 		const struct row *row = &g_array_index(maker->rows, struct row, i);
 		g_autofree char *name =
-			g_strdup_printf("t%u.%u", row->type, row->units * maker->unit);
+			g_strdup_printf("t%u.%u", row->type,
+					row->units * maker->types[row->type].unit);
 
 		system->row_names[i] = g_string_chunk_insert(names, name);
 		for (uint32_t c = 0; c < config->clusters_count; c++)
@@ -235,8 +224,6 @@ struct environment_trial *environment_trial_new(const struct config *config, uin
 	};
 
 	seed = seed ? seed : config->environment->seed;
-	for (uint32_t c = 0; c < config->clusters_count; c++)
-		maker.unit = greatest_divisor(maker.unit, config->clusters[c].cores);
 	for (uint32_t i = 0; i < STREAMS; i++)
 		maker.variates[i] = variates_new(seed, (uint64_t)trial * STREAMS + i);
 	maker.types = environment_types_new(config, maker.variates[STREAM_TYPES]);

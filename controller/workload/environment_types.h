@@ -28,6 +28,7 @@ struct environment_type {
 	double urgency;         /* per minute */
 	uint32_t cores_min;     /* Table 3 */
 	uint32_t cores_max;
+	uint32_t unit;          /* largest number of cores that divides the nodes it may use */
 	bool wide;              /* more than 4,096 cores: arrives in working hours */
 	double sigma;           /* Downey */
 	double phase;           /* of the sinusoidal arrivals, radians */

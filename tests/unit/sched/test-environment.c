@@ -121,6 +121,45 @@ static void test_classes(void)
 	}
 }
 
+/* The classes of seed 1 as the shipped file has them. */
+static char *classes_text(void)
+{
+	struct environment_class classes[ENVIRONMENT_CLASSES];
+	GString *text = g_string_new(
+		"# The 20 utility classes of classes_seed 1: a row per segment. Durations are in mean\n"
+		"# execution times of the task's type; the decay rate is its urgency x modifier.\n"
+		"class,segment,curve,duration,start_fraction,end_fraction,modifier\n");
+
+	environment_classes_draw(1, classes);
+	for (uint32_t i = 0; i < ENVIRONMENT_CLASSES; i++)
+		for (uint32_t j = 0; j < classes[i].segments_count; j++)
+			g_string_append_printf(
+				text, "%u,%u,%s,%.6f,%.6f,%.6f,%.6f\n", i + 1, j + 1,
+				classes[i].segments[j].modifier > 0 ? "exponential" : "constant",
+				classes[i].segments[j].duration,
+				classes[i].segments[j].start_fraction,
+				classes[i].segments[j].end_fraction,
+				classes[i].segments[j].modifier);
+	return g_string_free(text, FALSE);
+}
+
+/* VIRTBED_REWRITE_GOLDEN=1 writes the file anew, for review. */
+static void test_shipped_classes(void)
+{
+	g_autofree char *path = g_test_build_filename(G_TEST_DIST, "..", "..", "..", "configs",
+						      "papers", "utility-classes.csv", NULL);
+	g_autofree char *expected = classes_text();
+	g_autofree char *shipped = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (g_getenv("VIRTBED_REWRITE_GOLDEN"))
+		g_file_set_contents(path, expected, -1, &error);
+	g_assert_no_error(error);
+	g_file_get_contents(path, &shipped, NULL, &error);
+	g_assert_no_error(error);
+	g_assert_cmpstr(shipped, ==, expected);
+}
+
 /* The COV method: mean and coefficient of variation of many gamma variates. */
 static void test_gamma(void)
 {
@@ -191,6 +230,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/environment/types keep to their clusters", test_places);
 	g_test_add_func("/environment/parallel times follow Downey", test_downey);
 	g_test_add_func("/environment/classes make good utility functions", test_classes);
+	g_test_add_func("/environment/the shipped classes are those of seed 1",
+			test_shipped_classes);
 	g_test_add_func("/environment/gamma variates have their mean and variation", test_gamma);
 	for (size_t i = 0; i < G_N_ELEMENTS(days); i++) {
 		g_autofree char *path =
