@@ -18,14 +18,12 @@
 #define BOOTS_AT_ONCE 2
 #define STOP_LIMIT_S 20
 #define FLUSH_INTERVAL_S 2
-#define MPICH_WITH_FINALIZE_BARRIER "4.0."
 
 struct scheduler {
 	struct scheduler_settings settings;
 	const struct config_cluster *cluster;
 	char *prefix; /* of VM names */
 	struct cpu_cap cap;
-	enum pmi_rule rule;
 	struct boot_queue *boots;
 	uint32_t sites_count;
 	struct site **sites;
@@ -173,7 +171,6 @@ static void start_job(struct scheduler *scheduler, struct task *task)
 		.task = task,
 		.nodes = scheduler->nodes,
 		.cores = scheduler->cluster->cores,
-		.rule = scheduler->rule,
 	};
 
 	g_hash_table_insert(
@@ -497,19 +494,6 @@ static bool start_power(struct scheduler *scheduler, GError **error)
 	return scheduler->power != NULL;
 }
 
-static void choose_rule(struct scheduler *scheduler)
-{
-	const char *version = scheduler->settings.image->mpich_version;
-
-	scheduler->rule = PMI_RULE_PLAIN;
-	if (version && g_str_has_prefix(version, MPICH_WITH_FINALIZE_BARRIER))
-		scheduler->rule = PMI_RULE_MPICH_4_0;
-	else
-		log_warning("the image has MPICH %s; only that of 4.0 was tried: tasks may hang in "
-			    "MPI_Finalize",
-			    version ? version : "of an unknown version");
-}
-
 static void create_sites(struct scheduler *scheduler)
 {
 	const struct scheduler_settings *settings = &scheduler->settings;
@@ -579,7 +563,6 @@ struct scheduler *scheduler_new(const struct scheduler_settings *settings, GErro
 	if (!check_config(scheduler, error) || !load_tasks(scheduler, error) ||
 	    !start_power(scheduler, error))
 		return NULL;
-	choose_rule(scheduler);
 	create_sites(scheduler);
 	create_nodes(scheduler);
 	scheduler->flush_source = g_timeout_add_seconds(FLUSH_INTERVAL_S, flush, scheduler);

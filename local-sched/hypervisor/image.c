@@ -20,7 +20,6 @@ void image_free(struct image *image)
 		g_free(image->path[i]);
 		g_free(image->sha256[i]);
 	}
-	g_free(image->mpich_version);
 	g_free(image);
 }
 
@@ -84,7 +83,6 @@ struct image *image_load(const char *directory, GError **error)
 	g_autoptr(GError) cause = NULL;
 	g_autoptr(json_t) manifest = NULL;
 	g_autoptr(image_t) image = g_new0(struct image, 1);
-	const json_t *mpich;
 	gsize length;
 
 	if (g_file_get_contents(path, &text, &length, &cause))
@@ -98,11 +96,6 @@ struct image *image_load(const char *directory, GError **error)
 	for (int i = 0; i < IMAGE_FILES; i++)
 		if (!load_file(image, i, directory, json_object_get(manifest, "files"), error))
 			return NULL;
-	/* The library is linked into the kernels, or comes as a package of its own. */
-	mpich = named(json_object_get(manifest, "linked"), "libmpich-dev");
-	if (!mpich)
-		mpich = named(json_object_get(manifest, "packages"), "libmpich12");
-	image->mpich_version = g_strdup(json_string_value(json_object_get(mpich, "version")));
 	return g_steal_pointer(&image);
 }
 

@@ -18,7 +18,6 @@ struct image {
 	char *path[IMAGE_FILES];   /* on this machine */
 	char *sha256[IMAGE_FILES]; /* as the manifest says; checked while uploading */
 	uint64_t bytes[IMAGE_FILES];
-	char *mpich_version; /* of the MPI library in the image, "4.0.2-3+b1"; NULL: none named */
 };
 typedef struct image image_t;
 

@@ -696,8 +696,7 @@ struct job *job_start(const struct job_settings *settings, GArray *usage,
 	job->data = data;
 	job->places = g_new0(struct job_node, task->nodes_count);
 	job->ranks = g_new0(struct rank, task->ranks);
-	job->pmi = pmi_server_new(task->ranks, task->nodes_count, MIN(job->cores, task->ranks),
-				  settings->rule);
+	job->pmi = pmi_server_new(task->ranks, task->nodes_count, MIN(job->cores, task->ranks));
 	place_ranks(job, settings->nodes);
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		if (!node_assign(job->places[i].node, task->id, &node_user, &job->places[i]))

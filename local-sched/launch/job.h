@@ -37,7 +37,6 @@ struct job_settings {
 	struct task *task;         /* its "what became of it" is written */
 	struct node *const *nodes; /* all nodes of the cluster, by index */
 	uint32_t cores;            /* per node */
-	enum pmi_rule rule;
 };
 
 /*

@@ -4,21 +4,18 @@
 #include <string.h>
 
 #define KVS_NAME "virtbed"
-#define FINALIZE_KEY "-allgather-shm-"
 #define MAPPING_KEY "PMI_process_mapping"
 
 struct rank {
 	GString *input;  /* an incomplete line */
 	GString *output;
 	bool in_barrier;
-	bool initialised; /* sent FINALIZE_KEY: MPI_Init is past its last barrier */
 	bool finalized;
 	bool exited;
 	int status;
 };
 
 struct pmi_server {
-	enum pmi_rule rule;
 	uint32_t ranks_count;
 	struct rank *ranks;
 	GHashTable *keys; /* key -> value, both owned */
@@ -29,13 +26,11 @@ G_DEFINE_QUARK(virtbed-pmi, pmi_error)
 
 typedef bool (*command_f)(struct pmi_server *server, uint32_t rank, char **words, GError **error);
 
-struct pmi_server *pmi_server_new(uint32_t ranks, uint32_t nodes, uint32_t ranks_per_node,
-				  enum pmi_rule rule)
+struct pmi_server *pmi_server_new(uint32_t ranks, uint32_t nodes, uint32_t ranks_per_node)
 {
 	struct pmi_server *server = g_new0(struct pmi_server, 1);
 
 	g_assert(ranks > 0 && ranks <= PMI_RANKS_MAX);
-	server->rule = rule;
 	server->ranks_count = ranks;
 	server->ranks = g_new0(struct rank, ranks);
 	for (uint32_t i = 0; i < ranks; i++) {
@@ -168,8 +163,6 @@ static bool serve_get(struct pmi_server *server, uint32_t rank, char **words, GE
 
 	if (!key)
 		return false;
-	if (g_str_has_prefix(key, FINALIZE_KEY))
-		server->ranks[rank].initialised = true;
 	value = g_hash_table_lookup(server->keys, key);
 	if (value)
 		answer(server, rank, "cmd=get_result rc=0 msg=success value=%s", value);
@@ -193,10 +186,6 @@ static bool serve_barrier_in(struct pmi_server *server, uint32_t rank, char **wo
 	if (self->in_barrier)
 		return protocol_error(error, rank, "second barrier before the first ended",
 				      words[0]);
-	if (server->rule == PMI_RULE_MPICH_4_0 && self->initialised) {
-		answer(server, rank, "cmd=barrier_out rc=0");
-		return true;
-	}
 	self->in_barrier = true;
 	if (!barrier_complete(server))
 		return true;

@@ -10,23 +10,14 @@
  * one job: bytes of a rank go in, bytes for ranks come out. Pure: no I/O, no clock. Every message is
  * one line, `cmd=NAME key=value ...`; the rank asks, the server answers.
  *
- * The barrier of MPI_Finalize: MPICH 4.0.2 hangs in it when it is a real barrier, for one rank
- * sits in it without progress while another waits for its disconnect (pmodels/mpich pull request
- * 6596 removed it later). With PMI_RULE_MPICH_4_0 a rank's barriers are real until that rank has
- * asked for a key that begins with `-allgather-shm-`, the last step of MPI_Init; from then on its
- * barrier is answered at once. Measured: IS.S and MG.S on 2 x 2 ranks 20 of 20 each, against hangs
- * or errors with any count of barriers.
+ * All barriers are real ones, that of MPI_Finalize too: what hangs in it in MPICH 4.0.2 is cured in the
+ * kernels (benchmarks/npb/npb_finalize.h). To answer it at once lets ranks leave that others still
+ * need.
  *
  * When a rank's process has ended, the wrapper in the guest (virtbed-rank) writes the line
  * `cmd=virtbed_exit status=N` as the last one on that rank's port.
  */
 struct pmi_server;
-
-/* How barriers are answered. */
-enum pmi_rule {
-	PMI_RULE_PLAIN = 0,  /* all barriers are real */
-	PMI_RULE_MPICH_4_0,  /* the finalize barrier of MPICH 4.0 is answered at once */
-};
 
 #define PMI_ERROR (pmi_error_quark())
 GQuark pmi_error_quark(void);
@@ -47,8 +38,7 @@ enum {
  * A server for `ranks` ranks (1..PMI_RANKS_MAX) that fill `nodes` nodes with `ranks_per_node` each, in
  * order; the last node may hold fewer.
  */
-struct pmi_server *pmi_server_new(uint32_t ranks, uint32_t nodes, uint32_t ranks_per_node,
-				  enum pmi_rule rule);
+struct pmi_server *pmi_server_new(uint32_t ranks, uint32_t nodes, uint32_t ranks_per_node);
 
 /* NULL is allowed. */
 void pmi_server_free(struct pmi_server *server);

@@ -113,7 +113,7 @@ static void play(const struct dialogue *dialogue, uint64_t seed, size_t piece)
 	struct player players[4];
 	g_autoptr(GPtrArray) all = read_dialogue(dialogue, players);
 	g_autoptr(pmi_server_t) server = pmi_server_new(dialogue->ranks, dialogue->nodes,
-							dialogue->per_node, PMI_RULE_MPICH_4_0);
+							dialogue->per_node);
 	struct random_stream random;
 	guint left = all->len;
 	guint idle = 0;
@@ -154,7 +154,7 @@ static void test_dialogue(gconstpointer data)
 
 static void test_handshake(void)
 {
-	g_autoptr(pmi_server_t) server = pmi_server_new(3, 2, 2, PMI_RULE_PLAIN);
+	g_autoptr(pmi_server_t) server = pmi_server_new(3, 2, 2);
 
 	send_good(server, 0, "cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_maxes\n");
 	assert_answer(server, 0,
@@ -169,7 +169,7 @@ static void test_handshake(void)
 
 static void test_keys(void)
 {
-	g_autoptr(pmi_server_t) server = pmi_server_new(2, 2, 1, PMI_RULE_PLAIN);
+	g_autoptr(pmi_server_t) server = pmi_server_new(2, 2, 1);
 
 	send_good(server, 0, "cmd=get kvsname=virtbed key=k\n");
 	assert_answer(server, 0, "cmd=get_result rc=-1 msg=key_not_found value=unknown\n");
@@ -183,36 +183,13 @@ static void test_keys(void)
 
 static void test_barrier(void)
 {
-	g_autoptr(pmi_server_t) server = pmi_server_new(2, 2, 1, PMI_RULE_MPICH_4_0);
+	g_autoptr(pmi_server_t) server = pmi_server_new(2, 2, 1);
 
 	send_good(server, 0, "cmd=barrier_in\n");
 	assert_answer(server, 0, NULL);
 	send_good(server, 1, "cmd=barrier_in\n");
 	assert_answer(server, 0, "cmd=barrier_out rc=0\n");
 	assert_answer(server, 1, "cmd=barrier_out rc=0\n");
-}
-
-/* The rule goes by rank: the other's barrier stays a real one. */
-static void test_finalize_rule(void)
-{
-	g_autoptr(pmi_server_t) server = pmi_server_new(2, 2, 1, PMI_RULE_MPICH_4_0);
-
-	send_good(server, 0, "cmd=get kvsname=virtbed key=-allgather-shm-1-0\n");
-	g_free(take(server, 0));
-	send_good(server, 1, "cmd=barrier_in\n");
-	send_good(server, 0, "cmd=barrier_in\n");
-	assert_answer(server, 0, "cmd=barrier_out rc=0\n");
-	assert_answer(server, 1, NULL);
-}
-
-static void test_plain_rule(void)
-{
-	g_autoptr(pmi_server_t) server = pmi_server_new(2, 2, 1, PMI_RULE_PLAIN);
-
-	send_good(server, 0, "cmd=get kvsname=virtbed key=-allgather-shm-1-0\n");
-	g_free(take(server, 0));
-	send_good(server, 0, "cmd=barrier_in\n");
-	assert_answer(server, 0, NULL);
 }
 
 /* Inputs that end a job, and the code. */
@@ -241,7 +218,7 @@ static const struct {
 static void test_bad_inputs(void)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(bad_inputs); i++) {
-		g_autoptr(pmi_server_t) server = pmi_server_new(2, 2, 1, PMI_RULE_MPICH_4_0);
+		g_autoptr(pmi_server_t) server = pmi_server_new(2, 2, 1);
 		g_autoptr(GError) error = NULL;
 
 		g_test_message("%s", bad_inputs[i].name);
@@ -252,7 +229,7 @@ static void test_bad_inputs(void)
 
 static void test_bounds(void)
 {
-	g_autoptr(pmi_server_t) server = pmi_server_new(1, 1, 1, PMI_RULE_PLAIN);
+	g_autoptr(pmi_server_t) server = pmi_server_new(1, 1, 1);
 	g_autofree char *endless = g_strnfill(PMI_LINE_MAX, 'x');
 	g_autoptr(GError) error = NULL;
 
@@ -261,13 +238,13 @@ static void test_bounds(void)
 	g_clear_error(&error);
 	pmi_server_free(g_steal_pointer(&server));
 
-	server = pmi_server_new(1, 1, 1, PMI_RULE_PLAIN);
+	server = pmi_server_new(1, 1, 1);
 	g_assert_false(pmi_server_input(server, 0, "cmd=get\0x\n", 10, &error));
 	g_assert_error(error, PMI_ERROR, PMI_ERROR_PROTOCOL);
 	g_clear_error(&error);
 	pmi_server_free(g_steal_pointer(&server));
 
-	server = pmi_server_new(1, 1, 1, PMI_RULE_PLAIN);
+	server = pmi_server_new(1, 1, 1);
 	for (int i = 0; !error; i++) {
 		g_autofree char *put =
 			g_strdup_printf("cmd=put kvsname=virtbed key=k%d value=v\n", i);
@@ -281,7 +258,7 @@ static void test_bounds(void)
 /* The ends of ranks are seen after a failure as well: that is how a kill is known to have worked. */
 static void test_exit_after_failure(void)
 {
-	g_autoptr(pmi_server_t) server = pmi_server_new(2, 2, 1, PMI_RULE_PLAIN);
+	g_autoptr(pmi_server_t) server = pmi_server_new(2, 2, 1);
 	g_autoptr(GError) error = NULL;
 	int status = -1;
 
@@ -306,7 +283,7 @@ static void test_random_bytes(void)
 
 	random_stream_init(&random, g_test_rand_int(), 0);
 	for (int round = 0; round < 3000; round++) {
-		g_autoptr(pmi_server_t) server = pmi_server_new(2, 1, 2, PMI_RULE_MPICH_4_0);
+		g_autoptr(pmi_server_t) server = pmi_server_new(2, 1, 2);
 
 		for (int i = 0; i < 40; i++) {
 			char bytes[64];
@@ -338,8 +315,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/pmi-server/answers-the-handshake", test_handshake);
 	g_test_add_func("/pmi-server/keeps-keys", test_keys);
 	g_test_add_func("/pmi-server/barrier-waits-for-all", test_barrier);
-	g_test_add_func("/pmi-server/finalize-barrier-is-answered-at-once", test_finalize_rule);
-	g_test_add_func("/pmi-server/plain-rule-has-real-barriers-only", test_plain_rule);
 	g_test_add_func("/pmi-server/bad-input-fails-the-job", test_bad_inputs);
 	g_test_add_func("/pmi-server/sizes-are-bounded", test_bounds);
 	g_test_add_func("/pmi-server/sees-ends-after-a-failure", test_exit_after_failure);
