@@ -68,7 +68,7 @@ struct config_cluster {
 /* A task type: what runs, how wide, and its share of the workload. */
 struct config_type {
 	char *name;
-	char *benchmark;      /* "is", "cg", "is_cg" */
+	char *benchmark;      /* "is", "cg", "ep", "mg", "is_cg" */
 	char *class_;         /* problem class: S W A B C; key `class` */
 	uint32_t cores;       /* cores asked for, equal to the MPI ranks */
 	uint32_t repetitions; /* of the timed section; default 1 */

@@ -84,7 +84,7 @@ static void exchange(const struct npb_problem *p, double *vector, double first, 
 	block(p, vector)[-2] = first;
 	block(p, vector)[-1] = second;
 	MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, vector, p->stride, MPI_DOUBLE,
-		      MPI_COMM_WORLD);
+		      p->context.comm);
 }
 
 /* Sum of the ranks' partial sums number @which (0 or 1) that came with @vector. */
@@ -97,11 +97,11 @@ static double header_sum(const struct npb_problem *p, const double *vector, int 
 	return sum;
 }
 
-static double sum_over_ranks(double mine)
+static double sum_over_ranks(const struct npb_problem *p, double mine)
 {
 	double all = 0.0;
 
-	MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+	MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, p->context.comm);
 	return all;
 }
 
@@ -118,7 +118,7 @@ static void solve_step(struct npb_problem *p, double rho)
 	double alpha;
 
 	cg_multiply(p->matrix, p->p, p->q);
-	alpha = rho / sum_over_ranks(cg_dot(p->rows, block(p, p->p), p->q));
+	alpha = rho / sum_over_ranks(p, cg_dot(p->rows, block(p, p->p), p->q));
 	cg_add(p->rows, alpha, block(p, p->p), block(p, p->z));
 	cg_add(p->rows, -alpha, p->q, block(p, p->r));
 }
@@ -148,7 +148,7 @@ static void solve(struct npb_problem *p)
 static double residual_norm(struct npb_problem *p)
 {
 	cg_multiply(p->matrix, p->z, p->q);
-	return sqrt(sum_over_ranks(cg_distance2(p->rows, block(p, p->x), p->q)));
+	return sqrt(sum_over_ranks(p, cg_distance2(p->rows, block(p, p->x), p->q)));
 }
 
 /* One outer iteration: zeta from x and z, then x := z / |z|. */
@@ -195,20 +195,20 @@ static bool cg_run(struct npb_problem *p, double *ret_time_s)
 	double error, start_s;
 
 	start_vector(p);
-	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Barrier(p->context.comm);
 	start_s = MPI_Wtime();
 	for (int i = 1; i <= p->class->iterations; i++) {
 		iterate(p);
 		print_iteration(p, i);
 	}
-	*ret_time_s = npb_elapsed_max(start_s);
+	*ret_time_s = npb_elapsed_max(&p->context, start_s);
 	error = fabs(p->zeta - p->class->zeta) / p->class->zeta;
 	if (p->context.rank == 0) {
 		printf(" Zeta is    %20.13E\n", p->zeta);
 		printf(" Error is   %20.13E\n", error);
 	}
 	/* written so that a NaN fails; the ranks agree on zeta bit for bit, but ask anyway */
-	return npb_all_true(error <= CG_TOLERANCE);
+	return npb_all_true(&p->context, error <= CG_TOLERANCE);
 }
 
 /* Column numbers, from those of the matrix to those of the travelling layout. */

@@ -162,7 +162,7 @@ static void exchange_keys(struct npb_problem *p)
 	p->own_start = p->send_start[rank];
 	p->own_n = p->send_count[rank];
 	p->send_count[rank] = 0;
-	MPI_Alltoall(p->send_count, 1, MPI_INT, p->receive_count, 1, MPI_INT, MPI_COMM_WORLD);
+	MPI_Alltoall(p->send_count, 1, MPI_INT, p->receive_count, 1, MPI_INT, p->context.comm);
 	p->received_n = 0;
 	for (int r = 0; r < p->context.ranks; r++) {
 		p->receive_start[r] = p->received_n;
@@ -170,7 +170,7 @@ static void exchange_keys(struct npb_problem *p)
 	}
 	reserve_received(p);
 	MPI_Alltoallv(p->sent, p->send_count, p->send_start, MPI_INT, p->received,
-		      p->receive_count, p->receive_start, MPI_INT, MPI_COMM_WORLD);
+		      p->receive_count, p->receive_start, MPI_INT, p->context.comm);
 }
 
 /* counts[k] becomes the number of keys here that are not above first_key + k. */
@@ -214,7 +214,7 @@ static void rank_keys(struct npb_problem *p, int it)
 	if (p->context.rank == 0)
 		is_keys_change(p->class, it, p->keys);
 	count_buckets(p);
-	MPI_Allreduce(p->local, p->total, p->buckets + IS_TESTS, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	MPI_Allreduce(p->local, p->total, p->buckets + IS_TESTS, MPI_INT, MPI_SUM, p->context.comm);
 	scatter_keys(p);
 	share_buckets(p);
 	exchange_keys(p);
@@ -261,7 +261,7 @@ static bool is_permutation(const struct npb_problem *p, const int32_t *sorted, i
 	};
 	uint64_t all[2] = {0, 0};
 
-	MPI_Allreduce(mine, all, 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+	MPI_Allreduce(mine, all, 2, MPI_UINT64_T, MPI_SUM, p->context.comm);
 	return all[0] == 0 && all[1] == 0;
 }
 
@@ -273,7 +273,7 @@ static bool are_blocks_ordered(const struct npb_problem *p, const int32_t *sorte
 	int32_t last = -1;
 	bool ordered = true;
 
-	MPI_Allgather(ends, 3, MPI_INT, all, 3, MPI_INT, MPI_COMM_WORLD);
+	MPI_Allgather(ends, 3, MPI_INT, all, 3, MPI_INT, p->context.comm);
 	for (int r = 0; r < p->context.ranks; r++) {
 		if (all[3 * r] == 0)
 			continue;
@@ -295,7 +295,7 @@ static bool verify_fully(const struct npb_problem *p)
 	good = are_blocks_ordered(p, sorted, n) && good;
 	good = is_permutation(p, sorted, n) && good;
 	free(sorted);
-	return npb_all_true(good);
+	return npb_all_true(&p->context, good);
 }
 
 /* All partial tests of all iterations passed, each on the rank that owned its key. */
@@ -303,7 +303,7 @@ static bool all_partial_passed(const struct npb_problem *p)
 {
 	int all = 0;
 
-	MPI_Allreduce(&p->passed, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	MPI_Allreduce(&p->passed, &all, 1, MPI_INT, MPI_SUM, p->context.comm);
 	return all == IS_TESTS * IS_ITERATIONS;
 }
 
@@ -315,11 +315,11 @@ static bool is_run(struct npb_problem *p, double *ret_time_s)
 	if (p->context.rank == 0)
 		memcpy(p->keys, p->first_keys, sizeof(p->first_keys));
 	p->passed = 0;
-	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Barrier(p->context.comm);
 	start_s = MPI_Wtime();
 	for (int it = 1; it <= IS_ITERATIONS; it++)
 		rank_keys(p, it);
-	*ret_time_s = npb_elapsed_max(start_s);
+	*ret_time_s = npb_elapsed_max(&p->context, start_s);
 	passed = all_partial_passed(p);
 	return verify_fully(p) && passed;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One program under three names, since the MPI library that is linked in makes up nearly all of
+ * One program under several names, since the MPI library that is linked in makes up nearly all of
  * its size: the name that it is called by says what it runs.
  */
 #include <stdio.h>
@@ -15,8 +15,10 @@ struct program {
 
 static const struct program programs[] = {
 	{"cg", {&npb_cg}},
+	{"ep", {&npb_ep}},
 	{"is", {&npb_is}},
 	{"is_cg", {&npb_is, &npb_cg}},
+	{"mg", {&npb_mg}},
 };
 
 int main(int argc, char **argv)
@@ -27,6 +29,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
 		if (strcmp(programs[i].name, name) == 0)
 			return npb_program_main(argc, argv, name, programs[i].kernels);
-	fprintf(stderr, "%s: nothing to run by this name: call it as cg, is or is_cg\n", name);
+	fprintf(stderr, "%s: nothing to run by this name: call it as cg, ep, is, is_cg or mg\n",
+		name);
 	return 2;
 }

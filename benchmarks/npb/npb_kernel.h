@@ -7,36 +7,48 @@
 #ifndef NPB_KERNEL_H
 #define NPB_KERNEL_H
 
+#include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Where a kernel runs: filled after MPI_Init, the same for its whole life. */
 struct npb_context {
-	char class; /* one of S, W, A, B, C */
-	int rank;   /* this process, 0..ranks-1 */
-	int ranks;  /* processes in MPI_COMM_WORLD */
+	char class;    /* one of S, W, A, B, C */
+	MPI_Comm comm; /* the processes that take part */
+	int rank;      /* this process in comm, 0..ranks-1 */
+	int ranks;     /* processes in comm */
 };
 
 /* Figures of a class that the report wants. */
 struct npb_shape {
 	int64_t size;	   /* the report's "Size" */
+	bool is_cube;	   /* size is that of a cube's edge */
 	int iterations;	   /* timed iterations of one repetition */
 	double operations; /* counted operations of one repetition */
+};
+
+/* Which numbers of processes a kernel takes, up to its max_ranks. */
+enum npb_rank_rule {
+	NPB_RANKS_POWER_OF_TWO = 0, /* others are refused */
+	NPB_RANKS_ANY,
+	NPB_RANKS_ROUND_DOWN, /* the largest power of two takes part, the rest look on */
 };
 
 /* Private to each kernel. */
 struct npb_problem;
 
-/* All functions are required.  create, run and destroy are collective over MPI_COMM_WORLD. */
+/* All functions are required.  create, run and destroy are collective over the context's comm. */
 struct npb_kernel {
-	const char *name; /* "IS", "CG" */
+	const char *name; /* "IS", "CG", "MG", "EP" */
 	const char *operation_type;
+
+	enum npb_rank_rule rank_rule;
 
 	/* The figures of @class; called on any rank, before or after create. */
 	struct npb_shape (*shape)(char class);
 
-	/* The most ranks that @class can be spread over; always a power of two. */
+	/* The most ranks that @class can be spread over. */
 	int (*max_ranks)(char class);
 
 	/*
@@ -57,6 +69,8 @@ struct npb_kernel {
 
 extern const struct npb_kernel npb_is;
 extern const struct npb_kernel npb_cg;
+extern const struct npb_kernel npb_ep;
+extern const struct npb_kernel npb_mg;
 
 /*
  * The main function of a program called @program that runs @kernels (NULL-terminated) in order.
@@ -72,9 +86,9 @@ int npb_program_main(int argc, char **argv, const char *program,
 void *npb_alloc(size_t count, size_t size, const char *what);
 
 /* The largest of the ranks' wall seconds since @start_s (an MPI_Wtime() value). */
-double npb_elapsed_max(double start_s);
+double npb_elapsed_max(const struct npb_context *context, double start_s);
 
 /* True on all ranks if @mine is true on all of them. */
-bool npb_all_true(bool mine);
+bool npb_all_true(const struct npb_context *context, bool mine);
 
 #endif

@@ -75,8 +75,8 @@ char *npb_options_usage(const char *program)
 	static const char text[] =
 		"usage: %s [--class S|W|A|B|C] [--repetitions N]\n"
 		"\n"
-		"Start it with mpiexec, or with any launcher that speaks PMI-1, on a power of two\n"
-		"of ranks.\n"
+		"Start it with mpiexec, or with any launcher that speaks PMI-1. IS and CG take a\n"
+		"power of two of ranks, EP any number, and of MG's ranks a power of two takes part.\n"
 		"\n"
 		"  --class CLASS     problem size, from the smallest: S (default), W, A, B, C\n"
 		"  --repetitions N   run the timed section N times, each run verified (default 1)\n"

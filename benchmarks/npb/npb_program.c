@@ -28,21 +28,21 @@ void *npb_alloc(size_t count, size_t size, const char *what)
 	return memory;
 }
 
-double npb_elapsed_max(double start_s)
+double npb_elapsed_max(const struct npb_context *context, double start_s)
 {
 	double mine = MPI_Wtime() - start_s;
 	double longest = 0.0;
 
-	MPI_Allreduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+	MPI_Allreduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, context->comm);
 	return longest;
 }
 
-bool npb_all_true(bool mine)
+bool npb_all_true(const struct npb_context *context, bool mine)
 {
 	int value = mine;
 	int all = 0;
 
-	MPI_Allreduce(&value, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+	MPI_Allreduce(&value, &all, 1, MPI_INT, MPI_MIN, context->comm);
 	return all != 0;
 }
 
@@ -64,27 +64,51 @@ static int print_help(const char *program)
 	return 0;
 }
 
-static bool ranks_suit(const struct npb_context *context, const struct npb_kernel *const *kernels)
+/* The largest power of two up to @n, which is at least 1. */
+static int round_down(int n)
 {
-	int ranks = context->ranks;
+	int power = 1;
 
-	if ((ranks & (ranks - 1)) != 0) {
-		if (context->rank == 0)
+	while (power <= n / 2)
+		power *= 2;
+	return power;
+}
+
+/* How many of @processes @kernel runs on; 0 for none, and why is on stderr if @speaks. */
+static int active_ranks(const struct npb_kernel *kernel, char class, int processes, bool speaks)
+{
+	int power = round_down(processes);
+	int ranks = kernel->rank_rule == NPB_RANKS_ROUND_DOWN ? power : processes;
+	int max = kernel->max_ranks(class);
+
+	if (kernel->rank_rule == NPB_RANKS_POWER_OF_TWO && ranks != power) {
+		if (speaks)
 			fprintf(stderr, "ERROR: %d processes: the number of processes must be a "
-				"power of two\n", ranks);
-		return false;
+				"power of two\n", processes);
+		return 0;
 	}
-	for (int i = 0; kernels[i]; i++) {
-		int max = kernels[i]->max_ranks(context->class);
+	if (ranks > max) {
+		if (speaks)
+			fprintf(stderr, "ERROR: %d processes: %s class %c runs on at most %d\n",
+				processes, kernel->name, class, max);
+		return 0;
+	}
+	return ranks;
+}
 
-		if (ranks > max) {
-			if (context->rank == 0)
-				fprintf(stderr, "ERROR: %d processes: %s class %c runs on at most "
-					"%d\n", ranks, kernels[i]->name, context->class, max);
-			return false;
-		}
+/* How many processes run: as many as every one of the @kernels can use; 0 if one refuses. */
+static int common_ranks(const struct npb_kernel *const *kernels, char class, int processes,
+			bool speaks)
+{
+	int common = processes;
+
+	for (int i = 0; kernels[i]; i++) {
+		int ranks = active_ranks(kernels[i], class, processes, speaks);
+
+		if (ranks < common)
+			common = ranks;
 	}
-	return true;
+	return common;
 }
 
 static void print_repetition(const struct npb_kernel *kernel, int number, int of, double time_s,
@@ -93,6 +117,14 @@ static void print_repetition(const struct npb_kernel *kernel, int number, int of
 	printf(" %s repetition %d of %d: %.9f s, %s\n", kernel->name, number, of, time_s,
 	       verified ? "verified" : "NOT verified");
 	fflush(stdout);
+}
+
+static int processes_of_world(void)
+{
+	int processes = 0;
+
+	MPI_Comm_size(MPI_COMM_WORLD, &processes);
+	return processes;
 }
 
 /* Run one kernel as often as asked; adds its seconds to @total_s.  True if all runs verified. */
@@ -105,7 +137,9 @@ static bool run_kernel(const struct npb_kernel *kernel, struct npb_problem *prob
 		.operation_type = kernel->operation_type,
 		.class = context->class,
 		.size = shape.size,
+		.is_cube = shape.is_cube,
 		.iterations = (int64_t)shape.iterations * repetitions,
+		.processes = processes_of_world(),
 		.ranks = context->ranks,
 		.operations = shape.operations * repetitions,
 		.verified = true,
@@ -147,12 +181,47 @@ static bool run_all(const struct npb_context *context, const struct npb_kernel *
 	return verified;
 }
 
+/* Part of the processes run, the others wait for the verdict.  Returns it, the same on all. */
+static bool run_on_part(const struct npb_context *world, int ranks,
+			const struct npb_kernel *const *kernels, int repetitions)
+{
+	struct npb_context context = *world;
+	int verified = 0;
+
+	if (world->rank == 0)
+		fprintf(stderr, "WARNING: %d of %d processes take part, the largest power of two; "
+			"the others are idle\n", ranks, world->ranks);
+	context.ranks = ranks;
+	MPI_Comm_split(world->comm, world->rank < ranks ? 0 : 1, world->rank, &context.comm);
+	if (world->rank < ranks)
+		verified = run_all(&context, kernels, repetitions);
+	MPI_Comm_free(&context.comm);
+	MPI_Bcast(&verified, 1, MPI_INT, 0, world->comm);
+	return verified != 0;
+}
+
+/* Between MPI_Init() and the end; a communicator of its own is made only where one is needed. */
+static bool run_on_world(const struct npb_options *options,
+			 const struct npb_kernel *const *kernels)
+{
+	struct npb_context world = {.class = options->class, .comm = MPI_COMM_WORLD};
+	int ranks;
+
+	MPI_Comm_rank(world.comm, &world.rank);
+	MPI_Comm_size(world.comm, &world.ranks);
+	ranks = common_ranks(kernels, world.class, world.ranks, world.rank == 0);
+	if (ranks == 0)
+		return false;
+	if (ranks < world.ranks)
+		return run_on_part(&world, ranks, kernels, options->repetitions);
+	return run_all(&world, kernels, options->repetitions);
+}
+
 int npb_program_main(int argc, char **argv, const char *program,
 		     const struct npb_kernel *const *kernels)
 {
 	char message[NPB_OPTIONS_MESSAGE_SIZE];
 	struct npb_options options;
-	struct npb_context context;
 	bool good;
 
 	switch (npb_options_parse(argc, argv, &options, message)) {
@@ -167,10 +236,7 @@ int npb_program_main(int argc, char **argv, const char *program,
 	}
 
 	MPI_Init(&argc, &argv);
-	context.class = options.class;
-	MPI_Comm_rank(MPI_COMM_WORLD, &context.rank);
-	MPI_Comm_size(MPI_COMM_WORLD, &context.ranks);
-	good = ranks_suit(&context, kernels) && run_all(&context, kernels, options.repetitions);
+	good = run_on_world(&options, kernels);
 	npb_finalize();
 	return good ? 0 : 1;
 }

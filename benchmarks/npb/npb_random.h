@@ -16,8 +16,9 @@
 #define NPB_RANDOM_MULTIPLIER UINT64_C(1220703125)
 /* All residues are taken modulo 2^46. */
 #define NPB_RANDOM_MASK ((UINT64_C(1) << 46) - 1)
-/* Seed of IS and CG. */
+/* Seed of IS, CG and MG, and that of EP. */
 #define NPB_RANDOM_SEED UINT64_C(314159265)
+#define NPB_RANDOM_SEED_EP UINT64_C(271828183)
 
 /* State of one stream: the value last handed out, or the seed.  Embedded by its user. */
 struct npb_random {

@@ -15,17 +15,26 @@ static double mops(const struct npb_report *report)
 	return report->time_s > 0.0 ? report->operations / report->time_s / 1e6 : 0.0;
 }
 
+static void print_size(const struct npb_report *report, FILE *out)
+{
+	if (report->is_cube)
+		fprintf(out, " Size            =%15" PRId64 "x%4" PRId64 "x%4" PRId64 "\n",
+			report->size, report->size, report->size);
+	else
+		fprintf(out, " Size            =%25" PRId64 "\n", report->size);
+}
+
 void npb_report_print(const struct npb_report *report, FILE *out)
 {
 	double total = mops(report);
 
 	fprintf(out, "\n\n %s Benchmark Completed\n", report->name);
 	fprintf(out, " Class           =%25c\n", report->class);
-	fprintf(out, " Size            =%25" PRId64 "\n", report->size);
+	print_size(report, out);
 	fprintf(out, " Iterations      =%25" PRId64 "\n", report->iterations);
 	fprintf(out, " Time in seconds =%25.2f\n", report->time_s);
 	fprintf(out, " Time in seconds (full) =%18.9f\n", report->time_s);
-	fprintf(out, " Total processes =%25d\n", report->ranks);
+	fprintf(out, " Total processes =%25d\n", report->processes);
 	fprintf(out, " Active procs    =%25d\n", report->ranks);
 	fprintf(out, " Mop/s total     =%25.2f\n", total);
 	fprintf(out, " Mop/s/process   =%25.2f\n", total / report->ranks);

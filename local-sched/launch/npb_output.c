@@ -9,7 +9,9 @@ static const struct {
 } benchmarks[] = {
 	{"is", 1},
 	{"cg", 1},
+	{"ep", 1},
 	{"is_cg", 2},
+	{"mg", 1},
 };
 
 uint32_t npb_output_blocks(const char *benchmark)

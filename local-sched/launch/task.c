@@ -87,7 +87,7 @@ static bool parse_kernel(struct task *task, const json_t *body, GError **error)
 	    !json_get_string(body, "class", WHAT, &class_, error))
 		return false;
 	if (!npb_output_blocks(benchmark))
-		return bad_request(error, "benchmark", "not known; give is, cg or is_cg");
+		return bad_request(error, "benchmark", "not known; give is, cg, ep, mg or is_cg");
 	if (strlen(class_) != 1 || !strchr("SWABC", *class_))
 		return bad_request(error, "class", "not known; give S, W, A, B or C");
 	task->type = g_strdup(type);

@@ -24,36 +24,58 @@ count() {
 	grep -cE "$1" <<<"$output" || true
 }
 
+# memory_for KERNEL GIB: whether so much is free; tells of it if not.
+memory_for() {
+	local free_gib
+	free_gib=$(awk '/^MemAvailable:/ {print int($2 / 1048576)}' /proc/meminfo)
+	[ "$free_gib" -ge "$2" ] || { echo "# $1 class C needs $2 GiB, $free_gib are free" >&3; return 1; }
+}
+
 verified() {
-	[ "$status" -eq 0 ]
-	[ "$(count '^ Verification +=\s+SUCCESSFUL$')" -eq "$1" ]
+	[ "$status" -eq 0 ] && [ "$(count '^ Verification +=\s+SUCCESSFUL$')" -eq "$1" ]
+}
+
+# every_kernel CLASS RANKS...
+every_kernel() {
+	local class=$1 ranks kernel
+	shift
+	for ranks in "$@"; do
+		for kernel in is cg mg ep; do
+			npb "$ranks" $kernel --class "$class"
+			verified 1 || { echo "$kernel, class $class, $ranks ranks: $output"; return 1; }
+		done
+	done
 }
 
 @test "every kernel verifies in class S on 1, 2 and 4 ranks" {
-	for ranks in 1 2 4; do
-		npb $ranks is --class S && verified 1
-		npb $ranks cg --class S && verified 1
-	done
+	every_kernel S 1 2 4
 }
 
 @test "every kernel verifies in class W on 1 and 2 ranks" {
-	for ranks in 1 2; do
-		npb $ranks is --class W && verified 1
-		npb $ranks cg --class W && verified 1
-	done
+	every_kernel W 1 2
 }
 
 @test "class W verifies on 4 ranks" {
-	npb 4 is --class W && verified 1
-	npb 4 cg --class W && verified 1
+	every_kernel W 4
 }
 
-@test "classes A and B verify" {
-	[ -n "$VIRTBED_LONG" ] || skip "takes a minute: only with VIRTBED_LONG"
-	for ranks in 1 2; do
-		npb $ranks is_cg --class A && verified 2
+@test "every kernel verifies in class A on 2 ranks" {
+	every_kernel A 2
+}
+
+@test "class A verifies on 1 and 4 ranks, class B on 2, class C where there is memory for it" {
+	[ -n "${VIRTBED_LONG:-}" ] || skip "slow: ./testbed check --long"
+	every_kernel A 1 4
+	npb 2 is_cg --class A
+	verified 2
+	every_kernel B 2
+	for need in is:3 cg:2 mg:5; do
+		memory_for "${need%:*}" "${need#*:}" || continue
+		npb 2 "${need%:*}" --class C
+		verified 1
 	done
-	npb 2 is --class B && verified 1
+	npb 2 ep --class C
+	verified 1
 }
 
 @test "the composite reports both kernels and the time of both" {
@@ -100,6 +122,47 @@ verified() {
 	[ "$(count 'ERROR: 3 processes: .*power of two')" -eq 1 ]
 	npb 3 cg --class S
 	[ "$status" -eq 1 ]
+}
+
+@test "EP takes any number of ranks" {
+	npb 3 ep --class S
+	verified 1
+	[ "$(count '^ Active procs    =\s+3$')" -eq 1 ]
+}
+
+@test "MG leaves ranks beyond a power of two idle, and says so" {
+	npb 3 mg --class S
+	verified 1
+	[ "$(count 'WARNING: 2 of 3 processes take part')" -eq 1 ]
+	[ "$(count '^ Total processes =\s+3$')" -eq 1 ]
+	[ "$(count '^ Active procs    =\s+2$')" -eq 1 ]
+}
+
+@test "more ranks than a class has work for are refused with status 1" {
+	npb 32 mg --class S
+	[ "$status" -eq 1 ]
+	[ "$(count 'ERROR: 32 processes: MG class S runs on at most 16')" -eq 1 ]
+}
+
+@test "MG verifies with as many ranks as class S has work for" {
+	npb 16 mg --class S
+	verified 1
+}
+
+@test "EP shows the published counts" {
+	npb 2 ep --class S
+	verified 1
+	[ "$(count 'No. Gaussian Pairs = +13176389$')" -eq 1 ]
+	[ "$(count '^ +3 +68546$')" -eq 1 ]
+	[ "$(count '^ Size            = +33554432$')" -eq 1 ]
+}
+
+@test "MG reports the edges of its cube" {
+	npb 2 mg --class S --repetitions 2
+	verified 1
+	[ "$(count '^ Size            = {12} 32x  32x  32$')" -eq 1 ]
+	[ "$(count '^ MG repetition [12] of 2: [0-9.]+ s, verified$')" -eq 2 ]
+	[ "$(count '^ Iterations      =\s+8$')" -eq 1 ]
 }
 
 @test "bad usage ends with status 2 and one line" {

@@ -69,7 +69,7 @@ bytes() {
 
 @test "another binary gives another image" {
 	mkdir -p "$BATS_TEST_TMPDIR/build/benchmarks/npb" "$BATS_TEST_TMPDIR/build/vm-images"
-	cp "$BUILD"/benchmarks/npb/{is,cg,is_cg} "$BATS_TEST_TMPDIR/build/benchmarks/npb/"
+	cp "$BUILD"/benchmarks/npb/{is,cg,ep,is_cg,mg} "$BATS_TEST_TMPDIR/build/benchmarks/npb/"
 	cp "$BUILD"/vm-images/virtbed-{init,rank} "$BATS_TEST_TMPDIR/build/vm-images/"
 	cp "$BUILD/vm-images/virtbed-init" "$BATS_TEST_TMPDIR/build/vm-images/virtbed-rank"
 	run "$IMAGE" --out "$BATS_TEST_TMPDIR/other" --binaries "$BATS_TEST_TMPDIR/build" --cache "$CACHE"
@@ -133,6 +133,11 @@ qemu_cpu_s() {
 		/usr/lib/virtbed/npb/is_cg --class S
 	[ "$status" -eq 0 ]
 	[ "$(grep -cE '^ Verification +=\s+SUCCESSFUL$' <<<"$output")" -eq 2 ]
+	for kernel in mg ep; do
+		agent exec /usr/bin/env UCX_TLS=tcp,self UCX_NET_DEVICES=lo /usr/lib/virtbed/npb/$kernel --class S
+		[ "$status" -eq 0 ]
+		grep -qE '^ Verification +=\s+SUCCESSFUL$' <<<"$output"
+	done
 }
 
 @test "a rank's exit status is that of its program, and killing none is no error" {

@@ -49,6 +49,30 @@ teardown_file() {
 	local_assert_outcome c2 composite completed
 }
 
+# local_verify CLASS DEADLINE KERNEL...: over both VMs of c2, two ranks in each.
+local_verify() {
+	local class=$1 deadline=$2 kernel
+	shift 2
+	for kernel in "$@"; do
+		local_put c2 "$kernel-$class" "$(local_task "$kernel" "$class" 4 1 '[0, 1]' "$deadline")"
+		local_assert_outcome c2 "$kernel-$class" completed
+		local_within 30 local_all_ready c2
+	done
+}
+
+@test "every kernel verifies in class S over two VMs" {
+	local_verify S 60 is_cg mg ep
+}
+
+@test "kernels verify in class W over two VMs" {
+	local_verify W 110 is mg ep
+}
+
+@test "CG and the composite verify in class W over two VMs" {
+	[ -n "${VIRTBED_LONG:-}" ] || skip "slow: ./testbed check --long"
+	local_verify W 110 cg is_cg
+}
+
 @test "serves tasks on different nodes side by side" {
 	local_put c2 left "$(local_task is S 2 2 '[0]' 60)"
 	local_put c2 right "$(local_task is S 2 2 '[1]' 60)"
@@ -69,7 +93,7 @@ teardown_file() {
 }
 
 @test "refuses what makes no sense and stays alive" {
-	[ "$(local_status c1 PUT /v1/tasks/x "$(local_task ep S 2 1 '[0, 1]' 60)")" = 400 ]
+	[ "$(local_status c1 PUT /v1/tasks/x "$(local_task lu S 2 1 '[0, 1]' 60)")" = 400 ]
 	[ "$(local_status c1 PUT /v1/tasks/x "$(local_task is S 2 1 '[0, 7]' 60)")" = 400 ]
 	[ "$(local_status c1 PUT /v1/tasks/x "$(local_task is S 2 1 '[0, 1]' -1)")" = 400 ]
 	[ "$(local_status c1 PUT /v1/tasks/x '{')" = 400 ]

@@ -37,7 +37,7 @@ static const struct {
 	const char *to;
 	const char *word;
 } wrongs[] = {
-	{"\"is\"", "\"ep\"", "benchmark"},
+	{"\"is\"", "\"lu\"", "benchmark"},
 	{"\"is\"", "\"../../bin/sh\"", "benchmark"},
 	{"\"S\"", "\"Z\"", "class"},
 	{"\"S\"", "\"SS\"", "class"},

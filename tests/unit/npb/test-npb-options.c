@@ -75,6 +75,7 @@ static void test_report_has_the_lines_that_parsers_look_for(void)
 		.class = 'W',
 		.size = 1048576,
 		.iterations = 10,
+		.processes = 5,
 		.ranks = 4,
 		.operations = 10485760.0,
 		.time_s = 0.123456789,
@@ -89,7 +90,7 @@ static void test_report_has_the_lines_that_parsers_look_for(void)
 	assert_matches("^ Iterations      =\\s+10$", good);
 	assert_matches("^ Time in seconds =\\s+0\\.12$", good);
 	assert_matches("^ Time in seconds \\(full\\) =\\s+0\\.123456789$", good);
-	assert_matches("^ Total processes =\\s+4$", good);
+	assert_matches("^ Total processes =\\s+5$", good);
 	assert_matches("^ Active procs    =\\s+4$", good);
 	assert_matches("^ Mop/s total +=\\s+84\\.93$", good);
 	assert_matches("^ Mop/s/process   =\\s+21\\.23$", good);
@@ -98,9 +99,12 @@ static void test_report_has_the_lines_that_parsers_look_for(void)
 	assert_matches("^ Version         =\\s+\\S", good);
 	assert_matches("^ Compile date    =\\s+\\S", good);
 
+	report.is_cube = true;
+	report.size = 256;
 	report.verified = false;
 	bad = print_report(&report);
 	assert_matches("^ Verification +=\\s+UNSUCCESSFUL$", bad);
+	assert_matches("^ Size            = {12}256x 256x 256$", bad);
 }
 
 int main(int argc, char **argv)
