@@ -117,19 +117,12 @@ static void default_text(char **field, const char *value)
 
 static void fill_in_host(struct config_host *host, const char *cluster, uint32_t index)
 {
-	struct config_meter *meter = host->meter;
-
 	if (!host->name)
 		host->name = host->blade ? g_strdup(host->blade) :
 					   g_strdup_printf("%s-%u", cluster, index + 1);
 	default_text(&host->bridge, "br0");
-	if (!meter)
-		return;
-	DEFAULT_NUMBER(meter->port, 623);
-	DEFAULT_NUMBER(meter->cipher_suite, 17);
-	DEFAULT_NUMBER(meter->interval_s, 1.0);
-	default_text(&meter->user, "ADMIN");
-	default_text(&meter->privilege, "USER");
+	if (host->meter)
+		config_meter_fill_in(host->meter);
 }
 
 /* An environment draws its own workload; what others read of one is filled in. */

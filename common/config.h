@@ -23,18 +23,55 @@
 enum config_meter_kind {
 	CONFIG_METER_NONE = 0, /* no meter: energy of the host is not known */
 	CONFIG_METER_IPMI,     /* ipmitool over LAN: DCMI, else the named sensor */
+	CONFIG_METER_REDFISH,  /* HTTPS: PowerControl, else EnvironmentMetrics */
+	CONFIG_METER_AMM,      /* SNMP: a bay of an IBM BladeCenter's management module */
+	CONFIG_METER_RAPL,     /* CPU packages of this machine only, not its whole power */
+	CONFIG_METER_ACPI,     /* ACPI power meter of this machine (hwmon) */
+	CONFIG_METER_MODEL,    /* no meter: watts computed from this machine's CPU time */
 };
 
-/* A power meter of one host. */
+/* How a Redfish meter logs in. */
+enum config_meter_auth {
+	CONFIG_METER_BASIC = 0, /* name and password with every request */
+	CONFIG_METER_SESSION,   /* one login for a token, which is given back at the end */
+};
+
+/* Which certificates a Redfish meter accepts. */
+enum config_meter_tls {
+	CONFIG_METER_VERIFY = 0, /* those that `ca_file`, or else the system, vouches for */
+	CONFIG_METER_INSECURE,   /* any: whoever stands between may read the password */
+};
+
+/* Version of SNMP that an AMM is asked in. */
+enum config_meter_snmp {
+	CONFIG_METER_SNMP_V3 = 0, /* user, authentication by SHA and encryption by DES */
+	CONFIG_METER_SNMP_V1,     /* the first line of the password file is the community */
+	CONFIG_METER_SNMP_V2C,
+};
+
+/*
+ * A power meter of one host. docs/meters.md says what each kind measures; config_meter.c has the
+ * table of which keys each kind takes and needs: a key of another kind is refused.
+ */
 struct config_meter {
 	enum config_meter_kind kind;
-	char *address;          /* host name or IP address of the BMC */
-	uint16_t port;          /* UDP port; default 623 */
-	char *user;             /* BMC user; default "ADMIN" */
+	char *address;          /* host name or IP address of the BMC (ipmi, redfish, amm) */
+	uint16_t port;          /* default: 623 (ipmi, UDP), 443 (redfish), 161 (amm, UDP) */
+	char *user;             /* ipmi, redfish, amm with SNMP 3; default "ADMIN" */
 	char *password_file;    /* file whose first line is the password; never in argv */
-	uint32_t cipher_suite;  /* default 17 */
-	char *privilege;        /* session privilege: USER, OPERATOR, ADMINISTRATOR; default USER */
-	char *sensor;           /* sensor to read where DCMI is missing; NULL: none */
+	uint32_t cipher_suite;  /* ipmi; default 17 */
+	char *privilege;        /* ipmi: USER, OPERATOR, ADMINISTRATOR; default USER */
+	char *sensor;           /* ipmi: sensor to read where DCMI is missing; NULL: none */
+	char *ca_file;          /* redfish: PEM file of the certificates to trust; NULL: system */
+	enum config_meter_tls tls;   /* redfish */
+	enum config_meter_auth auth; /* redfish */
+	char *chassis;          /* redfish: Id of the chassis; NULL: the first that has watts */
+	uint32_t bay;           /* amm: the blade's bay, 1 to 14 */
+	enum config_meter_snmp snmp; /* amm */
+	char *sys_root;         /* rapl, acpi: where sysfs is; default "/sys" */
+	char *proc_root;        /* model: where procfs is; default "/proc" */
+	double idle_w;          /* model: watts at no load, >= 0 */
+	double core_w;          /* model: watts more per busy CPU, >= 0 */
 	double interval_s;      /* sampling interval; default 1 */
 };
 
@@ -136,12 +173,19 @@ struct config_experiment {
 	double task_deadline_s; /* a task that runs longer is killed and fails; default 10 x its ETC */
 };
 
+/* What an emulated blade's BMC speaks. */
+enum config_bmc {
+	CONFIG_BMC_IPMI = 0,
+	CONFIG_BMC_REDFISH,
+};
+
 /* An emulated blade: its CPU budget and the coefficients of its power model. */
 struct config_blade {
 	char *name;
 	double cpu_cores; /* CPU budget of the blade's cgroup, in host cores: at least its VMs' quotas */
 	double idle_w;    /* watts at no load */
 	double core_w;    /* watts more per host core that its VMs keep busy */
+	enum config_bmc bmc; /* default ipmi */
 };
 
 /* Emulated blades on this machine (`virtbed lab`). */
@@ -196,6 +240,24 @@ bool config_load_estimates(struct config *config, const char *path, GError **err
  * `error` set to a line `PATH: KEY.PATH: what is wrong; what to do`.
  */
 bool config_check(const struct config *config, const char *path, GError **error);
+
+/* Fills in the defaults of `meter` that depend on its kind. */
+void config_meter_fill_in(struct config_meter *meter);
+
+/*
+ * Verifies the meaning of `meter`. `local`: its host's libvirt URI names this machine. Returns
+ * NULL, or "KEY: what is wrong; what to do" (the caller frees).
+ */
+char *config_meter_check(const struct config_meter *meter, bool local);
+
+/* The kind's name as in configurations. */
+const char *config_meter_kind_name(enum config_meter_kind kind);
+
+/* Frees what `meter` points to and makes it one of kind none; its sampling interval stays. */
+void config_meter_clear(struct config_meter *meter);
+
+/* Whether the libvirt URI `uri` names the machine that opens it: no host in it, and no socket. */
+bool config_uri_is_local(const char *uri);
 
 /* Writes `config` as YAML to `path`, such that config_load() reads it back equal. */
 bool config_save(const struct config *config, const char *path, GError **error);

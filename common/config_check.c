@@ -70,22 +70,13 @@ static const struct config_blade *find_blade(const struct config *config, const 
 	return NULL;
 }
 
-static bool check_meter(const struct check *check, const struct config_meter *meter,
+static bool check_meter(const struct check *check, const struct config_host *host,
 			const char *key)
 {
-	g_autofree char *interval = g_strdup_printf("%s.interval_s", key);
+	const bool local = host->uri && config_uri_is_local(host->uri);
+	g_autofree char *wrong = config_meter_check(host->meter, local);
 
-	if (meter->kind == CONFIG_METER_NONE)
-		return true;
-	if (!meter->address)
-		return fail(check, "%s.address: missing; name the BMC's host or IP address", key);
-	if (!meter->password_file)
-		return fail(check,
-			    "%s.password_file: missing; name a file that holds the BMC password", key);
-	if (meter->interval_s < 0.05 || meter->interval_s > 60)
-		return fail(check, "%s: %g s is outside 0.05 to 60 s", interval,
-			    meter->interval_s);
-	return true;
+	return !wrong || fail(check, "%s.%s", key, wrong);
 }
 
 static bool check_host(const struct check *check, const struct config_host *host, const char *key)
@@ -98,7 +89,7 @@ static bool check_host(const struct check *check, const struct config_host *host
 		return fail(check, "%s: has neither uri nor blade; name one", key);
 	if (host->blade && !find_blade(check->config, host->blade))
 		return fail(check, "%s.blade: no blade '%s' in lab.blades", key, host->blade);
-	return !host->meter || check_meter(check, host->meter, meter);
+	return !host->meter || check_meter(check, host, meter);
 }
 
 static bool check_cluster(const struct check *check, const struct config_cluster *cluster,

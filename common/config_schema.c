@@ -15,10 +15,40 @@
 			     CYAML_UNLIMITED)
 #define UINT(flags, type, field) CYAML_FIELD_UINT(#field, flags, type, field)
 #define FLOAT(flags, type, field) CYAML_FIELD_FLOAT(#field, flags, type, field)
+/* One of a list of words; the first is the default. */
+#define WORD(flags, type, field, words) \
+	CYAML_FIELD_ENUM(#field, (flags) | CYAML_FLAG_STRICT, type, field, words, \
+			 CYAML_ARRAY_LEN(words))
 
 static const cyaml_strval_t meter_kinds[] = {
 	{ "none", CONFIG_METER_NONE },
 	{ "ipmi", CONFIG_METER_IPMI },
+	{ "redfish", CONFIG_METER_REDFISH },
+	{ "amm", CONFIG_METER_AMM },
+	{ "rapl", CONFIG_METER_RAPL },
+	{ "acpi", CONFIG_METER_ACPI },
+	{ "model", CONFIG_METER_MODEL },
+};
+
+static const cyaml_strval_t meter_auths[] = {
+	{ "basic", CONFIG_METER_BASIC },
+	{ "session", CONFIG_METER_SESSION },
+};
+
+static const cyaml_strval_t meter_tlses[] = {
+	{ "verify", CONFIG_METER_VERIFY },
+	{ "insecure", CONFIG_METER_INSECURE },
+};
+
+static const cyaml_strval_t meter_snmps[] = {
+	{ "v3", CONFIG_METER_SNMP_V3 },
+	{ "v1", CONFIG_METER_SNMP_V1 },
+	{ "v2c", CONFIG_METER_SNMP_V2C },
+};
+
+static const cyaml_strval_t bmc_kinds[] = {
+	{ "ipmi", CONFIG_BMC_IPMI },
+	{ "redfish", CONFIG_BMC_REDFISH },
 };
 
 static const cyaml_schema_field_t meter_fields[] = {
@@ -31,6 +61,16 @@ static const cyaml_schema_field_t meter_fields[] = {
 	UINT(OPTIONAL, struct config_meter, cipher_suite),
 	STRING(OPTIONAL, struct config_meter, privilege),
 	STRING(OPTIONAL, struct config_meter, sensor),
+	STRING(OPTIONAL, struct config_meter, ca_file),
+	WORD(OPTIONAL, struct config_meter, tls, meter_tlses),
+	WORD(OPTIONAL, struct config_meter, auth, meter_auths),
+	STRING(OPTIONAL, struct config_meter, chassis),
+	UINT(OPTIONAL, struct config_meter, bay),
+	WORD(OPTIONAL, struct config_meter, snmp, meter_snmps),
+	STRING(OPTIONAL, struct config_meter, sys_root),
+	STRING(OPTIONAL, struct config_meter, proc_root),
+	FLOAT(OPTIONAL, struct config_meter, idle_w),
+	FLOAT(OPTIONAL, struct config_meter, core_w),
 	FLOAT(OPTIONAL, struct config_meter, interval_s),
 	CYAML_FIELD_END
 };
@@ -155,6 +195,7 @@ static const cyaml_schema_field_t blade_fields[] = {
 	FLOAT(NEEDED, struct config_blade, cpu_cores),
 	FLOAT(NEEDED, struct config_blade, idle_w),
 	FLOAT(NEEDED, struct config_blade, core_w),
+	WORD(OPTIONAL, struct config_blade, bmc, bmc_kinds),
 	CYAML_FIELD_END
 };
 

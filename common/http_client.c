@@ -29,6 +29,13 @@ struct http_client {
 	GSource *delivery; /* armed while `finished` is not empty */
 	GQueue active;     /* struct transfer, with libcurl */
 	GQueue finished;   /* struct transfer, to be delivered in this order */
+	CURL *answered;    /* whose answer a callback looks at now, or NULL */
+	/* The identity. */
+	char *ca_file;
+	bool insecure;
+	char *user;
+	char *password;
+	char *header;
 };
 
 /* One request on its way. */
@@ -80,6 +87,10 @@ static void client_unref(struct http_client *client)
 	g_free(client->address);
 	g_free(client->base);
 	g_free(client->socket_path);
+	g_free(client->ca_file);
+	g_free(client->user);
+	g_free(client->password);
+	g_free(client->header);
 	g_free(client);
 }
 
@@ -225,19 +236,31 @@ static json_t *parse_answer(const struct transfer *transfer, GError **error)
 	return body;
 }
 
-/* What an answer of status 400 or above says: its "error", else its beginning. */
+/*
+ * What an answer of status 400 or above says: its "error" (Redfish: an object with a "message"),
+ * else its beginning.
+ */
 static char *complaint(const struct transfer *transfer)
 {
 	const char *text = transfer->answer->str;
-	const char *said = NULL;
 	g_autoptr(json_t) body = json_parse(text, transfer->answer->len, "answer", NULL);
+	const json_t *said = json_object_get(body, "error");
 
-	if (body && json_get_string(body, "error", "answer", &said, NULL))
-		return g_strdup(said);
+	if (json_is_object(said))
+		said = json_object_get(said, "message");
+	if (json_is_string(said))
+		return g_strdup(json_string_value(said));
 
 	g_autofree char *start = g_strndup(text, MIN(transfer->answer->len, QUOTE_MAX));
 
 	return g_utf8_make_valid(g_strstrip(start), -1);
+}
+
+/* Whether a transfer failed because of the server's certificate, or of our list of trusted ones. */
+static bool is_trust(CURLcode result)
+{
+	return result == CURLE_PEER_FAILED_VERIFICATION || result == CURLE_SSL_CACERT_BADFILE ||
+	       result == CURLE_SSL_ISSUER_ERROR;
 }
 
 /* Turns what libcurl has into the answer or an error; either may be NULL. */
@@ -251,7 +274,9 @@ static json_t *judge(struct transfer *transfer, int *ret_status, GError **error)
 			    transfer->title, BODY_MAX);
 	} else if (transfer->result != CURLE_OK) {
 		status = 0;
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_TRANSPORT, "%s: %s", transfer->title,
+		g_set_error(error, HTTP_ERROR,
+			    is_trust(transfer->result) ? HTTP_ERROR_TRUST : HTTP_ERROR_TRANSPORT,
+			    "%s: %s", transfer->title,
 			    *transfer->reason ? transfer->reason :
 						curl_easy_strerror(transfer->result));
 	} else if (status >= 400) {
@@ -270,15 +295,18 @@ static void deliver(struct transfer *transfer)
 	g_autoptr(GError) error = NULL;
 	int status;
 	g_autoptr(json_t) body = judge(transfer, &status, &error);
+	struct http_client *client = transfer->client; /* the dispatch holds it */
 	struct call *call = transfer->call;
-	const http_client_done_f done = transfer->done;
-	void *data = transfer->data;
+	CURL *before = client->answered;
 
-	transfer_free(transfer);
 	if (!call) {
-		done(status, body, error, data);
+		client->answered = transfer->easy;
+		transfer->done(status, body, error, transfer->data);
+		client->answered = before;
+		transfer_free(transfer);
 		return;
 	}
+	transfer_free(transfer);
 	call->ended = true;
 	call->error = g_steal_pointer(&error);
 	if (!call->error)
@@ -344,6 +372,33 @@ struct http_client *http_client_new(const char *address, GError **error)
 	return client;
 }
 
+static void replace(char **text, const char *by)
+{
+	char *old = *text;
+
+	*text = g_strdup(by);
+	g_free(old);
+}
+
+void http_client_identify(struct http_client *client, const struct http_client_identity *identity)
+{
+	replace(&client->ca_file, identity->ca_file);
+	client->insecure = identity->insecure;
+	replace(&client->user, identity->user);
+	replace(&client->password, identity->password);
+	replace(&client->header, identity->header);
+}
+
+const char *http_client_answer_header(const struct http_client *client, const char *name)
+{
+	struct curl_header *header;
+
+	if (!client->answered ||
+	    curl_easy_header(client->answered, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK)
+		return NULL;
+	return header->value;
+}
+
 /* Ends a transfer that nobody will hear of; a waiting call hears that. */
 static void abandon(struct transfer *transfer)
 {
@@ -387,6 +442,26 @@ static void set_body(struct transfer *transfer, json_t *body)
 		curl_slist_append(transfer->headers, "Content-Type: application/json");
 }
 
+static void set_identity(struct transfer *transfer)
+{
+	const struct http_client *client = transfer->client;
+	CURL *easy = transfer->easy;
+
+	if (client->ca_file)
+		curl_easy_setopt(easy, CURLOPT_CAINFO, client->ca_file);
+	if (client->insecure) {
+		curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+		curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+	}
+	if (client->user) {
+		curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+		curl_easy_setopt(easy, CURLOPT_USERNAME, client->user);
+		curl_easy_setopt(easy, CURLOPT_PASSWORD, client->password);
+	}
+	if (client->header)
+		transfer->headers = curl_slist_append(transfer->headers, client->header);
+}
+
 static void set_options(struct transfer *transfer, const char *method, const char *url,
 			double timeout_s)
 {
@@ -407,6 +482,7 @@ static void set_options(struct transfer *transfer, const char *method, const cha
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, MAX((long)(timeout_s * 1e3), 1L));
 	if (client->socket_path)
 		curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, client->socket_path);
+	set_identity(transfer);
 	/* Large bodies would wait a second for a "100 Continue" that servers need not send. */
 	transfer->headers = curl_slist_append(transfer->headers, "Expect:");
 	transfer->headers = curl_slist_append(transfer->headers, "Accept: application/json");

@@ -20,6 +20,7 @@ enum http_error {
 	HTTP_ERROR_STATUS,        /* answered with status 400 or above; the message holds its text */
 	HTTP_ERROR_BODY,          /* the answer was not JSON, or larger than 64 MiB */
 	HTTP_ERROR_ADDRESS,       /* the address of a client or server makes no sense */
+	HTTP_ERROR_TRUST,         /* TLS: the server's certificate is not one that we trust */
 };
 
 /*
@@ -31,6 +32,24 @@ typedef void (*http_client_done_f)(int status, json_t *body, const GError *error
 
 /* Creates a client of `address` on the calling thread's default main context. */
 struct http_client *http_client_new(const char *address, GError **error);
+
+/* Whom a client trusts and how it shows who it is. All zero: the system's trust, no name. */
+struct http_client_identity {
+	const char *ca_file;  /* PEM file of the only certificates to trust; NULL: the system's */
+	bool insecure;        /* trust any certificate */
+	const char *user;     /* Basic authentication, sent with every request; NULL: none */
+	const char *password; /* goes with it */
+	const char *header;   /* one more line for every request, "Name: value"; NULL: none */
+};
+
+/* Sets the identity of the requests from now on; everything is copied. */
+void http_client_identify(struct http_client *client, const struct http_client_identity *identity);
+
+/*
+ * A header of the answer, by name; NULL if it has none. Borrowed, and only to be asked for by the
+ * callback that the answer is for, before it frees the client or waits.
+ */
+const char *http_client_answer_header(const struct http_client *client, const char *name);
 
 /* Cancels what is under way (its callbacks are not called) and frees; NULL is allowed. */
 void http_client_free(struct http_client *client);

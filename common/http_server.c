@@ -144,6 +144,18 @@ const char *http_request_query(struct http_request *request, const char *key)
 	return request->query ? g_hash_table_lookup(request->query, key) : NULL;
 }
 
+const char *http_request_header(struct http_request *request, const char *name)
+{
+	return soup_message_headers_get_one(
+		soup_server_message_get_request_headers(request->message), name);
+}
+
+void http_request_set_header(struct http_request *request, const char *name, const char *value)
+{
+	soup_message_headers_replace(soup_server_message_get_response_headers(request->message),
+				     name, value);
+}
+
 void http_request_reply(struct http_request *request, int status, json_t *body)
 {
 	g_autoptr(SoupServerMessage) message = g_object_ref(request->message);
@@ -374,25 +386,27 @@ static bool listen_unix(struct http_server *server, const char *path, GError **e
 	       soup_server_listen_socket(server->soup, socket, 0, error);
 }
 
-/* Listens on a loopback address. */
-static bool listen_loopback(struct http_server *server, const char *address, GError **error)
+/* Listens on a loopback address; `tls` says whether it is to be https. */
+static bool listen_loopback(struct http_server *server, const char *address, bool tls,
+			    GError **error)
 {
+	const char *scheme = tls ? "https" : "http";
 	g_autoptr(GUri) uri = g_uri_parse(address, G_URI_FLAGS_NONE, NULL);
 	g_autoptr(GInetAddress) host = NULL;
 	g_autoptr(GSocketAddress) where = NULL;
 	GSList *uris;
 
-	if (uri && strcmp(g_uri_get_scheme(uri), "http") == 0 && g_uri_get_host(uri) &&
+	if (uri && strcmp(g_uri_get_scheme(uri), scheme) == 0 && g_uri_get_host(uri) &&
 	    g_uri_get_port(uri) >= 0)
 		host = g_inet_address_new_from_string(g_uri_get_host(uri));
 	if (!host || !g_inet_address_get_is_loopback(host)) {
 		g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
-			    "cannot listen on \"%s\": expected unix:/PATH or http://127.0.0.1:PORT",
-			    address);
+			    "cannot listen on \"%s\": expected %s%s://127.0.0.1:PORT", address,
+			    tls ? "" : "unix:/PATH or ", scheme);
 		return false;
 	}
 	where = g_inet_socket_address_new(host, (guint16)g_uri_get_port(uri));
-	if (!soup_server_listen(server->soup, where, 0, error)) {
+	if (!soup_server_listen(server->soup, where, tls ? SOUP_SERVER_LISTEN_HTTPS : 0, error)) {
 		g_prefix_error(error, "cannot listen on \"%s\": ", address);
 		return false;
 	}
@@ -404,11 +418,10 @@ static bool listen_loopback(struct http_server *server, const char *address, GEr
 	return true;
 }
 
-struct http_server *http_server_new(const char *address, const struct http_route *routes,
-				    void *data, GError **error)
+/* A server that does not listen yet. */
+static struct http_server *create(const struct http_route *routes, void *data)
 {
-	g_autoptr(http_server_t) server = g_new0(struct http_server, 1);
-	bool listening;
+	struct http_server *server = g_new0(struct http_server, 1);
 
 	server->routes = routes;
 	server->data = data;
@@ -416,11 +429,34 @@ struct http_server *http_server_new(const char *address, const struct http_route
 	server->soup = soup_server_new("server-header", "virtbed", NULL);
 	soup_server_add_early_handler(server->soup, NULL, on_headers, server, NULL);
 	soup_server_add_handler(server->soup, NULL, on_request, server, NULL);
+	return server;
+}
+
+struct http_server *http_server_new(const char *address, const struct http_route *routes,
+				    void *data, GError **error)
+{
+	g_autoptr(http_server_t) server = create(routes, data);
+	bool listening;
+
 	if (g_str_has_prefix(address, "unix:/"))
 		listening = listen_unix(server, address + strlen("unix:"), error);
 	else
-		listening = listen_loopback(server, address, error);
+		listening = listen_loopback(server, address, false, error);
 	return listening ? g_steal_pointer(&server) : NULL;
+}
+
+struct http_server *http_server_new_tls(const char *address, const char *certificate,
+					const char *key, const struct http_route *routes,
+					void *data, GError **error)
+{
+	g_autoptr(http_server_t) server = create(routes, data);
+	g_autoptr(GTlsCertificate) tls =
+		g_tls_certificate_new_from_files(certificate, key, error);
+
+	if (!tls)
+		return NULL;
+	soup_server_set_tls_certificate(server->soup, tls);
+	return listen_loopback(server, address, true, error) ? g_steal_pointer(&server) : NULL;
 }
 
 void http_server_free(struct http_server *server)

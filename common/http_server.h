@@ -39,6 +39,14 @@ struct http_server *http_server_new(const char *address, const struct http_route
 				    void *data, GError **error);
 
 /*
+ * The same with TLS, on loopback ("https://127.0.0.1:port") only: `certificate` and `key` are PEM
+ * files.
+ */
+struct http_server *http_server_new_tls(const char *address, const char *certificate,
+					const char *key, const struct http_route *routes,
+					void *data, GError **error);
+
+/*
  * Stops listening, drops open requests (their cancel callbacks are called), removes the socket
  * file; NULL is allowed. Not to be called by a handler.
  */
@@ -50,6 +58,12 @@ const char *http_server_address(const struct http_server *server);
 
 /* A query parameter as text (borrowed), or NULL. */
 const char *http_request_query(struct http_request *request, const char *key);
+
+/* A header of the request (borrowed), or NULL. */
+const char *http_request_header(struct http_request *request, const char *name);
+
+/* Sets a header of the answer to come. */
+void http_request_set_header(struct http_request *request, const char *name, const char *value);
 
 /* Answers with `status` and `body` (reference taken, may be NULL) and ends the request. */
 void http_request_reply(struct http_request *request, int status, json_t *body);

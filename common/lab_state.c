@@ -13,6 +13,7 @@ struct blade {
 	const char *name;
 	const char *uri;
 	const char *bridge;
+	enum config_meter_kind kind;
 	const char *address;
 	int64_t port;
 	const char *user;
@@ -20,6 +21,7 @@ struct blade {
 	int64_t cipher_suite;
 	const char *privilege;
 	const char *sensor;
+	const char *ca_file;
 };
 
 bool lab_state_name_ok(const char *name)
@@ -103,11 +105,17 @@ static bool parse_meter(const json_t *bmc, const char *what, struct blade *blade
 			    "%s: \"bmc\" is missing or not an object", what);
 		return false;
 	}
-	return json_get_string(bmc, "address", what, &blade->address, error) &&
-	       json_get_integer(bmc, "port", what, 1, UINT16_MAX, &blade->port, error) &&
-	       json_get_string(bmc, "user", what, &blade->user, error) &&
-	       json_get_string(bmc, "password_file", what, &blade->password_file, error) &&
-	       json_get_integer(bmc, "cipher_suite", what, 0, 255, &blade->cipher_suite, error) &&
+	if (!json_get_string(bmc, "address", what, &blade->address, error) ||
+	    !json_get_integer(bmc, "port", what, 1, UINT16_MAX, &blade->port, error) ||
+	    !json_get_string(bmc, "user", what, &blade->user, error) ||
+	    !json_get_string(bmc, "password_file", what, &blade->password_file, error))
+		return false;
+	if (g_strcmp0(json_string_value(json_object_get(bmc, "kind")), "redfish") == 0) {
+		blade->kind = CONFIG_METER_REDFISH;
+		return json_get_string(bmc, "ca_file", what, &blade->ca_file, error);
+	}
+	blade->kind = CONFIG_METER_IPMI;
+	return json_get_integer(bmc, "cipher_suite", what, 0, 255, &blade->cipher_suite, error) &&
 	       json_get_string(bmc, "privilege", what, &blade->privilege, error) &&
 	       json_get_string(bmc, "sensor", what, &blade->sensor, error);
 }
@@ -168,14 +176,16 @@ static void fill_in(struct config_host *host, const struct blade *blade)
 	if (!host->meter)
 		host->meter = g_new0(struct config_meter, 1);
 	meter = host->meter;
-	meter->kind = CONFIG_METER_IPMI;
-	replace(&meter->address, blade->address);
+	config_meter_clear(meter);
+	meter->kind = blade->kind;
+	meter->address = g_strdup(blade->address);
 	meter->port = (uint16_t)blade->port;
-	replace(&meter->user, blade->user);
-	replace(&meter->password_file, blade->password_file);
+	meter->user = g_strdup(blade->user);
+	meter->password_file = g_strdup(blade->password_file);
 	meter->cipher_suite = (uint32_t)blade->cipher_suite;
-	replace(&meter->privilege, blade->privilege);
-	replace(&meter->sensor, blade->sensor);
+	meter->privilege = g_strdup(blade->privilege);
+	meter->sensor = g_strdup(blade->sensor);
+	meter->ca_file = g_strdup(blade->ca_file);
 	if (!(meter->interval_s > 0))
 		meter->interval_s = 1;
 }

@@ -14,9 +14,14 @@
  *
  *   {"name": "one-machine", "state": "up", "boot_id": "...", "pid": 4711, "start_ticks": 1234567,
  *    "blades": [{"name": "b1", "uri": "qemu+unix:///system?socket=...", "bridge": "br0",
- *                "bmc": {"address": "127.0.0.1", "port": 20623, "user": "ADMIN",
- *                        "password_file": "...", "cipher_suite": 3, "privilege": "ADMINISTRATOR",
- *                        "sensor": "Pwr Consumption"}}]}
+ *                "bmc": {"kind": "ipmi", "address": "127.0.0.1", "port": 20623,
+ *                        "user": "ADMIN", "password_file": "...", "cipher_suite": 3,
+ *                        "privilege": "ADMINISTRATOR", "sensor": "Pwr Consumption"}}]}
+ *
+ * A blade whose BMC speaks Redfish has instead
+ *
+ *    "bmc": {"kind": "redfish", "address": "127.0.0.1", "port": 20624, "user": "ADMIN",
+ *            "password_file": "...", "ca_file": "..."}
  *
  * `pid` and `start_ticks` name the lab's supervisor, whose death ends the lab; they are null until
  * it exists. The state is "starting" until every blade has answered, then "up". A blade gives what

@@ -349,12 +349,15 @@ static bool all_were_ready(const struct scheduler *scheduler)
 	return true;
 }
 
-/* A lab's meters answer with the watts of a model. */
+/* A lab's meters answer with the watts of a model, and a host may have a model for a meter. */
 static bool has_modelled_watts(const struct scheduler *scheduler)
 {
-	for (uint32_t i = 0; i < scheduler->cluster->hosts_count; i++)
-		if (scheduler->cluster->hosts[i].blade)
+	for (uint32_t i = 0; i < scheduler->cluster->hosts_count; i++) {
+		const struct config_host *host = &scheduler->cluster->hosts[i];
+
+		if (host->blade || (host->meter && host->meter->kind == CONFIG_METER_MODEL))
 			return true;
+	}
 	return false;
 }
 

@@ -24,6 +24,9 @@
 
 #define LAB_BMC_USER "ADMIN"
 #define LAB_PASSWORD_FILE "bmc-password"
+/* Of the BMCs that speak Redfish, one for all. */
+#define LAB_CERTIFICATE_FILE "bmc-certificate.pem"
+#define LAB_KEY_FILE "bmc-key.pem"
 
 #define LAB_ERROR (lab_error_quark())
 GQuark lab_error_quark(void);

@@ -82,10 +82,12 @@ static void print_blade(const json_t *blade)
 {
 	const json_t *bmc = json_object_get(blade, "bmc");
 	g_autofree char *meter =
-		g_strdup_printf("%s:%lld", text_of(bmc, "address"),
+		g_strdup_printf("%s%s:%lld",
+				strcmp(text_of(bmc, "kind"), "redfish") == 0 ? "https://" : "",
+				text_of(bmc, "address"),
 				(long long)json_integer_value(json_object_get(bmc, "port")));
 
-	printf("%-12s %-9s %4lld %9.2f %9.1f  %-17s %s\n", text_of(blade, "name"),
+	printf("%-12s %-9s %4lld %9.2f %9.1f  %-23s %s\n", text_of(blade, "name"),
 	       json_is_true(json_object_get(blade, "libvirt")) ? "answers" : "silent",
 	       (long long)json_integer_value(json_object_get(blade, "domains")),
 	       json_number_value(json_object_get(blade, "cpu_cores")),
@@ -103,7 +105,7 @@ static void print_status(const json_t *status)
 	       strcmp(state, "dead") == 0 ? " (parts are left; `down` removes them)" : "");
 	if (json_array_size(blades) == 0)
 		return;
-	printf("%-12s %-9s %4s %9s %9s  %-17s %s\n", "BLADE", "LIBVIRT", "VMS", "CPU-CORES",
+	printf("%-12s %-9s %4s %9s %9s  %-23s %s\n", "BLADE", "LIBVIRT", "VMS", "CPU-CORES",
 	       "WATTS", "BMC", "URI");
 	json_array_foreach(blades, index, blade)
 	{

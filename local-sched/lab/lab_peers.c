@@ -136,15 +136,34 @@ out:
 	return answered;
 }
 
-static int bind_port(uint16_t port)
+bool lab_peers_reach_redfish(uint16_t port, double timeout_s)
 {
 	struct sockaddr_in address = loopback(port);
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int64_t from_ns = clock_now_ns();
+	bool reached;
 
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) == 0)
-		return fd;
-	close(fd);
-	return -1;
+	for (;;) {
+		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		reached = fd >= 0 &&
+			  connect(fd, (struct sockaddr *)&address, sizeof address) == 0;
+		if (fd >= 0)
+			close(fd);
+		if (reached || clock_elapsed_s(from_ns, clock_now_ns()) >= timeout_s)
+			return reached;
+		g_usleep(RETRY_US); /* a port without a listener answers at once */
+	}
+}
+
+static bool is_free(uint16_t port, int type)
+{
+	struct sockaddr_in address = loopback(port);
+	int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+	bool is = fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is;
 }
 
 bool lab_peers_choose_ports(uint32_t count, uint16_t *ret_ports)
@@ -154,12 +173,9 @@ bool lab_peers_choose_ports(uint32_t count, uint16_t *ret_ports)
 
 	for (uint32_t tries = 0; chosen < count && tries < PORT_COUNT; tries++) {
 		uint16_t port = (uint16_t)(PORT_FIRST + (at + tries) % PORT_COUNT);
-		int fd = bind_port(port);
 
-		if (fd < 0)
-			continue;
-		close(fd);
-		ret_ports[chosen++] = port;
+		if (is_free(port, SOCK_DGRAM) && is_free(port, SOCK_STREAM))
+			ret_ports[chosen++] = port;
 	}
 	return chosen == count;
 }

@@ -33,8 +33,11 @@ GAsyncQueue *lab_peers_ask_libvirts(const char *lab, uint32_t count, double time
 /* Whether a BMC answers an ASF presence ping on 127.0.0.1:port (UDP) within timeout_s. */
 bool lab_peers_ping_bmc(uint16_t port, double timeout_s);
 
+/* Whether a BMC that speaks Redfish takes a connection on 127.0.0.1:port within timeout_s. */
+bool lab_peers_reach_redfish(uint16_t port, double timeout_s);
+
 /*
- * Chooses `count` distinct UDP ports of 127.0.0.1 that nobody holds, below the range from which the
- * kernel hands out ports. Returns false if there are too few.
+ * Chooses `count` distinct ports of 127.0.0.1 that nobody holds, neither UDP nor TCP, below the
+ * range from which the kernel hands out ports. Returns false if there are too few.
  */
 bool lab_peers_choose_ports(uint32_t count, uint16_t *ret_ports);

@@ -27,16 +27,32 @@ static const char *const state_names[] = {
 	[LAB_RECORD_UP] = "up",
 };
 
+static json_t *bmc_json(const struct lab_spec *spec, const struct lab_spec_blade *blade)
+{
+	g_autofree char *password = lab_paths_run(spec->name, LAB_PASSWORD_FILE);
+	json_t *bmc = json_pack("{s:s, s:i, s:s, s:s}", "address", "127.0.0.1", "port",
+				blade->bmc_port, "user", LAB_BMC_USER, "password_file", password);
+
+	if (blade->bmc == CONFIG_BMC_REDFISH) {
+		g_autofree char *ca_file = lab_paths_run(spec->name, LAB_CERTIFICATE_FILE);
+
+		json_object_set_new(bmc, "kind", json_string("redfish"));
+		json_object_set_new(bmc, "ca_file", json_string(ca_file));
+	} else {
+		json_object_set_new(bmc, "kind", json_string("ipmi"));
+		json_object_set_new(bmc, "cipher_suite", json_integer(BMC_CIPHER_SUITE));
+		json_object_set_new(bmc, "privilege", json_string(BMC_PRIVILEGE));
+		json_object_set_new(bmc, "sensor", json_string(BMC_SENSOR));
+	}
+	return bmc;
+}
+
 static json_t *blade_json(const struct lab_spec *spec, const struct lab_spec_blade *blade)
 {
 	g_autofree char *uri = lab_paths_uri(spec->name, blade->number);
-	g_autofree char *password = lab_paths_run(spec->name, LAB_PASSWORD_FILE);
 
-	return json_pack("{s:s, s:s, s:s, s:{s:s, s:i, s:s, s:s, s:i, s:s, s:s}}", "name",
-			 blade->name, "uri", uri, "bridge", LAB_ROLES_BLADE_BRIDGE, "bmc",
-			 "address", "127.0.0.1", "port", blade->bmc_port, "user", LAB_BMC_USER,
-			 "password_file", password, "cipher_suite", BMC_CIPHER_SUITE,
-			 "privilege", BMC_PRIVILEGE, "sensor", BMC_SENSOR);
+	return json_pack("{s:s, s:s, s:s, s:o}", "name", blade->name, "uri", uri, "bridge",
+			 LAB_ROLES_BLADE_BRIDGE, "bmc", bmc_json(spec, blade));
 }
 
 bool lab_record_save(const struct lab_spec *spec, const struct lab_record *record, GError **error)

@@ -13,5 +13,7 @@ int lab_roles_main(int argc, char **argv)
 		return lab_fabric_main(argv[2]);
 	if (strcmp(argv[1], "--role=blade") == 0 && argc == 4)
 		return lab_blade_main(argv[2], argv[3]);
+	if (strcmp(argv[1], "--role=redfish") == 0 && argc == 4)
+		return lab_redfish_main(argv[2], argv[3]);
 	return -1;
 }

@@ -7,6 +7,7 @@
  *   supervisor   pid 1 of the lab's pid namespace, in a mount namespace of its own and the
  *                machine's network: runs the BMCs, feeds them the power model, starts the fabric.
  *                Its death, however it comes, is the death of every process of the lab.
+ *   redfish      a blade's BMC, if that speaks Redfish (one that speaks IPMI is ipmi_sim)
  *   fabric       a network namespace with the bridge that joins the blades
  *   blade        pid 1 of a blade's namespaces; runs its libvirtd and reaps the daemonised VMs
  *                (libvirtd itself as pid 1 never would, and `destroy` would fail after 40 s)
@@ -26,6 +27,7 @@
 int lab_supervisor_main(const char *lab);
 int lab_fabric_main(const char *lab);
 int lab_blade_main(const char *lab, const char *number);
+int lab_redfish_main(const char *lab, const char *number);
 
 /*
  * Runs the role that argv asks for (--role=ROLE LAB [NUMBER]); only lab_process_start() writes such

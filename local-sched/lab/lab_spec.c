@@ -89,6 +89,7 @@ struct lab_spec *lab_spec_new(const struct config *config, const char *name, GEr
 			.idle_w = from->idle_w,
 			.core_w = from->core_w,
 			.uuid = g_uuid_string_random(),
+			.bmc = from->bmc,
 		};
 	}
 	return spec;
@@ -121,7 +122,8 @@ bool lab_spec_same(const struct lab_spec *a, const struct lab_spec *b)
 		const struct lab_spec_blade *y = &b->blades[i];
 
 		if (strcmp(x->name, y->name) != 0 || !same_double(x->cpu_cores, y->cpu_cores) ||
-		    !same_double(x->idle_w, y->idle_w) || !same_double(x->core_w, y->core_w))
+		    !same_double(x->idle_w, y->idle_w) || !same_double(x->core_w, y->core_w) ||
+		    x->bmc != y->bmc)
 			return false;
 	}
 	return true;
@@ -136,10 +138,11 @@ char *lab_spec_text(const struct lab_spec *spec)
 		const struct lab_spec_blade *blade = &spec->blades[i];
 
 		json_array_append_new(blades,
-				      json_pack("{s:s, s:f, s:f, s:f, s:s, s:i}", "name",
+				      json_pack("{s:s, s:f, s:f, s:f, s:s, s:i, s:i}", "name",
 						blade->name, "cpu_cores", blade->cpu_cores,
 						"idle_w", blade->idle_w, "core_w", blade->core_w,
-						"uuid", blade->uuid, "bmc_port", blade->bmc_port));
+						"uuid", blade->uuid, "bmc", (int)blade->bmc,
+						"bmc_port", blade->bmc_port));
 	}
 	document = json_pack("{s:s, s:O}", "name", spec->name, "blades", blades);
 	return json_pretty(document);
@@ -151,16 +154,20 @@ static bool parse_blade(const json_t *object, const char *what, struct lab_spec_
 	const char *name;
 	const char *uuid;
 	int64_t port;
+	int64_t bmc;
 
 	if (!json_get_string(object, "name", what, &name, error) ||
 	    !json_get_string(object, "uuid", what, &uuid, error) ||
 	    !json_get_number(object, "cpu_cores", what, &blade->cpu_cores, error) ||
 	    !json_get_number(object, "idle_w", what, &blade->idle_w, error) ||
 	    !json_get_number(object, "core_w", what, &blade->core_w, error) ||
+	    !json_get_integer(object, "bmc", what, CONFIG_BMC_IPMI, CONFIG_BMC_REDFISH, &bmc,
+			      error) ||
 	    !json_get_integer(object, "bmc_port", what, 0, UINT16_MAX, &port, error))
 		return false;
 	blade->name = g_strdup(name);
 	blade->uuid = g_strdup(uuid);
+	blade->bmc = (enum config_bmc)bmc;
 	blade->bmc_port = (uint16_t)port;
 	return true;
 }

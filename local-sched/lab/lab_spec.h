@@ -25,7 +25,8 @@ struct lab_spec_blade {
 	double idle_w;    /* watts at no load, >= 0 */
 	double core_w;    /* watts per busy core, >= 0 */
 	char *uuid;       /* the host's, as libvirt reports it */
-	uint16_t bmc_port; /* UDP on 127.0.0.1; 0: not chosen yet */
+	enum config_bmc bmc; /* what its BMC speaks */
+	uint16_t bmc_port; /* on 127.0.0.1, UDP for IPMI and TCP for Redfish; 0: not chosen yet */
 };
 
 struct lab_spec {
@@ -51,7 +52,7 @@ void lab_spec_free(struct lab_spec *spec);
 typedef struct lab_spec lab_spec_t;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(lab_spec_t, lab_spec_free)
 
-/* Whether both ask for the same blades: names, order, budgets, coefficients; not UUIDs or ports. */
+/* Whether both ask for the same blades: names, order, budgets, watts, BMCs; not UUIDs or ports. */
 bool lab_spec_same(const struct lab_spec *a, const struct lab_spec *b);
 
 /* Writes to RUN/spec.json, and reads it back. */

@@ -36,22 +36,32 @@ static json_t *watts_json(const char *lab, uint32_t number)
 	return json_real(g_ascii_strtod(text, NULL));
 }
 
+/* A blade's BMC: ipmi_sim knows its directory, our own its number; 0: none. */
+static pid_t bmc_pid(const struct lab_spec *spec, const struct lab_spec_blade *blade,
+		     pid_t supervisor)
+{
+	g_autofree char *dir = lab_paths_blade_data(spec->name, blade->number, "bmc");
+	g_autofree char *number = g_strdup_printf("%u", blade->number);
+
+	if (supervisor <= 0)
+		return 0;
+	return blade->bmc == CONFIG_BMC_REDFISH ? lab_process_child_with(supervisor, 3, number) :
+						  lab_process_child(supervisor, dir);
+}
+
 static void add_blade(json_t *object, const struct lab_spec *spec, uint32_t index, pid_t supervisor,
 		      pid_t fabric)
 {
 	const struct lab_spec_blade *blade = &spec->blades[index];
 	g_autofree char *address = lab_blade_files_address(blade);
 	g_autofree char *number = g_strdup_printf("%u", blade->number);
-	g_autofree char *bmc = lab_paths_blade_data(spec->name, blade->number, "bmc");
 	pid_t pid = fabric > 0 ? lab_process_child_with(fabric, 3, number) : 0;
 
 	json_object_set_new(object, "address", json_string(address));
 	json_object_set_new(object, "cpu_cores", json_real(blade->cpu_cores));
 	json_object_set_new(object, "watts", watts_json(spec->name, blade->number));
 	json_object_set_new(object, "blade_pid", pid_json(pid));
-	json_object_set_new(
-		object, "bmc_pid",
-		pid_json(supervisor > 0 ? lab_process_child(supervisor, bmc) : 0));
+	json_object_set_new(object, "bmc_pid", pid_json(bmc_pid(spec, blade, supervisor)));
 	json_object_set_new(object, "libvirt", json_false());
 	json_object_set_new(object, "domains", json_null());
 }

@@ -160,10 +160,11 @@ static void on_bmc_end(GPid pid, int status, gpointer data)
 	log_error("the BMC of blade \"%s\" ended with status 0x%x", blade->name, status);
 }
 
-static bool start_bmc(const struct supervisor *supervisor, uint32_t index, const char *password,
-		      GError **error)
+/* ipmi_sim for blade `index`. */
+static GPid start_ipmi(const struct supervisor *supervisor, uint32_t index, const char *password,
+		       GError **error)
 {
-	struct lab_spec_blade *blade = &supervisor->spec->blades[index];
+	const struct lab_spec_blade *blade = &supervisor->spec->blades[index];
 	g_autofree char *dir = lab_paths_blade_data(supervisor->spec->name, blade->number, "bmc");
 	struct bmc_spec bmc = {
 		.name = blade->name,
@@ -173,11 +174,39 @@ static bool start_bmc(const struct supervisor *supervisor, uint32_t index, const
 		.password = password,
 		.watts_file = supervisor->meters[index].watts_path,
 	};
-	GPid pid;
 
-	if (g_mkdir_with_parents(dir, 0700) < 0)
-		return fail(error, "make", dir);
-	pid = bmc_start(&bmc, error);
+	if (g_mkdir_with_parents(dir, 0700) < 0) {
+		fail(error, "make", dir);
+		return -1;
+	}
+	return bmc_start(&bmc, error);
+}
+
+/* This program as the BMC of blade `index`. */
+static GPid start_redfish(const struct supervisor *supervisor, uint32_t index, GError **error)
+{
+	const char *lab = supervisor->spec->name;
+	g_autofree char *number = g_strdup_printf("%u", index + 1);
+	g_autofree char *log = lab_paths_data(lab, "lab.log");
+	const char *const arguments[] = { lab, number, NULL };
+	int channel;
+	pid_t pid = lab_process_start("redfish", arguments, 0, LAB_PROCESS_PARENTS_LIFE, log,
+				      &channel, error);
+
+	if (pid > 0 && !lab_channel_send(channel, "go"))
+		log_error("the BMC of blade %s did not start", number);
+	/* The channel stays open: its end would tell the BMC that we are gone. */
+	return pid;
+}
+
+static bool start_bmc(const struct supervisor *supervisor, uint32_t index, const char *password,
+		      GError **error)
+{
+	struct lab_spec_blade *blade = &supervisor->spec->blades[index];
+	GPid pid = blade->bmc == CONFIG_BMC_REDFISH ?
+			   start_redfish(supervisor, index, error) :
+			   start_ipmi(supervisor, index, password, error);
+
 	if (pid < 0)
 		return false;
 	g_child_watch_add(pid, on_bmc_end, blade);

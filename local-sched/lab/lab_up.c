@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "local-sched/lab/bmc/redfish.h"
 #include "local-sched/lab/lab.h"
 #include "local-sched/lab/lab_channel.h"
 #include "local-sched/lab/lab_clean.h"
@@ -80,7 +81,7 @@ static bool choose_ports(struct lab_spec *spec, GError **error)
 
 	if (!lab_peers_choose_ports(spec->blades_count, ports)) {
 		g_set_error_literal(error, LAB_ERROR, LAB_ERROR_START,
-				    "no free UDP ports for the BMCs");
+				    "no free ports for the BMCs");
 		return false;
 	}
 	for (uint32_t i = 0; i < spec->blades_count; i++)
@@ -88,11 +89,29 @@ static bool choose_ports(struct lab_spec *spec, GError **error)
 	return true;
 }
 
+static bool speaks_redfish(const struct lab_spec *spec)
+{
+	for (uint32_t i = 0; i < spec->blades_count; i++)
+		if (spec->blades[i].bmc == CONFIG_BMC_REDFISH)
+			return true;
+	return false;
+}
+
+/* A certificate for the BMCs that need one. */
+static bool write_certificate(const struct lab_spec *spec, GError **error)
+{
+	g_autofree char *certificate = lab_paths_run(spec->name, LAB_CERTIFICATE_FILE);
+	g_autofree char *key = lab_paths_run(spec->name, LAB_KEY_FILE);
+
+	return !speaks_redfish(spec) || redfish_make_certificate(certificate, key, error);
+}
+
 static bool write_down(struct up *up, GError **error)
 {
 	up->record.state = LAB_RECORD_STARTING;
 	return choose_ports(up->spec, error) && write_password(up->spec->name, error) &&
-	       lab_spec_save(up->spec, error) && lab_record_save(up->spec, &up->record, error);
+	       write_certificate(up->spec, error) && lab_spec_save(up->spec, error) &&
+	       lab_record_save(up->spec, &up->record, error);
 }
 
 /* The supervisor does nothing before "go", and its pid is written down by then. */
@@ -200,6 +219,13 @@ static bool await_libvirts(struct up *up, double timeout_s, GError **error)
 	return true;
 }
 
+static bool bmc_answers(const struct lab_spec_blade *blade, double timeout_s)
+{
+	return blade->bmc == CONFIG_BMC_REDFISH ?
+		       lab_peers_reach_redfish(blade->bmc_port, timeout_s) :
+		       lab_peers_ping_bmc(blade->bmc_port, timeout_s);
+}
+
 static bool await_bmcs(const struct up *up, double timeout_s, GError **error)
 {
 	for (uint32_t i = 0; i < up->spec->blades_count; i++) {
@@ -207,7 +233,7 @@ static bool await_bmcs(const struct up *up, double timeout_s, GError **error)
 
 		if (!not_cancelled(up, error))
 			return false;
-		if (!lab_peers_ping_bmc(blade->bmc_port, timeout_s)) {
+		if (!bmc_answers(blade, timeout_s)) {
 			g_set_error(error, LAB_ERROR, LAB_ERROR_START,
 				    "the BMC of blade \"%s\" does not answer on 127.0.0.1:%u",
 				    blade->name, blade->bmc_port);

@@ -221,27 +221,10 @@ static gboolean on_output(int fd, GIOCondition condition, gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-/* The first line of the password file, or NULL. */
-static char *read_password(const char *path, GError **error)
-{
-	g_autoptr(GError) reason = NULL;
-	g_autofree char *text = NULL;
-
-	if (!path)
-		return g_strdup("");
-	if (!g_file_get_contents(path, &text, NULL, &reason)) {
-		g_set_error(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
-			    "no password: %s", reason->message);
-		return NULL;
-	}
-	text[strcspn(text, "\r\n")] = '\0';
-	return g_steal_pointer(&text);
-}
-
 static bool start_child(struct ipmi_shell *shell, GError **error)
 {
 	const struct config_meter *config = shell->config;
-	g_autofree char *password = read_password(config->password_file, error);
+	g_autofree char *password = power_meter_password(config, error);
 	g_autofree char *variable = NULL;
 	g_autofree char *port = g_strdup_printf("%u", config->port);
 	g_autofree char *suite = g_strdup_printf("%u", config->cipher_suite);

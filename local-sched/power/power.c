@@ -160,17 +160,30 @@ bool power_answered(const struct power *power)
 	return true;
 }
 
+/* How much the source `name` says of a host's power: its place in the order of power.h. */
+static gsize rank(const char *name)
+{
+	static const char *const order[] = { "none", "model",  "rapl",    "amm",
+					     "acpi", "sensor", "redfish", "dcmi" };
+	gsize place = 0;
+
+	while (place < G_N_ELEMENTS(order) - 1 && strcmp(order[place], name) != 0)
+		place++;
+	return place;
+}
+
 const char *power_source(const struct power *power)
 {
-	const char *least = power->count > 0 ? "dcmi" : "none";
+	const char *least = NULL;
 
 	for (uint32_t i = 0; i < power->count; i++) {
-		if (!power->metered[i].sampler)
-			return "none";
-		if (strcmp(sampler_source(power->metered[i].sampler), "sensor") == 0)
-			least = "sensor";
+		const struct sampler *sampler = power->metered[i].sampler;
+		const char *source = sampler ? sampler_source(sampler) : "none";
+
+		if (!least || rank(source) < rank(least))
+			least = source;
 	}
-	return least;
+	return least ? least : "none";
 }
 
 /* A number, or null where there is no sample yet. */

@@ -47,7 +47,10 @@ const struct energy_counter *power_counter(const struct power *power, const char
 /* Whether every host that has a meter gave a reading since the start. */
 bool power_answered(const struct power *power);
 
-/* The capability "meter" of docs/api.md: the least of the hosts' "none" < "sensor" < "dcmi". */
+/*
+ * The capability "meter" of docs/api.md: the least of the hosts', in the order "none", "model",
+ * "rapl", "amm", "acpi", "sensor", "redfish", "dcmi".
+ */
 const char *power_source(const struct power *power);
 
 /* The answer to GET /v1/energy, a new reference. Hosts without a meter are left out. */

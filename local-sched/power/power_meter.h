@@ -55,9 +55,15 @@ struct power_meter_ops {
 	 * returning and at the latest after POWER_METER_DEADLINE_S. Logs in as needed.
 	 */
 	void (*read)(struct power_meter *meter, power_meter_done_f done, void *data);
-	/* Where the watts come from at the moment: "dcmi", "sensor". */
+	/*
+	 * Where the watts come from at the moment: "dcmi", "sensor", "redfish", "amm", "rapl",
+	 * "acpi", "model".
+	 */
 	const char *(*source)(const struct power_meter *meter);
-	/* Drops a read that is under way (its `done` is not called) and frees. Does not block. */
+	/*
+	 * Drops a read that is under way (its `done` is not called) and frees. Blocks for half a
+	 * second at most (a Redfish session is given back).
+	 */
 	void (*close)(struct power_meter *meter);
 };
 
@@ -70,6 +76,12 @@ typedef struct power_meter power_meter_t;
 /* Opens the meter that `config` describes; a kind without driver is POWER_METER_ERROR_SETUP. */
 struct power_meter *power_meter_open(const struct config_meter *config, const char *host,
 				     GError **error);
+
+/*
+ * The first line of the meter's password file, read now; the caller frees. NULL with
+ * POWER_METER_ERROR_SETUP if it cannot be read. Without a file: an empty one. For drivers.
+ */
+char *power_meter_password(const struct config_meter *config, GError **error);
 
 /* The operations above; power_meter_close() takes NULL. */
 void power_meter_read(struct power_meter *meter, power_meter_done_f done, void *data);

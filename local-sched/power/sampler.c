@@ -145,6 +145,11 @@ bool sampler_lost(const struct sampler *sampler)
 	return sampler->lost;
 }
 
+const char *sampler_reason(const struct sampler *sampler)
+{
+	return sampler->reason;
+}
+
 const char *sampler_source(const struct sampler *sampler)
 {
 	return power_meter_source(sampler->meter);

@@ -47,5 +47,8 @@ const struct energy_counter *sampler_counter(const struct sampler *sampler);
 bool sampler_answered(const struct sampler *sampler);
 bool sampler_lost(const struct sampler *sampler);
 
-/* "dcmi" or "sensor". */
+/* Why the last read failed (borrowed); NULL: it did not, or there was none yet. */
+const char *sampler_reason(const struct sampler *sampler);
+
+/* As power_meter_source() says. */
 const char *sampler_source(const struct sampler *sampler);

@@ -8,6 +8,7 @@
 #include "common/http_client.h"
 #include "common/http_server.h"
 #include "common/json.h"
+#include "common/subprocess.h"
 
 /* A server with what its handlers saw, and a client of it. */
 struct fixture {
@@ -580,6 +581,126 @@ static void test_client_reports_what_is_not_there(void)
 	}
 }
 
+/* Says who asked, and in a header too. */
+static void handle_who(struct http_request *request, const char *const *arguments, json_t *body,
+		       void *data)
+{
+	const char *who = http_request_header(request, "Authorization");
+
+	if (!who) {
+		http_request_reply(request, 401,
+				   json_pack("{s:{s:s}}", "error", "message", "who are you?"));
+		return;
+	}
+	http_request_set_header(request, "X-Who", who);
+	http_request_reply(request, 200,
+			   json_pack("{s:s, s:s?}", "who", who, "token",
+				     http_request_header(request, "X-Token")));
+}
+
+static const struct http_route who_routes[] = {
+	{ "GET", "/who", handle_who },
+	{ NULL },
+};
+
+/* What on_who() saw. */
+struct who {
+	const struct http_client *client;
+	bool ended;
+	char *header;
+};
+
+static void on_who(int status, json_t *body, const GError *error, void *data)
+{
+	struct who *who = data;
+
+	g_assert_no_error(error);
+	g_assert_cmpint(status, ==, 200);
+	who->header = g_strdup(http_client_answer_header(who->client, "x-who"));
+	g_assert_null(http_client_answer_header(who->client, "X-Other"));
+	who->ended = true;
+}
+
+/* A certificate of 127.0.0.1 that nobody vouches for but itself. */
+static void make_certificate(const char *certificate, const char *key)
+{
+	const char *const argv[] = { "openssl",	  "req",
+				     "-x509",	  "-newkey",
+				     "ec",	  "-pkeyopt",
+				     "ec_paramgen_curve:prime256v1",
+				     "-nodes",	  "-batch",
+				     "-subj",	  "/CN=127.0.0.1",
+				     "-addext",	  "subjectAltName=IP:127.0.0.1",
+				     "-keyout",	  key,
+				     "-out",	  certificate,
+				     NULL };
+	g_autoptr(GError) error = NULL;
+
+	subprocess_run(argv, NULL, 60, NULL, &error);
+	g_assert_no_error(error);
+}
+
+static void assert_call_fails(struct http_client *client, int code, const char *words)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_null(http_client_call(client, "GET", "/who", NULL, 20, &error));
+	g_assert_error(error, HTTP_ERROR, code);
+	g_test_message("%s", error->message);
+	g_assert_nonnull(strstr(error->message, words));
+}
+
+static void test_tls_and_names(void)
+{
+	g_autofree char *directory = g_dir_make_tmp("virtbed-http-XXXXXX", NULL);
+	g_autofree char *certificate = g_build_filename(directory, "certificate.pem", NULL);
+	g_autofree char *key = g_build_filename(directory, "key.pem", NULL);
+	struct http_client_identity identity = { 0 };
+	g_autoptr(http_server_t) server = NULL;
+	g_autoptr(http_client_t) client = NULL;
+	g_autoptr(json_t) body = NULL;
+	g_autoptr(GError) error = NULL;
+	struct who who = { 0 };
+
+	g_assert_null(http_server_new_tls("https://127.0.0.1:0", certificate, key, who_routes,
+					  NULL, NULL));
+	make_certificate(certificate, key);
+	g_assert_null(http_server_new_tls("http://127.0.0.1:0", certificate, key, who_routes, NULL,
+					  NULL));
+	server = http_server_new_tls("https://127.0.0.1:0", certificate, key, who_routes, NULL,
+				     &error);
+	g_assert_no_error(error);
+	client = http_client_new(http_server_address(server), &error);
+	g_assert_no_error(error);
+	/* Nobody vouches for it; then it does itself, and wants a name. */
+	assert_call_fails(client, HTTP_ERROR_TRUST, "certificate");
+	identity.ca_file = certificate;
+	http_client_identify(client, &identity);
+	assert_call_fails(client, HTTP_ERROR_STATUS, "who are you?");
+	identity.user = "ADMIN";
+	identity.password = "s3cret";
+	identity.header = "X-Token: t0ken";
+	http_client_identify(client, &identity);
+	body = http_client_call(client, "GET", "/who", NULL, 20, &error);
+	g_assert_no_error(error);
+	g_assert_cmpstr(json_string_value(json_object_get(body, "who")), ==,
+			"Basic QURNSU46czNjcmV0");
+	g_assert_cmpstr(json_string_value(json_object_get(body, "token")), ==, "t0ken");
+	/* Any certificate will do, and a header is handed to the callback. */
+	identity = (struct http_client_identity){ .insecure = true, .user = "a", .password = "" };
+	http_client_identify(client, &identity);
+	who.client = client;
+	http_client_request(client, "GET", "/who", NULL, 20, on_who, &who);
+	while (!who.ended)
+		g_main_context_iteration(NULL, TRUE);
+	g_assert_cmpstr(who.header, ==, "Basic YTo=");
+	g_assert_null(http_client_answer_header(client, "x-who"));
+	g_free(who.header);
+	g_unlink(certificate);
+	g_unlink(key);
+	g_rmdir(directory);
+}
+
 /* Registers a test over both kinds of address. */
 static void add(const char *name, void (*test)(struct fixture *, gconstpointer))
 {
@@ -613,6 +734,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/http/addresses", test_addresses_that_make_no_sense_are_refused);
 	g_test_add_func("/http/peer", test_client_survives_a_peer_that_misbehaves);
 	g_test_add_func("/http/endless", test_client_refuses_an_endless_answer);
+	g_test_add_func("/http/tls", test_tls_and_names);
 	g_test_add_func("/http/not-there", test_client_reports_what_is_not_there);
 	return g_test_run();
 }

@@ -14,12 +14,13 @@ static struct config config_of(struct config_lab *lab, struct config_blade *blad
 
 static struct config_blade blade_of(const char *name)
 {
-	return (struct config_blade){ (char *)name, 0.5, 60, 100 };
+	return (struct config_blade){ (char *)name, 0.5, 60, 100, CONFIG_BMC_REDFISH };
 }
 
 static void test_a_spec_survives_its_file(void)
 {
-	struct config_blade blades[] = { { (char *)"b1", 0.3, 60.25, 300 }, blade_of("other") };
+	struct config_blade blades[] = { { (char *)"b1", 0.3, 60.25, 300, CONFIG_BMC_IPMI },
+					 blade_of("other") };
 	struct config_lab lab;
 	struct config config = config_of(&lab, blades, 2);
 	g_autoptr(GError) error = NULL;
@@ -34,6 +35,8 @@ static void test_a_spec_survives_its_file(void)
 	g_assert_no_error(error);
 	g_assert_true(lab_spec_same(spec, back));
 	g_assert_cmpstr(back->name, ==, "two");
+	g_assert_cmpint(back->blades[0].bmc, ==, CONFIG_BMC_IPMI);
+	g_assert_cmpint(back->blades[1].bmc, ==, CONFIG_BMC_REDFISH);
 	g_assert_cmpuint(back->blades[0].number, ==, 1);
 	g_assert_cmpstr(back->blades[1].name, ==, "other");
 	g_assert_cmpstr(back->blades[1].uuid, ==, spec->blades[1].uuid);
@@ -72,6 +75,11 @@ static void test_another_budget_or_coefficient_is_another_lab(void)
 		g_assert_false(lab_spec_same(spec, other));
 		*values[i] -= 0.001;
 	}
+	blades[0].bmc = CONFIG_BMC_IPMI;
+
+	g_autoptr(lab_spec_t) spoken = lab_spec_new(&config, NULL, NULL);
+
+	g_assert_false(lab_spec_same(spec, spoken));
 }
 
 static void assert_refused(const struct config *config, const char *name, const char *because)
@@ -89,18 +97,18 @@ static void test_bad_blades_are_refused(void)
 		struct config_blade blade;
 		const char *because;
 	} cases[] = {
-		{ { (char *)"", 1, 1, 1 }, "name" },
-		{ { (char *)"Upper", 1, 1, 1 }, "name" },
-		{ { (char *)"-dash", 1, 1, 1 }, "name" },
-		{ { (char *)"dash-", 1, 1, 1 }, "name" },
-		{ { (char *)"../..", 1, 1, 1 }, "name" },
-		{ { (char *)"a-name-of-25-characters-x", 1, 1, 1 }, "name" },
-		{ { (char *)"b1", 1, 1, 1 }, "twice" },
-		{ { (char *)"b2", 0, 1, 1 }, "cpu_cores" },
-		{ { (char *)"b2", -1, 1, 1 }, "cpu_cores" },
-		{ { (char *)"b2", NAN, 1, 1 }, "cpu_cores" },
-		{ { (char *)"b2", 1, -1, 1 }, "watts" },
-		{ { (char *)"b2", 1, 1, INFINITY }, "watts" },
+		{ { (char *)"", 1, 1, 1, 0 }, "name" },
+		{ { (char *)"Upper", 1, 1, 1, 0 }, "name" },
+		{ { (char *)"-dash", 1, 1, 1, 0 }, "name" },
+		{ { (char *)"dash-", 1, 1, 1, 0 }, "name" },
+		{ { (char *)"../..", 1, 1, 1, 0 }, "name" },
+		{ { (char *)"a-name-of-25-characters-x", 1, 1, 1, 0 }, "name" },
+		{ { (char *)"b1", 1, 1, 1, 0 }, "twice" },
+		{ { (char *)"b2", 0, 1, 1, 0 }, "cpu_cores" },
+		{ { (char *)"b2", -1, 1, 1, 0 }, "cpu_cores" },
+		{ { (char *)"b2", NAN, 1, 1, 0 }, "cpu_cores" },
+		{ { (char *)"b2", 1, -1, 1, 0 }, "watts" },
+		{ { (char *)"b2", 1, 1, INFINITY, 0 }, "watts" },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -138,7 +146,11 @@ static void test_broken_files_are_refused(void)
 		"{\"name\": \"a\", \"blades\": [3]}",
 		"{\"name\": \"a\", \"blades\": [{\"name\": \"b1\"}]}",
 		"{\"name\": \"a\", \"blades\": [{\"name\": \"b1\", \"uuid\": \"u\", "
-		"\"cpu_cores\": 1, \"idle_w\": 1, \"core_w\": 1, \"bmc_port\": 70000}]}",
+		"\"cpu_cores\": 1, \"idle_w\": 1, \"core_w\": 1, \"bmc\": 0, "
+		"\"bmc_port\": 70000}]}",
+		"{\"name\": \"a\", \"blades\": [{\"name\": \"b1\", \"uuid\": \"u\", "
+		"\"cpu_cores\": 1, \"idle_w\": 1, \"core_w\": 1, \"bmc\": 9, "
+		"\"bmc_port\": 7000}]}",
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {

@@ -68,6 +68,32 @@ static void test_hosts_get_what_their_blade_offers(void)
 	g_assert_null(config->clusters[0].hosts[1].meter);
 }
 
+static void test_a_blade_may_speak_redfish(void)
+{
+	static const char text[] =
+		"{\"blades\": [{\"name\": \"b1\", \"uri\": \"u\", \"bridge\": \"br7\", \"bmc\": "
+		"{\"kind\": \"redfish\", \"address\": \"127.0.0.1\", \"port\": 20624, \"user\": "
+		"\"ADMIN\", \"password_file\": \"/run/x/p\"%s}}]}";
+	g_autofree char *good = g_strdup_printf(text, ", \"ca_file\": \"/run/x/c\"");
+	g_autofree char *bad = g_strdup_printf(text, "");
+	g_autoptr(config_t) config = new_config("b1");
+	const struct config_host *host = &config->clusters[0].hosts[0];
+	g_autoptr(GError) error = NULL;
+
+	/* Nothing is left of what another kind of BMC had. */
+	g_assert_true(resolve(config, "{\"blades\": [" BLADE("b1") "]}", NULL));
+	g_assert_true(resolve(config, good, &error));
+	g_assert_no_error(error);
+	g_assert_cmpint(host->meter->kind, ==, CONFIG_METER_REDFISH);
+	g_assert_cmpuint(host->meter->port, ==, 20624);
+	g_assert_cmpstr(host->meter->ca_file, ==, "/run/x/c");
+	g_assert_null(host->meter->sensor);
+	g_assert_null(host->meter->privilege);
+	g_assert_cmpuint(host->meter->cipher_suite, ==, 0);
+	g_assert_false(resolve(config, bad, &error));
+	g_assert_error(error, LAB_STATE_ERROR, LAB_STATE_ERROR_BROKEN);
+}
+
 static void test_a_given_sampling_interval_is_kept(void)
 {
 	g_autoptr(config_t) config = new_config("b1");
@@ -179,6 +205,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/lab/state/hosts get what their blade offers",
 			test_hosts_get_what_their_blade_offers);
+	g_test_add_func("/lab/state/a blade may speak Redfish", test_a_blade_may_speak_redfish);
 	g_test_add_func("/lab/state/a given sampling interval is kept",
 			test_a_given_sampling_interval_is_kept);
 	g_test_add_func("/lab/state/a failure changes nothing", test_a_failure_changes_nothing);

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/lab/bmc/redfish.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/http_server.h"
+#include "common/json.h"
+#include "common/subprocess.h"
+#include "local-sched/lab/bmc/watts.h"
+
+#define ROOT "/redfish/v1"
+#define SESSIONS ROOT "/SessionService/Sessions"
+#define CHASSIS ROOT "/Chassis/1"
+#define DEFAULT_MAX_AGE_S 5.0
+#define OPENSSL_TIMEOUT_S 30.0
+
+enum { SESSIONS_MAX = 16, SESSION_IDLE_S = 1800 };
+
+struct session {
+	char *id;
+	int64_t used_ns;
+};
+
+struct redfish {
+	struct redfish_spec spec; /* its texts are ours */
+	char *uuid;
+	char *basic; /* what an Authorization header must be */
+	GHashTable *sessions; /* token -> struct session */
+	guint last_id;
+	struct http_server *server;
+};
+
+static void session_free(void *data)
+{
+	struct session *session = data;
+
+	g_free(session->id);
+	g_free(session);
+}
+
+static gboolean is_idle(gpointer token, gpointer value, gpointer now_ns)
+{
+	const struct session *session = value;
+
+	return clock_elapsed_s(session->used_ns, *(int64_t *)now_ns) > SESSION_IDLE_S;
+}
+
+static void drop_idle(struct redfish *redfish)
+{
+	int64_t now_ns = clock_now_ns();
+
+	g_hash_table_foreach_remove(redfish->sessions, is_idle, &now_ns);
+}
+
+/* The error object of DSP0266, section 8.6. */
+static void refuse(struct http_request *request, int status, const char *code, const char *text)
+{
+	http_request_reply(request, status,
+			   json_pack("{s:{s:s, s:s}}", "error", "code", code, "message", text));
+}
+
+/* Whether the request shows who it is; answers 401 if not. */
+static bool authorise(struct redfish *redfish, struct http_request *request)
+{
+	const char *token = http_request_header(request, "X-Auth-Token");
+	const char *basic = http_request_header(request, "Authorization");
+	struct session *session;
+
+	drop_idle(redfish);
+	session = token ? g_hash_table_lookup(redfish->sessions, token) : NULL;
+	if (session)
+		session->used_ns = clock_now_ns();
+	if (session || g_strcmp0(basic, redfish->basic) == 0)
+		return true;
+	http_request_set_header(request, "WWW-Authenticate", "Basic realm=\"BMC\"");
+	refuse(request, 401, "Base.1.8.NoValidSession", "no valid session or credentials");
+	return false;
+}
+
+/* Answers with `body`, whose reference is taken. */
+static void serve(struct http_request *request, json_t *body)
+{
+	http_request_set_header(request, "OData-Version", "4.0");
+	http_request_reply(request, 200, body);
+}
+
+static json_t *resource(const char *path, const char *type, const char *id, const char *name)
+{
+	return json_pack("{s:s, s:s, s:s, s:s}", "@odata.id", path, "@odata.type", type, "Id", id,
+			 "Name", name);
+}
+
+static json_t *collection(const char *path, const char *type, const char *name,
+			  json_t *members)
+{
+	return json_pack("{s:s, s:s, s:s, s:o, s:I}", "@odata.id", path, "@odata.type", type,
+			 "Name", name, "Members", members, "Members@odata.count",
+			 (json_int_t)json_array_size(members));
+}
+
+static json_t *link_to(const char *path)
+{
+	return json_pack("{s:s}", "@odata.id", path);
+}
+
+static void get_versions(struct http_request *request, const char *const *arguments, json_t *body,
+			 void *data)
+{
+	serve(request, json_pack("{s:s}", "v1", ROOT "/"));
+}
+
+static void get_root(struct http_request *request, const char *const *arguments, json_t *body,
+		     void *data)
+{
+	const struct redfish *redfish = data;
+	json_t *root = resource(ROOT "/", "#ServiceRoot.v1_5_0.ServiceRoot", "RootService",
+				"Root Service");
+
+	json_object_set_new(root, "RedfishVersion", json_string("1.8.0"));
+	json_object_set_new(root, "UUID", json_string(redfish->uuid));
+	json_object_set_new(root, "Chassis", link_to(ROOT "/Chassis"));
+	json_object_set_new(root, "Systems", link_to(ROOT "/Systems"));
+	json_object_set_new(root, "Managers", link_to(ROOT "/Managers"));
+	json_object_set_new(root, "SessionService", link_to(ROOT "/SessionService"));
+	json_object_set_new(root, "Links", json_pack("{s:o}", "Sessions", link_to(SESSIONS)));
+	serve(request, root);
+}
+
+static void get_session_service(struct http_request *request, const char *const *arguments,
+				json_t *body, void *data)
+{
+	json_t *service;
+
+	if (!authorise(data, request))
+		return;
+	service = resource(ROOT "/SessionService", "#SessionService.v1_1_6.SessionService",
+			   "SessionService", "Session Service");
+	json_object_set_new(service, "ServiceEnabled", json_true());
+	json_object_set_new(service, "SessionTimeout", json_integer(SESSION_IDLE_S));
+	json_object_set_new(service, "Sessions", link_to(SESSIONS));
+	serve(request, service);
+}
+
+static void get_sessions(struct http_request *request, const char *const *arguments, json_t *body,
+			 void *data)
+{
+	const struct redfish *redfish = data;
+	json_t *members = json_array();
+	GHashTableIter iter;
+	gpointer session;
+
+	if (!authorise(data, request)) {
+		json_decref(members);
+		return;
+	}
+	g_hash_table_iter_init(&iter, redfish->sessions);
+	while (g_hash_table_iter_next(&iter, NULL, &session)) {
+		g_autofree char *path =
+			g_strconcat(SESSIONS "/", ((struct session *)session)->id, NULL);
+
+		json_array_append_new(members, link_to(path));
+	}
+	serve(request, collection(SESSIONS, "#SessionCollection.SessionCollection", "Sessions",
+				  members));
+}
+
+static json_t *session_json(const struct redfish *redfish, const char *id)
+{
+	g_autofree char *path = g_strconcat(SESSIONS "/", id, NULL);
+	json_t *session = resource(path, "#Session.v1_2_1.Session", id, "Session");
+
+	json_object_set_new(session, "UserName", json_string(redfish->spec.user));
+	return session;
+}
+
+static char *random_token(void)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	/* Two UUIDs: 244 random bits. */
+	for (int i = 0; i < 2; i++) {
+		g_autofree char *uuid = g_uuid_string_random();
+
+		g_string_append(text, uuid);
+	}
+	return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+static void post_session(struct http_request *request, const char *const *arguments, json_t *body,
+			 void *data)
+{
+	struct redfish *redfish = data;
+	const char *user = json_string_value(json_object_get(body, "UserName"));
+	const char *password = json_string_value(json_object_get(body, "Password"));
+	struct session *session;
+	g_autofree char *path = NULL;
+	char *token;
+
+	drop_idle(redfish);
+	if (g_strcmp0(user, redfish->spec.user) != 0 ||
+	    g_strcmp0(password, redfish->spec.password) != 0) {
+		refuse(request, 401, "Base.1.8.ResourceAtUriUnauthorized", "wrong credentials");
+		return;
+	}
+	if (g_hash_table_size(redfish->sessions) >= SESSIONS_MAX) {
+		refuse(request, 503, "Base.1.8.SessionLimitExceeded", "too many sessions");
+		return;
+	}
+	session = g_new0(struct session, 1);
+	session->id = g_strdup_printf("%u", ++redfish->last_id);
+	session->used_ns = clock_now_ns();
+	token = random_token();
+	g_hash_table_insert(redfish->sessions, token, session);
+	path = g_strconcat(SESSIONS "/", session->id, NULL);
+	http_request_set_header(request, "X-Auth-Token", token);
+	http_request_set_header(request, "Location", path);
+	http_request_set_header(request, "OData-Version", "4.0");
+	http_request_reply(request, 201, session_json(redfish, session->id));
+}
+
+/* The token of session `id`, borrowed, or NULL. */
+static const char *find_session(const struct redfish *redfish, const char *id)
+{
+	GHashTableIter iter;
+	gpointer token;
+	gpointer session;
+
+	g_hash_table_iter_init(&iter, redfish->sessions);
+	while (g_hash_table_iter_next(&iter, &token, &session))
+		if (strcmp(((struct session *)session)->id, id) == 0)
+			return token;
+	return NULL;
+}
+
+static void get_session(struct http_request *request, const char *const *arguments, json_t *body,
+			void *data)
+{
+	if (!authorise(data, request))
+		return;
+	if (find_session(data, arguments[0]))
+		serve(request, session_json(data, arguments[0]));
+	else
+		refuse(request, 404, "Base.1.8.ResourceMissingAtURI", "no such session");
+}
+
+static void delete_session(struct http_request *request, const char *const *arguments,
+			   json_t *body, void *data)
+{
+	struct redfish *redfish = data;
+	const char *token;
+
+	if (!authorise(redfish, request))
+		return;
+	token = find_session(redfish, arguments[0]);
+	if (!token) {
+		refuse(request, 404, "Base.1.8.ResourceMissingAtURI", "no such session");
+		return;
+	}
+	g_hash_table_remove(redfish->sessions, token);
+	http_request_reply(request, 204, NULL);
+}
+
+static void get_chassis_list(struct http_request *request, const char *const *arguments,
+			     json_t *body, void *data)
+{
+	if (authorise(data, request))
+		serve(request,
+		      collection(ROOT "/Chassis", "#ChassisCollection.ChassisCollection",
+				 "Chassis", json_pack("[o]", link_to(CHASSIS))));
+}
+
+static void get_chassis(struct http_request *request, const char *const *arguments, json_t *body,
+			void *data)
+{
+	const struct redfish *redfish = data;
+	json_t *chassis;
+
+	if (!authorise(data, request))
+		return;
+	chassis = resource(CHASSIS, "#Chassis.v1_15_0.Chassis", "1", redfish->spec.name);
+	json_object_set_new(chassis, "ChassisType", json_string("Blade"));
+	json_object_set_new(chassis, "Manufacturer", json_string("virtbed"));
+	json_object_set_new(chassis, "Model", json_string("emulated blade"));
+	json_object_set_new(chassis, "PowerState", json_string("On"));
+	json_object_set_new(chassis, "Status",
+			    json_pack("{s:s, s:s}", "State", "Enabled", "Health", "OK"));
+	if (redfish->spec.places != REDFISH_ENVIRONMENT)
+		json_object_set_new(chassis, "Power", link_to(CHASSIS "/Power"));
+	if (redfish->spec.places != REDFISH_POWER)
+		json_object_set_new(chassis, "EnvironmentMetrics",
+				    link_to(CHASSIS "/EnvironmentMetrics"));
+	serve(request, chassis);
+}
+
+/* The watts now; null when nobody knows them. */
+static json_t *watts_json(const struct redfish *redfish)
+{
+	uint32_t mw;
+
+	if (!watts_read(redfish->spec.watts_file, redfish->spec.max_age_s, &mw))
+		return json_null();
+	return json_real(mw / 1e3);
+}
+
+static void get_power(struct http_request *request, const char *const *arguments, json_t *body,
+		      void *data)
+{
+	const struct redfish *redfish = data;
+	json_t *power;
+
+	if (!authorise(data, request))
+		return;
+	if (redfish->spec.places == REDFISH_ENVIRONMENT) {
+		refuse(request, 404, "Base.1.8.ResourceMissingAtURI", "no such resource");
+		return;
+	}
+	power = resource(CHASSIS "/Power", "#Power.v1_7_0.Power", "Power", "Power");
+	json_object_set_new(power, "PowerControl",
+			    json_pack("[{s:s, s:s, s:s, s:o}]", "@odata.id",
+				      CHASSIS "/Power#/PowerControl/0", "MemberId", "0", "Name",
+				      "System Input Power", "PowerConsumedWatts",
+				      watts_json(redfish)));
+	serve(request, power);
+}
+
+static void get_environment(struct http_request *request, const char *const *arguments,
+			    json_t *body, void *data)
+{
+	const struct redfish *redfish = data;
+	json_t *metrics;
+
+	if (!authorise(data, request))
+		return;
+	if (redfish->spec.places == REDFISH_POWER) {
+		refuse(request, 404, "Base.1.8.ResourceMissingAtURI", "no such resource");
+		return;
+	}
+	metrics = resource(CHASSIS "/EnvironmentMetrics",
+			   "#EnvironmentMetrics.v1_0_0.EnvironmentMetrics", "EnvironmentMetrics",
+			   "Environment Metrics");
+	json_object_set_new(metrics, "PowerWatts",
+			    json_pack("{s:o}", "Reading", watts_json(redfish)));
+	serve(request, metrics);
+}
+
+static void get_systems(struct http_request *request, const char *const *arguments, json_t *body,
+			void *data)
+{
+	if (authorise(data, request))
+		serve(request, collection(ROOT "/Systems",
+					  "#ComputerSystemCollection.ComputerSystemCollection",
+					  "Systems", json_array()));
+}
+
+static void get_managers(struct http_request *request, const char *const *arguments, json_t *body,
+			 void *data)
+{
+	if (authorise(data, request))
+		serve(request, collection(ROOT "/Managers", "#ManagerCollection.ManagerCollection",
+					  "Managers", json_array()));
+}
+
+static const struct http_route routes[] = {
+	{ "GET", "/redfish", get_versions },
+	{ "GET", "/redfish/", get_versions },
+	{ "GET", ROOT, get_root },
+	{ "GET", ROOT "/", get_root },
+	{ "GET", ROOT "/SessionService", get_session_service },
+	{ "GET", SESSIONS, get_sessions },
+	{ "POST", SESSIONS, post_session },
+	{ "GET", SESSIONS "/*", get_session },
+	{ "DELETE", SESSIONS "/*", delete_session },
+	{ "GET", ROOT "/Chassis", get_chassis_list },
+	{ "GET", CHASSIS, get_chassis },
+	{ "GET", CHASSIS "/Power", get_power },
+	{ "GET", CHASSIS "/EnvironmentMetrics", get_environment },
+	{ "GET", ROOT "/Systems", get_systems },
+	{ "GET", ROOT "/Managers", get_managers },
+	{ NULL },
+};
+
+/* What "Authorization:" holds for a name and a password (RFC 7617). */
+static char *basic_header(const char *user, const char *password)
+{
+	g_autofree char *pair = g_strconcat(user, ":", password, NULL);
+	g_autofree char *encoded = g_base64_encode((const guchar *)pair, strlen(pair));
+
+	return g_strconcat("Basic ", encoded, NULL);
+}
+
+struct redfish *redfish_new(const struct redfish_spec *spec, GError **error)
+{
+	g_autoptr(redfish_t) redfish = g_new0(struct redfish, 1);
+
+	redfish->spec = (struct redfish_spec){
+		.name = g_strdup(spec->name),
+		.user = g_strdup(spec->user),
+		.password = g_strdup(spec->password),
+		.watts_file = g_strdup(spec->watts_file),
+		.max_age_s = spec->max_age_s > 0 ? spec->max_age_s : DEFAULT_MAX_AGE_S,
+		.places = spec->places,
+	};
+	redfish->uuid = g_uuid_string_random();
+	redfish->basic = basic_header(spec->user, spec->password);
+	redfish->sessions =
+		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, session_free);
+	redfish->server = http_server_new_tls(spec->address, spec->certificate, spec->key, routes,
+					      redfish, error);
+	return redfish->server ? g_steal_pointer(&redfish) : NULL;
+}
+
+void redfish_free(struct redfish *redfish)
+{
+	if (!redfish)
+		return;
+	http_server_free(redfish->server);
+	g_hash_table_unref(redfish->sessions);
+	g_free(redfish->basic);
+	g_free(redfish->uuid);
+	g_free((char *)redfish->spec.name);
+	g_free((char *)redfish->spec.user);
+	g_free((char *)redfish->spec.password);
+	g_free((char *)redfish->spec.watts_file);
+	g_free(redfish);
+}
+
+const char *redfish_address(const struct redfish *redfish)
+{
+	return http_server_address(redfish->server);
+}
+
+guint redfish_sessions(const struct redfish *redfish)
+{
+	return g_hash_table_size(redfish->sessions);
+}
+
+bool redfish_make_certificate(const char *certificate, const char *key, GError **error)
+{
+	const char *const argv[] = {
+		"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+		"ec_paramgen_curve:prime256v1", "-nodes", "-batch", "-days", "3650", "-subj",
+		"/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out",
+		certificate, NULL,
+	};
+
+	/* openssl makes the key's file with mode 0600 by itself. */
+	return subprocess_run(argv, NULL, OPENSSL_TIMEOUT_S, NULL, error);
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/power/meter_amm.h"
+
+#include <errno.h>
+#include <gio/gio.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "local-sched/power/meter_ipmi_parse.h"
+#include "local-sched/power/snmp_get.h"
+
+#define POWER_OBJECTS "1.3.6.1.4.1.2.3.51.2.2.10"
+#define CONFIG_FILE "snmp.conf"
+
+enum {
+	DOMAIN_1_BAYS = 7,
+	DOMAIN_1_FIRST = 16, /* a bay's row in domain 1's table is this above its number */
+	DOMAIN_2_FIRST = 9,
+	WATTS_MAX = 100000, /* of one bay: what seems more is an error */
+};
+
+struct meter_amm {
+	struct power_meter base;
+	const struct config_meter *config;
+	const char *host;
+	char *directory; /* of snmpget's configuration, or NULL */
+	char *written;   /* what the file there holds, or NULL */
+	struct snmp_get *get;
+	GError *late; /* a failure that is told from the main loop */
+	guint late_id;
+	power_meter_done_f done;
+	void *data;
+};
+
+char *meter_amm_object(uint32_t bay)
+{
+	if (bay <= DOMAIN_1_BAYS)
+		return g_strdup_printf(POWER_OBJECTS ".2.1.1.7.%u", bay + DOMAIN_1_FIRST);
+	return g_strdup_printf(POWER_OBJECTS ".3.1.1.7.%u", bay + DOMAIN_2_FIRST);
+}
+
+/* "123W", with a blank before the unit or without. */
+static enum meter_amm_verdict parse_watts(const char *value, int64_t *ret_mw)
+{
+	char *end;
+	guint64 watts;
+
+	if (g_str_has_prefix(value, "Not ") || !*value)
+		return METER_AMM_NOT_ACTIVE;
+	if (!g_ascii_isdigit(*value))
+		return METER_AMM_GARBAGE;
+	watts = g_ascii_strtoull(value, &end, 10);
+	if (*end == ' ')
+		end++;
+	if (strcmp(end, "W") != 0 || watts > WATTS_MAX)
+		return METER_AMM_GARBAGE;
+	if (watts == 0)
+		return METER_AMM_NOT_ACTIVE;
+	*ret_mw = (int64_t)watts * 1000;
+	return METER_AMM_OK;
+}
+
+/*
+ * Where the value of a string begins, or NULL. It may stand behind lines on standard error: a new
+ * configuration directory makes snmpget tell what it creates there.
+ */
+static char *find_value(char *text)
+{
+	static const char start[] = "\nSTRING: \"";
+	char *line;
+
+	if (g_str_has_prefix(text, start + 1))
+		return text + strlen(start + 1);
+	line = strstr(text, start);
+	return line ? line + strlen(start) : NULL;
+}
+
+enum meter_amm_verdict meter_amm_parse(const char *text, int64_t *ret_mw)
+{
+	static const struct {
+		const char *words;
+		enum meter_amm_verdict verdict;
+	} complaints[] = {
+		{ "Timeout", METER_AMM_NO_ANSWER },
+		{ "Unknown host", METER_AMM_NO_ANSWER },
+		{ "Unknown user name", METER_AMM_LOGIN },
+		{ "Authentication failure", METER_AMM_LOGIN },
+		{ "authorizationError", METER_AMM_LOGIN },
+		{ "Unsupported security level", METER_AMM_LOGIN },
+		{ "Decryption error", METER_AMM_LOGIN },
+		{ "passphrase", METER_AMM_LOGIN },
+		{ "No Such ", METER_AMM_REJECTED },
+		{ "noSuchName", METER_AMM_REJECTED },
+	};
+	g_autofree char *trimmed = g_strstrip(g_strdup(text));
+	char *value = find_value(trimmed);
+	const gsize length = value ? strlen(value) : 0;
+
+	if (strcmp(trimmed, "\"\"") == 0) /* an empty string has no type */
+		return METER_AMM_NOT_ACTIVE;
+	/* STRING: "123W" */
+	if (length > 0 && value[length - 1] == '"') {
+		value[length - 1] = '\0';
+		return parse_watts(g_strstrip(value), ret_mw);
+	}
+	for (gsize i = 0; i < G_N_ELEMENTS(complaints); i++)
+		if (strstr(trimmed, complaints[i].words))
+			return complaints[i].verdict;
+	return METER_AMM_GARBAGE;
+}
+
+static struct power_meter *amm_open(const struct config_meter *config, const char *host,
+				    GError **error)
+{
+	struct meter_amm *meter = g_new0(struct meter_amm, 1);
+
+	meter->base.ops = &meter_amm_ops;
+	meter->config = config;
+	meter->host = host;
+	return &meter->base;
+}
+
+/* Ends the read; the meter may be gone after it. */
+static void fail(struct meter_amm *meter, int code, const char *what, const char *gist)
+{
+	g_autoptr(GError) error = g_error_new(
+		POWER_METER_ERROR, code, "host \"%s\": AMM %s:%u, bay %u: %s%s%s", meter->host,
+		meter->config->address, meter->config->port, meter->config->bay, what,
+		*gist ? ": " : "", gist);
+
+	meter->done(NULL, error, meter->data);
+}
+
+static void on_answer(const char *output, const GError *error, void *data)
+{
+	static const struct {
+		enum power_meter_error code;
+		const char *what;
+	} meanings[] = {
+		[METER_AMM_NO_ANSWER] = { POWER_METER_ERROR_NO_ANSWER,
+					  "no answer (to a wrong community there is none)" },
+		[METER_AMM_LOGIN] = { POWER_METER_ERROR_LOGIN,
+				      "login refused; check user and password_file" },
+		[METER_AMM_REJECTED] = { POWER_METER_ERROR_REJECTED, "it has no such object" },
+		[METER_AMM_NOT_ACTIVE] = { POWER_METER_ERROR_NOT_ACTIVE, "it does not measure" },
+		[METER_AMM_GARBAGE] = { POWER_METER_ERROR_GARBAGE, "not a power reading" },
+	};
+	struct meter_amm *meter = data;
+	struct power_reading reading = { .t_ns = clock_now_ns() };
+	enum meter_amm_verdict verdict;
+	g_autofree char *gist = NULL;
+
+	meter->get = NULL;
+	if (error) {
+		fail(meter, POWER_METER_ERROR_NO_ANSWER, "snmpget", error->message);
+		return;
+	}
+	verdict = meter_amm_parse(output, &reading.mw);
+	if (verdict == METER_AMM_OK) {
+		meter->done(&reading, NULL, meter->data);
+		return;
+	}
+	gist = meter_ipmi_parse_gist(output);
+	fail(meter, (int)meanings[verdict].code, meanings[verdict].what, gist);
+}
+
+/* A value for snmp.conf(5): in quotes, which it must not hold itself. */
+static bool quotable(const char *text)
+{
+	for (; *text; text++)
+		if (!g_ascii_isprint(*text) || *text == '"' || *text == '\\')
+			return false;
+	return true;
+}
+
+/* What snmpget reads instead of its own configuration, by the password as it is now. */
+static char *configuration(const struct meter_amm *meter, GError **error)
+{
+	const struct config_meter *config = meter->config;
+	g_autofree char *password = power_meter_password(config, error);
+
+	if (!password)
+		return NULL;
+	if (!*password || !quotable(password) || (config->user && !quotable(config->user))) {
+		g_set_error(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
+			    "user and password need printable characters without quotes and "
+			    "backslashes");
+		return NULL;
+	}
+	if (config->snmp != CONFIG_METER_SNMP_V3)
+		return g_strdup_printf("defVersion %s\ndefCommunity \"%s\"\n",
+				       config->snmp == CONFIG_METER_SNMP_V1 ? "1" : "2c",
+				       password);
+	return g_strdup_printf("defVersion 3\n"
+			       "defSecurityName \"%s\"\n"
+			       "defSecurityLevel authPriv\n"
+			       "defAuthType SHA\n"
+			       "defPrivType DES\n"
+			       "defPassphrase \"%s\"\n",
+			       config->user, password);
+}
+
+static bool write_configuration(struct meter_amm *meter, GError **error)
+{
+	g_autofree char *text = configuration(meter, error);
+	g_autofree char *path = NULL;
+
+	if (!text)
+		return false;
+	if (g_strcmp0(text, meter->written) == 0)
+		return true;
+	if (!meter->directory)
+		meter->directory = g_dir_make_tmp("virtbed-amm-XXXXXX", error);
+	if (!meter->directory)
+		return false;
+	path = g_build_filename(meter->directory, CONFIG_FILE, NULL);
+	if (!g_file_set_contents_full(path, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0600, error))
+		return false;
+	g_free(meter->written);
+	meter->written = g_steal_pointer(&text);
+	return true;
+}
+
+static bool start(struct meter_amm *meter, GError **error)
+{
+	const struct config_meter *config = meter->config;
+	const bool six = strchr(config->address, ':') != NULL;
+	g_autofree char *peer = g_strdup_printf("%s:%s%s%s:%u", six ? "udp6" : "udp",
+						six ? "[" : "", config->address, six ? "]" : "",
+						config->port);
+	g_autofree char *object = meter_amm_object(config->bay);
+	g_autofree char *place = NULL;
+	g_autofree char *state = NULL;
+	const int64_t deadline_ns = clock_now_ns() + (int64_t)(POWER_METER_DEADLINE_S * 1e9);
+
+	if (!write_configuration(meter, error))
+		return false;
+	place = g_strconcat("SNMPCONFPATH=", meter->directory, NULL);
+	state = g_strconcat("SNMP_PERSISTENT_DIR=", meter->directory, NULL);
+
+	/* -t 1 -r 2: a silent module fails a reading in 3 s. No MIB files: the object is in digits. */
+	const char *const argv[] = { "snmpget", "-m", "", "-t", "1", "-r", "2",
+				     "-Ov", peer, object, NULL };
+	const char *const environment[] = { place, state, "LC_ALL=C", NULL };
+
+	meter->get = snmp_get_start(argv, environment, deadline_ns, on_answer, meter, error);
+	return meter->get != NULL;
+}
+
+static gboolean on_late_failure(gpointer data)
+{
+	struct meter_amm *meter = data;
+	g_autoptr(GError) error = g_steal_pointer(&meter->late);
+
+	meter->late_id = 0;
+	fail(meter, POWER_METER_ERROR_SETUP, error->message, "");
+	return G_SOURCE_REMOVE;
+}
+
+static void amm_read(struct power_meter *base, power_meter_done_f done, void *data)
+{
+	struct meter_amm *meter = (struct meter_amm *)base;
+
+	meter->done = done;
+	meter->data = data;
+	if (!start(meter, &meter->late))
+		meter->late_id = g_idle_add(on_late_failure, meter);
+}
+
+static const char *amm_source(const struct power_meter *base)
+{
+	return "amm";
+}
+
+/* Removes the directory with all that snmpget has put there. */
+static void remove_directory(const char *path)
+{
+	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+	const char *name;
+
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *inner = g_build_filename(path, name, NULL);
+
+		if (g_unlink(inner) < 0 && errno == EISDIR)
+			remove_directory(inner);
+	}
+	g_rmdir(path);
+}
+
+static void amm_close(struct power_meter *base)
+{
+	struct meter_amm *meter = (struct meter_amm *)base;
+
+	snmp_get_cancel(meter->get);
+	g_clear_handle_id(&meter->late_id, g_source_remove);
+	g_clear_error(&meter->late);
+	if (meter->directory)
+		remove_directory(meter->directory);
+	g_free(meter->directory);
+	g_free(meter->written);
+	g_free(meter);
+}
+
+const struct power_meter_ops meter_amm_ops = {
+	.name = "amm",
+	.kind = CONFIG_METER_AMM,
+	.open = amm_open,
+	.read = amm_read,
+	.source = amm_source,
+	.close = amm_close,
+};

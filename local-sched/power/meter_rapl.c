@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/power/meter_rapl.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/sysfs.h"
+#include "local-sched/power/meter_difference.h"
+
+/* A CPU package's counter. */
+struct package {
+	char *path; /* of energy_uj */
+	uint64_t range_uj; /* the counter goes from 0 to this; 0: not known */
+	uint64_t before_uj;
+};
+
+struct meter_rapl {
+	struct meter_difference base;
+	GArray *packages; /* struct package */
+	int64_t before_ns; /* of the last sample; 0: none to compare with */
+};
+
+static void package_clear(gpointer data)
+{
+	g_free(((struct package *)data)->path);
+}
+
+static bool fail(const struct meter_rapl *meter, enum power_meter_error code, GError **error,
+		 const char *what)
+{
+	g_set_error(error, POWER_METER_ERROR, (int)code, "host \"%s\": RAPL: %s", meter->base.host,
+		    what);
+	return false;
+}
+
+/* Turns a failure to read a file into one of the meter. */
+static bool fail_read(const struct meter_rapl *meter, const GError *reason, GError **error)
+{
+	g_autofree char *hint = NULL;
+
+	if (!g_error_matches(reason, G_FILE_ERROR, G_FILE_ERROR_ACCES))
+		return fail(meter,
+			    g_error_matches(reason, G_FILE_ERROR, G_FILE_ERROR_INVAL) ?
+				    POWER_METER_ERROR_GARBAGE :
+				    POWER_METER_ERROR_REJECTED,
+			    error, reason->message);
+	hint = g_strdup_printf("readable by root only (CVE-2020-8694): %s", reason->message);
+	return fail(meter, POWER_METER_ERROR_SETUP, error, hint);
+}
+
+/*
+ * Takes zone `name` if it is a package: not "psys", which holds the packages, nor the zones below a
+ * package (intel-rapl:0:1), which are part of it.
+ */
+static void add_zone(struct meter_rapl *meter, const char *directory, const char *name)
+{
+	g_autofree char *label_path = g_build_filename(directory, name, "name", NULL);
+	g_autofree char *range_path =
+		g_build_filename(directory, name, "max_energy_range_uj", NULL);
+	g_autofree char *label = sysfs_read(label_path, NULL);
+	struct package package = { 0 };
+
+	if (!label || !g_str_has_prefix(label, "package"))
+		return;
+	sysfs_read_number(range_path, &package.range_uj, NULL);
+	package.path = g_build_filename(directory, name, "energy_uj", NULL);
+	g_array_append_val(meter->packages, package);
+}
+
+static bool find_packages(struct meter_rapl *meter, const char *sys_root, GError **error)
+{
+	g_autofree char *directory = g_build_filename(sys_root, "class", "powercap", NULL);
+	g_auto(GStrv) names = sysfs_list(directory, "intel-rapl:");
+	g_autofree char *text = NULL;
+
+	for (gsize i = 0; names[i]; i++)
+		add_zone(meter, directory, names[i]);
+	if (meter->packages->len > 0)
+		return true;
+	text = g_strdup_printf("none here: \"%s/intel-rapl:0\" is missing (a VM, or a kernel "
+			       "without POWERCAP); use another kind of meter",
+			       directory);
+	return fail(meter, POWER_METER_ERROR_SETUP, error, text);
+}
+
+static bool read_all(const struct meter_rapl *meter, uint64_t *ret_uj, GError **error)
+{
+	for (guint i = 0; i < meter->packages->len; i++) {
+		const struct package *package =
+			&g_array_index(meter->packages, struct package, i);
+		g_autoptr(GError) reason = NULL;
+
+		if (!sysfs_read_number(package->path, &ret_uj[i], &reason))
+			return fail_read(meter, reason, error);
+	}
+	return true;
+}
+
+bool meter_rapl_is_ambiguous(uint64_t range_uj, double elapsed_s)
+{
+	return range_uj > 0 && elapsed_s > (double)range_uj / 1e6 / METER_RAPL_PACKAGE_MAX_W;
+}
+
+static bool is_ambiguous(const struct meter_rapl *meter, double elapsed_s)
+{
+	for (guint i = 0; i < meter->packages->len; i++)
+		if (meter_rapl_is_ambiguous(
+			    g_array_index(meter->packages, struct package, i).range_uj, elapsed_s))
+			return true;
+	return false;
+}
+
+enum meter_rapl_verdict meter_rapl_rise(uint64_t before_uj, uint64_t now_uj, uint64_t range_uj,
+					double elapsed_s, uint64_t *ret_uj)
+{
+	uint64_t used_uj = now_uj - before_uj;
+
+	if (now_uj < before_uj) {
+		if (range_uj < before_uj)
+			return METER_RAPL_FELL;
+		used_uj = range_uj - before_uj + now_uj;
+	}
+	if (used_uj == 0)
+		return METER_RAPL_STILL;
+	if ((double)used_uj / 1e6 > METER_RAPL_PACKAGE_MAX_W * elapsed_s)
+		return METER_RAPL_JUMP;
+	*ret_uj = used_uj;
+	return METER_RAPL_OK;
+}
+
+/* What a package used since the sample before. */
+static bool rise(const struct meter_rapl *meter, const struct package *package, uint64_t now_uj,
+		 double elapsed_s, uint64_t *ret_uj, GError **error)
+{
+	static const char *const meanings[] = {
+		[METER_RAPL_STILL] = "stands still",
+		[METER_RAPL_FELL] = "fell, and its range is not known",
+		[METER_RAPL_JUMP] = "rose by more than a package draws",
+	};
+	const enum meter_rapl_verdict verdict = meter_rapl_rise(
+		package->before_uj, now_uj, package->range_uj, elapsed_s, ret_uj);
+	g_autofree char *text = NULL;
+
+	if (verdict == METER_RAPL_OK)
+		return true;
+	text = g_strdup_printf("\"%s\" %s: from %" PRIu64 " to %" PRIu64 " uJ in %.3f s",
+			       package->path, meanings[verdict], package->before_uj, now_uj,
+			       elapsed_s);
+	return fail(meter,
+		    verdict == METER_RAPL_STILL ? POWER_METER_ERROR_NOT_ACTIVE :
+						  POWER_METER_ERROR_GARBAGE,
+		    error, text);
+}
+
+static bool compare(const struct meter_rapl *meter, const uint64_t *now_uj, double elapsed_s,
+		    int64_t *ret_mw, GError **error)
+{
+	uint64_t sum_uj = 0;
+
+	for (guint i = 0; i < meter->packages->len; i++) {
+		uint64_t used_uj = 0;
+
+		if (!rise(meter, &g_array_index(meter->packages, struct package, i), now_uj[i],
+			  elapsed_s, &used_uj, error))
+			return false;
+		sum_uj += used_uj;
+	}
+	*ret_mw = llround((double)sum_uj / elapsed_s / 1e3);
+	return true;
+}
+
+static bool rapl_sample(struct meter_difference *base, int64_t *ret_mw, GError **error)
+{
+	struct meter_rapl *meter = (struct meter_rapl *)base;
+	g_autofree uint64_t *now_uj = g_new(uint64_t, meter->packages->len);
+	const int64_t now_ns = clock_now_ns();
+	const double elapsed_s = clock_elapsed_s(meter->before_ns, now_ns);
+	bool good = true;
+
+	*ret_mw = -1;
+	if (!read_all(meter, now_uj, error)) {
+		meter->before_ns = 0;
+		return false;
+	}
+	if (meter->before_ns > 0 && elapsed_s > 0 && !is_ambiguous(meter, elapsed_s))
+		good = compare(meter, now_uj, elapsed_s, ret_mw, error);
+	/* A refused sample is where the next one starts from all the same. */
+	meter->before_ns = now_ns;
+	for (guint i = 0; i < meter->packages->len; i++)
+		g_array_index(meter->packages, struct package, i).before_uj = now_uj[i];
+	return good;
+}
+
+static void rapl_close(struct power_meter *base)
+{
+	struct meter_rapl *meter = (struct meter_rapl *)base;
+
+	meter_difference_stop(&meter->base);
+	g_array_unref(meter->packages);
+	g_free(meter);
+}
+
+static struct power_meter *rapl_open(const struct config_meter *config, const char *host,
+				     GError **error)
+{
+	struct meter_rapl *meter = g_new0(struct meter_rapl, 1);
+	g_autofree uint64_t *first_uj = NULL;
+	g_autoptr(GError) reason = NULL;
+
+	meter->base.base.ops = &meter_rapl_ops;
+	meter->base.sample = rapl_sample;
+	meter->base.host = host;
+	meter->packages = g_array_new(FALSE, TRUE, sizeof(struct package));
+	g_array_set_clear_func(meter->packages, package_clear);
+	if (find_packages(meter, config->sys_root, error)) {
+		first_uj = g_new(uint64_t, meter->packages->len);
+		if (read_all(meter, first_uj, &reason))
+			return &meter->base.base;
+		/* Whatever it is, it was so before anybody used the meter. */
+		g_set_error_literal(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
+				    reason->message);
+	}
+	rapl_close(&meter->base.base);
+	return NULL;
+}
+
+static const char *rapl_source(const struct power_meter *base)
+{
+	return "rapl";
+}
+
+const struct power_meter_ops meter_rapl_ops = {
+	.name = "rapl",
+	.kind = CONFIG_METER_RAPL,
+	.open = rapl_open,
+	.read = meter_difference_read,
+	.source = rapl_source,
+	.close = rapl_close,
+};

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The Redfish meter against the lab's own Redfish BMC, over TLS, each in all the ways in which it
+ * can fail; and against a server that misbehaves as no decent BMC does.
+ */
+#include <glib/gstdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/http_server.h"
+#include "local-sched/lab/bmc/redfish.h"
+#include "local-sched/power/power_meter.h"
+
+#define PASSWORD "s3cret-word"
+
+struct fixture {
+	char *dir, *watts_file, *password_file, *certificate, *key;
+	struct redfish_spec spec;
+	struct redfish *bmc;
+	struct http_server *other; /* in the BMC's place */
+	json_t *watts;             /* what that one answers */
+	int asked;
+	struct config_meter config;
+	power_meter_t *meter;
+	int reads;
+	int64_t mw;
+	int code;
+	char *message;
+};
+
+static void set_watts(const struct fixture *fixture, const char *text)
+{
+	g_assert_true(g_file_set_contents(fixture->watts_file, text, -1, NULL));
+}
+
+static uint16_t port_of(const char *address)
+{
+	return (uint16_t)atoi(strrchr(address, ':') + 1);
+}
+
+/* Starts the BMC, again on the same port if it ran before. */
+static void start_bmc(struct fixture *fixture)
+{
+	g_autofree char *address =
+		g_strdup_printf("https://127.0.0.1:%u", fixture->config.port);
+	g_autoptr(GError) error = NULL;
+
+	fixture->spec.address = address;
+	fixture->bmc = redfish_new(&fixture->spec, &error);
+	g_assert_no_error(error);
+	fixture->config.port = port_of(redfish_address(fixture->bmc));
+}
+
+/* `data`: the places where it has its watts. */
+static void setup(struct fixture *fixture, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+
+	fixture->dir = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
+	fixture->watts_file = g_build_filename(fixture->dir, "watts", NULL);
+	fixture->password_file = g_build_filename(fixture->dir, "password", NULL);
+	fixture->certificate = g_build_filename(fixture->dir, "certificate.pem", NULL);
+	fixture->key = g_build_filename(fixture->dir, "key.pem", NULL);
+	redfish_make_certificate(fixture->certificate, fixture->key, &error);
+	g_assert_no_error(error);
+	fixture->spec = (struct redfish_spec){ .name = "b1",
+					       .certificate = fixture->certificate,
+					       .key = fixture->key,
+					       .user = "ADMIN",
+					       .password = PASSWORD,
+					       .watts_file = fixture->watts_file,
+					       .max_age_s = 3600,
+					       .places = GPOINTER_TO_INT(data) };
+	fixture->config = (struct config_meter){ .kind = CONFIG_METER_REDFISH,
+						 .address = (char *)"127.0.0.1",
+						 .user = (char *)"ADMIN",
+						 .password_file = fixture->password_file,
+						 .ca_file = fixture->certificate,
+						 .interval_s = 0.1 };
+	g_assert_true(g_file_set_contents(fixture->password_file, PASSWORD "\n", -1, NULL));
+	set_watts(fixture, "61.4\n");
+	start_bmc(fixture);
+}
+
+static void teardown(struct fixture *fixture, gconstpointer data)
+{
+	const char *const argv[] = { "rm", "-rf", fixture->dir, NULL };
+
+	power_meter_close(fixture->meter);
+	redfish_free(fixture->bmc);
+	http_server_free(fixture->other);
+	json_decref(fixture->watts);
+	g_assert_true(g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL,
+				   NULL, NULL, NULL));
+	g_free(fixture->dir);
+	g_free(fixture->watts_file);
+	g_free(fixture->password_file);
+	g_free(fixture->certificate);
+	g_free(fixture->key);
+	g_free(fixture->message);
+}
+
+static void on_read(const struct power_reading *reading, const GError *error, void *data)
+{
+	struct fixture *fixture = data;
+
+	g_assert_true((reading != NULL) != (error != NULL));
+	fixture->reads++;
+	fixture->mw = reading ? reading->mw : -1;
+	fixture->code = error ? error->code : 0;
+	g_free(fixture->message);
+	fixture->message = error ? g_strdup(error->message) : NULL;
+	if (error)
+		g_test_message("%s", error->message);
+}
+
+/* Reads the meter once and waits for the outcome. Returns the code of the error or 0. */
+static int read_once(struct fixture *fixture)
+{
+	const int before = fixture->reads;
+
+	if (!fixture->meter)
+		fixture->meter = power_meter_open(&fixture->config, "b1", NULL);
+	power_meter_read(fixture->meter, on_read, fixture);
+	g_assert_cmpint(fixture->reads, ==, before); /* never before it returns */
+	while (fixture->reads == before)
+		g_main_context_iteration(NULL, TRUE);
+	return fixture->code;
+}
+
+static void reopen(struct fixture *fixture)
+{
+	g_clear_pointer(&fixture->meter, power_meter_close);
+}
+
+static void test_readings_follow_the_watts(struct fixture *fixture, gconstpointer data)
+{
+	static const struct {
+		const char *watts;
+		int64_t mw;
+	} cases[] = { { "61.4", 61400 }, { "0", 0 }, { "65534.25", 65534250 } };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		set_watts(fixture, cases[i].watts);
+		g_assert_cmpint(read_once(fixture), ==, 0);
+		g_assert_cmpint(fixture->mw, ==, cases[i].mw);
+	}
+	g_assert_cmpstr(power_meter_source(fixture->meter), ==, "redfish");
+	g_assert_cmpuint(redfish_sessions(fixture->bmc), ==, 0);
+}
+
+static int compare_doubles(gconstpointer a, gconstpointer b)
+{
+	return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
+
+static void test_readings_are_quick(struct fixture *fixture, gconstpointer data)
+{
+	enum { READS = 200 };
+	double ms[READS];
+
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	for (int i = 0; i < READS; i++) {
+		const int64_t start_ns = clock_now_ns();
+
+		g_assert_cmpint(read_once(fixture), ==, 0);
+		ms[i] = clock_elapsed_s(start_ns, clock_now_ns()) * 1e3;
+	}
+	qsort(ms, READS, sizeof ms[0], compare_doubles);
+	g_test_message("ms per reading: median %.3f, 95%% %.3f, max %.3f", ms[READS / 2],
+		       ms[READS * 95 / 100], ms[READS - 1]);
+}
+
+static void test_a_session_is_opened_once_and_renewed(struct fixture *fixture,
+							 gconstpointer data)
+{
+	fixture->config.auth = CONFIG_METER_SESSION;
+	for (int i = 0; i < 3; i++)
+		g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->mw, ==, 61400);
+	g_assert_cmpuint(redfish_sessions(fixture->bmc), ==, 1);
+	/* A BMC that was restarted knows no session of before: within one reading it has another. */
+	redfish_free(fixture->bmc);
+	start_bmc(fixture);
+	for (int i = 0; i < 10 && read_once(fixture) == POWER_METER_ERROR_NO_ANSWER; i++)
+		continue; /* the connection of before */
+	g_assert_cmpint(fixture->code, ==, 0);
+	g_assert_cmpuint(redfish_sessions(fixture->bmc), ==, 1);
+}
+
+static void test_wrong_logins_are_told_from_silence(struct fixture *fixture, gconstpointer data)
+{
+	for (int auth = CONFIG_METER_BASIC; auth <= CONFIG_METER_SESSION; auth++) {
+		fixture->config.auth = (enum config_meter_auth)auth;
+		g_assert_true(g_file_set_contents(fixture->password_file, "n0t-it\n", -1, NULL));
+		g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_LOGIN);
+		g_assert_null(strstr(fixture->message, "n0t-it"));
+		/* A new password in the file helps without opening the meter again. */
+		g_assert_true(g_file_set_contents(fixture->password_file, PASSWORD, -1, NULL));
+		g_assert_cmpint(read_once(fixture), ==, 0);
+		reopen(fixture);
+		g_unlink(fixture->password_file);
+		g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_SETUP);
+		g_assert_true(g_file_set_contents(fixture->password_file, PASSWORD, -1, NULL));
+		g_assert_cmpint(read_once(fixture), ==, 0);
+		reopen(fixture);
+	}
+	g_clear_pointer(&fixture->bmc, redfish_free);
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_NO_ANSWER);
+	start_bmc(fixture);
+	g_assert_cmpint(read_once(fixture), ==, 0);
+}
+
+static void test_certificates_are_checked(struct fixture *fixture, gconstpointer data)
+{
+	fixture->config.ca_file = NULL;
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_SETUP);
+	g_assert_nonnull(strstr(fixture->message, "ca_file"));
+	reopen(fixture);
+	fixture->config.ca_file = fixture->watts_file;
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_SETUP);
+	reopen(fixture);
+	fixture->config.ca_file = NULL;
+	fixture->config.tls = CONFIG_METER_INSECURE;
+	g_assert_cmpint(read_once(fixture), ==, 0);
+}
+
+static void test_null_is_no_reading(struct fixture *fixture, gconstpointer data)
+{
+	/* Before the place is known, and after. */
+	set_watts(fixture, "rubbish");
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_NOT_ACTIVE);
+	set_watts(fixture, "100");
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	set_watts(fixture, "rubbish");
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_NOT_ACTIVE);
+	g_unlink(fixture->watts_file);
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_NOT_ACTIVE);
+	set_watts(fixture, "100");
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->mw, ==, 100000);
+}
+
+static void test_a_chassis_can_be_named(struct fixture *fixture, gconstpointer data)
+{
+	fixture->config.chassis = (char *)"1";
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	reopen(fixture);
+	fixture->config.chassis = (char *)"../2 x";
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_SETUP);
+	g_assert_nonnull(strstr(fixture->message, "chassis"));
+}
+
+static void test_closing_a_meter_drops_its_read(struct fixture *fixture, gconstpointer data)
+{
+	fixture->config.auth = CONFIG_METER_SESSION;
+	fixture->meter = power_meter_open(&fixture->config, "b1", NULL);
+	power_meter_read(fixture->meter, on_read, fixture);
+	reopen(fixture);
+	g_assert_cmpint(fixture->reads, ==, 0);
+	g_unlink(fixture->password_file);
+	fixture->meter = power_meter_open(&fixture->config, "b1", NULL);
+	power_meter_read(fixture->meter, on_read, fixture);
+	reopen(fixture);
+	while (g_main_context_iteration(NULL, FALSE))
+		continue;
+	g_assert_cmpint(fixture->reads, ==, 0);
+}
+
+/* A server whose chassis has what the test says. */
+
+static void give_list(struct http_request *request, const char *const *arguments, json_t *body,
+		      void *data)
+{
+	http_request_reply(request, 200,
+			   json_pack("{s:[{s:s}, {s:s}]}", "Members", "@odata.id",
+				     "/redfish/v1/Chassis/gone", "@odata.id",
+				     "/redfish/v1/Chassis/a"));
+}
+
+static void give_chassis(struct http_request *request, const char *const *arguments, json_t *body,
+			 void *data)
+{
+	http_request_reply(request, 200,
+			   json_pack("{s:{s:s}, s:{s:s}}", "Power", "@odata.id",
+				     "@127.0.0.2/redfish/v1/Power", "EnvironmentMetrics",
+				     "@odata.id", "/redfish/v1/Chassis/a/E"));
+}
+
+static void give_watts(struct http_request *request, const char *const *arguments, json_t *body,
+		       void *data)
+{
+	struct fixture *fixture = data;
+
+	fixture->asked++;
+	if (fixture->watts)
+		http_request_reply(request, 200, json_incref(fixture->watts));
+	else
+		http_request_fail(request, 404, "moved");
+}
+
+static void give_error(struct http_request *request, const char *const *arguments, json_t *body,
+		       void *data)
+{
+	http_request_reply(request, 404,
+			   json_pack("{s:{s:s}}", "error", "message", "no such chassis"));
+}
+
+static const struct http_route odd_routes[] = {
+	{ "GET", "/redfish/v1/Chassis", give_list },
+	{ "GET", "/redfish/v1/Chassis/gone", give_error },
+	{ "GET", "/redfish/v1/Chassis/a", give_chassis },
+	{ "GET", "/redfish/v1/Chassis/a/E", give_watts },
+	{ NULL },
+};
+
+static void set_json(struct fixture *fixture, json_t *value)
+{
+	json_decref(fixture->watts);
+	fixture->watts = value;
+}
+
+static void test_an_odd_service_is_survived(struct fixture *fixture, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+
+	fixture->other = http_server_new_tls("https://127.0.0.1:0", fixture->certificate,
+					     fixture->key, odd_routes, fixture, &error);
+	g_assert_no_error(error);
+	fixture->config.port = port_of(http_server_address(fixture->other));
+	/* A chassis that is gone and a link to elsewhere are passed over. */
+	set_json(fixture, json_pack("{s:{s:i}}", "PowerWatts", "Reading", 77));
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->mw, ==, 77000);
+	set_json(fixture, json_pack("{s:{s:s}}", "PowerWatts", "Reading", "77"));
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_GARBAGE);
+	set_json(fixture, json_pack("[i]", 77));
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_GARBAGE);
+	/* A place that goes is looked for again. */
+	set_json(fixture, NULL);
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_REJECTED);
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_SETUP);
+	set_json(fixture, json_pack("{s:{s:f}}", "PowerWatts", "Reading", 78.5));
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->mw, ==, 78500);
+	/* The same value for ever is a reading each time. */
+	fixture->asked = 0;
+	for (int i = 0; i < 5; i++)
+		g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->asked, ==, 5);
+}
+
+int main(int argc, char **argv)
+{
+	/* What would send Python's and curl's requests elsewhere must not send ours. */
+	g_setenv("https_proxy", "http://127.0.0.1:9", TRUE);
+	g_test_init(&argc, &argv, NULL);
+#define ADD(places, name, function)                                                       \
+	g_test_add("/redfish/" name, struct fixture, GINT_TO_POINTER(places), setup, function, \
+		   teardown)
+	ADD(REDFISH_BOTH, "readings follow the watts", test_readings_follow_the_watts);
+	ADD(REDFISH_POWER, "readings follow the watts of Power", test_readings_follow_the_watts);
+	ADD(REDFISH_ENVIRONMENT, "readings follow the watts of EnvironmentMetrics",
+	    test_readings_follow_the_watts);
+	ADD(REDFISH_BOTH, "readings are quick", test_readings_are_quick);
+	ADD(REDFISH_BOTH, "a session is opened once and renewed",
+	    test_a_session_is_opened_once_and_renewed);
+	ADD(REDFISH_BOTH, "wrong logins are told from silence",
+	    test_wrong_logins_are_told_from_silence);
+	ADD(REDFISH_BOTH, "certificates are checked", test_certificates_are_checked);
+	ADD(REDFISH_BOTH, "null is no reading", test_null_is_no_reading);
+	ADD(REDFISH_ENVIRONMENT, "null is no reading of EnvironmentMetrics either",
+	    test_null_is_no_reading);
+	ADD(REDFISH_BOTH, "a chassis can be named", test_a_chassis_can_be_named);
+	ADD(REDFISH_BOTH, "closing a meter drops its read", test_closing_a_meter_drops_its_read);
+	ADD(REDFISH_BOTH, "an odd service is survived", test_an_odd_service_is_survived);
+	return g_test_run();
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Meters of this machine, RAPL, ACPI and the model, on a /sys and a /proc of the test's own. */
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "local-sched/power/meter_rapl.h"
+#include "local-sched/power/power_meter.h"
+
+struct fixture {
+	char *root;
+	struct config_meter config;
+	power_meter_t *meter;
+	guint feeder_id;
+	uint64_t fed_uj;
+	int reads;
+	int64_t mw;
+	int code;
+	char *message;
+};
+
+static void put(const struct fixture *fixture, const char *name, const char *text)
+{
+	g_autofree char *path = g_build_filename(fixture->root, name, NULL);
+	g_autofree char *directory = g_path_get_dirname(path);
+	g_autoptr(GError) error = NULL;
+
+	g_assert_cmpint(g_mkdir_with_parents(directory, 0700), ==, 0);
+	g_file_set_contents(path, text, -1, &error);
+	g_assert_no_error(error);
+}
+
+static void drop(const struct fixture *fixture, const char *name)
+{
+	g_autofree char *path = g_build_filename(fixture->root, name, NULL);
+
+	g_assert_cmpint(g_remove(path), ==, 0);
+}
+
+static void setup(struct fixture *fixture, gconstpointer kind)
+{
+	fixture->root = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
+	fixture->config = (struct config_meter){ .kind = GPOINTER_TO_INT(kind),
+						 .sys_root = fixture->root,
+						 .proc_root = fixture->root,
+						 .idle_w = 100,
+						 .core_w = 10,
+						 .interval_s = 0.1 };
+}
+
+static void teardown(struct fixture *fixture, gconstpointer kind)
+{
+	const char *const argv[] = { "rm", "-rf", fixture->root, NULL };
+
+	power_meter_close(fixture->meter);
+	g_clear_handle_id(&fixture->feeder_id, g_source_remove);
+	g_assert_true(g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL,
+				   NULL, NULL, NULL));
+	g_free(fixture->message);
+	g_free(fixture->root);
+}
+
+static void on_read(const struct power_reading *reading, const GError *error, void *data)
+{
+	struct fixture *fixture = data;
+
+	g_assert_true((reading != NULL) != (error != NULL));
+	fixture->reads++;
+	fixture->mw = reading ? reading->mw : -1;
+	fixture->code = error ? error->code : 0;
+	g_free(fixture->message);
+	fixture->message = error ? g_strdup(error->message) : NULL;
+	if (error)
+		g_test_message("%s", error->message);
+}
+
+/* Opens the meter; fails the test if that fails. */
+static void open_meter(struct fixture *fixture)
+{
+	g_autoptr(GError) error = NULL;
+
+	fixture->meter = power_meter_open(&fixture->config, "h1", &error);
+	g_assert_no_error(error);
+}
+
+/* Asserts that it cannot be opened, and that the error says `words`. */
+static void assert_not_there(const struct fixture *fixture, const char *words)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_null(power_meter_open(&fixture->config, "h1", &error));
+	g_assert_error(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP);
+	g_test_message("%s", error->message);
+	g_assert_nonnull(strstr(error->message, words));
+}
+
+/* Reads once and returns the code of the error, or 0. */
+static int read_once(struct fixture *fixture)
+{
+	const int before = fixture->reads;
+
+	power_meter_read(fixture->meter, on_read, fixture);
+	g_assert_cmpint(fixture->reads, ==, before); /* never before it returns */
+	while (fixture->reads == before)
+		g_main_context_iteration(NULL, TRUE);
+	return fixture->code;
+}
+
+/* RAPL. */
+
+#define ZONE(number) "class/powercap/intel-rapl:" number "/"
+
+static void put_energy(const struct fixture *fixture, const char *name, uint64_t uj)
+{
+	g_autofree char *text = g_strdup_printf("%" PRIu64 "\n", uj);
+
+	put(fixture, name, text);
+}
+
+static void put_package(const struct fixture *fixture)
+{
+	put(fixture, ZONE("0") "name", "package-0\n");
+	put(fixture, ZONE("0") "max_energy_range_uj", "262143328850\n");
+	put_energy(fixture, ZONE("0") "energy_uj", 1000);
+}
+
+enum { FEED_MS = 10 };
+
+/* 10 mJ every 10 ms, or later: a watt at most. */
+static gboolean feed(gpointer data)
+{
+	struct fixture *fixture = data;
+
+	fixture->fed_uj += 10000;
+	put_energy(fixture, ZONE("0") "energy_uj", fixture->fed_uj);
+	return G_SOURCE_CONTINUE;
+}
+
+static void test_rapl_rises_and_wraps(void)
+{
+	static const struct {
+		uint64_t before_uj, now_uj, range_uj;
+		double elapsed_s;
+		enum meter_rapl_verdict verdict;
+		uint64_t uj;
+	} cases[] = {
+		{ 1000, 51000, 262143328850, 1, METER_RAPL_OK, 50000 },
+		{ 0, 1, 0, 1, METER_RAPL_OK, 1 },
+		/* Over the top: 850 up to the range, 150 from 0. */
+		{ 262143328000, 150, 262143328850, 1, METER_RAPL_OK, 1000 },
+		{ 262143328850, 0, 262143328850, 1, METER_RAPL_STILL, 0 },
+		{ 5000, 5000, 262143328850, 1, METER_RAPL_STILL, 0 },
+		{ 5000, 4999, 0, 1, METER_RAPL_FELL, 0 },
+		{ 5000, 4000, 4500, 1, METER_RAPL_FELL, 0 },
+		/* A fall that is no wrap: it would be nearly the whole range in a second. */
+		{ 5000, 4000, 262143328850, 1, METER_RAPL_JUMP, 0 },
+		{ 0, 1000000001, 262143328850, 1, METER_RAPL_JUMP, 0 },
+		{ 0, 999999999, 262143328850, 1, METER_RAPL_OK, 999999999 },
+		{ 0, UINT64_MAX, 262143328850, 1, METER_RAPL_JUMP, 0 },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		uint64_t uj = 0;
+
+		g_test_message("case %zu", i);
+		g_assert_cmpint(meter_rapl_rise(cases[i].before_uj, cases[i].now_uj,
+						cases[i].range_uj, cases[i].elapsed_s, &uj),
+				==, cases[i].verdict);
+		g_assert_cmpuint(uj, ==, cases[i].uj);
+	}
+	g_assert_false(meter_rapl_is_ambiguous(262143328850, 262));
+	g_assert_true(meter_rapl_is_ambiguous(262143328850, 263));
+	g_assert_false(meter_rapl_is_ambiguous(0, 1e9));
+}
+
+static void test_rapl_reads_packages_alone(struct fixture *fixture, gconstpointer kind)
+{
+	put_package(fixture);
+	/* Parts of a package and what holds packages would be counted twice. */
+	put(fixture, ZONE("0:0") "name", "core\n");
+	put_energy(fixture, ZONE("0:0") "energy_uj", 7);
+	put(fixture, ZONE("1") "name", "psys\n");
+	put_energy(fixture, ZONE("1") "energy_uj", 7);
+	open_meter(fixture);
+	g_assert_cmpstr(power_meter_source(fixture->meter), ==, "rapl");
+	fixture->feeder_id = g_timeout_add(FEED_MS, feed, fixture);
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->mw, >, 0);
+	g_assert_cmpint(fixture->mw, <=, 1100);
+}
+
+static void test_rapl_that_is_odd_is_no_reading(struct fixture *fixture, gconstpointer kind)
+{
+	put_package(fixture);
+	open_meter(fixture);
+	/* Frozen. */
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_NOT_ACTIVE);
+	g_assert_nonnull(strstr(fixture->message, "stands still"));
+	put_energy(fixture, ZONE("0") "energy_uj", UINT64_C(200000000000));
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_GARBAGE);
+	put(fixture, ZONE("0") "energy_uj", "many\n");
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_GARBAGE);
+	put(fixture, ZONE("0") "energy_uj", "");
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_GARBAGE);
+	drop(fixture, ZONE("0") "energy_uj");
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_REJECTED);
+	/* And well again. */
+	fixture->feeder_id = g_timeout_add(FEED_MS, feed, fixture);
+	feed(fixture);
+	g_assert_cmpint(read_once(fixture), ==, 0);
+}
+
+static void test_rapl_that_is_missing_is_named(struct fixture *fixture, gconstpointer kind)
+{
+	assert_not_there(fixture, "intel-rapl:0\" is missing");
+	put(fixture, ZONE("0") "name", "package-0\n");
+	assert_not_there(fixture, "energy_uj");
+}
+
+static void test_a_closed_meter_says_nothing(struct fixture *fixture, gconstpointer kind)
+{
+	put_package(fixture);
+	open_meter(fixture);
+	power_meter_read(fixture->meter, on_read, fixture);
+	g_clear_pointer(&fixture->meter, power_meter_close);
+	while (g_main_context_iteration(NULL, FALSE))
+		continue;
+	g_assert_cmpint(fixture->reads, ==, 0);
+}
+
+/* ACPI. */
+
+#define HWMON(number) "class/hwmon/hwmon" number "/"
+
+static void test_acpi_reads_microwatts(struct fixture *fixture, gconstpointer kind)
+{
+	static const struct {
+		const char *text;
+		int code;
+		int64_t mw;
+	} cases[] = {
+		{ "187000000\n", 0, 187000 },
+		{ "187000999", 0, 187000 },
+		{ "0\n", POWER_METER_ERROR_NOT_ACTIVE, -1 },
+		{ "-1\n", POWER_METER_ERROR_GARBAGE, -1 },
+		{ "187 W\n", POWER_METER_ERROR_GARBAGE, -1 },
+		{ "", POWER_METER_ERROR_GARBAGE, -1 },
+		{ "18446744073709551615\n", POWER_METER_ERROR_GARBAGE, -1 },
+		{ "187000000\n", 0, 187000 },
+	};
+
+	put(fixture, HWMON("0") "name", "coretemp\n");
+	put(fixture, HWMON("0") "power1_average", "1\n");
+	put(fixture, HWMON("1") "name", "power_meter\n");
+	put(fixture, HWMON("1") "power1_input", "3000000\n");
+	put(fixture, HWMON("1") "power1_average", "187000000\n");
+	open_meter(fixture);
+	g_assert_cmpstr(power_meter_source(fixture->meter), ==, "acpi");
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		put(fixture, HWMON("1") "power1_average", cases[i].text);
+		g_assert_cmpint(read_once(fixture), ==, cases[i].code);
+		g_assert_cmpint(fixture->mw, ==, cases[i].mw);
+	}
+	drop(fixture, HWMON("1") "power1_average");
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_REJECTED);
+}
+
+static void test_acpi_is_looked_for_where_kernels_put_it(struct fixture *fixture,
+							 gconstpointer kind)
+{
+	assert_not_there(fixture, "no ACPI power meter");
+	put(fixture, HWMON("0") "name", "power_meter\n");
+	assert_not_there(fixture, "no ACPI power meter");
+	put(fixture, HWMON("0") "device/power1_average", "55000000\n");
+	open_meter(fixture);
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->mw, ==, 55000);
+}
+
+static void test_a_closed_acpi_meter_says_nothing(struct fixture *fixture, gconstpointer kind)
+{
+	put(fixture, HWMON("0") "name", "power_meter\n");
+	put(fixture, HWMON("0") "power1_input", "55000000\n");
+	open_meter(fixture);
+	power_meter_read(fixture->meter, on_read, fixture);
+	g_clear_pointer(&fixture->meter, power_meter_close);
+	open_meter(fixture);
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->reads, ==, 1);
+}
+
+/* The model. */
+
+static void test_the_model_follows_cpu_time(struct fixture *fixture, gconstpointer kind)
+{
+	int64_t before_ns;
+	double elapsed_s;
+
+	put(fixture, "stat", "cpu  100 20 30 1000 5 6 7 8 9 10\ncpu0 1 2 3\n");
+	open_meter(fixture);
+	g_assert_cmpstr(power_meter_source(fixture->meter), ==, "model");
+	/* Nothing was used: exactly the idle watts. */
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->mw, ==, 100000);
+	/* Idle, waiting and stolen time is no use of a CPU. */
+	put(fixture, "stat", "cpu  100 20 30 99999 99999 6 7 99999 0 0\n");
+	before_ns = clock_now_ns();
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->mw, ==, 100000);
+	/* 1000 ticks (10 s) since then: at least as many watts as if all the time had passed. */
+	put(fixture, "stat", "cpu  300 220 230 99999 99999 206 207 99999 0 0\n");
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	elapsed_s = clock_elapsed_s(before_ns, clock_now_ns());
+	g_assert_cmpfloat((double)fixture->mw / 1e3, >=, 100 + 10 * 10 / elapsed_s - 0.01);
+	/* Sums that fall are no use either. */
+	put(fixture, "stat", "cpu  1 1 1 1 1 1 1 1 1 1\n");
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->mw, ==, 100000);
+}
+
+static void test_a_model_without_cpu_time_is_no_reading(struct fixture *fixture,
+							gconstpointer kind)
+{
+	static const char *const texts[] = { "", "cpu", "cpu  1 2 3", "cpu  a b c d e f g h",
+					     "cpu  -1 2 3 4 5 6 7 8", "intr 1 2 3" };
+
+	assert_not_there(fixture, "stat");
+	put(fixture, "stat", "cpu  1 2 3 4 5 6 7 8\n");
+	open_meter(fixture);
+	for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {
+		put(fixture, "stat", texts[i]);
+		g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_GARBAGE);
+	}
+	drop(fixture, "stat");
+	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_SETUP);
+}
+
+static void test_the_model_reads_this_machine(struct fixture *fixture, gconstpointer kind)
+{
+	fixture->config.proc_root = (char *)"/proc";
+	open_meter(fixture);
+	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(fixture->mw, >=, 100000);
+	/* Ticks are coarse beside the time between two samples: hence twice. */
+	g_assert_cmpint(fixture->mw, <=, 100000 + 2 * 10000 * sysconf(_SC_NPROCESSORS_CONF));
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+#define ADD(kind, name, function)                                                        \
+	g_test_add("/local-meters/" name, struct fixture, GINT_TO_POINTER(kind), setup, \
+		   function, teardown)
+	g_test_add_func("/local-meters/rapl rises and wraps", test_rapl_rises_and_wraps);
+	ADD(CONFIG_METER_RAPL, "rapl reads packages alone", test_rapl_reads_packages_alone);
+	ADD(CONFIG_METER_RAPL, "rapl that is odd is no reading",
+	    test_rapl_that_is_odd_is_no_reading);
+	ADD(CONFIG_METER_RAPL, "rapl that is missing is named", test_rapl_that_is_missing_is_named);
+	ADD(CONFIG_METER_RAPL, "a closed meter says nothing", test_a_closed_meter_says_nothing);
+	ADD(CONFIG_METER_ACPI, "acpi reads microwatts", test_acpi_reads_microwatts);
+	ADD(CONFIG_METER_ACPI, "acpi is looked for where kernels put it",
+	    test_acpi_is_looked_for_where_kernels_put_it);
+	ADD(CONFIG_METER_ACPI, "a closed acpi meter says nothing",
+	    test_a_closed_acpi_meter_says_nothing);
+	ADD(CONFIG_METER_MODEL, "the model follows cpu time", test_the_model_follows_cpu_time);
+	ADD(CONFIG_METER_MODEL, "a model without cpu time is no reading",
+	    test_a_model_without_cpu_time_is_no_reading);
+	ADD(CONFIG_METER_MODEL, "the model reads this machine", test_the_model_reads_this_machine);
+	return g_test_run();
+}
