@@ -121,6 +121,8 @@ static void fill_in_host(struct config_host *host, const char *cluster, uint32_t
 		host->name = host->blade ? g_strdup(host->blade) :
 					   g_strdup_printf("%s-%u", cluster, index + 1);
 	default_text(&host->bridge, "br0");
+	default_text(&host->sys_root, "/sys");
+	default_text(&host->dev_root, "/dev");
 	if (host->meter)
 		config_meter_fill_in(host->meter);
 }

@@ -85,6 +85,8 @@ struct config_host {
 	char *blade;  /* lab blade, or NULL */
 	char *bridge; /* bridge on the host to which the guests' NICs go; default "br0" */
 	struct config_meter *meter; /* NULL: none */
+	char *sys_root; /* where the CPUs' knobs are, on a host that is this machine; default "/sys" */
+	char *dev_root; /* and cpu_dma_latency; default "/dev" */
 };
 
 /* A homogeneous cluster (paper 002, Table 4). */
@@ -94,7 +96,7 @@ struct config_cluster {
 	uint32_t cores;      /* virtual CPUs per node */
 	uint64_t memory_mib; /* RAM per node */
 	uint64_t swap_mib;   /* swap disk per node; 0: none */
-	uint32_t max_mhz;    /* P-state cap; 0: none */
+	uint32_t max_mhz;    /* P-state cap: cpufreq where the host has it, else a quota; 0: none */
 	uint32_t base_mhz;   /* the host's nominal frequency; needed where max_mhz is given */
 	char *max_cstate;    /* deepest C-state, e.g. "C1"; NULL: no limit */
 	char *local_scheduler; /* URL of a running local scheduler; NULL: `run` starts one */

@@ -82,6 +82,8 @@ static const cyaml_schema_field_t host_fields[] = {
 	STRING(OPTIONAL, struct config_host, bridge),
 	CYAML_FIELD_MAPPING_PTR("meter", OPTIONAL | CYAML_FLAG_POINTER, struct config_host, meter,
 				meter_fields),
+	STRING(OPTIONAL, struct config_host, sys_root),
+	STRING(OPTIONAL, struct config_host, dev_root),
 	CYAML_FIELD_END
 };
 

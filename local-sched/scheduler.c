@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "local-sched/cpu/cpu_cap.h"
+#include "local-sched/cpu/host_caps.h"
 #include "local-sched/hypervisor/node.h"
 #include "local-sched/hypervisor/site.h"
 #include "local-sched/launch/job.h"
@@ -24,6 +25,7 @@ struct scheduler {
 	const struct config_cluster *cluster;
 	char *prefix; /* of VM names */
 	struct cpu_cap cap;
+	struct host_caps *caps;
 	struct boot_queue *boots;
 	uint32_t sites_count;
 	struct site **sites;
@@ -377,6 +379,8 @@ json_t *scheduler_capabilities(const struct scheduler *scheduler)
 	json_object_set_new(object, "cpu_cap", json_string(scheduler->cap.ops->name));
 	json_object_set_new(object, "cpu_cap_note", json_string(scheduler->cap.ops->note));
 	json_object_set_new(object, "cpu_cap_fraction", json_real(scheduler->cap.fraction));
+	json_object_set_new(object, "caps_effective",
+			    json_string(host_caps_effective(scheduler->caps)));
 	json_object_set_new(object, "meter", json_string(power_source(scheduler->power)));
 	json_object_set_new(object, "modelled_watts", json_boolean(has_modelled_watts(scheduler)));
 	json_object_set_new(object, "ready", json_boolean(all_were_ready(scheduler)));
@@ -386,6 +390,15 @@ json_t *scheduler_capabilities(const struct scheduler *scheduler)
 static json_t *text_or_null(const char *text)
 {
 	return text ? json_string(text) : json_null();
+}
+
+/* What caps the node's host, and the node. */
+static json_t *node_caps(const struct scheduler *scheduler, uint32_t node)
+{
+	const enum node_state state = node_state(scheduler->nodes[node]);
+
+	return host_caps_json(scheduler->caps, site_of_node(scheduler, node),
+			      state == NODE_READY || state == NODE_BUSY);
 }
 
 json_t *scheduler_nodes(const struct scheduler *scheduler)
@@ -405,6 +418,7 @@ json_t *scheduler_nodes(const struct scheduler *scheduler)
 		json_object_set_new(item, "task", text_or_null(node_task(node)));
 		json_object_set_new(item, "reason", text_or_null(node_reason(node)));
 		json_object_set_new(item, "boot_s", json_real(node_boot_s(node)));
+		json_object_set_new(item, "caps", node_caps(scheduler, i));
 		json_array_append_new(array, item);
 	}
 	return json_pack("{s:o}", "nodes", array);
@@ -566,6 +580,10 @@ struct scheduler *scheduler_new(const struct scheduler_settings *settings, GErro
 	if (!check_config(scheduler, error) || !load_tasks(scheduler, error) ||
 	    !start_power(scheduler, error))
 		return NULL;
+	scheduler->caps = host_caps_new(scheduler->cluster, settings->state_directory,
+					&scheduler->cap, error);
+	if (!scheduler->caps)
+		return NULL;
 	create_sites(scheduler);
 	create_nodes(scheduler);
 	scheduler->flush_source = g_timeout_add_seconds(FLUSH_INTERVAL_S, flush, scheduler);
@@ -653,6 +671,7 @@ void scheduler_free(struct scheduler *scheduler)
 	g_clear_handle_id(&scheduler->flush_source, g_source_remove);
 	g_clear_handle_id(&scheduler->stop_source, g_source_remove);
 	power_free(scheduler->power);
+	host_caps_free(scheduler->caps);
 	for (uint32_t i = 0; i < scheduler->sites_count; i++) {
 		site_free(scheduler->sites[i]);
 		cpu_account_free(scheduler->sources[i].account);

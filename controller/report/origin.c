@@ -8,6 +8,8 @@ struct origin *origin_of_store(struct store *store)
 	origin->virt_type = store_get_meta(store, "virt_type");
 	origin->cpu_cap = store_get_meta(store, "cpu_cap");
 	origin->modelled_watts = store_get_meta(store, "modelled_watts");
+	origin->caps_effective = store_get_meta(store, "caps_effective");
+	origin->meter = store_get_meta(store, "meter");
 	return origin;
 }
 
@@ -26,6 +28,8 @@ void origin_free(struct origin *origin)
 	g_free(origin->virt_type);
 	g_free(origin->cpu_cap);
 	g_free(origin->modelled_watts);
+	g_free(origin->caps_effective);
+	g_free(origin->meter);
 	g_free(origin);
 }
 
@@ -33,7 +37,9 @@ bool origin_put(const struct origin *origin, struct store *store, GError **error
 {
 	return store_set_meta(store, "virt_type", origin->virt_type, error) &&
 	       store_set_meta(store, "cpu_cap", origin->cpu_cap, error) &&
-	       store_set_meta(store, "modelled_watts", origin->modelled_watts, error);
+	       store_set_meta(store, "modelled_watts", origin->modelled_watts, error) &&
+	       store_set_meta(store, "caps_effective", origin->caps_effective, error) &&
+	       store_set_meta(store, "meter", origin->meter, error);
 }
 
 static void add(GPtrArray *notes, bool measured, const char *text)
@@ -56,7 +62,12 @@ GPtrArray *origin_notes(const struct origin *origin, bool measured)
 	if (g_strcmp0(origin->cpu_cap, "mixed") == 0)
 		add(notes, measured,
 		    "some P-states are CPU quotas: caps on throughput, not frequencies");
+	if (g_strcmp0(origin->caps_effective, "no") == 0)
+		add(notes, measured,
+		    "caps of CPU frequency or idle states were NOT EFFECTIVE on a host");
 	if (g_strcmp0(origin->modelled_watts, "true") == 0)
 		add(notes, measured, "watts come from a model fed by CPU time, not from a meter");
+	if (g_strcmp0(origin->meter, "rapl") == 0)
+		add(notes, measured, "watts are those of CPU packages (RAPL), not of whole hosts");
 	return notes;
 }

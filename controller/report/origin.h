@@ -8,13 +8,16 @@
 
 /*
  * What numbers rest on that is not the real thing: emulated processors, CPU quotas in place of
- * P-states, watts from a model. A measured run knows it of itself; a simulation inherits it with
- * estimates that were measured so. Every table, plot and verdict says it in its heading.
+ * P-states, caps that do nothing, watts from a model or of a part. A measured run knows it of
+ * itself; a simulation inherits it with estimates that were measured so. Every table, plot and
+ * verdict says it in its heading.
  */
 struct origin {
 	char *virt_type;      /* "kvm", "qemu" (TCG), "mixed"; NULL: unknown */
 	char *cpu_cap;        /* "cpufreq", "quota", "none", "mixed"; NULL: unknown */
 	char *modelled_watts; /* "true", "false"; NULL: unknown */
+	char *caps_effective; /* "yes", "no", "unknown", "none"; NULL: unknown */
+	char *meter;          /* as docs/store.md has it; NULL: unknown */
 };
 typedef struct origin origin_t; /* for g_autoptr() */
 

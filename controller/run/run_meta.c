@@ -42,6 +42,41 @@ static const char *modelled_watts(const struct run_session *session)
 	return g_str_equal(common, "mixed") || g_str_equal(common, "true") ? "true" : "false";
 }
 
+/*
+ * Whether the caps of CPU frequency and idle states do what they say: "no" if one host's do not
+ * (now, or earlier in this experiment), else "unknown" if one's are not known to, else "yes";
+ * "none" where there are none.
+ */
+static const char *caps_effective(const struct run_session *session)
+{
+	static const char *const order[] = {"none", "yes", "unknown", "no"};
+	g_autofree char *before = store_get_meta(session->store, "caps_effective");
+	gsize worst = g_strcmp0(before, "no") == 0 ? G_N_ELEMENTS(order) - 1 : 0;
+
+	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
+		const struct remote_link *link = remote_fleet_link(session->fleet, i);
+		const char *text =
+			capability_text(remote_link_capabilities(link), "caps_effective");
+
+		for (gsize k = worst + 1; k < G_N_ELEMENTS(order); k++)
+			if (g_str_equal(text, order[k]))
+				worst = k;
+	}
+	return order[worst];
+}
+
+/* One meter that knows of CPU packages only makes the sum of watts such a one. */
+static char *meter_of_all(const struct run_session *session)
+{
+	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
+		const struct remote_link *link = remote_fleet_link(session->fleet, i);
+
+		if (g_str_equal(capability_text(remote_link_capabilities(link), "meter"), "rapl"))
+			return g_strdup("rapl");
+	}
+	return run_meta_common(session, "meter");
+}
+
 static bool put_host(struct store *store, GError **error)
 {
 	g_autoptr(host_facts_t) facts = host_facts_read(NULL);
@@ -115,6 +150,7 @@ bool run_meta_end(struct run_session *session, GError **error)
 	g_autofree char *now = clock_utc();
 
 	return g_file_get_contents(path, &text, NULL, error) &&
+	       store_set_meta(session->store, "caps_effective", caps_effective(session), error) &&
 	       store_set_meta(session->store, "config_yaml", text, error) &&
 	       store_set_meta(session->store, "ended_utc", now, error);
 }
@@ -139,11 +175,12 @@ bool run_meta_write(struct run_session *session, GError **error)
 	struct store *store = session->store;
 	g_autofree char *virt_type = run_meta_common(session, "virt_type");
 	g_autofree char *cpu_cap = run_meta_common(session, "cpu_cap");
-	g_autofree char *meter = run_meta_common(session, "meter");
+	g_autofree char *meter = meter_of_all(session);
 
 	return put_experiment(session, error) &&
 	       store_set_meta(store, "virt_type", virt_type, error) &&
 	       store_set_meta(store, "cpu_cap", cpu_cap, error) &&
+	       store_set_meta(store, "caps_effective", caps_effective(session), error) &&
 	       store_set_meta(store, "meter", meter, error) &&
 	       store_set_meta(store, "modelled_watts", modelled_watts(session), error) &&
 	       put_capabilities(session, error) && put_versions(session, error) &&

@@ -17,6 +17,19 @@ static const struct cpu_cap_ops none_ops = {
 	.apply = none_apply,
 };
 
+/* The host's cap holds for all its VMs. */
+static const struct cpu_cap_ops cpufreq_ops = {
+	.name = "cpufreq",
+	.note = "the highest frequency of the host's CPUs, and no boost",
+	.apply = none_apply,
+};
+
+void cpu_cap_use_cpufreq(struct cpu_cap *cap)
+{
+	if (cap->ops != &none_ops)
+		cap->ops = &cpufreq_ops;
+}
+
 void cpu_cap_init(struct cpu_cap *cap, const struct config_cluster *cluster)
 {
 	double quota_us;

@@ -10,8 +10,9 @@
 
 /*
  * What stands for a P-state cap (paper 002, Table 4: each cluster has a highest frequency). A driver
- * turns "max_mhz of base_mhz" into what its host can enforce. There is no cpufreq driver yet: a host
- * behind a libvirt URI has none to offer (design.md, rules), and a VM's CPU quota works everywhere.
+ * turns "max_mhz of base_mhz" into what its host can enforce: where the host is this machine and has
+ * cpufreq that is the host's own cap (host_cap.h), and nothing is left to do per VM; elsewhere a
+ * VM's CPU quota, which works everywhere.
  *
  * The quota is a cap on throughput, not a frequency: one for the whole VM, its emulator threads
  * included, over 100 ms. One quota per VM rather than per core throttles its ranks together, and
@@ -21,7 +22,7 @@ struct cpu_cap;
 
 /* The table of one driver; all operations are required but for apply of "none". */
 struct cpu_cap_ops {
-	const char *name; /* as in the capabilities: "none", "quota" */
+	const char *name; /* as in the capabilities: "none", "quota", "cpufreq" */
 	const char *note; /* what the cap is and is not, for people */
 	/*
 	 * Caps a running domain and reads the cap back; on a worker thread. Doing it again does no
@@ -42,6 +43,9 @@ enum { CPU_CAP_PERIOD_US = 100000, CPU_CAP_QUOTA_MIN_US = 1000 };
 
 /* The cap that `cluster` asks for: none without max_mhz, else a quota of cores x max/base. */
 void cpu_cap_init(struct cpu_cap *cap, const struct config_cluster *cluster);
+
+/* Makes a cap of VMs into one that their hosts' cpufreq enforces. One of "none" stays so. */
+void cpu_cap_use_cpufreq(struct cpu_cap *cap);
 
 /* Applies `cap` with its driver. */
 bool cpu_cap_apply(const struct cpu_cap *cap, virDomainPtr domain, GError **error);

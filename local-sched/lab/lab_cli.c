@@ -10,6 +10,7 @@
 #include "common/config.h"
 #include "common/json.h"
 #include "common/lab_state.h"
+#include "local-sched/cpu/cap_originals.h"
 #include "local-sched/lab/lab.h"
 
 enum { EXIT_USAGE = 2 };
@@ -193,6 +194,18 @@ static int run_up(const struct arguments *arguments)
 	return EXIT_SUCCESS;
 }
 
+/* CPU settings that a local scheduler of this machine left when it died. */
+static bool recover_caps(GError **error)
+{
+	guint count;
+
+	if (!cap_originals_recover(CAP_ORIGINALS_MACHINE, &count, error))
+		return false;
+	if (count > 0)
+		fprintf(stderr, "lab: %u CPU settings are as they were before\n", count);
+	return true;
+}
+
 static int run_down(const struct arguments *arguments)
 {
 	g_autoptr(GError) error = NULL;
@@ -201,7 +214,7 @@ static int run_down(const struct arguments *arguments)
 
 	if (!name)
 		return fail(error, EXIT_USAGE);
-	if (!lab_down(name, &was, &error))
+	if (!lab_down(name, &was, &error) || !recover_caps(&error))
 		return fail(error, EXIT_FAILURE);
 	fprintf(stderr, was ? "lab: \"%s\" is down\n" : "lab: \"%s\" was not up\n", name);
 	return EXIT_SUCCESS;

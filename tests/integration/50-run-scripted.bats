@@ -201,6 +201,22 @@ rows_of() {
 	[ -n "$(run_query "$out" "SELECT 1 FROM task WHERE cluster = 'c2'")" ]
 }
 
+@test "a run on a machine that ignores its caps says so in its heading" {
+	local cpu=$BATS_TEST_TMPDIR/sys/devices/system/cpu/cpu0
+	mkdir -p "$cpu/cpufreq"
+	ln -s /dev/null "$cpu/cpufreq/scaling_max_freq" # takes what is written, and stays as it is
+	sed -i "s|name: h1|&, sys_root: '$BATS_TEST_TMPDIR/sys'|; s|hosts:|max_mhz: 1600\n    base_mhz: 2660\n    &|" "$config"
+	sed -i "s|- name: h1, \(.*\)|- name: h1\n        \1|" "$config"
+	run_start run "$config" --estimates "$estimates" --policy easy --limit 0.3 --out "$out"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(run_query "$out" "SELECT value FROM meta WHERE key = 'caps_effective'")" = no ]
+	run "$virtbed" report "$out"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"NOT EFFECTIVE"* ]]
+}
+
 @test "a second run of the same name is refused" {
 	run_start run "$config" --estimates "$estimates" --policy easy --limit 0.3 --out "$out"
 	run_wait_for "run directory"

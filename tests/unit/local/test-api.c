@@ -6,6 +6,7 @@
 #include <gio/gio.h>
 #include <libvirt-glib/libvirt-glib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/http_client.h"
 #include "common/json.h"
@@ -63,16 +64,34 @@ static void write_image(const char *directory)
 	g_string_free(manifest, TRUE);
 }
 
+/*
+ * A /sys of one CPU whose knobs take whatever is written to them and stay as they are: /dev/null
+ * does. Returns the configuration that uses it.
+ */
+static char *write_deaf_machine(const char *directory)
+{
+	g_autofree char *cpu = g_build_filename(directory, "devices/system/cpu/cpu0/cpufreq", NULL);
+	g_autofree char *knob = g_build_filename(cpu, "scaling_max_freq", NULL);
+	g_auto(GStrv) parts = g_strsplit(config_text, "{name: h1,", 2);
+
+	g_assert_cmpint(g_mkdir_with_parents(cpu, 0700), ==, 0);
+	g_assert_cmpint(symlink("/dev/null", knob), ==, 0);
+	return g_strdup_printf("%s{name: h1, sys_root: '%s',%s", parts[0], directory, parts[1]);
+}
+
+/* `data` not NULL: on a machine whose knobs do nothing. */
 static void set_up(struct fixture *fixture, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
+	g_autofree char *text = NULL;
 	g_autofree char *config = NULL;
 	g_autofree char *address = NULL;
 	struct scheduler_settings settings = {.boot_timeout_s = 10};
 
 	fixture->directory = g_dir_make_tmp("virtbed-api-XXXXXX", &error);
 	g_assert_no_error(error);
-	write_file(fixture->directory, "config.yaml", config_text);
+	text = data ? write_deaf_machine(fixture->directory) : g_strdup(config_text);
+	write_file(fixture->directory, "config.yaml", text);
 	write_image(fixture->directory);
 	config = g_build_filename(fixture->directory, "config.yaml", NULL);
 	address = g_strdup_printf("unix:%s/s", fixture->directory);
@@ -144,6 +163,44 @@ static void test_nodes(struct fixture *fixture, gconstpointer data)
 	g_assert_cmpstr(json_string_value(json_object_get(last, "host")), ==, "h1");
 	g_assert_cmpstr(json_string_value(json_object_get(last, "state")), ==, "down");
 	g_assert_true(json_is_string(json_object_get(last, "reason")));
+}
+
+/* The row `index` of what caps node 0, borrowed from `nodes`. */
+static const char *cap_column(const json_t *nodes, size_t index, const char *key)
+{
+	const json_t *node = json_array_get(json_object_get(nodes, "nodes"), 0);
+	const json_t *row = json_array_get(json_object_get(node, "caps"), index);
+
+	return json_string_value(json_object_get(row, key));
+}
+
+static void test_quota(struct fixture *fixture, gconstpointer data)
+{
+	g_autoptr(json_t) capabilities = get(fixture, "/v1/capabilities");
+	g_autoptr(json_t) nodes = get(fixture, "/v1/nodes");
+
+	g_assert_cmpstr(json_string_value(json_object_get(capabilities, "caps_effective")), ==,
+			"yes");
+	g_assert_cmpstr(cap_column(nodes, 0, "requested"), ==, "1000 MHz");
+	g_assert_cmpstr(cap_column(nodes, 0, "set"), ==, "quota 100000 of 100000 us");
+	g_assert_null(cap_column(nodes, 0, "read_back")); /* no VM is there to have it */
+	g_assert_cmpstr(cap_column(nodes, 0, "effective"), ==, "emulated");
+}
+
+static void test_deaf_machine(struct fixture *fixture, gconstpointer data)
+{
+	g_autoptr(json_t) capabilities = get(fixture, "/v1/capabilities");
+	g_autoptr(json_t) nodes = get(fixture, "/v1/nodes");
+
+	g_assert_cmpstr(json_string_value(json_object_get(capabilities, "cpu_cap")), ==,
+			"cpufreq");
+	g_assert_cmpstr(json_string_value(json_object_get(capabilities, "caps_effective")), ==,
+			"no");
+	g_assert_cmpstr(cap_column(nodes, 0, "knob"), ==, "frequency");
+	g_assert_cmpstr(cap_column(nodes, 0, "requested"), ==, "1000 MHz");
+	g_assert_cmpstr(cap_column(nodes, 0, "set"), ==, "1000 MHz");
+	g_assert_cmpstr(cap_column(nodes, 0, "effective"), ==, "no");
+	g_assert_nonnull(strstr(cap_column(nodes, 0, "reason"), "reads back"));
 }
 
 /* Requests and the status that refuses them. */
@@ -258,6 +315,9 @@ int main(int argc, char **argv)
 	virt_error_quiet();
 	ADD("says-what-the-cluster-can-do", test_capabilities);
 	ADD("says-why-nodes-are-down", test_nodes);
+	ADD("shows-quotas-as-emulated-caps", test_quota);
+	g_test_add("/api/says-which-caps-do-nothing", struct fixture, "deaf", set_up,
+		   test_deaf_machine, tear_down);
 	ADD("refuses-what-makes-no-sense", test_refused);
 	ADD("gives-events-to-those-who-wait", test_events);
 	ADD("has-no-energy-without-meters", test_energy);

@@ -93,6 +93,29 @@ static void test_unfinished_runs_are_left_out(struct directory *directory, const
 	g_assert_nonnull(strstr(heading->pdata[heading->len - 1], "2 runs left out"));
 }
 
+/* What a run rests on that is not the real thing stands in its heading. */
+static void test_headings_say_what_is_not_real(struct directory *directory, const void *data)
+{
+	static const char *const metas[][3] = {
+		{"caps_effective", "no", "NOT EFFECTIVE"},
+		{"meter", "rapl", "CPU packages (RAPL)"},
+		{"modelled_watts", "true", "watts come from a model"},
+	};
+	g_autoptr(summary_t) summary = NULL;
+	g_autoptr(GPtrArray) heading = NULL;
+	g_autofree char *text = NULL;
+
+	add(directory, "easy", 1, 1, "time", 1);
+	for (gsize i = 0; i < G_N_ELEMENTS(metas); i++)
+		g_assert_true(store_set_meta(directory->store, metas[i][0], metas[i][1], NULL));
+	summary = load(directory);
+	heading = summary_heading(summary);
+	g_ptr_array_add(heading, NULL);
+	text = g_strjoinv("\n", (char **)heading->pdata);
+	for (gsize i = 0; i < G_N_ELEMENTS(metas); i++)
+		g_assert_nonnull(strstr(text, metas[i][2]));
+}
+
 static void test_nothing_ended(struct directory *directory, const void *data)
 {
 	g_autoptr(GError) error = NULL;
@@ -126,6 +149,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	TEST("/summary/cells hold means and deviations over their runs", test_cells);
 	TEST("/summary/runs that did not end are left out", test_unfinished_runs_are_left_out);
+	TEST("/summary/headings say what is not real", test_headings_say_what_is_not_real);
 	TEST("/summary/nothing ended is bad input", test_nothing_ended);
 	TEST("/summary/odd names are quoted", test_odd_names);
 	return g_test_run();

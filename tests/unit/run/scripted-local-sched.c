@@ -2,13 +2,15 @@
 /*
  * Stands where virtbed-local-sched would, for tests of `virtbed run` on machines without a lab:
  * takes the same arguments, has no VMs, and lets tasks take one second for each node's share. Keeps
- * no state: to kill it is to lose everything.
+ * no state: to kill it is to lose everything. What caps its hosts' CPUs is the real thing.
  */
 #include <glib-unix.h>
 #include <glib.h>
 #include <stdlib.h>
 
 #include "common/config.h"
+#include "local-sched/cpu/cpu_cap.h"
+#include "local-sched/cpu/host_caps.h"
 #include "tests/unit/run/scripted_scheduler.h"
 
 static char *config_path, *cluster_name, *state, *address;
@@ -49,6 +51,8 @@ int main(int argc, char **argv)
 	g_autoptr(config_t) config = NULL;
 	const struct config_cluster *cluster;
 	struct scripted_scheduler *scheduler;
+	g_autoptr(host_caps_t) caps = NULL;
+	struct cpu_cap cap;
 
 	g_option_context_add_main_entries(context, entries, NULL);
 	if (!g_option_context_parse(context, &argc, &argv, &error))
@@ -57,11 +61,16 @@ int main(int argc, char **argv)
 	if (!config)
 		g_error("%s", error->message);
 	cluster = find_cluster(config);
+	cpu_cap_init(&cap, cluster);
+	caps = host_caps_new(cluster, state, &cap, &error);
+	if (!caps)
+		g_error("%s", error->message);
 	scheduler = scripted_scheduler_new(address, cluster_name, cluster->nodes);
 	scripted_scheduler_set_host(scheduler, cluster->hosts[0].name);
 	scripted_scheduler_set_auto(scheduler, duration_s, NULL);
 	scripted_scheduler_set_watts(scheduler, 60);
 	scripted_scheduler_set_busy(scheduler, 20);
+	scripted_scheduler_set_caps(scheduler, cap.ops->name, host_caps_effective(caps));
 	g_unix_signal_add(SIGTERM, quit, loop);
 	g_main_loop_run(loop);
 	scripted_scheduler_free(scheduler);

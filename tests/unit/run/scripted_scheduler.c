@@ -22,6 +22,7 @@ struct scripted_scheduler {
 	struct http_server *server;
 	enum scripted_mood mood;
 	uint32_t nodes, refusals, starts, deletes, incarnation;
+	const char *cpu_cap, *caps_effective;
 	bool *up;
 	json_t *tasks;      /* id -> task object */
 	json_t *held;       /* id -> when its ranks ended, not told yet */
@@ -167,8 +168,9 @@ static void get_capabilities(struct http_request *request, const char *const *ar
 	if (moody(scheduler, request, false))
 		return;
 	reply(request, 200,
-	      json_pack("{s:s, s:s, s:s, s:s, s:s, s:b}", "cluster", scheduler->cluster, "boot_id",
-			boot_id, "incarnation", incarnation, "virt_type", "none", "cpu_cap", "none",
+	      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "cluster", scheduler->cluster,
+			"boot_id", boot_id, "incarnation", incarnation, "virt_type", "none",
+			"cpu_cap", scheduler->cpu_cap, "caps_effective", scheduler->caps_effective,
 			"ready", 1));
 }
 
@@ -480,6 +482,8 @@ struct scripted_scheduler *scripted_scheduler_new(const char *address, const cha
 	scheduler->cluster = g_strdup(cluster);
 	scheduler->host = g_strdup("b1");
 	scheduler->nodes = nodes;
+	scheduler->cpu_cap = "none";
+	scheduler->caps_effective = "none";
 	scheduler->up = g_new0(bool, nodes);
 	for (uint32_t i = 0; i < nodes; i++)
 		scheduler->up[i] = true;
@@ -553,6 +557,13 @@ void scripted_scheduler_set_host(struct scripted_scheduler *scheduler, const cha
 void scripted_scheduler_set_busy(struct scripted_scheduler *scheduler, double busy_w)
 {
 	scheduler->busy_w = busy_w;
+}
+
+void scripted_scheduler_set_caps(struct scripted_scheduler *scheduler, const char *cpu_cap,
+				 const char *effective)
+{
+	scheduler->cpu_cap = cpu_cap;
+	scheduler->caps_effective = effective;
 }
 
 void scripted_scheduler_set_metering(struct scripted_scheduler *scheduler, bool on)

@@ -67,6 +67,10 @@ void scripted_scheduler_set_node(struct scripted_scheduler *scheduler, uint32_t 
 void scripted_scheduler_set_host(struct scripted_scheduler *scheduler, const char *name);
 void scripted_scheduler_set_busy(struct scripted_scheduler *scheduler, double busy_w);
 
+/* What it says of its hosts' caps from now on, both borrowed ("none" until then). */
+void scripted_scheduler_set_caps(struct scripted_scheduler *scheduler, const char *cpu_cap,
+				 const char *effective);
+
 /* How many tasks were ever started, how many DELETEs were answered, and whether `id` runs. */
 uint32_t scripted_scheduler_starts(const struct scripted_scheduler *scheduler);
 uint32_t scripted_scheduler_deletes(const struct scripted_scheduler *scheduler);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "local-sched/cpu/cap_originals.h"
+#include "local-sched/cpu/host_knob.h"
+
+/*
+ * The highest frequency of a machine's CPUs (paper 002, Table 4: each cluster has one), by the
+ * kernel's cpufreq: scaling_max_freq of every CPU, and no boost above it. Main loop only; the files
+ * answer at once.
+ */
+
+/* Whether every CPU has a cpufreq driver whose cap we may write. If not, `error` says which has none. */
+bool cpu_freq_available(const char *sys_root, GError **error);
+
+/*
+ * Caps all CPUs at `max_mhz` and switches boost off where there is a switch. Fills in two knobs,
+ * whose texts the caller clears; what could not be set says so there as "not effective". Where the
+ * driver has a table of frequencies, the highest that is not above max_mhz is set.
+ */
+void cpu_freq_apply(const char *sys_root, uint32_t max_mhz, struct cap_originals *originals,
+		    struct host_knob *ret_frequency, struct host_knob *ret_boost);
+
+/*
+ * Reads back, and looks how fast the CPUs run now: one that is faster than what was set, by more
+ * than CPU_FREQ_TOLERANCE, proves the cap not effective, which it stays; if none is, it counts as
+ * effective as long as that holds.
+ */
+void cpu_freq_check(const char *sys_root, struct host_knob *frequency, struct host_knob *boost);
+
+/* Drivers that measure (intel_pstate) jitter by some percent. */
+#define CPU_FREQ_TOLERANCE 0.05

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/cpu/host_cap.h"
+
+#include "local-sched/cpu/cap_originals.h"
+#include "local-sched/cpu/cpu_freq.h"
+#include "local-sched/cpu/cpu_idle.h"
+
+#define LOG_SUBSYSTEM "caps"
+#include "common/log.h"
+
+/* In the order in which they are shown. */
+enum { KNOB_FREQUENCY = 0, KNOB_BOOST, KNOB_IDLE, KNOBS };
+
+struct host_cap {
+	char *host;
+	char *sys_root;
+	struct cap_originals *originals;
+	struct cpu_idle *idle; /* NULL: not asked for */
+	bool frequency;        /* asked for */
+	struct host_knob knobs[KNOBS];
+	bool told[KNOBS]; /* it was said that this one is not effective */
+	double check_s;
+	guint timer_id;
+};
+
+static bool is_asked(const struct host_cap *cap, int knob)
+{
+	return knob == KNOB_IDLE ? cap->idle != NULL : cap->frequency;
+}
+
+/* Says once of each knob that it does not do what it should. */
+static void tell(struct host_cap *cap)
+{
+	for (int i = 0; i < KNOBS; i++) {
+		const struct host_knob *knob = &cap->knobs[i];
+
+		if (!is_asked(cap, i) || cap->told[i] || knob->effect != HOST_KNOB_NOT_EFFECTIVE)
+			continue;
+		cap->told[i] = true;
+		log_warning("host \"%s\": cap of %s at %s is not effective: %s", cap->host,
+			    knob->name, knob->requested, knob->reason ? knob->reason : "");
+	}
+}
+
+void host_cap_check(struct host_cap *cap)
+{
+	if (cap->frequency)
+		cpu_freq_check(cap->sys_root, &cap->knobs[KNOB_FREQUENCY],
+			       &cap->knobs[KNOB_BOOST]);
+	if (cap->idle)
+		cpu_idle_check(cap->idle, &cap->knobs[KNOB_IDLE]);
+	tell(cap);
+}
+
+static gboolean on_check(gpointer data)
+{
+	struct host_cap *cap = data;
+
+	host_cap_check(cap);
+	cap->timer_id = g_timeout_add((guint)(cap->check_s * 1e3), on_check, cap);
+	return G_SOURCE_REMOVE;
+}
+
+struct host_cap *host_cap_new(const struct host_cap_settings *settings, GError **error)
+{
+	struct cap_originals *originals = cap_originals_open(settings->originals, error);
+	struct host_cap *cap;
+
+	if (!originals)
+		return NULL;
+	cap = g_new0(struct host_cap, 1);
+	cap->host = g_strdup(settings->host);
+	cap->sys_root = g_strdup(settings->sys_root);
+	cap->originals = originals;
+	cap->check_s = settings->check_s > 0 ? settings->check_s : HOST_CAP_CHECK_S;
+	cap->frequency = settings->max_mhz > 0;
+	if (cap->frequency)
+		cpu_freq_apply(cap->sys_root, settings->max_mhz, originals,
+			       &cap->knobs[KNOB_FREQUENCY], &cap->knobs[KNOB_BOOST]);
+	if (settings->max_cstate)
+		cap->idle = cpu_idle_apply(cap->sys_root, settings->dev_root, settings->max_cstate,
+					   originals, &cap->knobs[KNOB_IDLE]);
+	tell(cap);
+	cap->timer_id = g_timeout_add((guint)(MIN(HOST_CAP_FIRST_CHECK_S, cap->check_s) * 1e3),
+				      on_check, cap);
+	return cap;
+}
+
+void host_cap_free(struct host_cap *cap)
+{
+	if (!cap)
+		return;
+	g_clear_handle_id(&cap->timer_id, g_source_remove);
+	cpu_idle_free(cap->idle);
+	cap_originals_close(cap->originals);
+	for (int i = 0; i < KNOBS; i++)
+		host_knob_clear(&cap->knobs[i]);
+	g_free(cap->sys_root);
+	g_free(cap->host);
+	g_free(cap);
+}
+
+enum host_knob_effect host_cap_effect(const struct host_cap *cap)
+{
+	enum host_knob_effect least = HOST_KNOB_EFFECTIVE;
+
+	for (int i = 0; i < KNOBS; i++) {
+		/* A machine without a boost switch has none to fail. */
+		if (!is_asked(cap, i) || (i == KNOB_BOOST && !cap->knobs[i].set &&
+					  cap->knobs[i].effect == HOST_KNOB_UNKNOWN))
+			continue;
+		if (cap->knobs[i].effect == HOST_KNOB_NOT_EFFECTIVE)
+			return HOST_KNOB_NOT_EFFECTIVE;
+		if (cap->knobs[i].effect == HOST_KNOB_UNKNOWN)
+			least = HOST_KNOB_UNKNOWN;
+	}
+	return least;
+}
+
+json_t *host_cap_json(const struct host_cap *cap)
+{
+	json_t *array = json_array();
+
+	for (int i = 0; i < KNOBS; i++) {
+		const struct host_knob *knob = &cap->knobs[i];
+
+		if (is_asked(cap, i))
+			json_array_append_new(
+				array,
+				json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:s?}", "knob", knob->name,
+					  "requested", knob->requested, "set", knob->set,
+					  "read_back", knob->read_back, "effective",
+					  host_knob_effect_name(knob->effect), "reason",
+					  knob->reason));
+	}
+	return array;
+}
