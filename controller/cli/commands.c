@@ -21,6 +21,8 @@ const struct command commands[] = {
 	{"policies", cmd_policies, "", "the policies there are", ""},
 	{"lab", cmd_lab, "up|down|status CONFIG", "emulated blades on this machine",
 	 "up down status"},
+	{"nodes", cmd_nodes, "[CONFIG]", "nodes of local schedulers, and what caps them", ""},
+	{"energy", cmd_energy, "--live CONFIG", "what the hosts' meters say now", ""},
 	{"config", cmd_config, "check|dump CONFIG",
 	 "check a configuration, or print it as resolved", "check dump"},
 	{"completion", cmd_completion, "bash", "completion script for the shell", "bash"},

@@ -30,6 +30,10 @@ int cmd_decide(int argc, char **argv);
 int cmd_policies(int argc, char **argv);
 /* `virtbed lab up|down|status CONFIG`: emulated blades on this machine. */
 int cmd_lab(int argc, char **argv);
+/* `virtbed energy --live CONFIG`: what the hosts' meters say now. */
+int cmd_energy(int argc, char **argv);
+/* `virtbed nodes`: the nodes of running local schedulers, and what caps them. */
+int cmd_nodes(int argc, char **argv);
 /* `virtbed config check|dump CONFIG`. */
 int cmd_config(int argc, char **argv);
 /* `virtbed completion bash`: the shell's completion script. */

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * virtbed-meters: reads the meters of a configuration's hosts; `virtbed energy --live` becomes it.
+ * Exit status: 0 all meters gave watts, 1 some did not, 2 bad usage or bad input.
+ */
+#include <glib-unix.h>
+#include <stdio.h>
+
+#include "common/clock.h"
+#include "common/config.h"
+#include "common/json.h"
+#include "common/lab_state.h"
+#include "local-sched/power/live.h"
+
+enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
+
+/* A login and two requests of a slow BMC. */
+#define SETTLE_S 12.0
+
+/* The command line. */
+struct options {
+	gboolean live;
+	gboolean json;
+	char *lab;
+	int count;
+	double interval_s;
+};
+
+static gboolean on_signal(gpointer interrupted)
+{
+	*(bool *)interrupted = true;
+	return G_SOURCE_CONTINUE;
+}
+
+static int fail(const char *message)
+{
+	fprintf(stderr, "virtbed energy: %s\n", message);
+	return STATUS_USAGE;
+}
+
+static void print(const json_t *document, bool as_json)
+{
+	g_autofree char *text = as_json ? json_pretty(document) : live_table(document);
+
+	fputs(text, stdout);
+	if (as_json)
+		putchar('\n');
+	fflush(stdout);
+}
+
+/* Reads and prints `count` times (0: until a signal comes). */
+static int watch(const struct config *config, const struct options *options)
+{
+	g_autoptr(live_t) live = live_new(config);
+	bool interrupted = false;
+	bool all = true;
+
+	g_unix_signal_add(SIGINT, on_signal, &interrupted);
+	g_unix_signal_add(SIGTERM, on_signal, &interrupted);
+	live_settle(live, SETTLE_S);
+	for (int i = 0; !interrupted && (i < options->count || options->count == 0); i++) {
+		g_autoptr(json_t) document = NULL;
+
+		if (i > 0)
+			live_wait(live, options->interval_s, &interrupted);
+		document = live_json(live);
+		all = live_all_answered(document);
+		print(document, options->json);
+	}
+	return all ? STATUS_DONE : STATUS_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = { .count = 1, .interval_s = 1 };
+	const GOptionEntry entries[] = {
+		{ "live", 0, 0, G_OPTION_ARG_NONE, &options.live, "Read the meters now", NULL },
+		{ "count", 'n', 0, G_OPTION_ARG_INT, &options.count,
+		  "How often to print (default 1; 0: until interrupted)", "N" },
+		{ "interval", 'i', 0, G_OPTION_ARG_DOUBLE, &options.interval_s,
+		  "Seconds between two (default 1)", "S" },
+		{ "lab", 0, 0, G_OPTION_ARG_STRING, &options.lab,
+		  "Lab whose blades the hosts name (default: the configuration's name)", "NAME" },
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &options.json, "One JSON document each", NULL },
+		{ NULL },
+	};
+	g_autoptr(GOptionContext) context = g_option_context_new("CONFIG");
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = NULL;
+
+	g_set_prgname("virtbed energy");
+	g_option_context_add_main_entries(context, entries, NULL);
+	g_option_context_set_summary(context, "What the meters of the hosts say.");
+	if (!g_option_context_parse(context, &argc, &argv, &error))
+		return fail(error->message);
+	if (argc != 2 || !options.live || options.count < 0 || !(options.interval_s >= 0.05))
+		return fail("give --live and a configuration; a count is not negative, an interval "
+			    "0.05 s or more; try --help");
+	config = config_load(argv[1], &error);
+	if (!config || !lab_state_resolve(config, options.lab, &error))
+		return fail(error->message);
+	return watch(config, &options);
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/power/live.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/http_client.h"
+#include "common/json.h"
+#include "local-sched/power/sampler.h"
+
+#define ASK_TIMEOUT_S 5.0
+
+enum { WAKE_MS = 50 };
+
+/* A host whose meter is read from here. */
+struct live_host {
+	const struct config_cluster *cluster;
+	const struct config_host *host;
+	struct sampler *sampler; /* NULL: no meter, or one that cannot work */
+	char *error;             /* why not, or NULL */
+};
+
+struct live {
+	const struct config *config;
+	GArray *hosts; /* struct live_host */
+};
+
+static void host_clear(gpointer data)
+{
+	struct live_host *host = data;
+
+	sampler_free(host->sampler);
+	g_free(host->error);
+}
+
+static void on_sampled(const struct power_reading *reading, enum energy_counter_step step,
+		       const struct energy_counter *counter, void *data)
+{
+	/* The sampler keeps what is shown. */
+}
+
+static void on_lost(const char *reason, void *data)
+{
+}
+
+static void on_back(void *data)
+{
+}
+
+static const struct sampler_observer observer = {
+	.sampled = on_sampled,
+	.lost = on_lost,
+	.back = on_back,
+};
+
+static void add_host(struct live *live, const struct config_cluster *cluster,
+		     const struct config_host *host)
+{
+	struct live_host added = { .cluster = cluster, .host = host };
+	g_autoptr(GError) error = NULL;
+
+	if (host->meter && host->meter->kind != CONFIG_METER_NONE) {
+		added.sampler =
+			sampler_new(host->meter, host->name, NULL, &observer, NULL, &error);
+		added.error = error ? g_strdup(error->message) : NULL;
+	} else {
+		added.error = g_strdup("it has no meter");
+	}
+	g_array_append_val(live->hosts, added);
+}
+
+struct live *live_new(const struct config *config)
+{
+	struct live *live = g_new0(struct live, 1);
+
+	live->config = config;
+	live->hosts = g_array_new(FALSE, TRUE, sizeof(struct live_host));
+	g_array_set_clear_func(live->hosts, host_clear);
+	for (uint32_t c = 0; c < config->clusters_count; c++) {
+		const struct config_cluster *cluster = &config->clusters[c];
+
+		for (uint32_t h = 0; h < cluster->hosts_count && !cluster->local_scheduler; h++)
+			add_host(live, cluster, &cluster->hosts[h]);
+	}
+	return live;
+}
+
+void live_free(struct live *live)
+{
+	if (!live)
+		return;
+	g_array_unref(live->hosts);
+	g_free(live);
+}
+
+static gboolean on_wake(gpointer data)
+{
+	return G_SOURCE_CONTINUE;
+}
+
+typedef bool (*stop_f)(struct live *live, const void *data);
+
+/* Runs the main loop until `stop` says so, or for `seconds`. */
+static void run(struct live *live, double seconds, stop_f stop, const void *data)
+{
+	const int64_t from_ns = clock_now_ns();
+	const guint wake_id = g_timeout_add(WAKE_MS, on_wake, NULL);
+
+	while (!stop(live, data) && clock_elapsed_s(from_ns, clock_now_ns()) < seconds)
+		g_main_context_iteration(NULL, TRUE);
+	g_source_remove(wake_id);
+}
+
+static bool is_settled(struct live *live, const void *data)
+{
+	for (guint i = 0; i < live->hosts->len; i++) {
+		const struct sampler *sampler =
+			g_array_index(live->hosts, struct live_host, i).sampler;
+
+		if (sampler && !sampler_answered(sampler) && !sampler_reason(sampler))
+			return false;
+	}
+	return true;
+}
+
+void live_settle(struct live *live, double timeout_s)
+{
+	run(live, timeout_s, is_settled, NULL);
+}
+
+static bool is_interrupted(struct live *live, const void *interrupted)
+{
+	return *(const bool *)interrupted;
+}
+
+void live_wait(struct live *live, double seconds, const bool *interrupted)
+{
+	run(live, seconds, is_interrupted, interrupted);
+}
+
+static json_t *text_or_null(const char *text)
+{
+	return text ? json_string(text) : json_null();
+}
+
+static json_t *host_json(const struct live_host *host)
+{
+	const struct sampler *sampler = host->sampler;
+	const struct energy_counter *counter = sampler ? sampler_counter(sampler) : NULL;
+	const enum config_meter_kind kind =
+		host->host->meter ? host->host->meter->kind : CONFIG_METER_NONE;
+	const char *error = sampler ? sampler_reason(sampler) : host->error;
+	const bool there = sampler && sampler_answered(sampler);
+	json_t *object = json_object();
+
+	json_object_set_new(object, "cluster", json_string(host->cluster->name));
+	json_object_set_new(object, "host", json_string(host->host->name));
+	json_object_set_new(object, "kind", json_string(config_meter_kind_name(kind)));
+	json_object_set_new(object, "source", text_or_null(there ? sampler_source(sampler) : NULL));
+	json_object_set_new(object, "modelled",
+			    json_boolean(host->host->blade || kind == CONFIG_METER_MODEL));
+	/* A last reading that a failed one followed is no reading of now. */
+	json_object_set_new(object, "watts",
+			    there && !error ? json_real((double)counter->last_mw / 1e3) :
+					      json_null());
+	json_object_set_new(object, "energy_j",
+			    there ? json_real((double)counter->energy_uj / 1e6) : json_null());
+	json_object_set_new(object, "gap_s",
+			    there ? json_real((double)counter->gap_ns / 1e9) : json_null());
+	json_object_set_new(object, "age_s",
+			    there ? json_real(clock_elapsed_s(counter->last_ns, clock_now_ns())) :
+				    json_null());
+	json_object_set_new(object, "error", text_or_null(error));
+	return object;
+}
+
+/* A number divided by `unit`; null if it is none. */
+static json_t *scaled(const json_t *number, double unit)
+{
+	return json_is_number(number) ? json_real(json_number_value(number) / unit) : json_null();
+}
+
+static json_t *remote_host_json(const char *cluster, const json_t *host, const json_t *capabilities,
+				double now_ns)
+{
+	const json_t *sampled_ns = json_object_get(host, "sample_ns");
+	const char *name = json_string_value(json_object_get(host, "host"));
+	const char *source = json_string_value(json_object_get(capabilities, "meter"));
+	const bool lost = json_is_true(json_object_get(host, "lost"));
+	json_t *object = json_object();
+
+	json_object_set_new(object, "cluster", json_string(cluster));
+	json_object_set_new(object, "host", text_or_null(name));
+	json_object_set_new(object, "kind", json_string("remote"));
+	json_object_set_new(object, "source", text_or_null(source));
+	json_object_set_new(
+		object, "modelled",
+		json_boolean(json_is_true(json_object_get(capabilities, "modelled_watts"))));
+	json_object_set_new(object, "watts",
+			    lost ? json_null() : scaled(json_object_get(host, "watts"), 1));
+	json_object_set_new(object, "energy_j", scaled(json_object_get(host, "energy_uj"), 1e6));
+	json_object_set_new(object, "gap_s", scaled(json_object_get(host, "gap_ns"), 1e9));
+	json_object_set_new(object, "age_s",
+			    json_is_number(sampled_ns) ?
+				    json_real((now_ns - json_number_value(sampled_ns)) / 1e9) :
+				    json_null());
+	json_object_set_new(object, "error",
+			    text_or_null(lost ? "its local scheduler has lost the meter" : NULL));
+	return object;
+}
+
+static json_t *failed_cluster_json(const struct config_cluster *cluster, const char *message)
+{
+	return json_pack("{s:s, s:n, s:s, s:n, s:b, s:n, s:n, s:n, s:n, s:s}", "cluster",
+			 cluster->name, "host", "kind", "remote", "source", "modelled", 0, "watts",
+			 "energy_j", "gap_s", "age_s", "error", message);
+}
+
+/* Asks a running local scheduler for its hosts. */
+static void add_remote(json_t *hosts, const struct config_cluster *cluster)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(http_client_t) client = http_client_new(cluster->local_scheduler, &error);
+	g_autoptr(json_t) energy = NULL;
+	g_autoptr(json_t) capabilities = NULL;
+	const json_t *host;
+	size_t index;
+
+	if (client)
+		capabilities = http_client_call(client, "GET", "/v1/capabilities", NULL,
+						ASK_TIMEOUT_S, &error);
+	if (capabilities)
+		energy = http_client_call(client, "GET", "/v1/energy", NULL, ASK_TIMEOUT_S, &error);
+	if (!energy) {
+		json_array_append_new(hosts, failed_cluster_json(cluster, error->message));
+		return;
+	}
+	json_array_foreach(json_object_get(energy, "hosts"), index, host)
+	{
+		json_array_append_new(hosts, remote_host_json(cluster->name, host, capabilities,
+							      json_number_value(json_object_get(
+								      energy, "now_ns"))));
+	}
+}
+
+json_t *live_json(struct live *live)
+{
+	json_t *hosts = json_array();
+
+	for (guint i = 0; i < live->hosts->len; i++)
+		json_array_append_new(hosts,
+				      host_json(&g_array_index(live->hosts, struct live_host, i)));
+	for (uint32_t c = 0; c < live->config->clusters_count; c++)
+		if (live->config->clusters[c].local_scheduler)
+			add_remote(hosts, &live->config->clusters[c]);
+	return json_pack("{s:o}", "hosts", hosts);
+}
+
+bool live_all_answered(const json_t *json)
+{
+	const json_t *hosts = json_object_get(json, "hosts");
+	const json_t *host;
+	size_t index;
+
+	json_array_foreach(hosts, index, host)
+	{
+		if (!json_is_number(json_object_get(host, "watts")))
+			return false;
+	}
+	return true;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "-";
+}
+
+/* A number for a table; "-" where there is none. */
+static char *number_of(const json_t *object, const char *key, int decimals)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_number(value) ?
+		       g_strdup_printf("%.*f", decimals, json_number_value(value)) :
+		       g_strdup("-");
+}
+
+static void add_row(GString *table, const json_t *host)
+{
+	g_autofree char *watts = number_of(host, "watts", 1);
+	g_autofree char *energy = number_of(host, "energy_j", 1);
+	g_autofree char *gap = number_of(host, "gap_s", 1);
+	g_autofree char *age = number_of(host, "age_s", 2);
+	const char *error = json_string_value(json_object_get(host, "error"));
+
+	g_string_append_printf(table, "%-12s %-12s %-8s %-8s %9s %11s %7s %7s%s%s\n",
+			       text_of(host, "cluster"), text_of(host, "host"),
+			       text_of(host, "kind"), text_of(host, "source"), watts, energy, gap,
+			       age, error ? "  " : "", error ? error : "");
+}
+
+char *live_table(const json_t *json)
+{
+	g_autoptr(GString) table = g_string_new(NULL);
+	const json_t *hosts = json_object_get(json, "hosts");
+	bool modelled = false;
+	bool packages = false;
+	const json_t *host;
+	size_t index;
+
+	g_string_append_printf(table, "%-12s %-12s %-8s %-8s %9s %11s %7s %7s\n", "CLUSTER", "HOST",
+			       "KIND", "SOURCE", "WATTS", "ENERGY-J", "GAP-S", "AGE-S");
+	json_array_foreach(hosts, index, host)
+	{
+		add_row(table, host);
+		modelled |= json_is_true(json_object_get(host, "modelled"));
+		packages |= strcmp(text_of(host, "source"), "rapl") == 0;
+	}
+	if (modelled)
+		g_string_append(table,
+				"note: watts of a model fed by CPU time, not of a real meter\n");
+	if (packages)
+		g_string_append(table, "note: rapl is the watts of CPU packages, not of the host\n");
+	return g_string_free(g_steal_pointer(&table), FALSE);
+}
