@@ -26,7 +26,7 @@ teardown() {
 	"$virtbed_lab" down --name "$name" || true
 }
 
-# Two blades, three VMs, short tasks. Each test has a lab of its own.
+# Two blades, one of them with Redfish, three VMs, short tasks. Each test has a lab of its own.
 write_config() {
 	name=$(lab_name run)
 	cat >"$config" <<END
@@ -49,7 +49,7 @@ experiment:
   task_deadline_s: 60
 lab:
   blades:
-    - {name: b1, cpu_cores: 0.6, idle_w: 60, core_w: 100}
+    - {name: b1, cpu_cores: 0.6, idle_w: 60, core_w: 100, bmc: redfish}
     - {name: b2, cpu_cores: 0.6, idle_w: 60, core_w: 300}
 END
 }
