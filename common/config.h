@@ -107,7 +107,7 @@ struct config_cluster {
 /* A task type: what runs, how wide, and its share of the workload. */
 struct config_type {
 	char *name;
-	char *benchmark;      /* "is", "cg", "ep", "mg", "is_cg" */
+	char *benchmark;      /* one of common/benchmark.h */
 	char *class_;         /* problem class: S W A B C; key `class` */
 	uint32_t cores;       /* cores asked for, equal to the MPI ranks */
 	uint32_t repetitions; /* of the timed section; default 1 */
@@ -160,7 +160,10 @@ struct config_study {
 	uint32_t sizes_count;
 };
 
-/* Policies x limits x repeats. */
+/* Limits closer than this are one and the same, in tables and file names too. */
+#define CONFIG_LIMITS_DIFFER 1e-6
+
+/* Policies x limits x repeats: no policy and no limit appears twice. */
 struct config_experiment {
 	char **policies;
 	uint32_t policies_count;
@@ -190,11 +193,25 @@ struct config_blade {
 	enum config_bmc bmc; /* default ipmi */
 };
 
+/* A key that takes yes or no. */
+enum config_answer {
+	CONFIG_NO = 0,
+	CONFIG_YES,
+};
+
 /* Emulated blades on this machine (`virtbed lab`). */
 struct config_lab {
-	struct config_blade *blades;
+	struct config_blade *blades; /* CONFIG_BLADES_MAX at most */
 	uint32_t blades_count;
+	/*
+	 * Whether the blades may be promised more than 80 % of this machine's CPUs. For tests of what
+	 * works: VMs then slow one another down, and nothing can be measured.
+	 */
+	enum config_answer overcommit;
 };
+
+#define CONFIG_BLADES_MAX 64
+#define CONFIG_BLADE_NAME_MAX 24 /* its name is a host name, and part of VM names */
 
 /* A whole configuration file. */
 struct config {

@@ -2,17 +2,17 @@
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "common/benchmark.h"
 #include "common/config.h"
+#include "common/config_parts.h"
+#include "common/http_client.h"
+#include "common/lab_state.h"
 
 /*
  * The meaning of a configuration. Each rule names the path of the key that breaks it, what is
  * wrong, and what to do. The first broken rule wins: one clear line.
  */
-
-/* Guests, quotas and emulator threads of a lab may use this share of the host, the rest is ours. */
-#define LAB_HOST_SHARE 0.8
 
 struct check {
 	const struct config *config;
@@ -31,6 +31,14 @@ static bool G_GNUC_PRINTF(2, 3) fail(const struct check *check, const char *form
 	g_set_error(check->error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: %s", check->path,
 		    message);
 	return false;
+}
+
+/* Takes over what a part found: NULL, or the line. */
+static bool part(const struct check *check, char *wrong)
+{
+	g_autofree char *text = wrong;
+
+	return !text || fail(check, "%s", text);
 }
 
 static bool positive(const struct check *check, double value, const char *key)
@@ -92,6 +100,28 @@ static bool check_host(const struct check *check, const struct config_host *host
 	return !host->meter || check_meter(check, host, meter);
 }
 
+static bool check_scheduler(const struct check *check, const struct config_cluster *cluster,
+			    const char *key)
+{
+	g_autoptr(GError) reason = NULL;
+
+	if (!cluster->local_scheduler ||
+	    http_client_check_address(cluster->local_scheduler, &reason))
+		return true;
+	return fail(check, "%s.local_scheduler: %s", key, reason->message);
+}
+
+/* Names of idle states as processors have them: C0, C1, C1E, C6, C10. */
+static bool check_cstate(const struct check *check, const struct config_cluster *cluster,
+			 const char *key)
+{
+	if (!cluster->max_cstate ||
+	    g_regex_match_simple("^C([0-9]|10)[A-Z]?$", cluster->max_cstate, G_REGEX_DOLLAR_ENDONLY, 0))
+		return true;
+	return fail(check, "%s.max_cstate: '%s' is no idle state; write e.g. C1, C1E or C6", key,
+		    cluster->max_cstate);
+}
+
 static bool check_cluster(const struct check *check, const struct config_cluster *cluster,
 			  uint32_t index)
 {
@@ -117,6 +147,8 @@ static bool check_cluster(const struct check *check, const struct config_cluster
 	if (cluster->max_mhz > cluster->base_mhz)
 		return fail(check, "%s.max_mhz: %u MHz is above base_mhz, %u MHz", key,
 			    cluster->max_mhz, cluster->base_mhz);
+	if (!check_scheduler(check, cluster, key) || !check_cstate(check, cluster, key))
+		return false;
 	for (uint32_t h = 0; h < cluster->hosts_count; h++) {
 		g_autofree char *host = g_strdup_printf("%s.hosts[%u]", key, h);
 
@@ -134,19 +166,36 @@ static bool fits_somewhere(const struct config *config, const struct config_type
 	return false;
 }
 
+static bool check_benchmark(const struct check *check, const struct config_type *type,
+			    const char *key)
+{
+	const struct benchmark *benchmark = benchmark_find(type->benchmark);
+	g_autofree char *names = NULL;
+
+	if (!benchmark) {
+		names = benchmark_names();
+		return fail(check, "%s.benchmark: '%s' is not known; there are %s", key,
+			    type->benchmark, names);
+	}
+	if (type->cores == 0 || type->cores > BENCHMARK_RANKS_MAX)
+		return fail(check, "%s.cores: %u cores; give a task 1 to %d", key, type->cores,
+			    BENCHMARK_RANKS_MAX);
+	if (benchmark->power_of_two && (type->cores & (type->cores - 1)) != 0)
+		return fail(check,
+			    "%s.cores: %s runs on a power of two of ranks, not on %u; give e.g. %u",
+			    key, benchmark->name, type->cores, 1U << g_bit_storage(type->cores));
+	return true;
+}
+
 static bool check_type(const struct check *check, const struct config_type *type, uint32_t index)
 {
 	g_autofree char *key = g_strdup_printf("types[%u]", index);
 	g_autofree char *name = g_strdup_printf("%s.name", key);
 
-	if (!good_name(check, type->name, name))
-		return false;
-	if (!good_name(check, type->benchmark, key))
+	if (!good_name(check, type->name, name) || !check_benchmark(check, type, key))
 		return false;
 	if (strlen(type->class_) != 1 || !strchr("SWABC", type->class_[0]))
 		return fail(check, "%s.class: '%s' is not one of S, W, A, B, C", key, type->class_);
-	if (type->cores == 0)
-		return fail(check, "%s.cores: 0 cores; a task needs at least one", key);
 	if (!(type->share >= 0 && type->share <= 1))
 		return fail(check, "%s.share: %g is outside 0 to 1", key, type->share);
 	if (!fits_somewhere(check->config, type))
@@ -215,6 +264,8 @@ static bool check_estimate(const struct check *check, const struct config_estima
 	const struct config_type *type = find_type(check->config, estimate->type);
 	g_autofree char *etc = g_strdup_printf("estimates[%u].etc_s", index);
 	g_autofree char *eec = g_strdup_printf("estimates[%u].eec_j", index);
+	g_autofree char *etc_sd = g_strdup_printf("estimates[%u].etc_sd_s", index);
+	g_autofree char *eec_sd = g_strdup_printf("estimates[%u].eec_sd_j", index);
 
 	if (!type)
 		return fail(check, "estimates[%u].type: no type '%s' in types", index,
@@ -230,7 +281,10 @@ static bool check_estimate(const struct check *check, const struct config_estima
 	if (config_estimate(check->config, estimate->type, estimate->cluster) != estimate)
 		return fail(check, "estimates[%u]: '%s' on '%s' appears twice", index,
 			    estimate->type, estimate->cluster);
-	return positive(check, estimate->etc_s, etc) && not_negative(check, estimate->eec_j, eec);
+	return positive(check, estimate->etc_s, etc) &&
+	       not_negative(check, estimate->etc_sd_s, etc_sd) &&
+	       not_negative(check, estimate->eec_j, eec) &&
+	       not_negative(check, estimate->eec_sd_j, eec_sd);
 }
 
 static bool check_estimates(const struct check *check)
@@ -271,6 +325,29 @@ static bool check_workload(const struct check *check)
 	       positive(check, workload->zero_at, "workload.zero_at");
 }
 
+/* Runs of the same policy at the same limit would be taken for repeats. */
+static bool check_different(const struct check *check)
+{
+	const struct config_experiment *experiment = check->config->experiment;
+
+	for (uint32_t i = 0; i < experiment->policies_count; i++)
+		for (uint32_t j = 0; j < i; j++)
+			if (g_str_equal(experiment->policies[i], experiment->policies[j]))
+				return fail(check,
+					    "experiment.policies[%u]: '%s' appears twice; name "
+					    "each once, and use repeats for more runs",
+					    i, experiment->policies[i]);
+	for (uint32_t i = 0; i < experiment->limits_count; i++)
+		for (uint32_t j = 0; j < i; j++)
+			if (fabs(experiment->limits[i] - experiment->limits[j]) <
+			    CONFIG_LIMITS_DIFFER)
+				return fail(check,
+					    "experiment.limits[%u]: %g appears twice; name each "
+					    "once, and use repeats for more runs",
+					    i, experiment->limits[i]);
+	return true;
+}
+
 static bool check_experiment(const struct check *check)
 {
 	const struct config_experiment *experiment = check->config->experiment;
@@ -279,6 +356,8 @@ static bool check_experiment(const struct check *check)
 		if (!(experiment->limits[i] > 0 && experiment->limits[i] <= 1))
 			return fail(check, "experiment.limits[%u]: %g is outside (0, 1]", i,
 				    experiment->limits[i]);
+	if (!check_different(check))
+		return false;
 	if (experiment->repeats > 10000)
 		return fail(check, "experiment.repeats: %u is more than 10000",
 			    experiment->repeats);
@@ -290,72 +369,6 @@ static bool check_experiment(const struct check *check)
 	       not_negative(check, experiment->budget_j, "experiment.budget_j") &&
 	       not_negative(check, experiment->baseline_s, "experiment.baseline_s") &&
 	       not_negative(check, experiment->task_deadline_s, "experiment.task_deadline_s");
-}
-
-/*
- * Host cores that the VMs on `blade` may use under their quotas. A VM's quota covers its emulator
- * threads too (local-sched/cpu), so nothing comes on top. A cluster without max_mhz has no quota
- * that the host could fail to deliver.
- */
-static double blade_quota(const struct config *config, const struct config_blade *blade)
-{
-	double cores = 0;
-
-	for (uint32_t c = 0; c < config->clusters_count; c++) {
-		const struct config_cluster *cluster = &config->clusters[c];
-		double cap = cluster->max_mhz > 0 ? (double)cluster->max_mhz / cluster->base_mhz : 0;
-		uint32_t here = 0;
-
-		for (uint32_t h = 0; h < cluster->hosts_count; h++)
-			here += cluster->hosts[h].blade &&
-				g_str_equal(cluster->hosts[h].blade, blade->name);
-		if (here > 0)
-			cores += cap * cluster->cores * cluster->nodes * here /
-				 cluster->hosts_count;
-	}
-	return cores;
-}
-
-static bool check_blade(const struct check *check, const struct config_blade *blade,
-			uint32_t index, double *sum)
-{
-	g_autofree char *name = g_strdup_printf("lab.blades[%u].name", index);
-	g_autofree char *idle = g_strdup_printf("lab.blades[%u].idle_w", index);
-	g_autofree char *core = g_strdup_printf("lab.blades[%u].core_w", index);
-	g_autofree char *cpu = g_strdup_printf("lab.blades[%u].cpu_cores", index);
-	double quota = blade_quota(check->config, blade);
-
-	if (!good_name(check, blade->name, name) || !positive(check, blade->cpu_cores, cpu) ||
-	    !not_negative(check, blade->idle_w, idle) || !not_negative(check, blade->core_w, core))
-		return false;
-	if (find_blade(check->config, blade->name) != blade)
-		return fail(check, "%s: '%s' appears twice", name, blade->name);
-	if (quota > blade->cpu_cores + 1e-9)
-		return fail(check,
-			    "%s: the quotas of its VMs sum to %.2f cores, more than cpu_cores, "
-			    "%.2f; lower max_mhz or raise cpu_cores",
-			    cpu, quota, blade->cpu_cores);
-	*sum += quota;
-	return true;
-}
-
-static bool check_lab(const struct check *check)
-{
-	const struct config_lab *lab = check->config->lab;
-	double host = (double)sysconf(_SC_NPROCESSORS_ONLN) * LAB_HOST_SHARE;
-	double sum = 0;
-
-	if (!lab)
-		return true;
-	for (uint32_t b = 0; b < lab->blades_count; b++)
-		if (!check_blade(check, &lab->blades[b], b, &sum))
-			return false;
-	if (sum > host + 1e-9)
-		return fail(check,
-			    "lab.blades: the quotas of all VMs, emulator threads included, sum to "
-			    "%.2f cores, more than 80 %% of this machine's %ld; lower max_mhz",
-			    sum, sysconf(_SC_NPROCESSORS_ONLN));
-	return true;
 }
 
 static bool check_environment(const struct check *check)
@@ -422,6 +435,10 @@ bool config_check(const struct config *config, const char *path, GError **error)
 
 	if (!good_name(&check, config->name, "name"))
 		return false;
+	if (config->lab && !lab_state_name_ok(config->name))
+		return fail(&check, "name: '%s' cannot name a lab; use letters, digits, '_' and "
+				    "'-' only",
+			    config->name);
 	if (config->clusters_count == 0)
 		return fail(&check, "clusters: empty; give at least one cluster");
 	if (!config->workload)
@@ -436,9 +453,11 @@ bool config_check(const struct config *config, const char *path, GError **error)
 			return false;
 	if (!check_study(&check))
 		return false;
-	if (config->environment)
-		return check_names_differ(&check) && check_environment(&check) &&
-		       check_workload(&check) && check_experiment(&check);
-	return check_names_differ(&check) && check_shares(&check) && check_estimates(&check) &&
-	       check_workload(&check) && check_experiment(&check) && check_lab(&check);
+	if (!check_names_differ(&check))
+		return false;
+	if (config->environment ? !check_environment(&check)
+				: !check_shares(&check) || !check_estimates(&check))
+		return false;
+	return check_workload(&check) && check_experiment(&check) &&
+	       part(&check, config_size_check(config)) && part(&check, config_lab_check(config));
 }

@@ -205,8 +205,15 @@ static const cyaml_schema_value_t blade_entry = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_blade, blade_fields),
 };
 
+static const cyaml_strval_t answers[] = {
+	{ "no", CONFIG_NO },
+	{ "yes", CONFIG_YES },
+};
+
 static const cyaml_schema_field_t lab_fields[] = {
 	LIST(NEEDED, struct config_lab, blades, &blade_entry, 1),
+	CYAML_FIELD_ENUM("overcommit", OPTIONAL | CYAML_FLAG_STRICT, struct config_lab, overcommit,
+			 answers, CYAML_ARRAY_LEN(answers)),
 	CYAML_FIELD_END
 };
 

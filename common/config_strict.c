@@ -169,6 +169,23 @@ static bool check_document(yaml_document_t *document, const char *path,
 	return false;
 }
 
+/* A second document in the file would be read by nobody. */
+static bool check_end(yaml_parser_t *parser, const char *path, GError **error)
+{
+	yaml_document_t document;
+	yaml_node_t *root;
+
+	if (!yaml_parser_load(parser, &document))
+		return refuse_text(parser, path, error);
+	root = yaml_document_get_root_node(&document);
+	if (root)
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX,
+			    "%s:%zu:%zu: a second YAML document begins here; a file holds one",
+			    path, root->start_mark.line + 1, root->start_mark.column + 1);
+	yaml_document_delete(&document);
+	return !root;
+}
+
 bool config_strict_check(const char *text, size_t length, const char *path,
 			 const cyaml_schema_value_t *schema, GError **error)
 {
@@ -182,6 +199,7 @@ bool config_strict_check(const char *text, size_t length, const char *path,
 	if (yaml_parser_load(&parser, &document)) {
 		good = check_document(&document, path, schema, error);
 		yaml_document_delete(&document);
+		good = good && check_end(&parser, path, error);
 	} else {
 		good = refuse_text(&parser, path, error);
 	}

@@ -325,24 +325,32 @@ static void run_delivery(struct http_client *client)
 	}
 }
 
+bool http_client_check_address(const char *address, GError **error)
+{
+	g_autoptr(GUri) uri = NULL;
+
+	if (g_str_has_prefix(address, "unix:/"))
+		return true;
+	uri = g_uri_parse(address, G_URI_FLAGS_NONE, NULL);
+	if (uri &&
+	    (strcmp(g_uri_get_scheme(uri), "http") == 0 ||
+	     strcmp(g_uri_get_scheme(uri), "https") == 0) &&
+	    g_uri_get_host(uri) && *g_uri_get_host(uri))
+		return true;
+	g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
+		    "address \"%s\": expected unix:/PATH or http(s)://HOST:PORT", address);
+	return false;
+}
+
 /* Splits `address` into what libcurl wants. */
 static bool parse_address(struct http_client *client, const char *address, GError **error)
 {
-	g_autoptr(GUri) uri = NULL;
-	g_autoptr(GError) reason = NULL;
-
+	if (!http_client_check_address(address, error))
+		return false;
 	if (g_str_has_prefix(address, "unix:/")) {
 		client->socket_path = g_strdup(address + strlen("unix:"));
 		client->base = g_strdup("http://localhost");
 		return true;
-	}
-	uri = g_uri_parse(address, G_URI_FLAGS_NONE, &reason);
-	if (!uri || (strcmp(g_uri_get_scheme(uri), "http") != 0 &&
-		     strcmp(g_uri_get_scheme(uri), "https") != 0) ||
-	    !g_uri_get_host(uri) || !*g_uri_get_host(uri)) {
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
-			    "address \"%s\": expected unix:/PATH or http(s)://HOST:PORT", address);
-		return false;
 	}
 	client->base = g_strdup(address);
 	if (g_str_has_suffix(client->base, "/"))

@@ -30,6 +30,9 @@ enum http_error {
  */
 typedef void (*http_client_done_f)(int status, json_t *body, const GError *error, void *data);
 
+/* Whether `address` can be one of a client. Returns true, or false with HTTP_ERROR_ADDRESS. */
+bool http_client_check_address(const char *address, GError **error);
+
 /* Creates a client of `address` on the calling thread's default main context. */
 struct http_client *http_client_new(const char *address, GError **error);
 

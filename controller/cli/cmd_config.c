@@ -8,19 +8,36 @@
 #include "common/config_yaml.h"
 #include "common/json.h"
 #include "controller/cli/commands.h"
+#include "controller/engine/experiment.h"
 #include "controller/report/table.h"
 #include "controller/run/run_check.h"
+
+/* Reads it as `run` and `simulate` do, which know the policies too. */
+static struct config *load(const char *path, GError **error)
+{
+	g_autoptr(config_t) config = config_load(path, error);
+	g_autoptr(GError) reason = NULL;
+
+	if (!config || experiment_check_policies(config, NULL, &reason))
+		return g_steal_pointer(&config);
+	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: experiment.policies: %s", path,
+		    reason->message);
+	return NULL;
+}
 
 static int check(const char *name, const char *path)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_load(path, &error);
+	g_autoptr(config_t) config = load(path, &error);
 
 	if (!config)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	printf("%s: good: %u clusters, %u types, %u estimates%s\n", path, config->clusters_count,
 	       config->types_count, config->estimates_count,
-	       config->lab ? ", emulated blades" : "");
+	       !config->lab		 ? ""
+	       : config->lab->overcommit ? ", emulated blades that may slow one another down: for "
+					   "tests, nothing can be measured on them"
+					 : ", emulated blades");
 	return COMMAND_DONE;
 }
 
@@ -73,7 +90,7 @@ static void print_rows_json(const GPtrArray *rows)
 static int check_live(const char *name, const char *path, double timeout_s, bool json)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_load(path, &error);
+	g_autoptr(config_t) config = load(path, &error);
 	g_autoptr(GPtrArray) rows = NULL;
 
 	if (!config)
@@ -92,7 +109,7 @@ static int dump(const char *name, const char *path)
 {
 	g_autofree char *text = NULL;
 	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_load(path, &error);
+	g_autoptr(config_t) config = load(path, &error);
 
 	if (!config)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);

@@ -2,6 +2,7 @@
 #include <glib.h>
 
 #include "controller/cli/commands.h"
+#include "controller/cli/limit_list.h"
 #include "controller/run/run_results.h"
 #include "controller/run/run_supervisor.h"
 
@@ -22,26 +23,6 @@ static void arguments_clear(struct arguments *arguments)
 	g_free(arguments->limits);
 	g_free(arguments->estimates);
 	g_free(arguments->out);
-}
-
-static bool parse_limits(const char *text, GArray *limits, GError **error)
-{
-	g_auto(GStrv) parts = g_strsplit(text, ",", -1);
-
-	for (char **part = parts; *part; part++) {
-		char *end;
-		double limit = g_ascii_strtod(*part, &end);
-
-		if (end == *part || *end || !(limit > 0 && limit <= 1)) {
-			g_set_error(
-				error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
-				"--limit: '%s' is not a fraction in (0, 1]; write e.g. 1,0.85,0.7",
-				*part);
-			return false;
-		}
-		g_array_append_val(limits, limit);
-	}
-	return true;
 }
 
 static bool check_counts(const struct arguments *arguments, GError **error)
@@ -111,11 +92,11 @@ static int run(int argc, char **argv, struct arguments *arguments)
 {
 	struct run_request request = {.command = argv[0], .run = true};
 	g_autoptr(GError) error = NULL;
-	g_autoptr(GArray) limits = g_array_new(FALSE, FALSE, sizeof(double));
+	g_autoptr(GArray) limits = NULL;
 	g_auto(GStrv) policies = NULL;
 
 	if (!parse(&argc, &argv, arguments, &error) || !check_counts(arguments, &error) ||
-	    (arguments->limits && !parse_limits(arguments->limits, limits, &error)))
+	    (arguments->limits && !(limits = limit_list_parse(arguments->limits, &error))))
 		return command_fail(COMMAND_BAD, request.command, "%s", error->message);
 	if (argc != 2)
 		return command_fail(COMMAND_BAD, request.command,
@@ -123,8 +104,8 @@ static int run(int argc, char **argv, struct arguments *arguments)
 	policies = arguments->policies ? g_strsplit(arguments->policies, ",", -1) : NULL;
 	request.config_path = argv[1];
 	request.policies = policies;
-	request.limits = (const double *)(const void *)limits->data;
-	request.limits_count = limits->len;
+	request.limits = limits ? (const double *)(const void *)limits->data : NULL;
+	request.limits_count = limits ? limits->len : 0;
 	request.repeats = (uint32_t)arguments->repeats;
 	request.profile_repeats = (uint32_t)arguments->profile_repeats;
 	request.estimates = arguments->estimates;

@@ -5,6 +5,7 @@
 
 #include "common/json.h"
 #include "controller/cli/commands.h"
+#include "controller/cli/limit_list.h"
 #include "controller/cli/simulate_store.h"
 #include "controller/cli/simulate_summary.h"
 #include "controller/report/origin.h"
@@ -66,33 +67,20 @@ static bool check_options(const struct options *options, const char **ret_wrong)
 }
 
 /* The configured limits, or those of the command line. NULL with `error` set when one is wrong. */
-static double *parse_limits(const struct options *options, const struct config *config,
-			    uint32_t *ret_count, GError **error)
+static double *find_limits(const struct options *options, const struct config *config,
+			   uint32_t *ret_count, GError **error)
 {
-	g_auto(GStrv) words = NULL;
-	g_autofree double *limits = NULL;
+	g_autoptr(GArray) limits = NULL;
 
 	if (!options->limits) {
 		*ret_count = config->experiment->limits_count;
-		return g_memdup2(config->experiment->limits, *ret_count * sizeof(*limits));
+		return g_memdup2(config->experiment->limits, *ret_count * sizeof(double));
 	}
-	words = g_strsplit(options->limits, ",", -1);
-	*ret_count = g_strv_length(words);
-	limits = g_new(double, *ret_count + 1);
-	for (uint32_t i = 0; i < *ret_count; i++) {
-		char *end;
-
-		limits[i] = g_ascii_strtod(words[i], &end);
-		if (end != words[i] && *end == '\0' && limits[i] > 0 && limits[i] <= 1)
-			continue;
-		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-			    "--limit: \"%s\" is not a fraction above 0 and at most 1", words[i]);
+	limits = limit_list_parse(options->limits, error);
+	if (!limits)
 		return NULL;
-	}
-	if (*ret_count > 0)
-		return g_steal_pointer(&limits);
-	g_set_error_literal(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "--limit: none given");
-	return NULL;
+	*ret_count = limits->len;
+	return g_memdup2(limits->data, limits->len * sizeof(double));
 }
 
 /* A line that is written over again. */
@@ -179,7 +167,7 @@ static int simulate(const char *name, const char *path, const struct options *op
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	if (options->policies)
 		policies = g_strsplit(options->policies, ",", -1);
-	limits = parse_limits(options, config, &count, &error);
+	limits = find_limits(options, config, &count, &error);
 	if (limits)
 		experiment = experiment_new(config, (const char *const *)policies, &error);
 	if (experiment)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/engine/experiment.h"
 
+#include <string.h>
+
 #include "common/random.h"
 #include "controller/backend/sim.h"
 #include "controller/workload/environment.h"
@@ -19,10 +21,25 @@ static bool check_threshold(const struct experiment *experiment, const struct po
 	if (policy->drop_threshold <= most)
 		return true;
 	g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
-		    "experiment.policies: \"%s\": no task can earn more than %u, so a dropping "
+		    "the policy \"%s\": no task can earn more than %u, so a dropping "
 		    "threshold of %g would drop them all",
 		    policy->name, most, policy->drop_threshold);
 	return false;
+}
+
+/* Runs of a policy that is named twice would be taken for repeats. */
+static bool check_different(const char *const *names, uint32_t count, GError **error)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		for (uint32_t j = 0; j < i; j++) {
+			if (strcmp(names[i], names[j]) != 0)
+				continue;
+			g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
+				    "the policy \"%s\" is given twice; name each once", names[i]);
+			return false;
+		}
+	}
+	return true;
 }
 
 static bool parse_policies(struct experiment *experiment, const char *const *names, uint32_t count,
@@ -35,6 +52,8 @@ static bool parse_policies(struct experiment *experiment, const char *const *nam
 				    "no policy given; `virtbed policies` lists what there is");
 		return false;
 	}
+	if (!check_different(names, count, error))
+		return false;
 	experiment->policies = g_new0(struct policy, count);
 	for (uint32_t i = 0; i < count; i++) {
 		if (policy_parse(names[i], &experiment->policies[i], message, sizeof(message)) < 0) {
@@ -49,8 +68,9 @@ static bool parse_policies(struct experiment *experiment, const char *const *nam
 	return true;
 }
 
-struct experiment *experiment_new(const struct config *config, const char *const *policies,
-				  GError **error)
+/* An experiment with its policies and without a system. */
+static struct experiment *new_with_policies(const struct config *config,
+					    const char *const *policies, GError **error)
 {
 	g_autoptr(experiment_t) experiment = g_new0(struct experiment, 1);
 	const char *const *names = policies ? policies
@@ -59,7 +79,23 @@ struct experiment *experiment_new(const struct config *config, const char *const
 					: config->experiment->policies_count;
 
 	experiment->config = config;
-	if (!parse_policies(experiment, names, count, error))
+	return parse_policies(experiment, names, count, error) ? g_steal_pointer(&experiment) : NULL;
+}
+
+bool experiment_check_policies(const struct config *config, const char *const *policies,
+			       GError **error)
+{
+	g_autoptr(experiment_t) experiment = new_with_policies(config, policies, error);
+
+	return experiment != NULL;
+}
+
+struct experiment *experiment_new(const struct config *config, const char *const *policies,
+				  GError **error)
+{
+	g_autoptr(experiment_t) experiment = new_with_policies(config, policies, error);
+
+	if (!experiment)
 		return NULL;
 	if (config->environment) {
 		g_autoptr(environment_trial_t) trial = environment_trial_new(config, 0, 1, error);

@@ -25,9 +25,16 @@ GQuark experiment_error_quark(void);
 enum experiment_error { EXPERIMENT_ERROR_POLICY = 1, EXPERIMENT_ERROR_BUDGET };
 
 /*
+ * Whether `policies` (NULL-terminated; NULL: the configured ones) are known, make sense with the
+ * workload of `config`, and are each there once. Returns true, or false with `error` set.
+ */
+bool experiment_check_policies(const struct config *config, const char *const *policies,
+			       GError **error);
+
+/*
  * Prepares the experiment of `config` (borrowed until experiment_free()). `policies`
  * (NULL-terminated) replaces the configured names; NULL keeps them. Returns a new experiment, or
- * NULL with `error` set (unknown policy, estimates with a hole).
+ * NULL with `error` set (a policy that is unknown or there twice, estimates with a hole).
  */
 struct experiment *experiment_new(const struct config *config, const char *const *policies,
 				  GError **error);

@@ -4,11 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <math.h>
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "controller/engine/experiment.h"
 #include "controller/run/run_paths.h"
-#include "controller/sched/policy.h"
 #include "controller/store/store.h"
 
 static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
@@ -26,27 +27,28 @@ static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
 
 /* Checks. */
 
-static bool check_policies(char *const *policies, GError **error)
+static bool check_policies(const struct config *config, char *const *policies, GError **error)
 {
-	char message[512];
-	struct policy policy;
+	g_autoptr(GError) reason = NULL;
 
-	if (!policies || !*policies)
-		return refuse(error, "no policies; name some in experiment.policies or --policy");
-	for (; *policies; policies++)
-		if (policy_parse(*policies, &policy, message, sizeof(message)) < 0)
-			return refuse(error, "%s", message);
-	return true;
+	if (experiment_check_policies(config, (const char *const *)policies, &reason))
+		return true;
+	return refuse(error, "%s", reason->message);
 }
 
 static bool check_limits(const struct run_plan *plan, GError **error)
 {
 	if (!plan->limits_count)
 		return refuse(error, "no limits; give some in experiment.limits or --limit");
-	for (uint32_t i = 0; i < plan->limits_count; i++)
+	for (uint32_t i = 0; i < plan->limits_count; i++) {
 		if (!(plan->limits[i] > 0 && plan->limits[i] <= 1))
 			return refuse(error, "--limit: %g is not a fraction in (0, 1]",
 				      plan->limits[i]);
+		for (uint32_t j = 0; j < i; j++)
+			if (fabs(plan->limits[i] - plan->limits[j]) < CONFIG_LIMITS_DIFFER)
+				return refuse(error, "the limit %g is given twice; name each once",
+					      plan->limits[i]);
+	}
 	return true;
 }
 
@@ -56,6 +58,11 @@ static bool check_config(const struct config *config, const char *path, GError *
 		return refuse(error, "%s: workload and experiment are needed for a run", path);
 	if (config->environment)
 		return refuse(error, "%s: an environment can only be simulated", path);
+	if (config->lab && config->lab->overcommit)
+		return refuse(error,
+			      "%s: lab.overcommit: yes is for tests of what works; nothing can be "
+			      "measured on blades that slow one another down",
+			      path);
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		if (!config->clusters[i].hosts_count && !config->clusters[i].local_scheduler)
 			return refuse(error,
@@ -298,7 +305,7 @@ bool run_prepare(const struct run_request *request, struct run_prepared *prepare
 					 : new_plan(request, prepared->config);
 	if (!prepared->plan)
 		return false;
-	if (prepared->plan->run && (!check_policies(prepared->plan->policies, error) ||
+	if (prepared->plan->run && (!check_policies(prepared->config, prepared->plan->policies, error) ||
 				    !check_limits(prepared->plan, error)))
 		return false;
 	if (prepared->plan->run && !prepared->plan->profile &&

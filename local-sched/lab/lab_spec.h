@@ -14,8 +14,8 @@
  */
 
 enum {
-	LAB_SPEC_BLADES_MAX = 64,
-	LAB_SPEC_NAME_MAX = 24, /* a blade's name is its host name and part of VM names */
+	LAB_SPEC_BLADES_MAX = CONFIG_BLADES_MAX,
+	LAB_SPEC_NAME_MAX = CONFIG_BLADE_NAME_MAX,
 };
 
 struct lab_spec_blade {

@@ -62,7 +62,7 @@ static const struct bad_case bad_cases[] = {
 	{ "memory_mib: 100", "memory_mib: 1GB", ":6:17: clusters[0].memory_mib: '1GB'" },
 	{ "memory_mib: 100", "memory_mib: [100]", "takes one value" },
 	{ "memory_mib: 200", "memory_mib: 201", "type 'x' (2 cores, 201 MiB) fits no cluster" },
-	{ "cores: 2,", "cores: 3,", "fits no cluster" },
+	{ "cores: 2,", "cores: 4,", "fits no cluster" },
 	{ "class: S", "class: Z", "types[0].class: 'Z' is not one of" },
 	{ "share: 1", "share: 0.5", "the shares sum to 0.5" },
 	{ "name: a", "name: a/b", "clusters[0].name: 'a/b' is not a name" },
@@ -76,6 +76,28 @@ static const struct bad_case bad_cases[] = {
 	{ "mapping_interval_s: 1", "mapping_interval_s: 11", "is longer than duration_s" },
 	{ "name: t\n", "", "missing required mapping field: name" },
 	{ "types:", "types", "not YAML" },
+	{ "name: t\n", "name: t\n---\nname: u\n---\n", ":3:1: a second YAML document begins here" },
+	{ "benchmark: is", "benchmark: nosuch",
+	  "types[0].benchmark: 'nosuch' is not known; there are cg, ep, is, is_cg, mg" },
+	{ "cores: 2,", "cores: 0,", "types[0].cores: 0 cores; give a task 1 to 4096" },
+	{ "cores: 2,", "cores: 4097,", "types[0].cores: 4097 cores" },
+	{ "cores: 2,", "cores: 3,", "types[0].cores: is runs on a power of two of ranks, not on 3" },
+	{ "etc_s: 0.1", "etc_s: 0.1, etc_sd_s: -5", "estimates[0].etc_sd_s: -5 is negative" },
+	{ "eec_j: 3", "eec_j: 3, eec_sd_j: -5", "estimates[0].eec_sd_j: -5 is negative" },
+	{ "etc_s: 0.1", "etc_s: 1e300", "estimates[0].etc_s: 1e+300 is more than 1e+09" },
+	{ "nodes: 2", "nodes: 2\n    max_cstate: Z9", "clusters[0].max_cstate: 'Z9' is no idle state" },
+	{ "nodes: 2", "nodes: 2\n    local_scheduler: \"rubbish:::\"",
+	  "clusters[0].local_scheduler: address \"rubbish:::\": expected unix:/PATH" },
+	{ "arrival_mean_s: 1.1", "arrival_mean_s: 0.00000001",
+	  "workload.arrival_mean_s: 1e+09 tasks in all are more than 1000000" },
+	{ "  duration_s: 10\n", "  duration_s: 1e300\n", "workload.duration_s: 1e+300 is more than" },
+	{ "mapping_interval_s: 1", "mapping_interval_s: 0.0000001",
+	  "experiment.mapping_interval_s: 1e+08 mapping events in all are more than 10000000" },
+	{ "policies: [easy]", "policies: [easy, max-upr, easy]",
+	  "experiment.policies[2]: 'easy' appears twice" },
+	{ "limits: [1, 0.7]", "limits: [1, 0.7, 0.70]", "experiment.limits[2]: 0.7 appears twice" },
+	{ "name: t\n", "name: a.b\nlab: {blades: [{name: b1, cpu_cores: 1, idle_w: 1, core_w: 1}]}\n",
+	  "name: 'a.b' cannot name a lab" },
 };
 
 static void test_bad_input_is_named(void)
@@ -211,6 +233,63 @@ static void test_meters_have_the_defaults_of_their_kind(void)
 	}
 }
 
+/* A configuration of one blade with `cluster` (its keys, in braces). The caller frees the path. */
+static char *write_lab(const char *cluster, const char *blade)
+{
+	g_autofree char *text = g_strdup_printf("name: t\n"
+						"lab: {%s}\n"
+						"clusters: [{%s, hosts: [{blade: b1}]}]\n",
+						blade, cluster);
+
+	return write_variant("name: t\nclusters:\n  - name: a\n    nodes: 2\n    cores: 1\n"
+			     "    memory_mib: 100\n",
+			     text);
+}
+
+static void test_blades_without_a_cap_count_with_their_budget(void)
+{
+	static const struct {
+		const char *cluster, *blade, *message; /* NULL: good */
+	} cases[] = {
+		{ "nodes: 65536, cores: 1024", "blades: [{name: b1, cpu_cores: 0.1, idle_w: 1, core_w: 1}]",
+		  NULL },
+		{ "nodes: 65536, cores: 1024", "blades: [{name: b1, cpu_cores: 4096, idle_w: 1, core_w: 1}]",
+		  "may use 4096.00 cores, more than 80 % of this machine's" },
+		{ "nodes: 65536, cores: 1024",
+		  "overcommit: yes, blades: [{name: b1, cpu_cores: 4096, idle_w: 1, core_w: 1}]", NULL },
+		{ "nodes: 2, cores: 1", "overcommit: maybe, blades: [{name: b1, cpu_cores: 1, idle_w: 1, "
+					"core_w: 1}]",
+		  "maybe" },
+		{ "nodes: 2, cores: 1, max_mhz: 500, base_mhz: 1000",
+		  "blades: [{name: b1, cpu_cores: 0.9, idle_w: 1, core_w: 1}]",
+		  "the quotas of its VMs sum to 1.00 cores, more than cpu_cores, 0.90" },
+		{ "nodes: 2, cores: 1", "blades: [{name: b1, cpu_cores: 0.1, idle_w: 1, core_w: 1}, "
+					"{name: B2, cpu_cores: 1, idle_w: 1, core_w: 1}]",
+		  "lab.blades[1].name: 'B2' is not a host name" },
+		{ "nodes: 2, cores: 1", "blades: [{name: b1, cpu_cores: 0.1, idle_w: 1, core_w: 1}, "
+					"{name: b1, cpu_cores: 1, idle_w: 1, core_w: 1}]",
+		  "lab.blades[1].name: 'b1' appears twice" },
+		{ "nodes: 2, cores: 1", "blades: [{name: b1, cpu_cores: 0, idle_w: 1, core_w: 1}]",
+		  "lab.blades[0].cpu_cores: 0 is outside" },
+		{ "nodes: 2, cores: 1", "blades: [{name: b1, cpu_cores: 1, idle_w: -1, core_w: 1}]",
+		  "lab.blades[0].idle_w: -1 is outside" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *cluster =
+			g_strdup_printf("name: a, memory_mib: 200, %s", cases[i].cluster);
+		g_autofree char *path = write_lab(cluster, cases[i].blade);
+		g_autoptr(GError) error = NULL;
+		g_autoptr(config_t) config = config_load(path, &error);
+
+		if (!cases[i].message)
+			g_assert_no_error(error);
+		else if (!error || !strstr(error->message, cases[i].message))
+			g_error("case %zu: %s", i, error ? error->message : "was taken for good");
+		g_unlink(path);
+	}
+}
+
 static void test_hole_in_the_matrix_is_named(void)
 {
 	g_autofree char *path = write_variant("  - name: a\n", "  - {name: b, nodes: 2, cores: 2, "
@@ -309,6 +388,8 @@ int main(int argc, char **argv)
 			test_each_meter_takes_its_own_keys);
 	g_test_add_func("/config/meters-have-the-defaults-of-their-kind",
 			test_meters_have_the_defaults_of_their_kind);
+	g_test_add_func("/config/blades-without-a-cap-count-with-their-budget",
+			test_blades_without_a_cap_count_with_their_budget);
 	g_test_add_func("/config/hole-in-the-matrix-is-named", test_hole_in_the_matrix_is_named);
 	g_test_add_func("/config/defaults-are-filled-in", test_defaults_are_filled_in);
 	g_test_add_func("/config/saved-configuration-reads-back-equal",

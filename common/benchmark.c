@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/benchmark.h"
+
+/* Which numbers of ranks a kernel takes: its rank_rule in benchmarks/npb. */
+static const struct benchmark benchmarks[] = {
+	{ .name = "cg", .blocks = 1, .power_of_two = true },
+	{ .name = "ep", .blocks = 1 },
+	{ .name = "is", .blocks = 1, .power_of_two = true },
+	{ .name = "is_cg", .blocks = 2, .power_of_two = true },
+	{ .name = "mg", .blocks = 1 },
+};
+
+const struct benchmark *benchmark_find(const char *name)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(benchmarks); i++)
+		if (g_str_equal(name, benchmarks[i].name))
+			return &benchmarks[i];
+	return NULL;
+}
+
+char *benchmark_names(void)
+{
+	GString *names = g_string_new(NULL);
+
+	for (gsize i = 0; i < G_N_ELEMENTS(benchmarks); i++)
+		g_string_append_printf(names, "%s%s", i ? ", " : "", benchmarks[i].name);
+	return g_string_free(names, FALSE);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The lab of a configuration: blades that can be emulated, and CPU time that this machine has. A
+ * lab that is promised more than there is would measure itself.
+ */
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/config_parts.h"
+
+/* Guests, quotas and emulator threads of a lab may use this share of the host, the rest is ours. */
+#define LAB_HOST_SHARE 0.8
+
+#define CPU_CORES_MIN 0.01 /* the least that a control group takes is a thousandth of a core */
+#define CPU_CORES_MAX 4096.0
+#define WATTS_MAX 1e6
+
+/* The part of `cluster`'s cores that is on `blade`. */
+static double cores_on(const struct config_cluster *cluster, const struct config_blade *blade)
+{
+	uint32_t here = 0;
+
+	for (uint32_t h = 0; h < cluster->hosts_count; h++)
+		here += cluster->hosts[h].blade &&
+			g_str_equal(cluster->hosts[h].blade, blade->name);
+	if (here == 0)
+		return 0;
+	return (double)cluster->cores * cluster->nodes * here / cluster->hosts_count;
+}
+
+/*
+ * Host cores that the VMs on `blade` may use: *ret_quotas under the quotas of their clusters,
+ * *ret_free without one. A VM's quota covers its emulator threads too (local-sched/cpu), so
+ * nothing comes on top; VMs without one are held by the blade's cpu_cores alone.
+ */
+static void blade_cores(const struct config *config, const struct config_blade *blade,
+			double *ret_quotas, double *ret_free)
+{
+	*ret_quotas = *ret_free = 0;
+	for (uint32_t c = 0; c < config->clusters_count; c++) {
+		const struct config_cluster *cluster = &config->clusters[c];
+		const double cores = cores_on(cluster, blade);
+
+		if (cluster->max_mhz > 0)
+			*ret_quotas += cores * cluster->max_mhz / cluster->base_mhz;
+		else
+			*ret_free += cores;
+	}
+}
+
+/* A host name: lower-case letters, digits and inner dashes. */
+static bool is_blade_name(const char *name)
+{
+	const size_t length = strspn(name, G_CSET_a_2_z G_CSET_DIGITS "-");
+
+	return length >= 1 && length <= CONFIG_BLADE_NAME_MAX && name[length] == '\0' &&
+	       name[0] != '-' && name[length - 1] != '-';
+}
+
+static bool is_watts(double value)
+{
+	return value >= 0 && value <= WATTS_MAX;
+}
+
+static bool is_first_of_name(const struct config_lab *lab, uint32_t index)
+{
+	for (uint32_t i = 0; i < index; i++)
+		if (g_str_equal(lab->blades[i].name, lab->blades[index].name))
+			return false;
+	return true;
+}
+
+static char *check_blade(const struct config *config, uint32_t index, double *sum)
+{
+	const struct config_blade *blade = &config->lab->blades[index];
+	double quotas;
+	double without;
+
+	if (!is_blade_name(blade->name))
+		return g_strdup_printf("lab.blades[%u].name: '%s' is not a host name; use 1 to %d of "
+				       "a-z, 0-9 and inner dashes",
+				       index, blade->name, CONFIG_BLADE_NAME_MAX);
+	if (!is_first_of_name(config->lab, index))
+		return g_strdup_printf("lab.blades[%u].name: '%s' appears twice", index,
+				       blade->name);
+	if (!(blade->cpu_cores >= CPU_CORES_MIN && blade->cpu_cores <= CPU_CORES_MAX))
+		return g_strdup_printf("lab.blades[%u].cpu_cores: %g is outside %g to %g", index,
+				       blade->cpu_cores, CPU_CORES_MIN, CPU_CORES_MAX);
+	if (!is_watts(blade->idle_w))
+		return g_strdup_printf("lab.blades[%u].idle_w: %g is outside 0 to %g W", index,
+				       blade->idle_w, WATTS_MAX);
+	if (!is_watts(blade->core_w))
+		return g_strdup_printf("lab.blades[%u].core_w: %g is outside 0 to %g W", index,
+				       blade->core_w, WATTS_MAX);
+	blade_cores(config, blade, &quotas, &without);
+	if (quotas > blade->cpu_cores + 1e-9)
+		return g_strdup_printf("lab.blades[%u].cpu_cores: the quotas of its VMs sum to %.2f "
+				       "cores, more than cpu_cores, %.2f; lower max_mhz or raise "
+				       "cpu_cores",
+				       index, quotas, blade->cpu_cores);
+	*sum += fmin(quotas + without, blade->cpu_cores);
+	return NULL;
+}
+
+char *config_lab_check(const struct config *config)
+{
+	const struct config_lab *lab = config->lab;
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	double sum = 0;
+
+	if (!lab)
+		return NULL;
+	if (lab->blades_count > CONFIG_BLADES_MAX)
+		return g_strdup_printf("lab.blades: %u are more than %d", lab->blades_count,
+				       CONFIG_BLADES_MAX);
+	for (uint32_t b = 0; b < lab->blades_count; b++) {
+		char *wrong = check_blade(config, b, &sum);
+
+		if (wrong)
+			return wrong;
+	}
+	if (lab->overcommit || sum <= (double)cores * LAB_HOST_SHARE + 1e-9)
+		return NULL;
+	return g_strdup_printf("lab.blades: all VMs, emulator threads included, may use %.2f cores, "
+			       "more than 80 %% of this machine's %ld; lower max_mhz (or cpu_cores, "
+			       "where a cluster has no max_mhz), or, where nothing is measured, say "
+			       "overcommit: yes",
+			       sum, cores);
+}

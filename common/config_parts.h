@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "common/config.h"
+
+/*
+ * Parts of config_check() that have a file each. All return NULL, or a line "KEY.PATH: what is
+ * wrong; what to do" that the caller frees.
+ */
+
+/* Whether what is asked for is of a size that a program can work through (config_size.c). */
+char *config_size_check(const struct config *config);
+
+/* Whether this machine can give the blades of the lab what they are promised (config_lab.c). */
+char *config_lab_check(const struct config *config);

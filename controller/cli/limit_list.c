@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/cli/limit_list.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "common/config.h"
+
+static bool is_new(const GArray *limits, double limit)
+{
+	for (guint i = 0; i < limits->len; i++)
+		if (fabs(g_array_index(limits, double, i) - limit) < CONFIG_LIMITS_DIFFER)
+			return false;
+	return true;
+}
+
+GArray *limit_list_parse(const char *text, GError **error)
+{
+	g_autoptr(GArray) limits = g_array_new(FALSE, FALSE, sizeof(double));
+	g_auto(GStrv) parts = g_strsplit(text, ",", -1);
+
+	for (char **part = parts; *part; part++) {
+		char *end;
+		const double limit = g_ascii_strtod(*part, &end);
+
+		if (end == *part || *end || !(limit > 0 && limit <= 1)) {
+			g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+				    "--limit: '%s' is not a fraction above 0 and at most 1; write "
+				    "e.g. 1,0.85,0.7",
+				    *part);
+			return NULL;
+		}
+		if (!is_new(limits, limit)) {
+			g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+				    "--limit: %s is given twice; name each limit once", *part);
+			return NULL;
+		}
+		g_array_append_val(limits, limit);
+	}
+	if (limits->len > 0)
+		return g_steal_pointer(&limits);
+	g_set_error_literal(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			    "--limit: none given; write e.g. 1,0.85,0.7");
+	return NULL;
+}
