@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/output.h"
 #include "controller/cli/commands.h"
 
 static void print_usage(FILE *file)
@@ -65,6 +66,7 @@ int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
 
+	output_check_at_exit();
 	/* Numbers keep their points: what is printed is read by programs too. */
 	setlocale(LC_ALL, "");
 	setlocale(LC_NUMERIC, "C");

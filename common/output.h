@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+/*
+ * What a program has printed must arrive: results that did not fit on a full disk are no results.
+ * Registers a handler for exit() that closes standard output and, when anything could not be
+ * written, says so in one line on standard error and makes the exit status 1. Call it once, first
+ * thing in main(). Holds for every way out but _exit(), exec() and signals.
+ */
+void output_check_at_exit(void);
