@@ -47,7 +47,9 @@ static int status_of(const GError *error)
 	if (g_error_matches(error, RUN_ERROR, RUN_ERROR_STOPPED) ||
 	    g_error_matches(error, REMOTE_ERROR, REMOTE_ERROR_STOPPED))
 		return EXIT_STOPPED;
-	if (error->domain == CONFIG_ERROR || g_error_matches(error, RUN_ERROR, RUN_ERROR_INPUT) ||
+	if (error->domain == CONFIG_ERROR || error->domain == RUN_PLAN_ERROR ||
+	    g_error_matches(error, RUN_ERROR, RUN_ERROR_INPUT) ||
+	    g_error_matches(error, REMOTE_ERROR, REMOTE_ERROR_ADDRESS) ||
 	    store_error_is_input(error))
 		return EXIT_INPUT;
 	return EXIT_FAILED;

@@ -53,19 +53,20 @@ bool run_plan_save(const struct run_plan *plan, const char *dir, GError **error)
 	return g_file_set_contents(path, text, -1, error);
 }
 
-static bool get_strings(const json_t *object, const char *key, char ***ret_strings, GError **error)
+static bool get_strings(const json_t *object, const char *path, const char *key,
+			char ***ret_strings, GError **error)
 {
 	g_autoptr(GPtrArray) strings = g_ptr_array_new_with_free_func(g_free);
 	json_t *list;
 
-	if (!json_get_array(object, key, "plan.json", &list, error))
+	if (!json_get_array(object, key, path, &list, error))
 		return false;
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *text = json_string_value(json_array_get(list, i));
 
 		if (!text) {
 			g_set_error(error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
-				    "plan.json: %s: not a list of texts", key);
+				    "%s: %s: not a list of texts", path, key);
 			return false;
 		}
 		g_ptr_array_add(strings, g_strdup(text));
@@ -75,48 +76,57 @@ static bool get_strings(const json_t *object, const char *key, char ***ret_strin
 	return true;
 }
 
-static bool get_limits(const json_t *object, struct run_plan *plan, GError **error)
+static bool get_limits(const json_t *object, const char *path, struct run_plan *plan,
+		       GError **error)
 {
 	json_t *list;
 
-	if (!json_get_array(object, "limits", "plan.json", &list, error))
+	if (!json_get_array(object, "limits", path, &list, error))
 		return false;
 	plan->limits_count = (uint32_t)json_array_size(list);
 	plan->limits = g_new0(double, plan->limits_count + 1);
-	for (uint32_t i = 0; i < plan->limits_count; i++)
+	for (uint32_t i = 0; i < plan->limits_count; i++) {
 		plan->limits[i] = json_number_value(json_array_get(list, i));
+		if (plan->limits[i] > 0 && plan->limits[i] <= 1)
+			continue;
+		g_set_error(error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
+			    "%s: limits: not a list of fractions above 0 and at most 1", path);
+		return false;
+	}
 	return true;
 }
 
-static bool get_count(const json_t *object, const char *key, uint32_t *ret_count, GError **error)
+static bool get_count(const json_t *object, const char *path, const char *key,
+		      uint32_t *ret_count, GError **error)
 {
 	int64_t value;
 
-	if (!json_get_integer(object, key, "plan.json", 0, 1000000, &value, error))
+	if (!json_get_integer(object, key, path, 0, 1000000, &value, error))
 		return false;
 	*ret_count = (uint32_t)value;
 	return true;
 }
 
-static bool read_plan(const json_t *json, struct run_plan *plan, GError **error)
+static bool read_plan(const json_t *json, const char *path, struct run_plan *plan, GError **error)
 {
 	const char *experiment;
 	const char *api;
 	const char *estimates;
 
-	if (!json_get_string(json, "experiment", "plan.json", &experiment, error) ||
-	    !json_get_string(json, "api", "plan.json", &api, error) ||
-	    !json_get_string(json, "estimates", "plan.json", &estimates, error))
+	if (!json_get_string(json, "experiment", path, &experiment, error) ||
+	    !json_get_string(json, "api", path, &api, error) ||
+	    !json_get_string(json, "estimates", path, &estimates, error))
 		return false;
 	plan->experiment = g_strdup(experiment);
 	plan->api = g_strdup(api);
 	plan->estimates = g_strdup(estimates);
 	plan->profile = json_is_true(json_object_get(json, "profile"));
 	plan->run = json_is_true(json_object_get(json, "run"));
-	return get_count(json, "profile_repeats", &plan->profile_repeats, error) &&
-	       get_count(json, "repeats", &plan->repeats, error) && get_limits(json, plan, error) &&
-	       get_strings(json, "policies", &plan->policies, error) &&
-	       get_strings(json, "schedulers", &plan->schedulers, error);
+	return get_count(json, path, "profile_repeats", &plan->profile_repeats, error) &&
+	       get_count(json, path, "repeats", &plan->repeats, error) &&
+	       get_limits(json, path, plan, error) &&
+	       get_strings(json, path, "policies", &plan->policies, error) &&
+	       get_strings(json, path, "schedulers", &plan->schedulers, error);
 }
 
 struct run_plan *run_plan_load(const char *dir, GError **error)
@@ -125,14 +135,17 @@ struct run_plan *run_plan_load(const char *dir, GError **error)
 	g_autofree char *text = NULL;
 	g_autoptr(json_t) json = NULL;
 	g_autoptr(run_plan_t) plan = g_new0(struct run_plan, 1);
+	g_autoptr(GError) reason = NULL;
 	size_t length;
 
-	if (!g_file_get_contents(path, &text, &length, error))
-		return NULL;
-	json = json_parse(text, length, path, error);
-	if (!json || !read_plan(json, plan, error))
-		return NULL;
-	return g_steal_pointer(&plan);
+	if (g_file_get_contents(path, &text, &length, &reason))
+		json = json_parse(text, length, path, &reason);
+	if (json && read_plan(json, path, plan, &reason))
+		return g_steal_pointer(&plan);
+	g_set_error(error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
+		    "%s; without its plan a run cannot go on: start anew, with another --out",
+		    reason->message);
+	return NULL;
 }
 
 void run_plan_free(struct run_plan *plan)

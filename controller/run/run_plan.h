@@ -29,12 +29,18 @@ struct run_plan {
 
 #define RUN_PLAN_ERROR (run_plan_error_quark())
 GQuark run_plan_error_quark(void);
-enum run_plan_error { RUN_PLAN_ERROR_READ = 1, RUN_PLAN_ERROR_WRITE };
+enum run_plan_error { RUN_PLAN_ERROR_READ = 1 /* not there, or not a plan: bad input */ };
 
 /* An id from the configuration's name and the time. */
 char *run_plan_experiment_id(const struct config *config);
 
+/* Writes plan.json of run directory `dir`. */
 bool run_plan_save(const struct run_plan *plan, const char *dir, GError **error);
+
+/*
+ * Reads plan.json of run directory `dir`. Returns a new plan, or NULL with `error`
+ * (RUN_PLAN_ERROR_READ) that names the file.
+ */
 struct run_plan *run_plan_load(const char *dir, GError **error);
 
 /* NULL is allowed. */

@@ -394,7 +394,7 @@ static void take_down(struct supervisor *supervisor)
 
 bool run_supervisor_is_input(const GError *error)
 {
-	return error->domain == CONFIG_ERROR ||
+	return error->domain == CONFIG_ERROR || error->domain == RUN_PLAN_ERROR ||
 	       g_error_matches(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT);
 }
 
