@@ -335,6 +335,7 @@ static void add_origin(const struct summary *summary, GPtrArray *lines)
 GPtrArray *summary_heading(const struct summary *summary)
 {
 	GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
+	g_autofree char *ended = store_get_meta(summary->store, "ended_utc");
 
 	add_title(summary, lines);
 	add_origin(summary, lines);
@@ -347,6 +348,8 @@ GPtrArray *summary_heading(const struct summary *summary)
 		add_line(lines,
 			 "this machine's own load during the runs: %.2f busy cores on average",
 			 summary->host_load);
+	if (!ended)
+		add_line(lines, "NOT COMPLETE: this was interrupted, or is still under way");
 	if (summary->left_out)
 		add_line(lines, "%u run%s left out that did not end or %s aborted",
 			 summary->left_out, summary->left_out == 1 ? "" : "s",

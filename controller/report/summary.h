@@ -83,7 +83,7 @@ char *summary_over(const struct summary *summary);
 /*
  * What a reader must know before the numbers: one line on what ran, then one for each thing that
  * the numbers rest on and that is not the real one (emulated CPUs, quotas, modelled watts), gaps,
- * runs left out. GPtrArray of char *, owned by the caller.
+ * an experiment that has not come to its end, runs left out. GPtrArray of char *, owned by the caller.
  */
 GPtrArray *summary_heading(const struct summary *summary);
 

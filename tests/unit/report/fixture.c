@@ -109,6 +109,7 @@ static void put_meta(struct store *store, const struct fixture *fixture)
 	};
 	g_autoptr(GError) error = NULL;
 
+	good(store_set_meta(store, "ended_utc", "2026-01-01T00:00:00Z", &error), &error);
 	if (!fixture->measured) {
 		good(store_set_meta(store, "kind", "simulated", &error), &error);
 		return;
