@@ -73,7 +73,9 @@ static void set_syntax_error(GError **error, const char *path, const char *log, 
 		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX, "%s: %s", path, what);
 }
 
-static void *load(const char *path, const cyaml_schema_value_t *schema, GError **error)
+/* Reads by `schema`; `given` as config_strict_check() has it. */
+static void *load(const char *path, const cyaml_schema_value_t *schema, GHashTable *given,
+		  GError **error)
 {
 	g_autoptr(GString) log = g_string_new(NULL);
 	g_autoptr(GError) read_error = NULL;
@@ -94,7 +96,7 @@ static void *load(const char *path, const cyaml_schema_value_t *schema, GError *
 			    length ? "too large" : "empty");
 		return NULL;
 	}
-	if (!config_strict_check(text, length, path, schema, error))
+	if (!config_strict_check(text, length, path, schema, given, error))
 		return NULL;
 	code = cyaml_load_data((const uint8_t *)text, length, &config, schema, &data, NULL);
 	if (code == CYAML_OK && data)
@@ -109,6 +111,7 @@ static void default_text(char **field, const char *value)
 		*field = g_strdup(value);
 }
 
+/* For numbers whose 0 is refused or means that they are absent (config_schema_zero()). */
 #define DEFAULT_NUMBER(field, value) \
 	do { \
 		if ((field) == 0) \
@@ -128,16 +131,18 @@ static void fill_in_host(struct config_host *host, const char *cluster, uint32_t
 }
 
 /* An environment draws its own workload; what others read of one is filled in. */
-static void fill_in_environment(struct config *config)
+static void fill_in_environment(struct config *config, GHashTable *given)
 {
 	struct config_environment *environment = config->environment;
 	struct config_workload *workload = config->workload;
 
 	DEFAULT_NUMBER(environment->pstates, 3);
-	DEFAULT_NUMBER(environment->lead_s, 4.0 * 3600);
+	if (!g_hash_table_contains(given, "environment.lead_s"))
+		environment->lead_s = 4.0 * 3600;
 	DEFAULT_NUMBER(environment->seed, 1);
 	DEFAULT_NUMBER(environment->classes_seed, 1);
-	DEFAULT_NUMBER(environment->sine_amplitude, 0.5);
+	if (!g_hash_table_contains(given, "environment.sine_amplitude"))
+		environment->sine_amplitude = 0.5;
 	if (workload)
 		return;
 	workload = config->workload = g_new0(struct config_workload, 1);
@@ -166,13 +171,13 @@ static void fill_in_study(struct config *config)
 	}
 }
 
-static void fill_in(struct config *config)
+static void fill_in(struct config *config, GHashTable *given)
 {
 	struct config_experiment *experiment = config->experiment;
 	struct config_workload *workload;
 
 	if (config->environment)
-		fill_in_environment(config);
+		fill_in_environment(config, given);
 	workload = config->workload;
 	for (uint32_t c = 0; c < config->clusters_count; c++)
 		for (uint32_t h = 0; h < config->clusters[c].hosts_count; h++)
@@ -186,17 +191,19 @@ static void fill_in(struct config *config)
 	}
 	fill_in_study(config);
 	DEFAULT_NUMBER(experiment->repeats, 1);
-	DEFAULT_NUMBER(experiment->baseline_s, 10.0);
+	if (!g_hash_table_contains(given, "experiment.baseline_s"))
+		experiment->baseline_s = 10;
 	DEFAULT_NUMBER(experiment->profile_repeats, 3);
 }
 
 struct config *config_load(const char *path, GError **error)
 {
-	g_autoptr(config_t) config = load(path, &config_schema, error);
+	g_autoptr(GHashTable) given = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_autoptr(config_t) config = load(path, &config_schema, given, error);
 
 	if (!config)
 		return NULL;
-	fill_in(config);
+	fill_in(config, given);
 	if (!config_check(config, path, error))
 		return NULL;
 	return g_steal_pointer(&config);
@@ -215,12 +222,13 @@ static void free_estimates(struct config_estimate *estimates, uint32_t count)
 static struct config_estimates_file *load_estimates(const char *path, GError **error)
 {
 	g_autoptr(GError) short_error = NULL;
-	struct config_estimates_file *file = load(path, &config_schema_estimates, &short_error);
+	struct config_estimates_file *file = load(path, &config_schema_estimates, NULL,
+						  &short_error);
 	struct config *whole;
 
 	if (file)
 		return file;
-	whole = load(path, &config_schema, NULL);
+	whole = load(path, &config_schema, NULL, NULL);
 	if (!whole || whole->estimates_count == 0) {
 		config_free(whole);
 		g_propagate_error(error, g_steal_pointer(&short_error));

@@ -15,8 +15,8 @@
  * value is refused with the path of its key). Both produce one line that names the file, the place
  * and the cure. A loaded configuration is read-only and is shared by pointer.
  *
- * Optional numbers that are absent from the file read as 0; config_load() then fills in the
- * defaults that the comments below name.
+ * Where an optional number is absent from the file, config_load() fills in the default that the
+ * comments below name, else 0. A 0 that is written stays one, or is refused.
  */
 
 /* Where a host's watts come from. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/config_schema.h"
 
+#include <glib.h>
+
 #include "common/config.h"
 
 #define OPTIONAL CYAML_FLAG_OPTIONAL
@@ -250,3 +252,33 @@ const cyaml_schema_value_t config_schema_estimates = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct config_estimates_file,
 			    estimates_file_fields),
 };
+
+enum config_zero config_schema_zero(const char *key)
+{
+	static const struct {
+		const char *key;
+		enum config_zero zero;
+	} zeros[] = {
+		{ "baseline_s", CONFIG_ZERO_IS_VALUE },
+		{ "cipher_suite", CONFIG_ZERO_IS_REFUSED },
+		{ "classes_seed", CONFIG_ZERO_IS_REFUSED },
+		{ "constant_until", CONFIG_ZERO_IS_REFUSED },
+		{ "interval_s", CONFIG_ZERO_IS_REFUSED },
+		{ "lead_s", CONFIG_ZERO_IS_VALUE },
+		{ "port", CONFIG_ZERO_IS_REFUSED },
+		{ "profile_repeats", CONFIG_ZERO_IS_REFUSED },
+		{ "pstates", CONFIG_ZERO_IS_REFUSED },
+		{ "repeats", CONFIG_ZERO_IS_REFUSED },
+		{ "repetitions", CONFIG_ZERO_IS_REFUSED },
+		{ "seed", CONFIG_ZERO_IS_REFUSED },
+		{ "sine_amplitude", CONFIG_ZERO_IS_VALUE },
+		{ "task_deadline_s", CONFIG_ZERO_IS_REFUSED },
+		{ "trials", CONFIG_ZERO_IS_REFUSED },
+		{ "zero_at", CONFIG_ZERO_IS_REFUSED },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(zeros); i++)
+		if (g_str_equal(key, zeros[i].key))
+			return zeros[i].zero;
+	return CONFIG_ZERO_IS_ABSENT;
+}

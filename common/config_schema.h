@@ -16,3 +16,13 @@ struct config_estimates_file {
 	struct config_estimate *estimates;
 	uint32_t estimates_count;
 };
+
+/* What 0 means for an optional number. */
+enum config_zero {
+	CONFIG_ZERO_IS_ABSENT = 0, /* the same as leaving it out */
+	CONFIG_ZERO_IS_VALUE,      /* a value of its own, beside a default that is not 0 */
+	CONFIG_ZERO_IS_REFUSED,    /* it makes no sense: whoever writes it means something else */
+};
+
+/* What 0 means for the key of that name, wherever it stands. */
+enum config_zero config_schema_zero(const char *key);

@@ -9,6 +9,7 @@
 #include <yaml.h>
 
 #include "common/config.h"
+#include "common/config_schema.h"
 
 /* No configuration nests deeper; a hostile file must not exhaust the stack. */
 #define MAX_DEPTH 16
@@ -16,6 +17,7 @@
 struct walk {
 	yaml_document_t *document;
 	const char *path;
+	GHashTable *given; /* paths of keys, or NULL */
 	GError **error;
 };
 
@@ -56,6 +58,12 @@ static bool is_double(const char *text)
 	return isfinite(g_ascii_strtod(text, &end)) && end != text && *end == '\0' && errno == 0;
 }
 
+/* Whether a number, already understood as one, is 0. */
+static bool is_zero(const char *text)
+{
+	return fpclassify(g_ascii_strtod(text, NULL)) == FP_ZERO;
+}
+
 static bool check_scalar(const struct walk *walk, const yaml_node_t *node,
 			 const cyaml_schema_value_t *schema, const char *key)
 {
@@ -72,6 +80,17 @@ static bool check_scalar(const struct walk *walk, const yaml_node_t *node,
 			      "key's name",
 			      key, scalar(node));
 	return true;
+}
+
+/* The value of a field whose 0 makes no sense. */
+static bool check_zero(const struct walk *walk, const yaml_node_t *node,
+		       const cyaml_schema_field_t *field, const char *key)
+{
+	if ((field->value.type != CYAML_UINT && field->value.type != CYAML_FLOAT) ||
+	    config_schema_zero(field->key) != CONFIG_ZERO_IS_REFUSED || !is_zero(scalar(node)))
+		return true;
+	return refuse(walk, node, "%s: 0 makes no sense; give more, or leave it out for the default",
+		      key);
 }
 
 static const cyaml_schema_field_t *find_field(const cyaml_schema_field_t *fields, const char *key)
@@ -111,8 +130,11 @@ static bool check_mapping(const struct walk *walk, yaml_node_t *node,
 		if (!field)
 			return refuse_key(walk, name, schema->mapping.fields);
 		below = *key ? g_strdup_printf("%s.%s", key, field->key) : g_strdup(field->key);
-		if (!check_node(walk, value, &field->value, below, depth + 1))
+		if (!check_node(walk, value, &field->value, below, depth + 1) ||
+		    !check_zero(walk, value, field, below))
 			return false;
+		if (walk->given)
+			g_hash_table_add(walk->given, g_steal_pointer(&below));
 	}
 	return true;
 }
@@ -158,9 +180,9 @@ static bool refuse_text(const yaml_parser_t *parser, const char *path, GError **
 }
 
 static bool check_document(yaml_document_t *document, const char *path,
-			   const cyaml_schema_value_t *schema, GError **error)
+			   const cyaml_schema_value_t *schema, GHashTable *given, GError **error)
 {
-	const struct walk walk = { document, path, error };
+	const struct walk walk = { document, path, given, error };
 	yaml_node_t *root = yaml_document_get_root_node(document);
 
 	if (root)
@@ -187,7 +209,7 @@ static bool check_end(yaml_parser_t *parser, const char *path, GError **error)
 }
 
 bool config_strict_check(const char *text, size_t length, const char *path,
-			 const cyaml_schema_value_t *schema, GError **error)
+			 const cyaml_schema_value_t *schema, GHashTable *given, GError **error)
 {
 	yaml_parser_t parser;
 	yaml_document_t document;
@@ -197,7 +219,7 @@ bool config_strict_check(const char *text, size_t length, const char *path,
 		g_error("out of memory");
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
 	if (yaml_parser_load(&parser, &document)) {
-		good = check_document(&document, path, schema, error);
+		good = check_document(&document, path, schema, given, error);
 		yaml_document_delete(&document);
 		good = good && check_end(&parser, path, error);
 	} else {

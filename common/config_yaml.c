@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "common/config_schema.h"
+
 static void write_mapping(GString *out, const cyaml_schema_field_t *fields, const uint8_t *data,
 			  unsigned indent, bool in_list);
 
@@ -87,7 +89,8 @@ static bool is_absent(const cyaml_schema_field_t *field, const uint8_t *data)
 
 	if (schema->flags & CYAML_FLAG_POINTER)
 		return !*(void *const *)data && (schema->flags & CYAML_FLAG_OPTIONAL);
-	if (!(schema->flags & CYAML_FLAG_OPTIONAL))
+	if (!(schema->flags & CYAML_FLAG_OPTIONAL) ||
+	    config_schema_zero(field->key) == CONFIG_ZERO_IS_VALUE)
 		return false;
 	if (schema->type == CYAML_FLOAT) {
 		memcpy(&number, data, sizeof(number));

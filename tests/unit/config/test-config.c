@@ -96,6 +96,16 @@ static const struct bad_case bad_cases[] = {
 	{ "policies: [easy]", "policies: [easy, max-upr, easy]",
 	  "experiment.policies[2]: 'easy' appears twice" },
 	{ "limits: [1, 0.7]", "limits: [1, 0.7, 0.70]", "experiment.limits[2]: 0.7 appears twice" },
+	{ "duration_s: 10\n  utility", "duration_s: 10\n  seed: 0\n  utility",
+	  ":14:9: workload.seed: 0 makes no sense" },
+	{ "mapping_interval_s: 1", "repeats: 0\n  mapping_interval_s: 1",
+	  "experiment.repeats: 0 makes no sense" },
+	{ "mapping_interval_s: 1", "task_deadline_s: 0.0\n  mapping_interval_s: 1",
+	  "experiment.task_deadline_s: 0 makes no sense" },
+	{ "mapping_interval_s: 1", "baseline_s: -1\n  mapping_interval_s: 1",
+	  "experiment.baseline_s: -1 is negative" },
+	{ "share: 1}", "share: 1, repetitions: 0}", "types[0].repetitions: 0 makes no sense" },
+	{ "utility_max: [1, 2]", "utility_max: [1, 2]\n  zero_at: 0", "workload.zero_at: 0 makes no" },
 	{ "name: t\n", "name: a.b\nlab: {blades: [{name: b1, cpu_cores: 1, idle_w: 1, core_w: 1}]}\n",
 	  "name: 'a.b' cannot name a lab" },
 };
@@ -315,6 +325,50 @@ static void test_defaults_are_filled_in(void)
 	g_unlink(path);
 }
 
+/* Loads `path`, saves it, loads that, and removes both. */
+static struct config *load_and_load_again(const char *path)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) first = config_load(path, &error);
+	struct config *second;
+
+	g_assert_no_error(error);
+	g_assert_true(config_save(first, path, &error));
+	second = config_load(path, &error);
+	g_assert_no_error(error);
+	g_unlink(path);
+	return second;
+}
+
+static void test_zeros_that_are_written_stay(void)
+{
+	g_autofree char *path = write_variant("  mapping_interval_s: 1",
+					      "  baseline_s: 0\n  mapping_interval_s: 1");
+	g_autofree char *plain = write_variant("name: t", "name: t");
+	g_autofree char *environment = g_build_filename(source_root, "configs/papers/energy-5000.yaml",
+							NULL);
+	g_autofree char *flat = g_strdup_printf("%s/virtbed-z-%d.yaml", g_get_tmp_dir(), getpid());
+	g_autofree char *text = NULL;
+	g_autoptr(GRegex) keys = g_regex_new("(lead_s|sine_amplitude): [0-9.]+ *", 0, 0, NULL);
+	g_autoptr(GRegex) head = g_regex_new("environment:\n", 0, 0, NULL);
+	g_autofree char *without = NULL;
+	g_autofree char *with = NULL;
+	g_autoptr(config_t) zero = load_and_load_again(path);
+	g_autoptr(config_t) ten = load_and_load_again(plain);
+	g_autoptr(config_t) calm = NULL;
+
+	g_assert_cmpfloat(zero->experiment->baseline_s, ==, 0);
+	g_assert_cmpfloat(ten->experiment->baseline_s, ==, 10);
+	g_assert_true(g_file_get_contents(environment, &text, NULL, NULL));
+	without = g_regex_replace_literal(keys, text, -1, 0, "", 0, NULL);
+	with = g_regex_replace_literal(head, without, -1, 0,
+				       "environment:\n  lead_s: 0\n  sine_amplitude: 0.0\n", 0, NULL);
+	g_assert_true(g_file_set_contents(flat, with, -1, NULL));
+	calm = load_and_load_again(flat);
+	g_assert_cmpfloat(calm->environment->lead_s, ==, 0);
+	g_assert_cmpfloat(calm->environment->sine_amplitude, ==, 0);
+}
+
 static void test_saved_configuration_reads_back_equal(void)
 {
 	static const char *const files[] = { "configs/testbed-hs22.yaml",
@@ -392,6 +446,7 @@ int main(int argc, char **argv)
 			test_blades_without_a_cap_count_with_their_budget);
 	g_test_add_func("/config/hole-in-the-matrix-is-named", test_hole_in_the_matrix_is_named);
 	g_test_add_func("/config/defaults-are-filled-in", test_defaults_are_filled_in);
+	g_test_add_func("/config/zeros-that-are-written-stay", test_zeros_that_are_written_stay);
 	g_test_add_func("/config/saved-configuration-reads-back-equal",
 			test_saved_configuration_reads_back_equal);
 	g_test_add_func("/config/estimates-survive-bit-for-bit",
