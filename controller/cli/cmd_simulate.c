@@ -43,7 +43,8 @@ static bool parse_options(int *argc, char ***argv, struct options *options, GErr
 		{ "estimates", 'e', 0, G_OPTION_ARG_FILENAME, &options->estimates,
 		  "ETC and EEC, e.g. as measured by `virtbed profile`", "FILE" },
 		{ "out", 'o', 0, G_OPTION_ARG_FILENAME, &options->out,
-		  "also write a run directory; tasks and decisions in it are those of trial 1", "DIR" },
+		  "also write a run directory; tasks and decisions in it are those of trial 1, of an "
+		  "environment none", "DIR" },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &options->json, "one JSON array", NULL },
 		G_OPTION_ENTRY_NULL,
 	};

@@ -28,7 +28,7 @@ int cmd_report(int argc, char **argv);
 int cmd_decide(int argc, char **argv);
 /* `virtbed policies`: what there is, with the paper's section for each. */
 int cmd_policies(int argc, char **argv);
-/* `virtbed lab up|down|status CONFIG`: emulated blades on this machine. */
+/* `virtbed lab up|down|status|check CONFIG`: emulated blades on this machine. */
 int cmd_lab(int argc, char **argv);
 /* `virtbed energy --live CONFIG`: what the hosts' meters say now. */
 int cmd_energy(int argc, char **argv);

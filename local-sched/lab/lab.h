@@ -70,6 +70,6 @@ char **lab_list(void);
 
 /*
  * Whether this machine can run a lab. Returns NULL, or one line (the caller frees) that says what
- * is missing and what to do.
+ * is missing, what to do, and what works without.
  */
 char *lab_probe(void);

@@ -16,13 +16,14 @@
 enum { EXIT_USAGE = 2 };
 
 static const char usage[] =
-	"usage: virtbed-lab up CONFIG [--name NAME] [--json]\n"
-	"       virtbed-lab down [CONFIG] [--name NAME]\n"
-	"       virtbed-lab status [CONFIG] [--name NAME] [--json]\n"
-	"       virtbed-lab check\n"
+	"usage: virtbed lab up CONFIG [--name NAME] [--json]\n"
+	"       virtbed lab down [CONFIG] [--name NAME]\n"
+	"       virtbed lab status [CONFIG] [--name NAME] [--json]\n"
+	"       virtbed lab check\n"
 	"\n"
 	"Emulated blades on this machine: each has a libvirtd, a bridge, a CPU budget and a BMC\n"
-	"of its own. NAME is by default that of the configuration.\n";
+	"of its own. NAME is by default that of the configuration. `check` says whether this machine\n"
+	"can have a lab, and if not, what is missing.\n";
 
 /* What the command line asks for. */
 struct arguments {
@@ -41,7 +42,7 @@ static void on_signal(int number)
 
 static int fail(const GError *error, int status)
 {
-	fprintf(stderr, "virtbed-lab: %s\n", error->message);
+	fprintf(stderr, "virtbed lab: %s\n", error->message);
 	return status;
 }
 
@@ -180,7 +181,7 @@ static int run_up(const struct arguments *arguments)
 		return fail(error, EXIT_USAGE);
 	missing = lab_probe();
 	if (missing) {
-		fprintf(stderr, "virtbed-lab: %s\n", missing);
+		fprintf(stderr, "virtbed lab: %s\n", missing);
 		return EXIT_FAILURE;
 	}
 	catch_signals();

@@ -10,6 +10,9 @@
 #include "local-sched/lab/lab.h"
 #include "local-sched/lab/lab_cgroup.h"
 
+/* Whoever hears what is missing hears what is left, on the same line. */
+#define WITHOUT "; what works without: virtbed simulate CONFIG"
+
 /* Programs that a lab runs, and the Debian packages that have them. */
 static const char *const programs[][2] = {
 	{ "libvirtd", "libvirt-daemon-system" },
@@ -83,12 +86,13 @@ char *lab_probe(void)
 						 probe_cgroups };
 
 	if (geteuid() != 0)
-		return g_strdup("a lab of emulated blades needs root: run this with sudo");
+		return g_strdup("a lab of emulated blades needs root: run this with sudo" WITHOUT);
 	for (gsize i = 0; i < G_N_ELEMENTS(probes); i++) {
 		g_autofree char *missing = probes[i]();
 
 		if (missing)
-			return g_strdup_printf("no lab of emulated blades on this machine: %s",
+			return g_strdup_printf("no lab of emulated blades on this machine: %s"
+					       WITHOUT,
 					       missing);
 	}
 	return NULL;
