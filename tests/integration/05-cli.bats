@@ -135,6 +135,63 @@ refused() {
 	refused "bad.yaml" virtbed profile bad.yaml
 }
 
+@test "what run or simulate would refuse, config check refuses too" {
+	local good=$ROOT/configs/testbed-hs22.yaml command
+	sed 's/benchmark: mg/benchmark: nosuch/' "$good" >bad.yaml
+	for command in "config check" simulate run profile; do
+		refused "'nosuch' is not known; there are cg" virtbed $command bad.yaml
+	done
+	sed 's/policies: .*/policies: [eazy]/' "$good" >bad.yaml
+	refused "bad.yaml: experiment.policies: " virtbed config check bad.yaml
+	refused "eazy" virtbed simulate bad.yaml
+	sed 's/policies: .*/policies: [easy, easy]/' "$good" >bad.yaml
+	refused "appears twice" virtbed config check bad.yaml
+}
+
+@test "a policy or a limit that is given twice is refused" {
+	local good=$ROOT/configs/one-machine.yaml command
+	for command in simulate run study; do
+		refused '"easy" is given twice' virtbed $command --policy easy,max-upr,easy "$good"
+	done
+	for command in simulate run; do
+		refused "1.0 is given twice" virtbed $command --limit 1,0.7,1.0 "$good"
+		refused "'x' is not a fraction" virtbed $command --limit x "$good"
+		refused "--limit" virtbed $command --limit "" "$good"
+	done
+}
+
+@test "a plan that cannot be read is bad input and named" {
+	local text
+	mkdir broken
+	cp "$ROOT/configs/one-machine.yaml" broken/config.yaml
+	refused "broken/plan.json" virtbed run broken/config.yaml --resume --out broken
+	for text in rubbish '{}' '{"experiment": "x", "api": "a", "estimates": "given", "profile_repeats": 1, "repeats": -1}'; do
+		echo "$text" >broken/plan.json
+		refused "broken/plan.json" virtbed run broken/config.yaml --resume --out broken
+	done
+	echo "$text" | sed 's/-1/1/; s/}/, "limits": [2]}/' >broken/plan.json
+	refused "broken/plan.json: limits" virtbed run broken/config.yaml --resume --out broken
+}
+
+@test "results that do not arrive are a failure" {
+	local arguments
+	[ -c /dev/full ] || skip "no /dev/full"
+	while read -r arguments; do
+		run -1 --separate-stderr sh -c "virtbed $arguments >/dev/full"
+		[[ $stderr == *"cannot write to standard output"* ]]
+		[ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ]
+	done <<-END
+		policies
+		policies --json
+		--help
+		simulate --help
+		config dump $ROOT/configs/testbed-hs22.yaml
+		simulate --trials 2 --json $ROOT/configs/testbed-hs22.yaml
+		report $RUNS/agree/measured
+	END
+	run -0 --separate-stderr sh -c "virtbed config check '$ROOT/configs/none.yaml' >&- || [ \$? -eq 2 ]"
+}
+
 @test "run directories that are none are refused in one line" {
 	mkdir empty noise zero sqlite
 	head -c 8192 /dev/urandom >noise/run.sqlite
@@ -171,6 +228,15 @@ refused() {
 	virtbed report cut | grep -q "1 run left out"
 }
 
+@test "a run directory that was not written to its end says so" {
+	[[ $(virtbed report "$RUNS/agree/simulated") != *"NOT COMPLETE"* ]]
+	cp -r "$RUNS/agree/simulated" half
+	sqlite3 half/run.sqlite "DELETE FROM meta WHERE key = 'ended_utc'"
+	virtbed report half | grep -q "NOT COMPLETE"
+	[ "$(virtbed report half --json | jq '[.[0].notes[] | select(test("NOT COMPLETE"))] | length')" -eq 1 ]
+	virtbed compare "$RUNS/agree/measured" half | grep -q "NOT COMPLETE"
+}
+
 @test "a store in a directory that cannot be written is read" {
 	[ "$(id -u)" -ne 0 ] || command -v setpriv >/dev/null || skip "no setpriv"
 	cp -r "$RUNS/agree/measured" fixed
@@ -190,6 +256,34 @@ refused() {
 	fi
 	[ "$status" -eq 0 ]
 	[[ $output == *"max-upe"* ]]
+}
+
+@test "without root one line says what is missing and what works" {
+	local dir arguments as=
+	if [ "$(id -u)" -eq 0 ]; then
+		command -v setpriv >/dev/null || skip "no setpriv"
+		as="setpriv --reuid 65534 --regid 65534 --clear-groups"
+	fi
+	dir=$(mktemp -d)
+	chmod 777 "$dir"
+	cp "$(command -v virtbed)" "$BUILD/local-sched/lab/virtbed-lab" "$ROOT/configs/testbed-hs22.yaml" "$dir"
+	cat >"$dir/lab.yaml" <<-END
+		name: no-root-$BASHPID
+		clusters: [{name: c, nodes: 1, cores: 1, memory_mib: 128, hosts: [{blade: b}]}]
+		types: [{name: t, benchmark: is, class: S, cores: 1, memory_mib: 64, share: 1}]
+		workload: {arrival_mean_s: 1, duration_s: 10, utility_max: [1]}
+		experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 20}
+		lab: {blades: [{name: b, cpu_cores: 0.1, idle_w: 60, core_w: 100}]}
+	END
+	cd "$dir"
+	for arguments in "lab check" "lab up lab.yaml" "profile lab.yaml"; do
+		VIRTBED_LIBEXEC=$dir run -1 $as ./virtbed $arguments
+		echo "$arguments: $output"
+		grep -q "needs root.*what works without: virtbed simulate CONFIG" <<<"$output"
+	done
+	run -0 $as ./virtbed simulate testbed-hs22.yaml --trials 2
+	cd /
+	rm -rf "$dir" "${TMPDIR:-/tmp}/run-no-root-$BASHPID.lock"
 }
 
 @test "three pairs of runs agree, differ and are too noisy" {
@@ -311,8 +405,7 @@ refused() {
 	for command in $(virtbed --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
 		sed -n "/^\.SS virtbed $command/,/^\.S[SH]/p" "$ROOT/docs/virtbed.1" | tr -d '\\' >section
 		[ -s section ]
-		[ "$command" = lab ] && continue
-		for option in $(virtbed "$command" --help | grep -oE -- ' --[a-z][a-z-]*' | sort -u); do
+		for option in $(virtbed "$command" --help | grep -oE -- '[[ ]--[a-z][a-z-]*' | tr -d '[ ' | sort -u); do
 			[ "$option" = --help ] || grep -qF -- "$option" section ||
 				{ echo "$command $option is missing"; return 1; }
 		done
