@@ -229,6 +229,6 @@ real_host() {
 	wait "${pids[@]}" || true
 	echo "$output"
 	[ "$status" -eq 0 ]
-	[ "$(grep -c '^ok .* /remote/' <<<"$output")" -eq 10 ]
+	[ "$(grep -c '^ok .* /remote/' <<<"$output")" -eq 11 ]
 	! grep -q SKIP <<<"$output"
 }

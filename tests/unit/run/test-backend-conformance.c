@@ -25,6 +25,7 @@
 struct subject {
 	struct backend *backend;
 	uint32_t nodes, width;
+	double task_s; /* what a task of the scripted scheduler takes */
 	struct sched_system *system;
 	struct config *config; /* NULL: static_config */
 	struct remote_fleet *fleet;
@@ -109,9 +110,11 @@ static struct config static_config = {
 	.experiment = &experiment,
 };
 
-static double two_seconds(const json_t *request, void *data)
+static double task_time(const json_t *request, void *data)
 {
-	return 2;
+	const struct subject *subject = data;
+
+	return subject->task_s;
 }
 
 static bool open_scripted(struct subject *subject)
@@ -123,7 +126,7 @@ static bool open_scripted(struct subject *subject)
 	address = g_strdup_printf("unix:%s/ls.sock", subject->dir);
 	addresses[0] = address;
 	subject->scheduler = scripted_scheduler_new(address, "c1", cluster.nodes);
-	scripted_scheduler_set_auto(subject->scheduler, two_seconds, NULL);
+	scripted_scheduler_set_auto(subject->scheduler, task_time, subject);
 	scripted_scheduler_set_watts(subject->scheduler, 60);
 	scripted_scheduler_set_busy(subject->scheduler, 40);
 	open_fleet(subject, &static_config, addresses);
@@ -215,6 +218,8 @@ static void a_wait_for_the_past_ends_at_once(struct subject *subject)
 
 	backend_wait(subject->backend, backend_now_s(subject->backend), &event);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
+	backend_wait(subject->backend, backend_now_s(subject->backend) - 1e-9, &event);
+	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
 }
 
 static void a_task_starts_then_completes(struct subject *subject)
@@ -243,28 +248,57 @@ static void a_task_starts_then_completes(struct subject *subject)
 	g_assert_cmpfloat(backend_energy_j(subject->backend), >=, energy_j - 1);
 }
 
+static void assert_quiet(struct subject *subject, double for_s)
+{
+	const double until_s = backend_now_s(subject->backend) + for_s;
+	struct backend_event event;
+
+	backend_wait(subject->backend, until_s, &event);
+	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
+	g_assert_cmpfloat(backend_now_s(subject->backend), >=, until_s - 0.002);
+}
+
+/* Only the attempt that was meant ends, once, however often and at whatever it is asked. */
 static void a_killed_task_ends_as_killed(struct subject *subject)
 {
 	struct backend_event event;
 
+	subject->task_s = 100;
 	start(subject, 0, 1, 0);
 	next_of(subject, BACKEND_EVENT_STARTED);
+	backend_kill(subject->backend, 0, 2);
+	backend_kill(subject->backend, 9, 1);
 	backend_kill(subject->backend, 0, 1);
-	event = next_of(subject, BACKEND_EVENT_ENDED);
+	backend_kill(subject->backend, 0, 1);
+	event = next(subject);
+	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENDED);
 	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_KILLED);
 	g_assert_cmpint(event.task, ==, 0);
+	assert_quiet(subject, 0.3);
+	backend_kill(subject->backend, 0, 1);
+	assert_quiet(subject, 0.3);
+}
+
+static void an_attempt_is_carried_out_once(struct subject *subject)
+{
+	start(subject, 0, 1, 0);
+	start(subject, 0, 1, 0);
+	g_assert_cmpint(next(subject).kind, ==, BACKEND_EVENT_STARTED);
+	g_assert_cmpint(next(subject).kind, ==, BACKEND_EVENT_ENDED);
+	start(subject, 0, 1, 0);
+	assert_quiet(subject, 0.5);
+	start(subject, 0, 2, 0);
+	g_assert_cmpuint(next(subject).attempt, ==, 2);
+	g_assert_cmpuint(next(subject).attempt, ==, 2);
 }
 
 static void killing_what_ended_does_nothing(struct subject *subject)
 {
-	struct backend_event event;
-
 	start(subject, 0, 1, 0);
 	next_of(subject, BACKEND_EVENT_ENDED);
 	backend_kill(subject->backend, 0, 1);
 	backend_kill(subject->backend, 9, 1);
-	backend_wait(subject->backend, backend_now_s(subject->backend) + 0.5, &event);
-	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
+	assert_quiet(subject, 0.5);
 }
 
 /* A node is let go a moment after its task's end: the next task on it starts all the same. */
@@ -294,10 +328,12 @@ static void tasks_side_by_side_both_complete(struct subject *subject)
 		if (event.kind != BACKEND_EVENT_ENDED)
 			continue;
 		g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_COMPLETED);
+		g_assert_cmpuint(event.task, <, fit);
 		last_s = fmax(last_s, event.time_s);
 		ended++;
 	}
 	g_assert_cmpfloat(last_s, <=, backend_now_s(subject->backend));
+	assert_quiet(subject, 0.3);
 }
 
 static void a_small_limit_is_reached_once(struct subject *subject)
@@ -317,10 +353,11 @@ static void a_small_limit_is_reached_once(struct subject *subject)
 		}
 		ended = ended || event.kind == BACKEND_EVENT_ENDED;
 	}
-	backend_wait(subject->backend, backend_now_s(subject->backend) + 2.5, &event);
-	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
+	assert_quiet(subject, 2.5);
 	g_assert_cmpint(reached, ==, 1);
 	g_assert_cmpfloat(backend_energy_j(subject->backend), >, 4.9);
+	backend_set_limit(subject->backend, 0);
+	assert_quiet(subject, 0.2);
 }
 
 static void no_limit_is_never_reached(struct subject *subject)
@@ -346,6 +383,7 @@ static const struct {
 	{"wait-for-the-past", a_wait_for_the_past_ends_at_once},
 	{"start-and-complete", a_task_starts_then_completes},
 	{"kill", a_killed_task_ends_as_killed},
+	{"once", an_attempt_is_carried_out_once},
 	{"kill-ended", killing_what_ended_does_nothing},
 	{"again", nodes_are_used_again},
 	{"side-by-side", tasks_side_by_side_both_complete},
@@ -367,7 +405,7 @@ static void run_case(gconstpointer data)
 {
 	gsize number = GPOINTER_TO_SIZE(data);
 	gsize subject_number = number / G_N_ELEMENTS(tests);
-	struct subject subject = {0};
+	struct subject subject = {.task_s = 2};
 
 	if (!subjects[subject_number].open(&subject)) {
 		g_test_skip("no lab: VIRTBED_TEST_CONFIG and VIRTBED_TEST_SCHEDULERS are not set");

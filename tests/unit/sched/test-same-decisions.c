@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the engine may rely on holds for both backends: simulated clusters in virtual time, and a
- * local scheduler (scripted, without VMs) in real time. At the end the same engine drives both and
- * decides the same.
+ * The same engine on either backend, simulated clusters in virtual time and a local scheduler
+ * (scripted, without VMs) in real time, decides the same. What each backend promises by itself is
+ * asked in tests/unit/run/test-backend-conformance.c.
  */
 #include <glib.h>
 #include <glib/gstdio.h>
-#include <math.h>
-#include <string.h>
 
 #include "common/clock.h"
 #include "controller/backend/remote.h"
@@ -19,7 +17,7 @@
 #define IDLE_W 50
 #define BUSY_W 20
 
-/* No event takes longer, even on a machine that is busy with other things. */
+/* Nothing takes longer, even on a machine that is busy with other things. */
 #define SOON_S 20.0
 
 static struct config_meter meter = { .kind = CONFIG_METER_IPMI, .interval_s = SCRIPTED_INTERVAL_S };
@@ -136,182 +134,6 @@ static void side_close(struct side *side)
 	sched_system_free(side->system);
 }
 
-static void start(struct side *side, uint32_t task, uint32_t attempt)
-{
-	const uint32_t node = task;
-
-	backend_start(side->backend, &(struct backend_start){
-		.task = task, .attempt = attempt, .nodes = &node, .nodes_count = 1 });
-}
-
-/* The next event that is not a wait's end. */
-static struct backend_event next(struct side *side)
-{
-	struct backend_event event;
-
-	backend_wait(side->backend, backend_now_s(side->backend) + SOON_S, &event);
-	g_assert_cmpint(event.kind, !=, BACKEND_EVENT_NONE);
-	return event;
-}
-
-static void assert_quiet(struct side *side, double for_s)
-{
-	const double until_s = backend_now_s(side->backend) + for_s;
-	struct backend_event event;
-
-	backend_wait(side->backend, until_s, &event);
-	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
-	g_assert_cmpfloat(backend_now_s(side->backend), >=, until_s);
-}
-
-static void a_task_starts_and_completes(struct side *side)
-{
-	struct backend_event event;
-	const double asked_s = backend_now_s(side->backend);
-
-	start(side, 1, 1);
-	event = next(side);
-	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_STARTED);
-	g_assert_cmpuint(event.task, ==, 1);
-	g_assert_cmpuint(event.attempt, ==, 1);
-	g_assert_cmpfloat(event.time_s, >=, asked_s);
-	event = next(side);
-	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENDED);
-	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_COMPLETED);
-	g_assert_cmpuint(event.task, ==, 1);
-	g_assert_cmpuint(event.attempt, ==, 1);
-	g_assert_cmpfloat(event.exec_s, >=, side->times.etc_s[0] - 0.01);
-	g_assert_cmpfloat(event.time_s, >=, asked_s + side->times.etc_s[0] - 0.01);
-	g_assert_cmpfloat(event.time_s, <=, backend_now_s(side->backend));
-}
-
-static void an_attempt_is_carried_out_once(struct side *side)
-{
-	start(side, 0, 1);
-	start(side, 0, 1);
-	g_assert_cmpint(next(side).kind, ==, BACKEND_EVENT_STARTED);
-	g_assert_cmpint(next(side).kind, ==, BACKEND_EVENT_ENDED);
-	start(side, 0, 1);
-	assert_quiet(side, 0.5);
-	start(side, 0, 2);
-	g_assert_cmpuint(next(side).attempt, ==, 2);
-	g_assert_cmpuint(next(side).attempt, ==, 2);
-}
-
-static void tasks_end_in_order(struct side *side)
-{
-	double last_s = 0;
-	uint32_t ended = 0;
-
-	for (uint32_t task = 0; task < 3; task++)
-		start(side, task, 1);
-	while (ended < 3) {
-		const struct backend_event event = next(side);
-
-		g_assert_cmpuint(event.task, <, 3);
-		if (event.kind != BACKEND_EVENT_ENDED)
-			continue;
-		g_assert_cmpfloat(event.time_s, >=, last_s);
-		last_s = event.time_s;
-		ended++;
-	}
-	assert_quiet(side, 0.3);
-}
-
-static void a_kill_ends_a_task_once(struct side *side)
-{
-	struct backend_event event;
-
-	side->times.etc_s[0] = 100; /* of the remote side; the simulated one is killed at once */
-	start(side, 2, 1);
-	g_assert_cmpint(next(side).kind, ==, BACKEND_EVENT_STARTED);
-	backend_kill(side->backend, 2, 2); /* another attempt */
-	backend_kill(side->backend, 0, 1); /* never started */
-	backend_kill(side->backend, 2, 1);
-	backend_kill(side->backend, 2, 1);
-	event = next(side);
-	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENDED);
-	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_KILLED);
-	g_assert_cmpuint(event.task, ==, 2);
-	assert_quiet(side, 0.3);
-	backend_kill(side->backend, 2, 1);
-	assert_quiet(side, 0.3);
-}
-
-static void a_wait_ends_at_its_time(struct side *side)
-{
-	const double now_s = backend_now_s(side->backend);
-
-	assert_quiet(side, 0.2);
-	g_assert_cmpfloat(backend_now_s(side->backend), <, now_s + SOON_S);
-	assert_quiet(side, 0);
-	assert_quiet(side, -1e-9);
-}
-
-static void the_limit_is_reported_once(struct side *side)
-{
-	double last_j = backend_energy_j(side->backend);
-	struct backend_event event;
-
-	/* Half of what one task draws. */
-	backend_set_limit(side->backend, last_j + BUSY_W * side->times.etc_s[0] / 2);
-	start(side, 0, 1);
-	do {
-		event = next(side);
-		/* Idle power scatters, so that a meter may fall back by very little. */
-		g_assert_cmpfloat(backend_energy_j(side->backend), >=, last_j - 0.5);
-		last_j = backend_energy_j(side->backend);
-	} while (event.kind != BACKEND_EVENT_ENERGY_LIMIT);
-	g_assert_cmpfloat(event.time_s, <=, backend_now_s(side->backend));
-	g_assert_cmpfloat(last_j, >=, BUSY_W * side->times.etc_s[0] / 2 - 1e-6);
-	do {
-		backend_wait(side->backend, backend_now_s(side->backend) + 0.5, &event);
-		g_assert_cmpint(event.kind, !=, BACKEND_EVENT_ENERGY_LIMIT);
-	} while (event.kind != BACKEND_EVENT_NONE);
-	backend_set_limit(side->backend, 0);
-	assert_quiet(side, 0.2);
-}
-
-static void it_may_be_left_while_tasks_run(struct side *side)
-{
-	start(side, 0, 1);
-	start(side, 1, 1);
-}
-
-typedef void (*check_f)(struct side *side);
-
-static const struct {
-	const char *name;
-	check_f check;
-} checks[] = {
-	{ "a task starts and completes", a_task_starts_and_completes },
-	{ "an attempt is carried out once", an_attempt_is_carried_out_once },
-	{ "tasks end in order", tasks_end_in_order },
-	{ "a kill ends a task once", a_kill_ends_a_task_once },
-	{ "a wait ends at its time", a_wait_ends_at_its_time },
-	{ "the energy limit is reported once", the_limit_is_reported_once },
-	{ "it may be left while tasks run", it_may_be_left_while_tasks_run },
-};
-
-static void test_check(size_t index, bool remote)
-{
-	struct side side;
-
-	side_open(&side, remote, 1, 1);
-	checks[index].check(&side);
-	side_close(&side);
-}
-
-static void test_sim(const void *data)
-{
-	test_check(GPOINTER_TO_SIZE(data), false);
-}
-
-static void test_remote(const void *data)
-{
-	test_check(GPOINTER_TO_SIZE(data), true);
-}
-
 /* What the engine asked for and what became of it, without times. */
 struct log {
 	struct engine_recorder recorder;
@@ -386,16 +208,9 @@ int main(int argc, char **argv)
 	static const char *const policies[] = { "easy", "max-upr" };
 
 	g_test_init(&argc, &argv, NULL);
-	for (size_t i = 0; i < G_N_ELEMENTS(checks); i++) {
-		g_autofree char *sim = g_strdup_printf("/backend/sim/%s", checks[i].name);
-		g_autofree char *remote = g_strdup_printf("/backend/remote/%s", checks[i].name);
-
-		g_test_add_data_func(sim, GSIZE_TO_POINTER(i), test_sim);
-		g_test_add_data_func(remote, GSIZE_TO_POINTER(i), test_remote);
-	}
 	for (size_t i = 0; i < G_N_ELEMENTS(policies); i++) {
 		g_autofree char *path =
-			g_strdup_printf("/backend/both/%s decides the same on both", policies[i]);
+			g_strdup_printf("/same-decisions/%s", policies[i]);
 
 		g_test_add_data_func(path, policies[i], test_engine);
 	}
