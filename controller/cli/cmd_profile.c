@@ -6,6 +6,9 @@
 #include "controller/run/run_results.h"
 #include "controller/run/run_supervisor.h"
 
+/* As a configuration's experiment.profile_repeats. */
+#define REPEATS_MAX 10000
+
 struct arguments {
 	int repeats;
 	char *out;
@@ -59,13 +62,16 @@ static int profile(int argc, char **argv, struct arguments *arguments)
 
 	if (!parse(&argc, &argv, arguments, &error))
 		return command_fail(COMMAND_BAD, request.command, "%s", error->message);
-	if (argc != 2 || arguments->repeats < 0)
+	if (argc != 2 || (arguments->repeats != COMMAND_NOT_GIVEN &&
+			  (arguments->repeats < 1 || arguments->repeats > REPEATS_MAX)))
 		return command_fail(
 			COMMAND_BAD, request.command,
-			"one configuration is needed, and --repeat above 0; try: virtbed "
-			"profile --help");
+			"one configuration is needed, and --repeat from 1 to %d; try: virtbed "
+			"profile --help",
+			REPEATS_MAX);
 	request.config_path = argv[1];
-	request.profile_repeats = (uint32_t)arguments->repeats;
+	if (arguments->repeats != COMMAND_NOT_GIVEN)
+		request.profile_repeats = (uint32_t)arguments->repeats;
 	request.keep_lab = arguments->keep_lab;
 	if (!run_supervise(&request, &dir, &error))
 		return command_fail(run_supervisor_is_input(error) ? COMMAND_BAD : COMMAND_FAILED,
@@ -77,7 +83,7 @@ static int profile(int argc, char **argv, struct arguments *arguments)
 
 int cmd_profile(int argc, char **argv)
 {
-	struct arguments arguments = {0};
+	struct arguments arguments = {.repeats = COMMAND_NOT_GIVEN};
 	int status = profile(argc, argv, &arguments);
 
 	g_free(arguments.out);

@@ -6,6 +6,9 @@
 #include "controller/run/run_results.h"
 #include "controller/run/run_supervisor.h"
 
+/* As a configuration's experiment.repeats. */
+#define REPEATS_MAX 10000
+
 /* The command line as it is parsed. */
 struct arguments {
 	char *policies;
@@ -25,12 +28,23 @@ static void arguments_clear(struct arguments *arguments)
 	g_free(arguments->out);
 }
 
+static bool is_count(int value)
+{
+	return value == COMMAND_NOT_GIVEN || (value >= 1 && value <= REPEATS_MAX);
+}
+
+/* 0: as configured. */
+static uint32_t count_of(int value)
+{
+	return value == COMMAND_NOT_GIVEN ? 0 : (uint32_t)value;
+}
+
 static bool check_counts(const struct arguments *arguments, GError **error)
 {
-	if (arguments->repeats >= 0 && arguments->profile_repeats >= 0)
+	if (is_count(arguments->repeats) && is_count(arguments->profile_repeats))
 		return true;
 	g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
-		    "--repeat and --profile-repeat: not a negative number");
+		    "--repeat and --profile-repeat must be numbers from 1 to %d", REPEATS_MAX);
 	return false;
 }
 
@@ -106,8 +120,8 @@ static int run(int argc, char **argv, struct arguments *arguments)
 	request.policies = policies;
 	request.limits = limits ? (const double *)(const void *)limits->data : NULL;
 	request.limits_count = limits ? limits->len : 0;
-	request.repeats = (uint32_t)arguments->repeats;
-	request.profile_repeats = (uint32_t)arguments->profile_repeats;
+	request.repeats = count_of(arguments->repeats);
+	request.profile_repeats = count_of(arguments->profile_repeats);
 	request.estimates = arguments->estimates;
 	request.out = arguments->out;
 	request.resume = arguments->resume;
@@ -118,7 +132,8 @@ static int run(int argc, char **argv, struct arguments *arguments)
 
 int cmd_run(int argc, char **argv)
 {
-	struct arguments arguments = {0};
+	struct arguments arguments = {.repeats = COMMAND_NOT_GIVEN,
+				      .profile_repeats = COMMAND_NOT_GIVEN};
 	int status = run(argc, argv, &arguments);
 
 	arguments_clear(&arguments);

@@ -19,7 +19,7 @@
 struct options {
 	gint trials;
 	gint jobs;
-	gint64 seed;
+	gint64 seed;     /* COMMAND_NOT_GIVEN: the configured one */
 	char *policies;  /* NULL: the configured ones */
 	char *limits;    /* NULL: the configured ones */
 	char *estimates; /* NULL: the configured ones */
@@ -62,7 +62,7 @@ static bool check_options(const struct options *options, const char **ret_wrong)
 		*ret_wrong = "--trials must be a number from 1 to 1000000";
 	else if (options->jobs < 1 || options->jobs > JOBS_MAX)
 		*ret_wrong = "--jobs must be a number from 1 to 1024";
-	else if (options->seed < 0)
+	else if (options->seed != COMMAND_NOT_GIVEN && options->seed < 1)
 		*ret_wrong = "--seed must be a number from 1";
 	return !*ret_wrong;
 }
@@ -162,6 +162,8 @@ static int simulate(const char *name, const char *path, const struct options *op
 	g_autofree double *limits_j = NULL;
 	uint32_t count = 0;
 	double budget_j = 0;
+	const uint64_t seed =
+		options->seed == COMMAND_NOT_GIVEN ? 0 : (uint64_t)options->seed;
 
 	if (!config || (options->estimates &&
 			!config_load_estimates(config, options->estimates, &error)))
@@ -172,7 +174,7 @@ static int simulate(const char *name, const char *path, const struct options *op
 	if (limits)
 		experiment = experiment_new(config, (const char *const *)policies, &error);
 	if (experiment)
-		budget_j = experiment_budget_j(experiment, (uint64_t)options->seed, &error);
+		budget_j = experiment_budget_j(experiment, seed, &error);
 	if (error)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	limits_j = g_new(double, count);
@@ -181,7 +183,7 @@ static int simulate(const char *name, const char *path, const struct options *op
 
 	struct trials trials = {
 		.experiment = experiment,
-		.seed = (uint64_t)options->seed,
+		.seed = seed,
 		.trials = (uint32_t)options->trials,
 		.jobs = (uint32_t)options->jobs,
 		.limits_j = limits_j,
@@ -193,7 +195,9 @@ static int simulate(const char *name, const char *path, const struct options *op
 
 int cmd_simulate(int argc, char **argv)
 {
-	struct options options = { .trials = 200, .jobs = (gint)g_get_num_processors() };
+	struct options options = { .trials = 200,
+				   .jobs = (gint)g_get_num_processors(),
+				   .seed = COMMAND_NOT_GIVEN };
 	g_autoptr(GError) error = NULL;
 	const char *wrong;
 	int status;

@@ -16,9 +16,9 @@
 #define SHARDS_MAX 100000
 
 struct options {
-	gint trials;
+	gint trials; /* COMMAND_NOT_GIVEN: the configured number */
 	gint jobs;
-	gint64 seed;
+	gint64 seed; /* COMMAND_NOT_GIVEN: the configured one */
 	char *policies; /* NULL: the configured ones */
 	char *shard;    /* "K/N", NULL: all */
 	char *out;      /* NULL: studies/NAME */
@@ -75,11 +75,12 @@ static const char *check_options(const struct options *options)
 	uint32_t shard;
 	uint32_t shards;
 
-	if (options->trials < 0 || options->trials > TRIALS_MAX)
+	if (options->trials != COMMAND_NOT_GIVEN &&
+	    (options->trials < 1 || options->trials > TRIALS_MAX))
 		return "--trials must be a number from 1 to 1000000";
 	if (options->jobs < 1 || options->jobs > JOBS_MAX)
 		return "--jobs must be a number from 1 to 1024";
-	if (options->seed < 0)
+	if (options->seed != COMMAND_NOT_GIVEN && options->seed < 1)
 		return "--seed must be a number from 1";
 	if (!parse_shard(options->shard, &shard, &shards))
 		return "--shard must be K/N with K from 1 to N";
@@ -232,7 +233,7 @@ static double *find_limits(const struct experiment *experiment, uint64_t seed, G
 
 static uint64_t find_seed(const struct config *config, const struct options *options)
 {
-	if (options->seed)
+	if (options->seed != COMMAND_NOT_GIVEN)
 		return (uint64_t)options->seed;
 	return config->environment ? config->environment->seed : config->workload->seed;
 }
@@ -263,7 +264,8 @@ static int study(const char *name, const char *path, const struct options *optio
 		.sizes = config->study->sizes,
 		.sizes_count = config->study->sizes_count,
 		.seed = find_seed(config, options),
-		.trials = options->trials ? (uint32_t)options->trials : config->study->trials,
+		.trials = options->trials != COMMAND_NOT_GIVEN ? (uint32_t)options->trials
+							       : config->study->trials,
 		.jobs = (uint32_t)options->jobs,
 		.limits_count = config->experiment->limits_count,
 	};
@@ -329,7 +331,9 @@ static int merge(const char *name, char **arguments, int count)
 
 int cmd_study(int argc, char **argv)
 {
-	struct options options = { .jobs = (gint)g_get_num_processors() };
+	struct options options = { .trials = COMMAND_NOT_GIVEN,
+				   .jobs = (gint)g_get_num_processors(),
+				   .seed = COMMAND_NOT_GIVEN };
 	g_autoptr(GError) error = NULL;
 	const char *wrong;
 	int status;

@@ -51,6 +51,9 @@ struct command {
 /* The table, ended by a row without a name. */
 extern const struct command commands[];
 
+/* What an option that takes a number from 1 holds before it is given: no number that it takes. */
+#define COMMAND_NOT_GIVEN (-0x7fffffff)
+
 /* Exit statuses. */
 enum { COMMAND_DONE = 0, COMMAND_FAILED = 1, COMMAND_BAD = 2 };
 

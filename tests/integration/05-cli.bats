@@ -160,6 +160,19 @@ refused() {
 	done
 }
 
+@test "counts and seeds begin with 1" {
+	local good=$ROOT/configs/one-machine.yaml number
+	for number in 0 -1 -2147483648; do
+		refused "--seed must be" virtbed simulate --seed=$number "$good"
+		refused "--trials must be" virtbed simulate --trials=$number "$good"
+		refused "--seed must be" virtbed study --seed=$number "$good"
+		refused "--trials must be" virtbed study --trials=$number "$good"
+		refused "--repeat" virtbed run --repeat=$number "$good"
+		refused "--profile-repeat" virtbed run --profile-repeat=$number "$good"
+		refused "--repeat" virtbed profile --repeat=$number "$good"
+	done
+}
+
 @test "a plan that cannot be read is bad input and named" {
 	local text
 	mkdir broken
