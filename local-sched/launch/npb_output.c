@@ -3,23 +3,13 @@
 
 #include <string.h>
 
-static const struct {
-	const char *name;
-	uint32_t blocks;
-} benchmarks[] = {
-	{"is", 1},
-	{"cg", 1},
-	{"ep", 1},
-	{"is_cg", 2},
-	{"mg", 1},
-};
+#include "common/benchmark.h"
 
 uint32_t npb_output_blocks(const char *benchmark)
 {
-	for (size_t i = 0; i < G_N_ELEMENTS(benchmarks); i++)
-		if (g_str_equal(benchmark, benchmarks[i].name))
-			return benchmarks[i].blocks;
-	return 0;
+	const struct benchmark *known = benchmark_find(benchmark);
+
+	return known ? known->blocks : 0;
 }
 
 /* Calls back with group 1 of every match of `pattern`. */

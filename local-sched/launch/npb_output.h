@@ -19,8 +19,7 @@ struct npb_output {
 void npb_output_parse(const char *text, struct npb_output *ret_output);
 
 /*
- * The result blocks that `benchmark` prints: 1 for "is", "cg", "mg" and "ep", 2 for the composite "is_cg";
- * 0 for a benchmark that is not known.
+ * The result blocks that `benchmark` prints (common/benchmark.h); 0 for one that is not known.
  */
 uint32_t npb_output_blocks(const char *benchmark);
 

@@ -4,11 +4,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/benchmark.h"
 #include "common/json.h"
-#include "local-sched/launch/npb_output.h"
 
 #define WHAT "task"
-#define RANKS_MAX 4096
 #define REPETITIONS_MAX 1000000
 #define DEADLINE_MAX_S 4e6 /* in milliseconds it fits a timer */
 
@@ -86,8 +85,12 @@ static bool parse_kernel(struct task *task, const json_t *body, GError **error)
 	    !json_get_string(body, "benchmark", WHAT, &benchmark, error) ||
 	    !json_get_string(body, "class", WHAT, &class_, error))
 		return false;
-	if (!npb_output_blocks(benchmark))
-		return bad_request(error, "benchmark", "not known; give is, cg, ep, mg or is_cg");
+	if (!benchmark_find(benchmark)) {
+		g_autofree char *names = benchmark_names();
+		g_autofree char *what = g_strdup_printf("not known; there are %s", names);
+
+		return bad_request(error, "benchmark", what);
+	}
 	if (strlen(class_) != 1 || !strchr("SWABC", *class_))
 		return bad_request(error, "class", "not known; give S, W, A, B or C");
 	task->type = g_strdup(type);
@@ -101,7 +104,7 @@ static bool parse_numbers(struct task *task, const json_t *body, GError **error)
 	int64_t ranks;
 	int64_t repetitions;
 
-	if (!json_get_integer(body, "ranks", WHAT, 1, RANKS_MAX, &ranks, error) ||
+	if (!json_get_integer(body, "ranks", WHAT, 1, BENCHMARK_RANKS_MAX, &ranks, error) ||
 	    !json_get_integer(body, "repetitions", WHAT, 1, REPETITIONS_MAX, &repetitions, error) ||
 	    !json_get_number(body, "deadline_s", WHAT, &task->deadline_s, error))
 		return false;

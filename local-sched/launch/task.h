@@ -32,7 +32,7 @@ struct task {
 	/* What was asked for. */
 	char *id;
 	char *type;
-	char *benchmark; /* one of npb_output_blocks() */
+	char *benchmark; /* one of common/benchmark.h */
 	char class_;     /* S W A B C */
 	uint32_t ranks;
 	uint32_t repetitions;
