@@ -14,6 +14,7 @@ enum {
 	PORT_HTTPS = 443,
 	PORT_SNMP = 161,
 	CIPHER_SUITE = 17,
+	CIPHER_SUITE_MAX = 19, /* the last that IPMI 2.0 has, table 22-20 */
 	BAYS = 14, /* of a BladeCenter H */
 	/* Kinds as bits. */
 	IPMI = 1 << CONFIG_METER_IPMI,
@@ -164,6 +165,14 @@ static bool is_watts(double value)
 
 static char *check_values(const struct config_meter *meter, bool local)
 {
+	static const char *const privileges[] = { "USER", "OPERATOR", "ADMINISTRATOR", NULL };
+
+	if (meter->cipher_suite > CIPHER_SUITE_MAX)
+		return g_strdup_printf("cipher_suite: %u is outside 1 to %d", meter->cipher_suite,
+				       CIPHER_SUITE_MAX);
+	if (meter->privilege && !g_strv_contains(privileges, meter->privilege))
+		return g_strdup_printf("privilege: '%s' is none of USER, OPERATOR, ADMINISTRATOR",
+				       meter->privilege);
 	if (meter->bay > BAYS)
 		return g_strdup_printf("bay: %u is outside 1 to %d", meter->bay, BAYS);
 	if (meter->snmp != CONFIG_METER_SNMP_V3 && meter->user)

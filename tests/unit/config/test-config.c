@@ -176,6 +176,16 @@ static const struct {
 	{ "qemu+ssh://b/system", "kind: acpi", "meter.kind: acpi is read from the machine" },
 	{ "qemu+tcp://10.0.0.1/system", "kind: model, idle_w: 1", "meter.kind: model is read" },
 	{ "qemu+unix:///system?socket=/x", "kind: rapl", "meter.kind: rapl is read" },
+	{ "qemu:///system", "kind: ipmi, address: b, password_file: p, cipher_suite: 200000",
+	  "meter.cipher_suite: 200000 is outside 1 to 19" },
+	{ "qemu:///system", "kind: ipmi, address: b, password_file: p, cipher_suite: 0",
+	  "meter.cipher_suite: 0 makes no sense" },
+	{ "qemu:///system", "kind: ipmi, address: b, password_file: p, port: 0",
+	  "meter.port: 0 makes no sense" },
+	{ "qemu:///system", "kind: ipmi, address: b, password_file: p, privilege: FOO",
+	  "meter.privilege: 'FOO' is none of USER" },
+	{ "qemu:///system", "kind: ipmi, address: b, password_file: p, interval_s: 0",
+	  "meter.interval_s: 0 makes no sense" },
 	{ "qemu:///system", "kind: rapl, watts: 3", "unknown key 'watts'" },
 };
 
