@@ -1,0 +1,158 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Caps of the CPUs of the local scheduler's own machine, on a /sys of the test's own: what `virtbed nodes`
+# shows of them, and that they are put back however the local scheduler ends.
+
+load lab
+
+setup() {
+	[ -x "$lab_build/local-sched/virtbed-local-sched" ] || skip "not built"
+	virtbed=$lab_build/controller/cli/virtbed
+	dir=$BATS_TEST_TMPDIR
+	cpus=$dir/sys/devices/system/cpu
+	address=unix:$dir/s
+	make_machine
+	make_image
+	write_config
+}
+
+teardown() {
+	[ ! -f "$dir/pid" ] || end KILL
+}
+
+# Two CPUs with two frequencies and two idle states.
+make_machine() {
+	local cpu
+	for cpu in cpu0 cpu1; do
+		mkdir -p "$cpus/$cpu/cpufreq" "$cpus/$cpu/cpuidle/state0" "$cpus/$cpu/cpuidle/state1"
+		echo 2660000 >"$cpus/$cpu/cpufreq/scaling_max_freq"
+		echo 1596000 >"$cpus/$cpu/cpufreq/scaling_cur_freq"
+		printf '%s\n' C1 >"$cpus/$cpu/cpuidle/state0/name"
+		printf '%s\n' C6 >"$cpus/$cpu/cpuidle/state1/name"
+		echo 2 >"$cpus/$cpu/cpuidle/state0/latency"
+		echo 133 >"$cpus/$cpu/cpuidle/state1/latency"
+		echo 0 | tee "$cpus/$cpu/cpuidle/state0/disable" >"$cpus/$cpu/cpuidle/state1/disable"
+		echo 7 | tee "$cpus/$cpu/cpuidle/state0/usage" >"$cpus/$cpu/cpuidle/state1/usage"
+	done
+}
+
+# Three files of one byte.
+make_image() {
+	local name sum
+	mkdir "$dir/image"
+	sum=$(printf x | sha256sum | cut -d ' ' -f 1)
+	for name in vmlinuz initramfs root.squashfs; do
+		printf x >"$dir/image/$name"
+	done
+	jq -n --arg sum "$sum" '{files: [("vmlinuz", "initramfs", "root.squashfs") | {name: ., bytes: 1, sha256: $sum}],
+		packages: [{name: "libmpich12", version: "4.0.2-3"}]}' >"$dir/image/manifest.json"
+}
+
+write_config() {
+	cat >"$dir/config.yaml" <<END
+name: caps
+clusters:
+  - name: c1
+    nodes: 1
+    cores: 1
+    memory_mib: 112
+    max_mhz: 1600
+    base_mhz: 2660
+    max_cstate: C1
+    local_scheduler: $address
+    hosts: [{name: h1, uri: "test:///default", sys_root: "$dir/sys", dev_root: "$dir"}]
+types:
+  - {name: IS.S.1, benchmark: is, class: S, cores: 1, repetitions: 1, memory_mib: 96, share: 1}
+workload: {arrival_mean_s: 1, duration_s: 10, utility_max: [1]}
+experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 20}
+END
+}
+
+start() {
+	"$lab_build/local-sched/virtbed-local-sched" --config "$dir/config.yaml" --cluster c1 --listen "$address" \
+		--state "$dir/state" --image "$dir/image" >>"$dir/log" 2>&1 3>&- &
+	echo $! >"$dir/pid"
+	disown
+	within 30 answers
+}
+
+answers() {
+	curl -s --unix-socket "$dir/s" http://localhost/v1/capabilities >/dev/null
+}
+
+# Ends it by SIGNAL. end SIGNAL
+end() {
+	local pid
+	pid=$(cat "$dir/pid")
+	rm -f "$dir/pid"
+	kill -"$1" "$pid" || return 0
+	within 30 gone "$pid"
+}
+
+gone() {
+	! kill -0 "$1" 2>/dev/null
+}
+
+assert_capped() {
+	[ "$(grep -h '' "$cpus"/cpu*/cpufreq/scaling_max_freq | sort -u)" = 1600000 ]
+	[ "$(grep -h '' "$cpus"/cpu*/cpuidle/state1/disable | sort -u)" = 1 ]
+	[ "$(grep -h '' "$cpus"/cpu*/cpuidle/state0/disable | sort -u)" = 0 ]
+}
+
+assert_untouched() {
+	[ "$(grep -h '' "$cpus"/cpu*/cpufreq/scaling_max_freq | sort -u)" = 2660000 ]
+	[ "$(grep -h '' "$cpus"/cpu*/cpuidle/state?/disable | sort -u)" = 0 ]
+}
+
+# A column of the row of KNOB. column KNOB KEY
+column() {
+	"$virtbed" nodes --at "$address" --json | jq -r ".nodes[0].caps[] | select(.knob == \"$1\") | .$2"
+}
+
+is_not_effective() {
+	[ "$(column idle effective)" = no ]
+}
+
+@test "nodes shows what was asked for, set, read back, and whether it does anything" {
+	start
+	assert_capped
+	run "$virtbed" nodes "$dir/config.yaml"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ "${lines[0]}" =~ NODE.*REQUESTED.*SET.*READ-BACK.*EFFECTIVE ]]
+	[[ "${lines[1]}" =~ ^c1-n0.*frequency\ +1600\ MHz\ +1600\ MHz\ +1600\ MHz\ +yes ]]
+	[[ "${lines[2]}" =~ boost\ +off\ +-\ +-\ +unknown\ +"the machine has no switch for it" ]]
+	[[ "${lines[3]}" =~ idle\ +C1\ +"deeper states off"\ +"2 of 2 states off"\ +unknown ]]
+	# A driver that takes the cap and enters the state all the same, as haltpoll does.
+	echo 1000 >"$cpus/cpu1/cpuidle/state1/usage"
+	within 30 is_not_effective
+	[[ "$(column idle reason)" == *"entered though they are disabled"*"cpu_dma_latency"* ]]
+	[ "$(curl -s --unix-socket "$dir/s" http://localhost/v1/capabilities | jq -r .caps_effective)" = no ]
+	end TERM
+	assert_untouched
+}
+
+@test "what a local scheduler that was killed left is put back by the next one" {
+	start
+	end KILL
+	assert_capped
+	start
+	assert_capped
+	end TERM
+	assert_untouched
+}
+
+@test "lab down puts back what a local scheduler of this machine left" {
+	[ "$(id -u)" -eq 0 ] || skip "needs root"
+	[ ! -e /run/virtbed/cpu-caps ] || skip "a local scheduler holds this machine's knobs"
+	local knob=$cpus/cpu0/cpufreq/scaling_max_freq
+	mkdir -p /run/virtbed
+	printf 'virtbed-caps 1 %s\n%s\t2660000\n' "$(cat /proc/sys/kernel/random/boot_id)" "$knob" >/run/virtbed/cpu-caps
+	echo 1600000 >"$knob"
+	run "$virtbed" lab down --name "$(lab_name caps)"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"1 CPU settings are as they were"* ]]
+	assert_untouched
+	[ ! -e /run/virtbed/cpu-caps ]
+}
