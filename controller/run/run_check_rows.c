@@ -162,6 +162,30 @@ static void add_cap(GPtrArray *rows, const struct run_check_answers *answers)
 		run_check_add(rows, cluster->name, "", "cap", RUN_CHECK_WORKS, text, NULL);
 }
 
+/* The caps of a host's CPUs that were set, or could not be, and do nothing. */
+static void add_host_caps(GPtrArray *rows, const struct run_check_answers *answers,
+			  const struct config_host *host)
+{
+	const json_t *caps = NULL;
+	size_t i;
+	json_t *one;
+
+	/* Every node of the host says the same. */
+	json_array_foreach(json_object_get(answers->nodes, "nodes"), i, one)
+		if (strcmp(text_of(one, "host"), host->name) == 0)
+			caps = json_object_get(one, "caps");
+	json_array_foreach(caps, i, one) {
+		g_autofree char *text = NULL;
+
+		if (strcmp(text_of(one, "effective"), "no") != 0)
+			continue;
+		text = g_strdup_printf("%s at %s is not effective: %s", text_of(one, "knob"),
+				       text_of(one, "requested"), text_of(one, "reason"));
+		run_check_add(rows, answers->cluster->name, host->name, "cap", RUN_CHECK_NOTE,
+			      text, "the headings of all results will say so; docs/caps.md");
+	}
+}
+
 /* Nodes. */
 
 static uint32_t ready_nodes(const struct run_check_answers *answers)
@@ -232,16 +256,40 @@ static bool has_reading(const json_t *energy)
 	       !json_is_true(json_object_get(energy, "lost"));
 }
 
-static char *meter_cure(const struct config_meter *meter)
+static char *ipmi_cure(const struct config_meter *meter)
 {
-	if (meter->kind != CONFIG_METER_IPMI)
-		return g_strdup("see that the meter answers at its address, with this user and "
-				"password");
 	return g_strdup_printf("see that this answers: ipmitool -I lanplus -H %s -p %u -U %s "
 			       "-f %s -L %s -C %u dcmi power reading%s",
 			       meter->address, meter->port, meter->user, meter->password_file,
 			       meter->privilege, meter->cipher_suite,
 			       meter->sensor ? " (or: sensor reading with the sensor's name)" : "");
+}
+
+static char *redfish_cure(const struct config_meter *meter)
+{
+	const bool insecure = meter->tls == CONFIG_METER_INSECURE;
+
+	return g_strdup_printf("see that this answers: curl -u %s %s%s "
+			       "https://%s:%u/redfish/v1/Chassis",
+			       meter->user, insecure ? "-k" : meter->ca_file ? "--cacert " : "",
+			       !insecure && meter->ca_file ? meter->ca_file : "", meter->address,
+			       meter->port);
+}
+
+static char *meter_cure(const struct config_meter *meter)
+{
+	switch (meter->kind) {
+	case CONFIG_METER_IPMI:
+		return ipmi_cure(meter);
+	case CONFIG_METER_REDFISH:
+		return redfish_cure(meter);
+	case CONFIG_METER_AMM:
+		return g_strdup_printf("see that SNMP is switched on at %s:%u, for this user or "
+				       "community; docs/meters.md",
+				       meter->address, meter->port);
+	default:
+		return g_strdup("see what docs/meters.md says of this kind, or take another");
+	}
 }
 
 static void add_meter(GPtrArray *rows, const struct run_check_answers *answers,
@@ -272,6 +320,9 @@ static void add_meter(GPtrArray *rows, const struct run_check_answers *answers,
 	if (modelled)
 		run_check_add(rows, cluster, host->name, "meter", RUN_CHECK_NOTE, text,
 			      "watts come from a model fed by CPU time, not from a meter");
+	else if (host->meter->kind == CONFIG_METER_RAPL)
+		run_check_add(rows, cluster, host->name, "meter", RUN_CHECK_NOTE, text,
+			      "watts are those of the CPU packages, not of the host");
 	else
 		run_check_add(rows, cluster, host->name, "meter", RUN_CHECK_WORKS, text, NULL);
 }
@@ -315,6 +366,8 @@ void run_check_add_cluster(GPtrArray *rows, const struct run_check_answers *answ
 	add_virt(rows, answers);
 	add_nodes(rows, answers);
 	add_cap(rows, answers);
+	for (uint32_t i = 0; i < cluster->hosts_count; i++)
+		add_host_caps(rows, answers, &cluster->hosts[i]);
 	for (uint32_t i = 0; i < cluster->hosts_count; i++)
 		add_meter(rows, answers, &cluster->hosts[i]);
 	add_task(rows, answers);

@@ -36,7 +36,10 @@ static const char *const bad[] = {
 	"{\"virt_type\": \"qemu\", \"virt_reason\": \"no vmx\", \"cpu_cap\": \"none\","
 	" \"cpu_cap_fraction\": 1, \"hosts\": {\"b1\": {\"cpu\": \"x\", \"cpus\": 1,"
 	" \"memory_mib\": 1}}}",
-	"{\"nodes\": [{\"host\": \"b1\", \"state\": \"ready\"}, {\"host\": \"b2\", \"state\":"
+	"{\"nodes\": [{\"host\": \"b1\", \"state\": \"ready\", \"caps\": ["
+	"{\"knob\": \"boost\", \"effective\": \"yes\"}, {\"knob\": \"idle\", \"requested\": \"C1\","
+	" \"effective\": \"no\", \"reason\": \"entered all the same\"}]},"
+	" {\"host\": \"b2\", \"state\":"
 	" \"down\", \"reason\": \"connection refused\"}]}",
 	"{\"hosts\": [{\"host\": \"b1\", \"watts\": null, \"lost\": true}]}",
 	"{\"events\": [{\"kind\": \"meter-lost\", \"host\": \"b1\", \"detail\": {\"reason\":"
@@ -127,10 +130,43 @@ static void test_bad(void)
 	assert_row(rows, "", "KVM", RUN_CHECK_NOTE, "no vmx");
 	assert_row(rows, "", "nodes", RUN_CHECK_FAILED, "1 of 2");
 	assert_row(rows, "", "cap", RUN_CHECK_FAILED, "nothing enforces it");
+	assert_row(rows, "b1", "cap", RUN_CHECK_NOTE, "idle at C1 is not effective: entered all");
+	g_assert_null(find(rows, "b2", "cap"));
 	assert_row(rows, "b1", "meter", RUN_CHECK_FAILED, "wrong password");
 	g_assert_true(strstr(find(rows, "b1", "meter")->cure, "-H bmc1 -p 623 -U virtbed -f /p"));
 	assert_row(rows, "", "channels", RUN_CHECK_FAILED, "rank 1 died");
 	forget(&parsed);
+}
+
+/* The cure of a meter that gives nothing is for its kind. */
+static void test_cures(void)
+{
+	static const struct {
+		struct config_meter meter;
+		const char *words;
+	} cases[] = {
+		{{.kind = CONFIG_METER_REDFISH, .address = (char *)"bmc1", .port = 443,
+		  .user = (char *)"u", .ca_file = (char *)"/ca"},
+		 "curl -u u --cacert /ca https://bmc1:443/redfish"},
+		{{.kind = CONFIG_METER_REDFISH, .address = (char *)"bmc1", .port = 443,
+		  .user = (char *)"u", .tls = CONFIG_METER_INSECURE},
+		 "curl -u u -k https://bmc1:443/redfish"},
+		{{.kind = CONFIG_METER_AMM, .address = (char *)"amm", .port = 161}, "at amm:161"},
+		{{.kind = CONFIG_METER_ACPI}, "docs/meters.md"},
+	};
+	const struct config_meter before = meter;
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GPtrArray) rows = run_check_rows_new();
+		struct parsed parsed;
+		struct run_check_answers answers = parse(bad, &parsed);
+
+		meter = cases[i].meter;
+		run_check_add_cluster(rows, &answers);
+		g_assert_true(strstr(find(rows, "b1", "meter")->cure, cases[i].words));
+		forget(&parsed);
+	}
+	meter = before;
 }
 
 /* A local scheduler that never answered has a row for its trouble, and none that guess. */
@@ -149,6 +185,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/run-check/all that works is said to", test_good);
 	g_test_add_func("/run-check/what fails has a reason and a cure", test_bad);
+	g_test_add_func("/run-check/a cure is for the kind of meter", test_cures);
 	g_test_add_func("/run-check/silence is told once", test_silent);
 	return g_test_run();
 }
