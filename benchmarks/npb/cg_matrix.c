@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "benchmarks/npb/npb_memory.h"
 #include "benchmarks/npb/npb_random.h"
 
 static const struct cg_class classes[] = {
@@ -296,8 +297,8 @@ static int allocate_entries(struct cg_matrix *m)
 {
 	size_t entries = (size_t)m->start[m->rows];
 
-	m->column = malloc(entries * sizeof(*m->column));
-	m->value = malloc(entries * sizeof(*m->value));
+	m->column = npb_memory_alloc(entries * sizeof(*m->column));
+	m->value = npb_memory_alloc(entries * sizeof(*m->value));
 	return m->column && m->value ? 0 : -1;
 }
 

@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+
+#include "benchmarks/npb/npb_memory.h"
 
 /* A cache line. */
 #define ROW_PADDING 8
-#define HUGE_PAGE ((size_t)2 << 20)
 
 static size_t grid_bytes(const struct mg_grid *grid)
 {
@@ -26,14 +26,10 @@ int mg_grid_init(struct mg_grid *grid, int n, int first, int planes, bool is_who
 		.row = (size_t)n + ROW_PADDING,
 		.plane_size = (size_t)n * ((size_t)n + ROW_PADDING),
 	};
-	size_t alignment = grid_bytes(&new) >= HUGE_PAGE ? HUGE_PAGE : 64;
-	size_t bytes = (grid_bytes(&new) + alignment - 1) / alignment * alignment;
 
-	new.memory = aligned_alloc(alignment, bytes);
+	new.memory = npb_memory_alloc(grid_bytes(&new));
 	if (!new.memory)
 		return -1;
-	if (alignment == HUGE_PAGE) /* a hint: what becomes of it does not matter */
-		madvise(new.memory, bytes, MADV_HUGEPAGE);
 	mg_grid_clear(&new);
 	*grid = new;
 	return 0;

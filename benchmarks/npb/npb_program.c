@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "benchmarks/npb/npb_memory.h"
 #include "benchmarks/npb/npb_options.h"
 #include "benchmarks/npb/npb_report.h"
 
@@ -15,8 +16,8 @@
 
 void *npb_alloc(size_t count, size_t size, const char *what)
 {
-	size_t bytes = (count * size + 63) & ~(size_t)63;
-	void *memory = aligned_alloc(64, bytes > 0 ? bytes : 64);
+	size_t bytes = count * size;
+	void *memory = npb_memory_alloc(bytes);
 
 	if (!memory) {
 		fprintf(stderr, "ERROR: cannot allocate %zu bytes for %s: use a smaller class or "
