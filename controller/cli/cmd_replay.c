@@ -75,6 +75,18 @@ static char *check_options(const struct options *options, struct replay_setup *r
 	return NULL;
 }
 
+/* The first name of the list that was there before, or NULL. */
+static char *find_repeated(const char *names)
+{
+	g_auto(GStrv) list = g_strsplit(names ? names : "", ",", -1);
+
+	for (char **name = list; *name; name++)
+		for (char **before = list; before < name; before++)
+			if (g_str_equal(*before, *name))
+				return g_strdup(*name);
+	return NULL;
+}
+
 /* The policies asked for, NULL-terminated, or NULL with the unknown name in *ret_unknown. */
 static const struct replay_policy **find_policies(const char *names, char **ret_unknown)
 {
@@ -225,9 +237,12 @@ static int run(const char *name, const char *path, const struct options *options
 	g_autoptr(GError) error = NULL;
 	struct replay_setup setup;
 	g_autofree char *wrong = check_options(options, &setup);
+	g_autofree char *repeated = find_repeated(options->policies);
 
 	if (wrong)
 		return command_fail(COMMAND_BAD, name, "%s", wrong);
+	if (repeated)
+		return command_fail(COMMAND_BAD, name, "--policy: \"%s\" is given twice", repeated);
 	policies = find_policies(options->policies, &unknown);
 	if (!policies)
 		return command_fail(COMMAND_BAD, name,

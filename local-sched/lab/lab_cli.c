@@ -10,6 +10,7 @@
 #include "common/config.h"
 #include "common/json.h"
 #include "common/lab_state.h"
+#include "common/output.h"
 #include "local-sched/cpu/cap_originals.h"
 #include "local-sched/lab/lab.h"
 
@@ -279,6 +280,8 @@ int lab_cli_main(int argc, char **argv)
 {
 	struct arguments arguments;
 
+	g_set_prgname("virtbed lab");
+	output_check_at_exit();
 	if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
 		fputs(usage, stdout);
 		return EXIT_SUCCESS;

@@ -122,6 +122,7 @@ refused() {
 	refused "give --procs" virtbed replay "$traces/no-size.swf"
 	refused "neither user nor perfect" virtbed replay --estimates mine "$traces/synthetic.swf"
 	refused "known: fcfs easy conservative" virtbed replay --policy sjf "$traces/synthetic.swf"
+	refused '"easy" is given twice' virtbed replay --policy easy,fcfs,easy "$traces/synthetic.swf"
 	refused "one --policy" virtbed replay --out jobs.csv "$traces/synthetic.swf"
 }
 
@@ -198,6 +199,7 @@ refused() {
 		policies --json
 		--help
 		simulate --help
+		lab --help
 		config dump $ROOT/configs/testbed-hs22.yaml
 		simulate --trials 2 --json $ROOT/configs/testbed-hs22.yaml
 		report $RUNS/agree/measured
