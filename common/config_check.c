@@ -371,64 +371,6 @@ static bool check_experiment(const struct check *check)
 	       not_negative(check, experiment->task_deadline_s, "experiment.task_deadline_s");
 }
 
-static bool check_environment(const struct check *check)
-{
-	const struct config_environment *environment = check->config->environment;
-	const struct config_experiment *experiment = check->config->experiment;
-	const double events = environment->lead_s / experiment->mapping_interval_s;
-
-	if (check->config->types_count > 0 || check->config->estimates_count > 0)
-		return fail(check, "types: an environment draws its own; leave types and estimates "
-				   "empty");
-	if (environment->pstates > 64)
-		return fail(check, "environment.pstates: %u is more than 64",
-			    environment->pstates);
-	if (!(environment->sine_amplitude >= 0 && environment->sine_amplitude <= 1))
-		return fail(check, "environment.sine_amplitude: %g is outside 0 to 1",
-			    environment->sine_amplitude);
-	for (uint32_t i = 0; i < environment->special_count; i++)
-		if (!find_cluster(check->config, environment->special[i]))
-			return fail(check, "environment.special[%u]: no cluster '%s' in clusters",
-				    i, environment->special[i]);
-	if (environment->special_count >= check->config->clusters_count)
-		return fail(check, "environment.special: leave at least one general cluster");
-	if (!(environment->tasks_per_day <= 1e6))
-		return fail(check, "environment.tasks_per_day: %g is more than 1000000",
-			    environment->tasks_per_day);
-	if (environment->lead_s >= experiment->duration_s || events != floor(events))
-		return fail(check, "environment.lead_s: %g s must be shorter than "
-				   "experiment.duration_s and a multiple of mapping_interval_s",
-			    environment->lead_s);
-	return positive(check, environment->tasks_per_day, "environment.tasks_per_day") &&
-	       not_negative(check, environment->lead_s, "environment.lead_s") &&
-	       positive(check, experiment->budget_j, "experiment.budget_j");
-}
-
-static bool check_study(const struct check *check)
-{
-	static const char *const known[] = { "policy", "limit", "leniency", "drop", "size", NULL };
-	const struct config_study *study = check->config->study;
-
-	if (!g_strv_contains(known, study->x))
-		return fail(check, "study.x: '%s' is none of policy, limit, leniency, drop, size",
-			    study->x);
-	if (check->config->experiment->limits_count > 1 && !g_str_equal(study->x, "limit"))
-		return fail(check, "study.x: '%s' with several experiment.limits; give one of them, "
-				   "or x: limit",
-			    study->x);
-	if (study->sizes_count > 1 && !g_str_equal(study->x, "size"))
-		return fail(check, "study.x: '%s' with several study.sizes; give one of them, or x: "
-				   "size",
-			    study->x);
-	if (study->trials > 1000000)
-		return fail(check, "study.trials: %u is more than 1000000", study->trials);
-	for (uint32_t i = 0; i < study->sizes_count; i++)
-		if (!(study->sizes[i] > 0 && study->sizes[i] <= 100))
-			return fail(check, "study.sizes[%u]: %g is outside (0, 100]", i,
-				    study->sizes[i]);
-	return true;
-}
-
 bool config_check(const struct config *config, const char *path, GError **error)
 {
 	const struct check check = { config, path, error };
@@ -451,11 +393,9 @@ bool config_check(const struct config *config, const char *path, GError **error)
 	for (uint32_t t = 0; t < config->types_count; t++)
 		if (!check_type(&check, &config->types[t], t))
 			return false;
-	if (!check_study(&check))
+	if (!part(&check, config_study_check(config)) || !check_names_differ(&check))
 		return false;
-	if (!check_names_differ(&check))
-		return false;
-	if (config->environment ? !check_environment(&check)
+	if (config->environment ? !part(&check, config_environment_check(config))
 				: !check_shares(&check) || !check_estimates(&check))
 		return false;
 	return check_workload(&check) && check_experiment(&check) &&

@@ -8,6 +8,12 @@
  * wrong; what to do" that the caller frees.
  */
 
+/* Whether its environment makes sense; it has one (config_simulated.c). */
+char *config_environment_check(const struct config *config);
+
+/* Whether its study makes sense. */
+char *config_study_check(const struct config *config);
+
 /* Whether what is asked for is of a size that a program can work through (config_size.c). */
 char *config_size_check(const struct config *config);
 

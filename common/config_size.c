@@ -90,14 +90,17 @@ static char *check_work(const struct config *config)
 
 static char *check_system(const struct config *config)
 {
-	uint64_t nodes = 0;
+	double nodes = 0;
+	double largest = 1;
 
 	for (uint32_t c = 0; c < config->clusters_count; c++)
 		nodes += config->clusters[c].nodes;
-	if (nodes > NODES_MAX)
-		return g_strdup_printf("clusters: %" G_GUINT64_FORMAT " nodes in all are more than "
-				       "%d",
-				       nodes, NODES_MAX);
+	for (uint32_t i = 0; i < config->study->sizes_count; i++)
+		largest = MAX(largest, config->study->sizes[i]);
+	if (nodes * largest > NODES_MAX)
+		return g_strdup_printf("clusters: %.0f nodes in all, at the largest of study.sizes, "
+				       "are more than %d",
+				       nodes * largest, NODES_MAX);
 	if (config->clusters_count > CLUSTERS_MAX)
 		return g_strdup_printf("clusters: %u are more than %d", config->clusters_count,
 				       CLUSTERS_MAX);

@@ -106,6 +106,10 @@ static const struct bad_case bad_cases[] = {
 	  "experiment.baseline_s: -1 is negative" },
 	{ "share: 1}", "share: 1, repetitions: 0}", "types[0].repetitions: 0 makes no sense" },
 	{ "utility_max: [1, 2]", "utility_max: [1, 2]\n  zero_at: 0", "workload.zero_at: 0 makes no" },
+	{ "limits: [1, 0.7]\n  mapping_interval_s: 1\n  duration_s: 10\n",
+	  "limits: [1]\n  mapping_interval_s: 1\n  duration_s: 10\n"
+	  "study: {x: size, sizes: [0.5, 1, 0.5]}\n",
+	  "study.sizes[2]: 0.5 appears twice" },
 	{ "name: t\n", "name: a.b\nlab: {blades: [{name: b1, cpu_cores: 1, idle_w: 1, core_w: 1}]}\n",
 	  "name: 'a.b' cannot name a lab" },
 };
