@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "common/config.h"
+#include "common/config_files.h"
 #include "common/lab_state.h"
 #include "local-sched/api/api.h"
 #include "local-sched/hypervisor/virt_error.h"
@@ -187,6 +188,7 @@ static int run(const struct options *options)
 	config = load_config(options, &error);
 	input_good = config &&
 		     find_cluster(config, options->cluster, &settings.cluster, &error) &&
+		     config_files_check(config, options->config, settings.cluster, &error) &&
 		     choose_virt_type(options, &settings.virt_type, &error);
 	if (input_good) {
 		directory = first_of(options->image, config->image, g_getenv("VIRTBED_IMAGE"));

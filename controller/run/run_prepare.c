@@ -8,6 +8,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "common/config_files.h"
 #include "controller/engine/experiment.h"
 #include "controller/run/run_paths.h"
 #include "controller/store/store.h"
@@ -69,6 +70,16 @@ static bool check_config(const struct config *config, const char *path, GError *
 				      "%s: clusters[%u] ('%s') has no hosts: it can only be "
 				      "simulated; add hosts",
 				      path, i, config->clusters[i].name);
+	return true;
+}
+
+/* What the local schedulers that are started here need; others have files of their own. */
+static bool check_files(const struct config *config, const char *path, GError **error)
+{
+	for (uint32_t i = 0; i < config->clusters_count; i++)
+		if (!config->clusters[i].local_scheduler &&
+		    !config_files_check(config, path, i, error))
+			return false;
 	return true;
 }
 
@@ -299,7 +310,8 @@ void run_prepared_set_owns_lab(const struct run_prepared *prepared, bool owns)
 bool run_prepare(const struct run_request *request, struct run_prepared *prepared, GError **error)
 {
 	prepared->lock = -1;
-	if (!load_config(request, prepared, error))
+	if (!load_config(request, prepared, error) ||
+	    !check_files(prepared->config, request->config_path, error))
 		return false;
 	prepared->plan = request->resume ? resumed_plan(request, prepared->dir, error)
 					 : new_plan(request, prepared->config);

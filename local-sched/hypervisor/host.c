@@ -6,9 +6,6 @@
 #include "common/handoff.h"
 #include "local-sched/hypervisor/virt_error.h"
 
-#define LOG_SUBSYSTEM "host"
-#include "common/log.h"
-
 #define KEEPALIVE_INTERVAL_S 5
 #define KEEPALIVE_COUNT 3
 #define RETRY_MAX_MS 5000
@@ -32,6 +29,7 @@ struct host {
 	bool connected; /* main loop only, as the rest below */
 	guint retry_source;
 	guint retry_ms;
+	char *trouble; /* why the last attempt to connect failed, as told; NULL: it did not */
 };
 
 /* A call on its way: to a worker, and back. */
@@ -60,6 +58,7 @@ static void host_unref(struct host *host)
 	HANDOFF_TAKE(host);
 	for (int i = 0; i < 2; i++)
 		g_mutex_clear(&host->lanes[i].lock);
+	g_free(host->trouble);
 	g_free(host->name);
 	g_free(host->uri);
 	g_free(host);
@@ -118,6 +117,7 @@ static void deliver_connection(struct notice *notice)
 
 	if (notice->flag) {
 		host->retry_ms = HOST_RETRY_MS;
+		g_clear_pointer(&host->trouble, g_free);
 		/* A worker found the old connection dead before its end was announced. */
 		if (host->connected)
 			host->events->connection(host, false, "connection broke", host->data);
@@ -228,7 +228,7 @@ static virConnectPtr open_connection(struct host *host, enum host_lane lane, GEr
 	virConnectPtr connection = virConnectOpen(host->uri);
 
 	if (!connection) {
-		virt_error_set(error, "host '%s': cannot connect to '%s'", host->name, host->uri);
+		virt_error_set(error, "cannot connect to '%s'", host->uri);
 		if (error && *error)
 			(*error)->code = VIRT_ERROR_CONNECTION;
 		return NULL;
@@ -353,10 +353,15 @@ static void connect_done(gpointer result, const GError *error, gpointer data)
 
 	if (!error)
 		return;
-	if (host->retry_ms <= HOST_RETRY_MS)
-		log_warning("%s; trying again", error->message);
 	host->retry_ms = MIN(host->retry_ms * 2, RETRY_MAX_MS);
 	schedule_retry(host);
+	/* Told once, not at every attempt. */
+	if (g_strcmp0(host->trouble, error->message) == 0)
+		return;
+	g_free(host->trouble);
+	host->trouble = g_strdup(error->message);
+	host->connected = false;
+	host->events->connection(host, false, host->trouble, host->data);
 }
 
 static gboolean try_connect(gpointer data)

@@ -28,7 +28,10 @@ enum { HOST_AGENT_THREADS = 4 };
 
 /* What a host tells its owner, on the main loop. All are required. */
 struct host_events {
-	/* The control connection was opened (anew), or broke. */
+	/*
+	 * The control connection was opened (anew), or broke, or could not be opened: told again
+	 * only for another reason, while the host is tried without end.
+	 */
 	void (*connection)(struct host *host, bool up, const char *reason, void *data);
 	/* A domain started or stopped running. */
 	void (*domain)(struct host *host, const char *name, bool running, const char *reason,

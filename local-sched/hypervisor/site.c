@@ -341,11 +341,14 @@ static void on_connection(struct host *host, bool up, const char *reason, void *
 {
 	struct site *site = data;
 
-	log_info("host '%s': %s", host_name(host), reason);
-	if (up)
+	if (up) {
+		log_info("host '%s': %s", host_name(host), reason);
 		step(site);
-	else if (!site->frozen)
-		detach_all(site, reason);
+	} else {
+		log_warning("host '%s': %s; trying again", host_name(host), reason);
+		if (!site->frozen)
+			detach_all(site, reason);
+	}
 }
 
 static void on_domain(struct host *host, const char *name, bool running, const char *reason,

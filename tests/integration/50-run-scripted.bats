@@ -303,6 +303,9 @@ bad() {
 	bad "numbers from 1" "$config" --estimates "$estimates" --repeat -1 --out "$out"
 	bad "runs/" "$config" --resume
 	bad "Unknown option" "$config" --frobnicate
+	sed "s|/dev/null|$BATS_TEST_TMPDIR/no-password|" "$config" >"$BATS_TEST_TMPDIR/no-password.yaml"
+	bad "clusters.0..hosts.0..meter.password_file: '.*/no-password' .*No such file" \
+		"$BATS_TEST_TMPDIR/no-password.yaml" --estimates "$estimates" --out "$out"
 }
 
 @test "a run directory that is in use is not written over" {

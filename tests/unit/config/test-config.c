@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/config.h"
+#include "common/config_files.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -433,6 +434,32 @@ static void test_estimates_survive_bit_for_bit(void)
 	g_unlink(path);
 }
 
+static void test_password_files_are_looked_for(void)
+{
+	g_autofree char *path = write_variant(
+		"    memory_mib: 100\n",
+		"    memory_mib: 100\n"
+		"    hosts:\n"
+		"      - {name: h0, uri: 'test:///default'}\n"
+		"      - name: h1\n"
+		"        uri: test:///default\n"
+		"        meter: {kind: ipmi, address: b, password_file: /nonexistent/p}\n");
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = config_load(path, &error);
+
+	g_assert_no_error(error);
+	g_assert_false(config_files_check(config, "x.yaml", 0, &error));
+	g_assert_error(error, CONFIG_ERROR, CONFIG_ERROR_READ);
+	g_assert_cmpstr(error->message, ==,
+			"x.yaml: clusters[0].hosts[1].meter.password_file: '/nonexistent/p' cannot "
+			"be read: No such file or directory; write the password into it, mode 0600");
+	g_clear_error(&error);
+	g_free(config->clusters[0].hosts[1].meter->password_file);
+	config->clusters[0].hosts[1].meter->password_file = g_strdup(path);
+	g_assert_true(config_files_check(config, "x.yaml", 0, &error));
+	g_unlink(path);
+}
+
 static void test_table_5_holes_follow_from_memory(void)
 {
 	g_autofree char *path = g_build_filename(source_root, "configs/testbed-hs22.yaml", NULL);
@@ -465,6 +492,8 @@ int main(int argc, char **argv)
 			test_saved_configuration_reads_back_equal);
 	g_test_add_func("/config/estimates-survive-bit-for-bit",
 			test_estimates_survive_bit_for_bit);
+	g_test_add_func("/config/password-files-are-looked-for",
+			test_password_files_are_looked_for);
 	g_test_add_func("/config/table-5-holes-follow-from-memory",
 			test_table_5_holes_follow_from_memory);
 	return g_test_run();

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The host over libvirt's own test driver, which needs no hypervisor. */
 #include <glib.h>
+#include <glib/gstdio.h>
 #include <libvirt-glib/libvirt-glib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/host.h"
@@ -16,7 +20,9 @@ struct fixture {
 	struct host *host;
 	GThread *main_thread;
 	bool connected;
-	int stopped; /* domain events */
+	int told;     /* connection events */
+	char *reason; /* of the last */
+	int stopped;  /* domain events */
 	gpointer result;
 	GError *error;
 };
@@ -26,6 +32,9 @@ static void on_connection(struct host *host, bool up, const char *reason, void *
 	struct fixture *fixture = data;
 
 	fixture->connected = up;
+	fixture->told++;
+	g_free(fixture->reason);
+	fixture->reason = g_strdup(reason);
 	g_main_loop_quit(fixture->loop);
 }
 
@@ -87,6 +96,7 @@ static void tear_down(struct fixture *fixture, gconstpointer uri)
 	while (g_main_context_iteration(NULL, FALSE))
 		;
 	g_clear_error(&fixture->error);
+	g_free(fixture->reason);
 	g_main_loop_unref(fixture->loop);
 }
 
@@ -179,9 +189,44 @@ static void test_about(struct fixture *fixture, gconstpointer uri)
 static void test_away(struct fixture *fixture, gconstpointer uri)
 {
 	domain_list(fixture->host, "", on_done, fixture);
-	run(fixture);
+	while (!fixture->error)
+		run(fixture);
 	g_assert_error(fixture->error, VIRT_ERROR, VIRT_ERROR_CONNECTION);
 	g_assert_false(host_connected(fixture->host));
+}
+
+/* A socket that nobody listens on. */
+static void bind_socket(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	g_assert_cmpint(g_strlcpy(address.sun_path, path, sizeof(address.sun_path)), <,
+			sizeof(address.sun_path));
+	g_assert_cmpint(bind(fd, (struct sockaddr *)&address, sizeof(address)), ==, 0);
+	g_assert_cmpint(close(fd), ==, 0);
+}
+
+/* Why the first connection fails is told, and told again for another reason. */
+static void test_unreachable(void)
+{
+	g_autofree char *dir = g_dir_make_tmp("virtbed-host-XXXXXX", NULL);
+	g_autofree char *path = g_build_filename(dir, "s", NULL);
+	g_autofree char *uri = g_strdup_printf("qemu+unix:///system?socket=%s", path);
+	struct fixture fixture = {0};
+
+	set_up(&fixture, uri);
+	while (fixture.told == 0)
+		run(&fixture);
+	g_assert_false(fixture.connected);
+	g_assert_nonnull(strstr(fixture.reason, uri));
+	g_assert_nonnull(strstr(fixture.reason, "No such file"));
+	bind_socket(path);
+	while (fixture.told == 1)
+		run(&fixture);
+	g_assert_nonnull(strstr(fixture.reason, "refused"));
+	tear_down(&fixture, uri);
+	g_assert_cmpint(g_unlink(path) + g_rmdir(dir), ==, 0);
 }
 
 static gpointer slow_work(virConnectPtr connection, gpointer input, GError **error)
@@ -224,6 +269,7 @@ int main(int argc, char **argv)
 	ADD("/host/says-what-it-is", "test:///default", test_about);
 	ADD("/host/fails-without-connection", "qemu+unix:///system?socket=/nonexistent/s",
 	    test_away);
+	g_test_add_func("/host/tells-why-it-cannot-be-reached", test_unreachable);
 	ADD("/host/is-freed-with-work-under-way", "test:///default", test_free);
 	return g_test_run();
 }
