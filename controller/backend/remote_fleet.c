@@ -171,15 +171,31 @@ static bool is_known(void *data)
 	return true;
 }
 
+/* Why the first that is not known is not (the caller frees). */
+static char *unknown_why(const struct remote_fleet *fleet)
+{
+	char *why;
+
+	for (uint32_t i = 0; i < fleet->config->clusters_count; i++)
+		if (!remote_link_known(fleet->links[i]) &&
+		    !remote_link_ready(fleet->links[i], &why))
+			return why;
+	return NULL;
+}
+
 bool remote_fleet_wait_known(struct remote_fleet *fleet, double timeout_s, GError **error)
 {
+	g_autofree char *unknown = NULL;
+
 	if (remote_fleet_until(fleet, is_known, fleet, timeout_s, true))
 		return true;
-	if (!refuse_stopped(fleet, error))
-		g_set_error(error, REMOTE_ERROR, REMOTE_ERROR_NOT_READY,
-			    "not every local scheduler has answered after %.0f s; look into "
-			    "their logs",
-			    timeout_s);
+	if (refuse_stopped(fleet, error))
+		return false;
+	unknown = unknown_why(fleet);
+	g_set_error(error, REMOTE_ERROR, REMOTE_ERROR_NOT_READY,
+		    "not every local scheduler has answered after %.0f s: %s; look into their "
+		    "logs",
+		    timeout_s, unknown ?: "nodes");
 	return false;
 }
 

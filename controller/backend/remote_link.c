@@ -102,6 +102,7 @@ void remote_link_free(struct remote_link *link)
 		g_free(link->nodes[i].reason);
 	}
 	g_free(link->nodes);
+	g_free(link->trouble);
 	g_free(link->address);
 	g_ptr_array_unref(link->meters);
 	if (link->capabilities)
@@ -129,11 +130,24 @@ const json_t *remote_link_capabilities(const struct remote_link *link)
 	return link->capabilities;
 }
 
+static char *node_trouble(const struct remote_link *link, uint32_t index)
+{
+	const struct remote_node *node = &link->nodes[index];
+
+	if (!node->state && link->trouble)
+		return g_strdup_printf("node %u of cluster '%s' is not known yet: its local "
+				       "scheduler %s",
+				       index, link->cluster->name, link->trouble);
+	return g_strdup_printf("node %u of cluster '%s' is %s%s%s", index, link->cluster->name,
+			       node->state ?: "not known yet", node->reason ? ": " : "",
+			       node->reason ?: "");
+}
+
 bool remote_link_ready(const struct remote_link *link, char **ret_why)
 {
 	if (!link->identified || link->silent || link->away) {
-		*ret_why = g_strdup_printf("local scheduler of cluster '%s' does not answer",
-					   link->cluster->name);
+		*ret_why = g_strdup_printf("local scheduler of cluster '%s' %s",
+					   link->cluster->name, link->trouble ?: "does not answer");
 		return false;
 	}
 	for (uint32_t i = 0; i < link->cluster->nodes; i++) {
@@ -141,9 +155,7 @@ bool remote_link_ready(const struct remote_link *link, char **ret_why)
 
 		if (node->up && g_strcmp0(node->state, "ready") == 0)
 			continue;
-		*ret_why = g_strdup_printf("node %u of cluster '%s' is %s%s%s", i,
-					   link->cluster->name, node->state ?: "not known yet",
-					   node->reason ? ": " : "", node->reason ?: "");
+		*ret_why = node_trouble(link, i);
 		return false;
 	}
 	for (guint i = 0; i < link->meters->len; i++) {

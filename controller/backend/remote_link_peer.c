@@ -71,13 +71,25 @@ static void answered(struct remote_link *link)
 		link->silent = false;
 		remote_link_identify(link);
 	}
+	/* One good answer among bad ones does not make it well. */
+	if (remote_link_known(link))
+		g_clear_pointer(&link->trouble, g_free);
 }
 
-void remote_link_silence(struct remote_link *link, const char *why)
+static bool is_transport(const GError *error)
 {
+	return g_error_matches(error, HTTP_ERROR, HTTP_ERROR_TRANSPORT);
+}
+
+void remote_link_silence(struct remote_link *link, const GError *error)
+{
+	const char *why = error->message;
 	g_autofree char *reason = NULL;
 
 	link->silent = true;
+	g_free(link->trouble);
+	link->trouble = g_strdup_printf(
+		"%s: %s", is_transport(error) ? "does not answer" : "answers rubbish", why);
 	if (link->away || remote_link_seconds_since(link->last_good_ns) < link->away_s)
 		return;
 	link->away = true;
@@ -97,15 +109,15 @@ bool remote_link_usable(struct remote_link *link, json_t *body, const GError *er
 	int64_t now_ns;
 
 	if (error) {
-		if (!g_error_matches(error, HTTP_ERROR, HTTP_ERROR_TRANSPORT))
+		if (!is_transport(error))
 			remote_link_note_rubbish(link, error);
-		remote_link_silence(link, error->message);
+		remote_link_silence(link, error);
 		return false;
 	}
 	if (!json_get_integer(body, "now_ns", "answer of the local scheduler", 0, INT64_MAX,
 			      &now_ns, &wrong)) {
 		remote_link_note_rubbish(link, wrong);
-		remote_link_silence(link, wrong->message);
+		remote_link_silence(link, wrong);
 		return false;
 	}
 	remote_clock_observe(&link->clock, now_ns, clock_now_ns());
@@ -120,7 +132,7 @@ void remote_link_settle(struct remote_link *link, bool good, const GError *wrong
 		return;
 	}
 	remote_link_note_rubbish(link, wrong);
-	remote_link_silence(link, wrong->message);
+	remote_link_silence(link, wrong);
 }
 
 static bool same_text(const json_t *a, const json_t *b, const char *key)

@@ -38,6 +38,7 @@ struct remote_link {
 	json_t *capabilities;
 	bool identified, identifying;
 	bool silent;    /* the last answer was none */
+	char *trouble;  /* "does not answer: ..." since all was known of it last; NULL: it did */
 	bool forgotten; /* remote_link_forget_peer() was called since it last said who it is */
 	bool away;
 	bool waited_for; /* remote_link_refresh() */
@@ -66,8 +67,8 @@ void remote_link_note_rubbish(struct remote_link *link, const GError *error);
 void remote_link_set_node(struct remote_link *link, uint32_t index, bool up, int64_t theirs_ns,
 			  const char *reason);
 
-/* No answer, or none that made sense: after a while the peer is away. */
-void remote_link_silence(struct remote_link *link, const char *why);
+/* No answer, or none that made sense, as `error` says: after a while the peer is away. */
+void remote_link_silence(struct remote_link *link, const GError *error);
 
 /*
  * Sorts out the answer to one of the link's own questions; true when there is a body to read. A

@@ -100,7 +100,7 @@ static void request_done(int status, json_t *body, const GError *error, void *da
 	if (g_error_matches(error, HTTP_ERROR, HTTP_ERROR_BODY))
 		remote_link_note_rubbish(link, error);
 	if (error && !g_error_matches(error, HTTP_ERROR, HTTP_ERROR_STATUS))
-		remote_link_silence(link, error->message);
+		remote_link_silence(link, error);
 	if (request->orphaned) {
 		turn_around(request);
 		request_later(request);

@@ -128,17 +128,25 @@ static void show_missing(struct run_progress *progress, void *data)
 	progress->missing = remote_fleet_missing(session->fleet);
 }
 
-bool run_session_settle(struct run_session *session, double timeout_s, GError **error)
+/* Waits by `wait` while those who watch are shown for what. */
+static bool wait_shown(struct run_session *session,
+		       bool (*wait)(struct remote_fleet *fleet, double timeout_s, GError **error),
+		       double timeout_s, GError **error)
 {
-	bool ready;
+	bool good;
 
 	session->progress->refresh_data = session;
 	session->progress->refresh = show_missing;
-	remote_fleet_kill_all(session->fleet);
-	ready = remote_fleet_wait_ready(session->fleet, timeout_s, error);
+	good = wait(session->fleet, timeout_s, error);
 	session->progress->refresh = NULL;
 	g_clear_pointer(&session->progress->missing, g_free);
-	return ready;
+	return good;
+}
+
+bool run_session_settle(struct run_session *session, double timeout_s, GError **error)
+{
+	remote_fleet_kill_all(session->fleet);
+	return wait_shown(session, remote_fleet_wait_ready, timeout_s, error);
 }
 
 bool run_session_baseline(struct run_session *session, struct remote_baseline *ret_baseline,
@@ -200,7 +208,7 @@ static bool work(struct run_session *session, GError **error)
 
 	if (session->go_on)
 		run_driver_recall(session);
-	if (!remote_fleet_wait_known(session->fleet, FIRST_READY_S, error))
+	if (!wait_shown(session, remote_fleet_wait_known, FIRST_READY_S, error))
 		return false;
 	if (!session->go_on && !run_session_settle(session, FIRST_READY_S, error))
 		return false;

@@ -592,10 +592,65 @@ static const struct {
 	{"/remote/leftovers", leftovers_are_killed},
 };
 
+/* A fleet of one link to a local scheduler that is wrong from the start, before any run. */
+struct wrong_start {
+	const char *name;
+	const char *cluster; /* that it serves */
+	enum scripted_mood mood;
+	const char *says; /* part of what is told */
+};
+
+static const struct wrong_start wrong_starts[] = {
+	{"rubbish", "c1", SCRIPTED_RUBBISH, "answers rubbish: "},
+	{"another-cluster", "c9", SCRIPTED_FINE, "it serves cluster 'c9', not 'c1'"},
+};
+
+struct telling {
+	struct remote_fleet *fleet;
+	const char *says;
+};
+
+static bool is_told(void *data)
+{
+	const struct telling *telling = data;
+	g_autofree char *missing = remote_fleet_missing(telling->fleet);
+
+	return missing && strstr(missing, telling->says);
+}
+
+static void what_is_wrong_from_the_start_is_told(gconstpointer data)
+{
+	const struct wrong_start *wrong = data;
+	g_autofree char *dir = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
+	g_autofree char *address = g_strdup_printf("unix:%s/ls.sock", dir);
+	const char *const addresses[] = {address, NULL};
+	struct scripted_scheduler *scheduler =
+		scripted_scheduler_new(address, wrong->cluster, cluster.nodes);
+	struct telling telling = {.says = wrong->says};
+	g_autoptr(GError) error = NULL;
+
+	scripted_scheduler_set_mood(scheduler, wrong->mood);
+	telling.fleet = remote_fleet_new(&config, addresses, &error);
+	g_assert_no_error(error);
+	g_assert_true(remote_fleet_until(telling.fleet, is_told, &telling, SOON_S, true));
+	g_assert_false(remote_fleet_wait_known(telling.fleet, 0.1, &error));
+	g_assert_error(error, REMOTE_ERROR, REMOTE_ERROR_NOT_READY);
+	g_assert_nonnull(strstr(error->message, wrong->says));
+	remote_fleet_free(telling.fleet);
+	scripted_scheduler_free(scheduler);
+	g_assert_cmpint(g_rmdir(dir), ==, 0);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	for (gsize i = 0; i < G_N_ELEMENTS(tests); i++)
 		g_test_add(tests[i].path, struct world, NULL, set_up, tests[i].test, tear_down);
+	for (gsize i = 0; i < G_N_ELEMENTS(wrong_starts); i++) {
+		g_autofree char *path = g_strdup_printf(
+			"/remote/what-is-wrong-from-the-start-is-told/%s", wrong_starts[i].name);
+
+		g_test_add_data_func(path, &wrong_starts[i], what_is_wrong_from_the_start_is_told);
+	}
 	return g_test_run();
 }
