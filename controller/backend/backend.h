@@ -41,7 +41,7 @@ struct backend_event {
 	uint32_t attempt;  /* which start() of the task, from 1 */
 	enum backend_outcome outcome;
 	double exec_s;     /* ENDED: execution time, from start() to the end of the last rank */
-	double energy_j;   /* ENDED: dynamic energy attributed to the task */
+	double energy_j;   /* ENDED: dynamic energy attributed to the task; NAN: not known */
 	uint32_t cluster;
 	uint32_t node;
 	const char *reason; /* borrowed until the next wait(); NULL: nothing to say */

@@ -161,6 +161,7 @@ static void report_end(struct entry *entry, enum backend_outcome outcome, const 
 	event = task_event(entry, BACKEND_EVENT_ENDED, now_ns);
 	event.outcome = outcome;
 	event.exec_s = clock_elapsed_s(entry->start_ns, now_ns);
+	event.energy_j = (double)NAN;
 	event.reason = reason;
 	push(entry->remote, &event);
 }
@@ -174,7 +175,6 @@ static void abandon(struct entry *entry, const char *reason)
 static void report_task_end(struct entry *entry, const struct remote_task *task)
 {
 	double idle_w = remote_link_idle_w(link_of(entry), entry->nodes, entry->nodes_count);
-	double energy_j = remote_task_energy_j(task, idle_w);
 	int64_t end_ns = task->ended_ns ?: clock_now_ns();
 	struct backend_event event;
 
@@ -182,7 +182,7 @@ static void report_task_end(struct entry *entry, const struct remote_task *task)
 	event = task_event(entry, BACKEND_EVENT_ENDED, end_ns);
 	event.outcome = task->outcome;
 	event.exec_s = fmax(0, clock_elapsed_s(entry->start_ns, end_ns));
-	event.energy_j = isnan(energy_j) ? 0 : energy_j;
+	event.energy_j = remote_task_energy_j(task, idle_w);
 	event.reason = task->reason;
 	push(entry->remote, &event);
 }

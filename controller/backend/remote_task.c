@@ -128,7 +128,8 @@ double remote_task_energy_j(const struct remote_task *task, double idle_w)
 	double dt_s = (double)(task->ended_ns - task->requested_ns) * 1e-9;
 	double above_idle_j = task->host_energy_uj * 1e-6 - idle_w * dt_s;
 
-	if (!(task->host_cpu_s > 0) || !task->requested_ns || task->ended_ns < task->requested_ns)
+	if (!(task->host_cpu_s > 0) || isnan(task->cpu_s) || isnan(above_idle_j) ||
+	    !task->requested_ns || task->ended_ns < task->requested_ns)
 		return (double)NAN;
 	return fmax(0, above_idle_j) * fmin(1, task->cpu_s / task->host_cpu_s);
 }

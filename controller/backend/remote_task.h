@@ -34,6 +34,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(remote_task_t, remote_task_free)
 /*
  * The energy in joules that an ended task answers for: what its hosts used above `idle_w` from
  * request to end, times its share of the CPU time of all their VMs. NAN where the local scheduler
- * did not say enough; never negative.
+ * did not say enough, as for hosts without a meter; never negative.
  */
 double remote_task_energy_j(const struct remote_task *task, double idle_w);

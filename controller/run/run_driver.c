@@ -12,6 +12,7 @@
 #include "controller/engine/experiment.h"
 #include "controller/engine/recorder_store.h"
 #include "controller/run/host_load.h"
+#include "controller/run/run_meters.h"
 
 #define READY_S 300.0
 
@@ -207,6 +208,7 @@ static bool put_energy(struct measured_run *run, GError **error)
 	struct run_session *session = run->driver->session;
 	GPtrArray *meters = remote_fleet_meters(session->fleet);
 	int64_t end_ns = session->t0_ns + (int64_t)(run->row.ended_s * 1e9);
+	g_autofree char *unmetered = run_meters_missing(session->config);
 	json_t *hosts = json_array();
 	g_autoptr(json_t) detail = json_pack("{s:o}", "hosts", hosts);
 	g_autofree char *text = NULL;
@@ -219,10 +221,25 @@ static bool put_energy(struct measured_run *run, GError **error)
 		json_array_append_new(hosts, meter_energy(meter, end_ns));
 		run->row.gap_s += remote_meter_gap_s(meter, session->t0_ns, end_ns);
 	}
-	run->row.energy_j = meters->len ? remote_meters_dynamic_j(meters, end_ns) : 0;
+	run->row.energy_j =
+		unmetered ? (double)NAN : remote_meters_dynamic_j(meters, end_ns);
 	text = json_text(detail);
 	return store_add_event(session->store, run->row.run, run->row.ended_s, "energy", text,
 			       error);
+}
+
+/* Nothing is held against a limit that no meter can show to be reached: that is to be known. */
+static void note_unmetered(struct run_session *session)
+{
+	g_autofree char *missing = run_meters_missing(session->config);
+	g_autofree char *text = NULL;
+
+	if (!missing)
+		return;
+	text = g_strdup_printf("%s: the energy of this run is not known, and its limit cannot end "
+			       "it",
+			       missing);
+	run_session_note(session, 0, "unmetered", text);
 }
 
 /* A run's life. */
@@ -248,8 +265,10 @@ static bool begin_new(struct measured_run *run, GError **error)
 	       put_baseline(run, &baseline, error);
 	remote_baseline_clear(&baseline);
 	session->run = good ? run->row.run : 0;
-	if (good)
+	if (good) {
 		put_first_samples(session);
+		note_unmetered(session);
+	}
 	return good;
 }
 
@@ -402,13 +421,18 @@ static void take_result(struct measured_run *run, const struct engine_result *re
 
 static void tell_result(const struct measured_run *run)
 {
+	g_autofree char *energy = isnan(run->row.energy_j)
+					  ? g_strdup("energy not known")
+					  : g_strdup_printf("%.1f J of %.1f J", run->row.energy_j,
+							    run->row.limit_j);
+
 	run_progress_note(
 		run->driver->session->progress, "run-ended",
-		"run %u of %u: %s at %.0f %%: utility %.2f, %.1f J of %.1f J, %u of %u tasks "
+		"run %u of %u: %s at %.0f %%: utility %.2f, %s, %u of %u tasks "
 		"completed, ended by %s after %.1f s",
 		run->driver->done + 1, run->driver->total, run->row.policy, 100 * run->row.limit,
-		run->row.utility, run->row.energy_j, run->row.limit_j, run->row.tasks_completed,
-		run->row.tasks_arrived, run->row.ended_by, run->row.ended_s);
+		run->row.utility, energy, run->row.tasks_completed, run->row.tasks_arrived,
+		run->row.ended_by, run->row.ended_s);
 }
 
 /* An aborted run is recorded as far as that goes; what aborted it is the error. */

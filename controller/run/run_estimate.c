@@ -34,7 +34,8 @@ static void estimate_pair(const struct run_measurement *measurements, uint32_t c
 		if (measurements[i].type != type || measurements[i].cluster != cluster)
 			continue;
 		spread_add(&time, measurements[i].exec_s);
-		spread_add(&energy, measurements[i].energy_j);
+		if (!isnan(measurements[i].energy_j))
+			spread_add(&energy, measurements[i].energy_j);
 	}
 	estimate->count = time.count;
 	estimate->etc_s = time.mean;

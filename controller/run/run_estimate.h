@@ -11,12 +11,13 @@ struct run_measurement {
 	uint32_t type;
 	uint32_t cluster;
 	double exec_s;
-	double energy_j;
+	double energy_j; /* NAN: not known */
 };
 
 /*
  * Means, sample standard deviations (0 below two measurements) and counts per pair, pairs in the
- * order of types, then clusters; pairs without a measurement are left out. Returns *ret_count
+ * order of types, then clusters; pairs without a measurement are left out. Energies that are not
+ * known count for times alone; a pair without any that is known has an EEC of 0. Returns *ret_count
  * estimates; names are borrowed from `config`; the caller frees the array with g_free().
  */
 struct config_estimate *run_estimate(const struct config *config,

@@ -10,6 +10,7 @@
 
 #include "common/config_files.h"
 #include "controller/engine/experiment.h"
+#include "controller/run/run_meters.h"
 #include "controller/run/run_paths.h"
 #include "controller/store/store.h"
 
@@ -70,6 +71,21 @@ static bool check_config(const struct config *config, const char *path, GError *
 				      "%s: clusters[%u] ('%s') has no hosts: it can only be "
 				      "simulated; add hosts",
 				      path, i, config->clusters[i].name);
+	return true;
+}
+
+/* At the whole budget a run without meters is one that time ends; a lower limit would be a lie. */
+static bool check_meters(const struct run_plan *plan, const struct config *config,
+			 const char *path, GError **error)
+{
+	g_autofree char *missing = run_meters_missing(config);
+
+	for (uint32_t i = 0; missing && i < plan->limits_count; i++)
+		if (plan->limits[i] < 1)
+			return refuse(error,
+				      "%s: %s: an energy limit of %g could never be reached; add "
+				      "meter: to the host, or run with --limit 1 alone",
+				      path, missing, plan->limits[i]);
 	return true;
 }
 
@@ -317,8 +333,10 @@ bool run_prepare(const struct run_request *request, struct run_prepared *prepare
 					 : new_plan(request, prepared->config);
 	if (!prepared->plan)
 		return false;
-	if (prepared->plan->run && (!check_policies(prepared->config, prepared->plan->policies, error) ||
-				    !check_limits(prepared->plan, error)))
+	if (prepared->plan->run &&
+	    (!check_policies(prepared->config, prepared->plan->policies, error) ||
+	     !check_limits(prepared->plan, error) ||
+	     !check_meters(prepared->plan, prepared->config, request->config_path, error)))
 		return false;
 	if (prepared->plan->run && !prepared->plan->profile &&
 	    !check_estimates(prepared->config, request->config_path, error))

@@ -10,6 +10,7 @@
 #include "controller/backend/remote.h"
 #include "controller/run/host_load.h"
 #include "controller/run/run_estimate.h"
+#include "controller/run/run_meters.h"
 
 #define READY_S 300.0
 
@@ -317,6 +318,12 @@ static bool measure(struct profile *profile, GError **error)
 
 /* Results. */
 
+/* JSON has no NaN: what is not known is null. */
+static json_t *number(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
 static bool write_json(const struct profile *profile, double load, GError **error)
 {
 	g_autofree char *path = g_build_filename(profile->session->dir, "profile.json", NULL);
@@ -329,14 +336,14 @@ static bool write_json(const struct profile *profile, double load, GError **erro
 			&g_array_index(profile->measurements, struct run_measurement, i);
 
 		json_array_append_new(list,
-				      json_pack("{s:s, s:s, s:f, s:f}", "type",
+				      json_pack("{s:s, s:s, s:f, s:o}", "type",
 						profile->config->types[one->type].name, "cluster",
 						profile->config->clusters[one->cluster].name,
-						"exec_s", one->exec_s, "energy_j", one->energy_j));
+						"exec_s", one->exec_s, "energy_j",
+						number(one->energy_j)));
 	}
 	document = json_pack("{s:o, s:o, s:f}", "measurements", list, "host_load",
-			     isfinite(load) ? json_real(load) : json_null(), "idle_w",
-			     profile->baseline_w);
+			     number(load), "idle_w", profile->baseline_w);
 	text = json_pretty(document);
 	return g_file_set_contents(path, text, -1, error);
 }
@@ -413,6 +420,7 @@ static void profile_clear(struct profile *profile)
 
 bool run_profile(struct run_session *session, GError **error)
 {
+	g_autofree char *unmetered = run_meters_missing(session->config);
 	struct profile profile = {0};
 	struct remote_baseline baseline = {0};
 	struct host_load before = {0};
@@ -426,6 +434,10 @@ bool run_profile(struct run_session *session, GError **error)
 		return false;
 	profile_init(&profile, session, t0_ns);
 	profile.baseline_w = baseline.sum_w;
+	if (unmetered)
+		run_progress_note(session->progress, "unmetered",
+				  "%s: estimates without a measured energy get an EEC of 0",
+				  unmetered);
 	run_progress_note(session->progress, "profile", "measuring %" PRIu32 " times, idle %.1f W",
 			  profile.total, baseline.sum_w);
 	host_load_read(NULL, &before);

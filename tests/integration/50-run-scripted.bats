@@ -42,6 +42,18 @@ teardown() {
 	jq -e '[.. | .energy_difference_uj? // empty] | length > 0 and all(fabs <= 1)' <<<"$output"
 }
 
+@test "without meters energies are not known, and that is said" {
+	sed -i "/meter:/d" "$config"
+	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out" --json
+	run_wait
+	[ "$run_status" -eq 0 ]
+	grep -q "host 'h1' of cluster 'c1' has no meter: the energy of this run is not known" "$run_words"
+	jq -e '.runs | length == 1 and all(.energy_j == null and .tasks_completed > 0)' "$run_results"
+	[ "$(run_query "$out" "SELECT count(*) FROM event WHERE kind = 'unmetered'")" -eq 1 ]
+	run "$virtbed" report "$out"
+	[ "$status" -eq 0 ]
+}
+
 @test "profile alone writes estimates and prints them" {
 	run_start profile "$config" --repeat 1 --out "$BATS_TEST_TMPDIR/e.yaml" --json
 	run_wait
@@ -303,6 +315,9 @@ bad() {
 	bad "numbers from 1" "$config" --estimates "$estimates" --repeat -1 --out "$out"
 	bad "runs/" "$config" --resume
 	bad "Unknown option" "$config" --frobnicate
+	sed "/meter:/d" "$config" >"$BATS_TEST_TMPDIR/no-meter.yaml"
+	bad "host 'h1' of cluster 'c1' has no meter: .*limit of 0.6 .*--limit 1" \
+		"$BATS_TEST_TMPDIR/no-meter.yaml" --estimates "$estimates" --out "$out"
 	sed "s|/dev/null|$BATS_TEST_TMPDIR/no-password|" "$config" >"$BATS_TEST_TMPDIR/no-password.yaml"
 	bad "clusters.0..hosts.0..meter.password_file: '.*/no-password' .*No such file" \
 		"$BATS_TEST_TMPDIR/no-password.yaml" --estimates "$estimates" --out "$out"

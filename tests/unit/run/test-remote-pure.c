@@ -234,6 +234,12 @@ static void a_task_answers_for_its_share_above_idle(void)
 
 	g_assert_cmpfloat_with_epsilon(remote_task_energy_j(&task, 60), 20, 1e-9);
 	g_assert_cmpfloat_with_epsilon(remote_task_energy_j(&task, 150), 0, 1e-9);
+	task.host_energy_uj = (double)NAN; /* no meter */
+	g_assert_true(isnan(remote_task_energy_j(&task, 0)));
+	task.host_energy_uj = 200e6;
+	task.cpu_s = (double)NAN;
+	g_assert_true(isnan(remote_task_energy_j(&task, 60)));
+	task.cpu_s = 1;
 	task.host_cpu_s = 0;
 	g_assert_true(isnan(remote_task_energy_j(&task, 60)));
 	task.host_cpu_s = (double)NAN;

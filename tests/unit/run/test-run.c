@@ -10,6 +10,7 @@
 #include "controller/run/host_load.h"
 #include "controller/run/run_child.h"
 #include "controller/run/run_estimate.h"
+#include "controller/run/run_meters.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_plan.h"
 #include "controller/run/run_progress.h"
@@ -127,6 +128,48 @@ static void estimates_are_means_of_pairs(void)
 	g_assert_cmpfloat_with_epsilon(estimates[0].eec_sd_j, 10, 1e-12);
 	g_assert_cmpstr(estimates[1].type, ==, "B");
 	g_assert_cmpfloat(estimates[1].etc_sd_s, ==, 0);
+}
+
+/* A measurement whose energy is not known counts for its time alone. */
+static void estimates_leave_unknown_energies_out(void)
+{
+	struct config_cluster cluster = {.name = (char *)"c1"};
+	struct config_type types[] = {{.name = (char *)"A"}, {.name = (char *)"B"}};
+	const struct config config = {
+		.types = types, .types_count = 2, .clusters = &cluster, .clusters_count = 1};
+	const struct run_measurement measurements[] = {
+		{.type = 0, .exec_s = 2, .energy_j = 10},
+		{.type = 0, .exec_s = 4, .energy_j = (double)NAN},
+		{.type = 1, .exec_s = 5, .energy_j = (double)NAN},
+	};
+	uint32_t count;
+	g_autofree struct config_estimate *estimates =
+		run_estimate(&config, measurements, G_N_ELEMENTS(measurements), &count);
+
+	g_assert_cmpuint(count, ==, 2);
+	g_assert_cmpfloat(estimates[0].etc_s, ==, 3);
+	g_assert_cmpfloat(estimates[0].eec_j, ==, 10);
+	g_assert_cmpfloat(estimates[1].etc_s, ==, 5);
+	g_assert_cmpfloat(estimates[1].eec_j, ==, 0);
+}
+
+/* Meters. */
+
+static void hosts_without_a_meter_are_named(void)
+{
+	struct config_meter ipmi = {.kind = CONFIG_METER_IPMI};
+	struct config_meter none = {.kind = CONFIG_METER_NONE};
+	struct config_host hosts[] = {{.name = (char *)"h1", .meter = &ipmi},
+				      {.name = (char *)"h2", .blade = (char *)"b2"}};
+	struct config_cluster cluster = {
+		.name = (char *)"c1", .hosts = hosts, .hosts_count = G_N_ELEMENTS(hosts)};
+	const struct config config = {.clusters = &cluster, .clusters_count = 1};
+	g_autofree char *missing = NULL;
+
+	g_assert_null(run_meters_missing(&config));
+	hosts[0].meter = &none;
+	missing = run_meters_missing(&config);
+	g_assert_cmpstr(missing, ==, "host 'h1' of cluster 'c1' has no meter");
 }
 
 /* The machine's load. */
@@ -354,6 +397,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/plan/broken", a_broken_plan_is_refused);
 	g_test_add_func("/plan/experiment-id", an_experiment_id_can_name_tasks);
 	g_test_add_func("/estimate/means", estimates_are_means_of_pairs);
+	g_test_add_func("/estimate/unknown-energy", estimates_leave_unknown_energies_out);
+	g_test_add_func("/meters/missing", hosts_without_a_meter_are_named);
 	g_test_add_func("/load/counters", load_is_read_from_counters);
 	g_test_add_func("/paths/sockets", a_long_directory_gets_sockets_elsewhere);
 	g_test_add_func("/progress/notices", notices_are_numbered_and_few);
