@@ -26,6 +26,7 @@ struct launch {
 	char **argv;
 	char **environment;
 	int fds[3];       /* become 0, 1 and 2; -1: inherited */
+	int kept_fd;      /* inherited as it is; -1: none */
 	int death_signal; /* when the parent thread dies */
 	pid_t parent;
 	int status_fd; /* close-on-exec; receives errno if the program cannot be executed */
@@ -100,6 +101,8 @@ static _Noreturn void become(const struct launch *launch)
 		if (launch->fds[fd] >= 0 && dup2(launch->fds[fd], fd) < 0)
 			goto fail;
 	close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+	if (launch->kept_fd >= 0 && fcntl(launch->kept_fd, F_SETFD, 0) < 0)
+		goto fail;
 	execve(launch->program, launch->argv, launch->environment);
 fail:
 	failure = errno;
@@ -126,7 +129,7 @@ static int await_exec(int status_fd, pid_t pid)
 
 /* Forks and executes. Returns the pid, or -1 with `error`; the caller keeps `fds`. */
 static GPid spawn(const char *const *argv, const char *const *environment, const int fds[3],
-		  int death_signal, GError **error)
+		  int kept_fd, int death_signal, GError **error)
 {
 	g_autofree char *program = g_find_program_in_path(argv[0]);
 	g_auto(GStrv) merged = merge_environment(environment);
@@ -134,6 +137,7 @@ static GPid spawn(const char *const *argv, const char *const *environment, const
 				 .argv = (char **)argv,
 				 .environment = merged,
 				 .fds = { fds[0], fds[1], fds[2] },
+				 .kept_fd = kept_fd,
 				 .death_signal = death_signal,
 				 .parent = getpid() };
 	int status[2];
@@ -301,7 +305,7 @@ static bool run_start(struct run *run, const char *const *argv, const char *cons
 
 		g_unix_set_fd_nonblocking(out[0], TRUE, NULL);
 		g_unix_set_fd_nonblocking(err[0], TRUE, NULL);
-		run->pid = spawn(argv, environment, fds, SIGKILL, error);
+		run->pid = spawn(argv, environment, fds, -1, SIGKILL, error);
 		started = run->pid > 0;
 	}
 	close_fd(&null_fd);
@@ -341,8 +345,8 @@ bool subprocess_run(const char *const *argv, const char *const *environment, dou
 	return good;
 }
 
-GPid subprocess_spawn(const char *const *argv, const char *const *environment,
-		      const char *log_path, GError **error)
+GPid subprocess_spawn_keeping(const char *const *argv, const char *const *environment,
+			      const char *log_path, int kept_fd, GError **error)
 {
 	int null_fd = open_null(argv[0], error);
 	int log_fd = -1;
@@ -358,11 +362,17 @@ GPid subprocess_spawn(const char *const *argv, const char *const *environment,
 	if (!log_path || log_fd >= 0) {
 		const int fds[3] = { null_fd, log_fd, log_fd };
 
-		pid = spawn(argv, environment, fds, SIGTERM, error);
+		pid = spawn(argv, environment, fds, kept_fd, SIGTERM, error);
 	}
 	close_fd(&null_fd);
 	close_fd(&log_fd);
 	return pid;
+}
+
+GPid subprocess_spawn(const char *const *argv, const char *const *environment,
+		      const char *log_path, GError **error)
+{
+	return subprocess_spawn_keeping(argv, environment, log_path, -1, error);
 }
 
 GPid subprocess_spawn_pipes(const char *const *argv, const char *const *environment, bool merge,
@@ -375,7 +385,7 @@ GPid subprocess_spawn_pipes(const char *const *argv, const char *const *environm
 	if (open_pipe(in, argv[0], error) && open_pipe(out, argv[0], error)) {
 		const int fds[3] = { in[0], out[1], merge ? out[1] : -1 };
 
-		pid = spawn(argv, environment, fds, SIGTERM, error);
+		pid = spawn(argv, environment, fds, -1, SIGTERM, error);
 	}
 	close_fd(&in[0]);
 	close_fd(&out[1]);

@@ -9,7 +9,7 @@
  * captured output, and two that spawn a child which dies with its parent.
  *
  * A child starts with standard input from /dev/null (unless piped), an empty signal mask, no file
- * descriptor but 0, 1 and 2, and a process group of its own, so that a Ctrl-C in our terminal
+ * descriptor but 0, 1 and 2 (and one that it is to keep), and a process group of its own, so that a Ctrl-C in our terminal
  * reaches us alone and we stop it in order. It gets PR_SET_PDEATHSIG, which the kernel ties to the
  * THREAD that spawned it: spawn from the main thread, or from one that outlives the child.
  */
@@ -42,8 +42,12 @@ bool subprocess_run(const char *const *argv, const char *const *environment, dou
 GPid subprocess_spawn(const char *const *argv, const char *const *environment,
 		      const char *log_path, GError **error);
 
+/* The same, and the child holds our descriptor `kept_fd` (above 2; -1: none) as well: a lock. */
+GPid subprocess_spawn_keeping(const char *const *argv, const char *const *environment,
+			      const char *log_path, int kept_fd, GError **error);
+
 /*
- * The same with pipes to the child's standard input and output; standard error goes to the output
+ * subprocess_spawn() with pipes to the child's standard input and output; standard error goes to the output
  * too if `merge`, else to ours. `ret_stdin` and `ret_stdout` are the caller's, non-blocking and
  * close-on-exec. From then on this process ignores SIGPIPE, as GLib's sockets make it do too:
  * writing to a child that is gone fails with EPIPE.

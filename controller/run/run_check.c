@@ -14,8 +14,9 @@
 #include "common/lab_state.h"
 #include "controller/run/run_check_rows.h"
 #include "controller/run/run_child.h"
+#include "controller/run/run_lock.h"
 #include "controller/run/run_paths.h"
-#include "controller/run/run_prepare.h"
+#include "controller/run/run_supervisor.h"
 
 #define ASK_TIMEOUT_S 10.0
 #define ASK_EVERY_MS 300
@@ -411,18 +412,17 @@ GPtrArray *run_check(struct config *config, const char *path, double timeout_s, 
 {
 	g_autoptr(GPtrArray) rows = run_check_rows_new();
 	GPtrArray *more;
-	int lock;
+	struct run_lock lock = RUN_LOCK_INIT;
 
 	if (!check_here(config, path, rows))
 		return g_steal_pointer(&rows);
 	check_image(config, rows);
 	if (!run_check_good(rows))
 		return g_steal_pointer(&rows);
-	lock = run_prepare_lock(config->name, error);
-	if (lock < 0)
+	if (!run_lock_take(&lock, config->name, NULL, NULL, error))
 		return NULL;
 	more = inspect_once(config, timeout_s, error);
-	close(lock);
+	run_lock_drop(&lock);
 	if (!more)
 		return NULL;
 	g_ptr_array_extend_and_steal(rows, more);

@@ -25,6 +25,7 @@ struct run_child {
 	void *data;
 	GPid pid; /* 0: not running */
 	int pidfd; /* -1: not running */
+	int kept_fd; /* for it to hold; -1: none */
 	guint watch_source;
 	struct run_usage past; /* of those that died */
 	guint restart_source;
@@ -44,6 +45,7 @@ struct run_child *run_child_new(const char *name, const char *const *argv, const
 	g_ptr_array_add(child->argv, NULL);
 	child->log_path = g_strdup(log_path);
 	child->pidfd = -1;
+	child->kept_fd = -1;
 	child->died = died;
 	child->data = data;
 	return child;
@@ -73,6 +75,11 @@ GPid run_child_pid(const struct run_child *child)
 bool run_child_running(const struct run_child *child)
 {
 	return child->pid > 0;
+}
+
+void run_child_keep(struct run_child *child, int fd)
+{
+	child->kept_fd = fd;
 }
 
 void run_child_add_argument(struct run_child *child, const char *argument)
@@ -142,8 +149,8 @@ static gboolean ended(int pidfd, GIOCondition condition, gpointer data)
 
 bool run_child_start(struct run_child *child, GError **error)
 {
-	GPid pid = subprocess_spawn((const char *const *)child->argv->pdata, NULL, child->log_path,
-				    error);
+	GPid pid = subprocess_spawn_keeping((const char *const *)child->argv->pdata, NULL,
+					    child->log_path, child->kept_fd, error);
 
 	if (pid < 0) {
 		g_prefix_error(error, "%s: ", child->name);

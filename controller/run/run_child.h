@@ -32,6 +32,9 @@ bool run_child_running(const struct run_child *child);
  */
 struct run_usage run_child_usage(const struct run_child *child);
 
+/* Has it hold file descriptor `fd` as well, from its next start on; -1: none. */
+void run_child_keep(struct run_child *child, int fd);
+
 /* Adds a last argument for the next start, unless it is there already. */
 void run_child_add_argument(struct run_child *child, const char *argument);
 

@@ -2,11 +2,8 @@
 #include "controller/run/run_prepare.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <math.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include "common/config_files.h"
 #include "controller/engine/experiment.h"
@@ -273,34 +270,6 @@ static void default_image(struct config *config)
 	config->image = absolute;
 }
 
-/* Held by an open file: gone when this process is, however it dies. */
-int run_prepare_lock(const char *name, GError **error)
-{
-	/* Made here, not by whoever comes first: two runs must not lock in two places. */
-	bool ours = g_mkdir_with_parents("/run/virtbed", 0700) == 0 &&
-		    g_access("/run/virtbed", W_OK) == 0;
-	const char *dir = ours ? "/run/virtbed" : g_get_tmp_dir();
-	g_autofree char *path = g_strdup_printf("%s/run-%s.lock", dir, name);
-	int lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-	if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
-		return lock;
-	g_set_error(
-		error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
-		"another run of '%s' is under way on this machine, or %s cannot be locked (%s); "
-		"wait for it, or stop it",
-		name, path, g_strerror(errno));
-	if (lock >= 0)
-		close(lock);
-	return -1;
-}
-
-static bool take_lock(struct run_prepared *prepared, GError **error)
-{
-	prepared->lock = run_prepare_lock(prepared->config->name, error);
-	return prepared->lock >= 0;
-}
-
 static char *owns_lab_path(const struct run_prepared *prepared)
 {
 	return g_build_filename(prepared->dir, "state", "owns-lab", NULL);
@@ -323,9 +292,9 @@ void run_prepared_set_owns_lab(const struct run_prepared *prepared, bool owns)
 		g_unlink(path);
 }
 
-bool run_prepare(const struct run_request *request, struct run_prepared *prepared, GError **error)
+bool run_prepare(const struct run_request *request, bool (*stopped)(void *data), void *data,
+		 struct run_prepared *prepared, GError **error)
 {
-	prepared->lock = -1;
 	if (!load_config(request, prepared, error) ||
 	    !check_files(prepared->config, request->config_path, error))
 		return false;
@@ -342,7 +311,8 @@ bool run_prepare(const struct run_request *request, struct run_prepared *prepare
 	    !check_estimates(prepared->config, request->config_path, error))
 		return false;
 	default_image(prepared->config);
-	if (!take_lock(prepared, error) || !make_dirs(prepared, error))
+	if (!run_lock_take(&prepared->lock, prepared->config->name, stopped, data, error) ||
+	    !make_dirs(prepared, error))
 		return false;
 	prepared->socket_dir =
 		run_paths_socket_dir(prepared->dir, &prepared->own_socket_dir, error);
@@ -365,11 +335,10 @@ void run_prepared_clear(struct run_prepared *prepared)
 {
 	if (prepared->own_socket_dir)
 		g_rmdir(prepared->socket_dir);
-	if (prepared->lock >= 0)
-		close(prepared->lock);
+	run_lock_drop(&prepared->lock);
 	config_free(prepared->config);
 	run_plan_free(prepared->plan);
 	g_free(prepared->dir);
 	g_free(prepared->socket_dir);
-	*prepared = (struct run_prepared){.lock = -1};
+	*prepared = (struct run_prepared){.lock = RUN_LOCK_INIT};
 }

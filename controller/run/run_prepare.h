@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/config.h"
+#include "controller/run/run_lock.h"
 #include "controller/run/run_plan.h"
 #include "controller/run/run_supervisor.h"
 
@@ -16,23 +17,18 @@ struct run_prepared {
 	char *socket_dir;
 	bool own_socket_dir;
 	bool written; /* config.yaml and plan.json are there */
-	int lock;     /* held as long as it lives; -1: not yet */
+	struct run_lock lock; /* held as long as it lives */
 };
 
 /*
  * Reads and checks the configuration, makes (or, to resume, finds) the run directory, and works out
  * the plan. Hosts are not resolved yet. Returns true, or false with `error` set, bad input as
  * RUN_SUPERVISOR_ERROR_INPUT or CONFIG_ERROR. Only one run of a configuration's name can be under
- * way on a machine, since VMs and labs bear that name.
+ * way on a machine, since VMs and labs bear that name; `stopped` ends the wait for its lock
+ * (run_lock_take()).
  */
-bool run_prepare(const struct run_request *request, struct run_prepared *ret_prepared,
-		 GError **error);
-
-/*
- * Takes the lock of configuration name `name`; its holder may use VMs of that name. Returns the
- * descriptor to be closed, or -1 with `error` when somebody else holds it.
- */
-int run_prepare_lock(const char *name, GError **error);
+bool run_prepare(const struct run_request *request, bool (*stopped)(void *data), void *data,
+		 struct run_prepared *ret_prepared, GError **error);
 
 /* Writes config.yaml and plan.json, once the hosts are resolved. */
 bool run_prepare_write(struct run_prepared *prepared, GError **error);

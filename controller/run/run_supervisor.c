@@ -239,6 +239,7 @@ static bool start_schedulers(struct supervisor *supervisor, GError **error)
 		if (!child)
 			return false;
 		g_ptr_array_add(supervisor->schedulers, child);
+		run_child_keep(child, supervisor->prepared.lock.fd);
 		if (!run_child_start(child, error))
 			return false;
 	}
@@ -360,15 +361,22 @@ static bool start_controller(struct supervisor *supervisor, GError **error)
 	supervisor->began_ns = clock_now_ns();
 	supervisor->controller =
 		run_child_new("controller", argv, log, on_controller_died, supervisor);
+	run_child_keep(supervisor->controller, supervisor->prepared.lock.fd);
 	supervisor->watch = run_watch_new(supervisor->prepared.plan->api, error);
 	return supervisor->watch && run_child_start(supervisor->controller, error);
 }
 
 /* From beginning to end. */
 
+static bool is_interrupted(void *data)
+{
+	return ((struct supervisor *)data)->signals > 0;
+}
+
 static bool work(struct supervisor *supervisor, GError **error)
 {
-	if (!run_prepare(supervisor->request, &supervisor->prepared, error) ||
+	if (!run_prepare(supervisor->request, is_interrupted, supervisor, &supervisor->prepared,
+			 error) ||
 	    !resolve_hosts(supervisor, error) || !run_prepare_write(&supervisor->prepared, error))
 		return false;
 	run_watch_say(NULL, "run directory: %s", supervisor->prepared.dir);
@@ -415,7 +423,7 @@ bool run_supervise(const struct run_request *request, char **ret_dir, GError **e
 {
 	struct supervisor supervisor = {
 		.request = request,
-		.prepared = {.lock = -1},
+		.prepared = {.lock = RUN_LOCK_INIT},
 		.schedulers = g_ptr_array_new_with_free_func((GDestroyNotify)run_child_free),
 		.loop = g_main_loop_new(NULL, FALSE),
 	};

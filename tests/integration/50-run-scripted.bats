@@ -113,6 +113,25 @@ teardown() {
 	run_assert_counts "$out"
 }
 
+@test "where virtbed run was killed, its daemons keep the name until they have ended" {
+	local daemons=() program
+	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out"
+	run_wait_row "$out" "SELECT 1 FROM task WHERE state = 'running'"
+	for program in virtbed-controller virtbed-local-sched; do
+		daemons+=("$(run_process "$program" "$out")")
+		readlink /proc/"${daemons[-1]}"/fd/* | grep -q "/run-$run_name.lock\$"
+	done
+	kill -9 "$run_pid"
+	run_wait
+	run_start run "$config" --out "$out" --resume
+	kill -9 "${daemons[@]}" 2>/dev/null || true
+	run_wait
+	[ "$run_status" -eq 0 ]
+	run_assert_counts "$out"
+	[ ! -e "/run/virtbed/run-$run_name.lock" ]
+	[ ! -e "${TMPDIR:-/tmp}/run-$run_name.lock" ]
+}
+
 # Every row of the runs in LIST. rows_of LIST
 rows_of() {
 	local table

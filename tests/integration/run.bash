@@ -127,7 +127,7 @@ run_assert_nobody() {
 	! pgrep -af "virtbed-(controller|local-sched|lab) .*$1"
 }
 
-# Ends what this test started, and removes the lock file that runs of NAME leave. run_end_all NAME
+# Ends what this test started, and removes the lock file that killed runs of NAME leave. run_end_all NAME
 run_end_all() {
 	local pid
 	touch "$BATS_TEST_TMPDIR/pids"

@@ -2,6 +2,7 @@
 #include "common/subprocess.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <poll.h>
 #include <signal.h>
@@ -143,6 +144,25 @@ static void test_spawn_appends_to_its_log(void)
 	g_assert_error(error, SUBPROCESS_ERROR, SUBPROCESS_ERROR_START);
 }
 
+static void test_spawn_keeps_one_descriptor(void)
+{
+	const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", fd);
+	const int kept[] = { fd, -1 };
+
+	for (int i = 0; i < 2; i++) {
+		const GPid pid = subprocess_spawn_keeping(ARGV("test", "-e", path), NULL, NULL,
+							  kept[i], NULL);
+		int status;
+
+		g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
+		g_assert_true(WIFEXITED(status));
+		g_assert_cmpint(WEXITSTATUS(status), ==, i);
+	}
+	g_assert_cmpint(fcntl(fd, F_GETFD), ==, FD_CLOEXEC); /* here it is as before */
+	close(fd);
+}
+
 static void test_spawn_reports_a_program_that_cannot_run(void)
 {
 	g_autoptr(GError) error = NULL;
@@ -236,6 +256,7 @@ int main(int argc, char **argv)
 			test_run_does_not_wait_for_what_a_program_leaves_behind);
 	g_test_add_func("/child/run-grandchild", test_run_kills_grandchildren_at_the_deadline);
 	g_test_add_func("/child/spawn-log", test_spawn_appends_to_its_log);
+	g_test_add_func("/child/spawn-keep", test_spawn_keeps_one_descriptor);
 	g_test_add_func("/child/spawn-bad", test_spawn_reports_a_program_that_cannot_run);
 	g_test_add_func("/child/stop", test_stop_ends_the_willing_and_the_unwilling);
 	g_test_add_func("/child/pipes", test_pipes_carry_both_ways);

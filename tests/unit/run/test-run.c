@@ -5,15 +5,18 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/json.h"
 #include "controller/run/host_load.h"
 #include "controller/run/run_child.h"
 #include "controller/run/run_estimate.h"
+#include "controller/run/run_lock.h"
 #include "controller/run/run_meters.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_plan.h"
 #include "controller/run/run_progress.h"
+#include "controller/run/run_supervisor.h"
 #include "controller/run/run_watch.h"
 
 static char *temporary_dir(void)
@@ -151,6 +154,81 @@ static void estimates_leave_unknown_energies_out(void)
 	g_assert_cmpfloat(estimates[0].eec_j, ==, 10);
 	g_assert_cmpfloat(estimates[1].etc_s, ==, 5);
 	g_assert_cmpfloat(estimates[1].eec_j, ==, 0);
+}
+
+/* The lock of a name. */
+
+static char *lock_name(void)
+{
+	return g_strdup_printf("test-%d", (int)getpid());
+}
+
+static void a_name_is_locked_once(void)
+{
+	g_autofree char *name = lock_name();
+	g_autofree char *path = NULL;
+	struct run_lock first = RUN_LOCK_INIT;
+	struct run_lock second = RUN_LOCK_INIT;
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(run_lock_take(&first, name, NULL, NULL, &error));
+	path = g_strdup(first.path);
+	g_assert_false(run_lock_take(&second, name, NULL, NULL, &error));
+	g_assert_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED);
+	g_assert_nonnull(strstr(error->message, "another run of 'test-"));
+	g_clear_error(&error);
+	run_lock_drop(&first);
+	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
+	g_assert_true(run_lock_take(&second, name, NULL, NULL, &error));
+	run_lock_drop(&second);
+	run_lock_drop(&second);
+	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
+}
+
+/* What is left of a run that was killed: its daemons hold the lock, its owner is dead. */
+struct remains {
+	struct run_lock lock;
+	guint asked;
+	guint end_at; /* the daemons end when asked so often */
+	bool stopped;
+};
+
+static bool ask_remains(void *data)
+{
+	struct remains *remains = data;
+
+	if (++remains->asked == remains->end_at)
+		close(remains->lock.fd);
+	return remains->stopped;
+}
+
+static void leave_remains(struct remains *remains, const char *name)
+{
+	pid_t dead = fork();
+
+	if (dead == 0)
+		_exit(0);
+	g_assert_cmpint(waitpid(dead, NULL, 0), ==, dead);
+	g_assert_true(run_lock_take(&remains->lock, name, NULL, NULL, NULL));
+	g_assert_cmpint(ftruncate(remains->lock.fd, 0), ==, 0);
+	g_assert_cmpint(dprintf(remains->lock.fd, "%d\n", (int)dead), >, 0);
+}
+
+static void what_is_left_of_a_killed_run_is_waited_for(void)
+{
+	g_autofree char *name = lock_name();
+	struct remains remains = {.lock = RUN_LOCK_INIT, .end_at = 5, .stopped = true};
+	struct run_lock lock = RUN_LOCK_INIT;
+	g_autoptr(GError) error = NULL;
+
+	leave_remains(&remains, name);
+	g_assert_false(run_lock_take(&lock, name, ask_remains, &remains, &error));
+	g_assert_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INTERRUPTED);
+	remains.stopped = false;
+	g_assert_true(run_lock_take(&lock, name, ask_remains, &remains, NULL));
+	g_assert_cmpuint(remains.asked, ==, remains.end_at);
+	run_lock_drop(&lock);
+	g_free(remains.lock.path);
 }
 
 /* Meters. */
@@ -398,6 +476,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/plan/experiment-id", an_experiment_id_can_name_tasks);
 	g_test_add_func("/estimate/means", estimates_are_means_of_pairs);
 	g_test_add_func("/estimate/unknown-energy", estimates_leave_unknown_energies_out);
+	g_test_add_func("/lock/once", a_name_is_locked_once);
+	g_test_add_func("/lock/remains", what_is_left_of_a_killed_run_is_waited_for);
 	g_test_add_func("/meters/missing", hosts_without_a_meter_are_named);
 	g_test_add_func("/load/counters", load_is_read_from_counters);
 	g_test_add_func("/paths/sockets", a_long_directory_gets_sockets_elsewhere);

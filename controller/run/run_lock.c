@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "controller/run/run_supervisor.h"
+
+#define ASK_MS 100
+
+enum outcome { TAKEN = 0, OWNED, LEFT_OVER, BROKEN };
+
+/* Made here, not by whoever comes first: two runs must not lock in two places. */
+static char *path_of(const char *name)
+{
+	bool ours = g_mkdir_with_parents("/run/virtbed", 0700) == 0 &&
+		    g_access("/run/virtbed", W_OK) == 0;
+
+	return g_strdup_printf("%s/run-%s.lock", ours ? "/run/virtbed" : g_get_tmp_dir(), name);
+}
+
+/* One that has ended and was not reaped yet is dead, too. */
+static bool is_alive(pid_t pid)
+{
+	struct pollfd end = {.fd = pid > 0 ? pidfd_open(pid, 0) : -1, .events = POLLIN};
+	bool alive;
+
+	if (end.fd < 0)
+		return pid > 0 && errno != ESRCH && errno != EINVAL;
+	alive = poll(&end, 1, 0) == 0;
+	g_close(end.fd, NULL);
+	return alive;
+}
+
+/* 0: not written yet, or not by us. */
+static pid_t owner_of(int fd)
+{
+	char text[32] = {0};
+
+	return pread(fd, text, sizeof(text) - 1, 0) > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
+}
+
+static bool sign(int fd)
+{
+	g_autofree char *text = g_strdup_printf("%ld\n", (long)getpid());
+	const size_t length = strlen(text);
+
+	return ftruncate(fd, 0) == 0 && pwrite(fd, text, length, 0) == (ssize_t)length;
+}
+
+/* Whoever let go in the meantime has removed the file that was opened. */
+static bool is_there(int fd, const char *path)
+{
+	struct stat open_file;
+	struct stat file;
+
+	return fstat(fd, &open_file) == 0 && lstat(path, &file) == 0 &&
+	       open_file.st_dev == file.st_dev && open_file.st_ino == file.st_ino;
+}
+
+/* One attempt; errno says why it is BROKEN. An owner that has not signed yet is alive. */
+static enum outcome try_take(struct run_lock *lock, const char *path)
+{
+	int fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+	enum outcome outcome = BROKEN;
+	int saved;
+
+	if (fd < 0)
+		return BROKEN;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		if (is_there(fd, path) && sign(fd)) {
+			lock->fd = fd;
+			lock->path = g_strdup(path);
+			return TAKEN;
+		}
+		outcome = is_there(fd, path) ? BROKEN : LEFT_OVER;
+	} else if (errno == EWOULDBLOCK) {
+		pid_t owner = owner_of(fd);
+
+		outcome = owner && !is_alive(owner) ? LEFT_OVER : OWNED;
+	}
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return outcome;
+}
+
+static gboolean wake(gpointer data)
+{
+	return G_SOURCE_CONTINUE;
+}
+
+/* Waits for the daemons of a run that was killed. */
+static enum outcome await(struct run_lock *lock, const char *path, bool (*stopped)(void *data),
+			  void *data)
+{
+	int64_t end_ns = clock_now_ns() + (int64_t)(RUN_LOCK_WAIT_S * 1e9);
+	guint source = g_timeout_add(ASK_MS, wake, NULL);
+	enum outcome outcome = LEFT_OVER;
+
+	while (outcome == LEFT_OVER && clock_now_ns() < end_ns && !(stopped && stopped(data))) {
+		g_main_context_iteration(NULL, TRUE);
+		outcome = try_take(lock, path);
+	}
+	g_source_remove(source);
+	return outcome;
+}
+
+bool run_lock_take(struct run_lock *lock, const char *name, bool (*stopped)(void *data), void *data,
+		   GError **error)
+{
+	g_autofree char *path = path_of(name);
+	enum outcome outcome = try_take(lock, path);
+
+	if (outcome == LEFT_OVER) {
+		fprintf(stderr,
+			"a run of '%s' was killed: waiting until its daemons have ended its tasks "
+			"and VMs (at most %.0f s)\n",
+			name, RUN_LOCK_WAIT_S);
+		outcome = await(lock, path, stopped, data);
+	}
+	if (outcome == TAKEN)
+		return true;
+	if (outcome == BROKEN)
+		g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
+			    "%s cannot be locked: %s", path, g_strerror(errno));
+	else if (outcome == OWNED)
+		g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
+			    "another run of '%s' is under way on this machine (%s is locked); "
+			    "wait for it, or stop it",
+			    name, path);
+	else if (stopped && stopped(data))
+		g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INTERRUPTED,
+			    "interrupted");
+	else
+		g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
+			    "daemons of a run of '%s' that was killed have not ended after %.0f s "
+			    "(%s is locked); see fuser %s",
+			    name, RUN_LOCK_WAIT_S, path, path);
+	return false;
+}
+
+void run_lock_drop(struct run_lock *lock)
+{
+	if (lock->fd < 0)
+		return;
+	g_unlink(lock->path);
+	g_clear_pointer(&lock->path, g_free);
+	close(lock->fd);
+	lock->fd = -1;
+}
