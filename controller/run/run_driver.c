@@ -12,6 +12,7 @@
 #include "controller/engine/experiment.h"
 #include "controller/engine/recorder_store.h"
 #include "controller/run/host_load.h"
+#include "controller/run/run_late.h"
 #include "controller/run/run_meters.h"
 
 #define READY_S 300.0
@@ -358,21 +359,6 @@ static void close_run(struct measured_run *run)
 	session->run = 0;
 }
 
-/* A task that completed after the end of the run does not count. */
-static void take_back(struct measured_run *run, const struct engine_task *task,
-		      struct engine_result *result)
-{
-	struct engine_recorder *recorder = run->setup.recorder;
-	struct engine_task late = *task;
-
-	result->utility -= task->utility;
-	result->tasks_completed--;
-	late.state = ENGINE_TASK_UNFINISHED;
-	late.utility = 0;
-	late.reason = "completed after the energy limit was reached";
-	recorder->task(recorder, &late);
-}
-
 /*
  * Samples tell a moment later that the limit was reached: what happened in between does not count.
  * A last task may also have ended in that moment, so that the run seemed to be done.
@@ -395,10 +381,11 @@ static void correct_end(struct measured_run *run, struct engine_result *result)
 	result->tasks_arrived = 0;
 	for (uint32_t i = 0; i < run->driver->workload->tasks_count; i++) {
 		const struct engine_task *task = engine_task(run->engine, i);
+		struct engine_task late;
 
 		result->tasks_arrived += task->task->arrival_s <= result->ended_s;
-		if (task->state == ENGINE_TASK_COMPLETED && task->ended_s > result->ended_s)
-			take_back(run, task, result);
+		if (run_late_take_back(task, result, &late))
+			run->setup.recorder->task(run->setup.recorder, &late);
 	}
 }
 

@@ -11,6 +11,7 @@
 #include "controller/run/host_load.h"
 #include "controller/run/run_child.h"
 #include "controller/run/run_estimate.h"
+#include "controller/run/run_late.h"
 #include "controller/run/run_lock.h"
 #include "controller/run/run_meters.h"
 #include "controller/run/run_paths.h"
@@ -154,6 +155,43 @@ static void estimates_leave_unknown_energies_out(void)
 	g_assert_cmpfloat(estimates[0].eec_j, ==, 10);
 	g_assert_cmpfloat(estimates[1].etc_s, ==, 5);
 	g_assert_cmpfloat(estimates[1].eec_j, ==, 0);
+}
+
+/* What ended after the run did. */
+
+static const struct {
+	enum engine_task_state state;
+	double ended_s;
+	bool late;
+} late_cases[] = {
+	{ENGINE_TASK_COMPLETED, 9, false}, {ENGINE_TASK_COMPLETED, 11, true},
+	{ENGINE_TASK_FAILED, 10, false},   {ENGINE_TASK_FAILED, 11, true},
+	{ENGINE_TASK_KILLED, 11, true},    {ENGINE_TASK_DROPPED, 9, false},
+	{ENGINE_TASK_DROPPED, 11, true},   {ENGINE_TASK_UNFINISHED, (double)NAN, false},
+	{ENGINE_TASK_COMING, 0, false},
+};
+
+static void what_ended_late_does_not_count(void)
+{
+	struct engine_result result = {.ended_s = 10, .utility = 9};
+	struct engine_task late;
+
+	result.tasks_completed = result.tasks_failed = result.tasks_dropped = 2;
+	for (gsize i = 0; i < G_N_ELEMENTS(late_cases); i++) {
+		const struct engine_task task = {
+			.state = late_cases[i].state,
+			.ended_s = late_cases[i].ended_s,
+			.utility = late_cases[i].state == ENGINE_TASK_COMPLETED ? 4 : 0,
+		};
+
+		g_assert_true(run_late_take_back(&task, &result, &late) == late_cases[i].late);
+		if (late_cases[i].late)
+			g_assert_cmpint(late.state, ==, ENGINE_TASK_UNFINISHED);
+	}
+	g_assert_cmpuint(result.tasks_completed, ==, 1);
+	g_assert_cmpuint(result.tasks_failed, ==, 0);
+	g_assert_cmpuint(result.tasks_dropped, ==, 1);
+	g_assert_cmpfloat(result.utility, ==, 5);
 }
 
 /* The lock of a name. */
@@ -476,6 +514,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/plan/experiment-id", an_experiment_id_can_name_tasks);
 	g_test_add_func("/estimate/means", estimates_are_means_of_pairs);
 	g_test_add_func("/estimate/unknown-energy", estimates_leave_unknown_energies_out);
+	g_test_add_func("/late/does-not-count", what_ended_late_does_not_count);
 	g_test_add_func("/lock/once", a_name_is_locked_once);
 	g_test_add_func("/lock/remains", what_is_left_of_a_killed_run_is_waited_for);
 	g_test_add_func("/meters/missing", hosts_without_a_meter_are_named);
