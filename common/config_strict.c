@@ -185,6 +185,8 @@ static bool check_document(yaml_document_t *document, const char *path,
 	const struct walk walk = { document, path, given, error };
 	yaml_node_t *root = yaml_document_get_root_node(document);
 
+	if (root && root->type != YAML_MAPPING_NODE)
+		return refuse(&walk, root, "the file takes a mapping of keys, as in `name: x`");
 	if (root)
 		return check_node(&walk, root, schema, "", 0);
 	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX, "%s: holds no YAML document", path);

@@ -20,6 +20,7 @@ struct request {
 	guint tries;
 	guint rubbish;
 	guint retry_source;
+	bool refused;  /* "not now" was the answer, and told */
 	bool orphaned; /* a PUT under way that is to be undone when it is over */
 };
 
@@ -92,6 +93,19 @@ static void turn_around(struct request *request)
 	g_clear_pointer(&request->body, json_decref);
 }
 
+/* Once for a request, however often it is repeated. */
+static void note_not_now(struct request *request, const GError *error)
+{
+	if (request->refused)
+		return;
+	request->refused = true;
+	remote_link_note(request->link, "scheduler-busy",
+			 "local scheduler of cluster '%s' does not carry out %s %s now: %s; it is "
+			 "asked again",
+			 request->link->cluster->name, request->method, request->path,
+			 error->message);
+}
+
 static void request_done(int status, json_t *body, const GError *error, void *data)
 {
 	struct request *request = data;
@@ -101,6 +115,8 @@ static void request_done(int status, json_t *body, const GError *error, void *da
 		remote_link_note_rubbish(link, error);
 	if (error && !g_error_matches(error, HTTP_ERROR, HTTP_ERROR_STATUS))
 		remote_link_silence(link, error);
+	if (error && status == 503)
+		note_not_now(request, error);
 	if (request->orphaned) {
 		turn_around(request);
 		request_later(request);

@@ -29,6 +29,7 @@ struct site {
 	GPtrArray *nodes; /* of struct node, borrowed */
 	enum step step;
 	bool stepping; /* a step is under way */
+	bool reached;  /* was connected at least once */
 	struct host_about *about; /* NULL: not known yet */
 	struct image_paths *paths;
 	GStrv swap; /* paths, by node */
@@ -342,6 +343,7 @@ static void on_connection(struct host *host, bool up, const char *reason, void *
 	struct site *site = data;
 
 	if (up) {
+		site->reached = true;
 		log_info("host '%s': %s", host_name(host), reason);
 		step(site);
 	} else {
@@ -435,11 +437,18 @@ static void swap_removed(gpointer result, const GError *error, gpointer data)
 	site->cleaned(site, error, site->cleaned_data);
 }
 
+/* A host that was never reached has nothing of ours: nothing is left behind. */
 static void all_removed(gpointer result, const GError *error, gpointer data)
 {
 	struct site *site = data;
 	g_auto(GStrv) names = swap_names(site);
 
+	if (error && !site->reached) {
+		log_info("host '%s': never reached, so nothing was started there",
+			 host_name(site->host));
+		site->cleaned(site, NULL, site->cleaned_data);
+		return;
+	}
 	if (error || site->settings.cluster->swap_mib == 0)
 		site->cleaned(site, error, site->cleaned_data);
 	else

@@ -56,6 +56,8 @@ struct bad_case {
 };
 
 static const struct bad_case bad_cases[] = {
+	{ base, "just text\n", ":1:1: the file takes a mapping of keys" },
+	{ base, "- name: t\n", ":1:1: the file takes a mapping of keys" },
 	{ "nodes: 2", "knots: 2", ":4:5: unknown key 'knots'; known here: name, nodes" },
 	{ "nodes: 2", "nodes: -2", ":4:12: clusters[0].nodes: '-2' is not a whole number" },
 	{ "nodes: 2", "nodes: 0", "clusters[0].nodes: cluster 'a' has 0 nodes" },

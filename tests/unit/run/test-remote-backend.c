@@ -241,6 +241,7 @@ static void not_now_is_tried_again(struct world *world, gconstpointer data)
 	assert_quiet(world, 0.5);
 	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_FINE);
 	next_of(world, BACKEND_EVENT_STARTED);
+	g_assert_cmpstr(world->notes->str, ==, "scheduler-busy ");
 }
 
 static void a_restart_goes_unnoticed(struct world *world, gconstpointer data)
