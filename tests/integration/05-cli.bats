@@ -438,7 +438,7 @@ refused() {
 	virtbed simulate "$RUNS/agree/measured/config.yaml" --trials 2 --out emulated | grep -q "estimates: .*TCG"
 	virtbed report emulated | grep -q "estimates: P-states are CPU quotas"
 	virtbed simulate "$ROOT/configs/testbed-hs22.yaml" --trials 2 --out given >words
-	! grep -q "TCG" words
+	run ! grep -q "TCG" words
 	rm "$RUNS/agree/measured/config.yaml"
 }
 

@@ -74,7 +74,7 @@ bytes() {
 	cp "$BUILD/vm-images/virtbed-init" "$BATS_TEST_TMPDIR/build/vm-images/virtbed-rank"
 	run "$IMAGE" --out "$BATS_TEST_TMPDIR/other" --binaries "$BATS_TEST_TMPDIR/build" --cache "$CACHE"
 	[ "$status" -eq 0 ]
-	! cmp -s "$OUT/root.squashfs" "$BATS_TEST_TMPDIR/other/root.squashfs"
+	run ! cmp -s "$OUT/root.squashfs" "$BATS_TEST_TMPDIR/other/root.squashfs"
 	[ "$(jq -r .inputs_sha256 "$OUT/manifest.json")" != \
 		"$(jq -r .inputs_sha256 "$BATS_TEST_TMPDIR/other/manifest.json")" ]
 }

@@ -144,9 +144,9 @@ group() {
 	jq -e '.blades | length == 2 and all(.uri and .bridge == "br0" and .bmc.port > 0)' "$record"
 	file=$(jq -r '.blades[0].bmc.password_file' "$record")
 	[ "$(stat -c %a "$file")" = 600 ]
-	! grep -q -F "$(cat "$file")" "$record"
+	if grep -q -F "$(cat "$file")" "$record"; then return 1; fi
 	# No process shows it in its arguments either.
-	! ps -eo args= | grep -v grep | grep -q -F "$(cat "$file")"
+	if ps -eo args= | grep -v grep | grep -q -F "$(cat "$file")"; then return 1; fi
 }
 
 @test "two labs stand side by side" {
