@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/store/store_energy.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 /*
@@ -117,29 +116,5 @@ bool store_energy_check(struct store *store, const struct store_run *run,
 		energy.difference_uj = (energy.dynamic_j - run->energy_j) * 1e6;
 	}
 	*ret_energy = energy;
-	return true;
-}
-
-bool store_verify_energy(struct store *store, const struct store_run *run, GError **error)
-{
-	struct store_energy energy;
-
-	if (!store_energy_check(store, run, &energy, error))
-		return false;
-	if (energy.mismatches) {
-		g_set_error(error, STORE_ERROR, STORE_ERROR_CORRUPT,
-			    "run %" PRId64
-			    ": %u of %u power samples have counters that do not follow "
-			    "from their watts",
-			    run->run, energy.mismatches, energy.samples);
-		return false;
-	}
-	if (!(fabs(energy.difference_uj) <= 1)) {
-		g_set_error(error, STORE_ERROR, STORE_ERROR_CORRUPT,
-			    "run %" PRId64
-			    ": energy differs by %.3f uJ from that of its power samples",
-			    run->run, energy.difference_uj);
-		return false;
-	}
 	return true;
 }

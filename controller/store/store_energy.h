@@ -33,9 +33,3 @@ struct store_energy {
  */
 bool store_energy_check(struct store *store, const struct store_run *run,
 			struct store_energy *ret_energy, GError **error);
-
-/*
- * Whether the store of `run` is right: no mismatch, and the run's energy within one microjoule.
- * Returns true, or false with `error` (STORE_ERROR_CORRUPT) saying what differs by how much.
- */
-bool store_verify_energy(struct store *store, const struct store_run *run, GError **error);

@@ -423,11 +423,6 @@ const char *host_name(const struct host *host)
 	return host->name;
 }
 
-const char *host_uri(const struct host *host)
-{
-	return host->uri;
-}
-
 bool host_connected(const struct host *host)
 {
 	return host->connected;

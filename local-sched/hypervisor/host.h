@@ -74,7 +74,6 @@ struct host *host_new(const char *name, const char *uri, const struct host_event
 void host_free(struct host *host);
 
 const char *host_name(const struct host *host);
-const char *host_uri(const struct host *host);
 
 /* Whether the control connection is open, as far as is known. */
 bool host_connected(const struct host *host);

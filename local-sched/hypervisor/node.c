@@ -737,11 +737,6 @@ void node_agent_changed(struct node *node, bool connected)
 
 /* Queries. */
 
-const char *node_xml(const struct node *node)
-{
-	return node->xml;
-}
-
 uint32_t node_index(const struct node *node)
 {
 	return node->settings.index;

@@ -60,9 +60,6 @@ void node_free(struct node *node);
 /* Says which VM is to be booted; copied. To be called before the first node_found(). */
 void node_prepare(struct node *node, const struct domain_spec *spec);
 
-/* The domain's XML as it is booted, or NULL before node_prepare(). */
-const char *node_xml(const struct node *node);
-
 /* The host was reached: the VM of this node's name has this description, or NULL: there is none. */
 void node_found(struct node *node, bool exists, const char *description);
 
