@@ -76,8 +76,12 @@ GPtrArray *scheduler_tasks(const struct scheduler *scheduler);
 
 /* The answers of docs/api.md without now_ns; new references. */
 json_t *scheduler_capabilities(const struct scheduler *scheduler);
+/* GET /v1/nodes: state and reason of each. */
 json_t *scheduler_nodes(const struct scheduler *scheduler);
+/* GET /v1/energy: the counter of each host that has a meter. */
 json_t *scheduler_energy(const struct scheduler *scheduler);
+/* GET /v1/samples: those with a number above `after`, oldest first. */
 json_t *scheduler_samples(const struct scheduler *scheduler, uint64_t after);
 
+/* The store of tasks and events that it was given (borrowed). */
 struct task_store *scheduler_store(const struct scheduler *scheduler);

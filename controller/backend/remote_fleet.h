@@ -30,6 +30,7 @@ struct remote_baseline {
 	double sum_w;
 	double duration_s; /* over which it was measured */
 };
+/* Frees the array in it and empties it; not the struct itself. */
 void remote_baseline_clear(struct remote_baseline *baseline);
 
 /*
@@ -38,9 +39,12 @@ void remote_baseline_clear(struct remote_baseline *baseline);
  */
 struct remote_fleet *remote_fleet_new(const struct config *config, const char *const *addresses,
 				      GError **error);
+/* Drops what is under way; every backend on it was destroyed before. NULL is allowed. */
 void remote_fleet_free(struct remote_fleet *fleet);
 
+/* The configuration it was made from (borrowed). */
 const struct config *remote_fleet_config(const struct remote_fleet *fleet);
+/* The link to the local scheduler of the cluster with this index; owned by the fleet. */
 struct remote_link *remote_fleet_link(const struct remote_fleet *fleet, uint32_t cluster);
 
 /* Meters of all clusters, in order: GPtrArray of struct remote_meter, owned by the fleet. */

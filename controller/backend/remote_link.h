@@ -55,6 +55,7 @@ void remote_link_listen(struct remote_link *link, const struct remote_listener *
 
 /* The index and the configuration of the cluster. */
 uint32_t remote_link_index(const struct remote_link *link);
+/* The configuration of the cluster, as it was given (borrowed). */
 const struct config_cluster *remote_link_cluster(const struct remote_link *link);
 
 /* The capabilities it reported last (borrowed), or NULL before it answered. */
@@ -71,6 +72,7 @@ bool remote_link_ready(const struct remote_link *link, char **ret_why);
  * asked anew, and asks often until remote_link_unwait().
  */
 void remote_link_refresh(struct remote_link *link);
+/* Nobody waits any more: asks at the usual interval again. */
 void remote_link_unwait(struct remote_link *link);
 
 /* Whether node `node` can take a task. */

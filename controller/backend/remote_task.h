@@ -27,6 +27,7 @@ struct remote_task {
 
 /* Reads a task object. Returns NULL with `error` (JSON_ERROR) naming what is wrong with it. */
 struct remote_task *remote_task_parse(const json_t *object, GError **error);
+/* NULL is allowed. */
 void remote_task_free(struct remote_task *task);
 typedef struct remote_task remote_task_t;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(remote_task_t, remote_task_free)

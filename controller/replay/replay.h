@@ -66,6 +66,7 @@ const struct replay_policy *replay_policy_find(const char *name);
 
 /* All policies, and their names. */
 const struct replay_policy *const *replay_policies(uint32_t *ret_count);
+/* The name that replay_policy_find() takes. */
 const char *replay_policy_name(const struct replay_policy *policy);
 
 /*

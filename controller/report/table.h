@@ -32,8 +32,11 @@ void table_rule(struct table *table);
 
 /* Fill the next cell of the row. NULL text and numbers that are not finite become "-". */
 void table_text(struct table *table, const char *text);
+/* The same with a text as of printf(3). */
 void table_textf(struct table *table, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* With `decimals` (0 or more) digits after the point. */
 void table_number(struct table *table, double value, int decimals);
+/* A whole number. */
 void table_integer(struct table *table, int64_t value);
 
 /* The table as text with a newline after each line; the caller frees it. Every line is indented by

@@ -33,4 +33,5 @@ void run_check_add_cluster(GPtrArray *rows, const struct run_check_answers *answ
 
 /* Whether every node is ready; whether every meter of the cluster gives readings. */
 bool run_check_nodes_ready(const struct run_check_answers *answers);
+/* Whether every meter of the cluster has given a reading; true where it has none. */
 bool run_check_meters_read(const struct run_check_answers *answers);

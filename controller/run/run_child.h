@@ -22,8 +22,11 @@ struct run_child *run_child_new(const char *name, const char *const *argv, const
 /* Stops it first if need be, with the grace given to run_child_stop(). NULL is allowed. */
 void run_child_free(struct run_child *child);
 
+/* Its name for messages, as it was given. */
 const char *run_child_name(const struct run_child *child);
+/* Its process id; 0: it does not run. */
 GPid run_child_pid(const struct run_child *child);
+/* Whether it runs: false before its start, after its end, and while a restart is due. */
 bool run_child_running(const struct run_child *child);
 
 /*
@@ -38,6 +41,7 @@ void run_child_keep(struct run_child *child, int fd);
 /* Adds a last argument for the next start, unless it is there already. */
 void run_child_add_argument(struct run_child *child, const char *argument);
 
+/* Starts it; it must not run. Returns false with `error` that names it. */
 bool run_child_start(struct run_child *child, GError **error);
 
 /*

@@ -35,6 +35,7 @@ bool run_prepare_write(struct run_prepared *prepared, GError **error);
 
 /* A lab that an earlier, killed run of this directory brought up and never took down is ours. */
 bool run_prepared_owns_lab(const struct run_prepared *prepared);
+/* Notes in the run directory that the lab is ours to take down, or not any more. */
 void run_prepared_set_owns_lab(const struct run_prepared *prepared, bool owns);
 
 /* Frees what it holds, and removes a directory of sockets of its own. */

@@ -56,7 +56,9 @@ struct run_notice {
 	char *text;
 };
 
+/* One that is starting, without notices; times left are not known. */
 struct run_progress *run_progress_new(void);
+/* With its texts and notices. NULL is allowed. */
 void run_progress_free(struct run_progress *progress);
 
 /* Adds a notice and logs it. */

@@ -266,10 +266,13 @@ struct sched_plan {
 
 /* Names as they stand in JSON and tables ("start", "best-upr", "no-utility"); NULL: unknown. */
 const char *sched_action_kind_name(enum sched_action_kind kind);
+/* The same of a reason. */
 const char *sched_reason_name(enum sched_reason reason);
+/* The same of a refusal. */
 const char *sched_refusal_name(enum sched_refusal refusal);
 /* A sentence for people. */
 const char *sched_reason_text(enum sched_reason reason);
+/* The same of a refusal. */
 const char *sched_refusal_text(enum sched_refusal refusal);
 
 /* The energy that a running task has still to consume: EEC x max(0, 1 - elapsed / ETC). */

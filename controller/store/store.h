@@ -124,6 +124,7 @@ char *store_get_meta(struct store *store, const char *key);
  * Adds a run and sets run->run; updates it by run->run; marks it ended through store_update_run().
  */
 bool store_add_run(struct store *store, struct store_run *run, GError **error);
+/* Writes all of `run` to the row that run->run names. False with `error`: not written. */
 bool store_update_run(struct store *store, const struct store_run *run, GError **error);
 /* All runs in order of row id: GPtrArray of struct store_run, owned by the caller. */
 GPtrArray *store_runs(struct store *store, GError **error);
@@ -186,6 +187,7 @@ GPtrArray *store_estimates(struct store *store, GError **error);
  * is one of its own. A failed commit is rolled back.
  */
 bool store_begin(struct store *store, GError **error);
+/* Ends the transaction of store_begin(). False with `error`: it was rolled back. */
 bool store_commit(struct store *store, GError **error);
 /* Undoes everything since store_begin(); no effect outside a transaction. */
 void store_rollback(struct store *store);

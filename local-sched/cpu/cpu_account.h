@@ -11,6 +11,7 @@
  */
 struct cpu_account;
 
+/* An account of no VM yet. */
 struct cpu_account *cpu_account_new(void);
 /* NULL is allowed. */
 void cpu_account_free(struct cpu_account *account);

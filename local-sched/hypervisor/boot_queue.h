@@ -12,6 +12,7 @@ struct boot_queue;
 /* Told when its turn has come. */
 typedef void (*boot_queue_turn_f)(void *data);
 
+/* A queue that lets `limit` (1 or more) boot at a time. */
 struct boot_queue *boot_queue_new(guint limit);
 /* NULL is allowed. */
 void boot_queue_free(struct boot_queue *queue);

@@ -39,6 +39,7 @@ void channel_open(struct channel *channel);
 /* Closes the channel; nothing is told. What is to be opened is closed when it is. */
 void channel_close(struct channel *channel);
 
+/* Whether bytes can be sent: `opened` was told, and neither close nor `broken` since. */
 bool channel_is_open(const struct channel *channel);
 
 /* Sends bytes; those to a closed channel are dropped. */

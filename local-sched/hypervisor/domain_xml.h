@@ -53,5 +53,7 @@ char *domain_fingerprint(const struct domain_spec *spec);
  * 10.77.0.0/24 is left to the hosts. The caller frees them.
  */
 enum { DOMAIN_CLUSTERS_MAX = 254, DOMAIN_NODES_MAX = 240 };
+/* The Ethernet address, as text. */
 char *domain_mac(uint32_t cluster, uint32_t node);
+/* The IPv4 address with its prefix length, as text. */
 char *domain_address(uint32_t cluster, uint32_t node);

@@ -73,6 +73,7 @@ struct host *host_new(const char *name, const char *uri, const struct host_event
  */
 void host_free(struct host *host);
 
+/* The name it was given, for messages. */
 const char *host_name(const struct host *host);
 
 /* Whether the control connection is open, as far as is known. */

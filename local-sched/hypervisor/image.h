@@ -36,6 +36,7 @@ struct image *image_load(const char *directory, GError **error);
 void image_free(struct image *image);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(image_t, image_free)
 
+/* NULL is allowed. */
 void image_paths_free(struct image_paths *paths);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(image_paths_t, image_paths_free)
 

@@ -68,15 +68,21 @@ void node_detach(struct node *node, const char *reason);
 
 /* What the host tells of the node's VM. */
 void node_vm_stopped(struct node *node, const char *reason);
+/* The VM's guest agent opened or closed its port. */
 void node_agent_changed(struct node *node, bool connected);
 
 /* Ends all activity for good: the owner removes the VM itself. */
 void node_freeze(struct node *node);
 
+/* Its number within the cluster, from 0. */
 uint32_t node_index(const struct node *node);
+/* Its name for messages, "c1-n0". */
 const char *node_name(const struct node *node);
+/* The name of its VM. */
 const char *node_domain(const struct node *node);
+/* The host it is on (borrowed). */
 struct host *node_host(const struct node *node);
+/* Where it is in its machine (node_machine.h). */
 enum node_state node_state(const struct node *node);
 /* Why it is not ready, or NULL. */
 const char *node_reason(const struct node *node);

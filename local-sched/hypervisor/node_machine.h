@@ -54,6 +54,7 @@ bool node_machine_next(enum node_state state, enum node_event event, enum node_s
 
 /* "down", "queued", ... and "retry", "turn", ...: for logs and tests. */
 const char *node_state_name(enum node_state state);
+/* The name of an event, for logs. */
 const char *node_event_name(enum node_event event);
 
 /* What the API calls it: "down", "booting", "ready" or "busy". */

@@ -26,6 +26,7 @@ struct virt_type {
 	char *name;   /* "kvm" or "qemu" */
 	char *reason; /* why, for people */
 };
+/* Frees the strings and empties it. */
 void virt_type_clear(struct virt_type *type);
 
 /* "auto", "kvm", "qemu", "probe"; false for any other text. */
@@ -39,6 +40,7 @@ typedef void (*virt_type_done_f)(const struct virt_type *type, void *data);
  * matter); borrowed, like `host`, until `done`.
  */
 struct virt_type_decision;
+/* Begins one. NULL is never returned; virt_type_decision_free() ends it early. */
 struct virt_type_decision *virt_type_decide(struct host *host, enum virt_type_choice choice,
 					    const struct domain_spec *probe_spec,
 					    virt_type_done_f done, void *data);

@@ -52,6 +52,7 @@ struct lab_cgroup *lab_cgroup_detect(GError **error);
 /* The same from the text of a mountinfo file. Version 1 is taken where `cpu` is mounted as such. */
 struct lab_cgroup *lab_cgroup_parse(const char *mountinfo, GError **error);
 
+/* Forgets what was found; groups stay. NULL is allowed. */
 void lab_cgroup_free(struct lab_cgroup *cgroup);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(lab_cgroup_t, lab_cgroup_free)
 

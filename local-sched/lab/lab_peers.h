@@ -19,6 +19,7 @@ struct lab_peers_answer {
 	char *reason;   /* why not, or NULL */
 };
 
+/* NULL is allowed. */
 void lab_peers_answer_free(struct lab_peers_answer *answer);
 typedef struct lab_peers_answer lab_peers_answer_t;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(lab_peers_answer_t, lab_peers_answer_free)

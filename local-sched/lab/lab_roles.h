@@ -24,9 +24,13 @@
 #define LAB_ROLES_MAC_PREFIX "02:76:62:00:00:"
 #define LAB_ROLES_FABRIC_MAC LAB_ROLES_MAC_PREFIX "fe"
 
+/* The role `supervisor` of lab `lab`. */
 int lab_supervisor_main(const char *lab);
+/* The role `fabric`. */
 int lab_fabric_main(const char *lab);
+/* The role `blade` of the blade with this number, from "1". */
 int lab_blade_main(const char *lab, const char *number);
+/* The role `redfish` of the blade with this number. */
 int lab_redfish_main(const char *lab, const char *number);
 
 /*

@@ -48,6 +48,7 @@ enum lab_spec_error {
  */
 struct lab_spec *lab_spec_new(const struct config *config, const char *name, GError **error);
 
+/* NULL is allowed. */
 void lab_spec_free(struct lab_spec *spec);
 typedef struct lab_spec lab_spec_t;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(lab_spec_t, lab_spec_free)
@@ -57,8 +58,10 @@ bool lab_spec_same(const struct lab_spec *a, const struct lab_spec *b);
 
 /* Writes to RUN/spec.json, and reads it back. */
 bool lab_spec_save(const struct lab_spec *spec, GError **error);
+/* Reads it back for lab `lab`. NULL with `error` that names the file. */
 struct lab_spec *lab_spec_load(const char *lab, GError **error);
 
 /* The same as text; `what` names it in errors. */
 char *lab_spec_text(const struct lab_spec *spec);
+/* Reads `length` bytes of such text. NULL with `error` that begins with `what`. */
 struct lab_spec *lab_spec_parse(const char *text, gsize length, const char *what, GError **error);

@@ -22,6 +22,7 @@ struct job_output {
 /* Takes the texts over from an agent's status. */
 void job_output_take(struct job_output *output, struct agent_status *status);
 
+/* Frees the texts and empties it. */
 void job_output_clear(struct job_output *output);
 
 /* One rank in job_output_text(). */

@@ -83,6 +83,7 @@ json_t *task_to_json(const struct task *task);
 /* A task from task_request_text() and the text of task_to_json(), as they were stored. */
 struct task *task_restore(const char *id, const char *request, const char *record, GError **error);
 
+/* "starting", "running" or "ended", as in docs/api.md. */
 const char *task_state_name(enum task_state state);
 /* NULL for TASK_OUTCOME_NONE. */
 const char *task_outcome_name(enum task_outcome outcome);

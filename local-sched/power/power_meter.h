@@ -85,6 +85,8 @@ char *power_meter_password(const struct config_meter *config, GError **error);
 
 /* The operations above; power_meter_close() takes NULL. */
 void power_meter_read(struct power_meter *meter, power_meter_done_f done, void *data);
+/* What gives the watts ("dcmi", "sensor", ...), as its driver says at the moment. */
 const char *power_meter_source(const struct power_meter *meter);
+/* Ends what is under way without a callback, and frees it. NULL is allowed. */
 void power_meter_close(struct power_meter *meter);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(power_meter_t, power_meter_close)

@@ -23,6 +23,7 @@ typedef struct sample_ring sample_ring_t;
 /* An empty ring of `capacity` > 0 entries whose first entry gets the number `first_seq`. */
 struct sample_ring *sample_ring_new(uint32_t capacity, uint64_t first_seq);
 
+/* NULL is allowed. */
 void sample_ring_free(struct sample_ring *ring);
 
 /* Appends an entry; its `seq` is chosen by the ring, and returned. */

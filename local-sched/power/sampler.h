@@ -45,6 +45,7 @@ const struct energy_counter *sampler_counter(const struct sampler *sampler);
 
 /* Whether the meter gave a reading since the start; and whether it is lost. */
 bool sampler_answered(const struct sampler *sampler);
+/* Whether it is lost: its counter is estimated until it gives readings again. */
 bool sampler_lost(const struct sampler *sampler);
 
 /* Why the last read failed (borrowed); NULL: it did not, or there was none yet. */
