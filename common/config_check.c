@@ -111,12 +111,13 @@ static bool check_scheduler(const struct check *check, const struct config_clust
 	return fail(check, "%s.local_scheduler: %s", key, reason->message);
 }
 
-/* Names of idle states as processors have them: C0, C1, C1E, C6, C10. */
+/* Names of idle states as the kernel has them: POLL, C1, C1E, C7s, C10, C6-SKX, C1_ACPI. */
 static bool check_cstate(const struct check *check, const struct config_cluster *cluster,
 			 const char *key)
 {
 	if (!cluster->max_cstate ||
-	    g_regex_match_simple("^C([0-9]|10)[A-Z]?$", cluster->max_cstate, G_REGEX_DOLLAR_ENDONLY, 0))
+	    g_regex_match_simple("^(POLL|C[0-9]{1,2}[A-Za-z]?([-_][A-Za-z0-9]+)?)$",
+				 cluster->max_cstate, G_REGEX_DOLLAR_ENDONLY, 0))
 		return true;
 	return fail(check, "%s.max_cstate: '%s' is no idle state; write e.g. C1, C1E or C6", key,
 		    cluster->max_cstate);

@@ -317,6 +317,22 @@ static void test_blades_without_a_cap_count_with_their_budget(void)
 	}
 }
 
+static void test_idle_states_are_those_of_the_kernel(void)
+{
+	static const char *const names[] = { "POLL", "C0", "C1E", "C7s", "C10", "C6-SKX", "C1_ACPI" };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree char *key = g_strdup_printf("nodes: 2\n    max_cstate: %s", names[i]);
+		g_autofree char *path = write_variant("nodes: 2", key);
+		g_autoptr(GError) error = NULL;
+		g_autoptr(config_t) config = config_load(path, &error);
+
+		g_assert_no_error(error);
+		g_assert_cmpstr(config->clusters[0].max_cstate, ==, names[i]);
+		g_unlink(path);
+	}
+}
+
 static void test_hole_in_the_matrix_is_named(void)
 {
 	g_autofree char *path = write_variant("  - name: a\n", "  - {name: b, nodes: 2, cores: 2, "
@@ -487,6 +503,8 @@ int main(int argc, char **argv)
 			test_meters_have_the_defaults_of_their_kind);
 	g_test_add_func("/config/blades-without-a-cap-count-with-their-budget",
 			test_blades_without_a_cap_count_with_their_budget);
+	g_test_add_func("/config/idle-states-are-those-of-the-kernel",
+			test_idle_states_are_those_of_the_kernel);
 	g_test_add_func("/config/hole-in-the-matrix-is-named", test_hole_in_the_matrix_is_named);
 	g_test_add_func("/config/defaults-are-filled-in", test_defaults_are_filled_in);
 	g_test_add_func("/config/zeros-that-are-written-stay", test_zeros_that_are_written_stay);
