@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "benchmarks/npb/cg_matrix.h"
+#include "benchmarks/npb/cg_strips.h"
 #include "benchmarks/npb/cg_vector.h"
 #include "benchmarks/npb/npb_kernel.h"
 
@@ -30,7 +31,7 @@
 struct npb_problem {
 	struct npb_context context;
 	const struct cg_class *class;
-	struct cg_matrix *matrix;
+	struct cg_strips *matrix;
 	int32_t rows;	 /* of this rank */
 	int32_t stride;	 /* HEADER + the longest block: doubles per rank in a whole vector */
 	int32_t length;	 /* stride * ranks */
@@ -117,7 +118,7 @@ static void solve_step(struct npb_problem *p, double rho)
 {
 	double alpha;
 
-	cg_multiply(p->matrix, p->p, p->q);
+	cg_strips_multiply(p->matrix, p->p, p->q);
 	alpha = rho / sum_over_ranks(p, cg_dot(p->rows, block(p, p->p), p->q));
 	cg_add(p->rows, alpha, block(p, p->p), block(p, p->z));
 	cg_add(p->rows, -alpha, p->q, block(p, p->r));
@@ -147,7 +148,7 @@ static void solve(struct npb_problem *p)
 /* |x - (A - shift I) z|, with one more product; z is whole. */
 static double residual_norm(struct npb_problem *p)
 {
-	cg_multiply(p->matrix, p->z, p->q);
+	cg_strips_multiply(p->matrix, p->z, p->q);
 	return sqrt(sum_over_ranks(p, cg_distance2(p->rows, block(p, p->x), p->q)));
 }
 
@@ -212,7 +213,7 @@ static bool cg_run(struct npb_problem *p, double *ret_time_s)
 }
 
 /* Column numbers, from those of the matrix to those of the travelling layout. */
-static void renumber_columns(struct npb_problem *p)
+static void renumber_columns(const struct npb_problem *p, struct cg_matrix *matrix)
 {
 	int32_t n = p->class->n;
 	int32_t *place = npb_alloc((size_t)n, sizeof(*place), "CG columns");
@@ -223,22 +224,26 @@ static void renumber_columns(struct npb_problem *p)
 		for (int32_t c = first; c < first_row(n, p->context.ranks, rank + 1); c++)
 			place[c] = rank * p->stride + HEADER + c - first;
 	}
-	for (int64_t e = 0; e < p->matrix->start[p->rows]; e++)
-		p->matrix->column[e] = place[p->matrix->column[e]];
+	for (int64_t e = 0; e < matrix->start[p->rows]; e++)
+		matrix->column[e] = place[matrix->column[e]];
 	free(place);
 }
 
 static void create_matrix(struct npb_problem *p)
 {
 	int32_t first = first_row(p->class->n, p->context.ranks, p->context.rank);
+	struct cg_matrix *matrix = cg_matrix_create(p->class, first, p->rows);
 
-	p->matrix = cg_matrix_create(p->class, first, p->rows);
+	if (matrix) {
+		renumber_columns(p, matrix);
+		p->matrix = cg_strips_create(matrix, p->length);
+		cg_matrix_destroy(matrix);
+	}
 	if (!p->matrix) {
 		fprintf(stderr, "ERROR: no memory for the CG matrix: use a smaller class or more "
 			"ranks\n");
 		MPI_Abort(MPI_COMM_WORLD, 1);
 	}
-	renumber_columns(p);
 }
 
 static struct npb_problem *cg_create(const struct npb_context *context)
@@ -268,7 +273,7 @@ static void cg_destroy(struct npb_problem *p)
 {
 	if (!p)
 		return;
-	cg_matrix_destroy(p->matrix);
+	cg_strips_destroy(p->matrix);
 	free(p->x);
 	free(p->p);
 	free(p->r);

@@ -7,30 +7,6 @@
 #define CLONES
 #endif
 
-/* Four sums side by side hide the latency of the additions. */
-CLONES
-void cg_multiply(const struct cg_matrix *matrix, const double *x, double *ret_y)
-{
-	const int32_t *restrict column = matrix->column;
-	const double *restrict value = matrix->value;
-
-	for (int32_t r = 0; r < matrix->rows; r++) {
-		double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
-		int64_t e = matrix->start[r];
-		int64_t end = matrix->start[r + 1];
-
-		for (; e + 4 <= end; e += 4) {
-			s0 += value[e] * x[column[e]];
-			s1 += value[e + 1] * x[column[e + 1]];
-			s2 += value[e + 2] * x[column[e + 2]];
-			s3 += value[e + 3] * x[column[e + 3]];
-		}
-		for (; e < end; e++)
-			s0 += value[e] * x[column[e]];
-		ret_y[r] = (s0 + s1) + (s2 + s3);
-	}
-}
-
 CLONES
 double cg_dot(int32_t n, const double *x, const double *y)
 {

@@ -9,11 +9,6 @@
 
 #include <stdint.h>
 
-#include "benchmarks/npb/cg_matrix.h"
-
-/* @ret_y [rows] := the block of rows times the whole vector @x. */
-void cg_multiply(const struct cg_matrix *matrix, const double *x, double *ret_y);
-
 /* Inner product of @n elements. */
 double cg_dot(int32_t n, const double *x, const double *y);
 

@@ -3,11 +3,13 @@
 #include <math.h>
 
 #include "benchmarks/npb/cg_matrix.h"
+#include "benchmarks/npb/cg_strips.h"
 #include "benchmarks/npb/cg_vector.h"
-
 
 typedef struct cg_matrix cg_matrix;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(cg_matrix, cg_matrix_destroy)
+typedef struct cg_strips cg_strips;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(cg_strips, cg_strips_destroy)
 
 static void test_class_s_has_the_published_entries(void)
 {
@@ -67,7 +69,7 @@ static void test_blocks_join_to_the_whole(void)
 }
 
 /* Inverse iteration written out on one rank; zeta of the first three iterations is published. */
-static double iterate(const cg_matrix *m, int32_t n, double *x, double shift)
+static double iterate(const cg_strips *m, int32_t n, double *x, double shift)
 {
 	g_autofree double *z = g_new0(double, (gsize)n), *q = g_new0(double, (gsize)n);
 	g_autofree double *r = g_new(double, (gsize)n), *p = g_new(double, (gsize)n);
@@ -79,7 +81,7 @@ static double iterate(const cg_matrix *m, int32_t n, double *x, double shift)
 	for (int step = 0; step < 25; step++) {
 		double before = rho, alpha;
 
-		cg_multiply(m, p, q);
+		cg_strips_multiply(m, p, q);
 		alpha = rho / cg_dot(n, p, q);
 		cg_add(n, alpha, p, z);
 		cg_add(n, -alpha, q, r);
@@ -95,7 +97,8 @@ static void test_zeta_follows_the_published_values(void)
 {
 	static const double expected[] = {9.9986441579140, 8.5733279203222, 8.5954510374058};
 	const struct cg_class *class = cg_class_find('S');
-	g_autoptr(cg_matrix) m = cg_matrix_create(class, 0, class->n);
+	g_autoptr(cg_matrix) matrix = cg_matrix_create(class, 0, class->n);
+	g_autoptr(cg_strips) m = cg_strips_create(matrix, class->n);
 	g_autofree double *x = g_new(double, (gsize)class->n);
 
 	for (int32_t i = 0; i < class->n; i++)
@@ -105,6 +108,34 @@ static void test_zeta_follows_the_published_values(void)
 					       1e-12);
 }
 
+/* Blocks of several classes, so that some are cut and some are not. */
+static void test_strips_multiply_as_the_matrix_does(void)
+{
+	static const struct {
+		char class;
+		int32_t first, rows;
+	} cases[] = {{'S', 0, 1400}, {'S', 350, 350}, {'W', 0, 7000}, {'W', 6999, 1}, {'A', 7, 500}};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const struct cg_class *class = cg_class_find(cases[i].class);
+		g_autoptr(cg_matrix) m = cg_matrix_create(class, cases[i].first, cases[i].rows);
+		g_autoptr(cg_strips) strips = cg_strips_create(m, class->n);
+		g_autofree double *x = g_new(double, (gsize)class->n);
+		g_autofree double *y = g_new(double, (gsize)m->rows);
+
+		for (int32_t c = 0; c < class->n; c++)
+			x[c] = sin(c);
+		cg_strips_multiply(strips, x, y);
+		for (int32_t r = 0; r < m->rows; r++) {
+			double sum = 0.0;
+
+			for (int64_t e = m->start[r]; e < m->start[r + 1]; e++)
+				sum += m->value[e] * x[m->column[e]];
+			g_assert_cmpfloat_with_epsilon(y[r], sum, 1e-12);
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -112,6 +143,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/npb/cg/sorted", test_rows_are_sorted_without_duplicates);
 	g_test_add_func("/npb/cg/symmetric", test_matrix_is_symmetric);
 	g_test_add_func("/npb/cg/blocks", test_blocks_join_to_the_whole);
+	g_test_add_func("/npb/cg/strips", test_strips_multiply_as_the_matrix_does);
 	g_test_add_func("/npb/cg/zeta", test_zeta_follows_the_published_values);
 	return g_test_run();
 }
