@@ -143,10 +143,14 @@ static void fill_in_environment(struct config *config, GHashTable *given)
 	DEFAULT_NUMBER(environment->classes_seed, 1);
 	if (!g_hash_table_contains(given, "environment.sine_amplitude"))
 		environment->sine_amplitude = 0.5;
+	DEFAULT_NUMBER(environment->trace_day, 1);
+	DEFAULT_NUMBER(environment->trace_cores, 4096);
 	if (workload)
 		return;
 	workload = config->workload = g_new0(struct config_workload, 1);
-	workload->arrival_mean_s = 86400 / environment->tasks_per_day;
+	/* A trace has its own; the check wants some number. */
+	workload->arrival_mean_s =
+		environment->trace ? 1 : 86400 / environment->tasks_per_day;
 	workload->duration_s = config->experiment->duration_s;
 	workload->seed = environment->seed;
 	workload->utility_max = g_new0(uint32_t, 1);

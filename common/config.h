@@ -142,7 +142,10 @@ struct config_workload {
  * anew for every trial on the configured clusters; `types`, `estimates` and `workload` stay empty.
  */
 struct config_environment {
-	double tasks_per_day;   /* mean number of arrivals in 24 h, > 0 */
+	double tasks_per_day;   /* mean number of arrivals in 24 h, > 0; of no use with a trace */
+	char *trace;            /* SWF file whose jobs are the tasks (4.3); NULL: drawn ones */
+	uint32_t trace_day;     /* the day of the trace, from 1, that trial 1 runs; default 1 */
+	uint32_t trace_cores;   /* jobs that ask for more cores are left out; default 4096 */
 	uint32_t pstates;       /* default 3; scaling factors evenly from 1 to 0.5 */
 	double lead_s;          /* time before the day that counts; default 4 h */
 	uint64_t seed;          /* default 1 */

@@ -164,7 +164,10 @@ static const cyaml_schema_field_t workload_fields[] = {
 };
 
 static const cyaml_schema_field_t environment_fields[] = {
-	FLOAT(NEEDED, struct config_environment, tasks_per_day),
+	FLOAT(OPTIONAL, struct config_environment, tasks_per_day),
+	STRING(OPTIONAL, struct config_environment, trace),
+	UINT(OPTIONAL, struct config_environment, trace_day),
+	UINT(OPTIONAL, struct config_environment, trace_cores),
 	UINT(OPTIONAL, struct config_environment, pstates),
 	FLOAT(OPTIONAL, struct config_environment, lead_s),
 	UINT(OPTIONAL, struct config_environment, seed),

@@ -42,7 +42,8 @@ static char *check_times(const struct config *config)
 	const struct config_experiment *experiment = config->experiment;
 	const double events = environment->lead_s / experiment->mapping_interval_s;
 
-	if (!(environment->tasks_per_day > 0 && environment->tasks_per_day <= TASKS_PER_DAY_MAX))
+	if (!environment->trace &&
+	    !(environment->tasks_per_day > 0 && environment->tasks_per_day <= TASKS_PER_DAY_MAX))
 		return g_strdup_printf("environment.tasks_per_day: %g is outside (0, %.0f]",
 				       environment->tasks_per_day, TASKS_PER_DAY_MAX);
 	if (!(environment->lead_s >= 0 && environment->lead_s < experiment->duration_s) ||

@@ -98,7 +98,12 @@ struct experiment *experiment_new(const struct config *config, const char *const
 	if (!experiment)
 		return NULL;
 	if (config->environment) {
-		g_autoptr(environment_trial_t) trial = environment_trial_new(config, 0, 1, error);
+		if (config->environment->trace &&
+		    !(experiment->trace = environment_trace_new(config, error)))
+			return NULL;
+
+		g_autoptr(environment_trial_t) trial =
+			environment_trial_new(config, experiment->trace, 0, 1, error);
 
 		if (!trial)
 			return NULL;
@@ -119,6 +124,7 @@ void experiment_free(struct experiment *experiment)
 	sched_system_free(experiment->system);
 	if (experiment->names)
 		g_string_chunk_free(experiment->names);
+	swf_free(experiment->trace);
 	g_free(experiment->policies);
 	g_free(experiment);
 }
@@ -154,7 +160,8 @@ bool experiment_trial_init(const struct experiment *experiment, uint64_t seed, u
 	struct experiment_trial made = { .system = experiment->system };
 
 	if (experiment->config->environment) {
-		made.environment = environment_trial_new(experiment->config, seed, trial, error);
+		made.environment = environment_trial_new(experiment->config, experiment->trace, seed,
+							 trial, error);
 		if (!made.environment)
 			return false;
 		made.system = made.environment->system;

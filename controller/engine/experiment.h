@@ -17,6 +17,7 @@ struct experiment {
 	struct policy *policies; /* policies_count of them, in configured order */
 	uint32_t policies_count;
 	GStringChunk *names;         /* of the system's rows; NULL: the configuration's */
+	struct swf_trace *trace;     /* of the environment; NULL: none */
 };
 
 #define EXPERIMENT_ERROR (experiment_error_quark())

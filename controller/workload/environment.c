@@ -11,6 +11,9 @@
 #define WORK_END_S (18 * 3600.0)
 #define WORK_RATE 2.0
 
+/* What shorter jobs of a trace count as for their utility. */
+#define JOB_MEAN_MIN_S 600.0
+
 /* Streams of a trial. */
 enum stream { STREAM_TYPES, STREAM_ARRIVALS, STREAM_WIDTHS, STREAM_CLASSES, STREAMS };
 
@@ -29,13 +32,14 @@ struct maker {
 struct row {
 	uint32_t type;
 	uint32_t units; /* width in cores of the type's unit */
+	double run_s;   /* of a job of a trace; 0: the type's times count */
 };
 
 /* Widths that need the same nodes everywhere share a row. */
 static uint32_t find_row(struct maker *maker, uint32_t type, uint32_t cores)
 {
 	const uint32_t unit = maker->types[type].unit;
-	const struct row row = { type, (cores + unit - 1) / unit };
+	const struct row row = { type, (cores + unit - 1) / unit, 0 };
 	const guint64 packed = (guint64)row.type << 32 | row.units;
 	gpointer found;
 
@@ -90,8 +94,70 @@ static void draw_arrivals(struct maker *maker, uint32_t index)
 		task = (struct sched_task){
 			.row = find_row(maker, index, cores),
 			.arrival_s = time_s,
-			.utility = environment_utility(type, &maker->classes[class_]),
+			.utility = environment_utility(type, type->mean_s, &maker->classes[class_]),
 		};
+		g_array_append_val(maker->tasks, task);
+	}
+}
+
+static uint32_t nodes_of(const struct config *config, const struct row *row,
+			 const struct environment_type *type, uint32_t c)
+{
+	const uint32_t cores = config->clusters[c].cores;
+	const uint32_t nodes = (row->units * type->unit + cores - 1) / cores;
+
+	return type->places[c].usable && nodes <= config->clusters[c].nodes ? nodes : 0;
+}
+
+/* A job's execution time averaged over the clusters that can run it; 0: none can. */
+static double job_mean_s(const struct maker *maker, const struct row *row)
+{
+	const struct environment_type *type = &maker->types[row->type];
+	double sum_s = 0;
+	uint32_t count = 0;
+
+	for (uint32_t c = 0; c < maker->config->clusters_count; c++) {
+		if (nodes_of(maker->config, row, type, c) == 0)
+			continue;
+		sum_s += row->run_s * environment_relative(type, c, 0);
+		count++;
+	}
+	return count > 0 ? sum_s / count : 0;
+}
+
+/* The jobs of a day of the trace and of the lead before it (4.3). */
+static void draw_jobs(struct maker *maker, const struct swf_trace *trace, uint32_t trial)
+{
+	const struct config_environment *environment = maker->config->environment;
+	const double begin_s = DAY_S * (environment->trace_day + trial - 1) - environment->lead_s;
+
+	for (uint32_t i = 0; i < trace->jobs_count; i++) {
+		const struct swf_job *job = &trace->jobs[i];
+		struct row row = { .run_s = job->run_s };
+		struct sched_task task;
+		uint32_t class_;
+		double mean_s;
+
+		if (job->submit_s < begin_s ||
+		    job->submit_s >= begin_s + maker->config->experiment->duration_s)
+			continue;
+		row.type = variates_integer(maker->variates[STREAM_WIDTHS], 0,
+					    ENVIRONMENT_TYPES - 1);
+		class_ = variates_integer(maker->variates[STREAM_CLASSES], 0,
+					  ENVIRONMENT_CLASSES - 1);
+		row.units = (job->procs + maker->types[row.type].unit - 1) /
+			    maker->types[row.type].unit;
+		mean_s = job_mean_s(maker, &row);
+		if (!(mean_s > 0))
+			continue;
+		task = (struct sched_task){
+			.row = maker->rows->len,
+			.arrival_s = job->submit_s - begin_s,
+			.utility = environment_utility(&maker->types[row.type],
+						       fmax(mean_s, JOB_MEAN_MIN_S),
+						       &maker->classes[class_]),
+		};
+		g_array_append_val(maker->rows, row);
 		g_array_append_val(maker->tasks, task);
 	}
 }
@@ -104,12 +170,15 @@ static int compare_arrivals(gconstpointer left, gconstpointer right, gpointer da
 	return (a->arrival_s > b->arrival_s) - (a->arrival_s < b->arrival_s);
 }
 
-static struct workload *make_workload(struct maker *maker, uint64_t seed, uint32_t trial)
+static struct workload *make_workload(struct maker *maker, const struct swf_trace *trace,
+				      uint64_t seed, uint32_t trial)
 {
 	struct workload *workload = g_new0(struct workload, 1);
 
-	for (uint32_t i = 0; i < ENVIRONMENT_TYPES; i++)
+	for (uint32_t i = 0; !trace && i < ENVIRONMENT_TYPES; i++)
 		draw_arrivals(maker, i);
+	if (trace)
+		draw_jobs(maker, trace, trial);
 	workload->seed = seed;
 	workload->trial = trial;
 	workload->tasks_count = maker->tasks->len;
@@ -130,15 +199,18 @@ static void fill_cells(const struct maker *maker, struct sched_system *system, u
 	const struct environment_type *type = &maker->types[row->type];
 	const struct environment_place *place = &type->places[c];
 	const struct sched_cluster *cluster = &system->clusters[c];
-	const uint32_t nodes = (row->units * type->unit + cluster->cores - 1) / cluster->cores;
+	const uint32_t nodes = nodes_of(maker->config, row, type, c);
 	const size_t first = (size_t)index * system->columns_count + cluster->column;
 
-	if (!place->usable || nodes > cluster->nodes)
+	if (nodes == 0)
 		return;
 	system->nodes[index * system->clusters_count + c] = nodes;
 	for (uint32_t p = 0; p < cluster->pstates; p++) {
-		const double etc_s = place->single_s * place->time_scale[p] *
-				     environment_downey(nodes, place->average, type->sigma);
+		const double etc_s =
+			row->run_s > 0
+				? row->run_s * environment_relative(type, c, p)
+				: place->single_s * place->time_scale[p] *
+					  environment_downey(nodes, place->average, type->sigma);
 
 		system->etc_s[first + p] = etc_s;
 		system->eec_j[first + p] = etc_s * nodes * place->power_w * place->power_scale[p];
@@ -212,7 +284,21 @@ static gboolean finish(struct environment_trial *trial, GError **error)
 	return workload_check(trial->workload, trial->system, error);
 }
 
-struct environment_trial *environment_trial_new(const struct config *config, uint64_t seed,
+struct swf_trace *environment_trace_new(const struct config *config, GError **error)
+{
+	const struct config_environment *environment = config->environment;
+	const struct swf_filter filter = { .procs = environment->trace_cores };
+	g_autoptr(GError) why = NULL;
+	struct swf_trace *trace = swf_read(environment->trace, &filter, &why);
+
+	if (!trace)
+		g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM, "environment.trace: %s",
+			    why->message);
+	return trace;
+}
+
+struct environment_trial *environment_trial_new(const struct config *config,
+						const struct swf_trace *trace, uint64_t seed,
 						uint32_t trial, GError **error)
 {
 	g_autoptr(environment_trial_t) made = g_new0(struct environment_trial, 1);
@@ -229,13 +315,19 @@ struct environment_trial *environment_trial_new(const struct config *config, uin
 	maker.types = environment_types_new(config, maker.variates[STREAM_TYPES]);
 	environment_classes_draw(config->environment->classes_seed, maker.classes);
 	made->names = g_string_chunk_new(4096);
-	made->workload = make_workload(&maker, seed, trial);
+	made->workload = make_workload(&maker, trace, seed, trial);
 	made->system = make_system(&maker, made->names);
 	environment_types_free(maker.types);
 	for (uint32_t i = 0; i < STREAMS; i++)
 		variates_free(maker.variates[i]);
 	g_array_unref(maker.rows);
 	g_hash_table_unref(maker.known);
+	if (made->workload->tasks_count == 0) {
+		g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_TASK,
+			    "environment: no task arrives in trial %u%s", trial,
+			    trace ? "; has the trace enough days after trace_day?" : "");
+		return NULL;
+	}
 	if (!finish(made, error))
 		return NULL;
 	made->utility_max = find_utility_max(config, made);

@@ -3,6 +3,7 @@
 
 #include <glib.h>
 
+#include "controller/replay/swf.h"
 #include "controller/workload/workload.h"
 
 /*
@@ -16,6 +17,13 @@
  * - Downey's A is the mean number of nodes of the row in that cluster, n the nodes; times are
  *   normalised by T(1);
  * - power is per node; P-states scale by factors evenly spaced from 1 to 0.5.
+ *
+ * With a trace (section 4.3) the tasks are the jobs of one of its days and of the hours before it,
+ * each of a type drawn uniformly: a job's run time is the execution time at P-state 0 in the first
+ * cluster that its type may use, and the type says how much longer it takes elsewhere. Jobs that no
+ * cluster is large enough for are left out. Utility classes are as long as for a job of 10 minutes
+ * at least, about the shortest type of section 4.2: most of the jobs of such traces would be worth
+ * nothing by the first mapping event otherwise.
  */
 
 /* Types of a trial. */
@@ -36,11 +44,18 @@ struct environment_trial {
 };
 
 /*
+ * Reads config->environment->trace. Returns a new trace, or NULL with `error` (WORKLOAD_ERROR) set.
+ */
+struct swf_trace *environment_trace_new(const struct config *config, GError **error);
+
+/*
  * Draws trial `trial` (from 1) of config->environment, which must be there. `seed` 0 stands for the
- * configured one. Equal arguments give equal trials. Returns a new trial, or NULL with `error`
+ * configured one. `trace`: that of environment_trace_new() where the environment has one, else
+ * NULL. Equal arguments give equal trials. Returns a new trial, or NULL with `error`
  * (WORKLOAD_ERROR) set.
  */
-struct environment_trial *environment_trial_new(const struct config *config, uint64_t seed,
+struct environment_trial *environment_trial_new(const struct config *config,
+						const struct swf_trace *trace, uint64_t seed,
 						uint32_t trial, GError **error);
 
 /* NULL is allowed. */

@@ -229,6 +229,17 @@ void environment_types_free(struct environment_type *types)
 	g_free(types);
 }
 
+double environment_relative(const struct environment_type *type, uint32_t cluster, uint32_t pstate)
+{
+	const struct environment_place *first = type->places;
+	const struct environment_place *place = &type->places[cluster];
+
+	while (!first->usable)
+		first++;
+	return place->single_s * place->time_scale[pstate] /
+	       (first->single_s * first->time_scale[0]);
+}
+
 /*
  * Full value for a while, then up to three steps down, each decaying. The published classes are
  * not; lengths are chosen such that the best policies earn what the paper says they do.
@@ -264,7 +275,7 @@ void environment_classes_draw(uint64_t seed, struct environment_class *ret_class
 	variates_free(variates);
 }
 
-struct utility environment_utility(const struct environment_type *type,
+struct utility environment_utility(const struct environment_type *type, double mean_s,
 				   const struct environment_class *class_)
 {
 	struct utility utility = {
@@ -277,7 +288,7 @@ struct utility environment_utility(const struct environment_type *type,
 
 		utility.segments[i] = (struct utility_segment){
 			.curve = modifier > 0 ? UTILITY_EXPONENTIAL : UTILITY_CONSTANT,
-			.duration_s = class_->segments[i].duration * type->mean_s,
+			.duration_s = class_->segments[i].duration * mean_s,
 			.start_fraction = class_->segments[i].start_fraction,
 			.end_fraction = class_->segments[i].end_fraction,
 			.rate_per_s = type->urgency * modifier / 60,

@@ -55,9 +55,15 @@ void environment_types_free(struct environment_type *types);
 /* Execution time of `nodes` nodes relative to one: equation (10) over T(1). */
 double environment_downey(double nodes, double average, double sigma);
 
+/*
+ * Execution time in a usable cluster at a P-state, relative to the first usable cluster at P-state
+ * 0, at any width.
+ */
+double environment_relative(const struct environment_type *type, uint32_t cluster, uint32_t pstate);
+
 /* Draws the ENVIRONMENT_CLASSES classes of a seed. */
 void environment_classes_draw(uint64_t seed, struct environment_class *ret_classes);
 
-/* The utility function of a task. */
-struct utility environment_utility(const struct environment_type *type,
+/* The utility function of a task that takes `mean_s` on average. */
+struct utility environment_utility(const struct environment_type *type, double mean_s,
 				   const struct environment_class *class_);

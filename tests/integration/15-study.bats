@@ -105,3 +105,19 @@ refused() {
 	sed '/^clusters:/,/s1, nodes/d; s/^environment/clusters: []\nenvironment/' "$CONFIG" >bad.yaml
 	refused "clusters" virtbed study bad.yaml
 }
+
+@test "the jobs of a trace are the tasks, at every size" {
+	# Stretched to two days.
+	awk '!/^;/ { $2 *= 10 } 1' "$ROOT/tests/unit/replay/traces/synthetic.swf" | gzip >two.swf.gz
+	sed "s|tasks_per_day: 400|trace: two.swf.gz, trace_cores: 64|; s/limits: .*/limits: [1]/
+		s/^study: .*/study: {trials: 1, sizes: [0.5, 1]}/" "$CONFIG" >trace.yaml
+	virtbed study trace.yaml --out traced
+	[ "$(wc -l <traced/results.csv)" -eq $((3 * 2 + 1)) ]
+	[ "$(cut -d, -f2 traced/results.csv | sort -u | tr '\n' ' ')" = "0.5 1 size " ]
+	awk -F, 'NR > 1 && $12 + $11 == 0 { exit 1 }' traced/results.csv
+	sed 's/trials: 1/trials: 9/' trace.yaml >far.yaml
+	refused "no task arrives in trial" virtbed study far.yaml --out far
+	sed "s|trace: [^,]*|trace: none.swf.gz|" trace.yaml >bad.yaml
+	refused "environment.trace: " virtbed study bad.yaml --out bad
+	refused "environment.trace: " virtbed simulate bad.yaml
+}

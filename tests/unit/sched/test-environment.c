@@ -23,7 +23,7 @@ static struct config *load(const char *name)
 static struct environment_trial *draw(const struct config *config, uint64_t seed, uint32_t number)
 {
 	g_autoptr(GError) error = NULL;
-	struct environment_trial *trial = environment_trial_new(config, seed, number, &error);
+	struct environment_trial *trial = environment_trial_new(config, NULL, seed, number, &error);
 
 	g_assert_no_error(error);
 	return trial;
@@ -114,7 +114,7 @@ static void test_classes(void)
 		struct utility utility;
 
 		type.urgency = i % 2 ? 0.6 : 0.01;
-		utility = environment_utility(&type, &classes[i]);
+		utility = environment_utility(&type, type.mean_s, &classes[i]);
 		g_assert_cmpint(utility_check(&utility, NULL), ==, UTILITY_FAULT_NONE);
 		g_assert_cmpfloat(utility_value(&utility, 0), ==, 5);
 		g_assert_cmpuint(utility.segments_count, <=, 4);
