@@ -3,29 +3,14 @@
 
 #include <errno.h>
 
+#include "controller/sched/greedy_heap.h"
+
 /* An entry that stands for all options of its task. */
 #define WHOLE_TASK UINT32_MAX
 /* Not a version of a schedule: the value is a bound. */
 #define NO_VERSION UINT32_MAX
 /* Keeps the bound of a whole task above its options whatever the rounding. */
 #define MARGIN (1 + 1e-12)
-
-/* An option of a task, or a whole task, with what it was worth when last looked at. */
-struct entry {
-	double value;     /* in the heap of what is filtered: energy_key() */
-	uint32_t task;    /* index in mapping->tasks: the order of arrival, then of ids */
-	uint32_t option;  /* index in the row's options: cluster order, then P-state */
-	uint32_t version; /* of the cluster's schedule */
-};
-
-/* A heap of entries, the first one on top. */
-struct heap {
-	struct entry *entries;
-	uint32_t count;
-};
-
-/* Whether `a` comes before `b` in a heap. */
-typedef bool (*before_f)(const struct entry *a, const struct entry *b);
 
 /*
  * Where the search for an option that can start before the next event stands, within a group of
@@ -40,8 +25,8 @@ struct cursor {
 struct greedy {
 	struct mapping *mapping;
 	enum greedy_objective objective;
-	struct heap open;     /* options that the filter lets through, and whole tasks */
-	struct heap filtered; /* options that it does not */
+	struct greedy_heap open;     /* options that the filter lets through, and whole tasks */
+	struct greedy_heap filtered; /* options that it does not */
 	bool *placed;         /* per task */
 	bool trim;
 	bool joint;           /* groups of clusters are tied to each other by energy */
@@ -85,67 +70,8 @@ static double task_bound(const struct greedy *greedy, uint32_t task)
 	return greedy_value(greedy->objective, greedy->mapping->bounds[task], &least) * MARGIN;
 }
 
-/* The tie-breaking rule of policy.h: whether `a` comes before `b`. */
-static inline bool better(const struct entry *a, const struct entry *b)
-{
-	if (a->value != b->value)
-		return a->value > b->value;
-	if (a->task != b->task)
-		return a->task < b->task;
-	return a->option < b->option;
-}
-
-static inline bool cheaper(const struct entry *a, const struct entry *b)
-{
-	return a->value < b->value;
-}
-
-/* Inlined with the order that the caller means. */
-static inline void sift_down(struct heap *heap, uint32_t i, before_f before)
-{
-	const struct entry entry = heap->entries[i];
-
-	for (;;) {
-		uint32_t child = 2 * i + 1;
-
-		if (child >= heap->count)
-			break;
-		if (child + 1 < heap->count &&
-		    before(&heap->entries[child + 1], &heap->entries[child]))
-			child++;
-		if (!before(&heap->entries[child], &entry))
-			break;
-		heap->entries[i] = heap->entries[child];
-		i = child;
-	}
-	heap->entries[i] = entry;
-}
-
-/* Makes a heap of entries in any order. */
-static void order(struct heap *open)
-{
-	for (uint32_t i = open->count / 2; i-- > 0;)
-		sift_down(open, i, better);
-}
-
-static inline void push(struct heap *heap, const struct entry *entry, before_f before)
-{
-	uint32_t i = heap->count++;
-
-	for (; i > 0 && before(entry, &heap->entries[(i - 1) / 2]); i = (i - 1) / 2)
-		heap->entries[i] = heap->entries[(i - 1) / 2];
-	heap->entries[i] = *entry;
-}
-
-static inline void remove_top(struct heap *heap, before_f before)
-{
-	heap->entries[0] = heap->entries[--heap->count];
-	if (heap->count > 0)
-		sift_down(heap, 0, before);
-}
-
 static const struct sched_option *entry_option(const struct greedy *greedy,
-					       const struct entry *entry)
+					       const struct greedy_entry *entry)
 {
 	const struct sched_system *system = greedy->mapping->system;
 
@@ -222,18 +148,18 @@ static bool is_joint(const struct mapping *mapping)
 /* Fills the heap with whole tasks. */
 static void fill(struct greedy *greedy)
 {
-	struct heap *open = &greedy->open;
+	struct greedy_heap *open = &greedy->open;
 
 	open->count = greedy->filtered.count = 0;
 	for (uint32_t i = 0; i < greedy->mapping->tasks_count; i++)
 		if (!greedy->placed[i] && greedy->mapping->bounds[i] > 0)
-			open->entries[open->count++] = (struct entry){
+			open->entries[open->count++] = (struct greedy_entry){
 				.value = task_bound(greedy, i),
 				.task = i,
 				.option = WHOLE_TASK,
 				.version = NO_VERSION,
 			};
-	order(open);
+	greedy_heap_order(open, greedy_better);
 }
 
 static int begin(struct greedy *greedy)
@@ -248,8 +174,8 @@ static int begin(struct greedy *greedy)
 
 		capacity += 1 + system->options_first[row + 1] - system->options_first[row];
 	}
-	greedy->open.entries = scratch_array(scratch, capacity, sizeof(struct entry));
-	greedy->filtered.entries = scratch_array(scratch, capacity, sizeof(struct entry));
+	greedy->open.entries = scratch_array(scratch, capacity, sizeof(struct greedy_entry));
+	greedy->filtered.entries = scratch_array(scratch, capacity, sizeof(struct greedy_entry));
 	greedy->placed = scratch_array(scratch, mapping->tasks_count, sizeof(bool));
 	greedy->cursors = scratch_array(scratch, system->groups_count, sizeof(*greedy->cursors));
 	if (!greedy->open.entries || !greedy->filtered.entries || !greedy->placed ||
@@ -323,10 +249,10 @@ static void take_apart(struct greedy *greedy)
 	const struct sched_option *options =
 		sched_system_options(mapping->system, task->row, &count);
 
-	remove_top(&greedy->open, better);
+	greedy_heap_remove(&greedy->open, greedy_better);
 	for (uint32_t i = 0; i < count; i++) {
 		const double utility = utility_at(task, &options[i], mapping->snapshot->now_s);
-		const struct entry entry = {
+		const struct greedy_entry entry = {
 			.value = greedy_value(greedy->objective, utility, &options[i]),
 			.task = index,
 			.option = i,
@@ -334,7 +260,7 @@ static void take_apart(struct greedy *greedy)
 		};
 
 		if (utility > 0 && !energy_too_much(&mapping->energy, &options[i]))
-			push(&greedy->open, &entry, better);
+			greedy_heap_push(&greedy->open, &entry, greedy_better);
 	}
 }
 
@@ -345,71 +271,71 @@ static void take_apart(struct greedy *greedy)
 static void refresh_top(struct greedy *greedy, const struct sched_option *option)
 {
 	struct mapping *mapping = greedy->mapping;
-	struct entry *top = &greedy->open.entries[0];
+	struct greedy_entry *top = &greedy->open.entries[0];
 	const struct sched_task *task = mapping->tasks[top->task];
 	const double start_s = mapping_start_s(mapping, task->row, option);
 	const double utility =
 		start_s < mapping->snapshot->end_s ? utility_at(task, option, start_s) : 0;
 
 	if (utility <= 0) {
-		remove_top(&greedy->open, better);
+		greedy_heap_remove(&greedy->open, greedy_better);
 		return;
 	}
 	top->version = mapping->clusters[option->cluster].version;
 	top->value = greedy_value(greedy->objective, utility, option);
-	sift_down(&greedy->open, 0, better);
+	greedy_heap_sift(&greedy->open, 0, greedy_better);
 }
 
 /* Puts the option on top aside until the filter lets it through. */
 static void put_aside(struct greedy *greedy, const struct sched_option *option)
 {
-	struct entry entry = greedy->open.entries[0];
+	struct greedy_entry entry = greedy->open.entries[0];
 
-	remove_top(&greedy->open, better);
+	greedy_heap_remove(&greedy->open, greedy_better);
 	entry.value = energy_key(&greedy->mapping->energy, option);
-	push(&greedy->filtered, &entry, cheaper);
+	greedy_heap_push(&greedy->filtered, &entry, greedy_cheaper);
 }
 
 /* Takes back what the filter lets through by now, with a bound for its value. */
 static void take_back(struct greedy *greedy)
 {
 	const struct mapping *mapping = greedy->mapping;
-	struct heap *filtered = &greedy->filtered;
+	struct greedy_heap *filtered = &greedy->filtered;
 
 	while (filtered->count > 0 && filtered->entries[0].value <= mapping->energy.budget) {
-		struct entry entry = filtered->entries[0];
+		struct greedy_entry entry = filtered->entries[0];
 		const struct sched_option *option = entry_option(greedy, &entry);
 		const struct sched_task *task = mapping->tasks[entry.task];
 
-		remove_top(filtered, cheaper);
+		greedy_heap_remove(filtered, greedy_cheaper);
 		if (greedy->placed[entry.task])
 			continue;
 		entry.version = NO_VERSION;
 		entry.value = greedy_value(
 			greedy->objective, utility_at(task, option, mapping->snapshot->now_s),
 			option);
-		push(&greedy->open, &entry, better);
+		greedy_heap_push(&greedy->open, &entry, greedy_better);
 	}
 }
 
 /* Takes all tasks of a group of clusters out of the heap. */
 static void leave_out(struct greedy *greedy, uint32_t group)
 {
-	struct heap *open = &greedy->open;
+	struct greedy_heap *open = &greedy->open;
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < open->count; i++)
 		if (task_group(greedy, open->entries[i].task) != group)
 			open->entries[kept++] = open->entries[i];
 	open->count = kept;
-	order(open);
+	greedy_heap_order(open, greedy_better);
 }
 
 /* Places the option on top, which is up to date. */
 static int place_top(struct greedy *greedy, const struct sched_option *option)
 {
 	struct mapping *mapping = greedy->mapping;
-	const struct entry entry = greedy->open.entries[0];
+	const struct greedy_entry entry = greedy->open.entries[0];
 	const struct sched_task *task = mapping->tasks[entry.task];
 
 	if (mapping_explains(mapping)) {
@@ -419,7 +345,7 @@ static int place_top(struct greedy *greedy, const struct sched_option *option)
 			return result;
 	}
 	greedy->placed[entry.task] = true;
-	remove_top(&greedy->open, better);
+	greedy_heap_remove(&greedy->open, greedy_better);
 	return mapping_place(mapping, task, option, entry.value, reasons[greedy->objective]);
 }
 
@@ -430,11 +356,11 @@ static int place_top(struct greedy *greedy, const struct sched_option *option)
 static int handle_top(struct greedy *greedy, const struct sched_option **ret_placed)
 {
 	const struct mapping *mapping = greedy->mapping;
-	const struct entry *top = &greedy->open.entries[0];
+	const struct greedy_entry *top = &greedy->open.entries[0];
 
 	*ret_placed = NULL;
 	if (greedy->placed[top->task]) {
-		remove_top(&greedy->open, better);
+		greedy_heap_remove(&greedy->open, greedy_better);
 		return 0;
 	}
 	if (greedy->trim && !any_soon(greedy, task_group(greedy, top->task))) {
@@ -448,7 +374,7 @@ static int handle_top(struct greedy *greedy, const struct sched_option **ret_pla
 	const struct sched_option *option = entry_option(greedy, top);
 
 	if (energy_too_much(&mapping->energy, option)) {
-		remove_top(&greedy->open, better);
+		greedy_heap_remove(&greedy->open, greedy_better);
 	} else if (energy_filtered(&mapping->energy, option)) {
 		put_aside(greedy, option);
 	} else if (top->version != mapping->clusters[option->cluster].version) {

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Heaps of what the greedy framework (greedy.h) still has to look at. Their orders are inlined
+ * where the caller names them: the heap is a good part of what a mapping event costs.
+ */
+
+/* An option of a task, or a whole task, with what it was worth when last looked at. */
+struct greedy_entry {
+	double value;     /* in the heap of what is filtered: energy_key() */
+	uint32_t task;    /* index in mapping->tasks: the order of arrival, then of ids */
+	uint32_t option;  /* index in the row's options: cluster order, then P-state */
+	uint32_t version; /* of the cluster's schedule */
+};
+
+/* The first entry is on top. */
+struct greedy_heap {
+	struct greedy_entry *entries;
+	uint32_t count;
+};
+
+/* Whether `a` comes before `b`. */
+typedef bool (*greedy_before_f)(const struct greedy_entry *a, const struct greedy_entry *b);
+
+/* The tie-breaking rule of policy.h. */
+static inline bool greedy_better(const struct greedy_entry *a, const struct greedy_entry *b)
+{
+	if (a->value != b->value)
+		return a->value > b->value;
+	if (a->task != b->task)
+		return a->task < b->task;
+	return a->option < b->option;
+}
+
+/* Lowest value first. */
+static inline bool greedy_cheaper(const struct greedy_entry *a, const struct greedy_entry *b)
+{
+	return a->value < b->value;
+}
+
+/* Moves entry `i` down to where it belongs. */
+static inline void greedy_heap_sift(struct greedy_heap *heap, uint32_t i, greedy_before_f before)
+{
+	const struct greedy_entry entry = heap->entries[i];
+
+	for (;;) {
+		uint32_t child = 2 * i + 1;
+
+		if (child >= heap->count)
+			break;
+		if (child + 1 < heap->count &&
+		    before(&heap->entries[child + 1], &heap->entries[child]))
+			child++;
+		if (!before(&heap->entries[child], &entry))
+			break;
+		heap->entries[i] = heap->entries[child];
+		i = child;
+	}
+	heap->entries[i] = entry;
+}
+
+/* Makes a heap of entries in any order. */
+static inline void greedy_heap_order(struct greedy_heap *heap, greedy_before_f before)
+{
+	for (uint32_t i = heap->count / 2; i-- > 0;)
+		greedy_heap_sift(heap, i, before);
+}
+
+/* Adds an entry; there must be room for it. */
+static inline void greedy_heap_push(struct greedy_heap *heap, const struct greedy_entry *entry,
+				    greedy_before_f before)
+{
+	uint32_t i = heap->count++;
+
+	for (; i > 0 && before(entry, &heap->entries[(i - 1) / 2]); i = (i - 1) / 2)
+		heap->entries[i] = heap->entries[(i - 1) / 2];
+	heap->entries[i] = *entry;
+}
+
+/* Removes the entry on top; there must be one. */
+static inline void greedy_heap_remove(struct greedy_heap *heap, greedy_before_f before)
+{
+	heap->entries[0] = heap->entries[--heap->count];
+	if (heap->count > 0)
+		greedy_heap_sift(heap, 0, before);
+}
