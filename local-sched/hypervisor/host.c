@@ -323,7 +323,9 @@ static void errand_run(gpointer data, gpointer user_data)
 	g_autoptr(virConnect) connection = NULL;
 
 	HANDOFF_TAKE(errand);
-	connection = lane_connection(host, errand->lane, &errand->error);
+	/* What still waits when the host is freed is not done any more. */
+	if (!g_atomic_int_get(&host->closed))
+		connection = lane_connection(host, errand->lane, &errand->error);
 	if (connection)
 		errand->result =
 			errand->call.work(connection, errand->call.input, &errand->error);
@@ -408,8 +410,12 @@ void host_free(struct host *host)
 		return;
 	g_atomic_int_set(&host->closed, 1);
 	g_clear_handle_id(&host->retry_source, g_source_remove);
+	/*
+	 * Not "immediate": a worker that takes an errand just then would neither do nor free it (GLib
+	 * 2.74), and the errand holds the host. errand_run() hurries.
+	 */
 	for (int i = 0; i < 2; i++)
-		g_thread_pool_free(host->lanes[i].pool, TRUE, TRUE);
+		g_thread_pool_free(host->lanes[i].pool, FALSE, TRUE);
 	for (int i = 0; i < 2; i++) {
 		lane_lock(&host->lanes[i]);
 		close_connection(host, (enum host_lane)i);
