@@ -17,7 +17,7 @@
 
 #define ROUNDS 10
 #define HUGE_PAGE ((size_t)2 << 20)
-/* What class A of CG gathers from, and about as many entries as its matrix has. */
+/* The order of CG's matrix in class A, and about as many entries as it has. */
 #define GATHER_FROM 14000
 #define GATHER_COUNT (2 << 20)
 
@@ -50,7 +50,7 @@ static void triad(struct share *share)
 		a[i] = b[i] + 3.0 * c[i];
 }
 
-/* Four sums side by side hide the latency of the additions, as CG's own product does. */
+/* Four sums side by side hide the latency of the additions. */
 CLONES
 static void gather(struct share *share)
 {
