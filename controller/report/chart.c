@@ -42,6 +42,21 @@ guint32 chart_colour(guint index)
 	return colours[index % G_N_ELEMENTS(colours)];
 }
 
+const char *chart_energy_unit(double max_j, double *ret_scale)
+{
+	static const struct {
+		double from_j;
+		double scale;
+		const char *name;
+	} units[] = {{2e6, 1e-6, "MJ"}, {2e4, 1e-3, "kJ"}, {0, 1, "J"}};
+	gsize i = 0;
+
+	while (i + 1 < G_N_ELEMENTS(units) && !(max_j >= units[i].from_j))
+		i++;
+	*ret_scale = units[i].scale;
+	return units[i].name;
+}
+
 struct chart *chart_new(const char *format, ...)
 {
 	struct chart *chart = g_new0(struct chart, 1);

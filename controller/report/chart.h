@@ -71,5 +71,11 @@ char *chart_quoted(const char *text);
  */
 guint32 chart_colour(guint index);
 
+/*
+ * The unit in which energies up to `max_j` joules are read well, "J", "kJ" or "MJ"; *ret_scale is
+ * how much of it a joule is.
+ */
+const char *chart_energy_unit(double max_j, double *ret_scale);
+
 /* The heading's lines on what numbers of this directory rest on, for `notes`. The caller frees. */
 char *chart_notes(const struct summary *summary);

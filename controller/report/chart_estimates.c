@@ -127,55 +127,94 @@ static char *data(const struct matrix *matrix, GPtrArray *traces)
 /* One panel: bars of the estimates, and what was observed beside them as points. */
 struct panel {
 	const char *label;
-	const char *value, *low, *high;             /* columns of the estimate */
-	const char *seen, *seen_low, *seen_high;    /* columns of the tasks */
+	bool is_energy;                          /* has a unit of its own */
+	const char *value, *low, *high;          /* columns of the estimate */
+	const char *seen, *seen_low, *seen_high; /* columns of the tasks */
 	guint top;
 };
 
 static const struct panel panels[] = {
-	{"ETC, s", "etc_s", "etc_low_s", "etc_high_s", "exec_s", "exec_low_s", "exec_high_s", 18},
-	{"EEC, J", "eec_j", "eec_low_j", "eec_high_j", "energy_j", "energy_low_j",
+	{"ETC, s", false, "etc_s", "etc_low_s", "etc_high_s", "exec_s", "exec_low_s", "exec_high_s",
+	 18},
+	{"EEC", true, "eec_j", "eec_low_j", "eec_high_j", "energy_j", "energy_low_j",
 	 "energy_high_j", 18 + PANEL_HEIGHT + 40},
 };
 
-static void put_panel(GString *text, const struct matrix *matrix, const struct panel *panel,
-		      bool last, bool seen)
+static double eec_max_j(const struct matrix *matrix)
 {
+	double max_j = 0;
+
+	for (guint i = 0; i < matrix->estimates->len; i++) {
+		const struct config_estimate *estimate = matrix->estimates->pdata[i];
+
+		max_j = fmax(max_j, estimate->eec_j);
+	}
+	return max_j;
+}
+
+static void put_axis(GString *text, const struct matrix *matrix, const struct panel *panel,
+		     bool last)
+{
+	double scale = 1;
+	const char *unit =
+		panel->is_energy ? chart_energy_unit(eec_max_j(matrix), &scale) : NULL;
+
 	g_string_append_printf(text,
 			       "\nset tmargin at screen 1 - (top + %u) / (height * 1.0)\n"
 			       "set bmargin at screen 1 - (top + %u) / (height * 1.0)\n"
-			       "set ylabel '%s'\n%s\nplot \\\n",
-			       panel->top, panel->top + PANEL_HEIGHT, panel->label,
+			       "scale = %s\n"
+			       "set ylabel '%s%s%s'\n%s\n",
+			       panel->top, panel->top + PANEL_HEIGHT,
+			       g_ascii_formatd((char[G_ASCII_DTOSTR_BUF_SIZE]){0},
+					       G_ASCII_DTOSTR_BUF_SIZE, "%g", scale),
+			       panel->label, unit ? ", " : "", unit ? unit : "",
 			       last ? "set key outside bottom center horizontal Left reverse "
 				      "samplen 1.5"
 				    : "unset key");
+}
+
+/* Arrows with square heads: gnuplot's own error bars clear a spot in their middle. */
+static void put_intervals(GString *text, const char *low, const char *high, char side,
+			  const char *colour)
+{
+	g_string_append_printf(
+		text,
+		"  data using (column('x') %c shift):(scaled('%s')):(0):"
+		"(scaled('%s') - scaled('%s')) with vectors heads size graph 0.006,90 "
+		"lc rgb '%s' lw 1.2 notitle, \\\n",
+		side, low, high, low, colour);
+}
+
+/* Points have a light edge, which goes below the intervals. */
+static void put_panel(GString *text, const struct matrix *matrix, const struct panel *panel,
+		      bool last, bool seen)
+{
+	put_axis(text, matrix, panel, last);
+	g_string_append(text, "plot \\\n");
 	for (guint i = 0; i < matrix->clusters->len; i++) {
 		g_autofree char *name = chart_quoted(matrix->clusters->pdata[i]);
 
 		g_string_append_printf(text,
-				       "  data using (of(%s)):(column('%s')):(bar_width) with "
+				       "  data using (of(%s)):(scaled('%s')):(bar_width) with "
 				       "boxes fs solid 0.75 noborder lc rgb '#%06x' title %s, \\\n",
 				       name, panel->value, chart_colour(i), name);
 	}
-	/* Arrows with square heads: gnuplot's own error bars clear a spot in their middle. */
-	g_string_append_printf(
-		text,
-		"  data using (column('x') - shift):(column('%s')):(0):"
-		"(column('%s') - column('%s')) with vectors heads size graph 0.006,90 "
-		"lc rgb '#303030' lw 1.2 notitle%s\n",
-		panel->low, panel->high, panel->low, seen ? ", \\" : "");
-	if (!seen)
-		return;
-	g_string_append_printf(
-		text,
-		"  data using (column('x') + shift):(column('%s')):(0):"
-		"(column('%s') - column('%s')) with vectors heads size graph 0.006,90 "
-		"lc rgb '#000000' lw 1.2 notitle, \\\n"
-		"  data using (column('x') + shift):(column('%s')) with points pt 13 ps 1.6 "
-		"lc rgb '#ffffff' notitle, \\\n"
-		"  data using (column('x') + shift):(column('%s')) with points pt 13 ps 1 "
-		"lc rgb '#000000' title 'completed tasks of the runs'\n",
-		panel->seen_low, panel->seen_high, panel->seen_low, panel->seen, panel->seen);
+	if (seen)
+		g_string_append_printf(text,
+				       "  data using (column('x') + shift):(scaled('%s')) with "
+				       "points pt 13 ps 1.6 lc rgb '#ffffff' notitle, \\\n",
+				       panel->seen);
+	put_intervals(text, panel->low, panel->high, '-', "#303030");
+	if (seen) {
+		put_intervals(text, panel->seen_low, panel->seen_high, '+', "#000000");
+		g_string_append_printf(text,
+				       "  data using (column('x') + shift):(scaled('%s')) with "
+				       "points pt 13 ps 1 lc rgb '#000000' "
+				       "title 'completed tasks of the runs', \\\n",
+				       panel->seen);
+	}
+	/* Draws nothing: something must follow the last comma. */
+	g_string_append(text, "  NaN notitle\n");
 }
 
 static bool any_seen(GPtrArray *traces)
@@ -196,11 +235,12 @@ static char *script(const struct matrix *matrix, bool seen)
 
 	g_string_append_printf(text,
 			       "of(cluster) = strcol('cluster') eq cluster ? column('x') : NaN\n"
+			       "scaled(name) = scale * column(name)\n"
 			       "bar_width = %.6f\n"
 			       "# Estimates and observations stand beside one another.\n"
 			       "shift = %.6f\n\n"
 			       "set multiplot title heading font ',9'\n"
-			       "set lmargin at screen 0.1\n"
+			       "set lmargin at screen 0.11\n"
 			       "set rmargin at screen 0.98\n"
 			       "set xrange [-0.5:%u.5]\n"
 			       "set yrange [0:*]\n"

@@ -8,7 +8,7 @@
 enum { WIDTH = 820, SUM_HEIGHT = 190, HOSTS_HEIGHT = 230, AROUND_HEIGHT = 130, KEY_LINE = 20 };
 
 /* More points than pixels only make a drawing heavy. */
-#define POINTS_MAX 1600
+#define POINTS_MAX 1000
 
 static const char all_hosts[] = "all hosts";
 
@@ -23,16 +23,35 @@ static void put_row(GString *csv, const char *host, double time_s, double watts,
 	csv_end(csv);
 }
 
-static char *data(const struct run_trace *trace)
+/* Draws every so many samples. */
+static guint step_of(const struct run_trace *trace)
 {
-	GString *csv = g_string_new("host,time_s,watts,idle_w,gap\n");
+	return MAX(1, trace->samples->len / (trace->hosts->len * POINTS_MAX));
+}
+
+/*
+ * The sum is known whenever a host has a sample: in long runs one in as many as there are hosts is
+ * enough.
+ */
+static void put_rows_of_all(GString *csv, const struct run_trace *trace)
+{
 	g_autoptr(GArray) sum = run_trace_watts(trace);
+	guint step = step_of(trace) > 1 ? trace->hosts->len : 1;
 
 	for (guint i = 0; i < sum->len; i++) {
 		const struct run_point *point = &g_array_index(sum, struct run_point, i);
 
+		if (i % step && i + 1 < sum->len)
+			continue;
 		put_row(csv, all_hosts, point->time_s, point->value, trace->run->idle_w, false);
 	}
+}
+
+static char *data(const struct run_trace *trace)
+{
+	GString *csv = g_string_new("host,time_s,watts,idle_w,gap\n");
+
+	put_rows_of_all(csv, trace);
 	for (guint i = 0; i < trace->samples->len; i++) {
 		const struct store_sample *sample = trace->samples->pdata[i];
 		double idle_w = NAN;
@@ -125,7 +144,7 @@ static char *script(const struct run_trace *trace)
 		"set border 3 lc rgb '#606060'\n"
 		"set tics nomirror\n"
 		"unset key\n",
-		MAX(1, trace->samples->len / (MAX(1, trace->hosts->len) * POINTS_MAX)),
+		step_of(trace),
 		fmax(trace->run->ended_s, 1e-3));
 	put_sum(text);
 	put_hosts(text, trace);
@@ -145,10 +164,12 @@ struct chart *chart_power(const struct summary *summary, const struct run_trace 
 	chart = chart_new("%spower-%s", prefix, stem);
 	chart->title = g_strdup_printf("Power: %s", name);
 	chart->notes = chart_notes(summary);
-	chart->caption = g_strdup(
+	chart->caption = g_strdup_printf(
 		"Watts as the hosts' meters gave them: the sum above, each host below, each with "
 		"the idle baseline that was measured before the run. The area above the baseline "
-		"is the dynamic energy. A cross ends a gap without samples.");
+		"is the dynamic energy. A cross ends a gap without samples.%s",
+		step_of(trace) > 1 ? " Of many samples only some are drawn; all are in the data."
+				   : "");
 	chart->csv = data(trace);
 	chart->script = script(trace);
 	chart->width = WIDTH;

@@ -5,21 +5,21 @@
 #include "controller/report/csv.h"
 
 /* Pixels of a panel, of the air between two, and of what is around all of them. */
-enum { WIDTH = 820, PANEL_HEIGHT = 210, PANEL_AIR = 62, AROUND_HEIGHT = 80 };
+enum { WIDTH = 820, PANEL_HEIGHT = 210, PANEL_AIR = 62, AROUND_HEIGHT = 88 };
 
-/* More points than pixels only make a drawing heavy. */
-#define POINTS_MAX 1600
+/* More points than pixels only make the data of long runs heavy; those kept are exact. */
+#define POINTS_MAX 1000
 
 /* What is drawn over time. */
 struct quantity {
 	const char *name;    /* of the files */
 	const char *column;
 	const char *title;
-	const char *label;   /* of the axis */
+	const char *label;   /* of the axis; of energy, without its unit */
 	const char *style;   /* gnuplot's: steps or straight lines */
 	const char *caption;
 	GArray *(*curve)(const struct run_trace *trace);
-	bool limited;        /* draw the limit of energy */
+	bool is_energy;      /* has a unit, and a limit to be drawn */
 };
 
 static const struct quantity utility = {
@@ -37,19 +37,24 @@ static const struct quantity energy = {
 	.name = "energy-time",
 	.column = "energy_j",
 	.title = "Dynamic energy against its limit",
-	.label = "dynamic energy, J",
+	.label = "dynamic energy",
 	.style = "lines",
 	.caption = "Dynamic energy used so far: what the hosts drew above their idle baseline. A "
 		   "panel per limit, which is the dashed line; a run that reaches it ends.",
 	.curve = run_trace_energy,
-	.limited = true,
+	.is_energy = true,
 };
 
+/* Every so many points, and the last. */
 static void put_curve(GString *csv, const struct run_trace *trace, const GArray *points)
 {
+	guint step = 1 + points->len / POINTS_MAX;
+
 	for (guint i = 0; i < points->len; i++) {
 		const struct run_point *point = &g_array_index(points, struct run_point, i);
 
+		if (i % step && i + 1 < points->len)
+			continue;
 		csv_text(csv, trace->run->policy);
 		csv_number(csv, trace->run->limit);
 		csv_number(csv, trace->run->limit_j);
@@ -64,8 +69,8 @@ static void put_curve(GString *csv, const struct run_trace *trace, const GArray 
 /* What gnuplot is told of the data. */
 struct drawn {
 	GPtrArray *traces; /* those that have a curve */
-	guint points_max;  /* of the longest curve */
 	double end_s;      /* of the longest run */
+	double value_max;  /* at the end of a run; joules or utility */
 };
 
 static char *data(const struct quantity *quantity, GPtrArray *traces, struct drawn *drawn)
@@ -76,13 +81,15 @@ static char *data(const struct quantity *quantity, GPtrArray *traces, struct dra
 	for (guint i = 0; i < traces->len; i++) {
 		const struct run_trace *trace = traces->pdata[i];
 		g_autoptr(GArray) points = quantity->curve(trace);
+		const struct run_point *last;
 
 		if (points->len == 0)
 			continue;
 		put_curve(csv, trace, points);
 		g_ptr_array_add(drawn->traces, (gpointer)trace);
-		drawn->points_max = MAX(drawn->points_max, points->len);
 		drawn->end_s = fmax(drawn->end_s, trace->run->ended_s);
+		last = &g_array_index(points, struct run_point, points->len - 1);
+		drawn->value_max = fmax(drawn->value_max, last->value);
 	}
 	return g_string_free(csv, FALSE);
 }
@@ -113,7 +120,7 @@ static guint put_lines(GString *text, const struct quantity *quantity,
 		name = chart_quoted(run->policy);
 		g_string_append_printf(
 			text,
-			"%s  data using (of(%" G_GINT64_FORMAT ")):(column('%s')) every step "
+			"%s  data using (of(%" G_GINT64_FORMAT ")):(scale * column('%s')) "
 			"with %s lw %s lc rgb '#%06x' %s%s",
 			lines ? ", \\\n" : "", run->run, quantity->column, quantity->style,
 			first ? "1.6" : "0.8", chart_colour(policy_index(summary, run->policy)),
@@ -138,15 +145,15 @@ static void put_panel(GString *text, const struct quantity *quantity,
 		      const struct summary *summary, const struct drawn *drawn, guint panel)
 {
 	double limit = g_array_index(summary->limits, double, panel);
-	guint top = 28 + panel * (PANEL_HEIGHT + PANEL_AIR);
+	guint top = 36 + panel * (PANEL_HEIGHT + PANEL_AIR);
 	bool last = panel + 1 == summary->limits->len;
 
 	g_string_append_printf(text,
 			       "\nset tmargin at screen 1 - (top + %u) / (height * 1.0)\n"
 			       "set bmargin at screen 1 - (top + %u) / (height * 1.0)\n"
 			       "set title 'limit %g %%' offset 0,-0.6\n"
-			       "set ylabel '%s'\n%s%s",
-			       top, top + PANEL_HEIGHT, 100 * limit, quantity->label,
+			       "set ylabel label\n%s%s",
+			       top, top + PANEL_HEIGHT, 100 * limit,
 			       last ? "set xlabel 'seconds since the start of the run'\n" : "",
 			       last ? "set key outside bottom center horizontal Left reverse "
 				      "samplen 1.5\n"
@@ -155,13 +162,24 @@ static void put_panel(GString *text, const struct quantity *quantity,
 	/* Something is drawn in every panel, or a limit without curves would be an error. */
 	if (put_lines(text, quantity, summary, drawn, limit))
 		g_string_append(text, ", \\\n");
-	g_string_append_printf(text, "  %s with lines dt 2 lw 1.2 lc rgb '#606060' %s\n",
-			       quantity->limited && isfinite(limit_j(drawn, limit))
+	g_string_append_printf(text, "  scale * %s with lines dt 2 lw 1.2 lc rgb '#606060' %s\n",
+			       quantity->is_energy && isfinite(limit_j(drawn, limit))
 				       ? g_ascii_formatd((char[G_ASCII_DTOSTR_BUF_SIZE]){0},
 							 G_ASCII_DTOSTR_BUF_SIZE, "%.6f",
 							 limit_j(drawn, limit))
 				       : "NaN",
-			       quantity->limited ? "title 'limit'" : "notitle");
+			       quantity->is_energy ? "title 'limit'" : "notitle");
+}
+
+static void put_unit(GString *text, const struct quantity *quantity, const struct drawn *drawn)
+{
+	double scale = 1;
+	const char *unit = quantity->is_energy ? chart_energy_unit(drawn->value_max, &scale) : NULL;
+
+	g_string_append_printf(text, "scale = %s\nlabel = '%s%s%s'\n",
+			       g_ascii_formatd((char[G_ASCII_DTOSTR_BUF_SIZE]){0},
+					       G_ASCII_DTOSTR_BUF_SIZE, "%g", scale),
+			       quantity->label, unit ? ", " : "", unit ? unit : "");
 }
 
 static char *script(const struct quantity *quantity, const struct summary *summary,
@@ -169,9 +187,8 @@ static char *script(const struct quantity *quantity, const struct summary *summa
 {
 	GString *text = g_string_new(NULL);
 
+	put_unit(text, quantity, drawn);
 	g_string_append_printf(text,
-			       "# Draws every so many points only.\n"
-			       "step = %u\n"
 			       "of(run) = column('run') == run ? column('time_s') : NaN\n\n"
 			       "set multiplot title heading font ',9'\n"
 			       "set lmargin at screen 0.12\n"
@@ -181,7 +198,7 @@ static char *script(const struct quantity *quantity, const struct summary *summa
 			       "set grid lc rgb '#d0d0d0' lw 0.5\n"
 			       "set border 3 lc rgb '#606060'\n"
 			       "set tics nomirror\n",
-			       MAX(1, drawn->points_max / POINTS_MAX), fmax(drawn->end_s, 1e-3));
+			       fmax(drawn->end_s, 1e-3));
 	for (guint i = 0; i < summary->limits->len; i++)
 		put_panel(text, quantity, summary, drawn, i);
 	g_string_append(text, "unset multiplot\n");

@@ -35,7 +35,7 @@ static const char style[] =
 	".wide{overflow-x:auto}\n"
 	"table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}\n"
 	"caption{text-align:left;color:var(--soft);padding:.3rem 0}\n"
-	"th,td{padding:.25rem .5rem;text-align:left;white-space:nowrap;vertical-align:top}\n"
+	"th,td{padding:.25rem .4rem;text-align:left;white-space:nowrap;vertical-align:top}\n"
 	"th{border-bottom:2px solid var(--line)}tbody tr:last-child td{border-bottom:1px solid "
 	"var(--line)}.number{text-align:right}\n"
 	".facts td{white-space:normal;overflow-wrap:anywhere}.facts th{border:0}\n"
