@@ -23,6 +23,7 @@ static const struct {
 	{"estimates", "estimates"},
 	{"virt_type", "virtualization"},
 	{"cpu_cap", "P-states by"},
+	{"caps_effective", "caps effective"},
 	{"meter", "meters"},
 	{"modelled_watts", "modelled watts"},
 	{"host_name", "controller's machine"},
