@@ -177,10 +177,9 @@ vm_process() {
 	[ "$(run_query "$out" "SELECT ended_by FROM run WHERE run = 1")" = aborted ]
 }
 
-# The lab's blade as a real one is written down: URI, bridge, and the BMC's address, user and password file.
+# The lab's blade as a real one is written down: URI, bridge, and the BMC's kind, address, user and files.
 real_host() {
-	lab_get "$name" ".blades[] | select(.name == \"$1\") | {name, uri, bridge, meter: (.bmc | {kind: \"ipmi\",
-		address, port, user, password_file, cipher_suite, privilege, sensor, interval_s: 1})} | tojson"
+	lab_get "$name" ".blades[] | select(.name == \"$1\") | {name, uri, bridge, meter: (.bmc + {interval_s: 1})} | tojson"
 }
 
 @test "docs/real-blades.md, followed against the lab as if its blades were real" {
