@@ -48,6 +48,14 @@ static void print(const json_t *document, bool as_json)
 	fflush(stdout);
 }
 
+static bool has_hosts(const struct config *config)
+{
+	for (uint32_t i = 0; i < config->clusters_count; i++)
+		if (config->clusters[i].hosts_count > 0)
+			return true;
+	return false;
+}
+
 /* Reads and prints `count` times (0: until a signal comes). */
 static int watch(const struct config *config, const struct options *options)
 {
@@ -99,5 +107,7 @@ int main(int argc, char **argv)
 	config = config_load(argv[1], &error);
 	if (!config || !lab_state_resolve(config, options.lab, &error))
 		return fail(error->message);
+	if (!has_hosts(config))
+		return fail("no cluster of the configuration has hosts, whose meters could be read");
 	return watch(config, &options);
 }

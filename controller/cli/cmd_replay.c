@@ -14,8 +14,8 @@ struct options {
 	char *policies;  /* separated by commas; NULL: all */
 	char *estimates; /* NULL: user */
 	char *out;       /* CSV file, or NULL */
-	gint procs;      /* 0: the header's */
-	gint first;      /* 0: all */
+	gint procs;      /* -1: the header's */
+	gint first;      /* -1: all */
 	gboolean overrun;
 	gboolean keep;
 	gboolean json;
@@ -58,9 +58,9 @@ static char *check_options(const struct options *options, struct replay_setup *r
 	if (strcmp(estimates, "user") != 0 && strcmp(estimates, "perfect") != 0)
 		return g_strdup_printf("--estimates: \"%s\" is neither user nor perfect",
 				       estimates);
-	if (options->procs < 0)
+	if (options->procs != -1 && options->procs < 1)
 		return g_strdup_printf("--procs: %d is no number of processors", options->procs);
-	if (options->first < 0)
+	if (options->first != -1 && options->first < 1)
 		return g_strdup_printf("--first: %d is no number of jobs", options->first);
 	if (options->policies && *options->policies == '\0')
 		return g_strdup("--policy: give at least one");
@@ -229,8 +229,8 @@ static int replay(const char *name, struct replay_setup *setup,
 
 static int run(const char *name, const char *path, const struct options *options)
 {
-	const struct swf_filter filter = { .procs = (uint32_t)options->procs,
-					   .first = (uint32_t)options->first };
+	const struct swf_filter filter = { .procs = (uint32_t)MAX(options->procs, 0),
+					   .first = (uint32_t)MAX(options->first, 0) };
 	g_autofree const struct replay_policy **policies = NULL;
 	g_autofree char *unknown = NULL;
 	g_autoptr(swf_trace_t) trace = NULL;
@@ -261,7 +261,7 @@ static int run(const char *name, const char *path, const struct options *options
 
 int cmd_replay(int argc, char **argv)
 {
-	struct options options = { 0 };
+	struct options options = { .procs = -1, .first = -1 };
 	g_autoptr(GError) error = NULL;
 	int status;
 

@@ -145,15 +145,20 @@ static int show(const char *name, struct study_store *store, const char *dir)
 	const char *text = study_store_config(store);
 	g_autoptr(GError) error = NULL;
 	g_autoptr(config_t) config = NULL;
+	bool drawn = false;
 
 	if (!g_file_set_contents(path, text, -1, &error))
 		return fail(name, error);
 	config = config_load(path, &error);
 	if (!config || !study_write_tables(store, dir, &error) ||
-	    !study_figure_draw(store, config, dir, &error))
+	    !study_figure_draw(store, config, dir, &drawn, &error))
 		return fail(name, error);
-	printf("%s/summary.csv\n%s/results.csv\n%s/utility.png\n%s/energy.png\n", dir, dir, dir,
-	       dir);
+	printf("%s/summary.csv\n%s/results.csv\n", dir, dir);
+	if (drawn)
+		printf("%s/utility.png\n%s/energy.png\n", dir, dir);
+	else
+		fprintf(stderr, "%s: no figures: they show the configured policies, of which no "
+				"trial is stored\n", name);
 	return COMMAND_DONE;
 }
 

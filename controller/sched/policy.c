@@ -104,6 +104,18 @@ static int set_filter(struct policy *policy, const char *text, char *message, si
 	return -EINVAL;
 }
 
+/* What a modifier is about, as bits: no two about the same thing go together. */
+enum { ABOUT_FUTURE = 1, ABOUT_DROP = 2, ABOUT_FILTER = 4, ABOUT_FILTER_ONCE = 8 };
+
+static unsigned int about(const char *modifier)
+{
+	if (strncmp(modifier, "drop:", 5) == 0)
+		return ABOUT_DROP;
+	if (strncmp(modifier, "filter:", 7) == 0)
+		return ABOUT_FILTER;
+	return strcmp(modifier, "filter-once") == 0 ? ABOUT_FILTER_ONCE : ABOUT_FUTURE;
+}
+
 static int set_modifier(struct policy *policy, const char *modifier, char *message, size_t size)
 {
 	if (strcmp(modifier, "placeholders") == 0)
@@ -130,6 +142,7 @@ int policy_parse(const char *text, struct policy *ret_policy, char *message, siz
 	struct policy policy = { 0 };
 	char buffer[POLICY_NAME_MAX];
 	char *rest = buffer;
+	unsigned int given = 0;
 
 	if (size > 0)
 		message[0] = '\0';
@@ -147,10 +160,17 @@ int policy_parse(const char *text, struct policy *ret_policy, char *message, siz
 		return refuse_name(name, message, size);
 	policy.future = policy.ops->future;
 	while (rest) {
-		const int result = set_modifier(&policy, strsep(&rest, "+"), message, size);
+		const char *modifier = strsep(&rest, "+");
+		const int result = set_modifier(&policy, modifier, message, size);
 
 		if (result < 0)
 			return result;
+		if (given & about(modifier)) {
+			append(message, size, "\"%s\": \"+%s\" does not go with a modifier before it",
+			       text, modifier);
+			return -EINVAL;
+		}
+		given |= about(modifier);
 	}
 	if (policy.filter_once && policy.filter == POLICY_FILTER_NONE) {
 		append(message, size, "\"%s\": +filter-once without a +filter", text);

@@ -413,7 +413,7 @@ static void end(struct figure *figure)
 }
 
 bool study_figure_draw(struct study_store *store, const struct config *config, const char *dir,
-		       GError **error)
+		       bool *ret_drawn, GError **error)
 {
 	struct figure figure = {
 		.by = config->study->x,
@@ -434,7 +434,8 @@ bool study_figure_draw(struct study_store *store, const struct config *config, c
 	}
 	g_clear_error(&figure.error);
 	g_array_sort(figure.points, compare_points);
-	for (int q = 0; good && figure.points->len > 0 && q < QUANTITIES; q++)
+	*ret_drawn = figure.points->len > 0;
+	for (int q = 0; good && *ret_drawn && q < QUANTITIES; q++)
 		good = write_figure(&figure, config, dir, (enum quantity)q, error);
 	end(&figure);
 	return good;

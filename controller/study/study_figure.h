@@ -29,8 +29,8 @@ enum study_figure_error {
 };
 
 /*
- * Draws all figures of what is stored. `config` is the study's. Returns true, or false with `error`
- * set.
+ * Draws all figures of what is stored. `config` is the study's. *ret_drawn: whether there was
+ * anything to draw: trials of a configured policy. Returns true, or false with `error` set.
  */
 bool study_figure_draw(struct study_store *store, const struct config *config, const char *dir,
-		       GError **error);
+		       bool *ret_drawn, GError **error);
