@@ -13,6 +13,8 @@ static const char *const kind_names[] = {
 	[SCHED_ACTION_PLACEHOLDER] = "placeholder",
 	[SCHED_ACTION_RESERVE] = "reserve",
 	[SCHED_ACTION_DROP] = "drop",
+	[SCHED_ACTION_SUSPEND] = "suspend",
+	[SCHED_ACTION_RESUME] = "resume",
 };
 
 static const char *const reason_names[] = {

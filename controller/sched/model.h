@@ -120,6 +120,8 @@ struct sched_task {
 	uint32_t row;     /* row of the estimates */
 	double arrival_s;
 	struct utility utility; /* of the time from arrival to completion */
+	bool may_preempt;  /* may take the nodes of a preemptible task (paper 000, section II) */
+	bool preemptible;  /* may be suspended so that another task runs on its nodes */
 };
 
 /* A task that occupies nodes now. */
@@ -129,12 +131,25 @@ struct sched_running {
 	uint32_t pstate;
 	uint32_t nodes_count;
 	const uint32_t *nodes;  /* indices in the cluster, ascending */
-	double start_s;
+	double start_s;         /* of its present stretch: its start, or its last resumption */
+	double executed_s;      /* execution time in the stretches before; 0: never suspended */
 	/*
-	 * When its nodes are expected to be free: start_s + ETC, or for a task that outlived its
-	 * ETC the next mapping event. Never before now_s.
+	 * When its nodes are expected to be free: start_s + ETC - executed_s, or for a task that
+	 * outlived its ETC the next mapping event. Never before now_s.
 	 */
 	double end_s;
+};
+
+/*
+ * A task that was suspended: it occupies no nodes and keeps its progress. It can be resumed on any
+ * nodes_count nodes of its cluster, at its P-state, and nowhere else (paper 000, section II).
+ */
+struct sched_suspended {
+	const struct sched_task *task;
+	uint32_t cluster;
+	uint32_t pstate;
+	uint32_t nodes_count;
+	double executed_s;      /* execution time of all its stretches so far, >= 0 */
 };
 
 /* A task that was promised nodes in the future: a permanent reservation or a place-holder. */
@@ -158,7 +173,8 @@ struct sched_node {
  * Everything a policy may know at a mapping event. `waiting` holds the mappable tasks in order of
  * arrival, then id; the tasks of `placeholders` are among them, since place-holders vanish at the
  * event and are listed only for what they say about energy (the goal of Event-Based, 3.6.2). Tasks
- * with a reservation are not mappable.
+ * with a reservation are not mappable. The tasks of `suspended` are mappable, too, to their own
+ * cluster only, and are not in `waiting`; they have the order of `waiting`.
  */
 struct sched_snapshot {
 	const struct sched_system *system;
@@ -176,6 +192,8 @@ struct sched_snapshot {
 	double completed_resources; /* execution time x cores of whole nodes, core-seconds */
 	uint32_t waiting_count;
 	const struct sched_task *const *waiting;
+	uint32_t suspended_count;
+	const struct sched_suspended *suspended;
 	uint32_t running_count;
 	const struct sched_running *running;
 	uint32_t reservations_count;
@@ -193,6 +211,8 @@ enum sched_action_kind {
 	SCHED_ACTION_PLACEHOLDER, /* start at start_s unless the next mapping event comes first */
 	SCHED_ACTION_RESERVE,     /* start at start_s; never removed, never moved */
 	SCHED_ACTION_DROP,        /* the task leaves */
+	SCHED_ACTION_SUSPEND,     /* it leaves its nodes and keeps its progress */
+	SCHED_ACTION_RESUME,      /* a suspended task goes on now, on these nodes of its cluster */
 };
 
 /* Why an action was taken. */
@@ -211,7 +231,12 @@ enum sched_reason {
 	SCHED_REASON_THRESHOLD, /* can earn only less than the dropping threshold */
 };
 
-/* One action. Of a DROP only kind, task, objective (the bound on its utility) and reason count. */
+/*
+ * One action. Of a DROP only kind, task, objective (the bound on its utility) and reason count; of
+ * a SUSPEND kind, task, objective (the value that it would have had if left alone) and reason. A
+ * SUSPEND stands before the START or RESUME that takes its nodes; a task that is suspended in a plan
+ * may be resumed in the same plan.
+ */
 struct sched_action {
 	enum sched_action_kind kind;
 	uint32_t task;          /* id */
