@@ -24,7 +24,8 @@ struct scheduler {
 	struct scheduler_settings settings;
 	const struct config_cluster *cluster;
 	char *prefix; /* of VM names */
-	struct cpu_cap cap;
+	struct cpu_cap cap;           /* of all nodes */
+	struct cpu_cap *node_caps;    /* by index */
 	struct host_caps *caps;
 	struct boot_queue *boots;
 	uint32_t sites_count;
@@ -398,6 +399,7 @@ static json_t *node_caps(const struct scheduler *scheduler, uint32_t node)
 	const enum node_state state = node_state(scheduler->nodes[node]);
 
 	return host_caps_json(scheduler->caps, site_of_node(scheduler, node),
+			      &scheduler->node_caps[node],
 			      state == NODE_READY || state == NODE_BUSY);
 }
 
@@ -537,11 +539,23 @@ static void create_sites(struct scheduler *scheduler)
 	}
 }
 
+/* The number of the cluster's first VM among those of all clusters. */
+static uint32_t first_vm(const struct scheduler *scheduler)
+{
+	uint32_t vms = 0;
+
+	for (uint32_t i = 0; i < scheduler->settings.cluster; i++)
+		vms += scheduler->settings.config->clusters[i].nodes;
+	return vms;
+}
+
 static void create_nodes(struct scheduler *scheduler)
 {
 	uint32_t count = scheduler->cluster->nodes;
+	const uint32_t first = first_vm(scheduler);
 
 	scheduler->nodes = g_new0(struct node *, count);
+	scheduler->node_caps = g_new0(struct cpu_cap, count);
 	scheduler->node_names = g_new0(char *, count + 1);
 	scheduler->domain_names = g_new0(char *, count + 1);
 	scheduler->was_ready = g_new0(bool, count);
@@ -551,10 +565,11 @@ static void create_nodes(struct scheduler *scheduler)
 			.index = i,
 			.host = site_host(site),
 			.queue = scheduler->boots,
-			.cap = &scheduler->cap,
+			.cap = &scheduler->node_caps[i],
 			.boot_timeout_s = scheduler->settings.boot_timeout_s,
 		};
 
+		scheduler->node_caps[i] = cpu_cap_for_vm(&scheduler->cap, first + i);
 		scheduler->node_names[i] = g_strdup_printf("%s-n%u", scheduler->cluster->name, i);
 		scheduler->domain_names[i] = g_strdup_printf("%sn%u", scheduler->prefix, i);
 		settings.name = scheduler->node_names[i];
@@ -681,6 +696,7 @@ void scheduler_free(struct scheduler *scheduler)
 	g_free(scheduler->sites);
 	g_free(scheduler->sources);
 	g_free(scheduler->nodes);
+	g_free(scheduler->node_caps);
 	g_strfreev(scheduler->node_names);
 	g_strfreev(scheduler->domain_names);
 	g_free(scheduler->was_ready);

@@ -15,8 +15,10 @@
  * VM's CPU quota, which works everywhere.
  *
  * The quota is a cap on throughput, not a frequency: one for the whole VM, its emulator threads
- * included, over 100 ms. One quota per VM rather than per core throttles its ranks together, and
- * shorter periods were measured to help nobody (platform-physics.md).
+ * included, over a period of about 100 ms. One quota per VM rather than per core throttles its ranks
+ * together, and shorter periods were measured to help nobody (platform-physics.md). Each VM has a
+ * period of its own: with equal ones the moments at which two VMs run would stay in phase for the
+ * whole life of a task, and where CPUs share a core that alone decides its speed.
  */
 struct cpu_cap;
 
@@ -35,14 +37,24 @@ struct cpu_cap_ops {
 struct cpu_cap {
 	const struct cpu_cap_ops *ops;
 	double fraction;    /* of the base frequency; 1: no cap */
+	uint32_t cores;     /* of a VM */
 	uint64_t period_us; /* quota driver */
 	int64_t quota_us;   /* per period, all cores of a VM together */
 };
 
 enum { CPU_CAP_PERIOD_US = 100000, CPU_CAP_QUOTA_MIN_US = 1000 };
 
+/* Periods before they repeat from one VM to the next. */
+enum { CPU_CAP_PERIODS = 12 };
+
 /* The cap that `cluster` asks for: none without max_mhz, else a quota of cores x max/base. */
 void cpu_cap_init(struct cpu_cap *cap, const struct config_cluster *cluster);
+
+/*
+ * The same cap for VM number `vm`, counted over all clusters: the same share of the CPUs over a
+ * period that the next CPU_CAP_PERIODS - 1 VMs do not have.
+ */
+struct cpu_cap cpu_cap_for_vm(const struct cpu_cap *cap, uint32_t vm);
 
 /* Makes a cap of VMs into one that their hosts' cpufreq enforces. One of "none" stays so. */
 void cpu_cap_use_cpufreq(struct cpu_cap *cap);

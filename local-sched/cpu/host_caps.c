@@ -101,9 +101,8 @@ void host_caps_free(struct host_caps *caps)
 	g_free(caps);
 }
 
-static json_t *quota_json(const struct host_caps *caps, bool applied)
+static json_t *quota_json(const struct host_caps *caps, const struct cpu_cap *cap, bool applied)
 {
-	const struct cpu_cap *cap = caps->cap;
 	g_autofree char *requested = g_strdup_printf("%u MHz", caps->cluster->max_mhz);
 	g_autofree char *quota = g_strdup_printf("quota %" PRId64 " of %" PRIu64 " us",
 						 cap->quota_us, cap->period_us);
@@ -120,13 +119,14 @@ static bool idle_is_out_of_reach(const struct host_caps *caps, uint32_t index)
 	return caps->cluster->max_cstate && !caps->hosts[index];
 }
 
-json_t *host_caps_json(const struct host_caps *caps, uint32_t index, bool applied)
+json_t *host_caps_json(const struct host_caps *caps, uint32_t index, const struct cpu_cap *cap,
+		       bool applied)
 {
 	const struct host_cap *host = caps->hosts[index];
 	json_t *rows = host ? host_cap_json(host) : json_array();
 
-	if (strcmp(caps->cap->ops->name, "quota") == 0)
-		json_array_insert_new(rows, 0, quota_json(caps, applied));
+	if (strcmp(cap->ops->name, "quota") == 0)
+		json_array_insert_new(rows, 0, quota_json(caps, cap, applied));
 	if (idle_is_out_of_reach(caps, index))
 		json_array_append_new(rows, json_pack("{s:s, s:s, s:n, s:n, s:s, s:s}", "knob",
 						      "idle", "requested",

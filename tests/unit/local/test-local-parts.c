@@ -55,6 +55,26 @@ static void test_cap(void)
 	}
 }
 
+/* VMs beside one another have the same share over different periods. */
+static void test_cap_for_vm(void)
+{
+	const struct config_cluster cluster = {.cores = 2, .max_mhz = 532, .base_mhz = 2660};
+	const struct config_cluster uncapped = {.cores = 2};
+	struct cpu_cap cap;
+
+	cpu_cap_init(&cap, &cluster);
+	for (uint32_t i = 0; i < 2 * CPU_CAP_PERIODS; i++) {
+		const struct cpu_cap own = cpu_cap_for_vm(&cap, i);
+
+		g_assert_cmpfloat_with_epsilon((double)own.quota_us / (double)own.period_us, 0.4,
+					       1e-9);
+		for (uint32_t j = i + 1; j < i + CPU_CAP_PERIODS; j++)
+			g_assert_cmpuint(cpu_cap_for_vm(&cap, j).period_us, !=, own.period_us);
+	}
+	cpu_cap_init(&cap, &uncapped);
+	g_assert_cmpint(cpu_cap_for_vm(&cap, 1).quota_us, ==, 0);
+}
+
 /* Looks 5 s apart at the CPU time a VM has used, and which of them, from 0, finds a hang; -1: none. */
 static void test_boot_watch(void)
 {
@@ -134,6 +154,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/cpu-account/never-falls", test_account);
 	g_test_add_func("/boot-watch/tells-a-hang-from-a-boot", test_boot_watch);
 	g_test_add_func("/cpu-cap/is-cores-times-fraction", test_cap);
+	g_test_add_func("/cpu-cap/has-a-period-of-its-own", test_cap_for_vm);
 	g_test_add_func("/boot-queue/bounds-boots", test_boot_queue);
 	g_test_add_func("/job-output/rank-0-comes-first", test_output);
 	return g_test_run();
