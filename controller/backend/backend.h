@@ -9,8 +9,13 @@
  * `sim` is a discrete-event simulation in virtual time, `remote` talks to local schedulers in real
  * time; the engine cannot tell which one it drives. Times are seconds since the start of the run.
  *
- * A backend belongs to one run and one thread. The engine calls start() and kill() at any time
- * between waits; what came of them arrives as events from wait(), in the order of their times.
+ * A backend belongs to one run and one thread. The engine calls start(), kill(), suspend() and
+ * resume() at any time between waits; what came of them arrives as events from wait(), in the order
+ * of their times.
+ *
+ * A task that is suspended keeps its progress and leaves its nodes (paper 000, section II). Its
+ * execution time is that of its stretches: from the start until it is frozen, from going on until
+ * it is frozen again, and so on until its end.
  */
 
 /* What happened. BACKEND_EVENT_NONE: the deadline of the wait came first. */
@@ -22,6 +27,32 @@ enum backend_event_kind {
 	BACKEND_EVENT_NODE_UP,      /* ... can again */
 	BACKEND_EVENT_ENERGY_LIMIT, /* dynamic energy reached the limit at `time_s` */
 	BACKEND_EVENT_ABORTED,      /* the run cannot go on; `reason` says why */
+	BACKEND_EVENT_SUSPENDED,    /* the task is off its nodes, which take tasks again */
+	BACKEND_EVENT_RESUMED,      /* the task goes on, all ranks, on its new nodes */
+	/*
+	 * A suspend() or resume() failed and was rolled back: the task still runs, or is still
+	 * suspended and on no nodes; `reason` says why. Where it cannot be rolled back the task
+	 * ENDED instead, as lost.
+	 */
+	BACKEND_EVENT_STAYED,
+};
+
+/*
+ * What the steps of a suspension took, seconds of elapsed time, each after the one before; 0 where
+ * there is no such step (nothing is saved of VMs that stay in memory), NAN where it is not known.
+ */
+struct backend_overhead {
+	double freeze_s;  /* from suspend() until all of its VMs are frozen; it executes meanwhile */
+	double save_s;    /* from then on until its nodes take tasks again */
+	double restore_s; /* from resume() until its VMs are back on nodes */
+	double resume_s;  /* from then on until all of its ranks go on */
+	double skew_s;    /* between the first and the last VM frozen; part of freeze_s */
+};
+
+/* The same of one VM of the task; its skew_s is 0. */
+struct backend_vm_overhead {
+	uint32_t node; /* that it leaves (SUSPENDED) or goes to (RESUMED) */
+	struct backend_overhead overhead;
 };
 
 /* How a task ended. */
@@ -40,7 +71,16 @@ struct backend_event {
 	uint32_t task;     /* index of the task in the workload */
 	uint32_t attempt;  /* which start() of the task, from 1 */
 	enum backend_outcome outcome;
-	double exec_s;     /* ENDED: execution time, from start() to the end of the last rank */
+	/*
+	 * ENDED: execution time, from start() to the end of the last rank, suspended stretches left
+	 * out. SUSPENDED: that of the stretch that ended: from start() or going on until frozen.
+	 */
+	double exec_s;
+	double since_s;    /* RESUMED: when it went on, at most time_s */
+	uint32_t n;        /* SUSPENDED, RESUMED, STAYED: which suspension of the attempt, from 1 */
+	struct backend_overhead overhead; /* SUSPENDED: freeze and save; RESUMED: the others */
+	const struct backend_vm_overhead *vms; /* as `reason`; NULL: not known by VM */
+	uint32_t vms_count;
 	double energy_j;   /* ENDED: dynamic energy attributed to the task; NAN: not known */
 	uint32_t cluster;
 	uint32_t node;
@@ -67,8 +107,22 @@ struct backend_ops {
 	double (*now_s)(struct backend *backend);
 	/* Asks for a task to be started; never fails at once: failures come as ENDED events. */
 	void (*start)(struct backend *backend, const struct backend_start *start);
-	/* Asks for a running task to be ended; no effect on one that ended. */
+	/* Asks for a running or suspended task to be ended; no effect on one that ended. */
 	void (*kill)(struct backend *backend, uint32_t task, uint32_t attempt);
+	/*
+	 * Asks for a running task to be suspended for the nth time of this attempt, n from 1 and
+	 * one more each time that SUSPENDED came of it; asking again for the same n after STAYED is
+	 * another try, otherwise it has no effect. SUSPENDED or STAYED comes of it, or ENDED where
+	 * the task ends first. No effect on one that ended.
+	 */
+	void (*suspend)(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n);
+	/*
+	 * Asks for a suspended task to go on from its nth suspension on the nodes_count free nodes
+	 * given, of its cluster and as many as it had (ascending, borrowed for the call). RESUMED or
+	 * STAYED comes of it, or ENDED. Repeated, and on tasks that ended: as suspend().
+	 */
+	void (*resume)(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
+		       const uint32_t *nodes, uint32_t nodes_count);
 	/* Dynamic energy (total less idle baseline) consumed since the start of the run, joules. */
 	double (*energy_j)(struct backend *backend);
 	/* ENERGY_LIMIT is reported once when energy_j() reaches `limit_j`; 0: never. */
@@ -106,6 +160,18 @@ static inline void backend_start(struct backend *backend, const struct backend_s
 static inline void backend_kill(struct backend *backend, uint32_t task, uint32_t attempt)
 {
 	backend->ops->kill(backend, task, attempt);
+}
+
+static inline void backend_suspend(struct backend *backend, uint32_t task, uint32_t attempt,
+				   uint32_t n)
+{
+	backend->ops->suspend(backend, task, attempt, n);
+}
+
+static inline void backend_resume(struct backend *backend, uint32_t task, uint32_t attempt,
+				  uint32_t n, const uint32_t *nodes, uint32_t nodes_count)
+{
+	backend->ops->resume(backend, task, attempt, n, nodes, nodes_count);
 }
 
 static inline double backend_energy_j(struct backend *backend)

@@ -514,6 +514,32 @@ static void remote_kill(struct backend *backend, uint32_t task, uint32_t attempt
 		kill_entry(entry);
 }
 
+/* Local schedulers know no suspensions: the task stays as it is. */
+static void stay(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n)
+{
+	g_autofree char *id = entry_id(of(backend), task, attempt);
+	struct entry *entry = g_hash_table_lookup(of(backend)->entries, id);
+	struct backend_event event;
+
+	if (!entry || entry->ended)
+		return;
+	event = task_event(entry, BACKEND_EVENT_STAYED, clock_now_ns());
+	event.n = n;
+	event.reason = "its local scheduler cannot suspend tasks";
+	push(of(backend), &event);
+}
+
+static void remote_suspend(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n)
+{
+	stay(backend, task, attempt, n);
+}
+
+static void remote_resume(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
+			  const uint32_t *nodes, uint32_t nodes_count)
+{
+	stay(backend, task, attempt, n);
+}
+
 static double remote_energy_j(struct backend *backend)
 {
 	return remote_meters_dynamic_j(remote_fleet_meters(of(backend)->fleet), clock_now_ns());
@@ -681,6 +707,8 @@ static const struct backend_ops remote_ops = {
 	.now_s = remote_now_s,
 	.start = remote_start,
 	.kill = remote_kill,
+	.suspend = remote_suspend,
+	.resume = remote_resume,
 	.energy_j = remote_energy_j,
 	.set_limit = remote_set_limit,
 	.wait = remote_wait,

@@ -5,16 +5,33 @@
 #include <math.h>
 
 #include "common/random.h"
+#include "controller/backend/sim_heap.h"
 
-/* A task that runs. */
+/* Where a task stands, and what its instant in the heap is. */
+enum sim_phase {
+	SIM_AWAY = 0,  /* not started, or ended: none */
+	SIM_RUNNING,   /* its end */
+	SIM_FREEZING,  /* it is frozen; executes until then */
+	SIM_SAVING,    /* its nodes take tasks again */
+	SIM_SUSPENDED, /* none */
+	SIM_RESUMING,  /* it goes on */
+};
+
+/* A task that was started. */
 struct sim_task {
-	double end_s;
-	uint64_t order; /* of the starts: breaks ties between ends */
-	uint32_t task;
-	uint32_t attempt;
-	double start_s;
+	enum sim_phase phase;
+	uint32_t cluster;
+	uint32_t attempt;    /* the last start carried out */
+	uint32_t suspension; /* of the attempt: the last one carried out */
+	uint32_t resumption;
+	uint64_t order;      /* of the starts: breaks ties between ends */
+	double since_s;      /* when its present stretch began */
+	double executed_s;   /* in the stretches before */
+	double stretch_s;    /* the last one, once it is over */
+	double total_s;      /* execution time from beginning to end */
 	double eec_j;
 	double power_w;
+	struct backend_overhead overhead; /* of its last suspension */
 };
 
 /* A sum that does not lose small terms to rounding (Neumaier 1974). */
@@ -30,13 +47,14 @@ struct sim {
 	double now_s;
 	double limit_j;       /* INFINITY: none */
 	struct sum energy_j;  /* up to now_s */
-	struct sum power_w;   /* of what runs */
-	uint32_t running_count;
-	struct sim_task *running; /* heap, the next to end first */
+	struct sum power_w;   /* of what executes */
+	uint32_t executing;   /* tasks that do */
+	struct sim_heap next; /* what comes next of each task */
 	uint64_t order;
-	uint32_t *attempts;   /* per task: the last start carried out */
+	struct sim_task *tasks;
 	const struct backend_sim_spread *spread; /* NULL: every task takes its ETC and EEC */
 	struct random_stream random;  /* draws from the spread */
+	const struct backend_sim_overheads *overheads; /* NULL: none */
 	GQueue news;          /* of struct backend_event: what happened at now_s already */
 };
 
@@ -56,60 +74,6 @@ static double sum_total(const struct sum *sum)
 	return sum->value + sum->rest;
 }
 
-static bool ends_before(const struct sim_task *a, const struct sim_task *b)
-{
-	return a->end_s != b->end_s ? a->end_s < b->end_s : a->order < b->order;
-}
-
-static void sift_up(struct sim *sim, uint32_t i)
-{
-	const struct sim_task task = sim->running[i];
-
-	while (i > 0 && ends_before(&task, &sim->running[(i - 1) / 2])) {
-		sim->running[i] = sim->running[(i - 1) / 2];
-		i = (i - 1) / 2;
-	}
-	sim->running[i] = task;
-}
-
-static void sift_down(struct sim *sim, uint32_t i)
-{
-	const struct sim_task task = sim->running[i];
-
-	for (;;) {
-		uint32_t child = 2 * i + 1;
-
-		if (child >= sim->running_count)
-			break;
-		if (child + 1 < sim->running_count &&
-		    ends_before(&sim->running[child + 1], &sim->running[child]))
-			child++;
-		if (!ends_before(&sim->running[child], &task))
-			break;
-		sim->running[i] = sim->running[child];
-		i = child;
-	}
-	sim->running[i] = task;
-}
-
-/* Takes a task out of the heap and its power off the sum. */
-static struct sim_task take_out(struct sim *sim, uint32_t i)
-{
-	const struct sim_task task = sim->running[i];
-
-	sim->running_count--;
-	if (i < sim->running_count) {
-		sim->running[i] = sim->running[sim->running_count];
-		sift_down(sim, i);
-		sift_up(sim, i);
-	}
-	if (sim->running_count == 0)
-		sim->power_w = (struct sum){ 0 };
-	else
-		sum_add(&sim->power_w, -task.power_w);
-	return task;
-}
-
 static void advance(struct sim *sim, double time_s)
 {
 	if (time_s <= sim->now_s)
@@ -121,6 +85,47 @@ static void advance(struct sim *sim, double time_s)
 static void push_news(struct sim *sim, const struct backend_event *event)
 {
 	g_queue_push_tail(&sim->news, g_memdup2(event, sizeof(*event)));
+}
+
+/* The instant of a task's phase. */
+static void expect(struct sim *sim, uint32_t index, double time_s)
+{
+	sim_heap_add(&sim->next,
+		     &(struct sim_heap_entry){ time_s, sim->tasks[index].order, index });
+}
+
+/* When a task that executes ends, unless it is suspended first. The engine says the same. */
+static double end_s(const struct sim_task *task)
+{
+	return task->since_s + (task->total_s - task->executed_s);
+}
+
+static bool executes(const struct sim_task *task)
+{
+	return task->phase == SIM_RUNNING || task->phase == SIM_FREEZING;
+}
+
+/* A stretch begins now. */
+static void begin_stretch(struct sim *sim, uint32_t index)
+{
+	struct sim_task *task = &sim->tasks[index];
+
+	task->phase = SIM_RUNNING;
+	task->since_s = sim->now_s;
+	sim->executing++;
+	sum_add(&sim->power_w, task->power_w);
+	expect(sim, index, end_s(task));
+}
+
+/* The present stretch of a task is over at time_s. */
+static void end_stretch(struct sim *sim, struct sim_task *task, double time_s)
+{
+	task->stretch_s = time_s - task->since_s;
+	task->executed_s += task->stretch_s;
+	if (--sim->executing == 0)
+		sim->power_w = (struct sum){ 0 };
+	else
+		sum_add(&sim->power_w, -task->power_w);
 }
 
 static double sim_now_s(struct backend *backend)
@@ -154,24 +159,20 @@ static void sim_start(struct backend *backend, const struct backend_start *start
 		sched_system_option(sim->system, start->type, start->cluster, start->pstate);
 
 	g_assert(option && start->task < sim->tasks_max);
-	if (start->attempt <= sim->attempts[start->task])
+	if (start->attempt <= sim->tasks[start->task].attempt)
 		return;
-	sim->attempts[start->task] = start->attempt;
 
 	const struct backend_sim_ratio ratio = draw_ratio(sim, start->cluster);
-	const struct sim_task task = {
-		.end_s = sim->now_s + ratio.time * option->etc_s,
-		.order = sim->order++,
-		.task = start->task,
+
+	sim->tasks[start->task] = (struct sim_task){
+		.cluster = start->cluster,
 		.attempt = start->attempt,
-		.start_s = sim->now_s,
+		.order = sim->order++,
+		.total_s = ratio.time * option->etc_s,
 		.eec_j = ratio.energy * option->eec_j,
 		.power_w = ratio.energy * option->eec_j / (ratio.time * option->etc_s),
 	};
-
-	sim->running[sim->running_count++] = task;
-	sift_up(sim, sim->running_count - 1);
-	sum_add(&sim->power_w, task.power_w);
+	begin_stretch(sim, start->task);
 	push_news(sim, &(struct backend_event){
 		.kind = BACKEND_EVENT_STARTED,
 		.time_s = sim->now_s,
@@ -181,28 +182,166 @@ static void sim_start(struct backend *backend, const struct backend_start *start
 	});
 }
 
-static void sim_kill(struct backend *backend, uint32_t task, uint32_t attempt)
+/* The task of that attempt if it is there and has not ended, or NULL. */
+static struct sim_task *find(struct sim *sim, uint32_t index, uint32_t attempt)
+{
+	struct sim_task *task = index < sim->tasks_max ? &sim->tasks[index] : NULL;
+
+	return task && task->phase != SIM_AWAY && task->attempt == attempt ? task : NULL;
+}
+
+static void sim_kill(struct backend *backend, uint32_t index, uint32_t attempt)
 {
 	struct sim *sim = (struct sim *)backend;
+	struct sim_task *task = find(sim, index, attempt);
 
-	for (uint32_t i = 0; i < sim->running_count; i++) {
-		if (sim->running[i].task != task || sim->running[i].attempt != attempt)
-			continue;
+	if (!task)
+		return;
+	if (task->phase != SIM_SUSPENDED)
+		sim_heap_remove(&sim->next, index);
+	if (executes(task))
+		end_stretch(sim, task, sim->now_s);
+	task->phase = SIM_AWAY;
+	push_news(sim, &(struct backend_event){
+		.kind = BACKEND_EVENT_ENDED,
+		.time_s = sim->now_s,
+		.task = index,
+		.attempt = attempt,
+		.outcome = BACKEND_OUTCOME_KILLED,
+		.exec_s = task->executed_s,
+		.energy_j = task->executed_s * task->power_w,
+	});
+}
 
-		const struct sim_task killed = take_out(sim, i);
-		const double exec_s = sim->now_s - killed.start_s;
+static struct backend_event step_event(const struct sim *sim, enum backend_event_kind kind,
+				       uint32_t index, uint32_t n)
+{
+	const struct sim_task *task = &sim->tasks[index];
 
-		push_news(sim, &(struct backend_event){
-			.kind = BACKEND_EVENT_ENDED,
-			.time_s = sim->now_s,
-			.task = task,
-			.attempt = attempt,
-			.outcome = BACKEND_OUTCOME_KILLED,
-			.exec_s = exec_s,
-			.energy_j = exec_s * killed.power_w,
-		});
+	return (struct backend_event){
+		.kind = kind,
+		.time_s = sim->now_s,
+		.task = index,
+		.attempt = task->attempt,
+		.cluster = task->cluster,
+		.n = n,
+	};
+}
+
+static void stay(struct sim *sim, uint32_t index, uint32_t n, const char *reason)
+{
+	struct backend_event event = step_event(sim, BACKEND_EVENT_STAYED, index, n);
+
+	event.reason = reason;
+	push_news(sim, &event);
+}
+
+/* A sample for one suspension and its resumption. */
+static struct backend_overhead draw_overhead(const struct sim *sim, uint32_t index,
+					     const struct sim_task *task)
+{
+	const struct backend_sim_overheads *overheads = sim->overheads;
+	struct random_stream random;
+
+	if (!overheads || overheads->counts[task->cluster] == 0)
+		return (struct backend_overhead){ 0 };
+	random_stream_init(&random, overheads->seed ^ overheads->stream << 32,
+			   (uint64_t)index << 32 | task->suspension);
+	return overheads->samples[task->cluster]
+				 [random_stream_below(&random, overheads->counts[task->cluster])];
+}
+
+/* The nodes of a task take tasks again. */
+static void leave_nodes(struct sim *sim, uint32_t index)
+{
+	struct sim_task *task = &sim->tasks[index];
+	struct backend_event event =
+		step_event(sim, BACKEND_EVENT_SUSPENDED, index, task->suspension);
+
+	task->phase = SIM_SUSPENDED;
+	event.exec_s = task->stretch_s;
+	event.overhead = (struct backend_overhead){
+		.freeze_s = task->overhead.freeze_s,
+		.save_s = task->overhead.save_s,
+		.skew_s = task->overhead.skew_s,
+	};
+	push_news(sim, &event);
+}
+
+static void freeze(struct sim *sim, uint32_t index)
+{
+	struct sim_task *task = &sim->tasks[index];
+
+	end_stretch(sim, task, sim->now_s);
+	task->phase = SIM_SAVING;
+	if (task->overhead.save_s > 0)
+		expect(sim, index, sim->now_s + task->overhead.save_s);
+	else
+		leave_nodes(sim, index);
+}
+
+static void sim_suspend(struct backend *backend, uint32_t index, uint32_t attempt, uint32_t n)
+{
+	struct sim *sim = (struct sim *)backend;
+	struct sim_task *task = find(sim, index, attempt);
+
+	if (!task || n <= task->suspension)
+		return;
+	if (task->phase != SIM_RUNNING) {
+		stay(sim, index, n, "it does not run");
 		return;
 	}
+	task->suspension = n;
+	task->overhead = draw_overhead(sim, index, task);
+
+	const double frozen_s = sim->now_s + task->overhead.freeze_s;
+
+	if (end_s(task) <= frozen_s)
+		return; /* it ends first */
+	sim_heap_remove(&sim->next, index);
+	task->phase = SIM_FREEZING;
+	if (frozen_s > sim->now_s)
+		expect(sim, index, frozen_s);
+	else
+		freeze(sim, index);
+}
+
+static void go_on(struct sim *sim, uint32_t index)
+{
+	struct sim_task *task = &sim->tasks[index];
+	struct backend_event event =
+		step_event(sim, BACKEND_EVENT_RESUMED, index, task->suspension);
+
+	begin_stretch(sim, index);
+	event.since_s = sim->now_s;
+	event.overhead = (struct backend_overhead){
+		.restore_s = task->overhead.restore_s,
+		.resume_s = task->overhead.resume_s,
+	};
+	push_news(sim, &event);
+}
+
+static void sim_resume(struct backend *backend, uint32_t index, uint32_t attempt, uint32_t n,
+		       const uint32_t *nodes, uint32_t nodes_count)
+{
+	struct sim *sim = (struct sim *)backend;
+	struct sim_task *task = find(sim, index, attempt);
+
+	if (!task || n <= task->resumption)
+		return;
+	if (task->phase != SIM_SUSPENDED || n != task->suspension) {
+		stay(sim, index, n, "it is not suspended");
+		return;
+	}
+	task->resumption = n;
+	task->phase = SIM_RESUMING;
+
+	const double on_s = sim->now_s + (task->overhead.restore_s + task->overhead.resume_s);
+
+	if (on_s > sim->now_s)
+		expect(sim, index, on_s);
+	else
+		go_on(sim, index);
 }
 
 /* When the energy reaches the limit if nothing changes; INFINITY: never. */
@@ -216,48 +355,76 @@ static double crossing_s(const struct sim *sim)
 	return power_w > 0 ? sim->now_s + missing_j / power_w : INFINITY;
 }
 
-static void complete_first(struct sim *sim, struct backend_event *ret_event)
+static void complete(struct sim *sim, uint32_t index)
 {
-	advance(sim, sim->running[0].end_s);
+	struct sim_task *task = &sim->tasks[index];
 
-	const struct sim_task task = take_out(sim, 0);
-
-	*ret_event = (struct backend_event){
+	end_stretch(sim, task, sim->now_s);
+	task->phase = SIM_AWAY;
+	push_news(sim, &(struct backend_event){
 		.kind = BACKEND_EVENT_ENDED,
-		.time_s = task.end_s,
-		.task = task.task,
-		.attempt = task.attempt,
+		.time_s = sim->now_s,
+		.task = index,
+		.attempt = task->attempt,
 		.outcome = BACKEND_OUTCOME_COMPLETED,
-		.exec_s = task.end_s - task.start_s,
-		.energy_j = task.eec_j,
-	};
+		.exec_s = task->executed_s,
+		.energy_j = task->eec_j,
+	});
+}
+
+/* The instant of the next task has come. There is news of it, or none. */
+static void step(struct sim *sim)
+{
+	const struct sim_heap_entry entry = *sim_heap_first(&sim->next);
+
+	advance(sim, entry.time_s);
+	sim_heap_remove(&sim->next, entry.task);
+	switch (sim->tasks[entry.task].phase) {
+	case SIM_RUNNING:
+		complete(sim, entry.task);
+		break;
+	case SIM_FREEZING:
+		freeze(sim, entry.task);
+		break;
+	case SIM_SAVING:
+		leave_nodes(sim, entry.task);
+		break;
+	case SIM_RESUMING:
+		go_on(sim, entry.task);
+		break;
+	case SIM_AWAY:
+	case SIM_SUSPENDED:
+		g_assert_not_reached();
+	}
 }
 
 static void sim_wait(struct backend *backend, double until_s, struct backend_event *ret_event)
 {
 	struct sim *sim = (struct sim *)backend;
-	g_autofree struct backend_event *news = g_queue_pop_head(&sim->news);
+	g_autofree struct backend_event *news = NULL;
 
-	if (news) {
-		*ret_event = *news;
+	while (!(news = g_queue_pop_head(&sim->news))) {
+		const struct sim_heap_entry *first = sim_heap_first(&sim->next);
+		const double limit_s = crossing_s(sim);
+
+		if (first && first->time_s <= until_s && first->time_s <= limit_s) {
+			step(sim);
+			continue;
+		}
+		if (limit_s <= until_s) {
+			advance(sim, limit_s);
+			sim->limit_j = INFINITY;
+			*ret_event = (struct backend_event){
+				.kind = BACKEND_EVENT_ENERGY_LIMIT,
+				.time_s = limit_s,
+			};
+		} else {
+			advance(sim, until_s);
+			*ret_event = (struct backend_event){ .time_s = until_s };
+		}
 		return;
 	}
-	const double end_s = sim->running_count > 0 ? sim->running[0].end_s : INFINITY;
-	const double limit_s = crossing_s(sim);
-
-	if (end_s <= until_s && end_s <= limit_s) {
-		complete_first(sim, ret_event);
-	} else if (limit_s <= until_s) {
-		advance(sim, limit_s);
-		*ret_event = (struct backend_event){
-			.kind = BACKEND_EVENT_ENERGY_LIMIT,
-			.time_s = limit_s,
-		};
-		sim->limit_j = INFINITY;
-	} else {
-		advance(sim, until_s);
-		*ret_event = (struct backend_event){ .time_s = until_s };
-	}
+	*ret_event = *news;
 }
 
 static void sim_destroy(struct backend *backend)
@@ -265,8 +432,8 @@ static void sim_destroy(struct backend *backend)
 	struct sim *sim = (struct sim *)backend;
 
 	g_queue_clear_full(&sim->news, g_free);
-	g_free(sim->running);
-	g_free(sim->attempts);
+	sim_heap_finish(&sim->next);
+	g_free(sim->tasks);
 	g_free(sim);
 }
 
@@ -275,6 +442,8 @@ static const struct backend_ops sim_ops = {
 	.now_s = sim_now_s,
 	.start = sim_start,
 	.kill = sim_kill,
+	.suspend = sim_suspend,
+	.resume = sim_resume,
 	.energy_j = sim_energy_j,
 	.set_limit = sim_set_limit,
 	.wait = sim_wait,
@@ -289,8 +458,8 @@ struct backend *backend_sim_new(const struct sched_system *system, uint32_t task
 	sim->system = system;
 	sim->tasks_max = tasks_max;
 	sim->limit_j = INFINITY;
-	sim->running = g_new(struct sim_task, tasks_max);
-	sim->attempts = g_new0(uint32_t, tasks_max);
+	sim_heap_init(&sim->next, tasks_max);
+	sim->tasks = g_new0(struct sim_task, tasks_max);
 	g_queue_init(&sim->news);
 	return &sim->backend;
 }
@@ -301,4 +470,10 @@ void backend_sim_set_spread(struct backend *backend, const struct backend_sim_sp
 
 	sim->spread = spread;
 	random_stream_init(&sim->random, spread->seed, spread->stream);
+}
+
+void backend_sim_set_overheads(struct backend *backend,
+			       const struct backend_sim_overheads *overheads)
+{
+	((struct sim *)backend)->overheads = overheads;
 }

@@ -10,6 +10,9 @@
  * Waiting costs nothing: wait() jumps to the next event.
  *
  * At one instant completions come before the energy limit, in the order of their starts.
+ *
+ * A suspended task keeps its progress to the last bit and draws no power. While it is being frozen
+ * it executes, and may end first; it goes on when the whole resumption is over.
  */
 
 /*
@@ -18,6 +21,24 @@
  * the workload). Never fails.
  */
 struct backend *backend_sim_new(const struct sched_system *system, uint32_t tasks_max);
+
+/* The overheads that were observed, per cluster; docs/store.md, "suspension". */
+struct backend_sim_overheads {
+	const struct backend_overhead *const *samples; /* per cluster of the system; finite, >= 0 */
+	const uint32_t *counts;                        /* per cluster; 0: no overhead there */
+	uint64_t seed;
+	uint64_t stream; /* which repeat: other streams of a seed are independent of it */
+};
+
+/*
+ * From now on every suspension takes, with its resumption, what one of its cluster's samples took,
+ * drawn uniformly. Which one depends on seed, stream, task and number of the suspension alone: so
+ * policies that suspend the same task meet the same overhead. Without samples, and without this
+ * call, suspending and resuming take no time (paper 000, section II). What `overheads` points to
+ * must outlive the backend. To be called before the first start.
+ */
+void backend_sim_set_overheads(struct backend *backend,
+			       const struct backend_sim_overheads *overheads);
 
 /* How one measured task differed from its estimates: measured / estimated. */
 struct backend_sim_ratio {

@@ -312,6 +312,9 @@ void engine_handle(struct engine *engine, const struct backend_event *event)
 		break;
 	case BACKEND_EVENT_NONE:
 	case BACKEND_EVENT_ENERGY_LIMIT:
+	case BACKEND_EVENT_SUSPENDED:
+	case BACKEND_EVENT_RESUMED:
+	case BACKEND_EVENT_STAYED:
 		break;
 	}
 }

@@ -111,11 +111,175 @@ static void test_kill(void)
 	sched_system_free(system);
 }
 
+static struct backend_event expect_step(struct backend *backend, enum backend_event_kind kind,
+					double time_s, uint32_t task, uint32_t n)
+{
+	struct backend_event event;
+
+	backend_wait(backend, 1000, &event);
+	g_assert_cmpint(event.kind, ==, kind);
+	g_assert_cmpfloat(event.time_s, ==, time_s);
+	g_assert_cmpuint(event.task, ==, task);
+	g_assert_cmpuint(event.n, ==, n);
+	return event;
+}
+
+static void test_suspend(void)
+{
+	struct sched_system *system = make_system();
+	struct backend *backend = backend_sim_new(system, 4);
+	const uint32_t node = 3;
+	struct backend_event event;
+
+	start(backend, 0, 1, 0); /* 10 s, 10 W */
+	expect(backend, 4, BACKEND_EVENT_STARTED, 0, 0);
+	expect(backend, 4, BACKEND_EVENT_NONE, 4, 0);
+	backend_suspend(backend, 0, 2, 1); /* another attempt: no effect */
+	backend_suspend(backend, 1, 1, 1); /* never started */
+	backend_suspend(backend, 0, 1, 1);
+	backend_suspend(backend, 0, 1, 1); /* once */
+	event = expect_step(backend, BACKEND_EVENT_SUSPENDED, 4, 0, 1);
+	g_assert_cmpfloat(event.exec_s, ==, 4);
+	g_assert_cmpfloat(event.overhead.freeze_s, ==, 0);
+	backend_suspend(backend, 0, 1, 2);
+	event = expect_step(backend, BACKEND_EVENT_STAYED, 4, 0, 2);
+	g_assert_cmpstr(event.reason, ==, "it does not run");
+	expect(backend, 20, BACKEND_EVENT_NONE, 20, 0);
+	g_assert_cmpfloat(backend_energy_j(backend), ==, 40);
+	backend_resume(backend, 0, 1, 2, &node, 1);
+	expect_step(backend, BACKEND_EVENT_STAYED, 20, 0, 2);
+	backend_resume(backend, 0, 1, 1, &node, 1);
+	backend_resume(backend, 0, 1, 1, &node, 1);
+	event = expect_step(backend, BACKEND_EVENT_RESUMED, 20, 0, 1);
+	g_assert_cmpfloat(event.since_s, ==, 20);
+	expect(backend, 21, BACKEND_EVENT_NONE, 21, 0);
+	backend_suspend(backend, 0, 1, 2);
+	event = expect_step(backend, BACKEND_EVENT_SUSPENDED, 21, 0, 2);
+	g_assert_cmpfloat(event.exec_s, ==, 1);
+	backend_resume(backend, 0, 1, 2, &node, 1);
+	expect_step(backend, BACKEND_EVENT_RESUMED, 21, 0, 2);
+	event = expect_step(backend, BACKEND_EVENT_ENDED, 26, 0, 0);
+	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_COMPLETED);
+	g_assert_cmpfloat(event.exec_s, ==, 10);
+	g_assert_cmpfloat(event.energy_j, ==, 100);
+	g_assert_cmpfloat(backend_energy_j(backend), ==, 100);
+	backend_suspend(backend, 0, 1, 3); /* ended */
+	expect(backend, 30, BACKEND_EVENT_NONE, 30, 0);
+	backend_destroy(backend);
+	sched_system_free(system);
+}
+
+static void test_kill_suspended(void)
+{
+	struct sched_system *system = make_system();
+	struct backend *backend = backend_sim_new(system, 4);
+	struct backend_event event;
+
+	start(backend, 0, 1, 0);
+	start(backend, 1, 1, 0);
+	expect(backend, 3, BACKEND_EVENT_STARTED, 0, 0);
+	expect(backend, 3, BACKEND_EVENT_STARTED, 0, 1);
+	expect(backend, 3, BACKEND_EVENT_NONE, 3, 0);
+	backend_suspend(backend, 1, 1, 1);
+	expect_step(backend, BACKEND_EVENT_SUSPENDED, 3, 1, 1);
+	expect(backend, 8, BACKEND_EVENT_NONE, 8, 0);
+	backend_kill(backend, 1, 1);
+	event = expect_step(backend, BACKEND_EVENT_ENDED, 8, 1, 0);
+	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_KILLED);
+	g_assert_cmpfloat(event.exec_s, ==, 3);
+	g_assert_cmpfloat(event.energy_j, ==, 30);
+	expect(backend, 20, BACKEND_EVENT_ENDED, 10, 0);
+	expect(backend, 20, BACKEND_EVENT_NONE, 20, 0);
+	g_assert_cmpfloat(backend_energy_j(backend), ==, 130);
+	backend_destroy(backend);
+	sched_system_free(system);
+}
+
+static void test_overheads(void)
+{
+	static const struct backend_overhead sample = { 1, 2, 0.5, 0.25, 0.125 };
+	static const struct backend_overhead *const samples[] = { &sample };
+	static const uint32_t counts[] = { 1 };
+	const struct backend_sim_overheads overheads = { samples, counts, 1, 1 };
+	struct sched_system *system = make_system();
+	struct backend *backend = backend_sim_new(system, 4);
+	const uint32_t node = 2;
+	struct backend_event event;
+
+	backend_sim_set_overheads(backend, &overheads);
+	start(backend, 0, 1, 0);
+	expect(backend, 4, BACKEND_EVENT_STARTED, 0, 0);
+	expect(backend, 4, BACKEND_EVENT_NONE, 4, 0);
+	backend_suspend(backend, 0, 1, 1);
+	event = expect_step(backend, BACKEND_EVENT_SUSPENDED, 7, 0, 1);
+	g_assert_cmpfloat(event.exec_s, ==, 5); /* it executes until it is frozen */
+	g_assert_cmpfloat(event.overhead.freeze_s, ==, 1);
+	g_assert_cmpfloat(event.overhead.save_s, ==, 2);
+	g_assert_cmpfloat(event.overhead.restore_s, ==, 0);
+	g_assert_cmpfloat(event.overhead.skew_s, ==, 0.125);
+	g_assert_cmpfloat(backend_energy_j(backend), ==, 50);
+	backend_resume(backend, 0, 1, 1, &node, 1);
+	event = expect_step(backend, BACKEND_EVENT_RESUMED, 7.75, 0, 1);
+	g_assert_cmpfloat(event.overhead.freeze_s, ==, 0);
+	g_assert_cmpfloat(event.overhead.restore_s, ==, 0.5);
+	g_assert_cmpfloat(event.overhead.resume_s, ==, 0.25);
+	expect(backend, 12.25, BACKEND_EVENT_NONE, 12.25, 0);
+	backend_suspend(backend, 0, 1, 2); /* ends while it is being frozen */
+	event = expect_step(backend, BACKEND_EVENT_ENDED, 12.75, 0, 0);
+	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_COMPLETED);
+	g_assert_cmpfloat(event.exec_s, ==, 10);
+	expect(backend, 30, BACKEND_EVENT_NONE, 30, 0);
+	g_assert_cmpfloat(backend_energy_j(backend), ==, 100);
+	backend_destroy(backend);
+	sched_system_free(system);
+}
+
+/* What a task meets is its own: other suspensions before it change nothing. */
+static void test_draws(void)
+{
+	static const struct backend_overhead list[] = { { 0.1 }, { 0.2 }, { 0.3 }, { 0.4 },
+							{ 0.5 }, { 0.6 }, { 0.7 }, { 0.8 } };
+	static const struct backend_overhead *const samples[] = { list };
+	static const uint32_t counts[] = { G_N_ELEMENTS(list) };
+	struct sched_system *system = make_system();
+	double drawn_s[3][8];
+	bool differs = false;
+
+	for (uint32_t run = 0; run < 3; run++) {
+		const struct backend_sim_overheads overheads = { samples, counts, 7, 1 + run / 2 };
+		struct backend *backend = backend_sim_new(system, 8);
+
+		backend_sim_set_overheads(backend, &overheads);
+		for (uint32_t i = 0; i < 8; i++) {
+			const uint32_t task = run == 1 ? 7 - i : i;
+			struct backend_event event;
+
+			start(backend, task, 1, 0);
+			backend_suspend(backend, task, 1, 1);
+			expect_step(backend, BACKEND_EVENT_STARTED, backend_now_s(backend), task, 0);
+			backend_wait(backend, 1000, &event);
+			g_assert_cmpint(event.kind, ==, BACKEND_EVENT_SUSPENDED);
+			drawn_s[run][task] = event.overhead.freeze_s;
+		}
+		backend_destroy(backend);
+	}
+	for (uint32_t task = 0; task < 8; task++) {
+		g_assert_cmpfloat(drawn_s[0][task], ==, drawn_s[1][task]);
+		differs |= drawn_s[0][task] != drawn_s[2][task];
+	}
+	g_assert_true(differs); /* another repeat, other draws */
+	sched_system_free(system);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/sim/tasks take their estimates and end in order", test_completions);
 	g_test_add_func("/sim/the limit is reported at the instant it is reached", test_limit);
 	g_test_add_func("/sim/a killed task keeps what it used", test_kill);
+	g_test_add_func("/sim/a suspended task keeps its progress and uses nothing", test_suspend);
+	g_test_add_func("/sim/a suspended task can be killed", test_kill_suspended);
+	g_test_add_func("/sim/suspending takes what a sample took", test_overheads);
+	g_test_add_func("/sim/overheads depend on the task alone", test_draws);
 	return g_test_run();
 }
