@@ -32,7 +32,7 @@ struct job {
 struct bench {
 	const struct config_cluster *cluster;
 	uint32_t index;
-	GArray *wanted; /* uint32_t types still to be started, shuffled */
+	GArray *wanted; /* uint32_t types still to be started */
 	bool *busy;     /* per node */
 	bool *down;
 	bool *warm;    /* has completed a task since it booted */
@@ -71,12 +71,13 @@ static uint32_t width(const struct profile *profile, uint32_t type, const struct
 	return config_type_nodes(&profile->config->types[type], bench->cluster);
 }
 
-/* Fisher and Yates. */
-static void shuffle(GArray *list, struct random_stream *random)
+/* Fisher and Yates, for the items from `first` on. */
+static void shuffle(GArray *list, guint first, struct random_stream *random)
 {
-	for (guint i = list->len; i > 1; i--) {
+	uint32_t *items = (uint32_t *)(void *)list->data + first;
+
+	for (guint i = list->len - first; i > 1; i--) {
 		guint j = (guint)random_stream_below(random, i);
-		uint32_t *items = (uint32_t *)(void *)list->data;
 		uint32_t kept = items[i - 1];
 
 		items[i - 1] = items[j];
@@ -84,10 +85,23 @@ static void shuffle(GArray *list, struct random_stream *random)
 	}
 }
 
+/* Appends the measurements of the types that arrive, or of those that never do, in random order. */
+static void want(struct profile *profile, struct bench *bench, bool arriving)
+{
+	const guint first = bench->wanted->len;
+
+	for (uint32_t type = 0; type < profile->config->types_count; type++) {
+		if (!fits(profile, type, bench) ||
+		    (profile->config->types[type].share > 0) != arriving)
+			continue;
+		for (uint32_t i = 0; i < profile->session->plan->profile_repeats; i++)
+			g_array_append_val(bench->wanted, type);
+	}
+	shuffle(bench->wanted, first, &bench->random);
+}
+
 static void bench_init(struct profile *profile, struct bench *bench, uint32_t index)
 {
-	uint32_t repeats = profile->session->plan->profile_repeats;
-
 	bench->index = index;
 	bench->cluster = &profile->config->clusters[index];
 	bench->wanted = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -95,10 +109,9 @@ static void bench_init(struct profile *profile, struct bench *bench, uint32_t in
 	bench->down = g_new0(bool, bench->cluster->nodes);
 	bench->warm = g_new0(bool, bench->cluster->nodes);
 	random_stream_init(&bench->random, profile->config->workload->seed, SHUFFLE_STREAM + index);
-	for (uint32_t type = 0; type < profile->config->types_count; type++)
-		for (uint32_t i = 0; fits(profile, type, bench) && i < repeats; i++)
-			g_array_append_val(bench->wanted, type);
-	shuffle(bench->wanted, &bench->random);
+	/* A task that makes its VM swap slows the one after it: no run has it, the profile last. */
+	want(profile, bench, true);
+	want(profile, bench, false);
 	bench->left = bench->wanted->len;
 	profile->total += bench->left;
 }
