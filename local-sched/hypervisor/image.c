@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/hypervisor/image.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/json.h"
 #include "local-sched/hypervisor/virt_error.h"
@@ -169,48 +172,68 @@ static char *volume_path(virStoragePoolPtr pool, const char *name, GError **erro
 	return copy;
 }
 
-/* What virStreamSendAll() reads from, and the checksum of what it has read. */
-struct source {
-	const char *bytes;
-	size_t length;
-	size_t position;
-};
-
-static int read_source(virStreamPtr stream, char *buffer, size_t size, void *data)
-{
-	struct source *source = data;
-	size_t length = MIN(size, source->length - source->position);
-
-	memcpy(buffer, source->bytes + source->position, length);
-	source->position += length;
-	return (int)length;
-}
-
-static bool send_bytes(virConnectPtr connection, virStorageVolPtr volume, const char *bytes,
-		       size_t length, GError **error)
+/* Sends `length` bytes, which `give` provides piece by piece, to the start of the volume. */
+static bool upload(virConnectPtr connection, virStorageVolPtr volume, uint64_t length,
+		   virStreamSourceFunc give, void *data, GError **error)
 {
 	g_autoptr(virStream) stream = virStreamNew(connection, 0);
-	struct source source = {.bytes = bytes, .length = length};
 
 	if (!stream || virStorageVolUpload(volume, stream, 0, length, 0) < 0 ||
-	    virStreamSendAll(stream, read_source, &source) < 0 || virStreamFinish(stream) < 0) {
+	    virStreamSendAll(stream, give, data) < 0 || virStreamFinish(stream) < 0) {
 		virt_error_set(error, "cannot upload volume '%s'", virStorageVolGetName(volume));
 		return false;
 	}
 	return true;
 }
 
-static bool check_sum(const struct image *image, int file, const char *bytes, size_t length,
-		      GError **error)
-{
-	g_autofree char *sum = g_compute_checksum_for_data(G_CHECKSUM_SHA256,
-							   (const guchar *)bytes, length);
+/*
+ * A file of the image on its way: read by pieces, with their checksum. Never mapped, for pages that
+ * are read of a mapping count as this process's memory.
+ */
+struct file_source {
+	int fd;
+	uint64_t left; /* bytes to send */
+	GChecksum *sum;
+};
 
-	if (g_str_equal(sum, image->sha256[file]))
+static int give_file(virStreamPtr stream, char *buffer, size_t size, void *data)
+{
+	struct file_source *source = data;
+	ssize_t got;
+
+	do
+		got = read(source->fd, buffer, MIN(size, source->left));
+	while (got < 0 && errno == EINTR);
+	if (got <= 0)
+		return (int)got;
+	g_checksum_update(source->sum, (const guchar *)buffer, got);
+	source->left -= (uint64_t)got;
+	return (int)got;
+}
+
+/* Sends a file of the image; what was sent must be what the manifest says. */
+static bool send_file(virConnectPtr connection, virStorageVolPtr volume, const struct image *image,
+		      int file, GError **error)
+{
+	const char *path = image->path[file];
+	g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
+	struct file_source source = {.left = image->bytes[file], .sum = sum};
+	bool sent;
+
+	source.fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (source.fd < 0) {
+		g_set_error(error, VIRT_ERROR, VIRT_ERROR_IMAGE, "cannot open image file '%s': %s",
+			    path, g_strerror(errno));
+		return false;
+	}
+	sent = upload(connection, volume, source.left, give_file, &source, error);
+	close(source.fd);
+	if (!sent)
+		return false;
+	if (g_str_equal(g_checksum_get_string(sum), image->sha256[file]))
 		return true;
 	g_set_error(error, VIRT_ERROR, VIRT_ERROR_IMAGE,
-		    "image file '%s' is not what its manifest says; build the image anew",
-		    image->path[file]);
+		    "image file '%s' is not what its manifest says; build the image anew", path);
 	return false;
 }
 
@@ -221,17 +244,9 @@ static bool check_sum(const struct image *image, int file, const char *bytes, si
 static bool fill_volume(virConnectPtr connection, virStoragePoolPtr pool, virStorageVolPtr volume,
 			const char *mark, const struct image *image, int file, GError **error)
 {
-	g_autoptr(GMappedFile) mapped = g_mapped_file_new(image->path[file], FALSE, error);
 	g_autoptr(virStorageVol) marked = NULL;
-	const char *bytes;
-	size_t length;
 
-	if (!mapped)
-		return false;
-	bytes = g_mapped_file_get_contents(mapped);
-	length = g_mapped_file_get_length(mapped);
-	if (!check_sum(image, file, bytes, length, error) ||
-	    !send_bytes(connection, volume, bytes, length, error))
+	if (!send_file(connection, volume, image, file, error))
 		return false;
 	marked = create_volume(pool, mark, 1);
 	if (!marked)
@@ -342,6 +357,23 @@ static void swap_header(char *page, uint64_t mib)
 	memcpy(page + SWAP_PAGE - 10, "SWAPSPACE2", 10);
 }
 
+/* What is left of a page in memory. */
+struct page_source {
+	const char *bytes;
+	size_t left;
+};
+
+static int give_page(virStreamPtr stream, char *buffer, size_t size, void *data)
+{
+	struct page_source *source = data;
+	const size_t length = MIN(size, source->left);
+
+	memcpy(buffer, source->bytes, length);
+	source->bytes += length;
+	source->left -= length;
+	return (int)length;
+}
+
 static bool has_capacity(virStoragePoolPtr pool, const char *name, uint64_t bytes)
 {
 	g_autoptr(virStorageVol) volume = virStorageVolLookupByName(pool, name);
@@ -356,6 +388,7 @@ static char *provide_swap(virConnectPtr connection, virStoragePoolPtr pool, cons
 {
 	g_autoptr(virStorageVol) volume = NULL;
 	char page[SWAP_PAGE];
+	struct page_source source = {page, sizeof(page)};
 
 	if (has_capacity(pool, name, mib << 20))
 		return volume_path(pool, name, error);
@@ -366,7 +399,7 @@ static char *provide_swap(virConnectPtr connection, virStoragePoolPtr pool, cons
 		return NULL;
 	}
 	swap_header(page, mib);
-	if (!send_bytes(connection, volume, page, sizeof(page), error))
+	if (!upload(connection, volume, sizeof(page), give_page, &source, error))
 		return NULL;
 	return volume_path(pool, name, error);
 }

@@ -239,7 +239,8 @@ local_libvirtd_is_new() {
 }
 
 @test "uses little memory and no more than it must of a core" {
-	[ "$(awk '/VmRSS/ {print $2}' "/proc/$(cat "$BATS_FILE_TMPDIR/c2.pid")/status")" -lt 40000 ]
+	# At its highest, the upload of the image included: 34 MiB of the 40 MB that are wanted.
+	[ "$(awk '/VmHWM/ {print $2}' "/proc/$(cat "$BATS_FILE_TMPDIR/c2.pid")/status")" -lt 34816 ]
 }
 
 @test "a stopped local scheduler leaves no VM and no swap disk" {
