@@ -3,42 +3,24 @@
  * The AMM meter against the distribution's snmpd, which holds the object of a bay as if it were the
  * chassis, in each version of SNMP.
  */
-#include <errno.h>
-#include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
-#include "common/clock.h"
 #include "common/subprocess.h"
 #include "local-sched/lab/bmc/bmc.h"
 #include "local-sched/power/power_meter.h"
+#include "tests/integration/power/meter_fixture.h"
 
 #define PASSWORD "s3cret-word"
 #define OBJECT ".1.3.6.1.4.1.2.3.51.2.2.10.2.1.1.7.19" /* bay 3 */
 
 struct fixture {
-	char *dir, *password_file;
+	struct meter_fixture meter;
 	uint16_t port;
 	GPid agent;
-	struct config_meter config;
-	power_meter_t *meter;
-	int reads;
-	int64_t mw;
-	int code;
-	char *message;
 };
-
-static char *put(const struct fixture *fixture, const char *name, const char *text)
-{
-	char *path = g_build_filename(fixture->dir, name, NULL);
-
-	g_assert_true(g_file_set_contents_full(path, text, -1, G_FILE_SET_CONTENTS_NONE, 0700,
-					       NULL));
-	return path;
-}
 
 /*
  * Runs one of the distribution's clients on the object; returns what it prints. Tries for half a
@@ -69,111 +51,61 @@ static void start_agent(struct fixture *fixture)
 				   "createUser virtbed SHA \"" PASSWORD "\" DES\n"
 				   "rouser virtbed priv\n"
 				   "override -rw " OBJECT " octet_str \"123W\"\n";
-	g_autofree char *config = put(fixture, "snmpd.conf", text);
+	g_autofree char *config = meter_fixture_path(&fixture->meter, "snmpd.conf");
 	g_autofree char *address = g_strdup_printf("udp:127.0.0.1:%u", fixture->port);
-	g_autofree char *log = g_build_filename(fixture->dir, "snmpd.log", NULL);
-	g_autofree char *state = g_strconcat("SNMP_PERSISTENT_DIR=", fixture->dir, NULL);
-	g_autofree char *place = g_strconcat("SNMPCONFPATH=", fixture->dir, NULL);
+	g_autofree char *log = meter_fixture_path(&fixture->meter, "snmpd.log");
+	g_autofree char *state = g_strconcat("SNMP_PERSISTENT_DIR=", fixture->meter.dir, NULL);
+	g_autofree char *place = g_strconcat("SNMPCONFPATH=", fixture->meter.dir, NULL);
 	const char *const environment[] = { state, place, NULL };
 	const char *const argv[] = { "snmpd", "-f", "-Lo", "-C", "-c", config, address, NULL };
 	g_autoptr(GError) error = NULL;
 
+	meter_fixture_write(config, text);
 	fixture->agent = subprocess_spawn(argv, environment, log, &error);
 	g_assert_no_error(error);
 }
 
 static void setup(struct fixture *fixture, gconstpointer snmp)
 {
-	fixture->dir = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
-	fixture->password_file = put(fixture, "password", PASSWORD "\n");
+	meter_fixture_init(&fixture->meter, "b3");
+	meter_fixture_write(fixture->meter.password_file, PASSWORD "\n");
 	fixture->port = bmc_free_port(NULL);
-	fixture->config = (struct config_meter){ .kind = CONFIG_METER_AMM,
-						 .address = (char *)"127.0.0.1",
-						 .port = fixture->port,
-						 .password_file = fixture->password_file,
-						 .bay = 3,
-						 .snmp = GPOINTER_TO_INT(snmp),
-						 .interval_s = 1 };
-	if (fixture->config.snmp == CONFIG_METER_SNMP_V3)
-		fixture->config.user = (char *)"virtbed";
+	fixture->meter.config = (struct config_meter){
+		.kind = CONFIG_METER_AMM,
+		.address = (char *)"127.0.0.1",
+		.port = fixture->port,
+		.password_file = fixture->meter.password_file,
+		.bay = 3,
+		.snmp = GPOINTER_TO_INT(snmp),
+		.interval_s = 1,
+	};
+	if (fixture->meter.config.snmp == CONFIG_METER_SNMP_V3)
+		fixture->meter.config.user = (char *)"virtbed";
 	start_agent(fixture);
 	set_value(fixture, "123W");
 }
 
-static gboolean on_nothing(gpointer data)
-{
-	return G_SOURCE_CONTINUE;
-}
-
-/* Whether all our children are reaped, seen without reaping one. */
-static bool no_children(void)
-{
-	siginfo_t info;
-
-	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
-}
-
 static void teardown(struct fixture *fixture, gconstpointer snmp)
 {
-	const char *const argv[] = { "rm", "-rf", fixture->dir, NULL };
-	const guint waker = g_timeout_add(20, on_nothing, NULL);
-	const int64_t until_ns = clock_now_ns() + INT64_C(30000000000);
-
-	power_meter_close(fixture->meter);
+	meter_fixture_close(&fixture->meter);
 	subprocess_stop(fixture->agent, 5);
-	/* No snmpget is left, and none as a zombie. */
-	while (!no_children() && clock_now_ns() < until_ns)
-		g_main_context_iteration(NULL, TRUE);
-	g_assert_true(no_children());
-	g_source_remove(waker);
-	g_assert_true(g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL,
-				   NULL, NULL, NULL));
-	g_free(fixture->dir);
-	g_free(fixture->password_file);
-	g_free(fixture->message);
-}
-
-static void on_read(const struct power_reading *reading, const GError *error, void *data)
-{
-	struct fixture *fixture = data;
-
-	g_assert_true((reading != NULL) != (error != NULL));
-	fixture->reads++;
-	fixture->mw = reading ? reading->mw : -1;
-	fixture->code = error ? error->code : 0;
-	g_free(fixture->message);
-	fixture->message = error ? g_strdup(error->message) : NULL;
-	if (error)
-		g_test_message("%s", error->message);
-}
-
-static int read_once(struct fixture *fixture)
-{
-	const int before = fixture->reads;
-
-	if (!fixture->meter)
-		fixture->meter = power_meter_open(&fixture->config, "b3", NULL);
-	power_meter_read(fixture->meter, on_read, fixture);
-	g_assert_cmpint(fixture->reads, ==, before); /* never before it returns */
-	while (fixture->reads == before)
-		g_main_context_iteration(NULL, TRUE);
-	return fixture->code;
+	meter_fixture_finish(&fixture->meter);
 }
 
 static void test_readings_are_those_of_snmpget(struct fixture *fixture, gconstpointer snmp)
 {
 	static const char *const watts[] = { "123", "7", "4321" };
 
-	g_assert_cmpint(read_once(fixture), ==, 0);
-	g_assert_cmpstr(power_meter_source(fixture->meter), ==, "amm");
+	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, 0);
+	g_assert_cmpstr(power_meter_source(fixture->meter.meter), ==, "amm");
 	for (gsize i = 0; i < G_N_ELEMENTS(watts); i++) {
 		g_autofree char *value = g_strconcat(watts[i], "W", NULL);
 		g_autofree char *quoted = g_strdup_printf("\"%sW\"", watts[i]);
 		g_autofree char *theirs = NULL;
 
 		set_value(fixture, value);
-		g_assert_cmpint(read_once(fixture), ==, 0);
-		g_assert_cmpint(fixture->mw, ==, atoi(watts[i]) * 1000);
+		g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, 0);
+		g_assert_cmpint(fixture->meter.mw, ==, atoi(watts[i]) * 1000);
 		theirs = ask(fixture, "snmpget", NULL, NULL);
 		g_assert_cmpstr(theirs, ==, quoted);
 	}
@@ -193,51 +125,50 @@ static void test_what_is_no_reading(struct fixture *fixture, gconstpointer snmp)
 		{ "123W", 0 },
 	};
 
-	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, 0);
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		set_value(fixture, cases[i].value);
 		g_test_message("%s", cases[i].value);
-		g_assert_cmpint(read_once(fixture), ==, cases[i].code);
+		g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, cases[i].code);
 	}
 	/* A bay that the chassis does not have. */
-	fixture->config.bay = 14;
-	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_REJECTED);
+	fixture->meter.config.bay = 14;
+	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, POWER_METER_ERROR_REJECTED);
 }
 
 static void test_wrong_secrets_are_refused(struct fixture *fixture, gconstpointer snmp)
 {
-	const int refusal = fixture->config.snmp == CONFIG_METER_SNMP_V3 ?
+	const int refusal = fixture->meter.config.snmp == CONFIG_METER_SNMP_V3 ?
 				    POWER_METER_ERROR_LOGIN :
 				    POWER_METER_ERROR_NO_ANSWER;
-	g_autofree char *path = NULL;
 
-	g_assert_cmpint(read_once(fixture), ==, 0);
-	path = put(fixture, "password", "n0t-the-w0rd\n");
-	g_assert_cmpint(read_once(fixture), ==, refusal);
-	g_assert_null(strstr(fixture->message, "n0t-the"));
-	g_free(put(fixture, "password", "quo\"te\n"));
-	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_SETUP);
-	g_free(put(fixture, "password", "\n"));
-	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_SETUP);
-	g_free(put(fixture, "password", PASSWORD "\n"));
-	g_assert_cmpint(read_once(fixture), ==, 0);
-	g_unlink(fixture->password_file);
-	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_SETUP);
+	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, 0);
+	meter_fixture_write(fixture->meter.password_file, "n0t-the-w0rd\n");
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, refusal);
+	g_assert_null(strstr(fixture->meter.message, "n0t-the"));
+	meter_fixture_write(fixture->meter.password_file, "quo\"te\n");
+	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, POWER_METER_ERROR_SETUP);
+	meter_fixture_write(fixture->meter.password_file, "\n");
+	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, POWER_METER_ERROR_SETUP);
+	meter_fixture_write(fixture->meter.password_file, PASSWORD "\n");
+	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, 0);
+	g_unlink(fixture->meter.password_file);
+	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, POWER_METER_ERROR_SETUP);
 }
 
 static void test_silence_and_closing(struct fixture *fixture, gconstpointer snmp)
 {
 	g_autofree char *path = g_strdup(g_getenv("PATH"));
 
-	g_assert_cmpint(read_once(fixture), ==, 0);
-	power_meter_read(fixture->meter, on_read, fixture);
-	fixture->reads = 0;
-	g_clear_pointer(&fixture->meter, power_meter_close);
-	g_assert_cmpint(fixture->reads, ==, 0);
-	fixture->config.port = bmc_free_port(NULL);
-	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_NO_ANSWER);
+	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, 0);
+	power_meter_read(fixture->meter.meter, meter_fixture_on_read, &fixture->meter);
+	fixture->meter.reads = 0;
+	meter_fixture_close(&fixture->meter);
+	g_assert_cmpint(fixture->meter.reads, ==, 0);
+	fixture->meter.config.port = bmc_free_port(NULL);
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, POWER_METER_ERROR_NO_ANSWER);
 	g_setenv("PATH", "/nonexistent", TRUE);
-	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_SETUP);
+	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, POWER_METER_ERROR_SETUP);
 	g_setenv("PATH", path, TRUE);
 }
 

@@ -7,31 +7,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
 #include "common/http_server.h"
 #include "local-sched/lab/bmc/redfish.h"
 #include "local-sched/power/power_meter.h"
+#include "tests/integration/power/meter_fixture.h"
 
 #define PASSWORD "s3cret-word"
 
 struct fixture {
-	char *dir, *watts_file, *password_file, *certificate, *key;
+	struct meter_fixture meter;
+	char *watts_file, *certificate, *key;
 	struct redfish_spec spec;
 	struct redfish *bmc;
 	struct http_server *other; /* in the BMC's place */
 	json_t *watts;             /* what that one answers */
 	int asked;
-	struct config_meter config;
-	power_meter_t *meter;
-	int reads;
-	int64_t mw;
-	int code;
-	char *message;
 };
 
 static void set_watts(const struct fixture *fixture, const char *text)
 {
-	g_assert_true(g_file_set_contents(fixture->watts_file, text, -1, NULL));
+	meter_fixture_write(fixture->watts_file, text);
 }
 
 static uint16_t port_of(const char *address)
@@ -43,13 +38,13 @@ static uint16_t port_of(const char *address)
 static void start_bmc(struct fixture *fixture)
 {
 	g_autofree char *address =
-		g_strdup_printf("https://127.0.0.1:%u", fixture->config.port);
+		g_strdup_printf("https://127.0.0.1:%u", fixture->meter.config.port);
 	g_autoptr(GError) error = NULL;
 
 	fixture->spec.address = address;
 	fixture->bmc = redfish_new(&fixture->spec, &error);
 	g_assert_no_error(error);
-	fixture->config.port = port_of(redfish_address(fixture->bmc));
+	fixture->meter.config.port = port_of(redfish_address(fixture->bmc));
 }
 
 /* `data`: the places where it has its watts. */
@@ -57,11 +52,10 @@ static void setup(struct fixture *fixture, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
 
-	fixture->dir = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
-	fixture->watts_file = g_build_filename(fixture->dir, "watts", NULL);
-	fixture->password_file = g_build_filename(fixture->dir, "password", NULL);
-	fixture->certificate = g_build_filename(fixture->dir, "certificate.pem", NULL);
-	fixture->key = g_build_filename(fixture->dir, "key.pem", NULL);
+	meter_fixture_init(&fixture->meter, "b1");
+	fixture->watts_file = meter_fixture_path(&fixture->meter, "watts");
+	fixture->certificate = meter_fixture_path(&fixture->meter, "certificate.pem");
+	fixture->key = meter_fixture_path(&fixture->meter, "key.pem");
 	redfish_make_certificate(fixture->certificate, fixture->key, &error);
 	g_assert_no_error(error);
 	fixture->spec = (struct redfish_spec){ .name = "b1",
@@ -72,66 +66,29 @@ static void setup(struct fixture *fixture, gconstpointer data)
 					       .watts_file = fixture->watts_file,
 					       .max_age_s = 3600,
 					       .places = GPOINTER_TO_INT(data) };
-	fixture->config = (struct config_meter){ .kind = CONFIG_METER_REDFISH,
-						 .address = (char *)"127.0.0.1",
-						 .user = (char *)"ADMIN",
-						 .password_file = fixture->password_file,
-						 .ca_file = fixture->certificate,
-						 .interval_s = 0.1 };
-	g_assert_true(g_file_set_contents(fixture->password_file, PASSWORD "\n", -1, NULL));
+	fixture->meter.config = (struct config_meter){
+		.kind = CONFIG_METER_REDFISH,
+		.address = (char *)"127.0.0.1",
+		.user = (char *)"ADMIN",
+		.password_file = fixture->meter.password_file,
+		.ca_file = fixture->certificate,
+		.interval_s = 0.1,
+	};
+	meter_fixture_write(fixture->meter.password_file, PASSWORD "\n");
 	set_watts(fixture, "61.4\n");
 	start_bmc(fixture);
 }
 
 static void teardown(struct fixture *fixture, gconstpointer data)
 {
-	const char *const argv[] = { "rm", "-rf", fixture->dir, NULL };
-
-	power_meter_close(fixture->meter);
+	meter_fixture_close(&fixture->meter);
 	redfish_free(fixture->bmc);
 	http_server_free(fixture->other);
 	json_decref(fixture->watts);
-	g_assert_true(g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL,
-				   NULL, NULL, NULL));
-	g_free(fixture->dir);
+	meter_fixture_finish(&fixture->meter);
 	g_free(fixture->watts_file);
-	g_free(fixture->password_file);
 	g_free(fixture->certificate);
 	g_free(fixture->key);
-	g_free(fixture->message);
-}
-
-static void on_read(const struct power_reading *reading, const GError *error, void *data)
-{
-	struct fixture *fixture = data;
-
-	g_assert_true((reading != NULL) != (error != NULL));
-	fixture->reads++;
-	fixture->mw = reading ? reading->mw : -1;
-	fixture->code = error ? error->code : 0;
-	g_free(fixture->message);
-	fixture->message = error ? g_strdup(error->message) : NULL;
-	if (error)
-		g_test_message("%s", error->message);
-}
-
-/* Reads the meter once and waits for the outcome. Returns the code of the error or 0. */
-static int read_once(struct fixture *fixture)
-{
-	const int before = fixture->reads;
-
-	if (!fixture->meter)
-		fixture->meter = power_meter_open(&fixture->config, "b1", NULL);
-	power_meter_read(fixture->meter, on_read, fixture);
-	g_assert_cmpint(fixture->reads, ==, before); /* never before it returns */
-	while (fixture->reads == before)
-		g_main_context_iteration(NULL, TRUE);
-	return fixture->code;
-}
-
-static void reopen(struct fixture *fixture)
-{
-	g_clear_pointer(&fixture->meter, power_meter_close);
 }
 
 static void test_readings_follow_the_watts(struct fixture *fixture, gconstpointer data)
@@ -143,129 +100,111 @@ static void test_readings_follow_the_watts(struct fixture *fixture, gconstpointe
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		set_watts(fixture, cases[i].watts);
-		g_assert_cmpint(read_once(fixture), ==, 0);
-		g_assert_cmpint(fixture->mw, ==, cases[i].mw);
+		g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
+		g_assert_cmpint(fixture->meter.mw, ==, cases[i].mw);
 	}
-	g_assert_cmpstr(power_meter_source(fixture->meter), ==, "redfish");
+	g_assert_cmpstr(power_meter_source(fixture->meter.meter), ==, "redfish");
 	g_assert_cmpuint(redfish_sessions(fixture->bmc), ==, 0);
-}
-
-static int compare_doubles(gconstpointer a, gconstpointer b)
-{
-	return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
 }
 
 static void test_readings_are_quick(struct fixture *fixture, gconstpointer data)
 {
-	enum { READS = 200 };
-	double ms[READS];
-
-	g_assert_cmpint(read_once(fixture), ==, 0);
-	for (int i = 0; i < READS; i++) {
-		const int64_t start_ns = clock_now_ns();
-
-		g_assert_cmpint(read_once(fixture), ==, 0);
-		ms[i] = clock_elapsed_s(start_ns, clock_now_ns()) * 1e3;
-	}
-	qsort(ms, READS, sizeof ms[0], compare_doubles);
-	g_test_message("ms per reading: median %.3f, 95%% %.3f, max %.3f", ms[READS / 2],
-		       ms[READS * 95 / 100], ms[READS - 1]);
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
+	meter_fixture_time(&fixture->meter, 200);
 }
 
 static void test_a_session_is_opened_once_and_renewed(struct fixture *fixture,
 							 gconstpointer data)
 {
-	fixture->config.auth = CONFIG_METER_SESSION;
+	fixture->meter.config.auth = CONFIG_METER_SESSION;
 	for (int i = 0; i < 3; i++)
-		g_assert_cmpint(read_once(fixture), ==, 0);
-	g_assert_cmpint(fixture->mw, ==, 61400);
+		g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
+	g_assert_cmpint(fixture->meter.mw, ==, 61400);
 	g_assert_cmpuint(redfish_sessions(fixture->bmc), ==, 1);
 	/* A BMC that was restarted knows no session of before: within one reading it has another. */
 	redfish_free(fixture->bmc);
 	start_bmc(fixture);
-	for (int i = 0; i < 10 && read_once(fixture) == POWER_METER_ERROR_NO_ANSWER; i++)
-		continue; /* the connection of before */
-	g_assert_cmpint(fixture->code, ==, 0);
+	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, 0); /* not that of before */
 	g_assert_cmpuint(redfish_sessions(fixture->bmc), ==, 1);
 }
 
 static void test_wrong_logins_are_told_from_silence(struct fixture *fixture, gconstpointer data)
 {
 	for (int auth = CONFIG_METER_BASIC; auth <= CONFIG_METER_SESSION; auth++) {
-		fixture->config.auth = (enum config_meter_auth)auth;
-		g_assert_true(g_file_set_contents(fixture->password_file, "n0t-it\n", -1, NULL));
-		g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_LOGIN);
-		g_assert_null(strstr(fixture->message, "n0t-it"));
+		fixture->meter.config.auth = (enum config_meter_auth)auth;
+		meter_fixture_write(fixture->meter.password_file, "n0t-it\n");
+		g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, POWER_METER_ERROR_LOGIN);
+		g_assert_null(strstr(fixture->meter.message, "n0t-it"));
 		/* A new password in the file helps without opening the meter again. */
-		g_assert_true(g_file_set_contents(fixture->password_file, PASSWORD, -1, NULL));
-		g_assert_cmpint(read_once(fixture), ==, 0);
-		reopen(fixture);
-		g_unlink(fixture->password_file);
-		g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_SETUP);
-		g_assert_true(g_file_set_contents(fixture->password_file, PASSWORD, -1, NULL));
-		g_assert_cmpint(read_once(fixture), ==, 0);
-		reopen(fixture);
+		meter_fixture_write(fixture->meter.password_file, PASSWORD);
+		g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
+		meter_fixture_close(&fixture->meter);
+		g_unlink(fixture->meter.password_file);
+		g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, POWER_METER_ERROR_SETUP);
+		meter_fixture_write(fixture->meter.password_file, PASSWORD);
+		g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
+		meter_fixture_close(&fixture->meter);
 	}
 	g_clear_pointer(&fixture->bmc, redfish_free);
-	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_NO_ANSWER);
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, POWER_METER_ERROR_NO_ANSWER);
 	start_bmc(fixture);
-	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
 }
 
 static void test_certificates_are_checked(struct fixture *fixture, gconstpointer data)
 {
-	fixture->config.ca_file = NULL;
-	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_SETUP);
-	g_assert_nonnull(strstr(fixture->message, "ca_file"));
-	reopen(fixture);
-	fixture->config.ca_file = fixture->watts_file;
-	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_SETUP);
-	reopen(fixture);
-	fixture->config.ca_file = NULL;
-	fixture->config.tls = CONFIG_METER_INSECURE;
-	g_assert_cmpint(read_once(fixture), ==, 0);
+	fixture->meter.config.ca_file = NULL;
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, POWER_METER_ERROR_SETUP);
+	g_assert_nonnull(strstr(fixture->meter.message, "ca_file"));
+	meter_fixture_close(&fixture->meter);
+	fixture->meter.config.ca_file = fixture->watts_file;
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, POWER_METER_ERROR_SETUP);
+	meter_fixture_close(&fixture->meter);
+	fixture->meter.config.ca_file = NULL;
+	fixture->meter.config.tls = CONFIG_METER_INSECURE;
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
 }
 
 static void test_null_is_no_reading(struct fixture *fixture, gconstpointer data)
 {
 	/* Before the place is known, and after. */
 	set_watts(fixture, "rubbish");
-	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_NOT_ACTIVE);
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, POWER_METER_ERROR_NOT_ACTIVE);
 	set_watts(fixture, "100");
-	g_assert_cmpint(read_once(fixture), ==, 0);
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
 	set_watts(fixture, "rubbish");
-	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_NOT_ACTIVE);
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, POWER_METER_ERROR_NOT_ACTIVE);
 	g_unlink(fixture->watts_file);
-	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_NOT_ACTIVE);
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, POWER_METER_ERROR_NOT_ACTIVE);
 	set_watts(fixture, "100");
-	g_assert_cmpint(read_once(fixture), ==, 0);
-	g_assert_cmpint(fixture->mw, ==, 100000);
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
+	g_assert_cmpint(fixture->meter.mw, ==, 100000);
 }
 
 static void test_a_chassis_can_be_named(struct fixture *fixture, gconstpointer data)
 {
-	fixture->config.chassis = (char *)"1";
-	g_assert_cmpint(read_once(fixture), ==, 0);
-	reopen(fixture);
-	fixture->config.chassis = (char *)"../2 x";
-	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_SETUP);
-	g_assert_nonnull(strstr(fixture->message, "chassis"));
+	fixture->meter.config.chassis = (char *)"1";
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
+	meter_fixture_close(&fixture->meter);
+	fixture->meter.config.chassis = (char *)"../2 x";
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, POWER_METER_ERROR_SETUP);
+	g_assert_nonnull(strstr(fixture->meter.message, "chassis"));
 }
 
 static void test_closing_a_meter_drops_its_read(struct fixture *fixture, gconstpointer data)
 {
-	fixture->config.auth = CONFIG_METER_SESSION;
-	fixture->meter = power_meter_open(&fixture->config, "b1", NULL);
-	power_meter_read(fixture->meter, on_read, fixture);
-	reopen(fixture);
-	g_assert_cmpint(fixture->reads, ==, 0);
-	g_unlink(fixture->password_file);
-	fixture->meter = power_meter_open(&fixture->config, "b1", NULL);
-	power_meter_read(fixture->meter, on_read, fixture);
-	reopen(fixture);
+	fixture->meter.config.auth = CONFIG_METER_SESSION;
+	fixture->meter.meter = power_meter_open(&fixture->meter.config, "b1", NULL);
+	power_meter_read(fixture->meter.meter, meter_fixture_on_read, &fixture->meter);
+	meter_fixture_close(&fixture->meter);
+	g_assert_cmpint(fixture->meter.reads, ==, 0);
+	g_unlink(fixture->meter.password_file);
+	fixture->meter.meter = power_meter_open(&fixture->meter.config, "b1", NULL);
+	power_meter_read(fixture->meter.meter, meter_fixture_on_read, &fixture->meter);
+	meter_fixture_close(&fixture->meter);
 	while (g_main_context_iteration(NULL, FALSE))
 		continue;
-	g_assert_cmpint(fixture->reads, ==, 0);
+	g_assert_cmpint(fixture->meter.reads, ==, 0);
 }
 
 /* A server whose chassis has what the test says. */
@@ -328,26 +267,26 @@ static void test_an_odd_service_is_survived(struct fixture *fixture, gconstpoint
 	fixture->other = http_server_new_tls("https://127.0.0.1:0", fixture->certificate,
 					     fixture->key, odd_routes, fixture, &error);
 	g_assert_no_error(error);
-	fixture->config.port = port_of(http_server_address(fixture->other));
+	fixture->meter.config.port = port_of(http_server_address(fixture->other));
 	/* A chassis that is gone and a link to elsewhere are passed over. */
 	set_json(fixture, json_pack("{s:{s:i}}", "PowerWatts", "Reading", 77));
-	g_assert_cmpint(read_once(fixture), ==, 0);
-	g_assert_cmpint(fixture->mw, ==, 77000);
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
+	g_assert_cmpint(fixture->meter.mw, ==, 77000);
 	set_json(fixture, json_pack("{s:{s:s}}", "PowerWatts", "Reading", "77"));
-	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_GARBAGE);
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, POWER_METER_ERROR_GARBAGE);
 	set_json(fixture, json_pack("[i]", 77));
-	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_GARBAGE);
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, POWER_METER_ERROR_GARBAGE);
 	/* A place that goes is looked for again. */
 	set_json(fixture, NULL);
-	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_REJECTED);
-	g_assert_cmpint(read_once(fixture), ==, POWER_METER_ERROR_SETUP);
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, POWER_METER_ERROR_REJECTED);
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, POWER_METER_ERROR_SETUP);
 	set_json(fixture, json_pack("{s:{s:f}}", "PowerWatts", "Reading", 78.5));
-	g_assert_cmpint(read_once(fixture), ==, 0);
-	g_assert_cmpint(fixture->mw, ==, 78500);
+	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
+	g_assert_cmpint(fixture->meter.mw, ==, 78500);
 	/* The same value for ever is a reading each time. */
 	fixture->asked = 0;
 	for (int i = 0; i < 5; i++)
-		g_assert_cmpint(read_once(fixture), ==, 0);
+		g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
 	g_assert_cmpint(fixture->asked, ==, 5);
 }
 
