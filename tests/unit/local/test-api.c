@@ -182,7 +182,7 @@ static void test_quota(struct fixture *fixture, gconstpointer data)
 	g_assert_cmpstr(json_string_value(json_object_get(capabilities, "caps_effective")), ==,
 			"yes");
 	g_assert_cmpstr(cap_column(nodes, 0, "requested"), ==, "1000 MHz");
-	g_assert_cmpstr(cap_column(nodes, 0, "set"), ==, "quota 100000 of 100000 us");
+	g_assert_cmpstr(cap_column(nodes, 0, "set"), ==, "quota 101000 of 101000 us");
 	g_assert_null(cap_column(nodes, 0, "read_back")); /* no VM is there to have it */
 	g_assert_cmpstr(cap_column(nodes, 0, "effective"), ==, "emulated");
 }
