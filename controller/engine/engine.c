@@ -13,6 +13,9 @@ static const char *const state_names[] = {
 	[ENGINE_TASK_PLANNED] = "planned",
 	[ENGINE_TASK_STARTING] = "starting",
 	[ENGINE_TASK_RUNNING] = "running",
+	[ENGINE_TASK_SUSPENDING] = "suspending",
+	[ENGINE_TASK_SUSPENDED] = "suspended",
+	[ENGINE_TASK_RESUMING] = "resuming",
 	[ENGINE_TASK_COMPLETED] = "completed",
 	[ENGINE_TASK_FAILED] = "failed",
 	[ENGINE_TASK_DROPPED] = "dropped",
@@ -66,6 +69,34 @@ void engine_record_task(struct engine *engine, uint32_t task)
 	engine->dirty[task] = false;
 	if (recorder && recorder->task && !recorder->task(recorder, &engine->tasks[task]))
 		engine_abort(engine, "task %u could not be recorded", task);
+}
+
+void engine_touch(struct engine *engine, uint32_t task)
+{
+	if (!engine->setup.recorder || engine->dirty[task])
+		return;
+	engine->dirty[task] = true;
+	g_array_append_val(engine->changed, task);
+}
+
+void engine_record_changed(struct engine *engine)
+{
+	for (guint i = 0; i < engine->changed->len; i++) {
+		const uint32_t task = g_array_index(engine->changed, uint32_t, i);
+
+		if (engine->dirty[task])
+			engine_record_task(engine, task);
+	}
+	g_array_set_size(engine->changed, 0);
+}
+
+void engine_record_suspension(struct engine *engine, uint32_t task)
+{
+	struct engine_recorder *recorder = engine->setup.recorder;
+
+	if (recorder && recorder->suspension &&
+	    !recorder->suspension(recorder, &engine->suspensions[task]->record))
+		engine_abort(engine, "the suspension of task %u could not be recorded", task);
 }
 
 static void record_event(struct engine *engine, double time_s, const char *kind, json_t *object)
@@ -129,10 +160,19 @@ static void init_tasks(struct engine *engine)
 	size_t width = 0;
 
 	engine->tasks = g_new0(struct engine_task, count);
+	engine->known = g_memdup2(workload->tasks, count * sizeof(*workload->tasks));
 	engine->places = g_new(uint32_t *, count);
+	engine->suspensions = g_new0(struct suspension *, count);
+	engine->blocked = g_new0(uint32_t, count);
 	engine->dirty = g_new0(bool, count);
-	engine->waiting = g_new(const struct sched_task *, count);
-	engine->running = g_new(struct sched_running, count);
+	engine->changed = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	task_list_init(&engine->waiting, count);
+	task_list_init(&engine->leaving, count);
+	task_list_init(&engine->suspended, count);
+	task_list_init(&engine->held, count);
+	running_list_init(&engine->running, count);
+	engine->waiting_tasks = g_new(const struct sched_task *, count);
+	engine->suspended_tasks = g_new(struct sched_suspended, count);
 	engine->reservations = g_new(struct sched_planned, count);
 	engine->placeholders = g_new(struct sched_planned, count);
 	for (uint32_t i = 0; i < count; i++)
@@ -142,8 +182,9 @@ static void init_tasks(struct engine *engine)
 	for (uint32_t i = 0; i < count; i++) {
 		struct engine_task *task = &engine->tasks[i];
 
-		task->task = &workload->tasks[i];
+		task->task = &engine->known[i];
 		task->planned_start_s = task->started_s = task->expected_end_s = NAN;
+		task->since_s = NAN;
 		task->ended_s = task->exec_s = task->energy_j = NAN;
 		task->etc_s = task->eec_j = NAN;
 		engine->places[i] = engine->places_pool + width;
@@ -159,15 +200,18 @@ static void init_nodes(struct engine *engine)
 	for (uint32_t c = 0; c < system->clusters_count; c++)
 		nodes += system->clusters[c].nodes;
 	engine->occupants = g_new(uint32_t *, system->clusters_count);
+	engine->leavers = g_new(uint32_t *, system->clusters_count);
 	engine->down = g_new(bool *, system->clusters_count);
 	engine->occupants_pool = g_new(uint32_t, nodes);
+	engine->leavers_pool = g_new(uint32_t, nodes);
 	engine->down_pool = g_new0(bool, nodes);
-	engine->down_nodes = g_new(struct sched_node, nodes);
+	engine->down_nodes = g_new(struct sched_node, 2 * (size_t)nodes);
 	for (uint32_t i = 0; i < nodes; i++)
-		engine->occupants_pool[i] = ENGINE_NO_TASK;
+		engine->occupants_pool[i] = engine->leavers_pool[i] = ENGINE_NO_TASK;
 	nodes = 0;
 	for (uint32_t c = 0; c < system->clusters_count; c++) {
 		engine->occupants[c] = engine->occupants_pool + nodes;
+		engine->leavers[c] = engine->leavers_pool + nodes;
 		engine->down[c] = engine->down_pool + nodes;
 		nodes += system->clusters[c].nodes;
 	}
@@ -189,21 +233,46 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 	return engine;
 }
 
+static void free_suspensions(struct engine *engine)
+{
+	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++) {
+		struct suspension *suspension = engine->suspensions[i];
+
+		if (!suspension)
+			continue;
+		g_free(suspension->nodes);
+		g_free(suspension->to_nodes);
+		g_free(suspension);
+	}
+	g_free(engine->suspensions);
+}
+
 void engine_free(struct engine *engine)
 {
 	if (!engine)
 		return;
 	scratch_free(engine->scratch);
+	free_suspensions(engine);
 	g_free(engine->tasks);
+	g_free(engine->known);
 	g_free(engine->places);
 	g_free(engine->places_pool);
+	g_free(engine->blocked);
 	g_free(engine->dirty);
-	g_free(engine->waiting);
-	g_free(engine->running);
+	g_array_unref(engine->changed);
+	task_list_finish(&engine->waiting);
+	task_list_finish(&engine->leaving);
+	task_list_finish(&engine->suspended);
+	task_list_finish(&engine->held);
+	running_list_finish(&engine->running);
+	g_free(engine->waiting_tasks);
+	g_free(engine->suspended_tasks);
 	g_free(engine->reservations);
 	g_free(engine->placeholders);
 	g_free(engine->occupants);
 	g_free(engine->occupants_pool);
+	g_free(engine->leavers);
+	g_free(engine->leavers_pool);
 	g_free(engine->down);
 	g_free(engine->down_pool);
 	g_free(engine->down_nodes);
@@ -268,8 +337,9 @@ static void handle_limit(struct engine *engine, double time_s)
 static bool is_done(const struct engine *engine)
 {
 	return engine->arrivals_next == engine->setup.workload->tasks_count &&
-	       engine->waiting_count == 0 && engine->running_count == 0 &&
-	       engine->reservations_count == 0;
+	       engine->waiting.count == 0 && engine->running.count == 0 &&
+	       engine->leaving.count == 0 && engine->suspended.count == 0 &&
+	       engine->held.count == 0 && engine->reservations_count == 0;
 }
 
 /*
@@ -305,6 +375,7 @@ void engine_run(struct engine *engine, struct engine_result *ret_result)
 	struct backend_event event;
 
 	watch_energy(engine);
+	engine_ask_again(engine);
 	while (!engine->ended) {
 		const double until_s = next_time_s(engine);
 
@@ -330,141 +401,4 @@ void engine_run(struct engine *engine, struct engine_result *ret_result)
 	for (uint32_t i = engine->marks_next; i < engine->setup.marks_count; i++)
 		engine->marks[i] = engine->result;
 	*ret_result = engine->result;
-}
-
-static bool fits(const struct engine *engine, const struct engine_task *task,
-		 const struct engine_task *record)
-{
-	const struct sched_system *system = engine->setup.system;
-	const struct sched_option *option =
-		sched_system_option(system, task->task->row, record->cluster, record->pstate);
-
-	if (!option || option->nodes != record->nodes_count)
-		return false;
-	for (uint32_t i = 0; i < record->nodes_count; i++)
-		if (record->nodes[i] >= system->clusters[record->cluster].nodes)
-			return false;
-	return true;
-}
-
-/* A task that was starting or running still is, as far as is known. */
-static bool restore_running(struct engine *engine, uint32_t index,
-			    const struct engine_task *record)
-{
-	struct engine_task *task = &engine->tasks[index];
-	uint32_t i;
-
-	if (!engine_place_free(engine, index) || !isfinite(record->started_s))
-		return false;
-	engine_begin(engine, index);
-	task->state = record->state;
-	task->attempts = record->attempts;
-	task->started_s = record->started_s;
-	task->expected_end_s = record->started_s + task->etc_s;
-
-	struct sched_running running = engine->running[engine->running_count - 1];
-
-	running.start_s = task->started_s;
-	running.end_s = task->expected_end_s;
-	for (i = engine->running_count - 1;
-	     i > 0 && engine->running[i - 1].start_s > running.start_s; i--)
-		engine->running[i] = engine->running[i - 1];
-	engine->running[i] = running;
-	return true;
-}
-
-/* A promise still stands; a place-holder does until the next mapping event. */
-static void restore_promise(struct engine *engine, uint32_t index,
-			    const struct engine_task *record)
-{
-	struct engine_task *task = &engine->tasks[index];
-	const struct sched_planned planned = {
-		.task = task->task,
-		.cluster = task->cluster,
-		.pstate = task->pstate,
-		.nodes_count = task->nodes_count,
-		.nodes = task->nodes,
-		.start_s = record->planned_start_s,
-		.end_s = record->planned_start_s + task->etc_s,
-	};
-
-	task->state = ENGINE_TASK_PLANNED;
-	task->reservation = record->reservation;
-	if (task->reservation) {
-		engine_promise(engine->reservations, &engine->reservations_count, &planned);
-	} else {
-		engine_wait_for(engine, index);
-		engine_promise(engine->placeholders, &engine->placeholders_count, &planned);
-	}
-}
-
-/* A task that ended counts as it was recorded. */
-static void restore_ended(struct engine *engine, struct engine_task *task,
-			  const struct engine_task *record)
-{
-	struct engine_result *result = &engine->result;
-
-	task->state = record->state;
-	task->ended_s = record->ended_s;
-	task->exec_s = record->exec_s;
-	task->energy_j = record->energy_j;
-	task->utility = record->utility;
-	result->utility += record->utility;
-	result->tasks_completed += record->state == ENGINE_TASK_COMPLETED;
-	if (record->state == ENGINE_TASK_COMPLETED && record->nodes_count > 0)
-		engine_count_completed(engine, task);
-	result->tasks_dropped += record->state == ENGINE_TASK_DROPPED;
-	result->tasks_failed +=
-		record->state == ENGINE_TASK_FAILED || record->state == ENGINE_TASK_KILLED;
-}
-
-/*
- * The run goes on with the next mapping event to come. (A run that is new begins with event 0, even
- * if real time has moved on by a few milliseconds already.)
- */
-static void restore_time(struct engine *engine)
-{
-	const double now_s = fmax(backend_now_s(engine->backend), 0);
-
-	engine->event_next = (uint64_t)ceil(now_s / engine->setup.mapping_interval_s);
-}
-
-bool engine_restore_task(struct engine *engine, uint32_t index, const struct engine_task *record)
-{
-	struct engine_task *task;
-	const bool planned = record->state == ENGINE_TASK_PLANNED;
-	const bool running =
-		record->state == ENGINE_TASK_STARTING || record->state == ENGINE_TASK_RUNNING;
-
-	if (index >= engine->setup.workload->tasks_count ||
-	    engine->tasks[index].state != ENGINE_TASK_COMING)
-		return false;
-	restore_time(engine);
-	task = &engine->tasks[index];
-	if (record->state == ENGINE_TASK_COMING)
-		return true;
-	if ((planned || running || record->nodes_count > 0) && !fits(engine, task, record))
-		return false;
-	if (planned && !isfinite(record->planned_start_s))
-		return false;
-	if (record->nodes_count > 0)
-		engine_set_place(engine, index, record->cluster, record->pstate, record->nodes,
-				 record->nodes_count);
-	if (running && !restore_running(engine, index, record))
-		return false;
-	engine->result.tasks_arrived++;
-	task->attempts = record->attempts;
-	task->planned_start_s = record->planned_start_s;
-	task->started_s = record->started_s;
-	if (planned) {
-		restore_promise(engine, index, record);
-	} else if (record->state == ENGINE_TASK_WAITING ||
-		   record->state == ENGINE_TASK_UNFINISHED) {
-		task->state = ENGINE_TASK_WAITING;
-		engine_wait_for(engine, index);
-	} else if (!running) {
-		restore_ended(engine, task, record);
-	}
-	engine->dirty[index] = false;
-	return true;
 }

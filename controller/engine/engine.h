@@ -21,6 +21,10 @@
  * duration. Place-holders that have not started vanish at the next event. A task that outlives its
  * ETC is taken to be busy until the next event, and what was promised its nodes slides with it.
  *
+ * A task that a plan suspends keeps its progress. What the plan puts on its nodes starts, or goes
+ * on, when the backend says that they are free; where suspending fails, the task runs on and the
+ * others are mappable again. A plan that is not legal ends the run with a reason.
+ *
  * A run ends when the metered dynamic energy reaches the limit, at its duration, when every task
  * has ended and none is to come, or when the backend aborts. Utility counts the tasks that
  * completed by then, also where the backend tells of it a moment later.
@@ -34,6 +38,9 @@ enum engine_task_state {
 	ENGINE_TASK_PLANNED,    /* holds a reservation or a place-holder */
 	ENGINE_TASK_STARTING,   /* the backend was asked to start it */
 	ENGINE_TASK_RUNNING,    /* all of its ranks run */
+	ENGINE_TASK_SUSPENDING, /* the backend was asked to take it off its nodes */
+	ENGINE_TASK_SUSPENDED,  /* it keeps its progress and occupies no nodes */
+	ENGINE_TASK_RESUMING,   /* the backend was asked to let it go on */
 	ENGINE_TASK_COMPLETED,
 	ENGINE_TASK_FAILED,     /* by its own fault, or lost too often */
 	ENGINE_TASK_DROPPED,    /* could earn nothing (or too little) any more */
@@ -56,14 +63,18 @@ struct engine_task {
 	uint32_t cluster;         /* valid when nodes_count > 0 */
 	uint32_t pstate;
 	uint32_t nodes_count;     /* of the last place it got; 0: never placed */
-	const uint32_t *nodes;    /* ascending */
+	const uint32_t *nodes;    /* ascending; of a suspended task those that it left */
 	uint32_t attempts;        /* starts so far */
+	uint32_t suspensions;     /* of the last attempt, one that is under way included */
+	bool held;                /* suspended by a person: not mappable until a person resumes it */
 	bool reservation;         /* PLANNED: permanent; otherwise a place-holder */
 	double planned_start_s;   /* of the last promise */
 	double started_s;         /* the start that the engine asked for */
-	double expected_end_s;    /* while it runs: started_s + ETC, later for one that is late */
+	double since_s;           /* when its last stretch began: started_s, or when it went on */
+	double executed_s;        /* execution time of the stretches before it; 0: none */
+	double expected_end_s;    /* while it runs: since_s + ETC - executed_s; later if it is late */
 	double ended_s;
-	double exec_s;            /* measured */
+	double exec_s;            /* measured, of all stretches; NAN until it ends */
 	double etc_s;             /* estimated, for the place it got */
 	double energy_j;          /* attributed by the backend */
 	double eec_j;
@@ -99,6 +110,33 @@ struct engine_result {
 };
 
 /*
+ * One suspension of a task: that it was asked for, what came of it, and so on until it went on.
+ * Times are NAN until they are known, and suspended_s stays so when it was rolled back or the task
+ * ended first.
+ */
+struct engine_suspension {
+	uint32_t task;
+	uint32_t attempt;
+	uint32_t n;               /* which one of the attempt, from 1 */
+	uint32_t cluster;
+	uint32_t nodes_count;
+	const uint32_t *nodes;    /* that it left */
+	const uint32_t *to_nodes; /* that it goes to; valid once resume_requested_s is known */
+	bool by_person;
+	bool held;                /* not mappable: a person is to resume it */
+	double requested_s;
+	double suspended_s;       /* its nodes take tasks again */
+	double exec_s;            /* execution time of the stretch that ended with it */
+	double resume_requested_s;
+	double resumed_s;         /* it was known to go on */
+	double since_s;           /* it went on */
+	struct backend_overhead overhead; /* NAN: not known (yet) */
+	/* The same by VM, of the step that has just come to its end; NULL: not known. */
+	const struct backend_vm_overhead *vms;
+	uint32_t vms_count;
+};
+
+/*
  * What is to be remembered of a run. Every callback is optional; each returns false when it could
  * not do its work (a full disk), upon which the engine ends the run as aborted. The arguments are
  * borrowed for the call.
@@ -109,9 +147,12 @@ struct engine_recorder {
 			 const struct sched_snapshot *snapshot, const struct sched_plan *plan);
 	/* A task changed; also called once for each task when it arrives. */
 	bool (*task)(struct engine_recorder *recorder, const struct engine_task *task);
+	/* A suspension began, or a step of it came to its end. */
+	bool (*suspension)(struct engine_recorder *recorder,
+			   const struct engine_suspension *suspension);
 	/*
 	 * Something happened that no task record tells: "slid", "late", "lost", "cancelled",
-	 * "node-down", "node-up", "limit", "aborted". `detail` is a JSON object or NULL.
+	 * "stayed", "node-down", "node-up", "limit", "aborted". `detail` is a JSON object or NULL.
 	 */
 	bool (*event)(struct engine_recorder *recorder, double time_s, const char *kind,
 		      const char *detail);
@@ -172,10 +213,34 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 bool engine_restore_task(struct engine *engine, uint32_t task, const struct engine_task *record);
 
 /*
+ * Puts back a suspension of an interrupted run, after its task; to be called for all suspensions in
+ * the order of their numbers. Those of former attempts have no effect. Of steps that were under way
+ * the backend is asked once more when the run goes on. Returns true, or false when it does not fit
+ * the task.
+ */
+bool engine_restore_suspension(struct engine *engine, const struct engine_suspension *record);
+
+/* Whether every task that was put back as (being) suspended or resumed has its suspension. */
+bool engine_restored_well(const struct engine *engine);
+
+/*
  * Runs to the end and fills *ret_result. What still runs then is killed and counts as unfinished.
  * An aborted run has a result too; engine_reason() says why it was aborted.
  */
 void engine_run(struct engine *engine, struct engine_result *ret_result);
+
+/*
+ * A person wants a task suspended: it leaves its nodes and is not mappable until a person resumes
+ * it, preemptible or not. May be called while the engine waits for the backend. Returns NULL when
+ * the backend was asked (or the task was suspended already), or a sentence why it cannot be.
+ */
+const char *engine_request_suspend(struct engine *engine, uint32_t task);
+
+/*
+ * A person wants a suspended task to go on: as soon as its cluster has idle nodes for it, before the
+ * policy is asked; a policy that preempts may have it go on earlier. Otherwise as above.
+ */
+const char *engine_request_resume(struct engine *engine, uint32_t task);
 
 /* The interim result at marks_j[mark]; equal to the result of the run when it was not reached. */
 const struct engine_result *engine_mark_result(const struct engine *engine, uint32_t mark);

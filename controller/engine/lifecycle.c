@@ -6,23 +6,12 @@
 
 void engine_wait_for(struct engine *engine, uint32_t task)
 {
-	uint32_t i = engine->waiting_count++;
-
-	for (; i > 0 && engine->waiting[i - 1]->id > task; i--)
-		engine->waiting[i] = engine->waiting[i - 1];
-	engine->waiting[i] = engine->tasks[task].task;
+	task_list_add(&engine->waiting, task);
 }
 
 void engine_unwait(struct engine *engine, uint32_t task)
 {
-	for (uint32_t i = 0; i < engine->waiting_count; i++) {
-		if (engine->waiting[i]->id != task)
-			continue;
-		engine->waiting_count--;
-		memmove(engine->waiting + i, engine->waiting + i + 1,
-			(engine->waiting_count - i) * sizeof(*engine->waiting));
-		return;
-	}
+	task_list_remove(&engine->waiting, task);
 }
 
 void engine_arrive(struct engine *engine, double time_s)
@@ -68,39 +57,107 @@ bool engine_place_free(const struct engine *engine, uint32_t index)
 		const uint32_t node = task->nodes[i];
 
 		if (engine->occupants[task->cluster][node] != ENGINE_NO_TASK ||
+		    engine->leavers[task->cluster][node] != ENGINE_NO_TASK ||
 		    engine->down[task->cluster][node])
 			return false;
 	}
 	return true;
 }
 
-static void occupy(struct engine *engine, const struct engine_task *task, uint32_t occupant)
+void engine_occupy(struct engine *engine, uint32_t cluster, const uint32_t *nodes, uint32_t count,
+		   uint32_t occupant)
 {
-	for (uint32_t i = 0; i < task->nodes_count; i++)
-		engine->occupants[task->cluster][task->nodes[i]] = occupant;
+	for (uint32_t i = 0; i < count; i++)
+		engine->occupants[cluster][nodes[i]] = occupant;
+}
+
+double engine_expected_end_s(const struct engine_task *task, double start_s)
+{
+	return start_s + fmax(0, task->etc_s - task->executed_s);
+}
+
+struct sched_running engine_running(const struct engine *engine, uint32_t index,
+				    const uint32_t *nodes, double start_s)
+{
+	const struct engine_task *task = &engine->tasks[index];
+
+	return (struct sched_running){
+		.task = task->task,
+		.cluster = task->cluster,
+		.pstate = task->pstate,
+		.nodes_count = task->nodes_count,
+		.nodes = nodes,
+		.start_s = start_s,
+		.executed_s = task->executed_s,
+		.end_s = engine_expected_end_s(task, start_s),
+	};
+}
+
+void engine_set_preemptible(struct engine *engine, uint32_t index)
+{
+	const enum engine_task_state state = engine->tasks[index].state;
+	const struct suspension *suspension = engine->suspensions[index];
+
+	engine->known[index].preemptible =
+		engine->setup.workload->tasks[index].preemptible && engine->blocked[index] == 0 &&
+		state != ENGINE_TASK_STARTING && state != ENGINE_TASK_RESUMING &&
+		(!suspension || suspension->stays < ENGINE_STAYS_MAX);
+}
+
+/* An attempt begins now. */
+static void begin_attempt(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	task->state = ENGINE_TASK_STARTING;
+	task->reservation = false;
+	task->attempts++;
+	task->suspensions = 0;
+	task->executed_s = 0;
+	task->started_s = task->since_s = backend_now_s(engine->backend);
+	task->expected_end_s = engine_expected_end_s(task, task->since_s);
+	task->ended_s = task->exec_s = task->energy_j = NAN;
+	engine_set_preemptible(engine, index);
+	engine_touch(engine, index);
+}
+
+/* Its nodes are still being left: it has a claim to them. */
+static void begin_claim(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	task->state = ENGINE_TASK_PLANNED;
+	task->reservation = true;
+	task->executed_s = 0;
+	task->expected_end_s = engine_expected_end_s(task, backend_now_s(engine->backend));
+	engine_set_preemptible(engine, index);
+	engine_touch(engine, index);
 }
 
 void engine_begin(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
+	struct sched_running running;
 
 	engine_unwait(engine, index);
-	task->state = ENGINE_TASK_STARTING;
-	task->attempts++;
-	task->started_s = backend_now_s(engine->backend);
-	task->expected_end_s = task->started_s + task->etc_s;
-	task->ended_s = task->exec_s = task->energy_j = NAN;
-	occupy(engine, task, index);
-	engine->running[engine->running_count++] = (struct sched_running){
-		.task = task->task,
-		.cluster = task->cluster,
-		.pstate = task->pstate,
-		.nodes_count = task->nodes_count,
-		.nodes = task->nodes,
-		.start_s = task->started_s,
-		.end_s = task->expected_end_s,
-	};
-	engine->dirty[index] = true;
+	engine->blocked[index] =
+		engine_leaving_nodes(engine, task->cluster, task->nodes, task->nodes_count);
+	engine_occupy(engine, task->cluster, task->nodes, task->nodes_count, index);
+	if (engine->blocked[index] > 0)
+		begin_claim(engine, index);
+	else
+		begin_attempt(engine, index);
+	running = engine_running(engine, index, task->nodes, backend_now_s(engine->backend));
+	running_list_add(&engine->running, &running);
+}
+
+void engine_begin_claimed(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	begin_attempt(engine, index);
+	*running_list_find(&engine->running, index) =
+		engine_running(engine, index, task->nodes, task->since_s);
 }
 
 void engine_launch(struct engine *engine, uint32_t index)
@@ -126,27 +183,13 @@ void engine_cancel(struct engine *engine, uint32_t index)
 		engine_wait_for(engine, index);
 	task->state = ENGINE_TASK_WAITING;
 	task->reservation = false;
-	engine->dirty[index] = true;
+	engine_touch(engine, index);
 }
 
-static void stop_running(struct engine *engine, uint32_t index)
+enum engine_task_state engine_after_loss(struct engine *engine, uint32_t index, double time_s,
+					 const char *reason)
 {
-	occupy(engine, &engine->tasks[index], ENGINE_NO_TASK);
-	for (uint32_t i = 0; i < engine->running_count; i++) {
-		if (engine->running[i].task->id != index)
-			continue;
-		engine->running_count--;
-		memmove(engine->running + i, engine->running + i + 1,
-			(engine->running_count - i) * sizeof(*engine->running));
-		return;
-	}
-}
-
-/* A task was lost through no fault of its own: once more, unless that was too often. */
-static enum engine_task_state after_loss(struct engine *engine, uint32_t index,
-					 const struct backend_event *event)
-{
-	engine_record_event(engine, event->time_s, "lost", index, event->reason);
+	engine_record_event(engine, time_s, "lost", index, reason);
 	if (engine->tasks[index].attempts >= ENGINE_ATTEMPTS_MAX) {
 		engine->result.tasks_failed++;
 		return ENGINE_TASK_FAILED;
@@ -165,14 +208,22 @@ void engine_count_completed(struct engine *engine, const struct engine_task *tas
 	engine->completed_resources += task->exec_s * task->nodes_count * cluster->cores;
 }
 
-double engine_day_share(const struct engine *engine, double start_s, double end_s)
+double engine_day_share(const struct engine *engine, uint32_t index, double start_s, double end_s)
 {
 	const struct engine_setup *setup = &engine->setup;
-	const double begin_s = engine->day_begun ? fmax(start_s, setup->lead_s) : start_s;
+	const struct suspension *suspension = engine->suspensions[index];
+	const double executed_s = engine->tasks[index].executed_s;
+	double counts_s = executed_s;
+	double begin_s = start_s;
 
 	if (setup->lead_s <= 0)
 		return 1;
-	return (fmin(end_s, setup->duration_s) - begin_s) / (end_s - start_s);
+	if (engine->day_begun) {
+		begin_s = fmax(start_s, setup->lead_s);
+		counts_s -= suspension ? suspension->lead_s : 0;
+	}
+	return (counts_s + (fmin(end_s, setup->duration_s) - begin_s)) /
+	       (executed_s + (end_s - start_s));
 }
 
 static enum engine_task_state after_outcome(struct engine *engine, uint32_t index,
@@ -184,13 +235,13 @@ static enum engine_task_state after_outcome(struct engine *engine, uint32_t inde
 	case BACKEND_OUTCOME_COMPLETED:
 		task->utility = utility_value(&task->task->utility,
 					      event->time_s - task->task->arrival_s) *
-				engine_day_share(engine, task->started_s, event->time_s);
+				engine_day_share(engine, index, task->since_s, event->time_s);
 		engine->result.utility += task->utility;
 		engine->result.tasks_completed++;
 		engine_count_completed(engine, task);
 		return ENGINE_TASK_COMPLETED;
 	case BACKEND_OUTCOME_LOST:
-		return after_loss(engine, index, event);
+		return engine_after_loss(engine, index, event->time_s, event->reason);
 	case BACKEND_OUTCOME_KILLED:
 		engine->result.tasks_failed++;
 		return ENGINE_TASK_KILLED;
@@ -210,17 +261,18 @@ static bool is_current(const struct engine *engine, const struct backend_event *
 
 	const struct engine_task *task = &engine->tasks[event->task];
 
-	return task->attempts == event->attempt &&
-	       (task->state == ENGINE_TASK_STARTING || task->state == ENGINE_TASK_RUNNING);
+	return task->attempts == event->attempt && task->state >= ENGINE_TASK_STARTING &&
+	       task->state <= ENGINE_TASK_RESUMING;
 }
 
 static void handle_started(struct engine *engine, const struct backend_event *event)
 {
 	struct engine_task *task = &engine->tasks[event->task];
 
-	if (!is_current(engine, event) || task->state == ENGINE_TASK_RUNNING)
+	if (!is_current(engine, event) || task->state != ENGINE_TASK_STARTING)
 		return;
 	task->state = ENGINE_TASK_RUNNING;
+	engine_set_preemptible(engine, event->task);
 	task->reason = event->reason;
 	engine_record_task(engine, event->task);
 }
@@ -228,18 +280,27 @@ static void handle_started(struct engine *engine, const struct backend_event *ev
 static void handle_ended(struct engine *engine, const struct backend_event *event)
 {
 	struct engine_task *task = &engine->tasks[event->task];
+	const enum engine_task_state state = task->state;
 
 	if (!is_current(engine, event))
 		return;
-	stop_running(engine, event->task);
+	if (state == ENGINE_TASK_STARTING || state == ENGINE_TASK_RUNNING ||
+	    state == ENGINE_TASK_RESUMING) {
+		engine_occupy(engine, task->cluster, task->nodes, task->nodes_count, ENGINE_NO_TASK);
+		running_list_remove(&engine->running, event->task);
+	}
 	task->ended_s = event->time_s;
 	task->exec_s = event->exec_s;
 	task->energy_j = event->energy_j;
 	task->state = after_outcome(engine, event->task, event);
 	task->reason = event->reason;
+	engine_set_preemptible(engine, event->task);
 	engine_record_task(engine, event->task);
 	task->reason = NULL;
+	if (engine->suspensions[event->task])
+		engine_end_suspension(engine, event->task, state);
 	engine_retry_late(engine, event->time_s);
+	engine_resume_wanted(engine);
 }
 
 static bool place_has(const struct sched_planned *planned, const struct backend_event *event)
@@ -283,7 +344,11 @@ static void handle_node(struct engine *engine, const struct backend_event *event
 	engine_record_node(engine, event->time_s, down ? "node-down" : "node-up", &node,
 			   event->reason);
 	if (down) {
+		const uint32_t claimant = engine->occupants[node.cluster][node.node];
+
 		engine->down_nodes[engine->down_count++] = node;
+		if (claimant != ENGINE_NO_TASK && engine->blocked[claimant] > 0)
+			engine_unclaim(engine, claimant);
 		cancel_promises(engine, engine->reservations, &engine->reservations_count, event);
 		cancel_promises(engine, engine->placeholders, &engine->placeholders_count, event);
 		return;
@@ -310,34 +375,47 @@ void engine_handle(struct engine *engine, const struct backend_event *event)
 	case BACKEND_EVENT_ABORTED:
 		engine_abort(engine, "%s", event->reason ? event->reason : "the backend gave up");
 		break;
-	case BACKEND_EVENT_NONE:
-	case BACKEND_EVENT_ENERGY_LIMIT:
 	case BACKEND_EVENT_SUSPENDED:
 	case BACKEND_EVENT_RESUMED:
 	case BACKEND_EVENT_STAYED:
+		if (is_current(engine, event) &&
+		    event->n == engine->tasks[event->task].suspensions)
+			engine_handle_suspension(engine, event);
+		break;
+	case BACKEND_EVENT_NONE:
+	case BACKEND_EVENT_ENERGY_LIMIT:
 		break;
 	}
 }
 
-/* What tasks that run at the end of the day earn for the part that lies in it. */
+/*
+ * What tasks that run at the end of the day earn for the part that lies in it. One that is suspended
+ * then earns nothing: when it would complete is not known.
+ */
 static void count_spanning(struct engine *engine)
 {
-	for (uint32_t i = 0; i < engine->running_count; i++) {
-		const struct sched_running *running = &engine->running[i];
+	running_list_settle(&engine->running);
+	for (uint32_t i = 0; i < engine->running.count; i++) {
+		const struct sched_running *running = &engine->running.entries[i];
+		const uint32_t task = running->task->id;
 		const double utility = utility_value(
 			&running->task->utility, running->end_s - running->task->arrival_s);
 
+		if (engine->blocked[task] > 0)
+			continue;
 		engine->result.utility +=
-			utility * engine_day_share(engine, running->start_s, running->end_s);
+			utility * engine_day_share(engine, task, running->start_s, running->end_s);
 	}
 }
 
 static void kill_running(struct engine *engine)
 {
-	for (uint32_t i = 0; i < engine->running_count; i++) {
-		const uint32_t task = engine->running[i].task->id;
+	running_list_settle(&engine->running);
+	for (uint32_t i = 0; i < engine->running.count; i++) {
+		const uint32_t task = engine->running.entries[i].task->id;
 
-		backend_kill(engine->backend, task, engine->tasks[task].attempts);
+		if (engine->tasks[task].state != ENGINE_TASK_PLANNED)
+			backend_kill(engine->backend, task, engine->tasks[task].attempts);
 	}
 }
 
@@ -366,6 +444,7 @@ static void take_late_ends(struct engine *engine)
 void engine_leave_rest(struct engine *engine)
 {
 	kill_running(engine);
+	engine_kill_suspended(engine);
 	take_late_ends(engine);
 	if (engine->setup.lead_s > 0)
 		count_spanning(engine);

@@ -114,13 +114,16 @@ void engine_retry_late(struct engine *engine, double now_s)
 /* Tasks that outlived their estimate are taken to be busy until the next event. */
 static void extend_late(struct engine *engine, double now_s, double next_s)
 {
-	for (uint32_t i = 0; i < engine->running_count; i++) {
-		struct sched_running *running = &engine->running[i];
+	running_list_settle(&engine->running);
+	for (uint32_t i = 0; i < engine->running.count; i++) {
+		struct sched_running *running = &engine->running.entries[i];
 		struct engine_task *task = &engine->tasks[running->task->id];
 
 		if (running->end_s > now_s)
 			continue;
-		if (running->end_s == running->start_s + task->etc_s)
+		if (task->state < ENGINE_TASK_SUSPENDING && engine->blocked[running->task->id] == 0 &&
+		    running->end_s > running->start_s &&
+		    running->end_s == engine_expected_end_s(task, running->start_s))
 			engine_record_event(engine, now_s, "late", running->task->id,
 					    "runs longer than estimated");
 		running->end_s = task->expected_end_s = next_s;
@@ -187,12 +190,65 @@ void engine_begin_day(struct engine *engine)
 	};
 }
 
-static struct sched_snapshot take_snapshot(const struct engine *engine, double now_s)
+/* The mappable tasks as the snapshot has them. */
+static void list_waiting(struct engine *engine)
+{
+	if (!task_list_settle(&engine->waiting))
+		return;
+	for (uint32_t i = 0; i < engine->waiting.count; i++)
+		engine->waiting_tasks[i] = engine->tasks[engine->waiting.ids[i]].task;
+}
+
+static void list_suspended(struct engine *engine)
+{
+	if (!task_list_settle(&engine->suspended))
+		return;
+	for (uint32_t i = 0; i < engine->suspended.count; i++) {
+		const struct engine_task *task = &engine->tasks[engine->suspended.ids[i]];
+
+		engine->suspended_tasks[i] = (struct sched_suspended){
+			.task = task->task,
+			.cluster = task->cluster,
+			.pstate = task->pstate,
+			.nodes_count = task->nodes_count,
+			.executed_s = task->executed_s,
+		};
+	}
+}
+
+/*
+ * Nodes that cannot take tasks: those that are down, and those that are being left and that nobody
+ * has a claim to. Returns how many; they stand in engine->down_nodes.
+ */
+static uint32_t list_down(struct engine *engine)
+{
+	uint32_t count = engine->down_count;
+
+	task_list_settle(&engine->leaving);
+	for (uint32_t i = 0; i < engine->leaving.count; i++) {
+		const struct engine_task *task = &engine->tasks[engine->leaving.ids[i]];
+
+		for (uint32_t j = 0; j < task->nodes_count; j++) {
+			const uint32_t node = task->nodes[j];
+
+			if (engine->occupants[task->cluster][node] == ENGINE_NO_TASK &&
+			    !engine->down[task->cluster][node])
+				engine->down_nodes[count++] =
+					(struct sched_node){ task->cluster, node };
+		}
+	}
+	return count;
+}
+
+static struct sched_snapshot take_snapshot(struct engine *engine, double now_s)
 {
 	const struct engine_setup *setup = &engine->setup;
 	const bool lead = setup->lead_s > 0 && !engine->day_begun;
 	const double limit_j = lead ? setup->lead_limit_j : setup->limit_j;
 
+	list_waiting(engine);
+	list_suspended(engine);
+	running_list_settle(&engine->running);
 	return (struct sched_snapshot){
 		.system = setup->system,
 		.seed = setup->seed,
@@ -207,108 +263,19 @@ static struct sched_snapshot take_snapshot(const struct engine *engine, double n
 		.completed_count = engine->result.tasks_completed,
 		.completed_j = engine->completed_j,
 		.completed_resources = engine->completed_resources,
-		.waiting_count = engine->waiting_count,
-		.waiting = engine->waiting,
-		.running_count = engine->running_count,
-		.running = engine->running,
+		.waiting_count = engine->waiting.count,
+		.waiting = engine->waiting_tasks,
+		.suspended_count = engine->suspended.count,
+		.suspended = engine->suspended_tasks,
+		.running_count = engine->running.count,
+		.running = engine->running.entries,
 		.reservations_count = engine->reservations_count,
 		.reservations = engine->reservations,
 		.placeholders_count = engine->placeholders_count,
 		.placeholders = engine->placeholders,
-		.down_count = engine->down_count,
+		.down_count = list_down(engine),
 		.down = engine->down_nodes,
 	};
-}
-
-static void drop(struct engine *engine, const struct sched_action *action)
-{
-	struct engine_task *task = &engine->tasks[action->task];
-
-	engine_unwait(engine, action->task);
-	task->state = ENGINE_TASK_DROPPED;
-	task->ended_s = backend_now_s(engine->backend);
-	task->reason = sched_reason_text(action->reason);
-	engine->result.tasks_dropped++;
-	engine->dirty[action->task] = true;
-}
-
-/* Notes a future start: a place-holder stays mappable, a reservation does not. */
-static void promise(struct engine *engine, const struct sched_action *action)
-{
-	struct engine_task *task = &engine->tasks[action->task];
-	const struct sched_planned planned = {
-		.task = task->task,
-		.cluster = action->cluster,
-		.pstate = action->pstate,
-		.nodes_count = task->nodes_count,
-		.nodes = task->nodes,
-		.start_s = action->start_s,
-		.end_s = action->end_s,
-	};
-
-	task->state = ENGINE_TASK_PLANNED;
-	task->planned_start_s = action->start_s;
-	task->reservation = action->kind == SCHED_ACTION_RESERVE;
-	task->reason = sched_reason_text(action->reason);
-	engine->dirty[action->task] = true;
-	if (task->reservation) {
-		engine_unwait(engine, action->task);
-		engine_promise(engine->reservations, &engine->reservations_count, &planned);
-	} else {
-		engine_promise(engine->placeholders, &engine->placeholders_count, &planned);
-	}
-}
-
-/* Starts are only readied here; see launch(). */
-static void apply(struct engine *engine, const struct sched_action *action)
-{
-	if (action->kind == SCHED_ACTION_DROP) {
-		drop(engine, action);
-		return;
-	}
-	engine_set_place(engine, action->task, action->cluster, action->pstate, action->nodes,
-			 action->nodes_count);
-	if (action->kind != SCHED_ACTION_START) {
-		promise(engine, action);
-	} else if (engine_place_free(engine, action->task)) {
-		engine->tasks[action->task].planned_start_s = action->start_s;
-		engine->tasks[action->task].reason = sched_reason_text(action->reason);
-		engine_begin(engine, action->task);
-	} else {
-		engine_abort(engine, "policy \"%s\" starts task %u on nodes that are not free",
-			     engine->setup.policy.name, action->task);
-	}
-}
-
-static void vanish(struct engine *engine)
-{
-	for (uint32_t i = 0; i < engine->placeholders_count; i++)
-		engine_cancel(engine, engine->placeholders[i].task->id);
-	engine->placeholders_count = 0;
-}
-
-static void record_dirty(struct engine *engine)
-{
-	if (!engine->setup.recorder)
-		return;
-	for (uint32_t i = 0; i < engine->arrivals_next; i++) {
-		if (!engine->dirty[i])
-			continue;
-		engine->dirty[i] = false;
-		engine_record_task(engine, i);
-	}
-}
-
-static void carry_out(struct engine *engine, const struct sched_plan *plan)
-{
-	vanish(engine);
-	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)
-		apply(engine, &plan->actions[i]);
-	record_dirty(engine);
-	engine_flush(engine);
-	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)
-		if (plan->actions[i].kind == SCHED_ACTION_START)
-			engine_launch(engine, plan->actions[i].task);
 }
 
 /* Processor time of this thread: other trials may share the processor. */
@@ -339,7 +306,7 @@ static void decide(struct engine *engine, double now_s)
 	    !recorder->decision(recorder, &engine->setup.policy, &snapshot, &plan))
 		engine_abort(engine, "the decision could not be recorded");
 	if (!engine->ended)
-		carry_out(engine, &plan);
+		engine_carry_out(engine, &plan);
 }
 
 void engine_map(struct engine *engine, double now_s)
@@ -351,7 +318,8 @@ void engine_map(struct engine *engine, double now_s)
 	if (engine->disturbed)
 		slide_reservations(engine, now_s);
 	engine_start_due(engine, now_s);
-	if (engine->waiting_count > 0 && !engine->ended)
+	engine_resume_wanted(engine);
+	if (engine->waiting.count + engine->suspended.count > 0 && !engine->ended)
 		decide(engine, now_s);
 	engine->event_next++;
 }

@@ -2,14 +2,37 @@
 #pragma once
 
 #include "controller/engine/engine.h"
+#include "controller/engine/running_list.h"
+#include "controller/engine/task_list.h"
 
 /*
  * The inside of the engine, shared by its files: engine.c (the loop), lifecycle.c (what happens to
- * one task) and mapping_event.c (snapshot, decision, carrying it out).
+ * one task), suspension.c (tasks that leave their nodes and go on), mapping_event.c (promises,
+ * snapshot, decision), carry_out.c (what a plan asks for), request.c (what people ask for) and
+ * restore.c (runs that go on).
  */
 
 /* No task: what a free node holds. */
 #define ENGINE_NO_TASK UINT32_MAX
+
+/*
+ * What is known of a task that was ever suspended.
+ *
+ * A task that is being suspended leaves `record.nodes`: they are its own in engine.leavers, while
+ * engine.occupants already has who is to come. Who comes to nodes that are being left has a claim:
+ * a task that is to start is PLANNED then, one that is to go on stays SUSPENDED (or SUSPENDING), and
+ * both are among the running with engine.blocked above 0. The claim is carried out when that has
+ * fallen to 0, and taken back when one of its nodes goes down or is not left after all.
+ */
+struct suspension {
+	struct engine_suspension record; /* the last one; its arrays are those below */
+	uint32_t *nodes;    /* as many as the task has: those that it leaves, or left */
+	uint32_t *to_nodes; /* where it is to go on, or went on */
+	bool claimed;       /* it is to go on at to_nodes */
+	bool wanted;        /* by a person: it goes on before the policy is asked */
+	uint32_t stays;     /* steps in a row that were rolled back */
+	double lead_s;      /* the part of executed_s that lies before the day */
+};
 
 /* The lists keep their order: it decides what a policy sees and how ties fall. */
 struct engine {
@@ -17,25 +40,35 @@ struct engine {
 	struct backend *backend;
 	struct scratch *scratch;
 	struct engine_task *tasks;     /* by index */
+	struct sched_task *known;      /* per task: as policies see it; engine_set_preemptible() */
 	uint32_t **places;             /* per task: room for its nodes */
 	uint32_t *places_pool;
+	struct suspension **suspensions; /* per task; NULL: never suspended */
+	uint32_t *blocked;             /* per task: what its claim waits for; 0: it has none */
 	bool *dirty;                   /* per task: changed since it was recorded */
+	GArray *changed;               /* of indices: the dirty ones, and some that were */
 
 	uint32_t arrivals_next;        /* tasks before it have arrived */
-	uint32_t waiting_count;        /* mappable, place-holders included, by arrival and id */
-	const struct sched_task **waiting;
-	uint32_t running_count;        /* starting and running, in the order of their starts */
-	struct sched_running *running;
+	struct task_list waiting;      /* mappable, place-holders included */
+	const struct sched_task **waiting_tasks;
+	struct running_list running;   /* starting and running, and claims */
+	struct task_list leaving;      /* being suspended */
+	struct task_list suspended;    /* mappable */
+	struct sched_suspended *suspended_tasks;
+	struct task_list held;         /* suspended by a person */
+	uint32_t wanted_count;
 	uint32_t reservations_count;   /* by start, then id */
 	struct sched_planned *reservations;
 	uint32_t placeholders_count;   /* by start, then id */
 	struct sched_planned *placeholders;
-	uint32_t **occupants;          /* per cluster and node: the task on it */
+	uint32_t **occupants;          /* per cluster and node: the task on it, or to come */
 	uint32_t *occupants_pool;
+	uint32_t **leavers;            /* per cluster and node: the task that is leaving it */
+	uint32_t *leavers_pool;
 	bool **down;                   /* per cluster and node */
 	bool *down_pool;
 	uint32_t down_count;
-	struct sched_node *down_nodes; /* room for all nodes */
+	struct sched_node *down_nodes; /* room for all nodes, twice */
 	double due_s;                  /* promises up to this time were tried */
 	bool disturbed;                /* something is late: reservations may have to slide */
 
@@ -56,6 +89,15 @@ void engine_abort(struct engine *engine, const char *format, ...) G_GNUC_PRINTF(
 
 /* Tells the recorder about a task at once. */
 void engine_record_task(struct engine *engine, uint32_t task);
+
+/* The recorder is to be told about a task, by engine_record_changed(). */
+void engine_touch(struct engine *engine, uint32_t task);
+
+/* Tells the recorder about the tasks that were touched. */
+void engine_record_changed(struct engine *engine);
+
+/* Tells the recorder about the present suspension of a task, or its last one. */
+void engine_record_suspension(struct engine *engine, uint32_t task);
 
 /* Tells the recorder about an event of a task; reason may be NULL. */
 void engine_record_event(struct engine *engine, double time_s, const char *kind, uint32_t task,
@@ -85,9 +127,37 @@ void engine_set_place(struct engine *engine, uint32_t task, uint32_t cluster, ui
 
 /*
  * Readies a task for its start at its place: state, times, occupied nodes. It leaves the mappable
- * tasks. The backend is asked by engine_launch(), after the record is safe.
+ * tasks. The backend is asked by engine_launch(), after the record is safe. Nodes that are being
+ * left make it a claim instead: it starts when they are free.
  */
 void engine_begin(struct engine *engine, uint32_t task);
+
+/* A claim of nodes to start on has come due: readies the start. */
+void engine_begin_claimed(struct engine *engine, uint32_t task);
+
+/* The nodes become the task's, or (ENGINE_NO_TASK) free. */
+void engine_occupy(struct engine *engine, uint32_t cluster, const uint32_t *nodes, uint32_t count,
+		   uint32_t occupant);
+
+/*
+ * The task is among the running, on `nodes` of its cluster, which outlive that, from start_s on
+ * after what it has executed.
+ */
+struct sched_running engine_running(const struct engine *engine, uint32_t task,
+				    const uint32_t *nodes, double start_s);
+
+/* When a task is expected to end whose present stretch began at start_s. */
+double engine_expected_end_s(const struct engine_task *task, double start_s);
+
+/*
+ * Works out whether policies may suspend a task: not while it starts or goes on, and not when that
+ * failed too often.
+ */
+void engine_set_preemptible(struct engine *engine, uint32_t task);
+
+/* A task has lost its progress through no fault of its own; it waits again, or has failed. */
+enum engine_task_state engine_after_loss(struct engine *engine, uint32_t task, double time_s,
+					 const char *reason);
 
 /* Adds a completed task to what completed tasks used. */
 void engine_count_completed(struct engine *engine, const struct engine_task *task);
@@ -98,7 +168,7 @@ void engine_cancel(struct engine *engine, uint32_t task);
 /* Asks the backend to start a task that engine_begin() readied. */
 void engine_launch(struct engine *engine, uint32_t task);
 
-/* Whether all nodes of the task's place are up and free. */
+/* Whether all nodes of the task's place are up, free, and not being left. */
 bool engine_place_free(const struct engine *engine, uint32_t task);
 
 /* Takes note of what the backend says. */
@@ -106,6 +176,64 @@ void engine_handle(struct engine *engine, const struct backend_event *event);
 
 /* Kills what runs; what has not ended by the end of the run is unfinished. */
 void engine_leave_rest(struct engine *engine);
+
+/* suspension.c */
+
+/* How often in a row a step may be rolled back before it is not tried again. */
+#define ENGINE_STAYS_MAX 3
+
+/* What is known of a task's suspensions, with room for its nodes; made if there is none. */
+struct suspension *engine_suspension_of(struct engine *engine, uint32_t task);
+
+/*
+ * Readies a running task for its suspension: its nodes are free to be claimed. The backend is asked
+ * by engine_launch_suspend(), after the record is safe.
+ */
+void engine_begin_suspend(struct engine *engine, uint32_t task, bool by_person);
+void engine_launch_suspend(struct engine *engine, uint32_t task);
+
+/*
+ * Readies a suspended task to go on at nodes of its cluster that are up and not occupied. Nodes that
+ * are being left make it a claim instead. The backend is asked by engine_launch_resume().
+ */
+void engine_begin_resume(struct engine *engine, uint32_t task, const uint32_t *nodes);
+void engine_launch_resume(struct engine *engine, uint32_t task);
+
+/* How many of the nodes are being left. */
+uint32_t engine_leaving_nodes(const struct engine *engine, uint32_t cluster, const uint32_t *nodes,
+			      uint32_t count);
+
+/* Takes back a claim: the task is mappable again. */
+void engine_unclaim(struct engine *engine, uint32_t task);
+
+/* SUSPENDED, RESUMED and STAYED of the present suspension of the present attempt. */
+void engine_handle_suspension(struct engine *engine, const struct backend_event *event);
+
+/*
+ * A task in one of the states of a suspension is over, or its attempt is: it is no longer there.
+ * To be called after its state has changed from `state`.
+ */
+void engine_end_suspension(struct engine *engine, uint32_t task, enum engine_task_state state);
+
+/* A suspended task without a claim is mappable, or held. */
+void engine_lie_down(struct engine *engine, uint32_t task);
+
+/* ... and no longer. */
+void engine_get_up(struct engine *engine, uint32_t task);
+
+/* Whether it is for a person to say when the task goes on. */
+void engine_set_held(struct engine *engine, uint32_t task, bool held);
+
+/* Whether a person wants it to go on. */
+void engine_set_wanted(struct engine *engine, uint32_t task, bool wanted);
+
+/* Asks the backend to end tasks that are suspended or about to be. */
+void engine_kill_suspended(struct engine *engine);
+
+/* request.c */
+
+/* What a person wants to go on does so where nodes are idle. */
+void engine_resume_wanted(struct engine *engine);
 
 /* mapping_event.c */
 
@@ -134,8 +262,25 @@ void engine_map(struct engine *engine, double now_s);
 /* The day begins: all that was counted so far belongs to the lead. */
 void engine_begin_day(struct engine *engine);
 
-/* The share of a task's execution from start_s to end_s that counts. */
-double engine_day_share(const struct engine *engine, double start_s, double end_s);
+/*
+ * The share that counts of the execution of a task whose last stretch, since start_s, ends at end_s
+ * (paper 000, section II: suspended stretches are no execution).
+ */
+double engine_day_share(const struct engine *engine, uint32_t task, double start_s, double end_s);
+
+/* carry_out.c */
+
+/*
+ * Does what a plan asks for. A plan that cannot be carried out is the policy's fault and ends the
+ * run with a reason: nodes that are not free, tasks that are not mappable or not preemptible, a task
+ * that would go on in another cluster.
+ */
+void engine_carry_out(struct engine *engine, const struct sched_plan *plan);
+
+/* restore.c */
+
+/* A run that goes on: asks once more for the steps that were under way. */
+void engine_ask_again(struct engine *engine);
 
 /* When mapping event `event` is. */
 static inline double engine_event_s(const struct engine *engine, uint64_t event)

@@ -3,12 +3,22 @@
 
 #include <math.h>
 
-/* An event to come. */
+/* An event to come. Of kind NONE: script.call(). */
 struct coming {
 	struct backend_event event;
 	uint32_t cluster;
-	uint32_t *nodes; /* that an end frees */
+	uint32_t *nodes; /* that it frees */
 	uint32_t nodes_count;
+};
+
+/* How far an attempt has come. */
+struct progress {
+	uint32_t task, attempt, cluster;
+	double since_s;    /* of its present stretch */
+	double executed_s; /* in the stretches before */
+	double left_s;     /* of a suspended one */
+	uint32_t n;        /* the last suspension and the last resumption that were done */
+	uint32_t resumed_n;
 };
 
 struct scripted {
@@ -19,12 +29,19 @@ struct scripted {
 	GQueue coming; /* of struct coming, by time */
 	GQueue late;   /* of struct coming: told after settle() */
 	GHashTable *taken;
+	GHashTable *progress; /* by attempt_key() */
+	uint32_t *tries;      /* per step of the script */
 	GString *log;
 };
 
 static gpointer node_key(uint32_t cluster, uint32_t node)
 {
 	return GUINT_TO_POINTER(cluster << 16 | node);
+}
+
+static gpointer attempt_key(uint32_t task, uint32_t attempt)
+{
+	return GUINT_TO_POINTER(task << 8 | attempt);
 }
 
 static gint compare_coming(gconstpointer left, gconstpointer right, gpointer data)
@@ -79,14 +96,26 @@ static const struct script_attempt *find_attempt(const struct script *script, ui
 	return NULL;
 }
 
-static void take_nodes(struct scripted *scripted, const struct backend_start *start)
+static void take_nodes(struct scripted *scripted, uint32_t cluster, const uint32_t *nodes,
+		       uint32_t count)
 {
-	for (uint32_t i = 0; i < start->nodes_count; i++) {
-		g_assert_cmpuint(start->nodes[i], <,
-				 scripted->script->system->clusters[start->cluster].nodes);
-		g_assert_true(g_hash_table_add(scripted->taken,
-					       node_key(start->cluster, start->nodes[i])));
+	for (uint32_t i = 0; i < count; i++) {
+		g_assert_cmpuint(nodes[i], <, scripted->script->system->clusters[cluster].nodes);
+		g_assert_true(g_hash_table_add(scripted->taken, node_key(cluster, nodes[i])));
 	}
+}
+
+static struct progress *note_progress(struct scripted *scripted, const struct backend_start *start,
+				      double since_s)
+{
+	struct progress *progress = g_new0(struct progress, 1);
+
+	progress->task = start->task;
+	progress->attempt = start->attempt;
+	progress->cluster = start->cluster;
+	progress->since_s = since_s;
+	g_hash_table_insert(scripted->progress, attempt_key(start->task, start->attempt), progress);
+	return progress;
 }
 
 void scripted_backend_adopt(struct backend *backend, const struct backend_start *start,
@@ -99,7 +128,8 @@ void scripted_backend_adopt(struct backend *backend, const struct backend_start 
 		sched_system_option(script->system, start->type, start->cluster, start->pstate);
 	const double exec_s = attempt ? attempt->exec_s : option->etc_s;
 
-	take_nodes(scripted, start);
+	take_nodes(scripted, start->cluster, start->nodes, start->nodes_count);
+	note_progress(scripted, start, start_s);
 	add_to(attempt && attempt->late ? &scripted->late : &scripted->coming, &(struct coming){
 		.event = {
 			.kind = BACKEND_EVENT_ENDED,
@@ -114,6 +144,20 @@ void scripted_backend_adopt(struct backend *backend, const struct backend_start 
 		.nodes = g_memdup2(start->nodes, start->nodes_count * sizeof(uint32_t)),
 		.nodes_count = start->nodes_count,
 	});
+}
+
+void scripted_backend_adopt_suspended(struct backend *backend, const struct backend_start *start,
+				      uint32_t n, double executed_s)
+{
+	struct scripted *scripted = (struct scripted *)backend;
+	const struct sched_option *option = sched_system_option(
+		scripted->script->system, start->type, start->cluster, start->pstate);
+	struct progress *progress = note_progress(scripted, start, NAN);
+
+	progress->executed_s = executed_s;
+	progress->left_s = option->etc_s - executed_s;
+	progress->n = n;
+	progress->resumed_n = n - 1;
 }
 
 static void scripted_start(struct backend *backend, const struct backend_start *start)
@@ -143,6 +187,152 @@ static void scripted_kill(struct backend *backend, uint32_t task, uint32_t attem
 	g_string_append_printf(scripted->log, "%g kill %u.%u\n", scripted->now_s, task, attempt);
 }
 
+/* How the step goes: what the script says of it, or at once. */
+static struct script_step find_step(struct scripted *scripted, uint32_t task, uint32_t n,
+				    bool resume)
+{
+	const struct script *script = scripted->script;
+
+	for (uint32_t i = 0; i < script->steps_count; i++) {
+		const struct script_step *step = &script->steps[i];
+
+		if (step->task != task || step->n != n || step->resume != resume)
+			continue;
+		if (step->times == 0 || scripted->tries[i]++ < step->times)
+			return *step;
+	}
+	return (struct script_step){ .task = task, .n = n, .resume = resume };
+}
+
+/* Takes the end of an attempt out of what is to come, with its nodes. */
+static struct coming *take_end(struct scripted *scripted, const struct progress *progress)
+{
+	for (GList *i = scripted->coming.head; i; i = i->next) {
+		struct coming *coming = i->data;
+
+		if (coming->event.kind != BACKEND_EVENT_ENDED || !coming->nodes ||
+		    coming->event.task != progress->task ||
+		    coming->event.attempt != progress->attempt)
+			continue;
+		g_queue_delete_link(&scripted->coming, i);
+		return coming;
+	}
+	return NULL;
+}
+
+static struct coming step_coming(struct scripted *scripted, const struct progress *progress,
+				 const struct script_step *step, enum backend_event_kind kind)
+{
+	return (struct coming){
+		.event = {
+			.kind = kind,
+			.time_s = scripted->now_s + step->after_s,
+			.task = progress->task,
+			.attempt = progress->attempt,
+			.n = step->n,
+			.reason = kind == BACKEND_EVENT_STAYED ? "no luck" : NULL,
+		},
+		.cluster = progress->cluster,
+	};
+}
+
+/* The attempt is lost after that time, whatever it was about to do. */
+static void lose(struct scripted *scripted, const struct progress *progress,
+		 const struct script_step *step, struct coming *end)
+{
+	end->event.time_s = scripted->now_s + step->after_s;
+	end->event.outcome = BACKEND_OUTCOME_LOST;
+	end->event.exec_s = progress->executed_s;
+	add(scripted, end);
+}
+
+static void suspend_now(struct scripted *scripted, struct progress *progress,
+			const struct script_step *step, struct coming *end)
+{
+	struct coming left = step_coming(scripted, progress, step, BACKEND_EVENT_SUSPENDED);
+
+	left.event.exec_s = scripted->now_s - progress->since_s;
+	left.event.overhead.save_s = step->after_s;
+	left.nodes = end->nodes;
+	left.nodes_count = end->nodes_count;
+	add(scripted, &left);
+	progress->executed_s += left.event.exec_s;
+	progress->left_s = end->event.time_s - scripted->now_s;
+	progress->n = step->n;
+}
+
+static void scripted_suspend(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n)
+{
+	struct scripted *scripted = (struct scripted *)backend;
+	struct progress *progress =
+		g_hash_table_lookup(scripted->progress, attempt_key(task, attempt));
+	const struct script_step step = find_step(scripted, task, n, false);
+	struct coming *end;
+
+	g_string_append_printf(scripted->log, "%g suspend %u.%u #%u\n", scripted->now_s, task,
+			       attempt, n);
+	if (!progress || n <= progress->n || step.way == SCRIPT_SILENT)
+		return;
+	if (step.way == SCRIPT_STAYED) {
+		add(scripted, &(struct coming){
+			step_coming(scripted, progress, &step, BACKEND_EVENT_STAYED).event });
+		return;
+	}
+	end = take_end(scripted, progress);
+	g_assert_nonnull(end);
+	if (step.way == SCRIPT_LOST)
+		lose(scripted, progress, &step, end);
+	else
+		suspend_now(scripted, progress, &step, end);
+	g_free(end);
+}
+
+static void resume_now(struct scripted *scripted, struct progress *progress,
+		       const struct script_step *step, struct coming *end)
+{
+	struct coming on = step_coming(scripted, progress, step, BACKEND_EVENT_RESUMED);
+
+	progress->since_s = on.event.since_s = on.event.time_s;
+	on.event.overhead.resume_s = step->after_s;
+	progress->resumed_n = step->n;
+	end->event.time_s = progress->since_s + progress->left_s;
+	end->event.outcome = BACKEND_OUTCOME_COMPLETED;
+	end->event.exec_s = progress->executed_s + progress->left_s;
+	add(scripted, &on);
+	add(scripted, end);
+}
+
+static void scripted_resume(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
+			    const uint32_t *nodes, uint32_t nodes_count)
+{
+	struct scripted *scripted = (struct scripted *)backend;
+	struct progress *progress =
+		g_hash_table_lookup(scripted->progress, attempt_key(task, attempt));
+	const struct script_step step = find_step(scripted, task, n, true);
+	struct coming end;
+
+	g_assert_nonnull(progress);
+	g_string_append_printf(scripted->log, "%g resume %u.%u #%u c%u ", scripted->now_s, task,
+			       attempt, n, progress->cluster);
+	for (uint32_t i = 0; i < nodes_count; i++)
+		g_string_append_printf(scripted->log, "%s%u", i ? "," : "", nodes[i]);
+	g_string_append_c(scripted->log, '\n');
+	if (n <= progress->resumed_n)
+		return;
+	g_assert_cmpuint(n, ==, progress->n);
+	take_nodes(scripted, progress->cluster, nodes, nodes_count);
+	end = step_coming(scripted, progress, &step,
+			  step.way == SCRIPT_STAYED ? BACKEND_EVENT_STAYED : BACKEND_EVENT_ENDED);
+	end.nodes = g_memdup2(nodes, nodes_count * sizeof(*nodes));
+	end.nodes_count = nodes_count;
+	if (step.way == SCRIPT_STAYED)
+		add(scripted, &end);
+	else if (step.way == SCRIPT_LOST)
+		lose(scripted, progress, &step, &end);
+	else
+		resume_now(scripted, progress, &step, &end);
+}
+
 static void happen(struct scripted *scripted, const struct coming *coming)
 {
 	const struct backend_event *event = &coming->event;
@@ -154,8 +344,11 @@ static void happen(struct scripted *scripted, const struct coming *coming)
 		g_hash_table_add(scripted->taken, node_key(event->cluster, event->node));
 	if (event->kind == BACKEND_EVENT_NODE_UP)
 		g_hash_table_remove(scripted->taken, node_key(event->cluster, event->node));
-	if (event->kind == BACKEND_EVENT_ENDED && scripted->script->twice && coming->nodes)
+	if (scripted->script->twice && coming->nodes &&
+	    (event->kind == BACKEND_EVENT_ENDED || event->kind == BACKEND_EVENT_SUSPENDED))
 		add(scripted, &(struct coming){ .event = *event });
+	if (event->kind == BACKEND_EVENT_NONE)
+		scripted->script->call(event->time_s, scripted->script->data);
 }
 
 static void scripted_wait(struct backend *backend, double until_s, struct backend_event *ret_event)
@@ -166,6 +359,12 @@ static void scripted_wait(struct backend *backend, double until_s, struct backen
 				       ? scripted->limit_j / scripted->script->watts
 				       : (double)INFINITY;
 
+	while (next && next->event.kind == BACKEND_EVENT_NONE && next->event.time_s <= until_s) {
+		g_queue_pop_head(&scripted->coming);
+		happen(scripted, next);
+		free_coming(next);
+		next = g_queue_peek_head(&scripted->coming);
+	}
 	if (next && next->event.time_s <= until_s && next->event.time_s <= limit_s) {
 		g_queue_pop_head(&scripted->coming);
 		happen(scripted, next);
@@ -197,6 +396,8 @@ static void scripted_destroy(struct backend *backend)
 	g_queue_clear_full(&scripted->coming, free_coming);
 	g_queue_clear_full(&scripted->late, free_coming);
 	g_hash_table_unref(scripted->taken);
+	g_hash_table_unref(scripted->progress);
+	g_free(scripted->tries);
 	g_string_free(scripted->log, TRUE);
 	g_free(scripted);
 }
@@ -206,6 +407,8 @@ static const struct backend_ops scripted_ops = {
 	.now_s = scripted_now_s,
 	.start = scripted_start,
 	.kill = scripted_kill,
+	.suspend = scripted_suspend,
+	.resume = scripted_resume,
 	.energy_j = scripted_energy_j,
 	.set_limit = scripted_set_limit,
 	.wait = scripted_wait,
@@ -221,6 +424,8 @@ struct backend *scripted_backend_new(const struct script *script)
 	scripted->script = script;
 	scripted->now_s = script->now_s;
 	scripted->taken = g_hash_table_new(NULL, NULL);
+	scripted->progress = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	scripted->tries = g_new0(uint32_t, script->steps_count);
 	scripted->log = g_string_new(NULL);
 	g_queue_init(&scripted->coming);
 	g_queue_init(&scripted->late);
@@ -235,6 +440,8 @@ struct backend *scripted_backend_new(const struct script *script)
 					.reason = script->events[i].reason,
 				},
 			});
+	for (uint32_t i = 0; i < script->calls_count; i++)
+		add(scripted, &(struct coming){ .event = { .time_s = script->calls_s[i] } });
 	return &scripted->backend;
 }
 

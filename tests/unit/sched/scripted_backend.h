@@ -21,6 +21,24 @@ struct script_attempt {
 	bool late; /* its end is told after settle() alone */
 };
 
+/* How a step of a suspension goes. */
+enum script_way {
+	SCRIPT_DONE = 0, /* after_s later; it is frozen at once, and goes on at the end */
+	SCRIPT_STAYED,   /* rolled back after_s later */
+	SCRIPT_LOST,     /* the task is lost after_s later */
+	SCRIPT_SILENT,   /* nothing comes of it: the task ends first */
+};
+
+/* One step; what the script does not mention is done at once. */
+struct script_step {
+	uint32_t task;
+	uint32_t n; /* of the suspension */
+	bool resume;
+	enum script_way way;
+	double after_s;
+	uint32_t times; /* how often it goes so before it is done at once; 0: always */
+};
+
 /* Something that happens by itself. */
 struct script_event {
 	double time_s;
@@ -38,7 +56,13 @@ struct script {
 	uint32_t attempts_count;
 	const struct script_event *events; /* in order of time */
 	uint32_t events_count;
-	bool twice;            /* says everything that ends twice */
+	bool twice;            /* says everything that ends, or is suspended or resumed, twice */
+	const struct script_step *steps;
+	uint32_t steps_count;
+	const double *calls_s; /* in order of time: when call() is to be called */
+	uint32_t calls_count;
+	void (*call)(double time_s, void *data); /* while the engine waits */
+	void *data;
 };
 
 /* `script` is borrowed. */
@@ -48,5 +72,10 @@ struct backend *scripted_backend_new(const struct script *script);
 void scripted_backend_adopt(struct backend *backend, const struct backend_start *start,
 			    double start_s);
 
-/* What was asked for, a line per call: "50 start 3.1 c0 0,1", "60 kill 3.1". Borrowed. */
+/* Takes on a task that a former backend suspended for the nth time. */
+void scripted_backend_adopt_suspended(struct backend *backend, const struct backend_start *start,
+				      uint32_t n, double executed_s);
+
+/* What was asked for, a line per call: "50 start 3.1 c0 0,1", "55 suspend 3.1 #1",
+ * "58 resume 3.1 #1 c0 1,2", "60 kill 3.1". Borrowed. */
 const char *scripted_backend_log(struct backend *backend);

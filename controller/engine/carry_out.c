@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/engine/state.h"
+
+/* Whether a plan may suspend the task; otherwise why not. */
+static const char *check_suspend(const struct engine *engine, uint32_t index)
+{
+	if (engine->tasks[index].state != ENGINE_TASK_RUNNING)
+		return "it does not run";
+	return engine->known[index].preemptible ? NULL : "it is not preemptible";
+}
+
+static const char *check_mappable(const struct engine *engine, uint32_t index)
+{
+	return engine->tasks[index].state == ENGINE_TASK_WAITING ? NULL : "it is not waiting";
+}
+
+/* A suspended task is mappable; what a person suspended, or what has a claim, is not. */
+static const char *check_suspended(const struct engine *engine, uint32_t index)
+{
+	const struct engine_task *task = &engine->tasks[index];
+
+	if (task->state != ENGINE_TASK_SUSPENDING && task->state != ENGINE_TASK_SUSPENDED)
+		return "it is not suspended";
+	if (task->held)
+		return "a person suspended it";
+	return engine->suspensions[index]->claimed ? "it goes on already" : NULL;
+}
+
+/* A task that waits or is suspended can leave. */
+static const char *check_drop(const struct engine *engine, uint32_t index)
+{
+	switch (engine->tasks[index].state) {
+	case ENGINE_TASK_WAITING:
+		return NULL;
+	case ENGINE_TASK_SUSPENDED:
+		return check_suspended(engine, index);
+	default:
+		return "it is neither waiting nor suspended";
+	}
+}
+
+/* The place of an action: nodes that exist, as many as the task needs; `now`: up and free as well. */
+static const char *check_place(const struct engine *engine, const struct sched_action *action,
+			       bool now)
+{
+	const struct sched_system *system = engine->setup.system;
+	const uint32_t row = engine->known[action->task].row;
+	const struct sched_option *option;
+
+	if (action->cluster >= system->clusters_count ||
+	    action->pstate >= system->clusters[action->cluster].pstates)
+		return "there is no such place";
+	option = sched_system_option(system, row, action->cluster, action->pstate);
+	if (!option)
+		return "it cannot run there";
+	if (option->nodes != action->nodes_count)
+		return "it needs another number of nodes";
+	for (uint32_t i = 0; i < action->nodes_count; i++) {
+		const uint32_t node = action->nodes[i];
+
+		if (node >= system->clusters[action->cluster].nodes ||
+		    (i > 0 && node <= action->nodes[i - 1]))
+			return "its nodes are not nodes of the cluster in ascending order";
+		if (now && (engine->occupants[action->cluster][node] != ENGINE_NO_TASK ||
+			    engine->down[action->cluster][node]))
+			return "its nodes are not free";
+	}
+	return NULL;
+}
+
+static const char *check_resume(const struct engine *engine, const struct sched_action *action)
+{
+	const struct engine_task *task = &engine->tasks[action->task];
+	const char *problem = check_suspended(engine, action->task);
+
+	if (problem)
+		return problem;
+	if (action->cluster != task->cluster)
+		return "it can go on in its own cluster alone";
+	if (action->pstate != task->pstate)
+		return "it can go on at its own P-state alone";
+	return check_place(engine, action, true);
+}
+
+/* Whether an action is legal, things being as they are; otherwise why not. */
+static const char *check(const struct engine *engine, const struct sched_action *action)
+{
+	const char *problem = NULL;
+
+	if (action->task >= engine->arrivals_next)
+		return "there is no such task";
+	switch (action->kind) {
+	case SCHED_ACTION_START:
+	case SCHED_ACTION_PLACEHOLDER:
+	case SCHED_ACTION_RESERVE:
+		problem = check_mappable(engine, action->task);
+		return problem ? problem
+			       : check_place(engine, action, action->kind == SCHED_ACTION_START);
+	case SCHED_ACTION_SUSPEND:
+		return check_suspend(engine, action->task);
+	case SCHED_ACTION_RESUME:
+		return check_resume(engine, action);
+	case SCHED_ACTION_DROP:
+		return check_drop(engine, action->task);
+	case SCHED_ACTION_NONE:
+		break;
+	}
+	return "there is no such action";
+}
+
+static void drop(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+	const enum engine_task_state state = task->state;
+
+	engine_unwait(engine, index);
+	task->state = ENGINE_TASK_DROPPED;
+	task->ended_s = backend_now_s(engine->backend);
+	engine->result.tasks_dropped++;
+	if (state != ENGINE_TASK_SUSPENDED)
+		return;
+	task->exec_s = task->executed_s;
+	engine_end_suspension(engine, index, state);
+}
+
+/* Notes a future start: a place-holder stays mappable, a reservation does not. */
+static void promise(struct engine *engine, const struct sched_action *action)
+{
+	struct engine_task *task = &engine->tasks[action->task];
+	const struct sched_planned planned = {
+		.task = task->task,
+		.cluster = action->cluster,
+		.pstate = action->pstate,
+		.nodes_count = task->nodes_count,
+		.nodes = task->nodes,
+		.start_s = action->start_s,
+		.end_s = action->end_s,
+	};
+
+	task->state = ENGINE_TASK_PLANNED;
+	task->reservation = action->kind == SCHED_ACTION_RESERVE;
+	if (task->reservation) {
+		engine_unwait(engine, action->task);
+		engine_promise(engine->reservations, &engine->reservations_count, &planned);
+	} else {
+		engine_promise(engine->placeholders, &engine->placeholders_count, &planned);
+	}
+}
+
+/* Steps are only readied here; see launch(). */
+static void ready(struct engine *engine, const struct sched_action *action)
+{
+	switch (action->kind) {
+	case SCHED_ACTION_DROP:
+		drop(engine, action->task);
+		break;
+	case SCHED_ACTION_SUSPEND:
+		engine_begin_suspend(engine, action->task, false);
+		break;
+	case SCHED_ACTION_RESUME:
+		engine_begin_resume(engine, action->task, action->nodes);
+		break;
+	case SCHED_ACTION_START:
+	case SCHED_ACTION_PLACEHOLDER:
+	case SCHED_ACTION_RESERVE:
+		engine_set_place(engine, action->task, action->cluster, action->pstate,
+				 action->nodes, action->nodes_count);
+		engine->tasks[action->task].planned_start_s = action->start_s;
+		if (action->kind == SCHED_ACTION_START)
+			engine_begin(engine, action->task);
+		else
+			promise(engine, action);
+		break;
+	case SCHED_ACTION_NONE:
+		break;
+	}
+}
+
+static void apply(struct engine *engine, const struct sched_action *action)
+{
+	const char *problem = check(engine, action);
+
+	if (problem) {
+		engine_abort(engine, "policy \"%s\" asks for what cannot be: %s task %u: %s",
+			     engine->setup.policy.name, sched_action_kind_name(action->kind),
+			     action->task, problem);
+		return;
+	}
+	engine->tasks[action->task].reason = sched_reason_text(action->reason);
+	ready(engine, action);
+	engine_touch(engine, action->task);
+}
+
+/* Asks the backend for what is not a claim. */
+static void launch(struct engine *engine, const struct sched_action *action)
+{
+	const struct engine_task *task = &engine->tasks[action->task];
+
+	if (action->kind == SCHED_ACTION_SUSPEND)
+		engine_launch_suspend(engine, action->task);
+	else if (action->kind == SCHED_ACTION_START && task->state == ENGINE_TASK_STARTING)
+		engine_launch(engine, action->task);
+	else if (action->kind == SCHED_ACTION_RESUME && task->state == ENGINE_TASK_RESUMING)
+		engine_launch_resume(engine, action->task);
+	else if (action->kind == SCHED_ACTION_DROP && task->attempts > 0)
+		backend_kill(engine->backend, action->task, task->attempts);
+}
+
+static void vanish(struct engine *engine)
+{
+	for (uint32_t i = 0; i < engine->placeholders_count; i++)
+		engine_cancel(engine, engine->placeholders[i].task->id);
+	engine->placeholders_count = 0;
+}
+
+void engine_carry_out(struct engine *engine, const struct sched_plan *plan)
+{
+	vanish(engine);
+	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)
+		apply(engine, &plan->actions[i]);
+	engine_record_changed(engine);
+	engine_flush(engine);
+	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)
+		launch(engine, &plan->actions[i]);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <string.h>
+
+#include "controller/engine/state.h"
+
+static bool fits(const struct engine *engine, const struct engine_task *task,
+		 const struct engine_task *record)
+{
+	const struct sched_system *system = engine->setup.system;
+	const struct sched_option *option =
+		sched_system_option(system, task->task->row, record->cluster, record->pstate);
+
+	if (!option || option->nodes != record->nodes_count)
+		return false;
+	for (uint32_t i = 0; i < record->nodes_count; i++)
+		if (record->nodes[i] >= system->clusters[record->cluster].nodes)
+			return false;
+	return true;
+}
+
+/* A task that was starting or running still is, as far as is known. */
+static bool restore_running(struct engine *engine, uint32_t index,
+			    const struct engine_task *record)
+{
+	struct engine_task *task = &engine->tasks[index];
+	struct sched_running running;
+
+	if (!engine_place_free(engine, index) || !isfinite(record->started_s))
+		return false;
+	task->state = record->state;
+	task->started_s = task->since_s = record->started_s;
+	task->expected_end_s = engine_expected_end_s(task, task->since_s);
+	engine_occupy(engine, task->cluster, task->nodes, task->nodes_count, index);
+	running = engine_running(engine, index, task->nodes, task->since_s);
+	running_list_insert(&engine->running, &running);
+	engine_set_preemptible(engine, index);
+	return true;
+}
+
+/* It is off its nodes, or leaves them still; what is known of that, engine_restore_suspension() says. */
+static bool restore_suspended(struct engine *engine, uint32_t index,
+			      const struct engine_task *record)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	if (record->nodes_count == 0 || !isfinite(record->started_s))
+		return false;
+	task->state = record->state;
+	task->since_s = record->started_s;
+	task_list_add(&engine->suspended, index);
+	return true;
+}
+
+/* A promise still stands; a place-holder does until the next mapping event. */
+static void restore_promise(struct engine *engine, uint32_t index,
+			    const struct engine_task *record)
+{
+	struct engine_task *task = &engine->tasks[index];
+	const struct sched_planned planned = {
+		.task = task->task,
+		.cluster = task->cluster,
+		.pstate = task->pstate,
+		.nodes_count = task->nodes_count,
+		.nodes = task->nodes,
+		.start_s = record->planned_start_s,
+		.end_s = record->planned_start_s + task->etc_s,
+	};
+
+	task->state = ENGINE_TASK_PLANNED;
+	task->reservation = record->reservation;
+	if (task->reservation) {
+		engine_promise(engine->reservations, &engine->reservations_count, &planned);
+	} else {
+		engine_wait_for(engine, index);
+		engine_promise(engine->placeholders, &engine->placeholders_count, &planned);
+	}
+}
+
+/* A task that ended counts as it was recorded. */
+static void restore_ended(struct engine *engine, struct engine_task *task,
+			  const struct engine_task *record)
+{
+	struct engine_result *result = &engine->result;
+
+	task->state = record->state;
+	task->ended_s = record->ended_s;
+	task->exec_s = record->exec_s;
+	task->energy_j = record->energy_j;
+	task->utility = record->utility;
+	result->utility += record->utility;
+	result->tasks_completed += record->state == ENGINE_TASK_COMPLETED;
+	if (record->state == ENGINE_TASK_COMPLETED && record->nodes_count > 0)
+		engine_count_completed(engine, task);
+	result->tasks_dropped += record->state == ENGINE_TASK_DROPPED;
+	result->tasks_failed +=
+		record->state == ENGINE_TASK_FAILED || record->state == ENGINE_TASK_KILLED;
+}
+
+/*
+ * The run goes on with the next mapping event to come. (A run that is new begins with event 0, even
+ * if real time has moved on by a few milliseconds already.)
+ */
+static void restore_time(struct engine *engine)
+{
+	const double now_s = fmax(backend_now_s(engine->backend), 0);
+
+	engine->event_next = (uint64_t)ceil(now_s / engine->setup.mapping_interval_s);
+}
+
+bool engine_restore_task(struct engine *engine, uint32_t index, const struct engine_task *record)
+{
+	struct engine_task *task;
+	const bool planned = record->state == ENGINE_TASK_PLANNED;
+	const bool running = record->state == ENGINE_TASK_STARTING ||
+			     record->state == ENGINE_TASK_RUNNING ||
+			     record->state == ENGINE_TASK_RESUMING;
+	const bool suspended = record->state == ENGINE_TASK_SUSPENDING ||
+			       record->state == ENGINE_TASK_SUSPENDED;
+
+	if (index >= engine->setup.workload->tasks_count ||
+	    engine->tasks[index].state != ENGINE_TASK_COMING)
+		return false;
+	restore_time(engine);
+	task = &engine->tasks[index];
+	if (record->state == ENGINE_TASK_COMING)
+		return true;
+	if ((planned || running || record->nodes_count > 0) && !fits(engine, task, record))
+		return false;
+	if (planned && !isfinite(record->planned_start_s))
+		return false;
+	if (record->nodes_count > 0)
+		engine_set_place(engine, index, record->cluster, record->pstate, record->nodes,
+				 record->nodes_count);
+	if (running && !restore_running(engine, index, record))
+		return false;
+	if (suspended && !restore_suspended(engine, index, record))
+		return false;
+	engine->result.tasks_arrived++;
+	task->attempts = record->attempts;
+	task->planned_start_s = record->planned_start_s;
+	task->started_s = record->started_s;
+	if (planned) {
+		restore_promise(engine, index, record);
+	} else if (record->state == ENGINE_TASK_WAITING ||
+		   record->state == ENGINE_TASK_UNFINISHED) {
+		task->state = ENGINE_TASK_WAITING;
+		engine_wait_for(engine, index);
+	} else if (!running && !suspended) {
+		restore_ended(engine, task, record);
+	}
+	engine->dirty[index] = false;
+	return true;
+}
+
+/* The suspension becomes the one that the engine knows of the task. */
+static void take_record(struct engine *engine, const struct engine_suspension *record)
+{
+	struct suspension *suspension = engine_suspension_of(engine, record->task);
+	const size_t size = record->nodes_count * sizeof(*record->nodes);
+
+	memcpy(suspension->nodes, record->nodes, size);
+	if (record->to_nodes)
+		memcpy(suspension->to_nodes, record->to_nodes, size);
+	suspension->record = *record;
+	suspension->record.nodes = suspension->nodes;
+	suspension->record.to_nodes = suspension->to_nodes;
+	suspension->record.vms = NULL;
+	suspension->record.vms_count = 0;
+	engine_set_held(engine, record->task, record->held);
+}
+
+/* The task as its last suspension leaves it. */
+static void restore_step(struct engine *engine, const struct engine_suspension *record)
+{
+	const uint32_t index = record->task;
+	struct engine_task *task = &engine->tasks[index];
+	struct sched_running running;
+
+	switch (task->state) {
+	case ENGINE_TASK_SUSPENDING:
+		task_list_remove(&engine->suspended, index);
+		task_list_add(&engine->leaving, index);
+		for (uint32_t i = 0; i < record->nodes_count; i++)
+			engine->leavers[task->cluster][record->nodes[i]] = index;
+		break;
+	case ENGINE_TASK_SUSPENDED:
+		engine_get_up(engine, index);
+		engine_lie_down(engine, index);
+		break;
+	case ENGINE_TASK_RUNNING:
+	case ENGINE_TASK_RESUMING:
+		running = engine_running(
+			engine, index, task->nodes,
+			isfinite(record->since_s) ? record->since_s : record->resume_requested_s);
+		task->expected_end_s = running.end_s;
+		running_list_remove(&engine->running, index);
+		running_list_insert(&engine->running, &running);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Whether the steps of a suspension that are known go with the task's state. */
+static bool goes_with(const struct engine_task *task, const struct engine_suspension *record)
+{
+	switch (task->state) {
+	case ENGINE_TASK_RUNNING:
+		return !isfinite(record->suspended_s) || isfinite(record->since_s);
+	case ENGINE_TASK_RESUMING:
+		return isfinite(record->suspended_s) && isfinite(record->resume_requested_s);
+	case ENGINE_TASK_SUSPENDED:
+		return isfinite(record->suspended_s);
+	default:
+		return true;
+	}
+}
+
+bool engine_restore_suspension(struct engine *engine, const struct engine_suspension *record)
+{
+	struct engine_task *task;
+	bool good;
+
+	if (record->task >= engine->setup.workload->tasks_count)
+		return false;
+	task = &engine->tasks[record->task];
+	if (record->attempt != task->attempts || task->state < ENGINE_TASK_STARTING ||
+	    task->state > ENGINE_TASK_RESUMING)
+		return record->attempt <= task->attempts;
+	good = record->cluster == task->cluster && record->nodes_count == task->nodes_count &&
+	       record->n == task->suspensions + 1;
+	for (uint32_t i = 0; good && i < record->nodes_count; i++)
+		good = record->nodes[i] < engine->setup.system->clusters[task->cluster].nodes;
+	if (!good)
+		return false;
+	take_record(engine, record);
+	if (task->state == ENGINE_TASK_RUNNING && !isfinite(record->suspended_s))
+		return true; /* it stayed: the number is free again */
+	task->suspensions++;
+	if (isfinite(record->suspended_s))
+		task->executed_s += record->exec_s;
+	if (isfinite(record->since_s))
+		task->since_s = record->since_s;
+	restore_step(engine, record);
+	return true;
+}
+
+bool engine_restored_well(const struct engine *engine)
+{
+	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++) {
+		const struct engine_task *task = &engine->tasks[i];
+		const bool steps = task->state == ENGINE_TASK_SUSPENDING ||
+				   task->state == ENGINE_TASK_SUSPENDED ||
+				   task->state == ENGINE_TASK_RESUMING;
+
+		if (steps && (task->suspensions == 0 ||
+			      !goes_with(task, &engine->suspensions[i]->record)))
+			return false;
+		if (task->state == ENGINE_TASK_RUNNING && task->suspensions > 0 &&
+		    !goes_with(task, &engine->suspensions[i]->record))
+			return false;
+	}
+	return true;
+}
+
+void engine_ask_again(struct engine *engine)
+{
+	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++) {
+		if (engine->tasks[i].state == ENGINE_TASK_SUSPENDING)
+			engine_launch_suspend(engine, i);
+		else if (engine->tasks[i].state == ENGINE_TASK_RESUMING)
+			engine_launch_resume(engine, i);
+	}
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/engine/running_list.h"
+
+#include <glib.h>
+
+void running_list_init(struct running_list *list, uint32_t tasks_count)
+{
+	*list = (struct running_list){
+		.room = tasks_count,
+		.entries = g_new(struct sched_running, tasks_count),
+		.places = g_new(uint32_t, tasks_count),
+	};
+	for (uint32_t i = 0; i < tasks_count; i++)
+		list->places[i] = UINT32_MAX;
+}
+
+void running_list_finish(struct running_list *list)
+{
+	g_free(list->entries);
+	g_free(list->places);
+}
+
+static void put(struct running_list *list, uint32_t i, const struct sched_running *running)
+{
+	list->entries[i] = *running;
+	list->places[running->task->id] = i;
+}
+
+void running_list_add(struct running_list *list, const struct sched_running *running)
+{
+	if (list->listed == list->room)
+		running_list_settle(list);
+	put(list, list->listed++, running);
+	list->count++;
+}
+
+void running_list_insert(struct running_list *list, const struct sched_running *running)
+{
+	uint32_t i;
+
+	running_list_settle(list);
+	i = list->listed++;
+	for (; i > 0 && list->entries[i - 1].start_s > running->start_s; i--)
+		put(list, i, &list->entries[i - 1]);
+	put(list, i, running);
+	list->count++;
+}
+
+void running_list_remove(struct running_list *list, uint32_t task)
+{
+	const uint32_t i = list->places[task];
+
+	if (i == UINT32_MAX)
+		return;
+	list->entries[i].task = NULL;
+	list->places[task] = UINT32_MAX;
+	list->count--;
+}
+
+struct sched_running *running_list_find(const struct running_list *list, uint32_t task)
+{
+	const uint32_t i = list->places[task];
+
+	return i == UINT32_MAX ? NULL : &list->entries[i];
+}
+
+void running_list_settle(struct running_list *list)
+{
+	uint32_t to = 0;
+
+	if (list->listed == list->count)
+		return;
+	for (uint32_t i = 0; i < list->listed; i++) {
+		if (!list->entries[i].task)
+			continue;
+		if (to != i)
+			put(list, to, &list->entries[i]);
+		to++;
+	}
+	list->listed = to;
+}

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <string.h>
+
+#include "controller/engine/state.h"
+
+/*
+ * Tasks that leave their nodes and go on, elsewhere or later (paper 000, section II). Each step is
+ * readied and recorded before the backend is asked for it. What was put on nodes that are still
+ * being left has a claim (state.h) and follows when they are free.
+ */
+
+/* Reports that come of one event: claims that have come due. */
+struct due {
+	uint32_t count;
+	uint32_t *tasks;
+};
+
+struct suspension *engine_suspension_of(struct engine *engine, uint32_t index)
+{
+	struct suspension *suspension = engine->suspensions[index];
+	const uint32_t nodes = engine->tasks[index].nodes_count;
+
+	if (!suspension)
+		suspension = engine->suspensions[index] = g_new0(struct suspension, 1);
+	/* Another attempt may be wider than the one before. */
+	if (suspension->record.nodes_count < nodes) {
+		suspension->nodes = g_renew(uint32_t, suspension->nodes, nodes);
+		suspension->to_nodes = g_renew(uint32_t, suspension->to_nodes, nodes);
+	}
+	suspension->record.nodes_count = nodes;
+	suspension->record.nodes = suspension->nodes;
+	suspension->record.to_nodes = suspension->to_nodes;
+	return suspension;
+}
+
+static double now_s(const struct engine *engine)
+{
+	return backend_now_s(engine->backend);
+}
+
+void engine_set_wanted(struct engine *engine, uint32_t index, bool wanted)
+{
+	struct suspension *suspension = engine->suspensions[index];
+
+	if (suspension->wanted != wanted)
+		engine->wanted_count += wanted ? 1 : -1u;
+	suspension->wanted = wanted;
+}
+
+void engine_set_held(struct engine *engine, uint32_t index, bool held)
+{
+	engine->tasks[index].held = engine->suspensions[index]->record.held = held;
+}
+
+void engine_lie_down(struct engine *engine, uint32_t index)
+{
+	task_list_add(engine->tasks[index].held ? &engine->held : &engine->suspended, index);
+}
+
+void engine_get_up(struct engine *engine, uint32_t index)
+{
+	task_list_remove(&engine->suspended, index);
+	task_list_remove(&engine->held, index);
+}
+
+static void set_leaver(struct engine *engine, const struct suspension *suspension, uint32_t task)
+{
+	const struct engine_suspension *record = &suspension->record;
+
+	for (uint32_t i = 0; i < record->nodes_count; i++)
+		engine->leavers[record->cluster][record->nodes[i]] = task;
+}
+
+uint32_t engine_leaving_nodes(const struct engine *engine, uint32_t cluster, const uint32_t *nodes,
+			      uint32_t count)
+{
+	uint32_t leaving = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		leaving += engine->leavers[cluster][nodes[i]] != ENGINE_NO_TASK;
+	return leaving;
+}
+
+/* Suspending. */
+
+void engine_begin_suspend(struct engine *engine, uint32_t index, bool by_person)
+{
+	struct engine_task *task = &engine->tasks[index];
+	struct suspension *suspension = engine_suspension_of(engine, index);
+	struct engine_suspension *record = &suspension->record;
+
+	running_list_remove(&engine->running, index);
+	engine_occupy(engine, task->cluster, task->nodes, task->nodes_count, ENGINE_NO_TASK);
+	task->state = ENGINE_TASK_SUSPENDING;
+	task->suspensions++;
+	memcpy(suspension->nodes, task->nodes, task->nodes_count * sizeof(*task->nodes));
+	*record = (struct engine_suspension){
+		.task = index,
+		.attempt = task->attempts,
+		.n = task->suspensions,
+		.cluster = task->cluster,
+		.nodes_count = task->nodes_count,
+		.nodes = suspension->nodes,
+		.to_nodes = suspension->to_nodes,
+		.by_person = by_person,
+		.requested_s = now_s(engine),
+		.suspended_s = NAN,
+		.exec_s = NAN,
+		.resume_requested_s = NAN,
+		.resumed_s = NAN,
+		.since_s = NAN,
+		.overhead = { NAN, NAN, NAN, NAN, NAN },
+	};
+	engine_set_held(engine, index, by_person);
+	set_leaver(engine, suspension, index);
+	task_list_add(&engine->leaving, index);
+	engine_touch(engine, index);
+	engine_record_suspension(engine, index);
+}
+
+void engine_launch_suspend(struct engine *engine, uint32_t index)
+{
+	const struct engine_task *task = &engine->tasks[index];
+
+	backend_suspend(engine->backend, index, task->attempts, task->suspensions);
+}
+
+/* Resuming. */
+
+/* A task that is suspended, with its nodes free: readies that it goes on. */
+static void begin_resume_now(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+	struct suspension *suspension = engine->suspensions[index];
+
+	task->state = ENGINE_TASK_RESUMING;
+	suspension->claimed = false;
+	memcpy(engine->places[index], suspension->to_nodes,
+	       task->nodes_count * sizeof(*suspension->to_nodes));
+	suspension->record.resume_requested_s = now_s(engine);
+	task->expected_end_s = engine_expected_end_s(task, now_s(engine));
+	*running_list_find(&engine->running, index) =
+		engine_running(engine, index, task->nodes, now_s(engine));
+	engine_set_preemptible(engine, index);
+	engine_touch(engine, index);
+	engine_record_suspension(engine, index);
+}
+
+void engine_begin_resume(struct engine *engine, uint32_t index, const uint32_t *nodes)
+{
+	struct engine_task *task = &engine->tasks[index];
+	struct suspension *suspension = engine->suspensions[index];
+	struct sched_running running;
+
+	engine_get_up(engine, index);
+	engine_set_wanted(engine, index, false);
+	memcpy(suspension->to_nodes, nodes, task->nodes_count * sizeof(*nodes));
+	suspension->claimed = true;
+	engine->blocked[index] =
+		engine_leaving_nodes(engine, task->cluster, nodes, task->nodes_count) +
+		(task->state == ENGINE_TASK_SUSPENDING);
+	engine_occupy(engine, task->cluster, nodes, task->nodes_count, index);
+	running = engine_running(engine, index, suspension->to_nodes, now_s(engine));
+	if (task->state == ENGINE_TASK_SUSPENDING) { /* what it executed is not yet counted */
+		running.executed_s += now_s(engine) - task->since_s;
+		running.end_s = now_s(engine) + fmax(0, task->etc_s - running.executed_s);
+	}
+	running_list_add(&engine->running, &running);
+	task->expected_end_s = running.end_s;
+	if (engine->blocked[index] > 0)
+		engine_set_preemptible(engine, index);
+	else
+		begin_resume_now(engine, index);
+}
+
+void engine_launch_resume(struct engine *engine, uint32_t index)
+{
+	const struct engine_task *task = &engine->tasks[index];
+
+	backend_resume(engine->backend, index, task->attempts, task->suspensions, task->nodes,
+		       task->nodes_count);
+}
+
+/* Claims. */
+
+void engine_unclaim(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+	struct suspension *suspension = engine->suspensions[index];
+	const bool resumes = suspension && suspension->claimed;
+
+	engine->blocked[index] = 0;
+	running_list_remove(&engine->running, index);
+	engine_occupy(engine, task->cluster, resumes ? suspension->to_nodes : task->nodes,
+		      task->nodes_count, ENGINE_NO_TASK);
+	if (resumes) {
+		suspension->claimed = false;
+		if (task->state == ENGINE_TASK_SUSPENDED)
+			engine_lie_down(engine, index);
+	} else {
+		engine_cancel(engine, index);
+	}
+	engine_set_preemptible(engine, index);
+	engine_record_task(engine, index);
+}
+
+static void carry_out_claim(struct engine *engine, uint32_t index)
+{
+	const bool resumes = engine->tasks[index].state == ENGINE_TASK_SUSPENDED;
+
+	if (engine->ended)
+		return;
+	if (resumes)
+		begin_resume_now(engine, index);
+	else
+		engine_begin_claimed(engine, index);
+	engine_record_task(engine, index);
+	engine_flush(engine);
+	if (engine->ended)
+		return;
+	if (resumes)
+		engine_launch_resume(engine, index);
+	else
+		engine_launch(engine, index);
+}
+
+/* The claim of a task waits for one thing less. */
+static void unblock(struct engine *engine, uint32_t index, struct due *due)
+{
+	if (engine->blocked[index] > 0 && --engine->blocked[index] == 0)
+		due->tasks[due->count++] = index;
+}
+
+/* A task is off the nodes that it was leaving: who has a claim to them may come. */
+static void leave_nodes(struct engine *engine, uint32_t index)
+{
+	const struct suspension *suspension = engine->suspensions[index];
+	const struct engine_suspension *record = &suspension->record;
+	g_autofree uint32_t *tasks = g_new(uint32_t, record->nodes_count + 1);
+	struct due due = { .tasks = tasks };
+
+	task_list_remove(&engine->leaving, index);
+	set_leaver(engine, suspension, ENGINE_NO_TASK);
+	for (uint32_t i = 0; i < record->nodes_count; i++) {
+		const uint32_t next = engine->occupants[record->cluster][record->nodes[i]];
+
+		if (next != ENGINE_NO_TASK)
+			unblock(engine, next, &due);
+	}
+	if (suspension->claimed && engine->tasks[index].state == ENGINE_TASK_SUSPENDED)
+		unblock(engine, index, &due);
+	for (uint32_t i = 0; i < due.count; i++)
+		carry_out_claim(engine, due.tasks[i]);
+}
+
+/* What the backend says. */
+
+static void add_overhead(struct backend_overhead *sum, const struct backend_event *event)
+{
+	if (event->kind == BACKEND_EVENT_SUSPENDED) {
+		sum->freeze_s = event->overhead.freeze_s;
+		sum->save_s = event->overhead.save_s;
+		sum->skew_s = event->overhead.skew_s;
+	} else {
+		sum->restore_s = event->overhead.restore_s;
+		sum->resume_s = event->overhead.resume_s;
+	}
+}
+
+/* The record with what the event says of the task's VMs. */
+static void record_step(struct engine *engine, const struct backend_event *event)
+{
+	struct engine_suspension *record = &engine->suspensions[event->task]->record;
+
+	add_overhead(&record->overhead, event);
+	record->vms = event->vms;
+	record->vms_count = event->vms_count;
+	engine_record_suspension(engine, event->task);
+	record->vms = NULL;
+	record->vms_count = 0;
+}
+
+static void handle_suspended(struct engine *engine, const struct backend_event *event)
+{
+	struct engine_task *task = &engine->tasks[event->task];
+	struct suspension *suspension = engine->suspensions[event->task];
+	const double frozen_s = task->since_s + event->exec_s;
+
+	task->state = ENGINE_TASK_SUSPENDED;
+	task->reason = event->reason;
+	task->executed_s += event->exec_s;
+	if (frozen_s < engine->setup.lead_s)
+		suspension->lead_s += event->exec_s;
+	else
+		suspension->lead_s += fmax(0, engine->setup.lead_s - task->since_s);
+	suspension->stays = 0;
+	suspension->record.suspended_s = event->time_s;
+	suspension->record.exec_s = event->exec_s;
+	record_step(engine, event);
+	engine_record_task(engine, event->task);
+	task->reason = NULL;
+	if (!suspension->claimed)
+		engine_lie_down(engine, event->task);
+	leave_nodes(engine, event->task);
+	engine_retry_late(engine, event->time_s);
+	engine_resume_wanted(engine);
+}
+
+static void handle_resumed(struct engine *engine, const struct backend_event *event)
+{
+	struct engine_task *task = &engine->tasks[event->task];
+	struct suspension *suspension = engine->suspensions[event->task];
+
+	task->state = ENGINE_TASK_RUNNING;
+	task->reason = event->reason;
+	task->since_s = event->since_s;
+	task->expected_end_s = engine_expected_end_s(task, task->since_s);
+	suspension->stays = 0;
+	suspension->record.resumed_s = event->time_s;
+	suspension->record.since_s = event->since_s;
+	engine_set_preemptible(engine, event->task);
+	*running_list_find(&engine->running, event->task) =
+		engine_running(engine, event->task, task->nodes, task->since_s);
+	record_step(engine, event);
+	engine_record_task(engine, event->task);
+	task->reason = NULL;
+}
+
+/* Its nodes are its own again; who had a claim to them is mappable again. */
+static void take_back(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+	struct suspension *suspension = engine->suspensions[index];
+	struct sched_running running = engine_running(engine, index, task->nodes, task->since_s);
+
+	if (running.end_s <= now_s(engine)) /* it is late, which was told */
+		running.end_s = engine_event_s(engine, engine->event_next);
+	task_list_remove(&engine->leaving, index);
+	set_leaver(engine, suspension, ENGINE_NO_TASK);
+	if (suspension->claimed)
+		engine_unclaim(engine, index);
+	for (uint32_t i = 0; i < task->nodes_count; i++) {
+		const uint32_t claimant = engine->occupants[task->cluster][task->nodes[i]];
+
+		if (claimant != ENGINE_NO_TASK)
+			engine_unclaim(engine, claimant);
+	}
+	engine_occupy(engine, task->cluster, task->nodes, task->nodes_count, index);
+	task->state = ENGINE_TASK_RUNNING;
+	task->suspensions--;
+	task->expected_end_s = running.end_s;
+	engine_set_wanted(engine, index, false);
+	engine_set_held(engine, index, false);
+	running_list_insert(&engine->running, &running);
+	engine_set_preemptible(engine, index);
+}
+
+/* It is suspended still, and where it was to go on is free again. */
+static void lie_down_again(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+	struct suspension *suspension = engine->suspensions[index];
+
+	running_list_remove(&engine->running, index);
+	engine_occupy(engine, task->cluster, task->nodes, task->nodes_count, ENGINE_NO_TASK);
+	task->state = ENGINE_TASK_SUSPENDED;
+	suspension->record.resume_requested_s = NAN;
+	engine_lie_down(engine, index);
+}
+
+/* It cannot go on: it has lost its progress, and is started anew or has failed. */
+static void give_up(struct engine *engine, uint32_t index, const struct backend_event *event)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	engine_get_up(engine, index);
+	backend_kill(engine->backend, index, task->attempts);
+	task->ended_s = event->time_s;
+	task->exec_s = task->executed_s;
+	task->state = engine_after_loss(engine, index, event->time_s, event->reason);
+	engine_end_suspension(engine, index, ENGINE_TASK_SUSPENDED);
+}
+
+static void handle_stayed(struct engine *engine, const struct backend_event *event)
+{
+	struct engine_task *task = &engine->tasks[event->task];
+	struct suspension *suspension = engine->suspensions[event->task];
+
+	engine_record_event(engine, event->time_s, "stayed", event->task, event->reason);
+	suspension->stays++;
+	if (task->state == ENGINE_TASK_SUSPENDING) {
+		take_back(engine, event->task);
+	} else {
+		lie_down_again(engine, event->task);
+		if (suspension->stays == ENGINE_STAYS_MAX)
+			give_up(engine, event->task, event);
+	}
+	engine_record_suspension(engine, event->task);
+	task->reason = event->reason;
+	engine_record_task(engine, event->task);
+	task->reason = NULL;
+	engine_retry_late(engine, event->time_s);
+}
+
+void engine_handle_suspension(struct engine *engine, const struct backend_event *event)
+{
+	const enum engine_task_state state = engine->tasks[event->task].state;
+
+	if (event->kind == BACKEND_EVENT_SUSPENDED && state == ENGINE_TASK_SUSPENDING)
+		handle_suspended(engine, event);
+	else if (event->kind == BACKEND_EVENT_RESUMED && state == ENGINE_TASK_RESUMING)
+		handle_resumed(engine, event);
+	else if (event->kind == BACKEND_EVENT_STAYED &&
+		 (state == ENGINE_TASK_SUSPENDING || state == ENGINE_TASK_RESUMING))
+		handle_stayed(engine, event);
+}
+
+void engine_end_suspension(struct engine *engine, uint32_t index, enum engine_task_state state)
+{
+	struct engine_task *task = &engine->tasks[index];
+	struct suspension *suspension = engine->suspensions[index];
+
+	engine_get_up(engine, index);
+	engine_set_wanted(engine, index, false);
+	task->held = false;
+	suspension->stays = 0;
+	suspension->lead_s = 0;
+	if (suspension->claimed) {
+		suspension->claimed = false;
+		engine->blocked[index] = 0;
+		running_list_remove(&engine->running, index);
+		engine_occupy(engine, task->cluster, suspension->to_nodes, task->nodes_count,
+			      ENGINE_NO_TASK);
+	}
+	if (state == ENGINE_TASK_SUSPENDING)
+		leave_nodes(engine, index);
+	engine_set_preemptible(engine, index);
+}
+
+static void kill_list(struct engine *engine, const struct task_list *list)
+{
+	for (uint32_t i = 0; i < list->count; i++)
+		backend_kill(engine->backend, list->ids[i], engine->tasks[list->ids[i]].attempts);
+}
+
+void engine_kill_suspended(struct engine *engine)
+{
+	struct task_list *const lists[] = { &engine->leaving, &engine->suspended, &engine->held };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(lists); i++) {
+		task_list_settle(lists[i]);
+		kill_list(engine, lists[i]);
+	}
+}
