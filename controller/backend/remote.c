@@ -1,77 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "controller/backend/remote.h"
-
 #include <inttypes.h>
 #include <math.h>
 
 #include "common/clock.h"
-#include "common/http_client.h"
-#include "common/json.h"
+#include "controller/backend/remote_private.h"
 
 #define DEADLINE_X_ETC 10.0
 #define DEADLINE_UNKNOWN_S 600.0
 
-/* How long after its deadline, or after a kill, a task may stay silent. */
-#define GRACE_S 30.0
 #define GUARD_INTERVAL_S 2
 
 /* How long the end of a run waits for what its tasks have come to. */
 #define SETTLE_S 5.0
 
-/* A node is let go a moment after its task's end was told; until then the answer is 409. */
-#define CONFLICT_TRIES 15
-#define CONFLICT_WAIT_MS 200
-
-/* One attempt of a task. */
-struct entry {
-	struct remote_backend *remote;
-	char *id;
-	uint32_t task, attempt, type, cluster;
-	uint32_t *nodes;
-	uint32_t nodes_count;
-	int64_t start_ns;  /* start() */
-	int64_t killed_ns; /* DELETE sent; 0: not */
-	double deadline_s;
-	double last_s; /* time of its last event */
-	guint conflicts;
-	guint retry_source;
-	bool adopted;
-	bool asked; /* the PUT was answered */
-	bool kill_wanted;
-	bool started, ended;
-	bool abandoned; /* given up; to be killed if it turns up again */
-};
-
-struct remote_backend {
-	struct backend base;
-	struct remote_fleet *fleet;
-	const struct config *config;
-	struct remote_run run;
-	struct remote_listener listener;
-	GHashTable *entries; /* id -> struct entry */
-	GQueue events;       /* struct backend_event, by time */
-	char *reason;        /* of the event that was delivered last */
-	double limit_j;
-	bool limit_reported, aborted;
-	int64_t checked_ns; /* energy was compared with the limit up to here */
-	guint guard_source;
-};
-
-static void send_put(struct entry *entry);
-static void send_delete(struct entry *entry);
-
-static double run_s(const struct remote_backend *remote, int64_t t_ns)
+double remote_run_s(const struct remote_backend *remote, int64_t t_ns)
 {
 	return clock_elapsed_s(remote->run.t0_ns, t_ns);
 }
 
-static struct remote_link *link_of(const struct entry *entry)
-{
-	return remote_fleet_link(entry->remote->fleet, entry->cluster);
-}
-
-static void G_GNUC_PRINTF(3, 4)
-	note(struct remote_backend *remote, const char *kind, const char *format, ...)
+void remote_note(struct remote_backend *remote, const char *kind, const char *format, ...)
 {
 	g_autofree char *text = NULL;
 	va_list arguments;
@@ -81,7 +28,7 @@ static void G_GNUC_PRINTF(3, 4)
 	va_start(arguments, format);
 	text = g_strdup_vprintf(format, arguments);
 	va_end(arguments);
-	remote->run.note(run_s(remote, clock_now_ns()), kind, text, remote->run.data);
+	remote->run.note(remote_run_s(remote, clock_now_ns()), kind, text, remote->run.data);
 }
 
 /* Events. */
@@ -90,7 +37,10 @@ static void event_free(void *data)
 {
 	struct backend_event *event = data;
 
+	if (!event)
+		return;
 	g_free((char *)event->reason);
+	g_free((void *)event->vms);
 	g_free(event);
 }
 
@@ -102,13 +52,13 @@ static int by_time(const void *a, const void *b, void *data)
 	return one->time_s < other->time_s ? -1 : one->time_s > other->time_s;
 }
 
-/* Takes a copy of `event` with its reason. Equal times keep the order of arrival. */
-static void push(struct remote_backend *remote, const struct backend_event *event)
+void remote_push(struct remote_backend *remote, const struct backend_event *event)
 {
 	struct backend_event *copy = g_memdup2(event, sizeof(*event));
 	GList *at = remote->events.tail;
 
 	copy->reason = g_strdup(event->reason);
+	copy->vms = g_memdup2(event->vms, sizeof(*event->vms) * event->vms_count);
 	while (at && by_time(at->data, copy, NULL) > 0)
 		at = at->prev;
 	if (at)
@@ -118,225 +68,25 @@ static void push(struct remote_backend *remote, const struct backend_event *even
 	g_main_context_wakeup(NULL);
 }
 
-static struct backend_event task_event(struct entry *entry, enum backend_event_kind kind,
-				       int64_t t_ns)
-{
-	struct backend_event event = {
-		.kind = kind,
-		.task = entry->task,
-		.attempt = entry->attempt,
-		.cluster = entry->cluster,
-		.node = entry->nodes[0],
-	};
-
-	entry->last_s = fmax(entry->last_s, run_s(entry->remote, t_ns));
-	event.time_s = entry->last_s;
-	return event;
-}
-
-static void report_started(struct entry *entry, int64_t t_ns)
-{
-	const struct remote_run *run = &entry->remote->run;
-	struct backend_event event;
-
-	if (entry->started || entry->ended)
-		return;
-	entry->started = true;
-	event = task_event(entry, BACKEND_EVENT_STARTED, t_ns);
-	push(entry->remote, &event);
-	if (run->launched && !entry->adopted)
-		run->launched(event.time_s, entry->task, entry->attempt,
-			      clock_elapsed_s(entry->start_ns, t_ns), run->data);
-}
-
-/* The end of an attempt that the local scheduler has not told us about. */
-static void report_end(struct entry *entry, enum backend_outcome outcome, const char *reason)
-{
-	int64_t now_ns = clock_now_ns();
-	struct backend_event event;
-
-	if (entry->ended)
-		return;
-	entry->ended = true;
-	event = task_event(entry, BACKEND_EVENT_ENDED, now_ns);
-	event.outcome = outcome;
-	event.exec_s = clock_elapsed_s(entry->start_ns, now_ns);
-	event.energy_j = (double)NAN;
-	event.reason = reason;
-	push(entry->remote, &event);
-}
-
-static void abandon(struct entry *entry, const char *reason)
-{
-	entry->abandoned = true;
-	report_end(entry, BACKEND_OUTCOME_LOST, reason);
-}
-
-static void report_task_end(struct entry *entry, const struct remote_task *task)
-{
-	double idle_w = remote_link_idle_w(link_of(entry), entry->nodes, entry->nodes_count);
-	int64_t end_ns = task->ended_ns ?: clock_now_ns();
-	struct backend_event event;
-
-	entry->ended = true;
-	event = task_event(entry, BACKEND_EVENT_ENDED, end_ns);
-	event.outcome = task->outcome;
-	event.exec_s = fmax(0, clock_elapsed_s(entry->start_ns, end_ns));
-	event.energy_j = remote_task_energy_j(task, idle_w);
-	event.reason = task->reason;
-	push(entry->remote, &event);
-}
-
-/* What the local scheduler says of the attempt, times on our clock. */
-static void take_task(struct entry *entry, const struct remote_task *task)
-{
-	if (entry->ended)
-		return;
-	if (entry->adopted && task->requested_ns)
-		entry->start_ns = task->requested_ns;
-	if (task->started_ns && task->state != REMOTE_TASK_STARTING)
-		report_started(entry, task->started_ns);
-	if (task->state == REMOTE_TASK_ENDED)
-		report_task_end(entry, task);
-}
-
-/* Requests. */
-
-static char *task_path(const struct entry *entry)
-{
-	return g_strdup_printf("/v1/tasks/%s", entry->id);
-}
-
-static json_t *task_body(const struct entry *entry)
-{
-	const struct config_type *type = &entry->remote->config->types[entry->type];
-	json_t *nodes = json_array();
-
-	for (uint32_t i = 0; i < entry->nodes_count; i++)
-		json_array_append_new(nodes, json_integer(entry->nodes[i]));
-	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", type->name, "benchmark",
-			 type->benchmark, "class", type->class_, "ranks", (int)type->cores,
-			 "repetitions", (int)type->repetitions, "nodes", nodes, "deadline_s",
-			 entry->deadline_s);
-}
-
-static gboolean put_again(gpointer data)
-{
-	struct entry *entry = data;
-
-	entry->retry_source = 0;
-	send_put(entry);
-	return G_SOURCE_REMOVE;
-}
-
-static void put_refused(struct entry *entry, int status, const GError *error)
-{
-	g_autofree char *reason = g_strdup_printf("not started: %s", error->message);
-
-	if (status == 409 && !entry->kill_wanted && entry->conflicts++ < CONFLICT_TRIES) {
-		entry->retry_source = g_timeout_add(CONFLICT_WAIT_MS, put_again, entry);
-		return;
-	}
-	note(entry->remote, "task-refused", "task %" PRIu32 " on cluster '%s' %s", entry->task,
-	     remote_link_cluster(link_of(entry))->name, reason);
-	if (status == 409)
-		report_end(entry, BACKEND_OUTCOME_LOST, reason);
-	else if (status >= 400 && status < 500)
-		report_end(entry, BACKEND_OUTCOME_FAILED, reason);
-	else
-		abandon(entry, reason);
-}
-
-static bool read_task(struct entry *entry, const json_t *body, GError **error)
-{
-	g_autoptr(remote_task_t) task = remote_task_parse(body, error);
-
-	if (!task)
-		return false;
-	if (!g_str_equal(task->id, entry->id)) {
-		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, "task '%.64s' instead of '%s'",
-			    task->id, entry->id);
-		return false;
-	}
-	remote_link_translate(link_of(entry), task);
-	take_task(entry, task);
-	return true;
-}
-
-static void put_done(int status, json_t *body, const GError *error, void *data)
-{
-	struct entry *entry = data;
-	g_autoptr(GError) wrong = NULL;
-
-	if (error) {
-		put_refused(entry, status, error);
-		if (entry->abandoned)
-			send_delete(entry);
-		return;
-	}
-	entry->asked = true;
-	if (!read_task(entry, body, &wrong)) {
-		note(entry->remote, "scheduler-rubbish",
-		     "local scheduler of cluster '%s' answers rubbish: %s",
-		     remote_link_cluster(link_of(entry))->name, wrong->message);
-		abandon(entry, "the local scheduler answered rubbish");
-		send_delete(entry);
-		return;
-	}
-	if (entry->kill_wanted && !entry->ended)
-		send_delete(entry);
-}
-
-static void send_put(struct entry *entry)
-{
-	g_autofree char *path = task_path(entry);
-	g_autoptr(json_t) body = task_body(entry);
-
-	remote_link_send(link_of(entry), "PUT", path, body, put_done, entry);
-}
-
-static void delete_done(int status, json_t *body, const GError *error, void *data)
-{
-	struct entry *entry = data;
-
-	if (status == 404)
-		report_end(entry, BACKEND_OUTCOME_KILLED, "not known to the local scheduler");
-}
-
-static void send_delete(struct entry *entry)
-{
-	g_autofree char *path = task_path(entry);
-
-	entry->killed_ns = clock_now_ns();
-	remote_link_send(link_of(entry), "DELETE", path, NULL, delete_done, entry);
-}
-
-static void check_done(int status, json_t *body, const GError *error, void *data)
-{
-	struct entry *entry = data;
-
-	if (status == 404)
-		report_end(entry, BACKEND_OUTCOME_LOST, "the local scheduler has no memory of it");
-	else if (!error)
-		read_task(entry, body, NULL);
-}
-
-static void send_check(struct entry *entry)
-{
-	g_autofree char *path = task_path(entry);
-
-	remote_link_send(link_of(entry), "GET", path, NULL, check_done, entry);
-}
-
 /* What the links tell. */
 
 static void on_task(struct remote_link *link, const struct remote_task *task, void *data)
 {
 	struct remote_backend *remote = data;
-	struct entry *entry = g_hash_table_lookup(remote->entries, task->id);
+	struct remote_entry *entry = g_hash_table_lookup(remote->entries, task->id);
 
 	if (entry)
-		take_task(entry, task);
+		remote_entry_take(entry, task);
+}
+
+static void on_stayed(struct remote_link *link, const char *id, bool resume, int64_t t_ns,
+		      const char *reason, void *data)
+{
+	struct remote_backend *remote = data;
+	struct remote_entry *entry = g_hash_table_lookup(remote->entries, id);
+
+	if (entry)
+		remote_step_stayed(entry, resume, reason);
 }
 
 static void on_node(struct remote_link *link, uint32_t node, bool up, int64_t t_ns,
@@ -345,13 +95,13 @@ static void on_node(struct remote_link *link, uint32_t node, bool up, int64_t t_
 	struct remote_backend *remote = data;
 	struct backend_event event = {
 		.kind = up ? BACKEND_EVENT_NODE_UP : BACKEND_EVENT_NODE_DOWN,
-		.time_s = fmax(0, run_s(remote, t_ns)),
+		.time_s = fmax(0, remote_run_s(remote, t_ns)),
 		.cluster = remote_link_index(link),
 		.node = node,
 		.reason = reason,
 	};
 
-	push(remote, &event);
+	remote_push(remote, &event);
 }
 
 static void on_sample(struct remote_link *link, const struct remote_meter *meter,
@@ -360,18 +110,19 @@ static void on_sample(struct remote_link *link, const struct remote_meter *meter
 	struct remote_backend *remote = data;
 
 	if (remote->run.sample)
-		remote->run.sample(run_s(remote, sample->t_ns), meter, sample, remote->run.data);
+		remote->run.sample(remote_run_s(remote, sample->t_ns), meter, sample,
+				   remote->run.data);
 	g_main_context_wakeup(NULL);
 }
 
-static void doubt_entry(struct entry *entry, bool away)
+static void doubt_entry(struct remote_entry *entry, bool away)
 {
 	if (away && !entry->ended)
-		abandon(entry, "its local scheduler went away");
+		remote_entry_abandon(entry, "its local scheduler went away");
 	else if (!away && entry->abandoned)
-		send_delete(entry);
+		remote_entry_delete(entry);
 	else if (!away && !entry->ended && entry->asked)
-		send_check(entry);
+		remote_entry_check(entry);
 }
 
 static void on_doubt(struct remote_link *link, void *data)
@@ -382,7 +133,7 @@ static void on_doubt(struct remote_link *link, void *data)
 
 	g_hash_table_iter_init(&iter, remote->entries);
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		struct entry *entry = value;
+		struct remote_entry *entry = value;
 
 		if (entry->cluster == remote_link_index(link))
 			doubt_entry(entry, remote_link_away(link));
@@ -391,26 +142,29 @@ static void on_doubt(struct remote_link *link, void *data)
 
 static void on_note(struct remote_link *link, const char *kind, const char *text, void *data)
 {
-	note(data, kind, "%s", text);
+	remote_note(data, kind, "%s", text);
 }
 
 /* A task that outlives every promise of its local scheduler is killed, then given up. */
-static void guard_entry(struct entry *entry, int64_t now_ns)
+static void guard_entry(struct remote_entry *entry, int64_t now_ns)
 {
-	double age_s = clock_elapsed_s(entry->start_ns, now_ns);
+	double age_s = remote_step_executed_s(entry, now_ns);
 
 	if (entry->ended || !entry->asked)
 		return;
 	if (entry->killed_ns) {
-		if (clock_elapsed_s(entry->killed_ns, now_ns) > GRACE_S)
-			abandon(entry, "killed, but its local scheduler never said so");
+		if (clock_elapsed_s(entry->killed_ns, now_ns) > REMOTE_GRACE_S)
+			remote_entry_abandon(entry,
+					     "killed, but its local scheduler never said so");
 		else
-			send_check(entry);
-	} else if (age_s > entry->deadline_s + GRACE_S) {
-		note(entry->remote, "task-overdue",
-		     "task %" PRIu32 " of cluster '%s' is %.0f s old", entry->task,
-		     remote_link_cluster(link_of(entry))->name, age_s);
-		send_delete(entry);
+			remote_entry_check(entry);
+	} else if (age_s > entry->deadline_s + REMOTE_GRACE_S) {
+		remote_note(entry->remote, "task-overdue",
+			    "task %" PRIu32 " of cluster '%s' is %.0f s old", entry->task,
+			    remote_link_cluster(remote_entry_link(entry))->name, age_s);
+		remote_entry_delete(entry);
+	} else {
+		remote_step_guard(entry, now_ns);
 	}
 }
 
@@ -436,19 +190,7 @@ static struct remote_backend *of(struct backend *backend)
 
 static double remote_now_s(struct backend *backend)
 {
-	return run_s(of(backend), clock_now_ns());
-}
-
-static void entry_free(void *data)
-{
-	struct entry *entry = data;
-
-	remote_link_forget(link_of(entry), entry);
-	if (entry->retry_source)
-		g_source_remove(entry->retry_source);
-	g_free(entry->id);
-	g_free(entry->nodes);
-	g_free(entry);
+	return remote_run_s(of(backend), clock_now_ns());
 }
 
 static char *entry_id(const struct remote_backend *remote, uint32_t task, uint32_t attempt)
@@ -457,61 +199,90 @@ static char *entry_id(const struct remote_backend *remote, uint32_t task, uint32
 			       remote->run.run, task, attempt);
 }
 
-static void start_entry(struct backend *backend, const struct backend_start *start, bool adopted)
+static struct remote_entry *entry_new(struct remote_backend *remote,
+				      const struct backend_start *start)
 {
-	struct remote_backend *remote = of(backend);
-	g_autofree char *id = entry_id(remote, start->task, start->attempt);
-	struct entry *entry;
+	struct remote_entry *entry = g_new0(struct remote_entry, 1);
 
-	if (g_hash_table_contains(remote->entries, id))
-		return;
-	entry = g_new0(struct entry, 1);
 	entry->remote = remote;
-	entry->id = g_steal_pointer(&id);
+	entry->id = entry_id(remote, start->task, start->attempt);
 	entry->task = start->task;
 	entry->attempt = start->attempt;
 	entry->type = start->type;
 	entry->cluster = start->cluster;
 	entry->nodes = g_memdup2(start->nodes, sizeof(*start->nodes) * start->nodes_count);
 	entry->nodes_count = start->nodes_count;
-	entry->adopted = adopted;
 	entry->deadline_s = remote_deadline_s(remote->config, start->type, start->cluster);
 	entry->start_ns = clock_now_ns();
-	g_hash_table_insert(remote->entries, entry->id, entry);
-	send_put(entry);
+	return entry;
+}
+
+static struct remote_entry *find_entry(struct backend *backend, uint32_t task, uint32_t attempt)
+{
+	g_autofree char *id = entry_id(of(backend), task, attempt);
+
+	return g_hash_table_lookup(of(backend)->entries, id);
 }
 
 static void remote_start(struct backend *backend, const struct backend_start *start)
 {
-	start_entry(backend, start, false);
-}
+	struct remote_entry *entry;
 
-void remote_backend_adopt(struct backend *backend, const struct backend_start *start)
-{
-	start_entry(backend, start, true);
-}
-
-static void kill_entry(struct entry *entry)
-{
-	if (entry->ended || entry->kill_wanted)
+	if (find_entry(backend, start->task, start->attempt))
 		return;
-	entry->kill_wanted = true;
-	if (entry->retry_source) { /* refused so far: it never ran */
-		g_source_remove(entry->retry_source);
-		entry->retry_source = 0;
-		report_end(entry, BACKEND_OUTCOME_KILLED, NULL);
-	} else if (entry->asked) {
-		send_delete(entry);
-	}
+	entry = entry_new(of(backend), start);
+	g_hash_table_insert(of(backend)->entries, entry->id, entry);
+	remote_entry_start(entry);
+}
+
+/* Where it was suspended before its nodes are others than it was started on: it is not asked for
+ * again, but about. */
+void remote_backend_adopt(struct backend *backend, const struct backend_start *start,
+			  const struct remote_past *past)
+{
+	struct remote_entry *entry;
+
+	if (find_entry(backend, start->task, start->attempt))
+		return;
+	entry = entry_new(of(backend), start);
+	entry->adopted = true;
+	g_hash_table_insert(of(backend)->entries, entry->id, entry);
+	if (past->suspended)
+		remote_entry_check(entry);
+	else
+		remote_entry_start(entry);
+	remote_step_adopt(entry, past);
 }
 
 static void remote_kill(struct backend *backend, uint32_t task, uint32_t attempt)
 {
-	g_autofree char *id = entry_id(of(backend), task, attempt);
-	struct entry *entry = g_hash_table_lookup(of(backend)->entries, id);
+	struct remote_entry *entry = find_entry(backend, task, attempt);
 
 	if (entry)
-		kill_entry(entry);
+		remote_entry_kill(entry);
+}
+
+static void remote_suspend(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n)
+{
+	remote_backend_suspend(backend, task, attempt, n, "auto");
+}
+
+void remote_backend_suspend(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
+			    const char *keep)
+{
+	struct remote_entry *entry = find_entry(backend, task, attempt);
+
+	if (entry)
+		remote_step_suspend(entry, n, keep);
+}
+
+static void remote_resume(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
+			  const uint32_t *nodes, uint32_t nodes_count)
+{
+	struct remote_entry *entry = find_entry(backend, task, attempt);
+
+	if (entry)
+		remote_step_resume(entry, n, nodes, nodes_count);
 }
 
 /* Local schedulers know no suspensions: the task stays as it is. */
@@ -564,8 +335,8 @@ static void check_limit(struct remote_backend *remote)
 	    remote_meters_crossing(meters, remote->limit_j, remote->checked_ns, covered_ns,
 				   &t_ns)) {
 		remote->limit_reported = true;
-		event.time_s = run_s(remote, t_ns);
-		push(remote, &event);
+		event.time_s = remote_run_s(remote, t_ns);
+		remote_push(remote, &event);
 	}
 	remote->checked_ns = covered_ns;
 }
@@ -578,11 +349,9 @@ static bool take_event(struct remote_backend *remote, double until_s,
 	if (!event || event->time_s > until_s)
 		return false;
 	g_queue_pop_head(&remote->events);
-	g_free(remote->reason);
-	remote->reason = g_strdup(event->reason);
+	event_free(remote->delivered);
+	remote->delivered = event;
 	*ret_event = *event;
-	ret_event->reason = remote->reason;
-	event_free(event);
 	return true;
 }
 
@@ -594,7 +363,7 @@ static bool take_abort(struct remote_backend *remote, struct backend_event *ret_
 		return false;
 	remote->aborted = true;
 	*ret_event = (struct backend_event){.kind = BACKEND_EVENT_ABORTED, .reason = why};
-	ret_event->time_s = run_s(remote, clock_now_ns());
+	ret_event->time_s = remote_run_s(remote, clock_now_ns());
 	return true;
 }
 
@@ -632,17 +401,17 @@ static void remote_wait(struct backend *backend, double until_s, struct backend_
 		g_source_remove(source);
 }
 
-static bool is_ended(const struct entry *entry)
+static bool is_ended(const struct remote_entry *entry)
 {
 	return entry->ended;
 }
 
-static bool is_asked(const struct entry *entry)
+static bool is_asked(const struct remote_entry *entry)
 {
 	return entry->asked || entry->ended;
 }
 
-static bool all_are(struct remote_backend *remote, bool (*is)(const struct entry *entry))
+static bool all_are(struct remote_backend *remote, bool (*is)(const struct remote_entry *entry))
 {
 	GHashTableIter iter;
 	void *value;
@@ -685,7 +454,7 @@ static void kill_all(struct remote_backend *remote)
 
 	g_hash_table_iter_init(&iter, remote->entries);
 	while (g_hash_table_iter_next(&iter, NULL, &value))
-		kill_entry(value);
+		remote_entry_kill(value);
 }
 
 static void remote_destroy(struct backend *backend)
@@ -693,12 +462,12 @@ static void remote_destroy(struct backend *backend)
 	struct remote_backend *remote = of(backend);
 
 	kill_all(remote);
-	remote_fleet_until(remote->fleet, all_ended, remote, GRACE_S + 5, false);
+	remote_fleet_until(remote->fleet, all_ended, remote, REMOTE_GRACE_S + 5, false);
 	remote_fleet_listen(remote->fleet, NULL);
 	g_source_remove(remote->guard_source);
 	g_hash_table_unref(remote->entries);
 	g_queue_clear_full(&remote->events, event_free);
-	g_free(remote->reason);
+	event_free(remote->delivered);
 	g_free(remote);
 }
 
@@ -747,9 +516,10 @@ struct backend *remote_backend_new(struct remote_fleet *fleet, const struct remo
 	remote->config = remote_fleet_config(fleet);
 	remote->run = *run;
 	remote->checked_ns = run->t0_ns;
-	remote->entries = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, entry_free);
+	remote->entries = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, remote_entry_free);
 	remote->listener = (struct remote_listener){
 		.task = on_task,
+		.stayed = on_stayed,
 		.node = on_node,
 		.sample = on_sample,
 		.doubt = on_doubt,

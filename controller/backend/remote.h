@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "controller/backend/backend.h"
@@ -39,11 +40,26 @@ struct remote_run {
 struct backend *remote_backend_new(struct remote_fleet *fleet, const struct remote_run *run);
 
 /*
- * Takes over a task that an earlier controller started, or was about to: asks for it again, and
- * what became of it arrives as events. Its execution time counts from when the local scheduler
- * first saw it.
+ * As backend_suspend(), where the task's VMs are kept by `keep`: "memory", "disk", or "auto", which
+ * backend_suspend() asks for (docs/api.md). A string that lives as long as the backend.
  */
-void remote_backend_adopt(struct backend *backend, const struct backend_start *start);
+void remote_backend_suspend(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
+			    const char *keep);
+
+/* What is recorded of the suspensions of an attempt. */
+struct remote_past {
+	uint32_t suspended; /* how often it was */
+	uint32_t resumed;   /* how often after that: as often, or once less */
+	bool asked;         /* backend_suspend() or _resume() was called since, or was to be */
+};
+
+/*
+ * Takes over a task that an earlier controller started, or was about to: asks for it again, and for
+ * its step, and what became of it arrives as events. Its execution time counts from when the local
+ * scheduler first saw it. `start->nodes` are those that it is on, or is to go to.
+ */
+void remote_backend_adopt(struct backend *backend, const struct backend_start *start,
+			  const struct remote_past *past);
 
 /*
  * Waits until the local schedulers have answered every request for a task, at most `timeout_s`:

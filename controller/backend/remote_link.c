@@ -206,7 +206,8 @@ static bool meter_holds(const struct remote_link *link, const struct remote_mete
 			const uint32_t *nodes, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (g_strcmp0(link->nodes[nodes[i]].host, meter->host) == 0)
+		if (nodes[i] < link->cluster->nodes &&
+		    g_strcmp0(link->nodes[nodes[i]].host, meter->host) == 0)
 			return true;
 	return false;
 }
@@ -255,4 +256,13 @@ void remote_link_translate(const struct remote_link *link, struct remote_task *t
 	translate(link, &task->requested_ns);
 	translate(link, &task->started_ns);
 	translate(link, &task->ended_ns);
+	for (guint i = 0; task->suspensions && i < task->suspensions->len; i++) {
+		struct remote_suspension *one = g_ptr_array_index(task->suspensions, i);
+
+		translate(link, &one->requested_ns);
+		translate(link, &one->frozen_ns);
+		translate(link, &one->suspended_ns);
+		translate(link, &one->resume_requested_ns);
+		translate(link, &one->running_ns);
+	}
 }

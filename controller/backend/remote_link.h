@@ -27,6 +27,12 @@ struct remote_link;
 struct remote_listener {
 	/* A task was said to be in this state; may be said again. */
 	void (*task)(struct remote_link *link, const struct remote_task *task, void *data);
+	/*
+	 * Its suspension, or resumption (`resume`), failed at t_ns and was rolled back. `reason` may
+	 * be NULL.
+	 */
+	void (*stayed)(struct remote_link *link, const char *id, bool resume, int64_t t_ns,
+		       const char *reason, void *data);
 	/* A node can take tasks from now on, or cannot. */
 	void (*node)(struct remote_link *link, uint32_t node, bool up, int64_t t_ns,
 		     const char *reason, void *data);
@@ -114,7 +120,7 @@ void remote_link_send(struct remote_link *link, const char *method, const char *
 
 /*
  * Does not call back any request that was sent with `data`. A DELETE goes on to an answer, a GET is
- * not repeated, and a PUT, whether it arrived or not, is followed by a DELETE of its path: what is
+ * not repeated, and a PUT, whether it arrived or not, is followed by a DELETE of its task: what is
  * made for nobody must not stay.
  */
 void remote_link_forget(struct remote_link *link, const void *data);

@@ -31,7 +31,7 @@ static bool event_task(struct remote_link *link, const json_t *event, const char
 	g_autoptr(remote_task_t) task = NULL;
 	const char *id;
 
-	if (g_str_equal(kind, "task-ended")) {
+	if (!g_str_equal(kind, "task-started")) {
 		task = remote_task_parse(json_object_get(event, "detail"), error);
 		if (!task)
 			return false;
@@ -49,6 +49,22 @@ static bool event_task(struct remote_link *link, const json_t *event, const char
 	return true;
 }
 
+static bool event_stayed(struct remote_link *link, const json_t *event, const char *kind,
+			 int64_t t_ns, GError **error)
+{
+	json_t *detail = json_object_get(event, "detail");
+	const char *id;
+
+	if (!json_get_string(event, "task", "event", &id, error))
+		return false;
+	if (link->listener)
+		link->listener->stayed(link, id, g_str_equal(kind, "task-resume-failed"),
+				       remote_clock_ours_ns(&link->clock, t_ns),
+				       json_string_value(json_object_get(detail, "reason")),
+				       link->listener->data);
+	return true;
+}
+
 static void event_other(struct remote_link *link, const json_t *event, const char *kind)
 {
 	const char *host = json_string_value(json_object_get(event, "host"));
@@ -58,6 +74,11 @@ static void event_other(struct remote_link *link, const json_t *event, const cha
 	remote_link_note(link, kind, "cluster '%s'%s%s: %s%s%s", link->cluster->name,
 			 host ? ", host " : "", host ?: "", kind, more ? " " : "", more ?: "");
 }
+
+static const char *const task_kinds[] = {
+	"task-started", "task-suspended", "task-resumed", "task-ended", NULL,
+};
+static const char *const stayed_kinds[] = {"task-suspend-failed", "task-resume-failed", NULL};
 
 static bool read_event(struct remote_link *link, const json_t *event, GError **error)
 {
@@ -74,8 +95,10 @@ static bool read_event(struct remote_link *link, const json_t *event, GError **e
 	link->events_after = seq;
 	if (g_str_equal(kind, "node-ready") || g_str_equal(kind, "node-down"))
 		event_node(link, event, kind, t_ns);
-	else if (g_str_equal(kind, "task-started") || g_str_equal(kind, "task-ended"))
+	else if (g_strv_contains(task_kinds, kind))
 		return event_task(link, event, kind, t_ns, error);
+	else if (g_strv_contains(stayed_kinds, kind))
+		return event_stayed(link, event, kind, t_ns, error);
 	else
 		event_other(link, event, kind);
 	return true;

@@ -84,9 +84,25 @@ static void request_later(struct request *request)
 		g_timeout_add(MIN(delay_ms, RETRY_MAX_MS), request_again, request);
 }
 
-/* From now on it asks for the end of what it asked to be made: whether it was made is not known. */
+/* "/v1/tasks/ID" of it and of what is below it. */
+static char *task_path(const char *path)
+{
+	g_auto(GStrv) parts = g_strsplit(path, "/", 5);
+
+	return g_strv_length(parts) < 5 ? g_strdup(path)
+					: g_strdup_printf("/%s/%s/%s", parts[1], parts[2], parts[3]);
+}
+
+/*
+ * From now on it asks for the end of what it asked to be made: whether it was made is not known. Of
+ * a suspension or resumption for nobody that is the end of the task.
+ */
 static void turn_around(struct request *request)
 {
+	char *path = task_path(request->path);
+
+	g_free(request->path);
+	request->path = path;
 	request->orphaned = false;
 	g_free(request->method);
 	request->method = g_strdup("DELETE");

@@ -10,6 +10,9 @@
 static const char *const state_names[] = {
 	[REMOTE_TASK_STARTING] = "starting",
 	[REMOTE_TASK_RUNNING] = "running",
+	[REMOTE_TASK_SUSPENDING] = "suspending",
+	[REMOTE_TASK_SUSPENDED] = "suspended",
+	[REMOTE_TASK_RESUMING] = "resuming",
 	[REMOTE_TASK_ENDED] = "ended",
 };
 
@@ -109,7 +112,9 @@ struct remote_task *remote_task_parse(const json_t *object, GError **error)
 		return NULL;
 	task->id = g_strdup(id);
 	task->reason = g_strdup(json_string_value(json_object_get(object, "reason")));
-	if (!parse_end(object, task, error))
+	task->suspensions =
+		remote_suspensions_parse(json_object_get(object, "suspensions"), error);
+	if (!task->suspensions || !parse_end(object, task, error))
 		return NULL;
 	return g_steal_pointer(&task);
 }
@@ -118,15 +123,16 @@ void remote_task_free(struct remote_task *task)
 {
 	if (!task)
 		return;
+	if (task->suspensions)
+		g_ptr_array_unref(task->suspensions);
 	g_free(task->id);
 	g_free(task->reason);
 	g_free(task);
 }
 
-double remote_task_energy_j(const struct remote_task *task, double idle_w)
+double remote_task_energy_j(const struct remote_task *task, double idle_j)
 {
-	double dt_s = (double)(task->ended_ns - task->requested_ns) * 1e-9;
-	double above_idle_j = task->host_energy_uj * 1e-6 - idle_w * dt_s;
+	double above_idle_j = task->host_energy_uj * 1e-6 - idle_j;
 
 	if (!(task->host_cpu_s > 0) || isnan(task->cpu_s) || isnan(above_idle_j) ||
 	    !task->requested_ns || task->ended_ns < task->requested_ns)

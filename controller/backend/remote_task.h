@@ -7,12 +7,20 @@
 #include <stdint.h>
 
 #include "controller/backend/backend.h"
+#include "controller/backend/remote_suspension.h"
 
 /*
  * A task as a local scheduler describes it (docs/api.md, Tasks), read from untrusted JSON. Times
  * are the local scheduler's; 0 stands for null.
  */
-enum remote_task_state { REMOTE_TASK_STARTING = 0, REMOTE_TASK_RUNNING, REMOTE_TASK_ENDED };
+enum remote_task_state {
+	REMOTE_TASK_STARTING = 0,
+	REMOTE_TASK_RUNNING,
+	REMOTE_TASK_SUSPENDING, /* still on its nodes, or on some of them */
+	REMOTE_TASK_SUSPENDED,
+	REMOTE_TASK_RESUMING,
+	REMOTE_TASK_ENDED,
+};
 
 struct remote_task {
 	char *id;
@@ -23,6 +31,7 @@ struct remote_task {
 	double benchmark_time_s;  /* the benchmark's own; NAN: none */
 	double cpu_s, host_cpu_s; /* NAN: not known */
 	double host_energy_uj;    /* NAN: not known */
+	GPtrArray *suspensions;   /* of struct remote_suspension, by n; NULL: never suspended */
 };
 
 /* Reads a task object. Returns NULL with `error` (JSON_ERROR) naming what is wrong with it. */
@@ -33,8 +42,9 @@ typedef struct remote_task remote_task_t;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(remote_task_t, remote_task_free)
 
 /*
- * The energy in joules that an ended task answers for: what its hosts used above `idle_w` from
- * request to end, times its share of the CPU time of all their VMs. NAN where the local scheduler
- * did not say enough, as for hosts without a meter; never negative.
+ * The energy in joules that an ended task answers for: what its hosts used in its stretches beyond
+ * `idle_j`, which is what they would have used idle, times its share of the CPU time of all their
+ * VMs. NAN where the local scheduler did not say enough, as for hosts without a meter; never
+ * negative.
  */
-double remote_task_energy_j(const struct remote_task *task, double idle_w);
+double remote_task_energy_j(const struct remote_task *task, double idle_j);

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One attempt of a task: what is asked of its local scheduler and what becomes of it.
+ */
+#include <inttypes.h>
+#include <math.h>
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "controller/backend/remote_private.h"
+
+struct remote_link *remote_entry_link(const struct remote_entry *entry)
+{
+	return remote_fleet_link(entry->remote->fleet, entry->cluster);
+}
+
+struct backend_event remote_entry_event(struct remote_entry *entry, enum backend_event_kind kind,
+					int64_t t_ns)
+{
+	struct backend_event event = {
+		.kind = kind,
+		.task = entry->task,
+		.attempt = entry->attempt,
+		.cluster = entry->cluster,
+		.node = entry->nodes[0],
+	};
+
+	entry->last_s = fmax(entry->last_s, remote_run_s(entry->remote, t_ns));
+	event.time_s = entry->last_s;
+	return event;
+}
+
+static void report_started(struct remote_entry *entry, int64_t t_ns)
+{
+	const struct remote_run *run = &entry->remote->run;
+	struct backend_event event;
+
+	if (entry->started || entry->ended)
+		return;
+	entry->started = true;
+	event = remote_entry_event(entry, BACKEND_EVENT_STARTED, t_ns);
+	remote_push(entry->remote, &event);
+	if (run->launched && !entry->adopted)
+		run->launched(event.time_s, entry->task, entry->attempt,
+			      clock_elapsed_s(entry->start_ns, t_ns), run->data);
+	remote_step_started(entry);
+}
+
+void remote_entry_end(struct remote_entry *entry, enum backend_outcome outcome, const char *reason)
+{
+	int64_t now_ns = clock_now_ns();
+	struct backend_event event;
+
+	if (entry->ended)
+		return;
+	entry->ended = true;
+	event = remote_entry_event(entry, BACKEND_EVENT_ENDED, now_ns);
+	event.outcome = outcome;
+	event.exec_s = remote_step_executed_s(entry, now_ns);
+	event.energy_j = (double)NAN;
+	event.reason = reason;
+	remote_push(entry->remote, &event);
+}
+
+void remote_entry_abandon(struct remote_entry *entry, const char *reason)
+{
+	entry->abandoned = true;
+	remote_entry_end(entry, BACKEND_OUTCOME_LOST, reason);
+}
+
+/* What the hosts of the task would have used idle, in its stretches. */
+static double idle_j(const struct remote_entry *entry, const struct remote_task *task)
+{
+	g_autoptr(GArray) stretches = remote_suspensions_stretches(
+		task->suspensions, task->requested_ns, task->ended_ns);
+	double sum_j = 0;
+
+	for (guint i = 0; i < stretches->len; i++) {
+		const struct remote_stretch *one =
+			&g_array_index(stretches, struct remote_stretch, i);
+		const GArray *nodes = one->nodes;
+		double idle_w = nodes ? remote_link_idle_w(remote_entry_link(entry),
+							   (const uint32_t *)(void *)nodes->data,
+							   nodes->len)
+				      : remote_link_idle_w(remote_entry_link(entry), entry->nodes,
+							   entry->nodes_count);
+
+		sum_j += idle_w * clock_elapsed_s(one->from_ns, one->to_ns);
+	}
+	return sum_j;
+}
+
+static void report_task_end(struct remote_entry *entry, const struct remote_task *task)
+{
+	int64_t end_ns = task->ended_ns ?: clock_now_ns();
+	struct backend_event event;
+
+	entry->ended = true;
+	event = remote_entry_event(entry, BACKEND_EVENT_ENDED, end_ns);
+	event.outcome = task->outcome;
+	event.exec_s = fmax(0, clock_elapsed_s(entry->start_ns, end_ns) -
+				       remote_suspensions_paused_s(task->suspensions, end_ns));
+	event.energy_j = remote_task_energy_j(task, idle_j(entry, task));
+	event.reason = task->reason;
+	remote_push(entry->remote, &event);
+}
+
+void remote_entry_take(struct remote_entry *entry, const struct remote_task *task)
+{
+	if (entry->ended)
+		return;
+	if (entry->adopted && task->requested_ns)
+		entry->start_ns = task->requested_ns;
+	if (task->started_ns && task->state != REMOTE_TASK_STARTING)
+		report_started(entry, task->started_ns);
+	remote_step_take(entry, task);
+	if (task->state == REMOTE_TASK_ENDED)
+		report_task_end(entry, task);
+}
+
+/* Requests. */
+
+char *remote_entry_path(const struct remote_entry *entry)
+{
+	return g_strdup_printf("/v1/tasks/%s", entry->id);
+}
+
+static json_t *task_body(const struct remote_entry *entry)
+{
+	const struct config_type *type = &entry->remote->config->types[entry->type];
+	json_t *nodes = json_array();
+
+	for (uint32_t i = 0; i < entry->nodes_count; i++)
+		json_array_append_new(nodes, json_integer(entry->nodes[i]));
+	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", type->name, "benchmark",
+			 type->benchmark, "class", type->class_, "ranks", (int)type->cores,
+			 "repetitions", (int)type->repetitions, "nodes", nodes, "deadline_s",
+			 entry->deadline_s);
+}
+
+static gboolean put_again(gpointer data)
+{
+	struct remote_entry *entry = data;
+
+	entry->retry_source = 0;
+	remote_entry_start(entry);
+	return G_SOURCE_REMOVE;
+}
+
+static void put_refused(struct remote_entry *entry, int status, const GError *error)
+{
+	g_autofree char *reason = g_strdup_printf("not started: %s", error->message);
+
+	if (status == 409 && !entry->kill_wanted && entry->conflicts++ < REMOTE_CONFLICT_TRIES) {
+		entry->retry_source = g_timeout_add(REMOTE_CONFLICT_WAIT_MS, put_again, entry);
+		return;
+	}
+	remote_note(entry->remote, "task-refused", "task %" PRIu32 " on cluster '%s' %s",
+		    entry->task, remote_link_cluster(remote_entry_link(entry))->name, reason);
+	if (status == 409)
+		remote_entry_end(entry, BACKEND_OUTCOME_LOST, reason);
+	else if (status >= 400 && status < 500)
+		remote_entry_end(entry, BACKEND_OUTCOME_FAILED, reason);
+	else
+		remote_entry_abandon(entry, reason);
+}
+
+bool remote_entry_read(struct remote_entry *entry, const json_t *body,
+		       enum remote_task_state *ret_state, GError **error)
+{
+	g_autoptr(remote_task_t) task = remote_task_parse(body, error);
+
+	if (!task)
+		return false;
+	if (!g_str_equal(task->id, entry->id)) {
+		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, "task '%.64s' instead of '%s'",
+			    task->id, entry->id);
+		return false;
+	}
+	remote_link_translate(remote_entry_link(entry), task);
+	remote_entry_take(entry, task);
+	if (ret_state)
+		*ret_state = task->state;
+	return true;
+}
+
+void remote_entry_note_rubbish(struct remote_entry *entry, const GError *wrong)
+{
+	remote_note(entry->remote, "scheduler-rubbish",
+		    "local scheduler of cluster '%s' answers rubbish: %s",
+		    remote_link_cluster(remote_entry_link(entry))->name, wrong->message);
+}
+
+static void put_done(int status, json_t *body, const GError *error, void *data)
+{
+	struct remote_entry *entry = data;
+	g_autoptr(GError) wrong = NULL;
+
+	if (error) {
+		put_refused(entry, status, error);
+		if (entry->abandoned)
+			remote_entry_delete(entry);
+		return;
+	}
+	entry->asked = true;
+	if (!remote_entry_read(entry, body, NULL, &wrong)) {
+		remote_entry_note_rubbish(entry, wrong);
+		remote_entry_abandon(entry, "the local scheduler answered rubbish");
+		remote_entry_delete(entry);
+		return;
+	}
+	if (entry->kill_wanted && !entry->ended)
+		remote_entry_delete(entry);
+}
+
+void remote_entry_start(struct remote_entry *entry)
+{
+	g_autofree char *path = remote_entry_path(entry);
+	g_autoptr(json_t) body = task_body(entry);
+
+	remote_link_send(remote_entry_link(entry), "PUT", path, body, put_done, entry);
+}
+
+static void delete_done(int status, json_t *body, const GError *error, void *data)
+{
+	struct remote_entry *entry = data;
+
+	if (status == 404)
+		remote_entry_end(entry, BACKEND_OUTCOME_KILLED, "not known to the local scheduler");
+}
+
+void remote_entry_delete(struct remote_entry *entry)
+{
+	g_autofree char *path = remote_entry_path(entry);
+
+	entry->killed_ns = clock_now_ns();
+	remote_link_send(remote_entry_link(entry), "DELETE", path, NULL, delete_done, entry);
+}
+
+static void check_done(int status, json_t *body, const GError *error, void *data)
+{
+	struct remote_entry *entry = data;
+
+	enum remote_task_state state;
+
+	if (status == 404) {
+		remote_entry_end(entry, BACKEND_OUTCOME_LOST,
+				 "the local scheduler has no memory of it");
+		return;
+	}
+	if (error || !remote_entry_read(entry, body, &state, NULL))
+		return;
+	if (!entry->asked && entry->kill_wanted && !entry->ended)
+		remote_entry_delete(entry);
+	entry->asked = true;
+	remote_step_checked(entry, state);
+}
+
+void remote_entry_check(struct remote_entry *entry)
+{
+	g_autofree char *path = remote_entry_path(entry);
+
+	remote_link_send(remote_entry_link(entry), "GET", path, NULL, check_done, entry);
+}
+
+void remote_entry_kill(struct remote_entry *entry)
+{
+	if (entry->ended || entry->kill_wanted)
+		return;
+	entry->kill_wanted = true;
+	if (entry->retry_source) { /* refused so far: it never ran */
+		g_source_remove(entry->retry_source);
+		entry->retry_source = 0;
+		remote_entry_end(entry, BACKEND_OUTCOME_KILLED, NULL);
+	} else if (entry->asked) {
+		remote_entry_delete(entry);
+	}
+}
+
+void remote_entry_free(void *data)
+{
+	struct remote_entry *entry = data;
+
+	remote_link_forget(remote_entry_link(entry), entry);
+	if (entry->retry_source)
+		g_source_remove(entry->retry_source);
+	if (entry->step_source)
+		g_source_remove(entry->step_source);
+	g_free(entry->step_reason);
+	g_free(entry->step_nodes);
+	g_free(entry->id);
+	g_free(entry->nodes);
+	g_free(entry);
+}
+

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+/*
+ * The insides of remote.h, for its files alone: remote.c (the backend and what the links tell it),
+ * remote_entry.c (an attempt of a task: requests, and what becomes of it) and remote_step.c (its
+ * suspensions and resumptions).
+ */
+#include "controller/backend/remote.h"
+
+/* How long after its deadline, or after a kill, a task may stay silent. */
+#define REMOTE_GRACE_S 30.0
+
+/* A node is let go a moment after its task left it was told; until then the answer is 409. */
+#define REMOTE_CONFLICT_TRIES 15
+#define REMOTE_CONFLICT_WAIT_MS 200
+
+/* Where an attempt is between its suspensions. */
+enum remote_step {
+	REMOTE_STEP_NONE = 0,
+	REMOTE_STEP_SUSPENDING, /* suspend() was called, nothing came of it yet */
+	REMOTE_STEP_SUSPENDED,
+	REMOTE_STEP_RESUMING,   /* resume() was called, nothing came of it yet */
+};
+
+/* One attempt of a task. */
+struct remote_entry {
+	struct remote_backend *remote;
+	char *id;
+	uint32_t task, attempt, type, cluster;
+	uint32_t *nodes; /* that it is on, or was on last */
+	uint32_t nodes_count;
+	int64_t start_ns;  /* start() */
+	int64_t killed_ns; /* DELETE sent; 0: not */
+	double deadline_s;
+	double last_s; /* time of its last event */
+	guint conflicts;
+	guint retry_source;
+	bool adopted;
+	bool asked; /* the PUT was answered */
+	bool kill_wanted;
+	bool started, ended;
+	bool abandoned; /* given up; to be killed if it turns up again */
+
+	enum remote_step step;
+	uint32_t suspended, resumed; /* how often SUSPENDED and RESUMED were told */
+	const char *keep;     /* where the VMs are to go: "auto", "memory", "disk" */
+	uint32_t *step_nodes; /* RESUMING: nodes_count, where to */
+	int64_t step_ns;      /* suspend() or resume() */
+	bool step_adopted;    /* an earlier controller called it: step_ns is not when */
+	bool step_asked;      /* the request of the present step was answered */
+	bool step_open;       /* a request of a step is under way */
+	enum remote_step open_step; /* which, if so */
+	bool step_failed;     /* told so before the request was answered */
+	char *step_reason;    /* of that; NULL: nothing to say */
+	guint step_conflicts;
+	guint step_source;
+	double paused_s;      /* between stretches, those before the last one */
+	int64_t frozen_ns;    /* suspended since; 0: not now */
+};
+
+struct remote_backend {
+	struct backend base;
+	struct remote_fleet *fleet;
+	const struct config *config;
+	struct remote_run run;
+	struct remote_listener listener;
+	GHashTable *entries; /* id -> struct remote_entry */
+	GQueue events;       /* struct backend_event, by time */
+	struct backend_event *delivered; /* the event that was delivered last owns its parts */
+	double limit_j;
+	bool limit_reported, aborted;
+	int64_t checked_ns; /* energy was compared with the limit up to here */
+	guint guard_source;
+};
+
+/* remote.c */
+
+/* A reading of our clock as time of the run. */
+double remote_run_s(const struct remote_backend *remote, int64_t t_ns);
+
+/* Tells the run of something worth recording (remote_run.note). */
+void remote_note(struct remote_backend *remote, const char *kind, const char *format, ...)
+	G_GNUC_PRINTF(3, 4);
+
+/* Queues a copy of `event` with what it points to. Equal times keep the order of arrival. */
+void remote_push(struct remote_backend *remote, const struct backend_event *event);
+
+/* remote_entry.c */
+
+/* The link to the local scheduler of the entry's cluster. */
+struct remote_link *remote_entry_link(const struct remote_entry *entry);
+
+/* The path of its requests; the caller frees. */
+char *remote_entry_path(const struct remote_entry *entry);
+
+/* An event of the entry at t_ns, or at its last one if that was later. */
+struct backend_event remote_entry_event(struct remote_entry *entry, enum backend_event_kind kind,
+					int64_t t_ns);
+
+/* What the local scheduler says of the attempt, times on our clock. */
+void remote_entry_take(struct remote_entry *entry, const struct remote_task *task);
+
+/*
+ * Reads the answer to a request: a task object that must be the entry's. Sets *ret_state, which may
+ * be NULL, to what it says. False with `error`: it makes no sense.
+ */
+bool remote_entry_read(struct remote_entry *entry, const json_t *body,
+		       enum remote_task_state *ret_state, GError **error);
+
+/* Notes that the local scheduler answered rubbish. */
+void remote_entry_note_rubbish(struct remote_entry *entry, const GError *wrong);
+
+/* Ends the attempt in a way that the local scheduler has not told us about. */
+void remote_entry_end(struct remote_entry *entry, enum backend_outcome outcome, const char *reason);
+
+/* Ends it as lost and kills it if it turns up again. */
+void remote_entry_abandon(struct remote_entry *entry, const char *reason);
+
+/* Asks for it to be started. */
+void remote_entry_start(struct remote_entry *entry);
+/* Asks for it to be ended. */
+void remote_entry_kill(struct remote_entry *entry);
+/* Asks for its end once more, or when it turned up again. */
+void remote_entry_delete(struct remote_entry *entry);
+/* Asks how it is. */
+void remote_entry_check(struct remote_entry *entry);
+
+/* Frees it, and what it asked for is nobody's any more. Takes a struct remote_entry. */
+void remote_entry_free(void *entry);
+
+/* remote_step.c */
+
+/* suspend() of the backend, where the VMs go by `keep`. */
+void remote_step_suspend(struct remote_entry *entry, uint32_t n, const char *keep);
+/* resume() of the backend. */
+void remote_step_resume(struct remote_entry *entry, uint32_t n, const uint32_t *nodes,
+			uint32_t nodes_count);
+
+/* Takes up the step of an earlier controller; entry->nodes are those it is on, or is to go to. */
+void remote_step_adopt(struct remote_entry *entry, const struct remote_past *past);
+
+/* All ranks run now: what had to wait for that is asked for. */
+void remote_step_started(struct remote_entry *entry);
+
+/* Tells what is new in the suspensions of `task`. */
+void remote_step_take(struct remote_entry *entry, const struct remote_task *task);
+
+/* An event said that the step failed. */
+void remote_step_stayed(struct remote_entry *entry, bool resume, const char *reason);
+
+/* A check was answered: the task is in that state. */
+void remote_step_checked(struct remote_entry *entry, enum remote_task_state state);
+
+/* Looks after a step that takes long; to be called every now and then. */
+void remote_step_guard(struct remote_entry *entry, int64_t now_ns);
+
+/* How long the attempt has executed at now_ns, in seconds. */
+double remote_step_executed_s(const struct remote_entry *entry, int64_t now_ns);
