@@ -285,32 +285,6 @@ static void remote_resume(struct backend *backend, uint32_t task, uint32_t attem
 		remote_step_resume(entry, n, nodes, nodes_count);
 }
 
-/* Local schedulers know no suspensions: the task stays as it is. */
-static void stay(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n)
-{
-	g_autofree char *id = entry_id(of(backend), task, attempt);
-	struct entry *entry = g_hash_table_lookup(of(backend)->entries, id);
-	struct backend_event event;
-
-	if (!entry || entry->ended)
-		return;
-	event = task_event(entry, BACKEND_EVENT_STAYED, clock_now_ns());
-	event.n = n;
-	event.reason = "its local scheduler cannot suspend tasks";
-	push(of(backend), &event);
-}
-
-static void remote_suspend(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n)
-{
-	stay(backend, task, attempt, n);
-}
-
-static void remote_resume(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
-			  const uint32_t *nodes, uint32_t nodes_count)
-{
-	stay(backend, task, attempt, n);
-}
-
 static double remote_energy_j(struct backend *backend)
 {
 	return remote_meters_dynamic_j(remote_fleet_meters(of(backend)->fleet), clock_now_ns());

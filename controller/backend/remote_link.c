@@ -264,5 +264,6 @@ void remote_link_translate(const struct remote_link *link, struct remote_task *t
 		translate(link, &one->suspended_ns);
 		translate(link, &one->resume_requested_ns);
 		translate(link, &one->running_ns);
+		translate(link, &one->resumed_ns);
 	}
 }

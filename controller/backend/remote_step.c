@@ -2,8 +2,9 @@
 /*
  * Suspensions and resumptions of a task. One request is under way at a time, and is repeated by the
  * link until it is answered; what came of the step is told by an event, or by any other description
- * of the task that shows it. The Nth suspension that succeeds has the number N, so that asking again,
- * even from a controller that was restarted, never suspends twice.
+ * of the task that shows it. The Nth suspension that succeeds has the number N, and `try`, which
+ * tells apart the requests of one N, rises over the run: so asking again never suspends twice, even
+ * from a controller that was restarted.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -76,7 +77,7 @@ static int64_t stretch_ns(const struct remote_entry *entry, const struct remote_
 	for (guint i = 0; i < task->suspensions->len; i++) {
 		const struct remote_suspension *before = g_ptr_array_index(task->suspensions, i);
 
-		if (before->n < one->n && before->suspended_ns && before->running_ns)
+		if (before->n < one->n && before->resumed_ns)
 			from_ns = before->running_ns;
 	}
 	return from_ns;
@@ -154,10 +155,10 @@ static double slowest_resume_s(const struct remote_suspension *one)
 static void report_resumed(struct remote_entry *entry, const struct remote_suspension *one)
 {
 	struct backend_event event =
-		remote_entry_event(entry, BACKEND_EVENT_RESUMED, one->running_ns);
+		remote_entry_event(entry, BACKEND_EVENT_RESUMED, one->resumed_ns);
 	double took_s = since_call_s(entry, one->resume_requested_ns, one->running_ns);
 
-	event.since_s = fmin(event.time_s, remote_run_s(entry->remote, one->running_ns));
+	event.since_s = remote_run_s(entry->remote, one->running_ns);
 	event.overhead.resume_s = fmin(slowest_resume_s(one), took_s);
 	event.overhead.restore_s = took_s - event.overhead.resume_s;
 	entry->resumed = one->n;
@@ -189,6 +190,21 @@ static void count_pauses(struct remote_entry *entry, const struct remote_task *t
 	}
 }
 
+/* The step of an earlier controller: what it asked for goes on, what it did not is asked for now. */
+static void take_up(struct remote_entry *entry, const struct remote_task *task)
+{
+	const struct remote_suspension *one =
+		remote_suspensions_find(task->suspensions, number(entry));
+
+	if (one && (entry->step == REMOTE_STEP_SUSPENDING || one->resume_requested_ns)) {
+		entry->step_asked = true;
+		return;
+	}
+	entry->step_adopted = false;
+	entry->step_ns = clock_now_ns();
+	send_step(entry);
+}
+
 void remote_step_take(struct remote_entry *entry, const struct remote_task *task)
 {
 	for (guint i = 0; task->suspensions && i < task->suspensions->len; i++) {
@@ -197,10 +213,13 @@ void remote_step_take(struct remote_entry *entry, const struct remote_task *task
 		if (one->n == entry->suspended + 1 && entry->resumed == entry->suspended &&
 		    one->frozen_ns && one->suspended_ns)
 			report_suspended(entry, task, one);
-		if (one->n == entry->suspended && entry->resumed + 1 == one->n && one->running_ns)
+		if (one->n == entry->suspended && entry->resumed + 1 == one->n &&
+		    one->running_ns && one->resumed_ns)
 			report_resumed(entry, one);
 	}
 	count_pauses(entry, task);
+	if (is_pending(entry) && entry->step_adopted && entry->started && !entry->step_asked)
+		take_up(entry, task);
 }
 
 void remote_step_stayed(struct remote_entry *entry, bool resume, const char *reason)
@@ -213,7 +232,7 @@ void remote_step_stayed(struct remote_entry *entry, bool resume, const char *rea
 		stay(entry, reason);
 		return;
 	}
-	/* The request may have been repeated meanwhile, and then it is tried again. */
+	/* The answer is still under way. */
 	entry->step_failed = true;
 	g_free(entry->step_reason);
 	entry->step_reason = g_strdup(reason);
@@ -291,16 +310,24 @@ static void step_done(int status, json_t *body, const GError *error, void *data)
 		step_answered(entry, status, state);
 }
 
+/* Milliseconds of the run: of two tries the later one has the higher number. */
+static json_int_t try_number(const struct remote_entry *entry)
+{
+	double ms = 1e3 * remote_run_s(entry->remote, clock_now_ns());
+
+	return 1 + (json_int_t)fmax(0, ms);
+}
+
 static json_t *step_body(const struct remote_entry *entry)
 {
 	json_t *nodes;
 
 	if (entry->step == REMOTE_STEP_SUSPENDING)
-		return json_pack("{s:s}", "keep", entry->keep);
+		return json_pack("{s:s, s:I}", "keep", entry->keep, "try", try_number(entry));
 	nodes = json_array();
 	for (uint32_t i = 0; i < entry->nodes_count; i++)
 		json_array_append_new(nodes, json_integer(entry->step_nodes[i]));
-	return json_pack("{s:o}", "nodes", nodes);
+	return json_pack("{s:o, s:I}", "nodes", nodes, "try", try_number(entry));
 }
 
 /* A task cannot be suspended before all of its ranks run. */
@@ -363,12 +390,11 @@ void remote_step_adopt(struct remote_entry *entry, const struct remote_past *pas
 	entry->step_adopted = true;
 	if (entry->step == REMOTE_STEP_RESUMING)
 		set_step_nodes(entry, entry->nodes);
-	send_step(entry);
 }
 
 void remote_step_started(struct remote_entry *entry)
 {
-	if (is_pending(entry) && !entry->step_asked && !entry->step_source) {
+	if (is_pending(entry) && !entry->step_adopted && !entry->step_asked) {
 		entry->step_ns = clock_now_ns();
 		send_step(entry);
 	}

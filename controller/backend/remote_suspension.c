@@ -138,6 +138,7 @@ static bool parse_suspension(const json_t *object, struct remote_suspension *sus
 	    !get_time(object, "suspended_ns", &suspension->suspended_ns, error) ||
 	    !get_time(object, "resume_requested_ns", &suspension->resume_requested_ns, error) ||
 	    !get_time(object, "running_ns", &suspension->running_ns, error) ||
+	    !get_time(object, "resumed_ns", &suspension->resumed_ns, error) ||
 	    !get_length(object, "skew_ns", &suspension->skew_s, error) ||
 	    !parse_nodes(object, "nodes", suspension->nodes, error) ||
 	    !parse_nodes(object, "resumed_nodes", suspension->resumed_nodes, error) ||

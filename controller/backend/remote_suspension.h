@@ -18,7 +18,8 @@
 struct remote_suspension {
 	uint32_t n; /* from 1, ascending */
 	char *keep; /* "memory", "disk"; NULL: not known */
-	int64_t requested_ns, frozen_ns, suspended_ns, resume_requested_ns, running_ns;
+	int64_t requested_ns, frozen_ns, suspended_ns;
+	int64_t resume_requested_ns, running_ns, resumed_ns;
 	double skew_s;  /* from the first to the last VM frozen; NAN: not known */
 	GArray *nodes;  /* of uint32_t: those it left */
 	GArray *resumed_nodes; /* of uint32_t; empty: not resumed */
