@@ -247,11 +247,11 @@ void remote_backend_adopt(struct backend *backend, const struct backend_start *s
 	entry = entry_new(of(backend), start);
 	entry->adopted = true;
 	g_hash_table_insert(of(backend)->entries, entry->id, entry);
+	remote_step_adopt(entry, past);
 	if (past->suspended)
 		remote_entry_check(entry);
 	else
 		remote_entry_start(entry);
-	remote_step_adopt(entry, past);
 }
 
 static void remote_kill(struct backend *backend, uint32_t task, uint32_t attempt)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "controller/backend/backend.h"
@@ -46,17 +45,18 @@ struct backend *remote_backend_new(struct remote_fleet *fleet, const struct remo
 void remote_backend_suspend(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 			    const char *keep);
 
-/* What is recorded of the suspensions of an attempt. */
+/* What is recorded of the suspensions of an attempt: how often SUSPENDED and RESUMED came of it. */
 struct remote_past {
-	uint32_t suspended; /* how often it was */
-	uint32_t resumed;   /* how often after that: as often, or once less */
-	bool asked;         /* backend_suspend() or _resume() was called since, or was to be */
+	uint32_t suspended;
+	uint32_t resumed; /* as often, or once less */
 };
 
 /*
- * Takes over a task that an earlier controller started, or was about to: asks for it again, and for
- * its step, and what became of it arrives as events. Its execution time counts from when the local
- * scheduler first saw it. `start->nodes` are those that it is on, or is to go to.
+ * Takes over a task that an earlier controller started, or was about to: asks for it again, and what
+ * became of it arrives as events. Its execution time counts from when the local scheduler first saw
+ * it. `start->nodes` are those that it is on, or is to go to. The caller calls backend_suspend() and
+ * _resume() again where nothing is known to have come of them: whether they are under way, or have
+ * still to be asked for, is found out.
  */
 void remote_backend_adopt(struct backend *backend, const struct backend_start *start,
 			  const struct remote_past *past);

@@ -252,7 +252,7 @@ static void check_done(int status, json_t *body, const GError *error, void *data
 		return;
 	if (!entry->asked && entry->kill_wanted && !entry->ended)
 		remote_entry_delete(entry);
-	entry->asked = true;
+	entry->asked = true; /* adopted */
 	remote_step_checked(entry, state);
 }
 

@@ -47,6 +47,7 @@ struct remote_entry {
 	const char *keep;     /* where the VMs are to go: "auto", "memory", "disk" */
 	uint32_t *step_nodes; /* RESUMING: nodes_count, where to */
 	int64_t step_ns;      /* suspend() or resume() */
+	bool seen;            /* adopted: a description of it was read */
 	bool step_adopted;    /* an earlier controller called it: step_ns is not when */
 	bool step_asked;      /* the request of the present step was answered */
 	bool step_open;       /* a request of a step is under way */
@@ -137,7 +138,7 @@ void remote_step_suspend(struct remote_entry *entry, uint32_t n, const char *kee
 void remote_step_resume(struct remote_entry *entry, uint32_t n, const uint32_t *nodes,
 			uint32_t nodes_count);
 
-/* Takes up the step of an earlier controller; entry->nodes are those it is on, or is to go to. */
+/* Takes up where an earlier controller left; entry->nodes are those it is on, or is to go to. */
 void remote_step_adopt(struct remote_entry *entry, const struct remote_past *past);
 
 /* All ranks run now: what had to wait for that is asked for. */

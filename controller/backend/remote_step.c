@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "common/clock.h"
+#include "common/json.h"
 #include "controller/backend/remote_private.h"
 
 /* A request that was answered may still be in the answer to an older question for so long. */
@@ -190,19 +191,21 @@ static void count_pauses(struct remote_entry *entry, const struct remote_task *t
 	}
 }
 
-/* The step of an earlier controller: what it asked for goes on, what it did not is asked for now. */
+/* The first description of a task of an earlier controller: a step that it asked for goes on. */
 static void take_up(struct remote_entry *entry, const struct remote_task *task)
 {
-	const struct remote_suspension *one =
-		remote_suspensions_find(task->suspensions, number(entry));
+	bool up = entry->step == REMOTE_STEP_NONE || entry->step == REMOTE_STEP_SUSPENDING;
 
-	if (one && (entry->step == REMOTE_STEP_SUSPENDING || one->resume_requested_ns)) {
-		entry->step_asked = true;
+	entry->seen = true;
+	if (task->state == REMOTE_TASK_ENDED)
 		return;
+	if (up ? remote_suspensions_find(task->suspensions, entry->suspended + 1) != NULL
+	       : task->state == REMOTE_TASK_RESUMING) {
+		begin(entry, up ? REMOTE_STEP_SUSPENDING : REMOTE_STEP_RESUMING);
+		entry->step_adopted = entry->step_asked = true;
+	} else if (is_pending(entry)) {
+		send_step(entry);
 	}
-	entry->step_adopted = false;
-	entry->step_ns = clock_now_ns();
-	send_step(entry);
 }
 
 void remote_step_take(struct remote_entry *entry, const struct remote_task *task)
@@ -218,7 +221,7 @@ void remote_step_take(struct remote_entry *entry, const struct remote_task *task
 			report_resumed(entry, one);
 	}
 	count_pauses(entry, task);
-	if (is_pending(entry) && entry->step_adopted && entry->started && !entry->step_asked)
+	if (entry->adopted && !entry->seen && task->suspensions)
 		take_up(entry, task);
 }
 
@@ -330,14 +333,17 @@ static json_t *step_body(const struct remote_entry *entry)
 	return json_pack("{s:o, s:I}", "nodes", nodes, "try", try_number(entry));
 }
 
-/* A task cannot be suspended before all of its ranks run. */
+/*
+ * A task cannot be suspended before all of its ranks run; one of an earlier controller is first
+ * looked at.
+ */
 static void send_step(struct remote_entry *entry)
 {
 	g_autofree char *task = remote_entry_path(entry);
 	g_autofree char *path = NULL;
 	g_autoptr(json_t) body = NULL;
 
-	if (entry->step_open || !entry->started)
+	if (entry->step_open || !entry->started || (entry->adopted && !entry->seen))
 		return;
 	path = g_strdup_printf("%s/%s/%" PRIu32, task,
 			       entry->step == REMOTE_STEP_RESUMING ? "resumptions" : "suspensions",
@@ -380,21 +386,13 @@ void remote_step_adopt(struct remote_entry *entry, const struct remote_past *pas
 	entry->suspended = past->suspended;
 	entry->resumed = past->resumed;
 	entry->started = past->suspended > 0;
-	entry->keep = "auto";
 	if (past->resumed < past->suspended)
 		entry->step = REMOTE_STEP_SUSPENDED;
-	if (!past->asked)
-		return;
-	begin(entry, past->resumed < past->suspended ? REMOTE_STEP_RESUMING
-						     : REMOTE_STEP_SUSPENDING);
-	entry->step_adopted = true;
-	if (entry->step == REMOTE_STEP_RESUMING)
-		set_step_nodes(entry, entry->nodes);
 }
 
 void remote_step_started(struct remote_entry *entry)
 {
-	if (is_pending(entry) && !entry->step_adopted && !entry->step_asked) {
+	if (is_pending(entry) && !entry->step_asked) {
 		entry->step_ns = clock_now_ns();
 		send_step(entry);
 	}
@@ -413,7 +411,7 @@ void remote_step_guard(struct remote_entry *entry, int64_t now_ns)
 {
 	double age_s = clock_elapsed_s(entry->step_ns, now_ns);
 
-	if (!is_pending(entry) || !entry->started || entry->killed_ns || age_s <= CHECK_S)
+	if (!is_pending(entry) || !entry->step_asked || entry->killed_ns || age_s <= CHECK_S)
 		return;
 	if (age_s <= STUCK_S) {
 		remote_entry_check(entry);

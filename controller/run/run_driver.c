@@ -304,7 +304,7 @@ static void adopt_tasks(struct measured_run *run)
 		};
 
 		if (task->state == ENGINE_TASK_STARTING || task->state == ENGINE_TASK_RUNNING)
-			remote_backend_adopt(run->backend, &start);
+			remote_backend_adopt(run->backend, &start, &(struct remote_past){0});
 	}
 }
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tests/unit/run/scripted_scheduler.h"
-
 #include "common/clock.h"
-#include "common/http_server.h"
-#include "local-sched/power/energy_counter.h"
+#include "tests/unit/run/scripted_private.h"
 
 /* No interval is a gap: a test machine may stall. */
 #define NO_GAP_S 1e6
@@ -15,44 +12,14 @@ struct waiter {
 	guint source;
 };
 
-struct scripted_scheduler {
-	char *address;
-	char *cluster;
-	char *host;
-	struct http_server *server;
-	enum scripted_mood mood;
-	uint32_t nodes, refusals, starts, deletes, incarnation;
-	const char *cpu_cap, *caps_effective;
-	bool *up;
-	json_t *tasks;      /* id -> task object */
-	json_t *held;       /* id -> when its ranks ended, not told yet */
-	json_t *events;     /* array */
-	json_t *samples;    /* array */
-	GPtrArray *waiters; /* struct waiter */
-	double watts, busy_w;
-	bool metering;
-	struct energy_counter energy;
-	guint sample_source;
-	double (*duration_s)(const json_t *request, void *data);
-	void *duration_data;
-	GHashTable *endings; /* of struct ending: tasks that are to end by themselves */
-};
-
-/* A task that ends by itself. */
-struct ending {
-	struct scripted_scheduler *scheduler;
-	char *id;
-	guint source;
-};
-
-static void reply(struct http_request *request, int status, json_t *body)
+void scripted_reply(struct http_request *request, int status, json_t *body)
 {
 	json_object_set_new(body, "now_ns", json_integer(clock_now_ns()));
 	http_request_reply(request, status, body);
 }
 
-/* Whether the mood took care of the request. */
-static bool moody(struct scripted_scheduler *scheduler, struct http_request *request, bool change)
+bool scripted_moody(struct scripted_scheduler *scheduler, struct http_request *request,
+		    bool change)
 {
 	switch (scheduler->mood) {
 	case SCRIPTED_RUBBISH:
@@ -98,7 +65,7 @@ static void answer_waiter(struct waiter *waiter)
 {
 	struct scripted_scheduler *scheduler = waiter->scheduler;
 
-	reply(waiter->request, 200, events_after(scheduler, waiter->after));
+	scripted_reply(waiter->request, 200, events_after(scheduler, waiter->after));
 	g_ptr_array_remove(scheduler->waiters, waiter);
 }
 
@@ -118,8 +85,8 @@ static void waiter_gone(struct http_request *request, void *data)
 	g_ptr_array_remove(waiter->scheduler->waiters, waiter);
 }
 
-static void add_event(struct scripted_scheduler *scheduler, const char *kind, const char *task,
-		      json_t *node, json_t *detail)
+void scripted_event(struct scripted_scheduler *scheduler, const char *kind, const char *task,
+		    json_t *node, json_t *detail)
 {
 	json_array_append_new(scheduler->events,
 			      json_pack("{s:i, s:I, s:s, s:s?, s:o, s:n, s:o}", "seq",
@@ -141,10 +108,10 @@ static void get_events(struct http_request *request, const char *const *argument
 	guint wait_s = wait ? (guint)g_ascii_strtoull(wait, NULL, 10) : 0;
 	struct waiter *waiter;
 
-	if (moody(scheduler, request, false))
+	if (scripted_moody(scheduler, request, false))
 		return;
 	if (!wait_s || after < (int64_t)json_array_size(scheduler->events)) {
-		reply(request, 200, events_after(scheduler, after));
+		scripted_reply(request, 200, events_after(scheduler, after));
 		return;
 	}
 	waiter = g_new0(struct waiter, 1);
@@ -165,9 +132,9 @@ static void get_capabilities(struct http_request *request, const char *const *ar
 	g_autofree char *boot_id = clock_boot_id();
 	g_autofree char *incarnation = g_strdup_printf("i%u", scheduler->incarnation);
 
-	if (moody(scheduler, request, false))
+	if (scripted_moody(scheduler, request, false))
 		return;
-	reply(request, 200,
+	scripted_reply(request, 200,
 	      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "cluster", scheduler->cluster,
 			"boot_id", boot_id, "incarnation", incarnation, "virt_type", "none",
 			"cpu_cap", scheduler->cpu_cap, "caps_effective", scheduler->caps_effective,
@@ -182,7 +149,7 @@ static bool node_taken(const struct scripted_scheduler *scheduler, uint32_t node
 	size_t i;
 
 	json_object_foreach ((json_t *)scheduler->tasks, id, task) {
-		if (!json_is_null(json_object_get(task, "outcome")))
+		if (!json_is_null(json_object_get(task, "outcome")) || scripted_is_suspended(task))
 			continue;
 		json_array_foreach (json_object_get(task, "nodes"), i, one) {
 			if (json_integer_value(one) == node)
@@ -198,7 +165,7 @@ static void get_nodes(struct http_request *request, const char *const *arguments
 	struct scripted_scheduler *scheduler = data;
 	json_t *list;
 
-	if (moody(scheduler, request, false))
+	if (scripted_moody(scheduler, request, false))
 		return;
 	list = json_array();
 	for (uint32_t i = 0; i < scheduler->nodes; i++)
@@ -207,7 +174,7 @@ static void get_nodes(struct http_request *request, const char *const *arguments
 						      !scheduler->up[i]          ? "down"
 						      : node_taken(scheduler, i) ? "busy"
 										 : "ready"));
-	reply(request, 200, json_pack("{s:o}", "nodes", list));
+	scripted_reply(request, 200, json_pack("{s:o}", "nodes", list));
 }
 
 /* Tasks. */
@@ -216,10 +183,10 @@ static json_t *new_task(const char *id, json_t *body)
 {
 	int64_t now_ns = clock_now_ns();
 
-	return json_pack("{s:s, s:s, s:O, s:I, s:I, s:n, s:n, s:n, s:O}", "id", id, "state",
+	return json_pack("{s:s, s:s, s:O, s:I, s:I, s:n, s:n, s:n, s:O, s:[]}", "id", id, "state",
 			 "running", "nodes", json_object_get(body, "nodes"), "requested_ns",
 			 (json_int_t)now_ns, "started_ns", (json_int_t)now_ns, "ended_ns",
-			 "outcome", "reason", "body", body);
+			 "outcome", "reason", "body", body, "suspensions");
 }
 
 static void ending_free(void *data)
@@ -236,8 +203,13 @@ static void forget_endings(struct scripted_scheduler *scheduler)
 {
 	g_autoptr(GList) endings = g_hash_table_get_keys(scheduler->endings);
 
-	for (GList *i = endings; i; i = i->next)
-		g_source_remove(((struct ending *)i->data)->source);
+	for (GList *i = endings; i; i = i->next) {
+		struct ending *ending = i->data;
+
+		if (ending->source)
+			g_source_remove(ending->source);
+		ending_free(ending);
+	}
 	g_hash_table_unref(scheduler->endings);
 }
 
@@ -246,7 +218,14 @@ static gboolean ending_due(gpointer data)
 	struct ending *ending = data;
 
 	scripted_scheduler_end_task(ending->scheduler, ending->id, "completed", false);
+	ending_free(ending);
 	return G_SOURCE_REMOVE;
+}
+
+static void end_after(struct ending *ending)
+{
+	ending->due_ns = clock_now_ns() + (int64_t)(1e9 * ending->left_s);
+	ending->source = g_timeout_add((guint)(1000 * ending->left_s), ending_due, ending);
 }
 
 static void end_later(struct scripted_scheduler *scheduler, const char *id, const json_t *body)
@@ -255,11 +234,40 @@ static void end_later(struct scripted_scheduler *scheduler, const char *id, cons
 
 	ending->scheduler = scheduler;
 	ending->id = g_strdup(id);
+	ending->left_s = scheduler->duration_s(body, scheduler->duration_data);
 	g_hash_table_add(scheduler->endings, ending);
-	ending->source = g_timeout_add_full(
-		G_PRIORITY_DEFAULT,
-		(guint)(1000 * scheduler->duration_s(body, scheduler->duration_data)), ending_due,
-		ending, ending_free);
+	end_after(ending);
+}
+
+static struct ending *find_ending(const struct scripted_scheduler *scheduler, const char *id)
+{
+	GHashTableIter iter;
+	void *key;
+
+	g_hash_table_iter_init(&iter, scheduler->endings);
+	while (g_hash_table_iter_next(&iter, &key, NULL))
+		if (g_str_equal(((struct ending *)key)->id, id))
+			return key;
+	return NULL;
+}
+
+void scripted_pause(struct scripted_scheduler *scheduler, const char *id)
+{
+	struct ending *ending = find_ending(scheduler, id);
+
+	if (!ending || !ending->source)
+		return;
+	g_source_remove(ending->source);
+	ending->source = 0;
+	ending->left_s = MAX(0, clock_elapsed_s(clock_now_ns(), ending->due_ns));
+}
+
+void scripted_unpause(struct scripted_scheduler *scheduler, const char *id)
+{
+	struct ending *ending = find_ending(scheduler, id);
+
+	if (ending && !ending->source)
+		end_after(ending);
 }
 
 static void put_task(struct http_request *request, const char *const *arguments, json_t *body,
@@ -268,14 +276,14 @@ static void put_task(struct http_request *request, const char *const *arguments,
 	struct scripted_scheduler *scheduler = data;
 	json_t *task = json_object_get(scheduler->tasks, arguments[0]);
 
-	if (moody(scheduler, request, true))
+	if (scripted_moody(scheduler, request, true))
 		return;
 	if (task && !json_equal(json_object_get(task, "body"), body)) {
 		http_request_fail(request, 409, "another body");
 		return;
 	}
 	if (task) {
-		reply(request, 200, json_copy(task));
+		scripted_reply(request, 200, json_copy(task));
 		return;
 	}
 	if (scheduler->refusals) {
@@ -286,10 +294,10 @@ static void put_task(struct http_request *request, const char *const *arguments,
 	scheduler->starts++;
 	task = new_task(arguments[0], body);
 	json_object_set_new(scheduler->tasks, arguments[0], task);
-	add_event(scheduler, "task-started", arguments[0], json_null(), json_null());
+	scripted_event(scheduler, "task-started", arguments[0], json_null(), json_null());
 	if (scheduler->duration_s)
 		end_later(scheduler, arguments[0], body);
-	reply(request, 201, json_copy(task));
+	scripted_reply(request, 201, json_copy(task));
 }
 
 static void get_task(struct http_request *request, const char *const *arguments, json_t *body,
@@ -298,10 +306,10 @@ static void get_task(struct http_request *request, const char *const *arguments,
 	struct scripted_scheduler *scheduler = data;
 	json_t *task = json_object_get(scheduler->tasks, arguments[0]);
 
-	if (moody(scheduler, request, false))
+	if (scripted_moody(scheduler, request, false))
 		return;
 	if (task)
-		reply(request, 200, json_copy(task));
+		scripted_reply(request, 200, json_copy(task));
 	else
 		http_request_fail(request, 404, "no such task");
 }
@@ -314,13 +322,13 @@ static void get_tasks(struct http_request *request, const char *const *arguments
 	const char *id;
 	json_t *task;
 
-	if (moody(scheduler, request, false))
+	if (scripted_moody(scheduler, request, false))
 		return;
 	list = json_array();
 	json_object_foreach (scheduler->tasks, id, task) {
 		json_array_append(list, task);
 	}
-	reply(request, 200, json_pack("{s:o}", "tasks", list));
+	scripted_reply(request, 200, json_pack("{s:o}", "tasks", list));
 }
 
 /* Half of what the host used in the task's time is the task's. */
@@ -328,7 +336,7 @@ static void set_end(struct scripted_scheduler *scheduler, json_t *task, const ch
 		    int64_t end_ns)
 {
 	int64_t from_ns = json_integer_value(json_object_get(task, "requested_ns"));
-	double dt_s = clock_elapsed_s(from_ns, end_ns);
+	double dt_s = clock_elapsed_s(from_ns, end_ns) - scripted_paused_s(task);
 
 	json_object_set_new(task, "state", json_string("ended"));
 	json_object_set_new(task, "outcome", json_string(outcome));
@@ -350,7 +358,7 @@ static void end_task(struct scripted_scheduler *scheduler, const char *id, const
 		return;
 	set_end(scheduler, task, outcome, end_ns);
 	for (int i = 0; i < times; i++)
-		add_event(scheduler, "task-ended", id, json_null(), json_copy(task));
+		scripted_event(scheduler, "task-ended", id, json_null(), json_copy(task));
 }
 
 void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const char *id,
@@ -371,7 +379,7 @@ static void delete_task(struct http_request *request, const char *const *argumen
 	struct scripted_scheduler *scheduler = data;
 	json_t *held = json_object_get(scheduler->held, arguments[0]);
 
-	if (moody(scheduler, request, true))
+	if (scripted_moody(scheduler, request, true))
 		return;
 	scheduler->deletes++;
 	if (!json_object_get(scheduler->tasks, arguments[0])) {
@@ -380,7 +388,7 @@ static void delete_task(struct http_request *request, const char *const *argumen
 	}
 	end_task(scheduler, arguments[0], held ? "completed" : "killed",
 		 held ? json_integer_value(held) : clock_now_ns(), 1);
-	reply(request, 200, json_object());
+	scripted_reply(request, 200, json_object());
 }
 
 /* Energy. */
@@ -392,7 +400,7 @@ static double watts_now(const struct scripted_scheduler *scheduler)
 	json_t *task;
 
 	json_object_foreach ((json_t *)scheduler->tasks, id, task) {
-		if (json_is_null(json_object_get(task, "outcome")))
+		if (json_is_null(json_object_get(task, "outcome")) && !scripted_is_suspended(task))
 			sum_w += scheduler->busy_w;
 	}
 	return sum_w;
@@ -423,9 +431,9 @@ static void get_energy(struct http_request *request, const char *const *argument
 	const json_t *last = count ? json_array_get(scheduler->samples, count - 1) : NULL;
 	const json_t *mw = json_object_get(last, "mw");
 
-	if (moody(scheduler, request, false))
+	if (scripted_moody(scheduler, request, false))
 		return;
-	reply(request, 200,
+	scripted_reply(request, 200,
 	      json_pack("{s:[{s:s, s:I, s:i, s:i, s:o, s:b}]}", "hosts", "host", scheduler->host,
 			"energy_uj", (json_int_t)scheduler->energy.energy_uj, "gap_ns", 0,
 			"sample_seq", (int)count, "watts",
@@ -441,12 +449,12 @@ static void get_samples(struct http_request *request, const char *const *argumen
 	size_t last = json_array_size(scheduler->samples);
 	json_t *list;
 
-	if (moody(scheduler, request, false))
+	if (scripted_moody(scheduler, request, false))
 		return;
 	list = json_array();
 	for (size_t i = after; i < last; i++)
 		json_array_append(list, json_array_get(scheduler->samples, i));
-	reply(request, 200, json_pack("{s:o, s:i}", "samples", list, "last", (int)last));
+	scripted_reply(request, 200, json_pack("{s:o, s:i}", "samples", list, "last", (int)last));
 }
 
 static const struct http_route routes[] = {
@@ -456,6 +464,8 @@ static const struct http_route routes[] = {
 	{"GET", "/v1/tasks/*", get_task},
 	{"GET", "/v1/tasks", get_tasks},
 	{"DELETE", "/v1/tasks/*", delete_task},
+	{"PUT", "/v1/tasks/*/suspensions/*", scripted_put_suspension},
+	{"PUT", "/v1/tasks/*/resumptions/*", scripted_put_resumption},
 	{"GET", "/v1/events", get_events},
 	{"GET", "/v1/energy", get_energy},
 	{"GET", "/v1/samples", get_samples},
@@ -478,6 +488,9 @@ struct scripted_scheduler *scripted_scheduler_new(const char *address, const cha
 	struct scripted_scheduler *scheduler = g_new0(struct scripted_scheduler, 1);
 
 	scheduler->endings = g_hash_table_new(NULL, NULL);
+	scheduler->steps = g_hash_table_new(NULL, NULL);
+	scheduler->freeze_s = 0.02;
+	scheduler->rest_s = 0.05;
 	scheduler->address = g_strdup(address);
 	scheduler->cluster = g_strdup(cluster);
 	scheduler->host = g_strdup("b1");
@@ -504,6 +517,8 @@ void scripted_scheduler_free(struct scripted_scheduler *scheduler)
 {
 	http_server_free(scheduler->server);
 	g_source_remove(scheduler->sample_source);
+	scripted_forget_steps(scheduler);
+	g_hash_table_unref(scheduler->steps);
 	forget_endings(scheduler);
 	g_ptr_array_unref(scheduler->waiters);
 	json_decref(scheduler->tasks);
@@ -532,6 +547,7 @@ void scripted_scheduler_restart(struct scripted_scheduler *scheduler, bool keep_
 	http_server_free(scheduler->server);
 	if (!keep_state) {
 		scheduler->incarnation++;
+		scripted_forget_steps(scheduler);
 		json_object_clear(scheduler->tasks);
 		json_object_clear(scheduler->held);
 		json_array_clear(scheduler->events);
@@ -582,7 +598,7 @@ void scripted_scheduler_set_auto(struct scripted_scheduler *scheduler,
 void scripted_scheduler_set_node(struct scripted_scheduler *scheduler, uint32_t node, bool up)
 {
 	scheduler->up[node] = up;
-	add_event(scheduler, up ? "node-ready" : "node-down", NULL, json_integer(node),
+	scripted_event(scheduler, up ? "node-ready" : "node-down", NULL, json_integer(node),
 		  json_null());
 }
 

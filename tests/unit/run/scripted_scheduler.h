@@ -60,6 +60,23 @@ void scripted_scheduler_set_auto(struct scripted_scheduler *scheduler,
 				 double (*duration_s)(const json_t *request, void *data),
 				 void *data);
 
+/*
+ * A suspension freezes after `freeze_s` and is over `rest_s` later; a resumption runs after `rest_s`
+ * and is over `freeze_s` later (0.02 and 0.05 until then).
+ */
+void scripted_scheduler_set_steps(struct scripted_scheduler *scheduler, double freeze_s,
+				  double rest_s);
+
+/* The next `count` suspensions and resumptions fail where they would be over. */
+void scripted_scheduler_fail_steps(struct scripted_scheduler *scheduler, uint32_t count);
+
+/* Answers requests for steps `late_s` after it took them up: after their events, if long enough. */
+void scripted_scheduler_set_late(struct scripted_scheduler *scheduler, double late_s);
+
+/* How many suspensions, resumptions were ever taken up. */
+uint32_t scripted_scheduler_suspends(const struct scripted_scheduler *scheduler);
+uint32_t scripted_scheduler_resumes(const struct scripted_scheduler *scheduler);
+
 /* A node goes down or comes up. */
 void scripted_scheduler_set_node(struct scripted_scheduler *scheduler, uint32_t node, bool up);
 

@@ -375,6 +375,142 @@ static void it_can_end_while_a_task_runs(struct subject *subject)
 	next_of(subject, BACKEND_EVENT_STARTED);
 }
 
+static void run_for(struct subject *subject, double for_s)
+{
+	struct backend_event event;
+
+	backend_wait(subject->backend, backend_now_s(subject->backend) + for_s, &event);
+	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
+}
+
+static void resume(struct subject *subject, uint32_t task, uint32_t n, uint32_t first)
+{
+	uint32_t nodes[64];
+
+	for (uint32_t i = 0; i < subject->width; i++)
+		nodes[i] = first + i;
+	backend_resume(subject->backend, task, 1, n, nodes, subject->width);
+}
+
+/* Starts a task, lets it run for a moment and suspends it for the first time. */
+static struct backend_event suspended(struct subject *subject, uint32_t task)
+{
+	struct backend_event event;
+
+	subject->task_s = 6; /* a test machine may stall */
+	start(subject, task, 1, 0);
+	next_of(subject, BACKEND_EVENT_STARTED);
+	subject->task_s = 0.5;
+	run_for(subject, 0.3);
+	backend_suspend(subject->backend, task, 1, 1);
+	event = next(subject);
+	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_SUSPENDED);
+	g_assert_cmpuint(event.task, ==, task);
+	g_assert_cmpuint(event.n, ==, 1);
+	return event;
+}
+
+/* Its nodes take another task; it goes on elsewhere where there is room, and its stretches add up. */
+static void a_suspended_task_goes_on(struct subject *subject)
+{
+	uint32_t elsewhere = subject->nodes >= 2 * subject->width ? subject->width : 0;
+	double before_s = backend_now_s(subject->backend);
+	struct backend_event first = suspended(subject, 0);
+	struct backend_event resumed;
+	struct backend_event ended;
+
+	g_assert_cmpfloat(first.exec_s, >=, 0.29);
+	g_assert_cmpfloat(first.exec_s, <=, first.time_s - before_s + 1e-3);
+	start(subject, 1, 1, 0);
+	ended = next_of(subject, BACKEND_EVENT_ENDED);
+	g_assert_cmpuint(ended.task, ==, 1);
+	g_assert_cmpint(ended.outcome, ==, BACKEND_OUTCOME_COMPLETED);
+	resume(subject, 0, 1, elsewhere);
+	resumed = next(subject);
+	g_assert_cmpint(resumed.kind, ==, BACKEND_EVENT_RESUMED);
+	g_assert_cmpuint(resumed.n, ==, 1);
+	g_assert_cmpfloat(resumed.since_s, >=, ended.time_s);
+	g_assert_cmpfloat(resumed.since_s, <=, resumed.time_s);
+	ended = next(subject);
+	g_assert_cmpint(ended.kind, ==, BACKEND_EVENT_ENDED);
+	g_assert_cmpuint(ended.task, ==, 0);
+	g_assert_cmpint(ended.outcome, ==, BACKEND_OUTCOME_COMPLETED);
+	g_assert_cmpfloat_with_epsilon(ended.exec_s, first.exec_s + ended.time_s - resumed.since_s,
+				       2e-3);
+	g_assert_cmpfloat(ended.energy_j, >=, 0);
+}
+
+static void a_task_is_suspended_again_and_again(struct subject *subject)
+{
+	double executed_s = 0;
+	struct backend_event event;
+
+	subject->task_s = 6;
+	start(subject, 0, 1, 0);
+	next_of(subject, BACKEND_EVENT_STARTED);
+	for (uint32_t n = 1; n <= 3; n++) {
+		run_for(subject, 0.1);
+		backend_suspend(subject->backend, 0, 1, n);
+		event = next(subject);
+		g_assert_cmpint(event.kind, ==, BACKEND_EVENT_SUSPENDED);
+		g_assert_cmpuint(event.n, ==, n);
+		executed_s += event.exec_s;
+		run_for(subject, 0.1);
+		resume(subject, 0, n, 0);
+		event = next(subject);
+		g_assert_cmpint(event.kind, ==, BACKEND_EVENT_RESUMED);
+		g_assert_cmpuint(event.n, ==, n);
+	}
+	executed_s -= event.since_s;
+	event = next(subject);
+	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_COMPLETED);
+	g_assert_cmpfloat_with_epsilon(event.exec_s, executed_s + event.time_s, 5e-3);
+}
+
+/* What it is asked for twice, or cannot do, has no effect. */
+static void a_step_is_carried_out_once(struct subject *subject)
+{
+	subject->task_s = 6;
+	start(subject, 0, 1, 0);
+	next_of(subject, BACKEND_EVENT_STARTED);
+	resume(subject, 0, 1, 0);
+	backend_suspend(subject->backend, 0, 1, 2);
+	backend_suspend(subject->backend, 0, 2, 1);
+	backend_suspend(subject->backend, 9, 1, 1);
+	backend_suspend(subject->backend, 0, 1, 1);
+	backend_suspend(subject->backend, 0, 1, 1);
+	g_assert_cmpint(next(subject).kind, ==, BACKEND_EVENT_SUSPENDED);
+	backend_suspend(subject->backend, 0, 1, 1);
+	assert_quiet(subject, 0.3);
+	resume(subject, 0, 1, 0);
+	resume(subject, 0, 1, 0);
+	g_assert_cmpint(next(subject).kind, ==, BACKEND_EVENT_RESUMED);
+	resume(subject, 0, 1, 0);
+	g_assert_cmpint(next(subject).kind, ==, BACKEND_EVENT_ENDED);
+	backend_suspend(subject->backend, 0, 1, 2);
+	resume(subject, 0, 2, 0);
+	assert_quiet(subject, 0.3);
+}
+
+static void a_suspended_task_can_be_killed(struct subject *subject)
+{
+	struct backend_event event;
+
+	suspended(subject, 0);
+	backend_kill(subject->backend, 0, 1);
+	event = next(subject);
+	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENDED);
+	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_KILLED);
+	start(subject, 1, 1, 0);
+	event = next_of(subject, BACKEND_EVENT_ENDED);
+	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_COMPLETED);
+}
+
+static void it_can_end_while_a_task_is_suspended(struct subject *subject)
+{
+	suspended(subject, 0);
+}
+
 static const struct {
 	const char *name;
 	void (*test)(struct subject *subject);
@@ -390,6 +526,11 @@ static const struct {
 	{"limit", a_small_limit_is_reached_once},
 	{"no-limit", no_limit_is_never_reached},
 	{"end", it_can_end_while_a_task_runs},
+	{"suspend-and-resume", a_suspended_task_goes_on},
+	{"suspend-again", a_task_is_suspended_again_and_again},
+	{"step-once", a_step_is_carried_out_once},
+	{"kill-suspended", a_suspended_task_can_be_killed},
+	{"end-suspended", it_can_end_while_a_task_is_suspended},
 };
 
 static const struct {

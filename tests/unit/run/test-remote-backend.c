@@ -427,7 +427,7 @@ static void tasks_are_adopted(struct world *world, gconstpointer data)
 			.nodes_count = 1,
 		};
 
-		remote_backend_adopt(world->backend, &one);
+		remote_backend_adopt(world->backend, &one, &(struct remote_past){0});
 	}
 	event = next_of(world, BACKEND_EVENT_ENDED);
 	g_assert_cmpint(event.task, ==, 1);

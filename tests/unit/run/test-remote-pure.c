@@ -200,6 +200,19 @@ static const struct {
 	{"unknown-outcome", "{" ENDED ",\"outcome\":\"won\"}", false, BACKEND_OUTCOME_NONE},
 	{"negative-energy", "{" ENDED ",\"outcome\":\"lost\",\"host_energy_uj\":-1}", false,
 	 BACKEND_OUTCOME_NONE},
+	{"suspensions-no-list", "{\"id\":\"a\",\"state\":\"running\",\"suspensions\":1}", false,
+	 BACKEND_OUTCOME_NONE},
+	{"suspensions-descend",
+	 "{\"id\":\"a\",\"state\":\"running\",\"suspensions\":[{\"n\":2},{\"n\":2}]}", false,
+	 BACKEND_OUTCOME_NONE},
+	{"suspension-without-number",
+	 "{\"id\":\"a\",\"state\":\"suspended\",\"suspensions\":[{\"frozen_ns\":1}]}", false,
+	 BACKEND_OUTCOME_NONE},
+	{"suspension-on-a-bad-node",
+	 "{\"id\":\"a\",\"state\":\"suspended\",\"suspensions\":[{\"n\":1,\"nodes\":[-1]}]}", false,
+	 BACKEND_OUTCOME_NONE},
+	{"suspended", "{\"id\":\"a\",\"state\":\"suspended\",\"suspensions\":[{\"n\":1}]}", true,
+	 BACKEND_OUTCOME_NONE},
 	{"text-for-time", "{\"id\":\"a\",\"state\":\"running\",\"started_ns\":\"now\"}", false,
 	 BACKEND_OUTCOME_NONE},
 };
@@ -232,8 +245,8 @@ static void a_task_answers_for_its_share_above_idle(void)
 		.host_energy_uj = 200e6,
 	};
 
-	g_assert_cmpfloat_with_epsilon(remote_task_energy_j(&task, 60), 20, 1e-9);
-	g_assert_cmpfloat_with_epsilon(remote_task_energy_j(&task, 150), 0, 1e-9);
+	g_assert_cmpfloat_with_epsilon(remote_task_energy_j(&task, 120), 20, 1e-9);
+	g_assert_cmpfloat_with_epsilon(remote_task_energy_j(&task, 300), 0, 1e-9);
 	task.host_energy_uj = (double)NAN; /* no meter */
 	g_assert_true(isnan(remote_task_energy_j(&task, 0)));
 	task.host_energy_uj = 200e6;
@@ -244,6 +257,54 @@ static void a_task_answers_for_its_share_above_idle(void)
 	g_assert_true(isnan(remote_task_energy_j(&task, 60)));
 	task.host_cpu_s = (double)NAN;
 	g_assert_true(isnan(remote_task_energy_j(&task, 60)));
+}
+
+#define SUSPENDED \
+	"\"id\":\"a\",\"state\":\"running\",\"suspensions\":[" \
+	"{\"n\":1,\"nodes\":[0,1],\"resumed_nodes\":[2,3],\"keep\":\"disk\",\"requested_ns\":1000000000," \
+	"\"frozen_ns\":2000000000,\"suspended_ns\":3000000000,\"resume_requested_ns\":6000000000," \
+	"\"running_ns\":7000000000,\"resumed_ns\":7500000000,\"skew_ns\":2000000," \
+	"\"vms\":[{\"node\":0,\"freeze_ns\":5000000},{\"node\":1,\"freeze_ns\":null,\"save_ns\":7}]}," \
+	"{\"n\":2,\"nodes\":[2,3],\"frozen_ns\":9000000000,\"suspended_ns\":9500000000,\"running_ns\":null}]"
+
+static void suspensions_are_read(void)
+{
+	g_autoptr(json_t) json = json_parse("{" SUSPENDED "}", strlen("{" SUSPENDED "}"), "case", NULL);
+	g_autoptr(remote_task_t) task = remote_task_parse(json, NULL);
+	const struct remote_suspension *one;
+	g_autoptr(GArray) stretches = NULL;
+	const struct remote_stretch *last;
+
+	g_assert_nonnull(task);
+	g_assert_cmpuint(task->suspensions->len, ==, 2);
+	one = remote_suspensions_find(task->suspensions, 1);
+	g_assert_cmpstr(one->keep, ==, "disk");
+	g_assert_cmpint(one->resumed_ns, ==, 15 * S / 2);
+	g_assert_cmpfloat_with_epsilon(one->skew_s, 2e-3, 1e-12);
+	g_assert_cmpuint(one->vms->len, ==, 2);
+	g_assert_true(isnan(g_array_index(one->vms, struct backend_vm_overhead, 1)
+				    .overhead.freeze_s));
+	g_assert_null(remote_suspensions_find(task->suspensions, 3));
+	/* Still from 2 to 7 and from 9 on. */
+	g_assert_cmpfloat_with_epsilon(remote_suspensions_paused_s(task->suspensions, 3 * S), 1,
+				       1e-9);
+	g_assert_cmpfloat_with_epsilon(remote_suspensions_paused_s(task->suspensions, 12 * S), 8,
+				       1e-9);
+	stretches = remote_suspensions_stretches(task->suspensions, S, 12 * S);
+	g_assert_cmpuint(stretches->len, ==, 2);
+	last = &g_array_index(stretches, struct remote_stretch, 1);
+	g_assert_cmpint(last->from_ns, ==, 7 * S);
+	g_assert_cmpint(last->to_ns, ==, 9 * S);
+	g_assert_cmpuint(g_array_index(last->nodes, uint32_t, 0), ==, 2);
+}
+
+static void a_task_that_was_never_suspended_has_one_stretch(void)
+{
+	g_autoptr(GArray) stretches = remote_suspensions_stretches(NULL, S, 3 * S);
+
+	g_assert_cmpuint(stretches->len, ==, 1);
+	g_assert_null(g_array_index(stretches, struct remote_stretch, 0).nodes);
+	g_assert_cmpfloat(remote_suspensions_paused_s(NULL, 3 * S), ==, 0);
 }
 
 int main(int argc, char **argv)
@@ -263,5 +324,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/meter/gaps", gaps_are_counted_within_the_run);
 	g_test_add_func("/task/read", tasks_are_read_or_refused);
 	g_test_add_func("/task/energy", a_task_answers_for_its_share_above_idle);
+	g_test_add_func("/suspensions/read", suspensions_are_read);
+	g_test_add_func("/suspensions/none", a_task_that_was_never_suspended_has_one_stretch);
 	return g_test_run();
 }

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+/*
+ * The insides of scripted_scheduler.h, for scripted_scheduler.c (tasks, nodes, energy) and
+ * scripted_steps.c (suspensions and resumptions) alone.
+ */
+#include "common/http_server.h"
+#include "local-sched/power/energy_counter.h"
+#include "tests/unit/run/scripted_scheduler.h"
+
+struct scripted_scheduler {
+	char *address;
+	char *cluster;
+	char *host;
+	struct http_server *server;
+	enum scripted_mood mood;
+	uint32_t nodes, refusals, starts, deletes, incarnation;
+	const char *cpu_cap, *caps_effective;
+	bool *up;
+	json_t *tasks;      /* id -> task object */
+	json_t *held;       /* id -> when its ranks ended, not told yet */
+	json_t *events;     /* array */
+	json_t *samples;    /* array */
+	GPtrArray *waiters; /* struct waiter */
+	double watts, busy_w;
+	bool metering;
+	struct energy_counter energy;
+	guint sample_source;
+	double (*duration_s)(const json_t *request, void *data);
+	void *duration_data;
+	GHashTable *endings; /* of struct ending: tasks that are to end by themselves */
+	GHashTable *steps;   /* of struct step: what is under way */
+	double freeze_s, rest_s, late_s;
+	uint32_t failures, suspends, resumes;
+};
+
+/* A task that ends by itself. */
+struct ending {
+	struct scripted_scheduler *scheduler;
+	char *id;
+	guint source;     /* 0: it is suspended */
+	int64_t due_ns;   /* when it ends, */
+	double left_s;    /* or how long it has still to execute */
+};
+
+/* Answers with `body` and the time. */
+void scripted_reply(struct http_request *request, int status, json_t *body);
+
+/* Whether the mood took care of the request. */
+bool scripted_moody(struct scripted_scheduler *scheduler, struct http_request *request,
+		    bool change);
+
+/* Adds an event and answers who waits for one. */
+void scripted_event(struct scripted_scheduler *scheduler, const char *kind, const char *task,
+		    json_t *node, json_t *detail);
+
+/* The task does not execute from now on, or does again: what is to end it waits. */
+void scripted_pause(struct scripted_scheduler *scheduler, const char *id);
+void scripted_unpause(struct scripted_scheduler *scheduler, const char *id);
+
+/* scripted_steps.c */
+void scripted_put_suspension(struct http_request *request, const char *const *arguments,
+			     json_t *body, void *data);
+void scripted_put_resumption(struct http_request *request, const char *const *arguments,
+			     json_t *body, void *data);
+/* Seconds between the task's stretches, of those that are over. */
+double scripted_paused_s(const json_t *task);
+/* Whether the task is off its nodes. */
+bool scripted_is_suspended(const json_t *task);
+/* Forgets what is under way. */
+void scripted_forget_steps(struct scripted_scheduler *scheduler);
