@@ -67,6 +67,17 @@ static void stay(struct remote_entry *entry, const char *reason)
 	remote_push(entry->remote, &event);
 }
 
+/* It cannot be done; nothing changes. */
+static void refuse(struct remote_entry *entry, uint32_t n, const char *reason)
+{
+	struct backend_event event =
+		remote_entry_event(entry, BACKEND_EVENT_STAYED, clock_now_ns());
+
+	event.n = n;
+	event.reason = reason;
+	remote_push(entry->remote, &event);
+}
+
 /* What the local scheduler told of the suspensions. */
 
 /* When the stretch that `one` ended began: where the task went on before, or at its start. */
@@ -356,9 +367,13 @@ static void send_step(struct remote_entry *entry)
 
 void remote_step_suspend(struct remote_entry *entry, uint32_t n, const char *keep)
 {
-	if (entry->ended || entry->kill_wanted || entry->step != REMOTE_STEP_NONE ||
-	    n != entry->suspended + 1)
+	if (entry->ended || entry->kill_wanted || n <= entry->suspended ||
+	    (n == entry->suspended + 1 && entry->step == REMOTE_STEP_SUSPENDING))
 		return;
+	if (entry->step != REMOTE_STEP_NONE || n != entry->suspended + 1) {
+		refuse(entry, n, "it does not run");
+		return;
+	}
 	begin(entry, REMOTE_STEP_SUSPENDING);
 	entry->keep = keep;
 	send_step(entry);
@@ -373,9 +388,14 @@ static void set_step_nodes(struct remote_entry *entry, const uint32_t *nodes)
 void remote_step_resume(struct remote_entry *entry, uint32_t n, const uint32_t *nodes,
 			uint32_t nodes_count)
 {
-	if (entry->ended || entry->kill_wanted || entry->step != REMOTE_STEP_SUSPENDED ||
-	    n != entry->suspended || nodes_count != entry->nodes_count)
+	if (entry->ended || entry->kill_wanted || n <= entry->resumed ||
+	    (n == entry->suspended && entry->step == REMOTE_STEP_RESUMING))
 		return;
+	if (entry->step != REMOTE_STEP_SUSPENDED || n != entry->suspended ||
+	    nodes_count != entry->nodes_count) {
+		refuse(entry, n, "it is not suspended, or needs another number of nodes");
+		return;
+	}
 	begin(entry, REMOTE_STEP_RESUMING);
 	set_step_nodes(entry, nodes);
 	send_step(entry);
