@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/config.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -130,12 +131,37 @@ static void fill_in_host(struct config_host *host, const char *cluster, uint32_t
 		config_meter_fill_in(host->meter);
 }
 
+#define DEFAULT_GIVEN(key, field, value) \
+	do { \
+		if (!g_hash_table_contains(given, key)) \
+			(field) = (value); \
+	} while (0)
+
+/* Serial tasks (paper 000, section IV). They use no energy, so any budget is enough. */
+static void fill_in_serial(struct config *config, GHashTable *given)
+{
+	struct config_serial *serial = config->environment->serial;
+
+	DEFAULT_GIVEN("environment.serial.spread", serial->spread, 0.5);
+	DEFAULT_NUMBER(serial->burst, 64);
+	DEFAULT_GIVEN("environment.serial.critical_share", serial->critical_share, 0.2);
+	DEFAULT_NUMBER(serial->critical_utility, 8);
+	DEFAULT_NUMBER(serial->critical_mean_s, 600);
+	DEFAULT_NUMBER(serial->ordinary_mean_s, 3000);
+	DEFAULT_GIVEN("environment.serial.may_preempt_share", serial->may_preempt_share, 1);
+	DEFAULT_GIVEN("environment.serial.preemptible_share", serial->preemptible_share, 1);
+	DEFAULT_NUMBER(config->environment->pstates, 1);
+	DEFAULT_NUMBER(config->experiment->budget_j, 1);
+}
+
 /* An environment draws its own workload; what others read of one is filled in. */
 static void fill_in_environment(struct config *config, GHashTable *given)
 {
 	struct config_environment *environment = config->environment;
 	struct config_workload *workload = config->workload;
 
+	if (environment->serial)
+		fill_in_serial(config, given);
 	DEFAULT_NUMBER(environment->pstates, 3);
 	if (!g_hash_table_contains(given, "environment.lead_s"))
 		environment->lead_s = 4.0 * 3600;
@@ -154,7 +180,10 @@ static void fill_in_environment(struct config *config, GHashTable *given)
 	workload->duration_s = config->experiment->duration_s;
 	workload->seed = environment->seed;
 	workload->utility_max = g_new0(uint32_t, 1);
-	workload->utility_max[0] = 8;
+	workload->utility_max[0] =
+		environment->serial
+			? (uint32_t)ceil(CLAMP(environment->serial->critical_utility, 1, 1e6))
+			: 8;
 	workload->utility_max_count = 1;
 }
 

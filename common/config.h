@@ -137,6 +137,29 @@ struct config_workload {
 	double zero_at;        /* x minimum execution time; default 4 */
 };
 
+/* The utility functions of the tasks of a serial environment (paper 000, section IV.C). */
+enum config_utility {
+	CONFIG_UTILITY_CLASSES = 0, /* one of 20 classes for each burst */
+	CONFIG_UTILITY_STEP,
+	CONFIG_UTILITY_DECAY,       /* one class: constant, then one period of decay */
+};
+
+/*
+ * Serial tasks that arrive in bursts, critical and ordinary ones, on clusters that are counted in
+ * cores (paper 000, section IV). Tasks use no energy.
+ */
+struct config_serial {
+	double spread; /* a trial's clusters have nodes x (1 - spread) to (1 + spread); default 0.5 */
+	double burst;             /* mean number of tasks that arrive at once, from 1; default 64 */
+	enum config_utility utility;
+	double critical_share;    /* of the task types, [0, 1]; default 0.2 */
+	double critical_utility;  /* that critical tasks start with, ordinary ones with 1; default 8 */
+	double critical_mean_s;   /* mean execution time of critical tasks; default 600 */
+	double ordinary_mean_s;   /* default 3000 */
+	double may_preempt_share; /* of the tasks, [0, 1]: may preempt others; default 1 */
+	double preemptible_share; /* of the tasks, [0, 1]: may be preempted; default 1 */
+};
+
 /*
  * A simulated environment (paper 002, section 4.2): task types, estimates and arrivals are drawn
  * anew for every trial on the configured clusters; `types`, `estimates` and `workload` stay empty.
@@ -153,12 +176,22 @@ struct config_environment {
 	char **special;         /* special_count clusters that only run types of their own */
 	uint32_t special_count;
 	double sine_amplitude;  /* of the arrival rates, relative, [0, 1]; default 0.5 */
+	struct config_serial *serial; /* serial tasks in bursts instead; NULL: parallel ones */
 };
 
-/* A study (`virtbed study`): trials x sizes x policies x limits, and the figure that shows it. */
+/*
+ * A study (`virtbed study`): trials x sizes x values x policies x limits, and the figures that show
+ * it.
+ */
 struct config_study {
 	uint32_t trials;      /* default 48 */
-	char *x; /* policy, limit, leniency, drop or size; default: what there are several of */
+	/*
+	 * What the figures have on their x axis: policy, limit, leniency, drop, size, or the name
+	 * of a sweep (config_sweep.h). Default: what there are several of.
+	 */
+	char *x;
+	char **values;        /* values_count of what is swept; only with a sweep */
+	uint32_t values_count;
 	double *sizes;        /* sizes_count shares of the nodes of every cluster; default 1 */
 	uint32_t sizes_count;
 };

@@ -163,6 +163,25 @@ static const cyaml_schema_field_t workload_fields[] = {
 	CYAML_FIELD_END
 };
 
+static const cyaml_strval_t utilities[] = {
+	{ "classes", CONFIG_UTILITY_CLASSES },
+	{ "step", CONFIG_UTILITY_STEP },
+	{ "decay", CONFIG_UTILITY_DECAY },
+};
+
+static const cyaml_schema_field_t serial_fields[] = {
+	FLOAT(OPTIONAL, struct config_serial, spread),
+	FLOAT(OPTIONAL, struct config_serial, burst),
+	WORD(OPTIONAL, struct config_serial, utility, utilities),
+	FLOAT(OPTIONAL, struct config_serial, critical_share),
+	FLOAT(OPTIONAL, struct config_serial, critical_utility),
+	FLOAT(OPTIONAL, struct config_serial, critical_mean_s),
+	FLOAT(OPTIONAL, struct config_serial, ordinary_mean_s),
+	FLOAT(OPTIONAL, struct config_serial, may_preempt_share),
+	FLOAT(OPTIONAL, struct config_serial, preemptible_share),
+	CYAML_FIELD_END
+};
+
 static const cyaml_schema_field_t environment_fields[] = {
 	FLOAT(OPTIONAL, struct config_environment, tasks_per_day),
 	STRING(OPTIONAL, struct config_environment, trace),
@@ -174,6 +193,8 @@ static const cyaml_schema_field_t environment_fields[] = {
 	UINT(OPTIONAL, struct config_environment, classes_seed),
 	LIST(OPTIONAL, struct config_environment, special, &string_entry, 0),
 	FLOAT(OPTIONAL, struct config_environment, sine_amplitude),
+	CYAML_FIELD_MAPPING_PTR("serial", OPTIONAL | CYAML_FLAG_POINTER, struct config_environment,
+				serial, serial_fields),
 	CYAML_FIELD_END
 };
 
@@ -181,6 +202,7 @@ static const cyaml_schema_field_t study_fields[] = {
 	UINT(OPTIONAL, struct config_study, trials),
 	STRING(OPTIONAL, struct config_study, x),
 	LIST(OPTIONAL, struct config_study, sizes, &float_entry, 1),
+	LIST(OPTIONAL, struct config_study, values, &string_entry, 1),
 	CYAML_FIELD_END
 };
 
@@ -263,18 +285,26 @@ enum config_zero config_schema_zero(const char *key)
 		enum config_zero zero;
 	} zeros[] = {
 		{ "baseline_s", CONFIG_ZERO_IS_VALUE },
+		{ "burst", CONFIG_ZERO_IS_REFUSED },
 		{ "cipher_suite", CONFIG_ZERO_IS_REFUSED },
 		{ "classes_seed", CONFIG_ZERO_IS_REFUSED },
 		{ "constant_until", CONFIG_ZERO_IS_REFUSED },
+		{ "critical_mean_s", CONFIG_ZERO_IS_REFUSED },
+		{ "critical_share", CONFIG_ZERO_IS_VALUE },
+		{ "critical_utility", CONFIG_ZERO_IS_REFUSED },
 		{ "interval_s", CONFIG_ZERO_IS_REFUSED },
 		{ "lead_s", CONFIG_ZERO_IS_VALUE },
+		{ "may_preempt_share", CONFIG_ZERO_IS_VALUE },
+		{ "ordinary_mean_s", CONFIG_ZERO_IS_REFUSED },
 		{ "port", CONFIG_ZERO_IS_REFUSED },
+		{ "preemptible_share", CONFIG_ZERO_IS_VALUE },
 		{ "profile_repeats", CONFIG_ZERO_IS_REFUSED },
 		{ "pstates", CONFIG_ZERO_IS_REFUSED },
 		{ "repeats", CONFIG_ZERO_IS_REFUSED },
 		{ "repetitions", CONFIG_ZERO_IS_REFUSED },
 		{ "seed", CONFIG_ZERO_IS_REFUSED },
 		{ "sine_amplitude", CONFIG_ZERO_IS_VALUE },
+		{ "spread", CONFIG_ZERO_IS_VALUE },
 		{ "task_deadline_s", CONFIG_ZERO_IS_REFUSED },
 		{ "trials", CONFIG_ZERO_IS_REFUSED },
 		{ "zero_at", CONFIG_ZERO_IS_REFUSED },

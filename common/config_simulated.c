@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "common/config_parts.h"
+#include "common/config_sweep.h"
 
 #define PSTATES_MAX 64
 #define TASKS_PER_DAY_MAX 1e6
@@ -34,6 +35,80 @@ static char *check_special(const struct config *config)
 	if (environment->special_count >= config->clusters_count)
 		return g_strdup("environment.special: leave at least one general cluster");
 	return NULL;
+}
+
+/* A number that has a sweep: both have the same bounds. */
+static char *check_number(const char *name, double value)
+{
+	const struct config_sweep *sweep = config_sweep_find(name);
+
+	if (value >= sweep->min && value <= sweep->max)
+		return NULL;
+	return g_strdup_printf("environment.serial.%s: %g is outside %g to %g", name, value,
+			       sweep->min, sweep->max);
+}
+
+static char *check_share(const char *name, double value)
+{
+	if (value >= 0 && value <= 1)
+		return NULL;
+	return g_strdup_printf("environment.serial.%s: %g is outside 0 to 1", name, value);
+}
+
+static char *check_serial_numbers(const struct config_serial *serial)
+{
+	char *const wrong[] = {
+		check_number("burst", serial->burst),
+		check_number("critical_mean_s", serial->critical_mean_s),
+		check_number("critical_utility", serial->critical_utility),
+		serial->ordinary_mean_s >= 1 && serial->ordinary_mean_s <= 1e6
+			? NULL
+			: g_strdup_printf("environment.serial.ordinary_mean_s: %g is outside 1 to "
+					  "1e+06",
+					  serial->ordinary_mean_s),
+		check_share("critical_share", serial->critical_share),
+		check_share("may_preempt_share", serial->may_preempt_share),
+		check_share("preemptible_share", serial->preemptible_share),
+		serial->spread >= 0 && serial->spread < 1
+			? NULL
+			: g_strdup_printf("environment.serial.spread: %g is outside [0, 1)",
+					  serial->spread),
+	};
+	char *first = NULL;
+
+	for (gsize i = 0; i < G_N_ELEMENTS(wrong); i++) {
+		if (first)
+			g_free(wrong[i]);
+		else
+			first = wrong[i];
+	}
+	return first;
+}
+
+/* What serial tasks do not go together with. */
+static char *check_serial(const struct config *config)
+{
+	const struct config_environment *environment = config->environment;
+
+	if (environment->trace)
+		return g_strdup("environment.trace: the jobs of a trace are parallel; leave out "
+				"trace or environment.serial");
+	if (environment->special_count > 0)
+		return g_strdup("environment.special: serial tasks run on every cluster; leave it "
+				"empty, or leave out environment.serial");
+	if (environment->pstates != 1)
+		return g_strdup_printf("environment.pstates: %u, but serial tasks know one P-state; "
+				       "leave it out",
+				       environment->pstates);
+	for (uint32_t c = 0; c < config->clusters_count; c++)
+		if (config->clusters[c].cores != 1)
+			return g_strdup_printf("clusters[%u].cores: %u, but with environment.serial "
+					       "a node is one core; give 1",
+					       c, config->clusters[c].cores);
+	if (config->experiment->limits_count != 1)
+		return g_strdup("experiment.limits: the tasks of environment.serial use no energy; "
+				"give [1]");
+	return check_serial_numbers(environment->serial);
 }
 
 static char *check_times(const struct config *config)
@@ -73,6 +148,8 @@ char *config_environment_check(const struct config *config)
 		return g_strdup_printf("environment.sine_amplitude: %g is outside 0 to 1",
 				       environment->sine_amplitude);
 	wrong = check_special(config);
+	if (!wrong && environment->serial)
+		wrong = check_serial(config);
 	return wrong ? wrong : check_times(config);
 }
 
@@ -90,14 +167,62 @@ static char *check_sizes(const struct config_study *study)
 	return NULL;
 }
 
+/* Whether the values of a sweep can be read, and are different. */
+static char *check_values(const struct config_study *study, const struct config_sweep *sweep)
+{
+	g_autofree double *values = g_new(double, study->values_count);
+
+	for (uint32_t i = 0; i < study->values_count; i++) {
+		g_autofree char *wrong = NULL;
+
+		if (!config_sweep_read(sweep, study->values[i], &values[i], &wrong))
+			return g_strdup_printf("study.values[%u]: %s", i, wrong);
+		for (uint32_t j = 0; j < i; j++)
+			if (fabs(values[i] - values[j]) < CONFIG_LIMITS_DIFFER)
+				return g_strdup_printf("study.values[%u]: %s appears twice", i,
+						       study->values[i]);
+	}
+	return NULL;
+}
+
+/* Sweeps have values and an environment that takes them; all else has none. */
+static char *check_sweep(const struct config *config, const struct config_sweep *sweep)
+{
+	const struct config_study *study = config->study;
+	g_autofree char *names = config_sweep_names();
+
+	if (!sweep && study->values_count == 0)
+		return NULL;
+	if (!sweep)
+		return g_strdup_printf("study.values: nothing to sweep; give study.x as one of %s, "
+				       "or no values",
+				       names);
+	if (study->values_count == 0)
+		return g_strdup_printf("study.x: '%s' without study.values; give the values to "
+				       "sweep",
+				       study->x);
+	if (!config->environment || !config->environment->serial)
+		return g_strdup_printf("study.x: '%s' needs environment.serial", study->x);
+	return check_values(study, sweep);
+}
+
 char *config_study_check(const struct config *config)
 {
 	static const char *const known[] = { "policy", "limit", "leniency", "drop", "size", NULL };
 	const struct config_study *study = config->study;
+	const struct config_sweep *sweep = config_sweep_find(study->x);
+	char *wrong;
 
-	if (!g_strv_contains(known, study->x))
-		return g_strdup_printf("study.x: '%s' is none of policy, limit, leniency, drop, size",
-				       study->x);
+	if (!sweep && !g_strv_contains(known, study->x)) {
+		g_autofree char *names = config_sweep_names();
+
+		return g_strdup_printf("study.x: '%s' is none of policy, limit, leniency, drop, "
+				       "size, %s",
+				       study->x, names);
+	}
+	wrong = check_sweep(config, sweep);
+	if (wrong)
+		return wrong;
 	if (config->experiment->limits_count > 1 && !g_str_equal(study->x, "limit"))
 		return g_strdup_printf("study.x: '%s' with several experiment.limits; give one of "
 				       "them, or x: limit",

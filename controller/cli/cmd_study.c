@@ -44,10 +44,10 @@ static gboolean parse_options(int *argc, char ***argv, struct options *options, 
 	g_autoptr(GOptionContext) context = g_option_context_new("CONFIG | merge DIR PART...");
 
 	g_option_context_set_summary(
-		context, "Runs trials x policies x limits or sizes of CONFIG in virtual time on all "
-			 "cores. The same command again\ngoes on with what an interruption left. DIR "
-			 "then holds summary.csv, results.csv, and the figures\nutility and energy as "
-			 "PNG, SVG and CSV.");
+		context, "Runs trials x policies x limits, sizes or values of CONFIG in virtual time on "
+			 "all cores. The same command again\ngoes on with what an interruption left. "
+			 "DIR then holds summary.csv, results.csv, and the figures\nutility and energy "
+			 "(of serial tasks, completed) as PNG, SVG and CSV.");
 	g_option_context_add_main_entries(context, entries, NULL);
 	return g_option_context_parse(context, argc, argv, error);
 }
@@ -150,13 +150,13 @@ static int show(const char *name, struct study_store *store, const char *dir)
 	if (!g_file_set_contents(path, text, -1, &error))
 		return fail(name, error);
 	config = config_load(path, &error);
-	if (!config || !study_write_tables(store, dir, &error) ||
+	if (!config || !study_write_tables(store, config, dir, &error) ||
 	    !study_figure_draw(store, config, dir, &drawn, &error))
 		return fail(name, error);
 	printf("%s/summary.csv\n%s/results.csv\n", dir, dir);
-	if (drawn)
-		printf("%s/utility.png\n%s/energy.png\n", dir, dir);
-	else
+	for (const char *const *figure = study_figure_names(config); drawn && *figure; figure++)
+		printf("%s/%s.png\n", dir, *figure);
+	if (!drawn)
 		fprintf(stderr, "%s: no figures: they show the configured policies, of which no "
 				"trial is stored\n", name);
 	return COMMAND_DONE;
@@ -186,36 +186,36 @@ static int run(const char *name, struct study *study, const char *dir)
 	return fail(name, error);
 }
 
-/* A configuration at one size, with its experiment. */
-struct sized {
+/* A configuration at one point, with its experiment. */
+struct varied {
 	struct config *config;
 	struct experiment *experiment;
 };
 
-static void clear_sized(gpointer data)
+static void clear_varied(gpointer data)
 {
-	struct sized *sized = data;
+	struct varied *varied = data;
 
-	experiment_free(sized->experiment);
-	config_free(sized->config);
+	experiment_free(varied->experiment);
+	config_free(varied->config);
 }
 
-/* Makes the experiment of every size. Returns an array of struct sized, or NULL with `error`. */
-static GArray *load_sizes(const char *path, const struct config_study *study,
-			  const char *const *policies, GError **error)
+/* Makes the experiment of every point. Returns an array of struct varied, or NULL with `error`. */
+static GArray *load_points(const char *path, const struct study_point *points, uint32_t count,
+			   const char *const *policies, GError **error)
 {
-	g_autoptr(GArray) list = g_array_new(FALSE, TRUE, sizeof(struct sized));
+	g_autoptr(GArray) list = g_array_new(FALSE, TRUE, sizeof(struct varied));
 
-	g_array_set_clear_func(list, clear_sized);
-	for (uint32_t i = 0; i < study->sizes_count; i++) {
-		struct sized sized = { .config = config_load(path, error) };
+	g_array_set_clear_func(list, clear_varied);
+	for (uint32_t i = 0; i < count; i++) {
+		struct varied varied = { .config = config_load(path, error) };
 
-		if (!sized.config)
+		if (!varied.config)
 			return NULL;
-		study_scale(sized.config, study->sizes[i]);
-		sized.experiment = experiment_new(sized.config, policies, error);
-		g_array_append_val(list, sized);
-		if (!sized.experiment)
+		study_vary(varied.config, &points[i]);
+		varied.experiment = experiment_new(varied.config, policies, error);
+		g_array_append_val(list, varied);
+		if (!varied.experiment)
 			return NULL;
 	}
 	return g_steal_pointer(&list);
@@ -248,8 +248,11 @@ static int study(const char *name, const char *path, const struct options *optio
 	g_autoptr(GError) error = NULL;
 	g_autoptr(config_t) config = config_load(path, &error);
 	g_auto(GStrv) policies = options->policies ? g_strsplit(options->policies, ",", -1) : NULL;
-	g_autoptr(GArray) sized =
-		config ? load_sizes(path, config->study, (const char *const *)policies, &error)
+	uint32_t count = 0;
+	g_autofree struct study_point *points =
+		config ? study_points_new(config, &count) : NULL;
+	g_autoptr(GArray) varied =
+		config ? load_points(path, points, count, (const char *const *)policies, &error)
 		       : NULL;
 	g_autofree const struct experiment **experiments = NULL;
 	g_autoptr(study_store_t) store = NULL;
@@ -259,15 +262,15 @@ static int study(const char *name, const char *path, const struct options *optio
 	g_autofree double *limits_j = NULL;
 	struct study study;
 
-	if (!sized)
+	if (!varied)
 		return fail(name, error);
-	experiments = g_new(const struct experiment *, sized->len);
-	for (guint i = 0; i < sized->len; i++)
-		experiments[i] = g_array_index(sized, struct sized, i).experiment;
+	experiments = g_new(const struct experiment *, varied->len);
+	for (guint i = 0; i < varied->len; i++)
+		experiments[i] = g_array_index(varied, struct varied, i).experiment;
 	study = (struct study){
 		.experiments = experiments,
-		.sizes = config->study->sizes,
-		.sizes_count = config->study->sizes_count,
+		.points = points,
+		.points_count = count,
 		.seed = find_seed(config, options),
 		.trials = options->trials != COMMAND_NOT_GIVEN ? (uint32_t)options->trials
 							       : config->study->trials,

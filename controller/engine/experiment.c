@@ -27,6 +27,22 @@ static bool check_threshold(const struct experiment *experiment, const struct po
 	return false;
 }
 
+/* What divides by energies, or shares them out, has nothing to go by where there are none. */
+static bool check_energy(const struct experiment *experiment, const struct policy *policy,
+			 GError **error)
+{
+	const struct config_environment *environment = experiment->config->environment;
+
+	if (!environment || !environment->serial ||
+	    !(policy_reads_budget(policy) || strcmp(policy->ops->name, "max-upe") == 0))
+		return true;
+	g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
+		    "the policy \"%s\" goes by energies, and the tasks of environment.serial have "
+		    "none",
+		    policy->name);
+	return false;
+}
+
 /* Runs of a policy that is named twice would be taken for repeats. */
 static bool check_different(const char *const *names, uint32_t count, GError **error)
 {
@@ -61,7 +77,8 @@ static bool parse_policies(struct experiment *experiment, const char *const *nam
 					    message);
 			return false;
 		}
-		if (!check_threshold(experiment, &experiment->policies[i], error))
+		if (!check_threshold(experiment, &experiment->policies[i], error) ||
+		    !check_energy(experiment, &experiment->policies[i], error))
 			return false;
 	}
 	experiment->policies_count = count;
@@ -195,7 +212,7 @@ struct engine_setup experiment_trial_setup(const struct experiment *experiment,
 
 	setup.system = trial->system;
 	if (environment) {
-		setup.gate = true;
+		setup.gate = !environment->serial;
 		setup.lead_s = environment->lead_s;
 		setup.lead_limit_j =
 			limit_j * environment->lead_s / (setup.duration_s - environment->lead_s);

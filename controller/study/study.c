@@ -5,17 +5,18 @@
 #include <math.h>
 
 #include "common/config_schema.h"
+#include "common/config_sweep.h"
 #include "common/config_yaml.h"
 
-/* Results of another version do not go together with these: raise it when decisions change. */
-#define RESULTS_VERSION 1
+/* Results of another version do not go together with these: raise it when decisions or rows change. */
+#define RESULTS_VERSION 2
 
 /* How long the main thread waits for news before it looks up. */
 #define PATIENCE_US (200 * G_TIME_SPAN_MILLISECOND)
 
-/* A trial at a size that lacks results. */
+/* A trial at a point that lacks results. */
 struct unit {
-	uint32_t size; /* index */
+	uint32_t point; /* index */
 	uint32_t trial;
 	bool *missing; /* per policy */
 };
@@ -33,7 +34,7 @@ struct work {
 struct news {
 	bool ended;
 	GError *error;
-	uint32_t size;
+	uint32_t point;
 	uint32_t trial;
 	uint32_t policy;
 	struct engine_result *results; /* per limit */
@@ -48,28 +49,55 @@ char *study_identity(const struct config *config, uint64_t seed)
 			       digest, seed, RESULTS_VERSION);
 }
 
-void study_scale(struct config *config, double size)
+struct study_point *study_points_new(const struct config *config, uint32_t *ret_count)
 {
+	const struct config_study *study = config->study;
+	const struct config_sweep *sweep = config_sweep_find(study->x);
+	const uint32_t values = sweep ? study->values_count : 1;
+	struct study_point *points = g_new0(struct study_point, study->sizes_count * values);
+
+	for (uint32_t i = 0; i < study->sizes_count * values; i++) {
+		g_autofree char *wrong = NULL;
+
+		points[i].size = study->sizes[i / values];
+		/* config_load() has verified it. */
+		if (sweep && !config_sweep_read(sweep, study->values[i % values],
+						&points[i].value, &wrong))
+			g_error("study.values: %s", wrong);
+	}
+	*ret_count = study->sizes_count * values;
+	return points;
+}
+
+void study_vary(struct config *config, const struct study_point *point)
+{
+	const struct config_sweep *sweep = config_sweep_find(config->study->x);
+
 	for (uint32_t c = 0; c < config->clusters_count; c++) {
 		uint32_t *nodes = &config->clusters[c].nodes;
 
-		*nodes = (uint32_t)MAX(1, floor(*nodes * size + 0.5));
+		*nodes = (uint32_t)MAX(1, floor(*nodes * point->size + 0.5));
 	}
+	if (sweep)
+		config_sweep_apply(sweep, config, point->value);
 }
 
-/* "size\npolicy\nlimit\ntrial", to look up what is stored. */
-static char *row_key(double size, const char *policy, double limit_j, uint32_t trial)
+/* "size\nvalue\npolicy\nlimit\ntrial", to look up what is stored. */
+static char *row_key(const struct study_point *point, const char *policy, double limit_j,
+		     uint32_t trial)
 {
-	char number[G_ASCII_DTOSTR_BUF_SIZE];
-	char other[G_ASCII_DTOSTR_BUF_SIZE];
+	const double parts[] = { point->size, point->value, limit_j };
+	char numbers[G_N_ELEMENTS(parts)][G_ASCII_DTOSTR_BUF_SIZE];
 
-	return g_strdup_printf("%s\n%s\n%s\n%u", g_ascii_dtostr(other, sizeof(other), size),
-			       policy, g_ascii_dtostr(number, sizeof(number), limit_j), trial);
+	for (gsize i = 0; i < G_N_ELEMENTS(parts); i++)
+		g_ascii_dtostr(numbers[i], sizeof(numbers[i]), parts[i]);
+	return g_strdup_printf("%s\n%s\n%s\n%s\n%u", numbers[0], numbers[1], policy, numbers[2],
+			       trial);
 }
 
 static void note_row(const struct study_row *row, void *data)
 {
-	g_hash_table_add(data, row_key(row->size, row->policy, row->limit_j, row->trial));
+	g_hash_table_add(data, row_key(&row->point, row->policy, row->limit_j, row->trial));
 }
 
 static bool is_stored(const struct study *study, GHashTable *stored, const struct unit *unit,
@@ -77,7 +105,7 @@ static bool is_stored(const struct study *study, GHashTable *stored, const struc
 {
 	for (uint32_t i = 0; i < study->limits_count; i++) {
 		g_autofree char *key =
-			row_key(study->sizes[unit->size],
+			row_key(&study->points[unit->point],
 				study->experiments[0]->policies[policy].name, study->limits_j[i],
 				unit->trial);
 
@@ -93,11 +121,11 @@ static void clear_unit(gpointer data)
 }
 
 /* Adds a trial to `units` if it lacks results. Returns how many runs it lacks. */
-static uint32_t add_unit(const struct study *study, GHashTable *stored, uint32_t size,
+static uint32_t add_unit(const struct study *study, GHashTable *stored, uint32_t point,
 			 uint32_t trial, GArray *units)
 {
 	const uint32_t policies = study->experiments[0]->policies_count;
-	struct unit unit = { size, trial, g_new0(bool, policies) };
+	struct unit unit = { point, trial, g_new0(bool, policies) };
 	uint32_t missing = 0;
 
 	for (uint32_t p = 0; p < policies; p++)
@@ -123,8 +151,8 @@ static GArray *find_units(const struct study *study, uint32_t *ret_missing, uint
 	units = g_array_new(FALSE, FALSE, sizeof(struct unit));
 	g_array_set_clear_func(units, clear_unit);
 	for (uint32_t trial = study->shard; trial <= study->trials; trial += study->shards)
-		for (uint32_t size = 0; size < study->sizes_count; size++) {
-			*ret_missing += add_unit(study, stored, size, trial, units);
+		for (uint32_t point = 0; point < study->points_count; point++) {
+			*ret_missing += add_unit(study, stored, point, trial, units);
 			*ret_total += study->experiments[0]->policies_count;
 		}
 	return units;
@@ -135,10 +163,10 @@ static void run_policy(struct work *work, const struct experiment_trial *drawn,
 		       const struct unit *unit, uint32_t policy)
 {
 	const struct study *study = work->study;
-	const struct experiment *experiment = study->experiments[unit->size];
+	const struct experiment *experiment = study->experiments[unit->point];
 	struct news *news = g_new0(struct news, 1);
 
-	news->size = unit->size;
+	news->point = unit->point;
 	news->trial = unit->trial;
 	news->policy = policy;
 	news->results = g_new0(struct engine_result, study->limits_count);
@@ -158,7 +186,7 @@ static bool run_unit(struct work *work, const struct unit *unit, GError **error)
 	const struct study *study = work->study;
 	struct experiment_trial drawn;
 
-	if (!experiment_trial_init(study->experiments[unit->size], study->seed, unit->trial, &drawn,
+	if (!experiment_trial_init(study->experiments[unit->point], study->seed, unit->trial, &drawn,
 				   error))
 		return false;
 	for (uint32_t p = 0; p < study->experiments[0]->policies_count; p++)
@@ -198,7 +226,7 @@ static bool store_news(const struct study *study, const struct news *news, GErro
 
 	for (uint32_t i = 0; i < study->limits_count; i++)
 		rows[i] = (struct study_row){
-			.size = study->sizes[news->size],
+			.point = study->points[news->point],
 			.trial = news->trial,
 			.policy = study->experiments[0]->policies[news->policy].name,
 			.limit_j = study->limits_j[i],

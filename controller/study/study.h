@@ -8,16 +8,16 @@
 #include "controller/study/study_store.h"
 
 /*
- * A study: sizes x trials x policies x limits of a configuration on all cores, stored as they are
- * done. What
- * is stored already is not computed again, so an interrupted study goes on where it was; a shard
- * computes the trials whose number leaves its own remainder. Results depend on neither.
+ * A study: points x trials x policies x limits of a configuration on all cores, stored as they are
+ * done; points are sizes, or the values of a sweep. What is stored already is not computed again, so
+ * an interrupted study goes on where it was; a shard computes the trials whose number leaves its own
+ * remainder. Results depend on neither.
  */
 struct study {
-	/* One per size, with the same policies: the configuration with its clusters scaled. */
+	/* One per point, with the same policies: the configuration as varied by study_vary(). */
 	const struct experiment *const *experiments;
-	const double *sizes;    /* sizes_count of them */
-	uint32_t sizes_count;   /* > 0 */
+	const struct study_point *points; /* points_count of them */
+	uint32_t points_count;  /* > 0 */
 	struct study_store *store;
 	uint64_t seed;          /* of the trials; 0: the configured one */
 	uint32_t trials;        /* > 0 */
@@ -45,13 +45,21 @@ bool study_run(const struct study *study, GError **error);
 char *study_identity(const struct config *config, uint64_t seed);
 
 /*
- * Scales every cluster to a share `size` > 0 of its nodes, at least one.
+ * The points of the study of `config`: sizes x values, one of which is a single one. Returns
+ * *ret_count of them, > 0; the caller frees.
  */
-void study_scale(struct config *config, double size);
+struct study_point *study_points_new(const struct config *config, uint32_t *ret_count);
 
 /*
- * Writes DIR/results.csv (a row per size, trial, policy and limit) and DIR/summary.csv (means with
- * 95 % intervals over the trials), in an order that depends on what is in them alone. Returns true,
- * or false with `error` set.
+ * Makes the configuration of a study that of one point: scales every cluster to a share of its
+ * nodes, at least one, and gives the environment the value of the sweep.
  */
-bool study_write_tables(struct study_store *store, const char *dir, GError **error);
+void study_vary(struct config *config, const struct study_point *point);
+
+/*
+ * Writes DIR/results.csv (a row per point, trial, policy and limit) and DIR/summary.csv (means with
+ * 95 % intervals over the trials), in an order that depends on what is in them alone. `config` is
+ * the study's. Returns true, or false with `error` set.
+ */
+bool study_write_tables(struct study_store *store, const struct config *config, const char *dir,
+			GError **error);

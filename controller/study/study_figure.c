@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/config_sweep.h"
 #include "common/subprocess.h"
 #include "controller/report/stats.h"
 #include "controller/sched/policy.h"
@@ -15,9 +16,9 @@
 
 G_DEFINE_QUARK(virtbed-study-figure, study_figure_error)
 
-enum quantity { QUANTITY_UTILITY, QUANTITY_ENERGY, QUANTITIES };
+enum quantity { QUANTITY_UTILITY, QUANTITY_ENERGY, QUANTITY_COMPLETED, QUANTITIES };
 
-static const char *const file_names[] = { "utility", "energy" };
+static const char *const file_names[] = { "utility", "energy", "completed" };
 
 /* Okabe and Ito's colours, which people with any colour vision tell apart. */
 static const char *const colours[] = { "d55e00", "0072b2", "009e73", "cc79a7",
@@ -32,6 +33,8 @@ struct point {
 
 struct figure {
 	const char *by;     /* config->study->x */
+	const struct config_sweep *sweep; /* of that name, or NULL */
+	const struct config_study *study;
 	GPtrArray *series;  /* char *: names, in configured order of policies */
 	GPtrArray *shared;  /* char *: modifiers of all policies */
 	GArray *points;     /* struct point */
@@ -40,6 +43,19 @@ struct figure {
 	bool percent;       /* the most that could be earned is known */
 	GError *error;
 };
+
+static bool is_serial(const struct config *config)
+{
+	return config->environment && config->environment->serial;
+}
+
+const char *const *study_figure_names(const struct config *config)
+{
+	static const char *const parallel[] = { "utility", "energy", NULL };
+	static const char *const serial[] = { "utility", "completed", NULL };
+
+	return is_serial(config) ? serial : parallel;
+}
 
 static void clear_point(gpointer data)
 {
@@ -125,6 +141,15 @@ static uint32_t find_series(struct figure *figure, const char *policy)
 	return figure->series->len - 1;
 }
 
+/* Where a value of the sweep stands: words in the order in which they are configured. */
+static double find_swept(const struct figure *figure, double value)
+{
+	for (uint32_t i = 0; figure->sweep->words && i < figure->study->values_count; i++)
+		if (g_str_equal(figure->study->values[i], figure->sweep->words[(gsize)value]))
+			return i;
+	return value * figure->sweep->scale;
+}
+
 /* Where a row stands on the x axis; NAN with the figure's error set when it does not. */
 static double find_x(struct figure *figure, const struct study_row *row, uint32_t index)
 {
@@ -135,7 +160,9 @@ static double find_x(struct figure *figure, const struct study_row *row, uint32_
 	if (g_str_equal(figure->by, "limit"))
 		return row->limit_j / 1e9;
 	if (g_str_equal(figure->by, "size"))
-		return 100 * row->size;
+		return 100 * row->point.size;
+	if (figure->sweep)
+		return find_swept(figure, row->point.value);
 	if (policy_parse(row->policy, &policy, NULL, 0) == 0) {
 		if (g_str_equal(figure->by, "drop") && policy.drop_given)
 			return policy.drop_threshold;
@@ -171,6 +198,7 @@ static void add_row(const struct study_row *row, void *data)
 	gpointer index = g_hash_table_lookup(figure->policies, row->policy);
 	double utility = result->utility;
 	const double energy_gj = result->energy_j / 1e9;
+	const double completed = 100.0 * result->tasks_completed / result->tasks_arrived;
 	double x;
 
 	/* What is stored of policies asked for by --policy is in the tables. */
@@ -187,6 +215,7 @@ static void add_row(const struct study_row *row, void *data)
 
 	g_array_append_val(point->values[QUANTITY_UTILITY], utility);
 	g_array_append_val(point->values[QUANTITY_ENERGY], energy_gj);
+	g_array_append_val(point->values[QUANTITY_COMPLETED], completed);
 }
 
 static int compare_points(gconstpointer left, gconstpointer right)
@@ -236,6 +265,8 @@ static const char *y_label(const struct figure *figure, enum quantity quantity)
 {
 	if (quantity == QUANTITY_ENERGY)
 		return "energy, GJ";
+	if (quantity == QUANTITY_COMPLETED)
+		return "tasks completed, % of those that arrived";
 	return figure->percent ? "percentage of maximum utility" : "utility";
 }
 
@@ -252,7 +283,7 @@ static const char *x_label(const struct figure *figure)
 	for (gsize i = 0; i < G_N_ELEMENTS(texts); i++)
 		if (g_str_equal(texts[i][0], figure->by))
 			return texts[i][1];
-	return "";
+	return figure->sweep ? figure->sweep->axis : "";
 }
 
 /* Text in gnuplot's single quotes, on one line. */
@@ -318,6 +349,54 @@ static void append_lines(GString *text, const struct figure *figure, const char 
 	}
 }
 
+/* Words: a group of bars for each, a bar per series in it. */
+static void append_groups(GString *text, const struct figure *figure, const char *name)
+{
+	const guint count = figure->series->len;
+
+	g_string_append(text, "set xtics (");
+	for (uint32_t i = 0; i < figure->study->values_count; i++)
+		g_string_append_printf(text, "%s'%s' %u", i ? ", " : "", figure->study->values[i], i);
+	g_string_append_printf(text,
+			       ") scale 0\nset xrange [-0.5:%u.5]\nset key outside right top\n"
+			       "width = 0.84 / %u\nset boxwidth width * 0.9\nplot \\\n",
+			       figure->study->values_count - 1, count);
+	for (guint i = 0; i < count; i++) {
+		g_autofree char *title = quoted(figure->series->pdata[i]);
+		g_autofree char *place = g_strdup_printf(
+			"(strcol(1) eq %s ? $2 + (%u - %u / 2.0) * width : NaN)", title, i,
+			count - 1);
+
+		g_string_append_printf(
+			text,
+			"  '%s.csv' skip 1 using %s:4 with boxes fs solid %s lc rgb '#%s' title %s, "
+			"\\\n"
+			"  '' skip 1 using %s:5:(0):($6-$5) with vectors heads size graph 0.003,90 "
+			"lw 1.1 lc rgb '#303030' notitle%s\n",
+			name, place, i < G_N_ELEMENTS(colours) ? "1" : "0.45",
+			colours[i % G_N_ELEMENTS(colours)], title, place,
+			i + 1 < count ? ", \\" : "");
+	}
+}
+
+/* A tic at each value of a sweep of numbers. */
+static void append_tics(GString *text, const struct figure *figure)
+{
+	char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+	g_string_append(text, "set xtics (");
+	for (uint32_t i = 0; i < figure->study->values_count; i++) {
+		double value = 0;
+		g_autofree char *wrong = NULL;
+
+		config_sweep_read(figure->sweep, figure->study->values[i], &value, &wrong);
+		g_string_append_printf(text, "%s%s", i ? ", " : "",
+				       g_ascii_formatd(number, sizeof(number), "%.10g",
+						       value * figure->sweep->scale));
+	}
+	g_string_append(text, ")\n");
+}
+
 static char *script_text(const struct figure *figure, const struct config *config,
 			 enum quantity quantity)
 {
@@ -344,8 +423,12 @@ static char *script_text(const struct figure *figure, const struct config *confi
 		"set tics nomirror\n",
 		name, name, width, width, name, title, y_label(figure, quantity),
 		x_label(figure));
+	if (figure->sweep && !figure->sweep->words)
+		append_tics(text, figure);
 	if (is_bar(figure))
 		append_bars(text, figure, name);
+	else if (figure->sweep && figure->sweep->words)
+		append_groups(text, figure, name);
 	else
 		append_lines(text, figure, name);
 	return g_string_free(text, FALSE);
@@ -417,6 +500,8 @@ bool study_figure_draw(struct study_store *store, const struct config *config, c
 {
 	struct figure figure = {
 		.by = config->study->x,
+		.sweep = config_sweep_find(config->study->x),
+		.study = config->study,
 		.series = g_ptr_array_new_with_free_func(g_free),
 		.shared = g_ptr_array_new_with_free_func(g_free),
 		.order = g_ptr_array_new(),
@@ -436,7 +521,8 @@ bool study_figure_draw(struct study_store *store, const struct config *config, c
 	g_array_sort(figure.points, compare_points);
 	*ret_drawn = figure.points->len > 0;
 	for (int q = 0; good && *ret_drawn && q < QUANTITIES; q++)
-		good = write_figure(&figure, config, dir, (enum quantity)q, error);
+		if (g_strv_contains(study_figure_names(config), file_names[q]))
+			good = write_figure(&figure, config, dir, (enum quantity)q, error);
 	end(&figure);
 	return good;
 }

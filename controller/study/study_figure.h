@@ -9,17 +9,21 @@
 
 /*
  * The figures of a study: utility (percent of the most that could be earned, where that is known)
- * and energy, each mean with its 95 % confidence interval over the trials, against what
- * `study.x` of the configuration says:
+ * and energy, or for serial tasks, which use none, completed (tasks, percent of those that arrived),
+ * each mean with its 95 % confidence interval over the trials, against what `study.x` of the
+ * configuration says:
  *
  * - policy: a bar per policy, in configured order;
  * - limit, size: a line per policy;
- * - leniency, drop: a line per policy without that modifier, against the modifier's value.
+ * - leniency, drop: a line per policy without that modifier, against the modifier's value;
+ * - a sweep of numbers: a line per policy; of words: a group of bars per word, a bar per policy.
  *
- * Modifiers that all policies share are in the title. gnuplot draws DIR/utility.{png,svg} and
- * DIR/energy.{png,svg} from .gp scripts that stay beside them, and from DIR/utility.csv and
- * DIR/energy.csv, which hold what is drawn.
+ * Modifiers that all policies share are in the title. gnuplot draws DIR/FIGURE.{png,svg} from
+ * DIR/FIGURE.gp, which stays beside them, and from DIR/FIGURE.csv, which holds what is drawn.
  */
+
+/* The names of the figures of a study, NULL-terminated. */
+const char *const *study_figure_names(const struct config *config);
 
 #define STUDY_FIGURE_ERROR (study_figure_error_quark())
 GQuark study_figure_error_quark(void);

@@ -21,11 +21,11 @@ static const char schema[] =
 	"PRAGMA journal_mode = WAL;"
 	"CREATE TABLE IF NOT EXISTS study (identity TEXT NOT NULL, config TEXT NOT NULL) STRICT;"
 	"CREATE TABLE IF NOT EXISTS result ("
-	" size REAL NOT NULL, trial INTEGER NOT NULL, policy TEXT NOT NULL, limit_j REAL NOT NULL,"
+	" size REAL NOT NULL, value REAL NOT NULL, trial INTEGER NOT NULL, policy TEXT NOT NULL, limit_j REAL NOT NULL,"
 	" utility REAL NOT NULL, utility_max REAL NOT NULL, energy_j REAL NOT NULL,"
 	" ended_by TEXT NOT NULL, ended_s REAL NOT NULL, tasks_arrived INTEGER NOT NULL,"
 	" tasks_completed INTEGER NOT NULL, tasks_failed INTEGER NOT NULL,"
-	" tasks_dropped INTEGER NOT NULL, PRIMARY KEY (size, policy, limit_j, trial)"
+	" tasks_dropped INTEGER NOT NULL, PRIMARY KEY (size, value, policy, limit_j, trial)"
 	") STRICT, WITHOUT ROWID;";
 
 static bool fail(const struct study_store *store, enum study_error code, GError **error)
@@ -144,19 +144,20 @@ static int add_row(sqlite3_stmt *statement, const struct study_row *row)
 {
 	const struct engine_result *result = &row->result;
 
-	sqlite3_bind_double(statement, 1, row->size);
-	sqlite3_bind_int64(statement, 2, row->trial);
-	sqlite3_bind_text(statement, 3, row->policy, -1, SQLITE_TRANSIENT);
-	sqlite3_bind_double(statement, 4, row->limit_j);
-	sqlite3_bind_double(statement, 5, result->utility);
-	sqlite3_bind_double(statement, 6, result->utility_max);
-	sqlite3_bind_double(statement, 7, result->energy_j);
-	sqlite3_bind_text(statement, 8, engine_end_name(result->ended_by), -1, SQLITE_STATIC);
-	sqlite3_bind_double(statement, 9, result->ended_s);
-	sqlite3_bind_int64(statement, 10, result->tasks_arrived);
-	sqlite3_bind_int64(statement, 11, result->tasks_completed);
-	sqlite3_bind_int64(statement, 12, result->tasks_failed);
-	sqlite3_bind_int64(statement, 13, result->tasks_dropped);
+	sqlite3_bind_double(statement, 1, row->point.size);
+	sqlite3_bind_double(statement, 2, row->point.value);
+	sqlite3_bind_int64(statement, 3, row->trial);
+	sqlite3_bind_text(statement, 4, row->policy, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_double(statement, 5, row->limit_j);
+	sqlite3_bind_double(statement, 6, result->utility);
+	sqlite3_bind_double(statement, 7, result->utility_max);
+	sqlite3_bind_double(statement, 8, result->energy_j);
+	sqlite3_bind_text(statement, 9, engine_end_name(result->ended_by), -1, SQLITE_STATIC);
+	sqlite3_bind_double(statement, 10, result->ended_s);
+	sqlite3_bind_int64(statement, 11, result->tasks_arrived);
+	sqlite3_bind_int64(statement, 12, result->tasks_completed);
+	sqlite3_bind_int64(statement, 13, result->tasks_failed);
+	sqlite3_bind_int64(statement, 14, result->tasks_dropped);
 
 	const int code = sqlite3_step(statement);
 
@@ -167,7 +168,7 @@ static int add_row(sqlite3_stmt *statement, const struct study_row *row)
 bool study_store_add(struct study_store *store, const struct study_row *rows, size_t count,
 		     GError **error)
 {
-	static const char sql[] = "INSERT OR IGNORE INTO result VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)";
+	static const char sql[] = "INSERT OR IGNORE INTO result VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 	sqlite3_stmt *statement = NULL;
 	bool good = sqlite3_exec(store->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK &&
 		    sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) == SQLITE_OK;
@@ -193,20 +194,21 @@ static enum engine_end end_parse(const char *name)
 static void read_row(sqlite3_stmt *statement, struct study_row *ret_row)
 {
 	*ret_row = (struct study_row){
-		.size = sqlite3_column_double(statement, 0),
-		.trial = (uint32_t)sqlite3_column_int64(statement, 1),
-		.policy = (const char *)sqlite3_column_text(statement, 2),
-		.limit_j = sqlite3_column_double(statement, 3),
+		.point.size = sqlite3_column_double(statement, 0),
+		.point.value = sqlite3_column_double(statement, 1),
+		.trial = (uint32_t)sqlite3_column_int64(statement, 2),
+		.policy = (const char *)sqlite3_column_text(statement, 3),
+		.limit_j = sqlite3_column_double(statement, 4),
 		.result = {
-			.utility = sqlite3_column_double(statement, 4),
-			.utility_max = sqlite3_column_double(statement, 5),
-			.energy_j = sqlite3_column_double(statement, 6),
-			.ended_by = end_parse((const char *)sqlite3_column_text(statement, 7)),
-			.ended_s = sqlite3_column_double(statement, 8),
-			.tasks_arrived = (uint32_t)sqlite3_column_int64(statement, 9),
-			.tasks_completed = (uint32_t)sqlite3_column_int64(statement, 10),
-			.tasks_failed = (uint32_t)sqlite3_column_int64(statement, 11),
-			.tasks_dropped = (uint32_t)sqlite3_column_int64(statement, 12),
+			.utility = sqlite3_column_double(statement, 5),
+			.utility_max = sqlite3_column_double(statement, 6),
+			.energy_j = sqlite3_column_double(statement, 7),
+			.ended_by = end_parse((const char *)sqlite3_column_text(statement, 8)),
+			.ended_s = sqlite3_column_double(statement, 9),
+			.tasks_arrived = (uint32_t)sqlite3_column_int64(statement, 10),
+			.tasks_completed = (uint32_t)sqlite3_column_int64(statement, 11),
+			.tasks_failed = (uint32_t)sqlite3_column_int64(statement, 12),
+			.tasks_dropped = (uint32_t)sqlite3_column_int64(statement, 13),
 		},
 	};
 }
@@ -216,7 +218,8 @@ bool study_store_each(struct study_store *store, study_row_f each, void *data, G
 	sqlite3_stmt *statement = NULL;
 	struct study_row row;
 	int code = sqlite3_prepare_v2(store->db,
-				      "SELECT * FROM result ORDER BY size, policy, limit_j, trial",
+				      "SELECT * FROM result "
+				      "ORDER BY size, value, policy, limit_j, trial",
 				      -1, &statement, NULL);
 
 	while (code == SQLITE_OK || code == SQLITE_ROW) {

@@ -8,9 +8,8 @@
 #include "controller/engine/engine.h"
 
 /*
- * The results of a study in one SQLite file, DIR/study.sqlite: a row per size, trial, policy and
- * limit.
- * Rows are independent of each other, so a study can be interrupted and gone on with, and shards of
+ * The results of a study in one SQLite file, DIR/study.sqlite: a row per point, trial, policy and
+ * limit. Rows are independent of each other, so a study can be interrupted and gone on with, and shards of
  * it can be put together. Every row is the same whoever computes it.
  */
 struct study_store;
@@ -26,9 +25,15 @@ enum study_error {
 	STUDY_ERROR_WRITE,    /* a row could not be read or written */
 };
 
+/* What a study varies beside trials, policies and limits. */
+struct study_point {
+	double size;  /* share of every cluster's nodes */
+	double value; /* of what study.x sweeps (config_sweep.h); 0 where it sweeps nothing */
+};
+
 /* One row. */
 struct study_row {
-	double size;        /* share of every cluster's nodes */
+	struct study_point point;
 	uint32_t trial;     /* from 1 */
 	const char *policy; /* with its modifiers */
 	double limit_j;
@@ -57,7 +62,7 @@ const char *study_store_config(const struct study_store *store);
 bool study_store_add(struct study_store *store, const struct study_row *rows, size_t count,
 		     GError **error);
 
-/* Called for each row, ordered by size, policy, limit and trial. The row is borrowed for the call. */
+/* Called for each row, ordered by size, value, policy, limit and trial. The row is borrowed for the call. */
 typedef void (*study_row_f)(const struct study_row *row, void *data);
 
 /* Calls `each` for all rows. Returns true, or false with `error` set. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
+#include "common/config_sweep.h"
 #include "controller/report/stats.h"
 #include "controller/study/study.h"
 
@@ -12,13 +13,15 @@ struct tables {
 	GString *results;
 	GString *summary;
 	char *policy;      /* of the cell that is being summed up; NULL: none yet */
-	double size;
+	struct study_point point;
 	double limit_j;
 	GArray *utility;   /* double, a value per trial */
 	GArray *percent;
 	GArray *energy_j;
 	GArray *completed;
 	GArray *dropped;
+	GArray *completed_percent; /* of the tasks that arrived */
+	const struct config_sweep *sweep; /* NULL: none */
 };
 
 /* A number that reads back equal; nothing for one that is not finite. */
@@ -41,6 +44,16 @@ static void put_interval(GString *text, const GArray *values)
 	put(text, interval.high);
 }
 
+/* The value of the sweep, if there is one: a word as a word. */
+static void put_value(GString *text, const struct tables *tables, double value)
+{
+	if (tables->sweep && !tables->sweep->words)
+		put(text, value);
+	else
+		g_string_append_printf(text, ",%s",
+				       tables->sweep ? tables->sweep->words[(gsize)value] : "");
+}
+
 static void put_mean(GString *text, const GArray *values)
 {
 	put(text, stats_mean((const double *)(const void *)values->data, values->len));
@@ -50,12 +63,13 @@ static void put_mean(GString *text, const GArray *values)
 static void end_cell(struct tables *tables)
 {
 	GArray *const values[] = { tables->utility, tables->percent, tables->energy_j,
-				   tables->completed, tables->dropped };
+				   tables->completed, tables->dropped,
+				   tables->completed_percent };
 
 	if (!tables->policy)
 		return;
 	g_string_append_printf(tables->summary, "%s", tables->policy);
-	put(tables->summary, tables->size);
+	put(tables->summary, tables->point.size);
 	put(tables->summary, tables->limit_j);
 	g_string_append_printf(tables->summary, ",%u", tables->utility->len);
 	put_interval(tables->summary, tables->utility);
@@ -63,6 +77,8 @@ static void end_cell(struct tables *tables)
 	put_interval(tables->summary, tables->energy_j);
 	put_mean(tables->summary, tables->completed);
 	put_mean(tables->summary, tables->dropped);
+	put_interval(tables->summary, tables->completed_percent);
+	put_value(tables->summary, tables, tables->point.value);
 	g_string_append_c(tables->summary, '\n');
 	for (size_t i = 0; i < G_N_ELEMENTS(values); i++)
 		g_array_set_size(values[i], 0);
@@ -80,10 +96,11 @@ static void add_row(const struct study_row *row, void *data)
 	const struct engine_result *result = &row->result;
 
 	if (!tables->policy || !g_str_equal(tables->policy, row->policy) ||
-	    tables->limit_j != row->limit_j || tables->size != row->size) {
+	    tables->limit_j != row->limit_j || tables->point.size != row->point.size ||
+	    tables->point.value != row->point.value) {
 		end_cell(tables);
 		tables->policy = g_strdup(row->policy);
-		tables->size = row->size;
+		tables->point = row->point;
 		tables->limit_j = row->limit_j;
 	}
 	append(tables->utility, result->utility);
@@ -92,8 +109,9 @@ static void add_row(const struct study_row *row, void *data)
 	append(tables->energy_j, result->energy_j);
 	append(tables->completed, result->tasks_completed);
 	append(tables->dropped, result->tasks_dropped);
+	append(tables->completed_percent, 100.0 * result->tasks_completed / result->tasks_arrived);
 	g_string_append_printf(tables->results, "%s", row->policy);
-	put(tables->results, row->size);
+	put(tables->results, row->point.size);
 	put(tables->results, row->limit_j);
 	g_string_append_printf(tables->results, ",%u", row->trial);
 	put(tables->results, result->utility);
@@ -101,9 +119,11 @@ static void add_row(const struct study_row *row, void *data)
 	put(tables->results, result->energy_j);
 	g_string_append_printf(tables->results, ",%s", engine_end_name(result->ended_by));
 	put(tables->results, result->ended_s);
-	g_string_append_printf(tables->results, ",%u,%u,%u,%u\n", result->tasks_arrived,
+	g_string_append_printf(tables->results, ",%u,%u,%u,%u", result->tasks_arrived,
 			       result->tasks_completed, result->tasks_failed,
 			       result->tasks_dropped);
+	put_value(tables->results, tables, row->point.value);
+	g_string_append_c(tables->results, '\n');
 }
 
 static bool write_file(const char *dir, const char *name, const GString *text, GError **error)
@@ -113,21 +133,25 @@ static bool write_file(const char *dir, const char *name, const GString *text, G
 	return g_file_set_contents(path, text->str, (gssize)text->len, error);
 }
 
-bool study_write_tables(struct study_store *store, const char *dir, GError **error)
+bool study_write_tables(struct study_store *store, const struct config *config, const char *dir,
+			GError **error)
 {
 	struct tables tables = {
 		.results = g_string_new("policy,size,limit_j,trial,utility,utility_max,energy_j,ended_by,"
 					"ended_s,tasks_arrived,tasks_completed,tasks_failed,"
-					"tasks_dropped\n"),
+					"tasks_dropped,value\n"),
 		.summary = g_string_new("policy,size,limit_j,trials,utility_mean,utility_low,utility_high,"
 					"percent_mean,percent_low,percent_high,energy_j_mean,"
 					"energy_j_low,energy_j_high,tasks_completed_mean,"
-					"tasks_dropped_mean\n"),
+					"tasks_dropped_mean,completed_percent_mean,"
+					"completed_percent_low,completed_percent_high,value\n"),
 		.utility = g_array_new(FALSE, FALSE, sizeof(double)),
 		.percent = g_array_new(FALSE, FALSE, sizeof(double)),
 		.energy_j = g_array_new(FALSE, FALSE, sizeof(double)),
 		.completed = g_array_new(FALSE, FALSE, sizeof(double)),
 		.dropped = g_array_new(FALSE, FALSE, sizeof(double)),
+		.completed_percent = g_array_new(FALSE, FALSE, sizeof(double)),
+		.sweep = config_sweep_find(config->study->x),
 	};
 	bool good = study_store_each(store, add_row, &tables, error);
 
@@ -141,5 +165,6 @@ bool study_write_tables(struct study_store *store, const char *dir, GError **err
 	g_array_unref(tables.energy_j);
 	g_array_unref(tables.completed);
 	g_array_unref(tables.dropped);
+	g_array_unref(tables.completed_percent);
 	return good;
 }

@@ -3,9 +3,10 @@
 
 #include <math.h>
 
+#include "controller/workload/environment_serial.h"
 #include "controller/workload/environment_types.h"
 
-#define DAY_S 86400.0
+#define DAY_S ENVIRONMENT_DAY_S
 /* Section 4.2.5: working hours, and how many times the mean rate wide tasks arrive then. */
 #define WORK_BEGIN_S (9 * 3600.0)
 #define WORK_END_S (18 * 3600.0)
@@ -51,6 +52,11 @@ static uint32_t find_row(struct maker *maker, uint32_t type, uint32_t cores)
 	return maker->rows->len - 1;
 }
 
+double environment_sine(const struct config_environment *environment, double phase, double time_s)
+{
+	return 1 + environment->sine_amplitude * sin(2 * G_PI * time_s / DAY_S + phase);
+}
+
 /* Arrival rate of a type relative to its mean. `time_s` counts from midnight before the day. */
 static double relative_rate(const struct maker *maker, const struct environment_type *type,
 			    double time_s)
@@ -59,8 +65,7 @@ static double relative_rate(const struct maker *maker, const struct environment_
 	const double work_s = WORK_END_S - WORK_BEGIN_S;
 
 	if (!type->wide)
-		return 1 + maker->config->environment->sine_amplitude *
-				   sin(2 * G_PI * clock_s / DAY_S + type->phase);
+		return environment_sine(maker->config->environment, type->phase, clock_s);
 	if (clock_s >= WORK_BEGIN_S && clock_s < WORK_END_S)
 		return WORK_RATE;
 	return (DAY_S - WORK_RATE * work_s) / (DAY_S - work_s);
@@ -170,25 +175,29 @@ static int compare_arrivals(gconstpointer left, gconstpointer right, gpointer da
 	return (a->arrival_s > b->arrival_s) - (a->arrival_s < b->arrival_s);
 }
 
-static struct workload *make_workload(struct maker *maker, const struct swf_trace *trace,
-				      uint64_t seed, uint32_t trial)
+struct workload *environment_workload_new(GArray *tasks, uint64_t seed, uint32_t trial)
 {
 	struct workload *workload = g_new0(struct workload, 1);
 
-	for (uint32_t i = 0; !trace && i < ENVIRONMENT_TYPES; i++)
-		draw_arrivals(maker, i);
-	if (trace)
-		draw_jobs(maker, trace, trial);
 	workload->seed = seed;
 	workload->trial = trial;
-	workload->tasks_count = maker->tasks->len;
-	workload->tasks = (struct sched_task *)(void *)g_array_free(
-		g_steal_pointer(&maker->tasks), FALSE);
+	workload->tasks_count = tasks->len;
+	workload->tasks = (struct sched_task *)(void *)g_array_free(tasks, FALSE);
 	g_qsort_with_data(workload->tasks, (gint)workload->tasks_count, sizeof(*workload->tasks),
 			  compare_arrivals, NULL);
 	for (uint32_t i = 0; i < workload->tasks_count; i++)
 		workload->tasks[i].id = i;
 	return workload;
+}
+
+static struct workload *make_workload(struct maker *maker, const struct swf_trace *trace,
+				      uint64_t seed, uint32_t trial)
+{
+	for (uint32_t i = 0; !trace && i < ENVIRONMENT_TYPES; i++)
+		draw_arrivals(maker, i);
+	if (trace)
+		draw_jobs(maker, trace, trial);
+	return environment_workload_new(g_steal_pointer(&maker->tasks), seed, trial);
 }
 
 /* Estimates of a row in a cluster; none where it is too wide. */
@@ -297,11 +306,10 @@ struct swf_trace *environment_trace_new(const struct config *config, GError **er
 	return trace;
 }
 
-struct environment_trial *environment_trial_new(const struct config *config,
-						const struct swf_trace *trace, uint64_t seed,
-						uint32_t trial, GError **error)
+/* Parallel tasks: fills in system and workload. */
+static void draw_parallel(struct environment_trial *made, const struct config *config,
+			  const struct swf_trace *trace, uint64_t seed, uint32_t trial)
 {
-	g_autoptr(environment_trial_t) made = g_new0(struct environment_trial, 1);
 	struct maker maker = {
 		.config = config,
 		.tasks = g_array_new(FALSE, TRUE, sizeof(struct sched_task)),
@@ -309,12 +317,10 @@ struct environment_trial *environment_trial_new(const struct config *config,
 		.known = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
 	};
 
-	seed = seed ? seed : config->environment->seed;
 	for (uint32_t i = 0; i < STREAMS; i++)
 		maker.variates[i] = variates_new(seed, (uint64_t)trial * STREAMS + i);
 	maker.types = environment_types_new(config, maker.variates[STREAM_TYPES]);
 	environment_classes_draw(config->environment->classes_seed, maker.classes);
-	made->names = g_string_chunk_new(4096);
 	made->workload = make_workload(&maker, trace, seed, trial);
 	made->system = make_system(&maker, made->names);
 	environment_types_free(maker.types);
@@ -322,6 +328,20 @@ struct environment_trial *environment_trial_new(const struct config *config,
 		variates_free(maker.variates[i]);
 	g_array_unref(maker.rows);
 	g_hash_table_unref(maker.known);
+}
+
+struct environment_trial *environment_trial_new(const struct config *config,
+						const struct swf_trace *trace, uint64_t seed,
+						uint32_t trial, GError **error)
+{
+	g_autoptr(environment_trial_t) made = g_new0(struct environment_trial, 1);
+
+	seed = seed ? seed : config->environment->seed;
+	made->names = g_string_chunk_new(4096);
+	if (config->environment->serial)
+		environment_serial_draw(made, config, seed, trial);
+	else
+		draw_parallel(made, config, trace, seed, trial);
 	if (made->workload->tasks_count == 0) {
 		g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_TASK,
 			    "environment: no task arrives in trial %u%s", trial,
@@ -330,7 +350,8 @@ struct environment_trial *environment_trial_new(const struct config *config,
 	}
 	if (!finish(made, error))
 		return NULL;
-	made->utility_max = find_utility_max(config, made);
+	if (!config->environment->serial)
+		made->utility_max = find_utility_max(config, made);
 	return g_steal_pointer(&made);
 }
 

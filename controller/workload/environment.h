@@ -26,6 +26,8 @@
  * nothing by the first mapping event otherwise.
  */
 
+/* With environment.serial a trial is one of paper 000 instead: see environment_serial.h. */
+
 /* Types of a trial. */
 #define ENVIRONMENT_TYPES 100
 /* Utility classes. */
@@ -37,7 +39,8 @@ struct environment_trial {
 	struct workload *workload;
 	/*
 	 * The most that the tasks of the day can earn: each started at its arrival in the fastest
-	 * cluster at P-state 0.
+	 * cluster at P-state 0. Of serial tasks, what they would earn then if utilities did not
+	 * decrease (paper 000, section V).
 	 */
 	double utility_max;
 	GStringChunk *names; /* of the rows */

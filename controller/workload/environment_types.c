@@ -82,6 +82,16 @@ static void draw_priority(struct environment_type *type, struct variates *variat
 	type->urgency = urgencies[cell % 4];
 }
 
+double environment_urgency_draw(struct variates *variates, double priority)
+{
+	uint32_t row = 0;
+
+	while (row + 1 < G_N_ELEMENTS(priorities) && priority < priorities[row].low)
+		row++;
+	return urgencies[variates_choice(variates, priorities[row].percent,
+					 G_N_ELEMENTS(urgencies))];
+}
+
 /* Cores of the largest cluster that the type may use. */
 static uint32_t largest_cluster(const struct config *config, const struct environment_type *type)
 {

@@ -36,6 +36,11 @@ struct environment_type {
 	struct environment_place *places; /* per cluster */
 };
 
+/*
+ * An urgency, per minute, for a starting utility: by the shares of Table 2's row that it belongs to.
+ */
+double environment_urgency_draw(struct variates *variates, double priority);
+
 /* A utility class: segments relative to a type's mean execution time and urgency. */
 struct environment_class {
 	uint32_t segments_count; /* 1 to 4 */

@@ -106,6 +106,55 @@ refused() {
 	refused "clusters" virtbed study bad.yaml
 }
 
+# A short day of serial tasks; $1: what is swept.
+serial_config() {
+	cat <<-END
+		name: serial
+		clusters:
+		  - {name: a, nodes: 20, cores: 1, memory_mib: 2048}
+		  - {name: b, nodes: 20, cores: 1, memory_mib: 2048}
+		environment: {tasks_per_day: 2000, lead_s: 3600, serial: {burst: 16}}
+		experiment:
+		  policies: [fcfs, max-util]
+		  limits: [1]
+		  mapping_interval_s: 60
+		  duration_s: 18000
+		study: {trials: 3, $1}
+	END
+}
+
+@test "sweeps of a serial environment have a row and a point for every value" {
+	serial_config "x: burst, values: [1, 4, 16]" >burst.yaml
+	serial_config "x: utility, values: [step, classes]" >utility.yaml
+	virtbed study burst.yaml --out burst
+	virtbed study utility.yaml --out utility
+	[ "$(cut -d, -f14 burst/results.csv | sort -u | tr '\n' ' ')" = "1 16 4 value " ]
+	[ "$(cut -d, -f14 utility/results.csv | sort -u | tr '\n' ' ')" = "classes step value " ]
+	[ "$(wc -l <burst/results.csv)" -eq $((3 * 3 * 2 + 1)) ]
+	[ "$(wc -l <burst/summary.csv)" -eq $((3 * 2 + 1)) ]
+	for figure in burst/utility burst/completed utility/utility utility/completed; do
+		grep -q '<svg' "$figure.svg"
+	done
+	[ ! -e burst/energy.png ]
+	# A value alone gives what it gives among others.
+	serial_config "x: burst, values: [4]" >one.yaml
+	virtbed study one.yaml --jobs 1 --out one
+	diff <(grep ',4$' burst/results.csv) <(tail -n +2 one/results.csv)
+}
+
+@test "a sweep that makes no sense is refused with its key" {
+	serial_config "x: burst" >bad.yaml
+	refused "study.x: 'burst' without study.values" virtbed study bad.yaml
+	serial_config "values: [1, 2]" >bad.yaml
+	refused "study.values: nothing to sweep" virtbed study bad.yaml
+	serial_config "x: flags, values: [0, 2]" >bad.yaml
+	refused "study.values[1]: 2 is outside 0 to 1" virtbed study bad.yaml
+	sed 's/^study: .*/study: {x: burst, values: [1, 2]}/; s/limits: .*/limits: [1]/' "$CONFIG" >bad.yaml
+	refused "study.x: 'burst' needs environment.serial" virtbed study bad.yaml
+	serial_config "x: burst, values: [1, 2]" >good.yaml
+	refused "goes by energies" virtbed study good.yaml --policy max-upe
+}
+
 @test "the jobs of a trace are the tasks, at every size" {
 	# Stretched to two days.
 	awk '!/^;/ { $2 *= 10 } 1' "$ROOT/tests/unit/replay/traces/synthetic.swf" | gzip >two.swf.gz

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/config_sweep.h"
+
+#include <errno.h>
+#include <math.h>
+
+#define BURST_MAX 10000
+#define MEAN_MAX_S 1e6
+#define UTILITY_MAX 1e6
+
+static void set_burst(struct config_serial *serial, double value)
+{
+	serial->burst = value;
+}
+
+static void set_critical_mean(struct config_serial *serial, double value)
+{
+	serial->critical_mean_s = value;
+}
+
+static void set_critical_utility(struct config_serial *serial, double value)
+{
+	serial->critical_utility = value;
+}
+
+static void set_flags(struct config_serial *serial, double value)
+{
+	serial->may_preempt_share = serial->preemptible_share = value;
+}
+
+static void set_utility(struct config_serial *serial, double value)
+{
+	serial->utility = (enum config_utility)value;
+}
+
+static const char *const utilities[] = {
+	[CONFIG_UTILITY_CLASSES] = "classes",
+	[CONFIG_UTILITY_STEP] = "step",
+	[CONFIG_UTILITY_DECAY] = "decay",
+	NULL,
+};
+
+static const struct config_sweep sweeps[] = {
+	{
+		.name = "burst",
+		.axis = "tasks per burst",
+		.scale = 1,
+		.min = 1,
+		.max = BURST_MAX,
+		.apply = set_burst,
+	},
+	{
+		.name = "critical_mean_s",
+		.axis = "mean execution time of critical tasks, minutes",
+		.scale = 1 / 60.0,
+		.min = 1,
+		.max = MEAN_MAX_S,
+		.apply = set_critical_mean,
+	},
+	{
+		.name = "critical_utility",
+		.axis = "starting utility of critical tasks",
+		.scale = 1,
+		.min = 0.001,
+		.max = UTILITY_MAX,
+		.apply = set_critical_utility,
+	},
+	{
+		.name = "flags",
+		.axis = "tasks that may preempt, and that can be preempted, %",
+		.scale = 100,
+		.min = 0,
+		.max = 1,
+		.apply = set_flags,
+	},
+	{
+		.name = "utility",
+		.axis = "utility functions",
+		.scale = 1,
+		.min = CONFIG_UTILITY_CLASSES,
+		.max = CONFIG_UTILITY_DECAY,
+		.words = utilities,
+		.apply = set_utility,
+	},
+};
+
+const struct config_sweep *config_sweep_find(const char *name)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(sweeps); i++)
+		if (g_str_equal(sweeps[i].name, name))
+			return &sweeps[i];
+	return NULL;
+}
+
+char *config_sweep_names(void)
+{
+	GString *names = g_string_new(NULL);
+
+	for (gsize i = 0; i < G_N_ELEMENTS(sweeps); i++)
+		g_string_append_printf(names, "%s%s", i ? ", " : "", sweeps[i].name);
+	return g_string_free(names, FALSE);
+}
+
+static bool read_word(const struct config_sweep *sweep, const char *text, double *ret_value,
+		      char **ret_wrong)
+{
+	g_autofree char *known = g_strjoinv(", ", (char **)sweep->words);
+
+	for (guint i = 0; sweep->words[i]; i++) {
+		if (!g_str_equal(sweep->words[i], text))
+			continue;
+		*ret_value = i;
+		return true;
+	}
+	*ret_wrong = g_strdup_printf("'%s' is none of %s", text, known);
+	return false;
+}
+
+bool config_sweep_read(const struct config_sweep *sweep, const char *text, double *ret_value,
+		       char **ret_wrong)
+{
+	char *end = NULL;
+	double value;
+
+	if (sweep->words)
+		return read_word(sweep, text, ret_value, ret_wrong);
+	errno = 0;
+	value = g_ascii_strtod(text, &end);
+	if (errno != 0 || end == text || *end != '\0' || !isfinite(value)) {
+		*ret_wrong = g_strdup_printf("'%s' is not a number", text);
+		return false;
+	}
+	if (!(value >= sweep->min && value <= sweep->max)) {
+		*ret_wrong = g_strdup_printf("%s is outside %g to %g", text, sweep->min,
+					     sweep->max);
+		return false;
+	}
+	*ret_value = value;
+	return true;
+}
+
+void config_sweep_apply(const struct config_sweep *sweep, struct config *config, double value)
+{
+	sweep->apply(config->environment->serial, value);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "controller/workload/environment.h"
+
+/*
+ * The simulated environment of paper 000, section IV: serial tasks that arrive in bursts, critical
+ * and ordinary ones, on clusters that are counted in cores; a node is a core. What the paper leaves
+ * open is decided here:
+ *
+ * - a cluster's cores are drawn uniformly around the configured number, which is the mean;
+ * - the cluster whose execution times are drawn first is the first one (as for paper 002);
+ * - "the average execution time of the task", the width of a step, is that of its type over all
+ *   clusters;
+ * - urgencies count per minute, and the one decaying class decays towards 0;
+ * - the 20 classes are those of environment_classes_draw(), one for each burst; a type has an
+ *   urgency from paper 002's Table 2, drawn from the row of its starting utility.
+ *
+ * Clusters, types, arrivals, classes and flags come from streams of their own: what a sweep varies
+ * leaves all the rest of a trial as it is.
+ */
+
+/* Fills in the trial's system, names, workload and utility_max. config->environment->serial is there. */
+void environment_serial_draw(struct environment_trial *trial, const struct config *config,
+			     uint64_t seed, uint32_t number);
+
+/* Seconds of a day. */
+#define ENVIRONMENT_DAY_S 86400.0
+
+/*
+ * The sinusoidal arrival rate of a type with that phase (radians) relative to its mean, `time_s`
+ * after a midnight.
+ */
+double environment_sine(const struct config_environment *environment, double phase, double time_s);
+
+/* The workload of these tasks (GArray of struct sched_task, taken over), sorted and numbered. */
+struct workload *environment_workload_new(GArray *tasks, uint64_t seed, uint32_t trial);
+
+/*
+ * Utility functions of section IV.C that are no classes: a constant of `mean_s` or 10 x `mean_s`,
+ * held at exactly its width too, and a constant of `mean_s` with a decay of 200 minutes.
+ */
+struct utility environment_step(double max, bool critical, double mean_s);
+struct utility environment_decay(double max, double mean_s);
