@@ -2,8 +2,8 @@
 #include "controller/engine/state.h"
 
 /*
- * What people ask for: tasks that are suspended until they say otherwise, and go on when they do. The
- * steps are those of the policies' suspensions (suspension.c).
+ * What people ask for: tasks that are suspended until they say otherwise, and go on when they do.
+ * The steps are those of the policies' suspensions (suspension.c).
  */
 
 /* The first nodes of its cluster that are idle, if they are enough. */

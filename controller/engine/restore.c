@@ -20,8 +20,7 @@ static bool fits(const struct engine *engine, const struct engine_task *task,
 }
 
 /* A task that was starting or running still is, as far as is known. */
-static bool restore_running(struct engine *engine, uint32_t index,
-			    const struct engine_task *record)
+static bool restore_running(struct engine *engine, uint32_t index, const struct engine_task *record)
 {
 	struct engine_task *task = &engine->tasks[index];
 	struct sched_running running;
@@ -38,7 +37,8 @@ static bool restore_running(struct engine *engine, uint32_t index,
 	return true;
 }
 
-/* It is off its nodes, or leaves them still; what is known of that, engine_restore_suspension() says. */
+/* It is off its nodes, or leaves them still; what is known of that, engine_restore_suspension()
+ * says. */
 static bool restore_suspended(struct engine *engine, uint32_t index,
 			      const struct engine_task *record)
 {
@@ -53,8 +53,7 @@ static bool restore_suspended(struct engine *engine, uint32_t index,
 }
 
 /* A promise still stands; a place-holder does until the next mapping event. */
-static void restore_promise(struct engine *engine, uint32_t index,
-			    const struct engine_task *record)
+static void restore_promise(struct engine *engine, uint32_t index, const struct engine_task *record)
 {
 	struct engine_task *task = &engine->tasks[index];
 	const struct sched_planned planned = {
@@ -115,8 +114,8 @@ bool engine_restore_task(struct engine *engine, uint32_t index, const struct eng
 	const bool running = record->state == ENGINE_TASK_STARTING ||
 			     record->state == ENGINE_TASK_RUNNING ||
 			     record->state == ENGINE_TASK_RESUMING;
-	const bool suspended = record->state == ENGINE_TASK_SUSPENDING ||
-			       record->state == ENGINE_TASK_SUSPENDED;
+	const bool suspended =
+		record->state == ENGINE_TASK_SUSPENDING || record->state == ENGINE_TASK_SUSPENDED;
 
 	if (index >= engine->setup.workload->tasks_count ||
 	    engine->tasks[index].state != ENGINE_TASK_COMING)
@@ -190,9 +189,9 @@ static void restore_step(struct engine *engine, const struct engine_suspension *
 		break;
 	case ENGINE_TASK_RUNNING:
 	case ENGINE_TASK_RESUMING:
-		running = engine_running(
-			engine, index, task->nodes,
-			isfinite(record->since_s) ? record->since_s : record->resume_requested_s);
+		running = engine_running(engine, index, task->nodes,
+					 isfinite(record->since_s) ? record->since_s
+								   : record->resume_requested_s);
 		task->expected_end_s = running.end_s;
 		running_list_remove(&engine->running, index);
 		running_list_insert(&engine->running, &running);
@@ -254,8 +253,8 @@ bool engine_restored_well(const struct engine *engine)
 				   task->state == ENGINE_TASK_SUSPENDED ||
 				   task->state == ENGINE_TASK_RESUMING;
 
-		if (steps && (task->suspensions == 0 ||
-			      !goes_with(task, &engine->suspensions[i]->record)))
+		if (steps &&
+		    (task->suspensions == 0 || !goes_with(task, &engine->suspensions[i]->record)))
 			return false;
 		if (task->state == ENGINE_TASK_RUNNING && task->suspensions > 0 &&
 		    !goes_with(task, &engine->suspensions[i]->record))

@@ -22,6 +22,7 @@ struct snapshot_json {
 	struct sched_task *tasks;
 	uint32_t tasks_count;
 	const struct sched_task **waiting;
+	struct sched_suspended *suspended;
 	struct sched_running *running;
 	struct sched_planned *reservations;
 	struct sched_planned *placeholders;

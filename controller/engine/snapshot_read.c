@@ -4,22 +4,9 @@
 #include <string.h>
 
 #include "common/json.h"
-#include "controller/engine/snapshot_json.h"
+#include "controller/engine/snapshot_reader.h"
 
-/* Larger counts are refused: nothing real has them, and sums of them stay within 32 bits. */
-#define COUNT_MAX 1000000
-
-/* A reading in progress. */
-struct reader {
-	struct snapshot_json *read;
-	const json_t *object;
-	const char *what;
-	GError **error;
-};
-
-static bool refuse(const struct reader *reader, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
-static bool refuse(const struct reader *reader, const char *format, ...)
+bool snapshot_refuse(const struct snapshot_reader *reader, const char *format, ...)
 {
 	va_list arguments;
 	g_autofree char *text = NULL;
@@ -31,8 +18,8 @@ static bool refuse(const struct reader *reader, const char *format, ...)
 	return false;
 }
 
-static bool get_count(const struct reader *reader, const json_t *object, const char *key,
-		      uint32_t *ret_value)
+bool snapshot_get_count(const struct snapshot_reader *reader, const json_t *object, const char *key,
+			uint32_t *ret_value)
 {
 	int64_t value;
 
@@ -42,24 +29,25 @@ static bool get_count(const struct reader *reader, const json_t *object, const c
 	return true;
 }
 
-static bool get_number(const struct reader *reader, const json_t *object, const char *key,
-		       double *ret_value)
+bool snapshot_get_number(const struct snapshot_reader *reader, const json_t *object,
+			 const char *key, double *ret_value)
 {
 	return json_get_number(object, key, reader->what, ret_value, reader->error);
 }
 
 /* An array of the snapshot itself, with a sane length. */
-static bool get_list(const struct reader *reader, const json_t *object, const char *key,
-		     json_t **ret_list)
+bool snapshot_get_list(const struct snapshot_reader *reader, const json_t *object, const char *key,
+		       json_t **ret_list)
 {
 	if (!json_get_array(object, key, reader->what, ret_list, reader->error))
 		return false;
 	if (json_array_size(*ret_list) > COUNT_MAX)
-		return refuse(reader, "\"%s\" has more than %d entries", key, COUNT_MAX);
+		return snapshot_refuse(reader, "\"%s\" has more than %d entries", key, COUNT_MAX);
 	return true;
 }
 
-static bool get_cluster(const struct reader *reader, const json_t *object, uint32_t *ret_cluster)
+bool snapshot_get_cluster(const struct snapshot_reader *reader, const json_t *object,
+			  uint32_t *ret_cluster)
 {
 	const struct sched_system *system = reader->read->system;
 	const char *name;
@@ -72,19 +60,19 @@ static bool get_cluster(const struct reader *reader, const json_t *object, uint3
 		*ret_cluster = c;
 		return true;
 	}
-	return refuse(reader, "unknown cluster \"%s\"", name);
+	return snapshot_refuse(reader, "unknown cluster \"%s\"", name);
 }
 
-static bool read_cluster(const struct reader *reader, const json_t *object,
+static bool read_cluster(const struct snapshot_reader *reader, const json_t *object,
 			 struct sched_cluster *ret_cluster)
 {
 	return json_get_string(object, "name", reader->what, &ret_cluster->name, reader->error) &&
-	       get_count(reader, object, "nodes", &ret_cluster->nodes) &&
-	       get_count(reader, object, "cores", &ret_cluster->cores) &&
-	       get_count(reader, object, "pstates", &ret_cluster->pstates);
+	       snapshot_get_count(reader, object, "nodes", &ret_cluster->nodes) &&
+	       snapshot_get_count(reader, object, "cores", &ret_cluster->cores) &&
+	       snapshot_get_count(reader, object, "pstates", &ret_cluster->pstates);
 }
 
-static bool read_option(const struct reader *reader, const json_t *object, uint32_t row)
+static bool read_option(const struct snapshot_reader *reader, const json_t *object, uint32_t row)
 {
 	struct sched_system *system = reader->read->system;
 	uint32_t cluster;
@@ -93,30 +81,31 @@ static bool read_option(const struct reader *reader, const json_t *object, uint3
 	double etc_s;
 	double eec_j;
 
-	if (!get_cluster(reader, object, &cluster) ||
-	    !get_count(reader, object, "pstate", &pstate) ||
-	    !get_count(reader, object, "nodes", &nodes) ||
-	    !get_number(reader, object, "etc_s", &etc_s) ||
-	    !get_number(reader, object, "eec_j", &eec_j))
+	if (!snapshot_get_cluster(reader, object, &cluster) ||
+	    !snapshot_get_count(reader, object, "pstate", &pstate) ||
+	    !snapshot_get_count(reader, object, "nodes", &nodes) ||
+	    !snapshot_get_number(reader, object, "etc_s", &etc_s) ||
+	    !snapshot_get_number(reader, object, "eec_j", &eec_j))
 		return false;
 	if (pstate >= system->clusters[cluster].pstates)
-		return refuse(reader, "cluster \"%s\" has no P-state %u",
-			      system->clusters[cluster].name, pstate);
+		return snapshot_refuse(reader, "cluster \"%s\" has no P-state %u",
+				       system->clusters[cluster].name, pstate);
 
 	const size_t cell =
 		(size_t)row * system->columns_count + system->clusters[cluster].column + pstate;
 	uint32_t *width = &system->nodes[row * system->clusters_count + cluster];
 
 	if (!isnan(system->etc_s[cell]) || (*width != 0 && *width != nodes))
-		return refuse(reader, "type \"%s\" has contradicting options on cluster \"%s\"",
-			      system->row_names[row], system->clusters[cluster].name);
+		return snapshot_refuse(reader,
+				       "type \"%s\" has contradicting options on cluster \"%s\"",
+				       system->row_names[row], system->clusters[cluster].name);
 	system->etc_s[cell] = etc_s;
 	system->eec_j[cell] = eec_j;
 	*width = nodes;
 	return true;
 }
 
-static bool read_type(const struct reader *reader, const json_t *object, uint32_t row)
+static bool read_type(const struct snapshot_reader *reader, const json_t *object, uint32_t row)
 {
 	struct sched_system *system = reader->read->system;
 	json_t *options;
@@ -125,7 +114,7 @@ static bool read_type(const struct reader *reader, const json_t *object, uint32_
 
 	if (!json_get_string(object, "name", reader->what, &system->row_names[row],
 			     reader->error) ||
-	    !get_list(reader, object, "options", &options))
+	    !snapshot_get_list(reader, object, "options", &options))
 		return false;
 	json_array_foreach(options, i, option)
 		if (!read_option(reader, option, row))
@@ -133,7 +122,7 @@ static bool read_type(const struct reader *reader, const json_t *object, uint32_
 	return true;
 }
 
-static bool finish_system(const struct reader *reader)
+static bool finish_system(const struct snapshot_reader *reader)
 {
 	struct sched_system *system = reader->read->system;
 	uint32_t index = 0;
@@ -141,14 +130,15 @@ static bool finish_system(const struct reader *reader)
 
 	if (fault == SCHED_SYSTEM_OK)
 		return true;
-	return refuse(reader, "%s \"%s\": %s",
-		      fault == SCHED_SYSTEM_CLUSTER ? "cluster" : "type",
-		      fault == SCHED_SYSTEM_CLUSTER ? system->clusters[index].name
-						    : system->row_names[index],
-		      sched_system_fault_text(fault));
+	return snapshot_refuse(reader, "%s \"%s\": %s",
+			       fault == SCHED_SYSTEM_CLUSTER ? "cluster" : "type",
+			       fault == SCHED_SYSTEM_CLUSTER ? system->clusters[index].name
+							     : system->row_names[index],
+			       sched_system_fault_text(fault));
 }
 
-static bool make_system(const struct reader *reader, const json_t *clusters, const json_t *types)
+static bool make_system(const struct snapshot_reader *reader, const json_t *clusters,
+			const json_t *types)
 {
 	const uint32_t count = (uint32_t)json_array_size(clusters);
 	const uint32_t rows = (uint32_t)json_array_size(types);
@@ -161,29 +151,30 @@ static bool make_system(const struct reader *reader, const json_t *clusters, con
 		columns += list[c].pstates;
 	}
 	if (columns * rows > COUNT_MAX)
-		return refuse(reader, "too many clusters, P-states and types");
+		return snapshot_refuse(reader, "too many clusters, P-states and types");
 	reader->read->system = sched_system_new(list, count, rows);
 	if (!reader->read->system)
-		return refuse(reader, "out of memory");
+		return snapshot_refuse(reader, "out of memory");
 	for (uint32_t row = 0; row < rows; row++)
 		if (!read_type(reader, json_array_get(types, row), row))
 			return false;
 	return finish_system(reader);
 }
 
-static bool read_system(const struct reader *reader)
+static bool read_system(const struct snapshot_reader *reader)
 {
 	const json_t *system = json_object_get(reader->object, "system");
 	json_t *clusters;
 	json_t *types;
 
 	if (!json_is_object(system))
-		return refuse(reader, "\"system\" is not an object");
-	return get_list(reader, system, "clusters", &clusters) &&
-	       get_list(reader, system, "types", &types) && make_system(reader, clusters, types);
+		return snapshot_refuse(reader, "\"system\" is not an object");
+	return snapshot_get_list(reader, system, "clusters", &clusters) &&
+	       snapshot_get_list(reader, system, "types", &types) &&
+	       make_system(reader, clusters, types);
 }
 
-static bool get_curve(const struct reader *reader, const json_t *object,
+static bool get_curve(const struct snapshot_reader *reader, const json_t *object,
 		      enum utility_curve *ret_curve)
 {
 	const char *name;
@@ -196,20 +187,22 @@ static bool get_curve(const struct reader *reader, const json_t *object,
 		*ret_curve = (enum utility_curve)curve;
 		return true;
 	}
-	return refuse(reader, "unknown curve \"%s\"; known: constant linear exponential", name);
+	return snapshot_refuse(reader, "unknown curve \"%s\"; known: constant linear exponential",
+			       name);
 }
 
-static bool read_segment(const struct reader *reader, const json_t *object,
+static bool read_segment(const struct snapshot_reader *reader, const json_t *object,
 			 struct utility_segment *ret_segment)
 {
 	return get_curve(reader, object, &ret_segment->curve) &&
-	       get_number(reader, object, "duration_s", &ret_segment->duration_s) &&
-	       get_number(reader, object, "start_fraction", &ret_segment->start_fraction) &&
-	       get_number(reader, object, "end_fraction", &ret_segment->end_fraction) &&
-	       get_number(reader, object, "rate_per_s", &ret_segment->rate_per_s);
+	       snapshot_get_number(reader, object, "duration_s", &ret_segment->duration_s) &&
+	       snapshot_get_number(reader, object, "start_fraction",
+				   &ret_segment->start_fraction) &&
+	       snapshot_get_number(reader, object, "end_fraction", &ret_segment->end_fraction) &&
+	       snapshot_get_number(reader, object, "rate_per_s", &ret_segment->rate_per_s);
 }
 
-static bool read_utility(const struct reader *reader, const json_t *object, uint32_t id,
+static bool read_utility(const struct snapshot_reader *reader, const json_t *object, uint32_t id,
 			 struct utility *ret_utility)
 {
 	json_t *segments;
@@ -218,12 +211,13 @@ static bool read_utility(const struct reader *reader, const json_t *object, uint
 	uint32_t at;
 
 	if (!json_is_object(object))
-		return refuse(reader, "task %u has no utility function", id);
-	if (!get_number(reader, object, "max", &ret_utility->max) ||
-	    !get_list(reader, object, "segments", &segments))
+		return snapshot_refuse(reader, "task %u has no utility function", id);
+	if (!snapshot_get_number(reader, object, "max", &ret_utility->max) ||
+	    !snapshot_get_list(reader, object, "segments", &segments))
 		return false;
 	if (json_array_size(segments) > UTILITY_SEGMENTS_MAX)
-		return refuse(reader, "task %u: more than %d segments", id, UTILITY_SEGMENTS_MAX);
+		return snapshot_refuse(reader, "task %u: more than %d segments", id,
+				       UTILITY_SEGMENTS_MAX);
 	ret_utility->segments_count = (uint32_t)json_array_size(segments);
 	json_array_foreach(segments, i, segment)
 		if (!read_segment(reader, segment, &ret_utility->segments[i]))
@@ -233,11 +227,11 @@ static bool read_utility(const struct reader *reader, const json_t *object, uint
 
 	if (fault == UTILITY_FAULT_NONE)
 		return true;
-	return refuse(reader, "task %u: utility, segment %u: %s", id, at,
-		      utility_fault_text(fault));
+	return snapshot_refuse(reader, "task %u: utility, segment %u: %s", id, at,
+			       utility_fault_text(fault));
 }
 
-static bool get_row(const struct reader *reader, const json_t *object, uint32_t *ret_row)
+static bool get_row(const struct snapshot_reader *reader, const json_t *object, uint32_t *ret_row)
 {
 	const struct sched_system *system = reader->read->system;
 	const char *name;
@@ -250,7 +244,19 @@ static bool get_row(const struct reader *reader, const json_t *object, uint32_t 
 		*ret_row = row;
 		return true;
 	}
-	return refuse(reader, "unknown type \"%s\"", name);
+	return snapshot_refuse(reader, "unknown type \"%s\"", name);
+}
+
+/* True or false; absent is false. */
+static bool get_flag(const struct snapshot_reader *reader, const json_t *object, const char *key,
+		     bool *ret_flag)
+{
+	const json_t *value = json_object_get(object, key);
+
+	if (value && !json_is_boolean(value))
+		return snapshot_refuse(reader, "\"%s\" must be true or false", key);
+	*ret_flag = json_is_true(value);
+	return true;
 }
 
 static int compare_ids(const void *left, const void *right)
@@ -261,36 +267,39 @@ static int compare_ids(const void *left, const void *right)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-static bool read_tasks(const struct reader *reader)
+static bool read_tasks(const struct snapshot_reader *reader)
 {
 	struct snapshot_json *read = reader->read;
 	json_t *list;
 	json_t *object;
 	size_t i;
 
-	if (!get_list(reader, reader->object, "tasks", &list))
+	if (!snapshot_get_list(reader, reader->object, "tasks", &list))
 		return false;
 	read->tasks_count = (uint32_t)json_array_size(list);
 	read->tasks = g_new0(struct sched_task, read->tasks_count);
 	json_array_foreach(list, i, object) {
 		struct sched_task *task = &read->tasks[i];
 
-		if (!get_count(reader, object, "id", &task->id) ||
+		if (!snapshot_get_count(reader, object, "id", &task->id) ||
 		    !get_row(reader, object, &task->row) ||
-		    !get_number(reader, object, "arrival_s", &task->arrival_s) ||
+		    !snapshot_get_number(reader, object, "arrival_s", &task->arrival_s) ||
 		    !read_utility(reader, json_object_get(object, "utility"), task->id,
-				  &task->utility))
+				  &task->utility) ||
+		    !get_flag(reader, object, "may_preempt", &task->may_preempt) ||
+		    !get_flag(reader, object, "preemptible", &task->preemptible))
 			return false;
 	}
 	if (read->tasks_count > 0)
 		qsort(read->tasks, read->tasks_count, sizeof(*read->tasks), compare_ids);
 	for (i = 1; i < read->tasks_count; i++)
 		if (read->tasks[i].id == read->tasks[i - 1].id)
-			return refuse(reader, "task %u is there twice", read->tasks[i].id);
+			return snapshot_refuse(reader, "task %u is there twice", read->tasks[i].id);
 	return true;
 }
 
-static bool find_task(const struct reader *reader, int64_t id, const struct sched_task **ret_task)
+bool snapshot_find_task(const struct snapshot_reader *reader, int64_t id,
+			const struct sched_task **ret_task)
 {
 	const struct snapshot_json *read = reader->read;
 	const struct sched_task key = { .id = (uint32_t)id };
@@ -298,212 +307,34 @@ static bool find_task(const struct reader *reader, int64_t id, const struct sche
 	*ret_task = read->tasks_count > 0 ? bsearch(&key, read->tasks, read->tasks_count,
 						    sizeof(key), compare_ids)
 					  : NULL;
-	return *ret_task || refuse(reader, "task %u is not among \"tasks\"", (uint32_t)id);
-}
-
-static bool read_waiting(const struct reader *reader)
-{
-	struct snapshot_json *read = reader->read;
-	json_t *list;
-	json_t *entry;
-	size_t i;
-
-	if (!get_list(reader, reader->object, "waiting", &list))
-		return false;
-	read->waiting = g_new0(const struct sched_task *, json_array_size(list));
-	json_array_foreach(list, i, entry) {
-		const json_int_t id = json_integer_value(entry);
-
-		if (!json_is_integer(entry) || id < 0 || id > COUNT_MAX)
-			return refuse(reader, "\"waiting\" must be a list of task ids");
-		if (!find_task(reader, id, &read->waiting[i]))
-			return false;
-		if (i == 0)
-			continue;
-
-		const struct sched_task *before = read->waiting[i - 1];
-		const struct sched_task *task = read->waiting[i];
-
-		if (task->arrival_s < before->arrival_s ||
-		    (task->arrival_s == before->arrival_s && task->id <= before->id))
-			return refuse(reader, "\"waiting\": task %u stands before task %u, which "
-					      "arrived earlier; sort by arrival, then id",
-				      before->id, task->id);
-	}
-	read->snapshot.waiting = read->waiting;
-	read->snapshot.waiting_count = (uint32_t)json_array_size(list);
-	return true;
-}
-
-/* The nodes of a place: ascending indices within the cluster, as many as the option needs. */
-static bool read_nodes(const struct reader *reader, const json_t *object,
-		       const struct sched_planned *place, uint32_t **ret_nodes)
-{
-	const struct sched_system *system = reader->read->system;
-	const struct sched_option *option =
-		sched_system_option(system, place->task->row, place->cluster, place->pstate);
-	json_t *list;
-	json_t *entry;
-	size_t i;
-	json_int_t last = -1;
-
-	if (!get_list(reader, object, "nodes", &list))
-		return false;
-	if (!option || json_array_size(list) != option->nodes)
-		return refuse(reader,
-			      "task %u cannot have %zu nodes of cluster \"%s\" at P-state %u",
-			      place->task->id, json_array_size(list),
-			      system->clusters[place->cluster].name, place->pstate);
-
-	uint32_t *nodes = g_new(uint32_t, json_array_size(list));
-
-	g_ptr_array_add(reader->read->places, nodes);
-	json_array_foreach(list, i, entry) {
-		const json_int_t node = json_integer_value(entry);
-
-		if (!json_is_integer(entry) || node <= last ||
-		    node >= system->clusters[place->cluster].nodes)
-			return refuse(reader,
-				      "task %u: the nodes must be ascending indices below %u",
-				      place->task->id, system->clusters[place->cluster].nodes);
-		last = node;
-		nodes[i] = (uint32_t)node;
-	}
-	*ret_nodes = nodes;
-	return true;
-}
-
-static bool read_place(const struct reader *reader, const json_t *object,
-		       struct sched_planned *ret_place)
-{
-	uint32_t id;
-	uint32_t *nodes = NULL;
-
-	if (!get_count(reader, object, "task", &id) || !find_task(reader, id, &ret_place->task) ||
-	    !get_cluster(reader, object, &ret_place->cluster) ||
-	    !get_count(reader, object, "pstate", &ret_place->pstate) ||
-	    !read_nodes(reader, object, ret_place, &nodes) ||
-	    !get_number(reader, object, "start_s", &ret_place->start_s) ||
-	    !get_number(reader, object, "end_s", &ret_place->end_s))
-		return false;
-	ret_place->nodes = nodes;
-	ret_place->nodes_count = (uint32_t)json_array_size(json_object_get(object, "nodes"));
-	if (ret_place->end_s <= ret_place->start_s)
-		return refuse(reader, "task %u ends before it starts", id);
-	return true;
-}
-
-static bool read_planned(const struct reader *reader, const char *key,
-			 struct sched_planned **ret_planned, uint32_t *ret_count)
-{
-	json_t *list;
-	json_t *object;
-	size_t i;
-
-	if (!get_list(reader, reader->object, key, &list))
-		return false;
-	*ret_planned = g_new0(struct sched_planned, json_array_size(list));
-	json_array_foreach(list, i, object)
-		if (!read_place(reader, object, &(*ret_planned)[i]))
-			return false;
-	*ret_count = (uint32_t)json_array_size(list);
-	return true;
-}
-
-static bool read_running(const struct reader *reader)
-{
-	struct snapshot_json *read = reader->read;
-	g_autofree struct sched_planned *places = NULL;
-	uint32_t count;
-
-	if (!read_planned(reader, "running", &places, &count))
-		return false;
-	read->running = g_new0(struct sched_running, count);
-	for (uint32_t i = 0; i < count; i++) {
-		const struct sched_planned *place = &places[i];
-
-		if (place->end_s < read->snapshot.now_s)
-			return refuse(reader, "running task %u ends before now_s", place->task->id);
-		read->running[i] = (struct sched_running){
-			.task = place->task,
-			.cluster = place->cluster,
-			.pstate = place->pstate,
-			.nodes_count = place->nodes_count,
-			.nodes = place->nodes,
-			.start_s = place->start_s,
-			.end_s = place->end_s,
-		};
-	}
-	read->snapshot.running = read->running;
-	read->snapshot.running_count = count;
-	return true;
-}
-
-static bool read_down(const struct reader *reader)
-{
-	struct snapshot_json *read = reader->read;
-	json_t *list;
-	json_t *object;
-	size_t i;
-
-	if (!get_list(reader, reader->object, "down", &list))
-		return false;
-	read->down = g_new0(struct sched_node, json_array_size(list));
-	json_array_foreach(list, i, object) {
-		struct sched_node *node = &read->down[i];
-
-		if (!get_cluster(reader, object, &node->cluster) ||
-		    !get_count(reader, object, "node", &node->node))
-			return false;
-		if (node->node >= read->system->clusters[node->cluster].nodes)
-			return refuse(reader, "\"down\": there is no node %u in cluster \"%s\"",
-				      node->node, read->system->clusters[node->cluster].name);
-	}
-	read->snapshot.down = read->down;
-	read->snapshot.down_count = (uint32_t)json_array_size(list);
-	return true;
-}
-
-static bool read_promises(const struct reader *reader)
-{
-	struct snapshot_json *read = reader->read;
-	struct sched_snapshot *snapshot = &read->snapshot;
-
-	if (!read_planned(reader, "reservations", &read->reservations,
-			  &snapshot->reservations_count) ||
-	    !read_planned(reader, "placeholders", &read->placeholders,
-			  &snapshot->placeholders_count))
-		return false;
-	snapshot->reservations = read->reservations;
-	snapshot->placeholders = read->placeholders;
-	return true;
+	return *ret_task || snapshot_refuse(reader, "task %u is not among \"tasks\"", (uint32_t)id);
 }
 
 /* What filters and the gate know; absent in snapshots that were recorded before there were any. */
-static bool read_energy(const struct reader *reader)
+static bool read_energy(const struct snapshot_reader *reader)
 {
 	struct sched_snapshot *snapshot = &reader->read->snapshot;
 	json_t *completed = json_object_get(reader->object, "completed");
 	json_t *gate = json_object_get(reader->object, "gate");
 
 	if (gate && !json_is_boolean(gate))
-		return refuse(reader, "\"gate\" must be true or false");
+		return snapshot_refuse(reader, "\"gate\" must be true or false");
 	snapshot->gate = json_is_true(gate);
 	if (!completed)
 		return true;
 	if (!json_is_object(completed))
-		return refuse(reader, "\"completed\": expected an object");
-	if (!get_count(reader, completed, "tasks", &snapshot->completed_count) ||
-	    !get_number(reader, completed, "energy_j", &snapshot->completed_j) ||
-	    !get_number(reader, completed, "resources", &snapshot->completed_resources))
+		return snapshot_refuse(reader, "\"completed\": expected an object");
+	if (!snapshot_get_count(reader, completed, "tasks", &snapshot->completed_count) ||
+	    !snapshot_get_number(reader, completed, "energy_j", &snapshot->completed_j) ||
+	    !snapshot_get_number(reader, completed, "resources", &snapshot->completed_resources))
 		return false;
 	if (snapshot->completed_j < 0 || snapshot->completed_resources < 0)
-		return refuse(reader, "\"completed\": a number below 0");
+		return snapshot_refuse(reader, "\"completed\": a number below 0");
 	return true;
 }
 
 /* Numbers of the snapshot itself. No budget at all is written as null. */
-static bool read_numbers(const struct reader *reader)
+static bool read_numbers(const struct snapshot_reader *reader)
 {
 	struct sched_snapshot *snapshot = &reader->read->snapshot;
 	const json_t *object = reader->object;
@@ -512,36 +343,34 @@ static bool read_numbers(const struct reader *reader)
 
 	if (!json_get_integer(object, "seed", reader->what, 0, INT64_MAX, &seed, reader->error) ||
 	    !json_get_integer(object, "event", reader->what, 0, INT64_MAX, &event, reader->error) ||
-	    !get_number(reader, object, "now_s", &snapshot->now_s) ||
-	    !get_number(reader, object, "next_event_s", &snapshot->next_event_s) ||
-	    !get_number(reader, object, "day_start_s", &snapshot->day_start_s) ||
-	    !get_number(reader, object, "end_s", &snapshot->end_s) ||
-	    !get_number(reader, object, "consumed_j", &snapshot->consumed_j))
+	    !snapshot_get_number(reader, object, "now_s", &snapshot->now_s) ||
+	    !snapshot_get_number(reader, object, "next_event_s", &snapshot->next_event_s) ||
+	    !snapshot_get_number(reader, object, "day_start_s", &snapshot->day_start_s) ||
+	    !snapshot_get_number(reader, object, "end_s", &snapshot->end_s) ||
+	    !snapshot_get_number(reader, object, "consumed_j", &snapshot->consumed_j))
 		return false;
 	snapshot->seed = (uint64_t)seed;
 	snapshot->event = (uint64_t)event;
 	snapshot->budget_j = INFINITY;
 	if (!json_is_null(json_object_get(object, "budget_j")) &&
-	    !get_number(reader, object, "budget_j", &snapshot->budget_j))
+	    !snapshot_get_number(reader, object, "budget_j", &snapshot->budget_j))
 		return false;
 	if (snapshot->next_event_s <= snapshot->now_s)
-		return refuse(reader, "next_event_s must be above now_s");
+		return snapshot_refuse(reader, "next_event_s must be above now_s");
 	if (snapshot->end_s <= snapshot->day_start_s)
-		return refuse(reader, "end_s must be above day_start_s");
+		return snapshot_refuse(reader, "end_s must be above day_start_s");
 	return true;
 }
 
-static bool read_all(const struct reader *reader)
+static bool read_all(const struct snapshot_reader *reader)
 {
 	struct snapshot_json *read = reader->read;
 
 	if (!json_is_object(reader->object))
-		return refuse(reader, "not an object");
+		return snapshot_refuse(reader, "not an object");
 	read->policy = json_string_value(json_object_get(reader->object, "policy"));
 	if (!read_system(reader) || !read_numbers(reader) || !read_energy(reader) ||
-	    !read_tasks(reader) ||
-	    !read_waiting(reader) || !read_running(reader) || !read_promises(reader) ||
-	    !read_down(reader))
+	    !read_tasks(reader) || !snapshot_read_places(reader))
 		return false;
 	read->snapshot.system = read->system;
 	return true;
@@ -550,7 +379,7 @@ static bool read_all(const struct reader *reader)
 struct snapshot_json *snapshot_json_read(const json_t *object, const char *what, GError **error)
 {
 	g_autoptr(snapshot_json_t) read = g_new0(struct snapshot_json, 1);
-	const struct reader reader = { read, object, what, error };
+	const struct snapshot_reader reader = { read, object, what, error };
 
 	read->text = json_incref((json_t *)object); /* names are borrowed from it */
 	read->places = g_ptr_array_new_with_free_func(g_free);
@@ -564,6 +393,7 @@ void snapshot_json_free(struct snapshot_json *read)
 	sched_system_free(read->system);
 	g_free(read->tasks);
 	g_free(read->waiting);
+	g_free(read->suspended);
 	g_free(read->running);
 	g_free(read->reservations);
 	g_free(read->placeholders);

@@ -75,10 +75,16 @@ static json_t *utility_json(const struct utility *utility)
 static void append_task(json_t *list, const struct sched_system *system,
 			const struct sched_task *task)
 {
-	json_array_append_new(list, json_pack("{s:i, s:s, s:o, s:o}", "id", task->id, "type",
-					      system->row_names[task->row], "arrival_s",
-					      number(task->arrival_s), "utility",
-					      utility_json(&task->utility)));
+	json_t *object = json_pack("{s:i, s:s, s:o, s:o}", "id", task->id, "type",
+				   system->row_names[task->row], "arrival_s",
+				   number(task->arrival_s), "utility",
+				   utility_json(&task->utility));
+
+	if (task->may_preempt)
+		json_object_set_new(object, "may_preempt", json_true());
+	if (task->preemptible)
+		json_object_set_new(object, "preemptible", json_true());
+	json_array_append_new(list, object);
 }
 
 /* Every task that the snapshot speaks of, once; place-holders are among the waiting. */
@@ -88,6 +94,8 @@ static json_t *tasks_json(const struct sched_snapshot *snapshot)
 
 	for (uint32_t i = 0; i < snapshot->waiting_count; i++)
 		append_task(list, snapshot->system, snapshot->waiting[i]);
+	for (uint32_t i = 0; i < snapshot->suspended_count; i++)
+		append_task(list, snapshot->system, snapshot->suspended[i].task);
 	for (uint32_t i = 0; i < snapshot->running_count; i++)
 		append_task(list, snapshot->system, snapshot->running[i].task);
 	for (uint32_t i = 0; i < snapshot->reservations_count; i++)
@@ -109,11 +117,28 @@ static json_t *running_json(const struct sched_snapshot *snapshot)
 
 	for (uint32_t i = 0; i < snapshot->running_count; i++) {
 		const struct sched_running *r = &snapshot->running[i];
+		json_t *object = place_json(snapshot->system, r->task->id, r->cluster, r->pstate,
+					    node_list(r->nodes, r->nodes_count), r->start_s,
+					    r->end_s);
 
-		json_array_append_new(list, place_json(snapshot->system, r->task->id, r->cluster,
-						       r->pstate,
-						       node_list(r->nodes, r->nodes_count),
-						       r->start_s, r->end_s));
+		if (r->executed_s > 0)
+			json_object_set_new(object, "executed_s", number(r->executed_s));
+		json_array_append_new(list, object);
+	}
+	return list;
+}
+
+static json_t *suspended_json(const struct sched_snapshot *snapshot)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < snapshot->suspended_count; i++) {
+		const struct sched_suspended *s = &snapshot->suspended[i];
+
+		json_array_append_new(
+			list, json_pack("{s:i, s:s, s:i, s:o}", "task", s->task->id, "cluster",
+					snapshot->system->clusters[s->cluster].name, "pstate",
+					s->pstate, "executed_s", number(s->executed_s)));
 	}
 	return list;
 }
@@ -180,6 +205,8 @@ json_t *snapshot_json_write(const struct sched_snapshot *snapshot, const struct 
 		json_object_set_new(object, "policy", json_string(policy->name));
 	json_object_set_new(object, "tasks", tasks_json(snapshot));
 	json_object_set_new(object, "waiting", waiting_json(snapshot));
+	if (snapshot->suspended_count > 0)
+		json_object_set_new(object, "suspended", suspended_json(snapshot));
 	json_object_set_new(object, "running", running_json(snapshot));
 	json_object_set_new(object, "reservations",
 			    planned_json(system, snapshot->reservations,
@@ -195,7 +222,7 @@ static json_t *action_json(const struct sched_system *system, const struct sched
 {
 	json_t *object;
 
-	if (action->kind == SCHED_ACTION_DROP) {
+	if (action->kind == SCHED_ACTION_DROP || action->kind == SCHED_ACTION_SUSPEND) {
 		object = json_pack("{s:i}", "task", action->task);
 	} else {
 		object = place_json(system, action->task, action->cluster, action->pstate,

@@ -80,8 +80,8 @@ static void merge(struct task_list *list, uint32_t ordered)
 
 	qsort(tail, count, sizeof(*tail), compare);
 	for (uint32_t to = list->count; j > 0; to--)
-		list->ids[to - 1] = i > 0 && list->ids[i - 1] > tail[j - 1] ? list->ids[--i]
-									    : tail[--j];
+		list->ids[to - 1] =
+			i > 0 && list->ids[i - 1] > tail[j - 1] ? list->ids[--i] : tail[--j];
 }
 
 bool task_list_settle(struct task_list *list)

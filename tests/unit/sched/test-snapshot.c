@@ -101,8 +101,41 @@ static void test_nonsense(void)
 		{ "'nodes': [1]", "'nodes': [-1]", "ascending indices" },
 		{ "'nodes': [1]", "'nodes': [0, 1]", "cannot have 2 nodes" },
 		{ "'nodes': [1]", "'nodes': []", "cannot have 0 nodes" },
-		{ "'start_s': 5, 'end_s': 15", "'start_s': 5, 'end_s': 5",
+		{ "'start_s': 5, 'end_s': 15", "'start_s': 5, 'end_s': 4",
 		  "ends before it starts" },
+		{ "'reservations': []",
+		  "'reservations': [{'task': 0, 'cluster': 'c', 'pstate': 0, 'nodes': [0],"
+		  " 'start_s': 20, 'end_s': 20}]", "ends before it starts" },
+		{ "'waiting': [0]", "'waiting': [0, 1]", "task 1 is in two of" },
+		{ "'start_s': 5, 'end_s': 15}]",
+		  "'start_s': 5, 'end_s': 15}, {'task': 1, 'cluster': 'c', 'pstate': 0,"
+		  " 'nodes': [0], 'start_s': 5, 'end_s': 15}]", "task 1 is in two of" },
+		{ "'waiting': [0], 'running': [{", "'waiting': [], 'running': [{'task': 0,"
+		  " 'cluster': 'c', 'pstate': 0, 'nodes': [1], 'start_s': 5, 'end_s': 15}, {",
+		  "task 1 is on node 1 of cluster \"c\" beside another one" },
+		{ "'start_s': 5, 'end_s': 15", "'start_s': 10, 'end_s': 10", NULL },
+		{ "'end_s': 15", "'end_s': 15, 'executed_s': 3", NULL },
+		{ "'end_s': 15", "'end_s': 15, 'executed_s': -3", "executed_s is below 0" },
+		{ "'end_s': 15", "'end_s': 15, 'executed_s': 'x'", "executed_s" },
+		{ "'id': 1,", "'id': 1, 'may_preempt': true, 'preemptible': false,", NULL },
+		{ "'id': 1,", "'id': 1, 'may_preempt': 1,", "must be true or false" },
+		{ "'id': 1,", "'id': 1, 'preemptible': 'yes',", "must be true or false" },
+		{ "'waiting': [0]", "'waiting': [], 'suspended': [{'task': 0, 'cluster': 'c',"
+		  " 'pstate': 0, 'executed_s': 4}]", NULL },
+		{ "'waiting': [0]", "'waiting': [0], 'suspended': [{'task': 0, 'cluster': 'c',"
+		  " 'pstate': 0, 'executed_s': 4}]", "task 0 is in two of" },
+		{ "'waiting': [0]", "'waiting': [], 'suspended': [{'task': 1, 'cluster': 'c',"
+		  " 'pstate': 0, 'executed_s': 4}]", "task 1 is in two of" },
+		{ "'waiting': [0]", "'waiting': [], 'suspended': [{'task': 1, 'cluster': 'c',"
+		  " 'pstate': 0, 'executed_s': 4}, {'task': 0, 'cluster': 'c', 'pstate': 0,"
+		  " 'executed_s': 4}]", "\"suspended\": task 1 stands before task 0" },
+		{ "'waiting': [0]", "'waiting': [], 'suspended': [{'task': 0, 'cluster': 'c',"
+		  " 'pstate': 0, 'executed_s': -4}]", "executed_s is below 0" },
+		{ "'waiting': [0]", "'waiting': [], 'suspended': [{'task': 0, 'cluster': 'c',"
+		  " 'pstate': 1, 'executed_s': 4}]", "cannot run in cluster \"c\" at P-state 1" },
+		{ "'waiting': [0]", "'waiting': [], 'suspended': [{'task': 0, 'cluster': 'd',"
+		  " 'pstate': 0, 'executed_s': 4}]", "unknown cluster" },
+		{ "'waiting': [0]", "'waiting': [], 'suspended': 0", "suspended" },
 		{ "'start_s': 5, 'end_s': 15", "'start_s': 5, 'end_s': 9", "ends before now_s" },
 		{ "'down': []", "'down': [{'cluster': 'c', 'node': 2}]", "no node 2" },
 		{ "'down': []", "'down': {}", "down" },
@@ -129,11 +162,84 @@ static void test_nonsense(void)
 			g_assert_no_error(error);
 			continue;
 		}
-		g_assert_null(read);
+		if (read)
+			g_error("case %zu, \"%s\", is taken", i, cases[i].to);
 		g_assert_nonnull(error);
 		if (!strstr(error->message, cases[i].says))
 			g_error("\"%s\" does not say \"%s\"", error->message, cases[i].says);
 	}
+}
+
+/* What preemption adds is written and read, and left out where there is none. */
+static void test_preemption(void)
+{
+	struct random_snapshot *random = random_snapshot_new(3);
+	const struct sched_task *first = random->snapshot.waiting[0];
+	uint32_t count;
+	const struct sched_option *option =
+		sched_system_options(random->system, first->row, &count);
+	const struct sched_suspended suspended = {
+		.task = first,
+		.cluster = option->cluster,
+		.pstate = option->pstate,
+		.nodes_count = option->nodes,
+		.executed_s = 1.5,
+	};
+	g_autoptr(GError) error = NULL;
+	g_autoptr(json_t) plain = snapshot_json_write(&random->snapshot, NULL);
+
+	g_assert_null(json_object_get(plain, "suspended"));
+	random->snapshot.waiting++;
+	random->snapshot.waiting_count--;
+	random->snapshot.suspended = &suspended;
+	random->snapshot.suspended_count = 1;
+	g_assert_cmpuint(random->snapshot.running_count, >, 0);
+	random->running[0].executed_s = 0.1;
+	for (uint32_t i = 0; i < random->snapshot.waiting_count; i++)
+		((struct sched_task *)random->snapshot.waiting[i])->may_preempt = i % 2;
+	((struct sched_task *)first)->preemptible = true;
+
+	g_autoptr(json_t) object = snapshot_json_write(&random->snapshot, NULL);
+	g_autofree char *text = json_text(object);
+	g_autoptr(snapshot_json_t) read = snapshot_json_read(object, "text", &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpuint(read->snapshot.suspended_count, ==, 1);
+	g_assert_cmpuint(read->snapshot.suspended[0].task->id, ==, first->id);
+	g_assert_cmpuint(read->snapshot.suspended[0].nodes_count, ==, option->nodes);
+	g_assert_cmpfloat(read->snapshot.suspended[0].executed_s, ==, 1.5);
+	g_assert_cmpfloat(read->snapshot.running[0].executed_s, ==, 0.1);
+	g_assert_true(read->snapshot.suspended[0].task->preemptible);
+	g_assert_false(read->snapshot.suspended[0].task->may_preempt);
+
+	g_autoptr(json_t) again = snapshot_json_write(&read->snapshot, NULL);
+	g_autofree char *again_text = json_text(again);
+
+	g_assert_cmpstr(again_text, ==, text);
+	random_snapshot_free(random);
+}
+
+/* A SUSPEND says whom and why; a RESUME where to. */
+static void test_actions(void)
+{
+	struct random_snapshot *random = random_snapshot_new(3);
+	const uint32_t node = 1;
+	const struct sched_action actions[] = {
+		{ .kind = SCHED_ACTION_SUSPEND, .task = 4, .objective = 2 },
+		{ .kind = SCHED_ACTION_RESUME, .task = 5, .nodes_count = 1, .nodes = &node,
+		  .start_s = 10, .end_s = 12 },
+	};
+	const struct sched_plan plan = { .actions_count = 2, .actions = actions };
+	g_autoptr(json_t) list = snapshot_json_actions(random->system, &plan, false);
+	const json_t *suspend = json_array_get(list, 0);
+	const json_t *resume = json_array_get(list, 1);
+
+	g_assert_cmpstr(json_string_value(json_object_get(suspend, "kind")), ==, "suspend");
+	g_assert_cmpint(json_integer_value(json_object_get(suspend, "task")), ==, 4);
+	g_assert_null(json_object_get(suspend, "nodes"));
+	g_assert_cmpstr(json_string_value(json_object_get(resume, "kind")), ==, "resume");
+	g_assert_cmpuint(json_array_size(json_object_get(resume, "nodes")), ==, 1);
+	random_snapshot_free(random);
 }
 
 static void test_explain(void)
@@ -169,6 +275,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/snapshot/what is written reads back and decides the same",
 			test_round_trip);
 	g_test_add_func("/snapshot/nonsense is refused with its place", test_nonsense);
+	g_test_add_func("/snapshot/suspended tasks and flags are there", test_preemption);
+	g_test_add_func("/snapshot/actions suspend and resume", test_actions);
 	g_test_add_func("/snapshot/a task without an action is explained", test_explain);
 	return g_test_run();
 }

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "controller/engine/snapshot_json.h"
+
+/*
+ * The reading of a snapshot, shared by its files: snapshot_read.c (system, tasks, numbers) and
+ * snapshot_read_places.c (where the tasks are).
+ */
+
+/* Larger counts are refused: nothing real has them, and sums of them stay within 32 bits. */
+#define COUNT_MAX 1000000
+
+/* A reading in progress. */
+struct snapshot_reader {
+	struct snapshot_json *read;
+	const json_t *object;
+	const char *what;
+	GError **error;
+};
+
+/* Sets the error to "WHAT: ..." and returns false. */
+bool snapshot_refuse(const struct snapshot_reader *reader, const char *format, ...)
+	G_GNUC_PRINTF(2, 3);
+
+/* A count of `object`, at most COUNT_MAX. False with the error set, here and below. */
+bool snapshot_get_count(const struct snapshot_reader *reader, const json_t *object, const char *key,
+			uint32_t *ret_value);
+
+/* A finite number of `object`. */
+bool snapshot_get_number(const struct snapshot_reader *reader, const json_t *object,
+			 const char *key, double *ret_value);
+
+/* An array of objects or of numbers with at most COUNT_MAX entries, borrowed. */
+bool snapshot_get_list(const struct snapshot_reader *reader, const json_t *object, const char *key,
+		       json_t **ret_list);
+
+/* The index of the cluster that `object` names. */
+bool snapshot_get_cluster(const struct snapshot_reader *reader, const json_t *object,
+			  uint32_t *ret_cluster);
+
+/* The task of that id. */
+bool snapshot_find_task(const struct snapshot_reader *reader, int64_t id,
+			const struct sched_task **ret_task);
+
+/* Reads and verifies everything that is somewhere, or was promised nodes. */
+bool snapshot_read_places(const struct snapshot_reader *reader);
