@@ -39,8 +39,7 @@ static const char *check_drop(const struct engine *engine, uint32_t index)
 	}
 }
 
-/* The place of an action: nodes that exist, as many as the task needs; `now`: up and free as well.
- */
+/* The place of an action: nodes that exist, as many as it takes; `now`: up and free as well. */
 static const char *check_place(const struct engine *engine, const struct sched_action *action,
 			       bool now)
 {

@@ -37,8 +37,7 @@ static bool restore_running(struct engine *engine, uint32_t index, const struct 
 	return true;
 }
 
-/* It is off its nodes, or leaves them still; what is known of that, engine_restore_suspension()
- * says. */
+/* It is off its nodes, or leaves them still: engine_restore_suspension() says what is known. */
 static bool restore_suspended(struct engine *engine, uint32_t index,
 			      const struct engine_task *record)
 {

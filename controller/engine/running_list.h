@@ -11,7 +11,7 @@
  * list closes up when it is looked at.
  */
 struct running_list {
-	uint32_t count;	 /* members */
+	uint32_t count;  /* members */
 	uint32_t listed; /* entries, holes (task NULL) among them */
 	uint32_t room;
 	struct sched_running *entries;

@@ -10,12 +10,12 @@
  * mappable tasks, and hundreds come and go at one mapping event).
  */
 struct task_list {
-	uint32_t count;	  /* members */
+	uint32_t count;   /* members */
 	uint32_t listed;  /* entries of `ids`, former members among them */
 	uint32_t ordered; /* so many of them are in order */
-	bool changed;	  /* since the last task_list_settle() */
+	bool changed;     /* since the last task_list_settle() */
 	uint32_t *ids;
-	uint8_t *flags; /* per task */
+	uint8_t *flags;   /* per task */
 };
 
 /* Empty, for indices below tasks_count. */
