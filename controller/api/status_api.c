@@ -5,6 +5,7 @@
 
 #include "common/http_server.h"
 #include "common/json.h"
+#include "controller/api/task_api.h"
 
 struct status_api {
 	struct run_session *session;
@@ -82,9 +83,37 @@ static void post_stop(struct http_request *request, const char *const *arguments
 	http_request_reply(request, 202, json_object());
 }
 
+static void get_tasks(struct http_request *request, const char *const *arguments, json_t *body,
+		      void *data)
+{
+	task_api_list(request, ((struct status_api *)data)->session);
+}
+
+static void get_task(struct http_request *request, const char *const *arguments, json_t *body,
+		     void *data)
+{
+	task_api_get(request, ((struct status_api *)data)->session, arguments[0]);
+}
+
+static void suspend_task(struct http_request *request, const char *const *arguments, json_t *body,
+			 void *data)
+{
+	task_api_ask(request, ((struct status_api *)data)->session, arguments[0], false);
+}
+
+static void resume_task(struct http_request *request, const char *const *arguments, json_t *body,
+			void *data)
+{
+	task_api_ask(request, ((struct status_api *)data)->session, arguments[0], true);
+}
+
 static const struct http_route routes[] = {
 	{"GET", "/v1/status", get_status},
 	{"GET", "/v1/runs", get_runs},
+	{"GET", "/v1/tasks", get_tasks},
+	{"GET", "/v1/tasks/*", get_task},
+	{"POST", "/v1/tasks/*/suspend", suspend_task},
+	{"POST", "/v1/tasks/*/resume", resume_task},
 	{"POST", "/v1/notices", post_notice},
 	{"POST", "/v1/stop", post_stop},
 	{NULL, NULL, NULL},

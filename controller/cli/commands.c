@@ -22,6 +22,8 @@ const struct command commands[] = {
 	{"lab", cmd_lab, "up|down|status|check CONFIG", "emulated blades on this machine",
 	 "up down status check"},
 	{"nodes", cmd_nodes, "[CONFIG]", "nodes of local schedulers, and what caps them", ""},
+	{"suspend", cmd_suspend, "[TASK]", "take a task of the run under way off its cores", ""},
+	{"resume", cmd_resume, "[TASK]", "let a suspended task go on", ""},
 	{"energy", cmd_energy, "--live CONFIG", "what the hosts' meters say now", ""},
 	{"config", cmd_config, "check|dump CONFIG",
 	 "check a configuration, or print it as resolved", "check dump"},

@@ -34,6 +34,10 @@ int cmd_lab(int argc, char **argv);
 int cmd_energy(int argc, char **argv);
 /* `virtbed nodes`: the nodes of running local schedulers, and what caps them. */
 int cmd_nodes(int argc, char **argv);
+/* `virtbed suspend [TASK]`: a person takes a task of the run under way off its cores. */
+int cmd_suspend(int argc, char **argv);
+/* `virtbed resume [TASK]`: lets it go on. */
+int cmd_resume(int argc, char **argv);
 /* `virtbed config check|dump CONFIG`. */
 int cmd_config(int argc, char **argv);
 /* `virtbed completion bash`: the shell's completion script. */

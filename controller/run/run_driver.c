@@ -70,7 +70,7 @@ static double guess_run_s(const struct driver *driver)
 static void count_tasks(const struct measured_run *run, struct run_progress *progress)
 {
 	progress->tasks = run->driver->workload->tasks_count;
-	progress->waiting = progress->running = progress->completed = 0;
+	progress->waiting = progress->running = progress->suspended = progress->completed = 0;
 	progress->utility = 0;
 	for (uint32_t i = 0; i < progress->tasks; i++) {
 		const struct engine_task *task = engine_task(run->engine, i);
@@ -79,8 +79,10 @@ static void count_tasks(const struct measured_run *run, struct run_progress *pro
 		progress->completed += task->state == ENGINE_TASK_COMPLETED;
 		progress->waiting +=
 			task->state == ENGINE_TASK_WAITING || task->state == ENGINE_TASK_PLANNED;
-		progress->running +=
-			task->state == ENGINE_TASK_STARTING || task->state == ENGINE_TASK_RUNNING;
+		progress->suspended += task->state == ENGINE_TASK_SUSPENDED;
+		progress->running += task->state >= ENGINE_TASK_STARTING &&
+				     task->state <= ENGINE_TASK_RESUMING &&
+				     task->state != ENGINE_TASK_SUSPENDED;
 	}
 }
 
@@ -288,6 +290,23 @@ static void begin_again(struct measured_run *run)
 	run->going_on = true;
 }
 
+/* Whether the local schedulers know of it. */
+static bool is_under_way(const struct engine_task *task)
+{
+	return task->state >= ENGINE_TASK_STARTING && task->state <= ENGINE_TASK_RESUMING;
+}
+
+static struct remote_past past_of(const struct engine_task *task)
+{
+	bool suspending = task->state == ENGINE_TASK_SUSPENDING;
+	bool off = task->state == ENGINE_TASK_SUSPENDED || task->state == ENGINE_TASK_RESUMING;
+
+	return (struct remote_past){
+		.suspended = task->suspensions - suspending,
+		.resumed = task->suspensions - suspending - off,
+	};
+}
+
 /* Asks the local schedulers what became of the tasks that were under way. */
 static void adopt_tasks(struct measured_run *run)
 {
@@ -302,9 +321,10 @@ static void adopt_tasks(struct measured_run *run)
 			.nodes = task->nodes,
 			.nodes_count = task->nodes_count,
 		};
+		const struct remote_past past = past_of(task);
 
-		if (task->state == ENGINE_TASK_STARTING || task->state == ENGINE_TASK_RUNNING)
-			remote_backend_adopt(run->backend, &start, &(struct remote_past){0});
+		if (is_under_way(task))
+			remote_backend_adopt(run->backend, &start, &past);
 	}
 }
 
@@ -453,7 +473,10 @@ static bool carry_out(struct measured_run *run, GError **error)
 
 	good = open_run(run, error);
 	if (good) {
+		run->driver->session->engine = run->engine;
+		run->driver->session->tasks_count = run->driver->workload->tasks_count;
 		engine_run(run->engine, &result);
+		run->driver->session->engine = NULL;
 		correct_end(run, &result);
 		good = end_run(run, &result, error);
 	}

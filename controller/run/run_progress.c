@@ -104,7 +104,7 @@ json_t *run_progress_json(struct run_progress *progress, uint64_t after)
 	progress->end_seen =
 		progress->phase == RUN_PHASE_DONE || progress->phase == RUN_PHASE_FAILED;
 	return json_pack("{s:s, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o,"
-			 " s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:f}",
+			 " s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:f}",
 			 "phase", run_phase_name(progress->phase), "run", (int)progress->run,
 			 "runs", (int)progress->runs, "profile_done", (int)progress->profile_done,
 			 "profile_total", (int)progress->profile_total, "policy",
@@ -113,7 +113,8 @@ json_t *run_progress_json(struct run_progress *progress, uint64_t after)
 			 "utility", number(progress->utility), "energy_j",
 			 number(progress->energy_j), "limit_j", number(progress->limit_j),
 			 "waiting", (int)progress->waiting, "running", (int)progress->running,
-			 "completed", (int)progress->completed, "tasks", (int)progress->tasks,
+			 "suspended", (int)progress->suspended, "completed",
+			 (int)progress->completed, "tasks", (int)progress->tasks,
 			 "phase_left_s", number(progress->phase_left_s), "left_s",
 			 number(progress->left_s), "missing", text(progress->missing), "error",
 			 text(progress->error), "notices", notices_json(progress, after), "last",

@@ -33,7 +33,7 @@ struct run_progress {
 	double limit; /* fraction */
 	double time_s, duration_s;
 	double utility, energy_j, limit_j;
-	uint32_t waiting, running, completed, tasks;
+	uint32_t waiting, running, suspended, completed, tasks;
 	double phase_left_s; /* of the run or the profile; NAN: not known */
 	double left_s;       /* of everything; NAN: not known */
 	char *missing;       /* what it waits for, or NULL */

@@ -11,6 +11,8 @@
 #include "controller/run/run_progress.h"
 #include "controller/store/store.h"
 
+struct engine;
+
 /*
  * What a controller works with: the run directory, what it is to do there, the store, the local
  * schedulers, and what it tells those who watch. Opened at start, closed at the end.
@@ -25,6 +27,8 @@ struct run_session {
 	bool go_on;    /* a run that was interrupted may go on: its VMs and tasks are still there */
 	int64_t run;   /* row id of the run under way; 0: none */
 	int64_t t0_ns; /* its start */
+	struct engine *engine; /* while its engine runs: for what people ask of tasks; else NULL */
+	uint32_t tasks_count;  /* of its workload */
 };
 
 #define RUN_ERROR (run_error_quark())

@@ -95,12 +95,14 @@ static void append_run(GString *line, const json_t *status)
 	g_string_append_printf(
 		line,
 		"run %d/%d %s at %.0f %%: %.0f of %.0f s, energy %.0f/%.0f J, utility %.1f, "
-		"%d running, %d waiting, %d done",
+		"%d running, %d waiting, ",
 		count(status, "run"), count(status, "runs"), text(status, "policy") ?: "?",
 		100 * number(status, "limit"), number(status, "time_s"),
 		number(status, "duration_s"), number(status, "energy_j"), number(status, "limit_j"),
-		number(status, "utility"), count(status, "running"), count(status, "waiting"),
-		count(status, "completed"));
+		number(status, "utility"), count(status, "running"), count(status, "waiting"));
+	if (count(status, "suspended") > 0)
+		g_string_append_printf(line, "%d suspended, ", count(status, "suspended"));
+	g_string_append_printf(line, "%d done", count(status, "completed"));
 }
 
 char *run_watch_line(const json_t *status)

@@ -81,6 +81,45 @@ teardown() {
 	run_assert_nobody "$out"
 }
 
+# A run of tasks that take 20 s; sets task to its number once it runs.
+start_long_task() {
+	sed -i 's/repetitions: 5/repetitions: 50/; s/share: 0.6/share: 1/; s/share: 0.4/share: 0/
+		s/arrival_mean_s: 1, duration_s: 8/arrival_mean_s: 2, duration_s: 3/; s/budget_j: 420/budget_j: 42000/; s/duration_s: 12/duration_s: 60/' "$config"
+	sed 's/etc_s: 2/etc_s: 20/' "$estimates" >"$BATS_TEST_TMPDIR/long.yaml"
+	run_start run "$config" --estimates "$BATS_TEST_TMPDIR/long.yaml" --policy "${1:-easy}" --limit 1 --out "$out"
+	run_wait_row "$out" "SELECT 1 FROM task WHERE state = 'running'"
+	task=$(run_query "$out" "SELECT task FROM task WHERE state = 'running' LIMIT 1")
+}
+
+@test "a task is suspended and resumed by hand" {
+	start_long_task
+	run "$virtbed" suspend "$task" --run "$out"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$output" = "task $task is suspended" ]
+	run "$virtbed" suspend "$task" --run "$out" --json
+	[ "$status" -eq 0 ]
+	jq -e ".task == $task and .held and .suspensions == 1" <<<"$output"
+	run "$virtbed" resume --run "$out" --json
+	jq -e ".tasks | length == 1 and .[0].task == $task and .[0].state == \"suspended\"" <<<"$output"
+	run "$virtbed" resume "$task" --at "unix:$out/controller.sock"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$output" = "task $task is running" ]
+	run "$virtbed" resume "$task" --run "$out"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"it is not suspended"* ]]
+	run "$virtbed" suspend 99999 --run "$out"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"there is no task '99999'"* ]]
+	run "$virtbed" suspend one --run "$out"
+	[ "$status" -eq 2 ]
+	kill -INT "$run_pid"
+	run_wait
+	run "$virtbed" suspend "$task" --run "$out"
+	[ "$status" -eq 1 ]
+}
+
 @test "a local scheduler that is killed is started again and its tasks are tried again" {
 	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out"
 	run_wait_row "$out" "SELECT 1 FROM task WHERE state = 'running' AND cluster = 'c2'"

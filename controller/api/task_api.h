@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "common/http_server.h"
+#include "controller/run/run_session.h"
+
+/*
+ * The tasks of the run under way in the controller's API (docs/run.md): what they are, and what
+ * people want of them. All answer the request; without a run under way with 503.
+ */
+
+/* All tasks that have arrived. */
+void task_api_list(struct http_request *request, const struct run_session *session);
+
+/* The task with this number, as text of the path. */
+void task_api_get(struct http_request *request, const struct run_session *session,
+		  const char *number);
+
+/* A person wants it suspended, or (`resume`) to go on: 202 with the task, 404, or 409 with why not. */
+void task_api_ask(struct http_request *request, const struct run_session *session,
+		  const char *number, bool resume);
