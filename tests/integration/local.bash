@@ -38,7 +38,7 @@ local_set_up_file() {
 		local_start "$cluster"
 	done
 	for cluster in "$@"; do
-		local_within 120 local_all_ready "$cluster"
+		within 120 local_all_ready "$cluster"
 	done
 }
 
@@ -69,21 +69,11 @@ local_end() {
 	pid=$(cat "$pid_file")
 	rm -f "$pid_file"
 	kill -"$1" "$pid" || return 0
-	local_within 40 local_gone "$pid"
+	within 40 local_gone "$pid"
 }
 
 local_gone() {
 	! kill -0 "$1" 2>/dev/null
-}
-
-# As within of lab.bash, in whole polls of a tenth of a second.
-local_within() {
-	local until=$((SECONDS + $1))
-	shift
-	until "$@"; do
-		[ $SECONDS -lt $until ] || { echo "not within its time: $*"; return 1; }
-		sleep 0.1
-	done
 }
 
 # The body of an answer. local_get CLUSTER PATH
@@ -125,7 +115,7 @@ local_task_is() {
 
 # Waits for the end of a task and prints it. local_await CLUSTER ID
 local_await() {
-	local_within 120 local_task_is "$1" "$2" ended
+	within 120 local_task_is "$1" "$2" ended
 	local_get "$1" "/v1/tasks/$2"
 }
 
