@@ -8,6 +8,7 @@
 #include "common/config_parts.h"
 #include "common/http_client.h"
 #include "common/lab_state.h"
+#include "common/repeated.h"
 
 /*
  * The meaning of a configuration. Each rule names the path of the key that breaks it, what is
@@ -331,21 +332,20 @@ static bool check_different(const struct check *check)
 {
 	const struct config_experiment *experiment = check->config->experiment;
 
-	for (uint32_t i = 0; i < experiment->policies_count; i++)
-		for (uint32_t j = 0; j < i; j++)
-			if (g_str_equal(experiment->policies[i], experiment->policies[j]))
-				return fail(check,
-					    "experiment.policies[%u]: '%s' appears twice; name "
-					    "each once, and use repeats for more runs",
-					    i, experiment->policies[i]);
-	for (uint32_t i = 0; i < experiment->limits_count; i++)
-		for (uint32_t j = 0; j < i; j++)
-			if (fabs(experiment->limits[i] - experiment->limits[j]) <
-			    CONFIG_LIMITS_DIFFER)
-				return fail(check,
-					    "experiment.limits[%u]: %g appears twice; name each "
-					    "once, and use repeats for more runs",
-					    i, experiment->limits[i]);
+	const uint32_t policy = repeated_name((const char *const *)experiment->policies,
+					      experiment->policies_count);
+	const uint32_t limit = repeated_fraction(experiment->limits, experiment->limits_count);
+
+	if (policy < experiment->policies_count)
+		return fail(check,
+			    "experiment.policies[%u]: '%s' appears twice; name each once, and use "
+			    "repeats for more runs",
+			    policy, experiment->policies[policy]);
+	if (limit < experiment->limits_count)
+		return fail(check,
+			    "experiment.limits[%u]: %g appears twice; name each once, and use "
+			    "repeats for more runs",
+			    limit, experiment->limits[limit]);
 	return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "common/config_parts.h"
 #include "common/config_sweep.h"
+#include "common/repeated.h"
 
 #define PSTATES_MAX 64
 #define TASKS_PER_DAY_MAX 1e6
@@ -155,16 +156,17 @@ char *config_environment_check(const struct config *config)
 
 static char *check_sizes(const struct config_study *study)
 {
-	for (uint32_t i = 0; i < study->sizes_count; i++) {
+	uint32_t repeated;
+
+	for (uint32_t i = 0; i < study->sizes_count; i++)
 		if (!(study->sizes[i] > 0 && study->sizes[i] <= SIZE_MAX_SHARE))
 			return g_strdup_printf("study.sizes[%u]: %g is outside (0, %g]", i,
 					       study->sizes[i], SIZE_MAX_SHARE);
-		for (uint32_t j = 0; j < i; j++)
-			if (fabs(study->sizes[i] - study->sizes[j]) < CONFIG_LIMITS_DIFFER)
-				return g_strdup_printf("study.sizes[%u]: %g appears twice", i,
-						       study->sizes[i]);
-	}
-	return NULL;
+	repeated = repeated_fraction(study->sizes, study->sizes_count);
+	if (repeated == study->sizes_count)
+		return NULL;
+	return g_strdup_printf("study.sizes[%u]: %g appears twice", repeated,
+			       study->sizes[repeated]);
 }
 
 /* Whether the values of a sweep can be read, and are different. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/json.h"
+#include "common/repeated.h"
 #include "controller/cli/commands.h"
 #include "controller/replay/replay_report.h"
 #include "controller/report/table.h"
@@ -75,33 +76,28 @@ static char *check_options(const struct options *options, struct replay_setup *r
 	return NULL;
 }
 
-/* The first name of the list that was there before, or NULL. */
-static char *find_repeated(const char *names)
-{
-	g_auto(GStrv) list = g_strsplit(names ? names : "", ",", -1);
-
-	for (char **name = list; *name; name++)
-		for (char **before = list; before < name; before++)
-			if (g_str_equal(*before, *name))
-				return g_strdup(*name);
-	return NULL;
-}
-
-/* The policies asked for, NULL-terminated, or NULL with the unknown name in *ret_unknown. */
-static const struct replay_policy **find_policies(const char *names, char **ret_unknown)
+/* The policies asked for, NULL-terminated, or NULL with what is wrong in *ret_wrong. */
+static const struct replay_policy **find_policies(const char *names, char **ret_wrong)
 {
 	uint32_t count;
 	const struct replay_policy *const *all = replay_policies(&count);
 	g_autoptr(GPtrArray) list = g_ptr_array_new();
-	g_auto(GStrv) split = names ? g_strsplit(names, ",", -1) : NULL;
+	g_auto(GStrv) split = g_strsplit(names ? names : "", ",", -1);
+	const uint32_t names_count = g_strv_length(split);
+	const uint32_t repeated = repeated_name((const char *const *)split, names_count);
 
+	if (repeated < names_count) {
+		*ret_wrong = g_strdup_printf("\"%s\" is given twice", split[repeated]);
+		return NULL;
+	}
 	for (uint32_t i = 0; !names && i < count; i++)
 		g_ptr_array_add(list, (gpointer)all[i]);
-	for (char **name = split; name && *name; name++) {
+	for (char **name = split; *name; name++) {
 		const struct replay_policy *policy = replay_policy_find(*name);
 
 		if (!policy) {
-			*ret_unknown = g_strdup(*name);
+			*ret_wrong = g_strdup_printf(
+				"unknown \"%s\"; known: fcfs easy conservative", *name);
 			return NULL;
 		}
 		g_ptr_array_add(list, (gpointer)policy);
@@ -232,22 +228,17 @@ static int run(const char *name, const char *path, const struct options *options
 	const struct swf_filter filter = { .procs = (uint32_t)MAX(options->procs, 0),
 					   .first = (uint32_t)MAX(options->first, 0) };
 	g_autofree const struct replay_policy **policies = NULL;
-	g_autofree char *unknown = NULL;
+	g_autofree char *wrong_policy = NULL;
 	g_autoptr(swf_trace_t) trace = NULL;
 	g_autoptr(GError) error = NULL;
 	struct replay_setup setup;
 	g_autofree char *wrong = check_options(options, &setup);
-	g_autofree char *repeated = find_repeated(options->policies);
 
 	if (wrong)
 		return command_fail(COMMAND_BAD, name, "%s", wrong);
-	if (repeated)
-		return command_fail(COMMAND_BAD, name, "--policy: \"%s\" is given twice", repeated);
-	policies = find_policies(options->policies, &unknown);
+	policies = find_policies(options->policies, &wrong_policy);
 	if (!policies)
-		return command_fail(COMMAND_BAD, name,
-				    "--policy: unknown \"%s\"; known: fcfs easy conservative",
-				    unknown);
+		return command_fail(COMMAND_BAD, name, "--policy: %s", wrong_policy);
 	trace = swf_read(path, &filter, &error);
 	if (!trace)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);

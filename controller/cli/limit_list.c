@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/cli/limit_list.h"
 
-#include <math.h>
-#include <stdbool.h>
-
 #include "common/config.h"
-
-static bool is_new(const GArray *limits, double limit)
-{
-	for (guint i = 0; i < limits->len; i++)
-		if (fabs(g_array_index(limits, double, i) - limit) < CONFIG_LIMITS_DIFFER)
-			return false;
-	return true;
-}
+#include "common/repeated.h"
 
 GArray *limit_list_parse(const char *text, GError **error)
 {
@@ -30,12 +20,12 @@ GArray *limit_list_parse(const char *text, GError **error)
 				    *part);
 			return NULL;
 		}
-		if (!is_new(limits, limit)) {
+		g_array_append_val(limits, limit);
+		if (repeated_fraction((const double *)limits->data, limits->len) < limits->len) {
 			g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
 				    "--limit: %s is given twice; name each limit once", *part);
 			return NULL;
 		}
-		g_array_append_val(limits, limit);
 	}
 	if (limits->len > 0)
 		return g_steal_pointer(&limits);

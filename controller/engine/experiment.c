@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/engine/experiment.h"
 
-#include <string.h>
-
 #include "common/random.h"
+#include "common/repeated.h"
 #include "controller/backend/sim.h"
 #include "controller/workload/environment.h"
 
@@ -46,16 +45,13 @@ static bool check_energy(const struct experiment *experiment, const struct polic
 /* Runs of a policy that is named twice would be taken for repeats. */
 static bool check_different(const char *const *names, uint32_t count, GError **error)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		for (uint32_t j = 0; j < i; j++) {
-			if (strcmp(names[i], names[j]) != 0)
-				continue;
-			g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
-				    "the policy \"%s\" is given twice; name each once", names[i]);
-			return false;
-		}
-	}
-	return true;
+	const uint32_t repeated = repeated_name(names, count);
+
+	if (repeated == count)
+		return true;
+	g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
+		    "the policy \"%s\" is given twice; name each once", names[repeated]);
+	return false;
 }
 
 static bool parse_policies(struct experiment *experiment, const char *const *names, uint32_t count,

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <glib/gstdio.h>
-#include <math.h>
 
 #include "common/config_files.h"
+#include "common/repeated.h"
 #include "controller/engine/experiment.h"
 #include "controller/run/run_meters.h"
 #include "controller/run/run_paths.h"
@@ -37,18 +37,17 @@ static bool check_policies(const struct config *config, char *const *policies, G
 
 static bool check_limits(const struct run_plan *plan, GError **error)
 {
+	uint32_t repeated;
+
 	if (!plan->limits_count)
 		return refuse(error, "no limits; give some in experiment.limits or --limit");
-	for (uint32_t i = 0; i < plan->limits_count; i++) {
+	for (uint32_t i = 0; i < plan->limits_count; i++)
 		if (!(plan->limits[i] > 0 && plan->limits[i] <= 1))
 			return refuse(error, "--limit: %g is not a fraction in (0, 1]",
 				      plan->limits[i]);
-		for (uint32_t j = 0; j < i; j++)
-			if (fabs(plan->limits[i] - plan->limits[j]) < CONFIG_LIMITS_DIFFER)
-				return refuse(error, "the limit %g is given twice; name each once",
-					      plan->limits[i]);
-	}
-	return true;
+	repeated = repeated_fraction(plan->limits, plan->limits_count);
+	return repeated == plan->limits_count ||
+	       refuse(error, "the limit %g is given twice; name each once", plan->limits[repeated]);
 }
 
 static bool check_config(const struct config *config, const char *path, GError **error)
