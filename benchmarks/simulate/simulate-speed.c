@@ -15,10 +15,9 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "benchmarks/host.h"
 #include "common/clock.h"
 #include "common/json.h"
 #include "controller/engine/trials.h"
@@ -85,18 +84,10 @@ static struct experiment with_oracle(const struct experiment *experiment,
 	return copy;
 }
 
-static double cpu_now_s(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 static bool time_pass(const struct trials *trials, struct pass *ret_pass, GError **error)
 {
 	const int64_t start_ns = clock_now_ns();
-	const double cpu_s = cpu_now_s();
+	const double cpu_s = host_cpu_s();
 	struct engine_result *results = trials_run(trials, error);
 
 	if (!results)
@@ -105,7 +96,7 @@ static bool time_pass(const struct trials *trials, struct pass *ret_pass, GError
 		.results = results,
 		.trials = trials->trials,
 		.seconds = clock_elapsed_s(start_ns, clock_now_ns()),
-		.cpu_seconds = cpu_now_s() - cpu_s,
+		.cpu_seconds = host_cpu_s() - cpu_s,
 	};
 	return true;
 }
@@ -151,28 +142,6 @@ static bool verify(const struct trials *trials, const struct pass *pass,
 	return true;
 }
 
-/* "model name" of the first processor, or "unknown"; the caller frees it. */
-static char *cpu_model(void)
-{
-	g_autofree char *text = NULL;
-	const char *line;
-
-	if (!g_file_get_contents("/proc/cpuinfo", &text, NULL, NULL))
-		return g_strdup("unknown");
-	line = strstr(text, "model name");
-	line = line ? strchr(line, ':') : NULL;
-	return line ? g_strstrip(g_strndup(line + 1, strcspn(line + 1, "\n"))) :
-		      g_strdup("unknown");
-}
-
-static json_t *host_json(double load)
-{
-	g_autofree char *model = cpu_model();
-
-	return json_pack("{s:s, s:i, s:f}", "cpu_model", model, "cores",
-			 (int)g_get_num_processors(), "load_before", load);
-}
-
 static json_t *pass_json(const struct pass *pass)
 {
 	return json_pack("{s:i, s:f, s:f, s:f}", "trials", (int)pass->trials, "seconds",
@@ -206,10 +175,9 @@ static int measure(const struct trials *trials, uint32_t baseline_trials)
 	struct pass pass = { 0 };
 	struct pass baseline = { 0 };
 	g_autoptr(GError) error = NULL;
-	double load = 0;
+	const double load = host_load();
 	int status = 1;
 
-	getloadavg(&load, 1);
 	if (!time_pass(trials, &pass, &error) ||
 	    !time_baseline(trials, baseline_trials, &baseline, &error)) {
 		fprintf(stderr, "simulate-speed: %s\n", error->message);
