@@ -10,7 +10,14 @@
 
 static const char *future_name(const struct policy_ops *ops)
 {
-	return ops->future == POLICY_FUTURE_RESERVATIONS ? "reservations" : "placeholders";
+	switch (ops->future) {
+	case POLICY_FUTURE_RESERVATIONS:
+		return "reservations";
+	case POLICY_FUTURE_NONE:
+		return "none";
+	default:
+		return "placeholders";
+	}
 }
 
 static void print_json(const struct policy_ops *const *list, uint32_t count)
@@ -20,14 +27,38 @@ static void print_json(const struct policy_ops *const *list, uint32_t count)
 
 	for (uint32_t i = 0; i < count; i++)
 		json_array_append_new(
-			array, json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b}", "name",
+			array, json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:s?, s:s?}", "name",
 					 list[i]->name, "section", list[i]->section, "summary",
 					 list[i]->summary, "future", future_name(list[i]),
 					 "future_fixed", list[i]->future_fixed, "reads_budget",
 					 list[i]->reads_budget, "cluster_order",
-					 list[i]->cluster_order));
+					 list[i]->cluster_order, "immediate_section",
+					 list[i]->immediate_section, "immediate_summary",
+					 list[i]->immediate_summary));
 	text = json_pretty(array);
 	puts(text);
+}
+
+/* What is different where tasks start at a mapping event or wait for the next one. */
+static void print_immediate(const struct policy_ops *const *list, uint32_t count)
+{
+	static const char *const columns[] = { "policy", "paper, section", "what" };
+	g_autoptr(table_t) table = table_new();
+
+	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++)
+		table_column(table, columns[i], TABLE_LEFT);
+	for (uint32_t i = 0; i < count; i++) {
+		if (!list[i]->immediate_section)
+			continue;
+		table_row(table);
+		table_text(table, list[i]->name);
+		table_text(table, list[i]->immediate_section);
+		table_text(table, list[i]->immediate_summary);
+	}
+	puts("\nIn an environment of serial tasks (environment.serial, or \"immediate\" in a\n"
+	     "snapshot's system) nobody is promised nodes; the -preempt- policies never do that. The\n"
+	     "modifiers of future starts have no effect there, and these names mean:");
+	table_print(table, 0, stdout);
 }
 
 static void print_table(const struct policy_ops *const *list, uint32_t count)
@@ -47,6 +78,7 @@ static void print_table(const struct policy_ops *const *list, uint32_t count)
 		table_text(table, list[i]->summary);
 	}
 	table_print(table, 0, stdout);
+	print_immediate(list, count);
 	puts("\nModifiers, as in max-upr+reservations+drop:0.5:\n"
 	     "  +placeholders  future starts vanish at the next mapping event\n"
 	     "  +reservations  future starts are permanent\n"
@@ -55,7 +87,8 @@ static void print_table(const struct policy_ops *const *list, uint32_t count)
 	     "  +filter:task:LENIENCY      leaves out options that need more than LENIENCY times a\n"
 	     "                             task's fair share of the remaining energy (3.8.2)\n"
 	     "  +filter:resource:LENIENCY  the same per core-second (3.8.3)\n"
-	     "  +filter-once               the share is found once per mapping event");
+	     "  +filter-once               the share is found once per mapping event\n"
+	     "The -preempt- policies take +drop alone.");
 }
 
 int cmd_policies(int argc, char **argv)

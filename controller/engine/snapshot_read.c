@@ -164,14 +164,20 @@ static bool make_system(const struct snapshot_reader *reader, const json_t *clus
 static bool read_system(const struct snapshot_reader *reader)
 {
 	const json_t *system = json_object_get(reader->object, "system");
+	const json_t *immediate = json_object_get(system, "immediate");
 	json_t *clusters;
 	json_t *types;
 
 	if (!json_is_object(system))
 		return snapshot_refuse(reader, "\"system\" is not an object");
-	return snapshot_get_list(reader, system, "clusters", &clusters) &&
-	       snapshot_get_list(reader, system, "types", &types) &&
-	       make_system(reader, clusters, types);
+	if (immediate && !json_is_boolean(immediate))
+		return snapshot_refuse(reader, "\"immediate\" must be true or false");
+	if (!snapshot_get_list(reader, system, "clusters", &clusters) ||
+	    !snapshot_get_list(reader, system, "types", &types) ||
+	    !make_system(reader, clusters, types))
+		return false;
+	reader->read->system->immediate = json_is_true(immediate);
+	return true;
 }
 
 static bool get_curve(const struct snapshot_reader *reader, const json_t *object,

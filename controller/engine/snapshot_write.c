@@ -191,9 +191,9 @@ json_t *snapshot_json_write(const struct sched_snapshot *snapshot, const struct 
 {
 	const struct sched_system *system = snapshot->system;
 	json_t *object = json_pack(
-		"{s:{s:o, s:o}, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "system", "clusters",
-		clusters_json(system), "types", types_json(system), "seed",
-		(json_int_t)snapshot->seed, "event", (json_int_t)snapshot->event, "now_s",
+		"{s:{s:o, s:o, s:b}, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "system", "clusters",
+		clusters_json(system), "types", types_json(system), "immediate",
+		(int)system->immediate, "seed", (json_int_t)snapshot->seed, "event", (json_int_t)snapshot->event, "now_s",
 		number(snapshot->now_s), "next_event_s", number(snapshot->next_event_s),
 		"day_start_s", number(snapshot->day_start_s), "end_s", number(snapshot->end_s),
 		"consumed_j", number(snapshot->consumed_j), "budget_j",

@@ -30,6 +30,9 @@ static const char *const reason_names[] = {
 	[SCHED_REASON_CHANCE] = "chance",
 	[SCHED_REASON_WORTHLESS] = "worthless",
 	[SCHED_REASON_THRESHOLD] = "threshold",
+	[SCHED_REASON_PREEMPTS] = "preempts",
+	[SCHED_REASON_GOES_FIRST] = "goes-first",
+	[SCHED_REASON_GIVES_WAY] = "gives-way",
 };
 
 static const char *const reason_texts[] = {
@@ -45,6 +48,9 @@ static const char *const reason_texts[] = {
 	[SCHED_REASON_CHANCE] = "cluster and P-state drawn at random",
 	[SCHED_REASON_WORTHLESS] = "can earn nothing any more, even on its fastest cluster",
 	[SCHED_REASON_THRESHOLD] = "can earn only less than the dropping threshold",
+	[SCHED_REASON_PREEMPTS] = "worth more than what runs on these nodes, which gives way",
+	[SCHED_REASON_GOES_FIRST] = "it and what runs on these nodes earn more if it goes first",
+	[SCHED_REASON_GIVES_WAY] = "suspended: its nodes go to another task",
 };
 
 static const char *const refusal_names[] = {
@@ -59,6 +65,9 @@ static const char *const refusal_names[] = {
 	[SCHED_REFUSAL_ENERGY] = "energy",
 	[SCHED_REFUSAL_FILTERED] = "filtered",
 	[SCHED_REFUSAL_OVERTAKES] = "overtakes",
+	[SCHED_REFUSAL_BUSY] = "busy",
+	[SCHED_REFUSAL_NOT_WORTH] = "not-worth",
+	[SCHED_REFUSAL_GOES_SECOND] = "goes-second",
 };
 
 static const char *const refusal_texts[] = {
@@ -73,6 +82,9 @@ static const char *const refusal_texts[] = {
 	[SCHED_REFUSAL_ENERGY] = "needs more than the energy that remains",
 	[SCHED_REFUSAL_FILTERED] = "above the fair share of energy",
 	[SCHED_REFUSAL_OVERTAKES] = "would overtake an earlier task",
+	[SCHED_REFUSAL_BUSY] = "too few nodes are idle or may be taken from other tasks",
+	[SCHED_REFUSAL_NOT_WORTH] = "what would give way there is worth as much",
+	[SCHED_REFUSAL_GOES_SECOND] = "it and what runs there earn no less if that goes first",
 };
 
 static const char *const fault_texts[] = {
@@ -342,7 +354,8 @@ double sched_running_committed_j(const struct sched_system *system,
 
 	if (!option)
 		return 0;
-	return option->eec_j * fmax(0, 1 - (now_s - running->start_s) / option->etc_s);
+	return option->eec_j *
+	       fmax(0, 1 - (running->executed_s + (now_s - running->start_s)) / option->etc_s);
 }
 
 double sched_planned_energy_j(const struct sched_system *system,

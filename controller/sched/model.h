@@ -62,6 +62,12 @@ struct sched_system {
 	double *etc_s;                  /* rows x columns, row = task type; NAN: cannot run */
 	double *eec_j;                  /* rows x columns */
 	uint32_t *nodes;                /* rows x clusters: nodes occupied; 0: cannot run */
+	/*
+	 * Tasks start at a mapping event or wait for the next one; nodes are promised to nobody. The
+	 * environment of paper 000: policies that two papers define follow that one here. False
+	 * unless the caller sets it, at any time before the first decision.
+	 */
+	bool immediate;
 
 	/* Set by sched_system_finish(): */
 	struct sched_option *options;   /* the possible options of all rows, in column order */
@@ -113,6 +119,20 @@ static inline const struct sched_option *sched_system_options(const struct sched
 /* The option of a row in a cluster at a P-state, or NULL where it cannot run. */
 const struct sched_option *sched_system_option(const struct sched_system *system, uint32_t row,
 					       uint32_t cluster, uint32_t pstate);
+
+/* What is left of an option once a task executed `executed_s` of it: time, energy and resources. */
+static inline struct sched_option sched_option_rest(const struct sched_option *option,
+						    double executed_s)
+{
+	struct sched_option rest = *option;
+
+	if (executed_s > 0) {
+		rest.etc_s = fmax(0, option->etc_s - executed_s);
+		rest.eec_j = option->eec_j * (rest.etc_s / option->etc_s);
+		rest.resources = option->resources * (rest.etc_s / option->etc_s);
+	}
+	return rest;
+}
 
 /* A task as policies know it. */
 struct sched_task {
@@ -229,6 +249,9 @@ enum sched_reason {
 	SCHED_REASON_CHANCE,    /* drawn at random */
 	SCHED_REASON_WORTHLESS, /* can earn nothing any more, even now where it is fastest */
 	SCHED_REASON_THRESHOLD, /* can earn only less than the dropping threshold */
+	SCHED_REASON_PREEMPTS,  /* worth more than the tasks on these nodes, which give way */
+	SCHED_REASON_GOES_FIRST, /* Pair: it and the tasks there are worth more if it goes first */
+	SCHED_REASON_GIVES_WAY, /* of a SUSPEND: its nodes go to another task */
 };
 
 /*
@@ -245,8 +268,8 @@ struct sched_action {
 	uint32_t nodes_count;
 	const uint32_t *nodes;  /* ascending; belongs to the plan */
 	double start_s;
-	double end_s;           /* start_s + ETC */
-	double energy_j;        /* EEC */
+	double end_s;           /* start_s + ETC; of a RESUME, less what was executed */
+	double energy_j;        /* EEC; of a RESUME, its share of the time that is left */
 	double utility;         /* at end_s */
 	double objective;       /* value of the policy's objective; 0 for policies without one */
 	enum sched_reason reason;
@@ -265,6 +288,9 @@ enum sched_refusal {
 	SCHED_REFUSAL_ENERGY,       /* needs more than the energy that remains */
 	SCHED_REFUSAL_FILTERED,     /* above the fair share of energy (3.8) */
 	SCHED_REFUSAL_OVERTAKES,    /* FCFS: an earlier task has not started */
+	SCHED_REFUSAL_BUSY,         /* too few nodes are idle, or could be taken from others */
+	SCHED_REFUSAL_NOT_WORTH,    /* the tasks that would give way are worth as much */
+	SCHED_REFUSAL_GOES_SECOND,  /* Pair: the task that runs there goes first */
 };
 
 /* One option that was looked at, as it stood when its task was decided. */
@@ -300,7 +326,7 @@ const char *sched_reason_text(enum sched_reason reason);
 /* The same of a refusal. */
 const char *sched_refusal_text(enum sched_refusal refusal);
 
-/* The energy that a running task has still to consume: EEC x max(0, 1 - elapsed / ETC). */
+/* The energy that a running task has still to consume: EEC x max(0, 1 - executed / ETC). */
 double sched_running_committed_j(const struct sched_system *system,
 				 const struct sched_running *running, double now_s);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/sched/immediate.h"
 #include "controller/sched/mapping.h"
 
 const struct policy_ops *policy_find(const char *name)
@@ -49,7 +50,7 @@ static int refuse_name(const char *name, char *message, size_t size)
 static int set_future(struct policy *policy, enum policy_future future, const char *modifier,
 		      char *message, size_t size)
 {
-	if (policy->ops->future_fixed && future != policy->ops->future) {
+	if ((policy->ops->future_fixed || policy->ops->future == POLICY_FUTURE_NONE) && future != policy->ops->future) {
 		append(message, size, "policy \"%s\" does not take \"+%s\"", policy->ops->name,
 		       modifier);
 		return -EINVAL;
@@ -74,6 +75,10 @@ static int set_drop(struct policy *policy, const char *text, char *message, size
 
 static int set_filter(struct policy *policy, const char *text, char *message, size_t size)
 {
+	if (policy->ops->future == POLICY_FUTURE_NONE) {
+		append(message, size, "policy \"%s\" does not take \"+filter\"", policy->ops->name);
+		return -EINVAL;
+	}
 	static const struct {
 		const char *prefix;
 		enum policy_filter filter;
@@ -180,6 +185,24 @@ int policy_parse(const char *text, struct policy *ret_policy, char *message, siz
 	return 0;
 }
 
+/* Whether the policy decides without promises: always, or in this system. */
+static bool is_immediate(const struct policy_ops *ops, const struct sched_system *system)
+{
+	return ops->decide_immediate &&
+	       (system->immediate || ops->future == POLICY_FUTURE_NONE);
+}
+
+static int decide_immediate(const struct policy *policy, const struct sched_snapshot *snapshot,
+			    struct policy_context *context, struct sched_plan *ret_plan)
+{
+	struct immediate immediate;
+	int result = immediate_begin(&immediate, policy, snapshot, context);
+
+	if (result == 0 && immediate.classes_count > 0 && snapshot->now_s < snapshot->end_s)
+		result = policy->ops->decide_immediate(&immediate);
+	return result < 0 ? result : immediate_end(&immediate, ret_plan);
+}
+
 int policy_decide(const struct policy *policy, const struct sched_snapshot *snapshot,
 		  struct policy_context *context, struct sched_plan *ret_plan)
 {
@@ -187,6 +210,8 @@ int policy_decide(const struct policy *policy, const struct sched_snapshot *snap
 	int result;
 
 	scratch_reset(context->scratch);
+	if (is_immediate(policy->ops, snapshot->system))
+		return decide_immediate(policy, snapshot, context, ret_plan);
 	result = mapping_begin(&mapping, policy, snapshot, context);
 	if (result == 0 && mapping.tasks_count > 0)
 		result = policy->ops->decide(&mapping);

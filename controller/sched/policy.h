@@ -27,6 +27,7 @@ enum policy_future {
 	POLICY_FUTURE_DEFAULT = 0,  /* the policy's own default */
 	POLICY_FUTURE_PLACEHOLDERS, /* dropped at the next mapping event */
 	POLICY_FUTURE_RESERVATIONS, /* permanent */
+	POLICY_FUTURE_NONE,         /* no promises: tasks start now or wait (immediate.h) */
 };
 
 /* Which share of the remaining energy an option may need (3.8). */
@@ -36,6 +37,7 @@ enum policy_filter {
 	POLICY_FILTER_RESOURCE, /* energy per core-second, equation (9) */
 };
 
+struct immediate;
 struct mapping;
 
 /* What the caller of policy_decide() can ask for, or'ed together. */
@@ -62,7 +64,7 @@ struct policy_ops {
 	const char *name;
 	const char *section; /* of the paper: "002, 3.5" */
 	const char *summary; /* one line for `virtbed policies` */
-	enum policy_future future;  /* the default: POLICY_FUTURE_PLACEHOLDERS or _RESERVATIONS */
+	enum policy_future future;  /* the default; with POLICY_FUTURE_NONE no +filter is taken */
 	bool future_fixed;   /* the modifiers +placeholders and +reservations are refused */
 	bool reads_budget;   /* decisions depend on the budget even without a filter */
 	bool reads_placeholders; /* decisions depend on the place-holders of the last event */
@@ -70,11 +72,19 @@ struct policy_ops {
 	bool cluster_order;  /* cluster order matters beyond ties: say it beside results */
 	uint32_t variant;    /* for files that serve several names */
 	/*
-	 * Decides one mapping event, required. Tasks that are to be dropped are gone from
-	 * mapping->tasks; the others are in order of arrival. Called by policy_decide() only.
-	 * Returns 0, or -ENOMEM.
+	 * Decides one mapping event, required unless the future is POLICY_FUTURE_NONE. Tasks that
+	 * are to be dropped are gone from mapping->tasks; the others are in order of arrival.
+	 * Called by policy_decide() only. Returns 0, or -ENOMEM.
 	 */
 	int (*decide)(struct mapping *mapping);
+	/*
+	 * The same without promises (immediate.h): required where the future is POLICY_FUTURE_NONE.
+	 * For other policies optional: what they do in an immediate system (model.h), if that is
+	 * something else there. `immediate_section` and `immediate_summary` then say what.
+	 */
+	int (*decide_immediate)(struct immediate *immediate);
+	const char *immediate_section; /* NULL: the policy is the same everywhere */
+	const char *immediate_summary;
 };
 
 /* Longest name of a policy with its modifiers, with the final 0. */
@@ -83,7 +93,7 @@ struct policy_ops {
 /* A policy with its modifiers: a value, copied freely. */
 struct policy {
 	const struct policy_ops *ops;
-	enum policy_future future; /* never POLICY_FUTURE_DEFAULT */
+	enum policy_future future; /* never POLICY_FUTURE_DEFAULT; unused in an immediate system */
 	bool drop_given;           /* +drop: what earns less than the threshold leaves (3.3) ... */
 	double drop_threshold;     /* ... so with 0 nothing does; without +drop what earns nothing */
 	enum policy_filter filter;

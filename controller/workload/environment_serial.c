@@ -108,6 +108,7 @@ static struct sched_system *draw_system(struct maker *maker, const struct config
 	system = sched_system_new(clusters, config->clusters_count, ENVIRONMENT_TYPES);
 	if (!system)
 		g_error("out of memory");
+	system->immediate = true;
 	for (uint32_t i = 0; i < ENVIRONMENT_TYPES; i++) {
 		g_autofree char *name = g_strdup_printf(
 			"%s-%u", i < critical ? "critical" : "ordinary",

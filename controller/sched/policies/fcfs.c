@@ -6,6 +6,7 @@
  * --explain only up to that task.
  */
 #include "controller/sched/fcfs.h"
+#include "controller/sched/immediate_order.h"
 #include "controller/sched/policies/registry.h"
 
 static int decide(struct mapping *mapping)
@@ -41,4 +42,7 @@ const struct policy_ops policy_fcfs = {
 	.future_fixed = true,
 	.cluster_order = true,
 	.decide = decide,
+	.decide_immediate = immediate_fcfs,
+	.immediate_section = "000, III.C.3",
+	.immediate_summary = "in order of arrival, the first idle nodes where a task earns something",
 };

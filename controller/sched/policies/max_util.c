@@ -5,10 +5,17 @@
  */
 #include "controller/sched/greedy.h"
 #include "controller/sched/policies/registry.h"
+#include "controller/sched/preempt.h"
 
 static int decide(struct mapping *mapping)
 {
 	return greedy_map(mapping, GREEDY_UTIL, mapping->flags & POLICY_TRIM);
+}
+
+/* Max Util of paper 000 (III.D, Algorithm 1): idle nodes only. */
+static int decide_immediate(struct immediate *immediate)
+{
+	return preempt_map(immediate, WORTH_UTIL, PREEMPT_NEVER);
 }
 
 const struct policy_ops policy_max_util = {
@@ -17,4 +24,7 @@ const struct policy_ops policy_max_util = {
 	.summary = "Max Util: always the option with the highest utility",
 	.future = POLICY_FUTURE_PLACEHOLDERS,
 	.decide = decide,
+	.decide_immediate = decide_immediate,
+	.immediate_section = "000, III.D",
+	.immediate_summary = "the same over idle nodes, from now on",
 };

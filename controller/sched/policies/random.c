@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "common/random.h"
+#include "controller/sched/immediate_order.h"
 #include "controller/sched/mapping.h"
 #include "controller/sched/policies/registry.h"
 
@@ -90,4 +91,7 @@ const struct policy_ops policy_random = {
 	.future = POLICY_FUTURE_RESERVATIONS,
 	.reads_seed = true,
 	.decide = decide,
+	.decide_immediate = immediate_random,
+	.immediate_section = "000, III.C.2",
+	.immediate_summary = "tasks in random order, each on a random idle node where it earns something",
 };

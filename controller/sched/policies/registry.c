@@ -13,6 +13,12 @@ static const struct policy_ops *const policies[] = {
 	&policy_max_upe,
 	&policy_event_based,
 	&policy_task_based,
+	&policies_preempt[0],
+	&policies_preempt[1],
+	&policies_preempt[2],
+	&policies_preempt[3],
+	&policies_preempt[4],
+	&policies_preempt[5],
 };
 
 const struct policy_ops *const *policy_list(uint32_t *ret_count)

@@ -15,3 +15,7 @@ extern const struct policy_ops policy_max_upt;
 extern const struct policy_ops policy_max_util;
 extern const struct policy_ops policy_random;
 extern const struct policy_ops policy_task_based;
+
+/* The heuristics with preemption, one file for all. */
+#define POLICIES_PREEMPT 6
+extern const struct policy_ops policies_preempt[POLICIES_PREEMPT];

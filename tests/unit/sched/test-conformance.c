@@ -206,8 +206,11 @@ static void test_table(const void *data)
 	g_assert_cmpstr(ops->name, !=, "");
 	g_assert_cmpstr(ops->section, !=, "");
 	g_assert_cmpstr(ops->summary, !=, "");
-	g_assert_true(ops->future == POLICY_FUTURE_PLACEHOLDERS ||
-		      ops->future == POLICY_FUTURE_RESERVATIONS);
+	g_assert_cmpint(ops->future, !=, POLICY_FUTURE_DEFAULT);
+	g_assert_true(ops->decide || ops->future == POLICY_FUTURE_NONE);
+	g_assert_true(ops->decide_immediate || ops->future != POLICY_FUTURE_NONE);
+	g_assert_true(ops->future == POLICY_FUTURE_NONE ||
+		      !ops->decide_immediate == !ops->immediate_section);
 	g_assert_true(policy_find(ops->name) == ops);
 }
 

@@ -80,6 +80,10 @@ int main(int argc, char **argv)
 
 	g_test_init(&argc, &argv, NULL);
 	for (uint32_t i = 0; i < count; i++) {
+		/* Those without promises have an oracle of their own: test-preempt.c. */
+		if (list[i]->future == POLICY_FUTURE_NONE)
+			continue;
+
 		g_autofree char *path =
 			g_strdup_printf("/oracle/%s decides as a full rescan does", list[i]->name);
 

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/sched/energy.h"
+#include "controller/sched/model.h"
+#include "controller/sched/policy.h"
+#include "controller/sched/scratch.h"
+#include "controller/sched/worth.h"
+
+/*
+ * A mapping event in which tasks start now or not at all (paper 000, section III): what policies
+ * without promises are written with. It knows who is on which node, which tasks are mappable, and
+ * the plan so far.
+ *
+ * - Mappable are the waiting tasks, each in all ways of its row, the suspended ones, each on any
+ *   nodes of its own cluster with the rest of its execution time (RET), and what is preempted in the
+ *   event. What can earn nothing in any way leaves (III.B); a way that earns nothing is not taken.
+ * - Tasks with the same row, arrival, utility function, progress and right to preempt are
+ *   interchangeable. They form a class and are looked at once: a burst of a hundred tasks costs as
+ *   much as one task. The earliest of a class goes first.
+ * - A node is idle if it is up, no task is on it and no reservation (of a policy before this one)
+ *   promises it.
+ * - The plan is what is left of the decisions at the end of the event ("this mapping is used to
+ *   preempt and assign tasks", III.A). A task that is placed and preempted in one event was never
+ *   started; one that is preempted and returns to its very nodes stays there.
+ *
+ * Cost of an event with n mappable tasks in k classes, r running ones and m nodes: n + r + m / 64 to
+ * begin (one comparison of neighbours per task, one utility per class); per placement m / 64.
+ */
+
+/* No class, occupant or action. */
+#define IMMEDIATE_NONE UINT32_MAX
+
+/* One way to run the tasks of a class from now on. */
+struct immediate_way {
+	struct sched_option rest; /* what is left: etc_s is the RET, the energy is its share */
+	double value;             /* by the measure, starting now; 0: earns nothing */
+};
+
+/* Where a mappable task comes from. */
+enum immediate_origin {
+	IMMEDIATE_WAITING = 0,
+	IMMEDIATE_SUSPENDED, /* before the event */
+	IMMEDIATE_RAN,       /* when the event began; preempted in it */
+};
+
+/* Mappable tasks that are interchangeable. */
+struct immediate_class {
+	enum immediate_origin origin;
+	bool may_preempt;
+	uint32_t displaced;  /* how often its task was preempted in this event */
+	uint32_t count;
+	uint32_t next;       /* tasks before it are placed, or have left the event */
+	const struct sched_task **tasks; /* in order of id */
+	double executed_s;   /* by each of them */
+	double utility;      /* the most that one can earn */
+	double bound;        /* the same by the measure: no way is worth more */
+	uint32_t cluster;    /* where it must go on; unused for the waiting */
+	uint32_t pstate;
+	uint32_t nodes;
+	uint32_t ways_count; /* 0 until immediate_ways() was called */
+	struct immediate_way *ways; /* in column order */
+	uint32_t former;     /* IMMEDIATE_RAN: the occupant that it was; its SUSPEND: */
+	uint32_t suspend;
+};
+
+/* A task on nodes, at the present point of the event. */
+struct immediate_occupant {
+	const struct sched_task *task;
+	bool present;        /* false once it was preempted */
+	bool preemptible;    /* may give way */
+	uint32_t displaced;  /* how often it was preempted in this event before */
+	struct sched_option rest;
+	double executed_s;
+	double value;        /* of finishing where it is */
+	uint32_t nodes_count;
+	uint32_t usable;     /* nodes that others can take: not down, not promised */
+	const uint32_t *nodes; /* ascending */
+	uint32_t class;      /* that it came from; IMMEDIATE_NONE: it ran when the event began */
+	uint32_t action;     /* that put it there; IMMEDIATE_NONE: it stayed */
+};
+
+/* A preemptible occupant in the order in which they give way. */
+struct immediate_victim {
+	double value;
+	uint32_t node;     /* its lowest usable one */
+	uint32_t nodes;    /* usable ones */
+	uint32_t occupant;
+};
+
+/* Who is where in a cluster. */
+struct immediate_cluster {
+	uint32_t words;      /* of a mask */
+	uint32_t idle;       /* nodes */
+	uint64_t *idle_mask;
+	uint64_t *blocked;   /* down or promised */
+	bool any_blocked;
+	uint32_t version;    /* counts the changes */
+	uint32_t victims_count;
+	struct immediate_victim *victims; /* by value, then node, ascending */
+};
+
+/* The event. */
+struct immediate {
+	const struct policy *policy;
+	const struct sched_snapshot *snapshot;
+	const struct sched_system *system;
+	struct scratch *scratch;
+	unsigned int flags; /* enum policy_flags */
+	enum worth worth;
+	bool preempts;
+	bool serial;        /* every task, running or mappable, takes one node, and none is down */
+	struct energy energy;
+	struct immediate_cluster *clusters;
+	uint32_t idle;      /* nodes of all clusters */
+	uint32_t classes_count;
+	uint32_t classes_capacity;
+	struct immediate_class *classes;
+	uint32_t *waiting_class;   /* per waiting task; IMMEDIATE_NONE: dropped */
+	uint32_t *suspended_class; /* the same of the suspended */
+	uint32_t occupants_count;
+	uint32_t occupants_capacity;
+	struct immediate_occupant *occupants; /* those of the snapshot first, in its order */
+
+	/* The rest is immediate.c's own. */
+	uint32_t actions_count;
+	uint32_t actions_capacity;
+	struct sched_action *actions; /* SCHED_ACTION_NONE: taken back */
+	uint32_t considered_count;
+	uint32_t considered_capacity;
+	struct sched_considered *considered;
+	uint32_t considered_open; /* first entry whose action is not known yet */
+};
+
+/*
+ * Starts the mapping event of `snapshot`: finds who is where, forms the classes and drops what has
+ * to leave. Returns 0, or -ENOMEM.
+ */
+int immediate_begin(struct immediate *immediate, const struct policy *policy,
+		    const struct sched_snapshot *snapshot, struct policy_context *context);
+
+/*
+ * Says by which measure tasks are valued, and whether they preempt. Values the classes' bounds and,
+ * if they do, the occupants, and orders the victims. To be called once, before what follows.
+ * Returns 0, or -ENOMEM.
+ */
+int immediate_value(struct immediate *immediate, enum worth worth, bool preempts);
+
+/* The ways of a class, found at the first call; `ways_count` is then set. NULL: out of memory. */
+const struct immediate_way *immediate_ways(struct immediate *immediate, uint32_t class);
+
+/* The next task of a class; it must have one. */
+static inline const struct sched_task *immediate_head(const struct immediate *immediate,
+						      uint32_t class)
+{
+	return immediate->classes[class].tasks[immediate->classes[class].next];
+}
+
+/*
+ * What a task must be worth more than to take `nodes` nodes of a cluster: 0 if so many are idle,
+ * else the sum of the values of the victims, taken in increasing order until with the idle nodes
+ * there are enough; INFINITY if there never are. *ret_victims is their number.
+ */
+double immediate_beat(const struct immediate *immediate, uint32_t cluster, uint32_t nodes,
+		      uint32_t *ret_victims);
+
+/* A decision to put a task on nodes. */
+struct immediate_choice {
+	uint32_t class;
+	uint32_t way;
+	uint32_t anchor; /* an occupant whose nodes come first; IMMEDIATE_NONE: the idle ones do */
+	double objective;
+	enum sched_reason reason;
+};
+
+/*
+ * The tasks that give way to `choice`, in order: the anchor, then by increasing value until there
+ * are enough nodes. Returns their number, at most the cluster's victims, and the occupants in
+ * `ret_victims`; or IMMEDIATE_NONE if there are never enough nodes.
+ */
+uint32_t immediate_victims(const struct immediate *immediate,
+			   const struct immediate_choice *choice, uint32_t *ret_victims);
+
+/*
+ * Places the next task of a class, which must be possible. Its nodes are those of the anchor, the
+ * idle ones, those of the other victims in order, the lowest first of each, as many as it needs;
+ * what is left becomes idle. The victims become mappable, each a class at the end of the list.
+ * Returns 0, or -ENOMEM.
+ */
+int immediate_place(struct immediate *immediate, const struct immediate_choice *choice);
+
+/* The same on nodes of the caller's choice, which must be idle; ascending, from the scratch. */
+int immediate_place_at(struct immediate *immediate, const struct immediate_choice *choice,
+		       const uint32_t *nodes);
+
+/* Whether the caller wants to know what else was looked at. */
+static inline bool immediate_explains(const struct immediate *immediate)
+{
+	return immediate->flags & POLICY_EXPLAIN;
+}
+
+/*
+ * Notes a way of a task that was looked at; the next placement of the task, if any, is what it led
+ * up to. No effect unless immediate_explains(). Returns 0, or -ENOMEM.
+ */
+int immediate_consider(struct immediate *immediate, const struct sched_task *task,
+		       const struct immediate_way *way, double objective,
+		       enum sched_refusal refusal);
+
+/* Hands out the plan. Returns 0, or -ENOMEM. */
+int immediate_end(struct immediate *immediate, struct sched_plan *ret_plan);

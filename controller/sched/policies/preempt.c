@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Max Util and Max UPT with the three preemption techniques (paper 000, III.E and III.F), on systems
+ * of any kind: what runs may be suspended for what is worth more, and nothing is promised. The rules
+ * and the cost are in preempt.h and preempt_pair.c; the table below says which name is which.
+ */
+#include "controller/sched/policies/registry.h"
+#include "controller/sched/preempt.h"
+
+/* policy_ops.variant. */
+#define VARIANT(worth, preempt) ((uint32_t)(worth) * 16 + (uint32_t)(preempt))
+
+static int decide(struct immediate *immediate)
+{
+	const uint32_t variant = immediate->policy->ops->variant;
+
+	return preempt_map(immediate, (enum worth)(variant / 16), (enum preempt)(variant % 16));
+}
+
+#define POLICY(title, worth, measure, technique, preempt, paper, does)                            \
+	{                                                                                         \
+		.name = title "-preempt-" technique, .section = paper,                            \
+		.summary = measure does, .future = POLICY_FUTURE_NONE,                            \
+		.variant = VARIANT(worth, preempt), .decide_immediate = decide,                   \
+	}
+
+#define GREEDY " Preempt Greedy: takes the nodes of tasks that are worth less"
+#define DIFF " Preempt Diff: most gained over the tasks that give way"
+#define PAIR " Preempt Pair: the order of two tasks that earns more together"
+
+const struct policy_ops policies_preempt[POLICIES_PREEMPT] = {
+	POLICY("max-util", WORTH_UTIL, "Max Util", "greedy", PREEMPT_GREEDY, "000, III.E.2", GREEDY),
+	POLICY("max-util", WORTH_UTIL, "Max Util", "diff", PREEMPT_DIFF, "000, III.E.3", DIFF),
+	POLICY("max-util", WORTH_UTIL, "Max Util", "pair", PREEMPT_PAIR, "000, III.E.4", PAIR),
+	POLICY("max-upt", WORTH_UPT, "Max UPT", "greedy", PREEMPT_GREEDY, "000, III.F", GREEDY),
+	POLICY("max-upt", WORTH_UPT, "Max UPT", "diff", PREEMPT_DIFF, "000, III.F", DIFF),
+	POLICY("max-upt", WORTH_UPT, "Max UPT", "pair", PREEMPT_PAIR, "000, III.F", PAIR),
+};

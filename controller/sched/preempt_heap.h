@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "controller/sched/immediate_private.h"
+
+/* Heaps of classes in the order in which their next tasks are considered (preempt.h). */
+
+/* A way of a class, or a class as a whole, with what it is worth or could be. */
+struct preempt_entry {
+	double value;
+	double arrival_s; /* of the class's next task when it was entered */
+	uint32_t id;      /* of that */
+	uint32_t class;
+	uint32_t way;
+};
+
+/* The first entry is on top. */
+struct preempt_heap {
+	uint32_t count;
+	uint32_t capacity;
+	struct preempt_entry *entries;
+};
+
+/* Whether `a` comes before `b`: higher value, earlier arrival, lower id, lower way. */
+static inline bool preempt_before(const struct preempt_entry *a, const struct preempt_entry *b)
+{
+	if (a->value != b->value)
+		return a->value > b->value;
+	if (a->arrival_s != b->arrival_s)
+		return a->arrival_s < b->arrival_s;
+	if (a->id != b->id)
+		return a->id < b->id;
+	return a->way < b->way;
+}
+
+/* Moves entry `i` down to where it belongs. */
+static inline void preempt_heap_sift(struct preempt_heap *heap, uint32_t i)
+{
+	const struct preempt_entry entry = heap->entries[i];
+
+	for (;;) {
+		uint32_t child = 2 * i + 1;
+
+		if (child >= heap->count)
+			break;
+		if (child + 1 < heap->count &&
+		    preempt_before(&heap->entries[child + 1], &heap->entries[child]))
+			child++;
+		if (!preempt_before(&heap->entries[child], &entry))
+			break;
+		heap->entries[i] = heap->entries[child];
+		i = child;
+	}
+	heap->entries[i] = entry;
+}
+
+/* Adds an entry at the end, out of order. Returns 0, or -ENOMEM. */
+static inline int preempt_heap_append(struct preempt_heap *heap, struct scratch *scratch,
+				      const struct preempt_entry *entry)
+{
+	if (immediate_grow(scratch, (void **)&heap->entries, heap->count, &heap->capacity,
+			   sizeof(*heap->entries)) < 0)
+		return -ENOMEM;
+	heap->entries[heap->count++] = *entry;
+	return 0;
+}
+
+/* Makes a heap of what was appended. */
+static inline void preempt_heap_order(struct preempt_heap *heap)
+{
+	for (uint32_t i = heap->count / 2; i-- > 0;)
+		preempt_heap_sift(heap, i);
+}
+
+/* Adds an entry where it belongs. Returns 0, or -ENOMEM. */
+static inline int preempt_heap_push(struct preempt_heap *heap, struct scratch *scratch,
+				    const struct preempt_entry *entry)
+{
+	uint32_t i = heap->count;
+
+	if (preempt_heap_append(heap, scratch, entry) < 0)
+		return -ENOMEM;
+	for (; i > 0 && preempt_before(entry, &heap->entries[(i - 1) / 2]); i = (i - 1) / 2)
+		heap->entries[i] = heap->entries[(i - 1) / 2];
+	heap->entries[i] = *entry;
+	return 0;
+}
+
+/* Removes the entry on top; there must be one. */
+static inline void preempt_heap_remove(struct preempt_heap *heap)
+{
+	heap->entries[0] = heap->entries[--heap->count];
+	if (heap->count > 0)
+		preempt_heap_sift(heap, 0);
+}
+
+/* Whether the tasks of a class are all placed, or gone. */
+static inline bool preempt_exhausted(const struct immediate *immediate, uint32_t class)
+{
+	return immediate->classes[class].next == immediate->classes[class].count;
+}
+
+/* The entry of a class, for its next task. */
+static inline struct preempt_entry preempt_entry_of(const struct immediate *immediate,
+						    uint32_t class, uint32_t way, double value)
+{
+	const struct sched_task *task = immediate_head(immediate, class);
+
+	return (struct preempt_entry){ value, task->arrival_s, task->id, class, way };
+}

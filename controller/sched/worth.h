@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <math.h>
+
+#include "controller/sched/model.h"
+
+/*
+ * What a task is worth if it completes at a given time: the objective functions of paper 000, III.D.
+ * Both look at the time that is left of it (RET) alone, not at what it executed before.
+ */
+enum worth {
+	WORTH_UTIL = 0, /* utility at its completion, equation (1) */
+	WORTH_UPT,      /* that per second of remaining execution time, equation (2), 1/s */
+};
+
+/*
+ * The worth of a task with `ret_s` (>= 0) left to execute that completes at `end_s`. A task without
+ * anything left is complete: nothing is divided by it, and its UPT is infinite while it earns.
+ */
+static inline double worth_at(enum worth worth, const struct sched_task *task, double end_s,
+			      double ret_s)
+{
+	const double utility = utility_value(&task->utility, end_s - task->arrival_s);
+
+	if (worth == WORTH_UTIL || utility <= 0)
+		return utility;
+	return ret_s > 0 ? utility / ret_s : (double)INFINITY;
+}
+
+/* The factor that turns the worth of a task into a bound for its worth at any later time. */
+static inline double worth_margin(const struct sched_task *task)
+{
+	for (uint32_t i = 0; i < task->utility.segments_count; i++)
+		if (task->utility.segments[i].curve == UTILITY_EXPONENTIAL)
+			return 1 + 1e-12; /* exp() may be off by a rounding */
+	return 1;
+}
