@@ -329,6 +329,50 @@ static void test_day(void)
 	experiment_trial_clear(&trial);
 }
 
+/* A day of two policies on an oversubscribed system, with that probability of each flag. */
+static void simulate_two(const char *const *names, double share, struct engine_result *ret_results)
+{
+	g_autoptr(config_t) config = load();
+	g_autoptr(GError) error = NULL;
+	struct experiment_trial trial;
+
+	config->environment->tasks_per_day = 3000;
+	config->environment->serial->burst = 16;
+	config->environment->serial->utility = CONFIG_UTILITY_STEP;
+	config->environment->serial->may_preempt_share = share;
+	config->environment->serial->preemptible_share = share;
+	for (uint32_t c = 0; c < config->clusters_count; c++)
+		config->clusters[c].nodes = 8;
+
+	g_autoptr(experiment_t) experiment = experiment_new(config, names, &error);
+
+	g_assert_no_error(error);
+	g_assert_true(experiment_trial_init(experiment, 0, 1, &trial, &error));
+	for (uint32_t i = 0; i < 2; i++) {
+		struct engine_setup setup =
+			experiment_trial_setup(experiment, &trial, &experiment->policies[i], 1);
+
+		experiment_simulate(&setup, &ret_results[i]);
+	}
+	experiment_trial_clear(&trial);
+}
+
+/* Nobody may preempt: a day goes as without preemption, to the last task. */
+static void test_no_flags(const void *data)
+{
+	const char *name = data;
+	const char *const names[] = { g_str_has_prefix(name, "max-util") ? "max-util" : "max-upt",
+				      name, NULL };
+	struct engine_result results[2];
+
+	simulate_two(names, 0, results);
+	g_assert_cmpfloat(results[0].utility, ==, results[1].utility);
+	g_assert_cmpuint(results[0].tasks_completed, ==, results[1].tasks_completed);
+	g_assert_cmpuint(results[0].tasks_dropped, ==, results[1].tasks_dropped);
+	simulate_two(names, 1, results);
+	g_assert_cmpfloat(results[0].utility, <, results[1].utility);
+}
+
 /* What goes by energy has nothing to go by. */
 static void test_energy_is_refused(void)
 {
@@ -348,6 +392,11 @@ static void test_energy_is_refused(void)
 
 int main(int argc, char **argv)
 {
+	static const char *const preemptive[] = {
+		"max-util-preempt-greedy", "max-util-preempt-diff", "max-util-preempt-pair",
+		"max-upt-preempt-greedy",  "max-upt-preempt-diff",  "max-upt-preempt-pair",
+	};
+
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/serial/equal seeds draw equal trials", test_equal);
 	g_test_add_func("/serial/clusters have 80 to 240 cores", test_clusters);
@@ -363,5 +412,11 @@ int main(int argc, char **argv)
 	g_test_add_func("/serial/the maximum is what the day holds", test_utility_max);
 	g_test_add_func("/serial/a day with few tasks earns nearly all there is", test_day);
 	g_test_add_func("/serial/policies that go by energy are refused", test_energy_is_refused);
+	for (size_t i = 0; i < G_N_ELEMENTS(preemptive); i++) {
+		g_autofree char *path =
+			g_strdup_printf("/serial/without flags %s does not preempt", preemptive[i]);
+
+		g_test_add_data_func(path, preemptive[i], test_no_flags);
+	}
 	return g_test_run();
 }
