@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "controller/report/accuracy.h"
 #include "controller/report/arrivals.h"
 
 #define LEVEL 0.95
@@ -328,88 +329,6 @@ static bool compare_limits(struct compare *compare, struct compare_noise *noise,
 	return true;
 }
 
-/* Execution times against estimates. */
-
-struct ratios {
-	GPtrArray *clusters; /* char *, owned */
-	GPtrArray *lists;    /* GArray of double, one per cluster, then one over all */
-};
-
-static void add_ratio(GArray *list, double ratio)
-{
-	g_array_append_val(list, ratio);
-}
-
-static GArray *ratios_of(struct ratios *ratios, const char *cluster)
-{
-	guint i = 0;
-
-	while (i < ratios->clusters->len && !g_str_equal(ratios->clusters->pdata[i], cluster))
-		i++;
-	if (i == ratios->clusters->len) {
-		g_ptr_array_add(ratios->clusters, g_strdup(cluster));
-		g_ptr_array_add(ratios->lists, g_array_new(FALSE, FALSE, sizeof(double)));
-	}
-	return ratios->lists->pdata[i];
-}
-
-static bool collect_ratios(const struct summary *summary, struct ratios *ratios, GArray *all,
-			   GError **error)
-{
-	for (guint i = 0; i < summary->runs->len; i++) {
-		const struct store_run *run = summary->runs->pdata[i];
-		g_autoptr(GPtrArray) tasks = store_tasks(summary->store, run->run, error);
-
-		if (!tasks)
-			return false;
-		for (guint j = 0; j < tasks->len; j++) {
-			const struct store_task *task = tasks->pdata[j];
-
-			if (!g_str_equal(task->state, "completed") || !task->cluster ||
-			    !(task->etc_s > 0) || !isfinite(task->exec_s))
-				continue;
-			add_ratio(ratios_of(ratios, task->cluster), task->exec_s / task->etc_s);
-			add_ratio(all, task->exec_s / task->etc_s);
-		}
-	}
-	return true;
-}
-
-static void add_accuracy(struct compare *compare, const char *cluster, const GArray *ratios)
-{
-	const double *values = (const double *)(void *)ratios->data;
-	g_autofree double *errors = g_new(double, ratios->len + 1);
-	struct compare_accuracy accuracy = {
-		.cluster = g_strdup(cluster),
-		.n = ratios->len,
-		.median_ratio = stats_median(values, ratios->len),
-	};
-
-	for (guint i = 0; i < ratios->len; i++)
-		errors[i] = fabs(values[i] - 1);
-	accuracy.median_error = stats_median(errors, ratios->len);
-	g_array_append_val(compare->accuracies, accuracy);
-}
-
-static bool compare_estimates(struct compare *compare, GError **error)
-{
-	g_autoptr(GPtrArray) clusters = g_ptr_array_new_with_free_func(g_free);
-	g_autoptr(GPtrArray) lists = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
-	g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(double));
-	struct ratios ratios = {clusters, lists};
-	g_autofree char *order = store_get_meta(compare->measured->store, "cluster_order");
-	g_auto(GStrv) names = g_strsplit(order ? order : "", ",", -1);
-
-	for (gsize i = 0; names[i]; i++)
-		ratios_of(&ratios, names[i]);
-	if (!collect_ratios(compare->measured, &ratios, all, error))
-		return false;
-	for (guint i = 0; i < clusters->len; i++)
-		add_accuracy(compare, clusters->pdata[i], lists->pdata[i]);
-	add_accuracy(compare, NULL, all);
-	return true;
-}
-
 /* The whole. */
 
 static void note_missing(struct compare *compare, const struct summary *there,
@@ -450,11 +369,6 @@ static enum compare_verdict verdict_of(const struct compare *compare)
 	return compare->same ? COMPARE_AGREE : COMPARE_TOO_NOISY;
 }
 
-static void clear_accuracy(gpointer data)
-{
-	g_free(((struct compare_accuracy *)data)->cluster);
-}
-
 struct compare *compare_new(const struct summary *measured, const struct summary *simulated,
 			    struct compare_noise *noise, bool trials, GError **error)
 {
@@ -466,11 +380,12 @@ struct compare *compare_new(const struct summary *measured, const struct summary
 	compare->simulated = simulated;
 	compare->pairs = g_array_new(FALSE, FALSE, sizeof(struct compare_pair));
 	compare->ranks = g_array_new(FALSE, FALSE, sizeof(struct compare_rank));
-	compare->accuracies = g_array_new(FALSE, FALSE, sizeof(struct compare_accuracy));
-	g_array_set_clear_func(compare->accuracies, clear_accuracy);
 	compare->missing = g_ptr_array_new_with_free_func(g_free);
 	compare->same_arrivals = noise && !trials && arrivals_are_same(measured, simulated);
-	if (!compare_limits(compare, noise, error) || !compare_estimates(compare, error))
+	if (!compare_limits(compare, noise, error))
+		return NULL;
+	compare->accuracies = accuracy_measure(measured, error);
+	if (!compare->accuracies)
 		return NULL;
 	if (compare->pairs->len == 0) {
 		g_set_error(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING,

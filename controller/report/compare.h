@@ -98,22 +98,12 @@ struct compare_rank {
 	double tau_b; /* NAN: all tied on one side, or fewer than two policies */
 };
 
-/*
- * How far measured execution times were from their estimates, over completed tasks of one cluster.
- */
-struct compare_accuracy {
-	char *cluster; /* NULL: over all */
-	uint32_t n;
-	double median_error; /* median of |measured / ETC - 1| */
-	double median_ratio; /* median of measured / ETC */
-};
-
 struct compare {
 	const struct summary *measured, *simulated; /* borrowed */
 	bool same_arrivals; /* judged on the one simulated run with the measured arrivals */
 	GArray *pairs;      /* struct compare_pair, by limit, then in the order of policies */
 	GArray *ranks;      /* struct compare_rank, by limit; the last one over all */
-	GArray *accuracies; /* struct compare_accuracy, by cluster; the last one over all */
+	GArray *accuracies; /* struct accuracy, by cluster; the last one over all */
 	GPtrArray *missing; /* char *: cells that only one side has */
 	uint32_t same, opposite, noisy;
 	enum compare_verdict verdict;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "controller/report/accuracy.h"
 #include "controller/report/compare.h"
 #include "controller/report/table.h"
 
@@ -222,20 +223,25 @@ static void append_accuracies(GString *text, const struct compare *compare)
 	table_column(table, "tasks", TABLE_RIGHT);
 	table_column(table, "median |measured/ETC - 1| %", TABLE_RIGHT);
 	table_column(table, "median measured/ETC", TABLE_RIGHT);
+	table_column(table, "apart from the others %", TABLE_RIGHT);
 	for (guint i = 0; i < compare->accuracies->len; i++) {
-		const struct compare_accuracy *accuracy =
-			&g_array_index(compare->accuracies, struct compare_accuracy, i);
+		const struct accuracy *accuracy =
+			&g_array_index(compare->accuracies, struct accuracy, i);
 
 		table_row(table);
 		table_text(table, accuracy->cluster ? accuracy->cluster : "all");
 		table_integer(table, accuracy->n);
 		table_number(table, 100 * accuracy->median_error, 1);
 		table_number(table, accuracy->median_ratio, 3);
+		table_number(table, 100 * accuracy->median_apart, 1);
 	}
 	append_table(
 		text,
 		"Execution times against their estimates, completed tasks of all measured runs",
 		table);
+	g_string_append(text, "  apart from the others: the median error beside what tasks on other "
+			      "clusters met at the same\n    time; what all of them meet alike is "
+			      "the machine's own speed, which no estimate knows\n");
 	if (isfinite(compare->measured->host_load))
 		g_string_append_printf(text,
 				       "  this machine's load: %.2f busy cores during the runs",
@@ -337,15 +343,17 @@ static json_t *accuracies_json(const struct compare *compare)
 	json_t *array = json_array();
 
 	for (guint i = 0; i < compare->accuracies->len; i++) {
-		const struct compare_accuracy *accuracy =
-			&g_array_index(compare->accuracies, struct compare_accuracy, i);
+		const struct accuracy *accuracy =
+			&g_array_index(compare->accuracies, struct accuracy, i);
 
 		json_array_append_new(
-			array, json_pack("{s:s?, s:i, s:o, s:o}", "cluster", accuracy->cluster,
+			array, json_pack("{s:s?, s:i, s:o, s:o, s:o}", "cluster", accuracy->cluster,
 					 "tasks", (int)accuracy->n, "median_error",
 					 summary_json_number(accuracy->median_error),
 					 "median_ratio",
-					 summary_json_number(accuracy->median_ratio)));
+					 summary_json_number(accuracy->median_ratio),
+					 "median_error_apart",
+					 summary_json_number(accuracy->median_apart)));
 	}
 	return array;
 }

@@ -26,7 +26,7 @@ struct noise {
 	struct experiment *experiment;
 	struct workload *workload;
 	GPtrArray *ratios;     /* GArray of struct backend_sim_ratio, per cluster of the system */
-	struct backend_sim_spread spread;
+	GArray *paces;         /* struct backend_sim_ratio: per run, its mean over that of all */
 	GArray *cells;         /* struct noise_cell */
 };
 
@@ -60,40 +60,107 @@ static uint32_t find_cluster(const struct sched_system *system, const char *name
 	return i;
 }
 
-static bool collect_run(struct noise *noise, int64_t run, GArray *all, GError **error)
+/* What one completed task tells. */
+struct observation {
+	guint run;        /* number of its run, from 0 */
+	uint32_t cluster; /* of the system; its count: none of them */
+	struct backend_sim_ratio ratio;
+};
+
+static bool observe_run(const struct noise *noise, guint run, GArray *observations, GError **error)
 {
-	g_autoptr(GPtrArray) tasks = store_tasks(noise->measured->store, run, error);
+	const struct store_run *record = noise->measured->runs->pdata[run];
+	g_autoptr(GPtrArray) tasks = store_tasks(noise->measured->store, record->run, error);
 
 	for (guint i = 0; tasks && i < tasks->len; i++) {
 		const struct store_task *task = tasks->pdata[i];
-		struct backend_sim_ratio ratio;
-		uint32_t cluster;
+		struct observation observation = {.run = run};
 
 		if (!usable(task))
 			continue;
-		ratio = ratio_of(task);
-		cluster = find_cluster(noise->experiment->system, task->cluster);
-		if (cluster < noise->ratios->len)
-			g_array_append_val((GArray *)noise->ratios->pdata[cluster], ratio);
-		g_array_append_val(all, ratio);
+		observation.cluster = find_cluster(noise->experiment->system, task->cluster);
+		observation.ratio = ratio_of(task);
+		g_array_append_val(observations, observation);
 	}
 	return tasks != NULL;
 }
 
+/* The mean ratio of the tasks of a run, or of all runs where `run` is G_MAXUINT; 1 where none is. */
+static struct backend_sim_ratio mean_ratio(const GArray *observations, guint run)
+{
+	struct backend_sim_ratio sum = {0};
+	guint count = 0;
+
+	for (guint i = 0; i < observations->len; i++) {
+		const struct observation *one = &g_array_index(observations, struct observation, i);
+
+		if (run != G_MAXUINT && one->run != run)
+			continue;
+		sum.time += one->ratio.time;
+		sum.energy += one->ratio.energy;
+		count++;
+	}
+	if (count == 0 || sum.energy <= 0)
+		return (struct backend_sim_ratio){1, 1};
+	return (struct backend_sim_ratio){sum.time / count, sum.energy / count};
+}
+
+/* Keeps the pace of each run that completed anything. */
+static void keep_paces(struct noise *noise, const GArray *observations,
+		       struct backend_sim_ratio *paces)
+{
+	const struct backend_sim_ratio mean = mean_ratio(observations, G_MAXUINT);
+
+	for (guint i = 0; i < noise->measured->runs->len; i++) {
+		const struct backend_sim_ratio of_run = mean_ratio(observations, i);
+
+		paces[i] = (struct backend_sim_ratio){of_run.time / mean.time,
+						      of_run.energy / mean.energy};
+	}
+	for (guint i = 0; i < observations->len; i++) {
+		const guint run = g_array_index(observations, struct observation, i).run;
+
+		if (i == 0 || run != g_array_index(observations, struct observation, i - 1).run)
+			g_array_append_val(noise->paces, paces[run]);
+	}
+}
+
+/* Sorts what was observed by cluster, the pace of its run taken out; `all` gets all of it. */
+static void keep_ratios(struct noise *noise, const GArray *observations,
+			const struct backend_sim_ratio *paces, GArray *all)
+{
+	for (guint i = 0; i < observations->len; i++) {
+		const struct observation *one = &g_array_index(observations, struct observation, i);
+		const struct backend_sim_ratio ratio = {
+			one->ratio.time / paces[one->run].time,
+			one->ratio.energy / paces[one->run].energy,
+		};
+
+		if (one->cluster < noise->ratios->len)
+			g_array_append_val((GArray *)noise->ratios->pdata[one->cluster], ratio);
+		g_array_append_val(all, ratio);
+	}
+}
+
 static bool collect(struct noise *noise, GArray *all, GError **error)
 {
-	for (guint i = 0; i < noise->measured->runs->len; i++) {
-		const struct store_run *run = noise->measured->runs->pdata[i];
+	const guint runs = noise->measured->runs->len;
+	g_autoptr(GArray) observations = g_array_new(FALSE, FALSE, sizeof(struct observation));
+	g_autofree struct backend_sim_ratio *paces = g_new(struct backend_sim_ratio, runs + 1);
 
-		if (!collect_run(noise, run->run, all, error))
+	for (guint i = 0; i < runs; i++)
+		if (!observe_run(noise, i, observations, error))
 			return false;
+	if (observations->len < NOISE_RATIOS_MIN) {
+		g_set_error(error, NOISE_ERROR, NOISE_ERROR_RATIOS,
+			    "%s: only %u completed tasks tell how execution times deviate, %d are "
+			    "needed",
+			    noise->measured->dir, observations->len, NOISE_RATIOS_MIN);
+		return false;
 	}
-	if (all->len >= NOISE_RATIOS_MIN)
-		return true;
-	g_set_error(error, NOISE_ERROR, NOISE_ERROR_RATIOS,
-		    "%s: only %u completed tasks tell how execution times deviate, %d are needed",
-		    noise->measured->dir, all->len, NOISE_RATIOS_MIN);
-	return false;
+	keep_paces(noise, observations, paces);
+	keep_ratios(noise, observations, paces, all);
+	return true;
 }
 
 static GArray *new_ratios(void)
@@ -101,50 +168,94 @@ static GArray *new_ratios(void)
 	return g_array_new(FALSE, FALSE, sizeof(struct backend_sim_ratio));
 }
 
-/* Fills the lists that are too short from all clusters, and points the spread at them. */
-static bool prepare_spread(struct noise *noise, GError **error)
+/* Fills the lists that are too short from all clusters. */
+static bool prepare_ratios(struct noise *noise, GError **error)
 {
-	uint32_t clusters = noise->experiment->system->clusters_count;
 	g_autoptr(GArray) all = new_ratios();
-	const struct backend_sim_ratio **lists = g_new0(const struct backend_sim_ratio *, clusters);
-	uint32_t *counts = g_new0(uint32_t, clusters);
 
-	noise->spread.ratios = lists;
-	noise->spread.counts = counts;
-	noise->spread.seed = NOISE_SEED;
-	for (uint32_t i = 0; i < clusters; i++)
+	for (uint32_t i = 0; i < noise->experiment->system->clusters_count; i++)
 		g_ptr_array_add(noise->ratios, new_ratios());
 	if (!collect(noise, all, error))
 		return false;
-	for (uint32_t i = 0; i < clusters; i++) {
+	for (guint i = 0; i < noise->ratios->len; i++) {
 		GArray *list = noise->ratios->pdata[i];
 
 		if (list->len < NOISE_RATIOS_MIN)
 			g_array_append_vals(list, all->data, all->len);
-		lists[i] = (const struct backend_sim_ratio *)(void *)list->data;
-		counts[i] = list->len;
 	}
 	return true;
 }
 
+/* The ratios of all clusters at a pace, one list after the other, and how to draw from them. */
+struct paced {
+	struct backend_sim_ratio *pool;
+	const struct backend_sim_ratio **lists;
+	uint32_t *counts;
+	struct backend_sim_spread spread;
+};
+
+static void paced_init(struct paced *paced, const struct noise *noise,
+		       const struct backend_sim_ratio *pace, uint64_t stream)
+{
+	const guint clusters = noise->ratios->len;
+	guint total = 0;
+
+	for (guint i = 0; i < clusters; i++)
+		total += ((GArray *)noise->ratios->pdata[i])->len;
+	paced->pool = g_new(struct backend_sim_ratio, total + 1);
+	paced->lists = g_new(const struct backend_sim_ratio *, clusters);
+	paced->counts = g_new(uint32_t, clusters);
+	total = 0;
+	for (guint i = 0; i < clusters; i++) {
+		const GArray *list = noise->ratios->pdata[i];
+
+		paced->lists[i] = paced->pool + total;
+		paced->counts[i] = list->len;
+		for (guint j = 0; j < list->len; j++) {
+			const struct backend_sim_ratio *ratio =
+				&g_array_index(list, struct backend_sim_ratio, j);
+
+			paced->pool[total++] = (struct backend_sim_ratio){
+				ratio->time * pace->time, ratio->energy * pace->energy};
+		}
+	}
+	paced->spread = (struct backend_sim_spread){
+		.ratios = paced->lists,
+		.counts = paced->counts,
+		.seed = NOISE_SEED,
+		.stream = stream,
+	};
+}
+
+static void paced_clear(struct paced *paced)
+{
+	g_free(paced->pool);
+	g_free(paced->lists);
+	g_free(paced->counts);
+}
+
 /*
- * Utility of one simulated repeat. Every policy and limit draws anew: their runs were apart, too.
+ * Utility of one simulated repeat. Every policy and limit draws anew: their runs were apart, too;
+ * the paces take turns.
  */
 static double simulate(const struct noise *noise, const struct policy *policy, double limit_j,
 		       uint64_t stream)
 {
+	const struct backend_sim_ratio *pace = &g_array_index(
+		noise->paces, struct backend_sim_ratio, stream % noise->paces->len);
 	struct engine_setup setup =
 		experiment_setup(noise->experiment, noise->workload, policy, limit_j);
 	struct backend *backend =
 		backend_sim_new(noise->experiment->system, noise->workload->tasks_count);
 	g_autoptr(engine_t) engine = engine_new(&setup, backend);
-	struct backend_sim_spread spread = noise->spread;
 	struct engine_result result;
+	struct paced paced;
 
-	spread.stream = stream;
-	backend_sim_set_spread(backend, &spread);
+	paced_init(&paced, noise, pace, stream);
+	backend_sim_set_spread(backend, &paced.spread);
 	engine_run(engine, &result);
 	backend_destroy(backend);
+	paced_clear(&paced);
 	return result.utility;
 }
 
@@ -216,9 +327,10 @@ struct noise *noise_new(const struct summary *measured, GError **error)
 	noise->base.utility_sd = utility_sd;
 	noise->measured = measured;
 	noise->ratios = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+	noise->paces = g_array_new(FALSE, FALSE, sizeof(struct backend_sim_ratio));
 	noise->cells = g_array_new(FALSE, FALSE, sizeof(struct noise_cell));
 	g_array_set_clear_func(noise->cells, clear_cell);
-	if (!prepare_experiment(noise, error) || !prepare_spread(noise, error))
+	if (!prepare_experiment(noise, error) || !prepare_ratios(noise, error))
 		return NULL;
 	return g_steal_pointer(&noise);
 }
@@ -229,8 +341,7 @@ void noise_free(struct noise *noise)
 		return;
 	g_array_unref(noise->cells);
 	g_ptr_array_unref(noise->ratios);
-	g_free((void *)noise->spread.ratios);
-	g_free((void *)noise->spread.counts);
+	g_array_unref(noise->paces);
 	workload_free(noise->workload);
 	experiment_free(noise->experiment);
 	config_free(noise->config);

@@ -14,9 +14,12 @@
  * ratios (time, energy) drawn from those that the completed tasks of the measured runs showed on
  * the same cluster (on any cluster, where fewer than NOISE_RATIOS_MIN did).
  *
+ * What moved all tasks of a run together (a host whose speed changes) is drawn once per repeat: the
+ * pace of one of the measured runs, its mean ratio over that of all runs. Where one run was measured
+ * at all, nothing is known of it.
+ *
  * So it holds the noise of execution times and energies (launching included, which measured times
- * contain), and what follows from it: other decisions, other places, an earlier or later end. It
- * does not hold what moves all tasks of a run together, such as a busy host.
+ * contain), and what follows from it: other decisions, other places, an earlier or later end.
  */
 struct noise;
 typedef struct noise noise_t; /* for g_autoptr() */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "controller/report/accuracy.h"
 #include "controller/report/compare.h"
 #include "fixture.h"
 
@@ -171,9 +172,8 @@ static void test_accuracy(void)
 {
 	struct pair pair = pair_new(&measured_paper, &simulated_paper);
 	const GArray *accuracies = pair.compare->accuracies;
-	const struct compare_accuracy *first =
-		&g_array_index(accuracies, struct compare_accuracy, 0);
-	const struct compare_accuracy *all = &g_array_index(accuracies, struct compare_accuracy, 2);
+	const struct accuracy *first = &g_array_index(accuracies, struct accuracy, 0);
+	const struct accuracy *all = &g_array_index(accuracies, struct accuracy, 2);
 
 	g_assert_cmpuint(accuracies->len, ==, 3);
 	g_assert_cmpstr(first->cluster, ==, "c1");
@@ -181,6 +181,9 @@ static void test_accuracy(void)
 	g_assert_cmpuint(all->n, ==, 8 * 4 * 40);
 	g_assert_cmpfloat(fabs(all->median_error - 0.05), <, 0.005);
 	g_assert_cmpfloat(fabs(all->median_ratio - 1.05), <, 0.005);
+	/* All clusters are slow alike: their estimates are good. */
+	g_assert_cmpuint(all->apart_n, >, all->n / 2);
+	g_assert_cmpfloat(all->median_apart, <, 0.025);
 	pair_clear(&pair);
 }
 
