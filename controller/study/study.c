@@ -19,6 +19,7 @@ struct unit {
 	uint32_t point; /* index */
 	uint32_t trial;
 	bool *missing; /* per policy */
+	gint next;     /* policy to take, by whichever thread works on it */
 };
 
 /* What the threads share. */
@@ -125,7 +126,7 @@ static uint32_t add_unit(const struct study *study, GHashTable *stored, uint32_t
 			 uint32_t trial, GArray *units)
 {
 	const uint32_t policies = study->experiments[0]->policies_count;
-	struct unit unit = { point, trial, g_new0(bool, policies) };
+	struct unit unit = { point, trial, g_new0(bool, policies), 0 };
 	uint32_t missing = 0;
 
 	for (uint32_t p = 0; p < policies; p++)
@@ -181,33 +182,58 @@ static void run_policy(struct work *work, const struct experiment_trial *drawn,
 	g_async_queue_push(work->news, news);
 }
 
-static bool run_unit(struct work *work, const struct unit *unit, GError **error)
+/* Takes a policy that the trial lacks and nobody has taken; false if there is none. */
+static bool take_policy(struct work *work, struct unit *unit, uint32_t *ret_policy)
+{
+	const gint policies = (gint)work->study->experiments[0]->policies_count;
+
+	while (!g_atomic_int_get(&work->stop)) {
+		const gint next = g_atomic_int_add(&unit->next, 1);
+
+		if (next >= policies)
+			break;
+		if (!unit->missing[next])
+			continue;
+		*ret_policy = (uint32_t)next;
+		return true;
+	}
+	return false;
+}
+
+/* Runs what is left of a trial, if anything. */
+static bool run_unit(struct work *work, struct unit *unit, GError **error)
 {
 	const struct study *study = work->study;
 	struct experiment_trial drawn;
+	uint32_t policy;
 
+	if (!take_policy(work, unit, &policy))
+		return true;
 	if (!experiment_trial_init(study->experiments[unit->point], study->seed, unit->trial, &drawn,
 				   error))
 		return false;
-	for (uint32_t p = 0; p < study->experiments[0]->policies_count; p++)
-		if (unit->missing[p] && !g_atomic_int_get(&work->stop))
-			run_policy(work, &drawn, unit, p);
+	do
+		run_policy(work, &drawn, unit, policy);
+	while (take_policy(work, unit, &policy));
 	experiment_trial_clear(&drawn);
 	return true;
 }
 
+/*
+ * Trials that nobody works on come first, for each is drawn only once then. At the end the threads
+ * share the ones under way, so that none waits for another's whole trial.
+ */
 static gpointer run_thread(gpointer data)
 {
 	struct work *work = data;
 	struct news *news = g_new0(struct news, 1);
+	const guint count = work->units->len;
+	guint next = (guint)g_atomic_int_add(&work->next, 1);
 
-	while (!news->error && !g_atomic_int_get(&work->stop)) {
-		const gint next = g_atomic_int_add(&work->next, 1);
-
-		if (next >= (gint)work->units->len)
-			break;
+	for (; next < count && !news->error; next = (guint)g_atomic_int_add(&work->next, 1))
 		run_unit(work, &g_array_index(work->units, struct unit, next), &news->error);
-	}
+	for (guint i = 0; i < count && !news->error; i++)
+		run_unit(work, &g_array_index(work->units, struct unit, i), &news->error);
 	news->ended = true;
 	g_async_queue_push(work->news, news);
 	return NULL;
