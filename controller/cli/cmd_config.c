@@ -87,6 +87,15 @@ static void print_rows_json(const GPtrArray *rows)
 	puts(text);
 }
 
+/* Whether there is a cluster at all that could do more than be simulated. */
+static bool can_run(const struct config *config)
+{
+	for (uint32_t i = 0; i < config->clusters_count; i++)
+		if (run_check_can_run(&config->clusters[i]))
+			return true;
+	return false;
+}
+
 static int check_live(const char *name, const char *path, double timeout_s, bool json)
 {
 	g_autoptr(GError) error = NULL;
@@ -95,6 +104,11 @@ static int check_live(const char *name, const char *path, double timeout_s, bool
 
 	if (!config)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	if (!can_run(config))
+		return command_fail(COMMAND_BAD, name,
+				    "%s: no cluster has hosts: there is nothing to try, it can only "
+				    "be simulated",
+				    path);
 	rows = run_check(config, path, timeout_s, &error);
 	if (!rows)
 		return command_fail(COMMAND_FAILED, name, "%s", error->message);

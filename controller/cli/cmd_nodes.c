@@ -109,7 +109,7 @@ static int list(const char *name, char *const *addresses, gboolean as_json)
 		g_autofree char *text = json_pretty(document);
 
 		puts(text);
-	} else {
+	} else if (json_array_size(all) > 0 || status == COMMAND_DONE) {
 		print_table(all);
 	}
 	return status;

@@ -139,18 +139,18 @@ static void print_notes(const char *name, const char *path, const struct swf_tra
 	if (trace->skipped > 0)
 		fprintf(stderr,
 			"%s: %s: skipped %" G_GUINT64_FORMAT
-			" jobs without a positive size or run time\n",
-			name, path, trace->skipped);
+			" job%s without a positive size or run time\n",
+			name, path, trace->skipped, trace->skipped == 1 ? "" : "s");
 	if (trace->refused > 0)
 		fprintf(stderr,
 			"%s: %s: refused %" G_GUINT64_FORMAT
-			" jobs wider than the machine, %u processors\n",
-			name, path, trace->refused, trace->procs);
+			" job%s wider than the machine, %u processors\n",
+			name, path, trace->refused, trace->refused == 1 ? "" : "s", trace->procs);
 	if (trace->unsorted > 0)
 		fprintf(stderr,
 			"%s: warning: %s: %" G_GUINT64_FORMAT
-			" jobs were submitted before the one above them; sorted\n",
-			name, path, trace->unsorted);
+			" job%s submitted before the one above; sorted\n",
+			name, path, trace->unsorted, trace->unsorted == 1 ? "" : "s");
 }
 
 /* What a person who waits is told. */

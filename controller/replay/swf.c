@@ -20,6 +20,9 @@ enum field {
 	FIELDS = 18,
 };
 
+/* Bytes of a field that a message quotes. */
+#define QUOTE_MAX 20
+
 /* Integers up to here are exact in a double; and times may be added without end. */
 #define EXACT_MAX 9007199254740992.0
 
@@ -97,8 +100,8 @@ static bool read_fields(const struct reader *reader, const char *line, double *r
 		if (count == FIELDS)
 			return refuse(reader, SWF_ERROR_LINE, "more than %d fields", FIELDS);
 		if (!read_number(&at, &ret_fields[count]))
-			return refuse(reader, SWF_ERROR_LINE, "field %u, \"%.20s\", is no number",
-				      count + 1, at);
+			return refuse(reader, SWF_ERROR_LINE, "field %u, \"%.*s\", is no number",
+				      count + 1, (int)MIN(strcspn(at, " \t\r"), QUOTE_MAX), at);
 		count++;
 	}
 	if (count < FIELDS)

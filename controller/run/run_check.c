@@ -341,6 +341,11 @@ static GPtrArray *inspect(struct inspection *inspection, GError **error)
 	return started ? g_steal_pointer(&rows) : NULL;
 }
 
+bool run_check_can_run(const struct config_cluster *cluster)
+{
+	return cluster->hosts_count > 0 || cluster->local_scheduler;
+}
+
 /* What must be there before any host is asked. Returns whether to go on. */
 static bool check_here(struct config *config, const char *path, GPtrArray *rows)
 {
@@ -348,13 +353,13 @@ static bool check_here(struct config *config, const char *path, GPtrArray *rows)
 	g_autofree char *cure = g_strdup_printf("virtbed lab up %s", path);
 
 	run_check_add(rows, "", "", "configuration", RUN_CHECK_WORKS, path, NULL);
-	for (uint32_t i = 0; i < config->clusters_count; i++) {
-		if (config->clusters[i].hosts_count || config->clusters[i].local_scheduler)
-			continue;
-		run_check_add(rows, config->clusters[i].name, "", "host", RUN_CHECK_FAILED,
-			      "no hosts: it can only be simulated", "add hosts to the cluster");
+	for (uint32_t i = 0; i < config->clusters_count; i++)
+		if (!run_check_can_run(&config->clusters[i]))
+			run_check_add(rows, config->clusters[i].name, "", "host", RUN_CHECK_FAILED,
+				      "no hosts: it can only be simulated",
+				      "add hosts to the cluster");
+	if (!run_check_good(rows))
 		return false;
-	}
 	if (lab_state_resolve(config, NULL, &reason))
 		return true;
 	run_check_add(rows, "", "", "lab", RUN_CHECK_FAILED, reason->message, cure);

@@ -44,5 +44,8 @@ const char *run_check_result_name(enum run_check_result result);
  */
 GPtrArray *run_check(struct config *config, const char *path, double timeout_s, GError **error);
 
+/* Whether the cluster has hosts, or a local scheduler that runs: without, it is only simulated. */
+bool run_check_can_run(const struct config_cluster *cluster);
+
 /* Whether no row says FAILED. */
 bool run_check_good(const GPtrArray *rows);
