@@ -17,16 +17,16 @@
 #include "controller/run/run_supervisor.h"
 
 #define ASK_MS 100
+#define OUR_DIR "/run/virtbed"
 
 enum outcome { TAKEN = 0, OWNED, LEFT_OVER, BROKEN };
 
 /* Made here, not by whoever comes first: two runs must not lock in two places. */
 static char *path_of(const char *name)
 {
-	bool ours = g_mkdir_with_parents("/run/virtbed", 0700) == 0 &&
-		    g_access("/run/virtbed", W_OK) == 0;
+	bool ours = g_mkdir_with_parents(OUR_DIR, 0700) == 0 && g_access(OUR_DIR, W_OK) == 0;
 
-	return g_strdup_printf("%s/run-%s.lock", ours ? "/run/virtbed" : g_get_tmp_dir(), name);
+	return g_strdup_printf("%s/run-%s.lock", ours ? OUR_DIR : g_get_tmp_dir(), name);
 }
 
 /* One that has ended and was not reaped yet is dead, too. */
@@ -66,6 +66,33 @@ static bool is_there(int fd, const char *path)
 
 	return fstat(fd, &open_file) == 0 && lstat(path, &file) == 0 &&
 	       open_file.st_dev == file.st_dev && open_file.st_ino == file.st_ino;
+}
+
+/* Removes the file if its owner is dead and nobody holds it. */
+static void remove_left_over(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	pid_t owner = fd >= 0 ? owner_of(fd) : 0;
+
+	if (owner && !is_alive(owner) && flock(fd, LOCK_EX | LOCK_NB) == 0 && is_there(fd, path) &&
+	    owner_of(fd) == owner)
+		g_unlink(path);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* The locks of runs that were killed and never asked for again: each of them is free. */
+static void sweep(void)
+{
+	g_autoptr(GDir) dir = g_dir_open(OUR_DIR, 0, NULL);
+	const char *name;
+
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *path = g_build_filename(OUR_DIR, name, NULL);
+
+		if (g_str_has_prefix(name, "run-") && g_str_has_suffix(name, ".lock"))
+			remove_left_over(path);
+	}
 }
 
 /* One attempt; errno says why it is BROKEN. An owner that has not signed yet is alive. */
@@ -120,8 +147,10 @@ bool run_lock_take(struct run_lock *lock, const char *name, bool (*stopped)(void
 		   GError **error)
 {
 	g_autofree char *path = path_of(name);
-	enum outcome outcome = try_take(lock, path);
+	enum outcome outcome;
 
+	sweep();
+	outcome = try_take(lock, path);
 	if (outcome == LEFT_OVER) {
 		fprintf(stderr,
 			"a run of '%s' was killed: waiting until its daemons have ended its tasks "

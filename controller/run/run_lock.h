@@ -8,7 +8,8 @@
  * The lock of a configuration's name: only its holder may use VMs and labs of that name. It is held
  * by an open file, which the daemons of a run share (run_child_keep()): where `virtbed run` is
  * killed, nobody else gets it before the last of them has ended and removed its VMs. The file holds
- * the process id of whom it belongs to, and is removed when it is let go.
+ * the process id of whom it belongs to, and is removed when it is let go; where its owner was
+ * killed, by the next run of any name after the last daemon has ended.
  */
 struct run_lock {
 	int fd; /* -1: not held */

@@ -252,6 +252,29 @@ static void leave_remains(struct remains *remains, const char *name)
 	g_assert_cmpint(dprintf(remains->lock.fd, "%d\n", (int)dead), >, 0);
 }
 
+static void locks_of_killed_runs_are_removed_when_they_are_free(void)
+{
+	g_autofree char *name = lock_name();
+	g_autofree char *other = g_strconcat(name, "-other", NULL);
+	struct remains remains = {.lock = RUN_LOCK_INIT};
+	struct run_lock lock = RUN_LOCK_INIT;
+
+	leave_remains(&remains, name);
+	if (!g_str_has_prefix(remains.lock.path, "/run/virtbed/")) {
+		run_lock_drop(&remains.lock);
+		g_test_skip("/run/virtbed is not ours; elsewhere files of others lie beside");
+		return;
+	}
+	g_assert_true(run_lock_take(&lock, other, NULL, NULL, NULL));
+	g_assert_true(g_file_test(remains.lock.path, G_FILE_TEST_EXISTS));
+	run_lock_drop(&lock);
+	close(remains.lock.fd);
+	g_assert_true(run_lock_take(&lock, other, NULL, NULL, NULL));
+	g_assert_false(g_file_test(remains.lock.path, G_FILE_TEST_EXISTS));
+	run_lock_drop(&lock);
+	g_free(remains.lock.path);
+}
+
 static void what_is_left_of_a_killed_run_is_waited_for(void)
 {
 	g_autofree char *name = lock_name();
@@ -516,6 +539,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/estimate/unknown-energy", estimates_leave_unknown_energies_out);
 	g_test_add_func("/late/does-not-count", what_ended_late_does_not_count);
 	g_test_add_func("/lock/once", a_name_is_locked_once);
+	g_test_add_func("/lock/left-over", locks_of_killed_runs_are_removed_when_they_are_free);
 	g_test_add_func("/lock/remains", what_is_left_of_a_killed_run_is_waited_for);
 	g_test_add_func("/meters/missing", hosts_without_a_meter_are_named);
 	g_test_add_func("/load/counters", load_is_read_from_counters);
