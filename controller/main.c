@@ -14,6 +14,7 @@
 
 #define LOG_SUBSYSTEM "controller"
 #include "common/log.h"
+#include "common/output.h"
 #include "controller/api/status_api.h"
 #include "controller/run/run_session.h"
 
@@ -22,6 +23,12 @@ enum { EXIT_FAILED = 1, EXIT_INPUT = 2, EXIT_STOPPED = 3 };
 
 /* How long it waits, when all is done, for somebody to ask how it went. */
 #define LINGER_S 2.5
+
+/*
+ * How long a local scheduler may be silent once the run is to end: where `virtbed run` was killed,
+ * its local schedulers end as well, and take their tasks and VMs with them.
+ */
+#define STOP_PATIENCE_S 8.0
 
 static char *run_dir;
 static gboolean go_on;
@@ -38,6 +45,8 @@ static gboolean stop(gpointer data)
 {
 	struct run_session *session = data;
 
+	for (uint32_t i = 0; i < remote_fleet_config(session->fleet)->clusters_count; i++)
+		remote_link_set_patience(remote_fleet_link(session->fleet, i), STOP_PATIENCE_S);
 	remote_fleet_stop(session->fleet, "stopped by a signal");
 	return G_SOURCE_CONTINUE;
 }
@@ -105,6 +114,7 @@ int main(int argc, char **argv)
 	struct run_session *session;
 	int status;
 
+	output_plain_help();
 	g_option_context_add_main_entries(context, entries, NULL);
 	if (!g_option_context_parse(context, &argc, &argv, &error) || !run_dir || argc > 1) {
 		g_printerr("virtbed-controller: %s\n",
