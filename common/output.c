@@ -26,6 +26,20 @@ static void close_output(void)
 	_exit(EXIT_FAILURE);
 }
 
+static void print_plain(const char *text)
+{
+	static const char ellipsis[] = "\342\200\246"; /* U+2026 */
+	g_auto(GStrv) parts = g_strsplit(text, ellipsis, -1);
+	g_autofree char *plain = g_strjoinv("...", parts);
+
+	fputs(plain, stdout);
+}
+
+void output_plain_help(void)
+{
+	g_set_print_handler(print_plain);
+}
+
 void output_check_at_exit(void)
 {
 	if (atexit(close_output) != 0)

@@ -8,3 +8,9 @@
  * thing in main(). Holds for every way out but _exit(), exec() and signals.
  */
 void output_check_at_exit(void);
+
+/*
+ * GLib's help has an ellipsis in "[OPTION...]", which it prints as "?" where the locale has none, as
+ * in cron jobs and containers: from now on, g_print() writes three points for it.
+ */
+void output_plain_help(void);

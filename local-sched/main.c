@@ -10,6 +10,7 @@
 #include "common/config.h"
 #include "common/config_files.h"
 #include "common/lab_state.h"
+#include "common/output.h"
 #include "local-sched/api/api.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/scheduler.h"
@@ -215,6 +216,7 @@ int main(int argc, char **argv)
 	g_autoptr(GError) error = NULL;
 	int status = STATUS_USAGE;
 
+	output_plain_help();
 	if (!parse_options(argc, argv, &options, &error)) {
 		fprintf(stderr, "virtbed-local-sched: %s\n", error->message);
 	} else if (options.version) {

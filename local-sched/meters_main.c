@@ -10,6 +10,7 @@
 #include "common/config.h"
 #include "common/json.h"
 #include "common/lab_state.h"
+#include "common/output.h"
 #include "local-sched/power/live.h"
 
 enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
@@ -96,6 +97,8 @@ int main(int argc, char **argv)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(config_t) config = NULL;
 
+	output_check_at_exit();
+	output_plain_help();
 	g_set_prgname("virtbed energy");
 	g_option_context_add_main_entries(context, entries, NULL);
 	g_option_context_set_summary(context, "What the meters of the hosts say.");

@@ -67,6 +67,7 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : NULL;
 
 	output_check_at_exit();
+	output_plain_help();
 	/* Numbers keep their points: what is printed is read by programs too. */
 	setlocale(LC_ALL, "");
 	setlocale(LC_NUMERIC, "C");

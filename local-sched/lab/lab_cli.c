@@ -282,6 +282,7 @@ int lab_cli_main(int argc, char **argv)
 
 	g_set_prgname("virtbed lab");
 	output_check_at_exit();
+	output_plain_help();
 	if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
 		fputs(usage, stdout);
 		return EXIT_SUCCESS;

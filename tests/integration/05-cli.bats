@@ -126,6 +126,40 @@ refused() {
 	refused "one --policy" virtbed replay --out jobs.csv "$traces/synthetic.swf"
 	refused "no number of processors" virtbed replay --procs 0 "$traces/synthetic.swf"
 	refused "no number of jobs" virtbed replay --first 0 "$traces/synthetic.swf"
+	awk '!/^;/ { $4 = "12x" } 1' "$traces/synthetic.swf" >word.swf
+	refused 'field 4, "12x", is no number' virtbed replay word.swf
+}
+
+@test "what a trace leaves out is counted in good English" {
+	local traces=$ROOT/tests/unit/replay/traces
+	for wide in 1 2; do
+		awk -v wide=$wide '/^;/ { print; next } $5 <= 32 && $8 <= 32 { if (wide-- > 0) $5 = $8 = 99; print }' \
+			"$traces/synthetic.swf" >wide.swf
+		virtbed replay --policy easy wide.swf 2>notes >table
+		if [ $wide = 1 ]; then
+			grep -q "refused 1 job wider" notes
+		else
+			grep -q "refused 2 jobs wider" notes
+		fi
+	done
+}
+
+@test "a configuration without hosts cannot be tried" {
+	refused "no cluster has hosts" virtbed config check --live "$ROOT/configs/papers/energy-5000.yaml"
+}
+
+@test "nodes of nobody are no table" {
+	run -1 --separate-stderr virtbed nodes --at "unix:$BATS_TEST_TMPDIR/none.sock"
+	[ -z "$output" ]
+	run -1 --separate-stderr virtbed nodes --json --at "unix:$BATS_TEST_TMPDIR/none.sock"
+	[ "$(jq -c . <<<"$output")" = '{"nodes":[]}' ]
+}
+
+@test "help is the same in every locale" {
+	for command in simulate energy; do
+		[ "$(LC_ALL=C virtbed "$command" --help)" = "$(LC_ALL=C.UTF-8 virtbed "$command" --help)" ]
+		[[ $(LC_ALL=C virtbed "$command" --help) == *"[OPTION...]"* ]]
+	done
 }
 
 @test "a bad configuration is refused in one line with its place" {
