@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/engine/recorder_store.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "common/json.h"
@@ -92,6 +93,68 @@ static bool record_task(struct engine_recorder *base, const struct engine_task *
 	return begin(recorder) && store_put_task(recorder->store, &row, &recorder->error);
 }
 
+/* What the step that came to its end took of each VM. */
+static bool record_vms(struct recorder_store *recorder, const struct engine_suspension *suspension)
+{
+	const bool resumed = !isnan(suspension->since_s);
+
+	for (uint32_t i = 0; i < suspension->vms_count; i++) {
+		const struct backend_overhead *overhead = &suspension->vms[i].overhead;
+		const struct store_suspension_vm row = {
+			.run = recorder->run,
+			.task = suspension->task,
+			.attempt = suspension->attempt,
+			.n = suspension->n,
+			.vm = i,
+			.freeze_s = resumed ? (double)NAN : overhead->freeze_s,
+			.save_s = resumed ? (double)NAN : overhead->save_s,
+			.restore_s = resumed ? overhead->restore_s : (double)NAN,
+			.resume_s = resumed ? overhead->resume_s : (double)NAN,
+		};
+
+		if (!store_put_suspension_vm(recorder->store, &row, &recorder->error))
+			return false;
+	}
+	return true;
+}
+
+static bool record_suspension(struct engine_recorder *base,
+			      const struct engine_suspension *suspension)
+{
+	struct recorder_store *recorder = (struct recorder_store *)base;
+	const struct sched_cluster *cluster = &recorder->system->clusters[suspension->cluster];
+	const bool goes = !isnan(suspension->resume_requested_s);
+	const uint32_t count = suspension->nodes_count;
+	g_autofree char *nodes = nodes_text(suspension->nodes, count);
+	g_autofree char *to_nodes = goes ? nodes_text(suspension->to_nodes, count) : NULL;
+	const struct store_suspension row = {
+		.run = recorder->run,
+		.task = suspension->task,
+		.attempt = suspension->attempt,
+		.n = suspension->n,
+		.cluster = (char *)cluster->name,
+		.nodes = nodes,
+		.to_nodes = to_nodes,
+		.by_person = suspension->by_person,
+		.held = suspension->held,
+		.requested_s = suspension->requested_s,
+		.suspended_s = suspension->suspended_s,
+		.exec_s = suspension->exec_s,
+		.resume_requested_s = suspension->resume_requested_s,
+		.resumed_s = suspension->resumed_s,
+		.since_s = suspension->since_s,
+		.freeze_s = suspension->overhead.freeze_s,
+		.save_s = suspension->overhead.save_s,
+		.restore_s = suspension->overhead.restore_s,
+		.resume_s = suspension->overhead.resume_s,
+		.skew_s = suspension->overhead.skew_s,
+	};
+
+	return begin(recorder) &&
+	       store_put_suspension(recorder->store, &row, &recorder->error) &&
+	       record_vms(recorder, suspension);
+}
+
 static bool record_event(struct engine_recorder *base, double time_s, const char *kind,
 			 const char *detail)
 {
@@ -116,6 +179,7 @@ struct recorder_store *recorder_store_new(struct store *store, int64_t run,
 	recorder->recorder = (struct engine_recorder){
 		.decision = record_decision,
 		.task = record_task,
+		.suspension = record_suspension,
 		.event = record_event,
 		.flush = record_flush,
 	};
@@ -208,6 +272,75 @@ static bool restore_task(struct engine *engine, const struct sched_system *syste
 	return engine_restore_task(engine, row->task, &record);
 }
 
+static bool restore_suspension(struct engine *engine, const struct sched_system *system,
+			       const struct store_suspension *row)
+{
+	struct engine_suspension record = {
+		.task = row->task,
+		.attempt = row->attempt,
+		.n = row->n,
+		.by_person = row->by_person,
+		.held = row->held,
+		.requested_s = row->requested_s,
+		.suspended_s = row->suspended_s,
+		.exec_s = row->exec_s,
+		.resume_requested_s = row->resume_requested_s,
+		.resumed_s = row->resumed_s,
+		.since_s = row->since_s,
+		.overhead = { row->freeze_s, row->save_s, row->restore_s, row->resume_s,
+			      row->skew_s },
+	};
+	g_autofree uint32_t *nodes = NULL;
+	g_autofree uint32_t *to_nodes = NULL;
+	uint32_t most;
+
+	record.cluster = row->cluster ? find_cluster(system, row->cluster) : UINT32_MAX;
+	if (record.cluster == UINT32_MAX || !row->nodes)
+		return false;
+	most = system->clusters[record.cluster].nodes;
+	nodes = g_new(uint32_t, most);
+	to_nodes = g_new(uint32_t, most);
+	record.nodes_count = parse_nodes(row->nodes, most, nodes);
+	record.nodes = nodes;
+	if (record.nodes_count == 0)
+		return false;
+	if (row->to_nodes) {
+		record.to_nodes = to_nodes;
+		if (parse_nodes(row->to_nodes, most, to_nodes) != record.nodes_count)
+			return false;
+	}
+	return engine_restore_suspension(engine, &record);
+}
+
+static bool refuse_record(int64_t run, uint32_t task, GError **error)
+{
+	g_set_error(error, STORE_ERROR, STORE_ERROR_CORRUPT,
+		    "run %" G_GINT64_FORMAT ": the record of task %u does not fit the "
+		    "configuration; was it changed since?",
+		    run, task);
+	return false;
+}
+
+static bool restore_suspensions(struct store *store, int64_t run, const struct sched_system *system,
+				struct engine *engine, GError **error)
+{
+	g_autoptr(GPtrArray) rows = store_suspensions(store, run, error);
+
+	if (!rows)
+		return false;
+	for (guint i = 0; i < rows->len; i++) {
+		const struct store_suspension *row = g_ptr_array_index(rows, i);
+
+		if (!restore_suspension(engine, system, row))
+			return refuse_record(run, row->task, error);
+	}
+	if (engine_restored_well(engine))
+		return true;
+	g_set_error(error, STORE_ERROR, STORE_ERROR_CORRUPT,
+		    "run %" G_GINT64_FORMAT ": a task is suspended, but not how it came to that", run);
+	return false;
+}
+
 bool recorder_store_restore(struct store *store, int64_t run, const struct engine_setup *setup,
 			    struct engine *engine, GError **error)
 {
@@ -218,13 +351,8 @@ bool recorder_store_restore(struct store *store, int64_t run, const struct engin
 	for (guint i = 0; i < rows->len; i++) {
 		const struct store_task *row = g_ptr_array_index(rows, i);
 
-		if (restore_task(engine, setup->system, row))
-			continue;
-		g_set_error(error, STORE_ERROR, STORE_ERROR_CORRUPT,
-			    "run %" G_GINT64_FORMAT ": the record of task %u does not fit the "
-			    "configuration; was it changed since?",
-			    run, row->task);
-		return false;
+		if (!restore_task(engine, setup->system, row))
+			return refuse_record(run, row->task, error);
 	}
-	return true;
+	return restore_suspensions(store, run, setup->system, engine, error);
 }

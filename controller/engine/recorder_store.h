@@ -7,8 +7,8 @@
 #include "controller/store/store.h"
 
 /*
- * A recorder that writes a run to the store: a row per task, its events and its decisions with the
- * snapshots they were made from. Writes are grouped into transactions.
+ * A recorder that writes a run to the store: a row per task and per suspension, its events and its
+ * decisions with the snapshots they were made from. Writes are grouped into transactions.
  */
 struct recorder_store;
 
@@ -34,8 +34,9 @@ bool recorder_store_finish(struct recorder_store *recorder, GError **error);
 void recorder_store_free(struct recorder_store *recorder);
 
 /*
- * Puts the recorded tasks of an interrupted run back into `engine` (engine_restore_task()). Returns
- * true, or false with `error` set when the rows cannot be read or do not fit the workload.
+ * Puts the recorded tasks and suspensions of an interrupted run back into `engine`
+ * (engine_restore_task()). Returns true, or false with `error` set when the rows cannot be read or do
+ * not fit the workload.
  */
 bool recorder_store_restore(struct store *store, int64_t run, const struct engine_setup *setup,
 			    struct engine *engine, GError **error);

@@ -22,6 +22,7 @@ struct store;
 typedef struct store store_t;          /* for g_autoptr() */
 typedef struct store_run store_run_t;
 typedef struct store_task store_task_t;
+typedef struct store_suspension store_suspension_t;
 
 #define STORE_ERROR (store_error_quark())
 GQuark store_error_quark(void);
@@ -38,9 +39,12 @@ enum store_error {
 /* Whether `error` is one of those that a program answers with exit status 2. */
 bool store_error_is_input(const GError *error);
 
-/* The file's name within a run directory, and the schema's version that this program writes. */
+/*
+ * The file's name within a run directory, and the schema's version that this program writes. Files
+ * of an older version can be read; opened with `create` they are brought up to this one.
+ */
 #define STORE_FILE "run.sqlite"
-#define STORE_SCHEMA_VERSION 1
+#define STORE_SCHEMA_VERSION 2
 
 /*
  * One run: a policy under a limit, one repeat (measured) or trial (simulated). Strings may be NULL.
@@ -84,6 +88,33 @@ struct store_task {
 	double exec_s, etc_s, energy_j, eec_j;
 	double utility;   /* earned */
 	char *reason;
+};
+
+/*
+ * One suspension of a task: when it was asked for, left its nodes, and went on. Times in seconds
+ * since the start of the run; NAN: it did not come to that, or is not known. See docs/store.md.
+ */
+struct store_suspension {
+	int64_t run;
+	uint32_t task, attempt;
+	uint32_t n;       /* which suspension of the attempt, from 1 */
+	char *cluster;
+	char *nodes;      /* that it left: "0,1" */
+	char *to_nodes;   /* that it went to; NULL: it was not to go on */
+	bool by_person;
+	bool held;        /* until a person resumes it */
+	double requested_s, suspended_s;
+	double exec_s;    /* execution time of the stretch before it */
+	double resume_requested_s, resumed_s, since_s;
+	double freeze_s, save_s, restore_s, resume_s, skew_s; /* as in backend.h */
+};
+
+/* What one VM of the task had in it. */
+struct store_suspension_vm {
+	int64_t run;
+	uint32_t task, attempt, n;
+	uint32_t vm; /* from 0, in the order of the task's nodes */
+	double freeze_s, save_s, restore_s, resume_s; /* NAN: not known; leaves what is stored */
 };
 
 /* Something that happened in a run. */
@@ -138,6 +169,23 @@ bool store_put_task(struct store *store, const struct store_task *task, GError *
 GPtrArray *store_tasks(struct store *store, int64_t run, GError **error);
 void store_task_free(struct store_task *task);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_task_t, store_task_free)
+
+/* Inserts or replaces the row (run, task, attempt, n). */
+bool store_put_suspension(struct store *store, const struct store_suspension *suspension,
+			  GError **error);
+/*
+ * The suspensions of a run by task, attempt and number: GPtrArray of struct store_suspension, owned
+ * by the caller. None in files of version 1.
+ */
+GPtrArray *store_suspensions(struct store *store, int64_t run, GError **error);
+void store_suspension_free(struct store_suspension *suspension);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_suspension_t, store_suspension_free)
+
+/* Inserts the row (run, task, attempt, n, vm), or replaces what is known of it. */
+bool store_put_suspension_vm(struct store *store, const struct store_suspension_vm *vm,
+			     GError **error);
+/* As above: GPtrArray of struct store_suspension_vm, to be freed with g_free() each. */
+GPtrArray *store_suspension_vms(struct store *store, int64_t run, GError **error);
 
 /* Appends an event: time, kind, JSON detail (may be NULL). */
 bool store_add_event(struct store *store, int64_t run, double time_s, const char *kind,

@@ -27,12 +27,17 @@ enum store_statement {
 	STORE_CLEAR_ESTIMATES,
 	STORE_ADD_ESTIMATE,
 	STORE_LIST_ESTIMATES,
+	STORE_PUT_SUSPENSION,
+	STORE_LIST_SUSPENSIONS,
+	STORE_PUT_SUSPENSION_VM,
+	STORE_LIST_SUSPENSION_VMS,
 	STORE_STATEMENTS,
 };
 
 struct store {
 	sqlite3 *db;
 	char *path; /* of the file, for messages */
+	int version; /* of its schema */
 	sqlite3_stmt *statements[STORE_STATEMENTS];
 };
 
@@ -52,5 +57,5 @@ sqlite3_stmt *store_statement(struct store *store, enum store_statement which, G
 bool store_run_statement(struct store *store, sqlite3_stmt *statement, const char *doing,
 			 GError **error);
 
-/* Makes the tables of a new file and checks those of an old one. */
+/* Makes the tables of a new file and checks those of an old one; `create`: completes them. */
 bool store_schema_apply(struct store *store, bool create, GError **error);

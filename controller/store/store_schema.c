@@ -89,6 +89,42 @@ static const char schema[] =
 	" count INTEGER NOT NULL,"
 	" PRIMARY KEY (type, cluster)) WITHOUT ROWID;";
 
+/* What version 2 added to version 1. */
+static const char schema_suspensions[] =
+	"CREATE TABLE suspension ("
+	" run INTEGER NOT NULL REFERENCES run,"
+	" task INTEGER NOT NULL,"
+	" attempt INTEGER NOT NULL,"
+	" n INTEGER NOT NULL,"
+	" cluster TEXT NOT NULL,"
+	" nodes TEXT NOT NULL,"
+	" to_nodes TEXT,"
+	" by_person INTEGER NOT NULL,"
+	" held INTEGER NOT NULL,"
+	" requested_s REAL,"
+	" suspended_s REAL,"
+	" exec_s REAL,"
+	" resume_requested_s REAL,"
+	" resumed_s REAL,"
+	" since_s REAL,"
+	" freeze_s REAL,"
+	" save_s REAL,"
+	" restore_s REAL,"
+	" resume_s REAL,"
+	" skew_s REAL,"
+	" PRIMARY KEY (run, task, attempt, n)) WITHOUT ROWID;"
+	"CREATE TABLE suspension_vm ("
+	" run INTEGER NOT NULL REFERENCES run,"
+	" task INTEGER NOT NULL,"
+	" attempt INTEGER NOT NULL,"
+	" n INTEGER NOT NULL,"
+	" vm INTEGER NOT NULL,"
+	" freeze_s REAL,"
+	" save_s REAL,"
+	" restore_s REAL,"
+	" resume_s REAL,"
+	" PRIMARY KEY (run, task, attempt, n, vm)) WITHOUT ROWID;";
+
 /* Reads a PRAGMA that is one integer. Returns a result code. */
 static int pragma_integer(struct store *store, const char *sql, int64_t *ret_value)
 {
@@ -106,14 +142,19 @@ static int pragma_integer(struct store *store, const char *sql, int64_t *ret_val
 	return code;
 }
 
-static bool create_tables(struct store *store, GError **error)
+/* Adds to a file of version `store->version`, 0 for a new one, what this version has. */
+static bool complete_tables(struct store *store, GError **error)
 {
-	g_autofree char *sql = g_strdup_printf("BEGIN IMMEDIATE; %s PRAGMA application_id = %d;"
+	g_autofree char *sql = g_strdup_printf("BEGIN IMMEDIATE; %s %s PRAGMA application_id = %d;"
 					       " PRAGMA user_version = %d; COMMIT",
-					       schema, APPLICATION_ID, STORE_SCHEMA_VERSION);
+					       store->version < 1 ? schema : "",
+					       store->version < 2 ? schema_suspensions : "",
+					       APPLICATION_ID, STORE_SCHEMA_VERSION);
 
-	if (store_exec(store, sql, "create the tables", error))
+	if (store_exec(store, sql, "create the tables", error)) {
+		store->version = STORE_SCHEMA_VERSION;
 		return true;
+	}
 	store_rollback(store);
 	return false;
 }
@@ -159,18 +200,21 @@ bool store_schema_apply(struct store *store, bool create, GError **error)
 		return false;
 	}
 	if (create && application == 0 && version == 0 && tables == 0)
-		return create_tables(store, error);
+		return complete_tables(store, error);
 	if (application != APPLICATION_ID) {
 		g_set_error(error, STORE_ERROR, STORE_ERROR_OPEN, "%s: not a store of virtbed",
 			    store->path);
 		return false;
 	}
-	if (version != STORE_SCHEMA_VERSION) {
+	if (version < 1 || version > STORE_SCHEMA_VERSION) {
 		g_set_error(
 			error, STORE_ERROR, STORE_ERROR_SCHEMA,
 			"%s: written with schema %d, this virtbed knows %d; use the newer virtbed",
 			store->path, (int)version, STORE_SCHEMA_VERSION);
 		return false;
 	}
-	return check_pages(store, error);
+	store->version = (int)version;
+	if (!check_pages(store, error))
+		return false;
+	return !create || version == STORE_SCHEMA_VERSION || complete_tables(store, error);
 }

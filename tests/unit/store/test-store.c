@@ -347,6 +347,113 @@ static void test_newer_schema(struct fixture *fixture, const void *data)
 	expect_refused(fixture->dir, STORE_ERROR_SCHEMA, "schema 99");
 }
 
+static const struct store_suspension some_suspension = {
+	.task = 3,
+	.attempt = 1,
+	.n = 2,
+	.cluster = (char *)"c1",
+	.nodes = (char *)"0,1",
+	.by_person = true,
+	.held = true,
+	.requested_s = 10,
+	.suspended_s = 12.5,
+	.exec_s = 9.25,
+	.resume_requested_s = NAN,
+	.resumed_s = NAN,
+	.since_s = NAN,
+	.freeze_s = 0.5,
+	.save_s = 2,
+	.restore_s = NAN,
+	.resume_s = NAN,
+	.skew_s = 0.001,
+};
+
+static void test_suspensions(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+	struct store_suspension row = some_suspension;
+	struct store_suspension_vm vm = {.task = 3, .attempt = 1, .n = 2, .vm = 1};
+	g_autoptr(GPtrArray) rows = NULL;
+	g_autoptr(GPtrArray) vms = NULL;
+	const struct store_suspension *read;
+	const struct store_suspension_vm *read_vm;
+
+	row.run = vm.run = add_run(fixture->store, "easy");
+	g_assert_true(store_put_suspension(fixture->store, &row, &error));
+	row.held = false;
+	row.to_nodes = (char *)"1,2";
+	row.resume_requested_s = 20;
+	row.since_s = 21;
+	row.resumed_s = 21.5;
+	g_assert_true(store_put_suspension(fixture->store, &row, &error));
+	row.n = 1;
+	g_assert_true(store_put_suspension(fixture->store, &row, &error));
+	vm.freeze_s = 0.25;
+	vm.save_s = 1.5;
+	vm.restore_s = vm.resume_s = NAN;
+	g_assert_true(store_put_suspension_vm(fixture->store, &vm, &error));
+	vm.freeze_s = vm.save_s = NAN;
+	vm.restore_s = 3;
+	vm.resume_s = 0;
+	g_assert_true(store_put_suspension_vm(fixture->store, &vm, &error));
+	g_assert_no_error(error);
+	reopen(fixture);
+	rows = store_suspensions(fixture->store, row.run, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(rows->len, ==, 2);
+	read = g_ptr_array_index(rows, 1);
+	g_assert_cmpuint(read->task, ==, 3);
+	g_assert_cmpuint(read->n, ==, 2);
+	g_assert_cmpstr(read->nodes, ==, "0,1");
+	g_assert_cmpstr(read->to_nodes, ==, "1,2");
+	g_assert_true(read->by_person);
+	g_assert_false(read->held);
+	g_assert_cmpfloat(read->suspended_s, ==, 12.5);
+	g_assert_cmpfloat(read->exec_s, ==, 9.25);
+	g_assert_cmpfloat(read->since_s, ==, 21);
+	g_assert_cmpfloat(read->skew_s, ==, 0.001);
+	g_assert_true(isnan(read->restore_s));
+	vms = store_suspension_vms(fixture->store, row.run, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(vms->len, ==, 1);
+	read_vm = g_ptr_array_index(vms, 0);
+	g_assert_cmpuint(read_vm->vm, ==, 1);
+	g_assert_cmpfloat(read_vm->freeze_s, ==, 0.25);
+	g_assert_cmpfloat(read_vm->save_s, ==, 1.5);
+	g_assert_cmpfloat(read_vm->restore_s, ==, 3);
+	g_assert_cmpfloat(read_vm->resume_s, ==, 0);
+}
+
+/* A store of version 1 has no suspensions; it can be read, and written once it is opened for that. */
+static void test_older_schema(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) none = NULL;
+	g_autoptr(GPtrArray) no_vms = NULL;
+	g_autoptr(GPtrArray) one = NULL;
+	struct store_suspension row = some_suspension;
+
+	row.run = add_run(fixture->store, "easy");
+	sqlite3_exec(fixture->store->db,
+		     "DROP TABLE suspension; DROP TABLE suspension_vm; PRAGMA user_version = 1", NULL,
+		     NULL, NULL);
+	reopen(fixture);
+	none = store_suspensions(fixture->store, row.run, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(none->len, ==, 0);
+	no_vms = store_suspension_vms(fixture->store, row.run, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(no_vms->len, ==, 0);
+	g_clear_pointer(&fixture->store, store_close);
+	fixture->store = store_open(fixture->dir, true, &error);
+	g_assert_no_error(error);
+	g_assert_true(store_put_suspension(fixture->store, &row, &error));
+	reopen(fixture);
+	one = store_suspensions(fixture->store, row.run, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(one->len, ==, 1);
+}
+
 static void fill(struct store *store, int rows)
 {
 	int64_t run = add_run(store, "easy");
@@ -433,6 +540,8 @@ int main(int argc, char **argv)
 	TEST("/store/a directory without a store is bad input", test_directory_without_store);
 	TEST("/store/a file that is no store is bad input", test_not_a_store);
 	TEST("/store/a newer schema is bad input", test_newer_schema);
+	TEST("/store/an older schema can be read, and is completed to be written", test_older_schema);
+	TEST("/store/suspensions are stored by task and VM", test_suspensions);
 	TEST("/store/a truncated file is bad input", test_truncated);
 	TEST("/store/a damaged file is bad input", test_damaged);
 	TEST("/store/a crash loses no commit", test_crash_loses_no_commit);
