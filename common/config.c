@@ -251,6 +251,13 @@ static void free_estimates(struct config_estimate *estimates, uint32_t count)
 	g_free(estimates);
 }
 
+static void free_overheads(struct config_overhead *overheads, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		g_free(overheads[i].cluster);
+	g_free(overheads);
+}
+
 /* The `estimates:` of a file that profile wrote, or of a whole configuration. */
 static struct config_estimates_file *load_estimates(const char *path, GError **error)
 {
@@ -271,28 +278,54 @@ static struct config_estimates_file *load_estimates(const char *path, GError **e
 	file->estimates = g_steal_pointer(&whole->estimates);
 	file->estimates_count = whole->estimates_count;
 	whole->estimates_count = 0;
+	file->overheads = g_steal_pointer(&whole->overheads);
+	file->overheads_count = whole->overheads_count;
+	whole->overheads_count = 0;
 	config_free(whole);
 	return file;
+}
+
+/* What was measured of `config` and of `file` change places. */
+static void swap_measured(struct config *config, struct config_estimates_file *file)
+{
+	const struct config_estimates_file before = {
+		config->estimates, config->estimates_count, config->overheads,
+		config->overheads_count
+	};
+
+	config->estimates = file->estimates;
+	config->estimates_count = file->estimates_count;
+	file->estimates = before.estimates;
+	file->estimates_count = before.estimates_count;
+	if (!file->overheads)
+		return;
+	config->overheads = file->overheads;
+	config->overheads_count = file->overheads_count;
+	file->overheads = before.overheads;
+	file->overheads_count = before.overheads_count;
 }
 
 bool config_load_estimates(struct config *config, const char *path, GError **error)
 {
 	g_autofree struct config_estimates_file *file = load_estimates(path, error);
-	struct config_estimate *before = config->estimates;
-	uint32_t before_count = config->estimates_count;
+	const struct config before = *config;
+	bool good;
 
 	if (!file)
 		return false;
-	config->estimates = file->estimates;
-	config->estimates_count = file->estimates_count;
-	if (!config_check(config, path, error)) {
-		config->estimates = before;
-		config->estimates_count = before_count;
-		free_estimates(file->estimates, file->estimates_count);
-		return false;
+	swap_measured(config, file);
+	good = config_check(config, path, error);
+	if (!good) {
+		*file = (struct config_estimates_file){
+			config->estimates, config->estimates_count,
+			config->overheads != before.overheads ? config->overheads : NULL,
+			config->overheads != before.overheads ? config->overheads_count : 0,
+		};
+		*config = before;
 	}
-	free_estimates(before, before_count);
-	return true;
+	free_estimates(file->estimates, file->estimates_count);
+	free_overheads(file->overheads, file->overheads_count);
+	return good;
 }
 
 bool config_save(const struct config *config, const char *path, GError **error)
@@ -302,13 +335,23 @@ bool config_save(const struct config *config, const char *path, GError **error)
 	return g_file_set_contents(path, text, -1, error);
 }
 
-bool config_save_estimates(const struct config_estimate *estimates, uint32_t count,
-			   const char *path, GError **error)
+bool config_save_measured(const struct config_estimate *estimates, uint32_t count,
+			  const struct config_overhead *overheads, uint32_t overheads_count,
+			  const char *path, GError **error)
 {
-	const struct config_estimates_file file = { (struct config_estimate *)estimates, count };
+	const struct config_estimates_file file = {
+		(struct config_estimate *)estimates, count,
+		overheads_count > 0 ? (struct config_overhead *)overheads : NULL, overheads_count
+	};
 	g_autofree char *text = config_yaml_text(&config_schema_estimates, &file);
 
 	return g_file_set_contents(path, text, -1, error);
+}
+
+bool config_save_estimates(const struct config_estimate *estimates, uint32_t count,
+			   const char *path, GError **error)
+{
+	return config_save_measured(estimates, count, NULL, 0, path, error);
 }
 
 void config_free(struct config *config)

@@ -113,6 +113,9 @@ struct config_type {
 	uint32_t repetitions; /* of the timed section; default 1 */
 	uint64_t memory_mib;  /* least memory (RAM + swap) over all nodes of the task */
 	double share;         /* fraction of arrivals, 0..1; shares sum to 1 */
+	/* Preemption (paper 000, section II), both false unless given: */
+	bool may_preempt;     /* its tasks may take the nodes of preemptible ones */
+	bool preemptible;     /* its tasks may be suspended for others */
 };
 
 /* One entry of the ETC and EEC matrices (paper 002, Tables 5 and 6), with its spread. */
@@ -124,6 +127,19 @@ struct config_estimate {
 	double eec_j;    /* mean dynamic energy, >= 0 */
 	double eec_sd_j;
 	uint32_t count;  /* measurements behind the entry; 0: given */
+};
+
+/*
+ * What one suspension of a task took, seconds of elapsed time, each step after the one before: all of
+ * its VMs frozen, off the nodes, back on nodes, going on (controller/backend/backend.h). Simulations
+ * draw from these; without any, suspending takes no time (paper 000, section II).
+ */
+struct config_overhead {
+	char *cluster;
+	double freeze_s;  /* >= 0, as the others */
+	double save_s;
+	double restore_s;
+	double resume_s;
 };
 
 /* Arrivals and utility functions (paper 002, section 6.2). */
@@ -259,6 +275,8 @@ struct config {
 	uint32_t types_count;
 	struct config_estimate *estimates; /* may be empty: then `profile` measures them */
 	uint32_t estimates_count;
+	struct config_overhead *overheads; /* an entry per suspension that was measured */
+	uint32_t overheads_count;
 	struct config_workload *workload;
 	struct config_experiment *experiment;
 	struct config_lab *lab; /* NULL: real blades */
@@ -285,7 +303,8 @@ struct config *config_load(const char *path, GError **error);
 
 /*
  * Reads only the `estimates:` list of `path` (a file written by `profile`, or a whole
- * configuration) and replaces the estimates of `config` by it. Checks again. On failure `config`
+ * configuration) and replaces the estimates of `config` by it; where there are `overheads:`, they
+ * replace those of `config`. Checks again. On failure `config`
  * is unchanged. Returns true, or false with `error` set.
  */
 bool config_load_estimates(struct config *config, const char *path, GError **error);
@@ -316,6 +335,11 @@ bool config_uri_is_local(const char *uri);
 
 /* Writes `config` as YAML to `path`, such that config_load() reads it back equal. */
 bool config_save(const struct config *config, const char *path, GError **error);
+
+/* The same with overheads_count `overheads`, which may be none. */
+bool config_save_measured(const struct config_estimate *estimates, uint32_t count,
+			  const struct config_overhead *overheads, uint32_t overheads_count,
+			  const char *path, GError **error);
 
 /* Writes `estimates` (`count` of them) as a YAML file that config_load_estimates() reads. */
 bool config_save_estimates(const struct config_estimate *estimates, uint32_t count,

@@ -310,6 +310,39 @@ static bool check_estimates(const struct check *check)
 	return true;
 }
 
+static bool check_overhead(const struct check *check, const struct config_overhead *overhead,
+			   uint32_t index)
+{
+	const struct {
+		const char *name;
+		double value_s;
+	} steps[] = {
+		{ "freeze_s", overhead->freeze_s },
+		{ "save_s", overhead->save_s },
+		{ "restore_s", overhead->restore_s },
+		{ "resume_s", overhead->resume_s },
+	};
+
+	if (!find_cluster(check->config, overhead->cluster))
+		return fail(check, "overheads[%u].cluster: no cluster '%s' in clusters", index,
+			    overhead->cluster);
+	for (gsize i = 0; i < G_N_ELEMENTS(steps); i++) {
+		g_autofree char *key = g_strdup_printf("overheads[%u].%s", index, steps[i].name);
+
+		if (!not_negative(check, steps[i].value_s, key))
+			return false;
+	}
+	return true;
+}
+
+static bool check_overheads(const struct check *check)
+{
+	for (uint32_t i = 0; i < check->config->overheads_count; i++)
+		if (!check_overhead(check, &check->config->overheads[i], i))
+			return false;
+	return true;
+}
+
 static bool check_workload(const struct check *check)
 {
 	const struct config_workload *workload = check->config->workload;
@@ -399,6 +432,6 @@ bool config_check(const struct config *config, const char *path, GError **error)
 	if (config->environment ? !part(&check, config_environment_check(config))
 				: !check_shares(&check) || !check_estimates(&check))
 		return false;
-	return check_workload(&check) && check_experiment(&check) &&
+	return check_overheads(&check) && check_workload(&check) && check_experiment(&check) &&
 	       part(&check, config_size_check(config)) && part(&check, config_lab_check(config));
 }

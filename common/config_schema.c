@@ -18,6 +18,7 @@
 #define UINT(flags, type, field) CYAML_FIELD_UINT(#field, flags, type, field)
 #define FLOAT(flags, type, field) CYAML_FIELD_FLOAT(#field, flags, type, field)
 /* One of a list of words; the first is the default. */
+#define FLAG(type, field) CYAML_FIELD_BOOL(#field, OPTIONAL, type, field)
 #define WORD(flags, type, field, words) \
 	CYAML_FIELD_ENUM(#field, (flags) | CYAML_FLAG_STRICT, type, field, words, \
 			 CYAML_ARRAY_LEN(words))
@@ -119,6 +120,8 @@ static const cyaml_schema_field_t type_fields[] = {
 	UINT(OPTIONAL, struct config_type, repetitions),
 	UINT(NEEDED, struct config_type, memory_mib),
 	FLOAT(NEEDED, struct config_type, share),
+	FLAG(struct config_type, may_preempt),
+	FLAG(struct config_type, preemptible),
 	CYAML_FIELD_END
 };
 
@@ -151,6 +154,19 @@ static const cyaml_schema_value_t float_entry = {
 
 static const cyaml_schema_value_t string_entry = {
 	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, 4096),
+};
+
+static const cyaml_schema_field_t overhead_fields[] = {
+	STRING(NEEDED, struct config_overhead, cluster),
+	FLOAT(NEEDED, struct config_overhead, freeze_s),
+	FLOAT(NEEDED, struct config_overhead, save_s),
+	FLOAT(NEEDED, struct config_overhead, restore_s),
+	FLOAT(NEEDED, struct config_overhead, resume_s),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_value_t overhead_entry = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_overhead, overhead_fields),
 };
 
 static const cyaml_schema_field_t workload_fields[] = {
@@ -250,6 +266,7 @@ static const cyaml_schema_field_t config_fields[] = {
 	LIST(NEEDED, struct config, clusters, &cluster_entry, 0),
 	LIST(OPTIONAL, struct config, types, &type_entry, 0),
 	LIST(OPTIONAL, struct config, estimates, &estimate_entry, 0),
+	LIST(OPTIONAL, struct config, overheads, &overhead_entry, 0),
 	CYAML_FIELD_MAPPING_PTR("workload", OPTIONAL | CYAML_FLAG_POINTER, struct config, workload,
 				workload_fields),
 	CYAML_FIELD_MAPPING_PTR("experiment", CYAML_FLAG_POINTER, struct config, experiment,
@@ -270,6 +287,7 @@ const cyaml_schema_value_t config_schema = {
 
 static const cyaml_schema_field_t estimates_file_fields[] = {
 	LIST(NEEDED, struct config_estimates_file, estimates, &estimate_entry, 1),
+	LIST(OPTIONAL, struct config_estimates_file, overheads, &overhead_entry, 0),
 	CYAML_FIELD_END
 };
 

@@ -8,13 +8,15 @@
  */
 extern const cyaml_schema_value_t config_schema;
 
-/* The schema of a file that holds nothing but `estimates:` (struct config_estimates_file). */
+/* The schema of a file of what was measured alone (struct config_estimates_file). */
 extern const cyaml_schema_value_t config_schema_estimates;
 
 /* What config_schema_estimates reads into. */
 struct config_estimates_file {
 	struct config_estimate *estimates;
 	uint32_t estimates_count;
+	struct config_overhead *overheads;
+	uint32_t overheads_count;
 };
 
 /* What 0 means for an optional number. */

@@ -79,6 +79,10 @@ static bool check_scalar(const struct walk *walk, const yaml_node_t *node,
 			      "%s: '%s' is not a number; write digits only, the unit is in the "
 			      "key's name",
 			      key, scalar(node));
+	/* libcyaml takes any word that it does not know for true. */
+	if (schema->type == CYAML_BOOL && strcmp(scalar(node), "true") != 0 &&
+	    strcmp(scalar(node), "false") != 0)
+		return refuse(walk, node, "%s: '%s' is neither true nor false", key, scalar(node));
 	return true;
 }
 

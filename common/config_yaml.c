@@ -71,6 +71,9 @@ static void write_scalar(GString *out, const cyaml_schema_value_t *schema, const
 		memcpy(&number, data, sizeof(number));
 		write_double(out, number);
 		break;
+	case CYAML_BOOL:
+		g_string_append(out, read_unsigned(data, schema->data_size) ? "true" : "false");
+		break;
 	case CYAML_STRING:
 		write_string(out, *(char *const *)data);
 		break;

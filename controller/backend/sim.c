@@ -54,7 +54,7 @@ struct sim {
 	struct sim_task *tasks;
 	const struct backend_sim_spread *spread; /* NULL: every task takes its ETC and EEC */
 	struct random_stream random;  /* draws from the spread */
-	const struct backend_sim_overheads *overheads; /* NULL: none */
+	struct backend_sim_overheads overheads; /* samples NULL: none */
 	GQueue news;          /* of struct backend_event: what happened at now_s already */
 };
 
@@ -240,10 +240,10 @@ static void stay(struct sim *sim, uint32_t index, uint32_t n, const char *reason
 static struct backend_overhead draw_overhead(const struct sim *sim, uint32_t index,
 					     const struct sim_task *task)
 {
-	const struct backend_sim_overheads *overheads = sim->overheads;
+	const struct backend_sim_overheads *overheads = &sim->overheads;
 	struct random_stream random;
 
-	if (!overheads || overheads->counts[task->cluster] == 0)
+	if (!overheads->samples || overheads->counts[task->cluster] == 0)
 		return (struct backend_overhead){ 0 };
 	random_stream_init(&random, overheads->seed ^ overheads->stream << 32,
 			   (uint64_t)index << 32 | task->suspension);
@@ -475,5 +475,5 @@ void backend_sim_set_spread(struct backend *backend, const struct backend_sim_sp
 void backend_sim_set_overheads(struct backend *backend,
 			       const struct backend_sim_overheads *overheads)
 {
-	((struct sim *)backend)->overheads = overheads;
+	((struct sim *)backend)->overheads = *overheads;
 }

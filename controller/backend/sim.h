@@ -24,7 +24,8 @@ struct backend *backend_sim_new(const struct sched_system *system, uint32_t task
 
 /* The overheads that were observed, per cluster; docs/store.md, "suspension". */
 struct backend_sim_overheads {
-	const struct backend_overhead *const *samples; /* per cluster of the system; finite, >= 0 */
+	/* Per cluster of the system, finite, >= 0; NULL: none at all. */
+	const struct backend_overhead *const *samples;
 	const uint32_t *counts;                        /* per cluster; 0: no overhead there */
 	uint64_t seed;
 	uint64_t stream; /* which repeat: other streams of a seed are independent of it */
@@ -34,8 +35,8 @@ struct backend_sim_overheads {
  * From now on every suspension takes, with its resumption, what one of its cluster's samples took,
  * drawn uniformly. Which one depends on seed, stream, task and number of the suspension alone: so
  * policies that suspend the same task meet the same overhead. Without samples, and without this
- * call, suspending and resuming take no time (paper 000, section II). What `overheads` points to
- * must outlive the backend. To be called before the first start.
+ * call, suspending and resuming take no time (paper 000, section II). The samples must outlive
+ * the backend. To be called before the first start.
  */
 void backend_sim_set_overheads(struct backend *backend,
 			       const struct backend_sim_overheads *overheads);

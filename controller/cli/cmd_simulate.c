@@ -24,6 +24,7 @@ struct options {
 	char *limits;    /* NULL: the configured ones */
 	char *estimates; /* NULL: the configured ones */
 	char *out;       /* NULL: nothing is stored */
+	gboolean no_overheads;
 	gboolean json;
 };
 
@@ -41,7 +42,9 @@ static bool parse_options(int *argc, char ***argv, struct options *options, GErr
 		{ "limit", 'l', 0, G_OPTION_ARG_STRING, &options->limits,
 		  "fractions of the budget, instead of the configured ones", "F,..." },
 		{ "estimates", 'e', 0, G_OPTION_ARG_FILENAME, &options->estimates,
-		  "ETC and EEC, e.g. as measured by `virtbed profile`", "FILE" },
+		  "ETC and EEC, e.g. as measured by `virtbed profile`; and its overheads", "FILE" },
+		{ "no-overheads", 0, 0, G_OPTION_ARG_NONE, &options->no_overheads,
+		  "suspending and resuming tasks takes no time, whatever was measured", NULL },
 		{ "out", 'o', 0, G_OPTION_ARG_FILENAME, &options->out,
 		  "also write a run directory; tasks and decisions in it are those of trial 1, of an "
 		  "environment none", "DIR" },
@@ -173,6 +176,8 @@ static int simulate(const char *name, const char *path, const struct options *op
 	limits = find_limits(options, config, &count, &error);
 	if (limits)
 		experiment = experiment_new(config, (const char *const *)policies, &error);
+	if (experiment && options->no_overheads)
+		experiment_drop_overheads(experiment);
 	if (experiment)
 		budget_j = experiment_budget_j(experiment, seed, &error);
 	if (error)

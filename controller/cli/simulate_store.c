@@ -68,6 +68,9 @@ static bool put_facts(const struct writing *writing, double budget_j, const char
 	       store_set_meta(store, "started_utc", now, error) &&
 	       store_set_meta(store, "cluster_order", order, error) &&
 	       store_set_meta(store, "estimates", estimates, error) &&
+	       put_meta(store, "overheads", error, "%u",
+			trials->experiment->overheads ? trials->experiment->config->overheads_count
+						      : 0) &&
 	       put_meta(store, "seed", error, "%" PRIu64, writing->seed) &&
 	       put_meta(store, "trials", error, "%u", trials->trials) &&
 	       put_meta(store, "budget_j", error, "%.17g", budget_j);
@@ -116,7 +119,7 @@ static bool record_run(const struct writing *writing, const struct workload *wor
 	bool good;
 
 	setup.recorder = recorder_store_engine(recorder);
-	experiment_simulate(&setup, &result);
+	experiment_simulate_run(experiment, &setup, &result);
 	good = recorder_store_finish(recorder, error);
 	recorder_store_free(recorder);
 	return good;

@@ -127,7 +127,13 @@ struct experiment *experiment_new(const struct config *config, const char *const
 	}
 	if (!experiment->system)
 		return NULL;
+	experiment->overheads = overheads_new(config);
 	return g_steal_pointer(&experiment);
+}
+
+void experiment_drop_overheads(struct experiment *experiment)
+{
+	g_clear_pointer(&experiment->overheads, overheads_free);
 }
 
 void experiment_free(struct experiment *experiment)
@@ -138,6 +144,7 @@ void experiment_free(struct experiment *experiment)
 	if (experiment->names)
 		g_string_chunk_free(experiment->names);
 	swf_free(experiment->trace);
+	overheads_free(experiment->overheads);
 	g_free(experiment->policies);
 	g_free(experiment);
 }
@@ -216,13 +223,36 @@ struct engine_setup experiment_trial_setup(const struct experiment *experiment,
 	return setup;
 }
 
-void experiment_simulate(const struct engine_setup *setup, struct engine_result *ret_result)
+struct backend *experiment_backend_new(const struct experiment *experiment,
+				       const struct engine_setup *setup)
 {
-	struct backend *backend = backend_sim_new(setup->system, setup->workload->tasks_count);
+	const struct workload *workload = setup->workload;
+	const struct backend_sim_overheads overheads =
+		overheads_view(experiment->overheads, workload->seed, workload->trial);
+	struct backend *backend = backend_sim_new(setup->system, workload->tasks_count);
+
+	backend_sim_set_overheads(backend, &overheads);
+	return backend;
+}
+
+static void simulate(const struct engine_setup *setup, struct backend *backend,
+		     struct engine_result *ret_result)
+{
 	g_autoptr(engine_t) engine = engine_new(setup, backend);
 
 	engine_run(engine, ret_result);
 	backend_destroy(backend);
+}
+
+void experiment_simulate_run(const struct experiment *experiment, const struct engine_setup *setup,
+			     struct engine_result *ret_result)
+{
+	simulate(setup, experiment_backend_new(experiment, setup), ret_result);
+}
+
+void experiment_simulate(const struct engine_setup *setup, struct engine_result *ret_result)
+{
+	simulate(setup, backend_sim_new(setup->system, setup->workload->tasks_count), ret_result);
 }
 
 double experiment_budget_j(const struct experiment *experiment, uint64_t seed, GError **error)

@@ -6,6 +6,7 @@
 
 #include "common/config.h"
 #include "controller/engine/engine.h"
+#include "controller/engine/overheads.h"
 
 /*
  * From a configuration to runs: the system, the workload of a trial, the budget and the policies,
@@ -18,6 +19,7 @@ struct experiment {
 	uint32_t policies_count;
 	GStringChunk *names;         /* of the system's rows; NULL: the configuration's */
 	struct swf_trace *trace;     /* of the environment; NULL: none */
+	struct overheads *overheads; /* of suspensions, in simulations; NULL: none */
 };
 
 #define EXPERIMENT_ERROR (experiment_error_quark())
@@ -39,6 +41,9 @@ bool experiment_check_policies(const struct config *config, const char *const *p
  */
 struct experiment *experiment_new(const struct config *config, const char *const *policies,
 				  GError **error);
+
+/* Suspending takes no time in the experiment's simulations, whatever the configuration says. */
+void experiment_drop_overheads(struct experiment *experiment);
 
 /* NULL is allowed. */
 void experiment_free(struct experiment *experiment);
@@ -83,5 +88,16 @@ struct engine_setup experiment_setup(const struct experiment *experiment,
  */
 double experiment_budget_j(const struct experiment *experiment, uint64_t seed, GError **error);
 
-/* Simulates one run from beginning to end and fills *ret_result. */
+/*
+ * The simulation that a run with `setup` of the experiment is carried out by, overheads included. To
+ * be destroyed with backend_destroy() before the experiment is freed.
+ */
+struct backend *experiment_backend_new(const struct experiment *experiment,
+				       const struct engine_setup *setup);
+
+/* Simulates one run of the experiment from beginning to end and fills *ret_result. */
+void experiment_simulate_run(const struct experiment *experiment, const struct engine_setup *setup,
+			     struct engine_result *ret_result);
+
+/* The same without overheads. */
 void experiment_simulate(const struct engine_setup *setup, struct engine_result *ret_result);

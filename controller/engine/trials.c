@@ -3,8 +3,6 @@
 
 #include <gio/gio.h>
 
-#include "controller/backend/sim.h"
-
 /* What the threads share. */
 struct batch {
 	const struct trials *trials;
@@ -31,7 +29,7 @@ static struct engine_result *result_at(const struct batch *batch, uint32_t trial
 static void run_once(const struct batch *batch, struct engine_setup *setup, uint32_t trial,
 		     uint32_t policy)
 {
-	struct backend *backend = backend_sim_new(setup->system, setup->workload->tasks_count);
+	struct backend *backend = experiment_backend_new(batch->trials->experiment, setup);
 	const uint32_t last = batch->trials->limits_count - 1;
 
 	setup->limit_j = batch->limits_j[last];
@@ -64,7 +62,7 @@ static void run_policy(const struct batch *batch, const struct experiment_trial 
 		setup = experiment_trial_setup(experiment, drawn, &experiment->policies[policy],
 					       batch->limits_j[i]);
 		setup.trim = true;
-		experiment_simulate(&setup, result);
+		experiment_simulate_run(experiment, &setup, result);
 		result->utility_max = drawn->utility_max;
 	}
 }

@@ -48,6 +48,8 @@ struct workload *workload_testbed_new(const struct config *config,
 			.arrival_s = time_s,
 			.utility = utility_testbed(max, spec->constant_until * etc_s,
 						   spec->zero_at * etc_s),
+			.may_preempt = config->types[row].may_preempt,
+			.preemptible = config->types[row].preemptible,
 		};
 
 		g_array_append_val(tasks, task);

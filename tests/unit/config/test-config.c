@@ -108,6 +108,15 @@ static const struct bad_case bad_cases[] = {
 	{ "mapping_interval_s: 1", "baseline_s: -1\n  mapping_interval_s: 1",
 	  "experiment.baseline_s: -1 is negative" },
 	{ "share: 1}", "share: 1, repetitions: 0}", "types[0].repetitions: 0 makes no sense" },
+	{ "share: 1}", "share: 1, preemptible: yes}",
+	  "types[0].preemptible: 'yes' is neither true nor false" },
+	{ "name: t\n",
+	  "name: t\noverheads: [{cluster: z, freeze_s: 0, save_s: 0, restore_s: 0, resume_s: 0}]\n",
+	  "overheads[0].cluster: no cluster 'z'" },
+	{ "name: t\n",
+	  "name: t\noverheads: [{cluster: a, freeze_s: 0, save_s: -1, restore_s: 0, resume_s: 0}]\n",
+	  "overheads[0].save_s: -1 is negative" },
+	{ "share: 1}", "share: 1, may_preempt: [true]}", "types[0].may_preempt: takes one value" },
 	{ "utility_max: [1, 2]", "utility_max: [1, 2]\n  zero_at: 0", "workload.zero_at: 0 makes no" },
 	{ "limits: [1, 0.7]\n  mapping_interval_s: 1\n  duration_s: 10\n",
 	  "limits: [1]\n  mapping_interval_s: 1\n  duration_s: 10\n"
@@ -358,6 +367,56 @@ static void test_defaults_are_filled_in(void)
 	g_unlink(path);
 }
 
+static void test_flags_are_off_unless_given(void)
+{
+	g_autofree char *path = write_variant("share: 1}", "share: 1, preemptible: true}");
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = config_load(path, &error);
+	g_autoptr(config_t) again = NULL;
+
+	g_assert_no_error(error);
+	g_assert_false(config->types[0].may_preempt);
+	g_assert_true(config->types[0].preemptible);
+	g_assert_true(config_save(config, path, &error));
+	again = config_load(path, &error);
+	g_assert_no_error(error);
+	g_assert_false(again->types[0].may_preempt);
+	g_assert_true(again->types[0].preemptible);
+	g_unlink(path);
+}
+
+/* What was measured of suspensions travels with the estimates. */
+static void test_overheads_are_read_with_estimates(void)
+{
+	g_autofree char *path = write_variant(
+		"name: t\n",
+		"name: t\noverheads: [{cluster: a, freeze_s: 0, save_s: 1, restore_s: 2, resume_s: 3}]\n");
+	g_autofree char *file = g_strdup_printf("%s/virtbed-o-%d.yaml", g_get_tmp_dir(), getpid());
+	const struct config_overhead measured[] = {
+		{ (char *)"a", 0.5, 0, 0.25, 0.125 },
+		{ (char *)"a", 0.75, 0, 0.25, 0.125 },
+	};
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = config_load(path, &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpuint(config->overheads_count, ==, 1);
+	g_assert_cmpfloat(config->overheads[0].resume_s, ==, 3);
+	/* Without any in the file those of the configuration stay. */
+	g_assert_true(config_save_estimates(config->estimates, config->estimates_count, file, &error));
+	g_assert_true(config_load_estimates(config, file, &error));
+	g_assert_cmpuint(config->overheads_count, ==, 1);
+	g_assert_true(config_save_measured(config->estimates, config->estimates_count, measured, 2,
+					   file, &error));
+	g_assert_true(config_load_estimates(config, file, &error));
+	g_assert_no_error(error);
+	g_assert_cmpuint(config->overheads_count, ==, 2);
+	g_assert_cmpfloat(config->overheads[1].freeze_s, ==, 0.75);
+	g_assert_cmpfloat(config->overheads[1].save_s, ==, 0);
+	g_unlink(file);
+	g_unlink(path);
+}
+
 /* Loads `path`, saves it, loads that, and removes both. */
 static struct config *load_and_load_again(const char *path)
 {
@@ -508,6 +567,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/config/hole-in-the-matrix-is-named", test_hole_in_the_matrix_is_named);
 	g_test_add_func("/config/defaults-are-filled-in", test_defaults_are_filled_in);
 	g_test_add_func("/config/zeros-that-are-written-stay", test_zeros_that_are_written_stay);
+	g_test_add_func("/config/overheads-are-read-with-estimates",
+			test_overheads_are_read_with_estimates);
+	g_test_add_func("/config/flags-are-off-unless-given", test_flags_are_off_unless_given);
 	g_test_add_func("/config/saved-configuration-reads-back-equal",
 			test_saved_configuration_reads_back_equal);
 	g_test_add_func("/config/estimates-survive-bit-for-bit",

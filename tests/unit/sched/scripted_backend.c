@@ -146,20 +146,6 @@ void scripted_backend_adopt(struct backend *backend, const struct backend_start 
 	});
 }
 
-void scripted_backend_adopt_suspended(struct backend *backend, const struct backend_start *start,
-				      uint32_t n, double executed_s)
-{
-	struct scripted *scripted = (struct scripted *)backend;
-	const struct sched_option *option = sched_system_option(
-		scripted->script->system, start->type, start->cluster, start->pstate);
-	struct progress *progress = note_progress(scripted, start, NAN);
-
-	progress->executed_s = executed_s;
-	progress->left_s = option->etc_s - executed_s;
-	progress->n = n;
-	progress->resumed_n = n - 1;
-}
-
 static void scripted_start(struct backend *backend, const struct backend_start *start)
 {
 	struct scripted *scripted = (struct scripted *)backend;
@@ -201,7 +187,12 @@ static struct script_step find_step(struct scripted *scripted, uint32_t task, ui
 		if (step->times == 0 || scripted->tries[i]++ < step->times)
 			return *step;
 	}
-	return (struct script_step){ .task = task, .n = n, .resume = resume };
+	return (struct script_step){
+		.task = task,
+		.n = n,
+		.resume = resume,
+		.after_s = resume ? script->resume_s : script->suspend_s,
+	};
 }
 
 /* Takes the end of an attempt out of what is to come, with its nodes. */
@@ -246,19 +237,21 @@ static void lose(struct scripted *scripted, const struct progress *progress,
 	add(scripted, end);
 }
 
-static void suspend_now(struct scripted *scripted, struct progress *progress,
-			const struct script_step *step, struct coming *end)
+/* Frozen at time_s, off its nodes after_s later. `end` would have been its end. */
+static void suspend_at(struct scripted *scripted, struct progress *progress, double time_s,
+		       double after_s, struct coming *end)
 {
-	struct coming left = step_coming(scripted, progress, step, BACKEND_EVENT_SUSPENDED);
+	const struct script_step step = { .n = progress->n };
+	struct coming left = step_coming(scripted, progress, &step, BACKEND_EVENT_SUSPENDED);
 
-	left.event.exec_s = scripted->now_s - progress->since_s;
-	left.event.overhead.save_s = step->after_s;
+	left.event.time_s = time_s + after_s;
+	left.event.exec_s = time_s - progress->since_s;
+	left.event.overhead.save_s = after_s;
 	left.nodes = end->nodes;
 	left.nodes_count = end->nodes_count;
 	add(scripted, &left);
 	progress->executed_s += left.event.exec_s;
-	progress->left_s = end->event.time_s - scripted->now_s;
-	progress->n = step->n;
+	progress->left_s = end->event.time_s - time_s;
 }
 
 static void scripted_suspend(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n)
@@ -280,21 +273,26 @@ static void scripted_suspend(struct backend *backend, uint32_t task, uint32_t at
 	}
 	end = take_end(scripted, progress);
 	g_assert_nonnull(end);
-	if (step.way == SCRIPT_LOST)
+	if (step.way == SCRIPT_LOST) {
 		lose(scripted, progress, &step, end);
-	else
-		suspend_now(scripted, progress, &step, end);
+	} else {
+		progress->n = n;
+		suspend_at(scripted, progress, scripted->now_s, step.after_s, end);
+	}
 	g_free(end);
 }
 
-static void resume_now(struct scripted *scripted, struct progress *progress,
-		       const struct script_step *step, struct coming *end)
+/* It goes on after_s after time_s. */
+static void resume_at(struct scripted *scripted, struct progress *progress, double time_s,
+		      double after_s, struct coming *end)
 {
-	struct coming on = step_coming(scripted, progress, step, BACKEND_EVENT_RESUMED);
+	const struct script_step step = { .n = progress->n };
+	struct coming on = step_coming(scripted, progress, &step, BACKEND_EVENT_RESUMED);
 
+	on.event.time_s = time_s + after_s;
 	progress->since_s = on.event.since_s = on.event.time_s;
-	on.event.overhead.resume_s = step->after_s;
-	progress->resumed_n = step->n;
+	on.event.overhead.resume_s = after_s;
+	progress->resumed_n = progress->n;
 	end->event.time_s = progress->since_s + progress->left_s;
 	end->event.outcome = BACKEND_OUTCOME_COMPLETED;
 	end->event.exec_s = progress->executed_s + progress->left_s;
@@ -330,7 +328,41 @@ static void scripted_resume(struct backend *backend, uint32_t task, uint32_t att
 	else if (step.way == SCRIPT_LOST)
 		lose(scripted, progress, &step, &end);
 	else
-		resume_now(scripted, progress, &step, &end);
+		resume_at(scripted, progress, scripted->now_s, step.after_s, &end);
+}
+
+void scripted_backend_adopt_suspended(struct backend *backend, const struct backend_start *start,
+				      const struct script_suspended *known)
+{
+	struct scripted *scripted = (struct scripted *)backend;
+	const struct sched_option *option = sched_system_option(
+		scripted->script->system, start->type, start->cluster, start->pstate);
+	const struct script_step step = { .n = known->n };
+	struct progress *progress = note_progress(scripted, start, known->since_s);
+	struct coming end = step_coming(scripted, progress, &step, BACKEND_EVENT_ENDED);
+
+	progress->executed_s = known->executed_s;
+	progress->left_s = option->etc_s - known->executed_s;
+	progress->n = known->n;
+	progress->resumed_n = known->n - 1;
+	end.nodes = g_memdup2(start->nodes, start->nodes_count * sizeof(*start->nodes));
+	end.nodes_count = start->nodes_count;
+	end.event.time_s = known->since_s + progress->left_s;
+	if (!isnan(known->leaves_s) || known->runs || !isnan(known->goes_on_s))
+		take_nodes(scripted, start->cluster, start->nodes, start->nodes_count);
+	if (known->runs) {
+		progress->resumed_n = known->n;
+		end.event.outcome = BACKEND_OUTCOME_COMPLETED;
+		end.event.exec_s = option->etc_s;
+		add(scripted, &end);
+		return;
+	}
+	if (!isnan(known->leaves_s))
+		suspend_at(scripted, progress, known->leaves_s, scripted->script->suspend_s, &end);
+	else if (!isnan(known->goes_on_s))
+		resume_at(scripted, progress, known->goes_on_s, scripted->script->resume_s, &end);
+	else
+		g_free(end.nodes);
 }
 
 static void happen(struct scripted *scripted, const struct coming *coming)

@@ -29,7 +29,7 @@ enum script_way {
 	SCRIPT_SILENT,   /* nothing comes of it: the task ends first */
 };
 
-/* One step; what the script does not mention is done at once. */
+/* One step; what the script does not mention is done, after suspend_s or resume_s. */
 struct script_step {
 	uint32_t task;
 	uint32_t n; /* of the suspension */
@@ -59,6 +59,8 @@ struct script {
 	bool twice;            /* says everything that ends, or is suspended or resumed, twice */
 	const struct script_step *steps;
 	uint32_t steps_count;
+	double suspend_s;      /* what steps take that are not mentioned */
+	double resume_s;
 	const double *calls_s; /* in order of time: when call() is to be called */
 	uint32_t calls_count;
 	void (*call)(double time_s, void *data); /* while the engine waits */
@@ -72,9 +74,19 @@ struct backend *scripted_backend_new(const struct script *script);
 void scripted_backend_adopt(struct backend *backend, const struct backend_start *start,
 			    double start_s);
 
-/* Takes on a task that a former backend suspended for the nth time. */
+/* What is known of a task that a former backend suspended. */
+struct script_suspended {
+	uint32_t n;          /* the last time */
+	double executed_s;   /* in the stretches before since_s */
+	double since_s;      /* of its last stretch */
+	double leaves_s;     /* asked to suspend it; NAN: it is suspended, or ran on */
+	double goes_on_s;    /* asked to resume it; NAN: not, or it went on */
+	bool runs;           /* since since_s */
+};
+
+/* Takes on such a task; its steps take suspend_s and resume_s. */
 void scripted_backend_adopt_suspended(struct backend *backend, const struct backend_start *start,
-				      uint32_t n, double executed_s);
+				      const struct script_suspended *known);
 
 /* What was asked for, a line per call: "50 start 3.1 c0 0,1", "55 suspend 3.1 #1",
  * "58 resume 3.1 #1 c0 1,2", "60 kill 3.1". Borrowed. */

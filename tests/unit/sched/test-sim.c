@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "controller/backend/sim.h"
+#include "controller/engine/overheads.h"
 #include "controller/sched/model.h"
 
 /* One cluster of four nodes; row 0: 10 s and 100 J, row 1: 20 s and 100 J. */
@@ -271,6 +272,30 @@ static void test_draws(void)
 	sched_system_free(system);
 }
 
+/* A configuration has overheads of some clusters, in any order, or none. */
+static void test_configured(void)
+{
+	struct config_cluster clusters[] = { { .name = (char *)"a" }, { .name = (char *)"b" } };
+	struct config_overhead list[] = { { (char *)"b", 1, 2, 3, 4 }, { (char *)"b", 5, 6, 7, 8 } };
+	const struct config config = {
+		.clusters = clusters,
+		.clusters_count = 2,
+		.overheads = list,
+		.overheads_count = 2,
+	};
+	const struct config none = { .clusters = clusters, .clusters_count = 2 };
+	g_autoptr(overheads_t) overheads = overheads_new(&config);
+	const struct backend_sim_overheads view = overheads_view(overheads, 3, 4);
+
+	g_assert_cmpuint(view.counts[0], ==, 0);
+	g_assert_cmpuint(view.counts[1], ==, 2);
+	g_assert_cmpfloat(view.samples[1][1].save_s, ==, 6);
+	g_assert_cmpfloat(view.samples[1][0].resume_s, ==, 4);
+	g_assert_cmpuint(view.seed, ==, 3);
+	g_assert_null(overheads_new(&none));
+	g_assert_null(overheads_view(NULL, 1, 1).samples);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -281,5 +306,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/sim/a suspended task can be killed", test_kill_suspended);
 	g_test_add_func("/sim/suspending takes what a sample took", test_overheads);
 	g_test_add_func("/sim/overheads depend on the task alone", test_draws);
+	g_test_add_func("/sim/overheads come from the configuration by cluster", test_configured);
 	return g_test_run();
 }

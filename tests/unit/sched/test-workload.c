@@ -71,6 +71,26 @@ static void test_reproducible(void)
 	testbed_config_free(config);
 }
 
+static void test_flags(void)
+{
+	struct config *config = testbed_config_new();
+	struct sched_system *system = workload_system_new(config, NULL);
+
+	config->types[1].may_preempt = true;
+	config->types[2].preemptible = true;
+
+	g_autoptr(workload_t) workload = draw(config, system, 1, 1);
+
+	for (uint32_t i = 0; i < workload->tasks_count; i++) {
+		const struct sched_task *task = &workload->tasks[i];
+
+		g_assert_cmpint(task->may_preempt, ==, task->row == 1);
+		g_assert_cmpint(task->preemptible, ==, task->row == 2);
+	}
+	sched_system_free(system);
+	testbed_config_free(config);
+}
+
 /* Means over many trials lie within five standard errors of what is asked for. */
 static void test_distribution(void)
 {
@@ -144,6 +164,7 @@ static void test_check(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/workload/tasks have the flags of their type", test_flags);
 	g_test_add_func("/workload/the testbed's tables become a system", test_system);
 	g_test_add_func("/workload/a hole in the estimates is refused with its place", test_hole);
 	g_test_add_func("/workload/seed and trial alone give the arrivals", test_reproducible);
