@@ -89,6 +89,20 @@ struct config_host {
 	char *dev_root; /* and cpu_dma_latency; default "/dev" */
 };
 
+/* Where the VMs of a suspended task go. */
+enum config_keep {
+	CONFIG_KEEP_AUTO = 0, /* into memory as long as it suffices, else to disk */
+	CONFIG_KEEP_MEMORY,   /* they stay where they are, frozen */
+	CONFIG_KEEP_DISK,     /* their hosts save them */
+};
+
+/* How tasks are suspended on a cluster. */
+struct config_preemption {
+	enum config_keep keep;
+	uint32_t spares;     /* VMs per host beyond its nodes, booted beforehand or suspended; default 0 */
+	uint64_t memory_mib; /* RAM that suspended VMs may hold on each host; 0: as much as its nodes */
+};
+
 /* A homogeneous cluster (paper 002, Table 4). */
 struct config_cluster {
 	char *name;
@@ -99,6 +113,7 @@ struct config_cluster {
 	uint32_t max_mhz;    /* P-state cap: cpufreq where the host has it, else a quota; 0: none */
 	uint32_t base_mhz;   /* the host's nominal frequency; needed where max_mhz is given */
 	char *max_cstate;    /* deepest C-state, e.g. "C1"; NULL: no limit */
+	struct config_preemption *preemption; /* NULL: the defaults */
 	char *local_scheduler; /* URL of a running local scheduler; NULL: `run` starts one */
 	struct config_host *hosts; /* hosts_count of them; may be empty for `simulate` only */
 	uint32_t hosts_count;

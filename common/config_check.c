@@ -124,6 +124,20 @@ static bool check_cstate(const struct check *check, const struct config_cluster 
 		    cluster->max_cstate);
 }
 
+static bool check_preemption(const struct check *check, const struct config_preemption *preemption,
+			     const char *key)
+{
+	if (!preemption)
+		return true;
+	if (preemption->spares > 200)
+		return fail(check, "%s.preemption.spares: %u VMs; give 0 to 200", key,
+			    preemption->spares);
+	if (preemption->memory_mib > 64 * 1024 * 1024)
+		return fail(check, "%s.preemption.memory_mib: %" G_GUINT64_FORMAT " MiB is too much",
+			    key, preemption->memory_mib);
+	return true;
+}
+
 static bool check_cluster(const struct check *check, const struct config_cluster *cluster,
 			  uint32_t index)
 {
@@ -149,7 +163,8 @@ static bool check_cluster(const struct check *check, const struct config_cluster
 	if (cluster->max_mhz > cluster->base_mhz)
 		return fail(check, "%s.max_mhz: %u MHz is above base_mhz, %u MHz", key,
 			    cluster->max_mhz, cluster->base_mhz);
-	if (!check_scheduler(check, cluster, key) || !check_cstate(check, cluster, key))
+	if (!check_scheduler(check, cluster, key) || !check_cstate(check, cluster, key) ||
+	    !check_preemption(check, cluster->preemption, key))
 		return false;
 	for (uint32_t h = 0; h < cluster->hosts_count; h++) {
 		g_autofree char *host = g_strdup_printf("%s.hosts[%u]", key, h);

@@ -94,6 +94,16 @@ static const cyaml_schema_value_t host_entry = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_host, host_fields),
 };
 
+static const cyaml_strval_t keeps[] = {
+	{"auto", CONFIG_KEEP_AUTO}, {"memory", CONFIG_KEEP_MEMORY}, {"disk", CONFIG_KEEP_DISK}};
+
+static const cyaml_schema_field_t preemption_fields[] = {
+	WORD(OPTIONAL, struct config_preemption, keep, keeps),
+	UINT(OPTIONAL, struct config_preemption, spares),
+	UINT(OPTIONAL, struct config_preemption, memory_mib),
+	CYAML_FIELD_END
+};
+
 static const cyaml_schema_field_t cluster_fields[] = {
 	STRING(NEEDED, struct config_cluster, name),
 	UINT(NEEDED, struct config_cluster, nodes),
@@ -103,6 +113,8 @@ static const cyaml_schema_field_t cluster_fields[] = {
 	UINT(OPTIONAL, struct config_cluster, max_mhz),
 	UINT(OPTIONAL, struct config_cluster, base_mhz),
 	STRING(OPTIONAL, struct config_cluster, max_cstate),
+	CYAML_FIELD_MAPPING_PTR("preemption", OPTIONAL | CYAML_FLAG_POINTER, struct config_cluster,
+				preemption, preemption_fields),
 	STRING(OPTIONAL, struct config_cluster, local_scheduler),
 	LIST(OPTIONAL, struct config_cluster, hosts, &host_entry, 0),
 	CYAML_FIELD_END

@@ -8,7 +8,7 @@
 #include "common/json.h"
 #include "local-sched/cpu/cpu_cap.h"
 #include "local-sched/cpu/host_caps.h"
-#include "local-sched/hypervisor/node.h"
+#include "local-sched/hypervisor/pool.h"
 #include "local-sched/hypervisor/site.h"
 #include "local-sched/launch/job.h"
 #include "local-sched/power/power.h"
@@ -31,9 +31,7 @@ struct scheduler {
 	uint32_t sites_count;
 	struct site **sites;
 	struct usage_source *sources; /* by site */
-	struct node **nodes;          /* by index */
-	char **node_names;
-	char **domain_names;
+	struct pool *pool;            /* nodes and VMs */
 	bool *was_ready; /* by node */
 	struct power *power;
 	GPtrArray *tasks;    /* owned, oldest first */
@@ -51,11 +49,6 @@ struct scheduler {
 };
 
 G_DEFINE_QUARK(virtbed-scheduler, scheduler_error)
-
-static uint32_t site_of_node(const struct scheduler *scheduler, uint32_t node)
-{
-	return (uint32_t)((uint64_t)node * scheduler->sites_count / scheduler->cluster->nodes);
-}
 
 /* Events. */
 
@@ -89,11 +82,12 @@ static gboolean flush(gpointer data)
 static void on_node_ready(struct node *node, void *data)
 {
 	struct scheduler *scheduler = data;
-	g_autoptr(json_t) detail = json_pack("{s:f}", "boot_s", node_boot_s(node));
+	g_autoptr(json_t) detail =
+		json_pack("{s:f}", "boot_s", machine_boot_s(node_machine(node)));
 
 	scheduler->was_ready[node_index(node)] = true;
-	record(scheduler, "node-ready", node_index(node), host_name(node_host(node)), detail,
-	       clock_now_ns());
+	record(scheduler, "node-ready", node_index(node), host_name(site_host(node_site(node))),
+	       detail, clock_now_ns());
 }
 
 static void on_node_down(struct node *node, const char *reason, void *data)
@@ -102,11 +96,23 @@ static void on_node_down(struct node *node, const char *reason, void *data)
 	g_autoptr(json_t) detail = json_object();
 
 	json_object_set_new(detail, "reason", json_string(reason ? reason : "not known"));
-	record(scheduler, "node-down", node_index(node), host_name(node_host(node)), detail,
-	       clock_now_ns());
+	record(scheduler, "node-down", node_index(node), host_name(site_host(node_site(node))),
+	       detail, clock_now_ns());
 }
 
-static const struct node_events node_events = {.ready = on_node_ready, .down = on_node_down};
+/* Tasks may wait for other VMs on the nodes that they leave. */
+static void on_node_settled(struct node *node, void *data)
+{
+	struct scheduler *scheduler = data;
+	GList *list = g_hash_table_get_values(scheduler->jobs);
+
+	for (const GList *link = list; link; link = link->next)
+		job_node_settled(link->data);
+	g_list_free(list);
+}
+
+static const struct node_events node_events = {
+	.ready = on_node_ready, .down = on_node_down, .settled = on_node_settled};
 
 static void on_meter(const char *host, bool lost, const char *reason, int64_t t_ns, void *data)
 {
@@ -128,6 +134,16 @@ static void on_job_started(struct job *job, void *data)
 	record_task(data, task, "task-started");
 }
 
+/* A suspension that was asked for did not come about. */
+static void drop_suspension(struct task *task)
+{
+	const struct task_suspension *last = task_last_suspension(task);
+
+	task->refused_n = last->n;
+	task->refused_attempt = last->attempt;
+	g_ptr_array_remove_index(task->suspensions, task->suspensions->len - 1);
+}
+
 static void on_job_ended(struct job *job, const char *output, size_t length, void *data)
 {
 	struct scheduler *scheduler = data;
@@ -141,60 +157,82 @@ static void on_job_ended(struct job *job, const char *output, size_t length, voi
 		 task->reason ? task->reason : "");
 	g_hash_table_remove(scheduler->jobs, task->id);
 	job_free(job);
+	if (task_last_suspension(task) && task_last_suspension(task)->frozen_ns == 0)
+		drop_suspension(task);
 	record_task(scheduler, task, "task-ended");
 }
 
-static const struct job_events job_events = {.started = on_job_started, .ended = on_job_ended};
-
-/* The hosts that a task is on, with its VMs on each. */
-static GArray *usage_parts(struct scheduler *scheduler, const struct task *task)
+/* The detail of such an event is the task object, with the reason of the failure. */
+static void record_stayed(struct scheduler *scheduler, struct task *task, const char *kind,
+			  const char *reason)
 {
-	GArray *parts = g_array_new(FALSE, TRUE, sizeof(struct usage_part));
-	g_autofree guint *place = g_new0(guint, scheduler->sites_count); /* index + 1 */
+	char *own = task->reason;
 
-	for (uint32_t i = 0; i < task->nodes_count; i++) {
-		uint32_t site = site_of_node(scheduler, task->nodes[i]);
-
-		if (place[site] == 0) {
-			struct usage_part part = {.source = &scheduler->sources[site],
-						  .domains = g_ptr_array_new()};
-
-			g_array_append_val(parts, part);
-			place[site] = parts->len;
-		}
-		g_ptr_array_add(g_array_index(parts, struct usage_part, place[site] - 1).domains,
-				scheduler->domain_names[task->nodes[i]]);
-	}
-	return parts;
+	log_warning("task '%s': %s: %s", task->id, kind, reason);
+	task->reason = (char *)reason;
+	record_task(scheduler, task, kind);
+	task->reason = own;
 }
+
+static void on_job_changed(struct job *job, enum suspension_end how, const char *reason, void *data)
+{
+	struct scheduler *scheduler = data;
+	struct task *task = job_task(job);
+	struct task_suspension *last = task_last_suspension(task);
+	bool suspends = task->state == TASK_SUSPENDING;
+
+	if (how == SUSPENSION_END_SUSPENDED) {
+		task->state = TASK_SUSPENDED;
+		log_info("task '%s': suspended, kept %s", task->id,
+			 last->keep == CONFIG_KEEP_DISK ? "on disk" : "in memory");
+		record_task(scheduler, task, "task-suspended");
+	} else if (how == SUSPENSION_END_RESUMED) {
+		task->state = TASK_RUNNING;
+		record_task(scheduler, task, "task-resumed");
+	} else if (suspends) {
+		drop_suspension(task);
+		task->state = TASK_RUNNING;
+		record_stayed(scheduler, task, "task-suspend-failed", reason);
+	} else {
+		task_suspension_undo(last);
+		task->state = TASK_SUSPENDED;
+		record_stayed(scheduler, task, "task-resume-failed", reason);
+	}
+}
+
+static const struct job_events job_events = {
+	.started = on_job_started, .ended = on_job_ended, .changed = on_job_changed};
 
 static void start_job(struct scheduler *scheduler, struct task *task)
 {
 	const struct job_settings settings = {
 		.task = task,
-		.nodes = scheduler->nodes,
+		.pool = scheduler->pool,
+		.sources = scheduler->sources,
+		.sources_count = scheduler->sites_count,
 		.cores = scheduler->cluster->cores,
 	};
 
-	g_hash_table_insert(
-		scheduler->jobs, task->id,
-		job_start(&settings, usage_parts(scheduler, task), &job_events, scheduler));
+	g_hash_table_insert(scheduler->jobs, task->id,
+			    job_start(&settings, &job_events, scheduler));
 }
 
 /* Requests. */
 
-static bool nodes_ready(struct scheduler *scheduler, const struct task *task, GError **error)
+static bool nodes_ready(struct scheduler *scheduler, const uint32_t *nodes, uint32_t count,
+			GError **error)
 {
-	for (uint32_t i = 0; i < task->nodes_count; i++) {
-		const struct node *node = scheduler->nodes[task->nodes[i]];
+	for (uint32_t i = 0; i < count; i++) {
+		const struct node *node = pool_node(scheduler->pool, nodes[i]);
+		const struct machine *machine = node_machine(node);
+		const char *task = machine ? machine_task(machine) : NULL;
 
-		if (node_state(node) == NODE_READY)
+		if (node_state(node) == MACHINE_READY)
 			continue;
 		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT,
-			    "node %u is not ready: it is %s%s%s", task->nodes[i],
-			    node_state_public_name(node_state(node)),
-			    node_task(node) ? " with task " : "",
-			    node_task(node) ? node_task(node) : "");
+			    "node %u is not ready: it is %s%s%s", nodes[i],
+			    machine_state_public_name(node_state(node)), task ? " with task " : "",
+			    task ? task : "");
 		return false;
 	}
 	return true;
@@ -256,7 +294,8 @@ const struct task *scheduler_put_task(struct scheduler *scheduler, const char *i
 		return NULL;
 	}
 	task->requested_ns = now_ns;
-	if (!nodes_ready(scheduler, task, error) || !store_task(scheduler, task, error))
+	if (!nodes_ready(scheduler, task->nodes, task->nodes_count, error) ||
+	    !store_task(scheduler, task, error))
 		return NULL;
 	*ret_new = true;
 	known = g_steal_pointer(&task);
@@ -273,6 +312,170 @@ const struct task *scheduler_delete_task(struct scheduler *scheduler, const char
 	if (job)
 		job_kill(job, TASK_OUTCOME_KILLED, "killed by request");
 	return scheduler_task(scheduler, id);
+}
+
+/* Suspending and resuming. */
+
+static bool conflict(GError **error, const struct task *task, const char *what)
+{
+	g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT, "task '%s' is %s: %s",
+		    task->id, task_state_name(task->state), what);
+	return false;
+}
+
+static struct task *find_task(struct scheduler *scheduler, const char *id, GError **error)
+{
+	struct task *task = g_hash_table_lookup(scheduler->by_id, id);
+
+	if (!task)
+		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_UNKNOWN,
+			    "task '%s' is not known", id);
+	else if (scheduler->stopping)
+		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_NOT_NOW, "shutting down");
+	else
+		return task;
+	return NULL;
+}
+
+/* Translates what the parsers say. */
+static const struct task *bad_body(GError **error, GError *cause)
+{
+	g_set_error_literal(error, SCHEDULER_ERROR, SCHEDULER_ERROR_REQUEST, cause->message);
+	g_error_free(cause);
+	return NULL;
+}
+
+/* The intent is stored before anything is done. */
+static bool store_intent(struct scheduler *scheduler, const struct task *task, GError **error)
+{
+	task_store_update(scheduler->settings.store, task, NULL);
+	if (task_store_flush(scheduler->settings.store))
+		return true;
+	g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_NOT_NOW, "request cannot be stored");
+	return false;
+}
+
+static bool was_asked_to_suspend(const struct task *task,
+				 const struct task_suspend_request *request)
+{
+	if (task->refused_n == request->n && task->refused_attempt >= request->attempt)
+		return true;
+	for (guint i = 0; i < task->suspensions->len; i++) {
+		const struct task_suspension *known = task->suspensions->pdata[i];
+
+		if (known->n == request->n && known->attempt >= request->attempt &&
+		    known->asked == request->keep)
+			return true;
+	}
+	return false;
+}
+
+static bool may_suspend(struct scheduler *scheduler, const struct task *task,
+			const struct task_suspend_request *request, GError **error)
+{
+	const struct job *job = g_hash_table_lookup(scheduler->jobs, task->id);
+	uint32_t next = task->suspensions->len + 1;
+	g_autofree char *what = NULL;
+
+	if (task->state != TASK_RUNNING)
+		return conflict(error, task, "only a running task can be suspended");
+	if (!job || !job_may_suspend(job))
+		return conflict(error, task, "it is coming to its end");
+	if (request->n == next)
+		return true;
+	what = g_strdup_printf("its next suspension is number %u, not %u", next, request->n);
+	return conflict(error, task, what);
+}
+
+const struct task *scheduler_suspend_task(struct scheduler *scheduler, const char *id,
+					  const char *n, const json_t *body, bool *ret_new,
+					  GError **error)
+{
+	struct task *task = find_task(scheduler, id, error);
+	struct task_suspend_request request;
+	struct task_suspension *suspension;
+	GError *cause = NULL;
+
+	if (!task)
+		return NULL;
+	if (!task_suspend_request_parse(n, body, &request, &cause))
+		return bad_body(error, cause);
+	*ret_new = false;
+	if (was_asked_to_suspend(task, &request))
+		return task;
+	if (!may_suspend(scheduler, task, &request, error))
+		return NULL;
+	suspension = task_suspension_new(request.n, task_placed(task), task->nodes_count,
+					 clock_now_ns());
+	suspension->attempt = request.attempt;
+	suspension->keep = suspension->asked = request.keep;
+	g_ptr_array_add(task->suspensions, suspension);
+	task->state = TASK_SUSPENDING;
+	if (!store_intent(scheduler, task, error)) {
+		drop_suspension(task);
+		task->refused_n = 0;
+		task->state = TASK_RUNNING;
+		return NULL;
+	}
+	*ret_new = true;
+	job_suspend(g_hash_table_lookup(scheduler->jobs, id));
+	return task;
+}
+
+static bool may_resume(struct scheduler *scheduler, const struct task *task,
+		       const struct task_resume_request *request, GError **error)
+{
+	const struct job *job = g_hash_table_lookup(scheduler->jobs, task->id);
+
+	if (task->state != TASK_SUSPENDED || !job)
+		return conflict(error, task, "only a suspended task can be resumed");
+	if (request->n != task->suspensions->len)
+		return conflict(error, task, "another suspension is its last one");
+	if (request->count != task->nodes_count)
+		return conflict(error, task, "it has another number of nodes");
+	if (!nodes_ready(scheduler, request->nodes, request->count, error))
+		return false;
+	if (!job_match_nodes(job, request->nodes))
+		return conflict(error, task,
+				"a VM stays on its host, and these nodes are on other hosts");
+	return true;
+}
+
+const struct task *scheduler_resume_task(struct scheduler *scheduler, const char *id,
+					 const char *n, const json_t *body, bool *ret_new,
+					 GError **error)
+{
+	struct task *task = find_task(scheduler, id, error);
+	struct task_resume_request request = {0};
+	g_autofree uint32_t *nodes = NULL;
+	struct task_suspension *last;
+	GError *cause = NULL;
+
+	if (!task)
+		return NULL;
+	if (!task_resume_request_parse(n, body, scheduler->cluster->nodes, &request, &cause))
+		return bad_body(error, cause);
+	nodes = request.nodes;
+	last = task_last_suspension(task);
+	*ret_new = false;
+	if (last && (request.n < last->n ||
+		     (request.n == last->n && request.attempt <= last->resume_attempt)))
+		return task;
+	if (!may_resume(scheduler, task, &request, error))
+		return NULL;
+	last->resume_attempt = request.attempt;
+	last->resumed_nodes = g_steal_pointer(&nodes);
+	last->resume_requested_ns = clock_now_ns();
+	task->state = TASK_RESUMING;
+	if (!store_intent(scheduler, task, error)) {
+		task_suspension_undo(last);
+		last->resume_attempt--;
+		task->state = TASK_SUSPENDED;
+		return NULL;
+	}
+	*ret_new = true;
+	job_resume(g_hash_table_lookup(scheduler->jobs, id));
+	return task;
 }
 
 const struct task *scheduler_task(const struct scheduler *scheduler, const char *id)
@@ -396,33 +599,40 @@ static json_t *text_or_null(const char *text)
 /* What caps the node's host, and the node. */
 static json_t *node_caps(const struct scheduler *scheduler, uint32_t node)
 {
-	const enum node_state state = node_state(scheduler->nodes[node]);
+	const enum machine_state state = node_state(pool_node(scheduler->pool, node));
 
-	return host_caps_json(scheduler->caps, site_of_node(scheduler, node),
+	return host_caps_json(scheduler->caps, pool_host_of_node(scheduler->pool, node),
 			      &scheduler->node_caps[node],
-			      state == NODE_READY || state == NODE_BUSY);
+			      state == MACHINE_READY || state == MACHINE_BUSY ||
+				      state == MACHINE_HELD);
+}
+
+static json_t *node_json(const struct scheduler *scheduler, uint32_t index)
+{
+	const struct node *node = pool_node(scheduler->pool, index);
+	const struct machine *machine = node_machine(node);
+	json_t *item = json_object();
+
+	json_object_set_new(item, "index", json_integer(index));
+	json_object_set_new(item, "name", json_string(node_name(node)));
+	json_object_set_new(item, "host", json_string(host_name(site_host(node_site(node)))));
+	json_object_set_new(item, "state",
+			    json_string(machine_state_public_name(node_state(node))));
+	json_object_set_new(item, "step", json_string(machine_state_name(node_state(node))));
+	json_object_set_new(item, "vm", text_or_null(machine ? machine_domain(machine) : NULL));
+	json_object_set_new(item, "task", text_or_null(machine ? machine_task(machine) : NULL));
+	json_object_set_new(item, "reason", text_or_null(machine ? machine_reason(machine) : NULL));
+	json_object_set_new(item, "boot_s", json_real(machine ? machine_boot_s(machine) : 0));
+	json_object_set_new(item, "caps", node_caps(scheduler, index));
+	return item;
 }
 
 json_t *scheduler_nodes(const struct scheduler *scheduler)
 {
 	json_t *array = json_array();
 
-	for (uint32_t i = 0; i < scheduler->cluster->nodes; i++) {
-		const struct node *node = scheduler->nodes[i];
-		json_t *item = json_object();
-
-		json_object_set_new(item, "index", json_integer(i));
-		json_object_set_new(item, "name", json_string(node_name(node)));
-		json_object_set_new(item, "host", json_string(host_name(node_host(node))));
-		json_object_set_new(item, "state",
-				    json_string(node_state_public_name(node_state(node))));
-		json_object_set_new(item, "step", json_string(node_state_name(node_state(node))));
-		json_object_set_new(item, "task", text_or_null(node_task(node)));
-		json_object_set_new(item, "reason", text_or_null(node_reason(node)));
-		json_object_set_new(item, "boot_s", json_real(node_boot_s(node)));
-		json_object_set_new(item, "caps", node_caps(scheduler, i));
-		json_array_append_new(array, item);
-	}
+	for (uint32_t i = 0; i < scheduler->cluster->nodes; i++)
+		json_array_append_new(array, node_json(scheduler, i));
 	return json_pack("{s:o}", "nodes", array);
 }
 
@@ -469,7 +679,18 @@ static bool check_config(const struct scheduler *scheduler, GError **error)
 	return true;
 }
 
-/* Tasks of the past; those that ran when the predecessor died are lost. */
+static void lose(struct task *task, const char *reason)
+{
+	task->state = TASK_ENDED;
+	task->outcome = TASK_OUTCOME_LOST;
+	g_free(task->reason);
+	task->reason = g_strdup(reason);
+	task->ended_ns = clock_now_ns();
+	if (task_last_suspension(task) && task_last_suspension(task)->frozen_ns == 0)
+		drop_suspension(task);
+}
+
+/* Tasks of the past; those that ran or were suspended when the predecessor died are lost. */
 static bool load_tasks(struct scheduler *scheduler, GError **error)
 {
 	g_autoptr(GError) cause = NULL;
@@ -487,11 +708,9 @@ static bool load_tasks(struct scheduler *scheduler, GError **error)
 		g_hash_table_insert(scheduler->by_id, task->id, task);
 		if (task->state == TASK_ENDED)
 			continue;
-		task->state = TASK_ENDED;
-		task->outcome = TASK_OUTCOME_LOST;
-		g_free(task->reason);
-		task->reason = g_strdup("the local scheduler died while the task ran");
-		task->ended_ns = clock_now_ns();
+		lose(task, task->state == TASK_SUSPENDED ?
+				   "the local scheduler died while the task was suspended" :
+				   "the local scheduler died while the task ran");
 		log_warning("task '%s': lost: %s", task->id, task->reason);
 		task_store_update(scheduler->settings.store, task, "task-ended");
 	}
@@ -549,35 +768,24 @@ static uint32_t first_vm(const struct scheduler *scheduler)
 	return vms;
 }
 
-static void create_nodes(struct scheduler *scheduler)
+static void create_pool(struct scheduler *scheduler)
 {
 	uint32_t count = scheduler->cluster->nodes;
 	const uint32_t first = first_vm(scheduler);
+	const struct pool_settings settings = {
+		.cluster = scheduler->cluster,
+		.cluster_index = scheduler->settings.cluster,
+		.prefix = scheduler->prefix,
+		.sites = scheduler->sites,
+		.caps = scheduler->node_caps = g_new0(struct cpu_cap, count),
+		.queue = scheduler->boots,
+		.boot_timeout_s = scheduler->settings.boot_timeout_s,
+	};
 
-	scheduler->nodes = g_new0(struct node *, count);
-	scheduler->node_caps = g_new0(struct cpu_cap, count);
-	scheduler->node_names = g_new0(char *, count + 1);
-	scheduler->domain_names = g_new0(char *, count + 1);
-	scheduler->was_ready = g_new0(bool, count);
-	for (uint32_t i = 0; i < count; i++) {
-		struct site *site = scheduler->sites[site_of_node(scheduler, i)];
-		struct node_settings settings = {
-			.index = i,
-			.host = site_host(site),
-			.queue = scheduler->boots,
-			.cap = &scheduler->node_caps[i],
-			.boot_timeout_s = scheduler->settings.boot_timeout_s,
-		};
-
+	for (uint32_t i = 0; i < count; i++)
 		scheduler->node_caps[i] = cpu_cap_for_vm(&scheduler->cap, first + i);
-		scheduler->node_names[i] = g_strdup_printf("%s-n%u", scheduler->cluster->name, i);
-		scheduler->domain_names[i] = g_strdup_printf("%sn%u", scheduler->prefix, i);
-		settings.name = scheduler->node_names[i];
-		settings.domain = scheduler->domain_names[i];
-		scheduler->nodes[i] =
-			node_new(&settings, scheduler->cluster->cores, &node_events, scheduler);
-		site_add_node(site, scheduler->nodes[i]);
-	}
+	scheduler->was_ready = g_new0(bool, count);
+	scheduler->pool = pool_new(&settings, &node_events, scheduler);
 }
 
 struct scheduler *scheduler_new(const struct scheduler_settings *settings, GError **error)
@@ -600,7 +808,7 @@ struct scheduler *scheduler_new(const struct scheduler_settings *settings, GErro
 	if (!scheduler->caps)
 		return NULL;
 	create_sites(scheduler);
-	create_nodes(scheduler);
+	create_pool(scheduler);
 	scheduler->flush_source = g_timeout_add_seconds(FLUSH_INTERVAL_S, flush, scheduler);
 	record(scheduler, "scheduler-started", -1, NULL, NULL, clock_now_ns());
 	return g_steal_pointer(&scheduler);
@@ -651,11 +859,7 @@ static void drop_jobs(struct scheduler *scheduler)
 	while (g_hash_table_iter_next(&iter, NULL, &job)) {
 		struct task *task = job_task(job);
 
-		task->state = TASK_ENDED;
-		task->outcome = TASK_OUTCOME_LOST;
-		g_free(task->reason);
-		task->reason = g_strdup("the local scheduler was stopped");
-		task->ended_ns = clock_now_ns();
+		lose(task, "the local scheduler was stopped");
 		record_task(scheduler, task, "task-ended");
 		g_hash_table_iter_steal(&iter);
 		job_free(job);
@@ -672,8 +876,7 @@ void scheduler_stop(struct scheduler *scheduler, void (*done)(bool clean, void *
 	scheduler->stopped_data = data;
 	scheduler->stops_pending = scheduler->sites_count;
 	scheduler->stop_source = g_timeout_add_seconds(STOP_LIMIT_S, stop_expired, scheduler);
-	for (uint32_t i = 0; i < scheduler->cluster->nodes; i++)
-		node_freeze(scheduler->nodes[i]);
+	pool_stop(scheduler->pool);
 	drop_jobs(scheduler);
 	for (uint32_t i = 0; i < scheduler->sites_count; i++)
 		site_clean(scheduler->sites[i], site_cleaned, scheduler);
@@ -691,14 +894,10 @@ void scheduler_free(struct scheduler *scheduler)
 		site_free(scheduler->sites[i]);
 		cpu_account_free(scheduler->sources[i].account);
 	}
-	for (uint32_t i = 0; scheduler->nodes && i < scheduler->cluster->nodes; i++)
-		node_free(scheduler->nodes[i]);
+	pool_free(scheduler->pool);
 	g_free(scheduler->sites);
 	g_free(scheduler->sources);
-	g_free(scheduler->nodes);
 	g_free(scheduler->node_caps);
-	g_strfreev(scheduler->node_names);
-	g_strfreev(scheduler->domain_names);
 	g_free(scheduler->was_ready);
 	boot_queue_free(scheduler->boots);
 	g_hash_table_destroy(scheduler->jobs);

@@ -68,6 +68,17 @@ const struct task *scheduler_put_task(struct scheduler *scheduler, const char *i
 /* Ends task `id`; one that has ended stays as it is. Returns it as it is now, or NULL: unknown. */
 const struct task *scheduler_delete_task(struct scheduler *scheduler, const char *id);
 
+/*
+ * Suspends or resumes task `id` for the time `n` (the text in the request's path) as the body of the PUT
+ * asks; return as scheduler_put_task().
+ */
+const struct task *scheduler_suspend_task(struct scheduler *scheduler, const char *id,
+					  const char *n, const json_t *body, bool *ret_new,
+					  GError **error);
+const struct task *scheduler_resume_task(struct scheduler *scheduler, const char *id,
+					 const char *n, const json_t *body, bool *ret_new,
+					 GError **error);
+
 /* Task `id` (borrowed), or NULL: unknown. */
 const struct task *scheduler_task(const struct scheduler *scheduler, const char *id);
 

@@ -85,7 +85,13 @@ int npb_program_main(int argc, char **argv, const char *program,
  */
 void *npb_alloc(size_t count, size_t size, const char *what);
 
-/* The largest of the ranks' wall seconds since @start_s (an MPI_Wtime() value). */
+/*
+ * Seconds of a clock that only goes on while this machine runs: MPI_Wtime() may jump when a VM was suspended
+ * and its clock is set right.
+ */
+double npb_time_s(void);
+
+/* The largest of the ranks' wall seconds since @start_s (an npb_time_s() value). */
 double npb_elapsed_max(const struct npb_context *context, double start_s);
 
 /* True on all ranks if @mine is true on all of them. */

@@ -134,6 +134,36 @@ static void put_task(struct http_request *request, const char *const *arguments,
 		fail(request, error);
 }
 
+/* Suspending and resuming; arguments: the task's id, the number of the suspension. */
+static void put_step(struct http_request *request, const char *const *arguments, json_t *body,
+		     struct api *api,
+		     const struct task *(*step)(struct scheduler *scheduler, const char *id,
+						const char *n, const json_t *body, bool *ret_new,
+						GError **error))
+{
+	g_autoptr(GError) error = NULL;
+	bool is_new;
+	const struct task *task =
+		step(api->scheduler, arguments[0], arguments[1], body, &is_new, &error);
+
+	if (task)
+		reply(request, is_new ? 201 : 200, task_with_output(api, task));
+	else
+		fail(request, error);
+}
+
+static void put_suspension(struct http_request *request, const char *const *arguments, json_t *body,
+			   void *data)
+{
+	put_step(request, arguments, body, data, scheduler_suspend_task);
+}
+
+static void put_resumption(struct http_request *request, const char *const *arguments, json_t *body,
+			   void *data)
+{
+	put_step(request, arguments, body, data, scheduler_resume_task);
+}
+
 static void answer_task(struct api *api, struct http_request *request, const char *id,
 			const struct task *task)
 {
@@ -267,6 +297,8 @@ static const struct http_route routes[] = {
 	{"GET", "/v1/events", get_events},
 	{"GET", "/v1/tasks", get_tasks},
 	{"PUT", "/v1/tasks/*", put_task},
+	{"PUT", "/v1/tasks/*/suspensions/*", put_suspension},
+	{"PUT", "/v1/tasks/*/resumptions/*", put_resumption},
 	{"GET", "/v1/tasks/*", get_task},
 	{"DELETE", "/v1/tasks/*", delete_task},
 	{NULL, NULL, NULL},

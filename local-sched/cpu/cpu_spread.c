@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/cpu/cpu_spread.h"
 
+#include <libvirt/virterror.h>
+#include <stdlib.h>
+
 #include "local-sched/hypervisor/virt_error.h"
 
 /* CPUs and cores that are looked at; what lies beyond is left alone. */
@@ -34,13 +37,51 @@ static bool pin(virDomainPtr domain, unsigned int core, int cpu, GError **error)
 	return false;
 }
 
-bool cpu_spread(virDomainPtr domain, uint32_t first_core, GError **error)
+static int count_cores(virDomainPtr domain, GError **error)
+{
+	virDomainInfo info;
+
+	if (virDomainGetInfo(domain, &info) == 0)
+		return info.nrVirtCpu;
+	virt_error_set(error, "cannot read how many cores VM '%s' has", virDomainGetName(domain));
+	return -1;
+}
+
+/* Lets all cores run on all CPUs of the host; where that is refused they stay where they are. */
+static void unbind(virDomainPtr domain)
+{
+	g_autoptr(GError) ignored = NULL;
+	unsigned char *map = NULL;
+	int cpus = virNodeGetCPUMap(virDomainGetConnect(domain), &map, NULL, 0);
+	int cores = count_cores(domain, &ignored);
+
+	for (int i = 0; cpus > 0 && i < cores; i++)
+		if (virDomainPinVcpuFlags(domain, (unsigned int)i, map, (cpus + 7) / 8,
+					  VIR_DOMAIN_AFFECT_LIVE) < 0)
+			virResetLastError();
+	free(map); /* libvirt's, by malloc() */
+}
+
+bool cpu_pin(virDomainPtr domain, uint32_t first_cpu, GError **error)
+{
+	int cores = count_cores(domain, error);
+
+	for (int i = 0; i < cores; i++)
+		if (!pin(domain, (unsigned int)i, (int)first_cpu + i, error))
+			return false;
+	return cores >= 0;
+}
+
+bool cpu_spread(virDomainPtr domain, uint32_t first_core, bool moved, GError **error)
 {
 	g_autofree struct affinity *now = g_new0(struct affinity, 1);
-	int cores = virDomainGetVcpus(domain, now->cores, CORES_MAX, now->maps, MAP_BYTES);
 	int cpus[CPUS_MAX];
+	int cores;
 	int count;
 
+	if (moved)
+		unbind(domain);
+	cores = virDomainGetVcpus(domain, now->cores, CORES_MAX, now->maps, MAP_BYTES);
 	if (cores < 0) {
 		virt_error_set(error, "cannot read where the cores of VM '%s' may run",
 			       virDomainGetName(domain));

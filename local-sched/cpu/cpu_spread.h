@@ -11,6 +11,10 @@
  * `first_core` on, so that no two cores of a VM share a CPU where there are enough: a guest's core
  * that waits for another one which is not running spends the VM's quota on it. Left to themselves
  * the cores of a VM that is throttled most of the time stay on one CPU for minutes, and its tasks
- * take twice as long. On a worker thread; doing it again changes nothing.
+ * take twice as long. On a worker thread; doing it again changes nothing, unless the VM was `moved`: then
+ * it may use all CPUs of its host again before.
  */
-bool cpu_spread(virDomainPtr domain, uint32_t first_core, GError **error);
+bool cpu_spread(virDomainPtr domain, uint32_t first_core, bool moved, GError **error);
+
+/* Binds each core of a running VM to a CPU of its own, from `first_cpu` on. On a worker thread. */
+bool cpu_pin(virDomainPtr domain, uint32_t first_cpu, GError **error);

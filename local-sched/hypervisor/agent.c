@@ -41,6 +41,11 @@ char *agent_ping_request(void)
 	return request("guest-ping", NULL);
 }
 
+char *agent_set_time_request(int64_t time_ns)
+{
+	return request("guest-set-time", json_pack("{s:I}", "time", (json_int_t)time_ns));
+}
+
 char *agent_sync_request(uint32_t id)
 {
 	return request("guest-sync", json_pack("{s:I}", "id", (json_int_t)id));

@@ -31,6 +31,9 @@ void agent_status_clear(struct agent_status *status);
 /* guest-ping. All requests are the caller's to free. */
 char *agent_ping_request(void);
 
+/* guest-set-time to `time_ns` since 1970. */
+char *agent_set_time_request(int64_t time_ns);
+
 /* guest-sync with an id that the reply must repeat. */
 char *agent_sync_request(uint32_t id);
 

@@ -10,13 +10,15 @@
 #include "local-sched/cpu/cpu_spread.h"
 #include "local-sched/hypervisor/virt_error.h"
 
+enum { MEMORY_STATS_MAX = 8 };
+
 /* The input of most calls; strings are owned. */
 struct input {
 	char *name;
 	char *text;
 	int timeout_s;
 	struct cpu_cap cap;
-	uint32_t first_core;
+	struct domain_cores cores;
 	virStreamPtr stream; /* to be closed */
 };
 
@@ -139,6 +141,16 @@ static void info_free(gpointer data)
 	g_free(info);
 }
 
+/* One of virDomainState; VIR_DOMAIN_NOSTATE: not known. */
+static int state_of(virDomainPtr domain)
+{
+	int state = VIR_DOMAIN_NOSTATE;
+
+	if (virDomainGetState(domain, &state, NULL, 0) < 0)
+		virResetLastError();
+	return state;
+}
+
 static struct domain_info *info_new(virDomainPtr domain)
 {
 	struct domain_info *info = g_new0(struct domain_info, 1);
@@ -146,6 +158,7 @@ static struct domain_info *info_new(virDomainPtr domain)
 
 	info->name = g_strdup(virDomainGetName(domain));
 	info->description = g_strdup(description);
+	info->paused = state_of(domain) == VIR_DOMAIN_PAUSED;
 	free(description); /* libvirt's, by malloc() */
 	return info;
 }
@@ -315,32 +328,118 @@ void domain_cpu_times(struct host *host, host_done_f done, gpointer data)
 }
 
 /* It helps; a host that refuses it still runs the VM. */
-static void spread(virDomainPtr domain, uint32_t first_core)
+static void spread(virDomainPtr domain, const struct domain_cores *cores)
 {
 	g_autoptr(GError) refused = NULL;
 
-	if (!cpu_spread(domain, first_core, &refused))
+	if (!cpu_spread(domain, cores->first_core, cores->moved, &refused))
 		log_warning("%s", refused->message);
 }
 
 static gpointer apply_cap_work(virConnectPtr connection, gpointer data, GError **error)
 {
 	struct input *input = data;
+	const struct domain_cores *cores = &input->cores;
 	g_autoptr(virDomain) domain = lookup(connection, input->name, error);
 
 	if (!domain || !cpu_cap_apply(&input->cap, domain, error))
 		return NULL;
-	if (input->cap.fraction < 1)
-		spread(domain, input->first_core);
+	if (cores->first_cpu >= 0) {
+		if (!cpu_pin(domain, (uint32_t)cores->first_cpu, error))
+			return NULL;
+	} else if (input->cap.fraction < 1) {
+		spread(domain, cores);
+	}
 	return HOST_DONE;
 }
 
-void domain_apply_cap(struct host *host, const char *name, const struct cpu_cap *cap,
-		      uint32_t first_core, host_done_f done, gpointer data)
+static struct input *cap_input(const char *name, const struct cpu_cap *cap,
+			       struct domain_cores cores)
 {
 	struct input *input = input_new(name, NULL);
 
 	input->cap = *cap;
-	input->first_core = first_core;
-	submit(host, HOST_LANE_CONTROL, apply_cap_work, input, NULL, done, data);
+	input->cores = cores;
+	return input;
+}
+
+void domain_apply_cap(struct host *host, enum host_lane lane, const char *name,
+		      const struct cpu_cap *cap, struct domain_cores cores, host_done_f done,
+		      gpointer data)
+{
+	submit(host, lane, apply_cap_work, cap_input(name, cap, cores), NULL, done, data);
+}
+
+/* Does what a VM may be already. */
+static gpointer change_state(virConnectPtr connection, const char *name,
+			     int (*change)(virDomainPtr domain), int wanted, const char *what,
+			     GError **error)
+{
+	g_autoptr(virDomain) domain = lookup(connection, name, error);
+	g_autoptr(GError) refused = NULL;
+
+	if (!domain)
+		return NULL;
+	if (change(domain) == 0)
+		return HOST_DONE;
+	virt_error_set(&refused, "cannot %s VM '%s'", what, name);
+	if (state_of(domain) == wanted)
+		return HOST_DONE;
+	g_propagate_error(error, g_steal_pointer(&refused));
+	return NULL;
+}
+
+static gpointer freeze_work(virConnectPtr connection, gpointer data, GError **error)
+{
+	return change_state(connection, ((struct input *)data)->name, virDomainSuspend,
+			    VIR_DOMAIN_PAUSED, "freeze", error);
+}
+
+static gpointer thaw_work(virConnectPtr connection, gpointer data, GError **error)
+{
+	return change_state(connection, ((struct input *)data)->name, virDomainResume,
+			    VIR_DOMAIN_RUNNING, "set going", error);
+}
+
+void domain_freeze(struct host *host, enum host_lane lane, const char *name, host_done_f done,
+		   gpointer data)
+{
+	submit(host, lane, freeze_work, input_new(name, NULL), NULL, done, data);
+}
+
+void domain_thaw(struct host *host, enum host_lane lane, const char *name, host_done_f done,
+		 gpointer data)
+{
+	submit(host, lane, thaw_work, input_new(name, NULL), NULL, done, data);
+}
+
+/* Without statistics: what is free, which is less. */
+static gpointer host_memory_work(virConnectPtr connection, gpointer data, GError **error)
+{
+	static const char *const fields[] = {VIR_NODE_MEMORY_STATS_FREE,
+					     VIR_NODE_MEMORY_STATS_BUFFERS,
+					     VIR_NODE_MEMORY_STATS_CACHED, NULL};
+	virNodeMemoryStats stats[MEMORY_STATS_MAX];
+	int count = 0;
+	unsigned long long kib = 0;
+
+	/* The second call takes exactly as many as the first one tells. */
+	if (virNodeGetMemoryStats(connection, VIR_NODE_MEMORY_STATS_ALL_CELLS, NULL, &count, 0) <
+		    0 ||
+	    count > MEMORY_STATS_MAX ||
+	    virNodeGetMemoryStats(connection, VIR_NODE_MEMORY_STATS_ALL_CELLS, stats, &count, 0) <
+		    0) {
+		virt_error_set(error, "cannot read how much memory is free");
+		return NULL;
+	}
+	for (int i = 0; i < count; i++)
+		if (g_strv_contains(fields, stats[i].field))
+			kib += stats[i].value;
+	/* No result is a failure. */
+	return GUINT_TO_POINTER((guint)CLAMP(kib / 1024, 1, UINT32_MAX));
+}
+
+void domain_host_memory(struct host *host, host_done_f done, gpointer data)
+{
+	submit(host, HOST_LANE_ACT, host_memory_work, input_new(NULL, NULL), NULL, done, data);
 }

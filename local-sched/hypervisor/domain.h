@@ -14,10 +14,11 @@
  * with what its comment says. Errors are VIRT_ERROR.
  */
 
-/* A VM that runs on a host. */
+/* A VM that is on a host. */
 struct domain_info {
 	char *name;
 	char *description; /* fingerprint (domain_xml.h), or NULL */
+	bool paused;       /* it exists but does not run */
 };
 
 /* CPU time that a VM, emulator threads included, has used since it was started. */
@@ -68,10 +69,32 @@ void domain_close_stream(struct host *host, virStreamPtr stream);
  */
 void domain_cpu_times(struct host *host, host_done_f done, gpointer data);
 
+/* Which CPUs the cores of a VM are to be bound to. */
+struct domain_cores {
+	uint32_t first_core; /* in turn from this one on (cpu_spread.h), if the VM is capped */
+	int32_t first_cpu;   /* to this CPU and those after it; -1: as above */
+	bool moved;          /* it was bound for another place before */
+};
+
 /*
  * Applies a CPU cap to a running VM and reads it back: an error when what is read is not what was
- * set. The cores of a capped VM are bound to CPUs in turn, from `first_core` on (cpu_spread.h). No
- * result.
+ * set. No result.
  */
-void domain_apply_cap(struct host *host, const char *name, const struct cpu_cap *cap,
-		      uint32_t first_core, host_done_f done, gpointer data);
+void domain_apply_cap(struct host *host, enum host_lane lane, const char *name,
+		      const struct cpu_cap *cap, struct domain_cores cores, host_done_f done,
+		      gpointer data);
+
+/*
+ * Takes a VM's processors off the cores, or sets them going again; one that is so already is success.
+ * No result.
+ */
+void domain_freeze(struct host *host, enum host_lane lane, const char *name, host_done_f done,
+		   gpointer data);
+void domain_thaw(struct host *host, enum host_lane lane, const char *name, host_done_f done,
+		 gpointer data);
+
+/*
+ * How much memory the host can still give to VMs, as far as it says: free, or easily freed. Result: a
+ * number of MiB (GUINT_TO_POINTER), at most UINT32_MAX.
+ */
+void domain_host_memory(struct host *host, host_done_f done, gpointer data);

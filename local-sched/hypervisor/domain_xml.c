@@ -131,9 +131,13 @@ static char *build(const struct domain_spec *spec, const char *description)
 
 char *domain_fingerprint(const struct domain_spec *spec)
 {
-	g_autofree char *xml = build(spec, NULL);
-	g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, xml, -1);
+	struct domain_spec anywhere = *spec;
+	g_autofree char *xml = NULL;
+	g_autofree char *sum = NULL;
 
+	anywhere.first_cpu = -1; /* it may be at another node by now */
+	xml = build(&anywhere, NULL);
+	sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, xml, -1);
 	return g_strconcat(FINGERPRINT_PREFIX, sum, NULL);
 }
 

@@ -42,8 +42,8 @@ enum { DOMAIN_CORES_MAX = 30 };
 char *domain_xml(const struct domain_spec *spec);
 
 /*
- * What identifies the domain that `spec` gives: a VM with the same fingerprint need not be booted
- * again. It is the VM's description in libvirt. The caller frees it.
+ * What identifies the domain that `spec` gives, wherever it is pinned: a VM with the same fingerprint need
+ * not be booted again. It is the VM's description in libvirt. The caller frees it.
  */
 char *domain_fingerprint(const struct domain_spec *spec);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/hypervisor/host.h"
 
+#include <libvirt/libvirt-qemu.h>
 #include <libvirt/virterror.h>
 
 #include "common/handoff.h"
@@ -23,9 +24,10 @@ struct host {
 	char *uri;
 	const struct host_events *events;
 	void *data;
-	struct lane lanes[2];
+	struct lane lanes[HOST_LANES];
 	int lifecycle_id; /* callbacks on the control connection, valid while it is open */
 	int agent_id;
+	int frozen_id;
 	bool connected; /* main loop only, as the rest below */
 	guint retry_source;
 	guint retry_ms;
@@ -46,6 +48,7 @@ struct notice {
 	struct host *host;
 	void (*deliver)(struct notice *notice);
 	bool flag;
+	int64_t time_us;
 	char *name;
 	char *reason;
 };
@@ -56,7 +59,7 @@ static void host_unref(struct host *host)
 	if (!g_atomic_ref_count_dec(&host->references))
 		return;
 	HANDOFF_TAKE(host);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < HOST_LANES; i++)
 		g_mutex_clear(&host->lanes[i].lock);
 	g_free(host->trouble);
 	g_free(host->name);
@@ -93,8 +96,8 @@ static gboolean notice_deliver(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-static void notify(struct host *host, void (*deliver)(struct notice *notice), bool flag,
-		   const char *name, const char *reason)
+static void notify_at(struct host *host, void (*deliver)(struct notice *notice), bool flag,
+		      int64_t time_us, const char *name, const char *reason)
 {
 	struct notice *notice = g_new0(struct notice, 1);
 
@@ -102,11 +105,18 @@ static void notify(struct host *host, void (*deliver)(struct notice *notice), bo
 		.host = host_ref(host),
 		.deliver = deliver,
 		.flag = flag,
+		.time_us = time_us,
 		.name = g_strdup(name),
 		.reason = g_strdup(reason),
 	};
 	HANDOFF_GIVE(notice);
 	g_idle_add_full(G_PRIORITY_DEFAULT, notice_deliver, notice, notice_free);
+}
+
+static void notify(struct host *host, void (*deliver)(struct notice *notice), bool flag,
+		   const char *name, const char *reason)
+{
+	notify_at(host, deliver, flag, 0, name, reason);
 }
 
 static void schedule_retry(struct host *host);
@@ -143,6 +153,13 @@ static void deliver_agent(struct notice *notice)
 	struct host *host = notice->host;
 
 	host->events->agent(host, notice->name, notice->flag, host->data);
+}
+
+static void deliver_frozen(struct notice *notice)
+{
+	struct host *host = notice->host;
+
+	host->events->frozen(host, notice->name, notice->time_us, host->data);
 }
 
 /* libvirt's callbacks. */
@@ -185,6 +202,13 @@ static void on_agent(virConnectPtr connection, virDomainPtr domain, int state, i
 	       virDomainGetName(domain), NULL);
 }
 
+static void on_stop(virConnectPtr connection, virDomainPtr domain, const char *event,
+		    long long seconds, unsigned int micros, const char *details, void *data)
+{
+	notify_at(data, deliver_frozen, true, (int64_t)seconds * 1000000 + micros,
+		  virDomainGetName(domain), NULL);
+}
+
 static void on_close(virConnectPtr connection, int reason, void *data)
 {
 	static const char *const reasons[] = {
@@ -219,6 +243,13 @@ static void watch_events(struct host *host, virConnectPtr connection)
 					 VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle));
 	host->agent_id = watch_event(host, connection, VIR_DOMAIN_EVENT_ID_AGENT_LIFECYCLE,
 				     VIR_DOMAIN_EVENT_CALLBACK(on_agent));
+	if (host->events->frozen) {
+		host->frozen_id = virConnectDomainQemuMonitorEventRegister(
+			connection, NULL, "STOP", on_stop, host_ref(host),
+			(virFreeCallback)host_unref, 0);
+		if (host->frozen_id < 0)
+			host_unref(host);
+	}
 	/* The test driver has not all of them. */
 	virResetLastError();
 }
@@ -255,6 +286,8 @@ static void close_connection(struct host *host, enum host_lane lane)
 			virConnectDomainEventDeregisterAny(connection, host->lifecycle_id);
 		if (host->agent_id >= 0)
 			virConnectDomainEventDeregisterAny(connection, host->agent_id);
+		if (host->frozen_id >= 0)
+			virConnectDomainQemuMonitorEventDeregister(connection, host->frozen_id);
 	}
 	virConnectClose(connection);
 }
@@ -392,13 +425,13 @@ struct host *host_new(const char *name, const char *uri, const struct host_event
 	host->uri = g_strdup(uri);
 	host->events = events;
 	host->data = data;
-	host->lifecycle_id = host->agent_id = -1;
+	host->lifecycle_id = host->agent_id = host->frozen_id = -1;
 	host->retry_ms = HOST_RETRY_MS;
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < HOST_LANES; i++) {
 		g_mutex_init(&host->lanes[i].lock);
 		host->lanes[i].pool = g_thread_pool_new_full(
 			errand_run, host, errand_free,
-			i == HOST_LANE_CONTROL ? 1 : HOST_AGENT_THREADS, FALSE, NULL);
+			i == HOST_LANE_CONTROL ? 1 : HOST_LANE_THREADS, FALSE, NULL);
 	}
 	try_connect(host);
 	return host;
@@ -414,9 +447,9 @@ void host_free(struct host *host)
 	 * Not "immediate": a worker that takes an errand just then would neither do nor free it (GLib
 	 * 2.74), and the errand holds the host. errand_run() hurries.
 	 */
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < HOST_LANES; i++)
 		g_thread_pool_free(host->lanes[i].pool, FALSE, TRUE);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < HOST_LANES; i++) {
 		lane_lock(&host->lanes[i]);
 		close_connection(host, (enum host_lane)i);
 		lane_unlock(&host->lanes[i]);

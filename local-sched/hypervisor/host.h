@@ -7,7 +7,7 @@
 
 /*
  * A machine that runs a hypervisor, reached by its libvirt URI. libvirt calls block, so none runs
- * on the main loop: work goes to one of two lanes, each with a connection of its own, and the
+ * on the main loop: work goes to one of a few lanes, each with a connection of its own, and the
  * result comes back as an idle event on the default main context.
  *
  * libvirtd may be restarted at any time: a broken connection is opened again, at first after
@@ -21,12 +21,15 @@ struct host;
 /* Where work runs. */
 enum host_lane {
 	HOST_LANE_CONTROL = 0, /* one thread: domains, storage, streams; in order; domain events */
-	HOST_LANE_AGENT,       /* up to HOST_AGENT_THREADS: guest agents and statistics; no order */
+	HOST_LANE_AGENT,       /* several threads: guest agents and statistics; no order */
+	HOST_LANE_ACT,         /* several: VMs are frozen and set going, side by side; no order */
+	HOST_LANE_DISK,        /* several: VMs are saved and restored, which takes long; no order */
+	HOST_LANES,
 };
 /* libvirtd serves at most 5 requests of one client at a time and then stops to read from it. */
-enum { HOST_AGENT_THREADS = 4 };
+enum { HOST_LANE_THREADS = 4 };
 
-/* What a host tells its owner, on the main loop. All are required. */
+/* What a host tells its owner, on the main loop. All but `frozen` are required. */
 struct host_events {
 	/*
 	 * The control connection was opened (anew), or broke, or could not be opened: told again
@@ -38,6 +41,8 @@ struct host_events {
 		       void *data);
 	/* A guest's agent opened or closed its port. */
 	void (*agent)(struct host *host, const char *name, bool connected, void *data);
+	/* A domain's QEMU has stopped its processors, at a time of its wall clock in microseconds. */
+	void (*frozen)(struct host *host, const char *name, int64_t host_us, void *data);
 };
 
 /*

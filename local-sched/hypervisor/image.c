@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/json.h"
+#include "local-sched/hypervisor/storage.h"
 #include "local-sched/hypervisor/virt_error.h"
 
 static const char *const file_names[IMAGE_FILES] = {
@@ -104,73 +105,9 @@ struct image *image_load(const char *directory, GError **error)
 
 /* On the hosts; worker threads. */
 
-#define POOL "virtbed"
-#define POOL_PATH "/var/lib/libvirt/images/virtbed"
 #define UPLOAD_WAIT_S 60
 #define POLL_US 200000
 #define SWAP_PAGE 4096
-
-static virStoragePoolPtr open_pool(virConnectPtr connection, GError **error)
-{
-	static const char xml[] = "<pool type='dir'>\n  <name>" POOL "</name>\n"
-				  "  <target>\n    <path>" POOL_PATH "</path>\n"
-				  "    <permissions><mode>0711</mode></permissions>\n"
-				  "  </target>\n</pool>\n";
-	virStoragePoolPtr pool = virStoragePoolLookupByName(connection, POOL);
-
-	if (!pool)
-		pool = virStoragePoolCreateXML(connection, xml,
-					       VIR_STORAGE_POOL_CREATE_WITH_BUILD);
-	if (!pool) /* another local scheduler was faster */
-		pool = virStoragePoolLookupByName(connection, POOL);
-	if (!pool) {
-		virt_error_set(error, "cannot make the storage pool '" POOL "'");
-		return NULL;
-	}
-	if (!virStoragePoolIsActive(pool))
-		virStoragePoolCreate(pool, VIR_STORAGE_POOL_CREATE_WITH_BUILD);
-	virStoragePoolRefresh(pool, 0);
-	return pool;
-}
-
-static virStorageVolPtr create_volume(virStoragePoolPtr pool, const char *name, uint64_t bytes)
-{
-	g_autofree char *xml = g_markup_printf_escaped(
-		"<volume>\n  <name>%s</name>\n  <allocation>0</allocation>\n"
-		"  <capacity unit='bytes'>%" G_GUINT64_FORMAT "</capacity>\n"
-		"  <target><format type='raw'/><permissions><mode>0644</mode></permissions></target>\n"
-		"</volume>\n",
-		name, bytes);
-
-	return virStorageVolCreateXML(pool, xml, 0);
-}
-
-static void delete_volume(virStoragePoolPtr pool, const char *name)
-{
-	g_autoptr(virStorageVol) volume = virStorageVolLookupByName(pool, name);
-
-	if (volume)
-		virStorageVolDelete(volume, 0);
-}
-
-static bool volume_exists(virStoragePoolPtr pool, const char *name)
-{
-	g_autoptr(virStorageVol) volume = virStorageVolLookupByName(pool, name);
-
-	return volume != NULL;
-}
-
-static char *volume_path(virStoragePoolPtr pool, const char *name, GError **error)
-{
-	g_autoptr(virStorageVol) volume = virStorageVolLookupByName(pool, name);
-	char *path = volume ? virStorageVolGetPath(volume) : NULL;
-	char *copy = g_strdup(path);
-
-	if (!path)
-		virt_error_set(error, "no volume '%s' in the storage pool", name);
-	free(path); /* libvirt's, by malloc() */
-	return copy;
-}
 
 /* Sends `length` bytes, which `give` provides piece by piece, to the start of the volume. */
 static bool upload(virConnectPtr connection, virStorageVolPtr volume, uint64_t length,
@@ -248,7 +185,7 @@ static bool fill_volume(virConnectPtr connection, virStoragePoolPtr pool, virSto
 
 	if (!send_file(connection, volume, image, file, error))
 		return false;
-	marked = create_volume(pool, mark, 1);
+	marked = storage_create(pool, mark, 1, 0644);
 	if (!marked)
 		virt_error_set(error, "cannot mark volume '%s' as complete", mark);
 	return marked != NULL;
@@ -258,7 +195,7 @@ static bool fill_volume(virConnectPtr connection, virStoragePoolPtr pool, virSto
 static bool wait_for_mark(virStoragePoolPtr pool, const char *mark)
 {
 	for (int i = 0; i < UPLOAD_WAIT_S * (1000000 / POLL_US); i++) {
-		if (volume_exists(pool, mark))
+		if (storage_exists(pool, mark))
 			return true;
 		g_usleep(POLL_US);
 		virStoragePoolRefresh(pool, 0);
@@ -275,15 +212,15 @@ static char *provide(virConnectPtr connection, virStoragePoolPtr pool, const str
 	g_autofree char *mark = g_strconcat(name, ".complete", NULL);
 	g_autoptr(virStorageVol) volume = NULL;
 
-	if (volume_exists(pool, mark) && volume_exists(pool, name))
-		return volume_path(pool, name, error);
-	volume = create_volume(pool, name, image->bytes[file]);
+	if (storage_exists(pool, mark) && storage_exists(pool, name))
+		return storage_path(pool, name, error);
+	volume = storage_create(pool, name, image->bytes[file], 0644);
 	if (!volume) {
 		if (wait_for_mark(pool, mark))
-			return volume_path(pool, name, error);
+			return storage_path(pool, name, error);
 		/* The remains of one that was killed. */
-		delete_volume(pool, name);
-		volume = create_volume(pool, name, image->bytes[file]);
+		storage_delete(pool, name);
+		volume = storage_create(pool, name, image->bytes[file], 0644);
 	}
 	if (!volume) {
 		virt_error_set(error, "cannot make volume '%s'", name);
@@ -293,13 +230,13 @@ static char *provide(virConnectPtr connection, virStoragePoolPtr pool, const str
 		virStorageVolDelete(volume, 0);
 		return NULL;
 	}
-	return volume_path(pool, name, error);
+	return storage_path(pool, name, error);
 }
 
 static gpointer upload_work(virConnectPtr connection, gpointer input, GError **error)
 {
 	const struct image *image = input;
-	g_autoptr(virStoragePool) pool = open_pool(connection, error);
+	g_autoptr(virStoragePool) pool = storage_open(connection, true, error);
 	g_autoptr(image_paths_t) paths = g_new0(struct image_paths, 1);
 
 	if (!pool)
@@ -391,9 +328,9 @@ static char *provide_swap(virConnectPtr connection, virStoragePoolPtr pool, cons
 	struct page_source source = {page, sizeof(page)};
 
 	if (has_capacity(pool, name, mib << 20))
-		return volume_path(pool, name, error);
-	delete_volume(pool, name);
-	volume = create_volume(pool, name, mib << 20);
+		return storage_path(pool, name, error);
+	storage_delete(pool, name);
+	volume = storage_create(pool, name, mib << 20, 0644);
 	if (!volume) {
 		virt_error_set(error, "cannot make swap disk '%s'", name);
 		return NULL;
@@ -401,13 +338,13 @@ static char *provide_swap(virConnectPtr connection, virStoragePoolPtr pool, cons
 	swap_header(page, mib);
 	if (!upload(connection, volume, sizeof(page), give_page, &source, error))
 		return NULL;
-	return volume_path(pool, name, error);
+	return storage_path(pool, name, error);
 }
 
 static gpointer make_swap_work(virConnectPtr connection, gpointer data, GError **error)
 {
 	struct swap_input *input = data;
-	g_autoptr(virStoragePool) pool = open_pool(connection, error);
+	g_autoptr(virStoragePool) pool = storage_open(connection, true, error);
 	g_autoptr(GStrvBuilder) paths = g_strv_builder_new();
 
 	if (!pool)
@@ -425,12 +362,12 @@ static gpointer make_swap_work(virConnectPtr connection, gpointer data, GError *
 static gpointer remove_swap_work(virConnectPtr connection, gpointer data, GError **error)
 {
 	struct swap_input *input = data;
-	g_autoptr(virStoragePool) pool = open_pool(connection, error);
+	g_autoptr(virStoragePool) pool = storage_open(connection, true, error);
 
 	if (!pool)
 		return NULL;
 	for (char **name = input->names; *name; name++)
-		delete_volume(pool, *name);
+		storage_delete(pool, *name);
 	return HOST_DONE;
 }
 

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "local-sched/hypervisor/domain.h"
+#include "local-sched/hypervisor/saved.h"
+#include "local-sched/hypervisor/storage.h"
 #include "local-sched/hypervisor/virt_error.h"
 
 #define LOG_SUBSYSTEM "site"
@@ -14,7 +16,7 @@
 #define MACHINE "q35"
 #define CONSOLE_FORMAT "/var/log/libvirt/qemu/%s.console"
 
-/* What must be done once before the nodes can be booted, in this order. */
+/* What must be done once before VMs can be booted, in this order. */
 enum step {
 	STEP_ABOUT = 0, /* ask what the host is */
 	STEP_IMAGE,    /* upload the image */
@@ -26,13 +28,15 @@ enum step {
 struct site {
 	struct site_settings settings;
 	struct host *host;
-	GPtrArray *nodes; /* of struct node, borrowed */
+	GPtrArray *places;   /* of struct machine_place, borrowed */
+	GPtrArray *machines; /* of struct machine, borrowed */
 	enum step step;
 	bool stepping; /* a step is under way */
 	bool reached;  /* was connected at least once */
+	bool tidied;   /* what a predecessor saved was removed */
 	struct host_about *about; /* NULL: not known yet */
 	struct image_paths *paths;
-	GStrv swap; /* paths, by node */
+	GHashTable *swap; /* paths of swap disks by name of the VM, both owned */
 	char *probe_name;
 	struct virt_type_decision *decision;
 	struct virt_type type;
@@ -50,9 +54,9 @@ static char **swap_names(const struct site *site)
 {
 	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
 
-	for (guint i = 0; i < site->nodes->len; i++) {
-		g_autofree char *name =
-			g_strdup_printf("%s.swap", node_domain(site->nodes->pdata[i]));
+	for (guint i = 0; i < site->machines->len; i++) {
+		g_autofree char *name = g_strconcat(machine_domain(site->machines->pdata[i]),
+						    STORAGE_SWAP, NULL);
 
 		g_strv_builder_add(names, name);
 	}
@@ -66,7 +70,7 @@ static char **swap_names(const struct site *site)
 bool site_pinned(const struct site *site)
 {
 	return site->about && g_strcmp0(site->type.name, "kvm") == 0 &&
-	       site->nodes->len * site->settings.cluster->cores <= site->about->cpus;
+	       site->places->len * site->settings.cluster->cores <= site->about->cpus;
 }
 
 /* Strings that a specification borrows. */
@@ -83,14 +87,14 @@ static void names_clear(struct names *names)
 	g_free(names->console);
 }
 
-/* `place` is the node's place on this host. */
 static struct domain_spec specify(const struct site *site, const char *domain, const char *guest,
-				  uint32_t index, guint place, struct names *ret_names)
+				  uint32_t number, const struct machine_place *place,
+				  struct names *ret_names)
 {
 	const struct config_cluster *cluster = site->settings.cluster;
 
-	ret_names->mac = domain_mac(site->settings.cluster_index, index);
-	ret_names->address = domain_address(site->settings.cluster_index, index);
+	ret_names->mac = domain_mac(site->settings.cluster_index, number);
+	ret_names->address = domain_address(site->settings.cluster_index, number);
 	ret_names->console = g_strdup_printf(CONSOLE_FORMAT, domain);
 	return (struct domain_spec){
 		.name = domain,
@@ -101,35 +105,56 @@ static struct domain_spec specify(const struct site *site, const char *domain, c
 		.kernel = site->paths->path[IMAGE_KERNEL],
 		.initramfs = site->paths->path[IMAGE_INITRAMFS],
 		.root = site->paths->path[IMAGE_ROOT],
-		.swap = site->swap ? site->swap[place] : NULL,
+		.swap = g_hash_table_lookup(site->swap, domain),
 		.bridge = site->settings.host->bridge,
 		.mac = ret_names->mac,
 		.address = ret_names->address,
 		.guest_host = guest,
 		.console = ret_names->console,
-		.first_cpu = site_pinned(site) ? (int32_t)(place * cluster->cores) : -1,
+		.first_cpu = place ? place->first_cpu : -1,
 	};
 }
 
-static void prepare_nodes(struct site *site)
+static bool has_swap(const struct site *site)
 {
-	for (guint i = 0; i < site->nodes->len; i++) {
-		struct node *node = site->nodes->pdata[i];
-		struct names names;
-		struct domain_spec spec = specify(site, node_domain(node), node_name(node),
-						  node_index(node), i, &names);
+	return site->settings.cluster->swap_mib > 0;
+}
 
-		node_prepare(node, &spec);
-		names_clear(&names);
+/* Whether all is there that a VM needs to be booted. */
+static bool can_boot(const struct site *site, const struct machine *machine)
+{
+	return !has_swap(site) || g_hash_table_contains(site->swap, machine_domain(machine));
+}
+
+static void prepare(struct site *site, struct machine *machine)
+{
+	struct names names;
+	struct domain_spec spec = specify(site, machine_domain(machine), machine_name(machine),
+					  machine_number(machine), machine_where(machine), &names);
+
+	machine_prepare(machine, &spec);
+	names_clear(&names);
+}
+
+static void prepare_all(struct site *site)
+{
+	const uint32_t cores = site->settings.cluster->cores;
+
+	for (guint i = 0; i < site->places->len; i++) {
+		struct machine_place *place = site->places->pdata[i];
+
+		place->first_cpu = site_pinned(site) ? (int32_t)(i * cores) : -1;
 	}
+	for (guint i = 0; i < site->machines->len; i++)
+		prepare(site, site->machines->pdata[i]);
 }
 
 /* Preparing. */
 
 static void detach_all(struct site *site, const char *reason)
 {
-	for (guint i = 0; i < site->nodes->len; i++)
-		node_detach(site->nodes->pdata[i], reason);
+	for (guint i = 0; i < site->machines->len; i++)
+		machine_detach(site->machines->pdata[i], reason);
 }
 
 static gboolean retry(gpointer data)
@@ -204,29 +229,97 @@ static void send_image(struct site *site)
 	image_upload(site->host, site->settings.image, image_there, site);
 }
 
+/* Keeps the paths of swap disks by the names of their VMs. */
+static void keep_swap(struct site *site, const char *const *names, const char *const *paths)
+{
+	for (; *names && *paths; names++, paths++)
+		g_hash_table_insert(site->swap,
+				    g_strndup(*names, strlen(*names) - strlen(STORAGE_SWAP)),
+				    g_strdup(*paths));
+}
+
+/* Swap disks that are being made. */
+struct swapping {
+	struct site *site;
+	GStrv names;
+	struct machine *machine; /* NULL: of all that were there */
+};
+
+static void swapping_free(struct swapping *swapping)
+{
+	g_strfreev(swapping->names);
+	g_free(swapping);
+}
+
 static void swap_there(gpointer result, const GError *error, gpointer data)
 {
-	struct site *site = data;
+	struct swapping *swapping = data;
+	struct site *site = swapping->site;
+	g_auto(GStrv) paths = result;
+	bool good = stepped(site, error);
 
-	if (!stepped(site, error)) {
-		g_strfreev(result);
-		return;
-	}
-	site->swap = result;
-	next_step(site);
+	if (good)
+		keep_swap(site, (const char *const *)swapping->names, (const char *const *)paths);
+	swapping_free(swapping);
+	if (good)
+		next_step(site);
 }
 
 static void make_swap(struct site *site)
 {
-	g_auto(GStrv) names = swap_names(site);
+	struct swapping *swapping;
 
-	if (site->settings.cluster->swap_mib == 0) {
+	if (!has_swap(site)) {
 		site->stepping = false;
 		next_step(site);
 		return;
 	}
-	image_make_swap(site->host, (const char *const *)names, site->settings.cluster->swap_mib,
-			swap_there, site);
+	swapping = g_new0(struct swapping, 1);
+	swapping->site = site;
+	swapping->names = swap_names(site);
+	image_make_swap(site->host, (const char *const *)swapping->names,
+			site->settings.cluster->swap_mib, swap_there, swapping);
+}
+
+/* A VM that came later has its swap disk: it can be booted. */
+static void late_swap_there(gpointer result, const GError *error, gpointer data)
+{
+	struct swapping *swapping = data;
+	struct site *site = swapping->site;
+	g_auto(GStrv) paths = result;
+
+	if (error)
+		log_warning("%s: %s; trying again in %d s", machine_name(swapping->machine),
+			    error->message, RETRY_S);
+	else
+		keep_swap(site, (const char *const *)swapping->names, (const char *const *)paths);
+	if (!error && !site->frozen) {
+		prepare(site, swapping->machine);
+		machine_found(swapping->machine, false, false, NULL);
+	} else if (!site->frozen) {
+		machine_detach(swapping->machine, error->message);
+		if (site->retry_source == 0)
+			site->retry_source = g_timeout_add_seconds(RETRY_S, retry, site);
+	}
+	swapping_free(swapping);
+}
+
+static void add_late(struct site *site, struct machine *machine)
+{
+	struct swapping *swapping;
+
+	if (can_boot(site, machine)) {
+		prepare(site, machine);
+		machine_found(machine, false, false, NULL);
+		return;
+	}
+	swapping = g_new0(struct swapping, 1);
+	swapping->site = site;
+	swapping->machine = machine;
+	swapping->names = g_new0(char *, 2);
+	swapping->names[0] = g_strconcat(machine_domain(machine), STORAGE_SWAP, NULL);
+	image_make_swap(site->host, (const char *const *)swapping->names,
+			site->settings.cluster->swap_mib, late_swap_there, swapping);
 }
 
 /* The decision copies nothing: the specification lives as long as it. */
@@ -251,7 +344,7 @@ static void type_known(const struct virt_type *type, void *data)
 		return;
 	log_info("host '%s': VMs run as type '%s': %s", host_name(site->host), site->type.name,
 		 site->type.reason);
-	prepare_nodes(site);
+	prepare_all(site);
 	next_step(site);
 }
 
@@ -260,9 +353,8 @@ static void decide_type(struct site *site)
 	struct probe *probe = g_new0(struct probe, 1);
 
 	probe->site = site;
-	probe->spec = specify(site, site->probe_name, PROBE_SUFFIX, DOMAIN_NODES_MAX - 1, 0,
+	probe->spec = specify(site, site->probe_name, PROBE_SUFFIX, DOMAIN_NODES_MAX - 1, NULL,
 			      &probe->names);
-	probe->spec.swap = NULL;
 	site->decision = virt_type_decide(site->host, site->settings.virt_type, &probe->spec,
 					  type_known, probe);
 }
@@ -278,11 +370,11 @@ static bool is_ours(const struct site *site, const char *name)
 						       strlen(suffix + 1));
 }
 
-static struct node *node_of(const struct site *site, const char *domain)
+static struct machine *machine_of(const struct site *site, const char *domain)
 {
-	for (guint i = 0; i < site->nodes->len; i++)
-		if (g_str_equal(node_domain(site->nodes->pdata[i]), domain))
-			return site->nodes->pdata[i];
+	for (guint i = 0; i < site->machines->len; i++)
+		if (g_str_equal(machine_domain(site->machines->pdata[i]), domain))
+			return site->machines->pdata[i];
 	return NULL;
 }
 
@@ -297,6 +389,24 @@ static const struct domain_info *info_of(const GPtrArray *found, const char *dom
 	return NULL;
 }
 
+/* Numbers of VMs are below it. */
+static uint32_t kept(const struct site *site)
+{
+	uint32_t kept = 0;
+
+	for (guint i = 0; i < site->machines->len; i++)
+		kept = MAX(kept, machine_number(site->machines->pdata[i]) + 1);
+	return kept;
+}
+
+/* After VMs that were being saved were removed: the lane works in order. */
+static void tidy(struct site *site)
+{
+	if (!site->tidied)
+		saved_tidy(site->host, site->settings.prefix, kept(site), NULL, NULL);
+	site->tidied = true;
+}
+
 static void listed(gpointer result, const GError *error, gpointer data)
 {
 	struct site *site = data;
@@ -307,15 +417,20 @@ static void listed(gpointer result, const GError *error, gpointer data)
 	for (guint i = 0; i < found->len; i++) {
 		const struct domain_info *info = found->pdata[i];
 
-		if (is_ours(site, info->name) && !node_of(site, info->name))
+		if (is_ours(site, info->name) && !machine_of(site, info->name))
 			domain_destroy(site->host, info->name, NULL, NULL);
 	}
-	for (guint i = 0; i < site->nodes->len; i++) {
-		struct node *node = site->nodes->pdata[i];
-		const struct domain_info *info = info_of(found, node_domain(node));
+	for (guint i = 0; i < site->machines->len; i++) {
+		struct machine *machine = site->machines->pdata[i];
+		const struct domain_info *info = info_of(found, machine_domain(machine));
 
-		node_found(node, info != NULL, info ? info->description : NULL);
+		if (can_boot(site, machine))
+			machine_found(machine, info != NULL, info && info->paused,
+				      info ? info->description : NULL);
+		else
+			add_late(site, machine);
 	}
+	tidy(site);
 }
 
 static void list(struct site *site)
@@ -356,27 +471,36 @@ static void on_connection(struct host *host, bool up, const char *reason, void *
 static void on_domain(struct host *host, const char *name, bool running, const char *reason,
 		      void *data)
 {
-	struct node *node = node_of(data, name);
+	struct machine *machine = machine_of(data, name);
 
-	if (node && !running)
-		node_vm_stopped(node, reason);
+	if (machine && !running)
+		machine_vm_stopped(machine, reason);
 }
 
 static void on_agent(struct host *host, const char *name, bool connected, void *data)
 {
 	struct site *site = data;
-	struct node *node = node_of(site, name);
+	struct machine *machine = machine_of(site, name);
 
-	if (node)
-		node_agent_changed(node, connected);
+	if (machine)
+		machine_agent_changed(machine, connected);
 	else if (site->decision && connected)
 		virt_type_agent(site->decision, name);
+}
+
+static void on_frozen(struct host *host, const char *name, int64_t host_us, void *data)
+{
+	struct machine *machine = machine_of(data, name);
+
+	if (machine)
+		machine_vm_frozen(machine, host_us);
 }
 
 static const struct host_events host_events = {
 	.connection = on_connection,
 	.domain = on_domain,
 	.agent = on_agent,
+	.frozen = on_frozen,
 };
 
 /* Life. */
@@ -386,7 +510,9 @@ struct site *site_new(const struct site_settings *settings)
 	struct site *site = g_new0(struct site, 1);
 
 	site->settings = *settings;
-	site->nodes = g_ptr_array_new();
+	site->places = g_ptr_array_new();
+	site->machines = g_ptr_array_new();
+	site->swap = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	site->probe_name = g_strconcat(settings->prefix, PROBE_SUFFIX, NULL);
 	site->host = host_new(settings->host->name, settings->host->uri, &host_events, site);
 	return site;
@@ -402,9 +528,10 @@ void site_free(struct site *site)
 	virt_type_clear(&site->type);
 	host_about_free(site->about);
 	image_paths_free(site->paths);
-	g_strfreev(site->swap);
+	g_hash_table_destroy(site->swap);
 	g_free(site->probe_name);
-	g_ptr_array_unref(site->nodes);
+	g_ptr_array_unref(site->places);
+	g_ptr_array_unref(site->machines);
 	g_free(site);
 }
 
@@ -413,9 +540,16 @@ struct host *site_host(const struct site *site)
 	return site->host;
 }
 
-void site_add_node(struct site *site, struct node *node)
+void site_add_place(struct site *site, struct machine_place *place)
 {
-	g_ptr_array_add(site->nodes, node);
+	g_ptr_array_add(site->places, place);
+}
+
+void site_add_machine(struct site *site, struct machine *machine)
+{
+	g_ptr_array_add(site->machines, machine);
+	if (site->step == STEP_READY && host_connected(site->host) && !site->frozen)
+		add_late(site, machine);
 }
 
 const struct host_about *site_about(const struct site *site)
@@ -437,22 +571,31 @@ static void swap_removed(gpointer result, const GError *error, gpointer data)
 	site->cleaned(site, error, site->cleaned_data);
 }
 
-/* A host that was never reached has nothing of ours: nothing is left behind. */
-static void all_removed(gpointer result, const GError *error, gpointer data)
+static void saved_removed(gpointer result, const GError *error, gpointer data)
 {
 	struct site *site = data;
 	g_auto(GStrv) names = swap_names(site);
 
+	if (error || !has_swap(site))
+		site->cleaned(site, error, site->cleaned_data);
+	else
+		image_remove_swap(site->host, (const char *const *)names, swap_removed, site);
+}
+
+/* A host that was never reached has nothing of ours: nothing is left behind. */
+static void all_removed(gpointer result, const GError *error, gpointer data)
+{
+	struct site *site = data;
 	if (error && !site->reached) {
 		log_info("host '%s': never reached, so nothing was started there",
 			 host_name(site->host));
 		site->cleaned(site, NULL, site->cleaned_data);
 		return;
 	}
-	if (error || site->settings.cluster->swap_mib == 0)
+	if (error)
 		site->cleaned(site, error, site->cleaned_data);
 	else
-		image_remove_swap(site->host, (const char *const *)names, swap_removed, site);
+		saved_tidy(site->host, site->settings.prefix, kept(site), saved_removed, site);
 }
 
 /* Whatever has our names, known to a node or not; the lane works in order. */
@@ -492,7 +635,7 @@ void site_clean(struct site *site, void (*done)(struct site *site, const GError 
 	site->cleaned = done;
 	site->cleaned_data = data;
 	g_clear_handle_id(&site->retry_source, g_source_remove);
-	for (guint i = 0; i < site->nodes->len; i++)
-		node_freeze(site->nodes->pdata[i]);
+	for (guint i = 0; i < site->machines->len; i++)
+		machine_stop(site->machines->pdata[i]);
 	host_call(site->host, HOST_LANE_CONTROL, &call);
 }

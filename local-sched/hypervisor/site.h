@@ -8,14 +8,14 @@
 #include "common/config.h"
 #include "local-sched/hypervisor/host_about.h"
 #include "local-sched/hypervisor/image.h"
-#include "local-sched/hypervisor/node.h"
+#include "local-sched/hypervisor/machine.h"
 #include "local-sched/hypervisor/virt_type.h"
 
 /*
- * One host of a cluster with the nodes on it: brings the image there, decides how its VMs are run,
- * prepares the nodes, and passes on to them what the host tells. After every (re)connection it looks
- * which of our VMs there are: nodes adopt theirs, VMs of ours that belong to no node are removed.
- * Main loop only.
+ * One host of a cluster with the VMs on it: brings the image there, decides how its VMs are run,
+ * prepares them, and passes on to them what the host tells. After every (re)connection it looks which of
+ * our VMs there are: those that are wanted are adopted, others are removed, and so is what a predecessor
+ * saved to the host's disk. Main loop only.
  */
 struct site;
 
@@ -29,17 +29,20 @@ struct site_settings {
 	enum virt_type_choice virt_type;
 };
 
-/* Connects in the background; nodes are to be added before the main loop runs. */
+/* Connects in the background; places are to be added before the main loop runs. */
 struct site *site_new(const struct site_settings *settings);
 
-/* Frees the site and its host, not the nodes: they are to be freed after it. NULL is allowed. */
+/* Frees the site and its host, not the VMs: they are to be freed after it. NULL is allowed. */
 void site_free(struct site *site);
 
-/* The host, for the nodes. */
+/* The host, for the VMs. */
 struct host *site_host(const struct site *site);
 
-/* Adds a node (borrowed). */
-void site_add_node(struct site *site, struct node *node);
+/* Adds a place of a node (borrowed): which CPUs are its own is written there once it is known. */
+void site_add_place(struct site *site, struct machine_place *place);
+
+/* Adds a VM (borrowed), which is prepared when the host is. */
+void site_add_machine(struct site *site, struct machine *machine);
 
 /* What the host is, or NULL: not known yet. */
 const struct host_about *site_about(const struct site *site);
@@ -51,7 +54,7 @@ const struct virt_type *site_virt_type(const struct site *site);
 bool site_pinned(const struct site *site);
 
 /*
- * Removes all VMs and swap disks of the cluster from the host; its nodes are frozen before. `done` is
+ * Removes all VMs, saved VMs and swap disks of the cluster from the host; its VMs are stopped before. `done` is
  * told from the main loop.
  */
 void site_clean(struct site *site, void (*done)(struct site *site, const GError *error, void *data),

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "local-sched/launch/job.h"
+#include "local-sched/launch/job_private.h"
 
 #include <string.h>
 
 #include "common/clock.h"
 #include "local-sched/hypervisor/agent.h"
 #include "local-sched/hypervisor/virt_error.h"
-#include "local-sched/launch/job_output.h"
 #include "local-sched/launch/npb_output.h"
 
 #define LOG_SUBSYSTEM "job"
@@ -24,70 +23,11 @@
 #define COLLECT_MAX_MS 500
 #define COLLECT_LIMIT_S 15.0
 
-/* Where a job is in its life. */
-enum phase {
-	PHASE_STARTING = 0, /* guest-exec under way */
-	PHASE_RUNNING,
-	PHASE_KILLING,    /* something went wrong; ranks are being killed */
-	PHASE_COLLECTING, /* all ranks ended; status and output are fetched */
-	PHASE_SETTLING,   /* usage is read, nodes are given back */
-	PHASE_ENDED,
-};
-
-struct rank {
-	uint32_t index;
-	struct job_node *place;
-	uint32_t core;
-	int64_t pid; /* 0: not started */
-	bool exited;
-	int status;
-	bool collected;
-	bool lost_output; /* the agent knows nothing of it any more */
-	guint collect_ms; /* until the next try */
-	guint collect_source;
-	guint grace_source;
-	struct job_output output;
-};
-
-struct job_node {
-	struct job *job;
-	struct node *node;
-	uint32_t first_rank;
-	uint32_t ranks;
-	bool lost;    /* not ours any more */
-	bool settled;
-	bool polling;
-	uint32_t poll_next; /* core */
-	guint poll_failures;
-};
-
-struct job {
-	struct task *task;
-	uint32_t cores;
-	const struct job_events *events; /* NULL: freed by its owner */
-	void *data;
-	enum phase phase;
-	struct pmi_server *pmi;
-	struct job_node *places; /* task->nodes_count of them */
-	struct rank *ranks;      /* task->ranks of them */
-	uint32_t execs_pending;
-	uint32_t questions; /* calls to hosts under way */
-	guint kill_tries;
-	bool dirty; /* ranks were killed: nodes are to be swept */
-	guint deadline_source;
-	guint poll_source;
-	guint kill_source;
-	int64_t collect_start_ns;
-	struct job_usage *usage;
-	bool usage_known;
-};
-
 struct question {
 	struct job *job;
 	struct rank *rank;
 };
 
-static void advance(struct job *job);
 static void really_free(struct job *job);
 
 /* Questions to agents. */
@@ -99,7 +39,7 @@ static void ask(struct rank *rank, struct job *job, const char *request, host_do
 	question->job = job;
 	question->rank = rank;
 	job->questions++;
-	node_agent(rank->place->node, request, AGENT_TIMEOUT_S, done, question);
+	machine_agent(rank->place->machine, request, AGENT_TIMEOUT_S, done, question);
 }
 
 /* Takes an answer in; NULL if nobody wants it any more. */
@@ -121,10 +61,16 @@ static struct rank *answered(gpointer data, struct job **ret_job)
 
 static void kill_ranks(struct job *job);
 
+bool job_is_held(const struct job *job)
+{
+	return job->suspension && !job->doomed &&
+	       suspension_step_holds(suspension_step(job->suspension));
+}
+
 static bool was_cut_off(const struct job *job)
 {
 	for (uint32_t i = 0; i < job->task->nodes_count; i++)
-		if (node_was_cut_off(job->places[i].node))
+		if (machine_was_cut_off(job->places[i].machine))
 			return true;
 	return false;
 }
@@ -144,19 +90,25 @@ static void blame(struct job *job, enum task_outcome outcome, const char *reason
 	log_info("task '%s': %s: %s", task->id, task_outcome_name(task->outcome), task->reason);
 }
 
-static void fail(struct job *job, enum task_outcome outcome, const char *reason)
+void job_fail(struct job *job, enum task_outcome outcome, const char *reason)
 {
 	if (job->phase > PHASE_KILLING)
 		return;
 	if (job->task->outcome == TASK_OUTCOME_NONE)
 		blame(job, outcome, reason);
-	if (job->phase != PHASE_KILLING) {
-		job->phase = PHASE_KILLING;
-		kill_ranks(job);
+	if (job->phase == PHASE_KILLING)
+		return;
+	job->phase = PHASE_KILLING;
+	if (job_is_held(job)) {
+		suspension_doom(job->suspension);
+		return;
 	}
+	if (job->suspension)
+		suspension_abort(job->suspension);
+	kill_ranks(job);
 }
 
-static void rank_ended(struct rank *rank, int status)
+void job_rank_ended(struct rank *rank, int status)
 {
 	struct job *job = rank->place->job;
 
@@ -186,7 +138,7 @@ static gboolean kill_again(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* VMs whose ranks do not die are removed; that ends their ranks (node_lost()). */
+/* VMs whose ranks do not die are removed; that ends their ranks (machine_lost()). */
 static void remove_stubborn(struct job *job)
 {
 	for (uint32_t i = 0; i < job->task->nodes_count; i++) {
@@ -196,7 +148,7 @@ static void remove_stubborn(struct job *job)
 		for (uint32_t r = 0; r < place->ranks; r++)
 			stubborn |= !job->ranks[place->first_rank + r].exited;
 		if (stubborn && !place->lost)
-			node_fail(place->node, "a rank could not be killed");
+			machine_fail(place->machine, "a rank could not be killed");
 	}
 }
 
@@ -222,12 +174,12 @@ static void kill_ranks(struct job *job)
 			ask(rank, job, request, kill_answered);
 	}
 	if (all_ended) {
-		advance(job);
+		job_advance(job);
 		return;
 	}
 	if (++job->kill_tries > KILL_TRIES) {
 		remove_stubborn(job);
-		advance(job);
+		job_advance(job);
 		return;
 	}
 	job->kill_source = g_timeout_add(KILL_AGAIN_MS, kill_again, job);
@@ -256,10 +208,10 @@ static void exec_answered(gpointer result, const GError *error, gpointer data)
 		error = wrong;
 	if (error) {
 		/* Whether it runs is not known: the node is swept. */
-		rank_ended(rank, 127);
+		job_rank_ended(rank, 127);
 		rank->lost_output = true;
 		job->dirty = true;
-		fail(job, outcome_of(error), error->message);
+		job_fail(job, outcome_of(error), error->message);
 	} else if (job->phase == PHASE_KILLING && !rank->exited && job->kill_source == 0) {
 		kill_ranks(job);
 	}
@@ -269,7 +221,7 @@ static void exec_answered(gpointer result, const GError *error, gpointer data)
 		job->task->started_ns = clock_now_ns();
 		job->events->started(job, job->data);
 	}
-	advance(job);
+	job_advance(job);
 }
 
 static void start_rank(struct job *job, struct rank *rank)
@@ -292,19 +244,24 @@ static void start_rank(struct job *job, struct rank *rank)
 
 /* What the nodes tell. */
 
-static void send_answers(struct job *job)
+/* A guest that stands still gets nothing: what QEMU held for it would be lost if it were saved. */
+void job_send_answers(struct job *job)
 {
+	if (job_is_held(job))
+		return;
 	for (uint32_t i = 0; i < job->task->ranks; i++) {
 		struct rank *rank = &job->ranks[i];
 		size_t length;
 		g_autofree char *bytes = pmi_server_take_output(job->pmi, i, &length);
 
-		if (bytes && !rank->place->lost)
-			node_send(rank->place->node, rank->core, bytes, length);
+		if (!bytes || rank->place->lost)
+			continue;
+		job->sent_ns = clock_now_ns();
+		machine_send(rank->place->machine, rank->core, bytes, length);
 	}
 }
 
-static void node_input(struct node *node, uint32_t core, const char *bytes, size_t length,
+static void machine_input(struct machine *machine, uint32_t core, const char *bytes, size_t length,
 		       void *data)
 {
 	struct job_node *place = data;
@@ -314,56 +271,64 @@ static void node_input(struct node *node, uint32_t core, const char *bytes, size
 	int status;
 
 	if (core >= place->ranks) {
-		fail(job, TASK_OUTCOME_FAILED, "bytes from a PMI port without a rank");
+		job_fail(job, TASK_OUTCOME_FAILED, "bytes from a PMI port without a rank");
 		return;
 	}
 	rank = &job->ranks[place->first_rank + core];
 	log_debug("task '%s': rank %u: %.*s", job->task->id, rank->index, (int)length, bytes);
 	if (!pmi_server_input(job->pmi, rank->index, bytes, length, &error))
-		fail(job, TASK_OUTCOME_FAILED, error->message);
-	send_answers(job);
+		job_fail(job, TASK_OUTCOME_FAILED, error->message);
+	job_send_answers(job);
 	if (pmi_server_exited(job->pmi, rank->index, &status) && !rank->exited) {
-		rank_ended(rank, status);
+		job_rank_ended(rank, status);
 		if (status != 0) {
 			g_autofree char *reason =
 				g_strdup_printf("rank %u exited with status %d", rank->index,
 						status);
 
-			fail(job, TASK_OUTCOME_FAILED, reason);
+			job_fail(job, TASK_OUTCOME_FAILED, reason);
 		}
 	}
-	advance(job);
+	job_advance(job);
 }
 
-static void node_lost(struct node *node, const char *reason, void *data)
+static void machine_lost(struct machine *machine, const char *reason, void *data)
 {
 	struct job_node *place = data;
 	struct job *job = place->job;
-	g_autofree char *text = g_strdup_printf("node '%s': %s", node_name(node), reason);
+	g_autofree char *text = g_strdup_printf("VM '%s': %s", machine_name(machine), reason);
 
 	place->lost = place->settled = true;
 	for (uint32_t i = 0; i < place->ranks; i++) {
 		struct rank *rank = &job->ranks[place->first_rank + i];
 
-		rank_ended(rank, 255);
+		job_rank_ended(rank, 255);
 		rank->lost_output |= !rank->collected;
 	}
-	fail(job, TASK_OUTCOME_LOST, text);
-	advance(job);
+	job_fail(job, TASK_OUTCOME_LOST, text);
+	job_advance(job);
 }
 
-static void node_settled(struct node *node, void *data)
+static void machine_settled(struct machine *machine, void *data)
 {
 	struct job_node *place = data;
 
 	place->settled = true;
-	advance(place->job);
+	job_advance(place->job);
 }
 
-static const struct node_user node_user = {
-	.input = node_input,
-	.lost = node_lost,
-	.settled = node_settled,
+static void machine_wired(struct machine *machine, const GError *error, void *data)
+{
+	struct job_node *place = data;
+
+	suspension_wired(place->job->suspension, machine, error);
+}
+
+static const struct machine_user machine_user = {
+	.input = machine_input,
+	.lost = machine_lost,
+	.settled = machine_settled,
+	.wired = machine_wired,
 };
 
 /* The slow poll. */
@@ -378,11 +343,11 @@ static gboolean grace_over(gpointer data)
 
 	/* The word may have been in the hands of a libvirtd that was restarted. */
 	rank->grace_source = 0;
-	rank_ended(rank, rank->status);
+	job_rank_ended(rank, rank->status);
 	job->dirty = true;
 	if (rank->status != 0)
-		fail(job, TASK_OUTCOME_FAILED, reason);
-	advance(job);
+		job_fail(job, TASK_OUTCOME_FAILED, reason);
+	job_advance(job);
 	return G_SOURCE_REMOVE;
 }
 
@@ -413,15 +378,17 @@ static void poll_answered(gpointer result, const GError *error, gpointer data)
 		if (status.exited && !rank->collected)
 			keep_status(rank, &status);
 		agent_status_clear(&status);
-		advance(job);
+		job_advance(job);
 		return;
 	}
-	if (error && g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION))
+	if (error && g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION)) {
+		job_advance(job);
 		return; /* the host will be back, or its VMs are found to be gone */
+	}
 	log_warning("task '%s': rank %u: %s", job->task->id, rank->index,
 		    error ? error->message : wrong->message);
 	if (++rank->place->poll_failures >= POLL_FAILURES && !rank->place->lost)
-		node_fail(rank->place->node,
+		machine_fail(rank->place->machine,
 			  g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED) ?
 				  "the guest agent was restarted" :
 				  "the guest agent hangs or answers rubbish");
@@ -452,7 +419,9 @@ static gboolean poll_all(gpointer data)
 {
 	struct job *job = data;
 
-	if (job->phase == PHASE_RUNNING)
+	bool runs = !job->suspension || suspension_step(job->suspension) == SUSPENSION_RUNNING;
+
+	if (job->phase == PHASE_RUNNING && runs)
 		for (uint32_t i = 0; i < job->task->nodes_count; i++)
 			poll_node(&job->places[i]);
 	return G_SOURCE_CONTINUE;
@@ -465,8 +434,14 @@ static gboolean deadline_reached(gpointer data)
 		g_strdup_printf("ran longer than its deadline of %g s", job->task->deadline_s);
 
 	job->deadline_source = 0;
-	fail(job, TASK_OUTCOME_DEADLINE, reason);
+	job_fail(job, TASK_OUTCOME_DEADLINE, reason);
 	return G_SOURCE_REMOVE;
+}
+
+void job_start_deadline(struct job *job)
+{
+	job->deadline_source =
+		g_timeout_add((guint)(MAX(job->left_s, 0) * 1000), deadline_reached, job);
 }
 
 /* Collecting. */
@@ -523,7 +498,7 @@ static void collect_answered(gpointer result, const GError *error, gpointer data
 			    error ? error->message : wrong->message);
 		rank->lost_output = true;
 	}
-	advance(job);
+	job_advance(job);
 }
 
 static void collect_rank(struct rank *rank)
@@ -536,6 +511,8 @@ static void collect_rank(struct rank *rank)
 static void collect_all(struct job *job)
 {
 	job->phase = PHASE_COLLECTING;
+	if (job->suspension)
+		suspension_abort(job->suspension);
 	job->collect_start_ns = clock_now_ns();
 	g_clear_handle_id(&job->kill_source, g_source_remove);
 	for (uint32_t i = 0; i < job->task->ranks; i++) {
@@ -573,16 +550,62 @@ static void judge(struct job *job)
 				       npb_output_blocks(task->benchmark));
 }
 
-static void usage_read(const struct usage *usage, void *data)
+static void publish_usage(struct job *job)
+{
+	job->task->cpu_s = job->used.cpu_s;
+	job->task->host_cpu_s = job->used.host_cpu_s;
+	job->task->host_energy_uj = job->used.host_energy_uj;
+	job->task->host_gap_ns = job->used.host_gap_ns;
+	job->usage_known = true;
+}
+
+/* Nothing is to be read for a task that ends while it is suspended. */
+static gboolean publish_idle(gpointer data)
 {
 	struct job *job = data;
 
-	job->task->cpu_s = usage->cpu_s;
-	job->task->host_cpu_s = usage->host_cpu_s;
-	job->task->host_energy_uj = usage->host_energy_uj;
-	job->task->host_gap_ns = usage->host_gap_ns;
-	job->usage_known = true;
-	advance(job);
+	job->publish_source = 0;
+	publish_usage(job);
+	job_advance(job);
+	return G_SOURCE_REMOVE;
+}
+
+static void stretch_read(const struct usage *usage, void *data)
+{
+	struct job *job = data;
+
+	usage_add(&job->used, usage);
+	job->usage_closing = false;
+	g_clear_pointer(&job->usage, job_usage_free);
+	if (job->phase == PHASE_SETTLING) {
+		publish_usage(job);
+		job_advance(job);
+	} else if (job_is_held(job)) {
+		suspension_go_on(job->suspension);
+	} else {
+		job_open_stretch(job, clock_now_ns()); /* a rollback was faster */
+	}
+}
+
+void job_open_stretch(struct job *job, int64_t t_ns)
+{
+	const uint32_t count = job->task->nodes_count;
+	g_autofree struct machine **machines = g_new0(struct machine *, count);
+
+	for (uint32_t i = 0; i < count; i++)
+		machines[i] = job->places[i].machine;
+	job->stretch_ns = t_ns;
+	job->usage = job_usage_start(usage_parts_new(job->settings.sources,
+						     job->settings.sources_count, machines, count),
+				     t_ns);
+}
+
+void job_close_stretch(struct job *job, int64_t t_ns)
+{
+	if (job->usage_closing)
+		return;
+	job->usage_closing = true;
+	job_usage_finish(job->usage, t_ns, stretch_read, job);
 }
 
 static void settle(struct job *job)
@@ -592,13 +615,18 @@ static void settle(struct job *job)
 	g_clear_handle_id(&job->poll_source, g_source_remove);
 	if (job->task->outcome == TASK_OUTCOME_NONE)
 		judge(job);
-	job_usage_finish(job->usage, job->task->ended_ns, usage_read, job);
+	if (job->usage)
+		job_close_stretch(job, job->task->ended_ns);
+	else
+		job->publish_source = g_idle_add(publish_idle, job);
 	for (uint32_t i = 0; i < job->task->nodes_count; i++) {
 		struct job_node *place = &job->places[i];
 
 		if (!place->lost)
-			node_release(place->node, !job->dirty);
+			machine_release(place->machine, !job->dirty);
 	}
+	if (job->suspension)
+		pool_tidy(job->settings.pool); /* its VMs may have been at no node */
 }
 
 static void end(struct job *job)
@@ -647,10 +675,17 @@ static bool all_settled(const struct job *job)
 }
 
 /* Goes on to the next phase when this one is complete; may end and free the job. */
-static void advance(struct job *job)
+static bool is_quieting(const struct job *job)
+{
+	return job->suspension && suspension_step(job->suspension) == SUSPENSION_QUIETING;
+}
+
+void job_advance(struct job *job)
 {
 	bool active = job->phase == PHASE_RUNNING || job->phase == PHASE_KILLING;
 
+	if (job_is_held(job))
+		return;
 	if (active && job->execs_pending == 0 && all_ranks(job, has_exited))
 		collect_all(job);
 	if (job->phase == PHASE_COLLECTING && all_ranks(job, is_collected)) {
@@ -659,11 +694,13 @@ static void advance(struct job *job)
 	}
 	if (job->phase == PHASE_SETTLING && job->usage_known && all_settled(job))
 		end(job);
+	else if (is_quieting(job))
+		suspension_go_on(job->suspension);
 }
 
 /* Life. */
 
-static void place_ranks(struct job *job, struct node *const *nodes)
+static void place_ranks(struct job *job, const struct pool *pool)
 {
 	const struct task *task = job->task;
 
@@ -671,7 +708,7 @@ static void place_ranks(struct job *job, struct node *const *nodes)
 		struct job_node *place = &job->places[i];
 
 		place->job = job;
-		place->node = nodes[task->nodes[i]];
+		place->machine = node_machine(pool_node(pool, task->nodes[i]));
 		place->first_rank = i * job->cores;
 		place->ranks = MIN(job->cores, task->ranks - place->first_rank);
 		for (uint32_t core = 0; core < place->ranks; core++) {
@@ -684,35 +721,36 @@ static void place_ranks(struct job *job, struct node *const *nodes)
 	}
 }
 
-struct job *job_start(const struct job_settings *settings, GArray *usage,
-		      const struct job_events *events, void *data)
+struct job *job_start(const struct job_settings *settings, const struct job_events *events,
+		      void *data)
 {
 	struct job *job = g_new0(struct job, 1);
 	struct task *task = settings->task;
 
 	job->task = task;
+	job->settings = *settings;
 	job->cores = settings->cores;
 	job->events = events;
 	job->data = data;
 	job->places = g_new0(struct job_node, task->nodes_count);
 	job->ranks = g_new0(struct rank, task->ranks);
 	job->pmi = pmi_server_new(task->ranks, task->nodes_count, MIN(job->cores, task->ranks));
-	place_ranks(job, settings->nodes);
+	place_ranks(job, settings->pool);
 	for (uint32_t i = 0; i < task->nodes_count; i++)
-		if (!node_assign(job->places[i].node, task->id, &node_user, &job->places[i]))
+		if (!machine_assign(job->places[i].machine, task->id, &machine_user, &job->places[i]))
 			g_assert_not_reached();
 	for (uint32_t i = 0; i < task->ranks; i++)
 		start_rank(job, &job->ranks[i]);
-	job->usage = job_usage_start(usage, task->requested_ns);
-	job->deadline_source =
-		g_timeout_add((guint)(task->deadline_s * 1000), deadline_reached, job);
+	job_open_stretch(job, task->requested_ns);
+	job->left_s = task->deadline_s;
+	job_start_deadline(job);
 	job->poll_source = g_timeout_add_seconds(POLL_S, poll_all, job);
 	return job;
 }
 
 void job_kill(struct job *job, enum task_outcome outcome, const char *reason)
 {
-	fail(job, outcome, reason);
+	job_fail(job, outcome, reason);
 }
 
 struct task *job_task(const struct job *job)
@@ -725,6 +763,7 @@ static void clear_sources(struct job *job)
 	g_clear_handle_id(&job->deadline_source, g_source_remove);
 	g_clear_handle_id(&job->poll_source, g_source_remove);
 	g_clear_handle_id(&job->kill_source, g_source_remove);
+	g_clear_handle_id(&job->publish_source, g_source_remove);
 	for (uint32_t i = 0; i < job->task->ranks; i++) {
 		g_clear_handle_id(&job->ranks[i].collect_source, g_source_remove);
 		g_clear_handle_id(&job->ranks[i].grace_source, g_source_remove);
@@ -747,6 +786,7 @@ void job_free(struct job *job)
 		job_output_clear(&job->ranks[i].output);
 	pmi_server_free(job->pmi);
 	job_usage_free(job->usage);
+	suspension_free(job->suspension);
 	job->events = NULL;
 	job->task = NULL;
 	if (job->questions == 0)

@@ -5,9 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "local-sched/hypervisor/node.h"
+#include "local-sched/hypervisor/pool.h"
 #include "local-sched/launch/job_usage.h"
 #include "local-sched/launch/pmi_server.h"
+#include "local-sched/launch/suspension.h"
 #include "local-sched/launch/task.h"
 
 /*
@@ -21,7 +22,7 @@
  */
 struct job;
 
-/* What a job tells. Both are required. */
+/* What a job tells. All are required. */
 struct job_events {
 	/* All ranks are started: the task is TASK_RUNNING with its started_ns. */
 	void (*started)(struct job *job, void *data);
@@ -30,21 +31,42 @@ struct job_events {
 	 * `output` is for people. The job is to be freed.
 	 */
 	void (*ended)(struct job *job, const char *output, size_t length, void *data);
+	/*
+	 * What came of job_suspend() or job_resume(), but for SUSPENSION_END_LOST, after which the job ends.
+	 * The task's state and its last suspension are the owner's to bring up to date.
+	 */
+	void (*changed)(struct job *job, enum suspension_end how, const char *reason, void *data);
 };
 
 /* What a job needs; borrowed until it is freed. */
 struct job_settings {
-	struct task *task;         /* its "what became of it" is written */
-	struct node *const *nodes; /* all nodes of the cluster, by index */
-	uint32_t cores;            /* per node */
+	struct task *task;            /* its "what became of it" is written */
+	struct pool *pool;            /* has the nodes of the cluster */
+	struct usage_source *sources; /* sources_count of them, by host */
+	uint32_t sources_count;
+	uint32_t cores;               /* per node */
 };
 
 /*
- * Starts a task, whose nodes must all be ready. `usage` (struct usage_part) is taken over. Nothing is
- * told before this returns.
+ * Starts a task, whose nodes must all be ready. Nothing is told before this returns.
  */
-struct job *job_start(const struct job_settings *settings, GArray *usage,
-		      const struct job_events *events, void *data);
+struct job *job_start(const struct job_settings *settings, const struct job_events *events,
+		      void *data);
+
+/* Whether the task may be suspended now: all its ranks run as far as is known. */
+bool job_may_suspend(const struct job *job);
+
+/* Suspends a task that may be suspended, as its last suspension says; ends with `changed` or `ended`. */
+void job_suspend(struct job *job);
+
+/* As suspension_match_nodes(), for a task that is suspended. */
+bool job_match_nodes(const struct job *job, uint32_t *nodes);
+
+/* Resumes a suspended task at the nodes in its last suspension; ends with `changed` or `ended`. */
+void job_resume(struct job *job);
+
+/* A node is settled (node.h). */
+void job_node_settled(struct job *job);
 
 /* Ends the task with `outcome` and `reason` if nothing else ended it already. */
 void job_kill(struct job *job, enum task_outcome outcome, const char *reason);

@@ -29,6 +29,34 @@ struct question {
 	guint phase;
 };
 
+void usage_add(struct usage *total, const struct usage *stretch)
+{
+	total->cpu_s += stretch->cpu_s;
+	total->host_cpu_s += stretch->host_cpu_s;
+	total->host_energy_uj += stretch->host_energy_uj;
+	total->host_gap_ns += stretch->host_gap_ns;
+}
+
+GArray *usage_parts_new(struct usage_source *sources, uint32_t sources_count,
+			struct machine *const *machines, uint32_t count)
+{
+	GArray *parts = g_array_new(FALSE, TRUE, sizeof(struct usage_part));
+
+	for (uint32_t s = 0; s < sources_count; s++) {
+		struct usage_part part = {.source = &sources[s], .domains = g_ptr_array_new()};
+
+		for (uint32_t i = 0; i < count; i++)
+			if (machine_host(machines[i]) == sources[s].host)
+				g_ptr_array_add(part.domains,
+						(gpointer)machine_domain(machines[i]));
+		if (part.domains->len > 0)
+			g_array_append_val(parts, part);
+		else
+			g_ptr_array_unref(part.domains);
+	}
+	return parts;
+}
+
 static struct usage_part *part_at(struct job_usage *usage, guint i)
 {
 	return &g_array_index(usage->parts, struct usage_part, i);

@@ -5,12 +5,12 @@
 #include <stdint.h>
 
 #include "local-sched/cpu/cpu_account.h"
-#include "local-sched/hypervisor/host.h"
+#include "local-sched/hypervisor/machine.h"
 #include "local-sched/power/power.h"
 
 /*
  * What a task used: CPU time of its VMs and of all VMs on the hosts concerned, and the hosts' energy,
- * from its request to its end. Of the energy of a host the controller gives a task the part that its
+ * from its request to its end, suspended stretches left out. Of the energy of a host the controller gives a task the part that its
  * VMs have of the CPU time.
  */
 
@@ -34,6 +34,13 @@ struct usage {
 	double host_energy_uj;
 	double host_gap_ns;
 };
+
+/* Adds what was used in another stretch of time. */
+void usage_add(struct usage *total, const struct usage *stretch);
+
+/* The hosts that `machines` (count of them) are on, of `sources_count` ones: struct usage_part. */
+GArray *usage_parts_new(struct usage_source *sources, uint32_t sources_count,
+			struct machine *const *machines, uint32_t count);
 
 struct job_usage;
 

@@ -16,6 +16,9 @@ G_DEFINE_QUARK(virtbed-task, task_error)
 static const char *const state_names[] = {
 	[TASK_STARTING] = "starting",
 	[TASK_RUNNING] = "running",
+	[TASK_SUSPENDING] = "suspending",
+	[TASK_SUSPENDED] = "suspended",
+	[TASK_RESUMING] = "resuming",
 	[TASK_ENDED] = "ended",
 };
 
@@ -56,13 +59,20 @@ void task_free(struct task *task)
 	g_free(task->benchmark);
 	g_free(task->nodes);
 	g_free(task->reason);
+	g_ptr_array_unref(task->suspensions);
 	g_free(task);
+}
+
+static void free_suspension(gpointer data)
+{
+	task_suspension_free(data);
 }
 
 static struct task *task_new(const char *id)
 {
 	struct task *task = g_new0(struct task, 1);
 
+	task->suspensions = g_ptr_array_new_with_free_func(free_suspension);
 	task->id = g_strdup(id);
 	task->benchmark_time_s = task->cpu_s = task->host_cpu_s = (double)NAN;
 	task->host_energy_uj = task->host_gap_ns = (double)NAN;
@@ -173,12 +183,40 @@ struct task *task_parse_request(const char *id, const json_t *body, uint32_t nod
 	return g_steal_pointer(&task);
 }
 
-static json_t *nodes_json(const struct task *task)
+struct task_suspension *task_last_suspension(const struct task *task)
+{
+	guint count = task->suspensions->len;
+
+	return count > 0 ? task->suspensions->pdata[count - 1] : NULL;
+}
+
+const uint32_t *task_placed(const struct task *task)
+{
+	for (guint i = task->suspensions->len; i > 0; i--) {
+		const struct task_suspension *suspension = task->suspensions->pdata[i - 1];
+
+		if (suspension->resumed_nodes && suspension->running_ns)
+			return suspension->resumed_nodes;
+	}
+	return task->nodes;
+}
+
+static json_t *nodes_json(const uint32_t *nodes, uint32_t count)
 {
 	json_t *array = json_array();
 
-	for (uint32_t i = 0; i < task->nodes_count; i++)
-		json_array_append_new(array, json_integer(task->nodes[i]));
+	for (uint32_t i = 0; i < count; i++)
+		json_array_append_new(array, json_integer(nodes[i]));
+	return array;
+}
+
+static json_t *suspensions_json(const struct task *task)
+{
+	json_t *array = json_array();
+
+	for (guint i = 0; i < task->suspensions->len; i++)
+		json_array_append_new(array,
+				      task_suspension_to_json(task->suspensions->pdata[i]));
 	return array;
 }
 
@@ -188,8 +226,8 @@ char *task_request_text(const struct task *task)
 	g_autoptr(json_t) object =
 		json_pack("{s:s, s:s, s:s, s:I, s:I, s:o, s:f}", "type", task->type, "benchmark",
 			  task->benchmark, "class", class_, "ranks", (json_int_t)task->ranks,
-			  "repetitions", (json_int_t)task->repetitions, "nodes", nodes_json(task),
-			  "deadline_s", task->deadline_s);
+			  "repetitions", (json_int_t)task->repetitions, "nodes",
+			  nodes_json(task->nodes, task->nodes_count), "deadline_s", task->deadline_s);
 
 	return json_text(object);
 }
@@ -221,7 +259,7 @@ json_t *task_to_json(const struct task *task)
 	json_object_set_new(object, "id", json_string(task->id));
 	json_object_set_new(object, "state", json_string(task_state_name(task->state)));
 	json_object_set_new(object, "type", json_string(task->type));
-	json_object_set_new(object, "nodes", nodes_json(task));
+	json_object_set_new(object, "nodes", nodes_json(task_placed(task), task->nodes_count));
 	json_object_set_new(object, "requested_ns", time_json(task->requested_ns));
 	json_object_set_new(object, "started_ns", time_json(task->started_ns));
 	json_object_set_new(object, "ended_ns", time_json(task->ended_ns));
@@ -232,6 +270,8 @@ json_t *task_to_json(const struct task *task)
 	json_object_set_new(object, "host_cpu_s", real_json(task->host_cpu_s));
 	json_object_set_new(object, "host_energy_uj", whole_json(task->host_energy_uj));
 	json_object_set_new(object, "host_gap_ns", whole_json(task->host_gap_ns));
+	if (task->suspensions->len > 0)
+		json_object_set_new(object, "suspensions", suspensions_json(task));
 	return object;
 }
 
@@ -250,6 +290,19 @@ static double number_or_nan(const json_t *object, const char *key)
 	return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
+static void restore_suspensions(struct task *task, const json_t *array)
+{
+	for (size_t i = 0; i < json_array_size(array); i++) {
+		struct task_suspension *suspension =
+			task_suspension_restore(json_array_get(array, i));
+
+		if (suspension && suspension->count == task->nodes_count)
+			g_ptr_array_add(task->suspensions, suspension);
+		else
+			task_suspension_free(suspension);
+	}
+}
+
 static void restore_record(struct task *task, const json_t *record)
 {
 	task->state = (enum task_state)index_of(state_names, G_N_ELEMENTS(state_names),
@@ -265,6 +318,7 @@ static void restore_record(struct task *task, const json_t *record)
 	task->host_cpu_s = number_or_nan(record, "host_cpu_s");
 	task->host_energy_uj = number_or_nan(record, "host_energy_uj");
 	task->host_gap_ns = number_or_nan(record, "host_gap_ns");
+	restore_suspensions(task, json_object_get(record, "suspensions"));
 }
 
 struct task *task_restore(const char *id, const char *request, const char *record, GError **error)

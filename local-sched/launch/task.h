@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "local-sched/launch/task_suspension.h"
+
 /*
  * A task as the local scheduler knows it: what was asked for and what became of it (docs/api.md,
  * Tasks). Pure: parsing, writing and restoring; acting on it is job.h.
@@ -15,6 +17,9 @@
 enum task_state {
 	TASK_STARTING = 0, /* stored; its ranks are being started */
 	TASK_RUNNING,      /* all ranks were started */
+	TASK_SUSPENDING,   /* stored; its VMs are being taken off their nodes */
+	TASK_SUSPENDED,
+	TASK_RESUMING,     /* stored; its VMs are being put on nodes */
 	TASK_ENDED,        /* has an outcome */
 };
 
@@ -38,7 +43,7 @@ struct task {
 	uint32_t repetitions;
 	uint32_t *nodes; /* nodes_count indices, all different */
 	uint32_t nodes_count;
-	double deadline_s; /* from requested_ns; > 0 */
+	double deadline_s; /* from requested_ns, suspended stretches left out; > 0 */
 	/* What became of it. Times: clock_now_ns(), 0: not yet. */
 	enum task_state state;
 	enum task_outcome outcome;
@@ -47,10 +52,13 @@ struct task {
 	int64_t started_ns;
 	int64_t ended_ns;
 	double benchmark_time_s; /* the kernel's own time; NAN: not known, as below */
-	double cpu_s;            /* of the task's VMs, from request to end */
+	double cpu_s;            /* of the task's VMs, from request to end but for suspended stretches */
 	double host_cpu_s;       /* of all VMs on the hosts concerned */
 	double host_energy_uj;   /* of the hosts concerned */
 	double host_gap_ns;      /* time of that which the meters did not cover */
+	GPtrArray *suspensions;  /* of struct task_suspension, owned; oldest first */
+	uint32_t refused_n;      /* the last suspension that failed, not stored; 0: none */
+	uint32_t refused_attempt;
 };
 typedef struct task task_t;
 
@@ -83,7 +91,13 @@ json_t *task_to_json(const struct task *task);
 /* A task from task_request_text() and the text of task_to_json(), as they were stored. */
 struct task *task_restore(const char *id, const char *request, const char *record, GError **error);
 
-/* "starting", "running" or "ended", as in docs/api.md. */
+/* The last suspension, or NULL: never suspended. */
+struct task_suspension *task_last_suspension(const struct task *task);
+
+/* The nodes that it was put on last, nodes_count of them; borrowed. */
+const uint32_t *task_placed(const struct task *task);
+
+/* "starting", "running", ..., as in docs/api.md. */
 const char *task_state_name(enum task_state state);
 /* NULL for TASK_OUTCOME_NONE. */
 const char *task_outcome_name(enum task_outcome outcome);

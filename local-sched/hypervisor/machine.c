@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/hypervisor/machine_private.h"
+
+#include "local-sched/hypervisor/domain.h"
+#include "local-sched/hypervisor/virt_error.h"
+
+#define LOG_SUBSYSTEM "machine"
+#include "common/log.h"
+
+#define AGENT_GONE_S 20
+#define REOPEN_MS 200
+
+/* Moving. */
+
+static bool is_boot(enum machine_state state)
+{
+	return state >= MACHINE_CREATING && state <= MACHINE_PARKING;
+}
+
+static bool is_gone(enum machine_state state)
+{
+	return state == MACHINE_DOWN || state == MACHINE_REMOVING || state == MACHINE_DETACHED;
+}
+
+static gboolean boot_expired(gpointer data)
+{
+	struct machine *machine = data;
+	g_autofree char *reason =
+		g_strdup_printf("did not get ready within %.0f s (%s)",
+				machine->settings.boot_timeout_s, machine_state_name(machine->state));
+
+	machine->deadline_source = 0;
+	machine_fire(machine, MACHINE_EVENT_FAIL, reason);
+	return G_SOURCE_REMOVE;
+}
+
+static void update_deadline(struct machine *machine, enum machine_state previous)
+{
+	if (is_boot(machine->state) && machine->deadline_source == 0)
+		machine->deadline_source =
+			g_timeout_add((guint)(machine->settings.boot_timeout_s * 1000), boot_expired,
+				      machine);
+	if (!is_boot(machine->state))
+		g_clear_handle_id(&machine->deadline_source, g_source_remove);
+	if (!is_boot(machine->state) && machine->state != MACHINE_QUEUED &&
+	    (is_boot(previous) || previous == MACHINE_QUEUED))
+		boot_queue_leave(machine->settings.queue, machine);
+}
+
+/* Whether the task had the VM in `state` and did not give it back by `event`. */
+static bool had_task(enum machine_state state, enum machine_event event)
+{
+	return state == MACHINE_BUSY || (state == MACHINE_HELD && event != MACHINE_EVENT_RELEASE &&
+					 event != MACHINE_EVENT_SWEEP);
+}
+
+/* Tells the owner and the task that the VM is gone. */
+static void announce_gone(struct machine *machine, bool had)
+{
+	const struct machine_user *user = machine->user;
+
+	g_clear_handle_id(&machine->agent_source, g_source_remove);
+	g_clear_handle_id(&machine->reopen_source, g_source_remove);
+	machine->rewiring = false;
+	machine->events->down(machine, machine->reason, machine->data);
+	if (!user)
+		return;
+	if (had) {
+		machine->user = NULL;
+		g_clear_pointer(&machine->task, g_free);
+		user->lost(machine, machine->reason, machine->user_data);
+	} else {
+		machine_settle_user(machine);
+	}
+}
+
+/* What makes the next boot wait longer. */
+static bool is_failure(enum machine_state state, enum machine_event event)
+{
+	if (state == MACHINE_REMOVING || state == MACHINE_DETACHED)
+		return false;
+	return event == MACHINE_EVENT_FAIL || event == MACHINE_EVENT_DIED;
+}
+
+void machine_fire(struct machine *machine, enum machine_event event, const char *reason)
+{
+	enum machine_state previous = machine->state;
+	enum machine_state next;
+
+	if (machine->stopped)
+		return;
+	if (!machine_state_next(previous, event, &next)) {
+		log_debug("%s: '%s' means nothing while %s", machine->settings.name,
+			  machine_event_name(event), machine_state_name(previous));
+		return;
+	}
+	log_debug("%s: %s -> %s by '%s'%s%s", machine->settings.name, machine_state_name(previous),
+		  machine_state_name(next), machine_event_name(event), reason ? ": " : "",
+		  reason ? reason : "");
+	machine->state = next;
+	machine->generation++;
+	g_clear_handle_id(&machine->step_source, g_source_remove);
+	if (reason) {
+		g_free(machine->reason);
+		machine->reason = g_strdup(reason);
+	}
+	if (is_failure(previous, event)) {
+		machine->failures++;
+		if (is_boot(previous) && machine->boot_start_ns)
+			log_warning("%s: boot failed: %s", machine->settings.name, machine->reason);
+	}
+	if (next == MACHINE_SWEEPING) {
+		machine->sweep_core = 0;
+		machine->sweep_pid = 0;
+	}
+	update_deadline(machine, previous);
+	if (is_gone(next) && !is_gone(previous))
+		announce_gone(machine, had_task(previous, event));
+	machine_enter(machine);
+}
+
+/* Channels. */
+
+static uint32_t core_of(const struct machine *machine, const struct channel *channel)
+{
+	uint32_t core = 0;
+
+	while (machine->channels[core] != channel)
+		core++;
+	return core;
+}
+
+/* Tells the suspension when all ports are open, or one cannot be. */
+static void rewired(struct machine *machine, const GError *error)
+{
+	if (!machine->rewiring || !machine->user)
+		return;
+	for (uint32_t i = 0; !error && i < machine->cores; i++)
+		if (!channel_is_open(machine->channels[i]))
+			return;
+	machine->rewiring = false;
+	machine->user->wired(machine, error, machine->user_data);
+}
+
+static void channel_opened(struct channel *channel, const GError *error, void *data)
+{
+	struct machine *machine = data;
+
+	if (machine->state == MACHINE_WIRING) {
+		if (!machine_failed(machine, error) && ++machine->wired == machine->cores)
+			machine_fire(machine, MACHINE_EVENT_DONE, NULL);
+	} else if (machine->state == MACHINE_HELD) {
+		rewired(machine, error);
+	} else if (machine->state == MACHINE_BUSY && error &&
+		   !g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION)) {
+		machine_fire(machine, MACHINE_EVENT_FAIL, error->message);
+	}
+}
+
+/* What was on its way when the VM was frozen is the task's as well. */
+static void channel_input(struct channel *channel, const char *bytes, size_t length, void *data)
+{
+	struct machine *machine = data;
+
+	if ((machine->state == MACHINE_BUSY || machine->state == MACHINE_HELD) && machine->user)
+		machine->user->input(machine, core_of(machine, channel), bytes, length,
+				     machine->user_data);
+	else
+		log_debug("%s: %zu bytes on PMI port %u belong to no task", machine->settings.name,
+			  length, core_of(machine, channel));
+}
+
+static void reopen_all(struct machine *machine)
+{
+	for (uint32_t i = 0; i < machine->cores; i++)
+		if (!channel_is_open(machine->channels[i]))
+			channel_open(machine->channels[i]);
+}
+
+static gboolean reopen(gpointer data)
+{
+	struct machine *machine = data;
+
+	machine->reopen_source = 0;
+	if (machine->state == MACHINE_BUSY && host_connected(machine->settings.host))
+		reopen_all(machine);
+	return G_SOURCE_REMOVE;
+}
+
+static void channel_broken(struct channel *channel, const char *reason, void *data)
+{
+	struct machine *machine = data;
+
+	log_debug("%s: PMI port %u: %s", machine->settings.name, core_of(machine, channel), reason);
+	if (machine->stopped || machine->stowed)
+		return;
+	machine->cut_off = true;
+	if (machine->state == MACHINE_HELD)
+		return; /* opened again before it goes on */
+	if (machine->state == MACHINE_BUSY && machine->reopen_source == 0)
+		machine->reopen_source = g_timeout_add(REOPEN_MS, reopen, machine);
+	else
+		machine_fire(machine, MACHINE_EVENT_UNWIRED, NULL);
+}
+
+static const struct channel_events channel_events = {
+	.opened = channel_opened,
+	.input = channel_input,
+	.broken = channel_broken,
+};
+
+/* Life. */
+
+struct machine *machine_new(const struct machine_settings *settings, uint32_t cores,
+			    const struct machine_events *events, void *data)
+{
+	struct machine *machine = g_new0(struct machine, 1);
+
+	machine->settings = *settings;
+	machine->cores = cores;
+	machine->events = events;
+	machine->data = data;
+	machine->state = MACHINE_DETACHED;
+	machine->spread_core = -1;
+	machine->reason = g_strdup("host not reached yet");
+	machine->asked = g_hash_table_new_full(NULL, NULL, g_free, NULL);
+	machine->channels = g_new0(struct channel *, cores);
+	for (uint32_t i = 0; i < cores; i++) {
+		g_autofree char *port = g_strdup_printf(DOMAIN_PMI_PORT, i);
+
+		machine->channels[i] = channel_new(settings->host, settings->domain, port,
+						   &channel_events, machine);
+	}
+	return machine;
+}
+
+void machine_stop(struct machine *machine)
+{
+	machine->stopped = true;
+	machine->user = NULL; /* what still arrives for its task belongs to nobody */
+	machine->user_data = NULL;
+	boot_queue_leave(machine->settings.queue, machine);
+	g_clear_handle_id(&machine->step_source, g_source_remove);
+	g_clear_handle_id(&machine->deadline_source, g_source_remove);
+	g_clear_handle_id(&machine->agent_source, g_source_remove);
+	g_clear_handle_id(&machine->reopen_source, g_source_remove);
+}
+
+void machine_free(struct machine *machine)
+{
+	if (!machine)
+		return;
+	machine_stop(machine);
+	for (uint32_t i = 0; i < machine->cores; i++)
+		channel_free(machine->channels[i]);
+	g_free(machine->channels);
+	g_hash_table_destroy(machine->asked);
+	g_free(machine->xml);
+	g_free(machine->fingerprint);
+	g_free(machine->reason);
+	g_free(machine->task);
+	g_free(machine);
+}
+
+void machine_prepare(struct machine *machine, const struct domain_spec *spec)
+{
+	g_free(machine->xml);
+	g_free(machine->fingerprint);
+	machine->xml = domain_xml(spec);
+	machine->fingerprint = domain_fingerprint(spec);
+}
+
+/* The VM is there, and is the one that was wanted. */
+static void found_ours(struct machine *machine, bool paused)
+{
+	if (machine->state == MACHINE_BUSY || machine->state == MACHINE_HELD) {
+		reopen_all(machine);
+	} else if (!paused) {
+		machine->late_clock = true; /* it may have been paused, by a predecessor too */
+		machine->adopted = true;
+		machine_fire(machine, MACHINE_EVENT_ADOPT, NULL);
+	} else if (machine->was_parked) {
+		machine->clean = true;
+		machine_fire(machine, MACHINE_EVENT_PARK, NULL);
+	} else {
+		machine_fire(machine, MACHINE_EVENT_FOREIGN, "its VM is paused");
+	}
+}
+
+void machine_found(struct machine *machine, bool exists, bool paused, const char *description)
+{
+	bool ours = exists && g_strcmp0(description, machine->fingerprint) == 0;
+
+	if (machine->stowed)
+		return;
+	if (!exists)
+		machine_fire(machine, MACHINE_EVENT_DIED,
+			     machine->task ? "the VM died while its host was out of reach" : NULL);
+	else if (ours && machine->wanted)
+		found_ours(machine, paused);
+	else
+		machine_fire(machine, MACHINE_EVENT_FOREIGN,
+			     "a VM that is not the one wanted has its name");
+}
+
+void machine_detach(struct machine *machine, const char *reason)
+{
+	machine->was_parked = machine->state == MACHINE_PARKED ||
+			      (machine->was_parked && machine->state == MACHINE_DETACHED);
+	machine_fire(machine, MACHINE_EVENT_DETACH, reason);
+	if (machine->stowed)
+		return;
+	machine->clean = false;
+	machine->cut_off = true;
+	/* libvirt does not tell streams that their connection is gone. */
+	for (uint32_t i = 0; i < machine->cores; i++)
+		channel_close(machine->channels[i]);
+}
+
+/* While a VM is being created it may be its predecessor that stopped: to be asked (created_answer()). */
+void machine_vm_stopped(struct machine *machine, const char *reason)
+{
+	if (machine->stowed)
+		return;
+	if (machine->state == MACHINE_CREATING)
+		machine->doubtful = true;
+	else
+		machine_fire(machine, MACHINE_EVENT_DIED, reason);
+}
+
+static gboolean agent_is_gone(gpointer data)
+{
+	struct machine *machine = data;
+
+	machine->agent_source = 0;
+	machine_fire(machine, MACHINE_EVENT_FAIL, "the guest agent is gone");
+	return G_SOURCE_REMOVE;
+}
+
+void machine_agent_changed(struct machine *machine, bool connected)
+{
+	if (machine->stopped)
+		return;
+	machine->agent_up = connected;
+	g_clear_handle_id(&machine->agent_source, g_source_remove);
+	if (connected && machine->state == MACHINE_AWAITING)
+		machine_fire(machine, MACHINE_EVENT_AGENT, NULL);
+	else if (!connected &&
+		 (machine->state == MACHINE_READY || machine->state == MACHINE_BUSY))
+		machine->agent_source =
+			g_timeout_add_seconds(AGENT_GONE_S, agent_is_gone, machine);
+}
+
+void machine_vm_frozen(struct machine *machine, int64_t host_us)
+{
+	machine->frozen_us = host_us;
+	/* What a predecessor asked for may come about only now. */
+	if (machine->adopted && is_boot(machine->state))
+		machine_fire(machine, MACHINE_EVENT_FAIL, "its VM was paused");
+}
+
+void machine_place(struct machine *machine, const struct machine_place *place)
+{
+	machine->place = place;
+	if (place && machine->state == MACHINE_PARKED)
+		machine_fire(machine, MACHINE_EVENT_UNPARK, NULL);
+	else if (!place && machine->state == MACHINE_READY)
+		machine_fire(machine, MACHINE_EVENT_PARK, NULL);
+}
+
+void machine_want(struct machine *machine, bool wanted)
+{
+	if (machine->wanted == wanted)
+		return;
+	machine->wanted = wanted;
+	if (!wanted)
+		machine_fire(machine, MACHINE_EVENT_DISMISS, NULL);
+	if (machine->state != MACHINE_DOWN)
+		return;
+	g_clear_handle_id(&machine->step_source, g_source_remove);
+	machine->failures = 0;
+	machine_enter(machine);
+}
+
+/* Queries. */
+
+uint32_t machine_number(const struct machine *machine)
+{
+	return machine->settings.number;
+}
+
+const char *machine_name(const struct machine *machine)
+{
+	return machine->settings.name;
+}
+
+const char *machine_domain(const struct machine *machine)
+{
+	return machine->settings.domain;
+}
+
+struct host *machine_host(const struct machine *machine)
+{
+	return machine->settings.host;
+}
+
+enum machine_state machine_state(const struct machine *machine)
+{
+	return machine->state;
+}
+
+const struct machine_place *machine_where(const struct machine *machine)
+{
+	return machine->place;
+}
+
+bool machine_wanted(const struct machine *machine)
+{
+	return machine->wanted;
+}
+
+const char *machine_reason(const struct machine *machine)
+{
+	bool serves = machine->state == MACHINE_READY || machine->state == MACHINE_BUSY ||
+		      machine->state == MACHINE_HELD;
+
+	return serves ? NULL : machine->reason;
+}
+
+const char *machine_task(const struct machine *machine)
+{
+	return machine->task;
+}
+
+bool machine_was_cut_off(const struct machine *machine)
+{
+	return machine->cut_off;
+}
+
+double machine_boot_s(const struct machine *machine)
+{
+	return machine->boot_s;
+}
+
+/* Use by tasks. */
+
+bool machine_assign(struct machine *machine, const char *task, const struct machine_user *user,
+		    void *data)
+{
+	if (machine->state != MACHINE_READY || machine->stopped)
+		return false;
+	machine->user = user;
+	machine->user_data = data;
+	machine->task = g_strdup(task);
+	machine->clean = false;
+	machine->cut_off = false;
+	machine_fire(machine, MACHINE_EVENT_ASSIGN, NULL);
+	return true;
+}
+
+void machine_release(struct machine *machine, bool clean)
+{
+	machine->clean = clean;
+	machine_fire(machine, clean ? MACHINE_EVENT_RELEASE : MACHINE_EVENT_SWEEP,
+		     machine->state == MACHINE_HELD ? "its task ended while it was suspended" :
+						      NULL);
+}
+
+void machine_fail(struct machine *machine, const char *reason)
+{
+	machine_fire(machine, MACHINE_EVENT_FAIL, reason);
+}
+
+void machine_agent(struct machine *machine, const char *request, int timeout_s, host_done_f done,
+		   gpointer data)
+{
+	domain_agent(machine->settings.host, machine->settings.domain, request, timeout_s, done,
+		     data);
+}
+
+void machine_send(struct machine *machine, uint32_t core, const char *bytes, size_t length)
+{
+	channel_send(machine->channels[core], bytes, length);
+}
+
+/* Suspension. */
+
+void machine_hold(struct machine *machine)
+{
+	g_clear_handle_id(&machine->agent_source, g_source_remove);
+	g_clear_handle_id(&machine->reopen_source, g_source_remove);
+	machine->frozen_us = 0;
+	machine_fire(machine, MACHINE_EVENT_HOLD, NULL);
+}
+
+void machine_let_go(struct machine *machine)
+{
+	machine_fire(machine, MACHINE_EVENT_LET_GO, NULL);
+}
+
+void machine_stowed(struct machine *machine, bool stowed)
+{
+	machine->stowed = stowed;
+}
+
+bool machine_is_stowed(const struct machine *machine)
+{
+	return machine->stowed;
+}
+
+void machine_rewire(struct machine *machine)
+{
+	machine->rewiring = true;
+	for (uint32_t i = 0; i < machine->cores; i++)
+		if (!channel_is_open(machine->channels[i]))
+			channel_open(machine->channels[i]);
+	rewired(machine, NULL);
+}
+
+int64_t machine_frozen_us(const struct machine *machine)
+{
+	return machine->frozen_us;
+}
+
+struct domain_cores machine_cores_at(struct machine *machine, const struct machine_place *place)
+{
+	struct domain_cores cores = {
+		.first_core = place->first_core,
+		.first_cpu = place->first_cpu,
+		.moved = machine->spread_core >= 0 && machine->spread_core != place->first_core,
+	};
+
+	machine->spread_core = place->first_core;
+	return cores;
+}

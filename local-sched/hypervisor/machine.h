@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "local-sched/cpu/cpu_cap.h"
+#include "local-sched/hypervisor/boot_queue.h"
+#include "local-sched/hypervisor/domain.h"
+#include "local-sched/hypervisor/domain_xml.h"
+#include "local-sched/hypervisor/host.h"
+#include "local-sched/hypervisor/machine_state.h"
+
+/*
+ * A VM with an identity of its own: its number gives its name, its addresses and its ports, which it
+ * keeps wherever it runs. A node (node.h) is a place for one; a VM is at a node, or is a spare, or is
+ * held by a suspended task, or nobody wants it and it is not there. One that is wanted is kept
+ * running, booted again when it fails (after 1, 2, 4, ... MACHINE_BACKOFF_MAX_S seconds), and adopted
+ * when it outlived its scheduler. The states are in machine_state.h. Main loop only.
+ */
+struct machine;
+
+#define MACHINE_BACKOFF_MAX_S 60
+
+/* What a VM tells its owner. All are required. */
+struct machine_events {
+	/* Takes a task from now on (it has a place). */
+	void (*ready)(struct machine *machine, void *data);
+	/* There is none any more, or it is out of reach. */
+	void (*down)(struct machine *machine, const char *reason, void *data);
+};
+
+/* What a VM tells the task that has it. All are required. */
+struct machine_user {
+	/* Bytes from the PMI port of `core`. */
+	void (*input)(struct machine *machine, uint32_t core, const char *bytes, size_t length,
+		      void *data);
+	/* The VM died or had to be removed: it is not the task's any more. */
+	void (*lost)(struct machine *machine, const char *reason, void *data);
+	/* After machine_release(): it is ready again, or down and told so. */
+	void (*settled)(struct machine *machine, void *data);
+	/* After machine_rewire(): all ports are open, or `error` says why not. */
+	void (*wired)(struct machine *machine, const GError *error, void *data);
+};
+
+/* Who a VM is; borrowed until it is freed. */
+struct machine_settings {
+	uint32_t number;         /* within the cluster, from 0 */
+	const char *name;        /* "c1-n0": the guest's host name, and for messages */
+	const char *domain;      /* its name in libvirt */
+	struct host *host;
+	struct boot_queue *queue;
+	double boot_timeout_s;   /* for one try */
+};
+
+/* Where a VM runs; borrowed while it is there. */
+struct machine_place {
+	uint32_t first_core;       /* number of its first core among those of the cluster */
+	int32_t first_cpu;         /* the host's CPU for that core, the next one for the next; -1: any */
+	const struct cpu_cap *cap;
+};
+
+/* A detached VM that nobody wants; machine_prepare() and machine_found() bring it to life. */
+struct machine *machine_new(const struct machine_settings *settings, uint32_t cores,
+			    const struct machine_events *events, void *data);
+
+/* After host_free(). NULL is allowed. */
+void machine_free(struct machine *machine);
+
+/* Says what is to be booted; copied. To be called before the first machine_found(). */
+void machine_prepare(struct machine *machine, const struct domain_spec *spec);
+
+/*
+ * The host was reached: a VM of this name has this description, or does not exist. A paused one is
+ * adopted as a spare only if it was one before the host went out of reach.
+ */
+void machine_found(struct machine *machine, bool exists, bool paused, const char *description);
+
+/* The host is out of reach. */
+void machine_detach(struct machine *machine, const char *reason);
+
+/* What the host tells of the VM. */
+void machine_vm_stopped(struct machine *machine, const char *reason);
+/* The guest agent opened or closed its port. */
+void machine_agent_changed(struct machine *machine, bool connected);
+/* QEMU stopped the VM's processors, at a time of its host's wall clock, in microseconds. */
+void machine_vm_frozen(struct machine *machine, int64_t host_us);
+
+/* Ends all activity for good: the owner removes the VM itself. */
+void machine_stop(struct machine *machine);
+
+/*
+ * Says where the VM is, or NULL: nowhere. One that waits there as a spare is woken up, one that is
+ * ready is paused; one that boots goes on with it.
+ */
+void machine_place(struct machine *machine, const struct machine_place *place);
+
+/* Whether anybody wants the VM: one that is wanted is booted, one that is not is removed. */
+void machine_want(struct machine *machine, bool wanted);
+
+/* Its number within the cluster. */
+uint32_t machine_number(const struct machine *machine);
+/* Its name for messages. */
+const char *machine_name(const struct machine *machine);
+/* Its name in libvirt. */
+const char *machine_domain(const struct machine *machine);
+/* The host it is on (borrowed). */
+struct host *machine_host(const struct machine *machine);
+/* Where it is in its life (machine_state.h). */
+enum machine_state machine_state(const struct machine *machine);
+/* Where it is, or NULL: nowhere. */
+const struct machine_place *machine_where(const struct machine *machine);
+/* Whether anybody wants it. */
+bool machine_wanted(const struct machine *machine);
+/* Why it is not ready, or NULL. */
+const char *machine_reason(const struct machine *machine);
+/* The task that has it, or NULL. */
+const char *machine_task(const struct machine *machine);
+/* Whether its PMI ports were cut off for a while since it was assigned: the guest then reads an end. */
+bool machine_was_cut_off(const struct machine *machine);
+/* Seconds from the start of the VM to ready at the last boot; 0: none yet. */
+double machine_boot_s(const struct machine *machine);
+
+/* Gives a ready VM to a task; false if it is not ready. `user` is borrowed until the release. */
+bool machine_assign(struct machine *machine, const char *task, const struct machine_user *user,
+		    void *data);
+
+/*
+ * Takes the VM back; `clean` says that all ranks on it ended and nothing is left on its ports. Ends
+ * with `settled`, at once if clean. One that is held is removed.
+ */
+void machine_release(struct machine *machine, bool clean);
+
+/* The VM cannot be trusted any more (a hung agent, a rank that does not die): boots a new one. */
+void machine_fail(struct machine *machine, const char *reason);
+
+/* Sends a request to the VM's agent, as domain_agent(). */
+void machine_agent(struct machine *machine, const char *request, int timeout_s, host_done_f done,
+		   gpointer data);
+
+/* Sends bytes to the PMI port of `core`. */
+void machine_send(struct machine *machine, uint32_t core, const char *bytes, size_t length);
+
+/*
+ * For the suspension of the task that has the VM: from machine_hold() to machine_let_go() nobody asks
+ * whether its guest is well. What becomes of it meanwhile is said with machine_stowed().
+ */
+void machine_hold(struct machine *machine);
+void machine_let_go(struct machine *machine);
+/* While a VM is `stowed`, it is on its way to a disk, or there: that it does not run is as it should be. */
+void machine_stowed(struct machine *machine, bool stowed);
+/* What was said with it. */
+bool machine_is_stowed(const struct machine *machine);
+/* How its cores are to be bound at `place`, where it is about to be (domain_apply_cap()). */
+struct domain_cores machine_cores_at(struct machine *machine, const struct machine_place *place);
+/* Opens those PMI ports that are not open; ends with `wired`, perhaps before this returns. */
+void machine_rewire(struct machine *machine);
+/* When QEMU said that it was frozen since machine_hold(), as machine_vm_frozen(); 0: not said. */
+int64_t machine_frozen_us(const struct machine *machine);

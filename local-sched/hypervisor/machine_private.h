@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "local-sched/hypervisor/boot_watch.h"
+#include "local-sched/hypervisor/channel.h"
+#include "local-sched/hypervisor/machine.h"
+
+/* What machine.c (moving from state to state) and machine_actions.c (what is done there) share. */
+
+struct machine {
+	struct machine_settings settings;
+	uint32_t cores;
+	const struct machine_events *events;
+	void *data;
+	char *xml;
+	char *fingerprint;
+	const struct machine_place *place; /* NULL: nowhere */
+	bool wanted;
+
+	enum machine_state state;
+	guint generation;  /* of the state: late answers to an earlier one do not count */
+	GHashTable *asked; /* struct question that are under way, owned */
+	char *reason;
+	bool stopped;
+	bool clean;       /* no task had it since its ranks were last swept: nothing to sweep */
+	bool agent_up;
+	bool doubtful;    /* a VM of its name was said to have stopped while it was created */
+	bool cut_off;     /* a port was closed since the task has the VM */
+	int64_t spread_core; /* the place for which its cores were bound to CPUs; -1: none yet */
+	bool adopted;     /* it was found, and is not ready yet */
+	bool was_parked;  /* when its host went out of reach */
+	bool late_clock;  /* it was paused: its clock is behind */
+	guint failures;   /* in a row */
+	guint unhealthy;
+	int64_t boot_start_ns;
+	struct boot_watch boot_watch;
+	double boot_s;
+	guint step_source;     /* of the state: try again, next step */
+	guint deadline_source; /* of the boot */
+	guint agent_source;    /* the agent is gone since */
+	guint reopen_source;
+	uint32_t sweep_core;
+	int64_t sweep_pid;
+	uint32_t wired;
+	struct channel **channels; /* cores of them */
+
+	char *task;
+	const struct machine_user *user;
+	void *user_data;
+	bool stowed;
+	bool rewiring;
+	int64_t frozen_us;
+};
+
+/* Moves the VM by an event; `reason` (NULL: none) is kept. */
+void machine_fire(struct machine *machine, enum machine_event event, const char *reason);
+
+/* Does what is to be done in the VM's state. */
+void machine_enter(struct machine *machine);
+
+/* Tells its user, if any, that it is settled, and forgets the user. */
+void machine_settle_user(struct machine *machine);
+
+/*
+ * Takes an error in: true if there is one. Without a connection nothing is known: the state's action is
+ * tried again until the VM is detached.
+ */
+bool machine_failed(struct machine *machine, const GError *error);

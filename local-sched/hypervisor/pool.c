@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/hypervisor/pool.h"
+
+#include "local-sched/hypervisor/domain_xml.h"
+
+#define LOG_SUBSYSTEM "pool"
+#include "common/log.h"
+
+/* A VM with the names that it borrows. */
+struct entry {
+	struct machine *machine;
+	char *name;
+	char *domain;
+};
+
+struct pool {
+	struct pool_settings settings;
+	struct node **nodes; /* cluster->nodes of them */
+	GPtrArray *entries;   /* by number of the VM */
+	GPtrArray *displaced; /* of struct machine: pushed out of their nodes */
+	bool stopped;
+};
+
+/* Where things are. */
+
+uint32_t pool_host_of_node(const struct pool *pool, uint32_t index)
+{
+	const struct config_cluster *cluster = pool->settings.cluster;
+
+	return (uint32_t)((uint64_t)index * cluster->hosts_count / cluster->nodes);
+}
+
+struct node *pool_node(const struct pool *pool, uint32_t index)
+{
+	return pool->nodes[index];
+}
+
+static struct machine *machine_at(const struct pool *pool, guint number)
+{
+	return ((const struct entry *)pool->entries->pdata[number])->machine;
+}
+
+static struct node *node_of(const struct pool *pool, const struct machine *machine)
+{
+	for (uint32_t i = 0; i < pool->settings.cluster->nodes; i++)
+		if (node_machine(pool->nodes[i]) == machine)
+			return pool->nodes[i];
+	return NULL;
+}
+
+/* What the VMs tell. */
+
+static void on_ready(struct machine *machine, void *data)
+{
+	struct node *node = node_of(data, machine);
+
+	if (node)
+		node_machine_ready(node);
+}
+
+static void on_down(struct machine *machine, const char *reason, void *data)
+{
+	struct pool *pool = data;
+	struct node *node = node_of(pool, machine);
+
+	if (node)
+		node_machine_down(node, reason);
+}
+
+static const struct machine_events machine_events = {.ready = on_ready, .down = on_down};
+
+/* VMs. */
+
+static void entry_free(gpointer data)
+{
+	struct entry *entry = data;
+
+	machine_free(entry->machine);
+	g_free(entry->name);
+	g_free(entry->domain);
+	g_free(entry);
+}
+
+/* A new VM with the next number, or NULL: there are no more addresses. */
+static struct machine *add_machine(struct pool *pool, struct site *site)
+{
+	const struct pool_settings *settings = &pool->settings;
+	struct entry *entry;
+	struct machine_settings machine = {
+		.number = pool->entries->len,
+		.host = site_host(site),
+		.queue = settings->queue,
+		.boot_timeout_s = settings->boot_timeout_s,
+	};
+
+	if (machine.number >= DOMAIN_NODES_MAX - 1) /* the last one is the probe's */
+		return NULL;
+	entry = g_new0(struct entry, 1);
+	entry->name = g_strdup_printf("%s-n%u", settings->cluster->name, machine.number);
+	entry->domain = g_strdup_printf("%sn%u", settings->prefix, machine.number);
+	machine.name = entry->name;
+	machine.domain = entry->domain;
+	entry->machine =
+		machine_new(&machine, settings->cluster->cores, &machine_events, pool);
+	g_ptr_array_add(pool->entries, entry);
+	return entry->machine;
+}
+
+/* Whether a VM is at no node and has no task, so that a node may have it. */
+static bool is_free(const struct machine *machine, const struct site *site)
+{
+	return machine_host(machine) == site_host(site) && !machine_where(machine) &&
+	       !machine_task(machine);
+}
+
+/* How near a free VM is to being of use; 0: not at all. */
+static int rank(const struct machine *machine)
+{
+	switch (machine_state(machine)) {
+	case MACHINE_PARKED:
+		return 4;
+	case MACHINE_PARKING:
+		return 3;
+	case MACHINE_DOWN:
+		return 1;
+	default:
+		return machine_wanted(machine) ? 2 : 0;
+	}
+}
+
+/* The free VM of a host that will be ready first, or a new one; NULL: none can be had. */
+static struct machine *find_free(struct pool *pool, struct site *site)
+{
+	struct machine *best = NULL;
+
+	for (guint i = 0; i < pool->entries->len; i++) {
+		struct machine *machine = machine_at(pool, i);
+
+		if (is_free(machine, site) && rank(machine) > (best ? rank(best) : 0))
+			best = machine;
+	}
+	if (best)
+		return best;
+	best = add_machine(pool, site);
+	if (best)
+		site_add_machine(site, best);
+	return best;
+}
+
+/* Suspended VMs in memory fill the places of spares: they give them back when they are resumed. */
+static uint32_t spares_wanted(const struct pool *pool, const struct site *site)
+{
+	const struct config_preemption *preemption = pool->settings.cluster->preemption;
+	uint32_t wanted = preemption ? preemption->spares : 0;
+
+	for (guint i = 0; wanted > 0 && i < pool->entries->len; i++) {
+		const struct machine *machine = machine_at(pool, i);
+
+		if (machine_host(machine) == site_host(site) &&
+		    machine_state(machine) == MACHINE_HELD && !machine_where(machine) &&
+		    !machine_is_stowed(machine))
+			wanted--;
+	}
+	return wanted;
+}
+
+static uint32_t count_spares(const struct pool *pool, const struct site *site)
+{
+	uint32_t count = 0;
+
+	for (guint i = 0; i < pool->entries->len; i++) {
+		const struct machine *machine = machine_at(pool, i);
+
+		if (is_free(machine, site) && machine_wanted(machine))
+			count++;
+	}
+	return count;
+}
+
+/* Sees to it that a host has its spares, no more and no less; one that is not running goes first. */
+static void balance(struct pool *pool, struct site *site)
+{
+	uint32_t wanted = spares_wanted(pool, site);
+	uint32_t count = count_spares(pool, site);
+
+	for (; count < wanted; count++) {
+		struct machine *machine = NULL;
+
+		for (guint i = 0; i < pool->entries->len && !machine; i++)
+			if (is_free(machine_at(pool, i), site) &&
+			    !machine_wanted(machine_at(pool, i)))
+				machine = machine_at(pool, i);
+		if (!machine) {
+			machine = add_machine(pool, site);
+			if (!machine)
+				return;
+			site_add_machine(site, machine);
+		}
+		machine_want(machine, true);
+	}
+	for (; count > wanted; count--) {
+		struct machine *worst = NULL;
+
+		for (guint i = 0; i < pool->entries->len; i++) {
+			struct machine *machine = machine_at(pool, i);
+
+			if (is_free(machine, site) && machine_wanted(machine) &&
+			    (!worst || rank(machine) <= rank(worst)))
+				worst = machine;
+		}
+		machine_want(worst, false);
+	}
+}
+
+/* Changes. */
+
+static void park_displaced(struct pool *pool)
+{
+	while (pool->displaced->len > 0) {
+		struct machine *machine =
+			g_ptr_array_steal_index(pool->displaced, pool->displaced->len - 1);
+
+		machine_place(machine, NULL);
+	}
+}
+
+void pool_vacate(struct pool *pool, struct node *node)
+{
+	struct machine *next;
+
+	park_displaced(pool);
+	machine_place(node_put(node, NULL), NULL);
+	next = find_free(pool, node_site(node));
+	if (!next) {
+		node_machine_down(node, "there are no more addresses for VMs");
+		return;
+	}
+	machine_want(next, true);
+	node_put(node, next);
+	if (!host_connected(machine_host(next)))
+		node_machine_down(node, "its host is out of reach");
+	balance(pool, node_site(node));
+}
+
+void pool_occupy(struct pool *pool, struct node *node, struct machine *machine)
+{
+	g_ptr_array_add(pool->displaced, node_put(node, machine));
+}
+
+void pool_tidy(struct pool *pool)
+{
+	park_displaced(pool);
+	for (uint32_t i = 0; !pool->stopped && i < pool->settings.cluster->hosts_count; i++)
+		balance(pool, pool->settings.sites[i]);
+}
+
+/* Keeping. */
+
+enum config_keep pool_keep(const struct pool *pool)
+{
+	const struct config_preemption *preemption = pool->settings.cluster->preemption;
+
+	return preemption ? preemption->keep : CONFIG_KEEP_AUTO;
+}
+
+uint64_t pool_memory_mib(const struct pool *pool)
+{
+	return pool->settings.cluster->memory_mib;
+}
+
+/* What suspended VMs may hold on a host: by default as much as the nodes there. */
+static uint64_t limit_mib(const struct pool *pool, uint32_t host)
+{
+	const struct config_cluster *cluster = pool->settings.cluster;
+	uint64_t nodes = 0;
+
+	if (cluster->preemption && cluster->preemption->memory_mib > 0)
+		return cluster->preemption->memory_mib;
+	for (uint32_t i = 0; i < cluster->nodes; i++)
+		nodes += pool_host_of_node(pool, i) == host;
+	return nodes * cluster->memory_mib;
+}
+
+bool pool_may_keep(const struct pool *pool)
+{
+	for (uint32_t host = 0; host < pool->settings.cluster->hosts_count; host++) {
+		uint64_t held_mib = 0;
+
+		for (guint i = 0; i < pool->entries->len; i++) {
+			const struct machine *machine = machine_at(pool, i);
+
+			if (machine_state(machine) == MACHINE_HELD &&
+			    !machine_is_stowed(machine) &&
+			    machine_host(machine) == site_host(pool->settings.sites[host]))
+				held_mib += pool->settings.cluster->memory_mib;
+		}
+		if (held_mib > limit_mib(pool, host))
+			return false;
+	}
+	return true;
+}
+
+/* Life. */
+
+static void create_nodes(struct pool *pool, const struct node_events *events, void *data)
+{
+	const struct config_cluster *cluster = pool->settings.cluster;
+
+	pool->nodes = g_new0(struct node *, cluster->nodes);
+	for (uint32_t i = 0; i < cluster->nodes; i++) {
+		g_autofree char *name = g_strdup_printf("%s-n%u", cluster->name, i);
+		struct site *site = pool->settings.sites[pool_host_of_node(pool, i)];
+		struct machine *machine = add_machine(pool, site);
+
+		pool->nodes[i] = node_new(i, name, site, &pool->settings.caps[i], cluster->cores,
+					  events, data);
+		node_put(pool->nodes[i], machine);
+		machine_want(machine, true);
+		site_add_machine(site, machine);
+	}
+}
+
+struct pool *pool_new(const struct pool_settings *settings, const struct node_events *events,
+		      void *data)
+{
+	struct pool *pool = g_new0(struct pool, 1);
+
+	pool->settings = *settings;
+	pool->entries = g_ptr_array_new_with_free_func(entry_free);
+	pool->displaced = g_ptr_array_new();
+	create_nodes(pool, events, data);
+	for (uint32_t i = 0; i < settings->cluster->hosts_count; i++)
+		balance(pool, settings->sites[i]);
+	return pool;
+}
+
+void pool_stop(struct pool *pool)
+{
+	pool->stopped = true;
+	for (guint i = 0; i < pool->entries->len; i++)
+		machine_stop(machine_at(pool, i));
+}
+
+void pool_free(struct pool *pool)
+{
+	if (!pool)
+		return;
+	for (uint32_t i = 0; i < pool->settings.cluster->nodes; i++)
+		node_free(pool->nodes[i]);
+	g_free(pool->nodes);
+	g_ptr_array_unref(pool->entries);
+	g_ptr_array_unref(pool->displaced);
+	g_free(pool);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/config.h"
+#include "local-sched/hypervisor/node.h"
+
+/*
+ * The nodes of a cluster and its VMs. At first VM number i is at node i. When a task is suspended its
+ * VMs leave their nodes, which get spare VMs, booted beforehand and paused, or else fresh ones; when it
+ * is resumed they push others out, which become spares, or go where there are enough. A spare takes no
+ * CPU time. VMs stay on their host. Main loop only.
+ */
+struct pool;
+
+/* What a pool is made of; borrowed until it is freed. */
+struct pool_settings {
+	const struct config_cluster *cluster;
+	uint32_t cluster_index;
+	const char *prefix;          /* of the names of the cluster's VMs */
+	struct site *const *sites;   /* by host */
+	const struct cpu_cap *caps;  /* by node */
+	struct boot_queue *queue;
+	double boot_timeout_s;
+};
+
+/* The nodes with their first VMs, and spare ones; they boot when their host was reached. */
+struct pool *pool_new(const struct pool_settings *settings, const struct node_events *events,
+		      void *data);
+
+/* Ends all activity of the VMs for good. */
+void pool_stop(struct pool *pool);
+
+/* After the sites were freed. NULL is allowed. */
+void pool_free(struct pool *pool);
+
+/* Node `index`, below the number of nodes. */
+struct node *pool_node(const struct pool *pool, uint32_t index);
+
+/* The number of the host that node `index` is on. */
+uint32_t pool_host_of_node(const struct pool *pool, uint32_t index);
+
+/*
+ * Takes the VM of a node away, which is held by a task, and brings another one there. node_is_settled()
+ * and the event `settled` tell when that one is ready.
+ */
+void pool_vacate(struct pool *pool, struct node *node);
+
+/*
+ * Puts a held VM that is nowhere at a node of its host, which is ready. The VM that was there stays as it is
+ * until pool_tidy(), so that what is done about it holds nothing up.
+ */
+void pool_occupy(struct pool *pool, struct node *node, struct machine *machine);
+
+/* Makes spares of VMs that are at no node and have no task, as many as there should be; lets others go. */
+void pool_tidy(struct pool *pool);
+
+/* Where suspended VMs go, as configured. */
+enum config_keep pool_keep(const struct pool *pool);
+
+/* Memory of one VM, MiB. */
+uint64_t pool_memory_mib(const struct pool *pool);
+
+/* Whether all suspended VMs that are kept in memory, those of the next task too, are within what they may hold. */
+bool pool_may_keep(const struct pool *pool);

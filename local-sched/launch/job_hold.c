@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/launch/job_private.h"
+
+#include "common/clock.h"
+
+#define LOG_SUBSYSTEM "job"
+#include "common/log.h"
+
+/* What the suspension asks and tells. */
+
+static bool is_quiet(void *data)
+{
+	const struct job *job = data;
+
+	for (uint32_t i = 0; i < job->task->ranks; i++)
+		if (job->ranks[i].grace_source != 0)
+			return false;
+	return job->questions == 0;
+}
+
+/* The clock of the deadline stands still with the VMs. */
+static void on_stopped(int64_t t_ns, void *data)
+{
+	struct job *job = data;
+
+	job->left_s -= clock_elapsed_s(job->stretch_ns, t_ns);
+	g_clear_handle_id(&job->deadline_source, g_source_remove);
+	job_close_stretch(job, t_ns);
+}
+
+/* A rollback may come before the VMs had stopped. */
+static void on_runs(int64_t t_ns, void *data)
+{
+	struct job *job = data;
+
+	if (!job->usage)
+		job_open_stretch(job, t_ns);
+	if (job->deadline_source == 0)
+		job_start_deadline(job);
+	job_send_answers(job);
+	job_advance(job);
+}
+
+static int64_t last_sent_ns(void *data)
+{
+	return ((const struct job *)data)->sent_ns;
+}
+
+static void on_ended(enum suspension_end end, const char *reason, void *data)
+{
+	struct job *job = data;
+	g_autofree char *text = NULL;
+
+	if (end != SUSPENSION_END_LOST) {
+		job->events->changed(job, end, reason, job->data);
+		return;
+	}
+	text = g_strdup_printf("could not be suspended or resumed: %s",
+			       reason ? reason : "for no known reason");
+	job_fail(job, TASK_OUTCOME_LOST, text);
+}
+
+static void on_doomed(void *data)
+{
+	struct job *job = data;
+
+	job->dirty = job->doomed = true;
+	for (uint32_t i = 0; i < job->task->ranks; i++) {
+		struct rank *rank = &job->ranks[i];
+
+		job_rank_ended(rank, 255);
+		rank->lost_output |= !rank->collected;
+	}
+	job_advance(job);
+}
+
+static const struct suspension_events suspension_events = {
+	.is_quiet = is_quiet,
+	.stopped = on_stopped,
+	.runs = on_runs,
+	.last_sent_ns = last_sent_ns,
+	.ended = on_ended,
+	.doomed = on_doomed,
+};
+
+/* Requests. */
+
+bool job_may_suspend(const struct job *job)
+{
+	return job->phase == PHASE_RUNNING;
+}
+
+static void create_suspension(struct job *job)
+{
+	const uint32_t count = job->task->nodes_count;
+	g_autofree struct machine **machines = g_new0(struct machine *, count);
+	const struct suspension_settings settings = {
+		.task = job->task->id,
+		.pool = job->settings.pool,
+		.machines = machines,
+		.nodes = job->task->nodes,
+		.count = count,
+	};
+
+	for (uint32_t i = 0; i < count; i++)
+		machines[i] = job->places[i].machine;
+	job->suspension = suspension_new(&settings, &suspension_events, job);
+}
+
+void job_suspend(struct job *job)
+{
+	if (!job->suspension)
+		create_suspension(job);
+	suspension_suspend(job->suspension, task_last_suspension(job->task));
+}
+
+bool job_match_nodes(const struct job *job, uint32_t *nodes)
+{
+	return suspension_match_nodes(job->suspension, nodes);
+}
+
+void job_resume(struct job *job)
+{
+	suspension_resume(job->suspension);
+}
+
+void job_node_settled(struct job *job)
+{
+	if (job->suspension && (suspension_step(job->suspension) == SUSPENSION_LEAVING ||
+				suspension_step(job->suspension) == SUSPENSION_RETREATING))
+		suspension_go_on(job->suspension);
+}

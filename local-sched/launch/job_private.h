@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "local-sched/launch/job.h"
+#include "local-sched/launch/job_output.h"
+
+/* What job.c (a task's life) and job_hold.c (suspending and resuming it) share. */
+
+/* Where a job is in its life. */
+enum phase {
+	PHASE_STARTING = 0, /* guest-exec under way */
+	PHASE_RUNNING,
+	PHASE_KILLING,    /* something went wrong; ranks are being killed */
+	PHASE_COLLECTING, /* all ranks ended; status and output are fetched */
+	PHASE_SETTLING,   /* usage is read, nodes are given back */
+	PHASE_ENDED,
+};
+
+struct rank {
+	uint32_t index;
+	struct job_node *place;
+	uint32_t core;
+	int64_t pid; /* 0: not started */
+	bool exited;
+	int status;
+	bool collected;
+	bool lost_output; /* the agent knows nothing of it any more */
+	guint collect_ms; /* until the next try */
+	guint collect_source;
+	guint grace_source;
+	struct job_output output;
+};
+
+struct job_node {
+	struct job *job;
+	struct machine *machine;
+	uint32_t first_rank;
+	uint32_t ranks;
+	bool lost;    /* not ours any more */
+	bool settled;
+	bool polling;
+	uint32_t poll_next; /* core */
+	guint poll_failures;
+};
+
+struct job {
+	struct task *task;
+	uint32_t cores;
+	struct job_settings settings;
+	const struct job_events *events; /* NULL: freed by its owner */
+	void *data;
+	enum phase phase;
+	struct pmi_server *pmi;
+	struct job_node *places; /* task->nodes_count of them */
+	struct rank *ranks;      /* task->ranks of them */
+	uint32_t execs_pending;
+	uint32_t questions; /* calls to hosts under way */
+	guint kill_tries;
+	bool dirty; /* ranks were killed: nodes are to be swept */
+	guint deadline_source;
+	guint poll_source;
+	guint kill_source;
+	guint publish_source;
+	int64_t collect_start_ns;
+	struct suspension *suspension; /* NULL: never suspended */
+	bool doomed;        /* its VMs, which stood still, are being removed */
+	int64_t sent_ns;    /* when something was sent to a rank last */
+	int64_t stretch_ns; /* since when it runs: its request, or when it went on */
+	double left_s;      /* of its deadline, then */
+	struct job_usage *usage; /* of this stretch; NULL: it stands still */
+	bool usage_closing;      /* the counters are being read for its end */
+	struct usage used;       /* in earlier stretches */
+	bool usage_known;
+};
+
+/* Goes on to the next phase when this one is complete; may end and free the job. */
+void job_advance(struct job *job);
+
+/* Ends the task as `outcome` because of `reason`, unless it ends already. */
+void job_fail(struct job *job, enum task_outcome outcome, const char *reason);
+
+/* A rank has ended, as far as that matters any more. */
+void job_rank_ended(struct rank *rank, int status);
+
+/* Sends what the PMI server has for the ranks, if they run. */
+void job_send_answers(struct job *job);
+
+/* Starts the timer of what is left of the deadline. */
+void job_start_deadline(struct job *job);
+
+/* Whether the task's VMs stand still. */
+bool job_is_held(const struct job *job);
+
+/* Begins to count what the task uses, from `t_ns` on; reads the counters for its end at `t_ns`. */
+void job_open_stretch(struct job *job, int64_t t_ns);
+void job_close_stretch(struct job *job, int64_t t_ns);

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A VM over libvirt's own test driver: what the host says while its VM is being created. */
+#include <glib.h>
+#include <libvirt-glib/libvirt-glib.h>
+#include <string.h>
+
+#include "local-sched/hypervisor/domain.h"
+#include "local-sched/hypervisor/machine.h"
+#include "local-sched/hypervisor/virt_error.h"
+
+#define DOMAIN "virtbed-test-n0"
+#define DEADLINE_S 20
+
+struct fixture {
+	struct host *host;
+	struct boot_queue *queue;
+	struct cpu_cap cap;
+	struct machine_place place;
+	struct machine *machine;
+	bool connected;
+};
+
+static void on_connection(struct host *host, bool up, const char *reason, void *data)
+{
+	((struct fixture *)data)->connected = up;
+}
+
+static void on_domain(struct host *host, const char *name, bool running, const char *reason,
+		      void *data)
+{
+	if (!running && g_str_equal(name, DOMAIN))
+		machine_vm_stopped(((struct fixture *)data)->machine, reason);
+}
+
+static void on_agent(struct host *host, const char *name, bool connected, void *data)
+{
+}
+
+static const struct host_events host_events = {
+	.connection = on_connection, .domain = on_domain, .agent = on_agent};
+
+static void on_ready(struct machine *machine, void *data)
+{
+}
+
+static void on_down(struct machine *machine, const char *reason, void *data)
+{
+}
+
+static const struct machine_events machine_events = {.ready = on_ready, .down = on_down};
+
+static gboolean too_late(gpointer data)
+{
+	g_error("nothing happened for %d s", DEADLINE_S);
+	return G_SOURCE_REMOVE;
+}
+
+static bool is_connected(struct fixture *fixture)
+{
+	return fixture->connected;
+}
+
+static bool is_creating(struct fixture *fixture)
+{
+	return machine_state(fixture->machine) == MACHINE_CREATING;
+}
+
+static bool is_past_creating(struct fixture *fixture)
+{
+	return !is_creating(fixture);
+}
+
+static bool is_down(struct fixture *fixture)
+{
+	return machine_state(fixture->machine) == MACHINE_DOWN;
+}
+
+static void wait_until(struct fixture *fixture, bool (*holds)(struct fixture *fixture))
+{
+	guint deadline = g_timeout_add_seconds(DEADLINE_S, too_late, NULL);
+
+	while (!holds(fixture))
+		g_main_context_iteration(NULL, TRUE);
+	g_source_remove(deadline);
+}
+
+static void set_up(struct fixture *fixture, gconstpointer data)
+{
+	const struct config_cluster cluster = {.cores = 1};
+	const struct domain_spec spec = {
+		.name = DOMAIN,
+		.virt_type = "test",
+		.machine = "q35",
+		.cores = 1,
+		.memory_mib = 64,
+		.kernel = "/vmlinuz",
+		.initramfs = "/initramfs",
+		.root = "/root.squashfs",
+		.bridge = "br0",
+		.mac = "52:54:00:77:01:0a",
+		.address = "10.77.1.10/16",
+		.guest_host = "n0",
+		.console = "/console",
+		.first_cpu = -1,
+	};
+	struct machine_settings settings = {.name = "n0", .domain = DOMAIN, .boot_timeout_s = 60};
+
+	fixture->queue = boot_queue_new(1);
+	fixture->host = host_new("t", "test:///default", &host_events, fixture);
+	cpu_cap_init(&fixture->cap, &cluster);
+	settings.host = fixture->host;
+	settings.queue = fixture->queue;
+	fixture->place = (struct machine_place){.first_cpu = -1, .cap = &fixture->cap};
+	fixture->machine = machine_new(&settings, 1, &machine_events, fixture);
+	machine_prepare(fixture->machine, &spec);
+	machine_place(fixture->machine, &fixture->place);
+	machine_want(fixture->machine, true);
+	wait_until(fixture, is_connected);
+	machine_found(fixture->machine, false, false, NULL);
+	wait_until(fixture, is_creating);
+}
+
+static void tear_down(struct fixture *fixture, gconstpointer data)
+{
+	host_free(fixture->host);
+	machine_free(fixture->machine);
+	boot_queue_free(fixture->queue);
+	while (g_main_context_iteration(NULL, FALSE))
+		;
+}
+
+/* The host works in order: created, destroyed, and gone when the machine asks. */
+static void test_dies(struct fixture *fixture, gconstpointer data)
+{
+	domain_destroy(fixture->host, DOMAIN, NULL, NULL);
+	machine_vm_stopped(fixture->machine, "QEMU failed");
+	g_assert_true(is_creating(fixture));
+	wait_until(fixture, is_past_creating);
+	g_assert_cmpstr(machine_state_name(machine_state(fixture->machine)), ==, "down");
+	g_assert_nonnull(strstr(machine_reason(fixture->machine), "as soon as it was started"));
+}
+
+static void test_predecessor(struct fixture *fixture, gconstpointer data)
+{
+	machine_vm_stopped(fixture->machine, "the VM was destroyed");
+	wait_until(fixture, is_past_creating);
+	g_assert_cmpstr(machine_state_name(machine_state(fixture->machine)), ==, "awaiting");
+}
+
+/* What came of a call, in words. */
+static void on_done(gpointer result, const GError *error, gpointer data)
+{
+	char **ret_what = data;
+
+	*ret_what = error ? g_strdup_printf("error %d", error->code) : g_strdup("done");
+}
+
+static void assert_does(void (*act)(struct host *host, enum host_lane lane, const char *name,
+				    host_done_f done, gpointer data),
+			struct fixture *fixture, const char *name, const char *expected)
+{
+	g_autofree char *what = NULL;
+	guint deadline = g_timeout_add_seconds(DEADLINE_S, too_late, NULL);
+
+	act(fixture->host, HOST_LANE_CONTROL, name, on_done, &what);
+	while (!what)
+		g_main_context_iteration(NULL, TRUE);
+	g_source_remove(deadline);
+	g_assert_cmpstr(what, ==, expected);
+}
+
+/* A step that is done again after a connection broke finds its work done. */
+static void test_freezes_what_is_frozen(struct fixture *fixture, gconstpointer data)
+{
+	g_autofree char *missing = g_strdup_printf("error %d", VIRT_ERROR_NO_DOMAIN);
+
+	wait_until(fixture, is_past_creating);
+	for (int i = 0; i < 2; i++)
+		assert_does(domain_freeze, fixture, DOMAIN, "done");
+	for (int i = 0; i < 2; i++)
+		assert_does(domain_thaw, fixture, DOMAIN, "done");
+	assert_does(domain_freeze, fixture, "virtbed-test-n1", missing);
+}
+
+/* A VM that nobody wants is removed where it is found, and does not come back. */
+static void test_unwanted(struct fixture *fixture, gconstpointer data)
+{
+	wait_until(fixture, is_past_creating);
+	machine_want(fixture->machine, false);
+	g_assert_cmpstr(machine_state_name(machine_state(fixture->machine)), ==, "removing");
+	wait_until(fixture, is_down);
+	machine_want(fixture->machine, true);
+	wait_until(fixture, is_creating);
+}
+
+#define ADD(name, test) g_test_add(name, struct fixture, NULL, set_up, test, tear_down)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	gvir_event_register();
+	virt_error_quiet();
+	ADD("/machine/a-vm-that-dies-while-it-is-created-does-not-hold-its-place", test_dies);
+	ADD("/machine/a-predecessor-that-ends-while-a-vm-is-created-does-no-harm", test_predecessor);
+	ADD("/machine/what-is-frozen-may-be-frozen-again", test_freezes_what_is_frozen);
+	ADD("/machine/one-that-nobody-wants-goes-until-somebody-does", test_unwanted);
+	return g_test_run();
+}
