@@ -253,8 +253,10 @@ static void free_estimates(struct config_estimate *estimates, uint32_t count)
 
 static void free_overheads(struct config_overhead *overheads, uint32_t count)
 {
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
 		g_free(overheads[i].cluster);
+		g_free(overheads[i].keep);
+	}
 	g_free(overheads);
 }
 

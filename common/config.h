@@ -131,6 +131,10 @@ struct config_type {
 	/* Preemption (paper 000, section II), both false unless given: */
 	bool may_preempt;     /* its tasks may take the nodes of preemptible ones */
 	bool preemptible;     /* its tasks may be suspended for others */
+	/* The utility of its tasks, where it is not the workload's; 0: the workload's. */
+	uint32_t utility_max;
+	double constant_until; /* equal to zero_at: a step */
+	double zero_at;
 };
 
 /* One entry of the ETC and EEC matrices (paper 002, Tables 5 and 6), with its spread. */
@@ -155,6 +159,8 @@ struct config_overhead {
 	double save_s;
 	double restore_s;
 	double resume_s;
+	char *keep;       /* where its VMs were meanwhile: "memory" or "disk"; NULL: not said */
+	double skew_s;    /* between the first and the last VM frozen, part of freeze_s */
 };
 
 /* Arrivals and utility functions (paper 002, section 6.2). */

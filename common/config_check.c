@@ -204,6 +204,25 @@ static bool check_benchmark(const struct check *check, const struct config_type 
 	return true;
 }
 
+/* What the type does not say is the workload's, which is checked with the rest of it. */
+static bool check_type_utility(const struct check *check, const struct config_type *type,
+			       const char *key)
+{
+	const struct config_workload *workload = check->config->workload;
+	double until = type->constant_until;
+	double zero = type->zero_at;
+
+	if (!isfinite(until) || until < 0 || !isfinite(zero) || zero < 0)
+		return fail(check, "%s: constant_until and zero_at are positive numbers", key);
+	if (workload && until == 0)
+		until = workload->constant_until;
+	if (workload && zero == 0)
+		zero = workload->zero_at;
+	return (type->constant_until == 0 && type->zero_at == 0) || zero >= until ||
+	       fail(check, "%s.zero_at: %g is below constant_until, %g: utility would rise", key,
+		    zero, until);
+}
+
 static bool check_type(const struct check *check, const struct config_type *type, uint32_t index)
 {
 	g_autofree char *key = g_strdup_printf("types[%u]", index);
@@ -215,6 +234,8 @@ static bool check_type(const struct check *check, const struct config_type *type
 		return fail(check, "%s.class: '%s' is not one of S, W, A, B, C", key, type->class_);
 	if (!(type->share >= 0 && type->share <= 1))
 		return fail(check, "%s.share: %g is outside 0 to 1", key, type->share);
+	if (!check_type_utility(check, type, key))
+		return false;
 	if (!fits_somewhere(check->config, type))
 		return fail(check,
 			    "%s: type '%s' (%u cores, %" G_GUINT64_FORMAT
@@ -336,11 +357,16 @@ static bool check_overhead(const struct check *check, const struct config_overhe
 		{ "save_s", overhead->save_s },
 		{ "restore_s", overhead->restore_s },
 		{ "resume_s", overhead->resume_s },
+		{ "skew_s", overhead->skew_s },
 	};
 
 	if (!find_cluster(check->config, overhead->cluster))
 		return fail(check, "overheads[%u].cluster: no cluster '%s' in clusters", index,
 			    overhead->cluster);
+	if (overhead->keep && !g_str_equal(overhead->keep, "memory") &&
+	    !g_str_equal(overhead->keep, "disk"))
+		return fail(check, "overheads[%u].keep: '%s' is neither memory nor disk", index,
+			    overhead->keep);
 	for (gsize i = 0; i < G_N_ELEMENTS(steps); i++) {
 		g_autofree char *key = g_strdup_printf("overheads[%u].%s", index, steps[i].name);
 

@@ -134,6 +134,9 @@ static const cyaml_schema_field_t type_fields[] = {
 	FLOAT(NEEDED, struct config_type, share),
 	FLAG(struct config_type, may_preempt),
 	FLAG(struct config_type, preemptible),
+	UINT(OPTIONAL, struct config_type, utility_max),
+	FLOAT(OPTIONAL, struct config_type, constant_until),
+	FLOAT(OPTIONAL, struct config_type, zero_at),
 	CYAML_FIELD_END
 };
 
@@ -174,6 +177,8 @@ static const cyaml_schema_field_t overhead_fields[] = {
 	FLOAT(NEEDED, struct config_overhead, save_s),
 	FLOAT(NEEDED, struct config_overhead, restore_s),
 	FLOAT(NEEDED, struct config_overhead, resume_s),
+	STRING(OPTIONAL, struct config_overhead, keep),
+	FLOAT(OPTIONAL, struct config_overhead, skew_s),
 	CYAML_FIELD_END
 };
 

@@ -12,6 +12,22 @@ static uint32_t find_cluster(const struct config *config, const char *name)
 	return c; /* config_check() has made sure of it */
 }
 
+/* VMs are kept in memory as long as it suffices. */
+static bool is_kept_so(const struct config_overhead *overhead)
+{
+	return !overhead->keep || strcmp(overhead->keep, "memory") == 0;
+}
+
+/* Where none was taken so, all of the cluster's count. */
+static bool counts(const struct config *config, const struct config_overhead *overhead)
+{
+	for (uint32_t i = 0; i < config->overheads_count; i++)
+		if (strcmp(config->overheads[i].cluster, overhead->cluster) == 0 &&
+		    is_kept_so(&config->overheads[i]))
+			return is_kept_so(overhead);
+	return true;
+}
+
 struct overheads *overheads_new(const struct config *config)
 {
 	struct overheads *overheads;
@@ -28,6 +44,8 @@ struct overheads *overheads_new(const struct config *config)
 		const struct config_overhead *from = &config->overheads[i];
 		const uint32_t c = find_cluster(config, from->cluster);
 
+		if (!counts(config, from))
+			continue;
 		overheads->samples[c][overheads->counts[c]++] = (struct backend_overhead){
 			.freeze_s = from->freeze_s,
 			.save_s = from->save_s,

@@ -11,6 +11,7 @@
 #include "controller/run/host_load.h"
 #include "controller/run/run_estimate.h"
 #include "controller/run/run_meters.h"
+#include "controller/run/run_overhead.h"
 
 #define READY_S 300.0
 
@@ -51,6 +52,9 @@ struct profile {
 	uint32_t total;
 	double started_s;
 	double baseline_w;
+	struct config_estimate *estimates; /* estimates_count of them, from the measurements */
+	uint32_t estimates_count;
+	struct run_overheads overheads;
 };
 
 static void job_free(void *data)
@@ -355,23 +359,49 @@ static bool write_json(const struct profile *profile, double load, GError **erro
 						"exec_s", one->exec_s, "energy_j",
 						number(one->energy_j)));
 	}
-	document = json_pack("{s:o, s:o, s:f}", "measurements", list, "host_load",
-			     number(load), "idle_w", profile->baseline_w);
+	document = json_pack("{s:o, s:o, s:f, s:O*}", "measurements", list, "host_load",
+			     number(load), "idle_w", profile->baseline_w, "overheads",
+			     profile->overheads.list);
 	text = json_pretty(document);
 	return g_file_set_contents(path, text, -1, error);
+}
+
+static void estimate(struct profile *profile)
+{
+	profile->estimates =
+		run_estimate(profile->config,
+			     (const struct run_measurement *)(void *)profile->measurements->data,
+			     profile->measurements->len, &profile->estimates_count);
 }
 
 static bool write_estimates(const struct profile *profile, GError **error)
 {
 	g_autofree char *path = g_build_filename(profile->session->dir, "estimates.yaml", NULL);
-	g_autofree struct config_estimate *estimates = NULL;
-	uint32_t count;
+	const GArray *samples = profile->overheads.samples;
 
-	estimates =
-		run_estimate(profile->config,
-			     (const struct run_measurement *)(void *)profile->measurements->data,
-			     profile->measurements->len, &count);
-	return config_save_estimates(estimates, count, path, error);
+	return config_save_measured(
+		profile->estimates, profile->estimates_count,
+		samples ? (const struct config_overhead *)(void *)samples->data : NULL,
+		samples ? samples->len : 0, path, error);
+}
+
+/* What preempting takes, where the experiment does; nothing else runs meanwhile. */
+static bool measure_overheads(struct profile *profile, GError **error)
+{
+	struct run_session *session = profile->session;
+
+	session->progress->refresh = NULL;
+	session->progress->phase_left_s = (double)NAN;
+	backend_destroy(profile->backend);
+	profile->backend = NULL;
+	if (!run_overhead_wanted(session))
+		return true;
+	if (!run_overhead_measure(session, profile->estimates, profile->estimates_count,
+				  &profile->overheads, error))
+		return false;
+	run_progress_note(session->progress, "profiled", "suspended and resumed %u times",
+			  profile->overheads.samples->len);
+	return true;
 }
 
 static bool record_load(const struct profile *profile, double load, GError **error)
@@ -425,6 +455,8 @@ static void profile_clear(struct profile *profile)
 		g_free(profile->benches[i].down);
 		g_free(profile->benches[i].warm);
 	}
+	run_overheads_clear(&profile->overheads);
+	g_free(profile->estimates);
 	g_free(profile->benches);
 	g_free(profile->lost);
 	g_array_unref(profile->measurements);
@@ -457,12 +489,14 @@ bool run_profile(struct run_session *session, GError **error)
 	done = measure(&profile, error);
 	host_load_read(NULL, &after);
 	load = host_load_cores(&before, &after);
-	done = done && write_json(&profile, load, error) && record_load(&profile, load, error) &&
-	       write_estimates(&profile, error);
-	if (done)
+	if (done) {
 		run_progress_note(session->progress, "profiled",
 				  "%u measurements in %.0f s, %.2f cores of this machine busy",
 				  profile.measurements->len, backend_now_s(profile.backend), load);
+		estimate(&profile);
+		done = measure_overheads(&profile, error) && write_json(&profile, load, error) &&
+		       record_load(&profile, load, error) && write_estimates(&profile, error);
+	}
 	profile_clear(&profile);
 	remote_baseline_clear(&baseline);
 	return done;

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "common/config.h"
 #include "common/json.h"
@@ -62,6 +63,87 @@ static struct config *load(const char *dir, GError **error)
 	return config_load(path, error);
 }
 
+static double part(const struct config_overhead *one, int column)
+{
+	const double parts[] = {one->freeze_s, one->save_s, one->restore_s, one->resume_s,
+				one->skew_s};
+
+	return parts[column];
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double one = *(const double *)a;
+	double other = *(const double *)b;
+
+	return one < other ? -1 : one > other;
+}
+
+/* "median max" of one step over the samples of a cluster and a way to keep VMs; the number of them. */
+static uint32_t distribution(const struct config *config, const char *cluster, const char *keep,
+			     int column, double *ret_median, double *ret_max)
+{
+	g_autofree double *values = g_new(double, config->overheads_count + 1);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < config->overheads_count; i++)
+		if (g_str_equal(config->overheads[i].cluster, cluster) &&
+		    g_strcmp0(config->overheads[i].keep, keep) == 0)
+			values[n++] = part(&config->overheads[i], column);
+	if (!n)
+		return 0;
+	qsort(values, n, sizeof(*values), by_value);
+	*ret_median = (values[(n - 1) / 2] + values[n / 2]) / 2;
+	*ret_max = values[n - 1];
+	return n;
+}
+
+/* What suspending took, by cluster and where the VMs were kept: medians and maxima in ms. */
+static void print_overheads(const struct config *config)
+{
+	static const char *const keeps[] = {"memory", "disk", NULL};
+
+	if (!config->overheads_count)
+		return;
+	printf("\n%-10s %-7s %6s  %15s %15s %15s %15s %11s\n", "CLUSTER", "KEPT IN", "COUNT",
+	       "FREEZE ms", "SAVE ms", "RESTORE ms", "RESUME ms", "SKEW ms");
+	for (uint32_t i = 0; i < config->clusters_count; i++) {
+		for (gsize k = 0; k < G_N_ELEMENTS(keeps); k++) {
+			const char *name = config->clusters[i].name;
+			double median = 0;
+			double max = 0;
+			uint32_t n = distribution(config, name, keeps[k], 0, &median, &max);
+
+			if (!n)
+				continue;
+			printf("%-10s %-7s %6u ", name, keeps[k] ?: "-", n);
+			for (int column = 0; column < 5; column++) {
+				distribution(config, name, keeps[k], column, &median, &max);
+				printf(" %*.1f (%.1f)", column < 4 ? 7 : 4, 1e3 * median, 1e3 * max);
+			}
+			putchar('\n');
+		}
+	}
+	puts("  median (maximum) of suspending and resuming a task that runs, as the task sees it");
+}
+
+static json_t *overheads_json(const struct config *config)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < config->overheads_count; i++) {
+		const struct config_overhead *one = &config->overheads[i];
+
+		json_array_append_new(list, json_pack("{s:s, s:s?, s:f, s:f, s:f, s:f, s:f}",
+						      "cluster", one->cluster, "keep", one->keep,
+						      "freeze_s", one->freeze_s, "save_s",
+						      one->save_s, "restore_s", one->restore_s,
+						      "resume_s", one->resume_s, "skew_s",
+						      one->skew_s));
+	}
+	return list;
+}
+
 bool run_results_print_estimates(const char *dir, GError **error)
 {
 	g_autoptr(config_t) config = load(dir, error);
@@ -76,6 +158,7 @@ bool run_results_print_estimates(const char *dir, GError **error)
 		printf("%-12s %-10s %10.2f %8.2f %12.1f %10.1f %6u\n", one->type, one->cluster,
 		       one->etc_s, one->etc_sd_s, one->eec_j, one->eec_sd_j, one->count);
 	}
+	print_overheads(config);
 	return true;
 }
 
@@ -96,6 +179,7 @@ bool run_results_print_estimates_json(const char *dir, GError **error)
 						      "eec_j", one->eec_j, "eec_sd_j",
 						      one->eec_sd_j, "count", (int)one->count));
 	}
-	print_document(json_pack("{s:s, s:o}", "dir", dir, "estimates", list));
+	print_document(json_pack("{s:s, s:o, s:o}", "dir", dir, "estimates", list, "overheads",
+				 overheads_json(config)));
 	return true;
 }

@@ -8,6 +8,17 @@
  */
 enum stream { STREAM_GAP, STREAM_TYPE, STREAM_UTILITY, STREAMS };
 
+/* The drawn maximum counts where the type has none of its own; it is drawn in any case. */
+static struct utility utility_of(const struct config_workload *spec, const struct config_type *type,
+				 uint32_t drawn, double etc_s)
+{
+	const double until = type->constant_until > 0 ? type->constant_until : spec->constant_until;
+	const double zero = type->zero_at > 0 ? type->zero_at : spec->zero_at;
+
+	return utility_testbed(type->utility_max ? type->utility_max : drawn, until * etc_s,
+			       zero * etc_s);
+}
+
 static uint32_t draw_type(struct random_stream *random, const struct config *config)
 {
 	double rest = random_stream_uniform(random);
@@ -46,8 +57,7 @@ struct workload *workload_testbed_new(const struct config *config,
 			.id = tasks->len,
 			.row = row,
 			.arrival_s = time_s,
-			.utility = utility_testbed(max, spec->constant_until * etc_s,
-						   spec->zero_at * etc_s),
+			.utility = utility_of(spec, &config->types[row], max, etc_s),
 			.may_preempt = config->types[row].may_preempt,
 			.preemptible = config->types[row].preemptible,
 		};

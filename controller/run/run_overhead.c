@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_overhead.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "controller/backend/remote.h"
+
+#define READY_S 300.0
+
+/* Suspensions for each way to keep VMs, as many times the measurements of a pair. */
+#define SAMPLES_PER_REPEAT 2
+
+/* A cluster on which it failed or was lost so often in a row cannot be measured. */
+#define FAILURES_MAX 3
+
+/* How long a task runs between resumption and the next suspension. */
+#define RUN_S 0.5
+
+/* Nothing of this takes so long. */
+#define STALL_S 300.0
+
+static const char *const keeps[] = {"memory", "disk"};
+#define KEEPS G_N_ELEMENTS(keeps)
+
+/* A cluster being measured: one task at a time. */
+struct bench {
+	const struct config_cluster *cluster;
+	uint32_t index, type, nodes_count;
+	uint32_t *nodes;
+	uint32_t task, n; /* the one under way, and its present suspension */
+	uint32_t keep;    /* index of keeps: how that is kept */
+	uint32_t left[KEEPS];
+	uint32_t failures;
+	double due_s; /* when to suspend it; INFINITY: not now */
+	bool done;
+	struct backend_event suspended; /* without what it borrows */
+	json_t *vms;
+};
+
+struct measuring {
+	struct run_session *session;
+	const struct config *config;
+	struct backend *backend;
+	struct bench *benches; /* one per cluster */
+	uint32_t tasks;        /* started so far */
+	struct run_overheads *overheads;
+	double heard_s;
+	uint32_t total;
+};
+
+void run_overheads_clear(struct run_overheads *overheads)
+{
+	if (overheads->samples)
+		g_array_unref(overheads->samples);
+	json_decref(overheads->list);
+	*overheads = (struct run_overheads){0};
+}
+
+bool run_overhead_wanted(const struct run_session *session)
+{
+	for (char **policy = session->plan->policies; policy && *policy; policy++)
+		if (strstr(*policy, "-preempt-"))
+			return true;
+	return false;
+}
+
+/* The type that runs longest there; the number of types when none does. */
+static uint32_t longest_type(const struct config *config, const struct config_cluster *cluster,
+			     const struct config_estimate *estimates, uint32_t count)
+{
+	uint32_t longest = config->types_count;
+	double longest_s = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (!g_str_equal(estimates[i].cluster, cluster->name) ||
+		    estimates[i].etc_s <= longest_s)
+			continue;
+		longest_s = estimates[i].etc_s;
+		for (longest = 0; !g_str_equal(config->types[longest].name, estimates[i].type);)
+			longest++;
+	}
+	return longest;
+}
+
+static void bench_init(struct measuring *measuring, uint32_t index,
+		       const struct config_estimate *estimates, uint32_t count)
+{
+	struct bench *bench = &measuring->benches[index];
+	const struct config *config = measuring->config;
+
+	bench->index = index;
+	bench->cluster = &config->clusters[index];
+	bench->type = longest_type(config, bench->cluster, estimates, count);
+	bench->due_s = INFINITY;
+	bench->done = bench->type == config->types_count;
+	if (bench->done)
+		return;
+	bench->nodes_count = config_type_nodes(&config->types[bench->type], bench->cluster);
+	bench->nodes = g_new(uint32_t, bench->nodes_count);
+	for (uint32_t i = 0; i < bench->nodes_count; i++)
+		bench->nodes[i] = i;
+	for (uint32_t keep = 0; keep < KEEPS; keep++)
+		bench->left[keep] = SAMPLES_PER_REPEAT * measuring->session->plan->profile_repeats;
+	measuring->total += bench->left[0] + bench->left[1];
+}
+
+static void start(struct measuring *measuring, struct bench *bench)
+{
+	const struct backend_start one = {
+		.task = bench->task = measuring->tasks++,
+		.attempt = 1,
+		.type = bench->type,
+		.cluster = bench->index,
+		.nodes = bench->nodes,
+		.nodes_count = bench->nodes_count,
+	};
+
+	bench->n = 0;
+	bench->due_s = INFINITY;
+	backend_start(measuring->backend, &one);
+}
+
+/* The way of which most samples are missing: they alternate. */
+static void suspend(struct measuring *measuring, struct bench *bench)
+{
+	bench->keep = bench->left[1] > bench->left[0];
+	bench->due_s = INFINITY;
+	remote_backend_suspend(measuring->backend, bench->task, 1, ++bench->n,
+			       keeps[bench->keep]);
+}
+
+static json_t *number(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* What each VM took, both steps in one row. */
+static void note_vms(struct bench *bench, const struct backend_event *event)
+{
+	for (uint32_t i = 0; i < event->vms_count; i++) {
+		const struct backend_vm_overhead *vm = &event->vms[i];
+		json_t *row = json_array_get(bench->vms, i);
+
+		if (event->kind == BACKEND_EVENT_SUSPENDED) {
+			json_array_append_new(bench->vms,
+					      json_pack("{s:i, s:o, s:o}", "node", (int)vm->node,
+							"freeze_s", number(vm->overhead.freeze_s),
+							"save_s", number(vm->overhead.save_s)));
+		} else if (row) {
+			json_object_set_new(row, "restore_s", number(vm->overhead.restore_s));
+			json_object_set_new(row, "resume_s", number(vm->overhead.resume_s));
+		}
+	}
+}
+
+static double known(double value)
+{
+	return isfinite(value) ? value : 0;
+}
+
+static void note_sample(struct measuring *measuring, struct bench *bench,
+			const struct backend_event *resumed)
+{
+	const struct config_overhead sample = {
+		.cluster = bench->cluster->name,
+		.keep = (char *)keeps[bench->keep],
+		.freeze_s = known(bench->suspended.overhead.freeze_s),
+		.save_s = known(bench->suspended.overhead.save_s),
+		.restore_s = known(resumed->overhead.restore_s),
+		.resume_s = known(resumed->overhead.resume_s),
+		.skew_s = known(bench->suspended.overhead.skew_s),
+	};
+
+	g_array_append_val(measuring->overheads->samples, sample);
+	json_array_append_new(
+		measuring->overheads->list,
+		json_pack("{s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:O}", "cluster",
+			  sample.cluster, "keep", sample.keep, "nodes", (int)bench->nodes_count,
+			  "freeze_s", sample.freeze_s, "save_s", sample.save_s, "restore_s",
+			  sample.restore_s, "resume_s", sample.resume_s, "skew_s", sample.skew_s,
+			  "vms", bench->vms));
+}
+
+static void take_resumed(struct measuring *measuring, struct bench *bench,
+			 const struct backend_event *event)
+{
+	note_vms(bench, event);
+	note_sample(measuring, bench, event);
+	bench->failures = 0;
+	bench->left[bench->keep]--;
+	bench->done = !bench->left[0] && !bench->left[1];
+	if (bench->done)
+		backend_kill(measuring->backend, bench->task, 1);
+	else
+		bench->due_s = event->time_s + RUN_S;
+}
+
+static bool fail(struct measuring *measuring, struct bench *bench, const char *reason,
+		 GError **error)
+{
+	if (++bench->failures < FAILURES_MAX)
+		return true;
+	g_set_error(error, RUN_ERROR, RUN_ERROR_MEASURE,
+		    "tasks of type '%s' cannot be suspended and resumed on cluster '%s': %s; look "
+		    "into the log of its local scheduler",
+		    measuring->config->types[bench->type].name, bench->cluster->name,
+		    reason ?: "they end");
+	return false;
+}
+
+static bool take_stayed(struct measuring *measuring, struct bench *bench,
+			const struct backend_event *event, bool was_suspended, GError **error)
+{
+	if (!fail(measuring, bench, event->reason, error))
+		return false;
+	if (was_suspended) {
+		backend_resume(measuring->backend, bench->task, 1, bench->n, bench->nodes,
+			       bench->nodes_count);
+	} else {
+		bench->n--;
+		bench->due_s = event->time_s + RUN_S;
+	}
+	return true;
+}
+
+static struct bench *bench_of(struct measuring *measuring, uint32_t task)
+{
+	for (uint32_t i = 0; i < measuring->config->clusters_count; i++)
+		if (!measuring->benches[i].done && measuring->benches[i].task == task)
+			return &measuring->benches[i];
+	return NULL;
+}
+
+/* An event of a task that is being measured. */
+static bool take_event(struct measuring *measuring, struct bench *bench,
+		       const struct backend_event *event, GError **error)
+{
+	switch (event->kind) {
+	case BACKEND_EVENT_STARTED:
+		bench->due_s = event->time_s + RUN_S;
+		return true;
+	case BACKEND_EVENT_SUSPENDED:
+		bench->suspended = *event;
+		json_decref(bench->vms);
+		bench->vms = json_array();
+		note_vms(bench, event);
+		backend_resume(measuring->backend, bench->task, 1, bench->n, bench->nodes,
+			       bench->nodes_count);
+		return true;
+	case BACKEND_EVENT_RESUMED:
+		take_resumed(measuring, bench, event);
+		return true;
+	case BACKEND_EVENT_STAYED:
+		return take_stayed(measuring, bench, event,
+				   bench->suspended.task == bench->task &&
+					   bench->suspended.n == bench->n,
+				   error);
+	case BACKEND_EVENT_ENDED:
+		if (event->outcome != BACKEND_OUTCOME_COMPLETED &&
+		    !fail(measuring, bench, event->reason, error))
+			return false;
+		start(measuring, bench);
+		return true;
+	default:
+		return true;
+	}
+}
+
+/* When to look again; suspends what is due. */
+static double next_due_s(struct measuring *measuring)
+{
+	double now_s = backend_now_s(measuring->backend);
+	double next_s = now_s + 1;
+
+	for (uint32_t i = 0; i < measuring->config->clusters_count; i++) {
+		struct bench *bench = &measuring->benches[i];
+
+		if (bench->done)
+			continue;
+		if (bench->due_s <= now_s)
+			suspend(measuring, bench);
+		next_s = fmin(next_s, bench->due_s);
+	}
+	return next_s;
+}
+
+static bool all_done(const struct measuring *measuring)
+{
+	for (uint32_t i = 0; i < measuring->config->clusters_count; i++)
+		if (!measuring->benches[i].done)
+			return false;
+	return true;
+}
+
+static bool measure(struct measuring *measuring, GError **error)
+{
+	measuring->heard_s = backend_now_s(measuring->backend);
+	for (uint32_t i = 0; i < measuring->config->clusters_count; i++)
+		if (!measuring->benches[i].done)
+			start(measuring, &measuring->benches[i]);
+	while (!all_done(measuring)) {
+		struct backend_event event;
+		struct bench *bench;
+
+		backend_wait(measuring->backend, next_due_s(measuring), &event);
+		if (event.kind == BACKEND_EVENT_ABORTED) {
+			g_set_error(error, RUN_ERROR, RUN_ERROR_STOPPED, "%s", event.reason);
+			return false;
+		}
+		bench = event.kind == BACKEND_EVENT_NONE ? NULL : bench_of(measuring, event.task);
+		if (bench && event.attempt) {
+			measuring->heard_s = event.time_s;
+			if (!take_event(measuring, bench, &event, error))
+				return false;
+		}
+		if (backend_now_s(measuring->backend) - measuring->heard_s <= STALL_S)
+			continue;
+		g_set_error(error, RUN_ERROR, RUN_ERROR_MEASURE,
+			    "nothing was suspended or resumed for %.0f s; are nodes down?", STALL_S);
+		return false;
+	}
+	return true;
+}
+
+static void note(double time_s, const char *kind, const char *text, void *data)
+{
+	run_session_note(data, time_s, kind, text);
+}
+
+static struct backend *open_backend(struct run_session *session)
+{
+	int64_t t0_ns = clock_now_ns();
+	struct remote_run run = {
+		.experiment = session->plan->experiment,
+		.run = t0_ns / INT64_C(1000000), /* ids of their own, also when done again */
+		.t0_ns = t0_ns,
+		.note = note,
+		.data = session,
+	};
+
+	return remote_backend_new(session->fleet, &run);
+}
+
+bool run_overhead_measure(struct run_session *session, const struct config_estimate *estimates,
+			  uint32_t count, struct run_overheads *ret_overheads, GError **error)
+{
+	struct measuring measuring = {.session = session, .config = session->config};
+	bool good;
+
+	if (!run_session_settle(session, READY_S, error))
+		return false;
+	*ret_overheads = (struct run_overheads){
+		.samples = g_array_new(FALSE, FALSE, sizeof(struct config_overhead)),
+		.list = json_array(),
+	};
+	measuring.overheads = ret_overheads;
+	measuring.benches = g_new0(struct bench, session->config->clusters_count);
+	for (uint32_t i = 0; i < session->config->clusters_count; i++)
+		bench_init(&measuring, i, estimates, count);
+	run_progress_note(session->progress, "profile", "suspending and resuming %u times",
+			  measuring.total);
+	measuring.backend = open_backend(session);
+	good = measure(&measuring, error);
+	backend_destroy(measuring.backend);
+	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
+		g_free(measuring.benches[i].nodes);
+		json_decref(measuring.benches[i].vms);
+	}
+	g_free(measuring.benches);
+	return good;
+}
