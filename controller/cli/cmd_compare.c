@@ -7,18 +7,29 @@
 #include "controller/cli/commands.h"
 #include "controller/report/compare.h"
 #include "controller/report/noise.h"
+#include "controller/report/overhead.h"
 
-static int print(const struct compare *compare, bool as_json)
+/* `overhead` may be NULL. */
+static int print(const struct compare *compare, const struct overhead *overhead, bool as_json)
 {
 	if (as_json) {
 		g_autoptr(json_t) document = compare_json(compare);
-		g_autofree char *text = json_pretty(document);
+		g_autofree char *text = NULL;
+
+		if (overhead)
+			json_object_set_new(document, "overheads", overhead_json(overhead));
+		text = json_pretty(document);
 
 		puts(text);
 	} else {
 		g_autofree char *text = compare_text(compare);
 
 		fputs(text, stdout);
+		if (overhead) {
+			g_autofree char *more = overhead_text(overhead);
+
+			fputs(more, stdout);
+		}
 	}
 	return COMMAND_DONE;
 }
@@ -38,6 +49,8 @@ static int compare_dirs(const char *name, const char *measured_dir, const char *
 	g_autoptr(noise_t) noise =
 		simulated && measured->measured ? noise_new(measured, &no_noise) : NULL;
 	g_autoptr(compare_t) compare = NULL;
+	g_autoptr(overhead_t) overhead = NULL;
+	g_autoptr(GError) no_overhead = NULL;
 
 	if (no_noise)
 		fprintf(stderr, "%s: warning: repeats cannot be simulated: %s\n", name,
@@ -47,7 +60,11 @@ static int compare_dirs(const char *name, const char *measured_dir, const char *
 				      options->trials, &error);
 	if (!compare)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
-	return print(compare, options->json);
+	overhead = overhead_new(measured, &no_overhead);
+	if (no_overhead && !no_noise)
+		fprintf(stderr, "%s: warning: overheads of preemption cannot be simulated: %s\n",
+			name, no_overhead->message);
+	return print(compare, overhead, options->json);
 }
 
 int cmd_compare(int argc, char **argv)

@@ -65,6 +65,24 @@ teardown() {
 	[ "$run_status" -eq 0 ]
 }
 
+@test "profile measures what suspending takes, and simulations take it" {
+	sed -i 's/policies: .*/policies: [max-util, max-util-preempt-greedy]/' "$config"
+	run_start profile "$config" --repeat 1 --out "$BATS_TEST_TMPDIR/e.yaml" --json
+	run_wait
+	[ "$run_status" -eq 0 ]
+	jq -e '[.overheads[] | .cluster + .keep] | sort == ["c1disk", "c1disk", "c1memory", "c1memory",
+		"c2disk", "c2disk", "c2memory", "c2memory"]' "$run_results"
+	jq -e '.overheads | all(.freeze_s >= 0.02 and .save_s >= 0.05 and .restore_s + .resume_s >= 0.05)' "$run_results"
+	grep -q "^overheads:" "$BATS_TEST_TMPDIR/e.yaml"
+	run "$virtbed" simulate "$config" --estimates "$BATS_TEST_TMPDIR/e.yaml" --trials 2 --out "$out"
+	[ "$status" -eq 0 ]
+	[ "$(run_query "$out" "SELECT value FROM meta WHERE key = 'overheads'")" -eq 8 ]
+	run "$virtbed" simulate "$config" --estimates "$BATS_TEST_TMPDIR/e.yaml" --trials 2 --no-overheads \
+		--out "$out-none"
+	[ "$status" -eq 0 ]
+	[ "$(run_query "$out-none" "SELECT value FROM meta WHERE key = 'overheads'")" -eq 0 ]
+}
+
 @test "a controller that is killed is started again and its run goes on" {
 	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out"
 	run_wait_row "$out" "SELECT 1 FROM task WHERE state = 'running'"
@@ -118,6 +136,52 @@ start_long_task() {
 	run_wait
 	run "$virtbed" suspend "$task" --run "$out"
 	[ "$status" -eq 1 ]
+}
+
+# Short critical tasks among long ones whose nodes they may take, on both clusters.
+write_preemption() {
+	sed -i '/^types:/,/^workload:/{/^ /d}
+		s/duration_s: 12/duration_s: 20/; s/policies: .*/policies: [max-util, max-util-preempt-greedy]/
+		s/limits: .*/limits: [1]/; s/budget_j: 420/budget_j: 42000/' "$config"
+	sed -i '/^types:/a\
+  - {name: IS.S.2, benchmark: is, class: S, cores: 2, repetitions: 25, memory_mib: 96, share: 0.6, preemptible: true, utility_max: 1, constant_until: 6, zero_at: 6}\
+  - {name: CG.S.2, benchmark: cg, class: S, cores: 2, repetitions: 5, memory_mib: 96, share: 0.4, may_preempt: true, utility_max: 8, constant_until: 2.5, zero_at: 2.5}' "$config"
+	sed -i 's/etc_s: 2/etc_s: 10/; s/etc_s: 4/etc_s: 2/' "$estimates"
+}
+
+@test "critical tasks preempt others, a controller that is killed meanwhile goes on, and all is compared" {
+	write_preemption
+	run_start run "$config" --estimates "$estimates" --policy max-util-preempt-greedy --out "$out"
+	run_wait_row "$out" "SELECT 1 FROM suspension WHERE suspended_s IS NOT NULL"
+	kill -9 "$(run_process virtbed-controller "$out")"
+	run_wait_for "run 1 goes on"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	run_assert_counts "$out"
+	[ "$(run_query "$out" "SELECT max(attempts) FROM task")" -eq 1 ]
+	# Whoever was suspended and completed executed in stretches only, each at least as long as its task takes.
+	[ -n "$(run_query "$out" "SELECT 1 FROM task JOIN suspension USING (run, task) WHERE state = 'completed'")" ]
+	[ -z "$(run_query "$out" "SELECT task, exec_s FROM task WHERE state = 'completed' AND type = 'IS.S.2'
+		AND NOT exec_s BETWEEN 9.9 AND 11.5")" ]
+	run_query "$out" "SELECT * FROM suspension"
+	[ -z "$(run_query "$out" "SELECT 1 FROM suspension WHERE suspended_s < requested_s OR since_s < suspended_s")" ]
+	[ -n "$(run_query "$out" "SELECT 1 FROM suspension_vm WHERE freeze_s > 0")" ]
+}
+
+@test "compare shows what the overheads of preemption change" {
+	write_preemption
+	run_start run "$config" --estimates "$estimates" --out "$out"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	"$virtbed" simulate "$config" --estimates "$estimates" --trials 5 --out "$out-sim"
+	run "$virtbed" compare "$out" "$out-sim"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"Preemption: what its overheads change"* ]]
+	"$virtbed" compare "$out" "$out-sim" --json >json 2>/dev/null
+	jq -e '.overheads | .samples > 0 and .from == "runs" and
+		(.rows[] | select(.policy == "max-util-preempt-greedy") | .measured_suspensions > 0 and
+		.with_suspensions > 0 and .without_suspensions > 0)' json
 }
 
 @test "a local scheduler that is killed is started again and its tasks are tried again" {

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+#include <stdint.h>
+
+#include "controller/report/summary.h"
+
+/*
+ * What the overheads of preemption change: the measured experiment simulated on its own arrivals, once
+ * with the overheads that were measured and once with none, as paper 000 has it. Overheads are those
+ * of its profile, or where there was none those that its own runs recorded.
+ */
+struct overhead;
+typedef struct overhead overhead_t; /* for g_autoptr() */
+
+/* A policy under a limit. Suspensions are those that succeeded, means over repeats. */
+struct overhead_row {
+	char *policy;
+	double limit;
+	double measured_utility, with_utility, without_utility;
+	double measured_suspensions, with_suspensions, without_suspensions;
+};
+
+/*
+ * Simulates `measured`, which is borrowed for the call. Returns NULL without `error` where nothing was
+ * ever suspended and no overheads are known, or with `error` where it cannot be simulated.
+ */
+struct overhead *overhead_new(const struct summary *measured, GError **error);
+/* NULL is allowed. */
+void overhead_free(struct overhead *overhead);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(overhead_t, overhead_free)
+
+/* As a table with its heading; the caller frees. */
+char *overhead_text(const struct overhead *overhead);
+/* {"samples": ., "from": "profile"|"runs", "rows": [...]}. New reference. */
+json_t *overhead_json(const struct overhead *overhead);
