@@ -12,10 +12,14 @@ static uint32_t find_cluster(const struct config *config, const char *name)
 	return c; /* config_check() has made sure of it */
 }
 
-/* VMs are kept in memory as long as it suffices. */
-static bool is_kept_so(const struct config_overhead *overhead)
+/* Whether it was taken the way that the VMs of its cluster are kept: if need be, in memory. */
+static bool is_kept_so(const struct config *config, const struct config_overhead *overhead)
 {
-	return !overhead->keep || strcmp(overhead->keep, "memory") == 0;
+	const struct config_preemption *preemption =
+		config->clusters[find_cluster(config, overhead->cluster)].preemption;
+	const bool disk = preemption && preemption->keep == CONFIG_KEEP_DISK;
+
+	return !overhead->keep || strcmp(overhead->keep, disk ? "disk" : "memory") == 0;
 }
 
 /* Where none was taken so, all of the cluster's count. */
@@ -23,8 +27,8 @@ static bool counts(const struct config *config, const struct config_overhead *ov
 {
 	for (uint32_t i = 0; i < config->overheads_count; i++)
 		if (strcmp(config->overheads[i].cluster, overhead->cluster) == 0 &&
-		    is_kept_so(&config->overheads[i]))
-			return is_kept_so(overhead);
+		    is_kept_so(config, &config->overheads[i]))
+			return is_kept_so(config, overhead);
 	return true;
 }
 

@@ -63,7 +63,18 @@ bool run_overhead_wanted(const struct run_session *session)
 	for (char **policy = session->plan->policies; policy && *policy; policy++)
 		if (strstr(*policy, "-preempt-"))
 			return true;
+	for (uint32_t i = 0; i < session->config->clusters_count; i++)
+		if (session->config->clusters[i].preemption)
+			return true;
 	return false;
+}
+
+static bool allows(const struct config_cluster *cluster, uint32_t keep)
+{
+	enum config_keep wanted = cluster->preemption ? cluster->preemption->keep : CONFIG_KEEP_AUTO;
+
+	return wanted == CONFIG_KEEP_AUTO ||
+	       wanted == (keep == 0 ? CONFIG_KEEP_MEMORY : CONFIG_KEEP_DISK);
 }
 
 /* The type that runs longest there; the number of types when none does. */
@@ -102,7 +113,9 @@ static void bench_init(struct measuring *measuring, uint32_t index,
 	for (uint32_t i = 0; i < bench->nodes_count; i++)
 		bench->nodes[i] = i;
 	for (uint32_t keep = 0; keep < KEEPS; keep++)
-		bench->left[keep] = SAMPLES_PER_REPEAT * measuring->session->plan->profile_repeats;
+		if (allows(bench->cluster, keep))
+			bench->left[keep] =
+				SAMPLES_PER_REPEAT * measuring->session->plan->profile_repeats;
 	measuring->total += bench->left[0] + bench->left[1];
 }
 
