@@ -228,6 +228,6 @@ real_host() {
 	wait "${pids[@]}" || true
 	echo "$output"
 	[ "$status" -eq 0 ]
-	[ "$(grep -c '^ok .* /remote/' <<<"$output")" -eq 11 ]
+	[ "$(grep -c '^ok .* /remote/' <<<"$output")" -eq 16 ]
 	! grep -q SKIP <<<"$output"
 }

@@ -516,7 +516,6 @@ static void it_can_end_while_a_task_is_suspended(struct subject *subject)
 static const struct {
 	const char *name;
 	void (*test)(struct subject *subject);
-	bool steps; /* it suspends */
 } tests[] = {
 	{"time", time_goes_on},
 	{"wait-for-the-past", a_wait_for_the_past_ends_at_once},
@@ -529,11 +528,11 @@ static const struct {
 	{"limit", a_small_limit_is_reached_once},
 	{"no-limit", no_limit_is_never_reached},
 	{"end", it_can_end_while_a_task_runs},
-	{"suspend-and-resume", a_suspended_task_goes_on, true},
-	{"suspend-again", a_task_is_suspended_again_and_again, true},
-	{"step-once", a_step_is_carried_out_once, true},
-	{"kill-suspended", a_suspended_task_can_be_killed, true},
-	{"end-suspended", it_can_end_while_a_task_is_suspended, true},
+	{"suspend-and-resume", a_suspended_task_goes_on},
+	{"suspend-again", a_task_is_suspended_again_and_again},
+	{"step-once", a_step_is_carried_out_once},
+	{"kill-suspended", a_suspended_task_can_be_killed},
+	{"end-suspended", it_can_end_while_a_task_is_suspended},
 };
 
 static const struct {
@@ -551,10 +550,6 @@ static void run_case(gconstpointer data)
 	gsize subject_number = number / G_N_ELEMENTS(tests);
 	struct subject subject = {.task_s = 2};
 
-	if (subjects[subject_number].open == open_remote && tests[number % G_N_ELEMENTS(tests)].steps) {
-		g_test_skip("local schedulers cannot suspend yet");
-		return;
-	}
 	if (!subjects[subject_number].open(&subject)) {
 		g_test_skip("no lab: VIRTBED_TEST_CONFIG and VIRTBED_TEST_SCHEDULERS are not set");
 		return;
