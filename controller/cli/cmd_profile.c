@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <gio/gio.h>
 #include <glib.h>
+#include <math.h>
 
+#include "common/config.h"
 #include "controller/cli/commands.h"
 #include "controller/run/run_results.h"
 #include "controller/run/run_supervisor.h"
@@ -13,6 +15,8 @@ struct arguments {
 	int repeats;
 	char *out;
 	gboolean keep_lab, json;
+	double target_s; /* 0: none */
+	char *on;        /* NULL: the first cluster */
 };
 
 static bool parse(int *argc, char ***argv, struct arguments *arguments, GError **error)
@@ -22,6 +26,10 @@ static bool parse(int *argc, char ***argv, struct arguments *arguments, GError *
 		 "Measurements per type and cluster", "N"},
 		{"out", 0, 0, G_OPTION_ARG_FILENAME, &arguments->out,
 		 "Write the estimates to this file too", "FILE"},
+		{"target-s", 0, 0, G_OPTION_ARG_DOUBLE, &arguments->target_s,
+		 "Tell the repetitions with which each type takes so long", "SECONDS"},
+		{"on", 0, 0, G_OPTION_ARG_STRING, &arguments->on,
+		 "... on this cluster (default: the first)", "CLUSTER"},
 		{"keep-lab", 0, 0, G_OPTION_ARG_NONE, &arguments->keep_lab,
 		 "Leave the emulated blades up", NULL},
 		{"json", 0, 0, G_OPTION_ARG_NONE, &arguments->json, "Print the estimates as JSON",
@@ -46,17 +54,45 @@ static bool write_out(const char *dir, const char *out, GError **error)
 	       g_file_set_contents(out, text, (gssize)length, error);
 }
 
-static bool show(const char *dir, const struct arguments *arguments, GError **error)
+/* What --target-s and --on say; false, with `error` set, before anything is measured. */
+static bool find_target(const char *path, const struct arguments *arguments,
+			struct run_results_target *ret_target, GError **error)
+{
+	g_autoptr(config_t) config = NULL;
+
+	*ret_target = (struct run_results_target){.target_s = arguments->target_s};
+	if (arguments->target_s == 0 && !arguments->on)
+		return true;
+	if (!(arguments->target_s > 0) || !isfinite(arguments->target_s)) {
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			    "--target-s: give a positive number of seconds");
+		return false;
+	}
+	config = config_load(path, error);
+	for (uint32_t i = 0; config && i < config->clusters_count; i++)
+		if (!arguments->on || g_str_equal(arguments->on, config->clusters[i].name)) {
+			ret_target->cluster = g_intern_string(config->clusters[i].name);
+			return true;
+		}
+	if (config)
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			    "--on: %s has no cluster '%s'", path, arguments->on);
+	return false;
+}
+
+static bool show(const char *dir, const struct arguments *arguments,
+		 const struct run_results_target *target, GError **error)
 {
 	if (arguments->out && !write_out(dir, arguments->out, error))
 		return false;
-	return arguments->json ? run_results_print_estimates_json(dir, error)
-			       : run_results_print_estimates(dir, error);
+	return arguments->json ? run_results_print_estimates_json(dir, target, error)
+			       : run_results_print_estimates(dir, target, error);
 }
 
 static int profile(int argc, char **argv, struct arguments *arguments)
 {
 	struct run_request request = {.command = argv[0], .profile = true};
+	struct run_results_target target;
 	g_autoptr(GError) error = NULL;
 	g_autofree char *dir = NULL;
 
@@ -69,6 +105,8 @@ static int profile(int argc, char **argv, struct arguments *arguments)
 			"one configuration is needed, and --repeat from 1 to %d; try: virtbed "
 			"profile --help",
 			REPEATS_MAX);
+	if (!find_target(argv[1], arguments, &target, &error))
+		return command_fail(COMMAND_BAD, request.command, "%s", error->message);
 	request.config_path = argv[1];
 	if (arguments->repeats != COMMAND_NOT_GIVEN)
 		request.profile_repeats = (uint32_t)arguments->repeats;
@@ -76,7 +114,7 @@ static int profile(int argc, char **argv, struct arguments *arguments)
 	if (!run_supervise(&request, &dir, &error))
 		return command_fail(run_supervisor_is_input(error) ? COMMAND_BAD : COMMAND_FAILED,
 				    request.command, "%s", error->message);
-	if (!show(dir, arguments, &error))
+	if (!show(dir, arguments, &target, &error))
 		return command_fail(COMMAND_FAILED, request.command, "%s", error->message);
 	return COMMAND_DONE;
 }
@@ -87,5 +125,6 @@ int cmd_profile(int argc, char **argv)
 	int status = profile(argc, argv, &arguments);
 
 	g_free(arguments.out);
+	g_free(arguments.on);
 	return status;
 }

@@ -144,7 +144,44 @@ static json_t *overheads_json(const struct config *config)
 	return list;
 }
 
-bool run_results_print_estimates(const char *dir, GError **error)
+/* The type of an estimate; there is one, or the configuration would not have been read. */
+static const struct config_type *type_of(const struct config *config,
+					 const struct config_estimate *estimate)
+{
+	for (uint32_t i = 0; i < config->types_count; i++)
+		if (g_str_equal(config->types[i].name, estimate->type))
+			return &config->types[i];
+	g_assert_not_reached();
+}
+
+/* The repetitions that hit the target; 0: none is wanted of this estimate. */
+static uint32_t find_repetitions(const struct config *config,
+				 const struct config_estimate *estimate,
+				 const struct run_results_target *target)
+{
+	double wanted;
+
+	if (!(target->target_s > 0) || !g_str_equal(estimate->cluster, target->cluster))
+		return 0;
+	wanted = type_of(config, estimate)->repetitions * target->target_s / estimate->etc_s;
+	return (uint32_t)fmin(fmax(round(wanted), 1), INT32_MAX);
+}
+
+static void print_repetitions(const struct config *config, const struct run_results_target *target)
+{
+	for (uint32_t i = 0; i < config->estimates_count; i++) {
+		const struct config_estimate *one = &config->estimates[i];
+		const uint32_t repetitions = find_repetitions(config, one, target);
+
+		if (repetitions > 0)
+			printf("%s takes %g s on %s with repetitions: %u (measured with %u)\n",
+			       one->type, target->target_s, one->cluster, repetitions,
+			       type_of(config, one)->repetitions);
+	}
+}
+
+bool run_results_print_estimates(const char *dir, const struct run_results_target *target,
+				 GError **error)
 {
 	g_autoptr(config_t) config = load(dir, error);
 
@@ -158,11 +195,13 @@ bool run_results_print_estimates(const char *dir, GError **error)
 		printf("%-12s %-10s %10.2f %8.2f %12.1f %10.1f %6u\n", one->type, one->cluster,
 		       one->etc_s, one->etc_sd_s, one->eec_j, one->eec_sd_j, one->count);
 	}
+	print_repetitions(config, target);
 	print_overheads(config);
 	return true;
 }
 
-bool run_results_print_estimates_json(const char *dir, GError **error)
+bool run_results_print_estimates_json(const char *dir, const struct run_results_target *target,
+				      GError **error)
 {
 	g_autoptr(config_t) config = load(dir, error);
 	json_t *list;
@@ -172,12 +211,15 @@ bool run_results_print_estimates_json(const char *dir, GError **error)
 	list = json_array();
 	for (uint32_t i = 0; i < config->estimates_count; i++) {
 		const struct config_estimate *one = &config->estimates[i];
+		const uint32_t repetitions = find_repetitions(config, one, target);
+		json_t *row = json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:i}", "type", one->type,
+					"cluster", one->cluster, "etc_s", one->etc_s, "etc_sd_s",
+					one->etc_sd_s, "eec_j", one->eec_j, "eec_sd_j",
+					one->eec_sd_j, "count", (int)one->count);
 
-		json_array_append_new(list, json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:i}", "type",
-						      one->type, "cluster", one->cluster, "etc_s",
-						      one->etc_s, "etc_sd_s", one->etc_sd_s,
-						      "eec_j", one->eec_j, "eec_sd_j",
-						      one->eec_sd_j, "count", (int)one->count));
+		if (repetitions > 0)
+			json_object_set_new(row, "target_repetitions", json_integer(repetitions));
+		json_array_append_new(list, row);
 	}
 	print_document(json_pack("{s:s, s:o, s:o}", "dir", dir, "estimates", list, "overheads",
 				 overheads_json(config)));

@@ -55,9 +55,12 @@ teardown() {
 }
 
 @test "profile alone writes estimates and prints them" {
-	run_start profile "$config" --repeat 1 --out "$BATS_TEST_TMPDIR/e.yaml" --json
+	run_start profile "$config" --repeat 1 --target-s 1000 --on c2 --out "$BATS_TEST_TMPDIR/e.yaml" --json
 	run_wait
 	[ "$run_status" -eq 0 ]
+	jq -e '.estimates | all((.cluster == "c2") == has("target_repetitions"))' "$run_results"
+	jq -e '.estimates | map(select(.cluster == "c2")) | length > 0 and
+		all(.target_repetitions * .etc_s / 1000 | . > 4.9 and . < 10.1)' "$run_results"
 	[ "$(jq '.estimates | length' "$run_results")" -eq 4 ]
 	jq -e '.estimates | all(.etc_s > 1.9 and .etc_s < 5 and .count >= 1)' "$run_results"
 	run_start run "$config" --estimates "$BATS_TEST_TMPDIR/e.yaml" --policy easy --limit 0.3 --out "$out"
