@@ -91,9 +91,12 @@ static bool check_meter(const struct check *check, const struct config_host *hos
 static bool check_host(const struct check *check, const struct config_host *host, const char *key)
 {
 	g_autofree char *meter = g_strdup_printf("%s.meter", key);
+	g_autofree char *wrong = config_host_check(host);
 
 	if (!good_name(check, host->name, key))
 		return false;
+	if (wrong)
+		return fail(check, "%s.%s", key, wrong);
 	if (!host->uri && !host->blade)
 		return fail(check, "%s: has neither uri nor blade; name one", key);
 	if (host->blade && !find_blade(check->config, host->blade))

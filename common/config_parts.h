@@ -14,6 +14,9 @@ char *config_environment_check(const struct config *config);
 /* Whether its study makes sense. */
 char *config_study_check(const struct config *config);
 
+/* Whether a host's URI and bridge can be right; the line begins with its key (config_host.c). */
+char *config_host_check(const struct config_host *host);
+
 /* Whether what is asked for is of a size that a program can work through (config_size.c). */
 char *config_size_check(const struct config *config);
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <yaml.h>
@@ -150,6 +151,8 @@ static bool check_list(const struct walk *walk, yaml_node_t *node,
 
 	if (node->type != YAML_SEQUENCE_NODE)
 		return refuse(walk, node, "%s: takes a list", key);
+	if (node->data.sequence.items.top - start < (ptrdiff_t)schema->sequence.min)
+		return refuse(walk, node, "%s: empty; give at least %u", key, schema->sequence.min);
 	for (yaml_node_item_t *item = start; item < node->data.sequence.items.top; item++) {
 		g_autofree char *below = g_strdup_printf("%s[%td]", key, item - start);
 

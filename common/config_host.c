@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How a host is reached. That there is one, and that it lets us in, is for `config check --live`;
+ * here is what cannot be right anywhere.
+ */
+#include <gio/gio.h>
+#include <string.h>
+
+#include "common/config_parts.h"
+
+#define BRIDGE_NAME_MAX 15 /* IFNAMSIZ, less the terminating zero */
+
+static bool is_loopback(const char *host)
+{
+	g_autoptr(GInetAddress) address = host ? g_inet_address_new_from_string(host) : NULL;
+
+	return g_strcmp0(host, "localhost") == 0 ||
+	       (address && g_inet_address_get_is_loopback(address));
+}
+
+static char *check_uri(const char *uri)
+{
+	g_autoptr(GUri) parts = g_uri_parse(uri, G_URI_FLAGS_NONE, NULL);
+
+	if (!parts)
+		return g_strdup_printf("uri: '%s' is no libvirt URI; write e.g. "
+				       "qemu+ssh://USER@HOST/system",
+				       uri);
+	if (g_str_has_suffix(g_uri_get_scheme(parts), "+tcp") &&
+	    !is_loopback(g_uri_get_host(parts)))
+		return g_strdup_printf("uri: '%s' goes over the network in the clear; use qemu+ssh "
+				       "or qemu+tls",
+				       uri);
+	return NULL;
+}
+
+/* As the kernel takes them for interfaces. */
+static bool is_bridge_name(const char *name)
+{
+	const size_t length = strlen(name);
+
+	if (length < 1 || length > BRIDGE_NAME_MAX || strcmp(name, ".") == 0 ||
+	    strcmp(name, "..") == 0)
+		return false;
+	for (; *name; name++)
+		if (!g_ascii_isgraph(*name) || strchr("/:'\"<>&", *name))
+			return false;
+	return true;
+}
+
+char *config_host_check(const struct config_host *host)
+{
+	char *wrong = host->uri ? check_uri(host->uri) : NULL;
+
+	if (wrong || is_bridge_name(host->bridge))
+		return wrong;
+	return g_strdup_printf("bridge: '%s' cannot be the name of a bridge; give 1 to %d "
+			       "characters without blanks, '/' and ':'",
+			       host->bridge, BRIDGE_NAME_MAX);
+}
