@@ -464,6 +464,10 @@ refused() {
 			[ "$option" = --help ] || grep -qF -- "$option" section ||
 				{ echo "$command $option is missing"; return 1; }
 		done
+		for option in $(virtbed "$command" --help | sed -n 's/^  \(-[a-gi-z]\), --.*/\1/p'); do
+			grep -qE -- "^\.B[RI] $option " section ||
+				{ echo "$command $option is missing"; return 1; }
+		done
 	done
 	command -v man >/dev/null || return 0
 	[ -z "$(LC_ALL=C.UTF-8 MANWIDTH=100 man --warnings -l "$ROOT/docs/virtbed.1" 2>&1 >/dev/null)" ]
