@@ -156,6 +156,7 @@ static int run(const char *name, const char *path, const char *policy_name, bool
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(snapshot_json_t) read = load(path, &error);
+	const char *place = policy_name ? "--policy" : path;
 	struct policy policy;
 	char message[512];
 
@@ -168,7 +169,7 @@ static int run(const char *name, const char *path, const char *policy_name, bool
 				    "%s: the snapshot names no policy; give one with --policy",
 				    path);
 	if (policy_parse(policy_name, &policy, message, sizeof(message)) < 0)
-		return command_fail(COMMAND_BAD, name, "%s", message);
+		return command_fail(COMMAND_BAD, name, "%s: %s", place, message);
 	return decide(name, read, &policy, explain, json);
 }
 

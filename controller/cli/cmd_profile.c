@@ -50,8 +50,12 @@ static bool write_out(const char *dir, const char *out, GError **error)
 	g_autofree char *text = NULL;
 	gsize length;
 
-	return g_file_get_contents(path, &text, &length, error) &&
-	       g_file_set_contents(out, text, (gssize)length, error);
+	if (!g_file_get_contents(path, &text, &length, error))
+		return false;
+	if (g_file_set_contents(out, text, (gssize)length, error))
+		return true;
+	g_prefix_error(error, "the estimates are in %s, but: ", path);
+	return false;
 }
 
 /* What --target-s and --on say; false, with `error` set, before anything is measured. */

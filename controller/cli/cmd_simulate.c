@@ -180,8 +180,10 @@ static int simulate(const char *name, const char *path, const struct options *op
 		experiment_drop_overheads(experiment);
 	if (experiment)
 		budget_j = experiment_budget_j(experiment, seed, &error);
-	if (error)
+	if (error) {
+		command_place(&error, path, policies);
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	}
 	limits_j = g_new(double, count);
 	for (uint32_t i = 0; i < count; i++)
 		limits_j[i] = limits[i] * budget_j;

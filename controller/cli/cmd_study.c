@@ -262,8 +262,10 @@ static int study(const char *name, const char *path, const struct options *optio
 	g_autofree double *limits_j = NULL;
 	struct study study;
 
-	if (!varied)
+	if (!varied) {
+		command_place(&error, path, policies);
 		return fail(name, error);
+	}
 	experiments = g_new(const struct experiment *, varied->len);
 	for (guint i = 0; i < varied->len; i++)
 		experiments[i] = g_array_index(varied, struct varied, i).experiment;
@@ -279,8 +281,10 @@ static int study(const char *name, const char *path, const struct options *optio
 	};
 	parse_shard(options->shard, &study.shard, &study.shards);
 	study.limits_j = limits_j = find_limits(experiments[0], study.seed, &error);
-	if (!limits_j)
+	if (!limits_j) {
+		command_place(&error, path, policies);
 		return fail(name, error);
+	}
 	identity = study_identity(config, study.seed);
 	text = config_yaml_text(&config_schema, config);
 	if (!dir)
@@ -348,7 +352,7 @@ int cmd_study(int argc, char **argv)
 
 	if (!parse_options(&argc, &argv, &options, &error))
 		status = command_fail(COMMAND_BAD, argv[0], "%s", error->message);
-	else if (argc > 2 && strcmp(argv[1], "merge") == 0)
+	else if (argc > 1 && strcmp(argv[1], "merge") == 0)
 		status = merge(argv[0], argv + 2, argc - 2);
 	else if (argc != 2)
 		status = command_fail(COMMAND_BAD, argv[0], "give one configuration file");

@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "controller/engine/experiment.h"
+#include "controller/workload/workload.h"
+
 const struct command commands[] = {
 	{"run", cmd_run, "CONFIG", "run the experiment on real VMs and record it", ""},
 	{"simulate", cmd_simulate, "CONFIG", "the same experiment in virtual time", ""},
@@ -31,13 +34,39 @@ const struct command commands[] = {
 	{NULL, NULL, NULL, NULL, NULL},
 };
 
+void command_place(GError **error, const char *path, bool policies_given)
+{
+	if (!g_error_matches(*error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY)) {
+		if ((*error)->domain == EXPERIMENT_ERROR || (*error)->domain == WORKLOAD_ERROR)
+			g_prefix_error(error, "%s: ", path);
+	} else if (policies_given) {
+		g_prefix_error(error, "--policy: ");
+	} else {
+		g_prefix_error(error, "%s: experiment.policies: ", path);
+	}
+}
+
+/* One line of plain text, whatever the input that it quotes holds. Takes over `text`. */
+static char *one_line(char *text)
+{
+	char *valid = g_utf8_make_valid(g_strchomp(text), -1);
+
+	g_free(text);
+	for (char *c = valid; *c; c++)
+		if (g_ascii_isspace(*c))
+			*c = ' ';
+		else if (g_ascii_iscntrl(*c))
+			*c = '?';
+	return valid;
+}
+
 int command_fail(int status, const char *name, const char *format, ...)
 {
 	g_autofree char *text = NULL;
 	va_list arguments;
 
 	va_start(arguments, format);
-	text = g_strdup_vprintf(format, arguments);
+	text = one_line(g_strdup_vprintf(format, arguments));
 	va_end(arguments);
 	fflush(stdout);
 	fprintf(stderr, "%s: %s\n", name, text);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <glib.h>
+#include <stdbool.h>
+
 /*
  * The subcommands of `virtbed`, one file each. A command gets its own argument vector: argv[0] is
  * "virtbed NAME" (for GOptionContext's usage line), the rest are its arguments. It returns the exit
@@ -55,6 +58,13 @@ struct command {
 /* The table, ended by a row without a name. */
 extern const struct command commands[];
 
+/*
+ * Says where an error of experiment_new() or experiment_budget_j() comes from, before its text: the
+ * option --policy if `policies_given` and the error is about policies, else the configuration
+ * `path`. Errors of other modules name their place themselves and stay as they are.
+ */
+void command_place(GError **error, const char *path, bool policies_given);
+
 /* What an option that takes a number from 1 holds before it is given: no number that it takes. */
 #define COMMAND_NOT_GIVEN (-0x7fffffff)
 
@@ -63,7 +73,8 @@ enum { COMMAND_DONE = 0, COMMAND_FAILED = 1, COMMAND_BAD = 2 };
 
 /*
  * Prints "virtbed NAME: message" and a newline to standard error and returns `status`. `name` is
- * the subcommand's argv[0].
+ * the subcommand's argv[0]. The message is made one line of valid UTF-8 without control characters:
+ * it may quote input.
  */
 int command_fail(int status, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

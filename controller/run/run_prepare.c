@@ -26,13 +26,19 @@ static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
 
 /* Checks. */
 
-static bool check_policies(const struct config *config, char *const *policies, GError **error)
+static bool check_policies(const struct run_request *request, const struct run_prepared *prepared,
+			   GError **error)
 {
+	const char *const *policies = (const char *const *)prepared->plan->policies;
 	g_autoptr(GError) reason = NULL;
 
-	if (experiment_check_policies(config, (const char *const *)policies, &reason))
+	if (experiment_check_policies(prepared->config, policies, &reason))
 		return true;
-	return refuse(error, "%s", reason->message);
+	if (request->policies)
+		return refuse(error, "--policy: %s", reason->message);
+	return refuse(error, "%s: %s: %s", request->resume ? prepared->dir : request->config_path,
+		      request->resume ? "the policies planned" : "experiment.policies",
+		      reason->message);
 }
 
 static bool check_limits(const struct run_plan *plan, GError **error)
@@ -302,7 +308,7 @@ bool run_prepare(const struct run_request *request, bool (*stopped)(void *data),
 	if (!prepared->plan)
 		return false;
 	if (prepared->plan->run &&
-	    (!check_policies(prepared->config, prepared->plan->policies, error) ||
+	    (!check_policies(request, prepared, error) ||
 	     !check_limits(prepared->plan, error) ||
 	     !check_meters(prepared->plan, prepared->config, request->config_path, error)))
 		return false;

@@ -178,8 +178,11 @@ static int run_up(const struct arguments *arguments)
 	config = config_load(arguments->config, &error);
 	if (config)
 		spec = lab_spec_new(config, arguments->name, &error);
-	if (!spec)
+	if (!spec) {
+		if (config)
+			g_prefix_error(&error, "%s: ", arguments->config);
 		return fail(error, EXIT_USAGE);
+	}
 	missing = lab_probe();
 	if (missing) {
 		fprintf(stderr, "virtbed lab: %s\n", missing);

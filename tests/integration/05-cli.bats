@@ -67,6 +67,7 @@ refused() {
 	refused "one file" virtbed config check
 	refused "known: check dump" virtbed config chekc file
 	refused "known: bash" virtbed completion tcsh
+	refused "a directory and its parts" virtbed study merge
 }
 
 @test "the shipped configurations are good" {
@@ -128,6 +129,9 @@ refused() {
 	refused "no number of jobs" virtbed replay --first 0 "$traces/synthetic.swf"
 	awk '!/^;/ { $4 = "12x" } 1' "$traces/synthetic.swf" >word.swf
 	refused 'field 4, "12x", is no number' virtbed replay word.swf
+	# What is quoted of it must not reach the terminal as it is.
+	printf '\033[31m\377 2 3\n' >odd.swf
+	refused 'odd.swf:1: field 1, "?[31m' virtbed replay odd.swf
 }
 
 @test "what a trace leaves out is counted in good English" {
@@ -184,9 +188,18 @@ refused() {
 	done
 	sed 's/policies: .*/policies: [eazy]/' "$good" >bad.yaml
 	refused "bad.yaml: experiment.policies: " virtbed config check bad.yaml
-	refused "eazy" virtbed simulate bad.yaml
+	sed 's/policies: .*/policies: [eazy]/' "$ROOT/configs/one-machine.yaml" >runs.yaml
+	for command in "simulate bad.yaml" "study bad.yaml" "run runs.yaml"; do
+		refused "${command#* }: experiment.policies: unknown policy \"eazy\"" virtbed $command
+		refused "--policy: unknown policy \"lazy\"" virtbed $command --policy lazy
+	done
 	sed 's/policies: .*/policies: [easy, easy]/' "$good" >bad.yaml
 	refused "appears twice" virtbed config check bad.yaml
+}
+
+@test "a matrix without numbers is refused with its file" {
+	refused "one-machine.yaml: estimates: none for type" virtbed simulate "$ROOT/configs/one-machine.yaml"
+	refused "one-machine.yaml: there is no estimate for type" virtbed run "$ROOT/configs/one-machine.yaml"
 }
 
 @test "a policy or a limit that is given twice is refused" {

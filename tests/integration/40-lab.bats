@@ -91,6 +91,7 @@ group() {
 	sed '/^lab:/,$d; s/hosts: \[.*\]/hosts: [{uri: "test:\/\/\/default"}]/' "$config" >"$config.nolab"
 	run "$virtbed_lab" up "$config.nolab"
 	[ "$status" -eq 2 ]
+	[[ "$output" == *"$config.nolab: "* ]]
 }
 
 @test "up, status, down; then nothing is left" {
