@@ -354,6 +354,12 @@ refused() {
 	rm -rf "$dir" "${TMPDIR:-/tmp}/run-no-root-$BASHPID.lock"
 }
 
+@test "decide returns the actions that a simulation stored" {
+	load run
+	virtbed simulate "$ROOT/configs/testbed-hs22.yaml" --trials 1 --limit 0.7 --out stored >/dev/null
+	run_assert_decisions stored
+}
+
 @test "three pairs of runs agree, differ and are too noisy" {
 	[ "$(virtbed compare --json "$RUNS/agree/measured" "$RUNS/agree/simulated" 2>/dev/null |
 		jq -r .verdict)" = agree ]

@@ -27,6 +27,7 @@ teardown() {
 	jq -e '[.runs[] | select(.limit == 0.6) | .ended_by] | all(. == "limit")' "$run_results"
 	jq -e '.runs | all(.energy_j <= .limit_j + 1e-3 and .idle_w > 119 and .idle_w < 121)' "$run_results"
 	run_assert_counts "$out"
+	run_assert_decisions "$out"
 	grep -q "count: [2-9]" "$out/estimates.yaml"
 	[ "$(run_query "$out" "SELECT value FROM meta WHERE key = 'kind'")" = measured ]
 	run_assert_nobody "$out"

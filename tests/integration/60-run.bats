@@ -108,6 +108,7 @@ vm_process() {
 	run "$virtbed" report "$out" --format json
 	jq -e '[.. | .energy_difference_uj? // empty] | length > 0 and all(fabs <= 1)' <<<"$output"
 	jq -e '[.. | .energy_mismatches? // empty] | length > 0 and all(. == 0)' <<<"$output"
+	run_assert_decisions "$out"
 }
 
 @test "ipmitool by hand reads what the run's samples say" {

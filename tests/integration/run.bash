@@ -122,6 +122,20 @@ run_assert_counts() {
 		GROUP BY 1, 2, 3 HAVING count(*) > 1")" ]
 }
 
+# `virtbed decide` on the snapshots that DIR stored, 40 of them, gives the actions that it stored.
+run_assert_decisions() {
+	local id count=0
+	for id in $(run_query "$1" "SELECT id FROM decision
+		WHERE id % (1 + (SELECT count(*) FROM decision) / 40) = 0"); do
+		run_query "$1" "SELECT snapshot FROM decision WHERE id = $id" |
+			"$virtbed" decide --json - | jq -cS . >"$BATS_TEST_TMPDIR/actions-decided"
+		run_query "$1" "SELECT actions FROM decision WHERE id = $id" | jq -cS . >"$BATS_TEST_TMPDIR/actions-stored"
+		diff "$BATS_TEST_TMPDIR/actions-stored" "$BATS_TEST_TMPDIR/actions-decided" || return 1
+		count=$((count + 1))
+	done
+	[ $count -ge 5 ]
+}
+
 # No process works for DIR any more.
 run_assert_nobody() {
 	! pgrep -af "virtbed-(controller|local-sched|lab) .*$1"
