@@ -154,11 +154,16 @@ vm_process() {
 	[ "$(completed)" -ge 3 ]
 }
 
-@test "a killed VM: its task is lost and tried again, its node comes back" {
+@test "a killed VM and silent BMCs: its task is tried again, its node comes back, the gaps are counted" {
 	start_run
 	run_wait_row "$out" "SELECT 1 FROM task WHERE state = 'running' AND cluster = 'c2'" 240
 	kill -9 "$(vm_process c2 0)"
+	# One BMC hangs, the other is gone.
+	kill -STOP "$(lab_get "$name" '.blades[0].bmc_pid')"
+	kill -9 "$(lab_get "$name" '.blades[1].bmc_pid')"
+	run_wait_row "$out" "SELECT 1 WHERE (SELECT count(*) FROM event WHERE kind = 'meter-lost') >= 2"
 	assert_good_end
+	jq -e '.runs | all(.gap_s > 0 and .energy_j > 0)' "$run_results"
 	[ -n "$(run_query "$out" "SELECT 1 FROM event WHERE kind = 'lost'")" ]
 	[ -n "$(run_query "$out" "SELECT 1 FROM event WHERE kind = 'node-down'")" ]
 	[ "$(completed)" -ge 3 ]
