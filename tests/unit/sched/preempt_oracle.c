@@ -358,15 +358,18 @@ static bool find_best_pair(const struct event *event, uint32_t index, struct ass
 	const bool have_idle = find_best(event, index, false, false, &idle);
 	bool have_pair = false;
 
-	for (guint i = 0; event->jobs[index].task->may_preempt && i < options->len; i++)
-		for (uint32_t r = 0; r < event->jobs_count; r++) {
-			const struct sched_option *option = g_ptr_array_index(options, i);
+	for (guint i = 0; event->jobs[index].task->may_preempt && i < options->len; i++) {
+		const struct sched_option *option = g_ptr_array_index(options, i);
+
+		for (uint32_t node = 0; node < nodes_of(event, option->cluster); node++) {
+			const uint32_t r = event->occupant[option->cluster][node];
 			struct assignment a;
 
-			if (gives_way(event, r, option->cluster) &&
+			if (r != NOBODY && gives_way(event, r, option->cluster) &&
 			    start_assignment(event, index, option, &a) && make_pair(event, r, &a))
 				keep(&pair, &have_pair, &a);
 		}
+	}
 	if (!have_pair && !have_idle)
 		return false;
 	if (have_pair && (!have_idle || pair.objective > idle.value + pair.alone))
