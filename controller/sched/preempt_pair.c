@@ -20,13 +20,14 @@
  * never get there; among those with wide tasks one in some hundreds does.
  *
  * The decisions are those of a full rescan: what may be worth more than the best known decision, by
- * the bound of its class, is evaluated after every placement, the rest waits. In a serial system
+ * the bound of its class, is evaluated, the rest waits; and on a serial system an evaluation holds
+ * until the r of the best pair or the last idle node is gone, or a better r may have come. In a serial system
  * without idle nodes a class that loses nothing by waiting as long as the longest task takes would
  * always go second, and leaves at once.
  *
  * Cost of an event beside immediate.h, with k classes, o ways each, r victims and p placements: the
  * searches (preempt_pair.h) weigh k x o x r pairs at most, mostly some per class; each placement
- * brings those classes up to date whose bound lies above the next decision's value, in O(o) each.
+ * takes one look at the evaluated classes.
  * On systems that are not serial every search weighs all o x r pairs.
  */
 #include "controller/sched/preempt_pair.h"
@@ -42,8 +43,9 @@ enum kind { KIND_NONE = 0, KIND_IDLE, KIND_FIRST, KIND_SECOND };
 struct plan {
 	enum kind kind;
 	uint32_t way;
-	uint32_t anchor;
-	double value; /* of t */
+	double value;  /* of t */
+	bool paired;   /* there is a pair, whether it was chosen or not: */
+	struct pair pair;
 };
 
 /* The event. */
@@ -70,7 +72,7 @@ static bool find_idle(const struct immediate *immediate, uint32_t class, struct 
 		    immediate->clusters[way->rest.cluster].idle < way->rest.nodes ||
 		    energy_judge(&immediate->energy, &way->rest) != SCHED_REFUSAL_TAKEN)
 			continue;
-		*ret_plan = (struct plan){ KIND_IDLE, w, IMMEDIATE_NONE, way->value };
+		*ret_plan = (struct plan){ .kind = KIND_IDLE, .way = w, .value = way->value };
 		found = true;
 	}
 	return found;
@@ -83,22 +85,16 @@ static int evaluate(struct pairing *p, uint32_t class, struct plan *ret_plan)
 	const struct immediate_class *c = &immediate->classes[class];
 	struct plan plan = { 0 };
 	const bool idle = find_idle(immediate, class, &plan);
-	struct pair pair;
-	bool found = false;
-	int result = 0;
+	const struct pair *pair = &plan.pair;
 
-	if (c->may_preempt)
-		result = pair_find(&p->searches, class, &found, &pair);
-	if (result < 0)
-		return result;
-	if (found &&
-	    (!idle || pair.net > plan.value + pair_alone(&p->searches, class, &pair)))
-		plan = (struct plan){
-			.kind = pair.first ? KIND_FIRST : KIND_SECOND,
-			.way = pair.way,
-			.anchor = pair.anchor,
-			.value = pair.first ? c->ways[pair.way].value : pair.second,
-		};
+	if (c->may_preempt && pair_find(&p->searches, class, &plan.paired, &plan.pair) < 0)
+		return -ENOMEM;
+	if (plan.paired &&
+	    (!idle || pair->net > plan.value + pair_alone(&p->searches, class, pair))) {
+		plan.kind = pair->first ? KIND_FIRST : KIND_SECOND;
+		plan.way = pair->way;
+		plan.value = pair->first ? c->ways[pair->way].value : pair->second;
+	}
 	*ret_plan = plan;
 	return 0;
 }
@@ -241,22 +237,68 @@ static int leave(struct pairing *p)
 	return result;
 }
 
-/* What was evaluated may no longer hold. */
+/* Whether the newest occupant may make a better pair with a class than the one that it has. */
+static bool may_pair_better(const struct pairing *p, uint32_t class)
+{
+	const struct immediate *immediate = p->immediate;
+	const struct immediate_class *c = &immediate->classes[class];
+	const struct immediate_occupant *newest =
+		&immediate->occupants[immediate->occupants_count - 1];
+	const struct plan *plan = &p->plans[class];
+	const double value = newest->value * worth_margin(newest->task);
+
+	if (!newest->preemptible || !c->may_preempt ||
+	    (plan->paired && c->bound + value < plan->pair.net))
+		return false;
+	for (uint32_t w = 0; w < c->ways_count; w++)
+		if (c->ways[w].rest.cluster == newest->rest.cluster && c->ways[w].value > 0 &&
+		    (!plan->paired || c->ways[w].value * p->searches.searches[class].margin +
+						      value >=
+					      plan->pair.net))
+			return true;
+	return false;
+}
+
+/* Whether the last placement may have changed the plan of a class that was evaluated before. */
+static bool is_touched(const struct pairing *p, uint32_t class)
+{
+	const struct immediate *immediate = p->immediate;
+	const struct immediate_class *c = &immediate->classes[class];
+	const struct plan *plan = &p->plans[class];
+
+	if (p->searches.plain ||
+	    (plan->paired && !immediate->occupants[plan->pair.anchor].present))
+		return true;
+	/* Less that is idle makes a chosen pair no worse a choice. */
+	if (plan->kind == KIND_IDLE &&
+	    immediate->clusters[c->ways[plan->way].rest.cluster].idle == 0)
+		return true;
+	return may_pair_better(p, class);
+}
+
+/* Puts back what has to be evaluated once more after a placement. */
 static int make_stale(struct pairing *p)
 {
 	const struct immediate *immediate = p->immediate;
+	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < p->ready.count; i++) {
-		const uint32_t class = p->ready.entries[i].class;
-		struct preempt_entry entry;
+		struct preempt_entry entry = p->ready.entries[i];
 
-		if (preempt_exhausted(immediate, class))
+		if (preempt_exhausted(immediate, entry.class))
 			continue;
-		entry = preempt_entry_of(immediate, class, 0, immediate->classes[class].bound);
+		if (!is_touched(p, entry.class)) {
+			entry.id = immediate_head(immediate, entry.class)->id;
+			p->ready.entries[kept++] = entry;
+			continue;
+		}
+		entry = preempt_entry_of(immediate, entry.class, 0,
+					 immediate->classes[entry.class].bound);
 		if (preempt_heap_push(&p->stale, immediate->scratch, &entry) < 0)
 			return -ENOMEM;
 	}
-	p->ready.count = 0;
+	p->ready.count = kept;
+	preempt_heap_order(&p->ready);
 	return 0;
 }
 
@@ -288,7 +330,7 @@ static int carry_out(struct pairing *p)
 	const struct immediate_choice choice = {
 		.class = class,
 		.way = plan.way,
-		.anchor = plan.anchor,
+		.anchor = plan.kind == KIND_FIRST ? plan.pair.anchor : IMMEDIATE_NONE,
 		.objective = plan.value,
 		.reason = plan.kind == KIND_FIRST		? SCHED_REASON_GOES_FIRST
 			  : immediate->worth == WORTH_UTIL ? SCHED_REASON_BEST_UTIL
