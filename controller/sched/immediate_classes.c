@@ -8,8 +8,7 @@ static bool same_segment(const struct utility_segment *a, const struct utility_s
 	       a->rate_per_s == b->rate_per_s;
 }
 
-/* Whether two tasks that have executed as much are worth the same, always and everywhere. */
-static bool same_task(const struct sched_task *a, const struct sched_task *b)
+bool immediate_same_task(const struct sched_task *a, const struct sched_task *b)
 {
 	if (a->arrival_s != b->arrival_s || a->row != b->row || a->utility.max != b->utility.max ||
 	    a->utility.segments_count != b->utility.segments_count)
@@ -24,7 +23,7 @@ static bool same_suspended(const struct sched_suspended *a, const struct sched_s
 {
 	return a->executed_s == b->executed_s && a->cluster == b->cluster &&
 	       a->pstate == b->pstate && a->nodes_count == b->nodes_count &&
-	       same_task(a->task, b->task);
+	       immediate_same_task(a->task, b->task);
 }
 
 static int drop(struct immediate *immediate, const struct sched_task *task, double utility)
@@ -126,7 +125,8 @@ static int form_waiting(struct immediate *immediate, const struct sched_task ***
 		const double end_s = snapshot->now_s + immediate->system->etc_min_s[task->row];
 
 		group.end = group.first + 1;
-		while (group.end < snapshot->waiting_count && same_task(task, waiting[group.end]))
+		while (group.end < snapshot->waiting_count &&
+		       immediate_same_task(task, waiting[group.end]))
 			group.end++;
 		group.utility = utility_value(&task->utility, end_s - task->arrival_s);
 		result = form_group(immediate, &group, waiting_task, tasks,

@@ -11,6 +11,9 @@
 /* Forms the classes, and drops what can earn nothing any more. Returns 0, or -ENOMEM. */
 int immediate_form_classes(struct immediate *immediate);
 
+/* Whether two tasks that have executed as much are worth the same, always and everywhere. */
+bool immediate_same_task(const struct sched_task *a, const struct sched_task *b);
+
 /* Makes room for one more element of `size` bytes in an array. Returns 0, or -ENOMEM. */
 static inline int immediate_grow(struct scratch *scratch, void **array, uint32_t count,
 				 uint32_t *capacity, size_t size)

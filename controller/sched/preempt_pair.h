@@ -11,8 +11,8 @@
  * On a serial system the search for one class goes on where it stood: victims of a cluster are
  * looked at in decreasing order of their value v(r), and v(t) + v(r), each as if it did not wait,
  * bounds the net value of the pair, so that mostly a few of them are enough; what was looked at
- * stays in a heap, and what is placed in the event joins it with its bound. Over an event each pair
- * is weighed at most once per class. Elsewhere the net values depend on all that is in the cluster,
+ * stays in a heap, and what is placed in the event joins it with its bound. Victims that are worth
+ * the same whenever they end form a group and are looked at once. Elsewhere the net values depend on all that is in the cluster,
  * and every search weighs all pairs.
  */
 
@@ -22,7 +22,8 @@ struct pair {
 	double second;    /* value of t if it goes second */
 	uint32_t cluster;
 	uint32_t node;    /* lowest usable one of the anchor */
-	uint32_t anchor;  /* occupant */
+	uint32_t anchor;  /* occupant: the one of its group on the lowest node */
+	uint32_t group;   /* unused in a plain search */
 	uint16_t way;
 	bool weighed;
 	bool first;       /* t goes first */
@@ -32,24 +33,27 @@ struct pair {
 struct pair_search {
 	bool begun;
 	double margin;      /* worth_margin() */
-	uint32_t placed;    /* occupants of the list of placed ones that were taken in */
+	uint32_t news;      /* that were taken in */
 	uint32_t *at;       /* per way: next in the cluster's order */
 	uint32_t count;
 	uint32_t capacity;
 	struct pair *pairs; /* a heap */
 };
 
-/* The preemptible occupants of a cluster when the event began, most valuable first. */
-struct pair_order {
+/* Preemptible occupants of a cluster that are interchangeable but for their nodes. */
+struct pair_group {
+	double bound;       /* of the value of each at any time */
+	uint32_t cluster;
+	uint32_t class;     /* that they were placed from; IMMEDIATE_NONE: they ran before */
 	uint32_t count;
-	struct pair_rank *ranks;
+	uint32_t capacity;
+	uint32_t *members;  /* occupants, the lowest node last; some may be gone */
 };
 
-struct pair_rank {
-	double bound;   /* of its value at any time */
-	uint32_t node;
-	uint32_t occupant;
-	uint32_t next;  /* first with a lower bound */
+/* The groups of a cluster when the event began, most valuable first. */
+struct pair_order {
+	uint32_t first; /* group */
+	uint32_t count;
 };
 
 /* What all searches share. */
@@ -57,9 +61,12 @@ struct pair_searches {
 	struct immediate *immediate;
 	bool plain; /* weigh everything at every search */
 	struct pair_order *orders; /* per cluster */
-	uint32_t placed_count;     /* preemptible occupants placed in this event */
-	uint32_t placed_capacity;
-	uint32_t *placed;
+	uint32_t groups_count;     /* those of the orders, then those placed in this event */
+	uint32_t groups_capacity;
+	struct pair_group *groups;
+	uint32_t news_count;       /* groups whose lowest node a placement made lower */
+	uint32_t news_capacity;
+	uint32_t *news;
 	uint32_t searches_count;   /* per class */
 	uint32_t searches_capacity;
 	struct pair_search *searches;

@@ -56,51 +56,98 @@ static int push(struct pair_searches *all, struct pair_search *search, const str
 	return 0;
 }
 
-static bool rank_before(const struct pair_rank *a, const struct pair_rank *b)
+/* The lowest node that an occupant of a serial system is on. */
+static uint32_t node_of(const struct pair_searches *all, uint32_t occupant)
 {
-	return a->bound != b->bound ? a->bound > b->bound : a->node < b->node;
+	return all->immediate->occupants[occupant].nodes[0];
+}
+
+/* The member of a group on the lowest node; IMMEDIATE_NONE: all are gone. */
+static uint32_t lowest_of(struct pair_searches *all, uint32_t group)
+{
+	struct pair_group *g = &all->groups[group];
+
+	while (g->count > 0 && !all->immediate->occupants[g->members[g->count - 1]].present)
+		g->count--;
+	return g->count > 0 ? g->members[g->count - 1] : IMMEDIATE_NONE;
+}
+
+static int add_member(struct pair_searches *all, uint32_t group, uint32_t occupant)
+{
+	struct pair_group *g = &all->groups[group];
+	uint32_t i = g->count;
+
+	if (immediate_grow(all->immediate->scratch, (void **)&g->members, g->count, &g->capacity,
+			   sizeof(*g->members)) < 0)
+		return -ENOMEM;
+	for (g->count++; i > 0 && node_of(all, g->members[i - 1]) < node_of(all, occupant); i--)
+		g->members[i] = g->members[i - 1];
+	g->members[i] = occupant;
+	return 0;
+}
+
+/* Adds a group with one member. Returns its index; IMMEDIATE_NONE: out of memory. */
+static uint32_t add_group(struct pair_searches *all, uint32_t class, uint32_t occupant)
+{
+	const struct immediate_occupant *o = &all->immediate->occupants[occupant];
+
+	if (immediate_grow(all->immediate->scratch, (void **)&all->groups, all->groups_count,
+			   &all->groups_capacity, sizeof(*all->groups)) < 0)
+		return IMMEDIATE_NONE;
+	all->groups[all->groups_count] = (struct pair_group){
+		.bound = o->value * worth_margin(o->task),
+		.cluster = o->rest.cluster,
+		.class = class,
+	};
+	if (add_member(all, all->groups_count, occupant) < 0)
+		return IMMEDIATE_NONE;
+	return all->groups_count++;
+}
+
+/* Adds an occupant to one of the groups from `first` on, or to a new one. */
+static int group_occupant(struct pair_searches *all, uint32_t first, uint32_t occupant)
+{
+	const struct immediate_occupant *o = &all->immediate->occupants[occupant];
+
+	for (uint32_t g = first; g < all->groups_count; g++) {
+		const struct immediate_occupant *other =
+			&all->immediate->occupants[all->groups[g].members[0]];
+
+		if (o->rest.etc_s == other->rest.etc_s &&
+		    immediate_same_task(o->task, other->task))
+			return add_member(all, g, occupant);
+	}
+	return add_group(all, IMMEDIATE_NONE, occupant) == IMMEDIATE_NONE ? -ENOMEM : 0;
 }
 
 /*
- * The victims of a cluster in the other direction. They come in increasing order of value, so this
- * mostly reverses runs of equals.
+ * Groups the victims of a cluster, which come in increasing order of value, in the other direction.
+ * Interchangeable ones have equal values.
  */
 static int order_cluster(struct pair_searches *all, uint32_t cluster)
 {
-	const struct immediate *immediate = all->immediate;
-	const struct immediate_cluster *c = &immediate->clusters[cluster];
+	const struct immediate_cluster *c = &all->immediate->clusters[cluster];
 	struct pair_order *order = &all->orders[cluster];
+	uint32_t equals = all->groups_count;
+	int result = 0;
 
-	order->count = 0;
-	order->ranks =
-		scratch_array(immediate->scratch, c->victims_count, sizeof(*order->ranks));
-	if (!order->ranks)
-		return -ENOMEM;
-	for (uint32_t i = c->victims_count, end = i; i > 0; end = i) {
-		while (i > 0 && c->victims[i - 1].value == c->victims[end - 1].value)
-			i--;
-		for (uint32_t j = i; j < end; j++) {
-			const uint32_t occupant = c->victims[j].occupant;
-			const struct pair_rank rank = {
-				.bound = c->victims[j].value *
-					 worth_margin(immediate->occupants[occupant].task),
-				.node = c->victims[j].node,
-				.occupant = occupant,
-			};
-			uint32_t at = order->count++;
-
-			for (; at > 0 && rank_before(&rank, &order->ranks[at - 1]); at--)
-				order->ranks[at] = order->ranks[at - 1];
-			order->ranks[at] = rank;
-		}
+	order->first = all->groups_count;
+	for (uint32_t i = c->victims_count; result == 0 && i-- > 0;) {
+		if (i + 1 < c->victims_count && c->victims[i].value != c->victims[i + 1].value)
+			equals = all->groups_count;
+		result = group_occupant(all, equals, c->victims[i].occupant);
 	}
-	for (uint32_t i = order->count; i-- > 0;) {
-		const bool same = i + 1 < order->count &&
-				  order->ranks[i + 1].bound == order->ranks[i].bound;
+	order->count = all->groups_count - order->first;
+	/* The bounds may have another order than the values, by a margin. */
+	for (uint32_t i = order->first + 1; i < all->groups_count; i++) {
+		const struct pair_group group = all->groups[i];
+		uint32_t at = i;
 
-		order->ranks[i].next = same ? order->ranks[i + 1].next : i + 1;
+		for (; at > order->first && all->groups[at - 1].bound < group.bound; at--)
+			all->groups[at] = all->groups[at - 1];
+		all->groups[at] = group;
 	}
-	return 0;
+	return result;
 }
 
 static int add_searches(struct pair_searches *all)
@@ -137,17 +184,48 @@ int pair_searches_begin(struct pair_searches *all, struct immediate *immediate)
 	return result < 0 ? result : add_searches(all);
 }
 
+/* Adds the occupant that was just placed to those placed from the same class in its cluster. */
+static int add_placed(struct pair_searches *all, uint32_t occupant)
+{
+	const struct immediate_occupant *o = &all->immediate->occupants[occupant];
+	uint32_t group = all->groups_count;
+	uint32_t lowest;
+
+	/* What was placed last is found first; a task that is back on its nodes is alone. */
+	while (group > 0 && o->class != IMMEDIATE_NONE &&
+	       all->groups[group - 1].class != IMMEDIATE_NONE &&
+	       (all->groups[group - 1].class != o->class ||
+		all->groups[group - 1].cluster != o->rest.cluster ||
+		all->immediate->occupants[all->groups[group - 1].members[0]].rest.etc_s !=
+			o->rest.etc_s))
+		group--;
+	if (group > 0 && o->class != IMMEDIATE_NONE &&
+	    all->groups[group - 1].class != IMMEDIATE_NONE) {
+		group--;
+		lowest = lowest_of(all, group);
+		if (add_member(all, group, occupant) < 0)
+			return -ENOMEM;
+		if (lowest != IMMEDIATE_NONE && node_of(all, lowest) < node_of(all, occupant))
+			return 0;
+	} else {
+		group = add_group(all, o->class, occupant);
+		if (group == IMMEDIATE_NONE)
+			return -ENOMEM;
+	}
+	if (immediate_grow(all->immediate->scratch, (void **)&all->news, all->news_count,
+			   &all->news_capacity, sizeof(*all->news)) < 0)
+		return -ENOMEM;
+	all->news[all->news_count++] = group;
+	return 0;
+}
+
 int pair_searches_update(struct pair_searches *all)
 {
 	const struct immediate *immediate = all->immediate;
 	const uint32_t last = immediate->occupants_count - 1;
 
-	if (!all->plain && immediate->occupants[last].preemptible) {
-		if (immediate_grow(immediate->scratch, (void **)&all->placed, all->placed_count,
-				   &all->placed_capacity, sizeof(*all->placed)) < 0)
-			return -ENOMEM;
-		all->placed[all->placed_count++] = last;
-	}
+	if (!all->plain && immediate->occupants[last].preemptible && add_placed(all, last) < 0)
+		return -ENOMEM;
 	return add_searches(all);
 }
 
@@ -241,21 +319,21 @@ static int begin_search(struct pair_searches *all, uint32_t class)
 /* Takes in what was placed since the last search, with its bound. */
 static int take_in(struct pair_searches *all, uint32_t class)
 {
-	const struct immediate *immediate = all->immediate;
-	const struct immediate_class *c = &immediate->classes[class];
+	const struct immediate_class *c = &all->immediate->classes[class];
 	struct pair_search *search = &all->searches[class];
 
-	for (; search->placed < all->placed_count; search->placed++) {
-		const uint32_t index = all->placed[search->placed];
-		const struct immediate_occupant *occupant = &immediate->occupants[index];
+	for (; search->news < all->news_count; search->news++) {
+		const uint32_t index = all->news[search->news];
+		const struct pair_group *group = &all->groups[index];
+		const uint32_t lowest = lowest_of(all, index);
 
-		for (uint32_t w = 0; occupant->present && w < c->ways_count; w++) {
+		for (uint32_t w = 0; lowest != IMMEDIATE_NONE && w < c->ways_count; w++) {
 			const struct pair pair = {
-				.net = c->ways[w].value * search->margin +
-				       occupant->value * worth_margin(occupant->task),
-				.cluster = occupant->rest.cluster,
-				.node = occupant->nodes[0],
-				.anchor = index,
+				.net = c->ways[w].value * search->margin + group->bound,
+				.cluster = group->cluster,
+				.node = node_of(all, lowest),
+				.anchor = lowest,
+				.group = index,
 				.way = (uint16_t)w,
 			};
 
@@ -268,93 +346,100 @@ static int take_in(struct pair_searches *all, uint32_t class)
 	return 0;
 }
 
-/* Whether the rest of a cluster's order may hold a better pair than `top` (NULL: none is known). */
-static bool may_hold(const struct pair_order *order, uint32_t at, double value, uint32_t cluster,
-		     const struct pair *top)
+/* Whether a group, or one behind it, may make a better pair than `top` (NULL: none is known). */
+static bool may_hold(const struct pair_group *group, double value, const struct pair *top)
 {
-	const struct pair_rank *rank = &order->ranks[at];
-
-	if (at == order->count)
-		return false;
-	if (!top || value + rank->bound != top->net)
-		return !top || value + rank->bound > top->net;
-	if (cluster != top->cluster)
-		return cluster < top->cluster;
-	/* Within equals nodes ascend; behind them a rounding may make the sum equal once more. */
-	return rank->node <= top->node ||
-	       (rank->next < order->count && value + order->ranks[rank->next].bound == top->net);
+	if (!top || value + group->bound != top->net)
+		return !top || value + group->bound > top->net;
+	return group->cluster <= top->cluster;
 }
 
-/* Weighs the next victim of the way that may hold the best pair; false when no way does. */
+/* Weighs the next group of the way that may hold the best pair; false when no way does. */
 static int weigh_next(struct pair_searches *all, uint32_t class, bool *ret_weighed)
 {
 	const struct immediate *immediate = all->immediate;
 	const struct immediate_class *c = &immediate->classes[class];
 	struct pair_search *search = &all->searches[class];
 	const struct pair *top = search->count > 0 ? &search->pairs[0] : NULL;
-	const struct pair_rank *best = NULL;
+	uint32_t best = IMMEDIATE_NONE;
 	double best_bound = 0;
 	uint32_t best_way = 0;
 
 	for (uint32_t w = 0; w < c->ways_count; w++) {
-		const uint32_t cluster = c->ways[w].rest.cluster;
-		const struct pair_order *order = &all->orders[cluster];
+		const struct pair_order *order = &all->orders[c->ways[w].rest.cluster];
 		const double value = c->ways[w].value * search->margin;
+		uint32_t *at = &search->at[w];
 
-		while (search->at[w] < order->count &&
-		       !immediate->occupants[order->ranks[search->at[w]].occupant].present)
-			search->at[w]++;
-		if (value <= 0 || !may_hold(order, search->at[w], value, cluster, top))
+		while (*at < order->count &&
+		       lowest_of(all, order->first + *at) == IMMEDIATE_NONE)
+			++*at;
+		if (value <= 0 || *at == order->count ||
+		    !may_hold(&all->groups[order->first + *at], value, top))
 			continue;
-		if (!best || value + order->ranks[search->at[w]].bound > best_bound) {
-			best = &order->ranks[search->at[w]];
-			best_bound = value + best->bound;
+		if (best == IMMEDIATE_NONE ||
+		    value + all->groups[order->first + *at].bound > best_bound) {
+			best = order->first + *at;
+			best_bound = value + all->groups[best].bound;
 			best_way = w;
 		}
 	}
-	*ret_weighed = best;
-	if (!best)
+	*ret_weighed = best != IMMEDIATE_NONE;
+	if (best == IMMEDIATE_NONE)
 		return 0;
 	search->at[best_way]++;
 
+	const uint32_t anchor = lowest_of(all, best);
 	struct pair pair = {
 		.cluster = c->ways[best_way].rest.cluster,
-		.node = best->node,
-		.anchor = best->occupant,
+		.node = node_of(all, anchor),
+		.anchor = anchor,
+		.group = best,
 		.way = (uint16_t)best_way,
 	};
 
-	weigh(immediate, c->tasks[c->next], &c->ways[best_way], &best->occupant, 1, &pair);
+	weigh(immediate, c->tasks[c->next], &c->ways[best_way], &anchor, 1, &pair);
 	return push(all, search, &pair);
+}
+
+/* Brings the pair on top up to date; false when it is. */
+static bool refresh_top(struct pair_searches *all, uint32_t class)
+{
+	const struct immediate *immediate = all->immediate;
+	const struct immediate_class *c = &immediate->classes[class];
+	struct pair_search *search = &all->searches[class];
+	struct pair *top = search->pairs;
+	uint32_t lowest;
+
+	if (search->count == 0)
+		return false;
+	lowest = lowest_of(all, top->group);
+	if (lowest == IMMEDIATE_NONE) {
+		remove_top(search);
+		return true;
+	}
+	if (top->weighed && top->anchor == lowest)
+		return false;
+	top->anchor = lowest;
+	top->node = node_of(all, lowest);
+	if (!top->weighed)
+		weigh(immediate, c->tasks[c->next], &c->ways[top->way], &lowest, 1, top);
+	sift(search, 0);
+	return true;
 }
 
 /* Continues the search of a class until its heap's top is the best. */
 static int find_next(struct pair_searches *all, uint32_t class, bool *ret_found,
 		     struct pair *ret_pair)
 {
-	const struct immediate *immediate = all->immediate;
-	const struct immediate_class *c = &immediate->classes[class];
 	struct pair_search *search = &all->searches[class];
+	bool more = true;
 	int result = begin_search(all, class);
 
 	if (result == 0)
 		result = take_in(all, class);
-	while (result == 0) {
-		struct pair *top = search->pairs;
-		bool weighed = true;
-
-		if (search->count > 0 && !immediate->occupants[top->anchor].present) {
-			remove_top(search);
-		} else if (search->count > 0 && !top->weighed) {
-			weigh(immediate, c->tasks[c->next], &c->ways[top->way], &top->anchor, 1,
-			      top);
-			sift(search, 0);
-		} else {
-			result = weigh_next(all, class, &weighed);
-		}
-		if (!weighed)
-			break;
-	}
+	while (result == 0 && more)
+		if (!refresh_top(all, class))
+			result = weigh_next(all, class, &more);
 	*ret_found = search->count > 0;
 	if (*ret_found)
 		*ret_pair = search->pairs[0];
