@@ -40,16 +40,18 @@ static GPtrArray *load(char **dirs, GError **error)
 	return g_steal_pointer(&summaries);
 }
 
-static char *text_of_all(GPtrArray *summaries)
+static char *text_of_all(GPtrArray *summaries, GError **error)
 {
-	GString *all = g_string_new(NULL);
+	g_autoptr(GString) all = g_string_new(NULL);
 
 	for (guint i = 0; i < summaries->len; i++) {
-		g_autofree char *text = report_text(summaries->pdata[i]);
+		g_autofree char *text = report_text(summaries->pdata[i], error);
 
+		if (!text)
+			return NULL;
 		g_string_append_printf(all, "%s%s", i ? "\n" : "", text);
 	}
-	return g_string_free(all, FALSE);
+	return g_strdup(all->str);
 }
 
 /* The report in one of the text formats, or NULL. */
@@ -60,7 +62,7 @@ static char *render(GPtrArray *summaries, const char *format, GError **error)
 	g_autofree char *text = NULL;
 
 	if (strcmp(format, "table") == 0)
-		return text_of_all(summaries);
+		return text_of_all(summaries, error);
 	if (strcmp(format, "csv") == 0)
 		return report_csv(all, summaries->len);
 	document = report_json(all, summaries->len, error);
@@ -260,10 +262,10 @@ static bool parse(int *argc, char ***argv, struct arguments *arguments, GError *
 	g_option_context_add_main_entries(context, entries, NULL);
 	g_option_context_set_summary(
 		context,
-		"Utility, energy and tasks per policy and limit, as tables, charts or one web "
-		"page.\nSeveral runs are drawn side by side. Charts leave their data (CSV) and "
-		"gnuplot script\nbeside the image; with --format csv, --chart gives a chart's "
-		"data alone.");
+		"Utility, energy and tasks per policy and limit, and what was suspended, as tables,\n"
+		"charts or one web page. Several runs are drawn side by side. Charts leave their data\n"
+		"(CSV) and gnuplot script beside the image; with --format csv, --chart gives a "
+		"chart's\ndata alone.");
 	return g_option_context_parse(context, argc, argv, error);
 }
 

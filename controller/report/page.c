@@ -9,6 +9,7 @@
 #include "controller/report/page_facts.h"
 #include "controller/report/page_svg.h"
 #include "controller/report/report.h"
+#include "controller/report/suspensions.h"
 
 /* A table of single runs beyond this many is of no use to a reader. */
 #define RUNS_LISTED_MAX 200
@@ -160,6 +161,32 @@ static void put_verdict(struct page *page, struct summary *const *summaries, gui
 	g_string_append(page->text, "</details>\n");
 }
 
+static void put_folded(struct page *page, const struct table *table, const char *title)
+{
+	g_autofree char *html = table_html(table, title);
+
+	g_string_append_printf(page->text, "<details><summary>%s</summary>%s</details>\n", title,
+			       html);
+}
+
+/* Nothing where nothing was suspended. */
+static bool put_suspensions(struct page *page, const struct summary *summary, GError **error)
+{
+	g_autoptr(suspensions_t) suspensions = suspensions_new(summary, error);
+	g_autoptr(table_t) counts = NULL;
+	g_autoptr(table_t) steps = NULL;
+
+	if (!suspensions || suspensions_counts(suspensions)->len == 0)
+		return suspensions != NULL;
+	counts = suspensions_counts_table(suspensions);
+	put_folded(page, counts, SUSPENSIONS_COUNTS_TITLE);
+	if (suspensions_steps(suspensions)->len == 0)
+		return true;
+	steps = suspensions_steps_table(suspensions);
+	put_folded(page, steps, SUSPENSIONS_STEPS_TITLE);
+	return true;
+}
+
 static bool put_tables(struct page *page, const struct summary *summary, GError **error)
 {
 	g_autoptr(table_t) cells = report_table(summary);
@@ -171,6 +198,8 @@ static bool put_tables(struct page *page, const struct summary *summary, GError 
 	g_autofree char *runs_html = NULL;
 
 	g_string_append(page->text, cells_html);
+	if (!put_suspensions(page, summary, error))
+		return false;
 	if (!summary->measured || summary->runs->len > RUNS_LISTED_MAX)
 		return true;
 	runs = report_runs_table(summary, error);

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "controller/report/csv.h"
+#include "controller/report/suspensions.h"
 #include "controller/store/store_energy.h"
 
 static void add_columns(struct table *table)
@@ -62,15 +63,20 @@ struct table *report_table(const struct summary *summary)
 	return table;
 }
 
-char *report_text(const struct summary *summary)
+char *report_text(const struct summary *summary, GError **error)
 {
+	g_autoptr(suspensions_t) suspensions = suspensions_new(summary, error);
+	g_autofree char *suspended = NULL;
 	g_autoptr(GPtrArray) heading = summary_heading(summary);
 	g_autoptr(table_t) table = report_table(summary);
 	g_autofree char *body = table_format(table, 2);
 	g_autofree char *over = summary_over(summary);
 	g_autofree char *machine = summary_machine(summary);
-	GString *text = g_string_new(heading->pdata[0]);
+	GString *text;
 
+	if (!suspensions)
+		return NULL;
+	text = g_string_new(heading->pdata[0]);
 	g_string_append_c(text, '\n');
 	if (machine)
 		g_string_append_printf(text, "  on %s\n", machine);
@@ -78,6 +84,9 @@ char *report_text(const struct summary *summary)
 		g_string_append_printf(text, "  ! %s\n", (char *)heading->pdata[i]);
 	g_string_append_printf(text, "\n%s  means and standard deviations (sd) over %s\n", body,
 			       over);
+	suspended = suspensions_text(suspensions);
+	if (suspended)
+		g_string_append_printf(text, "\n%s", suspended);
 	return g_string_free(text, FALSE);
 }
 
@@ -242,7 +251,8 @@ json_t *report_json(struct summary *const *summaries, guint count, GError **erro
 	json_t *array = json_array();
 
 	for (guint i = 0; i < count; i++) {
-		json_t *runs = runs_json(summaries[i], error);
+		g_autoptr(suspensions_t) suspensions = suspensions_new(summaries[i], error);
+		json_t *runs = suspensions ? runs_json(summaries[i], error) : NULL;
 		json_t *document;
 
 		if (!runs) {
@@ -251,6 +261,7 @@ json_t *report_json(struct summary *const *summaries, guint count, GError **erro
 		}
 		document = summary_json(summaries[i]);
 		json_object_set_new(document, "runs", runs);
+		json_object_set_new(document, "suspensions", suspensions_json(suspensions));
 		json_array_append_new(array, document);
 	}
 	return array;

@@ -16,8 +16,11 @@
 /* The table of one run directory; the caller frees it with table_free(). */
 struct table *report_table(const struct summary *summary);
 
-/* Heading and table of one run directory. The caller frees. */
-char *report_text(const struct summary *summary);
+/*
+ * Heading and table of one run directory, and its suspensions (suspensions.h) where there were any. The
+ * caller frees; NULL with `error` set (STORE_ERROR) where those cannot be read.
+ */
+char *report_text(const struct summary *summary, GError **error);
 
 /*
  * One CSV document (RFC 4180, newlines as "\n") of several; unknown numbers are empty. The caller
@@ -26,9 +29,9 @@ char *report_text(const struct summary *summary);
 char *report_csv(struct summary *const *summaries, guint count);
 
 /*
- * An array with one object per directory: summary_json(), and "runs": every run with its own
- * figures and the check of its energy against its power samples (store_energy.h). New reference, or
- * NULL with `error` set when samples cannot be read.
+ * An array with one object per directory: summary_json(); "runs": every run with its own figures and
+ * the check of its energy against its power samples (store_energy.h); and "suspensions"
+ * (suspensions_json()). New reference, or NULL with `error` set when the store cannot be read.
  */
 json_t *report_json(struct summary *const *summaries, guint count, GError **error);
 

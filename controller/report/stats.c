@@ -3,6 +3,7 @@
 
 #include <glib.h>
 #include <gsl/gsl_cdf.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -39,7 +40,7 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-double stats_median(const double *values, size_t n)
+double stats_quantile(const double *values, size_t n, double p)
 {
 	g_autofree double *sorted = NULL;
 
@@ -47,7 +48,12 @@ double stats_median(const double *values, size_t n)
 		return NAN;
 	sorted = g_memdup2(values, n * sizeof(*values));
 	qsort(sorted, n, sizeof(*sorted), compare_doubles);
-	return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+	return gsl_stats_quantile_from_sorted_data(sorted, 1, n, p);
+}
+
+double stats_median(const double *values, size_t n)
+{
+	return stats_quantile(values, n, 0.5);
 }
 
 struct stats_interval stats_interval_from_se(double value, double se, double df, double level,

@@ -35,6 +35,12 @@ double stats_sd(const double *values, size_t n);
 double stats_median(const double *values, size_t n);
 
 /*
+ * The value below which the share `p` (0 .. 1) of them lies, drawn straight between the two nearest in
+ * rank; 0 gives the least, 1 the greatest. NAN when n is 0.
+ */
+double stats_quantile(const double *values, size_t n, double p);
+
+/*
  * Mean with its two-sided interval by Student's t distribution with n - 1 degrees of freedom;
  * `level` in (0, 1), e.g. 0.95. No interval when n < 2.
  */

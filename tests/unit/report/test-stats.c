@@ -22,6 +22,10 @@ static void test_mean_sd_median(void)
 	g_assert_true(isnan(stats_mean(values, 0)));
 	g_assert_true(isnan(stats_sd(values, 1)));
 	g_assert_true(isnan(stats_median(values, 0)));
+	assert_near(stats_quantile(values, 8, 0), 2, 0);
+	assert_near(stats_quantile(values, 8, 1), 9, 0);
+	assert_near(stats_quantile(values, 1, 0.9), values[0], 0);
+	g_assert_true(isnan(stats_quantile(values, 0, 0.9)));
 }
 
 /* t(0.975) from printed tables: 12.706 with 1, 4.303 with 2, 2.262 with 9 degrees of freedom. */

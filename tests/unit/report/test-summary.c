@@ -5,6 +5,7 @@
 
 #include "controller/report/report.h"
 #include "controller/report/summary.h"
+#include "controller/report/suspensions.h"
 #include "fixture.h"
 
 /* A run directory that a test fills run by run. */
@@ -142,6 +143,90 @@ static void test_odd_names(struct directory *directory, const void *data)
 	json_decref(document);
 }
 
+/* A task that was suspended twice, and once more but that was rolled back; one that did not go on. */
+static void put_suspended(struct directory *directory)
+{
+	static const struct store_suspension rows[] = {
+		{.run = 1, .task = 0, .attempt = 1, .n = 1, .suspended_s = 10.5, .since_s = 20,
+		 .freeze_s = 0.1, .save_s = 0.5, .restore_s = 0, .resume_s = 0.2, .skew_s = NAN},
+		{.run = 1, .task = 0, .attempt = 1, .n = 2, .suspended_s = 31.5, .since_s = 50,
+		 .freeze_s = 0.3, .save_s = 1.5, .restore_s = 0, .resume_s = 0.4, .skew_s = NAN},
+		{.run = 1, .task = 0, .attempt = 1, .n = 3, .suspended_s = NAN, .since_s = NAN,
+		 .freeze_s = NAN, .save_s = NAN, .restore_s = NAN, .resume_s = NAN, .skew_s = NAN},
+		{.run = 1, .task = 1, .attempt = 1, .n = 1, .suspended_s = 60, .since_s = NAN,
+		 .freeze_s = 0.2, .save_s = 1, .restore_s = NAN, .resume_s = NAN, .skew_s = 0.01},
+	};
+
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct store_task task = {.run = 1, .task = i, .type = (char *)"IS",
+						.state = (char *)"completed"};
+
+		g_assert_true(store_put_task(directory->store, &task, NULL));
+	}
+	for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+		struct store_suspension row = rows[i];
+
+		row.cluster = (char *)"c1";
+		row.nodes = (char *)"0";
+		g_assert_true(store_put_suspension(directory->store, &row, NULL));
+	}
+}
+
+static void test_suspensions(struct directory *directory, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(summary_t) summary = NULL;
+	g_autoptr(suspensions_t) suspensions = NULL;
+	g_autofree char *text = NULL;
+	const struct suspensions_count *count;
+	const struct suspensions_step *step;
+
+	add(directory, "max-util-preempt-greedy", 1, 1, "time", 1);
+	put_suspended(directory);
+	summary = load(directory);
+	suspensions = suspensions_new(summary, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(suspensions_counts(suspensions)->len, ==, 1);
+	count = &g_array_index(suspensions_counts(suspensions), struct suspensions_count, 0);
+	g_assert_cmpstr(count->type, ==, "IS");
+	g_assert_cmpuint(count->tasks, ==, 2);
+	g_assert_cmpuint(count->suspended, ==, 3);
+	g_assert_cmpuint(count->resumed, ==, 2);
+	g_assert_cmpfloat(count->still_s, ==, 10 + 20);
+	g_assert_cmpfloat(count->still_median_s, ==, 15);
+	g_assert_cmpfloat(count->still_max_s, ==, 20);
+	/* Nothing was restored from a disk. */
+	g_assert_cmpuint(suspensions_steps(suspensions)->len, ==, 4);
+	step = &g_array_index(suspensions_steps(suspensions), struct suspensions_step, 1);
+	g_assert_cmpstr(step->step, ==, "save");
+	g_assert_cmpstr(step->cluster, ==, "c1");
+	g_assert_cmpuint(step->n, ==, 3);
+	g_assert_cmpfloat(step->median_s, ==, 1);
+	g_assert_cmpfloat(step->max_s, ==, 1.5);
+	text = report_text(summary, &error);
+	g_assert_no_error(error);
+	g_assert_nonnull(strstr(text, SUSPENSIONS_COUNTS_TITLE));
+	g_assert_nonnull(strstr(text, SUSPENSIONS_STEPS_TITLE));
+}
+
+static void test_nothing_suspended(struct directory *directory, const void *data)
+{
+	g_autoptr(summary_t) summary = NULL;
+	g_autofree char *text = NULL;
+	json_t *document;
+	json_t *types;
+
+	add(directory, "easy", 1, 1, "time", 1);
+	summary = load(directory);
+	text = report_text(summary, NULL);
+	g_assert_null(strstr(text, SUSPENSIONS_COUNTS_TITLE));
+	document = report_json(&summary, 1, NULL);
+	types = json_object_get(json_object_get(json_array_get(document, 0), "suspensions"), "types");
+	g_assert_true(json_is_array(types));
+	g_assert_cmpuint(json_array_size(types), ==, 0);
+	json_decref(document);
+}
+
 #define TEST(path, function) g_test_add(path, struct directory, NULL, set_up, function, tear_down)
 
 int main(int argc, char **argv)
@@ -152,5 +237,7 @@ int main(int argc, char **argv)
 	TEST("/summary/headings say what is not real", test_headings_say_what_is_not_real);
 	TEST("/summary/nothing ended is bad input", test_nothing_ended);
 	TEST("/summary/odd names are quoted", test_odd_names);
+	TEST("/suspensions/they are counted by type, and their steps by cluster", test_suspensions);
+	TEST("/suspensions/nothing is told where nothing was suspended", test_nothing_suspended);
 	return g_test_run();
 }

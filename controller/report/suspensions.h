@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+#include <stdint.h>
+
+#include "controller/report/summary.h"
+#include "controller/report/table.h"
+
+/*
+ * What the runs of a directory recorded of suspended tasks (docs/store.md, suspension): how often the
+ * tasks of each type gave way and for how long, and what the steps of it took on each cluster.
+ */
+struct suspensions;
+typedef struct suspensions suspensions_t; /* for g_autoptr() */
+
+/*
+ * The tasks of one type, under one policy and limit; sums over its repeats or trials. A task stands
+ * still from the moment when all of its VMs were frozen until they go on; one that did not go on
+ * before its run ended counts for none of the times.
+ */
+struct suspensions_count {
+	const char *policy; /* borrowed from the summary */
+	double limit;
+	char *type;
+	uint32_t tasks;     /* that were suspended, an attempt each */
+	uint32_t suspended; /* how often, rolled back ones left out */
+	uint32_t resumed;   /* those of them that went on */
+	double still_s;     /* sum of the times that they stood still */
+	double still_median_s, still_max_s; /* NAN: none went on */
+};
+
+/* What a step took where the tasks of one type ran on one cluster, over all runs. */
+struct suspensions_step {
+	char *type, *cluster;
+	const char *step; /* "freeze", "save", "restore", "resume", "skew": as the columns of the store */
+	uint32_t n;
+	double median_s, p90_s, max_s;
+};
+
+/*
+ * Reads the suspensions of `summary`, which is borrowed until the result is freed. NULL with `error`
+ * (STORE_ERROR) where they cannot be read.
+ */
+struct suspensions *suspensions_new(const struct summary *summary, GError **error);
+/* NULL is allowed. */
+void suspensions_free(struct suspensions *suspensions);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(suspensions_t, suspensions_free)
+
+/*
+ * By limit, policy and type in the order of the summary's cells; by type, cluster and step. Borrowed
+ * GArrays of the structs above; empty where nothing was suspended. A step that took no time anywhere
+ * is left out.
+ */
+const GArray *suspensions_counts(const struct suspensions *suspensions);
+const GArray *suspensions_steps(const struct suspensions *suspensions);
+
+/* Both as tables; the caller frees them with table_free(). */
+struct table *suspensions_counts_table(const struct suspensions *suspensions);
+struct table *suspensions_steps_table(const struct suspensions *suspensions);
+
+/* Both with their headings, or NULL where nothing was suspended. The caller frees. */
+char *suspensions_text(const struct suspensions *suspensions);
+
+/*
+ * {"types": [{"policy", "limit", "type", "tasks", "suspended", "resumed", "still_s", "still_median_s",
+ * "still_max_s"}], "steps": [{"type", "cluster", "step", "n", "median_s", "p90_s", "max_s"}]}. New
+ * reference.
+ */
+json_t *suspensions_json(const struct suspensions *suspensions);
+
+/* What the two tables are, for captions. */
+#define SUSPENSIONS_COUNTS_TITLE "Suspended tasks, by type"
+#define SUSPENSIONS_STEPS_TITLE "What suspending and resuming took, ms, all runs"
