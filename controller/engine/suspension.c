@@ -327,6 +327,37 @@ static void handle_resumed(struct engine *engine, const struct backend_event *ev
 	task->reason = NULL;
 }
 
+static bool needs_node(const struct sched_planned *planned, const struct engine_suspension *record)
+{
+	if (planned->cluster != record->cluster)
+		return false;
+	for (uint32_t i = 0; i < planned->nodes_count; i++)
+		for (uint32_t j = 0; j < record->nodes_count; j++)
+			if (planned->nodes[i] == record->nodes[j])
+				return true;
+	return false;
+}
+
+/*
+ * Reservations of nodes that are not left after all, before `end_s`: after a restart claims are among
+ * them (restore.c), which would wait there while other nodes are idle.
+ */
+static void unreserve(struct engine *engine, const struct engine_suspension *record, double end_s)
+{
+	for (uint32_t i = 0; i < engine->reservations_count;) {
+		const struct sched_planned *planned = &engine->reservations[i];
+		const uint32_t task = planned->task->id;
+
+		if (planned->start_s >= end_s || !needs_node(planned, record)) {
+			i++;
+			continue;
+		}
+		engine_unpromise(engine->reservations, &engine->reservations_count, task);
+		engine_cancel(engine, task);
+		engine_record_task(engine, task);
+	}
+}
+
 /* Its nodes are its own again; who had a claim to them is mappable again. */
 static void take_back(struct engine *engine, uint32_t index)
 {
@@ -346,6 +377,7 @@ static void take_back(struct engine *engine, uint32_t index)
 		if (claimant != ENGINE_NO_TASK)
 			engine_unclaim(engine, claimant);
 	}
+	unreserve(engine, &suspension->record, running.end_s);
 	engine_occupy(engine, task->cluster, task->nodes, task->nodes_count, index);
 	task->state = ENGINE_TASK_RUNNING;
 	task->suspensions--;

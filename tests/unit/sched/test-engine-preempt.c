@@ -779,6 +779,50 @@ static void test_day(void)
 	stage_finish(&stage);
 }
 
+/* Task 0 was leaving node 0 for task 1 when the run was cut off: that claim is a reservation now. */
+static void restore_claim(struct stage *stage)
+{
+	static const uint32_t node = 0;
+	const struct engine_task leaving = { .state = ENGINE_TASK_SUSPENDING, .nodes_count = 1,
+					     .nodes = &node, .attempts = 1, .started_s = 0 };
+	const struct engine_task claims = { .state = ENGINE_TASK_PLANNED, .nodes_count = 1,
+					    .nodes = &node, .reservation = true,
+					    .planned_start_s = 10, .started_s = NAN };
+	const struct engine_suspension suspension = {
+		.task = 0, .attempt = 1, .n = 1, .nodes_count = 1, .nodes = &node,
+		.requested_s = 10, .suspended_s = NAN, .exec_s = NAN, .resume_requested_s = NAN,
+		.resumed_s = NAN, .since_s = NAN,
+	};
+	const struct backend_start start = { 0, 1, NARROW, 0, 0, &node, 1 };
+
+	g_assert_true(engine_restore_task(stage->engine, 0, &leaving));
+	g_assert_true(engine_restore_task(stage->engine, 1, &claims));
+	g_assert_true(engine_restore_suspension(stage->engine, &suspension));
+	g_assert_true(engine_restored_well(stage->engine));
+	scripted_backend_adopt(stage->backend, &start, 0);
+}
+
+static void test_restored_claim(void)
+{
+	static const struct scene scene = {
+		.tasks_count = 3,
+		.attempts = { { 0, 1, 60, BACKEND_OUTCOME_COMPLETED, false } },
+		.steps = { { 0, 1, false, SCRIPT_STAYED, 3, 0 } },
+		.orders = { START(20, 1, ON(1)) },
+	};
+	struct stage stage;
+
+	stage_init(&stage, &scene);
+	stage.script.now_s = 12;
+	stage.backend = scripted_backend_new(&stage.script);
+	stage.engine = engine_new(&stage.setup, stage.backend);
+	restore_claim(&stage);
+	engine_run(stage.engine, &stage.result);
+	check_log(&stage, "12 suspend 0.1 #1\n20 start 1.1 c0 1\n");
+	g_assert_cmpuint(stage.result.tasks_completed, ==, 2);
+	stage_finish(&stage);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -793,6 +837,8 @@ int main(int argc, char **argv)
 		g_test_add_data_func(path, &illegal[i], test_illegal);
 	}
 	g_test_add_func("/preempt/the record tells each step", test_record);
+	g_test_add_func("/preempt/a claim that was restored waits for nobody who stays",
+			test_restored_claim);
 	g_test_add_func("/person/a task is suspended until a person says otherwise", test_person);
 	g_test_add_func("/person/it goes on at idle nodes before the policy is asked",
 			test_person_waits);
