@@ -10,8 +10,8 @@
 
 #define SUFFIX ".save"
 
-/* The path of a VM's volume, which is made if need be: guests' memory is nobody else's business. */
-static char *volume_path(virConnectPtr connection, const char *domain, GError **error)
+/* The path of a VM's volume, made if need be (`create`): guests' memory is nobody else's business. */
+static char *volume_path(virConnectPtr connection, const char *domain, bool create, GError **error)
 {
 	g_autoptr(virStoragePool) pool = storage_open(connection, false, error);
 	g_autofree char *name = g_strconcat(domain, SUFFIX, NULL);
@@ -19,8 +19,13 @@ static char *volume_path(virConnectPtr connection, const char *domain, GError **
 
 	if (!pool)
 		return NULL;
-	if (!storage_exists(pool, name))
+	if (create && !storage_exists(pool, name)) {
 		volume = storage_create(pool, name, 0, 0600);
+		if (!volume) {
+			virt_error_set(error, "cannot make volume '%s' to save the VM in", name);
+			return NULL;
+		}
+	}
 	return storage_path(pool, name, error);
 }
 
@@ -33,7 +38,7 @@ static gpointer save_work(virConnectPtr connection, gpointer input, GError **err
 		virt_error_set(error, "VM '%s'", (const char *)input);
 		return NULL;
 	}
-	path = volume_path(connection, input, error);
+	path = volume_path(connection, input, true, error);
 	if (!path)
 		return NULL;
 	if (virDomainSaveFlags(domain, path, NULL, VIR_DOMAIN_SAVE_PAUSED) == 0)
@@ -49,7 +54,7 @@ static gpointer restore_work(virConnectPtr connection, gpointer input, GError **
 
 	if (domain && virDomainIsActive(domain) == 1)
 		return HOST_DONE;
-	path = volume_path(connection, input, error);
+	path = volume_path(connection, input, false, error);
 	if (!path)
 		return NULL;
 	if (virDomainRestoreFlags(connection, path, NULL, VIR_DOMAIN_SAVE_PAUSED) == 0)
