@@ -217,6 +217,85 @@ suspend_at_random() {
 	within 60 suspend_nothing_left c1 4
 }
 
+# The storage pool of c1's blade, and a command among its daemons.
+suspend_pool() {
+	echo "/var/lib/virtbed/lab/$local_lab/b1/lib/images/virtbed"
+}
+
+suspend_in_blade() {
+	local pid
+	for pid in $(pgrep -x libvirtd); do
+		grep -q "/lab/$local_lab/b1/etc " "/proc/$pid/mountinfo" && nsenter -t "$pid" -m -p "$@"
+	done
+}
+
+# Asks for a step that cannot be done: the task is as before, the Nth failure of that KIND says why.
+# suspend_fails ID suspensions|resumptions BODY KIND N PATTERN
+suspend_fails() {
+	suspend_ask c1 "$1" "$2" 1 "$3" || return 1
+	within 90 suspend_has_failed "$1" "$4" "$5"
+	[[ $(suspend_reason "$1" "$4") =~ $6 ]] || { echo "$4: $(suspend_reason "$1" "$4")"; exit 1; }
+}
+
+suspend_has_failed() {
+	[ "$(suspend_events c1 "$1" "$2")" = "$3" ]
+}
+
+suspend_reason() {
+	local_get c1 '/v1/events?after=0' |
+		jq -r "[.events[] | select(.task == \"$1\" and .kind == \"$2\")][-1].detail.reason"
+}
+
+# A file in the way of one image, then a full disk, then an image that is missing, then half of it. 1: the
+# task ended before.
+suspend_roll_back() {
+	local id=$1 pool other
+	pool=$(suspend_pool)
+	other=$(local_get c1 /v1/nodes | jq -r '.nodes[1].vm')
+	mkdir "$pool/$other.save"
+	suspend_fails "$id" suspensions '{"keep": "disk"}' task-suspend-failed 1 "^saving: .*$other"
+	rm -rf "$pool/$other.save"
+	local_task_is c1 "$id" running || return 1
+	suspend_in_blade mount -t tmpfs -o size=8m none /var/lib/libvirt/images/virtbed
+	suspend_fails "$id" suspensions '{"keep": "disk", "try": 2}' task-suspend-failed 2 "^saving: cannot save VM"
+	suspend_in_blade umount -l /var/lib/libvirt/images/virtbed
+	local_task_is c1 "$id" running || return 1
+	suspend_ask c1 "$id" suspensions 1 '{"keep": "disk", "try": 3}' || return 1
+	within 60 suspend_is_suspended c1 "$id"
+	local_task_is c1 "$id" suspended || return 1
+	mv "$pool/$other.save" "$pool/aside"
+	suspend_fails "$id" resumptions '{"nodes": [0, 1]}' task-resume-failed 1 "^restoring: cannot restore VM"
+	local_task_is c1 "$id" suspended || exit 1
+	head -c 3000000 "$pool/aside" >"$pool/$other.save"
+	suspend_fails "$id" resumptions '{"nodes": [0, 1], "try": 2}' task-resume-failed 2 "^restoring: cannot restore VM"
+	local_task_is c1 "$id" suspended || exit 1
+	mv "$pool/aside" "$pool/$other.save"
+	suspend_ask c1 "$id" resumptions 1 '{"nodes": [1, 0], "try": 3}' || exit 1
+	within 60 suspend_is_resumed c1 "$id"
+}
+
+@test "a VM that cannot be saved or restored brings the others back, and all can be asked for again" {
+	within 60 local_all_ready c1
+	repetitions=$(suspend_repetitions 8)
+	id=rolled
+	local_put c1 $id "$(local_task cg S 2 "$repetitions" '[0, 1]' 300)"
+	within 30 local_task_is c1 $id running
+	until suspend_roll_back $id; do
+		local_assert_outcome c1 "$id" completed
+		repetitions=$((2 * repetitions))
+		id=rolled-$repetitions
+		local_put c1 "$id" "$(local_task cg S 2 "$repetitions" '[0, 1]' 300)"
+		within 30 local_task_is c1 "$id" running
+	done
+	local_assert_outcome c1 "$id" completed
+	task=$(local_get c1 "/v1/tasks/$id")
+	[ "$(jq '.suspensions | length' <<<"$task")" = 1 ]
+	suspend_assert_times "$task"
+	[ "$(suspend_events c1 "$id" task-ended)" = 1 ]
+	within 60 local_all_ready c1
+	within 60 suspend_nothing_left c1 4
+}
+
 @test "a suspended task whose VM dies is lost, one on disk is killed, and nothing is left" {
 	suspend_prepare dies
 	suspend_task c2 dies 1 memory
