@@ -361,6 +361,8 @@ static bool read_numbers(const struct snapshot_reader *reader)
 	if (!json_is_null(json_object_get(object, "budget_j")) &&
 	    !snapshot_get_number(reader, object, "budget_j", &snapshot->budget_j))
 		return false;
+	if (snapshot->budget_j < 0)
+		return snapshot_refuse(reader, "budget_j is below 0; no budget at all is null");
 	if (snapshot->next_event_s <= snapshot->now_s)
 		return snapshot_refuse(reader, "next_event_s must be above now_s");
 	if (snapshot->end_s <= snapshot->day_start_s)
@@ -375,7 +377,7 @@ static bool read_all(const struct snapshot_reader *reader)
 	if (!json_is_object(reader->object))
 		return snapshot_refuse(reader, "not an object");
 	read->policy = json_string_value(json_object_get(reader->object, "policy"));
-	if (!read_system(reader) || !read_numbers(reader) || !read_energy(reader) ||
+	if (!snapshot_read_keys(reader) || !read_system(reader) || !read_numbers(reader) || !read_energy(reader) ||
 	    !read_tasks(reader) || !snapshot_read_places(reader))
 		return false;
 	read->snapshot.system = read->system;

@@ -4,8 +4,8 @@
 #include "controller/engine/snapshot_json.h"
 
 /*
- * The reading of a snapshot, shared by its files: snapshot_read.c (system, tasks, numbers) and
- * snapshot_read_places.c (where the tasks are).
+ * The reading of a snapshot, shared by its files: snapshot_read.c (system, tasks, numbers),
+ * snapshot_read_keys.c (which keys there may be) and snapshot_read_places.c (where the tasks are).
  */
 
 /* Larger counts are refused: nothing real has them, and sums of them stay within 32 bits. */
@@ -42,6 +42,9 @@ bool snapshot_get_cluster(const struct snapshot_reader *reader, const json_t *ob
 /* The task of that id. */
 bool snapshot_find_task(const struct snapshot_reader *reader, int64_t id,
 			const struct sched_task **ret_task);
+
+/* Refuses keys that are not known, in all objects of the snapshot, by their place. */
+bool snapshot_read_keys(const struct snapshot_reader *reader);
 
 /* Reads and verifies everything that is somewhere, or was promised nodes. */
 bool snapshot_read_places(const struct snapshot_reader *reader);

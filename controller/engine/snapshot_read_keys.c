@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which keys a snapshot may have: one that is not known is a slip of the pen, and would be ignored. */
+#include <string.h>
+
+#include "controller/engine/snapshot_reader.h"
+
+/* A key, and what may be in the objects below it: in its value, or in each entry of its array. */
+struct known_key {
+	const char *name; /* NULL: the end */
+	const struct known_key *below; /* NULL: no objects */
+};
+
+static const struct known_key cluster_keys[] = {
+	{"name", NULL}, {"nodes", NULL}, {"cores", NULL}, {"pstates", NULL}, {NULL, NULL},
+};
+static const struct known_key option_keys[] = {
+	{"cluster", NULL}, {"pstate", NULL}, {"nodes", NULL},
+	{"etc_s", NULL},   {"eec_j", NULL},  {NULL, NULL},
+};
+static const struct known_key type_keys[] = {
+	{"name", NULL}, {"options", option_keys}, {NULL, NULL},
+};
+static const struct known_key system_keys[] = {
+	{"clusters", cluster_keys}, {"types", type_keys}, {"immediate", NULL}, {NULL, NULL},
+};
+static const struct known_key completed_keys[] = {
+	{"tasks", NULL}, {"energy_j", NULL}, {"resources", NULL}, {NULL, NULL},
+};
+static const struct known_key segment_keys[] = {
+	{"curve", NULL},        {"duration_s", NULL}, {"start_fraction", NULL},
+	{"end_fraction", NULL}, {"rate_per_s", NULL}, {NULL, NULL},
+};
+static const struct known_key utility_keys[] = {
+	{"max", NULL}, {"segments", segment_keys}, {NULL, NULL},
+};
+static const struct known_key task_keys[] = {
+	{"id", NULL},          {"type", NULL},        {"arrival_s", NULL}, {"utility", utility_keys},
+	{"may_preempt", NULL}, {"preemptible", NULL}, {NULL, NULL},
+};
+static const struct known_key suspended_keys[] = {
+	{"task", NULL}, {"cluster", NULL}, {"pstate", NULL}, {"executed_s", NULL}, {NULL, NULL},
+};
+static const struct known_key running_keys[] = {
+	{"task", NULL},    {"cluster", NULL}, {"pstate", NULL},     {"nodes", NULL},
+	{"start_s", NULL}, {"end_s", NULL},   {"executed_s", NULL}, {NULL, NULL},
+};
+static const struct known_key planned_keys[] = {
+	{"task", NULL},    {"cluster", NULL}, {"pstate", NULL}, {"nodes", NULL},
+	{"start_s", NULL}, {"end_s", NULL},   {NULL, NULL},
+};
+static const struct known_key down_keys[] = {{"cluster", NULL}, {"node", NULL}, {NULL, NULL}};
+static const struct known_key snapshot_keys[] = {
+	{"policy", NULL},
+	{"seed", NULL},
+	{"event", NULL},
+	{"now_s", NULL},
+	{"next_event_s", NULL},
+	{"day_start_s", NULL},
+	{"end_s", NULL},
+	{"consumed_j", NULL},
+	{"budget_j", NULL},
+	{"gate", NULL},
+	{"completed", completed_keys},
+	{"system", system_keys},
+	{"tasks", task_keys},
+	{"waiting", NULL},
+	{"suspended", suspended_keys},
+	{"running", running_keys},
+	{"reservations", planned_keys},
+	{"placeholders", planned_keys},
+	{"down", down_keys},
+	{NULL, NULL},
+};
+
+static const struct known_key *find(const struct known_key *known, const char *name)
+{
+	while (known->name && strcmp(known->name, name) != 0)
+		known++;
+	return known->name ? known : NULL;
+}
+
+static bool refuse(const struct snapshot_reader *reader, const char *place, const char *key,
+		   const struct known_key *known)
+{
+	g_autoptr(GString) names = g_string_new(NULL);
+
+	for (; known->name; known++)
+		g_string_append_printf(names, " %s", known->name);
+	return snapshot_refuse(reader, "%s%sunknown key \"%s\"; known:%s", place,
+			       *place ? ": " : "", key, names->str);
+}
+
+/* `place` is how the object is reached, "" for the snapshot. What is no object is not read here. */
+static bool check_object(const struct snapshot_reader *reader, json_t *object, const char *place,
+			 const struct known_key *known);
+
+static bool check_below(const struct snapshot_reader *reader, json_t *value, const char *place,
+			const struct known_key *known)
+{
+	json_t *entry;
+	size_t i;
+
+	if (!json_is_array(value))
+		return check_object(reader, value, place, known);
+	json_array_foreach(value, i, entry) {
+		g_autofree char *at = g_strdup_printf("%s[%zu]", place, i);
+
+		if (!check_object(reader, entry, at, known))
+			return false;
+	}
+	return true;
+}
+
+static bool check_object(const struct snapshot_reader *reader, json_t *object, const char *place,
+			 const struct known_key *known)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(object, key, value) {
+		const struct known_key *is = find(known, key);
+		g_autofree char *at = g_strdup_printf("%s%s%s", place, *place ? "." : "", key);
+
+		if (!is)
+			return refuse(reader, place, key, known);
+		if (is->below && !check_below(reader, value, at, is->below))
+			return false;
+	}
+	return true;
+}
+
+bool snapshot_read_keys(const struct snapshot_reader *reader)
+{
+	return check_object(reader, (json_t *)reader->object, "", snapshot_keys);
+}
