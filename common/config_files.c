@@ -45,3 +45,14 @@ bool config_files_check(const struct config *config, const char *path, uint32_t 
 	}
 	return true;
 }
+
+char *config_files_image_trouble(const char *image)
+{
+	g_autofree char *manifest = image ? g_build_filename(image, "manifest.json", NULL) : NULL;
+	const char *trouble = manifest ? trouble_of(manifest) : NULL;
+
+	if (!image)
+		return g_strdup("there is none");
+	return trouble ? g_strdup_printf("there is none in '%s': %s: %s", image, manifest, trouble)
+		       : NULL;
+}

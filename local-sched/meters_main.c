@@ -57,6 +57,14 @@ static bool has_hosts(const struct config *config)
 	return false;
 }
 
+static int refuse_hostless(const char *path)
+{
+	g_autofree char *message = g_strdup_printf(
+		"%s: no cluster has hosts: there are no meters to read, it can only be simulated", path);
+
+	return fail(message);
+}
+
 /* Reads and prints `count` times (0: until a signal comes). */
 static int watch(const struct config *config, const struct options *options)
 {
@@ -111,6 +119,6 @@ int main(int argc, char **argv)
 	if (!config || !lab_state_resolve(config, options.lab, &error))
 		return fail(error->message);
 	if (!has_hosts(config))
-		return fail("no cluster of the configuration has hosts, whose meters could be read");
+		return refuse_hostless(argv[1]);
 	return watch(config, &options);
 }

@@ -52,14 +52,14 @@ static int compare_dirs(const char *name, const char *measured_dir, const char *
 	g_autoptr(overhead_t) overhead = NULL;
 	g_autoptr(GError) no_overhead = NULL;
 
-	if (no_noise)
-		fprintf(stderr, "%s: warning: repeats cannot be simulated: %s\n", name,
-			no_noise->message);
 	if (simulated)
 		compare = compare_new(measured, simulated, noise ? noise_compare(noise) : NULL,
 				      options->trials, &error);
 	if (!compare)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	if (no_noise)
+		fprintf(stderr, "%s: warning: repeats cannot be simulated: %s\n", name,
+			no_noise->message);
 	overhead = overhead_new(measured, &no_overhead);
 	if (no_overhead && !no_noise)
 		fprintf(stderr, "%s: warning: overheads of preemption cannot be simulated: %s\n",

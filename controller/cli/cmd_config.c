@@ -11,6 +11,7 @@
 #include "controller/engine/experiment.h"
 #include "controller/report/table.h"
 #include "controller/run/run_check.h"
+#include "controller/run/run_check_rows.h"
 
 /* Reads it as `run` and `simulate` do, which know the policies too. */
 static struct config *load(const char *path, GError **error)
@@ -23,22 +24,6 @@ static struct config *load(const char *path, GError **error)
 	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: experiment.policies: %s", path,
 		    reason->message);
 	return NULL;
-}
-
-static int check(const char *name, const char *path)
-{
-	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = load(path, &error);
-
-	if (!config)
-		return command_fail(COMMAND_BAD, name, "%s", error->message);
-	printf("%s: good: %u clusters, %u types, %u estimates%s\n", path, config->clusters_count,
-	       config->types_count, config->estimates_count,
-	       !config->lab		 ? ""
-	       : config->lab->overcommit ? ", emulated blades that may slow one another down: for "
-					   "tests, nothing can be measured on them"
-					 : ", emulated blades");
-	return COMMAND_DONE;
 }
 
 /* One table, then what to do about each row that needs it. */
@@ -87,6 +72,38 @@ static void print_rows_json(const GPtrArray *rows)
 	puts(text);
 }
 
+/* What is in a good configuration (the caller frees). */
+static char *contents(const struct config *config)
+{
+	return g_strdup_printf(
+		"%u clusters, %u types, %u estimates%s", config->clusters_count,
+		config->types_count, config->estimates_count,
+		!config->lab		  ? ""
+		: config->lab->overcommit ? ", emulated blades that may slow one another down: for "
+					    "tests, nothing can be measured on them"
+					  : ", emulated blades");
+}
+
+/* With `json` the same array as of a live check, of the one row that is known without trying. */
+static int check(const char *name, const char *path, bool json)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = load(path, &error);
+	g_autoptr(GPtrArray) rows = run_check_rows_new();
+	g_autofree char *found = NULL;
+
+	if (!config)
+		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	found = contents(config);
+	if (json) {
+		run_check_add(rows, "", "", "configuration", RUN_CHECK_WORKS, found, NULL);
+		print_rows_json(rows);
+	} else {
+		printf("%s: good: %s\n", path, found);
+	}
+	return COMMAND_DONE;
+}
+
 /* Whether there is a cluster at all that could do more than be simulated. */
 static bool can_run(const struct config *config)
 {
@@ -132,19 +149,33 @@ static int dump(const char *name, const char *path)
 	return COMMAND_DONE;
 }
 
+/* An option that does nothing where it stands, or NULL. */
+static const char *pointless_option(const char *what, bool live, bool timed, bool json)
+{
+	const bool dumps = strcmp(what, "dump") == 0;
+
+	if (dumps && live)
+		return "--live is for \"check\"";
+	if (dumps && json)
+		return "--json is for \"check\"";
+	return timed && !live ? "--timeout is for \"check --live\"" : NULL;
+}
+
 int cmd_config(int argc, char **argv)
 {
 	g_autoptr(GOptionContext) context = g_option_context_new("check|dump CONFIG");
 	g_autoptr(GError) error = NULL;
 	gboolean live = FALSE;
 	gboolean json = FALSE;
-	double timeout_s = RUN_CHECK_TIMEOUT_S;
+	double timeout_s = COMMAND_NOT_GIVEN;
+	const char *pointless;
+	bool timed;
 	const GOptionEntry entries[] = {
 		{"live", 0, 0, G_OPTION_ARG_NONE, &live,
 		 "check: also try every host, meter, cap, image and channel", NULL},
 		{"timeout", 0, 0, G_OPTION_ARG_DOUBLE, &timeout_s,
 		 "check --live: longest time in all (default: 180)", "SECONDS"},
-		{"json", 0, 0, G_OPTION_ARG_NONE, &json, "check --live: one JSON array", NULL},
+		{"json", 0, 0, G_OPTION_ARG_NONE, &json, "check: one JSON array", NULL},
 		{NULL},
 	};
 
@@ -160,11 +191,16 @@ int cmd_config(int argc, char **argv)
 	if (argc != 3)
 		return command_fail(COMMAND_BAD, argv[0],
 				    "give \"check\" or \"dump\" and one file");
-	if (!(timeout_s > 0))
+	timed = timeout_s != COMMAND_NOT_GIVEN;
+	if (timed && !(timeout_s > 0))
 		return command_fail(COMMAND_BAD, argv[0], "--timeout: not a positive number");
+	pointless = pointless_option(argv[1], live, timed, json);
+	if (pointless)
+		return command_fail(COMMAND_BAD, argv[0], "%s", pointless);
 	if (strcmp(argv[1], "check") == 0)
-		return live ? check_live(argv[0], argv[2], timeout_s, json)
-			    : check(argv[0], argv[2]);
+		return live ? check_live(argv[0], argv[2], timed ? timeout_s : RUN_CHECK_TIMEOUT_S,
+					 json)
+			    : check(argv[0], argv[2], json);
 	if (strcmp(argv[1], "dump") == 0)
 		return dump(argv[0], argv[2]);
 	return command_fail(COMMAND_BAD, argv[0], "unknown \"%s\"; known: check dump", argv[1]);

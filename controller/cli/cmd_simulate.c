@@ -171,6 +171,8 @@ static int simulate(const char *name, const char *path, const struct options *op
 	if (!config || (options->estimates &&
 			!config_load_estimates(config, options->estimates, &error)))
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	if (options->out && !simulate_store_check(options->out, &error))
+		return command_fail(COMMAND_BAD, name, "--out: %s", error->message);
 	if (options->policies)
 		policies = g_strsplit(options->policies, ",", -1);
 	limits = find_limits(options, config, &count, &error);

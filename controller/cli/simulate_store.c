@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/cli/simulate_store.h"
 
+#include <errno.h>
+#include <glib/gstdio.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "controller/engine/recorder_store.h"
@@ -164,6 +167,35 @@ static bool refuse_used(const char *dir, GError **error)
 		return true;
 	g_set_error(error, STORE_ERROR, STORE_ERROR_OPEN,
 		    "%s: there is a run in it already; name another directory", dir);
+	return false;
+}
+
+/* Of a path that is not there: the nearest directory above it that is. */
+static char *existing(const char *dir)
+{
+	char *at = g_canonicalize_filename(dir, NULL);
+
+	while (g_access(at, F_OK) < 0 && errno == ENOENT) {
+		char *above = g_path_get_dirname(at);
+
+		g_free(at);
+		at = above;
+	}
+	return at;
+}
+
+bool simulate_store_check(const char *dir, GError **error)
+{
+	g_autofree char *at = existing(dir);
+
+	if (!refuse_used(dir, error))
+		return false;
+	errno = ENOTDIR;
+	if (g_file_test(at, G_FILE_TEST_IS_DIR) && g_access(at, W_OK | X_OK) == 0)
+		return true;
+	g_set_error(error, STORE_ERROR, STORE_ERROR_OPEN,
+		    "cannot make the run directory \"%s\": %s: %s; name another one", dir, at,
+		    g_strerror(errno));
 	return false;
 }
 

@@ -7,6 +7,13 @@
 #include "controller/engine/trials.h"
 
 /*
+ * Whether a run directory `dir` can be made, or written if it is there and has no store in it: asked
+ * before anything is simulated. Leaves no trace. Returns true, or false with `error` (STORE_ERROR)
+ * set.
+ */
+bool simulate_store_check(const char *dir, GError **error);
+
+/*
  * Writes a simulation into run directory `dir` (new, or without a store in it), with the schema of
  * a measured run (docs/store.md) and trials as repeats: the configuration, a row for every run, and
  * for the runs of trial 1, which has the workload that `virtbed run` uses, their tasks, events and

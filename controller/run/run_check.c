@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/config_files.h"
 #include "common/http_client.h"
 #include "common/json.h"
 #include "common/lab_state.h"
@@ -368,13 +369,15 @@ static bool check_here(struct config *config, const char *path, GPtrArray *rows)
 
 static void check_image(struct config *config, GPtrArray *rows)
 {
+	g_autofree char *trouble = NULL;
 	char *absolute;
 
 	if (!config->image)
 		config->image = run_paths_image();
-	if (!config->image) {
-		run_check_add(rows, "", "", "image", RUN_CHECK_FAILED, "there is none",
-			      "./testbed build makes it; or name one in image:");
+	trouble = config_files_image_trouble(config->image);
+	if (trouble) {
+		run_check_add(rows, "", "", "image", RUN_CHECK_FAILED, trouble,
+			      CONFIG_FILES_IMAGE_CURE);
 		return;
 	}
 	absolute = g_canonicalize_filename(config->image, NULL);

@@ -275,6 +275,34 @@ static void default_image(struct config *config)
 	config->image = absolute;
 }
 
+/* Estimates are measured for an experiment that can follow: its policies are checked in any case. */
+static bool check_plan(const struct run_request *request, const struct run_prepared *prepared,
+		       GError **error)
+{
+	const struct run_plan *plan = prepared->plan;
+	const char *path = request->config_path;
+
+	if (!check_policies(request, prepared, error))
+		return false;
+	if (!plan->run)
+		return true;
+	return check_limits(plan, error) &&
+	       check_meters(plan, prepared->config, path, error) &&
+	       (plan->profile || check_estimates(prepared->config, path, error));
+}
+
+/* Local schedulers that run already have one of their own. */
+static bool check_image(const struct config *config, const char *path, GError **error)
+{
+	g_autofree char *trouble = config_files_image_trouble(config->image);
+	uint32_t own = 0;
+
+	for (uint32_t i = 0; i < config->clusters_count; i++)
+		own += !config->clusters[i].local_scheduler;
+	return !own || !trouble ||
+	       refuse(error, "%s: guest image: %s; %s", path, trouble, CONFIG_FILES_IMAGE_CURE);
+}
+
 static char *owns_lab_path(const struct run_prepared *prepared)
 {
 	return g_build_filename(prepared->dir, "state", "owns-lab", NULL);
@@ -307,16 +335,10 @@ bool run_prepare(const struct run_request *request, bool (*stopped)(void *data),
 					 : new_plan(request, prepared->config);
 	if (!prepared->plan)
 		return false;
-	if (prepared->plan->run &&
-	    (!check_policies(request, prepared, error) ||
-	     !check_limits(prepared->plan, error) ||
-	     !check_meters(prepared->plan, prepared->config, request->config_path, error)))
-		return false;
-	if (prepared->plan->run && !prepared->plan->profile &&
-	    !check_estimates(prepared->config, request->config_path, error))
-		return false;
 	default_image(prepared->config);
-	if (!run_lock_take(&prepared->lock, prepared->config->name, stopped, data, error) ||
+	if (!check_plan(request, prepared, error) ||
+	    !check_image(prepared->config, request->config_path, error) ||
+	    !run_lock_take(&prepared->lock, prepared->config->name, stopped, data, error) ||
 	    !make_dirs(prepared, error))
 		return false;
 	prepared->socket_dir =

@@ -149,7 +149,45 @@ refused() {
 }
 
 @test "a configuration without hosts cannot be tried" {
-	refused "no cluster has hosts" virtbed config check --live "$ROOT/configs/papers/energy-5000.yaml"
+	local hostless=$ROOT/configs/papers/energy-5000.yaml
+	refused "$hostless: no cluster has hosts" virtbed config check --live "$hostless"
+	refused "$hostless: no cluster has hosts" virtbed energy --live "$hostless"
+}
+
+@test "config takes no option that would do nothing" {
+	local good=$ROOT/configs/testbed-hs22.yaml
+	refused "--live" virtbed config dump --live "$good"
+	refused "--json" virtbed config dump --json "$good"
+	refused "--timeout" virtbed config dump --timeout 9 "$good"
+	refused "--timeout" virtbed config check --timeout 9 "$good"
+	refused "--timeout" virtbed config check --live --timeout 0 "$good"
+	virtbed config check --json "$good" >rows
+	jq -e 'length == 1 and .[0].what == "configuration" and .[0].result == "works" and
+		(.[0].found | startswith("4 clusters, "))' rows
+	echo "name: [" >bad.yaml
+	refused "bad.yaml" virtbed config check --json bad.yaml
+}
+
+@test "a guest image that is not there is told before anything is started" {
+	local image
+	for image in "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/none"; do
+		VIRTBED_IMAGE=$image refused "guest image: there is none in '$image'" \
+			virtbed profile "$ROOT/configs/one-machine.yaml"
+	done
+	[ ! -d runs ]
+}
+
+@test "a run directory that cannot be written is told before anything is simulated" {
+	local good=$ROOT/configs/testbed-hs22.yaml dir
+	touch file
+	for dir in file file/below; do
+		refused "--out: cannot make the run directory \"$dir\"" \
+			timeout 20 virtbed simulate --trials 1000000 --out "$dir" "$good"
+	done
+	refused "there is a run in it already" \
+		timeout 20 virtbed simulate --trials 1000000 --out "$RUNS/agree/simulated" "$good"
+	virtbed simulate --trials 1 --policy easy --limit 1 --out new/below "$good" >/dev/null
+	[ -s new/below/run.sqlite ]
 }
 
 @test "nodes of nobody are no table" {
@@ -189,6 +227,7 @@ refused() {
 	sed 's/policies: .*/policies: [eazy]/' "$good" >bad.yaml
 	refused "bad.yaml: experiment.policies: " virtbed config check bad.yaml
 	sed 's/policies: .*/policies: [eazy]/' "$ROOT/configs/one-machine.yaml" >runs.yaml
+	refused "runs.yaml: experiment.policies: unknown policy \"eazy\"" virtbed profile runs.yaml
 	for command in "simulate bad.yaml" "study bad.yaml" "run runs.yaml"; do
 		refused "${command#* }: experiment.policies: unknown policy \"eazy\"" virtbed $command
 		refused "--policy: unknown policy \"lazy\"" virtbed $command --policy lazy
@@ -335,6 +374,7 @@ refused() {
 	dir=$(mktemp -d)
 	chmod 777 "$dir"
 	cp "$(command -v virtbed)" "$BUILD/local-sched/lab/virtbed-lab" "$ROOT/configs/testbed-hs22.yaml" "$dir"
+	touch "$dir/manifest.json"
 	cat >"$dir/lab.yaml" <<-END
 		name: no-root-$BASHPID
 		clusters: [{name: c, nodes: 1, cores: 1, memory_mib: 128, hosts: [{blade: b}]}]
@@ -345,7 +385,7 @@ refused() {
 	END
 	cd "$dir"
 	for arguments in "lab check" "lab up lab.yaml" "profile lab.yaml"; do
-		VIRTBED_LIBEXEC=$dir run -1 $as ./virtbed $arguments
+		VIRTBED_LIBEXEC=$dir VIRTBED_IMAGE=$dir run -1 $as ./virtbed $arguments
 		echo "$arguments: $output"
 		grep -q "needs root.*what works without: virtbed simulate CONFIG" <<<"$output"
 	done
@@ -372,6 +412,8 @@ refused() {
 @test "compare wants the measured run first" {
 	refused "give the measured run first" \
 		virtbed compare "$RUNS/agree/simulated" "$RUNS/agree/measured"
+	refused "give the simulated run second" \
+		virtbed compare "$RUNS/agree/measured" "$RUNS/agree/measured"
 }
 
 @test "headings say what is emulated" {

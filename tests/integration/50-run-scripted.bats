@@ -292,7 +292,6 @@ rows_of() {
 }
 
 @test "a live check says what works, and leaves nothing" {
-	echo "image: $BATS_TEST_TMPDIR" >>"$config"
 	export TMPDIR=$BATS_TEST_TMPDIR/tmp
 	mkdir "$TMPDIR"
 	run "$virtbed" config check --live "$config" --json
@@ -307,7 +306,6 @@ rows_of() {
 }
 
 @test "a live check that fails names the cluster and the cure, and exits with 1" {
-	echo "image: $BATS_TEST_TMPDIR" >>"$config"
 	printf '#!/bin/sh\necho "the bridge br7 is not there" >&2\nexit 1\n' >"$BATS_TEST_TMPDIR/refuses"
 	chmod +x "$BATS_TEST_TMPDIR/refuses"
 	ln -sf "$BATS_TEST_TMPDIR/refuses" "$VIRTBED_LIBEXEC/virtbed-local-sched"
@@ -316,6 +314,11 @@ rows_of() {
 	[ "$status" -eq 1 ]
 	grep -qE "^c1 +scheduler +FAILED .*br7 is not there" <<<"$output"
 	grep -q "^c1 scheduler: " <<<"$output"
+	export VIRTBED_IMAGE=$BATS_TEST_TMPDIR/none
+	run "$virtbed" config check --live "$config"
+	[ "$status" -eq 1 ]
+	grep -qE "^ +image +FAILED +there is none in '$VIRTBED_IMAGE'" <<<"$output"
+	grep -q "^image: ./testbed build" <<<"$output"
 }
 
 @test "a run directory with a long path works" {

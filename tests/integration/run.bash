@@ -13,6 +13,9 @@ run_use_scripted() {
 	ln -sf "$run_build/tests/unit/run/scripted-local-sched" "$dir/virtbed-local-sched"
 	ln -sf "$run_build/controller/api/virtbed-controller" "$dir/virtbed-controller"
 	export VIRTBED_LIBEXEC=$dir
+	# It has no VMs, and reads no image; that there is one is asked first of all.
+	echo '{}' >"$dir/manifest.json"
+	export VIRTBED_IMAGE=$dir
 }
 
 # Two clusters of four and two nodes, two types, short runs; the run's name, which is locked on this
