@@ -180,6 +180,8 @@ void remote_link_refresh(struct remote_link *link)
 		g_clear_pointer(&link->nodes[i].state, g_free);
 	link->nodes_asked_ns = 0;
 	link->waited_for = true;
+	if (link->identified)
+		remote_link_ask_nodes(link);
 }
 
 bool remote_link_node_up(const struct remote_link *link, uint32_t node)

@@ -197,6 +197,7 @@ static bool read_capabilities(struct remote_link *link, json_t *body, GError **e
 static void capabilities_done(int status, json_t *body, const GError *error, void *data)
 {
 	struct remote_link *link = data;
+	const bool before = link->identified;
 	g_autoptr(GError) wrong = NULL;
 	bool good;
 
@@ -209,6 +210,10 @@ static void capabilities_done(int status, json_t *body, const GError *error, voi
 	remote_link_settle(link, good, wrong);
 	if (good)
 		remote_link_ask_events(link);
+	if (good && !before) {
+		remote_link_ask_nodes(link);
+		remote_link_ask_samples(link);
+	}
 }
 
 void remote_link_identify(struct remote_link *link)

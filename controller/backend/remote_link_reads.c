@@ -110,8 +110,11 @@ static void energy_done(int status, json_t *body, const GError *error, void *dat
 	g_autoptr(GError) wrong = NULL;
 
 	link->energy_pending = false;
-	if (remote_link_usable(link, body, error))
-		remote_link_settle(link, read_energy(link, body, &wrong), wrong);
+	if (!remote_link_usable(link, body, error))
+		return;
+	remote_link_settle(link, read_energy(link, body, &wrong), wrong);
+	if (link->samples_after >= 0)
+		remote_link_ask_samples(link);
 }
 
 static void ask_energy(struct remote_link *link)

@@ -270,6 +270,24 @@ void scripted_unpause(struct scripted_scheduler *scheduler, const char *id)
 		end_after(ending);
 }
 
+void scripted_scheduler_hurry(struct scripted_scheduler *scheduler, double left_s)
+{
+	GHashTableIter iter;
+	void *key;
+
+	g_hash_table_iter_init(&iter, scheduler->endings);
+	while (g_hash_table_iter_next(&iter, &key, NULL)) {
+		struct ending *ending = key;
+		const bool runs = ending->source != 0;
+
+		if (runs)
+			scripted_pause(scheduler, ending->id);
+		ending->left_s = MIN(ending->left_s, left_s);
+		if (runs)
+			end_after(ending);
+	}
+}
+
 static void put_task(struct http_request *request, const char *const *arguments, json_t *body,
 		     void *data)
 {

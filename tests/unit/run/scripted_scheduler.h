@@ -60,6 +60,9 @@ void scripted_scheduler_set_auto(struct scripted_scheduler *scheduler,
 				 double (*duration_s)(const json_t *request, void *data),
 				 void *data);
 
+/* Tasks that were to end by themselves have no more than `left_s` left to execute. */
+void scripted_scheduler_hurry(struct scripted_scheduler *scheduler, double left_s);
+
 /*
  * A suspension freezes after `freeze_s` and is over `rest_s` later; a resumption runs after `rest_s`
  * and is over `freeze_s` later (0.02 and 0.05 until then).

@@ -11,165 +11,20 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "controller/backend/remote.h"
-#include "tests/unit/run/scripted_scheduler.h"
+#include "tests/unit/run/fixture.h"
 
-#define PATIENCE_S 1.5
-#define SOON_S 20.0
-
-static struct config_meter meter = {.kind = CONFIG_METER_IPMI, .interval_s = SCRIPTED_INTERVAL_S};
-static struct config_host host = {.name = (char *)"b1", .meter = &meter};
-static struct config_cluster cluster = {
-	.name = (char *)"c1",
-	.nodes = 3,
-	.cores = 1,
-	.memory_mib = 128,
-	.hosts = &host,
-	.hosts_count = 1,
-};
-static struct config_type type = {
-	.name = (char *)"IS",
-	.benchmark = (char *)"is",
-	.class_ = (char *)"S",
-	.cores = 1,
-	.repetitions = 1,
-	.share = 1,
-};
-static struct config_experiment experiment = {.task_deadline_s = 60};
-static struct config config = {
-	.name = (char *)"test",
-	.clusters = &cluster,
-	.clusters_count = 1,
-	.types = &type,
-	.types_count = 1,
-	.experiment = &experiment,
-};
-
-struct world {
-	char *dir;
-	char *address;
-	struct scripted_scheduler *scheduler;
-	struct remote_fleet *fleet;
-	struct backend *backend;
-	GString *notes;
-	guint samples;
-};
-
-static void note(double time_s, const char *kind, const char *text, void *data)
-{
-	struct world *world = data;
-
-	g_test_message("%.3f %s: %s", time_s, kind, text);
-	g_string_append_printf(world->notes, "%s ", kind);
-}
-
-static void sample(double time_s, const struct remote_meter *of, const struct remote_sample *one,
-		   void *data)
-{
-	((struct world *)data)->samples++;
-}
-
-static void open_backend(struct world *world, int64_t run)
-{
-	struct remote_run remote = {
-		.experiment = "test",
-		.run = run,
-		.t0_ns = clock_now_ns(),
-		.note = note,
-		.sample = sample,
-		.data = world,
-	};
-
-	world->backend = remote_backend_new(world->fleet, &remote);
-}
-
-static void set_up(struct world *world, gconstpointer data)
-{
-	g_autoptr(GError) error = NULL;
-	const char *addresses[2] = {0};
-
-	world->dir = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
-	world->address = g_strdup_printf("unix:%s/ls.sock", world->dir);
-	addresses[0] = world->address;
-	world->notes = g_string_new(NULL);
-	world->scheduler = scripted_scheduler_new(world->address, "c1", cluster.nodes);
-	world->fleet = remote_fleet_new(&config, addresses, &error);
-	g_assert_no_error(error);
-	remote_link_set_patience(remote_fleet_link(world->fleet, 0), PATIENCE_S);
-	g_assert_true(remote_fleet_wait_ready(world->fleet, SOON_S, &error));
-	open_backend(world, 1);
-}
-
-static void tear_down(struct world *world, gconstpointer data)
-{
-	backend_destroy(world->backend);
-	remote_fleet_free(world->fleet);
-	scripted_scheduler_free(world->scheduler);
-	g_rmdir(world->dir);
-	g_string_free(world->notes, TRUE);
-	g_free(world->address);
-	g_free(world->dir);
-}
-
-static void start(struct world *world, uint32_t task, uint32_t attempt, uint32_t node)
-{
-	const struct backend_start one = {
-		.task = task,
-		.attempt = attempt,
-		.nodes = &node,
-		.nodes_count = 1,
-	};
-
-	backend_start(world->backend, &one);
-}
-
-/* The next event; fails the test when none comes. */
-static struct backend_event next(struct world *world)
-{
-	struct backend_event event;
-
-	backend_wait(world->backend, backend_now_s(world->backend) + SOON_S, &event);
-	g_assert_cmpint(event.kind, !=, BACKEND_EVENT_NONE);
-	return event;
-}
-
-/* The next event of a kind; others are passed over. */
-static struct backend_event next_of(struct world *world, enum backend_event_kind kind)
-{
-	struct backend_event event = next(world);
-
-	while (event.kind != kind)
-		event = next(world);
-	return event;
-}
-
-static void assert_quiet(struct world *world, double for_s)
-{
-	struct backend_event event;
-
-	backend_wait(world->backend, backend_now_s(world->backend) + for_s, &event);
-	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
-}
-
-static void start_accounts(struct world *world, double idle_w)
-{
-	GPtrArray *meters = remote_fleet_meters(world->fleet);
-
-	for (guint i = 0; i < meters->len; i++)
-		remote_meter_start(g_ptr_array_index(meters, i), clock_now_ns(), idle_w);
-}
-
-static void a_task_starts_and_ends(struct world *world, gconstpointer data)
+static void a_task_starts_and_ends(struct fixture *fixture, gconstpointer data)
 {
 	struct backend_event started;
 	struct backend_event ended;
 
-	start(world, 7, 1, 2);
-	started = next(world);
+	fixture_start(fixture, 7, 1, 2);
+	started = fixture_next(fixture);
 	g_assert_cmpint(started.kind, ==, BACKEND_EVENT_STARTED);
 	g_assert_cmpint(started.task, ==, 7);
-	g_assert_true(scripted_scheduler_runs(world->scheduler, "test-1-7-1"));
-	scripted_scheduler_end_task(world->scheduler, "test-1-7-1", "completed", false);
-	ended = next(world);
+	g_assert_true(scripted_scheduler_runs(fixture->scheduler, "test-1-7-1"));
+	scripted_scheduler_end_task(fixture->scheduler, "test-1-7-1", "completed", false);
+	ended = fixture_next(fixture);
 	g_assert_cmpint(ended.kind, ==, BACKEND_EVENT_ENDED);
 	g_assert_cmpint(ended.outcome, ==, BACKEND_OUTCOME_COMPLETED);
 	g_assert_cmpint(ended.attempt, ==, 1);
@@ -178,247 +33,248 @@ static void a_task_starts_and_ends(struct world *world, gconstpointer data)
 	g_assert_cmpfloat(ended.exec_s, <=, ended.time_s);
 }
 
-static void a_duplicate_is_told_once(struct world *world, gconstpointer data)
+static void a_duplicate_is_told_once(struct fixture *fixture, gconstpointer data)
 {
-	start(world, 0, 1, 0);
-	start(world, 0, 1, 0);
-	next_of(world, BACKEND_EVENT_STARTED);
-	scripted_scheduler_end_task(world->scheduler, "test-1-0-1", "completed", true);
-	next_of(world, BACKEND_EVENT_ENDED);
-	assert_quiet(world, 0.5);
-	g_assert_cmpint(scripted_scheduler_starts(world->scheduler), ==, 1);
+	fixture_start(fixture, 0, 1, 0);
+	fixture_start(fixture, 0, 1, 0);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	scripted_scheduler_end_task(fixture->scheduler, "test-1-0-1", "completed", true);
+	fixture_next_of(fixture, BACKEND_EVENT_ENDED);
+	fixture_quiet(fixture, 0.5);
+	g_assert_cmpint(scripted_scheduler_starts(fixture->scheduler), ==, 1);
 }
 
-static void a_kill_ends_a_task(struct world *world, gconstpointer data)
+static void a_kill_ends_a_task(struct fixture *fixture, gconstpointer data)
 {
 	struct backend_event event;
 
-	start(world, 0, 1, 0);
-	next_of(world, BACKEND_EVENT_STARTED);
-	backend_kill(world->backend, 0, 1);
-	event = next_of(world, BACKEND_EVENT_ENDED);
+	fixture_start(fixture, 0, 1, 0);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	backend_kill(fixture->backend, 0, 1);
+	event = fixture_next_of(fixture, BACKEND_EVENT_ENDED);
 	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_KILLED);
-	backend_kill(world->backend, 0, 1);
-	assert_quiet(world, 0.3);
+	backend_kill(fixture->backend, 0, 1);
+	fixture_quiet(fixture, 0.3);
 }
 
 /* The DELETE must not overtake the PUT. */
-static void a_kill_at_once_ends_a_task_too(struct world *world, gconstpointer data)
+static void a_kill_at_once_ends_a_task_too(struct fixture *fixture, gconstpointer data)
 {
 	struct backend_event event;
 
-	start(world, 0, 1, 0);
-	backend_kill(world->backend, 0, 1);
-	event = next_of(world, BACKEND_EVENT_ENDED);
+	fixture_start(fixture, 0, 1, 0);
+	backend_kill(fixture->backend, 0, 1);
+	event = fixture_next_of(fixture, BACKEND_EVENT_ENDED);
 	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_KILLED);
-	g_assert_false(scripted_scheduler_runs(world->scheduler, "test-1-0-1"));
+	g_assert_false(scripted_scheduler_runs(fixture->scheduler, "test-1-0-1"));
 }
 
-static void a_node_that_is_not_free_yet_is_asked_again(struct world *world, gconstpointer data)
+static void a_node_that_is_not_free_yet_is_asked_again(struct fixture *fixture, gconstpointer data)
 {
-	scripted_scheduler_refuse(world->scheduler, 3);
-	start(world, 0, 1, 0);
-	next_of(world, BACKEND_EVENT_STARTED);
-	g_assert_cmpint(scripted_scheduler_starts(world->scheduler), ==, 1);
+	scripted_scheduler_refuse(fixture->scheduler, 3);
+	fixture_start(fixture, 0, 1, 0);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	g_assert_cmpint(scripted_scheduler_starts(fixture->scheduler), ==, 1);
 }
 
-static void a_node_that_stays_taken_loses_the_task(struct world *world, gconstpointer data)
+static void a_node_that_stays_taken_loses_the_task(struct fixture *fixture, gconstpointer data)
 {
 	struct backend_event event;
 
-	scripted_scheduler_refuse(world->scheduler, 1000);
-	start(world, 0, 1, 0);
-	event = next_of(world, BACKEND_EVENT_ENDED);
+	scripted_scheduler_refuse(fixture->scheduler, 1000);
+	fixture_start(fixture, 0, 1, 0);
+	event = fixture_next_of(fixture, BACKEND_EVENT_ENDED);
 	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_LOST);
 	g_assert_nonnull(strstr(event.reason, "not ready"));
-	g_assert_nonnull(strstr(world->notes->str, "task-refused"));
+	g_assert_nonnull(strstr(fixture->notes->str, "task-refused"));
 }
 
-static void not_now_is_tried_again(struct world *world, gconstpointer data)
+static void not_now_is_tried_again(struct fixture *fixture, gconstpointer data)
 {
-	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_BUSY);
-	start(world, 0, 1, 0);
-	assert_quiet(world, 0.5);
-	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_FINE);
-	next_of(world, BACKEND_EVENT_STARTED);
-	g_assert_cmpstr(world->notes->str, ==, "scheduler-busy ");
+	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_BUSY);
+	fixture_start(fixture, 0, 1, 0);
+	fixture_quiet(fixture, 0.5);
+	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_FINE);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	g_assert_cmpstr(fixture->notes->str, ==, "scheduler-busy ");
 }
 
-static void a_restart_goes_unnoticed(struct world *world, gconstpointer data)
+static void a_restart_goes_unnoticed(struct fixture *fixture, gconstpointer data)
 {
 	struct backend_event event;
 
-	start(world, 0, 1, 0);
-	next_of(world, BACKEND_EVENT_STARTED);
-	scripted_scheduler_restart(world->scheduler, true);
-	start(world, 1, 1, 1);
-	event = next(world);
+	fixture_start(fixture, 0, 1, 0);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	scripted_scheduler_restart(fixture->scheduler, true);
+	fixture_start(fixture, 1, 1, 1);
+	event = fixture_next(fixture);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_STARTED);
 	g_assert_cmpint(event.task, ==, 1);
-	scripted_scheduler_end_task(world->scheduler, "test-1-0-1", "completed", false);
-	event = next(world);
+	scripted_scheduler_end_task(fixture->scheduler, "test-1-0-1", "completed", false);
+	event = fixture_next(fixture);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENDED);
 	g_assert_cmpint(event.task, ==, 0);
-	g_assert_cmpint(scripted_scheduler_starts(world->scheduler), ==, 2);
+	g_assert_cmpint(scripted_scheduler_starts(fixture->scheduler), ==, 2);
 }
 
 /* Ended while nobody listened: numbers go on, so the event is still there. */
-static void an_end_during_a_restart_is_not_missed(struct world *world, gconstpointer data)
+static void an_end_during_a_restart_is_not_missed(struct fixture *fixture, gconstpointer data)
 {
-	start(world, 0, 1, 0);
-	next_of(world, BACKEND_EVENT_STARTED);
-	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_SILENT);
-	scripted_scheduler_end_task(world->scheduler, "test-1-0-1", "completed", false);
-	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_FINE);
-	scripted_scheduler_restart(world->scheduler, true);
-	g_assert_cmpint(next_of(world, BACKEND_EVENT_ENDED).outcome, ==, BACKEND_OUTCOME_COMPLETED);
+	fixture_start(fixture, 0, 1, 0);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_SILENT);
+	scripted_scheduler_end_task(fixture->scheduler, "test-1-0-1", "completed", false);
+	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_FINE);
+	scripted_scheduler_restart(fixture->scheduler, true);
+	g_assert_cmpint(fixture_next_of(fixture, BACKEND_EVENT_ENDED).outcome, ==,
+			BACKEND_OUTCOME_COMPLETED);
 }
 
-static void a_scheduler_without_memory_loses_its_tasks(struct world *world, gconstpointer data)
+static void a_scheduler_without_memory_loses_its_tasks(struct fixture *fixture, gconstpointer data)
 {
 	struct backend_event event;
 
-	start(world, 0, 1, 0);
-	next_of(world, BACKEND_EVENT_STARTED);
-	scripted_scheduler_set_watts(world->scheduler, 50);
-	start_accounts(world, 0);
-	assert_quiet(world, 0.5);
-	scripted_scheduler_restart(world->scheduler, false);
-	event = next_of(world, BACKEND_EVENT_ENDED);
+	fixture_start(fixture, 0, 1, 0);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	scripted_scheduler_set_watts(fixture->scheduler, 50);
+	fixture_start_accounts(fixture, 0);
+	fixture_quiet(fixture, 0.5);
+	scripted_scheduler_restart(fixture->scheduler, false);
+	event = fixture_next_of(fixture, BACKEND_EVENT_ENDED);
 	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_LOST);
-	g_assert_nonnull(strstr(world->notes->str, "scheduler-reset"));
-	start(world, 0, 2, 0);
-	next_of(world, BACKEND_EVENT_STARTED);
-	scripted_scheduler_end_task(world->scheduler, "test-1-0-2", "completed", false);
-	next_of(world, BACKEND_EVENT_ENDED);
-	g_assert_cmpfloat(backend_energy_j(world->backend), >, 0);
+	g_assert_nonnull(strstr(fixture->notes->str, "scheduler-reset"));
+	fixture_start(fixture, 0, 2, 0);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	scripted_scheduler_end_task(fixture->scheduler, "test-1-0-2", "completed", false);
+	fixture_next_of(fixture, BACKEND_EVENT_ENDED);
+	g_assert_cmpfloat(backend_energy_j(fixture->backend), >, 0);
 }
 
-static void silence_loses_tasks_and_nodes(struct world *world, gconstpointer data)
+static void silence_loses_tasks_and_nodes(struct fixture *fixture, gconstpointer data)
 {
 	uint32_t down = 0;
 	uint32_t up = 0;
 	bool lost = false;
 
-	start(world, 0, 1, 0);
-	next_of(world, BACKEND_EVENT_STARTED);
-	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_SILENT);
-	scripted_scheduler_restart(world->scheduler, true); /* drops the open long poll */
-	while (down < cluster.nodes || !lost) {
-		struct backend_event event = next(world);
+	fixture_start(fixture, 0, 1, 0);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_SILENT);
+	scripted_scheduler_restart(fixture->scheduler, true); /* drops the open long poll */
+	while (down < fixture_config.clusters[0].nodes || !lost) {
+		struct backend_event event = fixture_next(fixture);
 
 		down += event.kind == BACKEND_EVENT_NODE_DOWN;
 		lost = lost ||
 		       (event.kind == BACKEND_EVENT_ENDED && event.outcome == BACKEND_OUTCOME_LOST);
 	}
-	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_FINE);
-	scripted_scheduler_restart(world->scheduler, true);
-	while (up < cluster.nodes)
-		up += next(world).kind == BACKEND_EVENT_NODE_UP;
-	while (scripted_scheduler_runs(world->scheduler,
+	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_FINE);
+	scripted_scheduler_restart(fixture->scheduler, true);
+	while (up < fixture_config.clusters[0].nodes)
+		up += fixture_next(fixture).kind == BACKEND_EVENT_NODE_UP;
+	while (scripted_scheduler_runs(fixture->scheduler,
 				       "test-1-0-1")) /* killed, now that it can be */
 		g_main_context_iteration(NULL, TRUE);
-	g_assert_nonnull(strstr(world->notes->str, "scheduler-away"));
-	g_assert_nonnull(strstr(world->notes->str, "scheduler-back"));
+	g_assert_nonnull(strstr(fixture->notes->str, "scheduler-away"));
+	g_assert_nonnull(strstr(fixture->notes->str, "scheduler-back"));
 }
 
-static void rubbish_is_recorded_and_loses_the_task(struct world *world, gconstpointer data)
+static void rubbish_is_recorded_and_loses_the_task(struct fixture *fixture, gconstpointer data)
 {
 	struct backend_event event;
 
-	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_RUBBISH);
-	start(world, 0, 1, 0);
-	event = next_of(world, BACKEND_EVENT_ENDED);
+	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_RUBBISH);
+	fixture_start(fixture, 0, 1, 0);
+	event = fixture_next_of(fixture, BACKEND_EVENT_ENDED);
 	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_LOST);
-	g_assert_nonnull(strstr(world->notes->str, "scheduler-rubbish"));
-	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_FINE);
+	g_assert_nonnull(strstr(fixture->notes->str, "scheduler-rubbish"));
+	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_FINE);
 }
 
-static void nodes_go_and_come(struct world *world, gconstpointer data)
+static void nodes_go_and_come(struct fixture *fixture, gconstpointer data)
 {
 	struct backend_event event;
 
-	scripted_scheduler_set_node(world->scheduler, 1, false);
-	event = next(world);
+	scripted_scheduler_set_node(fixture->scheduler, 1, false);
+	event = fixture_next(fixture);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NODE_DOWN);
 	g_assert_cmpint(event.node, ==, 1);
-	scripted_scheduler_set_node(world->scheduler, 1, true);
-	event = next(world);
+	scripted_scheduler_set_node(fixture->scheduler, 1, true);
+	event = fixture_next(fixture);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NODE_UP);
 }
 
-static void the_limit_is_reported_once_at_its_time(struct world *world, gconstpointer data)
+static void the_limit_is_reported_once_at_its_time(struct fixture *fixture, gconstpointer data)
 {
 	struct backend_event event;
 	double now_s;
 
-	scripted_scheduler_set_watts(world->scheduler, 160);
-	start_accounts(world, 60);
-	now_s = backend_now_s(world->backend);
-	backend_set_limit(world->backend, 100);
-	event = next(world);
+	scripted_scheduler_set_watts(fixture->scheduler, 160);
+	fixture_start_accounts(fixture, 60);
+	now_s = backend_now_s(fixture->backend);
+	backend_set_limit(fixture->backend, 100);
+	event = fixture_next(fixture);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENERGY_LIMIT);
 	g_assert_cmpfloat(fabs(event.time_s - now_s - 1), <,
 			  0.35); /* about two sampling intervals */
-	assert_quiet(world, 0.5);
-	g_assert_cmpfloat(backend_energy_j(world->backend), >, 100);
-	g_assert_cmpint(world->samples, >, 5);
+	fixture_quiet(fixture, 0.5);
+	g_assert_cmpfloat(backend_energy_j(fixture->backend), >, 100);
+	g_assert_cmpint(fixture->samples, >, 5);
 }
 
-static void a_meter_that_falls_silent_is_held(struct world *world, gconstpointer data)
+static void a_meter_that_falls_silent_is_held(struct fixture *fixture, gconstpointer data)
 {
 	struct backend_event event;
 
-	scripted_scheduler_set_watts(world->scheduler, 160);
-	start_accounts(world, 60);
-	assert_quiet(world, 0.5);
-	scripted_scheduler_set_metering(world->scheduler, false);
-	backend_set_limit(world->backend, 150);
-	event = next(world);
+	scripted_scheduler_set_watts(fixture->scheduler, 160);
+	fixture_start_accounts(fixture, 60);
+	fixture_quiet(fixture, 0.5);
+	scripted_scheduler_set_metering(fixture->scheduler, false);
+	backend_set_limit(fixture->backend, 150);
+	event = fixture_next(fixture);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENERGY_LIMIT);
 }
 
-static void a_baseline_is_measured(struct world *world, gconstpointer data)
+static void a_baseline_is_measured(struct fixture *fixture, gconstpointer data)
 {
 	struct remote_baseline baseline = {0};
 	g_autoptr(GError) error = NULL;
 
-	scripted_scheduler_set_watts(world->scheduler, 61);
-	assert_quiet(world, 3 * SCRIPTED_INTERVAL_S);
-	g_assert_true(remote_fleet_baseline(world->fleet, 0.6, &baseline, &error));
+	scripted_scheduler_set_watts(fixture->scheduler, 61);
+	fixture_quiet(fixture, 3 * SCRIPTED_INTERVAL_S);
+	g_assert_true(remote_fleet_baseline(fixture->fleet, 0.6, &baseline, &error));
 	g_assert_cmpint(baseline.count, ==, 1);
 	g_assert_cmpfloat_with_epsilon(baseline.sum_w, 61, 0.01);
 	remote_baseline_clear(&baseline);
 }
 
-static void a_baseline_without_samples_is_an_error(struct world *world, gconstpointer data)
+static void a_baseline_without_samples_is_an_error(struct fixture *fixture, gconstpointer data)
 {
 	struct remote_baseline baseline = {0};
 	g_autoptr(GError) error = NULL;
 
-	scripted_scheduler_set_metering(world->scheduler, false);
-	assert_quiet(world, 5 * SCRIPTED_INTERVAL_S);
-	g_assert_false(remote_fleet_baseline(world->fleet, 0.5, &baseline, &error));
+	scripted_scheduler_set_metering(fixture->scheduler, false);
+	fixture_quiet(fixture, 5 * SCRIPTED_INTERVAL_S);
+	g_assert_false(remote_fleet_baseline(fixture->fleet, 0.5, &baseline, &error));
 	g_assert_error(error, REMOTE_ERROR, REMOTE_ERROR_METER);
-	scripted_scheduler_set_metering(world->scheduler, true);
+	scripted_scheduler_set_metering(fixture->scheduler, true);
 }
 
 /* A controller that was killed: its successor asks again, and nothing is run twice. */
-static void tasks_are_adopted(struct world *world, gconstpointer data)
+static void tasks_are_adopted(struct fixture *fixture, gconstpointer data)
 {
 	const uint32_t nodes[] = {0, 1, 2};
 	struct backend_event event;
 	bool ended[3] = {0};
 
-	start(world, 0, 1, 0);
-	start(world, 1, 1, 1);
-	next_of(world, BACKEND_EVENT_STARTED);
-	next_of(world, BACKEND_EVENT_STARTED);
-	scripted_scheduler_end_task(world->scheduler, "test-1-1-1", "completed", false);
+	fixture_start(fixture, 0, 1, 0);
+	fixture_start(fixture, 1, 1, 1);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	scripted_scheduler_end_task(fixture->scheduler, "test-1-1-1", "completed", false);
 	/* Not destroyed in order, which would kill the tasks: another listener takes its place. */
-	struct backend *before = world->backend;
+	struct backend *before = fixture->backend;
 
-	open_backend(world, 1);
+	fixture_open(fixture, 1);
 	for (uint32_t i = 0; i < 3; i++) { /* the third was never asked for before */
 		const struct backend_start one = {
 			.task = i,
@@ -427,19 +283,19 @@ static void tasks_are_adopted(struct world *world, gconstpointer data)
 			.nodes_count = 1,
 		};
 
-		remote_backend_adopt(world->backend, &one, &(struct remote_past){0});
+		remote_backend_adopt(fixture->backend, &one, &(struct remote_past){0});
 	}
-	event = next_of(world, BACKEND_EVENT_ENDED);
+	event = fixture_next_of(fixture, BACKEND_EVENT_ENDED);
 	g_assert_cmpint(event.task, ==, 1);
 	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_COMPLETED);
-	while (scripted_scheduler_starts(world->scheduler) < 3)
+	while (scripted_scheduler_starts(fixture->scheduler) < 3)
 		g_main_context_iteration(NULL, TRUE);
 	for (uint32_t i = 0; i < 3; i++)
-		backend_kill(world->backend, i, 1);
+		backend_kill(fixture->backend, i, 1);
 	ended[1] = true;
 	while (!ended[0] || !ended[2])
-		ended[next_of(world, BACKEND_EVENT_ENDED).task] = true;
-	g_assert_cmpint(scripted_scheduler_starts(world->scheduler), ==, 3);
+		ended[fixture_next_of(fixture, BACKEND_EVENT_ENDED).task] = true;
+	g_assert_cmpint(scripted_scheduler_starts(fixture->scheduler), ==, 3);
 	backend_destroy(before);
 }
 
@@ -449,50 +305,51 @@ static gboolean stop(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-static void a_stop_aborts_the_run(struct world *world, gconstpointer data)
+static void a_stop_aborts_the_run(struct fixture *fixture, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
 	struct backend_event event;
 
-	start(world, 0, 1, 0);
-	next_of(world, BACKEND_EVENT_STARTED);
-	g_timeout_add(100, stop, world->fleet);
-	event = next(world);
+	fixture_start(fixture, 0, 1, 0);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	g_timeout_add(100, stop, fixture->fleet);
+	event = fixture_next(fixture);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ABORTED);
 	g_assert_cmpstr(event.reason, ==, "enough");
-	g_assert_false(remote_fleet_wait_ready(world->fleet, SOON_S, &error));
+	g_assert_false(remote_fleet_wait_ready(fixture->fleet, FIXTURE_SOON_S, &error));
 	g_assert_error(error, REMOTE_ERROR, REMOTE_ERROR_STOPPED);
 }
 
-static void the_end_of_a_run_kills_what_runs(struct world *world, gconstpointer data)
+static void the_end_of_a_run_kills_what_runs(struct fixture *fixture, gconstpointer data)
 {
-	start(world, 0, 1, 0);
-	next_of(world, BACKEND_EVENT_STARTED);
-	backend_destroy(world->backend);
-	g_assert_false(scripted_scheduler_runs(world->scheduler, "test-1-0-1"));
-	open_backend(world, 2);
+	fixture_start(fixture, 0, 1, 0);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	backend_destroy(fixture->backend);
+	g_assert_false(scripted_scheduler_runs(fixture->scheduler, "test-1-0-1"));
+	fixture_open(fixture, 2);
 }
 
 /* Both were asked to be killed; one was over by then, which is told only afterwards. */
-static void settling_tells_what_was_over_before_the_kill(struct world *world, gconstpointer data)
+static void settling_tells_what_was_over_before_the_kill(struct fixture *fixture,
+							 gconstpointer data)
 {
 	enum backend_outcome outcomes[2] = {BACKEND_OUTCOME_NONE, BACKEND_OUTCOME_NONE};
 	double end_s;
 
-	start(world, 0, 1, 0);
-	start(world, 1, 1, 1);
-	next_of(world, BACKEND_EVENT_STARTED);
-	next_of(world, BACKEND_EVENT_STARTED);
-	scripted_scheduler_hold_end(world->scheduler, "test-1-0-1");
-	end_s = backend_now_s(world->backend);
-	backend_kill(world->backend, 0, 1);
-	backend_kill(world->backend, 1, 1);
-	g_assert_true(backend_settle(world->backend));
-	g_assert_false(scripted_scheduler_runs(world->scheduler, "test-1-1-1"));
+	fixture_start(fixture, 0, 1, 0);
+	fixture_start(fixture, 1, 1, 1);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	scripted_scheduler_hold_end(fixture->scheduler, "test-1-0-1");
+	end_s = backend_now_s(fixture->backend);
+	backend_kill(fixture->backend, 0, 1);
+	backend_kill(fixture->backend, 1, 1);
+	g_assert_true(backend_settle(fixture->backend));
+	g_assert_false(scripted_scheduler_runs(fixture->scheduler, "test-1-1-1"));
 	for (int i = 0; i < 2; i++) {
 		struct backend_event event;
 
-		backend_wait(world->backend, end_s, &event);
+		backend_wait(fixture->backend, end_s, &event);
 		g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENDED);
 		outcomes[event.task] = event.outcome;
 		g_assert_true((event.time_s <= end_s) == (event.task == 0));
@@ -502,12 +359,12 @@ static void settling_tells_what_was_over_before_the_kill(struct world *world, gc
 }
 
 /* Sends a PUT of a task for nobody but the address of `heard`. */
-static void put(struct world *world, const char *id, remote_link_done_f done, bool *heard)
+static void put(struct fixture *fixture, const char *id, remote_link_done_f done, bool *heard)
 {
 	g_autofree char *path = g_strconcat("/v1/tasks/", id, NULL);
 	g_autoptr(json_t) body = json_pack("{s:[i]}", "nodes", 0);
 
-	remote_link_send(remote_fleet_link(world->fleet, 0), "PUT", path, body, done, heard);
+	remote_link_send(remote_fleet_link(fixture->fleet, 0), "PUT", path, body, done, heard);
 }
 
 static void hear(int status, json_t *body, const GError *error, void *data)
@@ -516,55 +373,56 @@ static void hear(int status, json_t *body, const GError *error, void *data)
 }
 
 /* Its PUT is answered with 503 until after it was forgotten: it must not run then. */
-static void a_forgotten_start_does_not_run_later(struct world *world, gconstpointer data)
+static void a_forgotten_start_does_not_run_later(struct fixture *fixture, gconstpointer data)
 {
 	bool heard = false;
 
-	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_BUSY);
-	put(world, "orphan", hear, &heard);
-	assert_quiet(world, 0.3);
-	remote_link_forget(remote_fleet_link(world->fleet, 0), &heard);
-	scripted_scheduler_set_mood(world->scheduler, SCRIPTED_FINE);
-	while (scripted_scheduler_deletes(world->scheduler) == 0)
+	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_BUSY);
+	put(fixture, "orphan", hear, &heard);
+	fixture_quiet(fixture, 0.3);
+	remote_link_forget(remote_fleet_link(fixture->fleet, 0), &heard);
+	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_FINE);
+	while (scripted_scheduler_deletes(fixture->scheduler) == 0)
 		g_main_context_iteration(NULL, TRUE);
-	g_assert_false(scripted_scheduler_runs(world->scheduler, "orphan"));
+	g_assert_false(scripted_scheduler_runs(fixture->scheduler, "orphan"));
 	g_assert_false(heard);
 }
 
 /* Its PUT is on its way when it is forgotten: it starts and is ended. */
-static void a_forgotten_start_that_arrives_is_ended(struct world *world, gconstpointer data)
+static void a_forgotten_start_that_arrives_is_ended(struct fixture *fixture, gconstpointer data)
 {
 	bool heard = false;
 
-	put(world, "orphan", hear, &heard);
-	remote_link_forget(remote_fleet_link(world->fleet, 0), &heard);
-	while (scripted_scheduler_deletes(world->scheduler) == 0)
+	put(fixture, "orphan", hear, &heard);
+	remote_link_forget(remote_fleet_link(fixture->fleet, 0), &heard);
+	while (scripted_scheduler_deletes(fixture->scheduler) == 0)
 		g_main_context_iteration(NULL, TRUE);
-	g_assert_cmpint(scripted_scheduler_starts(world->scheduler), ==, 1);
-	g_assert_false(scripted_scheduler_runs(world->scheduler, "orphan"));
+	g_assert_cmpint(scripted_scheduler_starts(fixture->scheduler), ==, 1);
+	g_assert_false(scripted_scheduler_runs(fixture->scheduler, "orphan"));
 	g_assert_false(heard);
 }
 
-static void waiting_ends_at_its_time(struct world *world, gconstpointer data)
+static void waiting_ends_at_its_time(struct fixture *fixture, gconstpointer data)
 {
-	double from_s = backend_now_s(world->backend);
+	double from_s = backend_now_s(fixture->backend);
 
-	assert_quiet(world, 0.25);
-	g_assert_cmpfloat(backend_now_s(world->backend) - from_s, >=, 0.249);
-	g_assert_cmpfloat(backend_now_s(world->backend) - from_s, <, 2);
+	fixture_quiet(fixture, 0.25);
+	g_assert_cmpfloat(backend_now_s(fixture->backend) - from_s, >=, 0.249);
+	g_assert_cmpfloat(backend_now_s(fixture->backend) - from_s, <, 2);
 }
 
-static void leftovers_are_killed(struct world *world, gconstpointer data)
+static void leftovers_are_killed(struct fixture *fixture, gconstpointer data)
 {
-	start(world, 0, 1, 0);
-	next_of(world, BACKEND_EVENT_STARTED);
-	remote_fleet_kill_all(world->fleet);
-	g_assert_cmpint(next_of(world, BACKEND_EVENT_ENDED).outcome, ==, BACKEND_OUTCOME_KILLED);
+	fixture_start(fixture, 0, 1, 0);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	remote_fleet_kill_all(fixture->fleet);
+	g_assert_cmpint(fixture_next_of(fixture, BACKEND_EVENT_ENDED).outcome, ==,
+			BACKEND_OUTCOME_KILLED);
 }
 
 static const struct {
 	const char *path;
-	void (*test)(struct world *world, gconstpointer data);
+	void (*test)(struct fixture *fixture, gconstpointer data);
 } tests[] = {
 	{"/remote/start-and-end", a_task_starts_and_ends},
 	{"/remote/duplicate", a_duplicate_is_told_once},
@@ -626,14 +484,14 @@ static void what_is_wrong_from_the_start_is_told(gconstpointer data)
 	g_autofree char *address = g_strdup_printf("unix:%s/ls.sock", dir);
 	const char *const addresses[] = {address, NULL};
 	struct scripted_scheduler *scheduler =
-		scripted_scheduler_new(address, wrong->cluster, cluster.nodes);
+		scripted_scheduler_new(address, wrong->cluster, fixture_config.clusters[0].nodes);
 	struct telling telling = {.says = wrong->says};
 	g_autoptr(GError) error = NULL;
 
 	scripted_scheduler_set_mood(scheduler, wrong->mood);
-	telling.fleet = remote_fleet_new(&config, addresses, &error);
+	telling.fleet = remote_fleet_new(&fixture_config, addresses, &error);
 	g_assert_no_error(error);
-	g_assert_true(remote_fleet_until(telling.fleet, is_told, &telling, SOON_S, true));
+	g_assert_true(remote_fleet_until(telling.fleet, is_told, &telling, FIXTURE_SOON_S, true));
 	g_assert_false(remote_fleet_wait_known(telling.fleet, 0.1, &error));
 	g_assert_error(error, REMOTE_ERROR, REMOTE_ERROR_NOT_READY);
 	g_assert_nonnull(strstr(error->message, wrong->says));
@@ -646,7 +504,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	for (gsize i = 0; i < G_N_ELEMENTS(tests); i++)
-		g_test_add(tests[i].path, struct world, NULL, set_up, tests[i].test, tear_down);
+		g_test_add(tests[i].path, struct fixture, NULL, fixture_set_up,
+			   tests[i].test, fixture_tear_down);
 	for (gsize i = 0; i < G_N_ELEMENTS(wrong_starts); i++) {
 		g_autofree char *path = g_strdup_printf(
 			"/remote/what-is-wrong-from-the-start-is-told/%s", wrong_starts[i].name);
