@@ -3,6 +3,8 @@
 
 #include <gio/gio.h>
 
+#include "common/handoff.h"
+
 /* What the threads share. */
 struct batch {
 	const struct trials *trials;
@@ -80,11 +82,24 @@ static bool run_trial(const struct batch *batch, uint32_t trial, GError **error)
 	return true;
 }
 
+static void lock(struct batch *batch)
+{
+	g_mutex_lock(&batch->mutex);
+	HANDOFF_TAKE(batch);
+}
+
+static void unlock(struct batch *batch)
+{
+	HANDOFF_GIVE(batch);
+	g_mutex_unlock(&batch->mutex);
+}
+
 static gpointer work(gpointer data)
 {
 	struct batch *batch = data;
 	GError *error = NULL;
 
+	HANDOFF_TAKE(batch);
 	while (!g_atomic_int_get(&batch->stop)) {
 		const gint trial = g_atomic_int_add(&batch->next, 1);
 
@@ -96,12 +111,12 @@ static gpointer work(gpointer data)
 		}
 		g_atomic_int_inc(&batch->done);
 	}
-	g_mutex_lock(&batch->mutex);
+	lock(batch);
 	if (error && !batch->error)
 		batch->error = g_steal_pointer(&error);
 	batch->threads--;
 	g_cond_signal(&batch->finished);
-	g_mutex_unlock(&batch->mutex);
+	unlock(batch);
 	g_clear_error(&error);
 	return NULL;
 }
@@ -111,20 +126,23 @@ static void watch(struct batch *batch)
 {
 	const struct trials *trials = batch->trials;
 
-	g_mutex_lock(&batch->mutex);
+	lock(batch);
 	while (batch->threads > 0) {
 		const gint64 deadline = g_get_monotonic_time() + G_TIME_SPAN_SECOND;
+		bool signalled;
 
-		if (g_cond_wait_until(&batch->finished, &batch->mutex, deadline) ||
-		    !trials->progress)
+		HANDOFF_GIVE(batch);
+		signalled = g_cond_wait_until(&batch->finished, &batch->mutex, deadline);
+		HANDOFF_TAKE(batch);
+		if (signalled || !trials->progress)
 			continue;
-		g_mutex_unlock(&batch->mutex);
+		unlock(batch);
 		if (!trials->progress((uint32_t)g_atomic_int_get(&batch->done), trials->trials,
 				      trials->data))
 			g_atomic_int_set(&batch->stop, 1);
-		g_mutex_lock(&batch->mutex);
+		lock(batch);
 	}
-	g_mutex_unlock(&batch->mutex);
+	unlock(batch);
 }
 
 static void sort_limits(struct batch *batch)
@@ -151,6 +169,7 @@ static void run_threads(struct batch *batch)
 	g_autofree GThread **threads = g_new(GThread *, count);
 
 	batch->threads = count;
+	HANDOFF_GIVE(batch);
 	for (uint32_t i = 0; i < count; i++)
 		threads[i] = g_thread_new("trials", work, batch);
 	watch(batch);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/handoff.h"
 #include "common/sysfs.h"
 
 #define HWMON_NAME "power_meter" /* what the kernel's driver calls itself */
@@ -72,6 +73,7 @@ static void on_ended(GObject *source, GAsyncResult *result, gpointer data)
 	g_autoptr(GError) error = NULL;
 	g_autofree uint64_t *uw = g_task_propagate_pointer(G_TASK(result), &error);
 
+	HANDOFF_TAKE(call);
 	g_free(call->path);
 	g_free(call);
 	if (!meter)
@@ -85,10 +87,15 @@ static void run(GTask *task, gpointer source, gpointer data, GCancellable *cance
 {
 	const struct call *call = data;
 	GError *error = NULL;
+	uint64_t *ret = NULL;
 	uint64_t uw;
 
+	HANDOFF_TAKE(call);
 	if (sysfs_read_number(call->path, &uw, &error))
-		g_task_return_pointer(task, g_memdup2(&uw, sizeof uw), g_free);
+		ret = g_memdup2(&uw, sizeof uw);
+	HANDOFF_GIVE(call);
+	if (ret)
+		g_task_return_pointer(task, ret, g_free);
 	else
 		g_task_return_error(task, error);
 }
@@ -116,6 +123,7 @@ static void acpi_read(struct power_meter *base, power_meter_done_f done, void *d
 	meter->call->path = g_strdup(meter->path);
 	task = g_task_new(NULL, NULL, on_ended, meter->call);
 	g_task_set_task_data(task, meter->call, NULL);
+	HANDOFF_GIVE(meter->call);
 	g_task_run_in_thread(task, run);
 }
 
