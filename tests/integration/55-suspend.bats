@@ -17,8 +17,8 @@ setup_file() {
 	lab_up "$BATS_FILE_TMPDIR/config.yaml" "$local_lab"
 	local_start c1
 	local_start c2
-	within 120 local_all_ready c1
-	within 120 local_all_ready c2
+	within 240 local_all_ready c1
+	within 240 local_all_ready c2
 }
 
 teardown_file() {
@@ -54,13 +54,13 @@ suspend_ask() {
 # suspend_task CLUSTER ID N KEEP, until it is.
 suspend_task() {
 	suspend_ask "$1" "$2" suspensions "$3" "{\"keep\": \"$4\"}"
-	within 60 local_task_is "$1" "$2" suspended
+	within 180 local_task_is "$1" "$2" suspended
 }
 
 # resume_task CLUSTER ID N NODES, until it runs.
 resume_task() {
 	suspend_ask "$1" "$2" resumptions "$3" "{\"nodes\": $4}"
-	within 60 suspend_is_resumed "$1" "$2"
+	within 180 suspend_is_resumed "$1" "$2"
 }
 
 suspend_is_resumed() {
@@ -127,7 +127,7 @@ suspend_clock_is_right() {
 # How often CG.S is to be repeated to run for SECONDS, at the speed of now.
 suspend_repetitions() {
 	local id=speed-$RANDOM
-	local_put c1 "$id" "$(local_task cg S 4 1 '[0, 1, 2, 3]' 60)"
+	local_put c1 "$id" "$(local_task cg S 4 1 '[0, 1, 2, 3]' 300)"
 	local_await c1 "$id" | jq "($1 / .benchmark_time_s | ceil) + 1"
 }
 
@@ -141,10 +141,10 @@ suspend_again_and_again() {
 		keep=memory
 		[ $((n % 2)) = 0 ] && keep=disk
 		[ "$(local_status c1 PUT "/v1/tasks/$id/suspensions/$n" "{\"keep\": \"$keep\"}")" = 201 ] || return 1
-		within 60 suspend_is_suspended c1 "$id"
+		within 180 suspend_is_suspended c1 "$id"
 		local_task_is c1 "$id" suspended || return 1
 		[ "$(suspend_last c1 "$id" .keep)" = "$keep" ] || exit 1
-		[ "$n" != 2 ] || { local_put c1 "$id-other" "$(local_task is S 4 1 '[0, 1, 2, 3]' 60)" &&
+		[ "$n" != 2 ] || { local_put c1 "$id-other" "$(local_task is S 4 1 '[0, 1, 2, 3]' 300)" &&
 			local_assert_outcome c1 "$id-other" completed || exit 1; }
 		resume_task c1 "$id" "$n" "${orders[$((RANDOM % 4))]}" || exit 1
 	done
@@ -161,13 +161,13 @@ suspend_at_random() {
 	RANDOM=$3
 	repetitions=$(suspend_repetitions $((4 * count)))
 	local_put c1 "$id" "$(local_task cg S 4 "$repetitions" '[0, 1, 2, 3]' 300)"
-	within 30 local_task_is c1 "$id" running
+	within 120 local_task_is c1 "$id" running
 	until suspend_again_and_again "$id" "$count"; do
 		local_assert_outcome c1 "$id" completed
 		repetitions=$((2 * repetitions))
 		id=$1-$repetitions
 		local_put c1 "$id" "$(local_task cg S 4 "$repetitions" '[0, 1, 2, 3]' 300)"
-		within 30 local_task_is c1 "$id" running
+		within 120 local_task_is c1 "$id" running
 	done
 	local_assert_outcome c1 "$id" completed
 	task=$(local_get c1 "/v1/tasks/$id")
@@ -176,8 +176,8 @@ suspend_at_random() {
 	[ "$(suspend_events c1 "$id" task-suspended)" = "$count" ]
 	[ "$(suspend_events c1 "$id" task-resumed)" = "$count" ]
 	[ "$(suspend_events c1 "$id" task-ended)" = 1 ]
-	within 60 local_all_ready c1
-	within 60 suspend_nothing_left c1 4
+	within 180 local_all_ready c1
+	within 180 suspend_nothing_left c1 4
 }
 
 @test "a task over four VMs verifies after suspensions at random moments, in memory and through disk" {
@@ -190,9 +190,9 @@ suspend_at_random() {
 }
 
 @test "requests that repeat what is known do nothing, others that cannot be met are refused" {
-	within 60 local_all_ready c1
+	within 180 local_all_ready c1
 	local_put c1 asks "$(local_task cg W 4 1000 '[0, 1, 2, 3]' 300)"
-	within 30 local_task_is c1 asks running
+	within 120 local_task_is c1 asks running
 	[ "$(local_status c1 PUT /v1/tasks/asks/suspensions/2 '{}')" = 409 ]
 	[ "$(local_status c1 PUT /v1/tasks/asks/suspensions/0 '{}')" = 400 ]
 	[ "$(local_status c1 PUT /v1/tasks/asks/suspensions/1 '{"keep": "tape"}')" = 400 ]
@@ -207,14 +207,14 @@ suspend_at_random() {
 	[ "$(local_status c1 PUT /v1/tasks/asks/resumptions/1 '{"nodes": [0, 1, 2, 3]}')" = 409 ]
 	[ "$(local_status c1 DELETE /v1/tasks/in-the-way)" = 200 ]
 	local_assert_outcome c1 in-the-way killed
-	within 60 local_all_ready c1
+	within 180 local_all_ready c1
 	resume_task c1 asks 1 '[3, 2, 1, 0]'
 	[ "$(local_status c1 PUT /v1/tasks/asks/resumptions/1 '{"nodes": [3, 2, 1, 0]}')" = 200 ]
 	[ "$(suspend_events c1 asks task-resumed)" = 1 ]
 	suspend_task c1 asks 2 memory
 	[ "$(local_status c1 DELETE /v1/tasks/asks)" = 200 ]
 	local_assert_outcome c1 asks killed
-	within 60 suspend_nothing_left c1 4
+	within 180 suspend_nothing_left c1 4
 }
 
 # The storage pool of c1's blade, and a command among its daemons.
@@ -233,7 +233,7 @@ suspend_in_blade() {
 # suspend_fails ID suspensions|resumptions BODY KIND N PATTERN
 suspend_fails() {
 	suspend_ask c1 "$1" "$2" 1 "$3" || return 1
-	within 90 suspend_has_failed "$1" "$4" "$5"
+	within 180 suspend_has_failed "$1" "$4" "$5"
 	[[ $(suspend_reason "$1" "$4") =~ $6 ]] || { echo "$4: $(suspend_reason "$1" "$4")"; exit 1; }
 }
 
@@ -261,7 +261,7 @@ suspend_roll_back() {
 	suspend_in_blade umount -l /var/lib/libvirt/images/virtbed
 	local_task_is c1 "$id" running || return 1
 	suspend_ask c1 "$id" suspensions 1 '{"keep": "disk", "try": 3}' || return 1
-	within 60 suspend_is_suspended c1 "$id"
+	within 180 suspend_is_suspended c1 "$id"
 	local_task_is c1 "$id" suspended || return 1
 	mv "$pool/$other.save" "$pool/aside"
 	suspend_fails "$id" resumptions '{"nodes": [0, 1]}' task-resume-failed 1 "^restoring: cannot restore VM"
@@ -271,29 +271,29 @@ suspend_roll_back() {
 	local_task_is c1 "$id" suspended || exit 1
 	mv "$pool/aside" "$pool/$other.save"
 	suspend_ask c1 "$id" resumptions 1 '{"nodes": [1, 0], "try": 3}' || exit 1
-	within 60 suspend_is_resumed c1 "$id"
+	within 180 suspend_is_resumed c1 "$id"
 }
 
 @test "a VM that cannot be saved or restored brings the others back, and all can be asked for again" {
-	within 60 local_all_ready c1
+	within 180 local_all_ready c1
 	repetitions=$(suspend_repetitions 8)
 	id=rolled
 	local_put c1 $id "$(local_task cg S 2 "$repetitions" '[0, 1]' 300)"
-	within 30 local_task_is c1 $id running
+	within 120 local_task_is c1 $id running
 	until suspend_roll_back $id; do
 		local_assert_outcome c1 "$id" completed
 		repetitions=$((2 * repetitions))
 		id=rolled-$repetitions
 		local_put c1 "$id" "$(local_task cg S 2 "$repetitions" '[0, 1]' 300)"
-		within 30 local_task_is c1 "$id" running
+		within 120 local_task_is c1 "$id" running
 	done
 	local_assert_outcome c1 "$id" completed
 	task=$(local_get c1 "/v1/tasks/$id")
 	[ "$(jq '.suspensions | length' <<<"$task")" = 1 ]
 	suspend_assert_times "$task"
 	[ "$(suspend_events c1 "$id" task-ended)" = 1 ]
-	within 60 local_all_ready c1
-	within 60 suspend_nothing_left c1 4
+	within 180 local_all_ready c1
+	within 180 suspend_nothing_left c1 4
 }
 
 @test "a suspended task whose VM dies is lost, one on disk is killed, and nothing is left" {
@@ -307,7 +307,7 @@ suspend_roll_back() {
 	[ -z "$(suspend_paused c2)" ]
 	[ "$(local_status c2 DELETE /v1/tasks/on-disk)" = 200 ]
 	local_assert_outcome c2 on-disk killed
-	within 60 suspend_nothing_left c2 0
+	within 180 suspend_nothing_left c2 0
 }
 
 # The one QEMU of c2 that is at node N.
@@ -320,17 +320,17 @@ suspend_crash() {
 	local_end KILL c2
 	[ -z "${2:-}" ] || kill -CONT "$2"
 	local_start c2
-	within 120 local_all_ready c2
+	within 240 local_all_ready c2
 	local_assert_outcome c2 "$1" lost
 	[ "$(suspend_events c2 "$1" task-ended)" = 1 ]
-	within 60 suspend_nothing_left c2 0
+	within 180 suspend_nothing_left c2 0
 }
 
 # Task ID of c2 runs, and its next suspension may be asked for.
 suspend_prepare() {
-	within 60 local_all_ready c2
+	within 180 local_all_ready c2
 	local_put c2 "$1" "$(local_long_task)"
-	within 30 local_task_is c2 "$1" running
+	within 120 local_task_is c2 "$1" running
 }
 
 suspend_one_is_paused() {
@@ -346,7 +346,7 @@ suspend_has() {
 	qemu=$(suspend_qemu 1)
 	kill -STOP "$qemu"
 	suspend_ask c2 between suspensions 1 '{"keep": "memory"}'
-	within 30 suspend_one_is_paused
+	within 120 suspend_one_is_paused
 	suspend_crash between "$qemu"
 }
 
@@ -357,7 +357,7 @@ suspend_image_there() {
 @test "kill -9 while the VMs are saved" {
 	suspend_prepare saving
 	suspend_ask c2 saving suspensions 1 '{"keep": "disk"}'
-	within 30 suspend_image_there
+	within 120 suspend_image_there
 	suspend_crash saving
 	local_assert_works c2
 }
@@ -371,17 +371,17 @@ suspend_image_there() {
 	local_end KILL c2
 	kill -CONT $qemu
 	local_start c2
-	within 120 local_all_ready c2
+	within 240 local_all_ready c2
 	local_assert_outcome c2 intent lost
 	[ "$(suspend_events c2 intent task-ended)" = 1 ]
-	within 60 suspend_nothing_left c2 0
+	within 180 suspend_nothing_left c2 0
 }
 
 @test "kill -9 after the freeze, before the suspension is confirmed" {
 	[ -n "${VIRTBED_LONG:-}" ] || skip "slow: ./testbed check --long"
 	suspend_prepare frozen
 	suspend_ask c2 frozen suspensions 1 '{"keep": "memory"}'
-	within 30 suspend_has frozen frozen_ns
+	within 120 suspend_has frozen frozen_ns
 	local_task_is c2 frozen suspending
 	suspend_crash frozen
 }
@@ -421,19 +421,19 @@ suspend_image_there() {
 	qemu=$(suspend_qemu 1)
 	kill -STOP "$qemu"
 	suspend_ask c2 hangs suspensions 1 '{"keep": "memory"}'
-	within 90 local_task_is c2 hangs ended
+	within 180 local_task_is c2 hangs ended
 	local_assert_outcome c2 hangs lost
 	[[ $(local_get c2 /v1/tasks/hangs | jq -r .reason) =~ "freezing took longer" ]]
-	within 60 local_all_ready c2
-	within 60 suspend_nothing_left c2 0
+	within 180 local_all_ready c2
+	within 180 suspend_nothing_left c2 0
 	local_assert_works c2
 }
 
 @test "a deadline does not run while its task is suspended" {
 	[ -n "${VIRTBED_LONG:-}" ] || skip "slow: ./testbed check --long"
-	within 60 local_all_ready c2
+	within 180 local_all_ready c2
 	local_put c2 deadline "$(local_long_task '[0, 1]' 15)"
-	within 30 local_task_is c2 deadline running
+	within 120 local_task_is c2 deadline running
 	suspend_task c2 deadline 1 memory
 	sleep 16
 	local_task_is c2 deadline suspended
@@ -451,8 +451,8 @@ suspend_image_there() {
 	for pid in $(pgrep -x libvirtd); do
 		grep -q "/lab/$local_lab/b2/etc " "/proc/$pid/mountinfo" && kill -9 "$pid"
 	done
-	within 60 suspend_libvirtd_answers
-	within 60 local_all_ready c2
+	within 180 suspend_libvirtd_answers
+	within 180 local_all_ready c2
 	resume_task c2 daemon 1 '[0, 1]'
 	local_task_is c2 daemon running
 	[ "$(local_status c2 DELETE /v1/tasks/daemon)" = 200 ]

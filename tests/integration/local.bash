@@ -115,7 +115,7 @@ local_task_is() {
 
 # Waits for the end of a task and prints it. local_await CLUSTER ID
 local_await() {
-	within 120 local_task_is "$1" "$2" ended
+	within 300 local_task_is "$1" "$2" ended
 	local_get "$1" "/v1/tasks/$2"
 }
 
@@ -129,7 +129,7 @@ local_assert_outcome() {
 # Runs a small task to its good end.
 local_assert_works() {
 	local id=works-$1-$RANDOM
-	local_put "$1" "$id" "$(local_task is S 2 1 "${2:-[0, 1]}" 60)"
+	local_put "$1" "$id" "$(local_task is S 2 1 "${2:-[0, 1]}" 200)"
 	local_assert_outcome "$1" "$id" completed
 }
 
