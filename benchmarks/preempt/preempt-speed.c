@@ -114,7 +114,7 @@ static void compare(struct witness *witness, const struct policy *policy,
 	for (uint32_t i = 0; i < snapshot->suspended_count; i += suspended_step)
 		suspended[part.suspended_count++] = snapshot->suspended[i];
 	begun_s = host_cpu_s();
-	expected = preempt_oracle_decide(&oracle, NULL);
+	expected = preempt_oracle_decide(&oracle);
 	witness->oracle_s += host_cpu_s() - begun_s;
 	witness->ours_s += time_decision(witness, policy, &part, &plan);
 	equal = plan.actions_count == expected->len;

@@ -112,6 +112,7 @@ struct immediate {
 	unsigned int flags; /* enum policy_flags */
 	enum worth worth;
 	bool preempts;
+	bool settles;       /* what is placed in the event gives way no more in it */
 	bool serial;        /* every task, running or mappable, takes one node, and none is down */
 	struct energy energy;
 	struct immediate_cluster *clusters;

@@ -180,7 +180,8 @@ static int occupy(struct immediate *immediate, const struct immediate_choice *ch
 	immediate->occupants[index] = (struct immediate_occupant){
 		.task = task,
 		.present = true,
-		.preemptible = immediate->preempts && task->preemptible && way->rest.etc_s > 0,
+		.preemptible = immediate->preempts && !immediate->settles &&
+			       task->preemptible && way->rest.etc_s > 0,
 		.displaced = class->displaced,
 		.rest = way->rest,
 		.executed_s = class->executed_s,

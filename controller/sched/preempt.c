@@ -362,8 +362,10 @@ int preempt_map(struct immediate *immediate, enum worth worth, enum preempt pree
 	struct best best;
 	int result;
 
-	if (preempt == PREEMPT_PAIR)
+	if (preempt == PREEMPT_PAIR) {
+		immediate->settles = true;
 		return preempt_pair_map(immediate, worth);
+	}
 	result = immediate_value(immediate, worth, preempt != PREEMPT_NEVER);
 	if (result == 0)
 		result = begin(&p, immediate, preempt);

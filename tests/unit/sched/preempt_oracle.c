@@ -9,9 +9,6 @@
 
 #define NOBODY UINT32_MAX
 
-/* Pair may go round in circles: a task preempted so often leaves the set for the event. */
-#define ROUNDS 16
-
 /* Where a task of the snapshot stands. */
 enum state { MAPPABLE, ON_NODES, OUT_OF_THE_SET };
 
@@ -28,7 +25,7 @@ struct job {
 	uint32_t *nodes;        /* of one that is on nodes */
 	double ret_s;           /* of one that is on nodes; its value: */
 	double value;
-	uint32_t preempted;     /* times in this event */
+	bool executing;         /* on nodes since before the event */
 };
 
 /* An assignment that a task could get. */
@@ -66,7 +63,6 @@ struct event {
 	GArray *lines;
 	GArray *drops;
 	double remaining_j;  /* for the gate; INFINITY without one */
-	uint32_t circles;
 };
 
 static double utility_of(const struct sched_task *task, double end_s)
@@ -138,14 +134,18 @@ static uint32_t usable(const struct event *event, const struct job *job, uint32_
 	return count;
 }
 
-/* Whether a job may give way; a complete one does not. */
+/*
+ * Whether a job may give way; a complete one does not. For Pair r executes: what is assigned in this
+ * event does not yet (the mapping is carried out when it is made, III.A).
+ */
 static bool gives_way(const struct event *event, uint32_t index, uint32_t cluster)
 {
 	const struct job *job = &event->jobs[index];
 	uint32_t lowest;
 
 	return job->state == ON_NODES && job->cluster == cluster && job->task->preemptible &&
-	       job->ret_s > 0 && option_of(event, job) && usable(event, job, &lowest) > 0;
+	       (job->executing || event->oracle->preempt != ORACLE_PAIR) && job->ret_s > 0 &&
+	       option_of(event, job) && usable(event, job, &lowest) > 0;
 }
 
 /* The preemptible jobs of a cluster by value, then lowest node. The caller frees the array. */
@@ -396,7 +396,7 @@ static void preempt(struct event *event, uint32_t index)
 		event->occupant[job->cluster][job->nodes[i]] = NOBODY;
 	event->remaining_j += energy_of(job, option_of(event, job));
 	job->state = MAPPABLE;
-	job->preempted++;
+	job->executing = false;
 	note(event, index, true,
 	     (struct sched_action){
 		     .kind = SCHED_ACTION_SUSPEND,
@@ -404,10 +404,6 @@ static void preempt(struct event *event, uint32_t index)
 		     .objective = job->value,
 		     .reason = SCHED_REASON_GIVES_WAY,
 	     });
-	if (event->oracle->preempt == ORACLE_PAIR && job->preempted == ROUNDS) {
-		job->state = OUT_OF_THE_SET;
-		event->circles++;
-	}
 }
 
 static int compare_nodes(gconstpointer a, gconstpointer b)
@@ -666,6 +662,7 @@ static void add_jobs(struct event *event)
 		struct job *job = add_job(event, r->task);
 
 		job->state = ON_NODES;
+		job->executing = true;
 		job->started = true;
 		job->cluster = r->cluster;
 		job->pstate = r->pstate;
@@ -782,7 +779,7 @@ static GArray *finish(struct event *event)
 	return actions;
 }
 
-GArray *preempt_oracle_decide(const struct preempt_oracle *oracle, uint32_t *ret_circles)
+GArray *preempt_oracle_decide(const struct preempt_oracle *oracle)
 {
 	struct event event;
 
@@ -793,8 +790,6 @@ GArray *preempt_oracle_decide(const struct preempt_oracle *oracle, uint32_t *ret
 	else
 		while (step(&event)) {
 		}
-	if (ret_circles)
-		*ret_circles = event.circles;
 	return finish(&event);
 }
 

@@ -32,11 +32,8 @@ struct preempt_oracle {
 	bool cores;
 };
 
-/*
- * The actions: a GArray of struct sched_action whose nodes are g_malloc()ed. *ret_circles (may be
- * NULL): how many tasks left the event because they were preempted again and again.
- */
-GArray *preempt_oracle_decide(const struct preempt_oracle *oracle, uint32_t *ret_circles);
+/* The actions: a GArray of struct sched_action whose nodes are g_malloc()ed. */
+GArray *preempt_oracle_decide(const struct preempt_oracle *oracle);
 
 /* Frees the actions. */
 void preempt_oracle_free(GArray *actions);
