@@ -49,6 +49,14 @@ static char *nodes_text(const struct sched_action *action)
 	return g_string_free(text, FALSE);
 }
 
+static gint compare_hosts(gconstpointer left, gconstpointer right)
+{
+	const uint32_t a = *(const uint32_t *)left;
+	const uint32_t b = *(const uint32_t *)right;
+
+	return (a > b) - (a < b);
+}
+
 static void add_action(struct table *table, const struct sched_system *system,
 		       const struct sched_action *action)
 {
@@ -68,6 +76,51 @@ static void add_action(struct table *table, const struct sched_system *system,
 	table_text(table, sched_reason_text(action->reason));
 }
 
+/* Of shared hosts: how many VMs are where, as "0,1x2,5". */
+static char *hosts_text(const struct sched_action *action)
+{
+	g_autoptr(GArray) hosts = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	GString *text = g_string_new(NULL);
+
+	g_array_append_vals(hosts, action->nodes, action->nodes_count);
+	g_array_sort(hosts, compare_hosts);
+	for (guint i = 0, next; i < hosts->len; i = next) {
+		const uint32_t host = g_array_index(hosts, uint32_t, i);
+
+		for (next = i; next < hosts->len && g_array_index(hosts, uint32_t, next) == host;)
+			next++;
+		g_string_append_printf(text, "%s%u", i ? "," : "", host);
+		if (next - i > 1)
+			g_string_append_printf(text, "x%u", next - i);
+	}
+	return g_string_free(text, FALSE);
+}
+
+static void print_shares(const struct sched_plan *plan)
+{
+	static const char *const titles[] = { "action", "task",     "hosts", "yield",
+					      "from s", "priority", "why" };
+	g_autoptr(table_t) table = table_new();
+
+	for (size_t i = 0; i < G_N_ELEMENTS(titles); i++)
+		table_column(table, titles[i],
+			     i % 2 == 0 && i != 4 ? TABLE_LEFT : TABLE_RIGHT);
+	for (uint32_t i = 0; i < plan->actions_count; i++) {
+		const struct sched_action *action = &plan->actions[i];
+		g_autofree char *hosts = hosts_text(action);
+
+		table_row(table);
+		table_text(table, sched_action_kind_name(action->kind));
+		table_integer(table, action->task);
+		table_text(table, action->nodes_count > 0 ? hosts : NULL);
+		table_number(table, action->nodes_count > 0 ? action->yield : (double)NAN, 4);
+		table_number(table, action->start_s, 1);
+		table_textf(table, "%.6g", action->objective);
+		table_text(table, sched_reason_text(action->reason));
+	}
+	table_print(table, 0, stdout);
+}
+
 static void print_actions(const struct sched_system *system, const struct sched_plan *plan)
 {
 	static const struct {
@@ -82,6 +135,10 @@ static void print_actions(const struct sched_system *system, const struct sched_
 	};
 	g_autoptr(table_t) table = table_new();
 
+	if (system->shared) {
+		print_shares(plan);
+		return;
+	}
 	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++)
 		table_column(table, columns[i].title, columns[i].align);
 	for (uint32_t i = 0; i < plan->actions_count; i++)
@@ -103,6 +160,27 @@ static void add_considered(struct table *table, const struct sched_system *syste
 	table_text(table, sched_refusal_text(considered->refusal));
 }
 
+/* What became of every task that shares hosts. */
+static void print_jobs(const struct sched_plan *plan)
+{
+	static const char *const titles[] = { "task", "priority", "yield", "verdict" };
+	g_autoptr(table_t) table = table_new();
+
+	for (size_t i = 0; i < G_N_ELEMENTS(titles); i++)
+		table_column(table, titles[i], i == 3 ? TABLE_LEFT : TABLE_RIGHT);
+	for (uint32_t i = 0; i < plan->considered_count; i++) {
+		const struct sched_considered *considered = &plan->considered[i];
+
+		table_row(table);
+		table_integer(table, considered->task);
+		table_textf(table, "%.6g", considered->objective);
+		table_number(table, considered->utility, 4);
+		table_text(table, sched_refusal_text(considered->refusal));
+	}
+	puts("\nwhat became of each task:");
+	table_print(table, 0, stdout);
+}
+
 /* Every option of a task as it stood when the task was decided. */
 static void print_considered(const struct sched_system *system, const struct sched_plan *plan)
 {
@@ -110,6 +188,10 @@ static void print_considered(const struct sched_system *system, const struct sch
 					      "end s", "utility", "objective", "verdict" };
 	g_autoptr(table_t) table = table_new();
 
+	if (system->shared) {
+		print_jobs(plan);
+		return;
+	}
 	for (size_t i = 0; i < G_N_ELEMENTS(titles); i++)
 		table_column(table, titles[i],
 			     i == 1 || i + 1 == G_N_ELEMENTS(titles) ? TABLE_LEFT : TABLE_RIGHT);
@@ -170,6 +252,9 @@ static int run(const char *name, const char *path, const char *policy_name, bool
 				    path);
 	if (policy_parse(policy_name, &policy, message, sizeof(message)) < 0)
 		return command_fail(COMMAND_BAD, name, "%s: %s", place, message);
+	if (policy_misfit(&policy, read->system))
+		return command_fail(COMMAND_BAD, name, "%s: policy \"%s\" does not fit the snapshot: %s",
+				    place, policy_name, policy_misfit(&policy, read->system));
 	return decide(name, read, &policy, explain, json);
 }
 

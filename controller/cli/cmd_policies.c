@@ -20,6 +20,43 @@ static const char *future_name(const struct policy_ops *ops)
 	}
 }
 
+/* When it is asked. */
+static const char *moments_name(const struct policy_ops *ops)
+{
+	switch (ops->moments) {
+	case POLICY_AT_PERIODS:
+		return "periods";
+	case POLICY_AT_CHANGES:
+		return "changes";
+	case POLICY_AT_BOTH:
+		break;
+	}
+	return "both";
+}
+
+/* Those that share hosts: everything about them is different. */
+static void print_sharing(const struct policy_ops *const *list, uint32_t count)
+{
+	static const char *const columns[] = { "policy", "paper, section", "decides at", "what" };
+	g_autoptr(table_t) table = table_new();
+
+	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++)
+		table_column(table, columns[i], TABLE_LEFT);
+	for (uint32_t i = 0; i < count; i++) {
+		if (!list[i]->decide_sharing)
+			continue;
+		table_row(table);
+		table_text(table, list[i]->name);
+		table_text(table, list[i]->section);
+		table_text(table, moments_name(list[i]));
+		table_text(table, list[i]->summary);
+	}
+	puts("\nThese share hosts in time (\"shared\" in a snapshot's system): VMs of several tasks on a\n"
+	     "host, each with a share of its CPU, without knowing how long a task takes. They decide\n"
+	     "at periodic events, at changes (tasks arrive or end) or at both, and take no modifiers:");
+	table_print(table, 0, stdout);
+}
+
 static void print_json(const struct policy_ops *const *list, uint32_t count)
 {
 	g_autoptr(json_t) array = json_array();
@@ -35,6 +72,9 @@ static void print_json(const struct policy_ops *const *list, uint32_t count)
 					 list[i]->cluster_order, "immediate_section",
 					 list[i]->immediate_section, "immediate_summary",
 					 list[i]->immediate_summary));
+	for (uint32_t i = 0; i < count; i++)
+		json_object_set_new(json_array_get(array, i), "decides",
+				    json_string(moments_name(list[i])));
 	text = json_pretty(array);
 	puts(text);
 }
@@ -70,6 +110,8 @@ static void print_table(const struct policy_ops *const *list, uint32_t count)
 	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++)
 		table_column(table, columns[i], TABLE_LEFT);
 	for (uint32_t i = 0; i < count; i++) {
+		if (list[i]->decide_sharing)
+			continue;
 		table_row(table);
 		table_text(table, list[i]->name);
 		table_text(table, list[i]->section);
@@ -89,6 +131,7 @@ static void print_table(const struct policy_ops *const *list, uint32_t count)
 	     "  +filter:resource:LENIENCY  the same per core-second (3.8.3)\n"
 	     "  +filter-once               the share is found once per mapping event\n"
 	     "The -preempt- policies take +drop alone.");
+	print_sharing(list, count);
 }
 
 int cmd_policies(int argc, char **argv)

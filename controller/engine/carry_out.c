@@ -103,6 +103,11 @@ static const char *check(const struct engine *engine, const struct sched_action 
 	case SCHED_ACTION_DROP:
 		return check_drop(engine, action->task);
 	case SCHED_ACTION_NONE:
+	case SCHED_ACTION_PLACE:
+	case SCHED_ACTION_SHARE:
+	case SCHED_ACTION_MIGRATE:
+	case SCHED_ACTION_PAUSE:
+	case SCHED_ACTION_DEFER:
 		break;
 	}
 	return "there is no such action";
@@ -171,6 +176,11 @@ static void ready(struct engine *engine, const struct sched_action *action)
 		else
 			promise(engine, action);
 		break;
+	case SCHED_ACTION_PLACE:
+	case SCHED_ACTION_SHARE:
+	case SCHED_ACTION_MIGRATE:
+	case SCHED_ACTION_PAUSE:
+	case SCHED_ACTION_DEFER:
 	case SCHED_ACTION_NONE:
 		break;
 	}

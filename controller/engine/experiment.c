@@ -42,6 +42,19 @@ static bool check_energy(const struct experiment *experiment, const struct polic
 	return false;
 }
 
+/* The clusters of a configuration give a node to one task at a time. */
+static bool check_fit(const struct policy *policy, GError **error)
+{
+	const struct sched_system system = { .shared = false };
+	const char *misfit = policy_misfit(policy, &system);
+
+	if (!misfit)
+		return true;
+	g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
+		    "the policy \"%s\" does not fit the configuration: %s", policy->name, misfit);
+	return false;
+}
+
 /* Runs of a policy that is named twice would be taken for repeats. */
 static bool check_different(const char *const *names, uint32_t count, GError **error)
 {
@@ -73,7 +86,8 @@ static bool parse_policies(struct experiment *experiment, const char *const *nam
 					    message);
 			return false;
 		}
-		if (!check_threshold(experiment, &experiment->policies[i], error) ||
+		if (!check_fit(&experiment->policies[i], error) ||
+		    !check_threshold(experiment, &experiment->policies[i], error) ||
 		    !check_energy(experiment, &experiment->policies[i], error))
 			return false;
 	}

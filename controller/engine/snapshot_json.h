@@ -27,6 +27,7 @@ struct snapshot_json {
 	struct sched_planned *reservations;
 	struct sched_planned *placeholders;
 	struct sched_node *down;
+	struct sched_deferred *deferred;
 	GPtrArray *places; /* of uint32_t arrays */
 };
 

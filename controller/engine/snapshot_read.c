@@ -165,6 +165,7 @@ static bool read_system(const struct snapshot_reader *reader)
 {
 	const json_t *system = json_object_get(reader->object, "system");
 	const json_t *immediate = json_object_get(system, "immediate");
+	const json_t *shared = json_object_get(system, "shared");
 	json_t *clusters;
 	json_t *types;
 
@@ -172,12 +173,15 @@ static bool read_system(const struct snapshot_reader *reader)
 		return snapshot_refuse(reader, "\"system\" is not an object");
 	if (immediate && !json_is_boolean(immediate))
 		return snapshot_refuse(reader, "\"immediate\" must be true or false");
+	if (shared && !json_is_boolean(shared))
+		return snapshot_refuse(reader, "\"shared\" must be true or false");
 	if (!snapshot_get_list(reader, system, "clusters", &clusters) ||
 	    !snapshot_get_list(reader, system, "types", &types) ||
 	    !make_system(reader, clusters, types))
 		return false;
 	reader->read->system->immediate = json_is_true(immediate);
-	return true;
+	reader->read->system->shared = json_is_true(shared);
+	return !json_is_true(shared) || snapshot_check_shared(reader);
 }
 
 static bool get_curve(const struct snapshot_reader *reader, const json_t *object,
@@ -265,6 +269,16 @@ static bool get_flag(const struct snapshot_reader *reader, const json_t *object,
 	return true;
 }
 
+/* What a task is: of a type and worth something, or in a shared system its demand. */
+static bool read_nature(const struct snapshot_reader *reader, const json_t *object,
+			struct sched_task *task)
+{
+	if (reader->read->system->shared)
+		return snapshot_read_demand(reader, object, task->id, &task->demand);
+	return get_row(reader, object, &task->row) &&
+	       read_utility(reader, json_object_get(object, "utility"), task->id, &task->utility);
+}
+
 static int compare_ids(const void *left, const void *right)
 {
 	const struct sched_task *a = left;
@@ -288,10 +302,8 @@ static bool read_tasks(const struct snapshot_reader *reader)
 		struct sched_task *task = &read->tasks[i];
 
 		if (!snapshot_get_count(reader, object, "id", &task->id) ||
-		    !get_row(reader, object, &task->row) ||
 		    !snapshot_get_number(reader, object, "arrival_s", &task->arrival_s) ||
-		    !read_utility(reader, json_object_get(object, "utility"), task->id,
-				  &task->utility) ||
+		    !read_nature(reader, object, task) ||
 		    !get_flag(reader, object, "may_preempt", &task->may_preempt) ||
 		    !get_flag(reader, object, "preemptible", &task->preemptible))
 			return false;
@@ -339,6 +351,12 @@ static bool read_energy(const struct snapshot_reader *reader)
 	return true;
 }
 
+/* Whether it is one of the periodic events; absent in snapshots of policies that have no others. */
+static bool read_between(const struct snapshot_reader *reader)
+{
+	return get_flag(reader, reader->object, "between", &reader->read->snapshot.between);
+}
+
 /* Numbers of the snapshot itself. No budget at all is written as null. */
 static bool read_numbers(const struct snapshot_reader *reader)
 {
@@ -377,8 +395,9 @@ static bool read_all(const struct snapshot_reader *reader)
 	if (!json_is_object(reader->object))
 		return snapshot_refuse(reader, "not an object");
 	read->policy = json_string_value(json_object_get(reader->object, "policy"));
-	if (!snapshot_read_keys(reader) || !read_system(reader) || !read_numbers(reader) || !read_energy(reader) ||
-	    !read_tasks(reader) || !snapshot_read_places(reader))
+	if (!snapshot_read_keys(reader) || !read_system(reader) || !read_numbers(reader) ||
+	    !read_between(reader) || !read_energy(reader) || !read_tasks(reader) ||
+	    !snapshot_read_places(reader))
 		return false;
 	read->snapshot.system = read->system;
 	return true;
@@ -406,6 +425,7 @@ void snapshot_json_free(struct snapshot_json *read)
 	g_free(read->reservations);
 	g_free(read->placeholders);
 	g_free(read->down);
+	g_free(read->deferred);
 	g_ptr_array_unref(read->places);
 	json_decref(read->text);
 	g_free(read);

@@ -21,7 +21,8 @@ static const struct known_key type_keys[] = {
 	{"name", NULL}, {"options", option_keys}, {NULL, NULL},
 };
 static const struct known_key system_keys[] = {
-	{"clusters", cluster_keys}, {"types", type_keys}, {"immediate", NULL}, {NULL, NULL},
+	{"clusters", cluster_keys}, {"types", type_keys}, {"immediate", NULL},
+	{"shared", NULL},           {NULL, NULL},
 };
 static const struct known_key completed_keys[] = {
 	{"tasks", NULL}, {"energy_j", NULL}, {"resources", NULL}, {NULL, NULL},
@@ -60,12 +61,53 @@ static const struct known_key snapshot_keys[] = {
 	{"consumed_j", NULL},
 	{"budget_j", NULL},
 	{"gate", NULL},
+	{"between", NULL},
 	{"completed", completed_keys},
 	{"system", system_keys},
 	{"tasks", task_keys},
 	{"waiting", NULL},
 	{"suspended", suspended_keys},
 	{"running", running_keys},
+	{"reservations", planned_keys},
+	{"placeholders", planned_keys},
+	{"down", down_keys},
+	{NULL, NULL},
+};
+
+/* The same where hosts are shared in time. */
+static const struct known_key sharing_task_keys[] = {
+	{"id", NULL},  {"arrival_s", NULL}, {"vms", NULL},
+	{"cpu", NULL}, {"memory", NULL},    {NULL, NULL},
+};
+static const struct known_key deferred_keys[] = {
+	{"task", NULL}, {"count", NULL}, {"until_s", NULL}, {NULL, NULL},
+};
+static const struct known_key paused_keys[] = {
+	{"task", NULL}, {"cluster", NULL}, {"virtual_s", NULL}, {NULL, NULL},
+};
+static const struct known_key sharing_keys[] = {
+	{"task", NULL},  {"cluster", NULL},   {"nodes", NULL},
+	{"yield", NULL}, {"virtual_s", NULL}, {NULL, NULL},
+};
+static const struct known_key shared_snapshot_keys[] = {
+	{"policy", NULL},
+	{"seed", NULL},
+	{"event", NULL},
+	{"now_s", NULL},
+	{"next_event_s", NULL},
+	{"day_start_s", NULL},
+	{"end_s", NULL},
+	{"consumed_j", NULL},
+	{"budget_j", NULL},
+	{"gate", NULL},
+	{"between", NULL},
+	{"completed", completed_keys},
+	{"system", system_keys},
+	{"tasks", sharing_task_keys},
+	{"waiting", NULL},
+	{"deferred", deferred_keys},
+	{"suspended", paused_keys},
+	{"running", sharing_keys},
 	{"reservations", planned_keys},
 	{"placeholders", planned_keys},
 	{"down", down_keys},
@@ -131,5 +173,10 @@ static bool check_object(const struct snapshot_reader *reader, json_t *object, c
 
 bool snapshot_read_keys(const struct snapshot_reader *reader)
 {
-	return check_object(reader, (json_t *)reader->object, "", snapshot_keys);
+	const json_t *system = json_object_get(reader->object, "system");
+	const json_t *value = json_object_get(system, "shared");
+	const bool shared = value && !json_is_false(value);
+
+	return check_object(reader, (json_t *)reader->object, "",
+			    shared ? shared_snapshot_keys : snapshot_keys);
 }

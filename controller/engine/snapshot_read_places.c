@@ -5,9 +5,8 @@
 #include "common/json.h"
 #include "controller/engine/snapshot_reader.h"
 
-/* Whether `task` may follow `before` in a list of mappable tasks. */
-static bool check_order(const struct snapshot_reader *reader, const char *list,
-			const struct sched_task *before, const struct sched_task *task)
+bool snapshot_check_order(const struct snapshot_reader *reader, const char *list,
+			  const struct sched_task *before, const struct sched_task *task)
 {
 	if (task->arrival_s > before->arrival_s ||
 	    (task->arrival_s == before->arrival_s && task->id > before->id))
@@ -37,7 +36,7 @@ static bool read_waiting(const struct snapshot_reader *reader)
 		if (!snapshot_find_task(reader, id, &read->waiting[i]))
 			return false;
 		if (i > 0 &&
-		    !check_order(reader, "waiting", read->waiting[i - 1], read->waiting[i]))
+		    !snapshot_check_order(reader, "waiting", read->waiting[i - 1], read->waiting[i]))
 			return false;
 	}
 	read->snapshot.waiting = read->waiting;
@@ -86,7 +85,7 @@ static bool read_suspended(const struct snapshot_reader *reader)
 	json_array_foreach(list, i, object) {
 		if (!read_suspended_one(reader, object, &read->suspended[i]))
 			return false;
-		if (i > 0 && !check_order(reader, "suspended", read->suspended[i - 1].task,
+		if (i > 0 && !snapshot_check_order(reader, "suspended", read->suspended[i - 1].task,
 					  read->suspended[i].task))
 			return false;
 	}
@@ -252,7 +251,7 @@ static bool note_nodes(const struct snapshot_reader *reader, bool *const *taken,
 	return true;
 }
 
-/* A task is in one place, and a node has one task. */
+/* A task is in one place, and a node has one task unless it is shared. */
 static bool check_places(const struct snapshot_reader *reader)
 {
 	const struct snapshot_json *read = reader->read;
@@ -270,7 +269,8 @@ static bool check_places(const struct snapshot_reader *reader)
 			return false;
 	for (uint32_t i = 0; i < snapshot->running_count; i++)
 		if (!note_task(reader, noted, snapshot->running[i].task) ||
-		    !note_nodes(reader, (bool *const *)taken->pdata, &snapshot->running[i]))
+		    (!read->system->shared &&
+		     !note_nodes(reader, (bool *const *)taken->pdata, &snapshot->running[i])))
 			return false;
 	return true;
 }
@@ -318,6 +318,10 @@ static bool read_promises(const struct snapshot_reader *reader)
 
 bool snapshot_read_places(const struct snapshot_reader *reader)
 {
+	if (reader->read->system->shared)
+		return read_waiting(reader) && snapshot_read_shared_places(reader) &&
+		       check_places(reader) && read_down(reader) &&
+		       snapshot_check_shared_places(reader);
 	return read_waiting(reader) && read_suspended(reader) && read_running(reader) &&
 	       check_places(reader) && read_promises(reader) && read_down(reader);
 }

@@ -5,7 +5,8 @@
 
 /*
  * The reading of a snapshot, shared by its files: snapshot_read.c (system, tasks, numbers),
- * snapshot_read_keys.c (which keys there may be) and snapshot_read_places.c (where the tasks are).
+ * snapshot_read_keys.c (which keys there may be), snapshot_read_places.c (where the tasks are) and
+ * snapshot_read_shared.c (tasks and places where hosts are shared).
  */
 
 /* Larger counts are refused: nothing real has them, and sums of them stay within 32 bits. */
@@ -45,6 +46,23 @@ bool snapshot_find_task(const struct snapshot_reader *reader, int64_t id,
 
 /* Refuses keys that are not known, in all objects of the snapshot, by their place. */
 bool snapshot_read_keys(const struct snapshot_reader *reader);
+
+/* Whether `task` may follow `before` in a list of mappable tasks. */
+bool snapshot_check_order(const struct snapshot_reader *reader, const char *list,
+			  const struct sched_task *before, const struct sched_task *task);
+
+/* Verifies the shape of a shared system. */
+bool snapshot_check_shared(const struct snapshot_reader *reader);
+
+/* What a task of a shared system asks for: it can run there when all else is away. */
+bool snapshot_read_demand(const struct snapshot_reader *reader, const json_t *object, uint32_t id,
+			  struct sched_demand *ret_demand);
+
+/* In a shared system: what is suspended, what runs and what was put off. After the waiting. */
+bool snapshot_read_shared_places(const struct snapshot_reader *reader);
+
+/* ... and that it is possible. After the nodes that are down. */
+bool snapshot_check_shared_places(const struct snapshot_reader *reader);
 
 /* Reads and verifies everything that is somewhere, or was promised nodes. */
 bool snapshot_read_places(const struct snapshot_reader *reader);

@@ -75,10 +75,18 @@ static json_t *utility_json(const struct utility *utility)
 static void append_task(json_t *list, const struct sched_system *system,
 			const struct sched_task *task)
 {
-	json_t *object = json_pack("{s:i, s:s, s:o, s:o}", "id", task->id, "type",
-				   system->row_names[task->row], "arrival_s",
-				   number(task->arrival_s), "utility",
-				   utility_json(&task->utility));
+	json_t *object = json_pack("{s:i, s:o}", "id", task->id, "arrival_s",
+				   number(task->arrival_s));
+
+	if (system->shared) {
+		json_object_set_new(object, "vms", json_integer(task->demand.vms));
+		json_object_set_new(object, "cpu", number(task->demand.cpu));
+		json_object_set_new(object, "memory", number(task->demand.memory));
+		json_array_append_new(list, object);
+		return;
+	}
+	json_object_set_new(object, "type", json_string(system->row_names[task->row]));
+	json_object_set_new(object, "utility", utility_json(&task->utility));
 
 	if (task->may_preempt)
 		json_object_set_new(object, "may_preempt", json_true());
@@ -111,13 +119,28 @@ static json_t *place_json(const struct sched_system *system, uint32_t task, uint
 			 "start_s", number(start_s), "end_s", number(end_s));
 }
 
+/* A task that shares hosts: where its VMs are, its yield and its virtual time. */
+static json_t *sharing_json(const struct sched_snapshot *snapshot, const struct sched_running *r)
+{
+	return json_pack("{s:i, s:s, s:o, s:o, s:o}", "task", r->task->id, "cluster",
+			 snapshot->system->clusters[r->cluster].name, "nodes",
+			 node_list(r->nodes, r->nodes_count), "yield", number(r->yield),
+			 "virtual_s", number(r->virtual_s));
+}
+
 static json_t *running_json(const struct sched_snapshot *snapshot)
 {
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < snapshot->running_count; i++) {
 		const struct sched_running *r = &snapshot->running[i];
-		json_t *object = place_json(snapshot->system, r->task->id, r->cluster, r->pstate,
+		json_t *object;
+
+		if (snapshot->system->shared) {
+			json_array_append_new(list, sharing_json(snapshot, r));
+			continue;
+		}
+		object = place_json(snapshot->system, r->task->id, r->cluster, r->pstate,
 					    node_list(r->nodes, r->nodes_count), r->start_s,
 					    r->end_s);
 
@@ -135,6 +158,14 @@ static json_t *suspended_json(const struct sched_snapshot *snapshot)
 	for (uint32_t i = 0; i < snapshot->suspended_count; i++) {
 		const struct sched_suspended *s = &snapshot->suspended[i];
 
+		if (snapshot->system->shared) {
+			json_array_append_new(
+				list,
+				json_pack("{s:i, s:s, s:o}", "task", s->task->id, "cluster",
+					  snapshot->system->clusters[s->cluster].name,
+					  "virtual_s", number(s->virtual_s)));
+			continue;
+		}
 		json_array_append_new(
 			list, json_pack("{s:i, s:s, s:i, s:o}", "task", s->task->id, "cluster",
 					snapshot->system->clusters[s->cluster].name, "pstate",
@@ -164,6 +195,20 @@ static json_t *waiting_json(const struct sched_snapshot *snapshot)
 
 	for (uint32_t i = 0; i < snapshot->waiting_count; i++)
 		json_array_append_new(list, json_integer(snapshot->waiting[i]->id));
+	return list;
+}
+
+static json_t *deferred_json(const struct sched_snapshot *snapshot)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < snapshot->deferred_count; i++) {
+		const struct sched_deferred *d = &snapshot->deferred[i];
+
+		json_array_append_new(list, json_pack("{s:i, s:i, s:o}", "task", d->task->id,
+						      "count", d->count, "until_s",
+						      number(d->until_s)));
+	}
 	return list;
 }
 
@@ -215,15 +260,35 @@ json_t *snapshot_json_write(const struct sched_snapshot *snapshot, const struct 
 			    planned_json(system, snapshot->placeholders,
 					 snapshot->placeholders_count));
 	json_object_set_new(object, "down", down_json(snapshot));
+	if (system->shared)
+		json_object_set_new(json_object_get(object, "system"), "shared", json_true());
+	if (snapshot->between)
+		json_object_set_new(object, "between", json_true());
+	if (snapshot->deferred_count > 0)
+		json_object_set_new(object, "deferred", deferred_json(snapshot));
 	return object;
+}
+
+/* Whether an action of that kind has a place. */
+static bool has_place(enum sched_action_kind kind)
+{
+	return kind != SCHED_ACTION_DROP && kind != SCHED_ACTION_SUSPEND &&
+	       kind != SCHED_ACTION_PAUSE && kind != SCHED_ACTION_DEFER;
 }
 
 static json_t *action_json(const struct sched_system *system, const struct sched_action *action)
 {
 	json_t *object;
 
-	if (action->kind == SCHED_ACTION_DROP || action->kind == SCHED_ACTION_SUSPEND) {
+	if (!has_place(action->kind)) {
 		object = json_pack("{s:i}", "task", action->task);
+		if (action->kind == SCHED_ACTION_DEFER)
+			json_object_set_new(object, "start_s", number(action->start_s));
+	} else if (system->shared) {
+		object = json_pack("{s:i, s:s, s:o, s:o, s:o}", "task", action->task, "cluster",
+				   system->clusters[action->cluster].name, "nodes",
+				   node_list(action->nodes, action->nodes_count), "start_s",
+				   number(action->start_s), "yield", number(action->yield));
 	} else {
 		object = place_json(system, action->task, action->cluster, action->pstate,
 				    node_list(action->nodes, action->nodes_count), action->start_s,
@@ -240,6 +305,10 @@ static json_t *action_json(const struct sched_system *system, const struct sched
 static json_t *considered_json(const struct sched_system *system,
 			       const struct sched_considered *considered)
 {
+	if (system->shared)
+		return json_pack("{s:o, s:o, s:s}", "yield", number(considered->utility),
+				 "objective", number(considered->objective), "verdict",
+				 sched_refusal_name(considered->refusal));
 	return json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:s}", "cluster",
 			 system->clusters[considered->cluster].name, "pstate", considered->pstate,
 			 "start_s", number(considered->start_s), "end_s", number(considered->end_s),

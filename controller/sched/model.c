@@ -15,6 +15,11 @@ static const char *const kind_names[] = {
 	[SCHED_ACTION_DROP] = "drop",
 	[SCHED_ACTION_SUSPEND] = "suspend",
 	[SCHED_ACTION_RESUME] = "resume",
+	[SCHED_ACTION_PLACE] = "place",
+	[SCHED_ACTION_SHARE] = "share",
+	[SCHED_ACTION_MIGRATE] = "migrate",
+	[SCHED_ACTION_PAUSE] = "pause",
+	[SCHED_ACTION_DEFER] = "defer",
 };
 
 static const char *const reason_names[] = {
@@ -33,6 +38,11 @@ static const char *const reason_names[] = {
 	[SCHED_REASON_PREEMPTS] = "preempts",
 	[SCHED_REASON_GOES_FIRST] = "goes-first",
 	[SCHED_REASON_GIVES_WAY] = "gives-way",
+	[SCHED_REASON_LEAST_LOADED] = "least-loaded",
+	[SCHED_REASON_PACKED] = "packed",
+	[SCHED_REASON_YIELD] = "yield",
+	[SCHED_REASON_PRIORITY] = "priority",
+	[SCHED_REASON_NO_MEMORY] = "no-memory",
 };
 
 static const char *const reason_texts[] = {
@@ -51,6 +61,11 @@ static const char *const reason_texts[] = {
 	[SCHED_REASON_PREEMPTS] = "worth more than what runs on these nodes, which gives way",
 	[SCHED_REASON_GOES_FIRST] = "it and what runs on these nodes earn more if it goes first",
 	[SCHED_REASON_GIVES_WAY] = "suspended: its nodes go to another task",
+	[SCHED_REASON_LEAST_LOADED] = "hosts with the lowest CPU load that have the memory",
+	[SCHED_REASON_PACKED] = "where the packing of all tasks puts it",
+	[SCHED_REASON_YIELD] = "its share follows the load of the hosts",
+	[SCHED_REASON_PRIORITY] = "the lowest priority, and no packing has room for it too",
+	[SCHED_REASON_NO_MEMORY] = "the hosts have too little memory for all of its VMs",
 };
 
 static const char *const refusal_names[] = {
@@ -68,6 +83,10 @@ static const char *const refusal_names[] = {
 	[SCHED_REFUSAL_BUSY] = "busy",
 	[SCHED_REFUSAL_NOT_WORTH] = "not-worth",
 	[SCHED_REFUSAL_GOES_SECOND] = "goes-second",
+	[SCHED_REFUSAL_MEMORY] = "memory",
+	[SCHED_REFUSAL_DEFERRED] = "deferred",
+	[SCHED_REFUSAL_PERIOD] = "period",
+	[SCHED_REFUSAL_PRIORITY] = "priority",
 };
 
 static const char *const refusal_texts[] = {
@@ -85,6 +104,10 @@ static const char *const refusal_texts[] = {
 	[SCHED_REFUSAL_BUSY] = "too few nodes are idle or may be taken from other tasks",
 	[SCHED_REFUSAL_NOT_WORTH] = "what would give way there is worth as much",
 	[SCHED_REFUSAL_GOES_SECOND] = "it and what runs there earn no less if that goes first",
+	[SCHED_REFUSAL_MEMORY] = "too little memory on the hosts",
+	[SCHED_REFUSAL_DEFERRED] = "was put off, and its time has not come",
+	[SCHED_REFUSAL_PERIOD] = "waits for the next periodic event",
+	[SCHED_REFUSAL_PRIORITY] = "the lowest priority, and no packing has room for it too",
 };
 
 static const char *const fault_texts[] = {

@@ -68,6 +68,12 @@ struct sched_system {
 	 * unless the caller sets it, at any time before the first decision.
 	 */
 	bool immediate;
+	/*
+	 * The nodes are hosts that tasks share in time, and nobody knows how long a task takes (paper
+	 * 003): the system has one cluster with one P-state, no rows and no estimates, and policies
+	 * that share hosts decide there, no others. Set by the caller, as above.
+	 */
+	bool shared;
 
 	/* Set by sched_system_finish(): */
 	struct sched_option *options;   /* the possible options of all rows, in column order */
@@ -134,17 +140,36 @@ static inline struct sched_option sched_option_rest(const struct sched_option *o
 	return rest;
 }
 
+/*
+ * What a task asks for in a shared system (paper 003, II.B): so many equal VMs, each with a CPU need,
+ * which hosts may promise more than once, and a memory requirement, which they may not. Both are
+ * shares of a host, above 0 and at most 1.
+ */
+struct sched_demand {
+	uint32_t vms; /* 0: the task cannot share hosts */
+	double cpu;
+	double memory;
+};
+
+/* What sums of shares may be off by: hosts are full at 1 + SCHED_SHARE_SLACK. */
+#define SCHED_SHARE_SLACK 1e-9
+
 /* A task as policies know it. */
 struct sched_task {
 	uint32_t id;      /* unique in the workload; its index there */
-	uint32_t row;     /* row of the estimates */
+	uint32_t row;     /* row of the estimates; unused in a shared system */
 	double arrival_s;
 	struct utility utility; /* of the time from arrival to completion */
 	bool may_preempt;  /* may take the nodes of a preemptible task (paper 000, section II) */
 	bool preemptible;  /* may be suspended so that another task runs on its nodes */
+	struct sched_demand demand; /* in a shared system; there all tasks may be paused */
 };
 
-/* A task that occupies nodes now. */
+/*
+ * A task that occupies nodes now. In a shared system `nodes` has the host of each of its VMs, so that
+ * a host may be there several times and the order is that of the VMs; start_s, executed_s and end_s
+ * say nothing.
+ */
 struct sched_running {
 	const struct sched_task *task;
 	uint32_t cluster;
@@ -158,11 +183,14 @@ struct sched_running {
 	 * outlived its ETC the next mapping event. Never before now_s.
 	 */
 	double end_s;
+	double yield;           /* shared: the CPU share of a VM / its need, in (0, 1] */
+	double virtual_s;       /* shared: its virtual time, the integral of the yield (003, III.A) */
 };
 
 /*
  * A task that was suspended: it occupies no nodes and keeps its progress. It can be resumed on any
- * nodes_count nodes of its cluster, at its P-state, and nowhere else (paper 000, section II).
+ * nodes_count nodes of its cluster, at its P-state, and nowhere else (paper 000, section II). In a
+ * shared system it is resumed on any hosts that have the memory, one for each of nodes_count VMs.
  */
 struct sched_suspended {
 	const struct sched_task *task;
@@ -170,6 +198,14 @@ struct sched_suspended {
 	uint32_t pstate;
 	uint32_t nodes_count;
 	double executed_s;      /* execution time of all its stretches so far, >= 0 */
+	double virtual_s;       /* shared: its virtual time, >= 0 */
+};
+
+/* A waiting task that a policy has put off (SCHED_ACTION_DEFER). */
+struct sched_deferred {
+	const struct sched_task *task;
+	uint32_t count;  /* how often so far, > 0 */
+	double until_s;  /* when it is to be considered again; may be past */
 };
 
 /* A task that was promised nodes in the future: a permanent reservation or a place-holder. */
@@ -194,14 +230,19 @@ struct sched_node {
  * arrival, then id; the tasks of `placeholders` are among them, since place-holders vanish at the
  * event and are listed only for what they say about energy (the goal of Event-Based, 3.6.2). Tasks
  * with a reservation are not mappable. The tasks of `suspended` are mappable, too, to their own
- * cluster only, and are not in `waiting`; they have the order of `waiting`.
+ * cluster only, and are not in `waiting`; they have the order of `waiting`. The tasks of `deferred`
+ * are among the waiting and have their order.
+ *
+ * Mapping events are periodic. Policies that share hosts are asked between two of those as well, when
+ * tasks have arrived or ended or the time of a deferred one has come.
  */
 struct sched_snapshot {
 	const struct sched_system *system;
 	uint64_t seed;        /* of the policy's own random choices */
 	uint64_t event;       /* number of the mapping event, from 0 */
 	double now_s;
-	double next_event_s;  /* when the policy will be asked again; > now_s */
+	double next_event_s;  /* the next periodic mapping event; > now_s */
+	bool between;         /* this event is none of the periodic ones */
 	double day_start_s;   /* the budget's period: [day_start_s, end_s) */
 	double end_s;         /* no task starts at or after it */
 	double consumed_j;    /* dynamic energy since day_start_s */
@@ -222,6 +263,8 @@ struct sched_snapshot {
 	const struct sched_planned *placeholders;
 	uint32_t down_count;
 	const struct sched_node *down;
+	uint32_t deferred_count;
+	const struct sched_deferred *deferred;
 };
 
 /* What a policy can ask for. */
@@ -233,6 +276,11 @@ enum sched_action_kind {
 	SCHED_ACTION_DROP,        /* the task leaves */
 	SCHED_ACTION_SUSPEND,     /* it leaves its nodes and keeps its progress */
 	SCHED_ACTION_RESUME,      /* a suspended task goes on now, on these nodes of its cluster */
+	SCHED_ACTION_PLACE,       /* shared: start now, each VM on a host, with this yield */
+	SCHED_ACTION_SHARE,       /* shared: stay where it is, with this yield from now on */
+	SCHED_ACTION_MIGRATE,     /* shared: go on now on these hosts, with this yield */
+	SCHED_ACTION_PAUSE,       /* shared: it leaves its hosts and keeps its progress */
+	SCHED_ACTION_DEFER,       /* a waiting task is put off until start_s */
 };
 
 /* Why an action was taken. */
@@ -251,7 +299,12 @@ enum sched_reason {
 	SCHED_REASON_THRESHOLD, /* can earn only less than the dropping threshold */
 	SCHED_REASON_PREEMPTS,  /* worth more than the tasks on these nodes, which give way */
 	SCHED_REASON_GOES_FIRST, /* Pair: it and the tasks there are worth more if it goes first */
-	SCHED_REASON_GIVES_WAY, /* of a SUSPEND: its nodes go to another task */
+	SCHED_REASON_GIVES_WAY, /* of a SUSPEND or PAUSE: its nodes go to another task */
+	SCHED_REASON_LEAST_LOADED, /* the hosts with the lowest CPU load that have the memory */
+	SCHED_REASON_PACKED,    /* where the packing of all tasks puts it (MCB8) */
+	SCHED_REASON_YIELD,     /* its share follows the load of the hosts */
+	SCHED_REASON_PRIORITY,  /* the lowest priority: no packing has room for it too */
+	SCHED_REASON_NO_MEMORY, /* the hosts have too little memory left for all of its VMs */
 };
 
 /*
@@ -259,6 +312,12 @@ enum sched_reason {
  * a SUSPEND kind, task, objective (the value that it would have had if left alone) and reason. A
  * SUSPEND stands before the START or RESUME that takes its nodes; a task that is suspended in a plan
  * may be resumed in the same plan.
+ *
+ * In a shared system `nodes` has a host for each VM, and of a MIGRATE the VMs that stay keep their
+ * places in the list; start_s is the present, end_s is NAN, energy and utility are 0, and the
+ * objective is the priority, which may be infinite. A PAUSE has what a SUSPEND has, a DEFER kind, task,
+ * start_s and reason. Actions of one event are to be carried out together: hosts are not
+ * overcommitted after the last one, but may be between two of them.
  */
 struct sched_action {
 	enum sched_action_kind kind;
@@ -272,6 +331,7 @@ struct sched_action {
 	double energy_j;        /* EEC; of a RESUME, its share of the time that is left */
 	double utility;         /* at end_s */
 	double objective;       /* value of the policy's objective; 0 for policies without one */
+	double yield;           /* of PLACE, RESUME, SHARE and MIGRATE in a shared system; else 0 */
 	enum sched_reason reason;
 };
 
@@ -291,6 +351,10 @@ enum sched_refusal {
 	SCHED_REFUSAL_BUSY,         /* too few nodes are idle, or could be taken from others */
 	SCHED_REFUSAL_NOT_WORTH,    /* the tasks that would give way are worth as much */
 	SCHED_REFUSAL_GOES_SECOND,  /* Pair: the task that runs there goes first */
+	SCHED_REFUSAL_MEMORY,       /* shared: too little memory on the hosts */
+	SCHED_REFUSAL_DEFERRED,     /* shared: it was put off, and its time has not come */
+	SCHED_REFUSAL_PERIOD,       /* shared: waits for the next periodic event */
+	SCHED_REFUSAL_PRIORITY,     /* shared: the lowest priority, and no packing for all */
 };
 
 /* One option that was looked at, as it stood when its task was decided. */

@@ -10,6 +10,7 @@
 
 #include "controller/sched/immediate.h"
 #include "controller/sched/mapping.h"
+#include "controller/sched/sharing.h"
 
 const struct policy_ops *policy_find(const char *name)
 {
@@ -166,6 +167,12 @@ int policy_parse(const char *text, struct policy *ret_policy, char *message, siz
 	policy.future = policy.ops->future;
 	while (rest) {
 		const char *modifier = strsep(&rest, "+");
+
+		if (policy.ops->decide_sharing) {
+			append(message, size, "policy \"%s\" takes no modifiers", name);
+			return -EINVAL;
+		}
+
 		const int result = set_modifier(&policy, modifier, message, size);
 
 		if (result < 0)
@@ -203,6 +210,26 @@ static int decide_immediate(const struct policy *policy, const struct sched_snap
 	return result < 0 ? result : immediate_end(&immediate, ret_plan);
 }
 
+static int decide_sharing(const struct policy *policy, const struct sched_snapshot *snapshot,
+			  struct policy_context *context, struct sched_plan *ret_plan)
+{
+	struct sharing sharing;
+	int result = sharing_begin(&sharing, policy, snapshot, context);
+
+	if (result == 0)
+		result = policy->ops->decide_sharing(&sharing);
+	return result < 0 ? result : sharing_end(&sharing, ret_plan);
+}
+
+const char *policy_misfit(const struct policy *policy, const struct sched_system *system)
+{
+	if (policy->ops->decide_sharing && !system->shared)
+		return "it shares hosts in time, and the nodes here take one task at a time";
+	if (!policy->ops->decide_sharing && system->shared)
+		return "it gives nodes to one task at a time, and the hosts here are shared in time";
+	return NULL;
+}
+
 int policy_decide(const struct policy *policy, const struct sched_snapshot *snapshot,
 		  struct policy_context *context, struct sched_plan *ret_plan)
 {
@@ -210,6 +237,8 @@ int policy_decide(const struct policy *policy, const struct sched_snapshot *snap
 	int result;
 
 	scratch_reset(context->scratch);
+	if (policy->ops->decide_sharing)
+		return decide_sharing(policy, snapshot, context, ret_plan);
 	if (is_immediate(policy->ops, snapshot->system))
 		return decide_immediate(policy, snapshot, context, ret_plan);
 	result = mapping_begin(&mapping, policy, snapshot, context);

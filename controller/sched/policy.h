@@ -37,8 +37,20 @@ enum policy_filter {
 	POLICY_FILTER_RESOURCE, /* energy per core-second, equation (9) */
 };
 
+/*
+ * When a policy that shares hosts is to be asked (model.h): at the periodic events, when tasks have
+ * arrived or ended or the time of a deferred one has come, or both. The others are asked
+ * periodically.
+ */
+enum policy_moments {
+	POLICY_AT_PERIODS = 0,
+	POLICY_AT_CHANGES,
+	POLICY_AT_BOTH,
+};
+
 struct immediate;
 struct mapping;
+struct sharing;
 
 /* What the caller of policy_decide() can ask for, or'ed together. */
 enum policy_flags {
@@ -70,7 +82,14 @@ struct policy_ops {
 	bool reads_placeholders; /* decisions depend on the place-holders of the last event */
 	bool reads_seed;     /* decisions depend on the seed */
 	bool cluster_order;  /* cluster order matters beyond ties: say it beside results */
+	enum policy_moments moments;
 	uint32_t variant;    /* for files that serve several names */
+	/*
+	 * Decides one mapping event on shared hosts (sharing.h, paper 003). A policy with this
+	 * decides in shared systems alone, takes no modifiers and has none of the functions below;
+	 * its future is POLICY_FUTURE_NONE.
+	 */
+	int (*decide_sharing)(struct sharing *sharing);
 	/*
 	 * Decides one mapping event, required unless the future is POLICY_FUTURE_NONE. Tasks that
 	 * are to be dropped are gone from mapping->tasks; the others are in order of arrival.
@@ -121,7 +140,13 @@ static inline bool policy_reads_budget(const struct policy *policy)
 }
 
 /*
- * Decides one mapping event. Resets the context's scratch first; the plan lasts until the next
+ * NULL if the policy can decide in the system, else a sentence why not: some need shared hosts, all
+ * others need nodes of their own.
+ */
+const char *policy_misfit(const struct policy *policy, const struct sched_system *system);
+
+/*
+ * Decides one mapping event of a system that the policy fits. Resets the context's scratch first; the plan lasts until the next
  * reset. Returns 0, or -ENOMEM when memory is short.
  */
 int policy_decide(const struct policy *policy, const struct sched_snapshot *snapshot,

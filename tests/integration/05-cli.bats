@@ -400,6 +400,21 @@ refused() {
 	run_assert_decisions stored
 }
 
+@test "decide shares hosts in time, and only where they are shared" {
+	sed -n '/^    {"policy": "dynmcb8"/,/^     "down": /s/^    //p' "$ROOT/docs/snapshot.md" >shared.json
+	virtbed decide shared.json --json >actions.json
+	[ "$(jq -c 'map([.kind, .task])' actions.json)" = '[["resume",1],["place",2],["share",0]]' ]
+	[ "$(jq 'map(.yield) == [1, 0.5, 0.5]' actions.json)" = true ]
+	run -0 virtbed decide shared.json --explain --policy greedy
+	[[ $output == *"hosts with the lowest CPU load"* && $output == *"was put off"* ]]
+	refused "policy \"easy\" does not fit the snapshot" virtbed decide shared.json --policy easy
+	refused "policy \"dynmcb8\" takes no modifiers" virtbed decide shared.json --policy dynmcb8+drop:1
+	refused "the policy \"greedy\" does not fit the configuration" \
+		virtbed simulate "$ROOT/configs/testbed-hs22.yaml" --policy greedy
+	sed 's/"memory": 0.4/"memory": 1.4/' shared.json >bad.json
+	refused "task 0: \"memory\" is 1.4" virtbed decide bad.json
+}
+
 @test "three pairs of runs agree, differ and are too noisy" {
 	[ "$(virtbed compare --json "$RUNS/agree/measured" "$RUNS/agree/simulated" 2>/dev/null |
 		jq -r .verdict)" = agree ]

@@ -19,6 +19,13 @@ static const struct policy_ops *const policies[] = {
 	&policies_preempt[3],
 	&policies_preempt[4],
 	&policies_preempt[5],
+	&policies_dfrs_greedy[0],
+	&policies_dfrs_greedy[1],
+	&policies_dfrs_greedy[2],
+	&policies_dfrs_dynmcb8[0],
+	&policies_dfrs_dynmcb8[1],
+	&policies_dfrs_dynmcb8[2],
+	&policies_dfrs_dynmcb8[3],
 };
 
 const struct policy_ops *const *policy_list(uint32_t *ret_count)

@@ -16,6 +16,12 @@ extern const struct policy_ops policy_max_util;
 extern const struct policy_ops policy_random;
 extern const struct policy_ops policy_task_based;
 
+/* Those that share hosts in time (paper 003). */
+#define POLICIES_DFRS_GREEDY 3
+extern const struct policy_ops policies_dfrs_greedy[POLICIES_DFRS_GREEDY];
+#define POLICIES_DFRS_DYNMCB8 4
+extern const struct policy_ops policies_dfrs_dynmcb8[POLICIES_DFRS_DYNMCB8];
+
 /* The heuristics with preemption, one file for all. */
 #define POLICIES_PREEMPT 6
 extern const struct policy_ops policies_preempt[POLICIES_PREEMPT];

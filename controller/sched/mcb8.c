@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/sched/mcb8.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "controller/sched/model.h"
+
+/* The two lists. */
+enum { LIST_CPU = 0, LIST_MEMORY = 1 };
+
+int mcb8_init(struct mcb8 *mcb8, struct scratch *scratch, uint32_t jobs_max, uint32_t hosts)
+{
+	*mcb8 = (struct mcb8){
+		.hosts = hosts,
+		.jobs_max = jobs_max,
+		.order = scratch_array(scratch, jobs_max, sizeof(uint32_t)),
+		.remaining = scratch_array(scratch, jobs_max, sizeof(uint32_t)),
+		.taken = scratch_array(scratch, jobs_max, sizeof(uint32_t)),
+		.lists = { scratch_array(scratch, jobs_max, sizeof(uint32_t)),
+			   scratch_array(scratch, jobs_max, sizeof(uint32_t)) },
+	};
+	if (!mcb8->order || !mcb8->remaining || !mcb8->taken || !mcb8->lists[LIST_CPU] ||
+	    !mcb8->lists[LIST_MEMORY])
+		return -ENOMEM;
+	for (uint32_t i = 0; i < jobs_max; i++)
+		mcb8->taken[i] = 0;
+	return 0;
+}
+
+int mcb8_packing_init(const struct mcb8 *mcb8, struct scratch *scratch, uint32_t tasks,
+		      struct mcb8_packing *ret_packing)
+{
+	struct mcb8_packing packing = {
+		.fills = scratch_array(scratch, mcb8->hosts, sizeof(*packing.fills)),
+		.entries = scratch_array(scratch, tasks, sizeof(*packing.entries)),
+	};
+
+	if (!packing.fills || !packing.entries)
+		return -ENOMEM;
+	*ret_packing = packing;
+	return 0;
+}
+
+/* Whether a job belongs to the list of those that require more memory. */
+static bool is_memory(const struct mcb8_job *job)
+{
+	return job->memory > job->cpu;
+}
+
+static double larger(const struct mcb8_job *job)
+{
+	return job->cpu > job->memory ? job->cpu : job->memory;
+}
+
+static bool goes_before(const struct mcb8_job *jobs, uint32_t a, uint32_t b)
+{
+	const double size_a = larger(&jobs[a]);
+	const double size_b = larger(&jobs[b]);
+
+	return size_a > size_b || (size_a == size_b && a < b);
+}
+
+/* Insertion: from one packing of a search to the next little changes. */
+static void sort(struct mcb8 *mcb8, const struct mcb8_job *jobs, uint32_t count)
+{
+	uint32_t *order = mcb8->order;
+
+	for (uint32_t i = 0; mcb8->order_count != count && i < count; i++)
+		order[i] = i;
+	mcb8->order_count = count;
+	for (uint32_t i = 1; i < count; i++) {
+		const uint32_t job = order[i];
+		uint32_t at = i;
+
+		for (; at > 0 && goes_before(jobs, job, order[at - 1]); at--)
+			order[at] = order[at - 1];
+		order[at] = job;
+	}
+}
+
+/* What all the tasks require that are not packed yet. */
+struct total {
+	double cpu;
+	double memory;
+};
+
+/* Sorts the jobs into their lists and sums up what they require. */
+static struct total split(struct mcb8 *mcb8, const struct mcb8_job *jobs, uint32_t count)
+{
+	struct total total = { 0 };
+
+	sort(mcb8, jobs, count);
+	mcb8->lists_count[LIST_CPU] = mcb8->lists_count[LIST_MEMORY] = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		const uint32_t job = mcb8->order[i];
+		const int list = is_memory(&jobs[job]) ? LIST_MEMORY : LIST_CPU;
+
+		mcb8->lists[list][mcb8->lists_count[list]++] = job;
+		mcb8->remaining[job] = jobs[job].tasks;
+		total.cpu += jobs[job].tasks * jobs[job].cpu;
+		total.memory += jobs[job].tasks * jobs[job].memory;
+	}
+	return total;
+}
+
+/* A host that is being filled. */
+struct host {
+	double cpu;         /* free */
+	double memory;
+	uint32_t cursor[2]; /* per list: nothing before it fits any more */
+};
+
+/* The first job of a list of which another task fits, or UINT32_MAX. */
+static uint32_t find(const struct mcb8 *mcb8, const struct mcb8_job *jobs, int list,
+		     struct host *host)
+{
+	for (uint32_t *at = &host->cursor[list]; *at < mcb8->lists_count[list]; ++*at) {
+		const uint32_t job = mcb8->lists[list][*at];
+
+		if (mcb8->taken[job] < mcb8->remaining[job] &&
+		    jobs[job].cpu <= host->cpu + SCHED_SHARE_SLACK &&
+		    jobs[job].memory <= host->memory + SCHED_SHARE_SLACK)
+			return job;
+	}
+	return UINT32_MAX;
+}
+
+/* Fills one host; `taken` has what it got, the packing's entries from `first` on who that is. */
+static void fill_host(struct mcb8 *mcb8, const struct mcb8_job *jobs, struct mcb8_packing *packing)
+{
+	struct host host = { .cpu = 1, .memory = 1 };
+
+	for (;;) {
+		const int list =
+			host.memory > host.cpu + SCHED_SHARE_SLACK ? LIST_MEMORY : LIST_CPU;
+		uint32_t job = find(mcb8, jobs, list, &host);
+
+		if (job == UINT32_MAX)
+			job = find(mcb8, jobs, 1 - list, &host);
+		if (job == UINT32_MAX)
+			break;
+		if (mcb8->taken[job]++ == 0)
+			packing->entries[packing->entries_count++].job = job;
+		host.cpu -= jobs[job].cpu;
+		host.memory -= jobs[job].memory;
+	}
+	if (1 - host.cpu > packing->load)
+		packing->load = 1 - host.cpu;
+}
+
+/* How many of the `hosts` hosts left are filled like the one just filled. */
+static uint32_t count_alike(const struct mcb8 *mcb8, const struct mcb8_packing *packing,
+			    uint32_t first, uint32_t hosts)
+{
+	for (uint32_t i = first; i < packing->entries_count; i++) {
+		const uint32_t job = packing->entries[i].job;
+		const uint32_t times = mcb8->remaining[job] / mcb8->taken[job];
+
+		if (times < hosts)
+			hosts = times;
+	}
+	return hosts;
+}
+
+/* Takes what the hosts of the last fill have off the jobs and off the total. */
+static void settle(struct mcb8 *mcb8, const struct mcb8_job *jobs, struct mcb8_packing *packing,
+		   uint32_t first, uint32_t hosts, struct total *total)
+{
+	packing->fills[packing->fills_count++] = (struct mcb8_fill){ hosts, first };
+	for (uint32_t i = first; i < packing->entries_count; i++) {
+		struct mcb8_entry *entry = &packing->entries[i];
+
+		entry->tasks = mcb8->taken[entry->job];
+		mcb8->taken[entry->job] = 0;
+		mcb8->remaining[entry->job] -= hosts * entry->tasks;
+		total->cpu -= hosts * entry->tasks * jobs[entry->job].cpu;
+		total->memory -= hosts * entry->tasks * jobs[entry->job].memory;
+	}
+	for (int list = LIST_CPU; list <= LIST_MEMORY; list++) {
+		uint32_t kept = 0;
+
+		for (uint32_t i = 0; i < mcb8->lists_count[list]; i++)
+			if (mcb8->remaining[mcb8->lists[list][i]] > 0)
+				mcb8->lists[list][kept++] = mcb8->lists[list][i];
+		mcb8->lists_count[list] = kept;
+	}
+}
+
+/* Whether nothing says yet that so many hosts are too few. */
+static bool may_fit(const struct total *total, uint32_t hosts)
+{
+	const double most = hosts * (1 + 2 * SCHED_SHARE_SLACK) + SCHED_SHARE_SLACK;
+
+	return total->cpu <= most && total->memory <= most;
+}
+
+bool mcb8_pack(struct mcb8 *mcb8, const struct mcb8_job *jobs, uint32_t jobs_count,
+	       struct mcb8_packing *packing)
+{
+	uint32_t hosts = mcb8->hosts;
+	struct total total = split(mcb8, jobs, jobs_count);
+
+	packing->fills_count = packing->entries_count = 0;
+	packing->load = 0;
+	while (mcb8->lists_count[LIST_CPU] + mcb8->lists_count[LIST_MEMORY] > 0) {
+		const uint32_t first = packing->entries_count;
+		uint32_t alike;
+
+		if (hosts == 0 || !may_fit(&total, hosts))
+			return false;
+		fill_host(mcb8, jobs, packing);
+		if (packing->entries_count == first)
+			return false; /* what is left fits on no host */
+		alike = count_alike(mcb8, packing, first, hosts);
+		settle(mcb8, jobs, packing, first, alike, &total);
+		hosts -= alike;
+	}
+	return true;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * DYNMCB8 and its periodic relatives (paper 003, III.B): the allocation of all jobs is made anew, by
+ * packing (sharing_pack.h), at every event or at every periodic one.
+ *
+ * Between periods nothing moves. When jobs have ended, or DYNMCB8-ASAP-PER has placed a new one, the
+ * yields are made anew for the placement as it stands; DYNMCB8-STRETCH-PER keeps them. A new job that
+ * DYNMCB8-ASAP-PER cannot place at its first event waits for the next period.
+ *
+ * Cost: sharing_pack.h; between periods that of the yields (sharing_yield.h).
+ */
+#include "controller/sched/policies/registry.h"
+#include "controller/sched/sharing.h"
+#include "controller/sched/sharing_pack.h"
+#include "controller/sched/sharing_yield.h"
+
+static int decide_always(struct sharing *sharing)
+{
+	return sharing_pack_yield(sharing);
+}
+
+/* Those that have no hosts wait for the period. */
+static void wait_for_period(struct sharing *sharing)
+{
+	for (uint32_t i = 0; i < sharing->jobs_count; i++)
+		sharing->jobs[i].refusal = SCHED_REFUSAL_PERIOD;
+}
+
+static int decide_periodic(struct sharing *sharing)
+{
+	if (!sharing->snapshot->between)
+		return sharing_pack_yield(sharing);
+	wait_for_period(sharing);
+	return sharing_yield_evenly(sharing);
+}
+
+static int decide_asap(struct sharing *sharing)
+{
+	if (!sharing->snapshot->between)
+		return sharing_pack_yield(sharing);
+	wait_for_period(sharing);
+	for (uint32_t i = 0; i < sharing->jobs_count; i++) {
+		struct sharing_job *job = &sharing->jobs[i];
+
+		if (job->origin != SHARING_WAITING || job->deferrals > 0 ||
+		    sharing_place_greedily(sharing, i, SCHED_REASON_LEAST_LOADED))
+			continue;
+		job->refusal = SCHED_REFUSAL_MEMORY;
+		job->reason = SCHED_REASON_NO_MEMORY;
+		sharing_defer(sharing, i, sharing->snapshot->next_event_s);
+	}
+	return sharing_yield_evenly(sharing);
+}
+
+static int decide_stretch(struct sharing *sharing)
+{
+	const struct sched_snapshot *snapshot = sharing->snapshot;
+
+	if (!snapshot->between)
+		return sharing_pack_stretch(sharing, snapshot->next_event_s - snapshot->now_s);
+	wait_for_period(sharing);
+	return 0;
+}
+
+#define POLICY(title, when, function, does)                                                      \
+	{                                                                                        \
+		.name = title, .section = "003, III.B", .summary = does,                         \
+		.future = POLICY_FUTURE_NONE, .moments = when, .decide_sharing = function,       \
+	}
+
+const struct policy_ops policies_dfrs_dynmcb8[POLICIES_DFRS_DYNMCB8] = {
+	POLICY("dynmcb8", POLICY_AT_CHANGES, decide_always,
+	       "DYNMCB8: packs all jobs for the largest yield, at every change"),
+	POLICY("dynmcb8-per", POLICY_AT_BOTH, decide_periodic,
+	       "DYNMCB8-PER: the same once per period"),
+	POLICY("dynmcb8-asap-per", POLICY_AT_BOTH, decide_asap,
+	       "DYNMCB8-ASAP-PER: the same, and new jobs start at once where there is memory"),
+	POLICY("dynmcb8-stretch-per", POLICY_AT_PERIODS, decide_stretch,
+	       "DYNMCB8-STRETCH-PER: packs once per period for the smallest estimated stretch"),
+};

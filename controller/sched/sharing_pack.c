@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/sched/sharing_pack.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "controller/sched/mcb8.h"
+#include "controller/sched/sharing_yield.h"
+
+/* A search in progress. */
+struct search {
+	struct sharing *sharing;
+	struct mcb8 mcb8;
+	uint32_t hosts_count;
+	uint32_t *hosts;        /* that are up, ascending */
+	uint32_t jobs_count;
+	uint32_t *jobs;         /* that are not left out, by id */
+	struct mcb8_job *items; /* what they require */
+	double *yields;         /* ... at these yields */
+	double period_s;        /* of a search for a stretch; 0: for a yield */
+	struct mcb8_packing tried;
+	struct mcb8_packing found; /* the last that was possible */
+	double *found_yields;
+};
+
+static int begin(struct search *search, struct sharing *sharing, double period_s)
+{
+	struct scratch *scratch = sharing->scratch;
+	const uint32_t count = sharing->jobs_count;
+	uint32_t tasks = 0;
+	int result;
+
+	*search = (struct search){
+		.sharing = sharing,
+		.hosts = scratch_array(scratch, sharing->hosts_count, sizeof(uint32_t)),
+		.jobs_count = count,
+		.jobs = scratch_array(scratch, count, sizeof(uint32_t)),
+		.items = scratch_array(scratch, count, sizeof(struct mcb8_job)),
+		.yields = scratch_array(scratch, count, sizeof(double)),
+		.period_s = period_s,
+		.found_yields = scratch_array(scratch, count, sizeof(double)),
+	};
+	if (!search->hosts || !search->jobs || !search->items || !search->yields ||
+	    !search->found_yields)
+		return -ENOMEM;
+	for (uint32_t h = 0; h < sharing->hosts_count; h++)
+		if (sharing->hosts[h].up)
+			search->hosts[search->hosts_count++] = h;
+	for (uint32_t i = 0; i < count; i++) {
+		search->jobs[i] = i;
+		tasks += sharing->jobs[i].vms;
+	}
+	result = mcb8_init(&search->mcb8, scratch, count, search->hosts_count);
+	if (result == 0)
+		result = mcb8_packing_init(&search->mcb8, scratch, tasks, &search->tried);
+	if (result == 0)
+		result = mcb8_packing_init(&search->mcb8, scratch, tasks, &search->found);
+	return result;
+}
+
+/* The yield that a job needs for the target, which is a yield or a stretch. */
+static double target_yield(const struct search *search, const struct sharing_job *job,
+			   double target)
+{
+	return search->period_s > 0 ? sharing_stretch_yield(job, target, search->period_s)
+				    : target;
+}
+
+/* Whether the jobs can be packed for the target; if so the packing is kept. */
+static bool reaches(struct search *search, double target)
+{
+	for (uint32_t i = 0; i < search->jobs_count; i++) {
+		const struct sharing_job *job = &search->sharing->jobs[search->jobs[i]];
+
+		search->yields[i] = target_yield(search, job, target);
+		search->items[i] = (struct mcb8_job){
+			.tasks = job->vms,
+			.cpu = search->yields[i] * job->cpu,
+			.memory = job->memory,
+		};
+	}
+	if (!mcb8_pack(&search->mcb8, search->items, search->jobs_count, &search->tried))
+		return false;
+
+	const struct mcb8_packing packing = search->tried;
+	double *yields = search->yields;
+
+	search->tried = search->found;
+	search->found = packing;
+	search->yields = search->found_yields;
+	search->found_yields = yields;
+	return true;
+}
+
+/* The easiest target: the least yield, or the largest estimated stretch at it. */
+static double easiest(const struct search *search)
+{
+	double stretch = 1;
+
+	if (search->period_s <= 0)
+		return SHARING_YIELD_MIN;
+	for (uint32_t i = 0; i < search->jobs_count; i++)
+		stretch = fmax(stretch,
+			       sharing_stretch(&search->sharing->jobs[search->jobs[i]],
+					       SHARING_YIELD_MIN, search->period_s));
+	return stretch;
+}
+
+/* Halves the interval between a target that is reached and one that is not. */
+static void bisect(struct search *search, double reached, double missed)
+{
+	const double step =
+		search->period_s > 0 ? SHARING_PACK_STRETCH_STEP : SHARING_PACK_YIELD_STEP;
+
+	while (fabs(missed - reached) > (search->period_s > 0 ? step * reached : step)) {
+		const double middle = (reached + missed) / 2;
+
+		if (reaches(search, middle))
+			reached = middle;
+		else
+			missed = middle;
+	}
+}
+
+/* The place in search->jobs of the one that leaves: lowest priority, then highest id. */
+static uint32_t find_lowest(const struct search *search)
+{
+	uint32_t lowest = 0;
+
+	for (uint32_t i = 1; i < search->jobs_count; i++)
+		if (search->sharing->jobs[search->jobs[i]].priority <=
+		    search->sharing->jobs[search->jobs[lowest]].priority)
+			lowest = i;
+	return lowest;
+}
+
+static void leave_out(struct search *search, uint32_t place)
+{
+	search->jobs_count--;
+	for (uint32_t i = place; i < search->jobs_count; i++)
+		search->jobs[i] = search->jobs[i + 1];
+}
+
+/* Leaves out jobs until a target is reached, and finds the best. */
+static void seek(struct search *search)
+{
+	while (search->jobs_count > 0) {
+		const double easy = easiest(search);
+
+		if (reaches(search, 1)) /* a yield of 1, or a stretch of 1 */
+			return;
+		if (reaches(search, easy)) {
+			bisect(search, easy, 1);
+			return;
+		}
+		leave_out(search, find_lowest(search));
+	}
+}
+
+/* Lists the hosts of every job of the packing that was found; `next` is per job of the event. */
+static void list_hosts(struct search *search, uint32_t *next)
+{
+	const struct mcb8_packing *packing = &search->found;
+	const uint32_t *hosts = search->hosts;
+
+	for (uint32_t f = 0; f < packing->fills_count; f++) {
+		const struct mcb8_fill *fill = &packing->fills[f];
+		const uint32_t end = f + 1 < packing->fills_count ? fill[1].entries_first
+								  : packing->entries_count;
+
+		for (uint32_t e = fill->entries_first; e < end; e++) {
+			const struct mcb8_entry *entry = &packing->entries[e];
+			const uint32_t index = search->jobs[entry->job];
+			struct sharing_job *job = &search->sharing->jobs[index];
+
+			for (uint32_t h = 0; h < fill->hosts; h++)
+				for (uint32_t v = 0; v < entry->tasks; v++)
+					job->hosts[next[index]++] = hosts[h];
+		}
+		hosts += fill->hosts;
+	}
+}
+
+/* Puts the jobs where the packing has them. Returns 0, or -ENOMEM. */
+static int apply(struct search *search)
+{
+	struct sharing *sharing = search->sharing;
+	uint32_t *next = scratch_array(sharing->scratch, sharing->jobs_count, sizeof(*next));
+
+	if (!next)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < sharing->jobs_count; i++) {
+		next[i] = 0;
+		if (sharing->jobs[i].placed)
+			sharing_lift(sharing, i, SCHED_REASON_PRIORITY, SCHED_REFUSAL_PRIORITY);
+		sharing->jobs[i].refusal = SCHED_REFUSAL_PRIORITY;
+	}
+	list_hosts(search, next);
+	for (uint32_t i = 0; i < search->jobs_count; i++) {
+		struct sharing_job *job = &sharing->jobs[search->jobs[i]];
+
+		sharing_put_back(sharing, search->jobs[i]);
+		job->reason = SCHED_REASON_PACKED;
+		job->yield = search->found_yields[i];
+	}
+	return 0;
+}
+
+static int pack(struct sharing *sharing, double period_s)
+{
+	struct search search;
+	int result = begin(&search, sharing, period_s);
+
+	if (result < 0)
+		return result;
+	seek(&search);
+	return apply(&search);
+}
+
+int sharing_pack_yield(struct sharing *sharing)
+{
+	const int result = pack(sharing, 0);
+
+	return result < 0 ? result : sharing_yield_evenly(sharing);
+}
+
+int sharing_pack_stretch(struct sharing *sharing, double period_s)
+{
+	const int result = pack(sharing, period_s);
+
+	return result < 0 ? result : sharing_raise_stretch(sharing, period_s);
+}

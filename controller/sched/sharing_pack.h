@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "controller/sched/sharing.h"
+
+/*
+ * Allocations for all jobs at once (paper 003, III.B): a binary search for what can be reached, each
+ * step of which is a packing by MCB8 (mcb8.h) of the jobs' CPU requirements, yield x need, and their
+ * memory. Where nothing at all can be reached the job with the lowest priority, ties to the higher
+ * id, is left out and the search begins anew.
+ *
+ * Both lift all jobs and place those that are packed; the others are paused, or go on waiting. They
+ * return 0, or -ENOMEM. Cost: at most 9 packings, and for each job that is left out at most two; one
+ * that cannot succeed for lack of memory or CPU altogether is no more than a sum.
+ */
+
+/* The intervals at which the searches end: of the yield, and of the stretch relative to itself. */
+#define SHARING_PACK_YIELD_STEP 0.01
+#define SHARING_PACK_STRETCH_STEP 0.01
+
+/*
+ * Seeks the largest yield that all can have: tries 1, then SHARING_YIELD_MIN, then halves the interval
+ * until it is at most 0.01, and keeps the last packing that was possible. The yields are those of
+ * sharing_yield_evenly(), which gives at least what was sought.
+ */
+int sharing_pack_yield(struct sharing *sharing);
+
+/*
+ * Seeks the smallest estimated stretch after `period_s` that all can stay below, between 1 and the
+ * largest one at a yield of SHARING_YIELD_MIN, to 1 % of itself; each job has the yield that its
+ * target needs. The yields are those of the target and sharing_raise_stretch().
+ */
+int sharing_pack_stretch(struct sharing *sharing, double period_s);
