@@ -94,13 +94,14 @@ struct backend_start {
 	uint32_t type;
 	uint32_t cluster;
 	uint32_t pstate;
-	const uint32_t *nodes; /* nodes_count node indices of the cluster; borrowed for the call */
+	/* nodes_count node indices of the cluster, on shared hosts one per VM; borrowed for the call */
+	const uint32_t *nodes;
 	uint32_t nodes_count;
 };
 
 struct backend;
 
-/* The table of one implementation; all operations but settle() are required. */
+/* The table of one implementation; all operations but settle() and share() are required. */
 struct backend_ops {
 	const char *name; /* "sim", "remote" */
 	/* Seconds since the start of the run. */
@@ -123,6 +124,13 @@ struct backend_ops {
 	 */
 	void (*resume)(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 		       const uint32_t *nodes, uint32_t nodes_count);
+	/*
+	 * On hosts that tasks share in time (paper 003): the yield of a task, in (0, 1], from now on,
+	 * or for one that is suspended or being resumed from when it goes on. Its VMs then get that
+	 * part of their CPU needs. A task that was just started, or that this is never called for,
+	 * has 1. No effect on one that ended. NULL: the backend gives every task nodes of its own.
+	 */
+	void (*share)(struct backend *backend, uint32_t task, uint32_t attempt, double yield);
 	/* Dynamic energy (total less idle baseline) consumed since the start of the run, joules. */
 	double (*energy_j)(struct backend *backend);
 	/* ENERGY_LIMIT is reported once when energy_j() reaches `limit_j`; 0: never. */
@@ -197,6 +205,13 @@ static inline bool backend_settle(struct backend *backend)
 		return false;
 	backend->ops->settle(backend);
 	return true;
+}
+
+/* Only where the backend has it. */
+static inline void backend_share(struct backend *backend, uint32_t task, uint32_t attempt,
+				 double yield)
+{
+	backend->ops->share(backend, task, attempt, yield);
 }
 
 /* NULL is allowed. */

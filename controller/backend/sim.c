@@ -27,6 +27,9 @@ struct sim_task {
 	uint64_t order;      /* of the starts: breaks ties between ends */
 	double since_s;      /* when its present stretch began */
 	double executed_s;   /* in the stretches before */
+	double yield;        /* progress per second; 1 unless hosts are shared */
+	double work_s;       /* progress until from_s */
+	double from_s;       /* it makes progress from then on */
 	double stretch_s;    /* the last one, once it is over */
 	double total_s;      /* execution time from beginning to end */
 	double eec_j;
@@ -55,6 +58,7 @@ struct sim {
 	const struct backend_sim_spread *spread; /* NULL: every task takes its ETC and EEC */
 	struct random_stream random;  /* draws from the spread */
 	struct backend_sim_overheads overheads; /* samples NULL: none */
+	double penalty_s;     /* without progress after a resumption */
 	GQueue news;          /* of struct backend_event: what happened at now_s already */
 };
 
@@ -97,7 +101,7 @@ static void expect(struct sim *sim, uint32_t index, double time_s)
 /* When a task that executes ends, unless it is suspended first. The engine says the same. */
 static double end_s(const struct sim_task *task)
 {
-	return task->since_s + (task->total_s - task->executed_s);
+	return task->from_s + (task->total_s - task->work_s) / task->yield;
 }
 
 static bool executes(const struct sim_task *task)
@@ -105,13 +109,23 @@ static bool executes(const struct sim_task *task)
 	return task->phase == SIM_RUNNING || task->phase == SIM_FREEZING;
 }
 
-/* A stretch begins now. */
-static void begin_stretch(struct sim *sim, uint32_t index)
+/* Counts the progress of a task that executes up to `time_s`. */
+static void count_work(struct sim_task *task, double time_s)
+{
+	if (time_s <= task->from_s)
+		return;
+	task->work_s += task->yield * (time_s - task->from_s);
+	task->from_s = time_s;
+}
+
+/* A stretch begins now, and after penalty_s its progress. */
+static void begin_stretch(struct sim *sim, uint32_t index, double penalty_s)
 {
 	struct sim_task *task = &sim->tasks[index];
 
 	task->phase = SIM_RUNNING;
 	task->since_s = sim->now_s;
+	task->from_s = sim->now_s + penalty_s;
 	sim->executing++;
 	sum_add(&sim->power_w, task->power_w);
 	expect(sim, index, end_s(task));
@@ -122,6 +136,7 @@ static void end_stretch(struct sim *sim, struct sim_task *task, double time_s)
 {
 	task->stretch_s = time_s - task->since_s;
 	task->executed_s += task->stretch_s;
+	count_work(task, time_s);
 	if (--sim->executing == 0)
 		sim->power_w = (struct sum){ 0 };
 	else
@@ -168,11 +183,12 @@ static void sim_start(struct backend *backend, const struct backend_start *start
 		.cluster = start->cluster,
 		.attempt = start->attempt,
 		.order = sim->order++,
+		.yield = 1,
 		.total_s = ratio.time * option->etc_s,
 		.eec_j = ratio.energy * option->eec_j,
 		.power_w = ratio.energy * option->eec_j / (ratio.time * option->etc_s),
 	};
-	begin_stretch(sim, start->task);
+	begin_stretch(sim, start->task, 0);
 	push_news(sim, &(struct backend_event){
 		.kind = BACKEND_EVENT_STARTED,
 		.time_s = sim->now_s,
@@ -312,7 +328,7 @@ static void go_on(struct sim *sim, uint32_t index)
 	struct backend_event event =
 		step_event(sim, BACKEND_EVENT_RESUMED, index, task->suspension);
 
-	begin_stretch(sim, index);
+	begin_stretch(sim, index, sim->penalty_s);
 	event.since_s = sim->now_s;
 	event.overhead = (struct backend_overhead){
 		.restore_s = task->overhead.restore_s,
@@ -342,6 +358,23 @@ static void sim_resume(struct backend *backend, uint32_t index, uint32_t attempt
 		expect(sim, index, on_s);
 	else
 		go_on(sim, index);
+}
+
+static void sim_share(struct backend *backend, uint32_t index, uint32_t attempt, double yield)
+{
+	struct sim *sim = (struct sim *)backend;
+	struct sim_task *task = find(sim, index, attempt);
+
+	g_assert(yield > 0 && yield <= 1);
+	if (!task)
+		return;
+	if (executes(task))
+		count_work(task, sim->now_s);
+	task->yield = yield;
+	if (task->phase != SIM_RUNNING)
+		return;
+	sim_heap_remove(&sim->next, index);
+	expect(sim, index, end_s(task));
 }
 
 /* When the energy reaches the limit if nothing changes; INFINITY: never. */
@@ -444,6 +477,7 @@ static const struct backend_ops sim_ops = {
 	.kill = sim_kill,
 	.suspend = sim_suspend,
 	.resume = sim_resume,
+	.share = sim_share,
 	.energy_j = sim_energy_j,
 	.set_limit = sim_set_limit,
 	.wait = sim_wait,
@@ -476,4 +510,9 @@ void backend_sim_set_overheads(struct backend *backend,
 			       const struct backend_sim_overheads *overheads)
 {
 	((struct sim *)backend)->overheads = *overheads;
+}
+
+void backend_sim_set_penalty(struct backend *backend, double penalty_s)
+{
+	((struct sim *)backend)->penalty_s = penalty_s;
 }

@@ -11,6 +11,9 @@
  *
  * At one instant completions come before the energy limit, in the order of their starts.
  *
+ * On shared hosts (paper 003) the progress of a task is the integral of its yield, and it ends when that
+ * is its ETC. Its execution time is the time on hosts. Who is where is not looked at.
+ *
  * A suspended task keeps its progress to the last bit and draws no power. While it is being frozen
  * it executes, and may end first; it goes on when the whole resumption is over.
  */
@@ -40,6 +43,13 @@ struct backend_sim_overheads {
  */
 void backend_sim_set_overheads(struct backend *backend,
 			       const struct backend_sim_overheads *overheads);
+
+/*
+ * From now on a task that goes on after a suspension holds its nodes for `penalty_s` (>= 0, finite)
+ * before it makes progress: the rescheduling penalty of paper 003, IV.A. It is RESUMED at once, so
+ * that nobody knows; another suspension and resumption starts the penalty anew.
+ */
+void backend_sim_set_penalty(struct backend *backend, double penalty_s);
 
 /* How one measured task differed from its estimates: measured / estimated. */
 struct backend_sim_ratio {

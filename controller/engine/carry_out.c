@@ -82,6 +82,57 @@ static const char *check_resume(const struct engine *engine, const struct sched_
 	return check_place(engine, action, true);
 }
 
+/* Hosts of a shared system for all VMs of a task: that they have the memory is looked at later. */
+static const char *check_hosts(const struct engine *engine, const struct sched_action *action)
+{
+	if (!engine->hosts)
+		return "its nodes are not shared";
+	if (!(action->yield > 0 && action->yield <= 1))
+		return "its yield is not above 0 and at most 1";
+	if (action->cluster != 0 ||
+	    action->nodes_count != engine->known[action->task].demand.vms)
+		return "it needs another number of hosts";
+	for (uint32_t v = 0; v < action->nodes_count; v++)
+		if (action->nodes[v] >= engine->setup.system->clusters[0].nodes ||
+		    engine->down[0][action->nodes[v]])
+			return "there is no such host, or it is down";
+	return NULL;
+}
+
+/* A task that shares hosts and is neither coming to them nor leaving. */
+static const char *check_sharing(const struct engine *engine, uint32_t index)
+{
+	if (!engine->hosts)
+		return "its nodes are not shared";
+	return engine->tasks[index].state == ENGINE_TASK_RUNNING ? NULL : "it does not run";
+}
+
+/* What is asked for on shared hosts. */
+static const char *check_share(const struct engine *engine, const struct sched_action *action)
+{
+	const char *problem;
+
+	switch (action->kind) {
+	case SCHED_ACTION_PLACE:
+		problem = check_mappable(engine, action->task);
+		return problem ? problem : check_hosts(engine, action);
+	case SCHED_ACTION_SHARE:
+	case SCHED_ACTION_MIGRATE:
+		problem = check_sharing(engine, action->task);
+		return problem ? problem : check_hosts(engine, action);
+	case SCHED_ACTION_RESUME:
+		problem = check_suspended(engine, action->task);
+		return problem ? problem : check_hosts(engine, action);
+	case SCHED_ACTION_PAUSE:
+		return check_sharing(engine, action->task);
+	case SCHED_ACTION_DEFER:
+		return engine->hosts ? check_mappable(engine, action->task)
+				     : "its nodes are not shared";
+	default:
+		return "it gives nodes to one task at a time";
+	}
+}
+
 /* Whether an action is legal, things being as they are; otherwise why not. */
 static const char *check(const struct engine *engine, const struct sched_action *action)
 {
@@ -89,6 +140,8 @@ static const char *check(const struct engine *engine, const struct sched_action 
 
 	if (action->task >= engine->arrivals_next)
 		return "there is no such task";
+	if (engine->hosts && action->kind != SCHED_ACTION_DROP)
+		return check_share(engine, action);
 	switch (action->kind) {
 	case SCHED_ACTION_START:
 	case SCHED_ACTION_PLACEHOLDER:
@@ -102,12 +155,13 @@ static const char *check(const struct engine *engine, const struct sched_action 
 		return check_resume(engine, action);
 	case SCHED_ACTION_DROP:
 		return check_drop(engine, action->task);
-	case SCHED_ACTION_NONE:
 	case SCHED_ACTION_PLACE:
 	case SCHED_ACTION_SHARE:
 	case SCHED_ACTION_MIGRATE:
 	case SCHED_ACTION_PAUSE:
 	case SCHED_ACTION_DEFER:
+		return check_share(engine, action);
+	case SCHED_ACTION_NONE:
 		break;
 	}
 	return "there is no such action";
@@ -160,10 +214,29 @@ static void ready(struct engine *engine, const struct sched_action *action)
 		drop(engine, action->task);
 		break;
 	case SCHED_ACTION_SUSPEND:
+	case SCHED_ACTION_PAUSE:
 		engine_begin_suspend(engine, action->task, false);
 		break;
-	case SCHED_ACTION_RESUME:
+	case SCHED_ACTION_MIGRATE:
+		engine_begin_suspend(engine, action->task, false);
+		engine_set_yield(engine, action->task, action->yield);
 		engine_begin_resume(engine, action->task, action->nodes);
+		break;
+	case SCHED_ACTION_RESUME:
+		engine_set_yield(engine, action->task, action->yield);
+		engine_begin_resume(engine, action->task, action->nodes);
+		break;
+	case SCHED_ACTION_SHARE:
+		engine_set_yield(engine, action->task, action->yield);
+		break;
+	case SCHED_ACTION_DEFER:
+		engine_put_off(engine, action->task, action->start_s);
+		break;
+	case SCHED_ACTION_PLACE:
+		engine_set_place(engine, action->task, action->cluster, 0, action->nodes,
+				 action->nodes_count);
+		engine_set_yield(engine, action->task, action->yield);
+		engine_begin(engine, action->task);
 		break;
 	case SCHED_ACTION_START:
 	case SCHED_ACTION_PLACEHOLDER:
@@ -176,11 +249,6 @@ static void ready(struct engine *engine, const struct sched_action *action)
 		else
 			promise(engine, action);
 		break;
-	case SCHED_ACTION_PLACE:
-	case SCHED_ACTION_SHARE:
-	case SCHED_ACTION_MIGRATE:
-	case SCHED_ACTION_PAUSE:
-	case SCHED_ACTION_DEFER:
 	case SCHED_ACTION_NONE:
 		break;
 	}
@@ -206,9 +274,13 @@ static void launch(struct engine *engine, const struct sched_action *action)
 {
 	const struct engine_task *task = &engine->tasks[action->task];
 
-	if (action->kind == SCHED_ACTION_SUSPEND)
+	if (action->kind == SCHED_ACTION_SUSPEND || action->kind == SCHED_ACTION_PAUSE ||
+	    action->kind == SCHED_ACTION_MIGRATE)
 		engine_launch_suspend(engine, action->task);
-	else if (action->kind == SCHED_ACTION_START && task->state == ENGINE_TASK_STARTING)
+	else if (action->kind == SCHED_ACTION_SHARE)
+		backend_share(engine->backend, action->task, task->attempts, task->yield);
+	else if ((action->kind == SCHED_ACTION_START || action->kind == SCHED_ACTION_PLACE) &&
+		 task->state == ENGINE_TASK_STARTING)
 		engine_launch(engine, action->task);
 	else if (action->kind == SCHED_ACTION_RESUME && task->state == ENGINE_TASK_RESUMING)
 		engine_launch_resume(engine, action->task);
@@ -228,6 +300,9 @@ void engine_carry_out(struct engine *engine, const struct sched_plan *plan)
 	vanish(engine);
 	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)
 		apply(engine, &plan->actions[i]);
+	if (engine->hosts && !engine->ended && engine_check_shares(engine))
+		engine_abort(engine, "policy \"%s\" asks for what cannot be: %s",
+			     engine->setup.policy.name, engine_check_shares(engine));
 	engine_record_changed(engine);
 	engine_flush(engine);
 	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)

@@ -141,13 +141,16 @@ void engine_flush(struct engine *engine)
 		engine_abort(engine, "the record could not be written");
 }
 
-/* Widest place that a task of `row` can get. */
-static uint32_t row_width(const struct sched_system *system, uint32_t row)
+/* Widest place that a task can get. */
+static uint32_t task_width(const struct sched_system *system, const struct sched_task *task)
 {
 	uint32_t width = 0;
 	uint32_t count;
-	const struct sched_option *options = sched_system_options(system, row, &count);
+	const struct sched_option *options;
 
+	if (system->shared)
+		return task->demand.vms;
+	options = sched_system_options(system, task->row, &count);
 	for (uint32_t i = 0; i < count; i++)
 		width = MAX(width, options[i].nodes);
 	return width;
@@ -176,7 +179,7 @@ static void init_tasks(struct engine *engine)
 	engine->reservations = g_new(struct sched_planned, count);
 	engine->placeholders = g_new(struct sched_planned, count);
 	for (uint32_t i = 0; i < count; i++)
-		width += row_width(engine->setup.system, workload->tasks[i].row);
+		width += task_width(engine->setup.system, &workload->tasks[i]);
 	engine->places_pool = g_new(uint32_t, width);
 	width = 0;
 	for (uint32_t i = 0; i < count; i++) {
@@ -184,11 +187,11 @@ static void init_tasks(struct engine *engine)
 
 		task->task = &engine->known[i];
 		task->planned_start_s = task->started_s = task->expected_end_s = NAN;
-		task->since_s = NAN;
+		task->since_s = task->sharing_s = NAN;
 		task->ended_s = task->exec_s = task->energy_j = NAN;
 		task->etc_s = task->eec_j = NAN;
 		engine->places[i] = engine->places_pool + width;
-		width += row_width(engine->setup.system, task->task->row);
+		width += task_width(engine->setup.system, task->task);
 	}
 }
 
@@ -230,6 +233,8 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 	engine->due_s = -INFINITY;
 	init_tasks(engine);
 	init_nodes(engine);
+	engine_hosts_init(engine);
+	engine->considered_s = -INFINITY;
 	return engine;
 }
 
@@ -253,6 +258,7 @@ void engine_free(struct engine *engine)
 		return;
 	scratch_free(engine->scratch);
 	free_suspensions(engine);
+	engine_hosts_finish(engine);
 	g_free(engine->tasks);
 	g_free(engine->known);
 	g_free(engine->places);
@@ -353,6 +359,8 @@ static void handle_time(struct engine *engine, double time_s)
 		end_run(engine, ENGINE_END_TIME, duration_s);
 	} else if (time_s < engine_event_s(engine, engine->event_next)) {
 		engine_start_due(engine, time_s);
+		if (engine_next_change_s(engine, time_s) <= time_s)
+			engine_map_change(engine, time_s);
 	} else {
 		/* After a long stop only the last of the events that were missed takes place. */
 		const double now_s = backend_now_s(engine->backend);
@@ -366,8 +374,10 @@ static void handle_time(struct engine *engine, double time_s)
 static double next_time_s(const struct engine *engine)
 {
 	const double event_s = engine_event_s(engine, engine->event_next);
+	const double change_s = engine_next_change_s(engine, backend_now_s(engine->backend));
 
-	return fmin(fmin(event_s, engine->setup.duration_s), engine_next_promise_s(engine));
+	return fmin(fmin(fmin(event_s, change_s), engine->setup.duration_s),
+		    engine_next_promise_s(engine));
 }
 
 void engine_run(struct engine *engine, struct engine_result *ret_result)

@@ -21,6 +21,10 @@
  * duration. Place-holders that have not started vanish at the next event. A task that outlives its
  * ETC is taken to be busy until the next event, and what was promised its nodes slides with it.
  *
+ * In a shared system (model.h) the nodes are hosts with several tasks, and the engine keeps an account
+ * of their memory and CPU, of yields and of virtual times; a task that migrates is suspended and resumed
+ * by one plan. How long tasks take is not known there: etc_s is INFINITY.
+ *
  * A task that a plan suspends keeps its progress. What the plan puts on its nodes starts, or goes
  * on, when the backend says that they are free; where suspending fails, the task runs on and the
  * others are mappable again. A plan that is not legal ends the run with a reason.
@@ -79,6 +83,9 @@ struct engine_task {
 	double energy_j;          /* attributed by the backend */
 	double eec_j;
 	double utility;           /* earned; 0 unless COMPLETED */
+	double yield;             /* shared: the last one asked for; 0: none */
+	double virtual_s;         /* shared: its virtual time until sharing_s */
+	double sharing_s;         /* ... which goes on since then at its yield; NAN: stands still */
 	const char *reason;       /* of the last change, or NULL. Valid during callbacks */
 };
 
@@ -182,7 +189,12 @@ struct engine_setup {
 	 */
 	double lead_s;
 	double lead_limit_j;
-	double mapping_interval_s; /* > 0 */
+	double mapping_interval_s; /* > 0; of the periodic mapping events */
+	/*
+	 * Which mapping events there are. At changes: when tasks have arrived or ended, nodes have
+	 * come or gone, or the time of a deferred task has come.
+	 */
+	enum policy_moments moments;
 	double duration_s;         /* > 0 */
 	uint64_t seed;             /* of the policy's own choices */
 	struct engine_recorder *recorder; /* NULL: none */

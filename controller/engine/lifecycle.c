@@ -38,15 +38,17 @@ void engine_set_place(struct engine *engine, uint32_t index, uint32_t cluster, u
 {
 	struct engine_task *task = &engine->tasks[index];
 	const struct sched_option *option =
-		sched_system_option(engine->setup.system, task->task->row, cluster, pstate);
+		engine->hosts ? NULL
+			      : sched_system_option(engine->setup.system, task->task->row, cluster,
+						    pstate);
 
 	memcpy(engine->places[index], nodes, nodes_count * sizeof(*nodes));
 	task->cluster = cluster;
 	task->pstate = pstate;
 	task->nodes = engine->places[index];
 	task->nodes_count = nodes_count;
-	task->etc_s = option->etc_s;
-	task->eec_j = option->eec_j;
+	task->etc_s = option ? option->etc_s : (double)INFINITY; /* on shared hosts nobody knows */
+	task->eec_j = option ? option->eec_j : 0;
 }
 
 bool engine_place_free(const struct engine *engine, uint32_t index)
@@ -64,11 +66,27 @@ bool engine_place_free(const struct engine *engine, uint32_t index)
 	return true;
 }
 
-void engine_occupy(struct engine *engine, uint32_t cluster, const uint32_t *nodes, uint32_t count,
-		   uint32_t occupant)
+static void set_occupant(struct engine *engine, const struct engine_task *task,
+			 const uint32_t *nodes, uint32_t occupant)
 {
-	for (uint32_t i = 0; i < count; i++)
-		engine->occupants[cluster][nodes[i]] = occupant;
+	for (uint32_t i = 0; i < task->nodes_count; i++)
+		engine->occupants[task->cluster][nodes[i]] = occupant;
+}
+
+void engine_occupy(struct engine *engine, uint32_t index, const uint32_t *nodes)
+{
+	if (engine->hosts)
+		engine_promise_memory(engine, index, nodes);
+	else
+		set_occupant(engine, &engine->tasks[index], nodes, index);
+}
+
+void engine_vacate(struct engine *engine, uint32_t index, const uint32_t *nodes)
+{
+	if (engine->hosts)
+		engine_free_memory(engine, index, nodes);
+	else
+		set_occupant(engine, &engine->tasks[index], nodes, ENGINE_NO_TASK);
 }
 
 double engine_expected_end_s(const struct engine_task *task, double start_s)
@@ -117,6 +135,8 @@ static void begin_attempt(struct engine *engine, uint32_t index)
 	task->started_s = task->since_s = backend_now_s(engine->backend);
 	task->expected_end_s = engine_expected_end_s(task, task->since_s);
 	task->ended_s = task->exec_s = task->energy_j = NAN;
+	task->virtual_s = 0;
+	engine_begin_sharing(engine, index);
 	engine_set_preemptible(engine, index);
 	engine_touch(engine, index);
 }
@@ -140,9 +160,8 @@ void engine_begin(struct engine *engine, uint32_t index)
 	struct sched_running running;
 
 	engine_unwait(engine, index);
-	engine->blocked[index] =
-		engine_leaving_nodes(engine, task->cluster, task->nodes, task->nodes_count);
-	engine_occupy(engine, task->cluster, task->nodes, task->nodes_count, index);
+	engine_occupy(engine, index, task->nodes);
+	engine->blocked[index] = engine_leaving_nodes(engine, index, task->nodes);
 	if (engine->blocked[index] > 0)
 		begin_claim(engine, index);
 	else
@@ -173,6 +192,8 @@ void engine_launch(struct engine *engine, uint32_t index)
 		.nodes = task->nodes,
 		.nodes_count = task->nodes_count,
 	});
+	if (engine->hosts)
+		backend_share(engine->backend, index, task->attempts, task->yield);
 }
 
 void engine_cancel(struct engine *engine, uint32_t index)
@@ -284,9 +305,11 @@ static void handle_ended(struct engine *engine, const struct backend_event *even
 
 	if (!is_current(engine, event))
 		return;
+	engine->changed_places = true;
 	if (state == ENGINE_TASK_STARTING || state == ENGINE_TASK_RUNNING ||
 	    state == ENGINE_TASK_RESUMING) {
-		engine_occupy(engine, task->cluster, task->nodes, task->nodes_count, ENGINE_NO_TASK);
+		engine_stop_sharing(engine, event->task, event->time_s);
+		engine_vacate(engine, event->task, task->nodes);
 		running_list_remove(&engine->running, event->task);
 	}
 	task->ended_s = event->time_s;
@@ -341,14 +364,12 @@ static void handle_node(struct engine *engine, const struct backend_event *event
 	    engine->down[node.cluster][node.node] == down)
 		return;
 	engine->down[node.cluster][node.node] = down;
+	engine->changed_places = true;
 	engine_record_node(engine, event->time_s, down ? "node-down" : "node-up", &node,
 			   event->reason);
 	if (down) {
-		const uint32_t claimant = engine->occupants[node.cluster][node.node];
-
 		engine->down_nodes[engine->down_count++] = node;
-		if (claimant != ENGINE_NO_TASK && engine->blocked[claimant] > 0)
-			engine_unclaim(engine, claimant);
+		engine_unclaim_node(engine, node.cluster, node.node);
 		cancel_promises(engine, engine->reservations, &engine->reservations_count, event);
 		cancel_promises(engine, engine->placeholders, &engine->placeholders_count, event);
 		return;

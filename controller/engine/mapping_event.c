@@ -212,6 +212,7 @@ static void list_suspended(struct engine *engine)
 			.pstate = task->pstate,
 			.nodes_count = task->nodes_count,
 			.executed_s = task->executed_s,
+			.virtual_s = task->virtual_s,
 		};
 	}
 }
@@ -224,6 +225,8 @@ static uint32_t list_down(struct engine *engine)
 {
 	uint32_t count = engine->down_count;
 
+	if (engine->hosts)
+		return count; /* there they have room for others all the same */
 	task_list_settle(&engine->leaving);
 	for (uint32_t i = 0; i < engine->leaving.count; i++) {
 		const struct engine_task *task = &engine->tasks[engine->leaving.ids[i]];
@@ -240,7 +243,19 @@ static uint32_t list_down(struct engine *engine)
 	return count;
 }
 
-static struct sched_snapshot take_snapshot(struct engine *engine, double now_s)
+/* Yields and virtual times of what runs. */
+static void list_shares(struct engine *engine, double now_s)
+{
+	for (uint32_t i = 0; engine->hosts && i < engine->running.count; i++) {
+		struct sched_running *running = &engine->running.entries[i];
+		const struct engine_task *task = &engine->tasks[running->task->id];
+
+		running->yield = task->yield;
+		running->virtual_s = engine_virtual_s(task, now_s);
+	}
+}
+
+static struct sched_snapshot take_snapshot(struct engine *engine, double now_s, bool between)
 {
 	const struct engine_setup *setup = &engine->setup;
 	const bool lead = setup->lead_s > 0 && !engine->day_begun;
@@ -249,12 +264,14 @@ static struct sched_snapshot take_snapshot(struct engine *engine, double now_s)
 	list_waiting(engine);
 	list_suspended(engine);
 	running_list_settle(&engine->running);
+	list_shares(engine, now_s);
 	return (struct sched_snapshot){
 		.system = setup->system,
 		.seed = setup->seed,
 		.event = engine->event_next,
 		.now_s = now_s,
-		.next_event_s = engine_event_s(engine, engine->event_next + 1),
+		.next_event_s = engine_event_s(engine, engine->event_next + !between),
+		.between = between,
 		.day_start_s = lead ? 0 : setup->lead_s,
 		.end_s = lead ? setup->lead_s : setup->duration_s,
 		.consumed_j = backend_energy_j(engine->backend) - engine->day_j,
@@ -275,6 +292,8 @@ static struct sched_snapshot take_snapshot(struct engine *engine, double now_s)
 		.placeholders = engine->placeholders,
 		.down_count = list_down(engine),
 		.down = engine->down_nodes,
+		.deferred_count = engine_list_deferred(engine),
+		.deferred = engine->deferred,
 	};
 }
 
@@ -287,10 +306,10 @@ static double thread_s(void)
 	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-static void decide(struct engine *engine, double now_s)
+static void decide(struct engine *engine, double now_s, bool between)
 {
 	struct engine_recorder *recorder = engine->setup.recorder;
-	const struct sched_snapshot snapshot = take_snapshot(engine, now_s);
+	const struct sched_snapshot snapshot = take_snapshot(engine, now_s, between);
 	struct policy_context context = {
 		.scratch = engine->scratch,
 		.flags = engine->setup.trim ? POLICY_TRIM : POLICY_PLAIN,
@@ -309,17 +328,56 @@ static void decide(struct engine *engine, double now_s)
 		engine_carry_out(engine, &plan);
 }
 
-void engine_map(struct engine *engine, double now_s)
+/* Whether there is anything to decide: on shared hosts also how much those that run get. */
+static bool has_tasks(const struct engine *engine)
 {
-	if (!engine->day_begun && engine->setup.lead_s > 0 && now_s >= engine->setup.lead_s)
-		engine_begin_day(engine);
+	return engine->waiting.count + engine->suspended.count > 0 ||
+	       (engine->hosts && engine->running.count > 0);
+}
+
+static void map(struct engine *engine, double now_s, bool between)
+{
 	engine_arrive(engine, now_s);
-	extend_late(engine, now_s, engine_event_s(engine, engine->event_next + 1));
+	extend_late(engine, now_s, engine_event_s(engine, engine->event_next + !between));
 	if (engine->disturbed)
 		slide_reservations(engine, now_s);
 	engine_start_due(engine, now_s);
 	engine_resume_wanted(engine);
-	if (engine->waiting.count + engine->suspended.count > 0 && !engine->ended)
-		decide(engine, now_s);
+	engine->changed_places = false;
+	engine->considered_s = now_s;
+	if (has_tasks(engine) && !engine->ended)
+		decide(engine, now_s, between);
+}
+
+void engine_map(struct engine *engine, double now_s)
+{
+	const bool periodic = engine->setup.moments != POLICY_AT_CHANGES;
+
+	if (!engine->day_begun && engine->setup.lead_s > 0 && now_s >= engine->setup.lead_s)
+		engine_begin_day(engine);
+	if (periodic)
+		map(engine, now_s, false);
+	else if (engine_next_change_s(engine, now_s) <= now_s)
+		engine_map_change(engine, now_s);
 	engine->event_next++;
+}
+
+void engine_map_change(struct engine *engine, double now_s)
+{
+	map(engine, now_s, true);
+}
+
+double engine_next_change_s(const struct engine *engine, double now_s)
+{
+	const struct workload *workload = engine->setup.workload;
+	double next_s;
+
+	if (engine->setup.moments == POLICY_AT_PERIODS)
+		return INFINITY;
+	if (engine->changed_places)
+		return now_s;
+	next_s = engine_next_deferred_s(engine, engine->considered_s);
+	if (engine->arrivals_next < workload->tasks_count)
+		next_s = fmin(next_s, workload->tasks[engine->arrivals_next].arrival_s);
+	return fmax(next_s, now_s);
 }

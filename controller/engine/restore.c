@@ -8,9 +8,11 @@ static bool fits(const struct engine *engine, const struct engine_task *task,
 		 const struct engine_task *record)
 {
 	const struct sched_system *system = engine->setup.system;
-	const struct sched_option *option =
-		sched_system_option(system, task->task->row, record->cluster, record->pstate);
+	const struct sched_option *option;
 
+	if (system->shared)
+		return false; /* what shares hosts is not put back */
+	option = sched_system_option(system, task->task->row, record->cluster, record->pstate);
 	if (!option || option->nodes != record->nodes_count)
 		return false;
 	for (uint32_t i = 0; i < record->nodes_count; i++)
@@ -30,7 +32,7 @@ static bool restore_running(struct engine *engine, uint32_t index, const struct 
 	task->state = record->state;
 	task->started_s = task->since_s = record->started_s;
 	task->expected_end_s = engine_expected_end_s(task, task->since_s);
-	engine_occupy(engine, task->cluster, task->nodes, task->nodes_count, index);
+	engine_occupy(engine, index, task->nodes);
 	running = engine_running(engine, index, task->nodes, task->since_s);
 	running_list_insert(&engine->running, &running);
 	engine_set_preemptible(engine, index);

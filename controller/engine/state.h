@@ -34,6 +34,17 @@ struct suspension {
 	double lead_s;      /* the part of executed_s that lies before the day */
 };
 
+/*
+ * A host of a shared system. What is promised is the memory of those that are on it, or have a claim
+ * to it, and do not leave.
+ */
+struct engine_host {
+	double promised; /* share of its memory */
+	double leaving;  /* of the VMs that are leaving it */
+	uint32_t promised_vms;
+	uint32_t leaving_vms;
+};
+
 /* The lists keep their order: it decides what a policy sees and how ties fall. */
 struct engine {
 	struct engine_setup setup;
@@ -61,6 +72,9 @@ struct engine {
 	struct sched_planned *reservations;
 	uint32_t placeholders_count;   /* by start, then id */
 	struct sched_planned *placeholders;
+	struct engine_host *hosts;     /* of a shared system; NULL: each node has one task */
+	struct sched_deferred *put_off; /* shared, per task: count 0: it was not */
+	struct sched_deferred *deferred; /* shared: the waiting ones of these, for the snapshot */
 	uint32_t **occupants;          /* per cluster and node: the task on it, or to come */
 	uint32_t *occupants_pool;
 	uint32_t **leavers;            /* per cluster and node: the task that is leaving it */
@@ -72,7 +86,9 @@ struct engine {
 	double due_s;                  /* promises up to this time were tried */
 	bool disturbed;                /* something is late: reservations may have to slide */
 
-	uint64_t event_next;           /* number of the next mapping event */
+	uint64_t event_next;           /* number of the next periodic mapping event */
+	bool changed_places;           /* since the last mapping event: tasks ended, or nodes changed */
+	double considered_s;           /* deferred tasks up to this time were considered */
 	uint32_t marks_next;
 	struct engine_result *marks;
 	struct engine_result result;   /* counters so far */
@@ -135,9 +151,11 @@ void engine_begin(struct engine *engine, uint32_t task);
 /* A claim of nodes to start on has come due: readies the start. */
 void engine_begin_claimed(struct engine *engine, uint32_t task);
 
-/* The nodes become the task's, or (ENGINE_NO_TASK) free. */
-void engine_occupy(struct engine *engine, uint32_t cluster, const uint32_t *nodes, uint32_t count,
-		   uint32_t occupant);
+/* These nodes become the task's, as many as its place has. */
+void engine_occupy(struct engine *engine, uint32_t task, const uint32_t *nodes);
+
+/* ... and are free again. */
+void engine_vacate(struct engine *engine, uint32_t task, const uint32_t *nodes);
 
 /*
  * The task is among the running, on `nodes` of its cluster, which outlive that, from start_s on
@@ -199,9 +217,11 @@ void engine_launch_suspend(struct engine *engine, uint32_t task);
 void engine_begin_resume(struct engine *engine, uint32_t task, const uint32_t *nodes);
 void engine_launch_resume(struct engine *engine, uint32_t task);
 
-/* How many of the nodes are being left. */
-uint32_t engine_leaving_nodes(const struct engine *engine, uint32_t cluster, const uint32_t *nodes,
-			      uint32_t count);
+/* How many of the nodes that were just made the task's are being left. */
+uint32_t engine_leaving_nodes(const struct engine *engine, uint32_t task, const uint32_t *nodes);
+
+/* Takes back the claims to a node. */
+void engine_unclaim_node(struct engine *engine, uint32_t cluster, uint32_t node);
 
 /* Takes back a claim: the task is mappable again. */
 void engine_unclaim(struct engine *engine, uint32_t task);
@@ -230,6 +250,51 @@ void engine_set_wanted(struct engine *engine, uint32_t task, bool wanted);
 /* Asks the backend to end tasks that are suspended or about to be. */
 void engine_kill_suspended(struct engine *engine);
 
+/* hosts.c: only yields, virtual times and init have a meaning where nodes have one task. */
+
+/* Where the system is shared: no host has promised anything. */
+void engine_hosts_init(struct engine *engine);
+void engine_hosts_finish(struct engine *engine);
+
+/* The memory of a task's VMs is promised on these hosts, or free again. */
+void engine_promise_memory(struct engine *engine, uint32_t task, const uint32_t *nodes);
+void engine_free_memory(struct engine *engine, uint32_t task, const uint32_t *nodes);
+
+/* The task of the record begins to leave its hosts, or is off them. */
+void engine_leave_memory(struct engine *engine, const struct engine_suspension *record,
+			 bool leaves);
+
+/* How many of the task's VMs are to come to hosts that are too full while others leave them. */
+uint32_t engine_overfull_hosts(const struct engine *engine, uint32_t task, const uint32_t *nodes);
+
+/* Something left: finds the claims that have come due. Returns their number; room for all. */
+uint32_t engine_unblock_hosts(struct engine *engine, uint32_t *ret_tasks);
+
+/* Takes back the claims to a host. */
+void engine_unclaim_host(struct engine *engine, uint32_t node);
+
+/* The virtual time of a task at `time_s`. */
+double engine_virtual_s(const struct engine_task *task, double time_s);
+
+/* The virtual time of a task goes on from now, or stands still from `time_s` on. */
+void engine_begin_sharing(struct engine *engine, uint32_t task);
+void engine_stop_sharing(struct engine *engine, uint32_t task, double time_s);
+
+/* The yield of a task from now on; the backend is told by the caller. */
+void engine_set_yield(struct engine *engine, uint32_t task, double yield);
+
+/* A waiting task is put off once more. */
+void engine_put_off(struct engine *engine, uint32_t task, double until_s);
+
+/* The waiting tasks that were put off, into engine->deferred. Returns their number. */
+uint32_t engine_list_deferred(struct engine *engine);
+
+/* The earliest time after `after_s` at which a deferred task is to be considered; INFINITY: none. */
+double engine_next_deferred_s(const struct engine *engine, double after_s);
+
+/* Whether hosts can keep what they have promised: NULL, or what is too much. */
+const char *engine_check_shares(const struct engine *engine);
+
 /* request.c */
 
 /* What a person wants to go on does so where nodes are idle. */
@@ -256,8 +321,17 @@ void engine_start_due(struct engine *engine, double time_s);
 /* Nodes became free: tries again what is late. */
 void engine_retry_late(struct engine *engine, double now_s);
 
-/* The mapping event `engine->event_next` at `now_s`. */
+/* The periodic mapping event `engine->event_next` at `now_s`. */
 void engine_map(struct engine *engine, double now_s);
+
+/* The mapping event at `now_s` for what has changed since the last one. */
+void engine_map_change(struct engine *engine, double now_s);
+
+/*
+ * The earliest time, from `now_s` on, of a mapping event for a change, as far as it is known;
+ * INFINITY: none.
+ */
+double engine_next_change_s(const struct engine *engine, double now_s);
 
 /* The day begins: all that was counted so far belongs to the lead. */
 void engine_begin_day(struct engine *engine);

@@ -68,17 +68,23 @@ static void set_leaver(struct engine *engine, const struct suspension *suspensio
 {
 	const struct engine_suspension *record = &suspension->record;
 
+	if (engine->hosts) {
+		engine_leave_memory(engine, record, task != ENGINE_NO_TASK);
+		return;
+	}
 	for (uint32_t i = 0; i < record->nodes_count; i++)
 		engine->leavers[record->cluster][record->nodes[i]] = task;
 }
 
-uint32_t engine_leaving_nodes(const struct engine *engine, uint32_t cluster, const uint32_t *nodes,
-			      uint32_t count)
+uint32_t engine_leaving_nodes(const struct engine *engine, uint32_t index, const uint32_t *nodes)
 {
+	const struct engine_task *task = &engine->tasks[index];
 	uint32_t leaving = 0;
 
-	for (uint32_t i = 0; i < count; i++)
-		leaving += engine->leavers[cluster][nodes[i]] != ENGINE_NO_TASK;
+	if (engine->hosts)
+		return engine_overfull_hosts(engine, index, nodes);
+	for (uint32_t i = 0; i < task->nodes_count; i++)
+		leaving += engine->leavers[task->cluster][nodes[i]] != ENGINE_NO_TASK;
 	return leaving;
 }
 
@@ -91,7 +97,8 @@ void engine_begin_suspend(struct engine *engine, uint32_t index, bool by_person)
 	struct engine_suspension *record = &suspension->record;
 
 	running_list_remove(&engine->running, index);
-	engine_occupy(engine, task->cluster, task->nodes, task->nodes_count, ENGINE_NO_TASK);
+	engine_stop_sharing(engine, index, now_s(engine));
+	engine_vacate(engine, index, task->nodes);
 	task->state = ENGINE_TASK_SUSPENDING;
 	task->suspensions++;
 	memcpy(suspension->nodes, task->nodes, task->nodes_count * sizeof(*task->nodes));
@@ -135,6 +142,7 @@ static void begin_resume_now(struct engine *engine, uint32_t index)
 	struct suspension *suspension = engine->suspensions[index];
 
 	task->state = ENGINE_TASK_RESUMING;
+	engine_begin_sharing(engine, index);
 	suspension->claimed = false;
 	memcpy(engine->places[index], suspension->to_nodes,
 	       task->nodes_count * sizeof(*suspension->to_nodes));
@@ -157,10 +165,9 @@ void engine_begin_resume(struct engine *engine, uint32_t index, const uint32_t *
 	engine_set_wanted(engine, index, false);
 	memcpy(suspension->to_nodes, nodes, task->nodes_count * sizeof(*nodes));
 	suspension->claimed = true;
-	engine->blocked[index] =
-		engine_leaving_nodes(engine, task->cluster, nodes, task->nodes_count) +
-		(task->state == ENGINE_TASK_SUSPENDING);
-	engine_occupy(engine, task->cluster, nodes, task->nodes_count, index);
+	engine_occupy(engine, index, nodes);
+	engine->blocked[index] = engine_leaving_nodes(engine, index, nodes) +
+				 (task->state == ENGINE_TASK_SUSPENDING);
 	running = engine_running(engine, index, suspension->to_nodes, now_s(engine));
 	if (task->state == ENGINE_TASK_SUSPENDING) { /* what it executed is not yet counted */
 		running.executed_s += now_s(engine) - task->since_s;
@@ -178,6 +185,8 @@ void engine_launch_resume(struct engine *engine, uint32_t index)
 {
 	const struct engine_task *task = &engine->tasks[index];
 
+	if (engine->hosts)
+		backend_share(engine->backend, index, task->attempts, task->yield);
 	backend_resume(engine->backend, index, task->attempts, task->suspensions, task->nodes,
 		       task->nodes_count);
 }
@@ -192,8 +201,7 @@ void engine_unclaim(struct engine *engine, uint32_t index)
 
 	engine->blocked[index] = 0;
 	running_list_remove(&engine->running, index);
-	engine_occupy(engine, task->cluster, resumes ? suspension->to_nodes : task->nodes,
-		      task->nodes_count, ENGINE_NO_TASK);
+	engine_vacate(engine, index, resumes ? suspension->to_nodes : task->nodes);
 	if (resumes) {
 		suspension->claimed = false;
 		if (task->state == ENGINE_TASK_SUSPENDED)
@@ -203,6 +211,16 @@ void engine_unclaim(struct engine *engine, uint32_t index)
 	}
 	engine_set_preemptible(engine, index);
 	engine_record_task(engine, index);
+}
+
+void engine_unclaim_node(struct engine *engine, uint32_t cluster, uint32_t node)
+{
+	const uint32_t claimant = engine->occupants[cluster][node];
+
+	if (engine->hosts)
+		engine_unclaim_host(engine, node);
+	else if (claimant != ENGINE_NO_TASK && engine->blocked[claimant] > 0)
+		engine_unclaim(engine, claimant);
 }
 
 static void carry_out_claim(struct engine *engine, uint32_t index)
@@ -237,18 +255,22 @@ static void leave_nodes(struct engine *engine, uint32_t index)
 {
 	const struct suspension *suspension = engine->suspensions[index];
 	const struct engine_suspension *record = &suspension->record;
-	g_autofree uint32_t *tasks = g_new(uint32_t, record->nodes_count + 1);
+	g_autofree uint32_t *tasks =
+		g_new(uint32_t, MAX(record->nodes_count, engine->running.count) + 1);
 	struct due due = { .tasks = tasks };
 
 	task_list_remove(&engine->leaving, index);
 	set_leaver(engine, suspension, ENGINE_NO_TASK);
-	for (uint32_t i = 0; i < record->nodes_count; i++) {
+	if (engine->hosts)
+		due.count = engine_unblock_hosts(engine, due.tasks);
+	for (uint32_t i = 0; !engine->hosts && i < record->nodes_count; i++) {
 		const uint32_t next = engine->occupants[record->cluster][record->nodes[i]];
 
 		if (next != ENGINE_NO_TASK)
 			unblock(engine, next, &due);
 	}
-	if (suspension->claimed && engine->tasks[index].state == ENGINE_TASK_SUSPENDED)
+	if (!engine->hosts && suspension->claimed &&
+	    engine->tasks[index].state == ENGINE_TASK_SUSPENDED)
 		unblock(engine, index, &due);
 	for (uint32_t i = 0; i < due.count; i++)
 		carry_out_claim(engine, due.tasks[i]);
@@ -371,15 +393,12 @@ static void take_back(struct engine *engine, uint32_t index)
 	set_leaver(engine, suspension, ENGINE_NO_TASK);
 	if (suspension->claimed)
 		engine_unclaim(engine, index);
-	for (uint32_t i = 0; i < task->nodes_count; i++) {
-		const uint32_t claimant = engine->occupants[task->cluster][task->nodes[i]];
-
-		if (claimant != ENGINE_NO_TASK)
-			engine_unclaim(engine, claimant);
-	}
+	for (uint32_t i = 0; i < task->nodes_count; i++)
+		engine_unclaim_node(engine, task->cluster, task->nodes[i]);
 	unreserve(engine, &suspension->record, running.end_s);
-	engine_occupy(engine, task->cluster, task->nodes, task->nodes_count, index);
+	engine_occupy(engine, index, task->nodes);
 	task->state = ENGINE_TASK_RUNNING;
+	engine_begin_sharing(engine, index);
 	task->suspensions--;
 	task->expected_end_s = running.end_s;
 	engine_set_wanted(engine, index, false);
@@ -395,7 +414,8 @@ static void lie_down_again(struct engine *engine, uint32_t index)
 	struct suspension *suspension = engine->suspensions[index];
 
 	running_list_remove(&engine->running, index);
-	engine_occupy(engine, task->cluster, task->nodes, task->nodes_count, ENGINE_NO_TASK);
+	engine_stop_sharing(engine, index, now_s(engine));
+	engine_vacate(engine, index, task->nodes);
 	task->state = ENGINE_TASK_SUSPENDED;
 	suspension->record.resume_requested_s = NAN;
 	engine_lie_down(engine, index);
@@ -462,8 +482,7 @@ void engine_end_suspension(struct engine *engine, uint32_t index, enum engine_ta
 		suspension->claimed = false;
 		engine->blocked[index] = 0;
 		running_list_remove(&engine->running, index);
-		engine_occupy(engine, task->cluster, suspension->to_nodes, task->nodes_count,
-			      ENGINE_NO_TASK);
+		engine_vacate(engine, index, suspension->to_nodes);
 	}
 	if (state == ENGINE_TASK_SUSPENDING)
 		leave_nodes(engine, index);
