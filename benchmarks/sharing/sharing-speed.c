@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Policies that share hosts in time, and FCFS and EASY on whole hosts, on traces of the Lublin model
+ * for 128 hosts (paper 003, sections IV and V): how long an allocation takes, over all mapping events
+ * with at least 11 jobs in the system as in the paper, and how far each policy's largest stretch of a
+ * trace is above that of the best policy (degradation factor, Table I).
+ *
+ * Times are processor time of one thread.
+ */
+#include <glib.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "benchmarks/host.h"
+#include "common/json.h"
+#include "controller/backend/sim.h"
+#include "controller/engine/engine.h"
+#include "controller/workload/dfrs.h"
+
+#define PERIOD_S 600
+#define NEVER_S 1e9
+/* "the remaining observations were for 11 to 102 jobs" */
+#define JOBS_MIN 11
+
+static const char *const policy_names[] = {
+	"fcfs",    "easy",        "greedy",           "greedy-pmtn",         "greedy-pmtn-migr",
+	"dynmcb8", "dynmcb8-per", "dynmcb8-asap-per", "dynmcb8-stretch-per",
+};
+
+#define POLICIES G_N_ELEMENTS(policy_names)
+
+/* A sample of values. */
+struct tally {
+	uint64_t count;
+	double sum;
+	double squares;
+	double max;
+};
+
+static void tally_add(struct tally *tally, double value)
+{
+	tally->count++;
+	tally->sum += value;
+	tally->squares += value * value;
+	tally->max = fmax(tally->max, value);
+}
+
+static double tally_mean(const struct tally *tally)
+{
+	return tally->count > 0 ? tally->sum / (double)tally->count : 0;
+}
+
+static double tally_deviation(const struct tally *tally)
+{
+	const double mean = tally_mean(tally);
+
+	return tally->count > 1 ? sqrt(fmax(0, (tally->squares - (double)tally->count * mean * mean) /
+						       (double)(tally->count - 1)))
+				: 0;
+}
+
+/* What came of one policy over all traces. */
+struct score {
+	struct tally allocation_s;  /* of events with at least JOBS_MIN jobs */
+	struct tally degradation;
+	struct tally stretch;       /* the largest of a trace */
+	struct tally pauses;        /* per job */
+	struct tally migrations;
+	double run_s;
+};
+
+/* Decides again, with a clock; first member of its kind. */
+struct watch {
+	struct engine_recorder recorder;
+	struct scratch *scratch;
+	struct score *score;
+	uint64_t pauses;
+	uint64_t migrations;
+};
+
+static double thread_s(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static bool watch_decision(struct engine_recorder *recorder, const struct policy *policy,
+			   const struct sched_snapshot *snapshot, const struct sched_plan *plan)
+{
+	struct watch *watch = (struct watch *)recorder;
+	struct policy_context context = { .scratch = watch->scratch };
+	struct sched_plan again;
+	double begun_s;
+
+	for (uint32_t i = 0; i < plan->actions_count; i++) {
+		watch->pauses += plan->actions[i].kind == SCHED_ACTION_PAUSE;
+		watch->migrations += plan->actions[i].kind == SCHED_ACTION_MIGRATE;
+	}
+	if (!snapshot->system->shared ||
+	    snapshot->waiting_count + snapshot->suspended_count + snapshot->running_count < JOBS_MIN)
+		return true;
+	begun_s = thread_s();
+	if (policy_decide(policy, snapshot, &context, &again) < 0)
+		g_error("out of memory");
+	tally_add(&watch->score->allocation_s, thread_s() - begun_s);
+	return true;
+}
+
+/* Runs a policy on a trace. Returns the largest bounded stretch. */
+static double run(const struct dfrs_trial *trial, const char *name, double penalty_s,
+		  struct watch *watch)
+{
+	struct engine_setup setup = {
+		.workload = trial->workload,
+		.mapping_interval_s = PERIOD_S,
+		.duration_s = NEVER_S,
+		.recorder = &watch->recorder,
+		.trim = true,
+	};
+	const uint32_t count = trial->workload->tasks_count;
+	struct backend *backend = backend_sim_new(trial->whole, count);
+	struct engine_result result;
+	struct engine *engine;
+	char message[512];
+	double most = 0;
+
+	if (policy_parse(name, &setup.policy, message, sizeof(message)) < 0)
+		g_error("%s", message);
+	setup.system = setup.policy.ops->decide_sharing ? trial->shared : trial->whole;
+	setup.moments = setup.policy.ops->decide_sharing ? setup.policy.ops->moments
+							  : POLICY_AT_CHANGES;
+	backend_sim_set_penalty(backend, penalty_s);
+	engine = engine_new(&setup, backend);
+	engine_run(engine, &result);
+	if (engine_reason(engine) || result.tasks_completed != count)
+		g_error("%s: %s", name,
+			engine_reason(engine) ? engine_reason(engine) : "not all jobs ended");
+	for (uint32_t i = 0; i < count; i++) {
+		const struct engine_task *task = engine_task(engine, i);
+
+		most = fmax(most, dfrs_bounded_stretch(task->ended_s - task->task->arrival_s,
+						       trial->whole->etc_s[i]));
+	}
+	engine_free(engine);
+	backend_destroy(backend);
+	return most;
+}
+
+static void run_trace(const struct dfrs_trial *trial, double penalty_s, struct score *scores)
+{
+	const double jobs = trial->workload->tasks_count;
+	double stretches[POLICIES];
+	double best = INFINITY;
+
+	for (size_t p = 0; p < POLICIES; p++) {
+		struct watch watch = {
+			.recorder = { .decision = watch_decision },
+			.scratch = scratch_new(),
+			.score = &scores[p],
+		};
+		const double begun_s = thread_s();
+
+		stretches[p] = run(trial, policy_names[p], penalty_s, &watch);
+		scores[p].run_s += thread_s() - begun_s;
+		best = fmin(best, stretches[p]);
+		tally_add(&scores[p].pauses, (double)watch.pauses / jobs);
+		tally_add(&scores[p].migrations, (double)watch.migrations / jobs);
+		scratch_free(watch.scratch);
+	}
+	for (size_t p = 0; p < POLICIES; p++) {
+		tally_add(&scores[p].stretch, stretches[p]);
+		tally_add(&scores[p].degradation, stretches[p] / best);
+	}
+}
+
+static json_t *score_json(const struct score *score, const char *name)
+{
+	return json_pack(
+		"{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:f}", "policy", name,
+		"degradation_mean", tally_mean(&score->degradation), "degradation_sd",
+		tally_deviation(&score->degradation), "degradation_max", score->degradation.max,
+		"max_stretch_mean", tally_mean(&score->stretch), "pauses_per_job",
+		tally_mean(&score->pauses), "migrations_per_job", tally_mean(&score->migrations),
+		"run_s", score->run_s, "allocations", (json_int_t)score->allocation_s.count,
+		"allocation_mean_ms", tally_mean(&score->allocation_s) * 1e3,
+		"allocation_max_ms", score->allocation_s.max * 1e3);
+}
+
+int main(int argc, char **argv)
+{
+	int traces = 10;
+	int jobs = 1000;
+	double load = 0;
+	double penalty_s = 300;
+	const GOptionEntry entries[] = {
+		{ "traces", 0, 0, G_OPTION_ARG_INT, &traces, "how many (10)", "N" },
+		{ "jobs", 0, 0, G_OPTION_ARG_INT, &jobs, "of each (1000)", "N" },
+		{ "load", 0, 0, G_OPTION_ARG_DOUBLE, &load, "scaled to it (0: unscaled)", "LOAD" },
+		{ "penalty", 0, 0, G_OPTION_ARG_DOUBLE, &penalty_s, "of rescheduling (300)", "S" },
+		G_OPTION_ENTRY_NULL,
+	};
+	g_autoptr(GOptionContext) context = g_option_context_new(NULL);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(json_t) list = json_array();
+	g_autoptr(json_t) object = NULL;
+	g_autofree char *text = NULL;
+	struct score scores[POLICIES] = { 0 };
+	const double load_before = host_load();
+
+	g_option_context_add_main_entries(context, entries, NULL);
+	if (!g_option_context_parse(context, &argc, &argv, &error))
+		g_error("%s", error->message);
+	for (int trace = 1; trace <= traces; trace++) {
+		g_autofree struct dfrs_job *drawn =
+			dfrs_lublin_new(1, (uint32_t)trace, (uint32_t)jobs, load);
+		g_autoptr(dfrs_trial_t) trial =
+			dfrs_trial_new(drawn, (uint32_t)jobs, LUBLIN_NODES);
+
+		run_trace(trial, penalty_s, scores);
+		fprintf(stderr, "\rtrace %d of %d", trace, traces);
+	}
+	fputc('\n', stderr);
+	for (size_t p = 0; p < POLICIES; p++)
+		json_array_append_new(list, score_json(&scores[p], policy_names[p]));
+	object = json_pack("{s:o, s:i, s:i, s:f, s:f, s:O}", "host", host_json(load_before),
+			   "traces", traces, "jobs", jobs, "load", load, "penalty_s", penalty_s,
+			   "policies", list);
+	text = json_pretty(object);
+	puts(text);
+	return 0;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/workload/dfrs.h"
+
+#include <math.h>
+
+#include "controller/sched/sharing.h"
+
+/* No job of any trace lasts as long. */
+#define FOREVER_S 1e12
+
+/* Streams of a trial's seed. */
+enum { STREAM_JOBS, STREAM_DEMANDS, STREAMS };
+
+static struct variates *stream_new(uint64_t seed, uint32_t trial, uint32_t stream)
+{
+	return variates_new(seed, (uint64_t)trial * STREAMS + stream);
+}
+
+static struct sched_demand draw_demand(struct variates *variates, uint32_t tasks)
+{
+	const bool small = variates_uniform(variates, 0, 1) < 0.55;
+	const uint32_t tenths = variates_integer(variates, 2, 10);
+
+	return (struct sched_demand){
+		.vms = tasks,
+		.cpu = tasks == 1 ? 0.25 : 1,
+		.memory = small ? 0.1 : tenths / 10.0,
+	};
+}
+
+struct dfrs_job *dfrs_lublin_new(uint64_t seed, uint32_t trial, uint32_t count, double load)
+{
+	g_autofree struct lublin_job *drawn = g_new(struct lublin_job, count);
+	struct dfrs_job *jobs = g_new(struct dfrs_job, count);
+	struct variates *variates = stream_new(seed, trial, STREAM_JOBS);
+
+	lublin_draw(variates, count, drawn);
+	variates_free(variates);
+	if (load > 0)
+		lublin_scale(drawn, count, LUBLIN_NODES, load);
+	variates = stream_new(seed, trial, STREAM_DEMANDS);
+	for (uint32_t i = 0; i < count; i++)
+		jobs[i] = (struct dfrs_job){ drawn[i].arrival_s, drawn[i].run_s,
+						draw_demand(variates, drawn[i].nodes) };
+	variates_free(variates);
+	return jobs;
+}
+
+/* The fewest whole hosts for a job. */
+static uint32_t whole_hosts(const struct sched_demand *demand)
+{
+	const double full = 1 + SCHED_SHARE_SLACK;
+	const uint32_t each = (uint32_t)fmin(full / demand->cpu, full / demand->memory);
+
+	return (demand->vms + each - 1) / each;
+}
+
+static struct sched_system *system_new(struct dfrs_trial *trial, uint32_t hosts,
+				       const struct dfrs_job *jobs, uint32_t count)
+{
+	const struct sched_cluster cluster = { .name = "hosts", .nodes = hosts, .cores = 1,
+					       .pstates = 1 };
+	struct sched_system *system = sched_system_new(&cluster, 1, count);
+
+	if (!system)
+		g_error("out of memory");
+	for (uint32_t i = 0; i < count; i++) {
+		g_autofree char *name = g_strdup_printf("job-%u", i);
+
+		system->row_names[i] = g_string_chunk_insert(trial->names, name);
+		system->etc_s[i] = jobs[i].run_s;
+		system->nodes[i] = whole_hosts(&jobs[i].demand);
+	}
+	if (sched_system_finish(system, NULL) != SCHED_SYSTEM_OK)
+		g_error("a job that cannot run alone");
+	return system;
+}
+
+struct dfrs_trial *dfrs_trial_new(const struct dfrs_job *jobs, uint32_t count,
+					uint32_t hosts)
+{
+	struct dfrs_trial *trial = g_new0(struct dfrs_trial, 1);
+	struct workload *workload = trial->workload = g_new0(struct workload, 1);
+
+	trial->names = g_string_chunk_new(4096);
+	trial->whole = system_new(trial, hosts, jobs, count);
+	trial->shared = system_new(trial, hosts, NULL, 0);
+	trial->shared->shared = true;
+	workload->trial = 1;
+	workload->tasks_count = count;
+	workload->tasks = g_new0(struct sched_task, count);
+	for (uint32_t i = 0; i < count; i++)
+		workload->tasks[i] = (struct sched_task){
+			.id = i,
+			.row = i,
+			.arrival_s = jobs[i].arrival_s,
+			.utility = { .max = 1,
+				     .segments_count = 1,
+				     .segments = { { .curve = UTILITY_CONSTANT,
+						     .duration_s = FOREVER_S,
+						     .start_fraction = 1,
+						     .end_fraction = 1 } } },
+			.demand = jobs[i].demand,
+		};
+	return trial;
+}
+
+void dfrs_trial_free(struct dfrs_trial *trial)
+{
+	if (!trial)
+		return;
+	workload_free(trial->workload);
+	sched_system_free(trial->shared);
+	sched_system_free(trial->whole);
+	g_string_chunk_free(trial->names);
+	g_free(trial);
+}
+
+double dfrs_bounded_stretch(double turnaround_s, double run_s)
+{
+	return fmax(turnaround_s, SHARING_BOUND_S) / fmax(run_s, SHARING_BOUND_S);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdint.h>
+
+#include "controller/workload/lublin.h"
+#include "controller/workload/workload.h"
+
+/*
+ * Workloads of paper 003: jobs of equal tasks (VMs), each with a CPU need and a memory requirement, on
+ * a cluster of equal hosts. Who shares hosts in time sees these and no execution times; who gives out
+ * whole hosts (FCFS, EASY) sees perfect estimates.
+ */
+
+/* A job. */
+struct dfrs_job {
+	double arrival_s;           /* >= 0 */
+	double run_s;               /* alone on the cluster, > 0 */
+	struct sched_demand demand;
+};
+
+/*
+ * Jobs of the Lublin model as section IV.C annotates them for quad-core hosts: a one-task job needs a
+ * quarter of a host's CPU, the tasks of others all of it; 10 % of the memory with probability 0.55,
+ * else 10 x %, x uniform in 2 to 10. `load` > 0 scales the arrivals to that offered load on
+ * LUBLIN_NODES hosts (lublin_scale()); 0 leaves them as they are, so that loads share their jobs.
+ * Trial from 1. The caller frees the `count` jobs.
+ */
+struct dfrs_job *dfrs_lublin_new(uint64_t seed, uint32_t trial, uint32_t count, double load);
+
+/* What runs on a set of jobs need. */
+struct dfrs_trial {
+	struct workload *workload;   /* row = id; all are worth 1 whenever they end */
+	struct sched_system *shared; /* for those that share: nothing but the hosts */
+	struct sched_system *whole;  /* for those that do not: a row per job, its etc_s and hosts */
+	GStringChunk *names;         /* of the rows */
+};
+
+/*
+ * Makes a trial of jobs, in order of arrival, that each could run alone on `hosts` hosts. A job takes
+ * the fewest whole hosts on which its tasks have their memory and all of their CPU needs.
+ */
+struct dfrs_trial *dfrs_trial_new(const struct dfrs_job *jobs, uint32_t count,
+					uint32_t hosts);
+
+/* NULL is allowed. */
+void dfrs_trial_free(struct dfrs_trial *trial);
+typedef struct dfrs_trial dfrs_trial_t;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(dfrs_trial_t, dfrs_trial_free)
+
+/*
+ * The bounded stretch of a job (section II.B): max(turn-around, 30 s) / max(run time alone, 30 s).
+ */
+double dfrs_bounded_stretch(double turnaround_s, double run_s);
