@@ -10,6 +10,7 @@
 #include "common/random.h"
 #include "controller/backend/sim.h"
 #include "controller/engine/engine.h"
+#include "controller/sched/sharing.h"
 #include "tests/unit/sched/sharing_oracle.h"
 #include "tests/unit/sched/snapshots.h"
 
@@ -386,6 +387,86 @@ static void test_policy(const void *data)
 		g_assert_cmpuint(migrations, >, 20);
 }
 
+/* Policies that do not keep to what hosts have. */
+static int put_on_one_host(struct sharing *sharing)
+{
+	g_autofree uint32_t *hosts = NULL;
+
+	for (uint32_t i = 0; i < sharing->jobs_count; i++) {
+		if (sharing->jobs[i].placed)
+			continue;
+		hosts = g_renew(uint32_t, hosts, sharing->jobs[i].vms);
+		memset(hosts, 0, sharing->jobs[i].vms * sizeof(*hosts));
+		sharing_place(sharing, i, hosts, SCHED_REASON_PACKED);
+		sharing->jobs[i].yield = 1.0 / sharing->jobs[i].vms;
+	}
+	return 0;
+}
+
+static int give_all(struct sharing *sharing)
+{
+	for (uint32_t i = 0; i < sharing->jobs_count; i++)
+		if (sharing->jobs[i].placed ||
+		    sharing_place_greedily(sharing, i, SCHED_REASON_LEAST_LOADED))
+			sharing->jobs[i].yield = 1;
+	return 0;
+}
+
+static int give_nothing(struct sharing *sharing)
+{
+	give_all(sharing);
+	for (uint32_t i = 0; i < sharing->jobs_count; i++)
+		sharing->jobs[i].yield = 0;
+	return 0;
+}
+
+/* A plan that hosts cannot keep ends the run with a reason. */
+static void test_illegal(void)
+{
+	const struct {
+		int (*decide)(struct sharing *sharing);
+		const char *says;
+	} cases[] = {
+		{ put_on_one_host, "more memory than a host has" },
+		{ give_all, "more CPU than a host has" },
+		{ give_nothing, "its yield is not above 0 and at most 1" },
+	};
+	struct scene scene = { .hosts = 2, .workload = { .tasks_count = 2 } };
+	const double run_s[] = { 10, 10 };
+
+	scene.workload.tasks = g_new0(struct sched_task, 2);
+	for (uint32_t i = 0; i < 2; i++)
+		scene.workload.tasks[i] = (struct sched_task){
+			.id = i, .row = i, .arrival_s = 1, .demand = { 3, 0.5, 0.3 }
+		};
+	scene.shared = system_new(2, NULL, 0);
+	scene.real = system_new(2, run_s, 2);
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const struct policy_ops ops = { .name = "wrong",
+						.decide_sharing = cases[i].decide };
+		const struct engine_setup setup = {
+			.system = scene.shared,
+			.workload = &scene.workload,
+			.policy = { .ops = &ops, .name = "wrong" },
+			.mapping_interval_s = PERIOD_S,
+			.duration_s = NEVER_S,
+			.moments = POLICY_AT_CHANGES,
+		};
+		struct backend *backend = backend_sim_new(scene.real, 2);
+		struct engine *engine = engine_new(&setup, backend);
+		struct engine_result result;
+
+		engine_run(engine, &result);
+		g_assert_cmpint(result.ended_by, ==, ENGINE_END_ABORTED);
+		if (!strstr(engine_reason(engine), cases[i].says))
+			g_error("\"%s\" does not say \"%s\"", engine_reason(engine),
+				cases[i].says);
+		engine_free(engine);
+		backend_destroy(backend);
+	}
+	scene_finish(&scene);
+}
+
 /* A job alone: its penalties by hand. */
 static void test_penalty(void)
 {
@@ -429,6 +510,7 @@ int main(int argc, char **argv)
 
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/engine-sharing/penalties add up by hand", test_penalty);
+	g_test_add_func("/engine-sharing/plans that hosts cannot keep are refused", test_illegal);
 	for (uint32_t i = 0; i < count; i++) {
 		if (!list[i]->decide_sharing)
 			continue;
