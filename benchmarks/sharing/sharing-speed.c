@@ -190,8 +190,41 @@ static json_t *score_json(const struct score *score, const char *name)
 		"allocation_max_ms", score->allocation_s.max * 1e3);
 }
 
+/* A trial to run, and how many of them there are. */
+struct source {
+	struct swf_trace *trace; /* NULL: the Lublin model */
+	uint32_t jobs;           /* of the model */
+	double load;
+};
+
+/* Trial `number` from 1. */
+static struct dfrs_trial *trial_new(const struct source *source, uint32_t number)
+{
+	uint32_t count = source->jobs;
+	g_autofree struct dfrs_job *jobs =
+		source->trace ? dfrs_hpc2n_new(source->trace, number - 1, &count)
+			      : dfrs_lublin_new(1, number, count, source->load);
+
+	return dfrs_trial_new(jobs, count, source->trace ? DFRS_HPC2N_HOSTS : LUBLIN_NODES);
+}
+
+static void run_traces(const struct source *source, uint32_t traces, double penalty_s,
+		       struct score *scores)
+{
+	for (uint32_t number = 1; number <= traces; number++) {
+		g_autoptr(dfrs_trial_t) trial = trial_new(source, number);
+
+		if (trial->workload->tasks_count > 0)
+			run_trace(trial, penalty_s, scores);
+		fprintf(stderr, "\rtrace %u of %u", number, traces);
+	}
+	fputc('\n', stderr);
+}
+
 int main(int argc, char **argv)
 {
+	g_autofree char *path = NULL;
+	struct source source = { 0 };
 	int traces = 10;
 	int jobs = 1000;
 	double load = 0;
@@ -200,6 +233,8 @@ int main(int argc, char **argv)
 		{ "traces", 0, 0, G_OPTION_ARG_INT, &traces, "how many (10)", "N" },
 		{ "jobs", 0, 0, G_OPTION_ARG_INT, &jobs, "of each (1000)", "N" },
 		{ "load", 0, 0, G_OPTION_ARG_DOUBLE, &load, "scaled to it (0: unscaled)", "LOAD" },
+		{ "trace", 0, 0, G_OPTION_ARG_FILENAME, &path,
+		  "the weeks of HPC2N's trace instead", "FILE" },
 		{ "penalty", 0, 0, G_OPTION_ARG_DOUBLE, &penalty_s, "of rescheduling (300)", "S" },
 		G_OPTION_ENTRY_NULL,
 	};
@@ -214,16 +249,14 @@ int main(int argc, char **argv)
 	g_option_context_add_main_entries(context, entries, NULL);
 	if (!g_option_context_parse(context, &argc, &argv, &error))
 		g_error("%s", error->message);
-	for (int trace = 1; trace <= traces; trace++) {
-		g_autofree struct dfrs_job *drawn =
-			dfrs_lublin_new(1, (uint32_t)trace, (uint32_t)jobs, load);
-		g_autoptr(dfrs_trial_t) trial =
-			dfrs_trial_new(drawn, (uint32_t)jobs, LUBLIN_NODES);
-
-		run_trace(trial, penalty_s, scores);
-		fprintf(stderr, "\rtrace %d of %d", trace, traces);
-	}
-	fputc('\n', stderr);
+	source.jobs = (uint32_t)jobs;
+	source.load = load;
+	if (path && !(source.trace = swf_read(path, &(struct swf_filter){ 0 }, &error)))
+		g_error("%s", error->message);
+	if (source.trace)
+		traces = MIN(traces, (int)dfrs_trace_weeks(source.trace));
+	run_traces(&source, (uint32_t)traces, penalty_s, scores);
+	swf_free(source.trace);
 	for (size_t p = 0; p < POLICIES; p++)
 		json_array_append_new(list, score_json(&scores[p], policy_names[p]));
 	object = json_pack("{s:o, s:i, s:i, s:f, s:f, s:O}", "host", host_json(load_before),

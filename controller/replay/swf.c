@@ -15,8 +15,10 @@ enum field {
 	FIELD_SUBMIT = 1,
 	FIELD_RUN = 3,
 	FIELD_USED_PROCS = 4,
+	FIELD_USED_MEMORY = 6,
 	FIELD_ASKED_PROCS = 7,
 	FIELD_ASKED_TIME = 8,
+	FIELD_ASKED_MEMORY = 9,
 	FIELDS = 18,
 };
 
@@ -189,6 +191,8 @@ static bool read_job(struct reader *reader, const char *line)
 		.estimate_s = fields[FIELD_ASKED_TIME] > 0 ? fields[FIELD_ASKED_TIME]
 							   : fields[FIELD_RUN],
 		.procs = (uint32_t)procs,
+		.memory_kb =
+			fmax(0, fmax(fields[FIELD_USED_MEMORY], fields[FIELD_ASKED_MEMORY])),
 	};
 
 	trace->unsorted += job.submit_s < reader->last_submit_s;

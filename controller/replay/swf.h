@@ -18,6 +18,7 @@ struct swf_job {
 	double run_s;        /* field 4, > 0 */
 	double estimate_s;   /* field 9 if positive, else run_s */
 	uint32_t procs;      /* field 8 if positive, else field 5; > 0 */
+	double memory_kb;    /* per processor: the larger of fields 7 and 10; 0: neither is known */
 };
 
 /* A trace. */

@@ -46,6 +46,53 @@ struct dfrs_job *dfrs_lublin_new(uint64_t seed, uint32_t trial, uint32_t count, 
 	return jobs;
 }
 
+#define WEEK_S (7 * 86400.0)
+#define HPC2N_MEMORY_KB (2.0 * 1024 * 1024)
+#define HPC2N_MEMORY_MIN 0.1
+
+uint32_t dfrs_trace_weeks(const struct swf_trace *trace)
+{
+	if (trace->jobs_count == 0)
+		return 0;
+	return (uint32_t)(trace->jobs[trace->jobs_count - 1].submit_s / WEEK_S) + 1;
+}
+
+static struct sched_demand hpc2n_demand(const struct swf_job *job)
+{
+	const double memory =
+		fmin(1, fmax(HPC2N_MEMORY_MIN, job->memory_kb / HPC2N_MEMORY_KB));
+
+	if (job->procs % 2 == 0 && memory < 0.5)
+		return (struct sched_demand){ job->procs / 2, 1, 2 * memory };
+	return (struct sched_demand){ job->procs, 0.5, memory };
+}
+
+static bool fits_alone(const struct sched_demand *demand, uint32_t hosts)
+{
+	return demand->vms <= hosts * floor((1 + SCHED_SHARE_SLACK) / demand->memory);
+}
+
+struct dfrs_job *dfrs_hpc2n_new(const struct swf_trace *trace, uint32_t week, uint32_t *ret_count)
+{
+	GArray *jobs = g_array_new(FALSE, FALSE, sizeof(struct dfrs_job));
+
+	for (uint32_t i = 0; i < trace->jobs_count; i++) {
+		const struct swf_job *from = &trace->jobs[i];
+		const double week_s = week * WEEK_S;
+		const struct dfrs_job job = {
+			.arrival_s = from->submit_s - week_s,
+			.run_s = from->run_s,
+			.demand = hpc2n_demand(from),
+		};
+
+		if (from->submit_s >= week_s && from->submit_s < week_s + WEEK_S &&
+		    fits_alone(&job.demand, DFRS_HPC2N_HOSTS))
+			g_array_append_val(jobs, job);
+	}
+	*ret_count = jobs->len;
+	return (struct dfrs_job *)(void *)g_array_free(jobs, FALSE);
+}
+
 /* The fewest whole hosts for a job. */
 static uint32_t whole_hosts(const struct sched_demand *demand)
 {

@@ -4,6 +4,7 @@
 #include <glib.h>
 #include <stdint.h>
 
+#include "controller/replay/swf.h"
 #include "controller/workload/lublin.h"
 #include "controller/workload/workload.h"
 
@@ -28,6 +29,25 @@ struct dfrs_job {
  * Trial from 1. The caller frees the `count` jobs.
  */
 struct dfrs_job *dfrs_lublin_new(uint64_t seed, uint32_t trial, uint32_t count, double load);
+
+/* Hosts of HPC2N: 2 processors and 2 GB each. */
+#define DFRS_HPC2N_HOSTS 120
+
+/* Weeks that a trace spans: from its time 0 to the last submission. */
+uint32_t dfrs_trace_weeks(const struct swf_trace *trace);
+
+/*
+ * The jobs that were submitted in a week (from 0) of HPC2N's trace, as section IV.C makes them:
+ *
+ * - A processor's memory is the larger of what was asked for and what was used, as a share of 2 GB, and
+ *   10 % at least, also where neither is known.
+ * - A job with an even number of processors, each with less than 50 % of the memory, has half as many
+ *   tasks with a CPU need of 100 % and twice that memory; any other a task per processor with 50 %.
+ * - Jobs that do not fit on DFRS_HPC2N_HOSTS empty hosts are left out.
+ *
+ * Times count from the beginning of the week. The caller frees the *ret_count jobs.
+ */
+struct dfrs_job *dfrs_hpc2n_new(const struct swf_trace *trace, uint32_t week, uint32_t *ret_count);
 
 /* What runs on a set of jobs need. */
 struct dfrs_trial {

@@ -110,6 +110,41 @@ static void test_demands(void)
 	g_assert_cmpfloat((double)small / (JOBS * TRIALS), <, 0.56);
 }
 
+/* HPC2N's jobs become tasks by the rules of section IV.C. */
+static void test_hpc2n(void)
+{
+	const double gb = 1024 * 1024;
+	struct swf_job from[] = {
+		{ 1, 10, 5, 5, 4, 0.5 * gb },       /* even, a quarter each: 2 tasks of half */
+		{ 2, 20, 5, 5, 3, 0.5 * gb },       /* odd: 3 tasks of a quarter */
+		{ 3, 30, 5, 5, 4, 1.0 * gb },       /* half each: 4 tasks */
+		{ 4, 40, 5, 5, 2, 0 },              /* not known: 10 % each */
+		{ 5, 50, 5, 5, 240, 1.5 * gb },     /* cannot run: 240 tasks of 3/4 */
+		{ 6, 604800 + 7, 5, 5, 1, 4 * gb }, /* next week; all of a host's memory */
+	};
+	const struct swf_trace trace = { .jobs_count = G_N_ELEMENTS(from), .jobs = from };
+	const struct sched_demand expected[] = {
+		{ 2, 1, 0.5 }, { 3, 0.5, 0.25 }, { 4, 0.5, 0.5 }, { 1, 1, 0.2 },
+	};
+	uint32_t count;
+	g_autofree struct dfrs_job *first = dfrs_hpc2n_new(&trace, 0, &count);
+
+	g_assert_cmpuint(dfrs_trace_weeks(&trace), ==, 2);
+	g_assert_cmpuint(count, ==, 4);
+	for (uint32_t i = 0; i < count; i++) {
+		g_assert_cmpfloat(first[i].arrival_s, ==, 10 * (i + 1.0));
+		g_assert_cmpuint(first[i].demand.vms, ==, expected[i].vms);
+		g_assert_cmpfloat(first[i].demand.cpu, ==, expected[i].cpu);
+		g_assert_cmpfloat(first[i].demand.memory, ==, expected[i].memory);
+	}
+
+	g_autofree struct dfrs_job *second = dfrs_hpc2n_new(&trace, 1, &count);
+
+	g_assert_cmpuint(count, ==, 1);
+	g_assert_cmpfloat(second[0].arrival_s, ==, 7);
+	g_assert_cmpfloat(second[0].demand.memory, ==, 1);
+}
+
 /* Who shares sees hosts and no times; who does not, whole hosts and how long each job takes. */
 static void test_trial(void)
 {
@@ -145,6 +180,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/dfrs/means are those of the model", test_means);
 	g_test_add_func("/dfrs/a load is met by the same jobs", test_scale);
 	g_test_add_func("/dfrs/needs and requirements are the paper's", test_demands);
+	g_test_add_func("/dfrs/the jobs of HPC2N become tasks", test_hpc2n);
 	g_test_add_func("/dfrs/a trial has a system for each kind of policy", test_trial);
 	return g_test_run();
 }
