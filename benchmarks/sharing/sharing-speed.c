@@ -68,6 +68,8 @@ struct score {
 	struct tally stretch;       /* the largest of a trace */
 	struct tally pauses;        /* per job */
 	struct tally migrations;
+	struct tally hourly_pauses; /* from the first submission to the last end */
+	struct tally hourly_migrations;
 	double run_s;
 };
 
@@ -78,6 +80,7 @@ struct watch {
 	struct score *score;
 	uint64_t pauses;
 	uint64_t migrations;
+	double end_s; /* of the last job */
 };
 
 static double thread_s(void)
@@ -142,6 +145,7 @@ static double run(const struct dfrs_trial *trial, const char *name, double penal
 	for (uint32_t i = 0; i < count; i++) {
 		const struct engine_task *task = engine_task(engine, i);
 
+		watch->end_s = fmax(watch->end_s, task->ended_s);
 		most = fmax(most, dfrs_bounded_stretch(task->ended_s - task->task->arrival_s,
 						       trial->whole->etc_s[i]));
 	}
@@ -163,12 +167,16 @@ static void run_trace(const struct dfrs_trial *trial, double penalty_s, struct s
 			.score = &scores[p],
 		};
 		const double begun_s = thread_s();
+		double hours;
 
 		stretches[p] = run(trial, policy_names[p], penalty_s, &watch);
 		scores[p].run_s += thread_s() - begun_s;
 		best = fmin(best, stretches[p]);
 		tally_add(&scores[p].pauses, (double)watch.pauses / jobs);
 		tally_add(&scores[p].migrations, (double)watch.migrations / jobs);
+		hours = (watch.end_s - trial->workload->tasks[0].arrival_s) / 3600;
+		tally_add(&scores[p].hourly_pauses, (double)watch.pauses / hours);
+		tally_add(&scores[p].hourly_migrations, (double)watch.migrations / hours);
 		scratch_free(watch.scratch);
 	}
 	for (size_t p = 0; p < POLICIES; p++) {
@@ -180,12 +188,13 @@ static void run_trace(const struct dfrs_trial *trial, double penalty_s, struct s
 static json_t *score_json(const struct score *score, const char *name)
 {
 	return json_pack(
-		"{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:f}", "policy", name,
+		"{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:f}", "policy", name,
 		"degradation_mean", tally_mean(&score->degradation), "degradation_sd",
 		tally_deviation(&score->degradation), "degradation_max", score->degradation.max,
 		"max_stretch_mean", tally_mean(&score->stretch), "pauses_per_job",
 		tally_mean(&score->pauses), "migrations_per_job", tally_mean(&score->migrations),
-		"run_s", score->run_s, "allocations", (json_int_t)score->allocation_s.count,
+		"pauses_per_hour", tally_mean(&score->hourly_pauses), "migrations_per_hour",
+		tally_mean(&score->hourly_migrations), "run_s", score->run_s, "allocations", (json_int_t)score->allocation_s.count,
 		"allocation_mean_ms", tally_mean(&score->allocation_s) * 1e3,
 		"allocation_max_ms", score->allocation_s.max * 1e3);
 }
