@@ -265,7 +265,8 @@ int immediate_value(struct immediate *immediate, enum worth worth, bool preempts
 		class->bound = worth == WORTH_UTIL ? class->utility
 			       : least_s > 0	   ? class->utility / least_s
 						   : (double)INFINITY;
-		class->bound *= worth_margin(class->tasks[0]);
+		class->bound *= worth_margin(class->tasks[0],
+						  immediate->snapshot->now_s + least_s);
 	}
 	return preempts ? value_occupants(immediate) : 0;
 }

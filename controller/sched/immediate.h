@@ -51,7 +51,6 @@ enum immediate_origin {
 struct immediate_class {
 	enum immediate_origin origin;
 	bool may_preempt;
-	uint32_t displaced;  /* how often its task was preempted in this event */
 	uint32_t count;
 	uint32_t next;       /* tasks before it are placed, or have left the event */
 	const struct sched_task **tasks; /* in order of id */
@@ -72,7 +71,6 @@ struct immediate_occupant {
 	const struct sched_task *task;
 	bool present;        /* false once it was preempted */
 	bool preemptible;    /* may give way */
-	uint32_t displaced;  /* how often it was preempted in this event before */
 	struct sched_option rest;
 	double executed_s;
 	double value;        /* of finishing where it is */

@@ -40,12 +40,13 @@ static int init_ran(struct immediate *immediate, uint32_t index, struct immediat
 	*class = (struct immediate_class){
 		.origin = IMMEDIATE_RAN,
 		.may_preempt = occupant->task->may_preempt,
-		.displaced = occupant->displaced,
 		.executed_s = occupant->executed_s,
 		.utility = utility_value(&occupant->task->utility,
 					 immediate->snapshot->now_s + occupant->rest.etc_s -
 						 occupant->task->arrival_s),
-		.bound = occupant->value * worth_margin(occupant->task),
+		.bound = occupant->value *
+			 worth_margin(occupant->task, immediate->snapshot->now_s +
+								   occupant->rest.etc_s),
 		.cluster = occupant->rest.cluster,
 		.pstate = occupant->rest.pstate,
 		.nodes = occupant->nodes_count,
@@ -75,7 +76,6 @@ static int displace(struct immediate *immediate, uint32_t index)
 	immediate->classes[class].tasks = tasks;
 	immediate->classes[class].count = 1;
 	immediate->classes[class].next = 0;
-	immediate->classes[class].displaced++;
 	vacate(immediate, index);
 	immediate->energy.remaining_j += occupant->rest.eec_j;
 	return 0;
@@ -182,7 +182,6 @@ static int occupy(struct immediate *immediate, const struct immediate_choice *ch
 		.present = true,
 		.preemptible = immediate->preempts && !immediate->settles &&
 			       task->preemptible && way->rest.etc_s > 0,
-		.displaced = class->displaced,
 		.rest = way->rest,
 		.executed_s = class->executed_s,
 		.value = way->value,

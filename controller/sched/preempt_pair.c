@@ -15,87 +15,95 @@
  * idle ones, too, and if these are not either, those of other preemptible tasks in order of
  * increasing value; then r stands for all of them: t goes second when the last of them has ended.
  *
- * Algorithm 3 may go round in circles: that x should go before y, y before z and z before x is
- * possible. So a task that is preempted ROUNDS times in an event leaves it. Random serial systems
- * never get there; among those with wide tasks one in some hundreds does.
+ * r executes (III.E.4): what is placed in the event does not yet, "this mapping is used to preempt and
+ * assign tasks" when it is made (III.A), so that it is nobody's r. So a task is preempted once in an
+ * event at most, and the loop ends; otherwise it may go round in circles (x before y, y before z, z
+ * before x).
  *
  * The decisions are those of a full rescan: what may be worth more than the best known decision, by
  * the bound of its class, is evaluated, the rest waits; and on a serial system an evaluation holds
- * until the r of the best pair or the last idle node is gone, or a better r may have come. In a serial system
- * without idle nodes a class that loses nothing by waiting as long as the longest task takes would
- * always go second, and leaves at once.
+ * until the r of the best pair or the last idle node is gone (preempt_pair_plans.h). In a serial
+ * system without idle nodes a class that loses nothing by waiting as long as the longest task takes
+ * would always go second, and leaves at once.
  *
- * Cost of an event beside immediate.h, with k classes, o ways each, r victims and p placements: the
- * searches (preempt_pair.h) weigh k x o x r pairs at most, mostly some per class; each placement
- * takes one look at the evaluated classes.
- * On systems that are not serial every search weighs all o x r pairs.
+ * Cost of an event on a serial system beside immediate.h and the searches (preempt_pair.h), with k
+ * classes, those of preempted tasks included, e evaluations, l times that tasks leave and p
+ * placements: (k + e + l + p) log k, and k once per cluster. A class is evaluated once, and again when
+ * it comes to the top after the r of its best pair has gone, so e is k + p k at worst.
+ * On systems that are not serial every placement makes all plans void, and every search weighs all
+ * pairs of a class of o ways with r tasks: p k o r.
  */
 #include "controller/sched/preempt_pair.h"
 
-#include "controller/sched/preempt_heap.h"
-
-/* A task that is preempted so often in one event leaves it. */
-#define ROUNDS 16
-
-/* What the first phase chose for a task. */
-enum kind { KIND_NONE = 0, KIND_IDLE, KIND_FIRST, KIND_SECOND };
-
-struct plan {
-	enum kind kind;
-	uint32_t way;
-	double value;  /* of t */
-	bool paired;   /* there is a pair, whether it was chosen or not: */
-	struct pair pair;
-};
+#include "controller/sched/preempt_pair_plans.h"
 
 /* The event. */
 struct pairing {
 	struct immediate *immediate;
 	struct pair_searches searches;
-	struct preempt_heap stale; /* classes by their bounds */
-	struct preempt_heap ready; /* evaluated ones by what they chose; way: of their plans */
-	uint32_t plans_capacity;
-	struct plan *plans;        /* per class; good while it is in `ready` */
-	double longest_s;          /* no RET is longer */
+	struct pair_plans plans;
+	double longest_s; /* no RET is longer */
 };
 
 /* The idle nodes where the next task of a class is worth most; false where there are none. */
-static bool find_idle(const struct immediate *immediate, uint32_t class, struct plan *ret_plan)
+static bool find_idle(const struct immediate *immediate, uint32_t class, uint32_t *ret_way)
 {
 	const struct immediate_class *c = &immediate->classes[class];
 	bool found = false;
 
-	for (uint32_t w = 0; w < c->ways_count; w++) {
+	for (uint32_t w = 0; immediate->idle > 0 && w < c->ways_count; w++) {
 		const struct immediate_way *way = &c->ways[w];
 
-		if (way->value <= 0 || (found && way->value <= ret_plan->value) ||
+		if (way->value <= 0 || (found && way->value <= c->ways[*ret_way].value) ||
 		    immediate->clusters[way->rest.cluster].idle < way->rest.nodes ||
 		    energy_judge(&immediate->energy, &way->rest) != SCHED_REFUSAL_TAKEN)
 			continue;
-		*ret_plan = (struct plan){ .kind = KIND_IDLE, .way = w, .value = way->value };
+		*ret_way = w;
 		found = true;
 	}
 	return found;
 }
 
-/* The first phase for the next task of a class (lines 3 to 15). */
-static int evaluate(struct pairing *p, uint32_t class, struct plan *ret_plan)
+/* Finds the best pair of a class, or brings the one that it had up to date. */
+static int find_pair(struct pairing *p, uint32_t class)
 {
 	const struct immediate *immediate = p->immediate;
-	const struct immediate_class *c = &immediate->classes[class];
-	struct plan plan = { 0 };
-	const bool idle = find_idle(immediate, class, &plan);
-	const struct pair *pair = &plan.pair;
+	struct pair_plan *plan = &p->plans.plans[class];
+	int result = 0;
 
-	if (c->may_preempt && pair_find(&p->searches, class, &plan.paired, &plan.pair) < 0)
+	if (!immediate->classes[class].may_preempt)
+		return 0;
+	if (!plan->searched || p->searches.plain)
+		result = pair_find(&p->searches, class, &plan->found, &plan->pair);
+	else if (plan->found && !immediate->occupants[plan->pair.anchor].present)
+		result = pair_mend(&p->searches, class, &plan->found, &plan->pair);
+	plan->searched = true;
+	return result;
+}
+
+/* The first phase for the next task of a class (lines 3 to 15). */
+static int evaluate(struct pairing *p, uint32_t class)
+{
+	struct immediate *immediate = p->immediate;
+	struct pair_plan *plan = &p->plans.plans[class];
+	const struct immediate_way *ways = immediate_ways(immediate, class);
+	const struct pair *pair = &plan->pair;
+	uint32_t way = 0;
+	bool idle;
+
+	if (!ways || find_pair(p, class) < 0)
 		return -ENOMEM;
-	if (plan.paired &&
-	    (!idle || pair->net > plan.value + pair_alone(&p->searches, class, pair))) {
-		plan.kind = pair->first ? KIND_FIRST : KIND_SECOND;
-		plan.way = pair->way;
-		plan.value = pair->first ? c->ways[pair->way].value : pair->second;
+	idle = find_idle(immediate, class, &way);
+	plan->kind = idle ? PAIR_IDLE : PAIR_NONE;
+	plan->way = way;
+	plan->value = ways[way].value;
+	if (plan->found &&
+	    (!idle || pair->net > plan->value + pair_alone(&p->searches, class, pair))) {
+		plan->kind = pair->first ? PAIR_FIRST : PAIR_SECOND;
+		plan->way = pair->way;
+		plan->value = pair->first ? ways[pair->way].value : pair->second;
 	}
-	*ret_plan = plan;
+	plan->fresh = true;
 	return 0;
 }
 
@@ -116,20 +124,6 @@ static bool can_wait(const struct pairing *p, uint32_t class)
 	       utility_value(&task->utility, end_s - task->arrival_s) == c->utility;
 }
 
-/* Adds a class to those that are to be evaluated. */
-static int add_class(struct pairing *p, uint32_t class)
-{
-	struct immediate *immediate = p->immediate;
-	struct preempt_entry entry;
-
-	while (p->plans_capacity <= class)
-		if (immediate_grow(immediate->scratch, (void **)&p->plans, p->plans_capacity,
-				   &p->plans_capacity, sizeof(*p->plans)) < 0)
-			return -ENOMEM;
-	entry = preempt_entry_of(immediate, class, 0, immediate->classes[class].bound);
-	return preempt_heap_push(&p->stale, immediate->scratch, &entry);
-}
-
 /* No task has more than this left. */
 static double find_longest_s(const struct sched_system *system)
 {
@@ -141,29 +135,28 @@ static double find_longest_s(const struct sched_system *system)
 	return longest_s;
 }
 
-/* Evaluates all classes that might come before what is ready. Returns 0, or -ENOMEM. */
-static int evaluate_stale(struct pairing *p)
+/* Evaluates what might come before everything else, until it does. Returns 0, or -ENOMEM. */
+static int evaluate_top(struct pairing *p)
 {
-	while (p->stale.count > 0 &&
-	       (p->ready.count == 0 ||
-		preempt_before(&p->stale.entries[0], &p->ready.entries[0]))) {
-		const uint32_t class = p->stale.entries[0].class;
-		struct preempt_entry entry;
+	struct pair_plans *plans = &p->plans;
+	const struct preempt_heap *heap = &plans->queue.heap;
+	int result = 0;
 
-		preempt_heap_remove(&p->stale);
-		if (can_wait(p, class))
+	while (result == 0 && heap->count > 0) {
+		const uint32_t class = heap->entries[0].class;
+
+		if (plans->plans[class].fresh)
+			break;
+		if (can_wait(p, class)) {
+			pair_plans_remove(plans, class);
 			continue;
-		if (!immediate_ways(p->immediate, class) ||
-		    evaluate(p, class, &p->plans[class]) < 0)
-			return -ENOMEM;
-		entry = preempt_entry_of(p->immediate, class, p->plans[class].way,
-					 p->plans[class].kind == KIND_NONE
-						 ? -1
-						 : p->plans[class].value);
-		if (preempt_heap_push(&p->ready, p->immediate->scratch, &entry) < 0)
-			return -ENOMEM;
+		}
+		result = evaluate(p, class);
+		pair_plans_settle(plans, class);
+		if (!p->searches.plain && heap->entries[0].class != class)
+			pair_plans_watch(plans, class);
 	}
-	return 0;
+	return result;
 }
 
 /* Why a way of a class is not taken. */
@@ -212,144 +205,82 @@ static int explain(struct pairing *p, uint32_t class, const struct sched_task *t
 static int leave(struct pairing *p)
 {
 	struct immediate *immediate = p->immediate;
-	struct preempt_entry top = p->ready.entries[0];
+	const struct preempt_heap *heap = &p->plans.queue.heap;
+	struct preempt_entry top = heap->entries[0];
 	struct immediate_class *class = &immediate->classes[top.class];
 	struct preempt_entry other = { .value = -1 };
 	int result = 0;
 
-	if (p->stale.count > 0)
-		other = p->stale.entries[0];
-	for (uint32_t i = 1; i < 3 && i < p->ready.count; i++)
-		if (preempt_before(&p->ready.entries[i], &other))
-			other = p->ready.entries[i];
+	for (uint32_t i = 1; i < 3 && i < heap->count; i++)
+		if (preempt_before(&heap->entries[i], &other))
+			other = heap->entries[i];
 	do {
 		if (immediate_explains(immediate))
 			result = explain(p, top.class, immediate_head(immediate, top.class), NULL);
 		class->next++;
 		if (preempt_exhausted(immediate, top.class)) {
-			preempt_heap_remove(&p->ready);
+			pair_plans_remove(&p->plans, top.class);
 			return result;
 		}
 		top.id = immediate_head(immediate, top.class)->id;
 	} while (result == 0 && preempt_before(&top, &other));
-	p->ready.entries[0] = top;
-	preempt_heap_sift(&p->ready, 0);
+	pair_plans_settle(&p->plans, top.class);
+	if (!p->searches.plain)
+		pair_plans_watch(&p->plans, top.class);
 	return result;
 }
 
-/* Whether the newest occupant may make a better pair with a class than the one that it has. */
-static bool may_pair_better(const struct pairing *p, uint32_t class)
-{
-	const struct immediate *immediate = p->immediate;
-	const struct immediate_class *c = &immediate->classes[class];
-	const struct immediate_occupant *newest =
-		&immediate->occupants[immediate->occupants_count - 1];
-	const struct plan *plan = &p->plans[class];
-	const double value = newest->value * worth_margin(newest->task);
-
-	if (!newest->preemptible || !c->may_preempt ||
-	    (plan->paired && c->bound + value < plan->pair.net))
-		return false;
-	for (uint32_t w = 0; w < c->ways_count; w++)
-		if (c->ways[w].rest.cluster == newest->rest.cluster && c->ways[w].value > 0 &&
-		    (!plan->paired || c->ways[w].value * p->searches.searches[class].margin +
-						      value >=
-					      plan->pair.net))
-			return true;
-	return false;
-}
-
-/* Whether the last placement may have changed the plan of a class that was evaluated before. */
-static bool is_touched(const struct pairing *p, uint32_t class)
-{
-	const struct immediate *immediate = p->immediate;
-	const struct immediate_class *c = &immediate->classes[class];
-	const struct plan *plan = &p->plans[class];
-
-	if (p->searches.plain ||
-	    (plan->paired && !immediate->occupants[plan->pair.anchor].present))
-		return true;
-	/* Less that is idle makes a chosen pair no worse a choice. */
-	if (plan->kind == KIND_IDLE &&
-	    immediate->clusters[c->ways[plan->way].rest.cluster].idle == 0)
-		return true;
-	return may_pair_better(p, class);
-}
-
-/* Puts back what has to be evaluated once more after a placement. */
-static int make_stale(struct pairing *p)
-{
-	const struct immediate *immediate = p->immediate;
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < p->ready.count; i++) {
-		struct preempt_entry entry = p->ready.entries[i];
-
-		if (preempt_exhausted(immediate, entry.class))
-			continue;
-		if (!is_touched(p, entry.class)) {
-			entry.id = immediate_head(immediate, entry.class)->id;
-			p->ready.entries[kept++] = entry;
-			continue;
-		}
-		entry = preempt_entry_of(immediate, entry.class, 0,
-					 immediate->classes[entry.class].bound);
-		if (preempt_heap_push(&p->stale, immediate->scratch, &entry) < 0)
-			return -ENOMEM;
-	}
-	p->ready.count = kept;
-	preempt_heap_order(&p->ready);
-	return 0;
-}
-
-/* Adds the classes from `first` on, what was preempted last. */
-static int add_displaced(struct pairing *p, uint32_t first)
+/* Places the next task of the class on top (lines 17 to 21). */
+static int place(struct pairing *p)
 {
 	struct immediate *immediate = p->immediate;
-	int result = 0;
-
-	for (uint32_t c = first; result == 0 && c < immediate->classes_count; c++) {
-		if (immediate->classes[c].displaced < ROUNDS) {
-			result = add_class(p, c);
-			continue;
-		}
-		if (immediate_explains(immediate))
-			result = explain(p, c, immediate_head(immediate, c), NULL);
-		immediate->classes[c].next++;
-	}
-	return result;
-}
-
-/* Carries out what the class on top chose (lines 17 to 22). */
-static int carry_out(struct pairing *p)
-{
-	struct immediate *immediate = p->immediate;
-	const uint32_t before = immediate->classes_count;
-	const uint32_t class = p->ready.entries[0].class;
-	const struct plan plan = p->plans[class];
+	const uint32_t class = p->plans.queue.heap.entries[0].class;
+	const struct pair_plan *plan = &p->plans.plans[class];
 	const struct immediate_choice choice = {
 		.class = class,
-		.way = plan.way,
-		.anchor = plan.kind == KIND_FIRST ? plan.pair.anchor : IMMEDIATE_NONE,
-		.objective = plan.value,
-		.reason = plan.kind == KIND_FIRST		? SCHED_REASON_GOES_FIRST
+		.way = plan->way,
+		.anchor = plan->kind == PAIR_FIRST ? plan->pair.anchor : IMMEDIATE_NONE,
+		.objective = plan->value,
+		.reason = plan->kind == PAIR_FIRST		? SCHED_REASON_GOES_FIRST
 			  : immediate->worth == WORTH_UTIL ? SCHED_REASON_BEST_UTIL
 							      : SCHED_REASON_BEST_UPT,
 	};
+	const uint32_t cluster = immediate->classes[class].ways[plan->way].rest.cluster;
 	int result = 0;
 
-	if (plan.kind == KIND_SECOND)
-		return leave(p);
 	if (immediate_explains(immediate))
 		result = explain(p, class, immediate_head(immediate, class),
-				 &immediate->classes[class].ways[plan.way]);
+				 &immediate->classes[class].ways[plan->way]);
 	if (result == 0)
 		result = immediate_place(immediate, &choice);
-	if (result == 0)
-		result = pair_searches_update(&p->searches);
-	if (result == 0)
-		result = make_stale(p);
-	return result < 0 ? result : add_displaced(p, before);
+	if (result < 0)
+		return result;
+	if (choice.anchor != IMMEDIATE_NONE)
+		pair_searches_update(&p->searches, choice.anchor);
+	if (preempt_exhausted(immediate, class)) {
+		pair_plans_remove(&p->plans, class);
+	} else {
+		pair_plans_settle(&p->plans, class);
+		if (!p->searches.plain)
+			pair_plans_watch(&p->plans, class);
+	}
+	pair_plans_update(&p->plans, cluster, choice.anchor, p->searches.plain);
+	return 0;
+}
+
+/* Carries out what the class on top chose. */
+static int carry_out(struct pairing *p)
+{
+	const uint32_t before = p->immediate->classes_count;
+	const uint32_t class = p->plans.queue.heap.entries[0].class;
+	int result;
+
+	if (p->plans.plans[class].kind == PAIR_SECOND)
+		return leave(p);
+	result = place(p);
+	for (uint32_t c = before; result == 0 && c < p->immediate->classes_count; c++)
+		result = pair_plans_add(&p->plans, c);
+	return result;
 }
 
 static int explain_rest(struct pairing *p)
@@ -374,12 +305,16 @@ int preempt_pair_map(struct immediate *immediate, enum worth worth)
 
 	if (result == 0)
 		result = pair_searches_begin(&p.searches, immediate);
+	if (result == 0)
+		result = pair_plans_begin(&p.plans, immediate);
 	for (uint32_t c = 0, count = immediate->classes_count; result == 0 && c < count; c++)
-		result = add_class(&p, c);
+		result = pair_plans_add(&p.plans, c);
 	while (result == 0) {
-		result = evaluate_stale(&p);
-		if (result < 0 || p.ready.count == 0 ||
-		    p.plans[p.ready.entries[0].class].kind == KIND_NONE)
+		const struct preempt_heap *heap = &p.plans.queue.heap;
+
+		result = evaluate_top(&p);
+		if (result < 0 || heap->count == 0 ||
+		    p.plans.plans[heap->entries[0].class].kind == PAIR_NONE)
 			break;
 		result = carry_out(&p);
 	}

@@ -8,82 +8,119 @@
  * The best pair of a task and what runs: the first phase of Algorithm 3 (paper 000, III.E.4). Used
  * by preempt_pair.c only, whose head says what a pair is.
  *
- * On a serial system the search for one class goes on where it stood: victims of a cluster are
- * looked at in decreasing order of their value v(r), and v(t) + v(r), each as if it did not wait,
- * bounds the net value of the pair, so that mostly a few of them are enough; what was looked at
- * stays in a heap, and what is placed in the event joins it with its bound. Victims that are worth
- * the same whenever they end form a group and are looked at once. Elsewhere the net values depend on all that is in the cluster,
- * and every search weighs all pairs.
+ * On a serial system tasks that run in a cluster and are worth the same whenever they end form a
+ * group, and a search looks at few of the groups:
+ * - Where t goes second, at the frontier: what no group on a lower node precedes in both, being worth
+ *   as much and ending as early. It depends on what runs alone, and is found anew after a placement.
+ *   If values, ends and nodes have nothing to do with one another, of g groups log(g)^2 / 2 are on it.
+ * - Where t goes first, r loses what t takes: RET of t are divided into ranges (two for every
+ *   doubling), and for each of them the groups are kept in the order of what they are worth if they
+ *   wait for the shortest, which bounds their part of the pair.
+ * Both end where the bound of the pair says that nothing better can come. What is placed in the event
+ * makes no pairs, so groups only shrink.
+ * Elsewhere the net values depend on all that is in the cluster, and every search weighs all pairs.
+ *
+ * Cost on a serial system with c clusters of r preemptible tasks in g groups, f of them on the
+ * frontier: r g / 2 per cluster to form the groups, only as many as are worth exactly the same being
+ * compared; g^2 / 4 moves for each range of a cluster that is met (at most 40, some 8 in the paper's
+ * environment); g (f + ranges) per placement; a search weighs one to some pairs for each way of the
+ * class, g at worst.
  */
 
-/* A pair, or the bound of one that was not weighed yet. */
+/* Ranges of RET. */
+#define PAIR_RANGES 40
+
+/* A pair. */
 struct pair {
 	double net;       /* of the better ordering */
 	double second;    /* value of t if it goes second */
 	uint32_t cluster;
 	uint32_t node;    /* lowest usable one of the anchor */
-	uint32_t anchor;  /* occupant: the one of its group on the lowest node */
-	uint32_t group;   /* unused in a plain search */
+	uint32_t anchor;  /* occupant */
+	uint32_t group;   /* that it is of; unused in a plain search */
 	uint16_t way;
-	bool weighed;
 	bool first;       /* t goes first */
 };
 
-/* Where the search for a class stands. */
-struct pair_search {
-	bool begun;
-	double margin;      /* worth_margin() */
-	uint32_t news;      /* that were taken in */
-	uint32_t *at;       /* per way: next in the cluster's order */
-	uint32_t count;
-	uint32_t capacity;
-	struct pair *pairs; /* a heap */
+/*
+ * What each of a group is worth at most behind a task of a range. A group are preemptible occupants of
+ * a cluster that are interchangeable but for their nodes.
+ */
+struct pair_behind {
+	double bound;
+	uint32_t node;  /* the lowest one of the group */
+	uint32_t group;
 };
 
-/* Preemptible occupants of a cluster that are interchangeable but for their nodes. */
-struct pair_group {
-	double bound;       /* of the value of each at any time */
-	uint32_t cluster;
-	uint32_t class;     /* that they were placed from; IMMEDIATE_NONE: they ran before */
+/* The groups of a cluster by that, highest first, then by node. */
+struct pair_list {
 	uint32_t count;
-	uint32_t capacity;
-	uint32_t *members;  /* occupants, the lowest node last; some may be gone */
+	struct pair_behind *behind; /* NULL: not asked for yet */
 };
 
-/* The groups of a cluster when the event began, most valuable first. */
-struct pair_order {
-	uint32_t first; /* group */
-	uint32_t count;
+/* What runs in a cluster of a serial system. */
+struct pair_cluster {
+	struct pair_list order;  /* by what they are worth if they do not wait */
+	uint32_t frontier_count; /* 0: not known */
+	uint32_t *frontier;      /* groups, most valuable first */
+	struct pair_list ranges[PAIR_RANGES];
 };
 
 /* What all searches share. */
 struct pair_searches {
 	struct immediate *immediate;
-	bool plain; /* weigh everything at every search */
-	struct pair_order *orders; /* per cluster */
-	uint32_t groups_count;     /* those of the orders, then those placed in this event */
-	uint32_t groups_capacity;
-	struct pair_group *groups;
-	uint32_t news_count;       /* groups whose lowest node a placement made lower */
-	uint32_t news_capacity;
-	uint32_t *news;
-	uint32_t searches_count;   /* per class */
-	uint32_t searches_capacity;
-	struct pair_search *searches;
+	bool plain;                /* weigh everything at every search */
+	struct pair_cluster *clusters;
+	uint32_t groups_count;
+	uint32_t *lowest;          /* per group: its occupant on the lowest node; IMMEDIATE_NONE: none */
+	uint32_t *next;            /* per occupant of the snapshot: the one on the next node in its group */
 	uint32_t *victims;         /* room for a list of them */
 };
 
-/* Orders the victims. After immediate_value(). Returns 0, or -ENOMEM. */
+/* Prepares searches. After immediate_value(). Returns 0, or -ENOMEM. */
 int pair_searches_begin(struct pair_searches *all, struct immediate *immediate);
 
-/* Takes note of what a placement added: the last occupant, and new classes. Returns 0, or -ENOMEM. */
-int pair_searches_update(struct pair_searches *all);
+/* Takes note of a placement for which `anchor` went. */
+void pair_searches_update(struct pair_searches *all, uint32_t anchor);
+
+/* The groups of a cluster, in the order of the range that `ret_s` is in; NULL: out of memory. */
+const struct pair_list *pair_range(struct pair_searches *all, uint32_t index, double ret_s);
+
+/* Brings the frontier of a cluster up to date. */
+void pair_frontier(struct pair_searches *all, uint32_t index);
+
+/* Whether all of a group have gone. */
+static inline bool pair_is_empty(const struct pair_searches *all, uint32_t group)
+{
+	return all->lowest[group] == IMMEDIATE_NONE;
+}
+
+/* The one of a group on the lowest node; there must be one. */
+static inline const struct immediate_occupant *pair_occupant(const struct pair_searches *all,
+							     uint32_t group)
+{
+	return &all->immediate->occupants[all->lowest[group]];
+}
+
+/* What an occupant is worth that waits for `ret_s`. */
+static inline double pair_worth_behind(const struct immediate *immediate,
+				       const struct immediate_occupant *o, double ret_s)
+{
+	return worth_at(immediate->worth, o->task,
+			immediate->snapshot->now_s + ret_s + o->rest.etc_s, o->rest.etc_s);
+}
 
 /*
  * Finds the pair with the highest net value of a class, whose ways are known; ties: cluster order,
  * lower node, lower P-state. Sets *ret_found to whether there is any. Returns 0, or -ENOMEM.
  */
 int pair_find(struct pair_searches *all, uint32_t class, bool *ret_found, struct pair *ret_pair);
+
+/*
+ * The same on a serial system for a class whose best pair was *pair until its anchor went: takes less
+ * where there are others like that. Returns 0, or -ENOMEM.
+ */
+int pair_mend(struct pair_searches *all, uint32_t class, bool *ret_found, struct pair *pair);
 
 /* The value of the victims of a pair left alone. */
 double pair_alone(struct pair_searches *all, uint32_t class, const struct pair *pair);

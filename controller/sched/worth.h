@@ -28,11 +28,26 @@ static inline double worth_at(enum worth worth, const struct sched_task *task, d
 	return ret_s > 0 ? utility / ret_s : (double)INFINITY;
 }
 
-/* The factor that turns the worth of a task into a bound for its worth at any later time. */
-static inline double worth_margin(const struct sched_task *task)
+/*
+ * The factor that turns the worth of a task that completes at `end_s` into a bound for its worth at
+ * any later time. Above 1 only because exp() may be off by a rounding: it is 1 where the function is
+ * constant and then falls by more than that.
+ */
+static inline double worth_margin(const struct sched_task *task, double end_s)
 {
-	for (uint32_t i = 0; i < task->utility.segments_count; i++)
-		if (task->utility.segments[i].curve == UTILITY_EXPONENTIAL)
-			return 1 + 1e-12; /* exp() may be off by a rounding */
+	const struct utility *utility = &task->utility;
+	double elapsed_s = fmax(end_s - task->arrival_s, 0);
+	uint32_t i = 0;
+
+	while (i < utility->segments_count && elapsed_s >= utility->segments[i].duration_s)
+		elapsed_s -= utility->segments[i++].duration_s;
+	if (i < utility->segments_count && utility->segments[i].curve == UTILITY_CONSTANT &&
+	    (i + 1 == utility->segments_count ||
+	     utility->segments[i + 1].start_fraction <
+		     utility->segments[i].start_fraction * (1 - 1e-12)))
+		return 1;
+	for (; i < utility->segments_count; i++)
+		if (utility->segments[i].curve == UTILITY_EXPONENTIAL)
+			return 1 + 1e-12;
 	return 1;
 }
