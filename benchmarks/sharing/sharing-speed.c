@@ -5,7 +5,8 @@
  * with at least 11 jobs in the system as in the paper, and how far each policy's largest stretch of a
  * trace is above that of the best policy (degradation factor, Table I).
  *
- * Times are processor time of one thread.
+ * Times are processor time of one thread. Every allocation is computed twice more, and the lesser time
+ * counts: what interrupts one of them is not the policy's.
  */
 #include <glib.h>
 #include <jansson.h>
@@ -91,14 +92,22 @@ static double thread_s(void)
 	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
+static double time_decision(struct watch *watch, const struct policy *policy,
+			    const struct sched_snapshot *snapshot)
+{
+	struct policy_context context = { .scratch = watch->scratch };
+	const double begun_s = thread_s();
+	struct sched_plan plan;
+
+	if (policy_decide(policy, snapshot, &context, &plan) < 0)
+		g_error("out of memory");
+	return thread_s() - begun_s;
+}
+
 static bool watch_decision(struct engine_recorder *recorder, const struct policy *policy,
 			   const struct sched_snapshot *snapshot, const struct sched_plan *plan)
 {
 	struct watch *watch = (struct watch *)recorder;
-	struct policy_context context = { .scratch = watch->scratch };
-	struct sched_plan again;
-	double begun_s;
-
 	for (uint32_t i = 0; i < plan->actions_count; i++) {
 		watch->pauses += plan->actions[i].kind == SCHED_ACTION_PAUSE;
 		watch->migrations += plan->actions[i].kind == SCHED_ACTION_MIGRATE;
@@ -106,10 +115,8 @@ static bool watch_decision(struct engine_recorder *recorder, const struct policy
 	if (!snapshot->system->shared ||
 	    snapshot->waiting_count + snapshot->suspended_count + snapshot->running_count < JOBS_MIN)
 		return true;
-	begun_s = thread_s();
-	if (policy_decide(policy, snapshot, &context, &again) < 0)
-		g_error("out of memory");
-	tally_add(&watch->score->allocation_s, thread_s() - begun_s);
+	tally_add(&watch->score->allocation_s, fmin(time_decision(watch, policy, snapshot),
+						    time_decision(watch, policy, snapshot)));
 	return true;
 }
 
