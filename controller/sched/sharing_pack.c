@@ -15,6 +15,8 @@ struct search {
 	uint32_t *hosts;        /* that are up, ascending */
 	uint32_t jobs_count;
 	uint32_t *jobs;         /* that are not left out, by id */
+	uint32_t *order;        /* all jobs, by decreasing priority: they are left out from its end */
+	bool *left_out;         /* per job */
 	struct mcb8_job *items; /* what they require */
 	double *yields;         /* ... at these yields */
 	double period_s;        /* of a search for a stretch; 0: for a yield */
@@ -35,19 +37,22 @@ static int begin(struct search *search, struct sharing *sharing, double period_s
 		.hosts = scratch_array(scratch, sharing->hosts_count, sizeof(uint32_t)),
 		.jobs_count = count,
 		.jobs = scratch_array(scratch, count, sizeof(uint32_t)),
+		.order = sharing_by_priority(sharing),
+		.left_out = scratch_array(scratch, count, sizeof(bool)),
 		.items = scratch_array(scratch, count, sizeof(struct mcb8_job)),
 		.yields = scratch_array(scratch, count, sizeof(double)),
 		.period_s = period_s,
 		.found_yields = scratch_array(scratch, count, sizeof(double)),
 	};
-	if (!search->hosts || !search->jobs || !search->items || !search->yields ||
-	    !search->found_yields)
+	if (!search->hosts || !search->jobs || !search->order || !search->left_out ||
+	    !search->items || !search->yields || !search->found_yields)
 		return -ENOMEM;
 	for (uint32_t h = 0; h < sharing->hosts_count; h++)
 		if (sharing->hosts[h].up)
 			search->hosts[search->hosts_count++] = h;
 	for (uint32_t i = 0; i < count; i++) {
 		search->jobs[i] = i;
+		search->left_out[i] = false;
 		tasks += sharing->jobs[i].vms;
 	}
 	result = mcb8_init(&search->mcb8, scratch, count, search->hosts_count);
@@ -122,28 +127,43 @@ static void bisect(struct search *search, double reached, double missed)
 	}
 }
 
-/* The place in search->jobs of the one that leaves: lowest priority, then highest id. */
-static uint32_t find_lowest(const struct search *search)
+/* Leaves out the last `count` jobs of the order that are not yet. */
+static void leave_out(struct search *search, uint32_t count)
 {
-	uint32_t lowest = 0;
+	const uint32_t kept = search->jobs_count - count;
+	uint32_t place = 0;
 
-	for (uint32_t i = 1; i < search->jobs_count; i++)
-		if (search->sharing->jobs[search->jobs[i]].priority <=
-		    search->sharing->jobs[search->jobs[lowest]].priority)
-			lowest = i;
-	return lowest;
+	for (uint32_t i = kept; i < search->jobs_count; i++)
+		search->left_out[search->order[i]] = true;
+	for (uint32_t i = 0; i < search->jobs_count; i++)
+		if (!search->left_out[search->jobs[i]])
+			search->jobs[place++] = search->jobs[i];
+	search->jobs_count = kept;
 }
 
-static void leave_out(struct search *search, uint32_t place)
+/*
+ * How many jobs have to be left out in any case, so that the others have memory enough altogether. The
+ * packing would find that one by one; with thousands of paused jobs that takes seconds.
+ */
+static uint32_t count_too_many(const struct search *search)
 {
-	search->jobs_count--;
-	for (uint32_t i = place; i < search->jobs_count; i++)
-		search->jobs[i] = search->jobs[i + 1];
+	const double most = search->hosts_count * (1 + 2 * SCHED_SHARE_SLACK) + 1e-6;
+	double memory = 0;
+
+	for (uint32_t i = 0; i < search->jobs_count; i++) {
+		const struct sharing_job *job = &search->sharing->jobs[search->order[i]];
+
+		memory += job->vms * job->memory;
+		if (memory > most)
+			return search->jobs_count - i;
+	}
+	return 0;
 }
 
 /* Leaves out jobs until a target is reached, and finds the best. */
 static void seek(struct search *search)
 {
+	leave_out(search, count_too_many(search));
 	while (search->jobs_count > 0) {
 		const double easy = easiest(search);
 
@@ -153,7 +173,7 @@ static void seek(struct search *search)
 			bisect(search, easy, 1);
 			return;
 		}
-		leave_out(search, find_lowest(search));
+		leave_out(search, 1);
 	}
 }
 
