@@ -10,8 +10,8 @@
  * id, is left out and the search begins anew.
  *
  * Both lift all jobs and place those that are packed; the others are paused, or go on waiting. They
- * return 0, or -ENOMEM. Cost: at most 9 packings, and for each job that is left out at most two; one
- * that cannot succeed for lack of memory or CPU altogether is no more than a sum.
+ * return 0, or -ENOMEM. Cost: n log n for n jobs, at most 9 packings, and for each job that is left out
+ * at most two; those that there is not memory enough for altogether are left out at once.
  */
 
 /* The intervals at which the searches end: of the yield, and of the stretch relative to itself. */
