@@ -18,20 +18,33 @@ static bool is_loopback(const char *host)
 	       (address && g_inet_address_get_is_loopback(address));
 }
 
-static char *check_uri(const char *uri)
+static char *check_uri(const char *key, const char *uri)
 {
 	g_autoptr(GUri) parts = g_uri_parse(uri, G_URI_FLAGS_NONE, NULL);
 
 	if (!parts)
-		return g_strdup_printf("uri: '%s' is no libvirt URI; write e.g. "
+		return g_strdup_printf("%s: '%s' is no libvirt URI; write e.g. "
 				       "qemu+ssh://USER@HOST/system",
-				       uri);
+				       key, uri);
 	if (g_str_has_suffix(g_uri_get_scheme(parts), "+tcp") &&
 	    !is_loopback(g_uri_get_host(parts)))
-		return g_strdup_printf("uri: '%s' goes over the network in the clear; use qemu+ssh "
+		return g_strdup_printf("%s: '%s' goes over the network in the clear; use qemu+ssh "
 				       "or qemu+tls",
-				       uri);
+				       key, uri);
 	return NULL;
+}
+
+/* By which another host reaches it: only one that names the host can do that. */
+static char *check_peer_uri(const char *uri)
+{
+	char *wrong = check_uri("peer_uri", uri);
+	g_autoptr(GUri) parts = wrong ? NULL : g_uri_parse(uri, G_URI_FLAGS_NONE, NULL);
+
+	if (parts && !(g_uri_get_host(parts) && *g_uri_get_host(parts)))
+		return g_strdup_printf("peer_uri: '%s' names no host, so other hosts cannot use "
+				       "it; write e.g. qemu+tls://HOST/system",
+				       uri);
+	return wrong;
 }
 
 /* As the kernel takes them for interfaces. */
@@ -50,8 +63,10 @@ static bool is_bridge_name(const char *name)
 
 char *config_host_check(const struct config_host *host)
 {
-	char *wrong = host->uri ? check_uri(host->uri) : NULL;
+	char *wrong = host->uri ? check_uri("uri", host->uri) : NULL;
 
+	if (!wrong && host->peer_uri)
+		wrong = check_peer_uri(host->peer_uri);
 	if (wrong || is_bridge_name(host->bridge))
 		return wrong;
 	return g_strdup_printf("bridge: '%s' cannot be the name of a bridge; give 1 to %d "

@@ -81,6 +81,7 @@ static const cyaml_schema_field_t meter_fields[] = {
 static const cyaml_schema_field_t host_fields[] = {
 	STRING(OPTIONAL, struct config_host, name),
 	STRING(OPTIONAL, struct config_host, uri),
+	STRING(OPTIONAL, struct config_host, peer_uri),
 	STRING(OPTIONAL, struct config_host, blade),
 	STRING(OPTIONAL, struct config_host, bridge),
 	CYAML_FIELD_MAPPING_PTR("meter", OPTIONAL | CYAML_FLAG_POINTER, struct config_host, meter,

@@ -12,6 +12,7 @@ G_DEFINE_QUARK(virtbed-lab-state, lab_state_error)
 struct blade {
 	const char *name;
 	const char *uri;
+	const char *peer_uri;
 	const char *bridge;
 	enum config_meter_kind kind;
 	const char *address;
@@ -123,6 +124,8 @@ static bool parse_meter(const json_t *bmc, const char *what, struct blade *blade
 static bool parse_blade(const json_t *object, const char *what, struct blade *ret_blade,
 			GError **error)
 {
+	/* A lab that an earlier version brought up has none. */
+	ret_blade->peer_uri = json_string_value(json_object_get(object, "peer_uri"));
 	return json_get_string(object, "name", what, &ret_blade->name, error) &&
 	       json_get_string(object, "uri", what, &ret_blade->uri, error) &&
 	       json_get_string(object, "bridge", what, &ret_blade->bridge, error) &&
@@ -172,6 +175,7 @@ static void fill_in(struct config_host *host, const struct blade *blade)
 	struct config_meter *meter;
 
 	replace(&host->uri, blade->uri);
+	replace(&host->peer_uri, blade->peer_uri);
 	replace(&host->bridge, blade->bridge);
 	if (!host->meter)
 		host->meter = g_new0(struct config_meter, 1);

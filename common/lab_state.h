@@ -13,7 +13,8 @@
  * LAB_STATE_ROOT/NAME with a file lab.json:
  *
  *   {"name": "one-machine", "state": "up", "boot_id": "...", "pid": 4711, "start_ticks": 1234567,
- *    "blades": [{"name": "b1", "uri": "qemu+unix:///system?socket=...", "bridge": "br0",
+ *    "blades": [{"name": "b1", "uri": "qemu+unix:///system?socket=...",
+ *                "peer_uri": "qemu+tcp://10.77.0.1/system", "bridge": "br0",
  *                "bmc": {"kind": "ipmi", "address": "127.0.0.1", "port": 20623,
  *                        "user": "ADMIN", "password_file": "...", "cipher_suite": 3,
  *                        "privilege": "ADMINISTRATOR", "sensor": "Pwr Consumption"}}]}

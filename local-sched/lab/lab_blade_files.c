@@ -6,6 +6,13 @@ char *lab_blade_files_address(const struct lab_spec_blade *blade)
 	return g_strdup_printf("10.77.0.%u", blade->number);
 }
 
+char *lab_blade_files_peer_uri(const struct lab_spec_blade *blade)
+{
+	g_autofree char *address = lab_blade_files_address(blade);
+
+	return g_strdup_printf("qemu+tcp://%s/system", address);
+}
+
 char *lab_blade_files_hosts(const struct lab_spec *spec)
 {
 	g_autoptr(GString) text = g_string_new("127.0.0.1 localhost\n");

@@ -15,6 +15,9 @@
 /* The blade's address, "10.77.0.NUMBER". */
 char *lab_blade_files_address(const struct lab_spec_blade *blade);
 
+/* By which the libvirt of another blade reaches this one's, in the lab's own network. */
+char *lab_blade_files_peer_uri(const struct lab_spec_blade *blade);
+
 /* /etc/hosts: all blades, so that migration finds its peer by host name. */
 char *lab_blade_files_hosts(const struct lab_spec *spec);
 

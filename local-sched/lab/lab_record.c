@@ -15,6 +15,7 @@
 #include "common/json.h"
 #include "local-sched/lab/bmc/bmc.h"
 #include "local-sched/lab/lab.h"
+#include "local-sched/lab/lab_blade_files.h"
 #include "local-sched/lab/lab_paths.h"
 #include "local-sched/lab/lab_process.h"
 #include "local-sched/lab/lab_roles.h"
@@ -50,9 +51,10 @@ static json_t *bmc_json(const struct lab_spec *spec, const struct lab_spec_blade
 static json_t *blade_json(const struct lab_spec *spec, const struct lab_spec_blade *blade)
 {
 	g_autofree char *uri = lab_paths_uri(spec->name, blade->number);
+	g_autofree char *peer_uri = lab_blade_files_peer_uri(blade);
 
-	return json_pack("{s:s, s:s, s:s, s:o}", "name", blade->name, "uri", uri, "bridge",
-			 LAB_ROLES_BLADE_BRIDGE, "bmc", bmc_json(spec, blade));
+	return json_pack("{s:s, s:s, s:s, s:s, s:o}", "name", blade->name, "uri", uri, "peer_uri",
+			 peer_uri, "bridge", LAB_ROLES_BLADE_BRIDGE, "bmc", bmc_json(spec, blade));
 }
 
 bool lab_record_save(const struct lab_spec *spec, const struct lab_record *record, GError **error)

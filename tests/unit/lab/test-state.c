@@ -12,7 +12,7 @@
 	"\"password_file\": \"/run/x/bmc-password\", \"cipher_suite\": 3, "                   \
 	"\"privilege\": \"ADMINISTRATOR\", \"sensor\": \"Pwr Consumption\"}"
 #define BLADE(name)                                                                          \
-	"{\"name\": \"" name "\", \"uri\": \"uri-of-" name "\", \"bridge\": \"br7\", " BMC "}"
+	"{\"name\": \"" name "\", \"uri\": \"uri-of-" name "\", \"peer_uri\": \"peer-of-" name "\", \"bridge\": \"br7\", " BMC "}"
 
 /* A configuration of one cluster with two hosts: one on blade b1, one with a URI of its own. */
 static struct config *new_config(const char *blade)
@@ -54,6 +54,7 @@ static void test_hosts_get_what_their_blade_offers(void)
 	g_assert_true(resolve(config, "{\"blades\": [" BLADE("b1") ", " BLADE("b2") "]}", &error));
 	g_assert_no_error(error);
 	g_assert_cmpstr(host->uri, ==, "uri-of-b2");
+	g_assert_cmpstr(host->peer_uri, ==, "peer-of-b2");
 	g_assert_cmpstr(host->bridge, ==, "br7");
 	g_assert_cmpint(host->meter->kind, ==, CONFIG_METER_IPMI);
 	g_assert_cmpstr(host->meter->address, ==, "127.0.0.1");
