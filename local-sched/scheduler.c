@@ -426,6 +426,7 @@ static bool may_resume(struct scheduler *scheduler, const struct task *task,
 		       const struct task_resume_request *request, GError **error)
 {
 	const struct job *job = g_hash_table_lookup(scheduler->jobs, task->id);
+	g_autoptr(GError) cause = NULL;
 
 	if (task->state != TASK_SUSPENDED || !job)
 		return conflict(error, task, "only a suspended task can be resumed");
@@ -435,9 +436,8 @@ static bool may_resume(struct scheduler *scheduler, const struct task *task,
 		return conflict(error, task, "it has another number of nodes");
 	if (!nodes_ready(scheduler, request->nodes, request->count, error))
 		return false;
-	if (!job_match_nodes(job, request->nodes))
-		return conflict(error, task,
-				"a VM stays on its host, and these nodes are on other hosts");
+	if (!job_match_nodes(job, request->nodes, &cause))
+		return conflict(error, task, cause->message);
 	return true;
 }
 
@@ -555,6 +555,14 @@ static bool all_were_ready(const struct scheduler *scheduler)
 	return true;
 }
 
+static bool all_are_pinned(const struct scheduler *scheduler)
+{
+	for (uint32_t i = 0; i < scheduler->sites_count; i++)
+		if (!site_pinned(scheduler->sites[i]))
+			return false;
+	return true;
+}
+
 /* A lab's meters answer with the watts of a model, and a host may have a model for a meter. */
 static bool has_modelled_watts(const struct scheduler *scheduler)
 {
@@ -579,7 +587,7 @@ json_t *scheduler_capabilities(const struct scheduler *scheduler)
 			    json_string(task_store_incarnation(scheduler->settings.store)));
 	describe_virt_type(scheduler, object);
 	describe_hosts(scheduler, object);
-	json_object_set_new(object, "pinned", json_boolean(site_pinned(scheduler->sites[0])));
+	json_object_set_new(object, "pinned", json_boolean(all_are_pinned(scheduler)));
 	json_object_set_new(object, "cpu_cap", json_string(scheduler->cap.ops->name));
 	json_object_set_new(object, "cpu_cap_note", json_string(scheduler->cap.ops->note));
 	json_object_set_new(object, "cpu_cap_fraction", json_real(scheduler->cap.fraction));

@@ -97,14 +97,18 @@ static bool parse_nodes(const json_t *object, const char *key, GArray *nodes, GE
 
 static bool parse_vm(const json_t *object, struct backend_vm_overhead *ret_vm, GError **error)
 {
+	double move_s;
 	int64_t node;
 
 	if (!json_get_integer(object, "node", WHAT, 0, UINT32_MAX, &node, error) ||
 	    !get_length(object, "freeze_ns", &ret_vm->overhead.freeze_s, error) ||
 	    !get_length(object, "save_ns", &ret_vm->overhead.save_s, error) ||
+	    !get_length(object, "move_ns", &move_s, error) ||
 	    !get_length(object, "restore_ns", &ret_vm->overhead.restore_s, error) ||
 	    !get_length(object, "resume_ns", &ret_vm->overhead.resume_s, error))
 		return false;
+	if (move_s > 0) /* it was not back on a node before */
+		ret_vm->overhead.restore_s += move_s;
 	ret_vm->node = (uint32_t)node;
 	return true;
 }

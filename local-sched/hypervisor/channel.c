@@ -177,6 +177,12 @@ void channel_close(struct channel *channel)
 	drop_stream(channel);
 }
 
+void channel_move(struct channel *channel, struct host *host)
+{
+	channel_close(channel);
+	channel->host = host;
+}
+
 bool channel_is_open(const struct channel *channel)
 {
 	return channel->stream != NULL;

@@ -39,6 +39,9 @@ void channel_open(struct channel *channel);
 /* Closes the channel; nothing is told. What is to be opened is closed when it is. */
 void channel_close(struct channel *channel);
 
+/* Closes it; from now on it is a port of the same VM on another host. */
+void channel_move(struct channel *channel, struct host *host);
+
 /* Whether bytes can be sent: `opened` was told, and neither close nor `broken` since. */
 bool channel_is_open(const struct channel *channel);
 

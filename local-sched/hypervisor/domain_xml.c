@@ -148,6 +148,42 @@ char *domain_xml(const struct domain_spec *spec)
 	return build(spec, fingerprint);
 }
 
+static void add_change(GStrvBuilder *changes, const char *format, const char *from, const char *to)
+{
+	g_autofree char *before = g_markup_printf_escaped(format, from);
+	g_autofree char *after = g_markup_printf_escaped(format, to);
+
+	if (g_str_equal(from, to))
+		return;
+	g_strv_builder_add(changes, before);
+	g_strv_builder_add(changes, after);
+}
+
+char **domain_xml_changes(const struct domain_spec *from, const struct domain_spec *to)
+{
+	g_autoptr(GStrvBuilder) changes = g_strv_builder_new();
+	g_autofree char *before = domain_fingerprint(from);
+	g_autofree char *after = domain_fingerprint(to);
+
+	add_change(changes, "<description>%s</description>", before, after);
+	add_change(changes, "<kernel>%s</kernel>", from->kernel, to->kernel);
+	add_change(changes, "<initrd>%s</initrd>", from->initramfs, to->initramfs);
+	add_change(changes, " bridge='%s'", from->bridge, to->bridge);
+	add_change(changes, " file='%s'", from->root, to->root);
+	if (from->swap && to->swap)
+		add_change(changes, " file='%s'", from->swap, to->swap);
+	return g_strv_builder_end(changes);
+}
+
+char *domain_xml_change(const char *xml, const char *const *changes)
+{
+	GString *text = g_string_new(xml);
+
+	for (; changes[0]; changes += 2)
+		g_string_replace(text, changes[0], changes[1], 0);
+	return g_string_free(text, FALSE);
+}
+
 char *domain_mac(uint32_t cluster, uint32_t node)
 {
 	g_assert(cluster < DOMAIN_CLUSTERS_MAX && node < DOMAIN_NODES_MAX);

@@ -48,6 +48,16 @@ char *domain_xml(const struct domain_spec *spec);
 char *domain_fingerprint(const struct domain_spec *spec);
 
 /*
+ * What is to be changed in the XML of the domain that `from` gave, as libvirt tells it, to make it the one
+ * that `to` gives on another host: paths, the bridge, the fingerprint. Texts in pairs, what and by what;
+ * freed with g_strfreev(). What else differs is not looked at: libvirt refuses it.
+ */
+char **domain_xml_changes(const struct domain_spec *from, const struct domain_spec *to);
+
+/* Makes these changes. The caller frees the result. */
+char *domain_xml_change(const char *xml, const char *const *changes);
+
+/*
  * Addresses of a guest from the numbers of its cluster (0..DOMAIN_CLUSTERS_MAX - 1) and node
  * (0..DOMAIN_NODES_MAX - 1): 52:54:00:77:C:N and 10.77.C.N/16 with C = cluster + 1, N = 10 + node.
  * 10.77.0.0/24 is left to the hosts. The caller frees them.

@@ -53,7 +53,7 @@ struct notice {
 	char *reason;
 };
 
-static void host_unref(struct host *host)
+void host_unref(struct host *host)
 {
 	HANDOFF_GIVE(host);
 	if (!g_atomic_ref_count_dec(&host->references))
@@ -67,7 +67,7 @@ static void host_unref(struct host *host)
 	g_free(host);
 }
 
-static struct host *host_ref(struct host *host)
+struct host *host_ref(struct host *host)
 {
 	g_atomic_ref_count_inc(&host->references);
 	return host;
@@ -313,12 +313,22 @@ static virConnectPtr lane_connection(struct host *host, enum host_lane lane, GEr
 	lane_lock(self);
 	if (self->connection && virConnectIsAlive(self->connection) != 1)
 		close_connection(host, lane);
-	if (!self->connection)
+	if (!self->connection && !g_atomic_int_get(&host->closed))
 		self->connection = open_connection(host, lane, error);
 	connection = self->connection;
 	if (connection)
 		virConnectRef(connection);
 	lane_unlock(self);
+	return connection;
+}
+
+virConnectPtr host_connection(struct host *host, enum host_lane lane, GError **error)
+{
+	virConnectPtr connection = lane_connection(host, lane, error);
+
+	if (!connection && error && !*error)
+		g_set_error(error, VIRT_ERROR, VIRT_ERROR_CONNECTION, "host '%s' is not used any more",
+			    host->name);
 	return connection;
 }
 

@@ -78,6 +78,17 @@ struct host *host_new(const char *name, const char *uri, const struct host_event
  */
 void host_free(struct host *host);
 
+/* For work that needs a second host: it is not given back before host_unref(), which may be freed meanwhile. */
+struct host *host_ref(struct host *host);
+/* From any thread. */
+void host_unref(struct host *host);
+
+/*
+ * On a worker thread of another host: a reference to a connection of this one, opened if need be. NULL with
+ * `error` (VIRT_ERROR_CONNECTION) where there is none, or the host was freed.
+ */
+virConnectPtr host_connection(struct host *host, enum host_lane lane, GError **error);
+
 /* The name it was given, for messages. */
 const char *host_name(const struct host *host);
 

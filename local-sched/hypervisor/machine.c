@@ -508,6 +508,13 @@ bool machine_is_stowed(const struct machine *machine)
 	return machine->stowed;
 }
 
+void machine_move(struct machine *machine, struct host *host)
+{
+	machine->settings.host = host;
+	for (uint32_t i = 0; i < machine->cores; i++)
+		channel_move(machine->channels[i], host);
+}
+
 void machine_rewire(struct machine *machine)
 {
 	machine->rewiring = true;

@@ -152,6 +152,8 @@ void machine_let_go(struct machine *machine);
 void machine_stowed(struct machine *machine, bool stowed);
 /* What was said with it. */
 bool machine_is_stowed(const struct machine *machine);
+/* A stowed VM, or one that nobody wants, is on another host from now on. */
+void machine_move(struct machine *machine, struct host *host);
 /* How its cores are to be bound at `place`, where it is about to be (domain_apply_cap()). */
 struct domain_cores machine_cores_at(struct machine *machine, const struct machine_place *place);
 /* Opens those PMI ports that are not open; ends with `wired`, perhaps before this returns. */

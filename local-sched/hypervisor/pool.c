@@ -48,6 +48,15 @@ static struct node *node_of(const struct pool *pool, const struct machine *machi
 	return NULL;
 }
 
+static struct site *site_of(const struct pool *pool, const struct machine *machine)
+{
+	uint32_t i = 0;
+
+	while (site_host(pool->settings.sites[i]) != machine_host(machine))
+		i++;
+	return pool->settings.sites[i];
+}
+
 /* What the VMs tell. */
 
 static void on_ready(struct machine *machine, void *data)
@@ -106,6 +115,26 @@ static struct machine *add_machine(struct pool *pool, struct site *site)
 	return entry->machine;
 }
 
+/* A VM with a number that is not in use: one that another host does not want, or a new one; NULL: none. */
+static struct machine *make_machine(struct pool *pool, struct site *site)
+{
+	struct machine *machine;
+
+	for (guint i = 0; i < pool->entries->len; i++) {
+		machine = machine_at(pool, i);
+		if (machine_state(machine) != MACHINE_DOWN || machine_wanted(machine) ||
+		    machine_where(machine) || machine_task(machine) ||
+		    machine_host(machine) == site_host(site))
+			continue;
+		site_hand_over(site_of(pool, machine), site, machine);
+		return machine;
+	}
+	machine = add_machine(pool, site);
+	if (machine)
+		site_add_machine(site, machine);
+	return machine;
+}
+
 /* Whether a VM is at no node and has no task, so that a node may have it. */
 static bool is_free(const struct machine *machine, const struct site *site)
 {
@@ -139,12 +168,7 @@ static struct machine *find_free(struct pool *pool, struct site *site)
 		if (is_free(machine, site) && rank(machine) > (best ? rank(best) : 0))
 			best = machine;
 	}
-	if (best)
-		return best;
-	best = add_machine(pool, site);
-	if (best)
-		site_add_machine(site, best);
-	return best;
+	return best ? best : make_machine(pool, site);
 }
 
 /* Suspended VMs in memory fill the places of spares: they give them back when they are resumed. */
@@ -190,12 +214,10 @@ static void balance(struct pool *pool, struct site *site)
 			if (is_free(machine_at(pool, i), site) &&
 			    !machine_wanted(machine_at(pool, i)))
 				machine = machine_at(pool, i);
-		if (!machine) {
-			machine = add_machine(pool, site);
-			if (!machine)
-				return;
-			site_add_machine(site, machine);
-		}
+		if (!machine)
+			machine = make_machine(pool, site);
+		if (!machine)
+			return;
 		machine_want(machine, true);
 	}
 	for (; count > wanted; count--) {
@@ -252,6 +274,41 @@ void pool_tidy(struct pool *pool)
 	park_displaced(pool);
 	for (uint32_t i = 0; !pool->stopped && i < pool->settings.cluster->hosts_count; i++)
 		balance(pool, pool->settings.sites[i]);
+}
+
+/* Moving. */
+
+bool pool_may_move(const struct pool *pool, const struct machine *machine, const struct node *node,
+		   GError **error)
+{
+	return site_may_move(site_of(pool, machine), node_site(node), error);
+}
+
+void pool_move(struct pool *pool, struct machine *machine, struct node *node, bool saved,
+	       host_done_f done, gpointer data)
+{
+	site_send(site_of(pool, machine), node_site(node), machine, saved, done, data);
+}
+
+void pool_find(struct pool *pool, struct machine *machine, struct node *node, host_done_f done,
+	       gpointer data)
+{
+	site_find(site_of(pool, machine), node_site(node), machine, done, data);
+}
+
+void pool_arrived(struct pool *pool, struct machine *machine, struct node *node)
+{
+	site_arrived(site_of(pool, machine), node_site(node), machine);
+}
+
+void pool_stayed(struct pool *pool, struct machine *machine, struct node *node)
+{
+	site_stayed(node_site(node), machine);
+}
+
+void pool_give_up(struct pool *pool, struct machine *machine, struct node *node)
+{
+	site_give_up(node_site(node), machine);
 }
 
 /* Keeping. */

@@ -12,7 +12,7 @@
  * The nodes of a cluster and its VMs. At first VM number i is at node i. When a task is suspended its
  * VMs leave their nodes, which get spare VMs, booted beforehand and paused, or else fresh ones; when it
  * is resumed they push others out, which become spares, or go where there are enough. A spare takes no
- * CPU time. VMs stay on their host. Main loop only.
+ * CPU time. A VM changes its host when its task is resumed on another one. Main loop only.
  */
 struct pool;
 
@@ -50,10 +50,29 @@ uint32_t pool_host_of_node(const struct pool *pool, uint32_t index);
 void pool_vacate(struct pool *pool, struct node *node);
 
 /*
- * Puts a held VM that is nowhere at a node of its host, which is ready. The VM that was there stays as it is
+ * Puts a held VM that is nowhere at a node, which is ready; where that is on another host the VM is then to be
+ * brought there. The VM that was there stays as it is
  * until pool_tidy(), so that what is done about it holds nothing up.
  */
 void pool_occupy(struct pool *pool, struct node *node, struct machine *machine);
+
+/* Whether a held VM can be brought to the host of `node`; false with `error` (VIRT_ERROR) that says what to do. */
+bool pool_may_move(const struct pool *pool, const struct machine *machine, const struct node *node,
+		   GError **error);
+
+/*
+ * Brings a stowed VM to the host of the node that it occupies (site_send()), and finds out where it is after
+ * a failure (site_find()).
+ */
+void pool_move(struct pool *pool, struct machine *machine, struct node *node, bool saved,
+	       host_done_f done, gpointer data);
+void pool_find(struct pool *pool, struct machine *machine, struct node *node, host_done_f done,
+	       gpointer data);
+
+/* What came of it; with pool_give_up() the VM is not wanted on the node's host, in whatever state it is. */
+void pool_arrived(struct pool *pool, struct machine *machine, struct node *node);
+void pool_stayed(struct pool *pool, struct machine *machine, struct node *node);
+void pool_give_up(struct pool *pool, struct machine *machine, struct node *node);
 
 /* Makes spares of VMs that are at no node and have no task, as many as there should be; lets others go. */
 void pool_tidy(struct pool *pool);

@@ -8,13 +8,11 @@
 #include "local-sched/hypervisor/storage.h"
 #include "local-sched/hypervisor/virt_error.h"
 
-#define SUFFIX ".save"
-
 /* The path of a VM's volume, made if need be (`create`): guests' memory is nobody else's business. */
 static char *volume_path(virConnectPtr connection, const char *domain, bool create, GError **error)
 {
 	g_autoptr(virStoragePool) pool = storage_open(connection, false, error);
-	g_autofree char *name = g_strconcat(domain, SUFFIX, NULL);
+	g_autofree char *name = g_strconcat(domain, SAVED_SUFFIX, NULL);
 	g_autoptr(virStorageVol) volume = NULL;
 
 	if (!pool)
@@ -66,7 +64,7 @@ static gpointer restore_work(virConnectPtr connection, gpointer input, GError **
 static gpointer remove_work(virConnectPtr connection, gpointer input, GError **error)
 {
 	g_autoptr(virStoragePool) pool = storage_open(connection, true, error);
-	g_autofree char *name = g_strconcat(input, SUFFIX, NULL);
+	g_autofree char *name = g_strconcat(input, SAVED_SUFFIX, NULL);
 
 	if (!pool)
 		return NULL;
@@ -77,7 +75,7 @@ static gpointer remove_work(virConnectPtr connection, gpointer input, GError **e
 /* What is to be tidied up. */
 struct leftovers {
 	char *prefix;
-	uint32_t kept;
+	GStrv kept;
 };
 
 static void leftovers_free(gpointer data)
@@ -85,6 +83,7 @@ static void leftovers_free(gpointer data)
 	struct leftovers *leftovers = data;
 
 	g_free(leftovers->prefix);
+	g_strfreev(leftovers->kept);
 	g_free(leftovers);
 }
 
@@ -92,15 +91,15 @@ static void leftovers_free(gpointer data)
 static bool is_leftover(const struct leftovers *leftovers, const char *volume)
 {
 	const char *rest = volume + strlen(leftovers->prefix);
-	guint64 number;
 	char *end;
 
 	if (!g_str_has_prefix(volume, leftovers->prefix) || *rest != 'n' ||
 	    !g_ascii_isdigit(rest[1]))
 		return false;
-	number = g_ascii_strtoull(rest + 1, &end, 10);
-	return g_str_equal(end, SUFFIX) ||
-	       (g_str_equal(end, STORAGE_SWAP) && number >= leftovers->kept);
+	g_ascii_strtoull(rest + 1, &end, 10);
+	return g_str_equal(end, SAVED_SUFFIX) ||
+	       (g_str_equal(end, STORAGE_SWAP) &&
+		!g_strv_contains((const char *const *)leftovers->kept, volume));
 }
 
 static gpointer tidy_work(virConnectPtr connection, gpointer input, GError **error)
@@ -152,7 +151,7 @@ void saved_remove(struct host *host, const char *domain, host_done_f done, gpoin
 	submit(host, HOST_LANE_CONTROL, remove_work, domain, done, data);
 }
 
-void saved_tidy(struct host *host, const char *prefix, uint32_t kept, host_done_f done,
+void saved_tidy(struct host *host, const char *prefix, const char *const *kept, host_done_f done,
 		gpointer data)
 {
 	struct leftovers *leftovers = g_new0(struct leftovers, 1);
@@ -165,6 +164,6 @@ void saved_tidy(struct host *host, const char *prefix, uint32_t kept, host_done_
 	};
 
 	leftovers->prefix = g_strdup(prefix);
-	leftovers->kept = kept;
+	leftovers->kept = g_strdupv((GStrv)kept);
 	host_call(host, HOST_LANE_CONTROL, &call);
 }

@@ -11,6 +11,9 @@
  * reads. What comes of a call is told as by those of domain.h, without a result.
  */
 
+/* What the name of such a volume ends with. */
+#define SAVED_SUFFIX ".save"
+
 /* Saves a frozen VM and ends it. After a failure it is still there, frozen. */
 void saved_save(struct host *host, const char *domain, host_done_f done, gpointer data);
 
@@ -21,8 +24,8 @@ void saved_restore(struct host *host, const char *domain, host_done_f done, gpoi
 void saved_remove(struct host *host, const char *domain, host_done_f done, gpointer data);
 
 /*
- * Removes those of all VMs whose names are `prefix`, "n" and a number, and the swap disks of VMs numbered
- * `kept` or more: what a predecessor had that died.
+ * Removes those of all VMs whose names are `prefix`, "n" and a number, and the swap disks of such VMs but
+ * those disks named in `kept` (NULL-terminated, copied): what a predecessor had that died.
  */
-void saved_tidy(struct host *host, const char *prefix, uint32_t kept, host_done_f done,
+void saved_tidy(struct host *host, const char *prefix, const char *const *kept, host_done_f done,
 		gpointer data);

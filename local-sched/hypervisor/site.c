@@ -6,6 +6,7 @@
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/saved.h"
 #include "local-sched/hypervisor/storage.h"
+#include "local-sched/hypervisor/transfer.h"
 #include "local-sched/hypervisor/virt_error.h"
 
 #define LOG_SUBSYSTEM "site"
@@ -361,13 +362,19 @@ static void decide_type(struct site *site)
 
 /* Finding. */
 
-static bool is_ours(const struct site *site, const char *name)
+/* Whether a VM has the name of one of this cluster's with a number. */
+static bool is_numbered(const struct site *site, const char *name)
 {
 	const char *suffix = name + strlen(site->settings.prefix);
 
-	return g_str_equal(suffix, PROBE_SUFFIX) ||
-	       (*suffix == 'n' && suffix[1] && strspn(suffix + 1, "0123456789") ==
-						       strlen(suffix + 1));
+	return g_str_has_prefix(name, site->settings.prefix) && *suffix == 'n' && suffix[1] &&
+	       strspn(suffix + 1, "0123456789") == strlen(suffix + 1);
+}
+
+static bool is_ours(const struct site *site, const char *name)
+{
+	return is_numbered(site, name) ||
+	       g_str_equal(name + strlen(site->settings.prefix), PROBE_SUFFIX);
 }
 
 static struct machine *machine_of(const struct site *site, const char *domain)
@@ -389,21 +396,13 @@ static const struct domain_info *info_of(const GPtrArray *found, const char *dom
 	return NULL;
 }
 
-/* Numbers of VMs are below it. */
-static uint32_t kept(const struct site *site)
-{
-	uint32_t kept = 0;
-
-	for (guint i = 0; i < site->machines->len; i++)
-		kept = MAX(kept, machine_number(site->machines->pdata[i]) + 1);
-	return kept;
-}
-
 /* After VMs that were being saved were removed: the lane works in order. */
 static void tidy(struct site *site)
 {
+	g_auto(GStrv) kept = swap_names(site);
+
 	if (!site->tidied)
-		saved_tidy(site->host, site->settings.prefix, kept(site), NULL, NULL);
+		saved_tidy(site->host, site->settings.prefix, (const char *const *)kept, NULL, NULL);
 	site->tidied = true;
 }
 
@@ -424,6 +423,8 @@ static void listed(gpointer result, const GError *error, gpointer data)
 		struct machine *machine = site->machines->pdata[i];
 		const struct domain_info *info = info_of(found, machine_domain(machine));
 
+		if (machine_is_stowed(machine))
+			continue; /* it may be on its way from one host to another */
 		if (can_boot(site, machine))
 			machine_found(machine, info != NULL, info && info->paused,
 				      info ? info->description : NULL);
@@ -471,10 +472,14 @@ static void on_connection(struct host *host, bool up, const char *reason, void *
 static void on_domain(struct host *host, const char *name, bool running, const char *reason,
 		      void *data)
 {
-	struct machine *machine = machine_of(data, name);
+	struct site *site = data;
+	struct machine *machine = machine_of(site, name);
 
 	if (machine && !running)
 		machine_vm_stopped(machine, reason);
+	else if (!machine && running && is_numbered(site, name) && !site->frozen)
+		/* It came from another host although nobody waits for it any more. */
+		domain_destroy(site->host, name, NULL, NULL);
 }
 
 static void on_agent(struct host *host, const char *name, bool connected, void *data)
@@ -552,6 +557,144 @@ void site_add_machine(struct site *site, struct machine *machine)
 		add_late(site, machine);
 }
 
+/* Moving. */
+
+static const char *peer_uri(const struct site *site)
+{
+	const struct config_host *host = site->settings.host;
+
+	return host->peer_uri ? host->peer_uri : host->uri;
+}
+
+/* A URI that means the machine that opens it, or a file there, is of no use to another one. */
+static bool names_its_host(const char *uri)
+{
+	g_autoptr(GUri) parts = g_uri_parse(uri, G_URI_FLAGS_NONE, NULL);
+
+	return parts && g_uri_get_host(parts) && *g_uri_get_host(parts);
+}
+
+bool site_may_move(const struct site *from, const struct site *to, GError **error)
+{
+	if (!host_connected(from->host))
+		g_set_error(error, VIRT_ERROR, VIRT_ERROR_CONNECTION, "host '%s' is out of reach",
+			    host_name(from->host));
+	else if (!names_its_host(peer_uri(to)))
+		g_set_error(error, VIRT_ERROR, VIRT_ERROR_OTHER,
+			    "other hosts cannot reach host '%s': give it a peer_uri",
+			    host_name(to->host));
+	else if (g_strcmp0(from->type.name, to->type.name) != 0)
+		g_set_error(error, VIRT_ERROR, VIRT_ERROR_OTHER,
+			    "VMs of host '%s' are of type %s, those of host '%s' of type %s",
+			    host_name(from->host), from->type.name ?: "unknown",
+			    host_name(to->host), to->type.name ?: "unknown");
+	else
+		return true;
+	return false;
+}
+
+/* Paths of volumes are the same on all hosts, which have the same pool. */
+static void expect_swap(struct site *to, const struct site *from, const char *domain)
+{
+	const char *path = g_hash_table_lookup(from->swap, domain);
+
+	if (path)
+		g_hash_table_insert(to->swap, g_strdup(domain), g_strdup(path));
+}
+
+static char **changes_between(const struct site *from, const struct site *to,
+			      const struct machine *machine)
+{
+	const char *domain = machine_domain(machine);
+	struct names names[2];
+	struct domain_spec before = specify(from, domain, machine_name(machine),
+					    machine_number(machine), NULL, &names[0]);
+	struct domain_spec after = specify(to, domain, machine_name(machine),
+					   machine_number(machine), NULL, &names[1]);
+	char **changes = domain_xml_changes(&before, &after);
+
+	names_clear(&names[0]);
+	names_clear(&names[1]);
+	return changes;
+}
+
+static void transfer(struct site *from, struct site *to, struct machine *machine, bool saved,
+		     void (*begin)(const struct transfer *transfer, host_done_f done, gpointer data),
+		     host_done_f done, gpointer data)
+{
+	g_auto(GStrv) changes = changes_between(from, to, machine);
+	const struct transfer transfer = {
+		.from = from->host,
+		.to = to->host,
+		.to_uri = peer_uri(to),
+		.domain = machine_domain(machine),
+		.changes = (const char *const *)changes,
+		.saved = saved,
+		.swap = has_swap(from),
+	};
+
+	begin(&transfer, done, data);
+}
+
+void site_send(struct site *from, struct site *to, struct machine *machine, bool saved,
+	       host_done_f done, gpointer data)
+{
+	if (!machine_of(to, machine_domain(machine)))
+		g_ptr_array_add(to->machines, machine);
+	expect_swap(to, from, machine_domain(machine));
+	transfer(from, to, machine, saved, transfer_start, done, data);
+}
+
+void site_find(struct site *from, struct site *to, struct machine *machine, host_done_f done,
+	       gpointer data)
+{
+	transfer(from, to, machine, false, transfer_find, done, data);
+}
+
+/* What a VM has on a host's disk that is not its host any more, or does not become it. */
+static void remove_volumes(struct site *site, const char *domain)
+{
+	g_autofree char *swap = g_strconcat(domain, STORAGE_SWAP, NULL);
+	const char *const names[] = {swap, NULL};
+
+	g_hash_table_remove(site->swap, domain);
+	saved_remove(site->host, domain, NULL, NULL);
+	if (has_swap(site))
+		image_remove_swap(site->host, names, NULL, NULL);
+}
+
+void site_arrived(struct site *from, struct site *to, struct machine *machine)
+{
+	g_ptr_array_remove(from->machines, machine);
+	remove_volumes(from, machine_domain(machine));
+	machine_move(machine, to->host);
+	prepare(to, machine);
+}
+
+void site_stayed(struct site *to, struct machine *machine)
+{
+	g_ptr_array_remove(to->machines, machine);
+	remove_volumes(to, machine_domain(machine));
+}
+
+void site_give_up(struct site *to, struct machine *machine)
+{
+	site_stayed(to, machine);
+	domain_destroy(to->host, machine_domain(machine), NULL, NULL);
+}
+
+void site_hand_over(struct site *from, struct site *to, struct machine *machine)
+{
+	g_ptr_array_remove(from->machines, machine);
+	/* Its host may have failed to remove it before. */
+	domain_destroy(from->host, machine_domain(machine), NULL, NULL);
+	remove_volumes(from, machine_domain(machine));
+	machine_move(machine, to->host);
+	if (to->step != STEP_READY || !host_connected(to->host))
+		machine_detach(machine, "host not reached yet");
+	site_add_machine(to, machine);
+}
+
 const struct host_about *site_about(const struct site *site)
 {
 	return site->about;
@@ -586,6 +729,8 @@ static void saved_removed(gpointer result, const GError *error, gpointer data)
 static void all_removed(gpointer result, const GError *error, gpointer data)
 {
 	struct site *site = data;
+	g_auto(GStrv) kept = swap_names(site);
+
 	if (error && !site->reached) {
 		log_info("host '%s': never reached, so nothing was started there",
 			 host_name(site->host));
@@ -595,7 +740,8 @@ static void all_removed(gpointer result, const GError *error, gpointer data)
 	if (error)
 		site->cleaned(site, error, site->cleaned_data);
 	else
-		saved_tidy(site->host, site->settings.prefix, kept(site), saved_removed, site);
+		saved_tidy(site->host, site->settings.prefix, (const char *const *)kept,
+			   saved_removed, site);
 }
 
 /* Whatever has our names, known to a node or not; the lane works in order. */

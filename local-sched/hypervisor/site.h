@@ -44,6 +44,30 @@ void site_add_place(struct site *site, struct machine_place *place);
 /* Adds a VM (borrowed), which is prepared when the host is. */
 void site_add_machine(struct site *site, struct machine *machine);
 
+/* Whether VMs can be moved from one host to another; false with `error` (VIRT_ERROR) that says what to do. */
+bool site_may_move(const struct site *from, const struct site *to, GError **error);
+
+/*
+ * Brings a stowed VM, in memory or `saved`, to another host (transfer_start()). Until site_arrived() or
+ * site_stayed() both hosts know it.
+ */
+void site_send(struct site *from, struct site *to, struct machine *machine, bool saved,
+	       host_done_f done, gpointer data);
+
+/* Where the VM is, if it was not saved and that failed (transfer_find()). */
+void site_find(struct site *from, struct site *to, struct machine *machine, host_done_f done,
+	       gpointer data);
+
+/* The VM is on its new host; what it had on the disk of the old one is removed. */
+void site_arrived(struct site *from, struct site *to, struct machine *machine);
+
+/* It is not, and what came of it there is removed; with site_give_up() the VM itself as well. */
+void site_stayed(struct site *to, struct machine *machine);
+void site_give_up(struct site *to, struct machine *machine);
+
+/* A VM that nobody wants, and that is not there, is one of another host from now on. */
+void site_hand_over(struct site *from, struct site *to, struct machine *machine);
+
 /* What the host is, or NULL: not known yet. */
 const struct host_about *site_about(const struct site *site);
 

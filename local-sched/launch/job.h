@@ -60,7 +60,7 @@ bool job_may_suspend(const struct job *job);
 void job_suspend(struct job *job);
 
 /* As suspension_match_nodes(), for a task that is suspended. */
-bool job_match_nodes(const struct job *job, uint32_t *nodes);
+bool job_match_nodes(const struct job *job, uint32_t *nodes, GError **error);
 
 /* Resumes a suspended task at the nodes in its last suspension; ends with `changed` or `ended`. */
 void job_resume(struct job *job);

@@ -114,9 +114,9 @@ void job_suspend(struct job *job)
 	suspension_suspend(job->suspension, task_last_suspension(job->task));
 }
 
-bool job_match_nodes(const struct job *job, uint32_t *nodes)
+bool job_match_nodes(const struct job *job, uint32_t *nodes, GError **error)
 {
-	return suspension_match_nodes(job->suspension, nodes);
+	return suspension_match_nodes(job->suspension, nodes, error);
 }
 
 void job_resume(struct job *job)

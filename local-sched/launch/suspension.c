@@ -7,6 +7,7 @@
 #include "local-sched/hypervisor/agent.h"
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/saved.h"
+#include "local-sched/hypervisor/transfer.h"
 #include "local-sched/hypervisor/virt_error.h"
 
 #define LOG_SUBSYSTEM "suspension"
@@ -28,7 +29,8 @@ struct vm {
 	const struct machine_place *settled; /* the place that its cap and cores were set for */
 	bool saved;           /* it is on disk, and not on its host */
 	bool image;           /* there may be a volume of it */
-	int64_t start_ns;     /* of the step */
+	bool moving;          /* it is on its way to the host of `node`, or perhaps there */
+	int64_t start_ns;     /* of the step; -1: it failed */
 	guint again_source;
 };
 
@@ -45,6 +47,7 @@ struct suspension {
 	uint32_t under_way; /* calls to hosts */
 	bool dooming;
 	bool counted;
+	bool scarce;        /* a host has too little memory for the VMs that follow */
 	guint limit_source;
 	guint still_source;
 	char *reason; /* the first thing that went wrong since the request */
@@ -245,6 +248,72 @@ static void vm_restored(struct vm *vm, int64_t took_ns)
 	times(vm)->restore_ns = took_ns;
 }
 
+static bool is_elsewhere(const struct vm *vm)
+{
+	return machine_host(vm->machine) != site_host(node_site(vm->node));
+}
+
+static bool move_vm(struct vm *vm)
+{
+	if (!is_elsewhere(vm))
+		return false;
+	vm->moving = true;
+	machine_stowed(vm->machine, true);
+	pool_move(vm->suspension->settings.pool, vm->machine, vm->node, vm->saved, step_answered,
+		  call_new(vm));
+	return true;
+}
+
+static void vm_arrived(struct vm *vm)
+{
+	pool_arrived(vm->suspension->settings.pool, vm->machine, vm->node);
+	machine_stowed(vm->machine, vm->saved);
+	vm->moving = false;
+	vm->settled = NULL;
+}
+
+static void vm_moved(struct vm *vm, int64_t took_ns)
+{
+	vm_arrived(vm);
+	times(vm)->move_ns = took_ns;
+}
+
+static void vm_stayed(struct vm *vm)
+{
+	pool_stayed(vm->suspension->settings.pool, vm->machine, vm->node);
+	machine_stowed(vm->machine, vm->saved);
+	vm->moving = false;
+}
+
+/* `result` is one of enum transfer_place. */
+static void located(gpointer result, const GError *error, gpointer data)
+{
+	struct vm *vm;
+
+	if (!answered(data, &vm))
+		return;
+	if (error && is_to_be_tried_again(vm->suspension->step, error)) {
+		vm->again_source = g_timeout_add(AGAIN_MS, again, vm);
+		return;
+	}
+	if (!error && GPOINTER_TO_INT(result) == TRANSFER_TO)
+		vm_arrived(vm);
+	else if (!error)
+		vm_stayed(vm);
+	vm_done(vm, error);
+}
+
+/* What is saved is where it was until its copy is complete. */
+static bool locate_vm(struct vm *vm)
+{
+	if (vm->moving && vm->saved)
+		vm_stayed(vm);
+	if (!vm->moving)
+		return false;
+	pool_find(vm->suspension->settings.pool, vm->machine, vm->node, located, call_new(vm));
+	return true;
+}
+
 /* Of those whose saving failed it is not known whether they are still there. */
 static bool unsave_vm(struct vm *vm)
 {
@@ -286,6 +355,7 @@ static bool set_clock(struct vm *vm)
 static const struct action actions[SUSPENSION_STEPS] = {
 	[SUSPENSION_FREEZING] = {freeze_vm, vm_frozen},
 	[SUSPENSION_SAVING] = {save_vm, vm_saved},
+	[SUSPENSION_MOVING] = {move_vm, vm_moved},
 	[SUSPENSION_RESTORING] = {restore_vm, vm_restored},
 	[SUSPENSION_PLACING] = {place_vm, vm_placed},
 	[SUSPENSION_WIRING] = {wire_vm, NULL},
@@ -294,49 +364,80 @@ static const struct action actions[SUSPENSION_STEPS] = {
 	[SUSPENSION_UNSAVING] = {unsave_vm, vm_restored},
 	[SUSPENSION_REWIRING] = {wire_vm, NULL},
 	[SUSPENSION_THAWING] = {thaw_vm, NULL},
+	[SUSPENSION_LOCATING] = {locate_vm, NULL},
 	[SUSPENSION_REFREEZING] = {freeze_vm, NULL},
 };
 
 /* Where the VMs go. */
 
-static uint64_t memory_mib(const struct suspension *suspension)
+/* Whether no VM before it is on its host. */
+static bool is_first_there(const struct vm *vm)
 {
-	return pool_memory_mib(suspension->settings.pool) * suspension->settings.count;
+	for (const struct vm *other = vm->suspension->vms; other < vm; other++)
+		if (machine_host(other->machine) == machine_host(vm->machine))
+			return false;
+	return true;
 }
 
-static void save_when_still(struct suspension *suspension);
+/* Memory of all VMs that are on the host of this one. */
+static uint64_t memory_mib(const struct vm *vm)
+{
+	const struct suspension *suspension = vm->suspension;
+	uint64_t sum_mib = 0;
+
+	for (uint32_t i = 0; i < suspension->settings.count; i++)
+		if (machine_host(suspension->vms[i].machine) == machine_host(vm->machine))
+			sum_mib += pool_memory_mib(suspension->settings.pool);
+	return sum_mib;
+}
+
+static void when_still(struct suspension *suspension);
 
 static gboolean still(gpointer data)
 {
 	struct suspension *suspension = data;
 
 	suspension->still_source = 0;
-	save_when_still(suspension);
+	when_still(suspension);
 	return G_SOURCE_REMOVE;
 }
 
-static void save_when_still(struct suspension *suspension)
+/* Goes on when nothing is on its way to the VMs any more: they are saved, or leave their host. */
+static void when_still(struct suspension *suspension)
 {
 	int64_t since_ms =
 		(clock_now_ns() - suspension->events->last_sent_ns(suspension->data)) / 1000000;
 
-	if (since_ms >= STILL_MS)
-		fire(suspension, SUSPENSION_EVENT_SAVE, NULL);
-	else
+	if (since_ms < STILL_MS)
 		suspension->still_source =
 			g_timeout_add((guint)(STILL_MS - since_ms), still, suspension);
+	else if (suspension->step == SUSPENSION_MOVING)
+		run_step(suspension);
+	else
+		fire(suspension, SUSPENSION_EVENT_SAVE, NULL);
+}
+
+static void enter_moving(struct suspension *suspension)
+{
+	for (uint32_t i = 0; i < suspension->settings.count; i++) {
+		if (is_elsewhere(&suspension->vms[i])) {
+			when_still(suspension);
+			return;
+		}
+	}
+	fire(suspension, SUSPENSION_EVENT_DONE, NULL);
 }
 
 static void keep_at(struct suspension *suspension, enum config_keep keep)
 {
 	suspension->record->keep = keep;
 	if (keep == CONFIG_KEEP_DISK)
-		save_when_still(suspension);
+		when_still(suspension);
 	else
 		fire(suspension, SUSPENSION_EVENT_DONE, NULL);
 }
 
-/* `result` is a number of MiB that the host could give to the nodes' next VMs. */
+/* `result` is a number of MiB that the host could give to its nodes' next VMs; the last answer decides. */
 static void memory_known(gpointer result, const GError *error, gpointer data)
 {
 	struct vm *vm;
@@ -348,14 +449,29 @@ static void memory_known(gpointer result, const GError *error, gpointer data)
 	suspension = vm->suspension;
 	if (error)
 		log_warning("task '%s': %s", suspension->task, error->message);
-	keep_at(suspension, !error && left_mib >= memory_mib(suspension) ? CONFIG_KEEP_MEMORY :
-									   CONFIG_KEEP_DISK);
+	if (error || left_mib < memory_mib(vm))
+		suspension->scarce = true;
+	if (--suspension->pending == 0)
+		keep_at(suspension, suspension->scarce ? CONFIG_KEEP_DISK : CONFIG_KEEP_MEMORY);
+}
+
+static void ask_for_memory(struct suspension *suspension)
+{
+	suspension->scarce = false;
+	suspension->pending = 0;
+	for (uint32_t i = 0; i < suspension->settings.count; i++) {
+		struct vm *vm = &suspension->vms[i];
+
+		if (!is_first_there(vm))
+			continue;
+		suspension->pending++;
+		domain_host_memory(machine_host(vm->machine), memory_known, call_new(vm));
+	}
 }
 
 /* Asked for, or else configured, or else: memory as long as it suffices. */
 static void decide(struct suspension *suspension)
 {
-	struct vm *vm = &suspension->vms[0];
 	enum config_keep keep = suspension->record->keep;
 
 	if (keep == CONFIG_KEEP_AUTO)
@@ -365,7 +481,7 @@ static void decide(struct suspension *suspension)
 	else if (!pool_may_keep(suspension->settings.pool))
 		keep_at(suspension, CONFIG_KEEP_DISK);
 	else
-		domain_host_memory(machine_host(vm->machine), memory_known, call_new(vm));
+		ask_for_memory(suspension);
 }
 
 /* Steps. */
@@ -511,8 +627,14 @@ static void finish_doom(struct suspension *suspension)
 {
 	suspension->generation++;
 	suspension->step = SUSPENSION_LOST;
-	for (uint32_t i = 0; i < suspension->settings.count; i++)
-		machine_stowed(suspension->vms[i].machine, false);
+	for (uint32_t i = 0; i < suspension->settings.count; i++) {
+		struct vm *vm = &suspension->vms[i];
+
+		if (vm->moving)
+			pool_give_up(suspension->settings.pool, vm->machine, vm->node);
+		vm->moving = false;
+		machine_stowed(vm->machine, false);
+	}
 	forget_images(suspension);
 	suspension->events->doomed(suspension->data);
 }
@@ -532,6 +654,9 @@ static void enter(struct suspension *suspension, enum suspension_step previous,
 		return;
 	case SUSPENSION_LEAVING:
 		enter_leaving(suspension);
+		return;
+	case SUSPENSION_MOVING:
+		enter_moving(suspension);
 		return;
 	case SUSPENSION_SUSPENDED:
 		enter_suspended(suspension, previous);
@@ -666,25 +791,40 @@ void suspension_resume(struct suspension *suspension)
 	fire(suspension, SUSPENSION_EVENT_RESUME, NULL);
 }
 
-bool suspension_match_nodes(const struct suspension *suspension, uint32_t *nodes)
+/* The first of `nodes` that is not taken and on the VM's host, or not there if it may be anywhere; count: none. */
+static uint32_t find_node(const struct vm *vm, const uint32_t *nodes, const bool *taken, bool anywhere)
 {
+	const struct suspension *suspension = vm->suspension;
+	const struct host *host = machine_host(vm->machine);
+	uint32_t j;
+
+	for (j = 0; j < suspension->settings.count; j++)
+		if (!taken[j] &&
+		    (anywhere ||
+		     site_host(node_site(pool_node(suspension->settings.pool, nodes[j]))) == host))
+			break;
+	return j;
+}
+
+bool suspension_match_nodes(const struct suspension *suspension, uint32_t *nodes, GError **error)
+{
+	const struct pool *pool = suspension->settings.pool;
 	const uint32_t count = suspension->settings.count;
 	g_autofree uint32_t *matched = g_new0(uint32_t, count);
 	g_autofree bool *taken = g_new0(bool, count);
+	g_autofree bool *done = g_new0(bool, count);
 
-	for (uint32_t i = 0; i < count; i++) {
-		const struct host *host = machine_host(suspension->vms[i].machine);
-		uint32_t j = 0;
+	for (uint32_t i = 0; i < 2 * count; i++) {
+		const struct vm *vm = &suspension->vms[i % count];
+		uint32_t j = done[i % count] ? count : find_node(vm, nodes, taken, i >= count);
 
-		while (j < count &&
-		       (taken[j] ||
-			site_host(node_site(pool_node(suspension->settings.pool, nodes[j]))) !=
-				host))
-			j++;
 		if (j == count)
+			continue;
+		if (i >= count &&
+		    !pool_may_move(pool, vm->machine, pool_node(pool, nodes[j]), error))
 			return false;
-		taken[j] = true;
-		matched[i] = nodes[j];
+		done[i % count] = taken[j] = true;
+		matched[i % count] = nodes[j];
 	}
 	memcpy(nodes, matched, count * sizeof(*nodes));
 	return true;
@@ -730,7 +870,8 @@ static bool is_to_be_awaited(enum suspension_step step)
 {
 	return step == SUSPENSION_SAVING || step == SUSPENSION_UNSAVING ||
 	       step == SUSPENSION_RESTORING || step == SUSPENSION_LEAVING ||
-	       step == SUSPENSION_RETREATING;
+	       step == SUSPENSION_RETREATING || step == SUSPENSION_MOVING ||
+	       step == SUSPENSION_LOCATING;
 }
 
 void suspension_doom(struct suspension *suspension)

@@ -61,14 +61,14 @@ void suspension_free(struct suspension *suspension);
 /* Suspends running VMs; times and what was decided go to `record`, borrowed until it is resumed or fails. */
 void suspension_suspend(struct suspension *suspension, struct task_suspension *record);
 
-/* Resumes suspended VMs at the nodes in the record, which are ready and on the hosts of the VMs. */
+/* Resumes suspended VMs at the nodes in the record, which are ready; VMs are brought to their hosts. */
 void suspension_resume(struct suspension *suspension);
 
 /*
- * The order of `nodes` (count of them) in which each is on the host of its VM, written there; false:
- * there is none, and nothing is changed.
+ * The order of `nodes` (count of them) in which as many as possible are on the host of their VM, written
+ * there. False with `error` (VIRT_ERROR), and nothing changed: a VM would have to move and cannot.
  */
-bool suspension_match_nodes(const struct suspension *suspension, uint32_t *nodes);
+bool suspension_match_nodes(const struct suspension *suspension, uint32_t *nodes, GError **error);
 
 /* What the suspension waits for may have happened: see the events, and a node that is settled. */
 void suspension_go_on(struct suspension *suspension);

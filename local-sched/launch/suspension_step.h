@@ -9,11 +9,12 @@
  *
  *   running --suspend--> quieting --> freezing --> counting --> leaving --> suspended
  *                                                 counting --save--> saving --> leaving
- *   suspended --resume--> restoring --> placing --> wiring --> continuing --> clocking --> running
+ *   suspended --resume--> moving --> restoring --> placing --> wiring --> continuing --> clocking
+ *             --> running
  *
  * What fails is rolled back: before the VMs have left their nodes they are restored where they were saved,
- * wired and thawed, and the task runs on; afterwards they leave the new nodes and stay suspended. Where that
- * fails as well the task is lost, and so is one whose step takes longer than its limit.
+ * wired and thawed, and the task runs on; afterwards they leave the new nodes and stay suspended, on whatever
+ * host of the cluster each of them then is. Where that fails as well the task is lost, and so is one whose step takes longer than its limit.
  */
 enum suspension_step {
 	SUSPENSION_RUNNING = 0,
@@ -23,6 +24,7 @@ enum suspension_step {
 	SUSPENSION_SAVING,
 	SUSPENSION_LEAVING,    /* the nodes get other VMs */
 	SUSPENSION_SUSPENDED,
+	SUSPENSION_MOVING,     /* those that shall go on at another host are brought there */
 	SUSPENSION_RESTORING,  /* saved VMs are restored, frozen */
 	SUSPENSION_PLACING,    /* cap and binding of the new nodes */
 	SUSPENSION_WIRING,     /* ports that are closed are opened: a guest that sees none reads an end */
@@ -31,6 +33,7 @@ enum suspension_step {
 	SUSPENSION_UNSAVING,   /* rollback: what was saved is restored */
 	SUSPENSION_REWIRING,   /* rollback */
 	SUSPENSION_THAWING,    /* rollback: all are set going */
+	SUSPENSION_LOCATING,   /* rollback: where are those that were on their way? */
 	SUSPENSION_REFREEZING, /* rollback: those that go are frozen */
 	SUSPENSION_RETREATING, /* rollback: the new nodes get other VMs */
 	SUSPENSION_LOST,       /* the VMs are to be removed */

@@ -61,7 +61,8 @@ void task_suspension_undo(struct task_suspension *suspension)
 	g_clear_pointer(&suspension->resumed_nodes, g_free);
 	suspension->resume_requested_ns = suspension->running_ns = 0;
 	for (uint32_t i = 0; i < suspension->count; i++)
-		suspension->vms[i].restore_ns = suspension->vms[i].resume_ns = 0;
+		suspension->vms[i].move_ns = suspension->vms[i].restore_ns =
+			suspension->vms[i].resume_ns = 0;
 }
 
 static json_t *time_json(int64_t t_ns)
@@ -90,10 +91,11 @@ static json_t *vms_json(const struct task_suspension *suspension)
 		const struct task_suspension_vm *vm = &suspension->vms[i];
 
 		json_array_append_new(
-			array, json_pack("{s:I, s:I, s:I, s:I, s:I}", "node",
+			array, json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "node",
 					 (json_int_t)suspension->nodes[i], "freeze_ns",
 					 (json_int_t)vm->freeze_ns, "save_ns",
-					 (json_int_t)vm->save_ns, "restore_ns",
+					 (json_int_t)vm->save_ns, "move_ns",
+					 (json_int_t)vm->move_ns, "restore_ns",
 					 (json_int_t)vm->restore_ns, "resume_ns",
 					 (json_int_t)vm->resume_ns));
 	}
@@ -157,6 +159,7 @@ static void restore_vms(struct task_suspension *suspension, const json_t *array)
 
 		vm->freeze_ns = json_integer_value(json_object_get(item, "freeze_ns"));
 		vm->save_ns = json_integer_value(json_object_get(item, "save_ns"));
+		vm->move_ns = json_integer_value(json_object_get(item, "move_ns"));
 		vm->restore_ns = json_integer_value(json_object_get(item, "restore_ns"));
 		vm->resume_ns = json_integer_value(json_object_get(item, "resume_ns"));
 	}

@@ -17,6 +17,7 @@
 struct task_suspension_vm {
 	int64_t freeze_ns;
 	int64_t save_ns;
+	int64_t move_ns; /* to another host */
 	int64_t restore_ns;
 	int64_t resume_ns;
 };

@@ -90,6 +90,29 @@ static void test_fingerprint(void)
 	g_assert_nonnull(strstr(xml, a));
 }
 
+/* On a host with other names: the XML that it would have been given there, and nothing of the one here. */
+static void test_changes(void)
+{
+	struct domain_spec from = with_swap();
+	struct domain_spec to = from;
+	g_auto(GStrv) none = domain_xml_changes(&from, &from);
+	g_auto(GStrv) changes = NULL;
+	g_autofree char *before = domain_xml(&from);
+	g_autofree char *expected = NULL;
+	g_autofree char *changed = NULL;
+
+	to.bridge = "br'7&";
+	to.kernel = "/other/vmlinuz";
+	to.initramfs = "/other/initramfs";
+	to.root = "/other/root";
+	to.swap = "/other/swap";
+	changes = domain_xml_changes(&from, &to);
+	expected = domain_xml(&to);
+	changed = domain_xml_change(before, (const char *const *)changes);
+	g_assert_cmpuint(g_strv_length(none), ==, 0);
+	g_assert_cmpstr(changed, ==, expected);
+}
+
 static void test_addresses(void)
 {
 	g_autofree char *mac = domain_mac(0, 0);
@@ -109,6 +132,7 @@ int main(int argc, char **argv)
 	source_root = argv[1];
 	g_test_add_func("/domain-xml/is-as-reviewed", test_golden);
 	g_test_add_func("/domain-xml/fingerprint-follows-content", test_fingerprint);
+	g_test_add_func("/domain-xml/is-changed-for-another-host", test_changes);
 	g_test_add_func("/domain-xml/addresses-fit-in-their-network", test_addresses);
 	return g_test_run();
 }

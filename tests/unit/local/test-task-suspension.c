@@ -88,6 +88,7 @@ static struct task *suspended_task(void)
 	suspension->suspended_ns = 9;
 	suspension->skew_ns = 0;
 	suspension->vms[1].save_ns = 3;
+	suspension->vms[1].move_ns = 4;
 	g_ptr_array_add(task->suspensions, suspension);
 	task->state = TASK_SUSPENDED;
 	return task;
@@ -105,6 +106,7 @@ static void test_comes_back_from_the_store(void)
 	g_assert_true(json_equal(object, object_again));
 	g_assert_cmpint(again->state, ==, TASK_SUSPENDED);
 	g_assert_cmpint(task_last_suspension(again)->vms[1].save_ns, ==, 3);
+	g_assert_cmpint(task_last_suspension(again)->vms[1].move_ns, ==, 4);
 }
 
 static void test_tells_where_it_was_put_last(void)

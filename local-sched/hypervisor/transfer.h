@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+#include "local-sched/hypervisor/host.h"
+
+/*
+ * Bringing a VM that stands still from one host of a cluster to another: one in memory by a migration that
+ * the hosts' libvirts do between them, one that is saved as volumes, which travel from storage pool to
+ * storage pool through us. Its swap disk, if it has one, goes with it.
+ *
+ * A migration goes on when whoever asked for it is gone: where its end is not known, transfer_find() tells.
+ */
+
+/* What is to be brought where; copied. */
+struct transfer {
+	struct host *from;
+	struct host *to;
+	const char *to_uri;         /* by which the libvirt of `from` reaches that of `to` */
+	const char *domain;
+	const char *const *changes; /* of its XML (domain_xml_changes()) */
+	bool saved;                 /* volumes; else the VM itself, which is frozen and stays so */
+	bool swap;                  /* it has a swap disk */
+};
+
+/*
+ * Does it. No result. After a failure saved volumes are where they were, and perhaps at `to` as well until
+ * the next attempt; where a VM is is to be found out. What a success leaves behind at `from` is not removed.
+ */
+void transfer_start(const struct transfer *transfer, host_done_f done, gpointer data);
+
+/* Where a VM is. */
+enum transfer_place {
+	TRANSFER_FROM = 1, /* where it was */
+	TRANSFER_TO,       /* where it was to go */
+};
+
+/*
+ * Finds out where a VM in memory is after its transfer failed. Result: enum transfer_place
+ * (GINT_TO_POINTER). Fails with VIRT_ERROR_CONNECTION where that cannot be told now: a host is out of
+ * reach, or the transfer is not over, which is then ended; with VIRT_ERROR_NO_DOMAIN where the VM is gone.
+ */
+void transfer_find(const struct transfer *transfer, host_done_f done, gpointer data);
