@@ -666,13 +666,13 @@ static bool check_config(const struct scheduler *scheduler, GError **error)
 {
 	const struct config_cluster *cluster = scheduler->cluster;
 
-	if (cluster->hosts_count == 0 || cluster->nodes > DOMAIN_NODES_MAX ||
+	if (cluster->hosts_count == 0 || cluster->nodes >= DOMAIN_NODES_MAX ||
 	    cluster->hosts_count > cluster->nodes || cluster->cores > DOMAIN_CORES_MAX ||
 	    scheduler->settings.cluster >= DOMAIN_CLUSTERS_MAX) {
 		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFIG,
 			    "cluster '%s': a local scheduler serves 1 to %d nodes of 1 to %d cores "
 			    "on at least one host, and no more hosts than nodes",
-			    cluster->name, DOMAIN_NODES_MAX, DOMAIN_CORES_MAX);
+			    cluster->name, DOMAIN_NODES_MAX - 1, DOMAIN_CORES_MAX);
 		return false;
 	}
 	for (uint32_t i = 0; i < cluster->hosts_count; i++) {
@@ -776,6 +776,16 @@ static uint32_t first_vm(const struct scheduler *scheduler)
 	return vms;
 }
 
+static char *home_of_vm(uint32_t number, void *data)
+{
+	return task_store_host(((struct scheduler *)data)->settings.store, number);
+}
+
+static void on_vm_moved(uint32_t number, const char *host, void *data)
+{
+	task_store_keep_host(((struct scheduler *)data)->settings.store, number, host);
+}
+
 static void create_pool(struct scheduler *scheduler)
 {
 	uint32_t count = scheduler->cluster->nodes;
@@ -788,6 +798,9 @@ static void create_pool(struct scheduler *scheduler)
 		.caps = scheduler->node_caps = g_new0(struct cpu_cap, count),
 		.queue = scheduler->boots,
 		.boot_timeout_s = scheduler->settings.boot_timeout_s,
+		.home = home_of_vm,
+		.moved = on_vm_moved,
+		.data = scheduler,
 	};
 
 	for (uint32_t i = 0; i < count; i++)
@@ -829,6 +842,8 @@ static void end_stop(struct scheduler *scheduler)
 	void (*stopped)(bool clean, void *data) = g_steal_pointer(&scheduler->stopped);
 
 	g_clear_handle_id(&scheduler->stop_source, g_source_remove);
+	if (scheduler->clean)
+		task_store_forget_hosts(scheduler->settings.store);
 	if (stopped)
 		stopped(scheduler->clean, scheduler->stopped_data);
 }

@@ -90,20 +90,39 @@ static void entry_free(gpointer data)
 	g_free(entry);
 }
 
-/* A new VM with the next number, or NULL: there are no more addresses. */
-static struct machine *add_machine(struct pool *pool, struct site *site)
+/* The site that VM `number` was at before, or `site`. */
+static struct site *home_of(const struct pool *pool, uint32_t number, struct site *site)
+{
+	const struct pool_settings *settings = &pool->settings;
+	g_autofree char *host = settings->home(number, settings->data);
+
+	for (uint32_t i = 0; host && i < settings->cluster->hosts_count; i++)
+		if (g_str_equal(host_name(site_host(settings->sites[i])), host))
+			return settings->sites[i];
+	return site;
+}
+
+static void tell_home(struct pool *pool, const struct machine *machine, const struct site *site)
+{
+	pool->settings.moved(machine_number(machine), host_name(site_host(site)),
+			     pool->settings.data);
+}
+
+/* A new VM with the next number at its home, or NULL: there are no more addresses. */
+static struct machine *add_number(struct pool *pool, struct site *site)
 {
 	const struct pool_settings *settings = &pool->settings;
 	struct entry *entry;
 	struct machine_settings machine = {
 		.number = pool->entries->len,
-		.host = site_host(site),
 		.queue = settings->queue,
 		.boot_timeout_s = settings->boot_timeout_s,
 	};
 
 	if (machine.number >= DOMAIN_NODES_MAX - 1) /* the last one is the probe's */
 		return NULL;
+	site = home_of(pool, machine.number, site);
+	machine.host = site_host(site);
 	entry = g_new0(struct entry, 1);
 	entry->name = g_strdup_printf("%s-n%u", settings->cluster->name, machine.number);
 	entry->domain = g_strdup_printf("%sn%u", settings->prefix, machine.number);
@@ -112,7 +131,19 @@ static struct machine *add_machine(struct pool *pool, struct site *site)
 	entry->machine =
 		machine_new(&machine, settings->cluster->cores, &machine_events, pool);
 	g_ptr_array_add(pool->entries, entry);
+	site_add_machine(site, entry->machine);
 	return entry->machine;
+}
+
+/* The next one that is at `site`, or NULL. */
+static struct machine *add_machine(struct pool *pool, struct site *site)
+{
+	struct machine *machine;
+
+	do
+		machine = add_number(pool, site);
+	while (machine && machine_host(machine) != site_host(site));
+	return machine;
 }
 
 /* A VM with a number that is not in use: one that another host does not want, or a new one; NULL: none. */
@@ -127,12 +158,10 @@ static struct machine *make_machine(struct pool *pool, struct site *site)
 		    machine_host(machine) == site_host(site))
 			continue;
 		site_hand_over(site_of(pool, machine), site, machine);
+		tell_home(pool, machine, site);
 		return machine;
 	}
-	machine = add_machine(pool, site);
-	if (machine)
-		site_add_machine(site, machine);
-	return machine;
+	return add_machine(pool, site);
 }
 
 /* Whether a VM is at no node and has no task, so that a node may have it. */
@@ -287,6 +316,7 @@ bool pool_may_move(const struct pool *pool, const struct machine *machine, const
 void pool_move(struct pool *pool, struct machine *machine, struct node *node, bool saved,
 	       host_done_f done, gpointer data)
 {
+	tell_home(pool, machine, node_site(node));
 	site_send(site_of(pool, machine), node_site(node), machine, saved, done, data);
 }
 
@@ -304,6 +334,7 @@ void pool_arrived(struct pool *pool, struct machine *machine, struct node *node)
 void pool_stayed(struct pool *pool, struct machine *machine, struct node *node)
 {
 	site_stayed(node_site(node), machine);
+	tell_home(pool, machine, site_of(pool, machine));
 }
 
 void pool_give_up(struct pool *pool, struct machine *machine, struct node *node)
@@ -359,21 +390,41 @@ bool pool_may_keep(const struct pool *pool)
 
 /* Life. */
 
+/* The VM that a node begins with: the one of its number, or another one at its site. */
+static struct machine *first_machine(struct pool *pool, uint32_t index, struct site *site)
+{
+	struct machine *machine = machine_at(pool, index);
+
+	if (machine_host(machine) == site_host(site))
+		return machine;
+	for (guint i = 0; i < pool->entries->len; i++) {
+		machine = machine_at(pool, i);
+		/* The node of its own number may want it. */
+		if (machine_host(machine) == site_host(site) && !machine_where(machine) &&
+		    (i >= pool->settings.cluster->nodes ||
+		     pool->settings.sites[pool_host_of_node(pool, i)] != site))
+			return machine;
+	}
+	return add_machine(pool, site);
+}
+
 static void create_nodes(struct pool *pool, const struct node_events *events, void *data)
 {
 	const struct config_cluster *cluster = pool->settings.cluster;
 
 	pool->nodes = g_new0(struct node *, cluster->nodes);
+	for (uint32_t i = 0; i < cluster->nodes; i++)
+		add_number(pool, pool->settings.sites[pool_host_of_node(pool, i)]);
 	for (uint32_t i = 0; i < cluster->nodes; i++) {
 		g_autofree char *name = g_strdup_printf("%s-n%u", cluster->name, i);
 		struct site *site = pool->settings.sites[pool_host_of_node(pool, i)];
-		struct machine *machine = add_machine(pool, site);
+		struct machine *machine = first_machine(pool, i, site);
 
 		pool->nodes[i] = node_new(i, name, site, &pool->settings.caps[i], cluster->cores,
 					  events, data);
 		node_put(pool->nodes[i], machine);
-		machine_want(machine, true);
-		site_add_machine(site, machine);
+		if (machine)
+			machine_want(machine, true);
 	}
 }
 

@@ -9,7 +9,8 @@
 #include "local-sched/hypervisor/node.h"
 
 /*
- * The nodes of a cluster and its VMs. At first VM number i is at node i. When a task is suspended its
+ * The nodes of a cluster and its VMs. At first VM number i is at node i, unless it was on another host: a
+ * number is never given to a second VM while the first one may be left on a host that cannot be reached. When a task is suspended its
  * VMs leave their nodes, which get spare VMs, booted beforehand and paused, or else fresh ones; when it
  * is resumed they push others out, which become spares, or go where there are enough. A spare takes no
  * CPU time. A VM changes its host when its task is resumed on another one. Main loop only.
@@ -25,6 +26,14 @@ struct pool_settings {
 	const struct cpu_cap *caps;  /* by node */
 	struct boot_queue *queue;
 	double boot_timeout_s;
+	/*
+	 * Where VM `number` was when a predecessor was last told of it, by the host's name (the caller frees it);
+	 * NULL: not known.
+	 */
+	char *(*home)(uint32_t number, void *data);
+	/* It is on another host from now on, or on its way there. */
+	void (*moved)(uint32_t number, const char *host, void *data);
+	void *data; /* of both */
 };
 
 /* The nodes with their first VMs, and spare ones; they boot when their host was reached. */

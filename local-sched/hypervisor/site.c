@@ -690,8 +690,7 @@ void site_hand_over(struct site *from, struct site *to, struct machine *machine)
 	domain_destroy(from->host, machine_domain(machine), NULL, NULL);
 	remove_volumes(from, machine_domain(machine));
 	machine_move(machine, to->host);
-	if (to->step != STEP_READY || !host_connected(to->host))
-		machine_detach(machine, "host not reached yet");
+	machine_detach(machine, "its new host does not know it yet");
 	site_add_machine(to, machine);
 }
 

@@ -49,6 +49,7 @@ static const char schema[] =
 	" state TEXT NOT NULL, request TEXT NOT NULL, record TEXT NOT NULL);"
 	"CREATE TABLE IF NOT EXISTS events (seq INTEGER PRIMARY KEY, t_ns INTEGER NOT NULL,"
 	" kind TEXT NOT NULL, task TEXT, node INTEGER, host TEXT, detail TEXT NOT NULL);"
+	"CREATE TABLE IF NOT EXISTS vms (number INTEGER PRIMARY KEY, host TEXT NOT NULL);"
 	"PRAGMA user_version = 1;";
 
 G_DEFINE_QUARK(virtbed-task-store, task_store_error)
@@ -205,6 +206,37 @@ void task_store_close(struct task_store *store)
 const char *task_store_incarnation(const struct task_store *store)
 {
 	return store->incarnation;
+}
+
+/* VMs. */
+
+bool task_store_keep_host(struct task_store *store, uint32_t number, const char *host)
+{
+	sqlite3_stmt *statement = prepare(store, "INSERT OR REPLACE INTO vms VALUES (?, ?)");
+
+	sqlite3_bind_int64(statement, 1, number);
+	bind_text(statement, 2, host);
+	if (run(statement))
+		return true;
+	log_warning("where VM %u is could not be stored: %s", number, sqlite3_errmsg(store->database));
+	return false;
+}
+
+void task_store_forget_hosts(struct task_store *store)
+{
+	execute(store, "DELETE FROM vms");
+}
+
+char *task_store_host(struct task_store *store, uint32_t number)
+{
+	sqlite3_stmt *statement = prepare(store, "SELECT host FROM vms WHERE number = ?");
+	char *host = NULL;
+
+	sqlite3_bind_int64(statement, 1, number);
+	if (statement && sqlite3_step(statement) == SQLITE_ROW)
+		host = g_strdup((const char *)sqlite3_column_text(statement, 0));
+	sqlite3_finalize(statement);
+	return host;
 }
 
 /* Tasks. */

@@ -204,6 +204,7 @@ hosts_go_round() {
 	kill -STOP "$qemu"
 	hosts_ask dies resumptions 1 '{"nodes": [2, 3]}'
 	within 120 hosts_one_has_come
+	there=$(hosts_vms b2 --all)
 	local_end KILL c1
 	kill -CONT "$qemu"
 	local_start c1
@@ -211,6 +212,8 @@ hosts_go_round() {
 	local_assert_outcome c1 dies lost
 	[ "$(hosts_events dies task-ended)" = 1 ]
 	within 180 hosts_nothing_left
+	# No number is given to a VM on another host.
+	[ -z "$(comm -12 <(hosts_wanted b1 | tr ' ' '\n') <(tr ' ' '\n' <<<"$there" | sort) | grep .)" ]
 	local_assert_works c1 '[1, 2]'
 }
 

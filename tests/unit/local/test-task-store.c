@@ -49,6 +49,27 @@ static struct task *new_task(const char *id)
 	return task;
 }
 
+static void test_hosts_of_vms(void)
+{
+	char *directory = new_directory();
+	struct task_store *store = reopen(directory);
+	g_autofree char *unknown = task_store_host(store, 3);
+	g_autofree char *last = NULL;
+
+	g_assert_null(unknown);
+	g_assert_true(task_store_keep_host(store, 3, "b1"));
+	g_assert_true(task_store_keep_host(store, 3, "b2"));
+	g_assert_true(task_store_keep_host(store, 4, "b1"));
+	task_store_close(store);
+	store = reopen(directory);
+	last = task_store_host(store, 3);
+	g_assert_cmpstr(last, ==, "b2");
+	task_store_forget_hosts(store);
+	g_assert_null(task_store_host(store, 4));
+	task_store_close(store);
+	remove_directory(directory);
+}
+
 static void test_reopening(void)
 {
 	char *directory = new_directory();
@@ -178,6 +199,7 @@ static void test_output(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/task-store/remembers-where-vms-are", test_hosts_of_vms);
 	g_test_add_func("/task-store/remembers", test_reopening);
 	g_test_add_func("/task-store/serves-one-process", test_one_process);
 	g_test_add_func("/task-store/refuses-an-id-twice", test_same_id);
