@@ -23,6 +23,7 @@ struct times {
 };
 
 struct suspensions {
+	bool measured;
 	GArray *counts; /* of struct suspensions_count */
 	GArray *steps;  /* of struct suspensions_step */
 };
@@ -260,6 +261,7 @@ struct suspensions *suspensions_new(const struct summary *summary, GError **erro
 	g_autoptr(GArray) counts = array_new(sizeof(struct count), clear_growing);
 	g_autoptr(GArray) times = array_new(sizeof(struct times), clear_times);
 
+	suspensions->measured = summary->measured;
 	suspensions->counts = array_new(sizeof(struct suspensions_count), clear_count);
 	suspensions->steps = array_new(sizeof(struct suspensions_step), clear_step);
 	if (!gather(summary, counts, times, error))
@@ -362,9 +364,10 @@ char *suspensions_text(const struct suspensions *suspensions)
 	steps_text = table_format(steps, 2);
 	text = g_string_new(SUSPENSIONS_COUNTS_TITLE "\n");
 	g_string_append_printf(text,
-			       "%s  sums over all runs of the policy; still: from frozen until it "
-			       "went on, of those that did\n",
-			       counts_text);
+			       "%s  %s; still: from frozen until it went on, of those that did\n",
+			       counts_text,
+			       suspensions->measured ? "sums over all runs of the policy"
+						     : "of the first trial, whose tasks are on record");
 	if (suspensions->steps->len)
 		g_string_append_printf(text, "\n" SUSPENSIONS_STEPS_TITLE "\n%s", steps_text);
 	return g_string_free(text, FALSE);

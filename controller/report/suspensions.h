@@ -16,7 +16,8 @@ struct suspensions;
 typedef struct suspensions suspensions_t; /* for g_autoptr() */
 
 /*
- * The tasks of one type, under one policy and limit; sums over its repeats or trials. A task stands
+ * The tasks of one type, under one policy and limit; sums over its repeats, or of the first trial, which
+ * is the one whose tasks a simulation records. A task stands
  * still from the moment when all of its VMs were frozen until they go on; one that did not go on
  * before its run ended counts for none of the times.
  */
@@ -72,4 +73,4 @@ json_t *suspensions_json(const struct suspensions *suspensions);
 
 /* What the two tables are, for captions. */
 #define SUSPENSIONS_COUNTS_TITLE "Suspended tasks, by type"
-#define SUSPENSIONS_STEPS_TITLE "What suspending and resuming took, ms, all runs"
+#define SUSPENSIONS_STEPS_TITLE "What suspending and resuming took, ms"
