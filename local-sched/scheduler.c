@@ -641,7 +641,8 @@ json_t *scheduler_nodes(const struct scheduler *scheduler)
 
 	for (uint32_t i = 0; i < scheduler->cluster->nodes; i++)
 		json_array_append_new(array, node_json(scheduler, i));
-	return json_pack("{s:o}", "nodes", array);
+	return json_pack("{s:o, s:i}", "nodes", array, "spares_booting",
+			 (int)pool_spares_booting(scheduler->pool));
 }
 
 json_t *scheduler_energy(const struct scheduler *scheduler)

@@ -158,6 +158,13 @@ bool remote_link_ready(const struct remote_link *link, char **ret_why)
 		*ret_why = node_trouble(link, i);
 		return false;
 	}
+	if (link->spares_booting > 0) {
+		*ret_why = g_strdup_printf("%" JSON_INTEGER_FORMAT " spare VM%s of cluster '%s' %s",
+					   link->spares_booting,
+					   link->spares_booting == 1 ? "" : "s", link->cluster->name,
+					   link->spares_booting == 1 ? "boots" : "boot");
+		return false;
+	}
 	for (guint i = 0; i < link->meters->len; i++) {
 		const struct remote_meter *meter = g_ptr_array_index(link->meters, i);
 

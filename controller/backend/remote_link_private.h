@@ -42,6 +42,7 @@ struct remote_link {
 	bool forgotten; /* remote_link_forget_peer() was called since it last said who it is */
 	bool away;
 	bool waited_for; /* remote_link_refresh() */
+	json_int_t spares_booting;
 	double away_s;
 	int64_t last_good_ns;
 	int64_t last_rubbish_note_ns;

@@ -184,6 +184,7 @@ static void nodes_done(int status, json_t *body, const GError *error, void *data
 	for (size_t i = 0; good && i < json_array_size(nodes); i++)
 		good = read_node(link, json_array_get(nodes, i),
 				 json_integer_value(json_object_get(body, "now_ns")), &wrong);
+	link->spares_booting = json_integer_value(json_object_get(body, "spares_booting"));
 	remote_link_settle(link, good, wrong);
 }
 

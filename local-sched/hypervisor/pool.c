@@ -369,6 +369,20 @@ static uint64_t limit_mib(const struct pool *pool, uint32_t host)
 	return nodes * cluster->memory_mib;
 }
 
+uint32_t pool_spares_booting(const struct pool *pool)
+{
+	uint32_t count = 0;
+
+	for (guint i = 0; i < pool->entries->len; i++) {
+		const struct machine *machine = machine_at(pool, i);
+
+		count += !machine_where(machine) && !machine_task(machine) &&
+			 machine_wanted(machine) && machine_state(machine) != MACHINE_PARKED &&
+			 machine_state(machine) != MACHINE_DOWN;
+	}
+	return count;
+}
+
 bool pool_may_keep(const struct pool *pool)
 {
 	for (uint32_t host = 0; host < pool->settings.cluster->hosts_count; host++) {

@@ -86,6 +86,9 @@ void pool_give_up(struct pool *pool, struct machine *machine, struct node *node)
 /* Makes spares of VMs that are at no node and have no task, as many as there should be; lets others go. */
 void pool_tidy(struct pool *pool);
 
+/* How many VMs are on their way to be spares; one that failed and waits to try again is not. */
+uint32_t pool_spares_booting(const struct pool *pool);
+
 /* Where suspended VMs go, as configured. */
 enum config_keep pool_keep(const struct pool *pool);
 

@@ -174,7 +174,10 @@ static void get_nodes(struct http_request *request, const char *const *arguments
 						      !scheduler->up[i]          ? "down"
 						      : node_taken(scheduler, i) ? "busy"
 										 : "ready"));
-	scripted_reply(request, 200, json_pack("{s:o}", "nodes", list));
+	scripted_reply(request, 200, json_pack("{s:o, s:i}", "nodes", list, "spares_booting",
+					       (int)scheduler->spares_booting));
+	if (scheduler->spares_booting > 0)
+		scheduler->spares_booting--;
 }
 
 /* Tasks. */
@@ -586,6 +589,16 @@ void scripted_scheduler_set_host(struct scripted_scheduler *scheduler, const cha
 {
 	g_free(scheduler->host);
 	scheduler->host = g_strdup(name);
+}
+
+void scripted_scheduler_set_spares_booting(struct scripted_scheduler *scheduler, uint32_t count)
+{
+	scheduler->spares_booting = count;
+}
+
+uint32_t scripted_scheduler_spares_booting(const struct scripted_scheduler *scheduler)
+{
+	return scheduler->spares_booting;
 }
 
 void scripted_scheduler_set_busy(struct scripted_scheduler *scheduler, double busy_w)

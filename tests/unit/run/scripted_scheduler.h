@@ -87,6 +87,10 @@ void scripted_scheduler_set_node(struct scripted_scheduler *scheduler, uint32_t 
 void scripted_scheduler_set_host(struct scripted_scheduler *scheduler, const char *name);
 void scripted_scheduler_set_busy(struct scripted_scheduler *scheduler, double busy_w);
 
+/* So many spare VMs boot, one less whenever it was asked for its nodes; and how many still do. */
+void scripted_scheduler_set_spares_booting(struct scripted_scheduler *scheduler, uint32_t count);
+uint32_t scripted_scheduler_spares_booting(const struct scripted_scheduler *scheduler);
+
 /* What it says of its hosts' caps from now on, both borrowed ("none" until then). */
 void scripted_scheduler_set_caps(struct scripted_scheduler *scheduler, const char *cpu_cap,
 				 const char *effective);

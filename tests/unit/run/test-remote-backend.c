@@ -329,6 +329,13 @@ static void the_end_of_a_run_kills_what_runs(struct fixture *fixture, gconstpoin
 	fixture_open(fixture, 2);
 }
 
+static void it_is_not_ready_while_spares_boot(struct fixture *fixture, gconstpointer data)
+{
+	scripted_scheduler_set_spares_booting(fixture->scheduler, 2);
+	g_assert_true(remote_fleet_wait_ready(fixture->fleet, FIXTURE_SOON_S, NULL));
+	g_assert_cmpuint(scripted_scheduler_spares_booting(fixture->scheduler), ==, 0);
+}
+
 /* Both were asked to be killed; one was over by then, which is told only afterwards. */
 static void settling_tells_what_was_over_before_the_kill(struct fixture *fixture,
 							 gconstpointer data)
@@ -444,6 +451,7 @@ static const struct {
 	{"/remote/adopt", tasks_are_adopted},
 	{"/remote/stop", a_stop_aborts_the_run},
 	{"/remote/end-kills", the_end_of_a_run_kills_what_runs},
+	{"/remote/spares", it_is_not_ready_while_spares_boot},
 	{"/remote/settle", settling_tells_what_was_over_before_the_kill},
 	{"/remote/forgotten", a_forgotten_start_does_not_run_later},
 	{"/remote/forgotten-on-its-way", a_forgotten_start_that_arrives_is_ended},
