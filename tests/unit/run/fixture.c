@@ -90,6 +90,12 @@ void fixture_tear_down(struct fixture *fixture, gconstpointer data)
 	g_free(fixture->dir);
 }
 
+void fixture_bury(struct fixture *fixture, struct backend *killed)
+{
+	scripted_scheduler_restart(fixture->scheduler, false);
+	backend_destroy(killed);
+}
+
 void fixture_start(struct fixture *fixture, uint32_t task, uint32_t attempt,
 			  uint32_t node)
 {

@@ -37,6 +37,12 @@ void fixture_tear_down(struct fixture *fixture, gconstpointer data);
 /* Puts a backend for run `run` in place of `backend`, which is the caller's from then on. */
 void fixture_open(struct fixture *fixture, int64_t run);
 
+/*
+ * Destroys the backend of a controller that was killed, which hears of no end any more: the local
+ * scheduler forgets all tasks, so that it need not wait for any.
+ */
+void fixture_bury(struct fixture *fixture, struct backend *killed);
+
 /* Asks for a start of a task of one node. */
 void fixture_start(struct fixture *fixture, uint32_t task, uint32_t attempt,
 			  uint32_t node);

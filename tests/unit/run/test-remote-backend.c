@@ -296,7 +296,7 @@ static void tasks_are_adopted(struct fixture *fixture, gconstpointer data)
 	while (!ended[0] || !ended[2])
 		ended[fixture_next_of(fixture, BACKEND_EVENT_ENDED).task] = true;
 	g_assert_cmpint(scripted_scheduler_starts(fixture->scheduler), ==, 3);
-	backend_destroy(before);
+	fixture_bury(fixture, before);
 }
 
 static gboolean stop(gpointer data)

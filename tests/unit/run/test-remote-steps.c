@@ -312,7 +312,7 @@ static void a_step_is_adopted(struct fixture *fixture, gconstpointer data)
 	g_assert_cmpuint(scripted_scheduler_suspends(fixture->scheduler), ==, 1);
 	g_assert_cmpuint(scripted_scheduler_resumes(fixture->scheduler), ==, 1);
 	completes(fixture);
-	backend_destroy(before);
+	fixture_bury(fixture, before);
 }
 
 static const struct {
