@@ -129,11 +129,19 @@ static void kill_answered(gpointer result, const GError *error, gpointer data)
 	g_free(result);
 }
 
+static void poll_node(struct job_node *place);
+
+/*
+ * A wrapper that was killed before it had started its program tells nothing on its port: the agent
+ * knows that it has ended.
+ */
 static gboolean kill_again(gpointer data)
 {
 	struct job *job = data;
 
 	job->kill_source = 0;
+	for (uint32_t i = 0; i < job->task->nodes_count; i++)
+		poll_node(&job->places[i]);
 	kill_ranks(job);
 	return G_SOURCE_REMOVE;
 }
