@@ -21,6 +21,13 @@
  */
 #define STILL_MS 500
 
+/*
+ * A clock is set to the time of the request: it is late by what the agent took to do so. Where that is
+ * longer than this, on a host that is busy, it is set again, but so many times at most.
+ */
+#define CLOCK_LATE_NS INT64_C(500000000)
+#define CLOCK_TRIES 4
+
 struct vm {
 	struct suspension *suspension;
 	uint32_t index;
@@ -31,6 +38,8 @@ struct vm {
 	bool image;           /* there may be a volume of it */
 	bool moving;          /* it is on its way to the host of `node`, or perhaps there */
 	int64_t start_ns;     /* of the step; -1: it failed */
+	int64_t clock_ns;     /* when its agent was asked to set the clock */
+	uint32_t clock_tries; /* in this step */
 	guint again_source;
 };
 
@@ -141,12 +150,20 @@ static gboolean again(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* An agent may be reached only a moment after its VM was restored. */
-static bool is_to_be_tried_again(enum suspension_step step, const GError *error)
+static bool is_clock_late(const struct vm *vm)
 {
+	return clock_now_ns() - vm->clock_ns > CLOCK_LATE_NS && vm->clock_tries < CLOCK_TRIES;
+}
+
+/* An agent may be reached only a moment after its VM was restored. */
+static bool is_to_be_tried_again(const struct vm *vm, const GError *error)
+{
+	enum suspension_step step = vm->suspension->step;
+
 	if (step == SUSPENSION_CLOCKING)
-		return !g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED);
-	return suspension_step_is_rollback(step) &&
+		return error ? !g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED)
+			     : is_clock_late(vm);
+	return error && suspension_step_is_rollback(step) &&
 	       g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION);
 }
 
@@ -157,7 +174,7 @@ static void step_answered(gpointer result, const GError *error, gpointer data)
 
 	if (!answered(data, &vm))
 		return;
-	if (error && is_to_be_tried_again(vm->suspension->step, error)) {
+	if (is_to_be_tried_again(vm, error)) {
 		vm->again_source = g_timeout_add(AGAIN_MS, again, vm);
 		return;
 	}
@@ -183,6 +200,7 @@ static void run_step(struct suspension *suspension)
 		struct vm *vm = &suspension->vms[i];
 
 		vm->start_ns = clock_now_ns();
+		vm->clock_tries = 0;
 		if (!action->start(vm))
 			suspension->pending--;
 	}
@@ -292,7 +310,7 @@ static void located(gpointer result, const GError *error, gpointer data)
 
 	if (!answered(data, &vm))
 		return;
-	if (error && is_to_be_tried_again(vm->suspension->step, error)) {
+	if (error && is_to_be_tried_again(vm, error)) {
 		vm->again_source = g_timeout_add(AGAIN_MS, again, vm);
 		return;
 	}
@@ -348,6 +366,8 @@ static bool set_clock(struct vm *vm)
 {
 	g_autofree char *request = agent_set_time_request(g_get_real_time() * 1000);
 
+	vm->clock_ns = clock_now_ns();
+	vm->clock_tries++;
 	machine_agent(vm->machine, request, AGENT_TIMEOUT_S, step_answered, call_new(vm));
 	return true;
 }
