@@ -149,6 +149,7 @@ suspend_again_and_again() {
 		[ "$n" != 2 ] || { local_put c1 "$id-other" "$(local_task is S 4 1 '[0, 1, 2, 3]' 300)" &&
 			local_assert_outcome c1 "$id-other" completed || exit 1; }
 		resume_task c1 "$id" "$n" "${orders[$((RANDOM % 4))]}" || exit 1
+		[ "$(suspend_last c1 "$id" .resumed_ns)" != null ] || return 1
 	done
 	suspend_clock_is_right c1 "$(local_get c1 /v1/nodes | jq -r '.nodes[0].vm')" || exit 1
 }
