@@ -282,13 +282,13 @@ static void test_meters_have_the_defaults_of_their_kind(void)
 	}
 }
 
-/* A configuration of one blade with `cluster` (its keys, in braces). The caller frees the path. */
-static char *write_lab(const char *cluster, const char *blade)
+/* A configuration of one blade with `cluster` and `host` (their keys). The caller frees the path. */
+static char *write_lab(const char *cluster, const char *host, const char *blade)
 {
 	g_autofree char *text = g_strdup_printf("name: t\n"
 						"lab: {%s}\n"
-						"clusters: [{%s, hosts: [{blade: b1}]}]\n",
-						blade, cluster);
+						"clusters: [{%s, hosts: [{%s}]}]\n",
+						blade, cluster, host);
 
 	return write_variant("name: t\nclusters:\n  - name: a\n    nodes: 2\n    cores: 1\n"
 			     "    memory_mib: 100\n",
@@ -327,7 +327,7 @@ static void test_blades_without_a_cap_count_with_their_budget(void)
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autofree char *cluster =
 			g_strdup_printf("name: a, memory_mib: 200, %s", cases[i].cluster);
-		g_autofree char *path = write_lab(cluster, cases[i].blade);
+		g_autofree char *path = write_lab(cluster, "blade: b1", cases[i].blade);
 		g_autoptr(GError) error = NULL;
 		g_autoptr(config_t) config = config_load(path, &error);
 
@@ -337,6 +337,21 @@ static void test_blades_without_a_cap_count_with_their_budget(void)
 			g_error("case %zu: %s", i, error ? error->message : "was taken for good");
 		g_unlink(path);
 	}
+}
+
+/* What a lab says of its blades is in the configuration of a run, which its daemons load. */
+static void test_blades_reach_each_other_in_the_clear(void)
+{
+	g_autofree char *path = write_lab("name: a, memory_mib: 200, nodes: 2, cores: 1",
+					  "blade: b1, uri: 'qemu:///system', "
+					  "peer_uri: 'qemu+tcp://10.77.0.1/system'",
+					  "blades: [{name: b1, cpu_cores: 1, idle_w: 1, core_w: 1}]");
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = config_load(path, &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpstr(config->clusters[0].hosts[0].peer_uri, ==, "qemu+tcp://10.77.0.1/system");
+	g_unlink(path);
 }
 
 static void test_idle_states_are_those_of_the_kernel(void)
@@ -575,6 +590,8 @@ int main(int argc, char **argv)
 			test_meters_have_the_defaults_of_their_kind);
 	g_test_add_func("/config/blades-without-a-cap-count-with-their-budget",
 			test_blades_without_a_cap_count_with_their_budget);
+	g_test_add_func("/config/blades-reach-each-other-in-the-clear",
+			test_blades_reach_each_other_in_the_clear);
 	g_test_add_func("/config/idle-states-are-those-of-the-kernel",
 			test_idle_states_are_those_of_the_kernel);
 	g_test_add_func("/config/hole-in-the-matrix-is-named", test_hole_in_the_matrix_is_named);
