@@ -69,8 +69,7 @@ static bool read_suspended_one(const struct snapshot_reader *reader, const json_
 	return true;
 }
 
-/* Absent where nothing is suspended. */
-static bool read_suspended(const struct snapshot_reader *reader)
+bool snapshot_read_suspended(const struct snapshot_reader *reader, snapshot_suspended_f read_one)
 {
 	struct snapshot_json *read = reader->read;
 	json_t *list;
@@ -83,7 +82,7 @@ static bool read_suspended(const struct snapshot_reader *reader)
 		return false;
 	read->suspended = g_new0(struct sched_suspended, json_array_size(list));
 	json_array_foreach(list, i, object) {
-		if (!read_suspended_one(reader, object, &read->suspended[i]))
+		if (!read_one(reader, object, &read->suspended[i]))
 			return false;
 		if (i > 0 && !snapshot_check_order(reader, "suspended", read->suspended[i - 1].task,
 					  read->suspended[i].task))
@@ -322,6 +321,7 @@ bool snapshot_read_places(const struct snapshot_reader *reader)
 		return read_waiting(reader) && snapshot_read_shared_places(reader) &&
 		       check_places(reader) && read_down(reader) &&
 		       snapshot_check_shared_places(reader);
-	return read_waiting(reader) && read_suspended(reader) && read_running(reader) &&
+	return read_waiting(reader) &&
+	       snapshot_read_suspended(reader, read_suspended_one) && read_running(reader) &&
 	       check_places(reader) && read_promises(reader) && read_down(reader);
 }

@@ -75,30 +75,6 @@ static bool read_suspended_one(const struct snapshot_reader *reader, const json_
 	return true;
 }
 
-static bool read_suspended(const struct snapshot_reader *reader)
-{
-	struct snapshot_json *read = reader->read;
-	json_t *list;
-	json_t *object;
-	size_t i;
-
-	if (!json_object_get(reader->object, "suspended"))
-		return true;
-	if (!snapshot_get_list(reader, reader->object, "suspended", &list))
-		return false;
-	read->suspended = g_new0(struct sched_suspended, json_array_size(list));
-	json_array_foreach(list, i, object) {
-		if (!read_suspended_one(reader, object, &read->suspended[i]))
-			return false;
-		if (i > 0 && !snapshot_check_order(reader, "suspended", read->suspended[i - 1].task,
-						   read->suspended[i].task))
-			return false;
-	}
-	read->snapshot.suspended = read->suspended;
-	read->snapshot.suspended_count = (uint32_t)json_array_size(list);
-	return true;
-}
-
 /* The host of every VM of a running task. */
 static bool read_hosts(const struct snapshot_reader *reader, const json_t *object,
 		       struct sched_running *running)
@@ -263,7 +239,7 @@ static bool check_hosts(const struct snapshot_reader *reader)
 
 bool snapshot_read_shared_places(const struct snapshot_reader *reader)
 {
-	return read_suspended(reader) && read_running(reader) && read_deferred(reader);
+	return snapshot_read_suspended(reader, read_suspended_one) && read_running(reader) && read_deferred(reader);
 }
 
 bool snapshot_check_shared_places(const struct snapshot_reader *reader)

@@ -51,6 +51,13 @@ bool snapshot_read_keys(const struct snapshot_reader *reader);
 bool snapshot_check_order(const struct snapshot_reader *reader, const char *list,
 			  const struct sched_task *before, const struct sched_task *task);
 
+/* Reads an entry of the list of suspended tasks, which says different things where hosts are shared. */
+typedef bool (*snapshot_suspended_f)(const struct snapshot_reader *reader, const json_t *object,
+				     struct sched_suspended *ret_suspended);
+
+/* Reads that list, in its order; absent where nothing is suspended. */
+bool snapshot_read_suspended(const struct snapshot_reader *reader, snapshot_suspended_f read_one);
+
 /* Verifies the shape of a shared system. */
 bool snapshot_check_shared(const struct snapshot_reader *reader);
 
