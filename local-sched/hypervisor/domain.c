@@ -8,6 +8,7 @@
 
 #include "common/log.h"
 #include "local-sched/cpu/cpu_spread.h"
+#include "local-sched/hypervisor/pause.h"
 #include "local-sched/hypervisor/virt_error.h"
 
 enum { MEMORY_STATS_MAX = 8 };
@@ -141,13 +142,15 @@ static void info_free(gpointer data)
 	g_free(info);
 }
 
-/* One of virDomainState; VIR_DOMAIN_NOSTATE: not known. */
-static int state_of(virDomainPtr domain)
+/* One of virDomainState; VIR_DOMAIN_NOSTATE: not known. *ret_failure: what keeps it from going on, or NULL. */
+static int state_of(virDomainPtr domain, const char **ret_failure)
 {
 	int state = VIR_DOMAIN_NOSTATE;
+	int reason = 0;
 
-	if (virDomainGetState(domain, &state, NULL, 0) < 0)
+	if (virDomainGetState(domain, &state, &reason, 0) < 0)
 		virResetLastError();
+	*ret_failure = state == VIR_DOMAIN_PAUSED ? pause_failure_of_reason(reason) : NULL;
 	return state;
 }
 
@@ -158,7 +161,7 @@ static struct domain_info *info_new(virDomainPtr domain)
 
 	info->name = g_strdup(virDomainGetName(domain));
 	info->description = g_strdup(description);
-	info->paused = state_of(domain) == VIR_DOMAIN_PAUSED;
+	info->paused = state_of(domain, &info->failure) == VIR_DOMAIN_PAUSED;
 	free(description); /* libvirt's, by malloc() */
 	return info;
 }
@@ -195,11 +198,25 @@ void domain_list(struct host *host, const char *prefix, host_done_f done, gpoint
 }
 
 /*
+ * Whether a VM of which libvirt has just said that it does not run was paused by somebody; if it runs by
+ * now, it was.
+ */
+static bool was_paused(virDomainPtr domain)
+{
+	const char *failure;
+	int state = state_of(domain, &failure);
+
+	return state == VIR_DOMAIN_RUNNING || (state == VIR_DOMAIN_PAUSED && !failure);
+}
+
+/*
  * libvirt has one code for a command that the agent refused, with these words, and for replies that it
  * could not make sense of.
  */
-static void refine_agent_error(GError *error)
+static void refine_agent_error(virDomainPtr domain, GError *error)
 {
+	if (error->code == VIRT_ERROR_NO_DOMAIN && was_paused(domain))
+		error->code = VIRT_ERROR_PAUSED;
 	if (error->code != VIRT_ERROR_OTHER)
 		return;
 	error->code = strstr(error->message, "unable to execute QEMU agent command") ?
@@ -219,7 +236,7 @@ static gpointer agent_work(virConnectPtr connection, gpointer data, GError **err
 	reply = virDomainQemuAgentCommand(domain, input->text, input->timeout_s, 0);
 	if (!reply) {
 		virt_error_set(error, "agent of VM '%s'", input->name);
-		refine_agent_error(*error);
+		refine_agent_error(domain, *error);
 		return NULL;
 	}
 	copy = g_strdup(reply);
@@ -377,13 +394,14 @@ static gpointer change_state(virConnectPtr connection, const char *name,
 {
 	g_autoptr(virDomain) domain = lookup(connection, name, error);
 	g_autoptr(GError) refused = NULL;
+	const char *failure;
 
 	if (!domain)
 		return NULL;
 	if (change(domain) == 0)
 		return HOST_DONE;
 	virt_error_set(&refused, "cannot %s VM '%s'", what, name);
-	if (state_of(domain) == wanted)
+	if (state_of(domain, &failure) == wanted)
 		return HOST_DONE;
 	g_propagate_error(error, g_steal_pointer(&refused));
 	return NULL;

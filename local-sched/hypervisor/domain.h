@@ -19,6 +19,7 @@ struct domain_info {
 	char *name;
 	char *description; /* fingerprint (domain_xml.h), or NULL */
 	bool paused;       /* it exists but does not run */
+	const char *failure; /* what keeps it from going on (pause.h), or NULL */
 };
 
 /* CPU time that a VM, emulator threads included, has used since it was started. */
@@ -48,7 +49,8 @@ void domain_list(struct host *host, const char *prefix, host_done_f done, gpoint
 /*
  * Sends `request` (JSON) to the VM's agent and waits for the answer up to `timeout_s` (whole
  * seconds, at least 1). Result: the reply as text, freed with g_free(). Calls to one VM are served
- * one after the other, those to different ones are not.
+ * one after the other, those to different ones are not. VIRT_ERROR_PAUSED: the VM was paused by somebody,
+ * so that its agent was not asked.
  */
 void domain_agent(struct host *host, const char *name, const char *request, int timeout_s,
 		  host_done_f done, gpointer data);

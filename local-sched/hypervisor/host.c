@@ -5,6 +5,7 @@
 #include <libvirt/virterror.h>
 
 #include "common/handoff.h"
+#include "local-sched/hypervisor/pause.h"
 #include "local-sched/hypervisor/virt_error.h"
 
 #define KEEPALIVE_INTERVAL_S 5
@@ -162,6 +163,14 @@ static void deliver_frozen(struct notice *notice)
 	host->events->frozen(host, notice->name, notice->time_us, host->data);
 }
 
+static void deliver_paused(struct notice *notice)
+{
+	struct host *host = notice->host;
+
+	if (host->events->paused)
+		host->events->paused(host, notice->name, notice->flag, notice->reason, host->data);
+}
+
 /* libvirt's callbacks. */
 
 static const char *stop_reason(int detail)
@@ -187,6 +196,11 @@ static int on_lifecycle(virConnectPtr connection, virDomainPtr domain, int event
 
 	if (event == VIR_DOMAIN_EVENT_STARTED)
 		notify(host, deliver_domain, true, virDomainGetName(domain), "started");
+	else if (event == VIR_DOMAIN_EVENT_SUSPENDED)
+		notify(host, deliver_paused, true, virDomainGetName(domain),
+		       pause_failure_of_event(detail));
+	else if (event == VIR_DOMAIN_EVENT_RESUMED)
+		notify(host, deliver_paused, false, virDomainGetName(domain), NULL);
 	else if (event == VIR_DOMAIN_EVENT_STOPPED || event == VIR_DOMAIN_EVENT_CRASHED)
 		notify(host, deliver_domain, false, virDomainGetName(domain),
 		       event == VIR_DOMAIN_EVENT_STOPPED ? stop_reason(detail) :

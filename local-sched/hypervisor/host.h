@@ -29,7 +29,7 @@ enum host_lane {
 /* libvirtd serves at most 5 requests of one client at a time and then stops to read from it. */
 enum { HOST_LANE_THREADS = 4 };
 
-/* What a host tells its owner, on the main loop. All but `frozen` are required. */
+/* What a host tells its owner, on the main loop. All but `frozen` and `paused` are required. */
 struct host_events {
 	/*
 	 * The control connection was opened (anew), or broke, or could not be opened: told again
@@ -43,6 +43,12 @@ struct host_events {
 	void (*agent)(struct host *host, const char *name, bool connected, void *data);
 	/* A domain's QEMU has stopped its processors, at a time of its wall clock in microseconds. */
 	void (*frozen)(struct host *host, const char *name, int64_t host_us, void *data);
+	/*
+	 * A domain was paused, by us or somebody else, or goes on. `failure` says what stopped it if that was
+	 * neither (pause.h); NULL: nothing did.
+	 */
+	void (*paused)(struct host *host, const char *name, bool paused, const char *failure,
+		       void *data);
 };
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/hypervisor/machine_private.h"
 
+#include "common/clock.h"
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/virt_error.h"
 
@@ -98,6 +99,8 @@ void machine_fire(struct machine *machine, enum machine_event event, const char 
 		  machine_state_name(next), machine_event_name(event), reason ? ": " : "",
 		  reason ? reason : "");
 	machine->state = next;
+	if (next != MACHINE_READY && next != MACHINE_BUSY)
+		machine->paused_ns = 0; /* nobody counts on its running now */
 	machine->generation++;
 	g_clear_handle_id(&machine->step_source, g_source_remove);
 	if (reason) {
@@ -271,11 +274,12 @@ void machine_prepare(struct machine *machine, const struct domain_spec *spec)
 }
 
 /* The VM is there, and is the one that was wanted. */
-static void found_ours(struct machine *machine, bool paused)
+static void found_ours(struct machine *machine, const struct domain_info *info)
 {
 	if (machine->state == MACHINE_BUSY || machine->state == MACHINE_HELD) {
 		reopen_all(machine);
-	} else if (!paused) {
+		machine_vm_paused(machine, info->paused, info->failure);
+	} else if (!info->paused) {
 		machine->late_clock = true; /* it may have been paused, by a predecessor too */
 		machine->adopted = true;
 		machine_fire(machine, MACHINE_EVENT_ADOPT, NULL);
@@ -287,17 +291,17 @@ static void found_ours(struct machine *machine, bool paused)
 	}
 }
 
-void machine_found(struct machine *machine, bool exists, bool paused, const char *description)
+void machine_found(struct machine *machine, const struct domain_info *info)
 {
-	bool ours = exists && g_strcmp0(description, machine->fingerprint) == 0;
+	bool ours = info && g_strcmp0(info->description, machine->fingerprint) == 0;
 
 	if (machine->stowed)
 		return;
-	if (!exists)
+	if (!info)
 		machine_fire(machine, MACHINE_EVENT_DIED,
 			     machine->task ? "the VM died while its host was out of reach" : NULL);
 	else if (ours && machine->wanted)
-		found_ours(machine, paused);
+		found_ours(machine, info);
 	else
 		machine_fire(machine, MACHINE_EVENT_FOREIGN,
 			     "a VM that is not the one wanted has its name");
@@ -332,6 +336,8 @@ static gboolean agent_is_gone(gpointer data)
 {
 	struct machine *machine = data;
 
+	if (machine->paused_ns)
+		return G_SOURCE_CONTINUE;
 	machine->agent_source = 0;
 	machine_fire(machine, MACHINE_EVENT_FAIL, "the guest agent is gone");
 	return G_SOURCE_REMOVE;
@@ -357,6 +363,36 @@ void machine_vm_frozen(struct machine *machine, int64_t host_us)
 	/* What a predecessor asked for may come about only now. */
 	if (machine->adopted && is_boot(machine->state))
 		machine_fire(machine, MACHINE_EVENT_FAIL, "its VM was paused");
+}
+
+static void went_on(struct machine *machine)
+{
+	if (!machine->paused_ns)
+		return;
+	machine->went_on_ns = clock_now_ns();
+	log_info("%s: its VM goes on, after %.3f s for which it was paused from outside",
+		 machine->settings.name,
+		 clock_elapsed_s(machine->paused_ns, machine->went_on_ns));
+	machine->paused_ns = 0;
+}
+
+void machine_vm_paused(struct machine *machine, bool paused, const char *failure)
+{
+	bool runs = machine->state == MACHINE_READY || machine->state == MACHINE_BUSY;
+	g_autofree char *reason = failure ? g_strconcat("it was stopped by ", failure, NULL) : NULL;
+
+	if (machine->stopped || !runs)
+		return;
+	if (!paused) {
+		went_on(machine);
+	} else if (failure) {
+		machine_fire(machine, MACHINE_EVENT_FAIL, reason);
+	} else if (!machine->paused_ns) {
+		machine->paused_ns = clock_now_ns();
+		log_warning("%s: its VM was paused from outside%s%s%s", machine->settings.name,
+			    machine->task ? "; task '" : "", machine->task ? machine->task : "",
+			    machine->task ? "' waits for it" : "");
+	}
 }
 
 void machine_place(struct machine *machine, const struct machine_place *place)
@@ -424,7 +460,9 @@ const char *machine_reason(const struct machine *machine)
 	bool serves = machine->state == MACHINE_READY || machine->state == MACHINE_BUSY ||
 		      machine->state == MACHINE_HELD;
 
-	return serves ? NULL : machine->reason;
+	if (serves)
+		return machine->paused_ns ? "its VM was paused from outside" : NULL;
+	return machine->reason;
 }
 
 const char *machine_task(const struct machine *machine)
@@ -478,6 +516,14 @@ void machine_agent(struct machine *machine, const char *request, int timeout_s, 
 		     data);
 }
 
+bool machine_is_excused(const struct machine *machine, int64_t asked_ns, const GError *error)
+{
+	bool paused = machine->paused_ns || machine->went_on_ns >= asked_ns;
+
+	return g_error_matches(error, VIRT_ERROR, VIRT_ERROR_PAUSED) ||
+	       (paused && g_error_matches(error, VIRT_ERROR, VIRT_ERROR_AGENT));
+}
+
 void machine_send(struct machine *machine, uint32_t core, const char *bytes, size_t length)
 {
 	channel_send(machine->channels[core], bytes, length);
@@ -490,6 +536,7 @@ void machine_hold(struct machine *machine)
 	g_clear_handle_id(&machine->agent_source, g_source_remove);
 	g_clear_handle_id(&machine->reopen_source, g_source_remove);
 	machine->frozen_us = 0;
+	went_on(machine); /* from now on the suspension says whether it runs */
 	machine_fire(machine, MACHINE_EVENT_HOLD, NULL);
 }
 

@@ -72,10 +72,10 @@ void machine_free(struct machine *machine);
 void machine_prepare(struct machine *machine, const struct domain_spec *spec);
 
 /*
- * The host was reached: a VM of this name has this description, or does not exist. A paused one is
- * adopted as a spare only if it was one before the host went out of reach.
+ * The host was reached: it has this VM of this name, or none (NULL). A paused one is adopted as a spare only
+ * if it was one before the host went out of reach.
  */
-void machine_found(struct machine *machine, bool exists, bool paused, const char *description);
+void machine_found(struct machine *machine, const struct domain_info *info);
 
 /* The host is out of reach. */
 void machine_detach(struct machine *machine, const char *reason);
@@ -86,6 +86,12 @@ void machine_vm_stopped(struct machine *machine, const char *reason);
 void machine_agent_changed(struct machine *machine, bool connected);
 /* QEMU stopped the VM's processors, at a time of its host's wall clock, in microseconds. */
 void machine_vm_frozen(struct machine *machine, int64_t host_us);
+/*
+ * The VM was paused, or goes on. Where nobody here asked for that, it is somebody else's doing: a VM that
+ * serves keeps its task, and what its guest does not say while it stands still is not held against it. One
+ * that was stopped by a `failure` (pause.h) has failed.
+ */
+void machine_vm_paused(struct machine *machine, bool paused, const char *failure);
 
 /* Ends all activity for good: the owner removes the VM itself. */
 void machine_stop(struct machine *machine);
@@ -113,7 +119,7 @@ enum machine_state machine_state(const struct machine *machine);
 const struct machine_place *machine_where(const struct machine *machine);
 /* Whether anybody wants it. */
 bool machine_wanted(const struct machine *machine);
-/* Why it is not ready, or NULL. */
+/* Why it is not ready, or that it was paused from outside, or NULL. */
 const char *machine_reason(const struct machine *machine);
 /* The task that has it, or NULL. */
 const char *machine_task(const struct machine *machine);
@@ -138,6 +144,12 @@ void machine_fail(struct machine *machine, const char *reason);
 /* Sends a request to the VM's agent, as domain_agent(). */
 void machine_agent(struct machine *machine, const char *request, int timeout_s, host_done_f done,
 		   gpointer data);
+
+/*
+ * Whether a request sent to the agent at `asked_ns` (clock_now_ns()) failed with `error`, or NULL, only because
+ * somebody else has, or had, paused the VM.
+ */
+bool machine_is_excused(const struct machine *machine, int64_t asked_ns, const GError *error);
 
 /* Sends bytes to the PMI port of `core`. */
 void machine_send(struct machine *machine, uint32_t core, const char *bytes, size_t length);

@@ -354,7 +354,8 @@ static gboolean health_check(gpointer data);
 
 static void health_answer(struct machine *machine, gpointer result, const GError *error)
 {
-	if (error && !g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION)) {
+	if (error && !g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION) &&
+	    !machine_is_excused(machine, machine->health_ns, error)) {
 		if (++machine->unhealthy >= HEALTH_FAILURES) {
 			machine_fire(machine, MACHINE_EVENT_FAIL, "the guest agent hangs");
 			return;
@@ -372,6 +373,7 @@ static gboolean health_check(gpointer data)
 	g_autofree char *request = agent_ping_request();
 
 	machine->step_source = 0;
+	machine->health_ns = clock_now_ns();
 	machine_agent(machine, request, AGENT_TIMEOUT_S, answered, ask(machine, health_answer));
 	return G_SOURCE_REMOVE;
 }

@@ -32,6 +32,9 @@ struct machine {
 	bool late_clock;  /* it was paused: its clock is behind */
 	guint failures;   /* in a row */
 	guint unhealthy;
+	int64_t health_ns;   /* when its agent was asked whether it is well */
+	int64_t paused_ns;   /* since when it is paused from outside; 0: it is not */
+	int64_t went_on_ns;  /* when it went on after that; 0: never */
 	int64_t boot_start_ns;
 	struct boot_watch boot_watch;
 	double boot_s;

@@ -296,7 +296,7 @@ static void late_swap_there(gpointer result, const GError *error, gpointer data)
 		keep_swap(site, (const char *const *)swapping->names, (const char *const *)paths);
 	if (!error && !site->frozen) {
 		prepare(site, swapping->machine);
-		machine_found(swapping->machine, false, false, NULL);
+		machine_found(swapping->machine, NULL);
 	} else if (!site->frozen) {
 		machine_detach(swapping->machine, error->message);
 		if (site->retry_source == 0)
@@ -311,7 +311,7 @@ static void add_late(struct site *site, struct machine *machine)
 
 	if (can_boot(site, machine)) {
 		prepare(site, machine);
-		machine_found(machine, false, false, NULL);
+		machine_found(machine, NULL);
 		return;
 	}
 	swapping = g_new0(struct swapping, 1);
@@ -426,8 +426,7 @@ static void listed(gpointer result, const GError *error, gpointer data)
 		if (machine_is_stowed(machine))
 			continue; /* it may be on its way from one host to another */
 		if (can_boot(site, machine))
-			machine_found(machine, info != NULL, info && info->paused,
-				      info ? info->description : NULL);
+			machine_found(machine, info);
 		else
 			add_late(site, machine);
 	}
@@ -501,11 +500,20 @@ static void on_frozen(struct host *host, const char *name, int64_t host_us, void
 		machine_vm_frozen(machine, host_us);
 }
 
+static void on_paused(struct host *host, const char *name, bool paused, const char *failure, void *data)
+{
+	struct machine *machine = machine_of(data, name);
+
+	if (machine)
+		machine_vm_paused(machine, paused, failure);
+}
+
 static const struct host_events host_events = {
 	.connection = on_connection,
 	.domain = on_domain,
 	.agent = on_agent,
 	.frozen = on_frozen,
+	.paused = on_paused,
 };
 
 /* Life. */

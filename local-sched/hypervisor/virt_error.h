@@ -14,6 +14,7 @@ enum virt_error {
 	VIRT_ERROR_CONNECTION,  /* no connection to the host's libvirtd, or it broke */
 	VIRT_ERROR_NO_DOMAIN,   /* no such domain, or it does not run */
 	VIRT_ERROR_AGENT,       /* the guest agent does not answer, or answers rubbish */
+	VIRT_ERROR_PAUSED,      /* the VM was paused by somebody: its agent was not asked */
 	VIRT_ERROR_REFUSED,     /* the guest agent answered with an error */
 	VIRT_ERROR_IMAGE,       /* the guest image is missing or not what its manifest says */
 };

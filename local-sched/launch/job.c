@@ -16,6 +16,7 @@
 #define AGENT_TIMEOUT_S 15
 #define POLL_S 5
 #define POLL_FAILURES 2
+#define START_AGAIN_MS 500
 #define EXIT_GRACE_MS 2000 /* from "exited" by the agent to the line on the port */
 #define KILL_AGAIN_MS 1000
 #define KILL_TRIES 15
@@ -26,6 +27,7 @@
 struct question {
 	struct job *job;
 	struct rank *rank;
+	int64_t asked_ns;
 };
 
 static void really_free(struct job *job);
@@ -38,8 +40,18 @@ static void ask(struct rank *rank, struct job *job, const char *request, host_do
 
 	question->job = job;
 	question->rank = rank;
+	question->asked_ns = clock_now_ns();
 	job->questions++;
 	machine_agent(rank->place->machine, request, AGENT_TIMEOUT_S, done, question);
+}
+
+/* Whether there is no answer because somebody paused the VM; to be asked before it is taken in. */
+static bool is_excused(gpointer data, const GError *error)
+{
+	const struct question *question = data;
+
+	return question->job->events && machine_is_excused(question->rank->place->machine,
+							   question->asked_ns, error);
 }
 
 /* Takes an answer in; NULL if nobody wants it any more. */
@@ -202,6 +214,26 @@ static enum task_outcome outcome_of(const GError *error)
 
 /* Starting. */
 
+static void start_rank(struct job *job, struct rank *rank);
+
+/* Its VM stood still: it was not started. */
+static gboolean start_again(gpointer data)
+{
+	struct rank *rank = data;
+	struct job *job = rank->place->job;
+
+	rank->start_source = 0;
+	if (job->phase == PHASE_STARTING) {
+		start_rank(job, rank);
+		return G_SOURCE_REMOVE;
+	}
+	job_rank_ended(rank, 127);
+	rank->lost_output = true;
+	job->execs_pending--;
+	job_advance(job);
+	return G_SOURCE_REMOVE;
+}
+
 static void exec_answered(gpointer result, const GError *error, gpointer data)
 {
 	g_autofree char *reply = result;
@@ -211,6 +243,12 @@ static void exec_answered(gpointer result, const GError *error, gpointer data)
 
 	if (!rank)
 		return;
+	if (g_error_matches(error, VIRT_ERROR, VIRT_ERROR_PAUSED)) {
+		log_debug("task '%s': rank %u: not started yet: %s", job->task->id, rank->index,
+			  error->message);
+		rank->start_source = g_timeout_add(START_AGAIN_MS, start_again, rank);
+		return;
+	}
 	job->execs_pending--;
 	if (!error && !agent_parse_exec(reply, &rank->pid, &wrong))
 		error = wrong;
@@ -246,7 +284,6 @@ static void start_rank(struct job *job, struct rank *rank)
 	const char *const environment[] = {pmi_rank, pmi_size, NULL};
 	g_autofree char *request = agent_exec_request(arguments, environment);
 
-	job->execs_pending++;
 	ask(rank, job, request, exec_answered);
 }
 
@@ -375,6 +412,7 @@ static void poll_answered(gpointer result, const GError *error, gpointer data)
 	g_autofree char *reply = result;
 	g_autoptr(GError) wrong = NULL;
 	struct agent_status status;
+	bool excused = is_excused(data, error);
 	struct job *job;
 	struct rank *rank = answered(data, &job);
 
@@ -389,9 +427,11 @@ static void poll_answered(gpointer result, const GError *error, gpointer data)
 		job_advance(job);
 		return;
 	}
-	if (error && g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION)) {
+	if (excused || g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION)) {
+		log_debug("task '%s': rank %u: not asked: %s", job->task->id, rank->index,
+			  error->message);
 		job_advance(job);
-		return; /* the host will be back, or its VMs are found to be gone */
+		return; /* the host or the VM will be back, or it is found to be gone */
 	}
 	log_warning("task '%s': rank %u: %s", job->task->id, rank->index,
 		    error ? error->message : wrong->message);
@@ -484,11 +524,15 @@ static void collect_answered(gpointer result, const GError *error, gpointer data
 	g_autofree char *reply = result;
 	g_autoptr(GError) wrong = NULL;
 	struct agent_status status;
+	bool excused = is_excused(data, error);
 	struct job *job;
 	struct rank *rank = answered(data, &job);
 
 	if (!rank)
 		return;
+	/* It is waited for until the deadline. */
+	if (excused && job->deadline_source)
+		job->collect_start_ns = clock_now_ns();
 	if (rank->collected) {
 		/* A poll got the status that is given once; this question came too late. */
 	} else if (rank->place->lost) {
@@ -499,7 +543,7 @@ static void collect_answered(gpointer result, const GError *error, gpointer data
 		else
 			collect_later(rank);
 		agent_status_clear(&status);
-	} else if (error && g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION)) {
+	} else if (excused || g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION)) {
 		collect_later(rank);
 	} else {
 		log_warning("task '%s': rank %u: output lost: %s", job->task->id, rank->index,
@@ -747,6 +791,7 @@ struct job *job_start(const struct job_settings *settings, const struct job_even
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		if (!machine_assign(job->places[i].machine, task->id, &machine_user, &job->places[i]))
 			g_assert_not_reached();
+	job->execs_pending = task->ranks;
 	for (uint32_t i = 0; i < task->ranks; i++)
 		start_rank(job, &job->ranks[i]);
 	job_open_stretch(job, task->requested_ns);
@@ -773,6 +818,7 @@ static void clear_sources(struct job *job)
 	g_clear_handle_id(&job->kill_source, g_source_remove);
 	g_clear_handle_id(&job->publish_source, g_source_remove);
 	for (uint32_t i = 0; i < job->task->ranks; i++) {
+		g_clear_handle_id(&job->ranks[i].start_source, g_source_remove);
 		g_clear_handle_id(&job->ranks[i].collect_source, g_source_remove);
 		g_clear_handle_id(&job->ranks[i].grace_source, g_source_remove);
 	}

@@ -25,6 +25,7 @@ struct rank {
 	int status;
 	bool collected;
 	bool lost_output; /* the agent knows nothing of it any more */
+	guint start_source; /* its VM was paused when it was to be started */
 	guint collect_ms; /* until the next try */
 	guint collect_source;
 	guint grace_source;

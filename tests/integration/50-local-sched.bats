@@ -170,6 +170,58 @@ local_verify() {
 	local_assert_works c1
 }
 
+# How often c1's log since line N has this text. local_logged N TEXT
+local_logged() {
+	tail -n "+$(($1 + 1))" "$BATS_FILE_TMPDIR/c1.log" | grep -c -F -- "$2"
+}
+
+# Both of its nodes were asked for TASK as often as a hung agent is. local_asked_in_vain N TASK
+local_asked_in_vain() {
+	[ "$(local_logged "$1" "task '$2': rank 0: not asked")" -ge 2 ] &&
+		[ "$(local_logged "$1" "task '$2': rank 1: not asked")" -ge 2 ]
+}
+
+local_both_paused() {
+	[ "$(local_logged "$1" "its VM was paused from outside")" = 2 ]
+}
+
+local_both_went_on() {
+	[ "$(local_logged "$1" "for which it was paused from outside")" = 2 ]
+}
+
+local_waits_to_start() {
+	[ "$(local_logged "$1" "not started yet: ")" -ge 2 ]
+}
+
+@test "keeps a task whose VMs somebody pauses for a while" {
+	vms=$(local_get c1 /v1/nodes | jq -r '.nodes[].vm')
+	lines=$(wc -l <"$BATS_FILE_TMPDIR/c1.log")
+	local_put c1 paused "$(local_long_task)"
+	within 30 local_task_is c1 paused running
+	for vm in $vms; do local_virsh b1 suspend "$vm"; done
+	within 60 local_asked_in_vain "$lines" paused
+	[ "$(local_logged "$lines" "its VM was paused from outside; task 'paused' waits for it")" = 2 ]
+	[[ $(local_get c1 /v1/nodes | jq -r '.nodes[].reason') =~ "paused from outside" ]]
+	for vm in $vms; do local_virsh b1 resume "$vm"; done
+	within 30 local_both_went_on "$lines"
+	local_task_is c1 paused running
+	[ "$(local_status c1 DELETE /v1/tasks/paused)" = 200 ]
+	local_assert_outcome c1 paused killed
+	local_all_ready c1
+}
+
+@test "starts a task when its VMs, which somebody paused, go on" {
+	vms=$(local_get c1 /v1/nodes | jq -r '.nodes[].vm')
+	lines=$(wc -l <"$BATS_FILE_TMPDIR/c1.log")
+	for vm in $vms; do local_virsh b1 suspend "$vm"; done
+	within 30 local_both_paused "$lines"
+	local_put c1 waits "$(local_task is S 2 1 '[0, 1]' 200)"
+	within 30 local_waits_to_start "$lines"
+	local_task_is c1 waits starting
+	for vm in $vms; do local_virsh b1 resume "$vm"; done
+	local_assert_outcome c1 waits completed
+}
+
 @test "outlives its libvirtd, and so do its VMs" {
 	before=$(local_qemus c1)
 	pid=$(local_libvirtd b1)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A VM over libvirt's own test driver: what the host says while its VM is being created. */
+/* A VM over libvirt's own test driver: what the host says while its VM is being created, and of one that serves. */
 #include <glib.h>
 #include <libvirt-glib/libvirt-glib.h>
 #include <string.h>
 
 #include "local-sched/hypervisor/domain.h"
-#include "local-sched/hypervisor/machine.h"
+#include "common/clock.h"
+#include "local-sched/hypervisor/machine_private.h"
+#include "local-sched/hypervisor/pause.h"
 #include "local-sched/hypervisor/virt_error.h"
 
 #define DOMAIN "virtbed-test-n0"
@@ -36,8 +38,17 @@ static void on_agent(struct host *host, const char *name, bool connected, void *
 {
 }
 
-static const struct host_events host_events = {
-	.connection = on_connection, .domain = on_domain, .agent = on_agent};
+static void on_paused(struct host *host, const char *name, bool paused, const char *failure,
+		      void *data)
+{
+	if (g_str_equal(name, DOMAIN))
+		machine_vm_paused(((struct fixture *)data)->machine, paused, failure);
+}
+
+static const struct host_events host_events = {.connection = on_connection,
+					       .domain = on_domain,
+					       .agent = on_agent,
+					       .paused = on_paused};
 
 static void on_ready(struct machine *machine, void *data)
 {
@@ -73,6 +84,16 @@ static bool is_past_creating(struct fixture *fixture)
 static bool is_down(struct fixture *fixture)
 {
 	return machine_state(fixture->machine) == MACHINE_DOWN;
+}
+
+static bool is_paused(struct fixture *fixture)
+{
+	return machine_reason(fixture->machine) != NULL;
+}
+
+static bool is_not_paused(struct fixture *fixture)
+{
+	return !is_paused(fixture);
 }
 
 static void wait_until(struct fixture *fixture, bool (*holds)(struct fixture *fixture))
@@ -116,7 +137,7 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 	machine_place(fixture->machine, &fixture->place);
 	machine_want(fixture->machine, true);
 	wait_until(fixture, is_connected);
-	machine_found(fixture->machine, false, false, NULL);
+	machine_found(fixture->machine, NULL);
 	wait_until(fixture, is_creating);
 }
 
@@ -193,6 +214,72 @@ static void test_unwanted(struct fixture *fixture, gconstpointer data)
 	wait_until(fixture, is_creating);
 }
 
+/* As if its guest had booted. */
+static void reach_ready(struct fixture *fixture)
+{
+	wait_until(fixture, is_past_creating);
+	machine_fire(fixture->machine, MACHINE_EVENT_AGENT, NULL);
+	while (machine_state(fixture->machine) != MACHINE_READY)
+		machine_fire(fixture->machine, MACHINE_EVENT_DONE, NULL);
+}
+
+/* One that somebody paused is kept, and its guest's silence excused as long as it lasts. */
+static void test_paused(struct fixture *fixture, gconstpointer data)
+{
+	const GError silent = {.domain = VIRT_ERROR, .code = VIRT_ERROR_AGENT};
+	const GError unasked = {.domain = VIRT_ERROR, .code = VIRT_ERROR_PAUSED};
+	const GError gone = {.domain = VIRT_ERROR, .code = VIRT_ERROR_NO_DOMAIN};
+	int64_t asked_ns = clock_now_ns();
+
+	reach_ready(fixture);
+	g_assert_false(machine_is_excused(fixture->machine, asked_ns, &silent));
+	assert_does(domain_freeze, fixture, DOMAIN, "done");
+	wait_until(fixture, is_paused);
+	g_assert_true(machine_is_excused(fixture->machine, clock_now_ns(), &silent));
+	g_assert_true(machine_is_excused(fixture->machine, clock_now_ns(), &unasked));
+	g_assert_false(machine_is_excused(fixture->machine, clock_now_ns(), &gone));
+	g_assert_false(machine_is_excused(fixture->machine, clock_now_ns(), NULL));
+	assert_does(domain_thaw, fixture, DOMAIN, "done");
+	wait_until(fixture, is_not_paused);
+	g_assert_true(machine_is_excused(fixture->machine, asked_ns, &silent));
+	g_assert_false(machine_is_excused(fixture->machine, clock_now_ns() + 1, &silent));
+	g_assert_cmpstr(machine_state_name(machine_state(fixture->machine)), ==, "ready");
+}
+
+static void test_stopped_by_failure(struct fixture *fixture, gconstpointer data)
+{
+	reach_ready(fixture);
+	machine_vm_paused(fixture->machine, true,
+			  pause_failure_of_event(VIR_DOMAIN_EVENT_SUSPENDED_IOERROR));
+	g_assert_cmpstr(machine_state_name(machine_state(fixture->machine)), ==, "removing");
+	g_assert_cmpstr(machine_reason(fixture->machine), ==, "it was stopped by an I/O error");
+}
+
+static void test_failures(void)
+{
+	static const struct {
+		const char *(*failure)(int code);
+		int code;
+		const char *expected;
+	} cases[] = {
+		{pause_failure_of_event, VIR_DOMAIN_EVENT_SUSPENDED_PAUSED, NULL},
+		{pause_failure_of_event, VIR_DOMAIN_EVENT_SUSPENDED_FROM_SNAPSHOT, NULL},
+		{pause_failure_of_event, VIR_DOMAIN_EVENT_SUSPENDED_IOERROR, "an I/O error"},
+		{pause_failure_of_event, VIR_DOMAIN_EVENT_SUSPENDED_WATCHDOG, "its watchdog"},
+		{pause_failure_of_event, -1, NULL},
+		{pause_failure_of_event, 1000, NULL},
+		{pause_failure_of_reason, VIR_DOMAIN_PAUSED_USER, NULL},
+		{pause_failure_of_reason, VIR_DOMAIN_PAUSED_UNKNOWN, NULL},
+		{pause_failure_of_reason, VIR_DOMAIN_PAUSED_DUMP, NULL},
+		{pause_failure_of_reason, VIR_DOMAIN_PAUSED_IOERROR, "an I/O error"},
+		{pause_failure_of_reason, VIR_DOMAIN_PAUSED_CRASHED, "a crash of its guest"},
+		{pause_failure_of_reason, 1000, NULL},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
+		g_assert_cmpstr(cases[i].failure(cases[i].code), ==, cases[i].expected);
+}
+
 #define ADD(name, test) g_test_add(name, struct fixture, NULL, set_up, test, tear_down)
 
 int main(int argc, char **argv)
@@ -204,5 +291,8 @@ int main(int argc, char **argv)
 	ADD("/machine/a-predecessor-that-ends-while-a-vm-is-created-does-no-harm", test_predecessor);
 	ADD("/machine/what-is-frozen-may-be-frozen-again", test_freezes_what_is_frozen);
 	ADD("/machine/one-that-nobody-wants-goes-until-somebody-does", test_unwanted);
+	ADD("/machine/one-that-somebody-paused-is-kept", test_paused);
+	ADD("/machine/one-that-a-failure-stopped-has-failed", test_stopped_by_failure);
+	g_test_add_func("/machine/what-was-asked-for-is-told-from-a-failure", test_failures);
 	return g_test_run();
 }
