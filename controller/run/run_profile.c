@@ -26,7 +26,7 @@ struct job {
 	uint32_t type, cluster, nodes_count;
 	uint32_t *nodes;
 	bool filler; /* keeps nodes busy; counts if it completes in time */
-	bool cold;   /* ran on a node that had run nothing before: does not count */
+	bool cold;   /* pays for what no other task of a run does: does not count */
 };
 
 /* A cluster being measured. */
@@ -36,8 +36,9 @@ struct bench {
 	GArray *wanted; /* uint32_t types still to be started */
 	bool *busy;     /* per node */
 	bool *down;
-	bool *warm;    /* has completed a task since it booted */
-	uint32_t left; /* measurements that have not completed */
+	bool *evicted;  /* its last task had its VM's pages pushed out */
+	bool *warm;     /* nodes x types: has completed a task of its benchmark since it booted */
+	uint32_t left;  /* measurements that have not completed */
 	struct random_stream random;
 };
 
@@ -89,19 +90,20 @@ static void shuffle(GArray *list, guint first, struct random_stream *random)
 	}
 }
 
-/* Appends the measurements of the types that arrive, or of those that never do, in random order. */
-static void want(struct profile *profile, struct bench *bench, bool arriving)
+/*
+ * One measurement of each type after the other, in random order, and again: the speed of a machine
+ * changes from minute to minute, and no estimate shall be that of one minute.
+ */
+static void want(const struct profile *profile, struct bench *bench)
 {
-	const guint first = bench->wanted->len;
+	for (uint32_t i = 0; i < profile->session->plan->profile_repeats; i++) {
+		const guint first = bench->wanted->len;
 
-	for (uint32_t type = 0; type < profile->config->types_count; type++) {
-		if (!fits(profile, type, bench) ||
-		    (profile->config->types[type].share > 0) != arriving)
-			continue;
-		for (uint32_t i = 0; i < profile->session->plan->profile_repeats; i++)
-			g_array_append_val(bench->wanted, type);
+		for (uint32_t type = 0; type < profile->config->types_count; type++)
+			if (fits(profile, type, bench))
+				g_array_append_val(bench->wanted, type);
+		shuffle(bench->wanted, first, &bench->random);
 	}
-	shuffle(bench->wanted, first, &bench->random);
 }
 
 static void bench_init(struct profile *profile, struct bench *bench, uint32_t index)
@@ -111,11 +113,10 @@ static void bench_init(struct profile *profile, struct bench *bench, uint32_t in
 	bench->wanted = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	bench->busy = g_new0(bool, bench->cluster->nodes);
 	bench->down = g_new0(bool, bench->cluster->nodes);
-	bench->warm = g_new0(bool, bench->cluster->nodes);
+	bench->evicted = g_new0(bool, bench->cluster->nodes);
+	bench->warm = g_new0(bool, bench->cluster->nodes * profile->config->types_count);
 	random_stream_init(&bench->random, profile->config->workload->seed, SHUFFLE_STREAM + index);
-	/* A task that makes its VM swap slows the one after it: no run has it, the profile last. */
-	want(profile, bench, true);
-	want(profile, bench, false);
+	want(profile, bench);
 	bench->left = bench->wanted->len;
 	profile->total += bench->left;
 }
@@ -127,6 +128,47 @@ static uint32_t free_nodes(const struct bench *bench)
 	for (uint32_t i = 0; i < bench->cluster->nodes; i++)
 		count += !bench->busy[i] && !bench->down[i];
 	return count;
+}
+
+static bool *warm(const struct profile *profile, const struct bench *bench, uint32_t node,
+		  uint32_t type)
+{
+	return &bench->warm[node * profile->config->types_count + type];
+}
+
+/* Whether it makes its VMs swap, for which the next task pays, and no run has such a task. */
+static bool evicts(const struct profile *profile, uint32_t type, const struct bench *bench)
+{
+	const struct config_type *one = &profile->config->types[type];
+
+	return !(one->share > 0) &&
+	       one->memory_mib > width(profile, type, bench) * bench->cluster->memory_mib;
+}
+
+static bool is_cold(const struct profile *profile, const struct bench *bench, uint32_t node,
+		    uint32_t type)
+{
+	return !*warm(profile, bench, node, type) ||
+	       (bench->evicted[node] && !evicts(profile, type, bench));
+}
+
+/* What a node is after a task that completed. */
+static void set_warm(const struct profile *profile, const struct bench *bench, uint32_t node,
+		     uint32_t type)
+{
+	const struct config_type *types = profile->config->types;
+
+	bench->evicted[node] = evicts(profile, type, bench);
+	for (uint32_t i = 0; i < profile->config->types_count; i++)
+		if (g_str_equal(types[i].benchmark, types[type].benchmark))
+			*warm(profile, bench, node, i) = true;
+}
+
+/* What a node is that went down. */
+static void set_cold(const struct profile *profile, const struct bench *bench, uint32_t node)
+{
+	for (uint32_t i = 0; i < profile->config->types_count; i++)
+		*warm(profile, bench, node, i) = false;
 }
 
 static void start_job(struct profile *profile, struct bench *bench, uint32_t type, bool filler)
@@ -142,7 +184,7 @@ static void start_job(struct profile *profile, struct bench *bench, uint32_t typ
 		if (bench->busy[i] || bench->down[i])
 			continue;
 		bench->busy[i] = true;
-		job->cold = job->cold || !bench->warm[i];
+		job->cold = job->cold || is_cold(profile, bench, i, type);
 		job->nodes[job->nodes_count++] = i;
 	}
 	start.task = profile->jobs->len;
@@ -169,20 +211,24 @@ static bool start_wanted(struct profile *profile, struct bench *bench)
 	return false;
 }
 
-/* Any type that has room: one of them by chance. */
+/* What a run would have there: one of the types that have room, by their shares of the arrivals. */
 static bool start_filler(struct profile *profile, struct bench *bench)
 {
 	uint32_t room = free_nodes(bench);
-	uint32_t count = 0;
 	uint32_t chosen = 0;
+	double sum = 0;
 
 	for (uint32_t type = 0; type < profile->config->types_count; type++) {
-		if (!fits(profile, type, bench) || width(profile, type, bench) > room)
+		double share = profile->config->types[type].share;
+
+		if (!(share > 0) || !fits(profile, type, bench) ||
+		    width(profile, type, bench) > room)
 			continue;
-		if (random_stream_below(&bench->random, ++count) == 0)
+		sum += share;
+		if (random_stream_uniform(&bench->random) * sum < share)
 			chosen = type;
 	}
-	if (!count)
+	if (!(sum > 0))
 		return false;
 	start_job(profile, bench, chosen, true);
 	return true;
@@ -246,7 +292,8 @@ static bool take_end(struct profile *profile, const struct backend_event *event,
 
 	for (uint32_t i = 0; i < job->nodes_count; i++) {
 		bench->busy[job->nodes[i]] = false;
-		bench->warm[job->nodes[i]] |= event->outcome == BACKEND_OUTCOME_COMPLETED;
+		if (event->outcome == BACKEND_OUTCOME_COMPLETED)
+			set_warm(profile, bench, job->nodes[i], job->type);
 	}
 	if (event->outcome == BACKEND_OUTCOME_COMPLETED) {
 		if (!job->cold)
@@ -270,7 +317,7 @@ static bool take_event(struct profile *profile, const struct backend_event *even
 		return take_end(profile, event, error);
 	case BACKEND_EVENT_NODE_DOWN:
 		profile->benches[event->cluster].down[event->node] = true;
-		profile->benches[event->cluster].warm[event->node] = false;
+		set_cold(profile, &profile->benches[event->cluster], event->node);
 		return true;
 	case BACKEND_EVENT_NODE_UP:
 		profile->benches[event->cluster].down[event->node] = false;
@@ -453,6 +500,7 @@ static void profile_clear(struct profile *profile)
 		g_array_unref(profile->benches[i].wanted);
 		g_free(profile->benches[i].busy);
 		g_free(profile->benches[i].down);
+		g_free(profile->benches[i].evicted);
 		g_free(profile->benches[i].warm);
 	}
 	run_overheads_clear(&profile->overheads);

@@ -55,7 +55,8 @@ teardown() {
 	[ "$status" -eq 0 ]
 }
 
-@test "profile alone writes estimates and prints them" {
+@test "profile alone writes estimates and prints them; types that never arrive fill no nodes" {
+	sed -i 's/share: 0.6/share: 1/; s/share: 0.4/share: 0/' "$config"
 	run_start profile "$config" --repeat 1 --target-s 1000 --on c2 --out "$BATS_TEST_TMPDIR/e.yaml" --json
 	run_wait
 	[ "$run_status" -eq 0 ]
@@ -64,6 +65,7 @@ teardown() {
 		all(.target_repetitions * .etc_s / 1000 | . > 4.9 and . < 10.1)' "$run_results"
 	[ "$(jq '.estimates | length' "$run_results")" -eq 4 ]
 	jq -e '.estimates | all(.etc_s > 1.9 and .etc_s < 5 and .count >= 1)' "$run_results"
+	jq -e '.estimates | map(select(.type == "CG.S.2")) | length == 2 and all(.count == 1)' "$run_results"
 	run_start run "$config" --estimates "$BATS_TEST_TMPDIR/e.yaml" --policy easy --limit 0.3 --out "$out"
 	run_wait
 	[ "$run_status" -eq 0 ]
