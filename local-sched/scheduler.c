@@ -231,8 +231,7 @@ static bool nodes_ready(struct scheduler *scheduler, const uint32_t *nodes, uint
 			continue;
 		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT,
 			    "node %u is not ready: it is %s%s%s", nodes[i],
-			    machine_state_public_name(node_state(node)), task ? " with task " : "",
-			    task ? task : "");
+			    node_public_state(node), task ? " with task " : "", task ? task : "");
 		return false;
 	}
 	return true;
@@ -624,12 +623,11 @@ static json_t *node_json(const struct scheduler *scheduler, uint32_t index)
 	json_object_set_new(item, "index", json_integer(index));
 	json_object_set_new(item, "name", json_string(node_name(node)));
 	json_object_set_new(item, "host", json_string(host_name(site_host(node_site(node)))));
-	json_object_set_new(item, "state",
-			    json_string(machine_state_public_name(node_state(node))));
+	json_object_set_new(item, "state", json_string(node_public_state(node)));
 	json_object_set_new(item, "step", json_string(machine_state_name(node_state(node))));
 	json_object_set_new(item, "vm", text_or_null(machine ? machine_domain(machine) : NULL));
 	json_object_set_new(item, "task", text_or_null(machine ? machine_task(machine) : NULL));
-	json_object_set_new(item, "reason", text_or_null(machine ? machine_reason(machine) : NULL));
+	json_object_set_new(item, "reason", text_or_null(node_reason(node)));
 	json_object_set_new(item, "boot_s", json_real(machine ? machine_boot_s(machine) : 0));
 	json_object_set_new(item, "caps", node_caps(scheduler, index));
 	return item;

@@ -299,7 +299,8 @@ void machine_found(struct machine *machine, const struct domain_info *info)
 		return;
 	if (!info)
 		machine_fire(machine, MACHINE_EVENT_DIED,
-			     machine->task ? "the VM died while its host was out of reach" : NULL);
+			     machine->task ? "the VM died while its host was out of reach"
+					   : "its VM was not booted yet");
 	else if (ours && machine->wanted)
 		found_ours(machine, info);
 	else

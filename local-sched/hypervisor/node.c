@@ -98,6 +98,25 @@ enum machine_state node_state(const struct node *node)
 	return node->machine ? machine_state(node->machine) : MACHINE_DOWN;
 }
 
+/* Its owner was not told that it is down: whoever lists nodes must not take it for that. */
+static bool is_between(const struct node *node)
+{
+	enum machine_state state = node_state(node);
+
+	return node->announced && state != MACHINE_READY && state != MACHINE_BUSY &&
+	       state != MACHINE_HELD;
+}
+
+const char *node_public_state(const struct node *node)
+{
+	return machine_state_public_name(is_between(node) ? MACHINE_BUSY : node_state(node));
+}
+
+const char *node_reason(const struct node *node)
+{
+	return is_between(node) || !node->machine ? NULL : machine_reason(node->machine);
+}
+
 bool node_is_settled(const struct node *node)
 {
 	return node->failed || node_state(node) == MACHINE_READY ||

@@ -23,7 +23,7 @@ struct node_events {
 	void (*settled)(struct node *node, void *data);
 };
 
-/* Node number `index` of a cluster, `name` for messages (copied), on `site`, with this place there. */
+/* Node number `index` of a cluster, `name` for messages (copied), with this place on `site`. */
 struct node *node_new(uint32_t index, const char *name, struct site *site,
 		      const struct cpu_cap *cap, uint32_t cores, const struct node_events *events,
 		      void *data);
@@ -31,8 +31,8 @@ struct node *node_new(uint32_t index, const char *name, struct site *site,
 void node_free(struct node *node);
 
 /*
- * Puts a VM there, or none (NULL), and returns the one that was there or NULL; where that is now, the caller
- * tells it.
+ * Puts a VM there, or none (NULL), and returns the one that was there or NULL; where that is now, the
+ * caller tells it.
  */
 struct machine *node_put(struct node *node, struct machine *machine);
 
@@ -51,5 +51,13 @@ struct site *node_site(const struct node *node);
 struct machine *node_machine(const struct node *node);
 /* The state of that VM; MACHINE_DOWN without one. */
 enum machine_state node_state(const struct node *node);
+/*
+ * What the API calls the node, which agrees with what it told: "ready" or "busy" from `ready` until
+ * `down`, busy too while its ranks are swept or another VM comes in place of one that was suspended;
+ * else "booting" or "down".
+ */
+const char *node_public_state(const struct node *node);
+/* What is wrong with it; NULL: nothing. Valid until its state changes. */
+const char *node_reason(const struct node *node);
 /* Whether its VM is ready, or has gone down since it came. */
 bool node_is_settled(const struct node *node);

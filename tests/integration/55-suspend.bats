@@ -299,9 +299,18 @@ suspend_roll_back() {
 	within 180 suspend_nothing_left c1 4
 }
 
+# Task ID of c2 is suspended; before, its nodes, which get other VMs, are taken and not down.
+suspend_is_off() {
+	local away
+	away=$(local_get c2 /v1/nodes | jq -c '.nodes[] | select(.state == "down" or .state == "booting")')
+	[ -z "$away" ] || { echo "$away"; exit 1; }
+	local_task_is c2 "$1" suspended
+}
+
 @test "a suspended task whose VM dies is lost, one on disk is killed, and nothing is left" {
 	suspend_prepare dies
-	suspend_task c2 dies 1 memory
+	suspend_ask c2 dies suspensions 1 '{"keep": "memory"}'
+	within 180 suspend_is_off dies
 	kill -9 $(pgrep -f -- "^/usr/bin/qemu-system.* guest=$(suspend_paused c2 | cut -d' ' -f1),")
 	local_assert_outcome c2 dies lost
 	[[ $(local_get c2 /v1/tasks/dies | jq -r .reason) =~ VM ]]

@@ -228,7 +228,7 @@ real_host() {
 		pids+=($!)
 		list+="${list:+,}unix:$BATS_TEST_TMPDIR/$cluster.sock"
 	done
-	VIRTBED_TEST_CONFIG=$config VIRTBED_TEST_SCHEDULERS=$list run timeout 500 \
+	VIRTBED_TEST_CONFIG=$config VIRTBED_TEST_SCHEDULERS=$list run timeout 1200 \
 		"$run_build/tests/unit/run/test-backend-conformance" -p /remote
 	kill "${pids[@]}"
 	wait "${pids[@]}" || true
