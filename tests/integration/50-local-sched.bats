@@ -57,7 +57,7 @@ local_verify() {
 	for kernel in "$@"; do
 		local_put c2 "$kernel-$class" "$(local_task "$kernel" "$class" 4 1 '[0, 1]' "$deadline")"
 		local_assert_outcome c2 "$kernel-$class" completed
-		within 30 local_all_ready c2
+		within 120 local_all_ready c2
 	done
 }
 
@@ -108,7 +108,7 @@ local_verify() {
 
 @test "kills a task on request, again and again" {
 	local_put c1 kill "$(local_long_task)"
-	within 30 local_task_is c1 kill running
+	within 120 local_task_is c1 kill running
 	[ "$(local_status c1 DELETE /v1/tasks/kill)" = 200 ]
 	[ "$(local_status c1 DELETE /v1/tasks/kill)" = 200 ]
 	local_assert_outcome c1 kill killed
@@ -153,20 +153,20 @@ local_verify() {
 
 @test "notices a dead VM, loses its task and boots a new one" {
 	local_put c1 dead-vm "$(local_long_task)"
-	within 30 local_task_is c1 dead-vm running
+	within 120 local_task_is c1 dead-vm running
 	kill -9 $(local_qemus c1 1)
 	local_assert_outcome c1 dead-vm lost
 	local_get c1 '/v1/events?after=0' | jq -e '.events[] | select(.kind == "node-down" and .node == 1)'
-	within 60 local_all_ready c1
+	within 180 local_all_ready c1
 	local_assert_works c1
 }
 
 @test "notices an agent that hangs" {
 	local_put c1 hang "$(local_long_task)"
-	within 30 local_task_is c1 hang running
+	within 120 local_task_is c1 hang running
 	kill -STOP $(local_qemus c1 0)
 	local_assert_outcome c1 hang lost
-	within 60 local_all_ready c1
+	within 180 local_all_ready c1
 	local_assert_works c1
 }
 
@@ -226,16 +226,16 @@ local_waits_to_start() {
 	before=$(local_qemus c1)
 	pid=$(local_libvirtd b1)
 	kill -9 "$pid"
-	within 30 local_libvirtd_is_new b1 "$pid"
-	within 60 local_all_ready c1
+	within 120 local_libvirtd_is_new b1 "$pid"
+	within 180 local_all_ready c1
 	[ "$(local_qemus c1)" = "$before" ]
 	local_assert_works c1
 	local_put c1 libvirtd "$(local_task is W 2 5 '[0, 1]' 100)"
-	within 30 local_task_is c1 libvirtd running
+	within 120 local_task_is c1 libvirtd running
 	kill -9 "$(local_libvirtd b1)"
 	task=$(local_await c1 libvirtd)
 	[[ $(jq -r .outcome <<<"$task") =~ completed|lost ]]
-	within 60 local_all_ready c1
+	within 180 local_all_ready c1
 	local_assert_works c1
 }
 
@@ -259,10 +259,10 @@ local_libvirtd_is_new() {
 	last=$(local_get c1 '/v1/events?after=0' | jq .last)
 	incarnation=$(local_get c1 /v1/capabilities | jq -r .incarnation)
 	local_put c1 crash "$(local_long_task)"
-	within 30 local_task_is c1 crash running
+	within 120 local_task_is c1 crash running
 	local_end KILL c1
 	local_start c1
-	within 60 local_all_ready c1
+	within 180 local_all_ready c1
 	[ "$(local_qemus c1)" = "$before" ]
 	local_assert_outcome c1 crash lost
 	[ "$(local_status c1 PUT /v1/tasks/crash "$(local_long_task)")" = 200 ]
@@ -302,6 +302,6 @@ local_libvirtd_is_new() {
 	[[ ! $(local_virsh b2 vol-list virtbed) =~ swap ]]
 	[ ! -S "$BATS_FILE_TMPDIR/c2.sock" ]
 	local_start c2
-	within 60 local_all_ready c2
+	within 180 local_all_ready c2
 	local_assert_outcome c2 stop lost
 }
