@@ -154,6 +154,20 @@ static void fill_in_serial(struct config *config, GHashTable *given)
 	DEFAULT_NUMBER(config->experiment->budget_j, 1);
 }
 
+/* Jobs on shared hosts (paper 003). They use no energy either. */
+static void fill_in_sharing(struct config *config, GHashTable *given)
+{
+	struct config_sharing *sharing = config->environment->sharing;
+
+	DEFAULT_NUMBER(sharing->jobs, 1000);
+	DEFAULT_GIVEN("environment.sharing.penalty_s", sharing->penalty_s, 300);
+	DEFAULT_NUMBER(sharing->week, 1);
+	DEFAULT_NUMBER(config->environment->pstates, 1);
+	DEFAULT_GIVEN("environment.lead_s", config->environment->lead_s, 0);
+	DEFAULT_NUMBER(config->environment->tasks_per_day, 1);
+	DEFAULT_NUMBER(config->experiment->budget_j, 1);
+}
+
 /* An environment draws its own workload; what others read of one is filled in. */
 static void fill_in_environment(struct config *config, GHashTable *given)
 {
@@ -162,8 +176,10 @@ static void fill_in_environment(struct config *config, GHashTable *given)
 
 	if (environment->serial)
 		fill_in_serial(config, given);
+	if (environment->sharing)
+		fill_in_sharing(config, given);
 	DEFAULT_NUMBER(environment->pstates, 3);
-	if (!g_hash_table_contains(given, "environment.lead_s"))
+	if (!environment->sharing && !g_hash_table_contains(given, "environment.lead_s"))
 		environment->lead_s = 4.0 * 3600;
 	DEFAULT_NUMBER(environment->seed, 1);
 	DEFAULT_NUMBER(environment->classes_seed, 1);

@@ -198,6 +198,28 @@ struct config_serial {
 	double preemptible_share; /* of the tasks, [0, 1]: may be preempted; default 1 */
 };
 
+/* A job that a configuration lists: equal VMs, their needs as shares of a host. */
+struct config_job {
+	double arrival_s; /* >= 0, in order */
+	double run_s;     /* alone on the cluster, > 0 */
+	uint32_t vms;
+	double cpu;       /* need of each VM, (0, 1] */
+	double memory;    /* requirement of each, (0, 1] */
+};
+
+/*
+ * Jobs on the hosts of one cluster, its nodes, that policies may share in time (paper 003): those of
+ * the Lublin model; or of a week of environment.trace, by the rules for HPC2N; or listed ones.
+ */
+struct config_sharing {
+	uint32_t jobs;    /* of the model, in a trial; default 1000 */
+	double load;      /* the offered load that they are scaled to; default 0: as drawn */
+	double penalty_s; /* of rescheduling (IV.A), >= 0; default 300 */
+	uint32_t week;    /* of the trace, from 1, that trial 1 runs; default 1 */
+	struct config_job *list; /* list_count jobs, the same in all trials; none: the others */
+	uint32_t list_count;
+};
+
 /*
  * A simulated environment (paper 002, section 4.2): task types, estimates and arrivals are drawn
  * anew for every trial on the configured clusters; `types`, `estimates` and `workload` stay empty.
@@ -215,6 +237,7 @@ struct config_environment {
 	uint32_t special_count;
 	double sine_amplitude;  /* of the arrival rates, relative, [0, 1]; default 0.5 */
 	struct config_serial *serial; /* serial tasks in bursts instead; NULL: parallel ones */
+	struct config_sharing *sharing; /* jobs on shared hosts instead; NULL: none */
 };
 
 /*

@@ -216,6 +216,28 @@ static const cyaml_schema_field_t serial_fields[] = {
 	CYAML_FIELD_END
 };
 
+static const cyaml_schema_field_t job_fields[] = {
+	FLOAT(NEEDED, struct config_job, arrival_s),
+	FLOAT(NEEDED, struct config_job, run_s),
+	UINT(NEEDED, struct config_job, vms),
+	FLOAT(NEEDED, struct config_job, cpu),
+	FLOAT(NEEDED, struct config_job, memory),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_value_t job_entry = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_job, job_fields),
+};
+
+static const cyaml_schema_field_t sharing_fields[] = {
+	UINT(OPTIONAL, struct config_sharing, jobs),
+	FLOAT(OPTIONAL, struct config_sharing, load),
+	FLOAT(OPTIONAL, struct config_sharing, penalty_s),
+	UINT(OPTIONAL, struct config_sharing, week),
+	LIST(OPTIONAL, struct config_sharing, list, &job_entry, 0),
+	CYAML_FIELD_END
+};
+
 static const cyaml_schema_field_t environment_fields[] = {
 	FLOAT(OPTIONAL, struct config_environment, tasks_per_day),
 	STRING(OPTIONAL, struct config_environment, trace),
@@ -229,6 +251,8 @@ static const cyaml_schema_field_t environment_fields[] = {
 	FLOAT(OPTIONAL, struct config_environment, sine_amplitude),
 	CYAML_FIELD_MAPPING_PTR("serial", OPTIONAL | CYAML_FLAG_POINTER, struct config_environment,
 				serial, serial_fields),
+	CYAML_FIELD_MAPPING_PTR("sharing", OPTIONAL | CYAML_FLAG_POINTER, struct config_environment,
+				sharing, sharing_fields),
 	CYAML_FIELD_END
 };
 
@@ -320,6 +344,7 @@ enum config_zero config_schema_zero(const char *key)
 		const char *key;
 		enum config_zero zero;
 	} zeros[] = {
+		{ "arrival_s", CONFIG_ZERO_IS_VALUE },
 		{ "baseline_s", CONFIG_ZERO_IS_VALUE },
 		{ "burst", CONFIG_ZERO_IS_REFUSED },
 		{ "cipher_suite", CONFIG_ZERO_IS_REFUSED },
@@ -329,9 +354,11 @@ enum config_zero config_schema_zero(const char *key)
 		{ "critical_share", CONFIG_ZERO_IS_VALUE },
 		{ "critical_utility", CONFIG_ZERO_IS_REFUSED },
 		{ "interval_s", CONFIG_ZERO_IS_REFUSED },
+		{ "jobs", CONFIG_ZERO_IS_REFUSED },
 		{ "lead_s", CONFIG_ZERO_IS_VALUE },
 		{ "may_preempt_share", CONFIG_ZERO_IS_VALUE },
 		{ "ordinary_mean_s", CONFIG_ZERO_IS_REFUSED },
+		{ "penalty_s", CONFIG_ZERO_IS_VALUE },
 		{ "port", CONFIG_ZERO_IS_REFUSED },
 		{ "preemptible_share", CONFIG_ZERO_IS_VALUE },
 		{ "profile_repeats", CONFIG_ZERO_IS_REFUSED },
@@ -343,6 +370,7 @@ enum config_zero config_schema_zero(const char *key)
 		{ "spread", CONFIG_ZERO_IS_VALUE },
 		{ "task_deadline_s", CONFIG_ZERO_IS_REFUSED },
 		{ "trials", CONFIG_ZERO_IS_REFUSED },
+		{ "week", CONFIG_ZERO_IS_REFUSED },
 		{ "zero_at", CONFIG_ZERO_IS_REFUSED },
 	};
 

@@ -9,6 +9,8 @@
 #define PSTATES_MAX 64
 #define TASKS_PER_DAY_MAX 1e6
 #define TRIALS_MAX 1000000
+#define JOBS_MAX 1000000
+#define RUN_MAX_S 1e9
 #define SIZE_MAX_SHARE 100.0
 
 static bool is_cluster(const struct config *config, const char *name)
@@ -45,8 +47,8 @@ static char *check_number(const char *name, double value)
 
 	if (value >= sweep->min && value <= sweep->max)
 		return NULL;
-	return g_strdup_printf("environment.serial.%s: %g is outside %g to %g", name, value,
-			       sweep->min, sweep->max);
+	return g_strdup_printf("environment.%s.%s: %g is outside %g to %g", sweep->needs, name,
+			       value, sweep->min, sweep->max);
 }
 
 static char *check_share(const char *name, double value)
@@ -112,6 +114,70 @@ static char *check_serial(const struct config *config)
 	return check_serial_numbers(environment->serial);
 }
 
+/* The needs of a listed job, and when it comes. */
+static char *check_job(const struct config_sharing *sharing, uint32_t i)
+{
+	const struct config_job *job = &sharing->list[i];
+	const struct {
+		const char *key;
+		double value;
+	} shares[] = { { "cpu", job->cpu }, { "memory", job->memory } };
+
+	for (gsize k = 0; k < G_N_ELEMENTS(shares); k++)
+		if (!(shares[k].value > 0 && shares[k].value <= 1))
+			return g_strdup_printf("environment.sharing.list[%u].%s: %g is outside (0, 1]; "
+					       "give the share of a host that each VM needs",
+					       i, shares[k].key, shares[k].value);
+	if (job->vms == 0)
+		return g_strdup_printf("environment.sharing.list[%u].vms: 0; give at least 1", i);
+	if (!(job->run_s > 0 && job->run_s <= RUN_MAX_S))
+		return g_strdup_printf("environment.sharing.list[%u].run_s: %g is outside (0, %g]",
+				       i, job->run_s, RUN_MAX_S);
+	if (!(job->arrival_s >= (i > 0 ? sharing->list[i - 1].arrival_s : 0) &&
+	      job->arrival_s <= RUN_MAX_S))
+		return g_strdup_printf("environment.sharing.list[%u].arrival_s: %g is below 0 or "
+				       "before the job above it; sort by arrival",
+				       i, job->arrival_s);
+	return NULL;
+}
+
+/* What jobs on shared hosts do not go together with. */
+static char *check_sharing(const struct config *config)
+{
+	const struct config_environment *environment = config->environment;
+	const struct config_sharing *sharing = environment->sharing;
+	char *wrong = NULL;
+
+	if (environment->serial)
+		return g_strdup("environment.sharing: tasks are serial or share hosts; leave out "
+				"serial or sharing");
+	if (config->clusters_count != 1)
+		return g_strdup_printf("clusters: %u, but environment.sharing is about the hosts of "
+				       "one; give one cluster, whose nodes are the hosts",
+				       config->clusters_count);
+	if (environment->special_count > 0 || environment->pstates != 1 || environment->lead_s != 0)
+		return g_strdup("environment: special, pstates and lead_s are of no use with "
+				"environment.sharing; leave them out");
+	if (config->experiment->limits_count != 1)
+		return g_strdup("experiment.limits: the jobs of environment.sharing use no energy; "
+				"give [1]");
+	if (environment->trace && sharing->list_count > 0)
+		return g_strdup("environment.trace: the jobs are those of the trace or those of "
+				"environment.sharing.list; leave out one of them");
+	if ((environment->trace || sharing->list_count > 0) && sharing->load > 0)
+		return g_strdup_printf("environment.sharing.load: %g, but only jobs of the model are "
+				       "scaled to a load; leave it out",
+				       sharing->load);
+	if (sharing->jobs < 2 || sharing->jobs > JOBS_MAX)
+		return g_strdup_printf("environment.sharing.jobs: %u is outside 2 to %d",
+				       sharing->jobs, JOBS_MAX);
+	for (uint32_t i = 0; !wrong && i < sharing->list_count; i++)
+		wrong = check_job(sharing, i);
+	if (!wrong)
+		wrong = check_number("load", sharing->load);
+	return wrong ? wrong : check_number("penalty_s", sharing->penalty_s);
+}
+
 static char *check_times(const struct config *config)
 {
 	const struct config_environment *environment = config->environment;
@@ -151,6 +217,8 @@ char *config_environment_check(const struct config *config)
 	wrong = check_special(config);
 	if (!wrong && environment->serial)
 		wrong = check_serial(config);
+	if (!wrong && environment->sharing)
+		wrong = check_sharing(config);
 	return wrong ? wrong : check_times(config);
 }
 
@@ -203,8 +271,9 @@ static char *check_sweep(const struct config *config, const struct config_sweep 
 		return g_strdup_printf("study.x: '%s' without study.values; give the values to "
 				       "sweep",
 				       study->x);
-	if (!config->environment || !config->environment->serial)
-		return g_strdup_printf("study.x: '%s' needs environment.serial", study->x);
+	if (!config_sweep_fits(sweep, config))
+		return g_strdup_printf("study.x: '%s' needs environment.%s", study->x,
+				       sweep->needs);
 	return check_values(study, sweep);
 }
 

@@ -7,30 +7,42 @@
 #define BURST_MAX 10000
 #define MEAN_MAX_S 1e6
 #define UTILITY_MAX 1e6
+#define LOAD_MAX 10
+#define PENALTY_MAX_S 1e6
 
-static void set_burst(struct config_serial *serial, double value)
+static void set_burst(struct config_environment *environment, double value)
 {
-	serial->burst = value;
+	environment->serial->burst = value;
 }
 
-static void set_critical_mean(struct config_serial *serial, double value)
+static void set_critical_mean(struct config_environment *environment, double value)
 {
-	serial->critical_mean_s = value;
+	environment->serial->critical_mean_s = value;
 }
 
-static void set_critical_utility(struct config_serial *serial, double value)
+static void set_critical_utility(struct config_environment *environment, double value)
 {
-	serial->critical_utility = value;
+	environment->serial->critical_utility = value;
 }
 
-static void set_flags(struct config_serial *serial, double value)
+static void set_flags(struct config_environment *environment, double value)
 {
-	serial->may_preempt_share = serial->preemptible_share = value;
+	environment->serial->may_preempt_share = environment->serial->preemptible_share = value;
 }
 
-static void set_utility(struct config_serial *serial, double value)
+static void set_utility(struct config_environment *environment, double value)
 {
-	serial->utility = (enum config_utility)value;
+	environment->serial->utility = (enum config_utility)value;
+}
+
+static void set_load(struct config_environment *environment, double value)
+{
+	environment->sharing->load = value;
+}
+
+static void set_penalty(struct config_environment *environment, double value)
+{
+	environment->sharing->penalty_s = value;
 }
 
 static const char *const utilities[] = {
@@ -43,6 +55,7 @@ static const char *const utilities[] = {
 static const struct config_sweep sweeps[] = {
 	{
 		.name = "burst",
+		.needs = "serial",
 		.axis = "tasks per burst",
 		.scale = 1,
 		.min = 1,
@@ -51,6 +64,7 @@ static const struct config_sweep sweeps[] = {
 	},
 	{
 		.name = "critical_mean_s",
+		.needs = "serial",
 		.axis = "mean execution time of critical tasks, minutes",
 		.scale = 1 / 60.0,
 		.min = 1,
@@ -59,6 +73,7 @@ static const struct config_sweep sweeps[] = {
 	},
 	{
 		.name = "critical_utility",
+		.needs = "serial",
 		.axis = "starting utility of critical tasks",
 		.scale = 1,
 		.min = 0.001,
@@ -67,6 +82,7 @@ static const struct config_sweep sweeps[] = {
 	},
 	{
 		.name = "flags",
+		.needs = "serial",
 		.axis = "tasks that may preempt, and that can be preempted, %",
 		.scale = 100,
 		.min = 0,
@@ -75,12 +91,31 @@ static const struct config_sweep sweeps[] = {
 	},
 	{
 		.name = "utility",
+		.needs = "serial",
 		.axis = "utility functions",
 		.scale = 1,
 		.min = CONFIG_UTILITY_CLASSES,
 		.max = CONFIG_UTILITY_DECAY,
 		.words = utilities,
 		.apply = set_utility,
+	},
+	{
+		.name = "load",
+		.needs = "sharing",
+		.axis = "load",
+		.scale = 1,
+		.min = 0,
+		.max = LOAD_MAX,
+		.apply = set_load,
+	},
+	{
+		.name = "penalty_s",
+		.needs = "sharing",
+		.axis = "rescheduling penalty, minutes",
+		.scale = 1 / 60.0,
+		.min = 0,
+		.max = PENALTY_MAX_S,
+		.apply = set_penalty,
 	},
 };
 
@@ -90,6 +125,16 @@ const struct config_sweep *config_sweep_find(const char *name)
 		if (g_str_equal(sweeps[i].name, name))
 			return &sweeps[i];
 	return NULL;
+}
+
+bool config_sweep_fits(const struct config_sweep *sweep, const struct config *config)
+{
+	const struct config_environment *environment = config->environment;
+
+	if (!environment)
+		return false;
+	return g_str_equal(sweep->needs, "serial") ? environment->serial != NULL
+						   : environment->sharing != NULL;
 }
 
 char *config_sweep_names(void)
@@ -141,5 +186,5 @@ bool config_sweep_read(const struct config_sweep *sweep, const char *text, doubl
 
 void config_sweep_apply(const struct config_sweep *sweep, struct config *config, double value)
 {
-	sweep->apply(config->environment->serial, value);
+	sweep->apply(config->environment, value);
 }

@@ -6,18 +6,22 @@
 #include "common/config.h"
 
 /*
- * Sweeps: what a study can vary of a serial environment (paper 000, Figs. 3 to 7). `study.x` names
- * the sweep and `study.values` lists the values, as numbers or, where the key takes words, as
- * words; either way a value is a number here.
+ * Sweeps: what a study can vary of an environment, of serial tasks (paper 000, Figs. 3 to 7) or of
+ * shared hosts (paper 003, Fig. 1). `study.x` names the sweep and `study.values` lists the values,
+ * as numbers or, where the key takes words, as words; either way a value is a number here.
  */
 struct config_sweep {
-	const char *name; /* as in study.x: the key under environment.serial, or "flags" */
+	const char *name; /* as in study.x: the key under environment.NEEDS, or "flags" */
+	const char *needs; /* "serial" or "sharing" */
 	const char *axis; /* the figures' label, with the unit of `scale` */
 	double scale;     /* from the value to what the axis shows */
 	double min, max;  /* of the value; of words the indices */
 	const char *const *words; /* NULL-terminated, or NULL: it takes numbers */
-	void (*apply)(struct config_serial *serial, double value);
+	void (*apply)(struct config_environment *environment, double value);
 };
+
+/* Whether the configuration has the environment that a sweep needs. */
+bool config_sweep_fits(const struct config_sweep *sweep, const struct config *config);
 
 /* The sweep of that name, or NULL. */
 const struct config_sweep *config_sweep_find(const char *name);
@@ -29,5 +33,5 @@ char *config_sweep_names(void);
 bool config_sweep_read(const struct config_sweep *sweep, const char *text, double *ret_value,
 		       char **ret_wrong);
 
-/* Gives the environment of `config`, which must be serial, a value that config_sweep_read() read. */
+/* Gives the environment of `config`, which the sweep must fit, a value that config_sweep_read() read. */
 void config_sweep_apply(const struct config_sweep *sweep, struct config *config, double value);

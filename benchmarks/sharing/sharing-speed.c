@@ -218,21 +218,21 @@ static struct dfrs_trial *trial_new(const struct source *source, uint32_t number
 {
 	uint32_t count = source->jobs;
 	g_autofree struct dfrs_job *jobs =
-		source->trace ? dfrs_hpc2n_new(source->trace, number - 1, &count)
+		source->trace ? dfrs_hpc2n_new(source->trace, number - 1, DFRS_HPC2N_HOSTS, &count)
 			      : dfrs_lublin_new(1, number, count, source->load);
 
 	return dfrs_trial_new(jobs, count, source->trace ? DFRS_HPC2N_HOSTS : LUBLIN_NODES);
 }
 
-static void run_traces(const struct source *source, uint32_t traces, double penalty_s,
-		       struct score *scores)
+static void run_traces(const struct source *source, uint32_t first, uint32_t traces,
+		       double penalty_s, struct score *scores)
 {
-	for (uint32_t number = 1; number <= traces; number++) {
+	for (uint32_t number = first; number < first + traces; number++) {
 		g_autoptr(dfrs_trial_t) trial = trial_new(source, number);
 
 		if (trial->workload->tasks_count > 0)
 			run_trace(trial, penalty_s, scores);
-		fprintf(stderr, "\rtrace %u of %u", number, traces);
+		fprintf(stderr, "\rtrace %u of %u", number + 1 - first, traces);
 	}
 	fputc('\n', stderr);
 }
@@ -241,12 +241,14 @@ int main(int argc, char **argv)
 {
 	g_autofree char *path = NULL;
 	struct source source = { 0 };
+	int first = 1;
 	int traces = 10;
 	int jobs = 1000;
 	double load = 0;
 	double penalty_s = 300;
 	const GOptionEntry entries[] = {
 		{ "traces", 0, 0, G_OPTION_ARG_INT, &traces, "how many (10)", "N" },
+		{ "first", 0, 0, G_OPTION_ARG_INT, &first, "the number of the first (1)", "N" },
 		{ "jobs", 0, 0, G_OPTION_ARG_INT, &jobs, "of each (1000)", "N" },
 		{ "load", 0, 0, G_OPTION_ARG_DOUBLE, &load, "scaled to it (0: unscaled)", "LOAD" },
 		{ "trace", 0, 0, G_OPTION_ARG_FILENAME, &path,
@@ -270,8 +272,8 @@ int main(int argc, char **argv)
 	if (path && !(source.trace = swf_read(path, &(struct swf_filter){ 0 }, &error)))
 		g_error("%s", error->message);
 	if (source.trace)
-		traces = MIN(traces, (int)dfrs_trace_weeks(source.trace));
-	run_traces(&source, (uint32_t)traces, penalty_s, scores);
+		traces = MIN(traces, (int)dfrs_trace_weeks(source.trace) + 1 - first);
+	run_traces(&source, (uint32_t)first, (uint32_t)traces, penalty_s, scores);
 	swf_free(source.trace);
 	for (size_t p = 0; p < POLICIES; p++)
 		json_array_append_new(list, score_json(&scores[p], policy_names[p]));

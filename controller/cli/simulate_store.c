@@ -122,7 +122,7 @@ static bool record_run(const struct writing *writing, const struct workload *wor
 	bool good;
 
 	setup.recorder = recorder_store_engine(recorder);
-	experiment_simulate_run(experiment, &setup, &result);
+	experiment_simulate_run(experiment, NULL, &setup, &result);
 	good = recorder_store_finish(recorder, error);
 	recorder_store_free(recorder);
 	return good;

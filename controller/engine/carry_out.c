@@ -206,6 +206,24 @@ static void promise(struct engine *engine, const struct sched_action *action)
 	}
 }
 
+/* Counts what a pause, or a migration to `nodes`, takes off hosts. */
+static void count_moves(struct engine *engine, const struct sched_action *action)
+{
+	const struct engine_task *task = &engine->tasks[action->task];
+	const double memory = task->task->demand.memory;
+	uint32_t moved = 0;
+
+	if (action->kind == SCHED_ACTION_PAUSE) {
+		engine->result.pauses++;
+		engine->result.paused_memory += task->nodes_count * memory;
+		return;
+	}
+	for (uint32_t v = 0; v < task->nodes_count; v++)
+		moved += task->nodes[v] != action->nodes[v];
+	engine->result.migrations++;
+	engine->result.moved_memory += moved * memory;
+}
+
 /* Steps are only readied here; see launch(). */
 static void ready(struct engine *engine, const struct sched_action *action)
 {
@@ -213,11 +231,15 @@ static void ready(struct engine *engine, const struct sched_action *action)
 	case SCHED_ACTION_DROP:
 		drop(engine, action->task);
 		break;
-	case SCHED_ACTION_SUSPEND:
 	case SCHED_ACTION_PAUSE:
+		count_moves(engine, action);
+		engine_begin_suspend(engine, action->task, false);
+		break;
+	case SCHED_ACTION_SUSPEND:
 		engine_begin_suspend(engine, action->task, false);
 		break;
 	case SCHED_ACTION_MIGRATE:
+		count_moves(engine, action);
 		engine_begin_suspend(engine, action->task, false);
 		engine_set_yield(engine, action->task, action->yield);
 		engine_begin_resume(engine, action->task, action->nodes);

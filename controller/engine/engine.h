@@ -112,6 +112,15 @@ struct engine_result {
 	uint32_t tasks_failed;
 	uint32_t tasks_dropped;
 	double utility_max; /* the most that could be earned, by the caller; 0: not known */
+	/* On shared hosts; memory in hosts' worth, of the VMs that were paused or went elsewhere. */
+	uint64_t pauses;    /* of jobs */
+	uint64_t migrations;
+	double paused_memory;
+	double moved_memory;
+	/* Bounded stretches (paper 003, II.B) when all jobs completed, by the caller; 0: not known. */
+	double stretch_max;
+	double stretch_mean;
+	double span_s;      /* from the first arrival to the last end; so too */
 	uint64_t decisions; /* mapping events with a mappable task, lead included */
 	double decide_s;    /* processor time that the policy took for them */
 };

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/engine/experiment.h"
 
+#include <math.h>
+
 #include "common/random.h"
 #include "common/repeated.h"
 #include "controller/backend/sim.h"
+#include "controller/workload/dfrs.h"
 #include "controller/workload/environment.h"
 
 G_DEFINE_QUARK(experiment-error-quark, experiment_error)
@@ -32,23 +35,27 @@ static bool check_energy(const struct experiment *experiment, const struct polic
 {
 	const struct config_environment *environment = experiment->config->environment;
 
-	if (!environment || !environment->serial ||
+	if (!environment || !(environment->serial || environment->sharing) ||
 	    !(policy_reads_budget(policy) || strcmp(policy->ops->name, "max-upe") == 0))
 		return true;
 	g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
-		    "the policy \"%s\" goes by energies, and the tasks of environment.serial have "
-		    "none",
-		    policy->name);
+		    "the policy \"%s\" goes by energies, and the tasks of environment.%s have none",
+		    policy->name, environment->serial ? "serial" : "sharing");
 	return false;
 }
 
-/* The clusters of a configuration give a node to one task at a time. */
-static bool check_fit(const struct policy *policy, GError **error)
+/*
+ * The clusters of a configuration give a node to one task at a time; the hosts of environment.sharing
+ * do what the policy wants.
+ */
+static bool check_fit(const struct experiment *experiment, const struct policy *policy,
+		      GError **error)
 {
+	const struct config_environment *environment = experiment->config->environment;
 	const struct sched_system system = { .shared = false };
 	const char *misfit = policy_misfit(policy, &system);
 
-	if (!misfit)
+	if (!misfit || (environment && environment->sharing))
 		return true;
 	g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
 		    "the policy \"%s\" does not fit the configuration: %s", policy->name, misfit);
@@ -86,7 +93,7 @@ static bool parse_policies(struct experiment *experiment, const char *const *nam
 					    message);
 			return false;
 		}
-		if (!check_fit(&experiment->policies[i], error) ||
+		if (!check_fit(experiment, &experiment->policies[i], error) ||
 		    !check_threshold(experiment, &experiment->policies[i], error) ||
 		    !check_energy(experiment, &experiment->policies[i], error))
 			return false;
@@ -201,6 +208,7 @@ bool experiment_trial_init(const struct experiment *experiment, uint64_t seed, u
 		made.system = made.environment->system;
 		made.workload = made.environment->workload;
 		made.utility_max = made.environment->utility_max;
+		made.whole = made.environment->whole;
 	} else {
 		made.testbed = workload_testbed_new(experiment->config, experiment->system, seed,
 						    trial, error);
@@ -228,7 +236,14 @@ struct engine_setup experiment_trial_setup(const struct experiment *experiment,
 		experiment_setup(experiment, trial->workload, policy, limit_j);
 
 	setup.system = trial->system;
-	if (environment) {
+	if (trial->whole) {
+		const struct policy_ops *ops = policy->ops;
+
+		if (!ops->decide_sharing)
+			setup.system = trial->whole;
+		setup.moments = ops->decide_sharing ? ops->moments : POLICY_AT_CHANGES;
+		setup.limit_j = 0;
+	} else if (environment) {
 		setup.gate = !environment->serial;
 		setup.lead_s = environment->lead_s;
 		setup.lead_limit_j =
@@ -238,35 +253,72 @@ struct engine_setup experiment_trial_setup(const struct experiment *experiment,
 }
 
 struct backend *experiment_backend_new(const struct experiment *experiment,
+				       const struct experiment_trial *trial,
 				       const struct engine_setup *setup)
 {
 	const struct workload *workload = setup->workload;
+	const bool shared = trial && trial->whole;
 	const struct backend_sim_overheads overheads =
 		overheads_view(experiment->overheads, workload->seed, workload->trial);
-	struct backend *backend = backend_sim_new(setup->system, workload->tasks_count);
+	struct backend *backend =
+		backend_sim_new(shared ? trial->whole : setup->system, workload->tasks_count);
 
-	backend_sim_set_overheads(backend, &overheads);
+	if (shared)
+		backend_sim_set_penalty(backend,
+					experiment->config->environment->sharing->penalty_s);
+	else
+		backend_sim_set_overheads(backend, &overheads);
 	return backend;
 }
 
-static void simulate(const struct engine_setup *setup, struct backend *backend,
-		     struct engine_result *ret_result)
+/* Fills in the stretches of a run that completed all jobs. */
+static void find_stretches(const struct experiment_trial *trial, const struct engine *engine,
+			   struct engine_result *result)
+{
+	const struct workload *workload = trial->workload;
+	double end_s = 0;
+	double sum = 0;
+
+	if (result->tasks_completed < workload->tasks_count)
+		return;
+	for (uint32_t i = 0; i < workload->tasks_count; i++) {
+		const struct engine_task *task = engine_task(engine, i);
+		const double stretch =
+			dfrs_bounded_stretch(task->ended_s - workload->tasks[i].arrival_s,
+					     trial->whole->etc_s[workload->tasks[i].row]);
+
+		end_s = fmax(end_s, task->ended_s);
+		sum += stretch;
+		result->stretch_max = fmax(result->stretch_max, stretch);
+	}
+	result->stretch_mean = sum / workload->tasks_count;
+	result->span_s = end_s - workload->tasks[0].arrival_s;
+}
+
+static void simulate(const struct experiment_trial *trial, const struct engine_setup *setup,
+		     struct backend *backend, struct engine_result *ret_result)
 {
 	g_autoptr(engine_t) engine = engine_new(setup, backend);
 
 	engine_run(engine, ret_result);
+	if (trial)
+		ret_result->utility_max = trial->utility_max;
+	if (trial && trial->whole)
+		find_stretches(trial, engine, ret_result);
 	backend_destroy(backend);
 }
 
-void experiment_simulate_run(const struct experiment *experiment, const struct engine_setup *setup,
-			     struct engine_result *ret_result)
+void experiment_simulate_run(const struct experiment *experiment,
+			     const struct experiment_trial *trial,
+			     const struct engine_setup *setup, struct engine_result *ret_result)
 {
-	simulate(setup, experiment_backend_new(experiment, setup), ret_result);
+	simulate(trial, setup, experiment_backend_new(experiment, trial, setup), ret_result);
 }
 
 void experiment_simulate(const struct engine_setup *setup, struct engine_result *ret_result)
 {
-	simulate(setup, backend_sim_new(setup->system, setup->workload->tasks_count), ret_result);
+	simulate(NULL, setup, backend_sim_new(setup->system, setup->workload->tasks_count),
+		 ret_result);
 }
 
 double experiment_budget_j(const struct experiment *experiment, uint64_t seed, GError **error)

@@ -55,6 +55,11 @@ struct experiment_trial {
 	const struct sched_system *system;
 	const struct workload *workload;
 	double utility_max; /* the most that could be earned; 0: not known */
+	/*
+	 * Of shared hosts, whose system is shared: the same as whole ones, with all execution times, for
+	 * policies that do not share and for the simulation. NULL: the nodes are not shared.
+	 */
+	const struct sched_system *whole;
 	/* The owners of the rest; one of them is NULL. */
 	struct workload *testbed;
 	struct environment_trial *environment;
@@ -68,7 +73,10 @@ bool experiment_trial_init(const struct experiment *experiment, uint64_t seed, u
 			   struct experiment_trial *ret_trial, GError **error);
 void experiment_trial_clear(struct experiment_trial *trial);
 
-/* The setup of a run on a trial. Otherwise as experiment_setup(). */
+/*
+ * The setup of a run on a trial. Otherwise as experiment_setup(). Where hosts are shared the policy
+ * decides which system it sees, and when it is asked.
+ */
 struct engine_setup experiment_trial_setup(const struct experiment *experiment,
 					   const struct experiment_trial *trial,
 					   const struct policy *policy, double limit_j);
@@ -89,15 +97,21 @@ struct engine_setup experiment_setup(const struct experiment *experiment,
 double experiment_budget_j(const struct experiment *experiment, uint64_t seed, GError **error);
 
 /*
- * The simulation that a run with `setup` of the experiment is carried out by, overheads included. To
- * be destroyed with backend_destroy() before the experiment is freed.
+ * The simulation that a run with `setup` of the experiment is carried out by, overheads and
+ * rescheduling penalties included. `trial`: that of the setup, or NULL where it has none. To be
+ * destroyed with backend_destroy() before the experiment is freed.
  */
 struct backend *experiment_backend_new(const struct experiment *experiment,
+				       const struct experiment_trial *trial,
 				       const struct engine_setup *setup);
 
-/* Simulates one run of the experiment from beginning to end and fills *ret_result. */
-void experiment_simulate_run(const struct experiment *experiment, const struct engine_setup *setup,
-			     struct engine_result *ret_result);
+/*
+ * Simulates one run of the experiment from beginning to end and fills *ret_result, with the trial's
+ * utility_max and, where hosts are shared, the stretches. `trial` as above.
+ */
+void experiment_simulate_run(const struct experiment *experiment,
+			     const struct experiment_trial *trial,
+			     const struct engine_setup *setup, struct engine_result *ret_result);
 
 /* The same without overheads. */
 void experiment_simulate(const struct engine_setup *setup, struct engine_result *ret_result);

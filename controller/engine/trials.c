@@ -28,10 +28,10 @@ static struct engine_result *result_at(const struct batch *batch, uint32_t trial
 }
 
 /* One run for all limits: the lower ones are marks on the way. */
-static void run_once(const struct batch *batch, struct engine_setup *setup, uint32_t trial,
-		     uint32_t policy)
+static void run_once(const struct batch *batch, const struct experiment_trial *drawn,
+		     struct engine_setup *setup, uint32_t trial, uint32_t policy)
 {
-	struct backend *backend = experiment_backend_new(batch->trials->experiment, setup);
+	struct backend *backend = experiment_backend_new(batch->trials->experiment, drawn, setup);
 	const uint32_t last = batch->trials->limits_count - 1;
 
 	setup->limit_j = batch->limits_j[last];
@@ -54,8 +54,8 @@ static void run_policy(const struct batch *batch, const struct experiment_trial 
 		experiment_trial_setup(experiment, drawn, &experiment->policies[policy], 0);
 
 	setup.trim = true;
-	if (!setup.gate && !policy_reads_budget(&setup.policy)) {
-		run_once(batch, &setup, trial, policy);
+	if (!setup.gate && !drawn->whole && !policy_reads_budget(&setup.policy)) {
+		run_once(batch, drawn, &setup, trial, policy);
 		return;
 	}
 	for (uint32_t i = 0; i < batch->trials->limits_count; i++) {
@@ -64,8 +64,7 @@ static void run_policy(const struct batch *batch, const struct experiment_trial 
 		setup = experiment_trial_setup(experiment, drawn, &experiment->policies[policy],
 					       batch->limits_j[i]);
 		setup.trim = true;
-		experiment_simulate_run(experiment, &setup, result);
-		result->utility_max = drawn->utility_max;
+		experiment_simulate_run(experiment, drawn, &setup, result);
 	}
 }
 

@@ -245,7 +245,7 @@ static double simulate(const struct noise *noise, const struct policy *policy, d
 		noise->paces, struct backend_sim_ratio, stream % noise->paces->len);
 	struct engine_setup setup =
 		experiment_setup(noise->experiment, noise->workload, policy, limit_j);
-	struct backend *backend = experiment_backend_new(noise->experiment, &setup);
+	struct backend *backend = experiment_backend_new(noise->experiment, NULL, &setup);
 	g_autoptr(engine_t) engine = engine_new(&setup, backend);
 	struct engine_result result;
 	struct paced paced;

@@ -84,7 +84,7 @@ static double simulate(const struct experiment *experiment, const struct workloa
 	struct backend *backend;
 	struct engine *engine;
 
-	backend = with ? experiment_backend_new(experiment, &setup)
+	backend = with ? experiment_backend_new(experiment, NULL, &setup)
 		       : backend_sim_new(setup.system, workload->tasks_count);
 	engine = engine_new(&setup, backend);
 	engine_run(engine, &result);

@@ -176,8 +176,7 @@ static void run_policy(struct work *work, const struct experiment_trial *drawn,
 			experiment, drawn, &experiment->policies[policy], study->limits_j[i]);
 
 		setup.trim = true;
-		experiment_simulate_run(experiment, &setup, &news->results[i]);
-		news->results[i].utility_max = drawn->utility_max;
+		experiment_simulate_run(experiment, drawn, &setup, &news->results[i]);
 	}
 	g_async_queue_push(work->news, news);
 }

@@ -67,12 +67,16 @@ static struct sched_demand hpc2n_demand(const struct swf_job *job)
 	return (struct sched_demand){ job->procs, 0.5, memory };
 }
 
-static bool fits_alone(const struct sched_demand *demand, uint32_t hosts)
+uint32_t dfrs_whole_hosts(const struct sched_demand *demand)
 {
-	return demand->vms <= hosts * floor((1 + SCHED_SHARE_SLACK) / demand->memory);
+	const double full = 1 + SCHED_SHARE_SLACK;
+	const uint32_t each = (uint32_t)fmin(full / demand->cpu, full / demand->memory);
+
+	return demand->vms / each + (demand->vms % each != 0);
 }
 
-struct dfrs_job *dfrs_hpc2n_new(const struct swf_trace *trace, uint32_t week, uint32_t *ret_count)
+struct dfrs_job *dfrs_hpc2n_new(const struct swf_trace *trace, uint32_t week, uint32_t hosts,
+				uint32_t *ret_count)
 {
 	GArray *jobs = g_array_new(FALSE, FALSE, sizeof(struct dfrs_job));
 
@@ -86,20 +90,11 @@ struct dfrs_job *dfrs_hpc2n_new(const struct swf_trace *trace, uint32_t week, ui
 		};
 
 		if (from->submit_s >= week_s && from->submit_s < week_s + WEEK_S &&
-		    fits_alone(&job.demand, DFRS_HPC2N_HOSTS))
+		    dfrs_whole_hosts(&job.demand) <= hosts)
 			g_array_append_val(jobs, job);
 	}
 	*ret_count = jobs->len;
 	return (struct dfrs_job *)(void *)g_array_free(jobs, FALSE);
-}
-
-/* The fewest whole hosts for a job. */
-static uint32_t whole_hosts(const struct sched_demand *demand)
-{
-	const double full = 1 + SCHED_SHARE_SLACK;
-	const uint32_t each = (uint32_t)fmin(full / demand->cpu, full / demand->memory);
-
-	return (demand->vms + each - 1) / each;
 }
 
 static struct sched_system *system_new(struct dfrs_trial *trial, uint32_t hosts,
@@ -116,7 +111,7 @@ static struct sched_system *system_new(struct dfrs_trial *trial, uint32_t hosts,
 
 		system->row_names[i] = g_string_chunk_insert(trial->names, name);
 		system->etc_s[i] = jobs[i].run_s;
-		system->nodes[i] = whole_hosts(&jobs[i].demand);
+		system->nodes[i] = dfrs_whole_hosts(&jobs[i].demand);
 	}
 	if (sched_system_finish(system, NULL) != SCHED_SYSTEM_OK)
 		g_error("a job that cannot run alone");
@@ -159,7 +154,8 @@ void dfrs_trial_free(struct dfrs_trial *trial)
 	workload_free(trial->workload);
 	sched_system_free(trial->shared);
 	sched_system_free(trial->whole);
-	g_string_chunk_free(trial->names);
+	if (trial->names)
+		g_string_chunk_free(trial->names);
 	g_free(trial);
 }
 

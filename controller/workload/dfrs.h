@@ -43,11 +43,18 @@ uint32_t dfrs_trace_weeks(const struct swf_trace *trace);
  *   10 % at least, also where neither is known.
  * - A job with an even number of processors, each with less than 50 % of the memory, has half as many
  *   tasks with a CPU need of 100 % and twice that memory; any other a task per processor with 50 %.
- * - Jobs that do not fit on DFRS_HPC2N_HOSTS empty hosts are left out.
+ * - Jobs that need more than `hosts` whole hosts are left out: none of HPC2N's on DFRS_HPC2N_HOSTS.
  *
  * Times count from the beginning of the week. The caller frees the *ret_count jobs.
  */
-struct dfrs_job *dfrs_hpc2n_new(const struct swf_trace *trace, uint32_t week, uint32_t *ret_count);
+struct dfrs_job *dfrs_hpc2n_new(const struct swf_trace *trace, uint32_t week, uint32_t hosts,
+				uint32_t *ret_count);
+
+/*
+ * The fewest whole hosts on which all VMs of a job have their memory and all of their CPU needs: what
+ * it takes without sharing. A job that needs more hosts than there are could not run alone.
+ */
+uint32_t dfrs_whole_hosts(const struct sched_demand *demand);
 
 /* What runs on a set of jobs need. */
 struct dfrs_trial {
@@ -58,8 +65,8 @@ struct dfrs_trial {
 };
 
 /*
- * Makes a trial of jobs, in order of arrival, that each could run alone on `hosts` hosts. A job takes
- * the fewest whole hosts on which its tasks have their memory and all of their CPU needs.
+ * Makes a trial of jobs, in order of arrival, that each could run alone on `hosts` hosts
+ * (dfrs_whole_hosts()).
  */
 struct dfrs_trial *dfrs_trial_new(const struct dfrs_job *jobs, uint32_t count,
 					uint32_t hosts);

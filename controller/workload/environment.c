@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "controller/workload/environment_serial.h"
+#include "controller/workload/environment_sharing.h"
 #include "controller/workload/environment_types.h"
 
 #define DAY_S ENVIRONMENT_DAY_S
@@ -338,16 +339,24 @@ struct environment_trial *environment_trial_new(const struct config *config,
 
 	seed = seed ? seed : config->environment->seed;
 	made->names = g_string_chunk_new(4096);
-	if (config->environment->serial)
+	if (config->environment->sharing) {
+		if (!environment_sharing_draw(made, config, trace, seed, trial, error))
+			return NULL;
+	} else if (config->environment->serial)
 		environment_serial_draw(made, config, seed, trial);
 	else
 		draw_parallel(made, config, trace, seed, trial);
 	if (made->workload->tasks_count == 0) {
 		g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_TASK,
 			    "environment: no task arrives in trial %u%s", trial,
-			    trace ? "; has the trace enough days after trace_day?" : "");
+			    !trace ? ""
+			    : config->environment->sharing
+				    ? "; has the trace enough weeks after environment.sharing.week?"
+				    : "; has the trace enough days after trace_day?");
 		return NULL;
 	}
+	if (config->environment->sharing)
+		return g_steal_pointer(&made);
 	if (!finish(made, error))
 		return NULL;
 	if (!config->environment->serial)
@@ -360,6 +369,7 @@ void environment_trial_free(struct environment_trial *trial)
 	if (!trial)
 		return;
 	sched_system_free(trial->system);
+	sched_system_free(trial->whole);
 	workload_free(trial->workload);
 	if (trial->names)
 		g_string_chunk_free(trial->names);

@@ -26,7 +26,10 @@
  * nothing by the first mapping event otherwise.
  */
 
-/* With environment.serial a trial is one of paper 000 instead: see environment_serial.h. */
+/*
+ * With environment.serial a trial is one of paper 000 instead (environment_serial.h), with
+ * environment.sharing one of paper 003 (environment_sharing.h).
+ */
 
 /* Types of a trial. */
 #define ENVIRONMENT_TYPES 100
@@ -36,6 +39,11 @@
 /* A trial: a system of its own and the tasks to come. */
 struct environment_trial {
 	struct sched_system *system; /* rows are task types at the widths that occur */
+	/*
+	 * With environment.sharing: the same hosts as nodes that one job has at a time, a row per job
+	 * with what it takes there. `system` is then shared and has no rows. NULL otherwise.
+	 */
+	struct sched_system *whole;
 	struct workload *workload;
 	/*
 	 * The most that the tasks of the day can earn: each started at its arrival in the fastest

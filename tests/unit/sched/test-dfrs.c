@@ -127,7 +127,7 @@ static void test_hpc2n(void)
 		{ 2, 1, 0.5 }, { 3, 0.5, 0.25 }, { 4, 0.5, 0.5 }, { 1, 1, 0.2 },
 	};
 	uint32_t count;
-	g_autofree struct dfrs_job *first = dfrs_hpc2n_new(&trace, 0, &count);
+	g_autofree struct dfrs_job *first = dfrs_hpc2n_new(&trace, 0, DFRS_HPC2N_HOSTS, &count);
 
 	g_assert_cmpuint(dfrs_trace_weeks(&trace), ==, 2);
 	g_assert_cmpuint(count, ==, 4);
@@ -138,7 +138,7 @@ static void test_hpc2n(void)
 		g_assert_cmpfloat(first[i].demand.memory, ==, expected[i].memory);
 	}
 
-	g_autofree struct dfrs_job *second = dfrs_hpc2n_new(&trace, 1, &count);
+	g_autofree struct dfrs_job *second = dfrs_hpc2n_new(&trace, 1, DFRS_HPC2N_HOSTS, &count);
 
 	g_assert_cmpuint(count, ==, 1);
 	g_assert_cmpfloat(second[0].arrival_s, ==, 7);
