@@ -192,7 +192,9 @@ static void fill_in_environment(struct config *config, GHashTable *given)
 	workload = config->workload = g_new0(struct config_workload, 1);
 	/* A trace has its own; the check wants some number. */
 	workload->arrival_mean_s =
-		environment->trace ? 1 : 86400 / environment->tasks_per_day;
+		environment->trace && !environment->sharing
+			? 1
+			: 86400 / environment->tasks_per_day;
 	workload->duration_s = config->experiment->duration_s;
 	workload->seed = environment->seed;
 	workload->utility_max = g_new0(uint32_t, 1);

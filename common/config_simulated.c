@@ -10,7 +10,11 @@
 #define TASKS_PER_DAY_MAX 1e6
 #define TRIALS_MAX 1000000
 #define JOBS_MAX 1000000
+/* VMs of the largest jobs of the Lublin model. */
+#define MODEL_HOSTS 128
 #define RUN_MAX_S 1e9
+/* Shares of a host are sums of decimal fractions. */
+#define ROUNDING 1e-9
 #define SIZE_MAX_SHARE 100.0
 
 static bool is_cluster(const struct config *config, const char *name)
@@ -114,9 +118,24 @@ static char *check_serial(const struct config *config)
 	return check_serial_numbers(environment->serial);
 }
 
-/* The needs of a listed job, and when it comes. */
-static char *check_job(const struct config_sharing *sharing, uint32_t i)
+/* Whether a listed job could run alone: each host takes as many of its VMs as need no more than it has. */
+static char *check_room(const struct config_cluster *cluster, const struct config_job *job,
+			uint32_t i)
 {
+	const double each = floor(fmin(1 / job->cpu, 1 / job->memory) + ROUNDING);
+
+	if (job->vms <= each * cluster->nodes)
+		return NULL;
+	return g_strdup_printf("environment.sharing.list[%u]: %u VMs that need %g of a host's CPU and "
+			       "%g of its memory each do not fit on the %u hosts of '%s'; such a job "
+			       "could never run",
+			       i, job->vms, job->cpu, job->memory, cluster->nodes, cluster->name);
+}
+
+/* The needs of a listed job, and when it comes. */
+static char *check_job(const struct config *config, uint32_t i)
+{
+	const struct config_sharing *sharing = config->environment->sharing;
 	const struct config_job *job = &sharing->list[i];
 	const struct {
 		const char *key;
@@ -138,7 +157,7 @@ static char *check_job(const struct config_sharing *sharing, uint32_t i)
 		return g_strdup_printf("environment.sharing.list[%u].arrival_s: %g is below 0 or "
 				       "before the job above it; sort by arrival",
 				       i, job->arrival_s);
-	return NULL;
+	return check_room(&config->clusters[0], job, i);
 }
 
 /* What jobs on shared hosts do not go together with. */
@@ -171,8 +190,13 @@ static char *check_sharing(const struct config *config)
 	if (sharing->jobs < 2 || sharing->jobs > JOBS_MAX)
 		return g_strdup_printf("environment.sharing.jobs: %u is outside 2 to %d",
 				       sharing->jobs, JOBS_MAX);
+	if (!environment->trace && sharing->list_count == 0 &&
+	    config->clusters[0].nodes < MODEL_HOSTS)
+		return g_strdup_printf("clusters[0].nodes: %u, but the jobs of the model have up to %d "
+				       "VMs on hosts of their own",
+				       config->clusters[0].nodes, MODEL_HOSTS);
 	for (uint32_t i = 0; !wrong && i < sharing->list_count; i++)
-		wrong = check_job(sharing, i);
+		wrong = check_job(config, i);
 	if (!wrong)
 		wrong = check_number("load", sharing->load);
 	return wrong ? wrong : check_number("penalty_s", sharing->penalty_s);
@@ -215,10 +239,10 @@ char *config_environment_check(const struct config *config)
 		return g_strdup_printf("environment.sine_amplitude: %g is outside 0 to 1",
 				       environment->sine_amplitude);
 	wrong = check_special(config);
-	if (!wrong && environment->serial)
-		wrong = check_serial(config);
 	if (!wrong && environment->sharing)
 		wrong = check_sharing(config);
+	else if (!wrong && environment->serial)
+		wrong = check_serial(config);
 	return wrong ? wrong : check_times(config);
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <gio/gio.h>
+#include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +9,11 @@
 
 #include "common/config_schema.h"
 #include "common/config_yaml.h"
+#include "common/json.h"
 #include "controller/cli/commands.h"
 #include "controller/study/study.h"
 #include "controller/study/study_figure.h"
+#include "controller/study/study_sharing.h"
 
 #define TRIALS_MAX 1000000
 #define JOBS_MAX 1024
@@ -22,6 +26,7 @@ struct options {
 	char *policies; /* NULL: the configured ones */
 	char *shard;    /* "K/N", NULL: all */
 	char *out;      /* NULL: studies/NAME */
+	gboolean json;
 };
 
 static gboolean parse_options(int *argc, char ***argv, struct options *options, GError **error)
@@ -39,6 +44,8 @@ static gboolean parse_options(int *argc, char ***argv, struct options *options, 
 		  "only the K-th of N parts; put them together with `study merge`", "K/N" },
 		{ "out", 'o', 0, G_OPTION_ARG_FILENAME, &options->out,
 		  "directory of the study (default: studies/NAME)", "DIR" },
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &options->json,
+		  "one JSON object with the tables, instead of the names of the files", NULL },
 		G_OPTION_ENTRY_NULL,
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new("CONFIG | merge DIR PART...");
@@ -47,7 +54,8 @@ static gboolean parse_options(int *argc, char ***argv, struct options *options, 
 		context, "Runs trials x policies x limits, sizes or values of CONFIG in virtual time on "
 			 "all cores. The same command again\ngoes on with what an interruption left. "
 			 "DIR then holds summary.csv, results.csv, and the figures\nutility and energy "
-			 "(of serial tasks, completed) as PNG, SVG and CSV.");
+			 "(of serial tasks, completed; on shared hosts degradation and stretch, with\n"
+			 "sharing.csv) as PNG, SVG and CSV.");
 	g_option_context_add_main_entries(context, entries, NULL);
 	return g_option_context_parse(context, argc, argv, error);
 }
@@ -138,8 +146,66 @@ static int fail(const char *name, const GError *error)
 	return command_fail(bad ? COMMAND_BAD : COMMAND_FAILED, name, "%s", error->message);
 }
 
+/* A field of a table: a number where it is one, null where there is nothing. */
+static json_t *field_json(const char *field)
+{
+	char *end = NULL;
+	const double value = g_ascii_strtod(field, &end);
+
+	if (*field == '\0')
+		return json_null();
+	return *end == '\0' && isfinite(value) ? json_real(value) : json_string(field);
+}
+
+/* The rows of DIR/NAME.csv as objects; NULL with `error` set. */
+static json_t *table_json(const char *dir, const char *name, GError **error)
+{
+	g_autofree char *file = g_strconcat(name, ".csv", NULL);
+	g_autofree char *path = g_build_filename(dir, file, NULL);
+	g_autofree char *text = NULL;
+	g_auto(GStrv) lines = NULL;
+	g_auto(GStrv) columns = NULL;
+	json_t *list;
+
+	if (!g_file_get_contents(path, &text, NULL, error))
+		return NULL;
+	list = json_array();
+	lines = g_strsplit(g_strchomp(text), "\n", -1);
+	columns = g_strsplit(lines[0], ",", -1);
+	for (guint i = 1; i < g_strv_length(lines); i++) {
+		g_auto(GStrv) fields = g_strsplit(lines[i], ",", -1);
+		json_t *object = json_object();
+
+		for (guint c = 0; columns[c] && fields[c]; c++)
+			json_object_set_new(object, columns[c], field_json(fields[c]));
+		json_array_append_new(list, object);
+	}
+	return list;
+}
+
+/* The tables as one document. */
+static int show_json(const char *name, const struct config *config, const char *dir)
+{
+	static const char *const tables[] = { "summary", "results", "sharing" };
+	const gsize count = G_N_ELEMENTS(tables) - !study_shares(config);
+	g_autoptr(json_t) object = json_pack("{s:s, s:s}", "name", config->name, "directory", dir);
+	g_autofree char *text = NULL;
+
+	for (gsize i = 0; i < count; i++) {
+		g_autoptr(GError) error = NULL;
+		json_t *list = table_json(dir, tables[i], &error);
+
+		if (!list)
+			return fail(name, error);
+		json_object_set_new(object, tables[i], list);
+	}
+	text = json_pretty(object);
+	puts(text);
+	return COMMAND_DONE;
+}
+
 /* Writes the tables and figures of what is stored. */
-static int show(const char *name, struct study_store *store, const char *dir)
+static int show(const char *name, struct study_store *store, const char *dir, bool json)
 {
 	g_autofree char *path = g_build_filename(dir, "config.yaml", NULL);
 	const char *text = study_store_config(store);
@@ -153,7 +219,11 @@ static int show(const char *name, struct study_store *store, const char *dir)
 	if (!config || !study_write_tables(store, config, dir, &error) ||
 	    !study_figure_draw(store, config, dir, &drawn, &error))
 		return fail(name, error);
+	if (json)
+		return show_json(name, config, dir);
 	printf("%s/summary.csv\n%s/results.csv\n", dir, dir);
+	if (study_shares(config))
+		printf("%s/sharing.csv\n", dir);
 	for (const char *const *figure = study_figure_names(config); drawn && *figure; figure++)
 		printf("%s/%s.png\n", dir, *figure);
 	if (!drawn)
@@ -163,7 +233,7 @@ static int show(const char *name, struct study_store *store, const char *dir)
 }
 
 /* Runs the study and writes its tables. */
-static int run(const char *name, struct study *study, const char *dir)
+static int run(const char *name, struct study *study, const char *dir, bool json)
 {
 	const bool watched = isatty(STDERR_FILENO);
 	struct clock_watch watch = { .begun_us = g_get_monotonic_time(), .before = UINT32_MAX };
@@ -178,7 +248,7 @@ static int run(const char *name, struct study *study, const char *dir)
 	if (watched && watch.shown_us > 0)
 		fputs("\r\033[K", stderr);
 	if (done)
-		return show(name, study->store, dir);
+		return show(name, study->store, dir, json);
 	if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
 		return command_fail(COMMAND_FAILED, name,
 				    "interrupted; what is done is in %s: the same command goes on",
@@ -290,7 +360,7 @@ static int study(const char *name, const char *path, const struct options *optio
 	if (!dir)
 		dir = g_build_filename("studies", config->name, NULL);
 	study.store = store = study_store_open(dir, identity, text, &error);
-	return store ? run(name, &study, dir) : fail(name, error);
+	return store ? run(name, &study, dir, options->json) : fail(name, error);
 }
 
 static void copy_row(const struct study_row *row, void *data)
@@ -321,7 +391,7 @@ static bool merge_part(struct study_store *whole, const char *part, GError **err
 }
 
 /* merge DIR PART... */
-static int merge(const char *name, char **arguments, int count)
+static int merge(const char *name, char **arguments, int count, bool json)
 {
 	const char *dir = arguments[0];
 	g_autoptr(GError) error = NULL;
@@ -338,7 +408,7 @@ static int merge(const char *name, char **arguments, int count)
 	good = whole;
 	for (int i = 1; good && i < count; i++)
 		good = merge_part(whole, arguments[i], &error);
-	return good ? show(name, whole, dir) : fail(name, error);
+	return good ? show(name, whole, dir, json) : fail(name, error);
 }
 
 int cmd_study(int argc, char **argv)
@@ -353,7 +423,7 @@ int cmd_study(int argc, char **argv)
 	if (!parse_options(&argc, &argv, &options, &error))
 		status = command_fail(COMMAND_BAD, argv[0], "%s", error->message);
 	else if (argc > 1 && strcmp(argv[1], "merge") == 0)
-		status = merge(argv[0], argv + 2, argc - 2);
+		status = merge(argv[0], argv + 2, argc - 2, options.json);
 	else if (argc != 2)
 		status = command_fail(COMMAND_BAD, argv[0], "give one configuration file");
 	else if ((wrong = check_options(&options)))

@@ -54,6 +54,35 @@ static double result_failed(const struct engine_result *result)
 	return result->tasks_failed;
 }
 
+static double result_stretch_max(const struct engine_result *result)
+{
+	return result->stretch_max > 0 ? result->stretch_max : (double)NAN;
+}
+
+static double result_stretch_mean(const struct engine_result *result)
+{
+	return result->stretch_max > 0 ? result->stretch_mean : (double)NAN;
+}
+
+static double result_pauses(const struct engine_result *result)
+{
+	return (double)result->pauses / result->tasks_arrived;
+}
+
+static double result_migrations(const struct engine_result *result)
+{
+	return (double)result->migrations / result->tasks_arrived;
+}
+
+/* Whether tasks may share hosts, and what says how well they do counts. */
+static bool shares(const struct simulate_summary *summary)
+{
+	const struct config_environment *environment =
+		summary->trials->experiment->config->environment;
+
+	return environment && environment->sharing;
+}
+
 typedef double (*result_f)(const struct engine_result *result);
 
 /* The values of one cell over the trials, into `ret_values`. */
@@ -123,6 +152,10 @@ static void fill_cell(const struct simulate_summary *summary, const struct engin
 	cell->completed_mean = mean(trials, results, cell, result_completed, values);
 	cell->dropped_mean = mean(trials, results, cell, result_dropped, values);
 	cell->failed_mean = mean(trials, results, cell, result_failed, values);
+	cell->stretch_max_mean = mean(trials, results, cell, result_stretch_max, values);
+	cell->stretch_mean_mean = mean(trials, results, cell, result_stretch_mean, values);
+	cell->pauses_mean = mean(trials, results, cell, result_pauses, values);
+	cell->migrations_mean = mean(trials, results, cell, result_migrations, values);
 	cell->percent = percent(trials, results, cell, values);
 	for (uint32_t i = 0; i < n; i++)
 		cell->ended[trials_result(trials, results, i, cell->policy, cell->limit)
@@ -217,6 +250,12 @@ static json_t *cell_json(const struct simulate_summary *summary, const struct si
 		{ "tasks_failed_mean", cell->failed_mean },
 	};
 
+	if (shares(summary)) {
+		json_object_set_new(object, "stretch_max_mean", number(cell->stretch_max_mean));
+		json_object_set_new(object, "stretch_mean_mean", number(cell->stretch_mean_mean));
+		json_object_set_new(object, "pauses_per_task", number(cell->pauses_mean));
+		json_object_set_new(object, "migrations_per_task", number(cell->migrations_mean));
+	}
 	json_object_set_new(object, "seed", json_integer((json_int_t)summary->seed));
 	for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++)
 		json_object_set_new(object, numbers[i].key, number(numbers[i].value));
@@ -291,6 +330,10 @@ static const char *const columns[] = { "limit", "policy", "utility", "sd", "util
 				       "energy kJ", "energy ratio", "arrived", "completed",
 				       "dropped", "ended by" };
 
+/* Before the last one, where hosts are shared. */
+static const char *const sharing_columns[] = { "max stretch", "mean stretch", "pauses/task",
+					       "migrations/task" };
+
 static void add_row(const struct simulate_summary *summary, const struct simulate_cell *cell,
 		    struct table *table)
 {
@@ -309,6 +352,12 @@ static void add_row(const struct simulate_summary *summary, const struct simulat
 	table_number(table, cell->arrived_mean, 1);
 	table_number(table, cell->completed_mean, 1);
 	table_number(table, cell->dropped_mean, 1);
+	if (shares(summary)) {
+		table_number(table, cell->stretch_max_mean, 2);
+		table_number(table, cell->stretch_mean_mean, 2);
+		table_number(table, cell->pauses_mean, 2);
+		table_number(table, cell->migrations_mean, 2);
+	}
 	table_text(table, ended);
 }
 
@@ -318,6 +367,9 @@ void simulate_summary_print(const struct simulate_summary *summary, FILE *file)
 
 	print_heading(summary, file);
 	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++) {
+		if (i + 1 == G_N_ELEMENTS(columns) && shares(summary))
+			for (size_t j = 0; j < G_N_ELEMENTS(sharing_columns); j++)
+				table_column(table, sharing_columns[j], TABLE_RIGHT);
 		if (i == 4 && summary->trials->experiment->config->environment)
 			table_column(table, "% of most", TABLE_RIGHT);
 		table_column(table, columns[i],

@@ -22,6 +22,9 @@ struct simulate_cell {
 	double energy_j_mean, energy_j_sd;
 	double ended_s_mean;
 	double arrived_mean, completed_mean, dropped_mean, failed_mean; /* tasks */
+	/* On shared hosts, of the largest and the mean bounded stretch; NAN: a run left jobs behind. */
+	double stretch_max_mean, stretch_mean_mean;
+	double pauses_mean, migrations_mean; /* per task */
 	uint32_t ended[ENGINE_END_ABORTED + 1]; /* runs by what ended them */
 	struct stats_interval utility_ratio; /* to the reference policy under the same limit */
 	struct stats_interval energy_ratio;

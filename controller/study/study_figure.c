@@ -8,6 +8,7 @@
 #include "common/subprocess.h"
 #include "controller/report/stats.h"
 #include "controller/sched/policy.h"
+#include "controller/study/study_sharing.h"
 
 /* A drawing takes well under a second. */
 #define GNUPLOT_TIMEOUT_S 60
@@ -16,9 +17,17 @@
 
 G_DEFINE_QUARK(virtbed-study-figure, study_figure_error)
 
-enum quantity { QUANTITY_UTILITY, QUANTITY_ENERGY, QUANTITY_COMPLETED, QUANTITIES };
+enum quantity {
+	QUANTITY_UTILITY,
+	QUANTITY_ENERGY,
+	QUANTITY_COMPLETED,
+	QUANTITY_DEGRADATION,
+	QUANTITY_STRETCH,
+	QUANTITIES,
+};
 
-static const char *const file_names[] = { "utility", "energy", "completed" };
+static const char *const file_names[] = { "utility", "energy", "completed", "degradation",
+					  "stretch" };
 
 /* Okabe and Ito's colours, which people with any colour vision tell apart. */
 static const char *const colours[] = { "d55e00", "0072b2", "009e73", "cc79a7",
@@ -41,6 +50,7 @@ struct figure {
 	GHashTable *policies; /* name as stored -> index + 1 in configured order */
 	GPtrArray *order;   /* const char *: policies in configured order */
 	bool percent;       /* the most that could be earned is known */
+	const struct study_best *best; /* of shared hosts; else NULL */
 	GError *error;
 };
 
@@ -53,7 +63,10 @@ const char *const *study_figure_names(const struct config *config)
 {
 	static const char *const parallel[] = { "utility", "energy", NULL };
 	static const char *const serial[] = { "utility", "completed", NULL };
+	static const char *const sharing[] = { "degradation", "stretch", NULL };
 
+	if (study_shares(config))
+		return sharing;
 	return is_serial(config) ? serial : parallel;
 }
 
@@ -216,6 +229,13 @@ static void add_row(const struct study_row *row, void *data)
 	g_array_append_val(point->values[QUANTITY_UTILITY], utility);
 	g_array_append_val(point->values[QUANTITY_ENERGY], energy_gj);
 	g_array_append_val(point->values[QUANTITY_COMPLETED], completed);
+	if (!figure->best || !(result->stretch_max > 0))
+		return;
+	g_array_append_val(point->values[QUANTITY_STRETCH], result->stretch_max);
+	const double degradation = study_degradation(figure->best, row);
+
+	if (!isnan(degradation))
+		g_array_append_val(point->values[QUANTITY_DEGRADATION], degradation);
 }
 
 static int compare_points(gconstpointer left, gconstpointer right)
@@ -267,6 +287,10 @@ static const char *y_label(const struct figure *figure, enum quantity quantity)
 		return "energy, GJ";
 	if (quantity == QUANTITY_COMPLETED)
 		return "tasks completed, % of those that arrived";
+	if (quantity == QUANTITY_DEGRADATION)
+		return "degradation factor of the largest stretch";
+	if (quantity == QUANTITY_STRETCH)
+		return "largest bounded stretch";
 	return figure->percent ? "percentage of maximum utility" : "utility";
 }
 
@@ -418,11 +442,13 @@ static char *script_text(const struct figure *figure, const struct config *confi
 		"set datafile separator ','\n"
 		"set title %s font ',10'\n"
 		"set ylabel '%s'\nset xlabel '%s'\n"
-		"set yrange [0:*]\n"
+		"%s"
 		"set grid ytics lc rgb '#d0d0d0' lw 0.5\nset border 3 lc rgb '#606060'\n"
 		"set tics nomirror\n",
 		name, name, width, width, name, title, y_label(figure, quantity),
-		x_label(figure));
+		x_label(figure),
+		quantity >= QUANTITY_DEGRADATION ? "set logscale y\nset yrange [1:*]\n"
+						 : "set yrange [0:*]\n");
 	if (figure->sweep && !figure->sweep->words)
 		append_tics(text, figure);
 	if (is_bar(figure))
@@ -498,18 +524,23 @@ static void end(struct figure *figure)
 bool study_figure_draw(struct study_store *store, const struct config *config, const char *dir,
 		       bool *ret_drawn, GError **error)
 {
+	g_autoptr(study_best_t) best =
+		study_shares(config) ? study_best_new(store, config, error) : NULL;
 	struct figure figure = {
 		.by = config->study->x,
+		.best = best,
 		.sweep = config_sweep_find(config->study->x),
 		.study = config->study,
-		.series = g_ptr_array_new_with_free_func(g_free),
-		.shared = g_ptr_array_new_with_free_func(g_free),
-		.order = g_ptr_array_new(),
-		.points = g_array_new(FALSE, FALSE, sizeof(struct point)),
-		.policies = g_hash_table_new(g_str_hash, g_str_equal),
 	};
 	bool good;
 
+	if (study_shares(config) && !best)
+		return false;
+	figure.series = g_ptr_array_new_with_free_func(g_free);
+	figure.shared = g_ptr_array_new_with_free_func(g_free);
+	figure.order = g_ptr_array_new();
+	figure.points = g_array_new(FALSE, FALSE, sizeof(struct point));
+	figure.policies = g_hash_table_new(g_str_hash, g_str_equal);
 	g_array_set_clear_func(figure.points, clear_point);
 	begin(&figure, config);
 	good = study_store_each(store, add_row, &figure, error);

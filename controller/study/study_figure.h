@@ -10,6 +10,7 @@
 /*
  * The figures of a study: utility (percent of the most that could be earned, where that is known)
  * and energy, or for serial tasks, which use none, completed (tasks, percent of those that arrived),
+ * or on shared hosts degradation and stretch (study_sharing.h), on a logarithmic axis;
  * each mean with its 95 % confidence interval over the trials, against what `study.x` of the
  * configuration says:
  *

@@ -25,7 +25,9 @@ static const char schema[] =
 	" utility REAL NOT NULL, utility_max REAL NOT NULL, energy_j REAL NOT NULL,"
 	" ended_by TEXT NOT NULL, ended_s REAL NOT NULL, tasks_arrived INTEGER NOT NULL,"
 	" tasks_completed INTEGER NOT NULL, tasks_failed INTEGER NOT NULL,"
-	" tasks_dropped INTEGER NOT NULL, PRIMARY KEY (size, value, policy, limit_j, trial)"
+	" tasks_dropped INTEGER NOT NULL, stretch_max REAL NOT NULL, stretch_mean REAL NOT NULL,"
+	" span_s REAL NOT NULL, pauses INTEGER NOT NULL, migrations INTEGER NOT NULL,"
+	" paused_memory REAL NOT NULL, moved_memory REAL NOT NULL, PRIMARY KEY (size, value, policy, limit_j, trial)"
 	") STRICT, WITHOUT ROWID;";
 
 static bool fail(const struct study_store *store, enum study_error code, GError **error)
@@ -158,6 +160,13 @@ static int add_row(sqlite3_stmt *statement, const struct study_row *row)
 	sqlite3_bind_int64(statement, 12, result->tasks_completed);
 	sqlite3_bind_int64(statement, 13, result->tasks_failed);
 	sqlite3_bind_int64(statement, 14, result->tasks_dropped);
+	sqlite3_bind_double(statement, 15, result->stretch_max);
+	sqlite3_bind_double(statement, 16, result->stretch_mean);
+	sqlite3_bind_double(statement, 17, result->span_s);
+	sqlite3_bind_int64(statement, 18, (sqlite3_int64)result->pauses);
+	sqlite3_bind_int64(statement, 19, (sqlite3_int64)result->migrations);
+	sqlite3_bind_double(statement, 20, result->paused_memory);
+	sqlite3_bind_double(statement, 21, result->moved_memory);
 
 	const int code = sqlite3_step(statement);
 
@@ -168,7 +177,8 @@ static int add_row(sqlite3_stmt *statement, const struct study_row *row)
 bool study_store_add(struct study_store *store, const struct study_row *rows, size_t count,
 		     GError **error)
 {
-	static const char sql[] = "INSERT OR IGNORE INTO result VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+	static const char sql[] = "INSERT OR IGNORE INTO result VALUES "
+				  "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 	sqlite3_stmt *statement = NULL;
 	bool good = sqlite3_exec(store->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK &&
 		    sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) == SQLITE_OK;
@@ -209,6 +219,13 @@ static void read_row(sqlite3_stmt *statement, struct study_row *ret_row)
 			.tasks_completed = (uint32_t)sqlite3_column_int64(statement, 11),
 			.tasks_failed = (uint32_t)sqlite3_column_int64(statement, 12),
 			.tasks_dropped = (uint32_t)sqlite3_column_int64(statement, 13),
+			.stretch_max = sqlite3_column_double(statement, 14),
+			.stretch_mean = sqlite3_column_double(statement, 15),
+			.span_s = sqlite3_column_double(statement, 16),
+			.pauses = (uint64_t)sqlite3_column_int64(statement, 17),
+			.migrations = (uint64_t)sqlite3_column_int64(statement, 18),
+			.paused_memory = sqlite3_column_double(statement, 19),
+			.moved_memory = sqlite3_column_double(statement, 20),
 		},
 	};
 }

@@ -4,6 +4,7 @@
 #include "common/config_sweep.h"
 #include "controller/report/stats.h"
 #include "controller/study/study.h"
+#include "controller/study/study_sharing.h"
 
 /* Of the intervals. */
 #define LEVEL 0.95
@@ -22,6 +23,7 @@ struct tables {
 	GArray *dropped;
 	GArray *completed_percent; /* of the tasks that arrived */
 	const struct config_sweep *sweep; /* NULL: none */
+	bool shares;       /* hosts */
 };
 
 /* A number that reads back equal; nothing for one that is not finite. */
@@ -90,6 +92,18 @@ static void append(GArray *values, double value)
 	g_array_append_val(values, value);
 }
 
+/* What is known of runs on shared hosts alone. */
+static void put_sharing(GString *text, const struct engine_result *result)
+{
+	put(text, result->stretch_max);
+	put(text, result->stretch_mean);
+	put(text, result->span_s);
+	g_string_append_printf(text, ",%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT, result->pauses,
+			       result->migrations);
+	put(text, result->paused_memory);
+	put(text, result->moved_memory);
+}
+
 static void add_row(const struct study_row *row, void *data)
 {
 	struct tables *tables = data;
@@ -123,6 +137,8 @@ static void add_row(const struct study_row *row, void *data)
 			       result->tasks_completed, result->tasks_failed,
 			       result->tasks_dropped);
 	put_value(tables->results, tables, row->point.value);
+	if (tables->shares)
+		put_sharing(tables->results, result);
 	g_string_append_c(tables->results, '\n');
 }
 
@@ -139,7 +155,7 @@ bool study_write_tables(struct study_store *store, const struct config *config, 
 	struct tables tables = {
 		.results = g_string_new("policy,size,limit_j,trial,utility,utility_max,energy_j,ended_by,"
 					"ended_s,tasks_arrived,tasks_completed,tasks_failed,"
-					"tasks_dropped,value\n"),
+					"tasks_dropped,value"),
 		.summary = g_string_new("policy,size,limit_j,trials,utility_mean,utility_low,utility_high,"
 					"percent_mean,percent_low,percent_high,energy_j_mean,"
 					"energy_j_low,energy_j_high,tasks_completed_mean,"
@@ -152,12 +168,19 @@ bool study_write_tables(struct study_store *store, const struct config *config, 
 		.dropped = g_array_new(FALSE, FALSE, sizeof(double)),
 		.completed_percent = g_array_new(FALSE, FALSE, sizeof(double)),
 		.sweep = config_sweep_find(config->study->x),
+		.shares = study_shares(config),
 	};
-	bool good = study_store_each(store, add_row, &tables, error);
+	bool good;
+
+	g_string_append(tables.results, tables.shares ? ",stretch_max,stretch_mean,span_s,pauses,"
+							"migrations,paused_memory,moved_memory\n"
+						      : "\n");
+	good = study_store_each(store, add_row, &tables, error);
 
 	end_cell(&tables);
 	good = good && write_file(dir, "results.csv", tables.results, error) &&
-	       write_file(dir, "summary.csv", tables.summary, error);
+	       write_file(dir, "summary.csv", tables.summary, error) &&
+	       (!tables.shares || study_write_sharing(store, config, dir, error));
 	g_string_free(tables.results, TRUE);
 	g_string_free(tables.summary, TRUE);
 	g_array_unref(tables.utility);

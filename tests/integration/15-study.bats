@@ -170,3 +170,66 @@ serial_config() {
 	refused "environment.trace: " virtbed study bad.yaml --out bad
 	refused "environment.trace: " virtbed simulate bad.yaml
 }
+
+# A few jobs of the model on shared hosts; $1: what is swept.
+sharing_config() {
+	cat <<-END
+		name: sharing
+		clusters:
+		  - {name: hosts, nodes: 128, cores: 4, memory_mib: 8192}
+		environment: {sharing: {jobs: 60}}
+		experiment:
+		  policies: [fcfs, easy, greedy-pmtn, dynmcb8, dynmcb8-asap-per]
+		  limits: [1]
+		  mapping_interval_s: 600
+		  duration_s: 1e9
+		study: {trials: 3, $1}
+	END
+}
+
+@test "a study of shared hosts has stretches, and the same ones on any number of threads" {
+	sharing_config "x: load, values: [0.5, 0.75]" >sharing.yaml
+	virtbed study sharing.yaml --jobs 1 --out one
+	virtbed study sharing.yaml --jobs 3 --out three
+	for table in results summary sharing degradation stretch; do
+		cmp one/$table.csv three/$table.csv
+	done
+	[ "$(wc -l <one/results.csv)" -eq $((2 * 3 * 5 + 1)) ]
+	# Per load, and over all loads.
+	[ "$(wc -l <one/sharing.csv)" -eq $(((2 + 1) * 5 + 1)) ]
+	[ "$(cut -d, -f3 one/sharing.csv | sort -u | tr '\n' ' ')" = "0.5 0.75 all value " ]
+	grep -q '<svg' one/degradation.svg
+	# Somebody is the best of every trial, nobody is better, and without sharing nothing is paused.
+	python3 - one/sharing.csv <<-'END'
+		import csv, sys
+		rows = list(csv.DictReader(open(sys.argv[1])))
+		assert all(float(r['degradation_mean']) >= 1 for r in rows)
+		assert all(float(r['stretch_max_mean']) >= float(r['stretch_mean_mean']) >= 1 for r in rows)
+		assert all(float(r['pauses_per_job_max']) == 0 for r in rows if r['policy'] in ('fcfs', 'easy'))
+		assert any(float(r['migrations_per_hour_max']) > 0 for r in rows if r['policy'] == 'dynmcb8')
+		assert all(int(r['trials']) == (6 if r['value'] == 'all' else 3) for r in rows)
+	END
+	virtbed study sharing.yaml --out one --json | python3 -c '
+import json, sys
+study = json.load(sys.stdin)
+assert len(study["results"]) == 30 and len(study["sharing"]) == 15
+assert study["sharing"][0]["degradation_mean"] >= 1'
+}
+
+@test "jobs on shared hosts that make no sense are refused with their key" {
+	sharing_config "x: load, values: [0.5, 11]" >bad.yaml
+	refused "study.values[1]: 11 is outside 0 to 10" virtbed study bad.yaml
+	sharing_config "" | sed 's/nodes: 128/nodes: 8/' >bad.yaml
+	refused "clusters[0].nodes: 8" virtbed config check bad.yaml
+	local job='{arrival_s: 0, run_s: 9, vms: 1, cpu: 1, memory: 1}'
+	for wrong in "memory: 1}/memory: 1.5}" "memory: 1}/memory: 0}" "cpu: 1/cpu: 0" "vms: 1/vms: 129"; do
+		sharing_config "" | sed "s/jobs: 60/list: [$(sed "s/$wrong/" <<<"$job")]/" >bad.yaml
+		refused "environment.sharing.list[0]" virtbed config check bad.yaml
+		refused "environment.sharing.list[0]" virtbed study bad.yaml
+	done
+	# Smaller hosts for the same jobs.
+	sharing_config "sizes: [0.1]" >bad.yaml
+	refused "could not run on the empty cluster \"hosts\"" virtbed study bad.yaml
+	sharing_config "" | sed 's/fcfs, /max-upe, /' >bad.yaml
+	refused "goes by energies" virtbed study bad.yaml
+}
