@@ -10,8 +10,11 @@
 
 #include "controller/sched/sharing.h"
 
-/* Yields that differ by less are the same: sums of shares are not exact to the last bit. */
-#define SAME_YIELD SCHED_SHARE_SLACK
+/*
+ * Yields that differ by less are the same: sums of shares are not exact to the last bit. What many VMs
+ * of a host keep too much of by this must stay far below SCHED_SHARE_SLACK.
+ */
+#define SAME_YIELD (1e-3 * SCHED_SHARE_SLACK)
 
 /* Whether VMs of a job that ran are now on other hosts, whichever of them is where. */
 static bool has_moved(struct sharing *sharing, const struct sharing_job *job)

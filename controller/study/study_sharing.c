@@ -208,8 +208,8 @@ static double metric_value(const struct tables *tables, const struct metric *met
 		return metric->value(result) / result->tasks_completed;
 	case PER_HOUR:
 		return metric->value(result) / (result->span_s / 3600);
-	case PER_SECOND:
-		return metric->value(result) * tables->host_gib / result->span_s;
+	case PER_SECOND: /* written and read back */
+		return 2 * metric->value(result) * tables->host_gib / result->span_s;
 	case PER_RUN:
 		break;
 	}

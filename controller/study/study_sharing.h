@@ -41,8 +41,8 @@ double study_degradation(const struct study_best *best, const struct study_row *
  *
  * - the degradation factor, the largest and the mean bounded stretch,
  * - pauses and migrations, of jobs, per job and per hour from the first arrival to the last end,
- * - the memory of the VMs that were paused, and of those that went elsewhere, per second of that time:
- *   GiB for hosts as large as the configured nodes. What is written counts, not what is read back.
+ * - the memory of the VMs that were paused, and of those that went elsewhere, written and read back,
+ *   per second of that time: GiB for hosts as large as the configured nodes.
  *
  * Runs in which not all jobs ended are left out, as are trials without a degradation factor. Returns
  * true, or false with `error` set.
