@@ -124,11 +124,22 @@ void machine_fire(struct machine *machine, enum machine_event event, const char 
 
 /* Channels. */
 
+/* Whether a channel is of the host that the VM is on. */
+static bool is_current(const struct machine *machine, const struct channel *channel)
+{
+	for (uint32_t i = 0; i < machine->cores; i++)
+		if (machine->channels[i] == channel)
+			return true;
+	return false;
+}
+
 static uint32_t core_of(const struct machine *machine, const struct channel *channel)
 {
+	struct channel *const *channels =
+		is_current(machine, channel) ? machine->channels : machine->landing;
 	uint32_t core = 0;
 
-	while (machine->channels[core] != channel)
+	while (channels[core] != channel)
 		core++;
 	return core;
 }
@@ -149,6 +160,8 @@ static void channel_opened(struct channel *channel, const GError *error, void *d
 {
 	struct machine *machine = data;
 
+	if (!is_current(machine, channel))
+		return; /* where it fails it is opened again when the VM has come */
 	if (machine->state == MACHINE_WIRING) {
 		if (!machine_failed(machine, error) && ++machine->wired == machine->cores)
 			machine_fire(machine, MACHINE_EVENT_DONE, NULL);
@@ -195,7 +208,7 @@ static void channel_broken(struct channel *channel, const char *reason, void *da
 	struct machine *machine = data;
 
 	log_debug("%s: PMI port %u: %s", machine->settings.name, core_of(machine, channel), reason);
-	if (machine->stopped || machine->stowed)
+	if (machine->stopped || machine->stowed || !is_current(machine, channel))
 		return;
 	machine->cut_off = true;
 	if (machine->state == MACHINE_HELD)
@@ -214,6 +227,26 @@ static const struct channel_events channel_events = {
 
 /* Life. */
 
+static struct channel **make_channels(struct machine *machine)
+{
+	struct channel **channels = g_new0(struct channel *, machine->cores);
+
+	for (uint32_t i = 0; i < machine->cores; i++) {
+		g_autofree char *port = g_strdup_printf(DOMAIN_PMI_PORT, i);
+
+		channels[i] = channel_new(machine->settings.host, machine->settings.domain, port,
+					  &channel_events, machine);
+	}
+	return channels;
+}
+
+static void free_channels(struct machine *machine, struct channel **channels)
+{
+	for (uint32_t i = 0; channels && i < machine->cores; i++)
+		channel_free(channels[i]);
+	g_free(channels);
+}
+
 struct machine *machine_new(const struct machine_settings *settings, uint32_t cores,
 			    const struct machine_events *events, void *data)
 {
@@ -227,13 +260,7 @@ struct machine *machine_new(const struct machine_settings *settings, uint32_t co
 	machine->spread_core = -1;
 	machine->reason = g_strdup("host not reached yet");
 	machine->asked = g_hash_table_new_full(NULL, NULL, g_free, NULL);
-	machine->channels = g_new0(struct channel *, cores);
-	for (uint32_t i = 0; i < cores; i++) {
-		g_autofree char *port = g_strdup_printf(DOMAIN_PMI_PORT, i);
-
-		machine->channels[i] = channel_new(settings->host, settings->domain, port,
-						   &channel_events, machine);
-	}
+	machine->channels = make_channels(machine);
 	return machine;
 }
 
@@ -254,9 +281,8 @@ void machine_free(struct machine *machine)
 	if (!machine)
 		return;
 	machine_stop(machine);
-	for (uint32_t i = 0; i < machine->cores; i++)
-		channel_free(machine->channels[i]);
-	g_free(machine->channels);
+	free_channels(machine, machine->channels);
+	free_channels(machine, machine->landing);
 	g_hash_table_destroy(machine->asked);
 	g_free(machine->xml);
 	g_free(machine->fingerprint);
@@ -556,11 +582,65 @@ bool machine_is_stowed(const struct machine *machine)
 	return machine->stowed;
 }
 
+/* What the old host still has from the guest is read until machine_expect(). */
+static void land(struct machine *machine)
+{
+	struct channel **left = machine->channels;
+
+	machine->channels = machine->landing;
+	machine->landing = left;
+	for (uint32_t i = 0; i < machine->cores; i++) {
+		if (channel_is_open(machine->channels[i]))
+			continue;
+		log_warning("%s: PMI port %u was not open when the VM came", machine->settings.name,
+			    i);
+		machine->cut_off = true;
+		channel_open(machine->channels[i]);
+	}
+}
+
 void machine_move(struct machine *machine, struct host *host)
 {
 	machine->settings.host = host;
-	for (uint32_t i = 0; i < machine->cores; i++)
+	if (machine->expected == host)
+		land(machine);
+	for (uint32_t i = 0; machine->expected != host && i < machine->cores; i++)
 		channel_move(machine->channels[i], host);
+}
+
+void machine_expect(struct machine *machine, struct host *host)
+{
+	if (!machine->landing)
+		machine->landing = make_channels(machine);
+	machine->expected = host;
+	for (uint32_t i = 0; i < machine->cores; i++) {
+		if (host)
+			channel_move(machine->landing[i], host);
+		else
+			channel_close(machine->landing[i]);
+	}
+}
+
+void machine_cut_off(struct machine *machine, const struct host *host)
+{
+	struct channel **channels = machine->expected == host && machine->settings.host != host ?
+					    machine->landing :
+					    machine->channels;
+
+	if (machine->expected != host && machine->settings.host != host)
+		return;
+	machine->cut_off |= channels == machine->channels;
+	for (uint32_t i = 0; i < machine->cores; i++)
+		channel_close(channels[i]);
+}
+
+void machine_vm_started(struct machine *machine, struct host *host)
+{
+	if (machine->stopped || machine->expected != host || machine->settings.host == host)
+		return;
+	for (uint32_t i = 0; i < machine->cores; i++)
+		if (!channel_is_open(machine->landing[i]))
+			channel_open(machine->landing[i]);
 }
 
 void machine_rewire(struct machine *machine)

@@ -164,8 +164,16 @@ void machine_let_go(struct machine *machine);
 void machine_stowed(struct machine *machine, bool stowed);
 /* What was said with it. */
 bool machine_is_stowed(const struct machine *machine);
-/* A stowed VM, or one that nobody wants, is on another host from now on. */
+/* A stowed VM, or one that nobody wants, is on another host from now on; its ports there stay as they are. */
 void machine_move(struct machine *machine, struct host *host);
+/*
+ * A stowed VM that runs comes to `host` from now on (NULL: it does not, or has come), and may have been started
+ * there: its ports are then opened there as well, so that the guest sees no end of them.
+ */
+void machine_expect(struct machine *machine, struct host *host);
+void machine_vm_started(struct machine *machine, struct host *host);
+/* A host that a stowed VM is on, or comes to, is out of reach: what was open there is not any more. */
+void machine_cut_off(struct machine *machine, const struct host *host);
 /* How its cores are to be bound at `place`, where it is about to be (domain_apply_cap()). */
 struct domain_cores machine_cores_at(struct machine *machine, const struct machine_place *place);
 /* Opens those PMI ports that are not open; ends with `wired`, perhaps before this returns. */

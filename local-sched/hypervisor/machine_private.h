@@ -46,6 +46,12 @@ struct machine {
 	int64_t sweep_pid;
 	uint32_t wired;
 	struct channel **channels; /* cores of them */
+	/*
+	 * As many at the host that it is on its way to while it runs, or that it has just left; NULL: it never
+	 * went. They are open before it comes: a guest that sees nobody at its port reads an end.
+	 */
+	struct channel **landing;
+	struct host *expected; /* the host that it is on its way to; NULL: none */
 
 	char *task;
 	const struct machine_user *user;

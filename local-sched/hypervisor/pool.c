@@ -40,14 +40,6 @@ static struct machine *machine_at(const struct pool *pool, guint number)
 	return ((const struct entry *)pool->entries->pdata[number])->machine;
 }
 
-static struct node *node_of(const struct pool *pool, const struct machine *machine)
-{
-	for (uint32_t i = 0; i < pool->settings.cluster->nodes; i++)
-		if (node_machine(pool->nodes[i]) == machine)
-			return pool->nodes[i];
-	return NULL;
-}
-
 static struct site *site_of(const struct pool *pool, const struct machine *machine)
 {
 	uint32_t i = 0;
@@ -61,19 +53,21 @@ static struct site *site_of(const struct pool *pool, const struct machine *machi
 
 static void on_ready(struct machine *machine, void *data)
 {
-	struct node *node = node_of(data, machine);
+	const struct pool *pool = data;
 
-	if (node)
-		node_machine_ready(node);
+	for (uint32_t i = 0; i < pool->settings.cluster->nodes; i++)
+		if (node_machine(pool->nodes[i]) == machine)
+			node_machine_ready(pool->nodes[i]);
 }
 
+/* One that goes from node to node while it runs has both. */
 static void on_down(struct machine *machine, const char *reason, void *data)
 {
-	struct pool *pool = data;
-	struct node *node = node_of(pool, machine);
+	const struct pool *pool = data;
 
-	if (node)
-		node_machine_down(node, reason);
+	for (uint32_t i = 0; i < pool->settings.cluster->nodes; i++)
+		if (node_machine(pool->nodes[i]) == machine)
+			node_machine_down(pool->nodes[i], reason);
 }
 
 static const struct machine_events machine_events = {.ready = on_ready, .down = on_down};
@@ -275,13 +269,11 @@ static void park_displaced(struct pool *pool)
 	}
 }
 
-void pool_vacate(struct pool *pool, struct node *node)
+/* Gives a node that has none a VM. */
+static void fill(struct pool *pool, struct node *node)
 {
-	struct machine *next;
+	struct machine *next = find_free(pool, node_site(node));
 
-	park_displaced(pool);
-	machine_place(node_put(node, NULL), NULL);
-	next = find_free(pool, node_site(node));
 	if (!next) {
 		node_machine_down(node, "there are no more addresses for VMs");
 		return;
@@ -291,6 +283,21 @@ void pool_vacate(struct pool *pool, struct node *node)
 	if (!host_connected(machine_host(next)))
 		node_machine_down(node, "its host is out of reach");
 	balance(pool, node_site(node));
+}
+
+void pool_vacate(struct pool *pool, struct node *node)
+{
+	park_displaced(pool);
+	machine_place(node_put(node, NULL), NULL);
+	fill(pool, node);
+}
+
+void pool_leave(struct pool *pool, struct node *left, struct node *stays, struct machine *machine)
+{
+	node_put(left, NULL);
+	node_put(stays, machine);
+	park_displaced(pool);
+	fill(pool, left);
 }
 
 void pool_occupy(struct pool *pool, struct node *node, struct machine *machine)
@@ -326,6 +333,24 @@ void pool_find(struct pool *pool, struct machine *machine, struct node *node, ho
 	site_find(site_of(pool, machine), node_site(node), machine, done, data);
 }
 
+void pool_move_live(struct pool *pool, struct machine *machine, struct node *node,
+		    host_done_f done, gpointer data)
+{
+	tell_home(pool, machine, node_site(node));
+	site_send_live(site_of(pool, machine), node_site(node), machine, done, data);
+}
+
+void pool_find_live(struct pool *pool, struct machine *machine, struct node *node,
+		    host_done_f done, gpointer data)
+{
+	site_find_live(site_of(pool, machine), node_site(node), machine, done, data);
+}
+
+void pool_abort_live(struct pool *pool, struct machine *machine, struct node *node)
+{
+	site_abort_live(site_of(pool, machine), node_site(node), machine);
+}
+
 void pool_arrived(struct pool *pool, struct machine *machine, struct node *node)
 {
 	site_arrived(site_of(pool, machine), node_site(node), machine);
@@ -340,6 +365,7 @@ void pool_stayed(struct pool *pool, struct machine *machine, struct node *node)
 void pool_give_up(struct pool *pool, struct machine *machine, struct node *node)
 {
 	site_give_up(node_site(node), machine);
+	tell_home(pool, machine, site_of(pool, machine));
 }
 
 /* Keeping. */

@@ -78,10 +78,23 @@ void pool_move(struct pool *pool, struct machine *machine, struct node *node, bo
 void pool_find(struct pool *pool, struct machine *machine, struct node *node, host_done_f done,
 	       gpointer data);
 
+/* The same with a VM that runs and goes on running (site_send_live()). */
+void pool_move_live(struct pool *pool, struct machine *machine, struct node *node,
+		    host_done_f done, gpointer data);
+void pool_find_live(struct pool *pool, struct machine *machine, struct node *node,
+		    host_done_f done, gpointer data);
+void pool_abort_live(struct pool *pool, struct machine *machine, struct node *node);
+
 /* What came of it; with pool_give_up() the VM is not wanted on the node's host, in whatever state it is. */
 void pool_arrived(struct pool *pool, struct machine *machine, struct node *node);
 void pool_stayed(struct pool *pool, struct machine *machine, struct node *node);
 void pool_give_up(struct pool *pool, struct machine *machine, struct node *node);
+
+/*
+ * A VM that was to go on at `left`, or has left it, is at `stays`: the other node gets another VM, as by
+ * pool_vacate().
+ */
+void pool_leave(struct pool *pool, struct node *left, struct node *stays, struct machine *machine);
 
 /* Makes spares of VMs that are at no node and have no task, as many as there should be; lets others go. */
 void pool_tidy(struct pool *pool);

@@ -154,8 +154,13 @@ static void prepare_all(struct site *site)
 
 static void detach_all(struct site *site, const char *reason)
 {
-	for (guint i = 0; i < site->machines->len; i++)
-		machine_detach(site->machines->pdata[i], reason);
+	for (guint i = 0; i < site->machines->len; i++) {
+		struct machine *machine = site->machines->pdata[i];
+
+		machine_detach(machine, reason);
+		if (machine_is_stowed(machine))
+			machine_cut_off(machine, site->host);
+	}
 }
 
 static gboolean retry(gpointer data)
@@ -474,7 +479,9 @@ static void on_domain(struct host *host, const char *name, bool running, const c
 	struct site *site = data;
 	struct machine *machine = machine_of(site, name);
 
-	if (machine && !running)
+	if (machine && running)
+		machine_vm_started(machine, host);
+	else if (machine)
 		machine_vm_stopped(machine, reason);
 	else if (!machine && running && is_numbered(site, name) && !site->frozen)
 		/* It came from another host although nobody waits for it any more. */
@@ -626,7 +633,15 @@ static char **changes_between(const struct site *from, const struct site *to,
 	return changes;
 }
 
-static void transfer(struct site *from, struct site *to, struct machine *machine, bool saved,
+/* How a VM travels. */
+enum manner {
+	STILL = 0, /* in memory, frozen */
+	SAVED,
+	LIVE,
+};
+
+static void transfer(struct site *from, struct site *to, struct machine *machine,
+		     enum manner manner,
 		     void (*begin)(const struct transfer *transfer, host_done_f done, gpointer data),
 		     host_done_f done, gpointer data)
 {
@@ -637,26 +652,51 @@ static void transfer(struct site *from, struct site *to, struct machine *machine
 		.to_uri = peer_uri(to),
 		.domain = machine_domain(machine),
 		.changes = (const char *const *)changes,
-		.saved = saved,
+		.saved = manner == SAVED,
+		.live = manner == LIVE,
 		.swap = has_swap(from),
 	};
 
 	begin(&transfer, done, data);
 }
 
-void site_send(struct site *from, struct site *to, struct machine *machine, bool saved,
-	       host_done_f done, gpointer data)
+static void announce(struct site *from, struct site *to, struct machine *machine)
 {
 	if (!machine_of(to, machine_domain(machine)))
 		g_ptr_array_add(to->machines, machine);
 	expect_swap(to, from, machine_domain(machine));
-	transfer(from, to, machine, saved, transfer_start, done, data);
+}
+
+void site_send(struct site *from, struct site *to, struct machine *machine, bool saved,
+	       host_done_f done, gpointer data)
+{
+	announce(from, to, machine);
+	transfer(from, to, machine, saved ? SAVED : STILL, transfer_start, done, data);
+}
+
+void site_send_live(struct site *from, struct site *to, struct machine *machine, host_done_f done,
+		    gpointer data)
+{
+	announce(from, to, machine);
+	machine_expect(machine, to->host);
+	transfer(from, to, machine, LIVE, transfer_start, done, data);
+}
+
+void site_find_live(struct site *from, struct site *to, struct machine *machine, host_done_f done,
+		    gpointer data)
+{
+	transfer(from, to, machine, LIVE, transfer_find, done, data);
+}
+
+void site_abort_live(struct site *from, struct site *to, struct machine *machine)
+{
+	transfer(from, to, machine, LIVE, transfer_abort, NULL, NULL);
 }
 
 void site_find(struct site *from, struct site *to, struct machine *machine, host_done_f done,
 	       gpointer data)
 {
-	transfer(from, to, machine, false, transfer_find, done, data);
+	transfer(from, to, machine, STILL, transfer_find, done, data);
 }
 
 /* What a VM has on a host's disk that is not its host any more, or does not become it. */

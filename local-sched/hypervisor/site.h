@@ -54,6 +54,16 @@ bool site_may_move(const struct site *from, const struct site *to, GError **erro
 void site_send(struct site *from, struct site *to, struct machine *machine, bool saved,
 	       host_done_f done, gpointer data);
 
+/*
+ * The same with a stowed VM that runs, and goes on running (transfer_start(), transfer_find()).
+ */
+void site_send_live(struct site *from, struct site *to, struct machine *machine, host_done_f done,
+		    gpointer data);
+void site_find_live(struct site *from, struct site *to, struct machine *machine, host_done_f done,
+		    gpointer data);
+/* Ends it while it is under way (transfer_abort()). */
+void site_abort_live(struct site *from, struct site *to, struct machine *machine);
+
 /* Where the VM is, if it was not saved and that failed (transfer_find()). */
 void site_find(struct site *from, struct site *to, struct machine *machine, host_done_f done,
 	       gpointer data);

@@ -4,6 +4,7 @@
 #include <libvirt/virterror.h>
 #include <stdlib.h>
 
+#include "common/clock.h"
 #include "local-sched/hypervisor/domain_xml.h"
 #include "local-sched/hypervisor/saved.h"
 #include "local-sched/hypervisor/storage.h"
@@ -19,6 +20,7 @@ struct order {
 	char *domain;
 	GStrv changes;
 	bool swap;
+	bool live;
 };
 
 static void order_free(gpointer data)
@@ -63,30 +65,71 @@ static char *changed_xml(virDomainPtr domain, const struct order *order)
 	return changed;
 }
 
+/* What libvirt says of the last migration of a VM, at the host that it came to. */
+static int64_t downtime_ns(const struct order *order)
+{
+	g_autoptr(virConnect) there = host_connection(order->to, HOST_LANE_DISK, NULL);
+	g_autoptr(virDomain) domain =
+		there ? virDomainLookupByName(there, order->domain) : NULL;
+	virTypedParameterPtr params = NULL;
+	unsigned long long downtime_ms = 0;
+	int count = 0;
+	int type;
+	int known = 0;
+
+	if (domain && virDomainGetJobStats(domain, &type, &params, &count,
+					   VIR_DOMAIN_JOB_STATS_COMPLETED) == 0)
+		known = virTypedParamsGetULLong(params, count, VIR_DOMAIN_JOB_DOWNTIME,
+						&downtime_ms);
+	virTypedParamsFree(params, count);
+	virResetLastError();
+	return known == 1 ? (int64_t)downtime_ms * 1000000 : -1;
+}
+
+/* Of a migration that began at `start_ns`. */
+static gpointer took(const struct order *order, int64_t start_ns)
+{
+	struct transfer_took *took;
+
+	if (!order->live)
+		return HOST_DONE;
+	took = g_new0(struct transfer_took, 1);
+	took->total_ns = clock_now_ns() - start_ns;
+	took->downtime_ns = downtime_ns(order);
+	return took;
+}
+
+/* A guest that writes faster than the network takes it is slowed down, or it would never be over. */
+static unsigned int migrate_flags(const struct order *order)
+{
+	unsigned int flags = VIR_MIGRATE_PEER2PEER;
+
+	flags |= order->live ? VIR_MIGRATE_LIVE | VIR_MIGRATE_AUTO_CONVERGE : VIR_MIGRATE_PAUSED;
+	return order->swap ? flags | VIR_MIGRATE_NON_SHARED_DISK : flags;
+}
+
 static gpointer migrate_work(virConnectPtr connection, gpointer input, GError **error)
 {
 	const struct order *order = input;
 	g_autoptr(virDomain) domain = virDomainLookupByName(connection, order->domain);
 	g_autofree char *uri = data_uri(order->to_uri);
 	g_autofree char *xml = domain ? changed_xml(domain, order) : NULL;
-	unsigned int flags = VIR_MIGRATE_PEER2PEER | VIR_MIGRATE_PAUSED;
+	int64_t start_ns = clock_now_ns();
 	virTypedParameterPtr params = NULL;
 	int count = 0;
 	int max = 0;
 	int result = -1;
 
-	if (order->swap)
-		flags |= VIR_MIGRATE_NON_SHARED_DISK;
 	add_text(&params, &count, &max, VIR_MIGRATE_PARAM_URI, uri);
 	add_text(&params, &count, &max, VIR_MIGRATE_PARAM_DEST_XML, xml);
 	if (domain)
 		result = virDomainMigrateToURI3(domain, order->to_uri, params, (unsigned)count,
-						flags);
+						migrate_flags(order));
 	if (result < 0)
 		virt_error_set(error, "cannot move VM '%s' to host '%s'", order->domain,
 			       host_name(order->to));
 	virTypedParamsFree(params, count);
-	return result < 0 ? NULL : HOST_DONE;
+	return result < 0 ? NULL : took(order, start_ns);
 }
 
 /* Carrying volumes. */
@@ -217,18 +260,54 @@ static void end_job(virConnectPtr connection, const char *name)
 	virResetLastError();
 }
 
+/* libvirt does so itself where a live migration fails, if it can. */
+static void set_going(virConnectPtr connection, const char *name)
+{
+	g_autoptr(virDomain) domain = virDomainLookupByName(connection, name);
+
+	if (domain)
+		virDomainResume(domain);
+	virResetLastError();
+}
+
+/* Whether a VM runs on a host, and nothing is done with it any more. */
+static bool goes_on(virConnectPtr connection, const char *name)
+{
+	g_autoptr(virDomain) domain = virDomainLookupByName(connection, name);
+	int state = VIR_DOMAIN_NOSTATE;
+	virDomainJobInfo job = {0};
+	bool goes = domain && virDomainGetState(domain, &state, NULL, 0) == 0 &&
+		    state == VIR_DOMAIN_RUNNING && virDomainGetJobInfo(domain, &job) == 0 &&
+		    job.type == VIR_DOMAIN_JOB_NONE;
+
+	virResetLastError();
+	return goes;
+}
+
+static gpointer abort_work(virConnectPtr connection, gpointer input, GError **error)
+{
+	end_job(connection, ((const struct order *)input)->domain);
+	return HOST_DONE;
+}
+
 static gpointer find_work(virConnectPtr connection, gpointer input, GError **error)
 {
 	const struct order *order = input;
-	g_autoptr(virConnect) other = host_connection(order->to, HOST_LANE_DISK, error);
+	g_autoptr(virConnect) other = NULL;
 	bool here;
 	bool there;
 
+	/* The other host may be gone for good. */
+	if (order->live && goes_on(connection, order->domain))
+		return GINT_TO_POINTER(TRANSFER_FROM);
+	other = host_connection(order->to, HOST_LANE_DISK, error);
 	if (!other || !look(connection, order->domain, &here, error) ||
 	    !look(other, order->domain, &there, error))
 		return NULL;
-	if (here && there) {
+	if (here && (there || order->live)) {
 		end_job(connection, order->domain);
+		if (!there)
+			set_going(connection, order->domain);
 		g_set_error(error, VIRT_ERROR, VIRT_ERROR_CONNECTION,
 			    "VM '%s' is still on its way", order->domain);
 		return NULL;
@@ -241,14 +320,15 @@ static gpointer find_work(virConnectPtr connection, gpointer input, GError **err
 
 /* Orders. */
 
-static void submit(const struct transfer *transfer, host_work_f work, host_done_f done,
-		   gpointer data)
+static void submit(const struct transfer *transfer, enum host_lane lane, host_work_f work,
+		   host_done_f done, gpointer data)
 {
 	struct order *order = g_new0(struct order, 1);
 	const struct host_call call = {
 		.work = work,
 		.input = order,
 		.input_free = order_free,
+		.result_free = work == migrate_work && transfer->live ? g_free : NULL,
 		.done = done,
 		.data = data,
 	};
@@ -259,16 +339,23 @@ static void submit(const struct transfer *transfer, host_work_f work, host_done_
 		.domain = g_strdup(transfer->domain),
 		.changes = g_strdupv((GStrv)transfer->changes),
 		.swap = transfer->swap,
+		.live = transfer->live,
 	};
-	host_call(transfer->from, HOST_LANE_DISK, &call);
+	host_call(transfer->from, lane, &call);
 }
 
 void transfer_start(const struct transfer *transfer, host_done_f done, gpointer data)
 {
-	submit(transfer, transfer->saved ? carry_work : migrate_work, done, data);
+	submit(transfer, HOST_LANE_DISK, transfer->saved ? carry_work : migrate_work, done, data);
 }
 
 void transfer_find(const struct transfer *transfer, host_done_f done, gpointer data)
 {
-	submit(transfer, find_work, done, data);
+	/* Not where migrations that do not end may have all threads. */
+	submit(transfer, transfer->live ? HOST_LANE_ACT : HOST_LANE_DISK, find_work, done, data);
+}
+
+void transfer_abort(const struct transfer *transfer, host_done_f done, gpointer data)
+{
+	submit(transfer, HOST_LANE_ACT, abort_work, done, data);
 }

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "local-sched/hypervisor/host.h"
 
 /*
- * Bringing a VM that stands still from one host of a cluster to another: one in memory by a migration that
- * the hosts' libvirts do between them, one that is saved as volumes, which travel from storage pool to
- * storage pool through us. Its swap disk, if it has one, goes with it.
+ * Bringing a VM from one host of a cluster to another: one in memory, whether it stands still or runs, by a
+ * migration that the hosts' libvirts do between them, one that is saved as volumes, which travel from storage
+ * pool to storage pool through us. Its swap disk, if it has one, goes with it.
  *
  * A migration goes on when whoever asked for it is gone: where its end is not known, transfer_find() tells.
  */
@@ -21,11 +22,18 @@ struct transfer {
 	const char *domain;
 	const char *const *changes; /* of its XML (domain_xml_changes()) */
 	bool saved;                 /* volumes; else the VM itself, which is frozen and stays so */
+	bool live;                  /* the VM itself, which runs and goes on running */
 	bool swap;                  /* it has a swap disk */
 };
 
+/* What a live one took; -1: not known. */
+struct transfer_took {
+	int64_t total_ns;    /* of the call that migrates */
+	int64_t downtime_ns; /* the VM ran nowhere, as libvirt tells */
+};
+
 /*
- * Does it. No result. After a failure saved volumes are where they were, and perhaps at `to` as well until
+ * Does it. Result: of a live one struct transfer_took, freed with g_free(); of others none. After a failure saved volumes are where they were, and perhaps at `to` as well until
  * the next attempt; where a VM is is to be found out. What a success leaves behind at `from` is not removed.
  */
 void transfer_start(const struct transfer *transfer, host_done_f done, gpointer data);
@@ -39,6 +47,10 @@ enum transfer_place {
 /*
  * Finds out where a VM in memory is after its transfer failed. Result: enum transfer_place
  * (GINT_TO_POINTER). Fails with VIRT_ERROR_CONNECTION where that cannot be told now: a host is out of
- * reach, or the transfer is not over, which is then ended; with VIRT_ERROR_NO_DOMAIN where the VM is gone.
+ * reach, or the transfer is not over, which is then ended; with VIRT_ERROR_NO_DOMAIN where the VM is gone. One
+ * that was live and runs where it was is there, whatever the other host has or says.
  */
 void transfer_find(const struct transfer *transfer, host_done_f done, gpointer data);
+
+/* Ends a live transfer that is under way: it then fails, unless it was over. No result. */
+void transfer_abort(const struct transfer *transfer, host_done_f done, gpointer data);
