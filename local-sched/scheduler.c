@@ -144,6 +144,18 @@ static void drop_suspension(struct task *task)
 	g_ptr_array_remove_index(task->suspensions, task->suspensions->len - 1);
 }
 
+/* A migration that failed for all VMs leaves no record. */
+static void drop_unmoved(struct task *task)
+{
+	const struct task_migration *last = task_last_migration(task);
+
+	if (!last || task_migration_came_about(last) || (last->settled_ns && !last->reason))
+		return;
+	task->unmoved_n = last->n;
+	task->unmoved_attempt = last->attempt;
+	g_ptr_array_remove_index(task->migrations, task->migrations->len - 1);
+}
+
 static void on_job_ended(struct job *job, const char *output, size_t length, void *data)
 {
 	struct scheduler *scheduler = data;
@@ -159,6 +171,7 @@ static void on_job_ended(struct job *job, const char *output, size_t length, voi
 	job_free(job);
 	if (task_last_suspension(task) && task_last_suspension(task)->frozen_ns == 0)
 		drop_suspension(task);
+	drop_unmoved(task);
 	record_task(scheduler, task, "task-ended");
 }
 
@@ -200,8 +213,25 @@ static void on_job_changed(struct job *job, enum suspension_end how, const char 
 	}
 }
 
+static void on_job_moved(struct job *job, enum migration_end how, const char *reason, void *data)
+{
+	struct scheduler *scheduler = data;
+	struct task *task = job_task(job);
+	g_autofree char *why = g_strdup(reason); /* the record's, which may go */
+
+	drop_unmoved(task);
+	if (how == MIGRATION_END_MOVED)
+		record_task(scheduler, task, "task-migrated");
+	else
+		record_stayed(scheduler, task, "task-migrate-failed", why);
+}
+
 static const struct job_events job_events = {
-	.started = on_job_started, .ended = on_job_ended, .changed = on_job_changed};
+	.started = on_job_started,
+	.ended = on_job_ended,
+	.changed = on_job_changed,
+	.moved = on_job_moved,
+};
 
 static void start_job(struct scheduler *scheduler, struct task *task)
 {
@@ -378,6 +408,8 @@ static bool may_suspend(struct scheduler *scheduler, const struct task *task,
 
 	if (task->state != TASK_RUNNING)
 		return conflict(error, task, "only a running task can be suspended");
+	if (task_is_migrating(task))
+		return conflict(error, task, "its VMs are being moved to other nodes");
 	if (!job || !job_may_suspend(job))
 		return conflict(error, task, "it is coming to its end");
 	if (request->n == next)
@@ -474,6 +506,100 @@ const struct task *scheduler_resume_task(struct scheduler *scheduler, const char
 	}
 	*ret_new = true;
 	job_resume(g_hash_table_lookup(scheduler->jobs, id));
+	return task;
+}
+
+/* Migrating. */
+
+static bool was_asked_to_migrate(const struct task *task,
+				 const struct task_resume_request *request)
+{
+	if (task->unmoved_n == request->n && task->unmoved_attempt >= request->attempt)
+		return true;
+	for (guint i = 0; i < task->migrations->len; i++) {
+		const struct task_migration *known = task->migrations->pdata[i];
+
+		if (known->n == request->n && known->attempt >= request->attempt)
+			return true;
+	}
+	return false;
+}
+
+static bool is_one_of(const uint32_t *nodes, uint32_t count, uint32_t node)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (nodes[i] == node)
+			return true;
+	return false;
+}
+
+/* Those that are the task's already need not be ready. */
+static bool targets_ready(struct scheduler *scheduler, const struct task *task,
+			  const struct task_resume_request *request, GError **error)
+{
+	for (uint32_t i = 0; i < request->count; i++)
+		if (!is_one_of(task_placed(task), task->nodes_count, request->nodes[i]) &&
+		    !nodes_ready(scheduler, &request->nodes[i], 1, error))
+			return false;
+	return true;
+}
+
+static bool may_migrate(struct scheduler *scheduler, const struct task *task,
+			const struct task_resume_request *request, GError **error)
+{
+	const struct job *job = g_hash_table_lookup(scheduler->jobs, task->id);
+	uint32_t next = task->migrations->len + 1;
+	g_autofree char *what = NULL;
+	g_autoptr(GError) cause = NULL;
+
+	if (task->state != TASK_RUNNING)
+		return conflict(error, task, "only VMs of a running task can be moved");
+	if (task_is_migrating(task))
+		return conflict(error, task, "its VMs are being moved already");
+	if (!job || !job_may_suspend(job))
+		return conflict(error, task, "it is coming to its end");
+	what = g_strdup_printf("its next migration is number %u, not %u", next, request->n);
+	if (request->n != next)
+		return conflict(error, task, what);
+	if (request->count != task->nodes_count)
+		return conflict(error, task, "it has another number of nodes");
+	if (!targets_ready(scheduler, task, request, error))
+		return false;
+	if (!job_match_targets(job, request->nodes, &cause))
+		return conflict(error, task, cause->message);
+	return true;
+}
+
+const struct task *scheduler_migrate_task(struct scheduler *scheduler, const char *id,
+					  const char *n, const json_t *body, bool *ret_new,
+					  GError **error)
+{
+	struct task *task = find_task(scheduler, id, error);
+	struct task_resume_request request = {0};
+	g_autofree uint32_t *nodes = NULL;
+	struct task_migration *migration;
+	GError *cause = NULL;
+
+	if (!task)
+		return NULL;
+	if (!task_resume_request_parse(n, body, scheduler->cluster->nodes, &request, &cause))
+		return bad_body(error, cause);
+	nodes = request.nodes;
+	*ret_new = false;
+	if (was_asked_to_migrate(task, &request))
+		return task;
+	if (!may_migrate(scheduler, task, &request, error))
+		return NULL;
+	migration = task_migration_new(request.n, task_placed(task), nodes, request.count,
+				       clock_now_ns());
+	migration->attempt = request.attempt;
+	g_ptr_array_add(task->migrations, migration);
+	if (!store_intent(scheduler, task, error)) {
+		g_ptr_array_remove_index(task->migrations, task->migrations->len - 1);
+		return NULL;
+	}
+	*ret_new = true;
+	job_migrate(g_hash_table_lookup(scheduler->jobs, id));
 	return task;
 }
 
@@ -695,6 +821,7 @@ static void lose(struct task *task, const char *reason)
 	task->ended_ns = clock_now_ns();
 	if (task_last_suspension(task) && task_last_suspension(task)->frozen_ns == 0)
 		drop_suspension(task);
+	drop_unmoved(task);
 }
 
 /* Tasks of the past; those that ran or were suspended when the predecessor died are lost. */

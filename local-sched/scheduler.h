@@ -79,6 +79,11 @@ const struct task *scheduler_resume_task(struct scheduler *scheduler, const char
 					 const char *n, const json_t *body, bool *ret_new,
 					 GError **error);
 
+/* Brings VMs of a task that runs to other nodes, for the time `n`; likewise. */
+const struct task *scheduler_migrate_task(struct scheduler *scheduler, const char *id,
+					  const char *n, const json_t *body, bool *ret_new,
+					  GError **error);
+
 /* Task `id` (borrowed), or NULL: unknown. */
 const struct task *scheduler_task(const struct scheduler *scheduler, const char *id);
 

@@ -134,7 +134,7 @@ static void put_task(struct http_request *request, const char *const *arguments,
 		fail(request, error);
 }
 
-/* Suspending and resuming; arguments: the task's id, the number of the suspension. */
+/* Suspending, resuming, migrating; arguments: the task's id, the number of the suspension or migration. */
 static void put_step(struct http_request *request, const char *const *arguments, json_t *body,
 		     struct api *api,
 		     const struct task *(*step)(struct scheduler *scheduler, const char *id,
@@ -162,6 +162,12 @@ static void put_resumption(struct http_request *request, const char *const *argu
 			   void *data)
 {
 	put_step(request, arguments, body, data, scheduler_resume_task);
+}
+
+static void put_migration(struct http_request *request, const char *const *arguments, json_t *body,
+			  void *data)
+{
+	put_step(request, arguments, body, data, scheduler_migrate_task);
 }
 
 static void answer_task(struct api *api, struct http_request *request, const char *id,
@@ -299,6 +305,7 @@ static const struct http_route routes[] = {
 	{"PUT", "/v1/tasks/*", put_task},
 	{"PUT", "/v1/tasks/*/suspensions/*", put_suspension},
 	{"PUT", "/v1/tasks/*/resumptions/*", put_resumption},
+	{"PUT", "/v1/tasks/*/migrations/*", put_migration},
 	{"GET", "/v1/tasks/*", get_task},
 	{"DELETE", "/v1/tasks/*", delete_task},
 	{NULL, NULL, NULL},

@@ -71,8 +71,6 @@ static struct rank *answered(gpointer data, struct job **ret_job)
 
 /* Failing. */
 
-static void kill_ranks(struct job *job);
-
 bool job_is_held(const struct job *job)
 {
 	return job->suspension && !job->doomed &&
@@ -117,7 +115,9 @@ void job_fail(struct job *job, enum task_outcome outcome, const char *reason)
 	}
 	if (job->suspension)
 		suspension_abort(job->suspension);
-	kill_ranks(job);
+	job_stop_moving(job);
+	if (!job_is_moving(job))
+		job_kill_ranks(job);
 }
 
 void job_rank_ended(struct rank *rank, int status)
@@ -154,7 +154,7 @@ static gboolean kill_again(gpointer data)
 	job->kill_source = 0;
 	for (uint32_t i = 0; i < job->task->nodes_count; i++)
 		poll_node(&job->places[i]);
-	kill_ranks(job);
+	job_kill_ranks(job);
 	return G_SOURCE_REMOVE;
 }
 
@@ -176,7 +176,7 @@ static void remove_stubborn(struct job *job)
  * A rank whose guest-exec is not answered yet cannot be killed, nor one that has not written its pid
  * down: hence again and again until all ports have told the end.
  */
-static void kill_ranks(struct job *job)
+void job_kill_ranks(struct job *job)
 {
 	bool all_ended = true;
 
@@ -259,7 +259,7 @@ static void exec_answered(gpointer result, const GError *error, gpointer data)
 		job->dirty = true;
 		job_fail(job, outcome_of(error), error->message);
 	} else if (job->phase == PHASE_KILLING && !rank->exited && job->kill_source == 0) {
-		kill_ranks(job);
+		job_kill_ranks(job);
 	}
 	if (job->execs_pending == 0 && job->phase == PHASE_STARTING) {
 		job->phase = PHASE_RUNNING;
@@ -292,7 +292,7 @@ static void start_rank(struct job *job, struct rank *rank)
 /* A guest that stands still gets nothing: what QEMU held for it would be lost if it were saved. */
 void job_send_answers(struct job *job)
 {
-	if (job_is_held(job))
+	if (job_is_held(job) || job_is_moving(job))
 		return;
 	for (uint32_t i = 0; i < job->task->ranks; i++) {
 		struct rank *rank = &job->ranks[i];
@@ -366,7 +366,10 @@ static void machine_wired(struct machine *machine, const GError *error, void *da
 {
 	struct job_node *place = data;
 
-	suspension_wired(place->job->suspension, machine, error);
+	if (job_is_moving(place->job))
+		migration_wired(place->job->migration, machine, error);
+	else
+		suspension_wired(place->job->suspension, machine, error);
 }
 
 static const struct machine_user machine_user = {
@@ -467,9 +470,7 @@ static gboolean poll_all(gpointer data)
 {
 	struct job *job = data;
 
-	bool runs = !job->suspension || suspension_step(job->suspension) == SUSPENSION_RUNNING;
-
-	if (job->phase == PHASE_RUNNING && runs)
+	if (job->phase == PHASE_RUNNING && job_is_at_rest(job))
 		for (uint32_t i = 0; i < job->task->nodes_count; i++)
 			poll_node(&job->places[i]);
 	return G_SOURCE_CONTINUE;
@@ -565,6 +566,7 @@ static void collect_all(struct job *job)
 	job->phase = PHASE_COLLECTING;
 	if (job->suspension)
 		suspension_abort(job->suspension);
+	job_stop_moving(job);
 	job->collect_start_ns = clock_now_ns();
 	g_clear_handle_id(&job->kill_source, g_source_remove);
 	for (uint32_t i = 0; i < job->task->ranks; i++) {
@@ -641,15 +643,8 @@ static void stretch_read(const struct usage *usage, void *data)
 
 void job_open_stretch(struct job *job, int64_t t_ns)
 {
-	const uint32_t count = job->task->nodes_count;
-	g_autofree struct machine **machines = g_new0(struct machine *, count);
-
-	for (uint32_t i = 0; i < count; i++)
-		machines[i] = job->places[i].machine;
 	job->stretch_ns = t_ns;
-	job->usage = job_usage_start(usage_parts_new(job->settings.sources,
-						     job->settings.sources_count, machines, count),
-				     t_ns);
+	job->usage = job_usage_start(job_usage_parts(job), t_ns);
 }
 
 void job_close_stretch(struct job *job, int64_t t_ns)
@@ -677,7 +672,7 @@ static void settle(struct job *job)
 		if (!place->lost)
 			machine_release(place->machine, !job->dirty);
 	}
-	if (job->suspension)
+	if (job->suspension || job->migration)
 		pool_tidy(job->settings.pool); /* its VMs may have been at no node */
 }
 
@@ -736,7 +731,7 @@ void job_advance(struct job *job)
 {
 	bool active = job->phase == PHASE_RUNNING || job->phase == PHASE_KILLING;
 
-	if (job_is_held(job))
+	if (job_is_held(job) || job_is_moving(job))
 		return;
 	if (active && job->execs_pending == 0 && all_ranks(job, has_exited))
 		collect_all(job);
@@ -817,6 +812,7 @@ static void clear_sources(struct job *job)
 	g_clear_handle_id(&job->poll_source, g_source_remove);
 	g_clear_handle_id(&job->kill_source, g_source_remove);
 	g_clear_handle_id(&job->publish_source, g_source_remove);
+	g_clear_handle_id(&job->look_source, g_source_remove);
 	for (uint32_t i = 0; i < job->task->ranks; i++) {
 		g_clear_handle_id(&job->ranks[i].start_source, g_source_remove);
 		g_clear_handle_id(&job->ranks[i].collect_source, g_source_remove);
@@ -841,6 +837,7 @@ void job_free(struct job *job)
 	pmi_server_free(job->pmi);
 	job_usage_free(job->usage);
 	suspension_free(job->suspension);
+	migration_free(job->migration);
 	job->events = NULL;
 	job->task = NULL;
 	if (job->questions == 0)

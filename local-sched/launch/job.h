@@ -7,6 +7,7 @@
 
 #include "local-sched/hypervisor/pool.h"
 #include "local-sched/launch/job_usage.h"
+#include "local-sched/launch/migration.h"
 #include "local-sched/launch/pmi_server.h"
 #include "local-sched/launch/suspension.h"
 #include "local-sched/launch/task.h"
@@ -36,6 +37,8 @@ struct job_events {
 	 * The task's state and its last suspension are the owner's to bring up to date.
 	 */
 	void (*changed)(struct job *job, enum suspension_end how, const char *reason, void *data);
+	/* What came of job_migrate(), but for MIGRATION_END_LOST; the record says where the VMs are. */
+	void (*moved)(struct job *job, enum migration_end how, const char *reason, void *data);
 };
 
 /* What a job needs; borrowed until it is freed. */
@@ -64,6 +67,13 @@ bool job_match_nodes(const struct job *job, uint32_t *nodes, GError **error);
 
 /* Resumes a suspended task at the nodes in its last suspension; ends with `changed` or `ended`. */
 void job_resume(struct job *job);
+
+/*
+ * As migration_match_nodes(), for a task that may be suspended; then: moves its VMs as its last migration says,
+ * while it runs. Ends with `moved` or `ended`.
+ */
+bool job_match_targets(const struct job *job, uint32_t *nodes, GError **error);
+void job_migrate(struct job *job);
 
 /* A node is settled (node.h). */
 void job_node_settled(struct job *job);

@@ -60,10 +60,8 @@ static void on_ended(enum suspension_end end, const char *reason, void *data)
 	job_fail(job, TASK_OUTCOME_LOST, text);
 }
 
-static void on_doomed(void *data)
+void job_give_up(struct job *job)
 {
-	struct job *job = data;
-
 	job->dirty = job->doomed = true;
 	for (uint32_t i = 0; i < job->task->ranks; i++) {
 		struct rank *rank = &job->ranks[i];
@@ -72,6 +70,11 @@ static void on_doomed(void *data)
 		rank->lost_output |= !rank->collected;
 	}
 	job_advance(job);
+}
+
+static void on_doomed(void *data)
+{
+	job_give_up(data);
 }
 
 static const struct suspension_events suspension_events = {
@@ -98,7 +101,7 @@ static void create_suspension(struct job *job)
 		.task = job->task->id,
 		.pool = job->settings.pool,
 		.machines = machines,
-		.nodes = job->task->nodes,
+		.nodes = task_placed(job->task),
 		.count = count,
 	};
 
@@ -129,4 +132,5 @@ void job_node_settled(struct job *job)
 	if (job->suspension && (suspension_step(job->suspension) == SUSPENSION_LEAVING ||
 				suspension_step(job->suspension) == SUSPENSION_RETREATING))
 		suspension_go_on(job->suspension);
+	job_move_on(job);
 }

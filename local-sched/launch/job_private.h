@@ -3,8 +3,9 @@
 
 #include "local-sched/launch/job.h"
 #include "local-sched/launch/job_output.h"
+#include "local-sched/launch/migration.h"
 
-/* What job.c (a task's life) and job_hold.c (suspending and resuming it) share. */
+/* What job.c (a task's life), job_hold.c (suspending and resuming it) and job_move.c (migrating it) share. */
 
 /* Where a job is in its life. */
 enum phase {
@@ -64,6 +65,8 @@ struct job {
 	guint publish_source;
 	int64_t collect_start_ns;
 	struct suspension *suspension; /* NULL: never suspended */
+	struct migration *migration;   /* NULL: never moved */
+	guint look_source;             /* while VMs move */
 	bool doomed;        /* its VMs, which stood still, are being removed */
 	int64_t sent_ns;    /* when something was sent to a rank last */
 	int64_t stretch_ns; /* since when it runs: its request, or when it went on */
@@ -91,6 +94,27 @@ void job_start_deadline(struct job *job);
 
 /* Whether the task's VMs stand still. */
 bool job_is_held(const struct job *job);
+
+/* Whether some go from host to host: nothing is to be asked of them, or sent to them. */
+bool job_is_moving(const struct job *job);
+
+/* Whether nothing keeps the ranks from being asked how they are. */
+bool job_is_at_rest(const struct job *job);
+
+/* Nothing more is to be done about moving the VMs. */
+void job_stop_moving(struct job *job);
+
+/* A migration goes on where what it waits for has happened. */
+void job_move_on(struct job *job);
+
+/* For a new reading of the counters: also those of hosts that VMs are coming to. */
+GArray *job_usage_parts(const struct job *job);
+
+/* The VMs are lost, or will be: all that is left is to give them back. */
+void job_give_up(struct job *job);
+
+/* Kills the ranks until all have ended. */
+void job_kill_ranks(struct job *job);
 
 /* Begins to count what the task uses, from `t_ns` on; reads the counters for its end at `t_ns`. */
 void job_open_stretch(struct job *job, int64_t t_ns);

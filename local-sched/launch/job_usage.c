@@ -57,6 +57,29 @@ GArray *usage_parts_new(struct usage_source *sources, uint32_t sources_count,
 	return parts;
 }
 
+void usage_parts_expect(GArray *parts, struct usage_source *sources, uint32_t sources_count,
+			const struct machine *machine, const char *host)
+{
+	struct usage_part *part = NULL;
+	struct usage_part more = {0};
+
+	for (guint i = 0; i < parts->len && !part; i++) {
+		struct usage_part *known = &g_array_index(parts, struct usage_part, i);
+
+		if (g_str_equal(host_name(known->source->host), host))
+			part = known;
+	}
+	for (uint32_t s = 0; s < sources_count && !part; s++) {
+		if (!g_str_equal(host_name(sources[s].host), host))
+			continue;
+		more = (struct usage_part){.source = &sources[s], .domains = g_ptr_array_new()};
+		g_array_append_val(parts, more);
+		part = &g_array_index(parts, struct usage_part, parts->len - 1);
+	}
+	if (part && machine_host(machine) != part->source->host)
+		g_ptr_array_add(part->domains, (gpointer)machine_domain(machine));
+}
+
 static struct usage_part *part_at(struct job_usage *usage, guint i)
 {
 	return &g_array_index(usage->parts, struct usage_part, i);
@@ -150,6 +173,34 @@ static void take_readings(struct job_usage *usage, int64_t t_ns)
 		read_energy(part_at(usage, i)->source, t_ns, reading);
 		usage->under_way++;
 		domain_cpu_times(part_at(usage, i)->source->host, times_read, question);
+	}
+}
+
+static void looked(gpointer result, const GError *error, gpointer data)
+{
+	g_autofree struct question *question = data;
+	struct job_usage *usage = question->usage;
+	g_autoptr(GPtrArray) times = result;
+	struct reading passing;
+
+	if (times)
+		read_account(part_at(usage, question->part), times, &passing);
+	if (--usage->under_way > 0)
+		return;
+	if (usage->orphan)
+		really_free(usage);
+	else if (usage->done)
+		tell(usage);
+}
+
+void job_usage_look(struct job_usage *usage)
+{
+	for (guint i = 0; i < usage->parts->len && !usage->done; i++) {
+		struct question *question = g_new0(struct question, 1);
+
+		*question = (struct question){.usage = usage, .part = i};
+		usage->under_way++;
+		domain_cpu_times(part_at(usage, i)->source->host, looked, question);
 	}
 }
 

@@ -42,6 +42,10 @@ void usage_add(struct usage *total, const struct usage *stretch);
 GArray *usage_parts_new(struct usage_source *sources, uint32_t sources_count,
 			struct machine *const *machines, uint32_t count);
 
+/* The same, with the host that one of the machines is coming to. */
+void usage_parts_expect(GArray *parts, struct usage_source *sources, uint32_t sources_count,
+			const struct machine *machine, const char *host);
+
 struct job_usage;
 
 /* Reads the counters for a task that was requested at `t_ns`; takes over `parts` (struct usage_part). */
@@ -51,6 +55,9 @@ typedef void (*job_usage_done_f)(const struct usage *usage, void *data);
 
 /* Reads them again for the end at `t_ns` and tells the differences once, from the main loop. */
 void job_usage_finish(struct job_usage *usage, int64_t t_ns, job_usage_done_f done, void *data);
+
+/* Reads the CPU times in between: those of a VM that leaves its host cannot be read afterwards. */
+void job_usage_look(struct job_usage *usage);
 
 /* Frees it, also while a reading is under way (nothing is told then). NULL is allowed. */
 void job_usage_free(struct job_usage *usage);

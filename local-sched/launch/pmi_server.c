@@ -19,6 +19,7 @@ struct pmi_server {
 	uint32_t ranks_count;
 	struct rank *ranks;
 	GHashTable *keys; /* key -> value, both owned */
+	bool met;         /* a barrier was complete */
 	bool failed;
 };
 
@@ -189,6 +190,7 @@ static bool serve_barrier_in(struct pmi_server *server, uint32_t rank, char **wo
 	self->in_barrier = true;
 	if (!barrier_complete(server))
 		return true;
+	server->met = true;
 	for (uint32_t i = 0; i < server->ranks_count; i++) {
 		server->ranks[i].in_barrier = false;
 		answer(server, i, "cmd=barrier_out rc=0");
@@ -334,6 +336,14 @@ bool pmi_server_exited(const struct pmi_server *server, uint32_t rank, int *ret_
 		return false;
 	*ret_status = server->ranks[rank].status;
 	return true;
+}
+
+bool pmi_server_is_calm(const struct pmi_server *server)
+{
+	for (uint32_t i = 0; i < server->ranks_count; i++)
+		if (server->ranks[i].in_barrier)
+			return false;
+	return server->met || server->ranks_count == 1;
 }
 
 bool pmi_server_finalized(const struct pmi_server *server, uint32_t rank)

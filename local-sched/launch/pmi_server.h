@@ -60,5 +60,11 @@ char *pmi_server_take_output(struct pmi_server *server, uint32_t rank, size_t *r
 /* Whether the process of `rank` has ended; then its exit status is in *ret_status. */
 bool pmi_server_exited(const struct pmi_server *server, uint32_t rank, int *ret_status);
 
+/*
+ * Whether the ranks have met once and none waits for another one in a barrier: while they do, what is lost of
+ * the talk with them fails the job.
+ */
+bool pmi_server_is_calm(const struct pmi_server *server);
+
 /* Whether `rank` has said `finalize`. */
 bool pmi_server_finalized(const struct pmi_server *server, uint32_t rank);

@@ -60,6 +60,7 @@ void task_free(struct task *task)
 	g_free(task->nodes);
 	g_free(task->reason);
 	g_ptr_array_unref(task->suspensions);
+	g_ptr_array_unref(task->migrations);
 	g_free(task);
 }
 
@@ -68,11 +69,17 @@ static void free_suspension(gpointer data)
 	task_suspension_free(data);
 }
 
+static void free_migration(gpointer data)
+{
+	task_migration_free(data);
+}
+
 static struct task *task_new(const char *id)
 {
 	struct task *task = g_new0(struct task, 1);
 
 	task->suspensions = g_ptr_array_new_with_free_func(free_suspension);
+	task->migrations = g_ptr_array_new_with_free_func(free_migration);
 	task->id = g_strdup(id);
 	task->benchmark_time_s = task->cpu_s = task->host_cpu_s = (double)NAN;
 	task->host_energy_uj = task->host_gap_ns = (double)NAN;
@@ -190,15 +197,50 @@ struct task_suspension *task_last_suspension(const struct task *task)
 	return count > 0 ? task->suspensions->pdata[count - 1] : NULL;
 }
 
-const uint32_t *task_placed(const struct task *task)
+struct task_migration *task_last_migration(const struct task *task)
+{
+	guint count = task->migrations->len;
+
+	return count > 0 ? task->migrations->pdata[count - 1] : NULL;
+}
+
+bool task_is_migrating(const struct task *task)
+{
+	const struct task_migration *last = task_last_migration(task);
+
+	return last && last->settled_ns == 0 && task->state != TASK_ENDED;
+}
+
+/* The last migration that was over after `t_ns` as far as VMs moved, or NULL. */
+static const struct task_migration *moved_after(const struct task *task, int64_t t_ns)
+{
+	for (guint i = task->migrations->len; i > 0; i--) {
+		const struct task_migration *migration = task->migrations->pdata[i - 1];
+
+		if (migration->moved_ns > t_ns)
+			return migration;
+	}
+	return NULL;
+}
+
+/* The last resumption that came about, or NULL. */
+static const struct task_suspension *last_resumed(const struct task *task)
 {
 	for (guint i = task->suspensions->len; i > 0; i--) {
 		const struct task_suspension *suspension = task->suspensions->pdata[i - 1];
 
 		if (suspension->resumed_nodes && suspension->running_ns)
-			return suspension->resumed_nodes;
+			return suspension;
 	}
-	return task->nodes;
+	return NULL;
+}
+
+const uint32_t *task_placed(const struct task *task)
+{
+	const struct task_suspension *resumed = last_resumed(task);
+	const struct task_migration *moved = moved_after(task, resumed ? resumed->running_ns : 0);
+
+	return moved ? moved->placed : resumed ? resumed->resumed_nodes : task->nodes;
 }
 
 static json_t *nodes_json(const uint32_t *nodes, uint32_t count)
@@ -207,6 +249,15 @@ static json_t *nodes_json(const uint32_t *nodes, uint32_t count)
 
 	for (uint32_t i = 0; i < count; i++)
 		json_array_append_new(array, json_integer(nodes[i]));
+	return array;
+}
+
+static json_t *migrations_json(const struct task *task)
+{
+	json_t *array = json_array();
+
+	for (guint i = 0; i < task->migrations->len; i++)
+		json_array_append_new(array, task_migration_to_json(task->migrations->pdata[i]));
 	return array;
 }
 
@@ -272,6 +323,8 @@ json_t *task_to_json(const struct task *task)
 	json_object_set_new(object, "host_gap_ns", whole_json(task->host_gap_ns));
 	if (task->suspensions->len > 0)
 		json_object_set_new(object, "suspensions", suspensions_json(task));
+	if (task->migrations->len > 0)
+		json_object_set_new(object, "migrations", migrations_json(task));
 	return object;
 }
 
@@ -303,6 +356,19 @@ static void restore_suspensions(struct task *task, const json_t *array)
 	}
 }
 
+static void restore_migrations(struct task *task, const json_t *array)
+{
+	for (size_t i = 0; i < json_array_size(array); i++) {
+		struct task_migration *migration =
+			task_migration_restore(json_array_get(array, i));
+
+		if (migration && migration->count == task->nodes_count)
+			g_ptr_array_add(task->migrations, migration);
+		else
+			task_migration_free(migration);
+	}
+}
+
 static void restore_record(struct task *task, const json_t *record)
 {
 	task->state = (enum task_state)index_of(state_names, G_N_ELEMENTS(state_names),
@@ -319,6 +385,7 @@ static void restore_record(struct task *task, const json_t *record)
 	task->host_energy_uj = number_or_nan(record, "host_energy_uj");
 	task->host_gap_ns = number_or_nan(record, "host_gap_ns");
 	restore_suspensions(task, json_object_get(record, "suspensions"));
+	restore_migrations(task, json_object_get(record, "migrations"));
 }
 
 struct task *task_restore(const char *id, const char *request, const char *record, GError **error)

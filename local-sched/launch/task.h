@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "local-sched/launch/task_migration.h"
 #include "local-sched/launch/task_suspension.h"
 
 /*
@@ -59,6 +60,9 @@ struct task {
 	GPtrArray *suspensions;  /* of struct task_suspension, owned; oldest first */
 	uint32_t refused_n;      /* the last suspension that failed, not stored; 0: none */
 	uint32_t refused_attempt;
+	GPtrArray *migrations;   /* of struct task_migration, owned; oldest first */
+	uint32_t unmoved_n;      /* the last migration that failed for all VMs, not stored; 0: none */
+	uint32_t unmoved_attempt;
 };
 typedef struct task task_t;
 
@@ -93,6 +97,10 @@ struct task *task_restore(const char *id, const char *request, const char *recor
 
 /* The last suspension, or NULL: never suspended. */
 struct task_suspension *task_last_suspension(const struct task *task);
+
+/* The last migration, or NULL: never migrated; whether it is under way. */
+struct task_migration *task_last_migration(const struct task *task);
+bool task_is_migrating(const struct task *task);
 
 /* The nodes that it was put on last, nodes_count of them; borrowed. */
 const uint32_t *task_placed(const struct task *task);

@@ -185,11 +185,15 @@ static void test_barrier(void)
 {
 	g_autoptr(pmi_server_t) server = pmi_server_new(2, 2, 1);
 
+	g_assert_false(pmi_server_is_calm(server)); /* they have not met */
 	send_good(server, 0, "cmd=barrier_in\n");
 	assert_answer(server, 0, NULL);
 	send_good(server, 1, "cmd=barrier_in\n");
+	g_assert_true(pmi_server_is_calm(server));
 	assert_answer(server, 0, "cmd=barrier_out rc=0\n");
 	assert_answer(server, 1, "cmd=barrier_out rc=0\n");
+	send_good(server, 1, "cmd=barrier_in\n");
+	g_assert_false(pmi_server_is_calm(server));
 }
 
 /* Inputs that end a job, and the code. */

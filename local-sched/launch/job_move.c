@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/launch/job_private.h"
+
+#include "common/clock.h"
+
+#define LOG_SUBSYSTEM "job"
+#include "common/log.h"
+
+#define LOOK_MS 200
+/* As before VMs are saved: what was sent is in the guest's memory by then (suspension.c). */
+#define STILL_NS INT64_C(500000000)
+
+bool job_is_moving(const struct job *job)
+{
+	return job->migration && !job->doomed &&
+	       migration_step_holds(migration_step(job->migration));
+}
+
+bool job_is_at_rest(const struct job *job)
+{
+	enum migration_step step =
+		job->migration ? migration_step(job->migration) : MIGRATION_IDLE;
+
+	if (job->suspension && suspension_step(job->suspension) != SUSPENSION_RUNNING)
+		return false;
+	return step == MIGRATION_IDLE || step == MIGRATION_LEAVING;
+}
+
+void job_stop_moving(struct job *job)
+{
+	if (job->migration)
+		migration_abort(job->migration);
+}
+
+void job_move_on(struct job *job)
+{
+	if (job->migration)
+		migration_go_on(job->migration);
+}
+
+GArray *job_usage_parts(const struct job *job)
+{
+	const struct task_migration *last = task_last_migration(job->task);
+	const uint32_t count = job->task->nodes_count;
+	g_autofree struct machine **machines = g_new0(struct machine *, count);
+	GArray *parts;
+
+	for (uint32_t i = 0; i < count; i++)
+		machines[i] = job->places[i].machine;
+	parts = usage_parts_new(job->settings.sources, job->settings.sources_count, machines,
+				count);
+	for (uint32_t i = 0; job_is_moving(job) && i < count; i++)
+		usage_parts_expect(parts, job->settings.sources, job->settings.sources_count,
+				   machines[i], last->vms[i].to_host);
+	return parts;
+}
+
+/* What the migration asks and tells. */
+
+static bool is_quiet(void *data)
+{
+	const struct job *job = data;
+
+	for (uint32_t i = 0; i < job->task->ranks; i++)
+		if (job->ranks[i].grace_source != 0)
+			return false;
+	return job->questions == 0 && !job->usage_closing && pmi_server_is_calm(job->pmi) &&
+	       clock_now_ns() - job->sent_ns >= STILL_NS;
+}
+
+static gboolean look(gpointer data)
+{
+	struct job *job = data;
+
+	if (job->usage && !job->usage_closing)
+		job_usage_look(job->usage);
+	return G_SOURCE_CONTINUE;
+}
+
+/* The stretch ends, and the next one begins when the counters were read (stretch_read()). */
+static void next_stretch(struct job *job)
+{
+	int64_t now_ns = clock_now_ns();
+
+	job->left_s -= clock_elapsed_s(job->stretch_ns, now_ns);
+	job->stretch_ns = now_ns;
+	job_close_stretch(job, now_ns);
+}
+
+static void on_begins(void *data)
+{
+	struct job *job = data;
+
+	next_stretch(job);
+	job->look_source = g_timeout_add(LOOK_MS, look, job);
+}
+
+/* What came meanwhile is dealt with now. */
+static void go_on(struct job *job)
+{
+	g_clear_handle_id(&job->look_source, g_source_remove);
+	if (job->usage && !job->usage_closing)
+		next_stretch(job);
+	if (job->phase == PHASE_KILLING) {
+		job_kill_ranks(job);
+		return;
+	}
+	job_send_answers(job);
+	job_advance(job);
+}
+
+static void on_moved(void *data)
+{
+	go_on(data);
+}
+
+static void on_ended(enum migration_end end, const char *reason, void *data)
+{
+	struct job *job = data;
+	g_autofree char *text = NULL;
+
+	if (end != MIGRATION_END_LOST) {
+		job->events->moved(job, end, reason, job->data);
+		return;
+	}
+	g_clear_handle_id(&job->look_source, g_source_remove);
+	text = g_strdup_printf("could not be moved to another host: %s",
+			       reason ? reason : "for no known reason");
+	job_fail(job, TASK_OUTCOME_LOST, text);
+	job_give_up(job);
+}
+
+static const struct migration_events migration_events = {
+	.is_quiet = is_quiet,
+	.begins = on_begins,
+	.moved = on_moved,
+	.ended = on_ended,
+};
+
+/* Requests. */
+
+static struct machine **machines_of(const struct job *job)
+{
+	struct machine **machines = g_new0(struct machine *, job->task->nodes_count);
+
+	for (uint32_t i = 0; i < job->task->nodes_count; i++)
+		machines[i] = job->places[i].machine;
+	return machines;
+}
+
+bool job_match_targets(const struct job *job, uint32_t *nodes, GError **error)
+{
+	g_autofree struct machine **machines = machines_of(job);
+	const struct migration_settings settings = {
+		.pool = job->settings.pool,
+		.machines = machines,
+		.count = job->task->nodes_count,
+	};
+
+	return migration_match_nodes(&settings, task_placed(job->task), nodes, error);
+}
+
+void job_migrate(struct job *job)
+{
+	g_autofree struct machine **machines = machines_of(job);
+	const struct migration_settings settings = {
+		.task = job->task->id,
+		.pool = job->settings.pool,
+		.machines = machines,
+		.count = job->task->nodes_count,
+	};
+
+	/* It knows where the VMs were. */
+	g_clear_pointer(&job->suspension, suspension_free);
+	if (!job->migration)
+		job->migration = migration_new(&settings, &migration_events, job);
+	migration_start(job->migration, task_last_migration(job->task));
+}
