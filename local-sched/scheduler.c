@@ -2,6 +2,7 @@
 #include "local-sched/scheduler.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "common/clock.h"
@@ -226,11 +227,22 @@ static void on_job_moved(struct job *job, enum migration_end how, const char *re
 		record_stayed(scheduler, task, "task-migrate-failed", why);
 }
 
+static void on_job_shared(struct job *job, const char *reason, void *data)
+{
+	struct task *task = job_task(job);
+
+	if (reason)
+		record_stayed(data, task, "task-share-failed", reason);
+	else
+		record_task(data, task, "task-shared");
+}
+
 static const struct job_events job_events = {
 	.started = on_job_started,
 	.ended = on_job_ended,
 	.changed = on_job_changed,
 	.moved = on_job_moved,
+	.shared = on_job_shared,
 };
 
 static void start_job(struct scheduler *scheduler, struct task *task)
@@ -600,6 +612,53 @@ const struct task *scheduler_migrate_task(struct scheduler *scheduler, const cha
 	}
 	*ret_new = true;
 	job_migrate(g_hash_table_lookup(scheduler->jobs, id));
+	return task;
+}
+
+/* Sharing. */
+
+static bool may_share(struct scheduler *scheduler, const struct task *task, GError **error)
+{
+	const struct job *job = g_hash_table_lookup(scheduler->jobs, task->id);
+
+	if (task->state != TASK_RUNNING)
+		return conflict(error, task, "only a running task can be given a share");
+	if (task_is_migrating(task))
+		return conflict(error, task, "its VMs are being moved to other nodes");
+	return (job && job_may_suspend(job)) ||
+	       conflict(error, task, "it is coming to its end");
+}
+
+const struct task *scheduler_share_task(struct scheduler *scheduler, const char *id, const char *n,
+					const json_t *body, bool *ret_new, GError **error)
+{
+	struct task *task = find_task(scheduler, id, error);
+	struct task before;
+	GError *cause = NULL;
+	uint32_t number;
+	double share;
+
+	if (!task)
+		return NULL;
+	if (!task_share_request_parse(n, body, &number, &share, &cause))
+		return bad_body(error, cause);
+	*ret_new = false;
+	if (number <= task->share_n)
+		return task;
+	if (!may_share(scheduler, task, error))
+		return NULL;
+	before = *task;
+	task->share_n = number;
+	task->share = share;
+	task->share_requested_ns = clock_now_ns();
+	task->share_set_ns = 0;
+	task->given_cores = task->asked_cores = (double)NAN;
+	if (!store_intent(scheduler, task, error)) {
+		*task = before;
+		return NULL;
+	}
+	*ret_new = true;
+	job_share(g_hash_table_lookup(scheduler->jobs, id));
 	return task;
 }
 

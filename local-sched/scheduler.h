@@ -84,6 +84,10 @@ const struct task *scheduler_migrate_task(struct scheduler *scheduler, const cha
 					  const char *n, const json_t *body, bool *ret_new,
 					  GError **error);
 
+/* Gives the VMs of a task that runs a share of their nodes' CPUs, the `n`th one; likewise. */
+const struct task *scheduler_share_task(struct scheduler *scheduler, const char *id, const char *n,
+					const json_t *body, bool *ret_new, GError **error);
+
 /* Task `id` (borrowed), or NULL: unknown. */
 const struct task *scheduler_task(const struct scheduler *scheduler, const char *id);
 

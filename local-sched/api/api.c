@@ -170,6 +170,12 @@ static void put_migration(struct http_request *request, const char *const *argum
 	put_step(request, arguments, body, data, scheduler_migrate_task);
 }
 
+static void put_share(struct http_request *request, const char *const *arguments, json_t *body,
+		      void *data)
+{
+	put_step(request, arguments, body, data, scheduler_share_task);
+}
+
 static void answer_task(struct api *api, struct http_request *request, const char *id,
 			const struct task *task)
 {
@@ -306,6 +312,7 @@ static const struct http_route routes[] = {
 	{"PUT", "/v1/tasks/*/suspensions/*", put_suspension},
 	{"PUT", "/v1/tasks/*/resumptions/*", put_resumption},
 	{"PUT", "/v1/tasks/*/migrations/*", put_migration},
+	{"PUT", "/v1/tasks/*/shares/*", put_share},
 	{"GET", "/v1/tasks/*", get_task},
 	{"DELETE", "/v1/tasks/*", delete_task},
 	{NULL, NULL, NULL},

@@ -68,6 +68,17 @@ struct cpu_cap cpu_cap_for_vm(const struct cpu_cap *cap, uint32_t vm)
 	return own;
 }
 
+struct cpu_cap cpu_cap_share(const struct cpu_cap *cap, double share)
+{
+	const bool by_quota = cap->ops == &cpu_quota_ops;
+	struct cpu_cap own = *cap;
+
+	own.ops = &cpu_quota_ops;
+	own.fraction = by_quota ? cap->fraction * share : share;
+	own.quota_us = by_quota || share < 1 ? quota_us(&own) : CPU_CAP_NO_QUOTA;
+	return own;
+}
+
 bool cpu_cap_apply(const struct cpu_cap *cap, virDomainPtr domain, GError **error)
 {
 	return cap->ops->apply(cap, domain, error);

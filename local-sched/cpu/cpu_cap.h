@@ -39,10 +39,10 @@ struct cpu_cap {
 	double fraction;    /* of the base frequency; 1: no cap */
 	uint32_t cores;     /* of a VM */
 	uint64_t period_us; /* quota driver */
-	int64_t quota_us;   /* per period, all cores of a VM together */
+	int64_t quota_us;   /* per period, all cores of a VM together; CPU_CAP_NO_QUOTA: none */
 };
 
-enum { CPU_CAP_PERIOD_US = 100000, CPU_CAP_QUOTA_MIN_US = 1000 };
+enum { CPU_CAP_PERIOD_US = 100000, CPU_CAP_QUOTA_MIN_US = 1000, CPU_CAP_NO_QUOTA = -1 };
 
 /* Periods before they repeat from one VM to the next. */
 enum { CPU_CAP_PERIODS = 12 };
@@ -55,6 +55,12 @@ void cpu_cap_init(struct cpu_cap *cap, const struct config_cluster *cluster);
  * period that the next CPU_CAP_PERIODS - 1 VMs do not have.
  */
 struct cpu_cap cpu_cap_for_vm(const struct cpu_cap *cap, uint32_t vm);
+
+/*
+ * A cap that leaves a VM `share`, in (0, 1], of what `cap` does, by a CPU quota whatever caps it; at a share of 1 the
+ * quota is that of `cap`, or is lifted where it has none.
+ */
+struct cpu_cap cpu_cap_share(const struct cpu_cap *cap, double share);
 
 /* Makes a cap of VMs into one that their hosts' cpufreq enforces. One of "none" stays so. */
 void cpu_cap_use_cpufreq(struct cpu_cap *cap);

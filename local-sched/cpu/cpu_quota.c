@@ -51,6 +51,12 @@ static bool read_quota(virDomainPtr domain, unsigned long long *ret_period, long
 	return good;
 }
 
+/* Where there is no quota, drivers say so in their own ways. */
+static int64_t as_set(long long quota)
+{
+	return quota < 0 || quota >= INT64_MAX / 1000 ? CPU_CAP_NO_QUOTA : quota;
+}
+
 static bool apply(const struct cpu_cap *cap, virDomainPtr domain, GError **error)
 {
 	unsigned long long period;
@@ -58,7 +64,7 @@ static bool apply(const struct cpu_cap *cap, virDomainPtr domain, GError **error
 
 	if (!set_quota(cap, domain, error) || !read_quota(domain, &period, &quota, error))
 		return false;
-	if (period == cap->period_us && quota == cap->quota_us)
+	if (period == cap->period_us && as_set(quota) == cap->quota_us)
 		return true;
 	g_set_error(error, VIRT_ERROR, VIRT_ERROR_OTHER,
 		    "VM '%s': CPU quota reads %lld of %llu us after %" PRId64 " of %" PRIu64

@@ -257,6 +257,7 @@ struct machine *machine_new(const struct machine_settings *settings, uint32_t co
 	machine->events = events;
 	machine->data = data;
 	machine->state = MACHINE_DETACHED;
+	machine->share = 1;
 	machine->spread_core = -1;
 	machine->reason = g_strdup("host not reached yet");
 	machine->asked = g_hash_table_new_full(NULL, NULL, g_free, NULL);
@@ -525,8 +526,12 @@ bool machine_assign(struct machine *machine, const char *task, const struct mach
 
 void machine_release(struct machine *machine, bool clean)
 {
+	bool whole = machine->share >= 1;
+
 	machine->clean = clean;
-	machine_fire(machine, clean ? MACHINE_EVENT_RELEASE : MACHINE_EVENT_SWEEP,
+	machine->share = 1;
+	/* With nothing to sweep that gives it its cap. */
+	machine_fire(machine, clean && whole ? MACHINE_EVENT_RELEASE : MACHINE_EVENT_SWEEP,
 		     machine->state == MACHINE_HELD ? "its task ended while it was suspended" :
 						      NULL);
 }
@@ -655,6 +660,19 @@ void machine_rewire(struct machine *machine)
 int64_t machine_frozen_us(const struct machine *machine)
 {
 	return machine->frozen_us;
+}
+
+void machine_set_share(struct machine *machine, double share)
+{
+	machine->share = share;
+	machine->shared = true;
+}
+
+struct cpu_cap machine_cap_at(const struct machine *machine, const struct machine_place *place)
+{
+	return machine->share < 1 || machine->shared ?
+		       cpu_cap_share(place->cap, machine->share) :
+		       *place->cap;
 }
 
 struct domain_cores machine_cores_at(struct machine *machine, const struct machine_place *place)

@@ -133,6 +133,12 @@ bool machine_assign(struct machine *machine, const char *task, const struct mach
 		    void *data);
 
 /*
+ * Which share, in (0, 1], of its node's CPU the VM of a task has: 1 until it is said, and again after its release. It is
+ * in force once it was applied (machine_cap_at(), domain_apply_cap()).
+ */
+void machine_set_share(struct machine *machine, double share);
+
+/*
  * Takes the VM back; `clean` says that all ranks on it ended and nothing is left on its ports. Ends
  * with `settled`, at once if clean. One that is held is removed.
  */
@@ -174,6 +180,8 @@ void machine_expect(struct machine *machine, struct host *host);
 void machine_vm_started(struct machine *machine, struct host *host);
 /* A host that a stowed VM is on, or comes to, is out of reach: what was open there is not any more. */
 void machine_cut_off(struct machine *machine, const struct host *host);
+/* How the VM is to be capped at `place`, with its share. */
+struct cpu_cap machine_cap_at(const struct machine *machine, const struct machine_place *place);
 /* How its cores are to be bound at `place`, where it is about to be (domain_apply_cap()). */
 struct domain_cores machine_cores_at(struct machine *machine, const struct machine_place *place);
 /* Opens those PMI ports that are not open; ends with `wired`, perhaps before this returns. */

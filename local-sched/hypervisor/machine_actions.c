@@ -162,6 +162,7 @@ static void enter_creating(struct machine *machine)
 	machine->late_clock = false;
 	machine->adopted = false;
 	machine->spread_core = -1;
+	machine->shared = false;
 	machine->agent_up = false;
 	machine->doubtful = false;
 	machine->boot_start_ns = clock_now_ns();
@@ -333,13 +334,15 @@ static void enter_sweeping(struct machine *machine)
 static void enter_capping(struct machine *machine)
 {
 	const struct machine_place *place = machine->place;
+	struct cpu_cap cap;
 
 	if (!place) {
 		machine_fire(machine, MACHINE_EVENT_PARK, NULL);
 		return;
 	}
+	cap = machine_cap_at(machine, place);
 	domain_apply_cap(machine->settings.host, HOST_LANE_CONTROL, machine->settings.domain,
-			 place->cap, machine_cores_at(machine, place), answered,
+			 &cap, machine_cores_at(machine, place), answered,
 			 ask(machine, simple_answer));
 }
 

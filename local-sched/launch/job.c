@@ -54,19 +54,28 @@ static bool is_excused(gpointer data, const GError *error)
 							   question->asked_ns, error);
 }
 
+void job_asks(struct job *job)
+{
+	job->questions++;
+}
+
+bool job_was_answered(struct job *job)
+{
+	job->questions--;
+	if (job->events)
+		return true;
+	if (job->questions == 0)
+		really_free(job);
+	return false;
+}
+
 /* Takes an answer in; NULL if nobody wants it any more. */
 static struct rank *answered(gpointer data, struct job **ret_job)
 {
 	g_autofree struct question *question = data;
-	struct job *job = question->job;
 
-	job->questions--;
-	*ret_job = job;
-	if (job->events)
-		return question->rank;
-	if (job->questions == 0)
-		really_free(job);
-	return NULL;
+	*ret_job = question->job;
+	return job_was_answered(question->job) ? question->rank : NULL;
 }
 
 /* Failing. */
@@ -813,6 +822,7 @@ static void clear_sources(struct job *job)
 	g_clear_handle_id(&job->kill_source, g_source_remove);
 	g_clear_handle_id(&job->publish_source, g_source_remove);
 	g_clear_handle_id(&job->look_source, g_source_remove);
+	g_clear_handle_id(&job->given_source, g_source_remove);
 	for (uint32_t i = 0; i < job->task->ranks; i++) {
 		g_clear_handle_id(&job->ranks[i].start_source, g_source_remove);
 		g_clear_handle_id(&job->ranks[i].collect_source, g_source_remove);
@@ -822,6 +832,8 @@ static void clear_sources(struct job *job)
 
 static void really_free(struct job *job)
 {
+	g_free(job->share_trouble);
+	g_free(job->given);
 	g_free(job->ranks);
 	g_free(job->places);
 	g_free(job);

@@ -39,6 +39,8 @@ struct job_events {
 	void (*changed)(struct job *job, enum suspension_end how, const char *reason, void *data);
 	/* What came of job_migrate(), but for MIGRATION_END_LOST; the record says where the VMs are. */
 	void (*moved)(struct job *job, enum migration_end how, const char *reason, void *data);
+	/* The task's share is in force, and was read back, or not for all of its VMs because of `reason`. */
+	void (*shared)(struct job *job, const char *reason, void *data);
 };
 
 /* What a job needs; borrowed until it is freed. */
@@ -74,6 +76,9 @@ void job_resume(struct job *job);
  */
 bool job_match_targets(const struct job *job, uint32_t *nodes, GError **error);
 void job_migrate(struct job *job);
+
+/* Gives its VMs the share of the task; for one that may be suspended. Ends with `shared`, or `ended`. */
+void job_share(struct job *job);
 
 /* A node is settled (node.h). */
 void job_node_settled(struct job *job);

@@ -5,7 +5,10 @@
 #include "local-sched/launch/job_output.h"
 #include "local-sched/launch/migration.h"
 
-/* What job.c (a task's life), job_hold.c (suspending and resuming it) and job_move.c (migrating it) share. */
+/*
+ * What job.c (a task's life), job_hold.c (suspending and resuming it) and job_move.c (migrating it) and job_share.c (its share of
+ * the CPUs) have in common.
+ */
 
 /* Where a job is in its life. */
 enum phase {
@@ -67,6 +70,12 @@ struct job {
 	struct suspension *suspension; /* NULL: never suspended */
 	struct migration *migration;   /* NULL: never moved */
 	guint look_source;             /* while VMs move */
+	uint32_t share_pending;        /* VMs for which the share is not set yet */
+	char *share_trouble;           /* the first that could not be set; NULL: none */
+	struct job_given *given;       /* by source; NULL: no share was ever set */
+	uint32_t given_n;              /* share that the last readings are of; 0: of none as a whole */
+	uint32_t given_pending;
+	guint given_source;
 	bool doomed;        /* its VMs, which stood still, are being removed */
 	int64_t sent_ns;    /* when something was sent to a rank last */
 	int64_t stretch_ns; /* since when it runs: its request, or when it went on */
@@ -109,6 +118,13 @@ void job_move_on(struct job *job);
 
 /* For a new reading of the counters: also those of hosts that VMs are coming to. */
 GArray *job_usage_parts(const struct job *job);
+
+/*
+ * A call to a host is under way; its answer has come: false if nobody wants it, and the job may be gone then.
+ * Suspensions and migrations wait for all.
+ */
+void job_asks(struct job *job);
+bool job_was_answered(struct job *job);
 
 /* The VMs are lost, or will be: all that is left is to give them back. */
 void job_give_up(struct job *job);

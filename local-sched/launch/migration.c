@@ -250,11 +250,13 @@ static bool wire_vm(struct vm *vm)
 static bool place_vm(struct vm *vm)
 {
 	const struct machine_place *place = machine_where(vm->machine);
+	struct cpu_cap cap;
 
 	if (!has_moved(vm))
 		return false;
+	cap = machine_cap_at(vm->machine, place);
 	domain_apply_cap(machine_host(vm->machine), HOST_LANE_ACT, machine_domain(vm->machine),
-			 place->cap, machine_cores_at(vm->machine, place), step_answered,
+			 &cap, machine_cores_at(vm->machine, place), step_answered,
 			 call_new(vm));
 	return true;
 }

@@ -9,6 +9,7 @@
 
 #define WHAT "task"
 #define REPETITIONS_MAX 1000000
+#define SHARES_MAX 1000000000
 #define DEADLINE_MAX_S 4e6 /* in milliseconds it fits a timer */
 
 G_DEFINE_QUARK(virtbed-task, task_error)
@@ -83,6 +84,8 @@ static struct task *task_new(const char *id)
 	task->id = g_strdup(id);
 	task->benchmark_time_s = task->cpu_s = task->host_cpu_s = (double)NAN;
 	task->host_energy_uj = task->host_gap_ns = (double)NAN;
+	task->asked_cores = task->given_cores = (double)NAN;
+	task->share = 1;
 	return task;
 }
 
@@ -188,6 +191,25 @@ struct task *task_parse_request(const char *id, const json_t *body, uint32_t nod
 		return NULL;
 	}
 	return g_steal_pointer(&task);
+}
+
+bool task_share_request_parse(const char *n, const json_t *body, uint32_t *ret_n,
+			      double *ret_share, GError **error)
+{
+	guint64 number = 0;
+	double share = 0;
+
+	if (!g_ascii_string_to_unsigned(n, 10, 1, SHARES_MAX, &number, NULL))
+		return bad_request(error, "number", "must be a whole number from 1");
+	if (!json_is_object(body))
+		return bad_request(error, "body", "must be an object");
+	if (!json_get_number(body, "share", WHAT, &share, error))
+		return false;
+	if (!(share > 0 && share <= 1))
+		return bad_request(error, "share", "must be above 0 and at most 1");
+	*ret_n = (uint32_t)number;
+	*ret_share = share;
+	return true;
 }
 
 struct task_suspension *task_last_suspension(const struct task *task)
@@ -298,6 +320,14 @@ static json_t *whole_json(double value)
 	return isnan(value) ? json_null() : json_integer((json_int_t)llround(value));
 }
 
+static json_t *share_json(const struct task *task)
+{
+	return json_pack("{s:I, s:f, s:o, s:o, s:o, s:o}", "n", (json_int_t)task->share_n, "share",
+			 task->share, "requested_ns", time_json(task->share_requested_ns),
+			 "set_ns", time_json(task->share_set_ns), "asked_cores",
+			 real_json(task->asked_cores), "given_cores", real_json(task->given_cores));
+}
+
 static json_t *text_json(const char *text)
 {
 	return text ? json_string(text) : json_null();
@@ -325,6 +355,8 @@ json_t *task_to_json(const struct task *task)
 		json_object_set_new(object, "suspensions", suspensions_json(task));
 	if (task->migrations->len > 0)
 		json_object_set_new(object, "migrations", migrations_json(task));
+	if (task->share_n > 0)
+		json_object_set_new(object, "share", share_json(task));
 	return object;
 }
 
@@ -369,6 +401,18 @@ static void restore_migrations(struct task *task, const json_t *array)
 	}
 }
 
+static void restore_share(struct task *task, const json_t *object)
+{
+	if (!json_is_object(object))
+		return;
+	task->share_n = (uint32_t)json_integer_value(json_object_get(object, "n"));
+	task->share = json_number_value(json_object_get(object, "share"));
+	task->share_requested_ns = json_integer_value(json_object_get(object, "requested_ns"));
+	task->share_set_ns = json_integer_value(json_object_get(object, "set_ns"));
+	task->asked_cores = number_or_nan(object, "asked_cores");
+	task->given_cores = number_or_nan(object, "given_cores");
+}
+
 static void restore_record(struct task *task, const json_t *record)
 {
 	task->state = (enum task_state)index_of(state_names, G_N_ELEMENTS(state_names),
@@ -386,6 +430,7 @@ static void restore_record(struct task *task, const json_t *record)
 	task->host_gap_ns = number_or_nan(record, "host_gap_ns");
 	restore_suspensions(task, json_object_get(record, "suspensions"));
 	restore_migrations(task, json_object_get(record, "migrations"));
+	restore_share(task, json_object_get(record, "share"));
 }
 
 struct task *task_restore(const char *id, const char *request, const char *record, GError **error)

@@ -63,6 +63,12 @@ struct task {
 	GPtrArray *migrations;   /* of struct task_migration, owned; oldest first */
 	uint32_t unmoved_n;      /* the last migration that failed for all VMs, not stored; 0: none */
 	uint32_t unmoved_attempt;
+	uint32_t share_n;        /* which share it was given last; 0: none */
+	double share;            /* of its nodes' CPUs, in (0, 1] */
+	int64_t share_requested_ns;
+	int64_t share_set_ns;
+	double asked_cores;      /* what its VMs may use together with it; NAN: not known */
+	double given_cores;      /* what they used over the last interval; NAN: not known */
 };
 typedef struct task task_t;
 
@@ -81,6 +87,13 @@ bool task_id_ok(const char *id);
  */
 struct task *task_parse_request(const char *id, const json_t *body, uint32_t nodes, uint32_t cores,
 				GError **error);
+
+/*
+ * Reads the number of the path and the body of a PUT that gives a task a share. False with `error` (TASK_ERROR,
+ * JSON_ERROR), and nothing is written: bad input of the caller.
+ */
+bool task_share_request_parse(const char *n, const json_t *body, uint32_t *ret_n,
+			      double *ret_share, GError **error);
 
 /* NULL is allowed. */
 void task_free(struct task *task);

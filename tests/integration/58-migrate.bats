@@ -239,6 +239,49 @@ migrate_all_usable() {
 	local_assert_works c1 '[0, 3]'
 }
 
+# Whether the quota of a VM is PERCENT of its period. migrate_quota_is BLADE VM PERCENT
+migrate_quota_is() {
+	local_virsh "$1" schedinfo "$2" |
+		awk -v wanted="$3" '/global_period/ {p = $3} /global_quota/ {q = $3}
+			END {exit !(q > (wanted - 1) * p / 100 && q < (wanted + 1) * p / 100)}'
+}
+
+migrate_has_share() {
+	[ "$(local_get c1 "/v1/tasks/$1" | jq ".share | .n == $2 and .set_ns != null")" = true ]
+}
+
+# What is given is measured, and no more than what is asked for but for a tenth: quotas are kept over periods.
+migrate_share_is_measured() {
+	local_get c1 "/v1/tasks/$1" | jq -e '.share | .given_cores != null and .given_cores > 0 and
+		.given_cores < 1.1 * .asked_cores' >/dev/null
+}
+
+@test "the VMs of a task have its share, wherever they go, until it ends" {
+	local vm
+	local_put c1 shares "$(local_long_task)"
+	within 120 local_task_is c1 shares running
+	vm=$(migrate_vm 0)
+	[ "$(local_status c1 PUT /v1/tasks/shares/shares/1 '{"share": 1.5}')" = 400 ]
+	[ "$(local_status c1 PUT /v1/tasks/shares/shares/1 '{"share": 0.5}')" = 201 ]
+	within 60 migrate_has_share shares 1
+	migrate_quota_is b1 "$vm" 30
+	[ "$(local_status c1 PUT /v1/tasks/shares/shares/1 '{"share": 0.2}')" = 200 ]
+	migrate_quota_is b1 "$vm" 30
+	within 60 migrate_share_is_measured shares
+	migrate_ask shares 1 '[3, 1]'
+	within 120 migrate_has_come shares 1
+	migrate_quota_is b2 "$vm" 30
+	[ "$(local_status c1 PUT /v1/tasks/shares/shares/2 '{"share": 1}')" = 201 ]
+	within 60 migrate_has_share shares 2
+	migrate_is_capped b2 "$vm"
+	[ "$(local_status c1 PUT /v1/tasks/shares/shares/3 '{"share": 0.25}')" = 201 ]
+	within 60 migrate_has_share shares 3
+	[ "$(local_status c1 DELETE /v1/tasks/shares)" = 200 ]
+	local_assert_outcome c1 shares killed
+	within 180 migrate_nothing_left
+	migrate_is_capped b2 "$vm"
+}
+
 # The Nth migration of a task is over, or it ends too early. migrate_once ID N NODES
 migrate_once() {
 	migrate_ask "$1" "$2" "$3" && within 300 migrate_has_come "$1" "$2" &&

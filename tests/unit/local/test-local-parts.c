@@ -55,6 +55,35 @@ static void test_cap(void)
 	}
 }
 
+/* A share of a task goes on top of the cap, and is a quota where there was none. */
+static void test_cap_share(void)
+{
+	static const struct {
+		uint32_t cores;
+		uint32_t max_mhz;
+		double share;
+		double fraction;
+		int64_t quota_us;
+	} cases[] = {
+		{1, 1330, 1, 0.5, 50000},   {1, 1330, 0.5, 0.25, 25000},
+		{2, 1330, 0.1, 0.05, 10000}, {1, 0, 0.3, 0.3, 30000},
+		{4, 0, 1, 1, CPU_CAP_NO_QUOTA}, {1, 1330, 0.001, 0.0005, 1000},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const struct config_cluster cluster = {
+			.cores = cases[i].cores, .max_mhz = cases[i].max_mhz, .base_mhz = 2660};
+		struct cpu_cap cap;
+		struct cpu_cap shared;
+
+		cpu_cap_init(&cap, &cluster);
+		shared = cpu_cap_share(&cap, cases[i].share);
+		g_assert_cmpstr(shared.ops->name, ==, "quota");
+		g_assert_cmpfloat_with_epsilon(shared.fraction, cases[i].fraction, 1e-9);
+		g_assert_cmpint(shared.quota_us, ==, cases[i].quota_us);
+	}
+}
+
 /* VMs beside one another have the same share over different periods. */
 static void test_cap_for_vm(void)
 {
@@ -154,6 +183,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/cpu-account/never-falls", test_account);
 	g_test_add_func("/boot-watch/tells-a-hang-from-a-boot", test_boot_watch);
 	g_test_add_func("/cpu-cap/is-cores-times-fraction", test_cap);
+	g_test_add_func("/cpu-cap/takes-a-share", test_cap_share);
 	g_test_add_func("/cpu-cap/has-a-period-of-its-own", test_cap_for_vm);
 	g_test_add_func("/boot-queue/bounds-boots", test_boot_queue);
 	g_test_add_func("/job-output/rank-0-comes-first", test_output);

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/launch/job_private.h"
+
+#include <math.h>
+
+#include "common/clock.h"
+#include "local-sched/hypervisor/domain.h"
+
+#define LOG_SUBSYSTEM "job"
+#include "common/log.h"
+
+#define GIVEN_S 2
+
+/* A call to a host for one VM (setting) or all of the task there (reading). */
+struct question {
+	struct job *job;
+	uint32_t n; /* of the share */
+	uint32_t source;
+};
+
+/* What the VMs on one host had used when it was read last. */
+struct job_given {
+	int64_t t_ns; /* 0: not read */
+	double cpu_ns;
+	double cores; /* since the reading before; NAN: not known */
+};
+
+static struct question *ask(struct job *job, uint32_t source)
+{
+	struct question *question = g_new0(struct question, 1);
+
+	*question = (struct question){.job = job, .n = job->task->share_n, .source = source};
+	job_asks(job);
+	return question;
+}
+
+/* Setting. */
+
+static void share_set(gpointer result, const GError *error, gpointer data)
+{
+	g_autofree struct question *question = data;
+	struct job *job = question->job;
+	const char *reason;
+
+	if (!job_was_answered(job) || question->n != job->task->share_n)
+		return;
+	if (error && !job->share_trouble)
+		job->share_trouble = g_strdup(error->message);
+	if (--job->share_pending > 0)
+		return;
+	reason = job->share_trouble;
+	if (!reason)
+		job->task->share_set_ns = clock_now_ns();
+	job->events->shared(job, reason, job->data);
+	g_clear_pointer(&job->share_trouble, g_free);
+	job_advance(job);
+}
+
+/* Reading what is given. */
+
+/* What the VMs may use together. */
+static double asked_cores(const struct job *job)
+{
+	double cores = 0;
+
+	for (uint32_t i = 0; i < job->task->nodes_count; i++) {
+		const struct machine *machine = job->places[i].machine;
+		const struct machine_place *place = machine_where(machine);
+		const struct cpu_cap cap = machine_cap_at(machine, place);
+
+		cores += cap.quota_us > 0 ? (double)cap.quota_us / (double)cap.period_us :
+					    cap.cores;
+	}
+	return cores;
+}
+
+static bool is_ours(const struct job *job, const struct host *host, const char *domain)
+{
+	for (uint32_t i = 0; i < job->task->nodes_count; i++)
+		if (machine_host(job->places[i].machine) == host &&
+		    g_str_equal(machine_domain(job->places[i].machine), domain))
+			return true;
+	return false;
+}
+
+static void tell_given(struct job *job)
+{
+	double given = 0;
+
+	for (uint32_t s = 0; s < job->settings.sources_count; s++)
+		given += job->given[s].cores;
+	job->task->given_cores = given;
+	job->task->asked_cores = asked_cores(job);
+}
+
+static void given_read(gpointer result, const GError *error, gpointer data)
+{
+	g_autofree struct question *question = data;
+	g_autoptr(GPtrArray) times = result;
+	struct job *job = question->job;
+	const struct host *host;
+	struct job_given *given;
+	int64_t now_ns = clock_now_ns();
+	double cpu_ns = 0;
+
+	if (!job_was_answered(job) || !times)
+		return;
+	host = job->settings.sources[question->source].host;
+	given = &job->given[question->source];
+	for (guint i = 0; i < times->len; i++) {
+		const struct domain_cpu *cpu = times->pdata[i];
+
+		if (is_ours(job, host, cpu->name))
+			cpu_ns += (double)cpu->cpu_ns;
+	}
+	/* Over a whole interval with this share only. */
+	given->cores = given->t_ns && question->n == job->given_n && cpu_ns >= given->cpu_ns ?
+			       (cpu_ns - given->cpu_ns) / (double)(now_ns - given->t_ns) :
+			       (double)NAN;
+	given->t_ns = now_ns;
+	given->cpu_ns = cpu_ns;
+	if (--job->given_pending == 0) {
+		tell_given(job);
+		job->given_n = question->n;
+	}
+	job_advance(job);
+}
+
+static bool has_vms(const struct job *job, const struct host *host)
+{
+	for (uint32_t i = 0; i < job->task->nodes_count; i++)
+		if (machine_host(job->places[i].machine) == host)
+			return true;
+	return false;
+}
+
+static gboolean read_given(gpointer data)
+{
+	struct job *job = data;
+
+	if (job->phase != PHASE_RUNNING || !job_is_at_rest(job) || job->task->share_set_ns == 0) {
+		job->given_n = 0; /* the next interval is not whole */
+		return G_SOURCE_CONTINUE;
+	}
+	if (job->given_pending > 0)
+		return G_SOURCE_CONTINUE;
+	for (uint32_t s = 0; s < job->settings.sources_count; s++) {
+		struct host *host = job->settings.sources[s].host;
+
+		job->given[s].cores = 0;
+		if (!has_vms(job, host))
+			continue;
+		job->given_pending++;
+		domain_cpu_times(host, given_read, ask(job, s));
+	}
+	return G_SOURCE_CONTINUE;
+}
+
+/* Requests. */
+
+void job_share(struct job *job)
+{
+	job->share_pending = 0;
+	g_clear_pointer(&job->share_trouble, g_free);
+	job->task->given_cores = (double)NAN;
+	for (uint32_t i = 0; i < job->task->nodes_count; i++) {
+		struct machine *machine = job->places[i].machine;
+		const struct machine_place *place = machine_where(machine);
+		struct cpu_cap cap;
+
+		machine_set_share(machine, job->task->share);
+		cap = machine_cap_at(machine, place);
+		job->share_pending++;
+		domain_apply_cap(machine_host(machine), HOST_LANE_ACT, machine_domain(machine),
+				 &cap, machine_cores_at(machine, place), share_set, ask(job, 0));
+	}
+	if (!job->given)
+		job->given = g_new0(struct job_given, job->settings.sources_count);
+	if (job->given_source == 0)
+		job->given_source = g_timeout_add_seconds(GIVEN_S, read_given, job);
+}
