@@ -39,8 +39,8 @@ enum scheduler_error {
 };
 
 /*
- * Starts: connects to the hosts, ends tasks that a predecessor left running as lost, adopts its VMs or
- * boots new ones. Returns NULL with `error` (SCHEDULER_ERROR_CONFIG, POWER_METER_ERROR) set.
+ * Starts: connects to the hosts, ends tasks that a predecessor left running as lost, adopts its VMs
+ * or boots new ones. Returns NULL with `error` (SCHEDULER_ERROR_CONFIG, POWER_METER_ERROR) set.
  */
 struct scheduler *scheduler_new(const struct scheduler_settings *settings, GError **error);
 
@@ -59,8 +59,8 @@ void scheduler_listen(struct scheduler *scheduler, void (*changed)(void *data), 
 void scheduler_stop(struct scheduler *scheduler, void (*done)(bool clean, void *data), void *data);
 
 /*
- * Starts task `id` as the body of PUT asks. Returns the task (borrowed), *ret_new telling whether it
- * is a new one, or NULL with `error` set.
+ * Starts task `id` as the body of PUT asks. Returns the task (borrowed), *ret_new telling whether
+ * it is a new one, or NULL with `error` set.
  */
 const struct task *scheduler_put_task(struct scheduler *scheduler, const char *id,
 				      const json_t *body, bool *ret_new, GError **error);
@@ -69,8 +69,8 @@ const struct task *scheduler_put_task(struct scheduler *scheduler, const char *i
 const struct task *scheduler_delete_task(struct scheduler *scheduler, const char *id);
 
 /*
- * Suspends or resumes task `id` for the time `n` (the text in the request's path) as the body of the PUT
- * asks; return as scheduler_put_task().
+ * Suspends or resumes task `id` for the time `n` (the text in the request's path) as the body of
+ * the PUT asks; return as scheduler_put_task().
  */
 const struct task *scheduler_suspend_task(struct scheduler *scheduler, const char *id,
 					  const char *n, const json_t *body, bool *ret_new,

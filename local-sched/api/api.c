@@ -134,7 +134,10 @@ static void put_task(struct http_request *request, const char *const *arguments,
 		fail(request, error);
 }
 
-/* Suspending, resuming, migrating; arguments: the task's id, the number of the suspension or migration. */
+/*
+ * Suspending, resuming, migrating; arguments: the task's id, the number of the suspension or
+ * migration.
+ */
 static void put_step(struct http_request *request, const char *const *arguments, json_t *body,
 		     struct api *api,
 		     const struct task *(*step)(struct scheduler *scheduler, const char *id,

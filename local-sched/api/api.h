@@ -6,15 +6,15 @@
 #include "local-sched/scheduler.h"
 
 /*
- * The HTTP API of docs/api.md over a scheduler: translates requests and answers, and lets readers of
- * the event stream wait.
+ * The HTTP API of docs/api.md over a scheduler: translates requests and answers, and lets readers
+ * of the event stream wait.
  */
 struct api;
 typedef struct api api_t;
 
 /*
- * Serves `scheduler` (borrowed) on `address` ("unix:/path" or "http://127.0.0.1:port"). Returns NULL
- * with `error` if it cannot listen there.
+ * Serves `scheduler` (borrowed) on `address` ("unix:/path" or "http://127.0.0.1:port"). Returns
+ * NULL with `error` if it cannot listen there.
  */
 struct api *api_new(const char *address, struct scheduler *scheduler, GError **error);
 

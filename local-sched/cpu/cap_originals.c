@@ -77,7 +77,10 @@ static void add(struct cap_originals *originals, const char *path, const char *v
 	g_ptr_array_add(originals->knobs, knob);
 }
 
-/* Takes over what the file holds, unless it is of an earlier boot; a line that was cut is passed over. */
+/*
+ * Takes over what the file holds, unless it is of an earlier boot; a line that was cut is passed
+ * over.
+ */
 static void parse(struct cap_originals *originals, const char *text)
 {
 	g_autofree char *boot_id = clock_boot_id();

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * CPU time of all VMs of one host as a counter that never falls: a VM that is gone keeps what it was
- * last seen to have used, one that was started again under the same name adds to it. Pure.
+ * CPU time of all VMs of one host as a counter that never falls: a VM that is gone keeps what it
+ * was last seen to have used, one that was started again under the same name adds to it. Pure.
  */
 struct cpu_account;
 

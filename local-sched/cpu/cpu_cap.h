@@ -9,16 +9,16 @@
 #include "common/config.h"
 
 /*
- * What stands for a P-state cap (paper 002, Table 4: each cluster has a highest frequency). A driver
- * turns "max_mhz of base_mhz" into what its host can enforce: where the host is this machine and has
- * cpufreq that is the host's own cap (host_cap.h), and nothing is left to do per VM; elsewhere a
- * VM's CPU quota, which works everywhere.
+ * What stands for a P-state cap (paper 002, Table 4: each cluster has a highest frequency). A
+ * driver turns "max_mhz of base_mhz" into what its host can enforce: where the host is this machine
+ * and has cpufreq that is the host's own cap (host_cap.h), and nothing is left to do per VM;
+ * elsewhere a VM's CPU quota, which works everywhere.
  *
  * The quota is a cap on throughput, not a frequency: one for the whole VM, its emulator threads
- * included, over a period of about 100 ms. One quota per VM rather than per core throttles its ranks
- * together, and shorter periods were measured to help nobody (platform-physics.md). Each VM has a
- * period of its own: with equal ones the moments at which two VMs run would stay in phase for the
- * whole life of a task, and where CPUs share a core that alone decides its speed.
+ * included, over a period of about 100 ms. One quota per VM rather than per core throttles its
+ * ranks together, and shorter periods were measured to help nobody (platform-physics.md). Each VM
+ * has a period of its own: with equal ones the moments at which two VMs run would stay in phase for
+ * the whole life of a task, and where CPUs share a core that alone decides its speed.
  */
 struct cpu_cap;
 
@@ -57,8 +57,8 @@ void cpu_cap_init(struct cpu_cap *cap, const struct config_cluster *cluster);
 struct cpu_cap cpu_cap_for_vm(const struct cpu_cap *cap, uint32_t vm);
 
 /*
- * A cap that leaves a VM `share`, in (0, 1], of what `cap` does, by a CPU quota whatever caps it; at a share of 1 the
- * quota is that of `cap`, or is lifted where it has none.
+ * A cap that leaves a VM `share`, in (0, 1], of what `cap` does, by a CPU quota whatever caps it;
+ * at a share of 1 the quota is that of `cap`, or is lifted where it has none.
  */
 struct cpu_cap cpu_cap_share(const struct cpu_cap *cap, double share);
 

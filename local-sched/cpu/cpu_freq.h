@@ -14,7 +14,10 @@
  * answer at once.
  */
 
-/* Whether every CPU has a cpufreq driver whose cap we may write. If not, `error` says which has none. */
+/*
+ * Whether every CPU has a cpufreq driver whose cap we may write. If not, `error` says which has
+ * none.
+ */
 bool cpu_freq_available(const char *sys_root, GError **error);
 
 /*

@@ -11,8 +11,8 @@
  * `first_core` on, so that no two cores of a VM share a CPU where there are enough: a guest's core
  * that waits for another one which is not running spends the VM's quota on it. Left to themselves
  * the cores of a VM that is throttled most of the time stay on one CPU for minutes, and its tasks
- * take twice as long. On a worker thread; doing it again changes nothing, unless the VM was `moved`: then
- * it may use all CPUs of its host again before.
+ * take twice as long. On a worker thread; doing it again changes nothing, unless the VM was
+ * `moved`: then it may use all CPUs of its host again before.
  */
 bool cpu_spread(virDomainPtr domain, uint32_t first_core, bool moved, GError **error);
 

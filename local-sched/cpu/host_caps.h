@@ -29,11 +29,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(host_caps_t, host_caps_free)
 
 /*
  * The rows of host `index` for the API, a new reference: those of host_cap_json(), a row for the
- * quota of `cap` (whose `effective` is "emulated"; `applied`: the VM has it), and rows that say why a
- * cap cannot be set.
+ * quota of `cap` (whose `effective` is "emulated"; `applied`: the VM has it), and rows that say why
+ * a cap cannot be set.
  */
 json_t *host_caps_json(const struct host_caps *caps, uint32_t index, const struct cpu_cap *cap,
 		       bool applied);
 
-/* "no" if a cap of any host is not effective, else "unknown" if one is, else "yes"; "none": none. */
+/*
+ * "no" if a cap of any host is not effective, else "unknown" if one is, else "yes"; "none": none.
+ */
 const char *host_caps_effective(const struct host_caps *caps);

@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 /*
- * Tells a guest that still boots from one that hangs: a boot uses all the CPU it gets, while a guest
- * that has stopped (seen once in some 500 boots under TCG: idle, without an agent) uses next to none,
- * and would do so until the boot's deadline. Pure.
+ * Tells a guest that still boots from one that hangs: a boot uses all the CPU it gets, while a
+ * guest that has stopped (seen once in some 500 boots under TCG: idle, without an agent) uses next
+ * to none, and would do so until the boot's deadline. Pure.
  */
 struct boot_watch {
 	int64_t t_ns;    /* of the last look; 0: none */

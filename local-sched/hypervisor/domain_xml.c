@@ -3,7 +3,10 @@
 
 #define FINGERPRINT_PREFIX "virtbed node "
 
-/* What the guest image is built for (vm-images/build, "kernel_arguments"): it boots in less CPU time. */
+/*
+ * What the guest image is built for (vm-images/build, "kernel_arguments"): it boots in less CPU
+ * time.
+ */
 #define KERNEL_ARGUMENTS \
 	"console=ttyS0 quiet panic=-1 mitigations=off nokaslr audit=0 ipv6.disable=1 " \
 	"cryptomgr.notests random.trust_cpu=on"

@@ -7,9 +7,9 @@
 
 /*
  * The libvirt domain of a node as XML. Pure. The guest is the one of vm-images/: kernel and
- * initramfs booted directly, one read-only squashfs that all VMs share as /dev/vda, an agent port and
- * one PMI port per core. What a guest of ours never uses (USB, video, balloon, HPET) is left out:
- * under TCG every device costs boot time and memory.
+ * initramfs booted directly, one read-only squashfs that all VMs share as /dev/vda, an agent port
+ * and one PMI port per core. What a guest of ours never uses (USB, video, balloon, HPET) is left
+ * out: under TCG every device costs boot time and memory.
  */
 struct domain_spec {
 	const char *name;        /* of the domain */
@@ -42,15 +42,15 @@ enum { DOMAIN_CORES_MAX = 30 };
 char *domain_xml(const struct domain_spec *spec);
 
 /*
- * What identifies the domain that `spec` gives, wherever it is pinned: a VM with the same fingerprint need
- * not be booted again. It is the VM's description in libvirt. The caller frees it.
+ * What identifies the domain that `spec` gives, wherever it is pinned: a VM with the same
+ * fingerprint need not be booted again. It is the VM's description in libvirt. The caller frees it.
  */
 char *domain_fingerprint(const struct domain_spec *spec);
 
 /*
- * What is to be changed in the XML of the domain that `from` gave, as libvirt tells it, to make it the one
- * that `to` gives on another host: paths, the bridge, the fingerprint. Texts in pairs, what and by what;
- * freed with g_strfreev(). What else differs is not looked at: libvirt refuses it.
+ * What is to be changed in the XML of the domain that `from` gave, as libvirt tells it, to make it
+ * the one that `to` gives on another host: paths, the bridge, the fingerprint. Texts in pairs, what
+ * and by what; freed with g_strfreev(). What else differs is not looked at: libvirt refuses it.
  */
 char **domain_xml_changes(const struct domain_spec *from, const struct domain_spec *to);
 

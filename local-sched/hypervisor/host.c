@@ -251,7 +251,9 @@ static int watch_event(struct host *host, virConnectPtr connection, int event,
 
 static void watch_events(struct host *host, virConnectPtr connection)
 {
-	/* Unregistered before the host is freed; drivers without connection never give data back. */
+	/*
+	 * Unregistered before the host is freed; drivers without connection never give data back.
+	 */
 	virConnectRegisterCloseCallback(connection, on_close, host, NULL);
 	host->lifecycle_id = watch_event(host, connection, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
 					 VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle));
@@ -468,7 +470,8 @@ void host_free(struct host *host)
 	g_atomic_int_set(&host->closed, 1);
 	g_clear_handle_id(&host->retry_source, g_source_remove);
 	/*
-	 * Not "immediate": a worker that takes an errand just then would neither do nor free it (GLib
+	 * Not "immediate": a worker that takes an errand just then would neither do nor free it
+	 * (GLib
 	 * 2.74), and the errand holds the host. errand_run() hurries.
 	 */
 	for (int i = 0; i < HOST_LANES; i++)

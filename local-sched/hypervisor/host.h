@@ -41,11 +41,13 @@ struct host_events {
 		       void *data);
 	/* A guest's agent opened or closed its port. */
 	void (*agent)(struct host *host, const char *name, bool connected, void *data);
-	/* A domain's QEMU has stopped its processors, at a time of its wall clock in microseconds. */
+	/*
+	 * A domain's QEMU has stopped its processors, at a time of its wall clock in microseconds.
+	 */
 	void (*frozen)(struct host *host, const char *name, int64_t host_us, void *data);
 	/*
-	 * A domain was paused, by us or somebody else, or goes on. `failure` says what stopped it if that was
-	 * neither (pause.h); NULL: nothing did.
+	 * A domain was paused, by us or somebody else, or goes on. `failure` says what stopped it
+	 * if that was neither (pause.h); NULL: nothing did.
 	 */
 	void (*paused)(struct host *host, const char *name, bool paused, const char *failure,
 		       void *data);
@@ -84,14 +86,17 @@ struct host *host_new(const char *name, const char *uri, const struct host_event
  */
 void host_free(struct host *host);
 
-/* For work that needs a second host: it is not given back before host_unref(), which may be freed meanwhile. */
+/*
+ * For work that needs a second host: it is not given back before host_unref(), which may be freed
+ * meanwhile.
+ */
 struct host *host_ref(struct host *host);
 /* From any thread. */
 void host_unref(struct host *host);
 
 /*
- * On a worker thread of another host: a reference to a connection of this one, opened if need be. NULL with
- * `error` (VIRT_ERROR_CONNECTION) where there is none, or the host was freed.
+ * On a worker thread of another host: a reference to a connection of this one, opened if need be.
+ * NULL with `error` (VIRT_ERROR_CONNECTION) where there is none, or the host was freed.
  */
 virConnectPtr host_connection(struct host *host, enum host_lane lane, GError **error);
 

@@ -41,15 +41,15 @@ void image_paths_free(struct image_paths *paths);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(image_paths_t, image_paths_free)
 
 /*
- * Sees to it that the image is in the host's pool, which is made if need be. `image` is borrowed until
- * `done`. Result: struct image_paths.
+ * Sees to it that the image is in the host's pool, which is made if need be. `image` is borrowed
+ * until `done`. Result: struct image_paths.
  */
 void image_upload(struct host *host, const struct image *image, host_done_f done, gpointer data);
 
 /*
  * Makes swap disks of `mib` MiB in the host's pool, ready for swapon(), one volume for each of
- * `names` (NULL-terminated); those of the right size that are there are kept. Result: their paths, a
- * GStrv.
+ * `names` (NULL-terminated); those of the right size that are there are kept. Result: their paths,
+ * a GStrv.
  */
 void image_make_swap(struct host *host, const char *const *names, uint64_t mib, host_done_f done,
 		     gpointer data);

@@ -349,7 +349,10 @@ void machine_detach(struct machine *machine, const char *reason)
 		channel_close(machine->channels[i]);
 }
 
-/* While a VM is being created it may be its predecessor that stopped: to be asked (created_answer()). */
+/*
+ * While a VM is being created it may be its predecessor that stopped: to be asked
+ * (created_answer()).
+ */
 void machine_vm_stopped(struct machine *machine, const char *reason)
 {
 	if (machine->stowed)

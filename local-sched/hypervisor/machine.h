@@ -13,11 +13,11 @@
 #include "local-sched/hypervisor/machine_state.h"
 
 /*
- * A VM with an identity of its own: its number gives its name, its addresses and its ports, which it
- * keeps wherever it runs. A node (node.h) is a place for one; a VM is at a node, or is a spare, or is
- * held by a suspended task, or nobody wants it and it is not there. One that is wanted is kept
- * running, booted again when it fails (after 1, 2, 4, ... MACHINE_BACKOFF_MAX_S seconds), and adopted
- * when it outlived its scheduler. The states are in machine_state.h. Main loop only.
+ * A VM with an identity of its own: its number gives its name, its addresses and its ports, which
+ * it keeps wherever it runs. A node (node.h) is a place for one; a VM is at a node, or is a spare,
+ * or is held by a suspended task, or nobody wants it and it is not there. One that is wanted is
+ * kept running, booted again when it fails (after 1, 2, 4, ... MACHINE_BACKOFF_MAX_S seconds), and
+ * adopted when it outlived its scheduler. The states are in machine_state.h. Main loop only.
  */
 struct machine;
 
@@ -72,8 +72,8 @@ void machine_free(struct machine *machine);
 void machine_prepare(struct machine *machine, const struct domain_spec *spec);
 
 /*
- * The host was reached: it has this VM of this name, or none (NULL). A paused one is adopted as a spare only
- * if it was one before the host went out of reach.
+ * The host was reached: it has this VM of this name, or none (NULL). A paused one is adopted as a
+ * spare only if it was one before the host went out of reach.
  */
 void machine_found(struct machine *machine, const struct domain_info *info);
 
@@ -87,9 +87,9 @@ void machine_agent_changed(struct machine *machine, bool connected);
 /* QEMU stopped the VM's processors, at a time of its host's wall clock, in microseconds. */
 void machine_vm_frozen(struct machine *machine, int64_t host_us);
 /*
- * The VM was paused, or goes on. Where nobody here asked for that, it is somebody else's doing: a VM that
- * serves keeps its task, and what its guest does not say while it stands still is not held against it. One
- * that was stopped by a `failure` (pause.h) has failed.
+ * The VM was paused, or goes on. Where nobody here asked for that, it is somebody else's doing: a
+ * VM that serves keeps its task, and what its guest does not say while it stands still is not held
+ * against it. One that was stopped by a `failure` (pause.h) has failed.
  */
 void machine_vm_paused(struct machine *machine, bool paused, const char *failure);
 
@@ -123,7 +123,10 @@ bool machine_wanted(const struct machine *machine);
 const char *machine_reason(const struct machine *machine);
 /* The task that has it, or NULL. */
 const char *machine_task(const struct machine *machine);
-/* Whether its PMI ports were cut off for a while since it was assigned: the guest then reads an end. */
+/*
+ * Whether its PMI ports were cut off for a while since it was assigned: the guest then reads an
+ * end.
+ */
 bool machine_was_cut_off(const struct machine *machine);
 /* Seconds from the start of the VM to ready at the last boot; 0: none yet. */
 double machine_boot_s(const struct machine *machine);
@@ -133,8 +136,8 @@ bool machine_assign(struct machine *machine, const char *task, const struct mach
 		    void *data);
 
 /*
- * Which share, in (0, 1], of its node's CPU the VM of a task has: 1 until it is said, and again after its release. It is
- * in force once it was applied (machine_cap_at(), domain_apply_cap()).
+ * Which share, in (0, 1], of its node's CPU the VM of a task has: 1 until it is said, and again
+ * after its release. It is in force once it was applied (machine_cap_at(), domain_apply_cap()).
  */
 void machine_set_share(struct machine *machine, double share);
 
@@ -152,8 +155,8 @@ void machine_agent(struct machine *machine, const char *request, int timeout_s, 
 		   gpointer data);
 
 /*
- * Whether a request sent to the agent at `asked_ns` (clock_now_ns()) failed with `error`, or NULL, only because
- * somebody else has, or had, paused the VM.
+ * Whether a request sent to the agent at `asked_ns` (clock_now_ns()) failed with `error`, or NULL,
+ * only because somebody else has, or had, paused the VM.
  */
 bool machine_is_excused(const struct machine *machine, int64_t asked_ns, const GError *error);
 
@@ -161,24 +164,33 @@ bool machine_is_excused(const struct machine *machine, int64_t asked_ns, const G
 void machine_send(struct machine *machine, uint32_t core, const char *bytes, size_t length);
 
 /*
- * For the suspension of the task that has the VM: from machine_hold() to machine_let_go() nobody asks
- * whether its guest is well. What becomes of it meanwhile is said with machine_stowed().
+ * For the suspension of the task that has the VM: from machine_hold() to machine_let_go() nobody
+ * asks whether its guest is well. What becomes of it meanwhile is said with machine_stowed().
  */
 void machine_hold(struct machine *machine);
 void machine_let_go(struct machine *machine);
-/* While a VM is `stowed`, it is on its way to a disk, or there: that it does not run is as it should be. */
+/*
+ * While a VM is `stowed`, it is on its way to a disk, or there: that it does not run is as it
+ * should be.
+ */
 void machine_stowed(struct machine *machine, bool stowed);
 /* What was said with it. */
 bool machine_is_stowed(const struct machine *machine);
-/* A stowed VM, or one that nobody wants, is on another host from now on; its ports there stay as they are. */
+/*
+ * A stowed VM, or one that nobody wants, is on another host from now on; its ports there stay as
+ * they are.
+ */
 void machine_move(struct machine *machine, struct host *host);
 /*
- * A stowed VM that runs comes to `host` from now on (NULL: it does not, or has come), and may have been started
- * there: its ports are then opened there as well, so that the guest sees no end of them.
+ * A stowed VM that runs comes to `host` from now on (NULL: it does not, or has come), and may have
+ * been started there: its ports are then opened there as well, so that the guest sees no end of
+ * them.
  */
 void machine_expect(struct machine *machine, struct host *host);
 void machine_vm_started(struct machine *machine, struct host *host);
-/* A host that a stowed VM is on, or comes to, is out of reach: what was open there is not any more. */
+/*
+ * A host that a stowed VM is on, or comes to, is out of reach: what was open there is not any more.
+ */
 void machine_cut_off(struct machine *machine, const struct host *host);
 /* How the VM is to be capped at `place`, with its share. */
 struct cpu_cap machine_cap_at(const struct machine *machine, const struct machine_place *place);

@@ -47,8 +47,9 @@ struct machine {
 	uint32_t wired;
 	struct channel **channels; /* cores of them */
 	/*
-	 * As many at the host that it is on its way to while it runs, or that it has just left; NULL: it never
-	 * went. They are open before it comes: a guest that sees nobody at its port reads an end.
+	 * As many at the host that it is on its way to while it runs, or that it has just left;
+	 * NULL: it never went. They are open before it comes: a guest that sees nobody at its port
+	 * reads an end.
 	 */
 	struct channel **landing;
 	struct host *expected; /* the host that it is on its way to; NULL: none */
@@ -73,7 +74,7 @@ void machine_enter(struct machine *machine);
 void machine_settle_user(struct machine *machine);
 
 /*
- * Takes an error in: true if there is one. Without a connection nothing is known: the state's action is
- * tried again until the VM is detached.
+ * Takes an error in: true if there is one. Without a connection nothing is known: the state's
+ * action is tried again until the VM is detached.
  */
 bool machine_failed(struct machine *machine, const GError *error);

@@ -91,7 +91,9 @@ static const struct {
 	{BOOT | SERVES | IN(MACHINE_PARKED) | IN(MACHINE_DETACHED), MACHINE_EVENT_DIED,
 	 MACHINE_DOWN},
 
-	/* Busy stays busy, and held held: the task may live on in VMs that outlive their libvirtd. */
+	/*
+	 * Busy stays busy, and held held: the task may live on in VMs that outlive their libvirtd.
+	 */
 	{IN(MACHINE_DOWN) | IN(MACHINE_QUEUED) | BOOT | IN(MACHINE_READY) | IN(MACHINE_PARKED) |
 		 IN(MACHINE_REMOVING) | IN(MACHINE_DETACHED) /* for another reason */,
 	 MACHINE_EVENT_DETACH, MACHINE_DETACHED},

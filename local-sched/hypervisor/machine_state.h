@@ -17,8 +17,8 @@
  *
  *   sweeping, ready --park--> parking --done--> parked --unpark--> unparking --done--> greeting
  *
- * A busy VM is held while its task is suspended: launch/suspension.h then says what is done with it,
- * and nothing is done here but to notice its death.
+ * A busy VM is held while its task is suspended: launch/suspension.h then says what is done with
+ * it, and nothing is done here but to notice its death.
  */
 enum machine_state {
 	MACHINE_DOWN = 0,  /* no VM; waits to try again, or for somebody to want one */

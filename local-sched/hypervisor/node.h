@@ -8,8 +8,8 @@
 #include "local-sched/hypervisor/site.h"
 
 /*
- * A node: a place of fixed cores and memory on a host, filled by one VM (machine.h) at a time, which
- * takes a task. Which VM that is may change (pool.h). Main loop only.
+ * A node: a place of fixed cores and memory on a host, filled by one VM (machine.h) at a time,
+ * which takes a task. Which VM that is may change (pool.h). Main loop only.
  */
 struct node;
 
@@ -31,8 +31,8 @@ struct node *node_new(uint32_t index, const char *name, struct site *site,
 void node_free(struct node *node);
 
 /*
- * Puts a VM there, or none (NULL), and returns the one that was there or NULL; where that is now, the
- * caller tells it.
+ * Puts a VM there, or none (NULL), and returns the one that was there or NULL; where that is now,
+ * the caller tells it.
  */
 struct machine *node_put(struct node *node, struct machine *machine);
 
@@ -53,8 +53,8 @@ struct machine *node_machine(const struct node *node);
 enum machine_state node_state(const struct node *node);
 /*
  * What the API calls the node, which agrees with what it told: "ready" or "busy" from `ready` until
- * `down`, busy too while its ranks are swept or another VM comes in place of one that was suspended;
- * else "booting" or "down".
+ * `down`, busy too while its ranks are swept or another VM comes in place of one that was
+ * suspended; else "booting" or "down".
  */
 const char *node_public_state(const struct node *node);
 /* What is wrong with it; NULL: nothing. Valid until its state changes. */

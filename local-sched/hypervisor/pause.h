@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Why a VM stands still that nobody here has frozen: because somebody asked for it (a person with `virsh
- * suspend`, a dump, a snapshot), who will set it going again, or because it cannot go on. As libvirt tells
- * it. Pure.
+ * Why a VM stands still that nobody here has frozen: because somebody asked for it (a person with
+ * `virsh suspend`, a dump, a snapshot), who will set it going again, or because it cannot go on. As
+ * libvirt tells it. Pure.
  */
 
 /*

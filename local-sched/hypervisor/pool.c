@@ -140,7 +140,10 @@ static struct machine *add_machine(struct pool *pool, struct site *site)
 	return machine;
 }
 
-/* A VM with a number that is not in use: one that another host does not want, or a new one; NULL: none. */
+/*
+ * A VM with a number that is not in use: one that another host does not want, or a new one; NULL:
+ * none.
+ */
 static struct machine *make_machine(struct pool *pool, struct site *site)
 {
 	struct machine *machine;
@@ -224,7 +227,9 @@ static uint32_t count_spares(const struct pool *pool, const struct site *site)
 	return count;
 }
 
-/* Sees to it that a host has its spares, no more and no less; one that is not running goes first. */
+/*
+ * Sees to it that a host has its spares, no more and no less; one that is not running goes first.
+ */
 static void balance(struct pool *pool, struct site *site)
 {
 	uint32_t wanted = spares_wanted(pool, site);

@@ -9,11 +9,12 @@
 #include "local-sched/hypervisor/node.h"
 
 /*
- * The nodes of a cluster and its VMs. At first VM number i is at node i, unless it was on another host: a
- * number is never given to a second VM while the first one may be left on a host that cannot be reached. When a task is suspended its
- * VMs leave their nodes, which get spare VMs, booted beforehand and paused, or else fresh ones; when it
- * is resumed they push others out, which become spares, or go where there are enough. A spare takes no
- * CPU time. A VM changes its host when its task is resumed on another one. Main loop only.
+ * The nodes of a cluster and its VMs. At first VM number i is at node i, unless it was on another
+ * host: a number is never given to a second VM while the first one may be left on a host that
+ * cannot be reached. When a task is suspended its VMs leave their nodes, which get spare VMs,
+ * booted beforehand and paused, or else fresh ones; when it is resumed they push others out, which
+ * become spares, or go where there are enough. A spare takes no CPU time. A VM changes its host
+ * when its task is resumed on another one. Main loop only.
  */
 struct pool;
 
@@ -27,8 +28,8 @@ struct pool_settings {
 	struct boot_queue *queue;
 	double boot_timeout_s;
 	/*
-	 * Where VM `number` was when a predecessor was last told of it, by the host's name (the caller frees it);
-	 * NULL: not known.
+	 * Where VM `number` was when a predecessor was last told of it, by the host's name (the
+	 * caller frees it); NULL: not known.
 	 */
 	char *(*home)(uint32_t number, void *data);
 	/* It is on another host from now on, or on its way there. */
@@ -53,25 +54,28 @@ struct node *pool_node(const struct pool *pool, uint32_t index);
 uint32_t pool_host_of_node(const struct pool *pool, uint32_t index);
 
 /*
- * Takes the VM of a node away, which is held by a task, and brings another one there. node_is_settled()
- * and the event `settled` tell when that one is ready.
+ * Takes the VM of a node away, which is held by a task, and brings another one there.
+ * node_is_settled() and the event `settled` tell when that one is ready.
  */
 void pool_vacate(struct pool *pool, struct node *node);
 
 /*
- * Puts a held VM that is nowhere at a node, which is ready; where that is on another host the VM is then to be
- * brought there. The VM that was there stays as it is
- * until pool_tidy(), so that what is done about it holds nothing up.
+ * Puts a held VM that is nowhere at a node, which is ready; where that is on another host the VM is
+ * then to be brought there. The VM that was there stays as it is until pool_tidy(), so that what is
+ * done about it holds nothing up.
  */
 void pool_occupy(struct pool *pool, struct node *node, struct machine *machine);
 
-/* Whether a held VM can be brought to the host of `node`; false with `error` (VIRT_ERROR) that says what to do. */
+/*
+ * Whether a held VM can be brought to the host of `node`; false with `error` (VIRT_ERROR) that says
+ * what to do.
+ */
 bool pool_may_move(const struct pool *pool, const struct machine *machine, const struct node *node,
 		   GError **error);
 
 /*
- * Brings a stowed VM to the host of the node that it occupies (site_send()), and finds out where it is after
- * a failure (site_find()).
+ * Brings a stowed VM to the host of the node that it occupies (site_send()), and finds out where it
+ * is after a failure (site_find()).
  */
 void pool_move(struct pool *pool, struct machine *machine, struct node *node, bool saved,
 	       host_done_f done, gpointer data);
@@ -85,18 +89,24 @@ void pool_find_live(struct pool *pool, struct machine *machine, struct node *nod
 		    host_done_f done, gpointer data);
 void pool_abort_live(struct pool *pool, struct machine *machine, struct node *node);
 
-/* What came of it; with pool_give_up() the VM is not wanted on the node's host, in whatever state it is. */
+/*
+ * What came of it; with pool_give_up() the VM is not wanted on the node's host, in whatever state
+ * it is.
+ */
 void pool_arrived(struct pool *pool, struct machine *machine, struct node *node);
 void pool_stayed(struct pool *pool, struct machine *machine, struct node *node);
 void pool_give_up(struct pool *pool, struct machine *machine, struct node *node);
 
 /*
- * A VM that was to go on at `left`, or has left it, is at `stays`: the other node gets another VM, as by
- * pool_vacate().
+ * A VM that was to go on at `left`, or has left it, is at `stays`: the other node gets another VM,
+ * as by pool_vacate().
  */
 void pool_leave(struct pool *pool, struct node *left, struct node *stays, struct machine *machine);
 
-/* Makes spares of VMs that are at no node and have no task, as many as there should be; lets others go. */
+/*
+ * Makes spares of VMs that are at no node and have no task, as many as there should be; lets others
+ * go.
+ */
 void pool_tidy(struct pool *pool);
 
 /* How many VMs are on their way to be spares; one that failed and waits to try again is not. */
@@ -108,5 +118,8 @@ enum config_keep pool_keep(const struct pool *pool);
 /* Memory of one VM, MiB. */
 uint64_t pool_memory_mib(const struct pool *pool);
 
-/* Whether all suspended VMs that are kept in memory, those of the next task too, are within what they may hold. */
+/*
+ * Whether all suspended VMs that are kept in memory, those of the next task too, are within what
+ * they may hold.
+ */
 bool pool_may_keep(const struct pool *pool);

@@ -8,7 +8,9 @@
 #include "local-sched/hypervisor/storage.h"
 #include "local-sched/hypervisor/virt_error.h"
 
-/* The path of a VM's volume, made if need be (`create`): guests' memory is nobody else's business. */
+/*
+ * The path of a VM's volume, made if need be (`create`): guests' memory is nobody else's business.
+ */
 static char *volume_path(virConnectPtr connection, const char *domain, bool create, GError **error)
 {
 	g_autoptr(virStoragePool) pool = storage_open(connection, false, error);

@@ -7,8 +7,8 @@
 #include "local-sched/hypervisor/host.h"
 
 /*
- * VMs that are kept on a host's disk: volumes NAME.save of its pool, which the host's libvirt writes and
- * reads. What comes of a call is told as by those of domain.h, without a result.
+ * VMs that are kept on a host's disk: volumes NAME.save of its pool, which the host's libvirt
+ * writes and reads. What comes of a call is told as by those of domain.h, without a result.
  */
 
 /* What the name of such a volume ends with. */
@@ -24,8 +24,8 @@ void saved_restore(struct host *host, const char *domain, host_done_f done, gpoi
 void saved_remove(struct host *host, const char *domain, host_done_f done, gpointer data);
 
 /*
- * Removes those of all VMs whose names are `prefix`, "n" and a number, and the swap disks of such VMs but
- * those disks named in `kept` (NULL-terminated, copied): what a predecessor had that died.
+ * Removes those of all VMs whose names are `prefix`, "n" and a number, and the swap disks of such
+ * VMs but those disks named in `kept` (NULL-terminated, copied): what a predecessor had that died.
  */
 void saved_tidy(struct host *host, const char *prefix, const char *const *kept, host_done_f done,
 		gpointer data);

@@ -65,8 +65,8 @@ static char **swap_names(const struct site *site)
 }
 
 /*
- * Cores of their own for all, or for none. Not under TCG: its I/O threads compete with the vCPUs, and
- * emulated blades share the host's CPUs.
+ * Cores of their own for all, or for none. Not under TCG: its I/O threads compete with the vCPUs,
+ * and emulated blades share the host's CPUs.
  */
 bool site_pinned(const struct site *site)
 {

@@ -13,9 +13,9 @@
 
 /*
  * One host of a cluster with the VMs on it: brings the image there, decides how its VMs are run,
- * prepares them, and passes on to them what the host tells. After every (re)connection it looks which of
- * our VMs there are: those that are wanted are adopted, others are removed, and so is what a predecessor
- * saved to the host's disk. Main loop only.
+ * prepares them, and passes on to them what the host tells. After every (re)connection it looks
+ * which of our VMs there are: those that are wanted are adopted, others are removed, and so is what
+ * a predecessor saved to the host's disk. Main loop only.
  */
 struct site;
 
@@ -44,12 +44,15 @@ void site_add_place(struct site *site, struct machine_place *place);
 /* Adds a VM (borrowed), which is prepared when the host is. */
 void site_add_machine(struct site *site, struct machine *machine);
 
-/* Whether VMs can be moved from one host to another; false with `error` (VIRT_ERROR) that says what to do. */
+/*
+ * Whether VMs can be moved from one host to another; false with `error` (VIRT_ERROR) that says what
+ * to do.
+ */
 bool site_may_move(const struct site *from, const struct site *to, GError **error);
 
 /*
- * Brings a stowed VM, in memory or `saved`, to another host (transfer_start()). Until site_arrived() or
- * site_stayed() both hosts know it.
+ * Brings a stowed VM, in memory or `saved`, to another host (transfer_start()). Until
+ * site_arrived() or site_stayed() both hosts know it.
  */
 void site_send(struct site *from, struct site *to, struct machine *machine, bool saved,
 	       host_done_f done, gpointer data);
@@ -88,8 +91,8 @@ const struct virt_type *site_virt_type(const struct site *site);
 bool site_pinned(const struct site *site);
 
 /*
- * Removes all VMs, saved VMs and swap disks of the cluster from the host; its VMs are stopped before. `done` is
- * told from the main loop.
+ * Removes all VMs, saved VMs and swap disks of the cluster from the host; its VMs are stopped
+ * before. `done` is told from the main loop.
  */
 void site_clean(struct site *site, void (*done)(struct site *site, const GError *error, void *data),
 		void *data);

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * The storage pool `virtbed` of a host: the guest image, swap disks and saved VMs are volumes in it.
- * All calls block: for worker threads (host.h). Errors are VIRT_ERROR.
+ * The storage pool `virtbed` of a host: the guest image, swap disks and saved VMs are volumes in
+ * it. All calls block: for worker threads (host.h). Errors are VIRT_ERROR.
  */
 
 /* What the name of a VM's swap disk ends with. */

@@ -36,7 +36,9 @@ static void order_free(gpointer data)
 
 /* Migrating. */
 
-/* Where the VM's memory is sent: to the host that the URI names, whatever that host calls itself. */
+/*
+ * Where the VM's memory is sent: to the host that the URI names, whatever that host calls itself.
+ */
 static char *data_uri(const char *peer_uri)
 {
 	g_autoptr(GUri) peer = g_uri_parse(peer_uri, G_URI_FLAGS_NONE, NULL);
@@ -99,7 +101,9 @@ static gpointer took(const struct order *order, int64_t start_ns)
 	return took;
 }
 
-/* A guest that writes faster than the network takes it is slowed down, or it would never be over. */
+/*
+ * A guest that writes faster than the network takes it is slowed down, or it would never be over.
+ */
 static unsigned int migrate_flags(const struct order *order)
 {
 	unsigned int flags = VIR_MIGRATE_PEER2PEER;
@@ -175,7 +179,9 @@ static bool copy_bytes(virStorageVolPtr from, virStorageVolPtr to, uint64_t byte
 	return false;
 }
 
-/* Copies volume `name`; one of that name at the other host, the remains of an attempt, is replaced. */
+/*
+ * Copies volume `name`; one of that name at the other host, the remains of an attempt, is replaced.
+ */
 static bool copy_volume(virStoragePoolPtr from, virStoragePoolPtr to, const char *name,
 			unsigned int mode, GError **error)
 {

@@ -7,11 +7,13 @@
 #include "local-sched/hypervisor/host.h"
 
 /*
- * Bringing a VM from one host of a cluster to another: one in memory, whether it stands still or runs, by a
- * migration that the hosts' libvirts do between them, one that is saved as volumes, which travel from storage
- * pool to storage pool through us. Its swap disk, if it has one, goes with it.
+ * Bringing a VM from one host of a cluster to another: one in memory, whether it stands still or
+ * runs, by a migration that the hosts' libvirts do between them, one that is saved as volumes,
+ * which travel from storage pool to storage pool through us. Its swap disk, if it has one, goes
+ * with it.
  *
- * A migration goes on when whoever asked for it is gone: where its end is not known, transfer_find() tells.
+ * A migration goes on when whoever asked for it is gone: where its end is not known,
+ * transfer_find() tells.
  */
 
 /* What is to be brought where; copied. */
@@ -33,8 +35,9 @@ struct transfer_took {
 };
 
 /*
- * Does it. Result: of a live one struct transfer_took, freed with g_free(); of others none. After a failure saved volumes are where they were, and perhaps at `to` as well until
- * the next attempt; where a VM is is to be found out. What a success leaves behind at `from` is not removed.
+ * Does it. Result: of a live one struct transfer_took, freed with g_free(); of others none. After a
+ * failure saved volumes are where they were, and perhaps at `to` as well until the next attempt;
+ * where a VM is is to be found out. What a success leaves behind at `from` is not removed.
  */
 void transfer_start(const struct transfer *transfer, host_done_f done, gpointer data);
 
@@ -46,9 +49,10 @@ enum transfer_place {
 
 /*
  * Finds out where a VM in memory is after its transfer failed. Result: enum transfer_place
- * (GINT_TO_POINTER). Fails with VIRT_ERROR_CONNECTION where that cannot be told now: a host is out of
- * reach, or the transfer is not over, which is then ended; with VIRT_ERROR_NO_DOMAIN where the VM is gone. One
- * that was live and runs where it was is there, whatever the other host has or says.
+ * (GINT_TO_POINTER). Fails with VIRT_ERROR_CONNECTION where that cannot be told now: a host is out
+ * of reach, or the transfer is not over, which is then ended; with VIRT_ERROR_NO_DOMAIN where the
+ * VM is gone. One that was live and runs where it was is there, whatever the other host has or
+ * says.
  */
 void transfer_find(const struct transfer *transfer, host_done_f done, gpointer data);
 

@@ -8,9 +8,9 @@
 #include "local-sched/hypervisor/host.h"
 
 /*
- * Whether a host's VMs run under KVM or under QEMU's emulator. That /dev/kvm exists, or that libvirt
- * lists type 'kvm', says little (platform-blades.md, section 6: both held where no guest booted); so
- * KVM is used only where the CPU has vmx or svm AND a guest boots on it in time.
+ * Whether a host's VMs run under KVM or under QEMU's emulator. That /dev/kvm exists, or that
+ * libvirt lists type 'kvm', says little (platform-blades.md, section 6: both held where no guest
+ * booted); so KVM is used only where the CPU has vmx or svm AND a guest boots on it in time.
  */
 enum virt_type_choice {
 	VIRT_TYPE_AUTO = 0, /* ask the CPU, then boot a guest */

@@ -182,8 +182,8 @@ static void remove_stubborn(struct job *job)
 }
 
 /*
- * A rank whose guest-exec is not answered yet cannot be killed, nor one that has not written its pid
- * down: hence again and again until all ports have told the end.
+ * A rank whose guest-exec is not answered yet cannot be killed, nor one that has not written its
+ * pid down: hence again and again until all ports have told the end.
  */
 void job_kill_ranks(struct job *job)
 {

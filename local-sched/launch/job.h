@@ -13,13 +13,13 @@
 #include "local-sched/launch/task.h"
 
 /*
- * A task being carried out: its ranks are started through the agents of its nodes and wired by a PMI
- * server behind the nodes' PMI ports. A rank's end is seen on its port at once (virtbed-rank writes a
- * line), then its status and output are fetched from the agent. A slow poll of the agents finds what
- * the ports cannot tell: a wrapper that died, an agent that hangs.
+ * A task being carried out: its ranks are started through the agents of its nodes and wired by a
+ * PMI server behind the nodes' PMI ports. A rank's end is seen on its port at once (virtbed-rank
+ * writes a line), then its status and output are fetched from the agent. A slow poll of the agents
+ * finds what the ports cannot tell: a wrapper that died, an agent that hangs.
  *
- * The first thing that goes wrong decides the outcome; the remaining ranks are then killed, and a VM
- * whose ranks do not die is removed. Main loop only.
+ * The first thing that goes wrong decides the outcome; the remaining ranks are then killed, and a
+ * VM whose ranks do not die is removed. Main loop only.
  */
 struct job;
 
@@ -28,18 +28,24 @@ struct job_events {
 	/* All ranks are started: the task is TASK_RUNNING with its started_ns. */
 	void (*started)(struct job *job, void *data);
 	/*
-	 * The task is TASK_ENDED with its outcome, and its nodes are ready again or known to be down.
-	 * `output` is for people. The job is to be freed.
+	 * The task is TASK_ENDED with its outcome, and its nodes are ready again or known to be
+	 * down. `output` is for people. The job is to be freed.
 	 */
 	void (*ended)(struct job *job, const char *output, size_t length, void *data);
 	/*
-	 * What came of job_suspend() or job_resume(), but for SUSPENSION_END_LOST, after which the job ends.
-	 * The task's state and its last suspension are the owner's to bring up to date.
+	 * What came of job_suspend() or job_resume(), but for SUSPENSION_END_LOST, after which the
+	 * job ends. The task's state and its last suspension are the owner's to bring up to date.
 	 */
 	void (*changed)(struct job *job, enum suspension_end how, const char *reason, void *data);
-	/* What came of job_migrate(), but for MIGRATION_END_LOST; the record says where the VMs are. */
+	/*
+	 * What came of job_migrate(), but for MIGRATION_END_LOST; the record says where the VMs
+	 * are.
+	 */
 	void (*moved)(struct job *job, enum migration_end how, const char *reason, void *data);
-	/* The task's share is in force, and was read back, or not for all of its VMs because of `reason`. */
+	/*
+	 * The task's share is in force, and was read back, or not for all of its VMs because of
+	 * `reason`.
+	 */
 	void (*shared)(struct job *job, const char *reason, void *data);
 };
 
@@ -61,7 +67,10 @@ struct job *job_start(const struct job_settings *settings, const struct job_even
 /* Whether the task may be suspended now: all its ranks run as far as is known. */
 bool job_may_suspend(const struct job *job);
 
-/* Suspends a task that may be suspended, as its last suspension says; ends with `changed` or `ended`. */
+/*
+ * Suspends a task that may be suspended, as its last suspension says; ends with `changed` or
+ * `ended`.
+ */
 void job_suspend(struct job *job);
 
 /* As suspension_match_nodes(), for a task that is suspended. */
@@ -71,13 +80,16 @@ bool job_match_nodes(const struct job *job, uint32_t *nodes, GError **error);
 void job_resume(struct job *job);
 
 /*
- * As migration_match_nodes(), for a task that may be suspended; then: moves its VMs as its last migration says,
- * while it runs. Ends with `moved` or `ended`.
+ * As migration_match_nodes(), for a task that may be suspended; then: moves its VMs as its last
+ * migration says, while it runs. Ends with `moved` or `ended`.
  */
 bool job_match_targets(const struct job *job, uint32_t *nodes, GError **error);
 void job_migrate(struct job *job);
 
-/* Gives its VMs the share of the task; for one that may be suspended. Ends with `shared`, or `ended`. */
+/*
+ * Gives its VMs the share of the task; for one that may be suspended. Ends with `shared`, or
+ * `ended`.
+ */
 void job_share(struct job *job);
 
 /* A node is settled (node.h). */

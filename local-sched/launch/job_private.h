@@ -6,8 +6,8 @@
 #include "local-sched/launch/migration.h"
 
 /*
- * What job.c (a task's life), job_hold.c (suspending and resuming it) and job_move.c (migrating it) and job_share.c (its share of
- * the CPUs) have in common.
+ * What job.c (a task's life), job_hold.c (suspending and resuming it) and job_move.c (migrating it)
+ * and job_share.c (its share of the CPUs) have in common.
  */
 
 /* Where a job is in its life. */
@@ -120,8 +120,8 @@ void job_move_on(struct job *job);
 GArray *job_usage_parts(const struct job *job);
 
 /*
- * A call to a host is under way; its answer has come: false if nobody wants it, and the job may be gone then.
- * Suspensions and migrations wait for all.
+ * A call to a host is under way; its answer has come: false if nobody wants it, and the job may be
+ * gone then. Suspensions and migrations wait for all.
  */
 void job_asks(struct job *job);
 bool job_was_answered(struct job *job);

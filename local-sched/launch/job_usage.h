@@ -9,9 +9,9 @@
 #include "local-sched/power/power.h"
 
 /*
- * What a task used: CPU time of its VMs and of all VMs on the hosts concerned, and the hosts' energy,
- * from its request to its end, suspended stretches left out. Of the energy of a host the controller gives a task the part that its
- * VMs have of the CPU time.
+ * What a task used: CPU time of its VMs and of all VMs on the hosts concerned, and the hosts'
+ * energy, from its request to its end, suspended stretches left out. Of the energy of a host the
+ * controller gives a task the part that its VMs have of the CPU time.
  */
 
 /* A host whose counters are read; owned by the caller and kept over all tasks. */
@@ -48,7 +48,10 @@ void usage_parts_expect(GArray *parts, struct usage_source *sources, uint32_t so
 
 struct job_usage;
 
-/* Reads the counters for a task that was requested at `t_ns`; takes over `parts` (struct usage_part). */
+/*
+ * Reads the counters for a task that was requested at `t_ns`; takes over `parts` (struct
+ * usage_part).
+ */
 struct job_usage *job_usage_start(GArray *parts, int64_t t_ns);
 
 typedef void (*job_usage_done_f)(const struct usage *usage, void *data);

@@ -10,10 +10,10 @@
 #include "local-sched/launch/task_migration.h"
 
 /*
- * Bringing VMs of one task to other nodes while the task runs, as often as it is asked for; the steps and what
- * is done when one fails are in migration_step.h. VMs keep their identity: names, addresses and PMI ports
- * go with them. Until a VM has gone, or stays, both of its nodes are its own. At most HOST_LANE_THREADS
- * VMs leave a host at a time; others wait. Main loop only.
+ * Bringing VMs of one task to other nodes while the task runs, as often as it is asked for; the
+ * steps and what is done when one fails are in migration_step.h. VMs keep their identity: names,
+ * addresses and PMI ports go with them. Until a VM has gone, or stays, both of its nodes are its
+ * own. At most HOST_LANE_THREADS VMs leave a host at a time; others wait. Main loop only.
  */
 struct migration;
 
@@ -27,8 +27,8 @@ enum migration_end {
 /* What a migration tells and asks of the task. All are required. */
 struct migration_events {
 	/*
-	 * Whether no question to a guest is under way, and the ranks wait for nothing: asked again and
-	 * again until it is so.
+	 * Whether no question to a guest is under way, and the ranks wait for nothing: asked again
+	 * and again until it is so.
 	 */
 	bool (*is_quiet)(void *data);
 	/* VMs begin to move; from now on nothing is asked of the guests, or sent to them. */
@@ -54,9 +54,10 @@ struct migration *migration_new(const struct migration_settings *settings,
 void migration_free(struct migration *migration);
 
 /*
- * The order of `to` (count of them) in which as many VMs as possible stay where they are, and as many of the
- * others as possible on their host, written there; `from` is where they are. False with `error` (VIRT_ERROR),
- * and nothing changed: a VM would have to go to a host that it cannot be moved to.
+ * The order of `to` (count of them) in which as many VMs as possible stay where they are, and as
+ * many of the others as possible on their host, written there; `from` is where they are. False with
+ * `error` (VIRT_ERROR), and nothing changed: a VM would have to go to a host that it cannot be
+ * moved to.
  */
 bool migration_match_nodes(const struct migration_settings *settings, const uint32_t *from,
 			   uint32_t *to, GError **error);

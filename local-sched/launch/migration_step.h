@@ -4,15 +4,15 @@
 #include <stdbool.h>
 
 /*
- * The steps by which VMs of a task that runs, and goes on running, are brought to other nodes, as data.
- * Pure; migration.h acts on it. A step is done when it is done for all VMs that go, and has failed when it
- * failed for one.
+ * The steps by which VMs of a task that runs, and goes on running, are brought to other nodes, as
+ * data. Pure; migration.h acts on it. A step is done when it is done for all VMs that go, and has
+ * failed when it failed for one.
  *
  *   idle --start--> quieting --> moving --> wiring --> placing --> clocking --> leaving --> idle
  *                                moving --fail--> locating --> wiring
  *
- * VMs do not depend on one another: those whose move failed run on where they were, the others where they
- * went. A VM that is nowhere, or cannot be used where it is, loses the task.
+ * VMs do not depend on one another: those whose move failed run on where they were, the others
+ * where they went. A VM that is nowhere, or cannot be used where it is, loses the task.
  */
 enum migration_step {
 	MIGRATION_IDLE = 0,
@@ -36,7 +36,10 @@ enum migration_event {
 	MIGRATION_EVENTS,
 };
 
-/* The step that `event` leads to from `step`; false, and *ret_next is `step`, where it means nothing. */
+/*
+ * The step that `event` leads to from `step`; false, and *ret_next is `step`, where it means
+ * nothing.
+ */
 bool migration_step_next(enum migration_step step, enum migration_event event,
 			 enum migration_step *ret_next);
 

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * Reads the result blocks that the MPI kernels print (benchmarks/npb/npb_report.c): each says whether
- * the result verified and how long the timed section took. Pure.
+ * Reads the result blocks that the MPI kernels print (benchmarks/npb/npb_report.c): each says
+ * whether the result verified and how long the timed section took. Pure.
  */
 struct npb_output {
 	uint32_t blocks;     /* lines ` Verification    = ...` */

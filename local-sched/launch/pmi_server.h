@@ -7,12 +7,12 @@
 
 /*
  * The process manager's side of PMI-1 (the wire protocol by which MPI ranks find one another) for
- * one job: bytes of a rank go in, bytes for ranks come out. Pure: no I/O, no clock. Every message is
- * one line, `cmd=NAME key=value ...`; the rank asks, the server answers.
+ * one job: bytes of a rank go in, bytes for ranks come out. Pure: no I/O, no clock. Every message
+ * is one line, `cmd=NAME key=value ...`; the rank asks, the server answers.
  *
- * All barriers are real ones, that of MPI_Finalize too: what hangs in it in MPICH 4.0.2 is cured in the
- * kernels (benchmarks/npb/npb_finalize.h). To answer it at once lets ranks leave that others still
- * need.
+ * All barriers are real ones, that of MPI_Finalize too: what hangs in it in MPICH 4.0.2 is cured in
+ * the kernels (benchmarks/npb/npb_finalize.h). To answer it at once lets ranks leave that others
+ * still need.
  *
  * When a rank's process has ended, the wrapper in the guest (virtbed-rank) writes the line
  * `cmd=virtbed_exit status=N` as the last one on that rank's port.
@@ -35,8 +35,8 @@ enum {
 };
 
 /*
- * A server for `ranks` ranks (1..PMI_RANKS_MAX) that fill `nodes` nodes with `ranks_per_node` each, in
- * order; the last node may hold fewer.
+ * A server for `ranks` ranks (1..PMI_RANKS_MAX) that fill `nodes` nodes with `ranks_per_node` each,
+ * in order; the last node may hold fewer.
  */
 struct pmi_server *pmi_server_new(uint32_t ranks, uint32_t nodes, uint32_t ranks_per_node);
 
@@ -48,21 +48,23 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(pmi_server_t, pmi_server_free)
 /*
  * Takes `length` bytes that `rank` (below the number of ranks) sent, in pieces of any size. Answers
  * pile up for pmi_server_take_output(). Returns true, or false with `error` set: the job has then
- * failed. After that nothing is answered and nothing fails: the server only looks out for the ends of
- * ranks, which are about to be killed.
+ * failed. After that nothing is answered and nothing fails: the server only looks out for the ends
+ * of ranks, which are about to be killed.
  */
 bool pmi_server_input(struct pmi_server *server, uint32_t rank, const char *bytes, size_t length,
 		      GError **error);
 
-/* What is to be sent to `rank` now, or NULL: nothing. The caller frees it; length in *ret_length. */
+/*
+ * What is to be sent to `rank` now, or NULL: nothing. The caller frees it; length in *ret_length.
+ */
 char *pmi_server_take_output(struct pmi_server *server, uint32_t rank, size_t *ret_length);
 
 /* Whether the process of `rank` has ended; then its exit status is in *ret_status. */
 bool pmi_server_exited(const struct pmi_server *server, uint32_t rank, int *ret_status);
 
 /*
- * Whether the ranks have met once and none waits for another one in a barrier: while they do, what is lost of
- * the talk with them fails the job.
+ * Whether the ranks have met once and none waits for another one in a barrier: while they do, what
+ * is lost of the talk with them fails the job.
  */
 bool pmi_server_is_calm(const struct pmi_server *server);
 

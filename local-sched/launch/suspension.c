@@ -16,14 +16,14 @@
 #define AGENT_TIMEOUT_S 10
 #define AGAIN_MS 250
 /*
- * QEMU moves what was sent to a port into the guest's memory within one turn of its main loop, which a
- * quota holds up for at most its period; what is not there when the VM is saved is lost.
+ * QEMU moves what was sent to a port into the guest's memory within one turn of its main loop,
+ * which a quota holds up for at most its period; what is not there when the VM is saved is lost.
  */
 #define STILL_MS 500
 
 /*
- * A clock is set to the time of the request: it is late by what the agent took to do so. Where that is
- * longer than this, on a host that is busy, it is set again, but so many times at most.
+ * A clock is set to the time of the request: it is late by what the agent took to do so. Where that
+ * is longer than this, on a host that is busy, it is set again, but so many times at most.
  */
 #define CLOCK_LATE_NS INT64_C(500000000)
 #define CLOCK_TRIES 4
@@ -459,7 +459,10 @@ static void keep_at(struct suspension *suspension, enum config_keep keep)
 		fire(suspension, SUSPENSION_EVENT_DONE, NULL);
 }
 
-/* `result` is a number of MiB that the host could give to its nodes' next VMs; the last answer decides. */
+/*
+ * `result` is a number of MiB that the host could give to its nodes' next VMs; the last answer
+ * decides.
+ */
 static void memory_known(gpointer result, const GError *error, gpointer data)
 {
 	struct vm *vm;
@@ -813,7 +816,10 @@ void suspension_resume(struct suspension *suspension)
 	fire(suspension, SUSPENSION_EVENT_RESUME, NULL);
 }
 
-/* The first of `nodes` that is not taken and on the VM's host, or not there if it may be anywhere; count: none. */
+/*
+ * The first of `nodes` that is not taken and on the VM's host, or not there if it may be anywhere;
+ * count: none.
+ */
 static uint32_t find_node(const struct vm *vm, const uint32_t *nodes, const bool *taken, bool anywhere)
 {
 	const struct suspension *suspension = vm->suspension;

@@ -10,9 +10,9 @@
 #include "local-sched/launch/task_suspension.h"
 
 /*
- * Suspending and resuming all VMs of one task as one act, as often as it is asked for; the steps and what
- * is done when one fails are in suspension_step.h. VMs keep their identity: names, addresses and PMI ports
- * go with them from node to node. Main loop only.
+ * Suspending and resuming all VMs of one task as one act, as often as it is asked for; the steps
+ * and what is done when one fails are in suspension_step.h. VMs keep their identity: names,
+ * addresses and PMI ports go with them from node to node. Main loop only.
  */
 struct suspension;
 
@@ -26,11 +26,14 @@ enum suspension_end {
 
 /* What a suspension tells and asks of the task. All are required. */
 struct suspension_events {
-	/* Whether no question to a guest is under way; if not, suspension_go_on() is called when none is. */
+	/*
+	 * Whether no question to a guest is under way; if not, suspension_go_on() is called when
+	 * none is.
+	 */
 	bool (*is_quiet)(void *data);
 	/*
-	 * The VMs stand still, or run again, since `t_ns`. After `stopped`, suspension_go_on() is called when
-	 * what the task used until then was read.
+	 * The VMs stand still, or run again, since `t_ns`. After `stopped`, suspension_go_on() is
+	 * called when what the task used until then was read.
 	 */
 	void (*stopped)(int64_t t_ns, void *data);
 	void (*runs)(int64_t t_ns, void *data);
@@ -58,15 +61,22 @@ struct suspension *suspension_new(const struct suspension_settings *settings,
 /* Frees it, also while something is under way; nothing is told any more. NULL is allowed. */
 void suspension_free(struct suspension *suspension);
 
-/* Suspends running VMs; times and what was decided go to `record`, borrowed until it is resumed or fails. */
+/*
+ * Suspends running VMs; times and what was decided go to `record`, borrowed until it is resumed or
+ * fails.
+ */
 void suspension_suspend(struct suspension *suspension, struct task_suspension *record);
 
-/* Resumes suspended VMs at the nodes in the record, which are ready; VMs are brought to their hosts. */
+/*
+ * Resumes suspended VMs at the nodes in the record, which are ready; VMs are brought to their
+ * hosts.
+ */
 void suspension_resume(struct suspension *suspension);
 
 /*
- * The order of `nodes` (count of them) in which as many as possible are on the host of their VM, written
- * there. False with `error` (VIRT_ERROR), and nothing changed: a VM would have to move and cannot.
+ * The order of `nodes` (count of them) in which as many as possible are on the host of their VM,
+ * written there. False with `error` (VIRT_ERROR), and nothing changed: a VM would have to move and
+ * cannot.
  */
 bool suspension_match_nodes(const struct suspension *suspension, uint32_t *nodes, GError **error);
 

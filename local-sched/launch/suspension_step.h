@@ -4,17 +4,18 @@
 #include <stdbool.h>
 
 /*
- * The steps by which all VMs of a task are suspended and resumed, as data. Pure; suspension.h acts on it.
- * A step is done when it is done for all VMs, and has failed when it failed for one.
+ * The steps by which all VMs of a task are suspended and resumed, as data. Pure; suspension.h acts
+ * on it. A step is done when it is done for all VMs, and has failed when it failed for one.
  *
  *   running --suspend--> quieting --> freezing --> counting --> leaving --> suspended
  *                                                 counting --save--> saving --> leaving
  *   suspended --resume--> moving --> restoring --> placing --> wiring --> continuing --> clocking
  *             --> running
  *
- * What fails is rolled back: before the VMs have left their nodes they are restored where they were saved,
- * wired and thawed, and the task runs on; afterwards they leave the new nodes and stay suspended, on whatever
- * host of the cluster each of them then is. Where that fails as well the task is lost, and so is one whose step takes longer than its limit.
+ * What fails is rolled back: before the VMs have left their nodes they are restored where they were
+ * saved, wired and thawed, and the task runs on; afterwards they leave the new nodes and stay
+ * suspended, on whatever host of the cluster each of them then is. Where that fails as well the
+ * task is lost, and so is one whose step takes longer than its limit.
  */
 enum suspension_step {
 	SUSPENSION_RUNNING = 0,

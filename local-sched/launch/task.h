@@ -82,15 +82,15 @@ enum { TASK_ID_MAX = 64 };
 bool task_id_ok(const char *id);
 
 /*
- * Reads the body of a PUT for a cluster of `nodes` nodes with `cores` cores each. Returns a new task
- * without times, or NULL with `error` (TASK_ERROR, JSON_ERROR): bad input of the caller.
+ * Reads the body of a PUT for a cluster of `nodes` nodes with `cores` cores each. Returns a new
+ * task without times, or NULL with `error` (TASK_ERROR, JSON_ERROR): bad input of the caller.
  */
 struct task *task_parse_request(const char *id, const json_t *body, uint32_t nodes, uint32_t cores,
 				GError **error);
 
 /*
- * Reads the number of the path and the body of a PUT that gives a task a share. False with `error` (TASK_ERROR,
- * JSON_ERROR), and nothing is written: bad input of the caller.
+ * Reads the number of the path and the body of a PUT that gives a task a share. False with `error`
+ * (TASK_ERROR, JSON_ERROR), and nothing is written: bad input of the caller.
  */
 bool task_share_request_parse(const char *n, const json_t *body, uint32_t *ret_n,
 			      double *ret_share, GError **error);

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * One live migration of a task's VMs, from its request until the nodes that they left have other VMs, as it
- * is stored and told (docs/api.md, Migrating), and the request that leads there. Pure.
+ * One live migration of a task's VMs, from its request until the nodes that they left have other
+ * VMs, as it is stored and told (docs/api.md, Migrating), and the request that leads there. Pure.
  */
 
 /* One VM of the task. */

@@ -73,8 +73,9 @@ struct task_resume_request {
 };
 
 /*
- * Read the number N of the path and the body of a PUT. False with `error` (TASK_ERROR, JSON_ERROR): bad
- * input of the caller; *ret_request is then untouched. The nodes of a resumption are the caller's to free.
+ * Read the number N of the path and the body of a PUT. False with `error` (TASK_ERROR, JSON_ERROR):
+ * bad input of the caller; *ret_request is then untouched. The nodes of a resumption are the
+ * caller's to free.
  */
 bool task_suspend_request_parse(const char *n, const json_t *body,
 				struct task_suspend_request *ret_request, GError **error);

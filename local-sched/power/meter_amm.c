@@ -240,7 +240,9 @@ static bool start(struct meter_amm *meter, GError **error)
 	place = g_strconcat("SNMPCONFPATH=", meter->directory, NULL);
 	state = g_strconcat("SNMP_PERSISTENT_DIR=", meter->directory, NULL);
 
-	/* -t 1 -r 2: a silent module fails a reading in 3 s. No MIB files: the object is in digits. */
+	/*
+	 * -t 1 -r 2: a silent module fails a reading in 3 s. No MIB files: the object is in digits.
+	 */
 	const char *const argv[] = { "snmpget", "-m", "", "-t", "1", "-r", "2",
 				     "-Ov", peer, object, NULL };
 	const char *const environment[] = { place, state, "LC_ALL=C", NULL };

@@ -371,7 +371,9 @@ static void request(struct meter_redfish *meter, enum step step, const char *pat
 	const double left_s = clock_elapsed_s(clock_now_ns(), meter->deadline_ns);
 
 	meter->step = step;
-	/* Without time left it fails at once, from the main loop, and the next read goes on here. */
+	/*
+	 * Without time left it fails at once, from the main loop, and the next read goes on here.
+	 */
 	http_client_request(meter->client, body ? "POST" : "GET", path, body, MAX(left_s, 0),
 			    on_answer, meter);
 }
@@ -423,7 +425,10 @@ static const char *redfish_source(const struct power_meter *base)
 	return "redfish";
 }
 
-/* Gives the session back: BMCs have few of them. On a loop of its own, for the main one may be over. */
+/*
+ * Gives the session back: BMCs have few of them. On a loop of its own, for the main one may be
+ * over.
+ */
 static void log_out(struct meter_redfish *meter)
 {
 	GMainContext *context = g_main_context_new();

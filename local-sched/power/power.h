@@ -31,8 +31,8 @@ typedef void (*power_event_f)(const char *host, bool lost, const char *reason, i
 
 /*
  * Starts to sample `hosts` (`count` of them, the array is copied). `journal_path` names the
- * journal, made if missing; NULL: nothing is kept. `on_event` comes from the main loop. Returns NULL with
- * `error` if a meter's configuration can never work or the journal cannot be used.
+ * journal, made if missing; NULL: nothing is kept. `on_event` comes from the main loop. Returns
+ * NULL with `error` if a meter's configuration can never work or the journal cannot be used.
  */
 struct power *power_new(const struct power_host *hosts, uint32_t count, const char *journal_path,
 			power_event_f on_event, void *data, GError **error);

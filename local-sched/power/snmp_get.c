@@ -64,7 +64,9 @@ static void end_failed(struct snmp_get *get, enum subprocess_error code, const c
 	end(get, error);
 }
 
-/* The end of its output is the end of the run: it has closed both streams, and it can do no more. */
+/*
+ * The end of its output is the end of the run: it has closed both streams, and it can do no more.
+ */
 static gboolean on_output(gint fd, GIOCondition condition, gpointer data)
 {
 	struct snmp_get *get = data;

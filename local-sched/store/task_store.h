@@ -9,10 +9,10 @@
 #include "local-sched/launch/task.h"
 
 /*
- * What a local scheduler must not forget: its tasks (stored before anything is done about them), the
- * numbered stream of events, and who it is. One SQLite file `local.sqlite` in the state directory, in
- * WAL mode without a sync per commit: what was committed survives the death of the process at any
- * instant; a machine that loses power has lost its VMs as well.
+ * What a local scheduler must not forget: its tasks (stored before anything is done about them),
+ * the numbered stream of events, and who it is. One SQLite file `local.sqlite` in the state
+ * directory, in WAL mode without a sync per commit: what was committed survives the death of the
+ * process at any instant; a machine that loses power has lost its VMs as well.
  *
  * Main thread only. Outputs of tasks are files, `tasks/ID.out` in the state directory.
  */
@@ -56,8 +56,8 @@ uint64_t task_store_event(struct task_store *store, const char *kind, int64_t t_
 			  const char *task, int64_t node, const char *host, json_t *detail);
 
 /*
- * Records that VM `number` is on `host` from now on, or on its way there: one that outlives its scheduler is
- * to be looked for there. False: not stored.
+ * Records that VM `number` is on `host` from now on, or on its way there: one that outlives its
+ * scheduler is to be looked for there. False: not stored.
  */
 bool task_store_keep_host(struct task_store *store, uint32_t number, const char *host);
 
