@@ -314,7 +314,7 @@ static gpointer cpu_times_work(virConnectPtr connection, gpointer data, GError *
 	virDomainStatsRecordPtr *records = NULL;
 	GPtrArray *found;
 	int count = virConnectGetAllDomainStats(connection, VIR_DOMAIN_STATS_CPU_TOTAL, &records,
-						VIR_CONNECT_GET_ALL_DOMAINS_STATS_RUNNING |
+						VIR_CONNECT_GET_ALL_DOMAINS_STATS_ACTIVE |
 							VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT);
 
 	if (count < 0) {

@@ -66,8 +66,8 @@ void domain_open_port(struct host *host, const char *name, const char *port, hos
 void domain_close_stream(struct host *host, virStreamPtr stream);
 
 /*
- * CPU times of all VMs on the host, ours or not. Result: GPtrArray of struct domain_cpu, freed with
- * g_ptr_array_unref().
+ * CPU times of all VMs on the host, ours or not, paused ones too. Result: GPtrArray of struct
+ * domain_cpu, freed with g_ptr_array_unref().
  */
 void domain_cpu_times(struct host *host, host_done_f done, gpointer data);
 

@@ -192,8 +192,19 @@ suspend_at_random() {
 	suspend_at_random ten 10 "${VIRTBED_SEED:-8}"
 }
 
+# The CPU time of c1's VMs in nanoseconds. suspend_cpu_ns VM...
+suspend_cpu_ns() {
+	local_virsh b1 domstats --cpu-total "$@" | awk -F = '/cpu.time/ {sum += $2} END {printf "%.0f", sum}'
+}
+
+# Whether they have used a second since that was BEFORE. suspend_has_computed BEFORE VM...
+suspend_has_computed() {
+	[ "$(suspend_cpu_ns "${@:2}")" -gt $(($1 + 1000000000)) ]
+}
+
 @test "requests that repeat what is known do nothing, others that cannot be met are refused" {
 	within 180 local_all_ready c1
+	vms=$(local_get c1 /v1/nodes | jq -r '.nodes[].vm')
 	local_put c1 asks "$(local_task cg W 4 1000 '[0, 1, 2, 3]' 300)"
 	within 120 local_task_is c1 asks running
 	[ "$(local_status c1 PUT /v1/tasks/asks/suspensions/2 '{}')" = 409 ]
@@ -214,9 +225,14 @@ suspend_at_random() {
 	resume_task c1 asks 1 '[3, 2, 1, 0]'
 	[ "$(local_status c1 PUT /v1/tasks/asks/resumptions/1 '{"nodes": [3, 2, 1, 0]}')" = 200 ]
 	[ "$(suspend_events c1 asks task-resumed)" = 1 ]
+	before=$(suspend_cpu_ns $vms)
+	within 120 suspend_has_computed "$before" $vms
 	suspend_task c1 asks 2 memory
+	used=$(($(suspend_cpu_ns $vms) - before))
 	[ "$(local_status c1 DELETE /v1/tasks/asks)" = 200 ]
 	local_assert_outcome c1 asks killed
+	# What its VMs used until they stood still counts, though they were paused when that was read.
+	local_get c1 /v1/tasks/asks | jq -e ".cpu_s >= $used / 1e9"
 	within 180 suspend_nothing_left c1 4
 }
 
