@@ -6,6 +6,7 @@
 
 #include "common/random.h"
 #include "controller/backend/sim_heap.h"
+#include "controller/sched/pet.h"
 
 /* Where a task stands, and what its instant in the heap is. */
 enum sim_phase {
@@ -57,6 +58,8 @@ struct sim {
 	struct sim_task *tasks;
 	const struct backend_sim_spread *spread; /* NULL: every task takes its ETC and EEC */
 	struct random_stream random;  /* draws from the spread */
+	uint64_t exec_seed;   /* of execution times on machines with queues */
+	uint64_t exec_stream;
 	struct backend_sim_overheads overheads; /* samples NULL: none */
 	double penalty_s;     /* without progress after a resumption */
 	GQueue news;          /* of struct backend_event: what happened at now_s already */
@@ -167,6 +170,25 @@ static struct backend_sim_ratio draw_ratio(struct sim *sim, uint32_t cluster)
 								sim->spread->counts[cluster])];
 }
 
+/*
+ * The execution time of a task on a machine with a queue: what its distribution has at a point that is
+ * the same for the task on all machines, so that policies can be compared in pairs.
+ */
+static double draw_exec_s(const struct sim *sim, const struct backend_start *start)
+{
+	const struct sched_queueing *queueing = sim->system->queueing;
+	const struct pmf *pmf = &pet_at(queueing->pet, start->type, start->cluster)->pmf;
+	struct random_stream random;
+	double left;
+	uint32_t i = 0;
+
+	random_stream_init(&random, sim->exec_seed ^ sim->exec_stream << 32, start->task);
+	left = random_stream_uniform(&random);
+	while (i + 1 < pmf->count && left >= pmf->mass[i])
+		left -= pmf->mass[i++];
+	return (double)(pmf->first + i) * queueing->bin_s;
+}
+
 static void sim_start(struct backend *backend, const struct backend_start *start)
 {
 	struct sim *sim = (struct sim *)backend;
@@ -178,15 +200,17 @@ static void sim_start(struct backend *backend, const struct backend_start *start
 		return;
 
 	const struct backend_sim_ratio ratio = draw_ratio(sim, start->cluster);
+	const double total_s = sim->system->queueing ? draw_exec_s(sim, start)
+						     : ratio.time * option->etc_s;
 
 	sim->tasks[start->task] = (struct sim_task){
 		.cluster = start->cluster,
 		.attempt = start->attempt,
 		.order = sim->order++,
 		.yield = 1,
-		.total_s = ratio.time * option->etc_s,
+		.total_s = total_s,
 		.eec_j = ratio.energy * option->eec_j,
-		.power_w = ratio.energy * option->eec_j / (ratio.time * option->etc_s),
+		.power_w = ratio.energy * option->eec_j / total_s,
 	};
 	begin_stretch(sim, start->task, 0);
 	push_news(sim, &(struct backend_event){
@@ -515,4 +539,12 @@ void backend_sim_set_overheads(struct backend *backend,
 void backend_sim_set_penalty(struct backend *backend, double penalty_s)
 {
 	((struct sim *)backend)->penalty_s = penalty_s;
+}
+
+void backend_sim_set_exec_seed(struct backend *backend, uint64_t seed, uint64_t stream)
+{
+	struct sim *sim = (struct sim *)backend;
+
+	sim->exec_seed = seed;
+	sim->exec_stream = stream;
 }

@@ -70,3 +70,10 @@ struct backend_sim_spread {
  * cluster. What `spread` points to must outlive the backend. To be called before the first start.
  */
 void backend_sim_set_spread(struct backend *backend, const struct backend_sim_spread *spread);
+
+/*
+ * On machines with queues (sched_system.queueing) execution times are drawn from the distributions
+ * that policies know, to the bin; the numbers of a task depend on these two and its index alone.
+ * Without this call both are 0.
+ */
+void backend_sim_set_exec_seed(struct backend *backend, uint64_t seed, uint64_t stream);

@@ -57,6 +57,27 @@ static void print_sharing(const struct policy_ops *const *list, uint32_t count)
 	table_print(table, 0, stdout);
 }
 
+/* Those that queue tasks on machines. */
+static void print_queueing(const struct policy_ops *const *list, uint32_t count)
+{
+	static const char *const columns[] = { "policy", "paper, section", "what" };
+	g_autoptr(table_t) table = table_new();
+
+	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++)
+		table_column(table, columns[i], TABLE_LEFT);
+	for (uint32_t i = 0; i < count; i++) {
+		if (!list[i]->decide_queueing)
+			continue;
+		table_row(table);
+		table_text(table, list[i]->name);
+		table_text(table, list[i]->section);
+		table_text(table, list[i]->summary);
+	}
+	puts("\nThese put tasks with hard deadlines into the queues of machines, knowing how execution\n"
+	     "times are distributed. They decide at changes and take no modifiers:");
+	table_print(table, 0, stdout);
+}
+
 static void print_json(const struct policy_ops *const *list, uint32_t count)
 {
 	g_autoptr(json_t) array = json_array();
@@ -110,7 +131,7 @@ static void print_table(const struct policy_ops *const *list, uint32_t count)
 	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++)
 		table_column(table, columns[i], TABLE_LEFT);
 	for (uint32_t i = 0; i < count; i++) {
-		if (list[i]->decide_sharing)
+		if (list[i]->decide_sharing || list[i]->decide_queueing)
 			continue;
 		table_row(table);
 		table_text(table, list[i]->name);
@@ -132,6 +153,7 @@ static void print_table(const struct policy_ops *const *list, uint32_t count)
 	     "  +filter-once               the share is found once per mapping event\n"
 	     "The -preempt- policies take +drop alone.");
 	print_sharing(list, count);
+	print_queueing(list, count);
 }
 
 int cmd_policies(int argc, char **argv)

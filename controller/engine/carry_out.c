@@ -26,12 +26,16 @@ static const char *check_suspended(const struct engine *engine, uint32_t index)
 	return engine->suspensions[index]->claimed ? "it goes on already" : NULL;
 }
 
-/* A task that waits or is suspended can leave. */
+/* A task that waits or is suspended can leave, from a machine with a queue also one that executes. */
 static const char *check_drop(const struct engine *engine, uint32_t index)
 {
 	switch (engine->tasks[index].state) {
 	case ENGINE_TASK_WAITING:
+	case ENGINE_TASK_QUEUED:
 		return NULL;
+	case ENGINE_TASK_STARTING:
+	case ENGINE_TASK_RUNNING:
+		return engine->queues ? NULL : "it is neither waiting nor suspended";
 	case ENGINE_TASK_SUSPENDED:
 		return check_suspended(engine, index);
 	default:
@@ -155,6 +159,9 @@ static const char *check(const struct engine *engine, const struct sched_action 
 		return check_resume(engine, action);
 	case SCHED_ACTION_DROP:
 		return check_drop(engine, action->task);
+	case SCHED_ACTION_ENQUEUE:
+		problem = check_mappable(engine, action->task);
+		return problem ? problem : engine_check_enqueue(engine, action);
 	case SCHED_ACTION_PLACE:
 	case SCHED_ACTION_SHARE:
 	case SCHED_ACTION_MIGRATE:
@@ -167,6 +174,26 @@ static const char *check(const struct engine *engine, const struct sched_action 
 	return "there is no such action";
 }
 
+/* A task leaves its machine: it executes no more, and its nodes are free at once. */
+static void evict(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	engine_vacate(engine, index, task->nodes);
+	running_list_remove(&engine->running, index);
+	task->exec_s = backend_now_s(engine->backend) - task->since_s;
+}
+
+/* A task leaves the queue of its machine. */
+static void drop_queued(struct engine *engine, uint32_t index, enum engine_task_state state)
+{
+	if (state == ENGINE_TASK_STARTING || state == ENGINE_TASK_RUNNING)
+		evict(engine, index);
+	if (state != ENGINE_TASK_WAITING)
+		engine_dequeue(engine, index);
+	engine_note_deadline(engine, index, false);
+}
+
 static void drop(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
@@ -176,6 +203,8 @@ static void drop(struct engine *engine, uint32_t index)
 	task->state = ENGINE_TASK_DROPPED;
 	task->ended_s = backend_now_s(engine->backend);
 	engine->result.tasks_dropped++;
+	if (engine->queues)
+		drop_queued(engine, index, state);
 	if (state != ENGINE_TASK_SUSPENDED)
 		return;
 	task->exec_s = task->executed_s;
@@ -230,6 +259,9 @@ static void ready(struct engine *engine, const struct sched_action *action)
 	switch (action->kind) {
 	case SCHED_ACTION_DROP:
 		drop(engine, action->task);
+		break;
+	case SCHED_ACTION_ENQUEUE:
+		engine_enqueue(engine, action->task, action->cluster);
 		break;
 	case SCHED_ACTION_PAUSE:
 		count_moves(engine, action);
@@ -329,4 +361,5 @@ void engine_carry_out(struct engine *engine, const struct sched_plan *plan)
 	engine_flush(engine);
 	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)
 		launch(engine, &plan->actions[i]);
+	engine_start_queues(engine);
 }

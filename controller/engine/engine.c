@@ -11,6 +11,7 @@ static const char *const state_names[] = {
 	[ENGINE_TASK_COMING] = "coming",
 	[ENGINE_TASK_WAITING] = "waiting",
 	[ENGINE_TASK_PLANNED] = "planned",
+	[ENGINE_TASK_QUEUED] = "queued",
 	[ENGINE_TASK_STARTING] = "starting",
 	[ENGINE_TASK_RUNNING] = "running",
 	[ENGINE_TASK_SUSPENDING] = "suspending",
@@ -234,6 +235,7 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 	init_tasks(engine);
 	init_nodes(engine);
 	engine_hosts_init(engine);
+	engine_queues_init(engine);
 	engine->considered_s = -INFINITY;
 	return engine;
 }
@@ -259,6 +261,7 @@ void engine_free(struct engine *engine)
 	scratch_free(engine->scratch);
 	free_suspensions(engine);
 	engine_hosts_finish(engine);
+	engine_queues_finish(engine);
 	g_free(engine->tasks);
 	g_free(engine->known);
 	g_free(engine->places);
@@ -345,7 +348,8 @@ static bool is_done(const struct engine *engine)
 	return engine->arrivals_next == engine->setup.workload->tasks_count &&
 	       engine->waiting.count == 0 && engine->running.count == 0 &&
 	       engine->leaving.count == 0 && engine->suspended.count == 0 &&
-	       engine->held.count == 0 && engine->reservations_count == 0;
+	       engine->held.count == 0 && engine->reservations_count == 0 &&
+	       engine->queued_count == 0;
 }
 
 /*

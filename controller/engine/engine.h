@@ -25,6 +25,10 @@
  * of their memory and CPU, of yields and of virtual times; a task that migrates is suspended and resumed
  * by one plan. How long tasks take is not known there: etc_s is INFINITY.
  *
+ * Where machines have queues (model.h), a queued task starts when the one before it is gone, after the
+ * mapping event at that instant. A policy that takes executing tasks off at their deadlines is asked
+ * then, too.
+ *
  * A task that a plan suspends keeps its progress. What the plan puts on its nodes starts, or goes
  * on, when the backend says that they are free; where suspending fails, the task runs on and the
  * others are mappable again. A plan that is not legal ends the run with a reason.
@@ -40,6 +44,7 @@ enum engine_task_state {
 	ENGINE_TASK_COMING = 0, /* has not arrived */
 	ENGINE_TASK_WAITING,
 	ENGINE_TASK_PLANNED,    /* holds a reservation or a place-holder */
+	ENGINE_TASK_QUEUED,     /* in the queue of a machine, which does not execute it yet */
 	ENGINE_TASK_STARTING,   /* the backend was asked to start it */
 	ENGINE_TASK_RUNNING,    /* all of its ranks run */
 	ENGINE_TASK_SUSPENDING, /* the backend was asked to take it off its nodes */

@@ -55,7 +55,7 @@ static bool check_fit(const struct experiment *experiment, const struct policy *
 	const struct sched_system system = { .shared = false };
 	const char *misfit = policy_misfit(policy, &system);
 
-	if (!misfit || (environment && environment->sharing))
+	if (!misfit || (environment && environment->sharing && policy->ops->decide_sharing))
 		return true;
 	g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
 		    "the policy \"%s\" does not fit the configuration: %s", policy->name, misfit);

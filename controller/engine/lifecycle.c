@@ -317,6 +317,12 @@ static void handle_ended(struct engine *engine, const struct backend_event *even
 	task->energy_j = event->energy_j;
 	task->state = after_outcome(engine, event->task, event);
 	task->reason = event->reason;
+	if (engine->queues) {
+		engine_dequeue(engine, event->task);
+		if (task->state != ENGINE_TASK_WAITING)
+			engine_note_deadline(engine, event->task,
+					     task->state == ENGINE_TASK_COMPLETED);
+	}
 	engine_set_preemptible(engine, event->task);
 	engine_record_task(engine, event->task);
 	task->reason = NULL;

@@ -257,6 +257,8 @@ static void list_shares(struct engine *engine, double now_s)
 
 static struct sched_snapshot take_snapshot(struct engine *engine, double now_s, bool between)
 {
+	struct sched_snapshot snapshot;
+
 	const struct engine_setup *setup = &engine->setup;
 	const bool lead = setup->lead_s > 0 && !engine->day_begun;
 	const double limit_j = lead ? setup->lead_limit_j : setup->limit_j;
@@ -265,7 +267,7 @@ static struct sched_snapshot take_snapshot(struct engine *engine, double now_s, 
 	list_suspended(engine);
 	running_list_settle(&engine->running);
 	list_shares(engine, now_s);
-	return (struct sched_snapshot){
+	snapshot = (struct sched_snapshot){
 		.system = setup->system,
 		.seed = setup->seed,
 		.event = engine->event_next,
@@ -295,6 +297,8 @@ static struct sched_snapshot take_snapshot(struct engine *engine, double now_s, 
 		.deferred_count = engine_list_deferred(engine),
 		.deferred = engine->deferred,
 	};
+	engine_list_queues(engine, &snapshot);
+	return snapshot;
 }
 
 /* Processor time of this thread: other trials may share the processor. */
@@ -313,6 +317,7 @@ static void decide(struct engine *engine, double now_s, bool between)
 	struct policy_context context = {
 		.scratch = engine->scratch,
 		.flags = engine->setup.trim ? POLICY_TRIM : POLICY_PLAIN,
+		.memory = engine->queueing_memory,
 	};
 	struct sched_plan plan;
 	const double begun_s = thread_s();
@@ -321,6 +326,8 @@ static void decide(struct engine *engine, double now_s, bool between)
 		g_error("out of memory");
 	engine->result.decisions++;
 	engine->result.decide_s += thread_s() - begun_s;
+	engine->pruner = plan.pruner;
+	engine->missed = 0;
 	if (recorder && recorder->decision &&
 	    !recorder->decision(recorder, &engine->setup.policy, &snapshot, &plan))
 		engine_abort(engine, "the decision could not be recorded");
@@ -328,10 +335,13 @@ static void decide(struct engine *engine, double now_s, bool between)
 		engine_carry_out(engine, &plan);
 }
 
-/* Whether there is anything to decide: on shared hosts also how much those that run get. */
+/*
+ * Whether there is anything to decide: on shared hosts also how much those that run get. Where machines
+ * have queues, every event counts for the oversubscription level.
+ */
 static bool has_tasks(const struct engine *engine)
 {
-	return engine->waiting.count + engine->suspended.count > 0 ||
+	return engine->waiting.count + engine->suspended.count > 0 || engine->queues ||
 	       (engine->hosts && engine->running.count > 0);
 }
 
@@ -376,7 +386,8 @@ double engine_next_change_s(const struct engine *engine, double now_s)
 		return INFINITY;
 	if (engine->changed_places)
 		return now_s;
-	next_s = engine_next_deferred_s(engine, engine->considered_s);
+	next_s = fmin(engine_next_deferred_s(engine, engine->considered_s),
+		      engine_next_deadline_s(engine, engine->considered_s));
 	if (engine->arrivals_next < workload->tasks_count)
 		next_s = fmin(next_s, workload->tasks[engine->arrivals_next].arrival_s);
 	return fmax(next_s, now_s);

@@ -4,11 +4,12 @@
 #include "controller/engine/engine.h"
 #include "controller/engine/running_list.h"
 #include "controller/engine/task_list.h"
+#include "controller/sched/queueing.h"
 
 /*
  * The inside of the engine, shared by its files: engine.c (the loop), lifecycle.c (what happens to
  * one task), suspension.c (tasks that leave their nodes and go on), mapping_event.c (promises,
- * snapshot, decision), carry_out.c (what a plan asks for), request.c (what people ask for) and
+ * snapshot, decision), carry_out.c (what a plan asks for), queues.c (machines with queues), request.c (what people ask for) and
  * restore.c (runs that go on).
  */
 
@@ -45,6 +46,14 @@ struct engine_host {
 	uint32_t leaving_vms;
 };
 
+/* The queue of a machine (queues.c). */
+struct engine_queue {
+	uint32_t count;
+	const struct sched_task **tasks; /* room for as many as the queue takes */
+	bool executes;                   /* the first one was started, at start_s */
+	double start_s;
+};
+
 /* The lists keep their order: it decides what a policy sees and how ties fall. */
 struct engine {
 	struct engine_setup setup;
@@ -75,6 +84,13 @@ struct engine {
 	struct engine_host *hosts;     /* of a shared system; NULL: each node has one task */
 	struct sched_deferred *put_off; /* shared, per task: count 0: it was not */
 	struct sched_deferred *deferred; /* shared: the waiting ones of these, for the snapshot */
+	struct engine_queue *queues;   /* per cluster, of a system with queues; NULL: there are none */
+	struct sched_queue *queue_views; /* of these, for the snapshot */
+	uint32_t queued_count;         /* tasks in queues, executing ones included */
+	struct sched_pruner pruner;    /* after the last mapping event */
+	uint32_t missed;               /* tasks that completed late since then */
+	double *sufferage;             /* per row */
+	struct queueing_memory *queueing_memory;
 	uint32_t **occupants;          /* per cluster and node: the task on it, or to come */
 	uint32_t *occupants_pool;
 	uint32_t **leavers;            /* per cluster and node: the task that is leaving it */
@@ -294,6 +310,35 @@ double engine_next_deferred_s(const struct engine *engine, double after_s);
 
 /* Whether hosts can keep what they have promised: NULL, or what is too much. */
 const char *engine_check_shares(const struct engine *engine);
+
+/* queues.c: all but init, finish and list are for systems with queues, where they say so. */
+
+void engine_queues_init(struct engine *engine);
+void engine_queues_finish(struct engine *engine);
+
+/* Whether a queue can take a task: NULL, or why not. */
+const char *engine_check_enqueue(const struct engine *engine, const struct sched_action *action);
+
+/* Puts a waiting task at the end of a machine's queue. */
+void engine_enqueue(struct engine *engine, uint32_t task, uint32_t cluster);
+
+/* Takes a task off its queue, if it is in one. */
+void engine_dequeue(struct engine *engine, uint32_t task);
+
+/* A task completed, or was dropped: its type suffers more or less (paper 004, V.D.2). */
+void engine_note_deadline(struct engine *engine, uint32_t task, bool completed);
+
+/* Starts the first task of every queue whose machine is idle; without queues it does nothing. */
+void engine_start_queues(struct engine *engine);
+
+/* What the snapshot says of queues; without queues nothing. */
+void engine_list_queues(struct engine *engine, struct sched_snapshot *snapshot);
+
+/*
+ * The first deadline after `after_s` of a task that executes, where the policy takes such tasks off, or
+ * of one that waits while all machines are idle; else INFINITY.
+ */
+double engine_next_deadline_s(const struct engine *engine, double after_s);
 
 /* request.c */
 

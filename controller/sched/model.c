@@ -20,6 +20,7 @@ static const char *const kind_names[] = {
 	[SCHED_ACTION_MIGRATE] = "migrate",
 	[SCHED_ACTION_PAUSE] = "pause",
 	[SCHED_ACTION_DEFER] = "defer",
+	[SCHED_ACTION_ENQUEUE] = "enqueue",
 };
 
 static const char *const reason_names[] = {
@@ -43,6 +44,13 @@ static const char *const reason_names[] = {
 	[SCHED_REASON_YIELD] = "yield",
 	[SCHED_REASON_PRIORITY] = "priority",
 	[SCHED_REASON_NO_MEMORY] = "no-memory",
+	[SCHED_REASON_LIKELIEST] = "likeliest",
+	[SCHED_REASON_MIN_COMPLETION] = "min-completion",
+	[SCHED_REASON_SOONEST_DEADLINE] = "soonest-deadline",
+	[SCHED_REASON_MOST_URGENT] = "most-urgent",
+	[SCHED_REASON_MOST_ON_TIME] = "most-on-time",
+	[SCHED_REASON_DEADLINE] = "deadline",
+	[SCHED_REASON_PRUNED] = "pruned",
 };
 
 static const char *const reason_texts[] = {
@@ -66,6 +74,13 @@ static const char *const reason_texts[] = {
 	[SCHED_REASON_YIELD] = "its share follows the load of the hosts",
 	[SCHED_REASON_PRIORITY] = "the lowest priority, and no packing has room for it too",
 	[SCHED_REASON_NO_MEMORY] = "the hosts have too little memory for all of its VMs",
+	[SCHED_REASON_LIKELIEST] = "of the tasks that are likely to be on time the first to end",
+	[SCHED_REASON_MIN_COMPLETION] = "the lowest expected completion time",
+	[SCHED_REASON_SOONEST_DEADLINE] = "the soonest deadline of those that end first here",
+	[SCHED_REASON_MOST_URGENT] = "the most urgent of those that end first here",
+	[SCHED_REASON_MOST_ON_TIME] = "first of the order that has most tasks on time",
+	[SCHED_REASON_DEADLINE] = "its deadline has passed",
+	[SCHED_REASON_PRUNED] = "its chance to be on time is no higher than the threshold",
 };
 
 static const char *const refusal_names[] = {
@@ -87,6 +102,8 @@ static const char *const refusal_names[] = {
 	[SCHED_REFUSAL_DEFERRED] = "deferred",
 	[SCHED_REFUSAL_PERIOD] = "period",
 	[SCHED_REFUSAL_PRIORITY] = "priority",
+	[SCHED_REFUSAL_UNLIKELY] = "unlikely",
+	[SCHED_REFUSAL_QUEUE_FULL] = "queue-full",
 };
 
 static const char *const refusal_texts[] = {
@@ -108,6 +125,8 @@ static const char *const refusal_texts[] = {
 	[SCHED_REFUSAL_DEFERRED] = "was put off, and its time has not come",
 	[SCHED_REFUSAL_PERIOD] = "waits for the next periodic event",
 	[SCHED_REFUSAL_PRIORITY] = "the lowest priority, and no packing has room for it too",
+	[SCHED_REFUSAL_UNLIKELY] = "its chance to be on time is below the threshold",
+	[SCHED_REFUSAL_QUEUE_FULL] = "the queue has no place left",
 };
 
 static const char *const fault_texts[] = {

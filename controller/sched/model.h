@@ -45,6 +45,33 @@ struct sched_row {
 	uint32_t group; /* of its clusters */
 };
 
+struct pet;
+
+/* How tasks are pruned (paper 004, section V). Chances, thresholds and factors are in [0, 1]. */
+struct sched_pruning {
+	double drop_threshold;  /* base: what has no higher chance leaves its queue (VII.C: 0.5) */
+	double defer_threshold; /* what has a lower chance is not mapped yet (VII.C: 0.9) */
+	double adjustment;      /* p of eq. (7), which the paper does not define; 0: same for all */
+	double recency;         /* lambda of eq. (8), weight of the last event (VII.B: 0.9) */
+	double toggle;          /* oversubscription level at which dropping begins, > 0 (VII.A: 1) */
+	double separation;      /* it ends this share below; 0: no Schmitt trigger (V.C: 0.2) */
+	double fairness;        /* by what sufferage changes with a task's end (VII.D: 0.05) */
+	double cull_threshold;  /* of MOC (VI.C.4: 0.3) */
+	bool evicting_baselines; /* all policies take executing tasks off at their deadlines */
+	uint32_t merge;         /* most impulses of a completion time; 0: exact */
+};
+
+/*
+ * Machines with queues (paper 004, section III): every cluster is a machine that executes one task at
+ * a time, in the order of its queue, and execution times are random with known distributions.
+ */
+struct sched_queueing {
+	const struct pet *pet; /* rows x clusters, complete */
+	double bin_s;          /* what a time bin is worth, > 0 */
+	uint32_t length;       /* of a queue at most, > 0; the executing task counts */
+	struct sched_pruning pruning;
+};
+
 /*
  * Clusters and estimates. A *row* is a task type (later: a type at a width), a *column* a cluster
  * at a P-state; columns run through the clusters in configured order and through the P-states of
@@ -74,6 +101,11 @@ struct sched_system {
 	 * that share hosts decide there, no others. Set by the caller, as above.
 	 */
 	bool shared;
+	/*
+	 * The clusters are machines with queues: policies that queue tasks decide there, no others.
+	 * Set by the caller, as above, and borrowed; NULL: they are not.
+	 */
+	const struct sched_queueing *queueing;
 
 	/* Set by sched_system_finish(): */
 	struct sched_option *options;   /* the possible options of all rows, in column order */
@@ -163,6 +195,7 @@ struct sched_task {
 	bool may_preempt;  /* may take the nodes of a preemptible task (paper 000, section II) */
 	bool preemptible;  /* may be suspended so that another task runs on its nodes */
 	struct sched_demand demand; /* in a shared system; there all tasks may be paused */
+	double deadline_s;          /* with queues: later it is worth nothing. > arrival_s */
 };
 
 /*
@@ -219,6 +252,20 @@ struct sched_planned {
 	double end_s;           /* start_s + ETC */
 };
 
+/* The queue of a machine. A task that is in it stays on this machine. */
+struct sched_queue {
+	uint32_t count;
+	const struct sched_task *const *tasks; /* in their order */
+	bool executes;  /* the first one executes, since start_s; if not it starts after the event */
+	double start_s;
+};
+
+/* What pruning remembers from one mapping event to the next (paper 004, V.C and V.D.2). */
+struct sched_pruner {
+	double level;   /* oversubscription level (eq. 8), >= 0; at first 0 */
+	bool dropping;  /* whether tasks with a low chance are dropped */
+};
+
 /* A node that cannot take tasks. */
 struct sched_node {
 	uint32_t cluster;
@@ -234,7 +281,8 @@ struct sched_node {
  * are among the waiting and have their order.
  *
  * Mapping events are periodic. Policies that share hosts are asked between two of those as well, when
- * tasks have arrived or ended or the time of a deferred one has come.
+ * tasks have arrived or ended or the time of a deferred one has come. Where machines have queues, they
+ * are asked when tasks have arrived or ended, or a deadline of an executing one has come.
  */
 struct sched_snapshot {
 	const struct sched_system *system;
@@ -265,6 +313,11 @@ struct sched_snapshot {
 	const struct sched_node *down;
 	uint32_t deferred_count;
 	const struct sched_deferred *deferred;
+	/* With queues: */
+	const struct sched_queue *queues; /* per cluster; their tasks are not in `waiting` */
+	struct sched_pruner pruner;       /* after the last mapping event */
+	uint32_t missed;          /* tasks that completed after their deadlines since that event */
+	const double *sufferage;  /* per row, in [0, 1] (V.D.2); NULL: none */
 };
 
 /* What a policy can ask for. */
@@ -281,6 +334,7 @@ enum sched_action_kind {
 	SCHED_ACTION_MIGRATE,     /* shared: go on now on these hosts, with this yield */
 	SCHED_ACTION_PAUSE,       /* shared: it leaves its hosts and keeps its progress */
 	SCHED_ACTION_DEFER,       /* a waiting task is put off until start_s */
+	SCHED_ACTION_ENQUEUE,     /* to the end of the queue of a machine, where it stays */
 };
 
 /* Why an action was taken. */
@@ -305,6 +359,13 @@ enum sched_reason {
 	SCHED_REASON_YIELD,     /* its share follows the load of the hosts */
 	SCHED_REASON_PRIORITY,  /* the lowest priority: no packing has room for it too */
 	SCHED_REASON_NO_MEMORY, /* the hosts have too little memory left for all of its VMs */
+	SCHED_REASON_LIKELIEST, /* of the tasks that are likely to be on time the first to end */
+	SCHED_REASON_MIN_COMPLETION, /* the lowest expected completion time */
+	SCHED_REASON_SOONEST_DEADLINE,
+	SCHED_REASON_MOST_URGENT,
+	SCHED_REASON_MOST_ON_TIME, /* in the order of three tasks that has most of them on time */
+	SCHED_REASON_DEADLINE,  /* of a DROP: its deadline has passed */
+	SCHED_REASON_PRUNED,    /* of a DROP: no better chance to be on time than the threshold */
 };
 
 /*
@@ -318,6 +379,10 @@ enum sched_reason {
  * objective is the priority, which may be infinite. A PAUSE has what a SUSPEND has, a DEFER kind, task,
  * start_s and reason. Actions of one event are to be carried out together: hosts are not
  * overcommitted after the last one, but may be between two of them.
+ *
+ * Where machines have queues, an ENQUEUE has the cluster and the expected start and end, and no nodes:
+ * all of the cluster's are the machine. A DROP may be of any task that waits, is queued or executes.
+ * Both have the chance of the task to be on time and the threshold that it was held against.
  */
 struct sched_action {
 	enum sched_action_kind kind;
@@ -332,6 +397,8 @@ struct sched_action {
 	double utility;         /* at end_s */
 	double objective;       /* value of the policy's objective; 0 for policies without one */
 	double yield;           /* of PLACE, RESUME, SHARE and MIGRATE in a shared system; else 0 */
+	double chance;          /* with queues, in [0, 1]; else 0 */
+	double threshold;       /* with queues; 0 where nothing is held against one */
 	enum sched_reason reason;
 };
 
@@ -355,6 +422,8 @@ enum sched_refusal {
 	SCHED_REFUSAL_DEFERRED,     /* shared: it was put off, and its time has not come */
 	SCHED_REFUSAL_PERIOD,       /* shared: waits for the next periodic event */
 	SCHED_REFUSAL_PRIORITY,     /* shared: the lowest priority, and no packing for all */
+	SCHED_REFUSAL_UNLIKELY,     /* queues: its chance is below the threshold */
+	SCHED_REFUSAL_QUEUE_FULL,   /* queues: this one has no place left */
 };
 
 /* One option that was looked at, as it stood when its task was decided. */
@@ -370,6 +439,18 @@ struct sched_considered {
 	enum sched_refusal refusal;
 };
 
+/* A task that was in the queue of a machine before the event, as the policy judged it. */
+struct sched_judged {
+	uint32_t task;
+	uint32_t cluster;
+	uint32_t position; /* from the head, from 0, when it was judged */
+	double mean_s;     /* expected completion time of the machine with it, since the run began */
+	double skewness;   /* of that completion time, bounded to [-1, 1] */
+	double chance;     /* to be on time */
+	double threshold;  /* it is dropped if it has no higher chance; while dropping is on */
+	bool dropped;
+};
+
 /* What a policy decided. The arrays belong to the scratch memory it was made in. */
 struct sched_plan {
 	uint32_t actions_count;
@@ -377,6 +458,10 @@ struct sched_plan {
 	uint32_t considered_count;          /* 0 unless it was asked for */
 	const struct sched_considered *considered;
 	const char *note; /* what the policy chose for this event, e.g. "max-upe"; NULL: nothing */
+	/* With queues: */
+	struct sched_pruner pruner;        /* for the next snapshot */
+	uint32_t judged_count;             /* 0 unless it was asked for */
+	const struct sched_judged *judged; /* by cluster, then in the order of the queue */
 };
 
 /* Names as they stand in JSON and tables ("start", "best-upr", "no-utility"); NULL: unknown. */

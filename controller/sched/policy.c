@@ -10,6 +10,7 @@
 
 #include "controller/sched/immediate.h"
 #include "controller/sched/mapping.h"
+#include "controller/sched/queueing.h"
 #include "controller/sched/sharing.h"
 
 const struct policy_ops *policy_find(const char *name)
@@ -168,7 +169,7 @@ int policy_parse(const char *text, struct policy *ret_policy, char *message, siz
 	while (rest) {
 		const char *modifier = strsep(&rest, "+");
 
-		if (policy.ops->decide_sharing) {
+		if (policy.ops->decide_sharing || policy.ops->decide_queueing) {
 			append(message, size, "policy \"%s\" takes no modifiers", name);
 			return -EINVAL;
 		}
@@ -221,8 +222,26 @@ static int decide_sharing(const struct policy *policy, const struct sched_snapsh
 	return result < 0 ? result : sharing_end(&sharing, ret_plan);
 }
 
+static int decide_queueing(const struct policy *policy, const struct sched_snapshot *snapshot,
+			   struct policy_context *context, struct sched_plan *ret_plan)
+{
+	struct queueing queueing;
+	int result = queueing_begin(&queueing, policy, snapshot, context);
+
+	if (result == 0)
+		result = policy->ops->decide_queueing(&queueing);
+	if (result == 0)
+		queueing_end(&queueing, ret_plan);
+	queueing_finish(&queueing);
+	return result;
+}
+
 const char *policy_misfit(const struct policy *policy, const struct sched_system *system)
 {
+	if (policy->ops->decide_queueing && !system->queueing)
+		return "it queues tasks on machines, and the nodes here have no queues";
+	if (!policy->ops->decide_queueing && system->queueing)
+		return "it gives nodes to tasks, and the machines here take them from queues";
 	if (policy->ops->decide_sharing && !system->shared)
 		return "it shares hosts in time, and the nodes here take one task at a time";
 	if (!policy->ops->decide_sharing && system->shared)
@@ -239,6 +258,8 @@ int policy_decide(const struct policy *policy, const struct sched_snapshot *snap
 	scratch_reset(context->scratch);
 	if (policy->ops->decide_sharing)
 		return decide_sharing(policy, snapshot, context, ret_plan);
+	if (policy->ops->decide_queueing)
+		return decide_queueing(policy, snapshot, context, ret_plan);
 	if (is_immediate(policy->ops, snapshot->system))
 		return decide_immediate(policy, snapshot, context, ret_plan);
 	result = mapping_begin(&mapping, policy, snapshot, context);

@@ -50,6 +50,8 @@ enum policy_moments {
 
 struct immediate;
 struct mapping;
+struct queueing;
+struct queueing_memory;
 struct sharing;
 
 /* What the caller of policy_decide() can ask for, or'ed together. */
@@ -69,6 +71,11 @@ enum policy_flags {
 struct policy_context {
 	struct scratch *scratch; /* everything in the plan comes from it */
 	unsigned int flags;      /* enum policy_flags */
+	/*
+	 * Of a policy that queues tasks (queueing.h): what it computed at former events of the same
+	 * system, which spares time and changes no plan. NULL: none.
+	 */
+	struct queueing_memory *memory;
 };
 
 /* The table of one policy. */
@@ -90,6 +97,13 @@ struct policy_ops {
 	 * its future is POLICY_FUTURE_NONE.
 	 */
 	int (*decide_sharing)(struct sharing *sharing);
+	/*
+	 * Decides one mapping event on machines with queues (queueing.h, paper 004), in the same
+	 * way: alone there, without modifiers and without the functions below.
+	 */
+	int (*decide_queueing)(struct queueing *queueing);
+	bool evicts; /* it takes executing tasks off their machines, too (004, scenario C) */
+	bool fair;   /* it heeds the sufferage of task types (004, V.D.2) */
 	/*
 	 * Decides one mapping event, required unless the future is POLICY_FUTURE_NONE. Tasks that
 	 * are to be dropped are gone from mapping->tasks; the others are in order of arrival.
@@ -140,8 +154,8 @@ static inline bool policy_reads_budget(const struct policy *policy)
 }
 
 /*
- * NULL if the policy can decide in the system, else a sentence why not: some need shared hosts, all
- * others need nodes of their own.
+ * NULL if the policy can decide in the system, else a sentence why not: some need shared hosts, some
+ * machines with queues, all others nodes of their own.
  */
 const char *policy_misfit(const struct policy *policy, const struct sched_system *system);
 

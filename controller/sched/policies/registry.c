@@ -26,6 +26,12 @@ static const struct policy_ops *const policies[] = {
 	&policies_dfrs_dynmcb8[1],
 	&policies_dfrs_dynmcb8[2],
 	&policies_dfrs_dynmcb8[3],
+	&policies_pam[0],
+	&policies_pam[1],
+	&policies_min_completion[0],
+	&policies_min_completion[1],
+	&policies_min_completion[2],
+	&policy_moc,
 };
 
 const struct policy_ops *const *policy_list(uint32_t *ret_count)

@@ -22,6 +22,13 @@ extern const struct policy_ops policies_dfrs_greedy[POLICIES_DFRS_GREEDY];
 #define POLICIES_DFRS_DYNMCB8 4
 extern const struct policy_ops policies_dfrs_dynmcb8[POLICIES_DFRS_DYNMCB8];
 
+/* Those that queue tasks on machines (paper 004). */
+#define POLICIES_PAM 2
+extern const struct policy_ops policies_pam[POLICIES_PAM];
+#define POLICIES_MIN_COMPLETION 3
+extern const struct policy_ops policies_min_completion[POLICIES_MIN_COMPLETION];
+extern const struct policy_ops policy_moc;
+
 /* The heuristics with preemption, one file for all. */
 #define POLICIES_PREEMPT 6
 extern const struct policy_ops policies_preempt[POLICIES_PREEMPT];

@@ -208,11 +208,12 @@ static void test_table(const void *data)
 	g_assert_cmpstr(ops->summary, !=, "");
 	g_assert_cmpint(ops->future, !=, POLICY_FUTURE_DEFAULT);
 	g_assert_true(ops->decide || ops->future == POLICY_FUTURE_NONE);
-	g_assert_true(ops->decide_immediate || ops->decide_sharing ||
+	g_assert_true(ops->decide_immediate || ops->decide_sharing || ops->decide_queueing ||
 		      ops->future != POLICY_FUTURE_NONE);
-	g_assert_false(ops->decide_sharing &&
+	g_assert_false((ops->decide_sharing || ops->decide_queueing) &&
 		       (ops->decide || ops->decide_immediate ||
 			ops->future != POLICY_FUTURE_NONE));
+	g_assert_false(ops->decide_sharing && ops->decide_queueing);
 	g_assert_true(ops->future == POLICY_FUTURE_NONE ||
 		      !ops->decide_immediate == !ops->immediate_section);
 	g_assert_true(policy_find(ops->name) == ops);
@@ -231,7 +232,8 @@ int main(int argc, char **argv)
 			"/conformance/%s keeps the rules of the seam", list[i]->name);
 
 		g_test_add_data_func(table, list[i], test_table);
-		if (!list[i]->decide_sharing) /* those: test-sharing.c */
+		/* Those: test-sharing.c and test-queueing.c. */
+		if (!list[i]->decide_sharing && !list[i]->decide_queueing)
 			g_test_add_data_func(path, list[i], test_policy);
 	}
 	return g_test_run();

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Machines with queues (paper 004): a cluster executes one task at a time on all of its nodes. What a
+ * plan put into its queue stays there until it starts, which is as soon as the task before it is gone
+ * and the mapping event at that instant is over, or until a plan drops it.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "controller/engine/state.h"
+
+void engine_queues_init(struct engine *engine)
+{
+	const struct sched_system *system = engine->setup.system;
+	const uint32_t count = system->clusters_count;
+
+	if (!system->queueing)
+		return;
+	engine->queues = g_new0(struct engine_queue, count);
+	engine->queue_views = g_new0(struct sched_queue, count);
+	engine->sufferage = g_new0(double, system->rows_count);
+	engine->queueing_memory = queueing_memory_new();
+	if (!engine->queueing_memory)
+		g_error("out of memory");
+	for (uint32_t c = 0; c < count; c++)
+		engine->queues[c].tasks =
+			g_new(const struct sched_task *, system->queueing->length);
+}
+
+void engine_queues_finish(struct engine *engine)
+{
+	if (!engine->queues)
+		return;
+	for (uint32_t c = 0; c < engine->setup.system->clusters_count; c++)
+		g_free(engine->queues[c].tasks);
+	g_free(engine->queues);
+	g_free(engine->queue_views);
+	g_free(engine->sufferage);
+	queueing_memory_free(engine->queueing_memory);
+}
+
+const char *engine_check_enqueue(const struct engine *engine, const struct sched_action *action)
+{
+	const struct sched_system *system = engine->setup.system;
+
+	if (!engine->queues)
+		return "the clusters have no queues";
+	if (action->cluster >= system->clusters_count)
+		return "there is no such machine";
+	if (engine->queues[action->cluster].count >= system->queueing->length)
+		return "the queue has no place left";
+	return NULL;
+}
+
+void engine_enqueue(struct engine *engine, uint32_t index, uint32_t cluster)
+{
+	const struct sched_system *system = engine->setup.system;
+	const struct engine_task *task = &engine->tasks[index];
+	const struct sched_option *option =
+		sched_system_option(system, task->task->row, cluster, 0);
+	struct engine_queue *queue = &engine->queues[cluster];
+	g_autofree uint32_t *nodes = g_new(uint32_t, option->nodes);
+
+	for (uint32_t i = 0; i < option->nodes; i++)
+		nodes[i] = i;
+	engine_unwait(engine, index);
+	engine_set_place(engine, index, cluster, 0, nodes, option->nodes);
+	engine->tasks[index].state = ENGINE_TASK_QUEUED;
+	queue->tasks[queue->count++] = task->task;
+	engine->queued_count++;
+}
+
+void engine_dequeue(struct engine *engine, uint32_t index)
+{
+	struct engine_queue *queue = &engine->queues[engine->tasks[index].cluster];
+	uint32_t at = 0;
+
+	while (at < queue->count && queue->tasks[at]->id != index)
+		at++;
+	if (at == queue->count)
+		return;
+	queue->count--;
+	engine->queued_count--;
+	memmove(queue->tasks + at, queue->tasks + at + 1,
+		(queue->count - at) * sizeof(*queue->tasks));
+	if (at == 0)
+		queue->executes = false;
+}
+
+void engine_note_deadline(struct engine *engine, uint32_t index, bool completed)
+{
+	const struct engine_task *task = &engine->tasks[index];
+	const bool on_time = completed && task->ended_s <= task->task->deadline_s;
+	const double fairness = engine->setup.system->queueing->pruning.fairness;
+	double *sufferage = &engine->sufferage[task->task->row];
+
+	*sufferage = fmin(1, fmax(0, *sufferage + (on_time ? -fairness : fairness)));
+	if (completed && !on_time)
+		engine->missed++;
+}
+
+void engine_start_queues(struct engine *engine)
+{
+	for (uint32_t c = 0; engine->queues && c < engine->setup.system->clusters_count; c++) {
+		struct engine_queue *queue = &engine->queues[c];
+		uint32_t index;
+
+		if (engine->ended || queue->count == 0 || queue->executes)
+			continue;
+		index = queue->tasks[0]->id;
+		if (!engine_place_free(engine, index))
+			continue;
+		queue->executes = true;
+		queue->start_s = backend_now_s(engine->backend);
+		engine_begin(engine, index);
+		engine_record_task(engine, index);
+		engine_flush(engine);
+		engine_launch(engine, index);
+	}
+}
+
+void engine_list_queues(struct engine *engine, struct sched_snapshot *snapshot)
+{
+	if (!engine->queues)
+		return;
+	for (uint32_t c = 0; c < engine->setup.system->clusters_count; c++)
+		engine->queue_views[c] = (struct sched_queue){
+			.count = engine->queues[c].count,
+			.tasks = engine->queues[c].tasks,
+			.executes = engine->queues[c].executes,
+			.start_s = engine->queues[c].start_s,
+		};
+	snapshot->queues = engine->queue_views;
+	snapshot->pruner = engine->pruner;
+	snapshot->missed = engine->missed;
+	snapshot->sufferage = engine->sufferage;
+}
+
+double engine_next_deadline_s(const struct engine *engine, double after_s)
+{
+	double next_s = INFINITY;
+
+	if (!engine->queues)
+		return next_s;
+	/* Nothing else may happen any more to what was put off. */
+	for (uint32_t i = 0; engine->queued_count == 0 && i < engine->arrivals_next; i++) {
+		const struct engine_task *task = &engine->tasks[i];
+
+		if (task->state == ENGINE_TASK_WAITING && task->task->deadline_s > after_s)
+			next_s = fmin(next_s, task->task->deadline_s);
+	}
+	if (!queueing_evicts(&engine->setup.policy, engine->setup.system))
+		return next_s;
+	for (uint32_t c = 0; c < engine->setup.system->clusters_count; c++) {
+		const struct engine_queue *queue = &engine->queues[c];
+
+		if (queue->executes && queue->tasks[0]->deadline_s > after_s)
+			next_s = fmin(next_s, queue->tasks[0]->deadline_s);
+	}
+	return next_s;
+}

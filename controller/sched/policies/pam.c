@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The pruning-aware mapper and its fair sibling (paper 004, V.D). What is unlikely to be on time leaves
+ * the queues while the system is oversubscribed, then every waiting task is paired with the machine
+ * where it is most likely to be on time (ties: where it ends first, then in configured order). Pairs
+ * below the deferring threshold wait for another event; of the others the one that is expected to end
+ * first is queued (ties: the shorter execution, earlier arrival, lower id), and so on. PAMF lowers
+ * both thresholds for types that have suffered.
+ *
+ * Cost: completion times of what changed in the queues, then tasks x machines, and for every task
+ * that is queued the tasks once more with one machine.
+ */
+#include "controller/sched/policies/queue_order.h"
+#include "controller/sched/policies/registry.h"
+
+static double threshold(const struct queueing *queueing, const struct queueing_task *task)
+{
+	const double least = queueing->settings->pruning.defer_threshold -
+			     queueing_relief(queueing, task->task->row);
+
+	return least > 0 ? least : 0;
+}
+
+/* The first to end of all pairs that are likely enough; NULL: none is. */
+static struct queueing_task *choose(struct queueing *queueing)
+{
+	struct queueing_task *best = NULL;
+
+	for (uint32_t i = 0; i < queueing->tasks_count; i++) {
+		struct queueing_task *task = &queueing->tasks[i];
+
+		if (task->out)
+			continue;
+		if (!queue_order_likeliest(queueing, task)) {
+			task->out = true;
+			continue;
+		}
+		/* Queues only get longer in an event: a chance that is too low stays so. */
+		if (task->pairs[task->machine].chance < threshold(queueing, task)) {
+			task->out = true;
+			continue;
+		}
+		if (!best || queue_order_ends_first(queueing, task, best))
+			best = task;
+	}
+	return best;
+}
+
+static int decide(struct queueing *queueing)
+{
+	struct queueing_task *task;
+	int result = queueing_load(queueing, QUEUEING_PRUNES | QUEUEING_CHANCES);
+
+	while (result == 0 && (task = choose(queueing)))
+		result = queueing_enqueue(queueing, task, task->machine, threshold(queueing, task),
+					  SCHED_REASON_LIKELIEST);
+	return result;
+}
+
+#define POLICY(title, paper, relieves, does)                                                        \
+	{                                                                                        \
+		.name = title, .section = paper, .summary = does, .future = POLICY_FUTURE_NONE,  \
+		.moments = POLICY_AT_CHANGES, .evicts = true, .fair = relieves,                  \
+		.decide_queueing = decide,                                                       \
+	}
+
+const struct policy_ops policies_pam[POLICIES_PAM] = {
+	POLICY("pam", "004, V.D.1", false,
+	       "PAM: prunes what is unlikely to be on time, maps what is likely"),
+	POLICY("pamf", "004, V.D.2", true,
+	       "PAMF: PAM with lower thresholds for types that have suffered"),
+};

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/sched/queueing.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/sched/queueing_private.h"
+
+struct queueing_memory {
+	uint32_t machines_count;
+	struct pct_queue *queues;
+};
+
+struct queueing_memory *queueing_memory_new(void)
+{
+	return calloc(1, sizeof(struct queueing_memory));
+}
+
+uint64_t queueing_memory_computed(const struct queueing_memory *memory)
+{
+	uint64_t computed = 0;
+
+	for (uint32_t m = 0; m < memory->machines_count; m++)
+		computed += memory->queues[m].computed;
+	return computed;
+}
+
+void queueing_memory_free(struct queueing_memory *memory)
+{
+	if (!memory)
+		return;
+	for (uint32_t m = 0; m < memory->machines_count; m++)
+		pct_queue_finish(memory->queues + m);
+	free(memory->queues);
+	free(memory);
+}
+
+/* The memory of the caller, or one for this event, with a queue for each machine. */
+static int take_memory(struct queueing *queueing, struct policy_context *context)
+{
+	const uint32_t count = queueing->system->clusters_count;
+	struct queueing_memory *memory = context->memory;
+
+	if (!memory) {
+		memory = queueing_memory_new();
+		queueing->owns_memory = true;
+	}
+	queueing->memory = memory;
+	if (!memory)
+		return -ENOMEM;
+	if (!memory->queues) {
+		memory->queues = calloc(count, sizeof(*memory->queues));
+		if (!memory->queues)
+			return -ENOMEM;
+		memory->machines_count = count;
+	}
+	return 0;
+}
+
+bool queueing_evicts(const struct policy *policy, const struct sched_system *system)
+{
+	return policy->ops->evicts || system->queueing->pruning.evicting_baselines;
+}
+
+double queueing_relief(const struct queueing *queueing, uint32_t row)
+{
+	return queueing->policy->ops->fair && queueing->snapshot->sufferage
+		       ? queueing->snapshot->sufferage[row]
+		       : 0;
+}
+
+const struct pet_entry *queueing_exec(const struct queueing *queueing,
+				      const struct sched_task *task, uint32_t machine)
+{
+	return pet_at(queueing->settings->pet, task->row, machine);
+}
+
+/* A hair up first: what is meant to be a whole number of bins may have been computed. */
+int64_t queueing_bin(const struct queueing *queueing, double time_s)
+{
+	return (int64_t)floor(time_s / queueing->settings->bin_s + 1e-6);
+}
+
+double queueing_round_chance(double chance)
+{
+	return rint(chance * 0x1p30) * 0x1p-30;
+}
+
+double queueing_round_time(double bins)
+{
+	return rint(bins * 0x1p20) * 0x1p-20;
+}
+
+void queueing_drop(struct queueing *queueing, const struct sched_task *task, double chance,
+		   double threshold, enum sched_reason reason)
+{
+	queueing->actions[queueing->actions_count++] = (struct sched_action){
+		.kind = SCHED_ACTION_DROP,
+		.task = task->id,
+		.chance = chance,
+		.threshold = threshold,
+		.reason = reason,
+	};
+}
+
+/* Whether the deadline of a task has passed; if so it leaves. */
+static bool drop_late(struct queueing *queueing, const struct sched_task *task)
+{
+	if (queueing_bin(queueing, task->deadline_s) > queueing->now)
+		return false;
+	queueing_drop(queueing, task, 0, 0, SCHED_REASON_DEADLINE);
+	return true;
+}
+
+static int read_queue(struct queueing *queueing, uint32_t m)
+{
+	const struct sched_queue *queue = &queueing->snapshot->queues[m];
+	struct queueing_machine *machine = &queueing->machines[m];
+	const uint32_t room = queue->count > queueing->settings->length
+				      ? queue->count
+				      : queueing->settings->length;
+
+	*machine = (struct queueing_machine){
+		.times = &queueing->memory->queues[m],
+		.tasks = scratch_array(queueing->scratch, room, sizeof(*machine->tasks)),
+	};
+	if (!machine->tasks)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < queue->count; i++) {
+		const bool executes = i == 0 && queue->executes;
+
+		if ((!executes || queueing->scenario == PCT_DROP_ANY) &&
+		    drop_late(queueing, queue->tasks[i]))
+			continue;
+		machine->executes |= executes;
+		machine->tasks[machine->count++] = queue->tasks[i];
+	}
+	return 0;
+}
+
+static int read_tasks(struct queueing *queueing)
+{
+	const struct sched_snapshot *snapshot = queueing->snapshot;
+	const size_t count = snapshot->waiting_count;
+	struct queueing_pair *pairs = scratch_array(
+		queueing->scratch, count * queueing->machines_count, sizeof(*pairs));
+
+	queueing->tasks = scratch_array(queueing->scratch, count, sizeof(*queueing->tasks));
+	if (!pairs || !queueing->tasks)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sched_task *task = snapshot->waiting[i];
+
+		if (drop_late(queueing, task))
+			continue;
+		queueing->tasks[queueing->tasks_count++] = (struct queueing_task){
+			.task = task,
+			.deadline = queueing_bin(queueing, task->deadline_s),
+			.pairs = pairs,
+		};
+		pairs += queueing->machines_count;
+	}
+	return 0;
+}
+
+/* Room for all that an event can lead to. */
+static int allocate(struct queueing *queueing)
+{
+	const struct sched_snapshot *snapshot = queueing->snapshot;
+	const uint32_t machines = queueing->machines_count;
+	struct scratch *scratch = queueing->scratch;
+	size_t queued = 0;
+
+	for (uint32_t m = 0; m < machines; m++)
+		queued += snapshot->queues[m].count;
+	queueing->machines = scratch_array(scratch, machines, sizeof(*queueing->machines));
+	queueing->actions = scratch_array(scratch, queued + snapshot->waiting_count,
+					  sizeof(*queueing->actions));
+	if (!queueing->machines || !queueing->actions)
+		return -ENOMEM;
+	if (!(queueing->flags & POLICY_EXPLAIN))
+		return 0;
+	queueing->judged = scratch_array(scratch, queued, sizeof(*queueing->judged));
+	queueing->considered =
+		scratch_array(scratch, (size_t)machines * snapshot->waiting_count,
+			      sizeof(*queueing->considered));
+	return queueing->judged && queueing->considered ? 0 : -ENOMEM;
+}
+
+/* Eq. (8) and the Schmitt trigger; so far all actions are drops of tasks that missed deadlines. */
+static void judge_load(struct queueing *queueing)
+{
+	const struct sched_pruning *pruning = &queueing->settings->pruning;
+	const double missed = queueing->snapshot->missed + queueing->actions_count;
+	struct sched_pruner *pruner = &queueing->pruner;
+
+	*pruner = queueing->snapshot->pruner;
+	pruner->level = missed * pruning->recency + pruner->level * (1 - pruning->recency);
+	if (pruner->level >= pruning->toggle)
+		pruner->dropping = true;
+	else if (pruning->separation <= 0 ||
+		 pruner->level <= pruning->toggle * (1 - pruning->separation))
+		pruner->dropping = false;
+}
+
+int queueing_begin(struct queueing *queueing, const struct policy *policy,
+		   const struct sched_snapshot *snapshot, struct policy_context *context)
+{
+	int result;
+
+	*queueing = (struct queueing){
+		.policy = policy,
+		.snapshot = snapshot,
+		.system = snapshot->system,
+		.settings = snapshot->system->queueing,
+		.scratch = context->scratch,
+		.flags = context->flags,
+		.scenario = queueing_evicts(policy, snapshot->system) ? PCT_DROP_ANY
+								      : PCT_DROP_PENDING,
+		.machines_count = snapshot->system->clusters_count,
+	};
+	queueing->now = queueing_bin(queueing, snapshot->now_s);
+	result = take_memory(queueing, context);
+	if (result == 0)
+		result = allocate(queueing);
+	for (uint32_t m = 0; result == 0 && m < queueing->machines_count; m++)
+		result = read_queue(queueing, m);
+	if (result == 0)
+		result = read_tasks(queueing);
+	if (result == 0)
+		judge_load(queueing);
+	return result;
+}
+
+/* The pair is noted as it was looked at last. */
+static void consider(struct queueing *queueing, const struct queueing_task *task, uint32_t machine,
+		     uint32_t action, enum sched_refusal refusal)
+{
+	const struct queueing_pair *pair = &task->pairs[machine];
+	const bool full = refusal == SCHED_REFUSAL_QUEUE_FULL;
+
+	queueing->considered[queueing->considered_count++] = (struct sched_considered){
+		.task = task->task->id,
+		.action = action,
+		.cluster = machine,
+		.start_s = NAN,
+		.end_s = full ? (double)NAN : pair->end * queueing->settings->bin_s,
+		.objective = full ? 0 : pair->chance,
+		.refusal = refusal,
+	};
+}
+
+int queueing_enqueue(struct queueing *queueing, struct queueing_task *task, uint32_t m,
+		     double threshold, enum sched_reason reason)
+{
+	const double bin_s = queueing->settings->bin_s;
+	const struct queueing_pair pair = task->pairs[m];
+	const double chance = queueing->wishes & QUEUEING_CHANCES
+				      ? pair.chance
+				      : queueing_chance(queueing, task, m);
+	const int result = queueing_push(queueing, task, m);
+
+	if (result < 0)
+		return result;
+	task->out = task->queued = true;
+	for (uint32_t other = 0; (queueing->flags & POLICY_EXPLAIN) &&
+				 other < queueing->machines_count; other++)
+		consider(queueing, task, other, queueing->actions_count,
+			 other == m ? SCHED_REFUSAL_TAKEN
+			 : queueing_has_place(queueing, other) ? SCHED_REFUSAL_LOWER
+							       : SCHED_REFUSAL_QUEUE_FULL);
+	queueing->actions[queueing->actions_count++] = (struct sched_action){
+		.kind = SCHED_ACTION_ENQUEUE,
+		.task = task->task->id,
+		.cluster = m,
+		.start_s = (pair.end - queueing_exec(queueing, task->task, m)->mean) * bin_s,
+		.end_s = pair.end * bin_s,
+		.objective = chance,
+		.chance = chance,
+		.threshold = threshold,
+		.reason = reason,
+	};
+	queueing_pair_all(queueing, m);
+	return 0;
+}
+
+/* Why what still waits was not queued anywhere. */
+static void explain_rest(struct queueing *queueing)
+{
+	for (uint32_t i = 0; i < queueing->tasks_count; i++)
+		for (uint32_t m = 0; !queueing->tasks[i].queued && m < queueing->machines_count;
+		     m++)
+			consider(queueing, &queueing->tasks[i], m, UINT32_MAX,
+				 queueing_has_place(queueing, m) ? SCHED_REFUSAL_UNLIKELY
+								 : SCHED_REFUSAL_QUEUE_FULL);
+}
+
+void queueing_end(struct queueing *queueing, struct sched_plan *ret_plan)
+{
+	if (queueing->flags & POLICY_EXPLAIN)
+		explain_rest(queueing);
+	*ret_plan = (struct sched_plan){
+		.actions_count = queueing->actions_count,
+		.actions = queueing->actions,
+		.considered_count = queueing->considered_count,
+		.considered = queueing->considered,
+		.pruner = queueing->pruner,
+		.judged_count = queueing->judged_count,
+		.judged = queueing->judged,
+	};
+}
+
+void queueing_finish(struct queueing *queueing)
+{
+	if (queueing->owns_memory)
+		queueing_memory_free(queueing->memory);
+	queueing->memory = NULL;
+}
