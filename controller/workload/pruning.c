@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/workload/pruning.h"
+
+#include <math.h>
+
+#include "controller/workload/environment_serial.h"
+#include "controller/workload/variates.h"
+
+#define TYPE_MEAN_LOW 50.0
+#define TYPE_MEAN_HIGH 200.0
+#define SHAPE_LOW 1
+#define SHAPE_HIGH 20
+
+/* Streams of a seed; those of trials come after. */
+enum stream { STREAM_PET, STREAM_TRIALS };
+
+/* The histogram of samples with that mean and a shape of their own. */
+static void draw_entry(struct variates *variates, struct pet *pet, uint32_t type, uint32_t machine,
+		       double mean)
+{
+	const uint32_t shape = variates_integer(variates, SHAPE_LOW, SHAPE_HIGH);
+	double samples[PRUNING_SAMPLES];
+	struct pmf pmf = { 0 };
+
+	for (uint32_t i = 0; i < PRUNING_SAMPLES; i++)
+		samples[i] = variates_gamma(variates, mean, 1 / sqrt(shape));
+	if (pmf_from_samples(&pmf, samples, PRUNING_SAMPLES, 1, NULL) != PMF_OK ||
+	    pet_set(pet, type, machine, &pmf) != PMF_OK)
+		g_error("out of memory");
+	pmf_finish(&pmf);
+}
+
+struct pet *pruning_pet_new(uint64_t seed)
+{
+	struct variates *variates = variates_new(seed, STREAM_PET);
+	struct pet *pet = pet_new(PRUNING_TYPES, PRUNING_MACHINES);
+
+	if (!pet)
+		g_error("out of memory");
+	for (uint32_t type = 0; type < PRUNING_TYPES; type++) {
+		const double mean = variates_uniform(variates, TYPE_MEAN_LOW, TYPE_MEAN_HIGH);
+		double means[PRUNING_MACHINES];
+		double sum = 0;
+
+		for (uint32_t m = 0; m < PRUNING_MACHINES; m++)
+			sum += means[m] = variates_gamma(variates, mean, PRUNING_MACHINE_COV);
+		for (uint32_t m = 0; m < PRUNING_MACHINES; m++)
+			draw_entry(variates, pet, type, m,
+				   means[m] * mean * PRUNING_MACHINES / sum);
+	}
+	variates_free(variates);
+	return pet;
+}
+
+struct sched_system *pruning_system_new(const struct sched_queueing *settings)
+{
+	static const char *const names[PRUNING_MACHINES] = { "m1", "m2", "m3", "m4",
+							     "m5", "m6", "m7", "m8" };
+	static const char *const types[PRUNING_TYPES] = { "t1", "t2", "t3", "t4",  "t5",  "t6",
+							  "t7", "t8", "t9", "t10", "t11", "t12" };
+	struct sched_cluster clusters[PRUNING_MACHINES];
+	struct sched_system *system;
+
+	for (uint32_t m = 0; m < PRUNING_MACHINES; m++)
+		clusters[m] = (struct sched_cluster){
+			.name = names[m], .nodes = 1, .cores = 1, .pstates = 1
+		};
+	system = sched_system_new(clusters, PRUNING_MACHINES, PRUNING_TYPES);
+	if (!system)
+		g_error("out of memory");
+	for (uint32_t type = 0; type < PRUNING_TYPES; type++) {
+		system->row_names[type] = types[type];
+		for (uint32_t m = 0; m < PRUNING_MACHINES; m++) {
+			const uint32_t cell = type * PRUNING_MACHINES + m;
+
+			system->etc_s[cell] = pet_at(settings->pet, type, m)->mean *
+					      settings->bin_s;
+			system->nodes[cell] = 1;
+		}
+	}
+	if (sched_system_finish(system, NULL) != SCHED_SYSTEM_OK)
+		g_error("out of memory");
+	system->queueing = settings;
+	return system;
+}
+
+/* The tasks of a type: as many as can be among the first of all types. */
+static void draw_type(GArray *tasks, struct variates *variates, const struct pet *pet,
+		      const struct pruning_load *load, double bin_s, uint32_t type, double mean_all)
+{
+	const double gap = load->span * pet->types_count / load->tasks;
+	const double slack = pet_type_mean(pet, type) + load->slack * mean_all;
+	double time = variates_uniform(variates, 0, gap);
+
+	for (uint32_t i = 0; i < load->tasks; i++) {
+		const double arrival = floor(time);
+		const double deadline = fmax(arrival + 1, floor(arrival + slack));
+		const struct sched_task task = {
+			.row = type,
+			.arrival_s = arrival * bin_s,
+			.deadline_s = deadline * bin_s,
+			.utility = {
+				.max = 1,
+				.segments_count = 1,
+				.segments = { {
+					.curve = UTILITY_CONSTANT,
+					.duration_s = (deadline - arrival + 0.5) * bin_s,
+					.start_fraction = 1,
+					.end_fraction = 1,
+				} },
+			},
+		};
+
+		g_array_append_val(tasks, task);
+		time += variates_gamma(variates, gap, sqrt(load->variance / gap));
+	}
+}
+
+struct workload *pruning_workload_new(const struct pet *pet, const struct pruning_load *load,
+				      double bin_s, uint64_t seed, uint32_t trial)
+{
+	GArray *tasks = g_array_new(FALSE, TRUE, sizeof(struct sched_task));
+	struct variates *variates = variates_new(seed, STREAM_TRIALS + (uint64_t)trial);
+	struct workload *workload;
+	double mean_all = 0;
+
+	for (uint32_t type = 0; type < pet->types_count; type++)
+		mean_all += pet_type_mean(pet, type) / pet->types_count;
+	for (uint32_t type = 0; type < pet->types_count; type++)
+		draw_type(tasks, variates, pet, load, bin_s, type, mean_all);
+	variates_free(variates);
+	workload = environment_workload_new(tasks, seed, trial);
+	workload->tasks_count = load->tasks;
+	return workload;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdint.h>
+
+#include "controller/sched/pet.h"
+#include "controller/workload/workload.h"
+
+/*
+ * The workload of paper 004, section VI: tasks of twelve types with hard deadlines on eight machines
+ * that are inconsistently heterogeneous. What the paper leaves open is decided here:
+ *
+ * - The execution times of its benchmarks on its machines are not printed. Ours: the mean of a type
+ *   is uniform in 50 to 200 time units, its means on the machines are gamma variates around it with
+ *   a coefficient of variation of PRUNING_MACHINE_COV, scaled so that their mean is the type's. Then
+ *   as in the paper: the shape is a whole number in 1 to 20, 500 samples, a histogram with bins of one
+ *   unit. The matrix depends on its seed alone: it is the same for all trials.
+ * - A type's first task arrives uniformly within one mean gap. Arrivals and deadlines are whole units.
+ * - The paper's levels of "19k" and "34k" tasks are arrival intensities, that is the time in which the
+ *   tasks of a trial arrive.
+ */
+
+#define PRUNING_TYPES 12
+#define PRUNING_MACHINES 8
+#define PRUNING_SAMPLES 500
+#define PRUNING_MACHINE_COV 0.4
+
+/* What a trial is drawn from. */
+struct pruning_load {
+	uint32_t tasks;     /* > 0 */
+	double span;        /* time units in which they arrive on average, > 0 */
+	double variance;    /* of gaps, as a share of their mean; > 0 (VI.B: 0.1) */
+	double slack;       /* beta of the deadlines: mean execution times of all types, >= 0 */
+};
+
+/* The matrix of a seed. The caller frees it. */
+struct pet *pruning_pet_new(uint64_t seed);
+
+/*
+ * A system of machines with the mean execution times of a matrix (borrowed, as the settings, whose pet
+ * it is): a cluster with one node each. The caller frees it before them.
+ */
+struct sched_system *pruning_system_new(const struct sched_queueing *settings);
+
+/*
+ * The tasks of a trial (from 1). They are worth 1 until their deadlines, arrival + type mean + slack x
+ * mean of all types, and nothing after. The caller frees it.
+ */
+struct workload *pruning_workload_new(const struct pet *pet, const struct pruning_load *load,
+				      double bin_s, uint64_t seed, uint32_t trial);
