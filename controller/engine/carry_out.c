@@ -96,19 +96,23 @@ static const char *check_hosts(const struct engine *engine, const struct sched_a
 	if (action->cluster != 0 ||
 	    action->nodes_count != engine->known[action->task].demand.vms)
 		return "it needs another number of hosts";
+	/* What is lost with its host is no policy's fault: its share may change until then. */
 	for (uint32_t v = 0; v < action->nodes_count; v++)
 		if (action->nodes[v] >= engine->setup.system->clusters[0].nodes ||
-		    engine->down[0][action->nodes[v]])
+		    (action->kind != SCHED_ACTION_SHARE && engine->down[0][action->nodes[v]]))
 			return "there is no such host, or it is down";
 	return NULL;
 }
 
-/* A task that shares hosts and is neither coming to them nor leaving. */
-static const char *check_sharing(const struct engine *engine, uint32_t index)
+/* A task that shares hosts and is neither coming to them nor leaving; or with `busy` one that comes. */
+static const char *check_sharing(const struct engine *engine, uint32_t index, bool busy)
 {
 	if (!engine->hosts)
 		return "its nodes are not shared";
-	return engine->tasks[index].state == ENGINE_TASK_RUNNING ? NULL : "it does not run";
+	if (engine->tasks[index].state == ENGINE_TASK_RUNNING ||
+	    (busy && running_list_find(&engine->running, index)))
+		return NULL;
+	return "it does not run";
 }
 
 /* What is asked for on shared hosts. */
@@ -122,13 +126,13 @@ static const char *check_share(const struct engine *engine, const struct sched_a
 		return problem ? problem : check_hosts(engine, action);
 	case SCHED_ACTION_SHARE:
 	case SCHED_ACTION_MIGRATE:
-		problem = check_sharing(engine, action->task);
+		problem = check_sharing(engine, action->task, action->kind == SCHED_ACTION_SHARE);
 		return problem ? problem : check_hosts(engine, action);
 	case SCHED_ACTION_RESUME:
 		problem = check_suspended(engine, action->task);
 		return problem ? problem : check_hosts(engine, action);
 	case SCHED_ACTION_PAUSE:
-		return check_sharing(engine, action->task);
+		return check_sharing(engine, action->task, false);
 	case SCHED_ACTION_DEFER:
 		return engine->hosts ? check_mappable(engine, action->task)
 				     : "its nodes are not shared";
@@ -331,7 +335,7 @@ static void launch(struct engine *engine, const struct sched_action *action)
 	if (action->kind == SCHED_ACTION_SUSPEND || action->kind == SCHED_ACTION_PAUSE ||
 	    action->kind == SCHED_ACTION_MIGRATE)
 		engine_launch_suspend(engine, action->task);
-	else if (action->kind == SCHED_ACTION_SHARE)
+	else if (action->kind == SCHED_ACTION_SHARE && engine->blocked[action->task] == 0)
 		backend_share(engine->backend, action->task, task->attempts, task->yield);
 	else if ((action->kind == SCHED_ACTION_START || action->kind == SCHED_ACTION_PLACE) &&
 		 task->state == ENGINE_TASK_STARTING)

@@ -252,6 +252,7 @@ static void list_shares(struct engine *engine, double now_s)
 
 		running->yield = task->yield;
 		running->virtual_s = engine_virtual_s(task, now_s);
+		running->busy = task->state != ENGINE_TASK_RUNNING;
 	}
 }
 

@@ -70,7 +70,7 @@ static bool record_task(struct engine_recorder *base, const struct engine_task *
 	const struct store_task row = {
 		.run = recorder->run,
 		.task = task->task->id,
-		.type = (char *)system->row_names[task->task->row],
+		.type = system->shared ? NULL : (char *)system->row_names[task->task->row],
 		.arrival_s = task->task->arrival_s,
 		.utility_max = task->task->utility.max,
 		.state = (char *)engine_task_state_name(task->state),
@@ -83,7 +83,7 @@ static bool record_task(struct engine_recorder *base, const struct engine_task *
 		.started_s = task->started_s,
 		.ended_s = task->ended_s,
 		.exec_s = task->exec_s,
-		.etc_s = task->etc_s,
+		.etc_s = isfinite(task->etc_s) ? task->etc_s : (double)NAN, /* nobody knows */
 		.energy_j = task->energy_j,
 		.eec_j = task->eec_j,
 		.utility = task->utility,

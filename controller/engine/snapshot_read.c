@@ -258,8 +258,8 @@ static bool get_row(const struct snapshot_reader *reader, const json_t *object, 
 }
 
 /* True or false; absent is false. */
-static bool get_flag(const struct snapshot_reader *reader, const json_t *object, const char *key,
-		     bool *ret_flag)
+bool snapshot_get_flag(const struct snapshot_reader *reader, const json_t *object, const char *key,
+		       bool *ret_flag)
 {
 	const json_t *value = json_object_get(object, key);
 
@@ -304,8 +304,8 @@ static bool read_tasks(const struct snapshot_reader *reader)
 		if (!snapshot_get_count(reader, object, "id", &task->id) ||
 		    !snapshot_get_number(reader, object, "arrival_s", &task->arrival_s) ||
 		    !read_nature(reader, object, task) ||
-		    !get_flag(reader, object, "may_preempt", &task->may_preempt) ||
-		    !get_flag(reader, object, "preemptible", &task->preemptible))
+		    !snapshot_get_flag(reader, object, "may_preempt", &task->may_preempt) ||
+		    !snapshot_get_flag(reader, object, "preemptible", &task->preemptible))
 			return false;
 	}
 	if (read->tasks_count > 0)
@@ -354,7 +354,7 @@ static bool read_energy(const struct snapshot_reader *reader)
 /* Whether it is one of the periodic events; absent in snapshots of policies that have no others. */
 static bool read_between(const struct snapshot_reader *reader)
 {
-	return get_flag(reader, reader->object, "between", &reader->read->snapshot.between);
+	return snapshot_get_flag(reader, reader->object, "between", &reader->read->snapshot.between);
 }
 
 /* Numbers of the snapshot itself. No budget at all is written as null. */

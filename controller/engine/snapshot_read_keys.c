@@ -87,7 +87,8 @@ static const struct known_key paused_keys[] = {
 };
 static const struct known_key sharing_keys[] = {
 	{"task", NULL},  {"cluster", NULL},   {"nodes", NULL},
-	{"yield", NULL}, {"virtual_s", NULL}, {NULL, NULL},
+	{"yield", NULL}, {"virtual_s", NULL}, {"busy", NULL},
+	{NULL, NULL},
 };
 static const struct known_key shared_snapshot_keys[] = {
 	{"policy", NULL},

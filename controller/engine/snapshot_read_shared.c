@@ -117,6 +117,7 @@ static bool read_running_one(const struct snapshot_reader *reader, const json_t 
 	    !snapshot_get_cluster(reader, object, &running->cluster) ||
 	    !get_virtual(reader, object, id, &running->virtual_s) ||
 	    !get_share(reader, object, "yield", id, &running->yield) ||
+	    !snapshot_get_flag(reader, object, "busy", &running->busy) ||
 	    !read_hosts(reader, object, running))
 		return false;
 	running->start_s = running->end_s = NAN;

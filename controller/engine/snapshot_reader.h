@@ -32,6 +32,10 @@ bool snapshot_get_count(const struct snapshot_reader *reader, const json_t *obje
 bool snapshot_get_number(const struct snapshot_reader *reader, const json_t *object,
 			 const char *key, double *ret_value);
 
+/* True or false; missing is false. */
+bool snapshot_get_flag(const struct snapshot_reader *reader, const json_t *object, const char *key,
+		       bool *ret_flag);
+
 /* An array of objects or of numbers with at most COUNT_MAX entries, borrowed. */
 bool snapshot_get_list(const struct snapshot_reader *reader, const json_t *object, const char *key,
 		       json_t **ret_list);

@@ -122,10 +122,14 @@ static json_t *place_json(const struct sched_system *system, uint32_t task, uint
 /* A task that shares hosts: where its VMs are, its yield and its virtual time. */
 static json_t *sharing_json(const struct sched_snapshot *snapshot, const struct sched_running *r)
 {
-	return json_pack("{s:i, s:s, s:o, s:o, s:o}", "task", r->task->id, "cluster",
-			 snapshot->system->clusters[r->cluster].name, "nodes",
-			 node_list(r->nodes, r->nodes_count), "yield", number(r->yield),
-			 "virtual_s", number(r->virtual_s));
+	json_t *object = json_pack("{s:i, s:s, s:o, s:o, s:o}", "task", r->task->id, "cluster",
+				   snapshot->system->clusters[r->cluster].name, "nodes",
+				   node_list(r->nodes, r->nodes_count), "yield",
+				   number(r->yield), "virtual_s", number(r->virtual_s));
+
+	if (r->busy)
+		json_object_set_new(object, "busy", json_true());
+	return object;
 }
 
 static json_t *running_json(const struct sched_snapshot *snapshot)

@@ -127,9 +127,10 @@ static uint32_t find(const struct mcb8 *mcb8, const struct mcb8_job *jobs, int l
 }
 
 /* Fills one host; `taken` has what it got, the packing's entries from `first` on who that is. */
-static void fill_host(struct mcb8 *mcb8, const struct mcb8_job *jobs, struct mcb8_packing *packing)
+static void fill_host(struct mcb8 *mcb8, const struct mcb8_job *jobs,
+		      const struct mcb8_fixed *fixed, struct mcb8_packing *packing)
 {
-	struct host host = { .cpu = 1, .memory = 1 };
+	struct host host = { .cpu = 1 - fixed->cpu, .memory = 1 - fixed->memory };
 
 	for (;;) {
 		const int list =
@@ -198,6 +199,7 @@ static bool may_fit(const struct total *total, uint32_t hosts)
 bool mcb8_pack(struct mcb8 *mcb8, const struct mcb8_job *jobs, uint32_t jobs_count,
 	       struct mcb8_packing *packing)
 {
+	static const struct mcb8_fixed empty = { 0, 0 };
 	uint32_t hosts = mcb8->hosts;
 	struct total total = split(mcb8, jobs, jobs_count);
 
@@ -205,14 +207,17 @@ bool mcb8_pack(struct mcb8 *mcb8, const struct mcb8_job *jobs, uint32_t jobs_cou
 	packing->load = 0;
 	while (mcb8->lists_count[LIST_CPU] + mcb8->lists_count[LIST_MEMORY] > 0) {
 		const uint32_t first = packing->entries_count;
-		uint32_t alike;
+		const uint32_t host = mcb8->hosts - hosts;
+		const bool fixed = host < mcb8->fixed_count;
+		uint32_t alike = 1;
 
 		if (hosts == 0 || !may_fit(&total, hosts))
 			return false;
-		fill_host(mcb8, jobs, packing);
-		if (packing->entries_count == first)
+		fill_host(mcb8, jobs, fixed ? &mcb8->fixed[host] : &empty, packing);
+		if (packing->entries_count == first && !fixed)
 			return false; /* what is left fits on no host */
-		alike = count_alike(mcb8, packing, first, hosts);
+		if (!fixed)
+			alike = count_alike(mcb8, packing, first, hosts);
 		settle(mcb8, jobs, packing, first, alike, &total);
 		hosts -= alike;
 	}

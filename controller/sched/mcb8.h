@@ -31,6 +31,12 @@ struct mcb8_job {
 	double memory;  /* of each */
 };
 
+/* What a host has not got to give, shares of it. */
+struct mcb8_fixed {
+	double cpu;
+	double memory;
+};
+
 /* On each of some hosts: so many tasks of a job. */
 struct mcb8_entry {
 	uint32_t job;   /* index in the list of jobs */
@@ -62,10 +68,13 @@ struct mcb8 {
 	uint32_t *lists[2];      /* of jobs with tasks left: CPU, memory */
 	uint32_t lists_count[2];
 	uint32_t *taken;         /* per job: on the present host */
+	/* Of the first fixed_count hosts, by the caller; the others are empty. */
+	const struct mcb8_fixed *fixed;
+	uint32_t fixed_count;
 };
 
 /*
- * Prepares packings of at most `jobs_max` jobs onto `hosts` hosts. Returns 0, or -ENOMEM.
+ * Prepares packings of at most `jobs_max` jobs onto `hosts` empty hosts. Returns 0, or -ENOMEM.
  */
 int mcb8_init(struct mcb8 *mcb8, struct scratch *scratch, uint32_t jobs_max, uint32_t hosts);
 

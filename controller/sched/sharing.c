@@ -67,6 +67,7 @@ static struct sharing_job read_job(const struct sched_snapshot *snapshot,
 		job.virtual_s = running->virtual_s;
 		job.before = running->nodes;
 		job.yield = job.yield_before = running->yield;
+		job.busy = running->busy;
 	} else if (source->origin == SHARING_PAUSED) {
 		job.task = snapshot->suspended[source->index].task;
 		job.virtual_s = snapshot->suspended[source->index].virtual_s;

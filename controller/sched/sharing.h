@@ -51,6 +51,7 @@ struct sharing_job {
 	double put_off_s;       /* by this event, until then; NAN: not */
 	const uint32_t *before; /* SHARING_RAN: the host of each VM before the event */
 	double yield_before;    /* SHARING_RAN */
+	bool busy;              /* SHARING_RAN, and on its way there: it must not be lifted (model.h) */
 	bool placed;            /* now */
 	uint32_t *hosts;        /* while it is placed: of each VM, in any order */
 	double yield;           /* while it is placed, in (0, 1] */
@@ -111,7 +112,7 @@ bool sharing_place_greedily(struct sharing *sharing, uint32_t job, enum sched_re
 void sharing_place(struct sharing *sharing, uint32_t job, const uint32_t *hosts,
 		   enum sched_reason reason);
 
-/* Takes a placed job off its hosts; it remembers them until it is placed again. */
+/* Takes a placed job that is not busy off its hosts; it remembers them until it is placed again. */
 void sharing_lift(struct sharing *sharing, uint32_t job, enum sched_reason reason,
 		  enum sched_refusal refusal);
 

@@ -12,10 +12,13 @@ struct search {
 	struct sharing *sharing;
 	struct mcb8 mcb8;
 	uint32_t hosts_count;
-	uint32_t *hosts;        /* that are up, ascending */
+	uint32_t *hosts;        /* that are up: first those with VMs of busy jobs, each ascending */
+	struct mcb8_fixed *fixed; /* what busy jobs take of those */
+	uint32_t *places;       /* of every host in `hosts`; UINT32_MAX: it is down */
 	uint32_t jobs_count;
-	uint32_t *jobs;         /* that are not left out, by id */
-	uint32_t *order;        /* all jobs, by decreasing priority: they are left out from its end */
+	uint32_t *jobs;         /* that are neither left out nor busy, by id */
+	uint32_t *order;        /* they, by decreasing priority: they are left out from its end */
+	double busy_memory;     /* of all VMs of busy jobs */
 	bool *left_out;         /* per job */
 	struct mcb8_job *items; /* what they require */
 	double *yields;         /* ... at these yields */
@@ -23,19 +26,76 @@ struct search {
 	struct mcb8_packing tried;
 	struct mcb8_packing found; /* the last that was possible */
 	double *found_yields;
+	double found_target;    /* NAN: none was possible */
 };
+
+/* Lists the hosts: those that are up and on which busy jobs are, or are not. */
+static void list_up(struct search *search, const bool *kept, bool with_busy)
+{
+	for (uint32_t h = 0; h < search->sharing->hosts_count; h++) {
+		if (!search->sharing->hosts[h].up || kept[h] != with_busy)
+			continue;
+		search->places[h] = search->hosts_count;
+		search->hosts[search->hosts_count++] = h;
+	}
+}
+
+/* Sorts the hosts by whether busy jobs are on them. Returns 0, or -ENOMEM. */
+static int list_search_hosts(struct search *search)
+{
+	const struct sharing *sharing = search->sharing;
+	bool *kept = scratch_array(sharing->scratch, sharing->hosts_count, sizeof(*kept));
+
+	if (!kept)
+		return -ENOMEM;
+	for (uint32_t h = 0; h < sharing->hosts_count; h++) {
+		kept[h] = false;
+		search->places[h] = UINT32_MAX;
+	}
+	for (uint32_t i = 0; i < sharing->jobs_count; i++) {
+		const struct sharing_job *job = &sharing->jobs[i];
+
+		for (uint32_t v = 0; job->busy && v < job->vms; v++)
+			kept[job->hosts[v]] = true;
+	}
+	list_up(search, kept, true);
+	search->mcb8.fixed_count = search->hosts_count;
+	list_up(search, kept, false);
+	return 0;
+}
+
+/* Keeps busy jobs out of the search; they are where they are. */
+static void leave_out_busy(struct search *search)
+{
+	const struct sharing *sharing = search->sharing;
+	uint32_t place = 0;
+
+	search->jobs_count = 0;
+	for (uint32_t i = 0; i < sharing->jobs_count; i++) {
+		const struct sharing_job *job = &sharing->jobs[i];
+
+		if (job->busy)
+			search->busy_memory += job->vms * job->memory;
+		else
+			search->jobs[search->jobs_count++] = i;
+		if (!sharing->jobs[search->order[i]].busy)
+			search->order[place++] = search->order[i];
+	}
+}
 
 static int begin(struct search *search, struct sharing *sharing, double period_s)
 {
 	struct scratch *scratch = sharing->scratch;
 	const uint32_t count = sharing->jobs_count;
 	uint32_t tasks = 0;
+	uint32_t up = 0;
 	int result;
 
 	*search = (struct search){
 		.sharing = sharing,
 		.hosts = scratch_array(scratch, sharing->hosts_count, sizeof(uint32_t)),
-		.jobs_count = count,
+		.fixed = scratch_array(scratch, sharing->hosts_count, sizeof(struct mcb8_fixed)),
+		.places = scratch_array(scratch, sharing->hosts_count, sizeof(uint32_t)),
 		.jobs = scratch_array(scratch, count, sizeof(uint32_t)),
 		.order = sharing_by_priority(sharing),
 		.left_out = scratch_array(scratch, count, sizeof(bool)),
@@ -43,19 +103,23 @@ static int begin(struct search *search, struct sharing *sharing, double period_s
 		.yields = scratch_array(scratch, count, sizeof(double)),
 		.period_s = period_s,
 		.found_yields = scratch_array(scratch, count, sizeof(double)),
+		.found_target = NAN,
 	};
-	if (!search->hosts || !search->jobs || !search->order || !search->left_out ||
-	    !search->items || !search->yields || !search->found_yields)
+	if (!search->hosts || !search->fixed || !search->places || !search->jobs ||
+	    !search->order || !search->left_out || !search->items || !search->yields ||
+	    !search->found_yields)
 		return -ENOMEM;
-	for (uint32_t h = 0; h < sharing->hosts_count; h++)
-		if (sharing->hosts[h].up)
-			search->hosts[search->hosts_count++] = h;
 	for (uint32_t i = 0; i < count; i++) {
-		search->jobs[i] = i;
 		search->left_out[i] = false;
 		tasks += sharing->jobs[i].vms;
 	}
-	result = mcb8_init(&search->mcb8, scratch, count, search->hosts_count);
+	leave_out_busy(search);
+	for (uint32_t h = 0; h < sharing->hosts_count; h++)
+		up += sharing->hosts[h].up;
+	result = mcb8_init(&search->mcb8, scratch, count, up);
+	search->mcb8.fixed = search->fixed;
+	if (result == 0)
+		result = list_search_hosts(search);
 	if (result == 0)
 		result = mcb8_packing_init(&search->mcb8, scratch, tasks, &search->tried);
 	if (result == 0)
@@ -71,9 +135,36 @@ static double target_yield(const struct search *search, const struct sharing_job
 				    : target;
 }
 
+/* Notes what busy jobs take for the target. Returns whether their hosts have as much. */
+static bool fix_busy(struct search *search, double target)
+{
+	const struct sharing *sharing = search->sharing;
+	bool fits = true;
+
+	for (uint32_t p = 0; p < search->mcb8.fixed_count; p++)
+		search->fixed[p] = (struct mcb8_fixed){ 0 };
+	for (uint32_t i = 0; search->mcb8.fixed_count > 0 && i < sharing->jobs_count; i++) {
+		const struct sharing_job *job = &sharing->jobs[i];
+
+		for (uint32_t v = 0; job->busy && v < job->vms; v++) {
+			const uint32_t place = search->places[job->hosts[v]];
+			struct mcb8_fixed *fixed = &search->fixed[place];
+
+			if (place == UINT32_MAX)
+				continue;
+			fixed->cpu += target_yield(search, job, target) * job->cpu;
+			fixed->memory += job->memory;
+			fits &= fixed->cpu <= 1 + SCHED_SHARE_SLACK;
+		}
+	}
+	return fits;
+}
+
 /* Whether the jobs can be packed for the target; if so the packing is kept. */
 static bool reaches(struct search *search, double target)
 {
+	if (!fix_busy(search, target))
+		return false;
 	for (uint32_t i = 0; i < search->jobs_count; i++) {
 		const struct sharing_job *job = &search->sharing->jobs[search->jobs[i]];
 
@@ -94,6 +185,7 @@ static bool reaches(struct search *search, double target)
 	search->found = packing;
 	search->yields = search->found_yields;
 	search->found_yields = yields;
+	search->found_target = target;
 	return true;
 }
 
@@ -108,6 +200,11 @@ static double easiest(const struct search *search)
 		stretch = fmax(stretch,
 			       sharing_stretch(&search->sharing->jobs[search->jobs[i]],
 					       SHARING_YIELD_MIN, search->period_s));
+	for (uint32_t i = 0; i < search->sharing->jobs_count; i++)
+		if (search->sharing->jobs[i].busy)
+			stretch = fmax(stretch,
+				       sharing_stretch(&search->sharing->jobs[i],
+						       SHARING_YIELD_MIN, search->period_s));
 	return stretch;
 }
 
@@ -148,7 +245,7 @@ static void leave_out(struct search *search, uint32_t count)
 static uint32_t count_too_many(const struct search *search)
 {
 	const double most = search->hosts_count * (1 + 2 * SCHED_SHARE_SLACK) + 1e-6;
-	double memory = 0;
+	double memory = search->busy_memory;
 
 	for (uint32_t i = 0; i < search->jobs_count; i++) {
 		const struct sharing_job *job = &search->sharing->jobs[search->order[i]];
@@ -211,6 +308,12 @@ static int apply(struct search *search)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < sharing->jobs_count; i++) {
 		next[i] = 0;
+		if (sharing->jobs[i].busy) {
+			if (!isnan(search->found_target))
+				sharing->jobs[i].yield = target_yield(search, &sharing->jobs[i],
+								      search->found_target);
+			continue;
+		}
 		if (sharing->jobs[i].placed)
 			sharing_lift(sharing, i, SCHED_REASON_PRIORITY, SCHED_REFUSAL_PRIORITY);
 		sharing->jobs[i].refusal = SCHED_REFUSAL_PRIORITY;

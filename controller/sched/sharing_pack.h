@@ -9,7 +9,8 @@
  * memory. Where nothing at all can be reached the job with the lowest priority, ties to the higher
  * id, is left out and the search begins anew.
  *
- * Both lift all jobs and place those that are packed; the others are paused, or go on waiting. They
+ * Both lift all jobs and place those that are packed; the others are paused, or go on waiting. Busy jobs
+ * stay where they are, with the yield of the target, and the others have what they leave. They
  * return 0, or -ENOMEM. Cost: n log n for n jobs, at most 9 packings, and for each job that is left out
  * at most two; those that there is not memory enough for altogether are left out at once.
  */

@@ -5,7 +5,7 @@
  *
  * What the paper leaves open: jobs that arrive at one instant are taken by id; new jobs come before
  * paused ones, since their priority is infinite; a new job that does not fit though all others were
- * paused (hosts are down) pauses nobody and is put off. A job that is placed and has to give way to
+ * paused (hosts are down, or the others are busy) pauses nobody and is put off. A job that is placed and has to give way to
  * another new one in the same event was never started; it waits, and from then on counts as paused.
  *
  * Cost: hosts x VMs for each job that is placed, jobs x hosts for each that others give way to.
@@ -38,7 +38,7 @@ static bool lift_until_fits(struct sharing *sharing, uint32_t index, const uint3
 	uint32_t count = 0;
 
 	for (uint32_t i = sharing->jobs_count; i-- > 0 && !sharing_fits(sharing, index);) {
-		if (!sharing->jobs[order[i]].placed)
+		if (!sharing->jobs[order[i]].placed || sharing->jobs[order[i]].busy)
 			continue;
 		sharing_lift(sharing, order[i], SCHED_REASON_GIVES_WAY, SCHED_REFUSAL_MEMORY);
 		marked[count++] = order[i];

@@ -4,12 +4,17 @@
  * simulation: every job must end when it says.
  */
 #include <glib.h>
+#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "common/random.h"
 #include "controller/backend/sim.h"
 #include "controller/engine/engine.h"
+#include "controller/engine/recorder_store.h"
+#include "controller/engine/snapshot_json.h"
+#include "controller/store/store.h"
 #include "controller/sched/sharing.h"
 #include "tests/unit/sched/sharing_oracle.h"
 #include "tests/unit/sched/snapshots.h"
@@ -467,6 +472,152 @@ static void test_illegal(void)
 	scene_finish(&scene);
 }
 
+/* Suspending and resuming take their time, longer than until the next event now and then. */
+static void run_slowly(const struct scene *scene, const char *name,
+		       struct engine_recorder *recorder, struct engine_result *ret_result)
+{
+	static const struct backend_overhead sample = { 5, 60, 90, 20, 0 };
+	static const struct backend_overhead *const samples[] = { &sample };
+	static const uint32_t counts[] = { 1 };
+	const struct backend_sim_overheads overheads = { samples, counts, 1, 1 };
+	struct engine_setup setup = {
+		.system = scene->shared,
+		.workload = &scene->workload,
+		.mapping_interval_s = PERIOD_S / 4,
+		.duration_s = NEVER_S,
+		.recorder = recorder,
+	};
+	struct backend *backend = backend_sim_new(scene->real, scene->workload.tasks_count);
+	struct engine *engine;
+	char message[256];
+
+	g_assert_cmpint(policy_parse(name, &setup.policy, message, sizeof(message)), ==, 0);
+	setup.moments = setup.policy.ops->moments;
+	backend_sim_set_overheads(backend, &overheads);
+	engine = engine_new(&setup, backend);
+	engine_run(engine, ret_result);
+	g_assert_cmpstr(engine_reason(engine), ==, NULL);
+	engine_free(engine);
+	backend_destroy(backend);
+}
+
+/* What was seen of jobs on their way; first member of its kind. */
+struct busy_watch {
+	struct engine_recorder recorder;
+	uint32_t seen;   /* busy jobs in snapshots */
+	uint32_t shared; /* new shares of them */
+};
+
+static bool watch_busy(struct engine_recorder *recorder, const struct policy *policy,
+		       const struct sched_snapshot *snapshot, const struct sched_plan *plan)
+{
+	struct busy_watch *watch = (struct busy_watch *)recorder;
+
+	for (uint32_t i = 0; i < snapshot->running_count; i++) {
+		const struct sched_running *running = &snapshot->running[i];
+
+		watch->seen += running->busy;
+		for (uint32_t a = 0; running->busy && a < plan->actions_count; a++) {
+			if (plan->actions[a].task != running->task->id)
+				continue;
+			g_assert_cmpint(plan->actions[a].kind, ==, SCHED_ACTION_SHARE);
+			watch->shared++;
+		}
+	}
+	return true;
+}
+
+/* Jobs that are on their way when the policy is asked stay on it, and all jobs end. */
+static void test_slow(const void *data)
+{
+	const struct policy_ops *ops = data;
+	struct busy_watch watch = { { .decision = watch_busy }, 0, 0 };
+
+	for (uint64_t seed = 0; seed < 40; seed++) {
+		struct engine_result result;
+		struct scene scene;
+
+		scene_init(&scene, seed);
+		run_slowly(&scene, ops->name, &watch.recorder, &result);
+		g_assert_cmpint(result.ended_by, ==, ENGINE_END_DONE);
+		g_assert_cmpuint(result.tasks_completed, ==, scene.workload.tasks_count);
+		scene_finish(&scene);
+	}
+	if (strcmp(ops->name, "greedy") == 0)
+		return;
+	g_assert_cmpuint(watch.seen, >, 20);
+	g_assert_cmpuint(watch.shared, >, 0);
+}
+
+/* What a record says of an event decides as it did. */
+static bool decide_again(double time_s, const char *snapshot, const char *actions, void *data)
+{
+	uint32_t *count = data;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(json_t) object = json_parse(snapshot, strlen(snapshot), "snapshot", &error);
+	g_autoptr(snapshot_json_t) read =
+		object ? snapshot_json_read(object, "snapshot", &error) : NULL;
+	struct policy_context context = { .scratch = scratch_new() };
+	struct policy policy;
+	struct sched_plan plan;
+	char message[256];
+
+	g_assert_no_error(error);
+	g_assert_cmpint(policy_parse(json_string_value(json_object_get(object, "policy")), &policy,
+				     message, sizeof(message)), ==, 0);
+	g_assert_cmpint(policy_decide(&policy, &read->snapshot, &context, &plan), ==, 0);
+
+	g_autoptr(json_t) list = snapshot_json_actions(read->snapshot.system, &plan, false);
+	g_autofree char *text = json_text(list);
+
+	g_assert_cmpstr(text, ==, actions);
+	scratch_free(context.scratch);
+	++*count;
+	return true;
+}
+
+static bool check_row(const struct store_task *row)
+{
+	return !row->type && isnan(row->etc_s) && g_str_equal(row->state, "completed");
+}
+
+/* A run is recorded though nobody knows how long its jobs take, and its snapshots decide the same. */
+static void test_record(const void *data)
+{
+	const struct policy_ops *ops = data;
+	g_autofree char *dir = g_dir_make_tmp("virtbed-sharing-XXXXXX", NULL);
+	g_autofree char *file = g_build_filename(dir, STORE_FILE, NULL);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(store_t) store = store_open(dir, true, &error);
+	struct store_run row = { .policy = (char *)ops->name, .limit = 1, .repeat = 1,
+				 .host_load = (double)NAN };
+	struct engine_result result;
+	struct scene scene;
+	uint32_t count = 0;
+
+	g_assert_no_error(error);
+	scene_init(&scene, 5);
+	g_assert_true(store_add_run(store, &row, &error));
+
+	struct recorder_store *recorder = recorder_store_new(store, row.run, scene.shared, false);
+
+	run_slowly(&scene, ops->name, recorder_store_engine(recorder), &result);
+	g_assert_true(recorder_store_finish(recorder, &error));
+	recorder_store_free(recorder);
+	g_assert_true(store_each_decision(store, row.run, decide_again, &count, &error));
+	g_assert_cmpuint(count, ==, result.decisions);
+
+	g_autoptr(GPtrArray) rows = store_tasks(store, row.run, &error);
+
+	g_assert_cmpuint(rows->len, ==, scene.workload.tasks_count);
+	for (guint i = 0; i < rows->len; i++)
+		g_assert_true(check_row(rows->pdata[i]));
+	scene_finish(&scene);
+	g_clear_pointer(&store, store_close);
+	g_assert_cmpint(g_unlink(file), ==, 0);
+	g_assert_cmpint(g_rmdir(dir), ==, 0);
+}
+
 /* A job alone: its penalties by hand. */
 static void test_penalty(void)
 {
@@ -518,7 +669,13 @@ int main(int argc, char **argv)
 		g_autofree char *path = g_strdup_printf(
 			"/engine-sharing/under %s jobs end when a plain simulation says",
 			list[i]->name);
+		g_autofree char *slow = g_strdup_printf(
+			"/engine-sharing/under %s jobs on their way stay on it", list[i]->name);
+		g_autofree char *record = g_strdup_printf(
+			"/engine-sharing/what is recorded of %s decides the same", list[i]->name);
 
+		g_test_add_data_func(slow, list[i], test_slow);
+		g_test_add_data_func(record, list[i], test_record);
 		g_test_add_data_func(path, list[i], test_policy);
 	}
 	return g_test_run();

@@ -39,6 +39,9 @@ static void test_round_trip(void)
 		g_assert_true(!policy.ops->decide_sharing ==
 			      (policy_misfit(&policy, random->system) != NULL));
 		if (policy.ops->decide_sharing) {
+			for (uint32_t i = 0; i < random->snapshot.running_count; i++)
+				random->running[i].busy = (seed + i) % 3 == 0;
+
 			g_autoptr(json_t) object = snapshot_json_write(&random->snapshot, &policy);
 			g_autoptr(snapshot_json_t) read =
 				snapshot_json_read(object, "text", &error);
@@ -104,6 +107,8 @@ static void test_nonsense(void)
 		  "the shares of host 1 are more than its CPU" },
 		{ "'yield': 1", "'yield': 0", "task 0: \"yield\" is 0" },
 		{ "'yield': 1", "'yield': 2", "task 0: \"yield\" is 2" },
+		{ "'virtual_s': 55", "'virtual_s': 55, 'busy': true", NULL },
+		{ "'virtual_s': 55", "'virtual_s': 55, 'busy': 1", "\"busy\" must be true or false" },
 		{ "'virtual_s': 55", "'virtual_s': -5", "task 0: virtual_s is below 0" },
 		{ "'virtual_s': 20", "'virtual_s': -5", "task 1: virtual_s is below 0" },
 		{ "'virtual_s': 20", "'executed_s': 5", "virtual_s" },
