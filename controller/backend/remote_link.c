@@ -19,6 +19,17 @@ static double nodes_interval_s(const struct remote_link *link)
 	return link->waited_for ? NODES_WAITING_S : NODES_INTERVAL_S;
 }
 
+/* What it can do is not all known before its nodes were up: how their VMs run, for one. */
+static bool has_said_all(const struct remote_link *link)
+{
+	return json_is_true(json_object_get(link->capabilities, "ready"));
+}
+
+static double identify_interval_s(const struct remote_link *link)
+{
+	return link->waited_for && !has_said_all(link) ? NODES_WAITING_S : IDENTIFY_INTERVAL_S;
+}
+
 static gboolean tick(gpointer data)
 {
 	struct remote_link *link = data;
@@ -31,7 +42,7 @@ static gboolean tick(gpointer data)
 	remote_link_ask_samples(link);
 	if (remote_link_seconds_since(link->nodes_asked_ns) >= nodes_interval_s(link))
 		remote_link_ask_nodes(link);
-	if (remote_link_seconds_since(link->identified_ns) >= IDENTIFY_INTERVAL_S)
+	if (remote_link_seconds_since(link->identified_ns) >= identify_interval_s(link))
 		remote_link_identify(link);
 	return G_SOURCE_CONTINUE;
 }
@@ -156,6 +167,12 @@ bool remote_link_ready(const struct remote_link *link, char **ret_why)
 		if (node->up && g_strcmp0(node->state, "ready") == 0)
 			continue;
 		*ret_why = node_trouble(link, i);
+		return false;
+	}
+	if (!has_said_all(link)) {
+		*ret_why = g_strdup_printf("local scheduler of cluster '%s' has not said all that it "
+					   "can do",
+					   link->cluster->name);
 		return false;
 	}
 	if (link->spares_booting > 0) {

@@ -68,8 +68,8 @@ const struct config_cluster *remote_link_cluster(const struct remote_link *link)
 const json_t *remote_link_capabilities(const struct remote_link *link);
 
 /*
- * Whether it answers, all its nodes are ready for a task and no spare VM boots beside them; else *ret_why (the caller frees) says
- * what is missing.
+ * Whether it answers, has said all that its cluster can do, all its nodes are ready for a task and no spare VM
+ * boots beside them; else *ret_why (the caller frees) says what is missing.
  */
 bool remote_link_ready(const struct remote_link *link, char **ret_why);
 

@@ -33,7 +33,7 @@ struct scripted_scheduler {
 	GHashTable *steps;   /* of struct step: what is under way */
 	double freeze_s, rest_s, late_s;
 	uint32_t failures, suspends, resumes;
-	uint32_t spares_booting;
+	uint32_t spares_booting, unsaid;
 };
 
 /* A task that ends by itself. */

@@ -138,7 +138,9 @@ static void get_capabilities(struct http_request *request, const char *const *ar
 	      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "cluster", scheduler->cluster,
 			"boot_id", boot_id, "incarnation", incarnation, "virt_type", "none",
 			"cpu_cap", scheduler->cpu_cap, "caps_effective", scheduler->caps_effective,
-			"ready", 1));
+			"ready", scheduler->unsaid == 0));
+	if (scheduler->unsaid > 0)
+		scheduler->unsaid--;
 }
 
 static bool node_taken(const struct scripted_scheduler *scheduler, uint32_t node)
@@ -589,6 +591,11 @@ void scripted_scheduler_set_host(struct scripted_scheduler *scheduler, const cha
 {
 	g_free(scheduler->host);
 	scheduler->host = g_strdup(name);
+}
+
+void scripted_scheduler_set_unsaid(struct scripted_scheduler *scheduler, uint32_t answers)
+{
+	scheduler->unsaid = answers;
 }
 
 void scripted_scheduler_set_spares_booting(struct scripted_scheduler *scheduler, uint32_t count)

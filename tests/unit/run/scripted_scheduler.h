@@ -91,6 +91,9 @@ void scripted_scheduler_set_busy(struct scripted_scheduler *scheduler, double bu
 void scripted_scheduler_set_spares_booting(struct scripted_scheduler *scheduler, uint32_t count);
 uint32_t scripted_scheduler_spares_booting(const struct scripted_scheduler *scheduler);
 
+/* It says in its next `answers` answers about itself that not all is known yet, as while its nodes boot first. */
+void scripted_scheduler_set_unsaid(struct scripted_scheduler *scheduler, uint32_t answers);
+
 /* What it says of its hosts' caps from now on, both borrowed ("none" until then). */
 void scripted_scheduler_set_caps(struct scripted_scheduler *scheduler, const char *cpu_cap,
 				 const char *effective);

@@ -336,6 +336,22 @@ static void it_is_not_ready_while_spares_boot(struct fixture *fixture, gconstpoi
 	g_assert_cmpuint(scripted_scheduler_spares_booting(fixture->scheduler), ==, 0);
 }
 
+/* A cluster's nodes may all be ready before its scheduler is asked about itself again. */
+static void it_is_not_ready_before_all_was_said(struct fixture *fixture, gconstpointer data)
+{
+	const char *addresses[] = {fixture->address};
+	g_autoptr(GError) error = NULL;
+	struct remote_fleet *fleet;
+
+	scripted_scheduler_set_unsaid(fixture->scheduler, 2);
+	fleet = remote_fleet_new(&fixture_config, addresses, &error);
+	g_assert_no_error(error);
+	g_assert_true(remote_fleet_wait_ready(fleet, FIXTURE_SOON_S, &error));
+	g_assert_true(json_is_true(json_object_get(
+		remote_link_capabilities(remote_fleet_link(fleet, 0)), "ready")));
+	remote_fleet_free(fleet);
+}
+
 /* Both were asked to be killed; one was over by then, which is told only afterwards. */
 static void settling_tells_what_was_over_before_the_kill(struct fixture *fixture,
 							 gconstpointer data)
@@ -452,6 +468,7 @@ static const struct {
 	{"/remote/stop", a_stop_aborts_the_run},
 	{"/remote/end-kills", the_end_of_a_run_kills_what_runs},
 	{"/remote/spares", it_is_not_ready_while_spares_boot},
+	{"/remote/all said", it_is_not_ready_before_all_was_said},
 	{"/remote/settle", settling_tells_what_was_over_before_the_kill},
 	{"/remote/forgotten", a_forgotten_start_does_not_run_later},
 	{"/remote/forgotten-on-its-way", a_forgotten_start_that_arrives_is_ended},
