@@ -9,7 +9,7 @@
  */
 #define KERNEL_ARGUMENTS \
 	"console=ttyS0 quiet panic=-1 mitigations=off nokaslr audit=0 ipv6.disable=1 " \
-	"cryptomgr.notests random.trust_cpu=on"
+	"cryptomgr.notests random.trust_cpu=on no_timer_check"
 
 static void G_GNUC_PRINTF(2, 3) add(GString *xml, const char *format, ...)
 {
