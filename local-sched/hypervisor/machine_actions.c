@@ -162,6 +162,7 @@ static void enter_creating(struct machine *machine)
 	machine->late_clock = false;
 	machine->adopted = false;
 	machine->spread_core = -1;
+	machine->share = 1;
 	machine->shared = false;
 	machine->agent_up = false;
 	machine->doubtful = false;

@@ -42,8 +42,12 @@ static void share_set(gpointer result, const GError *error, gpointer data)
 	struct job *job = question->job;
 	const char *reason;
 
-	if (!job_was_answered(job) || question->n != job->task->share_n)
+	if (!job_was_answered(job))
 		return;
+	if (question->n != job->task->share_n) {
+		job_advance(job);
+		return;
+	}
 	if (error && !job->share_trouble)
 		job->share_trouble = g_strdup(error->message);
 	if (--job->share_pending > 0)
@@ -103,24 +107,25 @@ static void given_read(gpointer result, const GError *error, gpointer data)
 	int64_t now_ns = clock_now_ns();
 	double cpu_ns = 0;
 
-	if (!job_was_answered(job) || !times)
+	if (!job_was_answered(job))
 		return;
 	host = job->settings.sources[question->source].host;
 	given = &job->given[question->source];
-	for (guint i = 0; i < times->len; i++) {
+	for (guint i = 0; times && i < times->len; i++) {
 		const struct domain_cpu *cpu = times->pdata[i];
 
 		if (is_ours(job, host, cpu->name))
 			cpu_ns += (double)cpu->cpu_ns;
 	}
 	/* Over a whole interval with this share only. */
-	given->cores = given->t_ns && question->n == job->given_n && cpu_ns >= given->cpu_ns ?
+	given->cores = times && given->t_ns && question->n == job->given_n && cpu_ns >= given->cpu_ns ?
 			       (cpu_ns - given->cpu_ns) / (double)(now_ns - given->t_ns) :
 			       (double)NAN;
-	given->t_ns = now_ns;
+	given->t_ns = times ? now_ns : 0;
 	given->cpu_ns = cpu_ns;
 	if (--job->given_pending == 0) {
-		tell_given(job);
+		if (job->phase == PHASE_RUNNING)
+			tell_given(job);
 		job->given_n = question->n;
 	}
 	job_advance(job);

@@ -195,6 +195,8 @@ static void looked(gpointer result, const GError *error, gpointer data)
 
 void job_usage_look(struct job_usage *usage)
 {
+	if (usage->under_way > 0)
+		return;
 	for (guint i = 0; i < usage->parts->len && !usage->done; i++) {
 		struct question *question = g_new0(struct question, 1);
 
