@@ -137,10 +137,10 @@ static void rate(const struct job *job, const struct engine *engine, struct scor
 		const bool success = task->state == ENGINE_TASK_COMPLETED &&
 				     task->ended_s <= task->task->deadline_s;
 
-		if (isfinite(task->exec_s))
-			score->busy += task->exec_s;
 		if (i < out || i >= end)
 			continue;
+		if (isfinite(task->exec_s))
+			score->busy += task->exec_s;
 		score->on_time += success;
 		on_time[task->task->row] += success;
 		count[task->task->row]++;
