@@ -74,9 +74,10 @@ static void leave_out_busy(struct search *search)
 	for (uint32_t i = 0; i < sharing->jobs_count; i++) {
 		const struct sharing_job *job = &sharing->jobs[i];
 
-		if (job->busy)
-			search->busy_memory += job->vms * job->memory;
-		else
+		for (uint32_t v = 0; job->busy && v < job->vms; v++)
+			if (sharing->hosts[job->hosts[v]].up)
+				search->busy_memory += job->memory;
+		if (!job->busy)
 			search->jobs[search->jobs_count++] = i;
 		if (!sharing->jobs[search->order[i]].busy)
 			search->order[place++] = search->order[i];
@@ -148,10 +149,11 @@ static bool fix_busy(struct search *search, double target)
 
 		for (uint32_t v = 0; job->busy && v < job->vms; v++) {
 			const uint32_t place = search->places[job->hosts[v]];
-			struct mcb8_fixed *fixed = &search->fixed[place];
+			struct mcb8_fixed *fixed;
 
 			if (place == UINT32_MAX)
 				continue;
+			fixed = &search->fixed[place];
 			fixed->cpu += target_yield(search, job, target) * job->cpu;
 			fixed->memory += job->memory;
 			fits &= fixed->cpu <= 1 + SCHED_SHARE_SLACK;
