@@ -13,6 +13,9 @@
 /* VMs of the largest jobs of the Lublin model. */
 #define MODEL_HOSTS 128
 #define RUN_MAX_S 1e9
+/* The least share of a host that a VM may need: bounds how many fit on one. */
+#define SHARE_MIN 1e-4
+#define WEEK_MAX 10000
 /* Shares of a host are sums of decimal fractions. */
 #define ROUNDING 1e-9
 #define SIZE_MAX_SHARE 100.0
@@ -143,10 +146,10 @@ static char *check_job(const struct config *config, uint32_t i)
 	} shares[] = { { "cpu", job->cpu }, { "memory", job->memory } };
 
 	for (gsize k = 0; k < G_N_ELEMENTS(shares); k++)
-		if (!(shares[k].value > 0 && shares[k].value <= 1))
-			return g_strdup_printf("environment.sharing.list[%u].%s: %g is outside (0, 1]; "
+		if (!(shares[k].value >= SHARE_MIN && shares[k].value <= 1))
+			return g_strdup_printf("environment.sharing.list[%u].%s: %g is outside [%g, 1]; "
 					       "give the share of a host that each VM needs",
-					       i, shares[k].key, shares[k].value);
+					       i, shares[k].key, shares[k].value, SHARE_MIN);
 	if (job->vms == 0)
 		return g_strdup_printf("environment.sharing.list[%u].vms: 0; give at least 1", i);
 	if (!(job->run_s > 0 && job->run_s <= RUN_MAX_S))
@@ -187,6 +190,9 @@ static char *check_sharing(const struct config *config)
 		return g_strdup_printf("environment.sharing.load: %g, but only jobs of the model are "
 				       "scaled to a load; leave it out",
 				       sharing->load);
+	if (sharing->week > WEEK_MAX)
+		return g_strdup_printf("environment.sharing.week: %u is above %d", sharing->week,
+				       WEEK_MAX);
 	if (sharing->jobs < 2 || sharing->jobs > JOBS_MAX)
 		return g_strdup_printf("environment.sharing.jobs: %u is outside 2 to %d",
 				       sharing->jobs, JOBS_MAX);
@@ -298,6 +304,10 @@ static char *check_sweep(const struct config *config, const struct config_sweep 
 	if (!config_sweep_fits(sweep, config))
 		return g_strdup_printf("study.x: '%s' needs environment.%s", study->x,
 				       sweep->needs);
+	if (g_str_equal(study->x, "load") &&
+	    (config->environment->trace || config->environment->sharing->list_count > 0))
+		return g_strdup("study.x: 'load', but only jobs of the model are scaled to a load; "
+				"leave out environment.trace and environment.sharing.list");
 	return check_values(study, sweep);
 }
 

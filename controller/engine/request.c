@@ -76,6 +76,8 @@ const char *engine_request_suspend(struct engine *engine, uint32_t index)
 		return "the run has ended";
 	if (engine->hosts)
 		return "it shares its hosts, and only the policy says who is on them";
+	if (engine->queues)
+		return "its machine has a queue, and goes on with the next task only when it has ended";
 	if (index >= engine->setup.workload->tasks_count)
 		return "there is no such task";
 	switch (engine->tasks[index].state) {

@@ -70,7 +70,8 @@ static struct sched_demand hpc2n_demand(const struct swf_job *job)
 uint32_t dfrs_whole_hosts(const struct sched_demand *demand)
 {
 	const double full = 1 + SCHED_SHARE_SLACK;
-	const uint32_t each = (uint32_t)fmin(full / demand->cpu, full / demand->memory);
+	const double room = fmin(full / demand->cpu, full / demand->memory);
+	const uint32_t each = (uint32_t)fmin(fmax(room, 1), UINT32_MAX);
 
 	return demand->vms / each + (demand->vms % each != 0);
 }

@@ -62,10 +62,11 @@ static const struct {
 	const char *message; /* must be part of the error */
 } bad_cases[] = {
 	{ "memory: 0.3}", "memory: 1.2}",
-	  "environment.sharing.list[0].memory: 1.2 is outside (0, 1]" },
-	{ "memory: 0.3}", "memory: 0}", "environment.sharing.list[0].memory: 0 is outside (0, 1]" },
-	{ "cpu: 0.25", "cpu: 0", "environment.sharing.list[1].cpu: 0 is outside (0, 1]" },
-	{ "cpu: 0.25", "cpu: -1", "environment.sharing.list[1].cpu: -1 is outside (0, 1]" },
+	  "environment.sharing.list[0].memory: 1.2 is outside [0.0001, 1]" },
+	{ "memory: 0.3}", "memory: 0}", "environment.sharing.list[0].memory: 0 is outside [0.0001, 1]" },
+	{ "cpu: 0.25", "cpu: 0", "environment.sharing.list[1].cpu: 0 is outside [0.0001, 1]" },
+	{ "cpu: 0.25", "cpu: 1e-300", "environment.sharing.list[1].cpu: 1e-300 is outside [0.0001, 1]" },
+	{ "cpu: 0.25", "cpu: -1", "environment.sharing.list[1].cpu: -1 is outside [0.0001, 1]" },
 	{ "vms: 4", "vms: 0", "environment.sharing.list[0].vms: 0" },
 	{ "vms: 4", "vms: 5", "environment.sharing.list[0]: 5 VMs that need 1 of a host's CPU" },
 	{ "vms: 12", "vms: 13", "environment.sharing.list[1]: 13 VMs that need 0.25 of a host's" },
@@ -76,6 +77,7 @@ static const struct {
 	{ "penalty_s: 60", "load: 0.5", "environment.sharing.load: 0.5, but only jobs of the model" },
 	{ "penalty_s: 60", "jobs: 1", "environment.sharing.jobs: 1 is outside 2 to" },
 	{ "penalty_s: 60", "week: 0", "environment.sharing.week: 0 makes no sense" },
+	{ "penalty_s: 60", "week: 10001", "environment.sharing.week: 10001 is above 10000" },
 	{ "penalty_s: 60", "weeks: 1", "unknown key 'weeks'; known here: jobs, load, penalty_s" },
 	{ "seed: 3", "trace: x.swf", "environment.trace: the jobs are those of the trace or those" },
 	{ "seed: 3", "pstates: 2", "environment: special, pstates and lead_s are of no use" },
@@ -84,7 +86,8 @@ static const struct {
 	{ "environment:", "  - {name: more, nodes: 4, cores: 4, memory_mib: 8192}\nenvironment:",
 	  "clusters: 2, but environment.sharing" },
 	{ "limits: [1]", "limits: [0.5, 1]", "experiment.limits: the jobs of environment.sharing" },
-	{ "trials: 2", "x: load, values: [0.1, 11]", "study.values[1]: 11 is outside 0 to 10" },
+	{ "trials: 2", "x: load, values: [0.1]", "study.x: 'load', but only jobs of the model" },
+	{ "trials: 2", "x: penalty_s, values: [1, -1]", "study.values[1]: -1 is outside 0 to" },
 	{ "trials: 2", "x: burst, values: [1]", "study.x: 'burst' needs environment.serial" },
 };
 
