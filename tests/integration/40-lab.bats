@@ -109,15 +109,20 @@ group() {
 	[ "$(lab_get "$lab" .state)" = down ]
 }
 
+# Mounts without those that other tests make meanwhile.
+mounts() {
+	cut -d' ' -f2,3 /proc/mounts | grep -v "^${BATS_RUN_TMPDIR%/*}/bats-run-"
+}
+
 @test "the machine's links and mounts are as before" {
 	ip -o link | cut -d' ' -f2 >"$BATS_TEST_TMPDIR/links"
-	cut -d' ' -f2,3 /proc/mounts >"$BATS_TEST_TMPDIR/mounts"
+	mounts >"$BATS_TEST_TMPDIR/mounts"
 	lab_up "$config" "$lab"
 	diff "$BATS_TEST_TMPDIR/links" <(ip -o link | cut -d' ' -f2)
-	diff "$BATS_TEST_TMPDIR/mounts" <(cut -d' ' -f2,3 /proc/mounts)
+	diff "$BATS_TEST_TMPDIR/mounts" <(mounts)
 	"$virtbed_lab" down --name "$lab"
 	diff "$BATS_TEST_TMPDIR/links" <(ip -o link | cut -d' ' -f2)
-	diff "$BATS_TEST_TMPDIR/mounts" <(cut -d' ' -f2,3 /proc/mounts)
+	diff "$BATS_TEST_TMPDIR/mounts" <(mounts)
 }
 
 @test "up and down are idempotent" {
