@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <errno.h>
-#include <glib.h>
-#include <unistd.h>
-
 #include "controller/cli/commands.h"
-#include "controller/run/run_paths.h"
 
 /*
  * The lab is a program of its own, on the far side of the wire format: the controller's side
@@ -12,14 +7,5 @@
  */
 int cmd_lab(int argc, char **argv)
 {
-	g_autoptr(GError) error = NULL;
-	g_autofree char *program = run_paths_program("virtbed-lab", &error);
-	const char *name = argv[0];
-
-	if (!program)
-		return command_fail(COMMAND_FAILED, name, "%s", error->message);
-	argv[0] = program;
-	execv(program, argv);
-	return command_fail(COMMAND_FAILED, name, "cannot start \"%s\": %s", program,
-			    g_strerror(errno));
+	return command_become("virtbed-lab", argv);
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/cli/commands.h"
 
+#include <errno.h>
 #include <glib.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "controller/engine/experiment.h"
+#include "controller/run/run_paths.h"
 #include "controller/workload/workload.h"
 
 const struct command commands[] = {
@@ -71,4 +74,18 @@ int command_fail(int status, const char *name, const char *format, ...)
 	fflush(stdout);
 	fprintf(stderr, "%s: %s\n", name, text);
 	return status;
+}
+
+int command_become(const char *program, char **argv)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *path = run_paths_program(program, &error);
+	const char *name = argv[0];
+
+	if (!path)
+		return command_fail(COMMAND_FAILED, name, "%s", error->message);
+	argv[0] = path;
+	execv(path, argv);
+	return command_fail(COMMAND_FAILED, name, "cannot start \"%s\": %s", path,
+			    g_strerror(errno));
 }

@@ -78,3 +78,9 @@ enum { COMMAND_DONE = 0, COMMAND_FAILED = 1, COMMAND_BAD = 2 };
  */
 int command_fail(int status, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/*
+ * Becomes `program`, one of ours (run_paths_program()), with the arguments of a subcommand. Returns
+ * only where that fails: COMMAND_FAILED, and why was printed.
+ */
+int command_become(const char *program, char **argv);

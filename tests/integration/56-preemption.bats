@@ -7,13 +7,7 @@ load lab
 load run
 
 setup() {
-	lab_require
-	lab_require_image
-	cd "$BATS_TEST_TMPDIR" || return 1
-	unset VIRTBED_LIBEXEC
-	export VIRTBED_IMAGE=$lab_image
-	# The tasks' lengths are those of the emulator, also where KVM works.
-	export VIRTBED_VIRT_TYPE=qemu
+	run_use_lab
 	config=$BATS_TEST_TMPDIR/config.yaml
 	estimates=$BATS_TEST_TMPDIR/estimates.yaml
 	out=$BATS_TEST_TMPDIR/out
@@ -21,8 +15,7 @@ setup() {
 }
 
 teardown() {
-	run_end_all "$name"
-	"$virtbed_lab" down --name "$name" || true
+	run_end_lab "$name"
 }
 
 # Two blades, three VMs, a spare for each. By its seed two ordinary tasks come before 0.3 s, so that at 1 s

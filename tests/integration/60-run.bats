@@ -6,13 +6,7 @@ load lab
 load run
 
 setup() {
-	lab_require
-	lab_require_image
-	cd "$BATS_TEST_TMPDIR" || return 1
-	unset VIRTBED_LIBEXEC
-	export VIRTBED_IMAGE=$lab_image
-	# The tasks' lengths and the limit are those of the emulator, also where KVM works.
-	export VIRTBED_VIRT_TYPE=qemu
+	run_use_lab
 	config=$BATS_TEST_TMPDIR/config.yaml
 	estimates=$BATS_TEST_TMPDIR/estimates.yaml
 	out=$BATS_TEST_TMPDIR/out
@@ -21,9 +15,7 @@ setup() {
 }
 
 teardown() {
-	run_end_all "$name"
-	# `virtbed run` takes its lab down itself; this is for one that a failed test left behind.
-	"$virtbed_lab" down --name "$name" || true
+	run_end_lab "$name"
 }
 
 # Two blades, one of them with Redfish, three VMs, short tasks. Each test has a lab of its own.

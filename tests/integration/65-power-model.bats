@@ -7,21 +7,14 @@ load lab
 load run
 
 setup() {
-	lab_require
-	lab_require_image
-	cd "$BATS_TEST_TMPDIR" || return 1
-	unset VIRTBED_LIBEXEC
-	export VIRTBED_IMAGE=$lab_image
-	export VIRTBED_VIRT_TYPE=qemu
+	run_use_lab
 	base=$(lab_name power)
 }
 
 teardown() {
 	local of
 	for of in frugal_first frugal_last; do
-		run_end_all "$base-$of"
-		# The profile takes its lab down itself; this is for one that a failed test left behind.
-		"$virtbed_lab" down --name "$base-$of" || true
+		run_end_lab "$base-$of"
 	done
 }
 

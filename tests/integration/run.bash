@@ -68,6 +68,24 @@ estimates:
 END
 }
 
+# For setup() of a file whose runs have labs of their own: with the guest image, in the test's directory. What
+# such runs take, and their limits, are those of the emulator, also where KVM works.
+run_use_lab() {
+	lab_require
+	lab_require_image
+	cd "$BATS_TEST_TMPDIR" || return 1
+	unset VIRTBED_LIBEXEC
+	export VIRTBED_IMAGE=$lab_image
+	export VIRTBED_VIRT_TYPE=qemu
+}
+
+# For teardown(): ends what was started on lab NAME. A run takes its lab down itself; this is for one that a
+# failed test left behind.
+run_end_lab() {
+	run_end_all "$1"
+	"$virtbed_lab" down --name "$1" || true
+}
+
 # Starts `virtbed ARGUMENT...` in the background, its words in $run_words and $run_results.
 run_start() {
 	run_words=$BATS_TEST_TMPDIR/words
