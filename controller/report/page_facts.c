@@ -37,6 +37,7 @@ static const struct {
 	{"libvirt", "libvirt"},
 	{"qemu", "QEMU"},
 	{"profile_host_load", "busy cores while estimates were measured"},
+	{"daemons", "what the daemons took"},
 };
 
 static void add_fact(struct table *table, const char *title, const char *value)

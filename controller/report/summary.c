@@ -17,7 +17,7 @@ static const char *const fact_keys[] = {
 	"trials",      "repeats",     "budget_j",     "cluster_order",  "estimates",
 	"virt_type",   "cpu_cap",     "meter",        "modelled_watts", "host_name",
 	"host_cpu",    "host_cores",  "host_kernel",  "libvirt",        "qemu",
-	"profile_host_load",  "host_microcode", "host_governor",
+	"profile_host_load",  "host_microcode", "host_governor", "daemons",
 };
 
 G_DEFINE_QUARK(virtbed-summary, summary_error)

@@ -15,6 +15,7 @@
 #include "controller/run/run_prepare.h"
 #include "controller/run/run_usage.h"
 #include "controller/run/run_watch.h"
+#include "controller/store/store.h"
 
 #define CONTROLLER_GRACE_S 90
 #define SCHEDULER_GRACE_S 60.0
@@ -284,10 +285,23 @@ static char *controller_words(const struct supervisor *supervisor)
 	return g_strdup_printf("see %s/logs/controller.log", supervisor->prepared.dir);
 }
 
-/* What the daemons took, those that died meanwhile included: the least that can be said of a
- * measurement on the machine that they share. */
+/* A profile alone has no store. */
+static void keep_usage(const struct supervisor *supervisor, const char *text)
+{
+	g_autoptr(store_t) store = store_open(supervisor->prepared.dir, false, NULL);
+	g_autoptr(GError) error = NULL;
+
+	if (store && !store_set_meta(store, "daemons", text, &error))
+		run_watch_say(supervisor->watch, "not kept: %s", error->message);
+}
+
+/*
+ * What the daemons took, those that died meanwhile included: the least that can be said of a
+ * measurement on the machine that they share.
+ */
 static void tell_usage(struct supervisor *supervisor)
 {
+	g_autofree char *text = NULL;
 	struct run_usage controller = run_child_usage(supervisor->controller);
 	double wall_s = clock_elapsed_s(supervisor->began_ns, clock_now_ns());
 	double cpu_s = 0;
@@ -300,11 +314,12 @@ static void tell_usage(struct supervisor *supervisor)
 		cpu_s += usage.cpu_s;
 		rss_mib = MAX(rss_mib, usage.rss_mib);
 	}
-	run_watch_say(supervisor->watch,
-		      "daemons: controller %.2f %% of a core, %.0f MiB; local schedulers %.2f %% "
-		      "together, %.0f MiB at most; over %.0f s",
-		      100 * controller.cpu_s / wall_s, controller.rss_mib, 100 * cpu_s / wall_s,
-		      rss_mib, wall_s);
+	text = g_strdup_printf("controller %.2f %% of a core, %.0f MiB; local schedulers %.2f %% "
+			       "together, %.0f MiB at most; over %.0f s",
+			       100 * controller.cpu_s / wall_s, controller.rss_mib,
+			       100 * cpu_s / wall_s, rss_mib, wall_s);
+	run_watch_say(supervisor->watch, "daemons: %s", text);
+	keep_usage(supervisor, text);
 }
 
 static void controller_exited(struct supervisor *supervisor, int status)

@@ -30,6 +30,7 @@ teardown() {
 	run_assert_decisions "$out"
 	grep -q "count: [2-9]" "$out/estimates.yaml"
 	[ "$(run_query "$out" "SELECT value FROM meta WHERE key = 'kind'")" = measured ]
+	[ "daemons: $(run_query "$out" "SELECT value FROM meta WHERE key = 'daemons'")" = "$(grep ^daemons: "$run_words")" ]
 	run_assert_nobody "$out"
 	[ ! -e "$out/controller.sock" ]
 }
