@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_profile_results.h"
+
+#include <math.h>
+
+#include "common/json.h"
+#include "controller/run/run_estimate.h"
+
+/* JSON has no NaN: what is not known is null. */
+static json_t *number(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *measurements_json(const struct run_session *session, const GArray *measurements)
+{
+	const struct config *config = session->config;
+	json_t *list = json_array();
+
+	for (guint i = 0; i < measurements->len; i++) {
+		const struct run_measurement *one =
+			&g_array_index(measurements, struct run_measurement, i);
+
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:f, s:o}", "type",
+					config->types[one->type].name, "cluster",
+					config->clusters[one->cluster].name, "exec_s", one->exec_s,
+					"energy_j", number(one->energy_j)));
+	}
+	return list;
+}
+
+static bool write_json(const struct run_session *session, const struct run_profile_results *results,
+		       GError **error)
+{
+	g_autofree char *path = g_build_filename(session->dir, "profile.json", NULL);
+	g_autofree char *text = NULL;
+	g_autoptr(json_t) document = json_pack(
+		"{s:o, s:o, s:f, s:O*}", "measurements",
+		measurements_json(session, results->measurements), "host_load",
+		number(results->host_load), "idle_w", results->idle_w, "overheads",
+		results->overheads->list);
+
+	text = json_pretty(document);
+	return g_file_set_contents(path, text, -1, error);
+}
+
+static bool write_estimates(const struct run_session *session,
+			    const struct run_profile_results *results, GError **error)
+{
+	g_autofree char *path = g_build_filename(session->dir, "estimates.yaml", NULL);
+	const GArray *samples = results->overheads->samples;
+
+	return config_save_measured(
+		results->estimates, results->estimates_count,
+		samples ? (const struct config_overhead *)(void *)samples->data : NULL,
+		samples ? samples->len : 0, path, error);
+}
+
+static bool record_load(struct run_session *session, double load, GError **error)
+{
+	char text[G_ASCII_DTOSTR_BUF_SIZE];
+
+	g_ascii_dtostr(text, sizeof(text), load);
+	return store_set_meta(session->store, "profile_host_load", text, error);
+}
+
+bool run_profile_save(struct run_session *session, const struct run_profile_results *results,
+		      GError **error)
+{
+	return write_json(session, results, error) &&
+	       record_load(session, results->host_load, error) &&
+	       write_estimates(session, results, error);
+}

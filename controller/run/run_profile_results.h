@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "controller/run/run_overhead.h"
+#include "controller/run/run_session.h"
+
+/* What a profile found out; all of it borrowed. */
+struct run_profile_results {
+	const GArray *measurements; /* struct run_measurement, in the order of their ends */
+	const struct config_estimate *estimates; /* estimates_count of them, from the measurements */
+	uint32_t estimates_count;
+	const struct run_overheads *overheads;
+	double host_load; /* cores of this machine that were busy meanwhile */
+	double idle_w;	  /* of all hosts */
+};
+
+/*
+ * Writes RUN/profile.json and RUN/estimates.yaml, and the load to the run's store (meta
+ * `profile_host_load`). Returns true, or false with `error` where one cannot be written.
+ */
+bool run_profile_save(struct run_session *session, const struct run_profile_results *results,
+		      GError **error);
