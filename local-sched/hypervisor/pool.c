@@ -305,6 +305,12 @@ void pool_leave(struct pool *pool, struct node *left, struct node *stays, struct
 	fill(pool, left);
 }
 
+void pool_abandon(struct pool *pool, struct node *node, const char *reason)
+{
+	node_machine_down(node, reason);
+	pool_vacate(pool, node);
+}
+
 void pool_occupy(struct pool *pool, struct node *node, struct machine *machine)
 {
 	g_ptr_array_add(pool->displaced, node_put(node, machine));
@@ -330,6 +336,11 @@ void pool_move(struct pool *pool, struct machine *machine, struct node *node, bo
 {
 	tell_home(pool, machine, node_site(node));
 	site_send(site_of(pool, machine), node_site(node), machine, saved, done, data);
+}
+
+void pool_interrupt(struct pool *pool, struct machine *machine, struct node *node, bool saved)
+{
+	site_interrupt(site_of(pool, machine), node_site(node), machine, saved);
 }
 
 void pool_find(struct pool *pool, struct machine *machine, struct node *node, host_done_f done,

@@ -59,6 +59,9 @@ uint32_t pool_host_of_node(const struct pool *pool, uint32_t index);
  */
 void pool_vacate(struct pool *pool, struct node *node);
 
+/* The VM that occupies a node does not come: the node is down until another one is there. */
+void pool_abandon(struct pool *pool, struct node *node, const char *reason);
+
 /*
  * Puts a held VM that is nowhere at a node, which is ready; where that is on another host the VM is
  * then to be brought there. The VM that was there stays as it is until pool_tidy(), so that what is
@@ -88,6 +91,12 @@ void pool_move_live(struct pool *pool, struct machine *machine, struct node *nod
 void pool_find_live(struct pool *pool, struct machine *machine, struct node *node,
 		    host_done_f done, gpointer data);
 void pool_abort_live(struct pool *pool, struct machine *machine, struct node *node);
+
+/*
+ * A VM that is being moved is not wanted any more: either comes to its end soon
+ * (site_interrupt()).
+ */
+void pool_interrupt(struct pool *pool, struct machine *machine, struct node *node, bool saved);
 
 /*
  * What came of it; with pool_give_up() the VM is not wanted on the node's host, in whatever state

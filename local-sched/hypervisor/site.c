@@ -37,7 +37,8 @@ struct site {
 	bool tidied;   /* what a predecessor saved was removed */
 	struct host_about *about; /* NULL: not known yet */
 	struct image_paths *paths;
-	GHashTable *swap; /* paths of swap disks by name of the VM, both owned */
+	GHashTable *swap;   /* paths of swap disks by name of the VM, both owned */
+	GHashTable *coming; /* GCancellable by name of VMs on their way here, both owned */
 	char *probe_name;
 	struct virt_type_decision *decision;
 	struct virt_type type;
@@ -533,6 +534,7 @@ struct site *site_new(const struct site_settings *settings)
 	site->places = g_ptr_array_new();
 	site->machines = g_ptr_array_new();
 	site->swap = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	site->coming = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_object_unref);
 	site->probe_name = g_strconcat(settings->prefix, PROBE_SUFFIX, NULL);
 	site->host = host_new(settings->host->name, settings->host->uri, &host_events, site);
 	return site;
@@ -549,6 +551,7 @@ void site_free(struct site *site)
 	host_about_free(site->about);
 	image_paths_free(site->paths);
 	g_hash_table_destroy(site->swap);
+	g_hash_table_destroy(site->coming);
 	g_free(site->probe_name);
 	g_ptr_array_unref(site->places);
 	g_ptr_array_unref(site->machines);
@@ -655,6 +658,7 @@ static void transfer(struct site *from, struct site *to, struct machine *machine
 		.saved = manner == SAVED,
 		.live = manner == LIVE,
 		.swap = has_swap(from),
+		.cancel = g_hash_table_lookup(to->coming, machine_domain(machine)),
 	};
 
 	begin(&transfer, done, data);
@@ -671,6 +675,7 @@ void site_send(struct site *from, struct site *to, struct machine *machine, bool
 	       host_done_f done, gpointer data)
 {
 	announce(from, to, machine);
+	g_hash_table_insert(to->coming, g_strdup(machine_domain(machine)), g_cancellable_new());
 	transfer(from, to, machine, saved ? SAVED : STILL, transfer_start, done, data);
 }
 
@@ -691,6 +696,18 @@ void site_find_live(struct site *from, struct site *to, struct machine *machine,
 void site_abort_live(struct site *from, struct site *to, struct machine *machine)
 {
 	transfer(from, to, machine, LIVE, transfer_abort, NULL, NULL);
+}
+
+void site_interrupt(struct site *from, struct site *to, struct machine *machine, bool saved)
+{
+	const struct transfer transfer = {
+		.from = from->host,
+		.domain = machine_domain(machine),
+		.saved = saved,
+		.cancel = g_hash_table_lookup(to->coming, machine_domain(machine)),
+	};
+
+	transfer_cancel(&transfer);
 }
 
 void site_find(struct site *from, struct site *to, struct machine *machine, host_done_f done,
@@ -714,6 +731,7 @@ static void remove_volumes(struct site *site, const char *domain)
 void site_arrived(struct site *from, struct site *to, struct machine *machine)
 {
 	g_ptr_array_remove(from->machines, machine);
+	g_hash_table_remove(to->coming, machine_domain(machine));
 	remove_volumes(from, machine_domain(machine));
 	machine_move(machine, to->host);
 	prepare(to, machine);
@@ -722,6 +740,7 @@ void site_arrived(struct site *from, struct site *to, struct machine *machine)
 void site_stayed(struct site *to, struct machine *machine)
 {
 	g_ptr_array_remove(to->machines, machine);
+	g_hash_table_remove(to->coming, machine_domain(machine));
 	remove_volumes(to, machine_domain(machine));
 }
 

@@ -67,6 +67,12 @@ void site_find_live(struct site *from, struct site *to, struct machine *machine,
 /* Ends it while it is under way (transfer_abort()). */
 void site_abort_live(struct site *from, struct site *to, struct machine *machine);
 
+/*
+ * A VM that is on its way is not wanted any more (transfer_cancel()): what site_send() or
+ * site_find() tells comes soon.
+ */
+void site_interrupt(struct site *from, struct site *to, struct machine *machine, bool saved);
+
 /* Where the VM is, if it was not saved and that failed (transfer_find()). */
 void site_find(struct site *from, struct site *to, struct machine *machine, host_done_f done,
 	       gpointer data);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/clock.h"
+#include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/domain_xml.h"
 #include "local-sched/hypervisor/saved.h"
 #include "local-sched/hypervisor/storage.h"
@@ -21,6 +22,7 @@ struct order {
 	GStrv changes;
 	bool swap;
 	bool live;
+	GCancellable *cancel;
 };
 
 static void order_free(gpointer data)
@@ -31,7 +33,18 @@ static void order_free(gpointer data)
 	g_free(order->to_uri);
 	g_free(order->domain);
 	g_strfreev(order->changes);
+	g_clear_object(&order->cancel);
 	g_free(order);
+}
+
+/* Whether it is not wanted any more, which is said in `error`. */
+static bool is_cancelled(const struct order *order, GError **error)
+{
+	if (!order->cancel || !g_cancellable_is_cancelled(order->cancel))
+		return false;
+	g_set_error(error, VIRT_ERROR, VIRT_ERROR_OTHER, "VM '%s' is not to be moved any more",
+		    order->domain);
+	return true;
 }
 
 /* Migrating. */
@@ -139,13 +152,15 @@ static gpointer migrate_work(virConnectPtr connection, gpointer input, GError **
 /* Carrying volumes. */
 
 /* Passes all bytes on, holes as holes. */
-static bool pass_on(virStreamPtr in, virStreamPtr out)
+static bool pass_on(virStreamPtr in, virStreamPtr out, const struct order *order)
 {
 	g_autofree char *buffer = g_malloc(CHUNK);
 	long long hole;
 	int got;
 
 	while ((got = virStreamRecvFlags(in, buffer, CHUNK, VIR_STREAM_RECV_STOP_AT_HOLE)) != 0) {
+		if (is_cancelled(order, NULL))
+			return false;
 		if (got == AT_HOLE) {
 			if (virStreamRecvHole(in, &hole, 0) < 0 ||
 			    virStreamSendHole(out, hole, 0) < 0)
@@ -163,7 +178,8 @@ static bool pass_on(virStreamPtr in, virStreamPtr out)
 	return virStreamFinish(in) == 0 && virStreamFinish(out) == 0;
 }
 
-static bool copy_bytes(virStorageVolPtr from, virStorageVolPtr to, uint64_t bytes)
+static bool copy_bytes(virStorageVolPtr from, virStorageVolPtr to, uint64_t bytes,
+		       const struct order *order)
 {
 	g_autoptr(virStream) in = virStreamNew(virStorageVolGetConnect(from), 0);
 	g_autoptr(virStream) out = virStreamNew(virStorageVolGetConnect(to), 0);
@@ -172,7 +188,7 @@ static bool copy_bytes(virStorageVolPtr from, virStorageVolPtr to, uint64_t byte
 	    virStorageVolDownload(from, in, 0, bytes, VIR_STORAGE_VOL_DOWNLOAD_SPARSE_STREAM) < 0)
 		return false;
 	if (virStorageVolUpload(to, out, 0, bytes, VIR_STORAGE_VOL_UPLOAD_SPARSE_STREAM) == 0 &&
-	    pass_on(in, out))
+	    pass_on(in, out, order))
 		return true;
 	virStreamAbort(out);
 	virStreamAbort(in);
@@ -183,7 +199,7 @@ static bool copy_bytes(virStorageVolPtr from, virStorageVolPtr to, uint64_t byte
  * Copies volume `name`; one of that name at the other host, the remains of an attempt, is replaced.
  */
 static bool copy_volume(virStoragePoolPtr from, virStoragePoolPtr to, const char *name,
-			unsigned int mode, GError **error)
+			unsigned int mode, const struct order *order, GError **error)
 {
 	g_autoptr(virStorageVol) source = virStorageVolLookupByName(from, name);
 	g_autoptr(virStorageVol) copy = NULL;
@@ -192,9 +208,10 @@ static bool copy_volume(virStoragePoolPtr from, virStoragePoolPtr to, const char
 	storage_delete(to, name);
 	if (source && virStorageVolGetInfo(source, &info) == 0)
 		copy = storage_create(to, name, info.capacity, mode);
-	if (copy && copy_bytes(source, copy, info.capacity))
+	if (copy && copy_bytes(source, copy, info.capacity, order))
 		return true;
-	virt_error_set(error, "cannot copy volume '%s' to another host", name);
+	if (!is_cancelled(order, error))
+		virt_error_set(error, "cannot copy volume '%s' to another host", name);
 	if (copy)
 		virStorageVolDelete(copy, 0);
 	return false;
@@ -231,9 +248,9 @@ static gpointer carry_work(virConnectPtr connection, gpointer input, GError **er
 	g_autofree char *image = g_strconcat(order->domain, SAVED_SUFFIX, NULL);
 	g_autofree char *swap = g_strconcat(order->domain, STORAGE_SWAP, NULL);
 
-	if (!to || !copy_volume(from, to, image, 0600, error))
+	if (!to || !copy_volume(from, to, image, 0600, order, error))
 		return NULL;
-	if ((!order->swap || copy_volume(from, to, swap, 0644, error)) &&
+	if ((!order->swap || copy_volume(from, to, swap, 0644, order, error)) &&
 	    (!order->changes[0] || change_saved(there, to, image, order, error)))
 		return HOST_DONE;
 	storage_delete(to, image);
@@ -346,6 +363,7 @@ static void submit(const struct transfer *transfer, enum host_lane lane, host_wo
 		.changes = g_strdupv((GStrv)transfer->changes),
 		.swap = transfer->swap,
 		.live = transfer->live,
+		.cancel = transfer->cancel ? g_object_ref(transfer->cancel) : NULL,
 	};
 	host_call(transfer->from, lane, &call);
 }
@@ -353,6 +371,13 @@ static void submit(const struct transfer *transfer, enum host_lane lane, host_wo
 void transfer_start(const struct transfer *transfer, host_done_f done, gpointer data)
 {
 	submit(transfer, HOST_LANE_DISK, transfer->saved ? carry_work : migrate_work, done, data);
+}
+
+void transfer_cancel(const struct transfer *transfer)
+{
+	g_cancellable_cancel(transfer->cancel);
+	if (!transfer->saved)
+		domain_destroy(transfer->from, transfer->domain, NULL, NULL);
 }
 
 void transfer_find(const struct transfer *transfer, host_done_f done, gpointer data)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <gio/gio.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,6 +27,7 @@ struct transfer {
 	bool saved;                 /* volumes; else the VM itself, which is frozen and stays so */
 	bool live;                  /* the VM itself, which runs and goes on running */
 	bool swap;                  /* it has a swap disk */
+	GCancellable *cancel;       /* for transfer_cancel() */
 };
 
 /* What a live one took; -1: not known. */
@@ -40,6 +42,13 @@ struct transfer_took {
  * where a VM is is to be found out. What a success leaves behind at `from` is not removed.
  */
 void transfer_start(const struct transfer *transfer, host_done_f done, gpointer data);
+
+/*
+ * Ends a transfer of a VM that nobody wants any more: volumes are not carried on, and a VM in
+ * memory is destroyed at `from`, which ends its migration even where its QEMU hangs.
+ * transfer_start()'s `done` comes soon, with an error unless all was over before.
+ */
+void transfer_cancel(const struct transfer *transfer);
 
 /* Where a VM is. */
 enum transfer_place {

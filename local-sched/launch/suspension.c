@@ -160,6 +160,9 @@ static bool is_to_be_tried_again(const struct vm *vm, const GError *error)
 {
 	enum suspension_step step = vm->suspension->step;
 
+	/* Nobody waits for a host that is out of reach to say where a VM is that is not wanted. */
+	if (vm->suspension->dooming && step == SUSPENSION_LOCATING)
+		return false;
 	if (step == SUSPENSION_CLOCKING)
 		return error ? !g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED)
 			     : is_clock_late(vm);
@@ -657,6 +660,9 @@ static void finish_doom(struct suspension *suspension)
 
 		if (vm->moving)
 			pool_give_up(suspension->settings.pool, vm->machine, vm->node);
+		if (is_elsewhere(vm) && node_machine(vm->node) == vm->machine)
+			pool_abandon(suspension->settings.pool, vm->node,
+				     "its task ended on the way there");
 		vm->moving = false;
 		machine_stowed(vm->machine, false);
 	}
@@ -902,13 +908,27 @@ static bool is_to_be_awaited(enum suspension_step step)
 	       step == SUSPENSION_LOCATING;
 }
 
+/* Those that are on their way to another host come to an end soon. */
+static void interrupt_moves(struct suspension *suspension)
+{
+	for (uint32_t i = 0; i < suspension->settings.count; i++) {
+		struct vm *vm = &suspension->vms[i];
+
+		if (vm->moving)
+			pool_interrupt(suspension->settings.pool, vm->machine, vm->node, vm->saved);
+	}
+}
+
 void suspension_doom(struct suspension *suspension)
 {
 	if (suspension->dooming)
 		return;
 	suspension->dooming = true;
-	if (is_to_be_awaited(suspension->step))
+	/* Until all is still nothing has begun. */
+	if (is_to_be_awaited(suspension->step) && suspension->still_source == 0) {
+		interrupt_moves(suspension);
 		return;
+	}
 	clear_sources(suspension);
 	finish_doom(suspension);
 }

@@ -217,6 +217,26 @@ hosts_go_round() {
 	local_assert_works c1 '[1, 2]'
 }
 
+@test "a task that is killed while its VMs are on their way to another host ends at once" {
+	within 180 local_all_ready c1
+	local_put c1 killed "$(local_long_task)"
+	within 120 local_task_is c1 killed running
+	qemu=$(pgrep -f -- "^/usr/bin/qemu-system.* guest=$(local_get c1 /v1/nodes | jq -r '.nodes[0].vm'),")
+	hosts_ask killed suspensions 1 '{"keep": "memory"}'
+	within 180 local_task_is c1 killed suspended
+	within 180 local_all_ready c1
+	# One that stands still does not move: the migration hangs until its limit of ten minutes.
+	kill -STOP "$qemu"
+	hosts_ask killed resumptions 1 '{"nodes": [2, 3]}'
+	within 120 hosts_one_has_come
+	[ "$(local_status c1 DELETE /v1/tasks/killed)" = 200 ]
+	local_assert_outcome c1 killed killed
+	[ "$(hosts_events killed task-ended)" = 1 ]
+	within 180 local_all_ready c1
+	within 180 hosts_nothing_left
+	local_assert_works c1 '[1, 2]'
+}
+
 # A third VM is on b2, or is coming there.
 hosts_one_has_come() {
 	[ "$(hosts_vms b2 --all | wc -w)" -ge 3 ]
