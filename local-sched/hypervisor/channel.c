@@ -157,15 +157,25 @@ static void opened(gpointer result, const GError *error, gpointer data)
 	channel->events->opened(channel, error, channel->data);
 }
 
-void channel_open(struct channel *channel)
+static void open_on(struct channel *channel, enum host_lane lane)
 {
 	if (channel->opening) {
-		channel->stale = channel->again = true;
+		channel->again = channel->stale;
 		return;
 	}
 	drop_stream(channel);
 	channel->opening = true;
-	domain_open_port(channel->host, channel->domain, channel->port, opened, channel);
+	domain_open_port(channel->host, lane, channel->domain, channel->port, opened, channel);
+}
+
+void channel_open(struct channel *channel)
+{
+	open_on(channel, HOST_LANE_CONTROL);
+}
+
+void channel_open_now(struct channel *channel)
+{
+	open_on(channel, HOST_LANE_ACT);
 }
 
 void channel_close(struct channel *channel)

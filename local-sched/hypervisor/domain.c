@@ -278,11 +278,10 @@ static void drop_stream(gpointer data)
 	virStreamFree(stream);
 }
 
-void domain_open_port(struct host *host, const char *name, const char *port, host_done_f done,
-		      gpointer data)
+void domain_open_port(struct host *host, enum host_lane lane, const char *name, const char *port,
+		      host_done_f done, gpointer data)
 {
-	submit(host, HOST_LANE_CONTROL, open_port_work, input_new(name, port), drop_stream, done,
-	       data);
+	submit(host, lane, open_port_work, input_new(name, port), drop_stream, done, data);
 }
 
 static gpointer close_stream_work(virConnectPtr connection, gpointer data, GError **error)

@@ -59,8 +59,8 @@ void domain_agent(struct host *host, const char *name, const char *request, int 
  * Opens the VM's virtio-serial port `port` as a non-blocking stream; whoever had it open loses it.
  * Result: virStreamPtr, to be given to a struct channel.
  */
-void domain_open_port(struct host *host, const char *name, const char *port, host_done_f done,
-		      gpointer data);
+void domain_open_port(struct host *host, enum host_lane lane, const char *name, const char *port,
+		      host_done_f done, gpointer data);
 
 /* Ends and frees a stream (taken over) whose event callback was removed. */
 void domain_close_stream(struct host *host, virStreamPtr stream);

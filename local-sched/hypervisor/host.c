@@ -21,6 +21,7 @@ struct lane {
 struct host {
 	gatomicrefcount references; /* the owner's, and one per call and idle event under way */
 	gint closed;                /* atomic: nothing is delivered any more */
+	guint doubtful;             /* atomic: the control connection is to be opened anew */
 	char *name;
 	char *uri;
 	const struct host_events *events;
@@ -235,6 +236,18 @@ static void on_close(virConnectPtr connection, int reason, void *data)
 		notify(data, deliver_connection, false, NULL, reasons[reason]);
 }
 
+/*
+ * Ports may be open on this connection, and are not told its end: the host is taken for out of
+ * reach until it was asked what there is.
+ */
+static void on_close_act(virConnectPtr connection, int reason, void *data)
+{
+	struct host *host = data;
+
+	g_atomic_int_set(&host->doubtful, 1);
+	on_close(connection, reason, host);
+}
+
 /* Connections; on worker threads. */
 
 /* Every callback holds a reference to the host until libvirt forgets it. */
@@ -286,6 +299,9 @@ static virConnectPtr open_connection(struct host *host, enum host_lane lane, GEr
 	if (lane == HOST_LANE_CONTROL) {
 		watch_events(host, connection);
 		notify(host, deliver_connection, true, NULL, "connected");
+	} else if (lane == HOST_LANE_ACT) {
+		virConnectRegisterCloseCallback(connection, on_close_act, host, NULL);
+		virResetLastError();
 	}
 	return connection;
 }
@@ -304,6 +320,8 @@ static void close_connection(struct host *host, enum host_lane lane)
 			virConnectDomainEventDeregisterAny(connection, host->agent_id);
 		if (host->frozen_id >= 0)
 			virConnectDomainQemuMonitorEventDeregister(connection, host->frozen_id);
+	} else if (lane == HOST_LANE_ACT) {
+		virConnectUnregisterCloseCallback(connection, on_close_act);
 	}
 	virConnectClose(connection);
 }
@@ -325,9 +343,11 @@ static virConnectPtr lane_connection(struct host *host, enum host_lane lane, GEr
 {
 	struct lane *self = &host->lanes[lane];
 	virConnectPtr connection;
+	bool doubtful;
 
 	lane_lock(self);
-	if (self->connection && virConnectIsAlive(self->connection) != 1)
+	doubtful = lane == HOST_LANE_CONTROL && g_atomic_int_and(&host->doubtful, 0) != 0;
+	if (self->connection && (doubtful || virConnectIsAlive(self->connection) != 1))
 		close_connection(host, lane);
 	if (!self->connection && !g_atomic_int_get(&host->closed))
 		self->connection = open_connection(host, lane, error);

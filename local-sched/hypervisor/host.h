@@ -20,9 +20,9 @@ struct host;
 
 /* Where work runs. */
 enum host_lane {
-	HOST_LANE_CONTROL = 0, /* one thread: domains, storage, streams; in order; domain events */
+	HOST_LANE_CONTROL = 0, /* one thread: domains, storage, ports; in order; domain events */
 	HOST_LANE_AGENT,       /* several threads: guest agents and statistics; no order */
-	HOST_LANE_ACT,         /* several: VMs are frozen and set going, side by side; no order */
+	HOST_LANE_ACT,         /* several: VMs are frozen and set going, side by side; ports; no order */
 	HOST_LANE_DISK,        /* several: VMs are saved and restored, which takes long; no order */
 	HOST_LANES,
 };

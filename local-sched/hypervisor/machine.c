@@ -600,6 +600,7 @@ static void land(struct machine *machine)
 	for (uint32_t i = 0; i < machine->cores; i++) {
 		if (channel_is_open(machine->channels[i]))
 			continue;
+		/* Where it is being opened that is waited for by machine_rewire(). */
 		log_warning("%s: PMI port %u was not open when the VM came", machine->settings.name,
 			    i);
 		machine->cut_off = true;
@@ -648,7 +649,7 @@ void machine_vm_started(struct machine *machine, struct host *host)
 		return;
 	for (uint32_t i = 0; i < machine->cores; i++)
 		if (!channel_is_open(machine->landing[i]))
-			channel_open(machine->landing[i]);
+			channel_open_now(machine->landing[i]);
 }
 
 void machine_rewire(struct machine *machine)
