@@ -2,6 +2,7 @@
 #include "local-sched/cpu/cpu_quota.h"
 
 #include <inttypes.h>
+#include <libvirt/virterror.h>
 #include <string.h>
 
 #include "local-sched/hypervisor/virt_error.h"
@@ -57,11 +58,32 @@ static int64_t as_set(long long quota)
 	return quota < 0 || quota >= INT64_MAX / 1000 ? CPU_CAP_NO_QUOTA : quota;
 }
 
+/*
+ * Whether a VM has no quota already: also where its host knows none, as without control groups, so
+ * that none can ever have been set.
+ */
+static bool has_none(virDomainPtr domain)
+{
+	unsigned long long period;
+	long long quota;
+	g_autoptr(GError) error = NULL;
+	int code;
+
+	if (read_quota(domain, &period, &quota, &error))
+		return as_set(quota) == CPU_CAP_NO_QUOTA;
+	code = virGetLastErrorCode();
+	return code == VIR_ERR_NO_SUPPORT || code == VIR_ERR_OPERATION_UNSUPPORTED ||
+	       code == VIR_ERR_CONFIG_UNSUPPORTED || code == VIR_ERR_ARGUMENT_UNSUPPORTED ||
+	       code == VIR_ERR_OK;
+}
+
 static bool apply(const struct cpu_cap *cap, virDomainPtr domain, GError **error)
 {
 	unsigned long long period;
 	long long quota;
 
+	if (cap->quota_us == CPU_CAP_NO_QUOTA && has_none(domain))
+		return true;
 	if (!set_quota(cap, domain, error) || !read_quota(domain, &period, &quota, error))
 		return false;
 	if (period == cap->period_us && as_set(quota) == cap->quota_us)

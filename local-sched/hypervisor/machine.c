@@ -307,7 +307,8 @@ static void found_ours(struct machine *machine, const struct domain_info *info)
 		reopen_all(machine);
 		machine_vm_paused(machine, info->paused, info->failure);
 	} else if (!info->paused) {
-		machine->late_clock = true; /* it may have been paused, by a predecessor too */
+		machine->late_clock = true; /* it may have been paused, by a predecessor too, */
+		machine->shared = true;     /* ... and its last task may have had a share */
 		machine->adopted = true;
 		machine_fire(machine, MACHINE_EVENT_ADOPT, NULL);
 	} else if (machine->was_parked) {
@@ -529,7 +530,7 @@ bool machine_assign(struct machine *machine, const char *task, const struct mach
 
 void machine_release(struct machine *machine, bool clean)
 {
-	bool whole = machine->share >= 1;
+	bool whole = !machine->shared;
 
 	machine->clean = clean;
 	machine->share = 1;
@@ -575,9 +576,13 @@ void machine_hold(struct machine *machine)
 	machine_fire(machine, MACHINE_EVENT_HOLD, NULL);
 }
 
+/* Ports that were cut off meanwhile are opened now, or when the host is back (found_ours()). */
 void machine_let_go(struct machine *machine)
 {
 	machine_fire(machine, MACHINE_EVENT_LET_GO, NULL);
+	for (uint32_t i = 0; machine->state == MACHINE_BUSY && i < machine->cores; i++)
+		if (!channel_is_open(machine->channels[i]) && machine->reopen_source == 0)
+			machine->reopen_source = g_timeout_add(REOPEN_MS, reopen, machine);
 }
 
 void machine_stowed(struct machine *machine, bool stowed)

@@ -332,6 +332,14 @@ static void enter_sweeping(struct machine *machine)
 		   ask(machine, machine->sweep_pid ? sweep_answer : sweep_started));
 }
 
+/* Without a share there is no quota left of one. */
+static void capped(struct machine *machine, gpointer result, const GError *error)
+{
+	if (!error && machine->share >= 1)
+		machine->shared = false;
+	simple_answer(machine, result, error);
+}
+
 static void enter_capping(struct machine *machine)
 {
 	const struct machine_place *place = machine->place;
@@ -344,7 +352,7 @@ static void enter_capping(struct machine *machine)
 	cap = machine_cap_at(machine, place);
 	domain_apply_cap(machine->settings.host, HOST_LANE_CONTROL, machine->settings.domain,
 			 &cap, machine_cores_at(machine, place), answered,
-			 ask(machine, simple_answer));
+			 ask(machine, capped));
 }
 
 static void enter_wiring(struct machine *machine)

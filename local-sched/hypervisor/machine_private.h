@@ -58,7 +58,7 @@ struct machine {
 	const struct machine_user *user;
 	void *user_data;
 	double share; /* of its node's CPU that its task has, in (0, 1] */
-	bool shared;  /* it had another one since it was created */
+	bool shared;  /* it may have a quota of another one */
 	bool stowed;
 	bool rewiring;
 	int64_t frozen_us;

@@ -744,7 +744,9 @@ void job_advance(struct job *job)
 		return;
 	if (active && job->execs_pending == 0 && all_ranks(job, has_exited))
 		collect_all(job);
-	if (job->phase == PHASE_COLLECTING && all_ranks(job, is_collected)) {
+	/* A share that is still being set would be the next task's as well. */
+	if (job->phase == PHASE_COLLECTING && all_ranks(job, is_collected) &&
+	    job->share_pending == 0) {
 		settle(job);
 		return; /* settling may already have come to an end */
 	}

@@ -44,6 +44,7 @@ struct job_node {
 	bool lost;    /* not ours any more */
 	bool settled;
 	bool polling;
+	bool sharing; /* its share is being set */
 	uint32_t poll_next; /* core */
 	guint poll_failures;
 };

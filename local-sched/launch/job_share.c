@@ -14,8 +14,8 @@
 /* A call to a host for one VM (setting) or all of the task there (reading). */
 struct question {
 	struct job *job;
-	uint32_t n; /* of the share */
-	uint32_t source;
+	uint32_t n;      /* of the share */
+	uint32_t source; /* or place */
 };
 
 /* What the VMs on one host had used when it was read last. */
@@ -36,28 +36,45 @@ static struct question *ask(struct job *job, uint32_t source)
 
 /* Setting. */
 
+static void tell_share(struct job *job)
+{
+	g_autofree char *trouble = g_steal_pointer(&job->share_trouble);
+
+	if (!trouble)
+		job->task->share_set_ns = clock_now_ns();
+	job->events->shared(job, trouble, job->data);
+}
+
+static void set_share(struct job *job, uint32_t i);
+
 static void share_set(gpointer result, const GError *error, gpointer data)
 {
 	g_autofree struct question *question = data;
 	struct job *job = question->job;
-	const char *reason;
 
 	if (!job_was_answered(job))
 		return;
-	if (question->n != job->task->share_n) {
-		job_advance(job);
+	/* Calls to a host may overtake one another: the next one waits for this. */
+	if (question->n != job->task->share_n && !job->places[question->source].lost) {
+		set_share(job, question->source);
 		return;
 	}
 	if (error && !job->share_trouble)
 		job->share_trouble = g_strdup(error->message);
-	if (--job->share_pending > 0)
-		return;
-	reason = job->share_trouble;
-	if (!reason)
-		job->task->share_set_ns = clock_now_ns();
-	job->events->shared(job, reason, job->data);
-	g_clear_pointer(&job->share_trouble, g_free);
+	job->places[question->source].sharing = false;
+	if (--job->share_pending == 0)
+		tell_share(job);
 	job_advance(job);
+}
+
+static void set_share(struct job *job, uint32_t i)
+{
+	const struct machine *machine = job->places[i].machine;
+	const struct machine_place *place = machine_where(machine);
+	const struct cpu_cap cap = machine_cap_at(machine, place);
+
+	domain_apply_cap(machine_host(machine), HOST_LANE_ACT, machine_domain(machine), &cap,
+			 machine_cores_at(job->places[i].machine, place), share_set, ask(job, i));
 }
 
 /* Reading what is given. */
@@ -165,19 +182,17 @@ static gboolean read_given(gpointer data)
 
 void job_share(struct job *job)
 {
-	job->share_pending = 0;
 	g_clear_pointer(&job->share_trouble, g_free);
 	job->task->given_cores = (double)NAN;
 	for (uint32_t i = 0; i < job->task->nodes_count; i++) {
-		struct machine *machine = job->places[i].machine;
-		const struct machine_place *place = machine_where(machine);
-		struct cpu_cap cap;
+		struct job_node *place = &job->places[i];
 
-		machine_set_share(machine, job->task->share);
-		cap = machine_cap_at(machine, place);
+		machine_set_share(place->machine, job->task->share);
+		if (place->sharing)
+			continue; /* it is given this one after the last one */
+		place->sharing = true;
 		job->share_pending++;
-		domain_apply_cap(machine_host(machine), HOST_LANE_ACT, machine_domain(machine),
-				 &cap, machine_cores_at(machine, place), share_set, ask(job, 0));
+		set_share(job, i);
 	}
 	if (!job->given)
 		job->given = g_new0(struct job_given, job->settings.sources_count);

@@ -280,6 +280,70 @@ static void test_failures(void)
 		g_assert_cmpstr(cases[i].failure(cases[i].code), ==, cases[i].expected);
 }
 
+static bool is_past_capping(struct fixture *fixture)
+{
+	return machine_state(fixture->machine) > MACHINE_CAPPING ||
+	       machine_state(fixture->machine) < MACHINE_SWEEPING;
+}
+
+static void on_input(struct machine *machine, uint32_t core, const char *bytes, size_t length,
+		     void *data)
+{
+}
+
+static void on_lost(struct machine *machine, const char *reason, void *data)
+{
+}
+
+static void on_settled(struct machine *machine, void *data)
+{
+}
+
+static void on_wired(struct machine *machine, const GError *error, void *data)
+{
+}
+
+static const struct machine_user user = {
+	.input = on_input, .lost = on_lost, .settled = on_settled, .wired = on_wired};
+
+/* Also one that was taken back: that may have failed. */
+static void test_share_ends_with_its_task(struct fixture *fixture, gconstpointer data)
+{
+	reach_ready(fixture);
+	g_assert_true(machine_assign(fixture->machine, "t", &user, NULL));
+	machine_release(fixture->machine, true);
+	g_assert_cmpstr(machine_state_name(machine_state(fixture->machine)), ==, "ready");
+	g_assert_true(machine_assign(fixture->machine, "u", &user, NULL));
+	machine_set_share(fixture->machine, 0.5);
+	machine_set_share(fixture->machine, 1);
+	machine_release(fixture->machine, true);
+	g_assert_cmpstr(machine_state_name(machine_state(fixture->machine)), ==, "capping");
+	g_assert_cmpint(machine_cap_at(fixture->machine, &fixture->place).quota_us, ==,
+			CPU_CAP_NO_QUOTA);
+	wait_until(fixture, is_past_capping);
+	g_assert_false(fixture->machine->shared);
+}
+
+/* Nobody knows what its last task had. */
+static void test_share_ends_with_its_scheduler(struct fixture *fixture, gconstpointer data)
+{
+	struct domain_info info = {.name = (char *)DOMAIN};
+
+	wait_until(fixture, is_past_creating);
+	info.description = fixture->machine->fingerprint;
+	machine_detach(fixture->machine, "its scheduler died");
+	machine_found(fixture->machine, &info);
+	g_assert_cmpstr(machine_state_name(machine_state(fixture->machine)), ==, "greeting");
+	machine_fire(fixture->machine, MACHINE_EVENT_DONE, NULL);
+	fixture->machine->clean = true;
+	machine_fire(fixture->machine, MACHINE_EVENT_DONE, NULL);
+	g_assert_cmpstr(machine_state_name(machine_state(fixture->machine)), ==, "capping");
+	g_assert_cmpint(machine_cap_at(fixture->machine, &fixture->place).quota_us, ==,
+			CPU_CAP_NO_QUOTA);
+	wait_until(fixture, is_past_capping);
+	g_assert_false(fixture->machine->shared);
+}
+
 #define ADD(name, test) g_test_add(name, struct fixture, NULL, set_up, test, tear_down)
 
 int main(int argc, char **argv)
@@ -293,6 +357,8 @@ int main(int argc, char **argv)
 	ADD("/machine/one-that-nobody-wants-goes-until-somebody-does", test_unwanted);
 	ADD("/machine/one-that-somebody-paused-is-kept", test_paused);
 	ADD("/machine/one-that-a-failure-stopped-has-failed", test_stopped_by_failure);
+	ADD("/machine/a-share-ends-with-its-task", test_share_ends_with_its_task);
+	ADD("/machine/a-share-ends-with-its-scheduler", test_share_ends_with_its_scheduler);
 	g_test_add_func("/machine/what-was-asked-for-is-told-from-a-failure", test_failures);
 	return g_test_run();
 }
