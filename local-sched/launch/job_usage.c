@@ -72,12 +72,17 @@ void usage_parts_expect(GArray *parts, struct usage_source *sources, uint32_t so
 	for (uint32_t s = 0; s < sources_count && !part; s++) {
 		if (!g_str_equal(host_name(sources[s].host), host))
 			continue;
-		more = (struct usage_part){.source = &sources[s], .domains = g_ptr_array_new()};
+		more = (struct usage_part){.source = &sources[s],
+					   .domains = g_ptr_array_new(),
+					   .coming = g_ptr_array_new()};
 		g_array_append_val(parts, more);
 		part = &g_array_index(parts, struct usage_part, parts->len - 1);
 	}
-	if (part && machine_host(machine) != part->source->host)
-		g_ptr_array_add(part->domains, (gpointer)machine_domain(machine));
+	if (!part || machine_host(machine) == part->source->host)
+		return;
+	g_ptr_array_add(part->domains, (gpointer)machine_domain(machine));
+	if (part->coming)
+		g_ptr_array_add(part->coming, (gpointer)machine);
 }
 
 static struct usage_part *part_at(struct job_usage *usage, guint i)
@@ -85,10 +90,17 @@ static struct usage_part *part_at(struct job_usage *usage, guint i)
 	return &g_array_index(usage->parts, struct usage_part, i);
 }
 
+static void part_clear(struct usage_part *part)
+{
+	g_ptr_array_unref(part->domains);
+	if (part->coming)
+		g_ptr_array_unref(part->coming);
+}
+
 static void really_free(struct job_usage *usage)
 {
 	for (guint i = 0; i < usage->parts->len; i++)
-		g_ptr_array_unref(part_at(usage, i)->domains);
+		part_clear(part_at(usage, i));
 	g_array_unref(usage->parts);
 	g_free(usage->readings);
 	g_free(usage);
@@ -110,6 +122,21 @@ static void read_energy(const struct usage_source *source, int64_t t_ns, struct 
 	reading->gap_ns = (double)counter->gap_ns;
 }
 
+/* Whether a host has nothing to do with the task after all: VMs were to come, and none did. */
+static bool was_in_vain(const struct usage_part *part)
+{
+	for (guint i = 0; part->coming && i < part->coming->len; i++)
+		if (machine_host(part->coming->pdata[i]) == part->source->host)
+			return false;
+	return part->coming != NULL;
+}
+
+static bool is_read(const struct reading *r)
+{
+	return !isnan(r[0].host_cpu_ns) && !isnan(r[1].host_cpu_ns) && !isnan(r[0].energy_uj) &&
+	       !isnan(r[1].energy_uj);
+}
+
 static void tell(struct job_usage *usage)
 {
 	struct usage total = {0};
@@ -117,6 +144,8 @@ static void tell(struct job_usage *usage)
 	for (guint i = 0; i < usage->parts->len; i++) {
 		const struct reading *r = usage->readings[i];
 
+		if (was_in_vain(part_at(usage, i)) && !is_read(r))
+			continue;
 		total.cpu_s += (r[1].cpu_ns - r[0].cpu_ns) * 1e-9;
 		total.host_cpu_s += (r[1].host_cpu_ns - r[0].host_cpu_ns) * 1e-9;
 		total.host_energy_uj += r[1].energy_uj - r[0].energy_uj;

@@ -25,6 +25,7 @@ struct usage_source {
 struct usage_part {
 	struct usage_source *source;
 	GPtrArray *domains; /* of char *, borrowed */
+	GPtrArray *coming;  /* of struct machine, borrowed: only these come here; NULL: others too */
 };
 
 /* NAN: not known. */
@@ -42,7 +43,10 @@ void usage_add(struct usage *total, const struct usage *stretch);
 GArray *usage_parts_new(struct usage_source *sources, uint32_t sources_count,
 			struct machine *const *machines, uint32_t count);
 
-/* The same, with the host that one of the machines is coming to. */
+/*
+ * The same, with the host that one of the machines is coming to. Where it does not come, a host whose
+ * counters cannot be read does not matter.
+ */
 void usage_parts_expect(GArray *parts, struct usage_source *sources, uint32_t sources_count,
 			const struct machine *machine, const char *host);
 
