@@ -152,9 +152,8 @@ static void drop_unmoved(struct task *task)
 
 	if (!last || task_migration_came_about(last) || (last->settled_ns && !last->reason))
 		return;
-	task->unmoved_n = last->n;
-	task->unmoved_attempt = last->attempt;
-	g_ptr_array_remove_index(task->migrations, task->migrations->len - 1);
+	task_migration_free(task->unmoved);
+	task->unmoved = g_ptr_array_steal_index(task->migrations, task->migrations->len - 1);
 }
 
 static void on_job_ended(struct job *job, const char *output, size_t length, void *data)
@@ -523,18 +522,20 @@ const struct task *scheduler_resume_task(struct scheduler *scheduler, const char
 
 /* Migrating. */
 
-static bool was_asked_to_migrate(const struct task *task,
-				 const struct task_resume_request *request)
+/* What is known of a request, or of a later try; NULL: nothing. */
+static const struct task_migration *known_migration(const struct task *task,
+						    const struct task_resume_request *request)
 {
-	if (task->unmoved_n == request->n && task->unmoved_attempt >= request->attempt)
-		return true;
-	for (guint i = 0; i < task->migrations->len; i++) {
-		const struct task_migration *known = task->migrations->pdata[i];
+	const struct task_migration *known = task->unmoved;
 
+	if (known && known->n == request->n && known->attempt >= request->attempt)
+		return known;
+	for (guint i = 0; i < task->migrations->len; i++) {
+		known = task->migrations->pdata[i];
 		if (known->n == request->n && known->attempt >= request->attempt)
-			return true;
+			return known;
 	}
-	return false;
+	return NULL;
 }
 
 static bool is_one_of(const uint32_t *nodes, uint32_t count, uint32_t node)
@@ -589,6 +590,7 @@ const struct task *scheduler_migrate_task(struct scheduler *scheduler, const cha
 	struct task *task = find_task(scheduler, id, error);
 	struct task_resume_request request = {0};
 	g_autofree uint32_t *nodes = NULL;
+	const struct task_migration *known;
 	struct task_migration *migration;
 	GError *cause = NULL;
 
@@ -598,7 +600,13 @@ const struct task *scheduler_migrate_task(struct scheduler *scheduler, const cha
 		return bad_body(error, cause);
 	nodes = request.nodes;
 	*ret_new = false;
-	if (was_asked_to_migrate(task, &request))
+	known = known_migration(task, &request);
+	if (known && known->attempt == request.attempt &&
+	    !task_migration_goes_to(known, nodes, request.count)) {
+		conflict(error, task, "this migration is known with other nodes");
+		return NULL;
+	}
+	if (known)
 		return task;
 	if (!may_migrate(scheduler, task, &request, error))
 		return NULL;

@@ -62,6 +62,7 @@ void task_free(struct task *task)
 	g_free(task->reason);
 	g_ptr_array_unref(task->suspensions);
 	g_ptr_array_unref(task->migrations);
+	task_migration_free(task->unmoved);
 	g_free(task);
 }
 

@@ -61,8 +61,7 @@ struct task {
 	uint32_t refused_n;      /* the last suspension that failed, not stored; 0: none */
 	uint32_t refused_attempt;
 	GPtrArray *migrations;   /* of struct task_migration, owned; oldest first */
-	uint32_t unmoved_n;      /* the last migration that failed for all VMs, not stored; 0: none */
-	uint32_t unmoved_attempt;
+	struct task_migration *unmoved; /* the last that failed for all VMs, not stored; NULL: none */
 	uint32_t share_n;        /* which share it was given last; 0: none */
 	double share;            /* of its nodes' CPUs, in (0, 1] */
 	int64_t share_requested_ns;

@@ -40,6 +40,17 @@ void task_migration_set_moved(struct task_migration *migration, uint32_t vm, boo
 	migration->placed[vm] = moved ? migration->vms[vm].to : migration->vms[vm].from;
 }
 
+bool task_migration_goes_to(const struct task_migration *migration, const uint32_t *nodes,
+			    uint32_t count)
+{
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < migration->count; i++)
+		for (uint32_t j = 0; j < count; j++)
+			found += migration->vms[i].to == nodes[j];
+	return found == count && count == migration->count;
+}
+
 bool task_migration_came_about(const struct task_migration *migration)
 {
 	for (uint32_t i = 0; i < migration->count; i++)

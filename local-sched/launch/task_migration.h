@@ -47,6 +47,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(task_migration_t, task_migration_free)
 /* A VM is at the node that it was to go to, or not. */
 void task_migration_set_moved(struct task_migration *migration, uint32_t vm, bool moved);
 
+/* Whether its VMs are asked to go to just these `nodes`, `count` of them, in whatever order. */
+bool task_migration_goes_to(const struct task_migration *migration, const uint32_t *nodes,
+			    uint32_t count);
+
 /* Whether a VM has moved. */
 bool task_migration_came_about(const struct task_migration *migration);
 
