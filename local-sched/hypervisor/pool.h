@@ -77,6 +77,15 @@ bool pool_may_move(const struct pool *pool, const struct machine *machine, const
 		   GError **error);
 
 /*
+ * The order of `to`, `count` nodes for as many VMs, in which as many as possible stay where they are
+ * (`from`; NULL: they are at no nodes), and as many of the others as possible on their host, written
+ * there. False with `error` (VIRT_ERROR), and nothing changed: a VM would have to go to a host that
+ * it cannot be moved to.
+ */
+bool pool_match(const struct pool *pool, struct machine *const *machines, const uint32_t *from,
+		uint32_t count, uint32_t *to, GError **error);
+
+/*
  * Brings a stowed VM to the host of the node that it occupies (site_send()), and finds out where it
  * is after a failure (site_find()).
  */

@@ -683,6 +683,7 @@ void site_send_live(struct site *from, struct site *to, struct machine *machine,
 		    gpointer data)
 {
 	announce(from, to, machine);
+	g_hash_table_insert(to->coming, g_strdup(machine_domain(machine)), g_cancellable_new());
 	machine_expect(machine, to->host);
 	transfer(from, to, machine, LIVE, transfer_start, done, data);
 }

@@ -128,15 +128,19 @@ static unsigned int migrate_flags(const struct order *order)
 static gpointer migrate_work(virConnectPtr connection, gpointer input, GError **error)
 {
 	const struct order *order = input;
-	g_autoptr(virDomain) domain = virDomainLookupByName(connection, order->domain);
+	g_autoptr(virDomain) domain = NULL;
 	g_autofree char *uri = data_uri(order->to_uri);
-	g_autofree char *xml = domain ? changed_xml(domain, order) : NULL;
+	g_autofree char *xml = NULL;
 	int64_t start_ns = clock_now_ns();
 	virTypedParameterPtr params = NULL;
 	int count = 0;
 	int max = 0;
 	int result = -1;
 
+	if (is_cancelled(order, error))
+		return NULL;
+	domain = virDomainLookupByName(connection, order->domain);
+	xml = domain ? changed_xml(domain, order) : NULL;
 	add_text(&params, &count, &max, VIR_MIGRATE_PARAM_URI, uri);
 	add_text(&params, &count, &max, VIR_MIGRATE_PARAM_DEST_XML, xml);
 	if (domain)
@@ -260,15 +264,39 @@ static gpointer carry_work(virConnectPtr connection, gpointer input, GError **er
 
 /* Finding. */
 
-/* Whether a VM is on a host: false with `error` where that cannot be asked. */
-static bool look(virConnectPtr connection, const char *name, bool *ret_there, GError **error)
+/* What a host has of a VM. */
+enum presence {
+	ABSENT = 0,
+	STILL,   /* it does not run, and nothing is done with it */
+	BUSY,    /* it is on its way */
+	RUNNING, /* and nothing is done with it */
+};
+
+/* False with `error` where that cannot be asked. */
+static bool look(virConnectPtr connection, const char *name, enum presence *ret_presence,
+		 GError **error)
 {
 	g_autoptr(virDomain) domain = virDomainLookupByName(connection, name);
-	int active = domain ? virDomainIsActive(domain) : 0;
+	int state = VIR_DOMAIN_NOSTATE;
+	virDomainJobInfo job = {0};
 
-	*ret_there = active == 1;
-	if ((domain && active >= 0) || virGetLastErrorCode() == VIR_ERR_NO_DOMAIN)
+	*ret_presence = ABSENT;
+	if (domain && virDomainGetState(domain, &state, NULL, 0) == 0 &&
+	    state != VIR_DOMAIN_SHUTOFF) {
+		if (virDomainGetJobInfo(domain, &job) < 0 &&
+		    virGetLastErrorCode() != VIR_ERR_NO_SUPPORT)
+			*ret_presence = BUSY; /* nobody could ask it */
+		else if (job.type != VIR_DOMAIN_JOB_NONE)
+			*ret_presence = BUSY;
+		else
+			*ret_presence = state == VIR_DOMAIN_RUNNING ? RUNNING : STILL;
+		virResetLastError();
 		return true;
+	}
+	if (state == VIR_DOMAIN_SHUTOFF || virGetLastErrorCode() == VIR_ERR_NO_DOMAIN) {
+		virResetLastError();
+		return true;
+	}
 	virt_error_set(error, "cannot look for VM '%s'", name);
 	return false;
 }
@@ -293,68 +321,94 @@ static void set_going(virConnectPtr connection, const char *name)
 	virResetLastError();
 }
 
-/* Whether a VM runs on a host, and nothing is done with it any more. */
-static bool goes_on(virConnectPtr connection, const char *name)
-{
-	g_autoptr(virDomain) domain = virDomainLookupByName(connection, name);
-	int state = VIR_DOMAIN_NOSTATE;
-	virDomainJobInfo job = {0};
-	bool goes = domain && virDomainGetState(domain, &state, NULL, 0) == 0 &&
-		    state == VIR_DOMAIN_RUNNING && virDomainGetJobInfo(domain, &job) == 0 &&
-		    job.type == VIR_DOMAIN_JOB_NONE;
-
-	virResetLastError();
-	return goes;
-}
-
 static gpointer abort_work(virConnectPtr connection, gpointer input, GError **error)
 {
 	end_job(connection, ((const struct order *)input)->domain);
 	return HOST_DONE;
 }
 
-static gpointer find_work(virConnectPtr connection, gpointer input, GError **error)
+static gpointer not_known_yet(const struct order *order, GError **error)
 {
-	const struct order *order = input;
-	g_autoptr(virConnect) other = NULL;
-	bool here;
-	bool there;
+	g_set_error(error, VIRT_ERROR, VIRT_ERROR_CONNECTION, "VM '%s' is still on its way",
+		    order->domain);
+	return NULL;
+}
 
-	/* The other host may be gone for good. */
-	if (order->live && goes_on(connection, order->domain))
-		return GINT_TO_POINTER(TRANSFER_FROM);
-	other = host_connection(order->to, HOST_LANE_DISK, error);
-	if (!other || !look(connection, order->domain, &here, error) ||
-	    !look(other, order->domain, &there, error))
-		return NULL;
-	if (here && (there || order->live)) {
-		end_job(connection, order->domain);
-		if (!there)
-			set_going(connection, order->domain);
-		g_set_error(error, VIRT_ERROR, VIRT_ERROR_CONNECTION,
-			    "VM '%s' is still on its way", order->domain);
-		return NULL;
-	}
-	if (here || there)
-		return GINT_TO_POINTER(here ? TRANSFER_FROM : TRANSFER_TO);
+static gpointer is_gone(const struct order *order, GError **error)
+{
 	g_set_error(error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN, "VM '%s' is gone", order->domain);
 	return NULL;
 }
 
+/* One that stands still: wherever a host has it, it is. */
+static gpointer find_still(const struct order *order, enum presence here, enum presence there,
+			   virConnectPtr connection, GError **error)
+{
+	if (here != ABSENT && there != ABSENT) {
+		end_job(connection, order->domain);
+		return not_known_yet(order, error);
+	}
+	if (here == ABSENT && there == ABSENT)
+		return is_gone(order, error);
+	return GINT_TO_POINTER(here != ABSENT ? TRANSFER_FROM : TRANSFER_TO);
+}
+
+/*
+ * One that runs, and is not RUNNING here. A copy that stands still is of no use as long as this
+ * host has the VM: it goes on here, and the copy ends by itself. One without an original has all.
+ */
+static gpointer find_live(const struct order *order, enum presence here, enum presence there,
+			  virConnectPtr connection, virConnectPtr other, GError **error)
+{
+	if (there == RUNNING && here != BUSY)
+		return GINT_TO_POINTER(TRANSFER_TO);
+	if (here == ABSENT && there == ABSENT)
+		return is_gone(order, error);
+	if (here == BUSY)
+		end_job(connection, order->domain);
+	else if (here == STILL)
+		set_going(connection, order->domain);
+	else if (there == STILL)
+		set_going(other, order->domain);
+	return not_known_yet(order, error);
+}
+
+/* At the host that it was at. */
+static gpointer find_work(virConnectPtr connection, gpointer input, GError **error)
+{
+	const struct order *order = input;
+	g_autoptr(virConnect) other = NULL;
+	enum presence here;
+	enum presence there;
+
+	if (!look(connection, order->domain, &here, error))
+		return NULL;
+	/* The other host may be gone for good. */
+	if (order->live && here == RUNNING)
+		return GINT_TO_POINTER(TRANSFER_FROM);
+	other = host_connection(order->to, HOST_LANE_DISK, error);
+	if (!other || !look(other, order->domain, &there, error))
+		return NULL;
+	return order->live ? find_live(order, here, there, connection, other, error) :
+			     find_still(order, here, there, connection, error);
+}
+
+/* At the other one, where the first cannot be asked: it may be gone for good. */
+static gpointer find_there_work(virConnectPtr connection, gpointer input, GError **error)
+{
+	const struct order *order = input;
+	enum presence there;
+
+	if (!look(connection, order->domain, &there, error))
+		return NULL;
+	return there == RUNNING ? GINT_TO_POINTER(TRANSFER_TO) : not_known_yet(order, error);
+}
+
 /* Orders. */
 
-static void submit(const struct transfer *transfer, enum host_lane lane, host_work_f work,
-		   host_done_f done, gpointer data)
+static struct order *order_new(const struct transfer *transfer)
 {
 	struct order *order = g_new0(struct order, 1);
-	const struct host_call call = {
-		.work = work,
-		.input = order,
-		.input_free = order_free,
-		.result_free = work == migrate_work && transfer->live ? g_free : NULL,
-		.done = done,
-		.data = data,
-	};
 
 	*order = (struct order){
 		.to = host_ref(transfer->to),
@@ -365,6 +419,21 @@ static void submit(const struct transfer *transfer, enum host_lane lane, host_wo
 		.live = transfer->live,
 		.cancel = transfer->cancel ? g_object_ref(transfer->cancel) : NULL,
 	};
+	return order;
+}
+
+static void submit(const struct transfer *transfer, enum host_lane lane, host_work_f work,
+		   host_done_f done, gpointer data)
+{
+	const struct host_call call = {
+		.work = work,
+		.input = order_new(transfer),
+		.input_free = order_free,
+		.result_free = work == migrate_work && transfer->live ? g_free : NULL,
+		.done = done,
+		.data = data,
+	};
+
 	host_call(transfer->from, lane, &call);
 }
 
@@ -380,13 +449,48 @@ void transfer_cancel(const struct transfer *transfer)
 		domain_destroy(transfer->from, transfer->domain, NULL, NULL);
 }
 
+/* A VM that is being looked for at one host, and then perhaps at the other one. */
+struct search {
+	struct order *order; /* for the other one */
+	host_done_f done;
+	gpointer data;
+};
+
+static void searched(gpointer result, const GError *error, gpointer data)
+{
+	g_autofree struct search *search = data;
+	const struct host_call there = {
+		.work = find_there_work,
+		.input = search->order,
+		.input_free = order_free,
+		.done = search->done,
+		.data = search->data,
+	};
+
+	if (search->order->live &&
+	    g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION)) {
+		host_call(search->order->to, HOST_LANE_ACT, &there);
+		return;
+	}
+	search->done(result, error, search->data);
+	order_free(search->order);
+}
+
 void transfer_find(const struct transfer *transfer, host_done_f done, gpointer data)
 {
+	struct search *search = g_new0(struct search, 1);
+
+	if (transfer->live && transfer->cancel)
+		g_cancellable_cancel(transfer->cancel); /* one that has not begun does not */
+	*search = (struct search){.order = order_new(transfer), .done = done, .data = data};
 	/* Not where migrations that do not end may have all threads. */
-	submit(transfer, transfer->live ? HOST_LANE_ACT : HOST_LANE_DISK, find_work, done, data);
+	submit(transfer, transfer->live ? HOST_LANE_ACT : HOST_LANE_DISK, find_work, searched,
+	       search);
 }
 
 void transfer_abort(const struct transfer *transfer, host_done_f done, gpointer data)
 {
+	if (transfer->cancel)
+		g_cancellable_cancel(transfer->cancel);
 	submit(transfer, HOST_LANE_ACT, abort_work, done, data);
 }

@@ -27,7 +27,7 @@ struct transfer {
 	bool saved;                 /* volumes; else the VM itself, which is frozen and stays so */
 	bool live;                  /* the VM itself, which runs and goes on running */
 	bool swap;                  /* it has a swap disk */
-	GCancellable *cancel;       /* for transfer_cancel() */
+	GCancellable *cancel;       /* for transfer_cancel() and transfer_abort() */
 };
 
 /* What a live one took; -1: not known. */
@@ -61,9 +61,13 @@ enum transfer_place {
  * (GINT_TO_POINTER). Fails with VIRT_ERROR_CONNECTION where that cannot be told now: a host is out
  * of reach, or the transfer is not over, which is then ended; with VIRT_ERROR_NO_DOMAIN where the
  * VM is gone. One that was live and runs where it was is there, whatever the other host has or
- * says.
+ * says; one that runs where it was to go is there, also when the first host is out of reach: its
+ * libvirtd sets it going only when all of it has come, and what is left of it stands still.
  */
 void transfer_find(const struct transfer *transfer, host_done_f done, gpointer data);
 
-/* Ends a live transfer that is under way: it then fails, unless it was over. No result. */
+/*
+ * Ends a live transfer: one that waits for its turn does not begin, one that is under way fails,
+ * unless it was over. No result.
+ */
 void transfer_abort(const struct transfer *transfer, host_done_f done, gpointer data);

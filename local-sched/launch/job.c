@@ -360,6 +360,7 @@ static void machine_lost(struct machine *machine, const char *reason, void *data
 		rank->lost_output |= !rank->collected;
 	}
 	job_fail(job, TASK_OUTCOME_LOST, text);
+	job_moving_lost(job, machine);
 	job_advance(job);
 }
 
@@ -377,7 +378,7 @@ static void machine_wired(struct machine *machine, const GError *error, void *da
 
 	if (job_is_moving(place->job))
 		migration_wired(place->job->migration, machine, error);
-	else
+	else if (place->job->suspension)
 		suspension_wired(place->job->suspension, machine, error);
 }
 

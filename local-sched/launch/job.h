@@ -80,8 +80,8 @@ bool job_match_nodes(const struct job *job, uint32_t *nodes, GError **error);
 void job_resume(struct job *job);
 
 /*
- * As migration_match_nodes(), for a task that may be suspended; then: moves its VMs as its last
- * migration says, while it runs. Ends with `moved` or `ended`.
+ * As pool_match(), for a task that may be suspended; then: moves its VMs as its last migration says,
+ * while it runs. Ends with `moved` or `ended`.
  */
 bool job_match_targets(const struct job *job, uint32_t *nodes, GError **error);
 void job_migrate(struct job *job);

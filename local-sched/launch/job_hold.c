@@ -25,6 +25,7 @@ static void on_stopped(int64_t t_ns, void *data)
 
 	job->left_s -= clock_elapsed_s(job->stretch_ns, t_ns);
 	g_clear_handle_id(&job->deadline_source, g_source_remove);
+	job->given_n = 0; /* not a whole interval with the share */
 	job_close_stretch(job, t_ns);
 }
 

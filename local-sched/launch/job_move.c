@@ -32,6 +32,12 @@ void job_stop_moving(struct job *job)
 		migration_abort(job->migration);
 }
 
+void job_moving_lost(struct job *job, const struct machine *machine)
+{
+	if (job->migration)
+		migration_lost(job->migration, machine);
+}
+
 void job_move_on(struct job *job)
 {
 	if (job->migration)
@@ -91,6 +97,7 @@ static void on_begins(void *data)
 {
 	struct job *job = data;
 
+	job->given_n = 0; /* not a whole interval with the share */
 	next_stretch(job);
 	job->look_source = g_timeout_add(LOOK_MS, look, job);
 }
@@ -151,13 +158,9 @@ static struct machine **machines_of(const struct job *job)
 bool job_match_targets(const struct job *job, uint32_t *nodes, GError **error)
 {
 	g_autofree struct machine **machines = machines_of(job);
-	const struct migration_settings settings = {
-		.pool = job->settings.pool,
-		.machines = machines,
-		.count = job->task->nodes_count,
-	};
 
-	return migration_match_nodes(&settings, task_placed(job->task), nodes, error);
+	return pool_match(job->settings.pool, machines, task_placed(job->task),
+			  job->task->nodes_count, nodes, error);
 }
 
 void job_migrate(struct job *job)

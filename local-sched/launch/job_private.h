@@ -114,6 +114,9 @@ bool job_is_at_rest(const struct job *job);
 /* Nothing more is to be done about moving the VMs. */
 void job_stop_moving(struct job *job);
 
+/* A VM died while it was moved, perhaps. */
+void job_moving_lost(struct job *job, const struct machine *machine);
+
 /* A migration goes on where what it waits for has happened. */
 void job_move_on(struct job *job);
 

@@ -53,15 +53,6 @@ struct migration *migration_new(const struct migration_settings *settings,
 /* Frees it, also while something is under way; nothing is told any more. NULL is allowed. */
 void migration_free(struct migration *migration);
 
-/*
- * The order of `to` (count of them) in which as many VMs as possible stay where they are, and as
- * many of the others as possible on their host, written there; `from` is where they are. False with
- * `error` (VIRT_ERROR), and nothing changed: a VM would have to go to a host that it cannot be
- * moved to.
- */
-bool migration_match_nodes(const struct migration_settings *settings, const uint32_t *from,
-			   uint32_t *to, GError **error);
-
 /* Moves the VMs as the record (borrowed until `ended`) says; nodes that they go to are ready. */
 void migration_start(struct migration *migration, struct task_migration *record);
 
@@ -71,9 +62,14 @@ void migration_go_on(struct migration *migration);
 /* A VM's ports are open, or `error` says why not. */
 void migration_wired(struct migration *migration, struct machine *machine, const GError *error);
 
+/* A VM died and is not the task's any more: it boots at one of its nodes. The task ends. */
+void migration_lost(struct migration *migration, const struct machine *machine);
+
 /*
- * The task ends: nothing more is begun, what moves is to stop, if it can. In steps that hold
- * (migration_step_holds()) `ended` comes when it has; in others nothing is told any more.
+ * The task ends: nothing more is begun, what moves is to stop, and each step gets ten seconds at
+ * most. In steps that hold (migration_step_holds()) `moved` comes when all is done, or `ended` where
+ * a VM is lost; in others nothing is told any more, but that nodes that were left are down which
+ * have no VM yet.
  */
 void migration_abort(struct migration *migration);
 

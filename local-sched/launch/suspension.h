@@ -73,11 +73,7 @@ void suspension_suspend(struct suspension *suspension, struct task_suspension *r
  */
 void suspension_resume(struct suspension *suspension);
 
-/*
- * The order of `nodes` (count of them) in which as many as possible are on the host of their VM,
- * written there. False with `error` (VIRT_ERROR), and nothing changed: a VM would have to move and
- * cannot.
- */
+/* As pool_match(), for VMs that are at no nodes. */
 bool suspension_match_nodes(const struct suspension *suspension, uint32_t *nodes, GError **error);
 
 /* What the suspension waits for may have happened: see the events, and a node that is settled. */

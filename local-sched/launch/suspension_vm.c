@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/hypervisor/domain.h"
+#include "local-sched/hypervisor/saved.h"
+#include "local-sched/hypervisor/transfer.h"
+#include "local-sched/hypervisor/virt_error.h"
+#include "local-sched/launch/suspension_private.h"
+
+static gpointer call_new(struct suspended_vm *vm)
+{
+	return vm_steps_call(vm->suspension->steps, vm->index);
+}
+
+static struct task_suspension_vm *times(const struct suspended_vm *vm)
+{
+	return &vm->suspension->record->vms[vm->index];
+}
+
+static bool freeze_vm(struct suspended_vm *vm)
+{
+	domain_freeze(machine_host(vm->machine), HOST_LANE_ACT, machine_domain(vm->machine),
+		      vm_steps_answer, call_new(vm));
+	return true;
+}
+
+static void vm_frozen(struct suspended_vm *vm, int64_t took_ns)
+{
+	times(vm)->freeze_ns = took_ns;
+}
+
+static bool thaw_vm(struct suspended_vm *vm)
+{
+	domain_thaw(machine_host(vm->machine), HOST_LANE_ACT, machine_domain(vm->machine),
+		    vm_steps_answer, call_new(vm));
+	return true;
+}
+
+static void vm_goes(struct suspended_vm *vm, int64_t took_ns)
+{
+	times(vm)->resume_ns = took_ns;
+}
+
+static bool save_vm(struct suspended_vm *vm)
+{
+	machine_stowed(vm->machine, true);
+	vm->image = true;
+	saved_save(machine_host(vm->machine), machine_domain(vm->machine), vm_steps_answer,
+		   call_new(vm));
+	return true;
+}
+
+static void vm_saved(struct suspended_vm *vm, int64_t took_ns)
+{
+	vm->saved = true;
+	times(vm)->save_ns = took_ns;
+}
+
+static bool restore_vm(struct suspended_vm *vm)
+{
+	if (!vm->saved)
+		return false;
+	saved_restore(machine_host(vm->machine), machine_domain(vm->machine), vm_steps_answer,
+		      call_new(vm));
+	return true;
+}
+
+static void vm_restored(struct suspended_vm *vm, int64_t took_ns)
+{
+	vm->saved = false;
+	vm->settled = NULL;
+	machine_stowed(vm->machine, false);
+	times(vm)->restore_ns = took_ns;
+}
+
+bool suspension_vm_is_elsewhere(const struct suspended_vm *vm)
+{
+	return machine_host(vm->machine) != site_host(node_site(vm->node));
+}
+
+static bool move_vm(struct suspended_vm *vm)
+{
+	if (!suspension_vm_is_elsewhere(vm))
+		return false;
+	vm->moving = true;
+	machine_stowed(vm->machine, true);
+	pool_move(vm->suspension->pool, vm->machine, vm->node, vm->saved, vm_steps_answer,
+		  call_new(vm));
+	return true;
+}
+
+static void vm_arrived(struct suspended_vm *vm)
+{
+	pool_arrived(vm->suspension->pool, vm->machine, vm->node);
+	machine_stowed(vm->machine, vm->saved);
+	vm->moving = false;
+	vm->settled = NULL;
+}
+
+static void vm_moved(struct suspended_vm *vm, int64_t took_ns)
+{
+	vm_arrived(vm);
+	times(vm)->move_ns = took_ns;
+}
+
+static void vm_stayed(struct suspended_vm *vm)
+{
+	pool_stayed(vm->suspension->pool, vm->machine, vm->node);
+	machine_stowed(vm->machine, vm->saved);
+	vm->moving = false;
+}
+
+/* `result` is one of enum transfer_place. */
+static void located(gpointer result, const GError *error, gpointer data)
+{
+	uint32_t i;
+	struct suspension *suspension = vm_steps_answered(data, &i);
+
+	if (!suspension)
+		return;
+	if (error && suspension_vm_repeats(suspension, i, error)) {
+		vm_steps_repeat(suspension->steps, i);
+		return;
+	}
+	if (!error && GPOINTER_TO_INT(result) == TRANSFER_TO)
+		vm_arrived(&suspension->vms[i]);
+	else if (!error)
+		vm_stayed(&suspension->vms[i]);
+	vm_steps_done(suspension->steps, i, error);
+}
+
+/* What is saved is where it was until its copy is complete. */
+static bool locate_vm(struct suspended_vm *vm)
+{
+	if (vm->moving && vm->saved)
+		vm_stayed(vm);
+	if (!vm->moving)
+		return false;
+	pool_find(vm->suspension->pool, vm->machine, vm->node, located, call_new(vm));
+	return true;
+}
+
+/* Of those whose saving failed it is not known whether they are still there. */
+static bool unsave_vm(struct suspended_vm *vm)
+{
+	vm->saved = true;
+	return restore_vm(vm);
+}
+
+static bool place_vm(struct suspended_vm *vm)
+{
+	if (machine_where(vm->machine) == vm->settled)
+		return false;
+	vm_steps_place(vm->suspension->steps, vm->index, vm->machine);
+	return true;
+}
+
+static void vm_placed(struct suspended_vm *vm, int64_t took_ns)
+{
+	vm->settled = machine_where(vm->machine);
+}
+
+static bool wire_vm(struct suspended_vm *vm)
+{
+	machine_rewire(vm->machine);
+	return true;
+}
+
+static bool set_clock(struct suspended_vm *vm)
+{
+	vm_steps_set_clock(vm->suspension->steps, vm->index, vm->machine);
+	return true;
+}
+
+static const struct {
+	bool (*start)(struct suspended_vm *vm);
+	void (*good)(struct suspended_vm *vm, int64_t took_ns); /* NULL: nothing is noted */
+} actions[SUSPENSION_STEPS] = {
+	[SUSPENSION_FREEZING] = {freeze_vm, vm_frozen},
+	[SUSPENSION_SAVING] = {save_vm, vm_saved},
+	[SUSPENSION_MOVING] = {move_vm, vm_moved},
+	[SUSPENSION_RESTORING] = {restore_vm, vm_restored},
+	[SUSPENSION_PLACING] = {place_vm, vm_placed},
+	[SUSPENSION_WIRING] = {wire_vm, NULL},
+	[SUSPENSION_CONTINUING] = {thaw_vm, vm_goes},
+	[SUSPENSION_CLOCKING] = {set_clock, NULL},
+	[SUSPENSION_UNSAVING] = {unsave_vm, vm_restored},
+	[SUSPENSION_REWIRING] = {wire_vm, NULL},
+	[SUSPENSION_THAWING] = {thaw_vm, NULL},
+	[SUSPENSION_LOCATING] = {locate_vm, NULL},
+	[SUSPENSION_REFREEZING] = {freeze_vm, NULL},
+};
+
+bool suspension_vm_start(void *owner, uint32_t vm)
+{
+	struct suspension *suspension = owner;
+
+	return actions[vm_steps_current(suspension->steps)].start(&suspension->vms[vm]);
+}
+
+void suspension_vm_good(void *owner, uint32_t vm, int64_t took_ns)
+{
+	struct suspension *suspension = owner;
+	const guint step = vm_steps_current(suspension->steps);
+
+	if (actions[step].good)
+		actions[step].good(&suspension->vms[vm], took_ns);
+}
+
+/* An agent may be reached only a moment after its VM was restored. */
+bool suspension_vm_repeats(void *owner, uint32_t vm, const GError *error)
+{
+	const struct suspension *suspension = owner;
+	const enum suspension_step step = suspension_step(suspension);
+
+	/* Nobody waits for a host that is out of reach to say where a VM is that is not wanted. */
+	if (suspension->dooming && step == SUSPENSION_LOCATING)
+		return false;
+	if (step == SUSPENSION_CLOCKING)
+		return error ? !g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED) :
+			       vm_steps_is_clock_late(suspension->steps, vm);
+	return error && suspension_step_is_rollback(step) &&
+	       g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION);
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/launch/vm_steps.h"
+
+#include "common/clock.h"
+#include "local-sched/hypervisor/agent.h"
+#include "local-sched/hypervisor/domain.h"
+
+#define LOG_SUBSYSTEM "steps"
+#include "common/log.h"
+
+#define AGENT_TIMEOUT_S 10
+#define AGAIN_MS 250
+#define CLOCK_LATE_NS INT64_C(500000000)
+#define CLOCK_TRIES 4
+
+/* One VM in the current step. */
+struct turn {
+	struct vm_steps *steps;
+	uint32_t vm;
+	bool open; /* the step waits for it */
+	bool dropped;
+	int64_t start_ns;
+	int64_t clock_ns; /* when its agent was asked to set the clock */
+	uint32_t clock_tries;
+	guint again_source;
+};
+
+struct vm_steps {
+	const struct vm_steps_kind *kind;
+	void *owner; /* NULL: freed by it */
+	char *task;
+	uint32_t count;
+	struct turn *turns; /* count of them */
+	guint step;
+	guint generation;   /* of the step: late answers to an earlier one do not count */
+	uint32_t pending;   /* VMs for which it is not done */
+	bool failed;        /* ... and one for which it was not */
+	uint32_t under_way; /* calls to hosts */
+	guint limit_source;
+	unsigned limit_s;
+	char *reason;
+};
+
+/* A call to a host for one VM. */
+struct call {
+	struct vm_steps *steps;
+	uint32_t vm;
+	guint generation;
+};
+
+/* Life. */
+
+struct vm_steps *vm_steps_new(const struct vm_steps_kind *kind, const char *task, uint32_t count,
+			      void *owner)
+{
+	struct vm_steps *steps = g_new0(struct vm_steps, 1);
+
+	steps->kind = kind;
+	steps->owner = owner;
+	steps->task = g_strdup(task);
+	steps->count = count;
+	steps->turns = g_new0(struct turn, count);
+	for (uint32_t i = 0; i < count; i++)
+		steps->turns[i] = (struct turn){.steps = steps, .vm = i};
+	return steps;
+}
+
+static void really_free(struct vm_steps *steps)
+{
+	g_free(steps->turns);
+	g_free(steps->task);
+	g_free(steps->reason);
+	g_free(steps);
+}
+
+static void clear_sources(struct vm_steps *steps)
+{
+	g_clear_handle_id(&steps->limit_source, g_source_remove);
+	for (uint32_t i = 0; i < steps->count; i++)
+		g_clear_handle_id(&steps->turns[i].again_source, g_source_remove);
+}
+
+void vm_steps_free(struct vm_steps *steps)
+{
+	if (!steps)
+		return;
+	clear_sources(steps);
+	steps->owner = NULL;
+	if (steps->under_way == 0)
+		really_free(steps);
+}
+
+guint vm_steps_current(const struct vm_steps *steps)
+{
+	return steps->step;
+}
+
+char *vm_steps_take_reason(struct vm_steps *steps)
+{
+	return g_steal_pointer(&steps->reason);
+}
+
+/* From step to step. */
+
+static gboolean limit_reached(gpointer data)
+{
+	struct vm_steps *steps = data;
+	g_autofree char *reason = NULL;
+
+	if (steps->kind->is_patient && steps->kind->is_patient(steps->owner))
+		return G_SOURCE_CONTINUE;
+	reason = g_strdup_printf("%s took longer than %u s", steps->kind->step_name(steps->step),
+				 steps->limit_s);
+	steps->limit_source = 0;
+	vm_steps_fire(steps, steps->kind->limit, reason);
+	return G_SOURCE_REMOVE;
+}
+
+void vm_steps_set_limit(struct vm_steps *steps, unsigned limit_s)
+{
+	g_clear_handle_id(&steps->limit_source, g_source_remove);
+	steps->limit_s = limit_s;
+	if (limit_s > 0)
+		steps->limit_source = g_timeout_add_seconds(limit_s, limit_reached, steps);
+}
+
+void vm_steps_jump(struct vm_steps *steps, guint step)
+{
+	clear_sources(steps);
+	if (steps->kind->left)
+		steps->kind->left(steps->owner);
+	steps->step = step;
+	steps->generation++;
+	for (uint32_t i = 0; i < steps->count; i++)
+		steps->turns[i].open = false;
+}
+
+static void keep_reason(struct vm_steps *steps, const char *reason)
+{
+	if (!steps->reason)
+		steps->reason = g_strdup(reason);
+}
+
+void vm_steps_fire(struct vm_steps *steps, guint event, const char *reason)
+{
+	const struct vm_steps_kind *kind = steps->kind;
+	const guint previous = steps->step;
+	guint next;
+
+	if (!kind->next(previous, event, &next)) {
+		log_debug("task '%s': event %u of a %s means nothing while %s", steps->task, event,
+			  kind->name, kind->step_name(previous));
+		return;
+	}
+	log_debug("task '%s': %s: %s -> %s", steps->task, kind->name, kind->step_name(previous),
+		  kind->step_name(next));
+	if (reason)
+		keep_reason(steps, reason);
+	vm_steps_jump(steps, next);
+	vm_steps_set_limit(steps, kind->limit_s(next));
+	kind->enter(steps->owner, previous, event);
+}
+
+/* Within a step. */
+
+/* One thing less that it waits for. */
+static void count_down(struct vm_steps *steps)
+{
+	if (--steps->pending == 0)
+		vm_steps_fire(steps, steps->failed ? steps->kind->fail : steps->kind->done, NULL);
+}
+
+void vm_steps_run(struct vm_steps *steps)
+{
+	const guint generation = steps->generation;
+
+	/* One more, so that it does not end before all were started. */
+	steps->pending = 1;
+	steps->failed = false;
+	for (uint32_t i = 0; i < steps->count && steps->generation == generation; i++) {
+		struct turn *turn = &steps->turns[i];
+
+		turn->start_ns = clock_now_ns();
+		turn->clock_tries = 0;
+		if (turn->dropped)
+			continue;
+		turn->open = true;
+		steps->pending++;
+		if (!steps->kind->start(steps->owner, i))
+			vm_steps_done(steps, i, NULL);
+	}
+	if (steps->generation == generation)
+		count_down(steps);
+}
+
+void vm_steps_done(struct vm_steps *steps, uint32_t vm, const GError *error)
+{
+	if (!steps->turns[vm].open)
+		return;
+	steps->turns[vm].open = false;
+	if (error) {
+		g_autofree char *reason = g_strdup_printf(
+			"%s: %s", steps->kind->step_name(steps->step), error->message);
+
+		keep_reason(steps, reason);
+		log_warning("task '%s': %s", steps->task, reason);
+		steps->failed = true;
+	}
+	count_down(steps);
+}
+
+static gboolean again(gpointer data)
+{
+	struct turn *turn = data;
+
+	turn->again_source = 0;
+	turn->steps->kind->start(turn->steps->owner, turn->vm);
+	return G_SOURCE_REMOVE;
+}
+
+void vm_steps_repeat(struct vm_steps *steps, uint32_t vm)
+{
+	struct turn *turn = &steps->turns[vm];
+
+	if (turn->open && turn->again_source == 0)
+		turn->again_source = g_timeout_add(AGAIN_MS, again, turn);
+}
+
+void vm_steps_drop(struct vm_steps *steps, uint32_t vm)
+{
+	steps->turns[vm].dropped = true;
+	g_clear_handle_id(&steps->turns[vm].again_source, g_source_remove);
+	vm_steps_done(steps, vm, NULL);
+}
+
+bool vm_steps_has(const struct vm_steps *steps, uint32_t vm)
+{
+	return !steps->turns[vm].dropped;
+}
+
+bool vm_steps_awaits(const struct vm_steps *steps, uint32_t vm)
+{
+	return steps->turns[vm].open;
+}
+
+/* Calls. */
+
+gpointer vm_steps_call(struct vm_steps *steps, uint32_t vm)
+{
+	struct call *call = g_new0(struct call, 1);
+
+	*call = (struct call){.steps = steps, .vm = vm, .generation = steps->generation};
+	steps->under_way++;
+	return call;
+}
+
+void *vm_steps_answered(gpointer data, uint32_t *ret_vm)
+{
+	g_autofree struct call *call = data;
+	struct vm_steps *steps = call->steps;
+
+	steps->under_way--;
+	*ret_vm = call->vm;
+	if (!steps->owner) {
+		if (steps->under_way == 0)
+			really_free(steps);
+		return NULL;
+	}
+	return call->generation == steps->generation && vm_steps_has(steps, call->vm) ?
+		       steps->owner :
+		       NULL;
+}
+
+void vm_steps_answer(gpointer result, const GError *error, gpointer data)
+{
+	g_autofree char *text = result == HOST_DONE ? NULL : result;
+	struct vm_steps *steps = ((struct call *)data)->steps;
+	uint32_t vm;
+	void *owner = vm_steps_answered(data, &vm);
+
+	if (!owner)
+		return;
+	if (steps->kind->is_to_be_repeated(owner, vm, error)) {
+		vm_steps_repeat(steps, vm);
+		return;
+	}
+	if (!error && steps->kind->good)
+		steps->kind->good(owner, vm, clock_now_ns() - steps->turns[vm].start_ns);
+	vm_steps_done(steps, vm, error);
+}
+
+void vm_steps_place(struct vm_steps *steps, uint32_t vm, struct machine *machine)
+{
+	const struct machine_place *place = machine_where(machine);
+	const struct cpu_cap cap = machine_cap_at(machine, place);
+
+	domain_apply_cap(machine_host(machine), HOST_LANE_ACT, machine_domain(machine), &cap,
+			 machine_cores_at(machine, place), vm_steps_answer,
+			 vm_steps_call(steps, vm));
+}
+
+void vm_steps_set_clock(struct vm_steps *steps, uint32_t vm, struct machine *machine)
+{
+	g_autofree char *request = agent_set_time_request(g_get_real_time() * 1000);
+	struct turn *turn = &steps->turns[vm];
+
+	turn->clock_ns = clock_now_ns();
+	turn->clock_tries++;
+	machine_agent(machine, request, AGENT_TIMEOUT_S, vm_steps_answer, vm_steps_call(steps, vm));
+}
+
+bool vm_steps_is_clock_late(const struct vm_steps *steps, uint32_t vm)
+{
+	const struct turn *turn = &steps->turns[vm];
+
+	return clock_now_ns() - turn->clock_ns > CLOCK_LATE_NS && turn->clock_tries < CLOCK_TRIES;
+}
