@@ -6,6 +6,7 @@
 
 #include "common/json.h"
 #include "controller/cli/commands.h"
+#include "controller/cli/decide_queues.h"
 #include "controller/engine/snapshot_json.h"
 #include "controller/report/table.h"
 
@@ -139,6 +140,10 @@ static void print_actions(const struct sched_system *system, const struct sched_
 		print_shares(plan);
 		return;
 	}
+	if (system->queueing) {
+		decide_queues_print(system, plan);
+		return;
+	}
 	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++)
 		table_column(table, columns[i].title, columns[i].align);
 	for (uint32_t i = 0; i < plan->actions_count; i++)
@@ -190,6 +195,10 @@ static void print_considered(const struct sched_system *system, const struct sch
 
 	if (system->shared) {
 		print_jobs(plan);
+		return;
+	}
+	if (system->queueing) {
+		decide_queues_explain(system, plan);
 		return;
 	}
 	for (size_t i = 0; i < G_N_ELEMENTS(titles); i++)
@@ -267,7 +276,7 @@ int cmd_decide(int argc, char **argv)
 		{ "policy", 'p', 0, G_OPTION_ARG_STRING, &policy,
 		  "instead of the one the snapshot was recorded with", "NAME" },
 		{ "explain", 'x', 0, G_OPTION_ARG_NONE, &explain,
-		  "also the options that were refused, and why", NULL },
+		  "also the options that were refused, and why; of queued tasks, their chances", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &json, "one JSON array", NULL },
 		G_OPTION_ENTRY_NULL,
 	};

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "controller/sched/model.h"
+#include "controller/sched/pet.h"
 #include "controller/sched/policy.h"
 
 /*
@@ -28,15 +29,30 @@ struct snapshot_json {
 	struct sched_planned *placeholders;
 	struct sched_node *down;
 	struct sched_deferred *deferred;
-	GPtrArray *places; /* of uint32_t arrays */
+	GPtrArray *places; /* of arrays */
+	struct pet *pet;
+	struct sched_queueing *queueing;
+	struct sched_queue *queues;
+	double *sufferage;
 };
 
 /* A snapshot as a JSON object; `policy` may be NULL. Returns a new reference. */
 json_t *snapshot_json_write(const struct sched_snapshot *snapshot, const struct policy *policy);
 
 /*
+ * The same where machines have queues, with `pet` (NULL: none) in place of the matrix of execution
+ * times, which is large and does not change; it cannot be read without it.
+ */
+json_t *snapshot_json_write_brief(const struct sched_snapshot *snapshot,
+				  const struct policy *policy, const char *pet);
+
+/* That matrix. Returns a new reference. */
+json_t *snapshot_json_pet(const struct sched_system *system);
+
+/*
  * The actions of a plan as a JSON array; with `explain` each has the options that were considered,
- * and tasks without an action follow as {"kind": "wait"}. Returns a new reference.
+ * and tasks without an action follow as {"kind": "wait"}, then how those that were queued before were
+ * judged, as {"kind": "judge"}. Returns a new reference.
  */
 json_t *snapshot_json_actions(const struct sched_system *system, const struct sched_plan *plan,
 			      bool explain);

@@ -181,7 +181,8 @@ static bool read_system(const struct snapshot_reader *reader)
 		return false;
 	reader->read->system->immediate = json_is_true(immediate);
 	reader->read->system->shared = json_is_true(shared);
-	return !json_is_true(shared) || snapshot_check_shared(reader);
+	return (!json_is_true(shared) || snapshot_check_shared(reader)) &&
+	       snapshot_read_queueing(reader);
 }
 
 static bool get_curve(const struct snapshot_reader *reader, const json_t *object,
@@ -269,12 +270,15 @@ bool snapshot_get_flag(const struct snapshot_reader *reader, const json_t *objec
 	return true;
 }
 
-/* What a task is: of a type and worth something, or in a shared system its demand. */
+/* What a task is: of a type with its worth or its deadline, or in a shared system its demand. */
 static bool read_nature(const struct snapshot_reader *reader, const json_t *object,
 			struct sched_task *task)
 {
 	if (reader->read->system->shared)
 		return snapshot_read_demand(reader, object, task->id, &task->demand);
+	if (reader->read->queueing)
+		return get_row(reader, object, &task->row) &&
+		       snapshot_read_deadline(reader, object, task);
 	return get_row(reader, object, &task->row) &&
 	       read_utility(reader, json_object_get(object, "utility"), task->id, &task->utility);
 }
@@ -427,6 +431,10 @@ void snapshot_json_free(struct snapshot_json *read)
 	g_free(read->down);
 	g_free(read->deferred);
 	g_ptr_array_unref(read->places);
+	pet_free(read->pet);
+	g_free(read->queueing);
+	g_free(read->queues);
+	g_free(read->sufferage);
 	json_decref(read->text);
 	g_free(read);
 }

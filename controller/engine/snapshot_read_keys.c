@@ -20,9 +20,22 @@ static const struct known_key option_keys[] = {
 static const struct known_key type_keys[] = {
 	{"name", NULL}, {"options", option_keys}, {NULL, NULL},
 };
+static const struct known_key pruning_keys[] = {
+	{"drop_threshold", NULL}, {"defer_threshold", NULL},    {"adjustment", NULL},
+	{"recency", NULL},        {"toggle", NULL},             {"separation", NULL},
+	{"fairness", NULL},       {"cull_threshold", NULL},     {"evicting_baselines", NULL},
+	{"merge", NULL},          {NULL, NULL},
+};
+static const struct known_key pet_keys[] = {
+	{"type", NULL}, {"cluster", NULL}, {"first", NULL}, {"masses", NULL}, {NULL, NULL},
+};
+static const struct known_key queueing_keys[] = {
+	{"bin_s", NULL}, {"length", NULL}, {"pruning", pruning_keys}, {"pet", pet_keys},
+	{NULL, NULL},
+};
 static const struct known_key system_keys[] = {
 	{"clusters", cluster_keys}, {"types", type_keys}, {"immediate", NULL},
-	{"shared", NULL},           {NULL, NULL},
+	{"shared", NULL},           {"queueing", queueing_keys},  {NULL, NULL},
 };
 static const struct known_key completed_keys[] = {
 	{"tasks", NULL}, {"energy_j", NULL}, {"resources", NULL}, {NULL, NULL},
@@ -115,6 +128,41 @@ static const struct known_key shared_snapshot_keys[] = {
 	{NULL, NULL},
 };
 
+/* The same where machines have queues. */
+static const struct known_key queueing_task_keys[] = {
+	{"id", NULL}, {"type", NULL}, {"arrival_s", NULL}, {"deadline_s", NULL}, {NULL, NULL},
+};
+static const struct known_key queue_keys[] = {
+	{"cluster", NULL}, {"tasks", NULL}, {"start_s", NULL}, {NULL, NULL},
+};
+static const struct known_key pruner_keys[] = {{"level", NULL}, {"dropping", NULL}, {NULL, NULL}};
+static const struct known_key queueing_snapshot_keys[] = {
+	{"policy", NULL},
+	{"seed", NULL},
+	{"event", NULL},
+	{"now_s", NULL},
+	{"next_event_s", NULL},
+	{"day_start_s", NULL},
+	{"end_s", NULL},
+	{"consumed_j", NULL},
+	{"budget_j", NULL},
+	{"gate", NULL},
+	{"between", NULL},
+	{"completed", completed_keys},
+	{"system", system_keys},
+	{"tasks", queueing_task_keys},
+	{"waiting", NULL},
+	{"running", running_keys},
+	{"queues", queue_keys},
+	{"pruner", pruner_keys},
+	{"missed", NULL},
+	{"sufferage", NULL},
+	{"reservations", planned_keys},
+	{"placeholders", planned_keys},
+	{"down", down_keys},
+	{NULL, NULL},
+};
+
 static const struct known_key *find(const struct known_key *known, const char *name)
 {
 	while (known->name && strcmp(known->name, name) != 0)
@@ -178,6 +226,10 @@ bool snapshot_read_keys(const struct snapshot_reader *reader)
 	const json_t *value = json_object_get(system, "shared");
 	const bool shared = value && !json_is_false(value);
 
+	const bool queueing = json_object_get(system, "queueing") != NULL;
+
 	return check_object(reader, (json_t *)reader->object, "",
-			    shared ? shared_snapshot_keys : snapshot_keys);
+			    shared     ? shared_snapshot_keys
+			    : queueing ? queueing_snapshot_keys
+				       : snapshot_keys);
 }

@@ -225,8 +225,8 @@ static bool note_task(const struct snapshot_reader *reader, bool *noted,
 
 	if (*was)
 		return snapshot_refuse(reader,
-				       "task %u is in two of \"waiting\", \"suspended\" and "
-				       "\"running\", or twice in one",
+				       "task %u is in two of \"waiting\", \"suspended\", "
+				       "\"queues\" and \"running\", or twice in one",
 				       task->id);
 	*was = true;
 	return true;
@@ -250,6 +250,26 @@ static bool note_nodes(const struct snapshot_reader *reader, bool *const *taken,
 	return true;
 }
 
+/* Whether it is the executing task of its machine's queue. */
+static bool executes(const struct sched_snapshot *snapshot, const struct sched_running *running)
+{
+	const struct sched_queue *queue =
+		snapshot->queues ? &snapshot->queues[running->cluster] : NULL;
+
+	return queue && queue->executes && queue->tasks[0] == running->task;
+}
+
+static bool note_queues(const struct snapshot_reader *reader, bool *noted)
+{
+	const struct sched_snapshot *snapshot = &reader->read->snapshot;
+
+	for (uint32_t c = 0; snapshot->queues && c < reader->read->system->clusters_count; c++)
+		for (uint32_t i = 0; i < snapshot->queues[c].count; i++)
+			if (!note_task(reader, noted, snapshot->queues[c].tasks[i]))
+				return false;
+	return true;
+}
+
 /* A task is in one place, and a node has one task unless it is shared. */
 static bool check_places(const struct snapshot_reader *reader)
 {
@@ -266,8 +286,11 @@ static bool check_places(const struct snapshot_reader *reader)
 	for (uint32_t i = 0; i < snapshot->suspended_count; i++)
 		if (!note_task(reader, noted, snapshot->suspended[i].task))
 			return false;
+	if (!note_queues(reader, noted))
+		return false;
 	for (uint32_t i = 0; i < snapshot->running_count; i++)
-		if (!note_task(reader, noted, snapshot->running[i].task) ||
+		if ((!executes(snapshot, &snapshot->running[i]) &&
+		     !note_task(reader, noted, snapshot->running[i].task)) ||
 		    (!read->system->shared &&
 		     !note_nodes(reader, (bool *const *)taken->pdata, &snapshot->running[i])))
 			return false;
@@ -323,5 +346,6 @@ bool snapshot_read_places(const struct snapshot_reader *reader)
 		       snapshot_check_shared_places(reader);
 	return read_waiting(reader) &&
 	       snapshot_read_suspended(reader, read_suspended_one) && read_running(reader) &&
+	       (!reader->read->queueing || snapshot_read_queued(reader)) &&
 	       check_places(reader) && read_promises(reader) && read_down(reader);
 }

@@ -5,8 +5,9 @@
 
 /*
  * The reading of a snapshot, shared by its files: snapshot_read.c (system, tasks, numbers),
- * snapshot_read_keys.c (which keys there may be), snapshot_read_places.c (where the tasks are) and
- * snapshot_read_shared.c (tasks and places where hosts are shared).
+ * snapshot_read_keys.c (which keys there may be), snapshot_read_places.c (where the tasks are),
+ * snapshot_read_shared.c (tasks and places where hosts are shared) and snapshot_read_queues.c (where
+ * machines have queues).
  */
 
 /* Larger counts are refused: nothing real has them, and sums of them stay within 32 bits. */
@@ -74,6 +75,16 @@ bool snapshot_read_shared_places(const struct snapshot_reader *reader);
 
 /* ... and that it is possible. After the nodes that are down. */
 bool snapshot_check_shared_places(const struct snapshot_reader *reader);
+
+/* The settings of machines with queues, if the system has them. */
+bool snapshot_read_queueing(const struct snapshot_reader *reader);
+
+/* The deadline of a task there. */
+bool snapshot_read_deadline(const struct snapshot_reader *reader, const json_t *object,
+			    struct sched_task *task);
+
+/* What is in the queues, and what pruning remembers. After the tasks and the time. */
+bool snapshot_read_queued(const struct snapshot_reader *reader);
 
 /* Reads and verifies everything that is somewhere, or was promised nodes. */
 bool snapshot_read_places(const struct snapshot_reader *reader);

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "controller/engine/snapshot_json.h"
+#include "controller/engine/snapshot_writer.h"
 
 /* JSON knows no infinities: they stand as null. */
 static json_t *number(double value)
@@ -86,6 +87,11 @@ static void append_task(json_t *list, const struct sched_system *system,
 		return;
 	}
 	json_object_set_new(object, "type", json_string(system->row_names[task->row]));
+	if (system->queueing) {
+		json_object_set_new(object, "deadline_s", number(task->deadline_s));
+		json_array_append_new(list, object);
+		return;
+	}
 	json_object_set_new(object, "utility", utility_json(&task->utility));
 
 	if (task->may_preempt)
@@ -93,6 +99,22 @@ static void append_task(json_t *list, const struct sched_system *system,
 	if (task->preemptible)
 		json_object_set_new(object, "preemptible", json_true());
 	json_array_append_new(list, object);
+}
+
+static bool runs(const struct sched_snapshot *snapshot, const struct sched_task *task)
+{
+	for (uint32_t i = 0; i < snapshot->running_count; i++)
+		if (snapshot->running[i].task->id == task->id)
+			return true;
+	return false;
+}
+
+static void append_queued(json_t *list, const struct sched_snapshot *snapshot)
+{
+	for (uint32_t c = 0; snapshot->queues && c < snapshot->system->clusters_count; c++)
+		for (uint32_t i = 0; i < snapshot->queues[c].count; i++)
+			if (!runs(snapshot, snapshot->queues[c].tasks[i]))
+				append_task(list, snapshot->system, snapshot->queues[c].tasks[i]);
 }
 
 /* Every task that the snapshot speaks of, once; place-holders are among the waiting. */
@@ -106,6 +128,7 @@ static json_t *tasks_json(const struct sched_snapshot *snapshot)
 		append_task(list, snapshot->system, snapshot->suspended[i].task);
 	for (uint32_t i = 0; i < snapshot->running_count; i++)
 		append_task(list, snapshot->system, snapshot->running[i].task);
+	append_queued(list, snapshot);
 	for (uint32_t i = 0; i < snapshot->reservations_count; i++)
 		append_task(list, snapshot->system, snapshot->reservations[i].task);
 	return list;
@@ -236,7 +259,27 @@ static json_t *completed_json(const struct sched_snapshot *snapshot)
 			 number(snapshot->completed_resources));
 }
 
+/* What there is where machines have queues. */
+static void add_queues(json_t *object, const struct sched_snapshot *snapshot, const char *pet)
+{
+	json_object_set_new(json_object_get(object, "system"), "queueing",
+			    snapshot_write_queueing(snapshot->system, pet));
+	json_object_set_new(object, "queues", snapshot_write_queues(snapshot));
+	json_object_set_new(object, "pruner",
+			    json_pack("{s:f, s:b}", "level", snapshot->pruner.level, "dropping",
+				      (int)snapshot->pruner.dropping));
+	json_object_set_new(object, "missed", json_integer(snapshot->missed));
+	if (snapshot->sufferage)
+		json_object_set_new(object, "sufferage", snapshot_write_sufferage(snapshot));
+}
+
 json_t *snapshot_json_write(const struct sched_snapshot *snapshot, const struct policy *policy)
+{
+	return snapshot_json_write_brief(snapshot, policy, NULL);
+}
+
+json_t *snapshot_json_write_brief(const struct sched_snapshot *snapshot,
+				  const struct policy *policy, const char *pet)
 {
 	const struct sched_system *system = snapshot->system;
 	json_t *object = json_pack(
@@ -270,6 +313,8 @@ json_t *snapshot_json_write(const struct sched_snapshot *snapshot, const struct 
 		json_object_set_new(object, "between", json_true());
 	if (snapshot->deferred_count > 0)
 		json_object_set_new(object, "deferred", deferred_json(snapshot));
+	if (system->queueing)
+		add_queues(object, snapshot, pet);
 	return object;
 }
 
@@ -288,6 +333,10 @@ static json_t *action_json(const struct sched_system *system, const struct sched
 		object = json_pack("{s:i}", "task", action->task);
 		if (action->kind == SCHED_ACTION_DEFER)
 			json_object_set_new(object, "start_s", number(action->start_s));
+	} else if (action->kind == SCHED_ACTION_ENQUEUE) {
+		object = json_pack("{s:i, s:s, s:o, s:o}", "task", action->task, "cluster",
+				   system->clusters[action->cluster].name, "start_s",
+				   number(action->start_s), "end_s", number(action->end_s));
 	} else if (system->shared) {
 		object = json_pack("{s:i, s:s, s:o, s:o, s:o}", "task", action->task, "cluster",
 				   system->clusters[action->cluster].name, "nodes",
@@ -302,6 +351,10 @@ static json_t *action_json(const struct sched_system *system, const struct sched
 	}
 	json_object_set_new(object, "kind", json_string(sched_action_kind_name(action->kind)));
 	json_object_set_new(object, "objective", number(action->objective));
+	if (system->queueing) {
+		json_object_set_new(object, "chance", number(action->chance));
+		json_object_set_new(object, "threshold", number(action->threshold));
+	}
 	json_object_set_new(object, "reason", json_string(sched_reason_name(action->reason)));
 	return object;
 }
@@ -312,6 +365,12 @@ static json_t *considered_json(const struct sched_system *system,
 	if (system->shared)
 		return json_pack("{s:o, s:o, s:s}", "yield", number(considered->utility),
 				 "objective", number(considered->objective), "verdict",
+				 sched_refusal_name(considered->refusal));
+	if (system->queueing)
+		return json_pack("{s:s, s:o, s:o, s:s}", "cluster",
+				 system->clusters[considered->cluster].name, "end_s",
+				 number(considered->end_s), "chance",
+				 number(considered->objective), "verdict",
 				 sched_refusal_name(considered->refusal));
 	return json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:s}", "cluster",
 			 system->clusters[considered->cluster].name, "pstate", considered->pstate,
@@ -357,5 +416,7 @@ json_t *snapshot_json_actions(const struct sched_system *system, const struct sc
 		json_array_append_new(json_object_get(object, "considered"),
 				      considered_json(system, considered));
 	}
+	if (explain && system->queueing)
+		snapshot_write_judged(list, system, plan);
 	return list;
 }
