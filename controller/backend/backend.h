@@ -35,6 +35,7 @@ enum backend_event_kind {
 	 * ENDED instead, as lost.
 	 */
 	BACKEND_EVENT_STAYED,
+	BACKEND_EVENT_BEGAN,        /* a task that was enqueued has its nodes now, and is started */
 };
 
 /*
@@ -101,7 +102,7 @@ struct backend_start {
 
 struct backend;
 
-/* The table of one implementation; all operations but settle() and share() are required. */
+/* The table of one implementation; all operations but settle(), share() and enqueue() are required. */
 struct backend_ops {
 	const char *name; /* "sim", "remote" */
 	/* Seconds since the start of the run. */
@@ -131,6 +132,13 @@ struct backend_ops {
 	 * has 1. No effect on one that ended. NULL: the backend gives every task nodes of its own.
 	 */
 	void (*share)(struct backend *backend, uint32_t task, uint32_t attempt, double yield);
+	/*
+	 * On machines with queues (paper 004): asks for a task to be started as soon as its nodes are
+	 * free, after those that were enqueued there before it. BEGAN comes of it, then what comes of
+	 * start(), or ENDED where it is killed before that. Its execution time counts from BEGAN on.
+	 * NULL: the engine keeps the queues, and calls start() when it is a task's turn.
+	 */
+	void (*enqueue)(struct backend *backend, const struct backend_start *start);
 	/* Dynamic energy (total less idle baseline) consumed since the start of the run, joules. */
 	double (*energy_j)(struct backend *backend);
 	/* ENERGY_LIMIT is reported once when energy_j() reaches `limit_j`; 0: never. */
@@ -212,6 +220,18 @@ static inline void backend_share(struct backend *backend, uint32_t task, uint32_
 				 double yield)
 {
 	backend->ops->share(backend, task, attempt, yield);
+}
+
+/* Whether machines keep their queues themselves. */
+static inline bool backend_keeps_queues(const struct backend *backend)
+{
+	return backend->ops->enqueue;
+}
+
+/* Only where machines keep their queues themselves. */
+static inline void backend_enqueue(struct backend *backend, const struct backend_start *start)
+{
+	backend->ops->enqueue(backend, start);
 }
 
 /* NULL is allowed. */

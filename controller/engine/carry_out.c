@@ -178,21 +178,11 @@ static const char *check(const struct engine *engine, const struct sched_action 
 	return "there is no such action";
 }
 
-/* A task leaves its machine: it executes no more, and its nodes are free at once. */
-static void evict(struct engine *engine, uint32_t index)
-{
-	struct engine_task *task = &engine->tasks[index];
-
-	engine_vacate(engine, index, task->nodes);
-	running_list_remove(&engine->running, index);
-	task->exec_s = backend_now_s(engine->backend) - task->since_s;
-}
-
 /* A task leaves the queue of its machine. */
 static void drop_queued(struct engine *engine, uint32_t index, enum engine_task_state state)
 {
 	if (state == ENGINE_TASK_STARTING || state == ENGINE_TASK_RUNNING)
-		evict(engine, index);
+		engine_evict(engine, index);
 	if (state != ENGINE_TASK_WAITING)
 		engine_dequeue(engine, index);
 	engine_note_deadline(engine, index, false);
@@ -323,6 +313,10 @@ static void apply(struct engine *engine, const struct sched_action *action)
 		return;
 	}
 	engine->tasks[action->task].reason = sched_reason_text(action->reason);
+	if (engine->queues) {
+		engine->tasks[action->task].chance = action->chance;
+		engine->tasks[action->task].threshold = action->threshold;
+	}
 	ready(engine, action);
 	engine_touch(engine, action->task);
 }
@@ -342,6 +336,8 @@ static void launch(struct engine *engine, const struct sched_action *action)
 		engine_launch(engine, action->task);
 	else if (action->kind == SCHED_ACTION_RESUME && task->state == ENGINE_TASK_RESUMING)
 		engine_launch_resume(engine, action->task);
+	else if (action->kind == SCHED_ACTION_ENQUEUE)
+		engine_launch_queued(engine, action->task);
 	else if (action->kind == SCHED_ACTION_DROP && task->attempts > 0)
 		backend_kill(engine->backend, action->task, task->attempts);
 }

@@ -124,6 +124,14 @@ void engine_record_event(struct engine *engine, double time_s, const char *kind,
 				       (int)engine->tasks[task].attempts, "reason", reason));
 }
 
+void engine_record_pruner(struct engine *engine, double time_s)
+{
+	if (records_events(engine))
+		record_event(engine, time_s, "pruner",
+			     json_pack("{s:f, s:b}", "level", engine->pruner.level, "dropping",
+				       (int)engine->pruner.dropping));
+}
+
 void engine_record_node(struct engine *engine, double time_s, const char *kind,
 			const struct sched_node *node, const char *reason)
 {
@@ -191,6 +199,7 @@ static void init_tasks(struct engine *engine)
 		task->since_s = task->sharing_s = NAN;
 		task->ended_s = task->exec_s = task->energy_j = NAN;
 		task->etc_s = task->eec_j = NAN;
+		task->chance = task->threshold = NAN;
 		engine->places[i] = engine->places_pool + width;
 		width += task_width(engine->setup.system, task->task);
 	}

@@ -91,6 +91,9 @@ struct engine_task {
 	double yield;             /* shared: the last one asked for; 0: none */
 	double virtual_s;         /* shared: its virtual time until sharing_s */
 	double sharing_s;         /* ... which goes on since then at its yield; NAN: stands still */
+	double chance;            /* with queues: to be on time, when last queued or dropped */
+	double threshold;         /* ... which it was held against then */
+	uint32_t queued_n;        /* how many of the run had been queued with it; 0: it was not */
 	const char *reason;       /* of the last change, or NULL. Valid during callbacks */
 };
 
@@ -232,7 +235,7 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 /*
  * Puts back a task of an interrupted run; to be called before engine_run(), once per recorded task.
  * Of `record` these count: state, cluster, pstate, nodes, attempts, reservation, planned_start_s,
- * started_s, ended_s, exec_s, energy_j, utility. Tasks that were starting or running are taken to
+ * started_s, ended_s, exec_s, energy_j, utility, chance, threshold, queued_n. Tasks that were starting or running are taken to
  * be so still: the backend says what became of them. Promises of nodes still stand. Returns true,
  * or false when the record does not fit the workload or the system.
  */
@@ -245,6 +248,12 @@ bool engine_restore_task(struct engine *engine, uint32_t task, const struct engi
  * the task.
  */
 bool engine_restore_suspension(struct engine *engine, const struct engine_suspension *record);
+
+/*
+ * After all tasks, where machines have queues: what pruning remembered after the last mapping event.
+ * How much each type has suffered follows from how its tasks ended.
+ */
+void engine_restore_pruner(struct engine *engine, const struct sched_pruner *pruner);
 
 /* Whether every task that was put back as (being) suspended or resumed has its suspension. */
 bool engine_restored_well(const struct engine *engine);

@@ -141,6 +141,23 @@ static void begin_attempt(struct engine *engine, uint32_t index)
 	engine_touch(engine, index);
 }
 
+void engine_begin_queued(struct engine *engine, uint32_t index, double time_s)
+{
+	struct engine_task *task = &engine->tasks[index];
+	struct sched_running running;
+
+	task->state = ENGINE_TASK_STARTING;
+	task->suspensions = 0;
+	task->executed_s = 0;
+	task->started_s = task->since_s = time_s;
+	task->expected_end_s = engine_expected_end_s(task, time_s);
+	task->ended_s = task->exec_s = task->energy_j = NAN;
+	engine_occupy(engine, index, task->nodes);
+	engine_set_preemptible(engine, index);
+	running = engine_running(engine, index, task->nodes, time_s);
+	running_list_insert(&engine->running, &running);
+}
+
 /* Its nodes are still being left: it has a claim to them. */
 static void begin_claim(struct engine *engine, uint32_t index)
 {
@@ -282,7 +299,9 @@ static bool is_current(const struct engine *engine, const struct backend_event *
 
 	const struct engine_task *task = &engine->tasks[event->task];
 
-	return task->attempts == event->attempt && task->state >= ENGINE_TASK_STARTING &&
+	if (task->state == ENGINE_TASK_QUEUED && !backend_keeps_queues(engine->backend))
+		return false;
+	return task->attempts == event->attempt && task->state >= ENGINE_TASK_QUEUED &&
 	       task->state <= ENGINE_TASK_RESUMING;
 }
 
@@ -290,6 +309,7 @@ static void handle_started(struct engine *engine, const struct backend_event *ev
 {
 	struct engine_task *task = &engine->tasks[event->task];
 
+	engine_handle_began(engine, event);
 	if (!is_current(engine, event) || task->state != ENGINE_TASK_STARTING)
 		return;
 	task->state = ENGINE_TASK_RUNNING;
@@ -303,7 +323,7 @@ static void handle_ended(struct engine *engine, const struct backend_event *even
 	struct engine_task *task = &engine->tasks[event->task];
 	const enum engine_task_state state = task->state;
 
-	if (!is_current(engine, event))
+	if (engine_evicted(engine, event) || !is_current(engine, event))
 		return;
 	engine->changed_places = true;
 	if (state == ENGINE_TASK_STARTING || state == ENGINE_TASK_RUNNING ||
@@ -394,6 +414,9 @@ void engine_handle(struct engine *engine, const struct backend_event *event)
 		break;
 	case BACKEND_EVENT_ENDED:
 		handle_ended(engine, event);
+		break;
+	case BACKEND_EVENT_BEGAN:
+		engine_handle_began(engine, event);
 		break;
 	case BACKEND_EVENT_NODE_DOWN:
 	case BACKEND_EVENT_NODE_UP:

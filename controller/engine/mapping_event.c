@@ -256,6 +256,15 @@ static void list_shares(struct engine *engine, double now_s)
 	}
 }
 
+/* The next periodic event, which is later: also for a change at the very time of one. */
+static double next_event_s(const struct engine *engine, double now_s, bool between)
+{
+	const uint64_t event = engine->event_next + !between;
+	const double event_s = engine_event_s(engine, event);
+
+	return event_s > now_s ? event_s : engine_event_s(engine, event + 1);
+}
+
 static struct sched_snapshot take_snapshot(struct engine *engine, double now_s, bool between)
 {
 	struct sched_snapshot snapshot;
@@ -273,7 +282,7 @@ static struct sched_snapshot take_snapshot(struct engine *engine, double now_s, 
 		.seed = setup->seed,
 		.event = engine->event_next,
 		.now_s = now_s,
-		.next_event_s = engine_event_s(engine, engine->event_next + !between),
+		.next_event_s = next_event_s(engine, now_s, between),
 		.between = between,
 		.day_start_s = lead ? 0 : setup->lead_s,
 		.end_s = lead ? setup->lead_s : setup->duration_s,
@@ -327,8 +336,12 @@ static void decide(struct engine *engine, double now_s, bool between)
 		g_error("out of memory");
 	engine->result.decisions++;
 	engine->result.decide_s += thread_s() - begun_s;
-	engine->pruner = plan.pruner;
 	engine->missed = 0;
+	if (engine->pruner.level != plan.pruner.level ||
+	    engine->pruner.dropping != plan.pruner.dropping) {
+		engine->pruner = plan.pruner;
+		engine_record_pruner(engine, now_s);
+	}
 	if (recorder && recorder->decision &&
 	    !recorder->decision(recorder, &engine->setup.policy, &snapshot, &plan))
 		engine_abort(engine, "the decision could not be recorded");

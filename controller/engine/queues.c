@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Machines with queues (paper 004): a cluster executes one task at a time on all of its nodes. What a
- * plan put into its queue stays there until it starts, which is as soon as the task before it is gone
- * and the mapping event at that instant is over, or until a plan drops it.
+ * plan put into its queue stays there until it starts, or until a plan drops it. Simulated machines
+ * start it as soon as the task before it is gone and the mapping event at that instant is over; real
+ * ones keep their queues themselves and start it at once, and tell (BEGAN).
  */
 #include <math.h>
 #include <string.h>
@@ -66,8 +67,27 @@ void engine_enqueue(struct engine *engine, uint32_t index, uint32_t cluster)
 	engine_unwait(engine, index);
 	engine_set_place(engine, index, cluster, 0, nodes, option->nodes);
 	engine->tasks[index].state = ENGINE_TASK_QUEUED;
+	engine->tasks[index].queued_n = ++engine->queued_n;
+	if (backend_keeps_queues(engine->backend)) /* it may begin at any time: an attempt */
+		engine->tasks[index].attempts++;
 	queue->tasks[queue->count++] = task->task;
 	engine->queued_count++;
+}
+
+void engine_launch_queued(struct engine *engine, uint32_t index)
+{
+	const struct engine_task *task = &engine->tasks[index];
+
+	if (task->state == ENGINE_TASK_QUEUED && backend_keeps_queues(engine->backend))
+		backend_enqueue(engine->backend, &(struct backend_start){
+			.task = index,
+			.attempt = task->attempts,
+			.type = task->task->row,
+			.cluster = task->cluster,
+			.pstate = task->pstate,
+			.nodes = task->nodes,
+			.nodes_count = task->nodes_count,
+		});
 }
 
 void engine_dequeue(struct engine *engine, uint32_t index)
@@ -87,6 +107,97 @@ void engine_dequeue(struct engine *engine, uint32_t index)
 		queue->executes = false;
 }
 
+void engine_evict(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	engine_vacate(engine, index, task->nodes);
+	for (uint32_t i = 0; i < task->nodes_count; i++)
+		engine->leavers[task->cluster][task->nodes[i]] = index;
+	running_list_remove(&engine->running, index);
+	task->exec_s = backend_now_s(engine->backend) - task->since_s;
+}
+
+bool engine_evicted(struct engine *engine, const struct backend_event *event)
+{
+	struct engine_task *task = event->task < engine->setup.workload->tasks_count
+					   ? &engine->tasks[event->task]
+					   : NULL;
+	bool left = false;
+
+	if (!engine->queues || !task || task->state != ENGINE_TASK_DROPPED ||
+	    task->attempts != event->attempt)
+		return false;
+	for (uint32_t i = 0; i < task->nodes_count; i++) {
+		uint32_t *leaver = &engine->leavers[task->cluster][task->nodes[i]];
+
+		left |= *leaver == event->task;
+		if (*leaver == event->task)
+			*leaver = ENGINE_NO_TASK;
+	}
+	if (left && isfinite(event->energy_j)) {
+		task->energy_j = event->energy_j;
+		engine_record_task(engine, event->task);
+	}
+	engine_start_queues(engine);
+	return true;
+}
+
+static void move_to_head(struct engine_queue *queue, uint32_t index)
+{
+	const struct sched_task *task;
+	uint32_t at = 0;
+
+	while (at < queue->count && queue->tasks[at]->id != index)
+		at++;
+	if (at == 0 || at == queue->count)
+		return;
+	task = queue->tasks[at];
+	memmove(queue->tasks + 1, queue->tasks, at * sizeof(*queue->tasks));
+	queue->tasks[0] = task;
+}
+
+void engine_handle_began(struct engine *engine, const struct backend_event *event)
+{
+	struct engine_task *task = event->task < engine->setup.workload->tasks_count
+					   ? &engine->tasks[event->task]
+					   : NULL;
+	struct engine_queue *queue;
+
+	if (!engine->queues || !task || task->state != ENGINE_TASK_QUEUED ||
+	    task->attempts != event->attempt)
+		return;
+	queue = &engine->queues[task->cluster];
+	move_to_head(queue, event->task);
+	queue->executes = true;
+	queue->start_s = event->time_s;
+	engine_begin_queued(engine, event->task, event->time_s);
+	engine_record_task(engine, event->task);
+}
+
+void engine_requeue(struct engine *engine, uint32_t index)
+{
+	const struct engine_task *task = &engine->tasks[index];
+	struct engine_queue *queue = &engine->queues[task->cluster];
+	const bool executes = task->state != ENGINE_TASK_QUEUED;
+	uint32_t at = executes ? 0 : queue->count;
+
+	while (!executes && at > 0 && (at > 1 || !queue->executes) &&
+	       engine->tasks[queue->tasks[at - 1]->id].queued_n > task->queued_n)
+		at--;
+	memmove(queue->tasks + at + 1, queue->tasks + at,
+		(queue->count - at) * sizeof(*queue->tasks));
+	queue->tasks[at] = task->task;
+	queue->count++;
+	engine->queued_count++;
+	engine->queued_n = MAX(engine->queued_n, task->queued_n);
+	engine->changed_places = true;
+	if (!executes)
+		return;
+	queue->executes = true;
+	queue->start_s = task->started_s;
+}
+
 void engine_note_deadline(struct engine *engine, uint32_t index, bool completed)
 {
 	const struct engine_task *task = &engine->tasks[index];
@@ -101,7 +212,9 @@ void engine_note_deadline(struct engine *engine, uint32_t index, bool completed)
 
 void engine_start_queues(struct engine *engine)
 {
-	for (uint32_t c = 0; engine->queues && c < engine->setup.system->clusters_count; c++) {
+	if (!engine->queues || backend_keeps_queues(engine->backend))
+		return;
+	for (uint32_t c = 0; c < engine->setup.system->clusters_count; c++) {
 		struct engine_queue *queue = &engine->queues[c];
 		uint32_t index;
 
@@ -128,7 +241,7 @@ void engine_list_queues(struct engine *engine, struct sched_snapshot *snapshot)
 			.count = engine->queues[c].count,
 			.tasks = engine->queues[c].tasks,
 			.executes = engine->queues[c].executes,
-			.start_s = engine->queues[c].start_s,
+			.start_s = fmin(engine->queues[c].start_s, snapshot->now_s),
 		};
 	snapshot->queues = engine->queue_views;
 	snapshot->pruner = engine->pruner;

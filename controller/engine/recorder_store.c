@@ -14,6 +14,7 @@ struct recorder_store {
 	const struct sched_system *system;
 	bool durable;
 	bool open;     /* a transaction is */
+	char *pet;     /* the key of the matrix of execution times in meta; NULL: not stored */
 	GError *error; /* the first failure */
 };
 
@@ -37,18 +38,40 @@ static bool commit(struct recorder_store *recorder)
 	return store_commit(recorder->store, &recorder->error);
 }
 
+/*
+ * The matrix of a system with queues is large and does not change: it is stored once, under its
+ * checksum, and snapshots name it.
+ */
+static bool keep_pet(struct recorder_store *recorder, const struct sched_system *system)
+{
+	g_autoptr(json_t) object = NULL;
+	g_autofree char *text = NULL;
+	g_autofree char *sum = NULL;
+
+	if (!system->queueing || recorder->pet)
+		return true;
+	object = snapshot_json_pet(system);
+	text = json_text(object);
+	sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+	recorder->pet = g_strdup_printf("pet:%.16s", sum);
+	return store_set_meta(recorder->store, recorder->pet, text, &recorder->error);
+}
+
 static bool record_decision(struct engine_recorder *base, const struct policy *policy,
 			    const struct sched_snapshot *snapshot, const struct sched_plan *plan)
 {
 	struct recorder_store *recorder = (struct recorder_store *)base;
-	g_autoptr(json_t) object = snapshot_json_write(snapshot, policy);
 	g_autoptr(json_t) list = snapshot_json_actions(snapshot->system, plan, false);
-	g_autofree char *text = json_text(object);
 	g_autofree char *actions = json_text(list);
+	g_autoptr(json_t) object = NULL;
+	g_autofree char *text = NULL;
 
-	return begin(recorder) && store_add_decision(recorder->store, recorder->run,
-						     snapshot->now_s, text, actions,
-						     &recorder->error);
+	if (!begin(recorder) || !keep_pet(recorder, snapshot->system))
+		return false;
+	object = snapshot_json_write_brief(snapshot, policy, recorder->pet);
+	text = json_text(object);
+	return store_add_decision(recorder->store, recorder->run, snapshot->now_s, text, actions,
+				  &recorder->error);
 }
 
 /* "0,1,5" */
@@ -88,6 +111,10 @@ static bool record_task(struct engine_recorder *base, const struct engine_task *
 		.eec_j = task->eec_j,
 		.utility = task->utility,
 		.reason = (char *)task->reason,
+		.deadline_s = system->queueing ? task->task->deadline_s : (double)NAN,
+		.chance = task->chance,
+		.threshold = task->threshold,
+		.queued_n = task->queued_n,
 	};
 
 	return begin(recorder) && store_put_task(recorder->store, &row, &recorder->error);
@@ -210,6 +237,7 @@ void recorder_store_free(struct recorder_store *recorder)
 	if (recorder->open)
 		store_rollback(recorder->store);
 	g_clear_error(&recorder->error);
+	g_free(recorder->pet);
 	g_free(recorder);
 }
 
@@ -253,6 +281,9 @@ static bool restore_task(struct engine *engine, const struct sched_system *syste
 		.exec_s = row->exec_s,
 		.energy_j = row->energy_j,
 		.utility = row->utility,
+		.chance = row->chance,
+		.threshold = row->threshold,
+		.queued_n = row->queued_n,
 	};
 	g_autofree uint32_t *nodes = NULL;
 
@@ -341,6 +372,29 @@ static bool restore_suspensions(struct store *store, int64_t run, const struct s
 	return false;
 }
 
+/* As the last event that speaks of it says. */
+static bool restore_pruner(struct store *store, int64_t run, struct engine *engine, GError **error)
+{
+	g_autoptr(GPtrArray) events = store_events(store, run, error);
+	struct sched_pruner pruner = { 0 };
+
+	if (!events)
+		return false;
+	for (guint i = events->len; i > 0; i--) {
+		const struct store_event *event = g_ptr_array_index(events, i - 1);
+		g_autoptr(json_t) detail = NULL;
+
+		if (g_strcmp0(event->kind, "pruner") != 0 || !event->detail)
+			continue;
+		detail = json_parse(event->detail, strlen(event->detail), "event", NULL);
+		pruner.level = json_number_value(json_object_get(detail, "level"));
+		pruner.dropping = json_is_true(json_object_get(detail, "dropping"));
+		break;
+	}
+	engine_restore_pruner(engine, &pruner);
+	return true;
+}
+
 bool recorder_store_restore(struct store *store, int64_t run, const struct engine_setup *setup,
 			    struct engine *engine, GError **error)
 {
@@ -354,5 +408,6 @@ bool recorder_store_restore(struct store *store, int64_t run, const struct engin
 		if (!restore_task(engine, setup->system, row))
 			return refuse_record(run, row->task, error);
 	}
-	return restore_suspensions(store, run, setup->system, engine, error);
+	return restore_pruner(store, run, engine, error) &&
+	       restore_suspensions(store, run, setup->system, engine, error);
 }

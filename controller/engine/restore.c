@@ -39,6 +39,19 @@ static bool restore_running(struct engine *engine, uint32_t index, const struct 
 	return true;
 }
 
+/* A task in the queue of its machine, which may execute it. */
+static bool restore_queued(struct engine *engine, uint32_t index, const struct engine_task *record)
+{
+	const struct engine_queue *queue = engine->queues ? &engine->queues[record->cluster] : NULL;
+
+	if (!queue || record->nodes_count == 0 || record->queued_n == 0 ||
+	    queue->count >= engine->setup.system->queueing->length)
+		return false;
+	engine->tasks[index].state = record->state;
+	engine_requeue(engine, index);
+	return true;
+}
+
 /* It is off its nodes, or leaves them still: engine_restore_suspension() says what is known. */
 static bool restore_suspended(struct engine *engine, uint32_t index,
 			      const struct engine_task *record)
@@ -118,6 +131,8 @@ bool engine_restore_task(struct engine *engine, uint32_t index, const struct eng
 	const bool suspended =
 		record->state == ENGINE_TASK_SUSPENDING || record->state == ENGINE_TASK_SUSPENDED;
 
+	const bool queued = record->state == ENGINE_TASK_QUEUED;
+
 	if (index >= engine->setup.workload->tasks_count ||
 	    engine->tasks[index].state != ENGINE_TASK_COMING)
 		return false;
@@ -132,12 +147,17 @@ bool engine_restore_task(struct engine *engine, uint32_t index, const struct eng
 	if (record->nodes_count > 0)
 		engine_set_place(engine, index, record->cluster, record->pstate, record->nodes,
 				 record->nodes_count);
+	task->attempts = record->attempts;
+	task->queued_n = record->queued_n;
+	task->chance = record->chance;
+	task->threshold = record->threshold;
 	if (running && !restore_running(engine, index, record))
+		return false;
+	if ((queued || (running && engine->queues)) && !restore_queued(engine, index, record))
 		return false;
 	if (suspended && !restore_suspended(engine, index, record))
 		return false;
 	engine->result.tasks_arrived++;
-	task->attempts = record->attempts;
 	task->planned_start_s = record->planned_start_s;
 	task->started_s = record->started_s;
 	if (planned) {
@@ -146,11 +166,41 @@ bool engine_restore_task(struct engine *engine, uint32_t index, const struct eng
 		   record->state == ENGINE_TASK_UNFINISHED) {
 		task->state = ENGINE_TASK_WAITING;
 		engine_wait_for(engine, index);
-	} else if (!running && !suspended) {
+	} else if (!running && !suspended && !queued) {
 		restore_ended(engine, task, record);
 	}
 	engine->dirty[index] = false;
 	return true;
+}
+
+static int by_end(const void *left, const void *right, void *data)
+{
+	const struct engine *engine = data;
+	const double a_s = engine->tasks[*(const uint32_t *)left].ended_s;
+	const double b_s = engine->tasks[*(const uint32_t *)right].ended_s;
+
+	return (a_s > b_s) - (a_s < b_s);
+}
+
+void engine_restore_pruner(struct engine *engine, const struct sched_pruner *pruner)
+{
+	g_autoptr(GArray) ended = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+	if (!engine->queues)
+		return;
+	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++)
+		if (engine->tasks[i].state >= ENGINE_TASK_COMPLETED)
+			g_array_append_val(ended, i);
+	g_array_sort_with_data(ended, by_end, engine);
+	for (guint i = 0; i < ended->len; i++) {
+		const uint32_t index = g_array_index(ended, uint32_t, i);
+
+		engine_note_deadline(engine, index,
+				     engine->tasks[index].state == ENGINE_TASK_COMPLETED);
+	}
+	engine->missed = 0; /* what missed its deadline since the last event is not on record */
+	engine->pruner = *pruner;
+	engine->changed_places = true;
 }
 
 /* The suspension becomes the one that the engine knows of the task. */
@@ -272,4 +322,8 @@ void engine_ask_again(struct engine *engine)
 		else if (engine->tasks[i].state == ENGINE_TASK_RESUMING)
 			engine_launch_resume(engine, i);
 	}
+	for (uint32_t c = 0; engine->queues && c < engine->setup.system->clusters_count; c++)
+		for (uint32_t i = 0; i < engine->queues[c].count; i++)
+			engine_launch_queued(engine, engine->queues[c].tasks[i]->id);
+	engine_start_queues(engine);
 }

@@ -87,6 +87,7 @@ struct engine {
 	struct engine_queue *queues;   /* per cluster, of a system with queues; NULL: there are none */
 	struct sched_queue *queue_views; /* of these, for the snapshot */
 	uint32_t queued_count;         /* tasks in queues, executing ones included */
+	uint32_t queued_n;             /* how many tasks were queued so far */
 	struct sched_pruner pruner;    /* after the last mapping event */
 	uint32_t missed;               /* tasks that completed late since then */
 	double *sufferage;             /* per row */
@@ -135,6 +136,9 @@ void engine_record_suspension(struct engine *engine, uint32_t task);
 void engine_record_event(struct engine *engine, double time_s, const char *kind, uint32_t task,
 			 const char *reason);
 
+/* Tells the recorder what pruning remembers from now on. */
+void engine_record_pruner(struct engine *engine, double time_s);
+
 /* Tells the recorder about an event of a node. */
 void engine_record_node(struct engine *engine, double time_s, const char *kind,
 			const struct sched_node *node, const char *reason);
@@ -163,6 +167,9 @@ void engine_set_place(struct engine *engine, uint32_t task, uint32_t cluster, ui
  * left make it a claim instead: it starts when they are free.
  */
 void engine_begin(struct engine *engine, uint32_t task);
+
+/* A queued task was begun at `time_s` by its machine, which keeps its queue itself. */
+void engine_begin_queued(struct engine *engine, uint32_t task, double time_s);
 
 /* A claim of nodes to start on has come due: readies the start. */
 void engine_begin_claimed(struct engine *engine, uint32_t task);
@@ -322,8 +329,23 @@ const char *engine_check_enqueue(const struct engine *engine, const struct sched
 /* Puts a waiting task at the end of a machine's queue. */
 void engine_enqueue(struct engine *engine, uint32_t task, uint32_t cluster);
 
+/* Tells the backend of a task that was queued, where machines keep their queues themselves. */
+void engine_launch_queued(struct engine *engine, uint32_t task);
+
 /* Takes a task off its queue, if it is in one. */
 void engine_dequeue(struct engine *engine, uint32_t task);
+
+/* A task that executes is taken off its machine: its nodes are free once the backend says so. */
+void engine_evict(struct engine *engine, uint32_t task);
+
+/* Whether the event is the end of a task that was taken off its machine: its nodes are free now. */
+bool engine_evicted(struct engine *engine, const struct backend_event *event);
+
+/* BEGAN, or STARTED where the news of that was lost. */
+void engine_handle_began(struct engine *engine, const struct backend_event *event);
+
+/* Puts a task that was restored into the queue of its machine: one that executes at its head. */
+void engine_requeue(struct engine *engine, uint32_t task);
 
 /* A task completed, or was dropped: its type suffers more or less (paper 004, V.D.2). */
 void engine_note_deadline(struct engine *engine, uint32_t task, bool completed);

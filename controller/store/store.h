@@ -44,7 +44,7 @@ bool store_error_is_input(const GError *error);
  * of an older version can be read; opened with `create` they are brought up to this one.
  */
 #define STORE_FILE "run.sqlite"
-#define STORE_SCHEMA_VERSION 2
+#define STORE_SCHEMA_VERSION 3
 
 /*
  * One run: a policy under a limit, one repeat (measured) or trial (simulated). Strings may be NULL.
@@ -77,7 +77,7 @@ struct store_task {
 	char *type;
 	double arrival_s;
 	double utility_max;
-	char *state;      /* "waiting", "planned", "starting", "running", "completed", "failed",
+	char *state;      /* "waiting", "planned", "queued", "starting", "running", "completed", "failed",
 			   * "dropped", "killed", "unfinished" */
 	char *cluster;    /* NULL: never placed */
 	char *nodes;      /* "0,1" */
@@ -88,6 +88,11 @@ struct store_task {
 	double exec_s, etc_s, energy_j, eec_j;
 	double utility;   /* earned */
 	char *reason;
+	/* Where machines have queues; all of it is missing in files of version 2. */
+	double deadline_s;
+	double chance;     /* to be on time, when it was last queued or dropped */
+	double threshold;  /* that it was held against then */
+	uint32_t queued_n; /* how many of the run had been queued with it; 0: it was not queued */
 };
 
 /*

@@ -18,6 +18,7 @@ enum store_statement {
 	STORE_LIST_RUNS,
 	STORE_PUT_TASK,
 	STORE_LIST_TASKS,
+	STORE_LIST_TASKS_2, /* the same in a file of version 2 or 1 */
 	STORE_ADD_EVENT,
 	STORE_LIST_EVENTS,
 	STORE_ADD_DECISION,

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/store/store_cursor.h"
 
+/* Those that there were from the beginning. */
+#define TASK_COLUMNS                                                                               \
+	"run, task, type, arrival_s, utility_max, state, cluster, nodes, pstate, reservation,"     \
+	" attempts, planned_start_s, started_s, ended_s, exec_s, etc_s, energy_j, eec_j, utility," \
+	" reason"
+
+/* The first version whose tasks have deadlines. */
+#define VERSION_DEADLINES 3
+
 static const char *const statement_sql[STORE_STATEMENTS] = {
 	[STORE_SET_META] = "INSERT INTO meta VALUES (?, ?)"
 			   " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
@@ -24,12 +33,12 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 		" idle_w, gap_s, host_load, tasks_arrived, tasks_completed, tasks_failed,"
 		" tasks_dropped, run FROM run ORDER BY run",
 	[STORE_PUT_TASK] = "INSERT OR REPLACE INTO task VALUES"
-			   " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[STORE_LIST_TASKS] =
-		"SELECT run, task, type, arrival_s, utility_max, state, cluster, nodes,"
-		" pstate, reservation, attempts, planned_start_s, started_s, ended_s,"
-		" exec_s, etc_s, energy_j, eec_j, utility, reason"
-		" FROM task WHERE run = ? ORDER BY task",
+			   " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+			   " ?)",
+	[STORE_LIST_TASKS] = "SELECT " TASK_COLUMNS ", deadline_s, chance, threshold, queued_n"
+			     " FROM task WHERE run = ? ORDER BY task",
+	[STORE_LIST_TASKS_2] = "SELECT " TASK_COLUMNS ", NULL, NULL, NULL, 0"
+			       " FROM task WHERE run = ? ORDER BY task",
 	[STORE_ADD_EVENT] = "INSERT INTO event (run, time_s, kind, detail) VALUES (?, ?, ?, ?)",
 	[STORE_LIST_EVENTS] = "SELECT time_s, kind, detail FROM event WHERE run = ? ORDER BY id",
 	[STORE_ADD_DECISION] = "INSERT INTO decision (run, time_s, snapshot, actions)"
@@ -248,6 +257,10 @@ bool store_put_task(struct store *store, const struct store_task *task, GError *
 	put_real(&cursor, task->eec_j);
 	put_real(&cursor, task->utility);
 	put_text(&cursor, task->reason);
+	put_real(&cursor, task->deadline_s);
+	put_real(&cursor, task->chance);
+	put_real(&cursor, task->threshold);
+	put_integer(&cursor, task->queued_n);
 	return store_run_statement(store, statement, "store a task", error);
 }
 
@@ -275,12 +288,18 @@ static gpointer read_task(struct cursor *cursor)
 	task->eec_j = get_real(cursor);
 	task->utility = get_real(cursor);
 	task->reason = get_text(cursor);
+	task->deadline_s = get_real(cursor);
+	task->chance = get_real(cursor);
+	task->threshold = get_real(cursor);
+	task->queued_n = get_count(cursor);
 	return task;
 }
 
 GPtrArray *store_tasks(struct store *store, int64_t run, GError **error)
 {
-	return list_of_run(store, STORE_LIST_TASKS, run, read_task,
+	return list_of_run(store,
+			   store->version < VERSION_DEADLINES ? STORE_LIST_TASKS_2 : STORE_LIST_TASKS,
+			   run, read_task,
 			   (GDestroyNotify)store_task_free, "read the tasks", error);
 }
 

@@ -125,6 +125,21 @@ static const char schema_suspensions[] =
 	" resume_s REAL,"
 	" PRIMARY KEY (run, task, attempt, n, vm)) WITHOUT ROWID;";
 
+/*
+ * What version 3 added. Snapshots of machines with queues name their matrix of execution times, which
+ * is large, by its key in meta; the view has them complete.
+ */
+static const char schema_queues[] =
+	"ALTER TABLE task ADD COLUMN deadline_s REAL;"
+	"ALTER TABLE task ADD COLUMN chance REAL;"
+	"ALTER TABLE task ADD COLUMN threshold REAL;"
+	"ALTER TABLE task ADD COLUMN queued_n INTEGER NOT NULL DEFAULT 0;"
+	"CREATE VIEW whole_decision AS SELECT id, run, time_s,"
+	" CASE WHEN json_type(snapshot, '$.system.queueing.pet') = 'text'"
+	" THEN json_set(snapshot, '$.system.queueing.pet', json((SELECT value FROM meta"
+	" WHERE key = json_extract(snapshot, '$.system.queueing.pet'))))"
+	" ELSE snapshot END AS snapshot, actions FROM decision;";
+
 /* Reads a PRAGMA that is one integer. Returns a result code. */
 static int pragma_integer(struct store *store, const char *sql, int64_t *ret_value)
 {
@@ -145,10 +160,11 @@ static int pragma_integer(struct store *store, const char *sql, int64_t *ret_val
 /* Adds to a file of version `store->version`, 0 for a new one, what this version has. */
 static bool complete_tables(struct store *store, GError **error)
 {
-	g_autofree char *sql = g_strdup_printf("BEGIN IMMEDIATE; %s %s PRAGMA application_id = %d;"
+	g_autofree char *sql = g_strdup_printf("BEGIN IMMEDIATE; %s %s %s PRAGMA application_id = %d;"
 					       " PRAGMA user_version = %d; COMMIT",
 					       store->version < 1 ? schema : "",
 					       store->version < 2 ? schema_suspensions : "",
+					       store->version < 3 ? schema_queues : "",
 					       APPLICATION_ID, STORE_SCHEMA_VERSION);
 
 	if (store_exec(store, sql, "create the tables", error)) {

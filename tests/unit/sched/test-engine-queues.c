@@ -92,6 +92,8 @@ static bool watch_task(struct engine_recorder *recorder, const struct engine_tas
 		g_assert_false(watch->executing & bit);
 		watch->executing |= bit;
 		g_assert_cmpfloat(task->started_s, <, task->task->deadline_s);
+	} else if (task->state == ENGINE_TASK_DROPPED && isfinite(task->energy_j)) {
+		return true; /* told again when its machine is free */
 	} else if (task->state >= ENGINE_TASK_COMPLETED && task->attempts > 0) {
 		g_assert_true(watch->executing & bit);
 		watch->executing &= ~bit;

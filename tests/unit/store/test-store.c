@@ -149,6 +149,10 @@ static void test_task(struct fixture *fixture, const void *data)
 	task.pstate = 1;
 	task.reservation = true;
 	task.started_s = 50;
+	task.deadline_s = 72.5;
+	task.chance = 0.25;
+	task.threshold = NAN;
+	task.queued_n = 5;
 	g_assert_true(store_put_task(fixture->store, &task, &error));
 	tasks = store_tasks(fixture->store, run, &error);
 	g_assert_no_error(error);
@@ -159,6 +163,8 @@ static void test_task(struct fixture *fixture, const void *data)
 	g_assert_true(read->reservation && read->pstate == 1);
 	g_assert_true(read->started_s == 50 && isnan(read->exec_s));
 	g_assert_null(read->reason);
+	g_assert_true(read->deadline_s == 72.5 && read->chance == 0.25);
+	g_assert_true(isnan(read->threshold) && read->queued_n == 5);
 }
 
 static void test_task_needs_run(struct fixture *fixture, const void *data)
@@ -429,15 +435,22 @@ static void test_older_schema(struct fixture *fixture, const void *data)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GPtrArray) none = NULL;
+	g_autoptr(GPtrArray) tasks = NULL;
 	g_autoptr(GPtrArray) no_vms = NULL;
 	g_autoptr(GPtrArray) one = NULL;
 	struct store_suspension row = some_suspension;
 
 	row.run = add_run(fixture->store, "easy");
 	sqlite3_exec(fixture->store->db,
-		     "DROP TABLE suspension; DROP TABLE suspension_vm; PRAGMA user_version = 1", NULL,
-		     NULL, NULL);
+		     "DROP TABLE suspension; DROP TABLE suspension_vm; DROP VIEW whole_decision;"
+		     "ALTER TABLE task DROP COLUMN deadline_s; ALTER TABLE task DROP COLUMN chance;"
+		     "ALTER TABLE task DROP COLUMN threshold; ALTER TABLE task DROP COLUMN queued_n;"
+		     "PRAGMA user_version = 1",
+		     NULL, NULL, NULL);
 	reopen(fixture);
+	tasks = store_tasks(fixture->store, row.run, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(tasks->len, ==, 0);
 	none = store_suspensions(fixture->store, row.run, &error);
 	g_assert_no_error(error);
 	g_assert_cmpuint(none->len, ==, 0);
