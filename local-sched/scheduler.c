@@ -974,6 +974,16 @@ static char *home_of_vm(uint32_t number, void *data)
 	return task_store_host(((struct scheduler *)data)->settings.store, number);
 }
 
+static char *other_home_of_vm(uint32_t number, void *data)
+{
+	return task_store_expected_host(((struct scheduler *)data)->settings.store, number);
+}
+
+static bool on_vm_moves(uint32_t number, const char *host, void *data)
+{
+	return task_store_expect_host(((struct scheduler *)data)->settings.store, number, host);
+}
+
 static void on_vm_moved(uint32_t number, const char *host, void *data)
 {
 	task_store_keep_host(((struct scheduler *)data)->settings.store, number, host);
@@ -992,6 +1002,8 @@ static void create_pool(struct scheduler *scheduler)
 		.queue = scheduler->boots,
 		.boot_timeout_s = scheduler->settings.boot_timeout_s,
 		.home = home_of_vm,
+		.other_home = other_home_of_vm,
+		.moves = on_vm_moves,
 		.moved = on_vm_moved,
 		.data = scheduler,
 	};

@@ -450,6 +450,18 @@ void machine_want(struct machine *machine, bool wanted)
 	machine_enter(machine);
 }
 
+void machine_bar(struct machine *machine, bool barred)
+{
+	machine->barred = barred;
+	if (!barred && machine->state == MACHINE_DOWN && machine->step_source == 0)
+		machine_enter(machine);
+}
+
+bool machine_is_barred(const struct machine *machine)
+{
+	return machine->barred;
+}
+
 /* Queries. */
 
 uint32_t machine_number(const struct machine *machine)
@@ -494,6 +506,8 @@ const char *machine_reason(const struct machine *machine)
 
 	if (serves)
 		return machine->paused_ns ? "its VM was paused from outside" : NULL;
+	if (machine->barred)
+		return "its VM may be on another host, which is out of reach";
 	return machine->reason;
 }
 

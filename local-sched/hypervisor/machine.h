@@ -105,6 +105,14 @@ void machine_place(struct machine *machine, const struct machine_place *place);
 /* Whether anybody wants the VM: one that is wanted is booted, one that is not is removed. */
 void machine_want(struct machine *machine, bool wanted);
 
+/*
+ * While a VM is `barred` it is not booted where it is not: it may be on another host, which cannot
+ * be asked. One that is there goes on.
+ */
+void machine_bar(struct machine *machine, bool barred);
+/* What was said with it. */
+bool machine_is_barred(const struct machine *machine);
+
 /* Its number within the cluster. */
 uint32_t machine_number(const struct machine *machine);
 /* Its name for messages. */

@@ -98,7 +98,7 @@ static void enter_down(struct machine *machine)
 {
 	guint delay_s = 0;
 
-	if (!machine->wanted)
+	if (!machine->wanted || machine->barred)
 		return;
 	if (machine->failures > 0)
 		delay_s = MIN(1U << MIN(machine->failures - 1, 10U), (guint)MACHINE_BACKOFF_MAX_S);

@@ -16,6 +16,7 @@ struct machine {
 	char *fingerprint;
 	const struct machine_place *place; /* NULL: nowhere */
 	bool wanted;
+	bool barred; /* not to be booted: it may be on another host as well */
 
 	enum machine_state state;
 	guint generation;  /* of the state: late answers to an earlier one do not count */

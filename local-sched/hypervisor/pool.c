@@ -2,6 +2,7 @@
 #include "local-sched/hypervisor/pool.h"
 
 #include "local-sched/hypervisor/domain_xml.h"
+#include "local-sched/hypervisor/virt_error.h"
 
 #define LOG_SUBSYSTEM "pool"
 #include "common/log.h"
@@ -84,16 +85,22 @@ static void entry_free(gpointer data)
 	g_free(entry);
 }
 
-/* The site that VM `number` was at before, or `site`. */
-static struct site *home_of(const struct pool *pool, uint32_t number, struct site *site)
+/* The site of the host of that name, or `otherwise`. */
+static struct site *site_called(const struct pool *pool, const char *host, struct site *otherwise)
 {
 	const struct pool_settings *settings = &pool->settings;
-	g_autofree char *host = settings->home(number, settings->data);
 
 	for (uint32_t i = 0; host && i < settings->cluster->hosts_count; i++)
 		if (g_str_equal(host_name(site_host(settings->sites[i])), host))
 			return settings->sites[i];
-	return site;
+	return otherwise;
+}
+
+/* A VM may be on another site's host as well, which has to be asked before it is booted. */
+static void doubt(struct machine *machine, struct site *other)
+{
+	machine_bar(machine, true);
+	site_await(other, machine);
 }
 
 static void tell_home(struct pool *pool, const struct machine *machine, const struct site *site)
@@ -106,6 +113,9 @@ static void tell_home(struct pool *pool, const struct machine *machine, const st
 static struct machine *add_number(struct pool *pool, struct site *site)
 {
 	const struct pool_settings *settings = &pool->settings;
+	g_autofree char *home = NULL;
+	g_autofree char *other_home = NULL;
+	struct site *other;
 	struct entry *entry;
 	struct machine_settings machine = {
 		.number = pool->entries->len,
@@ -115,7 +125,10 @@ static struct machine *add_number(struct pool *pool, struct site *site)
 
 	if (machine.number >= DOMAIN_NODES_MAX - 1) /* the last one is the probe's */
 		return NULL;
-	site = home_of(pool, machine.number, site);
+	home = settings->home(machine.number, settings->data);
+	other_home = settings->other_home(machine.number, settings->data);
+	site = site_called(pool, home, site);
+	other = site_called(pool, other_home, NULL);
 	machine.host = site_host(site);
 	entry = g_new0(struct entry, 1);
 	entry->name = g_strdup_printf("%s-n%u", settings->cluster->name, machine.number);
@@ -125,6 +138,8 @@ static struct machine *add_number(struct pool *pool, struct site *site)
 	entry->machine =
 		machine_new(&machine, settings->cluster->cores, &machine_events, pool);
 	g_ptr_array_add(pool->entries, entry);
+	if (other && other != site)
+		doubt(entry->machine, other);
 	site_add_machine(site, entry->machine);
 	return entry->machine;
 }
@@ -152,7 +167,7 @@ static struct machine *make_machine(struct pool *pool, struct site *site)
 		machine = machine_at(pool, i);
 		if (machine_state(machine) != MACHINE_DOWN || machine_wanted(machine) ||
 		    machine_where(machine) || machine_task(machine) ||
-		    machine_host(machine) == site_host(site))
+		    machine_is_barred(machine) || machine_host(machine) == site_host(site))
 			continue;
 		site_hand_over(site_of(pool, machine), site, machine);
 		tell_home(pool, machine, site);
@@ -165,7 +180,7 @@ static struct machine *make_machine(struct pool *pool, struct site *site)
 static bool is_free(const struct machine *machine, const struct site *site)
 {
 	return machine_host(machine) == site_host(site) && !machine_where(machine) &&
-	       !machine_task(machine);
+	       !machine_task(machine) && !machine_is_barred(machine);
 }
 
 /* How near a free VM is to being of use; 0: not at all. */
@@ -331,10 +346,42 @@ bool pool_may_move(const struct pool *pool, const struct machine *machine, const
 	return site_may_move(site_of(pool, machine), node_site(node), error);
 }
 
+/* A move that was not begun, as if its host had said so. */
+struct refusal {
+	host_done_f done;
+	gpointer data;
+};
+
+static gboolean refuse(gpointer data)
+{
+	g_autofree struct refusal *refusal = data;
+	g_autoptr(GError) error = g_error_new_literal(VIRT_ERROR, VIRT_ERROR_OTHER,
+						      "where it goes cannot be stored");
+
+	refusal->done(NULL, error, refusal->data);
+	return G_SOURCE_REMOVE;
+}
+
+/* Whether it is recorded that a VM may be on two hosts; else the move fails. */
+static bool tell_move(struct pool *pool, const struct machine *machine, const struct site *to,
+		      host_done_f done, gpointer data)
+{
+	struct refusal *refusal;
+
+	if (pool->settings.moves(machine_number(machine), host_name(site_host(to)),
+				 pool->settings.data))
+		return true;
+	refusal = g_new0(struct refusal, 1);
+	*refusal = (struct refusal){.done = done, .data = data};
+	g_idle_add(refuse, refusal);
+	return false;
+}
+
 void pool_move(struct pool *pool, struct machine *machine, struct node *node, bool saved,
 	       host_done_f done, gpointer data)
 {
-	tell_home(pool, machine, node_site(node));
+	if (!tell_move(pool, machine, node_site(node), done, data))
+		return;
 	site_send(site_of(pool, machine), node_site(node), machine, saved, done, data);
 }
 
@@ -352,7 +399,8 @@ void pool_find(struct pool *pool, struct machine *machine, struct node *node, ho
 void pool_move_live(struct pool *pool, struct machine *machine, struct node *node,
 		    host_done_f done, gpointer data)
 {
-	tell_home(pool, machine, node_site(node));
+	if (!tell_move(pool, machine, node_site(node), done, data))
+		return;
 	site_send_live(site_of(pool, machine), node_site(node), machine, done, data);
 }
 
@@ -370,6 +418,7 @@ void pool_abort_live(struct pool *pool, struct machine *machine, struct node *no
 void pool_arrived(struct pool *pool, struct machine *machine, struct node *node)
 {
 	site_arrived(site_of(pool, machine), node_site(node), machine);
+	tell_home(pool, machine, node_site(node));
 }
 
 void pool_stayed(struct pool *pool, struct machine *machine, struct node *node)
@@ -381,7 +430,10 @@ void pool_stayed(struct pool *pool, struct machine *machine, struct node *node)
 void pool_give_up(struct pool *pool, struct machine *machine, struct node *node)
 {
 	site_give_up(node_site(node), machine);
-	tell_home(pool, machine, site_of(pool, machine));
+	if (host_connected(site_host(node_site(node))))
+		tell_home(pool, machine, site_of(pool, machine));
+	else
+		doubt(machine, node_site(node));
 }
 
 /* Keeping. */
@@ -451,12 +503,12 @@ static struct machine *first_machine(struct pool *pool, uint32_t index, struct s
 {
 	struct machine *machine = machine_at(pool, index);
 
-	if (machine_host(machine) == site_host(site))
+	if (machine_host(machine) == site_host(site) && !machine_is_barred(machine))
 		return machine;
 	for (guint i = 0; i < pool->entries->len; i++) {
 		machine = machine_at(pool, i);
 		/* The node of its own number may want it. */
-		if (machine_host(machine) == site_host(site) && !machine_where(machine) &&
+		if (is_free(machine, site) &&
 		    (i >= pool->settings.cluster->nodes ||
 		     pool->settings.sites[pool_host_of_node(pool, i)] != site))
 			return machine;

@@ -14,7 +14,8 @@
  * cannot be reached. When a task is suspended its VMs leave their nodes, which get spare VMs,
  * booted beforehand and paused, or else fresh ones; when it is resumed they push others out, which
  * become spares, or go where there are enough. A spare takes no CPU time. A VM changes its host
- * when its task is resumed on another one. Main loop only.
+ * when its task is resumed on another one, or moves; while it may be on two, it is booted on none
+ * (machine_bar()). Main loop only.
  */
 struct pool;
 
@@ -32,9 +33,13 @@ struct pool_settings {
 	 * caller frees it); NULL: not known.
 	 */
 	char *(*home)(uint32_t number, void *data);
-	/* It is on another host from now on, or on its way there. */
+	/* Where it may have been as well: it was on its way there. */
+	char *(*other_home)(uint32_t number, void *data);
+	/* It may be on this host too from now on; false: that cannot be recorded, and it stays. */
+	bool (*moves)(uint32_t number, const char *host, void *data);
+	/* It is on this host from now on, and nowhere else. */
 	void (*moved)(uint32_t number, const char *host, void *data);
-	void *data; /* of both */
+	void *data; /* of all */
 };
 
 /* The nodes with their first VMs, and spare ones; they boot when their host was reached. */

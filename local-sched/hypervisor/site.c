@@ -31,6 +31,7 @@ struct site {
 	struct host *host;
 	GPtrArray *places;   /* of struct machine_place, borrowed */
 	GPtrArray *machines; /* of struct machine, borrowed */
+	GPtrArray *awaiting; /* ..., of other sites: barred until this one was asked */
 	enum step step;
 	bool stepping; /* a step is under way */
 	bool reached;  /* was connected at least once */
@@ -412,6 +413,14 @@ static void tidy(struct site *site)
 	site->tidied = true;
 }
 
+/* What the host had of them is removed, or is about to be. */
+static void lift_bars(struct site *site)
+{
+	for (guint i = 0; i < site->awaiting->len; i++)
+		machine_bar(site->awaiting->pdata[i], false);
+	g_ptr_array_set_size(site->awaiting, 0);
+}
+
 static void listed(gpointer result, const GError *error, gpointer data)
 {
 	struct site *site = data;
@@ -436,6 +445,7 @@ static void listed(gpointer result, const GError *error, gpointer data)
 		else
 			add_late(site, machine);
 	}
+	lift_bars(site);
 	tidy(site);
 }
 
@@ -533,6 +543,7 @@ struct site *site_new(const struct site_settings *settings)
 	site->settings = *settings;
 	site->places = g_ptr_array_new();
 	site->machines = g_ptr_array_new();
+	site->awaiting = g_ptr_array_new();
 	site->swap = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	site->coming = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_object_unref);
 	site->probe_name = g_strconcat(settings->prefix, PROBE_SUFFIX, NULL);
@@ -555,6 +566,7 @@ void site_free(struct site *site)
 	g_free(site->probe_name);
 	g_ptr_array_unref(site->places);
 	g_ptr_array_unref(site->machines);
+	g_ptr_array_unref(site->awaiting);
 	g_free(site);
 }
 
@@ -573,6 +585,11 @@ void site_add_machine(struct site *site, struct machine *machine)
 	g_ptr_array_add(site->machines, machine);
 	if (site->step == STEP_READY && host_connected(site->host) && !site->frozen)
 		add_late(site, machine);
+}
+
+void site_await(struct site *site, struct machine *machine)
+{
+	g_ptr_array_add(site->awaiting, machine);
 }
 
 /* Moving. */

@@ -45,6 +45,12 @@ void site_add_place(struct site *site, struct machine_place *place);
 void site_add_machine(struct site *site, struct machine *machine);
 
 /*
+ * A VM of another site (borrowed) may be on this host as well: when the host has been asked, and has
+ * removed it, the VM is not barred any more (machine_bar()).
+ */
+void site_await(struct site *site, struct machine *machine);
+
+/*
  * Whether VMs can be moved from one host to another; false with `error` (VIRT_ERROR) that says what
  * to do.
  */

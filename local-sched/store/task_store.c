@@ -50,6 +50,7 @@ static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS events (seq INTEGER PRIMARY KEY, t_ns INTEGER NOT NULL,"
 	" kind TEXT NOT NULL, task TEXT, node INTEGER, host TEXT, detail TEXT NOT NULL);"
 	"CREATE TABLE IF NOT EXISTS vms (number INTEGER PRIMARY KEY, host TEXT NOT NULL);"
+	"CREATE TABLE IF NOT EXISTS vms_to (number INTEGER PRIMARY KEY, host TEXT NOT NULL);"
 	"PRAGMA user_version = 1;";
 
 G_DEFINE_QUARK(virtbed-task-store, task_store_error)
@@ -210,26 +211,41 @@ const char *task_store_incarnation(const struct task_store *store)
 
 /* VMs. */
 
-bool task_store_keep_host(struct task_store *store, uint32_t number, const char *host)
+/* Runs `sql` about a VM; false: not stored. */
+static bool keep(struct task_store *store, const char *sql, uint32_t number, const char *host)
 {
-	sqlite3_stmt *statement = prepare(store, "INSERT OR REPLACE INTO vms VALUES (?, ?)");
+	sqlite3_stmt *statement = prepare(store, sql);
 
 	sqlite3_bind_int64(statement, 1, number);
-	bind_text(statement, 2, host);
+	if (host)
+		bind_text(statement, 2, host);
 	if (run(statement))
 		return true;
 	log_warning("where VM %u is could not be stored: %s", number, sqlite3_errmsg(store->database));
 	return false;
 }
 
+/* In this order: one that is thought to be on two hosts is looked for on both. */
+bool task_store_keep_host(struct task_store *store, uint32_t number, const char *host)
+{
+	return keep(store, "INSERT OR REPLACE INTO vms VALUES (?, ?)", number, host) &&
+	       keep(store, "DELETE FROM vms_to WHERE number = ?", number, NULL);
+}
+
+bool task_store_expect_host(struct task_store *store, uint32_t number, const char *host)
+{
+	return keep(store, "INSERT OR REPLACE INTO vms_to VALUES (?, ?)", number, host);
+}
+
 void task_store_forget_hosts(struct task_store *store)
 {
 	execute(store, "DELETE FROM vms");
+	execute(store, "DELETE FROM vms_to");
 }
 
-char *task_store_host(struct task_store *store, uint32_t number)
+static char *host_by(struct task_store *store, const char *sql, uint32_t number)
 {
-	sqlite3_stmt *statement = prepare(store, "SELECT host FROM vms WHERE number = ?");
+	sqlite3_stmt *statement = prepare(store, sql);
 	char *host = NULL;
 
 	sqlite3_bind_int64(statement, 1, number);
@@ -237,6 +253,16 @@ char *task_store_host(struct task_store *store, uint32_t number)
 		host = g_strdup((const char *)sqlite3_column_text(statement, 0));
 	sqlite3_finalize(statement);
 	return host;
+}
+
+char *task_store_host(struct task_store *store, uint32_t number)
+{
+	return host_by(store, "SELECT host FROM vms WHERE number = ?", number);
+}
+
+char *task_store_expected_host(struct task_store *store, uint32_t number)
+{
+	return host_by(store, "SELECT host FROM vms_to WHERE number = ?", number);
 }
 
 /* Tasks. */

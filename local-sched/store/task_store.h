@@ -56,16 +56,21 @@ uint64_t task_store_event(struct task_store *store, const char *kind, int64_t t_
 			  const char *task, int64_t node, const char *host, json_t *detail);
 
 /*
- * Records that VM `number` is on `host` from now on, or on its way there: one that outlives its
- * scheduler is to be looked for there. False: not stored.
+ * Records that VM `number` is on `host` from now on and nowhere else, or that it may come to be on
+ * `host` as well: one that outlives its scheduler is to be looked for there. False: not stored.
  */
 bool task_store_keep_host(struct task_store *store, uint32_t number, const char *host);
+bool task_store_expect_host(struct task_store *store, uint32_t number, const char *host);
 
 /* Forgets all of that: there are no VMs any more. */
 void task_store_forget_hosts(struct task_store *store);
 
-/* What was recorded last for VM `number`, or NULL: nothing. The caller frees it. */
+/*
+ * What was recorded last for VM `number`: where it is, and where it may be as well; NULL: nothing.
+ * The caller frees it.
+ */
 char *task_store_host(struct task_store *store, uint32_t number);
+char *task_store_expected_host(struct task_store *store, uint32_t number);
 
 /* Writes what could not be written before; false if it still cannot be. */
 bool task_store_flush(struct task_store *store);

@@ -214,6 +214,27 @@ static void test_unwanted(struct fixture *fixture, gconstpointer data)
 	wait_until(fixture, is_creating);
 }
 
+static bool is_queued_or_more(struct fixture *fixture)
+{
+	return !is_down(fixture);
+}
+
+/* One that may be on another host too is booted when that was asked. */
+static void test_barred(struct fixture *fixture, gconstpointer data)
+{
+	wait_until(fixture, is_past_creating);
+	machine_bar(fixture->machine, true);
+	machine_vm_stopped(fixture->machine, "QEMU failed");
+	g_assert_true(is_down(fixture));
+	g_assert_cmpuint(fixture->machine->step_source, ==, 0);
+	g_assert_nonnull(strstr(machine_reason(fixture->machine), "may be on another host"));
+	machine_want(fixture->machine, false);
+	machine_want(fixture->machine, true);
+	g_assert_cmpuint(fixture->machine->step_source, ==, 0);
+	machine_bar(fixture->machine, false);
+	wait_until(fixture, is_queued_or_more);
+}
+
 /* As if its guest had booted. */
 static void reach_ready(struct fixture *fixture)
 {
@@ -355,6 +376,7 @@ int main(int argc, char **argv)
 	ADD("/machine/a-predecessor-that-ends-while-a-vm-is-created-does-no-harm", test_predecessor);
 	ADD("/machine/what-is-frozen-may-be-frozen-again", test_freezes_what_is_frozen);
 	ADD("/machine/one-that-nobody-wants-goes-until-somebody-does", test_unwanted);
+	ADD("/machine/one-that-may-be-on-another-host-too-is-not-booted", test_barred);
 	ADD("/machine/one-that-somebody-paused-is-kept", test_paused);
 	ADD("/machine/one-that-a-failure-stopped-has-failed", test_stopped_by_failure);
 	ADD("/machine/a-share-ends-with-its-task", test_share_ends_with_its_task);

@@ -55,17 +55,25 @@ static void test_hosts_of_vms(void)
 	struct task_store *store = reopen(directory);
 	g_autofree char *unknown = task_store_host(store, 3);
 	g_autofree char *last = NULL;
+	g_autofree char *expected = NULL;
 
 	g_assert_null(unknown);
 	g_assert_true(task_store_keep_host(store, 3, "b1"));
 	g_assert_true(task_store_keep_host(store, 3, "b2"));
 	g_assert_true(task_store_keep_host(store, 4, "b1"));
+	g_assert_true(task_store_expect_host(store, 3, "b3"));
+	g_assert_true(task_store_expect_host(store, 4, "b3"));
+	g_assert_true(task_store_keep_host(store, 4, "b3"));
 	task_store_close(store);
 	store = reopen(directory);
 	last = task_store_host(store, 3);
+	expected = task_store_expected_host(store, 3);
 	g_assert_cmpstr(last, ==, "b2");
+	g_assert_cmpstr(expected, ==, "b3");
+	g_assert_null(task_store_expected_host(store, 4));
 	task_store_forget_hosts(store);
 	g_assert_null(task_store_host(store, 4));
+	g_assert_null(task_store_expected_host(store, 3));
 	task_store_close(store);
 	remove_directory(directory);
 }
