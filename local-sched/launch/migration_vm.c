@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/transfer.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/launch/migration_private.h"
@@ -89,6 +90,7 @@ static void located(gpointer result, const GError *error, gpointer data)
 {
 	uint32_t i;
 	struct migration *migration = vm_steps_answered(data, &i);
+	struct moving_vm *vm;
 
 	if (!migration)
 		return;
@@ -96,10 +98,14 @@ static void located(gpointer result, const GError *error, gpointer data)
 		vm_steps_repeat(migration->steps, i);
 		return;
 	}
-	if (!error && GPOINTER_TO_INT(result) == TRANSFER_TO)
-		vm_arrived(&migration->vms[i]);
-	else if (!error)
-		migration_vm_stayed(&migration->vms[i]);
+	vm = &migration->vms[i];
+	if (!error && GPOINTER_TO_INT(result) == TRANSFER_TO) {
+		/* Something may be left of it that stands still. */
+		domain_destroy(machine_host(vm->machine), machine_domain(vm->machine), NULL, NULL);
+		vm_arrived(vm);
+	} else if (!error) {
+		migration_vm_stayed(vm);
+	}
 	vm_steps_done(migration->steps, i, error);
 }
 
