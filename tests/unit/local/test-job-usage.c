@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a task used while a VM of it was to go to another host, over libvirt's own test driver. */
+#include <glib.h>
+#include <libvirt-glib/libvirt-glib.h>
+#include <math.h>
+
+#include "local-sched/hypervisor/virt_error.h"
+#include "local-sched/launch/job_usage.h"
+
+#define DEADLINE_S 20
+#define DEAD "test:///nonexistent/node.xml"
+#define HOSTS 2
+
+struct fixture {
+	struct host *hosts[HOSTS];
+	struct usage_source sources[HOSTS];
+	struct boot_queue *queue;
+	struct machine *machine;
+	struct usage usage;
+	bool done;
+};
+
+static void on_connection(struct host *host, bool up, const char *reason, void *data)
+{
+}
+
+static void on_domain(struct host *host, const char *name, bool running, const char *reason,
+		      void *data)
+{
+}
+
+static void on_agent(struct host *host, const char *name, bool connected, void *data)
+{
+}
+
+static const struct host_events host_events = {
+	.connection = on_connection, .domain = on_domain, .agent = on_agent};
+
+static void on_ready(struct machine *machine, void *data)
+{
+}
+
+static void on_down(struct machine *machine, const char *reason, void *data)
+{
+}
+
+static const struct machine_events machine_events = {.ready = on_ready, .down = on_down};
+
+/* A VM on the first host; the second one is not there. */
+static void set_up(struct fixture *fixture, gconstpointer data)
+{
+	struct machine_settings settings = {.name = "n0", .domain = "test", .boot_timeout_s = 60};
+
+	fixture->queue = boot_queue_new(1);
+	fixture->hosts[0] = host_new("b1", "test:///default", &host_events, NULL);
+	fixture->hosts[1] = host_new("b2", DEAD, &host_events, NULL);
+	for (int i = 0; i < HOSTS; i++)
+		fixture->sources[i] = (struct usage_source){.host = fixture->hosts[i],
+							    .account = cpu_account_new()};
+	settings.host = fixture->hosts[0];
+	settings.queue = fixture->queue;
+	fixture->machine = machine_new(&settings, 1, &machine_events, NULL);
+}
+
+static void tear_down(struct fixture *fixture, gconstpointer data)
+{
+	for (int i = 0; i < HOSTS; i++) {
+		host_free(fixture->hosts[i]);
+		cpu_account_free(fixture->sources[i].account);
+	}
+	machine_free(fixture->machine);
+	boot_queue_free(fixture->queue);
+	while (g_main_context_iteration(NULL, FALSE))
+		;
+}
+
+static gboolean too_late(gpointer data)
+{
+	g_error("nothing happened for %d s", DEADLINE_S);
+	return G_SOURCE_REMOVE;
+}
+
+static void on_usage(const struct usage *usage, void *data)
+{
+	struct fixture *fixture = data;
+
+	fixture->usage = *usage;
+	fixture->done = true;
+}
+
+static struct job_usage *start(struct fixture *fixture)
+{
+	GArray *parts = usage_parts_new(fixture->sources, HOSTS, &fixture->machine, 1);
+
+	usage_parts_expect(parts, fixture->sources, HOSTS, fixture->machine, "b2");
+	g_assert_cmpuint(parts->len, ==, HOSTS);
+	return job_usage_start(parts, 1);
+}
+
+static void finish(struct fixture *fixture, struct job_usage *usage)
+{
+	guint deadline = g_timeout_add_seconds(DEADLINE_S, too_late, NULL);
+
+	job_usage_finish(usage, 2, on_usage, fixture);
+	while (!fixture->done)
+		g_main_context_iteration(NULL, TRUE);
+	g_source_remove(deadline);
+	job_usage_free(usage);
+}
+
+static void test_stays(struct fixture *fixture, gconstpointer data)
+{
+	finish(fixture, start(fixture));
+	g_assert_cmpfloat(fixture->usage.cpu_s, ==, 0);
+	g_assert_cmpfloat(fixture->usage.host_cpu_s, ==, 0);
+}
+
+static void test_goes(struct fixture *fixture, gconstpointer data)
+{
+	struct job_usage *usage = start(fixture);
+
+	machine_move(fixture->machine, fixture->hosts[1]);
+	finish(fixture, usage);
+	g_assert_true(isnan(fixture->usage.cpu_s));
+}
+
+#define ADD(name, test) g_test_add(name, struct fixture, NULL, set_up, test, tear_down)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	gvir_event_register();
+	virt_error_quiet();
+	ADD("/job-usage/a-dead-host-that-no-vm-came-to-does-not-matter", test_stays);
+	ADD("/job-usage/what-was-used-on-a-dead-host-is-not-known", test_goes);
+	return g_test_run();
+}
