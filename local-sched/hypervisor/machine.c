@@ -453,6 +453,8 @@ void machine_want(struct machine *machine, bool wanted)
 void machine_bar(struct machine *machine, bool barred)
 {
 	machine->barred = barred;
+	if (barred && machine->state == MACHINE_DOWN)
+		g_clear_handle_id(&machine->step_source, g_source_remove);
 	if (!barred && machine->state == MACHINE_DOWN && machine->step_source == 0)
 		machine_enter(machine);
 }

@@ -214,7 +214,8 @@ static gboolean again(gpointer data)
 	struct turn *turn = data;
 
 	turn->again_source = 0;
-	turn->steps->kind->start(turn->steps->owner, turn->vm);
+	if (!turn->steps->kind->start(turn->steps->owner, turn->vm))
+		vm_steps_done(turn->steps, turn->vm, NULL);
 	return G_SOURCE_REMOVE;
 }
 
