@@ -166,7 +166,7 @@ cross() {
 }
 
 @test "two tasks run on while VMs of theirs cross one another, and verify" {
-	migrate_with cross
+	migrate_with cross 3
 	within 180 migrate_nothing_left
 }
 
@@ -226,7 +226,7 @@ migrate_all_usable() {
 }
 
 @test "a VM whose new host fails it runs on where it was, and goes at the next try" {
-	migrate_with fails
+	migrate_with fails 3
 	within 180 migrate_nothing_left
 }
 
