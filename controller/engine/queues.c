@@ -48,6 +48,8 @@ const char *engine_check_enqueue(const struct engine *engine, const struct sched
 		return "the clusters have no queues";
 	if (action->cluster >= system->clusters_count)
 		return "there is no such machine";
+	if (!sched_system_option(system, engine->known[action->task].row, action->cluster, 0))
+		return "it cannot run there";
 	if (engine->queues[action->cluster].count >= system->queueing->length)
 		return "the queue has no place left";
 	return NULL;
@@ -198,10 +200,19 @@ void engine_requeue(struct engine *engine, uint32_t index)
 	queue->start_s = task->started_s;
 }
 
+bool engine_on_time(const struct engine *engine, uint32_t index)
+{
+	const struct engine_task *task = &engine->tasks[index];
+	const double hair_s = QUEUEING_HAIR * engine->setup.system->queueing->bin_s;
+
+	return task->state == ENGINE_TASK_COMPLETED &&
+	       task->ended_s <= task->task->deadline_s + hair_s;
+}
+
 void engine_note_deadline(struct engine *engine, uint32_t index, bool completed)
 {
 	const struct engine_task *task = &engine->tasks[index];
-	const bool on_time = completed && task->ended_s <= task->task->deadline_s;
+	const bool on_time = engine_on_time(engine, index);
 	const double fairness = engine->setup.system->queueing->pruning.fairness;
 	double *sufferage = &engine->sufferage[task->task->row];
 

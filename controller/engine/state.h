@@ -347,6 +347,9 @@ void engine_handle_began(struct engine *engine, const struct backend_event *even
 /* Puts a task that was restored into the queue of its machine: one that executes at its head. */
 void engine_requeue(struct engine *engine, uint32_t task);
 
+/* Whether a task of a system with queues completed by its deadline, give or take a hair. */
+bool engine_on_time(const struct engine *engine, uint32_t task);
+
 /* A task completed, or was dropped: its type suffers more or less (paper 004, V.D.2). */
 void engine_note_deadline(struct engine *engine, uint32_t task, bool completed);
 

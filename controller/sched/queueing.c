@@ -59,6 +59,43 @@ static int take_memory(struct queueing *queueing, struct policy_context *context
 	return 0;
 }
 
+static bool is_share(double value)
+{
+	return value >= 0 && value <= 1;
+}
+
+static const char *pruning_fault(const struct sched_pruning *pruning)
+{
+	if (!is_share(pruning->drop_threshold) || !is_share(pruning->defer_threshold) ||
+	    !is_share(pruning->cull_threshold))
+		return "a threshold is outside 0 to 1";
+	if (!is_share(pruning->adjustment))
+		return "the adjustment of the dropping threshold is outside 0 to 1";
+	if (!is_share(pruning->recency) || !is_share(pruning->separation) ||
+	    !is_share(pruning->fairness))
+		return "recency, separation or fairness is outside 0 to 1";
+	if (!(pruning->toggle > 0 && isfinite(pruning->toggle)))
+		return "the level at which dropping begins is not above 0";
+	return NULL;
+}
+
+const char *queueing_fault(const struct sched_system *system)
+{
+	const struct sched_queueing *queueing = system->queueing;
+	uint32_t type, machine;
+
+	if (queueing->length == 0 || queueing->length > QUEUEING_LENGTH_MOST)
+		return "the length of queues is outside 1 to 1000";
+	if (!(queueing->bin_s > 0 && isfinite(queueing->bin_s)))
+		return "a time bin is not longer than 0";
+	if (queueing->pet->types_count != system->rows_count ||
+	    queueing->pet->machines_count != system->clusters_count)
+		return "the execution times are those of other types or machines";
+	if (pet_check(queueing->pet, &type, &machine) != PMF_OK)
+		return "a type has no execution times on one of the machines";
+	return pruning_fault(&queueing->pruning);
+}
+
 bool queueing_evicts(const struct policy *policy, const struct sched_system *system)
 {
 	return policy->ops->evicts || system->queueing->pruning.evicting_baselines;
@@ -80,7 +117,7 @@ const struct pet_entry *queueing_exec(const struct queueing *queueing,
 /* A hair up first: what is meant to be a whole number of bins may have been computed. */
 int64_t queueing_bin(const struct queueing *queueing, double time_s)
 {
-	return (int64_t)floor(time_s / queueing->settings->bin_s + 1e-6);
+	return (int64_t)floor(time_s / queueing->settings->bin_s + QUEUEING_HAIR);
 }
 
 double queueing_round_chance(double chance)
@@ -105,10 +142,11 @@ void queueing_drop(struct queueing *queueing, const struct sched_task *task, dou
 	};
 }
 
-/* Whether the deadline of a task has passed; if so it leaves. */
+/* Whether the deadline of a task has passed, to the instant and not to the bin; if so it leaves. */
 static bool drop_late(struct queueing *queueing, const struct sched_task *task)
 {
-	if (queueing_bin(queueing, task->deadline_s) > queueing->now)
+	if (task->deadline_s >
+	    queueing->snapshot->now_s + QUEUEING_HAIR * queueing->settings->bin_s)
 		return false;
 	queueing_drop(queueing, task, 0, 0, SCHED_REASON_DEADLINE);
 	return true;
@@ -138,6 +176,13 @@ static int read_queue(struct queueing *queueing, uint32_t m)
 		machine->tasks[machine->count++] = queue->tasks[i];
 	}
 	return 0;
+}
+
+/* A machine that lacks a node starts nothing, so nothing more is mapped to it. */
+static void mark_down(struct queueing *queueing)
+{
+	for (uint32_t i = 0; i < queueing->snapshot->down_count; i++)
+		queueing->machines[queueing->snapshot->down[i].cluster].down = true;
 }
 
 static int read_tasks(struct queueing *queueing)
@@ -227,6 +272,8 @@ int queueing_begin(struct queueing *queueing, const struct policy *policy,
 		result = allocate(queueing);
 	for (uint32_t m = 0; result == 0 && m < queueing->machines_count; m++)
 		result = read_queue(queueing, m);
+	if (result == 0)
+		mark_down(queueing);
 	if (result == 0)
 		result = read_tasks(queueing);
 	if (result == 0)

@@ -16,12 +16,20 @@
  * executed: the expectation of the machine's completion time so far plus that of its execution.
  *
  * Times are bins from the start of the run: starts to the nearest bin, the present and deadlines
- * down. Chances are rounded to 2^-30 and expected times to 2^-20 bins, so that not the rounding
+ * down; whether a deadline has passed is told to the instant. Chances are rounded to 2^-30 and expected times to 2^-20 bins, so that not the rounding
  * errors of sums decide between what is equal.
  *
  * When the event begins, tasks whose deadlines have passed are dropped, and the oversubscription level
  * is worked out (eq. 8).
  */
+
+/* Longest queue that is taken for meant. */
+#define QUEUEING_LENGTH_MOST 1000
+/* Times that differ by so little of a bin are the same: they may have been computed. */
+#define QUEUEING_HAIR 1e-6
+
+/* What is wrong with the settings of a system that has queues, or NULL. */
+const char *queueing_fault(const struct sched_system *system);
 
 /* The memory of completion times from one event to the next; the plans are the same without it. */
 struct queueing_memory;
@@ -41,6 +49,7 @@ struct queueing_machine {
 	uint32_t count;                  /* of tasks, at most the length of queues */
 	const struct sched_task **tasks;
 	bool executes;                   /* the first one does */
+	bool down;                       /* one of its nodes is: nothing more is mapped to it */
 	double free;                     /* expected time when it is done with all, bins */
 };
 
@@ -118,7 +127,8 @@ int queueing_load(struct queueing *queueing, unsigned int wishes);
 /* Whether a machine has a place left in its queue. */
 static inline bool queueing_has_place(const struct queueing *queueing, uint32_t machine)
 {
-	return queueing->machines[machine].count < queueing->settings->length;
+	return !queueing->machines[machine].down &&
+	       queueing->machines[machine].count < queueing->settings->length;
 }
 
 /* The execution time of a task on a machine. */

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "controller/sched/queueing.h"
 #include "controller/workload/environment_serial.h"
 #include "controller/workload/variates.h"
 
@@ -16,7 +17,7 @@ enum stream { STREAM_PET, STREAM_TRIALS };
 
 /* The histogram of samples with that mean and a shape of their own. */
 static void draw_entry(struct variates *variates, struct pet *pet, uint32_t type, uint32_t machine,
-		       double mean)
+		       double mean, double bin_s)
 {
 	const uint32_t shape = variates_integer(variates, SHAPE_LOW, SHAPE_HIGH);
 	double samples[PRUNING_SAMPLES];
@@ -24,13 +25,13 @@ static void draw_entry(struct variates *variates, struct pet *pet, uint32_t type
 
 	for (uint32_t i = 0; i < PRUNING_SAMPLES; i++)
 		samples[i] = variates_gamma(variates, mean, 1 / sqrt(shape));
-	if (pmf_from_samples(&pmf, samples, PRUNING_SAMPLES, 1, NULL) != PMF_OK ||
+	if (pmf_from_samples(&pmf, samples, PRUNING_SAMPLES, bin_s, NULL) != PMF_OK ||
 	    pet_set(pet, type, machine, &pmf) != PMF_OK)
 		g_error("out of memory");
 	pmf_finish(&pmf);
 }
 
-struct pet *pruning_pet_new(uint64_t seed)
+struct pet *pruning_pet_new(uint64_t seed, double bin_s)
 {
 	struct variates *variates = variates_new(seed, STREAM_PET);
 	struct pet *pet = pet_new(PRUNING_TYPES, PRUNING_MACHINES);
@@ -46,36 +47,29 @@ struct pet *pruning_pet_new(uint64_t seed)
 			sum += means[m] = variates_gamma(variates, mean, PRUNING_MACHINE_COV);
 		for (uint32_t m = 0; m < PRUNING_MACHINES; m++)
 			draw_entry(variates, pet, type, m,
-				   means[m] * mean * PRUNING_MACHINES / sum);
+				   means[m] * mean * PRUNING_MACHINES / sum, bin_s);
 	}
 	variates_free(variates);
 	return pet;
 }
 
-struct sched_system *pruning_system_new(const struct sched_queueing *settings)
+struct sched_system *pruning_system_of(const struct sched_queueing *settings,
+				       const struct sched_cluster *machines,
+				       const char *const *types, const uint32_t *nodes)
 {
-	static const char *const names[PRUNING_MACHINES] = { "m1", "m2", "m3", "m4",
-							     "m5", "m6", "m7", "m8" };
-	static const char *const types[PRUNING_TYPES] = { "t1", "t2", "t3", "t4",  "t5",  "t6",
-							  "t7", "t8", "t9", "t10", "t11", "t12" };
-	struct sched_cluster clusters[PRUNING_MACHINES];
-	struct sched_system *system;
+	const struct pet *pet = settings->pet;
+	struct sched_system *system =
+		sched_system_new(machines, pet->machines_count, pet->types_count);
 
-	for (uint32_t m = 0; m < PRUNING_MACHINES; m++)
-		clusters[m] = (struct sched_cluster){
-			.name = names[m], .nodes = 1, .cores = 1, .pstates = 1
-		};
-	system = sched_system_new(clusters, PRUNING_MACHINES, PRUNING_TYPES);
 	if (!system)
 		g_error("out of memory");
-	for (uint32_t type = 0; type < PRUNING_TYPES; type++) {
+	for (uint32_t type = 0; type < pet->types_count; type++) {
 		system->row_names[type] = types[type];
-		for (uint32_t m = 0; m < PRUNING_MACHINES; m++) {
-			const uint32_t cell = type * PRUNING_MACHINES + m;
+		for (uint32_t m = 0; m < pet->machines_count; m++) {
+			const uint32_t cell = type * pet->machines_count + m;
 
-			system->etc_s[cell] = pet_at(settings->pet, type, m)->mean *
-					      settings->bin_s;
-			system->nodes[cell] = 1;
+			system->etc_s[cell] = pet_at(pet, type, m)->mean * settings->bin_s;
+			system->nodes[cell] = nodes ? nodes[cell] : 1;
 		}
 	}
 	if (sched_system_finish(system, NULL) != SCHED_SYSTEM_OK)
@@ -84,35 +78,57 @@ struct sched_system *pruning_system_new(const struct sched_queueing *settings)
 	return system;
 }
 
+const char *const pruning_types[PRUNING_TYPES] = { "t1", "t2", "t3", "t4",  "t5",  "t6",
+						   "t7", "t8", "t9", "t10", "t11", "t12" };
+
+struct sched_system *pruning_system_new(const struct sched_queueing *settings)
+{
+	static const char *const names[PRUNING_MACHINES] = { "m1", "m2", "m3", "m4",
+							     "m5", "m6", "m7", "m8" };
+	struct sched_cluster machines[PRUNING_MACHINES];
+
+	for (uint32_t m = 0; m < PRUNING_MACHINES; m++)
+		machines[m] = (struct sched_cluster){
+			.name = names[m], .nodes = 1, .cores = 1, .pstates = 1
+		};
+	return pruning_system_of(settings, machines, pruning_types, NULL);
+}
+
+struct sched_task pruning_task(uint32_t type, double arrival_s, double deadline_s, double bin_s)
+{
+	return (struct sched_task){
+		.row = type,
+		.arrival_s = arrival_s,
+		.deadline_s = deadline_s,
+		.utility = {
+			.max = 1,
+			.segments_count = 1,
+			.segments = { {
+				.curve = UTILITY_CONSTANT,
+				.duration_s = deadline_s - arrival_s + QUEUEING_HAIR * bin_s,
+				.start_fraction = 1,
+				.end_fraction = 1,
+			} },
+		},
+	};
+}
+
 /* The tasks of a type: as many as can be among the first of all types. */
 static void draw_type(GArray *tasks, struct variates *variates, const struct pet *pet,
 		      const struct pruning_load *load, double bin_s, uint32_t type, double mean_all)
 {
-	const double gap = load->span * pet->types_count / load->tasks;
+	const double gap_s = load->span_s * pet->types_count / load->tasks;
 	const double slack = pet_type_mean(pet, type) + load->slack * mean_all;
-	double time = variates_uniform(variates, 0, gap);
+	double time_s = variates_uniform(variates, 0, gap_s);
 
 	for (uint32_t i = 0; i < load->tasks; i++) {
-		const double arrival = floor(time);
+		const double arrival = floor(time_s / bin_s);
 		const double deadline = fmax(arrival + 1, floor(arrival + slack));
-		const struct sched_task task = {
-			.row = type,
-			.arrival_s = arrival * bin_s,
-			.deadline_s = deadline * bin_s,
-			.utility = {
-				.max = 1,
-				.segments_count = 1,
-				.segments = { {
-					.curve = UTILITY_CONSTANT,
-					.duration_s = (deadline - arrival + 0.5) * bin_s,
-					.start_fraction = 1,
-					.end_fraction = 1,
-				} },
-			},
-		};
+		const struct sched_task task =
+			pruning_task(type, arrival * bin_s, deadline * bin_s, bin_s);
 
 		g_array_append_val(tasks, task);
-		time += variates_gamma(variates, gap, sqrt(load->variance / gap));
+		time_s += variates_gamma(variates, gap_s, sqrt(load->variance / gap_s));
 	}
 }
 

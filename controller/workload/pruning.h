@@ -16,8 +16,8 @@
  *   as in the paper: the shape is a whole number in 1 to 20, 500 samples, a histogram with bins of one
  *   unit. The matrix depends on its seed alone: it is the same for all trials.
  * - A type's first task arrives uniformly within one mean gap. Arrivals and deadlines are whole units.
- * - The paper's levels of "19k" and "34k" tasks are arrival intensities, that is the time in which the
- *   tasks of a trial arrive.
+ * - The paper's levels of "19k" and "34k" tasks are arrival intensities: so many would arrive in a long
+ *   span of which a trial is the first part.
  */
 
 #define PRUNING_TYPES 12
@@ -28,19 +28,34 @@
 /* What a trial is drawn from. */
 struct pruning_load {
 	uint32_t tasks;     /* > 0 */
-	double span;        /* time units in which they arrive on average, > 0 */
-	double variance;    /* of gaps, as a share of their mean; > 0 (VI.B: 0.1) */
+	double span_s;      /* time in which they arrive on average, > 0 */
+	double variance;    /* of gaps, as a share of their mean in seconds; > 0 (VI.B: 0.1) */
 	double slack;       /* beta of the deadlines: mean execution times of all types, >= 0 */
 };
 
-/* The matrix of a seed. The caller frees it. */
-struct pet *pruning_pet_new(uint64_t seed);
+/* The matrix of a seed, in bins of `bin_s` time units (> 0). The caller frees it. */
+struct pet *pruning_pet_new(uint64_t seed, double bin_s);
+
+/* The names of its types. */
+extern const char *const pruning_types[PRUNING_TYPES];
+
+/*
+ * A system of the machines and types of the settings' matrix (settings, names borrowed), with its mean
+ * execution times; `nodes`: that a type takes on a machine, types x machines; NULL: 1 each. The caller
+ * frees it before the settings.
+ */
+struct sched_system *pruning_system_of(const struct sched_queueing *settings,
+				       const struct sched_cluster *machines,
+				       const char *const *types, const uint32_t *nodes);
 
 /*
  * A system of machines with the mean execution times of a matrix (borrowed, as the settings, whose pet
  * it is): a cluster with one node each. The caller frees it before them.
  */
 struct sched_system *pruning_system_new(const struct sched_queueing *settings);
+
+/* A task that is worth 1 until its deadline, give or take a hair, and nothing after. */
+struct sched_task pruning_task(uint32_t type, double arrival_s, double deadline_s, double bin_s);
 
 /*
  * The tasks of a trial (from 1). They are worth 1 until their deadlines, arrival + type mean + slack x

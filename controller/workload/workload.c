@@ -33,6 +33,9 @@ static gboolean task_check(const struct workload *workload, uint32_t i,
 	else if (task->row >= system->rows_count)
 		wrong = g_strdup_printf("is of type %u; there are %u", task->row,
 					system->rows_count);
+	else if (system->queueing && !(task->deadline_s > task->arrival_s))
+		wrong = g_strdup_printf("has its deadline at %g s, not after its arrival at %g s",
+					task->deadline_s, task->arrival_s);
 	else if (fault != UTILITY_FAULT_NONE)
 		wrong = g_strdup_printf("has a wrong utility function, segment %u: %s", segment,
 					utility_fault_text(fault));

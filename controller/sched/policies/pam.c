@@ -35,8 +35,12 @@ static struct queueing_task *choose(struct queueing *queueing)
 			task->out = true;
 			continue;
 		}
-		/* Queues only get longer in an event: a chance that is too low stays so. */
-		if (task->pairs[task->machine].chance < threshold(queueing, task)) {
+		/*
+		 * Queues only get longer in an event: a chance that is too low stays so. What cannot
+		 * be on time is not mapped, however much its type has suffered.
+		 */
+		if (task->pairs[task->machine].chance < threshold(queueing, task) ||
+		    task->pairs[task->machine].chance <= 0) {
 			task->out = true;
 			continue;
 		}

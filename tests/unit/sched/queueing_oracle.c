@@ -231,6 +231,11 @@ static void enqueue(struct scene *scene, uint32_t waiting, uint32_t machine, dou
 	remove_task(scene->waiting, &scene->waiting_count, waiting);
 }
 
+static bool is_past(const struct scene *scene, const struct sched_task *task)
+{
+	return task->deadline_s <= scene->snapshot->now_s + 1e-6 * scene->settings->bin_s;
+}
+
 static void drop_late(struct scene *scene)
 {
 	for (uint32_t m = 0; m < scene->machines; m++) {
@@ -239,7 +244,7 @@ static void drop_late(struct scene *scene)
 		for (uint32_t i = 0; i < line->count;) {
 			const bool runs = i == 0 && line->executes;
 
-			if (deadline_of(scene, line->tasks[i]) > scene->now ||
+			if (!is_past(scene, line->tasks[i]) ||
 			    (runs && !scene->evicts)) {
 				i++;
 				continue;
@@ -252,7 +257,7 @@ static void drop_late(struct scene *scene)
 		}
 	}
 	for (uint32_t i = 0; i < scene->waiting_count;) {
-		if (deadline_of(scene, scene->waiting[i]) > scene->now) {
+		if (!is_past(scene, scene->waiting[i])) {
 			i++;
 			continue;
 		}
@@ -369,7 +374,7 @@ static void map_pam(struct scene *scene)
 			const double least = fmax(0, scene->settings->pruning.defer_threshold -
 							     relief(scene, scene->waiting[i]));
 
-			if (!with.valid || with.chance < least ||
+			if (!with.valid || with.chance < least || with.chance <= 0 ||
 			    (best.valid && !sooner(&with, &best)))
 				continue;
 			best = with;

@@ -206,7 +206,7 @@ static void bed_init(struct bed *bed, const char *policy)
 	const struct pruning_load load = { TASKS, 700, 0.1, 1.5 };
 	g_autoptr(GError) error = NULL;
 
-	bed->pet = pruning_pet_new(4);
+	bed->pet = pruning_pet_new(4, 1);
 	bed->settings = (struct sched_queueing){
 		bed->pet, 1, 4,
 		{ .drop_threshold = 0.5, .defer_threshold = 0.7, .adjustment = 0.5, .recency = 0.9,

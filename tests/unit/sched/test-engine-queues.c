@@ -5,6 +5,7 @@
 
 #include "controller/backend/sim.h"
 #include "controller/engine/engine.h"
+#include "controller/engine/robustness.h"
 #include "controller/sched/queueing.h"
 #include "controller/workload/pruning.h"
 
@@ -165,7 +166,7 @@ static void bed_init(struct bed *bed, double span, double slack)
 {
 	const struct pruning_load load = { TASKS, span, 0.1, slack };
 
-	bed->pet = pruning_pet_new(4);
+	bed->pet = pruning_pet_new(4, 1);
 	bed->settings = (struct sched_queueing){ bed->pet, 1, 6, usual };
 	bed->system = pruning_system_new(&bed->settings);
 	bed->workload = pruning_workload_new(bed->pet, &load, 1, 1, 1);
@@ -229,6 +230,73 @@ static void test_idle(gconstpointer name)
 	bed_finish(&bed);
 }
 
+#define HAND_TASKS 5
+
+/* Execution times of one bin each: x 10 and y 20 on both machines. */
+static struct pet *hand_pet(void)
+{
+	struct pet *pet = pet_new(2, 2);
+	struct pmf pmf = { 0 };
+
+	for (uint32_t type = 0; type < 2; type++)
+		for (uint32_t m = 0; m < 2; m++) {
+			g_assert_cmpint(pmf_point(&pmf, 10 * (type + 1)), ==, PMF_OK);
+			g_assert_cmpint(pet_set(pet, type, m, &pmf), ==, PMF_OK);
+		}
+	pmf_finish(&pmf);
+	return pet;
+}
+
+/*
+ * Of five tasks that arrive at 0 under MM three go to machine a: x from 0 to 10, x from 10 to 20, y from
+ * 20 to 40; two to b: x from 0 to 10, y from 10, late at its deadline 25 and taken off. The order in
+ * which they leave: 0, 1 (10), 2 (20), 3 (25), 4 (40); without the first and the last 1, 2 and 3 count.
+ */
+static void test_robustness_by_hand(void)
+{
+	static const struct sched_cluster machines[] = {
+		{ .name = "a", .nodes = 1, .cores = 1, .pstates = 1 },
+		{ .name = "b", .nodes = 1, .cores = 1, .pstates = 1 },
+	};
+	static const char *const types[] = { "x", "y" };
+	const double prices[] = { 3600, 7200 };
+	struct pet *pet = hand_pet();
+	struct sched_queueing settings = { pet, 1, 6, usual };
+	struct sched_system *system = pruning_system_of(&settings, machines, types, NULL);
+	struct sched_task tasks[HAND_TASKS] = {
+		pruning_task(0, 0, 90, 1), pruning_task(0, 0, 91, 1), pruning_task(0, 0, 92, 1),
+		pruning_task(1, 0, 25, 1), pruning_task(1, 0, 93, 1),
+	};
+	const struct workload workload = { .tasks_count = HAND_TASKS, .tasks = tasks };
+	struct engine_setup setup = {
+		.system = system, .workload = &workload, .mapping_interval_s = NEVER_S,
+		.duration_s = NEVER_S, .moments = POLICY_AT_CHANGES,
+	};
+	struct backend *backend = backend_sim_new(system, HAND_TASKS);
+	struct engine_result result;
+	struct robustness robustness;
+	struct engine *engine;
+
+	settings.pruning.evicting_baselines = true;
+	for (uint32_t i = 0; i < HAND_TASKS; i++)
+		tasks[i].id = i;
+	g_assert_cmpint(policy_parse("mm", &setup.policy, NULL, 0), ==, 0);
+	engine = engine_new(&setup, backend);
+	engine_run(engine, &result);
+	robustness_of(engine, 1, prices, &robustness);
+	g_assert_cmpuint(robustness.counted, ==, 3);
+	g_assert_cmpuint(robustness.on_time, ==, 2);
+	g_assert_cmpfloat_with_epsilon(robustness.share, 2.0 / 3, 1e-12);
+	/* x 2 of 2, y 0 of 1. */
+	g_assert_cmpfloat_with_epsilon(robustness.type_variance, 0.25, 1e-12);
+	g_assert_cmpfloat_with_epsilon(robustness.busy_s, 10 + 10 + 15, 1e-9);
+	g_assert_cmpfloat_with_epsilon(robustness.cost, 2 * 10 + 10 + 2 * 15, 1e-9);
+	engine_free(engine);
+	backend_destroy(backend);
+	sched_system_free(system);
+	pet_free(pet);
+}
+
 /* What the generator promises. */
 static void test_workload(void)
 {
@@ -272,6 +340,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/engine-queues/tasks-of-the-paper-have-deadlines-behind-their-means",
 			test_workload);
+	g_test_add_func("/engine-queues/robustness-by-hand", test_robustness_by_hand);
 	g_test_add_func("/engine-queues/baselines-may-evict", test_evicting_baselines);
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
 		g_autofree char *busy = g_strdup_printf(

@@ -212,6 +212,128 @@ static void test_misfit(void)
 	queueing_random_free(random);
 }
 
+/* A deadline within the present bin has not passed before its instant (and a hair before it has). */
+static void test_deadline_to_the_instant(void)
+{
+	const struct {
+		double now; /* bins */
+		bool dropped;
+	} cases[] = { { 100.2, false }, { 100.49, false }, { 100.5 - 1e-7, true }, { 100.5, true } };
+	const struct policy policy = policy_named("mm");
+	struct policy_context context = { .scratch = scratch_new() };
+	struct queueing_random *random = queueing_random_new(1);
+
+	random->snapshot.waiting_count = 1;
+	for (uint32_t m = 0; m < random->system->clusters_count; m++)
+		random->queues[m].count = 0;
+	random->tasks[0].row = 0;
+	random->tasks[0].deadline_s = 100.5 * random->settings.bin_s;
+	random->pointers[0] = &random->tasks[0];
+	random->snapshot.waiting = random->pointers;
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct sched_plan plan;
+
+		random->snapshot.now_s = cases[i].now * random->settings.bin_s;
+		g_assert_cmpint(policy_decide(&policy, &random->snapshot, &context, &plan), ==, 0);
+		g_assert_cmpuint(plan.actions_count, ==, 1);
+		g_assert_cmpint(plan.actions[0].kind == SCHED_ACTION_DROP, ==, cases[i].dropped);
+	}
+	queueing_random_free(random);
+	scratch_free(context.scratch);
+}
+
+/* Nothing is mapped to a machine that lacks a node; its queue stays. */
+static void test_machine_down(gconstpointer name)
+{
+	const struct policy policy = policy_named(name);
+	struct policy_context context = { .scratch = scratch_new() };
+	const struct sched_node down = { .cluster = 0, .node = 0 };
+	uint32_t without = 0;
+
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		struct queueing_random *random = queueing_random_new(seed);
+
+		for (uint32_t i = 0; i < 2; i++) {
+			struct sched_plan plan;
+
+			random->snapshot.down = &down;
+			random->snapshot.down_count = i;
+			g_assert_cmpint(policy_decide(&policy, &random->snapshot, &context, &plan), ==,
+					0);
+			for (uint32_t k = 0; k < plan.actions_count; k++) {
+				const struct sched_action *action = &plan.actions[k];
+				const bool mapped = action->kind == SCHED_ACTION_ENQUEUE &&
+						    action->cluster == 0;
+
+				g_assert_false(mapped && i == 1);
+				without += mapped;
+			}
+		}
+		queueing_random_free(random);
+	}
+	g_assert_cmpuint(without, >, 50);
+	scratch_free(context.scratch);
+}
+
+/* However much its type has suffered, PAMF does not map what cannot be on time. */
+static void test_no_chance(void)
+{
+	const struct policy policy = policy_named("pamf");
+	struct policy_context context = { .scratch = scratch_new() };
+
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		struct queueing_random *random = queueing_random_new(seed);
+		struct sched_plan plan;
+
+		for (uint32_t i = 0; i < QUEUEING_TYPES_MAX; i++)
+			random->sufferage[i] = 1;
+		random->snapshot.sufferage = random->sufferage;
+		g_assert_cmpint(policy_decide(&policy, &random->snapshot, &context, &plan), ==, 0);
+		for (uint32_t i = 0; i < plan.actions_count; i++)
+			if (plan.actions[i].kind == SCHED_ACTION_ENQUEUE)
+				g_assert_cmpfloat(plan.actions[i].chance, >, 0);
+		queueing_random_free(random);
+	}
+	scratch_free(context.scratch);
+}
+
+static void test_settings_are_checked(void)
+{
+	struct queueing_random *random = queueing_random_new(1);
+	struct sched_queueing *settings = &random->settings;
+	double *const shares[] = {
+		&settings->pruning.drop_threshold, &settings->pruning.defer_threshold,
+		&settings->pruning.adjustment, &settings->pruning.recency,
+		&settings->pruning.separation, &settings->pruning.fairness,
+		&settings->pruning.cull_threshold,
+	};
+
+	g_assert_null(queueing_fault(random->system));
+	for (size_t i = 0; i < G_N_ELEMENTS(shares); i++) {
+		const double before = *shares[i];
+
+		*shares[i] = 1.5;
+		g_assert_nonnull(queueing_fault(random->system));
+		*shares[i] = (double)NAN;
+		g_assert_nonnull(queueing_fault(random->system));
+		*shares[i] = before;
+	}
+	settings->length = 0;
+	g_assert_nonnull(queueing_fault(random->system));
+	settings->length = 6;
+	settings->bin_s = 0;
+	g_assert_nonnull(queueing_fault(random->system));
+	settings->bin_s = 1;
+	settings->pruning.toggle = 0;
+	g_assert_nonnull(queueing_fault(random->system));
+	settings->pruning.toggle = 1;
+	g_assert_null(queueing_fault(random->system));
+	random->system->rows_count++;
+	g_assert_nonnull(queueing_fault(random->system));
+	random->system->rows_count--;
+	queueing_random_free(random);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -222,12 +344,18 @@ int main(int argc, char **argv)
 			g_strdup_printf("/queueing/%s/decides-the-same-from-memory", names[i]);
 		g_autofree char *explain =
 			g_strdup_printf("/queueing/%s/explains-all-tasks", names[i]);
+		g_autofree char *down =
+			g_strdup_printf("/queueing/%s/spares-machines-that-are-down", names[i]);
 
 		g_test_add_data_func(oracle, names[i], test_oracle);
 		g_test_add_data_func(memory, names[i], test_memory);
 		g_test_add_data_func(explain, names[i], test_explain);
+		g_test_add_data_func(down, names[i], test_machine_down);
 	}
 	g_test_add_func("/queueing/drops-between-the-levels-of-the-trigger", test_trigger);
 	g_test_add_func("/queueing/is-for-machines-with-queues", test_misfit);
+	g_test_add_func("/queueing/deadlines-pass-to-the-instant", test_deadline_to_the_instant);
+	g_test_add_func("/queueing/pamf-maps-nothing-that-has-no-chance", test_no_chance);
+	g_test_add_func("/queueing/settings-are-checked", test_settings_are_checked);
 	return g_test_run();
 }
