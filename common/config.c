@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "common/config_parts.h"
 #include "common/config_schema.h"
 #include "common/config_strict.h"
 #include "common/config_yaml.h"
@@ -168,6 +169,40 @@ static void fill_in_sharing(struct config *config, GHashTable *given)
 	DEFAULT_NUMBER(config->experiment->budget_j, 1);
 }
 
+/* Tasks with deadlines on machines with queues (paper 004). No energy here either. */
+static void fill_in_pruning(struct config *config, GHashTable *given)
+{
+	struct config_pruning *pruning = config->environment->pruning;
+
+#define DEFAULT_PRUNING(field, value) \
+	DEFAULT_GIVEN("environment.pruning." #field, pruning->field, value)
+	DEFAULT_NUMBER(pruning->level, 34000);
+	DEFAULT_NUMBER(pruning->span_s, 250000);
+	DEFAULT_NUMBER(pruning->tasks, 800);
+	DEFAULT_PRUNING(left_out, pruning->list_count > 0 ? 0 : 100);
+	DEFAULT_NUMBER(pruning->variance, 0.1);
+	DEFAULT_PRUNING(slack, 1.7);
+	DEFAULT_NUMBER(pruning->pet_seed, 4);
+	DEFAULT_NUMBER(pruning->bin_s, 1);
+	DEFAULT_NUMBER(pruning->queue_length, 6);
+	DEFAULT_PRUNING(drop_threshold, 0.5);
+	DEFAULT_PRUNING(defer_threshold, 0.9);
+	DEFAULT_PRUNING(adjustment, pruning->drop_threshold);
+	DEFAULT_PRUNING(recency, 0.9);
+	DEFAULT_NUMBER(pruning->toggle, 1);
+	DEFAULT_PRUNING(separation, 0.2);
+	DEFAULT_PRUNING(fairness, 0.05);
+	DEFAULT_PRUNING(cull_threshold, 0.3);
+	DEFAULT_PRUNING(evict, true);
+#undef DEFAULT_PRUNING
+	for (uint32_t i = 0; i < pruning->entries_count; i++)
+		DEFAULT_NUMBER(pruning->entries[i].first, 1);
+	DEFAULT_NUMBER(config->environment->pstates, 1);
+	DEFAULT_GIVEN("environment.lead_s", config->environment->lead_s, 0);
+	DEFAULT_NUMBER(config->environment->tasks_per_day, 1);
+	DEFAULT_NUMBER(config->experiment->budget_j, 1);
+}
+
 /* An environment draws its own workload; what others read of one is filled in. */
 static void fill_in_environment(struct config *config, GHashTable *given)
 {
@@ -178,8 +213,11 @@ static void fill_in_environment(struct config *config, GHashTable *given)
 		fill_in_serial(config, given);
 	if (environment->sharing)
 		fill_in_sharing(config, given);
+	if (environment->pruning)
+		fill_in_pruning(config, given);
 	DEFAULT_NUMBER(environment->pstates, 3);
-	if (!environment->sharing && !g_hash_table_contains(given, "environment.lead_s"))
+	if (!environment->sharing && !environment->pruning &&
+	    !g_hash_table_contains(given, "environment.lead_s"))
 		environment->lead_s = 4.0 * 3600;
 	DEFAULT_NUMBER(environment->seed, 1);
 	DEFAULT_NUMBER(environment->classes_seed, 1);
@@ -247,12 +285,66 @@ static void fill_in(struct config *config, GHashTable *given)
 	DEFAULT_NUMBER(experiment->profile_repeats, 3);
 }
 
+/* Frees what was read by a schema. */
+static void discard(const cyaml_schema_value_t *schema, void *data)
+{
+	cyaml_config_t memory = reader(NULL);
+
+	memory.log_fn = NULL;
+	cyaml_free(&memory, schema, data, 0);
+}
+
+/*
+ * The execution times of environment.pruning.pet, a path from where the configuration at `path` is: from
+ * here on they are part of the configuration, which is then all that a run depends on.
+ */
+static bool read_pet(struct config *config, const char *path, GError **error)
+{
+	struct config_pruning *pruning =
+		config->environment ? config->environment->pruning : NULL;
+	g_autofree char *folder = g_path_get_dirname(path);
+	g_autofree char *pet = NULL;
+	g_autofree char *wrong = NULL;
+	struct config_pet_file *file;
+
+	if (!pruning || !pruning->pet)
+		return true;
+	if (pruning->entries_count > 0) {
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			    "%s: environment.pruning.pet: '%s', but there are entries as well; leave "
+			    "out one of them",
+			    path, pruning->pet);
+		return false;
+	}
+	pet = g_path_is_absolute(pruning->pet) ? g_strdup(pruning->pet)
+					       : g_build_filename(folder, pruning->pet, NULL);
+	file = load(pet, &config_schema_pet, NULL, error);
+	if (!file)
+		return false;
+	for (uint32_t i = 0; i < file->entries_count; i++)
+		DEFAULT_NUMBER(file->entries[i].first, 1);
+	wrong = config_pet_check(config, "entries", file->entries, file->entries_count);
+	if (wrong) {
+		discard(&config_schema_pet, file);
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: %s", pet, wrong);
+		return false;
+	}
+	pruning->entries = g_steal_pointer(&file->entries);
+	pruning->entries_count = file->entries_count;
+	file->entries_count = 0;
+	discard(&config_schema_pet, file);
+	g_clear_pointer(&pruning->pet, g_free);
+	return true;
+}
+
 struct config *config_load(const char *path, GError **error)
 {
 	g_autoptr(GHashTable) given = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	g_autoptr(config_t) config = load(path, &config_schema, given, error);
 
 	if (!config)
+		return NULL;
+	if (!read_pet(config, path, error))
 		return NULL;
 	fill_in(config, given);
 	if (!config_check(config, path, error))
@@ -376,10 +468,7 @@ bool config_save_estimates(const struct config_estimate *estimates, uint32_t cou
 
 void config_free(struct config *config)
 {
-	cyaml_config_t memory = reader(NULL);
-
-	memory.log_fn = NULL;
-	cyaml_free(&memory, &config_schema, config, 0);
+	discard(&config_schema, config);
 }
 
 uint32_t config_type_nodes(const struct config_type *type, const struct config_cluster *cluster)

@@ -11,6 +11,16 @@
 /* Whether its environment makes sense; it has one (config_simulated.c). */
 char *config_environment_check(const struct config *config);
 
+/* Whether its tasks with deadlines make sense; it has some (config_pruning.c). */
+char *config_pruning_check(const struct config *config);
+
+/*
+ * Whether `count` execution times can be those of types on the clusters of `config`; `key` is the path
+ * of their list.
+ */
+char *config_pet_check(const struct config *config, const char *key,
+		       const struct config_pet_entry *entries, uint32_t count);
+
 /* Whether its study makes sense. */
 char *config_study_check(const struct config *config);
 

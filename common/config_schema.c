@@ -238,6 +238,57 @@ static const cyaml_schema_field_t sharing_fields[] = {
 	CYAML_FIELD_END
 };
 
+static const cyaml_schema_field_t pet_entry_fields[] = {
+	STRING(NEEDED, struct config_pet_entry, type),
+	STRING(NEEDED, struct config_pet_entry, machine),
+	LIST(OPTIONAL, struct config_pet_entry, samples, &float_entry, 0),
+	UINT(OPTIONAL, struct config_pet_entry, first),
+	LIST(OPTIONAL, struct config_pet_entry, masses, &float_entry, 0),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_value_t pet_entry = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_pet_entry, pet_entry_fields),
+};
+
+static const cyaml_schema_field_t pruning_task_fields[] = {
+	STRING(NEEDED, struct config_pruning_task, type),
+	FLOAT(NEEDED, struct config_pruning_task, arrival_s),
+	FLOAT(NEEDED, struct config_pruning_task, deadline_s),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_value_t pruning_task_entry = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_pruning_task, pruning_task_fields),
+};
+
+static const cyaml_schema_field_t pruning_fields[] = {
+	FLOAT(OPTIONAL, struct config_pruning, level),
+	FLOAT(OPTIONAL, struct config_pruning, span_s),
+	UINT(OPTIONAL, struct config_pruning, tasks),
+	UINT(OPTIONAL, struct config_pruning, left_out),
+	FLOAT(OPTIONAL, struct config_pruning, variance),
+	FLOAT(OPTIONAL, struct config_pruning, slack),
+	LIST(OPTIONAL, struct config_pruning, list, &pruning_task_entry, 0),
+	STRING(OPTIONAL, struct config_pruning, pet),
+	LIST(OPTIONAL, struct config_pruning, entries, &pet_entry, 0),
+	UINT(OPTIONAL, struct config_pruning, pet_seed),
+	FLOAT(OPTIONAL, struct config_pruning, bin_s),
+	UINT(OPTIONAL, struct config_pruning, queue_length),
+	FLOAT(OPTIONAL, struct config_pruning, drop_threshold),
+	FLOAT(OPTIONAL, struct config_pruning, defer_threshold),
+	FLOAT(OPTIONAL, struct config_pruning, adjustment),
+	FLOAT(OPTIONAL, struct config_pruning, recency),
+	FLOAT(OPTIONAL, struct config_pruning, toggle),
+	FLOAT(OPTIONAL, struct config_pruning, separation),
+	FLOAT(OPTIONAL, struct config_pruning, fairness),
+	FLOAT(OPTIONAL, struct config_pruning, cull_threshold),
+	FLAG(struct config_pruning, evict),
+	UINT(OPTIONAL, struct config_pruning, merge),
+	LIST(OPTIONAL, struct config_pruning, prices, &float_entry, 0),
+	CYAML_FIELD_END
+};
+
 static const cyaml_schema_field_t environment_fields[] = {
 	FLOAT(OPTIONAL, struct config_environment, tasks_per_day),
 	STRING(OPTIONAL, struct config_environment, trace),
@@ -253,6 +304,8 @@ static const cyaml_schema_field_t environment_fields[] = {
 				serial, serial_fields),
 	CYAML_FIELD_MAPPING_PTR("sharing", OPTIONAL | CYAML_FLAG_POINTER, struct config_environment,
 				sharing, sharing_fields),
+	CYAML_FIELD_MAPPING_PTR("pruning", OPTIONAL | CYAML_FLAG_POINTER, struct config_environment,
+				pruning, pruning_fields),
 	CYAML_FIELD_END
 };
 
@@ -338,14 +391,25 @@ const cyaml_schema_value_t config_schema_estimates = {
 			    estimates_file_fields),
 };
 
+static const cyaml_schema_field_t pet_file_fields[] = {
+	LIST(NEEDED, struct config_pet_file, entries, &pet_entry, 1),
+	CYAML_FIELD_END
+};
+
+const cyaml_schema_value_t config_schema_pet = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct config_pet_file, pet_file_fields),
+};
+
 enum config_zero config_schema_zero(const char *key)
 {
 	static const struct {
 		const char *key;
 		enum config_zero zero;
 	} zeros[] = {
+		{ "adjustment", CONFIG_ZERO_IS_VALUE },
 		{ "arrival_s", CONFIG_ZERO_IS_VALUE },
 		{ "baseline_s", CONFIG_ZERO_IS_VALUE },
+		{ "bin_s", CONFIG_ZERO_IS_REFUSED },
 		{ "burst", CONFIG_ZERO_IS_REFUSED },
 		{ "cipher_suite", CONFIG_ZERO_IS_REFUSED },
 		{ "classes_seed", CONFIG_ZERO_IS_REFUSED },
@@ -353,23 +417,40 @@ enum config_zero config_schema_zero(const char *key)
 		{ "critical_mean_s", CONFIG_ZERO_IS_REFUSED },
 		{ "critical_share", CONFIG_ZERO_IS_VALUE },
 		{ "critical_utility", CONFIG_ZERO_IS_REFUSED },
+		{ "cull_threshold", CONFIG_ZERO_IS_VALUE },
+		{ "defer_threshold", CONFIG_ZERO_IS_VALUE },
+		{ "drop_threshold", CONFIG_ZERO_IS_VALUE },
+		{ "evict", CONFIG_ZERO_IS_VALUE },
+		{ "fairness", CONFIG_ZERO_IS_VALUE },
+		{ "first", CONFIG_ZERO_IS_REFUSED },
 		{ "interval_s", CONFIG_ZERO_IS_REFUSED },
 		{ "jobs", CONFIG_ZERO_IS_REFUSED },
 		{ "lead_s", CONFIG_ZERO_IS_VALUE },
+		{ "left_out", CONFIG_ZERO_IS_VALUE },
+		{ "level", CONFIG_ZERO_IS_REFUSED },
 		{ "may_preempt_share", CONFIG_ZERO_IS_VALUE },
 		{ "ordinary_mean_s", CONFIG_ZERO_IS_REFUSED },
 		{ "penalty_s", CONFIG_ZERO_IS_VALUE },
+		{ "pet_seed", CONFIG_ZERO_IS_REFUSED },
 		{ "port", CONFIG_ZERO_IS_REFUSED },
 		{ "preemptible_share", CONFIG_ZERO_IS_VALUE },
 		{ "profile_repeats", CONFIG_ZERO_IS_REFUSED },
 		{ "pstates", CONFIG_ZERO_IS_REFUSED },
+		{ "queue_length", CONFIG_ZERO_IS_REFUSED },
+		{ "recency", CONFIG_ZERO_IS_VALUE },
 		{ "repeats", CONFIG_ZERO_IS_REFUSED },
 		{ "repetitions", CONFIG_ZERO_IS_REFUSED },
 		{ "seed", CONFIG_ZERO_IS_REFUSED },
+		{ "separation", CONFIG_ZERO_IS_VALUE },
 		{ "sine_amplitude", CONFIG_ZERO_IS_VALUE },
+		{ "slack", CONFIG_ZERO_IS_VALUE },
+		{ "span_s", CONFIG_ZERO_IS_REFUSED },
 		{ "spread", CONFIG_ZERO_IS_VALUE },
 		{ "task_deadline_s", CONFIG_ZERO_IS_REFUSED },
+		{ "tasks", CONFIG_ZERO_IS_REFUSED },
+		{ "toggle", CONFIG_ZERO_IS_REFUSED },
 		{ "trials", CONFIG_ZERO_IS_REFUSED },
+		{ "variance", CONFIG_ZERO_IS_REFUSED },
 		{ "week", CONFIG_ZERO_IS_REFUSED },
 		{ "zero_at", CONFIG_ZERO_IS_REFUSED },
 	};

@@ -19,6 +19,15 @@ struct config_estimates_file {
 	uint32_t overheads_count;
 };
 
+/* The schema of a file of execution times alone (struct config_pet_file). */
+extern const cyaml_schema_value_t config_schema_pet;
+
+/* What config_schema_pet reads into. */
+struct config_pet_file {
+	struct config_pet_entry *entries;
+	uint32_t entries_count;
+};
+
 /* What 0 means for an optional number. */
 enum config_zero {
 	CONFIG_ZERO_IS_ABSENT = 0, /* the same as leaving it out */

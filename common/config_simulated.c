@@ -235,7 +235,7 @@ char *config_environment_check(const struct config *config)
 	const struct config_environment *environment = config->environment;
 	char *wrong;
 
-	if (config->types_count > 0 || config->estimates_count > 0)
+	if (!environment->pruning && (config->types_count > 0 || config->estimates_count > 0))
 		return g_strdup("types: an environment draws its own; leave types and estimates "
 				"empty");
 	if (environment->pstates > PSTATES_MAX)
@@ -245,7 +245,9 @@ char *config_environment_check(const struct config *config)
 		return g_strdup_printf("environment.sine_amplitude: %g is outside 0 to 1",
 				       environment->sine_amplitude);
 	wrong = check_special(config);
-	if (!wrong && environment->sharing)
+	if (!wrong && environment->pruning)
+		wrong = config_pruning_check(config);
+	else if (!wrong && environment->sharing)
 		wrong = check_sharing(config);
 	else if (!wrong && environment->serial)
 		wrong = check_serial(config);

@@ -45,6 +45,26 @@ static void set_penalty(struct config_environment *environment, double value)
 	environment->sharing->penalty_s = value;
 }
 
+static void set_level(struct config_environment *environment, double value)
+{
+	environment->pruning->level = value;
+}
+
+static void set_recency(struct config_environment *environment, double value)
+{
+	environment->pruning->recency = value;
+}
+
+static void set_defer(struct config_environment *environment, double value)
+{
+	environment->pruning->defer_threshold = value;
+}
+
+static void set_fairness(struct config_environment *environment, double value)
+{
+	environment->pruning->fairness = value;
+}
+
 static const char *const utilities[] = {
 	[CONFIG_UTILITY_CLASSES] = "classes",
 	[CONFIG_UTILITY_STEP] = "step",
@@ -117,6 +137,42 @@ static const struct config_sweep sweeps[] = {
 		.max = PENALTY_MAX_S,
 		.apply = set_penalty,
 	},
+	{
+		.name = "level",
+		.needs = "pruning",
+		.axis = "oversubscription level, thousands of tasks",
+		.scale = 1e-3,
+		.min = 1,
+		.max = 1e9,
+		.apply = set_level,
+	},
+	{
+		.name = "recency",
+		.needs = "pruning",
+		.axis = "weight of the last mapping event, lambda",
+		.scale = 1,
+		.min = 0,
+		.max = 1,
+		.apply = set_recency,
+	},
+	{
+		.name = "defer_threshold",
+		.needs = "pruning",
+		.axis = "deferring threshold, %",
+		.scale = 100,
+		.min = 0,
+		.max = 1,
+		.apply = set_defer,
+	},
+	{
+		.name = "fairness",
+		.needs = "pruning",
+		.axis = "fairness factor, %",
+		.scale = 100,
+		.min = 0,
+		.max = 1,
+		.apply = set_fairness,
+	},
 };
 
 const struct config_sweep *config_sweep_find(const char *name)
@@ -133,6 +189,8 @@ bool config_sweep_fits(const struct config_sweep *sweep, const struct config *co
 
 	if (!environment)
 		return false;
+	if (g_str_equal(sweep->needs, "pruning"))
+		return environment->pruning && environment->pruning->list_count == 0;
 	return g_str_equal(sweep->needs, "serial") ? environment->serial != NULL
 						   : environment->sharing != NULL;
 }

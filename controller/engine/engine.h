@@ -129,6 +129,12 @@ struct engine_result {
 	double stretch_max;
 	double stretch_mean;
 	double span_s;      /* from the first arrival to the last end; so too */
+	/* On machines with queues (robustness.h), by the caller; none counted: not known. */
+	uint32_t tasks_counted;
+	uint32_t tasks_on_time;
+	double type_variance;
+	double busy_s;
+	double cost;
 	uint64_t decisions; /* mapping events with a mappable task, lead included */
 	double decide_s;    /* processor time that the policy took for them */
 };

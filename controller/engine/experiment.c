@@ -6,8 +6,10 @@
 #include "common/random.h"
 #include "common/repeated.h"
 #include "controller/backend/sim.h"
+#include "controller/engine/robustness.h"
 #include "controller/workload/dfrs.h"
 #include "controller/workload/environment.h"
+#include "controller/workload/environment_pruning.h"
 
 G_DEFINE_QUARK(experiment-error-quark, experiment_error)
 
@@ -46,7 +48,7 @@ static bool check_energy(const struct experiment *experiment, const struct polic
 
 /*
  * The clusters of a configuration give a node to one task at a time; the hosts of environment.sharing
- * do what the policy wants.
+ * do what the policy wants; the machines of environment.pruning have queues.
  */
 static bool check_fit(const struct experiment *experiment, const struct policy *policy,
 		      GError **error)
@@ -55,6 +57,11 @@ static bool check_fit(const struct experiment *experiment, const struct policy *
 	const struct sched_system system = { .shared = false };
 	const char *misfit = policy_misfit(policy, &system);
 
+	if (environment && environment->pruning)
+		misfit = policy->ops->decide_queueing
+				 ? NULL
+				 : "it gives nodes to tasks, and the machines of "
+				   "environment.pruning take them from queues";
 	if (!misfit || (environment && environment->sharing && policy->ops->decide_sharing))
 		return true;
 	g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
@@ -141,6 +148,7 @@ struct experiment *experiment_new(const struct config *config, const char *const
 
 		if (!trial)
 			return NULL;
+		experiment->machines = g_steal_pointer(&trial->machines);
 		experiment->system = g_steal_pointer(&trial->system);
 		experiment->names = g_steal_pointer(&trial->names);
 	} else {
@@ -162,6 +170,7 @@ void experiment_free(struct experiment *experiment)
 	if (!experiment)
 		return;
 	sched_system_free(experiment->system);
+	environment_machines_free(experiment->machines);
 	if (experiment->names)
 		g_string_chunk_free(experiment->names);
 	swf_free(experiment->trace);
@@ -209,6 +218,7 @@ bool experiment_trial_init(const struct experiment *experiment, uint64_t seed, u
 		made.workload = made.environment->workload;
 		made.utility_max = made.environment->utility_max;
 		made.whole = made.environment->whole;
+		made.pruning = experiment->config->environment->pruning;
 	} else {
 		made.testbed = workload_testbed_new(experiment->config, experiment->system, seed,
 						    trial, error);
@@ -243,6 +253,9 @@ struct engine_setup experiment_trial_setup(const struct experiment *experiment,
 			setup.system = trial->whole;
 		setup.moments = ops->decide_sharing ? ops->moments : POLICY_AT_CHANGES;
 		setup.limit_j = 0;
+	} else if (trial->pruning) {
+		setup.moments = policy->ops->moments;
+		setup.limit_j = 0;
 	} else if (environment) {
 		setup.gate = !environment->serial;
 		setup.lead_s = environment->lead_s;
@@ -268,6 +281,8 @@ struct backend *experiment_backend_new(const struct experiment *experiment,
 					experiment->config->environment->sharing->penalty_s);
 	else
 		backend_sim_set_overheads(backend, &overheads);
+	if (setup->system->queueing)
+		backend_sim_set_exec_seed(backend, workload->seed, workload->trial);
 	return backend;
 }
 
@@ -295,6 +310,21 @@ static void find_stretches(const struct experiment_trial *trial, const struct en
 	result->span_s = end_s - workload->tasks[0].arrival_s;
 }
 
+/* How many tasks were on time, and what that took. */
+static void find_robustness(const struct config_pruning *pruning, const struct engine *engine,
+			    struct engine_result *result)
+{
+	const double *prices = pruning->prices_count > 0 ? pruning->prices : NULL;
+	struct robustness robustness;
+
+	robustness_of(engine, pruning->left_out, prices, &robustness);
+	result->tasks_counted = robustness.counted;
+	result->tasks_on_time = robustness.on_time;
+	result->type_variance = robustness.type_variance;
+	result->busy_s = robustness.busy_s;
+	result->cost = robustness.cost;
+}
+
 static void simulate(const struct experiment_trial *trial, const struct engine_setup *setup,
 		     struct backend *backend, struct engine_result *ret_result)
 {
@@ -305,6 +335,8 @@ static void simulate(const struct experiment_trial *trial, const struct engine_s
 		ret_result->utility_max = trial->utility_max;
 	if (trial && trial->whole)
 		find_stretches(trial, engine, ret_result);
+	if (trial && trial->pruning)
+		find_robustness(trial->pruning, engine, ret_result);
 	backend_destroy(backend);
 }
 

@@ -18,6 +18,7 @@ struct experiment {
 	struct policy *policies; /* policies_count of them, in configured order */
 	uint32_t policies_count;
 	GStringChunk *names;         /* of the system's rows; NULL: the configuration's */
+	struct environment_machines *machines; /* that the system borrows; NULL: none */
 	struct swf_trace *trace;     /* of the environment; NULL: none */
 	struct overheads *overheads; /* of suspensions, in simulations; NULL: none */
 };
@@ -60,6 +61,8 @@ struct experiment_trial {
 	 * policies that do not share and for the simulation. NULL: the nodes are not shared.
 	 */
 	const struct sched_system *whole;
+	/* Of machines with queues: what is rated, at which prices. NULL: they have none. */
+	const struct config_pruning *pruning;
 	/* The owners of the rest; one of them is NULL. */
 	struct workload *testbed;
 	struct environment_trial *environment;
@@ -107,7 +110,8 @@ struct backend *experiment_backend_new(const struct experiment *experiment,
 
 /*
  * Simulates one run of the experiment from beginning to end and fills *ret_result, with the trial's
- * utility_max and, where hosts are shared, the stretches. `trial` as above.
+ * utility_max and, where hosts are shared, the stretches, or where machines have queues the
+ * robustness. `trial` as above.
  */
 void experiment_simulate_run(const struct experiment *experiment,
 			     const struct experiment_trial *trial,

@@ -54,7 +54,8 @@ static void run_policy(const struct batch *batch, const struct experiment_trial 
 		experiment_trial_setup(experiment, drawn, &experiment->policies[policy], 0);
 
 	setup.trim = true;
-	if (!setup.gate && !drawn->whole && !policy_reads_budget(&setup.policy)) {
+	if (!setup.gate && !drawn->whole && !drawn->pruning &&
+	    !policy_reads_budget(&setup.policy)) {
 		run_once(batch, drawn, &setup, trial, policy);
 		return;
 	}

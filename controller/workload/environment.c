@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "controller/workload/environment_pruning.h"
 #include "controller/workload/environment_serial.h"
 #include "controller/workload/environment_sharing.h"
 #include "controller/workload/environment_types.h"
@@ -342,6 +343,9 @@ struct environment_trial *environment_trial_new(const struct config *config,
 	if (config->environment->sharing) {
 		if (!environment_sharing_draw(made, config, trace, seed, trial, error))
 			return NULL;
+	} else if (config->environment->pruning) {
+		if (!environment_pruning_draw(made, config, seed, trial, error))
+			return NULL;
 	} else if (config->environment->serial)
 		environment_serial_draw(made, config, seed, trial);
 	else
@@ -355,7 +359,7 @@ struct environment_trial *environment_trial_new(const struct config *config,
 				    : "; has the trace enough days after trace_day?");
 		return NULL;
 	}
-	if (config->environment->sharing)
+	if (config->environment->sharing || config->environment->pruning)
 		return g_steal_pointer(&made);
 	if (!finish(made, error))
 		return NULL;
@@ -371,6 +375,7 @@ void environment_trial_free(struct environment_trial *trial)
 	sched_system_free(trial->system);
 	sched_system_free(trial->whole);
 	workload_free(trial->workload);
+	environment_machines_free(trial->machines);
 	if (trial->names)
 		g_string_chunk_free(trial->names);
 	g_free(trial);

@@ -28,7 +28,8 @@
 
 /*
  * With environment.serial a trial is one of paper 000 instead (environment_serial.h), with
- * environment.sharing one of paper 003 (environment_sharing.h).
+ * environment.sharing one of paper 003 (environment_sharing.h), with environment.pruning one of paper
+ * 004 (environment_pruning.h).
  */
 
 /* Types of a trial. */
@@ -52,6 +53,7 @@ struct environment_trial {
 	 */
 	double utility_max;
 	GStringChunk *names; /* of the rows */
+	struct environment_machines *machines; /* with environment.pruning; else NULL */
 };
 
 /*

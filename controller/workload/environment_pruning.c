@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/workload/environment_pruning.h"
+
+#include "controller/sched/queueing.h"
+#include "controller/workload/environment_serial.h"
+
+/* What printed masses may sum to more or less than 1; the configuration was checked with the same. */
+#define MASS_SLACK 1e-6
+
+void environment_machines_free(struct environment_machines *machines)
+{
+	if (!machines)
+		return;
+	pet_free(machines->pet);
+	g_free(machines);
+}
+
+static uint32_t find_name(const GPtrArray *names, const char *name)
+{
+	uint32_t i = 0;
+
+	while (i < names->len && !g_str_equal(names->pdata[i], name))
+		i++;
+	return i;
+}
+
+/* The names of the rows, in their order. */
+static GPtrArray *list_types(const struct config *config)
+{
+	const struct config_pruning *pruning = config->environment->pruning;
+	GPtrArray *types = g_ptr_array_new();
+
+	for (uint32_t t = 0; t < config->types_count; t++)
+		g_ptr_array_add(types, config->types[t].name);
+	for (uint32_t i = 0; i < pruning->entries_count; i++)
+		if (find_name(types, pruning->entries[i].type) == types->len)
+			g_ptr_array_add(types, pruning->entries[i].type);
+	for (uint32_t t = 0; types->len < PRUNING_TYPES && pruning->entries_count == 0; t++)
+		g_ptr_array_add(types, (gpointer)pruning_types[t]);
+	return types;
+}
+
+static uint32_t find_cluster(const struct config *config, const char *name)
+{
+	uint32_t c = 0;
+
+	while (!g_str_equal(config->clusters[c].name, name))
+		c++;
+	return c;
+}
+
+/* An entry's PMF, set. */
+static enum pmf_fault set_entry(struct pet *pet, const struct config_pet_entry *entry,
+				uint32_t type, uint32_t machine, double bin_s)
+{
+	struct pmf pmf = { 0 };
+	enum pmf_fault fault =
+		entry->samples_count > 0
+			? pmf_from_samples(&pmf, entry->samples, entry->samples_count, bin_s, NULL)
+			: pmf_from_masses(&pmf, entry->first, entry->masses, entry->masses_count,
+					  MASS_SLACK, NULL);
+
+	if (fault == PMF_OK)
+		fault = pet_set(pet, type, machine, &pmf);
+	pmf_finish(&pmf);
+	return fault;
+}
+
+static struct pet *read_pet(const struct config *config, const GPtrArray *types, GError **error)
+{
+	const struct config_pruning *pruning = config->environment->pruning;
+	struct pet *pet = pet_new(types->len, config->clusters_count);
+
+	for (uint32_t i = 0; pet && i < pruning->entries_count; i++) {
+		const struct config_pet_entry *entry = &pruning->entries[i];
+		const enum pmf_fault fault =
+			set_entry(pet, entry, find_name(types, entry->type),
+				  find_cluster(config, entry->machine), pruning->bin_s);
+
+		if (fault == PMF_OK)
+			continue;
+		g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM,
+			    "environment.pruning: the execution times of type '%s' on machine '%s': %s; "
+			    "is bin_s, %g, right for them?",
+			    entry->type, entry->machine, pmf_fault_text(fault), pruning->bin_s);
+		pet_free(pet);
+		return NULL;
+	}
+	if (!pet)
+		g_error("out of memory");
+	return pet;
+}
+
+static struct sched_queueing make_settings(const struct config_pruning *pruning,
+					   const struct pet *pet)
+{
+	return (struct sched_queueing){
+		.pet = pet,
+		.bin_s = pruning->bin_s,
+		.length = pruning->queue_length,
+		.pruning = {
+			.drop_threshold = pruning->drop_threshold,
+			.defer_threshold = pruning->defer_threshold,
+			.adjustment = pruning->adjustment,
+			.recency = pruning->recency,
+			.toggle = pruning->toggle,
+			.separation = pruning->separation,
+			.fairness = pruning->fairness,
+			.cull_threshold = pruning->cull_threshold,
+			.evicting_baselines = pruning->evict,
+			.merge = pruning->merge,
+		},
+	};
+}
+
+/* Nodes that configured types take, types x clusters; NULL: types are not configured. */
+static uint32_t *list_nodes(const struct config *config)
+{
+	const uint32_t clusters = config->clusters_count;
+	uint32_t *nodes =
+		config->types_count > 0 ? g_new(uint32_t, config->types_count * clusters) : NULL;
+
+	for (uint32_t t = 0; t < config->types_count; t++)
+		for (uint32_t c = 0; c < clusters; c++)
+			nodes[t * clusters + c] =
+				config_type_nodes(&config->types[t], &config->clusters[c]);
+	return nodes;
+}
+
+static struct sched_system *make_system(const struct config *config,
+					const struct sched_queueing *settings,
+					const GPtrArray *types, GStringChunk *names)
+{
+	g_autofree struct sched_cluster *machines =
+		g_new0(struct sched_cluster, config->clusters_count);
+	g_autofree const char **rows = g_new(const char *, types->len);
+	g_autofree uint32_t *nodes = list_nodes(config);
+
+	for (uint32_t c = 0; c < config->clusters_count; c++)
+		machines[c] = (struct sched_cluster){
+			.name = config->clusters[c].name,
+			.nodes = config->clusters[c].nodes,
+			.cores = config->clusters[c].cores,
+			.pstates = 1,
+		};
+	for (uint32_t t = 0; t < types->len; t++)
+		rows[t] = g_string_chunk_insert(names, types->pdata[t]);
+	return pruning_system_of(settings, machines, rows, nodes);
+}
+
+/* The tasks that the configuration lists. */
+static struct workload *list_tasks(const struct config_pruning *pruning, const GPtrArray *types,
+				   uint64_t seed, uint32_t number)
+{
+	GArray *tasks = g_array_new(FALSE, TRUE, sizeof(struct sched_task));
+
+	for (uint32_t i = 0; i < pruning->list_count; i++) {
+		const struct config_pruning_task *listed = &pruning->list[i];
+		const struct sched_task task =
+			pruning_task(find_name(types, listed->type), listed->arrival_s,
+				     listed->deadline_s, pruning->bin_s);
+
+		g_array_append_val(tasks, task);
+	}
+	return environment_workload_new(tasks, seed, number);
+}
+
+static struct workload *make_workload(const struct config_pruning *pruning,
+				      const struct pet *pet, const GPtrArray *types, uint64_t seed,
+				      uint32_t number)
+{
+	const struct pruning_load load = {
+		.tasks = pruning->tasks,
+		.span_s = pruning->span_s * pruning->tasks / pruning->level,
+		.variance = pruning->variance,
+		.slack = pruning->slack,
+	};
+
+	return pruning->list_count > 0
+		       ? list_tasks(pruning, types, seed, number)
+		       : pruning_workload_new(pet, &load, pruning->bin_s, seed, number);
+}
+
+bool environment_pruning_draw(struct environment_trial *trial, const struct config *config,
+			      uint64_t seed, uint32_t number, GError **error)
+{
+	const struct config_pruning *pruning = config->environment->pruning;
+	g_autoptr(GPtrArray) types = list_types(config);
+	struct pet *pet = pruning->entries_count > 0
+				  ? read_pet(config, types, error)
+				  : pruning_pet_new(pruning->pet_seed, pruning->bin_s);
+	const char *fault;
+
+	if (!pet)
+		return false;
+	trial->machines = g_new0(struct environment_machines, 1);
+	trial->machines->pet = pet;
+	trial->machines->settings = make_settings(pruning, pet);
+	trial->system = make_system(config, &trial->machines->settings, types, trial->names);
+	trial->workload = make_workload(pruning, pet, types, seed, number);
+	fault = queueing_fault(trial->system);
+	if (!fault)
+		return workload_check(trial->workload, trial->system, error);
+	g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM, "environment.pruning: %s", fault);
+	return false;
+}
