@@ -13,6 +13,7 @@
 #include "controller/cli/commands.h"
 #include "controller/study/study.h"
 #include "controller/study/study_figure.h"
+#include "controller/study/study_pruning.h"
 #include "controller/study/study_sharing.h"
 
 #define TRIALS_MAX 1000000
@@ -55,7 +56,8 @@ static gboolean parse_options(int *argc, char ***argv, struct options *options, 
 			 "all cores. The same command again\ngoes on with what an interruption left. "
 			 "DIR then holds summary.csv, results.csv, and the figures\nutility and energy "
 			 "(of serial tasks, completed; on shared hosts degradation and stretch, with\n"
-			 "sharing.csv) as PNG, SVG and CSV.");
+			 "sharing.csv; of tasks with deadlines robustness, variance and cost, with\n"
+			 "pruning.csv) as PNG, SVG and CSV.");
 	g_option_context_add_main_entries(context, entries, NULL);
 	return g_option_context_parse(context, argc, argv, error);
 }
@@ -186,12 +188,14 @@ static json_t *table_json(const char *dir, const char *name, GError **error)
 /* The tables as one document. */
 static int show_json(const char *name, const struct config *config, const char *dir)
 {
-	static const char *const tables[] = { "summary", "results", "sharing" };
-	const gsize count = G_N_ELEMENTS(tables) - !study_shares(config);
+	const char *const tables[] = { "summary", "results",
+				       study_shares(config)   ? "sharing"
+				       : study_prunes(config) ? "pruning"
+							      : NULL };
 	g_autoptr(json_t) object = json_pack("{s:s, s:s}", "name", config->name, "directory", dir);
 	g_autofree char *text = NULL;
 
-	for (gsize i = 0; i < count; i++) {
+	for (gsize i = 0; i < G_N_ELEMENTS(tables) && tables[i]; i++) {
 		g_autoptr(GError) error = NULL;
 		json_t *list = table_json(dir, tables[i], &error);
 
@@ -224,6 +228,8 @@ static int show(const char *name, struct study_store *store, const char *dir, bo
 	printf("%s/summary.csv\n%s/results.csv\n", dir, dir);
 	if (study_shares(config))
 		printf("%s/sharing.csv\n", dir);
+	if (study_prunes(config))
+		printf("%s/pruning.csv\n", dir);
 	for (const char *const *figure = study_figure_names(config); drawn && *figure; figure++)
 		printf("%s/%s.png\n", dir, *figure);
 	if (!drawn)

@@ -83,6 +83,12 @@ static bool shares(const struct simulate_summary *summary)
 	return environment && environment->sharing;
 }
 
+/* Whether tasks have deadlines and queues: being on time is what counts. */
+static bool prunes(const struct simulate_summary *summary)
+{
+	return study_prunes(summary->trials->experiment->config);
+}
+
 typedef double (*result_f)(const struct engine_result *result);
 
 /* The values of one cell over the trials, into `ret_values`. */
@@ -137,6 +143,24 @@ static struct stats_interval percent(const struct trials *trials,
 	return stats_t_interval(values, count, LEVEL);
 }
 
+/* What is known of it in each trial. */
+static struct stats_interval pruning(const struct trials *trials,
+				     const struct engine_result *results,
+				     const struct simulate_cell *cell, enum study_pruning quantity,
+				     double *values)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < trials->trials; i++) {
+		const double value = study_pruning_value(
+			trials_result(trials, results, i, cell->policy, cell->limit), quantity);
+
+		if (isfinite(value))
+			values[count++] = value;
+	}
+	return stats_t_interval(values, count, LEVEL);
+}
+
 static void fill_cell(const struct simulate_summary *summary, const struct engine_result *results,
 		      struct simulate_cell *cell, double *values)
 {
@@ -157,6 +181,9 @@ static void fill_cell(const struct simulate_summary *summary, const struct engin
 	cell->pauses_mean = mean(trials, results, cell, result_pauses, values);
 	cell->migrations_mean = mean(trials, results, cell, result_migrations, values);
 	cell->percent = percent(trials, results, cell, values);
+	for (int q = 0; q <= STUDY_PRUNING_COST; q++)
+		cell->pruning[q] =
+			pruning(trials, results, cell, (enum study_pruning)q, values);
 	for (uint32_t i = 0; i < n; i++)
 		cell->ended[trials_result(trials, results, i, cell->policy, cell->limit)
 				    ->ended_by]++;
@@ -228,6 +255,9 @@ static json_t *ended_json(const struct simulate_cell *cell)
 	return object;
 }
 
+static const char *const pruning_keys[] = { "robustness_percent", "type_variance_percent",
+					    "cost_per_percent" };
+
 static json_t *cell_json(const struct simulate_summary *summary, const struct simulate_cell *cell)
 {
 	const struct trials *trials = summary->trials;
@@ -256,6 +286,8 @@ static json_t *cell_json(const struct simulate_summary *summary, const struct si
 		json_object_set_new(object, "pauses_per_task", number(cell->pauses_mean));
 		json_object_set_new(object, "migrations_per_task", number(cell->migrations_mean));
 	}
+	for (int q = 0; prunes(summary) && q <= STUDY_PRUNING_COST; q++)
+		json_object_set_new(object, pruning_keys[q], interval_json(&cell->pruning[q]));
 	json_object_set_new(object, "seed", json_integer((json_int_t)summary->seed));
 	for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++)
 		json_object_set_new(object, numbers[i].key, number(numbers[i].value));
@@ -334,6 +366,8 @@ static const char *const columns[] = { "limit", "policy", "utility", "sd", "util
 static const char *const sharing_columns[] = { "max stretch", "mean stretch", "pauses/task",
 					       "migrations/task" };
 
+static const char *const pruning_columns[] = { "on time %", "variance %", "cost/%" };
+
 static void add_row(const struct simulate_summary *summary, const struct simulate_cell *cell,
 		    struct table *table)
 {
@@ -358,6 +392,8 @@ static void add_row(const struct simulate_summary *summary, const struct simulat
 		table_number(table, cell->pauses_mean, 2);
 		table_number(table, cell->migrations_mean, 2);
 	}
+	for (int q = 0; prunes(summary) && q <= STUDY_PRUNING_COST; q++)
+		ratio_cell(table, &cell->pruning[q]);
 	table_text(table, ended);
 }
 
@@ -370,6 +406,9 @@ void simulate_summary_print(const struct simulate_summary *summary, FILE *file)
 		if (i + 1 == G_N_ELEMENTS(columns) && shares(summary))
 			for (size_t j = 0; j < G_N_ELEMENTS(sharing_columns); j++)
 				table_column(table, sharing_columns[j], TABLE_RIGHT);
+		for (size_t j = 0; i + 1 == G_N_ELEMENTS(columns) && prunes(summary) &&
+				   j < G_N_ELEMENTS(pruning_columns); j++)
+			table_column(table, pruning_columns[j], TABLE_RIGHT);
 		if (i == 4 && summary->trials->experiment->config->environment)
 			table_column(table, "% of most", TABLE_RIGHT);
 		table_column(table, columns[i],

@@ -7,6 +7,7 @@
 
 #include "controller/engine/trials.h"
 #include "controller/report/stats.h"
+#include "controller/study/study_pruning.h"
 
 /*
  * What `virtbed simulate` says about its runs: one cell per policy and limit. Means are over the
@@ -25,6 +26,8 @@ struct simulate_cell {
 	/* On shared hosts, of the largest and the mean bounded stretch; NAN: a run left jobs behind. */
 	double stretch_max_mean, stretch_mean_mean;
 	double pauses_mean, migrations_mean; /* per task */
+	/* Of tasks with deadlines: robustness, variance over types, cost (study_pruning.h). */
+	struct stats_interval pruning[STUDY_PRUNING_COST + 1];
 	uint32_t ended[ENGINE_END_ABORTED + 1]; /* runs by what ended them */
 	struct stats_interval utility_ratio; /* to the reference policy under the same limit */
 	struct stats_interval energy_ratio;

@@ -59,7 +59,8 @@ void study_vary(struct config *config, const struct study_point *point);
 /*
  * Writes DIR/results.csv (a row per point, trial, policy and limit) and DIR/summary.csv (means with
  * 95 % intervals over the trials), in an order that depends on what is in them alone; of shared hosts
- * also DIR/sharing.csv (study_sharing.h). `config` is the study's. Returns true, or false with `error` set.
+ * also DIR/sharing.csv (study_sharing.h), of tasks
+ * with deadlines DIR/pruning.csv (study_pruning.h). `config` is the study's. Returns true, or false with `error` set.
  */
 bool study_write_tables(struct study_store *store, const struct config *config, const char *dir,
 			GError **error);

@@ -8,6 +8,7 @@
 #include "common/subprocess.h"
 #include "controller/report/stats.h"
 #include "controller/sched/policy.h"
+#include "controller/study/study_pruning.h"
 #include "controller/study/study_sharing.h"
 
 /* A drawing takes well under a second. */
@@ -23,11 +24,14 @@ enum quantity {
 	QUANTITY_COMPLETED,
 	QUANTITY_DEGRADATION,
 	QUANTITY_STRETCH,
+	QUANTITY_ROBUSTNESS,
+	QUANTITY_VARIANCE,
+	QUANTITY_COST,
 	QUANTITIES,
 };
 
 static const char *const file_names[] = { "utility", "energy", "completed", "degradation",
-					  "stretch" };
+					  "stretch", "robustness", "variance", "cost" };
 
 /* Okabe and Ito's colours, which people with any colour vision tell apart. */
 static const char *const colours[] = { "d55e00", "0072b2", "009e73", "cc79a7",
@@ -64,9 +68,12 @@ const char *const *study_figure_names(const struct config *config)
 	static const char *const parallel[] = { "utility", "energy", NULL };
 	static const char *const serial[] = { "utility", "completed", NULL };
 	static const char *const sharing[] = { "degradation", "stretch", NULL };
+	static const char *const pruning[] = { "robustness", "variance", "cost", NULL };
 
 	if (study_shares(config))
 		return sharing;
+	if (study_prunes(config))
+		return pruning;
 	return is_serial(config) ? serial : parallel;
 }
 
@@ -204,6 +211,26 @@ static struct point *find_point(struct figure *figure, uint32_t series, double x
 	return &g_array_index(figure->points, struct point, figure->points->len - 1);
 }
 
+/* Of tasks with deadlines; what is not known is left out. */
+static void add_pruning(struct point *point, const struct engine_result *result)
+{
+	static const struct {
+		enum quantity quantity;
+		enum study_pruning value;
+	} pairs[] = {
+		{ QUANTITY_ROBUSTNESS, STUDY_PRUNING_ROBUSTNESS },
+		{ QUANTITY_VARIANCE, STUDY_PRUNING_VARIANCE },
+		{ QUANTITY_COST, STUDY_PRUNING_COST },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(pairs); i++) {
+		const double value = study_pruning_value(result, pairs[i].value);
+
+		if (isfinite(value))
+			g_array_append_val(point->values[pairs[i].quantity], value);
+	}
+}
+
 static void add_row(const struct study_row *row, void *data)
 {
 	struct figure *figure = data;
@@ -229,6 +256,7 @@ static void add_row(const struct study_row *row, void *data)
 	g_array_append_val(point->values[QUANTITY_UTILITY], utility);
 	g_array_append_val(point->values[QUANTITY_ENERGY], energy_gj);
 	g_array_append_val(point->values[QUANTITY_COMPLETED], completed);
+	add_pruning(point, result);
 	if (!figure->best || !(result->stretch_max > 0))
 		return;
 	g_array_append_val(point->values[QUANTITY_STRETCH], result->stretch_max);
@@ -291,6 +319,12 @@ static const char *y_label(const struct figure *figure, enum quantity quantity)
 		return "degradation factor of the largest stretch";
 	if (quantity == QUANTITY_STRETCH)
 		return "largest bounded stretch";
+	if (quantity == QUANTITY_ROBUSTNESS)
+		return "tasks on time, %";
+	if (quantity == QUANTITY_VARIANCE)
+		return "variance over the types of their tasks on time, %";
+	if (quantity == QUANTITY_COST)
+		return "cost per percent of tasks on time";
 	return figure->percent ? "percentage of maximum utility" : "utility";
 }
 
@@ -421,6 +455,11 @@ static void append_tics(GString *text, const struct figure *figure)
 	g_string_append(text, ")\n");
 }
 
+static bool is_logarithmic(enum quantity quantity)
+{
+	return quantity == QUANTITY_DEGRADATION || quantity == QUANTITY_STRETCH;
+}
+
 static char *script_text(const struct figure *figure, const struct config *config,
 			 enum quantity quantity)
 {
@@ -447,8 +486,8 @@ static char *script_text(const struct figure *figure, const struct config *confi
 		"set tics nomirror\n",
 		name, name, width, width, name, title, y_label(figure, quantity),
 		x_label(figure),
-		quantity >= QUANTITY_DEGRADATION ? "set logscale y\nset yrange [1:*]\n"
-						 : "set yrange [0:*]\n");
+		is_logarithmic(quantity) ? "set logscale y\nset yrange [1:*]\n"
+					 : "set yrange [0:*]\n");
 	if (figure->sweep && !figure->sweep->words)
 		append_tics(text, figure);
 	if (is_bar(figure))

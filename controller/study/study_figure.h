@@ -10,7 +10,8 @@
 /*
  * The figures of a study: utility (percent of the most that could be earned, where that is known)
  * and energy, or for serial tasks, which use none, completed (tasks, percent of those that arrived),
- * or on shared hosts degradation and stretch (study_sharing.h), on a logarithmic axis;
+ * or on shared hosts degradation and stretch (study_sharing.h), on a logarithmic axis, or of tasks with
+ * deadlines robustness, variance and cost (study_pruning.h);
  * each mean with its 95 % confidence interval over the trials, against what `study.x` of the
  * configuration says:
  *

@@ -27,7 +27,9 @@ static const char schema[] =
 	" tasks_completed INTEGER NOT NULL, tasks_failed INTEGER NOT NULL,"
 	" tasks_dropped INTEGER NOT NULL, stretch_max REAL NOT NULL, stretch_mean REAL NOT NULL,"
 	" span_s REAL NOT NULL, pauses INTEGER NOT NULL, migrations INTEGER NOT NULL,"
-	" paused_memory REAL NOT NULL, moved_memory REAL NOT NULL, PRIMARY KEY (size, value, policy, limit_j, trial)"
+	" paused_memory REAL NOT NULL, moved_memory REAL NOT NULL,"
+	" tasks_counted INTEGER NOT NULL, tasks_on_time INTEGER NOT NULL,"
+	" type_variance REAL NOT NULL, busy_s REAL NOT NULL, cost REAL NOT NULL, PRIMARY KEY (size, value, policy, limit_j, trial)"
 	") STRICT, WITHOUT ROWID;";
 
 static bool fail(const struct study_store *store, enum study_error code, GError **error)
@@ -167,6 +169,11 @@ static int add_row(sqlite3_stmt *statement, const struct study_row *row)
 	sqlite3_bind_int64(statement, 19, (sqlite3_int64)result->migrations);
 	sqlite3_bind_double(statement, 20, result->paused_memory);
 	sqlite3_bind_double(statement, 21, result->moved_memory);
+	sqlite3_bind_int64(statement, 22, result->tasks_counted);
+	sqlite3_bind_int64(statement, 23, result->tasks_on_time);
+	sqlite3_bind_double(statement, 24, result->type_variance);
+	sqlite3_bind_double(statement, 25, result->busy_s);
+	sqlite3_bind_double(statement, 26, result->cost);
 
 	const int code = sqlite3_step(statement);
 
@@ -178,7 +185,7 @@ bool study_store_add(struct study_store *store, const struct study_row *rows, si
 		     GError **error)
 {
 	static const char sql[] = "INSERT OR IGNORE INTO result VALUES "
-				  "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+				  "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 	sqlite3_stmt *statement = NULL;
 	bool good = sqlite3_exec(store->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK &&
 		    sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) == SQLITE_OK;
@@ -226,6 +233,11 @@ static void read_row(sqlite3_stmt *statement, struct study_row *ret_row)
 			.migrations = (uint64_t)sqlite3_column_int64(statement, 18),
 			.paused_memory = sqlite3_column_double(statement, 19),
 			.moved_memory = sqlite3_column_double(statement, 20),
+			.tasks_counted = (uint32_t)sqlite3_column_int64(statement, 21),
+			.tasks_on_time = (uint32_t)sqlite3_column_int64(statement, 22),
+			.type_variance = sqlite3_column_double(statement, 23),
+			.busy_s = sqlite3_column_double(statement, 24),
+			.cost = sqlite3_column_double(statement, 25),
 		},
 	};
 }

@@ -4,6 +4,7 @@
 #include "common/config_sweep.h"
 #include "controller/report/stats.h"
 #include "controller/study/study.h"
+#include "controller/study/study_pruning.h"
 #include "controller/study/study_sharing.h"
 
 /* Of the intervals. */
@@ -24,6 +25,7 @@ struct tables {
 	GArray *completed_percent; /* of the tasks that arrived */
 	const struct config_sweep *sweep; /* NULL: none */
 	bool shares;       /* hosts */
+	bool prunes;       /* tasks have deadlines and queues */
 };
 
 /* A number that reads back equal; nothing for one that is not finite. */
@@ -104,6 +106,15 @@ static void put_sharing(GString *text, const struct engine_result *result)
 	put(text, result->moved_memory);
 }
 
+/* What is known of runs on machines with queues alone. */
+static void put_pruning(GString *text, const struct engine_result *result)
+{
+	g_string_append_printf(text, ",%u,%u", result->tasks_counted, result->tasks_on_time);
+	put(text, result->type_variance);
+	put(text, result->busy_s);
+	put(text, result->cost);
+}
+
 static void add_row(const struct study_row *row, void *data)
 {
 	struct tables *tables = data;
@@ -139,6 +150,8 @@ static void add_row(const struct study_row *row, void *data)
 	put_value(tables->results, tables, row->point.value);
 	if (tables->shares)
 		put_sharing(tables->results, result);
+	if (tables->prunes)
+		put_pruning(tables->results, result);
 	g_string_append_c(tables->results, '\n');
 }
 
@@ -169,18 +182,22 @@ bool study_write_tables(struct study_store *store, const struct config *config, 
 		.completed_percent = g_array_new(FALSE, FALSE, sizeof(double)),
 		.sweep = config_sweep_find(config->study->x),
 		.shares = study_shares(config),
+		.prunes = study_prunes(config),
 	};
 	bool good;
 
 	g_string_append(tables.results, tables.shares ? ",stretch_max,stretch_mean,span_s,pauses,"
 							"migrations,paused_memory,moved_memory\n"
-						      : "\n");
+					: tables.prunes ? ",tasks_counted,tasks_on_time,type_variance,"
+							  "busy_s,cost\n"
+							: "\n");
 	good = study_store_each(store, add_row, &tables, error);
 
 	end_cell(&tables);
 	good = good && write_file(dir, "results.csv", tables.results, error) &&
 	       write_file(dir, "summary.csv", tables.summary, error) &&
-	       (!tables.shares || study_write_sharing(store, config, dir, error));
+	       (!tables.shares || study_write_sharing(store, config, dir, error)) &&
+	       (!tables.prunes || study_write_pruning(store, config, dir, error));
 	g_string_free(tables.results, TRUE);
 	g_string_free(tables.summary, TRUE);
 	g_array_unref(tables.utility);
