@@ -233,3 +233,31 @@ assert study["sharing"][0]["degradation_mean"] >= 1'
 	sharing_config "" | sed 's/fcfs, /max-upe, /' >bad.yaml
 	refused "goes by energies" virtbed study bad.yaml
 }
+
+@test "a study of tasks with deadlines shows who is on time, and bad ones are refused with their key" {
+	local figure=$BATS_TEST_DIRNAME/../../configs/papers/pruning-fig9.yaml
+	cp "${figure%/*}/pruning-video-pet.yaml" .
+	sed 's/trials: 30/trials: 4/; s/values: .*/values: [10000, 17500]/' "$figure" >video.yaml
+	virtbed study video.yaml --jobs 1 --out one
+	virtbed study video.yaml --jobs 3 --out three
+	for table in results summary pruning robustness variance cost; do
+		cmp one/$table.csv three/$table.csv
+	done
+	grep -q '<svg' one/robustness.svg
+	python3 - one/pruning.csv <<-'END'
+		import csv, sys
+		rows = {(r['policy'], float(r['value'])): r for r in csv.DictReader(open(sys.argv[1]))}
+		share = {key: float(row['robustness_percent_mean']) for key, row in rows.items()}
+		assert len(share) == 4 and all(0 < x <= 100 for x in share.values()), share
+		assert share['pamf', 17500] > share['mm', 17500] + 10, share
+		assert all(float(row['cost_per_percent_mean']) > 0 for row in rows.values())
+	END
+	sed -i '0,/samples: \[/s//samples: [-/' pruning-video-pet.yaml
+	run virtbed config check video.yaml
+	[ "$status" -eq 2 ]
+	[[ "$output" = *"pruning-video-pet.yaml: entries[0].samples[0]: -"*" is not an execution time"* ]]
+	sed 's/pet: .*/queue_length: 0/' video.yaml >none.yaml
+	run virtbed study none.yaml --out none
+	[ "$status" -eq 2 ]
+	[[ "$output" = *"environment.pruning.queue_length: 0 makes no sense"* ]]
+}
