@@ -7,7 +7,7 @@
 #include "controller/report/suspensions.h"
 #include "controller/store/store_energy.h"
 
-static void add_columns(struct table *table)
+static void add_columns(struct table *table, bool deadlines)
 {
 	static const struct {
 		const char *title;
@@ -22,9 +22,11 @@ static void add_columns(struct table *table)
 
 	for (gsize i = 0; i < G_N_ELEMENTS(columns); i++)
 		table_column(table, columns[i].title, columns[i].align);
+	if (deadlines)
+		table_column(table, "on time %", TABLE_RIGHT);
 }
 
-static void add_cell(struct table *table, const struct summary_cell *cell)
+static void add_cell(struct table *table, const struct summary_cell *cell, bool deadlines)
 {
 	g_autofree char *ended_by = summary_ended_by(cell);
 	/* Counts are whole over one run, means over several. */
@@ -46,6 +48,8 @@ static void add_cell(struct table *table, const struct summary_cell *cell)
 	table_text(table, ended_by);
 	table_number(table, cell->ended_s_mean, 1);
 	table_number(table, cell->gap_s, 1);
+	if (deadlines)
+		table_number(table, cell->robustness_percent, 1);
 }
 
 struct table *report_table(const struct summary *summary)
@@ -53,12 +57,12 @@ struct table *report_table(const struct summary *summary)
 	struct table *table = table_new();
 	guint policies = summary->policies->len;
 
-	add_columns(table);
+	add_columns(table, summary->deadlines);
 	for (guint i = 0; i < policies * summary->limits->len; i++) {
 		if (i && i % policies == 0)
 			table_rule(table);
 		if (summary->cells[i].runs)
-			add_cell(table, &summary->cells[i]);
+			add_cell(table, &summary->cells[i], summary->deadlines);
 	}
 	return table;
 }

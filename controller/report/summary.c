@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/config.h"
 #include "controller/report/origin.h"
 #include "controller/report/stats.h"
 
@@ -132,6 +133,8 @@ static void fill_cell(const struct summary *summary, struct summary_cell *cell)
 	cell->failed_mean /= n;
 	cell->dropped_mean /= n;
 	cell->ended_s_mean /= n;
+	cell->robustness_percent =
+		summary->deadlines ? 100 * cell->utility_mean / cell->arrived_mean : (double)NAN;
 }
 
 static void fill_cells(struct summary *summary)
@@ -167,6 +170,17 @@ static void sum_host(struct summary *summary)
 	summary->host_load = known ? sum / known : NAN;
 }
 
+/* Whether the runs are of environment.pruning; not where the configuration is gone. */
+static bool has_deadlines(const struct summary *summary)
+{
+	g_autofree char *path = g_build_filename(summary->path, "config.yaml", NULL);
+	g_autoptr(config_t) config = NULL;
+
+	if (g_file_test(path, G_FILE_TEST_EXISTS))
+		config = config_load(path, NULL);
+	return config && config->environment && config->environment->pruning;
+}
+
 static bool is_measured(const struct summary *summary)
 {
 	g_autofree char *kind = store_get_meta(summary->store, "kind");
@@ -200,6 +214,7 @@ struct summary *summary_load(const char *dir, GError **error)
 		return NULL;
 	}
 	summary->measured = is_measured(summary);
+	summary->deadlines = has_deadlines(summary);
 	fill_cells(summary);
 	sum_host(summary);
 	return g_steal_pointer(&summary);
@@ -387,6 +402,9 @@ static json_t *cell_json(const struct summary_cell *cell)
 
 	for (gsize i = 0; i < G_N_ELEMENTS(numbers); i++)
 		json_object_set_new(object, numbers[i].key, summary_json_number(numbers[i].value));
+	if (isfinite(cell->robustness_percent))
+		json_object_set_new(object, "robustness_percent",
+				    json_real(cell->robustness_percent));
 	return object;
 }
 

@@ -25,6 +25,7 @@ struct summary_cell {
 	double utility_mean, utility_sd;
 	double energy_j_mean, energy_j_sd;
 	double arrived_mean, completed_mean, failed_mean, dropped_mean; /* tasks */
+	double robustness_percent; /* tasks on time of those that arrived; NAN: they have no deadlines */
 	double ended_s_mean;
 	double gap_s;         /* metering gaps, summed over runs and hosts */
 	uint32_t ended_limit, ended_time, ended_done; /* runs by what ended them */
@@ -34,6 +35,7 @@ struct summary {
 	char *path;             /* of the directory */
 	char *dir;              /* the same for people: always UTF-8 */
 	bool measured;
+	bool deadlines;         /* tasks have some (environment.pruning), and a task on time is worth 1 */
 	struct store *store;    /* open for reading */
 	GPtrArray *runs;        /* struct store_run: those that ended, in order */
 	uint32_t left_out;      /* runs that did not end or were aborted */

@@ -252,6 +252,12 @@ assert study["sharing"][0]["degradation_mean"] >= 1'
 		assert share['pamf', 17500] > share['mm', 17500] + 10, share
 		assert all(float(row['cost_per_percent_mean']) > 0 for row in rows.values())
 	END
+	virtbed simulate video.yaml --trials 2 --out simulated >/dev/null
+	virtbed report simulated | grep 'on time %'
+	virtbed report simulated --format json | python3 -c '
+import json, sys
+cells = json.load(sys.stdin)[0]["cells"]
+assert all(0 < cell["robustness_percent"] <= 100 for cell in cells), cells'
 	sed -i '0,/samples: \[/s//samples: [-/' pruning-video-pet.yaml
 	run virtbed config check video.yaml
 	[ "$status" -eq 2 ]
