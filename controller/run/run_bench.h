@@ -12,11 +12,11 @@
  * What `profile` has still to measure on one cluster, in which order, and what its nodes are doing
  * meanwhile. Bookkeeping only: tasks are started, and their ends heard of, by the caller.
  *
- * Order: in rounds. In each one the types that arrive are measured once, in random order: the speed
- * of a machine changes from minute to minute, and no estimate shall be that of one minute. A type of
- * share 0 is measured in two rounds that lie apart, after the others of its round: no run has such a
- * task, and the time goes to those it has. A round begins when all of the one before it have
- * started, so a wide task waits for room before narrow ones of later rounds take it.
+ * Order: in rounds. In each one the types that arrive are measured once, in random order: the
+ * speed of a machine changes from minute to minute, and no estimate shall be that of one minute. A
+ * type of share 0 is measured in two rounds that lie apart, after the others of its round: no run
+ * has such a task, and the time goes to those it has. A round begins when all of the one before it
+ * have started, so a wide task waits for room before narrow ones of later rounds take it.
  */
 struct run_bench {
 	const struct config *config; /* borrowed */
@@ -46,8 +46,8 @@ struct run_job {
 };
 
 /*
- * Begins with idle nodes that have run nothing. `repeats`, at least 1, are the rounds; `config` must
- * outlive it. The order follows from the workload's seed.
+ * Begins with idle nodes that have run nothing. `repeats`, at least 1, are the rounds; `config`
+ * must outlive it. The order follows from the workload's seed.
  */
 void run_bench_init(struct run_bench *bench, const struct config *config, uint32_t cluster,
 		    uint32_t repeats);
@@ -56,8 +56,9 @@ void run_bench_init(struct run_bench *bench, const struct config *config, uint32
 void run_bench_clear(struct run_bench *bench);
 
 /*
- * Starts the next measurement of the earliest round that has any: the first that has room. Its nodes
- * are busy from then on. NULL: none has room, or nothing is left to start. Freed with run_job_free().
+ * Starts the next measurement of the earliest round that has any: the first that has room. Its
+ * nodes are busy from then on. NULL: none has room, or nothing is left to start. Freed with
+ * run_job_free().
  */
 struct run_job *run_bench_start(struct run_bench *bench);
 
@@ -68,9 +69,9 @@ struct run_job *run_bench_start(struct run_bench *bench);
 struct run_job *run_bench_fill(struct run_bench *bench);
 
 /*
- * The end of a job: its nodes are idle. Returns whether its execution time counts as a measurement: it
- * completed and was not cold. One that should have been a measurement and does not count is wanted
- * again, in its round.
+ * The end of a job: its nodes are idle. Returns whether its execution time counts as a measurement:
+ * it completed and was not cold. One that should have been a measurement and does not count is
+ * wanted again, in its round.
  */
 bool run_bench_end(struct run_bench *bench, const struct run_job *job, bool completed);
 

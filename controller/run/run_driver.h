@@ -12,9 +12,3 @@
  * boot), otherwise it is closed as aborted and done anew. Returns true when all runs have ended.
  */
 bool run_driver(struct run_session *session, GError **error);
-
-/*
- * Before the first answer of a local scheduler, in a controller that was restarted: has the samples
- * of the interrupted run, if there is one, read again from its start.
- */
-void run_driver_recall(struct run_session *session);

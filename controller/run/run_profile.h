@@ -7,14 +7,14 @@
  * Measures ETC and EEC of every type on every cluster that it fits: all clusters at once, every
  * node filled as in a run, tasks started at mapping events. A cluster measures each of its types
  * once, in random order from the workload's seed, then once more, and so on, so that a pair's
- * measurements lie far apart (run_bench.h). When a cluster has all of its measurements, further tasks, drawn by
- * their shares of the arrivals, keep its nodes busy until the others have theirs; those that
- * complete count as well. Times are those of a run: from the request to the end of the last rank,
- * launch included.
+ * measurements lie far apart (run_bench.h). When a cluster has all of its measurements, further
+ * tasks, drawn by their shares of the arrivals, keep its nodes busy until the others have theirs;
+ * those that complete count as well. Times are those of a run: from the request to the end of the
+ * last rank, launch included.
  *
- * The first task of a benchmark on a node does not count: it reads the program into memory and, under
- * emulation, pays for translating its code and MPI's, which no later task does. Neither does the
- * first one after a task that made the VM swap, where none of that type ever arrives in a run.
+ * The first task of a benchmark on a node does not count: it reads the program into memory and,
+ * under emulation, pays for translating its code and MPI's, which no later task does. Neither does
+ * the first one after a task that made the VM swap, where none of that type ever arrives in a run.
  *
  * Writes RUN/estimates.yaml (mean, standard deviation, count), replaces the session's estimates,
  * and records the single measurements in RUN/profile.json. Fails when a pair cannot be measured.

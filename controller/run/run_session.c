@@ -8,6 +8,7 @@
 #include "controller/run/run_driver.h"
 #include "controller/run/run_meta.h"
 #include "controller/run/run_profile.h"
+#include "controller/run/run_record.h"
 
 /* Boots are slow under emulation, and all at once (spec: 32 s for nine). */
 #define FIRST_READY_S 300.0
@@ -207,7 +208,7 @@ static bool work(struct run_session *session, GError **error)
 	struct config *config = session->config;
 
 	if (session->go_on)
-		run_driver_recall(session);
+		run_record_recall(session);
 	if (!wait_shown(session, remote_fleet_wait_known, FIRST_READY_S, error))
 		return false;
 	if (!session->go_on && !run_session_settle(session, FIRST_READY_S, error))

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_measured.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "controller/backend/remote.h"
+#include "controller/engine/engine.h"
+#include "controller/engine/recorder_store.h"
+#include "controller/run/host_load.h"
+#include "controller/run/run_late.h"
+#include "controller/run/run_record.h"
+
+#define READY_S 300.0
+
+/* One run. */
+struct measured_run {
+	struct run_series *series;
+	struct store_run row;
+	const struct policy *policy;
+	bool going_on;
+	struct backend *backend;
+	struct recorder_store *recorder;
+	struct engine *engine;
+	struct engine_setup setup;
+	struct host_load before;
+};
+
+static bool store_fault(GError **error, GError *reason)
+{
+	g_propagate_prefixed_error(error, reason, "the store cannot be written: ");
+	return false;
+}
+
+/* Progress. */
+
+static double guess_run_s(const struct run_series *series)
+{
+	return series->timed ? series->timed_s / series->timed : run_session_run_s(series->session);
+}
+
+static void count_tasks(const struct measured_run *run, struct run_progress *progress)
+{
+	progress->tasks = run->series->workload->tasks_count;
+	progress->waiting = progress->running = progress->suspended = progress->completed = 0;
+	progress->utility = 0;
+	for (uint32_t i = 0; i < progress->tasks; i++) {
+		const struct engine_task *task = engine_task(run->engine, i);
+
+		progress->utility += task->utility;
+		progress->completed += task->state == ENGINE_TASK_COMPLETED;
+		progress->waiting +=
+			task->state == ENGINE_TASK_WAITING || task->state == ENGINE_TASK_PLANNED;
+		progress->suspended += task->state == ENGINE_TASK_SUSPENDED;
+		progress->running += task->state >= ENGINE_TASK_STARTING &&
+				     task->state <= ENGINE_TASK_RESUMING &&
+				     task->state != ENGINE_TASK_SUSPENDED;
+	}
+}
+
+/* Without anybody to ask, the time left is that of the duration; the energy may end a run before.
+ */
+static void show(struct run_progress *progress, void *data)
+{
+	struct measured_run *run = data;
+	struct run_series *series = run->series;
+	double left_s;
+
+	count_tasks(run, progress);
+	progress->time_s = backend_now_s(run->backend);
+	progress->energy_j = backend_energy_j(run->backend);
+	left_s = fmax(0, progress->duration_s - progress->time_s);
+	if (progress->energy_j > 0 && run->row.limit_j > 0)
+		left_s = fmin(left_s, fmax(0, run->row.limit_j / progress->energy_j - 1) *
+					      progress->time_s);
+	progress->phase_left_s = left_s;
+	progress->left_s = left_s + (series->total - series->done - 1) * guess_run_s(series);
+}
+
+static void show_run(struct measured_run *run)
+{
+	struct run_progress *progress = run->series->session->progress;
+
+	progress->phase = RUN_PHASE_RUN;
+	progress->run = run->series->done + 1;
+	progress->runs = run->series->total;
+	g_free(progress->policy);
+	progress->policy = g_strdup(run->row.policy);
+	progress->limit = run->row.limit;
+	progress->limit_j = run->row.limit_j;
+	progress->duration_s = run->setup.duration_s;
+	progress->refresh_data = run;
+	progress->refresh = show;
+}
+
+/* A run's life. */
+
+static bool begin_new(struct measured_run *run, GError **error)
+{
+	struct run_session *session = run->series->session;
+	struct remote_baseline baseline = {0};
+	bool good;
+
+	session->progress->phase = RUN_PHASE_SETTLE;
+	session->progress->phase_left_s = (double)NAN;
+	session->progress->left_s =
+		(run->series->total - run->series->done) * guess_run_s(run->series);
+	if (!run_session_settle(session, READY_S, error) ||
+	    !run_session_baseline(session, &baseline, &session->t0_ns, error))
+		return false;
+	run->row.t0_ns = session->t0_ns;
+	run->row.boot_id = clock_boot_id();
+	run->row.started_utc = clock_utc();
+	run->row.idle_w = baseline.sum_w;
+	good = store_add_run(session->store, &run->row, error) &&
+	       run_record_baseline(session, run->row.run, &baseline, &run->before, error);
+	remote_baseline_clear(&baseline);
+	session->run = good ? run->row.run : 0;
+	if (good) {
+		run_record_first_samples(session);
+		run_record_unmetered(session);
+	}
+	return good;
+}
+
+static void begin_again(struct measured_run *run)
+{
+	struct run_session *session = run->series->session;
+	g_autofree char *key = run_record_baseline_key(run->row.run);
+	g_autofree char *text = store_get_meta(session->store, key);
+	g_autoptr(json_t) baseline = text ? json_parse(text, strlen(text), key, NULL) : NULL;
+
+	run->before.busy_s = json_number_value(json_object_get(baseline, "host_busy_s"));
+	run->before.at_s = json_number_value(json_object_get(baseline, "host_at_s"));
+
+	session->run = run->row.run;
+	session->t0_ns = run->row.t0_ns;
+	run->going_on = true;
+}
+
+/* Whether the local schedulers know of it. */
+static bool is_under_way(const struct engine_task *task)
+{
+	return task->state >= ENGINE_TASK_STARTING && task->state <= ENGINE_TASK_RESUMING;
+}
+
+static struct remote_past past_of(const struct engine_task *task)
+{
+	bool suspending = task->state == ENGINE_TASK_SUSPENDING;
+	bool off = task->state == ENGINE_TASK_SUSPENDED || task->state == ENGINE_TASK_RESUMING;
+
+	return (struct remote_past){
+		.suspended = task->suspensions - suspending,
+		.resumed = task->suspensions - suspending - off,
+	};
+}
+
+/* Asks the local schedulers what became of the tasks that were under way. */
+static void adopt_tasks(struct measured_run *run)
+{
+	for (uint32_t i = 0; i < run->series->workload->tasks_count; i++) {
+		const struct engine_task *task = engine_task(run->engine, i);
+		struct backend_start start = {
+			.task = i,
+			.attempt = task->attempts,
+			.type = task->task->row,
+			.cluster = task->cluster,
+			.pstate = task->pstate,
+			.nodes = task->nodes,
+			.nodes_count = task->nodes_count,
+		};
+		const struct remote_past past = past_of(task);
+
+		if (is_under_way(task))
+			remote_backend_adopt(run->backend, &start, &past);
+	}
+}
+
+static bool restore(struct measured_run *run, GError **error)
+{
+	struct run_session *session = run->series->session;
+	g_autofree char *text =
+		g_strdup_printf("the controller was restarted; run %" PRId64 " goes on at %.1f s",
+				run->row.run, backend_now_s(run->backend));
+
+	if (!recorder_store_restore(session->store, run->row.run, &run->setup, run->engine, error))
+		return false;
+	run_session_note(session, (double)NAN, "resumed", text);
+	adopt_tasks(run);
+	remote_backend_wait_asked(run->backend, READY_S);
+	return true;
+}
+
+static bool open_run(struct measured_run *run, GError **error)
+{
+	struct run_series *series = run->series;
+	struct run_session *session = series->session;
+	struct remote_run remote = {
+		.experiment = session->plan->experiment,
+		.run = run->row.run,
+		.t0_ns = session->t0_ns,
+		.note = run_record_note,
+		.sample = run_record_sample,
+		.launched = run_record_launched,
+		.data = session,
+	};
+
+	run->backend = remote_backend_new(session->fleet, &remote);
+	run->setup = experiment_setup(series->experiment, series->workload, run->policy,
+				      run->row.limit_j);
+	run->recorder =
+		recorder_store_new(session->store, run->row.run, series->experiment->system, true);
+	run->setup.recorder = recorder_store_engine(run->recorder);
+	run->engine = engine_new(&run->setup, run->backend);
+	show_run(run);
+	return !run->going_on || restore(run, error);
+}
+
+static void close_run(struct measured_run *run)
+{
+	struct run_session *session = run->series->session;
+
+	session->progress->refresh = NULL;
+	engine_free(run->engine);
+	backend_destroy(run->backend);
+	recorder_store_free(run->recorder);
+	session->run = 0;
+}
+
+/*
+ * Samples tell a moment later that the limit was reached: what happened in between does not count.
+ * A last task may also have ended in that moment, so that the run seemed to be done.
+ */
+static void correct_end(struct measured_run *run, struct engine_result *result)
+{
+	struct run_session *session = run->series->session;
+	GPtrArray *meters = remote_fleet_meters(session->fleet);
+	int64_t end_ns = session->t0_ns + (int64_t)(result->ended_s * 1e9);
+	int64_t t_ns;
+
+	if (result->ended_by == ENGINE_END_ABORTED)
+		return;
+	remote_fleet_wait_covered(session->fleet, end_ns, RUN_RECORD_COVER_S);
+	if (result->ended_by != ENGINE_END_LIMIT &&
+	    remote_meters_crossing(meters, run->row.limit_j, session->t0_ns, end_ns, &t_ns)) {
+		result->ended_by = ENGINE_END_LIMIT;
+		result->ended_s = clock_elapsed_s(session->t0_ns, t_ns);
+	}
+	result->tasks_arrived = 0;
+	for (uint32_t i = 0; i < run->series->workload->tasks_count; i++) {
+		const struct engine_task *task = engine_task(run->engine, i);
+		struct engine_task late;
+
+		result->tasks_arrived += task->task->arrival_s <= result->ended_s;
+		if (run_late_take_back(task, result, &late))
+			run->setup.recorder->task(run->setup.recorder, &late);
+	}
+}
+
+static void take_result(struct measured_run *run, const struct engine_result *result)
+{
+	struct host_load after = {0};
+
+	host_load_read(NULL, &after);
+	run->row.host_load = host_load_cores(&run->before, &after);
+	g_free(run->row.ended_by);
+	run->row.ended_by = g_strdup(engine_end_name(result->ended_by));
+	run->row.ended_s = result->ended_s;
+	run->row.utility = result->utility;
+	run->row.energy_j = result->energy_j;
+	run->row.tasks_arrived = result->tasks_arrived;
+	run->row.tasks_completed = result->tasks_completed;
+	run->row.tasks_failed = result->tasks_failed;
+	run->row.tasks_dropped = result->tasks_dropped;
+}
+
+static void tell_result(const struct measured_run *run)
+{
+	g_autofree char *energy = isnan(run->row.energy_j)
+					  ? g_strdup("energy not known")
+					  : g_strdup_printf("%.1f J of %.1f J", run->row.energy_j,
+							    run->row.limit_j);
+
+	run_progress_note(
+		run->series->session->progress, "run-ended",
+		"run %u of %u: %s at %.0f %%: utility %.2f, %s, %u of %u tasks "
+		"completed, ended by %s after %.1f s",
+		run->series->done + 1, run->series->total, run->row.policy, 100 * run->row.limit,
+		run->row.utility, energy, run->row.tasks_completed, run->row.tasks_arrived,
+		run->row.ended_by, run->row.ended_s);
+}
+
+/* An aborted run is recorded as far as that goes; what aborted it is the error. */
+static bool end_run(struct measured_run *run, const struct engine_result *result, GError **error)
+{
+	struct run_session *session = run->series->session;
+	g_autoptr(GError) fault = NULL;
+	bool recorded = recorder_store_finish(run->recorder, &fault);
+	const char *stopped = remote_fleet_stopped(session->fleet);
+
+	take_result(run, result);
+	if (recorded)
+		recorded = run_record_energy(session, &run->row, &fault) &&
+			   store_update_run(session->store, &run->row, &fault);
+	if (!recorded)
+		return store_fault(error, g_steal_pointer(&fault));
+	if (result->ended_by != ENGINE_END_ABORTED) {
+		tell_result(run);
+		return true;
+	}
+	g_set_error(error, RUN_ERROR, stopped ? RUN_ERROR_STOPPED : RUN_ERROR_MEASURE, "%s",
+		    stopped ?: engine_reason(run->engine) ?: "the run was aborted");
+	return false;
+}
+
+/* Whoever wants to redraw a run's energy needs the sample after its end as well. */
+static bool carry_out(struct measured_run *run, GError **error)
+{
+	struct engine_result result = {0};
+	bool good;
+
+	good = open_run(run, error);
+	if (good) {
+		run->series->session->engine = run->engine;
+		run->series->session->tasks_count = run->series->workload->tasks_count;
+		engine_run(run->engine, &result);
+		run->series->session->engine = NULL;
+		correct_end(run, &result);
+		good = end_run(run, &result, error);
+	}
+	close_run(run);
+	return good;
+}
+
+bool run_measured(struct run_series *series, const struct policy *policy, struct store_run *row,
+		  GError **error)
+{
+	struct measured_run run = {.series = series, .policy = policy, .row = *row};
+	bool good;
+
+	if (row->run)
+		begin_again(&run);
+	good = (run.going_on || begin_new(&run, error)) && carry_out(&run, error);
+	*row = run.row;
+	return good;
+}

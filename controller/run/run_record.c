@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_record.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "controller/run/run_meters.h"
+
+/* Samples of all meters that may lie between the last one read and the start of a run. */
+#define SAMPLES_BACK 32
+
+char *run_record_baseline_key(int64_t run)
+{
+	return g_strdup_printf("run.%" PRId64 ".baseline", run);
+}
+
+void run_record_note(double time_s, const char *kind, const char *text, void *data)
+{
+	run_session_note(data, time_s, kind, text);
+}
+
+static void put_sample(struct run_session *session, double time_s, const struct remote_meter *meter,
+		       const struct remote_sample *sample)
+{
+	GError *error = NULL;
+
+	if (!store_add_sample(session->store, session->run, meter->host, sample->seq, time_s,
+			      sample->mw, sample->energy_uj, sample->gap, &error))
+		run_session_store_failed(session, error);
+}
+
+void run_record_sample(double time_s, const struct remote_meter *meter,
+		       const struct remote_sample *one, void *data)
+{
+	put_sample(data, time_s, meter, one);
+}
+
+void run_record_launched(double time_s, uint32_t task, uint32_t attempt, double launch_s,
+			 void *data)
+{
+	struct run_session *session = data;
+	g_autoptr(json_t) detail = json_pack("{s:i, s:i, s:f}", "task", (int)task, "attempt",
+					     (int)attempt, "launch_s", launch_s);
+	g_autofree char *text = json_text(detail);
+	GError *error = NULL;
+
+	if (!store_add_event(session->store, session->run, time_s, "launched", text, &error))
+		run_session_store_failed(session, error);
+}
+
+void run_record_first_samples(struct run_session *session)
+{
+	GPtrArray *meters = remote_fleet_meters(session->fleet);
+
+	for (guint i = 0; i < meters->len; i++) {
+		const struct remote_meter *meter = g_ptr_array_index(meters, i);
+		const struct remote_sample *last = remote_meter_last(meter);
+
+		if (last && last->t_ns <= session->t0_ns)
+			put_sample(session, clock_elapsed_s(session->t0_ns, last->t_ns), meter,
+				   last);
+	}
+}
+
+bool run_record_baseline(struct run_session *session, int64_t run,
+			 const struct remote_baseline *baseline, struct host_load *ret_before,
+			 GError **error)
+{
+	g_autoptr(json_t) document = run_session_baseline_json(session, baseline);
+	g_autofree char *key = run_record_baseline_key(run);
+	g_autofree char *text = NULL;
+	json_t *seqs = json_array();
+
+	for (uint32_t i = 0; i < session->config->clusters_count; i++)
+		json_array_append_new(seqs, json_integer(remote_link_samples_seq(
+						    remote_fleet_link(session->fleet, i))));
+	json_object_set_new(document, "samples_seq", seqs);
+	host_load_read(NULL, ret_before);
+	json_object_set_new(document, "host_busy_s", json_real(ret_before->busy_s));
+	json_object_set_new(document, "host_at_s", json_real(ret_before->at_s));
+	text = json_text(document);
+	return store_set_meta(session->store, key, text, error) &&
+	       store_add_event(session->store, run, 0, "baseline", text, error);
+}
+
+static json_t *meter_energy(const struct remote_meter *meter, int64_t end_ns)
+{
+	double start_uj = remote_meter_start_uj(meter);
+	double end_uj = remote_meter_counter_uj(meter, end_ns);
+
+	return json_pack("{s:s, s:I, s:I, s:f, s:f}", "host", meter->host, "start_uj",
+			 (json_int_t)llround(start_uj), "end_uj", (json_int_t)llround(end_uj),
+			 "idle_w", meter->idle_w, "dynamic_j",
+			 remote_meter_dynamic_j(meter, end_ns));
+}
+
+bool run_record_energy(struct run_session *session, struct store_run *row, GError **error)
+{
+	GPtrArray *meters = remote_fleet_meters(session->fleet);
+	int64_t end_ns = session->t0_ns + (int64_t)(row->ended_s * 1e9);
+	g_autofree char *unmetered = run_meters_missing(session->config);
+	json_t *hosts = json_array();
+	g_autoptr(json_t) detail = json_pack("{s:o}", "hosts", hosts);
+	g_autofree char *text = NULL;
+
+	remote_fleet_wait_covered(session->fleet, end_ns, RUN_RECORD_COVER_S);
+	row->gap_s = 0;
+	for (guint i = 0; i < meters->len; i++) {
+		const struct remote_meter *meter = g_ptr_array_index(meters, i);
+
+		json_array_append_new(hosts, meter_energy(meter, end_ns));
+		row->gap_s += remote_meter_gap_s(meter, session->t0_ns, end_ns);
+	}
+	row->energy_j = unmetered ? (double)NAN : remote_meters_dynamic_j(meters, end_ns);
+	text = json_text(detail);
+	return store_add_event(session->store, row->run, row->ended_s, "energy", text, error);
+}
+
+void run_record_unmetered(struct run_session *session)
+{
+	g_autofree char *missing = run_meters_missing(session->config);
+	g_autofree char *text = NULL;
+
+	if (!missing)
+		return;
+	text = g_strdup_printf("%s: the energy of this run is not known, and its limit cannot end "
+			       "it",
+			       missing);
+	run_session_note(session, 0, "unmetered", text);
+}
+
+/* After a restart. */
+
+static void recall_samples(struct run_session *session, const json_t *baseline)
+{
+	json_t *seqs = json_object_get(baseline, "samples_seq");
+
+	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
+		json_int_t seq = json_integer_value(json_array_get(seqs, i));
+
+		remote_link_samples_from(remote_fleet_link(session->fleet, i),
+					 MAX(seq - SAMPLES_BACK, 0));
+	}
+}
+
+static void recall_meters(struct run_session *session, const json_t *baseline, int64_t t0_ns)
+{
+	GPtrArray *meters = remote_fleet_meters(session->fleet);
+	json_t *hosts = json_object_get(baseline, "hosts");
+
+	for (guint i = 0; i < meters->len; i++) {
+		json_t *idle_w = json_object_get(json_array_get(hosts, i), "idle_w");
+
+		remote_meter_start(g_ptr_array_index(meters, i), t0_ns, json_number_value(idle_w));
+	}
+}
+
+void run_record_recall(struct run_session *session)
+{
+	g_autoptr(GPtrArray) rows = store_runs(session->store, NULL);
+
+	for (guint i = 0; rows && i < rows->len; i++) {
+		const struct store_run *row = g_ptr_array_index(rows, i);
+		g_autofree char *key = run_record_baseline_key(row->run);
+		g_autofree char *text = row->ended_by ? NULL : store_get_meta(session->store, key);
+		g_autoptr(json_t) baseline =
+			text ? json_parse(text, strlen(text), key, NULL) : NULL;
+
+		if (!baseline)
+			continue;
+		recall_samples(session, baseline);
+		recall_meters(session, baseline, row->t0_ns);
+	}
+}
