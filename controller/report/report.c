@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "controller/report/csv.h"
+#include "controller/report/dropped.h"
 #include "controller/report/suspensions.h"
 #include "controller/store/store_energy.h"
 
@@ -70,7 +71,9 @@ struct table *report_table(const struct summary *summary)
 char *report_text(const struct summary *summary, GError **error)
 {
 	g_autoptr(suspensions_t) suspensions = suspensions_new(summary, error);
+	g_autoptr(GArray) rows = dropped_new(summary, error && *error ? NULL : error);
 	g_autofree char *suspended = NULL;
+	g_autofree char *dropped = NULL;
 	g_autoptr(GPtrArray) heading = summary_heading(summary);
 	g_autoptr(table_t) table = report_table(summary);
 	g_autofree char *body = table_format(table, 2);
@@ -78,7 +81,7 @@ char *report_text(const struct summary *summary, GError **error)
 	g_autofree char *machine = summary_machine(summary);
 	GString *text;
 
-	if (!suspensions)
+	if (!suspensions || !rows)
 		return NULL;
 	text = g_string_new(heading->pdata[0]);
 	g_string_append_c(text, '\n');
@@ -91,6 +94,9 @@ char *report_text(const struct summary *summary, GError **error)
 	suspended = suspensions_text(suspensions);
 	if (suspended)
 		g_string_append_printf(text, "\n%s", suspended);
+	dropped = dropped_text(rows);
+	if (dropped)
+		g_string_append_printf(text, "\n%s", dropped);
 	return g_string_free(text, FALSE);
 }
 
@@ -256,7 +262,8 @@ json_t *report_json(struct summary *const *summaries, guint count, GError **erro
 
 	for (guint i = 0; i < count; i++) {
 		g_autoptr(suspensions_t) suspensions = suspensions_new(summaries[i], error);
-		json_t *runs = suspensions ? runs_json(summaries[i], error) : NULL;
+		g_autoptr(GArray) dropped = suspensions ? dropped_new(summaries[i], error) : NULL;
+		json_t *runs = dropped ? runs_json(summaries[i], error) : NULL;
 		json_t *document;
 
 		if (!runs) {
@@ -266,6 +273,7 @@ json_t *report_json(struct summary *const *summaries, guint count, GError **erro
 		document = summary_json(summaries[i]);
 		json_object_set_new(document, "runs", runs);
 		json_object_set_new(document, "suspensions", suspensions_json(suspensions));
+		json_object_set_new(document, "dropped", dropped_json(dropped));
 		json_array_append_new(array, document);
 	}
 	return array;

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+#include <stdint.h>
+
+#include "controller/report/summary.h"
+
+/*
+ * Why tasks were dropped, under each policy and limit, and on machines with queues (paper 004) how likely they
+ * were to be on time then.
+ */
+struct dropped {
+	const char *policy; /* borrowed from the summary */
+	double limit;
+	char *reason;
+	uint32_t tasks;     /* over all repeats; of a simulation those of the first trial */
+	double chance_mean; /* NAN: no chances are known, as where machines have no queues */
+	double chance_max;
+};
+
+/*
+ * By limit and policy in the order of the summary's cells, then by reason: GArray of struct dropped, owned
+ * by the caller; empty where nothing was dropped. NULL with `error` (STORE_ERROR) where the tasks cannot
+ * be read.
+ */
+GArray *dropped_new(const struct summary *summary, GError **error);
+
+/* As a table with its heading, or NULL where nothing was dropped. The caller frees. */
+char *dropped_text(const GArray *dropped);
+
+/* [{"policy", "limit", "reason", "tasks", "chance_mean", "chance_max"}]. New reference. */
+json_t *dropped_json(const GArray *dropped);
