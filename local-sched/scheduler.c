@@ -12,6 +12,7 @@
 #include "local-sched/hypervisor/pool.h"
 #include "local-sched/hypervisor/site.h"
 #include "local-sched/launch/job.h"
+#include "local-sched/launch/task_queue.h"
 #include "local-sched/power/power.h"
 
 #define LOG_SUBSYSTEM "scheduler"
@@ -38,6 +39,8 @@ struct scheduler {
 	GPtrArray *tasks;    /* owned, oldest first */
 	GHashTable *by_id;   /* id -> task */
 	GHashTable *jobs;    /* id -> struct job */
+	struct task_queue *queue; /* of the tasks that wait for their turn */
+	guint turn_source;
 	guint flush_source;
 	void (*changed)(void *data);
 	void *changed_data;
@@ -72,6 +75,8 @@ static void record_task(struct scheduler *scheduler, const struct task *task, co
 	changed(scheduler);
 }
 
+static void look_for_turns(struct scheduler *scheduler);
+
 static gboolean flush(gpointer data)
 {
 	struct scheduler *scheduler = data;
@@ -89,6 +94,7 @@ static void on_node_ready(struct node *node, void *data)
 	scheduler->was_ready[node_index(node)] = true;
 	record(scheduler, "node-ready", node_index(node), host_name(site_host(node_site(node))),
 	       detail, clock_now_ns());
+	look_for_turns(scheduler);
 }
 
 static void on_node_down(struct node *node, const char *reason, void *data)
@@ -110,6 +116,7 @@ static void on_node_settled(struct node *node, void *data)
 	for (const GList *link = list; link; link = link->next)
 		job_node_settled(link->data);
 	g_list_free(list);
+	look_for_turns(scheduler);
 }
 
 static const struct node_events node_events = {
@@ -173,6 +180,7 @@ static void on_job_ended(struct job *job, const char *output, size_t length, voi
 		drop_suspension(task);
 	drop_unmoved(task);
 	record_task(scheduler, task, "task-ended");
+	look_for_turns(scheduler);
 }
 
 /* The detail of such an event is the task object, with the reason of the failure. */
@@ -258,6 +266,66 @@ static void start_job(struct scheduler *scheduler, struct task *task)
 			    job_start(&settings, &job_events, scheduler));
 }
 
+/* Turns. */
+
+static bool node_is_free(uint32_t node, void *data)
+{
+	const struct scheduler *scheduler = data;
+
+	return node_state(pool_node(scheduler->pool, node)) == MACHINE_READY;
+}
+
+/* Its time counts from here on; the intent is stored before its ranks are started. */
+static void take_turn(struct scheduler *scheduler, struct task *task)
+{
+	task->state = TASK_STARTING;
+	task->requested_ns = clock_now_ns();
+	log_info("task '%s': its turn has come after %.3f s", task->id,
+		 clock_elapsed_s(task->queued_ns, task->requested_ns));
+	record_task(scheduler, task, "task-begun");
+	start_job(scheduler, task);
+}
+
+static void take_turns(struct scheduler *scheduler)
+{
+	struct task *task;
+
+	while (!scheduler->stopping && (task = task_queue_take(scheduler->queue, clock_now_ns(),
+								node_is_free, scheduler)))
+		take_turn(scheduler, task);
+}
+
+static gboolean turns_are_due(gpointer data)
+{
+	struct scheduler *scheduler = data;
+
+	scheduler->turn_source = 0;
+	take_turns(scheduler);
+	return G_SOURCE_REMOVE;
+}
+
+/* Something happened to nodes; whoever tells of it comes to its end first. */
+static void look_for_turns(struct scheduler *scheduler)
+{
+	if (!scheduler->turn_source)
+		scheduler->turn_source = g_idle_add_full(G_PRIORITY_HIGH, turns_are_due, scheduler,
+							 NULL);
+}
+
+/* A task that waits for its turn is over; it never ran. */
+static void end_queued(struct scheduler *scheduler, struct task *task, enum task_outcome outcome,
+		       const char *reason)
+{
+	task_queue_remove(scheduler->queue, task);
+	task->state = TASK_ENDED;
+	task->outcome = outcome;
+	g_free(task->reason);
+	task->reason = g_strdup(reason);
+	task->ended_ns = clock_now_ns();
+	record_task(scheduler, task, "task-ended");
+	look_for_turns(scheduler); /* of those that it kept waiting */
+}
+
 /* Requests. */
 
 static bool nodes_ready(struct scheduler *scheduler, const uint32_t *nodes, uint32_t count,
@@ -334,24 +402,37 @@ const struct task *scheduler_put_task(struct scheduler *scheduler, const char *i
 		return NULL;
 	}
 	task->requested_ns = now_ns;
-	if (!nodes_ready(scheduler, task->nodes, task->nodes_count, error) ||
+	if (task->queue) {
+		task->queued_ns = now_ns;
+		task->state = TASK_QUEUED;
+	}
+	if ((!task->queue &&
+	     !nodes_ready(scheduler, task->nodes, task->nodes_count, error)) ||
 	    !store_task(scheduler, task, error))
 		return NULL;
 	*ret_new = true;
 	known = g_steal_pointer(&task);
 	g_ptr_array_add(scheduler->tasks, known);
 	g_hash_table_insert(scheduler->by_id, known->id, known);
-	start_job(scheduler, known);
+	if (known->state == TASK_QUEUED) {
+		task_queue_push(scheduler->queue, known);
+		take_turns(scheduler);
+	} else {
+		start_job(scheduler, known);
+	}
 	return known;
 }
 
 const struct task *scheduler_delete_task(struct scheduler *scheduler, const char *id)
 {
 	struct job *job = g_hash_table_lookup(scheduler->jobs, id);
+	struct task *task = g_hash_table_lookup(scheduler->by_id, id);
 
 	if (job)
 		job_kill(job, TASK_OUTCOME_KILLED, "killed by request");
-	return scheduler_task(scheduler, id);
+	else if (task && task->state == TASK_QUEUED)
+		end_queued(scheduler, task, TASK_OUTCOME_KILLED, "killed before its turn came");
+	return task;
 }
 
 /* Suspending and resuming. */
@@ -891,7 +972,10 @@ static void lose(struct task *task, const char *reason)
 	drop_unmoved(task);
 }
 
-/* Tasks of the past; those that ran or were suspended when the predecessor died are lost. */
+/*
+ * Tasks of the past; those that ran or were suspended when the predecessor died are lost, those that
+ * waited for their turn still do.
+ */
 static bool load_tasks(struct scheduler *scheduler, GError **error)
 {
 	g_autoptr(GError) cause = NULL;
@@ -907,7 +991,9 @@ static bool load_tasks(struct scheduler *scheduler, GError **error)
 		struct task *task = tasks->pdata[i];
 
 		g_hash_table_insert(scheduler->by_id, task->id, task);
-		if (task->state == TASK_ENDED)
+		if (task->state == TASK_QUEUED)
+			task_queue_push(scheduler->queue, task);
+		if (task->state == TASK_ENDED || task->state == TASK_QUEUED)
 			continue;
 		lose(task, task->state == TASK_SUSPENDED ?
 				   "the local scheduler died while the task was suspended" :
@@ -1024,6 +1110,7 @@ struct scheduler *scheduler_new(const struct scheduler_settings *settings, GErro
 					    scheduler->cluster->name);
 	scheduler->by_id = g_hash_table_new(g_str_hash, g_str_equal);
 	scheduler->jobs = g_hash_table_new(g_str_hash, g_str_equal);
+	scheduler->queue = task_queue_new();
 	scheduler->boots = boot_queue_new(BOOTS_AT_ONCE);
 	cpu_cap_init(&scheduler->cap, scheduler->cluster);
 	if (!check_config(scheduler, error) || !load_tasks(scheduler, error) ||
@@ -1083,6 +1170,13 @@ static void drop_jobs(struct scheduler *scheduler)
 	GHashTableIter iter;
 	gpointer job;
 
+	for (guint i = 0; i < scheduler->tasks->len; i++) {
+		struct task *queued = scheduler->tasks->pdata[i];
+
+		if (queued->state == TASK_QUEUED)
+			end_queued(scheduler, queued, TASK_OUTCOME_LOST,
+				   "the local scheduler was stopped");
+	}
 	g_hash_table_iter_init(&iter, scheduler->jobs);
 	while (g_hash_table_iter_next(&iter, NULL, &job)) {
 		struct task *task = job_task(job);
@@ -1115,6 +1209,7 @@ void scheduler_free(struct scheduler *scheduler)
 	if (!scheduler)
 		return;
 	g_clear_handle_id(&scheduler->flush_source, g_source_remove);
+	g_clear_handle_id(&scheduler->turn_source, g_source_remove);
 	g_clear_handle_id(&scheduler->stop_source, g_source_remove);
 	power_free(scheduler->power);
 	host_caps_free(scheduler->caps);
@@ -1128,6 +1223,7 @@ void scheduler_free(struct scheduler *scheduler)
 	g_free(scheduler->node_caps);
 	g_free(scheduler->was_ready);
 	boot_queue_free(scheduler->boots);
+	task_queue_free(scheduler->queue);
 	g_hash_table_destroy(scheduler->jobs);
 	g_hash_table_destroy(scheduler->by_id);
 	if (scheduler->tasks)

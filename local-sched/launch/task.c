@@ -21,6 +21,7 @@ static const char *const state_names[] = {
 	[TASK_SUSPENDED] = "suspended",
 	[TASK_RESUMING] = "resuming",
 	[TASK_ENDED] = "ended",
+	[TASK_QUEUED] = "queued",
 };
 
 static const char *const outcome_names[] = {
@@ -136,6 +137,25 @@ static bool parse_numbers(struct task *task, const json_t *body, GError **error)
 	return true;
 }
 
+/* Whether it waits for its turn, and for how long at most; missing: no, and whenever. */
+static bool parse_queue(struct task *task, const json_t *body, GError **error)
+{
+	json_t *queue = json_object_get(body, "queue");
+
+	if (queue && !json_is_boolean(queue))
+		return bad_request(error, "queue", "must be true or false");
+	task->queue = json_is_true(queue);
+	if (!json_object_get(body, "start_within_s"))
+		return true;
+	if (!json_get_number(body, "start_within_s", WHAT, &task->start_within_s, error))
+		return false;
+	if (!task->queue)
+		return bad_request(error, "start_within_s", "of no use without \"queue\"");
+	if (!(task->start_within_s > 0) || task->start_within_s > DEADLINE_MAX_S)
+		return bad_request(error, "start_within_s", "must be above 0 and at most 4e6 seconds");
+	return true;
+}
+
 static bool node_is_new(const struct task *task, uint32_t node)
 {
 	for (uint32_t i = 0; i < task->nodes_count; i++)
@@ -182,7 +202,7 @@ struct task *task_parse_request(const char *id, const json_t *body, uint32_t nod
 		return NULL;
 	}
 	if (!parse_kernel(task, body, error) || !parse_numbers(task, body, error) ||
-	    !parse_nodes(task, body, nodes, error))
+	    !parse_queue(task, body, error) || !parse_nodes(task, body, nodes, error))
 		return NULL;
 	if ((task->ranks + cores - 1) / cores != task->nodes_count) {
 		g_set_error(error, TASK_ERROR, TASK_ERROR_REQUEST,
@@ -303,6 +323,9 @@ char *task_request_text(const struct task *task)
 			  "repetitions", (json_int_t)task->repetitions, "nodes",
 			  nodes_json(task->nodes, task->nodes_count), "deadline_s", task->deadline_s);
 
+	/* How long it may wait is not part of it: whoever asks once more asks later. */
+	if (task->queue)
+		json_object_set_new(object, "queue", json_true());
 	return json_text(object);
 }
 
@@ -342,6 +365,12 @@ json_t *task_to_json(const struct task *task)
 	json_object_set_new(object, "state", json_string(task_state_name(task->state)));
 	json_object_set_new(object, "type", json_string(task->type));
 	json_object_set_new(object, "nodes", nodes_json(task_placed(task), task->nodes_count));
+	if (task->queue) {
+		json_object_set_new(object, "queued_ns", time_json(task->queued_ns));
+		json_object_set_new(object, "start_within_s",
+				    task->start_within_s > 0 ? json_real(task->start_within_s)
+							     : json_null());
+	}
 	json_object_set_new(object, "requested_ns", time_json(task->requested_ns));
 	json_object_set_new(object, "started_ns", time_json(task->started_ns));
 	json_object_set_new(object, "ended_ns", time_json(task->ended_ns));
@@ -421,6 +450,8 @@ static void restore_record(struct task *task, const json_t *record)
 	task->outcome = (enum task_outcome)index_of(outcome_names, G_N_ELEMENTS(outcome_names),
 						    json_object_get(record, "outcome"));
 	task->reason = g_strdup(json_string_value(json_object_get(record, "reason")));
+	task->queued_ns = json_integer_value(json_object_get(record, "queued_ns"));
+	task->start_within_s = json_number_value(json_object_get(record, "start_within_s"));
 	task->requested_ns = json_integer_value(json_object_get(record, "requested_ns"));
 	task->started_ns = json_integer_value(json_object_get(record, "started_ns"));
 	task->ended_ns = json_integer_value(json_object_get(record, "ended_ns"));
@@ -448,6 +479,7 @@ struct task *task_restore(const char *id, const char *request, const char *recor
 	task = task_new(id);
 	if (!parse_kernel(task, request_json, error) ||
 	    !parse_numbers(task, request_json, error) ||
+	    !parse_queue(task, request_json, error) ||
 	    !parse_nodes(task, request_json, UINT32_MAX, error))
 		return NULL;
 	restore_record(task, record_json);

@@ -22,6 +22,7 @@ enum task_state {
 	TASK_SUSPENDED,
 	TASK_RESUMING,     /* stored; its VMs are being put on nodes */
 	TASK_ENDED,        /* has an outcome */
+	TASK_QUEUED,       /* stored; waits for its turn on its nodes (task_queue.h) */
 };
 
 /* How a task ended. */
@@ -45,11 +46,14 @@ struct task {
 	uint32_t *nodes; /* nodes_count indices, all different */
 	uint32_t nodes_count;
 	double deadline_s; /* from requested_ns, suspended stretches left out; > 0 */
+	bool queue;        /* its nodes need not be ready: it waits for its turn */
+	double start_within_s; /* of queued_ns, or its turn does not come any more; 0: whenever */
 	/* What became of it. Times: clock_now_ns(), 0: not yet. */
 	enum task_state state;
 	enum task_outcome outcome;
 	char *reason; /* NULL: nothing to say */
-	int64_t requested_ns;
+	int64_t queued_ns;    /* when it was asked for, if it is to wait for its turn */
+	int64_t requested_ns; /* when it was asked for, or its turn came */
 	int64_t started_ns;
 	int64_t ended_ns;
 	double benchmark_time_s; /* the kernel's own time; NAN: not known, as below */

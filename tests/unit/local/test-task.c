@@ -55,6 +55,9 @@ static const struct {
 	{"\"deadline_s\":60", "\"deadline_s\":0", "deadline_s"},
 	{"\"deadline_s\":60", "\"deadline_s\":1e300", "deadline_s"},
 	{"\"type\":\"IS.2\"", "\"type\":2", "type"},
+	{"\"ranks\":2", "\"ranks\":2,\"queue\":1", "queue"},
+	{"\"ranks\":2", "\"ranks\":2,\"start_within_s\":3", "start_within_s"},
+	{"\"ranks\":2", "\"ranks\":2,\"queue\":true,\"start_within_s\":0", "start_within_s"},
 };
 
 static void test_wrong(void)
