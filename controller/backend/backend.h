@@ -98,6 +98,7 @@ struct backend_start {
 	/* nodes_count node indices of the cluster, on shared hosts one per VM; borrowed for the call */
 	const uint32_t *nodes;
 	uint32_t nodes_count;
+	double start_before_s; /* of enqueue(): it is not started at that time or later */
 };
 
 struct backend;
@@ -134,7 +135,8 @@ struct backend_ops {
 	void (*share)(struct backend *backend, uint32_t task, uint32_t attempt, double yield);
 	/*
 	 * On machines with queues (paper 004): asks for a task to be started as soon as its nodes are
-	 * free, after those that were enqueued there before it. BEGAN comes of it, then what comes of
+	 * free, after those that were enqueued there before it. One that could not be started in time
+	 * (start_before_s) is passed by and stays until it is killed. BEGAN comes of it, then what comes of
 	 * start(), or ENDED where it is killed before that. Its execution time counts from BEGAN on.
 	 * NULL: the engine keeps the queues, and calls start() when it is a task's turn.
 	 */

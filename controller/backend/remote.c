@@ -152,6 +152,8 @@ static void guard_entry(struct remote_entry *entry, int64_t now_ns)
 
 	if (entry->ended || !entry->asked)
 		return;
+	if (!entry->killed_ns && entry->queued && !entry->begun)
+		return; /* its time has not begun */
 	if (entry->killed_ns) {
 		if (clock_elapsed_s(entry->killed_ns, now_ns) > REMOTE_GRACE_S)
 			remote_entry_abandon(entry,
@@ -235,6 +237,19 @@ static void remote_start(struct backend *backend, const struct backend_start *st
 	remote_entry_start(entry);
 }
 
+static void remote_enqueue(struct backend *backend, const struct backend_start *start)
+{
+	struct remote_entry *entry;
+
+	if (find_entry(backend, start->task, start->attempt))
+		return;
+	entry = entry_new(of(backend), start);
+	entry->queued = true;
+	entry->start_before_s = start->start_before_s;
+	g_hash_table_insert(of(backend)->entries, entry->id, entry);
+	remote_entry_start(entry);
+}
+
 /* Where it was suspended before its nodes are others than it was started on: it is not asked for
  * again, but about. */
 void remote_backend_adopt(struct backend *backend, const struct backend_start *start,
@@ -246,6 +261,7 @@ void remote_backend_adopt(struct backend *backend, const struct backend_start *s
 		return;
 	entry = entry_new(of(backend), start);
 	entry->adopted = true;
+	entry->queued = entry->begun = past->queued;
 	g_hash_table_insert(of(backend)->entries, entry->id, entry);
 	remote_step_adopt(entry, past);
 	if (past->suspended)
@@ -452,6 +468,7 @@ static const struct backend_ops remote_ops = {
 	.kill = remote_kill,
 	.suspend = remote_suspend,
 	.resume = remote_resume,
+	.enqueue = remote_enqueue,
 	.energy_j = remote_energy_j,
 	.set_limit = remote_set_limit,
 	.wait = remote_wait,

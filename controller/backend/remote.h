@@ -49,6 +49,7 @@ void remote_backend_suspend(struct backend *backend, uint32_t task, uint32_t att
 struct remote_past {
 	uint32_t suspended;
 	uint32_t resumed; /* as often, or once less */
+	bool queued;      /* it was enqueued, and has begun */
 };
 
 /*

@@ -30,6 +30,20 @@ struct backend_event remote_entry_event(struct remote_entry *entry, enum backend
 	return event;
 }
 
+/* Its turn has come: its time counts from then on. One that was killed before has none. */
+static void report_begun(struct remote_entry *entry, const struct remote_task *task)
+{
+	struct backend_event event;
+
+	if (!entry->queued || entry->begun || task->state == REMOTE_TASK_QUEUED ||
+	    !(task->queued_ns && task->requested_ns > task->queued_ns))
+		return;
+	entry->begun = true;
+	entry->start_ns = task->requested_ns;
+	event = remote_entry_event(entry, BACKEND_EVENT_BEGAN, task->requested_ns);
+	remote_push(entry->remote, &event);
+}
+
 static void report_started(struct remote_entry *entry, int64_t t_ns)
 {
 	const struct remote_run *run = &entry->remote->run;
@@ -100,6 +114,8 @@ static void report_task_end(struct remote_entry *entry, const struct remote_task
 	event.outcome = task->outcome;
 	event.exec_s = fmax(0, clock_elapsed_s(entry->start_ns, end_ns) -
 				       remote_suspensions_paused_s(task->suspensions, end_ns));
+	if (entry->queued && !entry->begun)
+		event.exec_s = 0;
 	event.energy_j = remote_task_energy_j(task, idle_j(entry, task));
 	event.reason = task->reason;
 	remote_push(entry->remote, &event);
@@ -111,6 +127,7 @@ void remote_entry_take(struct remote_entry *entry, const struct remote_task *tas
 		return;
 	if (entry->adopted && task->requested_ns)
 		entry->start_ns = task->requested_ns;
+	report_begun(entry, task);
 	if (task->started_ns && task->state != REMOTE_TASK_STARTING)
 		report_started(entry, task->started_ns);
 	remote_step_take(entry, task);
@@ -125,6 +142,14 @@ char *remote_entry_path(const struct remote_entry *entry)
 	return g_strdup_printf("/v1/tasks/%s", entry->id);
 }
 
+/* What is left for its start; a moment where that is over. */
+static double start_within_s(const struct remote_entry *entry)
+{
+	const double now_s = remote_run_s(entry->remote, clock_now_ns());
+
+	return fmin(4e6, fmax(1e-3, entry->start_before_s - now_s));
+}
+
 static json_t *task_body(const struct remote_entry *entry)
 {
 	const struct config_type *type = &entry->remote->config->types[entry->type];
@@ -132,10 +157,17 @@ static json_t *task_body(const struct remote_entry *entry)
 
 	for (uint32_t i = 0; i < entry->nodes_count; i++)
 		json_array_append_new(nodes, json_integer(entry->nodes[i]));
-	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", type->name, "benchmark",
-			 type->benchmark, "class", type->class_, "ranks", (int)type->cores,
-			 "repetitions", (int)type->repetitions, "nodes", nodes, "deadline_s",
-			 entry->deadline_s);
+	json_t *body = json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", type->name,
+				 "benchmark", type->benchmark, "class", type->class_, "ranks",
+				 (int)type->cores, "repetitions", (int)type->repetitions, "nodes",
+				 nodes, "deadline_s", entry->deadline_s);
+
+	if (!entry->queued)
+		return body;
+	json_object_set_new(body, "queue", json_true());
+	if (isfinite(entry->start_before_s) && entry->start_before_s > 0)
+		json_object_set_new(body, "start_within_s", json_real(start_within_s(entry)));
+	return body;
 }
 
 static gboolean put_again(gpointer data)

@@ -279,6 +279,7 @@ static void translate(const struct remote_link *link, int64_t *t_ns)
 
 void remote_link_translate(const struct remote_link *link, struct remote_task *task)
 {
+	translate(link, &task->queued_ns);
 	translate(link, &task->requested_ns);
 	translate(link, &task->started_ns);
 	translate(link, &task->ended_ns);

@@ -76,7 +76,7 @@ static void event_other(struct remote_link *link, const json_t *event, const cha
 }
 
 static const char *const task_kinds[] = {
-	"task-started", "task-suspended", "task-resumed", "task-ended", NULL,
+	"task-begun", "task-started", "task-suspended", "task-resumed", "task-ended", NULL,
 };
 static const char *const stayed_kinds[] = {"task-suspend-failed", "task-resume-failed", NULL};
 

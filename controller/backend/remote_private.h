@@ -41,6 +41,9 @@ struct remote_entry {
 	bool kill_wanted;
 	bool started, ended;
 	bool abandoned; /* given up; to be killed if it turns up again */
+	bool queued;    /* enqueue()d: it waits for its turn */
+	bool begun;     /* ... which has come */
+	double start_before_s; /* of that, time of the run */
 
 	enum remote_step step;
 	uint32_t suspended, resumed; /* how often SUSPENDED and RESUMED were told */

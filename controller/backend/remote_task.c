@@ -14,6 +14,7 @@ static const char *const state_names[] = {
 	[REMOTE_TASK_SUSPENDED] = "suspended",
 	[REMOTE_TASK_RESUMING] = "resuming",
 	[REMOTE_TASK_ENDED] = "ended",
+	[REMOTE_TASK_QUEUED] = "queued",
 };
 
 /* A deadline is the task's own fault (backend.h). */
@@ -102,6 +103,7 @@ struct remote_task *remote_task_parse(const json_t *object, GError **error)
 	if (!json_get_string(object, "id", WHAT, &id, error) ||
 	    !json_get_string(object, "state", WHAT, &state, error) ||
 	    !parse_state(state, &task->state, error) ||
+	    !get_time(object, "queued_ns", &task->queued_ns, error) ||
 	    !get_time(object, "requested_ns", &task->requested_ns, error) ||
 	    !get_time(object, "started_ns", &task->started_ns, error) ||
 	    !get_time(object, "ended_ns", &task->ended_ns, error) ||

@@ -20,6 +20,7 @@ enum remote_task_state {
 	REMOTE_TASK_SUSPENDED,
 	REMOTE_TASK_RESUMING,
 	REMOTE_TASK_ENDED,
+	REMOTE_TASK_QUEUED, /* waits for its turn on its nodes */
 };
 
 struct remote_task {
@@ -27,6 +28,7 @@ struct remote_task {
 	enum remote_task_state state;
 	enum backend_outcome outcome; /* of an ended task */
 	char *reason;                 /* NULL: nothing to say */
+	int64_t queued_ns;            /* asked for, if it was to wait for its turn */
 	int64_t requested_ns, started_ns, ended_ns;
 	double benchmark_time_s;  /* the benchmark's own; NAN: none */
 	double cpu_s, host_cpu_s; /* NAN: not known */

@@ -467,6 +467,12 @@ static void kill_running(struct engine *engine)
 		if (engine->tasks[task].state != ENGINE_TASK_PLANNED)
 			backend_kill(engine->backend, task, engine->tasks[task].attempts);
 	}
+	for (uint32_t c = 0; engine->queues && c < engine->setup.system->clusters_count; c++)
+		for (uint32_t i = engine->queues[c].executes; i < engine->queues[c].count; i++) {
+			const uint32_t task = engine->queues[c].tasks[i]->id;
+
+			backend_kill(engine->backend, task, engine->tasks[task].attempts);
+		}
 }
 
 /* Whether a task came to an end of its own before the run did. */

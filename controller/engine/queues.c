@@ -89,6 +89,7 @@ void engine_launch_queued(struct engine *engine, uint32_t index)
 			.pstate = task->pstate,
 			.nodes = task->nodes,
 			.nodes_count = task->nodes_count,
+			.start_before_s = task->task->deadline_s,
 		});
 }
 

@@ -155,6 +155,7 @@ static struct remote_past past_of(const struct engine_task *task)
 	return (struct remote_past){
 		.suspended = task->suspensions - suspending,
 		.resumed = task->suspensions - suspending - off,
+		.queued = task->queued_n > 0,
 	};
 }
 

@@ -120,6 +120,33 @@ local_verify() {
 	local_assert_works c1
 }
 
+@test "starts queued tasks when their turn comes, and takes them out on request" {
+	queued=$(local_task is S 2 1 '[0, 1]' 60 | jq -c '. + {queue: true}')
+	local_put c1 before "$(local_long_task)"
+	local_put c1 out "$queued"
+	local_put c1 over "$(jq -c '. + {start_within_s: 0.01}' <<<"$queued")"
+	local_put c1 turn "$(jq -c '. + {start_within_s: 100}' <<<"$queued")"
+	[ "$(local_status c1 PUT /v1/tasks/turn "$(jq -c '. + {start_within_s: 90}' <<<"$queued")")" = 200 ]
+	[ "$(local_status c1 PUT /v1/tasks/turn "$(local_task is S 2 1 '[0, 1]' 60)")" = 409 ]
+	for id in out over turn; do
+		local_task_is c1 $id queued
+	done
+	[ "$(local_status c1 DELETE /v1/tasks/out)" = 200 ]
+	local_assert_outcome c1 out killed
+	[ "$(local_status c1 DELETE /v1/tasks/before)" = 200 ]
+	local_assert_outcome c1 before killed
+	local_assert_outcome c1 turn completed
+	local_task_is c1 over queued
+	[ "$(local_status c1 DELETE /v1/tasks/over)" = 200 ]
+	local_assert_outcome c1 over killed
+	kinds=$(local_get c1 '/v1/events?after=0' | jq -r '.events[] |
+		select(.task == ("before", "out", "over", "turn")) | "\(.task) \(.kind)"' | grep -v started | xargs)
+	[ "$kinds" = "out task-ended before task-ended turn task-begun turn task-ended over task-ended" ]
+	end=$(local_get c1 /v1/tasks/before | jq .ended_ns)
+	run local_get c1 /v1/tasks/turn
+	[ "$(jq ".queued_ns < $end and $end < .requested_ns" <<<"$output")" = true ]
+}
+
 @test "ends a task at its deadline" {
 	local_put c2 late "$(local_long_task '[0]' 2)"
 	local_assert_outcome c2 late deadline
@@ -259,12 +286,14 @@ local_libvirtd_is_new() {
 	last=$(local_get c1 '/v1/events?after=0' | jq .last)
 	incarnation=$(local_get c1 /v1/capabilities | jq -r .incarnation)
 	local_put c1 crash "$(local_long_task)"
+	local_put c1 waits "$(local_task is S 2 1 '[0, 1]' 60 | jq -c '. + {queue: true}')"
 	within 120 local_task_is c1 crash running
 	local_end KILL c1
 	local_start c1
 	within 180 local_all_ready c1
 	[ "$(local_qemus c1)" = "$before" ]
 	local_assert_outcome c1 crash lost
+	local_assert_outcome c1 waits completed
 	[ "$(local_status c1 PUT /v1/tasks/crash "$(local_long_task)")" = 200 ]
 	[ "$(local_get c1 /v1/capabilities | jq -r .incarnation)" = "$incarnation" ]
 	run local_get c1 "/v1/events?after=$last"
