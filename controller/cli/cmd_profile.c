@@ -14,6 +14,7 @@
 struct arguments {
 	int repeats;
 	char *out;
+	char *pet;
 	gboolean keep_lab, json;
 	double target_s; /* 0: none */
 	char *on;        /* NULL: the first cluster */
@@ -26,6 +27,8 @@ static bool parse(int *argc, char ***argv, struct arguments *arguments, GError *
 		 "Measurements per type and cluster", "N"},
 		{"out", 0, 0, G_OPTION_ARG_FILENAME, &arguments->out,
 		 "Write the estimates to this file too", "FILE"},
+		{"pet", 0, 0, G_OPTION_ARG_FILENAME, &arguments->pet,
+		 "Write the single times to this file, for environment.pruning.pet", "FILE"},
 		{"target-s", 0, 0, G_OPTION_ARG_DOUBLE, &arguments->target_s,
 		 "Tell the repetitions with which each type takes so long", "SECONDS"},
 		{"on", 0, 0, G_OPTION_ARG_STRING, &arguments->on,
@@ -43,10 +46,10 @@ static bool parse(int *argc, char ***argv, struct arguments *arguments, GError *
 	return g_option_context_parse(context, argc, argv, error);
 }
 
-/* To the file that was asked for; the run directory keeps its own. */
-static bool write_out(const char *dir, const char *out, GError **error)
+/* To the file that was asked for; the run directory keeps its own, `name`. */
+static bool write_out(const char *dir, const char *name, const char *out, GError **error)
 {
-	g_autofree char *path = g_build_filename(dir, "estimates.yaml", NULL);
+	g_autofree char *path = g_build_filename(dir, name, NULL);
 	g_autofree char *text = NULL;
 	gsize length;
 
@@ -54,7 +57,7 @@ static bool write_out(const char *dir, const char *out, GError **error)
 		return false;
 	if (g_file_set_contents(out, text, (gssize)length, error))
 		return true;
-	g_prefix_error(error, "the estimates are in %s, but: ", path);
+	g_prefix_error(error, "what was measured is in %s, but: ", path);
 	return false;
 }
 
@@ -87,7 +90,8 @@ static bool find_target(const char *path, const struct arguments *arguments,
 static bool show(const char *dir, const struct arguments *arguments,
 		 const struct run_results_target *target, GError **error)
 {
-	if (arguments->out && !write_out(dir, arguments->out, error))
+	if ((arguments->out && !write_out(dir, "estimates.yaml", arguments->out, error)) ||
+	    (arguments->pet && !write_out(dir, "pet.yaml", arguments->pet, error)))
 		return false;
 	return arguments->json ? run_results_print_estimates_json(dir, target, error)
 			       : run_results_print_estimates(dir, target, error);
@@ -129,6 +133,7 @@ int cmd_profile(int argc, char **argv)
 	int status = profile(argc, argv, &arguments);
 
 	g_free(arguments.out);
+	g_free(arguments.pet);
 	g_free(arguments.on);
 	return status;
 }

@@ -261,6 +261,23 @@ void engine_list_queues(struct engine *engine, struct sched_snapshot *snapshot)
 	snapshot->sufferage = engine->sufferage;
 }
 
+/* Machines that keep their queues pass by what is overdue: it has to be dropped where nothing else happens. */
+static double next_stuck_s(const struct engine *engine, double after_s)
+{
+	double next_s = INFINITY;
+
+	if (!backend_keeps_queues(engine->backend))
+		return next_s;
+	for (uint32_t c = 0; c < engine->setup.system->clusters_count; c++) {
+		const struct engine_queue *queue = &engine->queues[c];
+
+		for (uint32_t i = 0; !queue->executes && i < queue->count; i++)
+			if (queue->tasks[i]->deadline_s > after_s)
+				next_s = fmin(next_s, queue->tasks[i]->deadline_s);
+	}
+	return next_s;
+}
+
 double engine_next_deadline_s(const struct engine *engine, double after_s)
 {
 	double next_s = INFINITY;
@@ -274,6 +291,7 @@ double engine_next_deadline_s(const struct engine *engine, double after_s)
 		if (task->state == ENGINE_TASK_WAITING && task->task->deadline_s > after_s)
 			next_s = fmin(next_s, task->task->deadline_s);
 	}
+	next_s = fmin(next_s, next_stuck_s(engine, after_s));
 	if (!queueing_evicts(&engine->setup.policy, engine->setup.system))
 		return next_s;
 	for (uint32_t c = 0; c < engine->setup.system->clusters_count; c++) {

@@ -361,7 +361,8 @@ void engine_list_queues(struct engine *engine, struct sched_snapshot *snapshot);
 
 /*
  * The first deadline after `after_s` of a task that executes, where the policy takes such tasks off, or
- * of one that waits while all machines are idle; else INFINITY.
+ * of one that waits while all machines are idle, or is queued on an idle machine that keeps its queue
+ * itself; else INFINITY.
  */
 double engine_next_deadline_s(const struct engine *engine, double after_s);
 

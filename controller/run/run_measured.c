@@ -73,8 +73,8 @@ static void show(struct run_progress *progress, void *data)
 	progress->time_s = backend_now_s(run->backend);
 	progress->energy_j = backend_energy_j(run->backend);
 	left_s = fmax(0, progress->duration_s - progress->time_s);
-	if (progress->energy_j > 0 && run->row.limit_j > 0)
-		left_s = fmin(left_s, fmax(0, run->row.limit_j / progress->energy_j - 1) *
+	if (progress->energy_j > 0 && run->setup.limit_j > 0)
+		left_s = fmin(left_s, fmax(0, run->setup.limit_j / progress->energy_j - 1) *
 					      progress->time_s);
 	progress->phase_left_s = left_s;
 	progress->left_s = left_s + (series->total - series->done - 1) * guess_run_s(series);
@@ -245,7 +245,7 @@ static void correct_end(struct measured_run *run, struct engine_result *result)
 	if (result->ended_by == ENGINE_END_ABORTED)
 		return;
 	remote_fleet_wait_covered(session->fleet, end_ns, RUN_RECORD_COVER_S);
-	if (result->ended_by != ENGINE_END_LIMIT &&
+	if (result->ended_by != ENGINE_END_LIMIT && run->setup.limit_j > 0 &&
 	    remote_meters_crossing(meters, run->row.limit_j, session->t0_ns, end_ns, &t_ns)) {
 		result->ended_by = ENGINE_END_LIMIT;
 		result->ended_s = clock_elapsed_s(session->t0_ns, t_ns);

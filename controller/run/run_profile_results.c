@@ -5,6 +5,7 @@
 
 #include "common/json.h"
 #include "controller/run/run_estimate.h"
+#include "controller/run/run_pet.h"
 
 /* JSON has no NaN: what is not known is null. */
 static json_t *number(double value)
@@ -57,6 +58,14 @@ static bool write_estimates(const struct run_session *session,
 		samples ? samples->len : 0, path, error);
 }
 
+static bool write_pet(const struct run_session *session, const GArray *measurements,
+		      GError **error)
+{
+	g_autofree char *path = g_build_filename(session->dir, "pet.yaml", NULL);
+
+	return run_pet_save(session->config, measurements, path, error);
+}
+
 static bool record_load(struct run_session *session, double load, GError **error)
 {
 	char text[G_ASCII_DTOSTR_BUF_SIZE];
@@ -70,5 +79,6 @@ bool run_profile_save(struct run_session *session, const struct run_profile_resu
 {
 	return write_json(session, results, error) &&
 	       record_load(session, results->host_load, error) &&
+	       write_pet(session, results->measurements, error) &&
 	       write_estimates(session, results, error);
 }

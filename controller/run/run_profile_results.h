@@ -15,7 +15,7 @@ struct run_profile_results {
 };
 
 /*
- * Writes RUN/profile.json and RUN/estimates.yaml, and the load to the run's store (meta
+ * Writes RUN/profile.json, RUN/pet.yaml (run_pet.h) and RUN/estimates.yaml, and the load to the run's store (meta
  * `profile_host_load`). Returns true, or false with `error` where one cannot be written.
  */
 bool run_profile_save(struct run_session *session, const struct run_profile_results *results,

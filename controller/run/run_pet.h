@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+
+#include "common/config.h"
+
+/*
+ * Writes the single execution times of a profile (GArray of struct run_measurement, run_estimate.h), by type
+ * and cluster, as the list of entries that environment.pruning.pet of a configuration names: the histograms
+ * of paper 004 (PET) are made of them. Returns true, or false with `error` set.
+ */
+bool run_pet_save(const struct config *config, const GArray *measurements, const char *path,
+		  GError **error);
