@@ -149,7 +149,7 @@ static bool find_budget(struct run_series *series, GError **error)
 
 static void series_clear(struct run_series *series)
 {
-	workload_free(series->workload);
+	experiment_trial_clear(&series->trial);
 	experiment_free(series->experiment);
 }
 
@@ -162,10 +162,10 @@ bool run_driver(struct run_session *session, GError **error)
 					   (const char *const *)session->plan->policies, error);
 	if (!series.experiment)
 		return false;
-	series.workload =
-		workload_testbed_new(session->config, series.experiment->system, 0, 1, error);
+	good = experiment_trial_init(series.experiment, 0, 1, &series.trial, error);
+	series.workload = series.trial.workload;
 	series.total = run_session_runs(session);
-	good = series.workload && find_budget(&series, error) && do_cells(&series, error);
+	good = good && find_budget(&series, error) && do_cells(&series, error);
 	series_clear(&series);
 	return good;
 }

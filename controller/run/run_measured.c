@@ -210,8 +210,8 @@ static bool open_run(struct measured_run *run, GError **error)
 	};
 
 	run->backend = remote_backend_new(session->fleet, &remote);
-	run->setup = experiment_setup(series->experiment, series->workload, run->policy,
-				      run->row.limit_j);
+	run->setup = experiment_trial_setup(series->experiment, &series->trial, run->policy,
+					    run->row.limit_j);
 	run->recorder =
 		recorder_store_new(session->store, run->row.run, series->experiment->system, true);
 	run->setup.recorder = recorder_store_engine(run->recorder);

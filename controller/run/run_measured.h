@@ -8,7 +8,8 @@
 struct run_series {
 	struct run_session *session;
 	struct experiment *experiment;
-	struct workload *workload;
+	struct experiment_trial trial;
+	const struct workload *workload; /* of the trial */
 	double budget_j;
 	uint32_t total; /* policies x limits x repeats */
 	uint32_t done;  /* of those, ended */

@@ -60,8 +60,13 @@ static bool check_config(const struct config *config, const char *path, GError *
 {
 	if (!config->workload || !config->experiment)
 		return refuse(error, "%s: workload and experiment are needed for a run", path);
-	if (config->environment)
+	if (config->environment && !config->environment->pruning)
 		return refuse(error, "%s: an environment can only be simulated", path);
+	if (config->environment && !config->types_count)
+		return refuse(error,
+			      "%s: environment.pruning without types can only be simulated; give the "
+			      "types that VMs are to run",
+			      path);
 	if (config->lab && config->lab->overcommit)
 		return refuse(error,
 			      "%s: lab.overcommit: yes is for tests of what works; nothing can be "
@@ -104,6 +109,8 @@ static bool check_files(const struct config *config, const char *path, GError **
 /* Every pair that fits needs an estimate, or nothing can be decided. */
 static bool check_estimates(const struct config *config, const char *path, GError **error)
 {
+	if (config->environment)
+		return true; /* its execution times are there, or it would not be one */
 	for (uint32_t i = 0; i < config->types_count; i++) {
 		for (uint32_t j = 0; j < config->clusters_count; j++) {
 			const char *type = config->types[i].name;
