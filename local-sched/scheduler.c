@@ -973,8 +973,9 @@ static void lose(struct task *task, const char *reason)
 }
 
 /*
- * Tasks of the past; those that ran or were suspended when the predecessor died are lost, those that
- * waited for their turn still do.
+ * Tasks of the past; those that ran, were suspended or waited for their turn when the predecessor died are
+ * lost. (A turn that comes as soon as a VM was adopted would take the last words of the ranks that were
+ * killed in it for its own.)
  */
 static bool load_tasks(struct scheduler *scheduler, GError **error)
 {
@@ -991,12 +992,12 @@ static bool load_tasks(struct scheduler *scheduler, GError **error)
 		struct task *task = tasks->pdata[i];
 
 		g_hash_table_insert(scheduler->by_id, task->id, task);
-		if (task->state == TASK_QUEUED)
-			task_queue_push(scheduler->queue, task);
-		if (task->state == TASK_ENDED || task->state == TASK_QUEUED)
+		if (task->state == TASK_ENDED)
 			continue;
 		lose(task, task->state == TASK_SUSPENDED ?
 				   "the local scheduler died while the task was suspended" :
+			   task->state == TASK_QUEUED ?
+				   "the local scheduler died before its turn came" :
 				   "the local scheduler died while the task ran");
 		log_warning("task '%s': lost: %s", task->id, task->reason);
 		task_store_update(scheduler->settings.store, task, "task-ended");

@@ -286,14 +286,14 @@ local_libvirtd_is_new() {
 	last=$(local_get c1 '/v1/events?after=0' | jq .last)
 	incarnation=$(local_get c1 /v1/capabilities | jq -r .incarnation)
 	local_put c1 crash "$(local_long_task)"
-	local_put c1 waits "$(local_task is S 2 1 '[0, 1]' 60 | jq -c '. + {queue: true}')"
+	local_put c1 crash-turn "$(local_task is S 2 1 '[0, 1]' 60 | jq -c '. + {queue: true}')"
 	within 120 local_task_is c1 crash running
 	local_end KILL c1
 	local_start c1
 	within 180 local_all_ready c1
 	[ "$(local_qemus c1)" = "$before" ]
 	local_assert_outcome c1 crash lost
-	local_assert_outcome c1 waits completed
+	local_assert_outcome c1 crash-turn lost
 	[ "$(local_status c1 PUT /v1/tasks/crash "$(local_long_task)")" = 200 ]
 	[ "$(local_get c1 /v1/capabilities | jq -r .incarnation)" = "$incarnation" ]
 	run local_get c1 "/v1/events?after=$last"
