@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The small form of configs/one-machine-pruning.yaml: tasks with hard deadlines on the queues of real VMs, some
+# Tasks with hard deadlines on the queues of real VMs (docs/pruning.md), some
 # of which are dropped; the run is simulated and compared.
 
 load lab
@@ -17,7 +17,7 @@ teardown() {
 	run_end_lab "$name"
 }
 
-# Two machines. Four tasks have time; the last one can be on time nowhere.
+# Two machines. The first task can be on time nowhere; the others have time.
 write_config() {
 	name=$(lab_name prune)
 	cat >"$config" <<END
@@ -34,11 +34,11 @@ environment:
     queue_length: 3
     left_out: 0
     list:
-      - {type: short, arrival_s: 0.2, deadline_s: 60}
-      - {type: short, arrival_s: 0.3, deadline_s: 60}
-      - {type: short, arrival_s: 0.4, deadline_s: 60}
-      - {type: short, arrival_s: 0.5, deadline_s: 60}
-      - {type: long, arrival_s: 0.6, deadline_s: 8}
+      - {type: long, arrival_s: 0.2, deadline_s: 5}
+      - {type: short, arrival_s: 0.3, deadline_s: 90}
+      - {type: short, arrival_s: 0.4, deadline_s: 90}
+      - {type: short, arrival_s: 0.5, deadline_s: 90}
+      - {type: short, arrival_s: 0.6, deadline_s: 90}
     entries:
       - {type: short, machine: m1, samples: [1.5, 2, 3]}
       - {type: short, machine: m2, samples: [1.5, 2, 3]}
@@ -48,7 +48,7 @@ experiment:
   policies: [pam, mm]
   limits: [1]
   mapping_interval_s: 1
-  duration_s: 100
+  duration_s: 120
   baseline_s: 1
   task_deadline_s: 90
 lab:
