@@ -255,6 +255,9 @@ static char *check_others(const struct config *config)
 	if (environment->special_count > 0 || environment->pstates != 1 || environment->lead_s != 0)
 		return g_strdup("environment: special, pstates and lead_s are of no use with "
 				"environment.pruning; leave them out");
+	if (config->study->sizes_count != 1 || config->study->sizes[0] != 1)
+		return g_strdup("study.sizes: a machine of environment.pruning executes one task, "
+				"however many nodes it has; leave them out");
 	if (config->experiment->limits_count != 1)
 		return g_strdup("experiment.limits: tasks of environment.pruning have no energy "
 				"budget; give [1]");

@@ -91,6 +91,7 @@ static const struct {
 	{ "seed: 3", "serial: {}", "environment.pruning: tasks have deadlines and queues" },
 	{ "seed: 3", "lead_s: 600", "environment: special, pstates and lead_s are of no use" },
 	{ "limits: [1]", "limits: [0.5, 1]", "experiment.limits: tasks of environment.pruning" },
+	{ "trials: 2", "sizes: [0.5, 1]", "study.sizes: a machine of environment.pruning executes" },
 	{ "trials: 2", "x: level, values: [1]", "study.x: 'level' needs environment.pruning" },
 	{ "trials: 2", "x: load, values: [1]", "study.x: 'load' needs environment.sharing" },
 };

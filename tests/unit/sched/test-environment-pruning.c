@@ -93,6 +93,44 @@ static void test_trials_share_their_matrix(void)
 	g_assert_true(differ);
 }
 
+/* The matrix of pet_seed 4 as the shipped file has it. */
+static char *matrix_text(void)
+{
+	struct pet *pet = pruning_pet_new(4, 1);
+	GString *text = g_string_new(
+		"# The execution times of pet_seed 4, in time units: histograms of 500 gamma variates\n"
+		"# each, in bins of one unit from the first to the last that is not empty.\n"
+		"type,machine,mean,first,last\n");
+
+	for (uint32_t type = 0; type < PRUNING_TYPES; type++)
+		for (uint32_t m = 0; m < PRUNING_MACHINES; m++) {
+			const struct pet_entry *entry = pet_at(pet, type, m);
+
+			g_string_append_printf(text, "%s,m%u,%.3f,%d,%d\n", pruning_types[type], m + 1,
+					       entry->mean, (int)entry->pmf.first,
+					       (int)entry->pmf.first + (int)entry->pmf.count - 1);
+		}
+	pet_free(pet);
+	return g_string_free(text, FALSE);
+}
+
+/* VIRTBED_REWRITE_GOLDEN=1 writes the file anew, for review. */
+static void test_shipped_matrix(void)
+{
+	g_autofree char *path = g_test_build_filename(G_TEST_DIST, "..", "..", "..", "configs",
+						      "papers", "pruning-pet.csv", NULL);
+	g_autofree char *expected = matrix_text();
+	g_autofree char *shipped = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (g_getenv("VIRTBED_REWRITE_GOLDEN"))
+		g_file_set_contents(path, expected, -1, &error);
+	g_assert_no_error(error);
+	g_file_get_contents(path, &shipped, NULL, &error);
+	g_assert_no_error(error);
+	g_assert_cmpstr(shipped, ==, expected);
+}
+
 static void test_threads_do_not_matter(void)
 {
 	g_autoptr(config_t) config = load(EIGHT, "tasks: 300, left_out: 50", "pam, pamf, mm");
@@ -138,6 +176,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/environment-pruning/list-by-hand", test_list_by_hand);
 	g_test_add_func("/environment-pruning/trials-share-their-matrix",
 			test_trials_share_their_matrix);
+	g_test_add_func("/environment-pruning/matrix-is-the-shipped-one", test_shipped_matrix);
 	g_test_add_func("/environment-pruning/threads-do-not-matter", test_threads_do_not_matter);
 	g_test_add_func("/environment-pruning/policies-that-do-not-fit-are-refused",
 			test_policies_that_do_not_fit_are_refused);
