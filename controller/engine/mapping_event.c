@@ -199,7 +199,7 @@ static void list_waiting(struct engine *engine)
 		engine->waiting_tasks[i] = engine->tasks[engine->waiting.ids[i]].task;
 }
 
-static void list_suspended(struct engine *engine)
+void engine_list_suspended(struct engine *engine)
 {
 	if (!task_list_settle(&engine->suspended))
 		return;
@@ -274,7 +274,7 @@ static struct sched_snapshot take_snapshot(struct engine *engine, double now_s, 
 	const double limit_j = lead ? setup->lead_limit_j : setup->limit_j;
 
 	list_waiting(engine);
-	list_suspended(engine);
+	engine_list_suspended(engine);
 	running_list_settle(&engine->running);
 	list_shares(engine, now_s);
 	snapshot = (struct sched_snapshot){

@@ -41,7 +41,7 @@ void engine_resume_wanted(struct engine *engine)
 {
 	if (engine->wanted_count == 0 || engine->ended)
 		return;
-	task_list_settle(&engine->suspended);
+	engine_list_suspended(engine);
 
 	const uint32_t count = engine->suspended.count;
 	g_autofree uint32_t *ids =

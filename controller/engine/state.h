@@ -373,6 +373,12 @@ void engine_resume_wanted(struct engine *engine);
 
 /* mapping_event.c */
 
+/*
+ * Puts the mappable suspended tasks in order, and what a snapshot says of them with it: nobody else
+ * settles that list, or the snapshot would have others.
+ */
+void engine_list_suspended(struct engine *engine);
+
 /* Adds a promise to a list ordered by start, then id. */
 void engine_promise(struct sched_planned *list, uint32_t *count,
 		    const struct sched_planned *planned);
