@@ -144,14 +144,18 @@ static bool make_system(const struct snapshot_reader *reader, const json_t *clus
 	const uint32_t rows = (uint32_t)json_array_size(types);
 	g_autofree struct sched_cluster *list = g_new0(struct sched_cluster, count);
 	uint64_t columns = 0;
+	uint64_t nodes = 0;
 
 	for (uint32_t c = 0; c < count; c++) {
 		if (!read_cluster(reader, json_array_get(clusters, c), &list[c]))
 			return false;
-		columns += list[c].pstates;
+		columns += MAX(list[c].pstates, 1);
+		nodes += list[c].nodes;
 	}
 	if (columns * rows > COUNT_MAX)
 		return snapshot_refuse(reader, "too many clusters, P-states and types");
+	if (nodes > COUNT_MAX)
+		return snapshot_refuse(reader, "the clusters have more than %d nodes", COUNT_MAX);
 	reader->read->system = sched_system_new(list, count, rows);
 	if (!reader->read->system)
 		return snapshot_refuse(reader, "out of memory");

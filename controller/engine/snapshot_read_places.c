@@ -226,7 +226,7 @@ static bool note_task(const struct snapshot_reader *reader, bool *noted,
 	if (*was)
 		return snapshot_refuse(reader,
 				       "task %u is in two of \"waiting\", \"suspended\", "
-				       "\"queues\" and \"running\", or twice in one",
+				       "\"queues\", \"running\" and \"reservations\", or twice in one",
 				       task->id);
 	*was = true;
 	return true;
@@ -270,12 +270,32 @@ static bool note_queues(const struct snapshot_reader *reader, bool *noted)
 	return true;
 }
 
+/* What was held for mappable tasks, once for each. */
+static bool check_placeholders(const struct snapshot_reader *reader, bool *mappable)
+{
+	const struct sched_snapshot *snapshot = &reader->read->snapshot;
+
+	for (uint32_t i = 0; i < snapshot->placeholders_count; i++) {
+		const struct sched_task *task = snapshot->placeholders[i].task;
+		bool *is = &mappable[task - reader->read->tasks];
+
+		if (!*is)
+			return snapshot_refuse(reader,
+					       "\"placeholders\": task %u is neither in \"waiting\" "
+					       "nor in \"suspended\", or it is there twice",
+					       task->id);
+		*is = false;
+	}
+	return true;
+}
+
 /* A task is in one place, and a node has one task unless it is shared. */
 static bool check_places(const struct snapshot_reader *reader)
 {
 	const struct snapshot_json *read = reader->read;
 	const struct sched_snapshot *snapshot = &read->snapshot;
 	g_autofree bool *noted = g_new0(bool, read->tasks_count);
+	g_autofree bool *mappable = NULL;
 	g_autoptr(GPtrArray) taken = g_ptr_array_new_with_free_func(g_free);
 
 	for (uint32_t c = 0; c < read->system->clusters_count; c++)
@@ -286,6 +306,7 @@ static bool check_places(const struct snapshot_reader *reader)
 	for (uint32_t i = 0; i < snapshot->suspended_count; i++)
 		if (!note_task(reader, noted, snapshot->suspended[i].task))
 			return false;
+	mappable = g_memdup2(noted, read->tasks_count * sizeof(*noted));
 	if (!note_queues(reader, noted))
 		return false;
 	for (uint32_t i = 0; i < snapshot->running_count; i++)
@@ -294,7 +315,10 @@ static bool check_places(const struct snapshot_reader *reader)
 		    (!read->system->shared &&
 		     !note_nodes(reader, (bool *const *)taken->pdata, &snapshot->running[i])))
 			return false;
-	return true;
+	for (uint32_t i = 0; i < snapshot->reservations_count; i++)
+		if (!note_task(reader, noted, snapshot->reservations[i].task))
+			return false;
+	return check_placeholders(reader, mappable);
 }
 
 static bool read_down(const struct snapshot_reader *reader)
@@ -347,5 +371,5 @@ bool snapshot_read_places(const struct snapshot_reader *reader)
 	return read_waiting(reader) &&
 	       snapshot_read_suspended(reader, read_suspended_one) && read_running(reader) &&
 	       (!reader->read->queueing || snapshot_read_queued(reader)) &&
-	       check_places(reader) && read_promises(reader) && read_down(reader);
+	       read_promises(reader) && check_places(reader) && read_down(reader);
 }

@@ -93,6 +93,21 @@ static void test_nonsense(void)
 		{ "'end_s': 15}", "'end_s': 15, 'power_w': 3}", "running[0]: unknown key \"power_w\"" },
 		{ "'nodes': 2, 'cores'", "'nodes': 0, 'cores'", "no nodes, cores or P-states" },
 		{ "'nodes': 2, 'cores'", "'nodes': 2000000, 'cores'", "nodes" },
+		{ "'clusters': [{",
+		  "'clusters': [{'name': 'd', 'nodes': 1000000, 'cores': 1, 'pstates': 1}, {",
+		  "more than 1000000 nodes" },
+		{ "'reservations': []",
+		  "'reservations': [{'task': 0, 'cluster': 'c', 'pstate': 0, 'nodes': [0],"
+		  " 'start_s': 20, 'end_s': 30}]",
+		  "task 0 is in two of" },
+		{ "'placeholders': []",
+		  "'placeholders': [{'task': 0, 'cluster': 'c', 'pstate': 0, 'nodes': [0],"
+		  " 'start_s': 20, 'end_s': 30}]",
+		  NULL },
+		{ "'placeholders': []",
+		  "'placeholders': [{'task': 1, 'cluster': 'c', 'pstate': 0, 'nodes': [0],"
+		  " 'start_s': 20, 'end_s': 30}]",
+		  "task 1 is neither in \"waiting\"" },
 		{ "'pstates': 1", "'pstates': 999999999", "pstates" },
 		{ "'nodes': 1, 'etc_s'", "'nodes': 3, 'etc_s'", "needs more nodes than" },
 		{ "'etc_s': 10", "'etc_s': 0", "estimate" },
