@@ -7,29 +7,23 @@
 #include "common/http_server.h"
 
 #include <errno.h>
-#include <gio/gunixsocketaddress.h>
 #include <glib-unix.h>
 #include <libsoup/soup.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-#include "common/http_client.h"
+#include "common/http_listener.h"
 #include "common/json.h"
 
 enum {
 	BODY_MAX = 1 << 20,
 	/* A body that is refused is read on up to here, so that the peer gets to read why. */
 	REFUSED_MAX = 64 << 20,
-	BACKLOG = 64,
 };
 
 struct http_server {
 	SoupServer *soup;
-	char *address;
-	char *socket_path; /* to be removed, or NULL */
+	struct http_listener *listener;
 	const struct http_route *routes;
 	void *data;
 	GMainContext *context;
@@ -103,10 +97,16 @@ static gboolean on_hangup(int fd, GIOCondition condition, gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
+/* The socket of a message, or NULL: its peer is gone. */
+static GSocket *message_socket(SoupServerMessage *message)
+{
+	return http_listener_socket(soup_server_message_get_remote_address(message));
+}
+
 /* Pauses a request that its handler left open, and watches its peer. */
 static void request_wait(struct http_request *request)
 {
-	GSocket *socket = soup_server_message_get_socket(request->message);
+	GSocket *socket = message_socket(request->message);
 
 	request->paused = true;
 	soup_server_message_pause(request->message);
@@ -313,11 +313,13 @@ static void on_chunk(SoupServerMessage *message, GBytes *chunk, gpointer data)
 	gsize *received = data;
 	const gsize before = *received;
 
+	GSocket *socket = message_socket(message);
+
 	*received += g_bytes_get_size(chunk);
 	if (before <= BODY_MAX && *received > BODY_MAX)
 		refuse_body(message);
-	if (*received > REFUSED_MAX)
-		g_socket_shutdown(soup_server_message_get_socket(message), TRUE, TRUE, NULL);
+	if (*received > REFUSED_MAX && socket)
+		g_socket_shutdown(socket, TRUE, TRUE, NULL);
 }
 
 /* A request's headers are there, its body is not. */
@@ -326,96 +328,6 @@ static void on_headers(SoupServer *soup, SoupServerMessage *message, const char 
 {
 	g_signal_connect_data(message, "got-chunk", G_CALLBACK(on_chunk), g_new0(gsize, 1),
 			      (GClosureNotify)(void (*)(void))g_free, 0);
-}
-
-/* Removes a socket file on which nobody listens. Returns false if somebody does. */
-static bool clear_stale_socket(const char *path, GSocketAddress *address, GError **error)
-{
-	g_autoptr(GSocket) probe = NULL;
-	struct stat status;
-
-	if (lstat(path, &status) < 0)
-		return true;
-	if (!S_ISSOCK(status.st_mode)) {
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
-			    "cannot listen on \"%s\": it exists and is no socket; remove it", path);
-		return false;
-	}
-	probe = g_socket_new(G_SOCKET_FAMILY_UNIX, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT,
-			     error);
-	if (!probe)
-		return false;
-	if (g_socket_connect(probe, address, NULL, NULL)) {
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
-			    "cannot listen on \"%s\": another process does; stop it first", path);
-		return false;
-	}
-	unlink(path);
-	return true;
-}
-
-/* Listens on a Unix socket that only we may connect to. */
-static bool listen_unix(struct http_server *server, const char *path, GError **error)
-{
-	g_autoptr(GSocketAddress) address = NULL;
-	g_autoptr(GSocket) socket = NULL;
-
-	if (strlen(path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path)) {
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
-			    "cannot listen on \"%s\": the path of a Unix socket may have 107 bytes",
-			    path);
-		return false;
-	}
-	address = g_unix_socket_address_new(path);
-	if (!clear_stale_socket(path, address, error))
-		return false;
-	socket = g_socket_new(G_SOCKET_FAMILY_UNIX, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT,
-			      error);
-	if (!socket)
-		return false;
-	/* Linux gives the file the socket's mode: no instant at which others may connect. */
-	fchmod(g_socket_get_fd(socket), 0600);
-	g_socket_set_listen_backlog(socket, BACKLOG);
-	if (!g_socket_bind(socket, address, TRUE, error)) {
-		g_prefix_error(error, "cannot listen on \"%s\": ", path);
-		return false;
-	}
-	server->socket_path = g_strdup(path);
-	server->address = g_strconcat("unix:", path, NULL);
-	return g_socket_listen(socket, error) &&
-	       soup_server_listen_socket(server->soup, socket, 0, error);
-}
-
-/* Listens on a loopback address; `tls` says whether it is to be https. */
-static bool listen_loopback(struct http_server *server, const char *address, bool tls,
-			    GError **error)
-{
-	const char *scheme = tls ? "https" : "http";
-	g_autoptr(GUri) uri = g_uri_parse(address, G_URI_FLAGS_NONE, NULL);
-	g_autoptr(GInetAddress) host = NULL;
-	g_autoptr(GSocketAddress) where = NULL;
-	GSList *uris;
-
-	if (uri && strcmp(g_uri_get_scheme(uri), scheme) == 0 && g_uri_get_host(uri) &&
-	    g_uri_get_port(uri) >= 0)
-		host = g_inet_address_new_from_string(g_uri_get_host(uri));
-	if (!host || !g_inet_address_get_is_loopback(host)) {
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
-			    "cannot listen on \"%s\": expected %s%s://127.0.0.1:PORT", address,
-			    tls ? "" : "unix:/PATH or ", scheme);
-		return false;
-	}
-	where = g_inet_socket_address_new(host, (guint16)g_uri_get_port(uri));
-	if (!soup_server_listen(server->soup, where, tls ? SOUP_SERVER_LISTEN_HTTPS : 0, error)) {
-		g_prefix_error(error, "cannot listen on \"%s\": ", address);
-		return false;
-	}
-	uris = soup_server_get_uris(server->soup);
-	server->address = g_uri_to_string(uris->data);
-	if (g_str_has_suffix(server->address, "/"))
-		server->address[strlen(server->address) - 1] = '\0';
-	g_slist_free_full(uris, (GDestroyNotify)g_uri_unref);
-	return true;
 }
 
 /* A server that does not listen yet. */
@@ -432,17 +344,22 @@ static struct http_server *create(const struct http_route *routes, void *data)
 	return server;
 }
 
+/* Somebody connected; of a stream that libsoup does not want nothing more is heard. */
+static void on_accepted(GIOStream *stream, GSocketAddress *local, GSocketAddress *remote,
+			void *data)
+{
+	struct http_server *server = data;
+
+	soup_server_accept_iostream(server->soup, stream, local, remote, NULL);
+}
+
 struct http_server *http_server_new(const char *address, const struct http_route *routes,
 				    void *data, GError **error)
 {
 	g_autoptr(http_server_t) server = create(routes, data);
-	bool listening;
 
-	if (g_str_has_prefix(address, "unix:/"))
-		listening = listen_unix(server, address + strlen("unix:"), error);
-	else
-		listening = listen_loopback(server, address, false, error);
-	return listening ? g_steal_pointer(&server) : NULL;
+	server->listener = http_listener_new(address, NULL, on_accepted, server, error);
+	return server->listener ? g_steal_pointer(&server) : NULL;
 }
 
 struct http_server *http_server_new_tls(const char *address, const char *certificate,
@@ -455,27 +372,24 @@ struct http_server *http_server_new_tls(const char *address, const char *certifi
 
 	if (!tls)
 		return NULL;
-	soup_server_set_tls_certificate(server->soup, tls);
-	return listen_loopback(server, address, true, error) ? g_steal_pointer(&server) : NULL;
+	server->listener = http_listener_new(address, tls, on_accepted, server, error);
+	return server->listener ? g_steal_pointer(&server) : NULL;
 }
 
 void http_server_free(struct http_server *server)
 {
 	if (!server)
 		return;
+	http_listener_free(server->listener);
 	while (!g_queue_is_empty(&server->open))
 		request_cancel(g_queue_peek_head(&server->open));
 	soup_server_disconnect(server->soup);
 	g_object_unref(server->soup);
-	if (server->socket_path)
-		unlink(server->socket_path);
 	g_main_context_unref(server->context);
-	g_free(server->socket_path);
-	g_free(server->address);
 	g_free(server);
 }
 
 const char *http_server_address(const struct http_server *server)
 {
-	return server->address;
+	return http_listener_address(server->listener);
 }

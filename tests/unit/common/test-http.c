@@ -703,6 +703,41 @@ static void test_tls_and_names(void)
 	g_rmdir(directory);
 }
 
+/* How many descriptors this process has. */
+static guint descriptors(void)
+{
+	g_autoptr(GDir) directory = g_dir_open("/proc/self/fd", 0, NULL);
+	guint count = 0;
+
+	while (g_dir_read_name(directory))
+		count++;
+	return count;
+}
+
+/* One call of a client that comes, and leaves its connection open when it goes. */
+static void call_and_leave(const struct fixture *fixture)
+{
+	g_autoptr(http_client_t) client =
+		http_client_new(http_server_address(fixture->server), NULL);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(json_t) body = http_client_call(client, "GET", "/v1/ok", NULL, 20, &error);
+
+	g_assert_no_error(error);
+}
+
+static void test_connections_that_clients_leave_are_closed(struct fixture *fixture,
+							   gconstpointer data)
+{
+	const guint many = 20;
+	guint before;
+
+	call_and_leave(fixture); /* what all of them share is open now */
+	before = descriptors();
+	for (guint i = 0; i < many; i++)
+		call_and_leave(fixture);
+	WAIT_FOR(descriptors() < before + many / 2);
+}
+
 /* Registers a test over both kinds of address. */
 static void add(const char *name, void (*test)(struct fixture *, gconstpointer))
 {
@@ -727,6 +762,7 @@ int main(int argc, char **argv)
 	add("callback-frees", test_callback_may_free_the_client);
 	add("free-ends-call", test_freeing_the_client_ends_a_waiting_call);
 	add("restart", test_client_survives_a_server_restart);
+	add("left", test_connections_that_clients_leave_are_closed);
 	g_test_add("/http/unix/socket", struct fixture, NULL, setup,
 		   test_socket_is_private_and_a_stale_one_replaced, teardown);
 	g_test_add("/http/tcp/rubbish", struct fixture, "http://127.0.0.1:0", setup,

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/http_listener.h"
+
+#include <gio/gunixsocketaddress.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/http_client.h"
+
+#define LOG_SUBSYSTEM "http"
+#include "common/log.h"
+
+enum {
+	BACKLOG = 64,
+	/* Where accept() fails for want of descriptors or memory, to try again at once is no use. */
+	RETRY_MS = 100,
+};
+
+#define SOCKET_KEY "virtbed-socket"
+
+struct http_listener {
+	GSocket *socket;
+	char *address;
+	char *socket_path; /* to be removed, or NULL */
+	GTlsCertificate *certificate;
+	GMainContext *context;
+	GSource *source; /* waits for connections, or to try again */
+	http_accepted_f accepted;
+	void *data;
+};
+
+static void watch(struct http_listener *listener);
+
+static void unwatch(struct http_listener *listener)
+{
+	if (!listener->source)
+		return;
+	g_source_destroy(listener->source);
+	g_clear_pointer(&listener->source, g_source_unref);
+}
+
+static gboolean on_retry(gpointer data)
+{
+	watch(data);
+	return G_SOURCE_REMOVE;
+}
+
+/* Looks away from the socket for a moment. */
+static void pause_watching(struct http_listener *listener)
+{
+	unwatch(listener);
+	listener->source = g_timeout_source_new(RETRY_MS);
+	g_source_set_callback(listener->source, on_retry, listener, NULL);
+	g_source_attach(listener->source, listener->context);
+}
+
+/* A peer that is gone already has no address, and gets no answer. */
+static void hand_over(struct http_listener *listener, GSocket *socket)
+{
+	g_autoptr(GSocketAddress) remote = g_socket_get_remote_address(socket, NULL);
+	g_autoptr(GSocketAddress) local = g_socket_get_local_address(socket, NULL);
+	g_autoptr(GSocketConnection) connection = NULL;
+	g_autoptr(GIOStream) stream = NULL;
+
+	if (!remote || !local)
+		return;
+	if (!listener->socket_path)
+		g_socket_set_option(socket, IPPROTO_TCP, TCP_NODELAY, TRUE, NULL);
+	g_object_set_data_full(G_OBJECT(remote), SOCKET_KEY, g_object_ref(socket), g_object_unref);
+	connection = g_socket_connection_factory_create_connection(socket);
+	stream = listener->certificate
+			 ? g_tls_server_connection_new(G_IO_STREAM(connection),
+						       listener->certificate, NULL)
+			 : G_IO_STREAM(g_object_ref(connection));
+	if (stream)
+		listener->accepted(stream, local, remote, listener->data);
+}
+
+static gboolean on_connection(GSocket *listening, GIOCondition condition, gpointer data)
+{
+	struct http_listener *listener = data;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GSocket) socket = g_socket_accept(listening, NULL, &error);
+
+	if (socket) {
+		hand_over(listener, socket);
+		return G_SOURCE_CONTINUE;
+	}
+	if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_WOULD_BLOCK))
+		return G_SOURCE_CONTINUE;
+	log_warning("%s: a connection cannot be accepted: %s", listener->address, error->message);
+	pause_watching(listener);
+	return G_SOURCE_REMOVE;
+}
+
+static void watch(struct http_listener *listener)
+{
+	unwatch(listener);
+	listener->source = g_socket_create_source(listener->socket, G_IO_IN, NULL);
+	g_source_set_callback(listener->source, G_SOURCE_FUNC(on_connection), listener, NULL);
+	g_source_attach(listener->source, listener->context);
+}
+
+/* Removes a socket file on which nobody listens. Returns false if somebody does. */
+static bool clear_stale_socket(const char *path, GSocketAddress *address, GError **error)
+{
+	g_autoptr(GSocket) probe = NULL;
+	struct stat status;
+
+	if (lstat(path, &status) < 0)
+		return true;
+	if (!S_ISSOCK(status.st_mode)) {
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
+			    "cannot listen on \"%s\": it exists and is no socket; remove it", path);
+		return false;
+	}
+	probe = g_socket_new(G_SOCKET_FAMILY_UNIX, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT,
+			     error);
+	if (!probe)
+		return false;
+	if (g_socket_connect(probe, address, NULL, NULL)) {
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
+			    "cannot listen on \"%s\": another process does; stop it first", path);
+		return false;
+	}
+	unlink(path);
+	return true;
+}
+
+/* Listens on a Unix socket that only we may connect to. */
+static bool listen_unix(struct http_listener *listener, const char *path, GError **error)
+{
+	g_autoptr(GSocketAddress) address = NULL;
+
+	if (strlen(path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path)) {
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
+			    "cannot listen on \"%s\": the path of a Unix socket may have 107 bytes",
+			    path);
+		return false;
+	}
+	address = g_unix_socket_address_new(path);
+	if (!clear_stale_socket(path, address, error))
+		return false;
+	listener->socket = g_socket_new(G_SOCKET_FAMILY_UNIX, G_SOCKET_TYPE_STREAM,
+					G_SOCKET_PROTOCOL_DEFAULT, error);
+	if (!listener->socket)
+		return false;
+	/* Linux gives the file the socket's mode: no instant at which others may connect. */
+	fchmod(g_socket_get_fd(listener->socket), 0600);
+	if (!g_socket_bind(listener->socket, address, TRUE, error)) {
+		g_prefix_error(error, "cannot listen on \"%s\": ", path);
+		return false;
+	}
+	listener->socket_path = g_strdup(path);
+	listener->address = g_strconcat("unix:", path, NULL);
+	return true;
+}
+
+/* The loopback address of a URI "SCHEME://HOST:PORT", or NULL with `error`. */
+static GSocketAddress *loopback_address(const char *address, const char *scheme, GError **error)
+{
+	g_autoptr(GUri) uri = g_uri_parse(address, G_URI_FLAGS_NONE, NULL);
+	g_autoptr(GInetAddress) host = NULL;
+
+	if (uri && strcmp(g_uri_get_scheme(uri), scheme) == 0 && g_uri_get_host(uri) &&
+	    g_uri_get_port(uri) >= 0)
+		host = g_inet_address_new_from_string(g_uri_get_host(uri));
+	if (host && g_inet_address_get_is_loopback(host))
+		return g_inet_socket_address_new(host, (guint16)g_uri_get_port(uri));
+	g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
+		    "cannot listen on \"%s\": expected %s%s://127.0.0.1:PORT", address,
+		    strcmp(scheme, "https") == 0 ? "" : "unix:/PATH or ", scheme);
+	return NULL;
+}
+
+/* "SCHEME://HOST:PORT" of where the socket is bound. */
+static char *bound_address(GSocket *socket, const char *scheme, GError **error)
+{
+	g_autoptr(GSocketAddress) bound = g_socket_get_local_address(socket, error);
+	g_autofree char *host = NULL;
+
+	if (!bound)
+		return NULL;
+	host = g_inet_address_to_string(
+		g_inet_socket_address_get_address(G_INET_SOCKET_ADDRESS(bound)));
+	return g_strdup_printf(strchr(host, ':') ? "%s://[%s]:%u" : "%s://%s:%u", scheme, host,
+			       g_inet_socket_address_get_port(G_INET_SOCKET_ADDRESS(bound)));
+}
+
+static bool listen_loopback(struct http_listener *listener, const char *address, GError **error)
+{
+	const char *scheme = listener->certificate ? "https" : "http";
+	g_autoptr(GSocketAddress) where = loopback_address(address, scheme, error);
+
+	if (!where)
+		return false;
+	listener->socket = g_socket_new(g_socket_address_get_family(where), G_SOCKET_TYPE_STREAM,
+					G_SOCKET_PROTOCOL_TCP, error);
+	if (!listener->socket)
+		return false;
+	if (!g_socket_bind(listener->socket, where, TRUE, error)) {
+		g_prefix_error(error, "cannot listen on \"%s\": ", address);
+		return false;
+	}
+	listener->address = bound_address(listener->socket, scheme, error);
+	return listener->address != NULL;
+}
+
+struct http_listener *http_listener_new(const char *address, GTlsCertificate *certificate,
+					http_accepted_f accepted, void *data, GError **error)
+{
+	g_autoptr(http_listener_t) listener = g_new0(struct http_listener, 1);
+	bool bound;
+
+	listener->certificate = certificate ? g_object_ref(certificate) : NULL;
+	listener->context = g_main_context_ref_thread_default();
+	listener->accepted = accepted;
+	listener->data = data;
+	if (!certificate && g_str_has_prefix(address, "unix:/"))
+		bound = listen_unix(listener, address + strlen("unix:"), error);
+	else
+		bound = listen_loopback(listener, address, error);
+	if (!bound)
+		return NULL;
+	g_socket_set_blocking(listener->socket, FALSE);
+	g_socket_set_listen_backlog(listener->socket, BACKLOG);
+	if (!g_socket_listen(listener->socket, error)) {
+		g_prefix_error(error, "cannot listen on \"%s\": ", address);
+		return NULL;
+	}
+	watch(listener);
+	return g_steal_pointer(&listener);
+}
+
+void http_listener_free(struct http_listener *listener)
+{
+	if (!listener)
+		return;
+	unwatch(listener);
+	if (listener->socket)
+		g_socket_close(listener->socket, NULL);
+	g_clear_object(&listener->socket);
+	g_clear_object(&listener->certificate);
+	if (listener->socket_path)
+		unlink(listener->socket_path);
+	g_main_context_unref(listener->context);
+	g_free(listener->socket_path);
+	g_free(listener->address);
+	g_free(listener);
+}
+
+const char *http_listener_address(const struct http_listener *listener)
+{
+	return listener->address;
+}
+
+GSocket *http_listener_socket(GSocketAddress *remote)
+{
+	return remote ? g_object_get_data(G_OBJECT(remote), SOCKET_KEY) : NULL;
+}
