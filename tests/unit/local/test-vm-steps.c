@@ -161,13 +161,15 @@ static void test_failure(void)
 static void test_late(void)
 {
 	struct owner owner = {.idle = VMS};
-	gpointer late;
+	gpointer late[VMS];
 
 	begin(&owner);
-	late = owner.calls[0];
+	memcpy(late, owner.calls, sizeof(late));
 	vm_steps_jump(owner.steps, MORE);
 	vm_steps_run(owner.steps);
-	vm_steps_answer(HOST_DONE, NULL, late);
+	for (uint32_t i = 0; i < VMS; i++)
+		vm_steps_answer(HOST_DONE, NULL, late[i]);
+	g_assert_cmpuint(vm_steps_current(owner.steps), ==, MORE);
 	answer(&owner, 1, NULL);
 	answer(&owner, 2, NULL);
 	g_assert_cmpuint(vm_steps_current(owner.steps), ==, MORE);
