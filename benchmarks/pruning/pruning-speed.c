@@ -442,6 +442,8 @@ int main(int argc, char **argv)
 
 	parse(argc, argv, &options);
 	pet = pruning_pet_new(PET_SEED, options.bin);
+	if (!pet)
+		g_error("bins of %g are too small", options.bin);
 	settings = make_settings(&options, pet);
 	system = pruning_system_new(&settings);
 	jobs = run_jobs(&options, system);

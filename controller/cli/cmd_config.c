@@ -12,6 +12,22 @@
 #include "controller/report/table.h"
 #include "controller/run/run_check.h"
 #include "controller/run/run_check_rows.h"
+#include "controller/workload/environment.h"
+
+/* Whether the first trial of tasks with deadlines can be drawn: bins may be too many to work with. */
+static bool check_pruning(const struct config *config, const char *path, GError **error)
+{
+	g_autoptr(GError) reason = NULL;
+	g_autoptr(environment_trial_t) trial = NULL;
+
+	if (!config->environment || !config->environment->pruning)
+		return true;
+	trial = environment_trial_new(config, NULL, 0, 1, &reason);
+	if (!trial)
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: %s", path,
+			    reason->message);
+	return trial != NULL;
+}
 
 /* Reads it as `run` and `simulate` do, which know the policies too. */
 static struct config *load(const char *path, GError **error)
@@ -19,6 +35,8 @@ static struct config *load(const char *path, GError **error)
 	g_autoptr(config_t) config = config_load(path, error);
 	g_autoptr(GError) reason = NULL;
 
+	if (config && !check_pruning(config, path, error))
+		return NULL;
 	if (!config || experiment_check_policies(config, NULL, &reason))
 		return g_steal_pointer(&config);
 	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: experiment.policies: %s", path,

@@ -5,6 +5,7 @@
 
 #include "common/json.h"
 #include "controller/engine/snapshot_reader.h"
+#include "controller/sched/queueing.h"
 
 /* The latest time, in bins: sums of a few of them are still good bins. */
 #define BINS_MAX 0x1p48
@@ -78,7 +79,7 @@ static bool read_pair(const struct snapshot_reader *reader, const json_t *object
 	uint32_t row, cluster;
 
 	if (!find_row(reader, object, &row) || !snapshot_get_cluster(reader, object, &cluster) ||
-	    !json_get_integer(object, "first", reader->what, 1, COUNT_MAX, &first,
+	    !json_get_integer(object, "first", reader->what, 1, PMF_BINS_MAX, &first,
 			      reader->error) ||
 	    !json_get_array(object, "masses", reader->what, &masses, reader->error) ||
 	    !read_masses(reader, masses, pmf))
@@ -139,12 +140,7 @@ static bool read_pet(const struct snapshot_reader *reader, const json_t *queuein
 /* Completion times of full queues are within what a PMF can hold. */
 static bool check_lengths(const struct snapshot_reader *reader, uint64_t tasks)
 {
-	const struct pet *pet = reader->read->pet;
-	uint64_t most = 0;
-
-	for (uint32_t i = 0; i < pet->types_count * pet->machines_count; i++)
-		most = MAX(most, (uint64_t)pet->entries[i].pmf.first + pet->entries[i].pmf.count);
-	return most * (tasks + 1) <= PMF_BINS_MAX ||
+	return queueing_fits(reader->read->pet, tasks) ||
 	       snapshot_refuse(reader,
 			       "the completion times of queues of %" G_GUINT64_FORMAT
 			       " tasks may have more than %u bins; take larger bins",

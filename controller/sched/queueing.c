@@ -79,6 +79,19 @@ static const char *pruning_fault(const struct sched_pruning *pruning)
 	return NULL;
 }
 
+bool queueing_fits(const struct pet *pet, uint64_t tasks)
+{
+	uint64_t first = 0, count = 0;
+
+	for (uint32_t i = 0; i < pet->types_count * pet->machines_count; i++) {
+		const struct pmf *pmf = &pet->entries[i].pmf;
+
+		first = (uint64_t)pmf->first > first ? (uint64_t)pmf->first : first;
+		count = pmf->count > count ? pmf->count : count;
+	}
+	return first <= PMF_BINS_MAX && count <= (PMF_BINS_MAX - first) / (tasks + 1);
+}
+
 const char *queueing_fault(const struct sched_system *system)
 {
 	const struct sched_queueing *queueing = system->queueing;
@@ -93,6 +106,9 @@ const char *queueing_fault(const struct sched_system *system)
 		return "the execution times are those of other types or machines";
 	if (pet_check(queueing->pet, &type, &machine) != PMF_OK)
 		return "a type has no execution times on one of the machines";
+	if (!queueing_fits(queueing->pet, queueing->length))
+		return "the completion times of full queues may have more than 4194304 bins; take "
+		       "larger bins or shorter queues";
 	return pruning_fault(&queueing->pruning);
 }
 

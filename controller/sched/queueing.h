@@ -28,6 +28,13 @@
 /* Times that differ by so little of a bin are the same: they may have been computed. */
 #define QUEUEING_HAIR 1e-6
 
+/*
+ * Whether no completion time on a queue of `tasks` tasks can have more bins than a PMF holds. With
+ * each task it has those of an execution time more; where a task may be dropped, the first bin of an
+ * execution time is the least that it can have besides (pct_next()).
+ */
+bool queueing_fits(const struct pet *pet, uint64_t tasks);
+
 /* What is wrong with the settings of a system that has queues, or NULL. */
 const char *queueing_fault(const struct sched_system *system);
 

@@ -91,6 +91,19 @@ static struct pet *read_pet(const struct config *config, const GPtrArray *types,
 	return pet;
 }
 
+/* The matrix of ours. */
+static struct pet *draw_pet(const struct config_pruning *pruning, GError **error)
+{
+	struct pet *pet = pruning_pet_new(pruning->pet_seed, pruning->bin_s);
+
+	if (!pet)
+		g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM,
+			    "environment.pruning.bin_s: with bins of %g the drawn execution times "
+			    "have more than %d of them; take larger bins",
+			    pruning->bin_s, PRUNING_BINS_MAX);
+	return pet;
+}
+
 static struct sched_queueing make_settings(const struct config_pruning *pruning,
 					   const struct pet *pet)
 {
@@ -186,9 +199,8 @@ bool environment_pruning_draw(struct environment_trial *trial, const struct conf
 {
 	const struct config_pruning *pruning = config->environment->pruning;
 	g_autoptr(GPtrArray) types = list_types(config);
-	struct pet *pet = pruning->entries_count > 0
-				  ? read_pet(config, types, error)
-				  : pruning_pet_new(pruning->pet_seed, pruning->bin_s);
+	struct pet *pet = pruning->entries_count > 0 ? read_pet(config, types, error)
+						     : draw_pet(pruning, error);
 	const char *fault;
 
 	if (!pet)
@@ -197,10 +209,11 @@ bool environment_pruning_draw(struct environment_trial *trial, const struct conf
 	trial->machines->pet = pet;
 	trial->machines->settings = make_settings(pruning, pet);
 	trial->system = make_system(config, &trial->machines->settings, types, trial->names);
-	trial->workload = make_workload(pruning, pet, types, seed, number);
 	fault = queueing_fault(trial->system);
-	if (!fault)
+	if (!fault) {
+		trial->workload = make_workload(pruning, pet, types, seed, number);
 		return workload_check(trial->workload, trial->system, error);
+	}
 	g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM, "environment.pruning: %s", fault);
 	return false;
 }

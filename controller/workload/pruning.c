@@ -15,42 +15,51 @@
 /* Streams of a seed; those of trials come after. */
 enum stream { STREAM_PET, STREAM_TRIALS };
 
-/* The histogram of samples with that mean and a shape of their own. */
-static void draw_entry(struct variates *variates, struct pet *pet, uint32_t type, uint32_t machine,
+/* The histogram of samples with that mean and a shape of their own. False: too many bins. */
+static bool draw_entry(struct variates *variates, struct pet *pet, uint32_t type, uint32_t machine,
 		       double mean, double bin_s)
 {
 	const uint32_t shape = variates_integer(variates, SHAPE_LOW, SHAPE_HIGH);
 	double samples[PRUNING_SAMPLES];
 	struct pmf pmf = { 0 };
+	enum pmf_fault fault;
 
 	for (uint32_t i = 0; i < PRUNING_SAMPLES; i++)
 		samples[i] = variates_gamma(variates, mean, 1 / sqrt(shape));
-	if (pmf_from_samples(&pmf, samples, PRUNING_SAMPLES, bin_s, NULL) != PMF_OK ||
-	    pet_set(pet, type, machine, &pmf) != PMF_OK)
-		g_error("out of memory");
+	fault = pmf_from_samples(&pmf, samples, PRUNING_SAMPLES, bin_s, NULL);
+	if (fault == PMF_OK)
+		fault = pmf.count > PRUNING_BINS_MAX ? PMF_LENGTH
+						     : pet_set(pet, type, machine, &pmf);
 	pmf_finish(&pmf);
+	if (fault == PMF_MEMORY)
+		g_error("out of memory");
+	return fault == PMF_OK;
 }
 
 struct pet *pruning_pet_new(uint64_t seed, double bin_s)
 {
 	struct variates *variates = variates_new(seed, STREAM_PET);
 	struct pet *pet = pet_new(PRUNING_TYPES, PRUNING_MACHINES);
+	bool good = true;
 
 	if (!pet)
 		g_error("out of memory");
-	for (uint32_t type = 0; type < PRUNING_TYPES; type++) {
+	for (uint32_t type = 0; good && type < PRUNING_TYPES; type++) {
 		const double mean = variates_uniform(variates, TYPE_MEAN_LOW, TYPE_MEAN_HIGH);
 		double means[PRUNING_MACHINES];
 		double sum = 0;
 
 		for (uint32_t m = 0; m < PRUNING_MACHINES; m++)
 			sum += means[m] = variates_gamma(variates, mean, PRUNING_MACHINE_COV);
-		for (uint32_t m = 0; m < PRUNING_MACHINES; m++)
-			draw_entry(variates, pet, type, m,
-				   means[m] * mean * PRUNING_MACHINES / sum, bin_s);
+		for (uint32_t m = 0; good && m < PRUNING_MACHINES; m++)
+			good = draw_entry(variates, pet, type, m,
+					  means[m] * mean * PRUNING_MACHINES / sum, bin_s);
 	}
 	variates_free(variates);
-	return pet;
+	if (good)
+		return pet;
+	pet_free(pet);
+	return NULL;
 }
 
 struct sched_system *pruning_system_of(const struct sched_queueing *settings,

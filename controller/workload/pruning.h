@@ -24,6 +24,8 @@
 #define PRUNING_MACHINES 8
 #define PRUNING_SAMPLES 500
 #define PRUNING_MACHINE_COV 0.4
+/* Most bins of a drawn execution time; with more no queue could be worked out in time. */
+#define PRUNING_BINS_MAX 100000
 
 /* What a trial is drawn from. */
 struct pruning_load {
@@ -33,7 +35,10 @@ struct pruning_load {
 	double slack;       /* beta of the deadlines: mean execution times of all types, >= 0 */
 };
 
-/* The matrix of a seed, in bins of `bin_s` time units (> 0). The caller frees it. */
+/*
+ * The matrix of a seed, in bins of `bin_s` time units (> 0). The caller frees it. NULL: an execution
+ * time would have more than PRUNING_BINS_MAX bins.
+ */
 struct pet *pruning_pet_new(uint64_t seed, double bin_s);
 
 /* The names of its types. */

@@ -96,6 +96,9 @@ refused() {
 	refused "environment.lead_s" virtbed simulate bad.yaml
 	sed 's/budget_j: .*/budget_j: 0/' "$good" >bad.yaml
 	refused "experiment.budget_j" virtbed simulate bad.yaml
+	sed 's/pet_seed: .*/&\n    bin_s: 1e-6/' "$ROOT/configs/papers/pruning-fig7.yaml" >bad.yaml
+	refused "environment.pruning.bin_s" virtbed config check bad.yaml
+	refused "environment.pruning.bin_s" virtbed simulate bad.yaml
 	refused "can only be simulated" virtbed run "$good"
 	refused "the leniency must be" virtbed simulate --policy max-upr+filter:task:0 "$good"
 	refused "would drop them all" virtbed simulate --policy max-upr+drop:9 "$good"

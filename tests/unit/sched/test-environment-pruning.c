@@ -131,6 +131,35 @@ static void test_shipped_matrix(void)
 	g_assert_cmpstr(shipped, ==, expected);
 }
 
+/* Bins that are too small for the queues, or for the matrix of ours, are named. */
+static void test_bins_are_looked_at(void)
+{
+	static const struct {
+		const char *machines;
+		const char *pruning;
+		const char *says;
+	} cases[] = {
+		{ EIGHT, "bin_s: 1e-6", "environment.pruning.bin_s" },
+		{ EIGHT, "queue_length: 1000, bin_s: 0.1", "larger bins or shorter queues" },
+		{ TWO,
+		  "bin_s: 0.001, queue_length: 1000, "
+		  "entries: [{type: x, machine: a, samples: [1, 9]}, "
+		  "{type: x, machine: b, samples: [1]}]",
+		  "larger bins or shorter queues" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(config_t) config = load(cases[i].machines, cases[i].pruning, "mm");
+		g_autoptr(GError) error = NULL;
+		g_autoptr(environment_trial_t) trial =
+			environment_trial_new(config, NULL, 1, 1, &error);
+
+		g_assert_null(trial);
+		g_assert_nonnull(error);
+		g_assert_nonnull(strstr(error->message, cases[i].says));
+	}
+}
+
 static void test_threads_do_not_matter(void)
 {
 	g_autoptr(config_t) config = load(EIGHT, "tasks: 300, left_out: 50", "pam, pamf, mm");
@@ -177,6 +206,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/environment-pruning/trials-share-their-matrix",
 			test_trials_share_their_matrix);
 	g_test_add_func("/environment-pruning/matrix-is-the-shipped-one", test_shipped_matrix);
+	g_test_add_func("/environment-pruning/bins-are-looked-at", test_bins_are_looked_at);
 	g_test_add_func("/environment-pruning/threads-do-not-matter", test_threads_do_not_matter);
 	g_test_add_func("/environment-pruning/policies-that-do-not-fit-are-refused",
 			test_policies_that_do_not_fit_are_refused);

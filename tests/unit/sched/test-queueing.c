@@ -334,6 +334,25 @@ static void test_settings_are_checked(void)
 	queueing_random_free(random);
 }
 
+/* The first bin, and those of every task and of one more, are what a PMF can hold at most. */
+static void test_queues_fit(void)
+{
+	struct pet *pet = pet_new(1, 1);
+	struct pmf pmf = { 0 };
+	const double masses[] = { 0.5, 0.5 };
+	const uint64_t most = (PMF_BINS_MAX - 7) / 2 - 1;
+
+	g_assert_cmpint(pmf_from_masses(&pmf, 7, masses, 2, 1e-12, NULL), ==, PMF_OK);
+	g_assert_cmpint(pet_set(pet, 0, 0, &pmf), ==, PMF_OK);
+	g_assert_true(queueing_fits(pet, most));
+	g_assert_false(queueing_fits(pet, most + 1));
+	pmf.first = (int64_t)PMF_BINS_MAX + 1;
+	g_assert_cmpint(pet_set(pet, 0, 0, &pmf), ==, PMF_OK);
+	g_assert_false(queueing_fits(pet, 1));
+	pmf_finish(&pmf);
+	pet_free(pet);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -357,5 +376,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/queueing/deadlines-pass-to-the-instant", test_deadline_to_the_instant);
 	g_test_add_func("/queueing/pamf-maps-nothing-that-has-no-chance", test_no_chance);
 	g_test_add_func("/queueing/settings-are-checked", test_settings_are_checked);
+	g_test_add_func("/queueing/queues-fit-into-what-can-be-held", test_queues_fit);
 	return g_test_run();
 }

@@ -101,6 +101,8 @@ static void test_nonsense(void)
 		{ "[0.25, 0.5, 0.25]", "[]", "no" },
 		{ "[0.25, 0.5, 0.25]", "['x']", "numbers" },
 		{ "'first': 3", "'first': 0", "first" },
+		{ "'first': 3", "'first': 4000000", NULL }, /* three bins, if late ones */
+		{ "'first': 3", "'first': 4194300", "more than 4194304 bins" },
 		{ "[{'type': 't', 'cluster': 'c', 'first': 3, 'masses': [0.25, 0.5, 0.25]}]", "[]",
 		  "nothing for type \"t\" on cluster \"c\"" },
 		{ "[{'type': 't', 'cluster': 'c', 'first': 3, 'masses': [0.25, 0.5, 0.25]}]",
