@@ -306,6 +306,13 @@ static bool prepare_experiment(struct noise *noise, GError **error)
 	noise->config = config_load(path, error);
 	if (!noise->config)
 		return false;
+	if (noise->config->environment && noise->config->environment->pruning) {
+		g_set_error(error, NOISE_ERROR, NOISE_ERROR_PRUNING,
+			    "%s: the noise of tasks with deadlines (environment.pruning) is not "
+			    "known; measure repeats (experiment.repeats) to judge differences",
+			    noise->measured->dir);
+		return false;
+	}
 	noise->experiment = experiment_new(noise->config, policies, error);
 	if (!noise->experiment)
 		return false;

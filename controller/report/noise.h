@@ -29,12 +29,16 @@ enum { NOISE_REPEATS = 200, NOISE_RATIOS_MIN = 5 };
 
 #define NOISE_ERROR (noise_error_quark())
 GQuark noise_error_quark(void);
-enum noise_error { NOISE_ERROR_RATIOS = 1 /* too few completed tasks to draw from */ };
+enum noise_error {
+	NOISE_ERROR_RATIOS = 1, /* too few completed tasks to draw from */
+	NOISE_ERROR_PRUNING,    /* tasks with deadlines on machines with queues: see noise_new() */
+};
 
 /*
  * Prepares the noise of `measured` (borrowed for its life) from its `config.yaml`. Returns NULL
  * with `error` set when it cannot be simulated: no configuration, no estimates, too few completed
- * tasks.
+ * tasks, or tasks with deadlines (environment.pruning), whose simulated execution times come from
+ * the configured distributions and not from the ratios.
  */
 struct noise *noise_new(const struct summary *measured, GError **error);
 
