@@ -349,15 +349,22 @@ int queueing_enqueue(struct queueing *queueing, struct queueing_task *task, uint
 	return 0;
 }
 
+void queueing_put_out(struct queueing *queueing, struct queueing_task *task)
+{
+	task->out = true;
+	for (uint32_t m = 0; (queueing->flags & POLICY_EXPLAIN) && m < queueing->machines_count;
+	     m++)
+		consider(queueing, task, m, UINT32_MAX,
+			 queueing_has_place(queueing, m) ? SCHED_REFUSAL_UNLIKELY
+							 : SCHED_REFUSAL_QUEUE_FULL);
+}
+
 /* Why what still waits was not queued anywhere. */
 static void explain_rest(struct queueing *queueing)
 {
 	for (uint32_t i = 0; i < queueing->tasks_count; i++)
-		for (uint32_t m = 0; !queueing->tasks[i].queued && m < queueing->machines_count;
-		     m++)
-			consider(queueing, &queueing->tasks[i], m, UINT32_MAX,
-				 queueing_has_place(queueing, m) ? SCHED_REFUSAL_UNLIKELY
-								 : SCHED_REFUSAL_QUEUE_FULL);
+		if (!queueing->tasks[i].out)
+			queueing_put_out(queueing, &queueing->tasks[i]);
 }
 
 void queueing_end(struct queueing *queueing, struct sched_plan *ret_plan)

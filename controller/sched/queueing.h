@@ -142,6 +142,9 @@ static inline bool queueing_has_place(const struct queueing *queueing, uint32_t 
 const struct pet_entry *queueing_exec(const struct queueing *queueing,
 				      const struct sched_task *task, uint32_t machine);
 
+/* Gives up a waiting task for the rest of the event: it is out, and why it was not queued is noted. */
+void queueing_put_out(struct queueing *queueing, struct queueing_task *task);
+
 /* The chance of a task behind all that is in the queue of a machine now. */
 double queueing_chance(const struct queueing *queueing, const struct queueing_task *task,
 		       uint32_t machine);

@@ -47,7 +47,8 @@ static uint32_t find_pairs(struct queueing *queueing, struct queueing_task **bes
 			continue;
 		if (!queue_order_likeliest(queueing, task) ||
 		    task->pairs[task->machine].chance < least) {
-			task->out = true; /* it will not get likelier in this event */
+			/* It will not get likelier in this event. */
+			queueing_put_out(queueing, task);
 			continue;
 		}
 		for (; at > 0 && likelier(queueing, task, best[at - 1]); at--)

@@ -32,7 +32,7 @@ static struct queueing_task *choose(struct queueing *queueing)
 		if (task->out)
 			continue;
 		if (!queue_order_likeliest(queueing, task)) {
-			task->out = true;
+			queueing_put_out(queueing, task);
 			continue;
 		}
 		/*
@@ -41,7 +41,7 @@ static struct queueing_task *choose(struct queueing *queueing)
 		 */
 		if (task->pairs[task->machine].chance < threshold(queueing, task) ||
 		    task->pairs[task->machine].chance <= 0) {
-			task->out = true;
+			queueing_put_out(queueing, task);
 			continue;
 		}
 		if (!best || queue_order_ends_first(queueing, task, best))

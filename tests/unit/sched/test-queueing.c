@@ -107,6 +107,38 @@ static void test_memory(gconstpointer name)
 	scratch_free(other.scratch);
 }
 
+/* Refusals as too unlikely by a machine that was given another task after that. */
+static uint32_t refused_early(const struct sched_plan *plan)
+{
+	uint32_t early = 0;
+
+	for (uint32_t i = 0; i < plan->considered_count; i++)
+		for (uint32_t j = i + 1; j < plan->considered_count; j++)
+			early += plan->considered[i].refusal == SCHED_REFUSAL_UNLIKELY &&
+				 plan->considered[j].refusal == SCHED_REFUSAL_TAKEN &&
+				 plan->considered[i].cluster == plan->considered[j].cluster;
+	return early;
+}
+
+/* A task that is given up is explained by the machines as they were then, not as they were filled. */
+static void test_explains_when_given_up(void)
+{
+	const struct policy policy = policy_named("pam");
+	struct policy_context context = { .scratch = scratch_new(), .flags = POLICY_EXPLAIN };
+	uint32_t early = 0;
+
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		struct queueing_random *random = queueing_random_new(seed);
+		struct sched_plan plan;
+
+		g_assert_cmpint(policy_decide(&policy, &random->snapshot, &context, &plan), ==, 0);
+		early += refused_early(&plan);
+		queueing_random_free(random);
+	}
+	g_assert_cmpuint(early, >, 0);
+	scratch_free(context.scratch);
+}
+
 /* Every queued task is judged, and every waiting one has its machines looked at. */
 static void test_explain(gconstpointer name)
 {
@@ -376,6 +408,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/queueing/deadlines-pass-to-the-instant", test_deadline_to_the_instant);
 	g_test_add_func("/queueing/pamf-maps-nothing-that-has-no-chance", test_no_chance);
 	g_test_add_func("/queueing/settings-are-checked", test_settings_are_checked);
+	g_test_add_func("/queueing/explains-when-given-up", test_explains_when_given_up);
 	g_test_add_func("/queueing/queues-fit-into-what-can-be-held", test_queues_fit);
 	return g_test_run();
 }
