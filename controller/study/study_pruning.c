@@ -64,9 +64,14 @@ static void end_cell(struct tables *tables)
 	put(tables->text, tables->sweep ? tables->point.value : (double)NAN);
 	g_string_append_printf(tables->text, ",%u", tables->busy_s->len);
 	for (size_t q = 0; q < QUANTITIES; q++) {
-		const struct stats_interval interval = stats_t_interval(
-			(const double *)(const void *)tables->values[q]->data,
-			tables->values[q]->len, LEVEL);
+		const struct stats_interval unknown = { .value = NAN, .low = NAN, .high = NAN };
+		/* A mean over some of the trials is no match for another policy's over all. */
+		const struct stats_interval interval =
+			tables->values[q]->len < tables->busy_s->len
+				? unknown
+				: stats_t_interval(
+					  (const double *)(const void *)tables->values[q]->data,
+					  tables->values[q]->len, LEVEL);
 
 		put(tables->text, interval.value);
 		put(tables->text, interval.low);
