@@ -106,6 +106,7 @@ assert_decided() {
 	run "$virtbed" compare "$out" "$out-sim"
 	echo "$output"
 	[ "$status" -eq 0 ]
+	[[ "$output" = *"noise of tasks with deadlines"* ]]
 	run_assert_nobody "$out"
 	remains=$(lab_remains "$name")
 	[ -z "$remains" ] || { echo "$remains"; return 1; }
