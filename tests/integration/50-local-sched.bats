@@ -266,19 +266,9 @@ local_waits_to_start() {
 	local_assert_works c1
 }
 
-# The libvirtd of a blade: the one whose mount namespace has the blade's sockets.
-local_libvirtd() {
-	local pid
-	for pid in $(pgrep -x libvirtd); do
-		grep -q "/lab/$local_lab/$1/etc " "/proc/$pid/mountinfo" && echo "$pid"
-	done
-	true
-}
-
 local_libvirtd_is_new() {
 	local pid
-	pid=$(local_libvirtd "$1")
-	[ -n "$pid" ] && [ "$pid" != "$2" ]
+	pid=$(local_libvirtd "$1") && [ "$pid" != "$2" ]
 }
 
 @test "after kill -9 adopts its VMs, loses the running task once and numbers events on" {

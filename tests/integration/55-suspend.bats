@@ -242,10 +242,7 @@ suspend_pool() {
 }
 
 suspend_in_blade() {
-	local pid
-	for pid in $(pgrep -x libvirtd); do
-		grep -q "/lab/$local_lab/b1/etc " "/proc/$pid/mountinfo" && nsenter -t "$pid" -m -p "$@"
-	done
+	nsenter -t "$(local_libvirtd b1)" -m -p "$@"
 }
 
 # Asks for a step that cannot be done: the task is as before, the Nth failure of that KIND says why.
@@ -476,9 +473,7 @@ suspend_image_there() {
 	[ -n "${VIRTBED_LONG:-}" ] || skip "slow: ./testbed check --long"
 	suspend_prepare daemon
 	suspend_task c2 daemon 1 disk
-	for pid in $(pgrep -x libvirtd); do
-		grep -q "/lab/$local_lab/b2/etc " "/proc/$pid/mountinfo" && kill -9 "$pid"
-	done
+	kill -9 "$(local_libvirtd b2)"
 	within 180 suspend_libvirtd_answers
 	within 180 local_all_ready c2
 	resume_task c2 daemon 1 '[0, 1]'

@@ -175,15 +175,6 @@ migrate_vm() {
 	local_get c1 /v1/nodes | jq -r ".nodes[$1].vm"
 }
 
-# The libvirtd of a blade: the one whose mount namespace has the blade's sockets.
-migrate_libvirtd() {
-	local pid
-	for pid in $(pgrep -x libvirtd); do
-		grep -q "/lab/$local_lab/$1/etc " "/proc/$pid/mountinfo" && echo "$pid"
-	done
-	true
-}
-
 # Asks for a migration of the VM at node 0 that takes a minute, and waits until it is under way. migrate_slowly ID N NODES
 migrate_slowly() {
 	local vm
@@ -205,7 +196,7 @@ fails() {
 	migrate_start "$1" '[0, 1]' || return 1
 	vm=$(migrate_vm 0)
 	migrate_slowly "$1" 1 '[3, 1]' || migrate_why "$1" || return $?
-	kill -9 "$(migrate_libvirtd b2)"
+	kill -9 "$(local_libvirtd b2)" || return 1
 	within 120 migrate_has_failed "$1" || return 1
 	[ "$(migrate_events "$1" task-migrate-failed)" = 1 ] || return 2
 	[ "$(local_get c1 "/v1/tasks/$1" | jq -c '[.nodes, .migrations]')" = '[[0,1],null]' ] &&
@@ -274,8 +265,11 @@ migrate_share_is_measured() {
 	migrate_quota_is b2 "$vm" 15
 	migrate_slowly shares 2 '[3, 4]'
 	[ "$(local_status c1 DELETE /v1/tasks/shares)" = 200 ]
-	within 30 local_task_is c1 shares ended
+	within 120 local_task_is c1 shares ended
 	local_assert_outcome c1 shares killed
+	local_get c1 /v1/tasks/shares |
+		jq -e '[.migrations[]? | select(.n == 2) | .vms[] | select(.moved)] == []'
+	[ "$(migrate_events shares task-migrated)" = 1 ]
 	within 180 migrate_nothing_left
 	migrate_is_capped b2 "$vm"
 }
@@ -409,7 +403,7 @@ migrate_is_over() {
 	within 180 migrate_nothing_left
 	local_put c1 other "$(local_task cg S 2 12 '[4, 5]' 300)"
 	migrate_begin c1 left '[0, 1]' '[3, 1]' b1
-	kill -9 "$(migrate_libvirtd b1)"
+	kill -9 "$(local_libvirtd b1)"
 	within 180 migrate_is_over c1 left
 	migrate_has_reason c1 left
 	local_get c1 /v1/tasks/left | jq -c '[.state, .outcome, .reason, .nodes]' >&3
@@ -427,7 +421,7 @@ migrate_is_over() {
 	local_start c2
 	within 240 local_all_ready c2
 	migrate_begin c2 away '[0, 2]' '[4, 2]' b3
-	libvirtd=$(migrate_libvirtd b4)
+	libvirtd=$(local_libvirtd b4)
 	kill -STOP "$libvirtd"
 	local_virsh b3 migrate-setspeed "$migrate_moving" 9000
 	within 50 migrate_is_over c2 away

@@ -138,6 +138,12 @@ local_qemus() {
 	pgrep -f -- "^/usr/bin/qemu-system.* guest=virtbed-$local_lab-$1-n${2:-}" | sort | tr '\n' ' '
 }
 
+# The libvirtd of a blade. What that has forked and not yet started has its name too, but is no child of
+# the blade's process.
+local_libvirtd() {
+	pgrep -P "$(lab_get "$local_lab" ".blades[] | select(.name == \"$1\") | .blade_pid")" -x libvirtd
+}
+
 local_virsh() {
 	local blade=$1
 	shift
