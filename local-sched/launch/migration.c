@@ -282,14 +282,9 @@ void migration_wired(struct migration *migration, struct machine *machine, const
 {
 	if (migration_step(migration) != MIGRATION_WIRING)
 		return;
-	for (uint32_t i = 0; i < migration->count; i++) {
-		if (migration->vms[i].machine != machine)
-			continue;
-		if (migration_vm_repeats(migration, i, error))
-			vm_steps_repeat(migration->steps, i);
-		else
-			vm_steps_done(migration->steps, i, error);
-	}
+	for (uint32_t i = 0; i < migration->count; i++)
+		if (migration->vms[i].machine == machine)
+			vm_steps_wired(migration->steps, i, error);
 }
 
 void migration_lost(struct migration *migration, const struct machine *machine)

@@ -395,7 +395,7 @@ void suspension_wired(struct suspension *suspension, struct machine *machine, co
 		return;
 	for (uint32_t i = 0; i < suspension->count; i++)
 		if (suspension->vms[i].machine == machine)
-			vm_steps_done(suspension->steps, i, error);
+			vm_steps_wired(suspension->steps, i, error);
 }
 
 void suspension_abort(struct suspension *suspension)

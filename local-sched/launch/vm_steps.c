@@ -244,6 +244,14 @@ bool vm_steps_awaits(const struct vm_steps *steps, uint32_t vm)
 	return steps->turns[vm].open;
 }
 
+void vm_steps_wired(struct vm_steps *steps, uint32_t vm, const GError *error)
+{
+	if (steps->kind->is_to_be_repeated(steps->owner, vm, error))
+		vm_steps_repeat(steps, vm);
+	else
+		vm_steps_done(steps, vm, error);
+}
+
 /* Calls. */
 
 gpointer vm_steps_call(struct vm_steps *steps, uint32_t vm)

@@ -71,6 +71,9 @@ void vm_steps_done(struct vm_steps *steps, uint32_t vm, const GError *error);
 /* It is started again for one VM after a while. */
 void vm_steps_repeat(struct vm_steps *steps, uint32_t vm);
 
+/* Its channels were opened again, or not (machine_rewire()): it is done, or is to be repeated. */
+void vm_steps_wired(struct vm_steps *steps, uint32_t vm, const GError *error);
+
 /* A VM is gone: nothing more is done for it, and nothing waits for it. */
 void vm_steps_drop(struct vm_steps *steps, uint32_t vm);
 
