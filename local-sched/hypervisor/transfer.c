@@ -366,6 +366,8 @@ static gpointer find_live(const struct order *order, enum presence here, enum pr
 		return is_gone(order, error);
 	if (here == BUSY)
 		end_job(connection, order->domain);
+	else if (there == BUSY)
+		return not_known_yet(order, error); /* it may be about to be set going there */
 	else if (here == STILL)
 		set_going(connection, order->domain);
 	else if (there == STILL)
