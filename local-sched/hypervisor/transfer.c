@@ -47,6 +47,24 @@ static bool is_cancelled(const struct order *order, GError **error)
 	return true;
 }
 
+/*
+ * Whether the call that migrates is under way: kept with what cancels it, which all orders for a
+ * transfer share. It is set before the last look at that, so that one that was cancelled and is not
+ * under way never will be.
+ */
+#define UNDER_WAY "transfer-under-way"
+
+static void set_under_way(const struct order *order, bool under_way)
+{
+	if (order->cancel)
+		g_object_set_data(G_OBJECT(order->cancel), UNDER_WAY, GINT_TO_POINTER(under_way));
+}
+
+static bool is_under_way(const struct order *order)
+{
+	return order->cancel && g_object_get_data(G_OBJECT(order->cancel), UNDER_WAY);
+}
+
 /* Migrating. */
 
 /*
@@ -143,10 +161,12 @@ static gpointer migrate_work(virConnectPtr connection, gpointer input, GError **
 	xml = domain ? changed_xml(domain, order) : NULL;
 	add_text(&params, &count, &max, VIR_MIGRATE_PARAM_URI, uri);
 	add_text(&params, &count, &max, VIR_MIGRATE_PARAM_DEST_XML, xml);
-	if (domain)
+	set_under_way(order, true);
+	if (domain && !is_cancelled(order, error))
 		result = virDomainMigrateToURI3(domain, order->to_uri, params, (unsigned)count,
 						migrate_flags(order));
-	if (result < 0)
+	set_under_way(order, false);
+	if (result < 0 && !(error && *error))
 		virt_error_set(error, "cannot move VM '%s' to host '%s'", order->domain,
 			       host_name(order->to));
 	virTypedParamsFree(params, count);
@@ -383,6 +403,10 @@ static gpointer find_work(virConnectPtr connection, gpointer input, GError **err
 	enum presence here;
 	enum presence there;
 
+	if (is_under_way(order)) {
+		end_job(connection, order->domain);
+		return not_known_yet(order, error);
+	}
 	if (!look(connection, order->domain, &here, error))
 		return NULL;
 	/* The other host may be gone for good. */
