@@ -647,7 +647,7 @@ static void stretch_read(const struct usage *usage, void *data)
 	} else if (job_is_held(job)) {
 		suspension_go_on(job->suspension);
 	} else {
-		job_open_stretch(job, clock_now_ns()); /* a rollback was faster */
+		job_open_stretch(job, job->stretch_ns); /* it has run on since then */
 	}
 }
 

@@ -36,6 +36,8 @@ static void on_runs(int64_t t_ns, void *data)
 
 	if (!job->usage)
 		job_open_stretch(job, t_ns);
+	else if (job->usage_closing)
+		job->stretch_ns = t_ns; /* for stretch_read() */
 	if (job->deadline_source == 0)
 		job_start_deadline(job);
 	job_send_answers(job);

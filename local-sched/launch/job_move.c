@@ -83,7 +83,7 @@ static gboolean look(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-/* The stretch ends, and the next one begins when the counters were read (stretch_read()). */
+/* The stretch ends, and the next one begins with it, once the counters were read (stretch_read()). */
 static void next_stretch(struct job *job)
 {
 	int64_t now_ns = clock_now_ns();
