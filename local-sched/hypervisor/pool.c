@@ -96,17 +96,30 @@ static struct site *site_called(const struct pool *pool, const char *host, struc
 	return otherwise;
 }
 
-/* A VM may be on another site's host as well, which has to be asked before it is booted. */
-static void doubt(struct machine *machine, struct site *other)
-{
-	machine_bar(machine, true);
-	site_await(other, machine);
-}
-
 static void tell_home(struct pool *pool, const struct machine *machine, const struct site *site)
 {
 	pool->settings.moved(machine_number(machine), host_name(site_host(site)),
 			     pool->settings.data);
+}
+
+/* It is on one host only, unless another one may have it too, or it is on its way to one. */
+static void on_gone(struct machine *machine, void *data)
+{
+	struct pool *pool = data;
+
+	for (uint32_t i = 0; i < pool->settings.cluster->hosts_count; i++)
+		if (site_awaits(pool->settings.sites[i], machine))
+			return;
+	if (!machine_is_stowed(machine))
+		tell_home(pool, machine, site_of(pool, machine));
+	machine_bar(machine, false);
+}
+
+/* A VM may be on another site's host as well, which has to remove it before it is booted. */
+static void doubt(struct pool *pool, struct machine *machine, struct site *other)
+{
+	machine_bar(machine, true);
+	site_await(other, machine, on_gone, pool);
 }
 
 /* A new VM with the next number at its home, or NULL: there are no more addresses. */
@@ -139,7 +152,7 @@ static struct machine *add_number(struct pool *pool, struct site *site)
 		machine_new(&machine, settings->cluster->cores, &machine_events, pool);
 	g_ptr_array_add(pool->entries, entry);
 	if (other && other != site)
-		doubt(entry->machine, other);
+		doubt(pool, entry->machine, other);
 	site_add_machine(site, entry->machine);
 	return entry->machine;
 }
@@ -433,7 +446,7 @@ void pool_give_up(struct pool *pool, struct machine *machine, struct node *node)
 	if (host_connected(site_host(node_site(node))))
 		tell_home(pool, machine, site_of(pool, machine));
 	else
-		doubt(machine, node_site(node));
+		doubt(pool, machine, node_site(node));
 }
 
 /* Keeping. */

@@ -31,7 +31,10 @@ struct site {
 	struct host *host;
 	GPtrArray *places;   /* of struct machine_place, borrowed */
 	GPtrArray *machines; /* of struct machine, borrowed */
-	GPtrArray *awaiting; /* ..., of other sites: barred until this one was asked */
+	GPtrArray *awaiting; /* ..., of other sites: this one may have them too, and removes them */
+	guint await_source;
+	void (*gone)(struct machine *machine, void *data); /* one of these */
+	void *gone_data;
 	enum step step;
 	bool stepping; /* a step is under way */
 	bool reached;  /* was connected at least once */
@@ -413,12 +416,67 @@ static void tidy(struct site *site)
 	site->tidied = true;
 }
 
-/* What the host had of them is removed, or is about to be. */
-static void lift_bars(struct site *site)
+/* A VM that is being removed because it is another site's. */
+struct removal {
+	struct site *site;
+	struct machine *machine;
+};
+
+static void remove_awaited(struct site *site);
+
+static gboolean remove_again(gpointer data)
 {
-	for (guint i = 0; i < site->awaiting->len; i++)
-		machine_bar(site->awaiting->pdata[i], false);
-	g_ptr_array_set_size(site->awaiting, 0);
+	struct site *site = data;
+
+	site->await_source = 0;
+	remove_awaited(site);
+	return G_SOURCE_REMOVE;
+}
+
+static void awaited_removed(gpointer result, const GError *error, gpointer data)
+{
+	g_autofree struct removal *removal = data;
+	struct site *site = removal->site;
+
+	if (site->frozen || !site_awaits(site, removal->machine))
+		return;
+	if (error) {
+		log_warning("host '%s': %s; trying again in %d s", host_name(site->host),
+			    error->message, RETRY_S);
+		if (site->await_source == 0)
+			site->await_source = g_timeout_add_seconds(RETRY_S, remove_again, site);
+		return;
+	}
+	g_ptr_array_remove(site->awaiting, removal->machine);
+	site->gone(removal->machine, site->gone_data);
+}
+
+/* Those that came back by a migration are to stay. */
+static void keep_own(struct site *site)
+{
+	for (guint i = site->awaiting->len; i > 0; i--) {
+		struct machine *machine = site->awaiting->pdata[i - 1];
+
+		if (!machine_of(site, machine_domain(machine)))
+			continue;
+		g_ptr_array_remove_index(site->awaiting, i - 1);
+		site->gone(machine, site->gone_data);
+	}
+}
+
+/* When its host comes back, it is done after VMs were listed. */
+static void remove_awaited(struct site *site)
+{
+	if (site->step != STEP_READY || site->frozen || !host_connected(site->host))
+		return;
+	keep_own(site);
+	for (guint i = 0; i < site->awaiting->len; i++) {
+		struct machine *machine = site->awaiting->pdata[i];
+		struct removal *removal = g_new0(struct removal, 1);
+
+		*removal = (struct removal){.site = site, .machine = machine};
+		domain_destroy(site->host, machine_domain(machine), awaited_removed, removal);
+	}
 }
 
 static void listed(gpointer result, const GError *error, gpointer data)
@@ -445,7 +503,7 @@ static void listed(gpointer result, const GError *error, gpointer data)
 		else
 			add_late(site, machine);
 	}
-	lift_bars(site);
+	remove_awaited(site);
 	tidy(site);
 }
 
@@ -556,6 +614,7 @@ void site_free(struct site *site)
 	if (!site)
 		return;
 	g_clear_handle_id(&site->retry_source, g_source_remove);
+	g_clear_handle_id(&site->await_source, g_source_remove);
 	host_free(site->host);
 	virt_type_decision_free(site->decision);
 	virt_type_clear(&site->type);
@@ -587,9 +646,19 @@ void site_add_machine(struct site *site, struct machine *machine)
 		add_late(site, machine);
 }
 
-void site_await(struct site *site, struct machine *machine)
+void site_await(struct site *site, struct machine *machine,
+		void (*gone)(struct machine *machine, void *data), void *data)
 {
-	g_ptr_array_add(site->awaiting, machine);
+	site->gone = gone;
+	site->gone_data = data;
+	if (!site_awaits(site, machine))
+		g_ptr_array_add(site->awaiting, machine);
+	remove_awaited(site);
+}
+
+bool site_awaits(const struct site *site, const struct machine *machine)
+{
+	return g_ptr_array_find(site->awaiting, machine, NULL);
 }
 
 /* Moving. */

@@ -45,10 +45,15 @@ void site_add_place(struct site *site, struct machine_place *place);
 void site_add_machine(struct site *site, struct machine *machine);
 
 /*
- * A VM of another site (borrowed) may be on this host as well: when the host has been asked, and has
- * removed it, the VM is not barred any more (machine_bar()).
+ * A VM of another site (borrowed) may be on this host as well, which is to remove it: `gone` tells,
+ * once, that it has done so. A host that is out of reach, or fails to, is asked again. `gone` and
+ * `data` are the same for all VMs.
  */
-void site_await(struct site *site, struct machine *machine);
+void site_await(struct site *site, struct machine *machine,
+		void (*gone)(struct machine *machine, void *data), void *data);
+
+/* Whether that is still to be told of a VM. */
+bool site_awaits(const struct site *site, const struct machine *machine);
 
 /*
  * Whether VMs can be moved from one host to another; false with `error` (VIRT_ERROR) that says what
