@@ -230,6 +230,32 @@ static void test_repeats(void)
 	vm_steps_free(owner.steps);
 }
 
+/* What tells the end of VM 1's step is no answer to a call. */
+static void test_wired(void)
+{
+	g_autoptr(GError) away = g_error_new_literal(G_IO_ERROR, G_IO_ERROR_FAILED, "away");
+	struct owner owner = {.idle = VMS, .repeats = true, .patience = 100};
+	gpointer calls[2];
+
+	begin(&owner);
+	calls[0] = owner.calls[1];
+	vm_steps_wired(owner.steps, 1, away);
+	answer(&owner, 0, NULL);
+	answer(&owner, 2, NULL);
+	g_assert_cmpuint(vm_steps_current(owner.steps), ==, WORKING);
+	wait_until_started(&owner, VMS + 1);
+	calls[1] = owner.calls[1];
+	vm_steps_wired(owner.steps, 1, NULL);
+	g_assert_cmpuint(vm_steps_current(owner.steps), ==, MORE);
+	for (int i = 0; i < 2; i++)
+		vm_steps_answer(HOST_DONE, NULL, calls[i]);
+	owner.repeats = false;
+	for (uint32_t i = 0; i < VMS; i++)
+		answer(&owner, i, NULL);
+	g_assert_cmpuint(vm_steps_current(owner.steps), ==, IDLE);
+	vm_steps_free(owner.steps);
+}
+
 /* Its limit is reached once in vain. */
 static void test_limit(void)
 {
@@ -270,6 +296,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/vm-steps/late-answers-do-not-count", test_late);
 	g_test_add_func("/vm-steps/a-vm-that-is-gone-holds-nothing-up", test_dropped);
 	g_test_add_func("/vm-steps/tries-again", test_repeats);
+	g_test_add_func("/vm-steps/tries-again-to-wire", test_wired);
 	g_test_add_func("/vm-steps/takes-no-longer-than-its-limit", test_limit);
 	g_test_add_func("/vm-steps/may-be-freed-at-any-time", test_freed);
 	return g_test_run();
