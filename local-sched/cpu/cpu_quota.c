@@ -10,7 +10,24 @@
 /* The remote protocol refuses more (REMOTE_DOMAIN_SCHEDULER_PARAMETERS_MAX); QEMU has 9. */
 enum { PARAMETERS_MAX = 16 };
 
-static bool set_quota(const struct cpu_cap *cap, virDomainPtr domain, GError **error)
+/*
+ * Period and quota are written one after the other. Where a control group of version 1 above the VM's
+ * has as little as the VM is to get, the kernel refuses a shorter period while the old quota stands.
+ */
+static void make_way(virDomainPtr domain)
+{
+	virTypedParameterPtr parameters = NULL;
+	int count = 0;
+	int capacity = 0;
+
+	if (virTypedParamsAddLLong(&parameters, &count, &capacity,
+				   VIR_DOMAIN_SCHEDULER_GLOBAL_QUOTA, CPU_CAP_QUOTA_MIN_US) == 0)
+		virDomainSetSchedulerParametersFlags(domain, parameters, count,
+						     VIR_DOMAIN_AFFECT_LIVE);
+	virTypedParamsFree(parameters, count);
+}
+
+static bool try_quota(const struct cpu_cap *cap, virDomainPtr domain)
 {
 	virTypedParameterPtr parameters = NULL;
 	int count = 0;
@@ -23,10 +40,21 @@ static bool set_quota(const struct cpu_cap *cap, virDomainPtr domain, GError **e
 				      VIR_DOMAIN_SCHEDULER_GLOBAL_QUOTA, cap->quota_us) == 0 &&
 	       virDomainSetSchedulerParametersFlags(domain, parameters, count,
 						    VIR_DOMAIN_AFFECT_LIVE) == 0;
+	virTypedParamsFree(parameters, count);
+	return good;
+}
+
+static bool set_quota(const struct cpu_cap *cap, virDomainPtr domain, GError **error)
+{
+	bool good = try_quota(cap, domain);
+
+	if (!good) {
+		make_way(domain);
+		good = try_quota(cap, domain);
+	}
 	if (!good)
 		virt_error_set(error, "VM '%s': cannot set a CPU quota of %" PRId64 " us",
 			       virDomainGetName(domain), cap->quota_us);
-	virTypedParamsFree(parameters, count);
 	return good;
 }
 
