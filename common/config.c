@@ -271,8 +271,10 @@ static void fill_in(struct config *config, GHashTable *given)
 	for (uint32_t c = 0; c < config->clusters_count; c++)
 		for (uint32_t h = 0; h < config->clusters[c].hosts_count; h++)
 			fill_in_host(&config->clusters[c].hosts[h], config->clusters[c].name, h);
-	for (uint32_t t = 0; t < config->types_count; t++)
+	for (uint32_t t = 0; t < config->types_count; t++) {
 		DEFAULT_NUMBER(config->types[t].repetitions, 1);
+		DEFAULT_NUMBER(config->types[t].cpu_need, 1);
+	}
 	if (workload) {
 		DEFAULT_NUMBER(workload->seed, 1);
 		DEFAULT_NUMBER(workload->constant_until, 2.5);
@@ -474,6 +476,16 @@ void config_free(struct config *config)
 uint32_t config_type_nodes(const struct config_type *type, const struct config_cluster *cluster)
 {
 	return type->cores / cluster->cores + (type->cores % cluster->cores != 0);
+}
+
+uint32_t config_cluster_host(const struct config_cluster *cluster, uint32_t node)
+{
+	return (uint32_t)((uint64_t)node * cluster->hosts_count / cluster->nodes);
+}
+
+uint32_t config_cluster_places(const struct config_cluster *cluster)
+{
+	return cluster->nodes / MAX(cluster->hosts_count, 1);
 }
 
 bool config_type_fits(const struct config_type *type, const struct config_cluster *cluster)

@@ -115,6 +115,12 @@ struct config_cluster {
 	uint32_t base_mhz;   /* the host's nominal frequency; needed where max_mhz is given */
 	char *max_cstate;    /* deepest C-state, e.g. "C1"; NULL: no limit */
 	struct config_preemption *preemption; /* NULL: the defaults */
+	/*
+	 * Its hosts are shared in time (paper 003): policies place VMs on hosts and give them shares of
+	 * their CPUs. A node is then a place for a VM, with the whole CPU of its host for its cap; every
+	 * host has the same number of them. docs/sharing.md.
+	 */
+	bool shared;
 	char *local_scheduler; /* URL of a running local scheduler; NULL: `run` starts one */
 	struct config_host *hosts; /* hosts_count of them; may be empty for `simulate` only */
 	uint32_t hosts_count;
@@ -136,6 +142,7 @@ struct config_type {
 	uint32_t utility_max;
 	double constant_until; /* equal to zero_at: a step */
 	double zero_at;
+	double cpu_need;      /* of each VM on shared hosts, share of a host, (0, 1]; default 1 */
 };
 
 /* One entry of the ETC and EEC matrices (paper 002, Tables 5 and 6), with its spread. */
@@ -451,6 +458,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(config_t, config_free)
 
 /* Nodes that `type` occupies in `cluster`: cores / cores-per-node, rounded up. */
 uint32_t config_type_nodes(const struct config_type *type, const struct config_cluster *cluster);
+
+/* The index of the host that a node of `cluster` is on: they are spread over its hosts in blocks. */
+uint32_t config_cluster_host(const struct config_cluster *cluster, uint32_t node);
+
+/* Places for VMs on each host of a cluster that is shared. */
+uint32_t config_cluster_places(const struct config_cluster *cluster);
 
 /*
  * Whether `type` can run in `cluster` at all: it is wide enough, and RAM plus swap of the nodes that

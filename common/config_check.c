@@ -141,6 +141,26 @@ static bool check_preemption(const struct check *check, const struct config_pree
 	return true;
 }
 
+/* Hosts that tasks share: policies see one cluster, and every host has the same room. */
+static bool check_shared(const struct check *check, const struct config_cluster *cluster,
+			 const char *key)
+{
+	if (check->config->clusters_count > 1 || check->config->environment)
+		return fail(check, "%s.shared: hosts are shared in the only cluster of a configuration "
+				   "without environment; leave out the rest",
+			    key);
+	if (cluster->hosts_count == 0 || cluster->nodes % cluster->hosts_count != 0)
+		return fail(check, "%s.nodes: %u nodes are not the same number on each of %u hosts; "
+				   "shared hosts have equally many",
+			    key, cluster->nodes, cluster->hosts_count);
+	for (uint32_t h = 0; h < cluster->hosts_count; h++)
+		if (cluster->hosts[h].blade && cluster->max_mhz == 0)
+			return fail(check, "%s.max_mhz: missing; on a shared blade it says what all of "
+					   "its CPU is, which VMs get shares of",
+				    key);
+	return true;
+}
+
 static bool check_cluster(const struct check *check, const struct config_cluster *cluster,
 			  uint32_t index)
 {
@@ -175,7 +195,7 @@ static bool check_cluster(const struct check *check, const struct config_cluster
 		if (!check_host(check, &cluster->hosts[h], host))
 			return false;
 	}
-	return true;
+	return !cluster->shared || check_shared(check, cluster, key);
 }
 
 static bool fits_somewhere(const struct config *config, const struct config_type *type)
@@ -237,6 +257,9 @@ static bool check_type(const struct check *check, const struct config_type *type
 		return fail(check, "%s.class: '%s' is not one of S, W, A, B, C", key, type->class_);
 	if (!(type->share >= 0 && type->share <= 1))
 		return fail(check, "%s.share: %g is outside 0 to 1", key, type->share);
+	if (!(type->cpu_need >= 0 && type->cpu_need <= 1))
+		return fail(check, "%s.cpu_need: %g is not above 0 and at most 1, share of a host",
+			    key, type->cpu_need);
 	if (!check_type_utility(check, type, key))
 		return false;
 	if (!fits_somewhere(check->config, type))

@@ -26,6 +26,8 @@ static double cores_on(const struct config_cluster *cluster, const struct config
 			g_str_equal(cluster->hosts[h].blade, blade->name);
 	if (here == 0)
 		return 0;
+	if (cluster->shared) /* each may have all of it, and all together no more */
+		return cluster->cores;
 	return (double)cluster->cores * cluster->nodes * here / cluster->hosts_count;
 }
 

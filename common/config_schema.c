@@ -116,6 +116,7 @@ static const cyaml_schema_field_t cluster_fields[] = {
 	STRING(OPTIONAL, struct config_cluster, max_cstate),
 	CYAML_FIELD_MAPPING_PTR("preemption", OPTIONAL | CYAML_FLAG_POINTER, struct config_cluster,
 				preemption, preemption_fields),
+	FLAG(struct config_cluster, shared),
 	STRING(OPTIONAL, struct config_cluster, local_scheduler),
 	LIST(OPTIONAL, struct config_cluster, hosts, &host_entry, 0),
 	CYAML_FIELD_END
@@ -138,6 +139,7 @@ static const cyaml_schema_field_t type_fields[] = {
 	UINT(OPTIONAL, struct config_type, utility_max),
 	FLOAT(OPTIONAL, struct config_type, constant_until),
 	FLOAT(OPTIONAL, struct config_type, zero_at),
+	FLOAT(OPTIONAL, struct config_type, cpu_need),
 	CYAML_FIELD_END
 };
 
@@ -414,6 +416,7 @@ enum config_zero config_schema_zero(const char *key)
 		{ "cipher_suite", CONFIG_ZERO_IS_REFUSED },
 		{ "classes_seed", CONFIG_ZERO_IS_REFUSED },
 		{ "constant_until", CONFIG_ZERO_IS_REFUSED },
+		{ "cpu_need", CONFIG_ZERO_IS_REFUSED },
 		{ "critical_mean_s", CONFIG_ZERO_IS_REFUSED },
 		{ "critical_share", CONFIG_ZERO_IS_VALUE },
 		{ "critical_utility", CONFIG_ZERO_IS_REFUSED },

@@ -107,6 +107,12 @@ static void resume_task(struct http_request *request, const char *const *argumen
 	task_api_ask(request, ((struct status_api *)data)->session, arguments[0], true);
 }
 
+static void migrate_task(struct http_request *request, const char *const *arguments, json_t *body,
+			 void *data)
+{
+	task_api_migrate(request, ((struct status_api *)data)->session, arguments[0], body);
+}
+
 static const struct http_route routes[] = {
 	{"GET", "/v1/status", get_status},
 	{"GET", "/v1/runs", get_runs},
@@ -114,6 +120,7 @@ static const struct http_route routes[] = {
 	{"GET", "/v1/tasks/*", get_task},
 	{"POST", "/v1/tasks/*/suspend", suspend_task},
 	{"POST", "/v1/tasks/*/resume", resume_task},
+	{"POST", "/v1/tasks/*/migrate", migrate_task},
 	{"POST", "/v1/notices", post_notice},
 	{"POST", "/v1/stop", post_stop},
 	{NULL, NULL, NULL},

@@ -2,6 +2,7 @@
 #include "controller/api/task_api.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "common/json.h"
 #include "controller/engine/engine.h"
@@ -11,14 +12,34 @@ static json_t *number_json(double value)
 	return isfinite(value) ? json_real(value) : json_null();
 }
 
+static const char *host_name(const struct config_cluster *cluster, uint32_t node)
+{
+	uint32_t host = cluster->shared ? node : config_cluster_host(cluster, node);
+
+	return host < cluster->hosts_count ? cluster->hosts[host].name : "?";
+}
+
+/* The names of the hosts of nodes. */
+static json_t *hosts_json(const struct config_cluster *cluster, const uint32_t *nodes,
+			  uint32_t count)
+{
+	json_t *hosts = json_array();
+
+	for (uint32_t i = 0; i < count; i++)
+		json_array_append_new(hosts, json_string(host_name(cluster, nodes[i])));
+	return hosts;
+}
+
 static json_t *place_json(const struct run_session *session, const struct engine_task *task)
 {
 	json_t *nodes = json_array();
 
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		json_array_append_new(nodes, json_integer(task->nodes[i]));
-	return json_pack("{s:s, s:o}", "cluster", session->config->clusters[task->cluster].name,
-			 "nodes", nodes);
+	return json_pack("{s:s, s:o, s:o}", "cluster",
+			 session->config->clusters[task->cluster].name, "nodes", nodes, "hosts",
+			 hosts_json(&session->config->clusters[task->cluster], task->nodes,
+				    task->nodes_count));
 }
 
 static json_t *task_json(const struct run_session *session, uint32_t index)
@@ -37,6 +58,155 @@ static json_t *task_json(const struct run_session *session, uint32_t index)
 		g_autoptr(json_t) place = place_json(session, task);
 
 		json_object_update(object, place);
+	}
+	return object;
+}
+
+/* The hosts of nodes as the store writes them: "0,1". */
+static json_t *stored_hosts_json(const struct config_cluster *cluster, const char *nodes)
+{
+	g_auto(GStrv) words = g_strsplit(nodes, ",", -1);
+	json_t *hosts = json_array();
+
+	for (char **word = words; *word; word++)
+		json_array_append_new(
+			hosts, json_string(host_name(cluster, (uint32_t)strtoul(*word, NULL, 10))));
+	return hosts;
+}
+
+/* Where the VMs of the present attempt have been, by time. */
+struct history {
+	const struct config_cluster *cluster;
+	json_t *places; /* in order of since_s */
+	char *first;    /* nodes before the first change; NULL: there was none */
+	double first_s; /* when that was asked for */
+};
+
+static void add_place(struct history *history, double since_s, const char *how, const char *nodes)
+{
+	size_t at = json_array_size(history->places);
+
+	while (at > 0 && json_number_value(json_object_get(
+				 json_array_get(history->places, at - 1), "since_s")) > since_s)
+		at--;
+	json_array_insert_new(history->places, at,
+			      json_pack("{s:f, s:s, s:o}", "since_s", since_s, "how", how, "hosts",
+					stored_hosts_json(history->cluster, nodes)));
+}
+
+static void add_change(struct history *history, double requested_s, const char *nodes)
+{
+	if (history->first && !(requested_s < history->first_s))
+		return;
+	g_free(history->first);
+	history->first = g_strdup(nodes);
+	history->first_s = requested_s;
+}
+
+static json_t *places_json(const struct run_session *session, const struct engine_task *task,
+			   GPtrArray *migrations)
+{
+	g_autoptr(GPtrArray) suspensions = store_suspensions(session->store, session->run, NULL);
+	struct history history = {.cluster = &session->config->clusters[task->cluster],
+				  .places = json_array()};
+	g_autoptr(GString) now = g_string_new(NULL);
+
+	for (guint i = 0; suspensions && i < suspensions->len; i++) {
+		const struct store_suspension *one = g_ptr_array_index(suspensions, i);
+
+		if (one->task != task->task->id || one->attempt != task->attempts)
+			continue;
+		add_change(&history, one->requested_s, one->nodes);
+		if (one->to_nodes && isfinite(one->since_s))
+			add_place(&history, one->since_s, "resumed", one->to_nodes);
+	}
+	for (guint i = 0; i < migrations->len; i++) {
+		const struct store_migration *one = g_ptr_array_index(migrations, i);
+
+		add_change(&history, one->requested_s, one->nodes);
+		if (isfinite(one->ended_s))
+			add_place(&history, one->ended_s, one->reason ? "stayed" : "migrated",
+				  one->to_nodes);
+	}
+	for (uint32_t i = 0; i < task->nodes_count; i++)
+		g_string_append_printf(now, "%s%u", i ? "," : "", task->nodes[i]);
+	if (isfinite(task->started_s))
+		add_place(&history, task->started_s, "started", history.first ?: now->str);
+	g_free(history.first);
+	return history.places;
+}
+
+/* The migrations of the present attempt of a task. */
+static GPtrArray *migrations_of(const struct run_session *session, const struct engine_task *task)
+{
+	GPtrArray *all = store_migrations(session->store, session->run, NULL);
+
+	if (!all)
+		return g_ptr_array_new();
+	for (guint i = all->len; i-- > 0;) {
+		const struct store_migration *one = g_ptr_array_index(all, i);
+
+		if (one->task != task->task->id || one->attempt != task->attempts)
+			g_ptr_array_remove_index(all, i);
+	}
+	return all;
+}
+
+static json_t *migrations_json(const struct config_cluster *cluster, GPtrArray *migrations)
+{
+	json_t *list = json_array();
+
+	for (guint i = 0; i < migrations->len; i++) {
+		const struct store_migration *one = g_ptr_array_index(migrations, i);
+
+		json_array_append_new(
+			list,
+			json_pack("{s:i, s:b, s:o, s:o, s:o, s:o, s:s?}", "n", (int)one->n,
+				  "by_person", one->by_person, "requested_s",
+				  number_json(one->requested_s), "ended_s",
+				  number_json(one->ended_s), "from",
+				  stored_hosts_json(cluster, one->nodes), "to",
+				  stored_hosts_json(cluster, one->to_nodes), "reason", one->reason));
+	}
+	return list;
+}
+
+/* What its share came to last; null: not known. */
+static json_t *share_json(const struct run_session *session, const struct engine_task *task)
+{
+	g_autoptr(GPtrArray) rows = store_deliveries(session->store, session->run, NULL);
+
+	for (guint i = rows ? rows->len : 0; i-- > 0;) {
+		const struct store_delivery *one = g_ptr_array_index(rows, i);
+
+		if (one->task == task->task->id && one->attempt == task->attempts)
+			return json_pack("{s:f, s:o, s:o, s:f}", "share", one->share,
+					 "asked_cores", number_json(one->asked_cores),
+					 "given_cores", number_json(one->given_cores), "time_s",
+					 one->time_s);
+	}
+	return json_null();
+}
+
+/* The task with its history and its share. */
+static json_t *task_json_whole(const struct run_session *session, uint32_t index)
+{
+	const struct engine_task *task = engine_task(session->engine, index);
+	json_t *object = task_json(session, index);
+	g_autoptr(GPtrArray) migrations = NULL;
+
+	if (!task->nodes_count)
+		return object;
+	migrations = migrations_of(session, task);
+	json_object_set_new(object, "migrated",
+			    migrations_json(&session->config->clusters[task->cluster], migrations));
+	json_object_set_new(object, "places", places_json(session, task, migrations));
+	if (session->config->clusters[task->cluster].shared) {
+		json_object_set_new(object, "yield",
+				    task->yield > 0 ? json_real(task->yield) : json_null());
+		json_object_set_new(object, "virtual_s",
+				    json_real(engine_virtual_time_s(session->engine, index)));
+		json_object_set_new(object, "share", share_json(session, task));
 	}
 	return object;
 }
@@ -86,7 +256,71 @@ void task_api_get(struct http_request *request, const struct run_session *sessio
 	uint32_t index;
 
 	if (find(request, session, number, &index))
-		http_request_reply(request, 200, task_json(session, index));
+		http_request_reply(request, 200, task_json_whole(session, index));
+}
+
+/* The hosts that `body` names, each once, or NULL after the request was answered. */
+static GArray *read_hosts(struct http_request *request, const struct config_cluster *cluster,
+			  const json_t *body)
+{
+	g_autoptr(GArray) hosts = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	const json_t *list = json_object_get(body, "to");
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *name = json_string_value(json_array_get(list, i)) ?: "";
+		uint32_t host = 0;
+
+		while (host < cluster->hosts_count &&
+		       !g_str_equal(cluster->hosts[host].name, name))
+			host++;
+		if (host == cluster->hosts_count) {
+			http_request_fail(request, 400,
+					  "there is no host '%.64s' in cluster '%s', where the task is",
+					  name, cluster->name);
+			return NULL;
+		}
+		for (guint j = 0; j < hosts->len; j++)
+			if (g_array_index(hosts, uint32_t, j) == host) {
+				http_request_fail(request, 400, "host '%.64s' is named twice", name);
+				return NULL;
+			}
+		g_array_append_val(hosts, host);
+	}
+	if (hosts->len > 0)
+		return g_steal_pointer(&hosts);
+	http_request_fail(request, 400, "to: name the hosts that its VMs are to go to");
+	return NULL;
+}
+
+void task_api_migrate(struct http_request *request, const struct run_session *session,
+		      const char *number, const json_t *body)
+{
+	const struct config_cluster *cluster;
+	g_autofree uint32_t *node_hosts = NULL;
+	g_autoptr(GArray) hosts = NULL;
+	const char *why_not;
+	uint32_t index;
+	uint32_t full;
+
+	if (!find(request, session, number, &index))
+		return;
+	cluster = &session->config->clusters[engine_task(session->engine, index)->cluster];
+	hosts = read_hosts(request, cluster, body);
+	if (!hosts)
+		return;
+	node_hosts = g_new(uint32_t, cluster->nodes);
+	for (uint32_t i = 0; i < cluster->nodes; i++)
+		node_hosts[i] = cluster->shared ? i : config_cluster_host(cluster, i);
+	why_not = engine_request_migrate(session->engine, index,
+					 (const uint32_t *)(void *)hosts->data, hosts->len,
+					 node_hosts, &full);
+	if (why_not && full != UINT32_MAX)
+		http_request_fail(request, 409, "task %u cannot be migrated: %s on host '%s'",
+				  index, why_not, cluster->hosts[full].name);
+	else if (why_not)
+		http_request_fail(request, 409, "task %u cannot be migrated: %s", index, why_not);
+	else
+		http_request_reply(request, 202, task_json_whole(session, index));
 }
 
 void task_api_ask(struct http_request *request, const struct run_session *session,

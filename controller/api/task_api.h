@@ -16,6 +16,10 @@ void task_api_list(struct http_request *request, const struct run_session *sessi
 void task_api_get(struct http_request *request, const struct run_session *session,
 		  const char *number);
 
+/* A person wants its VMs on the hosts that `body` names: as below, and 400 for an unknown host. */
+void task_api_migrate(struct http_request *request, const struct run_session *session,
+		      const char *number, const json_t *body);
+
 /* A person wants it suspended, or (`resume`) to go on: 202 with the task, 404, or 409 with why not. */
 void task_api_ask(struct http_request *request, const struct run_session *session,
 		  const char *number, bool resume);

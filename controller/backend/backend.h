@@ -36,6 +36,12 @@ enum backend_event_kind {
 	 */
 	BACKEND_EVENT_STAYED,
 	BACKEND_EVENT_BEGAN,        /* a task that was enqueued has its nodes now, and is started */
+	BACKEND_EVENT_MIGRATED, /* all VMs of the task are where migrate() was to bring them */
+	/*
+	 * migrate() failed for one VM at least, or could not be done; the task runs on. `moves` says
+	 * where its VMs are now, or is NULL where they are all where they were; `reason` says why.
+	 */
+	BACKEND_EVENT_UNMOVED,
 };
 
 /*
@@ -54,6 +60,15 @@ struct backend_overhead {
 struct backend_vm_overhead {
 	uint32_t node; /* that it leaves (SUSPENDED) or goes to (RESUMED) */
 	struct backend_overhead overhead;
+};
+
+/* What a migration did with one VM of the task. */
+struct backend_vm_move {
+	uint32_t from; /* its node before */
+	uint32_t to;   /* its node now: `from` where it stayed, or could not be moved */
+	/* What moving it took, and how much of that it ran nowhere; NAN: not known, or not moved. */
+	double total_s;
+	double downtime_s;
 };
 
 /* How a task ended. */
@@ -78,10 +93,16 @@ struct backend_event {
 	 */
 	double exec_s;
 	double since_s;    /* RESUMED: when it went on, at most time_s */
-	uint32_t n;        /* SUSPENDED, RESUMED, STAYED: which suspension of the attempt, from 1 */
+	/*
+	 * SUSPENDED, RESUMED, STAYED: which suspension of the attempt, from 1; MIGRATED, UNMOVED: what
+	 * migrate() was called with.
+	 */
+	uint32_t n;
 	struct backend_overhead overhead; /* SUSPENDED: freeze and save; RESUMED: the others */
 	const struct backend_vm_overhead *vms; /* as `reason`; NULL: not known by VM */
 	uint32_t vms_count;
+	const struct backend_vm_move *moves; /* MIGRATED, UNMOVED: one per VM; as `reason` */
+	uint32_t moves_count;
 	double energy_j;   /* ENDED: dynamic energy attributed to the task; NAN: not known */
 	uint32_t cluster;
 	uint32_t node;
@@ -103,7 +124,10 @@ struct backend_start {
 
 struct backend;
 
-/* The table of one implementation; all operations but settle(), share() and enqueue() are required. */
+/*
+ * The table of one implementation; all operations but settle(), share(), enqueue() and migrate() are
+ * required.
+ */
 struct backend_ops {
 	const char *name; /* "sim", "remote" */
 	/* Seconds since the start of the run. */
@@ -141,6 +165,15 @@ struct backend_ops {
 	 * NULL: the engine keeps the queues, and calls start() when it is a task's turn.
 	 */
 	void (*enqueue)(struct backend *backend, const struct backend_start *start);
+	/*
+	 * Asks for the VMs of a running task to be brought to other nodes of its cluster while it runs,
+	 * for the nth time of this attempt, n above that of any call before. Free nodes, or its own: as
+	 * many as it has (borrowed for the call; on shared hosts one for each VM). MIGRATED or UNMOVED
+	 * comes of it, or ENDED where the task ends first. Repeated, and on tasks that ended: as
+	 * suspend(). NULL: the backend cannot, and a task has to be suspended and resumed instead.
+	 */
+	void (*migrate)(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
+			const uint32_t *nodes, uint32_t nodes_count);
 	/* Dynamic energy (total less idle baseline) consumed since the start of the run, joules. */
 	double (*energy_j)(struct backend *backend);
 	/* ENERGY_LIMIT is reported once when energy_j() reaches `limit_j`; 0: never. */
@@ -190,6 +223,19 @@ static inline void backend_resume(struct backend *backend, uint32_t task, uint32
 				  uint32_t n, const uint32_t *nodes, uint32_t nodes_count)
 {
 	backend->ops->resume(backend, task, attempt, n, nodes, nodes_count);
+}
+
+/* Whether tasks can be migrated while they run. */
+static inline bool backend_migrates(const struct backend *backend)
+{
+	return backend->ops->migrate;
+}
+
+/* Only where the backend has it. */
+static inline void backend_migrate(struct backend *backend, uint32_t task, uint32_t attempt,
+				   uint32_t n, const uint32_t *nodes, uint32_t nodes_count)
+{
+	backend->ops->migrate(backend, task, attempt, n, nodes, nodes_count);
 }
 
 static inline double backend_energy_j(struct backend *backend)

@@ -41,6 +41,7 @@ static void event_free(void *data)
 		return;
 	g_free((char *)event->reason);
 	g_free((void *)event->vms);
+	g_free((void *)event->moves);
 	g_free(event);
 }
 
@@ -59,6 +60,7 @@ void remote_push(struct remote_backend *remote, const struct backend_event *even
 
 	copy->reason = g_strdup(event->reason);
 	copy->vms = g_memdup2(event->vms, sizeof(*event->vms) * event->vms_count);
+	copy->moves = g_memdup2(event->moves, sizeof(*event->moves) * event->moves_count);
 	while (at && by_time(at->data, copy, NULL) > 0)
 		at = at->prev;
 	if (at)
@@ -89,19 +91,52 @@ static void on_stayed(struct remote_link *link, const char *id, bool resume, int
 		remote_step_stayed(entry, resume, reason);
 }
 
+static void on_unmoved(struct remote_link *link, const char *id, int64_t t_ns, const char *reason,
+		       void *data)
+{
+	struct remote_backend *remote = data;
+	struct remote_entry *entry = g_hash_table_lookup(remote->entries, id);
+
+	if (entry)
+		remote_move_stayed(entry, reason);
+}
+
+static void on_unshared(struct remote_link *link, const char *id, const char *reason, void *data)
+{
+	struct remote_backend *remote = data;
+	struct remote_entry *entry = g_hash_table_lookup(remote->entries, id);
+
+	if (entry && !entry->ended)
+		remote_share_failed(entry, reason);
+}
+
+/* Whether any place of the host of a node is up; without shared hosts, whether the node is. */
+static bool host_up(const struct remote_link *link, uint32_t node)
+{
+	const struct config_cluster *cluster = remote_link_cluster(link);
+
+	for (uint32_t i = 0; i < cluster->nodes; i++)
+		if (remote_places_host(cluster, i) == remote_places_host(cluster, node) &&
+		    remote_link_node_up(link, i))
+			return true;
+	return false;
+}
+
 static void on_node(struct remote_link *link, uint32_t node, bool up, int64_t t_ns,
 		    const char *reason, void *data)
 {
+	const struct config_cluster *cluster = remote_link_cluster(link);
 	struct remote_backend *remote = data;
 	struct backend_event event = {
 		.kind = up ? BACKEND_EVENT_NODE_UP : BACKEND_EVENT_NODE_DOWN,
 		.time_s = fmax(0, remote_run_s(remote, t_ns)),
 		.cluster = remote_link_index(link),
-		.node = node,
+		.node = remote_places_host(cluster, node),
 		.reason = reason,
 	};
 
-	remote_push(remote, &event);
+	if (!cluster->shared || up || !host_up(link, node))
+		remote_push(remote, &event);
 }
 
 static void on_sample(struct remote_link *link, const struct remote_meter *meter,
@@ -167,6 +202,9 @@ static void guard_entry(struct remote_entry *entry, int64_t now_ns)
 		remote_entry_delete(entry);
 	} else {
 		remote_step_guard(entry, now_ns);
+		remote_move_guard(entry, now_ns);
+		if (remote_places_shared(entry) && entry->started && entry->step == REMOTE_STEP_NONE)
+			remote_entry_check(entry); /* what its share comes to */
 	}
 }
 
@@ -201,6 +239,23 @@ static char *entry_id(const struct remote_backend *remote, uint32_t task, uint32
 			       remote->run.run, task, attempt);
 }
 
+/* Where it is to go. VMs of policies that do not share have all that they need. */
+static void set_places(struct remote_entry *entry, const struct backend_start *start)
+{
+	const struct config *config = entry->remote->config;
+	const struct config_type *type = &config->types[entry->type];
+
+	if (!remote_places_shared(entry)) {
+		entry->nodes = g_memdup2(start->nodes, sizeof(*start->nodes) * start->nodes_count);
+		entry->nodes_count = start->nodes_count;
+		return;
+	}
+	entry->nodes_count = config_type_nodes(type, &config->clusters[entry->cluster]);
+	entry->hosts = remote_places_spread(start->nodes, start->nodes_count, entry->nodes_count);
+	entry->nodes = remote_places_pick(entry, entry->hosts, NULL);
+	entry->share_wanted = type->cpu_need;
+}
+
 static struct remote_entry *entry_new(struct remote_backend *remote,
 				      const struct backend_start *start)
 {
@@ -212,8 +267,8 @@ static struct remote_entry *entry_new(struct remote_backend *remote,
 	entry->attempt = start->attempt;
 	entry->type = start->type;
 	entry->cluster = start->cluster;
-	entry->nodes = g_memdup2(start->nodes, sizeof(*start->nodes) * start->nodes_count);
-	entry->nodes_count = start->nodes_count;
+	entry->share_wanted = entry->share_sent = entry->share_given = 1;
+	set_places(entry, start);
 	entry->deadline_s = remote_deadline_s(remote->config, start->type, start->cluster);
 	entry->start_ns = clock_now_ns();
 	return entry;
@@ -264,7 +319,7 @@ void remote_backend_adopt(struct backend *backend, const struct backend_start *s
 	entry->queued = entry->begun = past->queued;
 	g_hash_table_insert(of(backend)->entries, entry->id, entry);
 	remote_step_adopt(entry, past);
-	if (past->suspended)
+	if (past->suspended || past->migrated || entry->hosts)
 		remote_entry_check(entry);
 	else
 		remote_entry_start(entry);
@@ -299,6 +354,23 @@ static void remote_resume(struct backend *backend, uint32_t task, uint32_t attem
 
 	if (entry)
 		remote_step_resume(entry, n, nodes, nodes_count);
+}
+
+static void remote_migrate(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
+			   const uint32_t *nodes, uint32_t nodes_count)
+{
+	struct remote_entry *entry = find_entry(backend, task, attempt);
+
+	if (entry)
+		remote_move_migrate(entry, n, nodes, nodes_count);
+}
+
+static void remote_share(struct backend *backend, uint32_t task, uint32_t attempt, double yield)
+{
+	struct remote_entry *entry = find_entry(backend, task, attempt);
+
+	if (entry && !entry->ended)
+		remote_share_want(entry, yield);
 }
 
 static double remote_energy_j(struct backend *backend)
@@ -469,6 +541,8 @@ static const struct backend_ops remote_ops = {
 	.suspend = remote_suspend,
 	.resume = remote_resume,
 	.enqueue = remote_enqueue,
+	.share = remote_share,
+	.migrate = remote_migrate,
 	.energy_j = remote_energy_j,
 	.set_limit = remote_set_limit,
 	.wait = remote_wait,
@@ -511,6 +585,8 @@ struct backend *remote_backend_new(struct remote_fleet *fleet, const struct remo
 	remote->listener = (struct remote_listener){
 		.task = on_task,
 		.stayed = on_stayed,
+		.unmoved = on_unmoved,
+		.unshared = on_unshared,
 		.node = on_node,
 		.sample = on_sample,
 		.doubt = on_doubt,

@@ -14,6 +14,11 @@
  * restarted, never runs it twice. The execution time of a task counts from start() to the end of
  * its last rank, launch included. Energy that reaches the limit does so at the time that follows
  * from the samples' counters, which is up to a sampling and a polling interval ago.
+ *
+ * Of a cluster whose hosts are shared the nodes of start(), resume() and migrate() are hosts, and so
+ * are those that events speak of: one for each VM, or, for policies that do not share, whole hosts,
+ * over which the VMs are spread. Which of a host's places a VM takes is the backend's to choose. A host
+ * is down when all of its places are.
  */
 
 /* What a run needs; all borrowed for the life of the backend. */
@@ -29,6 +34,9 @@ struct remote_run {
 	/* All ranks of a task run, `launch_s` after start(). May be NULL. */
 	void (*launched)(double time_s, uint32_t task, uint32_t attempt, double launch_s,
 			 void *data);
+	/* On shared hosts: what the VMs of a task that runs make of their share. May be NULL. */
+	void (*delivered)(double time_s, uint32_t task, uint32_t attempt,
+			  const struct remote_share *share, void *data);
 	void *data;
 };
 
@@ -50,6 +58,7 @@ struct remote_past {
 	uint32_t suspended;
 	uint32_t resumed; /* as often, or once less */
 	bool queued;      /* it was enqueued, and has begun */
+	bool migrated; /* it was ever migrated, or was to be */
 };
 
 /*
@@ -57,7 +66,7 @@ struct remote_past {
  * became of it arrives as events. Its execution time counts from when the local scheduler first saw
  * it. `start->nodes` are those that it is on, or is to go to. The caller calls backend_suspend() and
  * _resume() again where nothing is known to have come of them: whether they are under way, or have
- * still to be asked for, is found out.
+ * still to be asked for, is found out; so with backend_migrate().
  */
 void remote_backend_adopt(struct backend *backend, const struct backend_start *start,
 			  const struct remote_past *past);

@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "common/clock.h"
 #include "common/json.h"
@@ -22,7 +23,8 @@ struct backend_event remote_entry_event(struct remote_entry *entry, enum backend
 		.task = entry->task,
 		.attempt = entry->attempt,
 		.cluster = entry->cluster,
-		.node = entry->nodes[0],
+		.node = remote_places_host(remote_link_cluster(remote_entry_link(entry)),
+					   entry->nodes[0]),
 	};
 
 	entry->last_s = fmax(entry->last_s, remote_run_s(entry->remote, t_ns));
@@ -58,6 +60,7 @@ static void report_started(struct remote_entry *entry, int64_t t_ns)
 		run->launched(event.time_s, entry->task, entry->attempt,
 			      clock_elapsed_s(entry->start_ns, t_ns), run->data);
 	remote_step_started(entry);
+	remote_move_go_on(entry);
 }
 
 void remote_entry_end(struct remote_entry *entry, enum backend_outcome outcome, const char *reason)
@@ -121,18 +124,33 @@ static void report_task_end(struct remote_entry *entry, const struct remote_task
 	remote_push(entry->remote, &event);
 }
 
+/* What an earlier controller asked for on shared hosts: the local scheduler knows the nodes. */
+static void take_places(struct remote_entry *entry, const struct remote_task *task)
+{
+	if (entry->adopted && !entry->described && task->nodes && entry->step == REMOTE_STEP_NONE &&
+	    task->nodes->len == entry->nodes_count)
+		memcpy(entry->nodes, task->nodes->data, sizeof(*entry->nodes) * entry->nodes_count);
+}
+
 void remote_entry_take(struct remote_entry *entry, const struct remote_task *task)
 {
 	if (entry->ended)
 		return;
 	if (entry->adopted && task->requested_ns)
 		entry->start_ns = task->requested_ns;
+	take_places(entry, task);
 	report_begun(entry, task);
 	if (task->started_ns && task->state != REMOTE_TASK_STARTING)
 		report_started(entry, task->started_ns);
 	remote_step_take(entry, task);
-	if (task->state == REMOTE_TASK_ENDED)
+	remote_move_take(entry, task);
+	remote_share_take(entry, task);
+	if (task->state == REMOTE_TASK_ENDED) {
 		report_task_end(entry, task);
+	} else if (entry->adopted && !entry->described && task->requested_ns) {
+		entry->described = true;
+		remote_move_go_on(entry);
+	}
 }
 
 /* Requests. */
@@ -175,6 +193,10 @@ static gboolean put_again(gpointer data)
 	struct remote_entry *entry = data;
 
 	entry->retry_source = 0;
+	if (entry->hosts) {
+		g_free(entry->nodes);
+		entry->nodes = remote_places_pick(entry, entry->hosts, NULL);
+	}
 	remote_entry_start(entry);
 	return G_SOURCE_REMOVE;
 }
@@ -183,7 +205,8 @@ static void put_refused(struct remote_entry *entry, int status, const GError *er
 {
 	g_autofree char *reason = g_strdup_printf("not started: %s", error->message);
 
-	if (status == 409 && !entry->kill_wanted && entry->conflicts++ < REMOTE_CONFLICT_TRIES) {
+	if (status == 409 && !entry->kill_wanted &&
+	    entry->conflicts++ < remote_places_tries(entry)) {
 		entry->retry_source = g_timeout_add(REMOTE_CONFLICT_WAIT_MS, put_again, entry);
 		return;
 	}
@@ -318,6 +341,14 @@ void remote_entry_free(void *data)
 		g_source_remove(entry->retry_source);
 	if (entry->step_source)
 		g_source_remove(entry->step_source);
+	if (entry->migrate_source)
+		g_source_remove(entry->migrate_source);
+	if (entry->share_source)
+		g_source_remove(entry->share_source);
+	g_free(entry->migrate_reason);
+	g_free(entry->migrate_nodes);
+	g_free(entry->migrate_hosts);
+	g_free(entry->hosts);
 	g_free(entry->step_reason);
 	g_free(entry->step_nodes);
 	g_free(entry->id);

@@ -293,4 +293,10 @@ void remote_link_translate(const struct remote_link *link, struct remote_task *t
 		translate(link, &one->running_ns);
 		translate(link, &one->resumed_ns);
 	}
+	for (guint i = 0; task->migrations && i < task->migrations->len; i++) {
+		struct remote_migration *one = g_ptr_array_index(task->migrations, i);
+
+		translate(link, &one->requested_ns);
+		translate(link, &one->settled_ns);
+	}
 }

@@ -33,6 +33,11 @@ struct remote_listener {
 	 */
 	void (*stayed)(struct remote_link *link, const char *id, bool resume, int64_t t_ns,
 		       const char *reason, void *data);
+	/* Its migration failed: where its VMs are was told before. `reason` may be NULL. */
+	void (*unmoved)(struct remote_link *link, const char *id, int64_t t_ns, const char *reason,
+			void *data);
+	/* Its share was not given to all of its VMs. `reason` may be NULL. */
+	void (*unshared)(struct remote_link *link, const char *id, const char *reason, void *data);
 	/* A node can take tasks from now on, or cannot. */
 	void (*node)(struct remote_link *link, uint32_t node, bool up, int64_t t_ns,
 		     const char *reason, void *data);

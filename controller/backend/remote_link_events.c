@@ -65,6 +65,37 @@ static bool event_stayed(struct remote_link *link, const json_t *event, const ch
 	return true;
 }
 
+static const char *reason_of(const json_t *event)
+{
+	return json_string_value(json_object_get(json_object_get(event, "detail"), "reason"));
+}
+
+/* What moved before that is in its description. */
+static bool event_unmoved(struct remote_link *link, const json_t *event, const char *kind,
+			  int64_t t_ns, GError **error)
+{
+	const char *id;
+
+	if (!event_task(link, event, kind, t_ns, error) ||
+	    !json_get_string(event, "task", "event", &id, error))
+		return false;
+	if (link->listener)
+		link->listener->unmoved(link, id, remote_clock_ours_ns(&link->clock, t_ns),
+					reason_of(event), link->listener->data);
+	return true;
+}
+
+static bool event_unshared(struct remote_link *link, const json_t *event, GError **error)
+{
+	const char *id;
+
+	if (!json_get_string(event, "task", "event", &id, error))
+		return false;
+	if (link->listener)
+		link->listener->unshared(link, id, reason_of(event), link->listener->data);
+	return true;
+}
+
 static void event_other(struct remote_link *link, const json_t *event, const char *kind)
 {
 	const char *host = json_string_value(json_object_get(event, "host"));
@@ -76,7 +107,8 @@ static void event_other(struct remote_link *link, const json_t *event, const cha
 }
 
 static const char *const task_kinds[] = {
-	"task-begun", "task-started", "task-suspended", "task-resumed", "task-ended", NULL,
+	"task-begun", "task-started",  "task-suspended", "task-resumed",
+	"task-ended", "task-migrated", "task-shared",	 NULL,
 };
 static const char *const stayed_kinds[] = {"task-suspend-failed", "task-resume-failed", NULL};
 
@@ -99,6 +131,10 @@ static bool read_event(struct remote_link *link, const json_t *event, GError **e
 		return event_task(link, event, kind, t_ns, error);
 	else if (g_strv_contains(stayed_kinds, kind))
 		return event_stayed(link, event, kind, t_ns, error);
+	else if (g_str_equal(kind, "task-migrate-failed"))
+		return event_unmoved(link, event, kind, t_ns, error);
+	else if (g_str_equal(kind, "task-share-failed"))
+		return event_unshared(link, event, error);
 	else
 		event_other(link, event, kind);
 	return true;

@@ -3,8 +3,9 @@
 
 /*
  * The insides of remote.h, for its files alone: remote.c (the backend and what the links tell it),
- * remote_entry.c (an attempt of a task: requests, and what becomes of it) and remote_step.c (its
- * suspensions and resumptions).
+ * remote_entry.c (an attempt of a task: requests, and what becomes of it), remote_step.c (its
+ * suspensions and resumptions), remote_move.c (its migrations and its share) and remote_places.c
+ * (nodes of hosts that are shared).
  */
 #include "controller/backend/remote.h"
 
@@ -14,6 +15,9 @@
 /* A node is let go a moment after its task left it was told; until then the answer is 409. */
 #define REMOTE_CONFLICT_TRIES 15
 #define REMOTE_CONFLICT_WAIT_MS 200
+
+/* On shared hosts a VM may have to boot at a node first. */
+#define REMOTE_CONFLICT_TRIES_SHARED 450
 
 /* Where an attempt is between its suspensions. */
 enum remote_step {
@@ -28,8 +32,10 @@ struct remote_entry {
 	struct remote_backend *remote;
 	char *id;
 	uint32_t task, attempt, type, cluster;
-	uint32_t *nodes; /* that it is on, or was on last */
+	/* That it is on, or was on last; on shared hosts the places of its VMs, in their order. */
+	uint32_t *nodes;
 	uint32_t nodes_count;
+	uint32_t *hosts; /* shared: of each VM, where the start or the last resumption put it */
 	int64_t start_ns;  /* start() */
 	int64_t killed_ns; /* DELETE sent; 0: not */
 	double deadline_s;
@@ -61,6 +67,25 @@ struct remote_entry {
 	guint step_source;
 	double paused_s;      /* between stretches, those before the last one */
 	int64_t frozen_ns;    /* suspended since; 0: not now */
+
+	bool described;       /* adopted: the local scheduler said how it is */
+	bool migrating;       /* migrate() was called, nothing came of it yet */
+	uint32_t migrate_n;   /* what it was called with last */
+	uint32_t migrated;    /* migrations that moved a VM, as the local scheduler counts them */
+	uint32_t *migrate_nodes; /* migrating: nodes_count, where to */
+	uint32_t *migrate_hosts; /* the same on shared hosts; NULL: they are not */
+	int64_t migrate_ns;   /* migrate() */
+	bool migrate_asked;   /* its request was answered */
+	bool migrate_open;    /* it is under way */
+	bool migrate_failed;  /* told so before the request was answered */
+	char *migrate_reason; /* of that; NULL: nothing to say */
+	guint migrate_conflicts;
+	guint migrate_source;
+
+	double share_wanted, share_sent, share_given; /* of what its nodes may use; at first 1 */
+	int64_t share_n;      /* of the last request; 0: none */
+	bool share_open;
+	guint share_source;
 };
 
 struct remote_backend {
@@ -161,3 +186,55 @@ void remote_step_guard(struct remote_entry *entry, int64_t now_ns);
 
 /* How long the attempt has executed at now_ns, in seconds. */
 double remote_step_executed_s(const struct remote_entry *entry, int64_t now_ns);
+
+/* remote_move.c */
+
+/* migrate() of the backend. */
+void remote_move_migrate(struct remote_entry *entry, uint32_t n, const uint32_t *nodes,
+			 uint32_t nodes_count);
+
+/* Tells what is new in the migrations of `task`. */
+void remote_move_take(struct remote_entry *entry, const struct remote_task *task);
+
+/* An event said that the migration failed, and no description that a VM was moved. */
+void remote_move_stayed(struct remote_entry *entry, const char *reason);
+
+/* The task runs now, or is known: what had to wait for that is asked for. */
+void remote_move_go_on(struct remote_entry *entry);
+
+/* Looks after a migration that takes long; to be called every now and then. */
+void remote_move_guard(struct remote_entry *entry, int64_t now_ns);
+
+/* share() of the backend. */
+void remote_share_want(struct remote_entry *entry, double yield);
+
+/* Asks for the share that is wanted, if the task does not have it and can get it now. */
+void remote_share_go_on(struct remote_entry *entry);
+
+/* An event said that a VM has not got it. */
+void remote_share_failed(struct remote_entry *entry, const char *reason);
+
+/* Tells what the VMs of `task` make of their share. */
+void remote_share_take(struct remote_entry *entry, const struct remote_task *task);
+
+/* remote_places.c */
+
+/* Whether its cluster's hosts are shared, so that the engine's nodes are hosts. */
+bool remote_places_shared(const struct remote_entry *entry);
+
+/* How often a request that finds no node ready is repeated. */
+guint remote_places_tries(const struct remote_entry *entry);
+
+/* The engine's node for a node of the cluster: its host where hosts are shared. */
+uint32_t remote_places_host(const struct config_cluster *cluster, uint32_t node);
+
+/*
+ * A node for each VM of the entry on the hosts given, one per VM, that no other task has. Where `stay`
+ * is not NULL, VMs that are on their host already keep the node that they have there. The caller
+ * frees.
+ */
+uint32_t *remote_places_pick(const struct remote_entry *entry, const uint32_t *hosts,
+			     const uint32_t *stay);
+
+/* A host for each of `vms` VMs, dealt out evenly over hosts_count of them. The caller frees. */
+uint32_t *remote_places_spread(const uint32_t *hosts, uint32_t hosts_count, uint32_t vms);

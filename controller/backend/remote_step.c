@@ -65,6 +65,7 @@ static void stay(struct remote_entry *entry, const char *reason)
 	settle(entry, entry->step == REMOTE_STEP_RESUMING ? REMOTE_STEP_SUSPENDED
 							  : REMOTE_STEP_NONE);
 	remote_push(entry->remote, &event);
+	remote_share_go_on(entry);
 }
 
 /* It cannot be done; nothing changes. */
@@ -177,10 +178,12 @@ static void report_resumed(struct remote_entry *entry, const struct remote_suspe
 	if (entry->step_nodes) {
 		g_free(entry->nodes);
 		entry->nodes = g_steal_pointer(&entry->step_nodes);
-		event.node = entry->nodes[0];
+		event.node = remote_places_host(remote_link_cluster(remote_entry_link(entry)),
+						entry->nodes[0]);
 	}
 	settle(entry, REMOTE_STEP_NONE);
 	push_step(entry, &event, one, true);
+	remote_share_go_on(entry);
 }
 
 /* For remote_step_executed_s(). */
@@ -279,7 +282,7 @@ static void step_refused(struct remote_entry *entry, int status, const GError *e
 		return;
 	}
 	if (status == 409 && !entry->kill_wanted &&
-	    entry->step_conflicts++ < REMOTE_CONFLICT_TRIES) {
+	    entry->step_conflicts++ < remote_places_tries(entry)) {
 		entry->step_source = g_timeout_add(REMOTE_CONFLICT_WAIT_MS, step_again, entry);
 		return;
 	}
@@ -356,6 +359,10 @@ static void send_step(struct remote_entry *entry)
 
 	if (entry->step_open || !entry->started || (entry->adopted && !entry->seen))
 		return;
+	if (entry->hosts && entry->step == REMOTE_STEP_RESUMING) {
+		g_clear_pointer(&entry->step_nodes, g_free);
+		entry->step_nodes = remote_places_pick(entry, entry->hosts, NULL);
+	}
 	path = g_strdup_printf("%s/%s/%" PRIu32, task,
 			       entry->step == REMOTE_STEP_RESUMING ? "resumptions" : "suspensions",
 			       number(entry));
@@ -392,12 +399,17 @@ void remote_step_resume(struct remote_entry *entry, uint32_t n, const uint32_t *
 	    (n == entry->suspended && entry->step == REMOTE_STEP_RESUMING))
 		return;
 	if (entry->step != REMOTE_STEP_SUSPENDED || n != entry->suspended ||
-	    nodes_count != entry->nodes_count) {
+	    (nodes_count != entry->nodes_count && !entry->hosts)) {
 		refuse(entry, n, "it is not suspended, or needs another number of nodes");
 		return;
 	}
 	begin(entry, REMOTE_STEP_RESUMING);
-	set_step_nodes(entry, nodes);
+	if (entry->hosts) {
+		g_free(entry->hosts);
+		entry->hosts = remote_places_spread(nodes, nodes_count, entry->nodes_count);
+	} else {
+		set_step_nodes(entry, nodes);
+	}
 	send_step(entry);
 }
 
@@ -405,7 +417,7 @@ void remote_step_adopt(struct remote_entry *entry, const struct remote_past *pas
 {
 	entry->suspended = past->suspended;
 	entry->resumed = past->resumed;
-	entry->started = past->suspended > 0;
+	entry->started = past->suspended > 0 || past->migrated;
 	if (past->resumed < past->suspended)
 		entry->step = REMOTE_STEP_SUSPENDED;
 }

@@ -94,6 +94,33 @@ static bool parse_end(const json_t *object, struct remote_task *task, GError **e
 	return true;
 }
 
+/* More than any cluster has. */
+#define NODES_MAX 65536
+
+/* Absent: NULL. */
+static bool parse_nodes(const json_t *object, GArray **ret_nodes, GError **error)
+{
+	json_t *list = json_object_get(object, "nodes");
+
+	if (!list || json_is_null(list))
+		return true;
+	if (!json_is_array(list) || json_array_size(list) > NODES_MAX)
+		goto wrong;
+	*ret_nodes = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		json_int_t value = json_integer_value(json_array_get(list, i));
+		uint32_t node = (uint32_t)value;
+
+		if (!json_is_integer(json_array_get(list, i)) || value < 0 || value > UINT32_MAX)
+			goto wrong;
+		g_array_append_val(*ret_nodes, node);
+	}
+	return true;
+wrong:
+	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": nodes: not a list of nodes");
+	return false;
+}
+
 struct remote_task *remote_task_parse(const json_t *object, GError **error)
 {
 	g_autoptr(remote_task_t) task = g_new0(struct remote_task, 1);
@@ -116,7 +143,12 @@ struct remote_task *remote_task_parse(const json_t *object, GError **error)
 	task->reason = g_strdup(json_string_value(json_object_get(object, "reason")));
 	task->suspensions =
 		remote_suspensions_parse(json_object_get(object, "suspensions"), error);
-	if (!task->suspensions || !parse_end(object, task, error))
+	if (!task->suspensions)
+		return NULL;
+	task->migrations = remote_migrations_parse(json_object_get(object, "migrations"), error);
+	if (!task->migrations || !parse_nodes(object, &task->nodes, error) ||
+	    !remote_share_parse(json_object_get(object, "share"), &task->share, error) ||
+	    !parse_end(object, task, error))
 		return NULL;
 	return g_steal_pointer(&task);
 }
@@ -127,6 +159,10 @@ void remote_task_free(struct remote_task *task)
 		return;
 	if (task->suspensions)
 		g_ptr_array_unref(task->suspensions);
+	if (task->migrations)
+		g_ptr_array_unref(task->migrations);
+	if (task->nodes)
+		g_array_unref(task->nodes);
 	g_free(task->id);
 	g_free(task->reason);
 	g_free(task);

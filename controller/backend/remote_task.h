@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "controller/backend/backend.h"
+#include "controller/backend/remote_migration.h"
 #include "controller/backend/remote_suspension.h"
 
 /*
@@ -34,6 +35,9 @@ struct remote_task {
 	double cpu_s, host_cpu_s; /* NAN: not known */
 	double host_energy_uj;    /* NAN: not known */
 	GPtrArray *suspensions;   /* of struct remote_suspension, by n; NULL: never suspended */
+	GPtrArray *migrations;    /* of struct remote_migration, by n; NULL: none are known */
+	GArray *nodes;            /* of uint32_t: where its VMs are; NULL: not said */
+	struct remote_share share;
 };
 
 /* Reads a task object. Returns NULL with `error` (JSON_ERROR) naming what is wrong with it. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <glib.h>
-#include <gio/gio.h>
-#include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +7,7 @@
 #include "common/http_client.h"
 #include "common/json.h"
 #include "controller/cli/commands.h"
-#include "controller/run/run_plan.h"
+#include "controller/cli/run_address.h"
 
 /*
  * `virtbed suspend` and `virtbed resume`: what a person wants of a task of the run under way, through
@@ -25,53 +23,6 @@ struct arguments {
 	double wait_s;
 	gboolean json;
 };
-
-/* Finding the controller. */
-
-/* The run directory under runs/ whose plan is the latest, or NULL. */
-static char *latest_dir(void)
-{
-	g_autoptr(GDir) dir = g_dir_open("runs", 0, NULL);
-	g_autofree char *latest = NULL;
-	const char *entry;
-	gint64 latest_s = -1;
-
-	while (dir && (entry = g_dir_read_name(dir))) {
-		g_autofree char *path = g_build_filename("runs", entry, NULL);
-		g_autofree char *plan = g_build_filename(path, "plan.json", NULL);
-		GStatBuf about;
-
-		if (g_stat(plan, &about) < 0 || (gint64)about.st_mtime <= latest_s)
-			continue;
-		latest_s = (gint64)about.st_mtime;
-		g_free(latest);
-		latest = g_steal_pointer(&path);
-	}
-	return g_steal_pointer(&latest);
-}
-
-/* --at, or --run, or VIRTBED_URI, or the latest run. */
-static char *find_address(const struct arguments *arguments, GError **error)
-{
-	const char *uri = g_getenv("VIRTBED_URI");
-	g_autofree char *dir = g_strdup(arguments->dir);
-	g_autoptr(run_plan_t) plan = NULL;
-
-	if (arguments->at)
-		return g_strdup(arguments->at);
-	if (!dir && uri && *uri)
-		return g_strdup(uri);
-	if (!dir)
-		dir = latest_dir();
-	if (!dir) {
-		g_set_error(error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
-			    "which run? there is none under runs/; name its directory with --run, "
-			    "or its controller with --at");
-		return NULL;
-	}
-	plan = run_plan_load(dir, error);
-	return plan ? g_strdup(plan->api) : NULL;
-}
 
 /* Asking. */
 
@@ -270,7 +221,7 @@ static int run(int argc, char **argv, bool resume, struct arguments *arguments)
 		return command_fail(COMMAND_BAD, name,
 				    "give at most one TASK, a number; --wait from 0; --run or "
 				    "--at; try --help");
-	address = find_address(arguments, &error);
+	address = run_address_find(arguments->at, arguments->dir, &error);
 	if (address)
 		client = http_client_new(address, &error);
 	if (!client)

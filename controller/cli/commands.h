@@ -41,6 +41,10 @@ int cmd_nodes(int argc, char **argv);
 int cmd_suspend(int argc, char **argv);
 /* `virtbed resume [TASK]`: lets it go on. */
 int cmd_resume(int argc, char **argv);
+/* `virtbed migrate TASK --to HOST...`: brings the VMs of a task that runs to other hosts. */
+int cmd_migrate(int argc, char **argv);
+/* `virtbed show TASK`: its share of its hosts, and where its VMs have been. */
+int cmd_show(int argc, char **argv);
 /* `virtbed config check|dump CONFIG`. */
 int cmd_config(int argc, char **argv);
 /* `virtbed completion bash`: the shell's completion script. */

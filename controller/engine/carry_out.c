@@ -247,6 +247,20 @@ static void count_moves(struct engine *engine, const struct sched_action *action
 	engine->result.moved_memory += moved * memory;
 }
 
+/* While it runs, if that can be: two tasks cannot take each other's room at the same time. */
+static void migrate(struct engine *engine, const struct sched_action *action)
+{
+	if (backend_migrates(engine->backend) &&
+	    engine_hosts_have_room(engine, action->task, action->nodes)) {
+		engine_set_yield(engine, action->task, action->yield);
+		engine_begin_migrate(engine, action->task, action->nodes, false);
+		return;
+	}
+	engine_begin_suspend(engine, action->task, false);
+	engine_set_yield(engine, action->task, action->yield);
+	engine_begin_resume(engine, action->task, action->nodes);
+}
+
 /* Steps are only readied here; see launch(). */
 static void ready(struct engine *engine, const struct sched_action *action)
 {
@@ -266,9 +280,7 @@ static void ready(struct engine *engine, const struct sched_action *action)
 		break;
 	case SCHED_ACTION_MIGRATE:
 		count_moves(engine, action);
-		engine_begin_suspend(engine, action->task, false);
-		engine_set_yield(engine, action->task, action->yield);
-		engine_begin_resume(engine, action->task, action->nodes);
+		migrate(engine, action);
 		break;
 	case SCHED_ACTION_RESUME:
 		engine_set_yield(engine, action->task, action->yield);
@@ -326,7 +338,9 @@ static void launch(struct engine *engine, const struct sched_action *action)
 {
 	const struct engine_task *task = &engine->tasks[action->task];
 
-	if (action->kind == SCHED_ACTION_SUSPEND || action->kind == SCHED_ACTION_PAUSE ||
+	if (task->state == ENGINE_TASK_MIGRATING && action->kind == SCHED_ACTION_MIGRATE)
+		engine_launch_migrate(engine, action->task);
+	else if (action->kind == SCHED_ACTION_SUSPEND || action->kind == SCHED_ACTION_PAUSE ||
 	    action->kind == SCHED_ACTION_MIGRATE)
 		engine_launch_suspend(engine, action->task);
 	else if (action->kind == SCHED_ACTION_SHARE && engine->blocked[action->task] == 0)

@@ -17,6 +17,7 @@ static const char *const state_names[] = {
 	[ENGINE_TASK_SUSPENDING] = "suspending",
 	[ENGINE_TASK_SUSPENDED] = "suspended",
 	[ENGINE_TASK_RESUMING] = "resuming",
+	[ENGINE_TASK_MIGRATING] = "migrating",
 	[ENGINE_TASK_COMPLETED] = "completed",
 	[ENGINE_TASK_FAILED] = "failed",
 	[ENGINE_TASK_DROPPED] = "dropped",
@@ -175,6 +176,7 @@ static void init_tasks(struct engine *engine)
 	engine->known = g_memdup2(workload->tasks, count * sizeof(*workload->tasks));
 	engine->places = g_new(uint32_t *, count);
 	engine->suspensions = g_new0(struct suspension *, count);
+	engine->migrations = g_new0(struct migration *, count);
 	engine->blocked = g_new0(uint32_t, count);
 	engine->dirty = g_new0(bool, count);
 	engine->changed = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -269,6 +271,7 @@ void engine_free(struct engine *engine)
 		return;
 	scratch_free(engine->scratch);
 	free_suspensions(engine);
+	engine_migrations_free(engine);
 	engine_hosts_finish(engine);
 	engine_queues_finish(engine);
 	g_free(engine->tasks);

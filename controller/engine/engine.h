@@ -22,8 +22,8 @@
  * ETC is taken to be busy until the next event, and what was promised its nodes slides with it.
  *
  * In a shared system (model.h) the nodes are hosts with several tasks, and the engine keeps an account
- * of their memory and CPU, of yields and of virtual times; a task that migrates is suspended and resumed
- * by one plan. How long tasks take is not known there: etc_s is INFINITY.
+ * of their memory and CPU, of yields and of virtual times. A task that migrates runs on meanwhile, where the
+ * backend can do that and its new hosts have room; else it is suspended and resumed by one plan. How long tasks take is not known there: etc_s is INFINITY.
  *
  * Where machines have queues (model.h), a queued task starts when the one before it is gone, after the
  * mapping event at that instant. A policy that takes executing tasks off at their deadlines is asked
@@ -50,6 +50,7 @@ enum engine_task_state {
 	ENGINE_TASK_SUSPENDING, /* the backend was asked to take it off its nodes */
 	ENGINE_TASK_SUSPENDED,  /* it keeps its progress and occupies no nodes */
 	ENGINE_TASK_RESUMING,   /* the backend was asked to let it go on */
+	ENGINE_TASK_MIGRATING,  /* it runs, and the backend was asked to bring its VMs elsewhere */
 	ENGINE_TASK_COMPLETED,
 	ENGINE_TASK_FAILED,     /* by its own fault, or lost too often */
 	ENGINE_TASK_DROPPED,    /* could earn nothing (or too little) any more */
@@ -75,6 +76,7 @@ struct engine_task {
 	const uint32_t *nodes;    /* ascending; of a suspended task those that it left */
 	uint32_t attempts;        /* starts so far */
 	uint32_t suspensions;     /* of the last attempt, one that is under way included */
+	uint32_t migrations;      /* of the last attempt, those asked for so far */
 	bool held;                /* suspended by a person: not mappable until a person resumes it */
 	bool reservation;         /* PLANNED: permanent; otherwise a place-holder */
 	double planned_start_s;   /* of the last promise */
@@ -166,6 +168,23 @@ struct engine_suspension {
 	uint32_t vms_count;
 };
 
+/* One migration of a task that runs: that it was asked for, and where its VMs were after it. */
+struct engine_migration {
+	uint32_t task;
+	uint32_t attempt;
+	uint32_t n;               /* which one that was asked for in the attempt, from 1 */
+	uint32_t cluster;
+	uint32_t nodes_count;
+	const uint32_t *nodes;    /* where its VMs were */
+	const uint32_t *to_nodes; /* where they are to go, and once it is over where they are */
+	bool by_person;
+	double requested_s;
+	double ended_s;           /* NAN: it is under way, or the task ended first */
+	const char *reason;       /* why a VM could not be moved; NULL: all were */
+	const struct backend_vm_move *moves; /* per VM, when it has just ended; NULL: not known */
+	uint32_t moves_count;
+};
+
 /*
  * What is to be remembered of a run. Every callback is optional; each returns false when it could
  * not do its work (a full disk), upon which the engine ends the run as aborted. The arguments are
@@ -180,9 +199,15 @@ struct engine_recorder {
 	/* A suspension began, or a step of it came to its end. */
 	bool (*suspension)(struct engine_recorder *recorder,
 			   const struct engine_suspension *suspension);
+	/* A migration began, or came to its end. */
+	bool (*migration)(struct engine_recorder *recorder,
+			  const struct engine_migration *migration);
+	/* On shared hosts: the yield of a task from time_s on. */
+	bool (*share)(struct engine_recorder *recorder, double time_s,
+		      const struct engine_task *task);
 	/*
 	 * Something happened that no task record tells: "slid", "late", "lost", "cancelled",
-	 * "stayed", "node-down", "node-up", "limit", "aborted". `detail` is a JSON object or NULL.
+	 * "stayed", "unmoved", "node-down", "node-up", "limit", "aborted". `detail` is a JSON object or NULL.
 	 */
 	bool (*event)(struct engine_recorder *recorder, double time_s, const char *kind,
 		      const char *detail);
@@ -241,7 +266,8 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 /*
  * Puts back a task of an interrupted run; to be called before engine_run(), once per recorded task.
  * Of `record` these count: state, cluster, pstate, nodes, attempts, reservation, planned_start_s,
- * started_s, ended_s, exec_s, energy_j, utility, chance, threshold, queued_n. Tasks that were starting or running are taken to
+ * started_s, ended_s, exec_s, energy_j, utility, chance, threshold, queued_n. Nothing is put back of a
+ * shared system. Tasks that were starting or running are taken to
  * be so still: the backend says what became of them. Promises of nodes still stand. Returns true,
  * or false when the record does not fit the workload or the system.
  */
@@ -261,7 +287,10 @@ bool engine_restore_suspension(struct engine *engine, const struct engine_suspen
  */
 void engine_restore_pruner(struct engine *engine, const struct sched_pruner *pruner);
 
-/* Whether every task that was put back as (being) suspended or resumed has its suspension. */
+/* The same of a migration, after the suspensions. */
+bool engine_restore_migration(struct engine *engine, const struct engine_migration *record);
+
+/* Whether every task that was put back as (being) suspended, resumed or migrated has its record. */
 bool engine_restored_well(const struct engine *engine);
 
 /*
@@ -282,6 +311,19 @@ const char *engine_request_suspend(struct engine *engine, uint32_t task);
  * policy is asked; a policy that preempts may have it go on earlier. Otherwise as above.
  */
 const char *engine_request_resume(struct engine *engine, uint32_t task);
+
+/*
+ * A person wants the VMs of a running task on other hosts of its cluster, dealt out over the
+ * hosts_count hosts given, each there once; as few as possible move. node_hosts has the host of each of
+ * the cluster's nodes. Otherwise as engine_request_suspend(); *ret_full is the host that has no room, where
+ * that is the reason, else UINT32_MAX.
+ */
+const char *engine_request_migrate(struct engine *engine, uint32_t task, const uint32_t *hosts,
+				   uint32_t hosts_count, const uint32_t *node_hosts,
+				   uint32_t *ret_full);
+
+/* The virtual time of a task on shared hosts until now: the integral of its yield. */
+double engine_virtual_time_s(const struct engine *engine, uint32_t task);
 
 /* The interim result at marks_j[mark]; equal to the result of the run when it was not reached. */
 const struct engine_result *engine_mark_result(const struct engine *engine, uint32_t mark);

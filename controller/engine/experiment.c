@@ -47,8 +47,9 @@ static bool check_energy(const struct experiment *experiment, const struct polic
 }
 
 /*
- * The clusters of a configuration give a node to one task at a time; the hosts of environment.sharing
- * do what the policy wants; the machines of environment.pruning have queues.
+ * The clusters of a configuration give a node to one task at a time; the hosts of environment.sharing,
+ * and those of a cluster that is shared, do what the policy wants; the machines of environment.pruning
+ * have queues.
  */
 static bool check_fit(const struct experiment *experiment, const struct policy *policy,
 		      GError **error)
@@ -56,13 +57,15 @@ static bool check_fit(const struct experiment *experiment, const struct policy *
 	const struct config_environment *environment = experiment->config->environment;
 	const struct sched_system system = { .shared = false };
 	const char *misfit = policy_misfit(policy, &system);
+	const bool shared = (environment && environment->sharing) ||
+			    experiment->config->clusters[0].shared;
 
 	if (environment && environment->pruning)
 		misfit = policy->ops->decide_queueing
 				 ? NULL
 				 : "it gives nodes to tasks, and the machines of "
 				   "environment.pruning take them from queues";
-	if (!misfit || (environment && environment->sharing && policy->ops->decide_sharing))
+	if (!misfit || (shared && policy->ops->decide_sharing))
 		return true;
 	g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
 		    "the policy \"%s\" does not fit the configuration: %s", policy->name, misfit);
@@ -153,6 +156,8 @@ struct experiment *experiment_new(const struct config *config, const char *const
 		experiment->names = g_steal_pointer(&trial->names);
 	} else {
 		experiment->system = workload_system_new(config, error);
+		if (experiment->system && config->clusters[0].shared)
+			experiment->shared = workload_shared_system_new(config);
 	}
 	if (!experiment->system)
 		return NULL;
@@ -171,6 +176,7 @@ void experiment_free(struct experiment *experiment)
 		return;
 	sched_system_free(experiment->system);
 	environment_machines_free(experiment->machines);
+	sched_system_free(experiment->shared);
 	if (experiment->names)
 		g_string_chunk_free(experiment->names);
 	swf_free(experiment->trace);
@@ -225,6 +231,10 @@ bool experiment_trial_init(const struct experiment *experiment, uint64_t seed, u
 		if (!made.testbed)
 			return false;
 		made.workload = made.testbed;
+		if (experiment->shared) {
+			made.system = experiment->shared;
+			made.whole = experiment->system;
+		}
 	}
 	*ret_trial = made;
 	return true;
@@ -276,7 +286,7 @@ struct backend *experiment_backend_new(const struct experiment *experiment,
 	struct backend *backend =
 		backend_sim_new(shared ? trial->whole : setup->system, workload->tasks_count);
 
-	if (shared)
+	if (shared && experiment->config->environment)
 		backend_sim_set_penalty(backend,
 					experiment->config->environment->sharing->penalty_s);
 	else

@@ -15,6 +15,11 @@
 struct experiment {
 	const struct config *config;
 	struct sched_system *system; /* of a simulated environment: that of its first trial */
+	/*
+	 * Of clusters whose hosts are shared: what policies see that share them; `system` has whole
+	 * hosts. NULL: nothing is shared, or it is the environment's.
+	 */
+	struct sched_system *shared;
 	struct policy *policies; /* policies_count of them, in configured order */
 	uint32_t policies_count;
 	GStringChunk *names;         /* of the system's rows; NULL: the configuration's */

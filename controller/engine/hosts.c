@@ -56,15 +56,39 @@ void engine_free_memory(struct engine *engine, uint32_t index, const uint32_t *n
 	change_promised(engine, index, nodes, false);
 }
 
-void engine_leave_memory(struct engine *engine, const struct engine_suspension *record, bool leaves)
+void engine_leave_hosts(struct engine *engine, uint32_t task, const uint32_t *nodes,
+			uint32_t count, bool leaves)
 {
-	const double memory = engine->known[record->task].demand.memory;
+	const double memory = engine->known[task].demand.memory;
 
-	for (uint32_t v = 0; v < record->nodes_count; v++) {
-		struct engine_host *host = &engine->hosts[record->nodes[v]];
+	for (uint32_t v = 0; v < count; v++) {
+		struct engine_host *host = &engine->hosts[nodes[v]];
 
 		change(&host->leaving, &host->leaving_vms, memory, leaves);
 	}
+}
+
+void engine_leave_memory(struct engine *engine, const struct engine_suspension *record, bool leaves)
+{
+	engine_leave_hosts(engine, record->task, record->nodes, record->nodes_count, leaves);
+}
+
+bool engine_hosts_have_room(const struct engine *engine, uint32_t index, const uint32_t *nodes)
+{
+	const struct engine_task *task = &engine->tasks[index];
+	const double memory = engine->known[index].demand.memory;
+
+	for (uint32_t v = 0; v < task->nodes_count; v++) {
+		const struct engine_host *host = &engine->hosts[nodes[v]];
+		uint32_t come = 0;
+
+		for (uint32_t u = 0; u < task->nodes_count; u++)
+			come += nodes[u] == nodes[v] && task->nodes[u] != nodes[u];
+		if (come > 0 &&
+		    host->promised + host->leaving + come * memory > 1 + SCHED_SHARE_SLACK)
+			return false;
+	}
+	return true;
 }
 
 uint32_t engine_overfull_hosts(const struct engine *engine, uint32_t index, const uint32_t *nodes)
@@ -148,12 +172,20 @@ void engine_set_yield(struct engine *engine, uint32_t index, double yield)
 {
 	struct engine_task *task = &engine->tasks[index];
 	const double time_s = backend_now_s(engine->backend);
+	struct engine_recorder *recorder = engine->setup.recorder;
 
 	if (!isnan(task->sharing_s)) {
 		task->virtual_s = engine_virtual_s(task, time_s);
 		task->sharing_s = time_s;
 	}
 	task->yield = yield;
+	if (recorder && recorder->share && !recorder->share(recorder, time_s, task))
+		engine_abort(engine, "the share of task %u could not be recorded", index);
+}
+
+double engine_virtual_time_s(const struct engine *engine, uint32_t task)
+{
+	return engine_virtual_s(&engine->tasks[task], backend_now_s(engine->backend));
 }
 
 /* What was put off. */

@@ -119,6 +119,7 @@ void engine_set_preemptible(struct engine *engine, uint32_t index)
 	engine->known[index].preemptible =
 		engine->setup.workload->tasks[index].preemptible && engine->blocked[index] == 0 &&
 		state != ENGINE_TASK_STARTING && state != ENGINE_TASK_RESUMING &&
+		state != ENGINE_TASK_MIGRATING &&
 		(!suspension || suspension->stays < ENGINE_STAYS_MAX);
 }
 
@@ -131,6 +132,7 @@ static void begin_attempt(struct engine *engine, uint32_t index)
 	task->reservation = false;
 	task->attempts++;
 	task->suspensions = 0;
+	task->migrations = 0;
 	task->executed_s = 0;
 	task->started_s = task->since_s = backend_now_s(engine->backend);
 	task->expected_end_s = engine_expected_end_s(task, task->since_s);
@@ -302,7 +304,7 @@ static bool is_current(const struct engine *engine, const struct backend_event *
 	if (task->state == ENGINE_TASK_QUEUED && !backend_keeps_queues(engine->backend))
 		return false;
 	return task->attempts == event->attempt && task->state >= ENGINE_TASK_QUEUED &&
-	       task->state <= ENGINE_TASK_RESUMING;
+	       task->state <= ENGINE_TASK_MIGRATING;
 }
 
 static void handle_started(struct engine *engine, const struct backend_event *event)
@@ -327,7 +329,7 @@ static void handle_ended(struct engine *engine, const struct backend_event *even
 		return;
 	engine->changed_places = true;
 	if (state == ENGINE_TASK_STARTING || state == ENGINE_TASK_RUNNING ||
-	    state == ENGINE_TASK_RESUMING) {
+	    state == ENGINE_TASK_RESUMING || state == ENGINE_TASK_MIGRATING) {
 		engine_stop_sharing(engine, event->task, event->time_s);
 		engine_vacate(engine, event->task, task->nodes);
 		running_list_remove(&engine->running, event->task);
@@ -348,6 +350,8 @@ static void handle_ended(struct engine *engine, const struct backend_event *even
 	task->reason = NULL;
 	if (engine->suspensions[event->task])
 		engine_end_suspension(engine, event->task, state);
+	if (state == ENGINE_TASK_MIGRATING)
+		engine_end_migration(engine, event->task);
 	engine_retry_late(engine, event->time_s);
 	engine_resume_wanted(engine);
 }
@@ -431,6 +435,11 @@ void engine_handle(struct engine *engine, const struct backend_event *event)
 		if (is_current(engine, event) &&
 		    event->n == engine->tasks[event->task].suspensions)
 			engine_handle_suspension(engine, event);
+		break;
+	case BACKEND_EVENT_MIGRATED:
+	case BACKEND_EVENT_UNMOVED:
+		if (is_current(engine, event))
+			engine_handle_migration(engine, event);
 		break;
 	case BACKEND_EVENT_NONE:
 	case BACKEND_EVENT_ENERGY_LIMIT:

@@ -93,7 +93,9 @@ static bool record_task(struct engine_recorder *base, const struct engine_task *
 	const struct store_task row = {
 		.run = recorder->run,
 		.task = task->task->id,
-		.type = system->shared ? NULL : (char *)system->row_names[task->task->row],
+		.type = task->task->row < system->rows_count
+				? (char *)system->row_names[task->task->row]
+				: NULL,
 		.arrival_s = task->task->arrival_s,
 		.utility_max = task->task->utility.max,
 		.state = (char *)engine_task_state_name(task->state),
@@ -182,6 +184,70 @@ static bool record_suspension(struct engine_recorder *base,
 	       record_vms(recorder, suspension);
 }
 
+/* What became of each VM of a migration that is over. */
+static bool record_moves(struct recorder_store *recorder, const struct engine_migration *migration)
+{
+	for (uint32_t i = 0; i < migration->moves_count; i++) {
+		const struct backend_vm_move *move = &migration->moves[i];
+		const struct store_migration_vm row = {
+			.run = recorder->run,
+			.task = migration->task,
+			.attempt = migration->attempt,
+			.n = migration->n,
+			.vm = i,
+			.from_node = move->from,
+			.to_node = move->to,
+			.total_s = move->total_s,
+			.downtime_s = move->downtime_s,
+		};
+
+		if (!store_put_migration_vm(recorder->store, &row, &recorder->error))
+			return false;
+	}
+	return true;
+}
+
+static bool record_migration(struct engine_recorder *base,
+			     const struct engine_migration *migration)
+{
+	struct recorder_store *recorder = (struct recorder_store *)base;
+	g_autofree char *nodes = nodes_text(migration->nodes, migration->nodes_count);
+	g_autofree char *to_nodes = nodes_text(migration->to_nodes, migration->nodes_count);
+	const struct store_migration row = {
+		.run = recorder->run,
+		.task = migration->task,
+		.attempt = migration->attempt,
+		.n = migration->n,
+		.cluster = (char *)recorder->system->clusters[migration->cluster].name,
+		.nodes = nodes,
+		.to_nodes = to_nodes,
+		.by_person = migration->by_person,
+		.requested_s = migration->requested_s,
+		.ended_s = migration->ended_s,
+		.reason = (char *)migration->reason,
+	};
+
+	return begin(recorder) &&
+	       store_put_migration(recorder->store, &row, &recorder->error) &&
+	       record_moves(recorder, migration);
+}
+
+static bool record_share(struct engine_recorder *base, double time_s,
+			 const struct engine_task *task)
+{
+	struct recorder_store *recorder = (struct recorder_store *)base;
+	const struct store_share row = {
+		.run = recorder->run,
+		.task = task->task->id,
+		.attempt = task->attempts + (task->state == ENGINE_TASK_WAITING),
+		.time_s = time_s,
+		.yield = task->yield,
+		.virtual_s = task->virtual_s,
+	};
+
+	return begin(recorder) && store_put_share(recorder->store, &row, &recorder->error);
+}
+
 static bool record_event(struct engine_recorder *base, double time_s, const char *kind,
 			 const char *detail)
 {
@@ -207,6 +273,8 @@ struct recorder_store *recorder_store_new(struct store *store, int64_t run,
 		.decision = record_decision,
 		.task = record_task,
 		.suspension = record_suspension,
+		.migration = record_migration,
+		.share = record_share,
 		.event = record_event,
 		.flush = record_flush,
 	};
@@ -343,6 +411,33 @@ static bool restore_suspension(struct engine *engine, const struct sched_system 
 	return engine_restore_suspension(engine, &record);
 }
 
+static bool restore_migration(struct engine *engine, const struct sched_system *system,
+			      const struct store_migration *row)
+{
+	struct engine_migration record = {
+		.task = row->task,
+		.attempt = row->attempt,
+		.n = row->n,
+		.by_person = row->by_person,
+		.requested_s = row->requested_s,
+		.ended_s = row->ended_s,
+	};
+	g_autofree uint32_t *nodes = NULL;
+	g_autofree uint32_t *to_nodes = NULL;
+	uint32_t most;
+
+	record.cluster = row->cluster ? find_cluster(system, row->cluster) : UINT32_MAX;
+	if (record.cluster == UINT32_MAX || !row->nodes || !row->to_nodes)
+		return false;
+	most = system->clusters[record.cluster].nodes;
+	record.nodes = nodes = g_new(uint32_t, most);
+	record.to_nodes = to_nodes = g_new(uint32_t, most);
+	record.nodes_count = parse_nodes(row->nodes, most, nodes);
+	return record.nodes_count > 0 &&
+	       parse_nodes(row->to_nodes, most, to_nodes) == record.nodes_count &&
+	       engine_restore_migration(engine, &record);
+}
+
 static bool refuse_record(int64_t run, uint32_t task, GError **error)
 {
 	g_set_error(error, STORE_ERROR, STORE_ERROR_CORRUPT,
@@ -363,6 +458,22 @@ static bool restore_suspensions(struct store *store, int64_t run, const struct s
 		const struct store_suspension *row = g_ptr_array_index(rows, i);
 
 		if (!restore_suspension(engine, system, row))
+			return refuse_record(run, row->task, error);
+	}
+	return true;
+}
+
+static bool restore_migrations(struct store *store, int64_t run, const struct sched_system *system,
+			       struct engine *engine, GError **error)
+{
+	g_autoptr(GPtrArray) rows = store_migrations(store, run, error);
+
+	if (!rows)
+		return false;
+	for (guint i = 0; i < rows->len; i++) {
+		const struct store_migration *row = g_ptr_array_index(rows, i);
+
+		if (!restore_migration(engine, system, row))
 			return refuse_record(run, row->task, error);
 	}
 	if (engine_restored_well(engine))
@@ -409,5 +520,6 @@ bool recorder_store_restore(struct store *store, int64_t run, const struct engin
 			return refuse_record(run, row->task, error);
 	}
 	return restore_pruner(store, run, engine, error) &&
-	       restore_suspensions(store, run, setup->system, engine, error);
+	       restore_suspensions(store, run, setup->system, engine, error) &&
+	       restore_migrations(store, run, setup->system, engine, error);
 }

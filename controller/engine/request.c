@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
 #include "controller/engine/state.h"
 
 /*
@@ -92,6 +94,8 @@ const char *engine_request_suspend(struct engine *engine, uint32_t index)
 	case ENGINE_TASK_SUSPENDED:
 		hold(engine, index);
 		return NULL;
+	case ENGINE_TASK_MIGRATING:
+		return "its VMs are on their way to other nodes; try again in a moment";
 	case ENGINE_TASK_STARTING:
 	case ENGINE_TASK_RESUMING:
 		return "it is just starting or going on; try again in a moment";
@@ -125,5 +129,140 @@ const char *engine_request_resume(struct engine *engine, uint32_t index)
 	engine_record_suspension(engine, index);
 	engine_flush(engine);
 	resume_if_idle(engine, index);
+	return NULL;
+}
+
+/* Why a task cannot be migrated now, or NULL. */
+static const char *check_migrate(const struct engine *engine, uint32_t index)
+{
+	if (engine->ended)
+		return "the run has ended";
+	if (index >= engine->setup.workload->tasks_count)
+		return "there is no such task";
+	if (!backend_migrates(engine->backend))
+		return "nothing can be migrated here";
+	switch (engine->tasks[index].state) {
+	case ENGINE_TASK_RUNNING:
+		return NULL;
+	case ENGINE_TASK_MIGRATING:
+		return "its VMs are on their way to other nodes already; try again in a moment";
+	case ENGINE_TASK_STARTING:
+	case ENGINE_TASK_RESUMING:
+		return "it is just starting or going on; try again in a moment";
+	case ENGINE_TASK_COMING:
+	case ENGINE_TASK_WAITING:
+	case ENGINE_TASK_PLANNED:
+	case ENGINE_TASK_QUEUED:
+	case ENGINE_TASK_SUSPENDING:
+	case ENGINE_TASK_SUSPENDED:
+		return "it does not run";
+	default:
+		return "it has ended";
+	}
+}
+
+/*
+ * Deals the task's nodes out over hosts, so that as many as possible stay: fills in the host of each,
+ * or UINT32_MAX for one that has to go, and *ret_rooms, how many more each host gets.
+ */
+static void deal_out(const struct engine_task *task, const uint32_t *hosts, uint32_t hosts_count,
+		     const uint32_t *node_hosts, uint32_t *ret_hosts, uint32_t *ret_rooms)
+{
+	for (uint32_t h = 0; h < hosts_count; h++)
+		ret_rooms[h] = task->nodes_count / hosts_count +
+			       (h < task->nodes_count % hosts_count);
+	for (uint32_t v = 0; v < task->nodes_count; v++) {
+		ret_hosts[v] = UINT32_MAX;
+		for (uint32_t h = 0; h < hosts_count; h++) {
+			if (hosts[h] != node_hosts[task->nodes[v]] || ret_rooms[h] == 0)
+				continue;
+			ret_hosts[v] = hosts[h];
+			ret_rooms[h]--;
+		}
+	}
+}
+
+/* An idle node of a host that is not among the `count` ones chosen; UINT32_MAX: there is none. */
+static uint32_t find_idle_on(const struct engine *engine, const struct engine_task *task,
+			     uint32_t host, const uint32_t *node_hosts, const uint32_t *chosen,
+			     uint32_t count)
+{
+	for (uint32_t node = 0; node < engine->setup.system->clusters[task->cluster].nodes; node++) {
+		bool free = node_hosts[node] == host && !engine->down[task->cluster][node];
+
+		if (!engine->hosts)
+			free = free &&
+			       engine->occupants[task->cluster][node] == ENGINE_NO_TASK &&
+			       engine->leavers[task->cluster][node] == ENGINE_NO_TASK;
+		for (uint32_t i = 0; free && !engine->hosts && i < count; i++)
+			free = chosen[i] != node;
+		if (free)
+			return node;
+	}
+	return UINT32_MAX;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t one = *(const uint32_t *)a;
+	const uint32_t other = *(const uint32_t *)b;
+
+	return one < other ? -1 : one > other;
+}
+
+/* The nodes that a task is to go to. Returns UINT32_MAX, or the host that has too little room. */
+static uint32_t choose(const struct engine *engine, const struct engine_task *task,
+		       const uint32_t *hosts, uint32_t hosts_count, const uint32_t *node_hosts,
+		       uint32_t *ret_nodes)
+{
+	g_autofree uint32_t *wanted = g_new(uint32_t, task->nodes_count);
+	g_autofree uint32_t *rooms = g_new(uint32_t, hosts_count);
+
+	deal_out(task, hosts, hosts_count, node_hosts, wanted, rooms);
+	for (uint32_t v = 0, h = 0; v < task->nodes_count; v++) {
+		ret_nodes[v] = task->nodes[v];
+		if (wanted[v] != UINT32_MAX)
+			continue;
+		while (rooms[h] == 0)
+			h++;
+		rooms[h]--;
+		ret_nodes[v] = find_idle_on(engine, task, hosts[h], node_hosts, ret_nodes, v);
+		if (ret_nodes[v] == UINT32_MAX)
+			return hosts[h];
+	}
+	for (uint32_t v = 0; engine->hosts && v < task->nodes_count; v++)
+		if (ret_nodes[v] != task->nodes[v] &&
+		    !engine_hosts_have_room(engine, task->task->id, ret_nodes))
+			return ret_nodes[v];
+	return UINT32_MAX;
+}
+
+const char *engine_request_migrate(struct engine *engine, uint32_t index, const uint32_t *hosts,
+				   uint32_t hosts_count, const uint32_t *node_hosts,
+				   uint32_t *ret_full)
+{
+	const char *problem = check_migrate(engine, index);
+	const struct engine_task *task = &engine->tasks[index];
+	g_autofree uint32_t *nodes = NULL;
+
+	*ret_full = UINT32_MAX;
+	if (problem)
+		return problem;
+	if (hosts_count == 0 || hosts_count > task->nodes_count)
+		return "it does not have as many VMs; name fewer hosts";
+	nodes = g_new(uint32_t, task->nodes_count);
+	*ret_full = choose(engine, task, hosts, hosts_count, node_hosts, nodes);
+	if (*ret_full != UINT32_MAX)
+		return "no node or too little memory is free";
+	if (memcmp(nodes, task->nodes, task->nodes_count * sizeof(*nodes)) == 0)
+		return "its VMs are there already";
+	if (!engine->hosts)
+		qsort(nodes, task->nodes_count, sizeof(*nodes), by_number);
+	engine_begin_migrate(engine, index, nodes, true);
+	engine->disturbed = true; /* the nodes may be promised */
+	engine_record_task(engine, index);
+	engine_flush(engine);
+	if (!engine->ended)
+		engine_launch_migrate(engine, index);
 	return NULL;
 }

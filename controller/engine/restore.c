@@ -127,7 +127,8 @@ bool engine_restore_task(struct engine *engine, uint32_t index, const struct eng
 	const bool planned = record->state == ENGINE_TASK_PLANNED;
 	const bool running = record->state == ENGINE_TASK_STARTING ||
 			     record->state == ENGINE_TASK_RUNNING ||
-			     record->state == ENGINE_TASK_RESUMING;
+			     record->state == ENGINE_TASK_RESUMING ||
+			     record->state == ENGINE_TASK_MIGRATING;
 	const bool suspended =
 		record->state == ENGINE_TASK_SUSPENDING || record->state == ENGINE_TASK_SUSPENDED;
 
@@ -239,6 +240,7 @@ static void restore_step(struct engine *engine, const struct engine_suspension *
 		engine_lie_down(engine, index);
 		break;
 	case ENGINE_TASK_RUNNING:
+	case ENGINE_TASK_MIGRATING:
 	case ENGINE_TASK_RESUMING:
 		running = engine_running(engine, index, task->nodes,
 					 isfinite(record->since_s) ? record->since_s
@@ -257,6 +259,7 @@ static bool goes_with(const struct engine_task *task, const struct engine_suspen
 {
 	switch (task->state) {
 	case ENGINE_TASK_RUNNING:
+	case ENGINE_TASK_MIGRATING:
 		return !isfinite(record->suspended_s) || isfinite(record->since_s);
 	case ENGINE_TASK_RESUMING:
 		return isfinite(record->suspended_s) && isfinite(record->resume_requested_s);
@@ -276,7 +279,7 @@ bool engine_restore_suspension(struct engine *engine, const struct engine_suspen
 		return false;
 	task = &engine->tasks[record->task];
 	if (record->attempt != task->attempts || task->state < ENGINE_TASK_STARTING ||
-	    task->state > ENGINE_TASK_RESUMING)
+	    task->state > ENGINE_TASK_MIGRATING)
 		return record->attempt <= task->attempts;
 	good = record->cluster == task->cluster && record->nodes_count == task->nodes_count &&
 	       record->n == task->suspensions + 1;
@@ -285,7 +288,8 @@ bool engine_restore_suspension(struct engine *engine, const struct engine_suspen
 	if (!good)
 		return false;
 	take_record(engine, record);
-	if (task->state == ENGINE_TASK_RUNNING && !isfinite(record->suspended_s))
+	if ((task->state == ENGINE_TASK_RUNNING || task->state == ENGINE_TASK_MIGRATING) &&
+	    !isfinite(record->suspended_s))
 		return true; /* it stayed: the number is free again */
 	task->suspensions++;
 	if (isfinite(record->suspended_s))
@@ -293,6 +297,30 @@ bool engine_restore_suspension(struct engine *engine, const struct engine_suspen
 	if (isfinite(record->since_s))
 		task->since_s = record->since_s;
 	restore_step(engine, record);
+	return true;
+}
+
+bool engine_restore_migration(struct engine *engine, const struct engine_migration *record)
+{
+	const uint32_t nodes = engine->setup.system->clusters[record->cluster].nodes;
+	struct engine_task *task;
+	bool good;
+
+	if (record->task >= engine->setup.workload->tasks_count)
+		return false;
+	task = &engine->tasks[record->task];
+	if (record->attempt != task->attempts || task->state < ENGINE_TASK_STARTING ||
+	    task->state > ENGINE_TASK_MIGRATING)
+		return record->attempt <= task->attempts;
+	good = record->cluster == task->cluster && record->nodes_count == task->nodes_count &&
+	       record->n == task->migrations + 1;
+	for (uint32_t i = 0; good && i < record->nodes_count; i++)
+		good = record->nodes[i] < nodes && record->to_nodes[i] < nodes;
+	if (!good)
+		return false;
+	task->migrations++;
+	if (task->state == ENGINE_TASK_MIGRATING && !isfinite(record->ended_s))
+		engine_take_up_migration(engine, record);
 	return true;
 }
 
@@ -307,7 +335,10 @@ bool engine_restored_well(const struct engine *engine)
 		if (steps &&
 		    (task->suspensions == 0 || !goes_with(task, &engine->suspensions[i]->record)))
 			return false;
-		if (task->state == ENGINE_TASK_RUNNING && task->suspensions > 0 &&
+		if (task->state == ENGINE_TASK_MIGRATING && !engine->migrations[i])
+			return false;
+		if ((task->state == ENGINE_TASK_RUNNING || task->state == ENGINE_TASK_MIGRATING) &&
+		    task->suspensions > 0 &&
 		    !goes_with(task, &engine->suspensions[i]->record))
 			return false;
 	}
@@ -321,6 +352,8 @@ void engine_ask_again(struct engine *engine)
 			engine_launch_suspend(engine, i);
 		else if (engine->tasks[i].state == ENGINE_TASK_RESUMING)
 			engine_launch_resume(engine, i);
+		else if (engine->tasks[i].state == ENGINE_TASK_MIGRATING)
+			engine_launch_migrate(engine, i);
 	}
 	for (uint32_t c = 0; engine->queues && c < engine->setup.system->clusters_count; c++)
 		for (uint32_t i = 0; i < engine->queues[c].count; i++)

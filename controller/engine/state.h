@@ -8,7 +8,8 @@
 
 /*
  * The inside of the engine, shared by its files: engine.c (the loop), lifecycle.c (what happens to
- * one task), suspension.c (tasks that leave their nodes and go on), mapping_event.c (promises,
+ * one task), suspension.c (tasks that leave their nodes and go on), migration.c (tasks that run on at
+ * others), mapping_event.c (promises,
  * snapshot, decision), carry_out.c (what a plan asks for), queues.c (machines with queues), request.c (what people ask for) and
  * restore.c (runs that go on).
  */
@@ -33,6 +34,15 @@ struct suspension {
 	bool wanted;        /* by a person: it goes on before the policy is asked */
 	uint32_t stays;     /* steps in a row that were rolled back */
 	double lead_s;      /* the part of executed_s that lies before the day */
+};
+
+/* What is known of a task that was ever migrated while it ran (migration.c). */
+struct migration {
+	struct engine_migration record; /* the last one; its arrays are those below */
+	uint32_t room;      /* of these arrays */
+	uint32_t *from, *to;
+	uint32_t *left;     /* left_count nodes that VMs leave; of shared hosts one per VM */
+	uint32_t left_count;
 };
 
 /*
@@ -64,6 +74,7 @@ struct engine {
 	uint32_t **places;             /* per task: room for its nodes */
 	uint32_t *places_pool;
 	struct suspension **suspensions; /* per task; NULL: never suspended */
+	struct migration **migrations;   /* per task; NULL: never migrated */
 	uint32_t *blocked;             /* per task: what its claim waits for; 0: it has none */
 	bool *dirty;                   /* per task: changed since it was recorded */
 	GArray *changed;               /* of indices: the dirty ones, and some that were */
@@ -273,6 +284,36 @@ void engine_set_wanted(struct engine *engine, uint32_t task, bool wanted);
 /* Asks the backend to end tasks that are suspended or about to be. */
 void engine_kill_suspended(struct engine *engine);
 
+/*
+ * VMs have left these nodes, or will not after all: who waited for that comes. Of shared hosts the list
+ * says nothing.
+ */
+void engine_follow(struct engine *engine, uint32_t cluster, const uint32_t *nodes, uint32_t count);
+
+/* migration.c */
+
+/*
+ * Readies a running task to go to other nodes, of which those that are not its own are free, while it
+ * runs. The backend is asked by engine_launch_migrate(), after the record is safe.
+ */
+void engine_begin_migrate(struct engine *engine, uint32_t task, const uint32_t *nodes,
+			  bool by_person);
+void engine_launch_migrate(struct engine *engine, uint32_t task);
+
+/* Tells the recorder about the present migration of a task, or its last one. */
+void engine_record_migration(struct engine *engine, uint32_t task);
+
+/* MIGRATED and UNMOVED of the present attempt. */
+void engine_handle_migration(struct engine *engine, const struct backend_event *event);
+
+/* Its VMs are on their way, as `record` says, whose arrays are copied. */
+void engine_take_up_migration(struct engine *engine, const struct engine_migration *record);
+
+/* A task that was being migrated is over: it leaves nothing any more. */
+void engine_end_migration(struct engine *engine, uint32_t task);
+
+void engine_migrations_free(struct engine *engine);
+
 /* hosts.c: only yields, virtual times and init have a meaning where nodes have one task. */
 
 /* Where the system is shared: no host has promised anything. */
@@ -286,6 +327,13 @@ void engine_free_memory(struct engine *engine, uint32_t task, const uint32_t *no
 /* The task of the record begins to leave its hosts, or is off them. */
 void engine_leave_memory(struct engine *engine, const struct engine_suspension *record,
 			 bool leaves);
+
+/* VMs of the task, one per entry of the list, begin to leave these hosts, or are off them. */
+void engine_leave_hosts(struct engine *engine, uint32_t task, const uint32_t *nodes,
+			uint32_t count, bool leaves);
+
+/* Whether a running task's VMs can go to these hosts beside all that is there, or promised there. */
+bool engine_hosts_have_room(const struct engine *engine, uint32_t task, const uint32_t *nodes);
 
 /* How many of the task's VMs are to come to hosts that are too full while others leave them. */
 uint32_t engine_overfull_hosts(const struct engine *engine, uint32_t task, const uint32_t *nodes);

@@ -250,6 +250,20 @@ static void unblock(struct engine *engine, uint32_t index, struct due *due)
 		due->tasks[due->count++] = index;
 }
 
+void engine_follow(struct engine *engine, uint32_t cluster, const uint32_t *nodes, uint32_t count)
+{
+	g_autofree uint32_t *tasks = g_new(uint32_t, MAX(count, engine->running.count) + 1);
+	struct due due = { .tasks = tasks };
+
+	if (engine->hosts)
+		due.count = engine_unblock_hosts(engine, due.tasks);
+	for (uint32_t i = 0; !engine->hosts && i < count; i++)
+		if (engine->occupants[cluster][nodes[i]] != ENGINE_NO_TASK)
+			unblock(engine, engine->occupants[cluster][nodes[i]], &due);
+	for (uint32_t i = 0; i < due.count; i++)
+		carry_out_claim(engine, due.tasks[i]);
+}
+
 /* A task is off the nodes that it was leaving: who has a claim to them may come. */
 static void leave_nodes(struct engine *engine, uint32_t index)
 {

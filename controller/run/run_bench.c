@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/run/run_bench.h"
 
+#include "controller/workload/workload.h"
+
 /* Streams of the seed that nothing else uses. */
 #define SHUFFLE_STREAM 1000000
 
@@ -11,7 +13,7 @@ static bool fits(const struct run_bench *bench, uint32_t type)
 
 static uint32_t width(const struct run_bench *bench, uint32_t type)
 {
-	return config_type_nodes(&bench->config->types[type], bench->cluster);
+	return workload_nodes(&bench->config->types[type], bench->cluster);
 }
 
 static bool arrives(const struct run_bench *bench, uint32_t type)
@@ -56,10 +58,10 @@ void run_bench_init(struct run_bench *bench, const struct config *config, uint32
 		.index = cluster,
 		.wanted = g_array_new(FALSE, FALSE, sizeof(struct run_wanted)),
 	};
-	bench->busy = g_new0(bool, bench->cluster->nodes);
-	bench->down = g_new0(bool, bench->cluster->nodes);
-	bench->evicted = g_new0(bool, bench->cluster->nodes);
-	bench->warm = g_new0(bool, bench->cluster->nodes * config->types_count);
+	bench->busy = g_new0(bool, workload_cluster_nodes(bench->cluster));
+	bench->down = g_new0(bool, workload_cluster_nodes(bench->cluster));
+	bench->evicted = g_new0(bool, workload_cluster_nodes(bench->cluster));
+	bench->warm = g_new0(bool, workload_cluster_nodes(bench->cluster) * config->types_count);
 	random_stream_init(&bench->random, config->workload->seed, SHUFFLE_STREAM + cluster);
 	for (uint32_t round = 0; round < repeats; round++) {
 		want(bench, round, true);
@@ -82,7 +84,7 @@ static uint32_t room(const struct run_bench *bench)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < bench->cluster->nodes; i++)
+	for (uint32_t i = 0; i < workload_cluster_nodes(bench->cluster); i++)
 		count += !bench->busy[i] && !bench->down[i];
 	return count;
 }

@@ -23,7 +23,9 @@ static bool can_go_on(const struct run_series *series, const struct store_run *r
 	g_autofree char *key = run_record_baseline_key(row->run);
 	g_autofree char *baseline = store_get_meta(series->session->store, key);
 
-	return series->session->go_on && baseline && g_strcmp0(row->boot_id, boot_id) == 0;
+	/* What shares hosts is not put back (engine.h). */
+	return series->session->go_on && baseline && !series->experiment->shared &&
+	       g_strcmp0(row->boot_id, boot_id) == 0;
 }
 
 static bool close_aborted(struct run_series *series, struct store_run *row, GError **error)

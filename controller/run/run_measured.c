@@ -56,7 +56,7 @@ static void count_tasks(const struct measured_run *run, struct run_progress *pro
 			task->state == ENGINE_TASK_WAITING || task->state == ENGINE_TASK_PLANNED;
 		progress->suspended += task->state == ENGINE_TASK_SUSPENDED;
 		progress->running += task->state >= ENGINE_TASK_STARTING &&
-				     task->state <= ENGINE_TASK_RESUMING &&
+				     task->state <= ENGINE_TASK_MIGRATING &&
 				     task->state != ENGINE_TASK_SUSPENDED;
 	}
 }
@@ -144,7 +144,7 @@ static void begin_again(struct measured_run *run)
 /* Whether the local schedulers know of it. */
 static bool is_under_way(const struct engine_task *task)
 {
-	return task->state >= ENGINE_TASK_STARTING && task->state <= ENGINE_TASK_RESUMING;
+	return task->state >= ENGINE_TASK_STARTING && task->state <= ENGINE_TASK_MIGRATING;
 }
 
 static struct remote_past past_of(const struct engine_task *task)
@@ -156,6 +156,7 @@ static struct remote_past past_of(const struct engine_task *task)
 		.suspended = task->suspensions - suspending,
 		.resumed = task->suspensions - suspending - off,
 		.queued = task->queued_n > 0,
+		.migrated = task->migrations > 0,
 	};
 }
 
@@ -206,6 +207,7 @@ static bool open_run(struct measured_run *run, GError **error)
 		.note = run_record_note,
 		.sample = run_record_sample,
 		.launched = run_record_launched,
+		.delivered = run_record_delivered,
 		.data = session,
 	};
 

@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "controller/backend/remote.h"
+#include "controller/workload/workload.h"
 
 #define READY_S 300.0
 
@@ -108,7 +109,7 @@ static void bench_init(struct measuring *measuring, uint32_t index,
 	bench->done = bench->type == config->types_count;
 	if (bench->done)
 		return;
-	bench->nodes_count = config_type_nodes(&config->types[bench->type], bench->cluster);
+	bench->nodes_count = workload_nodes(&config->types[bench->type], bench->cluster);
 	bench->nodes = g_new(uint32_t, bench->nodes_count);
 	for (uint32_t i = 0; i < bench->nodes_count; i++)
 		bench->nodes[i] = i;

@@ -51,6 +51,25 @@ void run_record_launched(double time_s, uint32_t task, uint32_t attempt, double 
 		run_session_store_failed(session, error);
 }
 
+void run_record_delivered(double time_s, uint32_t task, uint32_t attempt,
+			  const struct remote_share *share, void *data)
+{
+	struct run_session *session = data;
+	const struct store_delivery row = {
+		.run = session->run,
+		.task = task,
+		.attempt = attempt,
+		.time_s = time_s,
+		.share = share->share,
+		.asked_cores = share->asked_cores,
+		.given_cores = share->given_cores,
+	};
+	GError *error = NULL;
+
+	if (session->run && !store_put_delivery(session->store, &row, &error))
+		run_session_store_failed(session, error);
+}
+
 void run_record_first_samples(struct run_session *session)
 {
 	GPtrArray *meters = remote_fleet_meters(session->fleet);

@@ -22,6 +22,9 @@ void run_record_sample(double time_s, const struct remote_meter *meter,
 /* How long a launch took, from the decision to all ranks running. */
 void run_record_launched(double time_s, uint32_t task, uint32_t attempt, double launch_s,
 			 void *data);
+/* What the VMs of a task on shared hosts made of their share. */
+void run_record_delivered(double time_s, uint32_t task, uint32_t attempt,
+			  const struct remote_share *share, void *data);
 
 /* The sample before the start: with it, the counter at the start follows from the store. */
 void run_record_first_samples(struct run_session *session);

@@ -23,6 +23,7 @@ typedef struct store store_t;          /* for g_autoptr() */
 typedef struct store_run store_run_t;
 typedef struct store_task store_task_t;
 typedef struct store_suspension store_suspension_t;
+typedef struct store_migration store_migration_t;
 
 #define STORE_ERROR (store_error_quark())
 GQuark store_error_quark(void);
@@ -44,7 +45,7 @@ bool store_error_is_input(const GError *error);
  * of an older version can be read; opened with `create` they are brought up to this one.
  */
 #define STORE_FILE "run.sqlite"
-#define STORE_SCHEMA_VERSION 3
+#define STORE_SCHEMA_VERSION 4
 
 /*
  * One run: a policy under a limit, one repeat (measured) or trial (simulated). Strings may be NULL.
@@ -122,6 +123,47 @@ struct store_suspension_vm {
 	double freeze_s, save_s, restore_s, resume_s; /* NAN: not known; leaves what is stored */
 };
 
+/*
+ * One migration of a task that ran: when it was asked for, and where its VMs were after it. Times as
+ * above.
+ */
+struct store_migration {
+	int64_t run;
+	uint32_t task, attempt;
+	uint32_t n;       /* which one that was asked for in the attempt, from 1 */
+	char *cluster;
+	char *nodes;      /* where its VMs were: "0,1"; on shared hosts the host of each */
+	char *to_nodes;   /* where they were to go; once it is over where they are */
+	bool by_person;
+	double requested_s, ended_s;
+	char *reason;     /* why a VM was not moved; NULL: all were, or it is under way */
+};
+
+/* What became of one VM of the task in it. */
+struct store_migration_vm {
+	int64_t run;
+	uint32_t task, attempt, n;
+	uint32_t vm; /* from 0 */
+	uint32_t from_node, to_node;
+	double total_s, downtime_s; /* NAN: not known, or it did not change its host */
+};
+
+/* The yield of a task on shared hosts from time_s on, and its virtual time then. */
+struct store_share {
+	int64_t run;
+	uint32_t task, attempt;
+	double time_s, yield, virtual_s;
+};
+
+/* What the VMs of a task together used of what their share lets them use, at time_s. */
+struct store_delivery {
+	int64_t run;
+	uint32_t task, attempt;
+	double time_s;
+	double share; /* of what its nodes may use */
+	double asked_cores, given_cores;
+};
+
 /* Something that happened in a run. */
 struct store_event {
 	double time_s;
@@ -191,6 +233,33 @@ bool store_put_suspension_vm(struct store *store, const struct store_suspension_
 			     GError **error);
 /* As above: GPtrArray of struct store_suspension_vm, to be freed with g_free() each. */
 GPtrArray *store_suspension_vms(struct store *store, int64_t run, GError **error);
+
+/* Inserts or replaces the row (run, task, attempt, n). */
+bool store_put_migration(struct store *store, const struct store_migration *migration,
+			 GError **error);
+/*
+ * The migrations of a run by task, attempt and number: GPtrArray of struct store_migration, owned by
+ * the caller. None in files before version 4; nor of the three below.
+ */
+GPtrArray *store_migrations(struct store *store, int64_t run, GError **error);
+void store_migration_free(struct store_migration *migration);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_migration_t, store_migration_free)
+
+/* Inserts or replaces the row (run, task, attempt, n, vm). */
+bool store_put_migration_vm(struct store *store, const struct store_migration_vm *vm,
+			    GError **error);
+/* As above: GPtrArray of struct store_migration_vm, to be freed with g_free() each. */
+GPtrArray *store_migration_vms(struct store *store, int64_t run, GError **error);
+
+/* Inserts or replaces the row (run, task, attempt, time). */
+bool store_put_share(struct store *store, const struct store_share *share, GError **error);
+/* By task, attempt and time: GPtrArray of struct store_share, to be freed with g_free() each. */
+GPtrArray *store_shares(struct store *store, int64_t run, GError **error);
+
+/* Inserts or replaces the row (run, task, attempt, time). */
+bool store_put_delivery(struct store *store, const struct store_delivery *delivery, GError **error);
+/* By task, attempt and time: GPtrArray of struct store_delivery, to be freed with g_free() each. */
+GPtrArray *store_deliveries(struct store *store, int64_t run, GError **error);
 
 /* Appends an event: time, kind, JSON detail (may be NULL). */
 bool store_add_event(struct store *store, int64_t run, double time_s, const char *kind,

@@ -69,6 +69,23 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 	[STORE_LIST_SUSPENSION_VMS] =
 		"SELECT run, task, attempt, n, vm, freeze_s, save_s, restore_s, resume_s"
 		" FROM suspension_vm WHERE run = ? ORDER BY task, attempt, n, vm",
+	[STORE_PUT_MIGRATION] = "INSERT OR REPLACE INTO migration VALUES"
+				" (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[STORE_LIST_MIGRATIONS] =
+		"SELECT run, task, attempt, n, cluster, nodes, to_nodes, by_person, requested_s,"
+		" ended_s, reason FROM migration WHERE run = ? ORDER BY task, attempt, n",
+	[STORE_PUT_MIGRATION_VM] =
+		"INSERT OR REPLACE INTO migration_vm VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[STORE_LIST_MIGRATION_VMS] =
+		"SELECT run, task, attempt, n, vm, from_node, to_node, total_s, downtime_s"
+		" FROM migration_vm WHERE run = ? ORDER BY task, attempt, n, vm",
+	[STORE_PUT_SHARE] = "INSERT OR REPLACE INTO share VALUES (?, ?, ?, ?, ?, ?)",
+	[STORE_LIST_SHARES] = "SELECT run, task, attempt, time_s, yield, virtual_s"
+			      " FROM share WHERE run = ? ORDER BY task, attempt, time_s",
+	[STORE_PUT_DELIVERY] = "INSERT OR REPLACE INTO delivery VALUES (?, ?, ?, ?, ?, ?, ?)",
+	[STORE_LIST_DELIVERIES] =
+		"SELECT run, task, attempt, time_s, share, asked_cores, given_cores"
+		" FROM delivery WHERE run = ? ORDER BY task, attempt, time_s",
 	[STORE_LIST_ESTIMATES] = "SELECT type, cluster, etc_s, etc_sd_s, eec_j, eec_sd_j, count"
 				 " FROM estimate ORDER BY type, cluster",
 };

@@ -140,6 +140,50 @@ static const char schema_queues[] =
 	" WHERE key = json_extract(snapshot, '$.system.queueing.pet'))))"
 	" ELSE snapshot END AS snapshot, actions FROM decision;";
 
+/* What version 4 added: migrations of tasks that run, and shares of hosts. */
+static const char schema_migrations[] =
+	"CREATE TABLE migration ("
+	" run INTEGER NOT NULL REFERENCES run,"
+	" task INTEGER NOT NULL,"
+	" attempt INTEGER NOT NULL,"
+	" n INTEGER NOT NULL,"
+	" cluster TEXT NOT NULL,"
+	" nodes TEXT NOT NULL,"
+	" to_nodes TEXT NOT NULL,"
+	" by_person INTEGER NOT NULL,"
+	" requested_s REAL,"
+	" ended_s REAL,"
+	" reason TEXT,"
+	" PRIMARY KEY (run, task, attempt, n)) WITHOUT ROWID;"
+	"CREATE TABLE migration_vm ("
+	" run INTEGER NOT NULL REFERENCES run,"
+	" task INTEGER NOT NULL,"
+	" attempt INTEGER NOT NULL,"
+	" n INTEGER NOT NULL,"
+	" vm INTEGER NOT NULL,"
+	" from_node INTEGER NOT NULL,"
+	" to_node INTEGER NOT NULL,"
+	" total_s REAL,"
+	" downtime_s REAL,"
+	" PRIMARY KEY (run, task, attempt, n, vm)) WITHOUT ROWID;"
+	"CREATE TABLE share ("
+	" run INTEGER NOT NULL REFERENCES run,"
+	" task INTEGER NOT NULL,"
+	" attempt INTEGER NOT NULL,"
+	" time_s REAL NOT NULL,"
+	" yield REAL NOT NULL,"
+	" virtual_s REAL,"
+	" PRIMARY KEY (run, task, attempt, time_s)) WITHOUT ROWID;"
+	"CREATE TABLE delivery ("
+	" run INTEGER NOT NULL REFERENCES run,"
+	" task INTEGER NOT NULL,"
+	" attempt INTEGER NOT NULL,"
+	" time_s REAL NOT NULL,"
+	" share REAL NOT NULL,"
+	" asked_cores REAL,"
+	" given_cores REAL,"
+	" PRIMARY KEY (run, task, attempt, time_s)) WITHOUT ROWID;";
+
 /* Reads a PRAGMA that is one integer. Returns a result code. */
 static int pragma_integer(struct store *store, const char *sql, int64_t *ret_value)
 {
@@ -160,11 +204,12 @@ static int pragma_integer(struct store *store, const char *sql, int64_t *ret_val
 /* Adds to a file of version `store->version`, 0 for a new one, what this version has. */
 static bool complete_tables(struct store *store, GError **error)
 {
-	g_autofree char *sql = g_strdup_printf("BEGIN IMMEDIATE; %s %s %s PRAGMA application_id = %d;"
+	g_autofree char *sql = g_strdup_printf("BEGIN IMMEDIATE; %s %s %s %s PRAGMA application_id = %d;"
 					       " PRAGMA user_version = %d; COMMIT",
 					       store->version < 1 ? schema : "",
 					       store->version < 2 ? schema_suspensions : "",
 					       store->version < 3 ? schema_queues : "",
+					       store->version < 4 ? schema_migrations : "",
 					       APPLICATION_ID, STORE_SCHEMA_VERSION);
 
 	if (store_exec(store, sql, "create the tables", error)) {

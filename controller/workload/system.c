@@ -1,7 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
+#include "controller/workload/dfrs.h"
 #include "controller/workload/workload.h"
+
+struct sched_demand workload_demand(const struct config_type *type,
+				    const struct config_cluster *cluster)
+{
+	return (struct sched_demand){
+		.vms = config_type_nodes(type, cluster),
+		.cpu = type->cpu_need,
+		.memory = 1.0 / config_cluster_places(cluster),
+	};
+}
+
+uint32_t workload_cluster_nodes(const struct config_cluster *cluster)
+{
+	return cluster->shared ? cluster->hosts_count : cluster->nodes;
+}
+
+uint32_t workload_nodes(const struct config_type *type, const struct config_cluster *cluster)
+{
+	const struct sched_demand demand = workload_demand(type, cluster);
+
+	return cluster->shared ? dfrs_whole_hosts(&demand) : config_type_nodes(type, cluster);
+}
 
 /* Fills in one pair; false when its estimate is missing. */
 static gboolean set_pair(struct sched_system *system, const struct config *config, uint32_t row,
@@ -26,7 +49,7 @@ static gboolean set_pair(struct sched_system *system, const struct config *confi
 	}
 	system->etc_s[cell] = estimate->etc_s;
 	system->eec_j[cell] = estimate->eec_j;
-	system->nodes[row * system->clusters_count + cluster] = config_type_nodes(type, c);
+	system->nodes[row * system->clusters_count + cluster] = workload_nodes(type, c);
 	return TRUE;
 }
 
@@ -64,7 +87,7 @@ struct sched_system *workload_system_new(const struct config *config, GError **e
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		clusters[i] = (struct sched_cluster){
 			.name = config->clusters[i].name,
-			.nodes = config->clusters[i].nodes,
+			.nodes = workload_cluster_nodes(&config->clusters[i]),
 			.cores = config->clusters[i].cores,
 			.pstates = 1,
 		};
@@ -78,4 +101,23 @@ struct sched_system *workload_system_new(const struct config *config, GError **e
 		return system;
 	sched_system_free(system);
 	return NULL;
+}
+
+struct sched_system *workload_shared_system_new(const struct config *config)
+{
+	const struct config_cluster *c = &config->clusters[0];
+	const struct sched_cluster cluster = {
+		.name = c->name,
+		.nodes = c->hosts_count,
+		.cores = c->cores,
+		.pstates = 1,
+	};
+	struct sched_system *system = sched_system_new(&cluster, 1, 0);
+
+	if (!system)
+		g_error("out of memory");
+	if (sched_system_finish(system, NULL) != SCHED_SYSTEM_OK)
+		g_error("hosts that make no system");
+	system->shared = true;
+	return system;
 }

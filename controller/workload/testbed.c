@@ -36,6 +36,7 @@ struct workload *workload_testbed_new(const struct config *config,
 				      uint32_t trial, GError **error)
 {
 	const struct config_workload *spec = config->workload;
+	const bool shared = config->clusters[0].shared;
 	struct random_stream streams[STREAMS];
 	g_autoptr(workload_t) workload = g_new0(struct workload, 1);
 	g_autoptr(GArray) tasks = g_array_new(FALSE, FALSE, sizeof(struct sched_task));
@@ -59,7 +60,10 @@ struct workload *workload_testbed_new(const struct config *config,
 			.arrival_s = time_s,
 			.utility = utility_of(spec, &config->types[row], max, etc_s),
 			.may_preempt = config->types[row].may_preempt,
-			.preemptible = config->types[row].preemptible,
+			.preemptible = config->types[row].preemptible || shared,
+			.demand = shared ? workload_demand(&config->types[row],
+							   &config->clusters[0])
+					 : (struct sched_demand){ 0 },
 		};
 
 		g_array_append_val(tasks, task);

@@ -37,6 +37,24 @@ enum workload_error {
 struct sched_system *workload_system_new(const struct config *config, GError **error);
 
 /*
+ * Of a configuration whose cluster is shared: the system that policies see who share its hosts, in
+ * which nobody knows how long a task takes. That of workload_system_new() then has whole hosts for
+ * nodes. Its name is borrowed.
+ */
+struct sched_system *workload_shared_system_new(const struct config *config);
+
+/*
+ * The nodes that policies see of a cluster, and how many of them a task of a type occupies: of a shared
+ * cluster the hosts, and as many whole ones as hold all that it needs.
+ */
+uint32_t workload_cluster_nodes(const struct config_cluster *cluster);
+uint32_t workload_nodes(const struct config_type *type, const struct config_cluster *cluster);
+
+/* What a task of a type asks for of the hosts of a shared cluster: a VM takes one place for VMs. */
+struct sched_demand workload_demand(const struct config_type *type,
+				    const struct config_cluster *cluster);
+
+/*
  * The testbed's workload (paper 002, section 6.2): exponential gaps, types by their shares, maxima
  * drawn uniformly from workload.utility_max, full utility until constant_until x the type's least
  * ETC after arrival, then linear to 0 at zero_at x. `seed` 0 stands for the configured one; `trial`

@@ -445,6 +445,8 @@ static void test_older_schema(struct fixture *fixture, const void *data)
 		     "DROP TABLE suspension; DROP TABLE suspension_vm; DROP VIEW whole_decision;"
 		     "ALTER TABLE task DROP COLUMN deadline_s; ALTER TABLE task DROP COLUMN chance;"
 		     "ALTER TABLE task DROP COLUMN threshold; ALTER TABLE task DROP COLUMN queued_n;"
+		     "DROP TABLE migration; DROP TABLE migration_vm; DROP TABLE share;"
+		     "DROP TABLE delivery;"
 		     "PRAGMA user_version = 1",
 		     NULL, NULL, NULL);
 	reopen(fixture);

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Tasks whose VMs go to other nodes while they run (paper 003, III.A: GREEDY-PMTN-MIGR and the
+ * packing policies). From the request on a task has its new nodes; those that it leaves are still its
+ * own, as with suspensions (suspension.c), until the backend says where its VMs are. What was put
+ * there has a claim meanwhile.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "controller/engine/state.h"
+
+static double now_s(const struct engine *engine)
+{
+	return backend_now_s(engine->backend);
+}
+
+/* What is known of a task's migrations, with room for its nodes. */
+static struct migration *migration_of(struct engine *engine, uint32_t index)
+{
+	const uint32_t nodes = engine->tasks[index].nodes_count;
+	struct migration *migration = engine->migrations[index];
+
+	if (!migration)
+		migration = engine->migrations[index] = g_new0(struct migration, 1);
+	if (migration->room < nodes) {
+		migration->room = nodes;
+		migration->from = g_renew(uint32_t, migration->from, nodes);
+		migration->to = g_renew(uint32_t, migration->to, nodes);
+		migration->left = g_renew(uint32_t, migration->left, nodes);
+	}
+	return migration;
+}
+
+static bool has(const uint32_t *nodes, uint32_t count, uint32_t node)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (nodes[i] == node)
+			return true;
+	return false;
+}
+
+/* The nodes that are left: of shared hosts those of each VM that goes. */
+static void find_left(const struct engine *engine, struct migration *migration)
+{
+	const struct engine_migration *record = &migration->record;
+
+	migration->left_count = 0;
+	for (uint32_t v = 0; v < record->nodes_count; v++)
+		if (engine->hosts ? record->nodes[v] != record->to_nodes[v]
+				  : !has(record->to_nodes, record->nodes_count, record->nodes[v]))
+			migration->left[migration->left_count++] = record->nodes[v];
+}
+
+static void set_leaving(struct engine *engine, const struct migration *migration, bool leaves)
+{
+	const struct engine_migration *record = &migration->record;
+
+	if (engine->hosts)
+		engine_leave_hosts(engine, record->task, migration->left, migration->left_count,
+				   leaves);
+	for (uint32_t i = 0; !engine->hosts && i < migration->left_count; i++)
+		engine->leavers[record->cluster][migration->left[i]] =
+			leaves ? record->task : ENGINE_NO_TASK;
+}
+
+/* The VMs are taken to be at these nodes. */
+static void put(struct engine *engine, uint32_t index, const uint32_t *nodes)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	engine_vacate(engine, index, task->nodes);
+	memcpy(engine->places[index], nodes, task->nodes_count * sizeof(*nodes));
+	engine_occupy(engine, index, task->nodes);
+}
+
+void engine_record_migration(struct engine *engine, uint32_t task)
+{
+	struct engine_recorder *recorder = engine->setup.recorder;
+
+	if (recorder && recorder->migration &&
+	    !recorder->migration(recorder, &engine->migrations[task]->record))
+		engine_abort(engine, "the migration of task %u could not be recorded", task);
+}
+
+void engine_begin_migrate(struct engine *engine, uint32_t index, const uint32_t *nodes,
+			  bool by_person)
+{
+	struct engine_task *task = &engine->tasks[index];
+	struct migration *migration = migration_of(engine, index);
+	const size_t size = task->nodes_count * sizeof(*nodes);
+
+	memcpy(migration->from, task->nodes, size);
+	memcpy(migration->to, nodes, size);
+	task->state = ENGINE_TASK_MIGRATING;
+	task->migrations++;
+	migration->record = (struct engine_migration){
+		.task = index,
+		.attempt = task->attempts,
+		.n = task->migrations,
+		.cluster = task->cluster,
+		.nodes_count = task->nodes_count,
+		.nodes = migration->from,
+		.to_nodes = migration->to,
+		.by_person = by_person,
+		.requested_s = now_s(engine),
+		.ended_s = NAN,
+	};
+	find_left(engine, migration);
+	put(engine, index, nodes);
+	set_leaving(engine, migration, true);
+	engine_set_preemptible(engine, index);
+	engine_touch(engine, index);
+	engine_record_migration(engine, index);
+}
+
+void engine_take_up_migration(struct engine *engine, const struct engine_migration *record)
+{
+	struct migration *migration = migration_of(engine, record->task);
+	const size_t size = record->nodes_count * sizeof(*record->nodes);
+
+	memcpy(migration->from, record->nodes, size);
+	memcpy(migration->to, record->to_nodes, size);
+	migration->record = *record;
+	migration->record.nodes = migration->from;
+	migration->record.to_nodes = migration->to;
+	find_left(engine, migration);
+	set_leaving(engine, migration, true);
+}
+
+void engine_launch_migrate(struct engine *engine, uint32_t index)
+{
+	const struct engine_task *task = &engine->tasks[index];
+
+	backend_migrate(engine->backend, index, task->attempts, task->migrations, task->nodes,
+			task->nodes_count);
+	if (engine->hosts)
+		backend_share(engine->backend, index, task->attempts, task->yield);
+}
+
+/* Where the VMs are now, into `to`; NULL moves: where they were. */
+static void take_moves(const struct engine *engine, struct migration *migration,
+		       const struct backend_event *event)
+{
+	const struct engine_migration *record = &migration->record;
+	const uint32_t nodes = engine->setup.system->clusters[record->cluster].nodes;
+	bool good = event->moves && event->moves_count == record->nodes_count;
+
+	for (uint32_t v = 0; good && v < record->nodes_count; v++)
+		good = event->moves[v].to < nodes;
+	if (!good && event->kind == BACKEND_EVENT_MIGRATED)
+		return;
+	for (uint32_t v = 0; v < record->nodes_count; v++)
+		migration->to[v] = good ? event->moves[v].to : record->nodes[v];
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t one = *(const uint32_t *)a;
+	const uint32_t other = *(const uint32_t *)b;
+
+	return one < other ? -1 : one > other;
+}
+
+/* Where VMs are that were to leave, whoever had a claim is mappable again. */
+static void settle_places(struct engine *engine, uint32_t index, bool failed)
+{
+	struct migration *migration = engine->migrations[index];
+	const struct engine_migration *record = &migration->record;
+
+	if (!engine->hosts) /* in the order that places have there */
+		qsort(migration->to, record->nodes_count, sizeof(*migration->to), by_number);
+	for (uint32_t v = 0; failed && v < record->nodes_count; v++)
+		if (has(migration->left, migration->left_count, migration->to[v]))
+			engine_unclaim_node(engine, record->cluster, migration->to[v]);
+	put(engine, index, migration->to);
+}
+
+void engine_handle_migration(struct engine *engine, const struct backend_event *event)
+{
+	struct engine_task *task = &engine->tasks[event->task];
+	struct migration *migration = engine->migrations[event->task];
+	const bool failed = event->kind == BACKEND_EVENT_UNMOVED;
+
+	if (task->state != ENGINE_TASK_MIGRATING || event->n != task->migrations)
+		return;
+	if (failed)
+		engine_record_event(engine, event->time_s, "unmoved", event->task, event->reason);
+	take_moves(engine, migration, event);
+	set_leaving(engine, migration, false);
+	settle_places(engine, event->task, failed);
+	task->state = ENGINE_TASK_RUNNING;
+	migration->record.ended_s = event->time_s;
+	migration->record.reason = event->reason;
+	migration->record.moves = event->moves;
+	migration->record.moves_count = event->moves_count;
+	engine_set_preemptible(engine, event->task);
+	engine_record_migration(engine, event->task);
+	migration->record.moves = NULL;
+	migration->record.moves_count = 0;
+	migration->record.reason = NULL;
+	task->reason = event->reason;
+	engine_record_task(engine, event->task);
+	engine_flush(engine);
+	task->reason = NULL;
+	engine_follow(engine, migration->record.cluster, migration->left, migration->left_count);
+	engine->changed_places = engine->changed_places || (engine->hosts && failed);
+	engine_retry_late(engine, event->time_s);
+	engine_resume_wanted(engine);
+}
+
+void engine_end_migration(struct engine *engine, uint32_t index)
+{
+	const struct migration *migration = engine->migrations[index];
+
+	set_leaving(engine, migration, false);
+	engine_follow(engine, migration->record.cluster, migration->left, migration->left_count);
+}
+
+void engine_migrations_free(struct engine *engine)
+{
+	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++) {
+		struct migration *migration = engine->migrations[i];
+
+		if (!migration)
+			continue;
+		g_free(migration->from);
+		g_free(migration->to);
+		g_free(migration->left);
+		g_free(migration);
+	}
+	g_free(engine->migrations);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Migrations of tasks that run, and what tasks got of hosts that they shared. */
+#include "controller/store/store_cursor.h"
+
+/* The first version that has them. */
+#define VERSION_MIGRATIONS 4
+
+bool store_put_migration(struct store *store, const struct store_migration *migration,
+			 GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_PUT_MIGRATION, error);
+	struct cursor cursor = writing(statement);
+
+	if (!statement)
+		return false;
+	put_integer(&cursor, migration->run);
+	put_integer(&cursor, migration->task);
+	put_integer(&cursor, migration->attempt);
+	put_integer(&cursor, migration->n);
+	put_text(&cursor, migration->cluster);
+	put_text(&cursor, migration->nodes);
+	put_text(&cursor, migration->to_nodes);
+	put_integer(&cursor, migration->by_person);
+	put_real(&cursor, migration->requested_s);
+	put_real(&cursor, migration->ended_s);
+	put_text(&cursor, migration->reason);
+	return store_run_statement(store, statement, "store a migration", error);
+}
+
+static gpointer read_migration(struct cursor *cursor)
+{
+	struct store_migration *migration = g_new0(struct store_migration, 1);
+
+	migration->run = get_integer(cursor);
+	migration->task = get_count(cursor);
+	migration->attempt = get_count(cursor);
+	migration->n = get_count(cursor);
+	migration->cluster = get_text(cursor);
+	migration->nodes = get_text(cursor);
+	migration->to_nodes = get_text(cursor);
+	migration->by_person = get_integer(cursor) != 0;
+	migration->requested_s = get_real(cursor);
+	migration->ended_s = get_real(cursor);
+	migration->reason = get_text(cursor);
+	return migration;
+}
+
+void store_migration_free(struct store_migration *migration)
+{
+	if (!migration)
+		return;
+	g_free(migration->cluster);
+	g_free(migration->nodes);
+	g_free(migration->to_nodes);
+	g_free(migration->reason);
+	g_free(migration);
+}
+
+/* The rows of a run, or none where the file is too old to have the table. */
+static GPtrArray *list_new(struct store *store, enum store_statement which, int64_t run,
+			   read_row_f read_row, GDestroyNotify free_row, GError **error)
+{
+	if (store->version < VERSION_MIGRATIONS)
+		return g_ptr_array_new_with_free_func(free_row);
+	return list_of_run(store, which, run, read_row, free_row, "read the migrations", error);
+}
+
+GPtrArray *store_migrations(struct store *store, int64_t run, GError **error)
+{
+	return list_new(store, STORE_LIST_MIGRATIONS, run, read_migration,
+			(GDestroyNotify)store_migration_free, error);
+}
+
+bool store_put_migration_vm(struct store *store, const struct store_migration_vm *vm,
+			    GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_PUT_MIGRATION_VM, error);
+	struct cursor cursor = writing(statement);
+
+	if (!statement)
+		return false;
+	put_integer(&cursor, vm->run);
+	put_integer(&cursor, vm->task);
+	put_integer(&cursor, vm->attempt);
+	put_integer(&cursor, vm->n);
+	put_integer(&cursor, vm->vm);
+	put_integer(&cursor, vm->from_node);
+	put_integer(&cursor, vm->to_node);
+	put_real(&cursor, vm->total_s);
+	put_real(&cursor, vm->downtime_s);
+	return store_run_statement(store, statement, "store a migration", error);
+}
+
+static gpointer read_vm(struct cursor *cursor)
+{
+	struct store_migration_vm *vm = g_new0(struct store_migration_vm, 1);
+
+	vm->run = get_integer(cursor);
+	vm->task = get_count(cursor);
+	vm->attempt = get_count(cursor);
+	vm->n = get_count(cursor);
+	vm->vm = get_count(cursor);
+	vm->from_node = get_count(cursor);
+	vm->to_node = get_count(cursor);
+	vm->total_s = get_real(cursor);
+	vm->downtime_s = get_real(cursor);
+	return vm;
+}
+
+GPtrArray *store_migration_vms(struct store *store, int64_t run, GError **error)
+{
+	return list_new(store, STORE_LIST_MIGRATION_VMS, run, read_vm, g_free, error);
+}
+
+bool store_put_share(struct store *store, const struct store_share *share, GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_PUT_SHARE, error);
+	struct cursor cursor = writing(statement);
+
+	if (!statement)
+		return false;
+	put_integer(&cursor, share->run);
+	put_integer(&cursor, share->task);
+	put_integer(&cursor, share->attempt);
+	put_real(&cursor, share->time_s);
+	put_real(&cursor, share->yield);
+	put_real(&cursor, share->virtual_s);
+	return store_run_statement(store, statement, "store a share", error);
+}
+
+static gpointer read_share(struct cursor *cursor)
+{
+	struct store_share *share = g_new0(struct store_share, 1);
+
+	share->run = get_integer(cursor);
+	share->task = get_count(cursor);
+	share->attempt = get_count(cursor);
+	share->time_s = get_real(cursor);
+	share->yield = get_real(cursor);
+	share->virtual_s = get_real(cursor);
+	return share;
+}
+
+GPtrArray *store_shares(struct store *store, int64_t run, GError **error)
+{
+	return list_new(store, STORE_LIST_SHARES, run, read_share, g_free, error);
+}
+
+bool store_put_delivery(struct store *store, const struct store_delivery *delivery, GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_PUT_DELIVERY, error);
+	struct cursor cursor = writing(statement);
+
+	if (!statement)
+		return false;
+	put_integer(&cursor, delivery->run);
+	put_integer(&cursor, delivery->task);
+	put_integer(&cursor, delivery->attempt);
+	put_real(&cursor, delivery->time_s);
+	put_real(&cursor, delivery->share);
+	put_real(&cursor, delivery->asked_cores);
+	put_real(&cursor, delivery->given_cores);
+	return store_run_statement(store, statement, "store what a share came to", error);
+}
+
+static gpointer read_delivery(struct cursor *cursor)
+{
+	struct store_delivery *delivery = g_new0(struct store_delivery, 1);
+
+	delivery->run = get_integer(cursor);
+	delivery->task = get_count(cursor);
+	delivery->attempt = get_count(cursor);
+	delivery->time_s = get_real(cursor);
+	delivery->share = get_real(cursor);
+	delivery->asked_cores = get_real(cursor);
+	delivery->given_cores = get_real(cursor);
+	return delivery;
+}
+
+GPtrArray *store_deliveries(struct store *store, int64_t run, GError **error)
+{
+	return list_new(store, STORE_LIST_DELIVERIES, run, read_delivery, g_free, error);
+}
