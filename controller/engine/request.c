@@ -139,6 +139,8 @@ static const char *check_migrate(const struct engine *engine, uint32_t index)
 		return "the run has ended";
 	if (index >= engine->setup.workload->tasks_count)
 		return "there is no such task";
+	if (engine->queues)
+		return "where machines have queues a task stays on its machine";
 	if (!backend_migrates(engine->backend))
 		return "nothing can be migrated here";
 	switch (engine->tasks[index].state) {
