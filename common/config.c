@@ -488,11 +488,21 @@ uint32_t config_cluster_places(const struct config_cluster *cluster)
 	return cluster->nodes / MAX(cluster->hosts_count, 1);
 }
 
+/* Whether shared hosts are enough for VMs of the type, alone there with all that they need. */
+static bool has_hosts(const struct config_cluster *cluster, const struct config_type *type,
+		      uint32_t vms)
+{
+	const double need = type->cpu_need > 0 ? type->cpu_need : 1;
+	const uint32_t each = MIN((uint32_t)(1 / need + 1e-9), config_cluster_places(cluster));
+
+	return vms <= (uint64_t)each * cluster->hosts_count;
+}
+
 bool config_type_fits(const struct config_type *type, const struct config_cluster *cluster)
 {
 	uint32_t nodes = config_type_nodes(type, cluster);
 
-	return nodes <= cluster->nodes &&
+	return nodes <= cluster->nodes && (!cluster->shared || has_hosts(cluster, type, nodes)) &&
 	       type->memory_mib <= nodes * (cluster->memory_mib + cluster->swap_mib);
 }
 

@@ -468,6 +468,7 @@ uint32_t config_cluster_places(const struct config_cluster *cluster);
 /*
  * Whether `type` can run in `cluster` at all: it is wide enough, and RAM plus swap of the nodes that
  * the type occupies hold its memory (paper 002, section 6.1: why MG.8 is n.a. on clusters 3 and 4).
+ * Where hosts are shared, also whether they have the CPU that all of its VMs need at once.
  */
 bool config_type_fits(const struct config_type *type, const struct config_cluster *cluster);
 

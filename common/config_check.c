@@ -153,6 +153,9 @@ static bool check_shared(const struct check *check, const struct config_cluster 
 		return fail(check, "%s.nodes: %u nodes are not the same number on each of %u hosts; "
 				   "shared hosts have equally many",
 			    key, cluster->nodes, cluster->hosts_count);
+	if (check->config->experiment && (check->config->experiment->limits_count != 1 ||
+					  check->config->experiment->limits[0] < 1))
+		return fail(check, "experiment.limits: shared hosts have no energy limit; give [1]");
 	for (uint32_t h = 0; h < cluster->hosts_count; h++)
 		if (cluster->hosts[h].blade && cluster->max_mhz == 0)
 			return fail(check, "%s.max_mhz: missing; on a shared blade it says what all of "
@@ -265,7 +268,8 @@ static bool check_type(const struct check *check, const struct config_type *type
 	if (!fits_somewhere(check->config, type))
 		return fail(check,
 			    "%s: type '%s' (%u cores, %" G_GUINT64_FORMAT
-			    " MiB) fits no cluster; give a cluster more nodes, memory_mib or swap_mib",
+			    " MiB) fits no cluster; give a cluster more nodes, memory_mib or "
+			    "swap_mib, or where hosts are shared the type a lower cpu_need",
 			    key, type->name, type->cores, type->memory_mib);
 	return true;
 }

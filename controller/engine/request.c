@@ -112,6 +112,8 @@ const char *engine_request_resume(struct engine *engine, uint32_t index)
 {
 	if (engine->ended)
 		return "the run has ended";
+	if (engine->hosts)
+		return "it shares its hosts, and only the policy says who is on them";
 	if (index >= engine->setup.workload->tasks_count)
 		return "there is no such task";
 	if (engine->tasks[index].state == ENGINE_TASK_RESUMING)

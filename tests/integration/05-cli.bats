@@ -71,10 +71,18 @@ refused() {
 }
 
 @test "the shipped configurations are good" {
-	for config in "$ROOT"/configs/testbed-hs22.yaml "$ROOT"/configs/one-machine.yaml \
+	for config in "$ROOT"/configs/testbed-hs22.yaml "$ROOT"/configs/one-machine*.yaml \
 		"$ROOT"/configs/papers/*.yaml; do
 		virtbed config check "$config" | grep -q "good"
 	done
+}
+
+@test "what hosts that are shared cannot do is refused" {
+	local good=$ROOT/configs/one-machine-sharing.yaml
+	sed '/name: IS.4/s/cpu_need: 0.5/cpu_need: 1/' "$good" >needs.yaml
+	refused "the type a lower cpu_need" virtbed config check needs.yaml
+	sed 's/limits: .*/limits: [0.6]/' "$good" >limits.yaml
+	refused "experiment.limits: shared hosts have no energy limit" virtbed config check limits.yaml
 }
 
 @test "a dumped configuration reads back equal" {

@@ -236,7 +236,7 @@ assert study["sharing"][0]["degradation_mean"] >= 1'
 
 @test "a study of tasks with deadlines shows who is on time, and bad ones are refused with their key" {
 	local figure=$BATS_TEST_DIRNAME/../../configs/papers/pruning-fig9.yaml
-	cp "${figure%/*}/pruning-video-pet.yaml" .
+	cp -r "${figure%/*}/pets" .
 	sed 's/trials: 30/trials: 4/; s/values: .*/values: [10000, 17500]/' "$figure" >video.yaml
 	virtbed study video.yaml --jobs 1 --out one
 	virtbed study video.yaml --jobs 3 --out three
@@ -258,10 +258,10 @@ assert study["sharing"][0]["degradation_mean"] >= 1'
 import json, sys
 cells = json.load(sys.stdin)[0]["cells"]
 assert all(0 < cell["robustness_percent"] <= 100 for cell in cells), cells'
-	sed -i '0,/samples: \[/s//samples: [-/' pruning-video-pet.yaml
+	sed -i '0,/samples: \[/s//samples: [-/' pets/pruning-video.yaml
 	run virtbed config check video.yaml
 	[ "$status" -eq 2 ]
-	[[ "$output" = *"pruning-video-pet.yaml: entries[0].samples[0]: -"*" is not an execution time"* ]]
+	[[ "$output" = *"pets/pruning-video.yaml: entries[0].samples[0]: -"*" is not an execution time"* ]]
 	sed 's/pet: .*/queue_length: 0/' video.yaml >none.yaml
 	run virtbed study none.yaml --out none
 	[ "$status" -eq 2 ]
