@@ -302,8 +302,6 @@ static void refuse_body(SoupServerMessage *message)
 
 	soup_message_body_set_accumulate(body, FALSE);
 	soup_message_body_truncate(body);
-	soup_message_headers_replace(soup_server_message_get_response_headers(message),
-				     "Connection", "close");
 	set_failure(message, SOUP_STATUS_REQUEST_ENTITY_TOO_LARGE,
 		    "request body larger than 1 MiB");
 }
@@ -322,10 +320,15 @@ static void on_chunk(SoupServerMessage *message, GBytes *chunk, gpointer data)
 		g_socket_shutdown(socket, TRUE, TRUE, NULL);
 }
 
-/* A request's headers are there, its body is not. */
+/*
+ * A request's headers are there, its body is not. libsoup ends every connection that it has not
+ * accepted itself after one answer; a peer has to know, or its next request meets a closed one.
+ */
 static void on_headers(SoupServer *soup, SoupServerMessage *message, const char *path,
 		       GHashTable *query, gpointer data)
 {
+	soup_message_headers_replace(soup_server_message_get_response_headers(message),
+				     "Connection", "close");
 	g_signal_connect_data(message, "got-chunk", G_CALLBACK(on_chunk), g_new0(gsize, 1),
 			      (GClosureNotify)(void (*)(void))g_free, 0);
 }

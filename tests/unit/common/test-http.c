@@ -423,6 +423,20 @@ static void test_server_answers_rubbish_with_an_error(struct fixture *fixture, g
 	}
 }
 
+/* A peer that would ask again on the same connection has to know that it ends. */
+static void test_server_says_that_it_closes(struct fixture *fixture, gconstpointer data)
+{
+	static const char *const requests[] = { "GET /v1/ok HTTP/1.1\r\nHost: x\r\n\r\n",
+						"GET /none HTTP/1.1\r\nHost: x\r\n\r\n" };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(requests); i++) {
+		g_autofree char *answer =
+			converse(http_server_address(fixture->server), requests[i]);
+
+		g_assert_nonnull(strstr(answer, "\r\nConnection: close\r\n"));
+	}
+}
+
 /* A pipelined second request must not make a waiting first one spin or end. */
 static void test_pipelined_request_does_not_cancel_a_long_poll(struct fixture *fixture,
 								gconstpointer data)
@@ -767,6 +781,8 @@ int main(int argc, char **argv)
 		   test_socket_is_private_and_a_stale_one_replaced, teardown);
 	g_test_add("/http/tcp/rubbish", struct fixture, "http://127.0.0.1:0", setup,
 		   test_server_answers_rubbish_with_an_error, teardown);
+	g_test_add("/http/tcp/closes", struct fixture, "http://127.0.0.1:0", setup,
+		   test_server_says_that_it_closes, teardown);
 	g_test_add("/http/tcp/pipelined", struct fixture, "http://127.0.0.1:0", setup,
 		   test_pipelined_request_does_not_cancel_a_long_poll, teardown);
 	g_test_add_func("/http/addresses", test_addresses_that_make_no_sense_are_refused);
