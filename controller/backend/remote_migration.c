@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "common/json.h"
+#include "controller/backend/remote_json.h"
 
 #define WHAT "migration of a task of the local scheduler"
 #define SHARE "share of a task of the local scheduler"
@@ -21,35 +22,6 @@ static void migration_free(void *data)
 	g_free(migration);
 }
 
-static bool is_absent(const json_t *object, const char *key)
-{
-	const json_t *value = json_object_get(object, key);
-
-	return !value || json_is_null(value);
-}
-
-/* An optional time: null and absent are 0. */
-static bool get_time(const json_t *object, const char *key, int64_t *ret_ns, GError **error)
-{
-	*ret_ns = 0;
-	return is_absent(object, key) ||
-	       json_get_integer(object, key, WHAT, 0, INT64_MAX, ret_ns, error);
-}
-
-/* An optional length of time in nanoseconds: null and absent are NAN. */
-static bool get_length(const json_t *object, const char *key, double *ret_s, GError **error)
-{
-	int64_t ns;
-
-	*ret_s = (double)NAN;
-	if (is_absent(object, key))
-		return true;
-	if (!json_get_integer(object, key, WHAT, 0, INT64_MAX, &ns, error))
-		return false;
-	*ret_s = (double)ns * 1e-9;
-	return true;
-}
-
 static bool refuse(GError **error, const char *what)
 {
 	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": %s", what);
@@ -63,8 +35,8 @@ static bool parse_vm(const json_t *object, struct remote_vm_move *ret_vm, GError
 
 	if (!json_get_integer(object, "from", WHAT, 0, UINT32_MAX, &from, error) ||
 	    !json_get_integer(object, "to", WHAT, 0, UINT32_MAX, &to, error) ||
-	    !get_length(object, "total_ns", &ret_vm->total_s, error) ||
-	    !get_length(object, "downtime_ns", &ret_vm->downtime_s, error))
+	    !remote_json_length(object, "total_ns", WHAT, &ret_vm->total_s, error) ||
+	    !remote_json_length(object, "downtime_ns", WHAT, &ret_vm->downtime_s, error))
 		return false;
 	ret_vm->from = (uint32_t)from;
 	ret_vm->to = (uint32_t)to;
@@ -79,8 +51,8 @@ static bool parse_migration(const json_t *object, struct remote_migration *migra
 	int64_t n;
 
 	if (!json_get_integer(object, "n", WHAT, 1, MIGRATIONS_MAX, &n, error) ||
-	    !get_time(object, "requested_ns", &migration->requested_ns, error) ||
-	    !get_time(object, "settled_ns", &migration->settled_ns, error) ||
+	    !remote_json_time(object, "requested_ns", WHAT, &migration->requested_ns, error) ||
+	    !remote_json_time(object, "settled_ns", WHAT, &migration->settled_ns, error) ||
 	    !json_get_array(object, "vms", WHAT, &list, error))
 		return false;
 	if (json_array_size(list) > VMS_MAX)
@@ -126,7 +98,7 @@ GPtrArray *remote_migrations_parse(const json_t *array, GError **error)
 static bool get_cores(const json_t *object, const char *key, double *ret_cores, GError **error)
 {
 	*ret_cores = (double)NAN;
-	if (is_absent(object, key))
+	if (remote_json_is_absent(object, key))
 		return true;
 	if (!json_get_number(object, key, SHARE, ret_cores, error))
 		return false;
@@ -143,7 +115,7 @@ bool remote_share_parse(const json_t *object, struct remote_share *ret_share, GE
 					    .given_cores = (double)NAN };
 	if (!object || json_is_null(object))
 		return true;
-	ret_share->set = !is_absent(object, "set_ns");
+	ret_share->set = !remote_json_is_absent(object, "set_ns");
 	return json_get_integer(object, "n", SHARE, 0, INT64_MAX, &ret_share->n, error) &&
 	       json_get_number(object, "share", SHARE, &ret_share->share, error) &&
 	       get_cores(object, "asked_cores", &ret_share->asked_cores, error) &&

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "common/json.h"
+#include "controller/backend/remote_json.h"
 
 #define WHAT "suspension of a task of the local scheduler"
 
@@ -33,40 +34,12 @@ static struct remote_suspension *suspension_new(void)
 	return suspension;
 }
 
-static bool is_absent(const json_t *object, const char *key)
-{
-	const json_t *value = json_object_get(object, key);
-
-	return !value || json_is_null(value);
-}
-
-/* An optional time: null and absent are 0. */
-static bool get_time(const json_t *object, const char *key, int64_t *ret_ns, GError **error)
-{
-	*ret_ns = 0;
-	return is_absent(object, key) ||
-	       json_get_integer(object, key, WHAT, 0, INT64_MAX, ret_ns, error);
-}
-
-/* An optional length of time in nanoseconds: null and absent are NAN. */
-static bool get_length(const json_t *object, const char *key, double *ret_s, GError **error)
-{
-	int64_t ns;
-
-	*ret_s = (double)NAN;
-	if (is_absent(object, key))
-		return true;
-	if (!json_get_integer(object, key, WHAT, 0, INT64_MAX, &ns, error))
-		return false;
-	*ret_s = (double)ns * 1e-9;
-	return true;
-}
-
 /* An optional array; *ret_array NULL when it is absent. */
 static bool get_list(const json_t *object, const char *key, json_t **ret_array, GError **error)
 {
 	*ret_array = NULL;
-	return is_absent(object, key) || json_get_array(object, key, WHAT, ret_array, error);
+	return remote_json_is_absent(object, key) ||
+	       json_get_array(object, key, WHAT, ret_array, error);
 }
 
 static bool refuse(GError **error, const char *what)
@@ -101,11 +74,11 @@ static bool parse_vm(const json_t *object, struct backend_vm_overhead *ret_vm, G
 	int64_t node;
 
 	if (!json_get_integer(object, "node", WHAT, 0, UINT32_MAX, &node, error) ||
-	    !get_length(object, "freeze_ns", &ret_vm->overhead.freeze_s, error) ||
-	    !get_length(object, "save_ns", &ret_vm->overhead.save_s, error) ||
-	    !get_length(object, "move_ns", &move_s, error) ||
-	    !get_length(object, "restore_ns", &ret_vm->overhead.restore_s, error) ||
-	    !get_length(object, "resume_ns", &ret_vm->overhead.resume_s, error))
+	    !remote_json_length(object, "freeze_ns", WHAT, &ret_vm->overhead.freeze_s, error) ||
+	    !remote_json_length(object, "save_ns", WHAT, &ret_vm->overhead.save_s, error) ||
+	    !remote_json_length(object, "move_ns", WHAT, &move_s, error) ||
+	    !remote_json_length(object, "restore_ns", WHAT, &ret_vm->overhead.restore_s, error) ||
+	    !remote_json_length(object, "resume_ns", WHAT, &ret_vm->overhead.resume_s, error))
 		return false;
 	if (move_s > 0) /* it was not back on a node before */
 		ret_vm->overhead.restore_s += move_s;
@@ -137,13 +110,14 @@ static bool parse_suspension(const json_t *object, struct remote_suspension *sus
 	int64_t n;
 
 	if (!json_get_integer(object, "n", WHAT, 1, SUSPENSIONS_MAX, &n, error) ||
-	    !get_time(object, "requested_ns", &suspension->requested_ns, error) ||
-	    !get_time(object, "frozen_ns", &suspension->frozen_ns, error) ||
-	    !get_time(object, "suspended_ns", &suspension->suspended_ns, error) ||
-	    !get_time(object, "resume_requested_ns", &suspension->resume_requested_ns, error) ||
-	    !get_time(object, "running_ns", &suspension->running_ns, error) ||
-	    !get_time(object, "resumed_ns", &suspension->resumed_ns, error) ||
-	    !get_length(object, "skew_ns", &suspension->skew_s, error) ||
+	    !remote_json_time(object, "requested_ns", WHAT, &suspension->requested_ns, error) ||
+	    !remote_json_time(object, "frozen_ns", WHAT, &suspension->frozen_ns, error) ||
+	    !remote_json_time(object, "suspended_ns", WHAT, &suspension->suspended_ns, error) ||
+	    !remote_json_time(object, "resume_requested_ns", WHAT, &suspension->resume_requested_ns,
+			      error) ||
+	    !remote_json_time(object, "running_ns", WHAT, &suspension->running_ns, error) ||
+	    !remote_json_time(object, "resumed_ns", WHAT, &suspension->resumed_ns, error) ||
+	    !remote_json_length(object, "skew_ns", WHAT, &suspension->skew_s, error) ||
 	    !parse_nodes(object, "nodes", suspension->nodes, error) ||
 	    !parse_nodes(object, "resumed_nodes", suspension->resumed_nodes, error) ||
 	    !parse_vms(object, suspension->vms, error))

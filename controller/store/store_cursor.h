@@ -109,3 +109,14 @@ static inline GPtrArray *list_of_run(struct store *store, enum store_statement w
 	sqlite3_bind_int64(statement, 1, run);
 	return list_rows(store, statement, read_row, free_row, doing, error);
 }
+
+/* The same, or none where the file is older than `version`, the first one that has the table. */
+static inline GPtrArray *list_of_run_since(struct store *store, int version,
+					   enum store_statement which, int64_t run,
+					   read_row_f read_row, GDestroyNotify free_row,
+					   const char *doing, GError **error)
+{
+	if (store->version < version)
+		return g_ptr_array_new_with_free_func(free_row);
+	return list_of_run(store, which, run, read_row, free_row, doing, error);
+}

@@ -56,19 +56,11 @@ void store_migration_free(struct store_migration *migration)
 	g_free(migration);
 }
 
-/* The rows of a run, or none where the file is too old to have the table. */
-static GPtrArray *list_new(struct store *store, enum store_statement which, int64_t run,
-			   read_row_f read_row, GDestroyNotify free_row, GError **error)
-{
-	if (store->version < VERSION_MIGRATIONS)
-		return g_ptr_array_new_with_free_func(free_row);
-	return list_of_run(store, which, run, read_row, free_row, "read the migrations", error);
-}
-
 GPtrArray *store_migrations(struct store *store, int64_t run, GError **error)
 {
-	return list_new(store, STORE_LIST_MIGRATIONS, run, read_migration,
-			(GDestroyNotify)store_migration_free, error);
+	return list_of_run_since(store, VERSION_MIGRATIONS, STORE_LIST_MIGRATIONS, run,
+				 read_migration, (GDestroyNotify)store_migration_free,
+				 "read the migrations", error);
 }
 
 bool store_put_migration_vm(struct store *store, const struct store_migration_vm *vm,
@@ -109,7 +101,8 @@ static gpointer read_vm(struct cursor *cursor)
 
 GPtrArray *store_migration_vms(struct store *store, int64_t run, GError **error)
 {
-	return list_new(store, STORE_LIST_MIGRATION_VMS, run, read_vm, g_free, error);
+	return list_of_run_since(store, VERSION_MIGRATIONS, STORE_LIST_MIGRATION_VMS, run, read_vm,
+				 g_free, "read the migrations", error);
 }
 
 bool store_put_share(struct store *store, const struct store_share *share, GError **error)
@@ -143,7 +136,8 @@ static gpointer read_share(struct cursor *cursor)
 
 GPtrArray *store_shares(struct store *store, int64_t run, GError **error)
 {
-	return list_new(store, STORE_LIST_SHARES, run, read_share, g_free, error);
+	return list_of_run_since(store, VERSION_MIGRATIONS, STORE_LIST_SHARES, run, read_share,
+				 g_free, "read the migrations", error);
 }
 
 bool store_put_delivery(struct store *store, const struct store_delivery *delivery, GError **error)
@@ -179,5 +173,6 @@ static gpointer read_delivery(struct cursor *cursor)
 
 GPtrArray *store_deliveries(struct store *store, int64_t run, GError **error)
 {
-	return list_new(store, STORE_LIST_DELIVERIES, run, read_delivery, g_free, error);
+	return list_of_run_since(store, VERSION_MIGRATIONS, STORE_LIST_DELIVERIES, run,
+				 read_delivery, g_free, "read the migrations", error);
 }

@@ -62,19 +62,11 @@ static gpointer read_suspension(struct cursor *cursor)
 	return suspension;
 }
 
-/* The rows of a run, or none where the file is too old to have the table. */
-static GPtrArray *list_new(struct store *store, enum store_statement which, int64_t run,
-			   read_row_f read_row, GDestroyNotify free_row, GError **error)
-{
-	if (store->version < VERSION_SUSPENSIONS)
-		return g_ptr_array_new_with_free_func(free_row);
-	return list_of_run(store, which, run, read_row, free_row, "read the suspensions", error);
-}
-
 GPtrArray *store_suspensions(struct store *store, int64_t run, GError **error)
 {
-	return list_new(store, STORE_LIST_SUSPENSIONS, run, read_suspension,
-			(GDestroyNotify)store_suspension_free, error);
+	return list_of_run_since(store, VERSION_SUSPENSIONS, STORE_LIST_SUSPENSIONS, run,
+				 read_suspension, (GDestroyNotify)store_suspension_free,
+				 "read the suspensions", error);
 }
 
 void store_suspension_free(struct store_suspension *suspension)
@@ -125,5 +117,6 @@ static gpointer read_vm(struct cursor *cursor)
 
 GPtrArray *store_suspension_vms(struct store *store, int64_t run, GError **error)
 {
-	return list_new(store, STORE_LIST_SUSPENSION_VMS, run, read_vm, g_free, error);
+	return list_of_run_since(store, VERSION_SUSPENSIONS, STORE_LIST_SUSPENSION_VMS, run,
+				 read_vm, g_free, "read the suspensions", error);
 }
