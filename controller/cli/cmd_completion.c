@@ -5,6 +5,7 @@
 
 #include "controller/cli/commands.h"
 #include "controller/report/charts.h"
+#include "controller/report/report.h"
 
 /* Words for the value of an option. */
 static void print_values(const char *command, const char *option, char letter, const char *words)
@@ -45,6 +46,7 @@ static void print_bash(void)
 	      stdout);
 	print_values("report", "format", 'f', COMMAND_REPORT_FORMATS);
 	print_values("report", "chart", 'c', kinds);
+	print_values("report", "table", 't', REPORT_CSV_TABLES);
 	fputs("\tesac\n"
 	      "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
 	      "}\n"

@@ -17,6 +17,7 @@ struct arguments {
 	char *format;
 	char *out;
 	char *kinds;
+	char *table; /* of CSV; NULL: the first one */
 	char *runs;
 	gboolean json;
 };
@@ -55,8 +56,9 @@ static char *text_of_all(GPtrArray *summaries, GError **error)
 }
 
 /* The report in one of the text formats, or NULL. */
-static char *render(GPtrArray *summaries, const char *format, GError **error)
+static char *render(GPtrArray *summaries, const struct arguments *arguments, GError **error)
 {
+	const char *format = arguments->format;
 	struct summary *const *all = (struct summary *const *)summaries->pdata;
 	g_autoptr(json_t) document = NULL;
 	g_autofree char *text = NULL;
@@ -64,7 +66,7 @@ static char *render(GPtrArray *summaries, const char *format, GError **error)
 	if (strcmp(format, "table") == 0)
 		return text_of_all(summaries, error);
 	if (strcmp(format, "csv") == 0)
-		return report_csv(all, summaries->len);
+		return report_csv(all, summaries->len, arguments->table ?: "policies", error);
 	document = report_json(all, summaries->len, error);
 	if (!document)
 		return NULL;
@@ -228,12 +230,17 @@ static int report(const struct arguments *arguments, char **dirs)
 		return command_fail(COMMAND_BAD, arguments->name,
 				    "unknown format \"%s\"; known: %s", format,
 				    COMMAND_REPORT_FORMATS);
+	if (arguments->table && (strcmp(format, "csv") != 0 || arguments->kinds ||
+				 !report_csv_known(arguments->table)))
+		return command_fail(COMMAND_BAD, arguments->name,
+				    "--table %s: is for --format csv without --chart; known: %s",
+				    arguments->table, REPORT_CSV_TABLES);
 	summaries = load(dirs, &error);
 	if (!summaries)
 		return command_fail(COMMAND_BAD, arguments->name, "%s", error->message);
 	if (drawn || (strcmp(format, "csv") == 0 && arguments->kinds))
 		return draw(arguments, summaries, dirs[0]);
-	text = render(summaries, format, &error);
+	text = render(summaries, arguments, &error);
 	if (!text)
 		return command_fail(COMMAND_FAILED, arguments->name, "%s", error->message);
 	return put_text(arguments, text);
@@ -250,6 +257,10 @@ static bool parse(int *argc, char ***argv, struct arguments *arguments, GError *
 		{"chart", 'c', 0, G_OPTION_ARG_STRING, &arguments->kinds,
 		 "Only these: utility, estimates, utility-time, energy-time, gantt, power",
 		 "KIND,..."},
+		{"table", 't', 0, G_OPTION_ARG_STRING, &arguments->table,
+		 "Which table as csv: policies (default), suspensions, suspension-steps, migrations, "
+		 "migrations-by-policy, shares",
+		 "TABLE"},
 		{"run", 'r', 0, G_OPTION_ARG_STRING, &arguments->runs,
 		 "Single runs to draw (default: the first of every policy and limit)", "N,..."},
 		{"out", 'o', 0, G_OPTION_ARG_FILENAME, &arguments->out,
@@ -262,8 +273,8 @@ static bool parse(int *argc, char ***argv, struct arguments *arguments, GError *
 	g_option_context_add_main_entries(context, entries, NULL);
 	g_option_context_set_summary(
 		context,
-		"Utility, energy and tasks per policy and limit, and what was suspended, as tables,\n"
-		"charts or one web page. Several runs are drawn side by side. Charts leave their data\n"
+		"Utility, energy and tasks per policy and limit, and what was suspended, migrated and\n"
+		"shared, as tables, charts or one web page. Several runs are drawn side by side. Charts leave their data\n"
 		"(CSV) and gnuplot script beside the image; with --format csv, --chart gives a "
 		"chart's\ndata alone.");
 	return g_option_context_parse(context, argc, argv, error);
@@ -290,6 +301,7 @@ int cmd_report(int argc, char **argv)
 	g_free(arguments.format);
 	g_free(arguments.out);
 	g_free(arguments.kinds);
+	g_free(arguments.table);
 	g_free(arguments.runs);
 	return status;
 }

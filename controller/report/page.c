@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "controller/report/compare.h"
+#include "controller/report/migrations.h"
 #include "controller/report/noise.h"
 #include "controller/report/page_facts.h"
 #include "controller/report/page_svg.h"
 #include "controller/report/report.h"
+#include "controller/report/shares.h"
 #include "controller/report/suspensions.h"
 
 /* A table of single runs beyond this many is of no use to a reader. */
@@ -187,6 +189,29 @@ static bool put_suspensions(struct page *page, const struct summary *summary, GE
 	return true;
 }
 
+/* Nothing where nothing was migrated or shared. */
+static bool put_moves(struct page *page, const struct summary *summary, GError **error)
+{
+	g_autoptr(migrations_t) migrations = migrations_new(summary, error);
+	g_autoptr(GArray) shares = migrations ? shares_new(summary, error) : NULL;
+
+	if (!shares)
+		return false;
+	if (migrations_list(migrations)->len > 0) {
+		g_autoptr(table_t) policies = migrations_policies_table(migrations);
+		g_autoptr(table_t) list = migrations_list_table(migrations, MIGRATIONS_SHOWN);
+
+		put_folded(page, policies, MIGRATIONS_POLICIES_TITLE);
+		put_folded(page, list, MIGRATIONS_LIST_TITLE);
+	}
+	if (shares->len > 0) {
+		g_autoptr(table_t) table = shares_table(shares);
+
+		put_folded(page, table, SHARES_TITLE);
+	}
+	return true;
+}
+
 static bool put_tables(struct page *page, const struct summary *summary, GError **error)
 {
 	g_autoptr(table_t) cells = report_table(summary);
@@ -198,7 +223,7 @@ static bool put_tables(struct page *page, const struct summary *summary, GError 
 	g_autofree char *runs_html = NULL;
 
 	g_string_append(page->text, cells_html);
-	if (!put_suspensions(page, summary, error))
+	if (!put_suspensions(page, summary, error) || !put_moves(page, summary, error))
 		return false;
 	if (!summary->measured || summary->runs->len > RUNS_LISTED_MAX)
 		return true;

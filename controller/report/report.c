@@ -3,8 +3,9 @@
 
 #include <math.h>
 
-#include "controller/report/csv.h"
 #include "controller/report/dropped.h"
+#include "controller/report/migrations.h"
+#include "controller/report/shares.h"
 #include "controller/report/suspensions.h"
 #include "controller/store/store_energy.h"
 
@@ -68,22 +69,39 @@ struct table *report_table(const struct summary *summary)
 	return table;
 }
 
-char *report_text(const struct summary *summary, GError **error)
+static void append_part(GString *text, char *part)
+{
+	if (part)
+		g_string_append_printf(text, "\n%s", part);
+	g_free(part);
+}
+
+/* What else the runs have on record, as far as they do. */
+static bool append_parts(GString *text, const struct summary *summary, GError **error)
 {
 	g_autoptr(suspensions_t) suspensions = suspensions_new(summary, error);
-	g_autoptr(GArray) rows = dropped_new(summary, error && *error ? NULL : error);
-	g_autofree char *suspended = NULL;
-	g_autofree char *dropped = NULL;
+	g_autoptr(migrations_t) migrations = suspensions ? migrations_new(summary, error) : NULL;
+	g_autoptr(GArray) shares = migrations ? shares_new(summary, error) : NULL;
+	g_autoptr(GArray) dropped = shares ? dropped_new(summary, error) : NULL;
+
+	if (!dropped)
+		return false;
+	append_part(text, suspensions_text(suspensions));
+	append_part(text, migrations_text(migrations));
+	append_part(text, shares_text(shares));
+	append_part(text, dropped_text(dropped));
+	return true;
+}
+
+char *report_text(const struct summary *summary, GError **error)
+{
 	g_autoptr(GPtrArray) heading = summary_heading(summary);
 	g_autoptr(table_t) table = report_table(summary);
 	g_autofree char *body = table_format(table, 2);
 	g_autofree char *over = summary_over(summary);
 	g_autofree char *machine = summary_machine(summary);
-	GString *text;
+	g_autoptr(GString) text = g_string_new(heading->pdata[0]);
 
-	if (!suspensions || !rows)
-		return NULL;
-	text = g_string_new(heading->pdata[0]);
 	g_string_append_c(text, '\n');
 	if (machine)
 		g_string_append_printf(text, "  on %s\n", machine);
@@ -91,13 +109,7 @@ char *report_text(const struct summary *summary, GError **error)
 		g_string_append_printf(text, "  ! %s\n", (char *)heading->pdata[i]);
 	g_string_append_printf(text, "\n%s  means and standard deviations (sd) over %s\n", body,
 			       over);
-	suspended = suspensions_text(suspensions);
-	if (suspended)
-		g_string_append_printf(text, "\n%s", suspended);
-	dropped = dropped_text(rows);
-	if (dropped)
-		g_string_append_printf(text, "\n%s", dropped);
-	return g_string_free(text, FALSE);
+	return append_parts(text, summary, error) ? g_strdup(text->str) : NULL;
 }
 
 static void add_run_columns(struct table *table)
@@ -157,54 +169,6 @@ struct table *report_runs_table(const struct summary *summary, GError **error)
 	return g_steal_pointer(&table);
 }
 
-/* The columns of the CSV: the directory's own, then the fields of a cell (summary_json()). */
-static const char *const csv_fields[] = {
-	"policy",       "limit",         "limit_j",       "runs",
-	"utility_mean", "utility_sd",    "energy_j_mean", "energy_j_sd",
-	"tasks_arrived_mean", "tasks_completed_mean", "tasks_failed_mean", "tasks_dropped_mean",
-	"ended_by",     "ended_s_mean",  "gap_s",
-};
-
-static void put_field(GString *csv, const json_t *value)
-{
-	char number[G_ASCII_DTOSTR_BUF_SIZE];
-
-	if (json_is_real(value))
-		csv_text(csv, g_ascii_dtostr(number, sizeof(number), json_real_value(value)));
-	else if (json_is_integer(value))
-		csv_integer(csv, json_integer_value(value));
-	else
-		csv_text(csv, json_string_value(value));
-}
-
-static void put_cells(GString *csv, const struct summary *summary)
-{
-	json_t *document = summary_json(summary);
-	size_t i;
-	json_t *cell;
-
-	json_array_foreach(json_object_get(document, "cells"), i, cell) {
-		csv_text(csv, summary->dir);
-		put_field(csv, json_object_get(document, "kind"));
-		for (gsize j = 0; j < G_N_ELEMENTS(csv_fields); j++)
-			put_field(csv, json_object_get(cell, csv_fields[j]));
-		csv_end(csv);
-	}
-	json_decref(document);
-}
-
-char *report_csv(struct summary *const *summaries, guint count)
-{
-	GString *text = g_string_new("dir,kind");
-
-	for (gsize i = 0; i < G_N_ELEMENTS(csv_fields); i++)
-		g_string_append_printf(text, ",%s", csv_fields[i]);
-	g_string_append_c(text, '\n');
-	for (guint i = 0; i < count; i++)
-		put_cells(text, summaries[i]);
-	return g_string_free(text, FALSE);
-}
-
 static json_t *run_json(const struct store_run *run)
 {
 	return json_pack(
@@ -256,24 +220,37 @@ static json_t *runs_json(const struct summary *summary, GError **error)
 	return runs;
 }
 
+static json_t *summary_document(const struct summary *summary, GError **error)
+{
+	g_autoptr(suspensions_t) suspensions = suspensions_new(summary, error);
+	g_autoptr(migrations_t) migrations = suspensions ? migrations_new(summary, error) : NULL;
+	g_autoptr(GArray) shares = migrations ? shares_new(summary, error) : NULL;
+	g_autoptr(GArray) dropped = shares ? dropped_new(summary, error) : NULL;
+	json_t *runs = dropped ? runs_json(summary, error) : NULL;
+	json_t *document;
+
+	if (!runs)
+		return NULL;
+	document = summary_json(summary);
+	json_object_set_new(document, "runs", runs);
+	json_object_set_new(document, "suspensions", suspensions_json(suspensions));
+	json_object_set_new(document, "migrations", migrations_json(migrations));
+	json_object_set_new(document, "shares", shares_json(shares));
+	json_object_set_new(document, "dropped", dropped_json(dropped));
+	return document;
+}
+
 json_t *report_json(struct summary *const *summaries, guint count, GError **error)
 {
 	json_t *array = json_array();
 
 	for (guint i = 0; i < count; i++) {
-		g_autoptr(suspensions_t) suspensions = suspensions_new(summaries[i], error);
-		g_autoptr(GArray) dropped = suspensions ? dropped_new(summaries[i], error) : NULL;
-		json_t *runs = dropped ? runs_json(summaries[i], error) : NULL;
-		json_t *document;
+		json_t *document = summary_document(summaries[i], error);
 
-		if (!runs) {
+		if (!document) {
 			json_decref(array);
 			return NULL;
 		}
-		document = summary_json(summaries[i]);
-		json_object_set_new(document, "runs", runs);
-		json_object_set_new(document, "suspensions", suspensions_json(suspensions));
-		json_object_set_new(document, "dropped", dropped_json(dropped));
 		json_array_append_new(array, document);
 	}
 	return array;

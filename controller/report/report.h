@@ -3,6 +3,7 @@
 
 #include <glib.h>
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "controller/report/summary.h"
 #include "controller/report/table.h"
@@ -17,21 +18,30 @@
 struct table *report_table(const struct summary *summary);
 
 /*
- * Heading and table of one run directory, and its suspensions (suspensions.h) where there were any. The
- * caller frees; NULL with `error` set (STORE_ERROR) where those cannot be read.
+ * Heading and table of one run directory, and its suspensions (suspensions.h), migrations
+ * (migrations.h), shares (shares.h) and dropped tasks (dropped.h) where there were any. The caller frees; NULL
+ * with `error` set (STORE_ERROR) where those cannot be read.
  */
 char *report_text(const struct summary *summary, GError **error);
 
+/* The tables that CSV can hold, for messages and completion; the first is the default. */
+#define REPORT_CSV_TABLES "policies suspensions suspension-steps migrations migrations-by-policy shares"
+
+/* Whether `table` is one of them. */
+bool report_csv_known(const char *table);
+
 /*
- * One CSV document (RFC 4180, newlines as "\n") of several; unknown numbers are empty. The caller
- * frees.
+ * One CSV document (RFC 4180, newlines as "\n") of several: a table that is known; unknown numbers are
+ * empty. Fields are those of report_json(). The caller frees; NULL with `error` set (STORE_ERROR) where
+ * the store cannot be read.
  */
-char *report_csv(struct summary *const *summaries, guint count);
+char *report_csv(struct summary *const *summaries, guint count, const char *table, GError **error);
 
 /*
  * An array with one object per directory: summary_json(); "runs": every run with its own figures and
- * the check of its energy against its power samples (store_energy.h); and "suspensions"
- * (suspensions_json()). New reference, or NULL with `error` set when the store cannot be read.
+ * the check of its energy against its power samples (store_energy.h); "suspensions"
+ * (suspensions_json()), "migrations" (migrations_json()), "shares" (shares_json()) and "dropped"
+ * (dropped_json()). New reference, or NULL with `error` set when the store cannot be read.
  */
 json_t *report_json(struct summary *const *summaries, guint count, GError **error);
 

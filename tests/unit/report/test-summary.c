@@ -135,7 +135,7 @@ static void test_odd_names(struct directory *directory, const void *data)
 
 	add(directory, "a,\"b\"\xff", 1, 1, "time", 1);
 	summary = load(directory);
-	csv = report_csv(&summary, 1);
+	csv = report_csv(&summary, 1, "policies", NULL);
 	g_assert_nonnull(strstr(csv, ",\"a,\"\"b\"\"\xef\xbf\xbd\",1,100,1,1,"));
 	document = report_json(&summary, 1, NULL);
 	g_assert_cmpuint(json_array_size(json_object_get(json_array_get(document, 0), "runs")), ==,
