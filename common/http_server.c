@@ -156,16 +156,33 @@ void http_request_set_header(struct http_request *request, const char *name, con
 				     name, value);
 }
 
-void http_request_reply(struct http_request *request, int status, json_t *body)
+/* The request is answered: frees it and lets `message`, which outlives it, go on. */
+static void request_finish(struct http_request *request)
 {
 	g_autoptr(SoupServerMessage) message = g_object_ref(request->message);
 	const bool paused = request->paused;
 
 	request_free(request);
-	set_answer(message, status, body);
-	json_decref(body);
 	if (paused)
 		soup_server_message_unpause(message);
+}
+
+void http_request_reply(struct http_request *request, int status, json_t *body)
+{
+	set_answer(request->message, status, body);
+	json_decref(body);
+	request_finish(request);
+}
+
+void http_request_reply_bytes(struct http_request *request, int status, const char *type,
+			      GBytes *body)
+{
+	gsize length;
+	const char *bytes = g_bytes_get_data(body, &length);
+
+	soup_server_message_set_status(request->message, (guint)status, NULL);
+	soup_server_message_set_response(request->message, type, SOUP_MEMORY_COPY, bytes, length);
+	request_finish(request);
 }
 
 void http_request_fail(struct http_request *request, int status, const char *format, ...)
@@ -259,6 +276,35 @@ static void refuse_route(SoupServerMessage *message, const char *method, const c
 	set_failure(message, SOUP_STATUS_METHOD_NOT_ALLOWED, reason);
 }
 
+/* Whether `host`, as in a Host header, names this machine's loopback. */
+static bool is_loopback(const char *host)
+{
+	g_autofree char *text = g_strconcat("http://", host, NULL);
+	g_autoptr(GUri) uri = g_uri_parse(text, G_URI_FLAGS_NONE, NULL);
+	g_autoptr(GInetAddress) address = NULL;
+
+	if (!uri || !g_uri_get_host(uri))
+		return false;
+	if (g_ascii_strcasecmp(g_uri_get_host(uri), "localhost") == 0)
+		return true;
+	address = g_inet_address_new_from_string(g_uri_get_host(uri));
+	return address && g_inet_address_get_is_loopback(address);
+}
+
+/* Whether a browser asks for another site's page: it sends that as Origin, or thinks that we are it. */
+static bool is_foreign(const struct http_server *server, SoupServerMessage *message)
+{
+	SoupMessageHeaders *headers = soup_server_message_get_request_headers(message);
+	const char *origin = soup_message_headers_get_one(headers, "Origin");
+	const char *host = soup_message_headers_get_one(headers, "Host");
+	const char *site = origin ? strstr(origin, "://") : NULL;
+
+	if (origin && (!site || !host || g_ascii_strcasecmp(site + 3, host) != 0))
+		return true;
+	return host && !g_str_has_prefix(http_listener_address(server->listener), "unix:") &&
+	       !is_loopback(host);
+}
+
 /* A request is complete. */
 static void on_request(SoupServer *soup, SoupServerMessage *message, const char *path,
 		       GHashTable *query, gpointer data)
@@ -272,6 +318,11 @@ static void on_request(SoupServer *soup, SoupServerMessage *message, const char 
 	g_autoptr(json_t) body = NULL;
 	struct http_request *request;
 
+	if (is_foreign(server, message)) {
+		set_failure(message, SOUP_STATUS_FORBIDDEN,
+			    "asked for by another site's page; this server answers its own");
+		return;
+	}
 	route = find_route(server->routes, method, path, &arguments, &allowed);
 	if (!route) {
 		refuse_route(message, method, path, allowed);
@@ -320,6 +371,18 @@ static void on_chunk(SoupServerMessage *message, GBytes *chunk, gpointer data)
 		g_socket_shutdown(socket, TRUE, TRUE, NULL);
 }
 
+/* What every answer tells browsers (the head of http_server.h). */
+static const struct {
+	const char *name;
+	const char *value;
+} answer_headers[] = {
+	{"Content-Security-Policy", "default-src 'self'; base-uri 'none'; form-action 'none'; "
+				    "frame-ancestors 'none'"},
+	{"X-Content-Type-Options", "nosniff"},
+	{"Referrer-Policy", "no-referrer"},
+	{"Cache-Control", "no-cache"},
+};
+
 /*
  * A request's headers are there, its body is not. libsoup ends every connection that it has not
  * accepted itself after one answer; a peer has to know, or its next request meets a closed one.
@@ -327,8 +390,12 @@ static void on_chunk(SoupServerMessage *message, GBytes *chunk, gpointer data)
 static void on_headers(SoupServer *soup, SoupServerMessage *message, const char *path,
 		       GHashTable *query, gpointer data)
 {
-	soup_message_headers_replace(soup_server_message_get_response_headers(message),
-				     "Connection", "close");
+	SoupMessageHeaders *headers = soup_server_message_get_response_headers(message);
+
+	soup_message_headers_replace(headers, "Connection", "close");
+	for (gsize i = 0; i < G_N_ELEMENTS(answer_headers); i++)
+		soup_message_headers_replace(headers, answer_headers[i].name,
+					     answer_headers[i].value);
 	g_signal_connect_data(message, "got-chunk", G_CALLBACK(on_chunk), g_new0(gsize, 1),
 			      (GClosureNotify)(void (*)(void))g_free, 0);
 }

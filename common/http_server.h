@@ -10,6 +10,11 @@
  * a stale socket file is replaced) or on loopback ("http://127.0.0.1:port"). Request bodies larger
  * than 1 MiB are refused with 413, bodies that are not JSON with 400, unknown paths with 404, known
  * paths with another method with 405; every error body is {"error": "..."}.
+ *
+ * Browsers may be among the peers. Answers forbid them to guess types, to load anything from elsewhere,
+ * to show the answer in another site's frame, and to use it again without asking. What another site's
+ * page asks for is refused with 403: by its Origin, and on loopback by a Host that is not loopback (DNS
+ * rebinding).
  */
 struct http_server;
 typedef struct http_server http_server_t; /* for g_autoptr() */
@@ -67,6 +72,10 @@ void http_request_set_header(struct http_request *request, const char *name, con
 
 /* Answers with `status` and `body` (reference taken, may be NULL) and ends the request. */
 void http_request_reply(struct http_request *request, int status, json_t *body);
+
+/* Answers with `body` (borrowed) of media type `type`, e.g. "text/css", and ends the request. */
+void http_request_reply_bytes(struct http_request *request, int status, const char *type,
+			      GBytes *body);
 
 /* Answers {"error": message} and ends the request. */
 void http_request_fail(struct http_request *request, int status, const char *format, ...)

@@ -97,6 +97,10 @@ static int serve(struct run_session *session, GError **error)
 
 	if (!api)
 		return EXIT_FAILED;
+	if (session->plan->listen && !status_api_listen(api, session->plan->listen, error)) {
+		status_api_free(api);
+		return EXIT_FAILED;
+	}
 	g_unix_signal_add(SIGTERM, stop, session);
 	g_unix_signal_add(SIGINT, stop, session);
 	session->go_on = go_on;

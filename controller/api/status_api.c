@@ -10,6 +10,7 @@
 struct status_api {
 	struct run_session *session;
 	struct http_server *server;
+	struct http_server *browsers; /* the same on loopback; NULL: not wanted */
 };
 
 static void get_status(struct http_request *request, const char *const *arguments, json_t *body,
@@ -138,10 +139,21 @@ struct status_api *status_api_new(const char *address, struct run_session *sessi
 	return NULL;
 }
 
+bool status_api_listen(struct status_api *api, const char *address, GError **error)
+{
+	api->browsers = http_server_new(address, routes, api, error);
+	if (!api->browsers)
+		return false;
+	run_progress_note(api->session->progress, "listening", "the controller's page is at %s/",
+			  http_server_address(api->browsers));
+	return true;
+}
+
 void status_api_free(struct status_api *api)
 {
 	if (!api)
 		return;
+	http_server_free(api->browsers);
 	http_server_free(api->server);
 	g_free(api);
 }

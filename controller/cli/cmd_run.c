@@ -17,6 +17,7 @@ struct arguments {
 	int profile_repeats;
 	char *estimates;
 	char *out;
+	char *listen;
 	gboolean resume, profile, keep_lab, json;
 };
 
@@ -26,6 +27,7 @@ static void arguments_clear(struct arguments *arguments)
 	g_free(arguments->limits);
 	g_free(arguments->estimates);
 	g_free(arguments->out);
+	g_free(arguments->listen);
 }
 
 static bool is_count(int value)
@@ -67,6 +69,8 @@ static bool parse(int *argc, char ***argv, struct arguments *arguments, GError *
 		 "Run directory (default: runs/NAME-TIME)", "DIR"},
 		{"resume", 0, 0, G_OPTION_ARG_NONE, &arguments->resume,
 		 "Go on with an interrupted experiment", NULL},
+		{"listen", 0, 0, G_OPTION_ARG_STRING, &arguments->listen,
+		 "Show the controller's page there, e.g. http://127.0.0.1:8080", "ADDRESS"},
 		{"keep-lab", 0, 0, G_OPTION_ARG_NONE, &arguments->keep_lab,
 		 "Leave the emulated blades up", NULL},
 		{"json", 0, 0, G_OPTION_ARG_NONE, &arguments->json, "Print the runs as JSON", NULL},
@@ -124,6 +128,7 @@ static int run(int argc, char **argv, struct arguments *arguments)
 	request.profile_repeats = count_of(arguments->profile_repeats);
 	request.estimates = arguments->estimates;
 	request.out = arguments->out;
+	request.listen = arguments->listen;
 	request.resume = arguments->resume;
 	request.profile = arguments->profile;
 	request.keep_lab = arguments->keep_lab;

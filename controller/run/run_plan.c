@@ -47,9 +47,12 @@ bool run_plan_save(const struct run_plan *plan, const char *dir, GError **error)
 			  "run", plan->run, "policies", strings_json(plan->policies), "limits",
 			  limits_json(plan), "repeats", (int)plan->repeats, "schedulers",
 			  strings_json(plan->schedulers));
-	g_autofree char *text = json_pretty(json);
 	g_autofree char *path = g_build_filename(dir, "plan.json", NULL);
+	g_autofree char *text = NULL;
 
+	if (plan->listen)
+		json_object_set_new(json, "listen", json_string(plan->listen));
+	text = json_pretty(json);
 	return g_file_set_contents(path, text, -1, error);
 }
 
@@ -119,6 +122,7 @@ static bool read_plan(const json_t *json, const char *path, struct run_plan *pla
 		return false;
 	plan->experiment = g_strdup(experiment);
 	plan->api = g_strdup(api);
+	plan->listen = g_strdup(json_string_value(json_object_get(json, "listen")));
 	plan->estimates = g_strdup(estimates);
 	plan->profile = json_is_true(json_object_get(json, "profile"));
 	plan->run = json_is_true(json_object_get(json, "run"));
@@ -154,6 +158,7 @@ void run_plan_free(struct run_plan *plan)
 		return;
 	g_free(plan->experiment);
 	g_free(plan->api);
+	g_free(plan->listen);
 	g_free(plan->estimates);
 	g_strfreev(plan->policies);
 	g_free(plan->limits);

@@ -15,6 +15,7 @@
 struct run_plan {
 	char *experiment; /* id of the experiment: unique, at most 40 of [A-Za-z0-9._-] */
 	char *api;        /* address of the controller's own API */
+	char *listen;     /* a second one, for browsers (http://127.0.0.1:PORT); NULL: none */
 	bool profile;     /* measure estimates first */
 	uint32_t profile_repeats;
 	char *estimates; /* where they come from: "given", "measured" or a file */

@@ -5,6 +5,7 @@
 #include <glib/gstdio.h>
 
 #include "common/config_files.h"
+#include "common/http_listener.h"
 #include "common/repeated.h"
 #include "controller/engine/experiment.h"
 #include "controller/run/run_meters.h"
@@ -193,6 +194,7 @@ static struct run_plan *new_plan(const struct run_request *request, const struct
 	struct run_plan *plan = g_new0(struct run_plan, 1);
 
 	plan->experiment = run_plan_experiment_id(config);
+	plan->listen = g_strdup(request->listen);
 	plan->profile = request->profile;
 	plan->run = request->run;
 	plan->profile_repeats = request->profile_repeats ?: experiment->profile_repeats;
@@ -230,6 +232,8 @@ static struct run_plan *resumed_plan(const struct run_request *request, const ch
 	plan->profile = plan->profile || request->profile;
 	g_clear_pointer(&plan->schedulers, g_strfreev);
 	g_clear_pointer(&plan->api, g_free);
+	g_clear_pointer(&plan->listen, g_free);
+	plan->listen = g_strdup(request->listen);
 	return plan;
 }
 
@@ -282,6 +286,18 @@ static void default_image(struct config *config)
 	config->image = absolute;
 }
 
+/* Found out before anything is started: by listening there for a moment. */
+static bool check_listen(const char *address, GError **error)
+{
+	g_autoptr(http_listener_t) listener = NULL;
+	g_autoptr(GError) reason = NULL;
+
+	if (!address)
+		return true;
+	listener = http_listener_new(address, NULL, NULL, NULL, &reason);
+	return listener || refuse(error, "--listen: %s", reason->message);
+}
+
 /* Estimates are measured for an experiment that can follow: its policies are checked in any case. */
 static bool check_plan(const struct run_request *request, const struct run_prepared *prepared,
 		       GError **error)
@@ -289,7 +305,7 @@ static bool check_plan(const struct run_request *request, const struct run_prepa
 	const struct run_plan *plan = prepared->plan;
 	const char *path = request->config_path;
 
-	if (!check_policies(request, prepared, error))
+	if (!check_policies(request, prepared, error) || !check_listen(plan->listen, error))
 		return false;
 	if (!plan->run)
 		return true;

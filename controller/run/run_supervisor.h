@@ -27,6 +27,7 @@ struct run_request {
 	const double *limits;     /* limits_count fractions; 0: as configured */
 	uint32_t limits_count;
 	uint32_t repeats; /* 0: as configured */
+	const char *listen; /* where the controller is to be seen by a browser, or NULL */
 };
 
 #define RUN_SUPERVISOR_ERROR (run_supervisor_error_quark())

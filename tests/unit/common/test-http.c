@@ -66,8 +66,18 @@ static void handle_wait(struct http_request *request, const char *const *argumen
 	http_request_on_cancel(request, on_cancelled, fixture);
 }
 
+static void handle_text(struct http_request *request, const char *const *arguments, json_t *body,
+			void *data)
+{
+	g_autoptr(GBytes) bytes = g_bytes_new_static("a { b: c }", 10);
+
+	http_request_set_header(request, "ETag", "\"7\"");
+	http_request_reply_bytes(request, 200, "text/css", bytes);
+}
+
 static const struct http_route routes[] = {
 	{ "GET", "/v1/ok", handle_ok },
+	{ "GET", "/text", handle_text },
 	{ "PUT", "/v1/echo/*/x/*", handle_echo },
 	{ "GET", "/v1/empty", handle_empty },
 	{ "DELETE", "/v1/conflict", handle_conflict },
@@ -400,13 +410,13 @@ static void test_server_answers_rubbish_with_an_error(struct fixture *fixture, g
 		const char *status;
 		const char *contains;
 	} cases[] = {
-		{ "PUT /v1/echo/a/x/b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+		{ "PUT /v1/echo/a/x/b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
 		  "Content-Length: 3\r\n\r\n{a}",
 		  "HTTP/1.1 400", "{\"error\":\"request body: line 1" },
-		{ "PUT /v1/echo/a/x/b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+		{ "PUT /v1/echo/a/x/b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
 		  "Transfer-Encoding: chunked\r\n\r\n3\r\n[1]\r\n0\r\n\r\n",
 		  "HTTP/1.1 201", "\"body\":[1]" },
-		{ "PATCH /v1/ok HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 405",
+		{ "PATCH /v1/ok HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "HTTP/1.1 405",
 		  "Allow: GET" },
 		{ "GET /none HTTP/1.0\r\n\r\n", "HTTP/1.0 404", "{\"error\":\"no such path" },
 		{ "GET /v1/ok HTTP/1.0\r\n\r\n", "HTTP/1.0 200", "{\"ok\":true}" },
@@ -426,8 +436,8 @@ static void test_server_answers_rubbish_with_an_error(struct fixture *fixture, g
 /* A peer that would ask again on the same connection has to know that it ends. */
 static void test_server_says_that_it_closes(struct fixture *fixture, gconstpointer data)
 {
-	static const char *const requests[] = { "GET /v1/ok HTTP/1.1\r\nHost: x\r\n\r\n",
-						"GET /none HTTP/1.1\r\nHost: x\r\n\r\n" };
+	static const char *const requests[] = { "GET /v1/ok HTTP/1.1\r\nHost: localhost\r\n\r\n",
+						"GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n" };
 
 	for (gsize i = 0; i < G_N_ELEMENTS(requests); i++) {
 		g_autofree char *answer =
@@ -437,12 +447,44 @@ static void test_server_says_that_it_closes(struct fixture *fixture, gconstpoint
 	}
 }
 
+/* What browsers hear, and what they are refused. */
+static void test_server_answers_its_own_pages_only(struct fixture *fixture, gconstpointer data)
+{
+	static const struct {
+		const char *headers;
+		const char *status;
+		const char *contains;
+	} cases[] = {
+		{ "Host: localhost:7", "HTTP/1.1 200", "\r\nContent-Type: text/css\r\n" },
+		{ "Host: [::1]", "HTTP/1.1 200", "\r\nETag: \"7\"\r\n" },
+		{ "Host: 127.0.0.1:80\r\nOrigin: http://127.0.0.1:80", "HTTP/1.1 200", "\r\n\r\na { b: c }" },
+		{ "Host: 127.0.0.1", "HTTP/1.1 200", "\r\nX-Content-Type-Options: nosniff\r\n" },
+		{ "Host: 127.0.0.1", "HTTP/1.1 200", "\r\nCache-Control: no-cache\r\n" },
+		{ "Host: 127.0.0.1", "HTTP/1.1 200", "\r\nContent-Security-Policy: default-src 'self';" },
+		{ "Host: evil.example", "HTTP/1.1 403", "{\"error\":" },
+		{ "Host: localhost.evil.example", "HTTP/1.1 403", "{\"error\":" },
+		{ "Host: 127.0.0.1\r\nOrigin: http://evil.example", "HTTP/1.1 403", "{\"error\":" },
+		{ "Host: 127.0.0.1:80\r\nOrigin: http://127.0.0.1:81", "HTTP/1.1 403", "{\"error\":" },
+		{ "Host: 127.0.0.1\r\nOrigin: null", "HTTP/1.1 403", "{\"error\":" },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *text =
+			g_strdup_printf("GET /text HTTP/1.1\r\n%s\r\n\r\n", cases[i].headers);
+		g_autofree char *answer = converse(http_server_address(fixture->server), text);
+
+		g_test_message("case %zu: %s", i, answer);
+		g_assert_true(g_str_has_prefix(answer, cases[i].status));
+		g_assert_nonnull(strstr(answer, cases[i].contains));
+	}
+}
+
 /* A pipelined second request must not make a waiting first one spin or end. */
 static void test_pipelined_request_does_not_cancel_a_long_poll(struct fixture *fixture,
 								gconstpointer data)
 {
-	static const char text[] = "GET /v1/wait HTTP/1.1\r\nHost: x\r\n\r\n"
-				   "GET /v1/ok HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+	static const char text[] = "GET /v1/wait HTTP/1.1\r\nHost: localhost\r\n\r\n"
+				   "GET /v1/ok HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 	g_autoptr(GUri) uri =
 		g_uri_parse(http_server_address(fixture->server), G_URI_FLAGS_NONE, NULL);
 	g_autoptr(GSocketClient) connector = g_socket_client_new();
@@ -783,6 +825,8 @@ int main(int argc, char **argv)
 		   test_server_answers_rubbish_with_an_error, teardown);
 	g_test_add("/http/tcp/closes", struct fixture, "http://127.0.0.1:0", setup,
 		   test_server_says_that_it_closes, teardown);
+	g_test_add("/http/tcp/own-pages", struct fixture, "http://127.0.0.1:0", setup,
+		   test_server_answers_its_own_pages_only, teardown);
 	g_test_add("/http/tcp/pipelined", struct fixture, "http://127.0.0.1:0", setup,
 		   test_pipelined_request_does_not_cancel_a_long_poll, teardown);
 	g_test_add_func("/http/addresses", test_addresses_that_make_no_sense_are_refused);
