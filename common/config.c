@@ -285,6 +285,8 @@ static void fill_in(struct config *config, GHashTable *given)
 	if (!g_hash_table_contains(given, "experiment.baseline_s"))
 		experiment->baseline_s = 10;
 	DEFAULT_NUMBER(experiment->profile_repeats, 3);
+	if (config->service)
+		config_service_fill_in(config, given);
 }
 
 /* Frees what was read by a schema. */

@@ -336,6 +336,18 @@ struct config_experiment {
 	double task_deadline_s; /* a task that runs longer is killed and fails; default 10 x its ETC */
 };
 
+/*
+ * The service (`virtbed serve`): how tasks are scheduled that people submit while it runs.
+ * docs/service.md.
+ */
+struct config_service {
+	char *policy;              /* default "easy" */
+	double mapping_interval_s; /* > 0; default: that of the experiment */
+	uint32_t tasks_max;        /* tasks that it can take in its life, 1 to 1e6; default 100000 */
+	double retention_days;     /* how long samples, decisions and events are kept, > 0; default 30 */
+	char *group;               /* whose members may use its socket, too; NULL: nobody else */
+};
+
 /* What an emulated blade's BMC speaks. */
 enum config_bmc {
 	CONFIG_BMC_IPMI = 0,
@@ -385,6 +397,7 @@ struct config {
 	uint32_t overheads_count;
 	struct config_workload *workload;
 	struct config_experiment *experiment;
+	struct config_service *service; /* NULL: the defaults (config_service_of()) */
 	struct config_lab *lab; /* NULL: real blades */
 	struct config_environment *environment; /* NULL: the configured types and workload */
 	struct config_study *study; /* never NULL after config_load() */
@@ -475,3 +488,6 @@ bool config_type_fits(const struct config_type *type, const struct config_cluste
 /* The estimate of a pair, or NULL where there is none. */
 const struct config_estimate *config_estimate(const struct config *config, const char *type,
 					      const char *cluster);
+
+/* How the service of a configuration is to be run, defaults filled in. Its texts are borrowed. */
+struct config_service config_service_of(const struct config *config);

@@ -504,5 +504,6 @@ bool config_check(const struct config *config, const char *path, GError **error)
 				: !check_shares(&check) || !check_estimates(&check))
 		return false;
 	return check_overheads(&check) && check_workload(&check) && check_experiment(&check) &&
+	       part(&check, config_service_check(config)) &&
 	       part(&check, config_size_check(config)) && part(&check, config_lab_check(config));
 }

@@ -27,6 +27,12 @@ char *config_study_check(const struct config *config);
 /* Whether a host's URI and bridge can be right; the line begins with its key (config_host.c). */
 char *config_host_check(const struct config_host *host);
 
+/* Whether its service makes sense, but for the policy, of which nothing is known here. */
+char *config_service_check(const struct config *config);
+
+/* Fills in what was not `given` of its service; it has one (config_service.c). */
+void config_service_fill_in(struct config *config, GHashTable *given);
+
 /* Whether what is asked for is of a size that a program can work through (config_size.c). */
 char *config_size_check(const struct config *config);
 

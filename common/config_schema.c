@@ -357,6 +357,15 @@ static const cyaml_schema_field_t lab_fields[] = {
 	CYAML_FIELD_END
 };
 
+static const cyaml_schema_field_t service_fields[] = {
+	STRING(OPTIONAL, struct config_service, policy),
+	FLOAT(OPTIONAL, struct config_service, mapping_interval_s),
+	UINT(OPTIONAL, struct config_service, tasks_max),
+	FLOAT(OPTIONAL, struct config_service, retention_days),
+	STRING(OPTIONAL, struct config_service, group),
+	CYAML_FIELD_END
+};
+
 static const cyaml_schema_field_t config_fields[] = {
 	STRING(NEEDED, struct config, name),
 	STRING(OPTIONAL, struct config, description),
@@ -368,6 +377,8 @@ static const cyaml_schema_field_t config_fields[] = {
 				workload_fields),
 	CYAML_FIELD_MAPPING_PTR("experiment", CYAML_FLAG_POINTER, struct config, experiment,
 				experiment_fields),
+	CYAML_FIELD_MAPPING_PTR("service", OPTIONAL | CYAML_FLAG_POINTER, struct config, service,
+				service_fields),
 	CYAML_FIELD_MAPPING_PTR("lab", OPTIONAL | CYAML_FLAG_POINTER, struct config, lab,
 				lab_fields),
 	CYAML_FIELD_MAPPING_PTR("environment", OPTIONAL | CYAML_FLAG_POINTER, struct config,

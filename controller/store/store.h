@@ -45,7 +45,7 @@ bool store_error_is_input(const GError *error);
  * of an older version can be read; opened with `create` they are brought up to this one.
  */
 #define STORE_FILE "run.sqlite"
-#define STORE_SCHEMA_VERSION 4
+#define STORE_SCHEMA_VERSION 5
 
 /*
  * One run: a policy under a limit, one repeat (measured) or trial (simulated). Strings may be NULL.
@@ -166,6 +166,7 @@ struct store_delivery {
 
 /* Something that happened in a run. */
 struct store_event {
+	int64_t id;   /* ascending in a store, of all runs */
 	double time_s;
 	char *kind;
 	char *detail; /* a JSON object, or NULL */
@@ -268,6 +269,9 @@ bool store_add_event(struct store *store, int64_t run, double time_s, const char
  * The events of a run as they were appended: GPtrArray of struct store_event, owned by the caller.
  */
 GPtrArray *store_events(struct store *store, int64_t run, GError **error);
+/* The same of ids above `after`, the first `most` of them. */
+GPtrArray *store_events_after(struct store *store, int64_t run, int64_t after, uint32_t most,
+			      GError **error);
 void store_event_free(struct store_event *event);
 
 /*

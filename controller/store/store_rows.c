@@ -40,7 +40,10 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 	[STORE_LIST_TASKS_2] = "SELECT " TASK_COLUMNS ", NULL, NULL, NULL, 0"
 			       " FROM task WHERE run = ? ORDER BY task",
 	[STORE_ADD_EVENT] = "INSERT INTO event (run, time_s, kind, detail) VALUES (?, ?, ?, ?)",
-	[STORE_LIST_EVENTS] = "SELECT time_s, kind, detail FROM event WHERE run = ? ORDER BY id",
+	[STORE_LIST_EVENTS] =
+		"SELECT id, time_s, kind, detail FROM event WHERE run = ? ORDER BY id",
+	[STORE_LIST_EVENTS_AFTER] = "SELECT id, time_s, kind, detail FROM event"
+				    " WHERE run = ? AND id > ? ORDER BY id LIMIT ?",
 	[STORE_ADD_DECISION] = "INSERT INTO decision (run, time_s, snapshot, actions)"
 			       " VALUES (?, ?, ?, ?)",
 	[STORE_LIST_DECISIONS] = "SELECT time_s, snapshot, actions FROM decision WHERE run = ?"
@@ -86,6 +89,20 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 	[STORE_LIST_DELIVERIES] =
 		"SELECT run, task, attempt, time_s, share, asked_cores, given_cores"
 		" FROM delivery WHERE run = ? ORDER BY task, attempt, time_s",
+	[STORE_LIST_TASK_DECISIONS] =
+		"SELECT d.time_s, action.value FROM decision AS d, json_each(d.actions) AS action"
+		" WHERE d.run = ?1 AND d.time_s >= ?2"
+		" AND json_extract(action.value, '$.task') = ?3 ORDER BY d.id DESC LIMIT ?4",
+	[STORE_PUT_SUBMISSION] = "INSERT OR REPLACE INTO submission VALUES"
+				 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[STORE_LIST_SUBMISSIONS] =
+		"SELECT run, task, type, name, user, uid, submitted_utc, arrival_s, key, first,"
+		" count, utility_max, constant_s, zero_s, deadline_s, held, cancelled"
+		" FROM submission WHERE run = ? ORDER BY task",
+	[STORE_PUT_DRAIN] = "INSERT OR REPLACE INTO drain VALUES (?, ?, ?, ?, ?, ?)",
+	[STORE_DROP_DRAIN] = "DELETE FROM drain WHERE run = ? AND cluster = ? AND node = ?",
+	[STORE_LIST_DRAINS] = "SELECT run, cluster, node, reason, user, since_utc FROM drain"
+			      " WHERE run = ? ORDER BY cluster, node",
 	[STORE_LIST_ESTIMATES] = "SELECT type, cluster, etc_s, etc_sd_s, eec_j, eec_sd_j, count"
 				 " FROM estimate ORDER BY type, cluster",
 };
@@ -351,6 +368,7 @@ static gpointer read_event(struct cursor *cursor)
 {
 	struct store_event *event = g_new0(struct store_event, 1);
 
+	event->id = get_integer(cursor);
 	event->time_s = get_real(cursor);
 	event->kind = get_text(cursor);
 	event->detail = get_text(cursor);
@@ -361,6 +379,21 @@ GPtrArray *store_events(struct store *store, int64_t run, GError **error)
 {
 	return list_of_run(store, STORE_LIST_EVENTS, run, read_event,
 			   (GDestroyNotify)store_event_free, "read the events", error);
+}
+
+GPtrArray *store_events_after(struct store *store, int64_t run, int64_t after, uint32_t most,
+			      GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_LIST_EVENTS_AFTER, error);
+	struct cursor cursor = writing(statement);
+
+	if (!statement)
+		return NULL;
+	put_integer(&cursor, run);
+	put_integer(&cursor, after);
+	put_integer(&cursor, most);
+	return list_rows(store, statement, read_event, (GDestroyNotify)store_event_free,
+			 "read the events", error);
 }
 
 void store_event_free(struct store_event *event)

@@ -184,6 +184,36 @@ static const char schema_migrations[] =
 	" given_cores REAL,"
 	" PRIMARY KEY (run, task, attempt, time_s)) WITHOUT ROWID;";
 
+/* What version 5 added: what people submitted to a service, and nodes that they took out of use. */
+static const char schema_service[] =
+	"CREATE TABLE submission ("
+	" run INTEGER NOT NULL REFERENCES run,"
+	" task INTEGER NOT NULL,"
+	" type TEXT NOT NULL,"
+	" name TEXT,"
+	" user TEXT,"
+	" uid INTEGER,"
+	" submitted_utc TEXT NOT NULL,"
+	" arrival_s REAL NOT NULL,"
+	" key TEXT,"
+	" first INTEGER NOT NULL,"
+	" count INTEGER NOT NULL,"
+	" utility_max REAL NOT NULL,"
+	" constant_s REAL,"
+	" zero_s REAL,"
+	" deadline_s REAL,"
+	" held INTEGER NOT NULL,"
+	" cancelled INTEGER NOT NULL,"
+	" PRIMARY KEY (run, task)) WITHOUT ROWID;"
+	"CREATE TABLE drain ("
+	" run INTEGER NOT NULL REFERENCES run,"
+	" cluster TEXT NOT NULL,"
+	" node INTEGER NOT NULL,"
+	" reason TEXT,"
+	" user TEXT,"
+	" since_utc TEXT NOT NULL,"
+	" PRIMARY KEY (run, cluster, node)) WITHOUT ROWID;";
+
 /* Reads a PRAGMA that is one integer. Returns a result code. */
 static int pragma_integer(struct store *store, const char *sql, int64_t *ret_value)
 {
@@ -204,12 +234,13 @@ static int pragma_integer(struct store *store, const char *sql, int64_t *ret_val
 /* Adds to a file of version `store->version`, 0 for a new one, what this version has. */
 static bool complete_tables(struct store *store, GError **error)
 {
-	g_autofree char *sql = g_strdup_printf("BEGIN IMMEDIATE; %s %s %s %s PRAGMA application_id = %d;"
+	g_autofree char *sql = g_strdup_printf("BEGIN IMMEDIATE; %s %s %s %s %s PRAGMA application_id = %d;"
 					       " PRAGMA user_version = %d; COMMIT",
 					       store->version < 1 ? schema : "",
 					       store->version < 2 ? schema_suspensions : "",
 					       store->version < 3 ? schema_queues : "",
 					       store->version < 4 ? schema_migrations : "",
+					       store->version < 5 ? schema_service : "",
 					       APPLICATION_ID, STORE_SCHEMA_VERSION);
 
 	if (store_exec(store, sql, "create the tables", error)) {

@@ -135,6 +135,14 @@ static const struct bad_case bad_cases[] = {
 	  "limits: [1]\n  mapping_interval_s: 1\n  duration_s: 10\n"
 	  "study: {x: size, sizes: [0.5, 1, 0.5]}\n",
 	  "study.sizes[2]: 0.5 appears twice" },
+	{ "name: t\n", "name: t\nservice: {mapping_interval_s: -1}\n",
+	  "service.mapping_interval_s: -1 is outside (0, 86400]" },
+	{ "name: t\n", "name: t\nservice: {tasks_max: 1000001}\n",
+	  "service.tasks_max: 1000001 is not from 1 to 1000000" },
+	{ "name: t\n", "name: t\nservice: {retention_days: -2}\n",
+	  "service.retention_days: -2 is outside" },
+	{ "name: t\n", "name: t\nservice: {group: 'a b'}\n",
+	  "service.group: 'a b' cannot be the name of a group" },
 	{ "name: t\n", "name: a.b\nlab: {blades: [{name: b1, cpu_cores: 1, idle_w: 1, core_w: 1}]}\n",
 	  "name: 'a.b' cannot name a lab" },
 };

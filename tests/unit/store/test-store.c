@@ -446,7 +446,7 @@ static void test_older_schema(struct fixture *fixture, const void *data)
 		     "ALTER TABLE task DROP COLUMN deadline_s; ALTER TABLE task DROP COLUMN chance;"
 		     "ALTER TABLE task DROP COLUMN threshold; ALTER TABLE task DROP COLUMN queued_n;"
 		     "DROP TABLE migration; DROP TABLE migration_vm; DROP TABLE share;"
-		     "DROP TABLE delivery;"
+		     "DROP TABLE delivery; DROP TABLE submission; DROP TABLE drain;"
 		     "PRAGMA user_version = 1",
 		     NULL, NULL, NULL);
 	reopen(fixture);

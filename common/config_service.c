@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The service of a configuration (`virtbed serve`). */
+#include <string.h>
+
+#include "common/config_parts.h"
+
+#define POLICY_DEFAULT "easy"
+#define TASKS_DEFAULT 100000
+#define TASKS_MAX 1000000
+#define RETENTION_DEFAULT_DAYS 30.0
+#define RETENTION_MAX_DAYS 36500.0
+#define GROUP_NAME_MAX 32
+
+struct config_service config_service_of(const struct config *config)
+{
+	if (config->service)
+		return *config->service;
+	return (struct config_service){
+		.policy = (char *)POLICY_DEFAULT,
+		.mapping_interval_s = config->experiment->mapping_interval_s,
+		.tasks_max = TASKS_DEFAULT,
+		.retention_days = RETENTION_DEFAULT_DAYS,
+	};
+}
+
+void config_service_fill_in(struct config *config, GHashTable *given)
+{
+	struct config_service *service = config->service;
+
+	if (!service->policy)
+		service->policy = g_strdup(POLICY_DEFAULT);
+	if (!g_hash_table_contains(given, "service.mapping_interval_s"))
+		service->mapping_interval_s = config->experiment->mapping_interval_s;
+	if (!g_hash_table_contains(given, "service.tasks_max"))
+		service->tasks_max = TASKS_DEFAULT;
+	if (!g_hash_table_contains(given, "service.retention_days"))
+		service->retention_days = RETENTION_DEFAULT_DAYS;
+}
+
+static bool good_group(const char *group)
+{
+	static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+
+	return *group && *group != '-' && strlen(group) <= GROUP_NAME_MAX &&
+	       strspn(group, good) == strlen(group);
+}
+
+char *config_service_check(const struct config *config)
+{
+	const struct config_service *service = config->service;
+
+	if (!service)
+		return NULL;
+	if (!(service->mapping_interval_s > 0 && service->mapping_interval_s <= 86400))
+		return g_strdup_printf("service.mapping_interval_s: %g is outside (0, 86400]",
+				       service->mapping_interval_s);
+	if (service->tasks_max < 1 || service->tasks_max > TASKS_MAX)
+		return g_strdup_printf("service.tasks_max: %u is not from 1 to %d",
+				       service->tasks_max, TASKS_MAX);
+	if (!(service->retention_days > 0 && service->retention_days <= RETENTION_MAX_DAYS))
+		return g_strdup_printf("service.retention_days: %g is outside (0, %g]",
+				       service->retention_days, RETENTION_MAX_DAYS);
+	if (service->group && !good_group(service->group))
+		return g_strdup_printf("service.group: '%s' cannot be the name of a group",
+				       service->group);
+	return NULL;
+}

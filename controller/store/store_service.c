@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/store/store_service.h"
+
+#include "controller/store/store_cursor.h"
+
+/* The first version that has them. */
+#define VERSION_SERVICE 5
+
+bool store_sync_fully(struct store *store, GError **error)
+{
+	return store_exec(store, "PRAGMA synchronous = FULL", "set up the journal", error);
+}
+
+/* Submissions. */
+
+static void put_uid(struct cursor *cursor, int64_t uid)
+{
+	if (uid < 0)
+		cursor->next++;
+	else
+		put_integer(cursor, uid);
+}
+
+bool store_put_submission(struct store *store, const struct store_submission *submission,
+			  GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_PUT_SUBMISSION, error);
+	struct cursor cursor = writing(statement);
+
+	if (!statement)
+		return false;
+	put_integer(&cursor, submission->run);
+	put_integer(&cursor, submission->task);
+	put_text(&cursor, submission->type);
+	put_text(&cursor, submission->name);
+	put_text(&cursor, submission->user);
+	put_uid(&cursor, submission->uid);
+	put_text(&cursor, submission->submitted_utc);
+	put_real(&cursor, submission->arrival_s);
+	put_text(&cursor, submission->key);
+	put_integer(&cursor, submission->first);
+	put_integer(&cursor, submission->count);
+	put_real(&cursor, submission->utility_max);
+	put_real(&cursor, submission->constant_s);
+	put_real(&cursor, submission->zero_s);
+	put_real(&cursor, submission->deadline_s);
+	put_integer(&cursor, submission->held);
+	put_integer(&cursor, submission->cancelled);
+	return store_run_statement(store, statement, "store a submission", error);
+}
+
+static int64_t get_uid(struct cursor *cursor)
+{
+	bool known = sqlite3_column_type(cursor->statement, cursor->next) != SQLITE_NULL;
+	int64_t uid = get_integer(cursor);
+
+	return known ? uid : -1;
+}
+
+static gpointer read_submission(struct cursor *cursor)
+{
+	struct store_submission *submission = g_new0(struct store_submission, 1);
+
+	submission->run = get_integer(cursor);
+	submission->task = get_count(cursor);
+	submission->type = get_text(cursor);
+	submission->name = get_text(cursor);
+	submission->user = get_text(cursor);
+	submission->uid = get_uid(cursor);
+	submission->submitted_utc = get_text(cursor);
+	submission->arrival_s = get_real(cursor);
+	submission->key = get_text(cursor);
+	submission->first = get_count(cursor);
+	submission->count = get_count(cursor);
+	submission->utility_max = get_real(cursor);
+	submission->constant_s = get_real(cursor);
+	submission->zero_s = get_real(cursor);
+	submission->deadline_s = get_real(cursor);
+	submission->held = get_integer(cursor) != 0;
+	submission->cancelled = get_integer(cursor) != 0;
+	return submission;
+}
+
+GPtrArray *store_submissions(struct store *store, int64_t run, GError **error)
+{
+	return list_of_run_since(store, VERSION_SERVICE, STORE_LIST_SUBMISSIONS, run,
+				 read_submission, (GDestroyNotify)store_submission_free,
+				 "read the submissions", error);
+}
+
+void store_submission_free(struct store_submission *submission)
+{
+	if (!submission)
+		return;
+	g_free(submission->type);
+	g_free(submission->name);
+	g_free(submission->user);
+	g_free(submission->submitted_utc);
+	g_free(submission->key);
+	g_free(submission);
+}
+
+/* Nodes out of use. */
+
+bool store_put_drain(struct store *store, const struct store_drain *drain, GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_PUT_DRAIN, error);
+	struct cursor cursor = writing(statement);
+
+	if (!statement)
+		return false;
+	put_integer(&cursor, drain->run);
+	put_text(&cursor, drain->cluster);
+	put_integer(&cursor, drain->node);
+	put_text(&cursor, drain->reason);
+	put_text(&cursor, drain->user);
+	put_text(&cursor, drain->since_utc);
+	return store_run_statement(store, statement, "store a drained node", error);
+}
+
+bool store_drop_drain(struct store *store, int64_t run, const char *cluster, uint32_t node,
+		      GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_DROP_DRAIN, error);
+	struct cursor cursor = writing(statement);
+
+	if (!statement)
+		return false;
+	put_integer(&cursor, run);
+	put_text(&cursor, cluster);
+	put_integer(&cursor, node);
+	return store_run_statement(store, statement, "store a node that is not drained", error);
+}
+
+static gpointer read_drain(struct cursor *cursor)
+{
+	struct store_drain *drain = g_new0(struct store_drain, 1);
+
+	drain->run = get_integer(cursor);
+	drain->cluster = get_text(cursor);
+	drain->node = get_count(cursor);
+	drain->reason = get_text(cursor);
+	drain->user = get_text(cursor);
+	drain->since_utc = get_text(cursor);
+	return drain;
+}
+
+GPtrArray *store_drains(struct store *store, int64_t run, GError **error)
+{
+	return list_of_run_since(store, VERSION_SERVICE, STORE_LIST_DRAINS, run, read_drain,
+				 (GDestroyNotify)store_drain_free, "read the drained nodes", error);
+}
+
+void store_drain_free(struct store_drain *drain)
+{
+	if (!drain)
+		return;
+	g_free(drain->cluster);
+	g_free(drain->reason);
+	g_free(drain->user);
+	g_free(drain->since_utc);
+	g_free(drain);
+}
+
+/* Decisions of one task. */
+
+static gpointer read_action(struct cursor *cursor)
+{
+	struct store_action *action = g_new0(struct store_action, 1);
+
+	action->time_s = get_real(cursor);
+	action->action = get_text(cursor);
+	return action;
+}
+
+static void action_free(void *data)
+{
+	struct store_action *action = data;
+
+	g_free(action->action);
+	g_free(action);
+}
+
+GPtrArray *store_task_actions(struct store *store, int64_t run, uint32_t task, double from_s,
+			      uint32_t most, GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_LIST_TASK_DECISIONS, error);
+	struct cursor cursor = writing(statement);
+
+	if (!statement)
+		return NULL;
+	put_integer(&cursor, run);
+	put_real(&cursor, from_s);
+	put_integer(&cursor, task);
+	put_integer(&cursor, most);
+	return list_rows(store, statement, read_action, action_free, "read the decisions", error);
+}
+
+/*
+ * Pruning. Keyed so that only what goes is looked at: samples by host and time, the others by the
+ * order in which they were written, which is that of their times.
+ */
+static const char *const prunings[] = {
+	"WITH RECURSIVE of (host) AS (SELECT min(host) FROM sample WHERE run = ?1 UNION ALL"
+	" SELECT (SELECT min(host) FROM sample WHERE run = ?1 AND host > of.host)"
+	" FROM of WHERE of.host IS NOT NULL)"
+	" DELETE FROM sample WHERE run = ?1 AND time_s < ?2"
+	" AND host IN (SELECT host FROM of WHERE host IS NOT NULL)",
+	"DELETE FROM delivery WHERE run = ?1 AND time_s < ?2",
+	"DELETE FROM share WHERE run = ?1 AND time_s < ?2",
+	"DELETE FROM decision WHERE run = ?1 AND id < coalesce((SELECT id FROM decision"
+	" WHERE run = ?1 AND time_s >= ?2 ORDER BY id LIMIT 1), 9223372036854775807)",
+	"DELETE FROM event WHERE run = ?1 AND id < min(coalesce((SELECT id FROM event"
+	" WHERE run = ?1 AND time_s >= ?2 ORDER BY id LIMIT 1), 9223372036854775807),"
+	" (SELECT max(id) FROM event))",
+};
+
+static bool prune_one(struct store *store, const char *sql, int64_t run, double before_s,
+		      GError **error)
+{
+	sqlite3_stmt *statement = NULL;
+	int code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL);
+
+	if (code == SQLITE_OK) {
+		struct cursor cursor = writing(statement);
+
+		put_integer(&cursor, run);
+		put_real(&cursor, before_s);
+		code = sqlite3_step(statement);
+	}
+	if (code != SQLITE_DONE)
+		store_fail(store, code, "remove what is old", error);
+	sqlite3_finalize(statement);
+	return code == SQLITE_DONE;
+}
+
+bool store_prune(struct store *store, int64_t run, double before_s, GError **error)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(prunings); i++)
+		if (!prune_one(store, prunings[i], run, before_s, error))
+			return false;
+	return true;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "controller/store/store.h"
+
+/*
+ * What a service (`virtbed serve`) keeps in the store beside the rows of its one run: what people
+ * submitted, so that its tasks can be made again from it, and the nodes that they took out of use.
+ */
+typedef struct store_submission store_submission_t; /* for g_autoptr() */
+typedef struct store_drain store_drain_t;
+
+/* One task that was submitted. Strings but `type` and `submitted_utc` may be NULL. */
+struct store_submission {
+	int64_t run;
+	uint32_t task;
+	char *type;
+	char *name;          /* that its owner gave it */
+	char *user;          /* who submitted it; NULL: not known */
+	int64_t uid;         /* of that user; -1: not known */
+	char *submitted_utc;
+	double arrival_s;    /* since the start of the run */
+	char *key;           /* of the request, chosen by the client: the same again is no new one */
+	uint32_t first;      /* the first task of the same request */
+	uint32_t count;      /* how many there are of it, `first` and the next ones */
+	double utility_max;
+	double constant_s, zero_s, deadline_s; /* as asked for, since the arrival; NAN: not given */
+	bool held;           /* not to be started until it is released */
+	bool cancelled;      /* its owner does not want it any more */
+};
+
+/* A node that takes no new tasks. */
+struct store_drain {
+	int64_t run;
+	char *cluster;
+	uint32_t node;
+	char *reason; /* NULL: none given */
+	char *user;   /* NULL: not known */
+	char *since_utc;
+};
+
+/* An action of a stored decision. */
+struct store_action {
+	double time_s;
+	char *action; /* a JSON object as in docs/snapshot.md */
+};
+
+/*
+ * From now on a commit survives a loss of power as well, not only the death of this process: for
+ * what people were told is kept.
+ */
+bool store_sync_fully(struct store *store, GError **error);
+
+/* Inserts or replaces the row (run, task). */
+bool store_put_submission(struct store *store, const struct store_submission *submission,
+			  GError **error);
+/*
+ * What was submitted to a run, by task: GPtrArray of struct store_submission, owned by the caller.
+ * None in files before version 5.
+ */
+GPtrArray *store_submissions(struct store *store, int64_t run, GError **error);
+/* NULL is allowed, here and below. */
+void store_submission_free(struct store_submission *submission);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_submission_t, store_submission_free)
+
+/* Inserts or replaces the row (run, cluster, node). */
+bool store_put_drain(struct store *store, const struct store_drain *drain, GError **error);
+/* Removes it; no error where there is none. */
+bool store_drop_drain(struct store *store, int64_t run, const char *cluster, uint32_t node,
+		      GError **error);
+/* By cluster and node: GPtrArray of struct store_drain, owned by the caller. None before version 5. */
+GPtrArray *store_drains(struct store *store, int64_t run, GError **error);
+void store_drain_free(struct store_drain *drain);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_drain_t, store_drain_free)
+
+/*
+ * What was decided of a task from from_s on, the last `most` actions of it, the latest first:
+ * GPtrArray of struct store_action, owned by the caller.
+ */
+GPtrArray *store_task_actions(struct store *store, int64_t run, uint32_t task, double from_s,
+			      uint32_t most, GError **error);
+
+/*
+ * Removes the samples, deliveries, shares, decisions and events of a run from before before_s (of
+ * events all but the last one, so that their ids go on). Tasks and what was submitted stay.
+ */
+bool store_prune(struct store *store, int64_t run, double before_s, GError **error);

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib/gstdio.h>
+#include <math.h>
+
+#include "controller/store/store_private.h"
+#include "controller/store/store_service.h"
+
+/* A run directory with one run for each test; removed at the end. */
+struct fixture {
+	char *dir;
+	struct store *store;
+	int64_t run;
+};
+
+static void reopen(struct fixture *fixture, bool create)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_clear_pointer(&fixture->store, store_close);
+	fixture->store = store_open(fixture->dir, create, &error);
+	g_assert_no_error(error);
+}
+
+static void set_up(struct fixture *fixture, const void *data)
+{
+	struct store_run run = {
+		.policy = (char *)"easy", .limit = 1, .repeat = 1, .host_load = NAN};
+	g_autoptr(GError) error = NULL;
+
+	fixture->dir = g_dir_make_tmp("virtbed-store-XXXXXX", &error);
+	g_assert_no_error(error);
+	reopen(fixture, true);
+	g_assert_true(store_add_run(fixture->store, &run, &error));
+	fixture->run = run.run;
+}
+
+static void tear_down(struct fixture *fixture, const void *data)
+{
+	static const char *const files[] = {STORE_FILE, STORE_FILE "-wal", STORE_FILE "-shm"};
+
+	store_close(fixture->store);
+	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
+		g_autofree char *path = g_build_filename(fixture->dir, files[i], NULL);
+
+		g_unlink(path);
+	}
+	g_rmdir(fixture->dir);
+	g_free(fixture->dir);
+}
+
+static struct store_submission some_submission(const struct fixture *fixture, uint32_t task)
+{
+	return (struct store_submission){
+		.run = fixture->run,
+		.task = task,
+		.type = (char *)"IS.2",
+		.name = (char *)"night",
+		.user = (char *)"ada",
+		.uid = 1000,
+		.submitted_utc = (char *)"2026-01-01T00:00:00.000Z",
+		.arrival_s = 12.5,
+		.key = (char *)"k-1",
+		.first = 3,
+		.count = 2,
+		.utility_max = 2,
+		.constant_s = 60,
+		.zero_s = 120,
+		.deadline_s = NAN,
+		.held = true,
+	};
+}
+
+static void put_submission(struct fixture *fixture, const struct store_submission *row)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(store_put_submission(fixture->store, row, &error));
+	g_assert_no_error(error);
+}
+
+static void test_submissions(struct fixture *fixture, const void *data)
+{
+	struct store_submission row = some_submission(fixture, 4);
+	struct store_submission bare = {.run = fixture->run, .task = 3, .type = (char *)"CG.2",
+					.uid = -1, .submitted_utc = (char *)"2026",
+					.constant_s = NAN, .zero_s = NAN, .deadline_s = 9};
+	g_autoptr(GPtrArray) rows = NULL;
+	const struct store_submission *one;
+
+	put_submission(fixture, &row);
+	put_submission(fixture, &bare);
+	row.held = false;
+	row.cancelled = true;
+	put_submission(fixture, &row);
+	reopen(fixture, false);
+	rows = store_submissions(fixture->store, fixture->run, NULL);
+	g_assert_cmpuint(rows->len, ==, 2);
+	one = g_ptr_array_index(rows, 0);
+	g_assert_cmpuint(one->task, ==, 3);
+	g_assert_null(one->name);
+	g_assert_null(one->key);
+	g_assert_cmpint(one->uid, ==, -1);
+	g_assert_true(isnan(one->constant_s));
+	g_assert_cmpfloat(one->deadline_s, ==, 9);
+	one = g_ptr_array_index(rows, 1);
+	g_assert_cmpstr(one->type, ==, "IS.2");
+	g_assert_cmpstr(one->name, ==, "night");
+	g_assert_cmpstr(one->user, ==, "ada");
+	g_assert_cmpint(one->uid, ==, 1000);
+	g_assert_cmpstr(one->key, ==, "k-1");
+	g_assert_cmpuint(one->first, ==, 3);
+	g_assert_cmpuint(one->count, ==, 2);
+	g_assert_cmpfloat(one->arrival_s, ==, 12.5);
+	g_assert_cmpfloat(one->zero_s, ==, 120);
+	g_assert_true(isnan(one->deadline_s));
+	g_assert_false(one->held);
+	g_assert_true(one->cancelled);
+}
+
+static void test_drains(struct fixture *fixture, const void *data)
+{
+	struct store_drain row = {.run = fixture->run, .cluster = (char *)"c1", .node = 1,
+				  .reason = (char *)"disk", .since_utc = (char *)"2026"};
+	g_autoptr(GPtrArray) rows = NULL;
+	g_autoptr(GPtrArray) none = NULL;
+	const struct store_drain *one;
+
+	g_assert_true(store_put_drain(fixture->store, &row, NULL));
+	g_assert_true(store_put_drain(fixture->store, &row, NULL));
+	rows = store_drains(fixture->store, fixture->run, NULL);
+	g_assert_cmpuint(rows->len, ==, 1);
+	one = g_ptr_array_index(rows, 0);
+	g_assert_cmpstr(one->cluster, ==, "c1");
+	g_assert_cmpstr(one->reason, ==, "disk");
+	g_assert_null(one->user);
+	g_assert_true(store_drop_drain(fixture->store, fixture->run, "c1", 1, NULL));
+	g_assert_true(store_drop_drain(fixture->store, fixture->run, "c1", 1, NULL));
+	none = store_drains(fixture->store, fixture->run, NULL);
+	g_assert_cmpuint(none->len, ==, 0);
+}
+
+static void fill(struct fixture *fixture)
+{
+	struct store *store = fixture->store;
+
+	for (int i = 0; i < 100; i++) {
+		g_autofree char *actions =
+			g_strdup_printf("[{\"task\": %d, \"kind\": \"start\"}]", i % 2);
+
+		g_assert_true(store_add_event(store, fixture->run, i, "late", NULL, NULL));
+		g_assert_true(store_add_decision(store, fixture->run, i, "{}", actions, NULL));
+		g_assert_true(store_add_sample(store, fixture->run, i % 2 ? "b1" : "b2", i + 1, i,
+					       60000, i, false, NULL));
+	}
+}
+
+static void test_task_actions(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GPtrArray) rows = NULL;
+	const struct store_action *one;
+
+	fill(fixture);
+	rows = store_task_actions(fixture->store, fixture->run, 1, 91, 3, NULL);
+	g_assert_cmpuint(rows->len, ==, 3);
+	one = g_ptr_array_index(rows, 0);
+	g_assert_cmpfloat(one->time_s, ==, 99);
+	g_assert_cmpstr(one->action, ==, "{\"task\":1,\"kind\":\"start\"}");
+	one = g_ptr_array_index(rows, 2);
+	g_assert_cmpfloat(one->time_s, ==, 95);
+}
+
+static guint count_samples(struct fixture *fixture)
+{
+	g_autoptr(GPtrArray) rows = store_samples(fixture->store, fixture->run, NULL);
+
+	return rows->len;
+}
+
+static bool count_decision(double time_s, const char *snapshot, const char *actions, void *data)
+{
+	++*(guint *)data;
+	return time_s >= 0;
+}
+
+static void test_prune(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GPtrArray) events = NULL;
+	g_autoptr(GPtrArray) after = NULL;
+	g_autoptr(GPtrArray) last = NULL;
+	guint decisions = 0;
+
+	fill(fixture);
+	g_assert_true(store_prune(fixture->store, fixture->run, 60, NULL));
+	g_assert_cmpuint(count_samples(fixture), ==, 40);
+	store_each_decision(fixture->store, fixture->run, count_decision, &decisions, NULL);
+	g_assert_cmpuint(decisions, ==, 40);
+	events = store_events(fixture->store, fixture->run, NULL);
+	g_assert_cmpuint(events->len, ==, 40);
+	g_assert_cmpint(((struct store_event *)g_ptr_array_index(events, 0))->id, ==, 61);
+	after = store_events_after(fixture->store, fixture->run, 70, 5, NULL);
+	g_assert_cmpuint(after->len, ==, 5);
+	g_assert_cmpint(((struct store_event *)g_ptr_array_index(after, 0))->id, ==, 71);
+	/* The last event stays, and numbers go on behind it. */
+	g_assert_true(store_prune(fixture->store, fixture->run, 1000, NULL));
+	g_assert_cmpuint(count_samples(fixture), ==, 0);
+	g_assert_true(store_add_event(fixture->store, fixture->run, 200, "late", NULL, NULL));
+	last = store_events(fixture->store, fixture->run, NULL);
+	g_assert_cmpuint(last->len, ==, 2);
+	g_assert_cmpint(((struct store_event *)g_ptr_array_index(last, 1))->id, ==, 101);
+}
+
+/* What a file of a version does not have, of what the next one added. */
+static const char *const additions[] = {
+	[1] = "DROP TABLE suspension; DROP TABLE suspension_vm;",
+	[2] = "DROP VIEW whole_decision;"
+	      "ALTER TABLE task DROP COLUMN deadline_s; ALTER TABLE task DROP COLUMN chance;"
+	      "ALTER TABLE task DROP COLUMN threshold; ALTER TABLE task DROP COLUMN queued_n;",
+	[3] = "DROP TABLE migration; DROP TABLE migration_vm; DROP TABLE share; DROP TABLE delivery;",
+	[4] = "DROP TABLE submission; DROP TABLE drain;",
+};
+
+static void make_older(struct fixture *fixture, int version)
+{
+	g_autoptr(GString) sql = g_string_new(NULL);
+	g_autofree char *stamp = g_strdup_printf("PRAGMA user_version = %d", version);
+
+	for (int i = STORE_SCHEMA_VERSION - 1; i >= version; i--)
+		g_string_append(sql, additions[i]);
+	g_string_append(sql, stamp);
+	g_assert_cmpint(sqlite3_exec(fixture->store->db, sql->str, NULL, NULL, NULL), ==,
+			SQLITE_OK);
+}
+
+static guint length(GPtrArray *rows)
+{
+	const guint count = rows->len;
+
+	g_ptr_array_unref(rows);
+	return count;
+}
+
+static void assert_task_kept(struct fixture *fixture)
+{
+	g_autoptr(GPtrArray) rows = store_tasks(fixture->store, fixture->run, NULL);
+	const struct store_task *task = g_ptr_array_index(rows, 0);
+
+	g_assert_cmpuint(rows->len, ==, 1);
+	g_assert_cmpstr(task->state, ==, "completed");
+	g_assert_cmpuint(task->queued_n, ==, 0);
+	g_assert_true(isnan(task->deadline_s));
+}
+
+static void test_older(struct fixture *fixture, const void *data)
+{
+	const struct store_task task = {.run = fixture->run, .task = 7, .type = (char *)"IS.2",
+					.state = (char *)"completed", .deadline_s = NAN,
+					.chance = NAN, .threshold = NAN};
+	const struct store_submission submission = some_submission(fixture, 8);
+	struct store_migration migration = {.run = fixture->run, .task = 7, .attempt = 1, .n = 1,
+					    .cluster = (char *)"c1", .nodes = (char *)"0",
+					    .to_nodes = (char *)"1"};
+	struct store *store;
+
+	g_assert_true(store_put_task(fixture->store, &task, NULL));
+	make_older(fixture, GPOINTER_TO_INT(data));
+	reopen(fixture, false);
+	store = fixture->store;
+	assert_task_kept(fixture);
+	g_assert_cmpuint(length(store_submissions(store, fixture->run, NULL)), ==, 0);
+	g_assert_cmpuint(length(store_drains(store, fixture->run, NULL)), ==, 0);
+	g_assert_cmpuint(length(store_migrations(store, fixture->run, NULL)), ==, 0);
+	g_assert_cmpuint(length(store_suspensions(store, fixture->run, NULL)), ==, 0);
+	reopen(fixture, true);
+	store = fixture->store;
+	assert_task_kept(fixture);
+	put_submission(fixture, &submission);
+	g_assert_true(store_put_migration(store, &migration, NULL));
+	reopen(fixture, false);
+	store = fixture->store;
+	g_assert_cmpint(store->version, ==, STORE_SCHEMA_VERSION);
+	g_assert_cmpuint(length(store_submissions(store, fixture->run, NULL)), ==, 1);
+	g_assert_cmpuint(length(store_migrations(store, fixture->run, NULL)), ==, 1);
+}
+
+#define TEST(path, data, function) \
+	g_test_add(path, struct fixture, data, set_up, function, tear_down)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	TEST("/store/what was submitted is read back, and replaced", NULL, test_submissions);
+	TEST("/store/drained nodes come and go", NULL, test_drains);
+	TEST("/store/the decisions of one task are found, the latest first", NULL,
+	     test_task_actions);
+	TEST("/store/pruning removes what is old and nothing else", NULL, test_prune);
+	for (int version = 1; version < STORE_SCHEMA_VERSION; version++) {
+		g_autofree char *path = g_strdup_printf(
+			"/store/a file of version %d is read, and completed to be written", version);
+
+		TEST(path, GINT_TO_POINTER(version), test_older);
+	}
+	return g_test_run();
+}
