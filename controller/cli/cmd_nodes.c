@@ -5,11 +5,13 @@
 #include "common/config.h"
 #include "common/http_client.h"
 #include "common/json.h"
+#include "controller/cli/client.h"
 #include "controller/cli/commands.h"
+#include "controller/cli/tables.h"
 
 /*
- * The nodes of running local schedulers with what caps them: requested, set, read back, effective.
- * A row per cap; a node without caps has one row.
+ * The nodes of a controller; or those of running local schedulers with what caps them: requested,
+ * set, read back, effective. A row per cap; a node without caps has one row.
  */
 
 #define ASK_TIMEOUT_S 5.0
@@ -115,31 +117,85 @@ static int list(const char *name, char *const *addresses, gboolean as_json)
 	return status;
 }
 
-int cmd_nodes(int argc, char **argv)
+/* The nodes of a controller's clusters. */
+static int list_of_controller(struct client *client, const char *cluster)
 {
-	g_auto(GStrv) at = NULL;
-	gboolean json = FALSE;
+	g_autofree char *escaped = cluster ? g_uri_escape_string(cluster, NULL, FALSE) : NULL;
+	g_autofree char *path = g_strconcat("/v1/nodes", escaped ? "?cluster=" : NULL, escaped, NULL);
+	g_autoptr(json_t) document = NULL;
+	g_autoptr(table_t) table = NULL;
+
+	if (!client_open(client))
+		return client->status;
+	document = client_get(client, path);
+	if (!document)
+		return client->status;
+	if (client->json) {
+		client_print_json(document);
+		return COMMAND_DONE;
+	}
+	table = table_of_nodes(document);
+	table_print(table, 0, stdout);
+	return COMMAND_DONE;
+}
+
+/* What was typed. */
+struct arguments {
+	char **at;
+	char *cluster;
+};
+
+static bool parse(struct client *client, struct arguments *arguments, int *argc, char ***argv,
+		  GError **error)
+{
 	const GOptionEntry entries[] = {
-		{"at", 0, 0, G_OPTION_ARG_STRING_ARRAY, &at,
+		{"at", 0, 0, G_OPTION_ARG_STRING_ARRAY, &arguments->at,
 		 "Ask the local scheduler at this address (again for more)",
 		 "unix:PATH|http://HOST:PORT"},
-		{"json", 0, 0, G_OPTION_ARG_NONE, &json, "One JSON document", NULL},
+		{"cluster", 'c', 0, G_OPTION_ARG_STRING, &arguments->cluster,
+		 "Of a controller: only the nodes of this cluster", "NAME"},
 		{NULL},
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new("[CONFIG]");
+
+	client_add_options(client, context, entries);
+	g_option_context_set_summary(
+		context,
+		"The nodes of the controller: what they do, and why those are drained that are.\n"
+		"With CONFIG or --at: those of running local schedulers, and what caps them.");
+	return g_option_context_parse(context, argc, argv, error);
+}
+
+static int run(struct client *client, struct arguments *arguments, int argc, char **argv)
+{
 	g_autoptr(GError) error = NULL;
 
-	g_option_context_add_main_entries(context, entries, NULL);
-	g_option_context_set_summary(context, "The nodes of running local schedulers, and what "
-					      "caps them.");
-	if (!g_option_context_parse(context, &argc, &argv, &error))
-		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);
-	if ((argc == 2) == (at != NULL) || argc > 2)
-		return command_fail(COMMAND_BAD, argv[0],
-				    "give a configuration, or addresses with --at; try --help");
-	if (!at)
-		at = addresses_of(argv[1], &error);
-	if (!at)
-		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);
-	return list(argv[0], at, json);
+	if (!parse(client, arguments, &argc, &argv, &error))
+		return command_fail(COMMAND_BAD, client->name, "%s", error->message);
+	if (argc > 2 || (argc == 2 && arguments->at))
+		return command_fail(COMMAND_BAD, client->name,
+				    "give a configuration, or addresses with --at, or neither; try "
+				    "--help");
+	if (argc == 1 && !arguments->at)
+		return list_of_controller(client, arguments->cluster);
+	if (arguments->cluster || client->uri || client->dir)
+		return command_fail(COMMAND_BAD, client->name,
+				    "--cluster, --uri and --run are for a controller: leave out the "
+				    "configuration and --at");
+	if (!arguments->at)
+		arguments->at = addresses_of(argv[1], &error);
+	if (!arguments->at)
+		return command_fail(COMMAND_BAD, client->name, "%s", error->message);
+	return list(client->name, arguments->at, client->json);
+}
+
+int cmd_nodes(int argc, char **argv)
+{
+	g_auto(client_t) client = {.name = argv[0]};
+	struct arguments arguments = {0};
+	int status = run(&client, &arguments, argc, argv);
+
+	g_strfreev(arguments.at);
+	g_free(arguments.cluster);
+	return status;
 }

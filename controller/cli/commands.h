@@ -33,11 +33,30 @@ int cmd_decide(int argc, char **argv);
 int cmd_policies(int argc, char **argv);
 /* `virtbed lab up|down|status|check CONFIG`: emulated blades on this machine. */
 int cmd_lab(int argc, char **argv);
-/* `virtbed energy --live CONFIG`: what the hosts' meters say now. */
-int cmd_energy(int argc, char **argv);
-/* `virtbed nodes`: the nodes of running local schedulers, and what caps them. */
+/* `virtbed submit TYPE`: hands tasks to a controller that serves. */
+int cmd_submit(int argc, char **argv);
+/* `virtbed queue [TASK...]`: tasks that wait or run, and why they wait. */
+int cmd_queue(int argc, char **argv);
+/* `virtbed output TASK`: what it has printed. */
+int cmd_output(int argc, char **argv);
+/* `virtbed explain TASK`: what was decided about it. */
+int cmd_explain(int argc, char **argv);
+/* `virtbed cancel|hold|release TASK...` */
+int cmd_cancel(int argc, char **argv);
+int cmd_hold(int argc, char **argv);
+int cmd_release(int argc, char **argv);
+/* `virtbed clusters`: what their nodes do. */
+int cmd_clusters(int argc, char **argv);
+/* `virtbed nodes`: the nodes of a controller, or of local schedulers with what caps them. */
 int cmd_nodes(int argc, char **argv);
-/* `virtbed suspend [TASK]`: a person takes a task of the run under way off its cores. */
+/* `virtbed drain|undrain CLUSTER/NODE...`: take nodes out of use, and back. */
+int cmd_drain(int argc, char **argv);
+int cmd_undrain(int argc, char **argv);
+/* `virtbed top`: all of a controller on one screen, again every second. */
+int cmd_top(int argc, char **argv);
+/* `virtbed energy`: what tasks used; with --live what the hosts' meters say now. */
+int cmd_energy(int argc, char **argv);
+/* `virtbed suspend [TASK]`: a person takes a task that runs off its cores. */
 int cmd_suspend(int argc, char **argv);
 /* `virtbed resume [TASK]`: lets it go on. */
 int cmd_resume(int argc, char **argv);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/cli/run_address.h"
 
+#include <gio/gio.h>
+#include <gio/gunixsocketaddress.h>
 #include <glib/gstdio.h>
+#include <stdbool.h>
+#include <string.h>
 
 #include "controller/run/run_plan.h"
 
@@ -27,24 +31,81 @@ static char *latest_dir(void)
 	return g_steal_pointer(&latest);
 }
 
-char *run_address_find(const char *at, const char *dir, GError **error)
+/* Whether somebody listens there; of other addresses than sockets' that is not asked. */
+static bool is_there(const char *address)
 {
-	const char *uri = g_getenv("VIRTBED_URI");
-	g_autofree char *latest = NULL;
+	g_autoptr(GSocketClient) client = NULL;
+	g_autoptr(GSocketAddress) socket = NULL;
+	g_autoptr(GSocketConnection) connection = NULL;
+
+	if (!g_str_has_prefix(address, "unix:"))
+		return true;
+	client = g_socket_client_new();
+	socket = g_unix_socket_address_new(address + strlen("unix:"));
+	connection = g_socket_client_connect(client, G_SOCKET_CONNECTABLE(socket), NULL, NULL);
+	return connection != NULL;
+}
+
+/* The address of the latest run under runs/, of one that is over or broken with `error`. */
+static char *latest_address(GError **error)
+{
+	g_autofree char *dir = latest_dir();
 	g_autoptr(run_plan_t) plan = NULL;
 
-	if (at)
-		return g_strdup(at);
-	if (!dir && uri && *uri)
-		return g_strdup(uri);
-	if (!dir)
-		dir = latest = latest_dir();
 	if (!dir) {
 		g_set_error(error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
-			    "which run? there is none under runs/; name its directory with --run, "
-			    "or its controller with --at");
+			    "which controller? there is no run under runs/ and no service on this "
+			    "machine (`virtbed serve` is one); name its directory with --run, or its "
+			    "address with --uri");
 		return NULL;
 	}
 	plan = run_plan_load(dir, error);
-	return plan ? g_strdup(plan->api) : NULL;
+	if (!plan)
+		return NULL;
+	if (is_there(plan->api))
+		return g_strdup(plan->api);
+	g_set_error(error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
+		    "the latest run, %s, is not under way, and there is no service on this machine; "
+		    "name a directory with --run, or an address with --uri", dir);
+	return NULL;
+}
+
+/* The address of a service of this user, or of this machine; NULL: there is none. */
+static char *service_address(void)
+{
+	const char *const places[] = {g_getenv("XDG_RUNTIME_DIR"), "/run"};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(places); i++) {
+		g_autofree char *address = NULL;
+
+		if (!places[i] || !*places[i])
+			continue;
+		address = g_strdup_printf("unix:%s/virtbed/controller.sock", places[i]);
+		if (is_there(address))
+			return g_steal_pointer(&address);
+	}
+	return NULL;
+}
+
+char *run_address_find(const char *uri, const char *dir, GError **error)
+{
+	const char *given = g_getenv("VIRTBED_URI");
+	g_autoptr(run_plan_t) plan = NULL;
+	g_autoptr(GError) reason = NULL;
+	char *address;
+
+	if (uri)
+		return g_strdup(uri);
+	if (dir) {
+		plan = run_plan_load(dir, error);
+		return plan ? g_strdup(plan->api) : NULL;
+	}
+	if (given && *given)
+		return g_strdup(given);
+	address = latest_address(&reason);
+	if (!address)
+		address = service_address();
+	if (!address)
+		g_propagate_error(error, g_steal_pointer(&reason));
+	return address;
 }

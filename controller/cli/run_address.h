@@ -4,8 +4,9 @@
 #include <glib.h>
 
 /*
- * Finds the controller of the run under way: `at`, if given, is its address; else that of the run in
- * directory `dir`; else $VIRTBED_URI; else that of the latest run under runs/. Both may be NULL. Returns
- * the address, which the caller frees, or NULL with `error` (RUN_PLAN_ERROR).
+ * Finds the controller that a command is for. It is, in this order: `uri`, if given; that of the run
+ * or service in directory `dir`, if given; $VIRTBED_URI; that of the latest run under runs/, if it
+ * is there; that of a service: the socket virtbed/controller.sock under $XDG_RUNTIME_DIR, and under
+ * /run. Returns the address, which the caller frees, or NULL with `error` (RUN_PLAN_ERROR).
  */
-char *run_address_find(const char *at, const char *dir, GError **error);
+char *run_address_find(const char *uri, const char *dir, GError **error);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/duration.h"
 #include "common/http_client.h"
 #include "common/json.h"
 
@@ -48,16 +49,6 @@ void run_watch_say(struct run_watch *watch, const char *format, ...)
 	va_end(arguments);
 	fputc('\n', stderr);
 	fflush(stderr);
-}
-
-/* "3:07", or "1:02:10". */
-static char *duration_text(double seconds)
-{
-	long s = lround(seconds);
-
-	if (s >= 3600)
-		return g_strdup_printf("%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
-	return g_strdup_printf("%ld:%02ld", s / 60, s % 60);
 }
 
 static double number(const json_t *status, const char *key)

@@ -56,7 +56,9 @@ refused() {
 }
 
 @test "an unknown option is refused by every command" {
-	for command in run simulate replay study profile compare report decide policies config completion; do
+	for command in run simulate replay study profile compare report decide policies submit queue show \
+		output explain cancel hold release suspend resume migrate clusters nodes drain undrain \
+		energy top config completion; do
 		refused "--frobnicate" virtbed "$command" --frobnicate
 	done
 }
@@ -199,6 +201,49 @@ refused() {
 		timeout 20 virtbed simulate --trials 1000000 --out "$RUNS/agree/simulated" "$good"
 	virtbed simulate --trials 1 --policy easy --limit 1 --out new/below "$good" >/dev/null
 	[ -s new/below/run.sqlite ]
+}
+
+@test "verbs for tasks and nodes refuse what makes no sense" {
+	export VIRTBED_URI=unix:$BATS_TEST_TMPDIR/none.sock
+	refused "give one TYPE" virtbed submit
+	refused "--count: 0 is no number of tasks" virtbed submit IS.2 --count 0
+	refused '--deadline: "soon" is no time span' virtbed submit IS.2 --deadline soon
+	refused "--constant needs --zero-at" virtbed submit IS.2 --constant 10m
+	refused "leave out --constant" virtbed submit IS.2 --deadline 1h --zero-at 2h
+	refused "--utility: give a number above 0" virtbed submit IS.2 --utility 0
+	for command in show output explain cancel hold release; do
+		refused "which TASK?" virtbed "$command"
+		refused '"seven" names no task' virtbed "$command" seven
+		refused '"5-3" names no task' virtbed "$command" 5-3
+	done
+	refused '"1-9999999" names too many tasks' virtbed cancel 1-9999999
+	refused "give --state or --all" virtbed queue --state running --all
+	refused "give one TASK" virtbed output 1 2
+	refused "not both" virtbed output 1 --follow --json
+	for command in drain undrain; do
+		refused "which node?" virtbed "$command"
+		refused '"c1" names no node: write CLUSTER/NODE' virtbed "$command" c1
+		refused '"c1/x" names no node' virtbed "$command" c1/x
+		refused '"/0" names no node' virtbed "$command" /0
+	done
+	refused "say why with --reason" virtbed drain c1/0
+	refused "--uri or --run, not both" virtbed queue --uri unix:/x --run .
+	refused "leave out the configuration and --at" virtbed nodes --cluster c1 --at unix:/x
+	refused 'no sums by "day"; known: task, user' virtbed energy --by day
+	refused "--interval from 0.1" virtbed top --interval 0
+}
+
+@test "a controller that is not there is named" {
+	unset VIRTBED_URI XDG_RUNTIME_DIR
+	refused "plan.json" virtbed queue --run .
+	refused 'address "nowhere": expected unix:/PATH' virtbed queue --uri nowhere
+	for command in queue clusters nodes energy top "submit IS.2" "show 1" "cancel 1" "drain c1/0 --reason x"; do
+		# shellcheck disable=SC2086
+		run -1 --separate-stderr virtbed $command --uri "unix:$BATS_TEST_TMPDIR/none.sock"
+		[ -z "$output" ]
+		[[ $stderr == *"the controller at unix:$BATS_TEST_TMPDIR/none.sock gives no answer"* ]] ||
+			{ echo "$command: $stderr"; return 1; }
+	done
 }
 
 @test "nodes of nobody are no table" {

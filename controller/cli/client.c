@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/cli/client.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "controller/cli/commands.h"
+#include "controller/cli/run_address.h"
+
+#define ASK_TIMEOUT_S 30.0
+
+/* More tasks than that are not named in one command: a mistyped range. */
+#define TASKS_NAMED_MAX 1000000
+
+void client_clear(struct client *client)
+{
+	http_client_free(client->http);
+	g_free(client->uri);
+	g_free(client->dir);
+	g_free(client->address);
+}
+
+static bool has_option(const GOptionEntry *entries, const char *name)
+{
+	for (; entries && entries->long_name; entries++)
+		if (g_str_equal(entries->long_name, name))
+			return true;
+	return false;
+}
+
+void client_add_options(struct client *client, GOptionContext *context, const GOptionEntry *entries)
+{
+	const GOptionEntry shared[] = {
+		{"uri", 0, 0, G_OPTION_ARG_STRING, &client->uri,
+		 "Address of the controller (default: $VIRTBED_URI, the run's, the service's)",
+		 "unix:PATH|http://HOST:PORT"},
+		{"run", 0, 0, G_OPTION_ARG_FILENAME, &client->dir,
+		 "Directory of the run or service (default: the latest under runs/)", "DIR"},
+		{"json", 0, 0, G_OPTION_ARG_NONE, &client->json, "One JSON document", NULL},
+		{NULL},
+	};
+
+	/* What --uri was called at first. */
+	const GOptionEntry former[] = {
+		{"at", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &client->uri, NULL, NULL},
+		{NULL},
+	};
+
+	if (entries)
+		g_option_context_add_main_entries(context, entries, NULL);
+	g_option_context_add_main_entries(context, shared, NULL);
+	if (!has_option(entries, "at"))
+		g_option_context_add_main_entries(context, former, NULL);
+}
+
+bool client_open(struct client *client)
+{
+	g_autoptr(GError) error = NULL;
+
+	client->status = COMMAND_BAD;
+	if (client->uri && client->dir) {
+		command_fail(COMMAND_BAD, client->name, "give --uri or --run, not both");
+		return false;
+	}
+	client->address = run_address_find(client->uri, client->dir, &error);
+	if (client->address)
+		client->http = http_client_new(client->address, &error);
+	if (client->http)
+		return true;
+	command_fail(COMMAND_BAD, client->name, "%s", error->message);
+	return false;
+}
+
+/* Asking. */
+
+struct answer {
+	bool there;
+	int status;
+	json_t *body;
+	GError *error;
+};
+
+static void answered(int status, json_t *body, const GError *error, void *data)
+{
+	struct answer *answer = data;
+
+	answer->there = true;
+	answer->status = status;
+	if (error)
+		answer->error = g_error_copy(error);
+	else
+		answer->body = body ? json_incref(body) : json_null();
+}
+
+json_t *client_ask(struct client *client, const char *method, const char *path, json_t *body,
+		   int *ret_status, GError **error)
+{
+	g_autoptr(json_t) empty = !body && g_str_equal(method, "POST") ? json_object() : NULL;
+	struct answer answer = {0};
+
+	http_client_request(client->http, method, path, body ?: empty, ASK_TIMEOUT_S, answered,
+			    &answer);
+	while (!answer.there)
+		g_main_context_iteration(NULL, TRUE);
+	*ret_status = answer.status;
+	if (answer.error)
+		g_propagate_error(error, answer.error);
+	return answer.body;
+}
+
+int client_fail(struct client *client, int http_status, const GError *error)
+{
+	g_autofree char *mark = g_strdup_printf(": status %d: ", http_status);
+	const char *said = strstr(error->message, mark);
+
+	client->status = http_status == 400 || http_status == 404 ? COMMAND_BAD : COMMAND_FAILED;
+	if (http_status == 0)
+		return command_fail(client->status, client->name,
+				    "the controller at %s gives no answer (is it running?): %s",
+				    client->address, error->message);
+	return command_fail(client->status, client->name, "%s",
+			    said ? said + strlen(mark) : error->message);
+}
+
+static json_t *ask_or_tell(struct client *client, const char *method, const char *path,
+			   json_t *body)
+{
+	g_autoptr(GError) error = NULL;
+	int status;
+	json_t *answer = client_ask(client, method, path, body, &status, &error);
+
+	if (!answer)
+		client_fail(client, status, error);
+	return answer;
+}
+
+json_t *client_get(struct client *client, const char *path)
+{
+	return ask_or_tell(client, "GET", path, NULL);
+}
+
+json_t *client_post(struct client *client, const char *path, json_t *body)
+{
+	return ask_or_tell(client, "POST", path, body);
+}
+
+static gboolean time_is_up(gpointer data)
+{
+	*(bool *)data = true;
+	return G_SOURCE_REMOVE;
+}
+
+void client_pause(guint ms)
+{
+	bool up = false;
+
+	g_timeout_add(ms, time_is_up, &up);
+	while (!up)
+		g_main_context_iteration(NULL, TRUE);
+}
+
+void client_print_json(const json_t *document)
+{
+	g_autofree char *text = json_pretty(document);
+
+	puts(text);
+}
+
+/* Naming tasks. */
+
+/* "7" or "3-5"; false: neither. */
+static bool read_range(const char *word, guint64 *ret_first, guint64 *ret_last)
+{
+	g_auto(GStrv) ends = g_strsplit(word, "-", 2);
+	guint64 first;
+
+	if (!ends[0] || !g_ascii_string_to_unsigned(ends[0], 10, 0, G_MAXUINT32, &first, NULL))
+		return false;
+	*ret_first = *ret_last = first;
+	return !ends[1] ||
+	       g_ascii_string_to_unsigned(ends[1], 10, first, G_MAXUINT32, ret_last, NULL);
+}
+
+GArray *client_task_numbers(struct client *client, char *const *words)
+{
+	g_autoptr(GArray) numbers = g_array_new(FALSE, FALSE, sizeof(guint64));
+
+	client->status = COMMAND_BAD;
+	for (; *words; words++) {
+		guint64 first, last;
+
+		if (!read_range(*words, &first, &last)) {
+			command_fail(COMMAND_BAD, client->name,
+				     "\"%s\" names no task: give a number, as `virtbed queue` lists "
+				     "them, or a range such as 3-5", *words);
+			return NULL;
+		}
+		if (last - first >= TASKS_NAMED_MAX - numbers->len) {
+			command_fail(COMMAND_BAD, client->name, "\"%s\" names too many tasks",
+				     *words);
+			return NULL;
+		}
+		for (; first <= last; first++)
+			g_array_append_val(numbers, first);
+	}
+	if (numbers->len > 0)
+		return g_steal_pointer(&numbers);
+	command_fail(COMMAND_BAD, client->name, "which TASK? give its number; try --help");
+	return NULL;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "common/http_client.h"
+
+/*
+ * What the subcommands that talk to a controller share: where it is, asking it, and telling a person
+ * why it did not work. Begin with {.name = argv[0]}.
+ */
+struct client {
+	const char *name; /* of the command, "virtbed queue" */
+	char *uri, *dir;  /* --uri, --run */
+	gboolean json;	  /* --json */
+	char *address;
+	struct http_client *http;
+	int status; /* exit status of the last thing that failed: 1, or 2 where the input was bad */
+};
+typedef struct client client_t; /* for g_auto() */
+
+/* Frees what it holds. */
+void client_clear(struct client *client);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(client_t, client_clear)
+
+/* Adds --uri, --run and --json to the command's options; `entries` (may be NULL) come before. */
+void client_add_options(struct client *client, GOptionContext *context,
+			const GOptionEntry *entries);
+
+/* Finds the controller (run_address_find()). Returns false with `status` set, and why was printed. */
+bool client_open(struct client *client);
+
+/*
+ * Asks the controller: METHOD path, with a body (borrowed; NULL: none) for POST, of which {} is
+ * made. Waits; other sources of the main loop run meanwhile. Returns a new reference, or NULL with
+ * `error`; *ret_status is that of HTTP, 0 where there was no answer.
+ */
+json_t *client_ask(struct client *client, const char *method, const char *path, json_t *body,
+		   int *ret_status, GError **error);
+
+/* The same for what cannot go on without: on failure sets `status` and prints why. */
+json_t *client_get(struct client *client, const char *path);
+json_t *client_post(struct client *client, const char *path, json_t *body);
+
+/*
+ * Prints why client_ask() failed, as client_get() does. Returns the exit status: COMMAND_BAD where
+ * the controller does not know what was named, or cannot make sense of it (400, 404).
+ */
+int client_fail(struct client *client, int http_status, const GError *error);
+
+/* Lets `ms` milliseconds pass in the main loop. */
+void client_pause(guint ms);
+
+/* Prints a document, indented. */
+void client_print_json(const json_t *document);
+
+/*
+ * Numbers of tasks from words: "7", "3-5". Returns a GArray of guint64 in their order, which the
+ * caller unrefs, or NULL after it printed why; none at all is an error too.
+ */
+GArray *client_task_numbers(struct client *client, char *const *words);

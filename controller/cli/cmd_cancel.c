@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "common/json.h"
+#include "controller/cli/client.h"
+#include "controller/cli/commands.h"
+#include "controller/cli/fields.h"
+
+/* `virtbed cancel`, `hold` and `release`: one request for each task that is named. */
+
+struct verb {
+	const char *path;    /* POST /v1/tasks/N/... */
+	const char *summary;
+	const char *done;    /* "task 7 ...", when the controller has taken it up */
+};
+
+static const struct verb cancel = {
+	"cancel",
+	"Ends tasks for good. One that runs is killed; cancelling one that has ended is an error.",
+	"is cancelled"};
+static const struct verb hold = {
+	"hold", "Keeps waiting tasks from being started until they are released.", "is held"};
+static const struct verb release = {
+	"release", "Lets tasks that are held be started.", "is released"};
+
+/* A task that is under way ends a little later than it is asked to. */
+static void tell(const struct verb *verb, const json_t *task, guint64 number)
+{
+	const char *state = field_text(task, "state");
+
+	if (verb == &cancel && !field_state_ended(state))
+		printf("task %" PRIu64 " is being cancelled: it is %s\n", number, state ?: "-");
+	else
+		printf("task %" PRIu64 " %s\n", number, verb->done);
+}
+
+/* Asks for all, also where one is refused; the worst exit status. */
+static int ask_all(struct client *client, const struct verb *verb, const GArray *numbers)
+{
+	g_autoptr(json_t) answers = json_array();
+	int status = COMMAND_DONE;
+
+	for (guint i = 0; i < numbers->len; i++) {
+		guint64 number = g_array_index(numbers, guint64, i);
+		g_autofree char *path =
+			g_strdup_printf("/v1/tasks/%" PRIu64 "/%s", number, verb->path);
+		g_autoptr(json_t) task = client_post(client, path, NULL);
+
+		if (!task) {
+			status = MAX(status, client->status);
+			continue;
+		}
+		json_array_append(answers, task);
+		if (!client->json)
+			tell(verb, task, number);
+	}
+	if (client->json) {
+		g_autoptr(json_t) document = json_pack("{s:O}", "tasks", answers);
+
+		client_print_json(document);
+	}
+	return status;
+}
+
+static int run(const struct verb *verb, int argc, char **argv)
+{
+	g_auto(client_t) client = {.name = argv[0]};
+	g_autoptr(GOptionContext) context = g_option_context_new("TASK...");
+	g_autoptr(GArray) numbers = NULL;
+	g_autoptr(GError) error = NULL;
+
+	client_add_options(&client, context, NULL);
+	g_option_context_set_summary(context, verb->summary);
+	if (!g_option_context_parse(context, &argc, &argv, &error))
+		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
+	numbers = client_task_numbers(&client, argv + 1);
+	if (!numbers || !client_open(&client))
+		return client.status;
+	return ask_all(&client, verb, numbers);
+}
+
+int cmd_cancel(int argc, char **argv)
+{
+	return run(&cancel, argc, argv);
+}
+
+int cmd_hold(int argc, char **argv)
+{
+	return run(&hold, argc, argv);
+}
+
+int cmd_release(int argc, char **argv)
+{
+	return run(&release, argc, argv);
+}

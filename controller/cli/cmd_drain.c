@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "controller/cli/client.h"
+#include "controller/cli/commands.h"
+#include "controller/cli/fields.h"
+
+/* `virtbed drain` and `undrain`: nodes that are to take no new tasks, and those that may again. */
+
+/* A node as people name it: the cluster, and its numbers from `first` to `last`. */
+struct place {
+	char *cluster;
+	guint64 first, last;
+};
+
+static void place_clear(gpointer data)
+{
+	g_free(((struct place *)data)->cluster);
+}
+
+/* "c1/0" or "c1/0-3". */
+static bool read_place(const char *word, struct place *ret_place)
+{
+	const char *slash = strrchr(word, '/');
+	g_auto(GStrv) ends = slash ? g_strsplit(slash + 1, "-", 2) : NULL;
+	guint64 first, last;
+
+	if (!slash || slash == word || !ends[0] ||
+	    !g_ascii_string_to_unsigned(ends[0], 10, 0, G_MAXUINT16, &first, NULL))
+		return false;
+	last = first;
+	if (ends[1] && !g_ascii_string_to_unsigned(ends[1], 10, first, G_MAXUINT16, &last, NULL))
+		return false;
+	*ret_place = (struct place){g_strndup(word, (gsize)(slash - word)), first, last};
+	return true;
+}
+
+/* All places, or NULL after it printed which word names none. */
+static GArray *read_places(const char *name, char **words)
+{
+	g_autoptr(GArray) places = g_array_new(FALSE, FALSE, sizeof(struct place));
+
+	g_array_set_clear_func(places, place_clear);
+	for (; *words; words++) {
+		struct place place;
+
+		if (!read_place(*words, &place)) {
+			command_fail(COMMAND_BAD, name,
+				     "\"%s\" names no node: write CLUSTER/NODE, such as c1/0 or "
+				     "c1/0-3, as `virtbed nodes` lists them", *words);
+			return NULL;
+		}
+		g_array_append_val(places, place);
+	}
+	if (places->len > 0)
+		return g_steal_pointer(&places);
+	command_fail(COMMAND_BAD, name, "which node? give CLUSTER/NODE; try --help");
+	return NULL;
+}
+
+static int ask(struct client *client, const struct place *place, guint64 node, json_t *body,
+	       json_t *answers)
+{
+	g_autofree char *cluster = g_uri_escape_string(place->cluster, NULL, FALSE);
+	g_autofree char *path = g_strdup_printf("/v1/nodes/%s/%" PRIu64 "/%s", cluster, node,
+						body ? "drain" : "undrain");
+	g_autoptr(json_t) answer = client_post(client, path, body);
+	g_autofree char *state = NULL;
+
+	if (!answer)
+		return client->status;
+	json_array_append(answers, answer);
+	if (client->json)
+		return COMMAND_DONE;
+	state = field_line(answer, "state");
+	printf("%s/%" PRIu64 " is %s", place->cluster, node, state);
+	if (g_str_equal(state, "draining") && json_is_integer(json_object_get(answer, "task")))
+		printf(": task %" JSON_INTEGER_FORMAT " goes on there", field_integer(answer, "task"));
+	putchar('\n');
+	return COMMAND_DONE;
+}
+
+static int ask_all(struct client *client, const GArray *places, json_t *body)
+{
+	g_autoptr(json_t) answers = json_array();
+	int status = COMMAND_DONE;
+
+	for (guint i = 0; i < places->len; i++) {
+		const struct place *place = &g_array_index(places, struct place, i);
+
+		for (guint64 node = place->first; node <= place->last; node++) {
+			int one = ask(client, place, node, body, answers);
+
+			status = MAX(status, one);
+		}
+	}
+	if (client->json) {
+		g_autoptr(json_t) document = json_pack("{s:O}", "nodes", answers);
+
+		client_print_json(document);
+	}
+	return status;
+}
+
+static int run(int argc, char **argv, bool drains, char **reason)
+{
+	const GOptionEntry entries[] = {
+		{"reason", 'r', 0, G_OPTION_ARG_STRING, reason, "Why, for those who look at it later",
+		 "TEXT"},
+		{NULL},
+	};
+	g_auto(client_t) client = {.name = argv[0]};
+	g_autoptr(GOptionContext) context = g_option_context_new("CLUSTER/NODE...");
+	g_autoptr(GArray) places = NULL;
+	g_autoptr(json_t) body = NULL;
+	g_autoptr(GError) error = NULL;
+
+	client_add_options(&client, context, drains ? entries : NULL);
+	g_option_context_set_summary(
+		context, drains ? "Takes nodes out of use: what runs there goes on, nothing new is "
+				  "started there."
+				: "Lets nodes that were drained take tasks again.");
+	if (!g_option_context_parse(context, &argc, &argv, &error))
+		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
+	places = read_places(client.name, argv + 1);
+	if (!places)
+		return COMMAND_BAD;
+	if (drains && (!*reason || !**reason))
+		return command_fail(COMMAND_BAD, client.name, "say why with --reason TEXT");
+	body = drains ? json_pack("{s:s}", "reason", *reason) : NULL;
+	return client_open(&client) ? ask_all(&client, places, body) : client.status;
+}
+
+int cmd_drain(int argc, char **argv)
+{
+	g_autofree char *reason = NULL;
+
+	return run(argc, argv, true, &reason);
+}
+
+int cmd_undrain(int argc, char **argv)
+{
+	g_autofree char *reason = NULL;
+
+	return run(argc, argv, false, &reason);
+}

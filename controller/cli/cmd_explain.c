@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "common/json.h"
+#include "controller/cli/client.h"
+#include "controller/cli/commands.h"
+#include "controller/cli/fields.h"
+#include "controller/cli/tables.h"
+
+/* `virtbed explain`: what was decided about a task, with the numbers, and why it still waits. */
+
+static void print_state(const json_t *task)
+{
+	bool ended = field_state_ended(field_text(task, "state"));
+	const char *key = ended ? "reason" : "why";
+	g_autofree char *type = field_line(task, "type");
+	g_autofree char *state = field_line(task, "state");
+	g_autofree char *why = field_line(task, key);
+
+	printf("task %" JSON_INTEGER_FORMAT " (%s) is %s%s%s\n", field_integer(task, "task"), type,
+	       state, field_text(task, key) ? ": " : "", field_text(task, key) ? why : "");
+}
+
+static int explain(struct client *client, guint64 number)
+{
+	g_autofree char *path = g_strdup_printf("/v1/tasks/%" PRIu64, number);
+	g_autofree char *decided = g_strdup_printf("%s/decisions", path);
+	g_autoptr(json_t) decisions = client_get(client, decided);
+	g_autoptr(json_t) task = NULL;
+	g_autoptr(table_t) table = NULL;
+
+	if (!decisions)
+		return client->status;
+	if (client->json) {
+		client_print_json(decisions);
+		return COMMAND_DONE;
+	}
+	task = client_get(client, path);
+	if (!task)
+		return client->status;
+	print_state(task);
+	if (json_array_size(json_object_get(decisions, "decisions")) == 0) {
+		puts("nothing was decided about it yet");
+		return COMMAND_DONE;
+	}
+	table = table_of_decisions(decisions);
+	table_print(table, 0, stdout);
+	return COMMAND_DONE;
+}
+
+int cmd_explain(int argc, char **argv)
+{
+	g_auto(client_t) client = {.name = argv[0]};
+	g_autoptr(GOptionContext) context = g_option_context_new("TASK");
+	g_autoptr(GArray) numbers = NULL;
+	g_autoptr(GError) error = NULL;
+
+	client_add_options(&client, context, NULL);
+	g_option_context_set_summary(
+		context, "What the policy decided about a task, when, and by which numbers.");
+	if (!g_option_context_parse(context, &argc, &argv, &error))
+		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
+	if (argc > 2)
+		return command_fail(COMMAND_BAD, client.name, "give one TASK");
+	numbers = client_task_numbers(&client, argv + 1);
+	if (!numbers || !client_open(&client))
+		return client.status;
+	return explain(&client, g_array_index(numbers, guint64, 0));
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "common/json.h"
+#include "controller/cli/client.h"
+#include "controller/cli/commands.h"
+#include "controller/cli/fields.h"
+
+/* `virtbed show`: all about one task. */
+
+static void print_line(const char *label, const json_t *object, const char *key)
+{
+	g_autofree char *line = field_text(object, key) ? field_line(object, key) : NULL;
+
+	if (line)
+		printf("%-14s %s\n", label, line);
+}
+
+static void print_number(const char *label, const json_t *object, const char *key, const char *unit)
+{
+	double value = field_number(object, key);
+
+	if (isfinite(value))
+		printf("%-14s %.2f%s\n", label, value, unit);
+}
+
+static void print_place(const json_t *task)
+{
+	g_autofree char *cluster = field_line(task, "cluster");
+	g_autofree char *nodes = field_nodes(task, "nodes");
+	g_autofree char *hosts = field_names(task, "hosts");
+
+	if (*nodes)
+		printf("%-14s %s/%s on %s\n", "nodes", cluster, nodes, hosts);
+}
+
+/* "b1 b1 b2": the host of each VM. */
+static char *vm_hosts(const json_t *place)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach (json_object_get(place, "hosts"), i, one)
+		g_string_append_printf(text, "%s%s", i ? " " : "", json_string_value(one) ?: "?");
+	return g_strdup(text->str);
+}
+
+static void print_history(const json_t *task)
+{
+	const json_t *place;
+	size_t i;
+
+	json_array_foreach (json_object_get(task, "places"), i, place) {
+		g_autofree char *hosts = vm_hosts(place);
+		g_autofree char *how = field_line(place, "how");
+
+		printf("%-14s %10.1f s  %-9s %s\n", i ? "" : "its VMs",
+		       field_number(place, "since_s"), how, hosts);
+	}
+}
+
+static void print_task(const json_t *task)
+{
+	const json_t *share = json_object_get(task, "share");
+	g_autofree char *type = field_line(task, "type");
+
+	printf("%-14s %" JSON_INTEGER_FORMAT " (%s)\n", "task", field_integer(task, "task"), type);
+	print_line("name", task, "name");
+	print_line("user", task, "user");
+	print_line("state", task, "state");
+	print_line("waits because", task, "why");
+	print_line("reason", task, "reason");
+	print_place(task);
+	print_number("arrived", task, "arrival_s", " s");
+	print_number("started", task, "started_s", " s");
+	print_number("expected end", task, "expected_end_s", " s");
+	print_number("ended", task, "ended_s", " s");
+	print_number("worth at most", task, "utility_max", "");
+	print_number("utility", task, "utility", "");
+	print_number("energy", task, "energy_j", " J");
+	print_number("yield", task, "yield", "");
+	print_number("virtual time", task, "virtual_s", " s");
+	print_number("share asked", share, "share", " of its hosts");
+	print_number("  may use", share, "asked_cores", " cores");
+	print_number("  used", share, "given_cores", " cores");
+	print_history(task);
+}
+
+int cmd_show(int argc, char **argv)
+{
+	g_auto(client_t) client = {.name = argv[0]};
+	g_autoptr(GOptionContext) context = g_option_context_new("TASK");
+	g_autoptr(GArray) numbers = NULL;
+	g_autoptr(json_t) task = NULL;
+	g_autoptr(GError) error = NULL;
+	g_autofree char *path = NULL;
+
+	client_add_options(&client, context, NULL);
+	g_option_context_set_summary(context,
+				     "Shows a task: its state, what it is worth and has used, its "
+				     "share of its hosts and what it\nmakes of it, and where its VMs "
+				     "have been.");
+	if (!g_option_context_parse(context, &argc, &argv, &error))
+		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
+	if (argc > 2)
+		return command_fail(COMMAND_BAD, client.name, "give one TASK");
+	numbers = client_task_numbers(&client, argv + 1);
+	if (!numbers || !client_open(&client))
+		return client.status;
+	path = g_strdup_printf("/v1/tasks/%" PRIu64, g_array_index(numbers, guint64, 0));
+	task = client_get(&client, path);
+	if (!task)
+		return client.status;
+	if (client.json)
+		client_print_json(task);
+	else
+		print_task(task);
+	return COMMAND_DONE;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "controller/cli/client.h"
+#include "controller/cli/commands.h"
+#include "controller/cli/fields.h"
+#include "controller/cli/submission.h"
+#include "controller/cli/task_wait.h"
+
+/*
+ * `virtbed submit`: hands tasks to a controller that serves. Each submission has a key, the person's
+ * or one of ours, under which the controller takes it once: where its answer was lost, it is asked
+ * for again under the same key.
+ */
+
+#define AGAIN_S 30.0
+#define AGAIN_EVERY_MS 500
+
+/* Whether a request that failed may have been taken up all the same. */
+static bool may_have_arrived(int status, const GError *error)
+{
+	return status == 0 && !strstr(error->message, "onnect to"); /* libcurl's words */
+}
+
+/* Submits, and again until it is known what became of it. */
+static json_t *hand_over(struct client *client, json_t *body)
+{
+	int64_t from_ns = clock_now_ns();
+	bool unknown = false; /* whether an earlier try was taken up */
+
+	for (;;) {
+		g_autoptr(GError) error = NULL;
+		int status;
+		json_t *answer = client_ask(client, "POST", "/v1/tasks", body, &status, &error);
+
+		if (answer)
+			return answer;
+		unknown = unknown || may_have_arrived(status, error);
+		if (status != 0 || !unknown) {
+			client_fail(client, status, error);
+			return NULL;
+		}
+		if (clock_elapsed_s(from_ns, clock_now_ns()) > AGAIN_S) {
+			client->status = command_fail(
+				COMMAND_FAILED, client->name,
+				"%s; whether the tasks were taken is not known: the same "
+				"command with --key %s finds out, and submits nothing twice",
+				error->message, field_text(body, "key"));
+			return NULL;
+		}
+		client_pause(AGAIN_EVERY_MS);
+	}
+}
+
+/* The numbers of the answer, or NULL. */
+static GArray *numbers_of(struct client *client, const json_t *answer)
+{
+	g_autoptr(GArray) numbers = g_array_new(FALSE, FALSE, sizeof(guint64));
+	g_autoptr(GError) error = NULL;
+	json_t *list;
+
+	if (!json_get_array(answer, "tasks", "answer", &list, &error)) {
+		client->status = command_fail(COMMAND_FAILED, client->name, "%s", error->message);
+		return NULL;
+	}
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		guint64 number = (guint64)json_integer_value(json_array_get(list, i));
+
+		g_array_append_val(numbers, number);
+	}
+	return g_steal_pointer(&numbers);
+}
+
+/* Says which tasks did not complete; the exit status. */
+static int judge(const struct client *client, const json_t *document)
+{
+	const json_t *task;
+	int status = COMMAND_DONE;
+	size_t i;
+
+	json_array_foreach (json_object_get(document, "tasks"), i, task) {
+		g_autofree char *reason = NULL;
+
+		if (g_strcmp0(field_text(task, "state"), "completed") == 0)
+			continue;
+		reason = field_line(task, "reason");
+		status = command_fail(COMMAND_FAILED, client->name,
+				      "task %" JSON_INTEGER_FORMAT " did not complete: %s%s%s",
+				      field_integer(task, "task"), field_text(task, "state") ?: "?",
+				      field_text(task, "reason") ? ": " : "",
+				      field_text(task, "reason") ? reason : "");
+	}
+	return status;
+}
+
+static int wait_for(struct client *client, const GArray *numbers)
+{
+	g_autoptr(json_t) document = task_wait(client, numbers);
+
+	if (!document)
+		return client->status;
+	if (client->json)
+		client_print_json(document);
+	return judge(client, document);
+}
+
+static int submit(struct client *client, json_t *body, bool wait)
+{
+	g_autoptr(json_t) answer = hand_over(client, body);
+	g_autoptr(GArray) numbers = answer ? numbers_of(client, answer) : NULL;
+
+	if (!numbers)
+		return client->status;
+	if (client->json && !wait)
+		client_print_json(answer);
+	for (guint i = 0; !client->json && i < numbers->len; i++)
+		printf("%" PRIu64 "\n", g_array_index(numbers, guint64, i));
+	fflush(stdout);
+	return wait ? wait_for(client, numbers) : COMMAND_DONE;
+}
+
+static bool parse(struct client *client, struct submission *submission, gboolean *wait, int *argc,
+		  char ***argv, GError **error)
+{
+	const GOptionEntry entries[] = {
+		{"count", 'n', 0, G_OPTION_ARG_INT, &submission->count,
+		 "How many such tasks (default 1)", "N"},
+		{"name", 0, 0, G_OPTION_ARG_STRING, &submission->name,
+		 "A name for people, shown by queue", "NAME"},
+		{"hold", 0, 0, G_OPTION_ARG_NONE, &submission->held,
+		 "They wait until they are released", NULL},
+		{"utility", 'u', 0, G_OPTION_ARG_DOUBLE, &submission->utility,
+		 "What each is worth while it is in time (default 1)", "U"},
+		{"constant", 'c', 0, G_OPTION_ARG_STRING, &submission->constant,
+		 "Worth all of it so long after now, then less and less until --zero-at", "TIME"},
+		{"zero-at", 'z', 0, G_OPTION_ARG_STRING, &submission->zero_at,
+		 "Worth nothing from then on", "TIME"},
+		{"deadline", 'd', 0, G_OPTION_ARG_STRING, &submission->deadline,
+		 "Worth all of it until then, nothing later", "TIME"},
+		{"key", 'k', 0, G_OPTION_ARG_STRING, &submission->key,
+		 "Submit once: the same key again gives the same tasks", "KEY"},
+		{"wait", 'w', 0, G_OPTION_ARG_NONE, wait,
+		 "Wait until all have ended; exit status 0 if all completed", NULL},
+		{NULL},
+	};
+	g_autoptr(GOptionContext) context = g_option_context_new("TYPE");
+
+	client_add_options(client, context, entries);
+	g_option_context_set_summary(
+		context, "Submits tasks of a type to the controller and prints their numbers, one a "
+			 "line.\nTIME is seconds, or 90s, 10m, 1h30m, 2d.");
+	return g_option_context_parse(context, argc, argv, error);
+}
+
+static int run(struct client *client, struct submission *submission, int argc, char **argv)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(json_t) body = NULL;
+	gboolean wait = FALSE;
+
+	if (!parse(client, submission, &wait, &argc, &argv, &error))
+		return command_fail(COMMAND_BAD, client->name, "%s", error->message);
+	if (argc != 2)
+		return command_fail(COMMAND_BAD, client->name,
+				    "give one TYPE of task, as `virtbed clusters` lists them; try "
+				    "--help");
+	if (!submission->key)
+		submission->key = g_uuid_string_random();
+	body = submission_body(submission, argv[1], &error);
+	if (!body)
+		return command_fail(COMMAND_BAD, client->name, "%s", error->message);
+	return client_open(client) ? submit(client, body, wait) : client->status;
+}
+
+int cmd_submit(int argc, char **argv)
+{
+	g_auto(client_t) client = {.name = argv[0]};
+	struct submission submission = {.count = 1, .utility = (double)NAN};
+	int status = run(&client, &submission, argc, argv);
+
+	g_free(submission.name);
+	g_free(submission.key);
+	g_free(submission.constant);
+	g_free(submission.zero_at);
+	g_free(submission.deadline);
+	return status;
+}

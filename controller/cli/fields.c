@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/cli/fields.h"
+
+#include <glib.h>
+#include <math.h>
+
+const char *field_text(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+/* Replaces the control characters of C0 and C1, which jansson's UTF-8 may still hold. */
+static char *plain(const char *text)
+{
+	GString *line = g_string_new(NULL);
+
+	for (; *text; text = g_utf8_next_char(text)) {
+		gunichar c = g_utf8_get_char(text);
+
+		g_string_append_unichar(line, g_unichar_iscntrl(c) ? '?' : c);
+	}
+	return g_string_free(line, FALSE);
+}
+
+char *field_line(const json_t *object, const char *key)
+{
+	return plain(field_text(object, key) ?: "-");
+}
+
+double field_number(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+json_int_t field_integer(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+char *field_nodes(const json_t *object, const char *key)
+{
+	const json_t *list = json_object_get(object, key);
+	GString *text = g_string_new(NULL);
+	size_t count = json_array_size(list);
+
+	for (size_t i = 0; i < count;) {
+		json_int_t first = json_integer_value(json_array_get(list, i));
+		json_int_t last = first;
+
+		while (++i < count && json_integer_value(json_array_get(list, i)) == last + 1)
+			last++;
+		g_string_append_printf(text, "%s%" JSON_INTEGER_FORMAT, text->len ? "," : "", first);
+		if (last > first)
+			g_string_append_printf(text, "%c%" JSON_INTEGER_FORMAT,
+					       last > first + 1 ? '-' : ',', last);
+	}
+	return g_string_free(text, FALSE);
+}
+
+char *field_names(const json_t *object, const char *key)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+	GString *text = g_string_new(NULL);
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach (json_object_get(object, key), i, one) {
+		const char *name = json_string_value(one);
+		g_autofree char *line = NULL;
+
+		if (!name || !g_hash_table_add(seen, (gpointer)name))
+			continue;
+		line = plain(name);
+		g_string_append_printf(text, "%s%s", text->len ? " " : "", line);
+	}
+	return g_string_free(text, FALSE);
+}
+
+bool field_state_ended(const char *state)
+{
+	static const char *const ended[] = {"completed", "failed", "dropped", "killed", "unfinished",
+					    NULL};
+
+	return state && g_strv_contains(ended, state);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/*
+ * Reading the controller's documents for tables: what is missing, null or of another kind is not
+ * known. None fails, whatever the document holds.
+ */
+
+/* The text of a key, borrowed, or NULL. */
+const char *field_text(const json_t *object, const char *key);
+
+/*
+ * The text for a terminal: one line without control characters, since others wrote it; "-" where it
+ * is not known. The caller frees.
+ */
+char *field_line(const json_t *object, const char *key);
+
+/* The number of a key, or NAN. */
+double field_number(const json_t *object, const char *key);
+
+/* The integer of a key, or 0. */
+json_int_t field_integer(const json_t *object, const char *key);
+
+/* Numbers of nodes as "0-2,5", names of hosts as "b1 b2", each name once. The caller frees. */
+char *field_nodes(const json_t *object, const char *key);
+char *field_names(const json_t *object, const char *key);
+
+/* Whether a task in this state has ended; NULL: not known, so no. */
+bool field_state_ended(const char *state);
+
+/* The states of tasks that have not, separated by commas, as GET /v1/tasks?state= takes them. */
+#define FIELD_STATES_OPEN                                                                          \
+	"waiting,planned,queued,starting,running,suspending,suspended,resuming,migrating"

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/cli/submission.h"
+
+#include <math.h>
+
+#include "common/duration.h"
+#include "common/json.h"
+
+G_DEFINE_QUARK(virtbed-submission, submission_error)
+
+static bool refuse(GError **error, const char *words)
+{
+	g_set_error_literal(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION, words);
+	return false;
+}
+
+/* Sets `key` to the seconds that an option says, if it was given. */
+static bool set_duration(json_t *body, const char *key, const char *option, const char *text,
+			 GError **error)
+{
+	double seconds;
+
+	if (!text)
+		return true;
+	if (!duration_parse(text, &seconds) || !(seconds > 0)) {
+		g_set_error(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION,
+			    "%s: \"%s\" is no time span above 0; write 90s, 10m or 1h30m", option,
+			    text);
+		return false;
+	}
+	json_object_set_new(body, key, json_real(seconds));
+	return true;
+}
+
+/* The utility function: constant, then falling to 0; or all until a deadline. */
+static bool set_worth(json_t *body, const struct submission *submission, GError **error)
+{
+	if (submission->deadline && (submission->constant || submission->zero_at))
+		return refuse(error, "--deadline says all about when a task is worth something; "
+				     "leave out --constant and --zero-at, or it");
+	if (submission->constant && !submission->zero_at)
+		return refuse(error, "--constant needs --zero-at, when the task is worth nothing "
+				     "any more");
+	if (!set_duration(body, "constant_s", "--constant", submission->constant, error) ||
+	    !set_duration(body, "zero_s", "--zero-at", submission->zero_at, error) ||
+	    !set_duration(body, "deadline_s", "--deadline", submission->deadline, error))
+		return false;
+	if (submission->constant && json_number_value(json_object_get(body, "constant_s")) >
+					    json_number_value(json_object_get(body, "zero_s")))
+		return refuse(error, "--constant must not be longer than --zero-at");
+	if (!isnan(submission->utility))
+		json_object_set_new(body, "utility_max", json_real(submission->utility));
+	return true;
+}
+
+json_t *submission_body(const struct submission *submission, const char *type, GError **error)
+{
+	g_autoptr(json_t) body = json_object();
+
+	if (submission->count < 1 || submission->count > SUBMISSION_COUNT_MAX) {
+		g_set_error(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION,
+			    "--count: %d is no number of tasks; from 1 to %d", submission->count,
+			    SUBMISSION_COUNT_MAX);
+		return NULL;
+	}
+	if (!isnan(submission->utility) && !(submission->utility > 0 && submission->utility < 1e9)) {
+		refuse(error, "--utility: give a number above 0 and below 1e9");
+		return NULL;
+	}
+	if (!set_worth(body, submission, error))
+		return NULL;
+	json_object_set_new(body, "type", json_string(type));
+	json_object_set_new(body, "count", json_integer(submission->count));
+	if (submission->name)
+		json_object_set_new(body, "name", json_string(submission->name));
+	if (submission->key)
+		json_object_set_new(body, "key", json_string(submission->key));
+	if (submission->held)
+		json_object_set_new(body, "held", json_true());
+	return g_steal_pointer(&body);
+}

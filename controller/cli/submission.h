@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+#include <stdbool.h>
+
+/* What `virtbed submit` asks for, and as the body of POST /v1/tasks. */
+struct submission {
+	char *name, *key;                   /* NULL: none */
+	int count;
+	double utility;                     /* NAN: the controller's default */
+	char *constant, *zero_at, *deadline; /* durations as typed; NULL: none */
+	gboolean held;
+};
+
+/*
+ * The body for a type. Returns a new reference, or NULL with `error` that names the option and says
+ * what it takes.
+ */
+json_t *submission_body(const struct submission *submission, const char *type, GError **error);
+
+#define SUBMISSION_ERROR (submission_error_quark())
+GQuark submission_error_quark(void);
+enum submission_error { SUBMISSION_ERROR_OPTION = 1 /* an option makes no sense */ };
+
+/* The most tasks of one submission. */
+#define SUBMISSION_COUNT_MAX 100000

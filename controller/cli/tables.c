@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/cli/tables.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "common/duration.h"
+#include "controller/cli/fields.h"
+
+/* A column: its title, and how its cell is filled from a row's object and the document. */
+struct column {
+	const char *title;
+	enum table_align align;
+	void (*fill)(struct table *table, const json_t *object, const json_t *document);
+};
+
+static struct table *table_of(const struct column *columns, size_t count, const json_t *document,
+			      const char *key)
+{
+	struct table *table = table_new();
+	const json_t *object;
+	size_t i;
+
+	for (size_t c = 0; c < count; c++)
+		table_column(table, columns[c].title, columns[c].align);
+	json_array_foreach (json_object_get(document, key), i, object) {
+		table_row(table);
+		for (size_t c = 0; c < count; c++)
+			columns[c].fill(table, object, document);
+	}
+	return table;
+}
+
+/* Cells. */
+
+static void add_line(struct table *table, const json_t *object, const char *key)
+{
+	g_autofree char *line = field_line(object, key);
+
+	table_text(table, line);
+}
+
+static void add_integer(struct table *table, const json_t *object, const char *key)
+{
+	table_number(table, field_number(object, key), 0);
+}
+
+static void add_duration(struct table *table, double seconds)
+{
+	g_autofree char *text = duration_text(seconds);
+
+	table_text(table, text);
+}
+
+#define LINE(name, key)                                                                            \
+	static void name(struct table *table, const json_t *object, const json_t *document)        \
+	{                                                                                          \
+		add_line(table, object, key);                                                      \
+	}
+#define INTEGER(name, key)                                                                         \
+	static void name(struct table *table, const json_t *object, const json_t *document)        \
+	{                                                                                          \
+		add_integer(table, object, key);                                                   \
+	}
+#define NUMBER(name, key, decimals)                                                                \
+	static void name(struct table *table, const json_t *object, const json_t *document)        \
+	{                                                                                          \
+		table_number(table, field_number(object, key), decimals);                          \
+	}
+
+LINE(fill_name, "name")
+LINE(fill_type, "type")
+LINE(fill_user, "user")
+LINE(fill_state, "state")
+LINE(fill_cluster, "cluster")
+LINE(fill_host, "host")
+LINE(fill_reason, "reason")
+LINE(fill_virt_type, "virt_type")
+INTEGER(fill_task, "task")
+INTEGER(fill_nodes, "nodes")
+INTEGER(fill_idle, "idle")
+INTEGER(fill_busy, "busy")
+INTEGER(fill_down, "down")
+INTEGER(fill_drained, "drained")
+INTEGER(fill_cores, "cores")
+INTEGER(fill_memory, "memory_mib")
+NUMBER(fill_watts, "watts", 1)
+NUMBER(fill_idle_w, "idle_w", 1)
+NUMBER(fill_cap_w, "cap_w", 1)
+
+/* Tasks. */
+
+/* Up to when something that began at `from` lasted: its end, or now. */
+static double lasted(const json_t *task, const json_t *document, double from, const char *until)
+{
+	double to = field_number(task, until);
+
+	if (!isfinite(to))
+		to = field_number(task, "ended_s");
+	if (!isfinite(to))
+		to = field_number(document, "now_s");
+	return to - from;
+}
+
+static void fill_waited(struct table *table, const json_t *task, const json_t *document)
+{
+	add_duration(table, lasted(task, document, field_number(task, "arrival_s"), "started_s"));
+}
+
+static void fill_ran(struct table *table, const json_t *task, const json_t *document)
+{
+	add_duration(table, lasted(task, document, field_number(task, "started_s"), "ended_s"));
+}
+
+static void fill_left(struct table *table, const json_t *task, const json_t *document)
+{
+	bool running = isfinite(field_number(task, "started_s")) &&
+		       !field_state_ended(field_text(task, "state"));
+
+	add_duration(table, running ? field_number(task, "expected_end_s") -
+					      field_number(document, "now_s")
+				    : (double)NAN);
+}
+
+/* Where it is, "c1/0-1", and why it is not where it wants to be, "(no idle nodes)". */
+static void fill_where(struct table *table, const json_t *task, const json_t *document)
+{
+	bool ended = field_state_ended(field_text(task, "state"));
+	g_autofree char *why = field_line(task, ended ? "reason" : "why");
+	g_autofree char *nodes = field_nodes(task, "nodes");
+	g_autofree char *cluster = field_line(task, "cluster");
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	if (*nodes)
+		g_string_append_printf(text, "%s/%s", cluster, nodes);
+	if (!g_str_equal(why, "-"))
+		g_string_append_printf(text, "%s(%s)", text->len ? " " : "", why);
+	else if (json_is_true(json_object_get(task, "held")))
+		g_string_append_printf(text, "%s(held)", text->len ? " " : "");
+	table_text(table, text->len ? text->str : NULL);
+}
+
+struct table *table_of_tasks(const json_t *document)
+{
+	static const struct column columns[] = {
+		{"TASK", TABLE_RIGHT, fill_task},     {"NAME", TABLE_LEFT, fill_name},
+		{"TYPE", TABLE_LEFT, fill_type},      {"USER", TABLE_LEFT, fill_user},
+		{"STATE", TABLE_LEFT, fill_state},    {"WAITED", TABLE_RIGHT, fill_waited},
+		{"TIME", TABLE_RIGHT, fill_ran},      {"LEFT", TABLE_RIGHT, fill_left},
+		{"NODES (WHY)", TABLE_LEFT, fill_where},
+	};
+
+	return table_of(columns, G_N_ELEMENTS(columns), document, "tasks");
+}
+
+/* Clusters, nodes, hosts. */
+
+static void fill_types(struct table *table, const json_t *cluster, const json_t *document)
+{
+	g_autofree char *types = field_names(cluster, "types");
+
+	table_text(table, *types ? types : NULL);
+}
+
+/* What its watts come from, and whether they are a model's. */
+static void fill_meter(struct table *table, const json_t *cluster, const json_t *document)
+{
+	g_autofree char *meter = field_line(cluster, "meter");
+
+	table_textf(table, "%s%s", meter,
+		    json_is_true(json_object_get(cluster, "modelled_watts")) ? " (model)" : "");
+}
+
+struct table *table_of_clusters(const json_t *document)
+{
+	static const struct column columns[] = {
+		{"CLUSTER", TABLE_LEFT, fill_cluster}, {"NODES", TABLE_RIGHT, fill_nodes},
+		{"IDLE", TABLE_RIGHT, fill_idle},      {"BUSY", TABLE_RIGHT, fill_busy},
+		{"DOWN", TABLE_RIGHT, fill_down},      {"DRAINED", TABLE_RIGHT, fill_drained},
+		{"CORES", TABLE_RIGHT, fill_cores},    {"MIB", TABLE_RIGHT, fill_memory},
+		{"VMS", TABLE_LEFT, fill_virt_type},   {"METER", TABLE_LEFT, fill_meter},
+		{"TYPES", TABLE_LEFT, fill_types},
+	};
+
+	return table_of(columns, G_N_ELEMENTS(columns), document, "clusters");
+}
+
+static void fill_node(struct table *table, const json_t *node, const json_t *document)
+{
+	g_autofree char *cluster = field_line(node, "cluster");
+
+	table_textf(table, "%s/%" JSON_INTEGER_FORMAT, cluster, field_integer(node, "node"));
+}
+
+struct table *table_of_nodes(const json_t *document)
+{
+	static const struct column columns[] = {
+		{"NODE", TABLE_LEFT, fill_node},   {"NAME", TABLE_LEFT, fill_name},
+		{"HOST", TABLE_LEFT, fill_host},   {"STATE", TABLE_LEFT, fill_state},
+		{"TASK", TABLE_RIGHT, fill_task},  {"REASON", TABLE_LEFT, fill_reason},
+	};
+
+	return table_of(columns, G_N_ELEMENTS(columns), document, "nodes");
+}
+
+struct table *table_of_power(const json_t *document)
+{
+	static const struct column columns[] = {
+		{"HOST", TABLE_LEFT, fill_host},
+		{"WATTS", TABLE_RIGHT, fill_watts},
+		{"IDLE W", TABLE_RIGHT, fill_idle_w},
+		{"CAP W", TABLE_RIGHT, fill_cap_w},
+	};
+
+	return table_of(columns, G_N_ELEMENTS(columns), document, "hosts");
+}
+
+/* Decisions. */
+
+/* The numbers that an action may have (docs/snapshot.md). */
+static const struct number {
+	const char *key;
+	const char *title;
+	int decimals;
+} numbers[] = {
+	{"start_s", "START S", 1},	{"end_s", "END S", 1},
+	{"yield", "YIELD", 3},		{"energy_j", "ENERGY J", 1},
+	{"utility", "UTILITY", 3},	{"objective", "OBJECTIVE", 6},
+	{"chance", "CHANCE", 3},	{"threshold", "THRESHOLD", 3},
+};
+
+static bool any_has(const json_t *decisions, const char *key)
+{
+	const json_t *decision;
+	size_t i;
+
+	json_array_foreach (decisions, i, decision)
+		if (isfinite(field_number(json_object_get(decision, "action"), key)))
+			return true;
+	return false;
+}
+
+static void add_decision(struct table *table, const json_t *decision, const bool *shown)
+{
+	const json_t *action = json_object_get(decision, "action");
+	g_autofree char *cluster = field_line(action, "cluster");
+	g_autofree char *nodes = field_nodes(action, "nodes");
+
+	table_row(table);
+	table_number(table, field_number(decision, "time_s"), 1);
+	add_line(table, action, "kind");
+	table_textf(table, "%s%s%s", cluster, *nodes ? "/" : "", nodes);
+	for (size_t n = 0; n < G_N_ELEMENTS(numbers); n++)
+		if (shown[n])
+			table_number(table, field_number(action, numbers[n].key),
+				     numbers[n].decimals);
+	add_line(table, action, "reason");
+}
+
+struct table *table_of_decisions(const json_t *document)
+{
+	const json_t *decisions = json_object_get(document, "decisions");
+	struct table *table = table_new();
+	bool shown[G_N_ELEMENTS(numbers)];
+	const json_t *decision;
+	size_t i;
+
+	table_column(table, "TIME S", TABLE_RIGHT);
+	table_column(table, "DECISION", TABLE_LEFT);
+	table_column(table, "NODES", TABLE_LEFT);
+	for (size_t n = 0; n < G_N_ELEMENTS(numbers); n++) {
+		shown[n] = any_has(decisions, numbers[n].key);
+		if (shown[n])
+			table_column(table, numbers[n].title, TABLE_RIGHT);
+	}
+	table_column(table, "REASON", TABLE_LEFT);
+	json_array_foreach (decisions, i, decision)
+		add_decision(table, decision, shown);
+	return table;
+}

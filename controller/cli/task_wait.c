@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/cli/task_wait.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "controller/cli/commands.h"
+#include "controller/cli/fields.h"
+#include "controller/cli/task_list.h"
+
+#define FIRST_PAUSE_MS 100
+#define LONGEST_PAUSE_MS 1000
+
+/* A controller that is away for longer is not waited for: restarts take seconds. */
+#define PATIENCE_S 600.0
+
+struct counts {
+	guint ended, running;
+};
+
+static struct counts count(const json_t *tasks)
+{
+	struct counts counts = {0};
+	const json_t *task;
+	size_t i;
+
+	json_array_foreach (tasks, i, task) {
+		if (field_state_ended(field_text(task, "state")))
+			counts.ended++;
+		else if (g_strcmp0(field_text(task, "state"), "running") == 0)
+			counts.running++;
+	}
+	return counts;
+}
+
+/* On a terminal alone: a line that is written over. */
+static void show(const char *format, ...) G_GNUC_PRINTF(1, 2);
+static void show(const char *format, ...)
+{
+	va_list arguments;
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	fputs("\r\033[K", stderr);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fflush(stderr);
+}
+
+/* Waiting: the last answer, and since when there is none. */
+struct waiting {
+	struct client *client;
+	const GArray *numbers;
+	json_t *document;
+	int64_t answered_ns;
+	bool told; /* that there is no answer */
+};
+
+/* Asks once; false: it is over, with client->status. Being away for a while is not. */
+static bool ask(struct waiting *waiting)
+{
+	g_autoptr(GError) error = NULL;
+	int status;
+	json_t *document = task_list_ask(waiting->client, NULL, NULL, waiting->numbers, &status,
+					 &error);
+
+	if (document) {
+		json_decref(waiting->document);
+		waiting->document = document;
+		waiting->answered_ns = clock_now_ns();
+		waiting->told = false;
+		return true;
+	}
+	if ((status != 0 && status != 503) ||
+	    clock_elapsed_s(waiting->answered_ns, clock_now_ns()) > PATIENCE_S) {
+		show("%s", "");
+		client_fail(waiting->client, status, error);
+		return false;
+	}
+	if (!waiting->told) {
+		show("%s", "");
+		fprintf(stderr, "%s: no answer from the controller; the tasks go on, asking again\n",
+			waiting->client->name);
+	}
+	waiting->told = true;
+	return true;
+}
+
+json_t *task_wait(struct client *client, const GArray *numbers)
+{
+	struct waiting waiting = {
+		.client = client, .numbers = numbers, .answered_ns = clock_now_ns()};
+	guint pause_ms = FIRST_PAUSE_MS;
+
+	while (ask(&waiting)) {
+		struct counts counts = count(json_object_get(waiting.document, "tasks"));
+
+		if (counts.ended == numbers->len) {
+			show("%s", "");
+			return waiting.document;
+		}
+		show("%u of %u ended, %u running, %u waiting", counts.ended, numbers->len,
+		     counts.running, numbers->len - counts.ended - counts.running);
+		client_pause(pause_ms);
+		pause_ms = MIN(pause_ms * 2, LONGEST_PAUSE_MS);
+	}
+	json_decref(waiting.document);
+	return NULL;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/cli/top_screen.h"
+
+#include <glib.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/duration.h"
+#include "common/json.h"
+#include "controller/cli/fields.h"
+#include "controller/cli/tables.h"
+
+#define BAR_WIDTH 30
+
+/* Nodes of a cluster that are drawn one by one; of more only the counts are shown. */
+#define NODES_DRAWN 60
+
+static void append_number(GString *text, const char *before, double value, const char *after)
+{
+	if (isfinite(value))
+		g_string_append_printf(text, "%s%.1f%s", before, value, after);
+}
+
+/* Watts of all hosts together; NAN where one is not known. */
+static double watts(const json_t *power)
+{
+	const json_t *host;
+	double sum = json_array_size(json_object_get(power, "hosts")) ? 0 : (double)NAN;
+	size_t i;
+
+	json_array_foreach (json_object_get(power, "hosts"), i, host)
+		sum += field_number(host, "watts");
+	return sum;
+}
+
+static void append_head(GString *text, const struct top_screen *screen)
+{
+	const json_t *status = screen->status;
+	g_autofree char *phase = field_line(status, "phase");
+	g_autofree char *policy = field_line(status, "policy");
+	g_autofree char *up = duration_text(field_number(status, "time_s"));
+
+	g_string_append_printf(text, "virtbed: %s, policy %s, for %s", phase, policy, up);
+	append_number(text, "; ", watts(screen->power), " W");
+	append_number(text, "; dynamic energy ", field_number(status, "energy_j"), " J");
+	if (field_number(status, "limit_j") > 0)
+		append_number(text, " of ", field_number(status, "limit_j"), " J");
+	append_number(text, "; utility ", field_number(status, "utility"), "");
+	g_string_append_printf(text,
+			       "\ntasks: %" JSON_INTEGER_FORMAT " running, %" JSON_INTEGER_FORMAT
+			       " waiting, %" JSON_INTEGER_FORMAT " suspended, %" JSON_INTEGER_FORMAT
+			       " completed\n",
+			       field_integer(status, "running"), field_integer(status, "waiting"),
+			       field_integer(status, "suspended"),
+			       field_integer(status, "completed"));
+}
+
+static void append_table(GString *text, struct table *table)
+{
+	g_autofree char *lines = table_format(table, 0);
+
+	g_string_append_printf(text, "\n%s", lines);
+}
+
+/* Clusters. */
+
+static char node_letter(const json_t *node)
+{
+	static const struct {
+		const char *state;
+		char letter;
+	} letters[] = {{"idle", '.'}, {"busy", '#'}, {"down", 'x'}, {"drained", 'd'},
+		       {"draining", 'D'}};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(letters); i++)
+		if (g_strcmp0(field_text(node, "state"), letters[i].state) == 0)
+			return letters[i].letter;
+	return '?';
+}
+
+/* A letter for each node of the cluster. */
+static char *draw_nodes(const json_t *nodes, const char *cluster)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	const json_t *node;
+	size_t i;
+
+	json_array_foreach (json_object_get(nodes, "nodes"), i, node)
+		if (g_strcmp0(field_text(node, "cluster"), cluster) == 0)
+			g_string_append_c(text, node_letter(node));
+	return text->len <= NODES_DRAWN ? g_strdup(text->str) : g_strdup("");
+}
+
+static void append_clusters(GString *text, const struct top_screen *screen)
+{
+	static const char *const counts[] = {"nodes", "idle", "busy", "down", "drained"};
+	g_autoptr(table_t) table = table_new();
+	const json_t *cluster;
+	size_t i;
+
+	table_column(table, "CLUSTER", TABLE_LEFT);
+	for (size_t c = 0; c < G_N_ELEMENTS(counts); c++) {
+		g_autofree char *title = g_ascii_strup(counts[c], -1);
+
+		table_column(table, title, TABLE_RIGHT);
+	}
+	table_column(table, "# busy  . idle  d drained  D draining  x down", TABLE_LEFT);
+	json_array_foreach (json_object_get(screen->clusters, "clusters"), i, cluster) {
+		g_autofree char *name = field_line(cluster, "cluster");
+		g_autofree char *drawn = draw_nodes(screen->nodes, field_text(cluster, "cluster"));
+
+		table_row(table);
+		table_text(table, name);
+		for (size_t c = 0; c < G_N_ELEMENTS(counts); c++)
+			table_number(table, field_number(cluster, counts[c]), 0);
+		table_text(table, drawn);
+	}
+	append_table(text, table);
+}
+
+/* Power. */
+
+/* The most that any host draws or may draw. */
+static double largest_w(const json_t *power)
+{
+	const json_t *host;
+	double largest = 0;
+	size_t i;
+
+	json_array_foreach (json_object_get(power, "hosts"), i, host)
+		largest = fmax(largest,
+			       fmax(field_number(host, "watts"), field_number(host, "cap_w")));
+	return largest;
+}
+
+/* "=====####": idle watts, and what is drawn above them. */
+static char *draw_bar(const json_t *host, double full_w)
+{
+	GString *bar = g_string_new(NULL);
+	double now_w = field_number(host, "watts");
+	double idle_w = field_number(host, "idle_w");
+	long cells = full_w > 0 && now_w > 0 ? lround(now_w / full_w * BAR_WIDTH) : 0;
+	long idle = full_w > 0 && idle_w > 0 ? lround(fmin(idle_w, full_w) / full_w * BAR_WIDTH) : 0;
+
+	for (long i = 0; i < cells; i++)
+		g_string_append_c(bar, i < idle ? '=' : '#');
+	return g_string_free(bar, FALSE);
+}
+
+static void append_power(GString *text, const struct top_screen *screen)
+{
+	g_autoptr(table_t) table = table_new();
+	double full_w = largest_w(screen->power);
+	const json_t *host;
+	size_t i;
+
+	table_column(table, "HOST", TABLE_LEFT);
+	table_column(table, "WATTS", TABLE_RIGHT);
+	table_column(table, "IDLE W", TABLE_RIGHT);
+	table_column(table, "CAP W", TABLE_RIGHT);
+	table_column(table, "= idle  # above", TABLE_LEFT);
+	json_array_foreach (json_object_get(screen->power, "hosts"), i, host) {
+		g_autofree char *name = field_line(host, "host");
+		g_autofree char *bar = draw_bar(host, full_w);
+
+		table_row(table);
+		table_text(table, name);
+		table_number(table, field_number(host, "watts"), 1);
+		table_number(table, field_number(host, "idle_w"), 1);
+		table_number(table, field_number(host, "cap_w"), 1);
+		table_text(table, bar);
+	}
+	append_table(text, table);
+}
+
+/* Tasks: those on nodes first. */
+static void append_tasks(GString *text, const struct top_screen *screen)
+{
+	g_autoptr(json_t) on_nodes = json_array();
+	g_autoptr(json_t) others = json_array();
+	g_autoptr(json_t) document = json_deep_copy(screen->tasks);
+	g_autoptr(table_t) table = NULL;
+	json_t *task;
+	size_t i;
+
+	json_array_foreach (json_object_get(document, "tasks"), i, task)
+		if (!field_state_ended(field_text(task, "state")))
+			json_array_append(isfinite(field_number(task, "started_s")) ? on_nodes
+										     : others,
+					  task);
+	json_array_extend(on_nodes, others);
+	json_object_set(document, "tasks", on_nodes);
+	table = table_of_tasks(document);
+	append_table(text, table);
+}
+
+/* Cuts the text to the screen. */
+static char *fit(const char *text, int columns, int rows)
+{
+	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+	GString *fitting = g_string_new(NULL);
+	guint count = g_strv_length(lines) - 1; /* behind the last newline is nothing */
+	guint shown = rows > 0 && count > (guint)rows ? (guint)rows - 1 : count;
+
+	for (guint i = 0; i < shown; i++) {
+		glong length = g_utf8_strlen(lines[i], -1);
+		g_autofree char *line =
+			g_utf8_substring(lines[i], 0, columns > 0 ? MIN(length, columns) : length);
+
+		g_string_append_printf(fitting, "%s\n", line);
+	}
+	if (shown < count)
+		g_string_append_printf(fitting, "+ %u more lines\n", count - shown);
+	return g_string_free(fitting, FALSE);
+}
+
+char *top_screen_text(const struct top_screen *screen, int columns, int rows)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	if (screen->status)
+		append_head(text, screen);
+	if (screen->note)
+		g_string_append_printf(text, "%s\n", screen->note);
+	if (screen->clusters)
+		append_clusters(text, screen);
+	if (screen->power)
+		append_power(text, screen);
+	if (screen->tasks)
+		append_tasks(text, screen);
+	return fit(text->str, columns, rows);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <math.h>
+
+#include "controller/cli/submission.h"
+#include "tests/unit/cli/document.h"
+
+static void assert_body(const struct submission *submission, const char *expected)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(json_t) body = submission_body(submission, "IS.2", &error);
+	g_autoptr(json_t) wanted = document(expected);
+
+	g_assert_no_error(error);
+	g_assert_true(json_equal(body, wanted));
+}
+
+static void test_bodies(void)
+{
+	struct submission plain = {.count = 1, .utility = (double)NAN};
+	struct submission decaying = {.count = 3, .utility = 2.5, .name = (char *)"night",
+				      .key = (char *)"k1", .held = TRUE,
+				      .constant = (char *)"10m", .zero_at = (char *)"1h"};
+	struct submission falling = {.count = 1, .utility = (double)NAN, .zero_at = (char *)"90s"};
+	struct submission due = {.count = 1, .utility = (double)NAN, .deadline = (char *)"1h30m"};
+
+	assert_body(&plain, "{\"type\": \"IS.2\", \"count\": 1}");
+	assert_body(&decaying, "{\"type\": \"IS.2\", \"count\": 3, \"name\": \"night\", "
+			       "\"key\": \"k1\", \"held\": true, \"utility_max\": 2.5, "
+			       "\"constant_s\": 600.0, \"zero_s\": 3600.0}");
+	assert_body(&falling, "{\"type\": \"IS.2\", \"count\": 1, \"zero_s\": 90.0}");
+	assert_body(&due, "{\"type\": \"IS.2\", \"count\": 1, \"deadline_s\": 5400.0}");
+}
+
+static void test_refused(void)
+{
+	static const struct {
+		struct submission submission;
+		const char *words;
+	} cases[] = {
+		{{.count = 0, .utility = 1}, "--count"},
+		{{.count = SUBMISSION_COUNT_MAX + 1, .utility = 1}, "--count"},
+		{{.count = 1, .utility = 0}, "--utility"},
+		{{.count = 1, .utility = -1}, "--utility"},
+		{{.count = 1, .utility = INFINITY}, "--utility"},
+		{{.count = 1, .utility = 1, .deadline = (char *)"soon"}, "--deadline: \"soon\""},
+		{{.count = 1, .utility = 1, .deadline = (char *)"0"}, "--deadline: \"0\""},
+		{{.count = 1, .utility = 1, .constant = (char *)"1m"}, "--zero-at"},
+		{{.count = 1, .utility = 1, .constant = (char *)"2m", .zero_at = (char *)"1m"},
+		 "--constant must not be longer"},
+		{{.count = 1, .utility = 1, .zero_at = (char *)"1m", .deadline = (char *)"1m"},
+		 "--deadline says all"},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GError) error = NULL;
+
+		g_assert_null(submission_body(&cases[i].submission, "IS.2", &error));
+		g_assert_error(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION);
+		g_assert_nonnull(strstr(error->message, cases[i].words));
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/submission/bodies", test_bodies);
+	g_test_add_func("/submission/refused", test_refused);
+	return g_test_run();
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+
+#include "controller/cli/top_screen.h"
+#include "tests/unit/cli/document.h"
+
+static const char status_text[] =
+	"{\"phase\": \"run\", \"policy\": \"max-upr\", \"time_s\": 3730.0, \"energy_j\": 120.25,"
+	" \"limit_j\": 400.0, \"utility\": 7.5, \"waiting\": 1, \"running\": 1, \"suspended\": 0,"
+	" \"completed\": 5}";
+static const char clusters_text[] =
+	"{\"clusters\": [{\"cluster\": \"c1\", \"nodes\": 4, \"idle\": 1, \"busy\": 1, \"down\": 1,"
+	" \"drained\": 1}]}";
+static const char nodes_text[] =
+	"{\"nodes\": [{\"cluster\": \"c1\", \"state\": \"busy\"},"
+	" {\"cluster\": \"c1\", \"state\": \"idle\"}, {\"cluster\": \"c1\", \"state\": \"down\"},"
+	" {\"cluster\": \"c1\", \"state\": \"drained\"}, {\"cluster\": \"c2\", \"state\": \"idle\"}]}";
+static const char power_text[] =
+	"{\"hosts\": [{\"host\": \"b1\", \"watts\": 15.0, \"idle_w\": 10.0, \"cap_w\": null}]}";
+static const char tasks_text[] =
+	"{\"now_s\": 3730.0, \"tasks\": ["
+	"{\"task\": 1, \"type\": \"IS.2\", \"state\": \"waiting\", \"arrival_s\": 3700.0,"
+	" \"why\": \"no idle nodes\"},"
+	"{\"task\": 2, \"type\": \"IS.2\", \"state\": \"running\", \"arrival_s\": 3600.0,"
+	" \"started_s\": 3610.0, \"cluster\": \"c1\", \"nodes\": [0]}]}";
+
+static const char whole[] =
+	"virtbed: run, policy max-upr, for 1:02:10; 15.0 W; dynamic energy 120.2 J of 400.0 J; "
+	"utility 7.5\n"
+	"tasks: 1 running, 1 waiting, 0 suspended, 5 completed\n"
+	"q quits\n"
+	"\n"
+	"CLUSTER  NODES  IDLE  BUSY  DOWN  DRAINED  # busy  . idle  d drained  D draining  x down\n"
+	"-------  -----  ----  ----  ----  -------  ---------------------------------------------\n"
+	"c1           4     1     1     1        1  #.xd\n"
+	"\n"
+	"HOST  WATTS  IDLE W  CAP W  = idle  # above\n"
+	"----  -----  ------  -----  ------------------------------\n"
+	"b1     15.0    10.0      -  ====================##########\n"
+	"\n"
+	"TASK  NAME  TYPE  USER  STATE    WAITED  TIME  LEFT  NODES (WHY)\n"
+	"----  ----  ----  ----  -------  ------  ----  ----  ---------------\n"
+	"   2  -     IS.2  -     running    0:10  2:00     -  c1/0\n"
+	"   1  -     IS.2  -     waiting    0:30     -     -  (no idle nodes)\n";
+
+static char *draw(int columns, int rows)
+{
+	g_autoptr(json_t) status = document(status_text);
+	g_autoptr(json_t) clusters = document(clusters_text);
+	g_autoptr(json_t) nodes = document(nodes_text);
+	g_autoptr(json_t) power = document(power_text);
+	g_autoptr(json_t) tasks = document(tasks_text);
+	const struct top_screen screen = {status, clusters, nodes, power, tasks, "q quits"};
+
+	return top_screen_text(&screen, columns, rows);
+}
+
+static void test_whole(void)
+{
+	g_autofree char *text = draw(0, 0);
+
+	g_assert_cmpstr(text, ==, whole);
+}
+
+/* No line is longer than the screen is wide, nor are there more than it has. */
+static void test_cut(void)
+{
+	for (int rows = 1; rows < 18; rows++) {
+		g_autofree char *text = draw(20, rows);
+		g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+		guint count = g_strv_length(lines) - 1;
+
+		g_assert_cmpuint(count, ==, MIN(rows, 16));
+		for (guint i = 0; i < count; i++)
+			g_assert_cmpint(g_utf8_strlen(lines[i], -1), <=, 20);
+		if (rows < 16)
+			g_assert_nonnull(strstr(lines[count - 1], "more lines"));
+	}
+}
+
+static void test_nothing_known(void)
+{
+	const struct top_screen screen = {.note = "no answer"};
+	g_autofree char *text = top_screen_text(&screen, 80, 24);
+
+	g_assert_cmpstr(text, ==, "no answer\n");
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/top-screen/whole", test_whole);
+	g_test_add_func("/top-screen/cut", test_cut);
+	g_test_add_func("/top-screen/nothing-known", test_nothing_known);
+	return g_test_run();
+}
