@@ -125,8 +125,8 @@ struct backend_start {
 struct backend;
 
 /*
- * The table of one implementation; all operations but settle(), share(), enqueue() and migrate() are
- * required.
+ * The table of one implementation; all operations but settle(), share(), enqueue(), migrate() and
+ * wake() are required.
  */
 struct backend_ops {
 	const char *name; /* "sim", "remote" */
@@ -180,9 +180,15 @@ struct backend_ops {
 	void (*set_limit)(struct backend *backend, double limit_j);
 	/*
 	 * Waits for the next event, at most until `until_s` (inclusive for events at that very
-	 * time: they come before NONE). Sets *ret_event.
+	 * time: they come before NONE). Sets *ret_event; that of NONE has until_s for its time, or an
+	 * earlier one after wake().
 	 */
 	void (*wait)(struct backend *backend, double until_s, struct backend_event *ret_event);
+	/*
+	 * The wait() that is under way, or the next one, is to return soon, with NONE if there is nothing
+	 * else. NULL: nothing is called while the backend waits.
+	 */
+	void (*wake)(struct backend *backend);
 	/*
 	 * At the end of a run, after kill() of what still runs: waits, for some seconds at most,
 	 * until it is known how each attempt ended. wait() then gives the ENDED events of those
@@ -252,6 +258,12 @@ static inline void backend_wait(struct backend *backend, double until_s,
 				struct backend_event *ret_event)
 {
 	backend->ops->wait(backend, until_s, ret_event);
+}
+
+static inline void backend_wake(struct backend *backend)
+{
+	if (backend->ops->wake)
+		backend->ops->wake(backend);
 }
 
 /* Returns whether there may be events that were late. */

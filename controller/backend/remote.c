@@ -453,14 +453,22 @@ static void remote_wait(struct backend *backend, double until_s, struct backend_
 		if (take_event(remote, fmax(until_s, remote_now_s(backend)), ret_event) ||
 		    take_abort(remote, ret_event))
 			break;
-		if (up) {
-			*ret_event = (struct backend_event){.time_s = until_s};
+		if (up || remote->woken) {
+			*ret_event = (struct backend_event){
+				.time_s = up ? until_s : fmin(until_s, remote_now_s(backend)),
+			};
 			break;
 		}
 		g_main_context_iteration(NULL, TRUE);
 	}
 	if (source && !up)
 		g_source_remove(source);
+	remote->woken = false;
+}
+
+static void remote_wake(struct backend *backend)
+{
+	of(backend)->woken = true;
 }
 
 static bool is_ended(const struct remote_entry *entry)
@@ -546,6 +554,7 @@ static const struct backend_ops remote_ops = {
 	.energy_j = remote_energy_j,
 	.set_limit = remote_set_limit,
 	.wait = remote_wait,
+	.wake = remote_wake,
 	.settle = remote_settle,
 	.destroy = remote_destroy,
 };

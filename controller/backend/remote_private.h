@@ -99,6 +99,7 @@ struct remote_backend {
 	struct backend_event *delivered; /* the event that was delivered last owns its parts */
 	double limit_j;
 	bool limit_reported, aborted;
+	bool woken; /* wait() is to return */
 	int64_t checked_ns; /* energy was compared with the limit up to here */
 	guint guard_source;
 };

@@ -166,14 +166,32 @@ static uint32_t task_width(const struct sched_system *system, const struct sched
 	return width;
 }
 
-static void init_tasks(struct engine *engine)
+static void init_task(struct engine *engine, uint32_t index)
 {
-	const struct workload *workload = engine->setup.workload;
-	const uint32_t count = workload->tasks_count;
-	size_t width = 0;
+	struct engine_task *task = &engine->tasks[index];
 
+	task->task = &engine->known[index];
+	task->planned_start_s = task->started_s = task->expected_end_s = NAN;
+	task->since_s = task->sharing_s = NAN;
+	task->ended_s = task->exec_s = task->energy_j = NAN;
+	task->etc_s = task->eec_j = NAN;
+	task->chance = task->threshold = NAN;
+}
+
+void engine_init_task(struct engine *engine, uint32_t index)
+{
+	const struct sched_task *task = &engine->setup.workload->tasks[index];
+
+	engine->known[index] = *task;
+	engine->places[index] = g_new(uint32_t, task_width(engine->setup.system, task));
+	init_task(engine, index);
+}
+
+/* Arrays of an open workload are long: what no task is in yet must not be touched. */
+static void allocate_tasks(struct engine *engine, uint32_t count)
+{
 	engine->tasks = g_new0(struct engine_task, count);
-	engine->known = g_memdup2(workload->tasks, count * sizeof(*workload->tasks));
+	engine->known = g_new(struct sched_task, count);
 	engine->places = g_new(uint32_t *, count);
 	engine->suspensions = g_new0(struct suspension *, count);
 	engine->migrations = g_new0(struct migration *, count);
@@ -189,21 +207,26 @@ static void init_tasks(struct engine *engine)
 	engine->suspended_tasks = g_new(struct sched_suspended, count);
 	engine->reservations = g_new(struct sched_planned, count);
 	engine->placeholders = g_new(struct sched_planned, count);
+}
+
+static void init_tasks(struct engine *engine)
+{
+	const struct workload *workload = engine->setup.workload;
+	const uint32_t count = workload->tasks_count;
+	size_t width = 0;
+
+	allocate_tasks(engine, workload_room(workload));
+	if (count > 0)
+		memcpy(engine->known, workload->tasks, count * sizeof(*workload->tasks));
+	engine->pooled_count = count;
 	for (uint32_t i = 0; i < count; i++)
 		width += task_width(engine->setup.system, &workload->tasks[i]);
 	engine->places_pool = g_new(uint32_t, width);
 	width = 0;
 	for (uint32_t i = 0; i < count; i++) {
-		struct engine_task *task = &engine->tasks[i];
-
-		task->task = &engine->known[i];
-		task->planned_start_s = task->started_s = task->expected_end_s = NAN;
-		task->since_s = task->sharing_s = NAN;
-		task->ended_s = task->exec_s = task->energy_j = NAN;
-		task->etc_s = task->eec_j = NAN;
-		task->chance = task->threshold = NAN;
+		init_task(engine, i);
 		engine->places[i] = engine->places_pool + width;
-		width += task_width(engine->setup.system, task->task);
+		width += task_width(engine->setup.system, &workload->tasks[i]);
 	}
 }
 
@@ -221,6 +244,10 @@ static void init_nodes(struct engine *engine)
 	engine->leavers_pool = g_new(uint32_t, nodes);
 	engine->down_pool = g_new0(bool, nodes);
 	engine->down_nodes = g_new(struct sched_node, 2 * (size_t)nodes);
+	engine->closures = g_new(struct engine_closure *, system->clusters_count);
+	engine->closures_pool = g_new0(struct engine_closure, nodes);
+	engine->nodes_count = nodes;
+	engine->because = g_malloc0(ENGINE_BECAUSE_SIZE);
 	for (uint32_t i = 0; i < nodes; i++)
 		engine->occupants_pool[i] = engine->leavers_pool[i] = ENGINE_NO_TASK;
 	nodes = 0;
@@ -228,6 +255,7 @@ static void init_nodes(struct engine *engine)
 		engine->occupants[c] = engine->occupants_pool + nodes;
 		engine->leavers[c] = engine->leavers_pool + nodes;
 		engine->down[c] = engine->down_pool + nodes;
+		engine->closures[c] = engine->closures_pool + nodes;
 		nodes += system->clusters[c].nodes;
 	}
 }
@@ -265,6 +293,29 @@ static void free_suspensions(struct engine *engine)
 	g_free(engine->suspensions);
 }
 
+static void free_places(struct engine *engine)
+{
+	for (uint32_t i = engine->pooled_count; i < engine->setup.workload->tasks_count; i++)
+		g_free(engine->places[i]);
+	g_free(engine->places);
+	g_free(engine->places_pool);
+}
+
+static void free_nodes(struct engine *engine)
+{
+	for (uint32_t i = 0; i < engine->nodes_count; i++)
+		g_free(engine->closures_pool[i].reason);
+	g_free(engine->closures);
+	g_free(engine->closures_pool);
+	g_free(engine->occupants);
+	g_free(engine->occupants_pool);
+	g_free(engine->leavers);
+	g_free(engine->leavers_pool);
+	g_free(engine->down);
+	g_free(engine->down_pool);
+	g_free(engine->down_nodes);
+}
+
 void engine_free(struct engine *engine)
 {
 	if (!engine)
@@ -274,10 +325,10 @@ void engine_free(struct engine *engine)
 	engine_migrations_free(engine);
 	engine_hosts_finish(engine);
 	engine_queues_finish(engine);
+	free_places(engine);
+	free_nodes(engine);
 	g_free(engine->tasks);
 	g_free(engine->known);
-	g_free(engine->places);
-	g_free(engine->places_pool);
 	g_free(engine->blocked);
 	g_free(engine->dirty);
 	g_array_unref(engine->changed);
@@ -290,13 +341,7 @@ void engine_free(struct engine *engine)
 	g_free(engine->suspended_tasks);
 	g_free(engine->reservations);
 	g_free(engine->placeholders);
-	g_free(engine->occupants);
-	g_free(engine->occupants_pool);
-	g_free(engine->leavers);
-	g_free(engine->leavers_pool);
-	g_free(engine->down);
-	g_free(engine->down_pool);
-	g_free(engine->down_nodes);
+	g_free(engine->because);
 	g_free(engine->marks);
 	g_free(engine->reason);
 	g_free(engine);
@@ -357,8 +402,9 @@ static void handle_limit(struct engine *engine, double time_s)
 /* Whether nothing is left that could still earn anything. */
 static bool is_done(const struct engine *engine)
 {
-	return engine->arrivals_next == engine->setup.workload->tasks_count &&
-	       engine->waiting.count == 0 && engine->running.count == 0 &&
+	return !engine->setup.open &&
+	       engine->arrivals_next == engine->setup.workload->tasks_count &&
+	       engine->waiting.count == 0 && engine->parked_count == 0 && engine->running.count == 0 &&
 	       engine->leaving.count == 0 && engine->suspended.count == 0 &&
 	       engine->held.count == 0 && engine->reservations_count == 0 &&
 	       engine->queued_count == 0;
@@ -406,6 +452,8 @@ void engine_run(struct engine *engine, struct engine_result *ret_result)
 		const double until_s = next_time_s(engine);
 
 		backend_wait(engine->backend, until_s, &event);
+		if (event.kind == BACKEND_EVENT_NONE && event.time_s < until_s)
+			continue; /* a person asked for something: what is next may come earlier */
 		if (event.kind == BACKEND_EVENT_NONE)
 			handle_time(engine, until_s);
 		else if (event.kind == BACKEND_EVENT_ENERGY_LIMIT)

@@ -34,7 +34,7 @@
  * others are mappable again. A plan that is not legal ends the run with a reason.
  *
  * A run ends when the metered dynamic energy reaches the limit, at its duration, when every task
- * has ended and none is to come, or when the backend aborts. Utility counts the tasks that
+ * has ended and none is to come (never, where tasks may come at any time), or when the backend aborts. Utility counts the tasks that
  * completed by then, also where the backend tells of it a moment later.
  */
 struct engine;
@@ -77,7 +77,12 @@ struct engine_task {
 	uint32_t attempts;        /* starts so far */
 	uint32_t suspensions;     /* of the last attempt, one that is under way included */
 	uint32_t migrations;      /* of the last attempt, those asked for so far */
-	bool held;                /* suspended by a person: not mappable until a person resumes it */
+	/*
+	 * A person holds it: SUSPENDING or SUSPENDED, it is not mappable until a person resumes it;
+	 * WAITING, until a person releases it.
+	 */
+	bool held;
+	bool cancelled;           /* by a person: under way, the backend was asked to kill it */
 	bool reservation;         /* PLANNED: permanent; otherwise a place-holder */
 	double planned_start_s;   /* of the last promise */
 	double started_s;         /* the start that the engine asked for */
@@ -207,7 +212,8 @@ struct engine_recorder {
 		      const struct engine_task *task);
 	/*
 	 * Something happened that no task record tells: "slid", "late", "lost", "cancelled",
-	 * "stayed", "unmoved", "node-down", "node-up", "limit", "aborted". `detail` is a JSON object or NULL.
+	 * "stayed", "unmoved", "node-down", "node-up", "limit", "aborted", and what people asked for:
+	 * "held", "released", "cancel", "drained", "undrained". `detail` is a JSON object or NULL.
 	 */
 	bool (*event)(struct engine_recorder *recorder, double time_s, const char *kind,
 		      const char *detail);
@@ -222,6 +228,12 @@ struct engine_recorder {
 struct engine_setup {
 	const struct sched_system *system;
 	const struct workload *workload;
+	/*
+	 * `workload` itself where tasks may come at any time (engine_submit()), which then are added
+	 * to it: the run is over at its duration at the earliest, which may be INFINITY. NULL: the
+	 * workload is closed.
+	 */
+	struct workload *open;
 	struct policy policy;
 	double limit_j;            /* the run ends there; 0: no limit */
 	/*
@@ -243,7 +255,7 @@ struct engine_setup {
 	 * come or gone, or the time of a deferred task has come.
 	 */
 	enum policy_moments moments;
-	double duration_s;         /* > 0 */
+	double duration_s;         /* > 0; INFINITY: of an open workload without a limit */
 	uint64_t seed;             /* of the policy's own choices */
 	struct engine_recorder *recorder; /* NULL: none */
 	/*
@@ -321,6 +333,83 @@ const char *engine_request_resume(struct engine *engine, uint32_t task);
 const char *engine_request_migrate(struct engine *engine, uint32_t task, const uint32_t *hosts,
 				   uint32_t hosts_count, const uint32_t *node_hosts,
 				   uint32_t *ret_full);
+
+/*
+ * What people ask for of tasks that come at any time (people.c), and of nodes. Each may be called while
+ * the engine waits for the backend, which it then stops doing where a mapping event may follow, or before
+ * engine_run(). Asking for what is so already has no effect. Those that return text return NULL, or a
+ * sentence why it cannot be. All but engine_submit() are safe on record when they return.
+ */
+
+/*
+ * A task arrives now, with which `task` is copied to the end of the open workload. Its id and arrival_s
+ * are set; the rest must be as workload_check() wants it, and a deadline_s after that arrival. `held`: it
+ * waits until a person releases it. Returns its index, or UINT32_MAX: there is no room left, or the run has
+ * ended, or its workload is closed. After the last task of what a person submits, and before that is
+ * answered, engine_flush() is to be called. O(1) in the number of tasks.
+ */
+uint32_t engine_submit(struct engine *engine, const struct sched_task *task, bool held);
+
+/* How many tasks the workload has, those to come included. */
+uint32_t engine_tasks_count(const struct engine *engine);
+
+/* What was recorded so far is made safe; where that fails the run is aborted. */
+void engine_flush(struct engine *engine);
+
+/*
+ * A person wants a task ended. One that waits, or is queued, is KILLED at once, one that is under way when the
+ * backend says that it has ended, or COMPLETED or FAILED where it was over before. O(promises), and on machines
+ * with queues O(their length).
+ */
+const char *engine_request_cancel(struct engine *engine, uint32_t task);
+
+/* A person wants a waiting task not to be mappable, whatever it was promised. O(promises). */
+const char *engine_request_hold(struct engine *engine, uint32_t task);
+
+/* ... and to be mappable again. O(1). */
+const char *engine_request_release(struct engine *engine, uint32_t task);
+
+/*
+ * A person wants nothing new on a node (of shared hosts: a host): what runs there goes on, on shared
+ * hosts unless the policy takes it elsewhere. `reason` is copied; NULL: none, and a node that is drained
+ * already keeps the one it has. O(promises x their nodes), on shared hosts O(running tasks).
+ */
+const char *engine_request_drain(struct engine *engine, uint32_t cluster, uint32_t node,
+				 const char *reason);
+
+/* ... and tasks on it again. O(1). */
+const char *engine_request_undrain(struct engine *engine, uint32_t cluster, uint32_t node);
+
+/* Whether a person wants nothing new on the node. */
+bool engine_drained(const struct engine *engine, uint32_t cluster, uint32_t node);
+
+/* What is known of a node. */
+struct engine_node {
+	bool down;          /* the backend says so */
+	bool drained;
+	const char *reason; /* why it was drained; NULL: none was given. Until it is no longer */
+	uint32_t task;      /* on it, or to come; UINT32_MAX: none, or on shared hosts not known */
+	uint32_t leaver;    /* leaving it; as `task` */
+};
+
+/* O(1). */
+struct engine_node engine_node(const struct engine *engine, uint32_t cluster, uint32_t node);
+
+/*
+ * Why a task does not run yet: NULL where it is under way or has ended. Text that lives as long as the
+ * engine, or until the next call. O(nodes of the clusters).
+ */
+const char *engine_waits_because(const struct engine *engine, uint32_t task);
+
+/*
+ * Of an interrupted run that goes on, after all tasks, suspensions and migrations: a task that is WAITING
+ * is held; one that is under way was to be cancelled; nothing new is to start on a node. Returns true, or
+ * false when there is no such task or node.
+ */
+bool engine_restore_held(struct engine *engine, uint32_t task);
+bool engine_restore_cancelled(struct engine *engine, uint32_t task);
+bool engine_restore_drained(struct engine *engine, uint32_t cluster, uint32_t node,
+			    const char *reason);
 
 /* The virtual time of a task on shared hosts until now: the integral of its yield. */
 double engine_virtual_time_s(const struct engine *engine, uint32_t task);

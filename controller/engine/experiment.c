@@ -284,7 +284,7 @@ struct backend *experiment_backend_new(const struct experiment *experiment,
 	const struct backend_sim_overheads overheads =
 		overheads_view(experiment->overheads, workload->seed, workload->trial);
 	struct backend *backend =
-		backend_sim_new(shared ? trial->whole : setup->system, workload->tasks_count);
+		backend_sim_new(shared ? trial->whole : setup->system, workload_room(workload));
 
 	if (shared && experiment->config->environment)
 		backend_sim_set_penalty(backend,
@@ -359,7 +359,7 @@ void experiment_simulate_run(const struct experiment *experiment,
 
 void experiment_simulate(const struct engine_setup *setup, struct engine_result *ret_result)
 {
-	simulate(NULL, setup, backend_sim_new(setup->system, setup->workload->tasks_count),
+	simulate(NULL, setup, backend_sim_new(setup->system, workload_room(setup->workload)),
 		 ret_result);
 }
 

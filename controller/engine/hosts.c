@@ -11,7 +11,7 @@
 void engine_hosts_init(struct engine *engine)
 {
 	const struct sched_system *system = engine->setup.system;
-	const uint32_t count = engine->setup.workload->tasks_count;
+	const uint32_t count = workload_room(engine->setup.workload);
 
 	if (!system->shared)
 		return;

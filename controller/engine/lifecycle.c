@@ -28,7 +28,10 @@ void engine_arrive(struct engine *engine, double time_s)
 		task->state = ENGINE_TASK_WAITING;
 		task->reason = NULL;
 		engine->result.tasks_arrived++;
-		engine_wait_for(engine, engine->arrivals_next);
+		if (task->held)
+			engine->parked_count++;
+		else
+			engine_wait_for(engine, engine->arrivals_next);
 		engine_record_task(engine, engine->arrivals_next);
 	}
 }
@@ -119,7 +122,7 @@ void engine_set_preemptible(struct engine *engine, uint32_t index)
 	engine->known[index].preemptible =
 		engine->setup.workload->tasks[index].preemptible && engine->blocked[index] == 0 &&
 		state != ENGINE_TASK_STARTING && state != ENGINE_TASK_RESUMING &&
-		state != ENGINE_TASK_MIGRATING &&
+		state != ENGINE_TASK_MIGRATING && !engine->tasks[index].cancelled &&
 		(!suspension || suspension->stays < ENGINE_STAYS_MAX);
 }
 
@@ -230,6 +233,10 @@ enum engine_task_state engine_after_loss(struct engine *engine, uint32_t index, 
 					 const char *reason)
 {
 	engine_record_event(engine, time_s, "lost", index, reason);
+	if (engine->tasks[index].cancelled) {
+		engine->result.tasks_failed++;
+		return ENGINE_TASK_KILLED;
+	}
 	if (engine->tasks[index].attempts >= ENGINE_ATTEMPTS_MAX) {
 		engine->result.tasks_failed++;
 		return ENGINE_TASK_FAILED;
@@ -356,32 +363,57 @@ static void handle_ended(struct engine *engine, const struct backend_event *even
 	engine_resume_wanted(engine);
 }
 
-static bool place_has(const struct sched_planned *planned, const struct backend_event *event)
+static bool place_has(const struct sched_planned *planned, const struct sched_node *node)
 {
-	if (planned->cluster != event->cluster)
+	if (planned->cluster != node->cluster)
 		return false;
 	for (uint32_t i = 0; i < planned->nodes_count; i++)
-		if (planned->nodes[i] == event->node)
+		if (planned->nodes[i] == node->node)
 			return true;
 	return false;
 }
 
-/* Takes back what was promised a node that went down. */
+/* Takes back what was promised a node. */
 static void cancel_promises(struct engine *engine, struct sched_planned *list, uint32_t *count,
-			    const struct backend_event *event)
+			    const struct sched_node *node, double time_s, const char *reason)
 {
 	for (uint32_t i = 0; i < *count;) {
 		const uint32_t task = list[i].task->id;
 
-		if (!place_has(&list[i], event)) {
+		if (!place_has(&list[i], node)) {
 			i++;
 			continue;
 		}
 		engine_unpromise(list, count, task);
 		engine_cancel(engine, task);
-		engine_record_event(engine, event->time_s, "cancelled", task, "node went down");
+		engine_record_event(engine, time_s, "cancelled", task, reason);
 		engine_record_task(engine, task);
 	}
+}
+
+void engine_set_down(struct engine *engine, const struct sched_node *node, double time_s,
+		     const char *reason)
+{
+	const struct engine_closure *closure = &engine->closures[node->cluster][node->node];
+	const bool down = closure->failed || closure->drained;
+
+	if (engine->down[node->cluster][node->node] == down)
+		return;
+	engine->down[node->cluster][node->node] = down;
+	engine->changed_places = true;
+	if (down) {
+		engine->down_nodes[engine->down_count++] = *node;
+		engine_unclaim_node(engine, node->cluster, node->node);
+		cancel_promises(engine, engine->reservations, &engine->reservations_count, node,
+				time_s, reason);
+		cancel_promises(engine, engine->placeholders, &engine->placeholders_count, node,
+				time_s, reason);
+		return;
+	}
+	for (uint32_t i = 0; i < engine->down_count; i++)
+		if (engine->down_nodes[i].cluster == node->cluster &&
+		    engine->down_nodes[i].node == node->node)
+			engine->down_nodes[i--] = engine->down_nodes[--engine->down_count];
 }
 
 static void handle_node(struct engine *engine, const struct backend_event *event)
@@ -391,23 +423,12 @@ static void handle_node(struct engine *engine, const struct backend_event *event
 
 	if (node.cluster >= engine->setup.system->clusters_count ||
 	    node.node >= engine->setup.system->clusters[node.cluster].nodes ||
-	    engine->down[node.cluster][node.node] == down)
+	    engine->closures[node.cluster][node.node].failed == down)
 		return;
-	engine->down[node.cluster][node.node] = down;
-	engine->changed_places = true;
+	engine->closures[node.cluster][node.node].failed = down;
 	engine_record_node(engine, event->time_s, down ? "node-down" : "node-up", &node,
 			   event->reason);
-	if (down) {
-		engine->down_nodes[engine->down_count++] = node;
-		engine_unclaim_node(engine, node.cluster, node.node);
-		cancel_promises(engine, engine->reservations, &engine->reservations_count, event);
-		cancel_promises(engine, engine->placeholders, &engine->placeholders_count, event);
-		return;
-	}
-	for (uint32_t i = 0; i < engine->down_count; i++)
-		if (engine->down_nodes[i].cluster == node.cluster &&
-		    engine->down_nodes[i].node == node.node)
-			engine->down_nodes[i--] = engine->down_nodes[--engine->down_count];
+	engine_set_down(engine, &node, event->time_s, "node went down");
 }
 
 void engine_handle(struct engine *engine, const struct backend_event *event)

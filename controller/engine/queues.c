@@ -285,8 +285,8 @@ double engine_next_deadline_s(const struct engine *engine, double after_s)
 	if (!engine->queues)
 		return next_s;
 	/* Nothing else may happen any more to what was put off. */
-	for (uint32_t i = 0; engine->queued_count == 0 && i < engine->arrivals_next; i++) {
-		const struct engine_task *task = &engine->tasks[i];
+	for (uint32_t i = 0; engine->queued_count == 0 && i < engine->waiting.listed; i++) {
+		const struct engine_task *task = &engine->tasks[engine->waiting.ids[i]];
 
 		if (task->state == ENGINE_TASK_WAITING && task->task->deadline_s > after_s)
 			next_s = fmin(next_s, task->task->deadline_s);

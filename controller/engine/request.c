@@ -55,7 +55,7 @@ void engine_resume_wanted(struct engine *engine)
 }
 
 /* A task that the policy suspended stays so until a person says otherwise. */
-static void hold(struct engine *engine, uint32_t index)
+void engine_hold_suspended(struct engine *engine, uint32_t index)
 {
 	struct suspension *suspension = engine->suspensions[index];
 
@@ -92,7 +92,7 @@ const char *engine_request_suspend(struct engine *engine, uint32_t index)
 		return NULL;
 	case ENGINE_TASK_SUSPENDING:
 	case ENGINE_TASK_SUSPENDED:
-		hold(engine, index);
+		engine_hold_suspended(engine, index);
 		return NULL;
 	case ENGINE_TASK_MIGRATING:
 		return "its VMs are on their way to other nodes; try again in a moment";

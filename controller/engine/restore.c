@@ -354,6 +354,8 @@ void engine_ask_again(struct engine *engine)
 			engine_launch_resume(engine, i);
 		else if (engine->tasks[i].state == ENGINE_TASK_MIGRATING)
 			engine_launch_migrate(engine, i);
+		if (engine->tasks[i].cancelled)
+			backend_kill(engine->backend, i, engine->tasks[i].attempts);
 	}
 	for (uint32_t c = 0; engine->queues && c < engine->setup.system->clusters_count; c++)
 		for (uint32_t i = 0; i < engine->queues[c].count; i++)

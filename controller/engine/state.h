@@ -10,8 +10,8 @@
  * The inside of the engine, shared by its files: engine.c (the loop), lifecycle.c (what happens to
  * one task), suspension.c (tasks that leave their nodes and go on), migration.c (tasks that run on at
  * others), mapping_event.c (promises,
- * snapshot, decision), carry_out.c (what a plan asks for), queues.c (machines with queues), request.c (what people ask for) and
- * restore.c (runs that go on).
+ * snapshot, decision), carry_out.c (what a plan asks for), queues.c (machines with queues), request.c and people.c (what people
+ * ask for of tasks under way, and of those that come and of nodes) and restore.c (runs that go on).
  */
 
 /* No task: what a free node holds. */
@@ -64,6 +64,16 @@ struct engine_queue {
 	double start_s;
 };
 
+/* Room for the longest answer of engine_waits_because(). */
+#define ENGINE_BECAUSE_SIZE 160
+
+/* Why a node takes no tasks, if it does not. */
+struct engine_closure {
+	bool failed;  /* the backend says that it is down */
+	bool drained; /* a person wants nothing new on it */
+	char *reason; /* of the latter, or NULL */
+};
+
 /* The lists keep their order: it decides what a policy sees and how ties fall. */
 struct engine {
 	struct engine_setup setup;
@@ -72,10 +82,12 @@ struct engine {
 	struct engine_task *tasks;     /* by index */
 	struct sched_task *known;      /* per task: as policies see it; engine_set_preemptible() */
 	uint32_t **places;             /* per task: room for its nodes */
-	uint32_t *places_pool;
+	uint32_t *places_pool;         /* of the pooled_count first ones; the others are their own */
+	uint32_t pooled_count;
 	struct suspension **suspensions; /* per task; NULL: never suspended */
 	struct migration **migrations;   /* per task; NULL: never migrated */
 	uint32_t *blocked;             /* per task: what its claim waits for; 0: it has none */
+	uint32_t parked_count;         /* waiting, and held by a person */
 	bool *dirty;                   /* per task: changed since it was recorded */
 	GArray *changed;               /* of indices: the dirty ones, and some that were */
 
@@ -107,15 +119,20 @@ struct engine {
 	uint32_t *occupants_pool;
 	uint32_t **leavers;            /* per cluster and node: the task that is leaving it */
 	uint32_t *leavers_pool;
-	bool **down;                   /* per cluster and node */
+	bool **down;                   /* per cluster and node: takes no tasks, by its closure */
 	bool *down_pool;
+	struct engine_closure **closures; /* per cluster and node */
+	struct engine_closure *closures_pool;
+	uint32_t nodes_count;          /* of all clusters */
+	char *because;                 /* room for what engine_waits_because() says */
 	uint32_t down_count;
 	struct sched_node *down_nodes; /* room for all nodes, twice */
 	double due_s;                  /* promises up to this time were tried */
 	bool disturbed;                /* something is late: reservations may have to slide */
 
 	uint64_t event_next;           /* number of the next periodic mapping event */
-	bool changed_places;           /* since the last mapping event: tasks ended, or nodes changed */
+	/* Since the last mapping event: tasks ended or were submitted or released, or nodes changed. */
+	bool changed_places;
 	double considered_s;           /* deferred tasks up to this time were considered */
 	uint32_t marks_next;
 	struct engine_result *marks;
@@ -130,6 +147,9 @@ struct engine {
 
 /* Ends the run as aborted; the first reason given is kept. */
 void engine_abort(struct engine *engine, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* Makes ready what is kept of the task that has just become the last one of an open workload. */
+void engine_init_task(struct engine *engine, uint32_t task);
 
 /* Tells the recorder about a task at once. */
 void engine_record_task(struct engine *engine, uint32_t task);
@@ -150,12 +170,9 @@ void engine_record_event(struct engine *engine, double time_s, const char *kind,
 /* Tells the recorder what pruning remembers from now on. */
 void engine_record_pruner(struct engine *engine, double time_s);
 
-/* Tells the recorder about an event of a node. */
+/* Tells the recorder about an event of a node; reason may be NULL. */
 void engine_record_node(struct engine *engine, double time_s, const char *kind,
 			const struct sched_node *node, const char *reason);
-
-/* Lets what was recorded be made safe. */
-void engine_flush(struct engine *engine);
 
 /* lifecycle.c */
 
@@ -222,6 +239,13 @@ void engine_launch(struct engine *engine, uint32_t task);
 
 /* Whether all nodes of the task's place are up, free, and not being left. */
 bool engine_place_free(const struct engine *engine, uint32_t task);
+
+/*
+ * The closure of a node has changed: it takes tasks or not from now on. What was promised it, where it
+ * takes none any more, is taken back with this reason.
+ */
+void engine_set_down(struct engine *engine, const struct sched_node *node, double time_s,
+		     const char *reason);
 
 /* Takes note of what the backend says. */
 void engine_handle(struct engine *engine, const struct backend_event *event);
@@ -415,6 +439,9 @@ void engine_list_queues(struct engine *engine, struct sched_snapshot *snapshot);
 double engine_next_deadline_s(const struct engine *engine, double after_s);
 
 /* request.c */
+
+/* A person holds a task that is suspended, or is about to be. */
+void engine_hold_suspended(struct engine *engine, uint32_t task);
 
 /* What a person wants to go on does so where nodes are idle. */
 void engine_resume_wanted(struct engine *engine);

@@ -7,6 +7,15 @@
 
 G_DEFINE_QUARK(workload-error-quark, workload_error)
 
+struct workload *workload_open_new(uint32_t tasks_max)
+{
+	struct workload *workload = g_new0(struct workload, 1);
+
+	workload->tasks = g_new(struct sched_task, tasks_max);
+	workload->tasks_max = tasks_max;
+	return workload;
+}
+
 void workload_free(struct workload *workload)
 {
 	if (!workload)

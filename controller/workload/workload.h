@@ -17,6 +17,7 @@ struct workload {
 	uint32_t trial;           /* from 1; `run` uses trial 1 */
 	uint32_t tasks_count;
 	struct sched_task *tasks; /* in order of arrival; id = index */
+	uint32_t tasks_max;       /* room, where tasks are added (engine_submit()); 0: no more */
 };
 
 #define WORKLOAD_ERROR (workload_error_quark())
@@ -71,6 +72,18 @@ struct workload *workload_testbed_new(const struct config *config,
  */
 gboolean workload_check(const struct workload *workload, const struct sched_system *system,
 			GError **error);
+
+/* For how many tasks there is room; what is kept per task is made for so many. */
+static inline uint32_t workload_room(const struct workload *workload)
+{
+	return MAX(workload->tasks_max, workload->tasks_count);
+}
+
+/*
+ * A new workload without tasks, with room for tasks_max (> 0) that come at any time; room that is not
+ * used costs no memory. Of one that goes on the caller puts back the tasks that came before.
+ */
+struct workload *workload_open_new(uint32_t tasks_max);
 
 /* NULL is allowed. */
 void workload_free(struct workload *workload);

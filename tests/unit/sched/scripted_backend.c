@@ -26,6 +26,7 @@ struct scripted {
 	const struct script *script;
 	double now_s;
 	double limit_j;
+	bool woken;
 	GQueue coming; /* of struct coming, by time */
 	GQueue late;   /* of struct coming: told after settle() */
 	GHashTable *taken;
@@ -383,6 +384,7 @@ static void happen(struct scripted *scripted, const struct coming *coming)
 		scripted->script->call(event->time_s, scripted->script->data);
 }
 
+/* What happens at the very time of a call is told after it. */
 static void scripted_wait(struct backend *backend, double until_s, struct backend_event *ret_event)
 {
 	struct scripted *scripted = (struct scripted *)backend;
@@ -391,13 +393,17 @@ static void scripted_wait(struct backend *backend, double until_s, struct backen
 				       ? scripted->limit_j / scripted->script->watts
 				       : (double)INFINITY;
 
-	while (next && next->event.kind == BACKEND_EVENT_NONE && next->event.time_s <= until_s) {
+	while (!scripted->woken && next && next->event.kind == BACKEND_EVENT_NONE &&
+	       next->event.time_s <= until_s) {
 		g_queue_pop_head(&scripted->coming);
 		happen(scripted, next);
 		free_coming(next);
 		next = g_queue_peek_head(&scripted->coming);
 	}
-	if (next && next->event.time_s <= until_s && next->event.time_s <= limit_s) {
+	if (scripted->woken) {
+		scripted->woken = false;
+		*ret_event = (struct backend_event){ .time_s = MIN(scripted->now_s, until_s) };
+	} else if (next && next->event.time_s <= until_s && next->event.time_s <= limit_s) {
 		g_queue_pop_head(&scripted->coming);
 		happen(scripted, next);
 		*ret_event = next->event;
@@ -408,8 +414,13 @@ static void scripted_wait(struct backend *backend, double until_s, struct backen
 		*ret_event = (struct backend_event){ BACKEND_EVENT_ENERGY_LIMIT, limit_s };
 	} else {
 		scripted->now_s = MAX(scripted->now_s, until_s);
-		*ret_event = (struct backend_event){ .kind = BACKEND_EVENT_NONE };
+		*ret_event = (struct backend_event){ .time_s = until_s };
 	}
+}
+
+static void scripted_wake(struct backend *backend)
+{
+	((struct scripted *)backend)->woken = true;
 }
 
 static void scripted_settle(struct backend *backend)
@@ -444,6 +455,7 @@ static const struct backend_ops scripted_ops = {
 	.energy_j = scripted_energy_j,
 	.set_limit = scripted_set_limit,
 	.wait = scripted_wait,
+	.wake = scripted_wake,
 	.settle = scripted_settle,
 	.destroy = scripted_destroy,
 };

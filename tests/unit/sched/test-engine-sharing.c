@@ -61,6 +61,7 @@ static void scene_init(struct scene *scene, uint64_t seed)
 
 	random_stream_init(&stream, seed, 17);
 	scene->hosts = 1 + (uint32_t)random_stream_below(&stream, 8);
+	scene->workload = (struct workload){ 0 };
 	scene->workload.tasks_count = 1 + (uint32_t)random_stream_below(&stream, 40);
 	scene->workload.tasks = g_new0(struct sched_task, scene->workload.tasks_count);
 	run_s = g_new(double, scene->workload.tasks_count);
