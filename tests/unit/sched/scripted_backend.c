@@ -167,13 +167,6 @@ static void scripted_start(struct backend *backend, const struct backend_start *
 	scripted_backend_adopt(backend, start, scripted->now_s);
 }
 
-static void scripted_kill(struct backend *backend, uint32_t task, uint32_t attempt)
-{
-	struct scripted *scripted = (struct scripted *)backend;
-
-	g_string_append_printf(scripted->log, "%g kill %u.%u\n", scripted->now_s, task, attempt);
-}
-
 /* How the step goes: what the script says of it, or at once. */
 static struct script_step find_step(struct scripted *scripted, uint32_t task, uint32_t n,
 				    bool resume)
@@ -210,6 +203,31 @@ static struct coming *take_end(struct scripted *scripted, const struct progress 
 		return coming;
 	}
 	return NULL;
+}
+
+static void scripted_kill(struct backend *backend, uint32_t task, uint32_t attempt)
+{
+	struct scripted *scripted = (struct scripted *)backend;
+	struct progress *progress =
+		g_hash_table_lookup(scripted->progress, attempt_key(task, attempt));
+	struct coming end = { 0 };
+
+	g_string_append_printf(scripted->log, "%g kill %u.%u\n", scripted->now_s, task, attempt);
+	if (!scripted->script->kills || !progress)
+		return;
+	g_autofree struct coming *due = take_end(scripted, progress);
+
+	if (due)
+		end = *due; /* otherwise it is suspended, and on no nodes */
+	end.event = (struct backend_event){
+		.kind = BACKEND_EVENT_ENDED,
+		.time_s = scripted->now_s,
+		.task = task,
+		.attempt = attempt,
+		.outcome = BACKEND_OUTCOME_KILLED,
+		.exec_s = progress->executed_s,
+	};
+	add(scripted, &end);
 }
 
 static struct coming step_coming(struct scripted *scripted, const struct progress *progress,

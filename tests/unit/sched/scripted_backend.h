@@ -59,6 +59,7 @@ struct script {
 	bool twice;            /* says everything that ends, or is suspended or resumed, twice */
 	const struct script_step *steps;
 	uint32_t steps_count;
+	bool kills;            /* an attempt that is killed ends at once; otherwise nothing comes of it */
 	double suspend_s;      /* what steps take that are not mentioned */
 	double resume_s;
 	const double *calls_s; /* in order of time: when call() is to be called */
