@@ -79,6 +79,22 @@ static bool put_facts(const struct writing *writing, double budget_j, const char
 	       put_meta(store, "budget_j", error, "%.17g", budget_j);
 }
 
+/* Trials other than the first leave no tasks that would tell; nothing where no stretch is known. */
+static bool put_stretch(struct store *store, int64_t run, const struct engine_result *result,
+			GError **error)
+{
+	g_autofree char *detail = NULL;
+	char mean[G_ASCII_DTOSTR_BUF_SIZE];
+	char max[G_ASCII_DTOSTR_BUF_SIZE];
+
+	if (!(result->stretch_max > 0))
+		return true;
+	detail = g_strdup_printf("{\"mean\": %s, \"max\": %s}",
+				 g_ascii_dtostr(mean, sizeof(mean), result->stretch_mean),
+				 g_ascii_dtostr(max, sizeof(max), result->stretch_max));
+	return store_add_event(store, run, result->ended_s, "stretch", detail, error);
+}
+
 static bool add_run(const struct writing *writing, uint32_t trial, uint32_t policy, uint32_t limit,
 		    int64_t *ret_run, GError **error)
 {
@@ -105,24 +121,24 @@ static bool add_run(const struct writing *writing, uint32_t trial, uint32_t poli
 	if (!store_add_run(writing->store, &row, error))
 		return false;
 	*ret_run = row.run;
-	return true;
+	return put_stretch(writing->store, row.run, result, error);
 }
 
 /* Simulates a run of trial 1 again, this time with everything recorded. */
-static bool record_run(const struct writing *writing, const struct workload *workload,
+static bool record_run(const struct writing *writing, const struct experiment_trial *drawn,
 		       uint32_t policy, uint32_t limit, int64_t run, GError **error)
 {
 	const struct experiment *experiment = writing->trials->experiment;
 	struct engine_setup setup =
-		experiment_setup(experiment, workload, &experiment->policies[policy],
-				 writing->trials->limits_j[limit]);
+		experiment_trial_setup(experiment, drawn, &experiment->policies[policy],
+				       writing->trials->limits_j[limit]);
 	struct recorder_store *recorder =
 		recorder_store_new(writing->store, run, experiment->system, false);
 	struct engine_result result;
 	bool good;
 
 	setup.recorder = recorder_store_engine(recorder);
-	experiment_simulate_run(experiment, NULL, &setup, &result);
+	experiment_simulate_run(experiment, drawn, &setup, &result);
 	good = recorder_store_finish(recorder, error);
 	recorder_store_free(recorder);
 	return good;
@@ -136,11 +152,10 @@ static bool put_runs(const struct writing *writing, GError **error)
 	g_autofree int64_t *first = g_new(int64_t, cells);
 	/* An environment's snapshots, of thousands of rows each, would fill the disk. */
 	const bool recorded = !experiment->config->environment;
-	g_autoptr(workload_t) workload =
-		recorded ? workload_testbed_new(experiment->config, experiment->system,
-						writing->seed, 1, error)
-			 : NULL;
-	bool good = (workload || !recorded) && store_begin(writing->store, error);
+	struct experiment_trial drawn = { 0 };
+	bool good = !recorded || experiment_trial_init(experiment, writing->seed, 1, &drawn, error);
+
+	good = good && store_begin(writing->store, error);
 
 	for (uint32_t trial = 0; good && trial < trials->trials; trial++) {
 		for (uint32_t i = 0; good && i < cells; i++) {
@@ -154,8 +169,9 @@ static bool put_runs(const struct writing *writing, GError **error)
 	}
 	good = good && store_commit(writing->store, error);
 	for (uint32_t i = 0; good && recorded && i < cells; i++)
-		good = record_run(writing, workload, i % experiment->policies_count,
+		good = record_run(writing, &drawn, i % experiment->policies_count,
 				  i / experiment->policies_count, first[i], error);
+	experiment_trial_clear(&drawn);
 	return good;
 }
 

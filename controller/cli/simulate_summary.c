@@ -77,10 +77,10 @@ static double result_migrations(const struct engine_result *result)
 /* Whether tasks may share hosts, and what says how well they do counts. */
 static bool shares(const struct simulate_summary *summary)
 {
-	const struct config_environment *environment =
-		summary->trials->experiment->config->environment;
+	const struct experiment *experiment = summary->trials->experiment;
+	const struct config_environment *environment = experiment->config->environment;
 
-	return environment && environment->sharing;
+	return experiment->shared || (environment && environment->sharing);
 }
 
 /* Whether tasks have deadlines and queues: being on time is what counts. */

@@ -132,7 +132,11 @@ struct engine_result {
 	uint64_t migrations;
 	double paused_memory;
 	double moved_memory;
-	/* Bounded stretches (paper 003, II.B) when all jobs completed, by the caller; 0: not known. */
+	/*
+	 * Bounded stretches (paper 003, II.B) of the jobs that arrived, by the caller; 0: not known. Those of a
+	 * cluster that did not complete count as dfrs_stretch_at_least() says; of an environment all
+	 * have to.
+	 */
 	double stretch_max;
 	double stretch_mean;
 	double span_s;      /* from the first arrival to the last end; so too */

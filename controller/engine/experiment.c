@@ -296,27 +296,35 @@ struct backend *experiment_backend_new(const struct experiment *experiment,
 	return backend;
 }
 
-/* Fills in the stretches of a run that completed all jobs. */
+/* Fills in the stretches of a run: of an environment's only where it completed all jobs. */
 static void find_stretches(const struct experiment_trial *trial, const struct engine *engine,
 			   struct engine_result *result)
 {
 	const struct workload *workload = trial->workload;
+	const struct sched_system *whole = trial->whole;
+	uint32_t count = 0;
 	double end_s = 0;
 	double sum = 0;
 
-	if (result->tasks_completed < workload->tasks_count)
+	if (trial->environment && result->tasks_completed < workload->tasks_count)
 		return;
 	for (uint32_t i = 0; i < workload->tasks_count; i++) {
+		const struct sched_task *job = &workload->tasks[i];
 		const struct engine_task *task = engine_task(engine, i);
-		const double stretch =
-			dfrs_bounded_stretch(task->ended_s - workload->tasks[i].arrival_s,
-					     trial->whole->etc_s[workload->tasks[i].row]);
+		const double run_s = whole->etc_s[(size_t)job->row * whole->columns_count];
+		double stretch;
 
+		if (job->arrival_s >= result->ended_s)
+			continue;
+		stretch = task->state == ENGINE_TASK_COMPLETED
+				  ? dfrs_bounded_stretch(task->ended_s - job->arrival_s, run_s)
+				  : dfrs_stretch_at_least(result->ended_s - job->arrival_s, run_s);
 		end_s = fmax(end_s, task->ended_s);
 		sum += stretch;
+		count++;
 		result->stretch_max = fmax(result->stretch_max, stretch);
 	}
-	result->stretch_mean = sum / workload->tasks_count;
+	result->stretch_mean = count ? sum / count : 0;
 	result->span_s = end_s - workload->tasks[0].arrival_s;
 }
 
@@ -348,6 +356,18 @@ static void simulate(const struct experiment_trial *trial, const struct engine_s
 	if (trial && trial->pruning)
 		find_robustness(trial->pruning, engine, ret_result);
 	backend_destroy(backend);
+}
+
+void experiment_simulate_spread(const struct experiment *experiment,
+				const struct experiment_trial *trial,
+				const struct engine_setup *setup,
+				const struct backend_sim_spread *spread,
+				struct engine_result *ret_result)
+{
+	struct backend *backend = experiment_backend_new(experiment, trial, setup);
+
+	backend_sim_set_spread(backend, spread);
+	simulate(trial, setup, backend, ret_result);
 }
 
 void experiment_simulate_run(const struct experiment *experiment,

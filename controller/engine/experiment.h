@@ -122,5 +122,13 @@ void experiment_simulate_run(const struct experiment *experiment,
 			     const struct experiment_trial *trial,
 			     const struct engine_setup *setup, struct engine_result *ret_result);
 
-/* The same without overheads. */
+/* The same, with execution times and energies that deviate (sim.h). */
+struct backend_sim_spread;
+void experiment_simulate_spread(const struct experiment *experiment,
+				const struct experiment_trial *trial,
+				const struct engine_setup *setup,
+				const struct backend_sim_spread *spread,
+				struct engine_result *ret_result);
+
+/* experiment_simulate_run() of a run that belongs to no trial, without overheads. */
 void experiment_simulate(const struct engine_setup *setup, struct engine_result *ret_result);

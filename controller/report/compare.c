@@ -5,6 +5,7 @@
 
 #include "controller/report/accuracy.h"
 #include "controller/report/arrivals.h"
+#include "controller/report/stretch.h"
 
 #define LEVEL 0.95
 
@@ -19,6 +20,11 @@ const char *compare_basis_name(enum compare_basis basis)
 					    "tasks"};
 
 	return names[basis];
+}
+
+const char *compare_measure_name(enum compare_measure measure)
+{
+	return measure == COMPARE_BY_STRETCH ? "stretch" : "utility";
 }
 
 const char *compare_order_name(enum compare_order order)
@@ -54,6 +60,16 @@ double compare_simulated_utility(const struct compare *compare, const char *poli
 	return cell ? cell->utility_mean : NAN;
 }
 
+double compare_simulated_stretch(const struct compare *compare, const char *policy, double limit)
+{
+	const struct summary_cell *cell = summary_cell(compare->simulated, policy, limit);
+	const struct store_run *run = same_run(compare, policy, limit);
+
+	if (run)
+		return summary_stretch(compare->simulated, run);
+	return cell ? cell->stretch_mean : NAN;
+}
+
 double compare_simulated_energy_j(const struct compare *compare, const char *policy, double limit)
 {
 	const struct summary_cell *cell = summary_cell(compare->simulated, policy, limit);
@@ -64,12 +80,33 @@ double compare_simulated_energy_j(const struct compare *compare, const char *pol
 	return cell ? cell->energy_j_mean : NAN;
 }
 
+/* What policies are ranked by: of a run, of a cell, and of what the simulation is judged on. */
+
+static double run_value(const struct compare *compare, const struct summary *summary,
+			const struct store_run *run)
+{
+	return compare->measure == COMPARE_BY_STRETCH ? summary_stretch(summary, run)
+						      : run->utility;
+}
+
+static double cell_value(const struct compare *compare, const struct summary_cell *cell)
+{
+	return compare->measure == COMPARE_BY_STRETCH ? cell->stretch_mean : cell->utility_mean;
+}
+
+static double simulated_value(const struct compare *compare, const char *policy, double limit)
+{
+	return compare->measure == COMPARE_BY_STRETCH
+		       ? compare_simulated_stretch(compare, policy, limit)
+		       : compare_simulated_utility(compare, policy, limit);
+}
+
 /* Differences. */
 
 /*
  * Differences of utility task by task, in order of their numbers; a task that never came earned 0.
  */
-static GArray *task_differences(GPtrArray *first, GPtrArray *second)
+static GArray *utility_differences(GPtrArray *first, GPtrArray *second)
 {
 	GArray *differences = g_array_new(FALSE, FALSE, sizeof(double));
 	guint i = 0, j = 0;
@@ -89,22 +126,57 @@ static GArray *task_differences(GPtrArray *first, GPtrArray *second)
 	return differences;
 }
 
-/*
- * Over the tasks of one run each. The value stays the difference of the runs' own utilities; the
- * interval keeps its width around it.
- */
-static bool difference_of_tasks(const struct summary *summary, const struct store_run *first,
-				const struct store_run *second,
-				struct compare_difference *difference, GError **error)
+/* Differences of stretch of the tasks that both runs had, over their number: they sum to that of means. */
+static GArray *stretch_differences(const GArray *first, const GArray *second)
 {
+	GArray *differences = g_array_new(FALSE, FALSE, sizeof(double));
+	guint i = 0, j = 0;
+
+	while (i < first->len && j < second->len) {
+		const struct stretch_task *a = &g_array_index(first, struct stretch_task, i);
+		const struct stretch_task *b = &g_array_index(second, struct stretch_task, j);
+		double difference = a->bounded - b->bounded;
+
+		if (a->task == b->task)
+			g_array_append_val(differences, difference);
+		i += a->task <= b->task;
+		j += b->task <= a->task;
+	}
+	for (guint k = 0; k < differences->len; k++)
+		g_array_index(differences, double, k) /= differences->len;
+	return differences;
+}
+
+/* Of either measure, task by task; NULL with `error`. */
+static GArray *task_differences(const struct compare *compare, const struct summary *summary,
+				const struct store_run *first, const struct store_run *second,
+				GError **error)
+{
+	if (compare->measure == COMPARE_BY_STRETCH) {
+		g_autoptr(GArray) a = stretch_tasks(summary->store, first, error);
+		g_autoptr(GArray) b = a ? stretch_tasks(summary->store, second, error) : NULL;
+
+		return b ? stretch_differences(a, b) : NULL;
+	}
 	g_autoptr(GPtrArray) a = store_tasks(summary->store, first->run, error);
 	g_autoptr(GPtrArray) b = a ? store_tasks(summary->store, second->run, error) : NULL;
-	g_autoptr(GArray) differences = NULL;
+
+	return b ? utility_differences(a, b) : NULL;
+}
+
+/*
+ * Over the tasks of one run each. The value stays the difference of the runs' own utilities or
+ * stretches; the interval keeps its width around it.
+ */
+static bool difference_of_tasks(const struct compare *compare, const struct summary *summary,
+				const struct store_run *first, const struct store_run *second,
+				struct compare_difference *difference, GError **error)
+{
+	g_autoptr(GArray) differences = task_differences(compare, summary, first, second, error);
 	struct stats_interval interval;
 
-	if (!b)
+	if (!differences)
 		return false;
-	differences = task_differences(a, b);
 	interval = stats_block_interval((const double *)(void *)differences->data,
 					differences->len, LEVEL);
 	difference->interval.n = interval.n;
@@ -117,15 +189,16 @@ static bool difference_of_tasks(const struct summary *summary, const struct stor
 }
 
 /* By the deviation of simulated repeats; the two policies' noises are independent. */
-static bool difference_by_noise(struct compare_noise *noise, const char *first,
-				const char *second, double limit,
+static bool difference_by_noise(const struct compare *compare, struct compare_noise *noise,
+				const char *first, const char *second, double limit,
 				struct compare_difference *difference)
 {
 	double sd_first, sd_second;
 	uint32_t repeats;
 
-	if (!noise || !noise->utility_sd(noise, first, limit, &sd_first, &repeats) ||
-	    !noise->utility_sd(noise, second, limit, &sd_second, &repeats) || repeats < 2)
+	if (!noise || !noise->sd(noise, compare->measure, first, limit, &sd_first, &repeats) ||
+	    !noise->sd(noise, compare->measure, second, limit, &sd_second, &repeats) ||
+	    repeats < 2)
 		return false;
 	difference->basis = COMPARE_BASIS_SIMULATED;
 	difference->interval = stats_interval_from_se(difference->interval.value,
@@ -134,8 +207,9 @@ static bool difference_by_noise(struct compare_noise *noise, const char *first,
 	return true;
 }
 
-/* Runs of both policies with the same repeat number, as differences of utility. */
-static GArray *paired_differences(GPtrArray *a, GPtrArray *b)
+/* Runs of both policies with the same repeat number, as differences of what they are ranked by. */
+static GArray *paired_differences(const struct compare *compare, const struct summary *summary,
+				  GPtrArray *a, GPtrArray *b)
 {
 	GArray *differences = g_array_new(FALSE, FALSE, sizeof(double));
 	guint i = 0, j = 0;
@@ -143,9 +217,10 @@ static GArray *paired_differences(GPtrArray *a, GPtrArray *b)
 	while (i < a->len && j < b->len) {
 		const struct store_run *first = a->pdata[i];
 		const struct store_run *second = b->pdata[j];
-		double difference = first->utility - second->utility;
+		double difference = run_value(compare, summary, first) -
+				    run_value(compare, summary, second);
 
-		if (first->repeat == second->repeat)
+		if (first->repeat == second->repeat && isfinite(difference))
 			g_array_append_val(differences, difference);
 		i += first->repeat <= second->repeat;
 		j += second->repeat <= first->repeat;
@@ -154,13 +229,14 @@ static GArray *paired_differences(GPtrArray *a, GPtrArray *b)
 }
 
 /* Over the runs of one side: all repeats or trials, or what a single one allows. */
-static bool difference_of_runs(const struct summary *summary, struct compare_noise *noise,
-			       const char *first, const char *second, double limit,
+static bool difference_of_runs(const struct compare *compare, const struct summary *summary,
+			       struct compare_noise *noise, const char *first,
+			       const char *second, double limit,
 			       struct compare_difference *ret_difference, GError **error)
 {
 	g_autoptr(GPtrArray) a = summary_cell_runs(summary, first, limit);
 	g_autoptr(GPtrArray) b = summary_cell_runs(summary, second, limit);
-	g_autoptr(GArray) paired = paired_differences(a, b);
+	g_autoptr(GArray) paired = paired_differences(compare, summary, a, b);
 	struct compare_difference difference = {
 		.interval =
 			stats_t_interval((const double *)(void *)paired->data, paired->len, LEVEL),
@@ -168,13 +244,15 @@ static bool difference_of_runs(const struct summary *summary, struct compare_noi
 	};
 
 	if (paired->len == 0)
-		difference.interval.value = summary_cell(summary, first, limit)->utility_mean -
-					    summary_cell(summary, second, limit)->utility_mean;
+		difference.interval.value =
+			cell_value(compare, summary_cell(summary, first, limit)) -
+			cell_value(compare, summary_cell(summary, second, limit));
 	if (paired->len < 2) {
 		difference.basis = COMPARE_BASIS_NONE;
-		if (!difference_by_noise(noise, first, second, limit, &difference) &&
+		if (!difference_by_noise(compare, noise, first, second, limit, &difference) &&
 		    paired->len == 1 &&
-		    !difference_of_tasks(summary, a->pdata[0], b->pdata[0], &difference, error))
+		    !difference_of_tasks(compare, summary, a->pdata[0], b->pdata[0], &difference,
+					 error))
 			return false;
 	}
 	*ret_difference = difference;
@@ -188,8 +266,8 @@ static struct compare_difference difference_of_same(const struct compare *compar
 {
 	struct compare_difference difference = {
 		.interval = {
-			.value = compare_simulated_utility(compare, first, limit) -
-				 compare_simulated_utility(compare, second, limit),
+			.value = simulated_value(compare, first, limit) -
+				 simulated_value(compare, second, limit),
 			.low = NAN,
 			.high = NAN,
 			.n = 1,
@@ -198,16 +276,16 @@ static struct compare_difference difference_of_same(const struct compare *compar
 		},
 	};
 
-	difference_by_noise(noise, first, second, limit, &difference);
+	difference_by_noise(compare, noise, first, second, limit, &difference);
 	return difference;
 }
 
 static bool fill_pair(const struct compare *compare, struct compare_noise *noise,
 		      struct compare_pair *pair, GError **error)
 {
-	if (!difference_of_runs(compare->measured, noise, pair->first, pair->second, pair->limit,
+	if (!difference_of_runs(compare, compare->measured, noise, pair->first, pair->second, pair->limit,
 				&pair->measured, error) ||
-	    !difference_of_runs(compare->simulated, noise, pair->first, pair->second, pair->limit,
+	    !difference_of_runs(compare, compare->simulated, noise, pair->first, pair->second, pair->limit,
 				&pair->trials, error))
 		return false;
 	pair->simulated = compare->same_arrivals
@@ -298,8 +376,8 @@ static void add_rank(struct compare *compare, double limit, GPtrArray *policies,
 	for (guint i = 0; i < policies->len; i++) {
 		const char *policy = policies->pdata[i];
 
-		measured[i] = summary_cell(compare->measured, policy, limit)->utility_mean;
-		simulated[i] = compare_simulated_utility(compare, policy, limit);
+		measured[i] = cell_value(compare, summary_cell(compare->measured, policy, limit));
+		simulated[i] = simulated_value(compare, policy, limit);
 	}
 	stats_kendall_add(&kendall, measured, simulated, policies->len);
 	stats_kendall_add(all, measured, simulated, policies->len);
@@ -369,6 +447,24 @@ static enum compare_verdict verdict_of(const struct compare *compare)
 	return compare->same ? COMPARE_AGREE : COMPARE_TOO_NOISY;
 }
 
+/* By stretch where all that both ran is on shared hosts and tells it. */
+static enum compare_measure measure_of(const struct compare *compare)
+{
+	const struct summary *measured = compare->measured;
+
+	if (!measured->shared || !compare->simulated->shared)
+		return COMPARE_BY_UTILITY;
+	for (guint i = 0; i < measured->policies->len * measured->limits->len; i++) {
+		const struct summary_cell *cell = &measured->cells[i];
+
+		if (cell->runs && summary_cell(compare->simulated, cell->policy, cell->limit) &&
+		    (!isfinite(cell->stretch_mean) ||
+		     !isfinite(compare_simulated_stretch(compare, cell->policy, cell->limit))))
+			return COMPARE_BY_UTILITY;
+	}
+	return COMPARE_BY_STRETCH;
+}
+
 struct compare *compare_new(const struct summary *measured, const struct summary *simulated,
 			    struct compare_noise *noise, bool trials, GError **error)
 {
@@ -382,6 +478,7 @@ struct compare *compare_new(const struct summary *measured, const struct summary
 	compare->ranks = g_array_new(FALSE, FALSE, sizeof(struct compare_rank));
 	compare->missing = g_ptr_array_new_with_free_func(g_free);
 	compare->same_arrivals = noise && !trials && arrivals_are_same(measured, simulated);
+	compare->measure = measure_of(compare);
 	if (!compare_limits(compare, noise, error))
 		return NULL;
 	compare->accuracies = accuracy_measure(measured, error);

@@ -18,7 +18,10 @@
  * that would not be the simulation's fault. Otherwise it is judged on the mean over its trials.
  * Tables show both.
  *
- * For every pair of policies A, B at every limit the difference of utility A - B is estimated on
+ * By what. Policies are ranked by utility, and where hosts are shared in time by the mean bounded stretch
+ * of their tasks (stretch.h), of which less is better, as paper 003 does.
+ *
+ * For every pair of policies A, B at every limit the difference A - B of that is estimated on
  * both sides, with a 95 % interval. The intervals are paired: both policies met the same arrivals.
  * What they are formed from depends on what there is, and every table says which (enum
  * compare_basis):
@@ -72,7 +75,13 @@ enum compare_verdict { COMPARE_TOO_NOISY = 0, COMPARE_AGREE, COMPARE_DIFFER };
 /* "too noisy", "agree", "differ". */
 const char *compare_verdict_name(enum compare_verdict verdict);
 
-/* The difference of utility of one pair on one side: first policy less second. */
+/* What policies are ranked by; zero: utility. */
+enum compare_measure { COMPARE_BY_UTILITY = 0, COMPARE_BY_STRETCH };
+
+/* "utility", "stretch". */
+const char *compare_measure_name(enum compare_measure measure);
+
+/* The difference of the measure of one pair on one side: first policy less second. */
 struct compare_difference {
 	struct stats_interval interval;
 	enum compare_basis basis;
@@ -89,7 +98,7 @@ struct compare_pair {
 };
 
 /*
- * Rank correlation of utilities over the policies of a limit: measured means against what the
+ * Rank correlation of the measure over the policies of a limit: measured means against what the
  * simulation is judged on.
  */
 struct compare_rank {
@@ -100,6 +109,7 @@ struct compare_rank {
 
 struct compare {
 	const struct summary *measured, *simulated; /* borrowed */
+	enum compare_measure measure;
 	bool same_arrivals; /* judged on the one simulated run with the measured arrivals */
 	GArray *pairs;      /* struct compare_pair, by limit, then in the order of policies */
 	GArray *ranks;      /* struct compare_rank, by limit; the last one over all */
@@ -111,13 +121,13 @@ struct compare {
 typedef struct compare compare_t; /* for g_autoptr() */
 
 /*
- * The deviation of a run's utility from one repeat to the next, by simulated repeats (noise.h).
+ * The deviation of a run's measure from one repeat to the next, by simulated repeats (noise.h).
  * Called for cells that have one run only; fills *ret_sd and the number of repeats behind it.
  * Returns false when it cannot tell.
  */
 struct compare_noise {
-	bool (*utility_sd)(struct compare_noise *noise, const char *policy, double limit,
-			   double *ret_sd, uint32_t *ret_repeats);
+	bool (*sd)(struct compare_noise *noise, enum compare_measure measure, const char *policy,
+		   double limit, double *ret_sd, uint32_t *ret_repeats);
 };
 
 #define COMPARE_ERROR (compare_error_quark())
@@ -143,6 +153,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(compare_t, compare_free)
 
 /* What the simulation of a policy under a limit is judged on; NAN where it did not run. */
 double compare_simulated_utility(const struct compare *compare, const char *policy, double limit);
+double compare_simulated_stretch(const struct compare *compare, const char *policy, double limit);
 double compare_simulated_energy_j(const struct compare *compare, const char *policy, double limit);
 
 /* The verdict in a sentence, with what it rests on. The caller frees. */

@@ -29,18 +29,23 @@ static void append_table(GString *text, const char *title, const struct table *t
 
 /*
  * Columns: title, whether it is text, whether it is shown only where the same arrivals are judged
- * on.
+ * on, or only where policies are ranked by stretch.
  */
 struct column {
 	const char *title;
 	bool text;
 	bool same_only;
+	bool stretch_only;
 };
 
-static void add_columns(struct table *table, const struct column *columns, gsize count, bool same)
+static void add_columns(struct table *table, const struct column *columns, gsize count,
+			const struct compare *compare)
 {
+	const bool stretch = compare->measure == COMPARE_BY_STRETCH;
+
 	for (gsize i = 0; i < count; i++)
-		if (same || !columns[i].same_only)
+		if ((compare->same_arrivals || !columns[i].same_only) &&
+		    (stretch || !columns[i].stretch_only))
 			table_column(table, columns[i].title,
 				     columns[i].text ? TABLE_LEFT : TABLE_RIGHT);
 }
@@ -54,6 +59,17 @@ static void put_cell(struct table *table, const struct compare *compare,
 	table_row(table);
 	table_number(table, 100 * a->limit, 0);
 	table_text(table, a->policy);
+	if (compare->measure == COMPARE_BY_STRETCH) {
+		table_number(table, a->stretch_mean, 3);
+		table_number(table, a->stretch_sd, 3);
+		table_number(table, a->stretch_max, 2);
+		if (compare->same_arrivals)
+			table_number(table, compare_simulated_stretch(compare, a->policy, a->limit),
+				     3);
+		table_number(table, b->stretch_mean, 3);
+		table_number(table, b->stretch_sd, 3);
+		table_number(table, b->stretch_max, 2);
+	}
 	table_number(table, a->utility_mean, 2);
 	table_number(table, a->utility_sd, 2);
 	if (compare->same_arrivals)
@@ -70,10 +86,39 @@ static void put_cell(struct table *table, const struct compare *compare,
 	table_text(table, ended_b);
 }
 
+/* How many tasks of a side count although they did not complete. */
+static guint unfinished(const struct summary *summary)
+{
+	guint count = 0;
+
+	for (guint i = 0; i < summary->policies->len * summary->limits->len; i++)
+		count += summary->cells[i].unfinished;
+	return count;
+}
+
+static void append_stretch_notes(GString *text, const struct compare *compare)
+{
+	const guint measured = unfinished(compare->measured);
+	const guint simulated = unfinished(compare->simulated);
+
+	g_string_append(text,
+			"  stretch: mean of max(turn-around, 30 s) / max(time alone, 30 s) over the tasks, "
+			"less is better;\n    largest: of a run, mean over runs\n");
+	if (measured + simulated)
+		g_string_append_printf(text,
+				       "  %u measured and %u simulated tasks did not complete and "
+				       "count as if they had when their run ended\n",
+				       measured, simulated);
+}
+
 static void append_cells(GString *text, const struct compare *compare)
 {
 	static const struct column columns[] = {
 		{"limit %", false, false},      {"policy", true, false},
+		{"stretch meas", false, false, true}, {"sd", false, false, true},
+		{"largest", false, false, true}, {"sim same", false, true, true},
+		{"sim trials", false, false, true}, {"sd", false, false, true},
+		{"largest", false, false, true},
 		{"utility meas", false, false}, {"sd", false, false},
 		{"sim same", false, true},      {"sim trials", false, false},
 		{"sd", false, false},           {"energy J meas", false, false},
@@ -84,7 +129,7 @@ static void append_cells(GString *text, const struct compare *compare)
 	g_autoptr(table_t) table = table_new();
 	guint policies = compare->measured->policies->len;
 
-	add_columns(table, columns, G_N_ELEMENTS(columns), compare->same_arrivals);
+	add_columns(table, columns, G_N_ELEMENTS(columns), compare);
 	for (guint i = 0; i < policies * compare->measured->limits->len; i++) {
 		const struct summary_cell *a = &compare->measured->cells[i];
 		const struct summary_cell *b =
@@ -96,6 +141,8 @@ static void append_cells(GString *text, const struct compare *compare)
 			put_cell(table, compare, a, b);
 	}
 	append_table(text, "Per policy and limit", table);
+	if (compare->measure == COMPARE_BY_STRETCH)
+		append_stretch_notes(text, compare);
 	g_string_append(text,
 			"  meas: mean over repeats, sim trials: mean over trials; sd: standard "
 			"deviation over them\n");
@@ -105,20 +152,24 @@ static void append_cells(GString *text, const struct compare *compare)
 				"measured\n");
 }
 
-static void put_interval(struct table *table, const struct compare_difference *difference)
+static void put_interval(struct table *table, const struct compare *compare,
+			 const struct compare_difference *difference)
 {
 	const struct stats_interval *interval = &difference->interval;
+	const int decimals = compare->measure == COMPARE_BY_STRETCH ? 3 : 2;
 
-	table_number(table, interval->value, 2);
+	table_number(table, interval->value, decimals);
 	if (isfinite(interval->low))
-		table_textf(table, "%.2f .. %.2f", interval->low, interval->high);
+		table_textf(table, "%.*f .. %.*f", decimals, interval->low, decimals,
+			    interval->high);
 	else
 		table_text(table, NULL);
 }
 
-static void put_difference(struct table *table, const struct compare_difference *difference)
+static void put_difference(struct table *table, const struct compare *compare,
+			   const struct compare_difference *difference)
 {
-	put_interval(table, difference);
+	put_interval(table, compare, difference);
 	table_text(table, compare_basis_name(difference->basis));
 }
 
@@ -133,9 +184,10 @@ static void append_pairs(GString *text, const struct compare *compare)
 		{"95 % interval", false, true},
 	};
 	g_autoptr(table_t) table = table_new();
+	g_autofree char *title = NULL;
 	double limit = NAN;
 
-	add_columns(table, columns, G_N_ELEMENTS(columns), compare->same_arrivals);
+	add_columns(table, columns, G_N_ELEMENTS(columns), compare);
 	for (guint i = 0; i < compare->pairs->len; i++) {
 		const struct compare_pair *pair =
 			&g_array_index(compare->pairs, struct compare_pair, i);
@@ -147,18 +199,19 @@ static void append_pairs(GString *text, const struct compare *compare)
 		table_row(table);
 		table_number(table, 100 * pair->limit, 0);
 		table_text(table, name);
-		put_difference(table, &pair->measured);
-		put_difference(table, &pair->simulated);
+		put_difference(table, compare, &pair->measured);
+		put_difference(table, compare, &pair->simulated);
 		table_text(table, compare_order_name(pair->order));
 		if (compare->same_arrivals)
-			put_interval(table, &pair->trials);
+			put_interval(table, compare, &pair->trials);
 	}
-	append_table(text,
-		     compare->same_arrivals
-			     ? "Differences of utility, pair by pair; simulated: on the measured "
-			       "arrivals"
-			     : "Differences of utility, pair by pair; simulated: over trials",
-		     table);
+	title = g_strdup_printf("Differences of %s, pair by pair%s; simulated: %s",
+				compare_measure_name(compare->measure),
+				compare->measure == COMPARE_BY_STRETCH
+					? " (below 0: the first is better)"
+					: "",
+				compare->same_arrivals ? "on the measured arrivals" : "over trials");
+	append_table(text, title, table);
 }
 
 /* One line for each basis that occurs. */
@@ -194,6 +247,10 @@ static void append_bases(GString *text, const struct compare *compare)
 static void append_ranks(GString *text, const struct compare *compare)
 {
 	g_autoptr(table_t) table = table_new();
+	g_autofree char *title =
+		g_strdup_printf("Kendall's rank correlation of %s, measured against simulated",
+				compare->measure == COMPARE_BY_STRETCH ? "mean stretches"
+								       : "utilities");
 
 	table_column(table, "limit %", TABLE_RIGHT);
 	table_column(table, "policies", TABLE_RIGHT);
@@ -210,8 +267,7 @@ static void append_ranks(GString *text, const struct compare *compare)
 		table_integer(table, rank->policies);
 		table_number(table, rank->tau_b, 3);
 	}
-	append_table(text, "Kendall's rank correlation of utilities, measured against simulated",
-		     table);
+	append_table(text, title, table);
 }
 
 static void append_accuracies(GString *text, const struct compare *compare)
@@ -261,9 +317,10 @@ char *compare_sentence(const struct compare *compare)
 
 	g_string_append_printf(
 		text,
-		"%s: of %u pairs %u have the same order measured and simulated%s, %u the "
+		"%s: of %u pairs %u have the same order%s measured and simulated%s, %u the "
 		"opposite one, %u are too noisy to tell",
 		compare_verdict_name(compare->verdict), compare->pairs->len, compare->same,
+		compare->measure == COMPARE_BY_STRETCH ? " by stretch" : "",
 		compare->same_arrivals ? " on the same arrivals" : "", compare->opposite,
 		compare->noisy);
 	if (isfinite(all->tau_b))
@@ -290,11 +347,14 @@ char *compare_text(const struct compare *compare)
 	return g_string_free(text, FALSE);
 }
 
-static json_t *difference_json(const struct compare_difference *difference)
+static json_t *difference_json(const struct compare *compare,
+			       const struct compare_difference *difference)
 {
 	const struct stats_interval *interval = &difference->interval;
 
-	return json_pack("{s:o, s:o, s:o, s:s, s:I}", "utility_difference",
+	return json_pack("{s:o, s:o, s:o, s:s, s:I}",
+			 compare->measure == COMPARE_BY_STRETCH ? "stretch_difference"
+								: "utility_difference",
 			 summary_json_number(interval->value), "low",
 			 summary_json_number(interval->low), "high",
 			 summary_json_number(interval->high), "from",
@@ -313,9 +373,9 @@ static json_t *pairs_json(const struct compare *compare)
 			array,
 			json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:s}", "limit",
 				  summary_json_number(pair->limit), "first", pair->first, "second",
-				  pair->second, "measured", difference_json(&pair->measured),
-				  "simulated", difference_json(&pair->simulated), "trials",
-				  difference_json(&pair->trials), "order",
+				  pair->second, "measured", difference_json(compare, &pair->measured),
+				  "simulated", difference_json(compare, &pair->simulated), "trials",
+				  difference_json(compare, &pair->trials), "order",
 				  compare_order_name(pair->order)));
 	}
 	return array;
@@ -365,9 +425,9 @@ json_t *compare_json(const struct compare *compare)
 
 	for (guint i = 0; i < compare->missing->len; i++)
 		json_array_append_new(missing, json_string(compare->missing->pdata[i]));
-	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "verdict",
-			 compare_verdict_name(compare->verdict), "sentence", sentence,
-			 "simulated_on", compare->same_arrivals ? "same arrivals" : "trials",
+	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "verdict", compare_verdict_name(compare->verdict), "sentence", sentence,
+			 "ranked_by", compare_measure_name(compare->measure), "simulated_on", compare->same_arrivals ? "same arrivals" : "trials",
 			 "pairs_same",
 			 (int)compare->same, "pairs_opposite", (int)compare->opposite,
 			 "pairs_too_noisy", (int)compare->noisy, "measured",

@@ -16,7 +16,8 @@ G_DEFINE_QUARK(virtbed-noise, noise_error)
 struct noise_cell {
 	char *policy;
 	double limit;
-	double sd;
+	double utility_sd;
+	double stretch_sd; /* of the mean bounded stretch; NAN: hosts are not shared */
 };
 
 struct noise {
@@ -24,7 +25,7 @@ struct noise {
 	const struct summary *measured;
 	struct config *config;
 	struct experiment *experiment;
-	struct workload *workload;
+	struct experiment_trial trial;
 	GPtrArray *ratios;     /* GArray of struct backend_sim_ratio, per cluster of the system */
 	GArray *paces;         /* struct backend_sim_ratio: per run, its mean over that of all */
 	GArray *cells;         /* struct noise_cell */
@@ -235,64 +236,72 @@ static void paced_clear(struct paced *paced)
 }
 
 /*
- * Utility of one simulated repeat. Every policy and limit draws anew: their runs were apart, too;
- * the paces take turns.
+ * One simulated repeat. Every policy and limit draws anew: their runs were apart, too; the paces take
+ * turns.
  */
-static double simulate(const struct noise *noise, const struct policy *policy, double limit_j,
-		       uint64_t stream)
+static void simulate(const struct noise *noise, const struct policy *policy, double limit_j,
+		     uint64_t stream, struct engine_result *ret_result)
 {
 	const struct backend_sim_ratio *pace = &g_array_index(
 		noise->paces, struct backend_sim_ratio, stream % noise->paces->len);
 	struct engine_setup setup =
-		experiment_setup(noise->experiment, noise->workload, policy, limit_j);
-	struct backend *backend = experiment_backend_new(noise->experiment, NULL, &setup);
-	g_autoptr(engine_t) engine = engine_new(&setup, backend);
-	struct engine_result result;
+		experiment_trial_setup(noise->experiment, &noise->trial, policy, limit_j);
 	struct paced paced;
 
 	paced_init(&paced, noise, pace, stream);
-	backend_sim_set_spread(backend, &paced.spread);
-	engine_run(engine, &result);
-	backend_destroy(backend);
+	experiment_simulate_spread(noise->experiment, &noise->trial, &setup, &paced.spread,
+				   ret_result);
 	paced_clear(&paced);
-	return result.utility;
 }
 
-static bool simulate_cell(struct noise *noise, const char *name, double limit, double *ret_sd)
+/* Returns the cell, valid until the next one, or NULL: its policy is not known. */
+static const struct noise_cell *simulate_cell(struct noise *noise, const char *name, double limit)
 {
 	const struct summary_cell *cell = summary_cell(noise->measured, name, limit);
 	double utilities[NOISE_REPEATS];
+	double stretches[NOISE_REPEATS];
 	struct noise_cell known = {.limit = limit};
 	struct policy policy;
 	char message[256];
 
 	if (!cell || policy_parse(name, &policy, message, sizeof(message)) < 0)
-		return false;
-	for (uint32_t i = 0; i < NOISE_REPEATS; i++)
-		utilities[i] = simulate(noise, &policy, cell->limit_j,
-					(uint64_t)noise->cells->len * NOISE_REPEATS + i);
+		return NULL;
+	for (uint32_t i = 0; i < NOISE_REPEATS; i++) {
+		struct engine_result result;
+
+		simulate(noise, &policy, cell->limit_j,
+			 (uint64_t)noise->cells->len * NOISE_REPEATS + i, &result);
+		utilities[i] = result.utility;
+		stretches[i] = result.stretch_max > 0 ? result.stretch_mean : (double)NAN;
+	}
 	known.policy = g_strdup(name);
-	known.sd = stats_sd(utilities, NOISE_REPEATS);
+	known.utility_sd = stats_sd(utilities, NOISE_REPEATS);
+	known.stretch_sd = stats_sd(stretches, NOISE_REPEATS);
 	g_array_append_val(noise->cells, known);
-	*ret_sd = known.sd;
-	return true;
+	return &g_array_index(noise->cells, struct noise_cell, noise->cells->len - 1);
 }
 
-static bool utility_sd(struct compare_noise *base, const char *policy, double limit,
-		       double *ret_sd, uint32_t *ret_repeats)
+static const struct noise_cell *find_cell(struct noise *noise, const char *policy, double limit)
 {
-	struct noise *noise = (struct noise *)base;
-
-	*ret_repeats = NOISE_REPEATS;
 	for (guint i = 0; i < noise->cells->len; i++) {
 		const struct noise_cell *cell = &g_array_index(noise->cells, struct noise_cell, i);
 
-		if (g_str_equal(cell->policy, policy) && summary_same_limit(cell->limit, limit)) {
-			*ret_sd = cell->sd;
-			return true;
-		}
+		if (g_str_equal(cell->policy, policy) && summary_same_limit(cell->limit, limit))
+			return cell;
 	}
-	return simulate_cell(noise, policy, limit, ret_sd);
+	return simulate_cell(noise, policy, limit);
+}
+
+static bool find_sd(struct compare_noise *base, enum compare_measure measure, const char *policy,
+		    double limit, double *ret_sd, uint32_t *ret_repeats)
+{
+	const struct noise_cell *cell = find_cell((struct noise *)base, policy, limit);
+
+	if (!cell)
+		return false;
+	*ret_repeats = NOISE_REPEATS;
+	*ret_sd = measure == COMPARE_BY_STRETCH ? cell->stretch_sd : cell->utility_sd;
+	return isfinite(*ret_sd);
 }
 
 static bool prepare_experiment(struct noise *noise, GError **error)
@@ -316,9 +325,7 @@ static bool prepare_experiment(struct noise *noise, GError **error)
 	noise->experiment = experiment_new(noise->config, policies, error);
 	if (!noise->experiment)
 		return false;
-	noise->workload =
-		workload_testbed_new(noise->config, noise->experiment->system, run->seed, 1, error);
-	return noise->workload != NULL;
+	return experiment_trial_init(noise->experiment, run->seed, 1, &noise->trial, error);
 }
 
 static void clear_cell(gpointer data)
@@ -330,7 +337,7 @@ struct noise *noise_new(const struct summary *measured, GError **error)
 {
 	g_autoptr(noise_t) noise = g_new0(struct noise, 1);
 
-	noise->base.utility_sd = utility_sd;
+	noise->base.sd = find_sd;
 	noise->measured = measured;
 	noise->ratios = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 	noise->paces = g_array_new(FALSE, FALSE, sizeof(struct backend_sim_ratio));
@@ -348,7 +355,7 @@ void noise_free(struct noise *noise)
 	g_array_unref(noise->cells);
 	g_ptr_array_unref(noise->ratios);
 	g_array_unref(noise->paces);
-	workload_free(noise->workload);
+	experiment_trial_clear(&noise->trial);
 	experiment_free(noise->experiment);
 	config_free(noise->config);
 	g_free(noise);

@@ -8,8 +8,8 @@
 #include "controller/report/summary.h"
 
 /*
- * The noise of a measurement that was made once: what its utility would deviate by from one repeat
- * to the next. The measured experiment is simulated again and again: the same configuration,
+ * The noise of a measurement that was made once: what its utility, and on shared hosts its mean
+ * bounded stretch, would deviate by from one repeat to the next. The measured experiment is simulated again and again: the same configuration,
  * estimates, arrivals, policy and limit, but every task takes its ETC and EEC times a pair of
  * ratios (time, energy) drawn from those that the completed tasks of the measured runs showed on
  * the same cluster (on any cluster, where fewer than NOISE_RATIOS_MIN did).

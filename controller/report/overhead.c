@@ -75,21 +75,22 @@ static bool take_from_runs(const struct summary *measured, struct config *config
 
 /* Rows. */
 
-static double simulate(const struct experiment *experiment, const struct workload *workload,
+static double simulate(const struct experiment *experiment, const struct experiment_trial *trial,
 		       const struct policy *policy, double limit_j, bool with,
 		       double *ret_suspensions)
 {
-	struct engine_setup setup = experiment_setup(experiment, workload, policy, limit_j);
+	struct engine_setup setup = experiment_trial_setup(experiment, trial, policy, limit_j);
+	const uint32_t count = trial->workload->tasks_count;
 	struct engine_result result;
 	struct backend *backend;
 	struct engine *engine;
 
-	backend = with ? experiment_backend_new(experiment, NULL, &setup)
-		       : backend_sim_new(setup.system, workload->tasks_count);
+	backend = with ? experiment_backend_new(experiment, trial, &setup)
+		       : backend_sim_new(trial->whole ? trial->whole : trial->system, count);
 	engine = engine_new(&setup, backend);
 	engine_run(engine, &result);
 	*ret_suspensions = 0;
-	for (uint32_t i = 0; i < workload->tasks_count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		*ret_suspensions += engine_task(engine, i)->suspensions;
 	engine_free(engine);
 	backend_destroy(backend);
@@ -121,7 +122,7 @@ static bool count_measured(const struct summary *measured, const struct summary_
 
 static bool add_row(struct overhead *overhead, const struct summary *measured,
 		    const struct summary_cell *cell, const struct experiment *experiment,
-		    const struct workload *workload, GError **error)
+		    const struct experiment_trial *trial, GError **error)
 {
 	struct overhead_row row = {
 		.limit = cell->limit,
@@ -135,9 +136,9 @@ static bool add_row(struct overhead *overhead, const struct summary *measured,
 	if (!count_measured(measured, cell, &row.measured_suspensions, error))
 		return false;
 	row.policy = g_strdup(cell->policy);
-	row.with_utility = simulate(experiment, workload, &policy, cell->limit_j, true,
+	row.with_utility = simulate(experiment, trial, &policy, cell->limit_j, true,
 				    &row.with_suspensions);
-	row.without_utility = simulate(experiment, workload, &policy, cell->limit_j, false,
+	row.without_utility = simulate(experiment, trial, &policy, cell->limit_j, false,
 				       &row.without_suspensions);
 	g_array_append_val(overhead->rows, row);
 	return true;
@@ -149,7 +150,7 @@ static bool add_rows(struct overhead *overhead, const struct summary *measured,
 	const struct store_run *run = g_ptr_array_index(measured->runs, 0);
 	g_autofree const char **policies = g_new0(const char *, measured->policies->len + 1);
 	g_autoptr(experiment_t) experiment = NULL;
-	g_autoptr(workload_t) workload = NULL;
+	struct experiment_trial trial;
 	bool good = true;
 
 	for (guint i = 0; i < measured->policies->len; i++)
@@ -157,13 +158,13 @@ static bool add_rows(struct overhead *overhead, const struct summary *measured,
 	experiment = experiment_new(config, policies, error);
 	if (!experiment)
 		return false;
-	workload = workload_testbed_new(config, experiment->system, run->seed, 1, error);
-	if (!workload)
+	if (!experiment_trial_init(experiment, run->seed, 1, &trial, error))
 		return false;
 	for (guint i = 0; good && i < measured->policies->len * measured->limits->len; i++)
 		if (measured->cells[i].runs)
 			good = add_row(overhead, measured, &measured->cells[i], experiment,
-				       workload, error);
+				       &trial, error);
+	experiment_trial_clear(&trial);
 	return good;
 }
 

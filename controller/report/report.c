@@ -9,7 +9,7 @@
 #include "controller/report/suspensions.h"
 #include "controller/store/store_energy.h"
 
-static void add_columns(struct table *table, bool deadlines)
+static void add_columns(struct table *table, const struct summary *summary)
 {
 	static const struct {
 		const char *title;
@@ -24,11 +24,16 @@ static void add_columns(struct table *table, bool deadlines)
 
 	for (gsize i = 0; i < G_N_ELEMENTS(columns); i++)
 		table_column(table, columns[i].title, columns[i].align);
-	if (deadlines)
+	if (summary->shared) {
+		table_column(table, "stretch", TABLE_RIGHT);
+		table_column(table, "largest", TABLE_RIGHT);
+	}
+	if (summary->deadlines)
 		table_column(table, "on time %", TABLE_RIGHT);
 }
 
-static void add_cell(struct table *table, const struct summary_cell *cell, bool deadlines)
+static void add_cell(struct table *table, const struct summary_cell *cell,
+		     const struct summary *summary)
 {
 	g_autofree char *ended_by = summary_ended_by(cell);
 	/* Counts are whole over one run, means over several. */
@@ -50,7 +55,11 @@ static void add_cell(struct table *table, const struct summary_cell *cell, bool 
 	table_text(table, ended_by);
 	table_number(table, cell->ended_s_mean, 1);
 	table_number(table, cell->gap_s, 1);
-	if (deadlines)
+	if (summary->shared) {
+		table_number(table, cell->stretch_mean, 2);
+		table_number(table, cell->stretch_max, 2);
+	}
+	if (summary->deadlines)
 		table_number(table, cell->robustness_percent, 1);
 }
 
@@ -59,12 +68,12 @@ struct table *report_table(const struct summary *summary)
 	struct table *table = table_new();
 	guint policies = summary->policies->len;
 
-	add_columns(table, summary->deadlines);
+	add_columns(table, summary);
 	for (guint i = 0; i < policies * summary->limits->len; i++) {
 		if (i && i % policies == 0)
 			table_rule(table);
 		if (summary->cells[i].runs)
-			add_cell(table, &summary->cells[i], summary->deadlines);
+			add_cell(table, &summary->cells[i], summary);
 	}
 	return table;
 }
@@ -109,6 +118,9 @@ char *report_text(const struct summary *summary, GError **error)
 		g_string_append_printf(text, "  ! %s\n", (char *)heading->pdata[i]);
 	g_string_append_printf(text, "\n%s  means and standard deviations (sd) over %s\n", body,
 			       over);
+	if (summary->shared)
+		g_string_append(text, "  stretch: max(turn-around, 30 s) / max(time alone, 30 s), less "
+				      "is better; the mean over tasks, and the largest\n");
 	return append_parts(text, summary, error) ? g_strdup(text->str) : NULL;
 }
 

@@ -15,7 +15,7 @@ struct source {
 	const char *name;
 	make_f make;
 	const char *key; /* of the array in that JSON; NULL: it is the array */
-	const char *fields[15];
+	const char *fields[17];
 };
 
 static json_t *make_cells(const struct summary *summary, GError **error)
@@ -48,7 +48,7 @@ static const struct source sources[] = {
 	{"policies", make_cells, "cells",
 	 {"policy", "limit", "limit_j", "runs", "utility_mean", "utility_sd", "energy_j_mean",
 	  "energy_j_sd", "tasks_arrived_mean", "tasks_completed_mean", "tasks_failed_mean",
-	  "tasks_dropped_mean", "ended_by", "ended_s_mean", "gap_s"}},
+	  "tasks_dropped_mean", "ended_by", "ended_s_mean", "gap_s", "stretch_mean", "stretch_max_mean"}},
 	{"suspensions", make_suspensions, "types",
 	 {"policy", "limit", "type", "tasks", "suspended", "resumed", "still_s", "still_median_s",
 	  "still_max_s"}},

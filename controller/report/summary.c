@@ -8,6 +8,7 @@
 #include "common/config.h"
 #include "controller/report/origin.h"
 #include "controller/report/stats.h"
+#include "controller/report/stretch.h"
 
 /* Fractions of the budget closer than this are the same limit. */
 #define SAME_LIMIT 1e-9
@@ -108,6 +109,38 @@ static void add_run(struct summary_cell *cell, const struct store_run *run)
 	cell->ended_done += g_str_equal(run->ended_by, "done");
 }
 
+double summary_stretch(const struct summary *summary, const struct store_run *run)
+{
+	const struct stretch *stretch =
+		summary->stretches ? g_hash_table_lookup(summary->stretches, run) : NULL;
+
+	return stretch ? stretch->mean : (double)NAN;
+}
+
+/* The stretches of those of the cell's runs that have any. */
+static void fill_stretches(const struct summary *summary, const GPtrArray *runs,
+			   struct summary_cell *cell)
+{
+	g_autofree double *means = g_new(double, runs->len + 1);
+	g_autofree double *largest = g_new(double, runs->len + 1);
+	guint count = 0;
+
+	for (guint i = 0; i < runs->len; i++) {
+		const struct stretch *stretch =
+			summary->stretches ? g_hash_table_lookup(summary->stretches, runs->pdata[i])
+					   : NULL;
+
+		if (!stretch || !isfinite(stretch->mean))
+			continue;
+		cell->unfinished += stretch->unfinished;
+		means[count] = stretch->mean;
+		largest[count++] = stretch->max;
+	}
+	cell->stretch_mean = stats_mean(means, count);
+	cell->stretch_sd = stats_sd(means, count);
+	cell->stretch_max = stats_mean(largest, count);
+}
+
 static void fill_cell(const struct summary *summary, struct summary_cell *cell)
 {
 	g_autoptr(GPtrArray) runs = summary_cell_runs(summary, cell->policy, cell->limit);
@@ -133,6 +166,7 @@ static void fill_cell(const struct summary *summary, struct summary_cell *cell)
 	cell->failed_mean /= n;
 	cell->dropped_mean /= n;
 	cell->ended_s_mean /= n;
+	fill_stretches(summary, runs, cell);
 	cell->robustness_percent =
 		summary->deadlines ? 100 * cell->utility_mean / cell->arrived_mean : (double)NAN;
 }
@@ -170,15 +204,34 @@ static void sum_host(struct summary *summary)
 	summary->host_load = known ? sum / known : NAN;
 }
 
-/* Whether the runs are of environment.pruning; not where the configuration is gone. */
-static bool has_deadlines(const struct summary *summary)
+/* What the configuration says of the runs; nothing where it is gone. */
+static void read_config(struct summary *summary)
 {
 	g_autofree char *path = g_build_filename(summary->path, "config.yaml", NULL);
 	g_autoptr(config_t) config = NULL;
 
 	if (g_file_test(path, G_FILE_TEST_EXISTS))
 		config = config_load(path, NULL);
-	return config && config->environment && config->environment->pruning;
+	if (!config)
+		return;
+	summary->deadlines = config->environment && config->environment->pruning;
+	summary->shared = config->clusters_count == 1 && config->clusters[0].shared;
+}
+
+static bool read_stretches(struct summary *summary, GError **error)
+{
+	if (!summary->shared)
+		return true;
+	summary->stretches = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	for (guint i = 0; i < summary->runs->len; i++) {
+		struct store_run *run = summary->runs->pdata[i];
+		struct stretch *stretch = g_new(struct stretch, 1);
+
+		g_hash_table_insert(summary->stretches, run, stretch);
+		if (!stretch_of_run(summary->store, run, stretch, error))
+			return false;
+	}
+	return true;
 }
 
 static bool is_measured(const struct summary *summary)
@@ -214,7 +267,9 @@ struct summary *summary_load(const char *dir, GError **error)
 		return NULL;
 	}
 	summary->measured = is_measured(summary);
-	summary->deadlines = has_deadlines(summary);
+	read_config(summary);
+	if (!read_stretches(summary, error))
+		return NULL;
 	fill_cells(summary);
 	sum_host(summary);
 	return g_steal_pointer(&summary);
@@ -228,6 +283,7 @@ void summary_free(struct summary *summary)
 	g_ptr_array_unref(summary->runs);
 	g_ptr_array_unref(summary->policies);
 	g_array_unref(summary->limits);
+	g_clear_pointer(&summary->stretches, g_hash_table_unref);
 	g_free(summary->cells);
 	g_free(summary->dir);
 	g_free(summary->path);
@@ -402,6 +458,12 @@ static json_t *cell_json(const struct summary_cell *cell)
 
 	for (gsize i = 0; i < G_N_ELEMENTS(numbers); i++)
 		json_object_set_new(object, numbers[i].key, summary_json_number(numbers[i].value));
+	if (isfinite(cell->stretch_mean)) {
+		json_object_set_new(object, "stretch_mean", json_real(cell->stretch_mean));
+		json_object_set_new(object, "stretch_sd", summary_json_number(cell->stretch_sd));
+		json_object_set_new(object, "stretch_max_mean", json_real(cell->stretch_max));
+		json_object_set_new(object, "tasks_unfinished", json_integer(cell->unfinished));
+	}
 	if (isfinite(cell->robustness_percent))
 		json_object_set_new(object, "robustness_percent",
 				    json_real(cell->robustness_percent));

@@ -25,6 +25,10 @@ struct summary_cell {
 	double utility_mean, utility_sd;
 	double energy_j_mean, energy_j_sd;
 	double arrived_mean, completed_mean, failed_mean, dropped_mean; /* tasks */
+	/* Bounded stretches on shared hosts (stretch.h), means over the runs; NAN: not known. */
+	double stretch_mean, stretch_sd; /* of the runs' means, and the deviation of those */
+	double stretch_max;              /* of the runs' largest */
+	uint32_t unfinished;             /* tasks that did not complete, of all runs */
 	double robustness_percent; /* tasks on time of those that arrived; NAN: they have no deadlines */
 	double ended_s_mean;
 	double gap_s;         /* metering gaps, summed over runs and hosts */
@@ -36,11 +40,13 @@ struct summary {
 	char *dir;              /* the same for people: always UTF-8 */
 	bool measured;
 	bool deadlines;         /* tasks have some (environment.pruning), and a task on time is worth 1 */
+	bool shared;            /* hosts are shared in time: policies are ranked by stretch */
 	struct store *store;    /* open for reading */
 	GPtrArray *runs;        /* struct store_run: those that ended, in order */
 	uint32_t left_out;      /* runs that did not end or were aborted */
 	GPtrArray *policies;    /* char *, in order of first appearance */
 	GArray *limits;         /* double, descending */
+	GHashTable *stretches;  /* shared: struct store_run -> struct stretch, owned; else NULL */
 	struct summary_cell *cells; /* limits x policies, row = limit */
 	uint32_t repeats;       /* most runs of any cell */
 	double host_load;       /* mean over the runs that have one, busy cores; NAN: unknown */
@@ -69,6 +75,12 @@ const struct summary_cell *summary_cell(const struct summary *summary, const cha
 
 /* The runs of one cell: struct store_run in order of their repeat; frees only the array. */
 GPtrArray *summary_cell_runs(const struct summary *summary, const char *policy, double limit);
+
+/*
+ * The mean bounded stretch of a run of the summary (stretch.h); NAN where hosts are not shared, or it is
+ * not known.
+ */
+double summary_stretch(const struct summary *summary, const struct store_run *run);
 
 /* Whether two fractions of the budget are the same limit. */
 bool summary_same_limit(double a, double b);

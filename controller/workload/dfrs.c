@@ -164,3 +164,8 @@ double dfrs_bounded_stretch(double turnaround_s, double run_s)
 {
 	return fmax(turnaround_s, SHARING_BOUND_S) / fmax(run_s, SHARING_BOUND_S);
 }
+
+double dfrs_stretch_at_least(double so_far_s, double run_s)
+{
+	return dfrs_bounded_stretch(fmax(so_far_s, run_s), run_s);
+}

@@ -80,3 +80,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(dfrs_trial_t, dfrs_trial_free)
  * The bounded stretch of a job (section II.B): max(turn-around, 30 s) / max(run time alone, 30 s).
  */
 double dfrs_bounded_stretch(double turnaround_s, double run_s);
+
+/*
+ * What the stretch of a job is at least that had not completed when its run ended, so_far_s after its
+ * arrival: it would have taken its run time alone, or longer than until then.
+ */
+double dfrs_stretch_at_least(double so_far_s, double run_s);

@@ -456,6 +456,23 @@ refused() {
 	run_assert_decisions stored
 }
 
+@test "a simulation of shared hosts records the tasks of its first trial as they ran" {
+	local config=$ROOT/configs/one-machine-sharing.yaml
+	{
+		cat "$config"
+		printf 'estimates:\n'
+		for type in IS.1 CG.2 IS.4; do
+			printf '  - {type: %s, cluster: hosts, etc_s: 20, eec_j: 800, count: 2}\n' $type
+		done
+	} >shared.yaml
+	virtbed simulate shared.yaml --trials 1 --out shared-runs >/dev/null
+	alike=$(sqlite3 shared-runs/run.sqlite "SELECT count(*) FROM (SELECT run.utility AS whole, json_extract(detail, '\$.mean') AS said,
+		sum(task.utility) AS parts, avg(max(coalesce(task.ended_s, run.ended_s) - arrival_s, 30) / 30) AS found FROM run JOIN task USING (run)
+		JOIN event USING (run) WHERE kind = 'stretch' GROUP BY run)
+		WHERE abs(whole - parts) < 1e-6 AND abs(said - found) < 1e-6")
+	[ "$alike" = 5 ]
+}
+
 @test "decide shares hosts in time, and only where they are shared" {
 	sed -n '/^    {"policy": "dynmcb8"/,/^     "down": /s/^    //p' "$ROOT/docs/snapshot.md" >shared.json
 	virtbed decide shared.json --json >actions.json

@@ -128,8 +128,8 @@ static void test_single_repeat_without_tasks_is_too_noisy(void)
 	pair_clear(&pair);
 }
 
-static bool know_sd(struct compare_noise *noise, const char *policy, double limit,
-		    double *ret_sd, uint32_t *ret_repeats)
+static bool know_sd(struct compare_noise *noise, enum compare_measure measure, const char *policy,
+		    double limit, double *ret_sd, uint32_t *ret_repeats)
 {
 	*ret_sd = g_str_equal(policy, "max-upe") ? 4 : 3;
 	*ret_repeats = 100;

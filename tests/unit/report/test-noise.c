@@ -58,7 +58,7 @@ static double sd_of(struct noise *noise, const char *policy, double limit)
 	uint32_t repeats;
 	double sd;
 
-	g_assert_true(base->utility_sd(base, policy, limit, &sd, &repeats));
+	g_assert_true(base->sd(base, COMPARE_BY_UTILITY, policy, limit, &sd, &repeats));
 	g_assert_cmpuint(repeats, ==, NOISE_REPEATS);
 	return sd;
 }
@@ -100,7 +100,7 @@ static void test_noise_is_that_of_repeats(void)
 			g_assert_true(told == sd_of(again, policies[j], limits[i]));
 		}
 	}
-	g_assert_false(noise_compare(noise)->utility_sd(noise_compare(noise), "random", 1,
+	g_assert_false(noise_compare(noise)->sd(noise_compare(noise), COMPARE_BY_UTILITY, "random", 1,
 							&(double){0}, &(uint32_t){0}));
 	clear(&once);
 	clear(&often);

@@ -171,6 +171,8 @@ static void test_trial(void)
 	g_assert_cmpfloat(dfrs_bounded_stretch(10, 5), ==, 1);
 	g_assert_cmpfloat(dfrs_bounded_stretch(120, 5), ==, 4);
 	g_assert_cmpfloat(dfrs_bounded_stretch(120, 60), ==, 2);
+	g_assert_cmpfloat(dfrs_stretch_at_least(120, 60), ==, 2);
+	g_assert_cmpfloat(dfrs_stretch_at_least(20, 60), ==, 1);
 }
 
 int main(int argc, char **argv)
