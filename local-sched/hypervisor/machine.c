@@ -452,11 +452,13 @@ void machine_want(struct machine *machine, bool wanted)
 
 void machine_bar(struct machine *machine, bool barred)
 {
+	if (machine->barred == barred)
+		return;
 	machine->barred = barred;
-	if (barred && machine->state == MACHINE_DOWN)
-		g_clear_handle_id(&machine->step_source, g_source_remove);
-	if (!barred && machine->state == MACHINE_DOWN && machine->step_source == 0)
-		machine_enter(machine);
+	if (machine->state != MACHINE_DOWN || machine->stopped)
+		return;
+	g_clear_handle_id(&machine->step_source, g_source_remove);
+	machine_enter(machine);
 }
 
 bool machine_is_barred(const struct machine *machine)

@@ -29,6 +29,8 @@ struct machine_events {
 	void (*ready)(struct machine *machine, void *data);
 	/* There is none any more, or it is out of reach. */
 	void (*down)(struct machine *machine, const char *reason, void *data);
+	/* It is down, and stays so as long as it is barred (machine_bar()); from the main loop. */
+	void (*stuck)(struct machine *machine, void *data);
 };
 
 /* What a VM tells the task that has it. All are required. */

@@ -94,12 +94,25 @@ static gboolean retry(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
+static gboolean tell_stuck(gpointer data)
+{
+	struct machine *machine = data;
+
+	machine->step_source = 0;
+	machine->events->stuck(machine, machine->data);
+	return G_SOURCE_REMOVE;
+}
+
 static void enter_down(struct machine *machine)
 {
 	guint delay_s = 0;
 
-	if (!machine->wanted || machine->barred)
+	if (!machine->wanted)
 		return;
+	if (machine->barred) {
+		machine->step_source = g_idle_add(tell_stuck, machine);
+		return;
+	}
 	if (machine->failures > 0)
 		delay_s = MIN(1U << MIN(machine->failures - 1, 10U), (guint)MACHINE_BACKOFF_MAX_S);
 	machine->step_source = g_timeout_add(delay_s * 1000, retry, machine);

@@ -71,7 +71,10 @@ static void on_down(struct machine *machine, const char *reason, void *data)
 			node_machine_down(pool->nodes[i], reason);
 }
 
-static const struct machine_events machine_events = {.ready = on_ready, .down = on_down};
+static void on_stuck(struct machine *machine, void *data);
+
+static const struct machine_events machine_events = {
+	.ready = on_ready, .down = on_down, .stuck = on_stuck};
 
 /* VMs. */
 
@@ -323,6 +326,22 @@ void pool_vacate(struct pool *pool, struct node *node)
 	park_displaced(pool);
 	machine_place(node_put(node, NULL), NULL);
 	fill(pool, node);
+}
+
+/* A node does not wait for the other host of its VM: it gets another one. That one may come back as a spare. */
+static void on_stuck(struct machine *machine, void *data)
+{
+	struct pool *pool = data;
+
+	for (uint32_t i = 0; i < pool->settings.cluster->nodes; i++) {
+		struct node *node = pool->nodes[i];
+
+		if (node_machine(node) != machine || machine_task(machine) ||
+		    !find_free(pool, node_site(node)))
+			continue;
+		machine_want(machine, false);
+		pool_vacate(pool, node);
+	}
 }
 
 void pool_leave(struct pool *pool, struct node *left, struct node *stays, struct machine *machine)

@@ -111,7 +111,8 @@ static int64_t downtime_ns(const struct order *order)
 	int known = 0;
 
 	if (domain && virDomainGetJobStats(domain, &type, &params, &count,
-					   VIR_DOMAIN_JOB_STATS_COMPLETED) == 0)
+					   VIR_DOMAIN_JOB_STATS_COMPLETED |
+						   VIR_DOMAIN_JOB_STATS_KEEP_COMPLETED) == 0)
 		known = virTypedParamsGetULLong(params, count, VIR_DOMAIN_JOB_DOWNTIME,
 						&downtime_ms);
 	virTypedParamsFree(params, count);

@@ -20,6 +20,7 @@ struct fixture {
 	struct machine_place place;
 	struct machine *machine;
 	bool connected;
+	uint32_t stuck; /* how often it was told */
 };
 
 static void on_connection(struct host *host, bool up, const char *reason, void *data)
@@ -58,7 +59,13 @@ static void on_down(struct machine *machine, const char *reason, void *data)
 {
 }
 
-static const struct machine_events machine_events = {.ready = on_ready, .down = on_down};
+static void on_stuck(struct machine *machine, void *data)
+{
+	((struct fixture *)data)->stuck++;
+}
+
+static const struct machine_events machine_events = {
+	.ready = on_ready, .down = on_down, .stuck = on_stuck};
 
 static gboolean too_late(gpointer data)
 {
@@ -214,25 +221,34 @@ static void test_unwanted(struct fixture *fixture, gconstpointer data)
 	wait_until(fixture, is_creating);
 }
 
+static bool is_told_stuck(struct fixture *fixture)
+{
+	return fixture->stuck > 0;
+}
+
 static bool is_queued_or_more(struct fixture *fixture)
 {
 	return !is_down(fixture);
 }
 
-/* One that may be on another host too is booted when that was asked. */
+/* One that may be on another host too is booted when that was asked, and says so if it is wanted. */
 static void test_barred(struct fixture *fixture, gconstpointer data)
 {
 	wait_until(fixture, is_past_creating);
 	machine_bar(fixture->machine, true);
 	machine_vm_stopped(fixture->machine, "QEMU failed");
 	g_assert_true(is_down(fixture));
-	g_assert_cmpuint(fixture->machine->step_source, ==, 0);
+	g_assert_cmpuint(fixture->stuck, ==, 0);
 	g_assert_nonnull(strstr(machine_reason(fixture->machine), "may be on another host"));
+	wait_until(fixture, is_told_stuck);
 	machine_want(fixture->machine, false);
-	machine_want(fixture->machine, true);
 	g_assert_cmpuint(fixture->machine->step_source, ==, 0);
+	machine_want(fixture->machine, true);
+	g_assert_cmpuint(fixture->machine->step_source, !=, 0);
+	g_assert_true(is_down(fixture));
 	machine_bar(fixture->machine, false);
 	wait_until(fixture, is_queued_or_more);
+	g_assert_cmpuint(fixture->stuck, ==, 1);
 }
 
 /* As if its guest had booted. */
