@@ -52,23 +52,36 @@ static struct site *site_of(const struct pool *pool, const struct machine *machi
 
 /* What the VMs tell. */
 
+static void balance(struct pool *pool, struct site *site);
+
+/* Spares that waited for a node there may be booted now. */
+static void let_spares_go(struct pool *pool, const struct machine *machine)
+{
+	if (!pool->stopped)
+		balance(pool, site_of(pool, machine));
+}
+
 static void on_ready(struct machine *machine, void *data)
 {
-	const struct pool *pool = data;
+	struct pool *pool = data;
 
 	for (uint32_t i = 0; i < pool->settings.cluster->nodes; i++)
 		if (node_machine(pool->nodes[i]) == machine)
 			node_machine_ready(pool->nodes[i]);
+	let_spares_go(pool, machine);
 }
 
 /* One that goes from node to node while it runs has both. */
 static void on_down(struct machine *machine, const char *reason, void *data)
 {
-	const struct pool *pool = data;
+	struct pool *pool = data;
+	const bool had_place = machine_where(machine) != NULL;
 
 	for (uint32_t i = 0; i < pool->settings.cluster->nodes; i++)
 		if (node_machine(pool->nodes[i]) == machine)
 			node_machine_down(pool->nodes[i], reason);
+	if (had_place)
+		let_spares_go(pool, machine);
 }
 
 static void on_stuck(struct machine *machine, void *data);
@@ -259,14 +272,32 @@ static uint32_t count_spares(const struct pool *pool, const struct site *site)
 }
 
 /*
+ * Whether a node there is about to be ready: a VM that is being created would keep it from that for
+ * as long as this takes, since a host's work on VMs is done in order.
+ */
+static bool is_about_to_be_ready(const struct pool *pool, const struct site *site)
+{
+	for (uint32_t i = 0; pool->nodes && i < pool->settings.cluster->nodes; i++) {
+		enum machine_state state = pool->nodes[i] && node_site(pool->nodes[i]) == site ?
+						   node_state(pool->nodes[i]) :
+						   MACHINE_DOWN;
+
+		if (state >= MACHINE_UNPARKING && state <= MACHINE_PARKING)
+			return true;
+	}
+	return false;
+}
+
+/*
  * Sees to it that a host has its spares, no more and no less; one that is not running goes first.
+ * More of them wait for nodes that are about to be ready (on_ready(), on_down()).
  */
 static void balance(struct pool *pool, struct site *site)
 {
 	uint32_t wanted = spares_wanted(pool, site);
 	uint32_t count = count_spares(pool, site);
 
-	for (; count < wanted; count++) {
+	for (; count < wanted && !is_about_to_be_ready(pool, site); count++) {
 		struct machine *machine = NULL;
 
 		for (guint i = 0; i < pool->entries->len && !machine; i++)
@@ -328,7 +359,7 @@ void pool_vacate(struct pool *pool, struct node *node)
 	fill(pool, node);
 }
 
-/* A node does not wait for the other host of its VM: it gets another one. That one may come back as a spare. */
+/* A node does not wait for the other host of its VM: it gets another VM. */
 static void on_stuck(struct machine *machine, void *data)
 {
 	struct pool *pool = data;

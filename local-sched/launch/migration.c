@@ -70,7 +70,8 @@ static void wait_for_nodes(struct migration *migration)
 	fire(migration, MIGRATION_EVENT_DONE);
 }
 
-static void enter_leaving(struct migration *migration)
+/* All are where they will be: the task goes on, and only then are clocks set, which takes a while. */
+static void enter_clocking(struct migration *migration)
 {
 	migration->record->moved_ns = clock_now_ns();
 	for (uint32_t i = 0; i < migration->count; i++) {
@@ -81,8 +82,8 @@ static void enter_leaving(struct migration *migration)
 	}
 	leave_nodes(migration);
 	migration->events->moved(migration->data);
-	if (migration_step(migration) == MIGRATION_LEAVING)
-		wait_for_nodes(migration);
+	if (migration_step(migration) == MIGRATION_CLOCKING)
+		vm_steps_run(migration->steps);
 }
 
 static bool all_moved(const struct migration *migration)
@@ -143,8 +144,11 @@ static void enter(void *owner, guint previous, guint event)
 	case MIGRATION_MOVING:
 		enter_moving(migration);
 		return;
+	case MIGRATION_CLOCKING:
+		enter_clocking(migration);
+		return;
 	case MIGRATION_LEAVING:
-		enter_leaving(migration);
+		wait_for_nodes(migration);
 		return;
 	case MIGRATION_IDLE:
 		enter_idle(migration, event);
@@ -298,7 +302,7 @@ void migration_lost(struct migration *migration, const struct machine *machine)
 		    step == MIGRATION_LOST)
 			continue;
 		/* It boots at one of its nodes, the other one gets another VM. */
-		if (step != MIGRATION_LEAVING) {
+		if (step != MIGRATION_CLOCKING && step != MIGRATION_LEAVING) {
 			migration_vm_leave_node(vm);
 			machine_expect(vm->machine, NULL);
 		}
@@ -339,6 +343,7 @@ void migration_abort(struct migration *migration)
 		leave_nodes(migration);
 		fire(migration, MIGRATION_EVENT_ABORT);
 		return;
+	case MIGRATION_CLOCKING:
 	case MIGRATION_LEAVING:
 		fire(migration, MIGRATION_EVENT_ABORT);
 		tell_unsettled_nodes(migration);

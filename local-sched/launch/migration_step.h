@@ -21,8 +21,12 @@ enum migration_step {
 	MIGRATION_LOCATING, /* where are those whose move failed? */
 	MIGRATION_WIRING,   /* ports that are not open are opened */
 	MIGRATION_PLACING,  /* cap and binding of the new nodes */
-	MIGRATION_CLOCKING, /* clocks are set: they stood still while the VM was nowhere */
-	MIGRATION_LEAVING,  /* the nodes that were left get other VMs */
+	/*
+	 * The task goes on, and the nodes that were left get other VMs; meanwhile clocks are set:
+	 * they stood still while the VM was nowhere.
+	 */
+	MIGRATION_CLOCKING,
+	MIGRATION_LEAVING, /* until those nodes are ready */
 	MIGRATION_LOST,     /* the VMs are to be removed */
 	MIGRATION_STEPS,
 };

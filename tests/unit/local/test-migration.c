@@ -34,6 +34,7 @@ static const struct {
 	{"a-late-clock-does-not-matter", MIGRATION_CLOCKING, {FAIL}, 1, MIGRATION_LEAVING},
 	{"ranks-that-always-talk-stay", MIGRATION_QUIETING, {LIMIT}, 1, MIGRATION_IDLE},
 	{"a-task-may-end-before-it-begins", MIGRATION_QUIETING, {ABORT}, 1, MIGRATION_IDLE},
+	{"and-while-clocks-are-set", MIGRATION_CLOCKING, {ABORT}, 1, MIGRATION_IDLE},
 	{"and-while-nodes-are-left", MIGRATION_LEAVING, {ABORT}, 1, MIGRATION_IDLE},
 	{"what-moves-comes-to-its-end", MIGRATION_MOVING, {ABORT, MIGRATION_EVENT_START}, 2,
 	 MIGRATION_MOVING},
@@ -66,7 +67,8 @@ static void test_steps(void)
 	g_assert_false(migration_step_holds(MIGRATION_IDLE));
 	g_assert_false(migration_step_holds(MIGRATION_QUIETING));
 	g_assert_true(migration_step_holds(MIGRATION_MOVING));
-	g_assert_true(migration_step_holds(MIGRATION_CLOCKING));
+	g_assert_true(migration_step_holds(MIGRATION_PLACING));
+	g_assert_false(migration_step_holds(MIGRATION_CLOCKING));
 	g_assert_false(migration_step_holds(MIGRATION_LEAVING));
 }
 
