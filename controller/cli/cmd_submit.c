@@ -22,10 +22,11 @@
 #define AGAIN_S 30.0
 #define AGAIN_EVERY_MS 500
 
-/* Whether a request that failed may have been taken up all the same. */
+/* Whether a request that failed may have been taken up all the same; libcurl's words tell. */
 static bool may_have_arrived(int status, const GError *error)
 {
-	return status == 0 && !strstr(error->message, "onnect to"); /* libcurl's words */
+	return status == 0 && !strstr(error->message, "onnect to") &&
+	       !strstr(error->message, "resolve host");
 }
 
 /* Submits, and again until it is known what became of it. */

@@ -47,10 +47,13 @@ static void add(struct sum *sum, const json_t *row)
 {
 	double energy_j = field_number(row, "energy_j");
 	double utility = field_number(row, "utility");
+	/* A run stands for all of its tasks. */
+	const json_t *all = json_object_get(row, "tasks");
+	json_int_t tasks = json_is_integer(all) ? json_integer_value(all) : 1;
 
-	sum->tasks++;
+	sum->tasks += tasks;
 	if (isfinite(energy_j)) {
-		sum->metered++;
+		sum->metered += tasks;
 		sum->energy_j += energy_j;
 	}
 	if (isfinite(utility))

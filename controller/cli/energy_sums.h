@@ -13,7 +13,7 @@ extern const char *const energy_sums_keys[];
 
 /*
  * Sums `rows` (tasks of GET /v1/tasks, or runs of GET /v1/runs) by the text of `key`, by the number
- * for "task"; largest first. Returns a new array of {key: ., "tasks": how many rows,
+ * for "task"; largest first. Returns a new array of {key: ., "tasks": how many tasks,
  * "metered": of how many of them the energy is known, "energy_j": their sum, "utility": .}.
  */
 json_t *energy_sums(const json_t *rows, const char *key);

@@ -25,4 +25,4 @@ GQuark submission_error_quark(void);
 enum submission_error { SUBMISSION_ERROR_OPTION = 1 /* an option makes no sense */ };
 
 /* The most tasks of one submission. */
-#define SUBMISSION_COUNT_MAX 100000
+#define SUBMISSION_COUNT_MAX 10000
