@@ -7,7 +7,7 @@
 #include "controller/cli/client.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/energy_sums.h"
-#include "controller/cli/fields.h"
+#include "controller/cli/task_list.h"
 
 /*
  * `virtbed energy`: what the tasks of a controller used. Meters are read by the local schedulers'
@@ -32,7 +32,7 @@ static json_t *runs_of(struct client *client, const json_t *power)
 
 static json_t *tasks_of(struct client *client)
 {
-	g_autoptr(json_t) answer = client_get(client, "/v1/tasks");
+	g_autoptr(json_t) answer = task_list_get(client, NULL, NULL, NULL);
 
 	return json_incref(json_object_get(answer, "tasks"));
 }

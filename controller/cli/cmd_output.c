@@ -10,7 +10,7 @@
 #include "controller/cli/commands.h"
 #include "controller/cli/fields.h"
 
-/* `virtbed output`: what a task has printed; with -f as it prints it, until it has ended. */
+/* `virtbed output`: what a task has printed; with -f what comes until it has ended. */
 
 #define FOLLOW_MS 1000
 
@@ -62,14 +62,18 @@ static int follow_once(struct following *following)
 		answer = client_ask(client, "GET", following->output, NULL, &http, &error);
 	if (answer)
 		print_new(&following->shown, answer);
-	if (answer || (task && http == 409)) {
+	if (task) {
 		following->answered_ns = clock_now_ns();
 		following->ended = field_state_ended(field_text(task, "state"));
+	}
+	/* 404: it has not been started, or its VMs have not yet: there is nothing to print. */
+	if (answer || (task && http == 404 && !following->ended))
+		return 0;
+	if ((http == 0 || http == 503) &&
+	    clock_elapsed_s(following->answered_ns, clock_now_ns()) < PATIENCE_S) {
+		following->ended = false;
 		return 0;
 	}
-	if ((http == 0 || http == 503) &&
-	    clock_elapsed_s(following->answered_ns, clock_now_ns()) < PATIENCE_S)
-		return 0;
 	return client_fail(client, http, error);
 }
 
@@ -109,7 +113,7 @@ int cmd_output(int argc, char **argv)
 	gboolean follows = FALSE;
 	const GOptionEntry entries[] = {
 		{"follow", 'f', 0, G_OPTION_ARG_NONE, &follows,
-		 "Go on printing until the task has ended", NULL},
+		 "Wait for it until the task has ended", NULL},
 		{NULL},
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new("TASK");

@@ -19,7 +19,7 @@
  * for again under the same key.
  */
 
-#define AGAIN_S 30.0
+#define AGAIN_S 60.0
 #define AGAIN_EVERY_MS 500
 
 /* Whether a request that failed may have been taken up all the same; libcurl's words tell. */
@@ -43,7 +43,8 @@ static json_t *hand_over(struct client *client, json_t *body)
 		if (answer)
 			return answer;
 		unknown = unknown || may_have_arrived(status, error);
-		if (status != 0 || !unknown) {
+		/* One that has just been started again says for a while that it cannot yet (503). */
+		if (!unknown || (status != 0 && status != 503)) {
 			client_fail(client, status, error);
 			return NULL;
 		}

@@ -9,6 +9,9 @@
 #include "controller/cli/commands.h"
 #include "controller/cli/fields.h"
 
+/* Tasks that are asked for at once: the most that a controller gives. */
+#define PAGE 10000
+
 static void add_query(GString *path, const char *key, const char *value)
 {
 	g_autofree char *escaped = value ? g_uri_escape_string(value, ",", FALSE) : NULL;
@@ -18,25 +21,15 @@ static void add_query(GString *path, const char *key, const char *value)
 				       escaped);
 }
 
-/* The range that holds all numbers; which tasks of it are wanted is for us to see. */
-static void add_range(GString *path, const GArray *numbers)
+/* The first and the last of some numbers; which tasks between are wanted is for us to see. */
+static void find_range(const GArray *numbers, gint64 *ret_first, gint64 *ret_last)
 {
-	guint64 first = G_MAXUINT64;
-	guint64 last = 0;
-	g_autofree char *after = NULL;
-	g_autofree char *limit = NULL;
+	for (guint i = 0; numbers && i < numbers->len; i++) {
+		gint64 number = (gint64)g_array_index(numbers, guint64, i);
 
-	for (guint i = 0; i < numbers->len; i++) {
-		first = MIN(first, g_array_index(numbers, guint64, i));
-		last = MAX(last, g_array_index(numbers, guint64, i));
+		*ret_first = i == 0 ? number : MIN(*ret_first, number);
+		*ret_last = i == 0 ? number : MAX(*ret_last, number);
 	}
-	/* Numbers begin at 0, and `after` leaves out the one it names. */
-	if (first > 0) {
-		after = g_strdup_printf("%" PRIu64, first - 1);
-		add_query(path, "after", after);
-	}
-	limit = g_strdup_printf("%" PRIu64, last - first + 1);
-	add_query(path, "limit", limit);
 }
 
 static GHashTable *number_set(const GArray *numbers)
@@ -72,17 +65,69 @@ static void keep_wanted(json_t *tasks, const GArray *numbers)
 	}
 }
 
+/* What a page of tasks is asked by. */
+struct query {
+	const char *states, *user;
+	gint64 after, last; /* tasks above `after`, -1: all; which ends at `last` */
+};
+
+static json_t *ask_page(struct client *client, const struct query *query, int *ret_status,
+			GError **error)
+{
+	g_autoptr(GString) path = g_string_new("/v1/tasks");
+	g_autofree char *after = g_strdup_printf("%" PRId64, query->after);
+	g_autofree char *limit =
+		g_strdup_printf("%" PRId64, MIN(query->last - query->after, (gint64)PAGE));
+
+	add_query(path, "state", query->states);
+	add_query(path, "user", query->user);
+	/* Numbers begin at 0. */
+	add_query(path, "after", query->after >= 0 ? after : NULL);
+	add_query(path, "limit", limit);
+	return client_ask(client, "GET", path->str, NULL, ret_status, error);
+}
+
+/* The number of the last task in the list; `otherwise` where there is none. */
+static gint64 last_number(const json_t *tasks, gint64 otherwise)
+{
+	const json_t *last = json_array_get(tasks, json_array_size(tasks) - 1);
+
+	return last ? field_integer(last, "task") : otherwise;
+}
+
+/* All pages in one document, that of the last one. */
+static json_t *ask_pages(struct client *client, struct query *query, int *ret_status,
+			 GError **error)
+{
+	g_autoptr(json_t) all = json_array();
+
+	for (;;) {
+		g_autoptr(json_t) page = ask_page(client, query, ret_status, error);
+		json_t *tasks = json_object_get(page, "tasks");
+		gint64 last = last_number(tasks, query->after);
+		bool more = json_array_size(tasks) >= PAGE && last > query->after &&
+			    last < query->last;
+
+		if (!page)
+			return NULL;
+		json_array_extend(all, tasks);
+		query->after = last;
+		if (more)
+			continue;
+		json_object_set(page, "tasks", all);
+		return g_steal_pointer(&page);
+	}
+}
+
 json_t *task_list_ask(struct client *client, const char *states, const char *user,
 		      const GArray *numbers, int *ret_status, GError **error)
 {
-	g_autoptr(GString) path = g_string_new("/v1/tasks");
+	struct query query = {.states = states, .user = user, .last = G_MAXUINT32};
 	json_t *document;
 
-	add_query(path, "state", states);
-	add_query(path, "user", user);
-	if (numbers)
-		add_range(path, numbers);
-	document = client_ask(client, "GET", path->str, NULL, ret_status, error);
+	find_range(numbers, &query.after, &query.last);
+	query.after--;
+	document = ask_pages(client, &query, ret_status, error);
 	if (document && states)
 		keep_states(json_object_get(document, "tasks"), states);
 	if (document && numbers)
