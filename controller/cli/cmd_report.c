@@ -10,6 +10,7 @@
 #include "controller/report/charts.h"
 #include "controller/report/page.h"
 #include "controller/report/report.h"
+#include "controller/report/swf_export.h"
 
 /* The command line as it is parsed. */
 struct arguments {
@@ -210,6 +211,33 @@ static int draw(const struct arguments *arguments, GPtrArray *summaries, const c
 	return put_images(arguments->name, charts, (enum chart_format)image, dir);
 }
 
+/* One run as a trace. */
+static int put_trace(const struct arguments *arguments, GPtrArray *summaries)
+{
+	const struct summary *summary = summaries->pdata[0];
+	g_autoptr(GArray) runs = g_array_new(FALSE, FALSE, sizeof(gint64));
+	g_autoptr(GError) error = NULL;
+	const struct store_run *run;
+	g_autofree char *text = NULL;
+	gint64 id = 0;
+
+	if (arguments->runs && (!parse_runs(arguments->runs, runs) || runs->len != 1))
+		return command_fail(COMMAND_BAD, arguments->name,
+				    "--run: \"%s\" is no run number such as 4", arguments->runs);
+	if (runs->len == 1)
+		id = g_array_index(runs, gint64, 0);
+	run = swf_export_run(summary, id);
+	if (summaries->len > 1 || !run)
+		return command_fail(COMMAND_BAD, arguments->name,
+				    "a trace is one run of one directory: choose one of the %u that "
+				    "have ended with --run",
+				    summary->runs->len);
+	text = swf_export(summary, run, &error);
+	if (!text)
+		return command_fail(COMMAND_FAILED, arguments->name, "%s", error->message);
+	return put_text(arguments, text);
+}
+
 /* All of it. */
 
 static bool is_text_format(const char *format)
@@ -226,7 +254,7 @@ static int report(const struct arguments *arguments, char **dirs)
 	g_autoptr(GPtrArray) summaries = NULL;
 	g_autofree char *text = NULL;
 
-	if (!drawn && !is_text_format(format))
+	if (!drawn && !is_text_format(format) && strcmp(format, "swf") != 0)
 		return command_fail(COMMAND_BAD, arguments->name,
 				    "unknown format \"%s\"; known: %s", format,
 				    COMMAND_REPORT_FORMATS);
@@ -238,6 +266,8 @@ static int report(const struct arguments *arguments, char **dirs)
 	summaries = load(dirs, &error);
 	if (!summaries)
 		return command_fail(COMMAND_BAD, arguments->name, "%s", error->message);
+	if (strcmp(format, "swf") == 0)
+		return put_trace(arguments, summaries);
 	if (drawn || (strcmp(format, "csv") == 0 && arguments->kinds))
 		return draw(arguments, summaries, dirs[0]);
 	text = render(summaries, arguments, &error);
@@ -251,7 +281,7 @@ static bool parse(int *argc, char ***argv, struct arguments *arguments, GError *
 	g_autoptr(GOptionContext) context = g_option_context_new("RUN_DIR...");
 	const GOptionEntry entries[] = {
 		{"format", 'f', 0, G_OPTION_ARG_STRING, &arguments->format,
-		 "What to make: table (default), csv, json, png, svg, pdf, html", "FORMAT"},
+		 "What to make: table (default), csv, json, swf (a trace), png, svg, pdf, html", "FORMAT"},
 		{"json", 0, 0, G_OPTION_ARG_NONE, &arguments->json,
 		 "The same as --format json", NULL},
 		{"chart", 'c', 0, G_OPTION_ARG_STRING, &arguments->kinds,
@@ -262,7 +292,7 @@ static bool parse(int *argc, char ***argv, struct arguments *arguments, GError *
 		 "migrations-by-policy, shares",
 		 "TABLE"},
 		{"run", 'r', 0, G_OPTION_ARG_STRING, &arguments->runs,
-		 "Single runs to draw (default: the first of every policy and limit)", "N,..."},
+		 "Single runs to draw (default: the first of every policy and limit); with swf, the run", "N,..."},
 		{"out", 'o', 0, G_OPTION_ARG_FILENAME, &arguments->out,
 		 "Directory for what is made; by default plots go to RUN_DIR/plots and the page to "
 		 "RUN_DIR/index.html",

@@ -26,7 +26,7 @@ int cmd_compare(int argc, char **argv);
 /* `virtbed report RUN...`: tables, charts and a page. */
 int cmd_report(int argc, char **argv);
 /* What `report --format` knows. */
-#define COMMAND_REPORT_FORMATS "table csv json png svg pdf html"
+#define COMMAND_REPORT_FORMATS "table csv json swf png svg pdf html"
 /* `virtbed decide SNAPSHOT`: one mapping event on a snapshot. */
 int cmd_decide(int argc, char **argv);
 /* `virtbed policies`: what there is, with the paper's section for each. */

@@ -526,8 +526,17 @@ refused() {
 	done <from-json
 }
 
+@test "a run is a trace that can be replayed" {
+	refused "choose one of the" virtbed report "$RUNS/agree/measured" --format swf
+	refused "no run number" virtbed report "$RUNS/agree/measured" --format swf --run 1,2
+	virtbed report "$RUNS/agree/measured" --format swf --run 2 >run.swf
+	grep -q "^; Note: run 2, measured" run.swf
+	virtbed replay run.swf --policy easy --out jobs.csv
+	[ "$(wc -l <jobs.csv)" -gt 1 ]
+}
+
 @test "an unknown format is refused with the known ones" {
-	refused "known: table csv json png svg pdf html" virtbed report "$RUNS/agree/measured" --format gif
+	refused "known: table csv json swf png svg pdf html" virtbed report "$RUNS/agree/measured" --format gif
 }
 
 @test "plots are drawn, and can be drawn again from their script" {

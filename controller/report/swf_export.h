@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+#include "controller/report/summary.h"
+
+/*
+ * A run as a trace in the Standard Workload Format, version 2.2 (D. G. Feitelson, Parallel Workloads
+ * Archive): 18 numbers a job, -1 for what is not known, after header comments that say what the numbers
+ * stand for. Times are whole seconds since the start of the run. A processor is a node, which one VM fills;
+ * jobs are tasks, executables their types, and partitions the clusters, numbered in order of appearance.
+ * The requested time is the estimate for the place that the task got; a task that was started more than
+ * once has the times of its last start. What ran for less than half a second has run for one.
+ */
+
+/*
+ * The trace of a run of the summary. The caller frees; NULL with `error` set (STORE_ERROR) where the store
+ * cannot be read.
+ */
+char *swf_export(const struct summary *summary, const struct store_run *run, GError **error);
+
+/* The run with that row id, or where it is 0 the only one. NULL: there is none, or more than one. */
+const struct store_run *swf_export_run(const struct summary *summary, gint64 run);
