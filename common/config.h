@@ -338,7 +338,7 @@ struct config_experiment {
 
 /*
  * The service (`virtbed serve`): how tasks are scheduled that people submit while it runs.
- * docs/service.md.
+ * docs/run.md.
  */
 struct config_service {
 	char *policy;              /* default "easy" */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/http_listener.h"
 
+#include <errno.h>
 #include <gio/gunixsocketaddress.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -251,6 +252,18 @@ void http_listener_free(struct http_listener *listener)
 	g_free(listener->socket_path);
 	g_free(listener->address);
 	g_free(listener);
+}
+
+bool http_listener_share(struct http_listener *listener, gid_t group, GError **error)
+{
+	const char *path = listener->socket_path ?: "";
+
+	if (chown(path, (uid_t)-1, group) == 0 && chmod(path, 0660) == 0)
+		return true;
+	g_set_error(error, G_IO_ERROR, g_io_error_from_errno(errno),
+		    "cannot let group %u use the socket \"%s\": %s", (unsigned)group, path,
+		    g_strerror(errno));
+	return false;
 }
 
 const char *http_listener_address(const struct http_listener *listener)

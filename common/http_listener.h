@@ -2,6 +2,8 @@
 #pragma once
 
 #include <gio/gio.h>
+#include <stdbool.h>
+#include <sys/types.h>
 
 /*
  * Where an HTTP server listens: a Unix socket ("unix:/path", mode 0600, a stale socket file is
@@ -33,6 +35,9 @@ struct http_listener *http_listener_new(const char *address, GTlsCertificate *ce
 void http_listener_free(struct http_listener *listener);
 typedef struct http_listener http_listener_t;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(http_listener_t, http_listener_free)
+
+/* Gives its Unix socket to `group`, mode 0660. False with `error` (G_IO_ERROR): not done. */
+bool http_listener_share(struct http_listener *listener, gid_t group, GError **error);
 
 /* Where it listens, with the real port where 0 was given. Borrowed. */
 const char *http_listener_address(const struct http_listener *listener);

@@ -150,6 +150,18 @@ const char *http_request_header(struct http_request *request, const char *name)
 		soup_server_message_get_request_headers(request->message), name);
 }
 
+int64_t http_request_peer_uid(struct http_request *request)
+{
+	GSocket *socket = message_socket(request->message);
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+
+	if (!socket || g_socket_get_family(socket) != G_SOCKET_FAMILY_UNIX ||
+	    getsockopt(g_socket_get_fd(socket), SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0)
+		return -1;
+	return peer.uid;
+}
+
 void http_request_set_header(struct http_request *request, const char *name, const char *value)
 {
 	soup_message_headers_replace(soup_server_message_get_response_headers(request->message),
@@ -457,6 +469,11 @@ void http_server_free(struct http_server *server)
 	g_object_unref(server->soup);
 	g_main_context_unref(server->context);
 	g_free(server);
+}
+
+bool http_server_share(struct http_server *server, gid_t group, GError **error)
+{
+	return http_listener_share(server->listener, group, error);
 }
 
 const char *http_server_address(const struct http_server *server)

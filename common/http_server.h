@@ -4,6 +4,8 @@
 #include <gio/gio.h>
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 /*
  * A JSON API on the GLib main loop, by libsoup. Listens on a Unix socket ("unix:/path", mode 0600,
@@ -58,6 +60,12 @@ struct http_server *http_server_new_tls(const char *address, const char *certifi
 void http_server_free(struct http_server *server);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(http_server_t, http_server_free)
 
+/*
+ * Lets the members of a group connect to its Unix socket as well, from now on (mode 0660). Returns
+ * false with `error` (G_IO_ERROR) set: it may not give the file to that group, or has none.
+ */
+bool http_server_share(struct http_server *server, gid_t group, GError **error);
+
 /* Where it listens, for http_client_new(): with the real port where 0 was given. Borrowed. */
 const char *http_server_address(const struct http_server *server);
 
@@ -66,6 +74,12 @@ const char *http_request_query(struct http_request *request, const char *key);
 
 /* A header of the request (borrowed), or NULL. */
 const char *http_request_header(struct http_request *request, const char *name);
+
+/*
+ * The user id of the process that asks over a Unix socket, as it was when it connected; -1 where it
+ * is not known: on loopback.
+ */
+int64_t http_request_peer_uid(struct http_request *request);
 
 /* Sets a header of the answer to come. */
 void http_request_set_header(struct http_request *request, const char *name, const char *value);

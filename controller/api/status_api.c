@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/api/status_api.h"
 
+#include <grp.h>
 #include <math.h>
 
 #include "common/http_server.h"
 #include "common/json.h"
+#include "controller/api/service_api.h"
 #include "controller/api/task_api.h"
 
 struct status_api {
@@ -66,6 +68,8 @@ static void post_notice(struct http_request *request, const char *const *argumen
 	const char *kind;
 	const char *text;
 
+	if (!service_api_may(request, -1))
+		return;
 	if (!json_get_string(body, "kind", "notice", &kind, &error) ||
 	    !json_get_string(body, "text", "notice", &text, &error)) {
 		http_request_fail(request, 400, "%s", error->message);
@@ -80,6 +84,8 @@ static void post_stop(struct http_request *request, const char *const *arguments
 {
 	struct status_api *api = data;
 
+	if (!service_api_may(request, -1))
+		return;
 	remote_fleet_stop(api->session->fleet, "stopped on request");
 	http_request_reply(request, 202, json_object());
 }
@@ -93,7 +99,7 @@ static void get_tasks(struct http_request *request, const char *const *arguments
 static void get_task(struct http_request *request, const char *const *arguments, json_t *body,
 		     void *data)
 {
-	task_api_get(request, ((struct status_api *)data)->session, arguments[0]);
+	task_api_get(request, ((struct status_api *)data)->session, arguments[0], 200);
 }
 
 static void suspend_task(struct http_request *request, const char *const *arguments, json_t *body,
@@ -114,6 +120,57 @@ static void migrate_task(struct http_request *request, const char *const *argume
 	task_api_migrate(request, ((struct status_api *)data)->session, arguments[0], body);
 }
 
+static void post_tasks(struct http_request *request, const char *const *arguments, json_t *body,
+		       void *data)
+{
+	service_api_submit(request, ((struct status_api *)data)->session, body);
+}
+
+static void get_output(struct http_request *request, const char *const *arguments, json_t *body,
+		       void *data)
+{
+	service_api_output(request, ((struct status_api *)data)->session, arguments[0]);
+}
+
+static void get_decisions(struct http_request *request, const char *const *arguments, json_t *body,
+			  void *data)
+{
+	service_api_decisions(request, ((struct status_api *)data)->session, arguments[0]);
+}
+
+static void cancel_task(struct http_request *request, const char *const *arguments, json_t *body,
+			void *data)
+{
+	service_api_ask(request, ((struct status_api *)data)->session, arguments[0],
+			RUN_SERVICE_CANCEL);
+}
+
+static void hold_task(struct http_request *request, const char *const *arguments, json_t *body,
+		      void *data)
+{
+	service_api_ask(request, ((struct status_api *)data)->session, arguments[0],
+			RUN_SERVICE_HOLD);
+}
+
+static void release_task(struct http_request *request, const char *const *arguments, json_t *body,
+			 void *data)
+{
+	service_api_ask(request, ((struct status_api *)data)->session, arguments[0],
+			RUN_SERVICE_RELEASE);
+}
+
+static void drain_node(struct http_request *request, const char *const *arguments, json_t *body,
+		       void *data)
+{
+	service_api_drain(request, ((struct status_api *)data)->session, arguments, body, true);
+}
+
+static void undrain_node(struct http_request *request, const char *const *arguments, json_t *body,
+			 void *data)
+{
+	service_api_drain(request, ((struct status_api *)data)->session, arguments, body, false);
+}
+
 static const struct http_route routes[] = {
 	{"GET", "/v1/status", get_status},
 	{"GET", "/v1/runs", get_runs},
@@ -122,10 +179,34 @@ static const struct http_route routes[] = {
 	{"POST", "/v1/tasks/*/suspend", suspend_task},
 	{"POST", "/v1/tasks/*/resume", resume_task},
 	{"POST", "/v1/tasks/*/migrate", migrate_task},
+	{"POST", "/v1/tasks", post_tasks},
+	{"GET", "/v1/tasks/*/output", get_output},
+	{"GET", "/v1/tasks/*/decisions", get_decisions},
+	{"POST", "/v1/tasks/*/cancel", cancel_task},
+	{"POST", "/v1/tasks/*/hold", hold_task},
+	{"POST", "/v1/tasks/*/release", release_task},
+	{"POST", "/v1/nodes/*/*/drain", drain_node},
+	{"POST", "/v1/nodes/*/*/undrain", undrain_node},
 	{"POST", "/v1/notices", post_notice},
 	{"POST", "/v1/stop", post_stop},
 	{NULL, NULL, NULL},
 };
+
+/* A service may be for a whole group. */
+static bool share(struct status_api *api, GError **error)
+{
+	const struct config_service service = config_service_of(api->session->config);
+	const struct group *group;
+
+	if (!api->session->plan->serve || !service.group)
+		return true;
+	group = getgrnam(service.group);
+	if (group)
+		return http_server_share(api->server, group->gr_gid, error);
+	g_set_error(error, RUN_ERROR, RUN_ERROR_INPUT,
+		    "service.group: this machine has no group '%s'", service.group);
+	return false;
+}
 
 struct status_api *status_api_new(const char *address, struct run_session *session, GError **error)
 {
@@ -133,8 +214,9 @@ struct status_api *status_api_new(const char *address, struct run_session *sessi
 
 	api->session = session;
 	api->server = http_server_new(address, routes, api, error);
-	if (api->server)
+	if (api->server && share(api, error))
 		return api;
+	http_server_free(api->server);
 	g_free(api);
 	return NULL;
 }

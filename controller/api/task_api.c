@@ -4,8 +4,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/clock.h"
 #include "common/json.h"
+#include "controller/api/service_api.h"
 #include "controller/engine/engine.h"
+
+/* Tasks in one answer. */
+#define LIMIT_DEFAULT 1000
+#define LIMIT_MAX 10000
 
 static json_t *number_json(double value)
 {
@@ -42,23 +48,40 @@ static json_t *place_json(const struct run_session *session, const struct engine
 				    task->nodes_count));
 }
 
+/* Whose it is, and what it is worth to them. */
+static json_t *owner_json(const struct run_session *session, const struct engine_task *task)
+{
+	const struct store_submission *submission =
+		session->service ? run_service_submission(session->service, task->task->id) : NULL;
+
+	return json_pack("{s:s?, s:s?, s:f, s:f, s:o, s:s?, s:s?}", "name",
+			 submission ? submission->name : NULL, "user",
+			 submission ? submission->user : NULL, "utility_max",
+			 task->task->utility.max, "utility", task->utility, "energy_j",
+			 number_json(task->energy_j), "reason", task->reason, "why",
+			 engine_waits_because(session->engine, task->task->id));
+}
+
 static json_t *task_json(const struct run_session *session, uint32_t index)
 {
 	const struct engine_task *task = engine_task(session->engine, index);
+	const bool ended = task->state >= ENGINE_TASK_COMPLETED;
 	json_t *object = json_pack(
-		"{s:i, s:s, s:s, s:i, s:i, s:b, s:b, s:o, s:o, s:o}", "task", (int)index, "type",
-		session->config->types[task->task->row].name, "state",
+		"{s:i, s:s, s:s, s:i, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:n, s:n, s:n}",
+		"task", (int)index, "type", session->config->types[task->task->row].name, "state",
 		engine_task_state_name(task->state), "attempts", (int)task->attempts,
 		"suspensions", (int)task->suspensions, "held", task->held, "preemptible",
 		task->task->preemptible, "arrival_s", number_json(task->task->arrival_s),
 		"started_s", number_json(task->started_s), "executed_s",
-		number_json(task->executed_s));
+		number_json(task->executed_s), "expected_end_s",
+		ended ? json_null() : number_json(task->expected_end_s), "ended_s",
+		number_json(task->ended_s), "cluster", "nodes", "hosts");
+	g_autoptr(json_t) owner = owner_json(session, task);
+	g_autoptr(json_t) place = task->nodes_count ? place_json(session, task) : NULL;
 
-	if (task->nodes_count) {
-		g_autoptr(json_t) place = place_json(session, task);
-
+	json_object_update(object, owner);
+	if (place)
 		json_object_update(object, place);
-	}
 	return object;
 }
 
@@ -218,23 +241,95 @@ static bool is_under_way(struct http_request *request, const struct run_session 
 	return session->engine != NULL;
 }
 
-void task_api_list(struct http_request *request, const struct run_session *session)
-{
-	json_t *list;
+/* Which tasks a list is to have. */
+struct filter {
+	uint32_t states; /* a bit for each */
+	const char *user; /* NULL: anybody's */
+	uint32_t from;    /* the first task */
+	uint32_t most;
+};
 
-	if (!is_under_way(request, session))
-		return;
-	list = json_array();
-	for (uint32_t i = 0; i < session->tasks_count; i++)
-		if (engine_task(session->engine, i)->state != ENGINE_TASK_COMING)
-			json_array_append_new(list, task_json(session, i));
-	http_request_reply(request, 200,
-			   json_pack("{s:I, s:o}", "run", (json_int_t)session->run, "tasks", list));
+static bool read_states(struct http_request *request, struct filter *filter)
+{
+	const char *text = http_request_query(request, "state");
+	g_auto(GStrv) names = text ? g_strsplit(text, ",", -1) : NULL;
+
+	filter->states = names ? 0 : ~UINT32_C(0);
+	for (char **name = names; name && *name; name++) {
+		const int state = engine_task_state_parse(*name);
+
+		if (state < 0) {
+			http_request_fail(request, 400, "state: unknown state '%.32s'", *name);
+			return false;
+		}
+		filter->states |= UINT32_C(1) << state;
+	}
+	filter->states &= ~(UINT32_C(1) << ENGINE_TASK_COMING);
+	return true;
 }
 
-/* Finds the task, or answers the request. */
-static bool find(struct http_request *request, const struct run_session *session,
-		 const char *number, uint32_t *ret_index)
+/* A number of the query; `otherwise` where it is not there. */
+static bool read_number(struct http_request *request, const char *key, uint32_t least,
+			uint32_t most, uint32_t otherwise, uint32_t *ret_value)
+{
+	const char *text = http_request_query(request, key);
+	guint64 value = otherwise;
+
+	if (text && !g_ascii_string_to_unsigned(text, 10, least, most, &value, NULL)) {
+		http_request_fail(request, 400, "%s: '%.32s' is not a number from %u to %u", key,
+				  text, least, most);
+		return false;
+	}
+	*ret_value = (uint32_t)value;
+	return true;
+}
+
+static bool read_filter(struct http_request *request, struct filter *filter)
+{
+	const bool after = http_request_query(request, "after") != NULL;
+
+	filter->user = http_request_query(request, "user");
+	if (!read_states(request, filter) ||
+	    !read_number(request, "after", 0, UINT32_MAX - 1, 0, &filter->from) ||
+	    !read_number(request, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT, &filter->most))
+		return false;
+	filter->from += after;
+	return true;
+}
+
+static bool is_wanted(const struct run_session *session, const struct filter *filter,
+		      uint32_t index)
+{
+	const struct store_submission *submission;
+
+	if (!(filter->states >> engine_task(session->engine, index)->state & 1))
+		return false;
+	if (!filter->user)
+		return true;
+	submission = session->service ? run_service_submission(session->service, index) : NULL;
+	return submission && g_strcmp0(submission->user, filter->user) == 0;
+}
+
+void task_api_list(struct http_request *request, const struct run_session *session)
+{
+	struct filter filter;
+	json_t *list;
+
+	if (!is_under_way(request, session) || !read_filter(request, &filter))
+		return;
+	list = json_array();
+	for (uint32_t i = filter.from;
+	     i < session->tasks_count && json_array_size(list) < filter.most; i++)
+		if (is_wanted(session, &filter, i))
+			json_array_append_new(list, task_json(session, i));
+	http_request_reply(request, 200,
+			   json_pack("{s:I, s:o, s:f}", "run", (json_int_t)session->run, "tasks",
+				     list, "now_s",
+				     clock_elapsed_s(session->t0_ns, clock_now_ns())));
+}
+
+bool task_api_find(struct http_request *request, const struct run_session *session,
+		   const char *number, uint32_t *ret_index)
 {
 	guint64 index;
 
@@ -251,12 +346,12 @@ static bool find(struct http_request *request, const struct run_session *session
 }
 
 void task_api_get(struct http_request *request, const struct run_session *session,
-		  const char *number)
+		  const char *number, int status)
 {
 	uint32_t index;
 
-	if (find(request, session, number, &index))
-		http_request_reply(request, 200, task_json_whole(session, index));
+	if (task_api_find(request, session, number, &index))
+		http_request_reply(request, status, task_json_whole(session, index));
 }
 
 /* The hosts that `body` names, each once, or NULL after the request was answered. */
@@ -302,7 +397,8 @@ void task_api_migrate(struct http_request *request, const struct run_session *se
 	uint32_t index;
 	uint32_t full;
 
-	if (!find(request, session, number, &index))
+	if (!task_api_find(request, session, number, &index) ||
+	    !service_api_may_task(request, session, index))
 		return;
 	cluster = &session->config->clusters[engine_task(session->engine, index)->cluster];
 	hosts = read_hosts(request, cluster, body);
@@ -329,7 +425,8 @@ void task_api_ask(struct http_request *request, const struct run_session *sessio
 	const char *why_not;
 	uint32_t index;
 
-	if (!find(request, session, number, &index))
+	if (!task_api_find(request, session, number, &index) ||
+	    !service_api_may_task(request, session, index))
 		return;
 	why_not = resume ? engine_request_resume(session->engine, index)
 			 : engine_request_suspend(session->engine, index);

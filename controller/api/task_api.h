@@ -9,12 +9,19 @@
  * people want of them. All answer the request; without a run under way with 503.
  */
 
-/* All tasks that have arrived. */
+/*
+ * The tasks that have arrived, by number: those in one of the states of the query's `state` (names,
+ * separated by commas), of its `user`, above number `after`, the first `limit` (1000) of them.
+ */
 void task_api_list(struct http_request *request, const struct run_session *session);
 
-/* The task with this number, as text of the path. */
+/* Finds the task with this number, as text of the path, or answers the request with 404 or 503. */
+bool task_api_find(struct http_request *request, const struct run_session *session,
+		   const char *number, uint32_t *ret_index);
+
+/* That task, with `status`. */
 void task_api_get(struct http_request *request, const struct run_session *session,
-		  const char *number);
+		  const char *number, int status);
 
 /* A person wants its VMs on the hosts that `body` names: as below, and 400 for an unknown host. */
 void task_api_migrate(struct http_request *request, const struct run_session *session,

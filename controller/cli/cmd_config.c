@@ -12,6 +12,7 @@
 #include "controller/report/table.h"
 #include "controller/run/run_check.h"
 #include "controller/run/run_check_rows.h"
+#include "controller/run/run_service.h"
 #include "controller/workload/environment.h"
 
 /* Whether the first trial of tasks with deadlines can be drawn: bins may be too many to work with. */
@@ -29,13 +30,24 @@ static bool check_pruning(const struct config *config, const char *path, GError 
 	return trial != NULL;
 }
 
+/* A section `service` is there to be served by. */
+static bool check_service(const struct config *config, const char *path, GError **error)
+{
+	g_autoptr(GError) reason = NULL;
+
+	if (!config->service || run_service_check(config, &reason))
+		return true;
+	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: %s", path, reason->message);
+	return false;
+}
+
 /* Reads it as `run` and `simulate` do, which know the policies too. */
 static struct config *load(const char *path, GError **error)
 {
 	g_autoptr(config_t) config = config_load(path, error);
 	g_autoptr(GError) reason = NULL;
 
-	if (config && !check_pruning(config, path, error))
+	if (config && (!check_pruning(config, path, error) || !check_service(config, path, error)))
 		return NULL;
 	if (!config || experiment_check_policies(config, NULL, &reason))
 		return g_steal_pointer(&config);

@@ -14,6 +14,7 @@
 
 const struct command commands[] = {
 	{"run", cmd_run, "CONFIG", "run the experiment on real VMs and record it", ""},
+	{"serve", cmd_serve, "CONFIG", "run the tasks that people submit, until stopped", ""},
 	{"simulate", cmd_simulate, "CONFIG", "the same experiment in virtual time", ""},
 	{"replay", cmd_replay, "TRACE", "batch policies on an SWF trace, in virtual time", ""},
 	{"study", cmd_study, "CONFIG | merge DIR PART...",

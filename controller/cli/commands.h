@@ -13,6 +13,8 @@
 
 /* `virtbed run CONFIG`: the measured experiment. */
 int cmd_run(int argc, char **argv);
+/* `virtbed serve CONFIG`: runs the tasks that people submit, until stopped. */
+int cmd_serve(int argc, char **argv);
 /* `virtbed simulate CONFIG`: the same configuration in virtual time. */
 int cmd_simulate(int argc, char **argv);
 /* `virtbed replay TRACE`: batch policies on an SWF trace. */

@@ -11,6 +11,7 @@
 #include "controller/engine/engine.h"
 #include "controller/engine/recorder_store.h"
 #include "controller/run/host_load.h"
+#include "controller/run/run_adopt.h"
 #include "controller/run/run_late.h"
 #include "controller/run/run_record.h"
 
@@ -141,46 +142,6 @@ static void begin_again(struct measured_run *run)
 	run->going_on = true;
 }
 
-/* Whether the local schedulers know of it. */
-static bool is_under_way(const struct engine_task *task)
-{
-	return task->state >= ENGINE_TASK_STARTING && task->state <= ENGINE_TASK_MIGRATING;
-}
-
-static struct remote_past past_of(const struct engine_task *task)
-{
-	bool suspending = task->state == ENGINE_TASK_SUSPENDING;
-	bool off = task->state == ENGINE_TASK_SUSPENDED || task->state == ENGINE_TASK_RESUMING;
-
-	return (struct remote_past){
-		.suspended = task->suspensions - suspending,
-		.resumed = task->suspensions - suspending - off,
-		.queued = task->queued_n > 0,
-		.migrated = task->migrations > 0,
-	};
-}
-
-/* Asks the local schedulers what became of the tasks that were under way. */
-static void adopt_tasks(struct measured_run *run)
-{
-	for (uint32_t i = 0; i < run->series->workload->tasks_count; i++) {
-		const struct engine_task *task = engine_task(run->engine, i);
-		struct backend_start start = {
-			.task = i,
-			.attempt = task->attempts,
-			.type = task->task->row,
-			.cluster = task->cluster,
-			.pstate = task->pstate,
-			.nodes = task->nodes,
-			.nodes_count = task->nodes_count,
-		};
-		const struct remote_past past = past_of(task);
-
-		if (is_under_way(task))
-			remote_backend_adopt(run->backend, &start, &past);
-	}
-}
-
 static bool restore(struct measured_run *run, GError **error)
 {
 	struct run_session *session = run->series->session;
@@ -191,7 +152,7 @@ static bool restore(struct measured_run *run, GError **error)
 	if (!recorder_store_restore(session->store, run->row.run, &run->setup, run->engine, error))
 		return false;
 	run_session_note(session, (double)NAN, "resumed", text);
-	adopt_tasks(run);
+	run_adopt(run->engine, run->backend, run->series->workload->tasks_count);
 	remote_backend_wait_asked(run->backend, READY_S);
 	return true;
 }

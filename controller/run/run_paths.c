@@ -135,3 +135,19 @@ char *run_paths_socket_dir(const char *dir, bool *ret_own, GError **error)
 		    "cannot make a directory for sockets '%s': %s", path, g_strerror(errno));
 	return NULL;
 }
+
+char *run_paths_service_state(void)
+{
+	return geteuid() == 0 ? g_strdup("/var/lib/virtbed")
+			      : g_build_filename(g_get_user_state_dir(), "virtbed", NULL);
+}
+
+char *run_paths_service_address(void)
+{
+	g_autofree char *path = geteuid() == 0
+					? g_strdup("/run/virtbed/controller.sock")
+					: g_build_filename(g_get_user_runtime_dir(), "virtbed",
+							   "controller.sock", NULL);
+
+	return g_strconcat("unix:", path, NULL);
+}

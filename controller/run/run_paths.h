@@ -25,6 +25,15 @@ char *run_paths_new_dir(const char *name);
 /* The youngest run directory of configuration `name` under runs/, or NULL. */
 char *run_paths_latest_dir(const char *name);
 
+/* Where a service keeps its state: /var/lib/virtbed for root, else virtbed in the user's state. */
+char *run_paths_service_state(void);
+
+/*
+ * Where a service is found unless told otherwise: "unix:/run/virtbed/controller.sock" for root, else
+ * virtbed/controller.sock in the user's directory for what runs ($XDG_RUNTIME_DIR).
+ */
+char *run_paths_service_address(void);
+
 /*
  * A directory for sockets of run directory `dir`: itself when that is short enough for a socket's
  * path (107 bytes, unix(7)), else a new one under /run/virtbed or the temporary directory, which

@@ -50,6 +50,8 @@ bool run_plan_save(const struct run_plan *plan, const char *dir, GError **error)
 	g_autofree char *path = g_build_filename(dir, "plan.json", NULL);
 	g_autofree char *text = NULL;
 
+	if (plan->serve)
+		json_object_set_new(json, "serve", json_true());
 	if (plan->listen)
 		json_object_set_new(json, "listen", json_string(plan->listen));
 	text = json_pretty(json);
@@ -126,6 +128,7 @@ static bool read_plan(const json_t *json, const char *path, struct run_plan *pla
 	plan->estimates = g_strdup(estimates);
 	plan->profile = json_is_true(json_object_get(json, "profile"));
 	plan->run = json_is_true(json_object_get(json, "run"));
+	plan->serve = json_is_true(json_object_get(json, "serve"));
 	return get_count(json, path, "profile_repeats", &plan->profile_repeats, error) &&
 	       get_count(json, path, "repeats", &plan->repeats, error) &&
 	       get_limits(json, path, plan, error) &&

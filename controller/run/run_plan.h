@@ -20,6 +20,7 @@ struct run_plan {
 	uint32_t profile_repeats;
 	char *estimates; /* where they come from: "given", "measured" or a file */
 	bool run;        /* then do the runs */
+	bool serve;      /* or serve those who submit tasks (run_service.h), and nothing else */
 	char **policies; /* NULL-terminated */
 	double *limits;  /* limits_count fractions */
 	uint32_t limits_count;

@@ -10,6 +10,7 @@
 #include "controller/engine/experiment.h"
 #include "controller/run/run_meters.h"
 #include "controller/run/run_paths.h"
+#include "controller/run/run_prepare_service.h"
 #include "controller/store/store.h"
 
 static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
@@ -108,8 +109,11 @@ static bool check_files(const struct config *config, const char *path, GError **
 }
 
 /* Every pair that fits needs an estimate, or nothing can be decided. */
-static bool check_estimates(const struct config *config, const char *path, GError **error)
+static bool check_estimates(const struct run_request *request, const struct config *config,
+			    GError **error)
 {
+	const char *path = request->config_path;
+
 	if (config->environment)
 		return true; /* its execution times are there, or it would not be one */
 	for (uint32_t i = 0; i < config->types_count; i++) {
@@ -123,8 +127,9 @@ static bool check_estimates(const struct config *config, const char *path, GErro
 			return refuse(error,
 				      "%s: there is no estimate for type '%s' on cluster '%s'; "
 				      "measure them first: virtbed profile %s --out FILE, then "
-				      "--estimates FILE; or add --profile",
-				      path, type, cluster, path);
+				      "--estimates FILE%s",
+				      path, type, cluster, path,
+				      request->serve ? "" : "; or add --profile");
 		}
 	}
 	return true;
@@ -242,7 +247,8 @@ static void set_addresses(struct run_prepared *prepared)
 	const struct config *config = prepared->config;
 	struct run_plan *plan = prepared->plan;
 
-	plan->api = g_strdup_printf("unix:%s/controller.sock", prepared->socket_dir);
+	if (!plan->api)
+		plan->api = g_strdup_printf("unix:%s/controller.sock", prepared->socket_dir);
 	plan->schedulers = g_new0(char *, config->clusters_count + 1);
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		plan->schedulers[i] =
@@ -256,8 +262,11 @@ static bool load_config(const struct run_request *request, struct run_prepared *
 			GError **error)
 {
 	prepared->config = config_load(request->config_path, error);
-	if (!prepared->config || !check_config(prepared->config, request->config_path, error) ||
-	    !choose_dir(request, prepared->config->name, &prepared->dir, error))
+	if (!prepared->config || !check_config(prepared->config, request->config_path, error))
+		return false;
+	if (request->serve)
+		return run_prepare_service(request, prepared, error);
+	if (!choose_dir(request, prepared->config->name, &prepared->dir, error))
 		return false;
 	if (request->resume) {
 		g_autofree char *path = g_build_filename(prepared->dir, "config.yaml", NULL);
@@ -305,13 +314,16 @@ static bool check_plan(const struct run_request *request, const struct run_prepa
 	const struct run_plan *plan = prepared->plan;
 	const char *path = request->config_path;
 
+	if (plan->serve)
+		return check_listen(plan->listen, error) &&
+		       check_estimates(request, prepared->config, error);
 	if (!check_policies(request, prepared, error) || !check_listen(plan->listen, error))
 		return false;
 	if (!plan->run)
 		return true;
 	return check_limits(plan, error) &&
 	       check_meters(plan, prepared->config, path, error) &&
-	       (plan->profile || check_estimates(prepared->config, path, error));
+	       (plan->profile || check_estimates(request, prepared->config, error));
 }
 
 /* Local schedulers that run already have one of their own. */
@@ -348,14 +360,22 @@ void run_prepared_set_owns_lab(const struct run_prepared *prepared, bool owns)
 		g_unlink(path);
 }
 
+static struct run_plan *make_plan(const struct run_request *request,
+				  const struct run_prepared *prepared, GError **error)
+{
+	if (request->serve)
+		return run_prepare_service_plan(request, prepared, error);
+	return request->resume ? resumed_plan(request, prepared->dir, error)
+			       : new_plan(request, prepared->config);
+}
+
 bool run_prepare(const struct run_request *request, bool (*stopped)(void *data), void *data,
 		 struct run_prepared *prepared, GError **error)
 {
 	if (!load_config(request, prepared, error) ||
 	    !check_files(prepared->config, request->config_path, error))
 		return false;
-	prepared->plan = request->resume ? resumed_plan(request, prepared->dir, error)
-					 : new_plan(request, prepared->config);
+	prepared->plan = make_plan(request, prepared, error);
 	if (!prepared->plan)
 		return false;
 	default_image(prepared->config);
@@ -367,6 +387,10 @@ bool run_prepare(const struct run_request *request, bool (*stopped)(void *data),
 	prepared->socket_dir =
 		run_paths_socket_dir(prepared->dir, &prepared->own_socket_dir, error);
 	if (!prepared->socket_dir)
+		return false;
+	if (request->serve &&
+	    (!(prepared->plan->api = run_prepare_service_address(request, error)) ||
+	     !check_listen(prepared->plan->api, error)))
 		return false;
 	set_addresses(prepared);
 	return true;

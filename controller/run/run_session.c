@@ -9,6 +9,7 @@
 #include "controller/run/run_meta.h"
 #include "controller/run/run_profile.h"
 #include "controller/run/run_record.h"
+#include "controller/run/run_service.h"
 
 /* Boots are slow under emulation, and all at once (spec: 32 s for nine). */
 #define FIRST_READY_S 300.0
@@ -184,6 +185,11 @@ json_t *run_session_baseline_json(const struct run_session *session,
 			 baseline->duration_s, "hosts", hosts);
 }
 
+bool run_session_wait_known(struct run_session *session, GError **error)
+{
+	return wait_shown(session, remote_fleet_wait_known, FIRST_READY_S, error);
+}
+
 static bool load_estimates(struct run_session *session, const char *path, GError **error)
 {
 	g_autofree char *config_path = g_build_filename(session->dir, "config.yaml", NULL);
@@ -207,9 +213,11 @@ static bool work(struct run_session *session, GError **error)
 {
 	struct config *config = session->config;
 
+	if (session->plan->serve)
+		return run_service(session, error);
 	if (session->go_on)
 		run_record_recall(session);
-	if (!wait_shown(session, remote_fleet_wait_known, FIRST_READY_S, error))
+	if (!run_session_wait_known(session, error))
 		return false;
 	if (!session->go_on && !run_session_settle(session, FIRST_READY_S, error))
 		return false;

@@ -12,6 +12,7 @@
 #include "controller/store/store.h"
 
 struct engine;
+struct run_service;
 
 /*
  * What a controller works with: the run directory, what it is to do there, the store, the local
@@ -28,7 +29,8 @@ struct run_session {
 	int64_t run;   /* row id of the run under way; 0: none */
 	int64_t t0_ns; /* its start */
 	struct engine *engine; /* while its engine runs: for what people ask of tasks; else NULL */
-	uint32_t tasks_count;  /* of its workload */
+	uint32_t tasks_count;  /* of its workload, so far */
+	struct run_service *service; /* that is under way; NULL: none, or it is an experiment */
 };
 
 #define RUN_ERROR (run_error_quark())
@@ -71,6 +73,12 @@ uint32_t run_session_runs(const struct run_session *session);
 
 /* Sees to it that nothing runs and every node is ready, within `timeout_s`. */
 bool run_session_settle(struct run_session *session, double timeout_s, GError **error);
+
+/*
+ * Waits until every local scheduler has answered and said which nodes are up, while those who watch
+ * are shown for what.
+ */
+bool run_session_wait_known(struct run_session *session, GError **error);
 
 /* Measures the idle baseline and starts the account of all meters at *ret_t0_ns (now). */
 bool run_session_baseline(struct run_session *session, struct remote_baseline *ret_baseline,

@@ -92,11 +92,14 @@ static void stop(struct supervisor *supervisor)
 static gboolean on_signal(gpointer data)
 {
 	struct supervisor *supervisor = data;
+	const bool serving = supervisor->request->serve && supervisor->controller;
 
-	give_up(supervisor, RUN_SUPERVISOR_ERROR_INTERRUPTED, "interrupted");
+	if (!serving) /* to be stopped is how a service ends */
+		give_up(supervisor, RUN_SUPERVISOR_ERROR_INTERRUPTED, "interrupted");
 	if (++supervisor->signals == 1)
 		run_watch_say(supervisor->watch,
-			      "stopping: ending the run and its VMs (once more to kill)");
+			      "stopping: ending the %s and its VMs (once more to kill)",
+			      serving ? "service" : "run");
 	else if (supervisor->controller && run_child_pid(supervisor->controller) > 0)
 		kill(run_child_pid(supervisor->controller), SIGKILL);
 	stop(supervisor);
@@ -352,6 +355,7 @@ static void on_controller_died(struct run_child *child, int status, void *data)
 		return;
 	}
 	run_child_add_argument(child, "--continue");
+	run_watch_anew(supervisor->watch);
 	if (run_child_restart_soon(child)) {
 		run_watch_say(supervisor->watch,
 			      "the controller died (%s): starting it again; the run goes on", how);
@@ -377,7 +381,8 @@ static bool start_controller(struct supervisor *supervisor, GError **error)
 	supervisor->controller =
 		run_child_new("controller", argv, log, on_controller_died, supervisor);
 	run_child_keep(supervisor->controller, supervisor->prepared.lock.fd);
-	supervisor->watch = run_watch_new(supervisor->prepared.plan->api, error);
+	supervisor->watch = run_watch_new(supervisor->prepared.plan->api,
+					  !supervisor->request->serve, error);
 	return supervisor->watch && run_child_start(supervisor->controller, error);
 }
 
@@ -394,7 +399,8 @@ static bool work(struct supervisor *supervisor, GError **error)
 			 error) ||
 	    !resolve_hosts(supervisor, error) || !run_prepare_write(&supervisor->prepared, error))
 		return false;
-	run_watch_say(NULL, "run directory: %s", supervisor->prepared.dir);
+	run_watch_say(NULL, "%s directory: %s", supervisor->request->serve ? "state" : "run",
+		      supervisor->prepared.dir);
 	if (!start_schedulers(supervisor, error) || !start_controller(supervisor, error))
 		return false;
 	g_main_loop_run(supervisor->loop);

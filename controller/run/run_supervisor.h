@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 /*
- * `virtbed run` and `virtbed profile`: looks after the processes of a measured experiment. Brings
+ * `virtbed run`, `virtbed profile` and `virtbed serve`: looks after the processes of a measured
+ * experiment or a service. Brings
  * the lab up if the configuration has one, starts a local scheduler per cluster and the controller,
  * starts again what dies, shows the progress, and takes everything down at the end. Keeps no state
  * of its own but plan.json: it can be resumed whenever it was interrupted.
@@ -21,6 +22,11 @@ struct run_request {
 	bool resume;   /* go on in the run directory (NULL: the youngest of the configuration) */
 	bool profile;  /* measure estimates first */
 	bool run;      /* do the runs */
+	/*
+	 * Serve: `out` is the state directory, whose service goes on if there is one. `listen` may be
+	 * "unix:/PATH", instead of run_paths_service_address().
+	 */
+	bool serve;
 	bool keep_lab; /* leave the lab up */
 	uint32_t profile_repeats; /* 0: as configured */
 	char **policies;          /* NULL: as configured */

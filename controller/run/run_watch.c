@@ -23,6 +23,7 @@
 struct run_watch {
 	struct http_client *client;
 	bool terminal;
+	bool shows; /* how far it is, beside what happens */
 	bool live; /* a live line stands on the terminal */
 	bool pending;
 	int64_t after;    /* last notice shown */
@@ -173,7 +174,8 @@ static void answered(int status, json_t *body, const GError *error, void *data)
 	if (error || !json_is_object(body))
 		return;
 	show_notices(watch, body);
-	show_line(watch, body);
+	if (watch->shows)
+		show_line(watch, body);
 	if (text(body, "error")) {
 		g_free(watch->error);
 		watch->error = g_strdup(text(body, "error"));
@@ -193,7 +195,7 @@ static gboolean ask(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-struct run_watch *run_watch_new(const char *address, GError **error)
+struct run_watch *run_watch_new(const char *address, bool shows, GError **error)
 {
 	struct http_client *client = http_client_new(address, error);
 	struct run_watch *watch;
@@ -202,6 +204,7 @@ struct run_watch *run_watch_new(const char *address, GError **error)
 		return NULL;
 	watch = g_new0(struct run_watch, 1);
 	watch->client = client;
+	watch->shows = shows;
 	watch->terminal = isatty(STDERR_FILENO);
 	watch->plain_ns = clock_now_ns();
 	watch->source = g_timeout_add_seconds(ASK_S, ask, watch);
@@ -217,6 +220,11 @@ void run_watch_free(struct run_watch *watch)
 	http_client_free(watch->client);
 	g_free(watch->error);
 	g_free(watch);
+}
+
+void run_watch_anew(struct run_watch *watch)
+{
+	watch->after = 0;
 }
 
 const char *run_watch_error(const struct run_watch *watch)

@@ -11,13 +11,19 @@
  */
 struct run_watch;
 
-/* Starts to ask the controller at `address`. Returns NULL with `error` for a bad address. */
-struct run_watch *run_watch_new(const char *address, GError **error);
+/*
+ * Starts to ask the controller at `address`; `shows`: how far it is, not only what happens. Returns
+ * NULL with `error` for a bad address.
+ */
+struct run_watch *run_watch_new(const char *address, bool shows, GError **error);
 /* Stops, and ends the live line. NULL is allowed. */
 void run_watch_free(struct run_watch *watch);
 
 /* Prints a line of our own above the live line. `watch` may be NULL: plainly. */
 void run_watch_say(struct run_watch *watch, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* The controller is started again: it numbers its notices anew. */
+void run_watch_anew(struct run_watch *watch);
 
 /* Why the controller failed, if it said so (borrowed), or NULL. */
 const char *run_watch_error(const struct run_watch *watch);

@@ -41,7 +41,8 @@ static const char config_text[] =
 /* What all inputs share. */
 static char *directory;
 static char *socket_path;
-static struct run_session session;
+static struct run_plan plan = {.experiment = (char *)"fuzz"};
+static struct run_session session = {.plan = &plan};
 static struct status_api *api;
 static struct experiment *experiment;
 static struct experiment_trial trial;

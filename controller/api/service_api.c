@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/api/service_api.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <pwd.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/json.h"
+#include "controller/api/task_api.h"
+#include "controller/engine/engine.h"
+
+/* Actions of a task that are shown at most. */
+#define ACTIONS_MAX 1000
+
+/* Who asks. */
+
+struct service_peer service_peer_of(struct http_request *request)
+{
+	struct service_peer peer = {.uid = http_request_peer_uid(request)};
+	const struct passwd *entry = peer.uid >= 0 ? getpwuid((uid_t)peer.uid) : NULL;
+
+	if (entry && g_utf8_validate(entry->pw_name, -1, NULL))
+		peer.user = g_strdup(entry->pw_name);
+	else if (peer.uid >= 0)
+		peer.user = g_strdup_printf("%" PRId64, peer.uid);
+	return peer;
+}
+
+void service_peer_clear(struct service_peer *peer)
+{
+	g_free(peer->user);
+}
+
+bool service_api_may(struct http_request *request, int64_t owner)
+{
+	const int64_t uid = http_request_peer_uid(request);
+
+	if (uid < 0 || uid == 0 || uid == (int64_t)geteuid() || (owner >= 0 && uid == owner))
+		return true;
+	http_request_fail(request, 403,
+			  owner >= 0 ? "the task is another user's"
+				     : "only root and the user that the controller runs as may do "
+				       "that");
+	return false;
+}
+
+bool service_api_may_task(struct http_request *request, const struct run_session *session,
+			  uint32_t task)
+{
+	const struct store_submission *submission =
+		session->service ? run_service_submission(session->service, task) : NULL;
+
+	return service_api_may(request, submission ? submission->uid : -1);
+}
+
+/* Whether a service is under way, or answers the request. */
+static bool is_served(struct http_request *request, const struct run_session *session)
+{
+	if (!session->plan->serve)
+		http_request_fail(request, 409, "this is an experiment; tasks are submitted to a "
+						"service (virtbed serve)");
+	else if (!session->service)
+		http_request_fail(request, 503,
+				  "the service is starting or ending; look at /v1/status");
+	return session->service != NULL;
+}
+
+static void fail(struct http_request *request, const GError *error)
+{
+	switch ((enum run_service_error)error->code) {
+	case RUN_SERVICE_ERROR_REFUSED:
+		http_request_fail(request, 409, "%s", error->message);
+		break;
+	case RUN_SERVICE_ERROR_STORE:
+		http_request_fail(request, 503, "%s", error->message);
+		break;
+	default:
+		http_request_fail(request, 400, "%s", error->message);
+	}
+}
+
+/* Submitting. */
+
+static const char *const order_keys[] = {"type", "count", "name", "key", "held", "utility_max",
+					 "constant_s", "zero_s", "deadline_s", NULL};
+
+static bool G_GNUC_PRINTF(2, 3) wrong(GError **error, const char *format, ...)
+{
+	va_list arguments;
+
+	if (error) {
+		va_start(arguments, format);
+		*error = g_error_new_valist(RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT, format,
+					    arguments);
+		va_end(arguments);
+	}
+	return false;
+}
+
+/* A key that is mistyped must not be taken for one that is not given. */
+static bool check_keys(const json_t *body, GError **error)
+{
+	const char *key;
+	const json_t *value;
+
+	json_object_foreach ((json_t *)body, key, value)
+		if (!g_strv_contains(order_keys, key))
+			return wrong(error, "unknown key '%.64s'", key);
+	return true;
+}
+
+/* null is as good as absent, here and below. */
+static const json_t *given(const json_t *body, const char *key)
+{
+	const json_t *value = json_object_get(body, key);
+
+	return json_is_null(value) ? NULL : value;
+}
+
+static bool get_text(const json_t *body, const char *key, const char **ret_text, GError **error)
+{
+	const json_t *value = given(body, key);
+
+	*ret_text = json_string_value(value);
+	if (!value || (*ret_text && strlen(*ret_text) == json_string_length(value)))
+		return true;
+	return wrong(error, "%s: not a text", key);
+}
+
+static bool get_number(const json_t *body, const char *key, double *ret_value, GError **error)
+{
+	const json_t *value = given(body, key);
+
+	if (!value)
+		return true;
+	*ret_value = json_number_value(value);
+	return json_is_number(value) || wrong(error, "%s: not a number", key);
+}
+
+static bool read_order(const json_t *body, struct run_service_order *ret_order, GError **error)
+{
+	double count = 1;
+
+	if (!json_is_object(body))
+		return wrong(error, "give {\"type\": \"...\"} at least");
+	*ret_order = (struct run_service_order){
+		.utility_max = 1,
+		.constant_s = (double)NAN,
+		.zero_s = (double)NAN,
+		.deadline_s = (double)NAN,
+	};
+	if (!check_keys(body, error) || !get_text(body, "type", &ret_order->type, error) ||
+	    !get_text(body, "name", &ret_order->name, error) ||
+	    !get_text(body, "key", &ret_order->key, error) ||
+	    !get_number(body, "count", &count, error) ||
+	    !get_number(body, "utility_max", &ret_order->utility_max, error) ||
+	    !get_number(body, "constant_s", &ret_order->constant_s, error) ||
+	    !get_number(body, "zero_s", &ret_order->zero_s, error) ||
+	    !get_number(body, "deadline_s", &ret_order->deadline_s, error))
+		return false;
+	if (!ret_order->type)
+		return wrong(error, "type: missing; give the type of the task");
+	if (!(count >= 1 && count <= RUN_SERVICE_COUNT_MAX && count == floor(count)))
+		return wrong(error, "count: %g is not a number from 1 to %d", count,
+			     RUN_SERVICE_COUNT_MAX);
+	if (given(body, "held") && !json_is_boolean(given(body, "held")))
+		return wrong(error, "held: neither true nor false");
+	ret_order->held = json_is_true(given(body, "held"));
+	ret_order->count = (uint32_t)count;
+	return true;
+}
+
+void service_api_submit(struct http_request *request, const struct run_session *session,
+			const json_t *body)
+{
+	struct service_peer peer;
+	struct run_service_order order;
+	g_autoptr(GError) error = NULL;
+	uint32_t first;
+	uint32_t count;
+	json_t *tasks;
+	bool done;
+
+	if (!is_served(request, session))
+		return;
+	peer = service_peer_of(request);
+	done = read_order(body, &order, &error);
+	if (done) {
+		order.user = peer.user;
+		order.uid = peer.uid;
+		done = run_service_submit(session->service, &order, &first, &count, &error);
+	}
+	service_peer_clear(&peer);
+	if (!done) {
+		fail(request, error);
+		return;
+	}
+	tasks = json_array();
+	for (uint32_t i = 0; i < count; i++)
+		json_array_append_new(tasks, json_integer(first + i));
+	http_request_reply(request, 201, json_pack("{s:o}", "tasks", tasks));
+}
+
+/* Tasks that are there. */
+
+void service_api_ask(struct http_request *request, const struct run_session *session,
+		     const char *number, enum run_service_wish wish)
+{
+	static const char *const done[] = {
+		[RUN_SERVICE_CANCEL] = "cancelled",
+		[RUN_SERVICE_HOLD] = "held",
+		[RUN_SERVICE_RELEASE] = "released",
+	};
+	g_autoptr(GError) error = NULL;
+	uint32_t task;
+
+	if (!is_served(request, session) || !task_api_find(request, session, number, &task) ||
+	    !service_api_may_task(request, session, task))
+		return;
+	if (run_service_ask(session->service, wish, task, &error)) {
+		task_api_get(request, session, number, 202);
+		return;
+	}
+	if (error->code == RUN_SERVICE_ERROR_REFUSED)
+		g_prefix_error(&error, "task %u cannot be %s: ", task, done[wish]);
+	fail(request, error);
+}
+
+void service_api_decisions(struct http_request *request, const struct run_session *session,
+			   const char *number)
+{
+	g_autoptr(GPtrArray) actions = NULL;
+	g_autoptr(GError) error = NULL;
+	json_t *list;
+	uint32_t task;
+
+	if (!task_api_find(request, session, number, &task))
+		return;
+	actions = store_task_actions(session->store, session->run, task,
+				     engine_task(session->engine, task)->task->arrival_s - 1,
+				     ACTIONS_MAX, &error);
+	if (!actions) {
+		http_request_fail(request, 503, "%s", error->message);
+		return;
+	}
+	list = json_array();
+	for (guint i = 0; i < actions->len; i++) {
+		const struct store_action *one = g_ptr_array_index(actions, i);
+		json_t *action = json_parse(one->action, strlen(one->action), "decision", NULL);
+
+		json_array_append_new(list, json_pack("{s:f, s:o}", "time_s", one->time_s, "action",
+						      action ?: json_null()));
+	}
+	http_request_reply(request, 200,
+			   json_pack("{s:i, s:o}", "task", (int)task, "decisions", list));
+}
+
+/* What a task wrote. */
+
+/* A request that waits for a local scheduler's answer. */
+struct output_wait {
+	struct http_request *request;
+	struct remote_link *link;
+	uint32_t task, attempt;
+};
+
+static void output_cancelled(struct http_request *request, void *data)
+{
+	struct output_wait *wait = data;
+
+	remote_link_forget(wait->link, wait);
+	g_free(wait);
+}
+
+static void output_done(int status, json_t *body, const GError *error, void *data)
+{
+	g_autofree struct output_wait *wait = data;
+	const json_t *output = json_object_get(body, "output");
+	const char *cluster = remote_link_cluster(wait->link)->name;
+
+	http_request_on_cancel(wait->request, NULL, NULL);
+	if (status == 404)
+		http_request_fail(wait->request, 404,
+				  "the local scheduler of cluster '%s' has no output of task %u any "
+				  "more",
+				  cluster, wait->task);
+	else if (error)
+		http_request_fail(wait->request, 503,
+				  "the local scheduler of cluster '%s' cannot be asked: %s",
+				  cluster, error->message);
+	else
+		http_request_reply(wait->request, 200,
+				   json_pack("{s:i, s:i, s:s?}", "task", (int)wait->task,
+					     "attempt", (int)wait->attempt, "output",
+					     json_string_value(output)));
+}
+
+void service_api_output(struct http_request *request, const struct run_session *session,
+			const char *number)
+{
+	const struct engine_task *task;
+	g_autofree char *path = NULL;
+	struct output_wait *wait;
+	uint32_t index;
+
+	if (!task_api_find(request, session, number, &index) ||
+	    !service_api_may_task(request, session, index))
+		return;
+	task = engine_task(session->engine, index);
+	if (task->attempts == 0) {
+		http_request_fail(request, 404, "task %u has not been started", index);
+		return;
+	}
+	wait = g_new0(struct output_wait, 1);
+	*wait = (struct output_wait){
+		.request = request,
+		.link = remote_fleet_link(session->fleet, task->cluster),
+		.task = index,
+		.attempt = task->attempts,
+	};
+	path = g_strdup_printf("/v1/tasks/%s-%" PRId64 "-%u-%u", session->plan->experiment,
+			       session->run, index, task->attempts);
+	http_request_on_cancel(request, output_cancelled, wait);
+	remote_link_send(wait->link, "GET", path, NULL, output_done, wait);
+}
+
+/* Nodes. */
+
+static bool find_node(struct http_request *request, const struct config *config,
+		      const char *const *arguments, uint32_t *ret_cluster, uint32_t *ret_node)
+{
+	guint64 node;
+
+	for (uint32_t c = 0; c < config->clusters_count; c++) {
+		if (!g_str_equal(config->clusters[c].name, arguments[0]))
+			continue;
+		if (!g_ascii_string_to_unsigned(arguments[1], 10, 0,
+						config->clusters[c].nodes - 1, &node, NULL)) {
+			http_request_fail(request, 404, "cluster '%s' has no node '%.32s'",
+					  arguments[0], arguments[1]);
+			return false;
+		}
+		*ret_cluster = c;
+		*ret_node = (uint32_t)node;
+		return true;
+	}
+	http_request_fail(request, 404, "there is no cluster '%.64s'", arguments[0]);
+	return false;
+}
+
+static json_t *node_json(const struct run_session *session, uint32_t cluster, uint32_t index)
+{
+	const struct config_cluster *config = &session->config->clusters[cluster];
+	const struct engine_node node = engine_node(session->engine, cluster, index);
+	const bool busy = node.task != UINT32_MAX;
+	g_autofree char *name = g_strdup_printf("%s-n%u", config->name, index);
+
+	return json_pack("{s:s, s:i, s:s, s:s?, s:s, s:s?, s:o}", "cluster", config->name, "node",
+			 (int)index, "name", name, "host",
+			 config->hosts_count
+				 ? config->hosts[config_cluster_host(config, index)].name
+				 : NULL,
+			 "state",
+			 node.down      ? "down"
+			 : node.drained ? busy ? "draining" : "drained"
+			 : busy         ? "busy"
+					: "idle",
+			 "reason", node.drained ? node.reason : NULL, "task",
+			 busy ? json_integer(node.task) : json_null());
+}
+
+void service_api_drain(struct http_request *request, const struct run_session *session,
+		       const char *const *arguments, const json_t *body, bool drain)
+{
+	struct service_peer peer;
+	g_autoptr(GError) error = NULL;
+	const char *reason = NULL;
+	uint32_t cluster;
+	uint32_t node;
+	bool done;
+
+	if (!is_served(request, session) || !service_api_may(request, -1) ||
+	    !find_node(request, session->config, arguments, &cluster, &node))
+		return;
+	peer = service_peer_of(request);
+	done = get_text(body, "reason", &reason, &error) &&
+	       run_service_drain(session->service, drain, cluster, node, reason, peer.user, &error);
+	service_peer_clear(&peer);
+	if (done)
+		http_request_reply(request, 202, node_json(session, cluster, node));
+	else
+		fail(request, error);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "common/http_server.h"
+#include "controller/run/run_service.h"
+
+/*
+ * What people want of a service, in the controller's API (docs/run.md): they submit tasks, and ask
+ * for things to be done with them and with nodes. All answer the request; where no service is under
+ * way with 409 or, while it starts, 503.
+ *
+ * Over a Unix socket it is known who asks: tasks are their owners', and root's and those of the user
+ * that the controller runs as; anything else is refused with 403. On loopback nobody knows, and
+ * everything is allowed.
+ */
+
+/* Who asks. */
+struct service_peer {
+	int64_t uid; /* -1: not known */
+	char *user;  /* name or number; NULL: not known */
+};
+struct service_peer service_peer_of(struct http_request *request);
+void service_peer_clear(struct service_peer *peer);
+
+/*
+ * Whether who asks may do what is for operators and, where `owner` is not -1, for that user; else
+ * answers the request with 403.
+ */
+bool service_api_may(struct http_request *request, int64_t owner);
+
+/* The same of a task of the session: of its owner, where it was submitted. */
+bool service_api_may_task(struct http_request *request, const struct run_session *session,
+			  uint32_t task);
+
+/* POST /v1/tasks: 201 with the numbers of the tasks. */
+void service_api_submit(struct http_request *request, const struct run_session *session,
+			const json_t *body);
+
+/* POST /v1/tasks/N/cancel, .../hold, .../release: 202 with the task. */
+void service_api_ask(struct http_request *request, const struct run_session *session,
+		     const char *number, enum run_service_wish wish);
+
+/* POST /v1/nodes/CLUSTER/N/drain, .../undrain: 202 with the node. */
+void service_api_drain(struct http_request *request, const struct run_session *session,
+		       const char *const *arguments, const json_t *body, bool drain);
+
+/* GET /v1/tasks/N/decisions: what was decided of it, the latest first. */
+void service_api_decisions(struct http_request *request, const struct run_session *session,
+			   const char *number);
+
+/* GET /v1/tasks/N/output: what its last attempt wrote, asked of the local scheduler. */
+void service_api_output(struct http_request *request, const struct run_session *session,
+			const char *number);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_prepare_service.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <grp.h>
+#include <string.h>
+
+#include "controller/run/run_paths.h"
+#include "controller/run/run_service.h"
+#include "controller/store/store.h"
+
+#define UNIX "unix:"
+
+static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
+{
+	va_list arguments;
+
+	if (error) {
+		va_start(arguments, format);
+		*error = g_error_new_valist(RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
+					    format, arguments);
+		va_end(arguments);
+	}
+	return false;
+}
+
+static bool holds(const char *dir, const char *name)
+{
+	g_autofree char *path = g_build_filename(dir, name, NULL);
+
+	return g_file_test(path, G_FILE_TEST_EXISTS);
+}
+
+static bool check_service(const struct config *config, const char *path, GError **error)
+{
+	const struct config_service service = config_service_of(config);
+	g_autoptr(GError) reason = NULL;
+
+	if (!run_service_check(config, &reason))
+		return refuse(error, "%s: %s", path, reason->message);
+	return !service.group || getgrnam(service.group) ||
+	       refuse(error, "%s: service.group: this machine has no group '%s'", path,
+		      service.group);
+}
+
+/* What was served from the directory before: the same configuration, by name. */
+static bool recall_config(struct run_prepared *prepared, GError **error)
+{
+	g_autofree char *path = g_build_filename(prepared->dir, "config.yaml", NULL);
+	g_autoptr(config_t) before = NULL;
+
+	if (!g_file_test(path, G_FILE_TEST_EXISTS))
+		return true;
+	before = config_load(path, error);
+	if (!before)
+		return false;
+	if (!g_str_equal(before->name, prepared->config->name))
+		return refuse(error,
+			      "%s is the state of service '%s', not of '%s'; name another "
+			      "directory with --state",
+			      prepared->dir, before->name, prepared->config->name);
+	return prepared->config->estimates_count || !before->estimates_count ||
+	       config_load_estimates(prepared->config, path, error);
+}
+
+bool run_prepare_service(const struct run_request *request, struct run_prepared *prepared,
+			 GError **error)
+{
+	g_autofree char *chosen = request->out ? g_strdup(request->out) : run_paths_service_state();
+
+	if (!check_service(prepared->config, request->config_path, error))
+		return false;
+	prepared->dir = g_canonicalize_filename(chosen, NULL);
+	if (holds(prepared->dir, STORE_FILE) && !holds(prepared->dir, "plan.json"))
+		return refuse(error, "%s holds a simulation; name another directory with --state",
+			      prepared->dir);
+	if (request->estimates &&
+	    !config_load_estimates(prepared->config, request->estimates, error))
+		return false;
+	return recall_config(prepared, error);
+}
+
+static struct run_plan *new_plan(const struct run_request *request, const struct config *config)
+{
+	struct run_plan *plan = g_new0(struct run_plan, 1);
+
+	plan->experiment = run_plan_experiment_id(config);
+	plan->estimates = g_strdup(request->estimates ?: "given");
+	plan->serve = true;
+	plan->repeats = 1;
+	plan->limits = g_new(double, 1);
+	plan->limits[0] = 1;
+	plan->limits_count = 1;
+	return plan;
+}
+
+struct run_plan *run_prepare_service_plan(const struct run_request *request,
+					  const struct run_prepared *prepared, GError **error)
+{
+	const struct config_service service = config_service_of(prepared->config);
+	g_autoptr(run_plan_t) plan = NULL;
+
+	if (!holds(prepared->dir, "plan.json"))
+		plan = new_plan(request, prepared->config);
+	else
+		plan = run_plan_load(prepared->dir, error);
+	if (!plan)
+		return NULL;
+	if (!plan->serve) {
+		refuse(error,
+		       "%s holds an experiment of `virtbed run`; name another directory with "
+		       "--state",
+		       prepared->dir);
+		return NULL;
+	}
+	g_strfreev(plan->policies);
+	plan->policies = g_new0(char *, 2);
+	plan->policies[0] = g_strdup(service.policy);
+	g_clear_pointer(&plan->schedulers, g_strfreev);
+	g_clear_pointer(&plan->api, g_free);
+	g_clear_pointer(&plan->listen, g_free);
+	if (request->listen && !g_str_has_prefix(request->listen, UNIX))
+		plan->listen = g_strdup(request->listen);
+	return g_steal_pointer(&plan);
+}
+
+char *run_prepare_service_address(const struct run_request *request, GError **error)
+{
+	g_autofree char *address = request->listen && g_str_has_prefix(request->listen, UNIX)
+					   ? g_strdup(request->listen)
+					   : run_paths_service_address();
+	g_autofree char *dir = g_path_get_dirname(address + strlen(UNIX));
+
+	/* Whom the socket itself lets in is up to its mode. */
+	if (g_mkdir_with_parents(dir, 0755) == 0)
+		return g_steal_pointer(&address);
+	refuse(error, "cannot make directory '%s' for the service's socket: %s", dir,
+	       g_strerror(errno));
+	return NULL;
+}

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_service.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "controller/backend/remote.h"
+#include "controller/run/run_adopt.h"
+#include "controller/run/run_meta.h"
+#include "controller/run/run_record.h"
+#include "controller/run/run_service_private.h"
+
+#define READY_S 300.0
+
+/* A run that ends in 31 years. */
+#define FOREVER_S 1e9
+
+/* How often, in seconds, the account is kept, and what is old is removed. */
+#define KEEP_S 60
+#define PRUNE_S 3600
+
+G_DEFINE_QUARK(virtbed-run-service, run_service_error)
+
+/* Which configurations can be served. */
+
+static bool refuse_config(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static bool refuse_config(GError **error, const char *format, ...)
+{
+	va_list arguments;
+
+	if (error) {
+		va_start(arguments, format);
+		*error = g_error_new_valist(CONFIG_ERROR, CONFIG_ERROR_MEANING, format, arguments);
+		va_end(arguments);
+	}
+	return false;
+}
+
+bool run_service_check(const struct config *config, GError **error)
+{
+	const struct config_service service = config_service_of(config);
+	const char *const names[] = {service.policy, NULL};
+	g_autoptr(GError) reason = NULL;
+	struct policy policy;
+	char message[512];
+
+	if (config->environment)
+		return refuse_config(error, "environment: draws its own tasks; a service runs "
+					    "those that people submit");
+	for (uint32_t i = 0; i < config->clusters_count; i++)
+		if (config->clusters[i].shared)
+			return refuse_config(error, "clusters[%u].shared: what shares hosts cannot "
+						    "be taken up again after a restart, so it is "
+						    "not served",
+					     i);
+	if (!experiment_check_policies(config, names, &reason))
+		return refuse_config(error, "service.policy: %s", reason->message);
+	if (policy_parse(service.policy, &policy, message, sizeof(message)) < 0)
+		return refuse_config(error, "service.policy: %s", message);
+	return !policy_reads_budget(&policy) ||
+	       refuse_config(error,
+			     "service.policy: '%s' goes by what is left of an energy budget, and "
+			     "a service has none",
+			     service.policy);
+}
+
+/* What those who watch are shown. */
+
+/* Counts one task that has ended, or says that it has not. */
+static bool settle_one(struct run_service *service, const struct engine_task *task)
+{
+	if (task->state < ENGINE_TASK_COMPLETED)
+		return false;
+	service->settled_completed += task->state == ENGINE_TASK_COMPLETED;
+	service->settled_utility += task->utility;
+	return true;
+}
+
+static void count_task(const struct engine_task *task, struct run_progress *progress)
+{
+	progress->utility += task->utility;
+	progress->completed += task->state == ENGINE_TASK_COMPLETED;
+	progress->waiting +=
+		task->state == ENGINE_TASK_WAITING || task->state == ENGINE_TASK_PLANNED;
+	progress->suspended += task->state == ENGINE_TASK_SUSPENDED;
+	progress->running += task->state >= ENGINE_TASK_STARTING &&
+			     task->state <= ENGINE_TASK_MIGRATING &&
+			     task->state != ENGINE_TASK_SUSPENDED;
+}
+
+static void show(struct run_progress *progress, void *data)
+{
+	struct run_service *service = data;
+
+	while (service->settled < service->submissions->len &&
+	       settle_one(service, engine_task(service->engine, service->settled)))
+		service->settled++;
+	progress->tasks = service->submissions->len;
+	progress->waiting = progress->running = progress->suspended = 0;
+	progress->completed = service->settled_completed;
+	progress->utility = service->settled_utility;
+	for (uint32_t i = service->settled; i < progress->tasks; i++)
+		count_task(engine_task(service->engine, i), progress);
+	progress->time_s = backend_now_s(service->backend);
+	progress->energy_j = run_service_energy_j(service);
+}
+
+static void show_service(struct run_service *service)
+{
+	struct run_progress *progress = service->session->progress;
+
+	progress->phase = RUN_PHASE_RUN;
+	progress->run = progress->runs = 1;
+	g_free(progress->policy);
+	progress->policy = g_strdup(service->row.policy);
+	progress->limit = 1;
+	progress->limit_j = (double)NAN;
+	progress->duration_s = (double)NAN;
+	progress->phase_left_s = progress->left_s = (double)NAN;
+	progress->refresh_data = service;
+	progress->refresh = show;
+}
+
+/* Beginning. */
+
+static bool make_experiment(struct run_service *service, GError **error)
+{
+	const struct config *config = service->session->config;
+	const char *const names[] = {service->config.policy, NULL};
+
+	if (!run_service_check(config, error))
+		return false;
+	service->experiment = experiment_new(config, names, error);
+	return service->experiment != NULL;
+}
+
+/* The run that never ends: the first one of the store, if there is one. */
+static bool find_row(struct run_service *service, GError **error)
+{
+	g_autoptr(GPtrArray) rows = store_runs(service->session->store, error);
+	const struct store_run *row;
+
+	if (!rows)
+		return false;
+	if (rows->len == 0)
+		return true;
+	row = g_ptr_array_index(rows, 0);
+	service->row = *row;
+	service->row.started_utc = g_strdup(row->started_utc);
+	service->row.boot_id = g_strdup(row->boot_id);
+	service->row.ended_by = NULL;
+	service->row.policy = g_strdup(service->config.policy);
+	return true;
+}
+
+static bool begin_new(struct run_service *service, GError **error)
+{
+	struct run_session *session = service->session;
+	struct remote_baseline baseline = {0};
+	struct host_load before;
+	bool good;
+
+	session->progress->phase = RUN_PHASE_SETTLE;
+	if (!run_session_settle(session, READY_S, error) ||
+	    !run_session_baseline(session, &baseline, &session->t0_ns, error))
+		return false;
+	service->row = (struct store_run){
+		.policy = g_strdup(service->config.policy),
+		.limit = 1,
+		.repeat = 1,
+		.measured = true,
+		.started_utc = clock_utc(),
+		.t0_ns = session->t0_ns,
+		.boot_id = clock_boot_id(),
+		.idle_w = baseline.sum_w,
+		.ended_s = (double)NAN,
+		.energy_j = 0,
+		.gap_s = (double)NAN,
+		.host_load = (double)NAN,
+	};
+	good = store_add_run(session->store, &service->row, error) &&
+	       run_record_baseline(session, service->row.run, &baseline, &before, error) &&
+	       run_service_account_begin(service, error);
+	remote_baseline_clear(&baseline);
+	session->run = good ? service->row.run : 0;
+	if (good) {
+		run_record_first_samples(session);
+		run_record_unmetered(session);
+	}
+	return good;
+}
+
+/* What was submitted before, as the workload that goes on. */
+static bool recall_tasks(struct run_service *service, GError **error)
+{
+	struct workload *workload = service->workload;
+	GPtrArray *rows = store_submissions(service->session->store, service->row.run, error);
+
+	if (!rows)
+		return false;
+	g_ptr_array_unref(service->submissions);
+	service->submissions = rows;
+	if (rows->len > workload->tasks_max) {
+		g_set_error(error, RUN_ERROR, RUN_ERROR_INPUT,
+			    "service.tasks_max: the service has had %u tasks already; give more "
+			    "than %u",
+			    rows->len, workload->tasks_max);
+		return false;
+	}
+	for (guint i = 0; i < rows->len; i++) {
+		struct store_submission *one = g_ptr_array_index(rows, i);
+
+		if (one->task != i ||
+		    !run_service_make_task(service, one, &workload->tasks[i])) {
+			g_set_error(error, RUN_ERROR, RUN_ERROR_INPUT,
+				    "task %u was submitted as one of type '%s', which the "
+				    "configuration does not have any more; put it back",
+				    one->task, one->type);
+			return false;
+		}
+		run_service_note_key(service, one);
+	}
+	workload->tasks_count = rows->len;
+	return true;
+}
+
+/* A task that was submitted and whose record did not come to be waits. */
+static bool restore_task(struct run_service *service, const struct store_submission *submission)
+{
+	struct engine *engine = service->engine;
+	const uint32_t i = submission->task;
+	const struct engine_task waiting = {
+		.state = ENGINE_TASK_WAITING,
+		.planned_start_s = (double)NAN,
+		.started_s = (double)NAN,
+		.ended_s = (double)NAN,
+		.chance = (double)NAN,
+		.threshold = (double)NAN,
+	};
+	enum engine_task_state state = engine_task(engine, i)->state;
+
+	if (state == ENGINE_TASK_COMING && !engine_restore_task(engine, i, &waiting))
+		return false;
+	state = engine_task(engine, i)->state;
+	if (submission->held && state == ENGINE_TASK_WAITING && !engine_restore_held(engine, i))
+		return false;
+	if (submission->cancelled && state >= ENGINE_TASK_STARTING &&
+	    state <= ENGINE_TASK_MIGRATING)
+		return engine_restore_cancelled(engine, i);
+	if (submission->cancelled && state < ENGINE_TASK_STARTING)
+		engine_request_cancel(engine, i);
+	return true;
+}
+
+static bool restore_tasks(struct run_service *service, GError **error)
+{
+	for (guint i = 0; i < service->submissions->len; i++) {
+		const struct store_submission *one = g_ptr_array_index(service->submissions, i);
+
+		if (restore_task(service, one))
+			continue;
+		g_set_error(error, RUN_ERROR, RUN_ERROR_INPUT,
+			    "what is on record of task %u does not fit together", one->task);
+		return false;
+	}
+	return true;
+}
+
+/* Nodes that the configuration does not have any more are in nobody's way. */
+static bool restore_drains(struct run_service *service, GError **error)
+{
+	const struct config *config = service->session->config;
+	g_autoptr(GPtrArray) drains =
+		store_drains(service->session->store, service->row.run, error);
+
+	if (!drains)
+		return false;
+	for (guint i = 0; i < drains->len; i++) {
+		const struct store_drain *drain = g_ptr_array_index(drains, i);
+
+		for (uint32_t c = 0; c < config->clusters_count; c++)
+			if (g_str_equal(config->clusters[c].name, drain->cluster) &&
+			    drain->node < config->clusters[c].nodes)
+				engine_restore_drained(service->engine, c, drain->node,
+						       drain->reason);
+	}
+	return true;
+}
+
+static bool restore(struct run_service *service, GError **error)
+{
+	struct run_session *session = service->session;
+	g_autofree char *text = g_strdup_printf("the service goes on at %.1f s with %u tasks",
+						backend_now_s(service->backend),
+						service->submissions->len);
+
+	if (!recorder_store_restore(session->store, service->row.run, &service->setup,
+				    service->engine, error) ||
+	    !restore_tasks(service, error) || !restore_drains(service, error))
+		return false;
+	run_session_note(session, (double)NAN, "resumed", text);
+	run_adopt(service->engine, service->backend, service->submissions->len);
+	remote_backend_wait_asked(service->backend, READY_S);
+	return true;
+}
+
+static void make_setup(struct run_service *service)
+{
+	struct experiment *experiment = service->experiment;
+
+	service->setup = experiment_setup(experiment, service->workload, &experiment->policies[0],
+					  0);
+	service->setup.open = service->workload;
+	service->setup.mapping_interval_s = service->config.mapping_interval_s;
+	service->setup.moments = POLICY_AT_BOTH;
+	service->setup.duration_s = FOREVER_S; /* not INFINITY: snapshots are JSON, too */
+	service->setup.recorder = recorder_store_engine(service->recorder);
+}
+
+static bool open_run(struct run_service *service, bool going_on, GError **error)
+{
+	struct run_session *session = service->session;
+	const struct remote_run remote = {
+		.experiment = session->plan->experiment,
+		.run = service->row.run,
+		.t0_ns = session->t0_ns,
+		.note = run_record_note,
+		.sample = run_record_sample,
+		.launched = run_record_launched,
+		.delivered = run_record_delivered,
+		.data = session,
+	};
+
+	if (going_on && !recall_tasks(service, error))
+		return false;
+	service->backend = remote_backend_new(session->fleet, &remote);
+	service->recorder = recorder_store_new(session->store, service->row.run,
+					       service->experiment->system, true);
+	make_setup(service);
+	service->engine = engine_new(&service->setup, service->backend);
+	show_service(service);
+	return !going_on || restore(service, error);
+}
+
+/* Under way. */
+
+/* Once a second: what the engine recorded meanwhile is safe, and told to whoever reads the store. */
+static gboolean on_tick(gpointer data)
+{
+	struct run_service *service = data;
+	GError *error = NULL;
+
+	service->ticks++;
+	engine_flush(service->engine);
+	if ((service->ticks % KEEP_S == 0 && !run_service_account_keep(service, &error)) ||
+	    (service->ticks % PRUNE_S == 0 && !run_service_prune(service, &error)))
+		run_session_store_failed(service->session, error);
+	return G_SOURCE_CONTINUE;
+}
+
+static void say_serving(struct run_service *service)
+{
+	struct run_session *session = service->session;
+	g_autofree char *text = g_strdup_printf("serving at %s with policy %s",
+						session->plan->api, service->row.policy);
+
+	run_session_note(session, (double)NAN, "serving", text);
+}
+
+/* What still ran was killed, and waits on record for the service to be started again. */
+static bool serve(struct run_service *service, GError **error)
+{
+	struct run_session *session = service->session;
+	struct engine_result result = {0};
+	GError *fault = NULL;
+	const char *stopped;
+
+	session->engine = service->engine;
+	session->service = service;
+	session->tasks_count = service->submissions->len;
+	say_serving(service);
+	service->tick = g_timeout_add_seconds(1, on_tick, service);
+	engine_run(service->engine, &result);
+	g_source_remove(service->tick);
+	session->service = NULL;
+	session->engine = NULL;
+	service->row.utility = result.utility;
+	service->row.tasks_arrived = result.tasks_arrived;
+	service->row.tasks_completed = result.tasks_completed;
+	service->row.tasks_failed = result.tasks_failed;
+	service->row.tasks_dropped = result.tasks_dropped;
+	if (!recorder_store_finish(service->recorder, &fault) ||
+	    !run_service_account_keep(service, &fault)) {
+		g_propagate_prefixed_error(error, fault, "the store cannot be written: ");
+		return false;
+	}
+	stopped = remote_fleet_stopped(session->fleet);
+	g_set_error(error, RUN_ERROR, stopped ? RUN_ERROR_STOPPED : RUN_ERROR_MEASURE, "%s",
+		    stopped ?: engine_reason(service->engine) ?: "the service was aborted");
+	return false;
+}
+
+static bool work(struct run_service *service, GError **error)
+{
+	struct run_session *session = service->session;
+	bool going_on;
+
+	service->workload = workload_open_new(service->config.tasks_max);
+	if (!make_experiment(service, error) || !store_sync_fully(session->store, error) ||
+	    !find_row(service, error))
+		return false;
+	going_on = service->row.run != 0;
+	if (going_on && !run_service_account_resume(service, error))
+		return false;
+	if (!run_session_wait_known(session, error) || !run_meta_write(session, error) ||
+	    !store_put_estimates(session->store, session->config->estimates,
+				 session->config->estimates_count, error))
+		return false;
+	if (!going_on && !begin_new(service, error))
+		return false;
+	session->run = service->row.run;
+	return run_service_prune(service, error) && open_run(service, going_on, error) &&
+	       serve(service, error);
+}
+
+static void clear(struct run_service *service)
+{
+	service->session->progress->refresh = NULL;
+	service->session->run = 0;
+	engine_free(service->engine);
+	if (service->backend)
+		backend_destroy(service->backend);
+	recorder_store_free(service->recorder);
+	experiment_free(service->experiment);
+	workload_free(service->workload);
+	g_ptr_array_unref(service->submissions);
+	g_hash_table_unref(service->keys);
+	g_free(service->row.policy);
+	g_free(service->row.started_utc);
+	g_free(service->row.boot_id);
+}
+
+bool run_service(struct run_session *session, GError **error)
+{
+	struct run_service service = {
+		.session = session,
+		.config = config_service_of(session->config),
+		.submissions = g_ptr_array_new_with_free_func(
+			(GDestroyNotify)store_submission_free),
+		.keys = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+	};
+	bool good = work(&service, error);
+
+	clear(&service);
+	return good;
+}

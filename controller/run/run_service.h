@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/run/run_session.h"
+#include "controller/store/store_service.h"
+
+/*
+ * A service (`virtbed serve`): one run that never ends, whose tasks people submit while it is under
+ * way. The store has all that is needed to go on, whatever died: what was submitted, and what
+ * became of it. What a person was told is safe on record before.
+ *
+ * Times are seconds since the service first began; they go on over restarts and reboots, by the
+ * boot clock within one boot and by UTC from one to the next.
+ */
+struct run_service;
+
+#define RUN_SERVICE_ERROR (run_service_error_quark())
+GQuark run_service_error_quark(void);
+enum run_service_error {
+	RUN_SERVICE_ERROR_INPUT = 1, /* makes no sense: unknown type, times that do not fit */
+	RUN_SERVICE_ERROR_REFUSED,   /* cannot be done now; the message says why */
+	RUN_SERVICE_ERROR_STORE,     /* could not be put on record: the service ends */
+};
+
+/* What one request may submit at most. */
+#define RUN_SERVICE_COUNT_MAX 10000
+
+/* Longest name, key and reason in bytes. */
+#define RUN_SERVICE_TEXT_MAX 256
+
+/*
+ * Whether `config` can be served, by its service.policy: a policy that is known, goes by no energy
+ * budget and gives nodes to tasks, on clusters that are not shared. Returns true, or false with
+ * `error` (CONFIG_ERROR_MEANING), whose message begins with the key at fault.
+ */
+bool run_service_check(const struct config *config, GError **error);
+
+/*
+ * Serves: begins the run of the session's plan, or goes on with it, until the session is stopped.
+ * Returns false with `error`: RUN_ERROR_STOPPED when it was stopped, or what went wrong. Sets
+ * session->service meanwhile.
+ */
+bool run_service(struct run_session *session, GError **error);
+
+/* What somebody wants done; borrowed. */
+struct run_service_order {
+	const char *type;
+	uint32_t count;      /* so many tasks of it, 1 to RUN_SERVICE_COUNT_MAX */
+	const char *name;    /* NULL: none */
+	const char *key;     /* NULL: none; the same again, by the same user, submits nothing */
+	bool held;           /* to wait until they are released */
+	double utility_max;  /* > 0 */
+	/*
+	 * Seconds after the arrival, NAN: not given. Worth utility_max until constant_s, from there
+	 * on less and less until it is nothing at zero_s; or utility_max until deadline_s and
+	 * nothing after; or, without any of them, utility_max for ever.
+	 */
+	double constant_s, zero_s, deadline_s;
+	const char *user;    /* NULL: not known */
+	int64_t uid;         /* -1: not known */
+};
+
+/*
+ * Submits order->count tasks, all or none. They are on record when it returns. Returns true with
+ * their numbers *ret_first and the *ret_count - 1 next ones, or false with `error`
+ * (RUN_SERVICE_ERROR).
+ */
+bool run_service_submit(struct run_service *service, const struct run_service_order *order,
+			uint32_t *ret_first, uint32_t *ret_count, GError **error);
+
+/* What was submitted as this task; NULL: there is no such task. Borrowed until the next call. */
+const struct store_submission *run_service_submission(const struct run_service *service,
+						      uint32_t task);
+
+/* What people can want of a task of a service. */
+enum run_service_wish {
+	RUN_SERVICE_CANCEL = 0, /* it is to end: at once if it waits, else when it was killed */
+	RUN_SERVICE_HOLD,       /* it is to wait until it is released */
+	RUN_SERVICE_RELEASE,
+};
+
+/* Does that; it is on record when it returns. `task` is there. False with `error` as above. */
+bool run_service_ask(struct run_service *service, enum run_service_wish wish, uint32_t task,
+		     GError **error);
+
+/*
+ * Takes a node out of use, for new tasks, or (`drain` false) puts it back. `reason` and `user` may
+ * be NULL. On record when it returns; false with `error` as above.
+ */
+bool run_service_drain(struct run_service *service, bool drain, uint32_t cluster, uint32_t node,
+		       const char *reason, const char *user, GError **error);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "controller/engine/experiment.h"
+#include "controller/engine/recorder_store.h"
+#include "controller/run/run_service.h"
+
+/*
+ * The inside of a service, for its files: run_service.c (its life), run_service_tasks.c (what people
+ * ask for) and run_service_account.c (its time and energy, and what is kept for how long).
+ */
+struct run_service {
+	struct run_session *session;
+	struct config_service config;
+	struct experiment *experiment;
+	struct workload *workload;  /* the tasks so far, with room for config.tasks_max */
+	GPtrArray *submissions;     /* struct store_submission, by task */
+	GHashTable *keys;           /* "UID KEY" -> struct store_submission, the first of the request */
+	struct store_run row;
+	struct engine_setup setup;
+	struct backend *backend;
+	struct recorder_store *recorder;
+	struct engine *engine;
+	double energy_before_j;     /* dynamic, until the meters' accounts began */
+	guint tick;                 /* source, once a second */
+	uint32_t ticks;
+	/* Tasks below `settled` have ended; what they came to. */
+	uint32_t settled, settled_completed;
+	double settled_utility;
+};
+
+/* Adds to `keys` what the first task of a request was submitted with. */
+void run_service_note_key(struct run_service *service, struct store_submission *submission);
+
+/* Fills in the task that `submission` describes; false: there is no such type. */
+bool run_service_make_task(const struct run_service *service,
+			   const struct store_submission *submission, struct sched_task *ret_task);
+
+/*
+ * run_service_account.c: begins the account of time and energy with the run that was just begun, or
+ * that goes on: before the first answer of a local scheduler. Sets row.t0_ns, and boot_id.
+ */
+bool run_service_account_begin(struct run_service *service, GError **error);
+bool run_service_account_resume(struct run_service *service, GError **error);
+
+/* Notes how far time and energy are; false with `error`: not on record. */
+bool run_service_account_keep(struct run_service *service, GError **error);
+
+/* Dynamic energy since the service first began; NAN where a host has no meter. */
+double run_service_energy_j(const struct run_service *service);
+
+/* Removes what is older than config.retention_days. */
+bool run_service_prune(struct run_service *service, GError **error);

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "controller/run/run_service_private.h"
+
+/* What is worth the same for ever is so for 31 years. */
+#define FOREVER_S 1e9
+
+#define UTILITY_MAX 1e6
+
+static bool G_GNUC_PRINTF(3, 4) refuse(GError **error, enum run_service_error code,
+				       const char *format, ...)
+{
+	va_list arguments;
+
+	if (error) {
+		va_start(arguments, format);
+		*error = g_error_new_valist(RUN_SERVICE_ERROR, code, format, arguments);
+		va_end(arguments);
+	}
+	return false;
+}
+
+/* What people were told is no longer true where the store cannot be written: the service ends. */
+static bool store_fault(struct run_service *service, GError *reason, GError **error)
+{
+	refuse(error, RUN_SERVICE_ERROR_STORE, "the store cannot be written: %s", reason->message);
+	store_rollback(service->session->store);
+	run_session_store_failed(service->session, reason);
+	return false;
+}
+
+/* Makes what was written safe; the engine has recorded the rest in the same transaction. */
+static bool make_safe(struct run_service *service, GError **error)
+{
+	GError *reason = NULL;
+
+	if (recorder_store_finish(service->recorder, &reason))
+		return true;
+	return store_fault(service, reason, error);
+}
+
+/* Tasks. */
+
+static const struct config_type *find_type(const struct config *config, const char *name,
+					   uint32_t *ret_row)
+{
+	for (uint32_t i = 0; i < config->types_count; i++) {
+		if (!g_str_equal(config->types[i].name, name))
+			continue;
+		*ret_row = i;
+		return &config->types[i];
+	}
+	return NULL;
+}
+
+static void add_segment(struct utility *utility, enum utility_curve curve, double duration_s,
+			double end_fraction)
+{
+	utility->segments[utility->segments_count++] = (struct utility_segment){
+		.curve = curve,
+		.duration_s = duration_s,
+		.start_fraction = 1,
+		.end_fraction = end_fraction,
+	};
+}
+
+static struct utility utility_of(const struct store_submission *submission)
+{
+	struct utility utility = {.max = submission->utility_max};
+	const bool falls = isfinite(submission->zero_s);
+	const double constant_s = falls && isfinite(submission->constant_s)
+					  ? submission->constant_s
+					  : 0;
+
+	if (isfinite(submission->deadline_s)) {
+		add_segment(&utility, UTILITY_CONSTANT, submission->deadline_s, 1);
+	} else if (falls) {
+		if (constant_s > 0)
+			add_segment(&utility, UTILITY_CONSTANT, constant_s, 1);
+		if (submission->zero_s > constant_s)
+			add_segment(&utility, UTILITY_LINEAR, submission->zero_s - constant_s, 0);
+	} else {
+		add_segment(&utility, UTILITY_CONSTANT, FOREVER_S, 1);
+	}
+	return utility;
+}
+
+bool run_service_make_task(const struct run_service *service,
+			   const struct store_submission *submission, struct sched_task *ret_task)
+{
+	uint32_t row;
+	const struct config_type *type =
+		find_type(service->session->config, submission->type, &row);
+
+	if (!type)
+		return false;
+	*ret_task = (struct sched_task){
+		.id = submission->task,
+		.row = row,
+		.arrival_s = submission->arrival_s,
+		.utility = utility_of(submission),
+		.may_preempt = type->may_preempt,
+		.preemptible = type->preemptible,
+	};
+	return true;
+}
+
+/* Whether an order makes sense. */
+
+static char *known_types(const struct config *config)
+{
+	GString *names = g_string_new(NULL);
+
+	for (uint32_t i = 0; i < config->types_count; i++)
+		g_string_append_printf(names, "%s%s", i ? " " : "", config->types[i].name);
+	return g_string_free(names, FALSE);
+}
+
+static bool check_type(const struct config *config, const char *name, GError **error)
+{
+	uint32_t row;
+	const struct config_type *type = find_type(config, name, &row);
+	g_autofree char *known = NULL;
+
+	if (!type) {
+		known = known_types(config);
+		return refuse(error, RUN_SERVICE_ERROR_INPUT,
+			      "type: unknown type '%.64s'; known: %s", name, known);
+	}
+	for (uint32_t i = 0; i < config->clusters_count; i++)
+		if (config_type_fits(type, &config->clusters[i]))
+			return true;
+	return refuse(error, RUN_SERVICE_ERROR_INPUT,
+		      "type: no cluster is large enough for a task of type '%s'", name);
+}
+
+static bool check_text(const char *key, const char *text, GError **error)
+{
+	if (!text)
+		return true;
+	if (!*text || strlen(text) > RUN_SERVICE_TEXT_MAX || !g_utf8_validate(text, -1, NULL))
+		return refuse(error, RUN_SERVICE_ERROR_INPUT,
+			      "%s: give 1 to %d bytes of UTF-8 text", key, RUN_SERVICE_TEXT_MAX);
+	for (const char *c = text; *c; c++)
+		if (g_ascii_iscntrl(*c))
+			return refuse(error, RUN_SERVICE_ERROR_INPUT,
+				      "%s: holds a control character", key);
+	return true;
+}
+
+static bool check_time(const char *key, double value, GError **error)
+{
+	return isnan(value) || (value > 0 && value <= FOREVER_S) ||
+	       refuse(error, RUN_SERVICE_ERROR_INPUT, "%s: %g is not from 0 to %g seconds", key,
+		      value, FOREVER_S);
+}
+
+static bool check_times(const struct run_service_order *order, GError **error)
+{
+	if (!check_time("constant_s", order->constant_s, error) ||
+	    !check_time("zero_s", order->zero_s, error) ||
+	    !check_time("deadline_s", order->deadline_s, error))
+		return false;
+	if (isfinite(order->deadline_s) &&
+	    (isfinite(order->constant_s) || isfinite(order->zero_s)))
+		return refuse(error, RUN_SERVICE_ERROR_INPUT,
+			      "deadline_s: give it alone, or constant_s and zero_s");
+	if (isfinite(order->constant_s) && !(order->zero_s >= order->constant_s))
+		return refuse(error, RUN_SERVICE_ERROR_INPUT,
+			      "constant_s: give zero_s as well, no less than it: from when on the "
+			      "task is worth nothing");
+	return true;
+}
+
+static bool check_order(const struct run_service *service, const struct run_service_order *order,
+			GError **error)
+{
+	if (!check_type(service->session->config, order->type, error) ||
+	    !check_text("name", order->name, error) || !check_text("key", order->key, error))
+		return false;
+	if (order->count < 1 || order->count > RUN_SERVICE_COUNT_MAX)
+		return refuse(error, RUN_SERVICE_ERROR_INPUT, "count: %u is not from 1 to %d",
+			      order->count, RUN_SERVICE_COUNT_MAX);
+	if (!(order->utility_max > 0 && order->utility_max <= UTILITY_MAX))
+		return refuse(error, RUN_SERVICE_ERROR_INPUT,
+			      "utility_max: %g is not above 0 and at most %g", order->utility_max,
+			      UTILITY_MAX);
+	return check_times(order, error);
+}
+
+/* Submitting. */
+
+static char *key_text(const char *key, int64_t uid)
+{
+	return g_strdup_printf("%" PRId64 " %s", uid, key);
+}
+
+void run_service_note_key(struct run_service *service, struct store_submission *submission)
+{
+	if (submission->key && submission->task == submission->first)
+		g_hash_table_replace(service->keys, key_text(submission->key, submission->uid),
+				     submission);
+}
+
+static const struct store_submission *find_key(const struct run_service *service,
+					       const struct run_service_order *order)
+{
+	g_autofree char *text = order->key ? key_text(order->key, order->uid) : NULL;
+
+	return text ? g_hash_table_lookup(service->keys, text) : NULL;
+}
+
+static struct store_submission *new_submission(const struct run_service *service,
+					       const struct run_service_order *order,
+					       uint32_t first, uint32_t i)
+{
+	struct store_submission *submission = g_new0(struct store_submission, 1);
+
+	*submission = (struct store_submission){
+		.run = service->row.run,
+		.task = first + i,
+		.type = g_strdup(order->type),
+		.name = g_strdup(order->name),
+		.user = g_strdup(order->user),
+		.uid = order->uid,
+		.submitted_utc = clock_utc(),
+		.key = g_strdup(order->key),
+		.first = first,
+		.count = order->count,
+		.utility_max = order->utility_max,
+		.constant_s = order->constant_s,
+		.zero_s = order->zero_s,
+		.deadline_s = order->deadline_s,
+		.held = order->held,
+	};
+	return submission;
+}
+
+/* Into the engine, which records the task, and beside it on record. */
+static bool add_one(struct run_service *service, struct store_submission *submission,
+		    GError **error)
+{
+	struct sched_task task;
+	uint32_t index;
+
+	g_ptr_array_add(service->submissions, submission);
+	run_service_make_task(service, submission, &task);
+	index = engine_submit(service->engine, &task, submission->held);
+	if (index != submission->task) {
+		g_set_error(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
+			    "the service is ending");
+		return false;
+	}
+	submission->arrival_s = engine_task(service->engine, index)->task->arrival_s;
+	service->session->tasks_count = index + 1;
+	return store_put_submission(service->session->store, submission, error);
+}
+
+static bool check_room(const struct run_service *service, uint32_t count, GError **error)
+{
+	return service->submissions->len + count <= service->config.tasks_max ||
+	       refuse(error, RUN_SERVICE_ERROR_REFUSED,
+		      "the service has had %u of its %u tasks; raise service.tasks_max and start "
+		      "it again",
+		      service->submissions->len, service->config.tasks_max);
+}
+
+bool run_service_submit(struct run_service *service, const struct run_service_order *order,
+			uint32_t *ret_first, uint32_t *ret_count, GError **error)
+{
+	const struct store_submission *before = find_key(service, order);
+	const uint32_t first = service->submissions->len;
+
+	if (before) {
+		*ret_first = before->first;
+		*ret_count = before->count;
+		return true;
+	}
+	if (!check_order(service, order, error) || !check_room(service, order->count, error) ||
+	    !make_safe(service, error))
+		return false;
+	for (uint32_t i = 0; i < order->count; i++) {
+		GError *reason = NULL;
+
+		if (!add_one(service, new_submission(service, order, first, i), &reason))
+			return store_fault(service, reason, error);
+	}
+	run_service_note_key(service, g_ptr_array_index(service->submissions, first));
+	*ret_first = first;
+	*ret_count = order->count;
+	return make_safe(service, error);
+}
+
+const struct store_submission *run_service_submission(const struct run_service *service,
+						      uint32_t task)
+{
+	return task < service->submissions->len ? g_ptr_array_index(service->submissions, task)
+						: NULL;
+}
+
+/* What people want of tasks and nodes that are there. */
+
+static const char *ask_engine(struct engine *engine, enum run_service_wish wish, uint32_t task)
+{
+	switch (wish) {
+	case RUN_SERVICE_HOLD:
+		return engine_request_hold(engine, task);
+	case RUN_SERVICE_RELEASE:
+		return engine_request_release(engine, task);
+	default:
+		return engine_request_cancel(engine, task);
+	}
+}
+
+bool run_service_ask(struct run_service *service, enum run_service_wish wish, uint32_t task,
+		     GError **error)
+{
+	struct store_submission *submission = g_ptr_array_index(service->submissions, task);
+	const char *why_not = ask_engine(service->engine, wish, task);
+	GError *reason = NULL;
+
+	if (why_not)
+		return refuse(error, RUN_SERVICE_ERROR_REFUSED, "%s", why_not);
+	if (wish == RUN_SERVICE_CANCEL)
+		submission->cancelled = true;
+	else
+		submission->held = wish == RUN_SERVICE_HOLD;
+	if (!store_put_submission(service->session->store, submission, &reason))
+		return store_fault(service, reason, error);
+	return make_safe(service, error);
+}
+
+static bool record_drain(struct run_service *service, bool drain, uint32_t cluster, uint32_t node,
+			 const char *reason, const char *user, GError **error)
+{
+	g_autofree char *now = clock_utc();
+	char *name = service->session->config->clusters[cluster].name;
+	const struct store_drain row = {
+		.run = service->row.run,
+		.cluster = name,
+		.node = node,
+		.reason = (char *)reason,
+		.user = (char *)user,
+		.since_utc = now,
+	};
+
+	return drain ? store_put_drain(service->session->store, &row, error)
+		     : store_drop_drain(service->session->store, service->row.run, name, node,
+					error);
+}
+
+bool run_service_drain(struct run_service *service, bool drain, uint32_t cluster, uint32_t node,
+		       const char *reason, const char *user, GError **error)
+{
+	const bool already = engine_drained(service->engine, cluster, node);
+	const char *why_not;
+	GError *fault = NULL;
+
+	if (!check_text("reason", reason, error))
+		return false;
+	why_not = drain ? engine_request_drain(service->engine, cluster, node, reason)
+			: engine_request_undrain(service->engine, cluster, node);
+	if (why_not)
+		return refuse(error, RUN_SERVICE_ERROR_REFUSED, "%s", why_not);
+	if (already == drain)
+		return true;
+	if (!record_drain(service, drain, cluster, node, reason, user, &fault))
+		return store_fault(service, fault, error);
+	return make_safe(service, error);
+}

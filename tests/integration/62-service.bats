@@ -1,0 +1,203 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `virtbed serve`: tasks that people submit while it runs, and what is left of them when a part of it, or all
+# of it, is killed. First with local schedulers that have no VMs, at the end on a real lab.
+
+load lab
+load run
+
+setup() {
+	state=$BATS_TEST_TMPDIR/state
+	socket=$BATS_TEST_TMPDIR/serve.sock
+	config=$BATS_TEST_TMPDIR/config.yaml
+	estimates=$BATS_TEST_TMPDIR/estimates.yaml
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+teardown() {
+	run_end_all "$run_name"
+	[ -z "${lab_of_test:-}" ] || "$virtbed_lab" down --name "$lab_of_test" || true
+}
+
+use_scripted() {
+	run_use_scripted
+	run_write_config "$config"
+	run_write_estimates "$estimates"
+	sed -i 's/^workload:/service: {mapping_interval_s: 60}\n&/' "$config"
+}
+
+serve() {
+	run_start serve "$config" --estimates "$estimates" --state "$state" --listen "unix:$socket" "$@"
+	run_wait_for "serving at unix:$socket" 120
+}
+
+# api METHOD PATH [JSON]: the answer, and its status in the last line of $BATS_TEST_TMPDIR/status
+api() {
+	local data=()
+	[ $# -lt 3 ] || data=(-d "$3")
+	curl -sS --max-time 60 --unix-socket "$socket" -X "$1" -o "$BATS_TEST_TMPDIR/answer" \
+		-w '%{http_code}' "${data[@]}" "http://x$2" >"$BATS_TEST_TMPDIR/status"
+	cat "$BATS_TEST_TMPDIR/answer"
+}
+
+# ok METHOD PATH STATUS [JSON]: the same where STATUS is what is expected
+ok() {
+	local wanted=$3
+	if [ $# -ge 4 ]; then api "$1" "$2" "$4"; else api "$1" "$2"; fi
+	[ "$(cat "$BATS_TEST_TMPDIR/status")" = "$wanted" ] || { echo "$1 $2: not $wanted"; return 1; }
+}
+
+# submit JSON: the numbers of the tasks, as [0,1]
+submit() {
+	ok POST /v1/tasks 201 "$1" | jq -c .tasks
+}
+
+# Waits until TASK is in STATE. wait_state TASK STATE [SECONDS]
+wait_state() {
+	local end=$((SECONDS + ${3:-120}))
+	until [ "$(api GET "/v1/tasks/$1" | jq -r .state)" = "$2" ]; do
+		[ $SECONDS -lt $end ] || { api GET "/v1/tasks/$1"; cat "$run_words"; return 1; }
+		sleep 0.1
+	done
+}
+
+stop_service() {
+	kill -TERM "$run_pid"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	run_assert_nobody "$state"
+	[ ! -e "$socket" ]
+}
+
+@test "what cannot be served is refused, and says why" {
+	use_scripted
+	sed -i 's/^service:.*/service: {policy: max-upt+filter:task:2.0}/' "$config"
+	run "$virtbed" config check "$config"
+	[ "$status" -eq 2 ]
+	[[ $output == *"service.policy: 'max-upt+filter:task:2' goes by what is left of an energy budget"* ||
+		$output == *"goes by what is left of an energy budget"* ]]
+	sed -i 's/^service:.*/service: {policy: nonsense}/' "$config"
+	run "$virtbed" serve "$config" --state "$state"
+	[ "$status" -eq 2 ]
+	[[ $output == *"service.policy: "*nonsense* ]]
+	sed -i 's/^service:.*/service: {group: no-such-group-here}/' "$config"
+	run "$virtbed" serve "$config" --state "$state"
+	[ "$status" -eq 2 ]
+	[[ $output == *"no group 'no-such-group-here'"* ]]
+	sed -i '/^service:/d' "$config"
+	run "$virtbed" serve "$config" --state "$state"
+	[ "$status" -eq 2 ]
+	[[ $output == *"no estimate for type 'IS.S.2'"*"virtbed profile"* ]]
+	[[ $output != *"add --profile"* ]]
+	[ ! -e "$state" ]
+}
+
+@test "tasks are submitted once, run, held, cancelled, and explained; nodes are drained" {
+	use_scripted
+	serve
+	[ "$(submit '{"type": "IS.S.2", "count": 4, "key": "a", "name": "four"}')" = "[0,1,2,3]" ]
+	[ "$(submit '{"type": "IS.S.2", "count": 4, "key": "a", "name": "four"}')" = "[0,1,2,3]" ]
+	[ "$(submit '{"type": "CG.S.2", "held": true}')" = "[4]" ]
+	for wrong in '{"type": "XX"}' '{}' '[]' '{"type": "IS.S.2", "count": 0}' '{"type": "IS.S.2", "rubbish": 1}' \
+		'{"type": "IS.S.2", "constant_s": 5}' '{"type": "IS.S.2", "utility_max": -1}' 'rubbish' \
+		'{"type": "IS.S.2", "deadline_s": 5, "zero_s": 6}' '{"type": "IS.S.2", "name": "a\nb"}'; do
+		ok POST /v1/tasks 400 "$wrong"
+	done
+	ok POST /v1/tasks 400 '{"type": "XX"}' | grep "known: IS.S.2 CG.S.2"
+	ok GET /v1/tasks 200 | jq -e --arg user "$(id -un)" \
+		'.now_s > 0 and (.tasks | length == 5 and all(.user == $user) and .[0].name == "four" and .[4].held)'
+	ok GET '/v1/tasks?state=waiting,planned&after=3' 200 | jq -e '[.tasks[].task] == [4]'
+	ok GET '/v1/tasks?state=rubbish' 400
+	ok GET /v1/tasks/4 200 | jq -e '.state == "waiting" and (.why | test("h[eo]ld"))'
+	for task in 0 1 2 3; do wait_state $task completed; done
+	ok GET /v1/tasks/0 200 | jq -e '.utility == 1 and .ended_s > .started_s and .energy_j > 0 and (.nodes | length > 0)'
+	ok GET /v1/tasks/0/decisions 200 | jq -e '.decisions | length > 0 and all(.action.task == 0)'
+	ok GET /v1/tasks/0/output 200 | jq -e '.task == 0 and .attempt == 1 and has("output")'
+	ok GET /v1/tasks/4/output 404
+	ok POST /v1/tasks/0/cancel 409 '{}'
+	ok POST /v1/tasks/99/cancel 404 '{}'
+	# A node that is drained gets nothing new; all of both clusters: nothing starts.
+	for node in c1/0 c1/1 c1/2 c1/3 c2/0 c2/1; do
+		ok POST "/v1/nodes/$node/drain" 202 '{"reason": "disk"}' | jq -e '.state == "drained" and .reason == "disk"'
+	done
+	ok POST /v1/nodes/c1/9/drain 404 '{}'
+	ok POST /v1/tasks/4/release 202 '{}'
+	[ "$(submit '{"type": "IS.S.2", "deadline_s": 600}')" = "[5]" ]
+	ok POST /v1/tasks/5/hold 202 '{}' | jq -e .held
+	ok POST /v1/tasks/5/cancel 202 '{}' | jq -e '.state == "killed"'
+	ok GET /v1/tasks/4 200 | jq -e '.state == "waiting" and (.why != null)'
+	ok POST /v1/nodes/c1/0/undrain 202 '{}' | jq -e '.state == "idle"'
+	ok POST /v1/nodes/c1/1/undrain 202 '{}'
+	wait_state 4 running
+	ok GET /v1/tasks/4 200 | jq -e '.cluster == "c1" and .nodes == [0, 1]'
+	ok POST /v1/tasks/4/cancel 202 '{}'
+	wait_state 4 killed
+	ok GET /v1/status 200 | jq -e '.completed == 4 and .waiting == 0 and .running == 0'
+	stop_service
+	[ "$(run_query "$state" "SELECT count(*) FROM run WHERE ended_by IS NULL")" -eq 1 ]
+	[ "$(run_query "$state" "SELECT count(*) FROM drain")" -eq 4 ]
+	[ "$(run_query "$state" "SELECT count(*) FROM submission WHERE cancelled")" -eq 2 ]
+	run_assert_decisions_of_service
+}
+
+# What was decided can be decided again, from the store.
+run_assert_decisions_of_service() {
+	run_query "$state" "SELECT snapshot FROM decision ORDER BY id LIMIT 1" | "$virtbed" decide --json - | jq -cS . >decided
+	run_query "$state" "SELECT actions FROM decision ORDER BY id LIMIT 1" | jq -cS . >stored
+	diff stored decided
+}
+
+@test "whoever is killed: no task is lost, none runs twice, and what was told is kept" {
+	use_scripted
+	serve
+	for node in c2/0 c2/1 c1/2 c1/3; do ok POST "/v1/nodes/$node/drain" 202 '{}'; done
+	[ "$(submit '{"type": "CG.S.2", "count": 3, "key": "b"}')" = "[0,1,2]" ]
+	[ "$(submit '{"type": "IS.S.2", "held": true}')" = "[3]" ]
+	wait_state 0 running
+	kill -9 "$(run_process virtbed-controller "$state")"
+	run_wait_for "controller died .signal 9" 120
+	run_wait_for "the service goes on" 120
+	[ "$(submit '{"type": "CG.S.2", "count": 3, "key": "b"}')" = "[0,1,2]" ]
+	wait_state 0 completed
+	wait_state 1 running
+	ok GET /v1/tasks/0 200 | jq -e '.attempts == 1'
+	# In order: what ran begins anew at the next start, what waits waits, what is held is held.
+	stop_service
+	[ "$(run_query "$state" "SELECT state FROM task WHERE task = 1")" = unfinished ]
+	serve
+	grep -q "goes on at .* with 4 tasks" "$run_words"
+	ok GET /v1/tasks/3 200 | jq -e '.held and .state == "waiting"'
+	[ "$(submit '{"type": "CG.S.2", "count": 3, "key": "b"}')" = "[0,1,2]" ]
+	wait_state 2 completed
+	ok GET /v1/tasks/1 200 | jq -e '.state == "completed" and .attempts == 2'
+	ok GET /v1/tasks/0 200 | jq -e '.state == "completed" and .attempts == 1 and .user != null'
+	ok POST /v1/nodes/c2/0/undrain 202 '{}'
+	stop_service
+	[ "$(run_query "$state" "SELECT count(*) FROM run")" -eq 1 ]
+	[ "$(run_query "$state" "SELECT count(*) FROM drain")" -eq 3 ]
+	# The same directory is no other configuration's.
+	sed -i 's/^name: .*/name: other/' "$config"
+	run "$virtbed" serve "$config" --state "$state" --listen "unix:$socket"
+	[ "$status" -eq 2 ]
+	[[ $output == *"is the state of service"* ]]
+}
+
+@test "on real VMs: a task is submitted, waits, survives its controller, and ends with output" {
+	run_use_lab
+	run_name=$(lab_name serve)
+	lab_of_test=$run_name
+	lab_write_config "$config" 1
+	sed -i "s/^name: .*/name: $run_name/; s/duration_s: 20/duration_s: 20, baseline_s: 4/" "$config"
+	echo "estimates: [{type: IS.S.1, cluster: c1, etc_s: 5, eec_j: 100}]" >"$estimates"
+	serve
+	[ "$(submit '{"type": "IS.S.1", "count": 2}')" = "[0,1]" ]
+	wait_state 0 running 240
+	kill -9 "$(run_process virtbed-controller "$state")"
+	run_wait_for "the service goes on" 120
+	wait_state 1 completed 240
+	ok GET /v1/tasks/0 200 | jq -e '.state == "completed" and .attempts == 1 and .energy_j > 0'
+	ok GET /v1/tasks/0/output 200 | jq -e '.output | test("IS")'
+	stop_service
+	remains=$(lab_remains "$run_name")
+	[ -z "$remains" ] || { echo "$remains"; return 1; }
+}
