@@ -250,7 +250,7 @@ static void count_moves(struct engine *engine, const struct sched_action *action
 /* While it runs, if that can be: two tasks cannot take each other's room at the same time. */
 static void migrate(struct engine *engine, const struct sched_action *action)
 {
-	if (backend_migrates(engine->backend) &&
+	if (backend_migrates(engine->backend) && !engine_migrates_badly(engine, action->task) &&
 	    engine_hosts_have_room(engine, action->task, action->nodes)) {
 		engine_set_yield(engine, action->task, action->yield);
 		engine_begin_migrate(engine, action->task, action->nodes, false);

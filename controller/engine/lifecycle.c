@@ -69,11 +69,22 @@ bool engine_place_free(const struct engine *engine, uint32_t index)
 	return true;
 }
 
-static void set_occupant(struct engine *engine, const struct engine_task *task,
-			 const uint32_t *nodes, uint32_t occupant)
+static void set_occupant(struct engine *engine, uint32_t index, const uint32_t *nodes)
 {
+	const struct engine_task *task = &engine->tasks[index];
+
 	for (uint32_t i = 0; i < task->nodes_count; i++)
-		engine->occupants[task->cluster][nodes[i]] = occupant;
+		engine->occupants[task->cluster][nodes[i]] = index;
+}
+
+/* Where machines keep queues the next task may be there already. */
+static void clear_occupant(struct engine *engine, uint32_t index, const uint32_t *nodes)
+{
+	const struct engine_task *task = &engine->tasks[index];
+
+	for (uint32_t i = 0; i < task->nodes_count; i++)
+		if (engine->occupants[task->cluster][nodes[i]] == index)
+			engine->occupants[task->cluster][nodes[i]] = ENGINE_NO_TASK;
 }
 
 void engine_occupy(struct engine *engine, uint32_t index, const uint32_t *nodes)
@@ -81,7 +92,7 @@ void engine_occupy(struct engine *engine, uint32_t index, const uint32_t *nodes)
 	if (engine->hosts)
 		engine_promise_memory(engine, index, nodes);
 	else
-		set_occupant(engine, &engine->tasks[index], nodes, index);
+		set_occupant(engine, index, nodes);
 }
 
 void engine_vacate(struct engine *engine, uint32_t index, const uint32_t *nodes)
@@ -89,7 +100,7 @@ void engine_vacate(struct engine *engine, uint32_t index, const uint32_t *nodes)
 	if (engine->hosts)
 		engine_free_memory(engine, index, nodes);
 	else
-		set_occupant(engine, &engine->tasks[index], nodes, ENGINE_NO_TASK);
+		clear_occupant(engine, index, nodes);
 }
 
 double engine_expected_end_s(const struct engine_task *task, double start_s)

@@ -217,6 +217,20 @@ void engine_list_suspended(struct engine *engine)
 	}
 }
 
+/* Adds those of a task's nodes to a list that it leaves, up otherwise, for nobody. Returns their number. */
+static uint32_t list_left(struct engine *engine, const struct engine_task *task,
+			  const uint32_t *nodes, uint32_t nodes_count, uint32_t count)
+{
+	uint32_t added = 0;
+
+	for (uint32_t i = 0; i < nodes_count; i++)
+		if (engine->occupants[task->cluster][nodes[i]] == ENGINE_NO_TASK &&
+		    !engine->down[task->cluster][nodes[i]])
+			engine->down_nodes[count + added++] =
+				(struct sched_node){ task->cluster, nodes[i] };
+	return added;
+}
+
 /*
  * Nodes that cannot take tasks: those that are down, and those that are being left and that nobody
  * has a claim to. Returns how many; they stand in engine->down_nodes.
@@ -231,14 +245,15 @@ static uint32_t list_down(struct engine *engine)
 	for (uint32_t i = 0; i < engine->leaving.count; i++) {
 		const struct engine_task *task = &engine->tasks[engine->leaving.ids[i]];
 
-		for (uint32_t j = 0; j < task->nodes_count; j++) {
-			const uint32_t node = task->nodes[j];
+		count += list_left(engine, task, task->nodes, task->nodes_count, count);
+	}
+	for (uint32_t i = 0; i < engine->running.count; i++) {
+		const uint32_t index = engine->running.entries[i].task->id;
+		const struct migration *migration = engine->migrations[index];
 
-			if (engine->occupants[task->cluster][node] == ENGINE_NO_TASK &&
-			    !engine->down[task->cluster][node])
-				engine->down_nodes[count++] =
-					(struct sched_node){ task->cluster, node };
-		}
+		if (engine->tasks[index].state == ENGINE_TASK_MIGRATING)
+			count += list_left(engine, &engine->tasks[index], migration->left,
+					   migration->left_count, count);
 	}
 	return count;
 }

@@ -92,6 +92,8 @@ void engine_begin_migrate(struct engine *engine, uint32_t index, const uint32_t 
 
 	memcpy(migration->from, task->nodes, size);
 	memcpy(migration->to, nodes, size);
+	if (migration->record.attempt != task->attempts)
+		migration->failures = 0;
 	task->state = ENGINE_TASK_MIGRATING;
 	task->migrations++;
 	migration->record = (struct engine_migration){
@@ -136,6 +138,14 @@ void engine_launch_migrate(struct engine *engine, uint32_t index)
 			task->nodes_count);
 	if (engine->hosts)
 		backend_share(engine->backend, index, task->attempts, task->yield);
+}
+
+bool engine_migrates_badly(const struct engine *engine, uint32_t index)
+{
+	const struct migration *migration = engine->migrations[index];
+
+	return migration && migration->record.attempt == engine->tasks[index].attempts &&
+	       migration->failures >= ENGINE_STAYS_MAX;
 }
 
 /* Where the VMs are now, into `to`; NULL moves: where they were. */
@@ -186,6 +196,7 @@ void engine_handle_migration(struct engine *engine, const struct backend_event *
 		return;
 	if (failed)
 		engine_record_event(engine, event->time_s, "unmoved", event->task, event->reason);
+	migration->failures = failed ? migration->failures + 1 : 0;
 	take_moves(engine, migration, event);
 	set_leaving(engine, migration, false);
 	settle_places(engine, event->task, failed);

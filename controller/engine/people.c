@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What people ask for while a run goes on: tasks that come at any time, that are cancelled, or that are not
- * to start yet, and nodes that are to take nothing new. What is asked for is an event of the record, from
- * which a run that is interrupted knows it again (recorder_store.c).
+ * to start yet, and nodes that are to take nothing new. Whoever keeps what was asked for tells a run that
+ * goes on after an interruption.
  */
 #include <math.h>
 

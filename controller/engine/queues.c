@@ -171,6 +171,8 @@ void engine_handle_began(struct engine *engine, const struct backend_event *even
 	    task->attempts != event->attempt)
 		return;
 	queue = &engine->queues[task->cluster];
+	if (queue->executes) /* it has ended, which is told later: what became of it is not for the policy */
+		engine_dequeue(engine, queue->tasks[0]->id);
 	move_to_head(queue, event->task);
 	queue->executes = true;
 	queue->start_s = event->time_s;

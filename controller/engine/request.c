@@ -268,5 +268,9 @@ const char *engine_request_migrate(struct engine *engine, uint32_t index, const 
 	engine_flush(engine);
 	if (!engine->ended)
 		engine_launch_migrate(engine, index);
+	if (engine->hosts) { /* others have more or less CPU beside them now */
+		engine->changed_places = true;
+		backend_wake(engine->backend);
+	}
 	return NULL;
 }

@@ -43,6 +43,7 @@ struct migration {
 	uint32_t *from, *to;
 	uint32_t *left;     /* left_count nodes that VMs leave; of shared hosts one per VM */
 	uint32_t left_count;
+	uint32_t failures;  /* of the attempt: in a row, the last ones */
 };
 
 /*
@@ -255,7 +256,10 @@ void engine_leave_rest(struct engine *engine);
 
 /* suspension.c */
 
-/* How often in a row a step may be rolled back before it is not tried again. */
+/*
+ * How often in a row a step may be rolled back before it is not tried again: by policies, and where a
+ * task would be migrated while it runs it is suspended and resumed then.
+ */
 #define ENGINE_STAYS_MAX 3
 
 /* What is known of a task's suspensions, with room for its nodes; made if there is none. */
@@ -323,6 +327,9 @@ void engine_follow(struct engine *engine, uint32_t cluster, const uint32_t *node
 void engine_begin_migrate(struct engine *engine, uint32_t task, const uint32_t *nodes,
 			  bool by_person);
 void engine_launch_migrate(struct engine *engine, uint32_t task);
+
+/* Whether migrations of the task have failed so often that it is to be moved in another way. */
+bool engine_migrates_badly(const struct engine *engine, uint32_t task);
 
 /* Tells the recorder about the present migration of a task, or its last one. */
 void engine_record_migration(struct engine *engine, uint32_t task);

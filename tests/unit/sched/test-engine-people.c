@@ -29,6 +29,7 @@ struct wish {
 struct scene {
 	const char *name;
 	const char *policy;
+	double now_s;      /* goes on then, with the narrow tasks of test_restored() */
 	bool at_changes;
 	bool deaf; /* the backend does not kill */
 	struct wish wishes[13]; /* up to the first at time 0 */
@@ -352,6 +353,11 @@ static void stage_init(struct stage *stage, const struct scene *scene)
 	*stage = (struct stage){ .scene = scene, .wish = scene->wishes };
 	stage->system = make_system();
 	stage->workload = workload_open_new(TASKS_MAX);
+	for (uint32_t i = 0; scene->now_s > 0 && i < 4; i++) {
+		stage->workload->tasks[i] = (struct sched_task){
+			.id = i, .arrival_s = i, .utility = utility_testbed(4, 900, 1000) };
+		stage->workload->tasks_count++;
+	}
 	stage->recorder = (struct engine_recorder){ .event = tell_event, .task = tell_task };
 	stage->story = g_string_new(NULL);
 	stage->setup = (struct engine_setup){
@@ -367,6 +373,7 @@ static void stage_init(struct stage *stage, const struct scene *scene)
 			==, 0);
 	stage->script = (struct script){
 		.system = stage->system,
+		.now_s = scene->now_s,
 		.attempts = scene->attempts,
 		.attempts_count = G_N_ELEMENTS(scene->attempts),
 		.steps = scene->steps,
@@ -411,6 +418,50 @@ static void test_scene(const void *data)
 	stage_finish(&stage);
 }
 
+/* A waiting task was held, another one submitted so; one that runs was cancelled, a node drained. */
+static void test_restored(void)
+{
+	static const struct scene scene = {
+		.policy = "max-upr",
+		.now_s = 50,
+		.wishes = { { 51, WHY, 0, "a person holds it" }, { 52, WHY, 3, "a person holds it" },
+			    { 61, RELEASE, 0, NULL }, { 68, UNDRAIN, 1, NULL },
+			    { 71, RELEASE, 3, NULL } },
+	};
+	static const uint32_t node = 0;
+	const struct engine_task waiting = { .state = ENGINE_TASK_WAITING, .ended_s = NAN };
+	const struct engine_task running = {
+		.state = ENGINE_TASK_RUNNING, .nodes_count = 1, .nodes = &node, .attempts = 1,
+		.planned_start_s = 40, .started_s = 40, .ended_s = NAN,
+	};
+	const struct backend_start start = { 1, 1, NARROW, 0, 0, &node, 1, 0 };
+	struct stage stage;
+
+	stage_init(&stage, &scene);
+	g_assert_true(engine_restore_task(stage.engine, 0, &waiting));
+	g_assert_true(engine_restore_task(stage.engine, 1, &running));
+	g_assert_true(engine_restore_task(stage.engine, 2, &waiting));
+	g_assert_true(engine_restore_held(stage.engine, 0));
+	g_assert_true(engine_restore_held(stage.engine, 3)); /* submitted, but not yet on record */
+	g_assert_false(engine_restore_held(stage.engine, 4));
+	g_assert_true(engine_restore_cancelled(stage.engine, 1));
+	g_assert_false(engine_restore_cancelled(stage.engine, 4));
+	g_assert_true(engine_restore_drained(stage.engine, 0, 1, "for a year"));
+	g_assert_false(engine_restore_drained(stage.engine, 0, 2, NULL));
+	g_assert_cmpstr(engine_node(stage.engine, 0, 1).reason, ==, "for a year");
+	g_assert_true(engine_drained(stage.engine, 0, 1) && !engine_node(stage.engine, 0, 1).down);
+	g_assert_cmpuint(engine_node(stage.engine, 0, 0).task, ==, 1);
+	scripted_backend_adopt(stage.backend, &start, 40);
+	engine_run(stage.engine, &stage.result);
+	g_assert_cmpstr(scripted_backend_log(stage.backend), ==,
+			"50 kill 1.1\n50 start 2.1 c0 0\n70 start 0.1 c0 0\n80 start 3.1 c0 1\n");
+	g_assert_cmpuint(stage.result.tasks_completed, ==, 3);
+	g_assert_cmpuint(stage.result.tasks_failed, ==, 1);
+	g_assert_cmpuint(stage.result.tasks_arrived, ==, 4);
+	g_assert_cmpint(engine_task(stage.engine, 1)->state, ==, ENGINE_TASK_KILLED);
+	stage_finish(&stage);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -419,5 +470,6 @@ int main(int argc, char **argv)
 
 		g_test_add_data_func(path, &scenes[i], test_scene);
 	}
+	g_test_add_func("/engine/people/what was asked for outlives the controller", test_restored);
 	return g_test_run();
 }

@@ -27,6 +27,9 @@ struct kept {
 	GQueue *queues; /* per machine, of struct backend_start; the first one executes */
 	bool *executes;
 	GQueue news;    /* of struct backend_event */
+	GQueue late;    /* of the same: ends that are told late_s after the next task began */
+	double late_s;
+	bool *over;       /* per task: it completed */
 	uint32_t machines;
 };
 
@@ -138,7 +141,16 @@ static void kept_wait(struct backend *backend, double until_s, struct backend_ev
 		*ret_event = *news;
 		return;
 	}
-	backend_wait(kept->inner, until_s, ret_event);
+	const struct backend_event *late = g_queue_peek_head(&kept->late);
+	const double due_s = late ? late->time_s + kept->late_s : (double)INFINITY;
+
+	backend_wait(kept->inner, fmin(until_s, due_s), ret_event);
+	if (ret_event->kind == BACKEND_EVENT_NONE && due_s <= until_s) {
+		g_autofree struct backend_event *told = g_queue_pop_head(&kept->late);
+
+		*ret_event = *told;
+		return;
+	}
 	if (ret_event->kind != BACKEND_EVENT_ENDED)
 		return;
 	at = find(kept, ret_event->task, &machine);
@@ -146,7 +158,16 @@ static void kept_wait(struct backend *backend, double until_s, struct backend_ev
 	start_free(at->data);
 	g_queue_delete_link(&kept->queues[machine], at);
 	kept->executes[machine] = false;
+	if (kept->over && ret_event->outcome == BACKEND_OUTCOME_COMPLETED)
+		kept->over[ret_event->task] = true;
 	take_turn(kept, machine);
+	if (kept->late_s == 0 || !kept->executes[machine])
+		return;
+	g_queue_push_tail(&kept->late, g_memdup2(ret_event, sizeof(*ret_event)));
+
+	g_autofree struct backend_event *began = g_queue_pop_tail(&kept->news);
+
+	*ret_event = *began;
 }
 
 static void kept_destroy(struct backend *backend)
@@ -156,6 +177,7 @@ static void kept_destroy(struct backend *backend)
 	for (uint32_t m = 0; m < kept->machines; m++)
 		g_queue_clear_full(&kept->queues[m], start_free);
 	g_queue_clear_full(&kept->news, g_free);
+	g_queue_clear_full(&kept->late, g_free);
 	g_free(kept->queues);
 	g_free(kept->executes);
 	backend_destroy(kept->inner);
@@ -199,6 +221,8 @@ struct bed {
 	char *dir;
 	struct store *store;
 	struct store_run row;
+	double late_s;     /* of the backend */
+	bool over[TASKS];
 };
 
 static void bed_init(struct bed *bed, const char *policy)
@@ -206,7 +230,7 @@ static void bed_init(struct bed *bed, const char *policy)
 	const struct pruning_load load = { TASKS, 700, 0.1, 1.5 };
 	g_autoptr(GError) error = NULL;
 
-	bed->pet = pruning_pet_new(4, 1);
+	*bed = (struct bed){ .pet = pruning_pet_new(4, 1) };
 	bed->settings = (struct sched_queueing){
 		bed->pet, 1, 4,
 		{ .drop_threshold = 0.5, .defer_threshold = 0.7, .adjustment = 0.5, .recency = 0.9,
@@ -310,6 +334,10 @@ static struct engine_result run(struct bed *bed, double cut_s, double from_s)
 	};
 	struct kept *kept = kept_new(&script);
 	struct engine_result result;
+
+	kept->late_s = bed->late_s;
+	kept->over = bed->over;
+
 	g_autoptr(GError) error = NULL;
 	char message[256];
 
@@ -442,6 +470,28 @@ static void test_cut(gconstpointer name)
 	}
 }
 
+/* What has ended before the next task of its machine began is not dropped, although that is told later. */
+static void test_overtaken(gconstpointer name)
+{
+	struct engine_result result;
+	struct bed bed;
+
+	bed_init(&bed, name);
+	bed.late_s = 7;
+	result = run(&bed, NEVER_S, 0);
+	g_assert_cmpint(result.ended_by, ==, ENGINE_END_DONE);
+	g_assert_cmpuint(result.tasks_completed + result.tasks_dropped, ==, TASKS);
+
+	g_autoptr(GPtrArray) tasks = store_tasks(bed.store, bed.row.run, NULL);
+
+	for (guint i = 0; i < tasks->len; i++) {
+		const struct store_task *task = g_ptr_array_index(tasks, i);
+
+		g_assert_cmpstr(task->state, ==, bed.over[task->task] ? "completed" : "dropped");
+	}
+	bed_finish(&bed);
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const names[] = { "pam", "pamf", "mm", "msd", "mmu", "moc" };
@@ -454,6 +504,8 @@ int main(int argc, char **argv)
 		g_test_add_data_func(path, names[i], test_record);
 	}
 	g_test_add_data_func("/engine-queues-store/mm-goes-on-after-a-cut", "mm", test_cut);
+	g_test_add_data_func("/engine-queues-store/mm-is-told-late-what-ended", "mm", test_overtaken);
+	g_test_add_data_func("/engine-queues-store/moc-is-told-late-what-ended", "moc", test_overtaken);
 	g_test_add_data_func("/engine-queues-store/msd-goes-on-after-a-cut", "msd", test_cut);
 	return g_test_run();
 }
