@@ -378,8 +378,11 @@ static bool read_numbers(const struct snapshot_reader *reader)
 	    !snapshot_get_number(reader, object, "now_s", &snapshot->now_s) ||
 	    !snapshot_get_number(reader, object, "next_event_s", &snapshot->next_event_s) ||
 	    !snapshot_get_number(reader, object, "day_start_s", &snapshot->day_start_s) ||
-	    !snapshot_get_number(reader, object, "end_s", &snapshot->end_s) ||
 	    !snapshot_get_number(reader, object, "consumed_j", &snapshot->consumed_j))
+		return false;
+	snapshot->end_s = INFINITY;
+	if (!json_is_null(json_object_get(object, "end_s")) &&
+	    !snapshot_get_number(reader, object, "end_s", &snapshot->end_s))
 		return false;
 	snapshot->seed = (uint64_t)seed;
 	snapshot->event = (uint64_t)event;
@@ -393,6 +396,8 @@ static bool read_numbers(const struct snapshot_reader *reader)
 		return snapshot_refuse(reader, "next_event_s must be above now_s");
 	if (snapshot->end_s <= snapshot->day_start_s)
 		return snapshot_refuse(reader, "end_s must be above day_start_s");
+	if (isinf(snapshot->end_s) && isfinite(snapshot->budget_j))
+		return snapshot_refuse(reader, "a budget is for a time that ends: end_s is null");
 	return true;
 }
 
