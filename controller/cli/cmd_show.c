@@ -29,12 +29,11 @@ static void print_number(const char *label, const json_t *object, const char *ke
 
 static void print_place(const json_t *task)
 {
-	g_autofree char *cluster = field_line(task, "cluster");
-	g_autofree char *nodes = field_nodes(task, "nodes");
+	g_autofree char *nodes = field_task_nodes(task);
 	g_autofree char *hosts = field_names(task, "hosts");
 
 	if (*nodes)
-		printf("%-14s %s/%s on %s\n", "nodes", cluster, nodes, hosts);
+		printf("%-14s %s on %s\n", "nodes", nodes, hosts);
 }
 
 /* "b1 b1 b2": the host of each VM. */

@@ -78,6 +78,17 @@ char *field_names(const json_t *object, const char *key)
 	return g_string_free(text, FALSE);
 }
 
+char *field_task_nodes(const json_t *task)
+{
+	static const char *const placed[] = {"planned", "queued", "starting", NULL};
+	g_autofree char *nodes = field_nodes(task, "nodes");
+	g_autofree char *cluster = field_line(task, "cluster");
+	bool has = isfinite(field_number(task, "started_s")) ||
+		   g_strv_contains(placed, field_text(task, "state") ?: "");
+
+	return *nodes && has ? g_strdup_printf("%s/%s", cluster, nodes) : g_strdup("");
+}
+
 bool field_state_ended(const char *state)
 {
 	static const char *const ended[] = {"completed", "failed", "dropped", "killed", "unfinished",

@@ -28,6 +28,12 @@ json_int_t field_integer(const json_t *object, const char *key);
 char *field_nodes(const json_t *object, const char *key);
 char *field_names(const json_t *object, const char *key);
 
+/*
+ * The nodes that a task has, had or is to have, "c1/0-1"; empty where it has none: what the document
+ * tells then is left of an earlier plan. The caller frees.
+ */
+char *field_task_nodes(const json_t *task);
+
 /* Whether a task in this state has ended; NULL: not known, so no. */
 bool field_state_ended(const char *state);
 

@@ -127,12 +127,9 @@ static void fill_where(struct table *table, const json_t *task, const json_t *do
 {
 	bool ended = field_state_ended(field_text(task, "state"));
 	g_autofree char *why = field_line(task, ended ? "reason" : "why");
-	g_autofree char *nodes = field_nodes(task, "nodes");
-	g_autofree char *cluster = field_line(task, "cluster");
-	g_autoptr(GString) text = g_string_new(NULL);
+	g_autofree char *nodes = field_task_nodes(task);
+	g_autoptr(GString) text = g_string_new(nodes);
 
-	if (*nodes)
-		g_string_append_printf(text, "%s/%s", cluster, nodes);
 	if (!g_str_equal(why, "-"))
 		g_string_append_printf(text, "%s(%s)", text->len ? " " : "", why);
 	else if (json_is_true(json_object_get(task, "held")))
@@ -240,7 +237,25 @@ static bool any_has(const json_t *decisions, const char *key)
 	return false;
 }
 
-static void add_decision(struct table *table, const json_t *decision, const bool *shown)
+/* Whether two decisions say the same but for their numbers. */
+static bool same_decision(const json_t *one, const json_t *other)
+{
+	static const char *const keys[] = {"kind", "cluster", "nodes", "reason"};
+
+	one = json_object_get(one, "action");
+	other = json_object_get(other, "action");
+	for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+		const json_t *a = json_object_get(one, keys[i]);
+		const json_t *b = json_object_get(other, keys[i]);
+
+		if (a != b && !json_equal(a, b))
+			return false;
+	}
+	return true;
+}
+
+static void add_decision(struct table *table, const json_t *decision, json_int_t times,
+			 const bool *shown)
 {
 	const json_t *action = json_object_get(decision, "action");
 	g_autofree char *cluster = field_line(action, "cluster");
@@ -248,6 +263,7 @@ static void add_decision(struct table *table, const json_t *decision, const bool
 
 	table_row(table);
 	table_number(table, field_number(decision, "time_s"), 1);
+	table_integer(table, times);
 	add_line(table, action, "kind");
 	table_textf(table, "%s%s%s", cluster, *nodes ? "/" : "", nodes);
 	for (size_t n = 0; n < G_N_ELEMENTS(numbers); n++)
@@ -262,10 +278,10 @@ struct table *table_of_decisions(const json_t *document)
 	const json_t *decisions = json_object_get(document, "decisions");
 	struct table *table = table_new();
 	bool shown[G_N_ELEMENTS(numbers)];
-	const json_t *decision;
-	size_t i;
+	size_t count = json_array_size(decisions);
 
 	table_column(table, "TIME S", TABLE_RIGHT);
+	table_column(table, "TIMES", TABLE_RIGHT);
 	table_column(table, "DECISION", TABLE_LEFT);
 	table_column(table, "NODES", TABLE_LEFT);
 	for (size_t n = 0; n < G_N_ELEMENTS(numbers); n++) {
@@ -274,7 +290,13 @@ struct table *table_of_decisions(const json_t *document)
 			table_column(table, numbers[n].title, TABLE_RIGHT);
 	}
 	table_column(table, "REASON", TABLE_LEFT);
-	json_array_foreach (decisions, i, decision)
-		add_decision(table, decision, shown);
+	for (size_t i = 0, next; i < count; i = next) {
+		const json_t *decision = json_array_get(decisions, i);
+
+		for (next = i + 1; next < count; next++)
+			if (!same_decision(decision, json_array_get(decisions, next)))
+				break;
+		add_decision(table, decision, (json_int_t)(next - i), shown);
+	}
 	return table;
 }

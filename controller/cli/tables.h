@@ -26,7 +26,8 @@ struct table *table_of_nodes(const json_t *document);
 struct table *table_of_power(const json_t *document);
 
 /*
- * Of GET /v1/tasks/N/decisions: a row per decision; columns beyond the place and the reason are
- * there where any decision has such a number.
+ * Of GET /v1/tasks/N/decisions: a row per decision, but one for those in succession that
+ * differ in numbers alone, with how many they are and the numbers of the first. Columns beyond the
+ * place and the reason are there where any decision has such a number.
  */
 struct table *table_of_decisions(const json_t *document);

@@ -14,7 +14,7 @@ static void assert_table(struct table *(*make)(const json_t *), const char *text
 	g_assert_cmpstr(shown, ==, expected);
 }
 
-/* Waiting with its reason, running with what is left, suspended by a person, ended. */
+/* Waiting with its reason (its nodes are left of an earlier plan), running with what is left, suspended by a person, ended. */
 static void test_tasks(void)
 {
 	assert_table(
@@ -22,7 +22,8 @@ static void test_tasks(void)
 		"{\"run\": 1, \"now_s\": 100.0, \"tasks\": ["
 		"{\"task\": 7, \"type\": \"IS.2\", \"name\": null, \"user\": \"ann\","
 		" \"state\": \"waiting\", \"held\": false, \"why\": \"no idle nodes\","
-		" \"arrival_s\": 40.0, \"started_s\": null, \"ended_s\": null},"
+		" \"arrival_s\": 40.0, \"started_s\": null, \"ended_s\": null,"
+		" \"cluster\": \"c1\", \"nodes\": [0]},"
 		"{\"task\": 8, \"type\": \"CG.4\", \"name\": \"night\", \"user\": \"bob\","
 		" \"state\": \"running\", \"held\": false, \"why\": null, \"arrival_s\": 10.0,"
 		" \"started_s\": 20.0, \"expected_end_s\": 130.0, \"ended_s\": null,"
@@ -69,19 +70,25 @@ static void test_nodes(void)
 		     "c1/1  c1-n1  -     idle         -  -\n");
 }
 
-/* Numbers have a column where any decision has them. */
+/*
+ * Numbers have a column where any decision has them; the same again is one row, with the numbers of
+ * the first.
+ */
 static void test_decisions(void)
 {
 	assert_table(table_of_decisions,
 		     "{\"decisions\": [{\"time_s\": 1.04, \"action\": {\"kind\": \"placeholder\","
 		     " \"cluster\": \"c1\", \"nodes\": [0, 1], \"start_s\": 9.0, \"end_s\": 12.5,"
 		     " \"objective\": 0.25, \"reason\": \"best-upr\"}},"
+		     " {\"time_s\": 0.5, \"action\": {\"kind\": \"placeholder\","
+		     " \"cluster\": \"c1\", \"nodes\": [0, 1], \"start_s\": 8.5, \"end_s\": 12.0,"
+		     " \"objective\": 0.25, \"reason\": \"best-upr\"}},"
 		     " {\"time_s\": 9.0, \"action\": {\"kind\": \"drop\", \"objective\": 0,"
 		     " \"reason\": \"worthless\"}}]}",
-		     "TIME S  DECISION     NODES   START S  END S  OBJECTIVE  REASON\n"
-		     "------  -----------  ------  -------  -----  ---------  ---------\n"
-		     "   1.0  placeholder  c1/0,1      9.0   12.5   0.250000  best-upr\n"
-		     "   9.0  drop         -             -      -   0.000000  worthless\n");
+		     "TIME S  TIMES  DECISION     NODES   START S  END S  OBJECTIVE  REASON\n"
+		     "------  -----  -----------  ------  -------  -----  ---------  ---------\n"
+		     "   1.0      2  placeholder  c1/0,1      9.0   12.5   0.250000  best-upr\n"
+		     "   9.0      1  drop         -             -      -   0.000000  worthless\n");
 }
 
 /* Whatever a controller sends, there is a table. */
