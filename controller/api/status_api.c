@@ -4,16 +4,15 @@
 #include <grp.h>
 #include <math.h>
 
-#include "common/http_server.h"
 #include "common/json.h"
+#include "controller/api/events_api.h"
+#include "controller/api/fleet_api.h"
+#include "controller/api/metrics_api.h"
+#include "controller/api/page_api.h"
+#include "controller/api/power_api.h"
 #include "controller/api/service_api.h"
+#include "controller/api/status_api_private.h"
 #include "controller/api/task_api.h"
-
-struct status_api {
-	struct run_session *session;
-	struct http_server *server;
-	struct http_server *browsers; /* the same on loopback; NULL: not wanted */
-};
 
 static void get_status(struct http_request *request, const char *const *arguments, json_t *body,
 		       void *data)
@@ -189,6 +188,18 @@ static const struct http_route routes[] = {
 	{"POST", "/v1/nodes/*/*/undrain", undrain_node},
 	{"POST", "/v1/notices", post_notice},
 	{"POST", "/v1/stop", post_stop},
+	{"GET", "/v1/clusters", fleet_api_clusters},
+	{"GET", "/v1/nodes", fleet_api_nodes},
+	{"GET", "/v1/power", power_api_power},
+	{"GET", "/v1/utility", power_api_utility},
+	{"GET", "/v1/events", events_api_get},
+	{"GET", "/metrics", metrics_api_get},
+	{"GET", "/openapi.json", page_api_document},
+	{"GET", "/", page_api_index},
+	{"GET", "/page.css", page_api_style},
+	{"GET", "/page.js", page_api_script},
+	{"GET", "/charts.js", page_api_charts},
+	{"GET", "/icon.svg", page_api_icon},
 	{NULL, NULL, NULL},
 };
 
@@ -208,17 +219,24 @@ static bool share(struct status_api *api, GError **error)
 	return false;
 }
 
+const struct http_route *status_api_routes(void)
+{
+	return routes;
+}
+
 struct status_api *status_api_new(const char *address, struct run_session *session, GError **error)
 {
 	struct status_api *api = g_new0(struct status_api, 1);
 
 	api->session = session;
 	api->server = http_server_new(address, routes, api, error);
-	if (api->server && share(api, error))
-		return api;
-	http_server_free(api->server);
-	g_free(api);
-	return NULL;
+	if (!api->server || !share(api, error)) {
+		http_server_free(api->server);
+		g_free(api);
+		return NULL;
+	}
+	api->events = events_api_new(session);
+	return api;
 }
 
 bool status_api_listen(struct status_api *api, const char *address, GError **error)
@@ -237,5 +255,6 @@ void status_api_free(struct status_api *api)
 		return;
 	http_server_free(api->browsers);
 	http_server_free(api->server);
+	events_api_free(api->events);
 	g_free(api);
 }

@@ -14,8 +14,15 @@
  *   POST /v1/notices          {"kind": ".", "text": "."}: adds a notice, and an event to the run
  *                             under way; by `virtbed run`, of the processes that it looks after
  *   POST /v1/stop             ends in order: the run under way is aborted, its tasks are killed
+ *
+ * and more: docs/controller-api.json describes all of it, and is served at /openapi.json; / is a page
+ * for browsers.
  */
 struct status_api;
+struct http_route;
+
+/* The table of its requests: ends as struct http_route says. */
+const struct http_route *status_api_routes(void);
 
 /* Serves `session` (borrowed) at `address`. Returns NULL with `error` set on failure. */
 struct status_api *status_api_new(const char *address, struct run_session *session, GError **error);

@@ -211,6 +211,26 @@ static json_t *share_json(const struct run_session *session, const struct engine
 	return json_null();
 }
 
+/* When it was off its nodes in the present attempt; to_s null: it still is. */
+static json_t *suspended_json(const struct run_session *session, const struct engine_task *task)
+{
+	g_autoptr(GPtrArray) suspensions = store_suspensions(session->store, session->run, NULL);
+	json_t *list = json_array();
+
+	for (guint i = 0; suspensions && i < suspensions->len; i++) {
+		const struct store_suspension *one = g_ptr_array_index(suspensions, i);
+
+		if (one->task == task->task->id && one->attempt == task->attempts &&
+		    isfinite(one->suspended_s))
+			json_array_append_new(list, json_pack("{s:i, s:f, s:o, s:b}", "n",
+							      (int)one->n, "from_s",
+							      one->suspended_s, "to_s",
+							      number_json(one->since_s), "by_person",
+							      one->by_person));
+	}
+	return list;
+}
+
 /* The task with its history and its share. */
 static json_t *task_json_whole(const struct run_session *session, uint32_t index)
 {
@@ -224,6 +244,7 @@ static json_t *task_json_whole(const struct run_session *session, uint32_t index
 	json_object_set_new(object, "migrated",
 			    migrations_json(&session->config->clusters[task->cluster], migrations));
 	json_object_set_new(object, "places", places_json(session, task, migrations));
+	json_object_set_new(object, "suspended", suspended_json(session, task));
 	if (session->config->clusters[task->cluster].shared) {
 		json_object_set_new(object, "yield",
 				    task->yield > 0 ? json_real(task->yield) : json_null());

@@ -111,6 +111,7 @@ void remote_link_free(struct remote_link *link)
 		g_free(link->nodes[i].host);
 		g_free(link->nodes[i].state);
 		g_free(link->nodes[i].reason);
+		json_decref(link->nodes[i].caps);
 	}
 	g_free(link->nodes);
 	g_free(link->trouble);
@@ -206,6 +207,18 @@ void remote_link_refresh(struct remote_link *link)
 	link->waited_for = true;
 	if (link->identified)
 		remote_link_ask_nodes(link);
+}
+
+struct remote_node_words remote_link_node(const struct remote_link *link, uint32_t node)
+{
+	const struct remote_node *one = &link->nodes[node];
+
+	return (struct remote_node_words){
+		.host = one->host,
+		.state = one->state,
+		.reason = one->reason,
+		.caps = one->caps,
+	};
 }
 
 bool remote_link_node_up(const struct remote_link *link, uint32_t node)

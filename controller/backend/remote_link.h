@@ -86,6 +86,17 @@ void remote_link_refresh(struct remote_link *link);
 /* Nobody waits any more: asks at the usual interval again. */
 void remote_link_unwait(struct remote_link *link);
 
+/* What was said of a node last; texts and `caps` (docs/api.md) are borrowed, NULL: not known. */
+struct remote_node_words {
+	const char *host;
+	const char *state;
+	const char *reason;
+	const json_t *caps;
+};
+
+/* Of node `node`, until the main loop runs again. */
+struct remote_node_words remote_link_node(const struct remote_link *link, uint32_t node);
+
 /* Whether node `node` can take a task. */
 bool remote_link_node_up(const struct remote_link *link, uint32_t node);
 

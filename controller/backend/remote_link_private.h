@@ -22,6 +22,7 @@ struct remote_node {
 	char *host;
 	char *state;
 	char *reason;
+	json_t *caps;
 	int64_t changed_ns; /* theirs */
 };
 

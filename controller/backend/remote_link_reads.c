@@ -161,6 +161,8 @@ static bool read_node(struct remote_link *link, const json_t *object, int64_t no
 	node->state = g_strdup(state);
 	g_free(node->reason);
 	node->reason = g_strdup(json_string_value(json_object_get(object, "reason")));
+	json_decref(node->caps);
+	node->caps = json_incref(json_object_get(object, "caps"));
 	g_free(node->host);
 	node->host = g_strdup(json_string_value(json_object_get(object, "host")));
 	if (node->changed_ns <= now_ns)

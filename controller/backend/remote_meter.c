@@ -129,6 +129,8 @@ bool remote_meter_add(struct remote_meter *meter, const struct remote_sample *sa
 		return false;
 	if (meter->samples->len >= 2 * SAMPLES_KEPT)
 		g_array_remove_range(meter->samples, 0, SAMPLES_KEPT);
+	if (last && shifted.gap)
+		meter->gap_s += (double)(shifted.t_ns - last->t_ns) * 1e-9;
 	g_array_append_val(meter->samples, shifted);
 	fix_start(meter);
 	return true;

@@ -347,6 +347,11 @@ void engine_free(struct engine *engine)
 	g_free(engine);
 }
 
+const struct engine_result *engine_counts(const struct engine *engine)
+{
+	return &engine->result;
+}
+
 const char *engine_reason(const struct engine *engine)
 {
 	return engine->reason;

@@ -215,6 +215,12 @@ bool store_commit(struct store *store, GError **error)
 	return false;
 }
 
+bool store_settle(struct store *store, GError **error)
+{
+	return sqlite3_get_autocommit(store->db) ||
+	       (store_commit(store, error) && store_begin(store, error));
+}
+
 void store_rollback(struct store *store)
 {
 	if (!sqlite3_get_autocommit(store->db))

@@ -166,7 +166,8 @@ struct store_delivery {
 
 /* Something that happened in a run. */
 struct store_event {
-	int64_t id;   /* ascending in a store, of all runs */
+	int64_t id;   /* from 1, ascending over all runs of a store */
+	int64_t run;
 	double time_s;
 	char *kind;
 	char *detail; /* a JSON object, or NULL */
@@ -269,10 +270,17 @@ bool store_add_event(struct store *store, int64_t run, double time_s, const char
  * The events of a run as they were appended: GPtrArray of struct store_event, owned by the caller.
  */
 GPtrArray *store_events(struct store *store, int64_t run, GError **error);
-/* The same of ids above `after`, the first `most` of them. */
+/* The same of ids above `after`, the first `most` of them; of all runs where `run` is 0. */
 GPtrArray *store_events_after(struct store *store, int64_t run, int64_t after, uint32_t most,
 			      GError **error);
 void store_event_free(struct store_event *event);
+/* The id of the last event; 0: there is none, or it cannot be read. */
+int64_t store_last_event(struct store *store);
+/*
+ * Has `added` called after each store_add_event(), NULL: nothing. What it is told of may be rolled back
+ * still. It must not write to the store.
+ */
+void store_watch_events(struct store *store, void (*added)(void *data), void *data);
 
 /*
  * Appends a decision: the snapshot the policy saw and the actions it gave, both as the JSON of
@@ -315,5 +323,10 @@ GPtrArray *store_estimates(struct store *store, GError **error);
 bool store_begin(struct store *store, GError **error);
 /* Ends the transaction of store_begin(). False with `error`: it was rolled back. */
 bool store_commit(struct store *store, GError **error);
+/*
+ * Makes what was written so far survive a crash, within a transaction (which goes on) or without one.
+ * False with `error`: it was rolled back.
+ */
+bool store_settle(struct store *store, GError **error);
 /* Undoes everything since store_begin(); no effect outside a transaction. */
 void store_rollback(struct store *store);

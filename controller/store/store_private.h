@@ -21,6 +21,7 @@ enum store_statement {
 	STORE_LIST_TASKS_2, /* the same in a file of version 2 or 1 */
 	STORE_ADD_EVENT,
 	STORE_LIST_EVENTS,
+	STORE_LAST_EVENT,
 	STORE_ADD_DECISION,
 	STORE_LIST_DECISIONS,
 	STORE_ADD_SAMPLE,
@@ -55,6 +56,8 @@ struct store {
 	char *path; /* of the file, for messages */
 	int version; /* of its schema */
 	sqlite3_stmt *statements[STORE_STATEMENTS];
+	void (*event_added)(void *data); /* store_watch_events() */
+	void *event_data;
 };
 
 /* Sets `error` from the connection's last failure of `code`; `doing` says what was attempted. */

@@ -41,9 +41,10 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 			       " FROM task WHERE run = ? ORDER BY task",
 	[STORE_ADD_EVENT] = "INSERT INTO event (run, time_s, kind, detail) VALUES (?, ?, ?, ?)",
 	[STORE_LIST_EVENTS] =
-		"SELECT id, time_s, kind, detail FROM event WHERE run = ? ORDER BY id",
-	[STORE_LIST_EVENTS_AFTER] = "SELECT id, time_s, kind, detail FROM event"
-				    " WHERE run = ? AND id > ? ORDER BY id LIMIT ?",
+		"SELECT id, run, time_s, kind, detail FROM event WHERE run = ? ORDER BY id",
+	[STORE_LIST_EVENTS_AFTER] = "SELECT id, run, time_s, kind, detail FROM event"
+				    " WHERE (?1 = 0 OR run = ?1) AND id > ?2 ORDER BY id LIMIT ?3",
+	[STORE_LAST_EVENT] = "SELECT max(id) FROM event",
 	[STORE_ADD_DECISION] = "INSERT INTO decision (run, time_s, snapshot, actions)"
 			       " VALUES (?, ?, ?, ?)",
 	[STORE_LIST_DECISIONS] = "SELECT time_s, snapshot, actions FROM decision WHERE run = ?"
@@ -361,7 +362,11 @@ bool store_add_event(struct store *store, int64_t run, double time_s, const char
 	put_real(&cursor, time_s);
 	put_text(&cursor, kind);
 	put_text(&cursor, detail);
-	return store_run_statement(store, statement, "store an event", error);
+	if (!store_run_statement(store, statement, "store an event", error))
+		return false;
+	if (store->event_added)
+		store->event_added(store->event_data);
+	return true;
 }
 
 static gpointer read_event(struct cursor *cursor)
@@ -369,6 +374,7 @@ static gpointer read_event(struct cursor *cursor)
 	struct store_event *event = g_new0(struct store_event, 1);
 
 	event->id = get_integer(cursor);
+	event->run = get_integer(cursor);
 	event->time_s = get_real(cursor);
 	event->kind = get_text(cursor);
 	event->detail = get_text(cursor);
@@ -394,6 +400,24 @@ GPtrArray *store_events_after(struct store *store, int64_t run, int64_t after, u
 	put_integer(&cursor, most);
 	return list_rows(store, statement, read_event, (GDestroyNotify)store_event_free,
 			 "read the events", error);
+}
+
+int64_t store_last_event(struct store *store)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_LAST_EVENT, NULL);
+	int64_t last = 0;
+
+	if (statement && sqlite3_step(statement) == SQLITE_ROW)
+		last = sqlite3_column_int64(statement, 0);
+	if (statement)
+		sqlite3_reset(statement);
+	return last;
+}
+
+void store_watch_events(struct store *store, void (*added)(void *data), void *data)
+{
+	store->event_added = added;
+	store->event_data = data;
 }
 
 void store_event_free(struct store_event *event)

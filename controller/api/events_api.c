@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/api/events_api.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "controller/api/status_api_private.h"
+
+#define WAIT_MOST_S 60.0
+
+struct events_api {
+	struct run_session *session;
+	GQueue waiting; /* struct waiter */
+	guint answer_source;
+};
+
+/* A request that waits for an event. */
+struct waiter {
+	struct events_api *api;
+	struct http_request *request;
+	int64_t after;
+	guint timeout_source;
+};
+
+/* Starts of runs, by row id: NULL where it is not known. */
+static GHashTable *run_starts(struct store *store)
+{
+	GHashTable *starts = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
+						   (GDestroyNotify)g_date_time_unref);
+	g_autoptr(GPtrArray) runs = store_runs(store, NULL);
+
+	for (guint i = 0; runs && i < runs->len; i++) {
+		const struct store_run *run = g_ptr_array_index(runs, i);
+		GDateTime *start = run->started_utc
+					   ? g_date_time_new_from_iso8601(run->started_utc, NULL)
+					   : NULL;
+
+		if (start)
+			g_hash_table_insert(starts, g_memdup2(&run->run, sizeof(run->run)), start);
+	}
+	return starts;
+}
+
+static json_t *utc_json(GHashTable *starts, const struct store_event *event)
+{
+	GDateTime *start = g_hash_table_lookup(starts, &event->run);
+	g_autoptr(GDateTime) time =
+		start && isfinite(event->time_s) ? g_date_time_add_seconds(start, event->time_s) : NULL;
+	g_autofree char *whole = time ? g_date_time_format(time, "%Y-%m-%dT%H:%M:%S") : NULL;
+	g_autofree char *text =
+		whole ? g_strdup_printf("%s.%03dZ", whole, g_date_time_get_microsecond(time) / 1000)
+		      : NULL;
+
+	return api_text(text);
+}
+
+static json_t *event_json(GHashTable *starts, const struct store_event *event)
+{
+	g_autoptr(json_t) detail =
+		event->detail ? json_parse(event->detail, strlen(event->detail), "detail", NULL)
+			      : NULL;
+	json_t *task = json_object_get(detail, "task");
+
+	return json_pack("{s:I, s:I, s:o, s:o, s:s, s:O?, s:O?}", "seq", (json_int_t)event->id, "run",
+			 (json_int_t)event->run, "time_s", api_number(event->time_s), "utc",
+			 utc_json(starts, event), "kind", event->kind, "task",
+			 json_is_integer(task) ? task : NULL, "detail", detail);
+}
+
+static json_t *events_json(struct store *store, GPtrArray *events, int64_t after)
+{
+	g_autoptr(GHashTable) starts = events->len ? run_starts(store) : NULL;
+	json_t *list = json_array();
+	int64_t last = after;
+
+	for (guint i = 0; i < events->len; i++) {
+		const struct store_event *event = g_ptr_array_index(events, i);
+
+		json_array_append_new(list, event_json(starts, event));
+		last = event->id;
+	}
+	return json_pack("{s:o, s:I}", "events", list, "last", (json_int_t)last);
+}
+
+/* Answers with what there is above `after`; with nothing only if `empty`. Returns whether it did. */
+static bool answer(struct events_api *api, struct http_request *request, int64_t after, bool empty)
+{
+	struct store *store = api->session->store;
+	g_autoptr(GPtrArray) events = NULL;
+	g_autoptr(GError) error = NULL;
+
+	events = store_settle(store, &error) ? store_events_after(store, 0, after, EVENTS_API_MOST, &error)
+					     : NULL;
+	if (!events)
+		http_request_fail(request, 503, "%s", error->message);
+	else if (events->len || empty)
+		http_request_reply(request, 200, events_json(store, events, after));
+	else
+		return false;
+	return true;
+}
+
+/* Forgets a waiter that is at the head of the list or anywhere else; its request is another matter. */
+static void waiter_free(struct waiter *waiter)
+{
+	g_queue_remove(&waiter->api->waiting, waiter);
+	g_clear_handle_id(&waiter->timeout_source, g_source_remove);
+	g_free(waiter);
+}
+
+static void on_cancel(struct http_request *request, void *data)
+{
+	waiter_free(data);
+}
+
+static gboolean on_timeout(void *data)
+{
+	struct waiter *waiter = data;
+
+	waiter->timeout_source = 0;
+	answer(waiter->api, waiter->request, waiter->after, true);
+	waiter_free(waiter);
+	return G_SOURCE_REMOVE;
+}
+
+static gboolean answer_all(void *data)
+{
+	struct events_api *api = data;
+	GList *next;
+
+	api->answer_source = 0;
+	for (GList *at = api->waiting.head; at; at = next) {
+		struct waiter *waiter = at->data;
+
+		next = at->next;
+		if (answer(api, waiter->request, waiter->after, false))
+			waiter_free(waiter);
+	}
+	return G_SOURCE_REMOVE;
+}
+
+/* In the midst of whoever writes: those who wait are answered when the main loop runs again. */
+static void on_event(void *data)
+{
+	struct events_api *api = data;
+
+	if (!api->answer_source && !g_queue_is_empty(&api->waiting))
+		api->answer_source = g_idle_add(answer_all, api);
+}
+
+struct events_api *events_api_new(struct run_session *session)
+{
+	struct events_api *api = g_new0(struct events_api, 1);
+
+	api->session = session;
+	store_watch_events(session->store, on_event, api);
+	return api;
+}
+
+void events_api_free(struct events_api *api)
+{
+	if (!api)
+		return;
+	store_watch_events(api->session->store, NULL, NULL);
+	g_clear_handle_id(&api->answer_source, g_source_remove);
+	g_free(api);
+}
+
+void events_api_get(struct http_request *request, const char *const *arguments, json_t *body,
+		    void *data)
+{
+	struct events_api *api = ((struct status_api *)data)->events;
+	const double last = (double)store_last_event(api->session->store);
+	struct waiter *waiter;
+	double after;
+	double wait_s;
+
+	if (!api_query_number(request, "after", 0, 1e15, fmax(0, last - EVENTS_API_LAST), &after) ||
+	    !api_query_number(request, "wait_s", 0, WAIT_MOST_S, 0, &wait_s) ||
+	    answer(api, request, (int64_t)fmin(after, last), wait_s <= 0))
+		return;
+	waiter = g_new0(struct waiter, 1);
+	waiter->api = api;
+	waiter->request = request;
+	waiter->after = (int64_t)fmin(after, last);
+	waiter->timeout_source = g_timeout_add((guint)ceil(wait_s * 1000), on_timeout, waiter);
+	g_queue_push_tail(&api->waiting, waiter);
+	http_request_on_cancel(request, on_cancel, waiter);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/api/fleet_api.h"
+
+#include "common/json.h"
+#include "controller/api/status_api_private.h"
+#include "controller/backend/remote_fleet.h"
+#include "controller/engine/engine.h"
+#include "controller/report/origin.h"
+
+#define NO_TASK UINT32_MAX
+
+static const char *const state_names[FLEET_NODE_STATES] = {
+	[FLEET_NODE_IDLE] = "idle",       [FLEET_NODE_BUSY] = "busy",
+	[FLEET_NODE_DOWN] = "down",       [FLEET_NODE_DRAINED] = "drained",
+	[FLEET_NODE_DRAINING] = "draining",
+};
+
+const char *fleet_node_state_name(enum fleet_node_state state)
+{
+	return state_names[state];
+}
+
+/* Where a node stands, as far as it is known. */
+struct standing {
+	enum fleet_node_state state;
+	uint32_t task;      /* NO_TASK: none; on shared hosts only the local scheduler knows */
+	const char *reason; /* NULL: nothing to say */
+	struct remote_node_words words;
+};
+
+/* What the engine knows of it, while there is one. Of shared hosts it knows hosts, not their places. */
+static struct engine_node engine_side(const struct run_session *session, uint32_t cluster,
+				      uint32_t node)
+{
+	const struct config_cluster *config = &session->config->clusters[cluster];
+
+	if (!session->engine)
+		return (struct engine_node){.task = NO_TASK, .leaver = NO_TASK};
+	return engine_node(session->engine, cluster,
+			   config->shared ? config_cluster_host(config, node) : node);
+}
+
+static struct standing stand(const struct run_session *session, uint32_t cluster, uint32_t node)
+{
+	const struct remote_link *link = remote_fleet_link(session->fleet, cluster);
+	const struct engine_node engine = engine_side(session, cluster, node);
+	struct standing it = {
+		.task = engine.task != NO_TASK ? engine.task : engine.leaver,
+		.words = remote_link_node(link, node),
+	};
+	const bool busy = it.task != NO_TASK || g_strcmp0(it.words.state, "busy") == 0;
+
+	it.reason = it.words.reason;
+	if (remote_link_away(link) || !remote_link_node_up(link, node)) {
+		it.state = FLEET_NODE_DOWN;
+		it.reason = remote_link_away(link) ? "its local scheduler does not answer"
+						   : it.words.reason ?: it.words.state;
+	} else if (engine.drained) {
+		it.state = busy ? FLEET_NODE_DRAINING : FLEET_NODE_DRAINED;
+		it.reason = engine.reason;
+	} else {
+		it.state = busy ? FLEET_NODE_BUSY : FLEET_NODE_IDLE;
+	}
+	return it;
+}
+
+void fleet_count_nodes(const struct run_session *session, uint32_t cluster, uint32_t *ret_counts)
+{
+	for (int i = 0; i < FLEET_NODE_STATES; i++)
+		ret_counts[i] = 0;
+	for (uint32_t i = 0; i < session->config->clusters[cluster].nodes; i++)
+		ret_counts[stand(session, cluster, i).state]++;
+}
+
+json_t *fleet_node_json(const struct run_session *session, uint32_t cluster, uint32_t node)
+{
+	const struct config_cluster *config = &session->config->clusters[cluster];
+	const struct standing it = stand(session, cluster, node);
+	const char *host = config->hosts_count
+				   ? config->hosts[config_cluster_host(config, node)].name
+				   : NULL;
+	g_autofree char *name = g_strdup_printf("%s-n%u", config->name, node);
+
+	return json_pack("{s:s, s:i, s:s, s:s?, s:s, s:s?, s:o, s:O?}", "cluster", config->name,
+			 "node", (int)node, "name", name, "host", it.words.host ?: host, "state",
+			 fleet_node_state_name(it.state), "reason", it.reason, "task",
+			 it.task == NO_TASK ? json_null() : json_integer(it.task), "caps",
+			 it.words.caps);
+}
+
+void fleet_api_nodes(struct http_request *request, const char *const *arguments, json_t *body,
+		     void *data)
+{
+	const struct run_session *session = ((struct status_api *)data)->session;
+	const char *wanted = http_request_query(request, "cluster");
+	g_autoptr(json_t) list = json_array();
+	bool found = !wanted;
+
+	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
+		if (wanted && !g_str_equal(session->config->clusters[i].name, wanted))
+			continue;
+		found = true;
+		for (uint32_t k = 0; k < session->config->clusters[i].nodes; k++)
+			json_array_append_new(list, fleet_node_json(session, i, k));
+	}
+	if (found)
+		http_request_reply(request, 200, json_pack("{s:O}", "nodes", list));
+	else
+		http_request_fail(request, 404, "there is no cluster '%.64s'", wanted);
+}
+
+static json_t *types_json(const struct config *config, const struct config_cluster *cluster)
+{
+	json_t *types = json_array();
+
+	for (uint32_t i = 0; i < config->types_count; i++)
+		if (config_type_fits(&config->types[i], cluster))
+			json_array_append_new(types, json_string(config->types[i].name));
+	return types;
+}
+
+static json_t *hosts_json(const struct config_cluster *cluster)
+{
+	json_t *hosts = json_array();
+
+	for (uint32_t i = 0; i < cluster->hosts_count; i++)
+		json_array_append_new(hosts, json_string(cluster->hosts[i].name));
+	return hosts;
+}
+
+/* What its local scheduler says that it can do; null before it has. */
+static void add_capabilities(json_t *object, const json_t *capabilities)
+{
+	static const char *const keys[] = {"virt_type", "cpu_cap", "caps_effective", "meter",
+					   "modelled_watts"};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(keys); i++) {
+		json_t *value = json_object_get(capabilities, keys[i]);
+
+		json_object_set_new(object, keys[i], value ? json_copy(value) : json_null());
+	}
+}
+
+static json_t *cluster_json(const struct run_session *session, uint32_t index)
+{
+	const struct config_cluster *cluster = &session->config->clusters[index];
+	const struct remote_link *link = remote_fleet_link(session->fleet, index);
+	uint32_t counts[FLEET_NODE_STATES];
+	json_t *object;
+
+	fleet_count_nodes(session, index, counts);
+	object = json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:b, s:b, s:o, s:o}", "cluster",
+			   cluster->name, "nodes", (int)cluster->nodes, "idle",
+			   (int)counts[FLEET_NODE_IDLE], "busy",
+			   (int)(counts[FLEET_NODE_BUSY] + counts[FLEET_NODE_DRAINING]), "down",
+			   (int)counts[FLEET_NODE_DOWN], "drained",
+			   (int)(counts[FLEET_NODE_DRAINED] + counts[FLEET_NODE_DRAINING]), "cores",
+			   (int)cluster->cores, "memory_mib", (json_int_t)cluster->memory_mib,
+			   "shared", cluster->shared, "away", remote_link_away(link), "types",
+			   types_json(session->config, cluster), "hosts", hosts_json(cluster));
+	add_capabilities(object, remote_link_capabilities(link));
+	return object;
+}
+
+static json_t *notes_json(struct store *store)
+{
+	g_autoptr(origin_t) origin = origin_of_store(store);
+	g_autoptr(GPtrArray) notes = origin_notes(origin, true);
+	json_t *list = json_array();
+
+	for (guint i = 0; i < notes->len; i++)
+		json_array_append_new(list, json_string(g_ptr_array_index(notes, i)));
+	return list;
+}
+
+void fleet_api_clusters(struct http_request *request, const char *const *arguments, json_t *body,
+			void *data)
+{
+	const struct run_session *session = ((struct status_api *)data)->session;
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < session->config->clusters_count; i++)
+		json_array_append_new(list, cluster_json(session, i));
+	http_request_reply(request, 200,
+			   json_pack("{s:s, s:o, s:o}", "name", session->config->name, "clusters",
+				     list, "notes", notes_json(session->store)));
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "common/http_server.h"
+#include "controller/run/run_session.h"
+
+/*
+ * Clusters and nodes in the controller's API (docs/controller-api.json): what their local schedulers
+ * said last, and which task has them. Handlers of status_api.c's table.
+ */
+
+/* GET /v1/clusters: also what the numbers rest on that is not the real thing (notes). */
+void fleet_api_clusters(struct http_request *request, const char *const *arguments, json_t *body,
+			void *data);
+
+/* GET /v1/nodes?cluster=NAME; 404 for a cluster that there is not. */
+void fleet_api_nodes(struct http_request *request, const char *const *arguments, json_t *body,
+		     void *data);
+
+/* How a node stands, by what is known now. */
+enum fleet_node_state {
+	FLEET_NODE_IDLE = 0,
+	FLEET_NODE_BUSY,
+	FLEET_NODE_DOWN,     /* or it boots */
+	FLEET_NODE_DRAINED,  /* nothing starts there until a person says so */
+	FLEET_NODE_DRAINING, /* the same, and what runs there goes on */
+	FLEET_NODE_STATES,
+};
+
+/* "idle", ... */
+const char *fleet_node_state_name(enum fleet_node_state state);
+
+/* How many nodes of a cluster are in each state; `ret_counts` has FLEET_NODE_STATES of them. */
+void fleet_count_nodes(const struct run_session *session, uint32_t cluster, uint32_t *ret_counts);
+
+/* The node as JSON: an element of the answer to GET /v1/nodes. */
+json_t *fleet_node_json(const struct run_session *session, uint32_t cluster, uint32_t node);

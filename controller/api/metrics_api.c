@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/api/metrics_api.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "common/clock.h"
+#include "controller/api/fleet_api.h"
+#include "controller/api/metrics_text.h"
+#include "controller/api/status_api_private.h"
+#include "controller/engine/engine.h"
+#include "controller/run/run_usage.h"
+
+#define MIB 1048576.0
+
+static void add_one(GString *text, const char *name, const char *type, const char *help, double value)
+{
+	metrics_text_family(text, name, type, help);
+	metrics_text_sample(text, name, value, NULL);
+}
+
+static void add_build(GString *text)
+{
+	const char *name = "virtbed_build_info";
+
+	metrics_text_family(text, name, "gauge", "Version of the controller; always 1.");
+	metrics_text_sample(text, name, 1, "version", VIRTBED_VERSION, NULL);
+}
+
+/* What it is doing, and the numbers of the run under way. */
+static void add_run(GString *text, const struct run_session *session)
+{
+	const struct run_progress *progress = api_progress(session);
+	const bool runs = session->engine != NULL;
+	const char *phase = "virtbed_phase";
+	g_autofree char *run = g_strdup_printf("%" PRId64, session->run);
+
+	metrics_text_family(text, phase, "gauge", "What the controller is doing: 1 for that phase.");
+	for (int i = RUN_PHASE_STARTING; i <= RUN_PHASE_FAILED; i++)
+		metrics_text_sample(text, phase, progress->phase == (enum run_phase)i, "phase",
+				    run_phase_name((enum run_phase)i), NULL);
+	if (!runs)
+		return;
+	metrics_text_family(text, "virtbed_run_info", "gauge", "The run under way; always 1.");
+	metrics_text_sample(text, "virtbed_run_info", 1, "run", run, "policy",
+			    progress->policy ?: "", NULL);
+	add_one(text, "virtbed_run_elapsed_seconds", "gauge", "Time since the start of the run.",
+		progress->time_s);
+	add_one(text, "virtbed_run_utility", "gauge", "Utility that the run has earned.",
+		progress->utility);
+	add_one(text, "virtbed_run_energy_joules", "gauge",
+		"Energy of the run above the idle baseline of its hosts.", progress->energy_j);
+	add_one(text, "virtbed_run_energy_limit_joules", "gauge", "Where the run ends.",
+		progress->limit_j > 0 ? progress->limit_j : (double)NAN);
+}
+
+static void add_tasks(GString *text, const struct run_session *session)
+{
+	uint32_t counts[ENGINE_TASK_UNFINISHED + 1] = {0};
+
+	if (!session->engine)
+		return;
+	for (uint32_t i = 0; i < session->tasks_count; i++)
+		counts[engine_task(session->engine, i)->state]++;
+	metrics_text_family(text, "virtbed_tasks", "gauge", "Tasks of the run under way by state.");
+	for (int i = ENGINE_TASK_WAITING; i <= ENGINE_TASK_UNFINISHED; i++)
+		metrics_text_sample(text, "virtbed_tasks", counts[i], "state",
+				    engine_task_state_name((enum engine_task_state)i), NULL);
+}
+
+static void add_decisions(GString *text, const struct run_session *session)
+{
+	const struct engine_result *counts = session->engine ? engine_counts(session->engine) : NULL;
+
+	if (!counts)
+		return;
+	add_one(text, "virtbed_decisions_total", "counter",
+		"Mapping events of the run under way with a task to map.", (double)counts->decisions);
+	add_one(text, "virtbed_decide_seconds_total", "counter",
+		"Processor time that the policy took for them.", counts->decide_s);
+}
+
+static void add_fleet(GString *text, const struct run_session *session)
+{
+	const struct config *config = session->config;
+
+	metrics_text_family(text, "virtbed_cluster_up", "gauge",
+			    "Whether the cluster's local scheduler answers.");
+	for (uint32_t i = 0; i < config->clusters_count; i++)
+		metrics_text_sample(text, "virtbed_cluster_up",
+				    !remote_link_away(remote_fleet_link(session->fleet, i)),
+				    "cluster", config->clusters[i].name, NULL);
+	metrics_text_family(text, "virtbed_nodes", "gauge", "Nodes by cluster and state.");
+	for (uint32_t i = 0; i < config->clusters_count; i++) {
+		uint32_t counts[FLEET_NODE_STATES];
+
+		fleet_count_nodes(session, i, counts);
+		for (int k = 0; k < FLEET_NODE_STATES; k++)
+			metrics_text_sample(text, "virtbed_nodes", counts[k], "cluster",
+					    config->clusters[i].name, "state",
+					    fleet_node_state_name((enum fleet_node_state)k), NULL);
+	}
+}
+
+/* The families of a host's meter. */
+static double meter_energy_j(const struct remote_meter *meter)
+{
+	const struct remote_sample *last = remote_meter_last(meter);
+
+	return last ? (double)last->energy_uj * 1e-6 : (double)NAN;
+}
+
+static double meter_watts(const struct remote_meter *meter)
+{
+	const struct remote_sample *last = remote_meter_last(meter);
+
+	return last ? (double)last->mw * 1e-3 : (double)NAN;
+}
+
+static double meter_idle_w(const struct remote_meter *meter)
+{
+	return meter->start_ns ? meter->idle_w : (double)NAN;
+}
+
+static double meter_gap_s(const struct remote_meter *meter)
+{
+	return meter->gap_s;
+}
+
+static double meter_age_s(const struct remote_meter *meter)
+{
+	const struct remote_sample *last = remote_meter_last(meter);
+
+	return last ? clock_elapsed_s(last->t_ns, clock_now_ns()) : (double)NAN;
+}
+
+static const struct {
+	const char *name;
+	const char *type;
+	const char *help;
+	double (*value)(const struct remote_meter *meter);
+} meter_families[] = {
+	{"virtbed_host_energy_joules_total", "counter",
+	 "Energy of the host by its meter, estimated gaps included.", meter_energy_j},
+	{"virtbed_host_power_watts", "gauge", "Power of the host at its meter's last sample.",
+	 meter_watts},
+	{"virtbed_host_idle_watts", "gauge", "Measured power of the host when it is idle.",
+	 meter_idle_w},
+	{"virtbed_host_meter_gap_seconds_total", "counter",
+	 "Time over which the host's energy was estimated for want of samples.", meter_gap_s},
+	{"virtbed_host_sample_age_seconds", "gauge", "Age of the meter's last sample.", meter_age_s},
+};
+
+static void add_meters(GString *text, const struct run_session *session)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(meter_families); i++) {
+		metrics_text_family(text, meter_families[i].name, meter_families[i].type,
+				    meter_families[i].help);
+		for (uint32_t k = 0; k < session->config->clusters_count; k++) {
+			const struct remote_link *link = remote_fleet_link(session->fleet, k);
+			GPtrArray *meters = remote_link_meters(link);
+			const bool modelled = json_is_true(json_object_get(
+				remote_link_capabilities(link), "modelled_watts"));
+
+			for (guint m = 0; m < meters->len; m++) {
+				const struct remote_meter *meter = g_ptr_array_index(meters, m);
+
+				metrics_text_sample(text, meter_families[i].name,
+						    meter_families[i].value(meter), "cluster",
+						    session->config->clusters[k].name, "host",
+						    meter->host, "modelled",
+						    modelled ? "true" : "false", NULL);
+			}
+		}
+	}
+}
+
+static void add_process(GString *text, const struct run_session *session)
+{
+	const struct run_usage usage = run_usage_own();
+
+	add_one(text, "virtbed_events_total", "counter", "Events in the store.",
+		(double)store_last_event(session->store));
+	add_one(text, "process_cpu_seconds_total", "counter", "Processor time of the controller.",
+		usage.cpu_s);
+	add_one(text, "process_resident_memory_bytes", "gauge",
+		"Largest resident memory of the controller so far.", usage.rss_mib * MIB);
+}
+
+void metrics_api_get(struct http_request *request, const char *const *arguments, json_t *body,
+		     void *data)
+{
+	const struct run_session *session = ((struct status_api *)data)->session;
+	GString *text = g_string_new(NULL);
+	g_autoptr(GBytes) bytes = NULL;
+
+	add_build(text);
+	add_run(text, session);
+	add_tasks(text, session);
+	add_decisions(text, session);
+	add_fleet(text, session);
+	add_meters(text, session);
+	add_process(text, session);
+	bytes = g_string_free_to_bytes(text);
+	http_request_reply_bytes(request, 200, "text/plain; version=0.0.4; charset=utf-8", bytes);
+}

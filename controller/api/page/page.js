@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The controller's page: asks the API that serves it, and shows the answers. A long poll for events and
+ * a clock make it ask again; document.documentElement.dataset.ready is set once all is shown.
+ */
+'use strict';
+
+const REFRESH_MS = 2000;
+const HIDDEN_MS = 15000;
+const WAIT_S = 25;
+const RETRY_MS = 2000;
+const EVENTS_SHOWN = 200;
+const ENDED_SHOWN = 25;
+const LATELY = 200;
+
+const ACTIVE = ['running', 'starting', 'migrating', 'resuming', 'suspending', 'suspended', 'queued', 'planned', 'waiting'];
+
+const $ = (id) => document.getElementById(id);
+const known = { run: null, now_s: 0, hosts: new Map(), energy: [], events: [], last: null, tasks: [], clusters: [] };
+const charts = {
+  power: new Chart($('power'), 'Power of each host', 'W'),
+  energy: new Chart($('energy'), 'Energy above idle', 'J'),
+  utility: new Chart($('utility'), 'Utility earned', ''),
+};
+
+/* Answers. */
+
+class Refused extends Error {}
+
+async function get(path) {
+  const answer = await fetch(path, { headers: { Accept: 'application/json' } });
+  const body = await answer.json();
+  if (!answer.ok) throw new Refused(body.error || `status ${answer.status}`);
+  return body;
+}
+
+/* The same, or `otherwise` where the controller says no: nothing runs, say. */
+async function getOr(path, otherwise) {
+  try {
+    return await get(path);
+  } catch (error) {
+    if (error instanceof Refused) return otherwise;
+    throw error;
+  }
+}
+
+/*
+ * Makes the children of `parent` those of `items`, by key: those that stay keep their nodes, and so
+ * the reader's focus.
+ */
+function sync(parent, items, keyOf, create, update) {
+  const before = parent.byKey || new Map();
+  const after = new Map();
+  for (const item of items) {
+    const key = keyOf(item);
+    const node = before.get(key) || create(item);
+    after.set(key, node);
+    update(node, item);
+  }
+  const nodes = [...after.values()];
+  parent.byKey = after;
+  for (const [key, node] of before) if (!after.has(key)) node.remove();
+  nodes.forEach((node, i) => { if (parent.children[i] !== node) parent.insertBefore(node, parent.children[i] || null); });
+}
+
+function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+const taskLink = (number) => el('a', { href: `#task/${number}` }, `${number}`);
+
+/* A row of cells, which are set by setCells(). */
+function row(classes) {
+  return el('tr', null, ...classes.map((name) => el('td', { class: name })));
+}
+
+function setCells(line, texts) {
+  texts.forEach((text, i) => { if (text !== null) setText(line.children[i], text); });
+}
+
+/* The head of the page. */
+
+function showStatus(status) {
+  const phase = $('phase');
+  setText(phase, status.phase);
+  phase.dataset.phase = status.phase;
+  const parts = [];
+  if (status.runs > 1) parts.push(`run ${status.run} of ${status.runs}`);
+  if (status.policy) parts.push(status.limit < 1 ? `${status.policy} at ${digits(100 * status.limit, 0)} %` : status.policy);
+  if (status.phase === 'run')
+    parts.push(status.duration_s ? `${duration(status.time_s)} of ${duration(status.duration_s)}` : `up ${duration(status.time_s)}`);
+  if (status.phase === 'profile') parts.push(`${status.profile_done} of ${status.profile_total} measurements`);
+  if (isKnown(status.left_s) && status.left_s > 0 && status.phase !== 'done') parts.push(`about ${duration(status.left_s)} left`);
+  if (status.missing) parts.push(`waits for ${status.missing}`);
+  if (status.error) parts.push(status.error);
+  setText($('progress'), parts.join(' · '));
+}
+
+function showLive(live, text) {
+  $('live').dataset.live = live ? 'yes' : 'no';
+  setText($('live'), text);
+}
+
+function showNotes(answer) {
+  setText($('name'), answer.name || '');
+  $('notes').hidden = answer.notes.length === 0;
+  sync($('notes'), answer.notes, (note) => note, (note) => el('li', null, note), () => {});
+  document.title = answer.name ? `${answer.name} – virtbed` : 'virtbed';
+}
+
+/* "modelled " where watts come from a model. */
+const modelled = () => (known.clusters.some((cluster) => cluster.modelled_watts) ? 'modelled ' : '');
+
+function showTiles(status, power) {
+  const runs = status.phase === 'run';
+  const watts = power.hosts.map((host) => host.watts).filter(isKnown);
+  const limit = power.limit_j;
+  const tiles = [
+    ['Running', runs ? status.running : '–', status.suspended ? `${status.suspended} suspended` : ''],
+    ['Waiting', runs ? status.waiting : '–', ''],
+    ['Completed', runs ? status.completed : '–', runs && status.tasks ? `of ${status.tasks} tasks` : ''],
+    ['Utility', runs && isKnown(status.utility) ? digits(status.utility, 2) : '–', ''],
+    ['Energy above idle', inUnit(power.energy_j, 'J'), limit ? `of ${inUnit(limit, 'J')}` : '',
+     limit && isKnown(power.energy_j) ? power.energy_j / limit : null],
+    ['Power', watts.length ? inUnit(watts.reduce((a, b) => a + b, 0), 'W') : '–',
+     watts.length ? `${modelled()}watts of ${watts.length} host${watts.length > 1 ? 's' : ''}` : ''],
+  ];
+  sync($('tiles'), tiles, (tile) => tile[0],
+       (tile) => el('div', null, el('dt', null, tile[0]), el('dd', { class: 'value' }), el('dd', { class: 'note' })),
+       (node, [title, value, note, part]) => {
+         setText(node.children[1], `${value}`);
+         if (!isKnown(part)) return setText(node.children[2], note);
+         if (!node.bar) {
+           node.bar = el('progress', { max: 1, 'aria-label': `${title}, share of the limit` });
+           node.children[2].replaceChildren(el('span'), node.bar);
+         }
+         setText(node.children[2].firstChild, note);
+         node.bar.value = Math.max(0, Math.min(1, part));
+       });
+}
+
+/* Clusters and nodes. */
+
+function clusterFacts(cluster) {
+  const parts = [`${cluster.cores} core${cluster.cores > 1 ? 's' : ''}, ${cluster.memory_mib} MiB each`];
+  if (cluster.virt_type) parts.push(cluster.virt_type === 'qemu' ? 'TCG' : cluster.virt_type.toUpperCase());
+  if (cluster.cpu_cap === 'quota') parts.push('emulated P-states');
+  if (cluster.meter && cluster.meter !== 'none') parts.push(cluster.modelled_watts ? `modelled watts (${cluster.meter})` : `meter: ${cluster.meter}`);
+  if (cluster.shared) parts.push('shared hosts');
+  return parts.join(' · ');
+}
+
+function showNode(node, one) {
+  node.dataset.state = one.state;
+  node.title = [one.host, one.reason].filter(Boolean).join(': ');
+  setText(node.children[0], one.name);
+  const task = one.task === null || one.task === undefined ? '' : `${one.task}`;
+  if (node.task !== task) {
+    node.task = task;
+    node.children[1].replaceChildren(one.state, ...(task ? [', task ', taskLink(task)] : []));
+  } else if (!task) setText(node.children[1], one.state);
+  setText(node.children[2], one.state === 'down' || one.state.startsWith('drain') ? one.reason || '' : one.host || '');
+}
+
+function showClusters(clusters, nodes) {
+  sync($('clusters'), clusters, (cluster) => cluster.cluster,
+       (cluster) => el('div', { class: 'card cluster' }, el('h3', null, cluster.cluster, el('span', { class: 'muted' })),
+                       el('p', { class: 'muted' }), el('ul', { class: 'nodes', 'aria-label': `Nodes of ${cluster.cluster}` })),
+       (card, cluster) => {
+         const counts = [`${cluster.busy} of ${cluster.nodes} busy`];
+         if (cluster.down) counts.push(`${cluster.down} down`);
+         if (cluster.drained) counts.push(`${cluster.drained} drained`);
+         if (cluster.away) counts.push('does not answer');
+         setText(card.querySelector('h3 span'), counts.join(', '));
+         setText(card.children[1], clusterFacts(cluster));
+         sync(card.children[2], nodes.filter((node) => node.cluster === cluster.cluster), (node) => node.name,
+              () => el('li', { class: 'node' }, el('b'), el('span'), el('div', { class: 'muted' })), showNode);
+       });
+}
+
+/* Tasks. */
+
+function whereOf(task) {
+  if (!task.cluster || !task.hosts || !task.hosts.length) return '';
+  return `${task.cluster}: ${[...new Set(task.hosts)].join(', ')}`;
+}
+
+function titleOf(task) {
+  return task.name ? `${task.type} (${task.name})` : task.type;
+}
+
+/* How far a task is: 0 to 1 and what to say; null: not known. */
+function progressOf(task, now) {
+  if (!isKnown(task.started_s) || !['running', 'starting', 'migrating', 'suspending'].includes(task.state))
+    return { text: isKnown(task.arrival_s) ? `since ${duration(now - task.arrival_s)}` : '', part: null };
+  const took = now - task.started_s;
+  const whole = task.expected_end_s - task.started_s;
+  if (!(whole > 0)) return { text: duration(took), part: null };
+  const left = task.expected_end_s - now;
+  return { text: left > 0 ? `${duration(left)} left` : `${duration(-left)} over its estimate`, part: Math.min(1, Math.max(0, took / whole)) };
+}
+
+function shareOf(task) {
+  const share = isKnown(task.yield) ? task.yield : task.share && task.share.share;
+  return isKnown(share) ? `${digits(100 * share, 0)} %` : '';
+}
+
+function setState(cell, task) {
+  const state = task.held && ['waiting', 'planned'].includes(task.state) ? 'held' : task.state;
+  if (!cell.firstChild) cell.append(el('span', { class: 'state' }));
+  cell.firstChild.dataset.state = state;
+  setText(cell.firstChild, state);
+}
+
+function newTaskRow(classes) {
+  return (task) => {
+    const line = row(classes);
+    line.firstChild.append(taskLink(task.task));
+    return line;
+  };
+}
+
+function showActive(line, task, now) {
+  const progress = progressOf(task, now);
+  const cell = line.children[4];
+  setCells(line, [null, titleOf(task), null, whereOf(task), null, shareOf(task),
+                  task.why || (task.state === 'waiting' ? task.reason || '' : '')]);
+  setState(line.children[2], task);
+  if (!line.progress) cell.append(line.progress = el('span'));
+  setText(line.progress, progress.text);
+  if (progress.part !== null && !line.bar)
+    cell.append(line.bar = el('progress', { max: 1, 'aria-label': `Progress of task ${task.task}` }));
+  if (line.bar) {
+    line.bar.hidden = progress.part === null;
+    line.bar.value = progress.part || 0;
+  }
+}
+
+function showEnded(line, task) {
+  setCells(line, [null, titleOf(task), null, whereOf(task), duration(task.ended_s - task.started_s),
+                  isKnown(task.utility) ? digits(task.utility, 2) : '–', inUnit(task.energy_j, 'J'), task.reason || '']);
+  setState(line.children[2], task);
+}
+
+function showTasks(tasks, now) {
+  const active = tasks.filter((task) => ACTIVE.includes(task.state))
+    .sort((a, b) => ACTIVE.indexOf(a.state) - ACTIVE.indexOf(b.state) || a.task - b.task);
+  const ended = tasks.filter((task) => !ACTIVE.includes(task.state))
+    .sort((a, b) => (b.ended_s || 0) - (a.ended_s || 0) || b.task - a.task).slice(0, ENDED_SHOWN);
+  const shares = active.some((task) => shareOf(task) !== '');
+  sync($('active'), active, (task) => task.task, newTaskRow(['', '', '', '', '', '', 'long']),
+       (line, task) => { showActive(line, task, now); line.children[5].hidden = !shares; });
+  sync($('ended'), ended, (task) => task.task, newTaskRow(['', '', '', '', 'number', 'number', 'number', '']), showEnded);
+  $('share-head').hidden = !shares;
+  $('active-none').hidden = active.length > 0;
+  $('ended-none').hidden = ended.length > 0;
+}
+
+/* Over time. */
+
+/* Times of another run are others: what was remembered is of no use. */
+function isNewRun(power) {
+  if (power.run === known.run) return false;
+  known.run = power.run;
+  known.hosts.clear();
+  return true;
+}
+
+function rememberPower(answer) {
+  for (const host of answer.hosts) {
+    const points = known.hosts.get(host.host) || [];
+    const last = points.length ? points.at(-1)[0] : -Infinity;
+    points.push(...host.samples.filter((point) => point[0] > last));
+    known.hosts.set(host.host, points.slice(-7200));
+  }
+}
+
+/* The last point of all hosts: what is asked for is what came after it. */
+function poweredUntil() {
+  const lasts = [...known.hosts.values()].map((points) => (points.length ? points.at(-1)[0] : -Infinity));
+  const last = Math.min(...lasts, Infinity);
+  return Number.isFinite(last) ? `?after_s=${last}` : '';
+}
+
+function showCharts(power, utility) {
+  const window_s = Number($('window').value);
+  const to = Math.max(power.now_s, 1);
+  const from = Math.max(0, to - window_s);
+  const inside = (points) => points.filter((point) => point[0] >= from);
+  const series = power.hosts.map((host, i) => ({
+    name: host.host, points: inside(known.hosts.get(host.host) || []), style: `s${i % 8}`, dashed: i >= 8, gap: 60 }));
+  power.hosts.forEach((host, i) => {
+    if (isKnown(host.cap_w))
+      series.push({ name: `${host.host}'s cap`, points: [[from, host.cap_w], [to, host.cap_w]], style: `s${i % 8}`, dashed: true });
+  });
+  charts.power.draw({ from, to, series, note: [modelled() ? 'modelled watts' : '', known.clusters.some((cluster) =>
+    cluster.cpu_cap === 'quota') ? 'emulated P-states' : ''].filter(Boolean).join(', ') });
+  const energy = [{ name: 'used', points: inside(power.energy), style: 's0' }];
+  if (power.limit_j) energy.push({ name: 'budget', points: [[from, power.limit_j], [to, power.limit_j]], style: 's6', dashed: true });
+  charts.energy.draw({ from, to, series: energy, note: modelled() ? 'modelled watts' : '' });
+  const before = utility.points.filter((point) => point[0] < from).at(-1);
+  const points = [[from, before ? before[1] : 0], ...inside(utility.points), [to, utility.utility]];
+  charts.utility.draw({ from, to, least: 1, series: [{ name: 'earned', points, step: true, style: 's2' }] });
+}
+
+/* Events. */
+
+function detailText(detail) {
+  if (detail === null || detail === undefined) return '';
+  if (typeof detail !== 'object') return `${detail}`;
+  if (typeof detail.text === 'string') return detail.text;
+  return Object.entries(detail).filter(([key]) => key !== 'task')
+    .map(([key, value]) => `${key}: ${typeof value === 'object' ? JSON.stringify(value) : isKnown(value) ? digits(value, 3) : value}`)
+    .join(', ');
+}
+
+const clockOf = (event) => (event.utc ? event.utc.slice(11, 19) : isKnown(event.time_s) ? duration(event.time_s) : '');
+
+function newEvent(event) {
+  const hasTask = event.task !== null && event.task !== undefined;
+  const line = row(['', '', '', 'long']);
+  setCells(line, [clockOf(event), event.kind, null, detailText(event.detail)]);
+  line.firstChild.title = event.utc || '';
+  if (hasTask) line.children[2].append(taskLink(event.task));
+  return line;
+}
+
+function showEvents() {
+  const shown = known.events.slice(-EVENTS_SHOWN).reverse();
+  sync($('events'), shown, (event) => event.seq, newEvent, () => {});
+  $('events-none').hidden = shown.length > 0;
+}
+
+/* A task's page. */
+
+/* What is left of a stretch of time without others that lie in it, in order. */
+function without(from, to, others) {
+  const left = [];
+  for (const other of others) {
+    if (other.to <= from || other.from >= to) continue;
+    if (other.from > from) left.push([from, other.from]);
+    from = Math.max(from, other.to);
+  }
+  if (to > from) left.push([from, to]);
+  return left;
+}
+
+function lanesOf(task, now) {
+  const end = isKnown(task.ended_s) ? task.ended_s : now;
+  const started = isKnown(task.started_s) ? task.started_s : end;
+  const lanes = new Map([['queue', []]]);
+  const off = (task.suspended || []).map((one) => (
+    { from: one.from_s, to: isKnown(one.to_s) ? one.to_s : end, what: 'suspended', style: 'fsuspended' }));
+  const places = task.places && task.places.length ? task.places
+    : isKnown(task.started_s) ? [{ since_s: started, how: 'started', hosts: task.hosts || [] }] : [];
+  if (isKnown(task.arrival_s) && started > task.arrival_s)
+    lanes.get('queue').push({ from: task.arrival_s, to: started, what: 'waiting', style: 'fidle' });
+  places.forEach((place, i) => {
+    const to = i + 1 < places.length ? places[i + 1].since_s : end;
+    for (const host of new Set(place.hosts)) {
+      if (!lanes.has(host)) lanes.set(host, []);
+      for (const [since, until] of without(place.since_s, to, off))
+        lanes.get(host).push({ from: since, to: until, what: place.how, style: 'f0' });
+    }
+  });
+  if (off.length) lanes.set('suspended', off);
+  return { from: isKnown(task.arrival_s) ? Math.min(task.arrival_s, end) : 0, to: Math.max(end, (task.arrival_s || 0) + 1),
+           lanes: [...lanes].map(([name, bars]) => ({ name, bars })) };
+}
+
+function taskFacts(task, now) {
+  const facts = [['State', task.held ? `${task.state}, held` : task.state], ['Type', titleOf(task)], ['User', task.user], ['Where', whereOf(task)],
+    ['Why it waits', task.why], ['Progress', ACTIVE.includes(task.state) ? progressOf(task, now).text : null],
+    ['Arrived', isKnown(task.arrival_s) ? `at ${duration(task.arrival_s)}` : null],
+    ['Started', isKnown(task.started_s) ? `at ${duration(task.started_s)}` : null],
+    ['Ended', isKnown(task.ended_s) ? `at ${duration(task.ended_s)}` : null],
+    ['Utility', isKnown(task.utility) ? `${digits(task.utility, 2)}${isKnown(task.utility_max) ? ` of ${digits(task.utility_max, 2)}` : ''}` : null],
+    [`Energy${modelled() ? ' (modelled watts)' : ''}`, isKnown(task.energy_j) ? inUnit(task.energy_j, 'J') : null], ['Share', shareOf(task)],
+    ['Attempts', task.attempts ? `${task.attempts}` : null], ['Suspensions', task.suspensions ? `${task.suspensions}` : null],
+    ['Reason', task.reason]];
+  return facts.filter(([, value]) => value !== null && value !== undefined && value !== '');
+}
+
+function decisionRow(decision) {
+  const action = decision.action || {};
+  const line = row(['number', '', 'long', 'long']);
+  const kind = action.action || action.kind || action.type || '';
+  const how = Object.entries(action).filter(([key]) => !['action', 'kind', 'task', 'reason'].includes(key));
+  setCells(line, [duration(decision.time_s), `${kind}`, detailText(Object.fromEntries(how)), `${action.reason || ''}`]);
+  return line;
+}
+
+async function showTask(number) {
+  const path = `v1/tasks/${encodeURIComponent(number)}`;
+  const [task, power] = await Promise.all([getOr(path, null), get('v1/power?after_s=1e9')]);
+  isNewRun(power);
+  setText($('task-title'), `Task ${number}`);
+  $('task-whole').hidden = !task;
+  $('task-trouble').hidden = Boolean(task);
+  if (!task) {
+    setText($('task-trouble'), `The run under way has no task ${number}.`);
+    return;
+  }
+  const [decisions, output] = await Promise.all([getOr(`${path}/decisions`, null), getOr(`${path}/output`, null)]);
+  sync($('task-facts'), taskFacts(task, power.now_s), (fact) => fact[0],
+       (fact) => el('div', null, el('dt', null, fact[0]), el('dd')), (node, fact) => setText(node.children[1], `${fact[1]}`));
+  drawBars($('task-gantt'), `Where task ${number} was over time`, lanesOf(task, power.now_s));
+  $('task-decisions-section').hidden = !decisions;
+  $('task-decisions').replaceChildren(...(decisions ? decisions.decisions.map(decisionRow) : []));
+  $('task-decisions-none').hidden = Boolean(decisions && decisions.decisions.length);
+  const own = known.events.filter((event) => event.task === task.task && event.run === known.run);
+  $('task-events').replaceChildren(...own.map((event) => {
+    const line = row(['', '', 'long']);
+    setCells(line, [clockOf(event), event.kind, detailText(event.detail)]);
+    return line;
+  }));
+  $('task-events-none').hidden = own.length > 0;
+  $('task-output-section').hidden = !output || !output.output;
+  if (output) setText($('task-output'), output.output || '');
+}
+
+/* Everything. */
+
+const taskWanted = () => (/^#task\/(\d{1,10})$/.exec(location.hash) || [])[1];
+
+async function showOverview(status) {
+  const [nodes, active, lately, power, utility] = await Promise.all([
+    get('v1/nodes'), getOr(`v1/tasks?state=${ACTIVE.join(',')}`, { tasks: [] }),
+    getOr(`v1/tasks${status.tasks > LATELY ? `?after=${status.tasks - LATELY}` : ''}`, { tasks: [] }),
+    get(`v1/power${poweredUntil()}`), get(`v1/utility?after_s=${known.now_s - Number($('window').value)}`)]);
+  if (isNewRun(power)) return showOverview(status);
+  known.now_s = power.now_s;
+  rememberPower(power);
+  const tasks = new Map([...active.tasks, ...lately.tasks].map((task) => [task.task, task]));
+  showTiles(status, power);
+  showClusters(known.clusters, nodes.nodes);
+  showTasks([...tasks.values()], power.now_s);
+  showCharts(power, utility);
+  showEvents();
+}
+
+let refreshing = null;
+
+async function refreshNow() {
+  const number = taskWanted();
+  const [status, clusters] = await Promise.all([get('v1/status?after=1000000000'), get('v1/clusters')]);
+  known.clusters = clusters.clusters;
+  showStatus(status);
+  showNotes(clusters);
+  $('overview').hidden = Boolean(number);
+  $('task').hidden = !number;
+  if (number) await showTask(number);
+  else await showOverview(status);
+  showLive(true, 'live');
+  document.documentElement.dataset.ready = number ? `task/${number}` : 'overview';
+}
+
+/* One at a time; who asks meanwhile is served by the next one. */
+function refresh() {
+  if (refreshing) {
+    refreshing.again = true;
+    return;
+  }
+  const mine = { again: false };
+  refreshing = mine;
+  refreshNow().catch((error) => showLive(false, error instanceof Refused ? error.message : 'no answer'))
+    .finally(() => {
+      refreshing = null;
+      if (mine.again) setTimeout(refresh, 250);
+    });
+}
+
+async function followEvents() {
+  for (;;) {
+    try {
+      const query = known.last === null ? '' : `?after=${known.last}&wait_s=${WAIT_S}`;
+      const answer = await get(`v1/events${query}`);
+      known.last = answer.last;
+      known.events.push(...answer.events);
+      known.events.splice(0, Math.max(0, known.events.length - 2000));
+      if (answer.events.length) refresh();
+    } catch (error) {
+      await new Promise((done) => setTimeout(done, RETRY_MS));
+    }
+  }
+}
+
+function followClock() {
+  refresh();
+  setTimeout(followClock, document.hidden ? HIDDEN_MS : REFRESH_MS);
+}
+
+addEventListener('hashchange', () => {
+  delete document.documentElement.dataset.ready;
+  refresh();
+  if (taskWanted()) $('task-title').focus();
+  scrollTo(0, 0);
+});
+document.addEventListener('visibilitychange', () => { if (!document.hidden) refresh(); });
+document.querySelector('.skip').addEventListener('click', (event) => {
+  event.preventDefault();
+  $('main').focus();
+});
+$('window').addEventListener('change', refresh);
+followEvents();
+followClock();

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "common/http_server.h"
+
+/*
+ * Watts, energy and utility over time in the controller's API (docs/controller-api.json). Times are
+ * seconds since the start of the run under way. Handlers of status_api.c's table.
+ */
+
+/*
+ * GET /v1/power?after_s=T: per host what its meter said after T, at most POWER_API_POINTS points, each
+ * the mean over its stretch where there are more samples; and the dynamic energy of all. As far back as
+ * the controller remembers: an hour and more at a sample a second.
+ */
+void power_api_power(struct http_request *request, const char *const *arguments, json_t *body,
+		     void *data);
+
+#define POWER_API_POINTS 600
+
+/* GET /v1/utility?after_s=T: the utility earned, whenever it rose. */
+void power_api_utility(struct http_request *request, const char *const *arguments, json_t *body,
+		       void *data);

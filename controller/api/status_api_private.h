@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "common/http_server.h"
+#include "controller/api/status_api.h"
+
+/*
+ * What the files of the API share, for them alone: every handler's `data` is a struct status_api, and
+ * the table of status_api.c names the handlers of the other files.
+ */
+struct events_api;
+
+struct status_api {
+	struct run_session *session;
+	struct http_server *server;
+	struct http_server *browsers; /* the same on loopback; NULL: not wanted */
+	struct events_api *events;
+};
+
+/* JSON has no NaN: what is not known is null. */
+json_t *api_number(double value);
+/* A text, or null. */
+json_t *api_text(const char *value);
+
+/*
+ * The query parameter `key` as a number in [min, max], or `otherwise` where it is not given. Returns
+ * false after it has answered the request with 400.
+ */
+bool api_query_number(struct http_request *request, const char *key, double min, double max,
+		      double otherwise, double *ret_value);
+
+/* Seconds since the start of the run under way, or of the last one; before the first one 0. */
+double api_now_s(const struct run_session *session);
+/* A reading of our clock on that scale. */
+double api_time_s(const struct run_session *session, int64_t t_ns);
+
+/* The numbers of the run under way, brought up to date. */
+const struct run_progress *api_progress(const struct run_session *session);

@@ -1,0 +1,183 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A headless Chromium for tests, driven over its DevTools pipe: nothing to install beside it.
+
+usage: browser.py [--dark] [--phone] URL STEP...
+
+Steps, one after the other; the first that does not come about ends it with status 1:
+  until=EXPRESSION    waits until the page's JavaScript EXPRESSION is true
+  print=EXPRESSION    prints its value
+  go=HASH             goes to another part of the page, e.g. '#task/7'
+  key=NAME            presses a key: Tab, Enter
+  shot=FILE           writes a PNG of the whole page
+"""
+import base64
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+# For what hangs: a loaded machine takes long to start a browser.
+PATIENCE_S = 120
+
+
+class Browser:
+    def __init__(self, profile):
+        to_read, self.to = os.pipe()
+        self.answers, from_write = os.pipe()
+        command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                   "--no-first-run", "--disable-background-networking", "--disable-component-update",
+                   "--disable-extensions", "--disable-sync", "--hide-scrollbars", "--remote-debugging-pipe",
+                   "--user-data-dir=" + profile, "about:blank"]
+
+        # It reads descriptor 3 and writes to 4.
+        def wire():
+            read, write = os.dup(to_read), os.dup(from_write)
+            os.dup2(read, 3)
+            os.dup2(write, 4)
+
+        self.process = subprocess.Popen(command, preexec_fn=wire, close_fds=False, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=open(profile + "/stderr", "w"),
+                                        start_new_session=True)
+        os.close(to_read)
+        os.close(from_write)
+        self.deadline = time.monotonic() + PATIENCE_S
+        self.number = 0
+        self.session = None
+        self.buffer = b""
+        self.complaints = []
+
+    def read_message(self):
+        while b"\0" not in self.buffer:
+            left = self.deadline - time.monotonic()
+            if left <= 0 or not select.select([self.answers], [], [], left)[0]:
+                raise TimeoutError("the browser gave no answer in time")
+            part = os.read(self.answers, 1 << 16)
+            if not part:
+                raise EOFError("the browser ended")
+            self.buffer += part
+        text, self.buffer = self.buffer.split(b"\0", 1)
+        return json.loads(text)
+
+    def call(self, method, **parameters):
+        self.number += 1
+        message = {"id": self.number, "method": method, "params": parameters}
+        if self.session:
+            message["sessionId"] = self.session
+        os.write(self.to, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self.read_message()
+            if answer.get("id") == self.number:
+                if "error" in answer:
+                    raise RuntimeError(method + ": " + answer["error"]["message"])
+                return answer["result"]
+            self.note(answer)
+
+    # What went wrong within the page: exceptions, and what its security policy or the server refused.
+    def note(self, event):
+        parameters = event.get("params", {})
+        if event.get("method") == "Runtime.exceptionThrown":
+            detail = parameters["exceptionDetails"]
+            self.complaints.append(detail.get("exception", {}).get("description") or detail["text"])
+        elif event.get("method") == "Log.entryAdded" and parameters["entry"]["source"] == "security":
+            self.complaints.append(parameters["entry"]["text"])
+
+    def value(self, expression):
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        if "exceptionDetails" in answer:
+            raise RuntimeError(expression + ": " + json.dumps(answer["exceptionDetails"]))
+        return answer["result"].get("value")
+
+    # What cannot be evaluated yet is not true yet: a document begins as nothing.
+    def until(self, expression):
+        self.deadline = time.monotonic() + PATIENCE_S
+        attempt = "(() => { try { return Boolean(%s); } catch (error) { return false; } })()" % expression
+        while not self.value(attempt):
+            if time.monotonic() > self.deadline - 1:
+                raise TimeoutError("did not come about: %s; the page:\n%s" %
+                                   (expression, self.value("document.body.innerText")))
+            time.sleep(0.1)
+
+    def open(self, url, dark, phone):
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.call("Runtime.enable")
+        self.call("Log.enable")
+        self.call("Page.enable")
+        self.call("Emulation.setDeviceMetricsOverride", width=390 if phone else 1280, height=844 if phone else 900,
+                  deviceScaleFactor=1, mobile=phone)
+        self.call("Emulation.setEmulatedMedia",
+                  features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.call("Emulation.setFocusEmulationEnabled", enabled=True)
+        self.call("Page.navigate", url=url)
+
+    def press(self, name):
+        codes = {"Tab": 9, "Enter": 13}
+        text = {"text": "\r"} if name == "Enter" else {}
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=codes[name],
+                      **(text if kind == "keyDown" else {}))
+
+    def shoot(self, path):
+        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
+        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)["data"]
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(data))
+
+    def end(self):
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def step(browser, text):
+    name, _, value = text.partition("=")
+    if name == "until":
+        browser.until(value)
+    elif name == "print":
+        answer = browser.value(value)
+        print(answer if isinstance(answer, str) else json.dumps(answer))
+    elif name == "go":
+        browser.value("location.hash = " + json.dumps(value))
+    elif name == "key":
+        browser.press(value)
+    elif name == "shot":
+        browser.shoot(value)
+    else:
+        raise ValueError("unknown step: " + text)
+
+
+def main(arguments):
+    options = {option for option in arguments if option in ("--dark", "--phone")}
+    url, *steps = [argument for argument in arguments if argument not in options]
+    profile = tempfile.mkdtemp(prefix="virtbed-browser-")
+    browser = Browser(profile)
+    try:
+        browser.open(url, "--dark" in options, "--phone" in options)
+        for text in steps:
+            browser.deadline = time.monotonic() + PATIENCE_S
+            step(browser, text)
+        browser.value("0")
+        for complaint in browser.complaints:
+            print("the page complains: " + complaint, file=sys.stderr)
+        return 1 if browser.complaints else 0
+    except (TimeoutError, EOFError, RuntimeError) as error:
+        print(error, file=sys.stderr)
+        for complaint in browser.complaints:
+            print("the page complains: " + complaint, file=sys.stderr)
+        return 1
+    finally:
+        browser.end()
+        shutil.rmtree(profile, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,75 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Asks a controller all that its own OpenAPI document says can be read, and holds the answers against it.
+
+usage: check-api.py ADDRESS NAME=VALUE...
+
+NAME=VALUE stand for the parameters in paths, e.g. task=0. Every answer must have a documented status, a
+documented media type, and a body that its schema allows. Without parameters the status must be 200.
+"""
+import json
+import re
+import sys
+import urllib.error
+import urllib.request
+
+import jsonschema
+
+
+def fetch(url):
+    try:
+        answer = urllib.request.urlopen(url, timeout=60)
+    except urllib.error.HTTPError as error:
+        answer = error
+    with answer:
+        return answer.status, answer.headers.get_content_type(), answer.read()
+
+
+def plain(schema):
+    """The same in JSON Schema, which has a type null where OpenAPI 3.0 has nullable."""
+    if isinstance(schema, list):
+        return [plain(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    same = {key: plain(value) for key, value in schema.items() if key != "nullable"}
+    if schema.get("nullable") is True:
+        same["type"] = [schema["type"], "null"]
+        if "enum" in same:
+            same["enum"] = same["enum"] + [None]
+    return same
+
+
+def check(document, address, path, operation, values):
+    filled = re.sub(r"{(\w+)}", lambda match: values[match.group(1)], path)
+    status, kind, body = fetch(address + filled)
+    described = operation["responses"].get(str(status))
+    if described is None:
+        return status, "status %d is not documented: %s" % (status, body[:200])
+    content = described["content"].get(kind)
+    if content is None:
+        return status, "%s is not documented for status %d" % (kind, status)
+    if filled == path and status != 200:
+        return status, "status %d: %s" % (status, body[:200])
+    if kind == "application/json":
+        schema = dict(plain(content["schema"]), components=plain(document["components"]))
+        try:
+            jsonschema.Draft7Validator(schema).validate(json.loads(body))
+        except (jsonschema.ValidationError, ValueError) as error:
+            return status, str(error)
+    return status, None
+
+
+def main(address, *given):
+    values = dict(text.split("=", 1) for text in given)
+    document = json.loads(fetch(address + "/openapi.json")[2])
+    wrong = 0
+    for path, item in sorted(document["paths"].items()):
+        if "get" in item:
+            status, complaint = check(document, address, path, item["get"], values)
+            print("%s %s: %s" % ("not ok" if complaint else "ok", path, complaint or status))
+            wrong += complaint is not None
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
