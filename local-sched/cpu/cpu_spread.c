@@ -32,8 +32,7 @@ static bool pin(virDomainPtr domain, unsigned int core, int cpu, GError **error)
 	map[cpu / 8] = (unsigned char)(1U << cpu % 8);
 	if (virDomainPinVcpuFlags(domain, core, map, cpu / 8 + 1, VIR_DOMAIN_AFFECT_LIVE) == 0)
 		return true;
-	virt_error_set(error, "cannot bind core %u of VM '%s' to CPU %d", core,
-		       virDomainGetName(domain), cpu);
+	virt_error_set_domain(error, domain, "cannot bind core %u to CPU %d", core, cpu);
 	return false;
 }
 
@@ -43,7 +42,7 @@ static int count_cores(virDomainPtr domain, GError **error)
 
 	if (virDomainGetInfo(domain, &info) == 0)
 		return info.nrVirtCpu;
-	virt_error_set(error, "cannot read how many cores VM '%s' has", virDomainGetName(domain));
+	virt_error_set_domain(error, domain, "cannot read how many cores it has");
 	return -1;
 }
 
@@ -83,8 +82,7 @@ bool cpu_spread(virDomainPtr domain, uint32_t first_core, bool moved, GError **e
 		unbind(domain);
 	cores = virDomainGetVcpus(domain, now->cores, CORES_MAX, now->maps, MAP_BYTES);
 	if (cores < 0) {
-		virt_error_set(error, "cannot read where the cores of VM '%s' may run",
-			       virDomainGetName(domain));
+		virt_error_set_domain(error, domain, "cannot read where its cores may run");
 		return false;
 	}
 	for (int i = 0; i < cores; i++) {

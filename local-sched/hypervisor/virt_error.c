@@ -46,6 +46,22 @@ void virt_error_set(GError **error, const char *format, ...)
 		    foreign && foreign->message ? foreign->message : "unknown libvirt error");
 }
 
+void virt_error_set_domain(GError **error, virDomainPtr domain, const char *format, ...)
+{
+	virErrorPtr foreign = virSaveLastError();
+	const char *name = virDomainGetName(domain);
+	g_autofree char *what = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	what = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	g_set_error(error, VIRT_ERROR, (gint)translate(foreign), "VM '%s': %s: %s",
+		    name ? name : "?", what,
+		    foreign && foreign->message ? foreign->message : "unknown libvirt error");
+	virFreeError(foreign);
+}
+
 static void ignore_error(void *data, virErrorPtr error)
 {
 }

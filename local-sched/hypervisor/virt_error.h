@@ -28,5 +28,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(virStorageVol, virStorageVolFree)
 /* Sets `error` from this thread's last libvirt error: "FORMAT...: libvirt's message". */
 void virt_error_set(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
+/*
+ * The same of a VM: "VM 'NAME': FORMAT...: libvirt's message". To ask for its name makes libvirt forget
+ * its last error: as an argument of virt_error_set() it would come too early.
+ */
+void virt_error_set_domain(GError **error, virDomainPtr domain, const char *format, ...)
+	G_GNUC_PRINTF(3, 4);
+
 /* Keeps libvirt from writing errors to standard error itself; for the start of a program. */
 void virt_error_quiet(void);
