@@ -197,18 +197,14 @@ static json_t *migrations_json(const struct config_cluster *cluster, GPtrArray *
 /* What its share came to last; null: not known. */
 static json_t *share_json(const struct run_session *session, const struct engine_task *task)
 {
-	g_autoptr(GPtrArray) rows = store_deliveries(session->store, session->run, NULL);
+	g_autofree struct store_delivery *last = store_last_delivery(
+		session->store, session->run, task->task->id, task->attempts, NULL);
 
-	for (guint i = rows ? rows->len : 0; i-- > 0;) {
-		const struct store_delivery *one = g_ptr_array_index(rows, i);
-
-		if (one->task == task->task->id && one->attempt == task->attempts)
-			return json_pack("{s:f, s:o, s:o, s:f}", "share", one->share,
-					 "asked_cores", number_json(one->asked_cores),
-					 "given_cores", number_json(one->given_cores), "time_s",
-					 one->time_s);
-	}
-	return json_null();
+	if (!last)
+		return json_null();
+	return json_pack("{s:f, s:o, s:o, s:f}", "share", last->share, "asked_cores",
+			 number_json(last->asked_cores), "given_cores",
+			 number_json(last->given_cores), "time_s", last->time_s);
 }
 
 /* When it was off its nodes in the present attempt; to_s null: it still is. */

@@ -262,6 +262,12 @@ GPtrArray *store_shares(struct store *store, int64_t run, GError **error);
 bool store_put_delivery(struct store *store, const struct store_delivery *delivery, GError **error);
 /* By task, attempt and time: GPtrArray of struct store_delivery, to be freed with g_free() each. */
 GPtrArray *store_deliveries(struct store *store, int64_t run, GError **error);
+/*
+ * The last one of an attempt of a task, to be freed with g_free(). NULL: there is none, or with `error` it
+ * cannot be read.
+ */
+struct store_delivery *store_last_delivery(struct store *store, int64_t run, uint32_t task,
+					   uint32_t attempt, GError **error);
 
 /* Appends an event: time, kind, JSON detail (may be NULL). */
 bool store_add_event(struct store *store, int64_t run, double time_s, const char *kind,

@@ -176,3 +176,21 @@ GPtrArray *store_deliveries(struct store *store, int64_t run, GError **error)
 	return list_of_run_since(store, VERSION_MIGRATIONS, STORE_LIST_DELIVERIES, run,
 				 read_delivery, g_free, "read the migrations", error);
 }
+
+struct store_delivery *store_last_delivery(struct store *store, int64_t run, uint32_t task,
+					   uint32_t attempt, GError **error)
+{
+	g_autoptr(GPtrArray) rows = NULL;
+	sqlite3_stmt *statement;
+
+	if (store->version < VERSION_MIGRATIONS)
+		return NULL;
+	statement = store_statement(store, STORE_LAST_DELIVERY, error);
+	if (!statement)
+		return NULL;
+	sqlite3_bind_int64(statement, 1, run);
+	sqlite3_bind_int64(statement, 2, task);
+	sqlite3_bind_int64(statement, 3, attempt);
+	rows = list_rows(store, statement, read_delivery, NULL, "read the migrations", error);
+	return rows && rows->len ? rows->pdata[0] : NULL;
+}

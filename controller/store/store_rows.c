@@ -90,6 +90,9 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 	[STORE_LIST_DELIVERIES] =
 		"SELECT run, task, attempt, time_s, share, asked_cores, given_cores"
 		" FROM delivery WHERE run = ? ORDER BY task, attempt, time_s",
+	[STORE_LAST_DELIVERY] =
+		"SELECT run, task, attempt, time_s, share, asked_cores, given_cores FROM delivery"
+		" WHERE run = ? AND task = ? AND attempt = ? ORDER BY time_s DESC LIMIT 1",
 	[STORE_LIST_TASK_DECISIONS] =
 		"SELECT d.time_s, action.value FROM decision AS d, json_each(d.actions) AS action"
 		" WHERE d.run = ?1 AND d.time_s >= ?2"

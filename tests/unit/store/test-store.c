@@ -285,6 +285,30 @@ static void test_estimates_are_replaced(struct fixture *fixture, const void *dat
 	g_assert_true(sqlite3_get_autocommit(fixture->store->db));
 }
 
+static void test_the_last_delivery_is_that_of_the_attempt(struct fixture *fixture,
+							   const void *data)
+{
+	int64_t run = add_run(fixture->store, "greedy");
+	g_autofree struct store_delivery *none = NULL;
+	g_autofree struct store_delivery *last = NULL;
+	g_autoptr(GError) error = NULL;
+
+	for (uint32_t i = 0; i < 12; i++) {
+		const struct store_delivery row = {
+			.run = run, .task = i % 2, .attempt = 1 + i / 6, .time_s = 2 * i,
+			.share = 0.5, .asked_cores = 1, .given_cores = i,
+		};
+
+		g_assert_true(store_put_delivery(fixture->store, &row, &error));
+	}
+	last = store_last_delivery(fixture->store, run, 1, 1, &error);
+	g_assert_no_error(error);
+	g_assert_cmpfloat(last->given_cores, ==, 5);
+	none = store_last_delivery(fixture->store, run, 2, 1, &error);
+	g_assert_no_error(error);
+	g_assert_null(none);
+}
+
 /* SQLite's own limit on the file's size stands for a full disk: the same code path as ENOSPC. */
 static void test_full_disk_is_told_and_undoes_only_the_write(struct fixture *fixture,
 							      const void *data)
@@ -549,6 +573,8 @@ int main(int argc, char **argv)
 	TEST("/store/a rollback undoes the transaction", test_rollback_undoes);
 	TEST("/store/a reader beside a writer sees commits only", test_reader_beside_writer);
 	TEST("/store/estimates are replaced as a whole or not at all", test_estimates_are_replaced);
+	TEST("/store/the last delivery is that of the attempt",
+	     test_the_last_delivery_is_that_of_the_attempt);
 	TEST("/store/a full disk undoes the write that failed",
 	     test_full_disk_is_told_and_undoes_only_the_write);
 	TEST("/store/a missing directory is bad input", test_missing_directory);
