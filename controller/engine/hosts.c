@@ -73,7 +73,7 @@ void engine_leave_memory(struct engine *engine, const struct engine_suspension *
 	engine_leave_hosts(engine, record->task, record->nodes, record->nodes_count, leaves);
 }
 
-bool engine_hosts_have_room(const struct engine *engine, uint32_t index, const uint32_t *nodes)
+uint32_t engine_find_full_host(const struct engine *engine, uint32_t index, const uint32_t *nodes)
 {
 	const struct engine_task *task = &engine->tasks[index];
 	const double memory = engine->known[index].demand.memory;
@@ -86,9 +86,14 @@ bool engine_hosts_have_room(const struct engine *engine, uint32_t index, const u
 			come += nodes[u] == nodes[v] && task->nodes[u] != nodes[u];
 		if (come > 0 &&
 		    host->promised + host->leaving + come * memory > 1 + SCHED_SHARE_SLACK)
-			return false;
+			return nodes[v];
 	}
-	return true;
+	return UINT32_MAX;
+}
+
+bool engine_hosts_have_room(const struct engine *engine, uint32_t index, const uint32_t *nodes)
+{
+	return engine_find_full_host(engine, index, nodes) == UINT32_MAX;
 }
 
 uint32_t engine_overfull_hosts(const struct engine *engine, uint32_t index, const uint32_t *nodes)

@@ -166,15 +166,28 @@ static const char *check_migrate(const struct engine *engine, uint32_t index)
 }
 
 /*
- * Deals the task's nodes out over hosts, so that as many as possible stay: fills in the host of each,
+ * Deals the task's nodes out over hosts, so that as many as possible stay: where not all get equally many, those
+ * get one more that have it, then the first ones. Fills in the host of each,
  * or UINT32_MAX for one that has to go, and *ret_rooms, how many more each host gets.
  */
 static void deal_out(const struct engine_task *task, const uint32_t *hosts, uint32_t hosts_count,
 		     const uint32_t *node_hosts, uint32_t *ret_hosts, uint32_t *ret_rooms)
 {
-	for (uint32_t h = 0; h < hosts_count; h++)
-		ret_rooms[h] = task->nodes_count / hosts_count +
-			       (h < task->nodes_count % hosts_count);
+	const uint32_t each = task->nodes_count / hosts_count;
+	uint32_t rest = task->nodes_count % hosts_count;
+
+	for (uint32_t h = 0; h < hosts_count; h++) {
+		uint32_t has = 0;
+
+		for (uint32_t v = 0; v < task->nodes_count; v++)
+			has += node_hosts[task->nodes[v]] == hosts[h];
+		ret_rooms[h] = each + (has > each && rest > 0);
+		rest -= ret_rooms[h] - each;
+	}
+	for (uint32_t h = 0; h < hosts_count && rest > 0; h++) {
+		rest -= ret_rooms[h] == each;
+		ret_rooms[h] = each + 1;
+	}
 	for (uint32_t v = 0; v < task->nodes_count; v++) {
 		ret_hosts[v] = UINT32_MAX;
 		for (uint32_t h = 0; h < hosts_count; h++) {
@@ -234,11 +247,8 @@ static uint32_t choose(const struct engine *engine, const struct engine_task *ta
 		if (ret_nodes[v] == UINT32_MAX)
 			return hosts[h];
 	}
-	for (uint32_t v = 0; engine->hosts && v < task->nodes_count; v++)
-		if (ret_nodes[v] != task->nodes[v] &&
-		    !engine_hosts_have_room(engine, task->task->id, ret_nodes))
-			return ret_nodes[v];
-	return UINT32_MAX;
+	return engine->hosts ? engine_find_full_host(engine, task->task->id, ret_nodes)
+			     : UINT32_MAX;
 }
 
 const char *engine_request_migrate(struct engine *engine, uint32_t index, const uint32_t *hosts,

@@ -365,6 +365,8 @@ void engine_leave_hosts(struct engine *engine, uint32_t task, const uint32_t *no
 
 /* Whether a running task's VMs can go to these hosts beside all that is there, or promised there. */
 bool engine_hosts_have_room(const struct engine *engine, uint32_t task, const uint32_t *nodes);
+/* The first of them that has no room; UINT32_MAX: all have. */
+uint32_t engine_find_full_host(const struct engine *engine, uint32_t task, const uint32_t *nodes);
 
 /* How many of the task's VMs are to come to hosts that are too full while others leave them. */
 uint32_t engine_overfull_hosts(const struct engine *engine, uint32_t task, const uint32_t *nodes);
