@@ -168,6 +168,13 @@ static double start_within_s(const struct remote_entry *entry)
 	return fmin(4e6, fmax(1e-3, entry->start_before_s - now_s));
 }
 
+int64_t remote_entry_try(const struct remote_entry *entry)
+{
+	const double ms = 1e3 * remote_run_s(entry->remote, clock_now_ns());
+
+	return 1 + (int64_t)fmax(0, ms);
+}
+
 static json_t *task_body(const struct remote_entry *entry)
 {
 	const struct config_type *type = &entry->remote->config->types[entry->type];
@@ -212,12 +219,14 @@ static void put_refused(struct remote_entry *entry, int status, const GError *er
 	}
 	remote_note(entry->remote, "task-refused", "task %" PRIu32 " on cluster '%s' %s",
 		    entry->task, remote_link_cluster(remote_entry_link(entry))->name, reason);
-	if (status == 409)
+	if (status == 409) {
+		remote_places_give_up(entry, entry->nodes);
 		remote_entry_end(entry, BACKEND_OUTCOME_LOST, reason);
-	else if (status >= 400 && status < 500)
+	} else if (status >= 400 && status < 500) {
 		remote_entry_end(entry, BACKEND_OUTCOME_FAILED, reason);
-	else
+	} else {
 		remote_entry_abandon(entry, reason);
+	}
 }
 
 bool remote_entry_read(struct remote_entry *entry, const json_t *body,
@@ -309,6 +318,7 @@ static void check_done(int status, json_t *body, const GError *error, void *data
 		remote_entry_delete(entry);
 	entry->asked = true; /* adopted */
 	remote_step_checked(entry, state);
+	remote_move_checked(entry);
 }
 
 void remote_entry_check(struct remote_entry *entry)
@@ -345,6 +355,8 @@ void remote_entry_free(void *data)
 		g_source_remove(entry->migrate_source);
 	if (entry->share_source)
 		g_source_remove(entry->share_source);
+	if (entry->migrate_past)
+		g_ptr_array_unref(entry->migrate_past);
 	g_free(entry->migrate_reason);
 	g_free(entry->migrate_nodes);
 	g_free(entry->migrate_hosts);

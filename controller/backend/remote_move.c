@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Migrations of a task that runs, and the share of its nodes that its VMs get. As with suspensions
- * (remote_step.c) one request is under way at a time and is repeated by the link until it is answered;
- * what came of a migration is told by an event, or by any other description of the task that shows it.
- * The local scheduler counts those that moved a VM; `try` tells apart the requests of one number.
+ * Migrations of a task that runs. As with suspensions (remote_step.c) one request is under way at a
+ * time and is repeated by the link until it is answered; what came of a migration is told by an event, or
+ * by any other description of the task that shows it. The local scheduler counts those that moved a VM; `try` tells apart the requests of one number.
  */
 #include <inttypes.h>
-#include <math.h>
 
 #include "common/clock.h"
 #include "common/json.h"
@@ -17,12 +15,6 @@
 
 /* Twice the time after which a local scheduler ends a migration (docs/migrate.md). */
 #define STUCK_S 1200.0
-
-/* A share that was refused is asked for again after this. */
-#define SHARE_AGAIN_MS 500
-
-/* Shares closer than this are one. */
-#define SHARES_DIFFER 1e-6
 
 /* What became of a migration. */
 
@@ -86,9 +78,14 @@ static void report_moved(struct remote_entry *entry, const struct remote_migrati
 
 void remote_move_take(struct remote_entry *entry, const struct remote_task *task)
 {
+	if (entry->adopted && !entry->described && task->migrations && !entry->migrate_past)
+		entry->migrate_past = g_ptr_array_ref(task->migrations);
+	entry->migrate_open_n = 0;
 	for (guint i = 0; task->migrations && i < task->migrations->len; i++) {
 		const struct remote_migration *one = g_ptr_array_index(task->migrations, i);
 
+		if (!one->settled_ns)
+			entry->migrate_open_n = one->n;
 		if (one->n <= entry->migrated || !one->settled_ns)
 			continue;
 		entry->migrated = one->n;
@@ -96,6 +93,53 @@ void remote_move_take(struct remote_entry *entry, const struct remote_task *task
 		    one->vms->len == entry->nodes_count)
 			report_moved(entry, one);
 	}
+}
+
+/*
+ * Where a migration of an adopted task that was asked for before its controller died was over by
+ * then: the last one, if it went to the hosts (or nodes) that are wanted, whatever came of it. NULL: another one.
+ */
+static const struct remote_migration *find_past(const struct remote_entry *entry,
+						const GPtrArray *past)
+{
+	const struct config_cluster *cluster = remote_link_cluster(remote_entry_link(entry));
+	const struct remote_migration *last = past && past->len ? past->pdata[past->len - 1] : NULL;
+	g_autofree bool *met = g_new0(bool, entry->nodes_count);
+
+	if (!last || !last->settled_ns || last->n != entry->migrated ||
+	    last->vms->len != entry->nodes_count)
+		return NULL;
+	for (guint i = 0; i < last->vms->len; i++) {
+		const uint32_t to = remote_places_host(
+			cluster, g_array_index(last->vms, struct remote_vm_move, i).to);
+		uint32_t v = 0;
+
+		while (v < entry->nodes_count &&
+		       (met[v] || (entry->migrate_hosts ?: entry->migrate_nodes)[v] != to))
+			v++;
+		if (v == entry->nodes_count)
+			return NULL;
+		met[v] = true;
+	}
+	return last;
+}
+
+/* Whether what an earlier controller asked for goes on, or was over: then nothing is asked for. */
+static bool take_up(struct remote_entry *entry)
+{
+	g_autoptr(GPtrArray) told = g_steal_pointer(&entry->migrate_past); /* holds `past` */
+	const struct remote_migration *past;
+
+	if (!entry->adopted)
+		return false;
+	if (entry->migrate_open_n > entry->migrated) {
+		entry->migrate_asked = true;
+		return true;
+	}
+	past = find_past(entry, told);
+	if (past)
+		report_moved(entry, past);
+	return past != NULL;
 }
 
 void remote_move_stayed(struct remote_entry *entry, const char *reason)
@@ -146,6 +190,8 @@ static void move_refused(struct remote_entry *entry, int status, const GError *e
 	}
 	remote_note(entry->remote, "task-refused", "task %" PRIu32 " on cluster '%s' %s",
 		    entry->task, remote_link_cluster(remote_entry_link(entry))->name, reason);
+	if (status == 409)
+		remote_places_give_up(entry, entry->migrate_nodes);
 	stay(entry, reason);
 }
 
@@ -193,14 +239,6 @@ static void report_there(struct remote_entry *entry)
 	remote_share_go_on(entry);
 }
 
-/* Milliseconds of the run: of two tries the later one has the higher number. */
-static json_int_t run_ms(const struct remote_entry *entry)
-{
-	double ms = 1e3 * remote_run_s(entry->remote, clock_now_ns());
-
-	return 1 + (json_int_t)fmax(0, ms);
-}
-
 static void send_move(struct remote_entry *entry)
 {
 	g_autofree char *task = remote_entry_path(entry);
@@ -208,7 +246,8 @@ static void send_move(struct remote_entry *entry)
 	g_autoptr(json_t) body = NULL;
 	json_t *nodes;
 
-	if (entry->migrate_open || !entry->started || (entry->adopted && !entry->described))
+	if (entry->migrate_open || !entry->started || (entry->adopted && !entry->described) ||
+	    take_up(entry))
 		return;
 	if (entry->migrate_hosts) {
 		g_free(entry->migrate_nodes);
@@ -223,7 +262,7 @@ static void send_move(struct remote_entry *entry)
 	nodes = json_array();
 	for (uint32_t i = 0; i < entry->nodes_count; i++)
 		json_array_append_new(nodes, json_integer(entry->migrate_nodes[i]));
-	body = json_pack("{s:o, s:I}", "nodes", nodes, "try", run_ms(entry));
+	body = json_pack("{s:o, s:I}", "nodes", nodes, "try", remote_entry_try(entry));
 	path = g_strdup_printf("%s/migrations/%" PRIu32, task, entry->migrated + 1);
 	entry->migrate_open = true;
 	remote_link_send(remote_entry_link(entry), "PUT", path, body, move_done, entry);
@@ -259,6 +298,15 @@ void remote_move_go_on(struct remote_entry *entry)
 	remote_share_go_on(entry);
 }
 
+/* The event that told of its failure may have been for an earlier controller. */
+void remote_move_checked(struct remote_entry *entry)
+{
+	if (!entry->ended && entry->migrating && entry->migrate_asked && !entry->migrate_open &&
+	    entry->migrate_open_n <= entry->migrated &&
+	    clock_elapsed_s(entry->migrate_ns, clock_now_ns()) > CHECK_S)
+		stay(entry, "its local scheduler took it back");
+}
+
 void remote_move_guard(struct remote_entry *entry, int64_t now_ns)
 {
 	double age_s = clock_elapsed_s(entry->migrate_ns, now_ns);
@@ -273,90 +321,4 @@ void remote_move_guard(struct remote_entry *entry, int64_t now_ns)
 		    "task %" PRIu32 " of cluster '%s' has not been migrated for %.0f s and is killed",
 		    entry->task, remote_link_cluster(remote_entry_link(entry))->name, age_s);
 	remote_entry_delete(entry);
-}
-
-/* Shares. */
-
-static gboolean share_again(gpointer data)
-{
-	struct remote_entry *entry = data;
-
-	entry->share_source = 0;
-	remote_share_go_on(entry);
-	return G_SOURCE_REMOVE;
-}
-
-static void share_done(int status, json_t *body, const GError *error, void *data)
-{
-	struct remote_entry *entry = data;
-
-	entry->share_open = false;
-	if (entry->ended)
-		return;
-	if (!error) {
-		entry->share_given = entry->share_sent;
-		remote_entry_read(entry, body, NULL, NULL);
-	} else if (status >= 400 && status < 500 && status != 409) {
-		remote_note(entry->remote, "task-refused",
-			    "task %" PRIu32 " on cluster '%s' was not given its share: %s",
-			    entry->task, remote_link_cluster(remote_entry_link(entry))->name,
-			    error->message);
-		entry->share_given = entry->share_sent; /* asked for again when it changes */
-	} else if (!entry->share_source) { /* its VMs are on the move, or it ends */
-		entry->share_source = g_timeout_add(SHARE_AGAIN_MS, share_again, entry);
-		return;
-	}
-	if (!entry->ended)
-		remote_share_go_on(entry);
-}
-
-void remote_share_go_on(struct remote_entry *entry)
-{
-	g_autofree char *task = NULL;
-	g_autofree char *path = NULL;
-	g_autoptr(json_t) body = NULL;
-
-	if (entry->ended || entry->kill_wanted || !entry->started || entry->share_open ||
-	    entry->share_source || entry->migrating || entry->step != REMOTE_STEP_NONE ||
-	    fabs(entry->share_wanted - entry->share_given) < SHARES_DIFFER)
-		return;
-	entry->share_n = MAX(entry->share_n + 1, run_ms(entry));
-	entry->share_sent = entry->share_wanted;
-	entry->share_open = true;
-	task = remote_entry_path(entry);
-	path = g_strdup_printf("%s/shares/%" PRId64, task, entry->share_n);
-	body = json_pack("{s:f}", "share", entry->share_sent);
-	remote_link_send(remote_entry_link(entry), "PUT", path, body, share_done, entry);
-}
-
-void remote_share_want(struct remote_entry *entry, double yield)
-{
-	const struct config_type *type = &entry->remote->config->types[entry->type];
-
-	entry->share_wanted = yield * type->cpu_need;
-	remote_share_go_on(entry);
-}
-
-void remote_share_failed(struct remote_entry *entry, const char *reason)
-{
-	remote_note(entry->remote, "share-failed",
-		    "task %" PRIu32 " of cluster '%s': its VMs did not get %.2f of their nodes: %s",
-		    entry->task, remote_link_cluster(remote_entry_link(entry))->name,
-		    entry->share_sent, reason ?: "no reason given");
-}
-
-void remote_share_take(struct remote_entry *entry, const struct remote_task *task)
-{
-	const struct remote_run *run = &entry->remote->run;
-	const struct remote_share *share = &task->share;
-
-	if (entry->adopted && !entry->described && share->n > 0) {
-		entry->share_n = share->n;
-		entry->share_given = share->share;
-	}
-	if (!run->delivered || !remote_places_shared(entry) || !share->set ||
-	    task->state != REMOTE_TASK_RUNNING || isnan(share->given_cores))
-		return;
-	run->delivered(remote_run_s(entry->remote, clock_now_ns()), entry->task, entry->attempt,
-		       share, run->data);
 }

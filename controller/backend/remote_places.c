@@ -5,6 +5,7 @@
  * whichever is free. The engine's account of the hosts' memory is that of their places (sharing.h
  * of the workload), so that there always is one where it puts a VM.
  */
+#include "common/clock.h"
 #include "controller/backend/remote_private.h"
 
 static const struct config_cluster *cluster_of(const struct remote_entry *entry)
@@ -94,6 +95,27 @@ uint32_t *remote_places_pick(const struct remote_entry *entry, const uint32_t *h
 		taken[nodes[v]] = true;
 	}
 	return nodes;
+}
+
+void remote_places_give_up(const struct remote_entry *entry, const uint32_t *nodes)
+{
+	const struct config_cluster *cluster = cluster_of(entry);
+	const double now_s = remote_run_s(entry->remote, clock_now_ns());
+
+	if (!cluster->shared || !nodes || entry->kill_wanted)
+		return;
+	for (uint32_t i = 0; i < entry->nodes_count; i++) {
+		const struct backend_event event = {
+			.kind = BACKEND_EVENT_NODE_DOWN,
+			.time_s = now_s,
+			.cluster = entry->cluster,
+			.node = remote_places_host(cluster, nodes[i]),
+			.reason = "not all of its places for VMs are ready",
+		};
+
+		if (!remote_link_node_up(remote_entry_link(entry), nodes[i]))
+			remote_push(entry->remote, &event);
+	}
 }
 
 uint32_t *remote_places_spread(const uint32_t *hosts, uint32_t hosts_count, uint32_t vms)

@@ -4,8 +4,8 @@
 /*
  * The insides of remote.h, for its files alone: remote.c (the backend and what the links tell it),
  * remote_entry.c (an attempt of a task: requests, and what becomes of it), remote_step.c (its
- * suspensions and resumptions), remote_move.c (its migrations and its share) and remote_places.c
- * (nodes of hosts that are shared).
+ * suspensions and resumptions), remote_move.c (its migrations), remote_share.c (its share) and
+ * remote_places.c (nodes of hosts that are shared).
  */
 #include "controller/backend/remote.h"
 
@@ -72,6 +72,8 @@ struct remote_entry {
 	bool migrating;       /* migrate() was called, nothing came of it yet */
 	uint32_t migrate_n;   /* what it was called with last */
 	uint32_t migrated;    /* migrations that moved a VM, as the local scheduler counts them */
+	uint32_t migrate_open_n; /* adopted: one that was under way when last described; 0: none */
+	GPtrArray *migrate_past; /* adopted: of struct remote_migration, as first described, or NULL */
 	uint32_t *migrate_nodes; /* migrating: nodes_count, where to */
 	uint32_t *migrate_hosts; /* the same on shared hosts; NULL: they are not */
 	int64_t migrate_ns;   /* migrate() */
@@ -84,6 +86,7 @@ struct remote_entry {
 
 	double share_wanted, share_sent, share_given; /* of what its nodes may use; at first 1 */
 	int64_t share_n;      /* of the last request; 0: none */
+	guint share_failures; /* in a row: its VMs did not get it */
 	bool share_open;
 	guint share_source;
 };
@@ -123,6 +126,9 @@ struct remote_link *remote_entry_link(const struct remote_entry *entry);
 
 /* The path of its requests; the caller frees. */
 char *remote_entry_path(const struct remote_entry *entry);
+
+/* The `try` of a request made now: milliseconds of the run, so that a later one has a higher number. */
+int64_t remote_entry_try(const struct remote_entry *entry);
 
 /* An event of the entry at t_ns, or at its last one if that was later. */
 struct backend_event remote_entry_event(struct remote_entry *entry, enum backend_event_kind kind,
@@ -203,8 +209,13 @@ void remote_move_stayed(struct remote_entry *entry, const char *reason);
 /* The task runs now, or is known: what had to wait for that is asked for. */
 void remote_move_go_on(struct remote_entry *entry);
 
+/* A check was answered, and the task was described. */
+void remote_move_checked(struct remote_entry *entry);
+
 /* Looks after a migration that takes long; to be called every now and then. */
 void remote_move_guard(struct remote_entry *entry, int64_t now_ns);
+
+/* remote_share.c */
 
 /* share() of the backend. */
 void remote_share_want(struct remote_entry *entry, double yield);
@@ -228,6 +239,12 @@ guint remote_places_tries(const struct remote_entry *entry);
 
 /* The engine's node for a node of the cluster: its host where hosts are shared. */
 uint32_t remote_places_host(const struct config_cluster *cluster, uint32_t node);
+
+/*
+ * A request to put it on `nodes`, nodes_count of them, found them not ready for as long as one asks: hosts of
+ * which one is down take no tasks until one of their nodes comes up. Nothing where hosts are not shared.
+ */
+void remote_places_give_up(const struct remote_entry *entry, const uint32_t *nodes);
 
 /*
  * A node for each VM of the entry on the hosts given, one per VM, that no other task has. Where `stay`

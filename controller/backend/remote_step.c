@@ -62,6 +62,8 @@ static void stay(struct remote_entry *entry, const char *reason)
 
 	event.n = number(entry);
 	event.reason = reason;
+	if (entry->step == REMOTE_STEP_RESUMING)
+		g_clear_pointer(&entry->step_nodes, g_free); /* others may have them */
 	settle(entry, entry->step == REMOTE_STEP_RESUMING ? REMOTE_STEP_SUSPENDED
 							  : REMOTE_STEP_NONE);
 	remote_push(entry->remote, &event);
@@ -288,6 +290,8 @@ static void step_refused(struct remote_entry *entry, int status, const GError *e
 	}
 	remote_note(entry->remote, "task-refused", "task %" PRIu32 " on cluster '%s' %s",
 		    entry->task, remote_link_cluster(remote_entry_link(entry))->name, reason);
+	if (status == 409 && entry->step == REMOTE_STEP_RESUMING)
+		remote_places_give_up(entry, entry->step_nodes);
 	stay(entry, reason);
 }
 
@@ -327,24 +331,16 @@ static void step_done(int status, json_t *body, const GError *error, void *data)
 		step_answered(entry, status, state);
 }
 
-/* Milliseconds of the run: of two tries the later one has the higher number. */
-static json_int_t try_number(const struct remote_entry *entry)
-{
-	double ms = 1e3 * remote_run_s(entry->remote, clock_now_ns());
-
-	return 1 + (json_int_t)fmax(0, ms);
-}
-
 static json_t *step_body(const struct remote_entry *entry)
 {
 	json_t *nodes;
 
 	if (entry->step == REMOTE_STEP_SUSPENDING)
-		return json_pack("{s:s, s:I}", "keep", entry->keep, "try", try_number(entry));
+		return json_pack("{s:s, s:I}", "keep", entry->keep, "try", remote_entry_try(entry));
 	nodes = json_array();
 	for (uint32_t i = 0; i < entry->nodes_count; i++)
 		json_array_append_new(nodes, json_integer(entry->step_nodes[i]));
-	return json_pack("{s:o, s:I}", "nodes", nodes, "try", try_number(entry));
+	return json_pack("{s:o, s:I}", "nodes", nodes, "try", remote_entry_try(entry));
 }
 
 /*

@@ -63,6 +63,12 @@ void fixture_open(struct fixture *fixture, int64_t run)
 
 void fixture_set_up(struct fixture *fixture, gconstpointer data)
 {
+	fixture_set_up_with(fixture, &fixture_config);
+}
+
+void fixture_set_up_with(struct fixture *fixture, const struct config *config)
+{
+	const struct config_cluster *of = &config->clusters[0];
 	g_autoptr(GError) error = NULL;
 	const char *addresses[2] = {0};
 
@@ -71,8 +77,8 @@ void fixture_set_up(struct fixture *fixture, gconstpointer data)
 	addresses[0] = fixture->address;
 	fixture->notes = g_string_new(NULL);
 	fixture->scheduler =
-		scripted_scheduler_new(fixture->address, cluster.name, cluster.nodes);
-	fixture->fleet = remote_fleet_new(&fixture_config, addresses, &error);
+		scripted_scheduler_new(fixture->address, of->name, of->nodes);
+	fixture->fleet = remote_fleet_new(config, addresses, &error);
 	g_assert_no_error(error);
 	remote_link_set_patience(remote_fleet_link(fixture->fleet, 0), FIXTURE_PATIENCE_S);
 	g_assert_true(remote_fleet_wait_ready(fixture->fleet, FIXTURE_SOON_S, &error));

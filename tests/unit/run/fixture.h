@@ -32,6 +32,8 @@ struct fixture {
 
 /* For g_test_add(); `data` is the test's own. Whatever fails, fails the test. */
 void fixture_set_up(struct fixture *fixture, gconstpointer data);
+/* The same with another configuration, of one cluster; it outlives the fixture. */
+void fixture_set_up_with(struct fixture *fixture, const struct config *config);
 void fixture_tear_down(struct fixture *fixture, gconstpointer data);
 
 /* Puts a backend for run `run` in place of `backend`, which is the caller's from then on. */

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The insides of scripted_scheduler.h, for scripted_scheduler.c (tasks, nodes, energy) and
- * scripted_steps.c (suspensions and resumptions) alone.
+ * The insides of scripted_scheduler.h, for scripted_scheduler.c (tasks, nodes, energy),
+ * scripted_steps.c (suspensions and resumptions) and scripted_moves.c (migrations and shares) alone.
  */
 #include "common/http_server.h"
 #include "local-sched/power/energy_counter.h"
@@ -34,6 +34,7 @@ struct scripted_scheduler {
 	double freeze_s, rest_s, late_s;
 	uint32_t failures, suspends, resumes;
 	uint32_t spares_booting, unsaid;
+	uint32_t moves, shares, share_failures;
 };
 
 /* A task that ends by itself. */
@@ -65,6 +66,13 @@ void scripted_put_suspension(struct http_request *request, const char *const *ar
 			     json_t *body, void *data);
 void scripted_put_resumption(struct http_request *request, const char *const *arguments,
 			     json_t *body, void *data);
+/* scripted_moves.c */
+void scripted_put_migration(struct http_request *request, const char *const *arguments,
+			    json_t *body, void *data);
+void scripted_put_share(struct http_request *request, const char *const *arguments, json_t *body,
+			void *data);
+
+/* scripted_steps.c */
 /* Seconds between the task's stretches, of those that are over. */
 double scripted_paused_s(const json_t *task);
 /* Whether the task is off its nodes. */

@@ -489,6 +489,8 @@ static const struct http_route routes[] = {
 	{"DELETE", "/v1/tasks/*", delete_task},
 	{"PUT", "/v1/tasks/*/suspensions/*", scripted_put_suspension},
 	{"PUT", "/v1/tasks/*/resumptions/*", scripted_put_resumption},
+	{"PUT", "/v1/tasks/*/migrations/*", scripted_put_migration},
+	{"PUT", "/v1/tasks/*/shares/*", scripted_put_share},
 	{"GET", "/v1/events", get_events},
 	{"GET", "/v1/energy", get_energy},
 	{"GET", "/v1/samples", get_samples},

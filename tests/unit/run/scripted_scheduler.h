@@ -80,6 +80,23 @@ void scripted_scheduler_set_late(struct scripted_scheduler *scheduler, double la
 uint32_t scripted_scheduler_suspends(const struct scripted_scheduler *scheduler);
 uint32_t scripted_scheduler_resumes(const struct scripted_scheduler *scheduler);
 
+/*
+ * A migration is under way until the test says what comes of it: all VMs have moved (`reason` NULL), or
+ * the first one has not, or, of a task of one VM, none has, and it is forgotten.
+ */
+void scripted_scheduler_settle_move(struct scripted_scheduler *scheduler, const char *id,
+				    const char *reason);
+/* The next `count` shares fail, after they were promised. */
+void scripted_scheduler_fail_shares(struct scripted_scheduler *scheduler, uint32_t count);
+/* How many migrations, shares were ever taken up. */
+uint32_t scripted_scheduler_moves(const struct scripted_scheduler *scheduler);
+uint32_t scripted_scheduler_shares(const struct scripted_scheduler *scheduler);
+/* The share that a task was given last; 0: none. */
+double scripted_scheduler_share(const struct scripted_scheduler *scheduler, const char *id);
+/* The node that VM number `vm` of a task is on, or is to start on. */
+uint32_t scripted_scheduler_place(const struct scripted_scheduler *scheduler, const char *id,
+				  uint32_t vm);
+
 /* A node goes down or comes up. */
 void scripted_scheduler_set_node(struct scripted_scheduler *scheduler, uint32_t node, bool up);
 
