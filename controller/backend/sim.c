@@ -200,8 +200,8 @@ static void sim_start(struct backend *backend, const struct backend_start *start
 		return;
 
 	const struct backend_sim_ratio ratio = draw_ratio(sim, start->cluster);
-	const double total_s = sim->system->queueing ? draw_exec_s(sim, start)
-						     : ratio.time * option->etc_s;
+	const double total_s = ratio.time * (sim->system->queueing ? draw_exec_s(sim, start)
+								    : option->etc_s);
 
 	sim->tasks[start->task] = (struct sim_task){
 		.cluster = start->cluster,

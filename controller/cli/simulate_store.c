@@ -124,13 +124,13 @@ static bool add_run(const struct writing *writing, uint32_t trial, uint32_t poli
 	return put_stretch(writing->store, row.run, result, error);
 }
 
-/* Simulates a run of trial 1 again, this time with everything recorded. */
-static bool record_run(const struct writing *writing, const struct experiment_trial *drawn,
+/* Simulates a run of trial 1 again, this time recorded; the decisions only of types that can be run. */
+static bool record_run(const struct writing *writing, const struct experiment_trial *trial,
 		       uint32_t policy, uint32_t limit, int64_t run, GError **error)
 {
 	const struct experiment *experiment = writing->trials->experiment;
 	struct engine_setup setup =
-		experiment_trial_setup(experiment, drawn, &experiment->policies[policy],
+		experiment_trial_setup(experiment, trial, &experiment->policies[policy],
 				       writing->trials->limits_j[limit]);
 	struct recorder_store *recorder =
 		recorder_store_new(writing->store, run, experiment->system, false);
@@ -138,10 +138,36 @@ static bool record_run(const struct writing *writing, const struct experiment_tr
 	bool good;
 
 	setup.recorder = recorder_store_engine(recorder);
-	experiment_simulate_run(experiment, drawn, &setup, &result);
+	/* Of hundreds of tasks that wait at thousands of events: they would fill the disk. */
+	if (experiment->config->types_count == 0)
+		setup.recorder->decision = NULL;
+	experiment_simulate_run(experiment, trial, &setup, &result);
 	good = recorder_store_finish(recorder, error);
 	recorder_store_free(recorder);
 	return good;
+}
+
+/* All runs of trial 1, policies x limits, whose rows are `runs`. */
+static bool record_runs(const struct writing *writing, const int64_t *runs, GError **error)
+{
+	const struct trials *trials = writing->trials;
+	const uint32_t policies = trials->experiment->policies_count;
+	struct experiment_trial trial;
+	bool good;
+
+	if (!experiment_trial_init(trials->experiment, writing->seed, 1, &trial, error))
+		return false;
+	good = true;
+	for (uint32_t i = 0; good && i < policies * trials->limits_count; i++)
+		good = record_run(writing, &trial, i % policies, i / policies, runs[i], error);
+	experiment_trial_clear(&trial);
+	return good;
+}
+
+/* Other environments have thousands of tasks. */
+static bool is_recorded(const struct config *config)
+{
+	return !config->environment || config->environment->pruning;
 }
 
 static bool put_runs(const struct writing *writing, GError **error)
@@ -150,12 +176,7 @@ static bool put_runs(const struct writing *writing, GError **error)
 	const struct experiment *experiment = trials->experiment;
 	const uint32_t cells = experiment->policies_count * trials->limits_count;
 	g_autofree int64_t *first = g_new(int64_t, cells);
-	/* An environment's snapshots, of thousands of rows each, would fill the disk. */
-	const bool recorded = !experiment->config->environment;
-	struct experiment_trial drawn = { 0 };
-	bool good = !recorded || experiment_trial_init(experiment, writing->seed, 1, &drawn, error);
-
-	good = good && store_begin(writing->store, error);
+	bool good = store_begin(writing->store, error);
 
 	for (uint32_t trial = 0; good && trial < trials->trials; trial++) {
 		for (uint32_t i = 0; good && i < cells; i++) {
@@ -168,11 +189,7 @@ static bool put_runs(const struct writing *writing, GError **error)
 		}
 	}
 	good = good && store_commit(writing->store, error);
-	for (uint32_t i = 0; good && recorded && i < cells; i++)
-		good = record_run(writing, &drawn, i % experiment->policies_count,
-				  i / experiment->policies_count, first[i], error);
-	experiment_trial_clear(&drawn);
-	return good;
+	return good && (!is_recorded(experiment->config) || record_runs(writing, first, error));
 }
 
 static bool refuse_used(const char *dir, GError **error)

@@ -358,6 +358,9 @@ static void simulate(const struct experiment_trial *trial, const struct engine_s
 	backend_destroy(backend);
 }
 
+/* So that no spread draws the execution times that the trials have. */
+#define SPREAD_SEED UINT64_C(0x7370726561640000)
+
 void experiment_simulate_spread(const struct experiment *experiment,
 				const struct experiment_trial *trial,
 				const struct engine_setup *setup,
@@ -367,6 +370,8 @@ void experiment_simulate_spread(const struct experiment *experiment,
 	struct backend *backend = experiment_backend_new(experiment, trial, setup);
 
 	backend_sim_set_spread(backend, spread);
+	if (setup->system->queueing)
+		backend_sim_set_exec_seed(backend, spread->seed ^ SPREAD_SEED, spread->stream);
 	simulate(trial, setup, backend, ret_result);
 }
 

@@ -122,7 +122,10 @@ void experiment_simulate_run(const struct experiment *experiment,
 			     const struct experiment_trial *trial,
 			     const struct engine_setup *setup, struct engine_result *ret_result);
 
-/* The same, with execution times and energies that deviate (sim.h). */
+/*
+ * The same, with execution times and energies that deviate (sim.h). Where machines have queues, whose execution
+ * times are drawn, others are drawn than those of the trial: they depend on the spread's seed and stream.
+ */
 struct backend_sim_spread;
 void experiment_simulate_spread(const struct experiment *experiment,
 				const struct experiment_trial *trial,

@@ -25,7 +25,7 @@ struct noise {
 	const struct summary *measured;
 	struct config *config;
 	struct experiment *experiment;
-	struct experiment_trial trial;
+	struct experiment_trial trial; /* the first, which was measured */
 	GPtrArray *ratios;     /* GArray of struct backend_sim_ratio, per cluster of the system */
 	GArray *paces;         /* struct backend_sim_ratio: per run, its mean over that of all */
 	GArray *cells;         /* struct noise_cell */
@@ -228,6 +228,20 @@ static void paced_init(struct paced *paced, const struct noise *noise,
 	};
 }
 
+/*
+ * Execution times of tasks with deadlines are drawn from their distributions, which were measured, too: to
+ * draw from the runs' ratios as well would be to count the same noise twice. What is left is the pace.
+ */
+static void paced_keep_pace(struct paced *paced, const struct noise *noise,
+			    const struct backend_sim_ratio *pace)
+{
+	for (guint i = 0; i < noise->ratios->len; i++) {
+		paced->lists[i] = paced->pool;
+		paced->counts[i] = 1;
+	}
+	paced->pool[0] = *pace;
+}
+
 static void paced_clear(struct paced *paced)
 {
 	g_free(paced->pool);
@@ -249,6 +263,8 @@ static void simulate(const struct noise *noise, const struct policy *policy, dou
 	struct paced paced;
 
 	paced_init(&paced, noise, pace, stream);
+	if (noise->trial.pruning)
+		paced_keep_pace(&paced, noise, pace);
 	experiment_simulate_spread(noise->experiment, &noise->trial, &setup, &paced.spread,
 				   ret_result);
 	paced_clear(&paced);
@@ -315,17 +331,9 @@ static bool prepare_experiment(struct noise *noise, GError **error)
 	noise->config = config_load(path, error);
 	if (!noise->config)
 		return false;
-	if (noise->config->environment && noise->config->environment->pruning) {
-		g_set_error(error, NOISE_ERROR, NOISE_ERROR_PRUNING,
-			    "%s: the noise of tasks with deadlines (environment.pruning) is not "
-			    "known; measure repeats (experiment.repeats) to judge differences",
-			    noise->measured->dir);
-		return false;
-	}
 	noise->experiment = experiment_new(noise->config, policies, error);
-	if (!noise->experiment)
-		return false;
-	return experiment_trial_init(noise->experiment, run->seed, 1, &noise->trial, error);
+	return noise->experiment &&
+	       experiment_trial_init(noise->experiment, run->seed, 1, &noise->trial, error);
 }
 
 static void clear_cell(gpointer data)

@@ -18,6 +18,9 @@
  * pace of one of the measured runs, its mean ratio over that of all runs. Where one run was measured
  * at all, nothing is known of it.
  *
+ * Tasks with deadlines on machines with queues (environment.pruning) take what is drawn anew from their
+ * measured distributions (PET), at such a pace, in place of ETCs and ratios.
+ *
  * So it holds the noise of execution times and energies (launching included, which measured times
  * contain), and what follows from it: other decisions, other places, an earlier or later end.
  */
@@ -31,14 +34,12 @@ enum { NOISE_REPEATS = 200, NOISE_RATIOS_MIN = 5 };
 GQuark noise_error_quark(void);
 enum noise_error {
 	NOISE_ERROR_RATIOS = 1, /* too few completed tasks to draw from */
-	NOISE_ERROR_PRUNING,    /* tasks with deadlines on machines with queues: see noise_new() */
 };
 
 /*
  * Prepares the noise of `measured` (borrowed for its life) from its `config.yaml`. Returns NULL
  * with `error` set when it cannot be simulated: no configuration, no estimates, too few completed
- * tasks, or tasks with deadlines (environment.pruning), whose simulated execution times come from
- * the configured distributions and not from the ratios.
+ * tasks.
  */
 struct noise *noise_new(const struct summary *measured, GError **error);
 

@@ -9,6 +9,7 @@
 #include "testbed_runs.h"
 
 static const char *const policies[] = {"easy", "max-upr", "max-upe", NULL};
+static const char *const queue_policies[] = {"pam", "moc", "mm", NULL};
 static const double limits[] = {1, 0.7};
 
 /* The paper's testbed (configs/testbed-hs22.yaml). */
@@ -24,6 +25,39 @@ static struct config *testbed(void)
 	return config;
 }
 
+/* Tasks with deadlines on three machines with queues, twice as many as they can do. */
+static struct config *pruning(void)
+{
+	static const char text[] =
+		"name: queues\n"
+		"clusters:\n"
+		"  - {name: m1, nodes: 1, cores: 1, memory_mib: 64}\n"
+		"  - {name: m2, nodes: 1, cores: 1, memory_mib: 64}\n"
+		"  - {name: m3, nodes: 1, cores: 1, memory_mib: 64}\n"
+		"environment:\n"
+		"  pruning:\n"
+		"    {tasks: 80, level: 80, span_s: 35, left_out: 0, slack: 1, queue_length: 3,\n"
+		"     bin_s: 0.2, defer_threshold: 0.7, entries: [\n"
+		"      {type: a, machine: m1, samples: [0.7, 0.8, 0.8, 1.1, 1.4]},\n"
+		"      {type: a, machine: m2, samples: [2.6, 3.1, 3.4, 3.4, 4.2]},\n"
+		"      {type: a, machine: m3, samples: [1.6, 1.9, 2.1, 2.2, 3.0]},\n"
+		"      {type: b, machine: m1, samples: [3.5, 4.1, 4.2, 4.9, 6.2]},\n"
+		"      {type: b, machine: m2, samples: [1.7, 1.9, 2.0, 2.4, 3.1]},\n"
+		"      {type: b, machine: m3, samples: [4.1, 4.4, 5.1, 5.1, 7.0]}]}\n"
+		"experiment: {policies: [pam, moc, mm], limits: [1], mapping_interval_s: 1,\n"
+		"  duration_s: 100}\n";
+	char *dir = g_dir_make_tmp("virtbed-noise-XXXXXX", NULL);
+	g_autofree char *path = g_build_filename(dir, "config.yaml", NULL);
+	g_autoptr(GError) error = NULL;
+	struct config *config;
+
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+	config = config_load(path, &error);
+	g_assert_no_error(error);
+	fixture_remove(dir);
+	return config;
+}
+
 /* A run directory of the testbed and its summary. */
 struct experiment_dir {
 	char *dir;
@@ -34,10 +68,16 @@ static struct experiment_dir make(const struct config *config, bool measured, ui
 				  double spread, uint64_t seed)
 {
 	g_autoptr(GError) error = NULL;
+	const bool queues = config->environment;
 	const struct testbed_runs what = {
-		.config = config, .policies = policies, .limits = limits,
-		.limits_count = G_N_ELEMENTS(limits), .measured = measured, .runs = runs,
-		.spread = spread, .seed = seed,
+		.config = config,
+		.policies = queues ? queue_policies : policies,
+		.limits = limits,
+		.limits_count = queues ? 1 : G_N_ELEMENTS(limits),
+		.measured = measured,
+		.runs = runs,
+		.spread = spread,
+		.seed = seed,
 	};
 	struct experiment_dir made = {.dir = testbed_runs_new(&what)};
 
@@ -106,6 +146,31 @@ static void test_noise_is_that_of_repeats(void)
 	clear(&often);
 }
 
+/* The same of tasks with deadlines, whose execution times are drawn from what was measured of them. */
+static void test_noise_of_deadlines(void)
+{
+	g_autoptr(config_t) config = pruning();
+	g_autoptr(GError) error = NULL;
+	struct experiment_dir once = make(config, true, 1, 0, 1);
+	struct experiment_dir often = make(config, true, 40, 0, 2);
+	g_autoptr(noise_t) noise = noise_new(once.summary, &error);
+	g_autoptr(noise_t) again = noise_new(once.summary, &error);
+
+	g_assert_no_error(error);
+	for (gsize i = 0; queue_policies[i]; i++) {
+		const char *policy = queue_policies[i];
+		double told = sd_of(noise, policy, 1);
+		double real = summary_cell(often.summary, policy, 1)->utility_sd;
+
+		g_test_message("%s: %.2f told, %.2f over 40 repeats", policy, told, real);
+		g_assert_cmpfloat(told, >, 0.6 * real);
+		g_assert_cmpfloat(told, <, 1.6 * real);
+		g_assert_true(told == sd_of(again, policy, 1));
+	}
+	clear(&once);
+	clear(&often);
+}
+
 static enum compare_verdict verdict(const struct experiment_dir *measured,
 				    const struct experiment_dir *simulated)
 {
@@ -135,6 +200,18 @@ static enum compare_verdict verdict(const struct experiment_dir *measured,
 static void test_same_estimates_agree(void)
 {
 	g_autoptr(config_t) config = testbed();
+	struct experiment_dir measured = make(config, true, 1, 0.05, 1);
+	struct experiment_dir simulated = make(config, false, 10, 0, 1);
+
+	g_assert_cmpint(verdict(&measured, &simulated), ==, COMPARE_AGREE);
+	clear(&measured);
+	clear(&simulated);
+}
+
+/* PAM and MOC get more tasks done in time than MM, measured and simulated. */
+static void test_deadlines_agree(void)
+{
+	g_autoptr(config_t) config = pruning();
 	struct experiment_dir measured = make(config, true, 1, 0.05, 1);
 	struct experiment_dir simulated = make(config, false, 10, 0, 1);
 
@@ -194,6 +271,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/noise/one run tells that of many", test_noise_is_that_of_repeats);
 	g_test_add_func("/noise/a simulation with the right estimates agrees",
 			test_same_estimates_agree);
+	g_test_add_func("/noise/one run of tasks with deadlines tells that of many",
+			test_noise_of_deadlines);
+	g_test_add_func("/noise/a simulation of tasks with deadlines agrees", test_deadlines_agree);
 	g_test_add_func("/noise/a simulation with permuted times differs",
 			test_permuted_etc_differs);
 	g_test_add_func("/noise/without a configuration there is none", test_without_configuration);

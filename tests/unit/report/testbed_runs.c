@@ -42,7 +42,19 @@ static void draw_ratios(struct writing *writing)
 	}
 }
 
-static void simulate(struct writing *writing, const struct workload *workload, int64_t run,
+/* Measuring again draws execution times anew, where they are drawn. */
+static void draw_times(const struct writing *writing, const struct experiment_trial *trial,
+		       int64_t run, struct backend *backend)
+{
+	const struct workload *workload = trial->workload;
+
+	if (trial->pruning && writing->runs->measured)
+		backend_sim_set_exec_seed(backend, writing->runs->seed, (uint64_t)run);
+	else if (trial->pruning)
+		backend_sim_set_exec_seed(backend, workload->seed, workload->trial);
+}
+
+static void simulate(struct writing *writing, const struct experiment_trial *trial, int64_t run,
 		     const struct policy *policy, double limit_j, struct engine_result *ret_result)
 {
 	g_autoptr(GError) error = NULL;
@@ -52,9 +64,9 @@ static void simulate(struct writing *writing, const struct workload *workload, i
 	const struct backend_sim_spread spread = {lists, counts, writing->runs->seed,
 						  (uint64_t)run};
 	struct engine_setup setup =
-		experiment_setup(writing->experiment, workload, policy, limit_j);
+		experiment_trial_setup(writing->experiment, trial, policy, limit_j);
 	struct recorder_store *recorder = recorder_store_new(writing->store, run, system, false);
-	struct backend *backend = backend_sim_new(system, workload->tasks_count);
+	struct backend *backend = backend_sim_new(setup.system, trial->workload->tasks_count);
 	struct engine *engine;
 
 	g_assert_cmpuint(system->clusters_count, <=, G_N_ELEMENTS(lists));
@@ -64,6 +76,7 @@ static void simulate(struct writing *writing, const struct workload *workload, i
 	}
 	setup.recorder = recorder_store_engine(recorder);
 	backend_sim_set_spread(backend, &spread);
+	draw_times(writing, trial, run, backend);
 	engine = engine_new(&setup, backend);
 	engine_run(engine, ret_result);
 	engine_free(engine);
@@ -72,7 +85,7 @@ static void simulate(struct writing *writing, const struct workload *workload, i
 	recorder_store_free(recorder);
 }
 
-static void put_run(struct writing *writing, const struct workload *workload,
+static void put_run(struct writing *writing, const struct experiment_trial *trial,
 		    const struct policy *policy, double limit, uint32_t repeat)
 {
 	g_autoptr(GError) error = NULL;
@@ -82,14 +95,14 @@ static void put_run(struct writing *writing, const struct workload *workload,
 		.limit = limit,
 		.limit_j = limit_j,
 		.repeat = repeat,
-		.seed = workload->seed,
+		.seed = trial->workload->seed,
 		.measured = writing->runs->measured,
 		.host_load = NAN,
 	};
 	struct engine_result result;
 
 	good(store_add_run(writing->store, &run, &error), &error);
-	simulate(writing, workload, run.run, policy, limit_j, &result);
+	simulate(writing, trial, run.run, policy, limit_j, &result);
 	run.ended_by = (char *)engine_end_name(result.ended_by);
 	run.ended_s = result.ended_s;
 	run.utility = result.utility;
@@ -107,15 +120,16 @@ static void put_runs(struct writing *writing)
 
 	for (uint32_t i = 1; i <= runs->runs; i++) {
 		g_autoptr(GError) error = NULL;
-		g_autoptr(workload_t) workload =
-			workload_testbed_new(runs->config, writing->experiment->system, 0,
-					     runs->measured ? 1 : i, &error);
+		struct experiment_trial trial;
 
-		g_assert_no_error(error);
+		good(experiment_trial_init(writing->experiment, 0, runs->measured ? 1 : i, &trial,
+					   &error),
+		     &error);
 		for (uint32_t limit = 0; limit < runs->limits_count; limit++)
 			for (uint32_t j = 0; j < writing->experiment->policies_count; j++)
-				put_run(writing, workload, &writing->experiment->policies[j],
+				put_run(writing, &trial, &writing->experiment->policies[j],
 					runs->limits[limit], i);
+		experiment_trial_clear(&trial);
 	}
 }
 
