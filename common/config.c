@@ -298,18 +298,48 @@ static void discard(const cyaml_schema_value_t *schema, void *data)
 	cyaml_free(&memory, schema, data, 0);
 }
 
+static void free_entries(struct config_pet_entry *entries, uint32_t count)
+{
+	struct config_pet_file file = { .entries = entries, .entries_count = count };
+
+	discard(&config_schema_pet, g_memdup2(&file, sizeof(file)));
+}
+
+bool config_load_pet(struct config *config, const char *path, GError **error)
+{
+	struct config_pruning *pruning = config->environment->pruning;
+	struct config_pet_file *file = load(path, &config_schema_pet, NULL, error);
+	g_autofree char *wrong = NULL;
+
+	if (!file)
+		return false;
+	for (uint32_t i = 0; i < file->entries_count; i++)
+		DEFAULT_NUMBER(file->entries[i].first, 1);
+	wrong = config_pet_check(config, "entries", file->entries, file->entries_count);
+	if (wrong) {
+		discard(&config_schema_pet, file);
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: %s", path, wrong);
+		return false;
+	}
+	free_entries(pruning->entries, pruning->entries_count);
+	pruning->entries = g_steal_pointer(&file->entries);
+	pruning->entries_count = file->entries_count;
+	file->entries_count = 0;
+	discard(&config_schema_pet, file);
+	g_clear_pointer(&pruning->pet, g_free);
+	return true;
+}
+
 /*
  * The execution times of environment.pruning.pet, a path from where the configuration at `path` is: from
  * here on they are part of the configuration, which is then all that a run depends on.
  */
 static bool read_pet(struct config *config, const char *path, GError **error)
 {
-	struct config_pruning *pruning =
+	const struct config_pruning *pruning =
 		config->environment ? config->environment->pruning : NULL;
 	g_autofree char *folder = g_path_get_dirname(path);
 	g_autofree char *pet = NULL;
-	g_autofree char *wrong = NULL;
-	struct config_pet_file *file;
 
 	if (!pruning || !pruning->pet)
 		return true;
@@ -322,23 +352,7 @@ static bool read_pet(struct config *config, const char *path, GError **error)
 	}
 	pet = g_path_is_absolute(pruning->pet) ? g_strdup(pruning->pet)
 					       : g_build_filename(folder, pruning->pet, NULL);
-	file = load(pet, &config_schema_pet, NULL, error);
-	if (!file)
-		return false;
-	for (uint32_t i = 0; i < file->entries_count; i++)
-		DEFAULT_NUMBER(file->entries[i].first, 1);
-	wrong = config_pet_check(config, "entries", file->entries, file->entries_count);
-	if (wrong) {
-		discard(&config_schema_pet, file);
-		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: %s", pet, wrong);
-		return false;
-	}
-	pruning->entries = g_steal_pointer(&file->entries);
-	pruning->entries_count = file->entries_count;
-	file->entries_count = 0;
-	discard(&config_schema_pet, file);
-	g_clear_pointer(&pruning->pet, g_free);
-	return true;
+	return config_load_pet(config, pet, error);
 }
 
 struct config *config_load(const char *path, GError **error)

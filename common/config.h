@@ -261,7 +261,11 @@ struct config_pruning {
 	struct config_pruning_task *list; /* list_count tasks, the same in all trials; none: drawn */
 	uint32_t list_count;
 	char *pet;               /* file of entries; NULL once it is read into the list below */
-	struct config_pet_entry *entries; /* entries_count; none: a matrix of ours, of pet_seed */
+	/*
+	 * entries_count; none: a matrix of ours, of pet_seed, or where there are types those that are to
+	 * be measured.
+	 */
+	struct config_pet_entry *entries;
 	uint32_t entries_count;
 	uint64_t pet_seed;       /* default 4 */
 	double bin_s;            /* what a time bin is worth; default 1 */
@@ -427,6 +431,16 @@ struct config *config_load(const char *path, GError **error);
  * is unchanged. Returns true, or false with `error` set.
  */
 bool config_load_estimates(struct config *config, const char *path, GError **error);
+
+/*
+ * Reads the execution times of tasks with deadlines from `path` (a file of `profile --pet`) and replaces the
+ * entries of environment.pruning, which `config` has, by them. On failure `config` is unchanged. Returns
+ * true, or false with `error` set.
+ */
+bool config_load_pet(struct config *config, const char *path, GError **error);
+
+/* Whether `config` has tasks with deadlines whose execution times are still to be measured. */
+bool config_wants_pet(const struct config *config);
 
 /*
  * Verifies the meaning of `config`; `path` names the file in messages. Returns true, or false with

@@ -130,10 +130,23 @@ char *config_pet_check(const struct config *config, const char *key,
 	return wrong ? wrong : check_complete(config, key, entries, count);
 }
 
-/* Whether a task can be of that type: of a list of entries, or t1 to t12 of the matrix of ours. */
-static bool is_type(const struct config_pruning *pruning, const char *name)
+bool config_wants_pet(const struct config *config)
 {
+	return config->environment && config->environment->pruning && config->types_count > 0 &&
+	       config->environment->pruning->entries_count == 0;
+}
+
+/*
+ * Whether a task can be of that type: a configured one, one of a list of entries, or t1 to t12 of the
+ * matrix of ours.
+ */
+static bool is_type(const struct config *config, const char *name)
+{
+	const struct config_pruning *pruning = config->environment->pruning;
 	char *end = NULL;
+
+	if (config->types_count > 0)
+		return is_configured_type(config, name);
 
 	for (uint32_t i = 0; i < pruning->entries_count; i++)
 		if (g_str_equal(pruning->entries[i].type, name))
@@ -144,12 +157,13 @@ static bool is_type(const struct config_pruning *pruning, const char *name)
 	return g_ascii_strtoull(name + 1, &end, 10) <= SEED_TYPES && *end == '\0';
 }
 
-static char *check_task(const struct config_pruning *pruning, uint32_t i)
+static char *check_task(const struct config *config, uint32_t i)
 {
+	const struct config_pruning *pruning = config->environment->pruning;
 	const struct config_pruning_task *task = &pruning->list[i];
 	const double before_s = i > 0 ? pruning->list[i - 1].arrival_s : 0;
 
-	if (!is_type(pruning, task->type))
+	if (!is_type(config, task->type))
 		return g_strdup_printf("environment.pruning.list[%u].type: no type '%s' in the "
 				       "execution times",
 				       i, task->type);
@@ -222,15 +236,25 @@ static char *check_prices(const struct config *config)
 	return NULL;
 }
 
+static bool can_be_measured(const struct config *config)
+{
+	for (uint32_t c = 0; c < config->clusters_count; c++)
+		if (config->clusters[c].hosts_count == 0 && !config->clusters[c].local_scheduler)
+			return false;
+	return true;
+}
+
 /* Machines: one task at a time on each. */
 static char *check_machines(const struct config *config)
 {
 	const struct config_pruning *pruning = config->environment->pruning;
 
-	if (pruning->entries_count == 0 && config->types_count > 0)
+	if (config_wants_pet(config) && !can_be_measured(config))
 		return g_strdup("environment.pruning.pet: none, but types are given; give their "
-				"execution times on the clusters");
-	if (pruning->entries_count == 0 && config->clusters_count != SEED_MACHINES)
+				"execution times on the clusters, or all clusters hosts to measure "
+				"them on");
+	if (pruning->entries_count == 0 && config->types_count == 0 &&
+	    config->clusters_count != SEED_MACHINES)
 		return g_strdup_printf("clusters: %u, but the drawn execution times are those of %d "
 				       "machines; give as many, or environment.pruning.pet",
 				       config->clusters_count, SEED_MACHINES);
@@ -278,7 +302,7 @@ char *config_pruning_check(const struct config *config)
 		wrong = config_pet_check(config, "environment.pruning.entries", pruning->entries,
 					 pruning->entries_count);
 	for (uint32_t i = 0; !wrong && i < pruning->list_count; i++)
-		wrong = check_task(pruning, i);
+		wrong = check_task(config, i);
 	if (!wrong)
 		wrong = check_prices(config);
 	if (!wrong && pruning->left_out >= (tasks + 1) / 2)

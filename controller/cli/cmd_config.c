@@ -21,7 +21,7 @@ static bool check_pruning(const struct config *config, const char *path, GError 
 	g_autoptr(GError) reason = NULL;
 	g_autoptr(environment_trial_t) trial = NULL;
 
-	if (!config->environment || !config->environment->pruning)
+	if (!config->environment || !config->environment->pruning || config_wants_pet(config))
 		return true;
 	trial = environment_trial_new(config, NULL, 0, 1, &reason);
 	if (!trial)

@@ -200,11 +200,11 @@ static struct run_plan *new_plan(const struct run_request *request, const struct
 
 	plan->experiment = run_plan_experiment_id(config);
 	plan->listen = g_strdup(request->listen);
-	plan->profile = request->profile;
+	plan->profile = request->profile || config_wants_pet(config);
 	plan->run = request->run;
 	plan->profile_repeats = request->profile_repeats ?: experiment->profile_repeats;
 	plan->repeats = request->repeats ?: experiment->repeats;
-	plan->estimates = g_strdup(request->profile ? "measured" : request->estimates ?: "given");
+	plan->estimates = g_strdup(plan->profile ? "measured" : request->estimates ?: "given");
 	plan->policies = request->policies
 				 ? g_strdupv(request->policies)
 				 : copy_names(experiment->policies, experiment->policies_count);

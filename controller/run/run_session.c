@@ -198,6 +198,19 @@ static bool load_estimates(struct run_session *session, const char *path, GError
 	       config_save(session->config, config_path, error);
 }
 
+/* The single times, where they are what the runs need. */
+static bool load_pet(struct run_session *session, GError **error)
+{
+	const struct config_environment *environment = session->config->environment;
+	g_autofree char *path = g_build_filename(session->dir, "pet.yaml", NULL);
+	g_autofree char *config_path = g_build_filename(session->dir, "config.yaml", NULL);
+
+	if (!environment || !environment->pruning)
+		return true;
+	return config_load_pet(session->config, path, error) &&
+	       config_save(session->config, config_path, error);
+}
+
 static bool profile_once(struct run_session *session, GError **error)
 {
 	g_autofree char *path = g_build_filename(session->dir, "estimates.yaml", NULL);
@@ -206,7 +219,7 @@ static bool profile_once(struct run_session *session, GError **error)
 		return true;
 	if (!g_file_test(path, G_FILE_TEST_EXISTS) && !run_profile(session, error))
 		return false;
-	return load_estimates(session, path, error);
+	return load_estimates(session, path, error) && load_pet(session, error);
 }
 
 static bool work(struct run_session *session, GError **error)

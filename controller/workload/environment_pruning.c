@@ -126,6 +126,20 @@ static struct sched_queueing make_settings(const struct config_pruning *pruning,
 	};
 }
 
+/* Of a configuration whose execution times are known. */
+static struct pet *make_pet(const struct config *config, const GPtrArray *types, GError **error)
+{
+	if (config->environment->pruning->entries_count > 0)
+		return read_pet(config, types, error);
+	if (config->types_count == 0)
+		return draw_pet(config->environment->pruning, error);
+	g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM,
+		    "environment.pruning.pet: none; measure the execution times: virtbed run does "
+		    "that first and leaves them in the config.yaml of its run directory, virtbed "
+		    "profile CONFIG --pet FILE does nothing else");
+	return NULL;
+}
+
 /* Nodes that configured types take, types x clusters; NULL: types are not configured. */
 static uint32_t *list_nodes(const struct config *config)
 {
@@ -199,8 +213,7 @@ bool environment_pruning_draw(struct environment_trial *trial, const struct conf
 {
 	const struct config_pruning *pruning = config->environment->pruning;
 	g_autoptr(GPtrArray) types = list_types(config);
-	struct pet *pet = pruning->entries_count > 0 ? read_pet(config, types, error)
-						     : draw_pet(pruning, error);
+	struct pet *pet = make_pet(config, types, error);
 	const char *fault;
 
 	if (!pet)

@@ -72,6 +72,22 @@ teardown() {
 	[ "$run_status" -eq 0 ]
 }
 
+@test "profile measures the execution times of tasks with deadlines, where none are given" {
+	sed -i '/^workload:/d; s/limits: .*/limits: [1]/; s/policies: .*/policies: [pam, mm]/; /budget_j/d
+		s/repetitions: [0-9]*/repetitions: 1/; s/share: 0.[46]/&, utility_max: 1, constant_until: 3, zero_at: 3/' "$config"
+	echo "environment: {pruning: {tasks: 20, level: 20, span_s: 5, left_out: 0, bin_s: 0.1}}" >>"$config"
+	virtbed config check "$config" | grep -q good
+	run virtbed simulate "$config"
+	[ "$status" -eq 2 ]
+	[[ $output = *"environment.pruning.pet: none; measure"* ]]
+	run_start profile "$config" --repeat 1 --pet pet.yaml
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(grep -c 'samples: \[' pet.yaml)" -eq 4 ]
+	virtbed simulate runs/*/config.yaml --trials 2 --out simulated | grep -q "on time %"
+	[ "$(run_query simulated "SELECT count(*) FROM task WHERE state IN ('completed', 'dropped')")" -eq 40 ]
+}
+
 @test "profile measures what suspending takes, and simulations take it" {
 	sed -i 's/^    cores: 1/    cores: 1\n    preemption: {keep: memory}/' "$config"
 	run_start profile "$config" --repeat 1 --out "$BATS_TEST_TMPDIR/e.yaml" --json

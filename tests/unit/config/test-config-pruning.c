@@ -252,6 +252,41 @@ static void test_saved_configuration_reads_back_equal(void)
 	}
 }
 
+/* Types that hosts can run, and whose execution times nobody has measured yet. */
+static void test_execution_times_can_be_measured_later(void)
+{
+	static const char types[] =
+		"types: [{name: x, benchmark: is, class: S, cores: 1, memory_mib: 64, share: 0.5,\n"
+		"  utility_max: 1, constant_until: 3, zero_at: 3},\n"
+		"  {name: y, benchmark: cg, class: S, cores: 1, memory_mib: 64, share: 0.5,\n"
+		"  utility_max: 1, constant_until: 3, zero_at: 3}]\nenvironment:";
+	g_autofree char *unmeasured = replaced(good, "    pet: pet.yaml\n", "");
+	g_autofree char *hostless = replaced(unmeasured, "environment:", types);
+	g_autofree char *one = replaced(hostless, "name: a, ", "name: a, hosts: [{uri: 'test:///default'}], ");
+	g_autofree char *text = replaced(one, "name: b, ", "name: b, hosts: [{uri: 'test:///default'}], ");
+	g_autofree char *pet = NULL;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = load_text(text, &error);
+
+	g_assert_no_error(error);
+	expect(hostless, 0, "environment.pruning.pet: none, but types are given");
+	g_assert_true(config_wants_pet(config));
+	assert_reads_back(config);
+	pet = write_text("pet.yaml", "entries: [{type: x, machine: a, samples: [1]}]");
+	g_assert_false(config_load_pet(config, pet, &error));
+	g_assert_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING);
+	g_clear_error(&error);
+	g_assert_true(config_wants_pet(config));
+	g_assert_true(g_file_set_contents(pet, PET, -1, NULL));
+	g_assert_true(config_load_pet(config, pet, &error));
+	g_assert_true(config_load_pet(config, pet, &error));
+	g_unlink(pet);
+	g_assert_false(config_wants_pet(config));
+	g_assert_cmpuint(config->environment->pruning->entries_count, ==, 4);
+	g_assert_cmpfloat(config->environment->pruning->entries[3].samples[0], ==, 4);
+	assert_reads_back(config);
+}
+
 static void test_sweeps_set_their_key(void)
 {
 	g_autoptr(config_t) config = load_drawn("");
@@ -285,6 +320,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/config-pruning/defaults-are-the-papers", test_defaults_are_the_papers);
 	g_test_add_func("/config-pruning/saved-configuration-reads-back-equal",
 			test_saved_configuration_reads_back_equal);
+	g_test_add_func("/config-pruning/execution-times-can-be-measured-later",
+			test_execution_times_can_be_measured_later);
 	g_test_add_func("/config-pruning/sweeps-set-their-key", test_sweeps_set_their_key);
 	result = g_test_run();
 	g_autofree char *left = g_build_filename(folder, "config.yaml", NULL);
