@@ -306,6 +306,14 @@ void engine_restore_pruner(struct engine *engine, const struct sched_pruner *pru
 /* The same of a migration, after the suspensions. */
 bool engine_restore_migration(struct engine *engine, const struct engine_migration *record);
 
+/*
+ * After all of that, where machines have queues that they keep themselves: asks the backend once more for
+ * what is in them. What began, or ended, since it was recorded is known before the run goes on, if
+ * engine_run() is called once the backend has answered: tasks whose deadlines have passed meanwhile may
+ * have been on time.
+ */
+void engine_queue_again(struct engine *engine);
+
 /* Whether every task that was put back as (being) suspended, resumed or migrated has its record. */
 bool engine_restored_well(const struct engine *engine);
 

@@ -347,6 +347,13 @@ bool engine_restored_well(const struct engine *engine)
 	return true;
 }
 
+void engine_queue_again(struct engine *engine)
+{
+	for (uint32_t c = 0; engine->queues && c < engine->setup.system->clusters_count; c++)
+		for (uint32_t i = 0; i < engine->queues[c].count; i++)
+			engine_launch_queued(engine, engine->queues[c].tasks[i]->id);
+}
+
 void engine_ask_again(struct engine *engine)
 {
 	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++) {
@@ -359,8 +366,6 @@ void engine_ask_again(struct engine *engine)
 		if (engine->tasks[i].cancelled)
 			backend_kill(engine->backend, i, engine->tasks[i].attempts);
 	}
-	for (uint32_t c = 0; engine->queues && c < engine->setup.system->clusters_count; c++)
-		for (uint32_t i = 0; i < engine->queues[c].count; i++)
-			engine_launch_queued(engine, engine->queues[c].tasks[i]->id);
+	engine_queue_again(engine);
 	engine_start_queues(engine);
 }

@@ -153,6 +153,7 @@ static bool restore(struct measured_run *run, GError **error)
 		return false;
 	run_session_note(session, (double)NAN, "resumed", text);
 	run_adopt(run->engine, run->backend, run->series->workload->tasks_count);
+	engine_queue_again(run->engine);
 	remote_backend_wait_asked(run->backend, READY_S);
 	return true;
 }
