@@ -254,6 +254,11 @@ struct config_pruning_task {
 struct config_pruning {
 	double level;            /* tasks that arrive in span_s; default 34000 */
 	double span_s;           /* default 250000, calibrated (docs/reproduction.md) */
+	/*
+	 * Tasks arrive so many times as fast as the machines could do tasks of all types in turn; level and
+	 * span_s do not count then. Default 0: they do.
+	 */
+	double demand;
 	uint32_t tasks;          /* of them the first so many make a trial; default 800 */
 	uint32_t left_out;       /* first and last tasks to leave that do not count; default 100 */
 	double variance;         /* of a type's gaps, as a share of their mean; default 0.1 */

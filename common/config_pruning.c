@@ -14,6 +14,7 @@
 #define TOGGLE_MAX 1e6
 #define PRICE_MAX 1e9
 #define SLACK_MAX 1e6
+#define DEMAND_MAX 1e6
 #define SEED_MACHINES 8 /* of the matrix that is drawn */
 #define SEED_TYPES 12
 /* What printed masses may sum to more or less than 1. */
@@ -201,6 +202,7 @@ static char *check_ranges(const struct config_pruning *pruning)
 		{ "level", pruning->level, 0, LEVEL_MAX, true },
 		{ "span_s", pruning->span_s, 0, TIME_MAX_S, true },
 		{ "tasks", pruning->tasks, 1, TASKS_MAX, false },
+		{ "demand", pruning->demand, 0, DEMAND_MAX, false },
 		{ "variance", pruning->variance, 0, TIME_MAX_S, true },
 		{ "slack", pruning->slack, 0, SLACK_MAX, false },
 		{ "bin_s", pruning->bin_s, 1e-6, TIME_MAX_S, false },
@@ -282,6 +284,9 @@ static char *check_others(const struct config *config)
 	if (config->study->sizes_count != 1 || config->study->sizes[0] != 1)
 		return g_strdup("study.sizes: a machine of environment.pruning executes one task, "
 				"however many nodes it has; leave them out");
+	if (environment->pruning->demand > 0 && g_str_equal(config->study->x, "level"))
+		return g_strdup("study.x: 'level' does not count with environment.pruning.demand; leave "
+				"out one of them");
 	if (config->experiment->limits_count != 1)
 		return g_strdup("experiment.limits: tasks of environment.pruning have no energy "
 				"budget; give [1]");

@@ -267,6 +267,7 @@ static const cyaml_schema_value_t pruning_task_entry = {
 static const cyaml_schema_field_t pruning_fields[] = {
 	FLOAT(OPTIONAL, struct config_pruning, level),
 	FLOAT(OPTIONAL, struct config_pruning, span_s),
+	FLOAT(OPTIONAL, struct config_pruning, demand),
 	UINT(OPTIONAL, struct config_pruning, tasks),
 	UINT(OPTIONAL, struct config_pruning, left_out),
 	FLOAT(OPTIONAL, struct config_pruning, variance),

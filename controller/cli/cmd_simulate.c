@@ -46,8 +46,8 @@ static bool parse_options(int *argc, char ***argv, struct options *options, GErr
 		{ "no-overheads", 0, 0, G_OPTION_ARG_NONE, &options->no_overheads,
 		  "suspending and resuming tasks takes no time, whatever was measured", NULL },
 		{ "out", 'o', 0, G_OPTION_ARG_FILENAME, &options->out,
-		  "also write a run directory; tasks and decisions in it are those of trial 1, of an "
-		  "environment none", "DIR" },
+		  "also write a run directory; tasks and decisions in it are those of trial 1, of most "
+		  "environments none", "DIR" },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &options->json, "one JSON array", NULL },
 		G_OPTION_ENTRY_NULL,
 	};

@@ -246,8 +246,10 @@ static void tell_result(const struct measured_run *run)
 {
 	g_autofree char *energy = isnan(run->row.energy_j)
 					  ? g_strdup("energy not known")
-					  : g_strdup_printf("%.1f J of %.1f J", run->row.energy_j,
-							    run->row.limit_j);
+			       : run->setup.limit_j > 0
+					  ? g_strdup_printf("%.1f J of %.1f J", run->row.energy_j,
+							    run->row.limit_j)
+					  : g_strdup_printf("%.1f J", run->row.energy_j);
 
 	run_progress_note(
 		run->series->session->progress, "run-ended",

@@ -192,13 +192,36 @@ static struct workload *list_tasks(const struct config_pruning *pruning, const G
 	return environment_workload_new(tasks, seed, number);
 }
 
+/* Tasks in a second that the machines do which take tasks of all types in turn. */
+static double capacity(const struct pet *pet, double bin_s)
+{
+	double sum = 0;
+
+	for (uint32_t m = 0; m < pet->machines_count; m++) {
+		double bins = 0;
+
+		for (uint32_t t = 0; t < pet->types_count; t++)
+			bins += pet_at(pet, t, m)->mean;
+		sum += pet->types_count / (bins * bin_s);
+	}
+	return sum;
+}
+
+/* The time in which the tasks of a trial arrive on average. */
+static double find_span_s(const struct config_pruning *pruning, const struct pet *pet)
+{
+	if (pruning->demand > 0)
+		return pruning->tasks / (pruning->demand * capacity(pet, pruning->bin_s));
+	return pruning->span_s * pruning->tasks / pruning->level;
+}
+
 static struct workload *make_workload(const struct config_pruning *pruning,
 				      const struct pet *pet, const GPtrArray *types, uint64_t seed,
 				      uint32_t number)
 {
 	const struct pruning_load load = {
 		.tasks = pruning->tasks,
-		.span_s = pruning->span_s * pruning->tasks / pruning->level,
+		.span_s = find_span_s(pruning, pet),
 		.variance = pruning->variance,
 		.slack = pruning->slack,
 	};

@@ -77,6 +77,7 @@ static const struct {
 	{ "slack: 1", "queue_length: 0", "environment.pruning.queue_length: 0 makes no sense" },
 	{ "slack: 1", "queue_length: 1001", "queue_length: 1001 is outside [1, 1000]" },
 	{ "slack: 1", "slack: -1", "environment.pruning.slack: -1 is outside [0," },
+	{ "slack: 1", "demand: -2", "environment.pruning.demand: -2 is outside [0," },
 	{ "slack: 1", "drop_threshold: 1.1", "drop_threshold: 1.1 is outside [0, 1]" },
 	{ "slack: 1", "recency: -0.1", "environment.pruning.recency: -0.1 is outside [0, 1]" },
 	{ "slack: 1", "toggle: -1", "environment.pruning.toggle: -1 is outside (0," },
@@ -227,8 +228,8 @@ static void test_saved_configuration_reads_back_equal(void)
 {
 	static const char *const names[] = {
 		"pruning-fig4", "pruning-fig4-single", "pruning-fig5-drop25", "pruning-fig5-drop50",
-		"pruning-fig5-drop75", "pruning-fig6", "pruning-fig7", "pruning-fig8",
-		"pruning-fig9",
+		"pruning-fig5-drop75", "pruning-fig6", "pruning-fig7", "pruning-fig7-lower",
+		"pruning-fig8", "pruning-fig9",
 	};
 	g_autofree char *pet = write_text("pet.yaml", PET);
 	g_autoptr(config_t) zeros =

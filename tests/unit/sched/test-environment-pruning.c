@@ -74,6 +74,29 @@ static void test_list_by_hand(void)
 }
 
 /* The matrix is that of its seed in every trial; the tasks are others. */
+/*
+ * A task takes 50 s on one machine, the mean of both types, and 25 s on the other: 0.06 tasks a second in all. A hundred
+ * that come three times as fast are there after 100 / 0.18 s, give or take the phases of the types.
+ */
+static void test_demand_is_of_what_machines_can_do(void)
+{
+	g_autoptr(config_t) config =
+		load(TWO,
+		     "tasks: 100, left_out: 0, demand: 3, level: 1, "
+		     "entries: [{type: x, machine: a, samples: [20]}, {type: x, machine: b, samples: [30]}, "
+		     "{type: y, machine: a, samples: [80]}, {type: y, machine: b, samples: [20]}]",
+		     "mm");
+	g_autoptr(GError) error = NULL;
+	g_autoptr(experiment_t) experiment = experiment_new(config, NULL, &error);
+	struct experiment_trial trial;
+
+	g_assert_no_error(error);
+	g_assert_true(experiment_trial_init(experiment, 0, 1, &trial, &error));
+	g_assert_cmpuint(trial.workload->tasks_count, ==, 100);
+	g_assert_cmpfloat_with_epsilon(trial.workload->tasks[99].arrival_s, 100 / (3 * 0.06), 20);
+	experiment_trial_clear(&trial);
+}
+
 static void test_trials_share_their_matrix(void)
 {
 	g_autoptr(config_t) config = load(EIGHT, "tasks: 300, left_out: 50", "pam");
@@ -203,6 +226,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/environment-pruning/list-by-hand", test_list_by_hand);
+	g_test_add_func("/environment-pruning/demand-is-of-what-machines-can-do",
+			test_demand_is_of_what_machines_can_do);
 	g_test_add_func("/environment-pruning/trials-share-their-matrix",
 			test_trials_share_their_matrix);
 	g_test_add_func("/environment-pruning/matrix-is-the-shipped-one", test_shipped_matrix);
