@@ -130,8 +130,9 @@ class Chart {
   /* Scales: the time axis is given, the other from 0 (or below) to a round value above all. */
   scale() {
     const values = this.data.series.flatMap((series) => series.points.map((point) => point[1]));
-    const low = Math.min(0, ...values);
-    const high = Math.max(low + 1e-3, ...values, this.data.least || 0);
+    const least = Math.min(0, ...values);
+    const high = Math.max(least + 1e-3, ...values, this.data.least || 0);
+    const low = least > -0.02 * high ? 0 : least; /* noise about 0 needs no room of its own */
     const step = niceStep(high - low, 4);
     this.width = Math.max(this.plot.clientWidth, 200);
     this.height = 210;
