@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What becomes of tasks: their turns, their starts and ends, and what they tell of suspensions,
+ * migrations and shares.
+ */
+#include "common/clock.h"
+#include "common/json.h"
+#include "local-sched/scheduler_private.h"
+
+#define LOG_SUBSYSTEM "scheduler"
+#include "common/log.h"
+
+/* Jobs. */
+
+static void on_job_started(struct job *job, void *data)
+{
+	struct task *task = job_task(job);
+
+	log_info("task '%s': started after %.3f s", task->id,
+		 clock_elapsed_s(task->requested_ns, task->started_ns));
+	scheduler_record_task(data, task, "task-started");
+}
+
+/* A suspension that was asked for did not come about. */
+void scheduler_drop_suspension(struct task *task)
+{
+	const struct task_suspension *last = task_last_suspension(task);
+
+	task->refused_n = last->n;
+	task->refused_attempt = last->attempt;
+	g_ptr_array_remove_index(task->suspensions, task->suspensions->len - 1);
+}
+
+/* A migration that failed for all VMs leaves no record. */
+void scheduler_drop_unmoved(struct task *task)
+{
+	const struct task_migration *last = task_last_migration(task);
+
+	if (!last || task_migration_came_about(last) || (last->settled_ns && !last->reason))
+		return;
+	task_migration_free(task->unmoved);
+	task->unmoved = g_ptr_array_steal_index(task->migrations, task->migrations->len - 1);
+}
+
+static void on_job_ended(struct job *job, const char *output, size_t length, void *data)
+{
+	struct scheduler *scheduler = data;
+	struct task *task = job_task(job);
+	g_autoptr(GError) error = NULL;
+
+	if (!task_store_save_output(scheduler->settings.store, task->id, output, length, &error))
+		log_error("task '%s': output not kept: %s", task->id, error->message);
+	log_info("task '%s': %s after %.3f s%s%s", task->id, task_outcome_name(task->outcome),
+		 clock_elapsed_s(task->requested_ns, task->ended_ns), task->reason ? ": " : "",
+		 task->reason ? task->reason : "");
+	g_hash_table_remove(scheduler->jobs, task->id);
+	job_free(job);
+	if (task_last_suspension(task) && task_last_suspension(task)->frozen_ns == 0)
+		scheduler_drop_suspension(task);
+	scheduler_drop_unmoved(task);
+	scheduler_record_task(scheduler, task, "task-ended");
+	scheduler_look_for_turns(scheduler);
+}
+
+/* The detail of such an event is the task object, with the reason of the failure. */
+static void record_stayed(struct scheduler *scheduler, struct task *task, const char *kind,
+			  const char *reason)
+{
+	char *own = task->reason;
+
+	log_warning("task '%s': %s: %s", task->id, kind, reason);
+	task->reason = (char *)reason;
+	scheduler_record_task(scheduler, task, kind);
+	task->reason = own;
+}
+
+static void on_job_changed(struct job *job, enum suspension_end how, const char *reason, void *data)
+{
+	struct scheduler *scheduler = data;
+	struct task *task = job_task(job);
+	struct task_suspension *last = task_last_suspension(task);
+	bool suspends = task->state == TASK_SUSPENDING;
+
+	if (how == SUSPENSION_END_SUSPENDED) {
+		task->state = TASK_SUSPENDED;
+		log_info("task '%s': suspended, kept %s", task->id,
+			 last->keep == CONFIG_KEEP_DISK ? "on disk" : "in memory");
+		scheduler_record_task(scheduler, task, "task-suspended");
+	} else if (how == SUSPENSION_END_RESUMED) {
+		task->state = TASK_RUNNING;
+		scheduler_record_task(scheduler, task, "task-resumed");
+	} else if (suspends) {
+		scheduler_drop_suspension(task);
+		task->state = TASK_RUNNING;
+		record_stayed(scheduler, task, "task-suspend-failed", reason);
+	} else {
+		task_suspension_undo(last);
+		task->state = TASK_SUSPENDED;
+		record_stayed(scheduler, task, "task-resume-failed", reason);
+	}
+}
+
+static void on_job_moved(struct job *job, enum migration_end how, const char *reason, void *data)
+{
+	struct scheduler *scheduler = data;
+	struct task *task = job_task(job);
+	g_autofree char *why = g_strdup(reason); /* the record's, which may go */
+
+	scheduler_drop_unmoved(task);
+	if (how == MIGRATION_END_MOVED)
+		scheduler_record_task(scheduler, task, "task-migrated");
+	else
+		record_stayed(scheduler, task, "task-migrate-failed", why);
+}
+
+static void on_job_shared(struct job *job, const char *reason, void *data)
+{
+	struct task *task = job_task(job);
+
+	if (reason)
+		record_stayed(data, task, "task-share-failed", reason);
+	else
+		scheduler_record_task(data, task, "task-shared");
+}
+
+static const struct job_events job_events = {
+	.started = on_job_started,
+	.ended = on_job_ended,
+	.changed = on_job_changed,
+	.moved = on_job_moved,
+	.shared = on_job_shared,
+};
+
+void scheduler_start_job(struct scheduler *scheduler, struct task *task)
+{
+	const struct job_settings settings = {
+		.task = task,
+		.pool = scheduler->pool,
+		.sources = scheduler->sources,
+		.sources_count = scheduler->sites_count,
+		.cores = scheduler->cluster->cores,
+	};
+
+	g_hash_table_insert(scheduler->jobs, task->id,
+			    job_start(&settings, &job_events, scheduler));
+}
+
+/* Turns. */
+
+static bool node_is_free(uint32_t node, void *data)
+{
+	const struct scheduler *scheduler = data;
+
+	return node_state(pool_node(scheduler->pool, node)) == MACHINE_READY;
+}
+
+/* Its time counts from here on; the intent is stored before its ranks are started. */
+static void take_turn(struct scheduler *scheduler, struct task *task)
+{
+	task->state = TASK_STARTING;
+	task->requested_ns = clock_now_ns();
+	log_info("task '%s': its turn has come after %.3f s", task->id,
+		 clock_elapsed_s(task->queued_ns, task->requested_ns));
+	scheduler_record_task(scheduler, task, "task-begun");
+	scheduler_start_job(scheduler, task);
+}
+
+void scheduler_take_turns(struct scheduler *scheduler)
+{
+	struct task *task;
+
+	while (!scheduler->stopping && (task = task_queue_take(scheduler->queue, clock_now_ns(),
+								node_is_free, scheduler)))
+		take_turn(scheduler, task);
+}
+
+static gboolean turns_are_due(gpointer data)
+{
+	struct scheduler *scheduler = data;
+
+	scheduler->turn_source = 0;
+	scheduler_take_turns(scheduler);
+	return G_SOURCE_REMOVE;
+}
+
+/* Something happened to nodes; whoever tells of it comes to its end first. */
+void scheduler_look_for_turns(struct scheduler *scheduler)
+{
+	if (!scheduler->turn_source)
+		scheduler->turn_source = g_idle_add_full(G_PRIORITY_HIGH, turns_are_due, scheduler,
+							 NULL);
+}
+
+/* A task that waits for its turn is over; it never ran. */
+void scheduler_end_queued(struct scheduler *scheduler, struct task *task, enum task_outcome outcome,
+			  const char *reason)
+{
+	task_queue_remove(scheduler->queue, task);
+	task->state = TASK_ENDED;
+	task->outcome = outcome;
+	g_free(task->reason);
+	task->reason = g_strdup(reason);
+	task->ended_ns = clock_now_ns();
+	scheduler_record_task(scheduler, task, "task-ended");
+	scheduler_look_for_turns(scheduler); /* of those that it kept waiting */
+}

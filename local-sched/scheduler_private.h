@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+/*
+ * The insides of scheduler.h, for its files alone: scheduler.c (its life, and what nodes and meters tell),
+ * scheduler_jobs.c (what becomes of tasks), scheduler_requests.c (what is asked of tasks) and
+ * scheduler_answers.c (what is asked about the rest).
+ */
+#include "local-sched/cpu/cpu_cap.h"
+#include "local-sched/cpu/host_caps.h"
+#include "local-sched/hypervisor/pool.h"
+#include "local-sched/hypervisor/site.h"
+#include "local-sched/launch/job.h"
+#include "local-sched/launch/task_queue.h"
+#include "local-sched/power/power.h"
+#include "local-sched/scheduler.h"
+
+struct scheduler {
+	struct scheduler_settings settings;
+	const struct config_cluster *cluster;
+	char *prefix; /* of VM names */
+	struct cpu_cap cap;           /* of all nodes */
+	struct cpu_cap *node_caps;    /* by index */
+	struct host_caps *caps;
+	struct boot_queue *boots;
+	uint32_t sites_count;
+	struct site **sites;
+	struct usage_source *sources; /* by site */
+	struct pool *pool;            /* nodes and VMs */
+	bool *was_ready; /* by node */
+	struct power *power;
+	GPtrArray *tasks;    /* owned, oldest first */
+	GHashTable *by_id;   /* id -> task */
+	GHashTable *jobs;    /* id -> struct job */
+	struct task_queue *queue; /* of the tasks that wait for their turn */
+	guint turn_source;
+	guint flush_source;
+	void (*changed)(void *data);
+	void *changed_data;
+	bool stopping;
+	bool clean;
+	uint32_t stops_pending;
+	guint stop_source;
+	void (*stopped)(bool clean, void *data);
+	void *stopped_data;
+};
+
+/* scheduler.c */
+
+/* Stores an event of a node (-1: none) or a host (NULL: none), and tells who listens. */
+void scheduler_record(struct scheduler *scheduler, const char *kind, int64_t node, const char *host,
+		      json_t *detail, int64_t t_ns);
+
+/* The same of a task, which is stored as it is now. */
+void scheduler_record_task(struct scheduler *scheduler, const struct task *task, const char *kind);
+
+/* scheduler_jobs.c */
+
+/* A suspension that was asked for did not come about. */
+void scheduler_drop_suspension(struct task *task);
+
+/* A migration that failed for all VMs leaves no record. */
+void scheduler_drop_unmoved(struct task *task);
+
+/* Starts the ranks of a task that is stored, on nodes that are ready. */
+void scheduler_start_job(struct scheduler *scheduler, struct task *task);
+
+/* Starts those that wait and whose turn has come; now, or as soon as whoever is on the stack is done. */
+void scheduler_take_turns(struct scheduler *scheduler);
+void scheduler_look_for_turns(struct scheduler *scheduler);
+
+/* A task that waits for its turn is over; it never ran. */
+void scheduler_end_queued(struct scheduler *scheduler, struct task *task, enum task_outcome outcome,
+			  const char *reason);

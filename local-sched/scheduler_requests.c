@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What is asked of tasks: to start, end, be suspended, resumed, moved and given a share. What is known
+ * already is answered alike, what cannot be done now is refused, and the intent is stored before
+ * anything is done.
+ */
+#include <math.h>
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "local-sched/scheduler_private.h"
+
+#define LOG_SUBSYSTEM "scheduler"
+#include "common/log.h"
+
+/* Requests. */
+
+static bool nodes_ready(struct scheduler *scheduler, const uint32_t *nodes, uint32_t count,
+			GError **error)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct node *node = pool_node(scheduler->pool, nodes[i]);
+		const struct machine *machine = node_machine(node);
+		const char *task = machine ? machine_task(machine) : NULL;
+
+		if (node_state(node) == MACHINE_READY)
+			continue;
+		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT,
+			    "node %u is not ready: it is %s%s%s", nodes[i],
+			    node_public_state(node), task ? " with task " : "", task ? task : "");
+		return false;
+	}
+	return true;
+}
+
+static bool same_request(const struct task *a, const struct task *b)
+{
+	g_autofree char *text_a = task_request_text(a);
+	g_autofree char *text_b = task_request_text(b);
+
+	return g_str_equal(text_a, text_b);
+}
+
+static struct task *parse(struct scheduler *scheduler, const char *id, const json_t *body,
+			  GError **error)
+{
+	g_autoptr(GError) cause = NULL;
+	struct task *task = task_parse_request(id, body, scheduler->cluster->nodes,
+					       scheduler->cluster->cores, &cause);
+
+	if (!task)
+		g_set_error_literal(error, SCHEDULER_ERROR, SCHEDULER_ERROR_REQUEST,
+				    cause->message);
+	return task;
+}
+
+static bool store_task(struct scheduler *scheduler, const struct task *task, GError **error)
+{
+	g_autoptr(GError) cause = NULL;
+
+	if (task_store_add(scheduler->settings.store, task, &cause))
+		return true;
+	g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_NOT_NOW, "task cannot be stored: %s",
+		    cause->message);
+	return false;
+}
+
+const struct task *scheduler_put_task(struct scheduler *scheduler, const char *id,
+				      const json_t *body, bool *ret_new, GError **error)
+{
+	int64_t now_ns = clock_now_ns();
+	g_autoptr(task_t) task = parse(scheduler, id, body, error);
+	struct task *known;
+
+	if (!task)
+		return NULL;
+	known = g_hash_table_lookup(scheduler->by_id, id);
+	if (known && same_request(known, task)) {
+		*ret_new = false;
+		return known;
+	}
+	if (known) {
+		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT,
+			    "task '%s' is known with another body", id);
+		return NULL;
+	}
+	if (scheduler->stopping) {
+		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_NOT_NOW, "shutting down");
+		return NULL;
+	}
+	task->requested_ns = now_ns;
+	if (task->queue) {
+		task->queued_ns = now_ns;
+		task->state = TASK_QUEUED;
+	}
+	if ((!task->queue &&
+	     !nodes_ready(scheduler, task->nodes, task->nodes_count, error)) ||
+	    !store_task(scheduler, task, error))
+		return NULL;
+	*ret_new = true;
+	known = g_steal_pointer(&task);
+	g_ptr_array_add(scheduler->tasks, known);
+	g_hash_table_insert(scheduler->by_id, known->id, known);
+	if (known->state == TASK_QUEUED) {
+		task_queue_push(scheduler->queue, known);
+		scheduler_take_turns(scheduler);
+	} else {
+		scheduler_start_job(scheduler, known);
+	}
+	return known;
+}
+
+const struct task *scheduler_delete_task(struct scheduler *scheduler, const char *id)
+{
+	struct job *job = g_hash_table_lookup(scheduler->jobs, id);
+	struct task *task = g_hash_table_lookup(scheduler->by_id, id);
+
+	if (job)
+		job_kill(job, TASK_OUTCOME_KILLED, "killed by request");
+	else if (task && task->state == TASK_QUEUED)
+		scheduler_end_queued(scheduler, task, TASK_OUTCOME_KILLED,
+				     "killed before its turn came");
+	return task;
+}
+
+/* Suspending and resuming. */
+
+static bool conflict(GError **error, const struct task *task, const char *what)
+{
+	g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT, "task '%s' is %s: %s",
+		    task->id, task_state_name(task->state), what);
+	return false;
+}
+
+static struct task *find_task(struct scheduler *scheduler, const char *id, GError **error)
+{
+	struct task *task = g_hash_table_lookup(scheduler->by_id, id);
+
+	if (!task)
+		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_UNKNOWN,
+			    "task '%s' is not known", id);
+	else if (scheduler->stopping)
+		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_NOT_NOW, "shutting down");
+	else
+		return task;
+	return NULL;
+}
+
+/* Translates what the parsers say. */
+static const struct task *bad_body(GError **error, GError *cause)
+{
+	g_set_error_literal(error, SCHEDULER_ERROR, SCHEDULER_ERROR_REQUEST, cause->message);
+	g_error_free(cause);
+	return NULL;
+}
+
+/*
+ * The task of a request to put it on other nodes, with what that says; its nodes are the caller's to
+ * free. NULL with `error`: it makes no sense.
+ */
+static struct task *read_nodes_request(struct scheduler *scheduler, const char *id, const char *n,
+				       const json_t *body, struct task_resume_request *ret_request,
+				       GError **error)
+{
+	struct task *task = find_task(scheduler, id, error);
+	GError *cause = NULL;
+
+	if (!task)
+		return NULL;
+	if (task_resume_request_parse(n, body, scheduler->cluster->nodes, ret_request, &cause))
+		return task;
+	bad_body(error, cause);
+	return NULL;
+}
+
+/* The intent is stored before anything is done. */
+static bool store_intent(struct scheduler *scheduler, const struct task *task, GError **error)
+{
+	task_store_update(scheduler->settings.store, task, NULL);
+	if (task_store_flush(scheduler->settings.store))
+		return true;
+	g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_NOT_NOW, "request cannot be stored");
+	return false;
+}
+
+static bool was_asked_to_suspend(const struct task *task,
+				 const struct task_suspend_request *request)
+{
+	if (task->refused_n == request->n && task->refused_attempt >= request->attempt)
+		return true;
+	for (guint i = 0; i < task->suspensions->len; i++) {
+		const struct task_suspension *known = task->suspensions->pdata[i];
+
+		if (known->n == request->n && known->attempt >= request->attempt &&
+		    known->asked == request->keep)
+			return true;
+	}
+	return false;
+}
+
+static bool may_suspend(struct scheduler *scheduler, const struct task *task,
+			const struct task_suspend_request *request, GError **error)
+{
+	const struct job *job = g_hash_table_lookup(scheduler->jobs, task->id);
+	uint32_t next = task->suspensions->len + 1;
+	g_autofree char *what = NULL;
+
+	if (task->state != TASK_RUNNING)
+		return conflict(error, task, "only a running task can be suspended");
+	if (task_is_migrating(task))
+		return conflict(error, task, "its VMs are being moved to other nodes");
+	if (!job || !job_may_suspend(job))
+		return conflict(error, task, "it is coming to its end");
+	if (request->n == next)
+		return true;
+	what = g_strdup_printf("its next suspension is number %u, not %u", next, request->n);
+	return conflict(error, task, what);
+}
+
+const struct task *scheduler_suspend_task(struct scheduler *scheduler, const char *id,
+					  const char *n, const json_t *body, bool *ret_new,
+					  GError **error)
+{
+	struct task *task = find_task(scheduler, id, error);
+	struct task_suspend_request request;
+	struct task_suspension *suspension;
+	GError *cause = NULL;
+
+	if (!task)
+		return NULL;
+	if (!task_suspend_request_parse(n, body, &request, &cause))
+		return bad_body(error, cause);
+	*ret_new = false;
+	if (was_asked_to_suspend(task, &request))
+		return task;
+	if (!may_suspend(scheduler, task, &request, error))
+		return NULL;
+	suspension = task_suspension_new(request.n, task_placed(task), task->nodes_count,
+					 clock_now_ns());
+	suspension->attempt = request.attempt;
+	suspension->keep = suspension->asked = request.keep;
+	g_ptr_array_add(task->suspensions, suspension);
+	task->state = TASK_SUSPENDING;
+	if (!store_intent(scheduler, task, error)) {
+		scheduler_drop_suspension(task);
+		task->refused_n = 0;
+		task->state = TASK_RUNNING;
+		return NULL;
+	}
+	*ret_new = true;
+	job_suspend(g_hash_table_lookup(scheduler->jobs, id));
+	return task;
+}
+
+static bool may_resume(struct scheduler *scheduler, const struct task *task,
+		       const struct task_resume_request *request, GError **error)
+{
+	const struct job *job = g_hash_table_lookup(scheduler->jobs, task->id);
+	g_autoptr(GError) cause = NULL;
+
+	if (task->state != TASK_SUSPENDED || !job)
+		return conflict(error, task, "only a suspended task can be resumed");
+	if (request->n != task->suspensions->len)
+		return conflict(error, task, "another suspension is its last one");
+	if (request->count != task->nodes_count)
+		return conflict(error, task, "it has another number of nodes");
+	if (!nodes_ready(scheduler, request->nodes, request->count, error))
+		return false;
+	if (!job_match_nodes(job, request->nodes, &cause))
+		return conflict(error, task, cause->message);
+	return true;
+}
+
+const struct task *scheduler_resume_task(struct scheduler *scheduler, const char *id,
+					 const char *n, const json_t *body, bool *ret_new,
+					 GError **error)
+{
+	struct task_resume_request request = {0};
+	struct task *task = read_nodes_request(scheduler, id, n, body, &request, error);
+	g_autofree uint32_t *nodes = request.nodes;
+	struct task_suspension *last;
+
+	if (!task)
+		return NULL;
+	last = task_last_suspension(task);
+	*ret_new = false;
+	if (last && (request.n < last->n ||
+		     (request.n == last->n && request.attempt <= last->resume_attempt)))
+		return task;
+	if (!may_resume(scheduler, task, &request, error))
+		return NULL;
+	last->resume_attempt = request.attempt;
+	last->resumed_nodes = g_steal_pointer(&nodes);
+	last->resume_requested_ns = clock_now_ns();
+	task->state = TASK_RESUMING;
+	if (!store_intent(scheduler, task, error)) {
+		task_suspension_undo(last);
+		last->resume_attempt--;
+		task->state = TASK_SUSPENDED;
+		return NULL;
+	}
+	*ret_new = true;
+	job_resume(g_hash_table_lookup(scheduler->jobs, id));
+	return task;
+}
+
+/* Migrating. */
+
+/* What is known of a request, or of a later try; NULL: nothing. */
+static const struct task_migration *known_migration(const struct task *task,
+						    const struct task_resume_request *request)
+{
+	const struct task_migration *known = task->unmoved;
+
+	if (known && known->n == request->n && known->attempt >= request->attempt)
+		return known;
+	for (guint i = 0; i < task->migrations->len; i++) {
+		known = task->migrations->pdata[i];
+		if (known->n == request->n && known->attempt >= request->attempt)
+			return known;
+	}
+	return NULL;
+}
+
+static bool is_one_of(const uint32_t *nodes, uint32_t count, uint32_t node)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (nodes[i] == node)
+			return true;
+	return false;
+}
+
+/* Those that are the task's already need not be ready. */
+static bool targets_ready(struct scheduler *scheduler, const struct task *task,
+			  const struct task_resume_request *request, GError **error)
+{
+	for (uint32_t i = 0; i < request->count; i++)
+		if (!is_one_of(task_placed(task), task->nodes_count, request->nodes[i]) &&
+		    !nodes_ready(scheduler, &request->nodes[i], 1, error))
+			return false;
+	return true;
+}
+
+static bool may_migrate(struct scheduler *scheduler, const struct task *task,
+			const struct task_resume_request *request, GError **error)
+{
+	const struct job *job = g_hash_table_lookup(scheduler->jobs, task->id);
+	uint32_t next = task->migrations->len + 1;
+	g_autofree char *what = NULL;
+	g_autoptr(GError) cause = NULL;
+
+	if (task->state != TASK_RUNNING)
+		return conflict(error, task, "only VMs of a running task can be moved");
+	if (task_is_migrating(task))
+		return conflict(error, task, "its VMs are being moved already");
+	if (!job || !job_may_suspend(job))
+		return conflict(error, task, "it is coming to its end");
+	what = g_strdup_printf("its next migration is number %u, not %u", next, request->n);
+	if (request->n != next)
+		return conflict(error, task, what);
+	if (request->count != task->nodes_count)
+		return conflict(error, task, "it has another number of nodes");
+	if (!targets_ready(scheduler, task, request, error))
+		return false;
+	if (!job_match_targets(job, request->nodes, &cause))
+		return conflict(error, task, cause->message);
+	return true;
+}
+
+const struct task *scheduler_migrate_task(struct scheduler *scheduler, const char *id,
+					  const char *n, const json_t *body, bool *ret_new,
+					  GError **error)
+{
+	struct task_resume_request request = {0};
+	struct task *task = read_nodes_request(scheduler, id, n, body, &request, error);
+	g_autofree uint32_t *nodes = request.nodes;
+	const struct task_migration *known;
+	struct task_migration *migration;
+
+	if (!task)
+		return NULL;
+	*ret_new = false;
+	known = known_migration(task, &request);
+	if (known && known->attempt == request.attempt &&
+	    !task_migration_goes_to(known, nodes, request.count)) {
+		conflict(error, task, "this migration is known with other nodes");
+		return NULL;
+	}
+	if (known)
+		return task;
+	if (!may_migrate(scheduler, task, &request, error))
+		return NULL;
+	migration = task_migration_new(request.n, task_placed(task), nodes, request.count,
+				       clock_now_ns());
+	migration->attempt = request.attempt;
+	g_ptr_array_add(task->migrations, migration);
+	if (!store_intent(scheduler, task, error)) {
+		g_ptr_array_remove_index(task->migrations, task->migrations->len - 1);
+		return NULL;
+	}
+	*ret_new = true;
+	job_migrate(g_hash_table_lookup(scheduler->jobs, id));
+	return task;
+}
+
+/* Sharing. */
+
+static bool may_share(struct scheduler *scheduler, const struct task *task, GError **error)
+{
+	const struct job *job = g_hash_table_lookup(scheduler->jobs, task->id);
+
+	if (task->state != TASK_RUNNING)
+		return conflict(error, task, "only a running task can be given a share");
+	if (task_is_migrating(task))
+		return conflict(error, task, "its VMs are being moved to other nodes");
+	return (job && job_may_suspend(job)) ||
+	       conflict(error, task, "it is coming to its end");
+}
+
+const struct task *scheduler_share_task(struct scheduler *scheduler, const char *id, const char *n,
+					const json_t *body, bool *ret_new, GError **error)
+{
+	struct task *task = find_task(scheduler, id, error);
+	struct task before;
+	GError *cause = NULL;
+	uint32_t number;
+	double share;
+
+	if (!task)
+		return NULL;
+	if (!task_share_request_parse(n, body, &number, &share, &cause))
+		return bad_body(error, cause);
+	*ret_new = false;
+	if (number <= task->share_n)
+		return task;
+	if (!may_share(scheduler, task, error))
+		return NULL;
+	before = *task;
+	task->share_n = number;
+	task->share = share;
+	task->share_requested_ns = clock_now_ns();
+	task->share_set_ns = 0;
+	task->given_cores = task->asked_cores = (double)NAN;
+	if (!store_intent(scheduler, task, error)) {
+		*task = before;
+		return NULL;
+	}
+	*ret_new = true;
+	job_share(g_hash_table_lookup(scheduler->jobs, id));
+	return task;
+}
+
+const struct task *scheduler_task(const struct scheduler *scheduler, const char *id)
+{
+	return g_hash_table_lookup(scheduler->by_id, id);
+}
+
+GPtrArray *scheduler_tasks(const struct scheduler *scheduler)
+{
+	return scheduler->tasks;
+}
+
+struct task_store *scheduler_store(const struct scheduler *scheduler)
+{
+	return scheduler->settings.store;
+}
