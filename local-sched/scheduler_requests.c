@@ -423,7 +423,7 @@ const struct task *scheduler_share_task(struct scheduler *scheduler, const char 
 	struct task *task = find_task(scheduler, id, error);
 	struct task before;
 	GError *cause = NULL;
-	uint32_t number;
+	int64_t number;
 	double share;
 
 	if (!task)

@@ -74,7 +74,7 @@ struct job {
 	uint32_t share_pending;        /* VMs for which the share is not set yet */
 	char *share_trouble;           /* the first that could not be set; NULL: none */
 	struct job_given *given;       /* by source; NULL: no share was ever set */
-	uint32_t given_n;              /* share that the last readings are of; 0: of none as a whole */
+	int64_t given_n;               /* share that the last readings are of; 0: of none as a whole */
 	uint32_t given_pending;
 	guint given_source;
 	bool doomed;        /* its VMs, which stood still, are being removed */

@@ -14,7 +14,7 @@
 /* A call to a host for one VM (setting) or all of the task there (reading). */
 struct question {
 	struct job *job;
-	uint32_t n;      /* of the share */
+	int64_t n;       /* of the share */
 	uint32_t source; /* or place */
 };
 

@@ -9,7 +9,7 @@
 
 #define WHAT "task"
 #define REPETITIONS_MAX 1000000
-#define SHARES_MAX 1000000000
+#define SHARES_MAX (G_MAXINT64 / 2) /* those who ask may count in milliseconds */
 #define DEADLINE_MAX_S 4e6 /* in milliseconds it fits a timer */
 
 G_DEFINE_QUARK(virtbed-task, task_error)
@@ -214,7 +214,7 @@ struct task *task_parse_request(const char *id, const json_t *body, uint32_t nod
 	return g_steal_pointer(&task);
 }
 
-bool task_share_request_parse(const char *n, const json_t *body, uint32_t *ret_n,
+bool task_share_request_parse(const char *n, const json_t *body, int64_t *ret_n,
 			      double *ret_share, GError **error)
 {
 	guint64 number = 0;
@@ -228,7 +228,7 @@ bool task_share_request_parse(const char *n, const json_t *body, uint32_t *ret_n
 		return false;
 	if (!(share > 0 && share <= 1))
 		return bad_request(error, "share", "must be above 0 and at most 1");
-	*ret_n = (uint32_t)number;
+	*ret_n = (int64_t)number;
 	*ret_share = share;
 	return true;
 }
@@ -435,7 +435,7 @@ static void restore_share(struct task *task, const json_t *object)
 {
 	if (!json_is_object(object))
 		return;
-	task->share_n = (uint32_t)json_integer_value(json_object_get(object, "n"));
+	task->share_n = json_integer_value(json_object_get(object, "n"));
 	task->share = json_number_value(json_object_get(object, "share"));
 	task->share_requested_ns = json_integer_value(json_object_get(object, "requested_ns"));
 	task->share_set_ns = json_integer_value(json_object_get(object, "set_ns"));

@@ -63,10 +63,10 @@ struct task {
 	double host_gap_ns;      /* time of that which the meters did not cover */
 	GPtrArray *suspensions;  /* of struct task_suspension, owned; oldest first */
 	uint32_t refused_n;      /* the last suspension that failed, not stored; 0: none */
-	uint32_t refused_attempt;
+	int64_t refused_attempt;
 	GPtrArray *migrations;   /* of struct task_migration, owned; oldest first */
 	struct task_migration *unmoved; /* the last that failed for all VMs, not stored; NULL: none */
-	uint32_t share_n;        /* which share it was given last; 0: none */
+	int64_t share_n;         /* which share it was given last; 0: none */
 	double share;            /* of its nodes' CPUs, in (0, 1] */
 	int64_t share_requested_ns;
 	int64_t share_set_ns;
@@ -95,7 +95,7 @@ struct task *task_parse_request(const char *id, const json_t *body, uint32_t nod
  * Reads the number of the path and the body of a PUT that gives a task a share. False with `error`
  * (TASK_ERROR, JSON_ERROR), and nothing is written: bad input of the caller.
  */
-bool task_share_request_parse(const char *n, const json_t *body, uint32_t *ret_n,
+bool task_share_request_parse(const char *n, const json_t *body, int64_t *ret_n,
 			      double *ret_share, GError **error);
 
 /* NULL is allowed. */

@@ -145,7 +145,7 @@ struct task_migration *task_migration_restore(const json_t *object)
 		return NULL;
 	migration = task_migration_new((uint32_t)json_integer_value(json_object_get(object, "n")),
 				       none, none, (uint32_t)count, 0);
-	migration->attempt = (uint32_t)json_integer_value(json_object_get(object, "try"));
+	migration->attempt = json_integer_value(json_object_get(object, "try"));
 	for (size_t i = 0; i < G_N_ELEMENTS(times); i++) {
 		int64_t *t_ns = (void *)((char *)migration + times[i].offset);
 

@@ -25,7 +25,7 @@ struct task_migration_vm {
 /* Times: clock_now_ns(), 0: not yet. */
 struct task_migration {
 	uint32_t n;       /* from 1 */
-	uint32_t attempt; /* from 1: "try" */
+	int64_t attempt; /* from 1: "try" */
 	uint32_t count;   /* of the VMs */
 	struct task_migration_vm *vms;
 	uint32_t *placed; /* the nodes where the VMs are after it, by VM */

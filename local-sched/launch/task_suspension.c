@@ -7,7 +7,8 @@
 #include "local-sched/launch/task.h"
 
 #define WHAT "suspension"
-#define ATTEMPTS_MAX 1000000
+#define NUMBER_MAX 1000000
+#define TRY_MAX (G_MAXINT64 / 2) /* those who ask may count in milliseconds */
 
 static const char *const keep_names[] = {
 	[CONFIG_KEEP_AUTO] = "auto",
@@ -177,9 +178,8 @@ struct task_suspension *task_suspension_restore(const json_t *object)
 	suspension = task_suspension_new(
 		(uint32_t)json_integer_value(json_object_get(object, "n")), nodes,
 		(uint32_t)count, 0);
-	suspension->attempt = (uint32_t)json_integer_value(json_object_get(object, "try"));
-	suspension->resume_attempt =
-		(uint32_t)json_integer_value(json_object_get(object, "resume_try"));
+	suspension->attempt = json_integer_value(json_object_get(object, "try"));
+	suspension->resume_attempt = json_integer_value(json_object_get(object, "resume_try"));
 	find_keep(json_string_value(json_object_get(object, "keep")), &suspension->keep);
 	suspension->resumed_nodes = numbers_of(json_object_get(object, "resumed_nodes"), count);
 	for (size_t i = 0; i < G_N_ELEMENTS(times); i++) {
@@ -202,20 +202,20 @@ static bool bad_request(GError **error, const char *key, const char *what)
 
 /* What both kinds have. */
 static bool parse_numbers(const char *n, const json_t *body, uint32_t *ret_n,
-			  uint32_t *ret_attempt, GError **error)
+			  int64_t *ret_attempt, GError **error)
 {
 	guint64 number = 0;
 	int64_t attempt = 1;
 
-	if (!g_ascii_string_to_unsigned(n, 10, 1, ATTEMPTS_MAX, &number, NULL))
+	if (!g_ascii_string_to_unsigned(n, 10, 1, NUMBER_MAX, &number, NULL))
 		return bad_request(error, "number", "must be a whole number from 1");
 	if (!json_is_object(body))
 		return bad_request(error, "body", "must be an object");
 	if (json_object_get(body, "try") &&
-	    !json_get_integer(body, "try", WHAT, 1, ATTEMPTS_MAX, &attempt, error))
+	    !json_get_integer(body, "try", WHAT, 1, TRY_MAX, &attempt, error))
 		return false;
 	*ret_n = (uint32_t)number;
-	*ret_attempt = (uint32_t)attempt;
+	*ret_attempt = attempt;
 	return true;
 }
 

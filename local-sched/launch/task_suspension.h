@@ -25,8 +25,8 @@ struct task_suspension_vm {
 /* Times: clock_now_ns(), 0: not yet. */
 struct task_suspension {
 	uint32_t n;              /* from 1 */
-	uint32_t attempt;        /* to suspend it, from 1: "try" */
-	uint32_t resume_attempt; /* to resume it; 0: none yet */
+	int64_t attempt;         /* to suspend it, from 1: "try" */
+	int64_t resume_attempt;  /* to resume it; 0: none yet */
 	enum config_keep keep;   /* as was asked for; what was done, once it is suspended */
 	enum config_keep asked;
 	uint32_t count;          /* of the VMs, and the following arrays */
@@ -62,12 +62,12 @@ struct task_suspension *task_suspension_restore(const json_t *object);
 /* Bodies of requests. */
 struct task_suspend_request {
 	uint32_t n;
-	uint32_t attempt;
+	int64_t attempt;
 	enum config_keep keep;
 };
 struct task_resume_request {
 	uint32_t n;
-	uint32_t attempt;
+	int64_t attempt;
 	uint32_t *nodes; /* count of them */
 	uint32_t count;
 };

@@ -60,7 +60,7 @@ static void check_steps(const char *n, const json_t *body)
 	g_autoptr(GError) share_error = NULL;
 	struct task_suspend_request suspend;
 	struct task_resume_request resume = {0};
-	uint32_t number = 0;
+	int64_t number = 0;
 	double share = 0;
 	bool good = task_suspend_request_parse(n, body, &suspend, &suspend_error);
 

@@ -24,6 +24,8 @@ static void test_suspend_requests(void)
 	} cases[] = {
 		{"1", "{}", true, {1, 1, CONFIG_KEEP_AUTO}},
 		{"2", "{\"keep\": \"disk\", \"try\": 3}", true, {2, 3, CONFIG_KEEP_DISK}},
+		/* Controllers count in milliseconds of a run, which may be years. */
+		{"1", "{\"try\": 100000000000}", true, {1, 100000000000, CONFIG_KEEP_AUTO}},
 		{"1", "{\"keep\": \"memory\"}", true, {1, 1, CONFIG_KEEP_MEMORY}},
 		{"0", "{}", false, {0}},
 		{"x", "{}", false, {0}},
