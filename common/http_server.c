@@ -313,8 +313,10 @@ static bool is_foreign(const struct http_server *server, SoupServerMessage *mess
 
 	if (origin && (!site || !host || g_ascii_strcasecmp(site + 3, host) != 0))
 		return true;
-	return host && !g_str_has_prefix(http_listener_address(server->listener), "unix:") &&
-	       !is_loopback(host);
+	if (!host || is_loopback(host))
+		return false;
+	/* Programs call a Unix socket what they like; names with dots come from browsers, through a tunnel. */
+	return !g_str_has_prefix(http_listener_address(server->listener), "unix:") || strchr(host, '.');
 }
 
 /* A request is complete. */

@@ -94,21 +94,26 @@ static double metered_from_s(const struct run_session *session, GPtrArray *meter
 	return meters->len ? from_s : INFINITY;
 }
 
-/* The run's dynamic energy at evenly spaced times, and now. */
-static json_t *energy_json(const struct run_session *session)
+/*
+ * The run's dynamic energy at evenly spaced times, and now, when it is `energy_j`. The meters' accounts of a
+ * service begin anew every minute: what went before is what they lack now.
+ */
+static json_t *energy_json(const struct run_session *session, double energy_j)
 {
 	GPtrArray *meters = remote_fleet_meters(session->fleet);
 	const double from_s = metered_from_s(session, meters);
 	const double now_s = api_now_s(session);
 	json_t *list = json_array();
+	double before_j;
 
 	if (!session->run || !(from_s < now_s))
 		return list;
+	before_j = energy_j - remote_meters_dynamic_j(meters, clock_now_ns());
 	for (int i = 1; i <= ENERGY_POINTS; i++) {
 		const double time_s = from_s + (now_s - from_s) * i / ENERGY_POINTS;
 		const int64_t t_ns = session->t0_ns + (int64_t)(time_s * 1e9);
 
-		json_array_append_new(list, point(time_s, remote_meters_dynamic_j(meters, t_ns)));
+		json_array_append_new(list, point(time_s, before_j + remote_meters_dynamic_j(meters, t_ns)));
 	}
 	return list;
 }
@@ -130,7 +135,7 @@ void power_api_power(struct http_request *request, const char *const *arguments,
 			  session->run ? api_number(progress->energy_j) : json_null(), "limit_j",
 			  session->run && progress->limit_j > 0 ? api_number(progress->limit_j)
 								: json_null(),
-			  "energy", energy_json(session)));
+			  "energy", energy_json(session, progress->energy_j)));
 }
 
 /* What a task earned, and when. */

@@ -210,6 +210,7 @@ static void move_done(int status, json_t *body, const GError *error, void *data)
 		return;
 	}
 	entry->migrate_asked = true;
+	entry->migrate_ns = clock_now_ns(); /* what was known before it says nothing */
 	if (entry->migrate_failed)
 		stay(entry, entry->migrate_reason ?: "its local scheduler took it back");
 }

@@ -90,6 +90,8 @@ void remote_share_failed(struct remote_entry *entry, const char *reason)
 		    entry->task, remote_link_cluster(remote_entry_link(entry))->name,
 		    entry->share_sent, reason ?: "no reason given");
 	entry->share_given = (double)NAN; /* some may have it, and others another one */
+	if (fabs(entry->share_wanted - entry->share_sent) >= SHARES_DIFFER)
+		entry->share_failures = 0; /* another one is wanted by now */
 	if (!entry->share_source)
 		entry->share_source =
 			g_timeout_add(MIN(SHARE_AGAIN_MS << MIN(entry->share_failures, 8),

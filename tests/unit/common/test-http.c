@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Client and server against each other, and each against a raw socket where the peer misbehaves. */
+#include <gio/gunixsocketaddress.h>
 #include <glib/gstdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -377,14 +378,24 @@ static void test_addresses_that_make_no_sense_are_refused(void)
 	}
 }
 
+static GSocketAddress *address_of(const char *address)
+{
+	g_autoptr(GUri) uri = NULL;
+
+	if (g_str_has_prefix(address, "unix:"))
+		return g_unix_socket_address_new(address + strlen("unix:"));
+	uri = g_uri_parse(address, G_URI_FLAGS_NONE, NULL);
+	return g_inet_socket_address_new_from_string(g_uri_get_host(uri),
+						     (guint)g_uri_get_port(uri));
+}
+
 /* Sends `text` over a socket of our own and returns all that came back until the end. */
 static char *converse(const char *address, const char *text)
 {
-	g_autoptr(GUri) uri = g_uri_parse(address, G_URI_FLAGS_NONE, NULL);
-	g_autoptr(GSocketAddress) where = g_inet_socket_address_new_from_string(
-		g_uri_get_host(uri), (guint)g_uri_get_port(uri));
-	g_autoptr(GSocket) socket = g_socket_new(G_SOCKET_FAMILY_IPV4, G_SOCKET_TYPE_STREAM,
-						 G_SOCKET_PROTOCOL_DEFAULT, NULL);
+	g_autoptr(GSocketAddress) where = address_of(address);
+	g_autoptr(GSocket) socket = g_socket_new(g_socket_address_get_family(where),
+						 G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT,
+						 NULL);
 	g_autoptr(GString) answer = g_string_new(NULL);
 	const int64_t deadline_ns = clock_now_ns() + INT64_C(20000000000);
 	char buffer[4096];
@@ -476,6 +487,21 @@ static void test_server_answers_its_own_pages_only(struct fixture *fixture, gcon
 		g_test_message("case %zu: %s", i, answer);
 		g_assert_true(g_str_has_prefix(answer, cases[i].status));
 		g_assert_nonnull(strstr(answer, cases[i].contains));
+	}
+}
+
+/* A browser that was led to a socket through a tunnel names the site that led it there. */
+static void test_socket_is_no_site(struct fixture *fixture, gconstpointer data)
+{
+	static const char *const hosts[] = { "x", "localhost:8080", "127.0.0.1:8080", "evil.example:8080" };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(hosts); i++) {
+		g_autofree char *text =
+			g_strdup_printf("GET /text HTTP/1.1\r\nHost: %s\r\n\r\n", hosts[i]);
+		g_autofree char *answer = converse(http_server_address(fixture->server), text);
+
+		g_assert_cmpint(g_str_has_prefix(answer, "HTTP/1.1 403"), ==, i == 3);
+		g_assert_cmpint(g_str_has_prefix(answer, "HTTP/1.1 200"), ==, i < 3);
 	}
 }
 
@@ -827,6 +853,8 @@ int main(int argc, char **argv)
 		   test_server_says_that_it_closes, teardown);
 	g_test_add("/http/tcp/own-pages", struct fixture, "http://127.0.0.1:0", setup,
 		   test_server_answers_its_own_pages_only, teardown);
+	g_test_add("/http/unix/no-site", struct fixture, NULL, setup, test_socket_is_no_site,
+		   teardown);
 	g_test_add("/http/tcp/pipelined", struct fixture, "http://127.0.0.1:0", setup,
 		   test_pipelined_request_does_not_cancel_a_long_poll, teardown);
 	g_test_add_func("/http/addresses", test_addresses_that_make_no_sense_are_refused);
