@@ -366,7 +366,8 @@ bool run_service_drain(struct run_service *service, bool drain, uint32_t cluster
 			: engine_request_undrain(service->engine, cluster, node);
 	if (why_not)
 		return refuse(error, RUN_SERVICE_ERROR_REFUSED, "%s", why_not);
-	if (already == drain)
+	/* A node that is drained already keeps its reason unless there is a new one. */
+	if (already == drain && !(drain && reason))
 		return true;
 	if (!record_drain(service, drain, cluster, node, reason, user, &fault))
 		return store_fault(service, fault, error);
