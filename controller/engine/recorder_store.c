@@ -298,6 +298,14 @@ bool recorder_store_finish(struct recorder_store *recorder, GError **error)
 	return false;
 }
 
+void recorder_store_fail(struct recorder_store *recorder, const GError *reason)
+{
+	store_rollback(recorder->store);
+	recorder->open = false;
+	if (!recorder->error)
+		recorder->error = g_error_copy(reason);
+}
+
 void recorder_store_free(struct recorder_store *recorder)
 {
 	if (!recorder)

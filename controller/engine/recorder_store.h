@@ -30,6 +30,12 @@ struct engine_recorder *recorder_store_engine(struct recorder_store *recorder);
  */
 bool recorder_store_finish(struct recorder_store *recorder, GError **error);
 
+/*
+ * Something that belongs to what is recorded could not be written, because of `reason` (copied): what is
+ * open is undone, and nothing more is recorded; from then on every write fails.
+ */
+void recorder_store_fail(struct recorder_store *recorder, const GError *reason);
+
 /* NULL is allowed. */
 void recorder_store_free(struct recorder_store *recorder);
 

@@ -28,7 +28,7 @@ static bool G_GNUC_PRINTF(3, 4) refuse(GError **error, enum run_service_error co
 static bool store_fault(struct run_service *service, GError *reason, GError **error)
 {
 	refuse(error, RUN_SERVICE_ERROR_STORE, "the store cannot be written: %s", reason->message);
-	store_rollback(service->session->store);
+	recorder_store_fail(service->recorder, reason);
 	run_session_store_failed(service->session, reason);
 	return false;
 }
@@ -289,10 +289,13 @@ bool run_service_submit(struct run_service *service, const struct run_service_or
 		if (!add_one(service, new_submission(service, order, first, i), &reason))
 			return store_fault(service, reason, error);
 	}
+	if (!make_safe(service, error))
+		return false;
+	/* Only now: what is not on record must not be answered for. */
 	run_service_note_key(service, g_ptr_array_index(service->submissions, first));
 	*ret_first = first;
 	*ret_count = order->count;
-	return make_safe(service, error);
+	return true;
 }
 
 const struct store_submission *run_service_submission(const struct run_service *service,
