@@ -14,19 +14,20 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "controller/run/run_paths.h"
 #include "controller/run/run_supervisor.h"
 
 #define ASK_MS 100
-#define OUR_DIR "/run/virtbed"
 
 enum outcome { TAKEN = 0, OWNED, LEFT_OVER, BROKEN };
 
 /* Made here, not by whoever comes first: two runs must not lock in two places. */
 static char *path_of(const char *name)
 {
-	bool ours = g_mkdir_with_parents(OUR_DIR, 0700) == 0 && g_access(OUR_DIR, W_OK) == 0;
+	bool ours = g_mkdir_with_parents(RUN_PATHS_OUR_DIR, 0700) == 0 &&
+		    g_access(RUN_PATHS_OUR_DIR, W_OK) == 0;
 
-	return g_strdup_printf("%s/run-%s.lock", ours ? OUR_DIR : g_get_tmp_dir(), name);
+	return g_strdup_printf("%s/run-%s.lock", ours ? RUN_PATHS_OUR_DIR : g_get_tmp_dir(), name);
 }
 
 /* One that has ended and was not reaped yet is dead, too. */
@@ -84,11 +85,11 @@ static void remove_left_over(const char *path)
 /* The locks of runs that were killed and never asked for again: each of them is free. */
 static void sweep(void)
 {
-	g_autoptr(GDir) dir = g_dir_open(OUR_DIR, 0, NULL);
+	g_autoptr(GDir) dir = g_dir_open(RUN_PATHS_OUR_DIR, 0, NULL);
 	const char *name;
 
 	while (dir && (name = g_dir_read_name(dir))) {
-		g_autofree char *path = g_build_filename(OUR_DIR, name, NULL);
+		g_autofree char *path = g_build_filename(RUN_PATHS_OUR_DIR, name, NULL);
 
 		if (g_str_has_prefix(name, "run-") && g_str_has_suffix(name, ".lock"))
 			remove_left_over(path);

@@ -125,8 +125,9 @@ char *run_paths_socket_dir(const char *dir, bool *ret_own, GError **error)
 	if (strlen(dir) <= SOCKET_DIR_MAX)
 		return g_strdup(dir);
 	*ret_own = true;
-	if (g_mkdir_with_parents("/run/virtbed", 0700) == 0 && access("/run/virtbed", W_OK) == 0)
-		path = g_strdup("/run/virtbed/run-XXXXXX");
+	if (g_mkdir_with_parents(RUN_PATHS_OUR_DIR, 0700) == 0 &&
+	    access(RUN_PATHS_OUR_DIR, W_OK) == 0)
+		path = g_strdup(RUN_PATHS_OUR_DIR "/run-XXXXXX");
 	else
 		path = g_strdup("/tmp/virtbed-run-XXXXXX");
 	if (g_mkdtemp(path))
@@ -145,7 +146,7 @@ char *run_paths_service_state(void)
 char *run_paths_service_address(void)
 {
 	g_autofree char *path = geteuid() == 0
-					? g_strdup("/run/virtbed/controller.sock")
+					? g_strdup(RUN_PATHS_OUR_DIR "/controller.sock")
 					: g_build_filename(g_get_user_runtime_dir(), "virtbed",
 							   "controller.sock", NULL);
 

@@ -29,6 +29,12 @@ char *run_paths_latest_dir(const char *name);
 char *run_paths_service_state(void);
 
 /*
+ * Where runs of root keep locks and sockets, and labs their state. It is root's alone, or can be
+ * searched by others where a service is for a group: what is in it must be private by its own mode.
+ */
+#define RUN_PATHS_OUR_DIR "/run/virtbed"
+
+/*
  * Where a service is found unless told otherwise: "unix:/run/virtbed/controller.sock" for root, else
  * virtbed/controller.sock in the user's directory for what runs ($XDG_RUNTIME_DIR).
  */

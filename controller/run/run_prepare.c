@@ -382,6 +382,7 @@ bool run_prepare(const struct run_request *request, bool (*stopped)(void *data),
 	if (!check_plan(request, prepared, error) ||
 	    !check_image(prepared->config, request->config_path, error) ||
 	    !run_lock_take(&prepared->lock, prepared->config->name, stopped, data, error) ||
+	    (request->serve && !run_prepare_service_dir(prepared->dir, error)) ||
 	    !make_dirs(prepared, error))
 		return false;
 	prepared->socket_dir =
@@ -389,7 +390,8 @@ bool run_prepare(const struct run_request *request, bool (*stopped)(void *data),
 	if (!prepared->socket_dir)
 		return false;
 	if (request->serve &&
-	    (!(prepared->plan->api = run_prepare_service_address(request, error)) ||
+	    (!(prepared->plan->api = run_prepare_service_address(request, prepared->config,
+								   error)) ||
 	     !check_listen(prepared->plan->api, error)))
 		return false;
 	set_addresses(prepared);

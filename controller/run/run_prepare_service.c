@@ -5,6 +5,8 @@
 #include <glib/gstdio.h>
 #include <grp.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "controller/run/run_paths.h"
 #include "controller/run/run_service.h"
@@ -125,17 +127,104 @@ struct run_plan *run_prepare_service_plan(const struct run_request *request,
 	return g_steal_pointer(&plan);
 }
 
-char *run_prepare_service_address(const struct run_request *request, GError **error)
+/* Whether a directory is a service's, or nothing's yet: then its mode is ours to set. */
+static bool is_for_us(const char *dir)
 {
+	g_autoptr(GDir) entries = g_dir_open(dir, 0, NULL);
+
+	return holds(dir, "plan.json") || (entries && !g_dir_read_name(entries));
+}
+
+bool run_prepare_service_dir(const char *dir, GError **error)
+{
+	struct stat status;
+
+	if (g_mkdir_with_parents(dir, 0700) < 0 || stat(dir, &status) < 0) {
+		g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
+			    "cannot make directory '%s': %s", dir, g_strerror(errno));
+		return false;
+	}
+	if (!(status.st_mode & 0077))
+		return true;
+	if (status.st_uid == geteuid() && is_for_us(dir) && chmod(dir, 0700) == 0)
+		return true;
+	return refuse(error,
+		      "%s is open to other users, whom the state of a service is none of the "
+		      "business of; name another directory with --state, or make it private "
+		      "(chmod 700)",
+		      dir);
+}
+
+/* Whether nobody but the directory's owner gets through it; the group's bits may be an ACL's mask. */
+static bool is_shut(const char *dir)
+{
+	struct stat status;
+
+	return stat(dir, &status) == 0 && !(status.st_mode & (S_IXGRP | S_IXOTH));
+}
+
+/* The first directory on the way from `dir` to the root that lets nobody else through, or NULL. */
+static char *shut_dir(const char *dir)
+{
+	g_autofree char *at = g_canonicalize_filename(dir, NULL);
+
+	while (!is_shut(at)) {
+		char *parent = g_path_get_dirname(at);
+
+		if (g_str_equal(parent, at)) {
+			g_free(parent);
+			return NULL;
+		}
+		g_free(at);
+		at = parent;
+	}
+	return g_steal_pointer(&at);
+}
+
+/*
+ * Runs and labs keep what is theirs in our directory, too, and whoever came first made it for us
+ * alone. What lies in it is private by its own mode; its names stay unknown to others.
+ */
+static bool let_through(const char *dir)
+{
+	struct stat status;
+
+	return stat(dir, &status) == 0 && status.st_uid == geteuid() &&
+	       chmod(dir, (status.st_mode & 07777) | S_IXGRP | S_IXOTH) == 0;
+}
+
+/* Whether the members of service.group get as far as the socket, whose own mode lets them in. */
+static bool open_to_group(const struct run_request *request, const char *group, const char *dir,
+			  GError **error)
+{
+	g_autofree char *shut = NULL;
+
+	if (g_str_equal(dir, RUN_PATHS_OUR_DIR) && is_shut(dir))
+		let_through(dir);
+	shut = shut_dir(dir);
+	return !shut ||
+	       refuse(error,
+		      "%s: service.group: the members of '%s' cannot reach a socket in '%s', since "
+		      "'%s' is private to its owner; name another place with --listen unix:/PATH",
+		      request->config_path, group, dir, shut);
+}
+
+char *run_prepare_service_address(const struct run_request *request, const struct config *config,
+				  GError **error)
+{
+	const struct config_service service = config_service_of(config);
 	g_autofree char *address = request->listen && g_str_has_prefix(request->listen, UNIX)
 					   ? g_strdup(request->listen)
 					   : run_paths_service_address();
 	g_autofree char *dir = g_path_get_dirname(address + strlen(UNIX));
 
 	/* Whom the socket itself lets in is up to its mode. */
-	if (g_mkdir_with_parents(dir, 0755) == 0)
-		return g_steal_pointer(&address);
-	refuse(error, "cannot make directory '%s' for the service's socket: %s", dir,
-	       g_strerror(errno));
-	return NULL;
+	if (g_mkdir_with_parents(dir, 0755) < 0) {
+		refuse(error, "cannot make directory '%s' for the service's socket: %s", dir,
+		       g_strerror(errno));
+		return NULL;
+	}
+	if (service.group && !open_to_group(request, service.group, dir, error))
+		return NULL;
+	return g_steal_pointer(&address);
 }

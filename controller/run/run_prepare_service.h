@@ -20,5 +20,15 @@ bool run_prepare_service(const struct run_request *request, struct run_prepared 
 struct run_plan *run_prepare_service_plan(const struct run_request *request,
 					  const struct run_prepared *prepared, GError **error);
 
-/* Where the controller is to listen (the caller frees), in a directory that is there. */
-char *run_prepare_service_address(const struct run_request *request, GError **error);
+/*
+ * Makes a service's state directory, for its user alone (0700): tasks' output and everybody's names are
+ * in it. One that is there, ours, and a service's or empty, is made so. False with `error` otherwise.
+ */
+bool run_prepare_service_dir(const char *dir, GError **error);
+
+/*
+ * Where the controller is to listen (the caller frees), in a directory that is there, and that the
+ * members of service.group, if `config` names one, can reach. NULL with `error`.
+ */
+char *run_prepare_service_address(const struct run_request *request, const struct config *config,
+				  GError **error);

@@ -4,10 +4,12 @@
 #include <math.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/json.h"
+#include "controller/engine/recorder_store.h"
 #include "controller/run/host_load.h"
 #include "controller/run/run_child.h"
 #include "controller/run/run_estimate.h"
@@ -16,6 +18,7 @@
 #include "controller/run/run_meters.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_plan.h"
+#include "controller/run/run_prepare_service.h"
 #include "controller/run/run_progress.h"
 #include "controller/run/run_supervisor.h"
 #include "controller/run/run_watch.h"
@@ -359,6 +362,129 @@ static void a_long_directory_gets_sockets_elsewhere(void)
 	g_rmdir(base);
 }
 
+static unsigned mode_of(const char *path)
+{
+	struct stat status;
+
+	g_assert_cmpint(stat(path, &status), ==, 0);
+	return status.st_mode & 07777;
+}
+
+static void the_state_of_a_service_is_private(void)
+{
+	g_autofree char *base = temporary_dir();
+	g_autofree char *dir = g_build_filename(base, "state", NULL);
+	g_autofree char *plan = g_build_filename(dir, "plan.json", NULL);
+	g_autofree char *other = g_build_filename(dir, "other", NULL);
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(run_prepare_service_dir(dir, NULL));
+	g_assert_cmpuint(mode_of(dir), ==, 0700);
+	g_assert_cmpint(chmod(dir, 0755), ==, 0);
+	g_assert_true(run_prepare_service_dir(dir, NULL));
+	g_assert_cmpuint(mode_of(dir), ==, 0700);
+	g_assert_cmpint(chmod(dir, 0755), ==, 0);
+	g_assert_true(g_file_set_contents(other, "x", -1, NULL));
+	g_assert_false(run_prepare_service_dir(dir, &error));
+	g_assert_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT);
+	g_assert_cmpuint(mode_of(dir), ==, 0755);
+	g_assert_true(g_file_set_contents(plan, "{}", -1, NULL));
+	g_assert_true(run_prepare_service_dir(dir, NULL));
+	g_assert_cmpuint(mode_of(dir), ==, 0700);
+	g_unlink(plan);
+	g_unlink(other);
+	g_rmdir(dir);
+	g_rmdir(base);
+}
+
+/* A group gets as far as the socket, or is told that it does not. */
+static void a_socket_is_where_its_group_can_reach_it(void)
+{
+	g_autofree char *base = temporary_dir();
+	g_autofree char *dir = g_build_filename(base, "x", NULL);
+	g_autofree char *listen = g_strdup_printf("unix:%s/controller.sock", dir);
+	const struct run_request request = {.config_path = "a.yaml", .listen = listen};
+	struct config_service service = {.group = (char *)"lab"};
+	const struct config config = {.service = &service};
+	g_autoptr(GError) error = NULL;
+	g_autofree char *address = NULL;
+
+	g_assert_null(run_prepare_service_address(&request, &config, &error));
+	g_assert_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT);
+	g_assert_nonnull(strstr(error->message, "a.yaml: service.group: "));
+	g_assert_nonnull(strstr(error->message, base));
+	service.group = NULL;
+	address = run_prepare_service_address(&request, &config, NULL);
+	g_assert_cmpstr(address, ==, listen);
+	if (g_str_equal(g_get_tmp_dir(), "/tmp")) {
+		g_free(address);
+		service.group = (char *)"lab";
+		g_assert_cmpint(chmod(base, 0711), ==, 0);
+		g_assert_cmpint(chmod(dir, 0750), ==, 0);
+		address = run_prepare_service_address(&request, &config, NULL);
+		g_assert_cmpstr(address, ==, listen);
+	}
+	g_rmdir(dir);
+	g_rmdir(base);
+}
+
+/* Locks make the directory for us alone; a service for a group lets others pass, not look. */
+static void a_group_gets_through_our_directory(void)
+{
+	const struct run_request request = {.config_path = "a.yaml"};
+	struct config_service service = {.group = (char *)"lab"};
+	const struct config config = {.service = &service};
+	g_autofree char *name = lock_name();
+	struct run_lock lock = RUN_LOCK_INIT;
+	g_autofree char *address = NULL;
+	unsigned before;
+
+	g_assert_true(run_lock_take(&lock, name, NULL, NULL, NULL));
+	if (geteuid() != 0 || !g_str_has_prefix(lock.path, RUN_PATHS_OUR_DIR)) {
+		run_lock_drop(&lock);
+		g_test_skip("only root's services are found at " RUN_PATHS_OUR_DIR);
+		return;
+	}
+	before = mode_of(RUN_PATHS_OUR_DIR);
+	address = run_prepare_service_address(&request, &config, NULL);
+	g_assert_cmpstr(address, ==, "unix:" RUN_PATHS_OUR_DIR "/controller.sock");
+	g_assert_cmpuint(mode_of(RUN_PATHS_OUR_DIR), ==, before | 0011);
+	g_assert_cmpuint(mode_of(lock.path), ==, 0600);
+	g_chmod(RUN_PATHS_OUR_DIR, (int)before);
+	run_lock_drop(&lock);
+}
+
+/* What belongs together is undone together, and nothing is recorded after it. */
+static void a_recorder_that_failed_records_nothing_more(void)
+{
+	g_autofree char *dir = temporary_dir();
+	g_autofree char *path = g_build_filename(dir, STORE_FILE, NULL);
+	g_autoptr(store_t) store = store_open(dir, true, NULL);
+	struct store_run row = {.policy = (char *)"easy", .limit = 1, .repeat = 1,
+				.host_load = (double)NAN};
+	g_autoptr(GError) reason = g_error_new_literal(STORE_ERROR, STORE_ERROR_CORRUPT, "full");
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) events = NULL;
+	struct recorder_store *recorder;
+	struct engine_recorder *base;
+
+	g_assert_true(store_add_run(store, &row, NULL));
+	recorder = recorder_store_new(store, row.run, NULL, true);
+	base = recorder_store_engine(recorder);
+	g_assert_true(base->event(base, 1, "held", NULL));
+	recorder_store_fail(recorder, reason);
+	g_assert_false(base->event(base, 2, "held", NULL));
+	g_assert_false(base->flush(base));
+	g_assert_false(recorder_store_finish(recorder, &error));
+	g_assert_cmpstr(error->message, ==, "full");
+	events = store_events(store, row.run, NULL);
+	g_assert_cmpuint(events->len, ==, 0);
+	recorder_store_free(recorder);
+	g_clear_pointer(&store, store_close);
+	g_unlink(path);
+	g_rmdir(dir);
+}
+
 /* Progress. */
 
 static void notices_are_numbered_and_few(void)
@@ -544,6 +670,10 @@ int main(int argc, char **argv)
 	g_test_add_func("/meters/missing", hosts_without_a_meter_are_named);
 	g_test_add_func("/load/counters", load_is_read_from_counters);
 	g_test_add_func("/paths/sockets", a_long_directory_gets_sockets_elsewhere);
+	g_test_add_func("/service/state", the_state_of_a_service_is_private);
+	g_test_add_func("/service/group", a_socket_is_where_its_group_can_reach_it);
+	g_test_add_func("/service/our-dir", a_group_gets_through_our_directory);
+	g_test_add_func("/service/recorder", a_recorder_that_failed_records_nothing_more);
 	g_test_add_func("/progress/notices", notices_are_numbered_and_few);
 	g_test_add_func("/progress/line", a_line_says_where_it_is);
 	g_test_add_func("/progress/rubbish", a_status_of_rubbish_makes_a_line);
