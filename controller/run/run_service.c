@@ -155,11 +155,27 @@ static bool find_row(struct run_service *service, GError **error)
 	return true;
 }
 
+/* All at once: a run that has no baseline or no account could not be taken up again. */
+static bool write_beginning(struct run_service *service, const struct remote_baseline *baseline,
+			    GError **error)
+{
+	struct run_session *session = service->session;
+	struct host_load before;
+
+	if (!store_begin(session->store, error))
+		return false;
+	if (store_add_run(session->store, &service->row, error) &&
+	    run_record_baseline(session, service->row.run, baseline, &before, error) &&
+	    run_service_account_begin(service, error))
+		return store_commit(session->store, error);
+	store_rollback(session->store);
+	return false;
+}
+
 static bool begin_new(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
 	struct remote_baseline baseline = {0};
-	struct host_load before;
 	bool good;
 
 	session->progress->phase = RUN_PHASE_SETTLE;
@@ -180,9 +196,7 @@ static bool begin_new(struct run_service *service, GError **error)
 		.gap_s = (double)NAN,
 		.host_load = (double)NAN,
 	};
-	good = store_add_run(session->store, &service->row, error) &&
-	       run_record_baseline(session, service->row.run, &baseline, &before, error) &&
-	       run_service_account_begin(service, error);
+	good = write_beginning(service, &baseline, error);
 	remote_baseline_clear(&baseline);
 	session->run = good ? service->row.run : 0;
 	if (good) {
@@ -212,8 +226,14 @@ static bool recall_tasks(struct run_service *service, GError **error)
 	for (guint i = 0; i < rows->len; i++) {
 		struct store_submission *one = g_ptr_array_index(rows, i);
 
-		if (one->task != i ||
-		    !run_service_make_task(service, one, &workload->tasks[i])) {
+		if (one->task != i) {
+			g_set_error(error, RUN_ERROR, RUN_ERROR_INPUT,
+				    "the store holds task %u where task %u should be: tasks are "
+				    "missing from it; start with another state directory",
+				    one->task, i);
+			return false;
+		}
+		if (!run_service_make_task(service, one, &workload->tasks[i])) {
 			g_set_error(error, RUN_ERROR, RUN_ERROR_INPUT,
 				    "task %u was submitted as one of type '%s', which the "
 				    "configuration does not have any more; put it back",
@@ -289,6 +309,20 @@ static bool restore_drains(struct run_service *service, GError **error)
 	return true;
 }
 
+/* Hosts that the configuration has got since the service first began. */
+static void note_unknown_idle(struct run_service *service)
+{
+	g_autofree char *hosts = run_service_unknown_idle(service);
+	g_autofree char *text = NULL;
+
+	if (!hosts)
+		return;
+	text = g_strdup_printf("idle watts were never measured of %s: all that it draws counts as "
+			       "the service's energy; a new state directory measures anew",
+			       hosts);
+	run_session_note(service->session, (double)NAN, "unmetered", text);
+}
+
 static bool restore(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
@@ -301,6 +335,7 @@ static bool restore(struct run_service *service, GError **error)
 	    !restore_tasks(service, error) || !restore_drains(service, error))
 		return false;
 	run_session_note(session, (double)NAN, "resumed", text);
+	note_unknown_idle(service);
 	run_adopt(service->engine, service->backend, service->submissions->len);
 	remote_backend_wait_asked(service->backend, READY_S);
 	return true;

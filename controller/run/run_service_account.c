@@ -130,28 +130,56 @@ static double age_by_utc_s(const struct run_service *service, const struct accou
 	return fmax(age_s, account->time_s);
 }
 
+/* The document of what hosts draw when idle, as it was measured first; NULL: none is on record. */
+static json_t *read_baseline(const struct run_service *service)
+{
+	g_autofree char *key = run_record_baseline_key(service->row.run);
+	g_autofree char *text = store_get_meta(service->session->store, key);
+
+	return text ? json_parse(text, strlen(text), key, NULL) : NULL;
+}
+
+/* A host's idle watts, or NAN. */
+static double idle_w_of(const json_t *baseline, const char *name)
+{
+	const json_t *host;
+	size_t at;
+
+	json_array_foreach (json_object_get(baseline, "hosts"), at, host)
+		if (g_strcmp0(json_string_value(json_object_get(host, "host")), name) == 0)
+			return json_number_value(json_object_get(host, "idle_w"));
+	return (double)NAN;
+}
+
+char *run_service_unknown_idle(const struct run_service *service)
+{
+	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
+	g_autoptr(json_t) baseline = read_baseline(service);
+	GString *names = g_string_new(NULL);
+
+	for (guint i = 0; i < meters->len; i++) {
+		const struct remote_meter *meter = g_ptr_array_index(meters, i);
+
+		if (isnan(idle_w_of(baseline, meter->host)))
+			g_string_append_printf(names, "%s%s", names->len ? " " : "", meter->host);
+	}
+	return g_string_free(names, names->len == 0);
+}
+
 /* The first sample of each host after now, or those since the account, begins the meters' accounts. */
 static void resume_meters(struct run_service *service, const struct account *account,
 			  int64_t start_ns)
 {
 	struct run_session *session = service->session;
 	GPtrArray *meters = remote_fleet_meters(session->fleet);
-	g_autofree char *key = run_record_baseline_key(service->row.run);
-	g_autofree char *text = store_get_meta(session->store, key);
-	g_autoptr(json_t) baseline = text ? json_parse(text, strlen(text), key, NULL) : NULL;
-	json_t *hosts = json_object_get(baseline, "hosts");
-	const json_t *host;
-	size_t at;
+	g_autoptr(json_t) baseline = read_baseline(service);
 
 	for (guint i = 0; i < meters->len; i++) {
 		struct remote_meter *meter = g_ptr_array_index(meters, i);
-		double idle_w = 0;
+		const double idle_w = idle_w_of(baseline, meter->host);
 
-		json_array_foreach (hosts, at, host)
-			if (g_strcmp0(json_string_value(json_object_get(host, "host")),
-				      meter->host) == 0)
-				idle_w = json_number_value(json_object_get(host, "idle_w"));
-		remote_meter_start(meter, start_ns, idle_w);
+		/* Unknown: run_service_unknown_idle() is told to people. */
+		remote_meter_start(meter, start_ns, isnan(idle_w) ? 0 : idle_w);
 	}
 	for (uint32_t i = 0; start_ns == account->at_ns && i < session->config->clusters_count;
 	     i++) {

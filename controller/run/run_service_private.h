@@ -46,6 +46,12 @@ bool run_service_account_resume(struct run_service *service, GError **error);
 /* Notes how far time and energy are; false with `error`: not on record. */
 bool run_service_account_keep(struct run_service *service, GError **error);
 
+/*
+ * The hosts with a meter whose idle watts were not measured when the service first began, since the
+ * configuration had not got them then, or NULL (the caller frees). All that these draw counts as dynamic.
+ */
+char *run_service_unknown_idle(const struct run_service *service);
+
 /* Dynamic energy since the service first began; NAN where a host has no meter. */
 double run_service_energy_j(const struct run_service *service);
 
