@@ -127,9 +127,8 @@ static void add_change(struct history *history, double requested_s, const char *
 }
 
 static json_t *places_json(const struct run_session *session, const struct engine_task *task,
-			   GPtrArray *migrations)
+			   GPtrArray *suspensions, GPtrArray *migrations)
 {
-	g_autoptr(GPtrArray) suspensions = store_suspensions(session->store, session->run, NULL);
 	struct history history = {.cluster = &session->config->clusters[task->cluster],
 				  .places = json_array()};
 	g_autoptr(GString) now = g_string_new(NULL);
@@ -137,13 +136,11 @@ static json_t *places_json(const struct run_session *session, const struct engin
 	for (guint i = 0; suspensions && i < suspensions->len; i++) {
 		const struct store_suspension *one = g_ptr_array_index(suspensions, i);
 
-		if (one->task != task->task->id || one->attempt != task->attempts)
-			continue;
 		add_change(&history, one->requested_s, one->nodes);
 		if (one->to_nodes && isfinite(one->since_s))
 			add_place(&history, one->since_s, "resumed", one->to_nodes);
 	}
-	for (guint i = 0; i < migrations->len; i++) {
+	for (guint i = 0; migrations && i < migrations->len; i++) {
 		const struct store_migration *one = g_ptr_array_index(migrations, i);
 
 		add_change(&history, one->requested_s, one->nodes);
@@ -159,27 +156,11 @@ static json_t *places_json(const struct run_session *session, const struct engin
 	return history.places;
 }
 
-/* The migrations of the present attempt of a task. */
-static GPtrArray *migrations_of(const struct run_session *session, const struct engine_task *task)
-{
-	GPtrArray *all = store_migrations(session->store, session->run, NULL);
-
-	if (!all)
-		return g_ptr_array_new();
-	for (guint i = all->len; i-- > 0;) {
-		const struct store_migration *one = g_ptr_array_index(all, i);
-
-		if (one->task != task->task->id || one->attempt != task->attempts)
-			g_ptr_array_remove_index(all, i);
-	}
-	return all;
-}
-
 static json_t *migrations_json(const struct config_cluster *cluster, GPtrArray *migrations)
 {
 	json_t *list = json_array();
 
-	for (guint i = 0; i < migrations->len; i++) {
+	for (guint i = 0; migrations && i < migrations->len; i++) {
 		const struct store_migration *one = g_ptr_array_index(migrations, i);
 
 		json_array_append_new(
@@ -208,16 +189,14 @@ static json_t *share_json(const struct run_session *session, const struct engine
 }
 
 /* When it was off its nodes in the present attempt; to_s null: it still is. */
-static json_t *suspended_json(const struct run_session *session, const struct engine_task *task)
+static json_t *suspended_json(GPtrArray *suspensions)
 {
-	g_autoptr(GPtrArray) suspensions = store_suspensions(session->store, session->run, NULL);
 	json_t *list = json_array();
 
 	for (guint i = 0; suspensions && i < suspensions->len; i++) {
 		const struct store_suspension *one = g_ptr_array_index(suspensions, i);
 
-		if (one->task == task->task->id && one->attempt == task->attempts &&
-		    isfinite(one->suspended_s))
+		if (isfinite(one->suspended_s))
 			json_array_append_new(list, json_pack("{s:i, s:f, s:o, s:b}", "n",
 							      (int)one->n, "from_s",
 							      one->suspended_s, "to_s",
@@ -232,15 +211,19 @@ static json_t *task_json_whole(const struct run_session *session, uint32_t index
 {
 	const struct engine_task *task = engine_task(session->engine, index);
 	json_t *object = task_json(session, index);
+	g_autoptr(GPtrArray) suspensions = NULL;
 	g_autoptr(GPtrArray) migrations = NULL;
 
 	if (!task->nodes_count)
 		return object;
-	migrations = migrations_of(session, task);
+	suspensions = store_task_suspensions(session->store, session->run, task->task->id,
+					     task->attempts, NULL);
+	migrations = store_task_migrations(session->store, session->run, task->task->id,
+					   task->attempts, NULL);
 	json_object_set_new(object, "migrated",
 			    migrations_json(&session->config->clusters[task->cluster], migrations));
-	json_object_set_new(object, "places", places_json(session, task, migrations));
-	json_object_set_new(object, "suspended", suspended_json(session, task));
+	json_object_set_new(object, "places", places_json(session, task, suspensions, migrations));
+	json_object_set_new(object, "suspended", suspended_json(suspensions));
 	if (session->config->clusters[task->cluster].shared) {
 		json_object_set_new(object, "yield",
 				    task->yield > 0 ? json_real(task->yield) : json_null());

@@ -227,6 +227,9 @@ bool store_put_suspension(struct store *store, const struct store_suspension *su
  * by the caller. None in files of version 1.
  */
 GPtrArray *store_suspensions(struct store *store, int64_t run, GError **error);
+/* Those of one attempt of a task, by number. */
+GPtrArray *store_task_suspensions(struct store *store, int64_t run, uint32_t task, uint32_t attempt,
+				  GError **error);
 void store_suspension_free(struct store_suspension *suspension);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_suspension_t, store_suspension_free)
 
@@ -244,6 +247,9 @@ bool store_put_migration(struct store *store, const struct store_migration *migr
  * the caller. None in files before version 4; nor of the three below.
  */
 GPtrArray *store_migrations(struct store *store, int64_t run, GError **error);
+/* Those of one attempt of a task, by number. */
+GPtrArray *store_task_migrations(struct store *store, int64_t run, uint32_t task, uint32_t attempt,
+				 GError **error);
 void store_migration_free(struct store_migration *migration);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_migration_t, store_migration_free)
 

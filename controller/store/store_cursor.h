@@ -120,3 +120,23 @@ static inline GPtrArray *list_of_run_since(struct store *store, int version,
 		return g_ptr_array_new_with_free_func(free_row);
 	return list_of_run(store, which, run, read_row, free_row, doing, error);
 }
+
+/* The same of a statement that takes a run, a task and an attempt. */
+static inline GPtrArray *list_of_attempt_since(struct store *store, int version,
+					       enum store_statement which, int64_t run,
+					       uint32_t task, uint32_t attempt,
+					       read_row_f read_row, GDestroyNotify free_row,
+					       const char *doing, GError **error)
+{
+	sqlite3_stmt *statement;
+
+	if (store->version < version)
+		return g_ptr_array_new_with_free_func(free_row);
+	statement = store_statement(store, which, error);
+	if (!statement)
+		return NULL;
+	sqlite3_bind_int64(statement, 1, run);
+	sqlite3_bind_int64(statement, 2, task);
+	sqlite3_bind_int64(statement, 3, attempt);
+	return list_rows(store, statement, read_row, free_row, doing, error);
+}

@@ -63,6 +63,15 @@ GPtrArray *store_migrations(struct store *store, int64_t run, GError **error)
 				 "read the migrations", error);
 }
 
+GPtrArray *store_task_migrations(struct store *store, int64_t run, uint32_t task, uint32_t attempt,
+				 GError **error)
+{
+	return list_of_attempt_since(store, VERSION_MIGRATIONS, STORE_LIST_TASK_MIGRATIONS, run,
+				     task, attempt, read_migration,
+				     (GDestroyNotify)store_migration_free, "read the migrations",
+				     error);
+}
+
 bool store_put_migration_vm(struct store *store, const struct store_migration_vm *vm,
 			    GError **error)
 {

@@ -10,6 +10,14 @@
 /* The first version whose tasks have deadlines. */
 #define VERSION_DEADLINES 3
 
+/* The columns of rows that are read in two ways. */
+#define SUSPENSION                                                                                 \
+	"run, task, attempt, n, cluster, nodes, to_nodes, by_person, held, requested_s,"           \
+	" suspended_s, exec_s, resume_requested_s, resumed_s, since_s, freeze_s, save_s,"          \
+	" restore_s, resume_s, skew_s"
+#define MIGRATION                                                                                  \
+	"run, task, attempt, n, cluster, nodes, to_nodes, by_person, requested_s, ended_s, reason"
+
 static const char *const statement_sql[STORE_STATEMENTS] = {
 	[STORE_SET_META] = "INSERT INTO meta VALUES (?, ?)"
 			   " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
@@ -59,10 +67,10 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 	[STORE_PUT_SUSPENSION] = "INSERT OR REPLACE INTO suspension VALUES"
 				 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[STORE_LIST_SUSPENSIONS] =
-		"SELECT run, task, attempt, n, cluster, nodes, to_nodes, by_person, held,"
-		" requested_s, suspended_s, exec_s, resume_requested_s, resumed_s, since_s,"
-		" freeze_s, save_s, restore_s, resume_s, skew_s"
-		" FROM suspension WHERE run = ? ORDER BY task, attempt, n",
+		"SELECT " SUSPENSION " FROM suspension WHERE run = ? ORDER BY task, attempt, n",
+	[STORE_LIST_TASK_SUSPENSIONS] =
+		"SELECT " SUSPENSION " FROM suspension"
+		" WHERE run = ? AND task = ? AND attempt = ? ORDER BY n",
 	[STORE_PUT_SUSPENSION_VM] =
 		"INSERT INTO suspension_vm VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 		" ON CONFLICT (run, task, attempt, n, vm) DO UPDATE SET"
@@ -76,8 +84,10 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 	[STORE_PUT_MIGRATION] = "INSERT OR REPLACE INTO migration VALUES"
 				" (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[STORE_LIST_MIGRATIONS] =
-		"SELECT run, task, attempt, n, cluster, nodes, to_nodes, by_person, requested_s,"
-		" ended_s, reason FROM migration WHERE run = ? ORDER BY task, attempt, n",
+		"SELECT " MIGRATION " FROM migration WHERE run = ? ORDER BY task, attempt, n",
+	[STORE_LIST_TASK_MIGRATIONS] =
+		"SELECT " MIGRATION " FROM migration"
+		" WHERE run = ? AND task = ? AND attempt = ? ORDER BY n",
 	[STORE_PUT_MIGRATION_VM] =
 		"INSERT OR REPLACE INTO migration_vm VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[STORE_LIST_MIGRATION_VMS] =

@@ -69,6 +69,15 @@ GPtrArray *store_suspensions(struct store *store, int64_t run, GError **error)
 				 "read the suspensions", error);
 }
 
+GPtrArray *store_task_suspensions(struct store *store, int64_t run, uint32_t task, uint32_t attempt,
+				  GError **error)
+{
+	return list_of_attempt_since(store, VERSION_SUSPENSIONS, STORE_LIST_TASK_SUSPENSIONS, run,
+				     task, attempt, read_suspension,
+				     (GDestroyNotify)store_suspension_free, "read the suspensions",
+				     error);
+}
+
 void store_suspension_free(struct store_suspension *suspension)
 {
 	if (!suspension)

@@ -269,6 +269,8 @@ static void test_older(struct fixture *fixture, const void *data)
 	g_assert_cmpuint(length(store_submissions(store, fixture->run, NULL)), ==, 0);
 	g_assert_cmpuint(length(store_drains(store, fixture->run, NULL)), ==, 0);
 	g_assert_cmpuint(length(store_migrations(store, fixture->run, NULL)), ==, 0);
+	g_assert_cmpuint(length(store_task_migrations(store, fixture->run, 7, 1, NULL)), ==, 0);
+	g_assert_cmpuint(length(store_task_suspensions(store, fixture->run, 7, 1, NULL)), ==, 0);
 	g_assert_cmpuint(length(store_suspensions(store, fixture->run, NULL)), ==, 0);
 	reopen(fixture, true);
 	store = fixture->store;
@@ -280,6 +282,9 @@ static void test_older(struct fixture *fixture, const void *data)
 	g_assert_cmpint(store->version, ==, STORE_SCHEMA_VERSION);
 	g_assert_cmpuint(length(store_submissions(store, fixture->run, NULL)), ==, 1);
 	g_assert_cmpuint(length(store_migrations(store, fixture->run, NULL)), ==, 1);
+	g_assert_cmpuint(length(store_task_migrations(store, fixture->run, 7, 1, NULL)), ==, 1);
+	g_assert_cmpuint(length(store_task_migrations(store, fixture->run, 7, 2, NULL)), ==, 0);
+	g_assert_cmpuint(length(store_task_migrations(store, fixture->run, 6, 1, NULL)), ==, 0);
 }
 
 #define TEST(path, data, function) \

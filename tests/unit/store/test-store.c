@@ -404,6 +404,9 @@ static void test_suspensions(struct fixture *fixture, const void *data)
 	struct store_suspension row = some_suspension;
 	struct store_suspension_vm vm = {.task = 3, .attempt = 1, .n = 2, .vm = 1};
 	g_autoptr(GPtrArray) rows = NULL;
+	g_autoptr(GPtrArray) of_task = NULL;
+	g_autoptr(GPtrArray) none = NULL;
+	g_autoptr(GPtrArray) others = NULL;
 	g_autoptr(GPtrArray) vms = NULL;
 	const struct store_suspension *read;
 	const struct store_suspension_vm *read_vm;
@@ -443,6 +446,16 @@ static void test_suspensions(struct fixture *fixture, const void *data)
 	g_assert_cmpfloat(read->since_s, ==, 21);
 	g_assert_cmpfloat(read->skew_s, ==, 0.001);
 	g_assert_true(isnan(read->restore_s));
+	of_task = store_task_suspensions(fixture->store, row.run, 3, 1, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(of_task->len, ==, 2);
+	read = g_ptr_array_index(of_task, 1);
+	g_assert_cmpuint(read->n, ==, 2);
+	g_assert_cmpfloat(read->skew_s, ==, 0.001);
+	none = store_task_suspensions(fixture->store, row.run, 3, 2, &error);
+	others = store_task_suspensions(fixture->store, row.run, 2, 1, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(none->len + others->len, ==, 0);
 	vms = store_suspension_vms(fixture->store, row.run, &error);
 	g_assert_no_error(error);
 	g_assert_cmpuint(vms->len, ==, 1);
