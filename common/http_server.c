@@ -156,9 +156,12 @@ int64_t http_request_peer_uid(struct http_request *request)
 	struct ucred peer;
 	socklen_t length = sizeof(peer);
 
-	if (!socket || g_socket_get_family(socket) != G_SOCKET_FAMILY_UNIX ||
+	if (socket && (g_socket_get_family(socket) == G_SOCKET_FAMILY_IPV4 ||
+		       g_socket_get_family(socket) == G_SOCKET_FAMILY_IPV6))
+		return HTTP_PEER_ANYBODY;
+	if (!socket ||
 	    getsockopt(g_socket_get_fd(socket), SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0)
-		return -1;
+		return HTTP_PEER_UNKNOWN;
 	return peer.uid;
 }
 

@@ -75,9 +75,14 @@ const char *http_request_query(struct http_request *request, const char *key);
 /* A header of the request (borrowed), or NULL. */
 const char *http_request_header(struct http_request *request, const char *name);
 
+/* Who asks where there is no user id: anybody, over loopback; somebody whom the kernel does not name. */
+#define HTTP_PEER_ANYBODY (-1)
+#define HTTP_PEER_UNKNOWN (-2)
+
 /*
- * The user id of the process that asks over a Unix socket, as it was when it connected; -1 where it
- * is not known: on loopback.
+ * The user id of the process that asks over a Unix socket, as it was when it connected;
+ * HTTP_PEER_ANYBODY on loopback, HTTP_PEER_UNKNOWN where the kernel does not tell or the peer is gone:
+ * that one may do nothing that is not everybody's to do.
  */
 int64_t http_request_peer_uid(struct http_request *request);
 

@@ -16,7 +16,7 @@
 
 /* Who asks. */
 struct service_peer {
-	int64_t uid; /* -1: not known */
+	int64_t uid; /* or HTTP_PEER_ANYBODY, HTTP_PEER_UNKNOWN */
 	char *user;  /* name or number; NULL: not known */
 };
 struct service_peer service_peer_of(struct http_request *request);

@@ -4,6 +4,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/http_client.h"
@@ -76,7 +77,15 @@ static void handle_text(struct http_request *request, const char *const *argumen
 	http_request_reply_bytes(request, 200, "text/css", bytes);
 }
 
+static void handle_peer(struct http_request *request, const char *const *arguments, json_t *body,
+			void *data)
+{
+	http_request_reply(request, 200, json_pack("{s:I}", "uid",
+						   (json_int_t)http_request_peer_uid(request)));
+}
+
 static const struct http_route routes[] = {
+	{ "GET", "/v1/peer", handle_peer },
 	{ "GET", "/v1/ok", handle_ok },
 	{ "GET", "/text", handle_text },
 	{ "PUT", "/v1/echo/*/x/*", handle_echo },
@@ -130,6 +139,17 @@ static void on_status(int status, json_t *body, const GError *error, void *data)
 	fixture->status = status;
 	fixture->code = error ? error->code : 0;
 	g_assert_true(!error || error->domain == HTTP_ERROR);
+}
+
+static void test_a_unix_socket_tells_who_asks(struct fixture *fixture, gconstpointer address)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(json_t) answer =
+		http_client_call(fixture->client, "GET", "/v1/peer", NULL, 10, &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpint(json_integer_value(json_object_get(answer, "uid")), ==,
+			address ? HTTP_PEER_ANYBODY : (json_int_t)getuid());
 }
 
 static void test_calls_get_what_the_handler_answers(struct fixture *fixture, gconstpointer data)
@@ -845,6 +865,10 @@ int main(int argc, char **argv)
 	add("free-ends-call", test_freeing_the_client_ends_a_waiting_call);
 	add("restart", test_client_survives_a_server_restart);
 	add("left", test_connections_that_clients_leave_are_closed);
+	g_test_add("/http/unix/peer", struct fixture, NULL, setup, test_a_unix_socket_tells_who_asks,
+		   teardown);
+	g_test_add("/http/tcp/peer", struct fixture, "http://127.0.0.1:0", setup,
+		   test_a_unix_socket_tells_who_asks, teardown);
 	g_test_add("/http/unix/socket", struct fixture, NULL, setup,
 		   test_socket_is_private_and_a_stale_one_replaced, teardown);
 	g_test_add("/http/tcp/rubbish", struct fixture, "http://127.0.0.1:0", setup,
