@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/json.h"
+#include "controller/api/fleet_api.h"
 #include "controller/api/task_api.h"
 #include "controller/engine/engine.h"
 
@@ -33,11 +34,21 @@ void service_peer_clear(struct service_peer *peer)
 	g_free(peer->user);
 }
 
+/* Whether it is known who asks, or need not be, or answers the request. */
+static bool is_named(struct http_request *request, int64_t uid)
+{
+	if (uid == HTTP_PEER_UNKNOWN)
+		http_request_fail(request, 403, "it cannot be told which user asks; ask again");
+	return uid != HTTP_PEER_UNKNOWN;
+}
+
 bool service_api_may(struct http_request *request, int64_t owner)
 {
 	const int64_t uid = http_request_peer_uid(request);
 
-	if (uid < 0 || uid == 0 || uid == (int64_t)geteuid() || (owner >= 0 && uid == owner))
+	if (!is_named(request, uid))
+		return false;
+	if (uid == HTTP_PEER_ANYBODY || uid == 0 || uid == (int64_t)geteuid() || (owner >= 0 && uid == owner))
 		return true;
 	http_request_fail(request, 403,
 			  owner >= 0 ? "the task is another user's"
@@ -186,6 +197,8 @@ void service_api_submit(struct http_request *request, const struct run_session *
 	if (!is_served(request, session))
 		return;
 	peer = service_peer_of(request);
+	if (!is_named(request, peer.uid))
+		return;
 	done = read_order(body, &order, &error);
 	if (done) {
 		order.user = peer.user;
@@ -350,27 +363,6 @@ static bool find_node(struct http_request *request, const struct config *config,
 	return false;
 }
 
-static json_t *node_json(const struct run_session *session, uint32_t cluster, uint32_t index)
-{
-	const struct config_cluster *config = &session->config->clusters[cluster];
-	const struct engine_node node = engine_node(session->engine, cluster, index);
-	const bool busy = node.task != UINT32_MAX;
-	g_autofree char *name = g_strdup_printf("%s-n%u", config->name, index);
-
-	return json_pack("{s:s, s:i, s:s, s:s?, s:s, s:s?, s:o}", "cluster", config->name, "node",
-			 (int)index, "name", name, "host",
-			 config->hosts_count
-				 ? config->hosts[config_cluster_host(config, index)].name
-				 : NULL,
-			 "state",
-			 node.down      ? "down"
-			 : node.drained ? busy ? "draining" : "drained"
-			 : busy         ? "busy"
-					: "idle",
-			 "reason", node.drained ? node.reason : NULL, "task",
-			 busy ? json_integer(node.task) : json_null());
-}
-
 void service_api_drain(struct http_request *request, const struct run_session *session,
 		       const char *const *arguments, const json_t *body, bool drain)
 {
@@ -389,7 +381,7 @@ void service_api_drain(struct http_request *request, const struct run_session *s
 	       run_service_drain(session->service, drain, cluster, node, reason, peer.user, &error);
 	service_peer_clear(&peer);
 	if (done)
-		http_request_reply(request, 202, node_json(session, cluster, node));
+		http_request_reply(request, 202, fleet_node_json(session, cluster, node));
 	else
 		fail(request, error);
 }
