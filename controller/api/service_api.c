@@ -272,49 +272,74 @@ void service_api_decisions(struct http_request *request, const struct run_sessio
 
 /* What a task wrote. */
 
-/* A request that waits for a local scheduler's answer. */
+/*
+ * A request that waits for a local scheduler's answer. A task whose attempt was lost may be planned on
+ * another cluster than the one that has its output: all are asked in turn, its own first.
+ */
 struct output_wait {
 	struct http_request *request;
-	struct remote_link *link;
+	const struct run_session *session;
+	struct remote_link *link; /* who is being asked */
+	char *path;
 	uint32_t task, attempt;
+	uint32_t cluster; /* who is asked first */
+	uint32_t asked;   /* how many have answered */
 };
+
+static void output_wait_free(struct output_wait *wait)
+{
+	g_free(wait->path);
+	g_free(wait);
+}
 
 static void output_cancelled(struct http_request *request, void *data)
 {
 	struct output_wait *wait = data;
 
 	remote_link_forget(wait->link, wait);
-	g_free(wait);
+	output_wait_free(wait);
+}
+
+static void output_done(int status, json_t *body, const GError *error, void *data);
+
+static void output_ask(struct output_wait *wait)
+{
+	const uint32_t count = wait->session->config->clusters_count;
+
+	wait->link = remote_fleet_link(wait->session->fleet,
+				       (wait->cluster + wait->asked) % count);
+	remote_link_send(wait->link, "GET", wait->path, NULL, output_done, wait);
 }
 
 static void output_done(int status, json_t *body, const GError *error, void *data)
 {
-	g_autofree struct output_wait *wait = data;
+	struct output_wait *wait = data;
 	const json_t *output = json_object_get(body, "output");
-	const char *cluster = remote_link_cluster(wait->link)->name;
 
+	if (status == 404 && ++wait->asked < wait->session->config->clusters_count) {
+		output_ask(wait);
+		return;
+	}
 	http_request_on_cancel(wait->request, NULL, NULL);
 	if (status == 404)
 		http_request_fail(wait->request, 404,
-				  "the local scheduler of cluster '%s' has no output of task %u any "
-				  "more",
-				  cluster, wait->task);
+				  "no local scheduler has output of task %u any more", wait->task);
 	else if (error)
 		http_request_fail(wait->request, 503,
 				  "the local scheduler of cluster '%s' cannot be asked: %s",
-				  cluster, error->message);
+				  remote_link_cluster(wait->link)->name, error->message);
 	else
 		http_request_reply(wait->request, 200,
 				   json_pack("{s:i, s:i, s:s?}", "task", (int)wait->task,
 					     "attempt", (int)wait->attempt, "output",
 					     json_string_value(output)));
+	output_wait_free(wait);
 }
 
 void service_api_output(struct http_request *request, const struct run_session *session,
 			const char *number)
 {
 	const struct engine_task *task;
-	g_autofree char *path = NULL;
 	struct output_wait *wait;
 	uint32_t index;
 
@@ -329,14 +354,15 @@ void service_api_output(struct http_request *request, const struct run_session *
 	wait = g_new0(struct output_wait, 1);
 	*wait = (struct output_wait){
 		.request = request,
-		.link = remote_fleet_link(session->fleet, task->cluster),
+		.session = session,
+		.path = g_strdup_printf("/v1/tasks/%s-%" PRId64 "-%u-%u", session->plan->experiment,
+					session->run, index, task->attempts),
 		.task = index,
 		.attempt = task->attempts,
+		.cluster = task->cluster,
 	};
-	path = g_strdup_printf("/v1/tasks/%s-%" PRId64 "-%u-%u", session->plan->experiment,
-			       session->run, index, task->attempts);
 	http_request_on_cancel(request, output_cancelled, wait);
-	remote_link_send(wait->link, "GET", path, NULL, output_done, wait);
+	output_ask(wait);
 }
 
 /* Nodes. */

@@ -48,6 +48,6 @@ void service_api_drain(struct http_request *request, const struct run_session *s
 void service_api_decisions(struct http_request *request, const struct run_session *session,
 			   const char *number);
 
-/* GET /v1/tasks/N/output: what its last attempt wrote, asked of the local scheduler. */
+/* GET /v1/tasks/N/output: what its last attempt wrote, asked of the local schedulers. */
 void service_api_output(struct http_request *request, const struct run_session *session,
 			const char *number);
