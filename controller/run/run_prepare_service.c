@@ -127,12 +127,16 @@ struct run_plan *run_prepare_service_plan(const struct run_request *request,
 	return g_steal_pointer(&plan);
 }
 
-/* Whether a directory is a service's, or nothing's yet: then its mode is ours to set. */
+/*
+ * Whether a directory is a service's, or nothing's yet: then its mode is ours to set. The one that is
+ * named after us may hold labs' and local schedulers' data, too, which are as private.
+ */
 static bool is_for_us(const char *dir)
 {
+	g_autofree char *usual = run_paths_service_state();
 	g_autoptr(GDir) entries = g_dir_open(dir, 0, NULL);
 
-	return holds(dir, "plan.json") || (entries && !g_dir_read_name(entries));
+	return g_str_equal(dir, usual) || holds(dir, "plan.json") || (entries && !g_dir_read_name(entries));
 }
 
 bool run_prepare_service_dir(const char *dir, GError **error)
