@@ -341,6 +341,7 @@ void engine_free(struct engine *engine)
 	g_free(engine->suspended_tasks);
 	g_free(engine->reservations);
 	g_free(engine->placeholders);
+	g_clear_pointer(&engine->recorded, g_bytes_unref);
 	g_free(engine->because);
 	g_free(engine->marks);
 	g_free(engine->reason);

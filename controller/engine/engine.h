@@ -200,7 +200,10 @@ struct engine_migration {
  * borrowed for the call.
  */
 struct engine_recorder {
-	/* A mapping event with at least one mappable task, before its actions are carried out. */
+	/*
+	 * A mapping event with at least one mappable task, before its actions are carried out;
+	 * engine_setup.record_news says which.
+	 */
 	bool (*decision)(struct engine_recorder *recorder, const struct policy *policy,
 			 const struct sched_snapshot *snapshot, const struct sched_plan *plan);
 	/* A task changed; also called once for each task when it arrives. */
@@ -262,6 +265,11 @@ struct engine_setup {
 	double duration_s;         /* > 0; INFINITY: of an open workload without a limit */
 	uint64_t seed;             /* of the policy's own choices */
 	struct engine_recorder *recorder; /* NULL: none */
+	/*
+	 * Runs that never end: a decision is not recorded that leaves all tasks waiting as the one
+	 * before it did, with the same promises. Has no effect where machines have queues.
+	 */
+	bool record_news;
 	/*
 	 * Lower limits, ascending and below limit_j (or any when that is 0), at which to take an
 	 * interim result as if the run had ended there. Only for policies that do not read the

@@ -337,7 +337,6 @@ static double thread_s(void)
 
 static void decide(struct engine *engine, double now_s, bool between)
 {
-	struct engine_recorder *recorder = engine->setup.recorder;
 	const struct sched_snapshot snapshot = take_snapshot(engine, now_s, between);
 	struct policy_context context = {
 		.scratch = engine->scratch,
@@ -357,9 +356,7 @@ static void decide(struct engine *engine, double now_s, bool between)
 		engine->pruner = plan.pruner;
 		engine_record_pruner(engine, now_s);
 	}
-	if (recorder && recorder->decision &&
-	    !recorder->decision(recorder, &engine->setup.policy, &snapshot, &plan))
-		engine_abort(engine, "the decision could not be recorded");
+	engine_record_decision(engine, &snapshot, &plan);
 	if (!engine->ended)
 		engine_carry_out(engine, &plan);
 }

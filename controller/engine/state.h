@@ -134,6 +134,7 @@ struct engine {
 	uint64_t event_next;           /* number of the next periodic mapping event */
 	/* Since the last mapping event: tasks ended or were submitted or released, or nodes changed. */
 	bool changed_places;
+	GBytes *recorded;              /* record_news: what the last decision on record says (decision_record.c) */
 	double considered_s;           /* deferred tasks up to this time were considered */
 	uint32_t marks_next;
 	struct engine_result *marks;
@@ -174,6 +175,14 @@ void engine_record_pruner(struct engine *engine, double time_s);
 /* Tells the recorder about an event of a node; reason may be NULL. */
 void engine_record_node(struct engine *engine, double time_s, const char *kind,
 			const struct sched_node *node, const char *reason);
+
+/* decision_record.c */
+
+/*
+ * Tells the recorder about a decision, if it is to know (engine_setup.record_news).
+ */
+void engine_record_decision(struct engine *engine, const struct sched_snapshot *snapshot,
+			    const struct sched_plan *plan);
 
 /* lifecycle.c */
 

@@ -351,6 +351,7 @@ static void make_setup(struct run_service *service)
 	service->setup.mapping_interval_s = service->config.mapping_interval_s;
 	service->setup.moments = POLICY_AT_BOTH;
 	service->setup.duration_s = FOREVER_S; /* not INFINITY: snapshots are JSON, too */
+	service->setup.record_news = true;
 	service->setup.recorder = recorder_store_engine(service->recorder);
 }
 

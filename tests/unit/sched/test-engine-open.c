@@ -547,10 +547,76 @@ static void test_anything(void)
 		g_assert_cmpuint(deeds[i], >, 10); /* all were done, many times */
 }
 
+/* A queue in which nothing moves is not recorded again and again. */
+struct still {
+	struct engine_recorder recorder;
+	uint32_t decisions;
+	double last_s;
+};
+
+static bool count_decision(struct engine_recorder *recorder, const struct policy *policy,
+			   const struct sched_snapshot *snapshot, const struct sched_plan *plan)
+{
+	struct still *still = (struct still *)recorder;
+
+	still->decisions++;
+	still->last_s = snapshot->now_s;
+	return true;
+}
+
+static void drain_all(struct bed *bed)
+{
+	for (uint32_t c = 0; c < 2; c++)
+		for (uint32_t n = 0; n < bed->system->clusters[c].nodes; n++)
+			g_assert_null(engine_request_drain(bed->engine, c, n, NULL));
+}
+
+/* Nodes are closed, tasks come, which wait; then one node opens. */
+static void call_still(void *data)
+{
+	const struct sched_task task = { .row = 0, .utility = utility_testbed(1, 1e5, 2e5) };
+	struct bed *bed = data;
+
+	if (bed->caller.called == 1)
+		drain_all(bed);
+	else if (bed->caller.called < bed->caller.calls_count)
+		engine_submit(bed->engine, &task, false);
+	else
+		g_assert_null(engine_request_undrain(bed->engine, 0, 0));
+}
+
+static void check_still(const char *policy, uint32_t recorded)
+{
+	struct still still = { .recorder = { .decision = count_decision } };
+	struct bed bed;
+
+	bed_init(&bed, policy, false, 1);
+	bed.setup.recorder = &still.recorder;
+	bed.setup.record_news = true;
+	bed.setup.moments = POLICY_AT_BOTH;
+	bed.caller.call = call_still;
+	bed.caller.calls_count = 6;
+	for (uint32_t i = 0; i < 6; i++)
+		bed.caller.calls_s[i] = i < 5 ? 10 + i : 3010;
+	bed_run(&bed);
+	g_assert_cmpuint(bed.result.decisions, >, 60);
+	g_assert_cmpuint(still.decisions, ==, recorded);
+	g_assert_cmpfloat(still.last_s, >, 3010);
+	bed_finish(&bed);
+}
+
+/* Tasks wait from 11 s on; one starts at 3010 s, when places are promised to the others, one by one. */
+static void test_still(void)
+{
+	check_still("fcfs", 5);
+	check_still("max-util", 5);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/engine/open/submitted tasks fare as those of a closed workload", test_same);
 	g_test_add_func("/engine/open/people may ask for anything at any time", test_anything);
+	g_test_add_func("/engine/open/a queue that stands still is recorded once", test_still);
 	return g_test_run();
 }

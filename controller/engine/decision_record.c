@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Decisions on record. The snapshot that goes with one names every task that waits: a service, which
+ * never ends, would record the same queue over and over while nothing in it moves.
+ */
+#include <string.h>
+
+#include "controller/engine/state.h"
+
+static bool leaves_waiting(const struct sched_action *action)
+{
+	return action->kind == SCHED_ACTION_PLACEHOLDER || action->kind == SCHED_ACTION_DEFER;
+}
+
+static void say(GByteArray *text, const void *data, size_t size)
+{
+	g_byte_array_append(text, data, (guint)size);
+}
+
+static void say_action(GByteArray *text, const struct sched_action *action)
+{
+	const uint32_t numbers[] = { action->kind, action->task, action->cluster, action->pstate,
+				     action->nodes_count };
+
+	say(text, numbers, sizeof(numbers));
+	say(text, &action->start_s, sizeof(action->start_s));
+	if (action->nodes_count > 0)
+		say(text, action->nodes, action->nodes_count * sizeof(*action->nodes));
+}
+
+/* What a plan says that lets all that wait go on waiting (the caller frees); NULL: it does more. */
+static GBytes *describe_waiting(const struct sched_plan *plan)
+{
+	g_autoptr(GByteArray) text = g_byte_array_new();
+
+	for (uint32_t i = 0; i < plan->actions_count; i++) {
+		if (!leaves_waiting(&plan->actions[i]))
+			return NULL;
+		say_action(text, &plan->actions[i]);
+	}
+	if (plan->note)
+		say(text, plan->note, strlen(plan->note));
+	return g_byte_array_free_to_bytes(g_steal_pointer(&text));
+}
+
+/* Whether the last decision on record says the same, and nothing has come of either. */
+static bool is_on_record(struct engine *engine, const struct sched_plan *plan)
+{
+	g_autoptr(GBytes) last = g_steal_pointer(&engine->recorded);
+
+	if (!engine->setup.record_news || engine->queues)
+		return false;
+	engine->recorded = describe_waiting(plan);
+	return last && engine->recorded && g_bytes_equal(last, engine->recorded);
+}
+
+void engine_record_decision(struct engine *engine, const struct sched_snapshot *snapshot,
+			    const struct sched_plan *plan)
+{
+	struct engine_recorder *recorder = engine->setup.recorder;
+
+	if (!recorder || !recorder->decision || is_on_record(engine, plan))
+		return;
+	if (!recorder->decision(recorder, &engine->setup.policy, snapshot, plan))
+		engine_abort(engine, "the decision could not be recorded");
+}
