@@ -275,7 +275,7 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 	init_nodes(engine);
 	engine_hosts_init(engine);
 	engine_queues_init(engine);
-	engine->considered_s = -INFINITY;
+	engine->considered_s = engine->asked_s = -INFINITY;
 	return engine;
 }
 

@@ -262,6 +262,11 @@ struct engine_setup {
 	 * come or gone, or the time of a deferred task has come.
 	 */
 	enum policy_moments moments;
+	/*
+	 * Mapping events for such changes are this far apart at least: the first of many takes place at
+	 * once, the next one is for all that came meanwhile. 0: there is one for each.
+	 */
+	double changes_apart_s;
 	double duration_s;         /* > 0; INFINITY: of an open workload without a limit */
 	uint64_t seed;             /* of the policy's own choices */
 	struct engine_recorder *recorder; /* NULL: none */

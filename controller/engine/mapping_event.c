@@ -351,6 +351,8 @@ static void decide(struct engine *engine, double now_s, bool between)
 	engine->result.decisions++;
 	engine->result.decide_s += thread_s() - begun_s;
 	engine->missed = 0;
+	if (between)
+		engine->asked_s = now_s;
 	if (engine->pruner.level != plan.pruner.level ||
 	    engine->pruner.dropping != plan.pruner.dropping) {
 		engine->pruner = plan.pruner;
@@ -410,11 +412,13 @@ double engine_next_change_s(const struct engine *engine, double now_s)
 
 	if (engine->setup.moments == POLICY_AT_PERIODS)
 		return INFINITY;
-	if (engine->changed_places)
+	if (engine->changed_places && engine->setup.changes_apart_s <= 0)
 		return now_s;
 	next_s = fmin(engine_next_deferred_s(engine, engine->considered_s),
 		      engine_next_deadline_s(engine, engine->considered_s));
 	if (engine->arrivals_next < workload->tasks_count)
 		next_s = fmin(next_s, workload->tasks[engine->arrivals_next].arrival_s);
+	if (engine->changed_places)
+		next_s = fmin(next_s, engine->asked_s + engine->setup.changes_apart_s);
 	return fmax(next_s, now_s);
 }

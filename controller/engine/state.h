@@ -135,6 +135,7 @@ struct engine {
 	/* Since the last mapping event: tasks ended or were submitted or released, or nodes changed. */
 	bool changed_places;
 	GBytes *recorded;              /* record_news: what the last decision on record says (decision_record.c) */
+	double asked_s;                /* when the policy was last asked for a change; -INFINITY: never */
 	double considered_s;           /* deferred tasks up to this time were considered */
 	uint32_t marks_next;
 	struct engine_result *marks;

@@ -17,6 +17,9 @@
 /* A run that ends in 31 years. */
 #define FOREVER_S 1e9
 
+/* However fast people submit, the policy is not asked more often than that. */
+#define CHANGES_APART_S 1.0
+
 /* How often, in seconds, the account is kept, and what is old is removed. */
 #define KEEP_S 60
 #define PRUNE_S 3600
@@ -350,6 +353,7 @@ static void make_setup(struct run_service *service)
 	service->setup.open = service->workload;
 	service->setup.mapping_interval_s = service->config.mapping_interval_s;
 	service->setup.moments = POLICY_AT_BOTH;
+	service->setup.changes_apart_s = CHANGES_APART_S;
 	service->setup.duration_s = FOREVER_S; /* not INFINITY: snapshots are JSON, too */
 	service->setup.record_news = true;
 	service->setup.recorder = recorder_store_engine(service->recorder);

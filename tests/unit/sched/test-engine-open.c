@@ -612,11 +612,41 @@ static void test_still(void)
 	check_still("max-util", 5);
 }
 
+static void call_apart(void *data)
+{
+	const struct sched_task task = { .row = 0, .utility = utility_testbed(1, 1e5, 2e5) };
+	struct bed *bed = data;
+
+	engine_submit(bed->engine, &task, false);
+}
+
+/* Who comes alone is considered at once, who comes close behind with all others a second later. */
+static void test_apart(void)
+{
+	static const double calls_s[] = { 10, 10.25, 10.5, 10.75, 13, 13.5 };
+	static const double starts_s[] = { 10, 11, 11, 11, 13, 14 };
+	struct bed bed;
+
+	bed_init(&bed, "fcfs", false, 1);
+	bed.setup.moments = POLICY_AT_BOTH;
+	bed.setup.changes_apart_s = 1;
+	bed.caller.call = call_apart;
+	bed.caller.calls_count = G_N_ELEMENTS(calls_s);
+	memcpy(bed.caller.calls_s, calls_s, sizeof(calls_s));
+	bed_run(&bed);
+	g_assert_cmpuint(bed.result.tasks_completed, ==, G_N_ELEMENTS(calls_s));
+	for (uint32_t i = 0; i < G_N_ELEMENTS(calls_s); i++)
+		g_assert_cmpfloat(engine_task(bed.engine, i)->started_s, ==, starts_s[i]);
+	g_assert_cmpuint(bed.result.decisions, ==, 4);
+	bed_finish(&bed);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/engine/open/submitted tasks fare as those of a closed workload", test_same);
 	g_test_add_func("/engine/open/people may ask for anything at any time", test_anything);
+	g_test_add_func("/engine/open/many submissions are one change", test_apart);
 	g_test_add_func("/engine/open/a queue that stands still is recorded once", test_still);
 	return g_test_run();
 }
