@@ -63,7 +63,10 @@ const char *engine_task_state_name(enum engine_task_state state);
 /* The state of that name, or -1. */
 int engine_task_state_parse(const char *name);
 
-/* How often a task is started at most: a task lost so often has failed. */
+/*
+ * How often a task is started at most: a task lost so often has failed. Of an open run, which is stopped
+ * and goes on any number of times, starts before the last time that it went on do not count.
+ */
 #define ENGINE_ATTEMPTS_MAX 3
 
 /* A task of the run. Times are NAN until they are known. */
@@ -75,6 +78,7 @@ struct engine_task {
 	uint32_t nodes_count;     /* of the last place it got; 0: never placed */
 	const uint32_t *nodes;    /* ascending; of a suspended task those that it left */
 	uint32_t attempts;        /* starts so far */
+	uint32_t attempts_before; /* of these, those that do not count: ENGINE_ATTEMPTS_MAX */
 	uint32_t suspensions;     /* of the last attempt, one that is under way included */
 	uint32_t migrations;      /* of the last attempt, those asked for so far */
 	/*

@@ -243,12 +243,14 @@ void engine_cancel(struct engine *engine, uint32_t index)
 enum engine_task_state engine_after_loss(struct engine *engine, uint32_t index, double time_s,
 					 const char *reason)
 {
+	const struct engine_task *task = &engine->tasks[index];
+
 	engine_record_event(engine, time_s, "lost", index, reason);
-	if (engine->tasks[index].cancelled) {
+	if (task->cancelled) {
 		engine->result.tasks_failed++;
 		return ENGINE_TASK_KILLED;
 	}
-	if (engine->tasks[index].attempts >= ENGINE_ATTEMPTS_MAX) {
+	if (task->attempts - task->attempts_before >= ENGINE_ATTEMPTS_MAX) {
 		engine->result.tasks_failed++;
 		return ENGINE_TASK_FAILED;
 	}

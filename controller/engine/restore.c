@@ -151,6 +151,7 @@ bool engine_restore_task(struct engine *engine, uint32_t index, const struct eng
 		engine_set_place(engine, index, record->cluster, record->pstate, record->nodes,
 				 record->nodes_count);
 	task->attempts = record->attempts;
+	task->attempts_before = engine->setup.open ? record->attempts : 0;
 	task->queued_n = record->queued_n;
 	task->chance = record->chance;
 	task->threshold = record->threshold;

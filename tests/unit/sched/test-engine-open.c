@@ -641,12 +641,67 @@ static void test_apart(void)
 	bed_finish(&bed);
 }
 
+/* The task that runs is lost now. */
+static void call_loss(void *data)
+{
+	struct bed *bed = data;
+
+	g_assert_cmpint(engine_task(bed->engine, 0)->state, >=, ENGINE_TASK_STARTING);
+	backend_kill(bed->caller.sim, 0, engine_task(bed->engine, 0)->attempts);
+}
+
+static void losing_wait(struct backend *backend, double until_s, struct backend_event *ret_event)
+{
+	caller_wait(backend, until_s, ret_event);
+	if (ret_event->kind == BACKEND_EVENT_ENDED)
+		ret_event->outcome = BACKEND_OUTCOME_LOST;
+}
+
+/* It was started `before` times before the run went on, and is lost three times more. */
+static void check_losses(uint32_t before)
+{
+	const struct engine_task waiting = {
+		.state = ENGINE_TASK_WAITING,
+		.attempts = before,
+		.planned_start_s = (double)NAN,
+		.started_s = (double)NAN,
+		.ended_s = (double)NAN,
+	};
+	struct backend_ops losing_ops = caller_ops;
+	struct bed bed;
+
+	bed_init(&bed, "fcfs", false, 1);
+	losing_ops.wait = losing_wait;
+	bed.caller.base.ops = &losing_ops;
+	bed.setup.moments = POLICY_AT_BOTH;
+	bed.workload->tasks[0] = (struct sched_task){ .utility = utility_testbed(1, 1e5, 2e5) };
+	bed.workload->tasks_count = 1;
+	bed.caller.call = call_loss;
+	bed.caller.calls_count = 3;
+	for (uint32_t i = 0; i < 3; i++)
+		bed.caller.calls_s[i] = 70 + 20 * i;
+	bed.engine = engine_new(&bed.setup, &bed.caller.base);
+	g_assert_true(engine_restore_task(bed.engine, 0, &waiting));
+	engine_run(bed.engine, &bed.result);
+	g_assert_cmpuint(engine_task(bed.engine, 0)->attempts, ==, before + 3);
+	g_assert_cmpint(engine_task(bed.engine, 0)->state, ==, ENGINE_TASK_FAILED);
+	bed_finish(&bed);
+}
+
+static void test_losses(void)
+{
+	check_losses(0);
+	check_losses(2);
+	check_losses(7);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/engine/open/submitted tasks fare as those of a closed workload", test_same);
 	g_test_add_func("/engine/open/people may ask for anything at any time", test_anything);
 	g_test_add_func("/engine/open/many submissions are one change", test_apart);
+	g_test_add_func("/engine/open/starts before it went on do not count", test_losses);
 	g_test_add_func("/engine/open/a queue that stands still is recorded once", test_still);
 	return g_test_run();
 }
