@@ -492,11 +492,15 @@ static bool restore_migrations(struct store *store, int64_t run, const struct sc
 }
 
 /* As the last event that speaks of it says. */
-static bool restore_pruner(struct store *store, int64_t run, struct engine *engine, GError **error)
+static bool restore_pruner(struct store *store, int64_t run, const struct sched_system *system,
+			   struct engine *engine, GError **error)
 {
-	g_autoptr(GPtrArray) events = store_events(store, run, error);
+	g_autoptr(GPtrArray) events = NULL;
 	struct sched_pruner pruner = { 0 };
 
+	if (!system->queueing)
+		return true; /* and of a service the events are very many */
+	events = store_events(store, run, error);
 	if (!events)
 		return false;
 	for (guint i = events->len; i > 0; i--) {
@@ -527,7 +531,7 @@ bool recorder_store_restore(struct store *store, int64_t run, const struct engin
 		if (!restore_task(engine, setup->system, row))
 			return refuse_record(run, row->task, error);
 	}
-	return restore_pruner(store, run, engine, error) &&
+	return restore_pruner(store, run, setup->system, engine, error) &&
 	       restore_suspensions(store, run, setup->system, engine, error) &&
 	       restore_migrations(store, run, setup->system, engine, error);
 }
