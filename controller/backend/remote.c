@@ -173,6 +173,8 @@ static void on_doubt(struct remote_link *link, void *data)
 		if (entry->cluster == remote_link_index(link))
 			doubt_entry(entry, remote_link_away(link));
 	}
+	if (!remote_link_away(link))
+		remote_strangers_look(remote, remote_link_index(link));
 }
 
 static void on_note(struct remote_link *link, const char *kind, const char *text, void *data)
@@ -531,6 +533,7 @@ static void remote_destroy(struct backend *backend)
 {
 	struct remote_backend *remote = of(backend);
 
+	remote_strangers_free(remote);
 	kill_all(remote);
 	remote_fleet_until(remote->fleet, all_ended, remote, REMOTE_GRACE_S + 5, false);
 	remote_fleet_listen(remote->fleet, NULL);

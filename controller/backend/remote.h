@@ -77,6 +77,13 @@ void remote_backend_adopt(struct backend *backend, const struct backend_start *s
  */
 void remote_backend_wait_asked(struct backend *backend, double timeout_s);
 
+/*
+ * Kills the attempts of this run that the local schedulers have under way and that were neither started
+ * nor adopted here: now, and whenever a local scheduler comes back. For a run that went on, after all
+ * that is on record was adopted; the lists come in while the backend waits.
+ */
+void remote_backend_kill_strangers(struct backend *backend);
+
 /* Deadline of a type in a cluster: `task_deadline_s`, or 10 x its ETC, or 600 s where there is
  * none. */
 double remote_deadline_s(const struct config *config, uint32_t type, uint32_t cluster);

@@ -283,10 +283,11 @@ bool remote_fleet_baseline(struct remote_fleet *fleet, double duration_s,
 
 /* Leftovers. */
 
-static void kill_listed(int status, json_t *body, const GError *error, void *data)
+uint32_t remote_fleet_kill_listed(struct remote_link *link, const json_t *body,
+				  bool (*wanted)(const char *id, void *data), void *data)
 {
-	struct remote_link *link = data;
-	json_t *tasks = json_object_get(body, "tasks");
+	const json_t *tasks = json_object_get(body, "tasks");
+	uint32_t count = 0;
 
 	for (size_t i = 0; i < json_array_size(tasks); i++) {
 		json_t *task = json_array_get(tasks, i);
@@ -294,11 +295,18 @@ static void kill_listed(int status, json_t *body, const GError *error, void *dat
 		const char *state = json_string_value(json_object_get(task, "state"));
 		g_autofree char *path = NULL;
 
-		if (!id || !g_strcmp0(state, "ended"))
+		if (!id || !g_strcmp0(state, "ended") || (wanted && !wanted(id, data)))
 			continue;
 		path = g_strdup_printf("/v1/tasks/%s", id);
 		remote_link_send(link, "DELETE", path, NULL, NULL, NULL);
+		count++;
 	}
+	return count;
+}
+
+static void kill_listed(int status, json_t *body, const GError *error, void *data)
+{
+	remote_fleet_kill_listed(data, body, NULL, NULL);
 }
 
 void remote_fleet_kill_all(struct remote_fleet *fleet)

@@ -98,3 +98,11 @@ bool remote_fleet_baseline(struct remote_fleet *fleet, double duration_s,
 
 /* Kills every task that the local schedulers say is not ended; for leftovers of a crash. */
 void remote_fleet_kill_all(struct remote_fleet *fleet);
+
+/*
+ * Of the tasks that the local scheduler behind `link` listed (`body`, the answer to GET /v1/tasks; NULL:
+ * none came), kills those that have not ended and that `wanted` says yes to (NULL: all). Returns their
+ * number.
+ */
+uint32_t remote_fleet_kill_listed(struct remote_link *link, const json_t *body,
+				  bool (*wanted)(const char *id, void *data), void *data);

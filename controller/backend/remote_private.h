@@ -105,6 +105,7 @@ struct remote_backend {
 	bool woken; /* wait() is to return */
 	int64_t checked_ns; /* energy was compared with the limit up to here */
 	guint guard_source;
+	struct remote_strangers *strangers; /* one per cluster; NULL: not looked for */
 };
 
 /* remote.c */
@@ -118,6 +119,14 @@ void remote_note(struct remote_backend *remote, const char *kind, const char *fo
 
 /* Queues a copy of `event` with what it points to. Equal times keep the order of arrival. */
 void remote_push(struct remote_backend *remote, const struct backend_event *event);
+
+/* remote_strangers.c */
+
+/* The link is there (again): what it has that nobody knows of is killed, if that is looked for. */
+void remote_strangers_look(struct remote_backend *remote, uint32_t cluster);
+
+/* Looks no more. */
+void remote_strangers_free(struct remote_backend *remote);
 
 /* remote_entry.c */
 

@@ -341,6 +341,7 @@ static bool restore(struct run_service *service, GError **error)
 	note_unknown_idle(service);
 	run_adopt(service->engine, service->backend, service->submissions->len);
 	remote_backend_wait_asked(service->backend, READY_S);
+	remote_backend_kill_strangers(service->backend);
 	return true;
 }
 

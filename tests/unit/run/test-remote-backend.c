@@ -443,6 +443,58 @@ static void leftovers_are_killed(struct fixture *fixture, gconstpointer data)
 			BACKEND_OUTCOME_KILLED);
 }
 
+static bool all_run(struct fixture *fixture, const char *const *ids)
+{
+	for (; *ids; ids++)
+		if (!scripted_scheduler_runs(fixture->scheduler, *ids))
+			return false;
+	return true;
+}
+
+/* No answer makes sense for longer than is borne, and then all do again. */
+static void go_away(struct fixture *fixture)
+{
+	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_RUBBISH);
+	scripted_scheduler_restart(fixture->scheduler, true);
+	while (!strstr(fixture->notes->str, "scheduler-away"))
+		g_main_context_iteration(NULL, TRUE);
+	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_FINE);
+	scripted_scheduler_restart(fixture->scheduler, true);
+}
+
+/* Of what runs there, only what is of this run and was not taken up is killed: now, and when it was away. */
+static void strangers_are_killed(struct fixture *fixture, gconstpointer data)
+{
+	static const char *const others[] = {"test-1-7-1", "test-2-0-1", "test-1-2-0-1", "best-1-0-1",
+					     "test-1-0-1-", NULL};
+	const uint32_t node = 0;
+	const struct backend_start known = {
+		.task = 7, .attempt = 1, .nodes = &node, .nodes_count = 1};
+	static bool heard;
+
+	put(fixture, "test-1-0-1", hear, &heard);
+	for (const char *const *id = others + 1; *id; id++)
+		put(fixture, *id, hear, &heard);
+	remote_backend_adopt(fixture->backend, &known, &(struct remote_past){0});
+	while (!all_run(fixture, others) ||
+	       !scripted_scheduler_runs(fixture->scheduler, "test-1-0-1"))
+		g_main_context_iteration(NULL, TRUE);
+	remote_backend_kill_strangers(fixture->backend);
+	while (scripted_scheduler_runs(fixture->scheduler, "test-1-0-1"))
+		g_main_context_iteration(NULL, TRUE);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	fixture_quiet(fixture, 0.3);
+	g_assert_true(all_run(fixture, others));
+	g_assert_nonnull(strstr(fixture->notes->str, "tasks-unknown "));
+	put(fixture, "test-1-3-2", hear, &heard);
+	while (!scripted_scheduler_runs(fixture->scheduler, "test-1-3-2"))
+		g_main_context_iteration(NULL, TRUE);
+	go_away(fixture);
+	while (scripted_scheduler_runs(fixture->scheduler, "test-1-3-2"))
+		g_main_context_iteration(NULL, TRUE);
+	g_assert_true(all_run(fixture, others + 1));
+}
+
 static const struct {
 	const char *path;
 	void (*test)(struct fixture *fixture, gconstpointer data);
@@ -474,6 +526,7 @@ static const struct {
 	{"/remote/forgotten-on-its-way", a_forgotten_start_that_arrives_is_ended},
 	{"/remote/wait", waiting_ends_at_its_time},
 	{"/remote/leftovers", leftovers_are_killed},
+	{"/remote/strangers", strangers_are_killed},
 };
 
 /* A fleet of one link to a local scheduler that is wrong from the start, before any run. */

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Attempts that run and that nobody waits for any more: given up while their local scheduler was away,
+ * and forgotten when the controller was started again. They would keep their nodes for ever.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "controller/backend/remote_private.h"
+
+struct remote_strangers {
+	struct remote_backend *remote;
+	uint32_t cluster;
+};
+
+static bool skip_number(const char **text)
+{
+	const char *from = *text;
+
+	while (g_ascii_isdigit(**text))
+		++*text;
+	return *text > from;
+}
+
+/* Whether it is EXPERIMENT-RUN-TASK-ATTEMPT: names of experiments may end in such numbers, too. */
+static bool is_of_run(const struct remote_backend *remote, const char *id)
+{
+	g_autofree char *prefix =
+		g_strdup_printf("%s-%" PRId64 "-", remote->run.experiment, remote->run.run);
+
+	if (!g_str_has_prefix(id, prefix))
+		return false;
+	id += strlen(prefix);
+	return skip_number(&id) && *id++ == '-' && skip_number(&id) && !*id;
+}
+
+static bool is_stranger(const char *id, void *data)
+{
+	const struct remote_backend *remote = data;
+
+	return is_of_run(remote, id) && !g_hash_table_contains(remote->entries, id);
+}
+
+static void kill_listed(int status, json_t *body, const GError *error, void *data)
+{
+	const struct remote_strangers *strangers = data;
+	struct remote_backend *remote = strangers->remote;
+	struct remote_link *link = remote_fleet_link(remote->fleet, strangers->cluster);
+	const uint32_t count = remote_fleet_kill_listed(link, body, is_stranger, remote);
+
+	if (count > 0)
+		remote_note(remote, "tasks-unknown",
+			    "cluster '%s' still had %" PRIu32 " task(s) under way that are not on "
+			    "record as such; they are killed",
+			    remote_link_cluster(link)->name, count);
+}
+
+void remote_strangers_look(struct remote_backend *remote, uint32_t cluster)
+{
+	if (remote->strangers)
+		remote_link_send(remote_fleet_link(remote->fleet, cluster), "GET", "/v1/tasks",
+				 NULL, kill_listed, &remote->strangers[cluster]);
+}
+
+void remote_backend_kill_strangers(struct backend *backend)
+{
+	struct remote_backend *remote = (struct remote_backend *)backend;
+	const uint32_t count = remote->config->clusters_count;
+
+	if (remote->strangers)
+		return;
+	remote->strangers = g_new(struct remote_strangers, count);
+	for (uint32_t i = 0; i < count; i++) {
+		remote->strangers[i] = (struct remote_strangers){ remote, i };
+		remote_strangers_look(remote, i);
+	}
+}
+
+void remote_strangers_free(struct remote_backend *remote)
+{
+	for (uint32_t i = 0; remote->strangers && i < remote->config->clusters_count; i++)
+		remote_link_forget(remote_fleet_link(remote->fleet, i), &remote->strangers[i]);
+	g_clear_pointer(&remote->strangers, g_free);
+}
