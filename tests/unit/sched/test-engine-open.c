@@ -518,6 +518,7 @@ static void wish_anything(const char *policy, bool shared, uint64_t seed, bool s
 	draw_times(&bed.random, bed.caller.calls_s, CALLS_MAX);
 	bed.caller.calls_count = CALLS_MAX;
 	bed.caller.stubborn = stubborn;
+	bed.setup.changes_apart_s = shared ? 0 : (double)(seed % 4); /* served ones do not share */
 	backend_sim_set_overheads(bed.caller.sim, &(struct backend_sim_overheads){
 		.samples = clusters, .counts = counts, .seed = seed });
 	bed_run(&bed);
