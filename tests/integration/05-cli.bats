@@ -46,7 +46,7 @@ refused() {
 }
 
 @test "an unknown command is answered with the known ones" {
-	refused "known: run simulate" virtbed simulatte
+	refused "known: run serve simulate" virtbed simulatte
 }
 
 @test "no command prints the usage and fails" {
