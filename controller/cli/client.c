@@ -209,3 +209,17 @@ GArray *client_task_numbers(struct client *client, char *const *words)
 	command_fail(COMMAND_BAD, client->name, "which TASK? give its number; try --help");
 	return NULL;
 }
+
+bool client_open_for_task(struct client *client, char *const *words, guint64 *ret_number)
+{
+	g_autoptr(GArray) numbers = client_task_numbers(client, words);
+
+	if (!numbers)
+		return false;
+	if (numbers->len > 1) {
+		client->status = command_fail(COMMAND_BAD, client->name, "give one TASK");
+		return false;
+	}
+	*ret_number = g_array_index(numbers, guint64, 0);
+	return client_open(client);
+}

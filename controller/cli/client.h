@@ -61,3 +61,9 @@ void client_print_json(const json_t *document);
  * caller unrefs, or NULL after it printed why; none at all is an error too.
  */
 GArray *client_task_numbers(struct client *client, char *const *words);
+
+/*
+ * For a command about one task: reads its number from `words`, which must name one and no more, and
+ * finds the controller. Returns false with `status` set, and why was printed.
+ */
+bool client_open_for_task(struct client *client, char *const *words, guint64 *ret_number);

@@ -54,18 +54,15 @@ int cmd_explain(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
 	g_autoptr(GOptionContext) context = g_option_context_new("TASK");
-	g_autoptr(GArray) numbers = NULL;
 	g_autoptr(GError) error = NULL;
+	guint64 number;
 
 	client_add_options(&client, context, NULL);
 	g_option_context_set_summary(
 		context, "What the policy decided about a task, when, and by which numbers.");
 	if (!g_option_context_parse(context, &argc, &argv, &error))
 		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
-	if (argc > 2)
-		return command_fail(COMMAND_BAD, client.name, "give one TASK");
-	numbers = client_task_numbers(&client, argv + 1);
-	if (!numbers || !client_open(&client))
+	if (!client_open_for_task(&client, argv + 1, &number))
 		return client.status;
-	return explain(&client, g_array_index(numbers, guint64, 0));
+	return explain(&client, number);
 }

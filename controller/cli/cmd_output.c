@@ -117,8 +117,8 @@ int cmd_output(int argc, char **argv)
 		{NULL},
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new("TASK");
-	g_autoptr(GArray) numbers = NULL;
 	g_autoptr(GError) error = NULL;
+	guint64 number;
 
 	client_add_options(&client, context, entries);
 	g_option_context_set_summary(context, "Prints what a task has printed.");
@@ -126,10 +126,7 @@ int cmd_output(int argc, char **argv)
 		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
 	if (follows && client.json)
 		return command_fail(COMMAND_BAD, client.name, "give --follow or --json, not both");
-	if (argc > 2)
-		return command_fail(COMMAND_BAD, client.name, "give one TASK");
-	numbers = client_task_numbers(&client, argv + 1);
-	if (!numbers || !client_open(&client))
+	if (!client_open_for_task(&client, argv + 1, &number))
 		return client.status;
-	return (follows ? follow : print)(&client, g_array_index(numbers, guint64, 0));
+	return (follows ? follow : print)(&client, number);
 }

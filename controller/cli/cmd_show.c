@@ -93,10 +93,10 @@ int cmd_show(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
 	g_autoptr(GOptionContext) context = g_option_context_new("TASK");
-	g_autoptr(GArray) numbers = NULL;
 	g_autoptr(json_t) task = NULL;
 	g_autoptr(GError) error = NULL;
 	g_autofree char *path = NULL;
+	guint64 number;
 
 	client_add_options(&client, context, NULL);
 	g_option_context_set_summary(context,
@@ -105,12 +105,9 @@ int cmd_show(int argc, char **argv)
 				     "have been.");
 	if (!g_option_context_parse(context, &argc, &argv, &error))
 		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
-	if (argc > 2)
-		return command_fail(COMMAND_BAD, client.name, "give one TASK");
-	numbers = client_task_numbers(&client, argv + 1);
-	if (!numbers || !client_open(&client))
+	if (!client_open_for_task(&client, argv + 1, &number))
 		return client.status;
-	path = g_strdup_printf("/v1/tasks/%" PRIu64, g_array_index(numbers, guint64, 0));
+	path = g_strdup_printf("/v1/tasks/%" PRIu64, number);
 	task = client_get(&client, path);
 	if (!task)
 		return client.status;

@@ -48,18 +48,8 @@ static void count_tasks(const struct measured_run *run, struct run_progress *pro
 	progress->tasks = run->series->workload->tasks_count;
 	progress->waiting = progress->running = progress->suspended = progress->completed = 0;
 	progress->utility = 0;
-	for (uint32_t i = 0; i < progress->tasks; i++) {
-		const struct engine_task *task = engine_task(run->engine, i);
-
-		progress->utility += task->utility;
-		progress->completed += task->state == ENGINE_TASK_COMPLETED;
-		progress->waiting +=
-			task->state == ENGINE_TASK_WAITING || task->state == ENGINE_TASK_PLANNED;
-		progress->suspended += task->state == ENGINE_TASK_SUSPENDED;
-		progress->running += task->state >= ENGINE_TASK_STARTING &&
-				     task->state <= ENGINE_TASK_MIGRATING &&
-				     task->state != ENGINE_TASK_SUSPENDED;
-	}
+	for (uint32_t i = 0; i < progress->tasks; i++)
+		run_progress_count(progress, engine_task(run->engine, i));
 }
 
 /* Without anybody to ask, the time left is that of the duration; the energy may end a run before.

@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #define LOG_SUBSYSTEM "run"
 #include "common/log.h"
+#include "controller/engine/engine.h"
 #include "controller/run/run_usage.h"
 
 static const char *const phase_names[] = {
@@ -49,6 +50,18 @@ void run_progress_free(struct run_progress *progress)
 	g_free(progress->missing);
 	g_free(progress->error);
 	g_free(progress);
+}
+
+void run_progress_count(struct run_progress *progress, const struct engine_task *task)
+{
+	progress->utility += task->utility;
+	progress->completed += task->state == ENGINE_TASK_COMPLETED;
+	progress->waiting +=
+		task->state == ENGINE_TASK_WAITING || task->state == ENGINE_TASK_PLANNED;
+	progress->suspended += task->state == ENGINE_TASK_SUSPENDED;
+	progress->running += task->state >= ENGINE_TASK_STARTING &&
+			     task->state <= ENGINE_TASK_MIGRATING &&
+			     task->state != ENGINE_TASK_SUSPENDED;
 }
 
 void run_progress_note(struct run_progress *progress, const char *kind, const char *format, ...)

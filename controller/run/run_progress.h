@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct engine_task;
+
 /*
  * What a controller is doing, for those who watch: where it is in its list of runs, the numbers of
  * the run that is under way, and notices (one line each, numbered) of what happened. The API serves
@@ -64,6 +66,9 @@ void run_progress_free(struct run_progress *progress);
 /* Adds a notice and logs it. */
 void run_progress_note(struct run_progress *progress, const char *kind, const char *format, ...)
 	G_GNUC_PRINTF(3, 4);
+
+/* Counts a task among the numbers of the run: its utility, and by its state. */
+void run_progress_count(struct run_progress *progress, const struct engine_task *task);
 
 /* The JSON document of GET /v1/status (docs/run.md), with notices above `after`. */
 json_t *run_progress_json(struct run_progress *progress, uint64_t after);

@@ -81,18 +81,6 @@ static bool settle_one(struct run_service *service, const struct engine_task *ta
 	return true;
 }
 
-static void count_task(const struct engine_task *task, struct run_progress *progress)
-{
-	progress->utility += task->utility;
-	progress->completed += task->state == ENGINE_TASK_COMPLETED;
-	progress->waiting +=
-		task->state == ENGINE_TASK_WAITING || task->state == ENGINE_TASK_PLANNED;
-	progress->suspended += task->state == ENGINE_TASK_SUSPENDED;
-	progress->running += task->state >= ENGINE_TASK_STARTING &&
-			     task->state <= ENGINE_TASK_MIGRATING &&
-			     task->state != ENGINE_TASK_SUSPENDED;
-}
-
 static void show(struct run_progress *progress, void *data)
 {
 	struct run_service *service = data;
@@ -105,7 +93,7 @@ static void show(struct run_progress *progress, void *data)
 	progress->completed = service->settled_completed;
 	progress->utility = service->settled_utility;
 	for (uint32_t i = service->settled; i < progress->tasks; i++)
-		count_task(engine_task(service->engine, i), progress);
+		run_progress_count(progress, engine_task(service->engine, i));
 	progress->time_s = backend_now_s(service->backend);
 	progress->energy_j = run_service_energy_j(service);
 }
