@@ -54,7 +54,7 @@ GArray *stretch_tasks(struct store *store, const struct store_run *run, GError *
 	return g_steal_pointer(&stretches);
 }
 
-/* What a simulated run says of itself in its event "stretch". */
+/* What a simulated run without tasks on record says of itself in its event "stretch". */
 static bool read_event(struct store *store, const struct store_run *run,
 		       struct stretch *ret_stretch, GError **error)
 {
@@ -72,6 +72,7 @@ static bool read_event(struct store *store, const struct store_run *run,
 		if (json_is_number(json_object_get(detail, "max")))
 			ret_stretch->max = json_number_value(json_object_get(detail, "max"));
 		json_decref(detail);
+		ret_stretch->unfinished = run->tasks_arrived - run->tasks_completed;
 	}
 	return events != NULL;
 }

@@ -257,6 +257,21 @@ static void set_addresses(struct run_prepared *prepared)
 				: g_strdup_printf("unix:%s/ls-%u.sock", prepared->socket_dir, i);
 }
 
+/* What would be measured all the same is not taken from a file without a word. */
+static bool check_sources(const struct run_request *request, const struct config *config,
+			  GError **error)
+{
+	if (request->profile)
+		return refuse(error, "--estimates and --profile exclude each other: a run uses those "
+				     "of the file, or measures its own");
+	return !config_wants_pet(config) ||
+	       refuse(error,
+		      "--estimates: %s has no execution times (PET), so the run measures them, and "
+		      "its estimates; to use measured ones, name them: `pet: FILE` in "
+		      "environment.pruning",
+		      request->config_path);
+}
+
 /* A resumed run keeps the estimates that it began with. */
 static bool load_config(const struct run_request *request, struct run_prepared *prepared,
 			GError **error)
@@ -279,7 +294,8 @@ static bool load_config(const struct run_request *request, struct run_prepared *
 		return config_load_estimates(prepared->config, path, error);
 	}
 	return !request->estimates ||
-	       config_load_estimates(prepared->config, request->estimates, error);
+	       (check_sources(request, prepared->config, error) &&
+		config_load_estimates(prepared->config, request->estimates, error));
 }
 
 static void default_image(struct config *config)

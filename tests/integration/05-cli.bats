@@ -297,6 +297,11 @@ refused() {
 	refused "one-machine.yaml: there is no estimate for type" virtbed run "$ROOT/configs/one-machine.yaml"
 }
 
+@test "estimates that a run would replace by its own are refused" {
+	refused "exclude each other" virtbed run --profile --estimates mine.yaml "$ROOT/configs/one-machine.yaml"
+	refused "environment.pruning" virtbed run --estimates mine.yaml "$ROOT/configs/one-machine-pruning.yaml"
+}
+
 @test "a policy or a limit that is given twice is refused" {
 	local good=$ROOT/configs/one-machine.yaml command
 	for command in simulate run study; do

@@ -9,7 +9,8 @@
 #include "controller/report/stretch.h"
 #include "fixture.h"
 
-enum { TASKS = 20 };
+/* UNFINISHED is what a run says that has no tasks on record. */
+enum { TASKS = 20, UNFINISHED = 2 };
 
 /* A policy: all of its tasks take so long, in repeat r 1 s x r longer; what its runs earn. */
 struct shape {
@@ -57,6 +58,7 @@ static int64_t put_run(struct store *store, bool measured, const char *policy, u
 		.policy = (char *)policy, .limit = 1, .limit_j = 1, .repeat = repeat, .seed = 1,
 		.measured = measured, .ended_by = (char *)"done", .ended_s = 1000,
 		.utility = utility, .host_load = NAN, .tasks_arrived = TASKS,
+		.tasks_completed = TASKS - UNFINISHED,
 	};
 
 	g_assert_true(store_add_run(store, &run, &error));
@@ -268,6 +270,8 @@ static void test_trials_without_tasks(void)
 	g_assert_cmpint(compare->verdict, ==, COMPARE_DIFFER);
 	g_assert_cmpuint(g_array_index(compare->pairs, struct compare_pair, 0).trials.interval.n, ==,
 			 4);
+	/* Three trials each say what did not complete; the tasks of the first one all did. */
+	g_assert_cmpuint(simulated.summary->cells[0].unfinished, ==, 3 * UNFINISHED);
 	side_clear(&measured);
 	side_clear(&simulated);
 }
