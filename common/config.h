@@ -355,6 +355,7 @@ struct config_service {
 	uint32_t tasks_max;        /* tasks that it can take in its life, 1 to 1e6; default 100000 */
 	double retention_days;     /* how long samples, decisions and events are kept, > 0; default 30 */
 	char *group;               /* whose members may use its socket, too; NULL: nobody else */
+	char *listen;              /* a second address, "http://127.0.0.1:PORT"; NULL: none */
 };
 
 /* What an emulated blade's BMC speaks. */

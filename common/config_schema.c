@@ -364,6 +364,7 @@ static const cyaml_schema_field_t service_fields[] = {
 	UINT(OPTIONAL, struct config_service, tasks_max),
 	FLOAT(OPTIONAL, struct config_service, retention_days),
 	STRING(OPTIONAL, struct config_service, group),
+	STRING(OPTIONAL, struct config_service, listen),
 	CYAML_FIELD_END
 };
 

@@ -26,9 +26,14 @@ struct http_server {
 	struct http_listener *listener;
 	const struct http_route *routes;
 	void *data;
+	http_guard_f guard; /* or NULL */
+	void *guard_data;
 	GMainContext *context;
 	GQueue open; /* struct http_request, unanswered */
 };
+
+/* Where a message keeps who asks, once the guard has told. */
+#define IDENTITY_KEY "virtbed-identity"
 
 struct http_request {
 	struct http_server *server;
@@ -150,9 +155,10 @@ const char *http_request_header(struct http_request *request, const char *name)
 		soup_server_message_get_request_headers(request->message), name);
 }
 
-int64_t http_request_peer_uid(struct http_request *request)
+/* The user at the other end of a message's connection, as http_request_peer_uid() tells. */
+static int64_t connection_uid(SoupServerMessage *message)
 {
-	GSocket *socket = message_socket(request->message);
+	GSocket *socket = message_socket(message);
 	struct ucred peer;
 	socklen_t length = sizeof(peer);
 
@@ -163,6 +169,26 @@ int64_t http_request_peer_uid(struct http_request *request)
 	    getsockopt(g_socket_get_fd(socket), SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0)
 		return HTTP_PEER_UNKNOWN;
 	return peer.uid;
+}
+
+/* NULL: there is no guard. */
+static const struct http_identity *identity_of(SoupServerMessage *message)
+{
+	return g_object_get_data(G_OBJECT(message), IDENTITY_KEY);
+}
+
+int64_t http_request_peer_uid(struct http_request *request)
+{
+	const struct http_identity *identity = identity_of(request->message);
+
+	return identity ? identity->uid : connection_uid(request->message);
+}
+
+enum http_role http_request_role(struct http_request *request)
+{
+	const struct http_identity *identity = identity_of(request->message);
+
+	return identity ? identity->role : HTTP_ROLE_OPERATOR;
 }
 
 void http_request_set_header(struct http_request *request, const char *name, const char *value)
@@ -322,6 +348,52 @@ static bool is_foreign(const struct http_server *server, SoupServerMessage *mess
 	return !g_str_has_prefix(http_listener_address(server->listener), "unix:") || strchr(host, '.');
 }
 
+/* What the guard says no to learns nothing more than that. */
+
+static void refuse_stranger(SoupServerMessage *message)
+{
+	soup_message_headers_replace(soup_server_message_get_response_headers(message),
+				     "WWW-Authenticate", "Bearer realm=\"virtbed\"");
+	set_failure(message, SOUP_STATUS_UNAUTHORIZED, "give a token that is good");
+}
+
+/* Whether the role of who asks is enough for a route, or for being told that there is none (NULL). */
+static bool suffices(SoupServerMessage *message, const struct http_route *route)
+{
+	const struct http_identity *identity = identity_of(message);
+
+	if (!identity)
+		return true;
+	if (!route)
+		return identity->role > HTTP_ROLE_ANYBODY;
+	return route->role != HTTP_ROLE_NONE && identity->role >= route->role;
+}
+
+/* Asks the guard, before the body is read; a stranger's is not kept. */
+static void ask_guard(struct http_server *server, SoupServerMessage *message, const char *path)
+{
+	const char *authorization = soup_message_headers_get_one(
+		soup_server_message_get_request_headers(message), "Authorization");
+	struct http_identity identity =
+		server->guard(authorization, connection_uid(message), server->guard_data);
+	const struct http_route *route;
+	g_auto(GStrv) arguments = NULL;
+	g_autofree char *allowed = NULL;
+
+	identity.role = MAX(identity.role, HTTP_ROLE_ANYBODY);
+	g_object_set_data_full(G_OBJECT(message), IDENTITY_KEY,
+			       g_memdup2(&identity, sizeof(identity)), g_free);
+	route = find_route(server->routes, soup_server_message_get_method(message), path,
+			   &arguments, &allowed);
+	if (suffices(message, route))
+		return;
+	soup_message_body_set_accumulate(soup_server_message_get_request_body(message), FALSE);
+	if (identity.role == HTTP_ROLE_ANYBODY)
+		refuse_stranger(message);
+	else
+		set_failure(message, SOUP_STATUS_FORBIDDEN, "that is not for you to do");
+}
+
 /* A request is complete. */
 static void on_request(SoupServer *soup, SoupServerMessage *message, const char *path,
 		       GHashTable *query, gpointer data)
@@ -382,7 +454,8 @@ static void on_chunk(SoupServerMessage *message, GBytes *chunk, gpointer data)
 	GSocket *socket = message_socket(message);
 
 	*received += g_bytes_get_size(chunk);
-	if (before <= BODY_MAX && *received > BODY_MAX)
+	if (before <= BODY_MAX && *received > BODY_MAX &&
+	    !soup_server_message_get_status(message))
 		refuse_body(message);
 	if (*received > REFUSED_MAX && socket)
 		g_socket_shutdown(socket, TRUE, TRUE, NULL);
@@ -408,6 +481,7 @@ static void on_headers(SoupServer *soup, SoupServerMessage *message, const char 
 		       GHashTable *query, gpointer data)
 {
 	SoupMessageHeaders *headers = soup_server_message_get_response_headers(message);
+	struct http_server *server = data;
 
 	soup_message_headers_replace(headers, "Connection", "close");
 	for (gsize i = 0; i < G_N_ELEMENTS(answer_headers); i++)
@@ -415,6 +489,8 @@ static void on_headers(SoupServer *soup, SoupServerMessage *message, const char 
 					     answer_headers[i].value);
 	g_signal_connect_data(message, "got-chunk", G_CALLBACK(on_chunk), g_new0(gsize, 1),
 			      (GClosureNotify)(void (*)(void))g_free, 0);
+	if (server->guard)
+		ask_guard(server, message, path);
 }
 
 /* A server that does not listen yet. */
@@ -461,6 +537,12 @@ struct http_server *http_server_new_tls(const char *address, const char *certifi
 		return NULL;
 	server->listener = http_listener_new(address, tls, on_accepted, server, error);
 	return server->listener ? g_steal_pointer(&server) : NULL;
+}
+
+void http_server_guard(struct http_server *server, http_guard_f guard, void *data)
+{
+	server->guard = guard;
+	server->guard_data = data;
 }
 
 void http_server_free(struct http_server *server)

@@ -17,6 +17,9 @@
  * to show the answer in another site's frame, and to use it again without asking. What another site's
  * page asks for is refused with 403: by its Origin, and on loopback by a Host that is not loopback (DNS
  * rebinding).
+ *
+ * A server may have a guard, which tells who asks, and what that one may do: http_server_guard(). Without
+ * one whoever reaches the server may do everything.
  */
 struct http_server;
 typedef struct http_server http_server_t; /* for g_autoptr() */
@@ -30,12 +33,35 @@ struct http_request;
 typedef void (*http_handler_f)(struct http_request *request, const char *const *arguments,
 			       json_t *body, void *data);
 
+/* What somebody may do. Each role may do what those before it may, too. */
+enum http_role {
+	HTTP_ROLE_NONE = 0, /* nothing; a route that does not say its role is nobody's */
+	HTTP_ROLE_ANYBODY,  /* what tells nothing: the files of a page */
+	HTTP_ROLE_VIEWER,   /* look at what is everybody's to know */
+	HTTP_ROLE_USER,     /* have tasks, and do what they want with them */
+	HTTP_ROLE_OPERATOR, /* everything */
+};
+
 /* One row of an API table; ends with a row whose method is NULL. The first match serves. */
 struct http_route {
 	const char *method;
 	const char *path; /* e.g. "/v1/tasks/<any>", written with a lone * for each argument */
 	http_handler_f handler;
+	enum http_role role; /* that a guard asks for */
 };
+
+/* Who asks, by the word of a guard. */
+struct http_identity {
+	enum http_role role; /* HTTP_ROLE_NONE: nobody that it knows */
+	int64_t uid;	     /* of a user of this machine, or HTTP_PEER_* */
+};
+
+/*
+ * Tells who asks, by the request's header Authorization (NULL: it has none) and http_request_peer_uid()
+ * of its connection. Called once for each request, before its body is read.
+ */
+typedef struct http_identity (*http_guard_f)(const char *authorization, int64_t peer_uid,
+					     void *data);
 
 /*
  * Starts to listen, on the calling thread's default main context. `routes` must outlive the server.
@@ -52,6 +78,13 @@ struct http_server *http_server_new(const char *address, const struct http_route
 struct http_server *http_server_new_tls(const char *address, const char *certificate,
 					const char *key, const struct http_route *routes,
 					void *data, GError **error);
+
+/*
+ * From now on `guard` decides. Whom it does not know is answered 401, on every path but those of
+ * HTTP_ROLE_ANYBODY, whether there is such a path or not; whose role does not suffice 403. Either has one
+ * body that is always the same.
+ */
+void http_server_guard(struct http_server *server, http_guard_f guard, void *data);
 
 /*
  * Stops listening, drops open requests (their cancel callbacks are called), removes the socket
@@ -80,11 +113,14 @@ const char *http_request_header(struct http_request *request, const char *name);
 #define HTTP_PEER_UNKNOWN (-2)
 
 /*
- * The user id of the process that asks over a Unix socket, as it was when it connected;
- * HTTP_PEER_ANYBODY on loopback, HTTP_PEER_UNKNOWN where the kernel does not tell or the peer is gone:
- * that one may do nothing that is not everybody's to do.
+ * The user id that the server's guard has told. Without a guard that of the process that asks over a Unix
+ * socket, as it was when it connected; HTTP_PEER_ANYBODY on loopback, HTTP_PEER_UNKNOWN where the kernel
+ * does not tell or the peer is gone: that one may do nothing that is not everybody's to do.
  */
 int64_t http_request_peer_uid(struct http_request *request);
+
+/* What who asks may do; without a guard HTTP_ROLE_OPERATOR. */
+enum http_role http_request_role(struct http_request *request);
 
 /* Sets a header of the answer to come. */
 void http_request_set_header(struct http_request *request, const char *name, const char *value);

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <pwd.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/json.h"
 #include "controller/api/fleet_api.h"
@@ -34,36 +33,18 @@ void service_peer_clear(struct service_peer *peer)
 	g_free(peer->user);
 }
 
-/* Whether it is known who asks, or need not be, or answers the request. */
-static bool is_named(struct http_request *request, int64_t uid)
-{
-	if (uid == HTTP_PEER_UNKNOWN)
-		http_request_fail(request, 403, "it cannot be told which user asks; ask again");
-	return uid != HTTP_PEER_UNKNOWN;
-}
-
-bool service_api_may(struct http_request *request, int64_t owner)
-{
-	const int64_t uid = http_request_peer_uid(request);
-
-	if (!is_named(request, uid))
-		return false;
-	if (uid == HTTP_PEER_ANYBODY || uid == 0 || uid == (int64_t)geteuid() || (owner >= 0 && uid == owner))
-		return true;
-	http_request_fail(request, 403,
-			  owner >= 0 ? "the task is another user's"
-				     : "only root and the user that the controller runs as may do "
-				       "that");
-	return false;
-}
-
 bool service_api_may_task(struct http_request *request, const struct run_session *session,
 			  uint32_t task)
 {
 	const struct store_submission *submission =
 		session->service ? run_service_submission(session->service, task) : NULL;
+	const int64_t owner = submission ? submission->uid : -1;
 
-	return service_api_may(request, submission ? submission->uid : -1);
+	if (http_request_role(request) == HTTP_ROLE_OPERATOR ||
+	    (owner >= 0 && owner == http_request_peer_uid(request)))
+		return true;
+	http_request_fail(request, 403, "the task is not yours");
+	return false;
 }
 
 /* Whether a service is under way, or answers the request. */
@@ -197,8 +178,6 @@ void service_api_submit(struct http_request *request, const struct run_session *
 	if (!is_served(request, session))
 		return;
 	peer = service_peer_of(request);
-	if (!is_named(request, peer.uid))
-		return;
 	done = read_order(body, &order, &error);
 	if (done) {
 		order.user = peer.user;
@@ -399,7 +378,7 @@ void service_api_drain(struct http_request *request, const struct run_session *s
 	uint32_t node;
 	bool done;
 
-	if (!is_served(request, session) || !service_api_may(request, -1) ||
+	if (!is_served(request, session) ||
 	    !find_node(request, session->config, arguments, &cluster, &node))
 		return;
 	peer = service_peer_of(request);

@@ -9,26 +9,19 @@
  * for things to be done with them and with nodes. All answer the request; where no service is under
  * way with 409 or, while it starts, 503.
  *
- * Over a Unix socket it is known who asks: tasks are their owners', and root's and those of the user
- * that the controller runs as; anything else is refused with 403. On loopback nobody knows, and
- * everything is allowed.
+ * What somebody's role is enough for at all, the table of routes says (status_api.c, access.h). Here tasks are
+ * told apart: they are their owners', and operators'; to others they are refused with 403.
  */
 
 /* Who asks. */
 struct service_peer {
-	int64_t uid; /* or HTTP_PEER_ANYBODY, HTTP_PEER_UNKNOWN */
+	int64_t uid; /* or HTTP_PEER_* */
 	char *user;  /* name or number; NULL: not known */
 };
 struct service_peer service_peer_of(struct http_request *request);
 void service_peer_clear(struct service_peer *peer);
 
-/*
- * Whether who asks may do what is for operators and, where `owner` is not -1, for that user; else
- * answers the request with 403.
- */
-bool service_api_may(struct http_request *request, int64_t owner);
-
-/* The same of a task of the session: of its owner, where it was submitted. */
+/* Whether a task of the session is that of who asks, or anybody's to them; else answers with 403. */
 bool service_api_may_task(struct http_request *request, const struct run_session *session,
 			  uint32_t task);
 

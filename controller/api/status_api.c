@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "common/json.h"
+#include "controller/api/access.h"
 #include "controller/api/events_api.h"
 #include "controller/api/fleet_api.h"
 #include "controller/api/metrics_api.h"
@@ -67,8 +68,6 @@ static void post_notice(struct http_request *request, const char *const *argumen
 	const char *kind;
 	const char *text;
 
-	if (!service_api_may(request, -1))
-		return;
 	if (!json_get_string(body, "kind", "notice", &kind, &error) ||
 	    !json_get_string(body, "text", "notice", &text, &error)) {
 		http_request_fail(request, 400, "%s", error->message);
@@ -83,8 +82,6 @@ static void post_stop(struct http_request *request, const char *const *arguments
 {
 	struct status_api *api = data;
 
-	if (!service_api_may(request, -1))
-		return;
 	remote_fleet_stop(api->session->fleet, "stopped on request");
 	http_request_reply(request, 202, json_object());
 }
@@ -171,36 +168,36 @@ static void undrain_node(struct http_request *request, const char *const *argume
 }
 
 static const struct http_route routes[] = {
-	{"GET", "/v1/status", get_status},
-	{"GET", "/v1/runs", get_runs},
-	{"GET", "/v1/tasks", get_tasks},
-	{"GET", "/v1/tasks/*", get_task},
-	{"POST", "/v1/tasks/*/suspend", suspend_task},
-	{"POST", "/v1/tasks/*/resume", resume_task},
-	{"POST", "/v1/tasks/*/migrate", migrate_task},
-	{"POST", "/v1/tasks", post_tasks},
-	{"GET", "/v1/tasks/*/output", get_output},
-	{"GET", "/v1/tasks/*/decisions", get_decisions},
-	{"POST", "/v1/tasks/*/cancel", cancel_task},
-	{"POST", "/v1/tasks/*/hold", hold_task},
-	{"POST", "/v1/tasks/*/release", release_task},
-	{"POST", "/v1/nodes/*/*/drain", drain_node},
-	{"POST", "/v1/nodes/*/*/undrain", undrain_node},
-	{"POST", "/v1/notices", post_notice},
-	{"POST", "/v1/stop", post_stop},
-	{"GET", "/v1/clusters", fleet_api_clusters},
-	{"GET", "/v1/nodes", fleet_api_nodes},
-	{"GET", "/v1/power", power_api_power},
-	{"GET", "/v1/utility", power_api_utility},
-	{"GET", "/v1/events", events_api_get},
-	{"GET", "/metrics", metrics_api_get},
-	{"GET", "/openapi.json", page_api_document},
-	{"GET", "/", page_api_index},
-	{"GET", "/page.css", page_api_style},
-	{"GET", "/page.js", page_api_script},
-	{"GET", "/charts.js", page_api_charts},
-	{"GET", "/icon.svg", page_api_icon},
-	{NULL, NULL, NULL},
+	{"GET", "/v1/status", get_status, HTTP_ROLE_VIEWER},
+	{"GET", "/v1/runs", get_runs, HTTP_ROLE_VIEWER},
+	{"GET", "/v1/tasks", get_tasks, HTTP_ROLE_VIEWER},
+	{"GET", "/v1/tasks/*", get_task, HTTP_ROLE_VIEWER},
+	{"POST", "/v1/tasks/*/suspend", suspend_task, HTTP_ROLE_USER},
+	{"POST", "/v1/tasks/*/resume", resume_task, HTTP_ROLE_USER},
+	{"POST", "/v1/tasks/*/migrate", migrate_task, HTTP_ROLE_USER},
+	{"POST", "/v1/tasks", post_tasks, HTTP_ROLE_USER},
+	{"GET", "/v1/tasks/*/output", get_output, HTTP_ROLE_USER},
+	{"GET", "/v1/tasks/*/decisions", get_decisions, HTTP_ROLE_VIEWER},
+	{"POST", "/v1/tasks/*/cancel", cancel_task, HTTP_ROLE_USER},
+	{"POST", "/v1/tasks/*/hold", hold_task, HTTP_ROLE_USER},
+	{"POST", "/v1/tasks/*/release", release_task, HTTP_ROLE_USER},
+	{"POST", "/v1/nodes/*/*/drain", drain_node, HTTP_ROLE_OPERATOR},
+	{"POST", "/v1/nodes/*/*/undrain", undrain_node, HTTP_ROLE_OPERATOR},
+	{"POST", "/v1/notices", post_notice, HTTP_ROLE_OPERATOR},
+	{"POST", "/v1/stop", post_stop, HTTP_ROLE_OPERATOR},
+	{"GET", "/v1/clusters", fleet_api_clusters, HTTP_ROLE_VIEWER},
+	{"GET", "/v1/nodes", fleet_api_nodes, HTTP_ROLE_VIEWER},
+	{"GET", "/v1/power", power_api_power, HTTP_ROLE_VIEWER},
+	{"GET", "/v1/utility", power_api_utility, HTTP_ROLE_VIEWER},
+	{"GET", "/v1/events", events_api_get, HTTP_ROLE_VIEWER},
+	{"GET", "/metrics", metrics_api_get, HTTP_ROLE_VIEWER},
+	{"GET", "/openapi.json", page_api_document, HTTP_ROLE_ANYBODY},
+	{"GET", "/", page_api_index, HTTP_ROLE_ANYBODY},
+	{"GET", "/page.css", page_api_style, HTTP_ROLE_ANYBODY},
+	{"GET", "/page.js", page_api_script, HTTP_ROLE_ANYBODY},
+	{"GET", "/charts.js", page_api_charts, HTTP_ROLE_ANYBODY},
+	{"GET", "/icon.svg", page_api_icon, HTTP_ROLE_ANYBODY},
+	{NULL},
 };
 
 /* A service may be for a whole group. */
@@ -235,6 +232,7 @@ struct status_api *status_api_new(const char *address, struct run_session *sessi
 		g_free(api);
 		return NULL;
 	}
+	http_server_guard(api->server, access_of_peer, NULL);
 	api->events = events_api_new(session);
 	return api;
 }
@@ -244,6 +242,8 @@ bool status_api_listen(struct status_api *api, const char *address, GError **err
 	api->browsers = http_server_new(address, routes, api, error);
 	if (!api->browsers)
 		return false;
+	api->tokens = token_book_new(api->session->dir);
+	http_server_guard(api->browsers, access_of_token, api->tokens);
 	run_progress_note(api->session->progress, "listening", "the controller's page is at %s/",
 			  http_server_address(api->browsers));
 	return true;
@@ -256,5 +256,6 @@ void status_api_free(struct status_api *api)
 	http_server_free(api->browsers);
 	http_server_free(api->server);
 	events_api_free(api->events);
+	token_book_free(api->tokens);
 	g_free(api);
 }

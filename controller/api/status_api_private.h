@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/http_server.h"
+#include "controller/access/token_book.h"
 #include "controller/api/status_api.h"
 
 /*
@@ -13,7 +14,8 @@ struct events_api;
 struct status_api {
 	struct run_session *session;
 	struct http_server *server;
-	struct http_server *browsers; /* the same on loopback; NULL: not wanted */
+	struct http_server *browsers; /* the same over TCP; NULL: not wanted */
+	struct token_book *tokens;    /* that are good there */
 	struct events_api *events;
 };
 

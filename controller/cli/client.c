@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "controller/cli/client_token.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/run_address.h"
 
@@ -54,6 +55,26 @@ void client_add_options(struct client *client, GOptionContext *context, const GO
 		g_option_context_add_main_entries(context, former, NULL);
 }
 
+/* Shows who asks, where a Unix socket does not. */
+static bool show_token(struct client *client, GError **error)
+{
+	struct http_client_identity identity = {0};
+	g_autofree char *header = NULL;
+	char *token;
+
+	if (!client_token_read(client->address, &token, error))
+		return false;
+	if (!token)
+		return true;
+	header = g_strconcat("Authorization: Bearer ", token, NULL);
+	identity.header = header;
+	http_client_identify(client->http, &identity);
+	explicit_bzero(header, strlen(header));
+	explicit_bzero(token, strlen(token));
+	g_free(token);
+	return true;
+}
+
 bool client_open(struct client *client)
 {
 	g_autoptr(GError) error = NULL;
@@ -66,7 +87,7 @@ bool client_open(struct client *client)
 	client->address = run_address_find(client->uri, client->dir, &error);
 	if (client->address)
 		client->http = http_client_new(client->address, &error);
-	if (client->http)
+	if (client->http && show_token(client, &error))
 		return true;
 	command_fail(COMMAND_BAD, client->name, "%s", error->message);
 	return false;
@@ -115,6 +136,11 @@ int client_fail(struct client *client, int http_status, const GError *error)
 	const char *said = strstr(error->message, mark);
 
 	client->status = http_status == 400 || http_status == 404 ? COMMAND_BAD : COMMAND_FAILED;
+	if (http_status == 401)
+		return command_fail(COMMAND_FAILED, client->name,
+				    "the controller at %s wants a token: write yours into a file that only "
+				    "you can read, and its name into VIRTBED_TOKEN_FILE",
+				    client->address);
 	if (http_status == 0)
 		return command_fail(client->status, client->name,
 				    "the controller at %s gives no answer (is it running?): %s",

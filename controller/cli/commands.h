@@ -54,6 +54,8 @@ int cmd_nodes(int argc, char **argv);
 /* `virtbed drain|undrain CLUSTER/NODE...`: take nodes out of use, and back. */
 int cmd_drain(int argc, char **argv);
 int cmd_undrain(int argc, char **argv);
+/* `virtbed token create|list|revoke`: who may use a controller over TCP. */
+int cmd_token(int argc, char **argv);
 /* `virtbed top`: all of a controller on one screen, again every second. */
 int cmd_top(int argc, char **argv);
 /* `virtbed energy`: what tasks used; with --live what the hosts' meters say now. */

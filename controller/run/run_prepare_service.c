@@ -122,8 +122,9 @@ struct run_plan *run_prepare_service_plan(const struct run_request *request,
 	g_clear_pointer(&plan->schedulers, g_strfreev);
 	g_clear_pointer(&plan->api, g_free);
 	g_clear_pointer(&plan->listen, g_free);
-	if (request->listen && !g_str_has_prefix(request->listen, UNIX))
-		plan->listen = g_strdup(request->listen);
+	plan->listen = g_strdup(request->listen && !g_str_has_prefix(request->listen, UNIX)
+					? request->listen
+					: service.listen);
 	return g_steal_pointer(&plan);
 }
 

@@ -58,7 +58,7 @@ refused() {
 @test "an unknown option is refused by every command" {
 	for command in run serve simulate replay study profile compare report decide policies submit queue show \
 		output explain cancel hold release suspend resume migrate clusters nodes drain undrain \
-		energy top config completion; do
+		energy token top config completion; do
 		refused "--frobnicate" virtbed "$command" --frobnicate
 	done
 }

@@ -42,8 +42,13 @@ estimates: [{type: job, cluster: c1, etc_s: 600, eec_j: 6000}]
 END
 }
 
+# fetch [OPTION...] PATH...: as somebody with a token
+fetch() {
+	curl -sf -H "@$BATS_TEST_TMPDIR/header" "$@"
+}
+
 two_run_and_some_wait() {
-	[ "$(curl -sf "$page/v1/tasks" | jq '[.tasks[].state] | (map(select(. == "running")) | length) == 2 and
+	[ "$(fetch "$page/v1/tasks" | jq '[.tasks[].state] | (map(select(. == "running")) | length) == 2 and
 		any(. == "waiting" or . == "planned")')" = true ]
 }
 
@@ -51,8 +56,8 @@ two_run_and_some_wait() {
 start_prometheus() {
 	local dir=$BATS_TEST_TMPDIR/prometheus
 	mkdir "$dir"
-	printf 'global: {scrape_interval: 1s}\nscrape_configs:\n  - job_name: virtbed\n    static_configs: [{targets: ["%s"]}]\n' \
-		"${page#http://}" >"$dir/config.yaml"
+	printf 'global: {scrape_interval: 1s}\nscrape_configs:\n  - job_name: virtbed\n    static_configs: [{targets: ["%s"]}]\n    authorization: {credentials_file: %s}\n' \
+		"${page#http://}" "$VIRTBED_TOKEN_FILE" >"$dir/config.yaml"
 	prometheus --config.file="$dir/config.yaml" --storage.tsdb.path="$dir/data" \
 		--web.listen-address=127.0.0.1:0 2>"$dir/log" 3>&- &
 	prometheus_pid=$!
@@ -75,7 +80,7 @@ scraped() {
 poll_until_noticed() {
 	local after=$1
 	until [ -s polled ] && jq -e 'any(.events[]; .kind == "test")' polled; do
-		curl -sf "$page/v1/events?after=$after&wait_s=50" >polled || return 1
+		fetch "$page/v1/events?after=$after&wait_s=50" >polled || return 1
 		after=$(jq .last polled)
 	done
 }
@@ -85,12 +90,15 @@ poll_until_noticed() {
 	run_start run "$config" --out "$out" --listen http://127.0.0.1:0
 	run_wait_for "the controller's page is at http" 120
 	page=$(sed -n "s|.*the controller's page is at \(http://[0-9.:]*\)/.*|\1|p" "$run_words" | head -n 1)
+	export VIRTBED_TOKEN_FILE=$BATS_TEST_TMPDIR/token
+	(umask 077 && "$virtbed" token create --state "$out" --role operator >"$VIRTBED_TOKEN_FILE")
+	sed 's/^/Authorization: Bearer /' "$VIRTBED_TOKEN_FILE" >"$BATS_TEST_TMPDIR/header"
 	within 200 two_run_and_some_wait || { cat "$run_words"; tail -n 20 "$out"/logs/*.log; return 1; }
 
 	# What it serves is what its document says, and what Prometheus wants.
 	"$BATS_TEST_DIRNAME/check-api.py" "$page" task=0 cluster=c1 node=0
 	"$BATS_TEST_DIRNAME/check-api.py" "$page" task=99999 cluster=none node=9
-	curl -sf "$page/metrics" >metrics
+	fetch "$page/metrics" >metrics
 	promtool check metrics <metrics
 	grep -q '^virtbed_tasks{state="running"} 2$' metrics
 	grep -q '^virtbed_nodes{cluster="c1",state="busy"} 2$' metrics
@@ -102,22 +110,27 @@ poll_until_noticed() {
 	[ "$(curl -s -o /dev/null -w '%{http_code}' -H "If-None-Match: $tag" "$page/page.js")" = 304 ]
 
 	# A long poll ends with the event that it waits for.
-	last=$(curl -sf "$page/v1/events" | jq .last)
+	last=$(fetch "$page/v1/events" | jq .last)
 	poll_until_noticed "$last" 3>&- &
 	poll=$!
-	curl -sf -X POST "$page/v1/notices" -d '{"kind": "test", "text": "<b>seen</b>"}'
+	fetch -X POST "$page/v1/notices" -d '{"kind": "test", "text": "<b>seen</b>"}'
 	wait $poll
 	jq -e ".events[0].seq > $last" polled
-	[ "$(curl -s -o /dev/null -w '%{http_code}' -H 'Origin: http://elsewhere' -X POST "$page/v1/stop")" = 403 ]
+	[ "$(curl -s -o /dev/null -w '%{http_code}' -H "@$BATS_TEST_TMPDIR/header" -H 'Origin: http://elsewhere' -X POST "$page/v1/stop")" = 403 ]
 
-	# The page: nodes, tasks, charts, what the numbers rest on, events as text; a task; by the keyboard.
+	# The page: a token, nodes, tasks, charts, what the numbers rest on, events as text; a task; by the keyboard.
 	run "$BATS_TEST_DIRNAME/browser.py" "$page/" \
+		"until=document.documentElement.dataset.ready === 'token'" "print=document.activeElement.id" \
+		"type=$VIRTBED_TOKEN_FILE" "key=Enter" \
 		"until=document.documentElement.dataset.ready === 'overview'" \
 		"until=document.querySelectorAll('.node[data-state=busy]').length === 2" \
 		"until=document.querySelectorAll('#active tr').length >= 3" \
 		"until=[...document.querySelectorAll('#events td')].some((cell) => cell.textContent === '<b>seen</b>')" \
 		"until=document.querySelectorAll('#power .curve').length > 1 && document.querySelector('#power .plot svg').getAttribute('aria-label').includes('b1')" \
 		"print=document.body.innerText" \
+		"print=document.activeElement.id" \
+		"print=window.before = 'reloaded'; location.reload()" \
+		"until=!window.before && document.documentElement.dataset.ready === 'overview'" \
 		"key=Tab" "print=document.activeElement.className" \
 		"go=#task/0" "until=document.documentElement.dataset.ready === 'task/0'" \
 		"print=document.getElementById('task').innerText" \
@@ -128,7 +141,8 @@ poll_until_noticed() {
 	[[ "$output" = *"TCG"* ]]
 	[[ "$output" = *"c1-n1"*"busy, task "* ]]
 	[[ "$output" = *"budget 200 kJ"* ]]
-	[[ "$output" = *$'\nskip\n'* ]]
+	[[ "$output" = "token"$'\n'* ]]
+	[[ "$output" = *$'\nmain\n'*$'\nskip\n'* ]]
 	[[ "$output" = *"Task 0"*"drawn"* ]]
 
 	# It is live: what happens now comes by itself.

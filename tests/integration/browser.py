@@ -9,6 +9,7 @@ Steps, one after the other; the first that does not come about ends it with stat
   print=EXPRESSION    prints its value
   go=HASH             goes to another part of the page, e.g. '#task/7'
   key=NAME            presses a key: Tab, Enter
+  type=FILE           types what is in a file into what has the focus
   shot=FILE           writes a PNG of the whole page
 """
 import base64
@@ -149,6 +150,9 @@ def step(browser, text):
         browser.value("location.hash = " + json.dumps(value))
     elif name == "key":
         browser.press(value)
+    elif name == "type":
+        with open(value) as file:
+            browser.call("Input.insertText", text=file.read().strip())
     elif name == "shot":
         browser.shoot(value)
     else:

@@ -4,10 +4,13 @@
 
 usage: check-api.py ADDRESS NAME=VALUE...
 
+It shows the token that it finds in the file $VIRTBED_TOKEN_FILE, if that is set.
+
 NAME=VALUE stand for the parameters in paths, e.g. task=0. Every answer must have a documented status, a
 documented media type, and a body that its schema allows. Without parameters the status must be 200.
 """
 import json
+import os
 import re
 import sys
 import urllib.error
@@ -16,9 +19,14 @@ import urllib.request
 import jsonschema
 
 
+def headers():
+    path = os.environ.get("VIRTBED_TOKEN_FILE")
+    return {"Authorization": "Bearer " + open(path).read().strip()} if path else {}
+
+
 def fetch(url):
     try:
-        answer = urllib.request.urlopen(url, timeout=60)
+        answer = urllib.request.urlopen(urllib.request.Request(url, headers=headers()), timeout=60)
     except urllib.error.HTTPError as error:
         answer = error
     with answer:
@@ -43,6 +51,8 @@ def check(document, address, path, operation, values):
     filled = re.sub(r"{(\w+)}", lambda match: values[match.group(1)], path)
     status, kind, body = fetch(address + filled)
     described = operation["responses"].get(str(status))
+    if described and "$ref" in described:
+        described = document["components"]["responses"][described["$ref"].rsplit("/", 1)[1]]
     if described is None:
         return status, "status %d is not documented: %s" % (status, body[:200])
     content = described["content"].get(kind)

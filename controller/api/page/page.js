@@ -12,6 +12,7 @@ const RETRY_MS = 2000;
 const EVENTS_SHOWN = 200;
 const ENDED_SHOWN = 25;
 const LATELY = 200;
+const TOKEN = 'virtbed-token';
 
 const ACTIVE = ['running', 'starting', 'migrating', 'resuming', 'suspending', 'suspended', 'queued', 'planned', 'waiting'];
 
@@ -26,10 +27,15 @@ const charts = {
 /* Answers. */
 
 class Refused extends Error {}
+class Unknown extends Refused {}
 
 async function get(path) {
-  const answer = await fetch(path, { headers: { Accept: 'application/json' } });
+  const headers = { Accept: 'application/json' };
+  const token = sessionStorage.getItem(TOKEN);
+  if (token) headers.Authorization = `Bearer ${token}`;
+  const answer = await fetch(path, { headers });
   const body = await answer.json();
+  if (answer.status === 401) throw new Unknown(body.error);
   if (!answer.ok) throw new Refused(body.error || `status ${answer.status}`);
   return body;
 }
@@ -43,6 +49,41 @@ async function getOr(path, otherwise) {
     throw error;
   }
 }
+
+/* Who asks: a token that lives as long as the tab does. */
+
+function askToken() {
+  if ($('ask').hidden) $('token').value = '';
+  setText($('ask-trouble'), sessionStorage.getItem(TOKEN) ? 'That token is not good: it may have expired, or been revoked.' : '');
+  sessionStorage.removeItem(TOKEN);
+  $('ask').hidden = false;
+  $('main').hidden = true;
+  $('forget').hidden = true;
+  showLive(false, 'token needed');
+  $('token').focus();
+  document.documentElement.dataset.ready = 'token';
+}
+
+function stopAsking() {
+  const asked = !$('ask').hidden;
+  $('ask').hidden = true;
+  $('main').hidden = false;
+  if (asked) $('main').focus();
+  $('forget').hidden = !sessionStorage.getItem(TOKEN);
+  $('metrics').hidden = !$('forget').hidden;
+}
+
+$('ask').addEventListener('submit', (event) => {
+  event.preventDefault();
+  sessionStorage.setItem(TOKEN, $('token').value.trim());
+  $('token').value = '';
+  delete document.documentElement.dataset.ready;
+  refresh();
+});
+$('forget').addEventListener('click', () => {
+  sessionStorage.removeItem(TOKEN);
+  location.reload();
+});
 
 /*
  * Makes the children of `parent` those of `items`, by key: those that stay keep their nodes, and so
@@ -451,6 +492,7 @@ async function refreshNow() {
   $('task').hidden = !number;
   if (number) await showTask(number);
   else await showOverview(status);
+  stopAsking();
   showLive(true, 'live');
   document.documentElement.dataset.ready = number ? `task/${number}` : 'overview';
 }
@@ -463,7 +505,10 @@ function refresh() {
   }
   const mine = { again: false };
   refreshing = mine;
-  refreshNow().catch((error) => showLive(false, error instanceof Refused ? error.message : 'no answer'))
+  refreshNow().catch((error) => {
+    if (error instanceof Unknown) askToken();
+    else showLive(false, error instanceof Refused ? error.message : 'no answer');
+  })
     .finally(() => {
       refreshing = null;
       if (mine.again) setTimeout(refresh, 250);
@@ -473,6 +518,7 @@ function refresh() {
 async function followEvents() {
   for (;;) {
     try {
+      if (!$('ask').hidden) throw new Unknown();
       const query = known.last === null ? '' : `?after=${known.last}&wait_s=${WAIT_S}`;
       const answer = await get(`v1/events${query}`);
       known.last = answer.last;
@@ -486,7 +532,7 @@ async function followEvents() {
 }
 
 function followClock() {
-  refresh();
+  if ($('ask').hidden) refresh();
   setTimeout(followClock, document.hidden ? HIDDEN_MS : REFRESH_MS);
 }
 

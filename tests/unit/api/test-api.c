@@ -35,7 +35,8 @@ static bool is_same_path(const char *documented, const char *routed)
 	return true;
 }
 
-static bool is_documented(json_t *paths, const struct http_route *route)
+/* The operation of a route, or NULL. */
+static json_t *documented(json_t *paths, const struct http_route *route)
 {
 	g_autofree char *method = g_ascii_strdown(route->method, -1);
 	const char *path;
@@ -43,8 +44,8 @@ static bool is_documented(json_t *paths, const struct http_route *route)
 
 	json_object_foreach(paths, path, item)
 		if (is_same_path(path, route->path) && json_object_get(item, method))
-			return true;
-	return false;
+			return json_object_get(item, method);
+	return NULL;
 }
 
 static void every_route_is_documented(void)
@@ -54,7 +55,32 @@ static void every_route_is_documented(void)
 
 	for (const struct http_route *route = status_api_routes(); route->method; route++) {
 		g_test_message("%s %s", route->method, route->path);
-		g_assert_true(is_documented(paths, route));
+		g_assert_nonnull(documented(paths, route));
+	}
+}
+
+/* What the guards ask for is what people are told. */
+static void every_route_says_its_role(void)
+{
+	static const char *const names[] = {
+		[HTTP_ROLE_ANYBODY] = "anybody",
+		[HTTP_ROLE_VIEWER] = "viewer",
+		[HTTP_ROLE_USER] = "user",
+		[HTTP_ROLE_OPERATOR] = "operator",
+	};
+	g_autoptr(json_t) document = read_document();
+	json_t *paths = json_object_get(document, "paths");
+
+	for (const struct http_route *route = status_api_routes(); route->method; route++) {
+		json_t *operation = documented(paths, route);
+		json_t *security = json_object_get(operation, "security");
+
+		g_test_message("%s %s", route->method, route->path);
+		g_assert_cmpint(route->role, !=, HTTP_ROLE_NONE);
+		g_assert_cmpstr(json_string_value(json_object_get(operation, "x-role")), ==,
+				names[route->role]);
+		g_assert_true(json_is_array(security));
+		g_assert_cmpint(json_array_size(security), ==, route->role > HTTP_ROLE_ANYBODY);
 	}
 }
 
@@ -87,23 +113,26 @@ static void every_documented_request_has_a_route(void)
 	}
 }
 
-/* Every {"$ref": ...} under `value` names a schema of the document. */
-static void check_references(json_t *value, json_t *schemas)
+/* Every {"$ref": ...} under `value` names a component of the document. */
+static void check_references(json_t *value, json_t *components)
 {
-	const char *prefix = "#/components/schemas/";
+	const char *prefix = "#/components/";
 	const char *name = json_string_value(json_object_get(value, "$ref"));
 	const char *key;
 	json_t *child;
 	size_t i;
 
 	if (name) {
+		g_auto(GStrv) words = NULL;
+
 		g_assert_true(g_str_has_prefix(name, prefix));
-		g_assert_nonnull(json_object_get(schemas, name + strlen(prefix)));
+		words = g_strsplit(name + strlen(prefix), "/", 2);
+		g_assert_nonnull(json_object_get(json_object_get(components, words[0]), words[1]));
 	}
 	json_object_foreach(value, key, child)
-		check_references(child, schemas);
+		check_references(child, components);
 	json_array_foreach(value, i, child)
-		check_references(child, schemas);
+		check_references(child, components);
 }
 
 static void the_document_is_whole(void)
@@ -114,7 +143,7 @@ static void the_document_is_whole(void)
 	json_t *item;
 
 	g_assert_cmpstr(json_string_value(json_object_get(document, "openapi")), ==, "3.0.3");
-	check_references(document, json_object_get(json_object_get(document, "components"), "schemas"));
+	check_references(document, json_object_get(document, "components"));
 	json_object_foreach(json_object_get(document, "paths"), path, item)
 	{
 		const char *method;
@@ -179,6 +208,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/api/document/has-every-route", every_route_is_documented);
+	g_test_add_func("/api/document/has-every-role", every_route_says_its_role);
 	g_test_add_func("/api/document/has-no-other", every_documented_request_has_a_route);
 	g_test_add_func("/api/document/whole", the_document_is_whole);
 	g_test_add_func("/api/page/offline", the_page_loads_nothing_from_elsewhere);

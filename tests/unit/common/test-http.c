@@ -805,6 +805,98 @@ static void test_tls_and_names(void)
 	g_rmdir(directory);
 }
 
+/* A guard that goes by what the header says, for all to see. */
+static struct http_identity believe(const char *authorization, int64_t peer_uid, void *data)
+{
+	static const struct {
+		const char *word;
+		enum http_role role;
+	} words[] = {
+		{ "viewer", HTTP_ROLE_VIEWER },
+		{ "user", HTTP_ROLE_USER },
+		{ "operator", HTTP_ROLE_OPERATOR },
+	};
+	struct http_identity identity = { .role = HTTP_ROLE_NONE, .uid = 7 };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(words); i++)
+		if (g_strcmp0(authorization, words[i].word) == 0)
+			identity.role = words[i].role;
+	return identity;
+}
+
+static void handle_role(struct http_request *request, const char *const *arguments, json_t *body,
+			void *data)
+{
+	http_request_reply(request, 200,
+			   json_pack("{s:i, s:I}", "role", (int)http_request_role(request), "uid",
+				     (json_int_t)http_request_peer_uid(request)));
+}
+
+static const struct http_route guarded_routes[] = {
+	{ "GET", "/open", handle_role, HTTP_ROLE_ANYBODY },
+	{ "GET", "/look", handle_role, HTTP_ROLE_VIEWER },
+	{ "PUT", "/mine", handle_role, HTTP_ROLE_USER },
+	{ "PUT", "/all", handle_role, HTTP_ROLE_OPERATOR },
+	{ "GET", "/forgotten", handle_role },
+	{ NULL },
+};
+
+/* The status and body of an answer by a header `who` (NULL: none), as "401 {...}". */
+static char *guarded_answer(struct http_server *server, const char *who, const char *method,
+			    const char *path)
+{
+	g_autoptr(http_client_t) client = http_client_new(http_server_address(server), NULL);
+	g_autofree char *header = who ? g_strconcat("Authorization: ", who, NULL) : NULL;
+	const struct http_client_identity identity = { .header = header };
+	g_autoptr(json_t) sent = g_str_equal(method, "PUT") ? json_object() : NULL;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(json_t) body = NULL;
+	g_autofree char *text = NULL;
+	const char *said;
+
+	http_client_identify(client, &identity);
+	body = http_client_call(client, method, path, sent, 20, &error);
+	if (body)
+		text = json_text(body);
+	said = error ? strstr(error->message, "status ") : NULL;
+	return said ? g_strdup(said + strlen("status ")) : g_strconcat("200: ", text, NULL);
+}
+
+static void test_a_guard_decides(void)
+{
+	static const struct {
+		const char *who, *method, *path, *answer;
+	} cases[] = {
+		{ NULL, "GET", "/open", "200: {\"role\":1,\"uid\":7}" },
+		{ NULL, "GET", "/look", "401: give a token that is good" },
+		{ NULL, "PUT", "/all", "401: give a token that is good" },
+		{ NULL, "DELETE", "/look", "401: give a token that is good" },
+		{ NULL, "GET", "/nowhere", "401: give a token that is good" },
+		{ NULL, "GET", "/forgotten", "401: give a token that is good" },
+		{ "rubbish", "GET", "/look", "401: give a token that is good" },
+		{ "viewer", "GET", "/look", "200: {\"role\":2,\"uid\":7}" },
+		{ "viewer", "PUT", "/mine", "403: that is not for you to do" },
+		{ "viewer", "PUT", "/all", "403: that is not for you to do" },
+		{ "viewer", "GET", "/nowhere", "404: no such path \"/nowhere\"" },
+		{ "user", "PUT", "/mine", "200: {\"role\":3,\"uid\":7}" },
+		{ "user", "PUT", "/all", "403: that is not for you to do" },
+		{ "operator", "GET", "/look", "200: {\"role\":4,\"uid\":7}" },
+		{ "operator", "PUT", "/all", "200: {\"role\":4,\"uid\":7}" },
+		{ "operator", "GET", "/forgotten", "403: that is not for you to do" },
+	};
+	g_autoptr(http_server_t) server =
+		http_server_new("http://127.0.0.1:0", guarded_routes, NULL, NULL);
+
+	http_server_guard(server, believe, NULL);
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *answer = guarded_answer(server, cases[i].who, cases[i].method,
+							 cases[i].path);
+
+		g_test_message("%s %s by %s", cases[i].method, cases[i].path, cases[i].who ?: "-");
+		g_assert_cmpstr(answer, ==, cases[i].answer);
+	}
+}
+
 /* How many descriptors this process has. */
 static guint descriptors(void)
 {
@@ -885,6 +977,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/http/peer", test_client_survives_a_peer_that_misbehaves);
 	g_test_add_func("/http/endless", test_client_refuses_an_endless_answer);
 	g_test_add_func("/http/tls", test_tls_and_names);
+	g_test_add_func("/http/guard", test_a_guard_decides);
 	g_test_add_func("/http/not-there", test_client_reports_what_is_not_there);
 	return g_test_run();
 }

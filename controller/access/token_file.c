@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/access/token_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/json.h"
+
+/* More than TOKENS_MAX of them take. */
+#define FILE_MAX (8 << 20)
+
+#define VERSION 1
+
+static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
+{
+	va_list arguments;
+
+	if (error) {
+		va_start(arguments, format);
+		*error = g_error_new_valist(TOKENS_ERROR, TOKENS_ERROR_FILE, format, arguments);
+		va_end(arguments);
+	}
+	return false;
+}
+
+/* Closes a descriptor at the end of a block; -1: there is none. */
+typedef int file_t;
+static void file_close(const file_t *file)
+{
+	if (*file >= 0)
+		close(*file);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(file_t, file_close)
+
+/* The directory. */
+
+int token_file_open_dir(const char *dir, bool lock, GError **error)
+{
+	g_auto(file_t) fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat status;
+	int opened;
+
+	if (fd < 0 || fstat(fd, &status) < 0) {
+		refuse(error, "cannot open directory '%s': %s", dir, g_strerror(errno));
+		return -1;
+	}
+	if (status.st_mode & (S_IWGRP | S_IWOTH)) {
+		refuse(error, "others can write to '%s', and so could make tokens; chmod go-w it", dir);
+		return -1;
+	}
+	while (lock && flock(fd, LOCK_EX) < 0) {
+		if (errno == EINTR)
+			continue;
+		refuse(error, "cannot lock '%s': %s", dir, g_strerror(errno));
+		return -1;
+	}
+	opened = fd;
+	fd = -1;
+	return opened;
+}
+
+/* Reading. */
+
+static bool is_hex(const char *text, size_t length)
+{
+	return strlen(text) == length && strspn(text, "0123456789abcdef") == length;
+}
+
+static bool read_time(const char *text, int64_t *ret_s)
+{
+	g_autoptr(GTimeZone) utc = g_time_zone_new_utc();
+	g_autoptr(GDateTime) time = g_date_time_new_from_iso8601(text, utc);
+
+	if (time)
+		*ret_s = g_date_time_to_unix(time);
+	return time != NULL;
+}
+
+/* Fills in a token from an object; what is missing or odd makes the whole file one not to go by. */
+static bool parse_token(const json_t *object, const char *what, struct token *token, GError **error)
+{
+	const json_t *expires = json_object_get(object, "expires_utc");
+	const char *id, *sha256, *role, *user, *created;
+
+	if (!json_get_string(object, "id", what, &id, error) ||
+	    !json_get_string(object, "sha256", what, &sha256, error) ||
+	    !json_get_string(object, "role", what, &role, error) ||
+	    !json_get_string(object, "user", what, &user, error) ||
+	    !json_get_integer(object, "uid", what, 0, UINT32_MAX - 1, &token->uid, error) ||
+	    !json_get_string(object, "created_utc", what, &created, error))
+		return false;
+	token->id = g_strdup(id);
+	token->sha256 = g_strdup(sha256);
+	token->role = tokens_role_parse(role);
+	token->user = g_strdup(user);
+	token->expires_s = INT64_MAX;
+	if (!is_hex(id, 8) || !is_hex(sha256, 64) || token->role == HTTP_ROLE_NONE ||
+	    !read_time(created, &token->created_s))
+		return refuse(error, "%s: id, sha256, role or created_utc is none", what);
+	return json_is_null(expires) ||
+	       (json_is_string(expires) &&
+		read_time(json_string_value(expires), &token->expires_s)) ||
+	       refuse(error, "%s: expires_utc is neither a time nor null", what);
+}
+
+/* A time of INT64_MAX cannot be read from a text: whoever says null says for ever. */
+GPtrArray *token_file_parse(const char *text, size_t length, const char *what, GError **error)
+{
+	g_autoptr(GPtrArray) tokens = g_ptr_array_new_with_free_func((GDestroyNotify)token_free);
+	g_autoptr(json_t) json = json_parse(text, length, what, error);
+	int64_t version;
+	json_t *list;
+
+	if (!json || !json_get_integer(json, "version", what, VERSION, VERSION, &version, error) ||
+	    !json_get_array(json, "tokens", what, &list, error))
+		return NULL;
+	if (json_array_size(list) > TOKENS_MAX) {
+		refuse(error, "%s: more than %d tokens", what, TOKENS_MAX);
+		return NULL;
+	}
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		struct token *token = g_new0(struct token, 1);
+
+		g_ptr_array_add(tokens, token);
+		if (!parse_token(json_array_get(list, i), what, token, error))
+			return NULL;
+	}
+	return g_steal_pointer(&tokens);
+}
+
+/* Whether an opened file may be gone by: who can read it, or wrote it, could be anybody otherwise. */
+static bool check_file(int fd, int dir_fd, const char *path, gsize *ret_size, GError **error)
+{
+	struct stat file, dir;
+
+	if (fstat(fd, &file) < 0 || fstat(dir_fd, &dir) < 0)
+		return refuse(error, "cannot look at '%s': %s", path, g_strerror(errno));
+	if (!S_ISREG(file.st_mode) || file.st_size > FILE_MAX)
+		return refuse(error, "'%s' is no file of tokens; remove it", path);
+	if (file.st_mode & 0077)
+		return refuse(error, "others can read '%s'; chmod 600 it", path);
+	if (file.st_uid != 0 && file.st_uid != geteuid() && file.st_uid != dir.st_uid)
+		return refuse(error, "'%s' is another user's (%u); remove it", path,
+			      (unsigned)file.st_uid);
+	*ret_size = (gsize)file.st_size;
+	return true;
+}
+
+static bool read_all(int fd, char *buffer, gsize size, gsize *ret_got)
+{
+	*ret_got = 0;
+	while (*ret_got < size) {
+		const ssize_t got = read(fd, buffer + *ret_got, size - *ret_got);
+
+		if (got < 0 && errno != EINTR)
+			return false;
+		if (got == 0)
+			break;
+		*ret_got += got > 0 ? (gsize)got : 0;
+	}
+	return true;
+}
+
+GPtrArray *token_file_read(int dir_fd, const char *dir, GError **error)
+{
+	g_auto(file_t) fd =
+		openat(dir_fd, TOKENS_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	g_autofree char *path = g_build_filename(dir, TOKENS_FILE, NULL);
+	g_autofree char *text = NULL;
+	GPtrArray *tokens = NULL;
+	gsize size, got;
+
+	if (fd < 0 && errno == ENOENT)
+		return g_ptr_array_new_with_free_func((GDestroyNotify)token_free);
+	if (fd < 0) {
+		refuse(error, "cannot open '%s': %s", path, g_strerror(errno));
+		return NULL;
+	}
+	if (!check_file(fd, dir_fd, path, &size, error))
+		return NULL;
+	text = g_malloc(size + 1);
+	if (!read_all(fd, text, size, &got))
+		refuse(error, "cannot read '%s': %s", path, g_strerror(errno));
+	else
+		tokens = token_file_parse(text, got, path, error);
+	return tokens;
+}
+
+/* Writing. */
+
+static json_t *time_json(int64_t time_s)
+{
+	g_autoptr(GDateTime) time = g_date_time_new_from_unix_utc(time_s);
+	g_autofree char *text = time ? g_date_time_format_iso8601(time) : NULL;
+
+	return text ? json_string(text) : json_null();
+}
+
+static char *format(const GPtrArray *tokens)
+{
+	g_autoptr(json_t) json = json_pack("{s:i, s:[]}", "version", VERSION, "tokens");
+
+	for (guint i = 0; i < tokens->len; i++) {
+		const struct token *token = g_ptr_array_index(tokens, i);
+
+		json_array_append_new(
+			json_object_get(json, "tokens"),
+			json_pack("{s:s, s:s, s:s, s:s, s:I, s:o, s:o}", "id", token->id, "sha256",
+				  token->sha256, "role", tokens_role_name(token->role), "user",
+				  token->user, "uid", (json_int_t)token->uid, "created_utc",
+				  time_json(token->created_s), "expires_utc",
+				  time_json(token->expires_s)));
+	}
+	return json_pretty(json);
+}
+
+static bool write_all(int fd, const char *text)
+{
+	size_t left = strlen(text);
+
+	while (left > 0) {
+		const ssize_t wrote = write(fd, text, left);
+
+		if (wrote < 0 && errno != EINTR)
+			return false;
+		text += wrote > 0 ? wrote : 0;
+		left -= wrote > 0 ? (size_t)wrote : 0;
+	}
+	return true;
+}
+
+/* Gives it to the directory's owner before it has its name. */
+static bool fill(int fd, int dir_fd, const char *text)
+{
+	struct stat dir;
+
+	if (fstat(dir_fd, &dir) < 0)
+		return false;
+	if (geteuid() == 0 && dir.st_uid != 0 && fchown(fd, dir.st_uid, dir.st_gid) < 0)
+		return false;
+	return write_all(fd, text) && fsync(fd) == 0;
+}
+
+bool token_file_write(int dir_fd, const char *dir, const GPtrArray *tokens, GError **error)
+{
+	g_autofree char *text = format(tokens);
+	g_autofree char *name =
+		g_strdup_printf("." TOKENS_FILE ".%ld-%08x", (long)getpid(), g_random_int());
+	g_auto(file_t) fd = openat(dir_fd, name,
+				   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd >= 0 && fill(fd, dir_fd, text) &&
+	    renameat(dir_fd, name, dir_fd, TOKENS_FILE) == 0 && fsync(dir_fd) == 0)
+		return true;
+	refuse(error, "cannot write '%s/%s': %s", dir, TOKENS_FILE, g_strerror(errno));
+	if (fd >= 0)
+		unlinkat(dir_fd, name, 0);
+	return false;
+}

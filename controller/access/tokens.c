@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/access/tokens.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "controller/access/token_file.h"
+
+#define SECRET_BYTES 32
+#define ID_BYTES 4
+
+/* A token that is good for longer is good for ever. */
+#define LIFETIME_MAX_S 3e9
+
+G_DEFINE_QUARK(virtbed-tokens-error, tokens_error)
+
+static const char *const role_names[] = {
+	[HTTP_ROLE_VIEWER] = "viewer",
+	[HTTP_ROLE_USER] = "user",
+	[HTTP_ROLE_OPERATOR] = "operator",
+};
+
+void token_free(struct token *token)
+{
+	if (!token)
+		return;
+	g_free(token->id);
+	g_free(token->sha256);
+	g_free(token->user);
+	g_free(token);
+}
+
+enum http_role tokens_role_parse(const char *text)
+{
+	for (enum http_role role = HTTP_ROLE_VIEWER; role <= HTTP_ROLE_OPERATOR; role++)
+		if (g_str_equal(text, role_names[role]))
+			return role;
+	return HTTP_ROLE_NONE;
+}
+
+const char *tokens_role_name(enum http_role role)
+{
+	return role_names[role];
+}
+
+void tokens_wipe(char *secret)
+{
+	if (secret)
+		explicit_bzero(secret, strlen(secret));
+	g_free(secret);
+}
+
+static char *hash(const char *secret)
+{
+	return g_compute_checksum_for_string(G_CHECKSUM_SHA256, secret, -1);
+}
+
+/* Both have 64 characters; where they differ does not change how long it takes. */
+static bool is_same(const char *a, const char *b)
+{
+	unsigned char differ = 0;
+
+	for (int i = 0; i < 64; i++)
+		differ |= (unsigned char)(a[i] ^ b[i]);
+	return differ == 0;
+}
+
+const struct token *tokens_find(const GPtrArray *tokens, const char *secret)
+{
+	g_autofree char *wanted = hash(secret);
+	const struct token *found = NULL;
+
+	for (guint i = 0; i < tokens->len; i++) {
+		const struct token *token = g_ptr_array_index(tokens, i);
+
+		if (is_same(token->sha256, wanted) && !found)
+			found = token;
+	}
+	return found;
+}
+
+static bool draw(void *bytes, size_t length, GError **error)
+{
+	if (getentropy(bytes, length) == 0)
+		return true;
+	g_set_error(error, TOKENS_ERROR, TOKENS_ERROR_FILE,
+		    "the kernel gives no random numbers: %s", g_strerror(errno));
+	return false;
+}
+
+/* The prefix and 43 characters that are good in headers, files and shells. */
+static char *draw_secret(GError **error)
+{
+	guchar bytes[SECRET_BYTES];
+	g_autofree char *text = NULL;
+	char *secret;
+
+	if (!draw(bytes, sizeof(bytes), error))
+		return NULL;
+	text = g_base64_encode(bytes, sizeof(bytes));
+	explicit_bzero(bytes, sizeof(bytes));
+	text[strcspn(text, "=")] = '\0';
+	secret = g_strconcat(TOKENS_PREFIX, g_strdelimit(g_strdelimit(text, "+", '-'), "/", '_'),
+			     NULL);
+	explicit_bzero(text, strlen(text));
+	return secret;
+}
+
+static char *draw_id(GError **error)
+{
+	guchar bytes[ID_BYTES];
+
+	if (!draw(bytes, sizeof(bytes), error))
+		return NULL;
+	return g_strdup_printf("%02x%02x%02x%02x", bytes[0], bytes[1], bytes[2], bytes[3]);
+}
+
+/* NULL with `error`; without a secret yet. */
+static struct token *new_token(enum http_role role, const char *user, double lifetime_s,
+			       GError **error)
+{
+	const struct passwd *account = getpwnam(user);
+	g_autoptr(token_t) token = NULL;
+
+	if (!account) {
+		g_set_error(error, TOKENS_ERROR, TOKENS_ERROR_INPUT,
+			    "this machine has no user '%s'; a token acts for one, who owns what is "
+			    "submitted with it", user);
+		return NULL;
+	}
+	token = g_new0(struct token, 1);
+	token->id = draw_id(error);
+	token->role = role;
+	token->user = g_strdup(account->pw_name);
+	token->uid = account->pw_uid;
+	token->created_s = g_get_real_time() / G_USEC_PER_SEC;
+	token->expires_s = lifetime_s < LIFETIME_MAX_S ? token->created_s + (int64_t)lifetime_s
+						       : INT64_MAX;
+	return token->id ? g_steal_pointer(&token) : NULL;
+}
+
+GPtrArray *tokens_list(const char *dir, GError **error)
+{
+	const int fd = token_file_open_dir(dir, false, error);
+	GPtrArray *tokens;
+
+	if (fd < 0)
+		return NULL;
+	tokens = token_file_read(fd, dir, error);
+	close(fd);
+	return tokens;
+}
+
+/* Adds the token (borrowed) to those that there are. */
+static bool add(int fd, const char *dir, struct token *token, GError **error)
+{
+	g_autoptr(GPtrArray) tokens = token_file_read(fd, dir, error);
+	bool written;
+
+	if (!tokens)
+		return false;
+	if (tokens->len == TOKENS_MAX) {
+		g_set_error(error, TOKENS_ERROR, TOKENS_ERROR_INPUT,
+			    "there are %d tokens, as many as can be; revoke some", TOKENS_MAX);
+		return false;
+	}
+	g_ptr_array_add(tokens, token);
+	written = token_file_write(fd, dir, tokens, error);
+	g_ptr_array_steal_index(tokens, tokens->len - 1);
+	return written;
+}
+
+char *tokens_create(const char *dir, enum http_role role, const char *user, double lifetime_s,
+		    struct token **ret_token, GError **error)
+{
+	g_autoptr(token_t) token = new_token(role, user, lifetime_s, error);
+	char *secret = token ? draw_secret(error) : NULL;
+	int fd;
+
+	if (!secret)
+		return NULL;
+	token->sha256 = hash(secret);
+	fd = token_file_open_dir(dir, true, error);
+	if (fd >= 0 && add(fd, dir, token, error))
+		*ret_token = g_steal_pointer(&token);
+	else
+		g_clear_pointer(&secret, tokens_wipe);
+	if (fd >= 0)
+		close(fd);
+	return secret;
+}
+
+static bool drop(int fd, const char *dir, const char *id, GError **error)
+{
+	g_autoptr(GPtrArray) tokens = token_file_read(fd, dir, error);
+
+	for (guint i = 0; tokens && i < tokens->len; i++)
+		if (g_str_equal(((struct token *)g_ptr_array_index(tokens, i))->id, id)) {
+			g_ptr_array_remove_index(tokens, i);
+			return token_file_write(fd, dir, tokens, error);
+		}
+	if (tokens)
+		g_set_error(error, TOKENS_ERROR, TOKENS_ERROR_INPUT,
+			    "there is no token '%.32s' in '%s'; `virtbed token list` shows them", id,
+			    dir);
+	return false;
+}
+
+bool tokens_revoke(const char *dir, const char *id, GError **error)
+{
+	const int fd = token_file_open_dir(dir, true, error);
+	bool done;
+
+	if (fd < 0)
+		return false;
+	done = drop(fd, dir, id, error);
+	close(fd);
+	return done;
+}

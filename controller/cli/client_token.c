@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/cli/client_token.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gio/gio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Longer than any token and the newline after it. */
+#define FILE_MAX 256
+
+static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (error)
+		*error = g_error_new_valist(G_FILE_ERROR, G_FILE_ERROR_FAILED, format, arguments);
+	va_end(arguments);
+	return false;
+}
+
+/* Whether what is sent there can be read on the way: it leaves the machine, and is not encrypted. */
+static bool is_open(const char *address)
+{
+	g_autoptr(GUri) uri = g_uri_parse(address, G_URI_FLAGS_NONE, NULL);
+	const char *host = uri ? g_uri_get_host(uri) : NULL;
+	g_autoptr(GInetAddress) inet = host ? g_inet_address_new_from_string(host) : NULL;
+
+	if (!uri || g_str_equal(g_uri_get_scheme(uri), "https"))
+		return false;
+	return !(inet && g_inet_address_get_is_loopback(inet)) && g_strcmp0(host, "localhost") != 0;
+}
+
+/* Reads what is at most `size` - 1 bytes long; false: it cannot be gone by. */
+static bool read_private(int fd, const char *path, char *buffer, size_t size, GError **error)
+{
+	struct stat status;
+	ssize_t length;
+
+	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
+		return refuse(error, "'%s' is no file", path);
+	if (status.st_mode & 0077)
+		return refuse(error, "others can read the token in '%s'; chmod 600 it, and have the "
+				     "token replaced if somebody did", path);
+	length = read(fd, buffer, size - 1);
+	if (length < 0)
+		return refuse(error, "cannot read '%s': %s", path, g_strerror(errno));
+	buffer[length] = '\0';
+	return true;
+}
+
+static bool read_token(const char *path, bool needed, char **ret_token, GError **error)
+{
+	char text[FILE_MAX];
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool good;
+
+	if (fd < 0 && errno == ENOENT && !needed)
+		return true;
+	if (fd < 0)
+		return refuse(error, "cannot open the file '%s' of the token: %s", path,
+			      g_strerror(errno));
+	good = read_private(fd, path, text, sizeof(text), error);
+	close(fd);
+	if (!good)
+		return false;
+	g_strstrip(text);
+	good = *text && strspn(text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "-_.~+/=") == strlen(text);
+	if (good)
+		*ret_token = g_strdup(text);
+	explicit_bzero(text, sizeof(text));
+	return good || refuse(error, "'%s' holds no token: one line, as `virtbed token create` prints "
+				     "it", path);
+}
+
+bool client_token_read(const char *address, char **ret_token, GError **error)
+{
+	const char *given = g_getenv("VIRTBED_TOKEN_FILE");
+	const bool needed = given && *given;
+	g_autofree char *path = needed ? g_strdup(given)
+				       : g_build_filename(g_get_user_config_dir(), "virtbed",
+							  "token", NULL);
+
+	*ret_token = NULL;
+	if (g_str_has_prefix(address, "unix:"))
+		return true;
+	if (!read_token(path, needed, ret_token, error))
+		return false;
+	if (!*ret_token || !is_open(address))
+		return true;
+	explicit_bzero(*ret_token, strlen(*ret_token));
+	g_clear_pointer(ret_token, g_free);
+	return refuse(error, "a token is not sent to %s, where it could be read on its way; use https",
+		      address);
+}

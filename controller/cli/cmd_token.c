@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/duration.h"
+#include "common/json.h"
+#include "controller/access/tokens.h"
+#include "controller/cli/commands.h"
+#include "controller/report/table.h"
+#include "controller/run/run_paths.h"
+
+/* `virtbed token`: who may use a controller over TCP. Works on the file, whether a controller runs or not. */
+
+#define LIFETIME "90d"
+
+struct arguments {
+	const char *name;
+	char *state, *role, *user, *expires;
+	gboolean json;
+};
+
+static void arguments_clear(struct arguments *arguments)
+{
+	g_free(arguments->state);
+	g_free(arguments->role);
+	g_free(arguments->user);
+	g_free(arguments->expires);
+}
+
+static int fail(const struct arguments *arguments, const GError *error)
+{
+	const bool bad = g_error_matches(error, TOKENS_ERROR, TOKENS_ERROR_INPUT);
+
+	return command_fail(bad ? COMMAND_BAD : COMMAND_FAILED, arguments->name, "%s",
+			    error->message);
+}
+
+static char *time_text(int64_t time_s)
+{
+	g_autoptr(GDateTime) time = g_date_time_new_from_unix_utc(time_s);
+
+	return time ? g_date_time_format(time, "%Y-%m-%dT%H:%M:%SZ") : NULL;
+}
+
+static json_t *token_json(const struct token *token)
+{
+	g_autofree char *created = time_text(token->created_s);
+	g_autofree char *expires = time_text(token->expires_s);
+
+	return json_pack("{s:s, s:s, s:s, s:I, s:s?, s:s?, s:b}", "id", token->id, "role",
+			 tokens_role_name(token->role), "user", token->user, "uid",
+			 (json_int_t)token->uid, "created_utc", created, "expires_utc", expires,
+			 "expired", token->expires_s <= g_get_real_time() / G_USEC_PER_SEC);
+}
+
+static void print_json(const json_t *document)
+{
+	g_autofree char *text = json_pretty(document);
+
+	puts(text);
+}
+
+/* The secret alone on standard output, so that it can go straight into a file. */
+static void print_new(const struct arguments *arguments, const struct token *token,
+		      const char *secret)
+{
+	g_autofree char *expires = time_text(token->expires_s);
+	g_autoptr(json_t) document = token_json(token);
+
+	if (arguments->json) {
+		json_object_set_new(document, "token", json_string(secret));
+		print_json(document);
+		return;
+	}
+	puts(secret);
+	fflush(stdout);
+	fprintf(stderr, "%s: token %s: %s, role %s, good %s%s; it is not shown again\n",
+		arguments->name, token->id, token->user, tokens_role_name(token->role),
+		expires ? "until " : "for ever", expires ?: "");
+}
+
+static int create(const struct arguments *arguments, char **words)
+{
+	const enum http_role role = tokens_role_parse(arguments->role ?: "user");
+	const char *lifetime = arguments->expires ?: LIFETIME;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(token_t) token = NULL;
+	double lifetime_s = (double)INFINITY;
+	char *secret;
+
+	if (*words)
+		return command_fail(COMMAND_BAD, arguments->name,
+				    "\"%s\": nothing more is needed; try --help", *words);
+	if (role == HTTP_ROLE_NONE)
+		return command_fail(COMMAND_BAD, arguments->name,
+				    "--role: '%s' is not one of viewer, user, operator",
+				    arguments->role);
+	if (strcmp(lifetime, "never") != 0 &&
+	    (!duration_parse(lifetime, &lifetime_s) || lifetime_s < 1))
+		return command_fail(COMMAND_BAD, arguments->name,
+				    "--expires: '%s' is neither a time such as 90d or 12h nor never",
+				    lifetime);
+	secret = tokens_create(arguments->state, role, arguments->user ?: g_get_user_name(),
+			       lifetime_s, &token, &error);
+	if (!secret)
+		return fail(arguments, error);
+	print_new(arguments, token, secret);
+	tokens_wipe(secret);
+	return COMMAND_DONE;
+}
+
+static void print_table(const GPtrArray *tokens)
+{
+	static const char *const titles[] = {"token", "role", "user", "created", "expires"};
+	const int64_t now_s = g_get_real_time() / G_USEC_PER_SEC;
+	g_autoptr(table_t) table = table_new();
+
+	for (gsize i = 0; i < G_N_ELEMENTS(titles); i++)
+		table_column(table, titles[i], TABLE_LEFT);
+	for (guint i = 0; i < tokens->len; i++) {
+		const struct token *token = g_ptr_array_index(tokens, i);
+		g_autofree char *created = time_text(token->created_s);
+		g_autofree char *expires = time_text(token->expires_s);
+
+		table_row(table);
+		table_text(table, token->id);
+		table_text(table, tokens_role_name(token->role));
+		table_text(table, token->user);
+		table_text(table, created);
+		table_textf(table, "%s%s", expires ?: "never",
+			    token->expires_s <= now_s ? " (expired)" : "");
+	}
+	table_print(table, 0, stdout);
+}
+
+static int list(const struct arguments *arguments, char **words)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) tokens = tokens_list(arguments->state, &error);
+	g_autoptr(json_t) document = NULL;
+
+	if (!tokens)
+		return fail(arguments, error);
+	if (!arguments->json) {
+		print_table(tokens);
+		return COMMAND_DONE;
+	}
+	document = json_pack("{s:[]}", "tokens");
+	for (guint i = 0; i < tokens->len; i++)
+		json_array_append_new(json_object_get(document, "tokens"),
+				      token_json(g_ptr_array_index(tokens, i)));
+	print_json(document);
+	return COMMAND_DONE;
+}
+
+static int revoke_some(const struct arguments *arguments, char **words)
+{
+	int status = COMMAND_DONE;
+
+	if (!*words)
+		return command_fail(COMMAND_BAD, arguments->name,
+				    "which token? `virtbed token list` shows them");
+	for (; *words; words++) {
+		g_autoptr(GError) error = NULL;
+
+		if (!tokens_revoke(arguments->state, *words, &error))
+			status = fail(arguments, error);
+		else if (!arguments->json)
+			printf("%s is revoked\n", *words);
+	}
+	return status;
+}
+
+static const struct {
+	const char *word;
+	int (*act)(const struct arguments *arguments, char **words);
+} acts[] = {
+	{"create", create},
+	{"list", list},
+	{"revoke", revoke_some},
+};
+
+int cmd_token(int argc, char **argv)
+{
+	g_autoptr(GOptionContext) context = g_option_context_new(
+		"create|list|revoke [TOKEN...] - who may use a controller over TCP");
+	g_autoptr(GError) error = NULL;
+	struct arguments arguments = {.name = argv[0]};
+	int status = -1;
+	const GOptionEntry entries[] = {
+		{"state", 0, 0, G_OPTION_ARG_FILENAME, &arguments.state,
+		 "State directory of the service, or directory of the run", "DIR"},
+		{"role", 0, 0, G_OPTION_ARG_STRING, &arguments.role,
+		 "viewer, user (default) or operator", "ROLE"},
+		{"user", 0, 0, G_OPTION_ARG_STRING, &arguments.user,
+		 "Account that it acts for (default: yours)", "NAME"},
+		{"expires", 0, 0, G_OPTION_ARG_STRING, &arguments.expires,
+		 "How long it is good (default: " LIFETIME ")", "TIME|never"},
+		{"json", 0, 0, G_OPTION_ARG_NONE, &arguments.json, "One JSON document", NULL},
+		{NULL},
+	};
+
+	g_option_context_add_main_entries(context, entries, NULL);
+	g_option_context_set_summary(
+		context, "create prints a new token, once: only its hash is kept. Who shows it may do\n"
+			 "what the role allows, as that user. The controller need not be restarted.");
+	if (!g_option_context_parse(context, &argc, &argv, &error)) {
+		arguments_clear(&arguments);
+		return command_fail(COMMAND_BAD, arguments.name, "%s", error->message);
+	}
+	if (!arguments.state)
+		arguments.state = run_paths_service_state();
+	for (gsize i = 0; argc > 1 && i < G_N_ELEMENTS(acts); i++)
+		if (strcmp(argv[1], acts[i].word) == 0)
+			status = acts[i].act(&arguments, argv + 2);
+	if (status < 0)
+		status = command_fail(COMMAND_BAD, arguments.name,
+				      "give create, list or revoke; try: virtbed token --help");
+	arguments_clear(&arguments);
+	return status;
+}

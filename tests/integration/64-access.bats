@@ -1,0 +1,139 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Who may do what with a controller that is reached over TCP: tokens and their roles, from the commands and from the
+# outside. With local schedulers that have no VMs.
+
+bats_require_minimum_version 1.5.0
+load lab
+load run
+
+setup() {
+	state=$BATS_TEST_TMPDIR/state
+	socket=$BATS_TEST_TMPDIR/serve.sock
+	config=$BATS_TEST_TMPDIR/config.yaml
+	estimates=$BATS_TEST_TMPDIR/estimates.yaml
+	document=$BATS_TEST_DIRNAME/../../docs/controller-api.json
+	cd "$BATS_TEST_TMPDIR" || return 1
+	umask 077
+	unset VIRTBED_TOKEN_FILE VIRTBED_URI VIRTBED_CA_FILE
+	export XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
+}
+
+teardown() {
+	run_end_all "$run_name"
+}
+
+# Serves at $socket and at $address.
+serve() {
+	run_use_scripted
+	run_write_config "$config"
+	run_write_estimates "$estimates"
+	sed -i 's|^workload:|service: {mapping_interval_s: 60, listen: "http://127.0.0.1:0"}\n&|' "$config"
+	run_start serve "$config" --estimates "$estimates" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	address=$(sed -n "s|.*the controller's page is at \(https*://[0-9.:]*\)/.*|\1|p" "$run_words" | head -n 1)
+	[ -n "$address" ]
+}
+
+# token FILE OPTION...: a new one in FILE
+token() {
+	local file=$1
+	shift
+	"$virtbed" token create --state "$state" "$@" >"$file" 2>>tokens.log
+	grep -Eq '^vbt_[A-Za-z0-9_-]{43}$' "$file"
+}
+
+# status FILE METHOD PATH: of the answer to who has the token in FILE
+status() {
+	curl -sS -o answer -w '%{http_code}' -X "$2" -H "Authorization: Bearer $(cat "$1")" "$address$3"
+}
+
+is_not_good() {
+	[ "$(status "$1" GET /v1/status)" = 401 ]
+}
+
+@test "tokens are made, listed and revoked; their file tells nobody" {
+	mkdir -m 700 "$state"
+	token mine
+	token theirs --role viewer --user nobody --expires never
+	[ "$(stat -c %a "$state/tokens.json")" = 600 ]
+	run ! grep -F -f mine "$state/tokens.json"
+	[ "$(jq -r '.tokens[0].sha256' "$state/tokens.json")" = "$(tr -d '\n' <mine | sha256sum | cut -d' ' -f1)" ]
+	"$virtbed" token list --state "$state" | tee listed
+	grep -E "^[0-9a-f]{8} +user +$(id -un) " listed
+	grep -E '^[0-9a-f]{8} +viewer +nobody .* never$' listed
+	id=$("$virtbed" token list --json --state "$state" | jq -r '.tokens[1].id')
+	"$virtbed" token revoke --state "$state" "$id"
+	[ "$("$virtbed" token list --json --state "$state" | jq '.tokens | length')" -eq 1 ]
+	run -2 "$virtbed" token revoke --state "$state" "$id"
+	run -2 "$virtbed" token create --state "$state" --role root
+	[[ $output == *"--role: 'root' is not one of viewer, user, operator"* ]]
+	run -2 "$virtbed" token create --state "$state" --expires yesterday
+	run -2 "$virtbed" token create --state "$state" --user no-such-user-here
+	run -2 "$virtbed" token
+	run -1 "$virtbed" token list --state "$BATS_TEST_TMPDIR/none"
+	chmod 644 "$state/tokens.json"
+	run -1 "$virtbed" token list --state "$state"
+	[[ $output == *"others can read"*"chmod 600"* ]]
+}
+
+@test "over TCP every endpoint asks who it is, and tells others nothing" {
+	serve
+	token viewer --role viewer --user nobody
+	token user --user nobody
+	token other --user daemon
+	token operator --role operator
+	token expired --role operator --expires 1s
+	token revoked --role operator
+	[ "$(status revoked GET /v1/status)" = 200 ]
+	"$virtbed" token revoke --state "$state" "$("$virtbed" token list --json --state "$state" | jq -r '.tokens[-1].id')"
+	is_not_good revoked
+	within 20 is_not_good expired
+	# nobody's task, which is held so that it stays.
+	[ "$(status user POST /v1/tasks)" = 400 ]
+	curl -sSf -H "Authorization: Bearer $(cat user)" "$address/v1/tasks" -d '{"type": "IS.S.2", "held": true}' |
+		jq -e '.tasks == [0]'
+	curl -sSf -H "Authorization: Bearer $(cat viewer)" "$address/v1/tasks/0" | jq -e '.user == "nobody"'
+	"$BATS_TEST_DIRNAME/check-access.py" "$address" "$document" viewer=viewer user=user other=other operator=operator \
+		expired=expired revoked=revoked task=0 cluster=c1 node=0
+	# Neither the log nor anybody who looks at processes has a token.
+	run ! grep -rF -f user -f operator "$state"
+	run ! grep -F -f user -f operator "$run_words"
+	# A file that is not to be gone by makes nobody known, until it is again.
+	chmod 640 "$state/tokens.json"
+	is_not_good operator
+	chmod 600 "$state/tokens.json"
+	[ "$(status operator GET /v1/status)" = 200 ]
+	head -c 100 "$state/tokens.json" >cut
+	cp "$state/tokens.json" whole
+	mv cut "$state/tokens.json"
+	is_not_good operator
+	mv whole "$state/tokens.json"
+	[ "$(status operator GET /v1/status)" = 200 ]
+}
+
+@test "commands take their token from a file that nobody else reads" {
+	serve
+	run -1 "$virtbed" queue --uri "$address"
+	[[ $output == *"wants a token"*"VIRTBED_TOKEN_FILE"* ]]
+	token viewer --role viewer
+	token user --user nobody
+	VIRTBED_TOKEN_FILE=$PWD/viewer "$virtbed" queue --uri "$address"
+	VIRTBED_TOKEN_FILE=$PWD/viewer run -1 "$virtbed" submit IS.S.2 --uri "$address"
+	[[ $output == *"that is not for you to do"* ]]
+	mkdir -p "$XDG_CONFIG_HOME/virtbed"
+	cp user "$XDG_CONFIG_HOME/virtbed/token"
+	[ "$("$virtbed" submit IS.S.2 --hold --uri "$address" | tail -n 1)" = 0 ] || "$virtbed" queue --uri "$address"
+	"$virtbed" show 0 --json --uri "$address" | jq -e '.user == "nobody"'
+	run -1 "$virtbed" drain c1/0 --reason x --uri "$address"
+	"$virtbed" cancel 0 --uri "$address"
+	chmod 644 "$XDG_CONFIG_HOME/virtbed/token"
+	run -2 "$virtbed" queue --uri "$address"
+	[[ $output == *"others can read the token"*"chmod 600"* ]]
+	chmod 600 "$XDG_CONFIG_HOME/virtbed/token"
+	run -2 "$virtbed" queue --uri http://192.0.2.1:1
+	[[ $output == *"not sent to http://192.0.2.1:1"*"use https"* ]]
+	# On the socket the kernel tells, and no token is read.
+	chmod 644 "$XDG_CONFIG_HOME/virtbed/token"
+	"$virtbed" drain c1/0 --reason x --run "$state"
+}

@@ -1,0 +1,141 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Asks a controller for all that its OpenAPI document names, as everybody who may not have it, and as those who may.
+
+usage: check-access.py ADDRESS DOCUMENT ASKER=FILE... NAME=VALUE...
+
+ASKER=FILE: a file with a token. viewer, user, other (another user) and operator are good ones; all others must be of no
+use. NAME=VALUE stand for the parameters in paths, e.g. task=0, which is user's. What is not good must be answered with
+the same 401, whatever is asked for; a role that is not enough with the same 403. An operation of the document that does
+not say who may ask for it fails the test, and so does what the document says otherwise than the controller does.
+"""
+import json
+import os
+import re
+import ssl
+import sys
+import urllib.error
+import urllib.request
+
+RANKS = ["anybody", "viewer", "user", "operator"]
+UNKNOWN = b'{"error":"give a token that is good"}'
+NOT_ENOUGH = b'{"error":"that is not for you to do"}'
+NOT_YOURS = b'{"error":"the task is not yours"}'
+# What would end the service that is asked.
+NEVER = {("post", "/v1/stop")}
+
+
+class Controller:
+    def __init__(self, address):
+        self.address = address
+        self.context = ssl.create_default_context(cafile=os.environ.get("VIRTBED_CA_FILE")) \
+            if address.startswith("https") else None
+
+    def ask(self, method, path, token=None, body=None, scheme="Bearer"):
+        headers = {} if token is None else {"Authorization": "%s %s" % (scheme, token)}
+        if body is None and method == "post":
+            body = b"{}"
+        request = urllib.request.Request(self.address + path, data=body, method=method.upper(), headers=headers)
+        try:
+            answer = urllib.request.urlopen(request, timeout=60, context=self.context)
+        except urllib.error.HTTPError as error:
+            answer = error
+        with answer:
+            return answer.status, answer.headers, answer.read()
+
+
+class Check:
+    def __init__(self):
+        self.wrong = self.done = 0
+
+    def __call__(self, good, what, *details):
+        self.done += 1
+        if not good:
+            self.wrong += 1
+            print("not ok %s: %s" % (what, details))
+
+
+def is_unknown(answer):
+    status, headers, body = answer
+    return status == 401 and body == UNKNOWN and headers["WWW-Authenticate"] == 'Bearer realm="virtbed"' \
+        and not headers["Allow"]
+
+
+def operations(document):
+    for path, item in sorted(document["paths"].items()):
+        for method, operation in sorted(item.items()):
+            yield method, path, operation
+
+
+def check_document(document, check):
+    scheme = document["components"].get("securitySchemes", {}).get("token", {})
+    check(scheme.get("type") == "http" and scheme.get("scheme") == "bearer", "securitySchemes", scheme)
+    for method, path, operation in operations(document):
+        role = operation.get("x-role")
+        wanted = [] if role == "anybody" else [{"token": []}]
+        check(role in RANKS and operation.get("security") == wanted, "%s %s declares who may ask" % (method, path), role)
+        check(role == "anybody" or {"401", "403"} <= set(operation["responses"]), "%s %s documents 401, 403" % (method, path))
+
+
+def check_strangers(controller, method, filled, what, useless, check):
+    check(is_unknown(controller.ask(method, filled)), what + " without a token")
+    check(is_unknown(controller.ask(method, filled, body=b"{" if method == "post" else None)), what + " with rubbish")
+    check(is_unknown(controller.ask(method, filled + "?after=x&limit=-1")), what + " with a query")
+    for name, token in useless.items():
+        answer = controller.ask(method, filled, token)
+        check(is_unknown(answer), "%s with a token that is %s" % (what, name), answer)
+
+
+def check_roles(controller, method, path, filled, role, tokens, check):
+    what = "%s %s" % (method, path)
+    for asker, rank in (("viewer", "viewer"), ("other", "user"), ("user", "user"), ("operator", "operator")):
+        allowed = RANKS.index(rank) >= RANKS.index(role)
+        owned = role == "user" and "{task}" in path
+        if allowed and (method, path) in NEVER:
+            continue
+        status, _, body = controller.ask(method, filled, tokens[asker])
+        if not allowed:
+            check((status, body) == (403, NOT_ENOUGH), "%s as %s" % (what, asker), status, body)
+        elif owned and asker == "other":
+            check((status, body) == (403, NOT_YOURS), "%s of another user" % what, status, body)
+        else:
+            check(status not in (401, 403), "%s as %s" % (what, asker), status, body)
+
+
+def check_what_is_not_there(controller, document, useless, check):
+    """Nor do strangers learn which paths there are, or what they can do."""
+    known = {(method, path) for method, path, _ in operations(document)}
+    for path in sorted(document["paths"]) + ["/nowhere", "/v1", "//v1/status", "/v1/status/", "/v1/tasks/../status"]:
+        for method in ("get", "put", "delete", "patch", "options"):
+            if (method, path) not in known:
+                check(is_unknown(controller.ask(method, re.sub("{.*?}", "0", path))), "%s %s is nothing" % (method, path))
+    for name, token in useless.items():
+        check(is_unknown(controller.ask("get", "/nowhere", token)), "nothing with a token that is " + name)
+
+
+def main(address, document_path, *given):
+    values = dict(text.split("=", 1) for text in given)
+    tokens = {name: open(values.pop(name)).read().strip() for name in list(values) if os.path.isfile(values[name])}
+    with open(document_path) as file:
+        document = json.load(file)
+    useless = {name: token for name, token in tokens.items() if name not in ("viewer", "user", "other", "operator")}
+    useless.update({"empty": "", "cut": tokens["operator"][:-1], "long": tokens["operator"] + "A", "a guess": "vbt_" + 43 * "A"})
+    controller = Controller(address)
+    check = Check()
+    check_document(document, check)
+    for method, path, operation in operations(document):
+        filled = re.sub(r"{(\w+)}", lambda match: values[match.group(1)], path)
+        role = operation.get("x-role")
+        if role == "anybody":
+            check(controller.ask(method, filled)[0] == 200, "%s %s for anybody" % (method, path))
+        elif role in RANKS:
+            check_strangers(controller, method, filled, "%s %s" % (method, path), useless, check)
+            check_roles(controller, method, path, filled, role, tokens, check)
+    check(is_unknown(controller.ask("get", "/v1/status", tokens["operator"], scheme="Basic")), "another scheme")
+    check_what_is_not_there(controller, document, useless, check)
+    print("%d of %d as they should be" % (check.done - check.wrong, check.done))
+    return 1 if check.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
