@@ -269,6 +269,9 @@ static void fill_in(struct config *config, GHashTable *given)
 		fill_in_environment(config, given);
 	workload = config->workload;
 	for (uint32_t c = 0; c < config->clusters_count; c++)
+		if (config->clusters[c].simulated)
+			config_cluster_simulate(&config->clusters[c]);
+	for (uint32_t c = 0; c < config->clusters_count; c++)
 		for (uint32_t h = 0; h < config->clusters[c].hosts_count; h++)
 			fill_in_host(&config->clusters[c].hosts[h], config->clusters[c].name, h);
 	for (uint32_t t = 0; t < config->types_count; t++) {

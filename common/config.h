@@ -28,6 +28,7 @@ enum config_meter_kind {
 	CONFIG_METER_RAPL,     /* CPU packages of this machine only, not its whole power */
 	CONFIG_METER_ACPI,     /* ACPI power meter of this machine (hwmon) */
 	CONFIG_METER_MODEL,    /* no meter: watts computed from this machine's CPU time */
+	CONFIG_METER_SIMULATED, /* of a host of a simulated cluster, which has no other */
 };
 
 /* How a Redfish meter logs in. */
@@ -104,6 +105,16 @@ struct config_preemption {
 	uint64_t memory_mib; /* RAM that suspended VMs may hold on each host; 0: as much as its nodes */
 };
 
+/*
+ * A cluster that is simulated behind its local scheduler's API, in real time: no VMs, no hosts but in
+ * name. Tasks take what the estimates say, and draw the energy that these say.
+ */
+struct config_simulated {
+	double speed;  /* how many times as fast as the estimates; default 1 */
+	double idle_w; /* of each host, >= 0 */
+	uint64_t seed; /* of the execution times, which vary by the estimates' etc_sd_s; default 1 */
+};
+
 /* A homogeneous cluster (paper 002, Table 4). */
 struct config_cluster {
 	char *name;
@@ -122,7 +133,9 @@ struct config_cluster {
 	 */
 	bool shared;
 	char *local_scheduler; /* URL of a running local scheduler; NULL: `run` starts one */
-	struct config_host *hosts; /* hosts_count of them; may be empty for `simulate` only */
+	struct config_simulated *simulated; /* NULL: VMs on hosts */
+	/* hosts_count of them; may be empty for `simulate` only. A simulated cluster has one by default. */
+	struct config_host *hosts;
 	uint32_t hosts_count;
 };
 

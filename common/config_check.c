@@ -88,7 +88,8 @@ static bool check_meter(const struct check *check, const struct config_host *hos
 	return !wrong || fail(check, "%s.%s", key, wrong);
 }
 
-static bool check_host(const struct check *check, const struct config_host *host, const char *key)
+static bool check_host(const struct check *check, const struct config_host *host, bool simulated,
+		       const char *key)
 {
 	g_autofree char *meter = g_strdup_printf("%s.meter", key);
 	g_autofree char *wrong = config_host_check(host);
@@ -97,6 +98,12 @@ static bool check_host(const struct check *check, const struct config_host *host
 		return false;
 	if (wrong)
 		return fail(check, "%s.%s", key, wrong);
+	if (simulated)
+		return true;
+	if (host->meter && host->meter->kind == CONFIG_METER_SIMULATED)
+		return fail(check, "%s.kind: only hosts of a simulated cluster have simulated meters; "
+				   "name another kind",
+			    meter);
 	if (!host->uri && !host->blade)
 		return fail(check, "%s: has neither uri nor blade; name one", key);
 	if (host->blade && !find_blade(check->config, host->blade))
@@ -169,6 +176,7 @@ static bool check_cluster(const struct check *check, const struct config_cluster
 {
 	g_autofree char *key = g_strdup_printf("clusters[%u]", index);
 	g_autofree char *name = g_strdup_printf("%s.name", key);
+	g_autofree char *wrong = NULL;
 
 	if (!good_name(check, cluster->name, name))
 		return false;
@@ -195,9 +203,12 @@ static bool check_cluster(const struct check *check, const struct config_cluster
 	for (uint32_t h = 0; h < cluster->hosts_count; h++) {
 		g_autofree char *host = g_strdup_printf("%s.hosts[%u]", key, h);
 
-		if (!check_host(check, &cluster->hosts[h], host))
+		if (!check_host(check, &cluster->hosts[h], cluster->simulated, host))
 			return false;
 	}
+	wrong = cluster->simulated ? config_cluster_check_simulated(cluster) : NULL;
+	if (wrong)
+		return fail(check, "%s.%s", key, wrong);
 	return !cluster->shared || check_shared(check, cluster, key);
 }
 

@@ -68,7 +68,7 @@ static const char *const kind_names[] = {
 	[CONFIG_METER_NONE] = "none", [CONFIG_METER_IPMI] = "ipmi",
 	[CONFIG_METER_REDFISH] = "redfish", [CONFIG_METER_AMM] = "amm",
 	[CONFIG_METER_RAPL] = "rapl", [CONFIG_METER_ACPI] = "acpi",
-	[CONFIG_METER_MODEL] = "model",
+	[CONFIG_METER_MODEL] = "model", [CONFIG_METER_SIMULATED] = "simulated",
 };
 
 const char *config_meter_kind_name(enum config_meter_kind kind)
@@ -136,6 +136,7 @@ void config_meter_fill_in(struct config_meter *meter)
 		default_text(&meter->proc_root, "/proc");
 		break;
 	case CONFIG_METER_NONE:
+	case CONFIG_METER_SIMULATED:
 		break;
 	}
 }

@@ -21,6 +21,12 @@ char *config_pruning_check(const struct config *config);
 char *config_pet_check(const struct config *config, const char *key,
 		       const struct config_pet_entry *entries, uint32_t count);
 
+/* Fills in what a simulated cluster has by default: a host, and the hosts' meters (config_cluster.c). */
+void config_cluster_simulate(struct config_cluster *cluster);
+
+/* Whether a simulated cluster makes sense; the line begins with the key below the cluster's. */
+char *config_cluster_check_simulated(const struct config_cluster *cluster);
+
 /* Whether its study makes sense. */
 char *config_study_check(const struct config *config);
 

@@ -31,6 +31,7 @@ static const cyaml_strval_t meter_kinds[] = {
 	{ "rapl", CONFIG_METER_RAPL },
 	{ "acpi", CONFIG_METER_ACPI },
 	{ "model", CONFIG_METER_MODEL },
+	{ "simulated", CONFIG_METER_SIMULATED },
 };
 
 static const cyaml_strval_t meter_auths[] = {
@@ -105,6 +106,13 @@ static const cyaml_schema_field_t preemption_fields[] = {
 	CYAML_FIELD_END
 };
 
+static const cyaml_schema_field_t simulated_fields[] = {
+	FLOAT(OPTIONAL, struct config_simulated, speed),
+	FLOAT(NEEDED, struct config_simulated, idle_w),
+	UINT(OPTIONAL, struct config_simulated, seed),
+	CYAML_FIELD_END
+};
+
 static const cyaml_schema_field_t cluster_fields[] = {
 	STRING(NEEDED, struct config_cluster, name),
 	UINT(NEEDED, struct config_cluster, nodes),
@@ -118,6 +126,8 @@ static const cyaml_schema_field_t cluster_fields[] = {
 				preemption, preemption_fields),
 	FLAG(struct config_cluster, shared),
 	STRING(OPTIONAL, struct config_cluster, local_scheduler),
+	CYAML_FIELD_MAPPING_PTR("simulated", OPTIONAL | CYAML_FLAG_POINTER, struct config_cluster,
+				simulated, simulated_fields),
 	LIST(OPTIONAL, struct config_cluster, hosts, &host_entry, 0),
 	CYAML_FIELD_END
 };
@@ -460,6 +470,7 @@ static const struct {
 	{ "sine_amplitude", CONFIG_ZERO_IS_VALUE },
 	{ "slack", CONFIG_ZERO_IS_VALUE },
 	{ "span_s", CONFIG_ZERO_IS_REFUSED },
+	{ "speed", CONFIG_ZERO_IS_REFUSED },
 	{ "spread", CONFIG_ZERO_IS_VALUE },
 	{ "task_deadline_s", CONFIG_ZERO_IS_REFUSED },
 	{ "tasks", CONFIG_ZERO_IS_REFUSED },

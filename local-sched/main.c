@@ -191,11 +191,11 @@ static int run(const struct options *options)
 		     find_cluster(config, options->cluster, &settings.cluster, &error) &&
 		     config_files_check(config, options->config, settings.cluster, &error) &&
 		     choose_virt_type(options, &settings.virt_type, &error);
-	if (input_good) {
+	if (input_good && !config->clusters[settings.cluster].simulated) {
 		directory = first_of(options->image, config->image, g_getenv("VIRTBED_IMAGE"));
 		image = image_load(directory ? directory : VIRTBED_IMAGE_DIRECTORY, &error);
 	}
-	if (!image) {
+	if (error) {
 		log_error("%s", error->message);
 		return STATUS_USAGE;
 	}

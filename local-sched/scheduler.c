@@ -3,13 +3,12 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "local-sched/hypervisor/domain_xml.h"
 #include "local-sched/scheduler_private.h"
 
 #define LOG_SUBSYSTEM "scheduler"
 #include "common/log.h"
 
-#define BOOTS_AT_ONCE 2
-#define STOP_LIMIT_S 20
 #define FLUSH_INTERVAL_S 2
 
 G_DEFINE_QUARK(virtbed-scheduler, scheduler_error)
@@ -43,42 +42,47 @@ static gboolean flush(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-static void on_node_ready(struct node *node, void *data)
+static const char *host_of_node(const struct scheduler *scheduler, uint32_t node)
+{
+	return scheduler->cluster->hosts[config_cluster_host(scheduler->cluster, node)].name;
+}
+
+static void on_node_ready(uint32_t node, double boot_s, void *data)
 {
 	struct scheduler *scheduler = data;
-	g_autoptr(json_t) detail =
-		json_pack("{s:f}", "boot_s", machine_boot_s(node_machine(node)));
+	g_autoptr(json_t) detail = json_pack("{s:f}", "boot_s", boot_s);
 
-	scheduler->was_ready[node_index(node)] = true;
-	scheduler_record(scheduler, "node-ready", node_index(node),
-			 host_name(site_host(node_site(node))), detail, clock_now_ns());
+	scheduler->was_ready[node] = true;
+	scheduler_record(scheduler, "node-ready", node, host_of_node(scheduler, node), detail,
+			 clock_now_ns());
 	scheduler_look_for_turns(scheduler);
 }
 
-static void on_node_down(struct node *node, const char *reason, void *data)
+static void on_node_down(uint32_t node, const char *reason, void *data)
 {
 	struct scheduler *scheduler = data;
 	g_autoptr(json_t) detail = json_object();
 
 	json_object_set_new(detail, "reason", json_string(reason ? reason : "not known"));
-	scheduler_record(scheduler, "node-down", node_index(node),
-			 host_name(site_host(node_site(node))), detail, clock_now_ns());
+	scheduler_record(scheduler, "node-down", node, host_of_node(scheduler, node), detail,
+			 clock_now_ns());
 }
 
-/* Tasks may wait for other VMs on the nodes that they leave. */
-static void on_node_settled(struct node *node, void *data)
+static void on_settled(void *data)
 {
-	struct scheduler *scheduler = data;
-	GList *list = g_hash_table_get_values(scheduler->jobs);
-
-	for (const GList *link = list; link; link = link->next)
-		job_node_settled(link->data);
-	g_list_free(list);
-	scheduler_look_for_turns(scheduler);
+	scheduler_look_for_turns(data);
 }
 
-static const struct node_events node_events = {
-	.ready = on_node_ready, .down = on_node_down, .settled = on_node_settled};
+static const struct carrier_events carrier_events = {
+	.node_ready = on_node_ready,
+	.node_down = on_node_down,
+	.settled = on_settled,
+	.started = scheduler_task_started,
+	.ended = scheduler_task_ended,
+	.changed = scheduler_task_changed,
+	.moved = scheduler_task_moved,
+	.shared = scheduler_task_shared,
+};
 
 static void on_meter(const char *host, bool lost, const char *reason, int64_t t_ns, void *data)
 {
@@ -109,15 +113,6 @@ static bool check_config(const struct scheduler *scheduler, GError **error)
 			    "on at least one host, and no more hosts than nodes",
 			    cluster->name, DOMAIN_NODES_MAX - 1, DOMAIN_CORES_MAX);
 		return false;
-	}
-	for (uint32_t i = 0; i < cluster->hosts_count; i++) {
-		if (!cluster->hosts[i].uri) {
-			g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFIG,
-				    "cluster '%s': host '%s' has no libvirt URI; give `uri`, or "
-				    "bring the lab up",
-				    cluster->name, cluster->hosts[i].name);
-			return false;
-		}
 	}
 	return true;
 }
@@ -167,6 +162,13 @@ static bool load_tasks(struct scheduler *scheduler, GError **error)
 	return true;
 }
 
+static struct power_meter *open_meter(uint32_t host, void *data)
+{
+	struct carrier *carrier = data;
+
+	return carrier->ops->meter(carrier, host);
+}
+
 static bool start_power(struct scheduler *scheduler, GError **error)
 {
 	const struct config_cluster *cluster = scheduler->cluster;
@@ -175,92 +177,34 @@ static bool start_power(struct scheduler *scheduler, GError **error)
 		g_build_filename(scheduler->settings.state_directory, "power.journal", NULL);
 
 	for (uint32_t i = 0; i < cluster->hosts_count; i++)
-		hosts[i] = (struct power_host){.name = cluster->hosts[i].name,
-					       .meter = cluster->hosts[i].meter};
+		hosts[i] = (struct power_host){
+			.name = cluster->hosts[i].name,
+			.meter = cluster->hosts[i].meter,
+			.open = scheduler->carrier->ops->meter ? open_meter : NULL,
+			.open_data = scheduler->carrier,
+		};
 	scheduler->power = power_new(hosts, cluster->hosts_count, journal, on_meter, scheduler,
 				     error);
 	return scheduler->power != NULL;
 }
 
-static void create_sites(struct scheduler *scheduler)
+static bool open_carrier(struct scheduler *scheduler, GError **error)
 {
 	const struct scheduler_settings *settings = &scheduler->settings;
-
-	scheduler->sites_count = scheduler->cluster->hosts_count;
-	scheduler->sites = g_new0(struct site *, scheduler->sites_count);
-	scheduler->sources = g_new0(struct usage_source, scheduler->sites_count);
-	for (uint32_t i = 0; i < scheduler->sites_count; i++) {
-		const struct site_settings site = {
-			.host = &scheduler->cluster->hosts[i],
-			.cluster = scheduler->cluster,
-			.cluster_index = settings->cluster,
-			.image = settings->image,
-			.prefix = scheduler->prefix,
-			.virt_type = settings->virt_type,
-		};
-
-		scheduler->sites[i] = site_new(&site);
-		scheduler->sources[i] = (struct usage_source){
-			.host = site_host(scheduler->sites[i]),
-			.account = cpu_account_new(),
-			.power = scheduler->power,
-		};
-	}
-}
-
-/* The number of the cluster's first VM among those of all clusters. */
-static uint32_t first_vm(const struct scheduler *scheduler)
-{
-	uint32_t vms = 0;
-
-	for (uint32_t i = 0; i < scheduler->settings.cluster; i++)
-		vms += scheduler->settings.config->clusters[i].nodes;
-	return vms;
-}
-
-static char *home_of_vm(uint32_t number, void *data)
-{
-	return task_store_host(((struct scheduler *)data)->settings.store, number);
-}
-
-static char *other_home_of_vm(uint32_t number, void *data)
-{
-	return task_store_expected_host(((struct scheduler *)data)->settings.store, number);
-}
-
-static bool on_vm_moves(uint32_t number, const char *host, void *data)
-{
-	return task_store_expect_host(((struct scheduler *)data)->settings.store, number, host);
-}
-
-static void on_vm_moved(uint32_t number, const char *host, void *data)
-{
-	task_store_keep_host(((struct scheduler *)data)->settings.store, number, host);
-}
-
-static void create_pool(struct scheduler *scheduler)
-{
-	uint32_t count = scheduler->cluster->nodes;
-	const uint32_t first = first_vm(scheduler);
-	const struct pool_settings settings = {
-		.cluster = scheduler->cluster,
-		.cluster_index = scheduler->settings.cluster,
-		.prefix = scheduler->prefix,
-		.sites = scheduler->sites,
-		.caps = scheduler->node_caps = g_new0(struct cpu_cap, count),
-		.queue = scheduler->boots,
-		.boot_timeout_s = scheduler->settings.boot_timeout_s,
-		.home = home_of_vm,
-		.other_home = other_home_of_vm,
-		.moves = on_vm_moves,
-		.moved = on_vm_moved,
+	const struct carrier_settings carrier = {
+		.config = settings->config,
+		.cluster = settings->cluster,
+		.state_directory = settings->state_directory,
+		.store = settings->store,
+		.image = settings->image,
+		.virt_type = settings->virt_type,
+		.boot_timeout_s = settings->boot_timeout_s,
+		.events = &carrier_events,
 		.data = scheduler,
 	};
 
-	for (uint32_t i = 0; i < count; i++)
-		scheduler->node_caps[i] = cpu_cap_for_vm(&scheduler->cap, first + i);
-	scheduler->was_ready = g_new0(bool, count);
-	scheduler->pool = pool_new(&settings, &node_events, scheduler);
+	scheduler->carrier = carrier_find(scheduler->cluster)->open(&carrier, error);
+	return scheduler->carrier != NULL;
 }
 
 struct scheduler *scheduler_new(const struct scheduler_settings *settings, GError **error)
@@ -269,22 +213,13 @@ struct scheduler *scheduler_new(const struct scheduler_settings *settings, GErro
 
 	scheduler->settings = *settings;
 	scheduler->cluster = &settings->config->clusters[settings->cluster];
-	scheduler->prefix = g_strdup_printf("virtbed-%s-%s-", settings->config->name,
-					    scheduler->cluster->name);
 	scheduler->by_id = g_hash_table_new(g_str_hash, g_str_equal);
-	scheduler->jobs = g_hash_table_new(g_str_hash, g_str_equal);
 	scheduler->queue = task_queue_new();
-	scheduler->boots = boot_queue_new(BOOTS_AT_ONCE);
-	cpu_cap_init(&scheduler->cap, scheduler->cluster);
+	scheduler->was_ready = g_new0(bool, scheduler->cluster->nodes);
 	if (!check_config(scheduler, error) || !load_tasks(scheduler, error) ||
-	    !start_power(scheduler, error))
+	    !open_carrier(scheduler, error) || !start_power(scheduler, error))
 		return NULL;
-	scheduler->caps = host_caps_new(scheduler->cluster, settings->state_directory,
-					&scheduler->cap, error);
-	if (!scheduler->caps)
-		return NULL;
-	create_sites(scheduler);
-	create_pool(scheduler);
+	scheduler->carrier->ops->begin(scheduler->carrier, scheduler->power);
 	scheduler->flush_source = g_timeout_add_seconds(FLUSH_INTERVAL_S, flush, scheduler);
 	scheduler_record(scheduler, "scheduler-started", -1, NULL, NULL, clock_now_ns());
 	return g_steal_pointer(&scheduler);
@@ -292,62 +227,20 @@ struct scheduler *scheduler_new(const struct scheduler_settings *settings, GErro
 
 /* Stopping. */
 
-static void end_stop(struct scheduler *scheduler)
+static void drop_tasks(struct scheduler *scheduler)
 {
-	void (*stopped)(bool clean, void *data) = g_steal_pointer(&scheduler->stopped);
-
-	g_clear_handle_id(&scheduler->stop_source, g_source_remove);
-	if (scheduler->clean)
-		task_store_forget_hosts(scheduler->settings.store);
-	if (stopped)
-		stopped(scheduler->clean, scheduler->stopped_data);
-}
-
-static gboolean stop_expired(gpointer data)
-{
-	struct scheduler *scheduler = data;
-
-	scheduler->stop_source = 0;
-	scheduler->clean = false;
-	log_error("hosts did not answer within %d s: VMs may be left; remove those named %s*",
-		  STOP_LIMIT_S, scheduler->prefix);
-	end_stop(scheduler);
-	return G_SOURCE_REMOVE;
-}
-
-static void site_cleaned(struct site *site, const GError *error, void *data)
-{
-	struct scheduler *scheduler = data;
-
-	if (error) {
-		scheduler->clean = false;
-		log_error("host '%s': %s: VMs may be left; remove those named %s*",
-			  host_name(site_host(site)), error->message, scheduler->prefix);
-	}
-	if (--scheduler->stops_pending == 0)
-		end_stop(scheduler);
-}
-
-static void drop_jobs(struct scheduler *scheduler)
-{
-	GHashTableIter iter;
-	gpointer job;
-
 	for (guint i = 0; i < scheduler->tasks->len; i++) {
-		struct task *queued = scheduler->tasks->pdata[i];
+		struct task *task = scheduler->tasks->pdata[i];
 
-		if (queued->state == TASK_QUEUED)
-			scheduler_end_queued(scheduler, queued, TASK_OUTCOME_LOST,
+		if (task->state == TASK_ENDED)
+			continue;
+		if (task->state == TASK_QUEUED) {
+			scheduler_end_queued(scheduler, task, TASK_OUTCOME_LOST,
 					     "the local scheduler was stopped");
-	}
-	g_hash_table_iter_init(&iter, scheduler->jobs);
-	while (g_hash_table_iter_next(&iter, NULL, &job)) {
-		struct task *task = job_task(job);
-
+			continue;
+		}
 		lose(task, "the local scheduler was stopped");
 		scheduler_record_task(scheduler, task, "task-ended");
-		g_hash_table_iter_steal(&iter);
-		job_free(job);
 	}
 }
 
@@ -356,15 +249,9 @@ void scheduler_stop(struct scheduler *scheduler, void (*done)(bool clean, void *
 	if (scheduler->stopping)
 		return;
 	scheduler->stopping = true;
-	scheduler->clean = true;
-	scheduler->stopped = done;
-	scheduler->stopped_data = data;
-	scheduler->stops_pending = scheduler->sites_count;
-	scheduler->stop_source = g_timeout_add_seconds(STOP_LIMIT_S, stop_expired, scheduler);
-	pool_stop(scheduler->pool);
-	drop_jobs(scheduler);
-	for (uint32_t i = 0; i < scheduler->sites_count; i++)
-		site_clean(scheduler->sites[i], site_cleaned, scheduler);
+	scheduler->carrier->ops->stop(scheduler->carrier);
+	drop_tasks(scheduler);
+	scheduler->carrier->ops->clean(scheduler->carrier, done, data);
 }
 
 void scheduler_free(struct scheduler *scheduler)
@@ -373,24 +260,13 @@ void scheduler_free(struct scheduler *scheduler)
 		return;
 	g_clear_handle_id(&scheduler->flush_source, g_source_remove);
 	g_clear_handle_id(&scheduler->turn_source, g_source_remove);
-	g_clear_handle_id(&scheduler->stop_source, g_source_remove);
 	power_free(scheduler->power);
-	host_caps_free(scheduler->caps);
-	for (uint32_t i = 0; i < scheduler->sites_count; i++) {
-		site_free(scheduler->sites[i]);
-		cpu_account_free(scheduler->sources[i].account);
-	}
-	pool_free(scheduler->pool);
-	g_free(scheduler->sites);
-	g_free(scheduler->sources);
-	g_free(scheduler->node_caps);
+	if (scheduler->carrier)
+		scheduler->carrier->ops->free(scheduler->carrier);
 	g_free(scheduler->was_ready);
-	boot_queue_free(scheduler->boots);
 	task_queue_free(scheduler->queue);
-	g_hash_table_destroy(scheduler->jobs);
 	g_hash_table_destroy(scheduler->by_id);
 	if (scheduler->tasks)
 		g_ptr_array_unref(scheduler->tasks);
-	g_free(scheduler->prefix);
 	g_free(scheduler);
 }

@@ -21,7 +21,7 @@ struct scheduler;
 struct scheduler_settings {
 	const struct config *config;
 	uint32_t cluster; /* index */
-	const struct image *image;
+	const struct image *image; /* NULL: the cluster is simulated */
 	struct task_store *store;
 	const char *state_directory;
 	enum virt_type_choice virt_type;

@@ -10,12 +10,10 @@
 #define LOG_SUBSYSTEM "scheduler"
 #include "common/log.h"
 
-/* Jobs. */
+/* What carriers tell. */
 
-static void on_job_started(struct job *job, void *data)
+void scheduler_task_started(struct task *task, void *data)
 {
-	struct task *task = job_task(job);
-
 	log_info("task '%s': started after %.3f s", task->id,
 		 clock_elapsed_s(task->requested_ns, task->started_ns));
 	scheduler_record_task(data, task, "task-started");
@@ -42,10 +40,9 @@ void scheduler_drop_unmoved(struct task *task)
 	task->unmoved = g_ptr_array_steal_index(task->migrations, task->migrations->len - 1);
 }
 
-static void on_job_ended(struct job *job, const char *output, size_t length, void *data)
+void scheduler_task_ended(struct task *task, const char *output, size_t length, void *data)
 {
 	struct scheduler *scheduler = data;
-	struct task *task = job_task(job);
 	g_autoptr(GError) error = NULL;
 
 	if (!task_store_save_output(scheduler->settings.store, task->id, output, length, &error))
@@ -53,8 +50,6 @@ static void on_job_ended(struct job *job, const char *output, size_t length, voi
 	log_info("task '%s': %s after %.3f s%s%s", task->id, task_outcome_name(task->outcome),
 		 clock_elapsed_s(task->requested_ns, task->ended_ns), task->reason ? ": " : "",
 		 task->reason ? task->reason : "");
-	g_hash_table_remove(scheduler->jobs, task->id);
-	job_free(job);
 	if (task_last_suspension(task) && task_last_suspension(task)->frozen_ns == 0)
 		scheduler_drop_suspension(task);
 	scheduler_drop_unmoved(task);
@@ -74,19 +69,18 @@ static void record_stayed(struct scheduler *scheduler, struct task *task, const 
 	task->reason = own;
 }
 
-static void on_job_changed(struct job *job, enum suspension_end how, const char *reason, void *data)
+void scheduler_task_changed(struct task *task, enum carrier_end how, const char *reason, void *data)
 {
 	struct scheduler *scheduler = data;
-	struct task *task = job_task(job);
 	struct task_suspension *last = task_last_suspension(task);
 	bool suspends = task->state == TASK_SUSPENDING;
 
-	if (how == SUSPENSION_END_SUSPENDED) {
+	if (how == CARRIER_END_SUSPENDED) {
 		task->state = TASK_SUSPENDED;
 		log_info("task '%s': suspended, kept %s", task->id,
 			 last->keep == CONFIG_KEEP_DISK ? "on disk" : "in memory");
 		scheduler_record_task(scheduler, task, "task-suspended");
-	} else if (how == SUSPENSION_END_RESUMED) {
+	} else if (how == CARRIER_END_RESUMED) {
 		task->state = TASK_RUNNING;
 		scheduler_record_task(scheduler, task, "task-resumed");
 	} else if (suspends) {
@@ -100,49 +94,34 @@ static void on_job_changed(struct job *job, enum suspension_end how, const char 
 	}
 }
 
-static void on_job_moved(struct job *job, enum migration_end how, const char *reason, void *data)
+void scheduler_task_moved(struct task *task, const char *reason, void *data)
 {
 	struct scheduler *scheduler = data;
-	struct task *task = job_task(job);
 	g_autofree char *why = g_strdup(reason); /* the record's, which may go */
 
 	scheduler_drop_unmoved(task);
-	if (how == MIGRATION_END_MOVED)
-		scheduler_record_task(scheduler, task, "task-migrated");
-	else
+	if (why)
 		record_stayed(scheduler, task, "task-migrate-failed", why);
+	else
+		scheduler_record_task(scheduler, task, "task-migrated");
 }
 
-static void on_job_shared(struct job *job, const char *reason, void *data)
+void scheduler_task_shared(struct task *task, const char *reason, void *data)
 {
-	struct task *task = job_task(job);
-
 	if (reason)
 		record_stayed(data, task, "task-share-failed", reason);
 	else
 		scheduler_record_task(data, task, "task-shared");
 }
 
-static const struct job_events job_events = {
-	.started = on_job_started,
-	.ended = on_job_ended,
-	.changed = on_job_changed,
-	.moved = on_job_moved,
-	.shared = on_job_shared,
-};
-
-void scheduler_start_job(struct scheduler *scheduler, struct task *task)
+void scheduler_start_task(struct scheduler *scheduler, struct task *task)
 {
-	const struct job_settings settings = {
-		.task = task,
-		.pool = scheduler->pool,
-		.sources = scheduler->sources,
-		.sources_count = scheduler->sites_count,
-		.cores = scheduler->cluster->cores,
-	};
+	scheduler->carrier->ops->start(scheduler->carrier, task);
+}
 
-	g_hash_table_insert(scheduler->jobs, task->id,
-			    job_start(&settings, &job_events, scheduler));
+bool scheduler_may_step(const struct scheduler *scheduler, const struct task *task)
+{
+	return scheduler->carrier->ops->may_step(scheduler->carrier, task);
 }
 
 /* Turns. */
@@ -151,7 +130,7 @@ static bool node_is_free(uint32_t node, void *data)
 {
 	const struct scheduler *scheduler = data;
 
-	return node_state(pool_node(scheduler->pool, node)) == MACHINE_READY;
+	return scheduler->carrier->ops->node_is_ready(scheduler->carrier, node);
 }
 
 /* Its time counts from here on; the intent is stored before its ranks are started. */
@@ -162,7 +141,7 @@ static void take_turn(struct scheduler *scheduler, struct task *task)
 	log_info("task '%s': its turn has come after %.3f s", task->id,
 		 clock_elapsed_s(task->queued_ns, task->requested_ns));
 	scheduler_record_task(scheduler, task, "task-begun");
-	scheduler_start_job(scheduler, task);
+	scheduler_start_task(scheduler, task);
 }
 
 void scheduler_take_turns(struct scheduler *scheduler)

@@ -6,11 +6,7 @@
  * scheduler_jobs.c (what becomes of tasks), scheduler_requests.c (what is asked of tasks) and
  * scheduler_answers.c (what is asked about the rest).
  */
-#include "local-sched/cpu/cpu_cap.h"
-#include "local-sched/cpu/host_caps.h"
-#include "local-sched/hypervisor/pool.h"
-#include "local-sched/hypervisor/site.h"
-#include "local-sched/launch/job.h"
+#include "local-sched/carrier/carrier.h"
 #include "local-sched/launch/task_queue.h"
 #include "local-sched/power/power.h"
 #include "local-sched/scheduler.h"
@@ -18,31 +14,17 @@
 struct scheduler {
 	struct scheduler_settings settings;
 	const struct config_cluster *cluster;
-	char *prefix; /* of VM names */
-	struct cpu_cap cap;           /* of all nodes */
-	struct cpu_cap *node_caps;    /* by index */
-	struct host_caps *caps;
-	struct boot_queue *boots;
-	uint32_t sites_count;
-	struct site **sites;
-	struct usage_source *sources; /* by site */
-	struct pool *pool;            /* nodes and VMs */
+	struct carrier *carrier; /* of the tasks that do not wait for their turn */
 	bool *was_ready; /* by node */
 	struct power *power;
 	GPtrArray *tasks;    /* owned, oldest first */
 	GHashTable *by_id;   /* id -> task */
-	GHashTable *jobs;    /* id -> struct job */
 	struct task_queue *queue; /* of the tasks that wait for their turn */
 	guint turn_source;
 	guint flush_source;
 	void (*changed)(void *data);
 	void *changed_data;
 	bool stopping;
-	bool clean;
-	uint32_t stops_pending;
-	guint stop_source;
-	void (*stopped)(bool clean, void *data);
-	void *stopped_data;
 };
 
 /* scheduler.c */
@@ -62,8 +44,18 @@ void scheduler_drop_suspension(struct task *task);
 /* A migration that failed for all VMs leaves no record. */
 void scheduler_drop_unmoved(struct task *task);
 
-/* Starts the ranks of a task that is stored, on nodes that are ready. */
-void scheduler_start_job(struct scheduler *scheduler, struct task *task);
+/* What carriers tell of tasks. */
+void scheduler_task_started(struct task *task, void *data);
+void scheduler_task_ended(struct task *task, const char *output, size_t length, void *data);
+void scheduler_task_changed(struct task *task, enum carrier_end how, const char *reason, void *data);
+void scheduler_task_moved(struct task *task, const char *reason, void *data);
+void scheduler_task_shared(struct task *task, const char *reason, void *data);
+
+/* Starts a task that is stored, on nodes that are ready. */
+void scheduler_start_task(struct scheduler *scheduler, struct task *task);
+
+/* Whether it runs, as far as is known, so that it may be suspended, moved or given a share. */
+bool scheduler_may_step(const struct scheduler *scheduler, const struct task *task);
 
 /* Starts those that wait and whose turn has come; now, or as soon as whoever is on the stack is done. */
 void scheduler_take_turns(struct scheduler *scheduler);

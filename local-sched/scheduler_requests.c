@@ -18,16 +18,16 @@
 static bool nodes_ready(struct scheduler *scheduler, const uint32_t *nodes, uint32_t count,
 			GError **error)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		const struct node *node = pool_node(scheduler->pool, nodes[i]);
-		const struct machine *machine = node_machine(node);
-		const char *task = machine ? machine_task(machine) : NULL;
+	const struct carrier *carrier = scheduler->carrier;
 
-		if (node_state(node) == MACHINE_READY)
+	for (uint32_t i = 0; i < count; i++) {
+		const char *task = carrier->ops->node_task(carrier, nodes[i]);
+
+		if (carrier->ops->node_is_ready(carrier, nodes[i]))
 			continue;
 		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT,
 			    "node %u is not ready: it is %s%s%s", nodes[i],
-			    node_public_state(node), task ? " with task " : "", task ? task : "");
+			    carrier->ops->node_state(carrier, nodes[i]), task ? " with task " : "", task ? task : "");
 		return false;
 	}
 	return true;
@@ -105,21 +105,21 @@ const struct task *scheduler_put_task(struct scheduler *scheduler, const char *i
 		task_queue_push(scheduler->queue, known);
 		scheduler_take_turns(scheduler);
 	} else {
-		scheduler_start_job(scheduler, known);
+		scheduler_start_task(scheduler, known);
 	}
 	return known;
 }
 
 const struct task *scheduler_delete_task(struct scheduler *scheduler, const char *id)
 {
-	struct job *job = g_hash_table_lookup(scheduler->jobs, id);
 	struct task *task = g_hash_table_lookup(scheduler->by_id, id);
 
-	if (job)
-		job_kill(job, TASK_OUTCOME_KILLED, "killed by request");
-	else if (task && task->state == TASK_QUEUED)
+	if (task && task->state == TASK_QUEUED)
 		scheduler_end_queued(scheduler, task, TASK_OUTCOME_KILLED,
 				     "killed before its turn came");
+	else if (task && task->state != TASK_ENDED)
+		scheduler->carrier->ops->kill(scheduler->carrier, task, TASK_OUTCOME_KILLED,
+					      "killed by request");
 	return task;
 }
 
@@ -201,7 +201,6 @@ static bool was_asked_to_suspend(const struct task *task,
 static bool may_suspend(struct scheduler *scheduler, const struct task *task,
 			const struct task_suspend_request *request, GError **error)
 {
-	const struct job *job = g_hash_table_lookup(scheduler->jobs, task->id);
 	uint32_t next = task->suspensions->len + 1;
 	g_autofree char *what = NULL;
 
@@ -209,7 +208,7 @@ static bool may_suspend(struct scheduler *scheduler, const struct task *task,
 		return conflict(error, task, "only a running task can be suspended");
 	if (task_is_migrating(task))
 		return conflict(error, task, "its VMs are being moved to other nodes");
-	if (!job || !job_may_suspend(job))
+	if (!scheduler_may_step(scheduler, task))
 		return conflict(error, task, "it is coming to its end");
 	if (request->n == next)
 		return true;
@@ -248,17 +247,17 @@ const struct task *scheduler_suspend_task(struct scheduler *scheduler, const cha
 		return NULL;
 	}
 	*ret_new = true;
-	job_suspend(g_hash_table_lookup(scheduler->jobs, id));
+	scheduler->carrier->ops->suspend(scheduler->carrier, task);
 	return task;
 }
 
 static bool may_resume(struct scheduler *scheduler, const struct task *task,
 		       const struct task_resume_request *request, GError **error)
 {
-	const struct job *job = g_hash_table_lookup(scheduler->jobs, task->id);
+	const struct carrier *carrier = scheduler->carrier;
 	g_autoptr(GError) cause = NULL;
 
-	if (task->state != TASK_SUSPENDED || !job)
+	if (task->state != TASK_SUSPENDED)
 		return conflict(error, task, "only a suspended task can be resumed");
 	if (request->n != task->suspensions->len)
 		return conflict(error, task, "another suspension is its last one");
@@ -266,7 +265,7 @@ static bool may_resume(struct scheduler *scheduler, const struct task *task,
 		return conflict(error, task, "it has another number of nodes");
 	if (!nodes_ready(scheduler, request->nodes, request->count, error))
 		return false;
-	if (!job_match_nodes(job, request->nodes, &cause))
+	if (!carrier->ops->match_nodes(carrier, task, request->nodes, &cause))
 		return conflict(error, task, cause->message);
 	return true;
 }
@@ -300,7 +299,7 @@ const struct task *scheduler_resume_task(struct scheduler *scheduler, const char
 		return NULL;
 	}
 	*ret_new = true;
-	job_resume(g_hash_table_lookup(scheduler->jobs, id));
+	scheduler->carrier->ops->resume(scheduler->carrier, task);
 	return task;
 }
 
@@ -344,7 +343,7 @@ static bool targets_ready(struct scheduler *scheduler, const struct task *task,
 static bool may_migrate(struct scheduler *scheduler, const struct task *task,
 			const struct task_resume_request *request, GError **error)
 {
-	const struct job *job = g_hash_table_lookup(scheduler->jobs, task->id);
+	const struct carrier *carrier = scheduler->carrier;
 	uint32_t next = task->migrations->len + 1;
 	g_autofree char *what = NULL;
 	g_autoptr(GError) cause = NULL;
@@ -353,7 +352,7 @@ static bool may_migrate(struct scheduler *scheduler, const struct task *task,
 		return conflict(error, task, "only VMs of a running task can be moved");
 	if (task_is_migrating(task))
 		return conflict(error, task, "its VMs are being moved already");
-	if (!job || !job_may_suspend(job))
+	if (!scheduler_may_step(scheduler, task))
 		return conflict(error, task, "it is coming to its end");
 	what = g_strdup_printf("its next migration is number %u, not %u", next, request->n);
 	if (request->n != next)
@@ -362,7 +361,7 @@ static bool may_migrate(struct scheduler *scheduler, const struct task *task,
 		return conflict(error, task, "it has another number of nodes");
 	if (!targets_ready(scheduler, task, request, error))
 		return false;
-	if (!job_match_targets(job, request->nodes, &cause))
+	if (!carrier->ops->match_targets(carrier, task, request->nodes, &cause))
 		return conflict(error, task, cause->message);
 	return true;
 }
@@ -399,7 +398,7 @@ const struct task *scheduler_migrate_task(struct scheduler *scheduler, const cha
 		return NULL;
 	}
 	*ret_new = true;
-	job_migrate(g_hash_table_lookup(scheduler->jobs, id));
+	scheduler->carrier->ops->migrate(scheduler->carrier, task);
 	return task;
 }
 
@@ -407,13 +406,11 @@ const struct task *scheduler_migrate_task(struct scheduler *scheduler, const cha
 
 static bool may_share(struct scheduler *scheduler, const struct task *task, GError **error)
 {
-	const struct job *job = g_hash_table_lookup(scheduler->jobs, task->id);
-
 	if (task->state != TASK_RUNNING)
 		return conflict(error, task, "only a running task can be given a share");
 	if (task_is_migrating(task))
 		return conflict(error, task, "its VMs are being moved to other nodes");
-	return (job && job_may_suspend(job)) ||
+	return scheduler_may_step(scheduler, task) ||
 	       conflict(error, task, "it is coming to its end");
 }
 
@@ -446,7 +443,7 @@ const struct task *scheduler_share_task(struct scheduler *scheduler, const char 
 		return NULL;
 	}
 	*ret_new = true;
-	job_share(g_hash_table_lookup(scheduler->jobs, id));
+	scheduler->carrier->ops->share(scheduler->carrier, task);
 	return task;
 }
 

@@ -54,8 +54,11 @@ GPtrArray *origin_notes(const struct origin *origin, bool measured)
 	if (g_strcmp0(origin->virt_type, "qemu") == 0)
 		add(notes, measured,
 		    "VMs ran under TCG, QEMU's emulator: times are not those of KVM");
+	if (g_strcmp0(origin->virt_type, "simulated") == 0)
+		add(notes, measured,
+		    "clusters were simulated behind their schedulers' API: no VM ran, nothing was metered");
 	if (g_strcmp0(origin->virt_type, "mixed") == 0)
-		add(notes, measured, "some VMs ran under TCG, QEMU's emulator, and some under KVM");
+		add(notes, measured, "VMs did not all run alike: under KVM, TCG (QEMU's emulator), or not at all");
 	if (g_strcmp0(origin->cpu_cap, "quota") == 0)
 		add(notes, measured,
 		    "P-states are CPU quotas: caps on throughput, not frequencies");

@@ -13,7 +13,7 @@
  * verdict says it in its heading.
  */
 struct origin {
-	char *virt_type;      /* "kvm", "qemu" (TCG), "mixed"; NULL: unknown */
+	char *virt_type;      /* "kvm", "qemu" (TCG), "simulated", "mixed"; NULL: unknown */
 	char *cpu_cap;        /* "cpufreq", "quota", "none", "mixed"; NULL: unknown */
 	char *modelled_watts; /* "true", "false"; NULL: unknown */
 	char *caps_effective; /* "yes", "no", "unknown", "none"; NULL: unknown */

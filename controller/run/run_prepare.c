@@ -342,14 +342,14 @@ static bool check_plan(const struct run_request *request, const struct run_prepa
 	       (plan->profile || check_estimates(request, prepared->config, error));
 }
 
-/* Local schedulers that run already have one of their own. */
+/* Local schedulers that run already have one of their own, and those that simulate need none. */
 static bool check_image(const struct config *config, const char *path, GError **error)
 {
 	g_autofree char *trouble = config_files_image_trouble(config->image);
 	uint32_t own = 0;
 
 	for (uint32_t i = 0; i < config->clusters_count; i++)
-		own += !config->clusters[i].local_scheduler;
+		own += !config->clusters[i].local_scheduler && !config->clusters[i].simulated;
 	return !own || !trouble ||
 	       refuse(error, "%s: guest image: %s; %s", path, trouble, CONFIG_FILES_IMAGE_CURE);
 }

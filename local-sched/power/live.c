@@ -62,7 +62,7 @@ static void add_host(struct live *live, const struct config_cluster *cluster,
 
 	if (host->meter && host->meter->kind != CONFIG_METER_NONE) {
 		added.sampler =
-			sampler_new(host->meter, host->name, NULL, &observer, NULL, &error);
+			sampler_new(host->meter, NULL, host->name, NULL, &observer, NULL, &error);
 		added.error = error ? g_strdup(error->message) : NULL;
 	} else {
 		added.error = g_strdup("it has no meter");

@@ -96,7 +96,8 @@ static bool start_samplers(struct power *power, const struct power_host *hosts, 
 		if (!meter || meter->kind == CONFIG_METER_NONE)
 			continue;
 		power->metered[i].sampler =
-			sampler_new(meter, hosts[i].name, &power->counters[i], &observer,
+			sampler_new(meter, hosts[i].open ? hosts[i].open(i, hosts[i].open_data) : NULL,
+				    hosts[i].name, &power->counters[i], &observer,
 				    &power->metered[i], error);
 		if (!power->metered[i].sampler)
 			return false;

@@ -8,6 +8,7 @@
 
 #include "common/config.h"
 #include "local-sched/power/energy_counter.h"
+#include "local-sched/power/power_meter.h"
 
 /*
  * The power of a local scheduler's hosts: a sampler per host, one numbered list of samples, and a
@@ -20,6 +21,9 @@ typedef struct power power_t;
 struct power_host {
 	const char *name;
 	const struct config_meter *meter;
+	/* Gives the meter that `meter` is about, for power_new() to take over; NULL: opened by its kind. */
+	struct power_meter *(*open)(uint32_t host, void *data);
+	void *open_data;
 };
 
 /*

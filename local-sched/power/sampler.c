@@ -95,11 +95,11 @@ static gboolean on_tick(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-struct sampler *sampler_new(const struct config_meter *config, const char *host,
-			    const struct energy_counter *resume,
+struct sampler *sampler_new(const struct config_meter *config, struct power_meter *opened,
+			    const char *host, const struct energy_counter *resume,
 			    const struct sampler_observer *observer, void *data, GError **error)
 {
-	struct power_meter *meter = power_meter_open(config, host, error);
+	struct power_meter *meter = opened ?: power_meter_open(config, host, error);
 	struct sampler *sampler;
 	struct energy_counter fresh;
 

@@ -29,11 +29,12 @@ struct sampler_observer {
 };
 
 /*
- * Starts to sample. `config` and `host` (its name, for messages) outlive the sampler. The counter
+ * Starts to sample the meter `opened`, which is taken over, or where that is NULL the one that
+ * `config` describes. `config` and `host` (its name, for messages) outlive the sampler. The counter
  * goes on from `resume` (NULL: from zero). Returns NULL with `error` if the meter cannot be opened.
  */
-struct sampler *sampler_new(const struct config_meter *config, const char *host,
-			    const struct energy_counter *resume,
+struct sampler *sampler_new(const struct config_meter *config, struct power_meter *opened,
+			    const char *host, const struct energy_counter *resume,
 			    const struct sampler_observer *observer, void *data, GError **error);
 
 /* Stops; NULL is allowed. Not to be called by a callback. */

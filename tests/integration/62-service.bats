@@ -92,6 +92,35 @@ stop_service() {
 	[ ! -e "$state" ]
 }
 
+@test "a simulated cluster stands behind the real local scheduler, without root, image and VMs" {
+	run_name=simulated-$BASHPID
+	sed "s/^name:.*/name: $run_name/" "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
+	unset VIRTBED_LIBEXEC
+	run_start serve "$config" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	ok GET /v1/clusters 200 | jq -e '.clusters | length == 3 and all(.virt_type == "simulated" and .modelled_watts)'
+	[ "$(submit '{"type": "LONG", "count": 2}')" = "[0,1]" ]
+	[ "$(submit '{"type": "SHORT", "count": 60}' | jq length)" = 60 ]
+	wait_state 61 completed
+	ok GET /v1/tasks/61 200 | jq -e '.energy_j > 0 and .executed_s >= 0'
+	ok GET /v1/tasks/61/output 200 | jq -e '.output | test("nothing was computed")'
+	wait_state 0 running
+	ok POST /v1/tasks/0/suspend 202 '{}'
+	wait_state 0 suspended
+	ok POST /v1/tasks/0/resume 202 '{}'
+	wait_state 0 running
+	# The controller dies: the clusters go on, and so do their tasks.
+	kill -KILL "$(run_process virtbed-controller "$state")"
+	run_wait_for "serving at unix:$socket" 60 2
+	wait_state 1 running
+	ok POST /v1/tasks/0/cancel 202 '{}'
+	ok POST /v1/tasks/1/cancel 202 '{}'
+	wait_state 0 killed
+	wait_state 1 killed
+	ok GET /v1/tasks/1 200 | jq -e '.attempts == 1'
+	stop_service
+}
+
 @test "tasks are submitted once, run, held, cancelled, and explained; nodes are drained" {
 	use_scripted
 	serve

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/config.h"
+#include "local-sched/hypervisor/image.h"
+#include "local-sched/hypervisor/virt_type.h"
+#include "local-sched/launch/task.h"
+#include "local-sched/power/power.h"
+#include "local-sched/store/task_store.h"
+
+/*
+ * What carries tasks out on the nodes of a cluster: VMs that libvirt runs (carrier_libvirt.c), or none
+ * at all, where the cluster is simulated behind the local scheduler's API (carrier_simulated.c). All
+ * that is asked and answered over the API, what is stored, and in which order, is the scheduler's and
+ * the same for both. Main loop only.
+ */
+struct carrier;
+
+/* What came of what a task was asked for. */
+enum carrier_end {
+	CARRIER_END_SUSPENDED = 0,
+	CARRIER_END_RESUMED,
+	CARRIER_END_STAYED, /* rolled back: the task runs, or is suspended, as before */
+};
+
+/* What a carrier tells. All are required; of a task nothing is told before `start` returns. */
+struct carrier_events {
+	/* Takes a task from now on; `boot_s` is what it took to get there. */
+	void (*node_ready)(uint32_t node, double boot_s, void *data);
+	/* Takes none any more. Told only after `node_ready`. */
+	void (*node_down)(uint32_t node, const char *reason, void *data);
+	/* What was waited for at some node has come to an end: tasks may have their turn. */
+	void (*settled)(void *data);
+	/* The task is TASK_RUNNING with its started_ns. */
+	void (*started)(struct task *task, void *data);
+	/*
+	 * The task is TASK_ENDED with its outcome, its nodes are ready again or known to be down, and the
+	 * carrier knows it no more. `output` is for people.
+	 */
+	void (*ended)(struct task *task, const char *output, size_t length, void *data);
+	/* What came of suspending and resuming it; its state is the owner's to bring up to date. */
+	void (*changed)(struct task *task, enum carrier_end how, const char *reason, void *data);
+	/* Its VMs were moved as its last migration says, or not all of them because of `reason`. */
+	void (*moved)(struct task *task, const char *reason, void *data);
+	/* Its share is in force, or not because of `reason`. */
+	void (*shared)(struct task *task, const char *reason, void *data);
+};
+
+/* What a carrier is made of; all borrowed until it is freed. */
+struct carrier_settings {
+	const struct config *config;
+	uint32_t cluster; /* index */
+	const char *state_directory;
+	struct task_store *store;
+	const struct image *image;          /* NULL: the cluster is simulated */
+	enum virt_type_choice virt_type;
+	double boot_timeout_s; /* of a node, for one try */
+	const struct carrier_events *events;
+	void *data;
+};
+
+/*
+ * What a kind of carrier does. All are required but for `meter`. `task` is one that it was given with
+ * `start` and has not told the end of; nodes are numbers below those of the cluster.
+ */
+struct carrier_ops {
+	const char *name;
+	/* Nothing is begun yet. NULL with `error` (SCHEDULER_ERROR_CONFIG): not with this configuration. */
+	struct carrier *(*open)(const struct carrier_settings *settings, GError **error);
+	/* The meter of host number `host`, the caller's to close; NULL: the configured one. */
+	struct power_meter *(*meter)(struct carrier *carrier, uint32_t host);
+	/* Brings the nodes up; `power` has the hosts' counters and outlives the carrier's life. */
+	void (*begin)(struct carrier *carrier, const struct power *power);
+	/* Ends all activity of the nodes for good. Tasks are told of no more. */
+	void (*stop)(struct carrier *carrier);
+	/* Then: removes what is there, and tells whether all of it could be. */
+	void (*clean)(struct carrier *carrier, void (*done)(bool clean, void *data), void *data);
+	/* NULL is allowed; also without the two before it: what is there lives on. */
+	void (*free)(struct carrier *carrier);
+
+	/* Whether a node takes a task now. */
+	bool (*node_is_ready)(const struct carrier *carrier, uint32_t node);
+	/* As the API calls its state, and the task that it has or NULL. */
+	const char *(*node_state)(const struct carrier *carrier, uint32_t node);
+	const char *(*node_task)(const struct carrier *carrier, uint32_t node);
+	/* The node object of docs/api.md, and the capabilities that are the carrier's; new references. */
+	json_t *(*node_json)(const struct carrier *carrier, uint32_t node);
+	json_t *(*describe)(const struct carrier *carrier);
+	/* VMs on their way to be spares. */
+	uint32_t (*spares_booting)(const struct carrier *carrier);
+
+	/* Starts a task on its nodes, which are ready; ends with `started`, `ended` or both. */
+	void (*start)(struct carrier *carrier, struct task *task);
+	/* Ends it with `outcome` and `reason` if nothing else ended it already. */
+	void (*kill)(struct carrier *carrier, struct task *task, enum task_outcome outcome,
+		     const char *reason);
+	/* Whether it may be suspended, moved or given a share: all its ranks run as far as is known. */
+	bool (*may_step)(const struct carrier *carrier, const struct task *task);
+	/* As its last suspension says; ends with `changed` or `ended`. */
+	void (*suspend)(struct carrier *carrier, struct task *task);
+	void (*resume)(struct carrier *carrier, struct task *task);
+	/*
+	 * Brings `nodes` (as many as the task has) into an order in which as many VMs as possible stay,
+	 * for a resumption, and for a migration; false with `error`: not to these.
+	 */
+	bool (*match_nodes)(const struct carrier *carrier, const struct task *task, uint32_t *nodes,
+			    GError **error);
+	bool (*match_targets)(const struct carrier *carrier, const struct task *task, uint32_t *nodes,
+			      GError **error);
+	/* As its last migration says; ends with `moved` or `ended`. */
+	void (*migrate)(struct carrier *carrier, struct task *task);
+	/* Gives it the share that it has on record; ends with `shared` or `ended`. */
+	void (*share)(struct carrier *carrier, struct task *task);
+};
+
+/* The common part of every carrier: the first member of its own struct. */
+struct carrier {
+	const struct carrier_ops *ops;
+};
+
+/* The one that `cluster` asks for. */
+const struct carrier_ops *carrier_find(const struct config_cluster *cluster);
+
+extern const struct carrier_ops carrier_libvirt_ops;
+extern const struct carrier_ops carrier_simulated_ops;

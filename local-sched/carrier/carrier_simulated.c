@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A simulated cluster: its nodes are always there, a task runs as long as simulated_run.h says and then
+ * succeeds, and its hosts draw what the tasks on them draw. It goes in real time, `speed` times as fast
+ * as the estimates. What is done to VMs is done at once: starting, suspending, resuming and moving take
+ * no time.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "local-sched/carrier/carrier.h"
+#include "local-sched/carrier/meter_simulated.h"
+#include "local-sched/carrier/simulated_host.h"
+#include "local-sched/carrier/simulated_run.h"
+#include "local-sched/scheduler.h"
+
+/* What is under way with a task and is over when its timer comes. */
+enum step { STEP_START = 0, STEP_RUN, STEP_SUSPEND, STEP_NONE, STEP_RESUME, STEP_MIGRATE, STEP_END };
+
+struct carrier_simulated;
+
+struct simulated_job {
+	struct carrier_simulated *carrier;
+	struct task *task;
+	struct simulated_run run; /* what it takes in all */
+	double left_s;            /* alone on its nodes */
+	double ran_s;             /* wall time so far, suspended stretches left out */
+	int64_t since_ns;         /* it runs since then; 0: it stands still */
+	double share;             /* of its nodes that it has */
+	struct simulated_use before; /* of its hosts when this stretch began */
+	struct simulated_use used;   /* of them in the stretches before */
+	enum step step;
+	guint timer;
+	guint share_timer;
+	enum task_outcome outcome; /* of STEP_END */
+	char *reason;
+};
+
+struct carrier_simulated {
+	struct carrier base;
+	struct carrier_settings settings;
+	const struct config_cluster *cluster;
+	struct simulated_host *hosts; /* as configured */
+	struct simulated_job **nodes; /* the task that each has, or NULL */
+	GHashTable *jobs;             /* task id -> struct simulated_job, owned */
+	guint begin_source;
+	guint clean_source;
+	bool up;
+	void (*cleaned)(bool clean, void *data);
+	void *cleaned_data;
+};
+
+static struct carrier_simulated *of(const struct carrier *carrier)
+{
+	return (struct carrier_simulated *)carrier;
+}
+
+static struct simulated_job *job_of(const struct carrier *carrier, const struct task *task)
+{
+	return g_hash_table_lookup(of(carrier)->jobs, task->id);
+}
+
+static void job_free(gpointer data)
+{
+	struct simulated_job *job = data;
+
+	g_clear_handle_id(&job->timer, g_source_remove);
+	g_clear_handle_id(&job->share_timer, g_source_remove);
+	g_free(job->reason);
+	g_free(job);
+}
+
+/* Its hosts, and what they draw. */
+
+static struct simulated_host *host_of_node(const struct carrier_simulated *carrier, uint32_t node)
+{
+	return &carrier->hosts[config_cluster_host(carrier->cluster, node)];
+}
+
+/* What the hosts of its nodes have used so far, each host once. */
+static struct simulated_use hosts_use(const struct simulated_job *job, int64_t now_ns)
+{
+	const struct carrier_simulated *carrier = job->carrier;
+	const uint32_t *nodes = task_placed(job->task);
+	struct simulated_use sum = {0};
+
+	for (uint32_t h = 0; h < carrier->cluster->hosts_count; h++) {
+		bool is_on = false;
+
+		for (uint32_t i = 0; i < job->task->nodes_count && !is_on; i++)
+			is_on = config_cluster_host(carrier->cluster, nodes[i]) == h;
+		if (is_on)
+			simulated_use_add(&sum, simulated_host_use(&carrier->hosts[h], now_ns), 1);
+	}
+	return sum;
+}
+
+/* Adds (sign 1) or takes away (-1) what it draws and how many CPUs it has, node by node. */
+static void load_hosts(const struct simulated_job *job, int sign, int64_t now_ns)
+{
+	const uint32_t *nodes = task_placed(job->task);
+	const uint32_t count = job->task->nodes_count;
+
+	for (uint32_t i = 0; i < count; i++)
+		simulated_host_load(host_of_node(job->carrier, nodes[i]), now_ns,
+				    sign * job->share * job->run.watts / count,
+				    sign * job->share * job->task->ranks / count);
+}
+
+static void take_nodes(struct simulated_job *job)
+{
+	const uint32_t *nodes = task_placed(job->task);
+
+	for (uint32_t i = 0; i < job->task->nodes_count; i++)
+		job->carrier->nodes[nodes[i]] = job;
+}
+
+/* Those that it is coming to, too. */
+static void leave_nodes(struct simulated_job *job)
+{
+	for (uint32_t i = 0; i < job->carrier->cluster->nodes; i++)
+		if (job->carrier->nodes[i] == job)
+			job->carrier->nodes[i] = NULL;
+}
+
+/* Running and standing still. */
+
+static void set_timer(struct simulated_job *job, enum step step, double after_s);
+
+/* It goes on, until it is done or its deadline comes. */
+static void go_on(struct simulated_job *job)
+{
+	const double left_s = job->left_s / job->share;
+	const double until_deadline_s = job->task->deadline_s - job->ran_s;
+
+	job->since_ns = clock_now_ns();
+	job->before = hosts_use(job, job->since_ns);
+	load_hosts(job, 1, job->since_ns);
+	set_timer(job, STEP_RUN, MIN(left_s, until_deadline_s));
+}
+
+static void stand_still(struct simulated_job *job, int64_t now_ns)
+{
+	const double ran_s = clock_elapsed_s(job->since_ns, now_ns);
+	struct simulated_use use;
+
+	if (job->since_ns == 0)
+		return;
+	g_clear_handle_id(&job->timer, g_source_remove);
+	load_hosts(job, -1, now_ns);
+	use = hosts_use(job, now_ns);
+	simulated_use_add(&use, job->before, -1);
+	simulated_use_add(&job->used, use, 1);
+	job->ran_s += ran_s;
+	job->left_s = fmax(job->left_s - ran_s * job->share, 0);
+	job->since_ns = 0;
+}
+
+/* Ends. */
+
+static char *output_of(const struct task *task)
+{
+	return g_strdup_printf(" %s of class %c on a simulated cluster: nothing was computed\n"
+			       " Time in seconds = %.2f\n",
+			       task->benchmark, task->class_, task->benchmark_time_s);
+}
+
+static void tell_end(struct simulated_job *job)
+{
+	struct carrier_simulated *carrier = job->carrier;
+	struct task *task = job->task;
+	g_autofree char *output = NULL;
+
+	task->state = TASK_ENDED;
+	task->outcome = job->outcome;
+	g_free(task->reason);
+	task->reason = g_steal_pointer(&job->reason);
+	task->ended_ns = clock_now_ns();
+	task->cpu_s = job->ran_s * job->task->ranks * job->share;
+	task->host_cpu_s = job->used.cpu_s;
+	task->host_energy_uj = job->used.energy_j * 1e6;
+	task->host_gap_ns = 0;
+	if (task->outcome == TASK_OUTCOME_COMPLETED) {
+		task->benchmark_time_s = job->ran_s;
+		output = output_of(task);
+	} else {
+		output = g_strdup("");
+	}
+	g_hash_table_remove(carrier->jobs, task->id);
+	carrier->settings.events->ended(task, output, strlen(output), carrier->settings.data);
+}
+
+static void end(struct simulated_job *job, enum task_outcome outcome, const char *reason)
+{
+	if (job->step == STEP_END)
+		return;
+	stand_still(job, clock_now_ns());
+	leave_nodes(job);
+	job->outcome = outcome;
+	job->reason = g_strdup(reason);
+	set_timer(job, STEP_END, 0);
+}
+
+/* Steps. */
+
+static void started(struct simulated_job *job)
+{
+	const struct carrier_simulated *carrier = job->carrier;
+
+	job->task->state = TASK_RUNNING;
+	job->task->started_ns = clock_now_ns();
+	go_on(job);
+	carrier->settings.events->started(job->task, carrier->settings.data);
+}
+
+static void ran(struct simulated_job *job)
+{
+	g_autofree char *text = NULL;
+
+	stand_still(job, clock_now_ns());
+	if (job->left_s > 1e-3 && job->ran_s >= job->task->deadline_s) {
+		text = g_strdup_printf("ran longer than its deadline of %g s",
+				       job->task->deadline_s);
+		end(job, TASK_OUTCOME_DEADLINE, text);
+	} else {
+		end(job, TASK_OUTCOME_COMPLETED, NULL);
+	}
+}
+
+static void suspended(struct simulated_job *job)
+{
+	const struct carrier_simulated *carrier = job->carrier;
+	struct task_suspension *record = task_last_suspension(job->task);
+
+	job->step = STEP_NONE;
+	leave_nodes(job);
+	record->keep = CONFIG_KEEP_MEMORY;
+	record->skew_ns = 0;
+	record->suspended_ns = clock_now_ns();
+	carrier->settings.events->changed(job->task, CARRIER_END_SUSPENDED, NULL,
+					  carrier->settings.data);
+}
+
+static void resumed(struct simulated_job *job)
+{
+	const struct carrier_simulated *carrier = job->carrier;
+	struct task_suspension *record = task_last_suspension(job->task);
+
+	record->resumed_ns = clock_now_ns();
+	go_on(job);
+	carrier->settings.events->changed(job->task, CARRIER_END_RESUMED, NULL,
+					  carrier->settings.data);
+}
+
+static void migrated(struct simulated_job *job)
+{
+	const struct carrier_simulated *carrier = job->carrier;
+	struct task_migration *record = task_last_migration(job->task);
+
+	leave_nodes(job);
+	for (uint32_t i = 0; i < record->count; i++)
+		task_migration_set_moved(record, i, true);
+	record->moved_ns = record->settled_ns = clock_now_ns();
+	take_nodes(job);
+	go_on(job);
+	carrier->settings.events->moved(job->task, NULL, carrier->settings.data);
+}
+
+static gboolean timer_came(gpointer data)
+{
+	static void (*const ends[])(struct simulated_job *job) = {
+		[STEP_START] = started, [STEP_RUN] = ran,          [STEP_SUSPEND] = suspended,
+		[STEP_RESUME] = resumed, [STEP_MIGRATE] = migrated, [STEP_END] = tell_end,
+	};
+	struct simulated_job *job = data;
+
+	job->timer = 0;
+	ends[job->step](job);
+	return G_SOURCE_REMOVE;
+}
+
+static void set_timer(struct simulated_job *job, enum step step, double after_s)
+{
+	g_clear_handle_id(&job->timer, g_source_remove);
+	job->step = step;
+	job->timer = g_timeout_add((guint)(CLAMP(after_s, 0, 4e6) * 1e3), timer_came, job);
+}
+
+/* Tasks. */
+
+static void simulated_start(struct carrier *base, struct task *task)
+{
+	struct carrier_simulated *carrier = of(base);
+	struct simulated_job *job = g_new0(struct simulated_job, 1);
+	g_autofree char *unknown = NULL;
+
+	job->carrier = carrier;
+	job->task = task;
+	job->share = 1;
+	g_hash_table_insert(carrier->jobs, task->id, job);
+	take_nodes(job);
+	if (simulated_run_find(carrier->settings.config, carrier->cluster, task, &job->run)) {
+		job->left_s = job->run.time_s;
+		set_timer(job, STEP_START, 0);
+		return;
+	}
+	unknown = g_strdup_printf("the configuration has no estimate of type '%s' on cluster '%s', "
+				  "which a simulated cluster goes by",
+				  task->type, carrier->cluster->name);
+	end(job, TASK_OUTCOME_FAILED, unknown);
+}
+
+static void simulated_kill(struct carrier *carrier, struct task *task, enum task_outcome outcome,
+			   const char *reason)
+{
+	end(job_of(carrier, task), outcome, reason);
+}
+
+static bool simulated_may_step(const struct carrier *carrier, const struct task *task)
+{
+	return job_of(carrier, task)->step == STEP_RUN;
+}
+
+static void simulated_suspend(struct carrier *carrier, struct task *task)
+{
+	struct simulated_job *job = job_of(carrier, task);
+	const int64_t now_ns = clock_now_ns();
+
+	stand_still(job, now_ns);
+	task_last_suspension(task)->frozen_ns = now_ns;
+	set_timer(job, STEP_SUSPEND, 0);
+}
+
+static void simulated_resume(struct carrier *carrier, struct task *task)
+{
+	struct simulated_job *job = job_of(carrier, task);
+
+	task_last_suspension(task)->running_ns = clock_now_ns(); /* from then on it is at its new nodes */
+	take_nodes(job);
+	set_timer(job, STEP_RESUME, 0);
+}
+
+static bool match_any(const struct carrier *carrier, const struct task *task, uint32_t *nodes,
+		      GError **error)
+{
+	return true;
+}
+
+static void simulated_migrate(struct carrier *carrier, struct task *task)
+{
+	struct simulated_job *job = job_of(carrier, task);
+	const struct task_migration *record = task_last_migration(task);
+
+	stand_still(job, clock_now_ns());
+	task_last_migration(task)->begun_ns = clock_now_ns();
+	for (uint32_t i = 0; i < record->count; i++)
+		of(carrier)->nodes[record->vms[i].to] = job;
+	set_timer(job, STEP_MIGRATE, 0);
+}
+
+static gboolean share_is_set(gpointer data)
+{
+	struct simulated_job *job = data;
+	const struct carrier_simulated *carrier = job->carrier;
+
+	job->share_timer = 0;
+	job->task->share_set_ns = clock_now_ns();
+	carrier->settings.events->shared(job->task, NULL, carrier->settings.data);
+	return G_SOURCE_REMOVE;
+}
+
+static void simulated_share(struct carrier *carrier, struct task *task)
+{
+	struct simulated_job *job = job_of(carrier, task);
+
+	stand_still(job, clock_now_ns());
+	job->share = task->share;
+	task->asked_cores = task->given_cores = task->share * task->ranks;
+	go_on(job);
+	if (!job->share_timer)
+		job->share_timer = g_timeout_add(0, share_is_set, job);
+}
+
+/* Nodes. */
+
+static bool node_is_ready(const struct carrier *carrier, uint32_t node)
+{
+	return of(carrier)->up && !of(carrier)->nodes[node];
+}
+
+static const char *state_of_node(const struct carrier *carrier, uint32_t node)
+{
+	return !of(carrier)->up ? "booting" : of(carrier)->nodes[node] ? "busy" : "ready";
+}
+
+static const char *task_of_node(const struct carrier *carrier, uint32_t node)
+{
+	return of(carrier)->nodes[node] ? of(carrier)->nodes[node]->task->id : NULL;
+}
+
+static json_t *node_json(const struct carrier *carrier, uint32_t node)
+{
+	const struct config_cluster *cluster = of(carrier)->cluster;
+	const char *task = task_of_node(carrier, node);
+	g_autofree char *name = g_strdup_printf("%s-n%u", cluster->name, node);
+
+	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:n, s:o, s:n, s:f, s:[]}", "index", (int)node,
+			 "name", name, "host",
+			 cluster->hosts[config_cluster_host(cluster, node)].name, "state",
+			 state_of_node(carrier, node), "step", state_of_node(carrier, node), "vm",
+			 "task", task ? json_string(task) : json_null(), "reason", "boot_s", 0.0,
+			 "caps");
+}
+
+static json_t *simulated_describe(const struct carrier *carrier)
+{
+	return json_pack("{s:s, s:s, s:{}, s:n, s:n, s:b, s:s, s:s, s:f, s:s}", "virt_type",
+			 "simulated", "virt_reason", "the configuration says so", "hosts", "libvirt",
+			 "qemu", "pinned", 0, "cpu_cap", "none", "cpu_cap_note",
+			 "tasks take what the estimates say", "cpu_cap_fraction", 1.0,
+			 "caps_effective", "none");
+}
+
+static uint32_t simulated_spares(const struct carrier *carrier)
+{
+	return 0;
+}
+
+/* Life. */
+
+static struct power_meter *simulated_meter(struct carrier *carrier, uint32_t host)
+{
+	return meter_simulated_new(&of(carrier)->hosts[host]);
+}
+
+static struct carrier *simulated_open(const struct carrier_settings *settings, GError **error)
+{
+	struct carrier_simulated *carrier = g_new0(struct carrier_simulated, 1);
+	const struct config_cluster *cluster = &settings->config->clusters[settings->cluster];
+
+	carrier->base.ops = &carrier_simulated_ops;
+	carrier->settings = *settings;
+	carrier->cluster = cluster;
+	carrier->hosts = g_new0(struct simulated_host, cluster->hosts_count);
+	for (uint32_t i = 0; i < cluster->hosts_count; i++)
+		simulated_host_init(&carrier->hosts[i], cluster->simulated->idle_w, clock_now_ns());
+	carrier->nodes = g_new0(struct simulated_job *, cluster->nodes);
+	carrier->jobs = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, job_free);
+	return &carrier->base;
+}
+
+static gboolean come_up(gpointer data)
+{
+	struct carrier_simulated *carrier = data;
+
+	carrier->begin_source = 0;
+	carrier->up = true;
+	for (uint32_t i = 0; i < carrier->cluster->nodes; i++)
+		carrier->settings.events->node_ready(i, 0, carrier->settings.data);
+	return G_SOURCE_REMOVE;
+}
+
+static void simulated_begin(struct carrier *base, const struct power *power)
+{
+	of(base)->begin_source = g_idle_add(come_up, of(base));
+}
+
+static void simulated_stop(struct carrier *base)
+{
+	g_clear_handle_id(&of(base)->begin_source, g_source_remove);
+	g_hash_table_remove_all(of(base)->jobs);
+	of(base)->up = false;
+}
+
+static gboolean is_clean(gpointer data)
+{
+	struct carrier_simulated *carrier = data;
+
+	carrier->clean_source = 0;
+	carrier->cleaned(true, carrier->cleaned_data);
+	return G_SOURCE_REMOVE;
+}
+
+static void simulated_clean(struct carrier *base, void (*done)(bool clean, void *data), void *data)
+{
+	of(base)->cleaned = done;
+	of(base)->cleaned_data = data;
+	of(base)->clean_source = g_idle_add(is_clean, of(base));
+}
+
+static void simulated_free(struct carrier *base)
+{
+	struct carrier_simulated *carrier = of(base);
+
+	if (!carrier)
+		return;
+	g_clear_handle_id(&carrier->begin_source, g_source_remove);
+	g_clear_handle_id(&carrier->clean_source, g_source_remove);
+	g_hash_table_destroy(carrier->jobs);
+	g_free(carrier->nodes);
+	g_free(carrier->hosts);
+	g_free(carrier);
+}
+
+const struct carrier_ops carrier_simulated_ops = {
+	.name = "simulated",
+	.open = simulated_open,
+	.meter = simulated_meter,
+	.begin = simulated_begin,
+	.stop = simulated_stop,
+	.clean = simulated_clean,
+	.free = simulated_free,
+	.node_is_ready = node_is_ready,
+	.node_state = state_of_node,
+	.node_task = task_of_node,
+	.node_json = node_json,
+	.describe = simulated_describe,
+	.spares_booting = simulated_spares,
+	.start = simulated_start,
+	.kill = simulated_kill,
+	.may_step = simulated_may_step,
+	.suspend = simulated_suspend,
+	.resume = simulated_resume,
+	.match_nodes = match_any,
+	.match_targets = match_any,
+	.migrate = simulated_migrate,
+	.share = simulated_share,
+};

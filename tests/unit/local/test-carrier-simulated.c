@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "local-sched/carrier/carrier.h"
+#include "local-sched/carrier/simulated_host.h"
+#include "local-sched/carrier/simulated_run.h"
+
+#define DEADLINE_S 20
+
+static const char config_text[] =
+	"name: test\n"
+	"clusters:\n"
+	"  - {name: c1, nodes: 4, cores: 1, memory_mib: 64, simulated: {speed: 100, idle_w: 50, seed: 7},\n"
+	"     hosts: [{name: h1}, {name: h2}]}\n"
+	"types:\n"
+	"  - {name: A, benchmark: is, class: S, cores: 2, memory_mib: 64, share: 1}\n"
+	"  - {name: L, benchmark: is, class: S, cores: 1, memory_mib: 64, share: 0}\n"
+	"estimates:\n"
+	"  - {type: A, cluster: c1, etc_s: 20, etc_sd_s: 2, eec_j: 40}\n"
+	"  - {type: L, cluster: c1, etc_s: 1e6, eec_j: 40}\n"
+	"workload: {arrival_mean_s: 1, duration_s: 1, utility_max: [1]}\n"
+	"experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 1}\n";
+
+struct fixture {
+	struct config *config;
+	const struct config_cluster *cluster;
+	struct carrier *carrier;
+	uint32_t ready, ended;
+	GString *told;
+};
+
+static void node_ready(uint32_t node, double boot_s, void *data)
+{
+	((struct fixture *)data)->ready++;
+}
+
+static void node_down(uint32_t node, const char *reason, void *data)
+{
+	g_assert_not_reached();
+}
+
+static void settled(void *data)
+{
+}
+
+static void say(void *data, const struct task *task, const char *what)
+{
+	g_string_append_printf(((struct fixture *)data)->told, "%s %s ", task->id, what);
+}
+
+static void started(struct task *task, void *data)
+{
+	say(data, task, "started");
+}
+
+static void ended(struct task *task, const char *output, size_t length, void *data)
+{
+	((struct fixture *)data)->ended++;
+	say(data, task, task_outcome_name(task->outcome));
+}
+
+/* As the scheduler does. */
+static void changed(struct task *task, enum carrier_end how, const char *reason, void *data)
+{
+	task->state = how == CARRIER_END_SUSPENDED ? TASK_SUSPENDED : TASK_RUNNING;
+	say(data, task, how == CARRIER_END_SUSPENDED ? "suspended" : "resumed");
+}
+
+static void moved(struct task *task, const char *reason, void *data)
+{
+	g_assert_null(reason);
+	say(data, task, "moved");
+}
+
+static void shared(struct task *task, const char *reason, void *data)
+{
+	g_assert_null(reason);
+	say(data, task, "shared");
+}
+
+static const struct carrier_events events = {node_ready, node_down, settled, started,
+					     ended,      changed,   moved,   shared};
+
+static struct config *load(const char *text)
+{
+	g_autofree char *path = NULL;
+	g_autoptr(GError) error = NULL;
+	struct config *config;
+	int fd = g_file_open_tmp("virtbed-XXXXXX.yaml", &path, &error);
+
+	g_assert_no_error(error);
+	g_close(fd, NULL);
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+	config = config_load(path, &error);
+	g_assert_no_error(error);
+	g_unlink(path);
+	return config;
+}
+
+static void set_up(struct fixture *fixture, gconstpointer data)
+{
+	struct carrier_settings settings = {.events = &events, .data = fixture};
+	g_autoptr(GError) error = NULL;
+
+	fixture->config = load(config_text);
+	fixture->cluster = fixture->config->clusters;
+	fixture->told = g_string_new(NULL);
+	settings.config = fixture->config;
+	g_assert_true(carrier_find(fixture->cluster) == &carrier_simulated_ops);
+	fixture->carrier = carrier_simulated_ops.open(&settings, &error);
+	g_assert_no_error(error);
+	g_assert_false(carrier_simulated_ops.node_is_ready(fixture->carrier, 0));
+	carrier_simulated_ops.begin(fixture->carrier, NULL);
+	while (fixture->ready < 4)
+		g_main_context_iteration(NULL, TRUE);
+}
+
+static void tear_down(struct fixture *fixture, gconstpointer data)
+{
+	carrier_simulated_ops.stop(fixture->carrier);
+	carrier_simulated_ops.free(fixture->carrier);
+	config_free(fixture->config);
+	g_string_free(fixture->told, TRUE);
+}
+
+static struct task *new_task(const char *id, const char *type, uint32_t node, uint32_t count,
+			     double deadline_s)
+{
+	g_autoptr(json_t) nodes = json_array();
+	g_autoptr(json_t) body = NULL;
+	g_autoptr(GError) error = NULL;
+	struct task *task;
+
+	for (uint32_t i = 0; i < count; i++)
+		json_array_append_new(nodes, json_integer(node + i));
+	body = json_pack("{s:s, s:s, s:s, s:i, s:i, s:O, s:f}", "type", type, "benchmark", "is",
+			 "class", "S", "ranks", (int)count, "repetitions", 1, "nodes", nodes,
+			 "deadline_s", deadline_s);
+	task = task_parse_request(id, body, 4, 1, &error);
+	g_assert_no_error(error);
+	task->requested_ns = clock_now_ns();
+	return task;
+}
+
+/* Waits until `what` was told. */
+static void wait_told(struct fixture *fixture, const char *what)
+{
+	const int64_t began_ns = clock_now_ns();
+
+	while (!strstr(fixture->told->str, what)) {
+		g_assert_cmpfloat(clock_elapsed_s(began_ns, clock_now_ns()), <, DEADLINE_S);
+		g_main_context_iteration(NULL, TRUE);
+	}
+}
+
+static void test_task(struct fixture *fixture, gconstpointer data)
+{
+	g_autoptr(task_t) task = new_task("t1", "A", 1, 2, 60);
+	struct simulated_run run;
+	double took_s;
+
+	g_assert_true(simulated_run_find(fixture->config, fixture->cluster, task, &run));
+	g_assert_cmpfloat(run.time_s, >, 0.1);
+	g_assert_cmpfloat(run.time_s, <, 0.3);
+	carrier_simulated_ops.start(fixture->carrier, task);
+	g_assert_cmpstr(fixture->told->str, ==, "");
+	g_assert_true(carrier_simulated_ops.node_is_ready(fixture->carrier, 0));
+	g_assert_cmpstr(carrier_simulated_ops.node_task(fixture->carrier, 1), ==, "t1");
+	g_assert_cmpstr(carrier_simulated_ops.node_state(fixture->carrier, 2), ==, "busy");
+	wait_told(fixture, "completed");
+	took_s = clock_elapsed_s(task->started_ns, task->ended_ns);
+	g_assert_cmpfloat(took_s, >=, run.time_s - 2e-3);
+	g_assert_cmpfloat_with_epsilon(task->benchmark_time_s, took_s, 0.05);
+	/* Both nodes' hosts: their idle watts, and what the task draws, which is the estimate's energy. */
+	g_assert_cmpfloat_with_epsilon(task->host_energy_uj * 1e-6,
+				       100 * task->benchmark_time_s + run.watts * task->benchmark_time_s,
+				       0.5);
+	g_assert_cmpfloat_with_epsilon(run.watts * run.time_s, 40, 1e-9);
+	g_assert_cmpfloat_with_epsilon(task->cpu_s, 2 * task->benchmark_time_s, 1e-9);
+	g_assert_cmpfloat_with_epsilon(task->cpu_s, task->host_cpu_s, 1e-9);
+	g_assert_true(carrier_simulated_ops.node_is_ready(fixture->carrier, 1));
+	g_assert_cmpstr(fixture->told->str, ==, "t1 started t1 completed ");
+}
+
+static void test_kill_and_deadline(struct fixture *fixture, gconstpointer data)
+{
+	g_autoptr(task_t) late = new_task("late", "L", 0, 1, 0.1);
+	g_autoptr(task_t) killed = new_task("killed", "L", 1, 1, 60);
+	g_autoptr(task_t) unknown = new_task("unknown", "X", 2, 1, 60);
+
+	carrier_simulated_ops.start(fixture->carrier, late);
+	carrier_simulated_ops.start(fixture->carrier, killed);
+	carrier_simulated_ops.start(fixture->carrier, unknown);
+	wait_told(fixture, "late deadline");
+	wait_told(fixture, "unknown failed");
+	g_assert_nonnull(strstr(unknown->reason, "no estimate of type 'X'"));
+	carrier_simulated_ops.kill(fixture->carrier, killed, TASK_OUTCOME_KILLED, "on request");
+	carrier_simulated_ops.kill(fixture->carrier, killed, TASK_OUTCOME_LOST, "too late");
+	wait_told(fixture, "killed killed");
+	g_assert_cmpstr(killed->reason, ==, "on request");
+	g_assert_cmpuint(fixture->ended, ==, 3);
+}
+
+/* It stands still while it is suspended, and runs as fast as its share. */
+static void test_steps(struct fixture *fixture, gconstpointer data)
+{
+	const struct carrier_ops *ops = &carrier_simulated_ops;
+	const uint32_t nodes[] = {2, 3};
+	g_autoptr(task_t) task = new_task("t", "A", 0, 2, 60);
+	struct task_suspension *suspension;
+
+	ops->start(fixture->carrier, task);
+	g_assert_false(ops->may_step(fixture->carrier, task));
+	wait_told(fixture, "started");
+	g_assert_true(ops->may_step(fixture->carrier, task));
+	suspension = task_suspension_new(1, task->nodes, 2, clock_now_ns());
+	g_ptr_array_add(task->suspensions, suspension);
+	task->state = TASK_SUSPENDING;
+	ops->suspend(fixture->carrier, task);
+	wait_told(fixture, "suspended");
+	g_assert_true(ops->node_is_ready(fixture->carrier, 0));
+	g_assert_cmpint(suspension->suspended_ns, >, 0);
+	suspension->resumed_nodes = g_memdup2(nodes, sizeof(nodes));
+	task->state = TASK_RESUMING;
+	ops->resume(fixture->carrier, task);
+	wait_told(fixture, "resumed");
+	g_assert_true(ops->node_is_ready(fixture->carrier, 0));
+	g_assert_cmpstr(ops->node_state(fixture->carrier, 3), ==, "busy");
+	g_ptr_array_add(task->migrations,
+			task_migration_new(1, nodes, (const uint32_t[]){1, 3}, 2, clock_now_ns()));
+	ops->migrate(fixture->carrier, task);
+	wait_told(fixture, "moved");
+	g_assert_cmpstr(ops->node_state(fixture->carrier, 1), ==, "busy");
+	g_assert_cmpstr(ops->node_state(fixture->carrier, 2), ==, "ready");
+	task->share = 0.5;
+	ops->share(fixture->carrier, task);
+	wait_told(fixture, "shared");
+	wait_told(fixture, "completed");
+	g_assert_true(ops->node_is_ready(fixture->carrier, 1));
+}
+
+/* The same task takes the same time, whenever it is asked; different ones differ. */
+static void test_times(struct fixture *fixture, gconstpointer data)
+{
+	double sum = 0;
+	double first_s = 0;
+
+	for (int i = 0; i < 2000; i++) {
+		g_autofree char *id = g_strdup_printf("task-%d", i);
+		g_autoptr(task_t) task = new_task(id, "A", 0, 2, 60);
+		struct simulated_run run;
+		struct simulated_run again;
+
+		g_assert_true(simulated_run_find(fixture->config, fixture->cluster, task, &run));
+		g_assert_true(simulated_run_find(fixture->config, fixture->cluster, task, &again));
+		g_assert_true(memcmp(&run, &again, sizeof(run)) == 0);
+		sum += run.time_s;
+		if (i == 0)
+			first_s = run.time_s;
+		else
+			g_assert_true(fabs(run.time_s - first_s) > 0);
+	}
+	g_assert_cmpfloat_with_epsilon(sum / 2000, 0.2, 0.003); /* 20 s at 100 times the speed, +-2 */
+}
+
+static void test_host(void)
+{
+	struct simulated_host host;
+	struct simulated_use use;
+
+	simulated_host_init(&host, 10, 0);
+	simulated_host_load(&host, INT64_C(2000000000), 5, 2);
+	simulated_host_load(&host, INT64_C(3000000000), -5, -2);
+	use = simulated_host_use(&host, INT64_C(5000000000));
+	g_assert_cmpfloat_with_epsilon(use.energy_j, 20 + 15 + 20, 1e-9);
+	g_assert_cmpfloat_with_epsilon(use.cpu_s, 2, 1e-9);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+#define ADD(name, test) \
+	g_test_add("/carrier/simulated/" name, struct fixture, NULL, set_up, test, tear_down)
+	ADD("a task runs as long as it should and is accounted for", test_task);
+	ADD("tasks are killed, and end at their deadline", test_kill_and_deadline);
+	ADD("a task is suspended, resumed, moved and given a share", test_steps);
+	ADD("times are drawn by seed and task", test_times);
+#undef ADD
+	g_test_add_func("/carrier/simulated/a host adds up what it draws", test_host);
+	return g_test_run();
+}
