@@ -31,8 +31,8 @@ static char *latest_dir(void)
 	return g_steal_pointer(&latest);
 }
 
-/* Whether somebody listens there; of other addresses than sockets' that is not asked. */
-static bool is_there(const char *address)
+/* Whether somebody listens there, and lets us in; of other addresses than sockets' that is not asked. */
+static bool is_there(const char *address, GError **error)
 {
 	g_autoptr(GSocketClient) client = NULL;
 	g_autoptr(GSocketAddress) socket = NULL;
@@ -42,7 +42,7 @@ static bool is_there(const char *address)
 		return true;
 	client = g_socket_client_new();
 	socket = g_unix_socket_address_new(address + strlen("unix:"));
-	connection = g_socket_client_connect(client, G_SOCKET_CONNECTABLE(socket), NULL, NULL);
+	connection = g_socket_client_connect(client, G_SOCKET_CONNECTABLE(socket), NULL, error);
 	return connection != NULL;
 }
 
@@ -62,7 +62,7 @@ static char *latest_address(GError **error)
 	plan = run_plan_load(dir, error);
 	if (!plan)
 		return NULL;
-	if (is_there(plan->api))
+	if (is_there(plan->api, NULL))
 		return g_strdup(plan->api);
 	g_set_error(error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
 		    "the latest run, %s, is not under way, and there is no service on this machine; "
@@ -70,19 +70,31 @@ static char *latest_address(GError **error)
 	return NULL;
 }
 
-/* The address of a service of this user, or of this machine; NULL: there is none. */
-static char *service_address(void)
+/*
+ * The address of a service of this user, or of this machine; NULL: there is none, which leaves `error`
+ * as it is, or what may be there is for others only, which replaces it.
+ */
+static char *service_address(GError **error)
 {
 	const char *const places[] = {g_getenv("XDG_RUNTIME_DIR"), "/run"};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(places); i++) {
 		g_autofree char *address = NULL;
+		g_autoptr(GError) reason = NULL;
 
 		if (!places[i] || !*places[i])
 			continue;
 		address = g_strdup_printf("unix:%s/virtbed/controller.sock", places[i]);
-		if (is_there(address))
+		if (is_there(address, &reason))
 			return g_steal_pointer(&address);
+		if (!g_error_matches(reason, G_IO_ERROR, G_IO_ERROR_PERMISSION_DENIED))
+			continue;
+		g_clear_error(error);
+		g_set_error(error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
+			    "which controller? there is no run of yours under way, and if there is a "
+			    "service at %s, it is not open to you: its operator can share it with a "
+			    "group that you are in (`group` of its `service:`)", address);
+		return NULL;
 	}
 	return NULL;
 }
@@ -104,7 +116,7 @@ char *run_address_find(const char *uri, const char *dir, GError **error)
 		return g_strdup(given);
 	address = latest_address(&reason);
 	if (!address)
-		address = service_address();
+		address = service_address(&reason);
 	if (!address)
 		g_propagate_error(error, g_steal_pointer(&reason));
 	return address;

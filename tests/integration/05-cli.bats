@@ -426,6 +426,23 @@ refused() {
 	[[ $output == *"max-upe"* ]]
 }
 
+@test "a service of others is told from none" {
+	local dir as=
+	if [ "$(id -u)" -eq 0 ]; then
+		command -v setpriv >/dev/null || skip "no setpriv"
+		as="setpriv --reuid 65534 --regid 65534 --clear-groups"
+	fi
+	dir=$(mktemp -d)
+	chmod 755 "$dir"
+	mkdir "$dir/virtbed"
+	cp "$(command -v virtbed)" "$dir/bin"
+	cd "$dir"
+	XDG_RUNTIME_DIR=$dir refused "which controller?" $as ./bin queue
+	chmod 000 virtbed
+	XDG_RUNTIME_DIR=$dir refused "at unix:$dir/virtbed/controller.sock, it is not open to you" $as ./bin queue
+	rm -rf "$dir"
+}
+
 @test "without root one line says what is missing and what works" {
 	local dir arguments as=
 	if [ "$(id -u)" -eq 0 ]; then
