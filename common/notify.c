@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/notify.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+
+/* Whether it is us whom the service manager has started. */
+static bool is_ours(void)
+{
+	const char *pid = g_getenv("SYSTEMD_EXEC_PID");
+
+	return !pid || g_ascii_strtoll(pid, NULL, 10) == getpid();
+}
+
+/* A manager that does not hear us takes us for hung: nothing better could be done about it here. */
+static void tell(const char *text)
+{
+	if (is_ours())
+		sd_notify(0, text);
+}
+
+void notify_ready(const char *status)
+{
+	g_autofree char *line = status ? g_strdup(status) : NULL;
+	g_autofree char *text = NULL;
+
+	if (line) /* each line of the datagram is a word of its own */
+		g_strdelimit(line, "\r\n", ' ');
+	text = g_strdup_printf("READY=1%s%s", line ? "\nSTATUS=" : "", line ? line : "");
+	tell(text);
+}
+
+void notify_reloading(void)
+{
+	g_autofree char *text =
+		g_strdup_printf("RELOADING=1\nMONOTONIC_USEC=%" PRId64, g_get_monotonic_time());
+
+	tell(text);
+}
+
+void notify_stopping(double longest_s)
+{
+	const uint64_t longest_us = (uint64_t)(longest_s * G_USEC_PER_SEC);
+	uint64_t watchdog_us;
+	g_autofree char *text = NULL;
+
+	if (is_ours() && sd_watchdog_enabled(0, &watchdog_us) > 0)
+		text = g_strdup_printf("STOPPING=1\nWATCHDOG_USEC=%" PRIu64,
+				       MAX(longest_us, watchdog_us));
+	tell(text ? text : "STOPPING=1");
+}
+
+static gboolean alive(gpointer data)
+{
+	tell("WATCHDOG=1");
+	return G_SOURCE_CONTINUE;
+}
+
+guint notify_watchdog(void)
+{
+	uint64_t interval_us;
+
+	if (!is_ours() || sd_watchdog_enabled(0, &interval_us) <= 0)
+		return 0;
+	alive(NULL);
+	return g_timeout_add((guint)MAX(interval_us / 2000, 1), alive, NULL);
+}
