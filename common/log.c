@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/log.h"
 
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#define SD_JOURNAL_SUPPRESS_LOCATION
+#include <systemd/sd-journal.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -47,12 +54,93 @@ static void append_escaped(GString *line, const char *message)
 	}
 }
 
-void log_line(enum log_level level, const char *subsystem, const char *format, ...)
+/* Whether `text` reads as one word with nothing to take for something else. */
+static bool is_plain(const char *text)
+{
+	static const char plain[] = G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_-.:/+@";
+
+	return *text && strspn(text, plain) == strlen(text);
+}
+
+static void append_field(GString *line, const char *key, const char *value)
+{
+	if (!value)
+		return;
+	g_string_append_printf(line, "%s=", key);
+	if (is_plain(value)) {
+		g_string_append(line, value);
+	} else {
+		g_autoptr(GString) quoted = g_string_new(value);
+
+		g_string_replace(quoted, "\\", "\\\\", 0);
+		g_string_replace(quoted, "\"", "\\\"", 0);
+		g_string_append_c(line, '"');
+		append_escaped(line, quoted->str);
+		g_string_append_c(line, '"');
+	}
+	g_string_append_c(line, ' ');
+}
+
+/* "job task=7 started" */
+static void append_words(GString *line, const char *subsystem, const struct log_about *about,
+			 const char *message)
+{
+	g_string_append_printf(line, "%s ", subsystem);
+	append_field(line, "task", about->task);
+	append_field(line, "node", about->node);
+	append_field(line, "host", about->host);
+	append_escaped(line, message);
+}
+
+/* systemd.exec(5): the journal's device and inode, if we were started with it. */
+bool log_is_journal(void)
+{
+	const char *stream = g_getenv("JOURNAL_STREAM");
+	g_autofree char *ours = NULL;
+	struct stat status;
+
+	if (!stream || fstat(STDERR_FILENO, &status) < 0)
+		return false;
+	ours = g_strdup_printf("%ju:%ju", (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
+	return g_str_equal(stream, ours);
+}
+
+static void add_entry(GPtrArray *entries, const char *key, const char *value)
+{
+	if (value)
+		g_ptr_array_add(entries, g_strconcat(key, "=", value, NULL));
+}
+
+/* Returns false where the journal did not take it. */
+static bool send_to_journal(enum log_level level, const char *subsystem,
+			    const struct log_about *about, const char *words)
+{
+	static const char *const priorities[] = {"3", "4", "6", "7"}; /* syslog(3) */
+	g_autoptr(GPtrArray) entries = g_ptr_array_new_with_free_func(g_free);
+	struct iovec vectors[8];
+
+	add_entry(entries, "MESSAGE", words);
+	add_entry(entries, "PRIORITY", priorities[level]);
+	add_entry(entries, "SYSLOG_IDENTIFIER", program_invocation_short_name);
+	add_entry(entries, "VIRTBED_SUBSYSTEM", subsystem);
+	add_entry(entries, "VIRTBED_TASK", about->task);
+	add_entry(entries, "VIRTBED_NODE", about->node);
+	add_entry(entries, "VIRTBED_HOST", about->host);
+	g_assert(entries->len <= G_N_ELEMENTS(vectors));
+	for (guint i = 0; i < entries->len; i++) {
+		vectors[i].iov_base = g_ptr_array_index(entries, i);
+		vectors[i].iov_len = strlen(vectors[i].iov_base);
+	}
+	return sd_journal_sendv(vectors, (int)entries->len) == 0;
+}
+
+void log_line(enum log_level level, const char *subsystem, struct log_about about,
+	      const char *format, ...)
 {
 	if (level > threshold())
 		return;
 
-	g_autofree char *utc = clock_utc();
+	g_autofree char *utc = NULL;
 	g_autofree char *message = NULL;
 	g_autoptr(GString) line = g_string_new(NULL);
 	va_list arguments;
@@ -60,8 +148,14 @@ void log_line(enum log_level level, const char *subsystem, const char *format, .
 	va_start(arguments, format);
 	message = g_strdup_vprintf(format, arguments);
 	va_end(arguments);
-	g_string_append_printf(line, "%s %s %s ", utc, level_names[level], subsystem);
-	append_escaped(line, message);
+	append_words(line, subsystem, &about, message);
+	if (log_is_journal() && send_to_journal(level, subsystem, &about, line->str))
+		return;
+	utc = clock_utc();
+	g_string_prepend_c(line, ' ');
+	g_string_prepend(line, level_names[level]);
+	g_string_prepend_c(line, ' ');
+	g_string_prepend(line, utc);
 	g_string_append_c(line, '\n');
 	/* One write, so that lines of several threads and processes do not mix. */
 	if (write(STDERR_FILENO, line->str, line->len) < 0)

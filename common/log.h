@@ -2,20 +2,53 @@
 #pragma once
 
 #include <glib.h>
+#include <stdbool.h>
 
 /*
- * Log lines of the daemons on standard error: `UTC level subsystem message`. Levels by
- * consequence: error = not done, warning = done otherwise, info = state change, debug = the rest.
- * The level is chosen with VIRTBED_LOG=error|warning|info|debug (default info).
+ * Log lines of the daemons on standard error:
+ *
+ *   2026-01-31T23:59:59.123Z info job task=7 node=c1-0 started after 0.123 s
+ *
+ * UTC, level, subsystem, whom it is about if anybody, and the message. Where standard error is the
+ * journal ($JOURNAL_STREAM), it gets the line without time and level, which it keeps itself, and fields:
+ * PRIORITY, VIRTBED_SUBSYSTEM, VIRTBED_TASK, VIRTBED_NODE, VIRTBED_HOST.
+ *
+ * Levels by consequence: error = not done, warning = done otherwise, info = state change, debug =
+ * the rest. The level is chosen with VIRTBED_LOG=error|warning|info|debug (default info).
  */
 enum log_level { LOG_LEVEL_ERROR = 0, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
-/* Writes one line; newlines and control characters inside the message are escaped. */
-void log_line(enum log_level level, const char *subsystem, const char *format, ...)
-	G_GNUC_PRINTF(3, 4);
+/* Whom a line is about; NULL: nobody. */
+struct log_about {
+	const char *task;
+	const char *node;
+	const char *host;
+};
+
+#define LOG_TASK(name) ((struct log_about){.task = (name)})
+#define LOG_NODE(name) ((struct log_about){.node = (name)})
+#define LOG_HOST(name) ((struct log_about){.host = (name)})
+#define LOG_TASK_NODE(task_name, node_name) \
+	((struct log_about){.task = (task_name), .node = (node_name)})
+
+/*
+ * Writes one line; newlines and control characters inside the message are escaped, and whom it is
+ * about is quoted where it has characters that are not of a plain word.
+ */
+void log_line(enum log_level level, const char *subsystem, struct log_about about,
+	      const char *format, ...) G_GNUC_PRINTF(4, 5);
+
+/* Whether our lines reach the journal, so that they need no file of their own. */
+bool log_is_journal(void);
 
 /* Each file that logs defines LOG_SUBSYSTEM before it includes this header. */
-#define log_error(...) log_line(LOG_LEVEL_ERROR, LOG_SUBSYSTEM, __VA_ARGS__)
-#define log_warning(...) log_line(LOG_LEVEL_WARNING, LOG_SUBSYSTEM, __VA_ARGS__)
-#define log_info(...) log_line(LOG_LEVEL_INFO, LOG_SUBSYSTEM, __VA_ARGS__)
-#define log_debug(...) log_line(LOG_LEVEL_DEBUG, LOG_SUBSYSTEM, __VA_ARGS__)
+#define log_error(...) log_error_of((struct log_about){0}, __VA_ARGS__)
+#define log_warning(...) log_warning_of((struct log_about){0}, __VA_ARGS__)
+#define log_info(...) log_info_of((struct log_about){0}, __VA_ARGS__)
+#define log_debug(...) log_debug_of((struct log_about){0}, __VA_ARGS__)
+
+/* The same, about somebody: LOG_TASK(task->id) and the like. */
+#define log_error_of(about, ...) log_line(LOG_LEVEL_ERROR, LOG_SUBSYSTEM, about, __VA_ARGS__)
+#define log_warning_of(about, ...) log_line(LOG_LEVEL_WARNING, LOG_SUBSYSTEM, about, __VA_ARGS__)
+#define log_info_of(about, ...) log_line(LOG_LEVEL_INFO, LOG_SUBSYSTEM, about, __VA_ARGS__)
+#define log_debug_of(about, ...) log_line(LOG_LEVEL_DEBUG, LOG_SUBSYSTEM, about, __VA_ARGS__)

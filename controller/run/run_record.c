@@ -5,8 +5,10 @@
 #include <math.h>
 #include <string.h>
 
+#define LOG_SUBSYSTEM "run"
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/log.h"
 #include "controller/run/run_meters.h"
 
 /* Samples of all meters that may lie between the last one read and the start of a run. */
@@ -45,8 +47,10 @@ void run_record_launched(double time_s, uint32_t task, uint32_t attempt, double 
 	g_autoptr(json_t) detail = json_pack("{s:i, s:i, s:f}", "task", (int)task, "attempt",
 					     (int)attempt, "launch_s", launch_s);
 	g_autofree char *text = json_text(detail);
+	g_autofree char *name = g_strdup_printf("%u", task);
 	GError *error = NULL;
 
+	log_info_of(LOG_TASK(name), "attempt %u launched within %.3f s", attempt, launch_s);
 	if (!store_add_event(session->store, session->run, time_s, "launched", text, &error))
 		run_session_store_failed(session, error);
 }

@@ -3,7 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#define LOG_SUBSYSTEM "service"
 #include "common/clock.h"
+#include "common/log.h"
 #include "controller/run/run_service_private.h"
 
 /* What is worth the same for ever is so for 31 years. */
@@ -269,6 +271,16 @@ static bool check_room(const struct run_service *service, uint32_t count, GError
 		      service->submissions->len, service->config.tasks_max);
 }
 
+static void log_submitted(const struct run_service_order *order, uint32_t first)
+{
+	g_autofree char *task = order->count > 1
+					? g_strdup_printf("%u-%u", first, first + order->count - 1)
+					: g_strdup_printf("%u", first);
+
+	log_info_of(LOG_TASK(task), "submitted by %s as %s%s", order->user ?: "somebody",
+		    order->type, order->held ? ", held" : "");
+}
+
 bool run_service_submit(struct run_service *service, const struct run_service_order *order,
 			uint32_t *ret_first, uint32_t *ret_count, GError **error)
 {
@@ -293,6 +305,7 @@ bool run_service_submit(struct run_service *service, const struct run_service_or
 		return false;
 	/* Only now: what is not on record must not be answered for. */
 	run_service_note_key(service, g_ptr_array_index(service->submissions, first));
+	log_submitted(order, first);
 	*ret_first = first;
 	*ret_count = order->count;
 	return true;
@@ -322,12 +335,15 @@ static const char *ask_engine(struct engine *engine, enum run_service_wish wish,
 bool run_service_ask(struct run_service *service, enum run_service_wish wish, uint32_t task,
 		     GError **error)
 {
+	static const char *const done[] = {"to be cancelled", "held", "released"};
 	struct store_submission *submission = g_ptr_array_index(service->submissions, task);
+	g_autofree char *name = g_strdup_printf("%u", task);
 	const char *why_not = ask_engine(service->engine, wish, task);
 	GError *reason = NULL;
 
 	if (why_not)
 		return refuse(error, RUN_SERVICE_ERROR_REFUSED, "%s", why_not);
+	log_info_of(LOG_TASK(name), "%s", done[wish]);
 	if (wish == RUN_SERVICE_CANCEL)
 		submission->cancelled = true;
 	else
@@ -360,6 +376,8 @@ bool run_service_drain(struct run_service *service, bool drain, uint32_t cluster
 		       const char *reason, const char *user, GError **error)
 {
 	const bool already = engine_drained(service->engine, cluster, node);
+	g_autofree char *name =
+		g_strdup_printf("%s/%u", service->session->config->clusters[cluster].name, node);
 	const char *why_not;
 	GError *fault = NULL;
 
@@ -372,6 +390,8 @@ bool run_service_drain(struct run_service *service, bool drain, uint32_t cluster
 	/* A node that is drained already keeps its reason unless there is a new one. */
 	if (already == drain && !(drain && reason))
 		return true;
+	log_info_of(LOG_NODE(name), "%s by %s%s%s", drain ? "drained" : "undrained",
+		    user ?: "somebody", drain && reason ? ": " : "", drain && reason ? reason : "");
 	if (!record_drain(service, drain, cluster, node, reason, user, &fault))
 		return store_fault(service, fault, error);
 	return make_safe(service, error);

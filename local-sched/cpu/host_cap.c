@@ -37,8 +37,8 @@ static void tell(struct host_cap *cap)
 		if (!is_asked(cap, i) || cap->told[i] || knob->effect != HOST_KNOB_NOT_EFFECTIVE)
 			continue;
 		cap->told[i] = true;
-		log_warning("host \"%s\": cap of %s at %s is not effective: %s", cap->host,
-			    knob->name, knob->requested, knob->reason ? knob->reason : "");
+		log_warning_of(LOG_HOST(cap->host), "cap of %s at %s is not effective: %s",
+			       knob->name, knob->requested, knob->reason ? knob->reason : "");
 	}
 }
 

@@ -39,8 +39,8 @@ static bool has_cpufreq(const struct config_cluster *cluster)
 		if (!is_in_reach(host))
 			return false;
 		if (!cpu_freq_available(host->sys_root, &error)) {
-			log_info("host \"%s\": %s: a quota per VM stands for the frequency",
-				 host->name, error->message);
+			log_info_of(LOG_HOST(host->name),
+				    "%s: a quota per VM stands for the frequency", error->message);
 			return false;
 		}
 	}

@@ -91,13 +91,13 @@ void machine_fire(struct machine *machine, enum machine_event event, const char 
 	if (machine->stopped)
 		return;
 	if (!machine_state_next(previous, event, &next)) {
-		log_debug("%s: '%s' means nothing while %s", machine->settings.name,
-			  machine_event_name(event), machine_state_name(previous));
+		log_debug_of(LOG_NODE(machine->settings.name), "'%s' means nothing while %s",
+			     machine_event_name(event), machine_state_name(previous));
 		return;
 	}
-	log_debug("%s: %s -> %s by '%s'%s%s", machine->settings.name, machine_state_name(previous),
-		  machine_state_name(next), machine_event_name(event), reason ? ": " : "",
-		  reason ? reason : "");
+	log_debug_of(LOG_NODE(machine->settings.name), "%s -> %s by '%s'%s%s",
+		     machine_state_name(previous), machine_state_name(next),
+		     machine_event_name(event), reason ? ": " : "", reason ? reason : "");
 	machine->state = next;
 	if (next != MACHINE_READY && next != MACHINE_BUSY)
 		machine->paused_ns = 0; /* nobody counts on its running now */
@@ -110,7 +110,8 @@ void machine_fire(struct machine *machine, enum machine_event event, const char 
 	if (is_failure(previous, event)) {
 		machine->failures++;
 		if (is_boot(previous) && machine->boot_start_ns)
-			log_warning("%s: boot failed: %s", machine->settings.name, machine->reason);
+			log_warning_of(LOG_NODE(machine->settings.name), "boot failed: %s",
+				       machine->reason);
 	}
 	if (next == MACHINE_SWEEPING) {
 		machine->sweep_core = 0;
@@ -182,8 +183,9 @@ static void channel_input(struct channel *channel, const char *bytes, size_t len
 		machine->user->input(machine, core_of(machine, channel), bytes, length,
 				     machine->user_data);
 	else
-		log_debug("%s: %zu bytes on PMI port %u belong to no task", machine->settings.name,
-			  length, core_of(machine, channel));
+		log_debug_of(LOG_NODE(machine->settings.name),
+			     "%zu bytes on PMI port %u belong to no task", length,
+			     core_of(machine, channel));
 }
 
 static void reopen_all(struct machine *machine)
@@ -207,7 +209,8 @@ static void channel_broken(struct channel *channel, const char *reason, void *da
 {
 	struct machine *machine = data;
 
-	log_debug("%s: PMI port %u: %s", machine->settings.name, core_of(machine, channel), reason);
+	log_debug_of(LOG_NODE(machine->settings.name), "PMI port %u: %s", core_of(machine, channel),
+		     reason);
 	if (machine->stopped || machine->stowed || !is_current(machine, channel))
 		return;
 	machine->cut_off = true;
@@ -402,9 +405,9 @@ static void went_on(struct machine *machine)
 	if (!machine->paused_ns)
 		return;
 	machine->went_on_ns = clock_now_ns();
-	log_info("%s: its VM goes on, after %.3f s for which it was paused from outside",
-		 machine->settings.name,
-		 clock_elapsed_s(machine->paused_ns, machine->went_on_ns));
+	log_info_of(LOG_NODE(machine->settings.name),
+		    "its VM goes on, after %.3f s for which it was paused from outside",
+		    clock_elapsed_s(machine->paused_ns, machine->went_on_ns));
 	machine->paused_ns = 0;
 }
 
@@ -421,9 +424,9 @@ void machine_vm_paused(struct machine *machine, bool paused, const char *failure
 		machine_fire(machine, MACHINE_EVENT_FAIL, reason);
 	} else if (!machine->paused_ns) {
 		machine->paused_ns = clock_now_ns();
-		log_warning("%s: its VM was paused from outside%s%s%s", machine->settings.name,
-			    machine->task ? "; task '" : "", machine->task ? machine->task : "",
-			    machine->task ? "' waits for it" : "");
+		log_warning_of(LOG_TASK_NODE(machine->task, machine->settings.name),
+			       "its VM was paused from outside%s",
+			       machine->task ? "; the task waits for it" : "");
 	}
 }
 
@@ -624,8 +627,8 @@ static void land(struct machine *machine)
 		if (channel_is_open(machine->channels[i]))
 			continue;
 		/* Where it is being opened that is waited for by machine_rewire(). */
-		log_warning("%s: PMI port %u was not open when the VM came", machine->settings.name,
-			    i);
+		log_warning_of(LOG_NODE(machine->settings.name),
+			       "PMI port %u was not open when the VM came", i);
 		machine->cut_off = true;
 		channel_open(machine->channels[i]);
 	}

@@ -232,7 +232,7 @@ static void enter_awaiting(struct machine *machine)
 /* A guest that was adopted while it booted has no agent yet: asks until the boot's deadline. */
 static void greeting_failed(struct machine *machine, const char *message)
 {
-	log_debug("%s: agent does not answer yet: %s", machine->settings.name, message);
+	log_debug_of(LOG_NODE(machine->settings.name), "agent does not answer yet: %s", message);
 	step_later(machine, AGAIN_MS);
 }
 
@@ -242,8 +242,8 @@ static void clock_set(struct machine *machine, gpointer result, const GError *er
 	g_autoptr(GError) wrong = NULL;
 
 	if (error || !agent_parse_empty(result, &wrong))
-		log_warning("%s: its clock could not be set: %s", machine->settings.name,
-			    error ? error->message : wrong->message);
+		log_warning_of(LOG_NODE(machine->settings.name), "its clock could not be set: %s",
+			       error ? error->message : wrong->message);
 	machine->late_clock = false;
 	machine_fire(machine, MACHINE_EVENT_DONE, NULL);
 }
@@ -417,8 +417,8 @@ static void enter_ready(struct machine *machine)
 	if (machine->boot_start_ns) {
 		machine->boot_s = clock_elapsed_s(machine->boot_start_ns, clock_now_ns());
 		machine->boot_start_ns = 0;
-		log_info("%s: ready, %.1f s after its VM was started", machine->settings.name,
-			 machine->boot_s);
+		log_info_of(LOG_NODE(machine->settings.name),
+			    "ready, %.1f s after its VM was started", machine->boot_s);
 	}
 	g_clear_pointer(&machine->reason, g_free);
 	machine->adopted = false;
@@ -452,8 +452,9 @@ static void enter_parking(struct machine *machine)
 static void enter_parked(struct machine *machine)
 {
 	if (machine->boot_start_ns) {
-		log_info("%s: a spare VM, %.1f s after it was started", machine->settings.name,
-			 clock_elapsed_s(machine->boot_start_ns, clock_now_ns()));
+		log_info_of(LOG_NODE(machine->settings.name),
+			    "a spare VM, %.1f s after it was started",
+			    clock_elapsed_s(machine->boot_start_ns, clock_now_ns()));
 		machine->boot_start_ns = 0;
 	}
 	machine->failures = 0;

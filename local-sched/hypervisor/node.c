@@ -67,7 +67,7 @@ void node_machine_down(struct node *node, const char *reason)
 	node->failed = true;
 	if (node->announced) {
 		node->announced = false;
-		log_warning("%s: down: %s", node->name, reason);
+		log_warning_of(LOG_NODE(node->name), "down: %s", reason);
 		node->events->down(node, reason, node->data);
 	}
 	node->events->settled(node, node->data);

@@ -185,8 +185,8 @@ static bool stepped(struct site *site, const GError *error)
 		return false;
 	if (!error)
 		return true;
-	log_warning("host '%s': %s; trying again in %d s", host_name(site->host), error->message,
-		    RETRY_S);
+	log_warning_of(LOG_HOST(host_name(site->host)), "%s; trying again in %d s", error->message,
+		       RETRY_S);
 	detach_all(site, error->message);
 	if (site->retry_source == 0)
 		site->retry_source = g_timeout_add_seconds(RETRY_S, retry, site);
@@ -300,8 +300,8 @@ static void late_swap_there(gpointer result, const GError *error, gpointer data)
 	g_auto(GStrv) paths = result;
 
 	if (error)
-		log_warning("%s: %s; trying again in %d s", machine_name(swapping->machine),
-			    error->message, RETRY_S);
+		log_warning_of(LOG_NODE(machine_name(swapping->machine)),
+			       "%s; trying again in %d s", error->message, RETRY_S);
 	else
 		keep_swap(site, (const char *const *)swapping->names, (const char *const *)paths);
 	if (!error && !site->frozen) {
@@ -353,8 +353,8 @@ static void type_known(const struct virt_type *type, void *data)
 	g_free(probe);
 	if (!stepped(site, NULL))
 		return;
-	log_info("host '%s': VMs run as type '%s': %s", host_name(site->host), site->type.name,
-		 site->type.reason);
+	log_info_of(LOG_HOST(host_name(site->host)), "VMs run as type '%s': %s", site->type.name,
+		    site->type.reason);
 	prepare_all(site);
 	next_step(site);
 }
@@ -441,8 +441,8 @@ static void awaited_removed(gpointer result, const GError *error, gpointer data)
 	if (site->frozen || !site_awaits(site, removal->machine))
 		return;
 	if (error) {
-		log_warning("host '%s': %s; trying again in %d s", host_name(site->host),
-			    error->message, RETRY_S);
+		log_warning_of(LOG_HOST(host_name(site->host)), "%s; trying again in %d s",
+			       error->message, RETRY_S);
 		if (site->await_source == 0)
 			site->await_source = g_timeout_add_seconds(RETRY_S, remove_again, site);
 		return;
@@ -533,10 +533,10 @@ static void on_connection(struct host *host, bool up, const char *reason, void *
 
 	if (up) {
 		site->reached = true;
-		log_info("host '%s': %s", host_name(host), reason);
+		log_info_of(LOG_HOST(host_name(host)), "%s", reason);
 		step(site);
 	} else {
-		log_warning("host '%s': %s; trying again", host_name(host), reason);
+		log_warning_of(LOG_HOST(host_name(host)), "%s; trying again", reason);
 		if (!site->frozen)
 			detach_all(site, reason);
 	}
@@ -885,8 +885,8 @@ static void all_removed(gpointer result, const GError *error, gpointer data)
 	g_auto(GStrv) kept = swap_names(site);
 
 	if (error && !site->reached) {
-		log_info("host '%s': never reached, so nothing was started there",
-			 host_name(site->host));
+		log_info_of(LOG_HOST(host_name(site->host)),
+			    "never reached, so nothing was started there");
 		site->cleaned(site, NULL, site->cleaned_data);
 		return;
 	}

@@ -106,7 +106,7 @@ static void blame(struct job *job, enum task_outcome outcome, const char *reason
 		g_free(task->reason);
 		task->reason = g_strconcat(reason, ", after its ports were cut off", NULL);
 	}
-	log_info("task '%s': %s: %s", task->id, task_outcome_name(task->outcome), task->reason);
+	log_info_of(LOG_TASK(task->id), "%s: %s", task_outcome_name(task->outcome), task->reason);
 }
 
 void job_fail(struct job *job, enum task_outcome outcome, const char *reason)
@@ -253,8 +253,8 @@ static void exec_answered(gpointer result, const GError *error, gpointer data)
 	if (!rank)
 		return;
 	if (g_error_matches(error, VIRT_ERROR, VIRT_ERROR_PAUSED)) {
-		log_debug("task '%s': rank %u: not started yet: %s", job->task->id, rank->index,
-			  error->message);
+		log_debug_of(LOG_TASK(job->task->id), "rank %u: not started yet: %s", rank->index,
+			     error->message);
 		rank->start_source = g_timeout_add(START_AGAIN_MS, start_again, rank);
 		return;
 	}
@@ -329,7 +329,7 @@ static void machine_input(struct machine *machine, uint32_t core, const char *by
 		return;
 	}
 	rank = &job->ranks[place->first_rank + core];
-	log_debug("task '%s': rank %u: %.*s", job->task->id, rank->index, (int)length, bytes);
+	log_debug_of(LOG_TASK(job->task->id), "rank %u: %.*s", rank->index, (int)length, bytes);
 	if (!pmi_server_input(job->pmi, rank->index, bytes, length, &error))
 		job_fail(job, TASK_OUTCOME_FAILED, error->message);
 	job_send_answers(job);
@@ -441,13 +441,13 @@ static void poll_answered(gpointer result, const GError *error, gpointer data)
 		return;
 	}
 	if (excused || g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION)) {
-		log_debug("task '%s': rank %u: not asked: %s", job->task->id, rank->index,
-			  error->message);
+		log_debug_of(LOG_TASK(job->task->id), "rank %u: not asked: %s", rank->index,
+			     error->message);
 		job_advance(job);
 		return; /* the host or the VM will be back, or it is found to be gone */
 	}
-	log_warning("task '%s': rank %u: %s", job->task->id, rank->index,
-		    error ? error->message : wrong->message);
+	log_warning_of(LOG_TASK(job->task->id), "rank %u: %s", rank->index,
+		       error ? error->message : wrong->message);
 	if (++rank->place->poll_failures >= POLL_FAILURES && !rank->place->lost)
 		machine_fail(rank->place->machine,
 			  g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED) ?
@@ -557,8 +557,8 @@ static void collect_answered(gpointer result, const GError *error, gpointer data
 	} else if (excused || g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION)) {
 		collect_later(rank);
 	} else {
-		log_warning("task '%s': rank %u: output lost: %s", job->task->id, rank->index,
-			    error ? error->message : wrong->message);
+		log_warning_of(LOG_TASK(job->task->id), "rank %u: output lost: %s", rank->index,
+			       error ? error->message : wrong->message);
 		rank->lost_output = true;
 	}
 	job_advance(job);

@@ -62,9 +62,9 @@ static void move_answered(gpointer result, const GError *error, gpointer data)
 		times = &migration->record->vms[i];
 		times->total_ns = took->total_ns;
 		times->downtime_ns = took->downtime_ns;
-		log_info("%s: moved to host '%s' in %.3f s, down for %.3f s",
-			 machine_name(migration->vms[i].machine), times->to_host,
-			 (double)took->total_ns * 1e-9, (double)took->downtime_ns * 1e-9);
+		log_info_of(LOG_NODE(machine_name(migration->vms[i].machine)),
+			    "moved to host '%s' in %.3f s, down for %.3f s", times->to_host,
+			    (double)took->total_ns * 1e-9, (double)took->downtime_ns * 1e-9);
 		vm_arrived(&migration->vms[i]);
 	}
 	vm_steps_done(migration->steps, i, error);

@@ -139,9 +139,9 @@ static void enter_counting(struct suspension *suspension)
 {
 	suspension->record->frozen_ns = clock_now_ns();
 	suspension->counted = false;
-	log_info("task '%s': frozen after %.3f s", suspension->task,
-		 clock_elapsed_s(suspension->record->requested_ns,
-				 suspension->record->frozen_ns));
+	log_info_of(
+		LOG_TASK(suspension->task), "frozen after %.3f s",
+		clock_elapsed_s(suspension->record->requested_ns, suspension->record->frozen_ns));
 	suspension->events->stopped(suspension->record->frozen_ns, suspension->data);
 }
 
@@ -155,9 +155,9 @@ static void enter_leaving(struct suspension *suspension)
 static void enter_clocking(struct suspension *suspension)
 {
 	suspension->record->running_ns = clock_now_ns();
-	log_info("task '%s': goes on after %.3f s", suspension->task,
-		 clock_elapsed_s(suspension->record->resume_requested_ns,
-				 suspension->record->running_ns));
+	log_info_of(LOG_TASK(suspension->task), "goes on after %.3f s",
+		    clock_elapsed_s(suspension->record->resume_requested_ns,
+				    suspension->record->running_ns));
 	let_go_all(suspension);
 	pool_tidy(suspension->pool);
 	if (suspension_step(suspension) == SUSPENSION_CLOCKING)

@@ -120,10 +120,10 @@ static void handle_dcmi(struct meter_ipmi *meter, const char *output)
 	if (verdict == METER_IPMI_OK) {
 		succeed(meter, mw);
 	} else if (verdict == METER_IPMI_UNSUPPORTED && meter->config->sensor) {
-		log_warning("host \"%s\": BMC %s:%u has no DCMI power reading; reading sensor "
-			    "\"%s\" from now on",
-			    meter->host, meter->config->address, meter->config->port,
-			    meter->config->sensor);
+		log_warning_of(LOG_HOST(meter->host),
+			       "BMC %s:%u has no DCMI power reading; reading sensor "
+			       "\"%s\" from now on",
+			       meter->config->address, meter->config->port, meter->config->sensor);
 		meter->use_sensor = true;
 		send_step(meter, STEP_SENSOR_NUMBER);
 	} else {

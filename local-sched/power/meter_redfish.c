@@ -273,8 +273,8 @@ static void handle_watts(struct meter_redfish *meter, const json_t *body)
 	}
 	if (!meter->found) {
 		meter->found = g_queue_pop_head(&meter->candidates);
-		log_info("host \"%s\": its watts are in %s of BMC %s", meter->host,
-			 meter->found->path, meter->address);
+		log_info_of(LOG_HOST(meter->host), "its watts are in %s of BMC %s",
+			    meter->found->path, meter->address);
 	}
 	succeed(meter, mw);
 }

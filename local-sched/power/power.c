@@ -58,8 +58,8 @@ static void on_lost(const char *reason, void *data)
 	const struct power *power = metered->power;
 	const char *name = power->names[metered->index];
 
-	log_warning("meter of host \"%s\" is lost, its energy is estimated until it is back: %s",
-		    name, reason);
+	log_warning_of(LOG_HOST(name),
+		       "its meter is lost, its energy is estimated until it is back: %s", reason);
 	power->on_event(name, true, reason, clock_now_ns(), power->data);
 }
 
@@ -69,7 +69,7 @@ static void on_back(void *data)
 	const struct power *power = metered->power;
 	const char *name = power->names[metered->index];
 
-	log_info("meter of host \"%s\" is back", name);
+	log_info_of(LOG_HOST(name), "its meter is back");
 	power->on_event(name, false, NULL, clock_now_ns(), power->data);
 }
 

@@ -204,8 +204,8 @@ local_logged() {
 
 # Both of its nodes were asked for TASK as often as a hung agent is. local_asked_in_vain N TASK
 local_asked_in_vain() {
-	[ "$(local_logged "$1" "task '$2': rank 0: not asked")" -ge 2 ] &&
-		[ "$(local_logged "$1" "task '$2': rank 1: not asked")" -ge 2 ]
+	[ "$(local_logged "$1" "task=$2 rank 0: not asked")" -ge 2 ] &&
+		[ "$(local_logged "$1" "task=$2 rank 1: not asked")" -ge 2 ]
 }
 
 local_both_paused() {
@@ -227,7 +227,7 @@ local_waits_to_start() {
 	within 30 local_task_is c1 paused running
 	for vm in $vms; do local_virsh b1 suspend "$vm"; done
 	within 60 local_asked_in_vain "$lines" paused
-	[ "$(local_logged "$lines" "its VM was paused from outside; task 'paused' waits for it")" = 2 ]
+	[ "$(local_logged "$lines" "its VM was paused from outside; the task waits for it")" = 2 ]
 	[[ $(local_get c1 /v1/nodes | jq -r '.nodes[].reason') =~ "paused from outside" ]]
 	for vm in $vms; do local_virsh b1 resume "$vm"; done
 	within 30 local_both_went_on "$lines"

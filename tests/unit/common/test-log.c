@@ -11,6 +11,10 @@ static void write_one_line_of_each_level(void)
 	log_warning("two\nlines");
 	log_info("\x1b[31mred \xff\xc2\x9b");
 	log_debug("d\u00e9tail");
+	log_error_of(LOG_TASK("x-1.2"), "lost");
+	log_error_of(LOG_TASK_NODE("7", "c1/0"), "paused: %d", 3);
+	log_error_of(LOG_HOST("a \"b\"\n"), "down");
+	log_error_of(LOG_NODE(NULL), "of nobody");
 }
 
 static void test_level_chooses_the_lines(gconstpointer data)
@@ -20,10 +24,13 @@ static void test_level_chooses_the_lines(gconstpointer data)
 		const char *level;
 		const char *pattern; /* a glob on all that was written */
 	} cases[] = {
-		{ "error", "* error test failed on \"x\"\n" },
-		{ "warning", "* error test *\n* warning test two\\nlines\n" },
-		{ "info", "* error *\n* warning *\n* info test \\x1b[31mred \xef\xbf\xbd\\x9b\n" },
-		{ "debug", "* error *\n* warning *\n* info *\n* debug test d\u00e9tail\n" },
+		{ "error", "* error test failed on \"x\"\n* error test task=x-1.2 lost\n"
+			   "* error test task=7 node=c1/0 paused: 3\n"
+			   "* error test host=\"a \\\"b\\\"\\n\" down\n"
+			   "* error test of nobody\n" },
+		{ "warning", "* error test *\n* warning test two\\nlines\n*" },
+		{ "info", "* error *\n* warning *\n* info test \\x1b[31mred \xef\xbf\xbd\\x9b\n*" },
+		{ "debug", "* error *\n* warning *\n* info *\n* debug test d\u00e9tail\n*" },
 		{ "nonsense", "* error *\n* warning *\n* info *\n" },
 	};
 
