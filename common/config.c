@@ -461,9 +461,14 @@ bool config_load_estimates(struct config *config, const char *path, GError **err
 	return good;
 }
 
+char *config_to_text(const struct config *config)
+{
+	return config_yaml_text(&config_schema, config);
+}
+
 bool config_save(const struct config *config, const char *path, GError **error)
 {
-	g_autofree char *text = config_yaml_text(&config_schema, config);
+	g_autofree char *text = config_to_text(config);
 
 	return g_file_set_contents(path, text, -1, error);
 }

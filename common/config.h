@@ -485,6 +485,9 @@ void config_meter_clear(struct config_meter *meter);
 /* Whether the libvirt URI `uri` names the machine that opens it: no host in it, and no socket. */
 bool config_uri_is_local(const char *uri);
 
+/* `config` as YAML, such that equal texts are equal configurations; the caller frees. */
+char *config_to_text(const struct config *config);
+
 /* Writes `config` as YAML to `path`, such that config_load() reads it back equal. */
 bool config_save(const struct config *config, const char *path, GError **error);
 

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <glib-unix.h>
 #include <glib.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "common/log.h"
 #include "common/output.h"
 #include "controller/api/status_api.h"
+#include "controller/run/run_service.h"
 #include "controller/run/run_session.h"
 
 /* Exit statuses beside 0; `virtbed run` tells them apart. */
@@ -48,6 +50,23 @@ static gboolean stop(gpointer data)
 	for (uint32_t i = 0; i < remote_fleet_config(session->fleet)->clusters_count; i++)
 		remote_link_set_patience(remote_fleet_link(session->fleet, i), STOP_PATIENCE_S);
 	remote_fleet_stop(session->fleet, "stopped by a signal");
+	return G_SOURCE_CONTINUE;
+}
+
+/* The supervisor has written another configuration. One that serves nothing yet will read it
+ * anyway. */
+static gboolean reload(gpointer data)
+{
+	struct run_session *session = data;
+	g_autofree char *text = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!session->service)
+		return G_SOURCE_CONTINUE;
+	if (run_service_reload(session->service, &text, &error))
+		run_session_note(session, (double)NAN, "reloaded", text);
+	else
+		run_session_note(session, (double)NAN, "not-reloaded", error->message);
 	return G_SOURCE_CONTINUE;
 }
 
@@ -103,6 +122,8 @@ static int serve(struct run_session *session, GError **error)
 	}
 	g_unix_signal_add(SIGTERM, stop, session);
 	g_unix_signal_add(SIGINT, stop, session);
+	if (session->plan->serve)
+		g_unix_signal_add(SIGHUP, reload, session);
 	session->go_on = go_on;
 	done = run_session_work(session, error);
 	remote_fleet_until(session->fleet, end_seen, session, LINGER_S, true);

@@ -10,6 +10,7 @@
 #include "common/config.h"
 #include "common/config_files.h"
 #include "common/lab_state.h"
+#include "common/notify.h"
 #include "common/output.h"
 #include "local-sched/api/api.h"
 #include "local-sched/hypervisor/virt_error.h"
@@ -143,6 +144,7 @@ static gboolean on_signal(gpointer data)
 	struct program *program = data;
 
 	log_info("stopping: VMs are removed");
+	notify_stopping(0);
 	scheduler_stop(program->scheduler, stopped, program);
 	return G_SOURCE_CONTINUE;
 }
@@ -154,7 +156,9 @@ static int serve(const struct scheduler_settings *settings, const char *address)
 	g_autoptr(GMainLoop) loop = g_main_loop_new(NULL, FALSE);
 	g_autoptr(scheduler_t) scheduler = NULL;
 	g_autoptr(api_t) api = NULL;
+	g_autofree char *text = NULL;
 	g_autoptr(GError) error = NULL;
+	guint watchdog;
 
 	gvir_event_register();
 	virt_error_quiet();
@@ -169,9 +173,14 @@ static int serve(const struct scheduler_settings *settings, const char *address)
 	program.scheduler = scheduler;
 	g_unix_signal_add(SIGTERM, on_signal, &program);
 	g_unix_signal_add(SIGINT, on_signal, &program);
-	log_info("cluster '%s' is served on %s",
-		 settings->config->clusters[settings->cluster].name, address);
+	text = g_strdup_printf("cluster '%s' is served on %s",
+			       settings->config->clusters[settings->cluster].name, address);
+	log_info("%s", text);
+	notify_ready(text);
+	watchdog = notify_watchdog();
 	g_main_loop_run(loop);
+	if (watchdog)
+		g_source_remove(watchdog);
 	return program.clean ? STATUS_DONE : STATUS_FAILED;
 }
 
@@ -183,7 +192,8 @@ static int run(const struct options *options)
 	g_autoptr(GError) error = NULL;
 	struct scheduler_settings settings = {.state_directory = options->state,
 					      .boot_timeout_s = options->boot_timeout_s};
-	const char *directory = NULL;
+	g_autofree char *found = NULL;
+	const char *directory;
 	bool input_good;
 
 	config = load_config(options, &error);
@@ -192,8 +202,9 @@ static int run(const struct options *options)
 		     config_files_check(config, options->config, settings.cluster, &error) &&
 		     choose_virt_type(options, &settings.virt_type, &error);
 	if (input_good && !config->clusters[settings.cluster].simulated) {
-		directory = first_of(options->image, config->image, g_getenv("VIRTBED_IMAGE"));
-		image = image_load(directory ? directory : VIRTBED_IMAGE_DIRECTORY, &error);
+		found = options->image || config->image ? NULL : config_files_image();
+		directory = first_of(options->image, config->image, found);
+		image = image_load(directory ? directory : "image", &error);
 	}
 	if (error) {
 		log_error("%s", error->message);

@@ -76,15 +76,18 @@ static char *latest_address(GError **error)
  */
 static char *service_address(GError **error)
 {
-	const char *const places[] = {g_getenv("XDG_RUNTIME_DIR"), "/run"};
+	const char *own = g_getenv("XDG_RUNTIME_DIR");
+	g_autofree char *ours = own && *own ? g_build_filename(own, "virtbed", NULL) : NULL;
+	/* of this user; of the superuser; of the daemons' own user (configs/systemd) */
+	const char *const dirs[] = {ours, "/run/virtbed", "/run/virtbed/service"};
 
-	for (size_t i = 0; i < G_N_ELEMENTS(places); i++) {
+	for (size_t i = 0; i < G_N_ELEMENTS(dirs); i++) {
 		g_autofree char *address = NULL;
 		g_autoptr(GError) reason = NULL;
 
-		if (!places[i] || !*places[i])
+		if (!dirs[i])
 			continue;
-		address = g_strdup_printf("unix:%s/virtbed/controller.sock", places[i]);
+		address = g_strdup_printf("unix:%s/controller.sock", dirs[i]);
 		if (is_there(address, &reason))
 			return g_steal_pointer(&address);
 		if (!g_error_matches(reason, G_IO_ERROR, G_IO_ERROR_PERMISSION_DENIED))

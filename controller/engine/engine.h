@@ -409,6 +409,13 @@ const char *engine_request_drain(struct engine *engine, uint32_t cluster, uint32
 /* ... and tasks on it again. O(1). */
 const char *engine_request_undrain(struct engine *engine, uint32_t cluster, uint32_t node);
 
+/*
+ * Lets another policy decide from now on, with periodic mapping events that are `mapping_interval_s` (> 0)
+ * apart; it is asked at once. What was promised stands. The policy must fit the system. O(1).
+ */
+void engine_request_policy(struct engine *engine, const struct policy *policy,
+			   double mapping_interval_s);
+
 /* Whether a person wants nothing new on the node. */
 bool engine_drained(const struct engine *engine, uint32_t cluster, uint32_t node);
 

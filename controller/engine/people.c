@@ -290,6 +290,17 @@ const char *engine_request_undrain(struct engine *engine, uint32_t cluster, uint
 	return NULL;
 }
 
+void engine_request_policy(struct engine *engine, const struct policy *policy,
+			   double mapping_interval_s)
+{
+	engine->setup.policy = *policy;
+	if (engine->setup.mapping_interval_s != mapping_interval_s) {
+		engine->setup.mapping_interval_s = mapping_interval_s;
+		engine->event_next = (uint64_t)floor(now_s(engine) / mapping_interval_s) + 1;
+	}
+	ask_policy(engine);
+}
+
 bool engine_restore_drained(struct engine *engine, uint32_t cluster, uint32_t node,
 			    const char *reason)
 {

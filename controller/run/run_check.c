@@ -373,7 +373,7 @@ static void check_image(struct config *config, GPtrArray *rows)
 	char *absolute;
 
 	if (!config->image)
-		config->image = run_paths_image();
+		config->image = config_files_image();
 	trouble = config_files_image_trouble(config->image);
 	if (trouble) {
 		run_check_add(rows, "", "", "image", RUN_CHECK_FAILED, trouble,

@@ -60,30 +60,6 @@ char *run_paths_program(const char *name, GError **error)
 	return NULL;
 }
 
-static const char *const image_places[] = {
-	"../../image",
-	"../image",
-	"../../../image",
-	"../share/virtbed/image",
-};
-
-char *run_paths_image(void)
-{
-	const char *wanted = g_getenv("VIRTBED_IMAGE");
-	g_autofree char *dir = own_dir();
-
-	if (wanted && *wanted)
-		return g_canonicalize_filename(wanted, NULL);
-	for (gsize i = 0; i < G_N_ELEMENTS(image_places); i++) {
-		g_autofree char *path = g_build_filename(dir, image_places[i], NULL);
-		g_autofree char *manifest = g_build_filename(path, "manifest.json", NULL);
-
-		if (g_file_test(manifest, G_FILE_TEST_EXISTS))
-			return g_canonicalize_filename(path, NULL);
-	}
-	return NULL;
-}
-
 char *run_paths_new_dir(const char *name)
 {
 	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
@@ -137,15 +113,30 @@ char *run_paths_socket_dir(const char *dir, bool *ret_own, GError **error)
 	return NULL;
 }
 
+/* A directory that the service manager made for us (systemd.exec(5)), or NULL; of several the
+ * first. */
+static char *managed_dir(const char *variable)
+{
+	const char *dirs = g_getenv(variable);
+
+	return dirs && *dirs == '/' ? g_strndup(dirs, strcspn(dirs, ":")) : NULL;
+}
+
 char *run_paths_service_state(void)
 {
+	char *managed = managed_dir("STATE_DIRECTORY");
+
+	if (managed)
+		return managed;
 	return geteuid() == 0 ? g_strdup("/var/lib/virtbed")
 			      : g_build_filename(g_get_user_state_dir(), "virtbed", NULL);
 }
 
 char *run_paths_service_address(void)
 {
-	g_autofree char *path = geteuid() == 0
+	g_autofree char *managed = managed_dir("RUNTIME_DIRECTORY");
+	g_autofree char *path = managed ? g_build_filename(managed, "controller.sock", NULL)
+				: geteuid() == 0
 					? g_strdup(RUN_PATHS_OUR_DIR "/controller.sock")
 					: g_build_filename(g_get_user_runtime_dir(), "virtbed",
 							   "controller.sock", NULL);

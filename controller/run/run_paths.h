@@ -5,19 +5,15 @@
 #include <stdbool.h>
 
 /*
- * Where things are: our other programs, the guest image, run directories and sockets.
+ * Where things are: our other programs, run directories and sockets.
  */
 
 /*
  * The path of one of our programs: in $VIRTBED_LIBEXEC if that is set, else beside this executable,
- * in
- * ../libexec/virtbed, or where a build directory has it. Returns NULL with `error` set; the caller
+ * in ../libexec/virtbed, or where a build directory has it. Returns NULL with `error` set; the caller
  * frees.
  */
 char *run_paths_program(const char *name, GError **error);
-
-/* The guest image directory: $VIRTBED_IMAGE, else the build's or the installation's; NULL: none. */
-char *run_paths_image(void);
 
 /* A new run directory for configuration `name`: runs/NAME-UTC under the working directory. */
 char *run_paths_new_dir(const char *name);
@@ -25,7 +21,10 @@ char *run_paths_new_dir(const char *name);
 /* The youngest run directory of configuration `name` under runs/, or NULL. */
 char *run_paths_latest_dir(const char *name);
 
-/* Where a service keeps its state: /var/lib/virtbed for root, else virtbed in the user's state. */
+/*
+ * Where a service keeps its state: the service manager's $STATE_DIRECTORY, /var/lib/virtbed for root, else
+ * virtbed in the user's state.
+ */
 char *run_paths_service_state(void);
 
 /*
@@ -35,7 +34,8 @@ char *run_paths_service_state(void);
 #define RUN_PATHS_OUR_DIR "/run/virtbed"
 
 /*
- * Where a service is found unless told otherwise: "unix:/run/virtbed/controller.sock" for root, else
+ * Where a service is found unless told otherwise: controller.sock in the service manager's
+ * $RUNTIME_DIRECTORY, "unix:/run/virtbed/controller.sock" for root, else
  * virtbed/controller.sock in the user's directory for what runs ($XDG_RUNTIME_DIR).
  */
 char *run_paths_service_address(void);

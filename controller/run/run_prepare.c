@@ -303,7 +303,7 @@ static void default_image(struct config *config)
 	char *absolute;
 
 	if (!config->image)
-		config->image = run_paths_image();
+		config->image = config_files_image();
 	if (!config->image)
 		return;
 	absolute = g_canonicalize_filename(config->image, NULL);

@@ -10,6 +10,7 @@
 #include "controller/run/run_adopt.h"
 #include "controller/run/run_meta.h"
 #include "controller/run/run_record.h"
+#include "controller/run/run_reload.h"
 #include "controller/run/run_service_private.h"
 
 #define READY_S 300.0
@@ -374,6 +375,44 @@ static bool open_run(struct run_service *service, bool going_on, GError **error)
 }
 
 /* Under way. */
+
+static bool take_policy(struct run_service *service, const struct config *config, GError **error)
+{
+	const struct config_service wanted = config_service_of(config);
+	struct store_run row;
+	struct policy policy;
+	char message[512];
+
+	if (!run_service_check(config, error))
+		return false;
+	if (policy_parse(wanted.policy, &policy, message, sizeof(message)) < 0)
+		return refuse_config(error, "service.policy: %s", message);
+	row = service->row;
+	row.policy = wanted.policy;
+	if (!store_update_run(service->session->store, &row, error))
+		return false;
+	g_free(service->row.policy);
+	service->row.policy = g_strdup(wanted.policy);
+	engine_request_policy(service->engine, &policy, wanted.mapping_interval_s);
+	return true;
+}
+
+bool run_service_reload(struct run_service *service, char **ret_text, GError **error)
+{
+	struct run_session *session = service->session;
+	g_autofree char *path = g_build_filename(session->dir, "config.yaml", NULL);
+	g_autoptr(config_t) config = config_load(path, error);
+
+	if (!config || !take_policy(service, config, error))
+		return false;
+	run_reload_take(session->config, config);
+	service->config = config_service_of(session->config);
+	show_service(service);
+	*ret_text = g_strdup_printf("policy %s, mapping interval %g s, records kept for %g days",
+				    service->config.policy, service->config.mapping_interval_s,
+				    service->config.retention_days);
+	return true;
+}
 
 /* Once a second: what the engine recorded meanwhile is safe, and told to whoever reads the store. */
 static gboolean on_tick(gpointer data)

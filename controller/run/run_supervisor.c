@@ -9,10 +9,13 @@
 
 #include "common/clock.h"
 #include "common/lab_state.h"
+#include "common/log.h"
+#include "common/notify.h"
 #include "common/subprocess.h"
 #include "controller/run/run_child.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_prepare.h"
+#include "controller/run/run_reload.h"
 #include "controller/run/run_usage.h"
 #include "controller/run/run_watch.h"
 #include "controller/store/store.h"
@@ -21,6 +24,9 @@
 #define SCHEDULER_GRACE_S 60.0
 #define LAB_DOWN_S 180.0
 #define WORDS_RESERVED 4096
+
+/* What taking all down takes at most, while our own main loop stands still. */
+#define TAKE_DOWN_S (SCHEDULER_GRACE_S + LAB_DOWN_S)
 
 /* Exit statuses of virtbed-controller that mean what they say; everything else is a crash. */
 enum { CONTROLLER_DONE = 0, CONTROLLER_FAILED = 1, CONTROLLER_INPUT = 2, CONTROLLER_STOPPED = 3 };
@@ -44,6 +50,7 @@ struct supervisor {
 	bool stopping;
 	guint signals;
 	guint stop_source;
+	char *fixed; /* of a service's configuration: what a reload must not change */
 	int lab_status;
 };
 
@@ -57,6 +64,14 @@ static void G_GNUC_PRINTF(3, 4) give_up(struct supervisor *supervisor,
 	va_start(arguments, format);
 	supervisor->error = g_error_new_valist(RUN_SUPERVISOR_ERROR, code, format, arguments);
 	va_end(arguments);
+}
+
+/* The file that a daemon logs to; NULL: the journal, which our own errors go to. */
+static char *log_path(const struct supervisor *supervisor, const char *daemon)
+{
+	return log_is_journal()
+		       ? NULL
+		       : g_strdup_printf("%s/logs/%s.log", supervisor->prepared.dir, daemon);
 }
 
 /* Stopping. */
@@ -103,6 +118,40 @@ static gboolean on_signal(gpointer data)
 	else if (supervisor->controller && run_child_pid(supervisor->controller) > 0)
 		kill(run_child_pid(supervisor->controller), SIGKILL);
 	stop(supervisor);
+	return G_SOURCE_CONTINUE;
+}
+
+/* Reloading: the controller's notice of it ends it, or a word of ours where it comes to nothing. */
+static void reload(struct supervisor *supervisor)
+{
+	struct config *config = supervisor->prepared.config;
+	g_autofree char *path = g_build_filename(supervisor->prepared.dir, "config.yaml", NULL);
+	g_autofree char *text = NULL;
+	g_autoptr(GError) error = NULL;
+
+	notify_reloading();
+	if (run_reload(supervisor->request->config_path, supervisor->fixed, config, &error) &&
+	    config_save(config, path, &error)) {
+		run_watch_say(supervisor->watch, "reloading '%s'",
+			      supervisor->request->config_path);
+		if (run_child_pid(supervisor->controller) > 0)
+			kill(run_child_pid(supervisor->controller), SIGHUP);
+		return;
+	}
+	text = g_strdup_printf("not reloaded, all is as before: %s", error->message);
+	run_watch_say(supervisor->watch, "%s", text);
+	notify_ready(text);
+}
+
+/* The end of a terminal, but for a service, which has none and may be told so to reload. */
+static gboolean on_hangup(gpointer data)
+{
+	struct supervisor *supervisor = data;
+
+	if (!supervisor->request->serve)
+		return on_signal(data);
+	if (supervisor->controller && !supervisor->stopping)
+		reload(supervisor);
 	return G_SOURCE_CONTINUE;
 }
 
@@ -194,7 +243,7 @@ static void on_scheduler_died(struct run_child *child, int status, void *data)
 		return;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == SCHEDULER_INPUT) {
 		give_up(supervisor, RUN_SUPERVISOR_ERROR_INPUT, "%s: %s", run_child_name(child),
-			words ?: "bad input");
+			words ?: "bad input; see the journal");
 		stop(supervisor);
 		return;
 	}
@@ -204,7 +253,7 @@ static void on_scheduler_died(struct run_child *child, int status, void *data)
 		return;
 	}
 	give_up(supervisor, RUN_SUPERVISOR_ERROR_FAILED, "%s again and again; its last words: %s",
-		text, words ?: "none");
+		text, words ?: "none, or in the journal");
 	stop(supervisor);
 }
 
@@ -217,7 +266,8 @@ static struct run_child *new_scheduler(struct supervisor *supervisor, uint32_t c
 	g_autofree char *config = g_build_filename(prepared->dir, "config.yaml", NULL);
 	g_autofree char *state = g_build_filename(prepared->dir, "state", name, NULL);
 	g_autofree char *title = g_strdup_printf("local scheduler of cluster '%s'", name);
-	g_autofree char *log = g_strdup_printf("%s/logs/local-sched-%s.log", prepared->dir, name);
+	g_autofree char *daemon = g_strconcat("local-sched-", name, NULL);
+	g_autofree char *log = log_path(supervisor, daemon);
 	const char *const argv[] = {
 		program,     "--config", config,
 		"--cluster", name,       "--state",
@@ -280,12 +330,14 @@ static char *controller_words(const struct supervisor *supervisor)
 {
 	g_autofree char *path = words_path(supervisor);
 	g_autofree char *text = NULL;
+	g_autofree char *log = NULL;
 
 	if (g_file_get_contents(path, &text, NULL, NULL) && *g_strstrip(text))
 		return g_steal_pointer(&text);
 	if (run_watch_error(supervisor->watch))
 		return g_strdup(run_watch_error(supervisor->watch));
-	return g_strdup_printf("see %s/logs/controller.log", supervisor->prepared.dir);
+	log = log_path(supervisor, "controller");
+	return g_strdup_printf("see %s", log ?: "the journal");
 }
 
 /* A profile alone has no store. */
@@ -345,6 +397,7 @@ static void on_controller_died(struct run_child *child, int status, void *data)
 {
 	struct supervisor *supervisor = data;
 	g_autofree char *how = run_child_status_text(status);
+	g_autofree char *log = log_path(supervisor, "controller");
 
 	if (supervisor->stopping) {
 		g_main_loop_quit(supervisor->loop);
@@ -362,17 +415,48 @@ static void on_controller_died(struct run_child *child, int status, void *data)
 		return;
 	}
 	give_up(supervisor, RUN_SUPERVISOR_ERROR_FAILED,
-		"the controller died (%s) again and again; see %s/logs/controller.log", how,
-		supervisor->prepared.dir);
+		"the controller died (%s) again and again; see %s", how, log ?: "the journal");
 	supervisor->stopping = true;
 	g_main_loop_quit(supervisor->loop);
+}
+
+/* What a service's controller says is passed on to the service manager. */
+static void on_notice(const char *kind, const char *text, void *data)
+{
+	if (g_str_equal(kind, "serving") || g_str_equal(kind, "reloaded") ||
+	    g_str_equal(kind, "not-reloaded"))
+		notify_ready(text);
+}
+
+/* As a service manager does it with one that does not feed its watchdog: with a core to look at. */
+static void on_hung(void *data)
+{
+	struct supervisor *supervisor = data;
+
+	if (supervisor->stopping || run_child_pid(supervisor->controller) <= 0)
+		return;
+	run_watch_say(supervisor->watch, "the controller does not answer: killing it");
+	kill(run_child_pid(supervisor->controller), SIGABRT);
+	kill(run_child_pid(supervisor->controller), SIGCONT); /* or it would not come to it */
+}
+
+static bool watch_controller(struct supervisor *supervisor, GError **error)
+{
+	const struct run_watch_events events = {
+		.notice = on_notice, .hung = on_hung, .data = supervisor};
+
+	supervisor->watch =
+		run_watch_new(supervisor->prepared.plan->api, !supervisor->request->serve, error);
+	if (supervisor->watch && supervisor->request->serve)
+		run_watch_listen(supervisor->watch, &events);
+	return supervisor->watch != NULL;
 }
 
 static bool start_controller(struct supervisor *supervisor, GError **error)
 {
 	const char *dir = supervisor->prepared.dir;
 	g_autofree char *program = run_paths_program("virtbed-controller", error);
-	g_autofree char *log = g_build_filename(dir, "logs", "controller.log", NULL);
+	g_autofree char *log = log_path(supervisor, "controller");
 	const char *const argv[] = {program, "--run", dir, NULL};
 
 	if (!program || !reserve_words(supervisor, error))
@@ -381,9 +465,8 @@ static bool start_controller(struct supervisor *supervisor, GError **error)
 	supervisor->controller =
 		run_child_new("controller", argv, log, on_controller_died, supervisor);
 	run_child_keep(supervisor->controller, supervisor->prepared.lock.fd);
-	supervisor->watch = run_watch_new(supervisor->prepared.plan->api,
-					  !supervisor->request->serve, error);
-	return supervisor->watch && run_child_start(supervisor->controller, error);
+	return watch_controller(supervisor, error) &&
+	       run_child_start(supervisor->controller, error);
 }
 
 /* From beginning to end. */
@@ -393,11 +476,25 @@ static bool is_interrupted(void *data)
 	return ((struct supervisor *)data)->signals > 0;
 }
 
+/* As the file is: preparing has added to what was read from it. */
+static bool remember(struct supervisor *supervisor, GError **error)
+{
+	g_autoptr(config_t) config = NULL;
+
+	if (!supervisor->request->serve)
+		return true;
+	config = config_load(supervisor->request->config_path, error);
+	if (config)
+		supervisor->fixed = run_reload_fixed(config);
+	return config != NULL;
+}
+
 static bool work(struct supervisor *supervisor, GError **error)
 {
 	if (!run_prepare(supervisor->request, is_interrupted, supervisor, &supervisor->prepared,
 			 error) ||
-	    !resolve_hosts(supervisor, error) || !run_prepare_write(&supervisor->prepared, error))
+	    !remember(supervisor, error) || !resolve_hosts(supervisor, error) ||
+	    !run_prepare_write(&supervisor->prepared, error))
 		return false;
 	run_watch_say(NULL, "%s directory: %s", supervisor->request->serve ? "state" : "run",
 		      supervisor->prepared.dir);
@@ -411,6 +508,8 @@ static void take_down(struct supervisor *supervisor)
 {
 	if (supervisor->stop_source)
 		g_source_remove(supervisor->stop_source);
+	if (supervisor->request->serve)
+		notify_stopping(TAKE_DOWN_S);
 	supervisor->stopping = true;
 	g_clear_pointer(&supervisor->watch, run_watch_free);
 	g_clear_pointer(&supervisor->controller, run_child_free);
@@ -451,8 +550,9 @@ bool run_supervise(const struct run_request *request, char **ret_dir, GError **e
 	guint sources[] = {
 		g_unix_signal_add(SIGINT, on_signal, &supervisor),
 		g_unix_signal_add(SIGTERM, on_signal, &supervisor),
-		g_unix_signal_add(SIGHUP, on_signal, &supervisor),
+		g_unix_signal_add(SIGHUP, on_hangup, &supervisor),
 	};
+	guint watchdog = request->serve ? notify_watchdog() : 0;
 	g_autoptr(GError) reason = NULL;
 	bool done = work(&supervisor, &reason);
 
@@ -467,8 +567,11 @@ bool run_supervise(const struct run_request *request, char **ret_dir, GError **e
 	}
 	for (gsize i = 0; i < G_N_ELEMENTS(sources); i++)
 		g_source_remove(sources[i]);
+	if (watchdog)
+		g_source_remove(watchdog);
 	*ret_dir = g_strdup(supervisor.prepared.dir);
 	run_prepared_clear(&supervisor.prepared);
+	g_free(supervisor.fixed);
 	g_ptr_array_unref(supervisor.schedulers);
 	g_main_loop_unref(supervisor.loop);
 	return done;

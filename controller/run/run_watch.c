@@ -11,6 +11,7 @@
 #include "common/duration.h"
 #include "common/http_client.h"
 #include "common/json.h"
+#include "common/log.h"
 
 #define ASK_S 1
 #define LIVE_COLUMNS 80
@@ -24,9 +25,13 @@ struct run_watch {
 	struct http_client *client;
 	bool terminal;
 	bool shows; /* how far it is, beside what happens */
+	bool quiet; /* the controller's own lines reach the same journal */
 	bool live; /* a live line stands on the terminal */
 	bool pending;
 	int64_t after;    /* last notice shown */
+	int64_t asked_ns; /* the last question */
+	int silences;	  /* questions in a row that were not answered in time */
+	struct run_watch_events events;
 	int64_t plain_ns; /* when the last plain progress line was printed */
 	char *error;      /* the controller's last word */
 	guint source;
@@ -127,8 +132,11 @@ static void show_notices(struct run_watch *watch, const json_t *status)
 	for (size_t i = 0; i < json_array_size(notices); i++) {
 		const json_t *notice = json_array_get(notices, i);
 
-		if (g_strcmp0(text(notice, "kind"), RUN_WATCH_TOLD) != 0)
+		if (!watch->quiet && g_strcmp0(text(notice, "kind"), RUN_WATCH_TOLD) != 0)
 			run_watch_say(watch, "%s", text(notice, "text") ?: "");
+		if (watch->events.notice)
+			watch->events.notice(text(notice, "kind") ?: "", text(notice, "text") ?: "",
+					     watch->events.data);
 		watch->after = json_integer_value(json_object_get(notice, "seq"));
 	}
 	/* A controller that was started again numbers its notices anew. */
@@ -166,11 +174,26 @@ static void show_line(struct run_watch *watch, const json_t *status)
 	}
 }
 
+/* One that is not there refuses at once: whoever started it knows already. */
+static void count_silence(struct run_watch *watch, const GError *error)
+{
+	const bool silent =
+		error && clock_elapsed_s(watch->asked_ns, clock_now_ns()) >= ASK_TIMEOUT_S - ASK_S;
+
+	watch->silences = silent ? watch->silences + 1 : 0;
+	if (watch->silences < RUN_WATCH_SILENCES)
+		return;
+	watch->silences = 0;
+	if (watch->events.hung)
+		watch->events.hung(watch->events.data);
+}
+
 static void answered(int status, json_t *body, const GError *error, void *data)
 {
 	struct run_watch *watch = data;
 
 	watch->pending = false;
+	count_silence(watch, error);
 	if (error || !json_is_object(body))
 		return;
 	show_notices(watch, body);
@@ -190,6 +213,7 @@ static gboolean ask(gpointer data)
 	if (watch->pending)
 		return G_SOURCE_CONTINUE;
 	watch->pending = true;
+	watch->asked_ns = clock_now_ns();
 	path = g_strdup_printf("/v1/status?after=%" PRId64, watch->after);
 	http_client_request(watch->client, "GET", path, NULL, ASK_TIMEOUT_S, answered, watch);
 	return G_SOURCE_CONTINUE;
@@ -205,6 +229,7 @@ struct run_watch *run_watch_new(const char *address, bool shows, GError **error)
 	watch = g_new0(struct run_watch, 1);
 	watch->client = client;
 	watch->shows = shows;
+	watch->quiet = log_is_journal();
 	watch->terminal = isatty(STDERR_FILENO);
 	watch->plain_ns = clock_now_ns();
 	watch->source = g_timeout_add_seconds(ASK_S, ask, watch);
@@ -220,6 +245,11 @@ void run_watch_free(struct run_watch *watch)
 	http_client_free(watch->client);
 	g_free(watch->error);
 	g_free(watch);
+}
+
+void run_watch_listen(struct run_watch *watch, const struct run_watch_events *events)
+{
+	watch->events = *events;
 }
 
 void run_watch_anew(struct run_watch *watch)

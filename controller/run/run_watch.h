@@ -19,6 +19,23 @@ struct run_watch *run_watch_new(const char *address, bool shows, GError **error)
 /* Stops, and ends the live line. NULL is allowed. */
 void run_watch_free(struct run_watch *watch);
 
+/* What a watch tells its owner, who must not free it meanwhile; either may be NULL. */
+struct run_watch_events {
+	void (*notice)(const char *kind, const char *text, void *data);
+	/*
+	 * The controller took each of the last RUN_WATCH_SILENCES questions without answering it in
+	 * time: its main loop does not turn. Counted from zero again afterwards.
+	 */
+	void (*hung)(void *data);
+	void *data;
+};
+
+/* Ten seconds each: two minutes. */
+#define RUN_WATCH_SILENCES 12
+
+/* `events` is copied. */
+void run_watch_listen(struct run_watch *watch, const struct run_watch_events *events);
+
 /* Prints a line of our own above the live line. `watch` may be NULL: plainly. */
 void run_watch_say(struct run_watch *watch, const char *format, ...) G_GNUC_PRINTF(2, 3);
 

@@ -334,8 +334,9 @@ static void site_cleaned(struct site *site, const GError *error, void *data)
 
 	if (error) {
 		carrier->clean = false;
-		log_error("host '%s': %s: VMs may be left; remove those named %s*",
-			  host_name(site_host(site)), error->message, carrier->prefix);
+		log_error_of(LOG_HOST(host_name(site_host(site))),
+			     "%s: VMs may be left; remove those named %s*", error->message,
+			     carrier->prefix);
 	}
 	if (--carrier->cleans_pending == 0)
 		end_clean(carrier);

@@ -1,0 +1,129 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The daemons under a service manager: what they tell it, what they do when told to reload, and that systemd takes
+# their units. With local schedulers that have no VMs.
+
+load lab
+load run
+
+setup() {
+	root=$BATS_TEST_DIRNAME/../..
+	state=$BATS_TEST_TMPDIR/state
+	socket=$BATS_TEST_TMPDIR/serve.sock
+	config=$BATS_TEST_TMPDIR/config.yaml
+	estimates=$BATS_TEST_TMPDIR/estimates.yaml
+	told=$BATS_TEST_TMPDIR/told
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+teardown() {
+	[ -z "${manager:-}" ] || kill "$manager" || true
+	run_end_all "${run_name:-none}"
+}
+
+# Serves under a service manager, whose watchdog wants a word every two seconds.
+serve_managed() {
+	run_use_scripted
+	run_write_config "$config"
+	run_write_estimates "$estimates"
+	sed -i 's/^workload:/service: {mapping_interval_s: 60}\n&/' "$config"
+	"$BATS_TEST_DIRNAME/service-manager.py" "$BATS_TEST_TMPDIR/notify" >"$told" 3>&- &
+	manager=$!
+	within 60 test -S "$BATS_TEST_TMPDIR/notify"
+	NOTIFY_SOCKET=$BATS_TEST_TMPDIR/notify WATCHDOG_USEC=2000000 \
+		run_start serve "$config" --estimates "$estimates" --state "$state" --listen "unix:$socket"
+	within 120 grep -q '^READY=1' "$told"
+}
+
+# How often the manager was told this. times PATTERN
+times() {
+	grep -c "$1" "$told" || true
+}
+
+told_more() {
+	[ "$(times "$1")" -gt "$2" ]
+}
+
+api() {
+	curl -sS --fail --max-time 60 --unix-socket "$socket" "http://x$1"
+}
+
+@test "a service says when it answers, that it is alive, and that it ends" {
+	serve_managed
+	api /v1/status | jq -e '.phase == "run"'
+	grep -q "^STATUS=serving at unix:$socket" "$told"
+	# Only the process that was started is heard.
+	[ "$(times '^READY=1')" -eq 1 ]
+	alive=$(times '^WATCHDOG=1')
+	within 30 told_more '^WATCHDOG=1' "$alive"
+	kill -TERM "$run_pid"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(times '^STOPPING=1')" -eq 1 ]
+}
+
+@test "a controller whose main loop stands still is started again" {
+	[ -n "${VIRTBED_LONG:-}" ] || skip "takes two minutes: ./testbed check --long"
+	serve_managed
+	kill -STOP "$(run_process virtbed-controller "$state")"
+	run_wait_for "the controller does not answer: killing it" 240
+	run_wait_for "the service goes on" 120
+	api /v1/status | jq -e '.phase == "run"'
+}
+
+@test "a service reloads what may change and refuses the rest, and no task is lost" {
+	serve_managed
+	curl -sS --fail --unix-socket "$socket" -d '{"type": "CG.S.2", "count": 8}' http://x/v1/tasks
+	before=$(api /v1/tasks | jq -c '[.tasks[] | [.task, .type, .user]]')
+	[ "$(api /v1/status | jq -r .policy)" = easy ]
+	sed -i 's/^service:.*/service: {policy: fcfs, mapping_interval_s: 30, retention_days: 7}/' "$config"
+	kill -HUP "$run_pid"
+	run_wait_for "policy fcfs, mapping interval 30 s, records kept for 7 days" 60
+	within 30 told_more '^READY=1' 1
+	[ "$(times '^RELOADING=1')" -eq 1 ]
+	[ "$(api /v1/status | jq -r .policy)" = fcfs ]
+	[ "$(run_query "$state" 'SELECT policy FROM run')" = fcfs ]
+	[ "$(api /v1/tasks | jq -c '[.tasks[] | [.task, .type, .user]]')" = "$before" ]
+	# What cannot be read, makes no sense, or needs a restart.
+	cp "$config" good
+	for wrong in 's/^service:.*/service: {policy: nonsense}/; s/^/#/' 's/^service:.*/service: {policy: nonsense}/' \
+		's/nodes: 4/nodes: 3/' 's/^service:.*/service: {policy: easy, tasks_max: 5}/'; do
+		sed "$wrong" good >"$config"
+		refused=$(grep -c "not reloaded" "$run_words" || true)
+		ready=$(times '^READY=1')
+		kill -HUP "$run_pid"
+		run_wait_for "not reloaded, all is as before: $config" 60 $((refused + 1))
+		within 30 told_more '^READY=1' "$ready"
+		[ "$(api /v1/status | jq -r .policy)" = fcfs ]
+	done
+	grep -q "'nodes: 3' was 'nodes: 4' when it was started: only service.policy" "$run_words"
+	cp good "$config"
+	# It is what a controller that is started again goes by, too.
+	kill -9 "$(run_process virtbed-controller "$state")"
+	run_wait_for "the service goes on" 120
+	within 60 told_more '^STATUS=serving .* policy fcfs' 0
+	[ "$(api /v1/tasks | jq -c '[.tasks[] | [.task, .type, .user]]')" = "$before" ]
+	[ "$(api /v1/status | jq -r .policy)" = fcfs ]
+	kill -TERM "$run_pid"
+	run_wait
+	[ "$run_status" -eq 0 ]
+}
+
+@test "systemd takes the units" {
+	command -v systemd-analyze >/dev/null || skip "no systemd-analyze"
+	mkdir units
+	cp "$root"/configs/systemd/*.service units/
+	# Programs, users and manual pages that are not installed here are none of its business.
+	sed -i "s|^Exec\([A-Za-z]*\)=/usr[^ ]*|Exec\1=/bin/true|; /^Documentation=/d" units/*.service
+	for unit in virtbed-controller virtbed-controller-lab virtbed-local-sched@c1; do
+		file=units/$unit.service
+		case $unit in *@*) file=units/${unit%@*}@.service ;; esac
+		run systemd-analyze verify --man=no "$file"
+		[ "$status" -eq 0 ]
+		! grep -E "^[^ ]*virtbed[^ ]*:[0-9]+: |Unknown" <<<"$output" || return 1
+	done
+	# Exposure as systemd reckons it, from 0 to 10: docs/service.md has the figure.
+	for unit in virtbed-controller virtbed-local-sched@; do
+		systemd-analyze security --offline=true --threshold=20 "units/$unit.service"
+	done
+}
