@@ -16,13 +16,13 @@
 /* A narrow task takes one of the two nodes for 15 s, a wide one both; a long one a node for 200 s. */
 enum { NARROW, WIDE, LONG };
 
-enum deed { SUBMIT, SUBMIT_HELD, CANCEL, HOLD, RELEASE, SUSPEND, RESUME, DRAIN, UNDRAIN, WHY };
+enum deed { SUBMIT, SUBMIT_HELD, CANCEL, HOLD, RELEASE, SUSPEND, RESUME, DRAIN, UNDRAIN, WHY, EASY };
 
 /* What a person does. */
 struct wish {
 	double time_s;
 	enum deed deed;
-	uint32_t of;        /* task, node or the row of what is submitted */
+	uint32_t of;        /* task, node, the row of what is submitted, or a mapping interval */
 	const char *answer; /* NULL: none, or of what is submitted that there is no room */
 };
 
@@ -56,6 +56,22 @@ static const struct scene scenes[] = {
 		.at_changes = true,
 		.wishes = { { 3, SUBMIT, NARROW, "" }, { 12, SUBMIT, WIDE, "" } },
 		.log = "3 start 0.1 c0 0\n18 start 1.1 c0 0,1\n",
+		.completed = 2,
+	},
+	{
+		.name = "another policy decides from the next mapping event on, which may be another one",
+		.policy = "max-upr",
+		.wishes = { { 3, SUBMIT, NARROW, "" }, { 5, EASY, 4, NULL }, { 9, SUBMIT, NARROW, "" },
+			    { 33, EASY, 50, NULL }, { 34, SUBMIT, WIDE, "" }, { 35, EASY, 50, NULL } },
+		.log = "8 start 0.1 c0 0\n12 start 1.1 c0 1\n50 start 2.1 c0 0,1\n",
+		.completed = 3,
+	},
+	{
+		.name = "another policy is asked at once where it is asked at changes",
+		.policy = "max-upr",
+		.at_changes = true,
+		.wishes = { { 3, SUBMIT, NARROW, "" }, { 5, EASY, 4, NULL }, { 9, SUBMIT, NARROW, "" } },
+		.log = "3 start 0.1 c0 0\n9 start 1.1 c0 1\n",
 		.completed = 2,
 	},
 	{
@@ -296,6 +312,16 @@ static const char *submit(struct stage *stage, const struct wish *wish)
 	return "";
 }
 
+static const char *change_policy(struct stage *stage, double mapping_interval_s)
+{
+	struct policy easy;
+	char message[256];
+
+	g_assert_cmpint(policy_parse("easy", &easy, message, sizeof(message)), ==, 0);
+	engine_request_policy(stage->engine, &easy, mapping_interval_s);
+	return NULL;
+}
+
 static const char *carry_out(struct stage *stage, const struct wish *wish)
 {
 	struct engine *engine = stage->engine;
@@ -318,6 +344,8 @@ static const char *carry_out(struct stage *stage, const struct wish *wish)
 		return engine_request_drain(engine, 0, wish->of, "to be cleaned");
 	case UNDRAIN:
 		return engine_request_undrain(engine, 0, wish->of);
+	case EASY:
+		return change_policy(stage, wish->of);
 	case WHY:
 		return engine_waits_because(engine, wish->of);
 	}
