@@ -2,10 +2,19 @@
 /*
  * Starts or kills one MPI rank in a guest; the local scheduler calls it through the agent.
  *
- *   virtbed-rank run N PROGRAM [ARGUMENT...]
- *       Run PROGRAM in a process group of its own with the port virtbed.pmi.N open as PMI_FD.
- *       When it has ended, write "cmd=virtbed_exit status=S" to the port and end with status S:
- *       the program's exit status, or 128 + the signal that killed it.
+ *   virtbed-rank run N [OPTION...] PROGRAM [ARGUMENT...]
+ *       Run PROGRAM in a process group of its own with the port virtbed.pmi.N open as PMI_FD, and
+ *       pass on what it writes (relay.h); what it writes to standard output is in
+ *       /run/virtbed-rank.N.out meanwhile.  When it has ended, kill what is left of its group, write
+ *       "cmd=virtbed_exit status=S" to the port and end with status S: the program's exit status, or
+ *       128 + the signal that killed it.
+ *         --user UID    it runs as this user, in a directory of its own, which is its HOME too
+ *         --unpack      the directory is new, and holds the files that come on standard input
+ *                       (bundle.h); standard error goes where standard output does.  It is for a
+ *                       program that has the guest for itself: at its end all of the user's
+ *                       processes are killed.
+ *         --result NAME what is to come of the directory in the end, on standard error (bundle.h);
+ *                       may be repeated
  *   virtbed-rank kill N
  *       Kill what "run N" started and wait until it is gone; 0 also when nothing ran.  A "run N"
  *       that has not got as far as starting its program is killed itself, without a last line.
@@ -16,6 +25,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <net/if.h>
 #include <poll.h>
 #include <signal.h>
@@ -24,17 +34,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "vm-images/guest/bundle.h"
 #include "vm-images/guest/ports.h"
+#include "vm-images/guest/relay.h"
 
 #define PORT_DEADLINE_MS 5000
 #define LINK_DEADLINE_MS 5000
 #define KILL_DEADLINE_MS 5000
 #define MAX_PORT 4095
+#define WORK "/work"
+#define RESULTS_MAX 16
+#define ARGUMENTS_MAX 64
+#define MAX_USER 4294967294L
 /* As in a shell: the program could not be started. */
 #define STATUS_NOT_STARTED 127
 
@@ -58,6 +77,18 @@ static void pid_path(long port, char *ret_path, size_t size)
 {
 	snprintf(ret_path, size, "/run/virtbed-rank.%ld.pid", port);
 }
+
+/* What "run" was asked for. */
+struct order {
+	long port;
+	bool owned;    /* it is a user's */
+	uid_t user;
+	char work[32]; /* its directory */
+	bool unpack;
+	char *results[RESULTS_MAX];
+	int results_count;
+	char **program; /* its arguments */
+};
 
 /* Open the port for reading and writing; a port that was just added may need a moment. */
 static int open_port(long port)
@@ -157,8 +188,64 @@ static void set_environment(int port_fd)
 	setenv("PMI_FD", number, 1);
 }
 
+/* What the user could do before it got its directory must not matter: hence not under /tmp. */
+static bool make_work(struct order *order)
+{
+	char options[64];
+
+	snprintf(order->work, sizeof(order->work), WORK "/%u", (unsigned)order->user);
+	mkdir(WORK, 0755);
+	if (mkdir(order->work, 0700) < 0 && errno != EEXIST)
+		return false;
+	if (!order->unpack)
+		return chown(order->work, order->user, order->user) == 0;
+	snprintf(options, sizeof(options), "mode=0700,uid=%u,gid=%u", (unsigned)order->user,
+		 (unsigned)order->user);
+	umount2(order->work, MNT_DETACH); /* of the task before */
+	return mount("tmpfs", order->work, "tmpfs", MS_NOSUID | MS_NODEV, options) == 0;
+}
+
+/* For good: not even a program with the set-user-ID bit gives anything back. */
+static bool become(uid_t user)
+{
+	return setgroups(0, NULL) == 0 && setgid(user) == 0 && setuid(user) == 0 &&
+	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+}
+
+static bool enter_work(const struct order *order)
+{
+	if (!order->owned)
+		return true;
+	if (!become(order->user) || chdir(order->work) < 0 ||
+	    setenv("HOME", order->work, 1) < 0)
+		return fail("cannot run in", order->work) == 0;
+	return !order->unpack || bundle_unpack(STDIN_FILENO, order->work);
+}
+
+/* A program that has the guest for itself is no rank, and reads nothing. */
+static void keep_apart(int port_fd)
+{
+	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	close(port_fd);
+	unsetenv("PMI_FD");
+	if (nothing >= 0)
+		dup2(nothing, STDIN_FILENO);
+}
+
+/* As shells do with a script that does not name its interpreter. */
+static void exec_by_shell(const struct order *order)
+{
+	char *argv[ARGUMENTS_MAX + 3] = {"sh"};
+	int count = 1;
+
+	for (char **word = order->program; *word && count < ARGUMENTS_MAX + 2; word++)
+		argv[count++] = *word;
+	execv("/bin/sh", argv);
+}
+
 /* In the child.  Does not start before the parent has recorded it, nor when the parent died. */
-static void exec_program(int port_fd, int go_fd, char **argv)
+static void exec_program(const struct order *order, int port_fd, int go_fd)
 {
 	char go;
 
@@ -167,14 +254,42 @@ static void exec_program(int port_fd, int go_fd, char **argv)
 		_exit(STATUS_NOT_STARTED);
 	close(go_fd);
 	set_environment(port_fd);
-	wait_for_link(getenv("UCX_NET_DEVICES"));
-	execv(argv[0], argv);
-	fail("cannot start", argv[0]);
+	if (!enter_work(order))
+		_exit(STATUS_NOT_STARTED);
+	if (order->unpack)
+		keep_apart(port_fd);
+	else
+		wait_for_link(getenv("UCX_NET_DEVICES"));
+	execv(order->program[0], order->program);
+	if (errno == ENOEXEC)
+		exec_by_shell(order);
+	fail("cannot start", order->program[0]);
 	_exit(STATUS_NOT_STARTED);
 }
 
+/* Pipes from the program to the relays; the program's ends are in @ret_ends. */
+static bool open_relays(const struct order *order, struct relay *relays, int *ret_ends)
+{
+	char path[64];
+	int ends[2];
+
+	for (int i = 0; i < 2; i++) {
+		relays[i] = (struct relay){.from = -1, .to = STDOUT_FILENO + i, .copy = -1};
+		ret_ends[i] = -1;
+	}
+	for (int i = 0; i < (order->unpack ? 1 : 2); i++) {
+		if (pipe2(ends, O_CLOEXEC) < 0)
+			return false;
+		relays[i].from = ends[0];
+		ret_ends[i] = ends[1];
+	}
+	snprintf(path, sizeof(path), "/run/virtbed-rank.%ld.out", order->port);
+	relays[0].copy = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	return true;
+}
+
 /* Fork the rank into its own group and write its number down; -1 on failure. */
-static pid_t start(long port, int port_fd, char **argv)
+static pid_t start(const struct order *order, int port_fd, const int *ends)
 {
 	int go[2];
 	pid_t pid;
@@ -184,12 +299,14 @@ static pid_t start(long port, int port_fd, char **argv)
 	pid = fork();
 	if (pid == 0) {
 		close(go[1]);
-		exec_program(port_fd, go[0], argv);
+		dup2(ends[0], STDOUT_FILENO);
+		dup2(ends[1] >= 0 ? ends[1] : ends[0], STDERR_FILENO);
+		exec_program(order, port_fd, go[0]);
 	}
 	close(go[0]);
 	if (pid > 0) {
 		setpgid(pid, pid);
-		if (write_pid(port, pid) < 0 || write(go[1], "g", 1) != 1)
+		if (write_pid(order->port, pid) < 0 || write(go[1], "g", 1) != 1)
 			fail("cannot record the rank in", "/run");
 	}
 	close(go[1]); /* had nothing been written, the child ends now */
@@ -215,21 +332,62 @@ static void report_exit(int port_fd, int status)
 		fail("cannot report the exit status on", "PMI port");
 }
 
-static int run(long port, char **argv)
+/* Kills whatever the user has left, from a process of the user's: kill(2) spares that one. */
+static void kill_all_of(uid_t user)
 {
-	int port_fd = open_port(port);
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (setuid(user) == 0)
+			kill(-1, SIGKILL);
+		_exit(0);
+	}
+	if (pid > 0)
+		wait_status(pid);
+}
+
+/* Waits for the program, and passes on what it writes until it ends. */
+static int attend(const struct order *order, struct relay *relays, pid_t pid)
+{
+	int status;
+
+	relay_until_end(relays, 2, pid);
+	status = wait_status(pid);
+	kill(-pid, SIGKILL); /* what it has left */
+	if (order->unpack && order->user != 0)
+		kill_all_of(order->user);
+	relay_finish(&relays[0]);
+	relay_finish(&relays[1]);
+	return status;
+}
+
+static int run(struct order *order)
+{
+	int port_fd = open_port(order->port);
 	int status = STATUS_NOT_STARTED;
+	struct relay relays[2];
+	int ends[2];
 	pid_t pid;
 
 	if (port_fd < 0)
 		return STATUS_NOT_STARTED;
 	signal(SIGPIPE, SIG_IGN);
-	pid = start(port, port_fd, argv);
-	if (pid > 0)
-		status = wait_status(pid);
+	if (!open_relays(order, relays, ends) || (order->owned && !make_work(order)))
+		pid = -1;
 	else
-		fail("cannot fork for", argv[0]);
-	remove_pid(port);
+		pid = start(order, port_fd, ends);
+	if (ends[0] >= 0)
+		close(ends[0]);
+	if (ends[1] >= 0)
+		close(ends[1]);
+	if (pid > 0)
+		status = attend(order, relays, pid);
+	else
+		fail("cannot run", order->program[0]);
+	remove_pid(order->port);
+	/* what it left is read with its user's eyes */
+	if (order->results_count > 0 && become(order->user))
+		bundle_pack(STDERR_FILENO, order->work, order->results, order->results_count);
 	report_exit(port_fd, status);
 	return status;
 }
@@ -309,25 +467,58 @@ static int kill_rank(long port)
 
 static int usage(void)
 {
-	fputs("usage: virtbed-rank run N PROGRAM [ARGUMENT...]\n"
+	fputs("usage: virtbed-rank run N [OPTION...] PROGRAM [ARGUMENT...]\n"
 	      "       virtbed-rank kill N\n"
-	      "N is the number of the port virtbed.pmi.N\n", stderr);
+	      "N is the number of the port virtbed.pmi.N; options: --user UID --unpack "
+	      "--result NAME\n", stderr);
 	return 2;
+}
+
+/* A whole number from 0 to @max, or -1. */
+static long number(const char *text, long max)
+{
+	char *end = NULL;
+	long value = strtol(text, &end, 10);
+
+	return end == text || *end != '\0' || value < 0 || value > max ? -1 : value;
+}
+
+/* Reads options and program; false: bad usage. */
+static bool read_order(struct order *order, char **argv)
+{
+	for (; *argv && strncmp(*argv, "--", 2) == 0; argv++) {
+		if (strcmp(*argv, "--unpack") == 0) {
+			order->unpack = true;
+		} else if (strcmp(*argv, "--user") == 0 && argv[1]) {
+			long user = number(*++argv, MAX_USER);
+
+			if (user < 0)
+				return false;
+			order->owned = true;
+			order->user = (uid_t)user;
+		} else if (strcmp(*argv, "--result") == 0 && argv[1] &&
+			   order->results_count < RESULTS_MAX) {
+			order->results[order->results_count++] = *++argv;
+		} else {
+			return false;
+		}
+	}
+	order->program = argv;
+	return *argv && (order->owned || (!order->unpack && order->results_count == 0));
 }
 
 int main(int argc, char **argv)
 {
-	char *end = NULL;
-	long port;
+	struct order order = {0};
 
 	if (argc < 3)
 		return usage();
-	port = strtol(argv[2], &end, 10);
-	if (end == argv[2] || *end != '\0' || port < 0 || port > MAX_PORT)
+	order.port = number(argv[2], MAX_PORT);
+	if (order.port < 0)
 		return usage();
-	if (strcmp(argv[1], "run") == 0 && argc > 3)
-		return run(port, argv + 3);
+	if (strcmp(argv[1], "run") == 0 && read_order(&order, argv + 3))
+		return run(&order);
 	if (strcmp(argv[1], "kill") == 0 && argc == 3)
-		return kill_rank(port);
+		return kill_rank(order.port);
 	return usage();
 }
