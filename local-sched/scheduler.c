@@ -15,7 +15,7 @@ G_DEFINE_QUARK(virtbed-scheduler, scheduler_error)
 
 /* Events. */
 
-static void changed(struct scheduler *scheduler)
+void scheduler_changed(struct scheduler *scheduler)
 {
 	if (scheduler->changed)
 		scheduler->changed(scheduler->changed_data);
@@ -25,13 +25,13 @@ void scheduler_record(struct scheduler *scheduler, const char *kind, int64_t nod
 		      json_t *detail, int64_t t_ns)
 {
 	task_store_event(scheduler->settings.store, kind, t_ns, NULL, node, host, detail);
-	changed(scheduler);
+	scheduler_changed(scheduler);
 }
 
 void scheduler_record_task(struct scheduler *scheduler, const struct task *task, const char *kind)
 {
 	task_store_update(scheduler->settings.store, task, kind);
-	changed(scheduler);
+	scheduler_changed(scheduler);
 }
 
 static gboolean flush(gpointer data)
@@ -81,6 +81,7 @@ static const struct carrier_events carrier_events = {
 	.ended = scheduler_task_ended,
 	.changed = scheduler_task_changed,
 	.moved = scheduler_task_moved,
+	.printed = scheduler_task_printed,
 	.shared = scheduler_task_shared,
 };
 

@@ -49,7 +49,7 @@ void scheduler_free(struct scheduler *scheduler);
 typedef struct scheduler scheduler_t;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(scheduler_t, scheduler_free)
 
-/* Calls `changed` after every new event. */
+/* Calls `changed` after every new event, and when the output of a task was looked at. */
 void scheduler_listen(struct scheduler *scheduler, void (*changed)(void *data), void *data);
 
 /*
@@ -87,6 +87,21 @@ const struct task *scheduler_migrate_task(struct scheduler *scheduler, const cha
 /* Gives the VMs of a task that runs a share of their nodes' CPUs, the `n`th one; likewise. */
 const struct task *scheduler_share_task(struct scheduler *scheduler, const char *id, const char *n,
 					const json_t *body, bool *ret_new, GError **error);
+
+/* What a task has printed so far, or in all. */
+struct scheduler_output {
+	GBytes *bytes;  /* owned */
+	uint32_t looks; /* that it is of: it is more up to date where there are more */
+	bool ended;     /* there will be no more */
+};
+
+/*
+ * The output of `task` as far as it is known. scheduler_look() has more of it read from its guest, if
+ * that can be asked now; `changed` is called when that was done.
+ */
+struct scheduler_output scheduler_output(const struct scheduler *scheduler,
+					 const struct task *task);
+void scheduler_look(struct scheduler *scheduler, const struct task *task);
 
 /* Task `id` (borrowed), or NULL: unknown. */
 const struct task *scheduler_task(const struct scheduler *scheduler, const char *id);

@@ -51,6 +51,39 @@ json_t *scheduler_nodes(const struct scheduler *scheduler)
 			 (int)scheduler->carrier->ops->spares_booting(scheduler->carrier));
 }
 
+/* Whether a carrier has it. */
+static bool is_carried(const struct task *task)
+{
+	return task->state != TASK_ENDED && task->state != TASK_QUEUED;
+}
+
+struct scheduler_output scheduler_output(const struct scheduler *scheduler,
+					 const struct task *task)
+{
+	const struct carrier *carrier = scheduler->carrier;
+	struct scheduler_output output = {.ended = task->state == TASK_ENDED};
+	const char *printed;
+	size_t length;
+
+	if (output.ended) {
+		output.bytes = task_store_output_bytes(scheduler->settings.store, task->id);
+	} else if (is_carried(task) && carrier->ops->printed) {
+		printed = carrier->ops->printed(carrier, task, &length, &output.looks);
+		output.bytes = g_bytes_new(printed, length);
+	}
+	if (!output.bytes)
+		output.bytes = g_bytes_new_static("", 0);
+	return output;
+}
+
+void scheduler_look(struct scheduler *scheduler, const struct task *task)
+{
+	struct carrier *carrier = scheduler->carrier;
+
+	if (is_carried(task) && carrier->ops->look)
+		carrier->ops->look(carrier, task);
+}
+
 json_t *scheduler_energy(const struct scheduler *scheduler)
 {
 	return power_energy_json(scheduler->power);

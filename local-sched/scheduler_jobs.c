@@ -106,6 +106,11 @@ void scheduler_task_moved(struct task *task, const char *reason, void *data)
 		scheduler_record_task(scheduler, task, "task-migrated");
 }
 
+void scheduler_task_printed(void *data)
+{
+	scheduler_changed(data);
+}
+
 void scheduler_task_shared(struct task *task, const char *reason, void *data)
 {
 	if (reason)

@@ -29,6 +29,9 @@ struct scheduler {
 
 /* scheduler.c */
 
+/* Tells who listens. */
+void scheduler_changed(struct scheduler *scheduler);
+
 /* Stores an event of a node (-1: none) or a host (NULL: none), and tells who listens. */
 void scheduler_record(struct scheduler *scheduler, const char *kind, int64_t node, const char *host,
 		      json_t *detail, int64_t t_ns);
@@ -49,6 +52,7 @@ void scheduler_task_started(struct task *task, void *data);
 void scheduler_task_ended(struct task *task, const char *output, size_t length, void *data);
 void scheduler_task_changed(struct task *task, enum carrier_end how, const char *reason, void *data);
 void scheduler_task_moved(struct task *task, const char *reason, void *data);
+void scheduler_task_printed(void *data);
 void scheduler_task_shared(struct task *task, const char *reason, void *data);
 
 /* Starts a task that is stored, on nodes that are ready. */

@@ -40,7 +40,3 @@ void service_api_drain(struct http_request *request, const struct run_session *s
 /* GET /v1/tasks/N/decisions: what was decided of it, the latest first. */
 void service_api_decisions(struct http_request *request, const struct run_session *session,
 			   const char *number);
-
-/* GET /v1/tasks/N/output: what its last attempt wrote, asked of the local schedulers. */
-void service_api_output(struct http_request *request, const struct run_session *session,
-			const char *number);

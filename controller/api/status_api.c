@@ -9,6 +9,7 @@
 #include "controller/api/events_api.h"
 #include "controller/api/fleet_api.h"
 #include "controller/api/metrics_api.h"
+#include "controller/api/output_api.h"
 #include "controller/api/page_api.h"
 #include "controller/api/power_api.h"
 #include "controller/api/service_api.h"
@@ -125,7 +126,7 @@ static void post_tasks(struct http_request *request, const char *const *argument
 static void get_output(struct http_request *request, const char *const *arguments, json_t *body,
 		       void *data)
 {
-	service_api_output(request, ((struct status_api *)data)->session, arguments[0]);
+	output_api_get(request, ((struct status_api *)data)->session, arguments[0]);
 }
 
 static void get_decisions(struct http_request *request, const char *const *arguments, json_t *body,

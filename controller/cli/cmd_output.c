@@ -10,100 +10,153 @@
 #include "controller/cli/commands.h"
 #include "controller/cli/fields.h"
 
-/* `virtbed output`: what a task has printed; with -f what comes until it has ended. */
+/* `virtbed output`: what a task has printed so far; with -f also what comes until it has ended. */
 
-#define FOLLOW_MS 1000
+#define WAIT_S 5
+#define AGAIN_MS 500
 
 /* A controller that is away for longer is not waited for. */
 #define PATIENCE_S 600.0
 
-/* What of the output was printed: of which attempt, how many bytes. */
-struct shown {
-	json_int_t attempt;
-	size_t bytes;
+/* Reading it piece by piece: of which attempt, how far. */
+struct reading {
+	struct client *client;
+	guint64 task;
+	json_int_t attempt; /* 0: nothing yet */
+	json_int_t next;    /* byte */
+	bool fresh;         /* the last answer brought some */
+	bool whole;         /* all of this attempt was read, and it has ended */
+	int64_t answered_ns;
 };
 
-/* Prints what is new. A further attempt of the task begins from nothing. */
-static void print_new(struct shown *shown, const json_t *answer)
+/*
+ * What comes next, or NULL with `error`. A further attempt of the task begins from nothing: the
+ * controller sees to it.
+ */
+static json_t *read_piece(struct reading *reading, int wait_s, int *ret_http, GError **error)
 {
-	const char *text = field_text(answer, "output") ?: "";
+	g_autofree char *path = g_strdup_printf(
+		"/v1/tasks/%" PRIu64 "/output?from=%" JSON_INTEGER_FORMAT
+		"&attempt=%" JSON_INTEGER_FORMAT "&wait_s=%d",
+		reading->task, reading->next, reading->attempt, wait_s);
+	json_t *answer = client_ask(reading->client, "GET", path, NULL, ret_http, error);
+
+	if (answer)
+		reading->answered_ns = clock_now_ns();
+	return answer;
+}
+
+static void print_piece(struct reading *reading, const json_t *answer)
+{
 	json_int_t attempt = field_integer(answer, "attempt");
 
-	if (attempt != shown->attempt && shown->bytes > 0)
+	if (reading->attempt != 0 && attempt != reading->attempt)
 		printf("--- attempt %" JSON_INTEGER_FORMAT "\n", attempt);
-	if (attempt != shown->attempt || strlen(text) < shown->bytes)
-		shown->bytes = 0;
-	shown->attempt = attempt;
-	fputs(text + shown->bytes, stdout);
+	reading->attempt = attempt;
+	reading->next = field_integer(answer, "next");
+	reading->whole = json_is_true(json_object_get(answer, "ended"));
+	reading->fresh = reading->next > field_integer(answer, "from");
+	fputs(field_text(answer, "output") ?: "", stdout);
 	fflush(stdout);
-	shown->bytes = strlen(text);
 }
 
-/* Following: asks whether it has ended before what it printed, so that nothing is missed. */
-struct following {
-	struct client *client;
-	char *task, *output; /* paths */
-	struct shown shown;
-	int64_t answered_ns;
-	bool ended;
-};
+/* Following. */
 
-/* 0: go on, also where nobody answered or there is no output yet; else the exit status. */
-static int follow_once(struct following *following)
+/* The exit status of a task that has ended. */
+static int judge(const struct client *client, const json_t *task)
 {
-	struct client *client = following->client;
+	g_autofree char *reason = field_line(task, "reason");
+
+	if (g_strcmp0(field_text(task, "state"), "completed") == 0)
+		return COMMAND_DONE;
+	return command_fail(COMMAND_FAILED, client->name,
+			    "task %" JSON_INTEGER_FORMAT " did not complete: %s%s%s",
+			    field_integer(task, "task"), field_text(task, "state") ?: "?",
+			    field_text(task, "reason") ? ": " : "",
+			    field_text(task, "reason") ? reason : "");
+}
+
+/* Whether a request that failed is to be made again. */
+static bool is_patient(const struct reading *reading, int http)
+{
+	return (http == 0 || http == 503) &&
+	       clock_elapsed_s(reading->answered_ns, clock_now_ns()) < PATIENCE_S;
+}
+
+/* How the task is, or NULL: not known (*ret_status 0: to be asked again). */
+static json_t *ask_task(struct reading *reading, int *ret_status)
+{
+	g_autofree char *path = g_strdup_printf("/v1/tasks/%" PRIu64, reading->task);
 	g_autoptr(GError) error = NULL;
 	int http;
-	g_autoptr(json_t) task =
-		client_ask(client, "GET", following->task, NULL, &http, &error);
-	g_autoptr(json_t) answer = NULL;
+	json_t *task = client_ask(reading->client, "GET", path, NULL, &http, &error);
 
+	*ret_status = 0;
 	if (task)
-		answer = client_ask(client, "GET", following->output, NULL, &http, &error);
+		reading->answered_ns = clock_now_ns();
+	else if (!is_patient(reading, http))
+		*ret_status = client_fail(reading->client, http, error);
+	return task;
+}
+
+/*
+ * Reads on; *ret_status is the exit status where it returns false. The task is asked about before the
+ * output where that may be over, so that nothing is missed.
+ */
+static bool follow_once(struct reading *reading, int *ret_status)
+{
+	bool quiet = reading->whole || !reading->fresh;
+	g_autoptr(json_t) task = quiet ? ask_task(reading, ret_status) : NULL;
+	bool ended = task && field_state_ended(field_text(task, "state"));
+	g_autoptr(json_t) answer = NULL;
+	g_autoptr(GError) error = NULL;
+	int http;
+
+	if (quiet && *ret_status != 0)
+		return false;
+	answer = read_piece(reading, ended ? 0 : WAIT_S, &http, &error);
 	if (answer)
-		print_new(&following->shown, answer);
-	if (task) {
-		following->answered_ns = clock_now_ns();
-		following->ended = field_state_ended(field_text(task, "state"));
-	}
+		print_piece(reading, answer);
 	/* 404: it has not been started, or its VMs have not yet: there is nothing to print. */
-	if (answer || (task && http == 404 && !following->ended))
-		return 0;
-	if ((http == 0 || http == 503) &&
-	    clock_elapsed_s(following->answered_ns, clock_now_ns()) < PATIENCE_S) {
-		following->ended = false;
-		return 0;
+	else if (http != 404 && !is_patient(reading, http))
+		*ret_status = client_fail(reading->client, http, error);
+	if (*ret_status != 0)
+		return false;
+	if (ended && (!answer || reading->whole || !reading->fresh)) {
+		*ret_status = judge(reading->client, task);
+		return false;
 	}
-	return client_fail(client, http, error);
+	if (!answer || reading->whole)
+		client_pause(AGAIN_MS);
+	return true;
 }
 
-static int follow(struct client *client, guint64 number)
+static int follow(struct reading *reading)
 {
-	g_autofree char *task = g_strdup_printf("/v1/tasks/%" PRIu64, number);
-	g_autofree char *output = g_strdup_printf("%s/output", task);
-	struct following following = {.client = client, .task = task, .output = output,
-				      .answered_ns = clock_now_ns()};
+	int status = COMMAND_DONE;
 
-	for (;;) {
-		int status = follow_once(&following);
-
-		if (status != 0 || following.ended)
-			return status;
-		client_pause(FOLLOW_MS);
-	}
+	while (follow_once(reading, &status))
+		;
+	return status;
 }
 
-static int print(struct client *client, guint64 number)
+/* What there is now, of which an answer may hold a part only. */
+static int print(struct reading *reading)
 {
-	g_autofree char *path = g_strdup_printf("/v1/tasks/%" PRIu64 "/output", number);
-	g_autoptr(json_t) answer = client_get(client, path);
+	struct client *client = reading->client;
 
-	if (!answer)
-		return client->status;
-	if (client->json)
-		client_print_json(answer);
-	else
-		fputs(field_text(answer, "output") ?: "", stdout);
+	do {
+		g_autoptr(GError) error = NULL;
+		int http;
+		g_autoptr(json_t) answer = read_piece(reading, 0, &http, &error);
+
+		if (!answer)
+			return client_fail(client, http, error);
+		if (client->json)
+			client_print_json(answer);
+		else
+			print_piece(reading, answer);
+	} while (!client->json && reading->fresh && !reading->whole);
 	return COMMAND_DONE;
 }
 
@@ -111,22 +164,23 @@ int cmd_output(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
 	gboolean follows = FALSE;
+	struct reading reading = {.client = &client};
 	const GOptionEntry entries[] = {
 		{"follow", 'f', 0, G_OPTION_ARG_NONE, &follows,
-		 "Wait for it until the task has ended", NULL},
+		 "Print what comes until the task has ended; exit status 0 if it completed", NULL},
 		{NULL},
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new("TASK");
 	g_autoptr(GError) error = NULL;
-	guint64 number;
 
 	client_add_options(&client, context, entries);
-	g_option_context_set_summary(context, "Prints what a task has printed.");
+	g_option_context_set_summary(context, "Prints what a task has printed so far.");
 	if (!g_option_context_parse(context, &argc, &argv, &error))
 		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
 	if (follows && client.json)
 		return command_fail(COMMAND_BAD, client.name, "give --follow or --json, not both");
-	if (!client_open_for_task(&client, argv + 1, &number))
+	if (!client_open_for_task(&client, argv + 1, &reading.task))
 		return client.status;
-	return (follows ? follow : print)(&client, number);
+	reading.answered_ns = clock_now_ns();
+	return (follows ? follow : print)(&reading);
 }

@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/http_server.h"
 #include "common/json.h"
+#include "local-sched/api/output_api.h"
 
 #define EVENTS_MAX 1000
 #define WAIT_MAX_S 60
@@ -14,6 +15,7 @@
 struct api {
 	struct http_server *server;
 	struct scheduler *scheduler;
+	struct output_api *outputs;
 	GPtrArray *waiters; /* of struct waiter, owned */
 };
 
@@ -196,6 +198,18 @@ static void get_task(struct http_request *request, const char *const *arguments,
 	answer_task(api, request, arguments[0], scheduler_task(api->scheduler, arguments[0]));
 }
 
+static void get_output(struct http_request *request, const char *const *arguments, json_t *body,
+		       void *data)
+{
+	struct api *api = data;
+	uint64_t from;
+	uint64_t wait_s;
+
+	if (query_number(request, "from", INT32_MAX, &from) &&
+	    query_number(request, "wait_s", WAIT_MAX_S, &wait_s))
+		output_api_get(api->outputs, request, arguments[0], from, wait_s);
+}
+
 static void delete_task(struct http_request *request, const char *const *arguments, json_t *body,
 			void *data)
 {
@@ -290,7 +304,7 @@ static void get_events(struct http_request *request, const char *const *argument
 	http_request_on_cancel(request, reader_gone, waiter);
 }
 
-/* An event is there: all readers who wait for one get it. */
+/* An event is there, or output: all readers who wait for one get it. */
 static void on_change(void *data)
 {
 	struct api *api = data;
@@ -302,6 +316,7 @@ static void on_change(void *data)
 		if (last > waiter->after)
 			answer_waiter(waiter);
 	}
+	output_api_changed(api->outputs);
 }
 
 static const struct http_route routes[] = {
@@ -317,6 +332,7 @@ static const struct http_route routes[] = {
 	{"PUT", "/v1/tasks/*/migrations/*", put_migration},
 	{"PUT", "/v1/tasks/*/shares/*", put_share},
 	{"GET", "/v1/tasks/*", get_task},
+	{"GET", "/v1/tasks/*/output", get_output},
 	{"DELETE", "/v1/tasks/*", delete_task},
 	{NULL, NULL, NULL},
 };
@@ -327,6 +343,7 @@ struct api *api_new(const char *address, struct scheduler *scheduler, GError **e
 
 	api->scheduler = scheduler;
 	api->waiters = g_ptr_array_new_with_free_func(waiter_free);
+	api->outputs = output_api_new(scheduler);
 	api->server = http_server_new(address, routes, api, error);
 	if (!api->server)
 		return NULL;
@@ -342,5 +359,6 @@ void api_free(struct api *api)
 		scheduler_listen(api->scheduler, NULL, NULL);
 	http_server_free(api->server);
 	g_ptr_array_unref(api->waiters);
+	output_api_free(api->outputs);
 	g_free(api);
 }

@@ -47,6 +47,8 @@ struct carrier_events {
 	void (*changed)(struct task *task, enum carrier_end how, const char *reason, void *data);
 	/* Its VMs were moved as its last migration says, or not all of them because of `reason`. */
 	void (*moved)(struct task *task, const char *reason, void *data);
+	/* A `look` at what some task has printed is over. */
+	void (*printed)(void *data);
 	/* Its share is in force, or not because of `reason`. */
 	void (*shared)(struct task *task, const char *reason, void *data);
 };
@@ -65,7 +67,7 @@ struct carrier_settings {
 };
 
 /*
- * What a kind of carrier does. All are required but for `meter`. `task` is one that it was given with
+ * What a kind of carrier does. All are required but for `meter`, `look` and `printed`. `task` is one that it was given with
  * `start` and has not told the end of; nodes are numbers below those of the cluster.
  */
 struct carrier_ops {
@@ -116,6 +118,14 @@ struct carrier_ops {
 	void (*migrate)(struct carrier *carrier, struct task *task);
 	/* Gives it the share that it has on record; ends with `shared` or `ended`. */
 	void (*share)(struct carrier *carrier, struct task *task);
+	/*
+	 * Reads what the task has printed since the last look, if that can be done now; then ends with
+	 * `printed` of the events. And what is known of it, *ret_length bytes after *ret_looks looks,
+	 * borrowed; NULL: there is nothing before its end.
+	 */
+	void (*look)(struct carrier *carrier, const struct task *task);
+	const char *(*printed)(const struct carrier *carrier, const struct task *task,
+			       size_t *ret_length, uint32_t *ret_looks);
 };
 
 /* The common part of every carrier: the first member of its own struct. */

@@ -124,6 +124,13 @@ static void on_job_moved(struct job *job, enum migration_end how, const char *re
 					carrier->settings.data);
 }
 
+static void on_job_printed(struct job *job, void *data)
+{
+	const struct carrier_libvirt *carrier = data;
+
+	carrier->settings.events->printed(carrier->settings.data);
+}
+
 static void on_job_shared(struct job *job, const char *reason, void *data)
 {
 	const struct carrier_libvirt *carrier = data;
@@ -136,6 +143,7 @@ static const struct job_events job_events = {
 	.ended = on_job_ended,
 	.changed = on_job_changed,
 	.moved = on_job_moved,
+	.printed = on_job_printed,
 	.shared = on_job_shared,
 };
 
@@ -552,6 +560,17 @@ static void libvirt_share(struct carrier *carrier, struct task *task)
 	job_share(job_of(carrier, task));
 }
 
+static void libvirt_look(struct carrier *carrier, const struct task *task)
+{
+	job_look(job_of(carrier, task));
+}
+
+static const char *libvirt_printed(const struct carrier *carrier, const struct task *task,
+				   size_t *ret_length, uint32_t *ret_looks)
+{
+	return job_printed(job_of(carrier, task), ret_length, ret_looks);
+}
+
 const struct carrier_ops carrier_libvirt_ops = {
 	.name = "libvirt",
 	.open = libvirt_open,
@@ -574,4 +593,6 @@ const struct carrier_ops carrier_libvirt_ops = {
 	.match_targets = libvirt_match_targets,
 	.migrate = libvirt_migrate,
 	.share = libvirt_share,
+	.look = libvirt_look,
+	.printed = libvirt_printed,
 };

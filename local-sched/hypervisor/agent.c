@@ -68,6 +68,22 @@ char *agent_status_request(int64_t pid)
 	return request("guest-exec-status", json_pack("{s:I}", "pid", (json_int_t)pid));
 }
 
+char *agent_file_open_request(const char *path)
+{
+	return request("guest-file-open", json_pack("{s:s, s:s}", "path", path, "mode", "r"));
+}
+
+char *agent_file_read_request(int64_t file, uint32_t bytes)
+{
+	return request("guest-file-read", json_pack("{s:I, s:I}", "handle", (json_int_t)file,
+						    "count", (json_int_t)bytes));
+}
+
+char *agent_file_close_request(int64_t file)
+{
+	return request("guest-file-close", json_pack("{s:I}", "handle", (json_int_t)file));
+}
+
 static bool rubbish(GError **error, const char *reply)
 {
 	g_autofree char *shown = g_strndup(reply, 80);
@@ -150,6 +166,34 @@ static bool decode(const json_t *value, const char *key, char **ret_text, size_t
 	memcpy(*ret_text, bytes, length);
 	(*ret_text)[length] = '\0';
 	*ret_length = length;
+	return true;
+}
+
+bool agent_parse_file(const char *reply, int64_t *ret_file, GError **error)
+{
+	json_t *value;
+	g_autoptr(json_t) object = parse(reply, &value, error);
+
+	if (!object)
+		return false;
+	if (!json_is_integer(value) || json_integer_value(value) <= 0)
+		return rubbish(error, reply);
+	*ret_file = json_integer_value(value);
+	return true;
+}
+
+bool agent_parse_piece(const char *reply, struct agent_piece *ret_piece, GError **error)
+{
+	json_t *value;
+	g_autoptr(json_t) object = parse(reply, &value, error);
+	struct agent_piece piece = {0};
+
+	if (!object)
+		return false;
+	if (!json_is_object(value) || !json_object_get(value, "buf-b64") ||
+	    !decode(value, "buf-b64", &piece.bytes, &piece.length))
+		return rubbish(error, reply);
+	*ret_piece = piece;
 	return true;
 }
 

@@ -46,6 +46,14 @@ char *agent_exec_request(const char *const *arguments, const char *const *enviro
 /* guest-exec-status of a pid that guest-exec returned. */
 char *agent_status_request(int64_t pid);
 
+/*
+ * guest-file-open of `path` for reading; guest-file-read of at most `bytes` from where the last one
+ * ended; guest-file-close. `file` is the handle of agent_parse_file().
+ */
+char *agent_file_open_request(const char *path);
+char *agent_file_read_request(int64_t file, uint32_t bytes);
+char *agent_file_close_request(int64_t file);
+
 /* Checks an empty reply (guest-ping). */
 bool agent_parse_empty(const char *reply, GError **error);
 
@@ -54,6 +62,16 @@ bool agent_parse_sync(const char *reply, uint32_t id, GError **error);
 
 /* The pid in guest-exec's reply. */
 bool agent_parse_exec(const char *reply, int64_t *ret_pid, GError **error);
+
+/* The handle in guest-file-open's reply, above 0. */
+bool agent_parse_file(const char *reply, int64_t *ret_file, GError **error);
+
+/* What guest-file-read's reply holds; `bytes` is the caller's to free. */
+struct agent_piece {
+	char *bytes; /* NUL-terminated */
+	size_t length;
+};
+bool agent_parse_piece(const char *reply, struct agent_piece *ret_piece, GError **error);
 
 /* The reply of guest-exec-status; *ret_status is to be cleared by the caller. */
 bool agent_parse_status(const char *reply, struct agent_status *ret_status, GError **error);

@@ -579,6 +579,7 @@ static void collect_all(struct job *job)
 	job_stop_moving(job);
 	job->collect_start_ns = clock_now_ns();
 	g_clear_handle_id(&job->kill_source, g_source_remove);
+	job_live_close(job);
 	for (uint32_t i = 0; i < job->task->ranks; i++) {
 		struct rank *rank = &job->ranks[i];
 
@@ -686,6 +687,18 @@ static void settle(struct job *job)
 		pool_tidy(job->settings.pool); /* its VMs may have been at no node */
 }
 
+/* Of a VM that is lost there is what was read before. */
+static void keep_printed(struct job *job)
+{
+	struct rank *first = &job->ranks[0];
+
+	if (!first->lost_output || !job->live.text)
+		return;
+	g_free(first->output.out);
+	first->output.out_length = job->live.text->len;
+	first->output.out = g_string_free(g_steal_pointer(&job->live.text), FALSE);
+}
+
 static void end(struct job *job)
 {
 	struct job_output_rank *outputs = g_new0(struct job_output_rank, job->task->ranks);
@@ -694,6 +707,7 @@ static void end(struct job *job)
 
 	job->phase = PHASE_ENDED;
 	job->task->state = TASK_ENDED;
+	keep_printed(job);
 	for (uint32_t i = 0; i < job->task->ranks; i++)
 		outputs[i] = (struct job_output_rank){
 			.output = &job->ranks[i].output,
@@ -849,6 +863,8 @@ void job_free(struct job *job)
 	clear_sources(job);
 	for (uint32_t i = 0; i < job->task->ranks; i++)
 		job_output_clear(&job->ranks[i].output);
+	if (job->live.text)
+		g_string_free(job->live.text, TRUE);
 	pmi_server_free(job->pmi);
 	job_usage_free(job->usage);
 	suspension_free(job->suspension);

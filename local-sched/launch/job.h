@@ -42,6 +42,8 @@ struct job_events {
 	 * are.
 	 */
 	void (*moved)(struct job *job, enum migration_end how, const char *reason, void *data);
+	/* A job_look() is over, whatever came of it. */
+	void (*printed)(struct job *job, void *data);
 	/*
 	 * The task's share is in force, and was read back, or not for all of its VMs because of
 	 * `reason`.
@@ -91,6 +93,18 @@ void job_migrate(struct job *job);
  * `ended`.
  */
 void job_share(struct job *job);
+
+/*
+ * Reads what the first rank has written to its standard output since the last time. Nothing is done
+ * while its VM cannot be asked, or was a moment ago; else ends with `printed`.
+ */
+void job_look(struct job *job);
+
+/*
+ * What was read of it so far, *ret_length bytes (borrowed until the job goes on), after *ret_looks
+ * looks. The output of the task begins with it in the end.
+ */
+const char *job_printed(const struct job *job, size_t *ret_length, uint32_t *ret_looks);
 
 /* A node is settled (node.h). */
 void job_node_settled(struct job *job);

@@ -6,8 +6,8 @@
 #include "local-sched/launch/migration.h"
 
 /*
- * What job.c (a task's life), job_hold.c (suspending and resuming it) and job_move.c (migrating it)
- * and job_share.c (its share of the CPUs) have in common.
+ * What job.c (a task's life), job_hold.c (suspending and resuming it), job_move.c (migrating it),
+ * job_share.c (its share of the CPUs) and job_live.c (its output meanwhile) have in common.
  */
 
 /* Where a job is in its life. */
@@ -49,6 +49,16 @@ struct job_node {
 	guint poll_failures;
 };
 
+/* What the first rank has printed so far, as far as it was read. */
+struct job_live {
+	GString *text;     /* NULL: never looked at */
+	int64_t file;      /* the agent's handle; 0: not open */
+	size_t position;   /* in it */
+	uint32_t looks;    /* that were answered */
+	int64_t looked_ns; /* the last one */
+	bool asking;
+};
+
 struct job {
 	struct task *task;
 	uint32_t cores;
@@ -68,6 +78,7 @@ struct job {
 	guint kill_source;
 	guint publish_source;
 	int64_t collect_start_ns;
+	struct job_live live;
 	struct suspension *suspension; /* NULL: never suspended */
 	struct migration *migration;   /* NULL: never moved */
 	guint look_source;             /* while VMs move */
@@ -135,6 +146,9 @@ void job_give_up(struct job *job);
 
 /* Kills the ranks until all have ended. */
 void job_kill_ranks(struct job *job);
+
+/* Nothing more is read of the file that the first rank's output is in. */
+void job_live_close(struct job *job);
 
 /* Begins to count what the task uses, from `t_ns` on; reads the counters for its end at `t_ns`. */
 void job_open_stretch(struct job *job, int64_t t_ns);

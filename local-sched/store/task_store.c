@@ -516,13 +516,24 @@ bool task_store_save_output(struct task_store *store, const char *id, const char
 					0600, error);
 }
 
-char *task_store_output(const struct task_store *store, const char *id)
+GBytes *task_store_output_bytes(const struct task_store *store, const char *id)
 {
 	g_autofree char *path = output_path(store, id);
-	g_autofree char *text = NULL;
+	char *text;
 	gsize length;
 
-	if (!g_file_get_contents(path, &text, &length, NULL))
+	return g_file_get_contents(path, &text, &length, NULL) ? g_bytes_new_take(text, length)
+								: NULL;
+}
+
+char *task_store_output(const struct task_store *store, const char *id)
+{
+	g_autoptr(GBytes) bytes = task_store_output_bytes(store, id);
+	const char *text;
+	gsize length;
+
+	if (!bytes)
 		return NULL;
-	return g_utf8_make_valid(text, (gssize)length);
+	text = g_bytes_get_data(bytes, &length);
+	return g_utf8_make_valid(text ?: "", (gssize)length);
 }

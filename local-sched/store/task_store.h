@@ -85,5 +85,8 @@ json_t *task_store_events(struct task_store *store, uint64_t after, uint32_t lim
 bool task_store_save_output(struct task_store *store, const char *id, const char *text,
 			    size_t length, GError **error);
 
+/* The output of task `id`, or NULL: none. The caller owns it. */
+GBytes *task_store_output_bytes(const struct task_store *store, const char *id);
+
 /* The output of task `id` as valid UTF-8, or NULL: none. The caller frees it. */
 char *task_store_output(const struct task_store *store, const char *id);

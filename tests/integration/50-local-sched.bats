@@ -43,6 +43,33 @@ teardown_file() {
 	[ "$(jq '.host_energy_uj > 0' <<<"$task")" = true ]
 }
 
+@test "what a task prints can be read while it runs" {
+	[ "$(local_status c2 GET /v1/tasks/printing/output)" = 404 ]
+	[ "$(local_status c1 GET '/v1/tasks/two/output?from=x')" = 400 ]
+	[ "$(local_status c1 GET '/v1/tasks/two/output?wait_s=61')" = 400 ]
+	local_put c2 printing "$(local_task is S 2 100000 '[0]' 300)"
+	local_get c2 '/v1/tasks/printing/output?wait_s=60' >"$BATS_TEST_TMPDIR/first"
+	jq -e '.output | test("IS repetition 1 of 100000")' "$BATS_TEST_TMPDIR/first"
+	jq -e '.from == 0 and .next > 0 and (.ended | not)' "$BATS_TEST_TMPDIR/first"
+	next=$(jq .next "$BATS_TEST_TMPDIR/first")
+	local_get c2 "/v1/tasks/printing/output?from=$next&wait_s=60" >"$BATS_TEST_TMPDIR/second"
+	jq -e ".from == $next and .next > $next and (.output | test(\"repetition\"))" "$BATS_TEST_TMPDIR/second"
+	local_task_is c2 printing running
+	local_get c2 /v1/tasks/printing/output >"$BATS_TEST_TMPDIR/now"
+	jq -e ".from == 0 and .next >= $(jq .next "$BATS_TEST_TMPDIR/second")" "$BATS_TEST_TMPDIR/now"
+	# Who waits for more than there is learns of the end.
+	local_get c2 '/v1/tasks/printing/output?from=2000000&wait_s=60' >"$BATS_TEST_TMPDIR/end" &
+	reader=$!
+	[ "$(local_status c2 DELETE /v1/tasks/printing)" = 200 ]
+	wait "$reader"
+	jq -e .ended "$BATS_TEST_TMPDIR/end"
+	local_assert_outcome c2 printing killed
+	local_get c2 /v1/tasks/printing | jq -j .output >"$BATS_TEST_TMPDIR/whole"
+	jq -j -s 'map(.output) | add' "$BATS_TEST_TMPDIR"/{first,second} >"$BATS_TEST_TMPDIR/start"
+	cmp -n "$(stat -c %s "$BATS_TEST_TMPDIR/start")" "$BATS_TEST_TMPDIR"/{start,whole}
+	within 60 local_all_ready c2
+}
+
 @test "runs four ranks on two VMs of two cores, and the composite" {
 	local_put c2 four "$(local_task is S 4 1 '[1, 0]' 60)"
 	local_assert_outcome c2 four completed

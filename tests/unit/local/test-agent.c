@@ -27,6 +27,37 @@ static void test_requests(void)
 			"{\"arguments\":{\"pid\":42},\"execute\":\"guest-exec-status\"}");
 }
 
+static void test_files(void)
+{
+	g_autofree char *open = agent_file_open_request("/run/x");
+	g_autofree char *read = agent_file_read_request(1000, 42);
+	g_autofree char *close = agent_file_close_request(1000);
+	g_autoptr(GError) error = NULL;
+	struct agent_piece piece;
+	int64_t file = 0;
+
+	g_assert_cmpstr(open, ==,
+			"{\"arguments\":{\"mode\":\"r\",\"path\":\"/run/x\"},"
+			"\"execute\":\"guest-file-open\"}");
+	g_assert_cmpstr(read, ==,
+			"{\"arguments\":{\"count\":42,\"handle\":1000},"
+			"\"execute\":\"guest-file-read\"}");
+	g_assert_cmpstr(close, ==,
+			"{\"arguments\":{\"handle\":1000},\"execute\":\"guest-file-close\"}");
+	g_assert_true(agent_parse_file("{\"return\":1000}", &file, &error));
+	g_assert_cmpint(file, ==, 1000);
+	g_assert_true(agent_parse_piece("{\"return\":{\"count\":5,\"buf-b64\":\"aGkKAGE=\","
+					"\"eof\":true}}", &piece, &error));
+	g_assert_cmpuint(piece.length, ==, 5);
+	g_assert_cmpint(memcmp(piece.bytes, "hi\n\0a", 6), ==, 0);
+	g_free(piece.bytes);
+	g_assert_false(agent_parse_file("{\"return\":{}}", &file, NULL));
+	g_assert_false(agent_parse_file("{\"return\":0}", &file, NULL));
+	g_assert_false(agent_parse_piece("{\"return\":{}}", &piece, NULL));
+	g_assert_false(agent_parse_piece("{\"return\":{\"buf-b64\":7}}", &piece, NULL));
+	g_assert_false(agent_parse_piece("{\"error\":{\"desc\":\"no\"}}", &piece, NULL));
+}
+
 static void test_good_replies(void)
 {
 	g_autoptr(GError) error = NULL;
@@ -144,6 +175,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/agent/builds-requests", test_requests);
+	g_test_add_func("/agent/reads-files", test_files);
 	g_test_add_func("/agent/reads-good-replies", test_good_replies);
 	g_test_add_func("/agent/reads-status", test_status);
 	g_test_add_func("/agent/refuses-rubbish", test_rubbish);

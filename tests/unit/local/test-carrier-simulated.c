@@ -82,8 +82,10 @@ static void shared(struct task *task, const char *reason, void *data)
 	say(data, task, "shared");
 }
 
-static const struct carrier_events events = {node_ready, node_down, settled, started,
-					     ended,      changed,   moved,   shared};
+static const struct carrier_events events = {
+	.node_ready = node_ready, .node_down = node_down, .settled = settled, .started = started,
+	.ended = ended,           .changed = changed,     .moved = moved,     .shared = shared,
+};
 
 static struct config *load(const char *text)
 {

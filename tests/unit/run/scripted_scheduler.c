@@ -337,6 +337,22 @@ static void get_task(struct http_request *request, const char *const *arguments,
 		http_request_fail(request, 404, "no such task");
 }
 
+static void get_output(struct http_request *request, const char *const *arguments, json_t *body,
+		       void *data)
+{
+	struct scripted_scheduler *scheduler = data;
+	const json_t *task = json_object_get(scheduler->tasks, arguments[0]);
+
+	if (scripted_moody(scheduler, request, false))
+		return;
+	if (task)
+		scripted_reply(request, 200,
+			       json_pack("{s:s, s:i, s:i, s:b}", "output", "", "from", 0, "next", 0,
+					 "ended", json_is_string(json_object_get(task, "outcome"))));
+	else
+		http_request_fail(request, 404, "no such task");
+}
+
 static void get_tasks(struct http_request *request, const char *const *arguments, json_t *body,
 		      void *data)
 {
@@ -485,6 +501,7 @@ static const struct http_route routes[] = {
 	{"GET", "/v1/nodes", get_nodes},
 	{"PUT", "/v1/tasks/*", put_task},
 	{"GET", "/v1/tasks/*", get_task},
+	{"GET", "/v1/tasks/*/output", get_output},
 	{"GET", "/v1/tasks", get_tasks},
 	{"DELETE", "/v1/tasks/*", delete_task},
 	{"PUT", "/v1/tasks/*/suspensions/*", scripted_put_suspension},

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/api/output_api.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "controller/api/service_api.h"
+#include "controller/api/task_api.h"
+#include "controller/engine/engine.h"
+
+/* Longest wait that is passed on: the request to a local scheduler has 10 s. */
+#define WAIT_MAX_S 5
+
+/*
+ * A request that waits for a local scheduler's answer. A task whose attempt was lost may be planned on
+ * another cluster than the one that has its output: all are asked in turn, its own first.
+ */
+struct output_wait {
+	struct http_request *request;
+	const struct run_session *session;
+	struct remote_link *link; /* who is being asked */
+	char *path;
+	uint32_t task, attempt;
+	uint32_t cluster; /* who is asked first */
+	uint32_t asked;   /* how many have answered */
+};
+
+static void output_wait_free(struct output_wait *wait)
+{
+	g_free(wait->path);
+	g_free(wait);
+}
+
+static void cancelled(struct http_request *request, void *data)
+{
+	struct output_wait *wait = data;
+
+	remote_link_forget(wait->link, wait);
+	output_wait_free(wait);
+}
+
+static void done(int status, json_t *body, const GError *error, void *data);
+
+static void ask(struct output_wait *wait)
+{
+	const uint32_t count = wait->session->config->clusters_count;
+
+	wait->link = remote_fleet_link(wait->session->fleet,
+				       (wait->cluster + wait->asked) % count);
+	remote_link_send(wait->link, "GET", wait->path, NULL, done, wait);
+}
+
+static void answer(const struct output_wait *wait, const json_t *body)
+{
+	json_t *object = json_pack("{s:i, s:i}", "task", (int)wait->task, "attempt",
+				   (int)wait->attempt);
+	static const char *const keys[] = {"output", "from", "next", "ended"};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(keys); i++)
+		json_object_set(object, keys[i], json_object_get(body, keys[i]));
+	http_request_reply(wait->request, 200, object);
+}
+
+static void done(int status, json_t *body, const GError *error, void *data)
+{
+	struct output_wait *wait = data;
+
+	if (status == 404 && ++wait->asked < wait->session->config->clusters_count) {
+		ask(wait);
+		return;
+	}
+	http_request_on_cancel(wait->request, NULL, NULL);
+	if (status == 404)
+		http_request_fail(wait->request, 404,
+				  "no local scheduler has output of task %u any more", wait->task);
+	else if (error)
+		http_request_fail(wait->request, 503,
+				  "the local scheduler of cluster '%s' cannot be asked: %s",
+				  remote_link_cluster(wait->link)->name, error->message);
+	else if (!json_is_string(json_object_get(body, "output")))
+		http_request_fail(wait->request, 503,
+				  "the local scheduler of cluster '%s' answers rubbish",
+				  remote_link_cluster(wait->link)->name);
+	else
+		answer(wait, body);
+	output_wait_free(wait);
+}
+
+/* An optional whole number of the query; answers the request where it is none. */
+static bool query_number(struct http_request *request, const char *key, uint64_t max,
+			 uint64_t *ret_value)
+{
+	const char *text = http_request_query(request, key);
+	guint64 value = 0;
+
+	if (text && !g_ascii_string_to_unsigned(text, 10, 0, max, &value, NULL)) {
+		http_request_fail(request, 400,
+				  "query: %s: must be a whole number from 0 to %" PRIu64, key, max);
+		return false;
+	}
+	*ret_value = value;
+	return true;
+}
+
+/* The task whose output is asked for, if it has any and who asks may see it. */
+static const struct engine_task *find(struct http_request *request,
+				      const struct run_session *session, const char *number,
+				      uint32_t *ret_task)
+{
+	const struct engine_task *task;
+
+	if (!task_api_find(request, session, number, ret_task) ||
+	    !service_api_may_task(request, session, *ret_task))
+		return NULL;
+	task = engine_task(session->engine, *ret_task);
+	if (task->attempts > 0)
+		return task;
+	http_request_fail(request, 404, "task %u has not been started", *ret_task);
+	return NULL;
+}
+
+void output_api_get(struct http_request *request, const struct run_session *session,
+		    const char *number)
+{
+	const struct engine_task *task;
+	struct output_wait *wait;
+	uint64_t from;
+	uint64_t attempt;
+	uint64_t wait_s;
+	uint32_t index;
+
+	if (!query_number(request, "from", INT32_MAX, &from) ||
+	    !query_number(request, "attempt", UINT32_MAX, &attempt) ||
+	    !query_number(request, "wait_s", 60, &wait_s))
+		return;
+	task = find(request, session, number, &index);
+	if (!task)
+		return;
+	if (attempt > 0 && attempt != task->attempts)
+		from = 0;
+	wait = g_new0(struct output_wait, 1);
+	*wait = (struct output_wait){
+		.request = request,
+		.session = session,
+		.path = g_strdup_printf("/v1/tasks/%s-%" PRId64 "-%u-%u/output?from=%" PRIu64
+					"&wait_s=%" PRIu64,
+					session->plan->experiment, session->run, index,
+					task->attempts, from, MIN(wait_s, (uint64_t)WAIT_MAX_S)),
+		.task = index,
+		.attempt = task->attempts,
+		.cluster = task->cluster,
+	};
+	http_request_on_cancel(request, cancelled, wait);
+	ask(wait);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/api/output_api.h"
+
+#include "common/clock.h"
+
+#define LOOK_MS 500
+#define NOW_MS 2000             /* to learn what there is now */
+#define ANSWER_MAX (512 << 10)  /* bytes */
+
+struct output_api {
+	struct scheduler *scheduler;
+	GPtrArray *waiters; /* of struct waiter, owned */
+	guint look_source;
+};
+
+struct waiter {
+	struct output_api *api;
+	struct http_request *request;
+	char *id;
+	uint64_t from;
+	uint32_t looks;  /* when it came */
+	bool now;        /* it is to have what there is, be it nothing new */
+	bool over;       /* it has waited long enough */
+	guint timeout_source;
+};
+
+static void waiter_free(gpointer data)
+{
+	struct waiter *waiter = data;
+
+	g_clear_handle_id(&waiter->timeout_source, g_source_remove);
+	g_free(waiter->id);
+	g_free(waiter);
+}
+
+struct output_api *output_api_new(struct scheduler *scheduler)
+{
+	struct output_api *api = g_new0(struct output_api, 1);
+
+	api->scheduler = scheduler;
+	api->waiters = g_ptr_array_new_with_free_func(waiter_free);
+	return api;
+}
+
+void output_api_free(struct output_api *api)
+{
+	if (!api)
+		return;
+	g_clear_handle_id(&api->look_source, g_source_remove);
+	g_ptr_array_unref(api->waiters);
+	g_free(api);
+}
+
+/* Answers. */
+
+size_t output_api_whole(const char *bytes, size_t length)
+{
+	/* a character has 4 bytes at most */
+	for (size_t back = 1; back <= MIN(length, 3); back++) {
+		const char *last = bytes + length - back;
+
+		if (((guchar)*last & 0xc0) == 0x80)
+			continue;
+		return g_utf8_get_char_validated(last, (gssize)back) == (gunichar)-2 ?
+			       length - back :
+			       length;
+	}
+	return length;
+}
+
+static void answer(struct http_request *request, const struct scheduler_output *output,
+		   uint64_t from)
+{
+	gsize length;
+	const char *bytes = g_bytes_get_data(output->bytes, &length);
+	gsize start = MIN(from, length);
+	gsize count = MIN(length - start, (gsize)ANSWER_MAX);
+	bool rest = start + count < length;
+	g_autofree char *text = NULL;
+
+	if (rest || !output->ended)
+		count = count > 0 ? output_api_whole(bytes + start, count) : 0;
+	text = g_utf8_make_valid(count > 0 ? bytes + start : "", (gssize)count);
+	http_request_reply(request, 200,
+			   json_pack("{s:s, s:I, s:I, s:b, s:I}", "output", text, "from",
+				     (json_int_t)start, "next", (json_int_t)(start + count),
+				     "ended", output->ended && !rest, "now_ns",
+				     (json_int_t)clock_now_ns()));
+}
+
+/* Whether the request can be answered, and is. */
+static bool serve(struct scheduler *scheduler, const struct waiter *waiter,
+		  const struct task *task)
+{
+	struct scheduler_output output = scheduler_output(scheduler, task);
+	g_autoptr(GBytes) bytes = output.bytes;
+	bool more = g_bytes_get_size(bytes) > waiter->from;
+	bool good = output.ended || waiter->over ||
+		    (waiter->now ? output.looks != waiter->looks : more);
+
+	if (good)
+		answer(waiter->request, &output, waiter->from);
+	return good;
+}
+
+/* Waiting. */
+
+static void try_waiter(struct output_api *api, guint i)
+{
+	struct waiter *waiter = api->waiters->pdata[i];
+	const struct task *task = scheduler_task(api->scheduler, waiter->id);
+
+	if (serve(api->scheduler, waiter, task))
+		g_ptr_array_remove_index_fast(api->waiters, i);
+}
+
+static void gone(struct http_request *request, void *data)
+{
+	struct waiter *waiter = data;
+
+	g_ptr_array_remove_fast(waiter->api->waiters, waiter);
+}
+
+static gboolean wait_over(gpointer data)
+{
+	struct waiter *waiter = data;
+
+	waiter->timeout_source = 0;
+	waiter->over = true;
+	output_api_changed(waiter->api);
+	return G_SOURCE_REMOVE;
+}
+
+static gboolean look(gpointer data)
+{
+	struct output_api *api = data;
+
+	if (api->waiters->len == 0) {
+		api->look_source = 0;
+		return G_SOURCE_REMOVE;
+	}
+	for (guint i = 0; i < api->waiters->len; i++) {
+		const struct waiter *waiter = api->waiters->pdata[i];
+
+		scheduler_look(api->scheduler, scheduler_task(api->scheduler, waiter->id));
+	}
+	return G_SOURCE_CONTINUE;
+}
+
+void output_api_changed(struct output_api *api)
+{
+	for (guint i = api->waiters->len; i > 0; i--)
+		try_waiter(api, i - 1);
+}
+
+void output_api_get(struct output_api *api, struct http_request *request, const char *id,
+		    uint64_t from, uint64_t wait_s)
+{
+	const struct task *task = scheduler_task(api->scheduler, id);
+	struct waiter *waiter;
+	struct scheduler_output output;
+
+	if (!task) {
+		http_request_fail(request, 404, "task '%s' is not known", id);
+		return;
+	}
+	output = scheduler_output(api->scheduler, task);
+	g_bytes_unref(output.bytes);
+	waiter = g_new0(struct waiter, 1);
+	*waiter = (struct waiter){.api = api, .request = request, .id = g_strdup(id), .from = from,
+				  .looks = output.looks, .now = wait_s == 0};
+	if (serve(api->scheduler, waiter, task)) {
+		waiter_free(waiter);
+		return;
+	}
+	waiter->timeout_source = g_timeout_add(wait_s > 0 ? (guint)wait_s * 1000 : NOW_MS,
+					       wait_over, waiter);
+	g_ptr_array_add(api->waiters, waiter);
+	http_request_on_cancel(request, gone, waiter);
+	scheduler_look(api->scheduler, task);
+	if (!api->look_source)
+		api->look_source = g_timeout_add(LOOK_MS, look, api);
+}
