@@ -8,6 +8,7 @@ static const struct benchmark benchmarks[] = {
 	{ .name = "is", .blocks = 1, .power_of_two = true },
 	{ .name = "is_cg", .blocks = 2, .power_of_two = true },
 	{ .name = "mg", .blocks = 1 },
+	{ .name = "script", .script = true },
 };
 
 const struct benchmark *benchmark_find(const char *name)
@@ -16,6 +17,13 @@ const struct benchmark *benchmark_find(const char *name)
 		if (g_str_equal(name, benchmarks[i].name))
 			return &benchmarks[i];
 	return NULL;
+}
+
+bool benchmark_is_script(const char *name)
+{
+	const struct benchmark *benchmark = benchmark_find(name);
+
+	return benchmark && benchmark->script;
 }
 
 char *benchmark_names(void)

@@ -13,6 +13,7 @@ struct benchmark {
 	const char *name;
 	uint32_t blocks;   /* result blocks that it prints, one per kernel in it */
 	bool power_of_two; /* it refuses any other number of ranks */
+	bool script;       /* no program of ours: tasks bring one along (task_script.h) */
 };
 
 /* Most ranks of a task: what the PMI server and the local scheduler serve. */
@@ -20,6 +21,9 @@ struct benchmark {
 
 /* The benchmark of that name, or NULL. */
 const struct benchmark *benchmark_find(const char *name);
+
+/* Whether `name` is that of the benchmark of scripts. */
+bool benchmark_is_script(const char *name);
 
 /* All names as in "cg, ep, is", for messages; the caller frees. */
 char *benchmark_names(void);

@@ -143,11 +143,16 @@ struct config_cluster {
 struct config_type {
 	char *name;
 	char *benchmark;      /* one of common/benchmark.h */
-	char *class_;         /* problem class: S W A B C; key `class` */
+	char *class_;         /* problem class: S W A B C; key `class`; of no meaning to scripts */
 	uint32_t cores;       /* cores asked for, equal to the MPI ranks */
 	uint32_t repetitions; /* of the timed section; default 1 */
 	uint64_t memory_mib;  /* least memory (RAM + swap) over all nodes of the task */
 	double share;         /* fraction of arrivals, 0..1; shares sum to 1 */
+	/*
+	 * Benchmark "script" only: the longest that its tasks, what people bring along, may run, and what
+	 * is expected of them; > 0.
+	 */
+	double time_s;
 	/* Preemption (paper 000, section II), both false unless given: */
 	bool may_preempt;     /* its tasks may take the nodes of preemptible ones */
 	bool preemptible;     /* its tasks may be suspended for others */
@@ -524,6 +529,16 @@ bool config_type_fits(const struct config_type *type, const struct config_cluste
 /* The estimate of a pair, or NULL where there is none. */
 const struct config_estimate *config_estimate(const struct config *config, const char *type,
 					      const char *cluster);
+
+/* Whether tasks of the type are scripts that people bring along. */
+bool config_type_is_script(const struct config_type *type);
+
+/*
+ * What a task of `type` is expected to take on `cluster`: what its estimate says; of a script without one the
+ * time that its type allows, at the mean power of all other types there. False: there is no estimate.
+ */
+bool config_expectation(const struct config *config, const struct config_type *type,
+			const struct config_cluster *cluster, double *ret_etc_s, double *ret_eec_j);
 
 /* How the service of a configuration is to be run, defaults filled in. Its texts are borrowed. */
 struct config_service config_service_of(const struct config *config);

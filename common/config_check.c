@@ -260,6 +260,24 @@ static bool check_type_utility(const struct check *check, const struct config_ty
 		    zero, until);
 }
 
+/* What only scripts have, and what only they do not need. */
+static bool check_script(const struct check *check, const struct config_type *type, const char *key)
+{
+	const bool script = config_type_is_script(type);
+
+	if (script && !(isfinite(type->time_s) && type->time_s > 0))
+		return fail(check, "%s.time_s: give the longest that scripts of this type may run",
+			    key);
+	if (script && type->share > 0)
+		return fail(check, "%s.share: people bring scripts along; give 0", key);
+	if (!script && type->time_s != 0)
+		return fail(check, "%s.time_s: of no use for a benchmark; leave it out", key);
+	if (!type->class_ && !script)
+		return fail(check, "%s.class: missing; give S, W, A, B or C", key);
+	return !type->class_ || (strlen(type->class_) == 1 && strchr("SWABC", type->class_[0])) ||
+	       fail(check, "%s.class: '%s' is not one of S, W, A, B, C", key, type->class_);
+}
+
 static bool check_type(const struct check *check, const struct config_type *type, uint32_t index)
 {
 	g_autofree char *key = g_strdup_printf("types[%u]", index);
@@ -267,8 +285,8 @@ static bool check_type(const struct check *check, const struct config_type *type
 
 	if (!good_name(check, type->name, name) || !check_benchmark(check, type, key))
 		return false;
-	if (strlen(type->class_) != 1 || !strchr("SWABC", type->class_[0]))
-		return fail(check, "%s.class: '%s' is not one of S, W, A, B, C", key, type->class_);
+	if (!check_script(check, type, key))
+		return false;
 	if (!(type->share >= 0 && type->share <= 1))
 		return fail(check, "%s.share: %g is outside 0 to 1", key, type->share);
 	if (!(type->cpu_need >= 0 && type->cpu_need <= 1))
@@ -369,6 +387,8 @@ static bool check_estimate(const struct check *check, const struct config_estima
 static bool check_estimates(const struct check *check)
 {
 	const struct config *config = check->config;
+	double etc_s;
+	double eec_j;
 
 	for (uint32_t i = 0; i < config->estimates_count; i++)
 		if (!check_estimate(check, &config->estimates[i], i))
@@ -378,8 +398,8 @@ static bool check_estimates(const struct check *check)
 	for (uint32_t t = 0; t < config->types_count; t++)
 		for (uint32_t c = 0; c < config->clusters_count; c++)
 			if (config_type_fits(&config->types[t], &config->clusters[c]) &&
-			    !config_estimate(config, config->types[t].name,
-					     config->clusters[c].name))
+			    !config_expectation(config, &config->types[t], &config->clusters[c],
+						&etc_s, &eec_j))
 				return fail(check,
 					    "estimates: no entry for type '%s' on cluster '%s'; "
 					    "add one, or let `virtbed profile` measure it",

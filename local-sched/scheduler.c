@@ -78,6 +78,7 @@ static const struct carrier_events carrier_events = {
 	.node_down = on_node_down,
 	.settled = on_settled,
 	.started = scheduler_task_started,
+	.results = scheduler_task_results,
 	.ended = scheduler_task_ended,
 	.changed = scheduler_task_changed,
 	.moved = scheduler_task_moved,

@@ -40,6 +40,15 @@ void scheduler_drop_unmoved(struct task *task)
 	task->unmoved = g_ptr_array_steal_index(task->migrations, task->migrations->len - 1);
 }
 
+void scheduler_task_results(struct task *task, GBytes *stream, void *data)
+{
+	struct scheduler *scheduler = data;
+	g_autoptr(GError) error = NULL;
+
+	if (!task_store_save_results(scheduler->settings.store, task->id, stream, &error))
+		log_error("task '%s': results not kept: %s", task->id, error->message);
+}
+
 void scheduler_task_ended(struct task *task, const char *output, size_t length, void *data)
 {
 	struct scheduler *scheduler = data;
@@ -149,13 +158,25 @@ static void take_turn(struct scheduler *scheduler, struct task *task)
 	scheduler_start_task(scheduler, task);
 }
 
+bool scheduler_vms_suit(struct scheduler *scheduler, const struct task *task, bool renew)
+{
+	struct carrier *carrier = scheduler->carrier;
+
+	return !carrier->ops->suits || carrier->ops->suits(carrier, task, renew);
+}
+
+/* Where a VM was another user's the turn comes again when the new one is ready. */
 void scheduler_take_turns(struct scheduler *scheduler)
 {
 	struct task *task;
 
 	while (!scheduler->stopping && (task = task_queue_take(scheduler->queue, clock_now_ns(),
-								node_is_free, scheduler)))
-		take_turn(scheduler, task);
+								node_is_free, scheduler))) {
+		if (scheduler_vms_suit(scheduler, task, true))
+			take_turn(scheduler, task);
+		else
+			task_queue_push_front(scheduler->queue, task);
+	}
 }
 
 static gboolean turns_are_due(gpointer data)

@@ -49,6 +49,7 @@ void scheduler_drop_unmoved(struct task *task);
 
 /* What carriers tell of tasks. */
 void scheduler_task_started(struct task *task, void *data);
+void scheduler_task_results(struct task *task, GBytes *stream, void *data);
 void scheduler_task_ended(struct task *task, const char *output, size_t length, void *data);
 void scheduler_task_changed(struct task *task, enum carrier_end how, const char *reason, void *data);
 void scheduler_task_moved(struct task *task, const char *reason, void *data);
@@ -60,6 +61,12 @@ void scheduler_start_task(struct scheduler *scheduler, struct task *task);
 
 /* Whether it runs, as far as is known, so that it may be suspended, moved or given a share. */
 bool scheduler_may_step(const struct scheduler *scheduler, const struct task *task);
+
+/*
+ * Whether the VMs on its nodes, which are ready, may be its user's as they are; with `renew` those that may
+ * not are booted anew.
+ */
+bool scheduler_vms_suit(struct scheduler *scheduler, const struct task *task, bool renew);
 
 /* Starts those that wait and whose turn has come; now, or as soon as whoever is on the stack is done. */
 void scheduler_take_turns(struct scheduler *scheduler);

@@ -33,6 +33,17 @@ static bool nodes_ready(struct scheduler *scheduler, const uint32_t *nodes, uint
 	return true;
 }
 
+/* A task that does not wait cannot have its VMs booted anew first. */
+static bool vms_suit(struct scheduler *scheduler, const struct task *task, GError **error)
+{
+	if (scheduler_vms_suit(scheduler, task, false))
+		return true;
+	g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT,
+		    "task '%s': a VM on its nodes was another user's; \"queue\": true has it booted "
+		    "anew", task->id);
+	return false;
+}
+
 static bool same_request(const struct task *a, const struct task *b)
 {
 	g_autofree char *text_a = task_request_text(a);
@@ -94,7 +105,8 @@ const struct task *scheduler_put_task(struct scheduler *scheduler, const char *i
 		task->state = TASK_QUEUED;
 	}
 	if ((!task->queue &&
-	     !nodes_ready(scheduler, task->nodes, task->nodes_count, error)) ||
+	     (!nodes_ready(scheduler, task->nodes, task->nodes_count, error) ||
+	      !vms_suit(scheduler, task, error))) ||
 	    !store_task(scheduler, task, error))
 		return NULL;
 	*ret_new = true;

@@ -210,6 +210,24 @@ static void get_output(struct http_request *request, const char *const *argument
 		output_api_get(api->outputs, request, arguments[0], from, wait_s);
 }
 
+static void get_files(struct http_request *request, const char *const *arguments, json_t *body,
+		      void *data)
+{
+	struct api *api = data;
+	const struct task *task = scheduler_task(api->scheduler, arguments[0]);
+	g_autoptr(GBytes) stream = NULL;
+
+	if (!task) {
+		http_request_fail(request, 404, "task '%s' is not known", arguments[0]);
+		return;
+	}
+	if (task->state == TASK_ENDED)
+		stream = task_store_results(scheduler_store(api->scheduler), task->id);
+	if (!stream)
+		stream = g_bytes_new_static("", 0);
+	reply(request, 200, task_script_results(stream));
+}
+
 static void delete_task(struct http_request *request, const char *const *arguments, json_t *body,
 			void *data)
 {
@@ -333,6 +351,7 @@ static const struct http_route routes[] = {
 	{"PUT", "/v1/tasks/*/shares/*", put_share},
 	{"GET", "/v1/tasks/*", get_task},
 	{"GET", "/v1/tasks/*/output", get_output},
+	{"GET", "/v1/tasks/*/files", get_files},
 	{"DELETE", "/v1/tasks/*", delete_task},
 	{NULL, NULL, NULL},
 };

@@ -38,6 +38,8 @@ struct carrier_events {
 	void (*settled)(void *data);
 	/* The task is TASK_RUNNING with its started_ns. */
 	void (*started)(struct task *task, void *data);
+	/* Before `ended`: the stream of files that came out of a script, if any did. */
+	void (*results)(struct task *task, GBytes *stream, void *data);
 	/*
 	 * The task is TASK_ENDED with its outcome, its nodes are ready again or known to be down, and the
 	 * carrier knows it no more. `output` is for people.
@@ -67,7 +69,7 @@ struct carrier_settings {
 };
 
 /*
- * What a kind of carrier does. All are required but for `meter`, `look` and `printed`. `task` is one that it was given with
+ * What a kind of carrier does. All are required but for `meter`, `suits`, `look` and `printed`. `task` is one that it was given with
  * `start` and has not told the end of; nodes are numbers below those of the cluster.
  */
 struct carrier_ops {
@@ -96,6 +98,11 @@ struct carrier_ops {
 	/* VMs on their way to be spares. */
 	uint32_t (*spares_booting)(const struct carrier *carrier);
 
+	/*
+	 * Whether the VMs on the nodes of a task that is still to be started, which are ready, may be its
+	 * user's as they are; with `renew` those that may not are made anew. NULL: all may.
+	 */
+	bool (*suits)(struct carrier *carrier, const struct task *task, bool renew);
 	/* Starts a task on its nodes, which are ready; ends with `started`, `ended` or both. */
 	void (*start)(struct carrier *carrier, struct task *task);
 	/* Ends it with `outcome` and `reason` if nothing else ended it already. */

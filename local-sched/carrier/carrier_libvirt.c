@@ -98,6 +98,8 @@ static void on_job_ended(struct job *job, const char *output, size_t length, voi
 	struct task *task = job_task(job);
 	g_autofree char *kept = g_memdup2(output, length);
 
+	if (job_results(job))
+		carrier->settings.events->results(task, job_results(job), carrier->settings.data);
 	g_hash_table_remove(carrier->jobs, task->id);
 	job_free(job);
 	carrier->settings.events->ended(task, kept, length, carrier->settings.data);
@@ -502,6 +504,22 @@ static uint32_t libvirt_spares(const struct carrier *carrier)
 
 /* Tasks. */
 
+static bool libvirt_suits(struct carrier *carrier, const struct task *task, bool renew)
+{
+	bool all = true;
+
+	for (uint32_t i = 0; i < task->nodes_count; i++) {
+		struct machine *machine = node_machine(node_at(carrier, task->nodes[i]));
+
+		if (!machine || machine_suits(machine, task->user))
+			continue;
+		all = false;
+		if (renew)
+			machine_renew(machine);
+	}
+	return all;
+}
+
 static void libvirt_start(struct carrier *base, struct task *task)
 {
 	struct carrier_libvirt *carrier = of(base);
@@ -584,6 +602,7 @@ const struct carrier_ops carrier_libvirt_ops = {
 	.node_json = node_json,
 	.describe = libvirt_describe,
 	.spares_booting = libvirt_spares,
+	.suits = libvirt_suits,
 	.start = libvirt_start,
 	.kill = libvirt_kill,
 	.may_step = libvirt_may_step,

@@ -51,7 +51,17 @@ char *agent_sync_request(uint32_t id)
 	return request("guest-sync", json_pack("{s:I}", "id", (json_int_t)id));
 }
 
-char *agent_exec_request(const char *const *arguments, const char *const *environment)
+static json_t *base64_json(GBytes *bytes)
+{
+	gsize length;
+	const guchar *data = g_bytes_get_data(bytes, &length);
+	g_autofree char *text = g_base64_encode(data, length);
+
+	return json_string(text);
+}
+
+char *agent_exec_request(const char *const *arguments, const char *const *environment,
+			 GBytes *input)
 {
 	json_t *object = json_object();
 
@@ -59,6 +69,8 @@ char *agent_exec_request(const char *const *arguments, const char *const *enviro
 	json_object_set_new(object, "arg", string_array(arguments + 1));
 	if (environment)
 		json_object_set_new(object, "env", string_array(environment));
+	if (input)
+		json_object_set_new(object, "input-data", base64_json(input));
 	json_object_set_new(object, "capture-output", json_true());
 	return request("guest-exec", object);
 }

@@ -39,9 +39,11 @@ char *agent_sync_request(uint32_t id);
 
 /*
  * guest-exec of `arguments` (NULL-terminated; the first is the program's path) with `environment`
- * (KEY=VALUE, NULL-terminated, or NULL); its output is kept by the agent until it is asked for.
+ * (KEY=VALUE, NULL-terminated, or NULL) and `input` (NULL: none) as its standard input; its output is
+ * kept by the agent until it is asked for.
  */
-char *agent_exec_request(const char *const *arguments, const char *const *environment);
+char *agent_exec_request(const char *const *arguments, const char *const *environment,
+			 GBytes *input);
 
 /* guest-exec-status of a pid that guest-exec returned. */
 char *agent_status_request(int64_t pid);

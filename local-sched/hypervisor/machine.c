@@ -261,6 +261,7 @@ struct machine *machine_new(const struct machine_settings *settings, uint32_t co
 	machine->data = data;
 	machine->state = MACHINE_DETACHED;
 	machine->share = 1;
+	machine->owner = MACHINE_OWNER_ANY;
 	machine->spread_core = -1;
 	machine->reason = g_strdup("host not reached yet");
 	machine->asked = g_hash_table_new_full(NULL, NULL, g_free, NULL);
@@ -310,6 +311,7 @@ static void found_ours(struct machine *machine, const struct domain_info *info)
 		reopen_all(machine);
 		machine_vm_paused(machine, info->paused, info->failure);
 	} else if (!info->paused) {
+		machine->owner = MACHINE_OWNER_ANY;
 		machine->late_clock = true; /* it may have been paused, by a predecessor too, */
 		machine->shared = true;     /* ... and its last task may have had a share */
 		machine->adopted = true;
@@ -535,14 +537,25 @@ double machine_boot_s(const struct machine *machine)
 
 /* Use by tasks. */
 
-bool machine_assign(struct machine *machine, const char *task, const struct machine_user *user,
-		    void *data)
+bool machine_suits(const struct machine *machine, int64_t owner)
+{
+	return owner < 0 || machine->owner == MACHINE_OWNER_NONE || machine->owner == owner;
+}
+
+void machine_renew(struct machine *machine)
+{
+	machine_fire(machine, MACHINE_EVENT_RENEW, "it is booted anew for another user");
+}
+
+bool machine_assign(struct machine *machine, const char *task, int64_t owner,
+		    const struct machine_user *user, void *data)
 {
 	if (machine->state != MACHINE_READY || machine->stopped)
 		return false;
 	machine->user = user;
 	machine->user_data = data;
 	machine->task = g_strdup(task);
+	machine->owner = owner;
 	machine->clean = false;
 	machine->cut_off = false;
 	machine_fire(machine, MACHINE_EVENT_ASSIGN, NULL);

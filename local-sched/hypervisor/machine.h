@@ -141,9 +141,25 @@ bool machine_was_cut_off(const struct machine *machine);
 /* Seconds from the start of the VM to ready at the last boot; 0: none yet. */
 double machine_boot_s(const struct machine *machine);
 
-/* Gives a ready VM to a task; false if it is not ready. `user` is borrowed until the release. */
-bool machine_assign(struct machine *machine, const char *task, const struct machine_user *user,
-		    void *data);
+/* Whose a VM is, where it is nobody's uid. */
+enum {
+	MACHINE_OWNER_ANY = -1,  /* it had processes, of the guest's own user or nobody knows whose */
+	MACHINE_OWNER_NONE = -2, /* no process since it was booted */
+};
+
+/*
+ * Whether a task of `owner`, a uid or MACHINE_OWNER_ANY, may have the VM as it is: a uid gets one that
+ * nobody else has used. machine_renew() boots a ready VM anew, as one that belongs to nobody.
+ */
+bool machine_suits(const struct machine *machine, int64_t owner);
+void machine_renew(struct machine *machine);
+
+/*
+ * Gives a ready VM to a task of `owner`; false if it is not ready. `user` is borrowed until the
+ * release.
+ */
+bool machine_assign(struct machine *machine, const char *task, int64_t owner,
+		    const struct machine_user *user, void *data);
 
 /*
  * Which share, in (0, 1], of its node's CPU the VM of a task has: 1 until it is said, and again

@@ -175,6 +175,7 @@ static void enter_creating(struct machine *machine)
 	machine->late_clock = false;
 	machine->adopted = false;
 	machine->spread_core = -1;
+	machine->owner = MACHINE_OWNER_NONE;
 	machine->share = 1;
 	machine->shared = false;
 	machine->agent_up = false;
@@ -340,7 +341,7 @@ static void enter_sweeping(struct machine *machine)
 		return;
 	}
 	request = machine->sweep_pid ? agent_status_request(machine->sweep_pid) :
-				    agent_exec_request(arguments, NULL);
+				    agent_exec_request(arguments, NULL, NULL);
 	machine_agent(machine, request, AGENT_TIMEOUT_S, answered,
 		   ask(machine, machine->sweep_pid ? sweep_answer : sweep_started));
 }

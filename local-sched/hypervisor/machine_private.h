@@ -55,6 +55,7 @@ struct machine {
 	struct channel **landing;
 	struct host *expected; /* the host that it is on its way to; NULL: none */
 
+	int64_t owner; /* whose processes it has had since it was booted; MACHINE_OWNER_... */
 	char *task;
 	const struct machine_user *user;
 	void *user_data;

@@ -59,6 +59,7 @@ enum machine_event {
 	MACHINE_EVENT_ADOPT,     /* the host is back and the VM is the one we started */
 	MACHINE_EVENT_FOREIGN,   /* ... a VM of this name that is not */
 	MACHINE_EVENT_UNWIRED,   /* a port broke although the host is there */
+	MACHINE_EVENT_RENEW,     /* the next task is another user's */
 	MACHINE_EVENTS,
 };
 

@@ -189,11 +189,11 @@ void job_kill_ranks(struct job *job)
 {
 	bool all_ended = true;
 
-	for (uint32_t i = 0; i < job->task->ranks; i++) {
+	for (uint32_t i = 0; i < job->processes; i++) {
 		struct rank *rank = &job->ranks[i];
 		g_autofree char *core = g_strdup_printf("%u", rank->core);
 		const char *const arguments[] = {RANK_PROGRAM, "kill", core, NULL};
-		g_autofree char *request = agent_exec_request(arguments, NULL);
+		g_autofree char *request = agent_exec_request(arguments, NULL, NULL);
 
 		if (rank->exited)
 			continue;
@@ -279,19 +279,64 @@ static void exec_answered(gpointer result, const GError *error, gpointer data)
 	job_advance(job);
 }
 
-static void start_rank(struct job *job, struct rank *rank)
+/* A program in the guest for `rank`, with what virtbed-rank is to know. */
+static GStrvBuilder *rank_arguments(const struct job *job, const struct rank *rank)
+{
+	GStrvBuilder *arguments = g_strv_builder_new();
+	g_autofree char *core = g_strdup_printf("%u", rank->core);
+	g_autofree char *user = g_strdup_printf("%" G_GINT64_FORMAT, job->task->user);
+
+	g_strv_builder_add_many(arguments, RANK_PROGRAM, "run", core, NULL);
+	if (job->task->user >= 0)
+		g_strv_builder_add_many(arguments, "--user", user, NULL);
+	return arguments;
+}
+
+static char *benchmark_request(const struct job *job, const struct rank *rank)
 {
 	const struct task *task = job->task;
 	char class_[2] = {task->class_, '\0'};
-	g_autofree char *core = g_strdup_printf("%u", rank->core);
+	g_autoptr(GStrvBuilder) builder = rank_arguments(job, rank);
 	g_autofree char *program = g_strdup_printf(BENCHMARKS "/%s", task->benchmark);
 	g_autofree char *repetitions = g_strdup_printf("%u", task->repetitions);
 	g_autofree char *pmi_rank = g_strdup_printf("PMI_RANK=%u", rank->index);
 	g_autofree char *pmi_size = g_strdup_printf("PMI_SIZE=%u", task->ranks);
-	const char *const arguments[] = {RANK_PROGRAM, "run", core, program, "--class", class_,
-					 "--repetitions", repetitions, NULL};
 	const char *const environment[] = {pmi_rank, pmi_size, NULL};
-	g_autofree char *request = agent_exec_request(arguments, environment);
+	g_auto(GStrv) arguments = NULL;
+
+	g_strv_builder_add_many(builder, program, "--class", class_, "--repetitions", repetitions,
+				NULL);
+	arguments = g_strv_builder_end(builder);
+	return agent_exec_request((const char *const *)arguments, environment, NULL);
+}
+
+/* Its files go in by its standard input. */
+static char *script_request(const struct job *job, const struct rank *rank)
+{
+	const struct task *task = job->task;
+	g_autoptr(GStrvBuilder) builder = rank_arguments(job, rank);
+	g_autofree char *program = g_strconcat("./", task->script->program, NULL);
+	g_autofree char *index = g_strdup_printf("VIRTBED_INDEX=%u", task->index);
+	g_autofree char *count = g_strdup_printf("VIRTBED_COUNT=%u", task->count);
+	g_autofree char *cores = g_strdup_printf("VIRTBED_CORES=%u", task->ranks);
+	const char *const environment[] = {"PATH=/usr/bin:/bin:/usr/sbin:/sbin",
+					   "UCX_NET_DEVICES=lo", index, count, cores, NULL};
+	g_autoptr(GBytes) input = task_script_bundle(task->script);
+	g_auto(GStrv) arguments = NULL;
+
+	g_strv_builder_add(builder, "--unpack");
+	for (char **result = task->script->results; *result; result++)
+		g_strv_builder_add_many(builder, "--result", *result, NULL);
+	g_strv_builder_add(builder, program);
+	g_strv_builder_addv(builder, (const char **)task->script->arguments);
+	arguments = g_strv_builder_end(builder);
+	return agent_exec_request((const char *const *)arguments, environment, input);
+}
+
+static void start_rank(struct job *job, struct rank *rank)
+{
+	g_autofree char *request = job->task->script ? script_request(job, rank)
+						     : benchmark_request(job, rank);
 
 	ask(rank, job, request, exec_answered);
 }
@@ -303,7 +348,7 @@ void job_send_answers(struct job *job)
 {
 	if (job_is_held(job) || job_is_moving(job))
 		return;
-	for (uint32_t i = 0; i < job->task->ranks; i++) {
+	for (uint32_t i = 0; i < job->processes; i++) {
 		struct rank *rank = &job->ranks[i];
 		size_t length;
 		g_autofree char *bytes = pmi_server_take_output(job->pmi, i, &length);
@@ -337,8 +382,10 @@ static void machine_input(struct machine *machine, uint32_t core, const char *by
 		job_rank_ended(rank, status);
 		if (status != 0) {
 			g_autofree char *reason =
-				g_strdup_printf("rank %u exited with status %d", rank->index,
-						status);
+				job->task->script_summary ?
+					g_strdup_printf("the script exited with status %d", status) :
+					g_strdup_printf("rank %u exited with status %d",
+							rank->index, status);
 
 			job_fail(job, TASK_OUTCOME_FAILED, reason);
 		}
@@ -580,7 +627,7 @@ static void collect_all(struct job *job)
 	job->collect_start_ns = clock_now_ns();
 	g_clear_handle_id(&job->kill_source, g_source_remove);
 	job_live_close(job);
-	for (uint32_t i = 0; i < job->task->ranks; i++) {
+	for (uint32_t i = 0; i < job->processes; i++) {
 		struct rank *rank = &job->ranks[i];
 
 		if (rank->place->lost || !rank->pid)
@@ -602,6 +649,10 @@ static void judge(struct job *job)
 	if (job->ranks[0].lost_output) {
 		task->outcome = TASK_OUTCOME_LOST;
 		task->reason = g_strdup("the output of rank 0 was lost");
+		return;
+	}
+	if (task->script_summary) {
+		task->outcome = TASK_OUTCOME_COMPLETED;
 		return;
 	}
 	npb_output_parse(output->out ? output->out : "", &result);
@@ -687,6 +738,17 @@ static void settle(struct job *job)
 		pool_tidy(job->settings.pool); /* its VMs may have been at no node */
 }
 
+/* What a script's virtbed-rank writes to standard error are its results. */
+static void take_results(struct job *job)
+{
+	struct job_output *output = &job->ranks[0].output;
+
+	if (!job->task->script_summary || !output->err)
+		return;
+	job->results = g_bytes_new_take(g_steal_pointer(&output->err), output->err_length);
+	output->err_length = 0;
+}
+
 /* Of a VM that is lost there is what was read before. */
 static void keep_printed(struct job *job)
 {
@@ -701,27 +763,28 @@ static void keep_printed(struct job *job)
 
 static void end(struct job *job)
 {
-	struct job_output_rank *outputs = g_new0(struct job_output_rank, job->task->ranks);
+	struct job_output_rank *outputs = g_new0(struct job_output_rank, job->processes);
 	g_autofree char *text = NULL;
 	size_t length;
 
 	job->phase = PHASE_ENDED;
 	job->task->state = TASK_ENDED;
 	keep_printed(job);
-	for (uint32_t i = 0; i < job->task->ranks; i++)
+	take_results(job);
+	for (uint32_t i = 0; i < job->processes; i++)
 		outputs[i] = (struct job_output_rank){
 			.output = &job->ranks[i].output,
 			.status = job->ranks[i].status,
 			.lost = job->ranks[i].lost_output,
 		};
-	text = job_output_text(outputs, job->task->ranks, &length);
+	text = job_output_text(outputs, job->processes, &length);
 	g_free(outputs);
 	job->events->ended(job, text, length, job->data);
 }
 
 static bool all_ranks(const struct job *job, bool (*holds)(const struct rank *rank))
 {
-	for (uint32_t i = 0; i < job->task->ranks; i++)
+	for (uint32_t i = 0; i < job->processes; i++)
 		if (!holds(&job->ranks[i]))
 			return false;
 	return true;
@@ -783,7 +846,8 @@ static void place_ranks(struct job *job, const struct pool *pool)
 		place->job = job;
 		place->machine = node_machine(pool_node(pool, task->nodes[i]));
 		place->first_rank = i * job->cores;
-		place->ranks = MIN(job->cores, task->ranks - place->first_rank);
+		if (place->first_rank < job->processes)
+			place->ranks = MIN(job->cores, job->processes - place->first_rank);
 		for (uint32_t core = 0; core < place->ranks; core++) {
 			struct rank *rank = &job->ranks[place->first_rank + core];
 
@@ -806,14 +870,16 @@ struct job *job_start(const struct job_settings *settings, const struct job_even
 	job->events = events;
 	job->data = data;
 	job->places = g_new0(struct job_node, task->nodes_count);
-	job->ranks = g_new0(struct rank, task->ranks);
+	job->processes = task_processes(task);
+	job->ranks = g_new0(struct rank, job->processes);
 	job->pmi = pmi_server_new(task->ranks, task->nodes_count, MIN(job->cores, task->ranks));
 	place_ranks(job, settings->pool);
 	for (uint32_t i = 0; i < task->nodes_count; i++)
-		if (!machine_assign(job->places[i].machine, task->id, &machine_user, &job->places[i]))
+		if (!machine_assign(job->places[i].machine, task->id, task->user, &machine_user,
+				    &job->places[i]))
 			g_assert_not_reached();
-	job->execs_pending = task->ranks;
-	for (uint32_t i = 0; i < task->ranks; i++)
+	job->execs_pending = job->processes;
+	for (uint32_t i = 0; i < job->processes; i++)
 		start_rank(job, &job->ranks[i]);
 	job_open_stretch(job, task->requested_ns);
 	job->left_s = task->deadline_s;
@@ -825,6 +891,11 @@ struct job *job_start(const struct job_settings *settings, const struct job_even
 void job_kill(struct job *job, enum task_outcome outcome, const char *reason)
 {
 	job_fail(job, outcome, reason);
+}
+
+GBytes *job_results(const struct job *job)
+{
+	return job->results;
 }
 
 struct task *job_task(const struct job *job)
@@ -840,7 +911,7 @@ static void clear_sources(struct job *job)
 	g_clear_handle_id(&job->publish_source, g_source_remove);
 	g_clear_handle_id(&job->look_source, g_source_remove);
 	g_clear_handle_id(&job->given_source, g_source_remove);
-	for (uint32_t i = 0; i < job->task->ranks; i++) {
+	for (uint32_t i = 0; i < job->processes; i++) {
 		g_clear_handle_id(&job->ranks[i].start_source, g_source_remove);
 		g_clear_handle_id(&job->ranks[i].collect_source, g_source_remove);
 		g_clear_handle_id(&job->ranks[i].grace_source, g_source_remove);
@@ -861,10 +932,12 @@ void job_free(struct job *job)
 	if (!job)
 		return;
 	clear_sources(job);
-	for (uint32_t i = 0; i < job->task->ranks; i++)
+	for (uint32_t i = 0; i < job->processes; i++)
 		job_output_clear(&job->ranks[i].output);
 	if (job->live.text)
 		g_string_free(job->live.text, TRUE);
+	if (job->results)
+		g_bytes_unref(job->results);
 	pmi_server_free(job->pmi);
 	job_usage_free(job->usage);
 	suspension_free(job->suspension);

@@ -106,6 +106,12 @@ void job_look(struct job *job);
  */
 const char *job_printed(const struct job *job, size_t *ret_length, uint32_t *ret_looks);
 
+/*
+ * What came out of a script that has ended, as task_script_results() reads it (borrowed), or NULL:
+ * nothing.
+ */
+GBytes *job_results(const struct job *job);
+
 /* A node is settled (node.h). */
 void job_node_settled(struct job *job);
 

@@ -12,7 +12,7 @@ static bool is_quiet(void *data)
 {
 	const struct job *job = data;
 
-	for (uint32_t i = 0; i < job->task->ranks; i++)
+	for (uint32_t i = 0; i < job->processes; i++)
 		if (job->ranks[i].grace_source != 0)
 			return false;
 	return job->questions == 0;
@@ -66,7 +66,7 @@ static void on_ended(enum suspension_end end, const char *reason, void *data)
 void job_give_up(struct job *job)
 {
 	job->dirty = job->doomed = true;
-	for (uint32_t i = 0; i < job->task->ranks; i++) {
+	for (uint32_t i = 0; i < job->processes; i++) {
 		struct rank *rank = &job->ranks[i];
 
 		job_rank_ended(rank, 255);

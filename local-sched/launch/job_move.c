@@ -67,10 +67,10 @@ static bool is_quiet(void *data)
 {
 	const struct job *job = data;
 
-	for (uint32_t i = 0; i < job->task->ranks; i++)
+	for (uint32_t i = 0; i < job->processes; i++)
 		if (job->ranks[i].grace_source != 0)
 			return false;
-	return job->questions == 0 && !job->usage_closing && pmi_server_is_calm(job->pmi) &&
+	return job->questions == 0 && !job->usage_closing && (job->task->script_summary || pmi_server_is_calm(job->pmi)) &&
 	       clock_now_ns() - job->sent_ns >= STILL_NS;
 }
 

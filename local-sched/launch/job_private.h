@@ -68,7 +68,9 @@ struct job {
 	enum phase phase;
 	struct pmi_server *pmi;
 	struct job_node *places; /* task->nodes_count of them */
-	struct rank *ranks;      /* task->ranks of them */
+	uint32_t processes;      /* task_processes() */
+	struct rank *ranks;      /* as many */
+	GBytes *results;         /* stream of the files that came out of a script; NULL: none */
 	uint32_t execs_pending;
 	uint32_t questions; /* calls to hosts under way */
 	guint kill_tries;

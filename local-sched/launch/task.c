@@ -10,6 +10,7 @@
 #define WHAT "task"
 #define REPETITIONS_MAX 1000000
 #define SHARES_MAX (G_MAXINT64 / 2) /* those who ask may count in milliseconds */
+#define USER_MAX INT64_C(4294967294)
 #define DEADLINE_MAX_S 4e6 /* in milliseconds it fits a timer */
 
 G_DEFINE_QUARK(virtbed-task, task_error)
@@ -61,6 +62,8 @@ void task_free(struct task *task)
 	g_free(task->benchmark);
 	g_free(task->nodes);
 	g_free(task->reason);
+	g_free(task->script_summary);
+	task_script_free(task->script);
 	g_ptr_array_unref(task->suspensions);
 	g_ptr_array_unref(task->migrations);
 	task_migration_free(task->unmoved);
@@ -88,6 +91,8 @@ static struct task *task_new(const char *id)
 	task->host_energy_uj = task->host_gap_ns = (double)NAN;
 	task->asked_cores = task->given_cores = (double)NAN;
 	task->share = 1;
+	task->user = -1;
+	task->count = 1;
 	return task;
 }
 
@@ -156,6 +161,52 @@ static bool parse_queue(struct task *task, const json_t *body, GError **error)
 	return true;
 }
 
+/* Whom it is for, and what is to run: missing, nobody and a benchmark. */
+static bool parse_user(struct task *task, const json_t *body, GError **error)
+{
+	int64_t index = 0;
+	int64_t count = 1;
+
+	if (json_object_get(body, "user") &&
+	    !json_get_integer(body, "user", WHAT, 0, USER_MAX, &task->user, error))
+		return false;
+	if (json_object_get(body, "count") &&
+	    (!json_get_integer(body, "count", WHAT, 1, INT32_MAX, &count, error) ||
+	     !json_get_integer(body, "index", WHAT, 0, count - 1, &index, error)))
+		return false;
+	task->index = (uint32_t)index;
+	task->count = (uint32_t)count;
+	return true;
+}
+
+static bool parse_script(struct task *task, const json_t *body, GError **error)
+{
+	const json_t *object = json_object_get(body, "script");
+	g_autoptr(GError) cause = NULL;
+
+	if (benchmark_is_script(task->benchmark) != (object != NULL))
+		return bad_request(error, "script",
+				   object ? "of no use for another benchmark" : "missing");
+	if (!object)
+		return true;
+	if (task->user < 0)
+		return bad_request(error, "user", "missing; a script is somebody's");
+	task->script = task_script_parse(object, &cause);
+	if (!task->script)
+		return bad_request(error, "body", cause->message);
+	task->script_summary = task_script_summary(task->script);
+	return true;
+}
+
+/* What is stored of a script is its summary. */
+static void restore_script(struct task *task, const json_t *request)
+{
+	const json_t *object = json_object_get(request, "script");
+
+	if (object)
+		task->script_summary = json_text(object);
+}
+
 static bool node_is_new(const struct task *task, uint32_t node)
 {
 	for (uint32_t i = 0; i < task->nodes_count; i++)
@@ -202,7 +253,8 @@ struct task *task_parse_request(const char *id, const json_t *body, uint32_t nod
 		return NULL;
 	}
 	if (!parse_kernel(task, body, error) || !parse_numbers(task, body, error) ||
-	    !parse_queue(task, body, error) || !parse_nodes(task, body, nodes, error))
+	    !parse_queue(task, body, error) || !parse_nodes(task, body, nodes, error) ||
+	    !parse_user(task, body, error) || !parse_script(task, body, error))
 		return NULL;
 	if ((task->ranks + cores - 1) / cores != task->nodes_count) {
 		g_set_error(error, TASK_ERROR, TASK_ERROR_REQUEST,
@@ -231,6 +283,11 @@ bool task_share_request_parse(const char *n, const json_t *body, int64_t *ret_n,
 	*ret_n = (int64_t)number;
 	*ret_share = share;
 	return true;
+}
+
+uint32_t task_processes(const struct task *task)
+{
+	return task->script_summary ? 1 : task->ranks;
 }
 
 struct task_suspension *task_last_suspension(const struct task *task)
@@ -314,6 +371,18 @@ static json_t *suspensions_json(const struct task *task)
 	return array;
 }
 
+static void add_owner(json_t *object, const struct task *task)
+{
+	if (task->user >= 0)
+		json_object_set_new(object, "user", json_integer(task->user));
+	if (task->count > 1) {
+		json_object_set_new(object, "index", json_integer(task->index));
+		json_object_set_new(object, "count", json_integer(task->count));
+	}
+	if (task->script_summary)
+		json_object_set_new(object, "script", json_loads(task->script_summary, 0, NULL));
+}
+
 char *task_request_text(const struct task *task)
 {
 	char class_[2] = {task->class_, '\0'};
@@ -326,6 +395,7 @@ char *task_request_text(const struct task *task)
 	/* How long it may wait is not part of it: whoever asks once more asks later. */
 	if (task->queue)
 		json_object_set_new(object, "queue", json_true());
+	add_owner(object, task);
 	return json_text(object);
 }
 
@@ -480,8 +550,10 @@ struct task *task_restore(const char *id, const char *request, const char *recor
 	if (!parse_kernel(task, request_json, error) ||
 	    !parse_numbers(task, request_json, error) ||
 	    !parse_queue(task, request_json, error) ||
-	    !parse_nodes(task, request_json, UINT32_MAX, error))
+	    !parse_nodes(task, request_json, UINT32_MAX, error) ||
+	    !parse_user(task, request_json, error))
 		return NULL;
+	restore_script(task, request_json);
 	restore_record(task, record_json);
 	return g_steal_pointer(&task);
 }

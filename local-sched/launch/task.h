@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/task_script.h"
 #include "local-sched/launch/task_migration.h"
 #include "local-sched/launch/task_suspension.h"
 
@@ -48,6 +49,10 @@ struct task {
 	double deadline_s; /* from requested_ns, suspended stretches left out; > 0 */
 	bool queue;        /* its nodes need not be ready: it waits for its turn */
 	double start_within_s; /* of queued_ns, or its turn does not come any more; 0: whenever */
+	int64_t user;      /* whose uid it runs with, and nobody else uses its VMs; -1: the guest's own */
+	char *script_summary; /* of a script (task_script_summary()); NULL: a benchmark */
+	struct task_script *script; /* NULL: none, or it was restored */
+	uint32_t index, count; /* which one of how many that came together; 0, 1 where not said */
 	/* What became of it. Times: clock_now_ns(), 0: not yet. */
 	enum task_state state;
 	enum task_outcome outcome;
@@ -101,6 +106,9 @@ bool task_share_request_parse(const char *n, const json_t *body, int64_t *ret_n,
 /* NULL is allowed. */
 void task_free(struct task *task);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(task_t, task_free)
+
+/* How many processes it has: its ranks, or one that has the nodes of a script for itself. */
+uint32_t task_processes(const struct task *task);
 
 /* The request in a canonical form: equal requests give equal texts. The caller frees it. */
 char *task_request_text(const struct task *task);

@@ -28,6 +28,11 @@ void task_queue_push(struct task_queue *queue, struct task *task)
 	g_ptr_array_add(queue->tasks, task);
 }
 
+void task_queue_push_front(struct task_queue *queue, struct task *task)
+{
+	g_ptr_array_insert(queue->tasks, 0, task);
+}
+
 bool task_queue_remove(struct task_queue *queue, const struct task *task)
 {
 	return g_ptr_array_remove(queue->tasks, (gpointer)task);

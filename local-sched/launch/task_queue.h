@@ -28,6 +28,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(task_queue_t, task_queue_free)
 /* Adds a task at the end; borrowed until it is off the queue. */
 void task_queue_push(struct task_queue *queue, struct task *task);
 
+/* Puts one that was taken off back, before all others. */
+void task_queue_push_front(struct task_queue *queue, struct task *task);
+
 /* Takes a task off, wherever it is. False: it is not in. */
 bool task_queue_remove(struct task_queue *queue, const struct task *task);
 

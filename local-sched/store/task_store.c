@@ -500,9 +500,9 @@ json_t *task_store_events(struct task_store *store, uint64_t after, uint32_t lim
 
 /* Outputs. */
 
-static char *output_path(const struct task_store *store, const char *id)
+static char *file_path(const struct task_store *store, const char *id, const char *ending)
 {
-	g_autofree char *name = g_strconcat(id, ".out", NULL);
+	g_autofree char *name = g_strconcat(id, ending, NULL);
 
 	return g_build_filename(store->directory, "tasks", name, NULL);
 }
@@ -510,20 +510,41 @@ static char *output_path(const struct task_store *store, const char *id)
 bool task_store_save_output(struct task_store *store, const char *id, const char *text,
 			    size_t length, GError **error)
 {
-	g_autofree char *path = output_path(store, id);
+	g_autofree char *path = file_path(store, id, ".out");
 
 	return g_file_set_contents_full(path, text, (gssize)length, G_FILE_SET_CONTENTS_CONSISTENT,
 					0600, error);
 }
 
-GBytes *task_store_output_bytes(const struct task_store *store, const char *id)
+static GBytes *read_file(const struct task_store *store, const char *id, const char *ending)
 {
-	g_autofree char *path = output_path(store, id);
+	g_autofree char *path = file_path(store, id, ending);
 	char *text;
 	gsize length;
 
 	return g_file_get_contents(path, &text, &length, NULL) ? g_bytes_new_take(text, length)
 								: NULL;
+}
+
+GBytes *task_store_output_bytes(const struct task_store *store, const char *id)
+{
+	return read_file(store, id, ".out");
+}
+
+bool task_store_save_results(struct task_store *store, const char *id, GBytes *stream,
+			     GError **error)
+{
+	g_autofree char *path = file_path(store, id, ".files");
+	gsize length;
+	const char *bytes = g_bytes_get_data(stream, &length);
+
+	return g_file_set_contents_full(path, bytes, (gssize)length,
+					G_FILE_SET_CONTENTS_CONSISTENT, 0600, error);
+}
+
+GBytes *task_store_results(const struct task_store *store, const char *id)
+{
+	return read_file(store, id, ".files");
 }
 
 char *task_store_output(const struct task_store *store, const char *id)

@@ -14,7 +14,8 @@
  * directory, in WAL mode without a sync per commit: what was committed survives the death of the
  * process at any instant; a machine that loses power has lost its VMs as well.
  *
- * Main thread only. Outputs of tasks are files, `tasks/ID.out` in the state directory.
+ * Main thread only. Outputs of tasks are files, `tasks/ID.out` in the state directory, and what came out
+ * of scripts `tasks/ID.files` (mode 0600, as all else there).
  */
 struct task_store;
 typedef struct task_store task_store_t;
@@ -90,3 +91,8 @@ GBytes *task_store_output_bytes(const struct task_store *store, const char *id);
 
 /* The output of task `id` as valid UTF-8, or NULL: none. The caller frees it. */
 char *task_store_output(const struct task_store *store, const char *id);
+
+/* Keeps the stream of files that came out of task `id`; reads it, or NULL: none. The caller owns it. */
+bool task_store_save_results(struct task_store *store, const char *id, GBytes *stream,
+			     GError **error);
+GBytes *task_store_results(const struct task_store *store, const char *id);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a guest agent answers, and what a program in the guest printed. */
+/* What a guest agent answers, and what a program in the guest printed or left. */
 #include <math.h>
 #include <string.h>
 
+#include "common/file_names.h"
+#include "common/json.h"
+#include "common/task_script.h"
 #include "local-sched/hypervisor/agent.h"
 #include "local-sched/launch/npb_output.h"
 #include "tests/fuzz/fuzz.h"
@@ -36,6 +39,26 @@ static void check_status(const char *text)
 	agent_status_clear(&status);
 }
 
+/* A piece of a file, and the stream of files that a script leaves. */
+static void check_files(const char *text, const uint8_t *data, size_t size)
+{
+	g_autoptr(GError) piece_error = NULL;
+	g_autoptr(GError) file_error = NULL;
+	g_autoptr(GBytes) stream = g_bytes_new(data, size);
+	g_autoptr(json_t) results = task_script_results(stream);
+	struct agent_piece piece;
+	int64_t file = 0;
+	const json_t *entry;
+	size_t i;
+
+	fuzz_check_error(agent_parse_file(text, &file, &file_error), file_error);
+	fuzz_check(file_error || file > 0);
+	if (agent_parse_piece(text, &piece, &piece_error))
+		g_free(piece.bytes);
+	json_array_foreach (json_object_get(results, "files"), i, entry)
+		fuzz_check(file_name_ok(json_string_value(json_object_get(entry, "name"))));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	g_autofree char *text = fuzz_text(data, size);
@@ -50,5 +73,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_check(exec_error || pid > 0);
 	check_status(text);
 	check_output(text);
+	check_files(text, data, size);
 	return 0;
 }

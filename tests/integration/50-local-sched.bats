@@ -70,6 +70,99 @@ teardown_file() {
 	within 60 local_all_ready c2
 }
 
+# The body of a PUT of a script: its text is read from standard input. local_script USER NODES [RESULT...]
+local_script() {
+	local user=$1 nodes=$2
+	shift 2
+	jq -n -c --arg data "$(base64 -w0)" --argjson user "$user" --argjson nodes "$nodes" '{type: "S", benchmark: "script",
+		class: "S", ranks: ($nodes | length * 2), repetitions: 1, nodes: $nodes, deadline_s: 120, user: $user, queue: true,
+		script: {program: "job", arguments: ["one two", "3"], results: $ARGS.positional, files: [
+			{name: "job", mode: 448, data: $data}, {name: "d/in", data: ("input" | @base64)}]}}' --args "$@"
+}
+
+@test "runs a script as its user, with files in and out, and its output is read meanwhile" {
+	local_put c2 script "$(local_script 1234 '[0, 1]' out d link none <<'END'
+#!/bin/sh
+echo "early $(id -u) $(id -g) $(pwd) $HOME [$1] [$2] $VIRTBED_INDEX $VIRTBED_CORES"
+echo oops >&2
+for closed in /run/virtbed-rank.0.out /dev/virtio-ports/virtbed.pmi.0 /proc/1/environ; do
+	! cat "$closed" 2>/dev/null || echo "reads $closed"
+done
+! touch /etc/x /run/x /work/x 2>/dev/null || echo "writes where it must not"
+cat d/in >out; echo ' and output' >>out
+ln -s /etc/passwd link
+echo 7 >d/seven
+touch "d/odd
+name"
+mkfifo d/pipe
+until [ -e /tmp/go ]; do sleep 0.1; done
+exit 3
+END
+)"
+	local_get c2 '/v1/tasks/script/output?wait_s=60' | jq -r .output >"$BATS_TEST_TMPDIR/early"
+	within 60 grep_output c2 script oops
+	grep "^early 1234 1234 /work/1234 /work/1234 \[one two\] \[3\] 0 4$" <(local_get c2 /v1/tasks/script/output | jq -r .output)
+	local_task_is c2 script running
+	[ "$(local_get c2 /v1/tasks/script/files | jq -c '[.files, .skipped]')" = '[[],[]]' ]
+	[ "$(local_status c2 DELETE /v1/tasks/script)" = 200 ]
+	local_assert_outcome c2 script killed
+	# Killed or not, what it left comes out.
+	local_get c2 /v1/tasks/script/files >"$BATS_TEST_TMPDIR/files"
+	jq -e '[.files[].name] | sort == ["d/in", "d/seven", "out"]' "$BATS_TEST_TMPDIR/files"
+	[ "$(jq -r '.files[] | select(.name == "out") | .data | @base64d' "$BATS_TEST_TMPDIR/files")" = "input and output" ]
+	[ "$(jq -r '.files[] | select(.name == "out") | .sha256' "$BATS_TEST_TMPDIR/files")" = \
+		"$(echo 'input and output' | sha256sum | cut -d ' ' -f 1)" ]
+	jq -e '.skipped | length == 4 and any(test("^link: a symbolic link")) and any(test("^none: No such file"))' \
+		"$BATS_TEST_TMPDIR/files"
+	[ -z "$(local_get c2 /v1/tasks/script | jq -r .output | grep -E '^(reads|writes) ')" ]
+	[ "$(stat -c %a "$BATS_FILE_TMPDIR/c2.state/tasks/script.files")" = 600 ]
+	within 60 local_all_ready c2
+}
+
+grep_output() {
+	local_get "$1" "/v1/tasks/$2/output" | jq -r .output | grep -q "$3"
+}
+
+@test "a script's exit status is its outcome, and of too much output it says so" {
+	local_put c2 good "$(echo 'head -c 3000000 /dev/zero | tr "\0" x; echo; echo end' | local_script 1234 '[0]')"
+	local_assert_outcome c2 good completed
+	[ "$(local_get c2 /v1/tasks/good | jq '.output | length')" -lt 1100000 ]
+	[[ $(local_get c2 /v1/tasks/good | jq -j .output | tail -n 1) == "virtbed: the output goes on, but only its first MiB"* ]]
+	within 60 local_all_ready c2
+	local_put c2 bad "$(echo 'echo so; exit 3' | local_script 1234 '[0]')"
+	local_assert_outcome c2 bad failed
+	[ "$(local_get c2 /v1/tasks/bad | jq -r .reason)" = "the script exited with status 3" ]
+	within 60 local_all_ready c2
+	[ "$(local_status c2 PUT /v1/tasks/x "$(local_task script S 2 1 '[0]' 60)")" = 400 ]
+	[ "$(local_status c2 PUT /v1/tasks/x "$(echo x | local_script 7 '[0]' | jq -c 'del(.user)')")" = 400 ]
+	[ "$(local_status c2 PUT /v1/tasks/x "$(echo x | local_script 7 '[0]' ../out)")" = 400 ]
+	[ "$(local_status c2 PUT /v1/tasks/x "$(echo x | local_script 7 '[0]' | jq -c '.script.files[0].name = "/job"')")" = 400 ]
+}
+
+@test "a VM that was one user's is booted anew before it is another's" {
+	local_put c2 mine "$(echo 'echo secret >/tmp/secret; echo secret >mine; sleep 1000 & exit 0' | local_script 1234 '[0]')"
+	local_assert_outcome c2 mine completed
+	within 60 local_all_ready c2
+	local_put c2 again "$(echo 'cat /tmp/secret; ls; ps | grep sleep | grep -v grep; true' | local_script 1234 '[0]')"
+	[[ $(local_await c2 again | jq -r .output) == $'secret\nd\njob' ]]
+	within 60 local_all_ready c2
+	other=$(echo 'cat /tmp/secret /work/1234/mine; id -u' | local_script 1235 '[0]')
+	[ "$(local_status c2 PUT /v1/tasks/other "$(jq -c 'del(.queue)' <<<"$other")")" = 409 ]
+	grep -q "another user's" "$BATS_FILE_TMPDIR/body"
+	local_put c2 other "$other"
+	local_assert_outcome c2 other completed
+	[[ $(local_get c2 /v1/tasks/other | jq -j .output | tail -n 1) == 1235 ]]
+	! grep_output c2 other ^secret
+	local_get c2 '/v1/events?after=0' | jq -e '.events[] | select(.kind == "node-down" and .node == 0 and
+		(.detail.reason | test("anew for another user")))'
+	# MPI ranks run as users, too; here beside those of another one in a VM of their own.
+	within 60 local_all_ready c2
+	local_put c2 ranks "$(local_task is_cg S 2 1 '[0]' 60 | jq -c '. + {user: 1235}')"
+	local_assert_outcome c2 ranks completed
+	within 120 local_all_ready c2
+	local_assert_works c2 '[0]'
+}
+
 @test "runs four ranks on two VMs of two cores, and the composite" {
 	local_put c2 four "$(local_task is S 4 1 '[1, 0]' 60)"
 	local_assert_outcome c2 four completed

@@ -183,6 +183,26 @@ suspend_at_random() {
 	within 180 suspend_nothing_left c1 4
 }
 
+@test "what a task prints can be read before and after its suspension, and while it stands still" {
+	local next
+	local_put c2 printing "$(local_task is S 2 100000 '[0, 1]' 300)"
+	local_get c2 '/v1/tasks/printing/output?wait_s=60' >"$BATS_TEST_TMPDIR/before"
+	jq -e '.output | test("repetition 1 of")' "$BATS_TEST_TMPDIR/before"
+	suspend_task c2 printing 1 disk
+	next=$(jq .next "$BATS_TEST_TMPDIR/before")
+	local_get c2 "/v1/tasks/printing/output?from=$next&wait_s=1" |
+		jq -e ".from == $next and (.ended | not)"
+	resume_task c2 printing 1 '[0, 1]'
+	local_get c2 "/v1/tasks/printing/output?from=$next&wait_s=60" >"$BATS_TEST_TMPDIR/after"
+	jq -e ".next > $next" "$BATS_TEST_TMPDIR/after"
+	[ "$(local_status c2 DELETE /v1/tasks/printing)" = 200 ]
+	local_assert_outcome c2 printing killed
+	local_get c2 /v1/tasks/printing | jq -j .output >"$BATS_TEST_TMPDIR/whole"
+	jq -j -s 'map(.output) | add' "$BATS_TEST_TMPDIR"/{before,after} >"$BATS_TEST_TMPDIR/start"
+	cmp -n "$(stat -c %s "$BATS_TEST_TMPDIR/start")" "$BATS_TEST_TMPDIR"/{start,whole}
+	within 120 local_all_ready c2
+}
+
 @test "a task over four VMs verifies after suspensions at random moments, in memory and through disk" {
 	suspend_at_random random 2 "${VIRTBED_SEED:-7}"
 }

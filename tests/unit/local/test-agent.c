@@ -11,8 +11,8 @@ static void test_requests(void)
 	const char *const environment[] = {"PMI_RANK=0", NULL};
 	g_autofree char *ping = agent_ping_request();
 	g_autofree char *sync = agent_sync_request(7);
-	g_autofree char *exec = agent_exec_request(arguments, environment);
-	g_autofree char *bare = agent_exec_request(arguments, NULL);
+	g_autofree char *exec = agent_exec_request(arguments, environment, NULL);
+	g_autofree char *bare = agent_exec_request(arguments, NULL, NULL);
 	g_autofree char *status = agent_status_request(42);
 
 	g_assert_cmpstr(ping, ==, "{\"execute\":\"guest-ping\"}");

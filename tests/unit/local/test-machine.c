@@ -347,10 +347,10 @@ static const struct machine_user user = {
 static void test_share_ends_with_its_task(struct fixture *fixture, gconstpointer data)
 {
 	reach_ready(fixture);
-	g_assert_true(machine_assign(fixture->machine, "t", &user, NULL));
+	g_assert_true(machine_assign(fixture->machine, "t", MACHINE_OWNER_ANY, &user, NULL));
 	machine_release(fixture->machine, true);
 	g_assert_cmpstr(machine_state_name(machine_state(fixture->machine)), ==, "ready");
-	g_assert_true(machine_assign(fixture->machine, "u", &user, NULL));
+	g_assert_true(machine_assign(fixture->machine, "u", MACHINE_OWNER_ANY, &user, NULL));
 	machine_set_share(fixture->machine, 0.5);
 	machine_set_share(fixture->machine, 1);
 	machine_release(fixture->machine, true);

@@ -58,6 +58,13 @@ static const struct {
 	{"\"ranks\":2", "\"ranks\":2,\"queue\":1", "queue"},
 	{"\"ranks\":2", "\"ranks\":2,\"start_within_s\":3", "start_within_s"},
 	{"\"ranks\":2", "\"ranks\":2,\"queue\":true,\"start_within_s\":0", "start_within_s"},
+	{"\"ranks\":2", "\"ranks\":2,\"user\":-1", "user"},
+	{"\"ranks\":2", "\"ranks\":2,\"user\":4294967295", "user"},
+	{"\"ranks\":2", "\"ranks\":2,\"count\":2,\"index\":2", "index"},
+	{"\"ranks\":2", "\"ranks\":2,\"script\":{}", "script"},
+	{"\"is\"", "\"script\"", "script"},
+	{"\"is\"", "\"script\",\"script\":{}", "user"},
+	{"\"is\"", "\"script\",\"user\":5,\"script\":{}", "script.files"},
 };
 
 static void test_wrong(void)
@@ -134,10 +141,40 @@ static void test_same_request(void)
 	g_assert_cmpstr(text_a, ==, text_b);
 }
 
+/* What is stored of a script are its names and sums: enough to know the request again. */
+static void test_script(void)
+{
+	static const char text[] =
+		"{\"type\":\"S\",\"benchmark\":\"script\",\"class\":\"S\",\"ranks\":2,"
+		"\"repetitions\":1,\"nodes\":[0,1],\"deadline_s\":60,\"user\":1000,\"queue\":true,"
+		"\"index\":3,\"count\":8,\"script\":{\"program\":\"x\",\"files\":["
+		"{\"name\":\"x\",\"data\":\"aGVsbG8=\"}]}}";
+	g_autoptr(GError) error = NULL;
+	g_autoptr(task_t) task = parse("t", text, &error);
+	g_autoptr(task_t) restored = NULL;
+	g_autoptr(json_t) object = NULL;
+	g_autofree char *request = NULL;
+	g_autofree char *record = NULL;
+	g_autofree char *again = NULL;
+
+	g_assert_no_error(error);
+	g_assert_cmpuint(task_processes(task), ==, 1);
+	g_assert_cmpint(task->user, ==, 1000);
+	request = task_request_text(task);
+	g_assert_null(strstr(request, "aGVsbG8"));
+	object = task_to_json(task);
+	record = json_text(object);
+	restored = task_restore("t", request, record, &error);
+	g_assert_no_error(error);
+	again = task_request_text(restored);
+	g_assert_cmpstr(again, ==, request);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/task/reads-a-good-request", test_good);
+	g_test_add_func("/task/knows-a-script-again", test_script);
 	g_test_add_func("/task/names-what-is-wrong", test_wrong);
 	g_test_add_func("/task/ids-are-file-names", test_ids);
 	g_test_add_func("/task/survives-the-store", test_round_trip);

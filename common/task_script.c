@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/task_script.h"
+
+#include <string.h>
+
+#include "common/file_names.h"
+#include "common/json.h"
+
+G_DEFINE_QUARK(virtbed-task-script, task_script_error)
+
+static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
+{
+	va_list arguments;
+
+	if (error) {
+		va_start(arguments, format);
+		*error = g_error_new_valist(TASK_SCRIPT_ERROR, TASK_SCRIPT_ERROR_INPUT, format,
+					    arguments);
+		va_end(arguments);
+	}
+	return false;
+}
+
+static void file_free(gpointer data)
+{
+	struct task_file *file = data;
+
+	if (file->bytes)
+		g_bytes_unref(file->bytes);
+	g_free(file->name);
+	g_free(file);
+}
+
+void task_script_free(struct task_script *script)
+{
+	if (!script)
+		return;
+	g_free(script->program);
+	g_strfreev(script->arguments);
+	g_strfreev(script->results);
+	g_ptr_array_unref(script->files);
+	g_free(script);
+}
+
+/* Reading. */
+
+static bool check_keys(const json_t *object, const char *const *known, GError **error)
+{
+	const char *key;
+	const json_t *value;
+
+	if (!json_is_object(object))
+		return refuse(error, "script: not an object");
+	json_object_foreach ((json_t *)object, key, value)
+		if (!g_strv_contains(known, key))
+			return refuse(error, "script: unknown key '%.64s'", key);
+	return true;
+}
+
+/* A text without NUL, which could not be handed on, or NULL. */
+static const char *text_of(const json_t *value)
+{
+	const char *text = json_string_value(value);
+
+	return text && strlen(text) == json_string_length(value) ? text : NULL;
+}
+
+static bool parse_texts(const json_t *object, const char *key, size_t most, char ***ret_texts,
+			GError **error)
+{
+	const json_t *array = json_object_get(object, key);
+	g_autoptr(GStrvBuilder) texts = g_strv_builder_new();
+
+	if (array && !json_is_array(array))
+		return refuse(error, "script.%s: not a list", key);
+	if (json_array_size(array) > most)
+		return refuse(error, "script.%s: %zu entries; at most %zu", key,
+			      json_array_size(array), most);
+	for (size_t i = 0; i < json_array_size(array); i++) {
+		const char *text = text_of(json_array_get(array, i));
+
+		if (!text || strlen(text) > TASK_SCRIPT_ARGUMENT_MAX)
+			return refuse(error, "script.%s: entry %zu is no text of up to %d bytes",
+				      key, i, TASK_SCRIPT_ARGUMENT_MAX);
+		g_strv_builder_add(texts, text);
+	}
+	*ret_texts = g_strv_builder_end(texts);
+	return true;
+}
+
+/* GLib's decoder passes over what is no base64: the text must be what the bytes give. */
+static GBytes *decode(const char *text)
+{
+	gsize length;
+	g_autofree guchar *bytes = g_base64_decode(text, &length);
+	g_autofree char *again = g_base64_encode(bytes, length);
+
+	return g_str_equal(again, text) ? g_bytes_new_take(g_steal_pointer(&bytes), length) : NULL;
+}
+
+static bool parse_file(struct task_script *script, const json_t *object, GError **error)
+{
+	static const char *const known[] = {"name", "mode", "data", "sha256", NULL};
+	const char *name = text_of(json_object_get(object, "name"));
+	const char *data = text_of(json_object_get(object, "data"));
+	const json_t *mode = json_object_get(object, "mode");
+	const json_t *sum = json_object_get(object, "sha256");
+	g_autofree char *found = NULL;
+	struct task_file *file;
+
+	if (!check_keys(object, known, error))
+		return false;
+	if (!name || !file_name_ok(name))
+		return refuse(error, "script.files: '%.64s' is no path below the task's directory",
+			      name ?: "");
+	if (mode && !(json_is_integer(mode) && json_integer_value(mode) >= 0 &&
+		      json_integer_value(mode) <= 0777))
+		return refuse(error, "script.files: '%s': mode is not from 0 to 511", name);
+	file = g_new0(struct task_file, 1);
+	g_ptr_array_add(script->files, file);
+	file->name = g_strdup(name);
+	file->mode = mode ? (int)json_integer_value(mode) : 0644;
+	file->bytes = data ? decode(data) : NULL;
+	if (!file->bytes)
+		return refuse(error, "script.files: '%s': data is no base64", name);
+	found = g_compute_checksum_for_bytes(G_CHECKSUM_SHA256, file->bytes);
+	return !sum || g_strcmp0(json_string_value(sum), found) == 0 ||
+	       refuse(error, "script.files: '%s': the data has another sha256", name);
+}
+
+static bool name_is_taken(const struct task_script *script, const char *name, guint before)
+{
+	for (guint i = 0; i < before; i++)
+		if (g_str_equal(((struct task_file *)script->files->pdata[i])->name, name))
+			return true;
+	return false;
+}
+
+static bool parse_files(struct task_script *script, const json_t *array, GError **error)
+{
+	gsize sum = 0;
+
+	if (!json_is_array(array) || json_array_size(array) > TASK_SCRIPT_FILES_MAX)
+		return refuse(error, "script.files: not a list of up to %d files",
+			      TASK_SCRIPT_FILES_MAX);
+	for (size_t i = 0; i < json_array_size(array); i++) {
+		const struct task_file *file;
+
+		if (!parse_file(script, json_array_get(array, i), error))
+			return false;
+		file = script->files->pdata[i];
+		if (name_is_taken(script, file->name, (guint)i))
+			return refuse(error, "script.files: '%s' appears twice", file->name);
+		sum += g_bytes_get_size(file->bytes);
+	}
+	return sum <= TASK_SCRIPT_BYTES_MAX ||
+	       refuse(error, "script.files: they come to %zu bytes; at most %d", sum,
+		      TASK_SCRIPT_BYTES_MAX);
+}
+
+static bool parse_names(struct task_script *script, const json_t *object, GError **error)
+{
+	const char *program = text_of(json_object_get(object, "program"));
+
+	for (char **result = script->results; *result; result++)
+		if (!file_name_ok(*result))
+			return refuse(error, "script.results: '%.64s' is no path below the task's "
+					     "directory", *result);
+	if (!program || !name_is_taken(script, program, script->files->len))
+		return refuse(error, "script.program: '%.64s' is none of the files", program ?: "");
+	script->program = g_strdup(program);
+	return true;
+}
+
+struct task_script *task_script_parse(const json_t *object, GError **error)
+{
+	static const char *const known[] = {"program", "arguments", "results", "files", NULL};
+	g_autoptr(task_script_t) script = g_new0(struct task_script, 1);
+
+	script->files = g_ptr_array_new_with_free_func(file_free);
+	if (!check_keys(object, known, error) ||
+	    !parse_texts(object, "arguments", TASK_SCRIPT_ARGUMENTS_MAX, &script->arguments,
+			 error) ||
+	    !parse_texts(object, "results", TASK_SCRIPT_RESULTS_MAX, &script->results, error) ||
+	    !parse_files(script, json_object_get(object, "files"), error) ||
+	    !parse_names(script, object, error))
+		return NULL;
+	return g_steal_pointer(&script);
+}
+
+/* Writing. */
+
+static json_t *texts_json(char *const *texts)
+{
+	json_t *array = json_array();
+
+	for (; *texts; texts++)
+		json_array_append_new(array, json_string(*texts));
+	return array;
+}
+
+static json_t *file_json(const char *name, int mode, GBytes *bytes)
+{
+	g_autofree char *sum = g_compute_checksum_for_bytes(G_CHECKSUM_SHA256, bytes);
+
+	return json_pack("{s:s, s:i, s:s}", "name", name, "mode", mode, "sha256", sum);
+}
+
+static void add_data(json_t *object, GBytes *bytes)
+{
+	gsize length;
+	const guchar *data = g_bytes_get_data(bytes, &length);
+	g_autofree char *text = g_base64_encode(data, length);
+
+	json_object_set_new(object, "data", json_string(text));
+}
+
+static json_t *write_script(const struct task_script *script, bool data)
+{
+	json_t *files = json_array();
+
+	for (guint i = 0; i < script->files->len; i++) {
+		const struct task_file *file = script->files->pdata[i];
+		json_t *object = file_json(file->name, file->mode, file->bytes);
+
+		if (data)
+			add_data(object, file->bytes);
+		json_array_append_new(files, object);
+	}
+	return json_pack("{s:s, s:o, s:o, s:o}", "program", script->program, "arguments",
+			 texts_json(script->arguments), "results", texts_json(script->results),
+			 "files", files);
+}
+
+json_t *task_script_to_json(const struct task_script *script)
+{
+	return write_script(script, true);
+}
+
+char *task_script_summary(const struct task_script *script)
+{
+	g_autoptr(json_t) object = write_script(script, false);
+
+	return json_text(object);
+}
+
+GBytes *task_script_bundle(const struct task_script *script)
+{
+	GByteArray *stream = g_byte_array_new();
+
+	for (guint i = 0; i < script->files->len; i++) {
+		const struct task_file *file = script->files->pdata[i];
+		gsize length;
+		const guint8 *data = g_bytes_get_data(file->bytes, &length);
+		g_autofree char *line = g_strdup_printf("file %zu %o %s\n", length,
+							(unsigned)file->mode, file->name);
+
+		g_byte_array_append(stream, (const guint8 *)line, (guint)strlen(line));
+		if (length > 0)
+			g_byte_array_append(stream, data, (guint)length);
+	}
+	g_byte_array_append(stream, (const guint8 *)"end\n", 4);
+	return g_byte_array_free_to_bytes(stream);
+}
+
+/* What came out. */
+
+struct results {
+	json_t *files, *skipped;
+};
+
+static void skip(struct results *results, const char *words)
+{
+	g_autofree char *valid = g_utf8_make_valid(words, -1);
+
+	json_array_append_new(results->skipped, json_string(valid));
+}
+
+/* "SIZE MODE NAME"; false: it makes no sense. */
+static bool parse_line(const char *line, gsize *ret_size, int *ret_mode, const char **ret_name)
+{
+	char *end;
+	guint64 size = g_ascii_strtoull(line, &end, 10);
+	guint64 mode;
+
+	if (end == line || *end != ' ')
+		return false;
+	mode = g_ascii_strtoull(end + 1, &end, 8);
+	*ret_size = size;
+	*ret_mode = (int)(mode & 0777);
+	*ret_name = end + 1;
+	return *end == ' ';
+}
+
+/* How many bytes of `rest` the file takes that `line` tells of, or -1: the stream ends here. */
+static gssize take_file(struct results *results, const char *line, const char *rest, gsize length)
+{
+	g_autoptr(GBytes) bytes = NULL;
+	const char *name;
+	json_t *object;
+	gsize size;
+	int mode;
+
+	if (!parse_line(line, &size, &mode, &name) || size > length)
+		return -1;
+	if (!file_name_ok(name)) {
+		skip(results, "a file with an odd name");
+		return (gssize)size;
+	}
+	bytes = g_bytes_new(rest, size);
+	object = file_json(name, mode, bytes);
+	json_object_set_new(object, "bytes", json_integer((json_int_t)size));
+	add_data(object, bytes);
+	json_array_append_new(results->files, object);
+	return (gssize)size;
+}
+
+/* The same for a line of any kind; what is cut off, or no line of ours, ends it. */
+static gssize take_line(struct results *results, const char *line, const char *rest, gsize length)
+{
+	if (g_str_has_prefix(line, "file "))
+		return take_file(results, line + strlen("file "), rest, length);
+	if (!g_str_has_prefix(line, "skip "))
+		return -1;
+	skip(results, line + strlen("skip "));
+	return 0;
+}
+
+json_t *task_script_results(GBytes *stream)
+{
+	struct results results = {json_array(), json_array()};
+	gsize length;
+	const char *bytes = g_bytes_get_data(stream, &length);
+	bool whole = false;
+
+	while (length > 0) {
+		const char *end = memchr(bytes, '\n', length);
+		g_autofree char *line = NULL;
+		gssize taken;
+
+		if (!end)
+			break;
+		line = g_strndup(bytes, (gsize)(end - bytes));
+		length -= (gsize)(end + 1 - bytes);
+		bytes = end + 1;
+		whole = g_str_equal(line, "end");
+		taken = whole ? -1 : take_line(&results, line, bytes, length);
+		if (taken < 0)
+			break;
+		bytes += taken;
+		length -= (gsize)taken;
+	}
+	if (!whole && g_bytes_get_size(stream) > 0)
+		skip(&results, "what came after was cut off");
+	return json_pack("{s:o, s:o}", "files", results.files, "skipped", results.skipped);
+}
