@@ -2,7 +2,6 @@
 #include "controller/api/output_api.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "common/json.h"
 #include "controller/api/service_api.h"
@@ -21,6 +20,7 @@ struct output_wait {
 	const struct run_session *session;
 	struct remote_link *link; /* who is being asked */
 	char *path;
+	const char *const *keys; /* of the answer that are passed on, NULL-terminated */
 	uint32_t task, attempt;
 	uint32_t cluster; /* who is asked first */
 	uint32_t asked;   /* how many have answered */
@@ -55,10 +55,9 @@ static void answer(const struct output_wait *wait, const json_t *body)
 {
 	json_t *object = json_pack("{s:i, s:i}", "task", (int)wait->task, "attempt",
 				   (int)wait->attempt);
-	static const char *const keys[] = {"output", "from", "next", "ended"};
 
-	for (size_t i = 0; i < G_N_ELEMENTS(keys); i++)
-		json_object_set(object, keys[i], json_object_get(body, keys[i]));
+	for (const char *const *key = wait->keys; *key; key++)
+		json_object_set(object, *key, json_object_get(body, *key));
 	http_request_reply(wait->request, 200, object);
 }
 
@@ -78,7 +77,7 @@ static void done(int status, json_t *body, const GError *error, void *data)
 		http_request_fail(wait->request, 503,
 				  "the local scheduler of cluster '%s' cannot be asked: %s",
 				  remote_link_cluster(wait->link)->name, error->message);
-	else if (!json_is_string(json_object_get(body, "output")))
+	else if (!json_object_get(body, wait->keys[0]))
 		http_request_fail(wait->request, 503,
 				  "the local scheduler of cluster '%s' answers rubbish",
 				  remote_link_cluster(wait->link)->name);
@@ -103,28 +102,46 @@ static bool query_number(struct http_request *request, const char *key, uint64_t
 	return true;
 }
 
-/* The task whose output is asked for, if it has any and who asks may see it. */
-static const struct engine_task *find(struct http_request *request,
-				      const struct run_session *session, const char *number,
-				      uint32_t *ret_task)
+/* Finds the task whose output is asked for, if it has any and who asks may see it. */
+static bool find(struct http_request *request, const struct run_session *session,
+		 const char *number, uint32_t *ret_task)
 {
-	const struct engine_task *task;
-
 	if (!task_api_find(request, session, number, ret_task) ||
 	    !service_api_may_task(request, session, *ret_task))
-		return NULL;
-	task = engine_task(session->engine, *ret_task);
-	if (task->attempts > 0)
-		return task;
+		return false;
+	if (engine_task(session->engine, *ret_task)->attempts > 0)
+		return true;
 	http_request_fail(request, 404, "task %u has not been started", *ret_task);
-	return NULL;
+	return false;
+}
+
+/* Asks for what is at `below` the task. */
+static void begin(struct http_request *request, const struct run_session *session, uint32_t index,
+		  const char *below, const char *const *keys)
+{
+	const struct engine_task *task = engine_task(session->engine, index);
+	struct output_wait *wait = g_new0(struct output_wait, 1);
+
+	*wait = (struct output_wait){
+		.request = request,
+		.session = session,
+		.path = g_strdup_printf("/v1/tasks/%s-%" PRId64 "-%u-%u/%s",
+					session->plan->experiment, session->run, index,
+					task->attempts, below),
+		.keys = keys,
+		.task = index,
+		.attempt = task->attempts,
+		.cluster = task->cluster,
+	};
+	http_request_on_cancel(request, cancelled, wait);
+	ask(wait);
 }
 
 void output_api_get(struct http_request *request, const struct run_session *session,
 		    const char *number)
 {
-	const struct engine_task *task;
-	struct output_wait *wait;
+	static const char *const keys[] = {"output", "from", "next", "ended", NULL};
+	g_autofree char *below = NULL;
 	uint64_t from;
 	uint64_t attempt;
 	uint64_t wait_s;
@@ -132,25 +149,22 @@ void output_api_get(struct http_request *request, const struct run_session *sess
 
 	if (!query_number(request, "from", INT32_MAX, &from) ||
 	    !query_number(request, "attempt", UINT32_MAX, &attempt) ||
-	    !query_number(request, "wait_s", 60, &wait_s))
+	    !query_number(request, "wait_s", 60, &wait_s) ||
+	    !find(request, session, number, &index))
 		return;
-	task = find(request, session, number, &index);
-	if (!task)
-		return;
-	if (attempt > 0 && attempt != task->attempts)
+	if (attempt > 0 && attempt != engine_task(session->engine, index)->attempts)
 		from = 0;
-	wait = g_new0(struct output_wait, 1);
-	*wait = (struct output_wait){
-		.request = request,
-		.session = session,
-		.path = g_strdup_printf("/v1/tasks/%s-%" PRId64 "-%u-%u/output?from=%" PRIu64
-					"&wait_s=%" PRIu64,
-					session->plan->experiment, session->run, index,
-					task->attempts, from, MIN(wait_s, (uint64_t)WAIT_MAX_S)),
-		.task = index,
-		.attempt = task->attempts,
-		.cluster = task->cluster,
-	};
-	http_request_on_cancel(request, cancelled, wait);
-	ask(wait);
+	below = g_strdup_printf("output?from=%" PRIu64 "&wait_s=%" PRIu64, from,
+				MIN(wait_s, (uint64_t)WAIT_MAX_S));
+	begin(request, session, index, below, keys);
+}
+
+void output_api_files(struct http_request *request, const struct run_session *session,
+		      const char *number)
+{
+	static const char *const keys[] = {"files", "skipped", NULL};
+	uint32_t index;
+
+	if (find(request, session, number, &index))
+		begin(request, session, index, "files", keys);
 }

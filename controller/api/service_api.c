@@ -6,10 +6,12 @@
 #include <pwd.h>
 #include <string.h>
 
+#include "common/benchmark.h"
 #include "common/json.h"
 #include "controller/api/fleet_api.h"
 #include "controller/api/task_api.h"
 #include "controller/engine/engine.h"
+#include "controller/run/run_service_scripts.h"
 
 /* Actions of a task that are shown at most. */
 #define ACTIONS_MAX 1000
@@ -76,7 +78,8 @@ static void fail(struct http_request *request, const GError *error)
 /* Submitting. */
 
 static const char *const order_keys[] = {"type", "count", "name", "key", "held", "utility_max",
-					 "constant_s", "zero_s", "deadline_s", NULL};
+					 "constant_s", "zero_s", "deadline_s", "script", "cores",
+					 "time_s", NULL};
 
 static bool G_GNUC_PRINTF(2, 3) wrong(GError **error, const char *format, ...)
 {
@@ -131,7 +134,32 @@ static bool get_number(const json_t *body, const char *key, double *ret_value, G
 	return json_is_number(value) || wrong(error, "%s: not a number", key);
 }
 
-static bool read_order(const json_t *body, struct run_service_order *ret_order, GError **error)
+/* The type that is named, or one for scripts of so many cores that may run for so long. */
+static bool choose_type(const struct config *config, const json_t *body,
+			struct run_service_order *order, GError **error)
+{
+	double cores = 1;
+	double time_s = 0;
+
+	if (!get_number(body, "cores", &cores, error) || !get_number(body, "time_s", &time_s, error))
+		return false;
+	if (order->type && (given(body, "cores") || given(body, "time_s")))
+		return wrong(error, "type: it says cores and time_s already; leave them out, or it");
+	if (order->type)
+		return true;
+	if (!given(body, "script") || !given(body, "time_s"))
+		return wrong(error, "type: missing; give the type of the task, or of a script "
+				    "time_s and cores");
+	if (!(cores >= 1 && cores <= BENCHMARK_RANKS_MAX && time_s > 0))
+		return wrong(error, "give cores from 1 to %d and time_s above 0",
+			     BENCHMARK_RANKS_MAX);
+	order->type = run_service_script_type(config, (uint32_t)ceil(cores), time_s);
+	return order->type || wrong(error, "no type for scripts has %g cores for %g s; "
+					   "`virtbed clusters` lists the types", cores, time_s);
+}
+
+static bool read_order(const struct config *config, const json_t *body,
+		       struct run_service_order *ret_order, GError **error)
 {
 	double count = 1;
 
@@ -152,8 +180,8 @@ static bool read_order(const json_t *body, struct run_service_order *ret_order, 
 	    !get_number(body, "zero_s", &ret_order->zero_s, error) ||
 	    !get_number(body, "deadline_s", &ret_order->deadline_s, error))
 		return false;
-	if (!ret_order->type)
-		return wrong(error, "type: missing; give the type of the task");
+	if (!choose_type(config, body, ret_order, error))
+		return false;
 	if (!(count >= 1 && count <= RUN_SERVICE_COUNT_MAX && count == floor(count)))
 		return wrong(error, "count: %g is not a number from 1 to %d", count,
 			     RUN_SERVICE_COUNT_MAX);
@@ -164,11 +192,22 @@ static bool read_order(const json_t *body, struct run_service_order *ret_order, 
 	return true;
 }
 
+static bool read_script(const json_t *body, struct task_script **ret_script, GError **error)
+{
+	g_autoptr(GError) reason = NULL;
+
+	if (!given(body, "script"))
+		return true;
+	*ret_script = task_script_parse(given(body, "script"), &reason);
+	return *ret_script || wrong(error, "%s", reason->message);
+}
+
 void service_api_submit(struct http_request *request, const struct run_session *session,
 			const json_t *body)
 {
 	struct service_peer peer;
 	struct run_service_order order;
+	g_autoptr(task_script_t) script = NULL;
 	g_autoptr(GError) error = NULL;
 	uint32_t first;
 	uint32_t count;
@@ -178,8 +217,10 @@ void service_api_submit(struct http_request *request, const struct run_session *
 	if (!is_served(request, session))
 		return;
 	peer = service_peer_of(request);
-	done = read_order(body, &order, &error);
+	done = read_order(session->config, body, &order, &error) &&
+	       read_script(body, &script, &error);
 	if (done) {
+		order.script = script;
 		order.user = peer.user;
 		order.uid = peer.uid;
 		done = run_service_submit(session->service, &order, &first, &count, &error);

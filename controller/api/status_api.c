@@ -129,6 +129,12 @@ static void get_output(struct http_request *request, const char *const *argument
 	output_api_get(request, ((struct status_api *)data)->session, arguments[0]);
 }
 
+static void get_files(struct http_request *request, const char *const *arguments, json_t *body,
+		      void *data)
+{
+	output_api_files(request, ((struct status_api *)data)->session, arguments[0]);
+}
+
 static void get_decisions(struct http_request *request, const char *const *arguments, json_t *body,
 			  void *data)
 {
@@ -178,6 +184,7 @@ static const struct http_route routes[] = {
 	{"POST", "/v1/tasks/*/migrate", migrate_task, HTTP_ROLE_USER},
 	{"POST", "/v1/tasks", post_tasks, HTTP_ROLE_USER},
 	{"GET", "/v1/tasks/*/output", get_output, HTTP_ROLE_USER},
+	{"GET", "/v1/tasks/*/files", get_files, HTTP_ROLE_USER},
 	{"GET", "/v1/tasks/*/decisions", get_decisions, HTTP_ROLE_VIEWER},
 	{"POST", "/v1/tasks/*/cancel", cancel_task, HTTP_ROLE_USER},
 	{"POST", "/v1/tasks/*/hold", hold_task, HTTP_ROLE_USER},

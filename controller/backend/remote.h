@@ -34,6 +34,12 @@ struct remote_run {
 	/* All ranks of a task run, `launch_s` after start(). May be NULL. */
 	void (*launched)(double time_s, uint32_t task, uint32_t attempt, double launch_s,
 			 void *data);
+	/*
+	 * Adds to the body of a PUT (docs/api.md, Tasks) whose the task is, and its script. False with
+	 * `error`: it cannot be started. May be NULL: tasks are nobody's. It has data of its own.
+	 */
+	bool (*describe)(uint32_t task, json_t *body, void *data, GError **error);
+	void *describe_data;
 	/* On shared hosts: what the VMs of a task that runs make of their share. May be NULL. */
 	void (*delivered)(double time_s, uint32_t task, uint32_t attempt,
 			  const struct remote_share *share, void *data);
@@ -84,6 +90,8 @@ void remote_backend_wait_asked(struct backend *backend, double timeout_s);
  */
 void remote_backend_kill_strangers(struct backend *backend);
 
-/* Deadline of a type in a cluster: `task_deadline_s`, or 10 x its ETC, or 600 s where there is
- * none. */
+/*
+ * Deadline of a type in a cluster: the time that scripts of it may take; else `task_deadline_s`, or 10 x
+ * its ETC, or 600 s where there is none.
+ */
 double remote_deadline_s(const struct config *config, uint32_t type, uint32_t cluster);

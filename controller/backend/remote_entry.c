@@ -138,6 +138,10 @@ void remote_entry_take(struct remote_entry *entry, const struct remote_task *tas
 		return;
 	if (entry->adopted && task->requested_ns)
 		entry->start_ns = task->requested_ns;
+	/* It waited for VMs that were booted anew for its user: that is none of its time. */
+	if (!entry->queued && !entry->started && task->queued_ns &&
+	    task->requested_ns > entry->start_ns)
+		entry->start_ns = task->requested_ns;
 	take_places(entry, task);
 	report_begun(entry, task);
 	if (task->started_ns && task->state != REMOTE_TASK_STARTING)
@@ -183,7 +187,7 @@ static json_t *task_body(const struct remote_entry *entry)
 	for (uint32_t i = 0; i < entry->nodes_count; i++)
 		json_array_append_new(nodes, json_integer(entry->nodes[i]));
 	json_t *body = json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", type->name,
-				 "benchmark", type->benchmark, "class", type->class_, "ranks",
+				 "benchmark", type->benchmark, "class", type->class_ ?: "S", "ranks",
 				 (int)type->cores, "repetitions", (int)type->repetitions, "nodes",
 				 nodes, "deadline_s", entry->deadline_s);
 
@@ -279,9 +283,15 @@ static void put_done(int status, json_t *body, const GError *error, void *data)
 
 void remote_entry_start(struct remote_entry *entry)
 {
+	const struct remote_run *run = &entry->remote->run;
 	g_autofree char *path = remote_entry_path(entry);
 	g_autoptr(json_t) body = task_body(entry);
+	g_autoptr(GError) error = NULL;
 
+	if (run->describe && !run->describe(entry->task, body, run->describe_data, &error)) {
+		put_refused(entry, 400, error);
+		return;
+	}
 	remote_link_send(remote_entry_link(entry), "PUT", path, body, put_done, entry);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
 #include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include "controller/cli/client.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/fields.h"
+#include "controller/cli/script_files.h"
 
 /* `virtbed output`: what a task has printed so far; with -f also what comes until it has ended. */
 
@@ -160,14 +162,63 @@ static int print(struct reading *reading)
 	return COMMAND_DONE;
 }
 
+/* Files. */
+
+/* What a guest says of its files is shown like other texts of theirs. */
+static int write_files(struct client *client, const char *directory, const json_t *answer)
+{
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach (json_object_get(answer, "files"), i, entry) {
+		g_autoptr(GError) error = NULL;
+		g_autofree char *name = field_line(entry, "name");
+
+		if (script_files_write(directory, entry, &error))
+			printf("%s\n", name);
+		else
+			client->status = command_fail(COMMAND_FAILED, client->name, "%s",
+						      error->message);
+	}
+	json_array_foreach (json_object_get(answer, "skipped"), i, entry) {
+		g_autoptr(json_t) object = json_pack("{s:O}", "why", entry);
+		g_autofree char *line = field_line(object, "why");
+
+		client->status = command_fail(COMMAND_FAILED, client->name, "not kept: %s", line);
+	}
+	return client->status;
+}
+
+static int fetch_files(struct reading *reading, const char *directory)
+{
+	struct client *client = reading->client;
+	g_autofree char *path = g_strdup_printf("/v1/tasks/%" PRIu64 "/files", reading->task);
+	g_autoptr(json_t) answer = client_get(client, path);
+
+	if (!answer)
+		return client->status;
+	if (client->json) {
+		client_print_json(answer);
+		return COMMAND_DONE;
+	}
+	if (g_mkdir_with_parents(directory, 0777) < 0)
+		return command_fail(COMMAND_FAILED, client->name, "cannot make '%s': %s", directory,
+				    g_strerror(errno));
+	return write_files(client, directory, answer);
+}
+
 int cmd_output(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
 	gboolean follows = FALSE;
+	g_autofree char *files = NULL;
 	struct reading reading = {.client = &client};
 	const GOptionEntry entries[] = {
 		{"follow", 'f', 0, G_OPTION_ARG_NONE, &follows,
 		 "Print what comes until the task has ended; exit status 0 if it completed", NULL},
+		{"files", 'F', 0, G_OPTION_ARG_FILENAME, &files,
+		 "Put the files that came out of a script below this directory, and print their "
+		 "names", "DIR"},
 		{NULL},
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new("TASK");
@@ -179,8 +230,12 @@ int cmd_output(int argc, char **argv)
 		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
 	if (follows && client.json)
 		return command_fail(COMMAND_BAD, client.name, "give --follow or --json, not both");
+	if (follows && files)
+		return command_fail(COMMAND_BAD, client.name, "give --follow or --files, not both");
 	if (!client_open_for_task(&client, argv + 1, &reading.task))
 		return client.status;
 	reading.answered_ns = clock_now_ns();
+	if (files)
+		return fetch_files(&reading, files);
 	return (follows ? follow : print)(&reading);
 }

@@ -133,6 +133,20 @@ static bool parse(struct client *client, struct submission *submission, gboolean
 	const GOptionEntry entries[] = {
 		{"count", 'n', 0, G_OPTION_ARG_INT, &submission->count,
 		 "How many such tasks (default 1)", "N"},
+		{"array", 0, 0, G_OPTION_ARG_INT, &submission->count,
+		 "The same; each script finds its place, from 0, in VIRTBED_INDEX", "N"},
+		{"script", 's', 0, G_OPTION_ARG_FILENAME, &submission->script,
+		 "Run this script, on the first of the task's nodes", "FILE"},
+		{"type", 't', 0, G_OPTION_ARG_STRING, &submission->type,
+		 "As a task of this type, which must be one for scripts", "TYPE"},
+		{"time", 'T', 0, G_OPTION_ARG_STRING, &submission->time,
+		 "Instead of a type: it runs no longer than that", "TIME"},
+		{"cores", 'C', 0, G_OPTION_ARG_INT, &submission->cores,
+		 "... on so many cores (default 1)", "N"},
+		{"stage-in", 'i', 0, G_OPTION_ARG_FILENAME_ARRAY, &submission->stage_in,
+		 "Put this file into its directory; may be repeated", "FILE"},
+		{"stage-out", 'o', 0, G_OPTION_ARG_FILENAME_ARRAY, &submission->stage_out,
+		 "Keep this file or directory of its directory in the end; may be repeated", "NAME"},
 		{"name", 0, 0, G_OPTION_ARG_STRING, &submission->name,
 		 "A name for people, shown by queue", "NAME"},
 		{"hold", 0, 0, G_OPTION_ARG_NONE, &submission->held,
@@ -151,13 +165,28 @@ static bool parse(struct client *client, struct submission *submission, gboolean
 		 "Wait until all have ended; exit status 0 if all completed", NULL},
 		{NULL},
 	};
-	g_autoptr(GOptionContext) context = g_option_context_new("TYPE");
+	g_autoptr(GOptionContext) context = g_option_context_new("TYPE | --script FILE ... [-- ARGUMENT...]");
 
 	client_add_options(client, context, entries);
 	g_option_context_set_summary(
-		context, "Submits tasks of a type to the controller and prints their numbers, one a "
-			 "line.\nTIME is seconds, or 90s, 10m, 1h30m, 2d.");
+		context, "Submits tasks of a type, or a script, to the controller and prints their "
+			 "numbers, one a line.\nTIME is seconds, or 90s, 10m, 1h30m, 2d.");
 	return g_option_context_parse(context, argc, argv, error);
+}
+
+/* The words are a type or, with a script, its arguments; the "--" before them stays in argv. */
+static bool take_words(struct submission *submission, int argc, char **argv)
+{
+	char **words = argv + 1 + (argc > 1 && g_str_equal(argv[1], "--"));
+
+	if (submission->script) {
+		submission->arguments = g_strdupv(words);
+		return true;
+	}
+	if (submission->type || g_strv_length(words) != 1)
+		return submission->type && g_strv_length(words) == 0;
+	submission->type = g_strdup(words[0]);
+	return true;
 }
 
 static int run(struct client *client, struct submission *submission, int argc, char **argv)
@@ -168,13 +197,13 @@ static int run(struct client *client, struct submission *submission, int argc, c
 
 	if (!parse(client, submission, &wait, &argc, &argv, &error))
 		return command_fail(COMMAND_BAD, client->name, "%s", error->message);
-	if (argc != 2)
+	if (!take_words(submission, argc, argv))
 		return command_fail(COMMAND_BAD, client->name,
-				    "give one TYPE of task, as `virtbed clusters` lists them; try "
-				    "--help");
+				    "give one TYPE of task, as `virtbed clusters` lists them, or a "
+				    "--script; try --help");
 	if (!submission->key)
 		submission->key = g_uuid_string_random();
-	body = submission_body(submission, argv[1], &error);
+	body = submission_body(submission, &error);
 	if (!body)
 		return command_fail(COMMAND_BAD, client->name, "%s", error->message);
 	return client_open(client) ? submit(client, body, wait) : client->status;
@@ -186,10 +215,6 @@ int cmd_submit(int argc, char **argv)
 	struct submission submission = {.count = 1, .utility = (double)NAN};
 	int status = run(&client, &submission, argc, argv);
 
-	g_free(submission.name);
-	g_free(submission.key);
-	g_free(submission.constant);
-	g_free(submission.zero_at);
-	g_free(submission.deadline);
+	submission_clear(&submission);
 	return status;
 }

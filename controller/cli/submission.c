@@ -5,6 +5,7 @@
 
 #include "common/duration.h"
 #include "common/json.h"
+#include "controller/cli/script_files.h"
 
 G_DEFINE_QUARK(virtbed-submission, submission_error)
 
@@ -53,7 +54,54 @@ static bool set_worth(json_t *body, const struct submission *submission, GError 
 	return true;
 }
 
-json_t *submission_body(const struct submission *submission, const char *type, GError **error)
+/* What runs, and as what: a type, or a script that has one or is given one by its size. */
+static bool set_work(json_t *body, const struct submission *submission, GError **error)
+{
+	json_t *script;
+
+	if (!submission->script && (submission->time || submission->cores || submission->stage_in ||
+				    submission->stage_out))
+		return refuse(error, "--time, --cores, --stage-in and --stage-out are for a "
+				     "--script");
+	if (submission->type && (submission->time || submission->cores))
+		return refuse(error, "--type says which cores and how much time; leave out --cores "
+				     "and --time, or it");
+	if (submission->script && !submission->type && !submission->time)
+		return refuse(error, "--script: say how long it may run with --time, or give its "
+				     "--type");
+	if (submission->cores < 0)
+		return refuse(error, "--cores: give a number from 1");
+	if (submission->type)
+		json_object_set_new(body, "type", json_string(submission->type));
+	if (submission->cores)
+		json_object_set_new(body, "cores", json_integer(submission->cores));
+	if (!set_duration(body, "time_s", "--time", submission->time, error))
+		return false;
+	if (!submission->script)
+		return true;
+	script = script_files_read(submission->script, submission->arguments, submission->stage_in,
+				   submission->stage_out, error);
+	if (script)
+		json_object_set_new(body, "script", script);
+	return script != NULL;
+}
+
+void submission_clear(struct submission *submission)
+{
+	g_free(submission->name);
+	g_free(submission->key);
+	g_free(submission->constant);
+	g_free(submission->zero_at);
+	g_free(submission->deadline);
+	g_free(submission->type);
+	g_free(submission->time);
+	g_free(submission->script);
+	g_strfreev(submission->arguments);
+	g_strfreev(submission->stage_in);
+	g_strfreev(submission->stage_out);
+}
+
+json_t *submission_body(const struct submission *submission, GError **error)
 {
 	g_autoptr(json_t) body = json_object();
 
@@ -67,9 +115,8 @@ json_t *submission_body(const struct submission *submission, const char *type, G
 		refuse(error, "--utility: give a number above 0 and below 1e9");
 		return NULL;
 	}
-	if (!set_worth(body, submission, error))
+	if (!set_worth(body, submission, error) || !set_work(body, submission, error))
 		return NULL;
-	json_object_set_new(body, "type", json_string(type));
 	json_object_set_new(body, "count", json_integer(submission->count));
 	if (submission->name)
 		json_object_set_new(body, "name", json_string(submission->name));

@@ -12,13 +12,23 @@ struct submission {
 	double utility;                     /* NAN: the controller's default */
 	char *constant, *zero_at, *deadline; /* durations as typed; NULL: none */
 	gboolean held;
+	char *type;          /* NULL: to be chosen for the script by the next two */
+	int cores;           /* 0: not said */
+	char *time;          /* a duration as typed; NULL: not said */
+	char *script;        /* path of a script to run; NULL: a benchmark */
+	char **arguments;    /* its arguments, NULL-terminated; NULL: none */
+	char **stage_in;     /* paths of files to go in with it, likewise */
+	char **stage_out;    /* names of what is to come out, likewise */
 };
 
 /*
- * The body for a type. Returns a new reference, or NULL with `error` that names the option and says
+ * The body for it. Returns a new reference, or NULL with `error` that names the option and says
  * what it takes.
  */
-json_t *submission_body(const struct submission *submission, const char *type, GError **error);
+json_t *submission_body(const struct submission *submission, GError **error);
+
+/* Frees its texts. */
+void submission_clear(struct submission *submission);
 
 #define SUBMISSION_ERROR (submission_error_quark())
 GQuark submission_error_quark(void);

@@ -8,7 +8,9 @@
 
 static bool fits(const struct run_bench *bench, uint32_t type)
 {
-	return config_type_fits(&bench->config->types[type], bench->cluster);
+	const struct config_type *one = &bench->config->types[type];
+
+	return !config_type_is_script(one) && config_type_fits(one, bench->cluster);
 }
 
 static uint32_t width(const struct run_bench *bench, uint32_t type)

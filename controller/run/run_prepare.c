@@ -113,6 +113,8 @@ static bool check_estimates(const struct run_request *request, const struct conf
 			    GError **error)
 {
 	const char *path = request->config_path;
+	double etc_s;
+	double eec_j;
 
 	if (config->environment)
 		return true; /* its execution times are there, or it would not be one */
@@ -122,7 +124,8 @@ static bool check_estimates(const struct run_request *request, const struct conf
 			const char *cluster = config->clusters[j].name;
 
 			if (!config_type_fits(&config->types[i], &config->clusters[j]) ||
-			    config_estimate(config, type, cluster))
+			    config_expectation(config, &config->types[i], &config->clusters[j],
+					       &etc_s, &eec_j))
 				continue;
 			return refuse(error,
 				      "%s: there is no estimate for type '%s' on cluster '%s'; "

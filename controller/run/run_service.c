@@ -12,6 +12,7 @@
 #include "controller/run/run_record.h"
 #include "controller/run/run_reload.h"
 #include "controller/run/run_service_private.h"
+#include "controller/run/run_service_scripts.h"
 
 #define READY_S 300.0
 
@@ -359,6 +360,8 @@ static bool open_run(struct run_service *service, bool going_on, GError **error)
 		.note = run_record_note,
 		.sample = run_record_sample,
 		.launched = run_record_launched,
+		.describe = run_service_describe,
+		.describe_data = service,
 		.delivered = run_record_delivered,
 		.data = session,
 	};

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/task_script.h"
 #include "controller/run/run_session.h"
 #include "controller/store/store_service.h"
 
@@ -56,6 +57,7 @@ bool run_service_reload(struct run_service *service, char **ret_text, GError **e
 /* What somebody wants done; borrowed. */
 struct run_service_order {
 	const char *type;
+	const struct task_script *script; /* for a type of scripts; NULL: none */
 	uint32_t count;      /* so many tasks of it, 1 to RUN_SERVICE_COUNT_MAX */
 	const char *name;    /* NULL: none */
 	const char *key;     /* NULL: none; the same again, by the same user, submits nothing */

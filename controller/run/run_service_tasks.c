@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "controller/run/run_service_private.h"
+#include "controller/run/run_service_scripts.h"
 
 /* What is worth the same for ever is so for 31 years. */
 #define FOREVER_S 1e9
@@ -122,9 +123,11 @@ static char *known_types(const struct config *config)
 	return g_string_free(names, FALSE);
 }
 
-static bool check_type(const struct config *config, const char *name, GError **error)
+static bool check_type(const struct config *config, const struct run_service_order *order,
+		       GError **error)
 {
 	uint32_t row;
+	const char *name = order->type;
 	const struct config_type *type = find_type(config, name, &row);
 	g_autofree char *known = NULL;
 
@@ -133,6 +136,11 @@ static bool check_type(const struct config *config, const char *name, GError **e
 		return refuse(error, RUN_SERVICE_ERROR_INPUT,
 			      "type: unknown type '%.64s'; known: %s", name, known);
 	}
+	if (config_type_is_script(type) != (order->script != NULL))
+		return refuse(error, RUN_SERVICE_ERROR_INPUT,
+			      order->script ? "type: '%s' is a benchmark and runs no script"
+					    : "script: missing; tasks of type '%s' are scripts",
+			      name);
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		if (config_type_fits(type, &config->clusters[i]))
 			return true;
@@ -181,7 +189,7 @@ static bool check_times(const struct run_service_order *order, GError **error)
 static bool check_order(const struct run_service *service, const struct run_service_order *order,
 			GError **error)
 {
-	if (!check_type(service->session->config, order->type, error) ||
+	if (!check_type(service->session->config, order, error) ||
 	    !check_text("name", order->name, error) || !check_text("key", order->key, error))
 		return false;
 	if (order->count < 1 || order->count > RUN_SERVICE_COUNT_MAX)
@@ -281,6 +289,17 @@ static void log_submitted(const struct run_service_order *order, uint32_t first)
 		    order->type, order->held ? ", held" : "");
 }
 
+/* Before its tasks are on record: one without its script could not be started. */
+static bool keep_script(struct run_service *service, const struct run_service_order *order,
+			uint32_t first, GError **error)
+{
+	g_autoptr(GError) reason = NULL;
+
+	return run_service_keep_script(service->session, first, order->script, &reason) ||
+	       refuse(error, RUN_SERVICE_ERROR_REFUSED, "the script cannot be kept: %s",
+		      reason->message);
+}
+
 bool run_service_submit(struct run_service *service, const struct run_service_order *order,
 			uint32_t *ret_first, uint32_t *ret_count, GError **error)
 {
@@ -294,6 +313,8 @@ bool run_service_submit(struct run_service *service, const struct run_service_or
 	}
 	if (!check_order(service, order, error) || !check_room(service, order->count, error) ||
 	    !make_safe(service, error))
+		return false;
+	if (order->script && !keep_script(service, order, first, error))
 		return false;
 	for (uint32_t i = 0; i < order->count; i++) {
 		GError *reason = NULL;

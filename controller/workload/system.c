@@ -36,10 +36,7 @@ static gboolean set_pair(struct sched_system *system, const struct config *confi
 
 	if (!config_type_fits(type, c))
 		return TRUE;
-
-	const struct config_estimate *estimate = config_estimate(config, type->name, c->name);
-
-	if (!estimate) {
+	if (!config_expectation(config, type, c, &system->etc_s[cell], &system->eec_j[cell])) {
 		g_set_error(
 			error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM,
 			"estimates: none for type \"%s\" on cluster \"%s\", where it fits; add it "
@@ -47,8 +44,6 @@ static gboolean set_pair(struct sched_system *system, const struct config *confi
 			type->name, c->name);
 		return FALSE;
 	}
-	system->etc_s[cell] = estimate->etc_s;
-	system->eec_j[cell] = estimate->eec_j;
 	system->nodes[row * system->clusters_count + cluster] = workload_nodes(type, c);
 	return TRUE;
 }

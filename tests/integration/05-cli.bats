@@ -206,6 +206,15 @@ refused() {
 @test "verbs for tasks and nodes refuse what makes no sense" {
 	export VIRTBED_URI=unix:$BATS_TEST_TMPDIR/none.sock
 	refused "give one TYPE" virtbed submit
+	refused "give one TYPE" virtbed submit IS.2 CG.2
+	refused "give one TYPE" virtbed submit IS.2 --type CG.2
+	refused "are for a --script" virtbed submit IS.2 --stage-in "$0"
+	refused "say how long it may run" virtbed submit --script "$0"
+	refused "leave out --cores and --time" virtbed submit --script "$0" --type T --time 1m
+	refused "/nonexistent" virtbed submit --script /nonexistent --time 1m
+	refused "'../x' is no path below" virtbed submit --script "$BATS_TEST_FILENAME" --time 1m --stage-out ../x
+	refused "appears twice" virtbed submit --script "$BATS_TEST_FILENAME" --time 1m --stage-in "$BATS_TEST_FILENAME"
+	refused "not both" virtbed output 1 --follow --files x
 	refused "--count: 0 is no number of tasks" virtbed submit IS.2 --count 0
 	refused '--deadline: "soon" is no time span' virtbed submit IS.2 --deadline soon
 	refused "--constant needs --zero-at" virtbed submit IS.2 --constant 10m

@@ -7,10 +7,13 @@
 
 static void assert_body(const struct submission *submission, const char *expected)
 {
+	struct submission typed = *submission;
 	g_autoptr(GError) error = NULL;
-	g_autoptr(json_t) body = submission_body(submission, "IS.2", &error);
+	g_autoptr(json_t) body = NULL;
 	g_autoptr(json_t) wanted = document(expected);
 
+	typed.type = (char *)"IS.2";
+	body = submission_body(&typed, &error);
 	g_assert_no_error(error);
 	g_assert_true(json_equal(body, wanted));
 }
@@ -50,12 +53,18 @@ static void test_refused(void)
 		 "--constant must not be longer"},
 		{{.count = 1, .utility = 1, .zero_at = (char *)"1m", .deadline = (char *)"1m"},
 		 "--deadline says all"},
+		{{.count = 1, .utility = 1, .time = (char *)"1m"}, "for a --script"},
+		{{.count = 1, .utility = 1, .script = (char *)"x"}, "--time"},
+		{{.count = 1, .utility = 1, .script = (char *)"x", .time = (char *)"1m",
+		  .type = (char *)"T"}, "--type says"},
+		{{.count = 1, .utility = 1, .script = (char *)"x", .time = (char *)"never"},
+		 "--time: \"never\""},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GError) error = NULL;
 
-		g_assert_null(submission_body(&cases[i].submission, "IS.2", &error));
+		g_assert_null(submission_body(&cases[i].submission, &error));
 		g_assert_error(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION);
 		g_assert_nonnull(strstr(error->message, cases[i].words));
 	}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/cli/script_files.h"
+
+#include <gio/gio.h>
+#include <sys/stat.h>
+
+#include "common/file_names.h"
+#include "common/json.h"
+#include "common/task_script.h"
+#include "controller/cli/fields.h"
+
+static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	*error = g_error_new_valist(TASK_SCRIPT_ERROR, TASK_SCRIPT_ERROR_INPUT, format, arguments);
+	va_end(arguments);
+	return false;
+}
+
+/* Its permissions go along; a program can be started in any case. */
+static bool add_file(json_t *files, const char *path, bool program, GError **error)
+{
+	g_autofree char *name = g_path_get_basename(path);
+	g_autofree char *bytes = NULL;
+	g_autofree char *data = NULL;
+	struct stat about;
+	gsize length;
+
+	if (stat(path, &about) == 0 && about.st_size > TASK_SCRIPT_BYTES_MAX)
+		return refuse(error, "'%s' has more than %d KiB, which is what goes into a task",
+			      path, TASK_SCRIPT_BYTES_MAX >> 10);
+	if (!g_file_get_contents(path, &bytes, &length, error))
+		return false;
+	data = g_base64_encode((const guchar *)bytes, length);
+	json_array_append_new(files, json_pack("{s:s, s:i, s:s}", "name", name, "mode",
+					       program ? 0700 : (int)(about.st_mode & 0700),
+					       "data", data));
+	return true;
+}
+
+static json_t *texts_json(char *const *texts)
+{
+	json_t *array = json_array();
+
+	for (; texts && *texts; texts++)
+		json_array_append_new(array, json_string(*texts));
+	return array;
+}
+
+json_t *script_files_read(const char *path, char *const *arguments, char *const *stage_in,
+			  char *const *stage_out, GError **error)
+{
+	g_autofree char *program = g_path_get_basename(path);
+	g_autoptr(json_t) files = json_array();
+	g_autoptr(json_t) object = NULL;
+	g_autoptr(task_script_t) script = NULL;
+
+	if (!add_file(files, path, true, error))
+		return NULL;
+	for (; stage_in && *stage_in; stage_in++)
+		if (!add_file(files, *stage_in, false, error))
+			return NULL;
+	object = json_pack("{s:s, s:o, s:o, s:O}", "program", program, "arguments",
+			   texts_json(arguments), "results", texts_json(stage_out), "files", files);
+	script = task_script_parse(object, error);
+	return script ? task_script_to_json(script) : NULL;
+}
+
+bool script_files_write(const char *directory, const json_t *file, GError **error)
+{
+	const char *name = field_text(file, "name") ?: "";
+	gsize length;
+	guchar *data = g_base64_decode(field_text(file, "data") ?: "", &length);
+	g_autoptr(GBytes) bytes = g_bytes_new_take(data, length);
+	g_autofree char *sum = g_compute_checksum_for_bytes(G_CHECKSUM_SHA256, bytes);
+
+	if (!file_name_ok(name))
+		return refuse(error, "a file's name leads out of '%s', or is none", directory);
+	if (g_strcmp0(field_text(file, "sha256"), sum) != 0)
+		return refuse(error, "'%s' came with another checksum", name);
+	return file_name_write(directory, name, bytes, (int)field_integer(file, "mode"), error);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_service_scripts.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "controller/run/run_service_private.h"
+
+/* Whom the kernel, too, takes for nobody. */
+#define NOBODY 65534
+
+const char *run_service_script_type(const struct config *config, uint32_t cores, double time_s)
+{
+	const struct config_type *best = NULL;
+
+	for (uint32_t i = 0; i < config->types_count; i++) {
+		const struct config_type *type = &config->types[i];
+
+		if (!config_type_is_script(type) || type->cores < cores || type->time_s < time_s)
+			continue;
+		if (!best || type->time_s < best->time_s ||
+		    (type->time_s <= best->time_s && type->cores < best->cores))
+			best = type;
+	}
+	return best ? best->name : NULL;
+}
+
+static char *script_path(const struct run_session *session, uint32_t first)
+{
+	g_autofree char *name = g_strdup_printf("%u.json", first);
+
+	return g_build_filename(session->dir, "scripts", name, NULL);
+}
+
+bool run_service_keep_script(const struct run_session *session, uint32_t first,
+			     const struct task_script *script, GError **error)
+{
+	g_autofree char *path = script_path(session, first);
+	g_autofree char *directory = g_path_get_dirname(path);
+	g_autoptr(json_t) object = task_script_to_json(script);
+	g_autofree char *text = json_text(object);
+
+	g_mkdir(directory, 0700); /* where that fails the file tells why */
+	return g_file_set_contents_full(path, text, -1,
+					G_FILE_SET_CONTENTS_CONSISTENT |
+						G_FILE_SET_CONTENTS_DURABLE,
+					0600, error);
+}
+
+static bool add_script(const struct run_session *session, uint32_t first, json_t *body,
+		       GError **error)
+{
+	g_autofree char *path = script_path(session, first);
+	g_autofree char *text = NULL;
+	gsize length;
+	json_t *script;
+
+	if (!g_file_get_contents(path, &text, &length, error))
+		return false;
+	script = json_parse(text, length, "script that was kept", error);
+	if (script)
+		json_object_set_new(body, "script", script);
+	return script != NULL;
+}
+
+static bool is_script(const struct config *config, const char *type)
+{
+	for (uint32_t i = 0; i < config->types_count; i++)
+		if (g_str_equal(config->types[i].name, type))
+			return config_type_is_script(&config->types[i]);
+	return false;
+}
+
+/* Its VMs may have to be booted anew first: so it waits for its turn. */
+bool run_service_describe(uint32_t task, json_t *body, void *data, GError **error)
+{
+	const struct run_service *service = data;
+	const struct run_session *session = service->session;
+	const struct store_submission *submission = run_service_submission(service, task);
+
+	if (!submission)
+		return true;
+	json_object_set_new(body, "user",
+			    json_integer(submission->uid >= 0 ? submission->uid : NOBODY));
+	json_object_set_new(body, "queue", json_true());
+	if (submission->count > 1) {
+		json_object_set_new(body, "index", json_integer(task - submission->first));
+		json_object_set_new(body, "count", json_integer(submission->count));
+	}
+	return !is_script(session->config, submission->type) ||
+	       add_script(session, submission->first, body, error);
+}
