@@ -373,7 +373,19 @@ struct config_service {
 	uint32_t tasks_max;        /* tasks that it can take in its life, 1 to 1e6; default 100000 */
 	double retention_days;     /* how long samples, decisions and events are kept, > 0; default 30 */
 	char *group;               /* whose members may use its socket, too; NULL: nobody else */
-	char *listen;              /* a second address, "http://127.0.0.1:PORT"; NULL: none */
+	char *listen;              /* a second address, http on loopback or https; NULL: none */
+	char *certificate;         /* file; for https */
+	char *key;                 /* of the certificate; file that nobody else can read */
+};
+
+/*
+ * How daemons on different machines know one another: every one has a certificate of the same CA. On each
+ * machine the files are its own.
+ */
+struct config_tls {
+	char *ca;          /* file: whose certificates are trusted */
+	char *certificate; /* file: what this machine's daemons show */
+	char *key;         /* of the certificate; file that nobody else can read */
 };
 
 /* What an emulated blade's BMC speaks. */
@@ -426,6 +438,7 @@ struct config {
 	struct config_workload *workload;
 	struct config_experiment *experiment;
 	struct config_service *service; /* NULL: the defaults (config_service_of()) */
+	struct config_tls *tls; /* NULL: all daemons are on one machine, or their connections are tunnelled */
 	struct config_lab *lab; /* NULL: real blades */
 	struct config_environment *environment; /* NULL: the configured types and workload */
 	struct config_study *study; /* never NULL after config_load() */

@@ -116,10 +116,13 @@ static bool check_scheduler(const struct check *check, const struct config_clust
 {
 	g_autoptr(GError) reason = NULL;
 
-	if (!cluster->local_scheduler ||
-	    http_client_check_address(cluster->local_scheduler, &reason))
+	if (!cluster->local_scheduler)
 		return true;
-	return fail(check, "%s.local_scheduler: %s", key, reason->message);
+	if (!http_client_check_address(cluster->local_scheduler, &reason))
+		return fail(check, "%s.local_scheduler: %s", key, reason->message);
+	return check->config->tls || !g_str_has_prefix(cluster->local_scheduler, "https:") ||
+	       fail(check, "%s.local_scheduler: https needs the section tls: ca, certificate and "
+			   "key, by which daemons know one another", key);
 }
 
 /* Names of idle states as the kernel has them: POLL, C1, C1E, C7s, C10, C6-SKX, C1_ACPI. */

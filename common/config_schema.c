@@ -377,6 +377,15 @@ static const cyaml_schema_field_t service_fields[] = {
 	FLOAT(OPTIONAL, struct config_service, retention_days),
 	STRING(OPTIONAL, struct config_service, group),
 	STRING(OPTIONAL, struct config_service, listen),
+	STRING(OPTIONAL, struct config_service, certificate),
+	STRING(OPTIONAL, struct config_service, key),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_field_t tls_fields[] = {
+	STRING(NEEDED, struct config_tls, ca),
+	STRING(NEEDED, struct config_tls, certificate),
+	STRING(NEEDED, struct config_tls, key),
 	CYAML_FIELD_END
 };
 
@@ -393,6 +402,8 @@ static const cyaml_schema_field_t config_fields[] = {
 				experiment_fields),
 	CYAML_FIELD_MAPPING_PTR("service", OPTIONAL | CYAML_FLAG_POINTER, struct config, service,
 				service_fields),
+	CYAML_FIELD_MAPPING_PTR("tls", OPTIONAL | CYAML_FLAG_POINTER, struct config, tls,
+				tls_fields),
 	CYAML_FIELD_MAPPING_PTR("lab", OPTIONAL | CYAML_FLAG_POINTER, struct config, lab,
 				lab_fields),
 	CYAML_FIELD_MAPPING_PTR("environment", OPTIONAL | CYAML_FLAG_POINTER, struct config,

@@ -63,5 +63,9 @@ char *config_service_check(const struct config *config)
 	if (service->group && !good_group(service->group))
 		return g_strdup_printf("service.group: '%s' cannot be the name of a group",
 				       service->group);
+	if (!service->certificate != !service->key)
+		return g_strdup("service.certificate, service.key: give both or none");
+	if (service->listen && g_str_has_prefix(service->listen, "https:") && !service->key)
+		return g_strdup("service.listen: https needs service.certificate and service.key");
 	return NULL;
 }

@@ -36,6 +36,8 @@ struct http_client {
 	char *user;
 	char *password;
 	char *header;
+	char *certificate;
+	char *key;
 };
 
 /* One request on its way. */
@@ -91,6 +93,8 @@ static void client_unref(struct http_client *client)
 	g_free(client->user);
 	g_free(client->password);
 	g_free(client->header);
+	g_free(client->certificate);
+	g_free(client->key);
 	g_free(client);
 }
 
@@ -409,6 +413,8 @@ void http_client_identify(struct http_client *client, const struct http_client_i
 	replace(&client->user, identity->user);
 	replace(&client->password, identity->password);
 	replace(&client->header, identity->header);
+	replace(&client->certificate, identity->certificate);
+	replace(&client->key, identity->key);
 }
 
 const char *http_client_answer_header(const struct http_client *client, const char *name)
@@ -469,6 +475,11 @@ static void set_identity(struct transfer *transfer)
 	const struct http_client *client = transfer->client;
 	CURL *easy = transfer->easy;
 
+	curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	if (client->certificate) {
+		curl_easy_setopt(easy, CURLOPT_SSLCERT, client->certificate);
+		curl_easy_setopt(easy, CURLOPT_SSLKEY, client->key);
+	}
 	if (client->ca_file)
 		curl_easy_setopt(easy, CURLOPT_CAINFO, client->ca_file);
 	if (client->insecure) {

@@ -7,7 +7,7 @@
 
 /*
  * JSON over HTTP on the GLib main loop, by libcurl's multi interface. An address is
- * "unix:/path/to/socket" or "http(s)://host:port". Requests of one client share its connections;
+ * "unix:/path/to/socket" or "http(s)://host:port"; TLS is 1.2 or later. Requests of one client share its connections;
  * proxies in the environment are ignored and redirections are not followed.
  */
 struct http_client;
@@ -43,6 +43,8 @@ struct http_client_identity {
 	const char *user;     /* Basic authentication, sent with every request; NULL: none */
 	const char *password; /* goes with it */
 	const char *header;   /* one more line for every request, "Name: value"; NULL: none */
+	const char *certificate; /* PEM file shown to a server that asks for one; NULL: none */
+	const char *key;      /* of the certificate, a PEM file */
 };
 
 /* Sets the identity of the requests from now on; everything is copied. */

@@ -27,7 +27,9 @@ struct http_listener {
 	GSocket *socket;
 	char *address;
 	char *socket_path; /* to be removed, or NULL */
-	GTlsCertificate *certificate;
+	bool local;		     /* a Unix socket, or on loopback */
+	GTlsCertificate *certificate; /* NULL: no TLS */
+	GTlsDatabase *clients;	     /* whose certificates they must show; NULL: none need be */
 	GMainContext *context;
 	GSource *source; /* waits for connections, or to try again */
 	http_accepted_f accepted;
@@ -59,6 +61,27 @@ static void pause_watching(struct http_listener *listener)
 	g_source_attach(listener->source, listener->context);
 }
 
+/* GIO leaves it to us on the server's side: nothing may be wrong with a client's certificate. */
+static gboolean on_client_certificate(GTlsConnection *tls, GTlsCertificate *certificate,
+				      GTlsCertificateFlags errors, gpointer data)
+{
+	return errors == 0;
+}
+
+/* TLS over a connection; the handshake comes with the first bytes that are read. */
+static GIOStream *wrap(const struct http_listener *listener, GIOStream *connection)
+{
+	GIOStream *tls = g_tls_server_connection_new(connection, listener->certificate, NULL);
+
+	if (tls && listener->clients) {
+		g_tls_connection_set_database(G_TLS_CONNECTION(tls), listener->clients);
+		g_object_set(tls, "authentication-mode", G_TLS_AUTHENTICATION_REQUIRED, NULL);
+		g_signal_connect(tls, "accept-certificate", G_CALLBACK(on_client_certificate),
+				 NULL);
+	}
+	return tls;
+}
+
 /* A peer that is gone already has no address, and gets no answer. */
 static void hand_over(struct http_listener *listener, GSocket *socket)
 {
@@ -73,10 +96,8 @@ static void hand_over(struct http_listener *listener, GSocket *socket)
 		g_socket_set_option(socket, IPPROTO_TCP, TCP_NODELAY, TRUE, NULL);
 	g_object_set_data_full(G_OBJECT(remote), SOCKET_KEY, g_object_ref(socket), g_object_unref);
 	connection = g_socket_connection_factory_create_connection(socket);
-	stream = listener->certificate
-			 ? g_tls_server_connection_new(G_IO_STREAM(connection),
-						       listener->certificate, NULL)
-			 : G_IO_STREAM(g_object_ref(connection));
+	stream = listener->certificate ? wrap(listener, G_IO_STREAM(connection))
+				       : G_IO_STREAM(g_object_ref(connection));
 	if (stream)
 		listener->accepted(stream, local, remote, listener->data);
 }
@@ -157,24 +178,29 @@ static bool listen_unix(struct http_listener *listener, const char *path, GError
 		return false;
 	}
 	listener->socket_path = g_strdup(path);
+	listener->local = true;
 	listener->address = g_strconcat("unix:", path, NULL);
 	return true;
 }
 
-/* The loopback address of a URI "SCHEME://HOST:PORT", or NULL with `error`. */
-static GSocketAddress *loopback_address(const char *address, const char *scheme, GError **error)
+/* The address of a URI "SCHEME://HOST:PORT", on loopback unless it is https; or NULL with `error`. */
+static GSocketAddress *inet_address(const char *address, const char *scheme, GError **error)
 {
+	const bool secure = strcmp(scheme, "https") == 0;
 	g_autoptr(GUri) uri = g_uri_parse(address, G_URI_FLAGS_NONE, NULL);
 	g_autoptr(GInetAddress) host = NULL;
 
 	if (uri && strcmp(g_uri_get_scheme(uri), scheme) == 0 && g_uri_get_host(uri) &&
 	    g_uri_get_port(uri) >= 0)
 		host = g_inet_address_new_from_string(g_uri_get_host(uri));
-	if (host && g_inet_address_get_is_loopback(host))
+	if (host && (secure || g_inet_address_get_is_loopback(host)))
 		return g_inet_socket_address_new(host, (guint16)g_uri_get_port(uri));
 	g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
-		    "cannot listen on \"%s\": expected %s%s://127.0.0.1:PORT", address,
-		    strcmp(scheme, "https") == 0 ? "" : "unix:/PATH or ", scheme);
+		    secure ? "cannot listen on \"%s\": expected https://ADDRESS:PORT, with the address "
+			     "in digits"
+			   : "cannot listen on \"%s\": expected unix:/PATH or http://127.0.0.1:PORT, or "
+			     "https with a certificate and a key",
+		    address);
 	return NULL;
 }
 
@@ -192,13 +218,15 @@ static char *bound_address(GSocket *socket, const char *scheme, GError **error)
 			       g_inet_socket_address_get_port(G_INET_SOCKET_ADDRESS(bound)));
 }
 
-static bool listen_loopback(struct http_listener *listener, const char *address, GError **error)
+static bool listen_inet(struct http_listener *listener, const char *address, GError **error)
 {
 	const char *scheme = listener->certificate ? "https" : "http";
-	g_autoptr(GSocketAddress) where = loopback_address(address, scheme, error);
+	g_autoptr(GSocketAddress) where = inet_address(address, scheme, error);
 
 	if (!where)
 		return false;
+	listener->local = g_inet_address_get_is_loopback(
+		g_inet_socket_address_get_address(G_INET_SOCKET_ADDRESS(where)));
 	listener->socket = g_socket_new(g_socket_address_get_family(where), G_SOCKET_TYPE_STREAM,
 					G_SOCKET_PROTOCOL_TCP, error);
 	if (!listener->socket)
@@ -211,20 +239,62 @@ static bool listen_loopback(struct http_listener *listener, const char *address,
 	return listener->address != NULL;
 }
 
-struct http_listener *http_listener_new(const char *address, GTlsCertificate *certificate,
+bool http_tls_check_key(const char *key, GError **error)
+{
+	struct stat status;
+	const bool there = stat(key, &status) == 0;
+
+	if (there && !(status.st_mode & 0077))
+		return true;
+	if (!there)
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_TRUST,
+			    "the key '%s' cannot be read: %s", key, g_strerror(errno));
+	else
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_TRUST,
+			    "others can read the key '%s'; chmod 600 it, and replace it if somebody "
+			    "did", key);
+	return false;
+}
+
+static bool read_tls(struct http_listener *listener, const struct http_tls *tls, GError **error)
+{
+	g_autoptr(GError) reason = NULL;
+
+	if (!http_tls_check_key(tls->key, error))
+		return false;
+	listener->certificate =
+		g_tls_certificate_new_from_files(tls->certificate, tls->key, &reason);
+	if (!listener->certificate) {
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_TRUST,
+			    "the certificate '%s' with the key '%s' is of no use: %s",
+			    tls->certificate, tls->key, reason->message);
+		return false;
+	}
+	if (!tls->client_ca)
+		return true;
+	listener->clients = g_tls_file_database_new(tls->client_ca, &reason);
+	if (!listener->clients)
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_TRUST,
+			    "the CA's certificates '%s' are of no use: %s", tls->client_ca,
+			    reason->message);
+	return listener->clients != NULL;
+}
+
+struct http_listener *http_listener_new(const char *address, const struct http_tls *tls,
 					http_accepted_f accepted, void *data, GError **error)
 {
 	g_autoptr(http_listener_t) listener = g_new0(struct http_listener, 1);
 	bool bound;
 
-	listener->certificate = certificate ? g_object_ref(certificate) : NULL;
 	listener->context = g_main_context_ref_thread_default();
 	listener->accepted = accepted;
 	listener->data = data;
-	if (!certificate && g_str_has_prefix(address, "unix:/"))
+	if (tls && !read_tls(listener, tls, error))
+		return NULL;
+	if (!tls && g_str_has_prefix(address, "unix:/"))
 		bound = listen_unix(listener, address + strlen("unix:"), error);
 	else
-		bound = listen_loopback(listener, address, error);
+		bound = listen_inet(listener, address, error);
 	if (!bound)
 		return NULL;
 	g_socket_set_blocking(listener->socket, FALSE);
@@ -246,6 +316,7 @@ void http_listener_free(struct http_listener *listener)
 		g_socket_close(listener->socket, NULL);
 	g_clear_object(&listener->socket);
 	g_clear_object(&listener->certificate);
+	g_clear_object(&listener->clients);
 	if (listener->socket_path)
 		unlink(listener->socket_path);
 	g_main_context_unref(listener->context);
@@ -269,6 +340,11 @@ bool http_listener_share(struct http_listener *listener, gid_t group, GError **e
 const char *http_listener_address(const struct http_listener *listener)
 {
 	return listener->address;
+}
+
+bool http_listener_is_local(const struct http_listener *listener)
+{
+	return listener->local;
 }
 
 GSocket *http_listener_socket(GSocketAddress *remote)

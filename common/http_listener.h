@@ -7,7 +7,8 @@
 
 /*
  * Where an HTTP server listens: a Unix socket ("unix:/path", mode 0600, a stale socket file is
- * replaced) or a loopback address ("http://127.0.0.1:port", or https with a certificate). On the
+ * replaced), a loopback address ("http://127.0.0.1:port") or, with TLS, any address of this machine
+ * ("https://0.0.0.0:port"): nothing that goes over a network is unencrypted. On the
  * main context that was the thread's default when it was made.
  *
  * libsoup has a listener of its own, but the one of 3.2 (Debian 12) keeps the descriptor of every
@@ -15,6 +16,16 @@
  * that fails.
  */
 struct http_listener;
+
+/* With what a server speaks TLS: PEM files, read when it is made. */
+struct http_tls {
+	const char *certificate; /* its own, and those between it and its CA */
+	const char *key;	 /* of the certificate; nobody but its owner may be able to read it */
+	const char *client_ca;	 /* who shows no certificate of these CAs gets no answer; NULL: anybody does */
+};
+
+/* Whether a key is its owner's secret. False with `error` (HTTP_ERROR_TRUST): others can read it, or we cannot. */
+bool http_tls_check_key(const char *key, GError **error);
 
 /*
  * Somebody connected: `stream` can be read and written, `remote` is the peer's address, by which
@@ -24,11 +35,11 @@ typedef void (*http_accepted_f)(GIOStream *stream, GSocketAddress *local, GSocke
 				void *data);
 
 /*
- * Starts to listen on `address`; with `certificate` (kept) it speaks TLS. Returns NULL with `error`
- * (HTTP_ERROR_ADDRESS, or G_IO_ERROR) set on failure; a socket on which another process answers is
- * not replaced.
+ * Starts to listen on `address`, by TLS (1.2 or later) if `tls` is not NULL. Returns NULL with `error`
+ * (HTTP_ERROR_ADDRESS, HTTP_ERROR_TRUST for files that cannot be gone by, or G_IO_ERROR) set on failure; a
+ * socket on which another process answers is not replaced.
  */
-struct http_listener *http_listener_new(const char *address, GTlsCertificate *certificate,
+struct http_listener *http_listener_new(const char *address, const struct http_tls *tls,
 					http_accepted_f accepted, void *data, GError **error);
 
 /* Stops listening and removes the socket file; NULL is allowed. What was accepted lives on. */
@@ -41,6 +52,9 @@ bool http_listener_share(struct http_listener *listener, gid_t group, GError **e
 
 /* Where it listens, with the real port where 0 was given. Borrowed. */
 const char *http_listener_address(const struct http_listener *listener);
+
+/* Whether only processes of this machine can connect. */
+bool http_listener_is_local(const struct http_listener *listener);
 
 /* The socket that an address which `accepted` got came from (borrowed), or NULL: another address. */
 GSocket *http_listener_socket(GSocketAddress *remote);

@@ -332,7 +332,10 @@ static bool is_loopback(const char *host)
 	return address && g_inet_address_get_is_loopback(address);
 }
 
-/* Whether a browser asks for another site's page: it sends that as Origin, or thinks that we are it. */
+/*
+ * Whether a browser asks for another site's page: it sends that as Origin, or thinks that we are it. What we are
+ * called on a network, our certificate says.
+ */
 static bool is_foreign(const struct http_server *server, SoupServerMessage *message)
 {
 	SoupMessageHeaders *headers = soup_server_message_get_request_headers(message);
@@ -342,7 +345,7 @@ static bool is_foreign(const struct http_server *server, SoupServerMessage *mess
 
 	if (origin && (!site || !host || g_ascii_strcasecmp(site + 3, host) != 0))
 		return true;
-	if (!host || is_loopback(host))
+	if (!host || is_loopback(host) || !http_listener_is_local(server->listener))
 		return false;
 	/* Programs call a Unix socket what they like; names with dots come from browsers, through a tunnel. */
 	return !g_str_has_prefix(http_listener_address(server->listener), "unix:") || strchr(host, '.');
@@ -519,22 +522,15 @@ static void on_accepted(GIOStream *stream, GSocketAddress *local, GSocketAddress
 struct http_server *http_server_new(const char *address, const struct http_route *routes,
 				    void *data, GError **error)
 {
-	g_autoptr(http_server_t) server = create(routes, data);
-
-	server->listener = http_listener_new(address, NULL, on_accepted, server, error);
-	return server->listener ? g_steal_pointer(&server) : NULL;
+	return http_server_new_tls(address, NULL, routes, data, error);
 }
 
-struct http_server *http_server_new_tls(const char *address, const char *certificate,
-					const char *key, const struct http_route *routes,
-					void *data, GError **error)
+struct http_server *http_server_new_tls(const char *address, const struct http_tls *tls,
+					const struct http_route *routes, void *data,
+					GError **error)
 {
 	g_autoptr(http_server_t) server = create(routes, data);
-	g_autoptr(GTlsCertificate) tls =
-		g_tls_certificate_new_from_files(certificate, key, error);
 
-	if (!tls)
-		return NULL;
 	server->listener = http_listener_new(address, tls, on_accepted, server, error);
 	return server->listener ? g_steal_pointer(&server) : NULL;
 }

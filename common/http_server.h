@@ -7,9 +7,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/http_listener.h"
+
 /*
  * A JSON API on the GLib main loop, by libsoup. Listens on a Unix socket ("unix:/path", mode 0600,
- * a stale socket file is replaced) or on loopback ("http://127.0.0.1:port"). Request bodies larger
+ * a stale socket file is replaced), on loopback ("http://127.0.0.1:port") or, with TLS, on any address of this
+ * machine ("https://0.0.0.0:port"). Request bodies larger
  * than 1 MiB are refused with 413, bodies that are not JSON with 400, unknown paths with 404, known
  * paths with another method with 405; every error body is {"error": "..."}.
  *
@@ -71,13 +74,10 @@ typedef struct http_identity (*http_guard_f)(const char *authorization, int64_t 
 struct http_server *http_server_new(const char *address, const struct http_route *routes,
 				    void *data, GError **error);
 
-/*
- * The same with TLS, on loopback ("https://127.0.0.1:port") only: `certificate` and `key` are PEM
- * files.
- */
-struct http_server *http_server_new_tls(const char *address, const char *certificate,
-					const char *key, const struct http_route *routes,
-					void *data, GError **error);
+/* The same with TLS where `tls` is not NULL: then the address is one of https. */
+struct http_server *http_server_new_tls(const char *address, const struct http_tls *tls,
+					const struct http_route *routes, void *data,
+					GError **error);
 
 /*
  * From now on `guard` decides. Whom it does not know is answered 401, on every path but those of

@@ -12,6 +12,7 @@
 #include "common/lab_state.h"
 #include "common/notify.h"
 #include "common/output.h"
+#include "common/peer_tls.h"
 #include "local-sched/api/api.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/scheduler.h"
@@ -61,7 +62,7 @@ static bool parse_options(int argc, char **argv, struct options *options, GError
 		{"cluster", 0, 0, G_OPTION_ARG_STRING, &options->cluster, "Cluster to serve",
 		 "NAME"},
 		{"listen", 0, 0, G_OPTION_ARG_STRING, &options->listen,
-		 "Where to serve the API", "unix:PATH|http://127.0.0.1:PORT"},
+		 "Where to serve the API", "unix:PATH|http://127.0.0.1:PORT|https://ADDRESS:PORT"},
 		{"state", 0, 0, G_OPTION_ARG_FILENAME, &options->state,
 		 "Where to keep tasks and events", "DIR"},
 		{"image", 0, 0, G_OPTION_ARG_FILENAME, &options->image,
@@ -159,12 +160,14 @@ static int serve(const struct scheduler_settings *settings, const char *address)
 	g_autofree char *text = NULL;
 	g_autoptr(GError) error = NULL;
 	guint watchdog;
+	struct http_tls tls;
 
 	gvir_event_register();
 	virt_error_quiet();
 	scheduler = scheduler_new(settings, &error);
 	if (scheduler)
-		api = api_new(address, scheduler, &error);
+		api = api_new(address, peer_tls_server(settings->config->tls, address, &tls),
+			      scheduler, &error);
 	if (!api) {
 		log_error("%s", error->message);
 		return error->domain == SCHEDULER_ERROR ? STATUS_USAGE : STATUS_FAILED;

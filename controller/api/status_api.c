@@ -247,7 +247,10 @@ struct status_api *status_api_new(const char *address, struct run_session *sessi
 
 bool status_api_listen(struct status_api *api, const char *address, GError **error)
 {
-	api->browsers = http_server_new(address, routes, api, error);
+	struct http_tls tls;
+
+	api->browsers = http_server_new_tls(
+		address, run_session_tls(address, api->session->config, &tls), routes, api, error);
 	if (!api->browsers)
 		return false;
 	api->tokens = token_book_new(api->session->dir);

@@ -33,7 +33,7 @@ struct remote_fleet *remote_fleet_new(const struct config *config, const char *c
 	fleet->meters = g_ptr_array_new();
 	for (uint32_t i = 0; i < config->clusters_count; i++) {
 		struct remote_link *link =
-			remote_link_new(&config->clusters[i], i, addresses[i], &reason);
+			remote_link_new(&config->clusters[i], i, addresses[i], config->tls, &reason);
 
 		if (!link) {
 			g_set_error(error, REMOTE_ERROR, REMOTE_ERROR_ADDRESS,

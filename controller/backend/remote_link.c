@@ -2,7 +2,7 @@
 #include "controller/backend/remote_link.h"
 
 #include "common/clock.h"
-#include "common/http_client.h"
+#include "common/peer_tls.h"
 #include "controller/backend/remote_link_private.h"
 
 #define NODES_INTERVAL_S 5.0
@@ -72,9 +72,10 @@ static guint tick_ms(const struct remote_link *link)
 }
 
 struct remote_link *remote_link_new(const struct config_cluster *cluster, uint32_t index,
-				    const char *address, GError **error)
+				    const char *address, const struct config_tls *tls,
+				    GError **error)
 {
-	struct http_client *client = http_client_new(address, error);
+	struct http_client *client = peer_tls_client(tls, address, error);
 	struct remote_link *link;
 
 	if (!client)
@@ -82,7 +83,8 @@ struct remote_link *remote_link_new(const struct config_cluster *cluster, uint32
 	link = g_new0(struct remote_link, 1);
 	link->address = g_strdup(address);
 	link->client = client;
-	link->events_client = http_client_new(address, NULL);
+	link->tls = tls;
+	link->events_client = peer_tls_client(tls, address, NULL);
 	link->cluster = cluster;
 	link->index = index;
 	link->away_s = REMOTE_LINK_AWAY_S;

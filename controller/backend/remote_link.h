@@ -53,11 +53,12 @@ struct remote_listener {
 
 /*
  * Starts to talk to the local scheduler of `cluster` (borrowed, like `listener`, which may be
- * changed at any time through remote_link_listen()) at `address`. Returns NULL with `error` for a
- * bad address.
+ * changed at any time through remote_link_listen()) at `address`, as whom `tls` says (borrowed, may be
+ * NULL). Returns NULL with `error` for a bad address, or a key that is no secret.
  */
 struct remote_link *remote_link_new(const struct config_cluster *cluster, uint32_t index,
-				    const char *address, GError **error);
+				    const char *address, const struct config_tls *tls,
+				    GError **error);
 /* Drops what is under way. NULL is allowed. */
 void remote_link_free(struct remote_link *link);
 

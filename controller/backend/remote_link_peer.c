@@ -5,6 +5,7 @@
 #include "common/clock.h"
 #include "common/http_client.h"
 #include "common/json.h"
+#include "common/peer_tls.h"
 #include "controller/backend/remote_link_private.h"
 
 #define REQUEST_TIMEOUT_S 10.0
@@ -145,7 +146,7 @@ static bool same_text(const json_t *a, const json_t *b, const char *key)
 static void drop_events(struct remote_link *link)
 {
 	http_client_free(link->events_client);
-	link->events_client = http_client_new(link->address, NULL);
+	link->events_client = peer_tls_client(link->tls, link->address, NULL);
 	link->events_pending = false;
 }
 

@@ -31,6 +31,7 @@ struct remote_link {
 	uint32_t index;
 	const struct remote_listener *listener;
 	char *address;
+	const struct config_tls *tls; /* of the configuration; NULL: none */
 	struct http_client *client;
 	struct http_client *events_client; /* of its own: a long poll in vain can be dropped */
 	struct remote_clock clock;

@@ -55,23 +55,30 @@ void client_add_options(struct client *client, GOptionContext *context, const GO
 		g_option_context_add_main_entries(context, former, NULL);
 }
 
-/* Shows who asks, where a Unix socket does not. */
-static bool show_token(struct client *client, GError **error)
+/* Overwrites a secret and frees it. */
+static void wipe(char *secret)
 {
-	struct http_client_identity identity = {0};
-	g_autofree char *header = NULL;
+	if (secret)
+		explicit_bzero(secret, strlen(secret));
+	g_free(secret);
+}
+
+/* Shows who asks, where a Unix socket does not, to whom the certificate says that it is. */
+static bool identify(struct client *client, GError **error)
+{
+	const char *ca_file = g_getenv("VIRTBED_CA_FILE");
+	struct http_client_identity identity = {.ca_file = ca_file && *ca_file ? ca_file : NULL};
+	char *header = NULL;
 	char *token;
 
 	if (!client_token_read(client->address, &token, error))
 		return false;
-	if (!token)
-		return true;
-	header = g_strconcat("Authorization: Bearer ", token, NULL);
+	if (token)
+		header = g_strconcat("Authorization: Bearer ", token, NULL);
 	identity.header = header;
 	http_client_identify(client->http, &identity);
-	explicit_bzero(header, strlen(header));
-	explicit_bzero(token, strlen(token));
-	g_free(token);
+	wipe(header);
+	wipe(token);
 	return true;
 }
 
@@ -87,7 +94,7 @@ bool client_open(struct client *client)
 	client->address = run_address_find(client->uri, client->dir, &error);
 	if (client->address)
 		client->http = http_client_new(client->address, &error);
-	if (client->http && show_token(client, &error))
+	if (client->http && identify(client, &error))
 		return true;
 	command_fail(COMMAND_BAD, client->name, "%s", error->message);
 	return false;

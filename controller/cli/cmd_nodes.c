@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "common/config.h"
-#include "common/http_client.h"
 #include "common/json.h"
+#include "common/peer_tls.h"
 #include "controller/cli/client.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/tables.h"
@@ -17,9 +17,9 @@
 #define ASK_TIMEOUT_S 5.0
 
 /* The nodes of the local scheduler at `address`, a new reference. */
-static json_t *ask(const char *address, GError **error)
+static json_t *ask(const struct config_tls *tls, const char *address, GError **error)
 {
-	g_autoptr(http_client_t) client = http_client_new(address, error);
+	g_autoptr(http_client_t) client = peer_tls_client(tls, address, error);
 	g_autoptr(json_t) answer = NULL;
 	json_t *nodes;
 
@@ -70,14 +70,11 @@ static void print_table(const json_t *nodes)
 }
 
 /* The addresses of the configuration's running local schedulers. */
-static char **addresses_of(const char *path, GError **error)
+static char **addresses_of(const struct config *config, const char *path, GError **error)
 {
-	g_autoptr(config_t) config = config_load(path, error);
 	g_autoptr(GStrvBuilder) addresses = g_strv_builder_new();
 	uint32_t count = 0;
 
-	if (!config)
-		return NULL;
 	for (uint32_t i = 0; i < config->clusters_count; i++) {
 		if (!config->clusters[i].local_scheduler)
 			continue;
@@ -91,7 +88,8 @@ static char **addresses_of(const char *path, GError **error)
 	return NULL;
 }
 
-static int list(const char *name, char *const *addresses, gboolean as_json)
+static int list(const char *name, const struct config_tls *tls, char *const *addresses,
+		gboolean as_json)
 {
 	g_autoptr(json_t) all = json_array();
 	g_autoptr(json_t) document = NULL;
@@ -99,7 +97,7 @@ static int list(const char *name, char *const *addresses, gboolean as_json)
 
 	for (gsize i = 0; addresses[i]; i++) {
 		g_autoptr(GError) error = NULL;
-		g_autoptr(json_t) nodes = ask(addresses[i], &error);
+		g_autoptr(json_t) nodes = ask(tls, addresses[i], &error);
 
 		if (nodes)
 			json_array_extend(all, nodes);
@@ -168,6 +166,7 @@ static bool parse(struct client *client, struct arguments *arguments, int *argc,
 
 static int run(struct client *client, struct arguments *arguments, int argc, char **argv)
 {
+	g_autoptr(config_t) config = NULL;
 	g_autoptr(GError) error = NULL;
 
 	if (!parse(client, arguments, &argc, &argv, &error))
@@ -182,11 +181,11 @@ static int run(struct client *client, struct arguments *arguments, int argc, cha
 		return command_fail(COMMAND_BAD, client->name,
 				    "--cluster, --uri and --run are for a controller: leave out the "
 				    "configuration and --at");
-	if (!arguments->at)
-		arguments->at = addresses_of(argv[1], &error);
+	if (!arguments->at && (config = config_load(argv[1], &error)))
+		arguments->at = addresses_of(config, argv[1], &error);
 	if (!arguments->at)
 		return command_fail(COMMAND_BAD, client->name, "%s", error->message);
-	return list(client->name, arguments->at, client->json);
+	return list(client->name, config ? config->tls : NULL, arguments->at, client->json);
 }
 
 int cmd_nodes(int argc, char **argv)

@@ -10,9 +10,9 @@
 
 #include "common/clock.h"
 #include "common/config_files.h"
-#include "common/http_client.h"
 #include "common/json.h"
 #include "common/lab_state.h"
+#include "common/peer_tls.h"
 #include "controller/run/run_check_rows.h"
 #include "controller/run/run_child.h"
 #include "controller/run/run_lock.h"
@@ -110,7 +110,7 @@ static bool add_subject(struct inspection *inspection, uint32_t index, GError **
 
 	subject->cluster = cluster;
 	g_ptr_array_add(inspection->subjects, subject);
-	subject->client = http_client_new(address, error);
+	subject->client = peer_tls_client(inspection->config->tls, address, error);
 	return subject->client &&
 	       (cluster->local_scheduler || start_scheduler(inspection, subject, address, error));
 }

@@ -11,6 +11,7 @@
 #include "controller/run/run_meters.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_prepare_service.h"
+#include "controller/run/run_session.h"
 #include "controller/store/store.h"
 
 static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
@@ -315,14 +316,16 @@ static void default_image(struct config *config)
 }
 
 /* Found out before anything is started: by listening there for a moment. */
-static bool check_listen(const char *address, GError **error)
+static bool check_listen(const char *address, const struct config *config, GError **error)
 {
 	g_autoptr(http_listener_t) listener = NULL;
 	g_autoptr(GError) reason = NULL;
+	struct http_tls tls;
 
 	if (!address)
 		return true;
-	listener = http_listener_new(address, NULL, NULL, NULL, &reason);
+	listener = http_listener_new(address, run_session_tls(address, config, &tls), NULL, NULL,
+				     &reason);
 	return listener || refuse(error, "--listen: %s", reason->message);
 }
 
@@ -334,9 +337,10 @@ static bool check_plan(const struct run_request *request, const struct run_prepa
 	const char *path = request->config_path;
 
 	if (plan->serve)
-		return check_listen(plan->listen, error) &&
+		return check_listen(plan->listen, prepared->config, error) &&
 		       check_estimates(request, prepared->config, error);
-	if (!check_policies(request, prepared, error) || !check_listen(plan->listen, error))
+	if (!check_policies(request, prepared, error) ||
+	    !check_listen(plan->listen, prepared->config, error))
 		return false;
 	if (!plan->run)
 		return true;
@@ -411,7 +415,7 @@ bool run_prepare(const struct run_request *request, bool (*stopped)(void *data),
 	if (request->serve &&
 	    (!(prepared->plan->api = run_prepare_service_address(request, prepared->config,
 								   error)) ||
-	     !check_listen(prepared->plan->api, error)))
+	     !check_listen(prepared->plan->api, prepared->config, error)))
 		return false;
 	set_addresses(prepared);
 	return true;

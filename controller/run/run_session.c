@@ -108,6 +108,17 @@ void run_session_note(struct run_session *session, double time_s, const char *ki
 		run_session_store_failed(session, error);
 }
 
+const struct http_tls *run_session_tls(const char *address, const struct config *config,
+				       struct http_tls *ret_tls)
+{
+	const struct config_service service = config_service_of(config);
+
+	if (!g_str_has_prefix(address, "https:") || !service.key)
+		return NULL;
+	*ret_tls = (struct http_tls){.certificate = service.certificate, .key = service.key};
+	return ret_tls;
+}
+
 double run_session_run_s(const struct run_session *session)
 {
 	const struct config_experiment *experiment = session->config->experiment;

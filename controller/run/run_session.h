@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/config.h"
+#include "common/http_listener.h"
 #include "controller/backend/remote_fleet.h"
 #include "controller/run/run_plan.h"
 #include "controller/run/run_progress.h"
@@ -65,6 +66,13 @@ void run_session_note(struct run_session *session, double time_s, const char *ki
 
 /* Stops the session with what a failed write to the store said. Takes over `error`. */
 void run_session_store_failed(struct run_session *session, GError *error);
+
+/*
+ * With what a controller speaks TLS at `address`: fills in *ret_tls with the files of the configuration
+ * (borrowed) and returns it; NULL where it does not, or has no certificate.
+ */
+const struct http_tls *run_session_tls(const char *address, const struct config *config,
+				       struct http_tls *ret_tls);
 
 /* What a run takes at most: duration, baseline, and a little for nodes to settle. Seconds. */
 double run_session_run_s(const struct run_session *session);

@@ -356,14 +356,15 @@ static const struct http_route routes[] = {
 	{NULL, NULL, NULL},
 };
 
-struct api *api_new(const char *address, struct scheduler *scheduler, GError **error)
+struct api *api_new(const char *address, const struct http_tls *tls, struct scheduler *scheduler,
+		    GError **error)
 {
 	g_autoptr(api_t) api = g_new0(struct api, 1);
 
 	api->scheduler = scheduler;
 	api->waiters = g_ptr_array_new_with_free_func(waiter_free);
 	api->outputs = output_api_new(scheduler);
-	api->server = http_server_new(address, routes, api, error);
+	api->server = http_server_new_tls(address, tls, routes, api, error);
 	if (!api->server)
 		return NULL;
 	scheduler_listen(scheduler, on_change, api);

@@ -3,6 +3,7 @@
 
 #include <glib.h>
 
+#include "common/http_listener.h"
 #include "local-sched/scheduler.h"
 
 /*
@@ -13,10 +14,11 @@ struct api;
 typedef struct api api_t;
 
 /*
- * Serves `scheduler` (borrowed) on `address` ("unix:/path" or "http://127.0.0.1:port"). Returns
- * NULL with `error` if it cannot listen there.
+ * Serves `scheduler` (borrowed) on `address` ("unix:/path", "http://127.0.0.1:port" or, with `tls`, which
+ * is NULL otherwise, "https://address:port"). Returns NULL with `error` if it cannot listen there.
  */
-struct api *api_new(const char *address, struct scheduler *scheduler, GError **error);
+struct api *api_new(const char *address, const struct http_tls *tls, struct scheduler *scheduler,
+		    GError **error);
 
 /* Stops serving; NULL is allowed. */
 void api_free(struct api *api);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/http_client.h"
 #include "common/json.h"
+#include "common/peer_tls.h"
 #include "local-sched/power/sampler.h"
 
 #define ASK_TIMEOUT_S 5.0
@@ -218,10 +218,12 @@ static json_t *failed_cluster_json(const struct config_cluster *cluster, const c
 }
 
 /* Asks a running local scheduler for its hosts. */
-static void add_remote(json_t *hosts, const struct config_cluster *cluster)
+static void add_remote(json_t *hosts, const struct config *config,
+		       const struct config_cluster *cluster)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(http_client_t) client = http_client_new(cluster->local_scheduler, &error);
+	g_autoptr(http_client_t) client =
+		peer_tls_client(config->tls, cluster->local_scheduler, &error);
 	g_autoptr(json_t) energy = NULL;
 	g_autoptr(json_t) capabilities = NULL;
 	const json_t *host;
@@ -253,7 +255,7 @@ json_t *live_json(struct live *live)
 				      host_json(&g_array_index(live->hosts, struct live_host, i)));
 	for (uint32_t c = 0; c < live->config->clusters_count; c++)
 		if (live->config->clusters[c].local_scheduler)
-			add_remote(hosts, &live->config->clusters[c]);
+			add_remote(hosts, live->config, &live->config->clusters[c]);
 	return json_pack("{s:o}", "hosts", hosts);
 }
 

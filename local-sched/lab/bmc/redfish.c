@@ -393,6 +393,7 @@ static char *basic_header(const char *user, const char *password)
 struct redfish *redfish_new(const struct redfish_spec *spec, GError **error)
 {
 	g_autoptr(redfish_t) redfish = g_new0(struct redfish, 1);
+	const struct http_tls tls = {.certificate = spec->certificate, .key = spec->key};
 
 	redfish->spec = (struct redfish_spec){
 		.name = g_strdup(spec->name),
@@ -406,8 +407,7 @@ struct redfish *redfish_new(const struct redfish_spec *spec, GError **error)
 	redfish->basic = basic_header(spec->user, spec->password);
 	redfish->sessions =
 		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, session_free);
-	redfish->server = http_server_new_tls(spec->address, spec->certificate, spec->key, routes,
-					      redfish, error);
+	redfish->server = http_server_new_tls(spec->address, &tls, routes, redfish, error);
 	return redfish->server ? g_steal_pointer(&redfish) : NULL;
 }
 

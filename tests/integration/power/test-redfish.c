@@ -262,10 +262,11 @@ static void set_json(struct fixture *fixture, json_t *value)
 
 static void test_an_odd_service_is_survived(struct fixture *fixture, gconstpointer data)
 {
+	const struct http_tls tls = {.certificate = fixture->certificate, .key = fixture->key};
 	g_autoptr(GError) error = NULL;
 
-	fixture->other = http_server_new_tls("https://127.0.0.1:0", fixture->certificate,
-					     fixture->key, odd_routes, fixture, &error);
+	fixture->other =
+		http_server_new_tls("https://127.0.0.1:0", &tls, odd_routes, fixture, &error);
 	g_assert_no_error(error);
 	fixture->meter.config.port = port_of(http_server_address(fixture->other));
 	/* A chassis that is gone and a link to elsewhere are passed over. */

@@ -759,6 +759,7 @@ static void test_tls_and_names(void)
 	g_autofree char *directory = g_dir_make_tmp("virtbed-http-XXXXXX", NULL);
 	g_autofree char *certificate = g_build_filename(directory, "certificate.pem", NULL);
 	g_autofree char *key = g_build_filename(directory, "key.pem", NULL);
+	const struct http_tls tls = { .certificate = certificate, .key = key };
 	struct http_client_identity identity = { 0 };
 	g_autoptr(http_server_t) server = NULL;
 	g_autoptr(http_client_t) client = NULL;
@@ -766,13 +767,16 @@ static void test_tls_and_names(void)
 	g_autoptr(GError) error = NULL;
 	struct who who = { 0 };
 
-	g_assert_null(http_server_new_tls("https://127.0.0.1:0", certificate, key, who_routes,
-					  NULL, NULL));
+	g_assert_null(http_server_new_tls("https://127.0.0.1:0", &tls, who_routes, NULL, NULL));
 	make_certificate(certificate, key);
-	g_assert_null(http_server_new_tls("http://127.0.0.1:0", certificate, key, who_routes, NULL,
-					  NULL));
-	server = http_server_new_tls("https://127.0.0.1:0", certificate, key, who_routes, NULL,
-				     &error);
+	g_assert_null(http_server_new_tls("http://127.0.0.1:0", &tls, who_routes, NULL, NULL));
+	g_chmod(key, 0640);
+	g_assert_null(http_server_new_tls("https://127.0.0.1:0", &tls, who_routes, NULL, &error));
+	g_assert_error(error, HTTP_ERROR, HTTP_ERROR_TRUST);
+	g_assert_nonnull(strstr(error->message, "chmod 600"));
+	g_clear_error(&error);
+	g_chmod(key, 0600);
+	server = http_server_new_tls("https://127.0.0.1:0", &tls, who_routes, NULL, &error);
 	g_assert_no_error(error);
 	client = http_client_new(http_server_address(server), &error);
 	g_assert_no_error(error);

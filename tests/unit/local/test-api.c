@@ -107,7 +107,7 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 	settings.state_directory = fixture->directory;
 	fixture->scheduler = scheduler_new(&settings, &error);
 	g_assert_no_error(error);
-	fixture->api = api_new(address, fixture->scheduler, &error);
+	fixture->api = api_new(address, NULL, fixture->scheduler, &error);
 	g_assert_no_error(error);
 	fixture->client = http_client_new(address, &error);
 	g_assert_no_error(error);

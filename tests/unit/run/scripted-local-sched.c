@@ -65,7 +65,8 @@ int main(int argc, char **argv)
 	caps = host_caps_new(cluster, state, &cap, &error);
 	if (!caps)
 		g_error("%s", error->message);
-	scheduler = scripted_scheduler_new(address, cluster_name, cluster->nodes);
+	scheduler = scripted_scheduler_new_tls(address, config->tls, cluster_name,
+					       cluster->nodes);
 	scripted_scheduler_set_host(scheduler, cluster->hosts[0].name);
 	scripted_scheduler_set_auto(scheduler, duration_s, NULL);
 	scripted_scheduler_set_watts(scheduler, 60);

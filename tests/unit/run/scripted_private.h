@@ -6,11 +6,13 @@
  * scripted_steps.c (suspensions and resumptions) and scripted_moves.c (migrations and shares) alone.
  */
 #include "common/http_server.h"
+#include "common/peer_tls.h"
 #include "local-sched/power/energy_counter.h"
 #include "tests/unit/run/scripted_scheduler.h"
 
 struct scripted_scheduler {
 	char *address;
+	const struct config_tls *tls; /* borrowed; NULL: none */
 	char *cluster;
 	char *host;
 	struct http_server *server;

@@ -519,13 +519,23 @@ static const struct http_route routes[] = {
 static void serve(struct scripted_scheduler *scheduler)
 {
 	g_autoptr(GError) error = NULL;
+	struct http_tls tls;
 
-	scheduler->server = http_server_new(scheduler->address, routes, scheduler, &error);
+	scheduler->server = http_server_new_tls(
+		scheduler->address, peer_tls_server(scheduler->tls, scheduler->address, &tls), routes,
+		scheduler, &error);
 	g_assert_no_error(error);
 }
 
 struct scripted_scheduler *scripted_scheduler_new(const char *address, const char *cluster,
 						  uint32_t nodes)
+{
+	return scripted_scheduler_new_tls(address, NULL, cluster, nodes);
+}
+
+struct scripted_scheduler *scripted_scheduler_new_tls(const char *address,
+						      const struct config_tls *tls,
+						      const char *cluster, uint32_t nodes)
 {
 	struct scripted_scheduler *scheduler = g_new0(struct scripted_scheduler, 1);
 
@@ -534,6 +544,7 @@ struct scripted_scheduler *scripted_scheduler_new(const char *address, const cha
 	scheduler->freeze_s = 0.02;
 	scheduler->rest_s = 0.05;
 	scheduler->address = g_strdup(address);
+	scheduler->tls = tls;
 	scheduler->cluster = g_strdup(cluster);
 	scheduler->host = g_strdup("b1");
 	scheduler->nodes = nodes;

@@ -24,6 +24,12 @@ enum scripted_mood {
  */
 struct scripted_scheduler *scripted_scheduler_new(const char *address, const char *cluster,
 						  uint32_t nodes);
+
+/* The same, by TLS where the address is one of https: as `tls` says, which is borrowed. */
+struct config_tls;
+struct scripted_scheduler *scripted_scheduler_new_tls(const char *address,
+						      const struct config_tls *tls,
+						      const char *cluster, uint32_t nodes);
 void scripted_scheduler_free(struct scripted_scheduler *scheduler);
 
 void scripted_scheduler_set_mood(struct scripted_scheduler *scheduler, enum scripted_mood mood);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/peer_tls.h"
+
+static bool is_secure(const char *address)
+{
+	return g_str_has_prefix(address, "https:");
+}
+
+const struct http_tls *peer_tls_server(const struct config_tls *tls, const char *address,
+				       struct http_tls *ret_tls)
+{
+	if (!tls || !is_secure(address))
+		return NULL;
+	*ret_tls = (struct http_tls){
+		.certificate = tls->certificate,
+		.key = tls->key,
+		.client_ca = tls->ca,
+	};
+	return ret_tls;
+}
+
+struct http_client *peer_tls_client(const struct config_tls *tls, const char *address,
+				    GError **error)
+{
+	struct http_client_identity identity = {0};
+	struct http_client *client;
+
+	if (!tls || !is_secure(address))
+		return http_client_new(address, error);
+	if (!http_tls_check_key(tls->key, error))
+		return NULL;
+	client = http_client_new(address, error);
+	if (!client)
+		return NULL;
+	identity.ca_file = tls->ca;
+	identity.certificate = tls->certificate;
+	identity.key = tls->key;
+	http_client_identify(client, &identity);
+	return client;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "common/config.h"
+#include "common/http_client.h"
+#include "common/http_listener.h"
+
+/*
+ * How a controller and local schedulers on other machines know one another: by TLS in which both show a
+ * certificate of the CA that the configuration's section `tls` names, and take no other.
+ */
+
+/*
+ * With what a local scheduler listens at `address`: fills in *ret_tls, which borrows from `tls`, and returns
+ * it; NULL where it is no address of https, or `tls` is NULL.
+ */
+const struct http_tls *peer_tls_server(const struct config_tls *tls, const char *address,
+				       struct http_tls *ret_tls);
+
+/*
+ * A client of the local scheduler at `address`, which shows who it is where that is one of https. `tls` may
+ * be NULL. Returns NULL with `error` as http_client_new(), or HTTP_ERROR_TRUST: others can read the key.
+ */
+struct http_client *peer_tls_client(const struct config_tls *tls, const char *address,
+				    GError **error);
