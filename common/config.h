@@ -371,6 +371,8 @@ struct config_service {
 	char *policy;              /* default "easy" */
 	double mapping_interval_s; /* > 0; default: that of the experiment */
 	uint32_t tasks_max;        /* tasks that it can take in its life, 1 to 1e6; default 100000 */
+	uint32_t user_tasks_max;   /* of one user that have not ended, 1 to 1e6; default 10000 */
+	double user_requests_per_s; /* of one user, [1, 1e6]; default 100 */
 	double retention_days;     /* how long samples, decisions and events are kept, > 0; default 30 */
 	char *group;               /* whose members may use its socket, too; NULL: nobody else */
 	char *listen;              /* a second address, http on loopback or https; NULL: none */

@@ -374,6 +374,8 @@ static const cyaml_schema_field_t service_fields[] = {
 	STRING(OPTIONAL, struct config_service, policy),
 	FLOAT(OPTIONAL, struct config_service, mapping_interval_s),
 	UINT(OPTIONAL, struct config_service, tasks_max),
+	UINT(OPTIONAL, struct config_service, user_tasks_max),
+	FLOAT(OPTIONAL, struct config_service, user_requests_per_s),
 	FLOAT(OPTIONAL, struct config_service, retention_days),
 	STRING(OPTIONAL, struct config_service, group),
 	STRING(OPTIONAL, struct config_service, listen),

@@ -7,6 +7,9 @@
 #define POLICY_DEFAULT "easy"
 #define TASKS_DEFAULT 100000
 #define TASKS_MAX 1000000
+#define USER_TASKS_DEFAULT 10000
+#define USER_REQUESTS_DEFAULT_PER_S 100.0
+#define USER_REQUESTS_MAX_PER_S 1e6
 #define RETENTION_DEFAULT_DAYS 30.0
 #define RETENTION_MAX_DAYS 36500.0
 #define GROUP_NAME_MAX 32
@@ -19,6 +22,8 @@ struct config_service config_service_of(const struct config *config)
 		.policy = (char *)POLICY_DEFAULT,
 		.mapping_interval_s = config->experiment->mapping_interval_s,
 		.tasks_max = TASKS_DEFAULT,
+		.user_tasks_max = USER_TASKS_DEFAULT,
+		.user_requests_per_s = USER_REQUESTS_DEFAULT_PER_S,
 		.retention_days = RETENTION_DEFAULT_DAYS,
 	};
 }
@@ -33,6 +38,10 @@ void config_service_fill_in(struct config *config, GHashTable *given)
 		service->mapping_interval_s = config->experiment->mapping_interval_s;
 	if (!g_hash_table_contains(given, "service.tasks_max"))
 		service->tasks_max = TASKS_DEFAULT;
+	if (!g_hash_table_contains(given, "service.user_tasks_max"))
+		service->user_tasks_max = USER_TASKS_DEFAULT;
+	if (!g_hash_table_contains(given, "service.user_requests_per_s"))
+		service->user_requests_per_s = USER_REQUESTS_DEFAULT_PER_S;
 	if (!g_hash_table_contains(given, "service.retention_days"))
 		service->retention_days = RETENTION_DEFAULT_DAYS;
 }
@@ -57,6 +66,13 @@ char *config_service_check(const struct config *config)
 	if (service->tasks_max < 1 || service->tasks_max > TASKS_MAX)
 		return g_strdup_printf("service.tasks_max: %u is not from 1 to %d",
 				       service->tasks_max, TASKS_MAX);
+	if (service->user_tasks_max < 1 || service->user_tasks_max > TASKS_MAX)
+		return g_strdup_printf("service.user_tasks_max: %u is not from 1 to %d",
+				       service->user_tasks_max, TASKS_MAX);
+	if (!(service->user_requests_per_s >= 1 &&
+	      service->user_requests_per_s <= USER_REQUESTS_MAX_PER_S))
+		return g_strdup_printf("service.user_requests_per_s: %g is outside [1, %g]",
+				       service->user_requests_per_s, USER_REQUESTS_MAX_PER_S);
 	if (!(service->retention_days > 0 && service->retention_days <= RETENTION_MAX_DAYS))
 		return g_strdup_printf("service.retention_days: %g is outside (0, %g]",
 				       service->retention_days, RETENTION_MAX_DAYS);

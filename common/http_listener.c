@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <gio/gunixsocketaddress.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/http_client.h"
 
 #define LOG_SUBSYSTEM "http"
@@ -21,7 +23,16 @@ enum {
 	RETRY_MS = 100,
 };
 
-#define SOCKET_KEY "virtbed-socket"
+/* What an address that a connection came from holds: its struct connection. */
+#define CONNECTION_KEY "virtbed-connection"
+
+/* How often connections are looked at whose time may be up. */
+#define SWEEP_S 2
+
+/* To peers that cannot be answered now, where no TLS is in the way. */
+static const char busy[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
+			   "Content-Type: application/json\r\nContent-Length: 43\r\n\r\n"
+			   "{\"error\":\"too many connections; try again\"}";
 
 struct http_listener {
 	GSocket *socket;
@@ -32,8 +43,19 @@ struct http_listener {
 	GTlsDatabase *clients;	     /* whose certificates they must show; NULL: none need be */
 	GMainContext *context;
 	GSource *source; /* waits for connections, or to try again */
+	GSource *sweep;	 /* NULL: there are no connections */
+	GQueue connections; /* struct connection, of those that live */
 	http_accepted_f accepted;
 	void *data;
+};
+
+/* From when it is accepted until its socket is closed. */
+struct connection {
+	struct http_listener *listener; /* NULL: it is gone */
+	GList link;			/* in its list of connections */
+	GSocket *socket;		/* borrowed: it goes with it */
+	char *peer;			/* whose it is: "uid 7", or an address; NULL: it is not counted */
+	int64_t until_ns;		/* INT64_MAX: for ever */
 };
 
 static void watch(struct http_listener *listener);
@@ -59,6 +81,119 @@ static void pause_watching(struct http_listener *listener)
 	listener->source = g_timeout_source_new(RETRY_MS);
 	g_source_set_callback(listener->source, on_retry, listener, NULL);
 	g_source_attach(listener->source, listener->context);
+}
+
+/* Counting. */
+
+/* Who is at the other end, as far as limits are concerned; NULL: somebody to whom none apply. */
+static char *peer_of(GSocket *socket, GSocketAddress *remote)
+{
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+
+	if (G_IS_INET_SOCKET_ADDRESS(remote))
+		return g_inet_address_to_string(
+			g_inet_socket_address_get_address(G_INET_SOCKET_ADDRESS(remote)));
+	if (getsockopt(g_socket_get_fd(socket), SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0)
+		return g_strdup("unknown");
+	return peer.uid == 0 || peer.uid == geteuid() ? NULL : g_strdup_printf("uid %u", peer.uid);
+}
+
+/* Whether one more connection of `peer` is too many. */
+static bool is_full(const struct http_listener *listener, const char *peer)
+{
+	guint all = 0;
+	guint own = 0;
+
+	for (const GList *at = listener->connections.head; peer && at; at = at->next) {
+		const struct connection *connection = at->data;
+
+		all += connection->peer != NULL;
+		own += g_strcmp0(connection->peer, peer) == 0;
+	}
+	return all >= HTTP_LISTENER_CONNECTIONS_MAX || own >= HTTP_LISTENER_PEER_MAX;
+}
+
+static void forget(struct connection *connection)
+{
+	struct http_listener *listener = connection->listener;
+
+	connection->listener = NULL;
+	if (!listener)
+		return;
+	g_queue_unlink(&listener->connections, &connection->link);
+	if (!g_queue_is_empty(&listener->connections) || !listener->sweep)
+		return;
+	g_source_destroy(listener->sweep);
+	g_clear_pointer(&listener->sweep, g_source_unref);
+}
+
+/* Its socket is closed. */
+static void on_closed(gpointer data, GObject *socket)
+{
+	struct connection *connection = data;
+
+	forget(connection);
+	connection->socket = NULL;
+}
+
+/* Nobody asks by its address any more. */
+static void connection_free(gpointer data)
+{
+	struct connection *connection = data;
+
+	if (connection->socket)
+		g_object_weak_unref(G_OBJECT(connection->socket), on_closed, connection);
+	forget(connection);
+	g_free(connection->peer);
+	g_free(connection);
+}
+
+/* Ends connections whose time is up: whoever reads and writes them finds that out. */
+static gboolean on_sweep(gpointer data)
+{
+	struct http_listener *listener = data;
+	const int64_t now_ns = clock_now_ns();
+
+	for (GList *at = listener->connections.head; at; at = at->next) {
+		struct connection *connection = at->data;
+
+		if (connection->until_ns > now_ns)
+			continue;
+		connection->until_ns = INT64_MAX;
+		g_socket_shutdown(connection->socket, TRUE, TRUE, NULL);
+	}
+	return G_SOURCE_CONTINUE;
+}
+
+/* From now on the address knows its socket, and the listener its connection. */
+static void note(struct http_listener *listener, GSocket *socket, GSocketAddress *remote, char *peer)
+{
+	struct connection *connection = g_new0(struct connection, 1);
+
+	connection->listener = listener;
+	connection->socket = socket;
+	connection->peer = peer;
+	connection->link.data = connection;
+	g_queue_push_tail_link(&listener->connections, &connection->link);
+	g_object_weak_ref(G_OBJECT(socket), on_closed, connection);
+	g_object_set_data_full(G_OBJECT(remote), CONNECTION_KEY, connection, connection_free);
+	http_listener_give_time(remote, HTTP_LISTENER_REQUEST_S);
+	if (listener->sweep)
+		return;
+	listener->sweep = g_timeout_source_new_seconds(SWEEP_S);
+	g_source_set_callback(listener->sweep, on_sweep, listener, NULL);
+	g_source_attach(listener->sweep, listener->context);
+}
+
+void http_listener_give_time(GSocketAddress *remote, double seconds)
+{
+	struct connection *connection =
+		remote ? g_object_get_data(G_OBJECT(remote), CONNECTION_KEY) : NULL;
+
+	if (connection)
+		connection->until_ns =
+			isfinite(seconds) ? clock_now_ns() + (int64_t)(seconds * 1e9) : INT64_MAX;
 }
 
 /* GIO leaves it to us on the server's side: nothing may be wrong with a client's certificate. */
@@ -89,12 +224,19 @@ static void hand_over(struct http_listener *listener, GSocket *socket)
 	g_autoptr(GSocketAddress) local = g_socket_get_local_address(socket, NULL);
 	g_autoptr(GSocketConnection) connection = NULL;
 	g_autoptr(GIOStream) stream = NULL;
+	g_autofree char *peer = NULL;
 
 	if (!remote || !local)
 		return;
+	peer = peer_of(socket, remote);
+	if (is_full(listener, peer)) {
+		if (!listener->certificate)
+			g_socket_send(socket, busy, strlen(busy), NULL, NULL);
+		return;
+	}
 	if (!listener->socket_path)
 		g_socket_set_option(socket, IPPROTO_TCP, TCP_NODELAY, TRUE, NULL);
-	g_object_set_data_full(G_OBJECT(remote), SOCKET_KEY, g_object_ref(socket), g_object_unref);
+	note(listener, socket, remote, g_steal_pointer(&peer));
 	connection = g_socket_connection_factory_create_connection(socket);
 	stream = listener->certificate ? wrap(listener, G_IO_STREAM(connection))
 				       : G_IO_STREAM(g_object_ref(connection));
@@ -312,6 +454,8 @@ void http_listener_free(struct http_listener *listener)
 	if (!listener)
 		return;
 	unwatch(listener);
+	while (!g_queue_is_empty(&listener->connections))
+		forget(g_queue_peek_head(&listener->connections));
 	if (listener->socket)
 		g_socket_close(listener->socket, NULL);
 	g_clear_object(&listener->socket);
@@ -349,5 +493,8 @@ bool http_listener_is_local(const struct http_listener *listener)
 
 GSocket *http_listener_socket(GSocketAddress *remote)
 {
-	return remote ? g_object_get_data(G_OBJECT(remote), SOCKET_KEY) : NULL;
+	const struct connection *connection =
+		remote ? g_object_get_data(G_OBJECT(remote), CONNECTION_KEY) : NULL;
+
+	return connection ? connection->socket : NULL;
 }

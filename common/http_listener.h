@@ -11,11 +11,22 @@
  * ("https://0.0.0.0:port"): nothing that goes over a network is unencrypted. On the
  * main context that was the thread's default when it was made.
  *
+ * Peers are not trusted: beyond a number of connections, in all and of one peer, further ones are closed at
+ * once, and so are those on which nothing comes. Root, and the user that we run as, are not counted on a Unix
+ * socket: they could do worse, and must get through.
+ *
  * libsoup has a listener of its own, but the one of 3.2 (Debian 12) keeps the descriptor of every
  * connection that its client closes between requests, and listens no more after the first accept()
  * that fails.
  */
 struct http_listener;
+
+/* How many connections there can be at a time, of all peers and of one: a user id, or an address. */
+#define HTTP_LISTENER_CONNECTIONS_MAX 400
+#define HTTP_LISTENER_PEER_MAX 100
+
+/* How long a peer may take until its request, the handshake of TLS included, is there. */
+#define HTTP_LISTENER_REQUEST_S 30.0
 
 /* With what a server speaks TLS: PEM files, read when it is made. */
 struct http_tls {
@@ -52,6 +63,12 @@ bool http_listener_share(struct http_listener *listener, gid_t group, GError **e
 
 /* Where it listens, with the real port where 0 was given. Borrowed. */
 const char *http_listener_address(const struct http_listener *listener);
+
+/*
+ * Gives the peer with the address that `accepted` got so many seconds from now (INFINITY: for ever) before its
+ * connection is closed. At first these are HTTP_LISTENER_REQUEST_S.
+ */
+void http_listener_give_time(GSocketAddress *remote, double seconds);
 
 /* Whether only processes of this machine can connect. */
 bool http_listener_is_local(const struct http_listener *listener);

@@ -9,10 +9,13 @@
 #include <errno.h>
 #include <glib-unix.h>
 #include <libsoup/soup.h>
+#include <math.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/clock.h"
 #include "common/http_listener.h"
+#include "common/http_rate.h"
 #include "common/json.h"
 
 enum {
@@ -21,6 +24,12 @@ enum {
 	REFUSED_MAX = 64 << 20,
 };
 
+/* How long a peer may take to read its answer. */
+#define ANSWER_S 120.0
+
+/* Of all those together whom the guard does not know: no user has such an id. */
+#define STRANGERS (-1000)
+
 struct http_server {
 	SoupServer *soup;
 	struct http_listener *listener;
@@ -28,6 +37,7 @@ struct http_server {
 	void *data;
 	http_guard_f guard; /* or NULL */
 	void *guard_data;
+	struct http_rate *rate; /* or NULL */
 	GMainContext *context;
 	GQueue open; /* struct http_request, unanswered */
 };
@@ -114,6 +124,8 @@ static void request_wait(struct http_request *request)
 	GSocket *socket = message_socket(request->message);
 
 	request->paused = true;
+	http_listener_give_time(soup_server_message_get_remote_address(request->message),
+				(double)INFINITY);
 	soup_server_message_pause(request->message);
 	request->disconnected_id = g_signal_connect(request->message, "disconnected",
 						    G_CALLBACK(on_disconnected), request);
@@ -203,6 +215,7 @@ static void request_finish(struct http_request *request)
 	g_autoptr(SoupServerMessage) message = g_object_ref(request->message);
 	const bool paused = request->paused;
 
+	http_listener_give_time(soup_server_message_get_remote_address(message), ANSWER_S);
 	request_free(request);
 	if (paused)
 		soup_server_message_unpause(message);
@@ -360,6 +373,29 @@ static void refuse_stranger(SoupServerMessage *message)
 	set_failure(message, SOUP_STATUS_UNAUTHORIZED, "give a token that is good");
 }
 
+/* What would be answered a little later. */
+static void refuse_for_now(SoupServerMessage *message, int status, const char *reason)
+{
+	soup_message_body_set_accumulate(soup_server_message_get_request_body(message), FALSE);
+	soup_message_headers_replace(soup_server_message_get_response_headers(message),
+				     "Retry-After", "1");
+	set_failure(message, status, reason);
+}
+
+/* Whether one more request must not wait: too many do. */
+static bool is_crowded(struct http_server *server, SoupServerMessage *message)
+{
+	const struct http_identity *identity = identity_of(message);
+	guint own = 0;
+
+	if (!server->rate || identity->unbound)
+		return false;
+	for (const GList *at = server->open.head; at; at = at->next)
+		own += identity_of(((struct http_request *)at->data)->message)->uid ==
+		       identity->uid;
+	return own >= HTTP_SERVER_WAITING_USER_MAX || server->open.length >= HTTP_SERVER_WAITING_MAX;
+}
+
 /* Whether the role of who asks is enough for a route, or for being told that there is none (NULL). */
 static bool suffices(SoupServerMessage *message, const struct http_route *route)
 {
@@ -379,6 +415,7 @@ static void ask_guard(struct http_server *server, SoupServerMessage *message, co
 		soup_server_message_get_request_headers(message), "Authorization");
 	struct http_identity identity =
 		server->guard(authorization, connection_uid(message), server->guard_data);
+	const int64_t who = identity.role == HTTP_ROLE_NONE ? STRANGERS : identity.uid;
 	const struct http_route *route;
 	g_auto(GStrv) arguments = NULL;
 	g_autofree char *allowed = NULL;
@@ -388,6 +425,11 @@ static void ask_guard(struct http_server *server, SoupServerMessage *message, co
 			       g_memdup2(&identity, sizeof(identity)), g_free);
 	route = find_route(server->routes, soup_server_message_get_method(message), path,
 			   &arguments, &allowed);
+	if (server->rate && !identity.unbound &&
+	    !http_rate_take(server->rate, who, clock_now_ns())) {
+		refuse_for_now(message, 429, "too many requests; try again");
+		return;
+	}
 	if (suffices(message, route))
 		return;
 	soup_message_body_set_accumulate(soup_server_message_get_request_body(message), FALSE);
@@ -413,6 +455,11 @@ static void on_request(SoupServer *soup, SoupServerMessage *message, const char 
 	if (is_foreign(server, message)) {
 		set_failure(message, SOUP_STATUS_FORBIDDEN,
 			    "asked for by another site's page; this server answers its own");
+		return;
+	}
+	if (is_crowded(server, message)) {
+		refuse_for_now(message, SOUP_STATUS_SERVICE_UNAVAILABLE,
+			       "too many requests wait for their answers; try again");
 		return;
 	}
 	route = find_route(server->routes, method, path, &arguments, &allowed);
@@ -455,12 +502,14 @@ static void on_chunk(SoupServerMessage *message, GBytes *chunk, gpointer data)
 	const gsize before = *received;
 
 	GSocket *socket = message_socket(message);
+	const struct http_identity *identity = identity_of(message);
+	const bool stranger = identity && identity->role == HTTP_ROLE_ANYBODY;
 
 	*received += g_bytes_get_size(chunk);
 	if (before <= BODY_MAX && *received > BODY_MAX &&
 	    !soup_server_message_get_status(message))
 		refuse_body(message);
-	if (*received > REFUSED_MAX && socket)
+	if (*received > (stranger ? BODY_MAX : REFUSED_MAX) && socket)
 		g_socket_shutdown(socket, TRUE, TRUE, NULL);
 }
 
@@ -541,6 +590,12 @@ void http_server_guard(struct http_server *server, http_guard_f guard, void *dat
 	server->guard_data = data;
 }
 
+void http_server_limit(struct http_server *server, double requests_per_s)
+{
+	http_rate_free(server->rate);
+	server->rate = http_rate_new(requests_per_s);
+}
+
 void http_server_free(struct http_server *server)
 {
 	if (!server)
@@ -551,6 +606,7 @@ void http_server_free(struct http_server *server)
 	soup_server_disconnect(server->soup);
 	g_object_unref(server->soup);
 	g_main_context_unref(server->context);
+	http_rate_free(server->rate);
 	g_free(server);
 }
 

@@ -57,6 +57,7 @@ struct http_route {
 struct http_identity {
 	enum http_role role; /* HTTP_ROLE_NONE: nobody that it knows */
 	int64_t uid;	     /* of a user of this machine, or HTTP_PEER_* */
+	bool unbound;	     /* no limit of http_server_limit() applies */
 };
 
 /*
@@ -85,6 +86,17 @@ struct http_server *http_server_new_tls(const char *address, const struct http_t
  * body that is always the same.
  */
 void http_server_guard(struct http_server *server, http_guard_f guard, void *data);
+
+/* Requests of one user that can wait for their answers at a time, and of all. */
+#define HTTP_SERVER_WAITING_USER_MAX 64
+#define HTTP_SERVER_WAITING_MAX 256
+
+/*
+ * From now on every user may make so many requests a second, and HTTP_RATE_BURST_S times that at once; whom the
+ * guard does not know, all together as many. What is more is answered 429. Further requests than may wait
+ * are answered 503. Both say with Retry-After when to try again. Only for a server with a guard.
+ */
+void http_server_limit(struct http_server *server, double requests_per_s);
 
 /*
  * Stops listening, drops open requests (their cancel callbacks are called), removes the socket

@@ -9,8 +9,8 @@
  */
 
 /*
- * On a Unix socket the kernel tells: root and the user that the controller runs as are operators, others
- * users; somebody whom it does not name may look, as may everybody whom the socket's mode lets in.
+ * On a Unix socket the kernel tells: root and the user that the controller runs as are operators, to whom no limits
+ * apply, others users; somebody whom it does not name may look, as may everybody whom the socket's mode lets in.
  */
 struct http_identity access_of_peer(const char *authorization, int64_t peer_uid, void *data);
 

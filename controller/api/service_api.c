@@ -223,6 +223,7 @@ void service_api_submit(struct http_request *request, const struct run_session *
 		order.script = script;
 		order.user = peer.user;
 		order.uid = peer.uid;
+		order.unbound = http_request_role(request) == HTTP_ROLE_OPERATOR;
 		done = run_service_submit(session->service, &order, &first, &count, &error);
 	}
 	service_peer_clear(&peer);

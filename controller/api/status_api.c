@@ -241,6 +241,7 @@ struct status_api *status_api_new(const char *address, struct run_session *sessi
 		return NULL;
 	}
 	http_server_guard(api->server, access_of_peer, NULL);
+	http_server_limit(api->server, config_service_of(session->config).user_requests_per_s);
 	api->events = events_api_new(session);
 	return api;
 }
@@ -255,6 +256,8 @@ bool status_api_listen(struct status_api *api, const char *address, GError **err
 		return false;
 	api->tokens = token_book_new(api->session->dir);
 	http_server_guard(api->browsers, access_of_token, api->tokens);
+	http_server_limit(api->browsers,
+			  config_service_of(api->session->config).user_requests_per_s);
 	run_progress_note(api->session->progress, "listening", "the controller's page is at %s/",
 			  http_server_address(api->browsers));
 	return true;

@@ -11,6 +11,10 @@
 
 #define ASK_TIMEOUT_S 30.0
 
+/* The status of a controller that was asked too often, and how often it is asked again. */
+#define TOO_MANY 429
+#define AGAIN_MAX 30
+
 /* More tasks than that are not named in one command: a mistyped range. */
 #define TASKS_NAMED_MAX 1000000
 
@@ -121,16 +125,29 @@ static void answered(int status, json_t *body, const GError *error, void *data)
 		answer->body = body ? json_incref(body) : json_null();
 }
 
+static struct answer ask_once(struct client *client, const char *method, const char *path,
+			      json_t *body)
+{
+	struct answer answer = {0};
+
+	http_client_request(client->http, method, path, body, ASK_TIMEOUT_S, answered, &answer);
+	while (!answer.there)
+		g_main_context_iteration(NULL, TRUE);
+	return answer;
+}
+
 json_t *client_ask(struct client *client, const char *method, const char *path, json_t *body,
 		   int *ret_status, GError **error)
 {
 	g_autoptr(json_t) empty = !body && g_str_equal(method, "POST") ? json_object() : NULL;
-	struct answer answer = {0};
+	struct answer answer = ask_once(client, method, path, body ?: empty);
 
-	http_client_request(client->http, method, path, body ?: empty, ASK_TIMEOUT_S, answered,
-			    &answer);
-	while (!answer.there)
-		g_main_context_iteration(NULL, TRUE);
+	/* The controller did nothing yet, and says that it will do so in a second. */
+	for (int i = 0; answer.status == TOO_MANY && i < AGAIN_MAX; i++) {
+		g_clear_error(&answer.error);
+		client_pause(1000);
+		answer = ask_once(client, method, path, body ?: empty);
+	}
 	*ret_status = answer.status;
 	if (answer.error)
 		g_propagate_error(error, answer.error);

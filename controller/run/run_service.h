@@ -69,6 +69,7 @@ struct run_service_order {
 	 * nothing after; or, without any of them, utility_max for ever.
 	 */
 	double constant_s, zero_s, deadline_s;
+	bool unbound;        /* service.user_tasks_max does not apply */
 	const char *user;    /* NULL: not known */
 	int64_t uid;         /* -1: not known */
 };

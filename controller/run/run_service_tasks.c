@@ -300,6 +300,36 @@ static bool keep_script(struct run_service *service, const struct run_service_or
 		      reason->message);
 }
 
+/* Tasks of a user that have not ended. */
+static uint32_t count_open(const struct run_service *service, int64_t uid)
+{
+	uint32_t open = 0;
+
+	for (uint32_t i = service->settled; i < service->submissions->len; i++) {
+		const struct store_submission *one = g_ptr_array_index(service->submissions, i);
+
+		open += one->uid == uid &&
+			engine_task(service->engine, i)->state < ENGINE_TASK_COMPLETED;
+	}
+	return open;
+}
+
+/* Nobody is to fill the queue, which is everybody's. */
+static bool check_share(const struct run_service *service, const struct run_service_order *order,
+			GError **error)
+{
+	uint32_t open;
+
+	if (order->unbound)
+		return true;
+	open = count_open(service, order->uid);
+	return open + order->count <= service->config.user_tasks_max ||
+	       refuse(error, RUN_SERVICE_ERROR_REFUSED,
+		      "you have %u tasks that have not ended, and may have %u "
+		      "(service.user_tasks_max); wait until some have",
+		      open, service->config.user_tasks_max);
+}
+
 bool run_service_submit(struct run_service *service, const struct run_service_order *order,
 			uint32_t *ret_first, uint32_t *ret_count, GError **error)
 {
@@ -312,7 +342,7 @@ bool run_service_submit(struct run_service *service, const struct run_service_or
 		return true;
 	}
 	if (!check_order(service, order, error) || !check_room(service, order->count, error) ||
-	    !make_safe(service, error))
+	    !check_share(service, order, error) || !make_safe(service, error))
 		return false;
 	if (order->script && !keep_script(service, order, first, error))
 		return false;

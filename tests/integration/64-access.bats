@@ -23,12 +23,12 @@ teardown() {
 	run_end_all "$run_name"
 }
 
-# Serves at $socket and at $address.
+# Serves at $socket and at $address. serve [KEYS of the service]
 serve() {
 	run_use_scripted
 	run_write_config "$config"
 	run_write_estimates "$estimates"
-	sed -i 's|^workload:|service: {mapping_interval_s: 60, listen: "http://127.0.0.1:0"}\n&|' "$config"
+	sed -i "s|^workload:|service: {mapping_interval_s: 60, listen: 'http://127.0.0.1:0', ${1:-tasks_max: 1000}}\\n&|" "$config"
 	run_start serve "$config" --estimates "$estimates" --state "$state" --listen "unix:$socket"
 	run_wait_for "serving at unix:$socket" 120
 	address=$(sed -n "s|.*the controller's page is at \(https*://[0-9.:]*\)/.*|\1|p" "$run_words" | head -n 1)
@@ -78,7 +78,7 @@ is_not_good() {
 }
 
 @test "over TCP every endpoint asks who it is, and tells others nothing" {
-	serve
+	serve "user_requests_per_s: 100000"
 	token viewer --role viewer --user nobody
 	token user --user nobody
 	token other --user daemon
@@ -136,4 +136,35 @@ is_not_good() {
 	# On the socket the kernel tells, and no token is read.
 	chmod 644 "$XDG_CONFIG_HOME/virtbed/token"
 	"$virtbed" drain c1/0 --reason x --run "$state"
+}
+
+@test "nobody takes more than a share" {
+	serve "user_tasks_max: 3, user_requests_per_s: 2"
+	token user --user nobody
+	token other --user daemon
+	token operator --role operator
+	submit() { curl -sS -o answer -w '%{http_code}' -H "Authorization: Bearer $(cat "$1")" "$address/v1/tasks" -d "$2"; }
+	[ "$(submit user '{"type": "IS.S.2", "held": true, "count": 3}')" = 201 ]
+	[ "$(submit user '{"type": "IS.S.2"}')" = 409 ]
+	grep "you have 3 tasks that have not ended, and may have 3" answer
+	[ "$(submit other '{"type": "IS.S.2", "held": true}')" = 201 ]
+	[ "$(submit operator '{"type": "IS.S.2", "held": true, "count": 5}')" = 201 ]
+	"$virtbed" cancel 0 --run "$state"
+	[ "$(submit user '{"type": "IS.S.2", "held": true}')" = 201 ]
+	# 2 a second, 10 at once: soon one is too many, while others are answered, and commands ask again.
+	many=0
+	until [ "$(status user GET /v1/status)" = 429 ]; do many=$((many + 1)) && [ $many -lt 1000 ]; done
+	grep -F '{"error":"too many requests; try again"}' answer
+	[ "$(status other GET /v1/status)" = 200 ]
+	VIRTBED_TOKEN_FILE=$PWD/user "$virtbed" queue --uri "$address"
+	for i in $(seq 30); do "$virtbed" queue --run "$state" >/dev/null; done
+}
+
+@test "who says nothing is hung up on" {
+	[ -n "${VIRTBED_LONG:-}" ] || skip "takes half a minute; set VIRTBED_LONG"
+	serve
+	exec 5<>"/dev/tcp/127.0.0.1/${address##*:}"
+	printf 'GET /v1/status HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ' >&5
+	[ -z "$(timeout 60 cat <&5)" ]
+	exec 5>&-
 }

@@ -901,6 +901,104 @@ static void test_a_guard_decides(void)
 	}
 }
 
+static void test_who_asks_too_often_is_told_when_to_come_again(void)
+{
+	g_autoptr(http_server_t) server =
+		http_server_new("http://127.0.0.1:0", guarded_routes, NULL, NULL);
+	g_autofree char *too_many = NULL;
+	g_autofree char *stranger = NULL;
+
+	http_server_guard(server, believe, NULL);
+	http_server_limit(server, 1);
+	for (int i = 0; i < 50 && !too_many; i++) {
+		g_autofree char *answer = guarded_answer(server, "viewer", "GET", "/look");
+
+		if (!g_str_has_prefix(answer, "200"))
+			too_many = g_steal_pointer(&answer);
+	}
+	g_assert_cmpstr(too_many, ==, "429: too many requests; try again");
+	/* Those whom nobody knows have used nothing up yet. */
+	stranger = guarded_answer(server, NULL, "GET", "/look");
+	g_assert_cmpstr(stranger, ==, "401: give a token that is good");
+}
+
+static void handle_never(struct http_request *request, const char *const *arguments, json_t *body,
+			 void *data)
+{
+	++*(guint *)data;
+}
+
+static const struct http_route waiting_routes[] = {
+	{ "GET", "/wait", handle_never, HTTP_ROLE_VIEWER },
+	{ NULL },
+};
+
+static void on_never(int status, json_t *body, const GError *error, void *data)
+{
+	g_assert_cmpint(status, ==, 503);
+	g_assert_nonnull(strstr(error->message, "wait for their answers"));
+	++*(guint *)data;
+}
+
+static void test_not_too_many_requests_wait(void)
+{
+	const struct http_client_identity identity = { .header = "Authorization: viewer" };
+	g_autoptr(http_client_t) client = NULL;
+	g_autoptr(http_server_t) server = NULL;
+	guint waiting = 0;
+	guint refused = 0;
+
+	server = http_server_new("http://127.0.0.1:0", waiting_routes, &waiting, NULL);
+	http_server_guard(server, believe, NULL);
+	http_server_limit(server, 1000);
+	client = http_client_new(http_server_address(server), NULL);
+	http_client_identify(client, &identity);
+	for (int i = 0; i < HTTP_SERVER_WAITING_USER_MAX + 3; i++)
+		http_client_request(client, "GET", "/wait", NULL, 60, on_never, &refused);
+	WAIT_FOR(waiting + refused == HTTP_SERVER_WAITING_USER_MAX + 3);
+	g_assert_cmpint(waiting, ==, HTTP_SERVER_WAITING_USER_MAX);
+}
+
+/* A connection to the server on which nothing is said. */
+static GSocket *connect_silently(struct http_server *server)
+{
+	g_autoptr(GUri) uri = g_uri_parse(http_server_address(server), G_URI_FLAGS_NONE, NULL);
+	g_autoptr(GSocketAddress) address = g_inet_socket_address_new_from_string(
+		g_uri_get_host(uri), (guint)g_uri_get_port(uri));
+	GSocket *socket = g_socket_new(G_SOCKET_FAMILY_IPV4, G_SOCKET_TYPE_STREAM,
+				       G_SOCKET_PROTOCOL_TCP, NULL);
+
+	g_assert_true(g_socket_connect(socket, address, NULL, NULL));
+	g_socket_set_blocking(socket, FALSE);
+	/* Taken from the kernel's queue, which is shorter than the test. */
+	while (g_main_context_iteration(NULL, FALSE))
+		;
+	return socket;
+}
+
+static void test_one_peer_does_not_get_all_connections(void)
+{
+	g_autoptr(http_server_t) server =
+		http_server_new("http://127.0.0.1:0", guarded_routes, NULL, NULL);
+	g_autoptr(GPtrArray) sockets = g_ptr_array_new_with_free_func(g_object_unref);
+	g_autofree char *answer = NULL;
+	char said[64] = "";
+
+	for (int i = 0; i < HTTP_LISTENER_PEER_MAX; i++)
+		g_ptr_array_add(sockets, connect_silently(server));
+	g_ptr_array_add(sockets, connect_silently(server));
+	WAIT_FOR(g_socket_receive(sockets->pdata[HTTP_LISTENER_PEER_MAX], said, sizeof(said) - 1,
+				  NULL, NULL) > 0 ||
+		 (g_usleep(1000), g_main_context_wakeup(NULL), false));
+	g_assert_nonnull(strstr(said, "503"));
+	/* When they are gone there is room again. */
+	g_ptr_array_set_size(sockets, 0);
+	do {
+		g_clear_pointer(&answer, g_free);
+		answer = guarded_answer(server, NULL, "GET", "/open");
+	} while (!g_str_has_prefix(answer, "200"));
+}
+
 /* How many descriptors this process has. */
 static guint descriptors(void)
 {
@@ -982,6 +1080,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/http/endless", test_client_refuses_an_endless_answer);
 	g_test_add_func("/http/tls", test_tls_and_names);
 	g_test_add_func("/http/guard", test_a_guard_decides);
+	g_test_add_func("/http/limits/rate", test_who_asks_too_often_is_told_when_to_come_again);
+	g_test_add_func("/http/limits/waiting", test_not_too_many_requests_wait);
+	g_test_add_func("/http/limits/connections", test_one_peer_does_not_get_all_connections);
 	g_test_add_func("/http/not-there", test_client_reports_what_is_not_there);
 	return g_test_run();
 }
