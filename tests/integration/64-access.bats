@@ -72,6 +72,12 @@ is_not_good() {
 	run -2 "$virtbed" token create --state "$state" --user no-such-user-here
 	run -2 "$virtbed" token
 	run -1 "$virtbed" token list --state "$BATS_TEST_TMPDIR/none"
+	# What root makes for a service of another user is that user's.
+	if [ "$(id -u)" -eq 0 ]; then
+		chown nobody "$state"
+		token more
+		[ "$(stat -c %U "$state/tokens.json")" = nobody ]
+	fi
 	chmod 644 "$state/tokens.json"
 	run -1 "$virtbed" token list --state "$state"
 	[[ $output == *"others can read"*"chmod 600"* ]]
