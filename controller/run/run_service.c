@@ -425,6 +425,8 @@ static gboolean on_tick(gpointer data)
 
 	service->ticks++;
 	engine_flush(service->engine);
+	if (service->ticks % PRUNE_S == 1)
+		run_service_drop_scripts(service);
 	if ((service->ticks % KEEP_S == 0 && !run_service_account_keep(service, &error)) ||
 	    (service->ticks % PRUNE_S == 0 && !run_service_prune(service, &error)))
 		run_session_store_failed(service->session, error);

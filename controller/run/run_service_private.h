@@ -24,6 +24,7 @@ struct run_service {
 	double energy_before_j;     /* dynamic, until the meters' accounts began */
 	guint tick;                 /* source, once a second */
 	uint32_t ticks;
+	uint32_t scripts_dropped;   /* of tasks below all scripts are gone that nobody needs any more */
 	/* Tasks below `settled` have ended; what they came to. */
 	uint32_t settled, settled_completed;
 	double settled_utility;

@@ -72,6 +72,35 @@ static bool is_script(const struct config *config, const char *type)
 	return false;
 }
 
+static bool has_ended(const struct run_service *service, const struct store_submission *request)
+{
+	for (uint32_t i = 0; i < request->count; i++)
+		if (engine_task(service->engine, request->first + i)->state < ENGINE_TASK_COMPLETED)
+			return false;
+	return true;
+}
+
+/* Requests that have not ended are looked at again the next time, as are those after the first such. */
+void run_service_drop_scripts(struct run_service *service)
+{
+	bool all = true;
+	uint32_t i = service->scripts_dropped;
+
+	while (i < service->submissions->len) {
+		const struct store_submission *request =
+			g_ptr_array_index(service->submissions, i);
+		g_autofree char *path = script_path(service->session, request->first);
+		const bool ended = has_ended(service, request);
+
+		i = request->first + request->count;
+		if (ended && is_script(service->session->config, request->type))
+			g_unlink(path);
+		all = all && ended;
+		if (all)
+			service->scripts_dropped = i;
+	}
+}
+
 /* Its VMs may have to be booted anew first: so it waits for its turn. */
 bool run_service_describe(uint32_t task, json_t *body, void *data, GError **error)
 {

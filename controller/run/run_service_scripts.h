@@ -21,6 +21,9 @@ const char *run_service_script_type(const struct config *config, uint32_t cores,
 bool run_service_keep_script(const struct run_session *session, uint32_t first,
 			     const struct task_script *script, GError **error);
 
+/* Removes the scripts of requests all of whose tasks have ended: no further attempt of one will come. */
+void run_service_drop_scripts(struct run_service *service);
+
 /*
  * For remote_run.describe; `data` is the service: whose the task is, which of how many, and its
  * script. A task that nobody is known to have submitted is the user nobody's.

@@ -251,6 +251,13 @@ scripts_work() {
 	ok GET /v1/tasks/0/files 200 | jq -e '.files == [] and .skipped == []'
 	ok GET '/v1/tasks/4/output?from=x' 400
 	[ "$(stat -c %a "$state/scripts" "$state/scripts/4.json")" = $'700\n600' ]
+	# Nobody needs those any more whose tasks have all ended.
+	kill -9 "$(run_process virtbed-controller "$state")"
+	within 120 no_scripts_left
+}
+
+no_scripts_left() {
+	[ -z "$(ls "$state/scripts")" ]
 }
 
 @test "on real VMs: a task is submitted, waits, survives its controller, and ends with output" {

@@ -12,6 +12,7 @@
 #include "common/json.h"
 #include "common/subprocess.h"
 #include "local-sched/api/api.h"
+#include "local-sched/api/output_api.h"
 #include "local-sched/hypervisor/virt_error.h"
 
 #define TIMEOUT_S 20
@@ -286,6 +287,23 @@ static void test_events(struct fixture *fixture, gconstpointer data)
 	g_assert_cmpuint(json_array_size(json_object_get(waited, "events")), ==, 1);
 }
 
+/* Nothing of a character is shown before the rest of it has come. */
+static void test_whole_characters(void)
+{
+	static const struct {
+		const char *text;
+		size_t whole;
+	} cases[] = {
+		{"", 0},         {"ab", 2},           {"a\xc3\xa4", 3},      {"a\xc3", 1},
+		{"\xe2\x82", 0}, {"\xe2\x82\xac", 3}, {"\xf0\x9f\x98", 0}, {"\xf0\x9f\x98\x80", 4},
+		{"a\xff", 2},    {"a\xa4", 2},        {"\xa4\xa4\xa4\xa4", 4},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
+		g_assert_cmpuint(output_api_whole(cases[i].text, strlen(cases[i].text)), ==,
+				 cases[i].whole);
+}
+
 static void test_energy(struct fixture *fixture, gconstpointer data)
 {
 	g_autoptr(json_t) energy = get(fixture, "/v1/energy");
@@ -316,6 +334,7 @@ int main(int argc, char **argv)
 	ADD("says-what-the-cluster-can-do", test_capabilities);
 	ADD("says-why-nodes-are-down", test_nodes);
 	ADD("shows-quotas-as-emulated-caps", test_quota);
+	g_test_add_func("/api/shows-whole-characters", test_whole_characters);
 	g_test_add("/api/says-which-caps-do-nothing", struct fixture, "deaf", set_up,
 		   test_deaf_machine, tear_down);
 	ADD("refuses-what-makes-no-sense", test_refused);
