@@ -27,6 +27,7 @@ struct simulated_job {
 	double left_s;            /* alone on its nodes */
 	double ran_s;             /* wall time so far, suspended stretches left out */
 	int64_t since_ns;         /* it runs since then; 0: it stands still */
+	bool is_cut;              /* its deadline comes first, if it goes on as it does */
 	double share;             /* of its nodes that it has */
 	struct simulated_use before; /* of its hosts when this stretch began */
 	struct simulated_use used;   /* of them in the stretches before */
@@ -126,6 +127,9 @@ static void leave_nodes(struct simulated_job *job)
 
 /* Running and standing still. */
 
+/* Of no account: what is left is the difference of two sums, and a timer counts milliseconds. */
+#define SLACK_S 1e-3
+
 static void set_timer(struct simulated_job *job, enum step step, double after_s);
 
 /* It goes on, until it is done or its deadline comes. */
@@ -134,6 +138,7 @@ static void go_on(struct simulated_job *job)
 	const double left_s = job->left_s / job->share;
 	const double until_deadline_s = job->task->deadline_s - job->ran_s;
 
+	job->is_cut = left_s > until_deadline_s + SLACK_S;
 	job->since_ns = clock_now_ns();
 	job->before = hosts_use(job, job->since_ns);
 	load_hosts(job, 1, job->since_ns);
@@ -219,7 +224,7 @@ static void ran(struct simulated_job *job)
 	g_autofree char *text = NULL;
 
 	stand_still(job, clock_now_ns());
-	if (job->left_s > 1e-3 && job->ran_s >= job->task->deadline_s) {
+	if (job->is_cut) {
 		text = g_strdup_printf("ran longer than its deadline of %g s",
 				       job->task->deadline_s);
 		end(job, TASK_OUTCOME_DEADLINE, text);
@@ -284,7 +289,7 @@ static void set_timer(struct simulated_job *job, enum step step, double after_s)
 {
 	g_clear_handle_id(&job->timer, g_source_remove);
 	job->step = step;
-	job->timer = g_timeout_add((guint)(CLAMP(after_s, 0, 4e6) * 1e3), timer_came, job);
+	job->timer = g_timeout_add((guint)ceil(CLAMP(after_s, 0, 4e6) * 1e3), timer_came, job);
 }
 
 /* Tasks. */

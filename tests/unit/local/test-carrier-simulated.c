@@ -207,6 +207,30 @@ static void test_kill_and_deadline(struct fixture *fixture, gconstpointer data)
 	g_assert_cmpuint(fixture->ended, ==, 3);
 }
 
+/* Timers count whole milliseconds, and what is left of a deadline is seldom that. */
+static void test_deadline_in_parts(struct fixture *fixture, gconstpointer data)
+{
+	const struct carrier_ops *ops = &carrier_simulated_ops;
+
+	for (int i = 0; i < 8; i++) {
+		g_autofree char *id = g_strdup_printf("late%d", i);
+		g_autofree char *is_suspended = g_strconcat(id, " suspended", NULL);
+		g_autofree char *is_started = g_strconcat(id, " started", NULL);
+		g_autofree char *is_over = g_strconcat(id, " deadline", NULL);
+		g_autoptr(task_t) task = new_task(id, "L", 0, 1, 0.02);
+
+		ops->start(fixture->carrier, task);
+		wait_told(fixture, is_started);
+		g_ptr_array_add(task->suspensions,
+				task_suspension_new(1, task->nodes, 1, clock_now_ns()));
+		ops->suspend(fixture->carrier, task);
+		wait_told(fixture, is_suspended);
+		task_last_suspension(task)->resumed_nodes = g_memdup2(task->nodes, sizeof(uint32_t));
+		ops->resume(fixture->carrier, task);
+		wait_told(fixture, is_over);
+	}
+}
+
 /* It stands still while it is suspended, and runs as fast as its share. */
 static void test_steps(struct fixture *fixture, gconstpointer data)
 {
@@ -290,6 +314,7 @@ int main(int argc, char **argv)
 	ADD("a task runs as long as it should and is accounted for", test_task);
 	ADD("tasks are killed, and end at their deadline", test_kill_and_deadline);
 	ADD("a task is suspended, resumed, moved and given a share", test_steps);
+	ADD("a deadline comes after a suspension, too", test_deadline_in_parts);
 	ADD("times are drawn by seed and task", test_times);
 #undef ADD
 	g_test_add_func("/carrier/simulated/a host adds up what it draws", test_host);
