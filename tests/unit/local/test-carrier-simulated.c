@@ -19,6 +19,7 @@ static const char config_text[] =
 	"types:\n"
 	"  - {name: A, benchmark: is, class: S, cores: 2, memory_mib: 64, share: 1}\n"
 	"  - {name: L, benchmark: is, class: S, cores: 1, memory_mib: 64, share: 0}\n"
+	"  - {name: S, benchmark: script, cores: 1, memory_mib: 64, share: 0, time_s: 12}\n"
 	"estimates:\n"
 	"  - {type: A, cluster: c1, etc_s: 20, etc_sd_s: 2, eec_j: 40}\n"
 	"  - {type: L, cluster: c1, etc_s: 1e6, eec_j: 40}\n"
@@ -231,6 +232,18 @@ static void test_deadline_in_parts(struct fixture *fixture, gconstpointer data)
 	}
 }
 
+/* What a script takes is not known: it has the time of its type, which is its deadline, too. */
+static void test_script(struct fixture *fixture, gconstpointer data)
+{
+	g_autoptr(task_t) task = new_task("s", "S", 0, 1, 0.12);
+	struct simulated_run run;
+
+	g_assert_true(simulated_run_find(fixture->config, fixture->cluster, task, &run));
+	g_assert_cmpfloat_with_epsilon(run.time_s, 0.12, 1e-9);
+	carrier_simulated_ops.start(fixture->carrier, task);
+	wait_told(fixture, "s completed");
+}
+
 /* It stands still while it is suspended, and runs as fast as its share. */
 static void test_steps(struct fixture *fixture, gconstpointer data)
 {
@@ -315,6 +328,7 @@ int main(int argc, char **argv)
 	ADD("tasks are killed, and end at their deadline", test_kill_and_deadline);
 	ADD("a task is suspended, resumed, moved and given a share", test_steps);
 	ADD("a deadline comes after a suspension, too", test_deadline_in_parts);
+	ADD("a script takes the time of its type", test_script);
 	ADD("times are drawn by seed and task", test_times);
 #undef ADD
 	g_test_add_func("/carrier/simulated/a host adds up what it draws", test_host);
