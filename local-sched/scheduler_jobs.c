@@ -40,6 +40,12 @@ void scheduler_drop_unmoved(struct task *task)
 	task->unmoved = g_ptr_array_steal_index(task->migrations, task->migrations->len - 1);
 }
 
+/* Tasks are known for ever; the files of their scripts, once they have ended, are of no more use. */
+static void drop_script(struct task *task)
+{
+	g_clear_pointer(&task->script, task_script_free);
+}
+
 void scheduler_task_results(struct task *task, GBytes *stream, void *data)
 {
 	struct scheduler *scheduler = data;
@@ -62,6 +68,7 @@ void scheduler_task_ended(struct task *task, const char *output, size_t length, 
 	if (task_last_suspension(task) && task_last_suspension(task)->frozen_ns == 0)
 		scheduler_drop_suspension(task);
 	scheduler_drop_unmoved(task);
+	drop_script(task);
 	scheduler_record_task(scheduler, task, "task-ended");
 	scheduler_look_for_turns(scheduler);
 }
@@ -206,6 +213,7 @@ void scheduler_end_queued(struct scheduler *scheduler, struct task *task, enum t
 	g_free(task->reason);
 	task->reason = g_strdup(reason);
 	task->ended_ns = clock_now_ns();
+	drop_script(task);
 	scheduler_record_task(scheduler, task, "task-ended");
 	scheduler_look_for_turns(scheduler); /* of those that it kept waiting */
 }

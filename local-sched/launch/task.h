@@ -51,7 +51,7 @@ struct task {
 	double start_within_s; /* of queued_ns, or its turn does not come any more; 0: whenever */
 	int64_t user;      /* whose uid it runs with, and nobody else uses its VMs; -1: the guest's own */
 	char *script_summary; /* of a script (task_script_summary()); NULL: a benchmark */
-	struct task_script *script; /* NULL: none, or it was restored */
+	struct task_script *script; /* NULL: none, it has ended, or it was restored */
 	uint32_t index, count; /* which one of how many that came together; 0, 1 where not said */
 	/* What became of it. Times: clock_now_ns(), 0: not yet. */
 	enum task_state state;
