@@ -82,6 +82,16 @@ static void print_new(const struct arguments *arguments, const struct token *tok
 		expires ? "until " : "for ever", expires ?: "");
 }
 
+/* Whoever made it as root may not have thought of that. */
+static void warn_of_root(const struct arguments *arguments, const struct token *token)
+{
+	if (token->uid == 0 && token->role != HTTP_ROLE_VIEWER)
+		fprintf(stderr,
+			"%s: warning: it acts for root: what is submitted with it runs as root in its "
+			"VMs; --user NAME makes one for another account\n",
+			arguments->name);
+}
+
 static int create(const struct arguments *arguments, char **words)
 {
 	const enum http_role role = tokens_role_parse(arguments->role ?: "user");
@@ -108,6 +118,7 @@ static int create(const struct arguments *arguments, char **words)
 	if (!secret)
 		return fail(arguments, error);
 	print_new(arguments, token, secret);
+	warn_of_root(arguments, token);
 	tokens_wipe(secret);
 	return COMMAND_DONE;
 }

@@ -66,6 +66,11 @@ is_not_good() {
 	"$virtbed" token revoke --state "$state" "$id"
 	[ "$("$virtbed" token list --json --state "$state" | jq '.tokens | length')" -eq 1 ]
 	run -2 "$virtbed" token revoke --state "$state" "$id"
+	run -0 --separate-stderr "$virtbed" token create --state "$state" --user root
+	[[ $stderr == *"warning: it acts for root"*"--user NAME"* ]]
+	[ "${#lines[@]}" -eq 1 ]
+	run -0 --separate-stderr "$virtbed" token create --state "$state" --user nobody
+	[[ $stderr != *warning* ]]
 	run -2 "$virtbed" token create --state "$state" --role root
 	[[ $output == *"--role: 'root' is not one of viewer, user, operator"* ]]
 	run -2 "$virtbed" token create --state "$state" --expires yesterday
