@@ -89,17 +89,14 @@ static void answer(struct http_request *request, const struct scheduler_output *
 }
 
 /* Whether the request can be answered, and is. */
-static bool serve(struct scheduler *scheduler, const struct waiter *waiter,
-		  const struct task *task)
+static bool serve(const struct waiter *waiter, const struct scheduler_output *output)
 {
-	struct scheduler_output output = scheduler_output(scheduler, task);
-	g_autoptr(GBytes) bytes = output.bytes;
-	bool more = g_bytes_get_size(bytes) > waiter->from;
-	bool good = output.ended || waiter->over ||
-		    (waiter->now ? output.looks != waiter->looks : more);
+	bool more = g_bytes_get_size(output->bytes) > waiter->from;
+	bool good = output->ended || waiter->over ||
+		    (waiter->now ? output->looks != waiter->looks : more);
 
 	if (good)
-		answer(waiter->request, &output, waiter->from);
+		answer(waiter->request, output, waiter->from);
 	return good;
 }
 
@@ -108,9 +105,11 @@ static bool serve(struct scheduler *scheduler, const struct waiter *waiter,
 static void try_waiter(struct output_api *api, guint i)
 {
 	struct waiter *waiter = api->waiters->pdata[i];
-	const struct task *task = scheduler_task(api->scheduler, waiter->id);
+	struct scheduler_output output =
+		scheduler_output(api->scheduler, scheduler_task(api->scheduler, waiter->id));
+	g_autoptr(GBytes) bytes = output.bytes;
 
-	if (serve(api->scheduler, waiter, task))
+	if (serve(waiter, &output))
 		g_ptr_array_remove_index_fast(api->waiters, i);
 }
 
@@ -159,17 +158,18 @@ void output_api_get(struct output_api *api, struct http_request *request, const 
 	const struct task *task = scheduler_task(api->scheduler, id);
 	struct waiter *waiter;
 	struct scheduler_output output;
+	g_autoptr(GBytes) bytes = NULL;
 
 	if (!task) {
 		http_request_fail(request, 404, "task '%s' is not known", id);
 		return;
 	}
 	output = scheduler_output(api->scheduler, task);
-	g_bytes_unref(output.bytes);
+	bytes = output.bytes;
 	waiter = g_new0(struct waiter, 1);
 	*waiter = (struct waiter){.api = api, .request = request, .id = g_strdup(id), .from = from,
 				  .looks = output.looks, .now = wait_s == 0};
-	if (serve(api->scheduler, waiter, task)) {
+	if (serve(waiter, &output)) {
 		waiter_free(waiter);
 		return;
 	}
