@@ -80,6 +80,7 @@ static char *service_address(GError **error)
 	g_autofree char *ours = own && *own ? g_build_filename(own, "virtbed", NULL) : NULL;
 	/* of this user; of the superuser; of the daemons' own user (configs/systemd) */
 	const char *const dirs[] = {ours, "/run/virtbed", "/run/virtbed/service"};
+	g_autoptr(GError) closed = NULL; /* the first of them to us; one behind it may be open */
 
 	for (size_t i = 0; i < G_N_ELEMENTS(dirs); i++) {
 		g_autofree char *address = NULL;
@@ -92,12 +93,16 @@ static char *service_address(GError **error)
 			return g_steal_pointer(&address);
 		if (!g_error_matches(reason, G_IO_ERROR, G_IO_ERROR_PERMISSION_DENIED))
 			continue;
-		g_clear_error(error);
-		g_set_error(error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
+		if (closed)
+			continue;
+		g_set_error(&closed, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
 			    "which controller? there is no run of yours under way, and if there is a "
 			    "service at %s, it is not open to you: its operator can share it with a "
 			    "group that you are in (`group` of its `service:`)", address);
-		return NULL;
+	}
+	if (closed) {
+		g_clear_error(error);
+		g_propagate_error(error, g_steal_pointer(&closed));
 	}
 	return NULL;
 }
