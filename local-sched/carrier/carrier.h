@@ -69,8 +69,9 @@ struct carrier_settings {
 };
 
 /*
- * What a kind of carrier does. All are required but for `meter`, `suits`, `look` and `printed`. `task` is one that it was given with
- * `start` and has not told the end of; nodes are numbers below those of the cluster.
+ * What a kind of carrier does. All are required but for `meter`, `suits`, `look` and `printed`. `task` is
+ * one that it was given with `start` and has not told the end of; nodes are numbers below those of the
+ * cluster.
  */
 struct carrier_ops {
 	const char *name;
