@@ -152,6 +152,8 @@ int main(int argc, char **argv)
 	status = serve(session, &error);
 	if (status != EXIT_SUCCESS)
 		status = fail(run_dir, error);
+	if (status == EXIT_STOPPED && session->store_failed) /* nobody asked for that */
+		status = EXIT_FAILED;
 	run_session_close(session);
 	return status;
 }

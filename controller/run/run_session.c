@@ -82,6 +82,7 @@ void run_session_store_failed(struct run_session *session, GError *error)
 	g_autofree char *reason =
 		g_strdup_printf("the store cannot be written: %s", error->message);
 
+	session->store_failed = true;
 	remote_fleet_stop(session->fleet, reason);
 	g_error_free(error);
 }

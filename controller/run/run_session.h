@@ -31,6 +31,7 @@ struct run_session {
 	int64_t t0_ns; /* its start */
 	struct engine *engine; /* while its engine runs: for what people ask of tasks; else NULL */
 	uint32_t tasks_count;  /* of its workload, so far */
+	bool store_failed;     /* that is why it was stopped */
 	struct run_service *service; /* that is under way; NULL: none, or it is an experiment */
 };
 

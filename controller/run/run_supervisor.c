@@ -383,7 +383,9 @@ static void controller_exited(struct supervisor *supervisor, int status)
 	g_autofree char *path = words_path(supervisor);
 
 	g_unlink(path);
-	if (status == CONTROLLER_FAILED || status == CONTROLLER_STOPPED)
+	if (status == CONTROLLER_STOPPED && supervisor->request->serve)
+		run_watch_say(supervisor->watch, "the service ends: %s", words);
+	else if (status == CONTROLLER_FAILED || status == CONTROLLER_STOPPED)
 		give_up(supervisor, RUN_SUPERVISOR_ERROR_FAILED, "%s", words);
 	else if (status == CONTROLLER_INPUT)
 		give_up(supervisor, RUN_SUPERVISOR_ERROR_INPUT, "%s", words);

@@ -44,8 +44,9 @@ told_more() {
 	[ "$(times "$1")" -gt "$2" ]
 }
 
+# The answer to a request. api PATH [OPTION...]
 api() {
-	curl -sS --fail --max-time 60 --unix-socket "$socket" "http://x$1"
+	curl -sS --fail --max-time 60 --unix-socket "$socket" "${@:2}" "http://x$1"
 }
 
 @test "a service says when it answers, that it is alive, and that it ends" {
@@ -104,9 +105,11 @@ api() {
 	within 60 told_more '^STATUS=serving .* policy fcfs' 0
 	[ "$(api /v1/tasks | jq -c '[.tasks[] | [.task, .type, .user]]')" = "$before" ]
 	[ "$(api /v1/status | jq -r .policy)" = fcfs ]
-	kill -TERM "$run_pid"
+	# Ended by an operator, it is not to be started again: systemd does that with what fails.
+	api /v1/stop -X POST
 	run_wait
 	[ "$run_status" -eq 0 ]
+	grep -q "the service ends: stopped on request" "$run_words"
 }
 
 @test "systemd takes the units" {
