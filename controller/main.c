@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <glib-unix.h>
 #include <glib.h>
-#include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -53,21 +53,24 @@ static gboolean stop(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-/* The supervisor has written another configuration. One that serves nothing yet will read it
- * anyway. */
+/* The supervisor has written another configuration. */
 static gboolean reload(gpointer data)
 {
-	struct run_session *session = data;
-	g_autofree char *text = NULL;
-	g_autoptr(GError) error = NULL;
-
-	if (!session->service)
-		return G_SOURCE_CONTINUE;
-	if (run_service_reload(session->service, &text, &error))
-		run_session_note(session, (double)NAN, "reloaded", text);
-	else
-		run_session_note(session, (double)NAN, "not-reloaded", error->message);
+	run_service_reload(data);
 	return G_SOURCE_CONTINUE;
+}
+
+/*
+ * Until there is somebody to reload, which is told then: `how` is SIG_BLOCK or SIG_UNBLOCK. The
+ * configuration may have been read already, and by default the signal would end us.
+ */
+static void hold_hangup(int how)
+{
+	sigset_t hangup;
+
+	sigemptyset(&hangup);
+	sigaddset(&hangup, SIGHUP);
+	pthread_sigmask(how, &hangup, NULL);
 }
 
 static int status_of(const GError *error)
@@ -124,6 +127,7 @@ static int serve(struct run_session *session, GError **error)
 	g_unix_signal_add(SIGINT, stop, session);
 	if (session->plan->serve)
 		g_unix_signal_add(SIGHUP, reload, session);
+	hold_hangup(SIG_UNBLOCK);
 	session->go_on = go_on;
 	done = run_session_work(session, error);
 	remote_fleet_until(session->fleet, end_seen, session, LINGER_S, true);
@@ -139,6 +143,7 @@ int main(int argc, char **argv)
 	struct run_session *session;
 	int status;
 
+	hold_hangup(SIG_BLOCK);
 	output_plain_help();
 	g_option_context_add_main_entries(context, entries, NULL);
 	if (!g_option_context_parse(context, &argc, &argv, &error) || !run_dir || argc > 1) {

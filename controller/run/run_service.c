@@ -400,7 +400,7 @@ static bool take_policy(struct run_service *service, const struct config *config
 	return true;
 }
 
-bool run_service_reload(struct run_service *service, char **ret_text, GError **error)
+static bool take_again(struct run_service *service, char **ret_text, GError **error)
 {
 	struct run_session *session = service->session;
 	g_autofree char *path = g_build_filename(session->dir, "config.yaml", NULL);
@@ -415,6 +415,20 @@ bool run_service_reload(struct run_service *service, char **ret_text, GError **e
 				    service->config.policy, service->config.mapping_interval_s,
 				    service->config.retention_days);
 	return true;
+}
+
+void run_service_reload(struct run_session *session)
+{
+	g_autofree char *text = NULL;
+	g_autoptr(GError) error = NULL;
+
+	session->reload_wanted = !session->service;
+	if (!session->service)
+		return;
+	if (take_again(session->service, &text, &error))
+		run_session_note(session, (double)NAN, "reloaded", text);
+	else
+		run_session_note(session, (double)NAN, "not-reloaded", error->message);
 }
 
 /* Once a second: what the engine recorded meanwhile is safe, and told to whoever reads the store. */
@@ -454,6 +468,8 @@ static bool serve(struct run_service *service, GError **error)
 	session->service = service;
 	session->tasks_count = service->submissions->len;
 	say_serving(service);
+	if (session->reload_wanted)
+		run_service_reload(session);
 	service->tick = g_timeout_add_seconds(1, on_tick, service);
 	engine_run(service->engine, &result);
 	g_source_remove(service->tick);

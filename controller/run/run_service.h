@@ -48,11 +48,11 @@ bool run_service_check(const struct config *config, GError **error);
 bool run_service(struct run_session *session, GError **error);
 
 /*
- * Reads what may change from the run directory's configuration again (run_reload.h), and goes by it. Returns
- * true with a line that says what it goes by now (the caller frees), or false with `error`, and all is
- * as it was.
+ * Reads what may change from the run directory's configuration again (run_reload.h), goes by it, and makes a
+ * note ("reloaded") that says what it goes by now; or one ("not-reloaded") that says why all is as it was.
+ * Where the session's service is not under way yet, as soon as it is.
  */
-bool run_service_reload(struct run_service *service, char **ret_text, GError **error);
+void run_service_reload(struct run_session *session);
 
 /* What somebody wants done; borrowed. */
 struct run_service_order {

@@ -33,6 +33,7 @@ struct run_session {
 	uint32_t tasks_count;  /* of its workload, so far */
 	bool store_failed;     /* that is why it was stopped */
 	struct run_service *service; /* that is under way; NULL: none, or it is an experiment */
+	bool reload_wanted;          /* of a service that is not under way yet */
 };
 
 #define RUN_ERROR (run_error_quark())

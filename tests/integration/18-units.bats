@@ -17,6 +17,7 @@ setup() {
 }
 
 teardown() {
+	[ -z "${scheduler:-}" ] || kill -CONT "$scheduler" 2>/dev/null || true
 	[ -z "${manager:-}" ] || kill "$manager" || true
 	run_end_all "${run_name:-none}"
 }
@@ -49,6 +50,10 @@ told_more() {
 # The answer to a request. api PATH [OPTION...]
 api() {
 	curl -sS --fail --max-time 60 --unix-socket "$socket" "${@:2}" "http://x$1"
+}
+
+is_starting() {
+	api /v1/status | jq -e '.phase == "starting"'
 }
 
 @test "a service says when it answers, that it is alive, and that it ends" {
@@ -106,6 +111,19 @@ api() {
 	within 60 told_more '^STATUS=serving .* policy fcfs' 0
 	[ "$(api /v1/tasks | jq -c '[.tasks[] | [.task, .type, .user]]')" = "$before" ]
 	[ "$(api /v1/status | jq -r .policy)" = fcfs ]
+	# One that starts again has read the configuration, and is told again as soon as it serves.
+	scheduler=$(run_process virtbed-local-sched "$state")
+	kill -STOP "$scheduler"
+	kill -9 "$(run_process virtbed-controller "$state")"
+	within 60 is_starting
+	sed -i 's/^service:.*/service: {policy: easy, mapping_interval_s: 20}/' "$config"
+	reloading=$(grep -c "reloading '" "$run_words")
+	kill -HUP "$run_pid"
+	run_wait_for "reloading '" 60 $((reloading + 1))
+	kill -CONT "$scheduler"
+	run_wait_for "policy easy, mapping interval 20 s" 120
+	[ "$(api /v1/status | jq -r .policy)" = easy ]
+	[ "$(run_query "$state" 'SELECT policy FROM run')" = easy ]
 	# Ended by an operator, it is not to be started again: systemd does that with what fails.
 	api /v1/stop -X POST
 	run_wait
