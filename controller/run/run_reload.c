@@ -20,20 +20,38 @@ char *run_reload_fixed(const struct config *config)
 	return config_to_text(&rest);
 }
 
-void run_reload_take(struct config *to, const struct config *from)
+/* The service of `to` with what may change of `from`; its strings are theirs. */
+static struct config_service mix(const struct config *to, const struct config *from)
 {
 	const struct config_service wanted = config_service_of(from);
+	struct config_service service = config_service_of(to);
 
-	if (!to->service) {
-		const struct config_service defaults = config_service_of(to);
+	service.policy = wanted.policy;
+	service.mapping_interval_s = wanted.mapping_interval_s;
+	service.retention_days = wanted.retention_days;
+	return service;
+}
 
-		to->service = g_memdup2(&defaults, sizeof(defaults));
-		to->service->policy = NULL;
-	}
-	g_free(to->service->policy);
-	to->service->policy = g_strdup(wanted.policy);
-	to->service->mapping_interval_s = wanted.mapping_interval_s;
-	to->service->retention_days = wanted.retention_days;
+void run_reload_take(struct config *to, const struct config *from)
+{
+	struct config_service service = mix(to, from);
+
+	service.policy = g_strdup(service.policy);
+	if (to->service)
+		g_free(to->service->policy);
+	else
+		to->service = g_new(struct config_service, 1);
+	*to->service = service;
+}
+
+static bool save(const struct config *running, const struct config *wanted, const char *path,
+		 GError **error)
+{
+	struct config_service service = mix(running, wanted);
+	struct config config = *running;
+
+	config.service = &service;
+	return config_save(&config, path, error);
 }
 
 /* The first line in which two texts differ, without its indentation. */
@@ -68,11 +86,12 @@ static bool check(const char *path, const char *fixed, const struct config *conf
 	return false;
 }
 
-bool run_reload(const char *path, const char *fixed, struct config *running, GError **error)
+bool run_reload(const char *path, const char *fixed, struct config *running, const char *saved,
+		GError **error)
 {
 	g_autoptr(config_t) config = config_load(path, error);
 
-	if (!config || !check(path, fixed, config, error))
+	if (!config || !check(path, fixed, config, error) || !save(running, config, saved, error))
 		return false;
 	run_reload_take(running, config);
 	return true;

@@ -25,10 +25,12 @@ char *run_reload_fixed(const struct config *config);
 
 /*
  * Reads `path` again, whose configuration was `fixed` when it was first read (run_reload_fixed()), and
- * gives `running`, which may have got more than is in the file, what may change. Returns true, or false with
- * `error` (CONFIG_ERROR, RUN_RELOAD_ERROR), and `running` is as it was.
+ * gives `running`, which may have got more than is in the file, what may change, once that is saved at
+ * `saved`. Returns true, or false with `error` (CONFIG_ERROR, RUN_RELOAD_ERROR, G_FILE_ERROR), and `running`
+ * and the file at `saved` are as they were.
  */
-bool run_reload(const char *path, const char *fixed, struct config *running, GError **error);
+bool run_reload(const char *path, const char *fixed, struct config *running, const char *saved,
+		GError **error);
 
 /* Gives `to` what may change of `from`. */
 void run_reload_take(struct config *to, const struct config *from);

@@ -124,14 +124,13 @@ static gboolean on_signal(gpointer data)
 /* Reloading: the controller's notice of it ends it, or a word of ours where it comes to nothing. */
 static void reload(struct supervisor *supervisor)
 {
-	struct config *config = supervisor->prepared.config;
 	g_autofree char *path = g_build_filename(supervisor->prepared.dir, "config.yaml", NULL);
 	g_autofree char *text = NULL;
 	g_autoptr(GError) error = NULL;
 
 	notify_reloading();
-	if (run_reload(supervisor->request->config_path, supervisor->fixed, config, &error) &&
-	    config_save(config, path, &error)) {
+	if (run_reload(supervisor->request->config_path, supervisor->fixed,
+		       supervisor->prepared.config, path, &error)) {
 		run_watch_say(supervisor->watch, "reloading '%s'",
 			      supervisor->request->config_path);
 		if (run_child_pid(supervisor->controller) > 0)

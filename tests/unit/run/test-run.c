@@ -20,6 +20,7 @@
 #include "controller/run/run_plan.h"
 #include "controller/run/run_prepare_service.h"
 #include "controller/run/run_progress.h"
+#include "controller/run/run_reload.h"
 #include "controller/run/run_supervisor.h"
 #include "controller/run/run_watch.h"
 
@@ -195,6 +196,50 @@ static void what_ended_late_does_not_count(void)
 	g_assert_cmpuint(result.tasks_failed, ==, 0);
 	g_assert_cmpuint(result.tasks_dropped, ==, 1);
 	g_assert_cmpfloat(result.utility, ==, 5);
+}
+
+/* A reload. */
+
+static char *service_file(const char *dir, const char *policy)
+{
+	g_autofree char *text = g_strdup_printf(
+		"name: x\n"
+		"clusters:\n"
+		"  - {name: c1, nodes: 1, cores: 1, memory_mib: 128, hosts: [{name: h1, uri: 'test:///default', "
+		"meter: {kind: ipmi, address: 127.0.0.1, password_file: /dev/null}}]}\n"
+		"types: [{name: IS.S.1, benchmark: is, class: S, cores: 1, memory_mib: 96, share: 1}]\n"
+		"service: {policy: %s}\n"
+		"workload: {arrival_mean_s: 1, duration_s: 8, seed: 1, utility_max: [1, 2, 3, 4]}\n"
+		"experiment: {policies: [easy], limits: [1], budget_j: 420, mapping_interval_s: 1, "
+		"duration_s: 12, baseline_s: 1, profile_repeats: 2, task_deadline_s: 60}\n",
+		policy);
+	char *path = g_build_filename(dir, policy, NULL);
+
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+	return path;
+}
+
+static void what_cannot_be_saved_is_not_taken(void)
+{
+	g_autofree char *dir = temporary_dir();
+	g_autofree char *before = service_file(dir, "easy");
+	g_autofree char *after = service_file(dir, "fcfs");
+	g_autofree char *saved = g_build_filename(dir, "config.yaml", NULL);
+	g_autofree char *nowhere = g_build_filename(dir, "nowhere", "config.yaml", NULL);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) running = config_load(before, &error);
+	g_autofree char *fixed = NULL;
+
+	g_assert_no_error(error);
+	fixed = run_reload_fixed(running);
+	g_assert_false(run_reload(after, fixed, running, nowhere, &error));
+	g_assert_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT);
+	g_assert_cmpstr(running->service->policy, ==, "easy");
+	g_clear_error(&error);
+	g_assert_true(run_reload(after, fixed, running, saved, &error));
+	g_assert_cmpstr(running->service->policy, ==, "fcfs");
+	g_assert_true(g_remove(before) == 0 && g_remove(after) == 0 && g_remove(saved) == 0);
+	g_assert_true(g_rmdir(dir) == 0);
 }
 
 /* The lock of a name. */
@@ -667,6 +712,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/lock/once", a_name_is_locked_once);
 	g_test_add_func("/lock/left-over", locks_of_killed_runs_are_removed_when_they_are_free);
 	g_test_add_func("/lock/remains", what_is_left_of_a_killed_run_is_waited_for);
+	g_test_add_func("/reload/not-saved", what_cannot_be_saved_is_not_taken);
 	g_test_add_func("/meters/missing", hosts_without_a_meter_are_named);
 	g_test_add_func("/load/counters", load_is_read_from_counters);
 	g_test_add_func("/paths/sockets", a_long_directory_gets_sockets_elsewhere);
