@@ -21,13 +21,21 @@
 
 enum outcome { TAKEN = 0, OWNED, LEFT_OVER, BROKEN };
 
-/* Made here, not by whoever comes first: two runs must not lock in two places. */
-static char *path_of(const char *name)
+/*
+ * Made here, not by whoever comes first: two runs must not lock in two places. A service manager may
+ * give its services a /tmp of their own: what is locked there excludes nobody.
+ */
+static char *path_of(const char *name, GError **error)
 {
-	bool ours = g_mkdir_with_parents(RUN_PATHS_OUR_DIR, 0700) == 0 &&
-		    g_access(RUN_PATHS_OUR_DIR, W_OK) == 0;
-
-	return g_strdup_printf("%s/run-%s.lock", ours ? RUN_PATHS_OUR_DIR : g_get_tmp_dir(), name);
+	if (g_mkdir_with_parents(RUN_LOCK_DIR, 0700) == 0 && g_access(RUN_LOCK_DIR, W_OK) == 0)
+		return g_strdup_printf("%s/run-%s.lock", RUN_LOCK_DIR, name);
+	if (!g_getenv("STATE_DIRECTORY"))
+		return g_strdup_printf("%s/run-%s.lock", g_get_tmp_dir(), name);
+	g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
+		    "a service locks its name in %s, where we cannot write: %s; "
+		    "systemd-tmpfiles --create virtbed.conf makes it",
+		    RUN_LOCK_DIR, g_strerror(errno));
+	return NULL;
 }
 
 /* One that has ended and was not reaped yet is dead, too. */
@@ -56,17 +64,24 @@ static bool sign(int fd)
 	g_autofree char *text = g_strdup_printf("%ld\n", (long)getpid());
 	const size_t length = strlen(text);
 
+	/* Only its owner can; the group is that of the directory. */
+	if (fchmod(fd, 0660) < 0 && errno != EPERM)
+		return false;
 	return ftruncate(fd, 0) == 0 && pwrite(fd, text, length, 0) == (ssize_t)length;
 }
 
-/* Whoever let go in the meantime has removed the file that was opened. */
+/*
+ * Whoever let go in the meantime has removed the file that was opened. It is nothing but a lock: those
+ * who share the directory cannot make us write elsewhere.
+ */
 static bool is_there(int fd, const char *path)
 {
 	struct stat open_file;
 	struct stat file;
 
 	return fstat(fd, &open_file) == 0 && lstat(path, &file) == 0 &&
-	       open_file.st_dev == file.st_dev && open_file.st_ino == file.st_ino;
+	       S_ISREG(file.st_mode) && file.st_nlink == 1 && open_file.st_dev == file.st_dev &&
+	       open_file.st_ino == file.st_ino;
 }
 
 /* Removes the file if its owner is dead and nobody holds it. */
@@ -85,11 +100,11 @@ static void remove_left_over(const char *path)
 /* The locks of runs that were killed and never asked for again: each of them is free. */
 static void sweep(void)
 {
-	g_autoptr(GDir) dir = g_dir_open(RUN_PATHS_OUR_DIR, 0, NULL);
+	g_autoptr(GDir) dir = g_dir_open(RUN_LOCK_DIR, 0, NULL);
 	const char *name;
 
 	while (dir && (name = g_dir_read_name(dir))) {
-		g_autofree char *path = g_build_filename(RUN_PATHS_OUR_DIR, name, NULL);
+		g_autofree char *path = g_build_filename(RUN_LOCK_DIR, name, NULL);
 
 		if (g_str_has_prefix(name, "run-") && g_str_has_suffix(name, ".lock"))
 			remove_left_over(path);
@@ -147,9 +162,11 @@ static enum outcome await(struct run_lock *lock, const char *path, bool (*stoppe
 bool run_lock_take(struct run_lock *lock, const char *name, bool (*stopped)(void *data), void *data,
 		   GError **error)
 {
-	g_autofree char *path = path_of(name);
+	g_autofree char *path = path_of(name, error);
 	enum outcome outcome;
 
+	if (!path)
+		return false;
 	sweep();
 	outcome = try_take(lock, path);
 	if (outcome == LEFT_OVER) {

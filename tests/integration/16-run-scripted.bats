@@ -255,7 +255,7 @@ write_preemption() {
 	run_wait
 	[ "$run_status" -eq 0 ]
 	run_assert_counts "$out"
-	[ ! -e "/run/virtbed/run-$run_name.lock" ]
+	[ ! -e "/run/virtbed/locks/run-$run_name.lock" ]
 	[ ! -e "${TMPDIR:-/tmp}/run-$run_name.lock" ]
 }
 

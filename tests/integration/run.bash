@@ -170,5 +170,5 @@ run_end_all() {
 		kill -TERM "$pid" 2>/dev/null || continue
 		timeout 120 tail --pid="$pid" -f /dev/null || kill -KILL "$pid"
 	done <"$BATS_TEST_TMPDIR/pids"
-	rm -f "/run/virtbed/run-$1.lock"
+	rm -f "/run/virtbed/locks/run-$1.lock"
 }

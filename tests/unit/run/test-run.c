@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <glib.h>
 #include <glib/gstdio.h>
+#include <grp.h>
 #include <math.h>
 #include <signal.h>
 #include <string.h>
@@ -271,6 +272,37 @@ static void a_name_is_locked_once(void)
 	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
 }
 
+/* As one whom a service manager started, who is not root and whom root's directory is closed to. */
+static G_NORETURN void lock_as_nobody(void)
+{
+	struct run_lock lock = RUN_LOCK_INIT;
+	g_autoptr(GError) error = NULL;
+
+	if (setgroups(0, NULL) < 0 || setgid(65534) < 0 || setuid(65534) < 0 ||
+	    !g_setenv("STATE_DIRECTORY", "/nowhere", TRUE))
+		_exit(2);
+	_exit(!run_lock_take(&lock, "test-nobody", NULL, NULL, &error) &&
+			      g_error_matches(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT)
+		      ? 0
+		      : 1);
+}
+
+static void a_service_never_locks_where_nobody_else_looks(void)
+{
+	int status = -1;
+	pid_t child;
+
+	if (geteuid() != 0) {
+		g_test_skip("only root can be somebody else");
+		return;
+	}
+	child = fork();
+	if (child == 0)
+		lock_as_nobody();
+	g_assert_cmpint(waitpid(child, &status, 0), ==, child);
+	g_assert_cmpint(status, ==, 0);
+}
+
 /* What is left of a run that was killed: its daemons hold the lock, its owner is dead. */
 struct remains {
 	struct run_lock lock;
@@ -494,7 +526,7 @@ static void a_group_gets_through_our_directory(void)
 	address = run_prepare_service_address(&request, &config, NULL);
 	g_assert_cmpstr(address, ==, "unix:" RUN_PATHS_OUR_DIR "/controller.sock");
 	g_assert_cmpuint(mode_of(RUN_PATHS_OUR_DIR), ==, before | 0011);
-	g_assert_cmpuint(mode_of(lock.path), ==, 0600);
+	g_assert_cmpuint(mode_of(lock.path) & 0007, ==, 0);
 	g_chmod(RUN_PATHS_OUR_DIR, (int)before);
 	run_lock_drop(&lock);
 }
@@ -710,6 +742,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/estimate/unknown-energy", estimates_leave_unknown_energies_out);
 	g_test_add_func("/late/does-not-count", what_ended_late_does_not_count);
 	g_test_add_func("/lock/once", a_name_is_locked_once);
+	g_test_add_func("/lock/nobody", a_service_never_locks_where_nobody_else_looks);
 	g_test_add_func("/lock/left-over", locks_of_killed_runs_are_removed_when_they_are_free);
 	g_test_add_func("/lock/remains", what_is_left_of_a_killed_run_is_waited_for);
 	g_test_add_func("/reload/not-saved", what_cannot_be_saved_is_not_taken);
