@@ -149,9 +149,14 @@ bool run_prepare_service_dir(const char *dir, GError **error)
 			    "cannot make directory '%s': %s", dir, g_strerror(errno));
 		return false;
 	}
+	if (status.st_uid != geteuid()) /* who could put links where we write */
+		return refuse(error,
+			      "%s is the directory of another user (%u, and we are %u); serve as that "
+			      "user, or name another directory with --state",
+			      dir, (unsigned)status.st_uid, (unsigned)geteuid());
 	if (!(status.st_mode & 0077))
 		return true;
-	if (status.st_uid == geteuid() && is_for_us(dir) && chmod(dir, 0700) == 0)
+	if (is_for_us(dir) && chmod(dir, 0700) == 0)
 		return true;
 	return refuse(error,
 		      "%s is open to other users, whom the state of a service is none of the "

@@ -468,6 +468,12 @@ static void the_state_of_a_service_is_private(void)
 	g_assert_true(g_file_set_contents(plan, "{}", -1, NULL));
 	g_assert_true(run_prepare_service_dir(dir, NULL));
 	g_assert_cmpuint(mode_of(dir), ==, 0700);
+	if (geteuid() == 0) { /* only root can give it away */
+		g_clear_error(&error);
+		g_assert_cmpint(chown(dir, 65534, (gid_t)-1), ==, 0);
+		g_assert_false(run_prepare_service_dir(dir, &error));
+		g_assert_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT);
+	}
 	g_unlink(plan);
 	g_unlink(other);
 	g_rmdir(dir);
