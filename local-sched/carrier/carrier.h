@@ -129,7 +129,7 @@ struct carrier_ops {
 	/*
 	 * Reads what the task has printed since the last look, if that can be done now; then ends with
 	 * `printed` of the events. And what is known of it, *ret_length bytes after *ret_looks looks,
-	 * borrowed; NULL: there is nothing before its end.
+	 * borrowed; NULL: there is nothing before its end. A task that was not started yet printed nothing.
 	 */
 	void (*look)(struct carrier *carrier, const struct task *task);
 	const char *(*printed)(const struct carrier *carrier, const struct task *task,

@@ -580,13 +580,19 @@ static void libvirt_share(struct carrier *carrier, struct task *task)
 
 static void libvirt_look(struct carrier *carrier, const struct task *task)
 {
-	job_look(job_of(carrier, task));
+	struct job *job = job_of(carrier, task);
+
+	if (job)
+		job_look(job);
 }
 
 static const char *libvirt_printed(const struct carrier *carrier, const struct task *task,
 				   size_t *ret_length, uint32_t *ret_looks)
 {
-	return job_printed(job_of(carrier, task), ret_length, ret_looks);
+	const struct job *job = job_of(carrier, task);
+
+	*ret_length = *ret_looks = 0;
+	return job ? job_printed(job, ret_length, ret_looks) : "";
 }
 
 const struct carrier_ops carrier_libvirt_ops = {
