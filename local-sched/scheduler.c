@@ -209,6 +209,24 @@ static bool open_carrier(struct scheduler *scheduler, GError **error)
 	return scheduler->carrier != NULL;
 }
 
+static void read_cpu(uint32_t host, carrier_cpu_f done, void *done_data, void *data)
+{
+	struct carrier *carrier = data;
+
+	carrier->ops->read_cpu(carrier, host, done, done_data);
+}
+
+static void on_sample(uint32_t index, const struct sample_ring_entry *sample, void *data)
+{
+	host_usage_sampled(((struct scheduler *)data)->usage, index, sample);
+}
+
+static void watch_usage(struct scheduler *scheduler)
+{
+	scheduler->usage = host_usage_new(scheduler->cluster, read_cpu, scheduler->carrier);
+	power_watch(scheduler->power, on_sample, scheduler);
+}
+
 struct scheduler *scheduler_new(const struct scheduler_settings *settings, GError **error)
 {
 	g_autoptr(scheduler_t) scheduler = g_new0(struct scheduler, 1);
@@ -222,6 +240,7 @@ struct scheduler *scheduler_new(const struct scheduler_settings *settings, GErro
 	    !open_carrier(scheduler, error) || !start_power(scheduler, error))
 		return NULL;
 	scheduler->carrier->ops->begin(scheduler->carrier, scheduler->power);
+	watch_usage(scheduler);
 	scheduler->flush_source = g_timeout_add_seconds(FLUSH_INTERVAL_S, flush, scheduler);
 	scheduler_record(scheduler, "scheduler-started", -1, NULL, NULL, clock_now_ns());
 	return g_steal_pointer(&scheduler);
@@ -265,6 +284,7 @@ void scheduler_free(struct scheduler *scheduler)
 	power_free(scheduler->power);
 	if (scheduler->carrier)
 		scheduler->carrier->ops->free(scheduler->carrier);
+	host_usage_free(scheduler->usage);
 	g_free(scheduler->was_ready);
 	task_queue_free(scheduler->queue);
 	g_hash_table_destroy(scheduler->by_id);

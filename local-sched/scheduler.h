@@ -117,6 +117,8 @@ json_t *scheduler_nodes(const struct scheduler *scheduler);
 json_t *scheduler_energy(const struct scheduler *scheduler);
 /* GET /v1/samples: those with a number above `after`, oldest first. */
 json_t *scheduler_samples(const struct scheduler *scheduler, uint64_t after);
+/* GET /v1/usage: whose CPU time it was between samples, from `after` on; begins to keep it. */
+json_t *scheduler_usage(struct scheduler *scheduler, uint64_t after);
 
 /* The store of tasks and events that it was given (borrowed). */
 struct task_store *scheduler_store(const struct scheduler *scheduler);

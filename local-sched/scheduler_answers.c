@@ -93,3 +93,8 @@ json_t *scheduler_samples(const struct scheduler *scheduler, uint64_t after)
 {
 	return power_samples_json(scheduler->power, after);
 }
+
+json_t *scheduler_usage(struct scheduler *scheduler, uint64_t after)
+{
+	return host_usage_json(scheduler->usage, after);
+}

@@ -7,6 +7,7 @@
  * scheduler_answers.c (what is asked about the rest).
  */
 #include "local-sched/carrier/carrier.h"
+#include "local-sched/host_usage.h"
 #include "local-sched/launch/task_queue.h"
 #include "local-sched/power/power.h"
 #include "local-sched/scheduler.h"
@@ -17,6 +18,7 @@ struct scheduler {
 	struct carrier *carrier; /* of the tasks that do not wait for their turn */
 	bool *was_ready; /* by node */
 	struct power *power;
+	struct host_usage *usage; /* who used the CPUs while the meters counted */
 	GPtrArray *tasks;    /* owned, oldest first */
 	GHashTable *by_id;   /* id -> task */
 	struct task_queue *queue; /* of the tasks that wait for their turn */

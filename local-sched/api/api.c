@@ -108,6 +108,16 @@ static void get_samples(struct http_request *request, const char *const *argumen
 		reply(request, 200, scheduler_samples(api->scheduler, after));
 }
 
+static void get_usage(struct http_request *request, const char *const *arguments, json_t *body,
+		      void *data)
+{
+	struct api *api = data;
+	uint64_t after;
+
+	if (query_number(request, "after", INT64_MAX, &after))
+		reply(request, 200, scheduler_usage(api->scheduler, after));
+}
+
 /* Tasks. */
 
 static json_t *task_with_output(struct api *api, const struct task *task)
@@ -342,6 +352,7 @@ static const struct http_route routes[] = {
 	{"GET", "/v1/nodes", get_nodes},
 	{"GET", "/v1/energy", get_energy},
 	{"GET", "/v1/samples", get_samples},
+	{"GET", "/v1/usage", get_usage},
 	{"GET", "/v1/events", get_events},
 	{"GET", "/v1/tasks", get_tasks},
 	{"PUT", "/v1/tasks/*", put_task},

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "common/config.h"
+#include "local-sched/cpu/cpu_account.h"
 #include "local-sched/hypervisor/image.h"
 #include "local-sched/hypervisor/virt_type.h"
 #include "local-sched/launch/task.h"
@@ -69,6 +70,13 @@ struct carrier_settings {
 };
 
 /*
+ * The CPU time that was used on a host since it was read last with success: GArray of struct
+ * cpu_account_use, the callee's, by the task that a VM worked for then; NULL: it could not be read.
+ * `others_ns` is that of what is no VM; -1: not known.
+ */
+typedef void (*carrier_cpu_f)(GArray *uses, int64_t others_ns, void *data);
+
+/*
  * What a kind of carrier does. All are required but for `meter`, `suits`, `look` and `printed`. `task` is
  * one that it was given with `start` and has not told the end of; nodes are numbers below those of the
  * cluster.
@@ -96,6 +104,11 @@ struct carrier_ops {
 	/* The node object of docs/api.md, and the capabilities that are the carrier's; new references. */
 	json_t *(*node_json)(const struct carrier *carrier, uint32_t node);
 	json_t *(*describe)(const struct carrier *carrier);
+	/*
+	 * Reads what was used on host number `host`; one at a time of each host. `done` may come at once, and
+	 * does not once the carrier is freed.
+	 */
+	void (*read_cpu)(struct carrier *carrier, uint32_t host, carrier_cpu_f done, void *data);
 	/* VMs on their way to be spares. */
 	uint32_t (*spares_booting)(const struct carrier *carrier);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tasks in VMs: the cluster's hosts, its nodes and their VMs, and a job for each task. */
 #include "local-sched/carrier/carrier.h"
+#include "local-sched/carrier/libvirt_cpu.h"
 #include "local-sched/cpu/cpu_cap.h"
 #include "local-sched/cpu/host_caps.h"
 #include "local-sched/hypervisor/pool.h"
@@ -26,6 +27,7 @@ struct carrier_libvirt {
 	uint32_t sites_count;
 	struct site **sites;
 	struct usage_source *sources; /* by site */
+	struct libvirt_cpu *cpus;     /* by site */
 	struct pool *pool;            /* nodes and VMs */
 	GHashTable *jobs;             /* task id -> struct job */
 	/* While it cleans up. */
@@ -186,6 +188,7 @@ static void libvirt_free(struct carrier *base)
 	pool_free(carrier->pool);
 	g_free(carrier->sites);
 	g_free(carrier->sources);
+	g_free(carrier->cpus);
 	g_free(carrier->node_caps);
 	boot_queue_free(carrier->boots);
 	g_free(carrier->prefix);
@@ -215,11 +218,26 @@ static struct carrier *libvirt_open(const struct carrier_settings *settings, GEr
 	return NULL;
 }
 
+/* The id of the task that a VM works for at this moment. */
+static const char *task_of_vm(const char *domain, void *data)
+{
+	const struct carrier_libvirt *carrier = data;
+	GHashTableIter iter;
+	gpointer job;
+
+	g_hash_table_iter_init(&iter, carrier->jobs);
+	while (g_hash_table_iter_next(&iter, NULL, &job))
+		if (job_uses(job, domain))
+			return job_task(job)->id;
+	return NULL;
+}
+
 static void create_sites(struct carrier_libvirt *carrier, const struct power *power)
 {
 	carrier->sites_count = carrier->cluster->hosts_count;
 	carrier->sites = g_new0(struct site *, carrier->sites_count);
 	carrier->sources = g_new0(struct usage_source, carrier->sites_count);
+	carrier->cpus = g_new0(struct libvirt_cpu, carrier->sites_count);
 	for (uint32_t i = 0; i < carrier->sites_count; i++) {
 		const struct site_settings site = {
 			.host = &carrier->cluster->hosts[i],
@@ -235,6 +253,11 @@ static void create_sites(struct carrier_libvirt *carrier, const struct power *po
 			.host = site_host(carrier->sites[i]),
 			.account = cpu_account_new(),
 			.power = power,
+		};
+		cpu_account_set_owner(carrier->sources[i].account, task_of_vm, carrier);
+		carrier->cpus[i] = (struct libvirt_cpu){
+			.source = &carrier->sources[i],
+			.whole_machine = !carrier->cluster->hosts[i].blade,
 		};
 	}
 }
@@ -595,6 +618,11 @@ static const char *libvirt_printed(const struct carrier *carrier, const struct t
 	return job ? job_printed(job, ret_length, ret_looks) : "";
 }
 
+static void libvirt_read_cpu(struct carrier *carrier, uint32_t host, carrier_cpu_f done, void *data)
+{
+	libvirt_cpu_read(&of(carrier)->cpus[host], done, data);
+}
+
 const struct carrier_ops carrier_libvirt_ops = {
 	.name = "libvirt",
 	.open = libvirt_open,
@@ -607,6 +635,7 @@ const struct carrier_ops carrier_libvirt_ops = {
 	.node_task = task_of_node,
 	.node_json = node_json,
 	.describe = libvirt_describe,
+	.read_cpu = libvirt_read_cpu,
 	.spares_booting = libvirt_spares,
 	.suits = libvirt_suits,
 	.start = libvirt_start,

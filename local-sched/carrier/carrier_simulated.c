@@ -28,6 +28,7 @@ struct simulated_job {
 	double ran_s;             /* wall time so far, suspended stretches left out */
 	int64_t since_ns;         /* it runs since then; 0: it stands still */
 	bool is_cut;              /* its deadline comes first, if it goes on as it does */
+	int64_t counted_ns;       /* until then its CPU time is in the accounts */
 	double share;             /* of its nodes that it has */
 	struct simulated_use before; /* of its hosts when this stretch began */
 	struct simulated_use used;   /* of them in the stretches before */
@@ -43,6 +44,7 @@ struct carrier_simulated {
 	struct carrier_settings settings;
 	const struct config_cluster *cluster;
 	struct simulated_host *hosts; /* as configured */
+	struct cpu_account **accounts; /* the same order: whose CPU time it was */
 	struct simulated_job **nodes; /* the task that each has, or NULL */
 	GHashTable *jobs;             /* task id -> struct simulated_job, owned */
 	guint begin_source;
@@ -109,6 +111,33 @@ static void load_hosts(const struct simulated_job *job, int sign, int64_t now_ns
 				    sign * job->share * job->task->ranks / count);
 }
 
+/* Its CPU time until now is its own. */
+static void count_cpu(struct simulated_job *job, int64_t now_ns)
+{
+	const struct carrier_simulated *carrier = job->carrier;
+	const uint32_t *nodes = task_placed(job->task);
+	const uint32_t count = job->task->nodes_count;
+	const double node_ns = (double)(now_ns - job->counted_ns) * job->share * job->task->ranks / count;
+
+	for (uint32_t i = 0; i < count; i++)
+		cpu_account_note(carrier->accounts[config_cluster_host(carrier->cluster, nodes[i])],
+				 job->task->id, (uint64_t)node_ns);
+	job->counted_ns = now_ns;
+}
+
+static void simulated_read_cpu(struct carrier *base, uint32_t host, carrier_cpu_f done, void *data)
+{
+	const int64_t now_ns = clock_now_ns();
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, of(base)->jobs);
+	while (g_hash_table_iter_next(&iter, NULL, &value))
+		if (((struct simulated_job *)value)->since_ns)
+			count_cpu(value, now_ns);
+	done(cpu_account_take(of(base)->accounts[host]), 0, data);
+}
+
 static void take_nodes(struct simulated_job *job)
 {
 	const uint32_t *nodes = task_placed(job->task);
@@ -139,7 +168,7 @@ static void go_on(struct simulated_job *job)
 	const double until_deadline_s = job->task->deadline_s - job->ran_s;
 
 	job->is_cut = left_s > until_deadline_s + SLACK_S;
-	job->since_ns = clock_now_ns();
+	job->since_ns = job->counted_ns = clock_now_ns();
 	job->before = hosts_use(job, job->since_ns);
 	load_hosts(job, 1, job->since_ns);
 	set_timer(job, STEP_RUN, MIN(left_s, until_deadline_s));
@@ -153,6 +182,7 @@ static void stand_still(struct simulated_job *job, int64_t now_ns)
 	if (job->since_ns == 0)
 		return;
 	g_clear_handle_id(&job->timer, g_source_remove);
+	count_cpu(job, now_ns);
 	load_hosts(job, -1, now_ns);
 	use = hosts_use(job, now_ns);
 	simulated_use_add(&use, job->before, -1);
@@ -448,6 +478,9 @@ static struct carrier *simulated_open(const struct carrier_settings *settings, G
 	carrier->settings = *settings;
 	carrier->cluster = cluster;
 	carrier->hosts = g_new0(struct simulated_host, cluster->hosts_count);
+	carrier->accounts = g_new0(struct cpu_account *, cluster->hosts_count);
+	for (uint32_t i = 0; i < cluster->hosts_count; i++)
+		carrier->accounts[i] = cpu_account_new();
 	for (uint32_t i = 0; i < cluster->hosts_count; i++)
 		simulated_host_init(&carrier->hosts[i], cluster->simulated->idle_w, clock_now_ns());
 	carrier->nodes = g_new0(struct simulated_job *, cluster->nodes);
@@ -504,6 +537,9 @@ static void simulated_free(struct carrier *base)
 	g_clear_handle_id(&carrier->clean_source, g_source_remove);
 	g_hash_table_destroy(carrier->jobs);
 	g_free(carrier->nodes);
+	for (uint32_t i = 0; i < carrier->cluster->hosts_count; i++)
+		cpu_account_free(carrier->accounts[i]);
+	g_free(carrier->accounts);
 	g_free(carrier->hosts);
 	g_free(carrier);
 }
@@ -521,6 +557,7 @@ const struct carrier_ops carrier_simulated_ops = {
 	.node_task = task_of_node,
 	.node_json = node_json,
 	.describe = simulated_describe,
+	.read_cpu = simulated_read_cpu,
 	.spares_booting = simulated_spares,
 	.start = simulated_start,
 	.kill = simulated_kill,

@@ -343,6 +343,33 @@ void domain_cpu_times(struct host *host, host_done_f done, gpointer data)
 	       data);
 }
 
+/* The fields that a host has are to be asked for by their exact number. */
+static gpointer host_cpu_work(virConnectPtr connection, gpointer data, GError **error)
+{
+	g_autofree virNodeCPUStats *stats = NULL;
+	uint64_t *busy_ns;
+	int count = 0;
+
+	if (virNodeGetCPUStats(connection, VIR_NODE_CPU_STATS_ALL_CPUS, NULL, &count, 0) == 0 &&
+	    count > 0)
+		stats = g_new0(virNodeCPUStats, count);
+	if (!stats || virNodeGetCPUStats(connection, VIR_NODE_CPU_STATS_ALL_CPUS, stats, &count, 0) < 0) {
+		virt_error_set(error, "cannot read the host's CPU time");
+		return NULL;
+	}
+	busy_ns = g_new0(uint64_t, 1);
+	for (int i = 0; i < count; i++)
+		if (strcmp(stats[i].field, VIR_NODE_CPU_STATS_USER) == 0 ||
+		    strcmp(stats[i].field, VIR_NODE_CPU_STATS_KERNEL) == 0)
+			*busy_ns += stats[i].value;
+	return busy_ns;
+}
+
+void domain_host_cpu_time(struct host *host, host_done_f done, gpointer data)
+{
+	submit(host, HOST_LANE_AGENT, host_cpu_work, input_new(NULL, NULL), g_free, done, data);
+}
+
 /* It helps; a host that refuses it still runs the VM. */
 static void spread(virDomainPtr domain, const struct domain_cores *cores)
 {

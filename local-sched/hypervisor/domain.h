@@ -71,6 +71,12 @@ void domain_close_stream(struct host *host, virStreamPtr stream);
  */
 void domain_cpu_times(struct host *host, host_done_f done, gpointer data);
 
+/*
+ * CPU time that the host itself says was used on all of its CPUs since it was started, VMs included.
+ * Result: uint64_t, nanoseconds, freed with g_free(). To about 10 ms for each CPU.
+ */
+void domain_host_cpu_time(struct host *host, host_done_f done, gpointer data);
+
 /* Which CPUs the cores of a VM are to be bound to. */
 struct domain_cores {
 	uint32_t first_core; /* in turn from this one on (cpu_spread.h), if the VM is capped */

@@ -717,6 +717,14 @@ void job_close_stretch(struct job *job, int64_t t_ns)
 	job_usage_finish(job->usage, t_ns, stretch_read, job);
 }
 
+bool job_uses(const struct job *job, const char *domain)
+{
+	for (uint32_t i = 0; job->usage && !job->usage_closing && i < job->task->nodes_count; i++)
+		if (!job->places[i].lost && g_str_equal(machine_domain(job->places[i].machine), domain))
+			return true;
+	return false;
+}
+
 static void settle(struct job *job)
 {
 	job->phase = PHASE_SETTLING;

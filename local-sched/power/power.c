@@ -33,6 +33,8 @@ struct power {
 	struct power_journal *journal; /* or NULL */
 	power_event_f on_event;
 	void *data;
+	power_sample_f on_sample; /* or NULL */
+	void *sample_data;
 };
 
 static void on_sampled(const struct power_reading *reading, enum energy_counter_step step,
@@ -40,7 +42,7 @@ static void on_sampled(const struct power_reading *reading, enum energy_counter_
 {
 	struct metered *metered = data;
 	struct power *power = metered->power;
-	const struct sample_ring_entry entry = { .host = metered->index,
+	struct sample_ring_entry entry = { .host = metered->index,
 						 .t_ns = reading->t_ns,
 						 .mw = reading->mw,
 						 .energy_uj = counter->energy_uj,
@@ -50,6 +52,9 @@ static void on_sampled(const struct power_reading *reading, enum energy_counter_
 	metered->last_seq = sample_ring_push(power->ring, &entry);
 	if (power->journal)
 		power_journal_append(power->journal);
+	entry.seq = metered->last_seq;
+	if (power->on_sample)
+		power->on_sample(metered->index, &entry, power->sample_data);
 }
 
 static void on_lost(const char *reason, void *data)
@@ -129,6 +134,12 @@ struct power *power_new(const struct power_host *hosts, uint32_t count, const ch
 		find_last_seqs(power);
 	}
 	return start_samplers(power, hosts, error) ? g_steal_pointer(&power) : NULL;
+}
+
+void power_watch(struct power *power, power_sample_f on_sample, void *data)
+{
+	power->on_sample = on_sample;
+	power->sample_data = data;
 }
 
 void power_free(struct power *power)

@@ -41,6 +41,13 @@ typedef void (*power_event_f)(const char *host, bool lost, const char *reason, i
 struct power *power_new(const struct power_host *hosts, uint32_t count, const char *journal_path,
 			power_event_f on_event, void *data, GError **error);
 
+/* A sample of the host at `index` was counted; `sample` is borrowed. */
+struct sample_ring_entry;
+typedef void (*power_sample_f)(uint32_t index, const struct sample_ring_entry *sample, void *data);
+
+/* From now on `on_sample` (NULL: nobody) is told of every sample, from the main loop. */
+void power_watch(struct power *power, power_sample_f on_sample, void *data);
+
 /* Stops; NULL is allowed. */
 void power_free(struct power *power);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(power_t, power_free)

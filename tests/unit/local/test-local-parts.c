@@ -29,6 +29,55 @@ static void test_account(void)
 	cpu_account_free(account);
 }
 
+static const char *owner_of(const char *domain, void *data)
+{
+	return g_str_equal(domain, "a") ? *(const char **)data : NULL;
+}
+
+/* What was used since the last call, as "owner:ns ...", nobody's first. */
+static void assert_uses(struct cpu_account *account, uint64_t nobodys_ns, const char *owner,
+			uint64_t cpu_ns)
+{
+	g_autoptr(GArray) uses = cpu_account_take(account);
+
+	g_assert_cmpuint(uses->len, ==, (nobodys_ns > 0) + (cpu_ns > 0));
+	for (guint i = 0; i < uses->len; i++) {
+		const struct cpu_account_use *use = &g_array_index(uses, struct cpu_account_use, i);
+
+		g_assert_cmpstr(use->owner, ==, i == 0 && nobodys_ns ? NULL : owner);
+		g_assert_cmpuint(use->cpu_ns, ==, use->owner ? cpu_ns : nobodys_ns);
+	}
+}
+
+static void test_account_owners(void)
+{
+	struct cpu_account *account = cpu_account_new();
+	const char *owner = "t1";
+
+	cpu_account_set_owner(account, owner_of, &owner);
+	cpu_account_add(account, "a", 5000000000);
+	cpu_account_add(account, "b", 1);
+	assert_uses(account, 5000000001, NULL, 0);
+	/* what it used until now was of who had it then */
+	cpu_account_add(account, "a", 5000000007);
+	owner = "t2";
+	cpu_account_add(account, "a", 5000000009);
+	assert_uses(account, 0, "t1", 9);
+	cpu_account_add(account, "b", 3);
+	cpu_account_add(account, "a", 5000000010);
+	assert_uses(account, 2, "t2", 1);
+	assert_uses(account, 0, NULL, 0);
+	/* started again: its start was for nobody */
+	cpu_account_add(account, "a", 300);
+	assert_uses(account, 300, NULL, 0);
+	owner = NULL;
+	cpu_account_add(account, "a", 400);
+	assert_uses(account, 0, "t2", 100);
+	cpu_account_add(account, "a", 500);
+	assert_uses(account, 100, NULL, 0);
+	cpu_account_free(account);
+}
+
 static void test_cap(void)
 {
 	static const struct {
@@ -181,6 +230,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/cpu-account/never-falls", test_account);
+	g_test_add_func("/cpu-account/CPU time is of who had the VM when it was used", test_account_owners);
 	g_test_add_func("/boot-watch/tells-a-hang-from-a-boot", test_boot_watch);
 	g_test_add_func("/cpu-cap/is-cores-times-fraction", test_cap);
 	g_test_add_func("/cpu-cap/takes-a-share", test_cap_share);

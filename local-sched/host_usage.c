@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/host_usage.h"
+
+#include "common/clock.h"
+
+enum {
+	KEPT_MAX = 16384, /* four and a half hours of one host at 1 Hz */
+	ANSWER_MAX = 1000,
+};
+
+/* An interval gives up waiting for a reading after this many samples at the earliest. */
+enum { SAMPLES_MIN = 4 };
+
+/* One interval of a host. */
+struct interval {
+	uint64_t seq;
+	uint32_t index;
+	struct sample_ring_entry from, to;
+	bool gap;
+	GArray *uses;       /* NULL: nobody knows whose CPU time it was */
+	int64_t others_ns;  /* of what is no VM; -1: not known */
+};
+
+/* A host, and its interval that is open. */
+struct source {
+	struct host_usage *usage;
+	uint32_t index;
+	bool begun;                    /* from, last: there is a sample */
+	bool based;                    /* the CPU times were read at `from` */
+	bool asked;                    /* ... are being read for `to` */
+	bool gap;                      /* the meter only estimates a part of it, until `to` */
+	bool gap_after;                /* ... and of what comes after that */
+	uint32_t samples;              /* since `from` */
+	struct sample_ring_entry from; /* where it began */
+	struct sample_ring_entry to;   /* whose reading is under way */
+	struct sample_ring_entry last;
+};
+
+struct host_usage {
+	const struct config_cluster *cluster;
+	host_usage_read_f read;
+	void *data;
+	struct source *sources; /* by host */
+	GQueue intervals; /* of struct interval, oldest first */
+	uint64_t last_seq;
+	char *stream;     /* of these numbers: new with every process */
+	bool wanted;
+};
+
+/* Intervals. */
+
+static void interval_free(gpointer data)
+{
+	struct interval *interval = data;
+
+	if (interval->uses)
+		g_array_unref(interval->uses);
+	g_free(interval);
+}
+
+/* An interval that ends at `to`; takes over `uses`. */
+static void tell(struct source *source, const struct sample_ring_entry *to, GArray *uses,
+		 int64_t others_ns)
+{
+	struct host_usage *usage = source->usage;
+	struct interval *interval = g_new(struct interval, 1);
+
+	*interval = (struct interval){
+		.seq = ++usage->last_seq,
+		.index = source->index,
+		.from = source->from,
+		.to = *to,
+		.gap = source->gap,
+		.uses = uses,
+		.others_ns = uses ? others_ns : -1,
+	};
+	g_queue_push_tail(&usage->intervals, interval);
+	if (usage->intervals.length > KEPT_MAX)
+		interval_free(g_queue_pop_head(&usage->intervals));
+	source->from = *to;
+	source->samples = 0;
+	source->gap = source->gap_after;
+	source->gap_after = false;
+}
+
+static json_t *interval_json(const struct host_usage *usage, const struct interval *interval)
+{
+	json_t *tasks = json_object();
+	uint64_t nobodys_ns = 0;
+
+	for (guint i = 0; interval->uses && i < interval->uses->len; i++) {
+		const struct cpu_account_use *use =
+			&g_array_index(interval->uses, struct cpu_account_use, i);
+
+		if (use->owner)
+			json_object_set_new(tasks, use->owner, json_integer((json_int_t)use->cpu_ns));
+		else
+			nobodys_ns += use->cpu_ns;
+	}
+	return json_pack("{s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:o, s:I, s:o}", "seq",
+			 (json_int_t)interval->seq, "host",
+			 usage->cluster->hosts[interval->index].name, "from_seq",
+			 (json_int_t)interval->from.seq, "to_seq", (json_int_t)interval->to.seq,
+			 "from_ns", (json_int_t)interval->from.t_ns, "to_ns",
+			 (json_int_t)interval->to.t_ns, "from_uj",
+			 (json_int_t)interval->from.energy_uj, "to_uj",
+			 (json_int_t)interval->to.energy_uj, "gap", (int)interval->gap, "read",
+			 (int)(interval->uses != NULL), "tasks", tasks, "vms_ns",
+			 (json_int_t)nobodys_ns, "others_ns",
+			 interval->others_ns >= 0 ? json_integer((json_int_t)interval->others_ns)
+						  : json_null());
+}
+
+/* Readings. */
+
+/* The reading for `to` is over, well or not. */
+static void end_asking(struct source *source)
+{
+	source->asked = false;
+	source->gap |= source->gap_after;
+	source->gap_after = false;
+}
+
+/* The reading for `to` is there. */
+static void was_read(GArray *uses, int64_t others_ns, void *data)
+{
+	struct source *source = data;
+	g_autoptr(GArray) left = uses;
+
+	if (uses && source->to.seq > source->from.seq)
+		tell(source, &source->to, source->based ? g_steal_pointer(&left) : NULL, others_ns);
+	/* One that comes after its interval was told of is of no sample. */
+	if (uses)
+		source->based = source->to.seq == source->from.seq;
+	end_asking(source);
+}
+
+static void ask(struct source *source)
+{
+	source->asked = true;
+	source->to = source->last;
+	source->usage->read(source->index, was_read, source, source->usage->data);
+}
+
+/* Nobody waits any longer for a reading. */
+static void give_up(struct source *source)
+{
+	source->gap |= source->gap_after;
+	source->gap_after = false;
+	tell(source, &source->last, NULL, -1);
+	source->based = false;
+}
+
+static void note_sample(struct source *source, const struct sample_ring_entry *sample)
+{
+	source->last = *sample;
+	source->samples++;
+	if (!source->begun)
+		source->from = *sample;
+	else if (source->asked)
+		source->gap_after |= sample->gap;
+	else
+		source->gap |= sample->gap;
+	source->begun = true;
+}
+
+void host_usage_sampled(struct host_usage *usage, uint32_t index,
+			const struct sample_ring_entry *sample)
+{
+	struct source *source = &usage->sources[index];
+
+	if (!usage->wanted)
+		return;
+	note_sample(source, sample);
+	if (source->samples > SAMPLES_MIN &&
+	    clock_elapsed_s(source->from.t_ns, sample->t_ns) > HOST_USAGE_UNREAD_S)
+		give_up(source);
+	if (!source->asked)
+		ask(source);
+}
+
+/* Life. */
+
+struct host_usage *host_usage_new(const struct config_cluster *cluster, host_usage_read_f read,
+				  void *data)
+{
+	struct host_usage *usage = g_new0(struct host_usage, 1);
+
+	usage->cluster = cluster;
+	usage->read = read;
+	usage->data = data;
+	usage->stream = g_uuid_string_random();
+	usage->sources = g_new0(struct source, cluster->hosts_count);
+	for (uint32_t i = 0; i < cluster->hosts_count; i++)
+		usage->sources[i] = (struct source){.usage = usage, .index = i};
+	return usage;
+}
+
+void host_usage_free(struct host_usage *usage)
+{
+	if (!usage)
+		return;
+	g_queue_clear_full(&usage->intervals, interval_free);
+	g_free(usage->sources);
+	g_free(usage->stream);
+	g_free(usage);
+}
+
+json_t *host_usage_json(struct host_usage *usage, uint64_t after)
+{
+	const uint64_t first = usage->last_seq - usage->intervals.length + 1;
+	json_t *list = json_array();
+	GList *link;
+
+	usage->wanted = true;
+	/* Numbers of another stream, or none that there will be for long: from the first one on. */
+	if (after > usage->last_seq)
+		after = 0;
+	link = g_queue_peek_nth_link(&usage->intervals, after >= first ? (guint)(after - first + 1) : 0);
+	for (; link && json_array_size(list) < ANSWER_MAX; link = link->next)
+		json_array_append_new(list, interval_json(usage, link->data));
+	return json_pack("{s:s, s:o}", "stream", usage->stream, "intervals", list);
+}
