@@ -115,6 +115,29 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 		" FROM submission WHERE run = ? ORDER BY task",
 	[STORE_PUT_DRAIN] = "INSERT OR REPLACE INTO drain VALUES (?, ?, ?, ?, ?, ?)",
 	[STORE_DROP_DRAIN] = "DELETE FROM drain WHERE run = ? AND cluster = ? AND node = ?",
+	[STORE_PUT_ENERGY_METER] =
+		"INSERT OR REPLACE INTO energy_meter VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[STORE_LIST_ENERGY_METERS] =
+		"SELECT run, host, cluster, before_uj, begin_uj, at_uj, at_s, n, stream, seq"
+		" FROM energy_meter WHERE run = ? ORDER BY host",
+	[STORE_ADD_ENERGY_INTERVAL] =
+		"INSERT INTO energy_interval VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[STORE_ADD_ENERGY_PART] = "INSERT INTO energy_part VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+	[STORE_ADD_ENERGY_DAY] =
+		"INSERT INTO energy_day VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+		" ON CONFLICT (run, day, host, policy) DO UPDATE SET"
+		" meter_uj = meter_uj + excluded.meter_uj, idle_uj = idle_uj + excluded.idle_uj,"
+		" management_uj = management_uj + excluded.management_uj,"
+		" unattributed_uj = unattributed_uj + excluded.unattributed_uj,"
+		" unserved_uj = unserved_uj + excluded.unserved_uj",
+	[STORE_ADD_ENERGY_TASK] =
+		"INSERT INTO energy_task VALUES (?, ?, ?, ?, ?, ?, ?)"
+		" ON CONFLICT (run, task, day, host, policy) DO UPDATE SET uj = uj + excluded.uj",
+	[STORE_SUM_ENERGY_SINCE] =
+		"SELECT coalesce(sum(tasks_uj + management_uj + unattributed_uj), 0)"
+		" FROM energy_interval WHERE run = ?1 AND to_s >= ?2"
+		" AND host IN (SELECT host FROM energy_meter WHERE run = ?1)"
+		" AND mark IS NOT 'unserved'",
 	[STORE_LIST_DRAINS] = "SELECT run, cluster, node, reason, user, since_utc FROM drain"
 			      " WHERE run = ? ORDER BY cluster, node",
 	[STORE_LIST_ESTIMATES] = "SELECT type, cluster, etc_s, etc_sd_s, eec_j, eec_sd_j, count"

@@ -214,6 +214,66 @@ static const char schema_service[] =
 	" since_utc TEXT NOT NULL,"
 	" PRIMARY KEY (run, cluster, node)) WITHOUT ROWID;";
 
+/* What version 6 added: whose energy it was that the meters of a service counted. */
+static const char schema_account[] =
+	"CREATE TABLE energy_meter ("
+	" run INTEGER NOT NULL REFERENCES run,"
+	" host TEXT NOT NULL,"
+	" cluster TEXT NOT NULL,"
+	" before_uj INTEGER NOT NULL,"
+	" begin_uj INTEGER NOT NULL,"
+	" at_uj INTEGER NOT NULL,"
+	" at_s REAL NOT NULL,"
+	" n INTEGER NOT NULL,"
+	" stream TEXT,"
+	" seq INTEGER NOT NULL,"
+	" PRIMARY KEY (run, host)) WITHOUT ROWID;"
+	"CREATE TABLE energy_interval ("
+	" run INTEGER NOT NULL REFERENCES run,"
+	" host TEXT NOT NULL,"
+	" to_s REAL NOT NULL,"
+	" n INTEGER NOT NULL,"
+	" from_s REAL NOT NULL,"
+	" from_uj INTEGER NOT NULL,"
+	" to_uj INTEGER NOT NULL,"
+	" idle_uj INTEGER NOT NULL,"
+	" tasks_uj INTEGER NOT NULL,"
+	" management_uj INTEGER NOT NULL,"
+	" unattributed_uj INTEGER NOT NULL,"
+	" mark TEXT,"
+	" PRIMARY KEY (run, host, to_s, n)) WITHOUT ROWID;"
+	"CREATE TABLE energy_part ("
+	" run INTEGER NOT NULL REFERENCES run,"
+	" host TEXT NOT NULL,"
+	" to_s REAL NOT NULL,"
+	" n INTEGER NOT NULL,"
+	" task INTEGER NOT NULL,"
+	" attempt INTEGER NOT NULL,"
+	" cpu_ns INTEGER NOT NULL,"
+	" uj INTEGER NOT NULL,"
+	" PRIMARY KEY (run, host, to_s, n, task, attempt)) WITHOUT ROWID;"
+	"CREATE TABLE energy_day ("
+	" run INTEGER NOT NULL REFERENCES run,"
+	" day TEXT NOT NULL,"
+	" host TEXT NOT NULL,"
+	" policy TEXT NOT NULL,"
+	" cluster TEXT NOT NULL,"
+	" meter_uj INTEGER NOT NULL,"
+	" idle_uj INTEGER NOT NULL,"
+	" management_uj INTEGER NOT NULL,"
+	" unattributed_uj INTEGER NOT NULL,"
+	" unserved_uj INTEGER NOT NULL,"
+	" PRIMARY KEY (run, day, host, policy)) WITHOUT ROWID;"
+	"CREATE TABLE energy_task ("
+	" run INTEGER NOT NULL REFERENCES run,"
+	" task INTEGER NOT NULL,"
+	" day TEXT NOT NULL,"
+	" host TEXT NOT NULL,"
+	" policy TEXT NOT NULL,"
+	" cluster TEXT NOT NULL,"
+	" uj INTEGER NOT NULL,"
+	" PRIMARY KEY (run, task, day, host, policy)) WITHOUT ROWID;";
+
 /* Reads a PRAGMA that is one integer. Returns a result code. */
 static int pragma_integer(struct store *store, const char *sql, int64_t *ret_value)
 {
@@ -234,13 +294,14 @@ static int pragma_integer(struct store *store, const char *sql, int64_t *ret_val
 /* Adds to a file of version `store->version`, 0 for a new one, what this version has. */
 static bool complete_tables(struct store *store, GError **error)
 {
-	g_autofree char *sql = g_strdup_printf("BEGIN IMMEDIATE; %s %s %s %s %s PRAGMA application_id = %d;"
+	g_autofree char *sql = g_strdup_printf("BEGIN IMMEDIATE; %s %s %s %s %s %s PRAGMA application_id = %d;"
 					       " PRAGMA user_version = %d; COMMIT",
 					       store->version < 1 ? schema : "",
 					       store->version < 2 ? schema_suspensions : "",
 					       store->version < 3 ? schema_queues : "",
 					       store->version < 4 ? schema_migrations : "",
 					       store->version < 5 ? schema_service : "",
+					       store->version < 6 ? schema_account : "",
 					       APPLICATION_ID, STORE_SCHEMA_VERSION);
 
 	if (store_exec(store, sql, "create the tables", error)) {

@@ -206,6 +206,10 @@ static const char *const prunings[] = {
 	" FROM of WHERE of.host IS NOT NULL)"
 	" DELETE FROM sample WHERE run = ?1 AND time_s < ?2"
 	" AND host IN (SELECT host FROM of WHERE host IS NOT NULL)",
+	"DELETE FROM energy_part WHERE run = ?1 AND to_s < ?2"
+	" AND host IN (SELECT host FROM energy_meter WHERE run = ?1)",
+	"DELETE FROM energy_interval WHERE run = ?1 AND to_s < ?2"
+	" AND host IN (SELECT host FROM energy_meter WHERE run = ?1)",
 	"DELETE FROM delivery WHERE run = ?1 AND time_s < ?2",
 	"DELETE FROM share WHERE run = ?1 AND time_s < ?2",
 	"DELETE FROM decision WHERE run = ?1 AND id < coalesce((SELECT id FROM decision"

@@ -81,7 +81,8 @@ GPtrArray *store_task_actions(struct store *store, int64_t run, uint32_t task, d
 			      uint32_t most, GError **error);
 
 /*
- * Removes the samples, deliveries, shares, decisions and events of a run from before before_s (of
- * events all but the last one, so that their ids go on). Tasks and what was submitted stay.
+ * Removes the samples, intervals of energy, deliveries, shares, decisions and events of a run from before
+ * before_s (of events all but the last one, so that their ids go on). Tasks, what was submitted and sums of
+ * energy stay.
  */
 bool store_prune(struct store *store, int64_t run, double before_s, GError **error);

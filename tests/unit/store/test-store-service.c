@@ -2,6 +2,7 @@
 #include <glib/gstdio.h>
 #include <math.h>
 
+#include "controller/store/store_account.h"
 #include "controller/store/store_private.h"
 #include "controller/store/store_service.h"
 
@@ -217,6 +218,8 @@ static const char *const additions[] = {
 	      "ALTER TABLE task DROP COLUMN threshold; ALTER TABLE task DROP COLUMN queued_n;",
 	[3] = "DROP TABLE migration; DROP TABLE migration_vm; DROP TABLE share; DROP TABLE delivery;",
 	[4] = "DROP TABLE submission; DROP TABLE drain;",
+	[5] = "DROP TABLE energy_meter; DROP TABLE energy_interval; DROP TABLE energy_part;"
+	      "DROP TABLE energy_day; DROP TABLE energy_task;",
 };
 
 static void make_older(struct fixture *fixture, int version)
@@ -259,6 +262,8 @@ static void test_older(struct fixture *fixture, const void *data)
 	struct store_migration migration = {.run = fixture->run, .task = 7, .attempt = 1, .n = 1,
 					    .cluster = (char *)"c1", .nodes = (char *)"0",
 					    .to_nodes = (char *)"1"};
+	const struct store_account_meter meter = {.run = fixture->run, .host = (char *)"b1",
+						  .cluster = (char *)"c1"};
 	struct store *store;
 
 	g_assert_true(store_put_task(fixture->store, &task, NULL));
@@ -268,6 +273,8 @@ static void test_older(struct fixture *fixture, const void *data)
 	assert_task_kept(fixture);
 	g_assert_cmpuint(length(store_submissions(store, fixture->run, NULL)), ==, 0);
 	g_assert_cmpuint(length(store_drains(store, fixture->run, NULL)), ==, 0);
+	g_assert_cmpuint(length(store_account_meters(store, fixture->run, NULL)), ==, 0);
+	g_assert_cmpuint(length(store_account_sums(store, fixture->run, "day", NULL)), ==, 0);
 	g_assert_cmpuint(length(store_migrations(store, fixture->run, NULL)), ==, 0);
 	g_assert_cmpuint(length(store_task_migrations(store, fixture->run, 7, 1, NULL)), ==, 0);
 	g_assert_cmpuint(length(store_task_suspensions(store, fixture->run, 7, 1, NULL)), ==, 0);
@@ -277,10 +284,12 @@ static void test_older(struct fixture *fixture, const void *data)
 	assert_task_kept(fixture);
 	put_submission(fixture, &submission);
 	g_assert_true(store_put_migration(store, &migration, NULL));
+	g_assert_true(store_put_account_meter(store, &meter, NULL));
 	reopen(fixture, false);
 	store = fixture->store;
 	g_assert_cmpint(store->version, ==, STORE_SCHEMA_VERSION);
 	g_assert_cmpuint(length(store_submissions(store, fixture->run, NULL)), ==, 1);
+	g_assert_cmpuint(length(store_account_meters(store, fixture->run, NULL)), ==, 1);
 	g_assert_cmpuint(length(store_migrations(store, fixture->run, NULL)), ==, 1);
 	g_assert_cmpuint(length(store_task_migrations(store, fixture->run, 7, 1, NULL)), ==, 1);
 	g_assert_cmpuint(length(store_task_migrations(store, fixture->run, 7, 2, NULL)), ==, 0);

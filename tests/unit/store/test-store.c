@@ -484,6 +484,8 @@ static void test_older_schema(struct fixture *fixture, const void *data)
 		     "ALTER TABLE task DROP COLUMN threshold; ALTER TABLE task DROP COLUMN queued_n;"
 		     "DROP TABLE migration; DROP TABLE migration_vm; DROP TABLE share;"
 		     "DROP TABLE delivery; DROP TABLE submission; DROP TABLE drain;"
+		     "DROP TABLE energy_meter; DROP TABLE energy_interval; DROP TABLE energy_part;"
+		     "DROP TABLE energy_day; DROP TABLE energy_task;"
 		     "PRAGMA user_version = 1",
 		     NULL, NULL, NULL);
 	reopen(fixture);

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/store/store_account.h"
+
+#include <string.h>
+
+#include "controller/store/store_cursor.h"
+
+/* The first version that has them. */
+#define VERSION_ACCOUNT 6
+
+const char *const store_account_keys[] = {"user", "task", "type", "cluster",
+					  "host", "policy", "day", NULL};
+
+/* Writing. */
+
+bool store_put_account_meter(struct store *store, const struct store_account_meter *meter,
+			     GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_PUT_ENERGY_METER, error);
+	struct cursor cursor = writing(statement);
+
+	if (!statement)
+		return false;
+	put_integer(&cursor, meter->run);
+	put_text(&cursor, meter->host);
+	put_text(&cursor, meter->cluster);
+	put_integer(&cursor, meter->before_uj);
+	put_integer(&cursor, meter->begin_uj);
+	put_integer(&cursor, meter->at_uj);
+	put_real(&cursor, meter->at_s);
+	put_integer(&cursor, meter->n);
+	put_text(&cursor, meter->stream);
+	put_integer(&cursor, meter->seq);
+	return store_run_statement(store, statement, "store where an account stands", error);
+}
+
+static bool add_interval(struct store *store, const struct store_account_meter *meter,
+			 const struct store_account_interval *interval, GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_ADD_ENERGY_INTERVAL, error);
+	struct cursor cursor = writing(statement);
+
+	if (!statement)
+		return false;
+	put_integer(&cursor, meter->run);
+	put_text(&cursor, meter->host);
+	put_real(&cursor, interval->to_s);
+	put_integer(&cursor, meter->n);
+	put_real(&cursor, interval->from_s);
+	put_integer(&cursor, interval->from_uj);
+	put_integer(&cursor, interval->to_uj);
+	put_integer(&cursor, interval->idle_uj);
+	put_integer(&cursor, interval->tasks_uj);
+	put_integer(&cursor, interval->management_uj);
+	put_integer(&cursor, interval->unattributed_uj);
+	put_text(&cursor, interval->mark);
+	return store_run_statement(store, statement, "store an interval of energy", error);
+}
+
+/* What the interval adds to its day. */
+static bool add_to_day(struct store *store, const struct store_account_meter *meter,
+		       const struct store_account_interval *interval, GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_ADD_ENERGY_DAY, error);
+	struct cursor cursor = writing(statement);
+	const bool served = g_strcmp0(interval->mark, STORE_ACCOUNT_UNSERVED) != 0;
+
+	if (!statement)
+		return false;
+	put_integer(&cursor, meter->run);
+	put_text(&cursor, interval->day);
+	put_text(&cursor, meter->host);
+	put_text(&cursor, interval->policy);
+	put_text(&cursor, meter->cluster);
+	put_integer(&cursor, interval->to_uj - interval->from_uj);
+	put_integer(&cursor, interval->idle_uj);
+	put_integer(&cursor, interval->management_uj);
+	put_integer(&cursor, interval->unattributed_uj);
+	put_integer(&cursor, served ? 0 : interval->unattributed_uj);
+	return store_run_statement(store, statement, "store a day's energy", error);
+}
+
+static bool add_part(struct store *store, const struct store_account_meter *meter,
+		     const struct store_account_interval *interval,
+		     const struct store_account_part *part, GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_ADD_ENERGY_PART, error);
+	struct cursor cursor = writing(statement);
+
+	if (!statement)
+		return false;
+	put_integer(&cursor, meter->run);
+	put_text(&cursor, meter->host);
+	put_real(&cursor, interval->to_s);
+	put_integer(&cursor, meter->n);
+	put_integer(&cursor, part->task);
+	put_integer(&cursor, part->attempt);
+	put_integer(&cursor, part->cpu_ns);
+	put_integer(&cursor, part->uj);
+	return store_run_statement(store, statement, "store a task's part of energy", error);
+}
+
+static bool add_to_task(struct store *store, const struct store_account_meter *meter,
+			const struct store_account_interval *interval,
+			const struct store_account_part *part, GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_ADD_ENERGY_TASK, error);
+	struct cursor cursor = writing(statement);
+
+	if (!statement)
+		return false;
+	put_integer(&cursor, meter->run);
+	put_integer(&cursor, part->task);
+	put_text(&cursor, interval->day);
+	put_text(&cursor, meter->host);
+	put_text(&cursor, interval->policy);
+	put_text(&cursor, meter->cluster);
+	put_integer(&cursor, part->uj);
+	return store_run_statement(store, statement, "store a task's energy", error);
+}
+
+static bool add_all(struct store *store, const struct store_account_meter *meter,
+		    const struct store_account_interval *interval, GError **error)
+{
+	if (!add_interval(store, meter, interval, error) ||
+	    !add_to_day(store, meter, interval, error) ||
+	    !store_put_account_meter(store, meter, error))
+		return false;
+	for (uint32_t i = 0; i < interval->parts_count; i++)
+		if (!add_part(store, meter, interval, &interval->parts[i], error) ||
+		    !add_to_task(store, meter, interval, &interval->parts[i], error))
+			return false;
+	return true;
+}
+
+bool store_add_account(struct store *store, const struct store_account_meter *meter,
+		       const struct store_account_interval *interval, GError **error)
+{
+	if (!store_exec(store, "SAVEPOINT account", "begin an interval", error))
+		return false;
+	if (add_all(store, meter, interval, error))
+		return store_exec(store, "RELEASE account", "store an interval", error);
+	/* A failure that undid the whole transaction has taken the savepoint along. */
+	if (!sqlite3_get_autocommit(store->db))
+		store_exec(store, "ROLLBACK TO account; RELEASE account", "undo an interval", NULL);
+	return false;
+}
+
+/* Reading. */
+
+static gpointer read_meter(struct cursor *cursor)
+{
+	struct store_account_meter *meter = g_new0(struct store_account_meter, 1);
+
+	meter->run = get_integer(cursor);
+	meter->host = get_text(cursor);
+	meter->cluster = get_text(cursor);
+	meter->before_uj = get_integer(cursor);
+	meter->begin_uj = get_integer(cursor);
+	meter->at_uj = get_integer(cursor);
+	meter->at_s = get_real(cursor);
+	meter->n = get_integer(cursor);
+	meter->stream = get_text(cursor);
+	meter->seq = get_integer(cursor);
+	return meter;
+}
+
+GPtrArray *store_account_meters(struct store *store, int64_t run, GError **error)
+{
+	return list_of_run_since(store, VERSION_ACCOUNT, STORE_LIST_ENERGY_METERS, run, read_meter,
+				 (GDestroyNotify)store_account_meter_free,
+				 "read where accounts stand", error);
+}
+
+void store_account_meter_free(struct store_account_meter *meter)
+{
+	if (!meter)
+		return;
+	g_free(meter->host);
+	g_free(meter->cluster);
+	g_free(meter->stream);
+	g_free(meter);
+}
+
+/* Sums of what days have a column for, which stands in energy_task as well. */
+#define SUM_OF_DAYS(key)                                                                          \
+	"SELECT d." key ", coalesce(t.tasks, 0), coalesce(t.uj, 0), sum(d.idle_uj),"              \
+	" sum(d.management_uj), sum(d.unattributed_uj), sum(d.unserved_uj), sum(d.meter_uj)"      \
+	" FROM energy_day AS d LEFT JOIN (SELECT " key ", count(DISTINCT task) AS tasks,"         \
+	" sum(uj) AS uj FROM energy_task WHERE run = ?1 GROUP BY 1) AS t ON t." key " = d." key   \
+	" WHERE d.run = ?1 GROUP BY d." key " ORDER BY d." key
+
+/* Sums of tasks, by what is known of them. */
+#define SUM_OF_TASKS(key, join)                                                                   \
+	"SELECT " key ", count(DISTINCT e.task), sum(e.uj), 0, 0, 0, 0, 0 FROM energy_task AS e"  \
+	" " join " WHERE e.run = ?1 GROUP BY 1 ORDER BY 3 DESC, 1"
+
+static const struct {
+	const char *by;
+	const char *sql;
+} sums[] = {
+	{"user", SUM_OF_TASKS("coalesce(s.user, '-')",
+			      "LEFT JOIN submission AS s ON s.run = e.run AND s.task = e.task")},
+	{"task", SUM_OF_TASKS("e.task", "")},
+	{"type", SUM_OF_TASKS("coalesce(k.type, '-')",
+			      "LEFT JOIN task AS k ON k.run = e.run AND k.task = e.task")},
+	{"cluster", SUM_OF_DAYS("cluster")},
+	{"host", SUM_OF_DAYS("host")},
+	{"policy", SUM_OF_DAYS("policy")},
+	{"day", SUM_OF_DAYS("day")},
+};
+
+static const char *sql_of_sum(const char *by)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(sums); i++)
+		if (g_str_equal(sums[i].by, by))
+			return sums[i].sql;
+	return NULL;
+}
+
+static gpointer read_sum(struct cursor *cursor)
+{
+	struct store_account_sum *sum = g_new0(struct store_account_sum, 1);
+
+	sum->key = get_text(cursor);
+	sum->tasks = get_integer(cursor);
+	sum->tasks_uj = get_integer(cursor);
+	sum->idle_uj = get_integer(cursor);
+	sum->management_uj = get_integer(cursor);
+	sum->unattributed_uj = get_integer(cursor);
+	sum->unserved_uj = get_integer(cursor);
+	sum->meter_uj = get_integer(cursor);
+	return sum;
+}
+
+void store_account_sum_free(struct store_account_sum *sum)
+{
+	if (!sum)
+		return;
+	g_free(sum->key);
+	g_free(sum);
+}
+
+GPtrArray *store_account_sums(struct store *store, int64_t run, const char *by, GError **error)
+{
+	const char *sql = sql_of_sum(by);
+	sqlite3_stmt *statement = NULL;
+	GPtrArray *rows = NULL;
+	int code;
+
+	if (store->version < VERSION_ACCOUNT || !sql)
+		return g_ptr_array_new_with_free_func((GDestroyNotify)store_account_sum_free);
+	code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL);
+	if (code == SQLITE_OK) {
+		sqlite3_bind_int64(statement, 1, run);
+		rows = list_rows(store, statement, read_sum, (GDestroyNotify)store_account_sum_free,
+				 "sum up energy", error);
+	} else {
+		store_fail(store, code, "sum up energy", error);
+	}
+	sqlite3_finalize(statement);
+	return rows;
+}
+
+bool store_account_dynamic_since(struct store *store, int64_t run, double from_s, int64_t *ret_uj,
+				 GError **error)
+{
+	sqlite3_stmt *statement = store_statement(store, STORE_SUM_ENERGY_SINCE, error);
+	struct cursor cursor = writing(statement);
+	int code;
+
+	if (!statement)
+		return false;
+	put_integer(&cursor, run);
+	put_real(&cursor, from_s);
+	code = sqlite3_step(statement);
+	if (code == SQLITE_ROW)
+		*ret_uj = sqlite3_column_int64(statement, 0);
+	else
+		store_fail(store, code, "sum up energy", error);
+	sqlite3_reset(statement);
+	return code == SQLITE_ROW;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Whose energy it was: intervals, what is summed up of them, and that they come all or not at all. */
+#include <glib/gstdio.h>
+#include <math.h>
+
+#include "controller/store/store_account.h"
+#include "controller/store/store_private.h"
+#include "controller/store/store_service.h"
+
+/* A run directory with one run for each test; removed at the end. */
+struct fixture {
+	char *dir;
+	struct store *store;
+	int64_t run;
+};
+
+static void set_up(struct fixture *fixture, const void *data)
+{
+	struct store_run run = {
+		.policy = (char *)"easy", .limit = 1, .repeat = 1, .host_load = NAN};
+	g_autoptr(GError) error = NULL;
+
+	fixture->dir = g_dir_make_tmp("virtbed-store-XXXXXX", &error);
+	g_assert_no_error(error);
+	fixture->store = store_open(fixture->dir, true, &error);
+	g_assert_no_error(error);
+	g_assert_true(store_add_run(fixture->store, &run, &error));
+	fixture->run = run.run;
+}
+
+static void tear_down(struct fixture *fixture, const void *data)
+{
+	static const char *const files[] = {STORE_FILE, STORE_FILE "-wal", STORE_FILE "-shm"};
+
+	store_close(fixture->store);
+	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
+		g_autofree char *path = g_build_filename(fixture->dir, files[i], NULL);
+
+		g_unlink(path);
+	}
+	g_rmdir(fixture->dir);
+	g_free(fixture->dir);
+}
+
+/* Interval `n` of a host, ten seconds and 100 uJ long: 40 idle, 30 of task 1, 20 of task 2, 9 and 1. */
+static bool add(struct fixture *fixture, const char *host, int64_t n, const char *mark,
+		GError **error)
+{
+	const struct store_account_part parts[] = {{1, 1, 300, 30}, {2, 1, 200, 20}};
+	const struct store_account_meter meter = {
+		.run = fixture->run,
+		.host = (char *)host,
+		.cluster = g_str_equal(host, "b3") ? (char *)"c2" : (char *)"c1",
+		.begin_uj = 1000,
+		.at_uj = 1000 + 100 * n,
+		.at_s = 10 * (double)n,
+		.n = n,
+		.stream = (char *)"x",
+		.seq = n,
+	};
+	const struct store_account_interval interval = {
+		.policy = n < 6 ? "easy" : "fcfs",
+		.day = n <= 5 ? "2026-01-01" : "2026-01-02",
+		.from_s = 10 * (double)(n - 1),
+		.to_s = 10 * (double)n,
+		.from_uj = meter.at_uj - 100,
+		.to_uj = meter.at_uj,
+		.idle_uj = 40,
+		.tasks_uj = 50,
+		.management_uj = 9,
+		.unattributed_uj = 1,
+		.mark = mark,
+		.parts = parts,
+		.parts_count = 2,
+	};
+
+	return store_add_account(fixture->store, &meter, &interval, error);
+}
+
+static void fill(struct fixture *fixture)
+{
+	static const char *const hosts[] = {"b1", "b2", "b3"};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(hosts); i++)
+		for (int64_t n = 1; n <= 10; n++)
+			g_assert_true(add(fixture, hosts[i], n, n == 7 ? "unserved" : NULL, NULL));
+}
+
+/* All sums by `by`, as "key tasks tasks_uj idle management unattributed unserved meter|...". */
+static char *sums(struct fixture *fixture, const char *by)
+{
+	g_autoptr(GPtrArray) rows = store_account_sums(fixture->store, fixture->run, by, NULL);
+	GString *text = g_string_new(NULL);
+
+	for (guint i = 0; i < rows->len; i++) {
+		const struct store_account_sum *sum = g_ptr_array_index(rows, i);
+
+		g_string_append_printf(text, "%s%s %d %d %d %d %d %d %d", i ? "|" : "", sum->key,
+				       (int)sum->tasks, (int)sum->tasks_uj, (int)sum->idle_uj,
+				       (int)sum->management_uj, (int)sum->unattributed_uj,
+				       (int)sum->unserved_uj, (int)sum->meter_uj);
+	}
+	return g_string_free(text, FALSE);
+}
+
+static void assert_sums(struct fixture *fixture, const char *by, const char *wanted)
+{
+	g_autofree char *text = sums(fixture, by);
+
+	g_assert_cmpstr(text, ==, wanted);
+}
+
+static void put_task(struct fixture *fixture, uint32_t number, const char *type, const char *user)
+{
+	const struct store_task task = {.run = fixture->run, .task = number, .type = (char *)type,
+					.state = (char *)"completed", .deadline_s = NAN,
+					.chance = NAN, .threshold = NAN};
+	const struct store_submission submission = {
+		.run = fixture->run,
+		.task = number,
+		.type = (char *)type,
+		.user = (char *)user,
+		.submitted_utc = (char *)"2026-01-01T00:00:00.000Z",
+		.constant_s = NAN,
+		.zero_s = NAN,
+		.deadline_s = NAN,
+	};
+
+	g_assert_true(store_put_task(fixture->store, &task, NULL));
+	g_assert_true(store_put_submission(fixture->store, &submission, NULL));
+}
+
+static void test_sums(struct fixture *fixture, const void *data)
+{
+	fill(fixture);
+	put_task(fixture, 1, "IS.2", "ada");
+	put_task(fixture, 2, "CG.2", NULL);
+	assert_sums(fixture, "host",
+		    "b1 2 500 400 90 10 1 1000|b2 2 500 400 90 10 1 1000|"
+		    "b3 2 500 400 90 10 1 1000");
+	assert_sums(fixture, "cluster", "c1 2 1000 800 180 20 2 2000|c2 2 500 400 90 10 1 1000");
+	assert_sums(fixture, "day",
+		    "2026-01-01 2 750 600 135 15 0 1500|2026-01-02 2 750 600 135 15 3 1500");
+	assert_sums(fixture, "policy", "easy 2 750 600 135 15 0 1500|fcfs 2 750 600 135 15 3 1500");
+	assert_sums(fixture, "task", "1 1 900 0 0 0 0 0|2 1 600 0 0 0 0 0");
+	assert_sums(fixture, "user", "ada 1 900 0 0 0 0 0|- 1 600 0 0 0 0 0");
+	assert_sums(fixture, "type", "IS.2 1 900 0 0 0 0 0|CG.2 1 600 0 0 0 0 0");
+	assert_sums(fixture, "rubbish", "");
+}
+
+static void test_since(struct fixture *fixture, const void *data)
+{
+	int64_t uj = 7;
+
+	fill(fixture);
+	g_assert_true(store_account_dynamic_since(fixture->store, fixture->run, 0, &uj, NULL));
+	g_assert_cmpint(uj, ==, 3 * 9 * 60);
+	g_assert_true(store_account_dynamic_since(fixture->store, fixture->run, 60, &uj, NULL));
+	g_assert_cmpint(uj, ==, 3 * 4 * 60);
+	g_assert_true(store_account_dynamic_since(fixture->store, fixture->run, 101, &uj, NULL));
+	g_assert_cmpint(uj, ==, 0);
+}
+
+static void test_meters(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GPtrArray) rows = NULL;
+	const struct store_account_meter *meter;
+
+	fill(fixture);
+	rows = store_account_meters(fixture->store, fixture->run, NULL);
+	g_assert_cmpuint(rows->len, ==, 3);
+	meter = g_ptr_array_index(rows, 2);
+	g_assert_cmpstr(meter->host, ==, "b3");
+	g_assert_cmpstr(meter->cluster, ==, "c2");
+	g_assert_cmpint(meter->at_uj, ==, 2000);
+	g_assert_cmpint(meter->n, ==, 10);
+	g_assert_cmpstr(meter->stream, ==, "x");
+}
+
+/* The same interval again is none: nothing of it counts, inside a transaction of others or outside. */
+static void test_whole(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(add(fixture, "b1", 1, NULL, NULL));
+	g_assert_false(add(fixture, "b1", 1, NULL, &error));
+	g_assert_error(error, STORE_ERROR, STORE_ERROR_SQL);
+	assert_sums(fixture, "host", "b1 2 50 40 9 1 0 100");
+	g_assert_true(store_begin(fixture->store, NULL));
+	g_assert_true(add(fixture, "b1", 2, NULL, NULL));
+	g_assert_false(add(fixture, "b1", 2, NULL, NULL));
+	g_assert_true(store_commit(fixture->store, NULL));
+	assert_sums(fixture, "host", "b1 2 100 80 18 2 0 200");
+}
+
+static int64_t count(struct fixture *fixture, const char *sql)
+{
+	sqlite3_stmt *statement;
+	int64_t value;
+
+	g_assert_cmpint(sqlite3_prepare_v2(fixture->store->db, sql, -1, &statement, NULL), ==,
+			SQLITE_OK);
+	g_assert_cmpint(sqlite3_step(statement), ==, SQLITE_ROW);
+	value = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	return value;
+}
+
+static void test_prune(struct fixture *fixture, const void *data)
+{
+	g_autofree char *before = NULL;
+
+	fill(fixture);
+	before = sums(fixture, "day");
+	g_assert_true(store_prune(fixture->store, fixture->run, 55, NULL));
+	g_assert_cmpint(count(fixture, "SELECT count(*) FROM energy_interval"), ==, 15);
+	g_assert_cmpint(count(fixture, "SELECT count(*) FROM energy_part"), ==, 30);
+	g_assert_cmpint(count(fixture, "SELECT min(n) FROM energy_interval"), ==, 6);
+	assert_sums(fixture, "day", before);
+}
+
+#define TEST(path, function) g_test_add(path, struct fixture, NULL, set_up, function, tear_down)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	TEST("/store-account/intervals are summed up by all that is known of them", test_sums);
+	TEST("/store-account/what was used since a time leaves out when nobody served", test_since);
+	TEST("/store-account/where each host's account stands is read back", test_meters);
+	TEST("/store-account/an interval counts as a whole or not at all", test_whole);
+	TEST("/store-account/pruning removes intervals and keeps the sums", test_prune);
+	return g_test_run();
+}
