@@ -150,6 +150,15 @@ static void on_sample(struct remote_link *link, const struct remote_meter *meter
 	g_main_context_wakeup(NULL);
 }
 
+static void on_usage(struct remote_link *link, const char *stream, const GPtrArray *intervals,
+		     void *data)
+{
+	const struct remote_backend *remote = data;
+
+	if (remote->run.usage)
+		remote->run.usage(remote_link_index(link), stream, intervals, remote->run.data);
+}
+
 static void doubt_entry(struct remote_entry *entry, bool away)
 {
 	if (away && !entry->ended)
@@ -603,6 +612,7 @@ struct backend *remote_backend_new(struct remote_fleet *fleet, const struct remo
 		.unshared = on_unshared,
 		.node = on_node,
 		.sample = on_sample,
+		.usage = on_usage,
 		.doubt = on_doubt,
 		.note = on_note,
 		.data = remote,

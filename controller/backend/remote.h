@@ -31,6 +31,11 @@ struct remote_run {
 	/* A sample to store. May be NULL. */
 	void (*sample)(double time_s, const struct remote_meter *meter,
 		       const struct remote_sample *sample, void *data);
+	/*
+	 * Whose CPU time it was that the meters of cluster `cluster` counted (struct remote_usage), numbered
+	 * in `stream`; after remote_link_usage_from(). May be NULL.
+	 */
+	void (*usage)(uint32_t cluster, const char *stream, const GPtrArray *intervals, void *data);
 	/* All ranks of a task run, `launch_s` after start(). May be NULL. */
 	void (*launched)(double time_s, uint32_t task, uint32_t attempt, double launch_s,
 			 void *data);

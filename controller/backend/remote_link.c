@@ -40,6 +40,7 @@ static gboolean tick(gpointer data)
 	}
 	remote_link_ask_events(link);
 	remote_link_ask_samples(link);
+	remote_link_ask_usage(link);
 	if (remote_link_seconds_since(link->nodes_asked_ns) >= nodes_interval_s(link))
 		remote_link_ask_nodes(link);
 	if (remote_link_seconds_since(link->identified_ns) >= identify_interval_s(link))
@@ -117,6 +118,7 @@ void remote_link_free(struct remote_link *link)
 	}
 	g_free(link->nodes);
 	g_free(link->trouble);
+	g_free(link->usage_stream);
 	g_free(link->address);
 	g_ptr_array_unref(link->meters);
 	if (link->capabilities)
@@ -284,6 +286,14 @@ void remote_link_samples_from(struct remote_link *link, int64_t seq)
 int64_t remote_link_samples_seq(const struct remote_link *link)
 {
 	return MAX(link->samples_after, 0);
+}
+
+void remote_link_usage_from(struct remote_link *link, const char *stream, int64_t seq)
+{
+	g_free(link->usage_stream);
+	link->usage_stream = g_strdup(stream);
+	link->usage_after = stream ? seq : 0;
+	link->usage_wanted = true;
 }
 
 static void translate(const struct remote_link *link, int64_t *t_ns)

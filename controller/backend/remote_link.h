@@ -9,6 +9,7 @@
 #include "common/config.h"
 #include "controller/backend/remote_meter.h"
 #include "controller/backend/remote_task.h"
+#include "controller/backend/remote_usage.h"
 
 /*
  * One local scheduler as the controller sees it (docs/api.md): who it is, its nodes, its meters,
@@ -23,7 +24,7 @@ struct remote_link;
 
 #define REMOTE_LINK_AWAY_S 30.0
 
-/* What a link tells its listener. All are required. Times are on our clock. */
+/* What a link tells its listener. All but `usage` are required. Times are on our clock. */
 struct remote_listener {
 	/* A task was said to be in this state; may be said again. */
 	void (*task)(struct remote_link *link, const struct remote_task *task, void *data);
@@ -44,6 +45,12 @@ struct remote_listener {
 	/* A new sample of a host's meter. */
 	void (*sample)(struct remote_link *link, const struct remote_meter *meter,
 		       const struct remote_sample *sample, void *data);
+	/*
+	 * Intervals of its hosts' meters (struct remote_usage, oldest first), numbered in `stream`; after
+	 * remote_link_usage_from(). May be NULL.
+	 */
+	void (*usage)(struct remote_link *link, const char *stream, const GPtrArray *intervals,
+		      void *data);
 	/* Its tasks may be gone: it was away, or has lost its state. To be asked one by one. */
 	void (*doubt)(struct remote_link *link, void *data);
 	/* Something worth recording: `kind` is a word (docs/run.md), `text` one line. */
@@ -120,6 +127,12 @@ bool remote_link_known(const struct remote_link *link);
 void remote_link_samples_from(struct remote_link *link, int64_t seq);
 /* The number of the last sample that was read; 0: none. */
 int64_t remote_link_samples_seq(const struct remote_link *link);
+
+/*
+ * From now on asks whose CPU time it was between samples: above number `seq` of `stream`, or all that
+ * there is (NULL).
+ */
+void remote_link_usage_from(struct remote_link *link, const char *stream, int64_t seq);
 
 /*
  * The answer to a request: `body` (borrowed, may be NULL), or `error` after it was given up:

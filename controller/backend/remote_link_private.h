@@ -4,10 +4,11 @@
 /*
  * The insides of remote_link.h, for the files remote_link*.c alone.
  *
- * Four conversations with one local scheduler, each at most one request deep:
+ * Five conversations with one local scheduler, each at most one request deep:
  *   who        GET /v1/capabilities: at first, after every silence, where numbers run backwards,
  * and now and then (libcurl quietly repeats a request over a new connection) events     the long
  * poll; numbers go on over a restart, so nothing is missed samples    once per metering interval
+ *   usage      as samples, where somebody wants it
  *   nodes      every few seconds; the truth about nodes where an event was missed
  * and the requests of the run (remote_link_send()), which are repeated until answered.
  */
@@ -52,6 +53,9 @@ struct remote_link {
 	bool events_pending, samples_pending, nodes_pending, energy_pending;
 	int64_t samples_after; /* -1: to be asked */
 	int64_t nodes_asked_ns, identified_ns;
+	bool usage_wanted, usage_pending;
+	char *usage_stream; /* whose numbers usage_after is of; NULL: not known yet */
+	int64_t usage_after;
 	guint tick_source, events_source;
 	GPtrArray *requests;
 };
@@ -90,6 +94,7 @@ void remote_link_identify(struct remote_link *link);
 void remote_link_ask_events(struct remote_link *link);
 void remote_link_ask_samples(struct remote_link *link);
 void remote_link_ask_nodes(struct remote_link *link);
+void remote_link_ask_usage(struct remote_link *link);
 
 /* Frees an element of link->requests. */
 void remote_link_request_free(void *request);

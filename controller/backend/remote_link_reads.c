@@ -143,6 +143,58 @@ void remote_link_ask_samples(struct remote_link *link)
 	http_client_request(link->client, "GET", path, NULL, REQUEST_TIMEOUT_S, samples_done, link);
 }
 
+/* Usage. */
+
+/* Other numbers than those that were asked for: the answer may lack some, and all are asked for anew. */
+static bool is_other_stream(struct remote_link *link, const char *stream)
+{
+	const bool other = link->usage_after > 0 && g_strcmp0(stream, link->usage_stream) != 0;
+
+	if (g_strcmp0(stream, link->usage_stream) != 0) {
+		g_free(link->usage_stream);
+		link->usage_stream = g_strdup(stream);
+	}
+	if (other)
+		link->usage_after = 0;
+	return other;
+}
+
+static bool read_usage(struct remote_link *link, const json_t *body, GError **error)
+{
+	const char *stream;
+	g_autoptr(GPtrArray) intervals = remote_usage_parse(body, &link->clock, &stream, error);
+
+	if (!intervals)
+		return false;
+	if (is_other_stream(link, stream) || intervals->len == 0)
+		return true;
+	link->usage_after = ((struct remote_usage *)g_ptr_array_index(intervals, intervals->len - 1))->seq;
+	if (link->listener && link->listener->usage)
+		link->listener->usage(link, stream, intervals, link->listener->data);
+	return true;
+}
+
+static void usage_done(int status, json_t *body, const GError *error, void *data)
+{
+	struct remote_link *link = data;
+	g_autoptr(GError) wrong = NULL;
+
+	link->usage_pending = false;
+	if (remote_link_usable(link, body, error))
+		remote_link_settle(link, read_usage(link, body, &wrong), wrong);
+}
+
+void remote_link_ask_usage(struct remote_link *link)
+{
+	g_autofree char *path = NULL;
+
+	if (!link->usage_wanted || link->usage_pending || !link->meters->len)
+		return;
+	link->usage_pending = true;
+	path = g_strdup_printf("/v1/usage?after=%" PRId64, link->usage_after);
+	http_client_request(link->client, "GET", path, NULL, REQUEST_TIMEOUT_S, usage_done, link);
+}
+
 /* Nodes. */
 
 static bool read_node(struct remote_link *link, const json_t *object, int64_t now_ns,

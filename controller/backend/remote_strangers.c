@@ -4,7 +4,6 @@
  * and forgotten when the controller was started again. They would keep their nodes for ever.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "controller/backend/remote_private.h"
 
@@ -13,25 +12,11 @@ struct remote_strangers {
 	uint32_t cluster;
 };
 
-static bool skip_number(const char **text)
-{
-	const char *from = *text;
-
-	while (g_ascii_isdigit(**text))
-		++*text;
-	return *text > from;
-}
-
-/* Whether it is EXPERIMENT-RUN-TASK-ATTEMPT: names of experiments may end in such numbers, too. */
 static bool is_of_run(const struct remote_backend *remote, const char *id)
 {
-	g_autofree char *prefix =
-		g_strdup_printf("%s-%" PRId64 "-", remote->run.experiment, remote->run.run);
+	uint32_t task, attempt;
 
-	if (!g_str_has_prefix(id, prefix))
-		return false;
-	id += strlen(prefix);
-	return skip_number(&id) && *id++ == '-' && skip_number(&id) && !*id;
+	return remote_usage_task_of(remote->run.experiment, remote->run.run, id, &task, &attempt);
 }
 
 static bool is_stranger(const char *id, void *data)

@@ -88,6 +88,24 @@ void run_record_first_samples(struct run_session *session)
 	}
 }
 
+void run_record_known_samples(struct run_session *session)
+{
+	GPtrArray *meters = remote_fleet_meters(session->fleet);
+
+	for (guint i = 0; i < meters->len; i++) {
+		const struct remote_meter *meter = g_ptr_array_index(meters, i);
+
+		for (guint k = 0; k < meter->samples->len; k++) {
+			const struct remote_sample *one =
+				&g_array_index(meter->samples, struct remote_sample, k);
+
+			if (one->t_ns > meter->start_ns)
+				put_sample(session, clock_elapsed_s(session->t0_ns, one->t_ns),
+					   meter, one);
+		}
+	}
+}
+
 bool run_record_baseline(struct run_session *session, int64_t run,
 			 const struct remote_baseline *baseline, struct host_load *ret_before,
 			 GError **error)

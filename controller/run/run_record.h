@@ -29,6 +29,12 @@ void run_record_delivered(double time_s, uint32_t task, uint32_t attempt,
 /* The sample before the start: with it, the counter at the start follows from the store. */
 void run_record_first_samples(struct run_session *session);
 
+/*
+ * Stores what the meters said since their accounts began and before anybody listened: of a service that goes
+ * on. A sample that is there already stays the only one.
+ */
+void run_record_known_samples(struct run_session *session);
+
 /* Key of a run's baseline in the store's meta data. Freed with g_free(). */
 char *run_record_baseline_key(int64_t run);
 

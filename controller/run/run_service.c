@@ -159,7 +159,7 @@ static bool write_beginning(struct run_service *service, const struct remote_bas
 		return false;
 	if (store_add_run(session->store, &service->row, error) &&
 	    run_record_baseline(session, service->row.run, baseline, &before, error) &&
-	    run_service_account_begin(service, error))
+	    run_service_account_keep(service, error))
 		return store_commit(session->store, error);
 	store_rollback(session->store);
 	return false;
@@ -328,6 +328,7 @@ static bool restore(struct run_service *service, GError **error)
 	    !restore_tasks(service, error) || !restore_drains(service, error))
 		return false;
 	run_session_note(session, (double)NAN, "resumed", text);
+	run_record_known_samples(session);
 	note_unknown_idle(service);
 	run_adopt(service->engine, service->backend, service->submissions->len);
 	remote_backend_wait_asked(service->backend, READY_S);
@@ -359,6 +360,7 @@ static bool open_run(struct run_service *service, bool going_on, GError **error)
 		.t0_ns = session->t0_ns,
 		.note = run_record_note,
 		.sample = run_record_sample,
+		.usage = run_service_energy_take,
 		.launched = run_record_launched,
 		.describe = run_service_describe,
 		.describe_data = service,
@@ -467,6 +469,11 @@ static bool serve(struct run_service *service, GError **error)
 	session->engine = service->engine;
 	session->service = service;
 	session->tasks_count = service->submissions->len;
+	if (!run_service_energy_begin(service, error)) {
+		session->service = NULL;
+		session->engine = NULL;
+		return false;
+	}
 	say_serving(service);
 	if (session->reload_wanted)
 		run_service_reload(session);
@@ -526,6 +533,7 @@ static void clear(struct run_service *service)
 	workload_free(service->workload);
 	g_ptr_array_unref(service->submissions);
 	g_hash_table_unref(service->keys);
+	g_hash_table_unref(service->meters);
 	g_free(service->row.policy);
 	g_free(service->row.started_utc);
 	g_free(service->row.boot_id);
@@ -539,6 +547,8 @@ bool run_service(struct run_session *session, GError **error)
 		.submissions = g_ptr_array_new_with_free_func(
 			(GDestroyNotify)store_submission_free),
 		.keys = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+		.meters = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
+						(GDestroyNotify)store_account_meter_free),
 	};
 	bool good = work(&service, error);
 

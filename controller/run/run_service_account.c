@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The account of a service is one fact in the store, written once a minute: until when it has been
- * under way, the dynamic energy until then, and where the samples that count from then on begin. A
- * controller that takes over reads them from there; a service that is started again begins with the
- * next samples, since what hosts draw while nobody serves is not its energy.
+ * Until when a service has been under way is one fact in the store, written once a minute, with the
+ * numbers of the samples that it had read by then. A controller that takes over reads them from there; a
+ * service that is started again begins with the next ones.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -11,7 +10,6 @@
 
 #include "common/clock.h"
 #include "common/json.h"
-#include "controller/run/run_meters.h"
 #include "controller/run/run_record.h"
 #include "controller/run/run_service_private.h"
 
@@ -24,8 +22,7 @@
 /* What the store says. */
 struct account {
 	double time_s;   /* how long the service had been under way */
-	double energy_j;
-	int64_t at_ns;   /* boot-clock reading until which energy_j is; of boot_id */
+	int64_t at_ns;   /* the boot-clock reading then; of boot_id */
 	char *boot_id;
 	json_t *seqs;    /* by cluster: the last sample read */
 };
@@ -35,68 +32,23 @@ static double now_s(const struct run_service *service)
 	return clock_elapsed_s(service->session->t0_ns, clock_now_ns());
 }
 
-double run_service_energy_j(const struct run_service *service)
-{
-	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
-	g_autofree char *missing = run_meters_missing(service->session->config);
-
-	if (missing)
-		return (double)NAN;
-	return service->energy_before_j + remote_meters_dynamic_j(meters, clock_now_ns());
-}
-
-/* Closes the meters' accounts at `t_ns`, which samples cover, and begins them anew there. */
-static void settle_meters(struct run_service *service, int64_t t_ns)
-{
-	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
-
-	service->energy_before_j += remote_meters_dynamic_j(meters, t_ns);
-	for (guint i = 0; i < meters->len; i++) {
-		struct remote_meter *meter = g_ptr_array_index(meters, i);
-
-		remote_meter_start(meter, t_ns, meter->idle_w);
-	}
-}
-
-/* The meters may have no sample after their accounts began yet: then nothing is settled. */
-static int64_t settled_until_ns(const struct run_service *service)
-{
-	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
-	int64_t until_ns = remote_meters_covered_ns(meters, clock_now_ns());
-
-	for (guint i = 0; i < meters->len; i++)
-		if (until_ns <= ((struct remote_meter *)g_ptr_array_index(meters, i))->start_ns)
-			return 0;
-	return until_ns;
-}
-
 bool run_service_account_keep(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
-	const int64_t until_ns = settled_until_ns(service);
 	json_t *seqs = json_array();
 	g_autoptr(json_t) account = NULL;
 	g_autofree char *text = NULL;
 
-	if (until_ns)
-		settle_meters(service, until_ns);
 	for (uint32_t i = 0; i < session->config->clusters_count; i++)
 		json_array_append_new(seqs, json_integer(remote_link_samples_seq(
 						    remote_fleet_link(session->fleet, i))));
-	account = json_pack("{s:f, s:f, s:I, s:s, s:o}", "time_s", now_s(service), "energy_j",
-			    service->energy_before_j, "at_ns",
-			    (json_int_t)(until_ns ?: clock_now_ns()), "boot_id",
-			    service->row.boot_id, "samples_seq", seqs);
+	account = json_pack("{s:f, s:I, s:s, s:o}", "time_s", now_s(service), "at_ns",
+			    (json_int_t)clock_now_ns(), "boot_id", service->row.boot_id,
+			    "samples_seq", seqs);
 	text = json_text(account);
 	service->row.energy_j = run_service_energy_j(service);
 	return store_set_meta(session->store, ACCOUNT_KEY, text, error) &&
 	       store_update_run(session->store, &service->row, error);
-}
-
-bool run_service_account_begin(struct run_service *service, GError **error)
-{
-	service->energy_before_j = 0;
-	return run_service_account_keep(service, error);
 }
 
 static void account_clear(struct account *account)
@@ -112,7 +64,6 @@ static void read_account(struct store *store, struct account *ret_account)
 
 	*ret_account = (struct account){
 		.time_s = json_number_value(json_object_get(json, "time_s")),
-		.energy_j = json_number_value(json_object_get(json, "energy_j")),
 		.at_ns = json_integer_value(json_object_get(json, "at_ns")),
 		.boot_id = g_strdup(json_string_value(json_object_get(json, "boot_id"))),
 		.seqs = json_incref(json_object_get(json, "samples_seq")),
@@ -166,7 +117,7 @@ char *run_service_unknown_idle(const struct run_service *service)
 	return g_string_free(names, names->len == 0);
 }
 
-/* The first sample of each host after now, or those since the account, begins the meters' accounts. */
+/* The first sample of each host after now, or those since that fact was written, begin the run's energy. */
 static void resume_meters(struct run_service *service, const struct account *account,
 			  int64_t start_ns)
 {
@@ -207,7 +158,6 @@ bool run_service_account_resume(struct run_service *service, GError **error)
 		service->row.boot_id = g_strdup(boot_id);
 	}
 	session->t0_ns = service->row.t0_ns;
-	service->energy_before_j = account.energy_j;
 	resume_meters(service, &account,
 		      same_boot && session->go_on && account.at_ns ? account.at_ns : now_ns);
 	account_clear(&account);

@@ -4,10 +4,12 @@
 #include "controller/engine/experiment.h"
 #include "controller/engine/recorder_store.h"
 #include "controller/run/run_service.h"
+#include "controller/store/store_account.h"
 
 /*
  * The inside of a service, for its files: run_service.c (its life), run_service_tasks.c (what people
- * ask for) and run_service_account.c (its time and energy, and what is kept for how long).
+ * ask for), run_service_account.c (its time and baseline, and what is kept for how long) and
+ * run_service_energy.c (whose energy the meters counted).
  */
 struct run_service {
 	struct run_session *session;
@@ -21,7 +23,9 @@ struct run_service {
 	struct backend *backend;
 	struct recorder_store *recorder;
 	struct engine *engine;
-	double energy_before_j;     /* dynamic, until the meters' accounts began */
+	GHashTable *meters;         /* host -> struct store_account_meter: where its account stands */
+	double served_s;            /* what ended before was while nobody served; -INFINITY: no such time */
+	int64_t dynamic_uj;         /* all but idle, while somebody served, as far as it was told */
 	guint tick;                 /* source, once a second */
 	uint32_t ticks;
 	uint32_t scripts_dropped;   /* of tasks below all scripts are gone that nobody needs any more */
@@ -38,13 +42,12 @@ bool run_service_make_task(const struct run_service *service,
 			   const struct store_submission *submission, struct sched_task *ret_task);
 
 /*
- * run_service_account.c: begins the account of time and energy with the run that was just begun, or
- * that goes on: before the first answer of a local scheduler. Sets row.t0_ns, and boot_id.
+ * run_service_account.c: goes on with the time and the meters of a run that is on record: before the first
+ * answer of a local scheduler. Sets row.t0_ns, and boot_id.
  */
-bool run_service_account_begin(struct run_service *service, GError **error);
 bool run_service_account_resume(struct run_service *service, GError **error);
 
-/* Notes how far time and energy are; false with `error`: not on record. */
+/* Notes how far time is, and the samples; false with `error`: not on record. */
 bool run_service_account_keep(struct run_service *service, GError **error);
 
 /*
@@ -53,7 +56,20 @@ bool run_service_account_keep(struct run_service *service, GError **error);
  */
 char *run_service_unknown_idle(const struct run_service *service);
 
-/* Dynamic energy since the service first began; NAN where a host has no meter. */
+/*
+ * run_service_energy.c: goes on with the accounts of all hosts, and asks the local schedulers for what
+ * there is since. When service is the session's.
+ */
+bool run_service_energy_begin(struct run_service *service, GError **error);
+
+/* For remote_run.usage; `data` is the session. */
+void run_service_energy_take(uint32_t cluster, const char *stream, const GPtrArray *intervals,
+			     void *data);
+
+/*
+ * Dynamic energy since the service first began, as far as it was told, while somebody served; NAN where a
+ * host has no meter.
+ */
 double run_service_energy_j(const struct run_service *service);
 
 /* Removes what is older than config.retention_days. */

@@ -24,6 +24,8 @@ struct scripted_scheduler {
 	json_t *held;       /* id -> when its ranks ended, not told yet */
 	json_t *events;     /* array */
 	json_t *samples;    /* array */
+	json_t *intervals;  /* array: what is told of the time between them */
+	char *stream;       /* whose numbers they have */
 	GPtrArray *waiters; /* struct waiter */
 	double watts, busy_w;
 	bool metering;

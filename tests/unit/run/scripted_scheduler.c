@@ -445,6 +445,36 @@ static double watts_now(const struct scripted_scheduler *scheduler)
 	return sum_w;
 }
 
+/* CPU time that the model of this host gives each task that runs, and its VMs' own, per sample. */
+#define TASK_CPU_NS 3000000
+#define VMS_CPU_NS 1000000
+
+/* What happened since the sample before, which is the last of the list. */
+static void add_interval(struct scripted_scheduler *scheduler, int64_t now_ns)
+{
+	const size_t count = json_array_size(scheduler->samples);
+	const json_t *from = count ? json_array_get(scheduler->samples, count - 1) : NULL;
+	json_t *tasks;
+	json_t *task;
+	const char *id;
+
+	if (!from)
+		return;
+	tasks = json_object();
+	json_object_foreach ((json_t *)scheduler->tasks, id, task) {
+		if (json_is_null(json_object_get(task, "outcome")) && !scripted_is_suspended(task))
+			json_object_set_new(tasks, id, json_integer(TASK_CPU_NS));
+	}
+	json_array_append_new(
+		scheduler->intervals,
+		json_pack("{s:i, s:s, s:O, s:O, s:i, s:I, s:I, s:b, s:b, s:o, s:i, s:n}", "seq",
+			  (int)json_array_size(scheduler->intervals) + 1, "host", scheduler->host,
+			  "from_ns", json_object_get(from, "t_ns"), "from_uj",
+			  json_object_get(from, "energy_uj"), "to_seq", (int)count + 1, "to_ns",
+			  (json_int_t)now_ns, "to_uj", (json_int_t)scheduler->energy.energy_uj,
+			  "gap", 0, "read", 1, "tasks", tasks, "vms_ns", VMS_CPU_NS, "others_ns"));
+}
+
 static gboolean take_sample(gpointer data)
 {
 	struct scripted_scheduler *scheduler = data;
@@ -452,6 +482,8 @@ static gboolean take_sample(gpointer data)
 	int64_t mw = (int64_t)(watts_now(scheduler) * 1000);
 
 	energy_counter_add(&scheduler->energy, now_ns, mw);
+	if (scheduler->metering)
+		add_interval(scheduler, now_ns);
 	if (scheduler->metering)
 		json_array_append_new(scheduler->samples,
 				      json_pack("{s:i, s:s, s:I, s:I, s:I, s:b}", "seq",
@@ -496,6 +528,23 @@ static void get_samples(struct http_request *request, const char *const *argumen
 	scripted_reply(request, 200, json_pack("{s:o, s:i}", "samples", list, "last", (int)last));
 }
 
+static void get_usage(struct http_request *request, const char *const *arguments, json_t *body,
+		      void *data)
+{
+	struct scripted_scheduler *scheduler = data;
+	size_t after = (size_t)g_ascii_strtoull(http_request_query(request, "after"), NULL, 10);
+	const size_t last = json_array_size(scheduler->intervals);
+	json_t *list;
+
+	if (scripted_moody(scheduler, request, false))
+		return;
+	list = json_array();
+	for (size_t i = after > last ? 0 : after; i < last; i++)
+		json_array_append(list, json_array_get(scheduler->intervals, i));
+	scripted_reply(request, 200,
+		       json_pack("{s:s, s:o}", "stream", scheduler->stream, "intervals", list));
+}
+
 static const struct http_route routes[] = {
 	{"GET", "/v1/capabilities", get_capabilities},
 	{"GET", "/v1/nodes", get_nodes},
@@ -511,6 +560,7 @@ static const struct http_route routes[] = {
 	{"GET", "/v1/events", get_events},
 	{"GET", "/v1/energy", get_energy},
 	{"GET", "/v1/samples", get_samples},
+	{"GET", "/v1/usage", get_usage},
 	{NULL, NULL, NULL},
 };
 
@@ -557,6 +607,8 @@ struct scripted_scheduler *scripted_scheduler_new_tls(const char *address,
 	scheduler->held = json_object();
 	scheduler->events = json_array();
 	scheduler->samples = json_array();
+	scheduler->intervals = json_array();
+	scheduler->stream = g_uuid_string_random();
 	scheduler->waiters = g_ptr_array_new_with_free_func(waiter_free);
 	scheduler->metering = true;
 	energy_counter_init(&scheduler->energy, NO_GAP_S);
@@ -578,6 +630,8 @@ void scripted_scheduler_free(struct scripted_scheduler *scheduler)
 	json_decref(scheduler->held);
 	json_decref(scheduler->events);
 	json_decref(scheduler->samples);
+	json_decref(scheduler->intervals);
+	g_free(scheduler->stream);
 	g_free(scheduler->up);
 	g_free(scheduler->cluster);
 	g_free(scheduler->host);
@@ -605,6 +659,9 @@ void scripted_scheduler_restart(struct scripted_scheduler *scheduler, bool keep_
 		json_object_clear(scheduler->held);
 		json_array_clear(scheduler->events);
 		json_array_clear(scheduler->samples);
+		json_array_clear(scheduler->intervals);
+		g_free(scheduler->stream);
+		scheduler->stream = g_uuid_string_random();
 		energy_counter_init(&scheduler->energy, NO_GAP_S);
 	}
 	serve(scheduler);

@@ -7,6 +7,7 @@
 #include "controller/backend/remote_clock.h"
 #include "controller/backend/remote_meter.h"
 #include "controller/backend/remote_task.h"
+#include "controller/backend/remote_usage.h"
 
 #define S INT64_C(1000000000)
 
@@ -307,6 +308,90 @@ static void a_task_that_was_never_suspended_has_one_stretch(void)
 	g_assert_cmpfloat(remote_suspensions_paused_s(NULL, 3 * S), ==, 0);
 }
 
+#define INTERVAL                                                                                  \
+	"{\"seq\": 5, \"host\": \"b1\", \"from_ns\": 7, \"to_ns\": 9, \"from_uj\": 10, \"to_uj\": 30,"      \
+	" \"gap\": false, \"read\": true, \"tasks\": {\"x-1-2-3\": 40}, \"vms_ns\": 50, "
+
+static json_t *text_json(const char *text)
+{
+	json_t *json = json_loads(text, 0, NULL);
+
+	g_assert_nonnull(json);
+	return json;
+}
+
+static void usage_is_read_whole(void)
+{
+	g_autoptr(json_t) body = text_json("{\"stream\": \"s\", \"intervals\": [" INTERVAL
+					   "\"others_ns\": null}, " INTERVAL "\"others_ns\": 6}]}");
+	struct remote_clock clock;
+	const char *stream = NULL;
+	g_autoptr(GPtrArray) list = NULL;
+	const struct remote_usage *usage;
+
+	remote_clock_init(&clock, true);
+	list = remote_usage_parse(body, &clock, &stream, NULL);
+	g_assert_nonnull(list);
+	g_assert_cmpuint(list->len, ==, 2);
+	g_assert_cmpstr(stream, ==, "s");
+	usage = g_ptr_array_index(list, 0);
+	g_assert_cmpint(usage->seq, ==, 5);
+	g_assert_cmpint(usage->length_ns, ==, 2);
+	g_assert_cmpint(usage->to_uj - usage->from_uj, ==, 20);
+	g_assert_true(usage->read && !usage->gap);
+	g_assert_cmpint(usage->others_ns, ==, -1);
+	g_assert_cmpuint(usage->tasks->len, ==, 1);
+	g_assert_cmpint(g_array_index(usage->tasks, struct remote_usage_task, 0).cpu_ns, ==, 40);
+	usage = g_ptr_array_index(list, 1);
+	g_assert_cmpint(usage->others_ns, ==, 6);
+}
+
+/* A counter that falls, times that run backwards, CPU time below 0 or of no number: all of it is refused. */
+static void usage_that_makes_no_sense_is_refused(void)
+{
+	static const struct {
+		const char *key, *value;
+	} cases[] = {
+		{"to_uj", "9"}, {"to_ns", "6"}, {"from_uj", "-1"}, {"seq", "0"}, {"host", "1"},
+		{"vms_ns", "-1"}, {"others_ns", "\"x\""}, {"tasks", "{\"x\": -1}"},
+		{"tasks", "{\"x\": 1.5}"}, {"tasks", "{\"x\": 9223372036854775807}"},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(json_t) body = text_json("{\"stream\": \"s\", \"intervals\": [" INTERVAL
+						   "\"others_ns\": 0}]}");
+		g_autoptr(GError) error = NULL;
+		struct remote_clock clock;
+		const char *stream;
+
+		json_object_set_new(json_array_get(json_object_get(body, "intervals"), 0),
+				    cases[i].key, json_loads(cases[i].value, JSON_DECODE_ANY, NULL));
+		remote_clock_init(&clock, true);
+		g_assert_null(remote_usage_parse(body, &clock, &stream, &error));
+		g_assert_nonnull(error);
+	}
+}
+
+static void ids_of_tasks_are_taken_apart(void)
+{
+	static const struct {
+		const char *id;
+		bool good;
+	} cases[] = {
+		{"lab-7-1-2-3", true}, {"lab-7-1-2-", false}, {"lab-7-1-2", false}, {"lab-7-2-2-3", false},
+		{"lab-7-1--3", false}, {"lab-7-1-2-3x", false}, {"lab-7-1-+2-3", false},
+		{"lab-7-1-2- 3", false}, {"lab-7-1-99999999999-3", false}, {"", false},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		uint32_t task = 9, attempt = 9;
+
+		g_assert_true(remote_usage_task_of("lab-7", 1, cases[i].id, &task, &attempt) ==
+			      cases[i].good);
+		g_assert_true(!cases[i].good || (task == 2 && attempt == 3));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -326,5 +411,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/task/energy", a_task_answers_for_its_share_above_idle);
 	g_test_add_func("/suspensions/read", suspensions_are_read);
 	g_test_add_func("/suspensions/none", a_task_that_was_never_suspended_has_one_stretch);
+	g_test_add_func("/remote/usage/is read whole", usage_is_read_whole);
+	g_test_add_func("/remote/usage/what makes no sense is refused",
+			usage_that_makes_no_sense_is_refused);
+	g_test_add_func("/remote/usage/ids of tasks are taken apart", ids_of_tasks_are_taken_apart);
 	return g_test_run();
 }

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/backend/remote_clock.h"
+
+/*
+ * What a local scheduler says of the time between two samples of a host's meter: what the counter rose
+ * by, and whose CPU time it was (docs/api.md, "Usage").
+ */
+
+/* CPU time of one task. */
+struct remote_usage_task {
+	char *id;
+	int64_t cpu_ns;
+};
+
+/* One interval. Times are on our clock; its length is as the host's clock has it. */
+struct remote_usage {
+	int64_t seq;
+	char *host;
+	int64_t from_ns, to_ns;
+	int64_t length_ns;
+	int64_t from_uj, to_uj;
+	bool gap;          /* the meter only estimates a part of it */
+	bool read;         /* the CPU times are known */
+	int64_t vms_ns;    /* CPU time of VMs that no task had */
+	int64_t others_ns; /* ... of what is no VM; -1: not known */
+	GArray *tasks;     /* struct remote_usage_task */
+};
+
+/*
+ * Reads the answer to GET /v1/usage: *ret_stream (borrowed from `body`) says which numbers its intervals
+ * have. Returns GPtrArray of struct remote_usage, oldest first, owned by the caller, or NULL with `error`
+ * (JSON_ERROR).
+ */
+GPtrArray *remote_usage_parse(const json_t *body, const struct remote_clock *clock,
+			      const char **ret_stream, GError **error);
+
+/* Frees an element. */
+void remote_usage_free(void *usage);
+
+/*
+ * Takes a task's id apart, EXPERIMENT-RUN-TASK-ATTEMPT: false where it is of another experiment, or run.
+ * Names of experiments may end in such numbers, too.
+ */
+bool remote_usage_task_of(const char *experiment, int64_t run, const char *id, uint32_t *ret_task,
+			  uint32_t *ret_attempt);

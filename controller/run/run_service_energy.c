@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Whose energy it was that the meters of a service counted: what local schedulers tell of the time between
+ * samples (remote_usage.h) is split (energy_split.h) and written down, interval after interval of each host
+ * (store_account.h). The store says where each host's account stands; what was told before that is not
+ * told again, and what nobody can tell any more becomes an interval of its own, which is marked.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "controller/run/energy_split.h"
+#include "controller/run/run_meters.h"
+#include "controller/run/run_service_private.h"
+
+/* What is told of intervals that no local scheduler tells of. */
+#define MARK_GAP "gap"
+#define MARK_UNREAD "unread"
+#define MARK_MISSED "missed"
+#define MARK_NEW "new-counter"
+
+double run_service_energy_j(const struct run_service *service)
+{
+	g_autofree char *missing = run_meters_missing(service->session->config);
+
+	return missing ? (double)NAN : (double)service->dynamic_uj * 1e-6;
+}
+
+static double run_s(const struct run_service *service, int64_t t_ns)
+{
+	return clock_elapsed_s(service->session->t0_ns, t_ns);
+}
+
+/* The UTC day of a time of the run. */
+static char *day_of(const struct run_service *service, double time_s)
+{
+	const double ago_s = run_s(service, clock_now_ns()) - time_s;
+	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+	g_autoptr(GDateTime) then = g_date_time_add_seconds(now, -ago_s);
+
+	return g_date_time_format(then, "%Y-%m-%d");
+}
+
+/* A host's baseline in milliwatts; 0 where it is not known. */
+static uint64_t idle_mw_of(const struct run_service *service, const char *host)
+{
+	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
+
+	for (guint i = 0; i < meters->len; i++) {
+		const struct remote_meter *meter = g_ptr_array_index(meters, i);
+
+		if (g_str_equal(meter->host, host) && meter->idle_w > 0)
+			return (uint64_t)llround(meter->idle_w * 1e3);
+	}
+	return 0;
+}
+
+/* Adds an interval that ends where `interval` says, with what `parts` has of it. */
+static bool add(struct run_service *service, struct store_account_meter *meter,
+		struct store_account_interval *interval, const struct energy_split *split,
+		GError **error)
+{
+	g_autofree char *day = day_of(service, interval->to_s);
+
+	interval->policy = service->row.policy;
+	interval->day = day;
+	interval->idle_uj = (int64_t)split->idle_uj;
+	interval->tasks_uj = (int64_t)split->tasks_uj;
+	interval->management_uj = (int64_t)split->management_uj;
+	interval->unattributed_uj = (int64_t)split->unattributed_uj;
+	meter->at_uj = interval->to_uj;
+	meter->at_s = interval->to_s;
+	meter->n++;
+	if (g_strcmp0(interval->mark, STORE_ACCOUNT_UNSERVED) != 0)
+		service->dynamic_uj += interval->to_uj - interval->from_uj - interval->idle_uj;
+	return store_add_account(service->session->store, meter, interval, error);
+}
+
+/* From where the account stands until `to_uj` at `to_s` nobody can tell whose energy it was. */
+static bool add_untold(struct run_service *service, struct store_account_meter *meter, double to_s,
+		       int64_t to_uj, GError **error)
+{
+	struct store_account_interval interval = {
+		.from_s = meter->at_s,
+		.to_s = fmax(to_s, meter->at_s),
+		.from_uj = meter->at_uj,
+		.to_uj = to_uj,
+		.mark = meter->at_s < service->served_s ? STORE_ACCOUNT_UNSERVED : MARK_MISSED,
+	};
+	const struct energy_interval all = {
+		.meter_uj = (uint64_t)(to_uj - interval.from_uj),
+		.duration_ns = (uint64_t)((interval.to_s - interval.from_s) * 1e9),
+		.idle_mw = idle_mw_of(service, meter->host),
+	};
+	const struct energy_split split = energy_split(&all, NULL, 0);
+
+	return add(service, meter, &interval, &split, error);
+}
+
+/* The counter began anew: what it had risen by stays, and what was drawn meanwhile nobody counted. */
+static bool begin_counter(struct run_service *service, struct store_account_meter *meter,
+			  double at_s, int64_t at_uj, GError **error)
+{
+	struct store_account_interval interval = {
+		.from_s = meter->at_s,
+		.to_s = fmax(at_s, meter->at_s),
+		.from_uj = at_uj,
+		.to_uj = at_uj,
+		.mark = MARK_NEW,
+	};
+	const struct energy_split nothing = {0};
+
+	meter->before_uj += meter->at_uj - meter->begin_uj;
+	meter->begin_uj = at_uj;
+	return add(service, meter, &interval, &nothing, error);
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+	const struct store_account_part *one = a;
+	const struct store_account_part *other = b;
+
+	if (one->task != other->task)
+		return one->task < other->task ? -1 : 1;
+	return (one->attempt > other->attempt) - (one->attempt < other->attempt);
+}
+
+/* The tasks of an interval in their order; CPU time of what is none of ours is added to *ret_others_ns. */
+static GArray *parts_of(const struct run_service *service, const struct remote_usage *usage,
+			int64_t *ret_others_ns)
+{
+	GArray *parts = g_array_new(FALSE, FALSE, sizeof(struct store_account_part));
+
+	for (guint i = 0; i < usage->tasks->len; i++) {
+		const struct remote_usage_task *task =
+			&g_array_index(usage->tasks, struct remote_usage_task, i);
+		struct store_account_part part = {.cpu_ns = task->cpu_ns};
+
+		if (remote_usage_task_of(service->session->plan->experiment, service->row.run,
+					 task->id, &part.task, &part.attempt) &&
+		    part.task < service->submissions->len)
+			g_array_append_val(parts, part);
+		else
+			*ret_others_ns += task->cpu_ns;
+	}
+	g_array_sort(parts, compare_parts);
+	return parts;
+}
+
+static const char *mark_of(const struct run_service *service, const struct remote_usage *usage)
+{
+	if (run_s(service, usage->to_ns) <= service->served_s)
+		return STORE_ACCOUNT_UNSERVED;
+	return usage->gap ? MARK_GAP : usage->read ? NULL : MARK_UNREAD;
+}
+
+static bool add_told(struct run_service *service, struct store_account_meter *meter,
+		     const struct remote_usage *usage, GError **error)
+{
+	int64_t others_ns = usage->vms_ns + MAX(usage->others_ns, 0);
+	g_autoptr(GArray) parts = parts_of(service, usage, &others_ns);
+	g_autofree struct energy_part *shares = g_new0(struct energy_part, parts->len);
+	const char *mark = mark_of(service, usage);
+	const struct energy_interval all = {
+		.meter_uj = (uint64_t)(usage->to_uj - usage->from_uj),
+		.duration_ns = (uint64_t)usage->length_ns,
+		.idle_mw = idle_mw_of(service, usage->host),
+		.known = !mark,
+		.management_ns = (uint64_t)others_ns,
+	};
+	struct store_account_interval interval = {
+		.from_s = meter->at_s,
+		.to_s = fmax(run_s(service, usage->to_ns), meter->at_s),
+		.from_uj = usage->from_uj,
+		.to_uj = usage->to_uj,
+		.mark = mark,
+		.parts = (struct store_account_part *)(void *)parts->data,
+		.parts_count = all.known ? parts->len : 0,
+	};
+	struct energy_split split;
+
+	for (guint i = 0; i < parts->len; i++)
+		shares[i].cpu_ns =
+			(uint64_t)g_array_index(parts, struct store_account_part, i).cpu_ns;
+	split = energy_split(&all, shares, parts->len);
+	for (guint i = 0; i < parts->len; i++)
+		g_array_index(parts, struct store_account_part, i).uj = (int64_t)shares[i].uj;
+	return add(service, meter, &interval, &split, error);
+}
+
+static struct store_account_meter *meter_of(struct run_service *service, uint32_t cluster,
+					    const struct remote_usage *usage)
+{
+	struct store_account_meter *meter = g_hash_table_lookup(service->meters, usage->host);
+
+	if (meter)
+		return meter;
+	meter = g_new(struct store_account_meter, 1);
+	*meter = (struct store_account_meter){
+		.run = service->row.run,
+		.host = g_strdup(usage->host),
+		.cluster = g_strdup(service->session->config->clusters[cluster].name),
+		.begin_uj = usage->from_uj,
+		.at_uj = usage->from_uj,
+		.at_s = run_s(service, usage->from_ns),
+	};
+	g_hash_table_insert(service->meters, meter->host, meter);
+	return meter;
+}
+
+static bool take_one(struct run_service *service, uint32_t cluster, const char *stream,
+		     const struct remote_usage *usage, GError **error)
+{
+	const double from_s = run_s(service, usage->from_ns);
+	struct store_account_meter *meter;
+
+	/* An account begins with the service, or with a host that it gets. */
+	if (from_s < fmax(service->served_s, 0) && !g_hash_table_contains(service->meters, usage->host))
+		return true;
+	meter = meter_of(service, cluster, usage);
+	if (g_strcmp0(meter->stream, stream) != 0) {
+		g_free(meter->stream);
+		meter->stream = g_strdup(stream);
+	} else if (usage->seq <= meter->seq) {
+		return true; /* told again */
+	}
+	if (usage->from_uj < meter->at_uj &&
+	    !begin_counter(service, meter, from_s, usage->from_uj, error))
+		return false;
+	if (usage->from_uj > meter->at_uj &&
+	    !add_untold(service, meter, from_s, usage->from_uj, error))
+		return false;
+	meter->seq = usage->seq;
+	return add_told(service, meter, usage, error);
+}
+
+static bool take_all(struct run_service *service, uint32_t cluster, const char *stream,
+		     const GPtrArray *intervals, GError **error)
+{
+	for (guint i = 0; i < intervals->len; i++)
+		if (!take_one(service, cluster, stream, g_ptr_array_index(intervals, i), error))
+			return false;
+	return true;
+}
+
+void run_service_energy_take(uint32_t cluster, const char *stream, const GPtrArray *intervals,
+			     void *data)
+{
+	struct run_session *session = data;
+	GError *error = NULL;
+
+	if (session->service && !take_all(session->service, cluster, stream, intervals, &error))
+		run_session_store_failed(session, error);
+}
+
+/* Beginning. */
+
+static bool sum_up(struct run_service *service, GError **error)
+{
+	g_autoptr(GPtrArray) sums = store_account_sums(service->session->store, service->row.run,
+						       "host", error);
+
+	if (!sums)
+		return false;
+	service->dynamic_uj = 0;
+	for (guint i = 0; i < sums->len; i++) {
+		const struct store_account_sum *sum = g_ptr_array_index(sums, i);
+
+		service->dynamic_uj += sum->meter_uj - sum->idle_uj - sum->unserved_uj;
+	}
+	return true;
+}
+
+/* Goes on after the last interval of the cluster's that is on record. */
+static void ask_cluster(struct run_service *service, uint32_t cluster)
+{
+	const struct run_session *session = service->session;
+	const char *name = session->config->clusters[cluster].name;
+	const char *stream = NULL;
+	int64_t seq = 0;
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, service->meters);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		const struct store_account_meter *meter = value;
+
+		if (g_str_equal(meter->cluster, name) && meter->seq > seq) {
+			stream = meter->stream;
+			seq = meter->seq;
+		}
+	}
+	remote_link_usage_from(remote_fleet_link(session->fleet, cluster), stream, seq);
+}
+
+bool run_service_energy_begin(struct run_service *service, GError **error)
+{
+	struct run_session *session = service->session;
+	g_autoptr(GPtrArray) meters =
+		store_account_meters(session->store, service->row.run, error);
+
+	if (!meters || !sum_up(service, error))
+		return false;
+	g_ptr_array_set_free_func(meters, NULL);
+	for (guint i = 0; i < meters->len; i++) {
+		struct store_account_meter *meter = g_ptr_array_index(meters, i);
+
+		g_hash_table_insert(service->meters, meter->host, meter);
+	}
+	service->served_s = session->go_on ? -INFINITY : run_s(service, clock_now_ns());
+	for (uint32_t i = 0; i < session->config->clusters_count; i++)
+		ask_cluster(service, i);
+	return true;
+}
