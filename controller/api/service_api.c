@@ -49,12 +49,11 @@ bool service_api_may_task(struct http_request *request, const struct run_session
 	return false;
 }
 
-/* Whether a service is under way, or answers the request. */
-static bool is_served(struct http_request *request, const struct run_session *session)
+bool service_api_is_served(struct http_request *request, const struct run_session *session)
 {
 	if (!session->plan->serve)
-		http_request_fail(request, 409, "this is an experiment; tasks are submitted to a "
-						"service (virtbed serve)");
+		http_request_fail(request, 409, "this is an experiment, not a service (virtbed serve), "
+						"which tasks are submitted to");
 	else if (!session->service)
 		http_request_fail(request, 503,
 				  "the service is starting or ending; look at /v1/status");
@@ -214,7 +213,7 @@ void service_api_submit(struct http_request *request, const struct run_session *
 	json_t *tasks;
 	bool done;
 
-	if (!is_served(request, session))
+	if (!service_api_is_served(request, session))
 		return;
 	peer = service_peer_of(request);
 	done = read_order(session->config, body, &order, &error) &&
@@ -250,7 +249,7 @@ void service_api_ask(struct http_request *request, const struct run_session *ses
 	g_autoptr(GError) error = NULL;
 	uint32_t task;
 
-	if (!is_served(request, session) || !task_api_find(request, session, number, &task) ||
+	if (!service_api_is_served(request, session) || !task_api_find(request, session, number, &task) ||
 	    !service_api_may_task(request, session, task))
 		return;
 	if (run_service_ask(session->service, wish, task, &error)) {
@@ -325,7 +324,7 @@ void service_api_drain(struct http_request *request, const struct run_session *s
 	uint32_t node;
 	bool done;
 
-	if (!is_served(request, session) ||
+	if (!service_api_is_served(request, session) ||
 	    !find_node(request, session->config, arguments, &cluster, &node))
 		return;
 	peer = service_peer_of(request);

@@ -25,6 +25,9 @@ void service_peer_clear(struct service_peer *peer);
 bool service_api_may_task(struct http_request *request, const struct run_session *session,
 			  uint32_t task);
 
+/* Whether a service is under way; else answers the request with 409 or 503. */
+bool service_api_is_served(struct http_request *request, const struct run_session *session);
+
 /* POST /v1/tasks: 201 with the numbers of the tasks. */
 void service_api_submit(struct http_request *request, const struct run_session *session,
 			const json_t *body);

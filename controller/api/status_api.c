@@ -6,6 +6,7 @@
 
 #include "common/json.h"
 #include "controller/api/access.h"
+#include "controller/api/energy_api.h"
 #include "controller/api/events_api.h"
 #include "controller/api/fleet_api.h"
 #include "controller/api/metrics_api.h"
@@ -196,6 +197,7 @@ static const struct http_route routes[] = {
 	{"GET", "/v1/clusters", fleet_api_clusters, HTTP_ROLE_VIEWER},
 	{"GET", "/v1/nodes", fleet_api_nodes, HTTP_ROLE_VIEWER},
 	{"GET", "/v1/power", power_api_power, HTTP_ROLE_VIEWER},
+	{"GET", "/v1/energy", energy_api_get, HTTP_ROLE_VIEWER},
 	{"GET", "/v1/utility", power_api_utility, HTTP_ROLE_VIEWER},
 	{"GET", "/v1/events", events_api_get, HTTP_ROLE_VIEWER},
 	{"GET", "/metrics", metrics_api_get, HTTP_ROLE_VIEWER},

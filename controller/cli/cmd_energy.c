@@ -6,11 +6,12 @@
 #include "common/json.h"
 #include "controller/cli/client.h"
 #include "controller/cli/commands.h"
+#include "controller/cli/energy_account.h"
 #include "controller/cli/energy_sums.h"
 #include "controller/cli/task_list.h"
 
 /*
- * `virtbed energy`: what the tasks of a controller used. Meters are read by the local schedulers'
+ * `virtbed energy`: whose energy the meters of a service counted, or what the tasks of an experiment used. Meters are read by the local schedulers'
  * side alone: `virtbed energy --live` becomes its program, as `virtbed lab` becomes the lab's.
  */
 
@@ -37,6 +38,28 @@ static json_t *tasks_of(struct client *client)
 	return json_incref(json_object_get(answer, "tasks"));
 }
 
+/* Whose it was, of a service. */
+static int show_account(struct client *client, json_t *document)
+{
+	g_autofree char *verdict = NULL;
+	g_autofree char *notes = energy_account_notes(document);
+	const bool equal = energy_account_check(document, &verdict);
+	g_autoptr(table_t) table = NULL;
+
+	json_object_set_new(document, "equal", json_boolean(equal));
+	json_object_set_new(document, "verdict", json_string(verdict));
+	if (client->json) {
+		client_print_json(document);
+	} else {
+		table = energy_account_table(document);
+		table_print(table, 0, stdout);
+		printf("%s%s\n", notes ?: "", verdict);
+	}
+	return equal ? COMMAND_DONE
+		     : command_fail(COMMAND_FAILED, client->name, "the account does not add up: %s", verdict);
+}
+
+/* What tasks of an experiment used. */
 static int sum_up(struct client *client, const char *by)
 {
 	g_autoptr(json_t) power = client_get(client, "/v1/power?after_s=1e12");
@@ -60,6 +83,25 @@ static int sum_up(struct client *client, const char *by)
 	return COMMAND_DONE;
 }
 
+/* An experiment keeps no account: 409. */
+static int show(struct client *client, const char *by)
+{
+	g_autofree char *path = g_strdup_printf("/v1/energy?by=%s", by);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(json_t) document = NULL;
+	int status;
+
+	document = client_ask(client, "GET", path, NULL, &status, &error);
+	if (document)
+		return show_account(client, document);
+	if (status != 409)
+		return client_fail(client, status, error);
+	if (g_strv_contains(energy_sums_keys, by))
+		return sum_up(client, by);
+	return command_fail(COMMAND_BAD, client->name,
+			    "--by: only a service (virtbed serve) has sums by \"%s\"", by);
+}
+
 static bool wants_meters(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
@@ -72,7 +114,7 @@ int cmd_energy(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
 	g_autofree char *by = NULL;
-	g_autofree char *known = g_strjoinv(", ", (char **)energy_sums_keys);
+	g_autofree char *known = g_strjoinv(", ", (char **)energy_account_keys);
 	/* The last four are told here for --help; with --live the meters' program reads them. */
 	gboolean live = FALSE;
 	gint count = 1;
@@ -80,7 +122,7 @@ int cmd_energy(int argc, char **argv)
 	g_autofree char *lab = NULL;
 	const GOptionEntry entries[] = {
 		{"by", 'b', 0, G_OPTION_ARG_STRING, &by,
-		 "Sum by task, user, type, cluster or policy (default: user)", "WHAT"},
+		 "Sum by user, task, type, cluster, host, policy or day (default: user)", "WHAT"},
 		{"live", 0, 0, G_OPTION_ARG_NONE, &live,
 		 "What the meters of CONFIG's hosts say now, without a controller", NULL},
 		{"count", 'n', 0, G_OPTION_ARG_INT, &count,
@@ -98,15 +140,15 @@ int cmd_energy(int argc, char **argv)
 		return command_become("virtbed-meters", argv);
 	client_add_options(&client, context, entries);
 	g_option_context_set_summary(
-		context, "What the tasks of a controller used above the idle power of their hosts.");
+		context, "Whose energy it was that the meters of a controller's hosts counted.");
 	if (!g_option_context_parse(context, &argc, &argv, &error))
 		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
 	if (argc > 1)
 		return command_fail(COMMAND_BAD, client.name,
 				    "\"%s\": for the meters of a configuration's hosts give --live",
 				    argv[1]);
-	if (by && !g_strv_contains(energy_sums_keys, by))
+	if (by && !g_strv_contains(energy_account_keys, by))
 		return command_fail(COMMAND_BAD, client.name,
 				    "--by: there are no sums by \"%s\"; known: %s", by, known);
-	return client_open(&client) ? sum_up(&client, by ?: "user") : client.status;
+	return client_open(&client) ? show(&client, by ?: "user") : client.status;
 }

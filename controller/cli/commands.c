@@ -44,7 +44,7 @@ const struct command commands[] = {
 	{"nodes", cmd_nodes, "[CONFIG]", "nodes, what they do, and what caps them", ""},
 	{"drain", cmd_drain, "CLUSTER/NODE... --reason TEXT", "take nodes out of use", ""},
 	{"undrain", cmd_undrain, "CLUSTER/NODE...", "let drained nodes take tasks again", ""},
-	{"energy", cmd_energy, "[--live CONFIG]", "what tasks used; what meters say now", ""},
+	{"energy", cmd_energy, "[--live CONFIG]", "whose energy it was; what meters say now", ""},
 	{"token", cmd_token, "create|list|revoke [TOKEN...]", "who may use a controller over TCP",
 	 "create list revoke"},
 	{"top", cmd_top, "", "all of a controller on one screen, live", ""},

@@ -238,7 +238,7 @@ refused() {
 	refused "say why with --reason" virtbed drain c1/0
 	refused "--uri or --run, not both" virtbed queue --uri unix:/x --run .
 	refused "leave out the configuration and --at" virtbed nodes --cluster c1 --at unix:/x
-	refused 'no sums by "day"; known: task, user' virtbed energy --by day
+	refused 'no sums by "rubbish"; known: user, task' virtbed energy --by rubbish
 	refused "--interval from 0.1" virtbed top --interval 0
 }
 

@@ -171,6 +171,48 @@ stop_service() {
 	run_assert_decisions_of_service
 }
 
+# What the command says while somebody serves: it checks all sums itself. assert_energy TASK...
+assert_energy() {
+	local by task end=$((SECONDS + 30))
+	for by in user task type cluster host policy day; do
+		"$virtbed" energy --uri "unix:$socket" --by $by | grep "the sums equal the meters: .* J on"
+	done
+	"$virtbed" energy --uri "unix:$socket" --by day --json | jq -e --arg day "$(date -u +%F)" \
+		'.equal and (.sums | length > 0) and any(.sums[]; .day == $day) and all(.hosts[]; .meter_uj == .counted_uj and .idle_uj > 0)'
+	# What was used last is told with the next sample.
+	for task in "$@"; do
+		until "$virtbed" energy --uri "unix:$socket" --by task --json | jq -e --arg task "$task" \
+			'[.sums[] | select(.task == $task) | .tasks_uj > 0] == [true]' >/dev/null; do
+			[ $SECONDS -lt $end ] || { echo "task $task used nothing"; return 1; }
+			sleep 0.2
+		done
+	done
+}
+
+# The same of the stored intervals, one by one: whole, without a hole, from sample to sample of the meter.
+assert_account() {
+	local sql
+	[ "$(run_query "$state" "SELECT count(*) FROM energy_interval WHERE tasks_uj > 0")" -gt 0 ]
+	for sql in \
+		"energy_interval WHERE to_uj - from_uj != idle_uj + tasks_uj + management_uj + unattributed_uj" \
+		"energy_interval WHERE min(idle_uj, tasks_uj, management_uj, unattributed_uj) < 0" \
+		"energy_interval AS i WHERE tasks_uj != (SELECT coalesce(sum(uj), 0) FROM energy_part AS p
+			WHERE p.run = i.run AND p.host = i.host AND p.to_s = i.to_s AND p.n = i.n)" \
+		"(SELECT n - lag(n, 1, 0) OVER w AS step, from_uj - lag(to_uj, 1, from_uj) OVER w AS hole, mark FROM energy_interval
+			WINDOW w AS (PARTITION BY run, host ORDER BY n)) WHERE step != 1 OR (hole != 0 AND mark IS NOT 'new-counter')" \
+		"energy_interval AS i WHERE coalesce(mark, '') NOT IN ('unserved', 'new-counter') AND NOT EXISTS (SELECT 1 FROM sample AS s
+			WHERE s.run = i.run AND s.host = i.host AND s.energy_uj = i.to_uj) AND to_s <= (SELECT max(time_s)
+			FROM sample AS s WHERE s.run = i.run AND s.host = i.host)" \
+		"(SELECT sum(meter_uj - idle_uj - management_uj - unattributed_uj) - (SELECT sum(uj) FROM energy_task) AS lost
+			FROM energy_day) WHERE lost != 0" \
+		"(SELECT sum(meter_uj) - (SELECT sum(before_uj + at_uj - begin_uj) FROM energy_meter) AS lost
+			FROM energy_day) WHERE lost != 0" \
+		"(SELECT sum(meter_uj) - (SELECT sum(to_uj - from_uj) FROM energy_interval) AS lost
+			FROM energy_day) WHERE lost != 0"; do
+		[ "$(run_query "$state" "SELECT count(*) FROM $sql")" -eq 0 ] || { echo "$sql"; return 1; }
+	done
+}
+
 # What was decided can be decided again, from the store.
 run_assert_decisions_of_service() {
 	run_query "$state" "SELECT snapshot FROM decision ORDER BY id LIMIT 1" | "$virtbed" decide --json - | jq -cS . >decided
@@ -203,7 +245,11 @@ run_assert_decisions_of_service() {
 	ok GET /v1/tasks/1 200 | jq -e '.state == "completed" and .attempts == 2'
 	ok GET /v1/tasks/0 200 | jq -e '.state == "completed" and .attempts == 1 and .user != null'
 	ok POST /v1/nodes/c2/0/undrain 202 '{}'
+	# What they used before whatever died is theirs still, and of everything the sums are the meters'.
+	assert_energy 0 1 2
 	stop_service
+	assert_account
+	[ "$(run_query "$state" "SELECT count(DISTINCT attempt) FROM energy_part WHERE task = 1")" -eq 2 ]
 	[ "$(run_query "$state" "SELECT count(*) FROM run")" -eq 1 ]
 	[ "$(run_query "$state" "SELECT count(*) FROM drain")" -eq 3 ]
 	# The same directory is no other configuration's.
@@ -277,7 +323,24 @@ no_scripts_left() {
 	ok GET /v1/tasks/0 200 | jq -e '.state == "completed" and .attempts == 1 and .energy_j > 0'
 	ok GET /v1/tasks/0/output 200 | jq -e '.output | test("IS")'
 	scripts_work
+	assert_energy 0 1
+	ok GET '/v1/energy?by=rubbish' 400
+	# Of both daemons: the counters go on, and what nobody could tell is an interval of its own.
+	kill -9 "$(run_process virtbed-local-sched "$state")"
+	run_wait_for "died .signal 9.*starting it again" 120 2
+	last=$(submit '{"type": "IS.S.1"}' | jq '.[0]')
+	wait_state "$last" completed 240
+	assert_energy 0 1 "$last"
 	stop_service
+	assert_account
+	serve
+	last=$(submit '{"type": "IS.S.1"}' | jq '.[0]')
+	wait_state "$last" completed 240
+	assert_energy 0 1 "$last"
+	stop_service
+	assert_account
+	[ "$(run_query "$state" "SELECT count(*) FROM energy_interval WHERE mark = 'missed'")" -gt 0 ]
+	[ "$(run_query "$state" "SELECT count(*) FROM energy_interval WHERE mark = 'unserved'")" -gt 0 ]
 	remains=$(lab_remains "$run_name")
 	[ -z "$remains" ] || { echo "$remains"; return 1; }
 }

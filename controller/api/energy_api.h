@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "common/http_server.h"
+
+/*
+ * Whose energy it was that a service's meters counted, in the controller's API (docs/controller-api.json):
+ * whole microjoules, whose parts are exactly the whole. A handler of status_api.c's table.
+ */
+
+/* GET /v1/energy?by=KEY: sums by a key of store_account_keys (default: user), and the account of every host. */
+void energy_api_get(struct http_request *request, const char *const *arguments, json_t *body,
+		    void *data);

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/cli/energy_account.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "common/json.h"
+#include "controller/cli/fields.h"
+
+/* Microjoules per joule. */
+#define UJ 1000000
+
+const char *const energy_account_keys[] = {"user", "task",   "type", "cluster",
+					   "host", "policy", "day",  NULL};
+
+/* The parts of the whole, and what they are called in the table. */
+static const struct {
+	const char *key;
+	const char *title;
+} parts[] = {
+	{"tasks_uj", "TASKS J"},
+	{"idle_uj", "IDLE J"},
+	{"management_uj", "MANAGEMENT J"},
+	{"unattributed_uj", "UNATTRIBUTED J"},
+};
+
+char *energy_account_joules(json_int_t uj)
+{
+	const json_int_t size = uj < 0 ? -uj : uj;
+
+	return g_strdup_printf("%s%" PRId64 ".%06" PRId64, uj < 0 ? "-" : "", (int64_t)(size / UJ),
+			       (int64_t)(size % UJ));
+}
+
+static json_int_t sum_over(const json_t *rows, const char *key)
+{
+	json_int_t sum = 0;
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (rows, i, row)
+		sum += field_integer(row, key);
+	return sum;
+}
+
+static json_int_t parts_of(const json_t *row)
+{
+	json_int_t sum = 0;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(parts); i++)
+		sum += field_integer(row, parts[i].key);
+	return sum;
+}
+
+/* Sums by user, type and task are of tasks alone. */
+static bool is_of_all(const json_t *document)
+{
+	return json_object_get(json_array_get(json_object_get(document, "sums"), 0), "meter_uj");
+}
+
+/* Adds where `parts_uj` of a thing are not its whole. */
+static bool compare(GString *text, const char *what, const char *name, json_int_t parts_uj,
+		    json_int_t whole_uj)
+{
+	g_autofree char *parts_j = energy_account_joules(parts_uj);
+	g_autofree char *whole_j = energy_account_joules(whole_uj);
+	g_autofree char *rest_j = energy_account_joules(whole_uj - parts_uj);
+
+	if (parts_uj == whole_uj)
+		return true;
+	g_string_append_printf(text, "%s%s%s%s: the parts are %s J, the whole is %s J: %s J differ",
+			       text->len ? "; " : "", what, *name ? " " : "", name, parts_j, whole_j,
+			       rest_j);
+	return false;
+}
+
+static bool check_hosts(const json_t *hosts, GString *text)
+{
+	bool good = true;
+	const json_t *host;
+	size_t i;
+
+	json_array_foreach (hosts, i, host) {
+		g_autofree char *name = field_line(host, "host");
+
+		good &= compare(text, "host", name, parts_of(host), field_integer(host, "counted_uj"));
+	}
+	return good;
+}
+
+static bool check_sums(const json_t *document, const json_t *hosts, GString *text)
+{
+	const json_t *sums = json_object_get(document, "sums");
+	bool good = compare(text, "the sums over tasks", "", sum_over(sums, "tasks_uj"),
+			    sum_over(hosts, "tasks_uj"));
+	const json_t *sum;
+	size_t i;
+
+	if (!is_of_all(document))
+		return good;
+	json_array_foreach (sums, i, sum) {
+		g_autofree char *name = field_line(sum, field_text(document, "by") ?: "");
+
+		good &= compare(text, "the sum of", name, parts_of(sum), field_integer(sum, "meter_uj"));
+	}
+	return compare(text, "all sums", "", sum_over(sums, "meter_uj"),
+		       sum_over(hosts, "counted_uj")) && good;
+}
+
+bool energy_account_check(const json_t *document, char **ret_text)
+{
+	const json_t *hosts = json_object_get(document, "hosts");
+	GString *text = g_string_new(NULL);
+	bool good = check_hosts(hosts, text);
+
+	good &= check_sums(document, hosts, text);
+	if (good) {
+		g_autofree char *all_j = energy_account_joules(sum_over(hosts, "counted_uj"));
+
+		g_string_printf(text, "the sums equal the meters: %s J on %zu host%s", all_j,
+				json_array_size(hosts), json_array_size(hosts) == 1 ? "" : "s");
+	}
+	*ret_text = g_string_free(text, FALSE);
+	return good;
+}
+
+static void add_joules(struct table *table, json_int_t uj)
+{
+	g_autofree char *joules = energy_account_joules(uj);
+
+	table_text(table, joules);
+}
+
+/* One row of all parts. */
+static void add_row(struct table *table, const char *name, json_int_t tasks, const json_t *row)
+{
+	table_row(table);
+	table_text(table, name);
+	if (tasks < 0)
+		table_textf(table, "%s", "");
+	else
+		table_integer(table, tasks);
+	for (size_t i = 0; i < G_N_ELEMENTS(parts); i++)
+		add_joules(table, field_integer(row, parts[i].key));
+	add_joules(table, parts_of(row));
+}
+
+static json_t *total_of(const json_t *hosts)
+{
+	json_t *total = json_object();
+
+	for (size_t i = 0; i < G_N_ELEMENTS(parts); i++)
+		json_object_set_new(total, parts[i].key, json_integer(sum_over(hosts, parts[i].key)));
+	return total;
+}
+
+static struct table *table_of_all(const json_t *document, const char *title)
+{
+	struct table *table = table_new();
+	g_autoptr(json_t) total = total_of(json_object_get(document, "hosts"));
+	const json_t *sum;
+	size_t i;
+
+	table_column(table, title, TABLE_LEFT);
+	table_column(table, "TASKS", TABLE_RIGHT);
+	for (size_t k = 0; k < G_N_ELEMENTS(parts); k++)
+		table_column(table, parts[k].title, TABLE_RIGHT);
+	table_column(table, "METER J", TABLE_RIGHT);
+	json_array_foreach (json_object_get(document, "sums"), i, sum) {
+		g_autofree char *name = field_line(sum, field_text(document, "by") ?: "");
+
+		add_row(table, name, field_integer(sum, "tasks"), sum);
+	}
+	table_rule(table);
+	add_row(table, "all", -1, total);
+	return table;
+}
+
+/* Of the end of a table of tasks: what is no task's. */
+static void add_total(struct table *table, const char *name, json_int_t uj)
+{
+	table_row(table);
+	table_text(table, name);
+	table_textf(table, "%s", "");
+	add_joules(table, uj);
+}
+
+static struct table *table_of_tasks(const json_t *document, const char *title)
+{
+	const json_t *hosts = json_object_get(document, "hosts");
+	struct table *table = table_new();
+	const json_t *sum;
+	size_t i;
+
+	table_column(table, title, TABLE_LEFT);
+	table_column(table, "TASKS", TABLE_RIGHT);
+	table_column(table, "ENERGY J", TABLE_RIGHT);
+	json_array_foreach (json_object_get(document, "sums"), i, sum) {
+		g_autofree char *name = field_line(sum, field_text(document, "by") ?: "");
+
+		table_row(table);
+		table_text(table, name);
+		table_integer(table, field_integer(sum, "tasks"));
+		add_joules(table, field_integer(sum, "tasks_uj"));
+	}
+	table_rule(table);
+	add_total(table, "tasks", sum_over(hosts, "tasks_uj"));
+	add_total(table, "idle", sum_over(hosts, "idle_uj"));
+	add_total(table, "management", sum_over(hosts, "management_uj"));
+	add_total(table, "unattributed", sum_over(hosts, "unattributed_uj"));
+	add_total(table, "all meters", sum_over(hosts, "counted_uj"));
+	return table;
+}
+
+struct table *energy_account_table(const json_t *document)
+{
+	const char *by = field_text(document, "by") ?: "";
+	g_autofree char *title = g_ascii_strup(by, -1);
+
+	return is_of_all(document) ? table_of_all(document, title) : table_of_tasks(document, title);
+}
+
+/* Idle watts, and whose management is not known. */
+static void note_baselines(const json_t *hosts, GString *text)
+{
+	bool vms_alone = false;
+	const json_t *host;
+	size_t i;
+
+	json_array_foreach (hosts, i, host) {
+		g_autofree char *name = field_line(host, "host");
+		const double idle_w = field_number(host, "idle_w");
+
+		vms_alone |= json_is_true(json_object_get(host, "management_of_vms_alone"));
+		g_string_append_printf(text, "%s%s %.1f W", i ? ", " : "idle: ", name,
+				       isfinite(idle_w) ? idle_w : 0);
+	}
+	if (i > 0)
+		g_string_append(text, "\n");
+	if (vms_alone)
+		g_string_append(text, "management: of VMs without a task alone; of emulated blades it is not "
+				      "known what else used their CPUs, and that counts as 0\n");
+}
+
+char *energy_account_notes(const json_t *document)
+{
+	const json_t *hosts = json_object_get(document, "hosts");
+	const json_int_t unserved_uj = sum_over(hosts, "unserved_uj");
+	GString *text = g_string_new(NULL);
+
+	note_baselines(hosts, text);
+	if (unserved_uj > 0) {
+		g_autofree char *unserved_j = energy_account_joules(unserved_uj);
+
+		g_string_append_printf(text, "unattributed: %s J of it were estimated while nobody served\n",
+				       unserved_j);
+	}
+	return g_string_free(text, text->len == 0);
+}
