@@ -2,6 +2,8 @@
 # Labs for tests: every lab that a test starts is taken down, also when the test fails. Load it with
 # `load lab`, call lab_require in setup and lab_down_all in teardown.
 
+load jq
+
 lab_build=${VIRTBED_BUILD:-$BATS_TEST_DIRNAME/../../build}
 virtbed_lab=$lab_build/local-sched/lab/virtbed-lab
 lab_image=${VIRTBED_IMAGE:-$lab_build/image}

@@ -2,6 +2,8 @@
 # `virtbed run` for tests: starts one in the background, waits for what it says, kills parts of it, and
 # always ends it. Load it with `load run`; call run_end_all in teardown.
 
+load jq
+
 run_build=${VIRTBED_BUILD:-$BATS_TEST_DIRNAME/../../build}
 virtbed=$run_build/controller/cli/virtbed
 
