@@ -376,7 +376,6 @@ static void refuse_stranger(SoupServerMessage *message)
 /* What would be answered a little later. */
 static void refuse_for_now(SoupServerMessage *message, int status, const char *reason)
 {
-	soup_message_body_set_accumulate(soup_server_message_get_request_body(message), FALSE);
 	soup_message_headers_replace(soup_server_message_get_response_headers(message),
 				     "Retry-After", "1");
 	set_failure(message, status, reason);
@@ -408,8 +407,18 @@ static bool suffices(SoupServerMessage *message, const struct http_route *route)
 	return route->role != HTTP_ROLE_NONE && identity->role >= route->role;
 }
 
-/* Asks the guard, before the body is read; a stranger's is not kept. */
-static void ask_guard(struct http_server *server, SoupServerMessage *message, const char *path)
+/* As libsoup gives it to handlers. */
+static const char *path_of(SoupServerMessage *message)
+{
+	const char *path = g_uri_get_path(soup_server_message_get_uri(message));
+
+	if (soup_server_message_is_options_ping(message))
+		return "*";
+	return *path ? path : "/";
+}
+
+/* Asks the guard. Returns whether the request may go on; it is refused otherwise. */
+static bool ask_guard(struct http_server *server, SoupServerMessage *message)
 {
 	const char *authorization = soup_message_headers_get_one(
 		soup_server_message_get_request_headers(message), "Authorization");
@@ -423,20 +432,20 @@ static void ask_guard(struct http_server *server, SoupServerMessage *message, co
 	identity.role = MAX(identity.role, HTTP_ROLE_ANYBODY);
 	g_object_set_data_full(G_OBJECT(message), IDENTITY_KEY,
 			       g_memdup2(&identity, sizeof(identity)), g_free);
-	route = find_route(server->routes, soup_server_message_get_method(message), path,
-			   &arguments, &allowed);
+	route = find_route(server->routes, soup_server_message_get_method(message),
+			   path_of(message), &arguments, &allowed);
 	if (server->rate && !identity.unbound &&
 	    !http_rate_take(server->rate, who, clock_now_ns())) {
 		refuse_for_now(message, 429, "too many requests; try again");
-		return;
+		return false;
 	}
 	if (suffices(message, route))
-		return;
-	soup_message_body_set_accumulate(soup_server_message_get_request_body(message), FALSE);
+		return true;
 	if (identity.role == HTTP_ROLE_ANYBODY)
 		refuse_stranger(message);
 	else
 		set_failure(message, SOUP_STATUS_FORBIDDEN, "that is not for you to do");
+	return false;
 }
 
 /* A request is complete. */
@@ -452,11 +461,6 @@ static void on_request(SoupServer *soup, SoupServerMessage *message, const char 
 	g_autoptr(json_t) body = NULL;
 	struct http_request *request;
 
-	if (is_foreign(server, message)) {
-		set_failure(message, SOUP_STATUS_FORBIDDEN,
-			    "asked for by another site's page; this server answers its own");
-		return;
-	}
 	if (is_crowded(server, message)) {
 		refuse_for_now(message, SOUP_STATUS_SERVICE_UNAVAILABLE,
 			       "too many requests wait for their answers; try again");
@@ -526,23 +530,60 @@ static const struct {
 };
 
 /*
- * A request's headers are there, its body is not. libsoup ends every connection that it has not
- * accepted itself after one answer; a peer has to know, or its next request meets a closed one.
+ * libsoup ends every connection that it has not accepted itself after one answer; a peer has to know, or its
+ * next request meets a closed one.
  */
-static void on_headers(SoupServer *soup, SoupServerMessage *message, const char *path,
-		       GHashTable *query, gpointer data)
+static void set_answer_headers(SoupServerMessage *message)
 {
 	SoupMessageHeaders *headers = soup_server_message_get_response_headers(message);
-	struct http_server *server = data;
 
 	soup_message_headers_replace(headers, "Connection", "close");
 	for (gsize i = 0; i < G_N_ELEMENTS(answer_headers); i++)
 		soup_message_headers_replace(headers, answer_headers[i].name,
 					     answer_headers[i].value);
+}
+
+/* Looks at a request whose headers are there. Its status is set if it is refused. */
+static void check_headers(struct http_server *server, SoupServerMessage *message)
+{
+	SoupMessageHeaders *headers = soup_server_message_get_request_headers(message);
+	const guint odd = soup_server_message_get_status(message);
+
+	if (server->guard && !ask_guard(server, message))
+		return;
+	if (odd) /* libsoup's word, which says no more */
+		set_failure(message, (int)odd, "that is no target of this server");
+	else if (is_foreign(server, message))
+		set_failure(message, SOUP_STATUS_FORBIDDEN,
+			    "asked for by another site's page; this server answers its own");
+	else if (soup_message_headers_get_content_length(headers) > BODY_MAX)
+		refuse_body(message);
+}
+
+static void on_headers(SoupServerMessage *message, gpointer data)
+{
+	check_headers(data, message);
+	if (soup_server_message_get_status(message))
+		soup_message_body_set_accumulate(soup_server_message_get_request_body(message),
+						 FALSE);
+}
+
+/*
+ * A request begins to come. Its headers are looked at by their signal and not by an early handler: libsoup calls none
+ * for "*", nor for a target that it refuses itself ("/x%2f../y", another scheme), and keeps the body all the same.
+ */
+static void on_started(SoupServer *soup, SoupServerMessage *message, gpointer data)
+{
+	set_answer_headers(message);
+	g_signal_connect(message, "got-headers", G_CALLBACK(on_headers), data);
 	g_signal_connect_data(message, "got-chunk", G_CALLBACK(on_chunk), g_new0(gsize, 1),
 			      (GClosureNotify)(void (*)(void))g_free, 0);
-	if (server->guard)
-		ask_guard(server, message, path);
+}
+
+/* A request is there, its handler was not called. "100 Continue" took the headers of its answer away. */
+static void on_read(SoupServer *soup, SoupServerMessage *message, gpointer data)
+{
+	set_answer_headers(message);
 }
 
 /* A server that does not listen yet. */
@@ -554,8 +595,10 @@ static struct http_server *create(const struct http_route *routes, void *data)
 	server->data = data;
 	server->context = g_main_context_ref_thread_default();
 	server->soup = soup_server_new("server-header", "virtbed", NULL);
-	soup_server_add_early_handler(server->soup, NULL, on_headers, server, NULL);
+	g_signal_connect(server->soup, "request-started", G_CALLBACK(on_started), server);
+	g_signal_connect(server->soup, "request-read", G_CALLBACK(on_read), server);
 	soup_server_add_handler(server->soup, NULL, on_request, server, NULL);
+	soup_server_add_handler(server->soup, "*", on_request, server, NULL); /* NULL is not for it */
 	return server;
 }
 

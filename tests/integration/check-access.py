@@ -12,9 +12,12 @@ not say who may ask for it fails the test, and so does what the document says ot
 import json
 import os
 import re
+import select
+import socket
 import ssl
 import sys
 import urllib.error
+import urllib.parse
 import urllib.request
 
 RANKS = ["anybody", "viewer", "user", "operator"]
@@ -42,6 +45,33 @@ class Controller:
             answer = error
         with answer:
             return answer.status, answer.headers, answer.read()
+
+    def converse(self, request):
+        """Sends what urllib would not, until hung up. Returns how many bytes were taken, and all that came back."""
+        url = urllib.parse.urlsplit(self.address)
+        connection = socket.create_connection((url.hostname, url.port), timeout=60)
+        with self.context.wrap_socket(connection, server_hostname=url.hostname) if self.context else connection as stream:
+            stream.setblocking(False)
+            answer = b""
+            sent = 0
+            while True:
+                got = attempt(stream.recv, 65536)
+                sent += attempt(stream.send, request[sent:sent + 65536]) or 0
+                answer += got or b""
+                if got == b"":
+                    return sent, answer
+                if got is None and not any(select.select([stream], [stream] if sent < len(request) else [], [], 60)):
+                    raise TimeoutError("neither answered nor hung up")
+
+
+def attempt(operation, argument):
+    """Of a stream that does not block; None if it would. A stream that is broken is at its end."""
+    try:
+        return operation(argument)
+    except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+        return None
+    except OSError:
+        return b"" if operation.__name__ == "recv" else 0
 
 
 class Check:
@@ -113,6 +143,25 @@ def check_what_is_not_there(controller, document, useless, check):
         check(is_unknown(controller.ask("get", "/nowhere", token)), "nothing with a token that is " + name)
 
 
+def check_targets(controller, check):
+    """Nor does it matter what is asked for, and in which form its body comes: nothing of it is kept, or read for ever."""
+    chunk = b"100000\r\n" + b" " * (1 << 20) + b"\r\n"
+    small = [("Content-Length: 2", b"{}"),
+             ("Transfer-Encoding: chunked", b"2\r\n{}\r\n0\r\n\r\n"),
+             ("Content-Length: 1000000000000\r\nExpect: 100-continue", b"")]
+    large = [("Content-Length: %d" % (64 << 20), b" " * (64 << 20)),
+             ("Transfer-Encoding: chunked", chunk * 64 + b"0\r\n\r\n")]
+    for target in ("OPTIONS *", "GET *", "POST /../x", "POST /x%2f..%2fy", "POST /v1%00", "POST ftp://127.0.0.1/v1/tasks",
+                   "POST /v1/tasks"):
+        head = target + " HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        for headers, body in small:
+            _, answer = controller.converse((head + headers + "\r\n\r\n").encode() + body)
+            check(answer.startswith(b"HTTP/1.1 401 ") and answer.endswith(UNKNOWN), "%s with %s" % (target, headers), answer)
+        for headers, body in large:
+            sent, answer = controller.converse((head + headers + "\r\n\r\n").encode() + body)
+            check(sent < 32 << 20, "%s with more than is read, %s" % (target, headers), sent, answer[:200])
+
+
 def main(address, document_path, *given):
     values = dict(text.split("=", 1) for text in given)
     tokens = {name: open(values.pop(name)).read().strip() for name in list(values) if os.path.isfile(values[name])}
@@ -133,6 +182,7 @@ def main(address, document_path, *given):
             check_roles(controller, method, path, filled, role, tokens, check)
     check(is_unknown(controller.ask("get", "/v1/status", tokens["operator"], scheme="Basic")), "another scheme")
     check_what_is_not_there(controller, document, useless, check)
+    check_targets(controller, check)
     print("%d of %d as they should be" % (check.done - check.wrong, check.done))
     return 1 if check.wrong else 0
 

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a server with a guard reads, keeps and answers, whatever it is asked for, by raw sockets. */
+#include <gio/gio.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/http_server.h"
+
+#define STRANGER "HTTP/1.1 401"
+#define VIEWER "Authorization: viewer\r\n"
+
+/* Far more than what kernels keep of a connection. */
+#define ENDLESS ((gsize)256 << 20)
+
+struct fixture {
+	struct http_server *server;
+	enum http_role role; /* of who says "viewer" */
+};
+
+static struct http_identity believe(const char *authorization, int64_t peer_uid, void *data)
+{
+	const struct fixture *fixture = data;
+	const bool known = g_strcmp0(authorization, "viewer") == 0;
+
+	return (struct http_identity){ .role = known ? fixture->role : HTTP_ROLE_NONE, .uid = 7 };
+}
+
+static void handle_secret(struct http_request *request, const char *const *arguments, json_t *body,
+			  void *data)
+{
+	http_request_reply(request, 200, json_string("secret"));
+}
+
+static const struct http_route routes[] = {
+	{ "GET", "/secret", handle_secret, HTTP_ROLE_VIEWER },
+	{ "PUT", "/secret", handle_secret, HTTP_ROLE_VIEWER },
+	{ NULL },
+};
+
+static void setup(struct fixture *fixture, gconstpointer data)
+{
+	fixture->role = HTTP_ROLE_VIEWER;
+	fixture->server = http_server_new("http://127.0.0.1:0", routes, fixture, NULL);
+	http_server_guard(fixture->server, believe, fixture);
+}
+
+static void teardown(struct fixture *fixture, gconstpointer data)
+{
+	http_server_free(fixture->server);
+}
+
+/* A connection to the server. */
+static GSocket *connect_to(const struct fixture *fixture)
+{
+	g_autoptr(GUri) uri =
+		g_uri_parse(http_server_address(fixture->server), G_URI_FLAGS_NONE, NULL);
+	g_autoptr(GSocketAddress) address = g_inet_socket_address_new_from_string(
+		g_uri_get_host(uri), (guint)g_uri_get_port(uri));
+	GSocket *socket = g_socket_new(G_SOCKET_FAMILY_IPV4, G_SOCKET_TYPE_STREAM,
+				       G_SOCKET_PROTOCOL_TCP, NULL);
+
+	g_assert_true(g_socket_connect(socket, address, NULL, NULL));
+	g_socket_set_blocking(socket, FALSE);
+	return socket;
+}
+
+/* Sends from `*sent` on what the socket takes. Returns false once the peer has hung up. */
+static bool push(GSocket *socket, const char *text, gsize length, gsize *sent)
+{
+	g_autoptr(GError) error = NULL;
+	const gssize wrote =
+		*sent < length ? g_socket_send(socket, text + *sent, length - *sent, NULL, &error) : 0;
+
+	*sent += wrote > 0 ? (gsize)wrote : 0;
+	return wrote >= 0 || g_error_matches(error, G_IO_ERROR, G_IO_ERROR_WOULD_BLOCK);
+}
+
+/*
+ * Sends `length` bytes and returns all that came back until the end; how many were sent until then, in
+ * `ret_sent`.
+ */
+static char *converse(const struct fixture *fixture, const char *text, gsize length, gsize *ret_sent)
+{
+	const int64_t deadline_ns = clock_now_ns() + INT64_C(60000000000);
+	g_autoptr(GSocket) socket = connect_to(fixture);
+	g_autoptr(GString) answer = g_string_new(NULL);
+	bool takes = true;
+	char buffer[4096];
+	gssize got;
+
+	*ret_sent = 0;
+	do {
+		g_autoptr(GError) error = NULL;
+
+		takes = takes && push(socket, text, length, ret_sent);
+		g_main_context_iteration(NULL, FALSE);
+		got = g_socket_receive(socket, buffer, sizeof(buffer), NULL, &error);
+		if (got > 0)
+			g_string_append_len(answer, buffer, got);
+		else if (error && !g_error_matches(error, G_IO_ERROR, G_IO_ERROR_WOULD_BLOCK))
+			got = 0;
+		g_assert_cmpint(clock_now_ns(), <, deadline_ns);
+	} while (got != 0);
+	return g_string_free(g_steal_pointer(&answer), FALSE);
+}
+
+/* What a whole request is answered. */
+static char *ask(const struct fixture *fixture, const char *request)
+{
+	gsize sent;
+
+	return converse(fixture, request, strlen(request), &sent);
+}
+
+/* What libsoup hands on, and what it refuses by itself. */
+static const struct {
+	const char *request;
+	const char *known; /* what who is known is answered */
+} targets[] = {
+	{ "PUT /secret", "HTTP/1.1 200" },
+	{ "PUT /nowhere", "HTTP/1.1 404" },
+	{ "OPTIONS *", "HTTP/1.1 404" },
+	{ "GET *", "HTTP/1.1 404" },
+	{ "PUT /../x", "HTTP/1.1 404" },
+	{ "PUT /%2e%2e/x", "HTTP/1.1 404" },
+	{ "PUT /x%2f..%2fy", "HTTP/1.1 400" },
+	{ "PUT /x%2f..", "HTTP/1.1 400" },
+	{ "PUT /secret%00", "HTTP/1.1 400" },
+	{ "PUT https://127.0.0.1/secret", "HTTP/1.1 400" },
+	{ "PUT http://127.0.0.1/secret", "HTTP/1.1 200" },
+	{ "CONNECT 127.0.0.1:1", "HTTP/1.1 404" },
+};
+
+/* How bodies come; the answer never waits for that of the last. */
+static const char *const bodies[] = {
+	"Content-Length: 2\r\n\r\n{}",
+	"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+	"Content-Length: 2\r\nExpect: 100-continue\r\n\r\n{}",
+	"Content-Length: 1000000000000\r\nExpect: 100-continue\r\n\r\n",
+};
+
+static void a_target_does_not_matter_to_strangers(struct fixture *fixture, gconstpointer data)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(targets) * G_N_ELEMENTS(bodies); i++) {
+		g_autofree char *request = g_strdup_printf(
+			"%s HTTP/1.1\r\nHost: 127.0.0.1\r\n%s", targets[i / G_N_ELEMENTS(bodies)].request,
+			bodies[i % G_N_ELEMENTS(bodies)]);
+		g_autofree char *answer = ask(fixture, request);
+
+		g_test_message("%s\n%s", request, answer);
+		g_assert_true(g_str_has_prefix(answer, STRANGER));
+		g_assert_nonnull(strstr(answer, "\r\n\r\n{\"error\":\"give a token that is good\"}"));
+		g_assert_nonnull(strstr(answer, "\r\nConnection: close\r\n"));
+	}
+}
+
+static void who_is_known_is_told_what_is_wrong(struct fixture *fixture, gconstpointer data)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(targets) * G_N_ELEMENTS(bodies); i++) {
+		const gsize body = i % G_N_ELEMENTS(bodies);
+		const char *known = targets[i / G_N_ELEMENTS(bodies)].known;
+		g_autofree char *request = g_strdup_printf(
+			"%s HTTP/1.1\r\nHost: 127.0.0.1\r\n" VIEWER "%s",
+			targets[i / G_N_ELEMENTS(bodies)].request, bodies[body]);
+		g_autofree char *answer = ask(fixture, request);
+		const char *last = g_str_has_prefix(answer, "HTTP/1.1 100") ? strstr(answer, "\r\n\r\n") + 4
+									    : answer;
+
+		g_test_message("%s\n%s", request, answer);
+		if (body == 3 && !g_str_equal(known, "HTTP/1.1 400"))
+			known = "HTTP/1.1 413";
+		g_assert_true(g_str_has_prefix(last, known));
+		g_assert_nonnull(strstr(last, g_str_has_suffix(known, "200") ? "\r\n\r\n\"secret\""
+									     : "\r\n\r\n{\"error\":\""));
+		g_assert_nonnull(strstr(last, "\r\nX-Content-Type-Options: nosniff\r\n"));
+	}
+}
+
+/* The head of a request with a body of `length` bytes. */
+static char *head_of(const char *target, const char *headers, bool chunked, gsize length)
+{
+	g_autofree char *size =
+		chunked ? g_strdup_printf("Transfer-Encoding: chunked\r\n\r\n%zx\r\n", length)
+			: g_strdup_printf("Content-Length: %zu\r\n\r\n", length);
+
+	return g_strconcat(target, " HTTP/1.1\r\nHost: 127.0.0.1\r\n", headers, size, NULL);
+}
+
+static void a_strangers_body_is_not_read_for_ever(struct fixture *fixture, gconstpointer data)
+{
+	g_autofree char *text = g_strnfill(ENDLESS, ' ');
+
+	for (gsize i = 0; i < G_N_ELEMENTS(targets) * 2; i++) {
+		g_autofree char *head = head_of(targets[i / 2].request, "", i & 1, INT32_MAX);
+		g_autofree char *answer = NULL;
+		gsize sent;
+
+		memcpy(text, head, strlen(head));
+		answer = converse(fixture, text, ENDLESS, &sent);
+		g_test_message("%s: %zu MiB", targets[i / 2].request, sent >> 20);
+		g_assert_cmpint(sent, <, ENDLESS / 4);
+	}
+}
+
+static void nobodys_body_is_too_large(struct fixture *fixture, gconstpointer data)
+{
+	const gsize length = 2 << 20;
+	g_autofree char *body = g_strnfill(length, ' ');
+
+	for (gsize i = 0; i < G_N_ELEMENTS(targets) * 2; i++) {
+		const char *known = targets[i / 2].known;
+		g_autofree char *head = head_of(targets[i / 2].request, VIEWER, i & 1, length);
+		g_autofree char *text =
+			g_strconcat(head, body, i & 1 ? "\r\n0\r\n\r\n" : "", NULL);
+		g_autofree char *answer = ask(fixture, text);
+
+		g_test_message("%s: %s", targets[i / 2].request, answer);
+		g_assert_true(g_str_has_prefix(
+			answer, g_str_has_suffix(known, "400") ? known : "HTTP/1.1 413"));
+	}
+}
+
+#define ADD(name, function) g_test_add("/http/guard/" name, struct fixture, NULL, setup, function, teardown)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	ADD("targets/strangers", a_target_does_not_matter_to_strangers);
+	ADD("targets/known", who_is_known_is_told_what_is_wrong);
+	ADD("endless", a_strangers_body_is_not_read_for_ever);
+	ADD("large", nobodys_body_is_too_large);
+	return g_test_run();
+}
