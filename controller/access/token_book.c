@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/access/token_book.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "controller/access/token_file.h"
 
 #define LOG_SUBSYSTEM "tokens"
@@ -15,11 +17,21 @@
 /* Longer than any of ours: not worth being hashed. */
 #define SECRET_MAX 128
 
+/* How long a file that could not be gone by is left alone. Strangers can have it read, and it may be long. */
+#define RETRY_NS INT64_C(1000000000)
+
+/* All zero: there is none. */
+struct sight {
+	struct stat file, dir;
+};
+
 struct token_book {
 	char *dir;
 	char *path;
-	struct stat seen; /* of the file that was read last; all zero: there was none */
+	struct sight seen; /* when the file was read last */
 	GPtrArray *tokens; /* NULL: none that is to be gone by */
+	int64_t retry_ns;  /* clock_now_ns() from which on that is tried again */
+	char *complaint;   /* what was logged last; NULL since it was read */
 };
 
 struct token_book *token_book_new(const char *dir)
@@ -36,39 +48,65 @@ void token_book_free(struct token_book *book)
 	if (!book)
 		return;
 	g_clear_pointer(&book->tokens, g_ptr_array_unref);
+	g_free(book->complaint);
 	g_free(book->path);
 	g_free(book->dir);
 	g_free(book);
 }
 
-/* The change time goes on with modes and owners, too; every write of ours makes a new file. */
-static bool is_as_seen(const struct stat *now, const struct stat *seen)
+static void look(const char *path, int flags, struct stat *ret_status)
 {
-	return now->st_ino == seen->st_ino && now->st_dev == seen->st_dev &&
-	       now->st_size == seen->st_size && now->st_ctim.tv_sec == seen->st_ctim.tv_sec &&
-	       now->st_ctim.tv_nsec == seen->st_ctim.tv_nsec;
+	if (fstatat(AT_FDCWD, path, ret_status, flags) < 0)
+		memset(ret_status, 0, sizeof(*ret_status));
 }
 
-static void bring_up_to_date(struct token_book *book)
+static bool is_same_inode(const struct stat *a, const struct stat *b)
 {
-	struct stat now = {0};
-	g_autoptr(GError) error = NULL;
-	int fd;
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+}
 
-	/* Looked at before it is read: what is written meanwhile is seen as a change the next time. */
-	if (lstat(book->path, &now) < 0)
-		memset(&now, 0, sizeof(now));
-	if (is_as_seen(&now, &book->seen))
-		return;
-	book->seen = now;
+/*
+ * The change time goes on with modes and owners, too; every write of ours makes a new file. That of the
+ * directory goes on with whatever comes and goes in it: there only mode and owner count.
+ */
+static bool is_as_seen(const struct sight *now, const struct sight *seen)
+{
+	return is_same_inode(&now->file, &seen->file) && now->file.st_size == seen->file.st_size &&
+	       now->file.st_ctim.tv_sec == seen->file.st_ctim.tv_sec &&
+	       now->file.st_ctim.tv_nsec == seen->file.st_ctim.tv_nsec &&
+	       is_same_inode(&now->dir, &seen->dir) && now->dir.st_mode == seen->dir.st_mode &&
+	       now->dir.st_uid == seen->dir.st_uid;
+}
+
+static void read_tokens(struct token_book *book)
+{
+	g_autoptr(GError) error = NULL;
+	const int fd = token_file_open_dir(book->dir, false, &error);
+
 	g_clear_pointer(&book->tokens, g_ptr_array_unref);
-	fd = token_file_open_dir(book->dir, false, &error);
 	if (fd >= 0) {
 		book->tokens = token_file_read(fd, book->dir, &error);
 		close(fd);
 	}
-	if (!book->tokens)
+	if (error && g_strcmp0(error->message, book->complaint) != 0)
 		log_error("no token is good: %s", error->message);
+	g_free(book->complaint);
+	book->complaint = error ? g_strdup(error->message) : NULL;
+}
+
+static void bring_up_to_date(struct token_book *book)
+{
+	const int64_t now_ns = clock_now_ns();
+	struct sight now;
+
+	/* Looked at before it is read: what is written meanwhile is seen as a change the next time. */
+	look(book->path, AT_SYMLINK_NOFOLLOW, &now.file);
+	look(book->dir, 0, &now.dir);
+	if (is_as_seen(&now, &book->seen) && (book->tokens || now_ns < book->retry_ns))
+		return;
+	book->seen = now;
+	book->retry_ns = now_ns + RETRY_NS;
+	read_tokens(book);
 }
 
 const struct token *token_book_look_up(struct token_book *book, const char *authorization)

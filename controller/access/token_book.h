@@ -6,7 +6,8 @@
 /*
  * The tokens as a running service knows them: the file is read again when it was changed, so what was made or
  * revoked counts from the next request on. A file that cannot be gone by (half of it is missing, others
- * can read it) makes no token good, and is complained of once.
+ * can read it, or write to its directory) makes no token good, and is complained of once. It is read again when it or
+ * its directory was changed, and after a second: there may have been no descriptors left.
  */
 struct token_book;
 

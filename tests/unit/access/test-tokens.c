@@ -5,10 +5,12 @@
 #include <math.h>
 #include <pwd.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "controller/access/token_book.h"
 #include "controller/access/token_file.h"
 
@@ -238,13 +240,52 @@ static void files_that_others_reach_are_not_gone_by(struct fixture *fixture, gco
 	g_assert_nonnull(show(book, secret));
 	g_chmod(fixture->dir, 0770);
 	assert_list_fails(fixture->dir, "chmod go-w");
+	g_assert_null(show(book, secret));
 	g_chmod(fixture->dir, 0755);
+	g_assert_nonnull(show(book, secret));
 	g_unlink(fixture->path);
 	g_assert_cmpint(symlink("/etc/passwd", fixture->path), ==, 0);
 	assert_list_fails(fixture->dir, "cannot open");
 	g_unlink(fixture->path);
 	g_assert_cmpint(mkfifo(fixture->path, 0600), ==, 0);
 	assert_list_fails(fixture->dir, "no file of tokens");
+}
+
+/* A file of the directory's owner is as good as ours, until the directory is somebody else's. */
+static void a_directory_that_changes_hands_is_noticed(struct fixture *fixture, gconstpointer data)
+{
+	g_autoptr(token_book_t) book = token_book_new(fixture->dir);
+	g_autofree char *secret = NULL;
+
+	if (geteuid() != 0) {
+		g_test_skip("only root gives files away");
+		return;
+	}
+	secret = create(fixture, HTTP_ROLE_USER, FOREVER_S);
+	g_assert_cmpint(chown(fixture->dir, 65534, 65534), ==, 0);
+	g_assert_cmpint(chown(fixture->path, 65534, 65534), ==, 0);
+	g_assert_nonnull(show(book, secret));
+	g_assert_cmpint(chown(fixture->dir, 65533, 65533), ==, 0);
+	g_assert_null(show(book, secret));
+	g_assert_cmpint(chown(fixture->dir, 65534, 65534), ==, 0);
+	g_assert_nonnull(show(book, secret));
+}
+
+/* With no descriptors left for a while, and nothing changed in the end. */
+static void a_file_that_could_not_be_read_is_read_again(struct fixture *fixture, gconstpointer data)
+{
+	const int64_t deadline_ns = clock_now_ns() + INT64_C(20000000000);
+	g_autoptr(token_book_t) book = token_book_new(fixture->dir);
+	g_autofree char *secret = create(fixture, HTTP_ROLE_USER, FOREVER_S);
+	struct rlimit before, none;
+
+	g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &before), ==, 0);
+	none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
+	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &none), ==, 0);
+	g_assert_null(show(book, secret));
+	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &before), ==, 0);
+	while (!show(book, secret))
+		g_assert_cmpint(clock_now_ns(), <, deadline_ns);
 }
 
 /* Several make tokens at once, and somebody reads meanwhile: none is lost, and no read sees half a file. */
@@ -294,6 +335,8 @@ int main(int argc, char **argv)
 	ADD("cut", a_file_that_was_cut_makes_nobody_known);
 	ADD("expired", a_token_that_has_expired_is_not_good);
 	ADD("reachable", files_that_others_reach_are_not_gone_by);
+	ADD("changes-hands", a_directory_that_changes_hands_is_noticed);
+	ADD("read-again", a_file_that_could_not_be_read_is_read_again);
 	ADD("writers", writers_do_not_lose_one_anothers_tokens);
 	return g_test_run();
 }
