@@ -221,9 +221,41 @@ static void request_finish(struct http_request *request)
 		soup_server_message_unpause(message);
 }
 
+/* Asks the guard who sent a message. */
+static struct http_identity identify(const struct http_server *server, SoupServerMessage *message)
+{
+	return server->guard(soup_message_headers_get_one(
+				     soup_server_message_get_request_headers(message), "Authorization"),
+			     connection_uid(message), server->guard_data);
+}
+
+/* Who is not known learns nothing more than that. */
+static void refuse_stranger(SoupServerMessage *message)
+{
+	soup_message_headers_replace(soup_server_message_get_response_headers(message),
+				     "WWW-Authenticate", "Bearer realm=\"virtbed\"");
+	set_failure(message, SOUP_STATUS_UNAUTHORIZED, "give a token that is good");
+}
+
+/* Whether who sent a message some time ago is still who that was. Answers it otherwise. */
+static bool is_still_known(const struct http_server *server, SoupServerMessage *message)
+{
+	const struct http_identity *then = identity_of(message);
+	struct http_identity now;
+
+	if (!then || then->role <= HTTP_ROLE_ANYBODY)
+		return true;
+	now = identify(server, message);
+	if (now.uid == then->uid && now.role >= then->role)
+		return true;
+	refuse_stranger(message);
+	return false;
+}
+
 void http_request_reply(struct http_request *request, int status, json_t *body)
 {
-	set_answer(request->message, status, body);
+	if (!request->paused || is_still_known(request->server, request->message))
+		set_answer(request->message, status, body);
 	json_decref(body);
 	request_finish(request);
 }
@@ -231,11 +263,14 @@ void http_request_reply(struct http_request *request, int status, json_t *body)
 void http_request_reply_bytes(struct http_request *request, int status, const char *type,
 			      GBytes *body)
 {
+	SoupServerMessage *message = request->message;
 	gsize length;
 	const char *bytes = g_bytes_get_data(body, &length);
 
-	soup_server_message_set_status(request->message, (guint)status, NULL);
-	soup_server_message_set_response(request->message, type, SOUP_MEMORY_COPY, bytes, length);
+	if (!request->paused || is_still_known(request->server, message)) {
+		soup_server_message_set_status(message, (guint)status, NULL);
+		soup_server_message_set_response(message, type, SOUP_MEMORY_COPY, bytes, length);
+	}
 	request_finish(request);
 }
 
@@ -364,15 +399,6 @@ static bool is_foreign(const struct http_server *server, SoupServerMessage *mess
 	return !g_str_has_prefix(http_listener_address(server->listener), "unix:") || strchr(host, '.');
 }
 
-/* What the guard says no to learns nothing more than that. */
-
-static void refuse_stranger(SoupServerMessage *message)
-{
-	soup_message_headers_replace(soup_server_message_get_response_headers(message),
-				     "WWW-Authenticate", "Bearer realm=\"virtbed\"");
-	set_failure(message, SOUP_STATUS_UNAUTHORIZED, "give a token that is good");
-}
-
 /* What would be answered a little later. */
 static void refuse_for_now(SoupServerMessage *message, int status, const char *reason)
 {
@@ -420,10 +446,7 @@ static const char *path_of(SoupServerMessage *message)
 /* Asks the guard. Returns whether the request may go on; it is refused otherwise. */
 static bool ask_guard(struct http_server *server, SoupServerMessage *message)
 {
-	const char *authorization = soup_message_headers_get_one(
-		soup_server_message_get_request_headers(message), "Authorization");
-	struct http_identity identity =
-		server->guard(authorization, connection_uid(message), server->guard_data);
+	struct http_identity identity = identify(server, message);
 	const int64_t who = identity.role == HTTP_ROLE_NONE ? STRANGERS : identity.uid;
 	const struct http_route *route;
 	g_auto(GStrv) arguments = NULL;
@@ -461,6 +484,8 @@ static void on_request(SoupServer *soup, SoupServerMessage *message, const char 
 	g_autoptr(json_t) body = NULL;
 	struct http_request *request;
 
+	if (!is_still_known(server, message)) /* its body may have come slowly */
+		return;
 	if (is_crowded(server, message)) {
 		refuse_for_now(message, SOUP_STATUS_SERVICE_UNAVAILABLE,
 			       "too many requests wait for their answers; try again");
@@ -526,7 +551,7 @@ static const struct {
 				    "frame-ancestors 'none'"},
 	{"X-Content-Type-Options", "nosniff"},
 	{"Referrer-Policy", "no-referrer"},
-	{"Cache-Control", "no-cache"},
+	{"Cache-Control", "no-store"},
 };
 
 /*

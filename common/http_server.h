@@ -17,7 +17,7 @@
  * paths with another method with 405; every error body is {"error": "..."}.
  *
  * Browsers may be among the peers. Answers forbid them to guess types, to load anything from elsewhere,
- * to show the answer in another site's frame, and to use it again without asking. What another site's
+ * to show the answer in another site's frame, and to keep it, unless a handler says otherwise (Cache-Control). What another site's
  * page asks for is refused with 403: by its Origin, and on loopback by a Host that is not loopback (DNS
  * rebinding).
  *
@@ -62,7 +62,8 @@ struct http_identity {
 
 /*
  * Tells who asks, by the request's header Authorization (NULL: it has none) and http_request_peer_uid()
- * of its connection. Called once for each request, before its body is read.
+ * of its connection. Called for each request before its body is read, again when it is there, and when it is answered
+ * later: who is not known any more, or not as the same, or may do less, is answered 401 then.
  */
 typedef struct http_identity (*http_guard_f)(const char *authorization, int64_t peer_uid,
 					     void *data);

@@ -20,6 +20,7 @@ static void reply_file(struct http_request *request, const char *name, const cha
 	const char *known = http_request_header(request, "If-None-Match");
 
 	http_request_set_header(request, "ETag", tag);
+	http_request_set_header(request, "Cache-Control", "no-cache");
 	if (g_strcmp0(known, tag) == 0)
 		http_request_reply(request, 304, NULL);
 	else

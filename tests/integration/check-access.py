@@ -88,7 +88,7 @@ class Check:
 def is_unknown(answer):
     status, headers, body = answer
     return status == 401 and body == UNKNOWN and headers["WWW-Authenticate"] == 'Bearer realm="virtbed"' \
-        and not headers["Allow"]
+        and not headers["Allow"] and headers["Cache-Control"] == "no-store"
 
 
 def operations(document):
@@ -123,7 +123,8 @@ def check_roles(controller, method, path, filled, role, tokens, check):
         owned = role == "user" and "{task}" in path
         if allowed and (method, path) in NEVER:
             continue
-        status, _, body = controller.ask(method, filled, tokens[asker])
+        status, headers, body = controller.ask(method, filled, tokens[asker])
+        check(headers["Cache-Control"] == "no-store", "%s as %s is not to be kept" % (what, asker), headers["Cache-Control"])
         if not allowed:
             check((status, body) == (403, NOT_ENOUGH), "%s as %s" % (what, asker), status, body)
         elif owned and asker == "other":
@@ -176,7 +177,8 @@ def main(address, document_path, *given):
         filled = re.sub(r"{(\w+)}", lambda match: values[match.group(1)], path)
         role = operation.get("x-role")
         if role == "anybody":
-            check(controller.ask(method, filled)[0] == 200, "%s %s for anybody" % (method, path))
+            status, headers, _ = controller.ask(method, filled)
+            check((status, headers["Cache-Control"]) == (200, "no-cache"), "%s %s for anybody" % (method, path), status)
         elif role in RANKS:
             check_strangers(controller, method, filled, "%s %s" % (method, path), useless, check)
             check_roles(controller, method, path, filled, role, tokens, check)

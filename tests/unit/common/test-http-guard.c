@@ -15,31 +15,46 @@
 struct fixture {
 	struct http_server *server;
 	enum http_role role; /* of who says "viewer" */
+	int64_t uid;
+	int asked; /* how often the guard was */
+	int handled;
+	struct http_request *waiting;
 };
 
 static struct http_identity believe(const char *authorization, int64_t peer_uid, void *data)
 {
-	const struct fixture *fixture = data;
+	struct fixture *fixture = data;
 	const bool known = g_strcmp0(authorization, "viewer") == 0;
 
-	return (struct http_identity){ .role = known ? fixture->role : HTTP_ROLE_NONE, .uid = 7 };
+	fixture->asked++;
+	return (struct http_identity){ .role = known ? fixture->role : HTTP_ROLE_NONE,
+				       .uid = fixture->uid };
 }
 
 static void handle_secret(struct http_request *request, const char *const *arguments, json_t *body,
 			  void *data)
 {
+	((struct fixture *)data)->handled++;
 	http_request_reply(request, 200, json_string("secret"));
+}
+
+static void handle_wait(struct http_request *request, const char *const *arguments, json_t *body,
+			void *data)
+{
+	((struct fixture *)data)->waiting = request;
 }
 
 static const struct http_route routes[] = {
 	{ "GET", "/secret", handle_secret, HTTP_ROLE_VIEWER },
 	{ "PUT", "/secret", handle_secret, HTTP_ROLE_VIEWER },
+	{ "GET", "/wait", handle_wait, HTTP_ROLE_VIEWER },
 	{ NULL },
 };
 
 static void setup(struct fixture *fixture, gconstpointer data)
 {
 	fixture->role = HTTP_ROLE_VIEWER;
+	fixture->uid = 7;
 	fixture->server = http_server_new("http://127.0.0.1:0", routes, fixture, NULL);
 	http_server_guard(fixture->server, believe, fixture);
 }
@@ -76,13 +91,12 @@ static bool push(GSocket *socket, const char *text, gsize length, gsize *sent)
 }
 
 /*
- * Sends `length` bytes and returns all that came back until the end; how many were sent until then, in
- * `ret_sent`.
+ * Sends `length` bytes on a socket of ours and returns all that comes back until the end; how many were sent
+ * until then, in `ret_sent`.
  */
-static char *converse(const struct fixture *fixture, const char *text, gsize length, gsize *ret_sent)
+static char *talk(GSocket *socket, const char *text, gsize length, gsize *ret_sent)
 {
 	const int64_t deadline_ns = clock_now_ns() + INT64_C(60000000000);
-	g_autoptr(GSocket) socket = connect_to(fixture);
 	g_autoptr(GString) answer = g_string_new(NULL);
 	bool takes = true;
 	char buffer[4096];
@@ -102,6 +116,13 @@ static char *converse(const struct fixture *fixture, const char *text, gsize len
 		g_assert_cmpint(clock_now_ns(), <, deadline_ns);
 	} while (got != 0);
 	return g_string_free(g_steal_pointer(&answer), FALSE);
+}
+
+static char *converse(const struct fixture *fixture, const char *text, gsize length, gsize *ret_sent)
+{
+	g_autoptr(GSocket) socket = connect_to(fixture);
+
+	return talk(socket, text, length, ret_sent);
 }
 
 /* What a whole request is answered. */
@@ -173,6 +194,7 @@ static void who_is_known_is_told_what_is_wrong(struct fixture *fixture, gconstpo
 		g_assert_nonnull(strstr(last, g_str_has_suffix(known, "200") ? "\r\n\r\n\"secret\""
 									     : "\r\n\r\n{\"error\":\""));
 		g_assert_nonnull(strstr(last, "\r\nX-Content-Type-Options: nosniff\r\n"));
+		g_assert_nonnull(strstr(last, "\r\nCache-Control: no-store\r\n"));
 	}
 }
 
@@ -220,6 +242,81 @@ static void nobodys_body_is_too_large(struct fixture *fixture, gconstpointer dat
 	}
 }
 
+/* What becomes of who asked, until the answer. */
+static const struct {
+	enum http_role role;
+	int64_t uid;
+	bool good;
+} changes[] = {
+	{ HTTP_ROLE_VIEWER, 7, true },
+	{ HTTP_ROLE_OPERATOR, 7, true },
+	{ HTTP_ROLE_VIEWER, 8, false },
+	{ HTTP_ROLE_NONE, 7, false },
+	{ HTTP_ROLE_NONE, HTTP_PEER_UNKNOWN, false },
+};
+
+static void assert_answer(const char *answer, bool good)
+{
+	g_test_message("%s", answer);
+	g_assert_true(g_str_has_prefix(answer, good ? "HTTP/1.1 200" : STRANGER));
+	g_assert_true((strstr(answer, "secret") != NULL) == good);
+}
+
+static void send_now(GSocket *socket, const char *text)
+{
+	g_assert_cmpint(g_socket_send(socket, text, strlen(text), NULL, NULL), ==, strlen(text));
+}
+
+static void a_token_that_ends_gets_no_answer_that_comes_later(struct fixture *fixture,
+							      gconstpointer data)
+{
+	g_autoptr(GBytes) bytes = g_bytes_new_static("secret", 6);
+
+	for (gsize i = 0; i < G_N_ELEMENTS(changes) * 2; i++) {
+		g_autoptr(GSocket) socket = connect_to(fixture);
+		g_autofree char *answer = NULL;
+		gsize sent;
+
+		fixture->role = HTTP_ROLE_VIEWER;
+		fixture->uid = 7;
+		fixture->waiting = NULL;
+		send_now(socket, "GET /wait HTTP/1.1\r\nHost: 127.0.0.1\r\n" VIEWER "\r\n");
+		while (!fixture->waiting)
+			g_main_context_iteration(NULL, TRUE);
+		fixture->role = changes[i / 2].role;
+		fixture->uid = changes[i / 2].uid;
+		if (i & 1)
+			http_request_reply_bytes(fixture->waiting, 200, "text/plain", bytes);
+		else
+			http_request_reply(fixture->waiting, 200, json_string("secret"));
+		answer = talk(socket, "", 0, &sent);
+		assert_answer(answer, changes[i / 2].good);
+	}
+}
+
+static void a_token_that_ends_before_the_body_has_come_does_nothing(struct fixture *fixture,
+								     gconstpointer data)
+{
+	static const char head[] = "PUT /secret HTTP/1.1\r\nHost: 127.0.0.1\r\n" VIEWER
+				   "Transfer-Encoding: chunked\r\n\r\n";
+
+	for (gsize i = 0; i < G_N_ELEMENTS(changes); i++) {
+		g_autoptr(GSocket) socket = connect_to(fixture);
+		g_autofree char *answer = NULL;
+		gsize sent;
+
+		*fixture = (struct fixture){ .server = fixture->server, .role = HTTP_ROLE_VIEWER, .uid = 7 };
+		send_now(socket, head);
+		while (fixture->asked == 0)
+			g_main_context_iteration(NULL, TRUE);
+		fixture->role = changes[i].role;
+		fixture->uid = changes[i].uid;
+		answer = talk(socket, "0\r\n\r\n", 5, &sent);
+		assert_answer(answer, changes[i].good);
+		g_assert_cmpint(fixture->handled, ==, changes[i].good ? 1 : 0);
+	}
+}
+
 #define ADD(name, function) g_test_add("/http/guard/" name, struct fixture, NULL, setup, function, teardown)
 
 int main(int argc, char **argv)
@@ -229,5 +326,7 @@ int main(int argc, char **argv)
 	ADD("targets/known", who_is_known_is_told_what_is_wrong);
 	ADD("endless", a_strangers_body_is_not_read_for_ever);
 	ADD("large", nobodys_body_is_too_large);
+	ADD("ends/waiting", a_token_that_ends_gets_no_answer_that_comes_later);
+	ADD("ends/body", a_token_that_ends_before_the_body_has_come_does_nothing);
 	return g_test_run();
 }

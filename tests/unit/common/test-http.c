@@ -490,7 +490,7 @@ static void test_server_answers_its_own_pages_only(struct fixture *fixture, gcon
 		{ "Host: [::1]", "HTTP/1.1 200", "\r\nETag: \"7\"\r\n" },
 		{ "Host: 127.0.0.1:80\r\nOrigin: http://127.0.0.1:80", "HTTP/1.1 200", "\r\n\r\na { b: c }" },
 		{ "Host: 127.0.0.1", "HTTP/1.1 200", "\r\nX-Content-Type-Options: nosniff\r\n" },
-		{ "Host: 127.0.0.1", "HTTP/1.1 200", "\r\nCache-Control: no-cache\r\n" },
+		{ "Host: 127.0.0.1", "HTTP/1.1 200", "\r\nCache-Control: no-store\r\n" },
 		{ "Host: 127.0.0.1", "HTTP/1.1 200", "\r\nContent-Security-Policy: default-src 'self';" },
 		{ "Host: evil.example", "HTTP/1.1 403", "{\"error\":" },
 		{ "Host: localhost.evil.example", "HTTP/1.1 403", "{\"error\":" },
