@@ -122,6 +122,12 @@ is_cut_off() {
 	curl -sSf -H "Authorization: Bearer $(cat viewer)" "$address/v1/tasks/0" | jq -e '.user == "nobody"'
 	"$BATS_TEST_DIRNAME/check-access.py" "$address" "$document" viewer=viewer user=user other=other operator=operator \
 		expired=expired revoked=revoked task=0 cluster=c1 node=0
+	# And what a service answers to those who may ask is what the document says.
+	VIRTBED_TOKEN_FILE=operator "$BATS_TEST_DIRNAME/check-api.py" "$address" task=0 cluster=c1 node=0 >answers || {
+		cat answers
+		return 1
+	}
+	grep -qx "ok /v1/energy: 200" answers
 	# Neither the log nor anybody who looks at processes has a token.
 	run ! grep -rF -f user -f operator "$state"
 	run ! grep -F -f user -f operator "$run_words"
