@@ -74,6 +74,63 @@ static void fail(struct http_request *request, const GError *error)
 	}
 }
 
+/* Answers that tell what is kept: they are given when it is on disk. */
+
+struct safe_answer {
+	struct http_request *request; /* NULL: who asked has gone */
+	const struct run_session *session;
+	int status;
+	json_t *body;           /* NULL: the task object as it is then */
+	char *number;           /* of the task */
+};
+
+static void asker_gone(struct http_request *request, void *data)
+{
+	((struct safe_answer *)data)->request = NULL;
+}
+
+static void is_safe(const GError *error, void *data)
+{
+	struct safe_answer *answer = data;
+	struct http_request *request = answer->request;
+
+	if (request)
+		http_request_on_cancel(request, NULL, NULL);
+	if (request && error)
+		http_request_fail(request, 503, "the store cannot be written: %s", error->message);
+	else if (request && answer->body)
+		http_request_reply(request, answer->status, json_incref(answer->body));
+	else if (request)
+		task_api_get(request, answer->session, answer->number, answer->status);
+	json_decref(answer->body);
+	g_free(answer->number);
+	g_free(answer);
+}
+
+void service_api_answer(struct http_request *request, const struct run_session *session,
+			int status, json_t *body, const char *number)
+{
+	struct safe_answer *answer;
+
+	if (!session->service) {
+		if (body)
+			http_request_reply(request, status, body);
+		else
+			task_api_get(request, session, number, status);
+		return;
+	}
+	answer = g_new(struct safe_answer, 1);
+	*answer = (struct safe_answer){
+		.request = request,
+		.session = session,
+		.status = status,
+		.body = body,
+		.number = g_strdup(number),
+	};
+	http_request_on_cancel(request, asker_gone, answer);
+	run_service_when_safe(session->service, is_safe, answer);
+}
+
 /* Submitting. */
 
 static const char *const order_keys[] = {"type", "count", "name", "key", "held", "utility_max",
@@ -233,7 +290,7 @@ void service_api_submit(struct http_request *request, const struct run_session *
 	tasks = json_array();
 	for (uint32_t i = 0; i < count; i++)
 		json_array_append_new(tasks, json_integer(first + i));
-	http_request_reply(request, 201, json_pack("{s:o}", "tasks", tasks));
+	service_api_answer(request, session, 201, json_pack("{s:o}", "tasks", tasks), NULL);
 }
 
 /* Tasks that are there. */
@@ -253,7 +310,7 @@ void service_api_ask(struct http_request *request, const struct run_session *ses
 	    !service_api_may_task(request, session, task))
 		return;
 	if (run_service_ask(session->service, wish, task, &error)) {
-		task_api_get(request, session, number, 202);
+		service_api_answer(request, session, 202, NULL, number);
 		return;
 	}
 	if (error->code == RUN_SERVICE_ERROR_REFUSED)
@@ -332,7 +389,8 @@ void service_api_drain(struct http_request *request, const struct run_session *s
 	       run_service_drain(session->service, drain, cluster, node, reason, peer.user, &error);
 	service_peer_clear(&peer);
 	if (done)
-		http_request_reply(request, 202, fleet_node_json(session, cluster, node));
+		service_api_answer(request, session, 202,
+				   fleet_node_json(session, cluster, node), NULL);
 	else
 		fail(request, error);
 }

@@ -28,6 +28,13 @@ bool service_api_may_task(struct http_request *request, const struct run_session
 /* Whether a service is under way; else answers the request with 409 or 503. */
 bool service_api_is_served(struct http_request *request, const struct run_session *session);
 
+/*
+ * Answers with `body` (taken over; NULL: the object of task `number` as it is then), as soon as what a service
+ * has on record now is on disk: what it said it would do it does, whatever fails. Where that cannot be: 503. An experiment answers at once.
+ */
+void service_api_answer(struct http_request *request, const struct run_session *session,
+			int status, json_t *body, const char *number);
+
 /* POST /v1/tasks: 201 with the numbers of the tasks. */
 void service_api_submit(struct http_request *request, const struct run_session *session,
 			const json_t *body);

@@ -416,7 +416,7 @@ void task_api_migrate(struct http_request *request, const struct run_session *se
 	else if (why_not)
 		http_request_fail(request, 409, "task %u cannot be migrated: %s", index, why_not);
 	else
-		http_request_reply(request, 202, task_json_whole(session, index));
+		service_api_answer(request, session, 202, NULL, number);
 }
 
 void task_api_ask(struct http_request *request, const struct run_session *session,
@@ -434,5 +434,5 @@ void task_api_ask(struct http_request *request, const struct run_session *sessio
 		http_request_fail(request, 409, "task %u cannot be %s: %s", index,
 				  resume ? "resumed" : "suspended", why_not);
 	else
-		http_request_reply(request, 202, task_json(session, index));
+		service_api_answer(request, session, 202, task_json(session, index), NULL);
 }

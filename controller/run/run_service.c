@@ -433,6 +433,14 @@ void run_service_reload(struct run_session *session)
 		run_session_note(session, (double)NAN, "not-reloaded", error->message);
 }
 
+static void synced(const GError *error, void *data)
+{
+	struct run_service *service = data;
+
+	if (error && service->session->service)
+		run_session_store_failed(service->session, g_error_copy(error));
+}
+
 /* Once a second: what the engine recorded meanwhile is safe, and told to whoever reads the store. */
 static gboolean on_tick(gpointer data)
 {
@@ -443,6 +451,7 @@ static gboolean on_tick(gpointer data)
 	engine_flush(service->engine);
 	if (service->ticks % PRUNE_S == 1)
 		run_service_drop_scripts(service);
+	run_service_when_safe(service, synced, service);
 	if ((service->ticks % KEEP_S == 0 && !run_service_account_keep(service, &error)) ||
 	    (service->ticks % PRUNE_S == 0 && !run_service_prune(service, &error)))
 		run_session_store_failed(service->session, error);
@@ -504,7 +513,8 @@ static bool work(struct run_service *service, GError **error)
 	bool going_on;
 
 	service->workload = workload_open_new(service->config.tasks_max);
-	if (!make_experiment(service, error) || !store_sync_fully(session->store, error) ||
+	if (!make_experiment(service, error) ||
+	    !(service->sync = store_sync_new(session->store, error)) ||
 	    !find_row(service, error))
 		return false;
 	going_on = service->row.run != 0;
@@ -525,6 +535,7 @@ static void clear(struct run_service *service)
 {
 	service->session->progress->refresh = NULL;
 	service->session->run = 0;
+	store_sync_free(service->sync);
 	engine_free(service->engine);
 	if (service->backend)
 		backend_destroy(service->backend);

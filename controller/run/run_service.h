@@ -8,11 +8,12 @@
 #include "common/task_script.h"
 #include "controller/run/run_session.h"
 #include "controller/store/store_service.h"
+#include "controller/store/store_sync.h"
 
 /*
  * A service (`virtbed serve`): one run that never ends, whose tasks people submit while it is under
  * way. The store has all that is needed to go on, whatever died: what was submitted, and what
- * became of it. What a person was told is safe on record before.
+ * became of it. What a person was told is safe on disk before: run_service_when_safe().
  *
  * Times are seconds since the service first began; they go on over restarts and reboots, by the
  * boot clock within one boot and by UTC from one to the next.
@@ -75,8 +76,8 @@ struct run_service_order {
 };
 
 /*
- * Submits order->count tasks, all or none. They are on record when it returns. Returns true with
- * their numbers *ret_first and the *ret_count - 1 next ones, or false with `error`
+ * Submits order->count tasks, all or none. They are on record when it returns, but perhaps not on
+ * disk. Returns true with their numbers *ret_first and the *ret_count - 1 next ones, or false with `error`
  * (RUN_SERVICE_ERROR).
  */
 bool run_service_submit(struct run_service *service, const struct run_service_order *order,
@@ -86,6 +87,12 @@ bool run_service_submit(struct run_service *service, const struct run_service_or
 const struct store_submission *run_service_submission(const struct run_service *service,
 						      uint32_t task);
 
+/*
+ * Calls `done` once, not before it returns, when all that is on record now is on disk: people are
+ * answered then, many at once. With an error the service ends. Called at the end of the service, too.
+ */
+void run_service_when_safe(struct run_service *service, store_sync_done_f done, void *data);
+
 /* What people can want of a task of a service. */
 enum run_service_wish {
 	RUN_SERVICE_CANCEL = 0, /* it is to end: at once if it waits, else when it was killed */
@@ -93,7 +100,7 @@ enum run_service_wish {
 	RUN_SERVICE_RELEASE,
 };
 
-/* Does that; it is on record when it returns. `task` is there. False with `error` as above. */
+/* Does that; it is on record when it returns, as above. `task` is there. False with `error` as above. */
 bool run_service_ask(struct run_service *service, enum run_service_wish wish, uint32_t task,
 		     GError **error);
 

@@ -22,6 +22,7 @@ struct run_service {
 	struct engine_setup setup;
 	struct backend *backend;
 	struct recorder_store *recorder;
+	struct store_sync *sync;
 	struct engine *engine;
 	GHashTable *meters;         /* host -> struct store_account_meter: where its account stands */
 	double served_s;            /* what ended before was while nobody served; -INFINITY: no such time */

@@ -6,11 +6,6 @@
 /* The first version that has them. */
 #define VERSION_SERVICE 5
 
-bool store_sync_fully(struct store *store, GError **error)
-{
-	return store_exec(store, "PRAGMA synchronous = FULL", "set up the journal", error);
-}
-
 /* Submissions. */
 
 static void put_uid(struct cursor *cursor, int64_t uid)

@@ -45,12 +45,6 @@ struct store_action {
 	char *action; /* a JSON object as in docs/snapshot.md */
 };
 
-/*
- * From now on a commit survives a loss of power as well, not only the death of this process: for
- * what people were told is kept.
- */
-bool store_sync_fully(struct store *store, GError **error);
-
 /* Inserts or replaces the row (run, task). */
 bool store_put_submission(struct store *store, const struct store_submission *submission,
 			  GError **error);

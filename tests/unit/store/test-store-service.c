@@ -5,6 +5,7 @@
 #include "controller/store/store_account.h"
 #include "controller/store/store_private.h"
 #include "controller/store/store_service.h"
+#include "controller/store/store_sync.h"
 
 /* A run directory with one run for each test; removed at the end. */
 struct fixture {
@@ -296,6 +297,41 @@ static void test_older(struct fixture *fixture, const void *data)
 	g_assert_cmpuint(length(store_task_migrations(store, fixture->run, 6, 1, NULL)), ==, 0);
 }
 
+static void count_safe(const GError *error, void *data)
+{
+	g_assert_no_error((GError *)error);
+	++*(uint32_t *)data;
+}
+
+/* Whoever asks is answered once, also at the end; and the journal does not grow for ever. */
+static void test_sync(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+	struct store_sync *sync = store_sync_new(fixture->store, &error);
+	g_autofree char *journal = g_build_filename(fixture->dir, STORE_FILE "-wal", NULL);
+	g_autofree char *text = g_strnfill(1 << 20, 'x');
+	uint32_t safe = 0;
+	GStatBuf status;
+
+	g_assert_no_error(error);
+	for (uint32_t i = 1; i <= 40; i++) {
+		g_assert_true(store_set_meta(fixture->store, "long", text, &error));
+		store_sync_ask(sync, count_safe, &safe);
+		g_assert_cmpuint(safe, <, i);
+		while (safe < i)
+			g_main_context_iteration(NULL, TRUE);
+	}
+	store_sync_ask(sync, count_safe, &safe);
+	store_sync_ask(sync, count_safe, &safe);
+	store_sync_free(sync);
+	g_assert_cmpuint(safe, ==, 42);
+	g_assert_cmpint(g_stat(journal, &status), ==, 0);
+	g_assert_cmpint(status.st_size, <, 32 << 20);
+	while (g_main_context_iteration(NULL, FALSE))
+		;
+	g_assert_cmpuint(safe, ==, 42);
+}
+
 #define TEST(path, data, function) \
 	g_test_add(path, struct fixture, data, set_up, function, tear_down)
 
@@ -306,6 +342,7 @@ int main(int argc, char **argv)
 	TEST("/store/drained nodes come and go", NULL, test_drains);
 	TEST("/store/the decisions of one task are found, the latest first", NULL,
 	     test_task_actions);
+	TEST("/store/what was committed is brought to disk by another thread", NULL, test_sync);
 	TEST("/store/pruning removes what is old and nothing else", NULL, test_prune);
 	for (int version = 1; version < STORE_SCHEMA_VERSION; version++) {
 		g_autofree char *path = g_strdup_printf(

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/store/store_sync.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "controller/store/store_private.h"
+
+/* From this size on the journal is moved into the file ... */
+#define JOURNAL_BYTES (4 << 20)
+
+/* ... and from this one on it is begun anew, for which writers have to wait a moment. */
+#define JOURNAL_MOST_BYTES (16 << 20)
+
+/* How long that waits for a writer's commit. */
+#define BUSY_MS 1000
+
+/* Somebody who wants to know; `done` NULL: the end. */
+struct wish {
+	store_sync_done_f done;
+	void *data;
+	GError *error; /* what came of it */
+};
+
+struct store_sync {
+	gatomicrefcount count;  /* the owner's, and one for each call of tell() under way */
+	struct store *journal;  /* the thread's own connection */
+	char *path;             /* of the journal */
+	int fd;                 /* of it; -1: there is none yet */
+	GError *failure;        /* the first one: what was not written then is on no disk later either */
+	GAsyncQueue *wishes;    /* struct wish */
+	GAsyncQueue *granted;   /* likewise */
+	GThread *thread;
+};
+
+static void unref(gpointer data)
+{
+	struct store_sync *sync = data;
+
+	if (!g_atomic_ref_count_dec(&sync->count))
+		return;
+	g_async_queue_unref(sync->wishes);
+	g_async_queue_unref(sync->granted);
+	g_free(sync->path);
+	g_free(sync);
+}
+
+/* On the thread. */
+
+static bool fail(const struct store_sync *sync, const char *doing, GError **error)
+{
+	const int code = errno;
+
+	g_set_error(error, STORE_ERROR,
+		    code == ENOSPC || code == EDQUOT ? STORE_ERROR_FULL : STORE_ERROR_SQL,
+		    "%s: cannot %s: %s", sync->path, doing, g_strerror(code));
+	return false;
+}
+
+/* The journal's name has to be on disk, too. */
+static bool open_journal(struct store_sync *sync, GError **error)
+{
+	g_autofree char *dir = g_path_get_dirname(sync->path);
+	int fd;
+
+	sync->fd = open(sync->path, O_RDONLY | O_CLOEXEC);
+	if (sync->fd < 0)
+		return errno == ENOENT || fail(sync, "open the journal", error);
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && fsync(fd) == 0) {
+		close(fd);
+		return true;
+	}
+	fail(sync, "bring its directory onto the disk", error);
+	if (fd >= 0)
+		close(fd);
+	close(sync->fd);
+	sync->fd = -1;
+	return false;
+}
+
+static bool bring_to_disk(struct store_sync *sync, GError **error)
+{
+	if (sync->fd < 0 && !open_journal(sync, error))
+		return false;
+	return sync->fd < 0 || fdatasync(sync->fd) == 0 ||
+	       fail(sync, "bring the journal onto the disk", error);
+}
+
+/* What is in use just now stays in the journal until the next time. */
+static void shorten(struct store_sync *sync)
+{
+	struct stat status;
+
+	if (sync->fd < 0 || fstat(sync->fd, &status) < 0 || status.st_size < JOURNAL_BYTES)
+		return;
+	sqlite3_wal_checkpoint_v2(sync->journal->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	if (status.st_size >= JOURNAL_MOST_BYTES)
+		sqlite3_wal_checkpoint_v2(sync->journal->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL,
+					  NULL);
+}
+
+/* On the owner's. */
+
+static void tell_all(struct store_sync *sync)
+{
+	struct wish *wish;
+
+	while ((wish = g_async_queue_try_pop(sync->granted))) {
+		wish->done(wish->error, wish->data);
+		g_clear_error(&wish->error);
+		g_free(wish);
+	}
+}
+
+static gboolean tell(gpointer data)
+{
+	tell_all(data);
+	return G_SOURCE_REMOVE;
+}
+
+/* On the thread again. */
+
+/* Grants a wish and all that came meanwhile; true: that was the end. */
+static bool grant(struct store_sync *sync, struct wish *first)
+{
+	g_autoptr(GPtrArray) wishes = g_ptr_array_new();
+	bool end = false;
+
+	for (struct wish *wish = first; wish; wish = g_async_queue_try_pop(sync->wishes))
+		g_ptr_array_add(wishes, wish);
+	if (!sync->failure)
+		bring_to_disk(sync, &sync->failure);
+	for (guint i = 0; i < wishes->len; i++) {
+		struct wish *wish = g_ptr_array_index(wishes, i);
+
+		if (!wish->done) {
+			end = true;
+			g_free(wish);
+			continue;
+		}
+		wish->error = sync->failure ? g_error_copy(sync->failure) : NULL;
+		g_async_queue_push(sync->granted, wish);
+	}
+	if (!end) {
+		g_atomic_ref_count_inc(&sync->count);
+		g_idle_add_full(G_PRIORITY_DEFAULT, tell, sync, unref);
+		shorten(sync);
+	}
+	return end;
+}
+
+static gpointer work(gpointer data)
+{
+	struct store_sync *sync = data;
+
+	while (!grant(sync, g_async_queue_pop(sync->wishes)))
+		;
+	return NULL;
+}
+
+/* Life. */
+
+struct store_sync *store_sync_new(struct store *store, GError **error)
+{
+	g_autofree char *dir = g_path_get_dirname(store->path);
+	struct store *journal;
+	struct store_sync *sync;
+
+	if (!store_exec(store, "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0",
+			"set up the journal", error))
+		return NULL;
+	journal = store_open(dir, false, error);
+	if (!journal)
+		return NULL;
+	sqlite3_busy_timeout(journal->db, BUSY_MS);
+	sync = g_new0(struct store_sync, 1);
+	g_atomic_ref_count_init(&sync->count);
+	sync->journal = journal;
+	sync->path = g_strconcat(store->path, "-wal", NULL);
+	sync->fd = -1;
+	sync->wishes = g_async_queue_new();
+	sync->granted = g_async_queue_new();
+	sync->thread = g_thread_new("store", work, sync);
+	return sync;
+}
+
+static void ask(struct store_sync *sync, store_sync_done_f done, void *data)
+{
+	struct wish *wish = g_new0(struct wish, 1);
+
+	wish->done = done;
+	wish->data = data;
+	g_async_queue_push(sync->wishes, wish);
+}
+
+void store_sync_ask(struct store_sync *sync, store_sync_done_f done, void *data)
+{
+	ask(sync, done, data);
+}
+
+void store_sync_free(struct store_sync *sync)
+{
+	if (!sync)
+		return;
+	ask(sync, NULL, NULL);
+	g_thread_join(sync->thread);
+	tell_all(sync);
+	if (sync->fd >= 0)
+		close(sync->fd);
+	store_close(sync->journal);
+	g_clear_error(&sync->failure);
+	unref(sync);
+}
