@@ -78,6 +78,11 @@ static void add_decisions(GString *text, const struct run_session *session)
 		"Mapping events of the run under way with a task to map.", (double)counts->decisions);
 	add_one(text, "virtbed_decide_seconds_total", "counter",
 		"Processor time that the policy took for them.", counts->decide_s);
+	add_one(text, "virtbed_mapping_seconds_total", "counter",
+		"Time from the snapshots of these events until their plans were carried out.",
+		counts->mapping_s);
+	add_one(text, "virtbed_mapping_longest_seconds", "gauge", "The longest of them.",
+		counts->mapping_longest_s);
 }
 
 static void add_fleet(GString *text, const struct run_session *session)

@@ -11,7 +11,9 @@ static const char *check_suspend(const struct engine *engine, uint32_t index)
 
 static const char *check_mappable(const struct engine *engine, uint32_t index)
 {
-	return engine->tasks[index].state == ENGINE_TASK_WAITING ? NULL : "it is not waiting";
+	if (engine->tasks[index].state != ENGINE_TASK_WAITING)
+		return "it is not waiting";
+	return engine->tasks[index].held ? "a person holds it" : NULL;
 }
 
 /* A suspended task is mappable; what a person suspended, or what has a claim, is not. */
@@ -31,6 +33,7 @@ static const char *check_drop(const struct engine *engine, uint32_t index)
 {
 	switch (engine->tasks[index].state) {
 	case ENGINE_TASK_WAITING:
+		return check_mappable(engine, index);
 	case ENGINE_TASK_QUEUED:
 		return NULL;
 	case ENGINE_TASK_STARTING:
@@ -314,15 +317,22 @@ static void ready(struct engine *engine, const struct sched_action *action)
 	}
 }
 
-static void apply(struct engine *engine, const struct sched_action *action)
+/* Whether it was done: not what has become impossible while the policy decided. */
+static bool apply(struct engine *engine, const struct sched_action *action)
 {
 	const char *problem = check(engine, action);
 
+	if (problem && engine->apart) {
+		engine_record_event(engine, backend_now_s(engine->backend), "overtaken", action->task,
+				    problem);
+		engine->changed_places = true;
+		return false;
+	}
 	if (problem) {
 		engine_abort(engine, "policy \"%s\" asks for what cannot be: %s task %u: %s",
 			     engine->setup.policy.name, sched_action_kind_name(action->kind),
 			     action->task, problem);
-		return;
+		return false;
 	}
 	engine->tasks[action->task].reason = sched_reason_text(action->reason);
 	if (engine->queues) {
@@ -331,6 +341,7 @@ static void apply(struct engine *engine, const struct sched_action *action)
 	}
 	ready(engine, action);
 	engine_touch(engine, action->task);
+	return true;
 }
 
 /* Asks the backend for what is not a claim. */
@@ -365,15 +376,18 @@ static void vanish(struct engine *engine)
 
 void engine_carry_out(struct engine *engine, const struct sched_plan *plan)
 {
+	g_autofree bool *applied = g_new0(bool, plan->actions_count);
+
 	vanish(engine);
 	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)
-		apply(engine, &plan->actions[i]);
+		applied[i] = apply(engine, &plan->actions[i]);
 	if (engine->hosts && !engine->ended && engine_check_shares(engine))
 		engine_abort(engine, "policy \"%s\" asks for what cannot be: %s",
 			     engine->setup.policy.name, engine_check_shares(engine));
 	engine_record_changed(engine);
 	engine_flush(engine);
 	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)
-		launch(engine, &plan->actions[i]);
+		if (applied[i])
+			launch(engine, &plan->actions[i]);
 	engine_start_queues(engine);
 }

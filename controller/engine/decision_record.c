@@ -54,13 +54,13 @@ static bool is_on_record(struct engine *engine, const struct sched_plan *plan)
 	return last && engine->recorded && g_bytes_equal(last, engine->recorded);
 }
 
-void engine_record_decision(struct engine *engine, const struct sched_snapshot *snapshot,
-			    const struct sched_plan *plan)
+void engine_record_decision(struct engine *engine, const struct policy *policy,
+			    const struct sched_snapshot *snapshot, const struct sched_plan *plan)
 {
 	struct engine_recorder *recorder = engine->setup.recorder;
 
 	if (!recorder || !recorder->decision || is_on_record(engine, plan))
 		return;
-	if (!recorder->decision(recorder, &engine->setup.policy, snapshot, plan))
+	if (!recorder->decision(recorder, policy, snapshot, plan))
 		engine_abort(engine, "the decision could not be recorded");
 }

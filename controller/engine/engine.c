@@ -244,6 +244,7 @@ static void init_nodes(struct engine *engine)
 	engine->leavers_pool = g_new(uint32_t, nodes);
 	engine->down_pool = g_new0(bool, nodes);
 	engine->down_nodes = g_new(struct sched_node, 2 * (size_t)nodes);
+	engine->tallies = g_new(struct engine_tally, system->clusters_count);
 	engine->closures = g_new(struct engine_closure *, system->clusters_count);
 	engine->closures_pool = g_new0(struct engine_closure, nodes);
 	engine->nodes_count = nodes;
@@ -258,6 +259,11 @@ static void init_nodes(struct engine *engine)
 		engine->closures[c] = engine->closures_pool + nodes;
 		nodes += system->clusters[c].nodes;
 	}
+}
+
+static void answer_is_there(void *data)
+{
+	backend_wake(((struct engine *)data)->backend);
 }
 
 struct engine *engine_new(const struct engine_setup *setup, struct backend *backend)
@@ -276,6 +282,8 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 	engine_hosts_init(engine);
 	engine_queues_init(engine);
 	engine->considered_s = engine->asked_s = -INFINITY;
+	if (setup->apart && !engine->hosts && !engine->queues)
+		engine->apart = apart_new(answer_is_there, engine);
 	return engine;
 }
 
@@ -307,6 +315,7 @@ static void free_nodes(struct engine *engine)
 		g_free(engine->closures_pool[i].reason);
 	g_free(engine->closures);
 	g_free(engine->closures_pool);
+	g_free(engine->tallies);
 	g_free(engine->occupants);
 	g_free(engine->occupants_pool);
 	g_free(engine->leavers);
@@ -320,6 +329,7 @@ void engine_free(struct engine *engine)
 {
 	if (!engine)
 		return;
+	apart_free(engine->apart);
 	scratch_free(engine->scratch);
 	free_suspensions(engine);
 	engine_migrations_free(engine);
@@ -455,8 +465,10 @@ void engine_run(struct engine *engine, struct engine_result *ret_result)
 	watch_energy(engine);
 	engine_ask_again(engine);
 	while (!engine->ended) {
-		const double until_s = next_time_s(engine);
+		double until_s;
 
+		engine_take_answer(engine);
+		until_s = next_time_s(engine);
 		backend_wait(engine->backend, until_s, &event);
 		if (event.kind == BACKEND_EVENT_NONE && event.time_s < until_s)
 			continue; /* a person asked for something: what is next may come earlier */

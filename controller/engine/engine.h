@@ -152,6 +152,8 @@ struct engine_result {
 	double cost;
 	uint64_t decisions; /* mapping events with a mappable task, lead included */
 	double decide_s;    /* processor time that the policy took for them */
+	double mapping_s;   /* wall time of these events, from the snapshot until the plan was carried out */
+	double mapping_longest_s; /* of one */
 };
 
 /*
@@ -271,6 +273,13 @@ struct engine_setup {
 	 * once, the next one is for all that came meanwhile. 0: there is one for each.
 	 */
 	double changes_apart_s;
+	/*
+	 * The policy decides on a thread of its own while the engine goes on with what happens: for a
+	 * service. What has become impossible meanwhile of its plan is left out, and it is asked again.
+	 * Needs a backend that waits on the default main context. Has no effect where machines have
+	 * queues or tasks share hosts.
+	 */
+	bool apart;
 	double duration_s;         /* > 0; INFINITY: of an open workload without a limit */
 	uint64_t seed;             /* of the policy's own choices */
 	struct engine_recorder *recorder; /* NULL: none */

@@ -73,6 +73,7 @@ static void set_occupant(struct engine *engine, uint32_t index, const uint32_t *
 {
 	const struct engine_task *task = &engine->tasks[index];
 
+	engine->tallied = false;
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		engine->occupants[task->cluster][nodes[i]] = index;
 }
@@ -82,6 +83,7 @@ static void clear_occupant(struct engine *engine, uint32_t index, const uint32_t
 {
 	const struct engine_task *task = &engine->tasks[index];
 
+	engine->tallied = false;
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		if (engine->occupants[task->cluster][nodes[i]] == index)
 			engine->occupants[task->cluster][nodes[i]] = ENGINE_NO_TASK;
@@ -413,6 +415,7 @@ void engine_set_down(struct engine *engine, const struct sched_node *node, doubl
 	if (engine->down[node->cluster][node->node] == down)
 		return;
 	engine->down[node->cluster][node->node] = down;
+	engine->tallied = false;
 	engine->changed_places = true;
 	if (down) {
 		engine->down_nodes[engine->down_count++] = *node;

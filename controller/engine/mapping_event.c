@@ -335,6 +335,33 @@ static double thread_s(void)
 	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
+static double wall_s(void)
+{
+	return (double)g_get_monotonic_time() * 1e-6;
+}
+
+/* A decision is there: it is recorded and carried out. */
+static void conclude(struct engine *engine, const struct apart_answer *answer)
+{
+	const struct sched_plan *plan = answer->plan;
+	double took_s;
+
+	engine->result.decisions++;
+	engine->result.decide_s += answer->decide_s;
+	engine->missed = 0;
+	if (engine->pruner.level != plan->pruner.level ||
+	    engine->pruner.dropping != plan->pruner.dropping) {
+		engine->pruner = plan->pruner;
+		engine_record_pruner(engine, answer->snapshot->now_s);
+	}
+	engine_record_decision(engine, answer->policy, answer->snapshot, plan);
+	if (!engine->ended)
+		engine_carry_out(engine, plan);
+	took_s = wall_s() - answer->asked_s;
+	engine->result.mapping_s += took_s;
+	engine->result.mapping_longest_s = fmax(engine->result.mapping_longest_s, took_s);
+}
+
 static void decide(struct engine *engine, double now_s, bool between)
 {
 	const struct sched_snapshot snapshot = take_snapshot(engine, now_s, between);
@@ -344,23 +371,31 @@ static void decide(struct engine *engine, double now_s, bool between)
 		.memory = engine->queueing_memory,
 	};
 	struct sched_plan plan;
+	const double asked_s = wall_s();
 	const double begun_s = thread_s();
 
-	if (policy_decide(&engine->setup.policy, &snapshot, &context, &plan) < 0)
-		g_error("out of memory");
-	engine->result.decisions++;
-	engine->result.decide_s += thread_s() - begun_s;
-	engine->missed = 0;
 	if (between)
 		engine->asked_s = now_s;
-	if (engine->pruner.level != plan.pruner.level ||
-	    engine->pruner.dropping != plan.pruner.dropping) {
-		engine->pruner = plan.pruner;
-		engine_record_pruner(engine, now_s);
+	if (engine->apart) {
+		apart_ask(engine->apart, &engine->setup.policy, context.flags, &snapshot);
+		return;
 	}
-	engine_record_decision(engine, &snapshot, &plan);
+	if (policy_decide(&engine->setup.policy, &snapshot, &context, &plan) < 0)
+		g_error("out of memory");
+	conclude(engine, &(struct apart_answer){ &engine->setup.policy, &snapshot, &plan,
+						    thread_s() - begun_s, asked_s });
+}
+
+void engine_take_answer(struct engine *engine)
+{
+	struct apart_answer answer;
+
+	if (!engine->apart || !apart_take(engine->apart, &answer))
+		return;
+	conclude(engine, &answer);
+	/* Promises whose time came while it was decided were not tried. */
 	if (!engine->ended)
-		engine_carry_out(engine, &plan);
+		engine_retry_late(engine, backend_now_s(engine->backend));
 }
 
 /*
@@ -381,9 +416,9 @@ static void map(struct engine *engine, double now_s, bool between)
 		slide_reservations(engine, now_s);
 	engine_start_due(engine, now_s);
 	engine_resume_wanted(engine);
-	engine->changed_places = false;
+	engine->changed_places = engine->apart && apart_busy(engine->apart); /* then it is asked again */
 	engine->considered_s = now_s;
-	if (has_tasks(engine) && !engine->ended)
+	if (has_tasks(engine) && !engine->ended && !engine->changed_places)
 		decide(engine, now_s, between);
 }
 
@@ -410,7 +445,8 @@ double engine_next_change_s(const struct engine *engine, double now_s)
 	const struct workload *workload = engine->setup.workload;
 	double next_s;
 
-	if (engine->setup.moments == POLICY_AT_PERIODS)
+	if (engine->setup.moments == POLICY_AT_PERIODS ||
+	    (engine->apart && apart_busy(engine->apart)))
 		return INFINITY;
 	if (engine->changed_places && engine->setup.changes_apart_s <= 0)
 		return now_s;

@@ -59,6 +59,7 @@ static void set_leaving(struct engine *engine, const struct migration *migration
 	if (engine->hosts)
 		engine_leave_hosts(engine, record->task, migration->left, migration->left_count,
 				   leaves);
+	engine->tallied = false;
 	for (uint32_t i = 0; !engine->hosts && i < migration->left_count; i++)
 		engine->leavers[record->cluster][migration->left[i]] =
 			leaves ? record->task : ENGINE_NO_TASK;

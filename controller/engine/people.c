@@ -336,16 +336,29 @@ static const char *say(const struct engine *engine, const char *format, double s
 	return engine->because;
 }
 
+/* Counts the nodes of all clusters: of tasks by the thousand somebody asks why they wait. */
+static void tally(struct engine *engine)
+{
+	for (uint32_t c = 0; c < engine->setup.system->clusters_count; c++) {
+		struct engine_tally *tally = &engine->tallies[c];
+
+		*tally = (struct engine_tally){ 0 };
+		for (uint32_t n = 0; n < engine->setup.system->clusters[c].nodes; n++) {
+			tally->up += !engine->down[c][n];
+			tally->idle += !engine->down[c][n] &&
+				       engine->occupants[c][n] == ENGINE_NO_TASK &&
+				       engine->leavers[c][n] == ENGINE_NO_TASK;
+		}
+	}
+	engine->tallied = true;
+}
+
 /* Nodes of a cluster that take tasks, or of these those that are idle. */
 static uint32_t count_nodes(const struct engine *engine, uint32_t cluster, bool idle)
 {
-	uint32_t count = 0;
-
-	for (uint32_t n = 0; n < engine->setup.system->clusters[cluster].nodes; n++)
-		count += !engine->down[cluster][n] &&
-			 (!idle || (engine->occupants[cluster][n] == ENGINE_NO_TASK &&
-				    engine->leavers[cluster][n] == ENGINE_NO_TASK));
-	return count;
+	if (!engine->tallied)
+		tally((struct engine *)engine);
+	return idle ? engine->tallies[cluster].idle : engine->tallies[cluster].up;
 }
 
 /* Whether a task fits in a place that it may have, taking nodes that are up, or idle ones, for free. */

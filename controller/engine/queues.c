@@ -115,6 +115,7 @@ void engine_evict(struct engine *engine, uint32_t index)
 	struct engine_task *task = &engine->tasks[index];
 
 	engine_vacate(engine, index, task->nodes);
+	engine->tallied = false;
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		engine->leavers[task->cluster][task->nodes[i]] = index;
 	running_list_remove(&engine->running, index);
@@ -131,6 +132,7 @@ bool engine_evicted(struct engine *engine, const struct backend_event *event)
 	if (!engine->queues || !task || task->state != ENGINE_TASK_DROPPED ||
 	    task->attempts != event->attempt)
 		return false;
+	engine->tallied = false;
 	for (uint32_t i = 0; i < task->nodes_count; i++) {
 		uint32_t *leaver = &engine->leavers[task->cluster][task->nodes[i]];
 

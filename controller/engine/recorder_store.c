@@ -13,6 +13,7 @@ struct recorder_store {
 	int64_t run;
 	const struct sched_system *system;
 	bool durable;
+	uint32_t most; /* tasks of a snapshot on record */
 	bool open;     /* a transaction is */
 	char *pet;     /* the key of the matrix of execution times in meta; NULL: not stored */
 	GError *error; /* the first failure */
@@ -57,17 +58,62 @@ static bool keep_pet(struct recorder_store *recorder, const struct sched_system 
 	return store_set_meta(recorder->store, recorder->pet, text, &recorder->error);
 }
 
+static uint32_t snapshot_tasks(const struct sched_snapshot *snapshot)
+{
+	return snapshot->waiting_count + snapshot->suspended_count + snapshot->running_count +
+	       snapshot->reservations_count;
+}
+
+/* The actions of a plan that are more than promises until the next event (the caller frees). */
+static json_t *lasting_actions(const struct sched_system *system, const struct sched_plan *plan)
+{
+	g_autofree struct sched_action *kept = g_new(struct sched_action, plan->actions_count);
+	struct sched_plan lasting = *plan;
+
+	lasting.actions = kept;
+	lasting.actions_count = 0;
+	for (uint32_t i = 0; i < plan->actions_count; i++)
+		if (plan->actions[i].kind != SCHED_ACTION_PLACEHOLDER &&
+		    plan->actions[i].kind != SCHED_ACTION_DEFER)
+			kept[lasting.actions_count++] = plan->actions[i];
+	return snapshot_json_actions(system, &lasting, false);
+}
+
+/*
+ * With tens of thousands of tasks each snapshot takes megabytes, and a service decides once a second: of
+ * these what was done is recorded, and that the rest was left out.
+ */
+static bool record_briefly(struct recorder_store *recorder, const struct policy *policy,
+			   const struct sched_snapshot *snapshot, const struct sched_plan *plan)
+{
+	g_autoptr(json_t) list = lasting_actions(snapshot->system, plan);
+	g_autofree char *actions = json_text(list);
+	g_autoptr(json_t) object = json_pack(
+		"{s:I, s:f, s:s, s:{s:i, s:i, s:i, s:i}}", "event", (json_int_t)snapshot->event,
+		"now_s", snapshot->now_s, "policy", policy->name, "left_out", "waiting",
+		(int)snapshot->waiting_count, "suspended", (int)snapshot->suspended_count, "running",
+		(int)snapshot->running_count, "reservations", (int)snapshot->reservations_count);
+	g_autofree char *text = json_text(object);
+
+	return begin(recorder) && store_add_decision(recorder->store, recorder->run, snapshot->now_s,
+						     text, actions, &recorder->error);
+}
+
 static bool record_decision(struct engine_recorder *base, const struct policy *policy,
 			    const struct sched_snapshot *snapshot, const struct sched_plan *plan)
 {
 	struct recorder_store *recorder = (struct recorder_store *)base;
-	g_autoptr(json_t) list = snapshot_json_actions(snapshot->system, plan, false);
-	g_autofree char *actions = json_text(list);
+	g_autoptr(json_t) list = NULL;
 	g_autoptr(json_t) object = NULL;
+	g_autofree char *actions = NULL;
 	g_autofree char *text = NULL;
 
+	if (snapshot_tasks(snapshot) > recorder->most)
+		return record_briefly(recorder, policy, snapshot, plan);
 	if (!begin(recorder) || !keep_pet(recorder, snapshot->system))
 		return false;
+	list = snapshot_json_actions(snapshot->system, plan, false);
+	actions = json_text(list);
 	object = snapshot_json_write_brief(snapshot, policy, recorder->pet);
 	text = json_text(object);
 	return store_add_decision(recorder->store, recorder->run, snapshot->now_s, text, actions,
@@ -282,7 +328,13 @@ struct recorder_store *recorder_store_new(struct store *store, int64_t run,
 	recorder->run = run;
 	recorder->system = system;
 	recorder->durable = durable;
+	recorder->most = UINT32_MAX;
 	return recorder;
+}
+
+void recorder_store_limit(struct recorder_store *recorder, uint32_t most)
+{
+	recorder->most = most;
 }
 
 struct engine_recorder *recorder_store_engine(struct recorder_store *recorder)

@@ -21,6 +21,12 @@ struct recorder_store;
 struct recorder_store *recorder_store_new(struct store *store, int64_t run,
 					  const struct sched_system *system, bool durable);
 
+/*
+ * Of decisions on more than `most` tasks no snapshot is recorded, only how many tasks there were
+ * (`left_out`), and no action that promises something until the next event. At first there is no limit.
+ */
+void recorder_store_limit(struct recorder_store *recorder, uint32_t most);
+
 /* What goes into engine_setup.recorder; valid until recorder_store_free(). */
 struct engine_recorder *recorder_store_engine(struct recorder_store *recorder);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "controller/engine/apart.h"
 #include "controller/engine/engine.h"
 #include "controller/engine/running_list.h"
 #include "controller/engine/task_list.h"
@@ -75,11 +76,18 @@ struct engine_closure {
 	char *reason; /* of the latter, or NULL */
 };
 
+/* How many nodes of a cluster take tasks, and how many of these are idle. */
+struct engine_tally {
+	uint32_t up;
+	uint32_t idle;
+};
+
 /* The lists keep their order: it decides what a policy sees and how ties fall. */
 struct engine {
 	struct engine_setup setup;
 	struct backend *backend;
 	struct scratch *scratch;
+	struct apart *apart;           /* where the policy decides; NULL: here */
 	struct engine_task *tasks;     /* by index */
 	struct sched_task *known;      /* per task: as policies see it; engine_set_preemptible() */
 	uint32_t **places;             /* per task: room for its nodes */
@@ -125,6 +133,8 @@ struct engine {
 	struct engine_closure **closures; /* per cluster and node */
 	struct engine_closure *closures_pool;
 	uint32_t nodes_count;          /* of all clusters */
+	struct engine_tally *tallies;  /* per cluster; right if `tallied` */
+	bool tallied;
 	char *because;                 /* room for what engine_waits_because() says */
 	uint32_t down_count;
 	struct sched_node *down_nodes; /* room for all nodes, twice */
@@ -177,13 +187,18 @@ void engine_record_pruner(struct engine *engine, double time_s);
 void engine_record_node(struct engine *engine, double time_s, const char *kind,
 			const struct sched_node *node, const char *reason);
 
+/* mapping_event.c */
+
+/* Carries out what the policy has decided apart, if it has. */
+void engine_take_answer(struct engine *engine);
+
 /* decision_record.c */
 
 /*
  * Tells the recorder about a decision, if it is to know (engine_setup.record_news).
  */
-void engine_record_decision(struct engine *engine, const struct sched_snapshot *snapshot,
-			    const struct sched_plan *plan);
+void engine_record_decision(struct engine *engine, const struct policy *policy,
+			    const struct sched_snapshot *snapshot, const struct sched_plan *plan);
 
 /* lifecycle.c */
 

@@ -72,6 +72,7 @@ static void set_leaver(struct engine *engine, const struct suspension *suspensio
 		engine_leave_memory(engine, record, task != ENGINE_NO_TASK);
 		return;
 	}
+	engine->tallied = false;
 	for (uint32_t i = 0; i < record->nodes_count; i++)
 		engine->leavers[record->cluster][record->nodes[i]] = task;
 }

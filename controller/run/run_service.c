@@ -22,6 +22,13 @@
 /* However fast people submit, the policy is not asked more often than that. */
 #define CHANGES_APART_S 1.0
 
+/* Decisions on more tasks are recorded without a snapshot, which would take above 200 KB every second. */
+#define SNAPSHOT_TASKS_MAX 1000
+
+/* More tasks than that are counted twice a second at most, for whoever asks for the state. */
+#define COUNT_AT_ONCE 2000
+#define COUNT_APART_S 0.5
+
 /* How often, in seconds, the account is kept, and what is old is removed. */
 #define KEEP_S 60
 #define PRUNE_S 3600
@@ -83,19 +90,33 @@ static bool settle_one(struct run_service *service, const struct engine_task *ta
 	return true;
 }
 
-static void show(struct run_progress *progress, void *data)
+static void count_tasks(struct run_service *service, struct run_progress *progress)
 {
-	struct run_service *service = data;
-
 	while (service->settled < service->submissions->len &&
 	       settle_one(service, engine_task(service->engine, service->settled)))
 		service->settled++;
-	progress->tasks = service->submissions->len;
 	progress->waiting = progress->running = progress->suspended = 0;
 	progress->completed = service->settled_completed;
 	progress->utility = service->settled_utility;
 	for (uint32_t i = service->settled; i < progress->tasks; i++)
 		run_progress_count(progress, engine_task(service->engine, i));
+	service->counted_s = backend_now_s(service->backend);
+}
+
+/* Whether so many tasks have not ended, or came after one that has not, that they are not counted for all who ask. */
+static bool is_long(const struct run_service *service)
+{
+	return service->submissions->len - service->settled > COUNT_AT_ONCE &&
+	       backend_now_s(service->backend) < service->counted_s + COUNT_APART_S;
+}
+
+static void show(struct run_progress *progress, void *data)
+{
+	struct run_service *service = data;
+
+	progress->tasks = service->submissions->len;
+	if (!is_long(service))
+		count_tasks(service, progress);
 	progress->time_s = backend_now_s(service->backend);
 	progress->energy_j = run_service_energy_j(service);
 }
@@ -348,6 +369,7 @@ static void make_setup(struct run_service *service)
 	service->setup.changes_apart_s = CHANGES_APART_S;
 	service->setup.duration_s = FOREVER_S; /* not INFINITY: snapshots are JSON, too */
 	service->setup.record_news = true;
+	service->setup.apart = true;
 	service->setup.recorder = recorder_store_engine(service->recorder);
 }
 
@@ -373,6 +395,7 @@ static bool open_run(struct run_service *service, bool going_on, GError **error)
 	service->backend = remote_backend_new(session->fleet, &remote);
 	service->recorder = recorder_store_new(session->store, service->row.run,
 					       service->experiment->system, true);
+	recorder_store_limit(service->recorder, SNAPSHOT_TASKS_MAX);
 	make_setup(service);
 	service->engine = engine_new(&service->setup, service->backend);
 	show_service(service);

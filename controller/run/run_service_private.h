@@ -33,6 +33,7 @@ struct run_service {
 	/* Tasks below `settled` have ended; what they came to. */
 	uint32_t settled, settled_completed;
 	double settled_utility;
+	double counted_s; /* when the others were counted */
 };
 
 /* Adds to `keys` what the first task of a request was submitted with. */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/sched/fcfs.h"
 
+#include <errno.h>
+#include <string.h>
+
 struct fcfs_place fcfs_find(struct mapping *mapping, const struct sched_task *task)
 {
 	struct fcfs_place place = { .start_s = INFINITY, .refusal = SCHED_REFUSAL_NO_NODES };
@@ -17,6 +20,7 @@ struct fcfs_place fcfs_find(struct mapping *mapping, const struct sched_task *ta
 		if (energy != SCHED_REFUSAL_TAKEN) {
 			if (!place.option)
 				place.refusal = energy;
+			place.costly = true;
 			continue;
 		}
 		const double start_s = mapping_start_s(mapping, task->row, &options[i]);
@@ -66,13 +70,27 @@ int fcfs_explain(struct mapping *mapping, const struct sched_task *task,
 int fcfs_map(struct mapping *mapping, uint32_t reservations)
 {
 	const bool single = reservations <= 1;
+	/*
+	 * Rows that cannot start now: nodes only get fewer while tasks are placed. (Not so what an option may
+	 * need of the energy.)
+	 */
+	bool *late = scratch_array(mapping->scratch, mapping->system->rows_count, sizeof(*late));
 	bool promised = mapping->snapshot->reservations_count > 0;
 	int result = 0;
 
+	if (!late)
+		return -ENOMEM;
+	memset(late, 0, mapping->system->rows_count * sizeof(*late));
 	for (uint32_t i = 0; result == 0 && i < mapping->tasks_count; i++) {
 		const struct sched_task *task = mapping->tasks[i];
-		struct fcfs_place place = fcfs_find(mapping, task);
-		const bool now = place.start_s == mapping->snapshot->now_s;
+		struct fcfs_place place;
+		bool now;
+
+		if (late[task->row] && reservations == 0 && !mapping_explains(mapping))
+			continue;
+		place = fcfs_find(mapping, task);
+		now = place.start_s == mapping->snapshot->now_s;
+		late[task->row] = !now && !place.costly;
 
 		if (place.refusal == SCHED_REFUSAL_TAKEN && !now && reservations == 0)
 			place.refusal = SCHED_REFUSAL_RESERVED;

@@ -19,6 +19,7 @@ struct fcfs_place {
 	const struct sched_option *option; /* NULL: nowhere */
 	double start_s;                    /* INFINITY: nowhere */
 	enum sched_refusal refusal;        /* TAKEN: it can start by the end of the day */
+	bool costly; /* an option was left out for the energy that it needs */
 };
 
 /* Finds the place of a task. */

@@ -10,7 +10,7 @@
 
 #include "common/random.h"
 #include "controller/backend/sim.h"
-#include "controller/engine/engine.h"
+#include "controller/engine/state.h"
 
 #define INTERVAL_S 60
 #define DURATION_S 6000
@@ -211,6 +211,7 @@ struct bed {
 	uint32_t taken[2][HOSTS]; /* by which task, + 1 */
 	uint32_t deeds[8];
 	uint32_t left; /* nodes that were being left at mapping events */
+	bool hasty;    /* the time may go on while a policy decides apart */
 };
 
 static struct bed *bed_of(struct engine_recorder *recorder)
@@ -443,8 +444,29 @@ static void draw_closed(struct workload *workload, uint64_t seed)
 	workload->tasks_count = TASKS_MAX;
 }
 
-static void check_same(const char *policy, bool shared, uint64_t seed)
+/* While it is decided apart the time stands still, or at times goes on. */
+static void apart_wait(struct backend *backend, double until_s, struct backend_event *ret_event)
 {
+	struct caller *caller = (struct caller *)backend;
+	struct bed *bed = caller->data;
+
+	if (bed->engine->apart && apart_busy(bed->engine->apart) &&
+	    (!bed->hasty || random_stream_below(&bed->random, 2) == 0))
+		while (!caller->woken)
+			g_main_context_iteration(NULL, TRUE);
+	caller_wait(backend, until_s, ret_event);
+}
+
+static const struct backend_ops *apart_ops(struct backend_ops *room)
+{
+	*room = caller_ops;
+	room->wait = apart_wait;
+	return room;
+}
+
+static void check_same(const char *policy, bool shared, bool apart, uint64_t seed)
+{
+	struct backend_ops ops;
 	struct bed closed, open;
 
 	bed_init(&closed, policy, shared, seed);
@@ -453,6 +475,8 @@ static void check_same(const char *policy, bool shared, uint64_t seed)
 	closed.workload->tasks_max = 0;
 	closed.setup.open = NULL;
 	open.closed = closed.workload;
+	open.setup.apart = apart;
+	open.caller.base.ops = apart_ops(&ops);
 	open.caller.calls_count = TASKS_MAX;
 	for (uint32_t i = 0; i < TASKS_MAX; i++)
 		open.caller.calls_s[i] = closed.workload->tasks[i].arrival_s;
@@ -483,10 +507,18 @@ static void test_same(void)
 {
 	for (uint64_t seed = 0; seed < 3; seed++) {
 		for (size_t i = 0; i < G_N_ELEMENTS(policies); i++)
-			check_same(policies[i], false, seed);
+			check_same(policies[i], false, false, seed);
 		for (size_t i = 0; i < G_N_ELEMENTS(sharing); i++)
-			check_same(sharing[i], true, seed);
+			check_same(sharing[i], true, false, seed);
 	}
+}
+
+/* Where nothing happens meanwhile. */
+static void test_same_apart(void)
+{
+	for (uint64_t seed = 0; seed < 3; seed++)
+		for (size_t i = 0; i < G_N_ELEMENTS(policies); i++)
+			check_same(policies[i], false, true, seed);
 }
 
 /* Every task is somewhere, and the nodes say the same as the tasks. */
@@ -546,6 +578,26 @@ static void test_anything(void)
 	}
 	for (size_t i = 0; i < G_N_ELEMENTS(deeds); i++)
 		g_assert_cmpuint(deeds[i], >, 10); /* all were done, many times */
+}
+
+/* Whatever happens meanwhile: what it leads to depends on which thread is the faster one. */
+static void test_anything_apart(void)
+{
+	for (uint64_t seed = 0; seed < 44; seed++) {
+		struct backend_ops ops;
+		struct bed bed;
+
+		bed_init(&bed, policies[seed % G_N_ELEMENTS(policies)], false, seed);
+		draw_times(&bed.random, bed.caller.calls_s, CALLS_MAX);
+		bed.caller.calls_count = CALLS_MAX;
+		bed.caller.base.ops = apart_ops(&ops);
+		bed.recorder.decision = NULL; /* nodes may have come and gone since */
+		bed.setup.changes_apart_s = 1;
+		bed.setup.apart = bed.hasty = true;
+		bed_run(&bed);
+		check_end(&bed);
+		bed_finish(&bed);
+	}
 }
 
 /* A queue in which nothing moves is not recorded again and again. */
@@ -701,6 +753,9 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/engine/open/submitted tasks fare as those of a closed workload", test_same);
 	g_test_add_func("/engine/open/people may ask for anything at any time", test_anything);
+	g_test_add_func("/engine/open/a policy decides the same on a thread of its own", test_same_apart);
+	g_test_add_func("/engine/open/people may ask for anything while it is decided",
+			test_anything_apart);
 	g_test_add_func("/engine/open/many submissions are one change", test_apart);
 	g_test_add_func("/engine/open/starts before it went on do not count", test_losses);
 	g_test_add_func("/engine/open/a queue that stands still is recorded once", test_still);

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/engine/apart.h"
+
+#include <glib.h>
+#include <string.h>
+#include <time.h>
+
+/* What grows to the largest size that was asked for. */
+struct room {
+	void *data;
+	size_t size;
+};
+
+/* What a snapshot points to, copied. */
+struct copy {
+	struct sched_snapshot snapshot;
+	struct room tasks; /* struct sched_task, of all lists */
+	struct room nodes; /* uint32_t, likewise */
+	struct room waiting, suspended, running, reservations, placeholders, down, deferred;
+	size_t tasks_used, nodes_used;
+};
+
+struct apart {
+	gatomicrefcount count; /* the owner's, and one for each call of `ready` under way */
+	void (*ready)(void *data); /* NULL: the owner has gone */
+	void *data;
+	struct scratch *scratch;
+	struct copy copy;
+	struct policy policy;
+	unsigned int flags;
+	struct sched_plan plan;
+	double decide_s;
+	double asked_s;
+	GThread *thread; /* NULL: nothing is under way */
+	gint done;       /* atomic: the thread has come to its end */
+};
+
+/* Never NULL, also for nothing. */
+static void *room_for(struct room *room, size_t size)
+{
+	if (!room->data || room->size < size) {
+		g_free(room->data);
+		room->size = size + size / 4 + 1;
+		room->data = g_malloc(room->size);
+	}
+	return room->data;
+}
+
+static void room_clear(struct room *room)
+{
+	g_free(room->data);
+}
+
+/* Copies. */
+
+static const struct sched_task *copy_task(struct copy *copy, const struct sched_task *task)
+{
+	struct sched_task *own = (struct sched_task *)copy->tasks.data + copy->tasks_used++;
+
+	*own = *task;
+	return own;
+}
+
+static const uint32_t *copy_nodes(struct copy *copy, const uint32_t *nodes, uint32_t count)
+{
+	uint32_t *own = (uint32_t *)copy->nodes.data + copy->nodes_used;
+
+	memcpy(own, nodes, count * sizeof(*nodes));
+	copy->nodes_used += count;
+	return own;
+}
+
+static void copy_waiting(struct copy *copy, const struct sched_snapshot *from)
+{
+	const struct sched_task **own =
+		room_for(&copy->waiting, from->waiting_count * sizeof(const struct sched_task *));
+
+	for (uint32_t i = 0; i < from->waiting_count; i++)
+		own[i] = copy_task(copy, from->waiting[i]);
+	copy->snapshot.waiting = own;
+}
+
+static void copy_suspended(struct copy *copy, const struct sched_snapshot *from)
+{
+	struct sched_suspended *own =
+		room_for(&copy->suspended, from->suspended_count * sizeof(*own));
+
+	for (uint32_t i = 0; i < from->suspended_count; i++) {
+		own[i] = from->suspended[i];
+		own[i].task = copy_task(copy, own[i].task);
+	}
+	copy->snapshot.suspended = own;
+}
+
+static void copy_running(struct copy *copy, const struct sched_snapshot *from)
+{
+	struct sched_running *own = room_for(&copy->running, from->running_count * sizeof(*own));
+
+	for (uint32_t i = 0; i < from->running_count; i++) {
+		own[i] = from->running[i];
+		own[i].task = copy_task(copy, own[i].task);
+		own[i].nodes = copy_nodes(copy, own[i].nodes, own[i].nodes_count);
+	}
+	copy->snapshot.running = own;
+}
+
+static const struct sched_planned *copy_planned(struct copy *copy, struct room *room,
+						const struct sched_planned *from, uint32_t count)
+{
+	struct sched_planned *own = room_for(room, count * sizeof(*own));
+
+	for (uint32_t i = 0; i < count; i++) {
+		own[i] = from[i];
+		own[i].task = copy_task(copy, own[i].task);
+		own[i].nodes = copy_nodes(copy, own[i].nodes, own[i].nodes_count);
+	}
+	return own;
+}
+
+static void copy_deferred(struct copy *copy, const struct sched_snapshot *from)
+{
+	struct sched_deferred *own = room_for(&copy->deferred, from->deferred_count * sizeof(*own));
+
+	for (uint32_t i = 0; i < from->deferred_count; i++) {
+		own[i] = from->deferred[i];
+		own[i].task = copy_task(copy, own[i].task);
+	}
+	copy->snapshot.deferred = own;
+}
+
+static size_t count_nodes(const struct sched_snapshot *from)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < from->running_count; i++)
+		count += from->running[i].nodes_count;
+	for (uint32_t i = 0; i < from->reservations_count; i++)
+		count += from->reservations[i].nodes_count;
+	for (uint32_t i = 0; i < from->placeholders_count; i++)
+		count += from->placeholders[i].nodes_count;
+	return count;
+}
+
+static void copy_snapshot(struct copy *copy, const struct sched_snapshot *from)
+{
+	const size_t tasks = (size_t)from->waiting_count + from->suspended_count +
+			     from->running_count + from->reservations_count +
+			     from->placeholders_count + from->deferred_count;
+
+	copy->snapshot = *from;
+	copy->tasks_used = copy->nodes_used = 0;
+	room_for(&copy->tasks, tasks * sizeof(struct sched_task));
+	room_for(&copy->nodes, count_nodes(from) * sizeof(uint32_t));
+	copy_waiting(copy, from);
+	copy_suspended(copy, from);
+	copy_running(copy, from);
+	copy->snapshot.reservations = copy_planned(copy, &copy->reservations, from->reservations,
+						   from->reservations_count);
+	copy->snapshot.placeholders = copy_planned(copy, &copy->placeholders, from->placeholders,
+						   from->placeholders_count);
+	copy->snapshot.down = memcpy(room_for(&copy->down, from->down_count * sizeof(*from->down)),
+				     from->down, from->down_count * sizeof(*from->down));
+	copy_deferred(copy, from);
+}
+
+static void copy_clear(struct copy *copy)
+{
+	struct room *const rooms[] = { &copy->tasks, &copy->nodes, &copy->waiting, &copy->suspended,
+				       &copy->running, &copy->reservations, &copy->placeholders,
+				       &copy->down, &copy->deferred };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(rooms); i++)
+		room_clear(rooms[i]);
+}
+
+/* Life. */
+
+static void unref(gpointer data)
+{
+	struct apart *apart = data;
+
+	if (!g_atomic_ref_count_dec(&apart->count))
+		return;
+	scratch_free(apart->scratch);
+	copy_clear(&apart->copy);
+	g_free(apart);
+}
+
+struct apart *apart_new(void (*ready)(void *data), void *data)
+{
+	struct apart *apart = g_new0(struct apart, 1);
+
+	g_atomic_ref_count_init(&apart->count);
+	apart->ready = ready;
+	apart->data = data;
+	apart->scratch = scratch_new();
+	if (!apart->scratch)
+		g_error("out of memory");
+	return apart;
+}
+
+void apart_free(struct apart *apart)
+{
+	if (!apart)
+		return;
+	if (apart->thread)
+		g_thread_join(apart->thread);
+	apart->ready = NULL;
+	unref(apart);
+}
+
+/* Deciding. */
+
+static gboolean tell_ready(gpointer data)
+{
+	const struct apart *apart = data;
+
+	if (apart->ready)
+		apart->ready(apart->data);
+	return G_SOURCE_REMOVE;
+}
+
+/* Processor time of this thread: the machine has other things to do. */
+static double thread_s(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static gpointer decide(gpointer data)
+{
+	struct apart *apart = data;
+	struct policy_context context = { .scratch = apart->scratch, .flags = apart->flags };
+	const double begun_s = thread_s();
+
+	if (policy_decide(&apart->policy, &apart->copy.snapshot, &context, &apart->plan) < 0)
+		g_error("out of memory");
+	apart->decide_s = thread_s() - begun_s;
+	g_atomic_int_set(&apart->done, 1);
+	g_atomic_ref_count_inc(&apart->count);
+	g_idle_add_full(G_PRIORITY_DEFAULT, tell_ready, apart, unref);
+	return NULL;
+}
+
+void apart_ask(struct apart *apart, const struct policy *policy, unsigned int flags,
+	       const struct sched_snapshot *snapshot)
+{
+	g_assert(!apart->thread && !snapshot->queues);
+	apart->policy = *policy;
+	apart->flags = flags;
+	apart->done = 0;
+	apart->asked_s = (double)g_get_monotonic_time() * 1e-6;
+	copy_snapshot(&apart->copy, snapshot);
+	apart->thread = g_thread_new("policy", decide, apart);
+}
+
+bool apart_busy(const struct apart *apart)
+{
+	return apart->thread != NULL;
+}
+
+bool apart_take(struct apart *apart, struct apart_answer *ret_answer)
+{
+	if (!apart->thread || !g_atomic_int_get(&apart->done))
+		return false;
+	g_thread_join(g_steal_pointer(&apart->thread));
+	*ret_answer = (struct apart_answer){
+		.policy = &apart->policy,
+		.snapshot = &apart->copy.snapshot,
+		.plan = &apart->plan,
+		.decide_s = apart->decide_s,
+		.asked_s = apart->asked_s,
+	};
+	return true;
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A policy that decides on a thread of its own. What people do meanwhile is done while the policy stands
+ * still in the midst of its decision, so that it always comes before the plan is carried out.
+ */
+#include <glib.h>
+#include <math.h>
+#include <string.h>
+
+#include "controller/engine/state.h"
+#include "tests/unit/sched/scripted_backend.h"
+
+#define DURATION_S 100
+#define TASKS_MAX 8
+
+/* A narrow task takes one of the two nodes for 15 s, a wide one both. */
+enum { NARROW, WIDE };
+
+enum deed { NOTHING, SUBMIT, CANCEL, HOLD, DRAIN, FCFS };
+
+/* Tasks are submitted at 10 s; what is done while the nth decision is made. */
+struct scene {
+	const char *name;
+	const char *policy;
+	uint32_t rows[4]; /* of the tasks, + 1 */
+	struct {
+		enum deed deed;
+		uint32_t of; /* task, node or row */
+	} deeds[4];
+	const char *log;       /* what the backend was asked */
+	const char *overtaken; /* tasks of the plan that were left out */
+	const char *deciders;  /* policies on record, in order */
+	uint32_t completed;
+};
+
+static const struct scene scenes[] = {
+	{
+		.name = "what it decides is done",
+		.policy = "max-upr",
+		.rows = { NARROW + 1, NARROW + 1, WIDE + 1 },
+		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n25 start 2.1 c0 0,1\n",
+		.completed = 3,
+	},
+	{
+		.name = "what came meanwhile is for the next decision",
+		.policy = "max-upr",
+		.rows = { NARROW + 1 },
+		.deeds = { { SUBMIT, NARROW } },
+		.log = "10 start 0.1 c0 0\n11 start 1.1 c0 1\n",
+		.completed = 2,
+	},
+	{
+		.name = "a task that is held meanwhile does not start",
+		.policy = "max-upr",
+		.rows = { NARROW + 1, NARROW + 1 },
+		.deeds = { { HOLD, 0 } },
+		.log = "10 start 1.1 c0 1\n",
+		.overtaken = "0 ",
+		.completed = 1,
+	},
+	{
+		.name = "a task that is cancelled meanwhile does not start",
+		.policy = "max-upr",
+		.rows = { NARROW + 1, NARROW + 1, NARROW + 1 },
+		.deeds = { { CANCEL, 1 } },
+		.log = "10 start 0.1 c0 0\n11 start 2.1 c0 1\n",
+		.overtaken = "1 ",
+		.completed = 2,
+	},
+	{
+		.name = "on a node that is drained meanwhile nothing starts",
+		.policy = "max-upr",
+		.rows = { NARROW + 1, NARROW + 1 },
+		.deeds = { { DRAIN, 0 } },
+		.log = "10 start 1.1 c0 1\n25 start 0.1 c0 1\n",
+		.overtaken = "0 ",
+		.completed = 2,
+	},
+	{
+		.name = "who takes over decides the next time",
+		.policy = "max-upr",
+		.rows = { NARROW + 1, WIDE + 1 },
+		.deeds = { { FCFS, 0 } },
+		.log = "10 start 0.1 c0 0\n25 start 1.1 c0 0,1\n",
+		.deciders = "max-upr fcfs ",
+		.completed = 2,
+	},
+	{
+		.name = "a task that is promised nodes and is held meanwhile gets none",
+		.policy = "conservative",
+		.rows = { WIDE + 1, WIDE + 1, WIDE + 1 },
+		.deeds = { { HOLD, 1 } },
+		.log = "10 start 0.1 c0 0,1\n40 start 2.1 c0 0,1\n",
+		.overtaken = "1 ",
+		.completed = 2,
+	},
+};
+
+/* The policy goes on when it is told to; the engine's thread knows when it stands. */
+static struct {
+	GMutex mutex;
+	GCond cond;
+	bool stands, goes_on;
+	const struct policy_ops *real;
+} gate;
+
+struct stage {
+	const struct scene *scene;
+	struct sched_system *system;
+	struct workload *workload;
+	struct policy_ops ops;
+	struct engine_recorder recorder;
+	struct engine_setup setup;
+	struct script script;
+	double calls_s[1];
+	struct backend_ops waiting;
+	const struct backend_ops *scripted;
+	struct backend *backend;
+	struct engine *engine;
+	struct engine_result result;
+	GString *overtaken, *deciders;
+	uint32_t decisions; /* that somebody looked on at */
+	bool leaves;        /* the engine comes to its end while it is decided */
+};
+
+static struct stage *theatre; /* of the backend, whose struct is its own */
+
+static int stand_and_decide(struct mapping *mapping)
+{
+	g_mutex_lock(&gate.mutex);
+	gate.stands = true;
+	g_cond_signal(&gate.cond);
+	while (!gate.goes_on)
+		g_cond_wait(&gate.cond, &gate.mutex);
+	gate.stands = gate.goes_on = false;
+	g_mutex_unlock(&gate.mutex);
+	return gate.real->decide(mapping);
+}
+
+static void until_it_stands(void)
+{
+	g_mutex_lock(&gate.mutex);
+	while (!gate.stands)
+		g_cond_wait(&gate.cond, &gate.mutex);
+	g_mutex_unlock(&gate.mutex);
+}
+
+static void let_it_go_on(void)
+{
+	g_mutex_lock(&gate.mutex);
+	gate.goes_on = true;
+	g_cond_signal(&gate.cond);
+	g_mutex_unlock(&gate.mutex);
+}
+
+static void take_policy(struct stage *stage, struct policy *policy, const char *name)
+{
+	char message[256];
+
+	g_assert_cmpint(policy_parse(name, policy, message, sizeof(message)), ==, 0);
+	gate.real = policy->ops;
+	stage->ops = *policy->ops;
+	stage->ops.decide = stand_and_decide;
+	policy->ops = &stage->ops;
+}
+
+static void submit(struct stage *stage, uint32_t row)
+{
+	const struct sched_task task = { .row = row, .utility = utility_testbed(4, 900, 1000) };
+
+	g_assert_cmpuint(engine_submit(stage->engine, &task, false), !=, UINT32_MAX);
+	engine_flush(stage->engine);
+}
+
+/* It is still the other one that stands at the gate. */
+static void change_policy(struct stage *stage)
+{
+	struct policy fcfs;
+	char message[256];
+
+	g_assert_cmpint(policy_parse("fcfs", &fcfs, message, sizeof(message)), ==, 0);
+	engine_request_policy(stage->engine, &fcfs, stage->setup.mapping_interval_s);
+}
+
+static void act(struct stage *stage)
+{
+	const uint32_t nth = stage->decisions++;
+	const uint32_t of = nth < G_N_ELEMENTS(stage->scene->deeds) ? stage->scene->deeds[nth].of : 0;
+
+	switch (nth < G_N_ELEMENTS(stage->scene->deeds) ? stage->scene->deeds[nth].deed : NOTHING) {
+	case SUBMIT:
+		submit(stage, of);
+		break;
+	case CANCEL:
+		g_assert_null(engine_request_cancel(stage->engine, of));
+		break;
+	case HOLD:
+		g_assert_null(engine_request_hold(stage->engine, of));
+		break;
+	case DRAIN:
+		g_assert_null(engine_request_drain(stage->engine, 0, of, "to be cleaned"));
+		break;
+	case FCFS:
+		change_policy(stage);
+		break;
+	default:
+		break;
+	}
+}
+
+/* While it is decided the time stands still, but for one who leaves. */
+static void wait_apart(struct backend *backend, double until_s, struct backend_event *ret_event)
+{
+	struct stage *stage = theatre;
+
+	if (!stage->engine->apart || !apart_busy(stage->engine->apart)) {
+		stage->scripted->wait(backend, until_s, ret_event);
+		return;
+	}
+	if (stage->engine->setup.policy.ops == &stage->ops) {
+		until_it_stands();
+		act(stage);
+		let_it_go_on();
+	}
+	if (stage->leaves) {
+		*ret_event = (struct backend_event){ .kind = BACKEND_EVENT_ABORTED,
+						     .time_s = backend_now_s(backend),
+						     .reason = "it is over" };
+		return;
+	}
+	g_main_context_iteration(NULL, TRUE);
+	*ret_event = (struct backend_event){ .time_s = backend_now_s(backend) };
+}
+
+static void call(double time_s, void *data)
+{
+	struct stage *stage = data;
+
+	for (uint32_t i = 0; i < G_N_ELEMENTS(stage->scene->rows) && stage->scene->rows[i]; i++)
+		submit(stage, stage->scene->rows[i] - 1);
+}
+
+static bool tell_event(struct engine_recorder *recorder, double time_s, const char *kind,
+		       const char *detail)
+{
+	if (g_str_equal(kind, "overtaken")) {
+		const char *task = strstr(detail, "\"task\":");
+
+		g_string_append_printf(theatre->overtaken, "%d ", atoi(task + strlen("\"task\":")));
+	}
+	return true;
+}
+
+static bool same_action(const struct sched_action *a, const struct sched_action *b)
+{
+	return a->kind == b->kind && a->task == b->task && a->cluster == b->cluster &&
+	       a->nodes_count == b->nodes_count && a->start_s == b->start_s &&
+	       memcmp(a->nodes, b->nodes, a->nodes_count * sizeof(*a->nodes)) == 0;
+}
+
+/* What is on record can be decided again: the same comes of it. */
+static bool tell_decision(struct engine_recorder *recorder, const struct policy *policy,
+			  const struct sched_snapshot *snapshot, const struct sched_plan *plan)
+{
+	struct policy_context context = { .scratch = scratch_new() };
+	g_autofree char *name = g_strconcat(policy->name, " ", NULL);
+	struct policy real = *policy;
+	struct sched_plan again;
+
+	if (real.ops == &theatre->ops)
+		real.ops = gate.real;
+	g_assert_cmpint(policy_decide(&real, snapshot, &context, &again), ==, 0);
+	g_assert_cmpuint(again.actions_count, ==, plan->actions_count);
+	for (uint32_t i = 0; i < again.actions_count; i++)
+		g_assert_true(same_action(&again.actions[i], &plan->actions[i]));
+	scratch_free(context.scratch);
+	if (!g_str_has_suffix(theatre->deciders->str, name))
+		g_string_append(theatre->deciders, name);
+	return true;
+}
+
+static struct sched_system *make_system(void)
+{
+	static const struct sched_cluster cluster = {
+		.name = "c", .nodes = 2, .cores = 1, .pstates = 1
+	};
+	static const char *const names[] = { "narrow", "wide" };
+	struct sched_system *system = sched_system_new(&cluster, 1, G_N_ELEMENTS(names));
+
+	for (uint32_t row = 0; row < G_N_ELEMENTS(names); row++) {
+		system->row_names[row] = names[row];
+		system->etc_s[row] = 15;
+		system->eec_j[row] = 30;
+		system->nodes[row] = row == WIDE ? 2 : 1;
+	}
+	g_assert_cmpint(sched_system_finish(system, NULL), ==, SCHED_SYSTEM_OK);
+	return system;
+}
+
+static void stage_init(struct stage *stage, const struct scene *scene)
+{
+	*stage = (struct stage){ .scene = scene, .calls_s = { 10 } };
+	theatre = stage;
+	stage->system = make_system();
+	stage->workload = workload_open_new(TASKS_MAX);
+	stage->recorder = (struct engine_recorder){ .event = tell_event, .decision = tell_decision };
+	stage->overtaken = g_string_new(NULL);
+	stage->deciders = g_string_new(NULL);
+	stage->setup = (struct engine_setup){
+		.system = stage->system,
+		.workload = stage->workload,
+		.open = stage->workload,
+		.mapping_interval_s = 30,
+		.moments = POLICY_AT_BOTH,
+		.changes_apart_s = 1,
+		.apart = true,
+		.duration_s = DURATION_S,
+		.recorder = &stage->recorder,
+	};
+	take_policy(stage, &stage->setup.policy, scene->policy);
+	stage->script = (struct script){ .system = stage->system, .calls_s = stage->calls_s,
+					 .calls_count = 1, .call = call, .data = stage };
+	stage->backend = scripted_backend_new(&stage->script);
+	stage->scripted = stage->backend->ops;
+	stage->waiting = *stage->scripted;
+	stage->waiting.wait = wait_apart;
+	stage->backend->ops = &stage->waiting;
+	stage->engine = engine_new(&stage->setup, stage->backend);
+}
+
+static void stage_finish(struct stage *stage)
+{
+	engine_free(stage->engine);
+	while (g_main_context_iteration(NULL, FALSE))
+		; /* what its thread left to be told is told to nobody */
+	backend_destroy(stage->backend);
+	g_string_free(stage->overtaken, TRUE);
+	g_string_free(stage->deciders, TRUE);
+	workload_free(stage->workload);
+	sched_system_free(stage->system);
+}
+
+static void test_scene(const void *data)
+{
+	const struct scene *scene = data;
+	struct stage stage;
+
+	stage_init(&stage, scene);
+	engine_run(stage.engine, &stage.result);
+	g_assert_cmpint(stage.result.ended_by, ==, ENGINE_END_TIME);
+	g_assert_cmpstr(scripted_backend_log(stage.backend), ==, scene->log);
+	g_assert_cmpstr(stage.overtaken->str, ==, scene->overtaken ?: "");
+	if (scene->deciders)
+		g_assert_cmpstr(stage.deciders->str, ==, scene->deciders);
+	g_assert_cmpuint(stage.result.tasks_completed, ==, scene->completed);
+	g_assert_cmpfloat(stage.result.mapping_longest_s, >, 0);
+	stage_finish(&stage);
+}
+
+/* The engine is not there any more when the answer comes. */
+static void test_leaves(void)
+{
+	struct stage stage;
+
+	stage_init(&stage, &scenes[0]);
+	stage.leaves = true;
+	engine_run(stage.engine, &stage.result);
+	g_assert_cmpint(stage.result.ended_by, ==, ENGINE_END_ABORTED);
+	g_assert_cmpstr(scripted_backend_log(stage.backend), ==, "");
+	stage_finish(&stage);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	for (gsize i = 0; i < G_N_ELEMENTS(scenes); i++) {
+		g_autofree char *path = g_strdup_printf("/engine/apart/%s", scenes[i].name);
+
+		g_test_add_data_func(path, &scenes[i], test_scene);
+	}
+	g_test_add_func("/engine/apart/it may leave while it is decided", test_leaves);
+	return g_test_run();
+}
