@@ -17,6 +17,10 @@
 
 #define BUSY_MS 5000
 
+/* All that it holds the controller has as well, or can do without. */
+#define DAMAGE_CURE                                                                                \
+	"; move the state directory away and start again: tasks that ran are lost, and started anew"
+
 struct task_store {
 	sqlite3 *database;
 	char *directory;
@@ -26,6 +30,11 @@ struct task_store {
 	GQueue pending; /* of struct record: not written yet, oldest first */
 	bool complained;
 };
+
+/* In the place of a request that cannot be read. */
+#define NO_REQUEST                                                                                 \
+	"{\"type\": \"unknown\", \"benchmark\": \"is\", \"class\": \"S\", \"ranks\": 1, "              \
+	"\"repetitions\": 1, \"nodes\": [0], \"deadline_s\": 1}"
 
 /* Something to be written: the state of a task, an event, or both. */
 struct record {
@@ -50,6 +59,7 @@ static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS events (seq INTEGER PRIMARY KEY, t_ns INTEGER NOT NULL,"
 	" kind TEXT NOT NULL, task TEXT, node INTEGER, host TEXT, detail TEXT NOT NULL);"
 	"CREATE TABLE IF NOT EXISTS vms (number INTEGER PRIMARY KEY, host TEXT NOT NULL);"
+	"CREATE TABLE IF NOT EXISTS damaged (id TEXT NOT NULL, request TEXT, record TEXT);"
 	"CREATE TABLE IF NOT EXISTS vms_to (number INTEGER PRIMARY KEY, host TEXT NOT NULL);"
 	"PRAGMA user_version = 1;";
 
@@ -71,10 +81,16 @@ static void record_free(gpointer data)
 
 /* SQLite. */
 
+static bool is_damage(int code)
+{
+	return (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB;
+}
+
 static bool sql_error(struct task_store *store, enum task_store_error code, GError **error)
 {
-	g_set_error(error, TASK_STORE_ERROR, (gint)code, "state '%s/local.sqlite': %s",
-		    store->directory, sqlite3_errmsg(store->database));
+	g_set_error(error, TASK_STORE_ERROR, (gint)code, "state '%s/local.sqlite': %s%s",
+		    store->directory, sqlite3_errmsg(store->database),
+		    is_damage(sqlite3_errcode(store->database)) ? DAMAGE_CURE : "");
 	return false;
 }
 
@@ -97,6 +113,11 @@ static void bind_text(sqlite3_stmt *statement, int index, const char *text)
 		sqlite3_bind_text(statement, index, text, -1, SQLITE_TRANSIENT);
 	else
 		sqlite3_bind_null(statement, index);
+}
+
+static const char *column_text(sqlite3_stmt *row, int column)
+{
+	return (const char *)sqlite3_column_text(row, column);
 }
 
 /* Runs a statement that gives no rows, and frees it. */
@@ -168,6 +189,21 @@ static bool read_meta(struct task_store *store, GError **error)
 	return true;
 }
 
+/* SQLite's own check of the whole file, which says nothing where it is sound. */
+static bool check_pages(struct task_store *store, GError **error)
+{
+	g_autofree char *found = query_text(store, "PRAGMA quick_check(1)");
+
+	if (g_strcmp0(found, "ok") == 0)
+		return true;
+	if (!found)
+		return sql_error(store, TASK_STORE_ERROR_OPEN, error);
+	g_strdelimit(found, "\n", ' ');
+	g_set_error(error, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN,
+		    "state '%s/local.sqlite': damaged: %s%s", store->directory, found, DAMAGE_CURE);
+	return false;
+}
+
 struct task_store *task_store_open(const char *directory, GError **error)
 {
 	g_autoptr(task_store_t) store = g_new0(struct task_store, 1);
@@ -184,7 +220,7 @@ struct task_store *task_store_open(const char *directory, GError **error)
 		sql_error(store, TASK_STORE_ERROR_OPEN, error);
 		return NULL;
 	}
-	if (!read_meta(store, error))
+	if (!check_pages(store, error) || !read_meta(store, error))
 		return NULL;
 	return g_steal_pointer(&store);
 }
@@ -272,30 +308,100 @@ static void free_task(gpointer task)
 	task_free(task);
 }
 
-GPtrArray *task_store_load(struct task_store *store, GError **error)
+/* One row of the table, as it is stored. */
+struct row {
+	char *id, *request, *record;
+};
+
+static void row_free(gpointer data)
 {
-	g_autoptr(GPtrArray) tasks = g_ptr_array_new_with_free_func(free_task);
-	sqlite3_stmt *rows =
+	struct row *row = data;
+
+	g_free(row->id);
+	g_free(row->request);
+	g_free(row->record);
+	g_free(row);
+}
+
+static GPtrArray *read_rows(struct task_store *store, GError **error)
+{
+	g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func(row_free);
+	sqlite3_stmt *statement =
 		prepare(store, "SELECT id, request, record FROM tasks ORDER BY number");
 	int code = SQLITE_ERROR;
 
-	while (rows && (code = sqlite3_step(rows)) == SQLITE_ROW) {
-		struct task *task = task_restore((const char *)sqlite3_column_text(rows, 0),
-						 (const char *)sqlite3_column_text(rows, 1),
-						 (const char *)sqlite3_column_text(rows, 2), error);
+	while (statement && (code = sqlite3_step(statement)) == SQLITE_ROW) {
+		struct row *row = g_new0(struct row, 1);
 
-		if (!task) {
-			sqlite3_finalize(rows);
-			return NULL;
-		}
-		g_ptr_array_add(tasks, task);
+		row->id = g_strdup(column_text(statement, 0));
+		row->request = g_strdup(column_text(statement, 1));
+		row->record = g_strdup(column_text(statement, 2));
+		g_ptr_array_add(rows, row);
 	}
-	sqlite3_finalize(rows);
-	if (code != SQLITE_DONE) {
+	if (code != SQLITE_DONE)
 		sql_error(store, TASK_STORE_ERROR_OPEN, error);
+	sqlite3_finalize(statement);
+	return code == SQLITE_DONE ? g_steal_pointer(&rows) : NULL;
+}
+
+/*
+ * A task whose row makes no sense: it stays known by its name, so that it is not run once more, as lost.
+ * What there was is put aside. Not even a name: NULL.
+ */
+static struct task *quarantine(struct task_store *store, const struct row *row, const GError *why)
+{
+	sqlite3_stmt *insert = prepare(store, "INSERT INTO damaged VALUES (?, ?, ?)");
+	struct task *task = NULL;
+
+	bind_text(insert, 1, row->id ?: "");
+	bind_text(insert, 2, row->request);
+	bind_text(insert, 3, row->record);
+	if (!run(insert))
+		log_warning("a damaged record could not be put aside: %s",
+			    sqlite3_errmsg(store->database));
+	if (row->id && task_id_ok(row->id))
+		task = task_restore(row->id, row->request ?: "", "{}", NULL)
+			       ?: task_restore(row->id, NO_REQUEST, "{}", NULL);
+	log_error("task '%s': its record is damaged (%s) and was put aside (table damaged of "
+		  "local.sqlite): the task is lost",
+		  task ? task->id : "?", why->message);
+	if (!task)
 		return NULL;
+	task->state = TASK_ENDED;
+	task->outcome = TASK_OUTCOME_LOST;
+	task->reason = g_strdup("what the local scheduler had on record of it is damaged");
+	task->ended_ns = clock_now_ns();
+	task_store_update(store, task, "task-ended");
+	return task;
+}
+
+static struct task *load_task(struct task_store *store, const struct row *row)
+{
+	g_autoptr(GError) why = NULL;
+	struct task *task = NULL;
+
+	if (row->id && row->request && row->record)
+		task = task_restore(row->id, row->request, row->record, &why);
+	else
+		g_set_error(&why, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN, "parts of it are missing");
+	return task ?: quarantine(store, row, why);
+}
+
+GPtrArray *task_store_load(struct task_store *store, GError **error)
+{
+	g_autoptr(GPtrArray) rows = read_rows(store, error);
+	GPtrArray *tasks;
+
+	if (!rows)
+		return NULL;
+	tasks = g_ptr_array_new_with_free_func(free_task);
+	for (guint i = 0; i < rows->len; i++) {
+		struct task *task = load_task(store, rows->pdata[i]);
+
+		if (task)
+			g_ptr_array_add(tasks, task);
 	}
-	return g_steal_pointer(&tasks);
+	return tasks;
 }
 
 static char *record_text(const struct task *task)
@@ -466,11 +572,6 @@ static void add_pending(const struct task_store *store, uint64_t after, uint32_t
 							 record->task, record->node, record->host,
 							 record->detail));
 	}
-}
-
-static const char *column_text(sqlite3_stmt *row, int column)
-{
-	return (const char *)sqlite3_column_text(row, column);
 }
 
 json_t *task_store_events(struct task_store *store, uint64_t after, uint32_t limit)

@@ -36,7 +36,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(task_store_t, task_store_close)
 /* New whenever the state directory is new. Borrowed. */
 const char *task_store_incarnation(const struct task_store *store);
 
-/* All tasks, oldest first: GPtrArray of struct task, freed with g_ptr_array_unref(). */
+/*
+ * All tasks, oldest first: GPtrArray of struct task, freed with g_ptr_array_unref(). One whose record is
+ * damaged has ended as lost from now on, with an event, and what there was is put aside, in the table
+ * `damaged`. NULL with `error`: the table cannot be read.
+ */
 GPtrArray *task_store_load(struct task_store *store, GError **error);
 
 /* Adds a task. Returns true once it is stored. */
