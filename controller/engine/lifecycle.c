@@ -305,6 +305,9 @@ static enum engine_task_state after_outcome(struct engine *engine, uint32_t inde
 	case BACKEND_OUTCOME_LOST:
 		return engine_after_loss(engine, index, event->time_s, event->reason);
 	case BACKEND_OUTCOME_KILLED:
+		/* Nobody asked for that: whoever served before could not record that it stopped. */
+		if (engine->setup.open && !task->cancelled && !engine->ended)
+			return engine_after_loss(engine, index, event->time_s, event->reason);
 		engine->result.tasks_failed++;
 		return ENGINE_TASK_KILLED;
 	case BACKEND_OUTCOME_NONE:
