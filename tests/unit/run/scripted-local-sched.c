@@ -2,7 +2,8 @@
 /*
  * Stands where virtbed-local-sched would, for tests of `virtbed run` on machines without a lab:
  * takes the same arguments, has no VMs, and lets tasks take one second for each node's share. Keeps
- * no state: to kill it is to lose everything. What caps its hosts' CPUs is the real thing.
+ * no state: to kill it is to lose everything. What caps its hosts' CPUs is the real thing. Where
+ * VIRTBED_EXECUTED names a file, it appends to it what it executes.
  */
 #include <glib-unix.h>
 #include <glib.h>
@@ -72,6 +73,8 @@ int main(int argc, char **argv)
 	scripted_scheduler_set_watts(scheduler, 60);
 	scripted_scheduler_set_busy(scheduler, 20);
 	scripted_scheduler_set_caps(scheduler, cap.ops->name, host_caps_effective(caps));
+	if (g_getenv("VIRTBED_EXECUTED"))
+		scripted_scheduler_set_log(scheduler, g_getenv("VIRTBED_EXECUTED"));
 	g_unix_signal_add(SIGTERM, quit, loop);
 	g_main_loop_run(loop);
 	scripted_scheduler_free(scheduler);

@@ -39,6 +39,7 @@ struct scripted_scheduler {
 	uint32_t failures, suspends, resumes;
 	uint32_t spares_booting, unsaid;
 	uint32_t moves, shares, share_failures;
+	int log_fd; /* -1: none */
 };
 
 /* A task that ends by itself. */

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
 #include "common/clock.h"
 #include "tests/unit/run/scripted_private.h"
 
@@ -85,9 +89,24 @@ static void waiter_gone(struct http_request *request, void *data)
 	g_ptr_array_remove(waiter->scheduler->waiters, waiter);
 }
 
+/* In one write, so that two schedulers may have one file. */
+static void log_event(const struct scripted_scheduler *scheduler, const char *kind, const char *task,
+		      const json_t *detail)
+{
+	const char *outcome = json_string_value(json_object_get(detail, "outcome"));
+
+	if (scheduler->log_fd < 0)
+		return;
+	if (g_str_equal(kind, "task-started"))
+		dprintf(scheduler->log_fd, "started %s\n", task);
+	else if (g_str_equal(kind, "task-ended"))
+		dprintf(scheduler->log_fd, "ended %s %s\n", task, outcome);
+}
+
 void scripted_event(struct scripted_scheduler *scheduler, const char *kind, const char *task,
 		    json_t *node, json_t *detail)
 {
+	log_event(scheduler, kind, task, detail);
 	json_array_append_new(scheduler->events,
 			      json_pack("{s:i, s:I, s:s, s:s?, s:o, s:n, s:o}", "seq",
 					(int)json_array_size(scheduler->events) + 1, "t_ns",
@@ -611,6 +630,7 @@ struct scripted_scheduler *scripted_scheduler_new_tls(const char *address,
 	scheduler->stream = g_uuid_string_random();
 	scheduler->waiters = g_ptr_array_new_with_free_func(waiter_free);
 	scheduler->metering = true;
+	scheduler->log_fd = -1;
 	energy_counter_init(&scheduler->energy, NO_GAP_S);
 	scheduler->sample_source =
 		g_timeout_add((guint)(SCRIPTED_INTERVAL_S * 1000), take_sample, scheduler);
@@ -632,6 +652,8 @@ void scripted_scheduler_free(struct scripted_scheduler *scheduler)
 	json_decref(scheduler->samples);
 	json_decref(scheduler->intervals);
 	g_free(scheduler->stream);
+	if (scheduler->log_fd >= 0)
+		close(scheduler->log_fd);
 	g_free(scheduler->up);
 	g_free(scheduler->cluster);
 	g_free(scheduler->host);
@@ -672,6 +694,12 @@ void scripted_scheduler_set_watts(struct scripted_scheduler *scheduler, double w
 	take_sample(scheduler);
 	scheduler->watts = watts;
 	take_sample(scheduler);
+}
+
+void scripted_scheduler_set_log(struct scripted_scheduler *scheduler, const char *path)
+{
+	scheduler->log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	g_assert_cmpint(scheduler->log_fd, >=, 0);
 }
 
 void scripted_scheduler_set_host(struct scripted_scheduler *scheduler, const char *name)

@@ -121,6 +121,12 @@ void scripted_scheduler_set_unsaid(struct scripted_scheduler *scheduler, uint32_
 void scripted_scheduler_set_caps(struct scripted_scheduler *scheduler, const char *cpu_cap,
 				 const char *effective);
 
+/*
+ * Appends a line for each task that starts ("started ID") or ends ("ended ID OUTCOME") to the file: what has
+ * really been executed, whatever a controller makes of it.
+ */
+void scripted_scheduler_set_log(struct scripted_scheduler *scheduler, const char *path);
+
 /* How many tasks were ever started, how many DELETEs were answered, and whether `id` runs. */
 uint32_t scripted_scheduler_starts(const struct scripted_scheduler *scheduler);
 uint32_t scripted_scheduler_deletes(const struct scripted_scheduler *scheduler);
