@@ -40,6 +40,12 @@ static struct engine_node engine_side(const struct run_session *session, uint32_
 			   config->shared ? config_cluster_host(config, node) : node);
 }
 
+/* It may be there, but it has never answered. */
+bool fleet_away(const struct remote_link *link)
+{
+	return remote_link_away(link) || !remote_link_capabilities(link);
+}
+
 static struct standing stand(const struct run_session *session, uint32_t cluster, uint32_t node)
 {
 	const struct remote_link *link = remote_fleet_link(session->fleet, cluster);
@@ -51,9 +57,9 @@ static struct standing stand(const struct run_session *session, uint32_t cluster
 	const bool busy = it.task != NO_TASK || g_strcmp0(it.words.state, "busy") == 0;
 
 	it.reason = it.words.reason;
-	if (remote_link_away(link) || !remote_link_node_up(link, node)) {
+	if (fleet_away(link) || !remote_link_node_up(link, node)) {
 		it.state = FLEET_NODE_DOWN;
-		it.reason = remote_link_away(link) ? "its local scheduler does not answer"
+		it.reason = fleet_away(link) ? "its local scheduler does not answer"
 						   : it.words.reason ?: it.words.state;
 	} else if (engine.drained) {
 		it.state = busy ? FLEET_NODE_DRAINING : FLEET_NODE_DRAINED;
@@ -156,7 +162,7 @@ static json_t *cluster_json(const struct run_session *session, uint32_t index)
 			   (int)counts[FLEET_NODE_DOWN], "drained",
 			   (int)(counts[FLEET_NODE_DRAINED] + counts[FLEET_NODE_DRAINING]), "cores",
 			   (int)cluster->cores, "memory_mib", (json_int_t)cluster->memory_mib,
-			   "shared", cluster->shared, "away", remote_link_away(link), "types",
+			   "shared", cluster->shared, "away", fleet_away(link), "types",
 			   types_json(session->config, cluster), "hosts", hosts_json(cluster));
 	add_capabilities(object, remote_link_capabilities(link));
 	return object;

@@ -56,14 +56,14 @@ static void add_run(GString *text, const struct run_session *session)
 
 static void add_tasks(GString *text, const struct run_session *session)
 {
-	uint32_t counts[ENGINE_TASK_UNFINISHED + 1] = {0};
+	uint32_t counts[ENGINE_TASK_QUARANTINED + 1] = {0};
 
 	if (!session->engine)
 		return;
 	for (uint32_t i = 0; i < session->tasks_count; i++)
 		counts[engine_task(session->engine, i)->state]++;
 	metrics_text_family(text, "virtbed_tasks", "gauge", "Tasks of the run under way by state.");
-	for (int i = ENGINE_TASK_WAITING; i <= ENGINE_TASK_UNFINISHED; i++)
+	for (int i = ENGINE_TASK_WAITING; i <= ENGINE_TASK_QUARANTINED; i++)
 		metrics_text_sample(text, "virtbed_tasks", counts[i], "state",
 				    engine_task_state_name((enum engine_task_state)i), NULL);
 }
@@ -93,7 +93,7 @@ static void add_fleet(GString *text, const struct run_session *session)
 			    "Whether the cluster's local scheduler answers.");
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		metrics_text_sample(text, "virtbed_cluster_up",
-				    !remote_link_away(remote_fleet_link(session->fleet, i)),
+				    !fleet_away(remote_fleet_link(session->fleet, i)),
 				    "cluster", config->clusters[i].name, NULL);
 	metrics_text_family(text, "virtbed_nodes", "gauge", "Nodes by cluster and state.");
 	for (uint32_t i = 0; i < config->clusters_count; i++) {

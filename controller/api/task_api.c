@@ -48,18 +48,50 @@ static json_t *place_json(const struct run_session *session, const struct engine
 				    task->nodes_count));
 }
 
+/* What was submitted as this task; NULL: nobody submitted it. */
+static const struct store_submission *submission_of(const struct run_session *session,
+						    const struct engine_task *task)
+{
+	return session->service ? run_service_submission(session->service, task->task->id) : NULL;
+}
+
+/* Tasks outlive their types in the configuration. */
+static const char *type_name(const struct run_session *session, const struct engine_task *task)
+{
+	const struct store_submission *submission = submission_of(session, task);
+
+	if (task->task->row < session->config->types_count)
+		return session->config->types[task->task->row].name;
+	return submission ? submission->type : "?";
+}
+
+/* Why it waits, or why what is said of it is not sure. */
+static char *why(const struct run_session *session, const struct engine_task *task)
+{
+	const char *waits = engine_waits_because(session->engine, task->task->id);
+	const bool out = task->state >= ENGINE_TASK_STARTING &&
+			 task->state <= ENGINE_TASK_MIGRATING && task->nodes_count > 0;
+
+	if (waits || !out ||
+	    remote_link_known(remote_fleet_link(session->fleet, task->cluster)))
+		return g_strdup(waits);
+	return g_strdup_printf("not known whether it is: the local scheduler of cluster '%s' does not "
+			       "answer",
+			       session->config->clusters[task->cluster].name);
+}
+
 /* Whose it is, and what it is worth to them. */
 static json_t *owner_json(const struct run_session *session, const struct engine_task *task)
 {
-	const struct store_submission *submission =
-		session->service ? run_service_submission(session->service, task->task->id) : NULL;
+	const struct store_submission *submission = submission_of(session, task);
+	g_autofree char *because = why(session, task);
 
 	return json_pack("{s:s?, s:s?, s:f, s:f, s:o, s:s?, s:s?}", "name",
 			 submission ? submission->name : NULL, "user",
 			 submission ? submission->user : NULL, "utility_max",
 			 task->task->utility.max, "utility", task->utility, "energy_j",
 			 number_json(task->energy_j), "reason", task->reason, "why",
-			 engine_waits_because(session->engine, task->task->id));
+			 because);
 }
 
 static json_t *task_json(const struct run_session *session, uint32_t index)
@@ -68,7 +100,7 @@ static json_t *task_json(const struct run_session *session, uint32_t index)
 	const bool ended = task->state >= ENGINE_TASK_COMPLETED;
 	json_t *object = json_pack(
 		"{s:i, s:s, s:s, s:i, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:n, s:n, s:n}",
-		"task", (int)index, "type", session->config->types[task->task->row].name, "state",
+		"task", (int)index, "type", type_name(session, task), "state",
 		engine_task_state_name(task->state), "attempts", (int)task->attempts,
 		"suspensions", (int)task->suspensions, "held", task->held, "preemptible",
 		task->task->preemptible, "arrival_s", number_json(task->task->arrival_s),

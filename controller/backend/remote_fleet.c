@@ -199,6 +199,12 @@ bool remote_fleet_wait_known(struct remote_fleet *fleet, double timeout_s, GErro
 	return false;
 }
 
+bool remote_fleet_wait_heard(struct remote_fleet *fleet, double timeout_s, GError **error)
+{
+	remote_fleet_until(fleet, is_known, fleet, timeout_s, true);
+	return !refuse_stopped(fleet, error);
+}
+
 static bool never(void *data)
 {
 	return false;

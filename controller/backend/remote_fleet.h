@@ -73,6 +73,9 @@ bool remote_fleet_wait_ready(struct remote_fleet *fleet, double timeout_s, GErro
  */
 bool remote_fleet_wait_known(struct remote_fleet *fleet, double timeout_s, GError **error);
 
+/* The same, but whoever has not answered after `timeout_s` comes in later. False: it was stopped. */
+bool remote_fleet_wait_heard(struct remote_fleet *fleet, double timeout_s, GError **error);
+
 /* What remote_fleet_wait_ready() would wait for (the caller frees), or NULL when all is ready. */
 char *remote_fleet_missing(const struct remote_fleet *fleet);
 

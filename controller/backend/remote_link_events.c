@@ -151,6 +151,9 @@ static bool read_events(struct remote_link *link, json_t *body, GError **error)
 		return false;
 	if (link->events_after < 0) {
 		link->events_after = last;
+		/* What happened before that, and after somebody asked about a task, nobody was told of. */
+		if (link->listener)
+			link->listener->doubt(link, link->listener->data);
 		return true;
 	}
 	if (last < link->events_after) {

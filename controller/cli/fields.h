@@ -39,4 +39,5 @@ bool field_state_ended(const char *state);
 
 /* The states of tasks that have not, separated by commas, as GET /v1/tasks?state= takes them. */
 #define FIELD_STATES_OPEN                                                                          \
-	"waiting,planned,queued,starting,running,suspending,suspended,resuming,migrating"
+	"waiting,planned,queued,starting,running,suspending,suspended,resuming,migrating,"           \
+	"quarantined"

@@ -23,6 +23,7 @@ static const char *const state_names[] = {
 	[ENGINE_TASK_DROPPED] = "dropped",
 	[ENGINE_TASK_KILLED] = "killed",
 	[ENGINE_TASK_UNFINISHED] = "unfinished",
+	[ENGINE_TASK_QUARANTINED] = "quarantined",
 };
 
 static const char *const end_names[] = {
@@ -160,6 +161,8 @@ static uint32_t task_width(const struct sched_system *system, const struct sched
 
 	if (system->shared)
 		return task->demand.vms;
+	if (task->row >= system->rows_count)
+		return 0; /* of a type that is no more: it goes nowhere */
 	options = sched_system_options(system, task->row, &count);
 	for (uint32_t i = 0; i < count; i++)
 		width = MAX(width, options[i].nodes);

@@ -56,6 +56,8 @@ enum engine_task_state {
 	ENGINE_TASK_DROPPED,    /* could earn nothing (or too little) any more */
 	ENGINE_TASK_KILLED,
 	ENGINE_TASK_UNFINISHED, /* the run ended before it did */
+	/* Its record cannot be used: it takes part in nothing until a person cancels or releases it. */
+	ENGINE_TASK_QUARANTINED,
 };
 
 /* "coming", "waiting", ... as in the store; NULL: unknown. */
@@ -316,6 +318,14 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 bool engine_restore_task(struct engine *engine, uint32_t task, const struct engine_task *record);
 
 /*
+ * Instead of that, where the record of the task cannot be used: it is QUARANTINED, and nothing is recorded of
+ * it, so that what is on record stays. `attempts`: starts so far, 0 where that is not known either. `reason` is
+ * borrowed until engine_free(). False: there is no such task, or it was put back before.
+ */
+bool engine_restore_quarantined(struct engine *engine, uint32_t task, uint32_t attempts,
+				const char *reason);
+
+/*
  * Puts back a suspension of an interrupted run, after its task; to be called for all suspensions in
  * the order of their numbers. Those of former attempts have no effect. Of steps that were under way
  * the backend is asked once more when the run goes on. Returns true, or false when it does not fit
@@ -340,8 +350,8 @@ bool engine_restore_migration(struct engine *engine, const struct engine_migrati
  */
 void engine_queue_again(struct engine *engine);
 
-/* Whether every task that was put back as (being) suspended, resumed or migrated has its record. */
-bool engine_restored_well(const struct engine *engine);
+/* Whether the task, if it was put back as (being) suspended, resumed or migrated, has its record of that. */
+bool engine_restored_well(const struct engine *engine, uint32_t task);
 
 /*
  * Runs to the end and fills *ret_result. What still runs then is killed and counts as unfinished.

@@ -81,7 +81,7 @@ static void cancel_waiting(struct engine *engine, uint32_t index)
 		engine->parked_count--;
 	else if (queued)
 		engine_dequeue(engine, index);
-	else
+	else if (task->state != ENGINE_TASK_QUARANTINED)
 		withdraw(engine, index);
 	task->held = false;
 	task->state = ENGINE_TASK_KILLED;
@@ -126,6 +126,7 @@ const char *engine_request_cancel(struct engine *engine, uint32_t index)
 	case ENGINE_TASK_WAITING:
 	case ENGINE_TASK_PLANNED:
 	case ENGINE_TASK_QUEUED:
+	case ENGINE_TASK_QUARANTINED:
 		cancel_waiting(engine, index);
 		return NULL;
 	case ENGINE_TASK_STARTING:
@@ -171,6 +172,8 @@ const char *engine_request_hold(struct engine *engine, uint32_t index)
 	case ENGINE_TASK_RESUMING:
 	case ENGINE_TASK_MIGRATING:
 		return "it does not wait any more; suspend it instead";
+	case ENGINE_TASK_QUARANTINED:
+		return "it is quarantined, and does not start before it is released";
 	default:
 		return "it has ended";
 	}
@@ -184,12 +187,31 @@ const char *engine_request_hold(struct engine *engine, uint32_t index)
 	return NULL;
 }
 
+/* Whatever became of it before: it waits, with the attempts that it is known to have had. */
+static const char *release_quarantined(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	if (task->task->row >= engine->setup.system->rows_count)
+		return "the configuration has not got its type; put that back, or cancel the task";
+	task->state = ENGINE_TASK_WAITING;
+	task->reason = NULL;
+	engine_wait_for(engine, index);
+	engine_record_event(engine, now_s(engine), "released", index, NULL);
+	engine_record_task(engine, index);
+	engine_flush(engine);
+	ask_policy(engine);
+	return NULL;
+}
+
 const char *engine_request_release(struct engine *engine, uint32_t index)
 {
 	if (engine->ended)
 		return ended;
 	if (index >= engine_tasks_count(engine))
 		return no_task;
+	if (engine->tasks[index].state == ENGINE_TASK_QUARANTINED)
+		return release_quarantined(engine, index);
 	if (engine->tasks[index].state == ENGINE_TASK_SUSPENDED)
 		return "it is suspended; resume it instead";
 	if (engine->tasks[index].state >= ENGINE_TASK_COMPLETED)
@@ -444,6 +466,8 @@ const char *engine_waits_because(const struct engine *engine, uint32_t index)
 		return why_planned(engine, index);
 	case ENGINE_TASK_QUEUED:
 		return "it is in the queue of a machine";
+	case ENGINE_TASK_QUARANTINED:
+		return "its record cannot be used: release it to start it anew, or cancel it";
 	case ENGINE_TASK_SUSPENDED:
 		if (engine->tasks[index].cancelled)
 			return NULL;

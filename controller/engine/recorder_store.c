@@ -394,8 +394,89 @@ static uint32_t find_cluster(const struct sched_system *system, const char *name
 	return UINT32_MAX;
 }
 
-static bool restore_task(struct engine *engine, const struct sched_system *system,
-			 const struct store_task *row)
+/* What is put back, and what is said of records that cannot be. */
+struct restoring {
+	struct store *store;
+	int64_t run;
+	const struct sched_system *system;
+	struct engine *engine;
+	GHashTable *bad; /* task -> why; NULL: the first bad record is the end of it */
+};
+
+/* A task whose record cannot be used. False: that is the end of it. Takes over `why`. */
+static bool set_aside(struct restoring *restoring, uint32_t task, char *why, GError **error)
+{
+	if (restoring->bad) {
+		if (g_hash_table_contains(restoring->bad, GUINT_TO_POINTER(task)))
+			g_free(why);
+		else
+			g_hash_table_insert(restoring->bad, GUINT_TO_POINTER(task), why);
+		return true;
+	}
+	g_set_error(error, STORE_ERROR, STORE_ERROR_CORRUPT,
+		    "run %" G_GINT64_FORMAT ": the record of task %u does not fit the "
+		    "configuration (%s); was it changed since?",
+		    restoring->run, task, why);
+	g_free(why);
+	return false;
+}
+
+/* Whether it was on nodes, or was to be, when it was recorded. */
+static bool is_under_way(int state)
+{
+	return state >= ENGINE_TASK_QUEUED && state <= ENGINE_TASK_MIGRATING;
+}
+
+/* What has ended is history, whoever is missing a part of it. */
+static bool is_over(const char *name)
+{
+	const int state = name ? engine_task_state_parse(name) : -1;
+
+	return state >= ENGINE_TASK_COMPLETED && state < ENGINE_TASK_UNFINISHED;
+}
+
+/* The place of a record: the nodes are the caller's to free. Returns why there is none, or NULL. */
+static char *read_place(const struct sched_system *system, const struct store_task *row,
+			struct engine_task *record, uint32_t **ret_nodes)
+{
+	uint32_t *nodes;
+
+	if (!row->cluster || !row->nodes)
+		return NULL;
+	record->cluster = find_cluster(system, row->cluster);
+	if (record->cluster == UINT32_MAX)
+		return g_strdup_printf("the configuration has no cluster '%s'", row->cluster);
+	*ret_nodes = nodes = g_new(uint32_t, system->clusters[record->cluster].nodes);
+	record->nodes_count =
+		parse_nodes(row->nodes, system->clusters[record->cluster].nodes, nodes);
+	record->nodes = nodes;
+	return record->nodes_count ? NULL
+				   : g_strdup_printf("'%.64s' are no nodes of cluster '%s'",
+						     row->nodes, row->cluster);
+}
+
+/* Nobody needs to know any more where it was; what was promised there is not. */
+static void forget_place(struct engine_task *record)
+{
+	record->nodes_count = 0;
+	if (record->state == ENGINE_TASK_PLANNED)
+		record->state = ENGINE_TASK_WAITING;
+}
+
+static char *say_misfit(const struct sched_system *system, const struct store_task *row)
+{
+	bool known = false;
+
+	for (uint32_t i = 0; i < system->rows_count && row->type; i++)
+		known = known || g_str_equal(system->row_names[i], row->type);
+	if (!known)
+		return g_strdup_printf("the configuration has no type '%s'", row->type ?: "");
+	return g_strdup_printf("it is %s on nodes %s of cluster '%s', which does not fit together",
+			       row->state, row->nodes ?: "?", row->cluster ?: "?");
+}
+
+/* Returns why it cannot be put back (the caller frees), or NULL: it was. */
+static char *restore_task(struct restoring *restoring, const struct store_task *row)
 {
 	const int state = row->state ? engine_task_state_parse(row->state) : -1;
 	struct engine_task record = {
@@ -414,21 +495,57 @@ static bool restore_task(struct engine *engine, const struct sched_system *syste
 		.queued_n = row->queued_n,
 	};
 	g_autofree uint32_t *nodes = NULL;
+	g_autofree char *why = NULL;
+	const bool needs_place = !restoring->bad || is_under_way(state);
 
 	if (state < 0)
-		return false;
-	if (row->cluster && row->nodes) {
-		record.cluster = find_cluster(system, row->cluster);
-		if (record.cluster == UINT32_MAX)
-			return false;
-		nodes = g_new(uint32_t, system->clusters[record.cluster].nodes);
-		record.nodes_count =
-			parse_nodes(row->nodes, system->clusters[record.cluster].nodes, nodes);
-		record.nodes = nodes;
-		if (record.nodes_count == 0)
+		return g_strdup_printf("'%.64s' is no state of a task", row->state ?: "");
+	why = read_place(restoring->system, row, &record, &nodes);
+	if (why && needs_place)
+		return g_steal_pointer(&why);
+	if (why)
+		forget_place(&record);
+	if (engine_restore_task(restoring->engine, row->task, &record))
+		return NULL;
+	if (!needs_place && record.nodes_count > 0) {
+		forget_place(&record);
+		if (engine_restore_task(restoring->engine, row->task, &record))
+			return NULL;
+	}
+	return say_misfit(restoring->system, row);
+}
+
+static bool restore_tasks(struct restoring *restoring, GError **error)
+{
+	g_autoptr(GPtrArray) rows = store_tasks(restoring->store, restoring->run, error);
+
+	for (guint i = 0; rows && i < rows->len; i++) {
+		const struct store_task *row = g_ptr_array_index(rows, i);
+		const char *known = restoring->bad ? g_hash_table_lookup(restoring->bad,
+									 GUINT_TO_POINTER(row->task))
+						   : NULL;
+		char *why;
+
+		if (known && !is_over(row->state)) {
+			engine_restore_quarantined(restoring->engine, row->task, row->attempts,
+						   known);
+			continue;
+		}
+		why = restore_task(restoring, row);
+		if (why && !set_aside(restoring, row->task, why, error))
 			return false;
 	}
-	return engine_restore_task(engine, row->task, &record);
+	return rows != NULL;
+}
+
+/* Whether what is on record of an attempt of a task matters, now that the task was put back. */
+static bool matters(const struct restoring *restoring, uint32_t task, uint32_t attempt)
+{
+	const struct engine_task *is =
+		task < engine_tasks_count(restoring->engine) ? engine_task(restoring->engine, task)
+							     : NULL;
+
+	return !restoring->bad || (is && is_under_way((int)is->state) && attempt >= is->attempts);
 }
 
 static bool restore_suspension(struct engine *engine, const struct sched_system *system,
@@ -498,49 +615,50 @@ static bool restore_migration(struct engine *engine, const struct sched_system *
 	       engine_restore_migration(engine, &record);
 }
 
-static bool refuse_record(int64_t run, uint32_t task, GError **error)
+static bool restore_suspensions(struct restoring *restoring, GError **error)
 {
-	g_set_error(error, STORE_ERROR, STORE_ERROR_CORRUPT,
-		    "run %" G_GINT64_FORMAT ": the record of task %u does not fit the "
-		    "configuration; was it changed since?",
-		    run, task);
-	return false;
-}
+	g_autoptr(GPtrArray) rows = store_suspensions(restoring->store, restoring->run, error);
 
-static bool restore_suspensions(struct store *store, int64_t run, const struct sched_system *system,
-				struct engine *engine, GError **error)
-{
-	g_autoptr(GPtrArray) rows = store_suspensions(store, run, error);
-
-	if (!rows)
-		return false;
-	for (guint i = 0; i < rows->len; i++) {
+	for (guint i = 0; rows && i < rows->len; i++) {
 		const struct store_suspension *row = g_ptr_array_index(rows, i);
 
-		if (!restore_suspension(engine, system, row))
-			return refuse_record(run, row->task, error);
+		if (matters(restoring, row->task, row->attempt) &&
+		    !restore_suspension(restoring->engine, restoring->system, row) &&
+		    !set_aside(restoring, row->task,
+			       g_strdup_printf("its suspension %u does not fit it", row->n), error))
+			return false;
 	}
-	return true;
+	return rows != NULL;
 }
 
-static bool restore_migrations(struct store *store, int64_t run, const struct sched_system *system,
-			       struct engine *engine, GError **error)
+static bool restore_migrations(struct restoring *restoring, GError **error)
 {
-	g_autoptr(GPtrArray) rows = store_migrations(store, run, error);
+	g_autoptr(GPtrArray) rows = store_migrations(restoring->store, restoring->run, error);
 
-	if (!rows)
-		return false;
-	for (guint i = 0; i < rows->len; i++) {
+	for (guint i = 0; rows && i < rows->len; i++) {
 		const struct store_migration *row = g_ptr_array_index(rows, i);
 
-		if (!restore_migration(engine, system, row))
-			return refuse_record(run, row->task, error);
+		if (matters(restoring, row->task, row->attempt) &&
+		    !restore_migration(restoring->engine, restoring->system, row) &&
+		    !set_aside(restoring, row->task,
+			       g_strdup_printf("its migration %u does not fit it", row->n), error))
+			return false;
 	}
-	if (engine_restored_well(engine))
-		return true;
-	g_set_error(error, STORE_ERROR, STORE_ERROR_CORRUPT,
-		    "run %" G_GINT64_FORMAT ": a task is suspended, but not how it came to that", run);
-	return false;
+	return rows != NULL;
+}
+
+/* That tasks were put on the way somewhere, and nothing says from where, shows at the end alone. */
+static bool check_steps(struct restoring *restoring, GError **error)
+{
+	for (uint32_t i = 0; i < engine_tasks_count(restoring->engine); i++)
+		if (!engine_restored_well(restoring->engine, i) &&
+		    !set_aside(restoring, i,
+			       g_strdup_printf("it is %s, but not how it came to that",
+					       engine_task_state_name(
+						       engine_task(restoring->engine, i)->state)),
+			       error))
+			return false;
+	return true;
 }
 
 /* As the last event that speaks of it says. */
@@ -571,19 +689,18 @@ static bool restore_pruner(struct store *store, int64_t run, const struct sched_
 }
 
 bool recorder_store_restore(struct store *store, int64_t run, const struct engine_setup *setup,
-			    struct engine *engine, GError **error)
+			    struct engine *engine, GHashTable *bad, GError **error)
 {
-	g_autoptr(GPtrArray) rows = store_tasks(store, run, error);
+	struct restoring restoring = {
+		.store = store,
+		.run = run,
+		.system = setup->system,
+		.engine = engine,
+		.bad = bad,
+	};
 
-	if (!rows)
-		return false;
-	for (guint i = 0; i < rows->len; i++) {
-		const struct store_task *row = g_ptr_array_index(rows, i);
-
-		if (!restore_task(engine, setup->system, row))
-			return refuse_record(run, row->task, error);
-	}
-	return restore_pruner(store, run, setup->system, engine, error) &&
-	       restore_suspensions(store, run, setup->system, engine, error) &&
-	       restore_migrations(store, run, setup->system, engine, error);
+	return restore_tasks(&restoring, error) &&
+	       restore_pruner(store, run, setup->system, engine, error) &&
+	       restore_suspensions(&restoring, error) && restore_migrations(&restoring, error) &&
+	       check_steps(&restoring, error);
 }

@@ -47,8 +47,13 @@ void recorder_store_free(struct recorder_store *recorder);
 
 /*
  * Puts the recorded tasks and suspensions of an interrupted run back into `engine`
- * (engine_restore_task()). Returns true, or false with `error` set when the rows cannot be read or do
- * not fit the workload.
+ * (engine_restore_task()). Returns true, or false with `error` set when the rows cannot be read.
+ *
+ * `bad` says what becomes of tasks whose rows cannot be used. NULL: false, with `error`. Else it is a
+ * table of task numbers (GUINT_TO_POINTER()) and why (text, which the table owns): the tasks in it are
+ * put back as quarantined, and those that turn out to be bad are added to it. Where some were added,
+ * the engine is to be thrown away, and the next one is to have them from the beginning. Rows that fit no
+ * more of tasks that have ended, or that wait, are none of the kind: where those were is no matter.
  */
 bool recorder_store_restore(struct store *store, int64_t run, const struct engine_setup *setup,
-			    struct engine *engine, GError **error);
+			    struct engine *engine, GHashTable *bad, GError **error);

@@ -10,7 +10,7 @@ static bool fits(const struct engine *engine, const struct engine_task *task,
 	const struct sched_system *system = engine->setup.system;
 	const struct sched_option *option;
 
-	if (system->shared)
+	if (system->shared || task->task->row >= system->rows_count)
 		return false; /* what shares hosts is not put back */
 	option = sched_system_option(system, task->task->row, record->cluster, record->pstate);
 	if (!option || option->nodes != record->nodes_count)
@@ -123,6 +123,11 @@ static void restore_time(struct engine *engine)
 	engine->event_next = (uint64_t)ceil(now_s / engine->setup.mapping_interval_s);
 }
 
+static bool is_over(enum engine_task_state state)
+{
+	return state >= ENGINE_TASK_COMPLETED && state != ENGINE_TASK_UNFINISHED;
+}
+
 bool engine_restore_task(struct engine *engine, uint32_t index, const struct engine_task *record)
 {
 	struct engine_task *task;
@@ -137,13 +142,16 @@ bool engine_restore_task(struct engine *engine, uint32_t index, const struct eng
 	const bool queued = record->state == ENGINE_TASK_QUEUED;
 
 	if (index >= engine->setup.workload->tasks_count ||
-	    engine->tasks[index].state != ENGINE_TASK_COMING)
+	    engine->tasks[index].state != ENGINE_TASK_COMING ||
+	    record->state == ENGINE_TASK_QUARANTINED)
 		return false;
 	restore_time(engine);
 	task = &engine->tasks[index];
 	if (record->state == ENGINE_TASK_COMING)
 		return true;
 	if ((planned || running || record->nodes_count > 0) && !fits(engine, task, record))
+		return false;
+	if (!is_over(record->state) && task->task->row >= engine->setup.system->rows_count)
 		return false;
 	if (planned && !isfinite(record->planned_start_s))
 		return false;
@@ -174,6 +182,24 @@ bool engine_restore_task(struct engine *engine, uint32_t index, const struct eng
 		restore_ended(engine, task, record);
 	}
 	engine->dirty[index] = false;
+	return true;
+}
+
+bool engine_restore_quarantined(struct engine *engine, uint32_t index, uint32_t attempts,
+				const char *reason)
+{
+	struct engine_task *task;
+
+	if (index >= engine->setup.workload->tasks_count ||
+	    engine->tasks[index].state != ENGINE_TASK_COMING)
+		return false;
+	restore_time(engine);
+	task = &engine->tasks[index];
+	task->state = ENGINE_TASK_QUARANTINED;
+	task->attempts = attempts;
+	task->attempts_before = engine->setup.open ? attempts : 0;
+	task->reason = reason;
+	engine->result.tasks_arrived++;
 	return true;
 }
 
@@ -327,25 +353,20 @@ bool engine_restore_migration(struct engine *engine, const struct engine_migrati
 	return true;
 }
 
-bool engine_restored_well(const struct engine *engine)
+bool engine_restored_well(const struct engine *engine, uint32_t index)
 {
-	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++) {
-		const struct engine_task *task = &engine->tasks[i];
-		const bool steps = task->state == ENGINE_TASK_SUSPENDING ||
-				   task->state == ENGINE_TASK_SUSPENDED ||
-				   task->state == ENGINE_TASK_RESUMING;
+	const struct engine_task *task = &engine->tasks[index];
+	const bool steps = task->state == ENGINE_TASK_SUSPENDING ||
+			   task->state == ENGINE_TASK_SUSPENDED ||
+			   task->state == ENGINE_TASK_RESUMING;
 
-		if (steps &&
-		    (task->suspensions == 0 || !goes_with(task, &engine->suspensions[i]->record)))
-			return false;
-		if (task->state == ENGINE_TASK_MIGRATING && !engine->migrations[i])
-			return false;
-		if ((task->state == ENGINE_TASK_RUNNING || task->state == ENGINE_TASK_MIGRATING) &&
-		    task->suspensions > 0 &&
-		    !goes_with(task, &engine->suspensions[i]->record))
-			return false;
-	}
-	return true;
+	if (steps &&
+	    (task->suspensions == 0 || !goes_with(task, &engine->suspensions[index]->record)))
+		return false;
+	if (task->state == ENGINE_TASK_MIGRATING && !engine->migrations[index])
+		return false;
+	return !((task->state == ENGINE_TASK_RUNNING || task->state == ENGINE_TASK_MIGRATING) &&
+		 task->suspensions > 0 && !goes_with(task, &engine->suspensions[index]->record));
 }
 
 void engine_queue_again(struct engine *engine)

@@ -193,6 +193,16 @@ bool run_child_restart_soon(struct run_child *child)
 	return true;
 }
 
+void run_child_restart_in(struct run_child *child, guint delay_s)
+{
+	child->restart_source = g_timeout_add_seconds(delay_s, restart, child);
+}
+
+guint run_child_deaths(const struct run_child *child)
+{
+	return child->deaths;
+}
+
 void run_child_ask_to_stop(struct run_child *child)
 {
 	if (child->restart_source) {

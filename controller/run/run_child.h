@@ -52,6 +52,12 @@ bool run_child_restart_soon(struct run_child *child);
 #define RUN_CHILD_DEATHS 5
 #define RUN_CHILD_WINDOW_S 120.0
 
+/* Starts it again after `delay_s`, however often it has died. */
+void run_child_restart_in(struct run_child *child, guint delay_s);
+
+/* How often it has died, or could not be started. */
+guint run_child_deaths(const struct run_child *child);
+
 /* Asks it to end (SIGTERM) without waiting: died() is called when it has. */
 void run_child_ask_to_stop(struct run_child *child);
 

@@ -139,7 +139,8 @@ static bool restore(struct measured_run *run, GError **error)
 		g_strdup_printf("the controller was restarted; run %" PRId64 " goes on at %.1f s",
 				run->row.run, backend_now_s(run->backend));
 
-	if (!recorder_store_restore(session->store, run->row.run, &run->setup, run->engine, error))
+	if (!recorder_store_restore(session->store, run->row.run, &run->setup, run->engine,
+				    NULL, error))
 		return false;
 	run_session_note(session, (double)NAN, "resumed", text);
 	run_adopt(run->engine, run->backend, run->series->workload->tasks_count);

@@ -27,6 +27,8 @@ char *run_meta_common(const struct run_session *session, const char *capability)
 		const struct remote_link *link = remote_fleet_link(session->fleet, i);
 		const char *text = capability_text(remote_link_capabilities(link), capability);
 
+		if (!remote_link_capabilities(link))
+			continue; /* a service goes on without those that do not answer */
 		if (common && !g_str_equal(common, text))
 			return g_strdup("mixed");
 		common = text;
@@ -93,16 +95,20 @@ static bool put_host(struct store *store, GError **error)
 	       store_set_meta(store, "host_boot_id", facts->boot_id, error);
 }
 
-/* Every local scheduler's own words, whole. */
+/* Every local scheduler's own words, whole; of those that do not answer, what they said before. */
 static bool put_capabilities(const struct run_session *session, GError **error)
 {
-	g_autoptr(json_t) all = json_object();
+	g_autofree char *before = store_get_meta(session->store, "capabilities");
+	g_autoptr(json_t) past = before ? json_parse(before, strlen(before), "capabilities", NULL) : NULL;
+	g_autoptr(json_t) all = json_is_object(past) ? json_incref(past) : json_object();
 	g_autofree char *text = NULL;
 
 	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
 		const struct remote_link *link = remote_fleet_link(session->fleet, i);
 		json_t *one = json_copy((json_t *)remote_link_capabilities(link));
 
+		if (!one)
+			continue;
 		json_object_del(one, "now_ns");
 		json_object_set_new(all, session->config->clusters[i].name, one);
 	}
@@ -170,6 +176,14 @@ static bool put_versions(const struct run_session *session, GError **error)
 	return true;
 }
 
+/* What nobody who answers knows is as it was. */
+static bool put_common(struct store *store, const char *key, const char *text, GError **error)
+{
+	g_autofree char *before = g_str_equal(text, "unknown") ? store_get_meta(store, key) : NULL;
+
+	return before || store_set_meta(store, key, text, error);
+}
+
 bool run_meta_write(struct run_session *session, GError **error)
 {
 	struct store *store = session->store;
@@ -178,10 +192,10 @@ bool run_meta_write(struct run_session *session, GError **error)
 	g_autofree char *meter = meter_of_all(session);
 
 	return put_experiment(session, error) &&
-	       store_set_meta(store, "virt_type", virt_type, error) &&
-	       store_set_meta(store, "cpu_cap", cpu_cap, error) &&
+	       put_common(store, "virt_type", virt_type, error) &&
+	       put_common(store, "cpu_cap", cpu_cap, error) &&
 	       store_set_meta(store, "caps_effective", caps_effective(session), error) &&
-	       store_set_meta(store, "meter", meter, error) &&
+	       put_common(store, "meter", meter, error) &&
 	       store_set_meta(store, "modelled_watts", modelled_watts(session), error) &&
 	       put_capabilities(session, error) && put_versions(session, error) &&
 	       put_host(store, error);

@@ -14,6 +14,9 @@
 /* Samples of all meters that may lie between the last one read and the start of a run. */
 #define SAMPLES_BACK 32
 
+/* Samples older than that by when the account of a meter begins had been read and written by then. */
+#define READ_LATE_NS 5000000000
+
 char *run_record_baseline_key(int64_t run)
 {
 	return g_strdup_printf("run.%" PRId64 ".baseline", run);
@@ -99,7 +102,7 @@ void run_record_known_samples(struct run_session *session)
 			const struct remote_sample *one =
 				&g_array_index(meter->samples, struct remote_sample, k);
 
-			if (one->t_ns > meter->start_ns)
+			if (one->t_ns > meter->start_ns - READ_LATE_NS)
 				put_sample(session, clock_elapsed_s(session->t0_ns, one->t_ns),
 					   meter, one);
 		}

@@ -31,7 +31,8 @@ void run_record_first_samples(struct run_session *session);
 
 /*
  * Stores what the meters said since their accounts began and before anybody listened: of a service that goes
- * on. A sample that is there already stays the only one.
+ * on; and what had been said just before, but not been heard by then. A sample that is there already stays the
+ * only one.
  */
 void run_record_known_samples(struct run_session *session);
 

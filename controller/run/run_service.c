@@ -16,6 +16,12 @@
 
 #define READY_S 300.0
 
+/*
+ * A service that goes on waits so long, in seconds, for what local schedulers have to say: those that are well
+ * answer at once, and for the others the rest does not wait.
+ */
+#define ANSWERS_S 5.0
+
 /* A run that ends in 31 years. */
 #define FOREVER_S 1e9
 
@@ -83,7 +89,7 @@ bool run_service_check(const struct config *config, GError **error)
 /* Counts one task that has ended, or says that it has not. */
 static bool settle_one(struct run_service *service, const struct engine_task *task)
 {
-	if (task->state < ENGINE_TASK_COMPLETED)
+	if (task->state < ENGINE_TASK_COMPLETED || task->state == ENGINE_TASK_QUARANTINED)
 		return false;
 	service->settled_completed += task->state == ENGINE_TASK_COMPLETED;
 	service->settled_utility += task->utility;
@@ -220,88 +226,6 @@ static bool begin_new(struct run_service *service, GError **error)
 	return good;
 }
 
-/* What was submitted before, as the workload that goes on. */
-static bool recall_tasks(struct run_service *service, GError **error)
-{
-	struct workload *workload = service->workload;
-	GPtrArray *rows = store_submissions(service->session->store, service->row.run, error);
-
-	if (!rows)
-		return false;
-	g_ptr_array_unref(service->submissions);
-	service->submissions = rows;
-	if (rows->len > workload->tasks_max) {
-		g_set_error(error, RUN_ERROR, RUN_ERROR_INPUT,
-			    "service.tasks_max: the service has had %u tasks already; give more "
-			    "than %u",
-			    rows->len, workload->tasks_max);
-		return false;
-	}
-	for (guint i = 0; i < rows->len; i++) {
-		struct store_submission *one = g_ptr_array_index(rows, i);
-
-		if (one->task != i) {
-			g_set_error(error, RUN_ERROR, RUN_ERROR_INPUT,
-				    "the store holds task %u where task %u should be: tasks are "
-				    "missing from it; start with another state directory",
-				    one->task, i);
-			return false;
-		}
-		if (!run_service_make_task(service, one, &workload->tasks[i])) {
-			g_set_error(error, RUN_ERROR, RUN_ERROR_INPUT,
-				    "task %u was submitted as one of type '%s', which the "
-				    "configuration does not have any more; put it back",
-				    one->task, one->type);
-			return false;
-		}
-		run_service_note_key(service, one);
-	}
-	workload->tasks_count = rows->len;
-	return true;
-}
-
-/* A task that was submitted and whose record did not come to be waits. */
-static bool restore_task(struct run_service *service, const struct store_submission *submission)
-{
-	struct engine *engine = service->engine;
-	const uint32_t i = submission->task;
-	const struct engine_task waiting = {
-		.state = ENGINE_TASK_WAITING,
-		.planned_start_s = (double)NAN,
-		.started_s = (double)NAN,
-		.ended_s = (double)NAN,
-		.chance = (double)NAN,
-		.threshold = (double)NAN,
-	};
-	enum engine_task_state state = engine_task(engine, i)->state;
-
-	if (state == ENGINE_TASK_COMING && !engine_restore_task(engine, i, &waiting))
-		return false;
-	state = engine_task(engine, i)->state;
-	if (submission->held && state == ENGINE_TASK_WAITING && !engine_restore_held(engine, i))
-		return false;
-	if (submission->cancelled && state >= ENGINE_TASK_STARTING &&
-	    state <= ENGINE_TASK_MIGRATING)
-		return engine_restore_cancelled(engine, i);
-	if (submission->cancelled && state < ENGINE_TASK_STARTING)
-		engine_request_cancel(engine, i);
-	return true;
-}
-
-static bool restore_tasks(struct run_service *service, GError **error)
-{
-	for (guint i = 0; i < service->submissions->len; i++) {
-		const struct store_submission *one = g_ptr_array_index(service->submissions, i);
-
-		if (restore_task(service, one))
-			continue;
-		g_set_error(error, RUN_ERROR, RUN_ERROR_INPUT,
-			    "what is on record of task %u does not fit together", one->task);
-		return false;
-	}
-	return true;
-}
-
 /* Nodes that the configuration does not have any more are in nobody's way. */
 static bool restore_drains(struct run_service *service, GError **error)
 {
@@ -337,6 +261,24 @@ static void note_unknown_idle(struct run_service *service)
 	run_session_note(service->session, (double)NAN, "unmetered", text);
 }
 
+/* Whoever has not answered by then comes in when it does; until then its cluster is away. */
+static void note_silent(struct run_service *service)
+{
+	struct run_session *session = service->session;
+
+	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
+		const struct remote_link *link = remote_fleet_link(session->fleet, i);
+		g_autofree char *text = NULL;
+
+		if (remote_link_known(link))
+			continue;
+		text = g_strdup_printf("going on without cluster '%s', whose local scheduler does "
+				       "not answer; it comes in when it does",
+				       remote_link_cluster(link)->name);
+		run_session_note(session, (double)NAN, "scheduler-silent", text);
+	}
+}
+
 static bool restore(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
@@ -344,15 +286,15 @@ static bool restore(struct run_service *service, GError **error)
 						backend_now_s(service->backend),
 						service->submissions->len);
 
-	if (!recorder_store_restore(session->store, service->row.run, &service->setup,
-				    service->engine, error) ||
-	    !restore_tasks(service, error) || !restore_drains(service, error))
+	if (!run_service_restore(service, error) || !restore_drains(service, error))
 		return false;
 	run_session_note(session, (double)NAN, "resumed", text);
 	run_record_known_samples(session);
+	note_silent(service);
+	run_service_note_quarantined(service);
 	note_unknown_idle(service);
 	run_adopt(service->engine, service->backend, service->submissions->len);
-	remote_backend_wait_asked(service->backend, READY_S);
+	remote_backend_wait_asked(service->backend, ANSWERS_S);
 	remote_backend_kill_strangers(service->backend);
 	return true;
 }
@@ -390,7 +332,7 @@ static bool open_run(struct run_service *service, bool going_on, GError **error)
 		.data = session,
 	};
 
-	if (going_on && !recall_tasks(service, error))
+	if (going_on && !run_service_recall(service, error))
 		return false;
 	service->backend = remote_backend_new(session->fleet, &remote);
 	service->recorder = recorder_store_new(session->store, service->row.run,
@@ -543,7 +485,9 @@ static bool work(struct run_service *service, GError **error)
 	going_on = service->row.run != 0;
 	if (going_on && !run_service_account_resume(service, error))
 		return false;
-	if (!run_session_wait_known(session, error) || !run_meta_write(session, error) ||
+	if (!(going_on ? run_session_wait_heard(session, ANSWERS_S, error)
+		       : run_session_wait_known(session, error)) ||
+	    !run_meta_write(session, error) ||
 	    !store_put_estimates(session->store, session->config->estimates,
 				 session->config->estimates_count, error))
 		return false;
@@ -568,6 +512,7 @@ static void clear(struct run_service *service)
 	g_ptr_array_unref(service->submissions);
 	g_hash_table_unref(service->keys);
 	g_hash_table_unref(service->meters);
+	g_hash_table_unref(service->bad);
 	g_free(service->row.policy);
 	g_free(service->row.started_utc);
 	g_free(service->row.boot_id);
@@ -583,6 +528,7 @@ bool run_service(struct run_session *session, GError **error)
 		.keys = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
 		.meters = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
 						(GDestroyNotify)store_account_meter_free),
+		.bad = g_hash_table_new_full(NULL, NULL, NULL, g_free),
 	};
 	bool good = work(&service, error);
 

@@ -7,9 +7,9 @@
 #include "controller/store/store_account.h"
 
 /*
- * The inside of a service, for its files: run_service.c (its life), run_service_tasks.c (what people
- * ask for), run_service_account.c (its time and baseline, and what is kept for how long) and
- * run_service_energy.c (whose energy the meters counted).
+ * The inside of a service, for its files: run_service.c (its life), run_service_restore.c (going on from
+ * what is on record), run_service_tasks.c (what people ask for), run_service_account.c (its time and
+ * baseline, and what is kept for how long) and run_service_energy.c (whose energy the meters counted).
  */
 struct run_service {
 	struct run_session *session;
@@ -18,6 +18,7 @@ struct run_service {
 	struct workload *workload;  /* the tasks so far, with room for config.tasks_max */
 	GPtrArray *submissions;     /* struct store_submission, by task */
 	GHashTable *keys;           /* "UID KEY" -> struct store_submission, the first of the request */
+	GHashTable *bad;            /* task -> why its record could not be used when the service went on */
 	struct store_run row;
 	struct engine_setup setup;
 	struct backend *backend;
@@ -39,9 +40,25 @@ struct run_service {
 /* Adds to `keys` what the first task of a request was submitted with. */
 void run_service_note_key(struct run_service *service, struct store_submission *submission);
 
-/* Fills in the task that `submission` describes; false: there is no such type. */
+/* Fills in the task that `submission` describes; false: there is no such type, and its row is UINT32_MAX. */
 bool run_service_make_task(const struct run_service *service,
 			   const struct store_submission *submission, struct sched_task *ret_task);
+
+/*
+ * run_service_restore.c: what was submitted before becomes the workload that goes on. Numbers that are
+ * missing are filled in, and what cannot be used is noted in `bad`. False with `error`: it cannot be
+ * read, or there is no room for it.
+ */
+bool run_service_recall(struct run_service *service, GError **error);
+
+/*
+ * After that: puts all tasks back into the engine, which is made anew for each time that more bad
+ * records have come to light. False with `error`: the store cannot be read.
+ */
+bool run_service_restore(struct run_service *service, GError **error);
+
+/* Tells people of the tasks in `bad`. */
+void run_service_note_quarantined(struct run_service *service);
 
 /*
  * run_service_account.c: goes on with the time and the meters of a run that is on record: before the first

@@ -95,21 +95,19 @@ static struct utility utility_of(const struct store_submission *submission)
 bool run_service_make_task(const struct run_service *service,
 			   const struct store_submission *submission, struct sched_task *ret_task)
 {
-	uint32_t row;
+	uint32_t row = UINT32_MAX;
 	const struct config_type *type =
 		find_type(service->session->config, submission->type, &row);
 
-	if (!type)
-		return false;
 	*ret_task = (struct sched_task){
 		.id = submission->task,
 		.row = row,
 		.arrival_s = submission->arrival_s,
 		.utility = utility_of(submission),
-		.may_preempt = type->may_preempt,
-		.preemptible = type->preemptible,
+		.may_preempt = type && type->may_preempt,
+		.preemptible = type && type->preemptible,
 	};
-	return true;
+	return type != NULL;
 }
 
 /* Whether an order makes sense. */

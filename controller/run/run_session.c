@@ -202,6 +202,11 @@ bool run_session_wait_known(struct run_session *session, GError **error)
 	return wait_shown(session, remote_fleet_wait_known, FIRST_READY_S, error);
 }
 
+bool run_session_wait_heard(struct run_session *session, double timeout_s, GError **error)
+{
+	return wait_shown(session, remote_fleet_wait_heard, timeout_s, error);
+}
+
 static bool load_estimates(struct run_session *session, const char *path, GError **error)
 {
 	g_autofree char *config_path = g_build_filename(session->dir, "config.yaml", NULL);

@@ -90,6 +90,9 @@ bool run_session_settle(struct run_session *session, double timeout_s, GError **
  */
 bool run_session_wait_known(struct run_session *session, GError **error);
 
+/* The same, but only `timeout_s`: who has not answered by then comes in later. False: it was stopped. */
+bool run_session_wait_heard(struct run_session *session, double timeout_s, GError **error);
+
 /* Measures the idle baseline and starts the account of all meters at *ret_t0_ns (now). */
 bool run_session_baseline(struct run_session *session, struct remote_baseline *ret_baseline,
 			  int64_t *ret_t0_ns, GError **error);

@@ -28,6 +28,9 @@
 /* What taking all down takes at most, while our own main loop stands still. */
 #define TAKE_DOWN_S (SCHEDULER_GRACE_S + LAB_DOWN_S)
 
+/* Between attempts to start a local scheduler of a service that does not stay. */
+#define LATER_S 30
+
 /* Exit statuses of virtbed-controller that mean what they say; everything else is a crash. */
 enum { CONTROLLER_DONE = 0, CONTROLLER_FAILED = 1, CONTROLLER_INPUT = 2, CONTROLLER_STOPPED = 3 };
 
@@ -231,6 +234,20 @@ static bool resolve_hosts(struct supervisor *supervisor, GError **error)
 
 /* Local schedulers. */
 
+/* Of a service the other clusters go on; this one is away, and comes in when what ails it is mended. */
+static void try_later(struct supervisor *supervisor, struct run_child *child, const char *text,
+		      const char *words)
+{
+	g_autofree char *note =
+		g_strdup_printf("%s again and again; its cluster is away, and it is started again "
+				"in %d s; its last words: %s",
+				text, LATER_S, words ?: "none, or in the journal");
+
+	run_watch_say(supervisor->watch, "%s", note);
+	run_watch_tell(supervisor->watch, note);
+	run_child_restart_in(child, LATER_S);
+}
+
 static void on_scheduler_died(struct run_child *child, int status, void *data)
 {
 	struct supervisor *supervisor = data;
@@ -240,7 +257,9 @@ static void on_scheduler_died(struct run_child *child, int status, void *data)
 
 	if (supervisor->stopping)
 		return;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == SCHEDULER_INPUT) {
+	/* What has run once, of a service, is not the configuration's fault. */
+	if (WIFEXITED(status) && WEXITSTATUS(status) == SCHEDULER_INPUT &&
+	    !(supervisor->request->serve && run_child_deaths(child) > 1)) {
 		give_up(supervisor, RUN_SUPERVISOR_ERROR_INPUT, "%s: %s", run_child_name(child),
 			words ?: "bad input; see the journal");
 		stop(supervisor);
@@ -249,6 +268,10 @@ static void on_scheduler_died(struct run_child *child, int status, void *data)
 	if (run_child_restart_soon(child)) {
 		run_watch_say(supervisor->watch, "%s: starting it again", text);
 		run_watch_tell(supervisor->watch, text);
+		return;
+	}
+	if (supervisor->request->serve) {
+		try_later(supervisor, child, text, words);
 		return;
 	}
 	give_up(supervisor, RUN_SUPERVISOR_ERROR_FAILED, "%s again and again; its last words: %s",

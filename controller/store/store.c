@@ -51,8 +51,9 @@ void store_fail(struct store *store, int code, const char *doing, GError **error
 			    "%s: cannot %s: the disk is full; make room", store->path, doing);
 		break;
 	case STORE_ERROR_CORRUPT:
-		g_set_error(error, STORE_ERROR, translated, "%s: damaged or truncated: %s",
-			    store->path, sqlite3_errmsg(store->db));
+		g_set_error(error, STORE_ERROR, translated,
+			    "%s: damaged or truncated: %s" STORE_CURE, store->path,
+			    sqlite3_errmsg(store->db));
 		break;
 	default:
 		if ((code & 0xff) == SQLITE_NOTADB)

@@ -70,6 +70,10 @@ struct store {
 	void *event_data;
 };
 
+/* What to do about a file that is damaged. */
+#define STORE_CURE                                                                                 \
+	"; put a copy of it back, or save what can be read of it as docs/reliability.md says"
+
 /* Sets `error` from the connection's last failure of `code`; `doing` says what was attempted. */
 void store_fail(struct store *store, int code, const char *doing, GError **error);
 

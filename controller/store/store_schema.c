@@ -329,7 +329,8 @@ static bool check_pages(struct store *store, GError **error)
 			g_strdelimit(text, "\n", ' ');
 		if (!sound)
 			g_set_error(error, STORE_ERROR, STORE_ERROR_CORRUPT,
-				    "%s: damaged or truncated: %s", store->path, text ? text : "?");
+				    "%s: damaged or truncated: %s" STORE_CURE, store->path,
+				    text ? text : "?");
 	} else {
 		store_fail(store, code, "check the file", error);
 	}

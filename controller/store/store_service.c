@@ -83,6 +83,25 @@ GPtrArray *store_submissions(struct store *store, int64_t run, GError **error)
 				 "read the submissions", error);
 }
 
+bool store_count_tasks(struct store *store, int64_t run, uint32_t *ret_count, GError **error)
+{
+	static const char sql[] = "SELECT 1 + max(coalesce((SELECT max(task) FROM task WHERE run = ?1), -1),"
+				  " coalesce((SELECT max(task) FROM submission WHERE run = ?1), -1))";
+	sqlite3_stmt *statement = NULL;
+	int code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL);
+
+	if (code == SQLITE_OK) {
+		sqlite3_bind_int64(statement, 1, run);
+		code = sqlite3_step(statement);
+	}
+	if (code == SQLITE_ROW)
+		*ret_count = (uint32_t)CLAMP(sqlite3_column_int64(statement, 0), 0, UINT32_MAX);
+	else
+		store_fail(store, code, "count the tasks", error);
+	sqlite3_finalize(statement);
+	return code == SQLITE_ROW;
+}
+
 void store_submission_free(struct store_submission *submission)
 {
 	if (!submission)

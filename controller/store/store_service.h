@@ -53,6 +53,11 @@ bool store_put_submission(struct store *store, const struct store_submission *su
  * None in files before version 5.
  */
 GPtrArray *store_submissions(struct store *store, int64_t run, GError **error);
+/*
+ * One more than the highest number that any row of `task` or `submission` has: what was submitted of it may be
+ * missing from a file that was damaged. False with `error`: they cannot be read.
+ */
+bool store_count_tasks(struct store *store, int64_t run, uint32_t *ret_count, GError **error);
 /* NULL is allowed, here and below. */
 void store_submission_free(struct store_submission *submission);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_submission_t, store_submission_free)

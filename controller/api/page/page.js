@@ -14,7 +14,7 @@ const ENDED_SHOWN = 25;
 const LATELY = 200;
 const TOKEN = 'virtbed-token';
 
-const ACTIVE = ['running', 'starting', 'migrating', 'resuming', 'suspending', 'suspended', 'queued', 'planned', 'waiting'];
+const ACTIVE = ['running', 'starting', 'migrating', 'resuming', 'suspending', 'suspended', 'queued', 'planned', 'waiting', 'quarantined'];
 
 const $ = (id) => document.getElementById(id);
 const known = { run: null, now_s: 0, hosts: new Map(), energy: [], events: [], last: null, tasks: [], clusters: [] };

@@ -798,7 +798,8 @@ static void restore_claim(struct stage *stage)
 	g_assert_true(engine_restore_task(stage->engine, 0, &leaving));
 	g_assert_true(engine_restore_task(stage->engine, 1, &claims));
 	g_assert_true(engine_restore_suspension(stage->engine, &suspension));
-	g_assert_true(engine_restored_well(stage->engine));
+	for (uint32_t i = 0; i < engine_tasks_count(stage->engine); i++)
+		g_assert_true(engine_restored_well(stage->engine, i));
 	scripted_backend_adopt(stage->backend, &start, 0);
 }
 

@@ -348,7 +348,7 @@ static struct engine_result run(struct bed *bed, double cut_s, double from_s)
 
 	if (from_s > 0) {
 		g_assert_true(recorder_store_restore(bed->store, bed->row.run, &setup, engine,
-						     &error));
+						     NULL, &error));
 		adopt(engine, bed, kept);
 	}
 	engine_run(engine, &result);

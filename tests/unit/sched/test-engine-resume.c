@@ -260,7 +260,7 @@ static void run(const struct experiment *experiment, const struct engine_setup *
 
 	if (resumed) {
 		g_assert_true(recorder_store_restore(place->store, place->row.run, &setup, engine,
-						     &error));
+						     NULL, &error));
 		adopt_tasks(engine, setup.workload, place, backend);
 	}
 	engine_run(engine, ret_result);

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Going on from what is on record. No single bad record keeps a service from starting: the task that it is of
+ * is set aside, as quarantined, with what is stored of it left as it is, and everything else goes on.
+ */
+#include <math.h>
+
+#include "common/clock.h"
+#include "controller/run/run_service_private.h"
+
+/* More than so many are told of by their number alone. */
+#define QUARANTINED_TOLD 20
+
+static void set_aside(struct run_service *service, uint32_t task, char *why)
+{
+	if (g_hash_table_contains(service->bad, GUINT_TO_POINTER(task)))
+		g_free(why);
+	else
+		g_hash_table_insert(service->bad, GUINT_TO_POINTER(task), why);
+}
+
+/* What was submitted. */
+
+/* In the place of one that is not there. It is stored only if somebody cancels or releases the task. */
+static struct store_submission *missing_submission(const struct run_service *service, uint32_t task)
+{
+	struct store_submission *submission = g_new0(struct store_submission, 1);
+
+	*submission = (struct store_submission){
+		.run = service->row.run,
+		.task = task,
+		.type = g_strdup("unknown"),
+		.uid = -1,
+		.submitted_utc = g_strdup(service->row.started_utc),
+		.first = task,
+		.count = 1,
+		.utility_max = 1,
+		.constant_s = (double)NAN,
+		.zero_s = (double)NAN,
+		.deadline_s = (double)NAN,
+	};
+	return submission;
+}
+
+static bool is_time(double value)
+{
+	return isnan(value) || value > 0;
+}
+
+/* Whether a task can be made of it. */
+static bool makes_sense(const struct store_submission *one)
+{
+	return one->type && one->utility_max > 0 && isfinite(one->utility_max) &&
+	       is_time(one->constant_s) && is_time(one->zero_s) && is_time(one->deadline_s);
+}
+
+static void add_missing(struct run_service *service, GPtrArray *all, uint32_t until)
+{
+	while (all->len < until) {
+		set_aside(service, all->len, g_strdup("what was submitted is missing"));
+		g_ptr_array_add(all, missing_submission(service, all->len));
+	}
+}
+
+/* The rows, in order, one for each of `count` numbers. */
+static GPtrArray *fill_holes(struct run_service *service, GPtrArray *rows, uint32_t count)
+{
+	GPtrArray *all = g_ptr_array_new_full(count, (GDestroyNotify)store_submission_free);
+
+	for (guint i = 0; i < rows->len; i++) {
+		struct store_submission *one = rows->pdata[i];
+		const bool good = makes_sense(one);
+
+		add_missing(service, all, one->task);
+		if (!good)
+			set_aside(service, one->task,
+				  g_strdup("what was submitted makes no sense"));
+		g_ptr_array_add(all, good ? one : missing_submission(service, one->task));
+		if (good)
+			rows->pdata[i] = NULL;
+	}
+	add_missing(service, all, count);
+	return all;
+}
+
+static bool check_room(const struct run_service *service, uint32_t count, GError **error)
+{
+	if (count <= service->workload->tasks_max)
+		return true;
+	g_set_error(error, RUN_ERROR, RUN_ERROR_INPUT,
+		    "service.tasks_max: the service has had %u tasks already; give more than %u",
+		    count, service->workload->tasks_max);
+	return false;
+}
+
+bool run_service_recall(struct run_service *service, GError **error)
+{
+	struct workload *workload = service->workload;
+	g_autoptr(GPtrArray) rows =
+		store_submissions(service->session->store, service->row.run, error);
+	const double now_s = clock_elapsed_s(service->session->t0_ns, clock_now_ns());
+	uint32_t count;
+
+	if (!rows ||
+	    !store_count_tasks(service->session->store, service->row.run, &count, error) ||
+	    !check_room(service, count, error))
+		return false;
+	g_ptr_array_unref(service->submissions);
+	service->submissions = fill_holes(service, rows, count);
+	for (guint i = 0; i < service->submissions->len; i++) {
+		struct store_submission *one = g_ptr_array_index(service->submissions, i);
+		struct sched_task *task = &workload->tasks[i];
+
+		run_service_make_task(service, one, task);
+		/* Tasks arrive in order, and none later than now. */
+		if (!(task->arrival_s <= now_s))
+			task->arrival_s = now_s;
+		if (i > 0 && task->arrival_s < workload->tasks[i - 1].arrival_s)
+			task->arrival_s = workload->tasks[i - 1].arrival_s;
+		run_service_note_key(service, one);
+	}
+	workload->tasks_count = service->submissions->len;
+	return true;
+}
+
+/* What became of it. */
+
+/* Of a task that was submitted, and whose record did not come to be. */
+static bool restore_waiting(struct run_service *service, uint32_t task)
+{
+	const struct engine_task waiting = {
+		.state = ENGINE_TASK_WAITING,
+		.planned_start_s = (double)NAN,
+		.started_s = (double)NAN,
+		.ended_s = (double)NAN,
+		.chance = (double)NAN,
+		.threshold = (double)NAN,
+	};
+
+	return engine_restore_task(service->engine, task, &waiting);
+}
+
+/* What people wanted of it, after what became of it. */
+static void restore_wishes(struct run_service *service, const struct store_submission *submission)
+{
+	struct engine *engine = service->engine;
+	const uint32_t i = submission->task;
+	const enum engine_task_state state = engine_task(engine, i)->state;
+
+	if (submission->held && state == ENGINE_TASK_WAITING)
+		engine_restore_held(engine, i);
+	if (submission->cancelled && state >= ENGINE_TASK_STARTING &&
+	    state <= ENGINE_TASK_MIGRATING)
+		engine_restore_cancelled(engine, i);
+	else if (submission->cancelled &&
+		 (state < ENGINE_TASK_STARTING || state == ENGINE_TASK_QUARANTINED))
+		engine_request_cancel(engine, i);
+}
+
+static void restore_unrecorded(struct run_service *service, const struct store_submission *submission)
+{
+	const uint32_t i = submission->task;
+	const char *why = g_hash_table_lookup(service->bad, GUINT_TO_POINTER(i));
+
+	if (engine_task(service->engine, i)->state != ENGINE_TASK_COMING)
+		return;
+	if (why)
+		engine_restore_quarantined(service->engine, i, 0, why);
+	else if (!restore_waiting(service, i))
+		set_aside(service, i,
+			  g_strdup_printf("the configuration has no type '%s'", submission->type));
+}
+
+/* Once through all records: more bad ones may come to light. */
+static bool restore_once(struct run_service *service, GError **error)
+{
+	if (!recorder_store_restore(service->session->store, service->row.run, &service->setup,
+				    service->engine, service->bad, error))
+		return false;
+	for (guint i = 0; i < service->submissions->len; i++)
+		restore_unrecorded(service, g_ptr_array_index(service->submissions, i));
+	return true;
+}
+
+bool run_service_restore(struct run_service *service, GError **error)
+{
+	guint before = g_hash_table_size(service->bad);
+
+	for (;;) {
+		if (!restore_once(service, error))
+			return false;
+		if (g_hash_table_size(service->bad) == before)
+			break;
+		before = g_hash_table_size(service->bad);
+		engine_free(service->engine);
+		service->engine = engine_new(&service->setup, service->backend);
+	}
+	for (guint i = 0; i < service->submissions->len; i++)
+		restore_wishes(service, g_ptr_array_index(service->submissions, i));
+	return true;
+}
+
+void run_service_note_quarantined(struct run_service *service)
+{
+	guint told = 0;
+	g_autofree char *more = NULL;
+
+	for (guint i = 0; i < service->submissions->len && told < QUARANTINED_TOLD; i++) {
+		const struct engine_task *task = engine_task(service->engine, i);
+		g_autofree char *text = NULL;
+
+		if (task->state != ENGINE_TASK_QUARANTINED)
+			continue;
+		text = g_strdup_printf("task %u is quarantined: %s; its record stays as it is: "
+				       "virtbed release starts it anew, virtbed cancel ends it",
+				       i, task->reason);
+		run_session_note(service->session, (double)NAN, "quarantined", text);
+		told++;
+	}
+	if (g_hash_table_size(service->bad) <= QUARANTINED_TOLD)
+		return;
+	more = g_strdup_printf("%u tasks are quarantined; virtbed queue --state quarantined lists "
+			       "them",
+			       g_hash_table_size(service->bad));
+	run_session_note(service->session, (double)NAN, "quarantined", more);
+}
