@@ -130,7 +130,7 @@ static int serve(struct run_session *session, GError **error)
 	hold_hangup(SIG_UNBLOCK);
 	session->go_on = go_on;
 	done = run_session_work(session, error);
-	remote_fleet_until(session->fleet, end_seen, session, LINGER_S, true);
+	remote_fleet_until(session->fleet, end_seen, session, LINGER_S, !session->store_failed);
 	status_api_free(api);
 	return done ? EXIT_SUCCESS : EXIT_FAILED;
 }

@@ -49,6 +49,72 @@ static struct task *new_task(const char *id)
 	return task;
 }
 
+/* Runs SQL in the file of a store that is closed. */
+static void damage(const char *directory, const char *sql)
+{
+	g_autofree char *path = g_build_filename(directory, "local.sqlite", NULL);
+	const char *const argv[] = {"sqlite3", path, sql, NULL};
+	g_autoptr(GError) error = NULL;
+
+	subprocess_run(argv, NULL, 10, NULL, &error);
+	g_assert_no_error(error);
+}
+
+/* The task stays known, so that it is not carried out once more under its name, and is told of as lost. */
+static void test_damaged_rows_are_put_aside(void)
+{
+	char *directory = new_directory();
+	struct task_store *store = reopen(directory);
+	g_autoptr(GPtrArray) tasks = NULL;
+	g_autoptr(json_t) events = NULL;
+
+	for (const char *const *id = (const char *const[]){"a", "b", "c", NULL}; *id; id++) {
+		g_autoptr(task_t) task = new_task(*id);
+
+		g_assert_true(task_store_add(store, task, NULL));
+	}
+	task_store_close(store);
+	damage(directory, "UPDATE tasks SET record = '{' WHERE id = 'a';"
+			  "UPDATE tasks SET request = 'x' WHERE id = 'b'");
+	store = reopen(directory);
+	tasks = task_store_load(store, NULL);
+	g_assert_cmpuint(tasks->len, ==, 3);
+	for (guint i = 0; i < tasks->len; i++) {
+		const struct task *task = tasks->pdata[i];
+
+		g_assert_cmpint(task->outcome, ==,
+				i < 2 ? TASK_OUTCOME_LOST : TASK_OUTCOME_NONE);
+		g_assert_cmpint(task->state, ==, i < 2 ? TASK_ENDED : TASK_STARTING);
+	}
+	events = task_store_events(store, 0, 10);
+	g_assert_cmpuint(json_array_size(events), ==, 2);
+	g_assert_cmpstr(json_string_value(json_object_get(json_array_get(events, 1), "task")), ==,
+			"b");
+	task_store_close(store);
+	store = reopen(directory);
+	g_ptr_array_unref(tasks);
+	tasks = task_store_load(store, NULL);
+	g_assert_cmpuint(tasks->len, ==, 3);
+	g_assert_cmpuint(task_store_last_event(store), ==, 2);
+	task_store_close(store);
+	remove_directory(directory);
+}
+
+static void test_a_damaged_file_is_named(void)
+{
+	char *directory = new_directory();
+	g_autofree char *path = g_build_filename(directory, "local.sqlite", NULL);
+	g_autoptr(GError) error = NULL;
+
+	task_store_close(reopen(directory));
+	g_assert_true(g_file_set_contents(path, "This is no database, however long it is.", -1, NULL));
+	g_assert_null(task_store_open(directory, &error));
+	g_assert_error(error, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN);
+	g_assert_nonnull(strstr(error->message, path));
+	g_assert_nonnull(strstr(error->message, "move the state directory away"));
+	remove_directory(directory);
+}
+
 static void test_hosts_of_vms(void)
 {
 	char *directory = new_directory();
@@ -214,5 +280,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/task-store/keeps-events-over-a-full-disk", test_full_disk);
 	g_test_add_func("/task-store/keeps-what-was-added-before-a-kill", test_kill);
 	g_test_add_func("/task-store/gives-output-as-utf8", test_output);
+	g_test_add_func("/task-store/puts-damaged-rows-aside", test_damaged_rows_are_put_aside);
+	g_test_add_func("/task-store/names-a-damaged-file", test_a_damaged_file_is_named);
 	return g_test_run();
 }
