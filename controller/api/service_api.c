@@ -324,12 +324,16 @@ void service_api_decisions(struct http_request *request, const struct run_sessio
 	g_autoptr(GPtrArray) actions = NULL;
 	g_autoptr(GError) error = NULL;
 	json_t *list;
+	const struct engine_task *one;
 	uint32_t task;
 
 	if (!task_api_find(request, session, number, &task))
 		return;
-	actions = store_task_actions(session->store, session->run, task,
-				     engine_task(session->engine, task)->task->arrival_s - 1,
+	one = engine_task(session->engine, task);
+	actions = store_task_actions(session->store, session->run, task, one->task->arrival_s - 1,
+				     one->state >= ENGINE_TASK_COMPLETED && isfinite(one->ended_s)
+					     ? one->ended_s + 1
+					     : (double)INFINITY,
 				     ACTIONS_MAX, &error);
 	if (!actions) {
 		http_request_fail(request, 503, "%s", error->message);
@@ -337,10 +341,10 @@ void service_api_decisions(struct http_request *request, const struct run_sessio
 	}
 	list = json_array();
 	for (guint i = 0; i < actions->len; i++) {
-		const struct store_action *one = g_ptr_array_index(actions, i);
-		json_t *action = json_parse(one->action, strlen(one->action), "decision", NULL);
+		const struct store_action *row = g_ptr_array_index(actions, i);
+		json_t *action = json_parse(row->action, strlen(row->action), "decision", NULL);
 
-		json_array_append_new(list, json_pack("{s:f, s:o}", "time_s", one->time_s, "action",
+		json_array_append_new(list, json_pack("{s:f, s:o}", "time_s", row->time_s, "action",
 						      action ?: json_null()));
 	}
 	http_request_reply(request, 200,

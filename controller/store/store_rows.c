@@ -105,7 +105,7 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 		" WHERE run = ? AND task = ? AND attempt = ? ORDER BY time_s DESC LIMIT 1",
 	[STORE_LIST_TASK_DECISIONS] =
 		"SELECT d.time_s, action.value FROM decision AS d, json_each(d.actions) AS action"
-		" WHERE d.run = ?1 AND d.time_s >= ?2"
+		" WHERE d.run = ?1 AND d.time_s BETWEEN ?2 AND ?5"
 		" AND json_extract(action.value, '$.task') = ?3 ORDER BY d.id DESC LIMIT ?4",
 	[STORE_PUT_SUBMISSION] = "INSERT OR REPLACE INTO submission VALUES"
 				 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

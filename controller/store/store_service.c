@@ -196,7 +196,7 @@ static void action_free(void *data)
 }
 
 GPtrArray *store_task_actions(struct store *store, int64_t run, uint32_t task, double from_s,
-			      uint32_t most, GError **error)
+			      double until_s, uint32_t most, GError **error)
 {
 	sqlite3_stmt *statement = store_statement(store, STORE_LIST_TASK_DECISIONS, error);
 	struct cursor cursor = writing(statement);
@@ -207,6 +207,7 @@ GPtrArray *store_task_actions(struct store *store, int64_t run, uint32_t task, d
 	put_real(&cursor, from_s);
 	put_integer(&cursor, task);
 	put_integer(&cursor, most);
+	put_real(&cursor, until_s);
 	return list_rows(store, statement, read_action, action_free, "read the decisions", error);
 }
 

@@ -73,11 +73,12 @@ void store_drain_free(struct store_drain *drain);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_drain_t, store_drain_free)
 
 /*
- * What was decided of a task from from_s on, the last `most` actions of it, the latest first:
+ * What was decided of a task from from_s to until_s (INFINITY: now), the last `most` actions of it, the latest
+ * first: only the decisions of that time are looked into.
  * GPtrArray of struct store_action, owned by the caller.
  */
 GPtrArray *store_task_actions(struct store *store, int64_t run, uint32_t task, double from_s,
-			      uint32_t most, GError **error);
+			      double until_s, uint32_t most, GError **error);
 
 /*
  * Removes the samples, intervals of energy, deliveries, shares, decisions and events of a run from before

@@ -162,7 +162,7 @@ static void test_task_actions(struct fixture *fixture, const void *data)
 	const struct store_action *one;
 
 	fill(fixture);
-	rows = store_task_actions(fixture->store, fixture->run, 1, 91, 3, NULL);
+	rows = store_task_actions(fixture->store, fixture->run, 1, 91, 1e9, 3, NULL);
 	g_assert_cmpuint(rows->len, ==, 3);
 	one = g_ptr_array_index(rows, 0);
 	g_assert_cmpfloat(one->time_s, ==, 99);
