@@ -28,8 +28,8 @@
 /* What taking all down takes at most, while our own main loop stands still. */
 #define TAKE_DOWN_S (SCHEDULER_GRACE_S + LAB_DOWN_S)
 
-/* Between attempts to start a local scheduler of a service that does not stay. */
-#define LATER_S 30
+/* Between attempts to start a local scheduler of a service that does not stay: sooner than it is given up. */
+#define LATER_S 10
 
 /* Exit statuses of virtbed-controller that mean what they say; everything else is a crash. */
 enum { CONTROLLER_DONE = 0, CONTROLLER_FAILED = 1, CONTROLLER_INPUT = 2, CONTROLLER_STOPPED = 3 };
