@@ -470,7 +470,10 @@ bool config_save(const struct config *config, const char *path, GError **error)
 {
 	g_autofree char *text = config_to_text(config);
 
-	return g_file_set_contents(path, text, -1, error);
+	return g_file_set_contents_full(path, text, -1,
+					G_FILE_SET_CONTENTS_CONSISTENT |
+						G_FILE_SET_CONTENTS_DURABLE,
+					0666, error);
 }
 
 bool config_save_measured(const struct config_estimate *estimates, uint32_t count,
@@ -483,7 +486,10 @@ bool config_save_measured(const struct config_estimate *estimates, uint32_t coun
 	};
 	g_autofree char *text = config_yaml_text(&config_schema_estimates, &file);
 
-	return g_file_set_contents(path, text, -1, error);
+	return g_file_set_contents_full(path, text, -1,
+					G_FILE_SET_CONTENTS_CONSISTENT |
+						G_FILE_SET_CONTENTS_DURABLE,
+					0666, error);
 }
 
 bool config_save_estimates(const struct config_estimate *estimates, uint32_t count,

@@ -55,7 +55,10 @@ bool run_plan_save(const struct run_plan *plan, const char *dir, GError **error)
 	if (plan->listen)
 		json_object_set_new(json, "listen", json_string(plan->listen));
 	text = json_pretty(json);
-	return g_file_set_contents(path, text, -1, error);
+	return g_file_set_contents_full(path, text, -1,
+					G_FILE_SET_CONTENTS_CONSISTENT |
+						G_FILE_SET_CONTENTS_DURABLE,
+					0666, error);
 }
 
 static bool get_strings(const json_t *object, const char *path, const char *key,

@@ -344,6 +344,17 @@ static GPtrArray *read_rows(struct task_store *store, GError **error)
 	return code == SQLITE_DONE ? g_steal_pointer(&rows) : NULL;
 }
 
+/* What was asked for, as far as it could be read. */
+static void replace_request(struct task_store *store, const struct task *task)
+{
+	sqlite3_stmt *update = prepare(store, "UPDATE tasks SET request = ? WHERE id = ?");
+	g_autofree char *request = task_request_text(task);
+
+	bind_text(update, 1, request);
+	bind_text(update, 2, task->id);
+	run(update);
+}
+
 /*
  * A task whose row makes no sense: it stays known by its name, so that it is not run once more, as lost.
  * What there was is put aside. Not even a name: NULL.
@@ -371,6 +382,7 @@ static struct task *quarantine(struct task_store *store, const struct row *row, 
 	task->outcome = TASK_OUTCOME_LOST;
 	task->reason = g_strdup("what the local scheduler had on record of it is damaged");
 	task->ended_ns = clock_now_ns();
+	replace_request(store, task);
 	task_store_update(store, task, "task-ended");
 	return task;
 }
