@@ -98,7 +98,7 @@ def kill_at_step(bed, program, step, when, result):
 
 
 def controller_random(times):
-    """The same at any moment, with VMs: the task runs on in them, and its end is heard of."""
+    """The same: the task runs on in its VMs, and its end is heard of."""
     result = Result()
     with Bed(real=True, long=20) as bed:
         for _ in range(times):
@@ -422,7 +422,7 @@ def mend(path):
 
 
 def disk_readonly(times):
-    """The same."""
+    """The same, once the file system was checked and mounted again."""
     return bad_disk(times, fail, mend)
 
 
@@ -455,7 +455,7 @@ def libvirtd_restart(times):
 
 
 def host_loss(times):
-    """All VMs of the host die at once, and libvirtd with them: the task is lost and started again."""
+    """All VMs of the host die at once, and libvirtd with them: the task is lost, and started again in new ones."""
     result = Result()
     with Bed(real=True, long=20) as bed:
         for _ in range(times):
@@ -517,7 +517,7 @@ def bmc_hangs(times):
 
 
 def bmc_rubbish(times):
-    """Tasks; as above."""
+    """Tasks; the time without readings is a gap, as above."""
     return lying_bmc(times, ["rubbish"])
 
 
@@ -534,21 +534,21 @@ def bmc_freezes(times):
 # name in the table, function, times in `./testbed check`, times for the table, needs VMs
 FAULTS = [
     ("kill -9 of the controller at each stored step", controller_steps, 4, 40, False),
-    ("kill -9 of the controller, any moment", controller_random, 0, 10, True),
-    ("kill -9 of a local scheduler at each stored step", scheduler_steps, 0, 6, True),
-    ("kill -9 of a local scheduler, any moment", scheduler_random, 0, 10, True),
+    ("kill -9 of the controller, any moment; VMs", controller_random, 0, 5, True),
+    ("kill -9 of a local scheduler at each stored step; VMs", scheduler_steps, 0, 5, True),
+    ("kill -9 of a local scheduler, any moment; VMs", scheduler_random, 0, 5, True),
     ("kill -9 of virtbed serve", supervisor_random, 1, 10, False),
     ("SIGSTOP of the controller, 12 s", controller_stopped, 0, 10, False),
     ("SIGSTOP of a local scheduler, 12 s", scheduler_stopped_less, 0, 10, False),
     ("SIGSTOP of a local scheduler, 50 s", scheduler_stopped_more, 0, 3, False),
-    ("libvirtd killed and started again", libvirtd_restart, 0, 10, True),
-    ("host loss", host_loss, 0, 10, True),
+    ("libvirtd killed and started again; VMs", libvirtd_restart, 0, 5, True),
+    ("host loss; VMs", host_loss, 0, 5, True),
     ("network cut for 12 s", network_less, 1, 10, False),
     ("network cut for 50 s", network_more, 0, 3, False),
-    ("BMC hangs for 15 s", bmc_hangs, 0, 3, True),
-    ("BMC has rubbish for a reading, 10 s", bmc_rubbish, 0, 3, True),
-    ("BMC jumps between 0 and 65535 W, 10 s", bmc_wraps, 0, 3, True),
-    ("BMC freezes, 10 s", bmc_freezes, 0, 3, True),
+    ("BMC hangs for 15 s; VMs", bmc_hangs, 0, 3, True),
+    ("BMC has rubbish for a reading, 10 s; VMs", bmc_rubbish, 0, 3, True),
+    ("BMC jumps between 0 and 65535 W, 10 s; VMs", bmc_wraps, 0, 3, True),
+    ("BMC freezes, 10 s; VMs", bmc_freezes, 0, 3, True),
     ("clock set by an hour, both ways", clock_step, 2, 20, False),
     ("disk full", disk_full, 1, 10, False),
     ("disk read-only", disk_readonly, 1, 10, False),
