@@ -4,16 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "controller/store/store_private.h"
 
-/* From this size on the journal is moved into the file ... */
-#define JOURNAL_BYTES (4 << 20)
+/* After so many pages more the journal is moved into the file: SQLite's own measure ... */
+#define JOURNAL_PAGES 1000
 
-/* ... and from this one on it is begun anew, for which writers have to wait a moment. */
-#define JOURNAL_MOST_BYTES (16 << 20)
+/* ... and from so many on it is begun anew, for which writers have to wait a moment. */
+#define JOURNAL_MOST_PAGES 4000
 
 /* How long that waits for a writer's commit. */
 #define BUSY_MS 1000
@@ -27,7 +26,10 @@ struct wish {
 
 struct store_sync {
 	gatomicrefcount count;  /* the owner's, and one for each call of tell() under way */
+	struct store *store;
 	struct store *journal;  /* the thread's own connection */
+	gint pages;             /* atomic: of the journal, with the last commit */
+	gint moved;             /* how many there were when it was last moved into the file */
 	char *path;             /* of the journal */
 	int fd;                 /* of it; -1: there is none yet */
 	GError *failure;        /* the first one: what was not written then is on no disk later either */
@@ -90,16 +92,22 @@ static bool bring_to_disk(struct store_sync *sync, GError **error)
 	       fail(sync, "bring the journal onto the disk", error);
 }
 
-/* What is in use just now stays in the journal until the next time. */
+/*
+ * What is in use just now stays in the journal until the next time. The first commit after all was moved begins
+ * it anew, in the place that it has: a file that does not grow is on disk sooner.
+ */
 static void shorten(struct store_sync *sync)
 {
-	struct stat status;
+	const gint pages = g_atomic_int_get(&sync->pages);
 
-	if (sync->fd < 0 || fstat(sync->fd, &status) < 0 || status.st_size < JOURNAL_BYTES)
+	if (pages < sync->moved)
+		sync->moved = 0;
+	if (pages - sync->moved < JOURNAL_PAGES)
 		return;
+	sync->moved = pages;
 	sqlite3_wal_checkpoint_v2(sync->journal->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-	if (status.st_size >= JOURNAL_MOST_BYTES)
-		sqlite3_wal_checkpoint_v2(sync->journal->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL,
+	if (pages >= JOURNAL_MOST_PAGES)
+		sqlite3_wal_checkpoint_v2(sync->journal->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL,
 					  NULL);
 }
 
@@ -164,6 +172,14 @@ static gpointer work(gpointer data)
 
 /* Life. */
 
+static int note_pages(void *data, sqlite3 *db, const char *name, int pages)
+{
+	struct store_sync *sync = data;
+
+	g_atomic_int_set(&sync->pages, pages);
+	return SQLITE_OK;
+}
+
 struct store_sync *store_sync_new(struct store *store, GError **error)
 {
 	g_autofree char *dir = g_path_get_dirname(store->path);
@@ -179,11 +195,13 @@ struct store_sync *store_sync_new(struct store *store, GError **error)
 	sqlite3_busy_timeout(journal->db, BUSY_MS);
 	sync = g_new0(struct store_sync, 1);
 	g_atomic_ref_count_init(&sync->count);
+	sync->store = store;
 	sync->journal = journal;
 	sync->path = g_strconcat(store->path, "-wal", NULL);
 	sync->fd = -1;
 	sync->wishes = g_async_queue_new();
 	sync->granted = g_async_queue_new();
+	sqlite3_wal_hook(store->db, note_pages, sync);
 	sync->thread = g_thread_new("store", work, sync);
 	return sync;
 }
@@ -208,6 +226,7 @@ void store_sync_free(struct store_sync *sync)
 		return;
 	ask(sync, NULL, NULL);
 	g_thread_join(sync->thread);
+	sqlite3_wal_hook(sync->store->db, NULL, NULL);
 	tell_all(sync);
 	if (sync->fd >= 0)
 		close(sync->fd);
