@@ -176,6 +176,12 @@ struct backend_ops {
 			const uint32_t *nodes, uint32_t nodes_count);
 	/* Dynamic energy (total less idle baseline) consumed since the start of the run, joules. */
 	double (*energy_j)(struct backend *backend);
+	/*
+	 * What energy_j() was at `time_s`, a minute ago at most, by what is known now: meters tell of a moment
+	 * when it is over. And until when they have told. Both NULL: energy_j() is right at once.
+	 */
+	double (*energy_at_j)(struct backend *backend, double time_s);
+	double (*told_until_s)(struct backend *backend);
 	/* ENERGY_LIMIT is reported once when energy_j() reaches `limit_j`; 0: never. */
 	void (*set_limit)(struct backend *backend, double limit_j);
 	/*

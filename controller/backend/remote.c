@@ -389,6 +389,19 @@ static double remote_energy_j(struct backend *backend)
 	return remote_meters_dynamic_j(remote_fleet_meters(of(backend)->fleet), clock_now_ns());
 }
 
+static double remote_energy_at_j(struct backend *backend, double time_s)
+{
+	return remote_meters_dynamic_j(remote_fleet_meters(of(backend)->fleet),
+				       of(backend)->run.t0_ns + (int64_t)(time_s * 1e9));
+}
+
+static double remote_told_until_s(struct backend *backend)
+{
+	GPtrArray *meters = remote_fleet_meters(of(backend)->fleet);
+
+	return remote_run_s(of(backend), remote_meters_covered_ns(meters, clock_now_ns()));
+}
+
 static void remote_set_limit(struct backend *backend, double limit_j)
 {
 	of(backend)->limit_j = limit_j;
@@ -564,6 +577,8 @@ static const struct backend_ops remote_ops = {
 	.share = remote_share,
 	.migrate = remote_migrate,
 	.energy_j = remote_energy_j,
+	.energy_at_j = remote_energy_at_j,
+	.told_until_s = remote_told_until_s,
 	.set_limit = remote_set_limit,
 	.wait = remote_wait,
 	.wake = remote_wake,

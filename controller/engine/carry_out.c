@@ -317,6 +317,84 @@ static void ready(struct engine *engine, const struct sched_action *action)
 	}
 }
 
+/* What a window has no energy for, of a plan (window.c). */
+
+/* The option of a task that is to come; NULL: it cannot, which check() tells. */
+static const struct sched_option *option_of(const struct engine *engine,
+					    const struct sched_action *action)
+{
+	const struct sched_system *system = engine->setup.system;
+	const char *problem;
+
+	if (action->task >= engine->arrivals_next || action->cluster >= system->clusters_count ||
+	    action->pstate >= system->clusters[action->cluster].pstates)
+		return NULL;
+	problem = action->kind == SCHED_ACTION_START ? check_mappable(engine, action->task)
+						     : check_suspended(engine, action->task);
+	if (problem)
+		return NULL;
+	return sched_system_option(system, engine->known[action->task].row, action->cluster,
+				   action->pstate);
+}
+
+static bool takes_nodes(const struct sched_action *action, const struct engine_task *task)
+{
+	if (action->cluster != task->cluster)
+		return false;
+	for (uint32_t i = 0; i < action->nodes_count; i++)
+		for (uint32_t k = 0; k < task->nodes_count; k++)
+			if (action->nodes[i] == task->nodes[k])
+				return true;
+	return false;
+}
+
+static bool comes_now(const struct sched_action *action)
+{
+	return action->kind == SCHED_ACTION_START || action->kind == SCHED_ACTION_RESUME;
+}
+
+/* Nobody is suspended for those alone that are refused. */
+static bool is_in_vain(const struct engine *engine, const struct sched_plan *plan, uint32_t i,
+		       const bool *refused)
+{
+	const uint32_t task = plan->actions[i].task;
+	bool vain = false;
+
+	if (plan->actions[i].kind != SCHED_ACTION_SUSPEND || task >= engine->arrivals_next)
+		return false;
+	for (uint32_t k = 0; k < plan->actions_count; k++) {
+		if (!comes_now(&plan->actions[k]) ||
+		    !takes_nodes(&plan->actions[k], &engine->tasks[task]))
+			continue;
+		if (!refused[k])
+			return false;
+		vain = true;
+	}
+	return vain;
+}
+
+/*
+ * Which actions are left out. What those whom a plan suspends would still have used is not for others: they are
+ * to go on. NULL: there is no limit per window.
+ */
+static bool *refused_of(struct engine *engine, const struct sched_plan *plan)
+{
+	bool *refused = engine_window_is_set(engine) ? g_new0(bool, plan->actions_count) : NULL;
+	double left_j = refused ? engine_window_left_j(engine) : 0;
+
+	for (uint32_t i = 0; refused && i < plan->actions_count; i++) {
+		const struct sched_action *action = &plan->actions[i];
+		const struct sched_option *option =
+			comes_now(action) ? option_of(engine, action) : NULL;
+
+		if (option)
+			refused[i] = engine_window_refuses_of(engine, action->task, option, &left_j);
+	}
+	for (uint32_t i = 0; refused && i < plan->actions_count; i++)
+		refused[i] = refused[i] || is_in_vain(engine, plan, i, refused);
+	return refused;
+}
+
 /* Whether it was done: not what has become impossible while the policy decided. */
 static bool apply(struct engine *engine, const struct sched_action *action)
 {
@@ -376,11 +454,12 @@ static void vanish(struct engine *engine)
 
 void engine_carry_out(struct engine *engine, const struct sched_plan *plan)
 {
+	g_autofree bool *refused = refused_of(engine, plan);
 	g_autofree bool *applied = g_new0(bool, plan->actions_count);
 
 	vanish(engine);
 	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)
-		applied[i] = apply(engine, &plan->actions[i]);
+		applied[i] = !(refused && refused[i]) && apply(engine, &plan->actions[i]);
 	if (engine->hosts && !engine->ended && engine_check_shares(engine))
 		engine_abort(engine, "policy \"%s\" asks for what cannot be: %s",
 			     engine->setup.policy.name, engine_check_shares(engine));

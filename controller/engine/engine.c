@@ -210,6 +210,12 @@ static void allocate_tasks(struct engine *engine, uint32_t count)
 	engine->suspended_tasks = g_new(struct sched_suspended, count);
 	engine->reservations = g_new(struct sched_planned, count);
 	engine->placeholders = g_new(struct sched_planned, count);
+	engine->refused_j = g_new(double, count);
+	engine->refused_count = count;
+	engine->window_tails = g_array_new(FALSE, FALSE, sizeof(struct window_tail));
+	engine_window_forget(engine);
+	engine->affordable_tasks = g_new(const struct sched_task *, count);
+	engine->resumable_tasks = g_new(struct sched_suspended, count);
 }
 
 static void init_tasks(struct engine *engine)
@@ -354,6 +360,10 @@ void engine_free(struct engine *engine)
 	g_free(engine->suspended_tasks);
 	g_free(engine->reservations);
 	g_free(engine->placeholders);
+	g_free(engine->refused_j);
+	g_array_unref(engine->window_tails);
+	g_free(engine->affordable_tasks);
+	g_free(engine->resumable_tasks);
 	g_clear_pointer(&engine->recorded, g_bytes_unref);
 	g_free(engine->because);
 	g_free(engine->marks);
@@ -391,8 +401,8 @@ static void end_run(struct engine *engine, enum engine_end ended_by, double time
 /* Asks to be told when the energy reaches the next mark, or the limit behind the last one. */
 static void watch_energy(struct engine *engine)
 {
-	if (engine->setup.gate)
-		return; /* no task starts that the limit does not allow for */
+	if (engine->setup.gate || engine_window_is_set(engine))
+		return; /* no task starts that the limit does not allow for; window_turn.c watches */
 	backend_set_limit(engine->backend, engine->marks_next < engine->setup.marks_count
 						   ? engine->setup.marks_j[engine->marks_next]
 						   : engine->setup.limit_j);
@@ -402,6 +412,10 @@ static void handle_limit(struct engine *engine, double time_s)
 {
 	struct engine_result *mark;
 
+	if (engine_window_is_set(engine)) {
+		engine_window_reach(engine, time_s);
+		return;
+	}
 	if (engine->marks_next == engine->setup.marks_count) {
 		if (records_events(engine))
 			record_event(engine, time_s, "limit",
@@ -438,6 +452,8 @@ static void handle_time(struct engine *engine, double time_s)
 
 	if (time_s >= duration_s) {
 		end_run(engine, ENGINE_END_TIME, duration_s);
+	} else if (time_s >= engine_window_next_s(engine)) {
+		engine_window_turn(engine, time_s);
 	} else if (time_s < engine_event_s(engine, engine->event_next)) {
 		engine_start_due(engine, time_s);
 		if (engine_next_change_s(engine, time_s) <= time_s)
@@ -458,7 +474,7 @@ static double next_time_s(const struct engine *engine)
 	const double change_s = engine_next_change_s(engine, backend_now_s(engine->backend));
 
 	return fmin(fmin(fmin(event_s, change_s), engine->setup.duration_s),
-		    engine_next_promise_s(engine));
+		    fmin(engine_next_promise_s(engine), engine_window_next_s(engine)));
 }
 
 void engine_run(struct engine *engine, struct engine_result *ret_result)
@@ -473,14 +489,17 @@ void engine_run(struct engine *engine, struct engine_result *ret_result)
 		engine_take_answer(engine);
 		until_s = next_time_s(engine);
 		backend_wait(engine->backend, until_s, &event);
-		if (event.kind == BACKEND_EVENT_NONE && event.time_s < until_s)
+		if (event.kind == BACKEND_EVENT_NONE && event.time_s < until_s) {
+			engine_window_enforce(engine);
 			continue; /* a person asked for something: what is next may come earlier */
+		}
 		if (event.kind == BACKEND_EVENT_NONE)
 			handle_time(engine, until_s);
 		else if (event.kind == BACKEND_EVENT_ENERGY_LIMIT)
 			handle_limit(engine, event.time_s);
 		else
 			engine_handle(engine, &event);
+		engine_window_enforce(engine);
 		if (!engine->ended && is_done(engine))
 			end_run(engine, ENGINE_END_DONE,
 				event.kind == BACKEND_EVENT_NONE ? backend_now_s(engine->backend)

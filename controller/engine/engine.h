@@ -33,6 +33,10 @@
  * on, when the backend says that they are free; where suspending fails, the task runs on and the
  * others are mappable again. A plan that is not legal ends the run with a reason.
  *
+ * With a limit per window (struct engine_window) policies see the waiting tasks alone that what is left
+ * allows for, starts beyond that are refused, and when it is used up all tasks are suspended until the next
+ * window.
+ *
  * A run ends when the metered dynamic energy reaches the limit, at its duration, when every task
  * has ended and none is to come (never, where tasks may come at any time), or when the backend aborts. Utility counts the tasks that
  * completed by then, also where the backend tells of it a moment later.
@@ -227,7 +231,8 @@ struct engine_recorder {
 		      const struct engine_task *task);
 	/*
 	 * Something happened that no task record tells: "slid", "late", "lost", "cancelled",
-	 * "stayed", "unmoved", "node-down", "node-up", "limit", "aborted", and what people asked for:
+	 * "stayed", "unmoved", "node-down", "node-up", "limit", "aborted", of a limit per window
+	 * "refused", "exhausted", "window", and what people asked for:
 	 * "held", "released", "cancel", "drained", "undrained". `detail` is a JSON object or NULL.
 	 */
 	bool (*event)(struct engine_recorder *recorder, double time_s, const char *kind,
@@ -237,6 +242,30 @@ struct engine_recorder {
 	 * anything that the records speak of.
 	 */
 	bool (*flush)(struct engine_recorder *recorder);
+};
+
+/*
+ * A limit of dynamic energy in every window of time, for runs that do not end with it. Windows follow one another
+ * at begin_s + n x length_s; they do not roll.
+ */
+struct engine_window {
+	double limit_j;  /* 0: none */
+	double length_s; /* > 0 */
+	double begin_s;  /* when one of the windows begins, time of the run; may be negative */
+	double spent_j;  /* so far in the window under way, of which the engine knows nothing */
+};
+
+/* Where the window under way stands. */
+struct engine_window_state {
+	double limit_j;     /* NAN: there is no such limit */
+	double begin_s, end_s;
+	double spent_j;
+	double committed_j; /* that running tasks are still to use in a window's length, by their estimates */
+	double forecast_j;  /* spent when the window ends, if what runs now goes on as estimated */
+	bool exhausted;     /* nothing runs, or is not to, until it ends */
+	uint32_t refusals;  /* tasks that were refused, in this window */
+	double reaction_s;  /* the longest from the limit until a task stood still, since this engine began */
+	double overshoot_j; /* the most by which the limit was exceeded, since then */
 };
 
 /* Everything a run needs; borrowed until engine_free(). */
@@ -465,6 +494,23 @@ bool engine_restore_held(struct engine *engine, uint32_t task);
 bool engine_restore_cancelled(struct engine *engine, uint32_t task);
 bool engine_restore_drained(struct engine *engine, uint32_t cluster, uint32_t node,
 			    const char *reason);
+
+/*
+ * Sets, changes or (limit_j 0) ends a limit per window, before engine_run() or while it waits for the backend; the
+ * setup has no limit_j, no marks, no queues and no shared hosts then. What was suspended for another one goes on as
+ * far as this one goes.
+ */
+void engine_set_window(struct engine *engine, const struct engine_window *window);
+
+/* Where the window under way stands. O(running tasks). */
+struct engine_window_state engine_window(const struct engine *engine);
+
+/*
+ * The wall clock was set: windows begin at begin_s + n x length_s from the next one on. The one under way keeps its
+ * end; the next lasts between a half and one and a half windows, so that a clock that is set
+ * back and forth does not make new ones.
+ */
+void engine_shift_window(struct engine *engine, double begin_s);
 
 /* The virtual time of a task on shared hosts until now: the integral of its yield. */
 double engine_virtual_time_s(const struct engine *engine, uint32_t task);

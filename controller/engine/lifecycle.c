@@ -357,6 +357,7 @@ static void handle_ended(struct engine *engine, const struct backend_event *even
 	    state == ENGINE_TASK_RESUMING || state == ENGINE_TASK_MIGRATING) {
 		engine_stop_sharing(engine, event->task, event->time_s);
 		engine_vacate(engine, event->task, task->nodes);
+		engine_window_note_end(engine, event->task, event->time_s);
 		running_list_remove(&engine->running, event->task);
 	}
 	task->ended_s = event->time_s;

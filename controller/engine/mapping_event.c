@@ -86,6 +86,11 @@ static void start_due(struct engine *engine, struct sched_planned *list, uint32_
 			continue;
 		}
 		engine_unpromise(list, count, task);
+		if (engine_window_refuses(engine, task)) {
+			engine_cancel(engine, task);
+			engine_record_task(engine, task);
+			continue;
+		}
 		engine_begin(engine, task);
 		engine_record_task(engine, task);
 		engine_flush(engine);
@@ -323,6 +328,12 @@ static struct sched_snapshot take_snapshot(struct engine *engine, double now_s, 
 		.deferred = engine->deferred,
 	};
 	engine_list_queues(engine, &snapshot);
+	if (engine_window_is_set(engine)) {
+		snapshot.waiting_count = engine_window_affordable(engine, engine->affordable_tasks);
+		snapshot.waiting = engine->affordable_tasks;
+		snapshot.suspended_count = engine_window_resumable(engine, engine->resumable_tasks);
+		snapshot.suspended = engine->resumable_tasks;
+	}
 	return snapshot;
 }
 
@@ -374,6 +385,8 @@ static void decide(struct engine *engine, double now_s, bool between)
 	const double asked_s = wall_s();
 	const double begun_s = thread_s();
 
+	if (engine_window_is_set(engine) && snapshot.waiting_count + snapshot.suspended_count == 0)
+		return;
 	if (between)
 		engine->asked_s = now_s;
 	if (engine->apart) {
@@ -411,6 +424,7 @@ static bool has_tasks(const struct engine *engine)
 static void map(struct engine *engine, double now_s, bool between)
 {
 	engine_arrive(engine, now_s);
+	engine_window_settle(engine);
 	extend_late(engine, now_s, engine_event_s(engine, engine->event_next + !between));
 	if (engine->disturbed)
 		slide_reservations(engine, now_s);

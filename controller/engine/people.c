@@ -426,6 +426,8 @@ static const char *why_waiting(const struct engine *engine, uint32_t index)
 		return "a person holds it";
 	if (!fits(engine, index, false))
 		return "fits nowhere while nodes are down or drained";
+	if (engine_window_because(engine, index, engine->because, ENGINE_BECAUSE_SIZE))
+		return engine->because;
 	if (engine->hosts && engine->put_off[index].count > 0 &&
 	    engine->put_off[index].until_s > now_s(engine))
 		return say(engine, "deferred by the policy, for another %.0f s",
@@ -442,6 +444,8 @@ static const char *why_planned(const struct engine *engine, uint32_t index)
 	const struct engine_task *task = &engine->tasks[index];
 	const double left_s = task->planned_start_s - now_s(engine);
 
+	if (engine_window_because(engine, index, engine->because, ENGINE_BECAUSE_SIZE))
+		return engine->because;
 	if (engine->blocked[index] > 0)
 		return "its nodes are still being left";
 	if (left_s <= 0)
@@ -471,8 +475,10 @@ const char *engine_waits_because(const struct engine *engine, uint32_t index)
 	case ENGINE_TASK_SUSPENDED:
 		if (engine->tasks[index].cancelled)
 			return NULL;
-		if (engine->tasks[index].held)
+		if (engine->tasks[index].held && !engine_window_sleeps(engine, index))
 			return "a person suspended it";
+		if (engine_window_because(engine, index, engine->because, ENGINE_BECAUSE_SIZE))
+			return engine->because;
 		return engine->suspensions[index]->claimed ? "its nodes are still being left"
 							   : "it was suspended for others";
 	default:

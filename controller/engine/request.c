@@ -29,7 +29,8 @@ static void resume_if_idle(struct engine *engine, uint32_t index)
 	g_autofree uint32_t *nodes = g_new(uint32_t, task->nodes_count);
 
 	if (engine->ended || task->state != ENGINE_TASK_SUSPENDED ||
-	    engine->suspensions[index]->claimed || !find_idle(engine, task, nodes))
+	    engine->suspensions[index]->claimed || !find_idle(engine, task, nodes) ||
+	    engine_window_refuses(engine, index))
 		return;
 	engine_begin_resume(engine, index, nodes);
 	engine->disturbed = true; /* the nodes may be promised */
@@ -59,8 +60,12 @@ void engine_hold_suspended(struct engine *engine, uint32_t index)
 {
 	struct suspension *suspension = engine->suspensions[index];
 
-	if (engine->tasks[index].held)
+	suspension->record.by_person = true; /* also of one that the window's energy had suspended */
+	if (engine->tasks[index].held) {
+		engine_record_suspension(engine, index);
+		engine_flush(engine);
 		return;
+	}
 	engine_set_wanted(engine, index, false);
 	if (suspension->claimed)
 		engine_unclaim(engine, index);

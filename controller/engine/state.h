@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <jansson.h>
+
 #include "controller/engine/apart.h"
 #include "controller/engine/engine.h"
 #include "controller/engine/running_list.h"
@@ -58,6 +60,12 @@ struct engine_host {
 	uint32_t leaving_vms;
 };
 
+/* What a task that left its nodes used, watts from from_s to to_s, that meters have not told of yet (window.c). */
+struct window_tail {
+	double from_s, to_s;
+	double w;
+};
+
 /* The queue of a machine (queues.c). */
 struct engine_queue {
 	uint32_t count;
@@ -67,7 +75,7 @@ struct engine_queue {
 };
 
 /* Room for the longest answer of engine_waits_because(). */
-#define ENGINE_BECAUSE_SIZE 160
+#define ENGINE_BECAUSE_SIZE 240
 
 /* Why a node takes no tasks, if it does not. */
 struct engine_closure {
@@ -145,6 +153,20 @@ struct engine {
 	/* Since the last mapping event: tasks ended or were submitted or released, or nodes changed. */
 	bool changed_places;
 	GBytes *recorded;              /* record_news: what the last decision on record says (decision_record.c) */
+	/* A limit per window (window.c, window_turn.c). */
+	struct engine_window window;   /* limit_j 0: there is none, and the rest of this does not count */
+	double window_begin_s, window_end_s;
+	double window_base_j;          /* energy when it began, less what was spent of it by then */
+	GArray *window_tails;          /* struct window_tail: what meters have not told of yet */
+	double window_turned_s;        /* when it began; NAN: nobody saw that */
+	bool window_exhausted;
+	double window_exhausted_s;
+	uint32_t window_refusals;
+	double window_reaction_s, window_overshoot_j;
+	double *refused_j;             /* per task: its estimate when it was refused last; NAN: it was not */
+	uint32_t refused_count;        /* how many tasks there is room for */
+	const struct sched_task **affordable_tasks;
+	struct sched_suspended *resumable_tasks;
 	double asked_s;                /* when the policy was last asked for a change; -INFINITY: never */
 	double considered_s;           /* deferred tasks up to this time were considered */
 	uint32_t marks_next;
@@ -527,6 +549,65 @@ void engine_begin_day(struct engine *engine);
  * (paper 000, section II: suspended stretches are no execution).
  */
 double engine_day_share(const struct engine *engine, uint32_t task, double start_s, double end_s);
+
+/* window.c */
+
+/* Whether there is a limit per window. */
+bool engine_window_is_set(const struct engine *engine);
+
+/* A task leaves its nodes, before it is off the list of those that run. */
+void engine_window_note_end(struct engine *engine, uint32_t task, double time_s);
+
+/* In the window under way: what was spent, and what is left for what does not run yet, which can be below 0. */
+double engine_window_spent_j(const struct engine *engine);
+double engine_window_left_j(const struct engine *engine);
+
+/* Records an event; `object` is taken over. */
+void engine_window_record(struct engine *engine, double time_s, const char *kind, json_t *object);
+
+/* No task is refused any more: another window, or another limit. */
+void engine_window_forget(struct engine *engine);
+
+/*
+ * Whether it is refused that a task starts, or goes on, at the place that it has, since less is left than it needs;
+ * it is recorded with the numbers. False where there is no such limit.
+ */
+bool engine_window_refuses(struct engine *engine, uint32_t task);
+
+/* The same at `option`, of one that comes after others: what it needs is taken off *left_j. There is a limit. */
+bool engine_window_refuses_of(struct engine *engine, uint32_t task, const struct sched_option *option,
+			      double *left_j);
+
+/*
+ * Those of engine.waiting_tasks that could be started somewhere with what is left, and of engine.suspended_tasks
+ * that could go on; the others are refused. Return their numbers.
+ */
+uint32_t engine_window_affordable(struct engine *engine, const struct sched_task **ret_tasks);
+uint32_t engine_window_resumable(struct engine *engine, struct sched_suspended *ret_suspended);
+
+/* Why it waits, in `text`, if that is it; else NULL. */
+const char *engine_window_because(const struct engine *engine, uint32_t task, char *text, size_t size);
+
+/* window_turn.c */
+
+/* When the next window begins; INFINITY: there are none. And that it has begun. */
+double engine_window_next_s(const struct engine *engine);
+void engine_window_turn(struct engine *engine, double time_s);
+
+/* What was spent, as it is known by now: meters tell of the moment of a turn when it is over. */
+void engine_window_settle(struct engine *engine);
+
+/* The backend says that the limit was reached at time_s: engine_window_enforce() is to be called. */
+void engine_window_reach(struct engine *engine, double time_s);
+
+/* While it is: suspends what runs, tasks that were just starting included. */
+void engine_window_enforce(struct engine *engine);
+
+/* Whether the task is suspended for it. */
+bool engine_window_sleeps(const struct engine *engine, uint32_t task);
+
+/* A task that was suspended stood still at frozen_s. */
+void engine_window_note_off(struct engine *engine, double frozen_s);
 
 /* carry_out.c */
 

@@ -97,6 +97,7 @@ void engine_begin_suspend(struct engine *engine, uint32_t index, bool by_person)
 	struct suspension *suspension = engine_suspension_of(engine, index);
 	struct engine_suspension *record = &suspension->record;
 
+	engine_window_note_end(engine, index, now_s(engine));
 	running_list_remove(&engine->running, index);
 	engine_stop_sharing(engine, index, now_s(engine));
 	engine_vacate(engine, index, task->nodes);
@@ -324,6 +325,7 @@ static void handle_suspended(struct engine *engine, const struct backend_event *
 	struct suspension *suspension = engine->suspensions[event->task];
 	const double frozen_s = task->since_s + event->exec_s;
 
+	engine_window_note_off(engine, frozen_s);
 	task->state = ENGINE_TASK_SUSPENDED;
 	task->reason = event->reason;
 	task->executed_s += event->exec_s;

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Windows of a limit of energy (window.c): they begin and end at fixed times, not after every use. When one is used
+ * up, whatever runs is suspended, preemptible or not: that a type's tasks yield to no others does not let them
+ * exceed the limit. They stand beside those that people suspended (held, but not by_person), and go on in the next
+ * window before the policy is asked.
+ */
+#include <jansson.h>
+#include <math.h>
+
+#include "controller/engine/state.h"
+
+static double now_s(const struct engine *engine)
+{
+	return backend_now_s(engine->backend);
+}
+
+/* Waking. */
+
+static bool is_asleep(const struct engine *engine, uint32_t task)
+{
+	const struct suspension *suspension = engine->suspensions[task];
+
+	return engine->tasks[task].held && suspension && !suspension->record.by_person &&
+	       (engine->tasks[task].state == ENGINE_TASK_SUSPENDED ||
+		engine->tasks[task].state == ENGINE_TASK_SUSPENDING);
+}
+
+bool engine_window_sleeps(const struct engine *engine, uint32_t task)
+{
+	return is_asleep(engine, task);
+}
+
+static void wake(struct engine *engine, uint32_t index)
+{
+	engine_get_up(engine, index);
+	engine_set_held(engine, index, false);
+	engine_set_wanted(engine, index, true);
+	if (engine->tasks[index].state == ENGINE_TASK_SUSPENDED)
+		engine_lie_down(engine, index);
+	engine_record_suspension(engine, index);
+}
+
+/* The next mapping event lets them go on, as far as nodes and energy go. */
+static void wake_all(struct engine *engine)
+{
+	const struct task_list *const lists[] = {&engine->held, &engine->leaving};
+	g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+	task_list_settle(&engine->held);
+	task_list_settle(&engine->leaving);
+	for (size_t k = 0; k < G_N_ELEMENTS(lists); k++)
+		for (uint32_t i = 0; i < lists[k]->count; i++)
+			if (is_asleep(engine, lists[k]->ids[i]))
+				g_array_append_val(ids, lists[k]->ids[i]);
+	for (guint i = 0; i < ids->len; i++)
+		wake(engine, g_array_index(ids, uint32_t, i));
+	if (ids->len > 0)
+		engine_flush(engine);
+}
+
+/* Exhaustion. */
+
+/* A task that was suspended in vain too often runs on: it is not tried for ever. */
+static bool may_suspend(const struct engine *engine, uint32_t index)
+{
+	const struct suspension *suspension = engine->suspensions[index];
+
+	return engine->tasks[index].state == ENGINE_TASK_RUNNING && !engine->tasks[index].cancelled &&
+	       (!suspension || suspension->stays < ENGINE_STAYS_MAX);
+}
+
+static void put_to_sleep(struct engine *engine, uint32_t index)
+{
+	engine_begin_suspend(engine, index, false);
+	engine_set_held(engine, index, true);
+	engine->tasks[index].reason = "the energy limit of the window is used up";
+	engine_record_suspension(engine, index);
+	engine_record_task(engine, index);
+	engine->tasks[index].reason = NULL;
+}
+
+void engine_window_enforce(struct engine *engine)
+{
+	g_autoptr(GArray) ids = NULL;
+
+	if (!engine_window_is_set(engine) || !engine->window_exhausted || engine->ended)
+		return;
+	ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	running_list_settle(&engine->running);
+	for (uint32_t i = 0; i < engine->running.count; i++)
+		if (may_suspend(engine, engine->running.entries[i].task->id))
+			g_array_append_val(ids, engine->running.entries[i].task->id);
+	for (guint i = 0; i < ids->len; i++)
+		put_to_sleep(engine, g_array_index(ids, uint32_t, i));
+	if (ids->len > 0)
+		engine_flush(engine);
+	for (guint i = 0; i < ids->len && !engine->ended; i++)
+		engine_launch_suspend(engine, g_array_index(ids, uint32_t, i));
+}
+
+/* What was to come to nodes that are still being left does not. */
+static void take_back_claims(struct engine *engine)
+{
+	g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+	running_list_settle(&engine->running);
+	for (uint32_t i = 0; i < engine->running.count; i++)
+		if (engine->blocked[engine->running.entries[i].task->id] > 0)
+			g_array_append_val(ids, engine->running.entries[i].task->id);
+	for (guint i = 0; i < ids->len; i++)
+		engine_unclaim(engine, g_array_index(ids, uint32_t, i));
+	if (ids->len > 0)
+		engine_flush(engine);
+}
+
+static void exhaust(struct engine *engine, double time_s)
+{
+	backend_set_limit(engine->backend, 0);
+	engine->window_exhausted = true;
+	engine->window_exhausted_s = time_s;
+	engine_window_record(engine, time_s, "exhausted",
+			     json_pack("{s:f, s:f, s:f}", "limit_j", engine->window.limit_j, "spent_j",
+				       engine_window_spent_j(engine), "window_end_s",
+				       engine->window_end_s));
+	take_back_claims(engine);
+}
+
+/* Until when it is known what was drawn at a moment: an interval of the meters, and some for them to be away. */
+#define SETTLED_S 60
+
+/*
+ * Where hosts draw less than their baseline, nothing is owed to later (controller/run/energy_split.h).
+ */
+void engine_window_settle(struct engine *engine)
+{
+	const struct backend_ops *ops = engine->backend->ops;
+	double base_j = engine->window_base_j;
+
+	if (!engine_window_is_set(engine))
+		return;
+	if (ops->energy_at_j && now_s(engine) - engine->window_turned_s < SETTLED_S)
+		base_j = ops->energy_at_j(engine->backend, engine->window_turned_s);
+	base_j = fmin(base_j, backend_energy_j(engine->backend));
+	if (base_j == engine->window_base_j)
+		return;
+	engine->window_base_j = base_j;
+	if (!engine->window_exhausted)
+		backend_set_limit(engine->backend, base_j + engine->window.limit_j);
+}
+
+/* Room for what is lost when joules are summed up in another order. */
+#define ROUNDING 1e-9
+
+void engine_window_reach(struct engine *engine, double time_s)
+{
+	const double limit_j = engine->window.limit_j;
+
+	if (engine->window_exhausted)
+		return;
+	engine_window_settle(engine);
+	/* Of the window before, or of a limit that was raised meanwhile. */
+	if (time_s < engine->window_begin_s ||
+	    engine_window_spent_j(engine) < limit_j * (1 - ROUNDING))
+		backend_set_limit(engine->backend, engine->window_base_j + limit_j);
+	else
+		exhaust(engine, time_s);
+}
+
+/* How far the limit was exceeded, if it was. */
+static void note_overshoot(struct engine *engine)
+{
+	const double over_j = engine_window_spent_j(engine) - engine->window.limit_j;
+
+	engine->window_overshoot_j = fmax(engine->window_overshoot_j, over_j);
+}
+
+void engine_window_note_off(struct engine *engine, double frozen_s)
+{
+	if (!engine_window_is_set(engine) || !engine->window_exhausted)
+		return;
+	engine->window_reaction_s =
+		fmax(engine->window_reaction_s, frozen_s - engine->window_exhausted_s);
+	note_overshoot(engine);
+}
+
+/* Windows. */
+
+/* When the window ends that holds time_s; a rest of less than half a window belongs to the next one. */
+static double end_of(const struct engine *engine, double time_s)
+{
+	const struct engine_window *window = &engine->window;
+	const double past = (time_s + window->length_s / 2 - window->begin_s) / window->length_s;
+
+	return window->begin_s + ceil(past) * window->length_s;
+}
+
+/* What was spent of it up to now counts. */
+static void begin_window(struct engine *engine, double spent_j)
+{
+	engine->window_base_j = backend_energy_j(engine->backend) - spent_j;
+	engine->window_exhausted = spent_j >= engine->window.limit_j;
+	backend_set_limit(engine->backend, engine->window_exhausted
+						   ? 0
+						   : engine->window_base_j + engine->window.limit_j);
+	if (engine->window_exhausted)
+		exhaust(engine, now_s(engine));
+	else
+		wake_all(engine);
+}
+
+void engine_set_window(struct engine *engine, const struct engine_window *window)
+{
+	double past;
+
+	engine->window = *window;
+	engine->window_turned_s = NAN;
+	engine_window_forget(engine);
+	if (engine_window_is_set(engine)) {
+		past = floor((now_s(engine) - window->begin_s) / window->length_s);
+		engine->window_begin_s = window->begin_s + past * window->length_s;
+		engine->window_end_s = engine->window_begin_s + window->length_s;
+		begin_window(engine, window->spent_j);
+	} else {
+		engine->window_exhausted = false;
+		backend_set_limit(engine->backend, 0);
+		wake_all(engine);
+	}
+	engine->changed_places = true;
+	backend_wake(engine->backend);
+}
+
+void engine_shift_window(struct engine *engine, double begin_s)
+{
+	engine->window.begin_s = begin_s;
+}
+
+double engine_window_next_s(const struct engine *engine)
+{
+	return engine_window_is_set(engine) ? engine->window_end_s : INFINITY;
+}
+
+void engine_window_turn(struct engine *engine, double time_s)
+{
+	note_overshoot(engine);
+	engine_window_record(engine, time_s, "window",
+			     json_pack("{s:f, s:f, s:i}", "limit_j", engine->window.limit_j, "spent_j",
+				       engine_window_spent_j(engine), "refusals",
+				       (int)engine->window_refusals));
+	engine_window_forget(engine);
+	engine->window_begin_s = engine->window_turned_s = time_s;
+	engine->window_end_s = end_of(engine, time_s);
+	begin_window(engine, 0);
+	engine->changed_places = true;
+}
