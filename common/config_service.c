@@ -13,6 +13,10 @@
 #define RETENTION_DEFAULT_DAYS 30.0
 #define RETENTION_MAX_DAYS 36500.0
 #define GROUP_NAME_MAX 32
+#define WINDOW_DEFAULT_S 86400.0
+#define WINDOW_MIN_S 10.0
+#define WINDOW_MAX_S 31622400.0 /* a leap year */
+#define REFRESH_MAX_S 600.0
 
 struct config_service config_service_of(const struct config *config)
 {
@@ -25,6 +29,7 @@ struct config_service config_service_of(const struct config *config)
 		.user_tasks_max = USER_TASKS_DEFAULT,
 		.user_requests_per_s = USER_REQUESTS_DEFAULT_PER_S,
 		.retention_days = RETENTION_DEFAULT_DAYS,
+		.energy_window_s = WINDOW_DEFAULT_S,
 	};
 }
 
@@ -44,6 +49,22 @@ void config_service_fill_in(struct config *config, GHashTable *given)
 		service->user_requests_per_s = USER_REQUESTS_DEFAULT_PER_S;
 	if (!g_hash_table_contains(given, "service.retention_days"))
 		service->retention_days = RETENTION_DEFAULT_DAYS;
+	if (!g_hash_table_contains(given, "service.energy_window_s"))
+		service->energy_window_s = WINDOW_DEFAULT_S;
+}
+
+static char *check_limit(const struct config_service *service)
+{
+	if (!(service->energy_limit_j >= 0 && service->energy_limit_j <= 1e15))
+		return g_strdup_printf("service.energy_limit_j: %g is not a number of joules above 0",
+				       service->energy_limit_j);
+	if (!(service->energy_window_s >= WINDOW_MIN_S && service->energy_window_s <= WINDOW_MAX_S))
+		return g_strdup_printf("service.energy_window_s: %g is not from %g to %.0f",
+				       service->energy_window_s, WINDOW_MIN_S, WINDOW_MAX_S);
+	if (!(service->meter_refresh_s >= 0 && service->meter_refresh_s <= REFRESH_MAX_S))
+		return g_strdup_printf("service.meter_refresh_s: %g is not from 0 to %g",
+				       service->meter_refresh_s, REFRESH_MAX_S);
+	return NULL;
 }
 
 static bool good_group(const char *group)
@@ -83,5 +104,5 @@ char *config_service_check(const struct config *config)
 		return g_strdup("service.certificate, service.key: give both or none");
 	if (service->listen && g_str_has_prefix(service->listen, "https:") && !service->key)
 		return g_strdup("service.listen: https needs service.certificate and service.key");
-	return NULL;
+	return check_limit(service);
 }

@@ -131,6 +131,7 @@ bool remote_meter_add(struct remote_meter *meter, const struct remote_sample *sa
 		g_array_remove_range(meter->samples, 0, SAMPLES_KEPT);
 	if (last && shifted.gap)
 		meter->gap_s += (double)(shifted.t_ns - last->t_ns) * 1e-9;
+	meter->max_mw = MAX(meter->max_mw, shifted.mw);
 	g_array_append_val(meter->samples, shifted);
 	fix_start(meter);
 	return true;

@@ -16,6 +16,9 @@ char *run_reload_fixed(const struct config *config)
 	service.policy = (char *)"-";
 	service.mapping_interval_s = 1;
 	service.retention_days = 1;
+	service.energy_limit_j = 1;
+	service.energy_window_s = 1;
+	service.meter_refresh_s = 1;
 	rest.service = &service;
 	return config_to_text(&rest);
 }
@@ -29,6 +32,9 @@ static struct config_service mix(const struct config *to, const struct config *f
 	service.policy = wanted.policy;
 	service.mapping_interval_s = wanted.mapping_interval_s;
 	service.retention_days = wanted.retention_days;
+	service.energy_limit_j = wanted.energy_limit_j;
+	service.energy_window_s = wanted.energy_window_s;
+	service.meter_refresh_s = wanted.meter_refresh_s;
 	return service;
 }
 
@@ -80,8 +86,9 @@ static bool check(const char *path, const char *fixed, const struct config *conf
 		return true;
 	difference = first_difference(fixed, now);
 	g_set_error(error, RUN_RELOAD_ERROR, RUN_RELOAD_ERROR_RESTART,
-		    "%s: %s when it was started: only service.policy, service.mapping_interval_s "
-		    "and service.retention_days change without a restart",
+		    "%s: %s when it was started: only service.policy, service.mapping_interval_s, "
+		    "service.retention_days, service.energy_limit_j, service.energy_window_s and "
+		    "service.meter_refresh_s change without a restart",
 		    path, difference);
 	return false;
 }

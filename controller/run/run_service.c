@@ -9,6 +9,7 @@
 #include "controller/backend/remote.h"
 #include "controller/run/run_adopt.h"
 #include "controller/run/run_meta.h"
+#include "controller/run/run_meters.h"
 #include "controller/run/run_record.h"
 #include "controller/run/run_reload.h"
 #include "controller/run/run_service_private.h"
@@ -39,6 +40,8 @@
 #define KEEP_S 60
 #define PRUNE_S 3600
 
+#define SECONDS_PER_DAY 86400.0
+
 G_DEFINE_QUARK(virtbed-run-service, run_service_error)
 
 /* Which configurations can be served. */
@@ -54,6 +57,29 @@ static bool refuse_config(GError **error, const char *format, ...)
 		va_end(arguments);
 	}
 	return false;
+}
+
+/* A limit that nothing is held against would be none. What simulated hosts draw is known. */
+static bool check_limit(const struct config *config, GError **error)
+{
+	const struct config_service service = config_service_of(config);
+	struct config one = *config;
+
+	one.clusters_count = 1;
+	for (uint32_t i = 0; i < config->clusters_count; i++) {
+		g_autofree char *missing = NULL;
+
+		one.clusters = &config->clusters[i];
+		missing = one.clusters->simulated ? NULL : run_meters_missing(&one);
+		if (missing)
+			return refuse_config(error, "service.energy_limit_j: %s: what is used is not known",
+					     missing);
+	}
+	return service.energy_window_s <= service.retention_days * SECONDS_PER_DAY ||
+	       refuse_config(error,
+			     "service.energy_window_s: %.0f is longer than service.retention_days "
+			     "keeps what was used: %.0f s",
+			     service.energy_window_s, service.retention_days * SECONDS_PER_DAY);
 }
 
 bool run_service_check(const struct config *config, GError **error)
@@ -77,6 +103,8 @@ bool run_service_check(const struct config *config, GError **error)
 		return refuse_config(error, "service.policy: %s", reason->message);
 	if (policy_parse(service.policy, &policy, message, sizeof(message)) < 0)
 		return refuse_config(error, "service.policy: %s", message);
+	if (service.energy_limit_j > 0 && !check_limit(config, error))
+		return false;
 	return !policy_reads_budget(&policy) ||
 	       refuse_config(error,
 			     "service.policy: '%s' goes by what is left of an energy budget, and "
@@ -372,15 +400,22 @@ static bool take_again(struct run_service *service, char **ret_text, GError **er
 	struct run_session *session = service->session;
 	g_autofree char *path = g_build_filename(session->dir, "config.yaml", NULL);
 	g_autoptr(config_t) config = config_load(path, error);
+	g_autofree char *limit = NULL;
 
 	if (!config || !take_policy(service, config, error))
 		return false;
 	run_reload_take(session->config, config);
 	service->config = config_service_of(session->config);
 	show_service(service);
-	*ret_text = g_strdup_printf("policy %s, mapping interval %g s, records kept for %g days",
+	if (!run_service_limit_begin(service, error))
+		return false;
+	if (service->config.energy_limit_j > 0)
+		limit = g_strdup_printf("%.0f J in %.0f s", service->config.energy_limit_j,
+					service->config.energy_window_s);
+	*ret_text = g_strdup_printf("policy %s, mapping interval %g s, records kept for %g days, %s%s",
 				    service->config.policy, service->config.mapping_interval_s,
-				    service->config.retention_days);
+				    service->config.retention_days, limit ? "at most " : "any energy",
+				    limit ?: "");
 	return true;
 }
 
@@ -417,7 +452,8 @@ static gboolean on_tick(gpointer data)
 	if (service->ticks % PRUNE_S == 1)
 		run_service_drop_scripts(service);
 	run_service_when_safe(service, synced, service);
-	if ((service->ticks % KEEP_S == 0 && !run_service_account_keep(service, &error)) ||
+	if (!run_service_limit_tick(service, &error) ||
+	    (service->ticks % KEEP_S == 0 && !run_service_account_keep(service, &error)) ||
 	    (service->ticks % PRUNE_S == 0 && !run_service_prune(service, &error)))
 		run_session_store_failed(service->session, error);
 	return G_SOURCE_CONTINUE;
@@ -443,7 +479,7 @@ static bool serve(struct run_service *service, GError **error)
 	session->engine = service->engine;
 	session->service = service;
 	session->tasks_count = service->submissions->len;
-	if (!run_service_energy_begin(service, error)) {
+	if (!run_service_energy_begin(service, error) || !run_service_limit_begin(service, error)) {
 		session->service = NULL;
 		session->engine = NULL;
 		return false;
@@ -523,6 +559,8 @@ bool run_service(struct run_session *session, GError **error)
 	struct run_service service = {
 		.session = session,
 		.config = config_service_of(session->config),
+		.kept_begin_s = (double)NAN,
+		.kept_spent_j = (double)NAN,
 		.submissions = g_ptr_array_new_with_free_func(
 			(GDestroyNotify)store_submission_free),
 		.keys = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/task_script.h"
+#include "controller/engine/engine.h"
 #include "controller/run/run_session.h"
 #include "controller/store/store_service.h"
 #include "controller/store/store_sync.h"
@@ -110,3 +111,18 @@ bool run_service_ask(struct run_service *service, enum run_service_wish wish, ui
  */
 bool run_service_drain(struct run_service *service, bool drain, uint32_t cluster, uint32_t node,
 		       const char *reason, const char *user, GError **error);
+
+/* A service's limit of energy, of the window under way. */
+struct run_service_limit {
+	struct engine_window_state window; /* limit_j NAN: there is none */
+	char *end_utc;         /* when the window ends; the caller frees */
+	/*
+	 * By how much the limit can be exceeded at most: power_w x (sampling_s + refresh_s + reaction_s). The
+	 * power is the most that all hosts were seen to draw above idle, each by itself; the reaction the longest
+	 * that was measured from the limit until a task stood still (0: none yet). Since the controller began.
+	 */
+	double power_w, sampling_s, refresh_s;
+	double bound_j;
+	uint32_t meters, silent; /* what silent ones count meanwhile is taken to be what they said last */
+};
+struct run_service_limit run_service_limit(const struct run_service *service);

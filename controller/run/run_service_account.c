@@ -25,6 +25,7 @@ struct account {
 	int64_t at_ns;   /* the boot-clock reading then; of boot_id */
 	char *boot_id;
 	json_t *seqs;    /* by cluster: the last sample read */
+	double window_begin_s, window_spent_j; /* of the limit's window; NAN: there was none */
 };
 
 static double now_s(const struct run_service *service)
@@ -35,6 +36,9 @@ static double now_s(const struct run_service *service)
 bool run_service_account_keep(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
+	const struct engine_window_state window =
+		service->engine ? engine_window(service->engine)
+				: (struct engine_window_state){.limit_j = (double)NAN};
 	json_t *seqs = json_array();
 	g_autoptr(json_t) account = NULL;
 	g_autofree char *text = NULL;
@@ -45,6 +49,9 @@ bool run_service_account_keep(struct run_service *service, GError **error)
 	account = json_pack("{s:f, s:I, s:s, s:o}", "time_s", now_s(service), "at_ns",
 			    (json_int_t)clock_now_ns(), "boot_id", service->row.boot_id,
 			    "samples_seq", seqs);
+	if (!isnan(window.limit_j))
+		json_object_update_new(account, json_pack("{s:f, s:f}", "window_begin_s", window.begin_s,
+							  "window_spent_j", window.spent_j));
 	text = json_text(account);
 	service->row.energy_j = run_service_energy_j(service);
 	return store_set_meta(session->store, ACCOUNT_KEY, text, error) &&
@@ -67,7 +74,15 @@ static void read_account(struct store *store, struct account *ret_account)
 		.at_ns = json_integer_value(json_object_get(json, "at_ns")),
 		.boot_id = g_strdup(json_string_value(json_object_get(json, "boot_id"))),
 		.seqs = json_incref(json_object_get(json, "samples_seq")),
+		.window_begin_s = (double)NAN,
+		.window_spent_j = (double)NAN,
 	};
+	if (json_object_get(json, "window_begin_s")) {
+		ret_account->window_begin_s =
+			json_number_value(json_object_get(json, "window_begin_s"));
+		ret_account->window_spent_j =
+			json_number_value(json_object_get(json, "window_spent_j"));
+	}
 }
 
 /* Seconds since the service began, by UTC; wall clocks can be set back, time cannot. */
@@ -158,6 +173,8 @@ bool run_service_account_resume(struct run_service *service, GError **error)
 		service->row.boot_id = g_strdup(boot_id);
 	}
 	session->t0_ns = service->row.t0_ns;
+	service->kept_begin_s = account.window_begin_s;
+	service->kept_spent_j = account.window_spent_j;
 	resume_meters(service, &account,
 		      same_boot && session->go_on && account.at_ns ? account.at_ns : now_ns);
 	account_clear(&account);

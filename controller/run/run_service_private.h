@@ -9,7 +9,8 @@
 /*
  * The inside of a service, for its files: run_service.c (its life), run_service_restore.c (going on from
  * what is on record), run_service_tasks.c (what people ask for), run_service_account.c (its time and
- * baseline, and what is kept for how long) and run_service_energy.c (whose energy the meters counted).
+ * baseline, and what is kept for how long), run_service_energy.c (whose energy the meters counted) and
+ * run_service_limit.c (how much of it may be used).
  */
 struct run_service {
 	struct run_session *session;
@@ -28,6 +29,10 @@ struct run_service {
 	GHashTable *meters;         /* host -> struct store_account_meter: where its account stands */
 	double served_s;            /* what ended before was while nobody served; -INFINITY: no such time */
 	int64_t dynamic_uj;         /* all but idle, while somebody served, as far as it was told */
+	double window_begin_s;      /* when a window of the limit begins, time of the run */
+	bool window_counted;        /* all meters have told what was spent of it */
+	/* What was on record of a window when the service began, or went on: NAN: nothing. */
+	double kept_begin_s, kept_spent_j;
 	guint tick;                 /* source, once a second */
 	uint32_t ticks;
 	uint32_t scripts_dropped;   /* of tasks below all scripts are gone that nobody needs any more */
@@ -80,6 +85,15 @@ char *run_service_unknown_idle(const struct run_service *service);
  * there is since. When service is the session's.
  */
 bool run_service_energy_begin(struct run_service *service, GError **error);
+
+/*
+ * run_service_limit.c: gives the engine the limit per window of the configuration, or that there is none, with what
+ * was spent of the window under way. After run_service_energy_begin(). False with `error`: the store.
+ */
+bool run_service_limit_begin(struct run_service *service, GError **error);
+
+/* Once a second: what was spent, again, when all meters have answered; and a clock that was set. */
+bool run_service_limit_tick(struct run_service *service, GError **error);
 
 /* For remote_run.usage; `data` is the session. */
 void run_service_energy_take(uint32_t cluster, const char *stream, const GPtrArray *intervals,

@@ -209,11 +209,12 @@ static char *service_file(const char *dir, const char *policy)
 		"  - {name: c1, nodes: 1, cores: 1, memory_mib: 128, hosts: [{name: h1, uri: 'test:///default', "
 		"meter: {kind: ipmi, address: 127.0.0.1, password_file: /dev/null}}]}\n"
 		"types: [{name: IS.S.1, benchmark: is, class: S, cores: 1, memory_mib: 96, share: 1}]\n"
-		"service: {policy: %s}\n"
+		"service: {policy: %s%s}\n"
 		"workload: {arrival_mean_s: 1, duration_s: 8, seed: 1, utility_max: [1, 2, 3, 4]}\n"
 		"experiment: {policies: [easy], limits: [1], budget_j: 420, mapping_interval_s: 1, "
 		"duration_s: 12, baseline_s: 1, profile_repeats: 2, task_deadline_s: 60}\n",
-		policy);
+		policy, g_str_equal(policy, "fcfs") ? ", energy_limit_j: 500, energy_window_s: 60, "
+							 "meter_refresh_s: 2" : "");
 	char *path = g_build_filename(dir, policy, NULL);
 
 	g_assert_true(g_file_set_contents(path, text, -1, NULL));
@@ -239,6 +240,9 @@ static void what_cannot_be_saved_is_not_taken(void)
 	g_clear_error(&error);
 	g_assert_true(run_reload(after, fixed, running, saved, &error));
 	g_assert_cmpstr(running->service->policy, ==, "fcfs");
+	g_assert_cmpfloat(running->service->energy_limit_j, ==, 500);
+	g_assert_cmpfloat(running->service->energy_window_s, ==, 60);
+	g_assert_cmpfloat(running->service->meter_refresh_s, ==, 2);
 	g_assert_true(g_remove(before) == 0 && g_remove(after) == 0 && g_remove(saved) == 0);
 	g_assert_true(g_rmdir(dir) == 0);
 }

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The limit of energy per window (controller/engine/window.c) of a service: windows begin at multiples of their
+ * length in UTC, a day's at midnight. What was spent in the window under way is on record (store_account.h); what
+ * hosts drew since then, their counters tell. The engine counts by monotonic time: when the clock is set, the window
+ * under way keeps its end, and the next one is in step again.
+ */
+#include <math.h>
+
+#include "common/clock.h"
+#include "controller/run/run_service_private.h"
+
+/* Clocks that are steered differ by less, and are followed when they have gone that far. */
+#define CLOCK_SET_S 1.0
+
+static double now_s(const struct run_service *service)
+{
+	return clock_elapsed_s(service->session->t0_ns, clock_now_ns());
+}
+
+/* UTC in seconds, at the run's time 0. */
+static double epoch_s(const struct run_service *service)
+{
+	return (double)g_get_real_time() * 1e-6 - now_s(service);
+}
+
+/* When, time of the run, UTC is a multiple of the window. */
+static double in_step_s(const struct run_service *service)
+{
+	return -fmod(epoch_s(service), service->config.energy_window_s);
+}
+
+/* What was spent. */
+
+/* What a meter counted above idle since the account of its host was kept last, joules. */
+static double since_account_j(const struct run_service *service, const struct remote_meter *meter)
+{
+	const struct store_account_meter *account =
+		g_hash_table_lookup(service->meters, meter->host);
+	const int64_t now_ns = clock_now_ns();
+	int64_t from_ns = meter->start_ns;
+	double counted_j;
+
+	if (account)
+		from_ns = MAX(from_ns,
+			      service->session->t0_ns + (int64_t)(account->at_s * 1e9));
+	counted_j = (remote_meter_counter_uj(meter, now_ns) - remote_meter_counter_uj(meter, from_ns)) *
+		    1e-6;
+	return fmax(0, counted_j - meter->idle_w * clock_elapsed_s(from_ns, now_ns));
+}
+
+/*
+ * Since begin_s, time of the run. The account lacks what local schedulers had not told yet when the service
+ * was stopped, which was noted then.
+ */
+static bool add_spent(struct run_service *service, double begin_s, double *ret_j, GError **error)
+{
+	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
+	int64_t uj;
+
+	if (!store_account_dynamic_since(service->session->store, service->row.run, begin_s, &uj,
+					 error))
+		return false;
+	*ret_j = (double)uj * 1e-6;
+	for (guint i = 0; i < meters->len; i++)
+		*ret_j += since_account_j(service, g_ptr_array_index(meters, i));
+	if (service->kept_begin_s > begin_s - CLOCK_SET_S)
+		*ret_j = fmax(*ret_j, service->kept_spent_j);
+	return true;
+}
+
+/* Whether all meters have samples by which what was drawn since a restart is known. */
+static bool have_answered(const struct run_service *service)
+{
+	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
+
+	for (guint i = 0; i < meters->len; i++)
+		if (!remote_meter_last(g_ptr_array_index(meters, i)))
+			return false;
+	return true;
+}
+
+bool run_service_limit_begin(struct run_service *service, GError **error)
+{
+	struct engine_window window = {
+		.limit_j = service->config.energy_limit_j,
+		.length_s = service->config.energy_window_s,
+		.begin_s = in_step_s(service),
+	};
+	const double past = floor((now_s(service) - window.begin_s) / window.length_s);
+
+	if (window.limit_j > 0 && !add_spent(service, window.begin_s + past * window.length_s,
+					     &window.spent_j, error))
+		return false;
+	service->window_begin_s = window.begin_s;
+	service->window_counted = have_answered(service);
+	engine_set_window(service->engine, &window);
+	return true;
+}
+
+/* When the clock was set. */
+static void follow_clock(struct run_service *service)
+{
+	const double length_s = service->config.energy_window_s;
+	const double begin_s = in_step_s(service);
+	const double off_s = remainder(begin_s - service->window_begin_s, length_s);
+	g_autofree char *text = NULL;
+
+	if (fabs(off_s) < CLOCK_SET_S)
+		return;
+	text = g_strdup_printf("the clock was set: windows of energy begin %.0f s %s, from the next one on",
+			       fabs(off_s), off_s > 0 ? "later" : "earlier");
+	service->window_begin_s = begin_s;
+	engine_shift_window(service->engine, begin_s);
+	run_session_note(service->session, (double)NAN, "clock", text);
+}
+
+bool run_service_limit_tick(struct run_service *service, GError **error)
+{
+	if (!(service->config.energy_limit_j > 0))
+		return true;
+	if (!service->window_counted && have_answered(service))
+		return run_service_limit_begin(service, error);
+	follow_clock(service);
+	return true;
+}
+
+/* For those who watch. */
+
+static char *utc_of(const struct run_service *service, double time_s)
+{
+	g_autoptr(GDateTime) then =
+		g_date_time_new_from_unix_utc((gint64)llround(epoch_s(service) + time_s));
+
+	return then ? g_date_time_format(then, "%Y-%m-%dT%H:%M:%SZ") : NULL;
+}
+
+struct run_service_limit run_service_limit(const struct run_service *service)
+{
+	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
+	const int64_t now_ns = clock_now_ns();
+	struct run_service_limit limit = {.window = {.limit_j = (double)NAN}};
+
+	if (!service->engine || !(service->config.energy_limit_j > 0))
+		return limit;
+	limit.window = engine_window(service->engine);
+	limit.end_utc = utc_of(service, limit.window.end_s);
+	limit.refresh_s = service->config.meter_refresh_s;
+	for (guint i = 0; i < meters->len; i++) {
+		const struct remote_meter *meter = g_ptr_array_index(meters, i);
+
+		limit.meters++;
+		limit.silent += !remote_meter_fresh(meter, now_ns);
+		limit.power_w += fmax(0, (double)meter->max_mw * 1e-3 - meter->idle_w);
+		limit.sampling_s = fmax(limit.sampling_s, meter->interval_s);
+	}
+	limit.bound_j = limit.power_w *
+			(limit.sampling_s + limit.refresh_s + limit.window.reaction_s);
+	return limit;
+}
