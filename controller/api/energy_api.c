@@ -5,6 +5,7 @@
 
 #include "controller/api/service_api.h"
 #include "controller/api/status_api_private.h"
+#include "controller/api/window_api.h"
 #include "controller/store/store_account.h"
 
 /* The sums by one key, and what they are asked of. */
@@ -108,10 +109,11 @@ static json_t *hosts_json(const struct reading *reading)
 static void answer(struct http_request *request, const struct reading *reading)
 {
 	http_request_reply(request, 200,
-			   json_pack("{s:I, s:f, s:s, s:o, s:o}", "run",
+			   json_pack("{s:I, s:f, s:s, s:o, s:o, s:o}", "run",
 				     (json_int_t)reading->session->run, "now_s",
 				     api_now_s(reading->session), "by", reading->by, "sums",
-				     sums_json(reading), "hosts", hosts_json(reading)));
+				     sums_json(reading), "hosts", hosts_json(reading), "window",
+				     window_api_json(reading->session)));
 }
 
 void energy_api_get(struct http_request *request, const char *const *arguments, json_t *body,

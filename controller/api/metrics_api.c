@@ -9,6 +9,7 @@
 #include "controller/api/metrics_text.h"
 #include "controller/api/status_api_private.h"
 #include "controller/engine/engine.h"
+#include "controller/run/run_service.h"
 #include "controller/run/run_usage.h"
 
 #define MIB 1048576.0
@@ -83,6 +84,35 @@ static void add_decisions(GString *text, const struct run_session *session)
 		counts->mapping_s);
 	add_one(text, "virtbed_mapping_longest_seconds", "gauge", "The longest of them.",
 		counts->mapping_longest_s);
+}
+
+/* A service's limit of energy, of the window under way. */
+static void add_window(GString *text, const struct run_session *session)
+{
+	struct run_service_limit limit;
+
+	if (!session->service)
+		return;
+	limit = run_service_limit(session->service);
+	g_free(limit.end_utc);
+	if (isnan(limit.window.limit_j))
+		return;
+	add_one(text, "virtbed_window_limit_joules", "gauge",
+		"Energy above idle that may be used in every window.", limit.window.limit_j);
+	add_one(text, "virtbed_window_used_joules", "gauge", "Energy used in the window under way.",
+		limit.window.spent_j);
+	add_one(text, "virtbed_window_committed_joules", "gauge",
+		"Energy that running tasks are still to use, by their estimates.",
+		limit.window.committed_j);
+	add_one(text, "virtbed_window_forecast_joules", "gauge",
+		"Energy used when the window ends, if what runs goes on as estimated.",
+		limit.window.forecast_j);
+	add_one(text, "virtbed_window_left_seconds", "gauge", "Time until the next window.",
+		limit.window.end_s - api_now_s(session));
+	add_one(text, "virtbed_window_exhausted", "gauge",
+		"Whether the limit is used up and what ran is suspended.", limit.window.exhausted);
+	add_one(text, "virtbed_window_refused_tasks", "gauge",
+		"Tasks that were refused in the window for want of energy.", limit.window.refusals);
 }
 
 static void add_fleet(GString *text, const struct run_session *session)
@@ -203,6 +233,7 @@ void metrics_api_get(struct http_request *request, const char *const *arguments,
 	add_run(text, session);
 	add_tasks(text, session);
 	add_decisions(text, session);
+	add_window(text, session);
 	add_fleet(text, session);
 	add_meters(text, session);
 	add_process(text, session);

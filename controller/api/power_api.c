@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "controller/api/status_api_private.h"
+#include "controller/api/window_api.h"
 #include "controller/engine/engine.h"
 
 /* Points of the curve of energy. */
@@ -130,12 +131,13 @@ void power_api_power(struct http_request *request, const char *const *arguments,
 	progress = api_progress(session);
 	http_request_reply(
 		request, 200,
-		json_pack("{s:I, s:f, s:o, s:o, s:o, s:o}", "run", (json_int_t)session->run, "now_s",
+		json_pack("{s:I, s:f, s:o, s:o, s:o, s:o, s:o}", "run", (json_int_t)session->run, "now_s",
 			  api_now_s(session), "hosts", hosts_json(session, after_s), "energy_j",
 			  session->run ? api_number(progress->energy_j) : json_null(), "limit_j",
 			  session->run && progress->limit_j > 0 ? api_number(progress->limit_j)
 								: json_null(),
-			  "energy", energy_json(session, progress->energy_j)));
+			  "window", window_api_json(session), "energy",
+			  energy_json(session, progress->energy_j)));
 }
 
 /* What a task earned, and when. */

@@ -8,6 +8,8 @@
 #include "controller/cli/commands.h"
 #include "controller/cli/energy_account.h"
 #include "controller/cli/energy_sums.h"
+#include "controller/cli/energy_window.h"
+#include "controller/cli/fields.h"
 #include "controller/cli/task_list.h"
 
 /*
@@ -43,6 +45,8 @@ static int show_account(struct client *client, json_t *document)
 {
 	g_autofree char *verdict = NULL;
 	g_autofree char *notes = energy_account_notes(document);
+	g_autofree char *window = energy_window_text(json_object_get(document, "window"),
+						     field_number(document, "now_s"));
 	const bool equal = energy_account_check(document, &verdict);
 	g_autoptr(table_t) table = NULL;
 
@@ -53,7 +57,7 @@ static int show_account(struct client *client, json_t *document)
 	} else {
 		table = energy_account_table(document);
 		table_print(table, 0, stdout);
-		printf("%s%s\n", notes ?: "", verdict);
+		printf("%s%s\n%s", notes ?: "", verdict, window ?: "");
 	}
 	return equal ? COMMAND_DONE
 		     : command_fail(COMMAND_FAILED, client->name, "the account does not add up: %s", verdict);

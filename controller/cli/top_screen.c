@@ -7,6 +7,7 @@
 
 #include "common/duration.h"
 #include "common/json.h"
+#include "controller/cli/energy_window.h"
 #include "controller/cli/fields.h"
 #include "controller/cli/tables.h"
 
@@ -39,6 +40,8 @@ static void append_head(GString *text, const struct top_screen *screen)
 	g_autofree char *phase = field_line(status, "phase");
 	g_autofree char *policy = field_line(status, "policy");
 	g_autofree char *up = duration_text(field_number(status, "time_s"));
+	g_autofree char *window = energy_window_line(json_object_get(screen->power, "window"),
+						     field_number(screen->power, "now_s"));
 
 	g_string_append_printf(text, "virtbed: %s, policy %s, for %s", phase, policy, up);
 	append_number(text, "; ", watts(screen->power), " W");
@@ -53,6 +56,8 @@ static void append_head(GString *text, const struct top_screen *screen)
 			       field_integer(status, "running"), field_integer(status, "waiting"),
 			       field_integer(status, "suspended"),
 			       field_integer(status, "completed"));
+	if (window)
+		g_string_append_printf(text, "%s\n", window);
 }
 
 static void append_table(GString *text, struct table *table)

@@ -152,6 +152,14 @@ function showNotes(answer) {
 /* "modelled " where watts come from a model. */
 const modelled = () => (known.clusters.some((cluster) => cluster.modelled_watts) ? 'modelled ' : '');
 
+/* A service's limit: what is used of it, and whether it lasts. */
+function windowTile(window, now) {
+  const rest = `for another ${duration(window.end_s - now)}`;
+  const state = window.exhausted ? `used up ${rest}` : `forecast ${inUnit(window.forecast_j, 'J')}, ${rest}`;
+  return ['Energy limit', inUnit(window.spent_j, 'J'), `of ${inUnit(window.limit_j, 'J')}, ${state}`,
+          window.spent_j / window.limit_j];
+}
+
 function showTiles(status, power) {
   const runs = status.phase === 'run';
   const watts = power.hosts.map((host) => host.watts).filter(isKnown);
@@ -163,6 +171,7 @@ function showTiles(status, power) {
     ['Utility', runs && isKnown(status.utility) ? digits(status.utility, 2) : '–', ''],
     ['Energy above idle', inUnit(power.energy_j, 'J'), limit ? `of ${inUnit(limit, 'J')}` : '',
      limit && isKnown(power.energy_j) ? power.energy_j / limit : null],
+    ...(power.window ? [windowTile(power.window, power.now_s)] : []),
     ['Power', watts.length ? inUnit(watts.reduce((a, b) => a + b, 0), 'W') : '–',
      watts.length ? `${modelled()}watts of ${watts.length} host${watts.length > 1 ? 's' : ''}` : ''],
   ];
