@@ -486,21 +486,22 @@ def lying_bmc(times, watts):
             for pid in writer:
                 os.kill(pid, signal.SIGSTOP)
             result.injected += 1
-            for i in range(20):
+            for i in range(14):
                 file.with_suffix(".lie").write_text(watts[i % len(watts)])
                 file.with_suffix(".lie").rename(file)
-                time.sleep(0.5)
+                time.sleep(0.7)  # not in step with the sampling once a second
             since = time.monotonic()
             for pid in writer:
                 os.kill(pid, signal.SIGCONT)
             bed.wait_state(number, "completed", "failed", "killed")
             result.recovered(since)
+            bed.wait_metered()
         result.count(bed)
     return result
 
 
 def bmc_hangs(times):
-    """Tasks; the time without samples is a gap, flagged, whose energy is an estimate."""
+    """Tasks; the time without samples is a gap, flagged, whose energy is an estimate and no task's."""
     result = Result()
     with Bed(real=True, long=20) as bed:
         for _ in range(times):
@@ -512,6 +513,7 @@ def bmc_hangs(times):
             since = time.monotonic()
             bed.wait_state(number, "completed", "failed", "killed")
             result.recovered(since)
+            bed.wait_metered()
         result.count(bed)
     return result
 
