@@ -97,7 +97,7 @@ static json_t *owner_json(const struct run_session *session, const struct engine
 static json_t *task_json(const struct run_session *session, uint32_t index)
 {
 	const struct engine_task *task = engine_task(session->engine, index);
-	const bool ended = task->state >= ENGINE_TASK_COMPLETED;
+	const bool ended = engine_task_over(task);
 	json_t *object = json_pack(
 		"{s:i, s:s, s:s, s:i, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:n, s:n, s:n}",
 		"task", (int)index, "type", type_name(session, task), "state",

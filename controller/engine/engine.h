@@ -524,6 +524,15 @@ const struct engine_result *engine_counts(const struct engine *engine);
 /* Why the run was aborted, or NULL. Valid until engine_free(). */
 const char *engine_reason(const struct engine *engine);
 
+/*
+ * Whether a task has ended for good: nothing of it is needed any more. Of one that is quarantined nobody knows;
+ * a release starts it anew.
+ */
+static inline bool engine_task_over(const struct engine_task *task)
+{
+	return task->state >= ENGINE_TASK_COMPLETED && task->state != ENGINE_TASK_QUARANTINED;
+}
+
 /* The task at an index of the workload. */
 const struct engine_task *engine_task(const struct engine *engine, uint32_t task);
 

@@ -117,7 +117,7 @@ bool run_service_check(const struct config *config, GError **error)
 /* Counts one task that has ended, or says that it has not. */
 static bool settle_one(struct run_service *service, const struct engine_task *task)
 {
-	if (task->state < ENGINE_TASK_COMPLETED || task->state == ENGINE_TASK_QUARANTINED)
+	if (!engine_task_over(task))
 		return false;
 	service->settled_completed += task->state == ENGINE_TASK_COMPLETED;
 	service->settled_utility += task->utility;

@@ -75,7 +75,7 @@ static bool is_script(const struct config *config, const char *type)
 static bool has_ended(const struct run_service *service, const struct store_submission *request)
 {
 	for (uint32_t i = 0; i < request->count; i++)
-		if (engine_task(service->engine, request->first + i)->state < ENGINE_TASK_COMPLETED)
+		if (!engine_task_over(engine_task(service->engine, request->first + i)))
 			return false;
 	return true;
 }

@@ -306,8 +306,7 @@ static uint32_t count_open(const struct run_service *service, int64_t uid)
 	for (uint32_t i = service->settled; i < service->submissions->len; i++) {
 		const struct store_submission *one = g_ptr_array_index(service->submissions, i);
 
-		open += one->uid == uid &&
-			engine_task(service->engine, i)->state < ENGINE_TASK_COMPLETED;
+		open += one->uid == uid && !engine_task_over(engine_task(service->engine, i));
 	}
 	return open;
 }

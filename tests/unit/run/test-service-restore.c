@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a service makes of rows that are damaged: it goes on with the others, and no user's file goes. */
+#include <glib/gstdio.h>
+#include <math.h>
+
+#include "controller/backend/sim.h"
+#include "controller/run/run_progress.h"
+#include "controller/run/run_service_private.h"
+#include "controller/run/run_service_scripts.h"
+#include "controller/store/store_private.h"
+
+#define ROOM 20
+
+/* A service that is about to go on, as far as its record matters. */
+struct bed {
+	struct config_cluster cluster;
+	struct config_type type;
+	struct config config;
+	struct run_session session;
+	struct sched_system *system;
+	struct run_service service;
+};
+
+static void put(struct bed *bed, uint32_t task, uint32_t first, uint32_t count)
+{
+	const struct store_submission row = {
+		.run = bed->service.row.run,
+		.task = task,
+		.type = (char *)"short",
+		.uid = 1000,
+		.submitted_utc = (char *)"2026-01-01T00:00:00.000Z",
+		.first = first,
+		.count = count,
+		.utility_max = 1,
+		.constant_s = (double)NAN,
+		.zero_s = (double)NAN,
+		.deadline_s = (double)NAN,
+	};
+	g_autoptr(GError) error = NULL;
+
+	store_put_submission(bed->session.store, &row, &error);
+	g_assert_no_error(error);
+}
+
+static void change(struct bed *bed, const char *sql)
+{
+	char *message = NULL;
+
+	sqlite3_exec(bed->session.store->db, sql, NULL, NULL, &message);
+	g_assert_null(message);
+}
+
+/* Beside what was submitted: what became of it. `task` as SQL has it. */
+static void put_task(struct bed *bed, const char *task, const char *state)
+{
+	g_autofree char *sql = g_strdup_printf(
+		"INSERT INTO task (run, task, state, arrival_s, pstate, reservation, attempts)"
+		" SELECT run, %s, '%s', 0, 0, 0, 0 FROM run", task, state);
+
+	change(bed, sql);
+}
+
+/* One cluster of two nodes, and one type, which is a script. */
+static struct sched_system *make_system(void)
+{
+	static const struct sched_cluster clusters[] = {
+		{ .name = "c", .nodes = 2, .cores = 1, .pstates = 1 } };
+	struct sched_system *system = sched_system_new(clusters, 1, 1);
+
+	system->row_names[0] = "short";
+	system->etc_s[0] = 10;
+	system->eec_j[0] = 10;
+	system->nodes[0] = 1;
+	g_assert_cmpint(sched_system_finish(system, NULL), ==, SCHED_SYSTEM_OK);
+	return system;
+}
+
+static void set_up(struct bed *bed, const void *data)
+{
+	struct store_run run = { .policy = (char *)"easy", .limit = 1, .repeat = 1, .host_load = (double)NAN };
+	struct run_service *service = &bed->service;
+	g_autofree char *scripts = NULL;
+	char message[256];
+	g_autoptr(GError) error = NULL;
+
+	bed->type = (struct config_type){ .name = "short", .benchmark = "script", .cores = 1 };
+	bed->config = (struct config){ .types = &bed->type, .types_count = 1 };
+	g_assert_true(config_type_is_script(&bed->type));
+	bed->session.config = &bed->config;
+	bed->session.dir = g_dir_make_tmp("virtbed-restore-XXXXXX", NULL);
+	scripts = g_build_filename(bed->session.dir, "scripts", NULL);
+	g_assert_cmpint(g_mkdir(scripts, 0700), ==, 0);
+	bed->session.store = store_open(bed->session.dir, true, &error);
+	g_assert_no_error(error);
+	g_assert_true(store_add_run(bed->session.store, &run, &error));
+	bed->session.progress = run_progress_new();
+	bed->system = make_system();
+	service->session = &bed->session;
+	service->row.run = run.run;
+	service->row.started_utc = (char *)"2026-01-01T00:00:00.000Z";
+	service->workload = workload_open_new(ROOM);
+	service->submissions =
+		g_ptr_array_new_with_free_func((GDestroyNotify)store_submission_free);
+	service->keys = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	service->bad = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	service->backend = backend_sim_new(bed->system, ROOM);
+	service->setup = (struct engine_setup){
+		.system = bed->system,
+		.workload = service->workload,
+		.open = service->workload,
+		.mapping_interval_s = 1,
+		.duration_s = (double)INFINITY,
+	};
+	g_assert_cmpint(policy_parse("easy", &service->setup.policy, message, sizeof(message)), ==, 0);
+}
+
+static void tear_down(struct bed *bed, const void *data)
+{
+	struct run_service *service = &bed->service;
+	g_autofree char *command = g_strdup_printf("rm -r '%s'", bed->session.dir);
+
+	engine_free(service->engine);
+	backend_destroy(service->backend);
+	workload_free(service->workload);
+	g_ptr_array_unref(service->submissions);
+	g_hash_table_unref(service->keys);
+	g_hash_table_unref(service->bad);
+	sched_system_free(bed->system);
+	run_progress_free(bed->session.progress);
+	store_close(bed->session.store);
+	g_assert_true(g_spawn_command_line_sync(command, NULL, NULL, NULL, NULL));
+	g_free(bed->session.dir);
+}
+
+static void go_on(struct bed *bed)
+{
+	struct run_service *service = &bed->service;
+	g_autoptr(GError) error = NULL;
+
+	run_service_recall(service, &error);
+	g_assert_no_error(error);
+	service->engine = engine_new(&service->setup, service->backend);
+	run_service_restore(service, &error);
+	g_assert_no_error(error);
+}
+
+static void assert_state(const struct bed *bed, uint32_t task, enum engine_task_state state)
+{
+	const struct engine_task *one = engine_task(bed->service.engine, task);
+
+	g_assert_cmpstr(engine_task_state_name(one->state), ==, engine_task_state_name(state));
+}
+
+static char *script_of(const struct bed *bed, uint32_t first)
+{
+	return g_strdup_printf("%s/scripts/%u.json", bed->session.dir, first);
+}
+
+static bool has_script(const struct bed *bed, uint32_t first)
+{
+	g_autofree char *path = script_of(bed, first);
+
+	return g_file_test(path, G_FILE_TEST_EXISTS);
+}
+
+static void write_script(const struct bed *bed, uint32_t first)
+{
+	g_autofree char *path = script_of(bed, first);
+
+	g_assert_true(g_file_set_contents(path, "{}", -1, NULL));
+}
+
+/* Of a task that is quarantined nothing goes until a person ends it: it may be started anew. */
+static void test_script_of_a_quarantined_task(struct bed *bed, const void *data)
+{
+	put(bed, 0, 0, 1);
+	put(bed, 1, 1, 1);
+	put_task(bed, "0", "rubbish");
+	put_task(bed, "1", "killed");
+	write_script(bed, 0);
+	write_script(bed, 1);
+	go_on(bed);
+	assert_state(bed, 0, ENGINE_TASK_QUARANTINED);
+	run_service_drop_scripts(&bed->service);
+	g_assert_true(has_script(bed, 0));
+	g_assert_false(has_script(bed, 1));
+	g_assert_null(engine_request_cancel(bed->service.engine, 0));
+	assert_state(bed, 0, ENGINE_TASK_KILLED);
+	run_service_drop_scripts(&bed->service);
+	g_assert_false(has_script(bed, 0));
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *path;
+		void (*run)(struct bed *bed, const void *data);
+	} tests[] = {
+		{ "/service-restore/keeps-scripts-of-quarantined-tasks",
+		  test_script_of_a_quarantined_task },
+	};
+
+	g_test_init(&argc, &argv, NULL);
+	for (gsize i = 0; i < G_N_ELEMENTS(tests); i++)
+		g_test_add(tests[i].path, struct bed, NULL, set_up, tests[i].run, tear_down);
+	return g_test_run();
+}
