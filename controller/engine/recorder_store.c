@@ -526,6 +526,8 @@ static bool restore_tasks(struct restoring *restoring, GError **error)
 						   : NULL;
 		char *why;
 
+		if (restoring->bad && row->task >= engine_tasks_count(restoring->engine))
+			continue;
 		if (known && !is_over(row->state)) {
 			engine_restore_quarantined(restoring->engine, row->task, row->attempts,
 						   known);

@@ -54,6 +54,7 @@ void recorder_store_free(struct recorder_store *recorder);
  * put back as quarantined, and those that turn out to be bad are added to it. Where some were added,
  * the engine is to be thrown away, and the next one is to have them from the beginning. Rows that fit no
  * more of tasks that have ended, or that wait, are none of the kind: where those were is no matter.
+ * Rows whose number none of the tasks has are left out.
  */
 bool recorder_store_restore(struct store *store, int64_t run, const struct engine_setup *setup,
 			    struct engine *engine, GHashTable *bad, GError **error);

@@ -62,7 +62,7 @@ bool run_service_recall(struct run_service *service, GError **error);
  */
 bool run_service_restore(struct run_service *service, GError **error);
 
-/* Tells people of the tasks in `bad`. */
+/* Tells people of the tasks in `bad`, and of rows that are no task's. */
 void run_service_note_quarantined(struct run_service *service);
 
 /*

@@ -47,10 +47,11 @@ static bool is_time(double value)
 	return isnan(value) || value > 0;
 }
 
-/* Whether a task can be made of it. */
-static bool makes_sense(const struct store_submission *one)
+/* Whether a task can be made of it, and whoever walks from request to request gets past it. */
+static bool makes_sense(const struct store_submission *one, uint32_t tasks_max)
 {
-	return one->type && one->utility_max > 0 && isfinite(one->utility_max) &&
+	return one->first <= one->task && one->task - one->first < one->count &&
+	       (uint64_t)one->first + one->count <= tasks_max && one->type && one->utility_max > 0 && isfinite(one->utility_max) &&
 	       is_time(one->constant_s) && is_time(one->zero_s) && is_time(one->deadline_s);
 }
 
@@ -62,15 +63,17 @@ static void add_missing(struct run_service *service, GPtrArray *all, uint32_t un
 	}
 }
 
-/* The rows, in order, one for each of `count` numbers. */
+/* The rows, in order, one for each of `count` numbers. Those of no such number are left where they are. */
 static GPtrArray *fill_holes(struct run_service *service, GPtrArray *rows, uint32_t count)
 {
 	GPtrArray *all = g_ptr_array_new_full(count, (GDestroyNotify)store_submission_free);
 
 	for (guint i = 0; i < rows->len; i++) {
 		struct store_submission *one = rows->pdata[i];
-		const bool good = makes_sense(one);
+		const bool good = makes_sense(one, service->workload->tasks_max);
 
+		if (one->task < all->len || one->task >= count)
+			continue;
 		add_missing(service, all, one->task);
 		if (!good)
 			set_aside(service, one->task,
@@ -83,6 +86,7 @@ static GPtrArray *fill_holes(struct run_service *service, GPtrArray *rows, uint3
 	return all;
 }
 
+/* By how many there are: a number may be too high because its row is damaged. */
 static bool check_room(const struct run_service *service, uint32_t count, GError **error)
 {
 	if (count <= service->workload->tasks_max)
@@ -99,11 +103,12 @@ bool run_service_recall(struct run_service *service, GError **error)
 	g_autoptr(GPtrArray) rows =
 		store_submissions(service->session->store, service->row.run, error);
 	const double now_s = clock_elapsed_s(service->session->t0_ns, clock_now_ns());
-	uint32_t count;
+	uint32_t numbers, count;
 
 	if (!rows ||
-	    !store_count_tasks(service->session->store, service->row.run, &count, error) ||
-	    !check_room(service, count, error))
+	    !store_count_tasks(service->session->store, service->row.run, workload->tasks_max,
+			       &numbers, &count, error) ||
+	    !check_room(service, numbers, error))
 		return false;
 	g_ptr_array_unref(service->submissions);
 	service->submissions = fill_holes(service, rows, count);
@@ -200,11 +205,27 @@ bool run_service_restore(struct run_service *service, GError **error)
 	return true;
 }
 
+/* Rows whose number no task can have: of whom they are nobody can tell. */
+static void note_strays(struct run_service *service)
+{
+	g_autofree char *strays = store_stray_tasks(service->session->store, service->row.run,
+						    service->workload->tasks_max);
+	g_autofree char *text = NULL;
+
+	if (!strays)
+		return;
+	text = g_strdup_printf("no task can have these numbers: %s (service.tasks_max is %u); what is "
+			       "on record under them stays as it is, and is left out",
+			       strays, service->workload->tasks_max);
+	run_session_note(service->session, (double)NAN, "strays", text);
+}
+
 void run_service_note_quarantined(struct run_service *service)
 {
 	guint told = 0;
 	g_autofree char *more = NULL;
 
+	note_strays(service);
 	for (guint i = 0; i < service->submissions->len && told < QUARANTINED_TOLD; i++) {
 		const struct engine_task *task = engine_task(service->engine, i);
 		g_autofree char *text = NULL;

@@ -62,9 +62,12 @@ static inline int64_t get_integer(struct cursor *cursor)
 	return sqlite3_column_int64(cursor->statement, cursor->next++);
 }
 
+/* What is no count becomes UINT32_MAX, and no other row's number. */
 static inline uint32_t get_count(struct cursor *cursor)
 {
-	return (uint32_t)get_integer(cursor);
+	const int64_t value = get_integer(cursor);
+
+	return value < 0 || value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
 static inline double get_real(struct cursor *cursor)

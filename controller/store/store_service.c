@@ -83,23 +83,53 @@ GPtrArray *store_submissions(struct store *store, int64_t run, GError **error)
 				 "read the submissions", error);
 }
 
-bool store_count_tasks(struct store *store, int64_t run, uint32_t *ret_count, GError **error)
+/* The numbers of all tasks that rows speak of, and those of them that a task can have. */
+#define TASK_NUMBERS                                                                               \
+	"(SELECT task FROM task WHERE run = ?1 UNION SELECT task FROM submission WHERE run = ?1)"
+#define IS_TASK_NUMBER "typeof(task) = 'integer' AND task >= 0 AND task < ?2"
+
+bool store_count_tasks(struct store *store, int64_t run, uint32_t most, uint32_t *ret_numbers,
+		       uint32_t *ret_count, GError **error)
 {
-	static const char sql[] = "SELECT 1 + max(coalesce((SELECT max(task) FROM task WHERE run = ?1), -1),"
-				  " coalesce((SELECT max(task) FROM submission WHERE run = ?1), -1))";
+	static const char sql[] =
+		"SELECT count(*), 1 + coalesce(max(task) FILTER (WHERE " IS_TASK_NUMBER "), -1)"
+		" FROM " TASK_NUMBERS;
 	sqlite3_stmt *statement = NULL;
 	int code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL);
 
 	if (code == SQLITE_OK) {
 		sqlite3_bind_int64(statement, 1, run);
+		sqlite3_bind_int64(statement, 2, most);
 		code = sqlite3_step(statement);
 	}
-	if (code == SQLITE_ROW)
-		*ret_count = (uint32_t)CLAMP(sqlite3_column_int64(statement, 0), 0, UINT32_MAX);
-	else
+	if (code == SQLITE_ROW) {
+		struct cursor cursor = reading(statement);
+
+		*ret_numbers = get_count(&cursor);
+		*ret_count = get_count(&cursor);
+	} else {
 		store_fail(store, code, "count the tasks", error);
+	}
 	sqlite3_finalize(statement);
 	return code == SQLITE_ROW;
+}
+
+char *store_stray_tasks(struct store *store, int64_t run, uint32_t most)
+{
+	static const char sql[] =
+		"SELECT group_concat(iif(typeof(task) = 'integer', task, 'no number'), ', ')"
+		" FROM (SELECT task FROM " TASK_NUMBERS " WHERE NOT (" IS_TASK_NUMBER ") LIMIT 20)";
+	sqlite3_stmt *statement = NULL;
+	char *text = NULL;
+
+	if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) == SQLITE_OK) {
+		sqlite3_bind_int64(statement, 1, run);
+		sqlite3_bind_int64(statement, 2, most);
+		if (sqlite3_step(statement) == SQLITE_ROW)
+			text = copy_text((const char *)sqlite3_column_text(statement, 0));
+	}
+	sqlite3_finalize(statement);
+	return text;
 }
 
 void store_submission_free(struct store_submission *submission)

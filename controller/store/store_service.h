@@ -54,10 +54,17 @@ bool store_put_submission(struct store *store, const struct store_submission *su
  */
 GPtrArray *store_submissions(struct store *store, int64_t run, GError **error);
 /*
- * One more than the highest number that any row of `task` or `submission` has: what was submitted of it may be
- * missing from a file that was damaged. False with `error`: they cannot be read.
+ * Of the rows of `task` and `submission` together, since either may be missing from a file that was damaged:
+ * how many different numbers they have, and one more than the highest one below `most`. False with `error`:
+ * they cannot be read.
  */
-bool store_count_tasks(struct store *store, int64_t run, uint32_t *ret_count, GError **error);
+bool store_count_tasks(struct store *store, int64_t run, uint32_t most, uint32_t *ret_numbers,
+		       uint32_t *ret_count, GError **error);
+/*
+ * The numbers of these rows that are not from 0 to most - 1, as text, "-1, 70000": the first 20. NULL: none.
+ * The caller frees.
+ */
+char *store_stray_tasks(struct store *store, int64_t run, uint32_t most);
 /* NULL is allowed, here and below. */
 void store_submission_free(struct store_submission *submission);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_submission_t, store_submission_free)

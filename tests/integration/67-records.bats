@@ -85,6 +85,27 @@ break_store() {
 	[ -z "$("$virtbed" queue --state quarantined --json | jq -r '.tasks[].task')" ]
 }
 
+@test "numbers that no task can have are named, and no reason not to start" {
+	serve
+	"$virtbed" submit IS.S.2 --count 3 --hold
+	stop_service
+	for number in -1 4294967295 4294967297; do
+		break_store "CREATE TEMP TABLE one AS SELECT * FROM submission WHERE task = 0;
+			UPDATE one SET task = $number; INSERT INTO submission SELECT * FROM one"
+	done
+	break_store "CREATE TEMP TABLE one AS SELECT * FROM task WHERE task = 0;
+		UPDATE one SET task = 4294967294; INSERT INTO task SELECT * FROM one;
+		UPDATE submission SET count = 0 WHERE task = 1; UPDATE submission SET count = 4294967295 WHERE task = 2"
+	serve
+	run_wait_for "no task can have these numbers: -1, 4294967294, 4294967295, 4294967297 "
+	run_wait_for "task 1 is quarantined: what was submitted makes no sense"
+	run_wait_for "task 2 is quarantined: what was submitted makes no sense"
+	task_is 0 waiting
+	[ "$("$virtbed" submit IS.S.2 --wait | grep -o "[0-9]*" | head -1)" = 3 ]
+	task_is 3 completed
+	stop_service
+}
+
 @test "a cluster, a node or a type that is gone keeps what was there, and is no reason not to start" {
 	serve
 	"$virtbed" drain --reason test c1/0-3

@@ -2,6 +2,7 @@
 /* What a service makes of rows that are damaged: it goes on with the others, and no user's file goes. */
 #include <glib/gstdio.h>
 #include <math.h>
+#include <string.h>
 
 #include "controller/backend/sim.h"
 #include "controller/run/run_progress.h"
@@ -56,6 +57,17 @@ static void put_task(struct bed *bed, const char *task, const char *state)
 	g_autofree char *sql = g_strdup_printf(
 		"INSERT INTO task (run, task, state, arrival_s, pstate, reservation, attempts)"
 		" SELECT run, %s, '%s', 0, 0, 0, 0 FROM run", task, state);
+
+	change(bed, sql);
+}
+
+/* What was submitted of task 0, under another number too. */
+static void copy_submission(struct bed *bed, const char *task)
+{
+	g_autofree char *sql = g_strdup_printf(
+		"INSERT INTO submission SELECT run, %s, type, name, user, uid, submitted_utc, arrival_s,"
+		" key, first, count, utility_max, constant_s, zero_s, deadline_s, held, cancelled"
+		" FROM submission WHERE task = 0", task);
 
 	change(bed, sql);
 }
@@ -170,6 +182,71 @@ static void write_script(const struct bed *bed, uint32_t first)
 	g_assert_true(g_file_set_contents(path, "{}", -1, NULL));
 }
 
+/* Numbers that no task can have are left out, and named. */
+static void test_numbers(struct bed *bed, const void *data)
+{
+	static const char *const numbers[] = { "-1", "20", "4294967295", "4294967297", "'x'", "1.5" };
+	g_autofree char *strays = NULL;
+
+	for (uint32_t i = 0; i < 3; i++)
+		put(bed, i, i, 1);
+	for (gsize i = 0; i < G_N_ELEMENTS(numbers); i++)
+		copy_submission(bed, numbers[i]);
+	put_task(bed, "4294967294", "running");
+	put_task(bed, "-7", "running");
+	go_on(bed);
+	g_assert_cmpuint(bed->service.submissions->len, ==, 3);
+	g_assert_cmpuint(g_hash_table_size(bed->service.bad), ==, 0);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_state(bed, i, ENGINE_TASK_WAITING);
+	strays = store_stray_tasks(bed->session.store, bed->service.row.run, ROOM);
+	g_assert_cmpstr(strays, ==, "-7, -1, no number, 20, 4294967294, 4294967295, 4294967297, no number");
+}
+
+/* A service.tasks_max that was lowered is another matter: no task may be left out for it. */
+static void test_no_room(struct bed *bed, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+
+	for (uint32_t i = 0; i <= ROOM; i++)
+		put(bed, i, i, 1);
+	g_assert_false(run_service_recall(&bed->service, &error));
+	g_assert_error(error, RUN_ERROR, RUN_ERROR_INPUT);
+	g_assert_nonnull(strstr(error->message, "has had 21 tasks"));
+}
+
+/* A request that does not hold its own task, or reaches where no task can be. */
+static void test_requests(struct bed *bed, const void *data)
+{
+	static const struct {
+		uint32_t first, count;
+		bool good;
+	} rows[] = {
+		{ 0, 2, true }, { 0, 2, true },     { 2, 0, false },          { 0, 3, false },
+		{ 5, 1, false }, { 5, 16, false },  { 6, UINT32_MAX, false }, { UINT32_MAX, 1, false },
+		{ 8, 1, true },
+	};
+
+	for (uint32_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		put(bed, i, rows[i].first, rows[i].count);
+		write_script(bed, i);
+	}
+	change(bed, "UPDATE submission SET first = -1, count = -1 WHERE task = 7");
+	put_task(bed, "8", "killed");
+	go_on(bed);
+	for (uint32_t i = 0; i + 1 < G_N_ELEMENTS(rows); i++) {
+		const struct store_submission *one = run_service_submission(&bed->service, i);
+
+		assert_state(bed, i, rows[i].good ? ENGINE_TASK_WAITING : ENGINE_TASK_QUARANTINED);
+		g_assert_cmpuint(one->first, ==, rows[i].good ? rows[i].first : i);
+		g_assert_cmpuint(one->count, ==, rows[i].good ? rows[i].count : 1);
+	}
+	run_service_drop_scripts(&bed->service);
+	for (uint32_t i = 0; i + 1 < G_N_ELEMENTS(rows); i++)
+		g_assert_true(has_script(bed, i));
+	g_assert_false(has_script(bed, 8));
+}
+
 /* Of a task that is quarantined nothing goes until a person ends it: it may be started anew. */
 static void test_script_of_a_quarantined_task(struct bed *bed, const void *data)
 {
@@ -196,6 +273,9 @@ int main(int argc, char **argv)
 		const char *path;
 		void (*run)(struct bed *bed, const void *data);
 	} tests[] = {
+		{ "/service-restore/leaves-out-numbers-of-no-task", test_numbers },
+		{ "/service-restore/refuses-more-tasks-than-there-is-room-for", test_no_room },
+		{ "/service-restore/sets-aside-requests-that-do-not-fit", test_requests },
 		{ "/service-restore/keeps-scripts-of-quarantined-tasks",
 		  test_script_of_a_quarantined_task },
 	};
