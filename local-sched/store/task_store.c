@@ -310,6 +310,7 @@ static void free_task(gpointer task)
 
 /* One row of the table, as it is stored. */
 struct row {
+	int64_t number;
 	char *id, *request, *record;
 };
 
@@ -327,7 +328,7 @@ static GPtrArray *read_rows(struct task_store *store, GError **error)
 {
 	g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func(row_free);
 	sqlite3_stmt *statement =
-		prepare(store, "SELECT id, request, record FROM tasks ORDER BY number");
+		prepare(store, "SELECT id, request, record, number FROM tasks ORDER BY number");
 	int code = SQLITE_ERROR;
 
 	while (statement && (code = sqlite3_step(statement)) == SQLITE_ROW) {
@@ -336,6 +337,7 @@ static GPtrArray *read_rows(struct task_store *store, GError **error)
 		row->id = g_strdup(column_text(statement, 0));
 		row->request = g_strdup(column_text(statement, 1));
 		row->record = g_strdup(column_text(statement, 2));
+		row->number = sqlite3_column_int64(statement, 3);
 		g_ptr_array_add(rows, row);
 	}
 	if (code != SQLITE_DONE)
@@ -355,24 +357,46 @@ static void replace_request(struct task_store *store, const struct task *task)
 	run(update);
 }
 
+static bool copy_damaged(struct task_store *store, const struct row *row)
+{
+	sqlite3_stmt *insert = prepare(store, "INSERT INTO damaged VALUES (?, ?, ?)");
+
+	bind_text(insert, 1, row->id ?: "");
+	bind_text(insert, 2, row->request);
+	bind_text(insert, 3, row->record);
+	return run(insert);
+}
+
+static bool remove_row(struct task_store *store, const struct row *row)
+{
+	sqlite3_stmt *statement = prepare(store, "DELETE FROM tasks WHERE number = ?");
+
+	sqlite3_bind_int64(statement, 1, row->number);
+	return run(statement);
+}
+
+/* What there was of a row; the row itself goes with `whole`, since it would be found anew at each start. */
+static void put_aside(struct task_store *store, const struct row *row, bool whole)
+{
+	if (execute(store, "BEGIN") && copy_damaged(store, row) &&
+	    (!whole || remove_row(store, row)) && execute(store, "COMMIT"))
+		return;
+	log_warning("a damaged record could not be put aside: %s", sqlite3_errmsg(store->database));
+	execute(store, "ROLLBACK");
+}
+
 /*
  * A task whose row makes no sense: it stays known by its name, so that it is not run once more, as lost.
  * What there was is put aside. Not even a name: NULL.
  */
 static struct task *quarantine(struct task_store *store, const struct row *row, const GError *why)
 {
-	sqlite3_stmt *insert = prepare(store, "INSERT INTO damaged VALUES (?, ?, ?)");
 	struct task *task = NULL;
 
-	bind_text(insert, 1, row->id ?: "");
-	bind_text(insert, 2, row->request);
-	bind_text(insert, 3, row->record);
-	if (!run(insert))
-		log_warning("a damaged record could not be put aside: %s",
-			    sqlite3_errmsg(store->database));
 	if (row->id && task_id_ok(row->id))
 		task = task_restore(row->id, row->request ?: "", "{}", NULL)
 			       ?: task_restore(row->id, NO_REQUEST, "{}", NULL);
+	put_aside(store, row, !task);
 	log_error("task '%s': its record is damaged (%s) and was put aside (table damaged of "
 		  "local.sqlite): the task is lost",
 		  task ? task->id : "?", why->message);
@@ -392,7 +416,10 @@ static struct task *load_task(struct task_store *store, const struct row *row)
 	g_autoptr(GError) why = NULL;
 	struct task *task = NULL;
 
-	if (row->id && row->request && row->record)
+	if (row->id && !task_id_ok(row->id))
+		g_set_error(&why, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN,
+			    "its name is none that a task can have");
+	else if (row->id && row->request && row->record)
 		task = task_restore(row->id, row->request, row->record, &why);
 	else
 		g_set_error(&why, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN, "parts of it are missing");

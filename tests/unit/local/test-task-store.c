@@ -100,6 +100,32 @@ static void test_damaged_rows_are_put_aside(void)
 	remove_directory(directory);
 }
 
+/* It has no name that it could stay known by: it is put aside once, not at each start. */
+static void test_damaged_ids_are_put_aside_once(void)
+{
+	char *directory = new_directory();
+	g_autofree char *path = g_build_filename(directory, "local.sqlite", NULL);
+	struct task_store *store = reopen(directory);
+	g_autoptr(task_t) task = new_task("a");
+	const char *const argv[] = {"sqlite3", path, "SELECT count(*) FROM damaged", NULL};
+	g_autofree char *count = NULL;
+
+	g_assert_true(task_store_add(store, task, NULL));
+	task_store_close(store);
+	damage(directory, "UPDATE tasks SET id = '../b'");
+	for (int start = 0; start < 3; start++) {
+		g_autoptr(GPtrArray) tasks = NULL;
+
+		store = reopen(directory);
+		tasks = task_store_load(store, NULL);
+		g_assert_cmpuint(tasks->len, ==, 0);
+		task_store_close(store);
+	}
+	g_assert_true(subprocess_run(argv, NULL, 10, &count, NULL));
+	g_assert_cmpstr(g_strstrip(count), ==, "1");
+	remove_directory(directory);
+}
+
 static void test_a_damaged_file_is_named(void)
 {
 	char *directory = new_directory();
@@ -281,6 +307,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/task-store/keeps-what-was-added-before-a-kill", test_kill);
 	g_test_add_func("/task-store/gives-output-as-utf8", test_output);
 	g_test_add_func("/task-store/puts-damaged-rows-aside", test_damaged_rows_are_put_aside);
+	g_test_add_func("/task-store/puts-damaged-ids-aside-once",
+			test_damaged_ids_are_put_aside_once);
 	g_test_add_func("/task-store/names-a-damaged-file", test_a_damaged_file_is_named);
 	return g_test_run();
 }
