@@ -31,6 +31,9 @@
 /* Between attempts to start a local scheduler of a service that does not stay: sooner than it is given up. */
 #define LATER_S 10
 
+/* What is told of one that does not stay is told again so long after: it is on record each time. */
+#define LATER_TOLD_S 3600
+
 /* Exit statuses of virtbed-controller that mean what they say; everything else is a crash. */
 enum { CONTROLLER_DONE = 0, CONTROLLER_FAILED = 1, CONTROLLER_INPUT = 2, CONTROLLER_STOPPED = 3 };
 
@@ -44,6 +47,7 @@ struct supervisor {
 	struct run_prepared prepared;
 	bool own_lab;
 	GPtrArray *schedulers; /* struct run_child */
+	GHashTable *told;      /* those that do not stay -> int64_t, when that was told last, ns */
 	struct run_child *controller;
 	struct run_child *lab; /* `virtbed-lab up`, while it runs */
 	struct run_watch *watch;
@@ -234,17 +238,31 @@ static bool resolve_hosts(struct supervisor *supervisor, GError **error)
 
 /* Local schedulers. */
 
+/* Whether it is time to tell that one does not stay; then that is noted. */
+static bool is_news(struct supervisor *supervisor, struct run_child *child)
+{
+	const int64_t *told_ns = g_hash_table_lookup(supervisor->told, child);
+	const int64_t now_ns = clock_now_ns();
+
+	if (told_ns && clock_elapsed_s(*told_ns, now_ns) < LATER_TOLD_S)
+		return false;
+	g_hash_table_insert(supervisor->told, child, g_memdup2(&now_ns, sizeof(now_ns)));
+	return true;
+}
+
 /* Of a service the other clusters go on; this one is away, and comes in when what ails it is mended. */
 static void try_later(struct supervisor *supervisor, struct run_child *child, const char *text,
 		      const char *words)
 {
 	g_autofree char *note =
 		g_strdup_printf("%s again and again; its cluster is away, and it is started again "
-				"in %d s; its last words: %s",
+				"every %d s; its last words: %s",
 				text, LATER_S, words ?: "none, or in the journal");
 
-	run_watch_say(supervisor->watch, "%s", note);
-	run_watch_tell(supervisor->watch, note);
+	if (is_news(supervisor, child)) {
+		run_watch_say(supervisor->watch, "%s", note);
+		run_watch_tell(supervisor->watch, note);
+	}
 	run_child_restart_in(child, LATER_S);
 }
 
@@ -569,6 +587,7 @@ bool run_supervise(const struct run_request *request, char **ret_dir, GError **e
 		.request = request,
 		.prepared = {.lock = RUN_LOCK_INIT},
 		.schedulers = g_ptr_array_new_with_free_func((GDestroyNotify)run_child_free),
+		.told = g_hash_table_new_full(NULL, NULL, NULL, g_free),
 		.loop = g_main_loop_new(NULL, FALSE),
 	};
 	guint sources[] = {
@@ -597,6 +616,7 @@ bool run_supervise(const struct run_request *request, char **ret_dir, GError **e
 	run_prepared_clear(&supervisor.prepared);
 	g_free(supervisor.fixed);
 	g_ptr_array_unref(supervisor.schedulers);
+	g_hash_table_unref(supervisor.told);
 	g_main_loop_unref(supervisor.loop);
 	return done;
 }

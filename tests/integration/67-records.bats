@@ -196,6 +196,29 @@ away() {
 	within 60 task_is 0 completed
 }
 
+restarts() {
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/starts")" -ge "$1" ]
+}
+
+@test "that a local scheduler does not stay is told once, not each time" {
+	[ -n "${VIRTBED_LONG:-}" ] || skip "takes a minute: ./testbed check --long"
+	cat >"$VIRTBED_LIBEXEC/dying-local-sched" <<END
+#!/bin/bash
+[[ "\$*" == *"--cluster c2"* ]] && [ -e "$BATS_TEST_TMPDIR/die" ] && { echo >>"$BATS_TEST_TMPDIR/starts"; exit 1; }
+exec "$run_build/tests/unit/run/scripted-local-sched" "\$@"
+END
+	chmod +x "$VIRTBED_LIBEXEC/dying-local-sched"
+	ln -sf dying-local-sched "$VIRTBED_LIBEXEC/virtbed-local-sched"
+	serve
+	touch "$BATS_TEST_TMPDIR/die" "$BATS_TEST_TMPDIR/starts"
+	kill -9 "$(run_process scripted-local-sched "$state/state/c2")"
+	run_wait_for "again and again; its cluster is away" 60
+	within 60 restarts 7 # two of them after it was told
+	[ "$(run_query "$state" "SELECT count(*) FROM event WHERE detail LIKE '%again and again%'")" -eq 1 ]
+	rm "$BATS_TEST_TMPDIR/die"
+	within 60 away c2 false
+}
+
 @test "a damaged file is named with its cure, which brings back what can be read" {
 	serve
 	"$virtbed" submit IS.S.2 --count 200 --hold >numbers
