@@ -206,7 +206,7 @@ class Bed:
             subprocess.run([LAB, "down", "--name", self.name], capture_output=True)
         if kind:
             print(self.said()[-4000:])
-        pathlib.Path(f"/run/virtbed/run-{self.name}.lock").unlink(missing_ok=True)
+        pathlib.Path(f"/run/virtbed/locks/run-{self.name}.lock").unlink(missing_ok=True)
         if not kind or not os.environ.get("VIRTBED_KEEP"):
             shutil.rmtree(self.dir, ignore_errors=True)
 
