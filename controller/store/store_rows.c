@@ -17,6 +17,9 @@
 	" restore_s, resume_s, skew_s"
 #define MIGRATION                                                                                  \
 	"run, task, attempt, n, cluster, nodes, to_nodes, by_person, requested_s, ended_s, reason"
+#define SUBMISSION_COLUMNS                                                                         \
+	"run, task, type, name, user, uid, submitted_utc, arrival_s, key, first, count,"           \
+	" utility_max, constant_s, zero_s, deadline_s, held, cancelled"
 
 static const char *const statement_sql[STORE_STATEMENTS] = {
 	[STORE_SET_META] = "INSERT INTO meta VALUES (?, ?)"
@@ -108,11 +111,11 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 		" WHERE d.run = ?1 AND d.time_s BETWEEN ?2 AND ?5"
 		" AND json_extract(action.value, '$.task') = ?3 ORDER BY d.id DESC LIMIT ?4",
 	[STORE_PUT_SUBMISSION] = "INSERT OR REPLACE INTO submission VALUES"
-				 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[STORE_LIST_SUBMISSIONS] =
-		"SELECT run, task, type, name, user, uid, submitted_utc, arrival_s, key, first,"
-		" count, utility_max, constant_s, zero_s, deadline_s, held, cancelled"
-		" FROM submission WHERE run = ? ORDER BY task",
+				 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[STORE_LIST_SUBMISSIONS] = "SELECT " SUBMISSION_COLUMNS ", priority"
+				   " FROM submission WHERE run = ? ORDER BY task",
+	[STORE_LIST_SUBMISSIONS_6] = "SELECT " SUBMISSION_COLUMNS ", 0"
+				     " FROM submission WHERE run = ? ORDER BY task",
 	[STORE_PUT_DRAIN] = "INSERT OR REPLACE INTO drain VALUES (?, ?, ?, ?, ?, ?)",
 	[STORE_DROP_DRAIN] = "DELETE FROM drain WHERE run = ? AND cluster = ? AND node = ?",
 	[STORE_PUT_ENERGY_METER] =

@@ -5,6 +5,7 @@
 
 /* The first version that has them. */
 #define VERSION_SERVICE 5
+#define VERSION_PRIORITY 7
 
 /* Submissions. */
 
@@ -41,6 +42,7 @@ bool store_put_submission(struct store *store, const struct store_submission *su
 	put_real(&cursor, submission->deadline_s);
 	put_integer(&cursor, submission->held);
 	put_integer(&cursor, submission->cancelled);
+	put_integer(&cursor, submission->priority);
 	return store_run_statement(store, statement, "store a submission", error);
 }
 
@@ -73,12 +75,16 @@ static gpointer read_submission(struct cursor *cursor)
 	submission->deadline_s = get_real(cursor);
 	submission->held = get_integer(cursor) != 0;
 	submission->cancelled = get_integer(cursor) != 0;
+	submission->priority = (int32_t)get_integer(cursor);
 	return submission;
 }
 
 GPtrArray *store_submissions(struct store *store, int64_t run, GError **error)
 {
-	return list_of_run_since(store, VERSION_SERVICE, STORE_LIST_SUBMISSIONS, run,
+	return list_of_run_since(store, VERSION_SERVICE,
+				 store->version < VERSION_PRIORITY ? STORE_LIST_SUBMISSIONS_6
+								   : STORE_LIST_SUBMISSIONS,
+				 run,
 				 read_submission, (GDestroyNotify)store_submission_free,
 				 "read the submissions", error);
 }

@@ -27,6 +27,7 @@ struct store_submission {
 	double constant_s, zero_s, deadline_s; /* as asked for, since the arrival; NAN: not given */
 	bool held;           /* not to be started until it is released */
 	bool cancelled;      /* its owner does not want it any more */
+	int32_t priority;    /* higher ones are looked at first; 0 in files before version 7 */
 };
 
 /* A node that takes no new tasks. */

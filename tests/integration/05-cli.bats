@@ -383,8 +383,8 @@ refused() {
 
 @test "a store of a newer version is refused" {
 	cp -r "$RUNS/agree/measured" newer
-	sqlite3 newer/run.sqlite "PRAGMA user_version = 7"
-	refused "schema 7" virtbed report newer
+	sqlite3 newer/run.sqlite "PRAGMA user_version = 8"
+	refused "schema 8" virtbed report newer
 }
 
 @test "a truncated store is refused" {

@@ -69,6 +69,7 @@ static struct store_submission some_submission(const struct fixture *fixture, ui
 		.zero_s = 120,
 		.deadline_s = NAN,
 		.held = true,
+		.priority = -3,
 	};
 }
 
@@ -104,6 +105,7 @@ static void test_submissions(struct fixture *fixture, const void *data)
 	g_assert_cmpint(one->uid, ==, -1);
 	g_assert_true(isnan(one->constant_s));
 	g_assert_cmpfloat(one->deadline_s, ==, 9);
+	g_assert_cmpint(one->priority, ==, 0);
 	one = g_ptr_array_index(rows, 1);
 	g_assert_cmpstr(one->type, ==, "IS.2");
 	g_assert_cmpstr(one->name, ==, "night");
@@ -117,6 +119,7 @@ static void test_submissions(struct fixture *fixture, const void *data)
 	g_assert_true(isnan(one->deadline_s));
 	g_assert_false(one->held);
 	g_assert_true(one->cancelled);
+	g_assert_cmpint(one->priority, ==, -3);
 }
 
 static void test_drains(struct fixture *fixture, const void *data)
@@ -221,6 +224,7 @@ static const char *const additions[] = {
 	[4] = "DROP TABLE submission; DROP TABLE drain;",
 	[5] = "DROP TABLE energy_meter; DROP TABLE energy_interval; DROP TABLE energy_part;"
 	      "DROP TABLE energy_day; DROP TABLE energy_task;",
+	[6] = "ALTER TABLE submission DROP COLUMN priority;",
 };
 
 static void make_older(struct fixture *fixture, int version)
@@ -332,6 +336,32 @@ static void test_sync(struct fixture *fixture, const void *data)
 	g_assert_cmpuint(safe, ==, 42);
 }
 
+static void assert_priority(struct fixture *fixture, int32_t priority)
+{
+	g_autoptr(GPtrArray) rows = store_submissions(fixture->store, fixture->run, NULL);
+	const struct store_submission *one = g_ptr_array_index(rows, 0);
+
+	g_assert_cmpuint(rows->len, ==, 1);
+	g_assert_cmpstr(one->name, ==, "night");
+	g_assert_cmpint(one->priority, ==, priority);
+}
+
+/* Where it was submitted before there were any. */
+static void test_no_priority(struct fixture *fixture, const void *data)
+{
+	const struct store_submission submission = some_submission(fixture, 8);
+
+	put_submission(fixture, &submission);
+	make_older(fixture, GPOINTER_TO_INT(data));
+	reopen(fixture, false);
+	assert_priority(fixture, 0);
+	reopen(fixture, true);
+	assert_priority(fixture, 0);
+	put_submission(fixture, &submission);
+	reopen(fixture, false);
+	assert_priority(fixture, -3);
+}
+
 #define TEST(path, data, function) \
 	g_test_add(path, struct fixture, data, set_up, function, tear_down)
 
@@ -344,6 +374,9 @@ int main(int argc, char **argv)
 	     test_task_actions);
 	TEST("/store/what was committed is brought to disk by another thread", NULL, test_sync);
 	TEST("/store/pruning removes what is old and nothing else", NULL, test_prune);
+	TEST("/store/what a file of version 5 had submitted has no priority", GINT_TO_POINTER(5),
+	     test_no_priority);
+	TEST("/store/nor what one of version 6 had", GINT_TO_POINTER(6), test_no_priority);
 	for (int version = 1; version < STORE_SCHEMA_VERSION; version++) {
 		g_autofree char *path = g_strdup_printf(
 			"/store/a file of version %d is read, and completed to be written", version);
