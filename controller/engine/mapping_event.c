@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/engine/state.h"
@@ -195,6 +196,31 @@ void engine_begin_day(struct engine *engine)
 	};
 }
 
+static int compare_waiting(const void *left, const void *right)
+{
+	const struct sched_task *a = *(const struct sched_task *const *)left;
+	const struct sched_task *b = *(const struct sched_task *const *)right;
+
+	return sched_task_before(b, a) - sched_task_before(a, b);
+}
+
+static int compare_suspended(const void *left, const void *right)
+{
+	const struct sched_suspended *a = left;
+	const struct sched_suspended *b = right;
+
+	return sched_task_before(b->task, a->task) - sched_task_before(a->task, b->task);
+}
+
+/* Whether a list, which is in the order of arrival, is in that of priorities as well. */
+static bool is_in_order(const struct engine *engine, const struct task_list *list)
+{
+	for (uint32_t i = 1; i < list->count; i++)
+		if (engine->known[list->ids[i - 1]].priority < engine->known[list->ids[i]].priority)
+			return false;
+	return true;
+}
+
 /* The mappable tasks as the snapshot has them. */
 static void list_waiting(struct engine *engine)
 {
@@ -202,6 +228,9 @@ static void list_waiting(struct engine *engine)
 		return;
 	for (uint32_t i = 0; i < engine->waiting.count; i++)
 		engine->waiting_tasks[i] = engine->tasks[engine->waiting.ids[i]].task;
+	if (!is_in_order(engine, &engine->waiting))
+		qsort(engine->waiting_tasks, engine->waiting.count, sizeof(*engine->waiting_tasks),
+		      compare_waiting);
 }
 
 void engine_list_suspended(struct engine *engine)
@@ -220,6 +249,9 @@ void engine_list_suspended(struct engine *engine)
 			.virtual_s = task->virtual_s,
 		};
 	}
+	if (!is_in_order(engine, &engine->suspended))
+		qsort(engine->suspended_tasks, engine->suspended.count,
+		      sizeof(*engine->suspended_tasks), compare_suspended);
 }
 
 /* Adds those of a task's nodes to a list that it leaves, up otherwise, for nobody. Returns their number. */

@@ -287,6 +287,21 @@ static bool read_nature(const struct snapshot_reader *reader, const json_t *obje
 	       read_utility(reader, json_object_get(object, "utility"), task->id, &task->utility);
 }
 
+/* Its priority; absent is 0. */
+static bool read_priority(const struct snapshot_reader *reader, const json_t *object,
+			  struct sched_task *task)
+{
+	int64_t priority;
+
+	if (!json_object_get(object, "priority"))
+		return true;
+	if (!json_get_integer(object, "priority", reader->what, -SCHED_PRIORITY_MAX,
+			      SCHED_PRIORITY_MAX, &priority, reader->error))
+		return false;
+	task->priority = (int32_t)priority;
+	return true;
+}
+
 static int compare_ids(const void *left, const void *right)
 {
 	const struct sched_task *a = left;
@@ -311,7 +326,7 @@ static bool read_tasks(const struct snapshot_reader *reader)
 
 		if (!snapshot_get_count(reader, object, "id", &task->id) ||
 		    !snapshot_get_number(reader, object, "arrival_s", &task->arrival_s) ||
-		    !read_nature(reader, object, task) ||
+		    !read_nature(reader, object, task) || !read_priority(reader, object, task) ||
 		    !snapshot_get_flag(reader, object, "may_preempt", &task->may_preempt) ||
 		    !snapshot_get_flag(reader, object, "preemptible", &task->preemptible))
 			return false;

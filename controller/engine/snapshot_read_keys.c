@@ -49,7 +49,7 @@ static const struct known_key utility_keys[] = {
 };
 static const struct known_key task_keys[] = {
 	{"id", NULL},          {"type", NULL},        {"arrival_s", NULL}, {"utility", utility_keys},
-	{"may_preempt", NULL}, {"preemptible", NULL}, {NULL, NULL},
+	{"may_preempt", NULL}, {"preemptible", NULL}, {"priority", NULL},  {NULL, NULL},
 };
 static const struct known_key suspended_keys[] = {
 	{"task", NULL}, {"cluster", NULL}, {"pstate", NULL}, {"executed_s", NULL}, {NULL, NULL},
@@ -130,7 +130,8 @@ static const struct known_key shared_snapshot_keys[] = {
 
 /* The same where machines have queues. */
 static const struct known_key queueing_task_keys[] = {
-	{"id", NULL}, {"type", NULL}, {"arrival_s", NULL}, {"deadline_s", NULL}, {NULL, NULL},
+	{"id", NULL},       {"type", NULL},     {"arrival_s", NULL},
+	{"deadline_s", NULL}, {"priority", NULL}, {NULL, NULL},
 };
 static const struct known_key queue_keys[] = {
 	{"cluster", NULL}, {"tasks", NULL}, {"start_s", NULL}, {NULL, NULL},

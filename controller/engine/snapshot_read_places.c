@@ -8,13 +8,15 @@
 bool snapshot_check_order(const struct snapshot_reader *reader, const char *list,
 			  const struct sched_task *before, const struct sched_task *task)
 {
-	if (task->arrival_s > before->arrival_s ||
-	    (task->arrival_s == before->arrival_s && task->id > before->id))
+	if (sched_task_before(before, task))
 		return true;
 	return snapshot_refuse(
 		reader,
-		"\"%s\": task %u stands before task %u, which arrived earlier; sort by "
-		"arrival, then id",
+		before->priority < task->priority
+			? "\"%s\": task %u stands before task %u, which has a higher priority; sort "
+			  "by priority, then arrival, then id"
+			: "\"%s\": task %u stands before task %u, which arrived earlier; sort by "
+			  "arrival, then id",
 		list, before->id, task->id);
 }
 

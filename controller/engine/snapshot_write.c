@@ -87,6 +87,8 @@ static void append_task(json_t *list, const struct sched_system *system,
 		return;
 	}
 	json_object_set_new(object, "type", json_string(system->row_names[task->row]));
+	if (task->priority != 0)
+		json_object_set_new(object, "priority", json_integer(task->priority));
 	if (system->queueing) {
 		json_object_set_new(object, "deadline_s", number(task->deadline_s));
 		json_array_append_new(list, object);

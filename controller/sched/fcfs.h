@@ -32,5 +32,5 @@ struct fcfs_place fcfs_find(struct mapping *mapping, const struct sched_task *ta
 int fcfs_explain(struct mapping *mapping, const struct sched_task *task,
 		 const struct fcfs_place *place);
 
-/* Maps in order of arrival with up to `reservations` new ones. Returns 0, or -ENOMEM. */
+/* Maps in the order of the snapshot with up to `reservations` new ones. Returns 0, or -ENOMEM. */
 int fcfs_map(struct mapping *mapping, uint32_t reservations);

@@ -17,12 +17,7 @@ struct queue {
 	struct candidate *candidates;
 };
 
-static bool arrives_before(const struct sched_task *a, const struct sched_task *b)
-{
-	return a->arrival_s != b->arrival_s ? a->arrival_s < b->arrival_s : a->id < b->id;
-}
-
-/* All that is mappable in order of arrival, then id. */
+/* All that is mappable in the order of the waiting. */
 static int make_queue(struct immediate *immediate, struct queue *ret_queue)
 {
 	const struct sched_snapshot *snapshot = immediate->snapshot;
@@ -39,8 +34,8 @@ static int make_queue(struct immediate *immediate, struct queue *ret_queue)
 	while (w < snapshot->waiting_count || s < snapshot->suspended_count) {
 		const bool waiting = s == snapshot->suspended_count ||
 				     (w < snapshot->waiting_count &&
-				      arrives_before(snapshot->waiting[w],
-						     snapshot->suspended[s].task));
+				      sched_task_before(snapshot->waiting[w],
+							snapshot->suspended[s].task));
 		const struct candidate candidate = {
 			waiting ? snapshot->waiting[w] : snapshot->suspended[s].task,
 			waiting ? immediate->waiting_class[w] : immediate->suspended_class[s],

@@ -24,7 +24,7 @@ struct mapping {
 	struct availability *clusters; /* in configured order */
 	struct energy energy; /* what remains, and which options may be looked at */
 	uint32_t tasks_count;
-	const struct sched_task **tasks; /* mappable, in order of arrival; dropped ones are gone */
+	const struct sched_task **tasks; /* mappable, in the order of the snapshot; dropped ones are gone */
 	double *bounds; /* per task: the most it can earn, starting now where it is fastest */
 	const char *note;
 

@@ -196,7 +196,23 @@ struct sched_task {
 	bool preemptible;  /* may be suspended so that another task runs on its nodes */
 	struct sched_demand demand; /* in a shared system; there all tasks may be paused */
 	double deadline_s;          /* with queues: later it is worth nothing. > arrival_s */
+	/*
+	 * Its place among the waiting: higher ones come first. Up to SCHED_PRIORITY_MAX either way; 0
+	 * unless somebody submitted it with another one, and in a shared system, where nobody does.
+	 */
+	int32_t priority;
 };
+
+/* More than the tasks of a service, so that each may have its own. */
+#define SCHED_PRIORITY_MAX 1000000
+
+/* Whether `a` comes before `b` where tasks are listed: by priority, then arrival, then id. */
+static inline bool sched_task_before(const struct sched_task *a, const struct sched_task *b)
+{
+	if (a->priority != b->priority)
+		return a->priority > b->priority;
+	return a->arrival_s != b->arrival_s ? a->arrival_s < b->arrival_s : a->id < b->id;
+}
 
 /*
  * A task that occupies nodes now. In a shared system `nodes` has the host of each of its VMs, so that
@@ -279,11 +295,11 @@ struct sched_node {
 
 /*
  * Everything a policy may know at a mapping event. `waiting` holds the mappable tasks in order of
- * arrival, then id; the tasks of `placeholders` are among them, since place-holders vanish at the
- * event and are listed only for what they say about energy (the goal of Event-Based, 3.6.2). Tasks
- * with a reservation are not mappable. The tasks of `suspended` are mappable, too, to their own
- * cluster only, and are not in `waiting`; they have the order of `waiting`. The tasks of `deferred`
- * are among the waiting and have their order.
+ * priority, then arrival, then id (sched_task_before()); the tasks of `placeholders` are among them,
+ * since place-holders vanish at the event and are listed only for what they say about energy (the goal
+ * of Event-Based, 3.6.2). Tasks with a reservation are not mappable. The tasks of `suspended` are
+ * mappable, too, to their own cluster only, and are not in `waiting`; they have the order of `waiting`.
+ * The tasks of `deferred` are among the waiting and have their order.
  *
  * Mapping events are periodic. Policies that share hosts are asked between two of those as well, when
  * tasks have arrived or ended or the time of a deferred one has come. Where machines have queues, they

@@ -106,7 +106,7 @@ struct policy_ops {
 	bool fair;   /* it heeds the sufferage of task types (004, V.D.2) */
 	/*
 	 * Decides one mapping event, required unless the future is POLICY_FUTURE_NONE. Tasks that
-	 * are to be dropped are gone from mapping->tasks; the others are in order of arrival.
+	 * are to be dropped are gone from mapping->tasks; the others are in the order of the snapshot.
 	 * Called by policy_decide() only. Returns 0, or -ENOMEM.
 	 */
 	int (*decide)(struct mapping *mapping);

@@ -90,7 +90,7 @@ struct queueing {
 	uint32_t machines_count;
 	struct queueing_machine *machines;
 	uint32_t tasks_count;
-	struct queueing_task *tasks; /* in order of arrival */
+	struct queueing_task *tasks; /* in the order of the snapshot */
 
 	/* The rest is queueing.c's own. */
 	struct queueing_memory *memory;

@@ -16,7 +16,7 @@
 /* A narrow task takes one of the two nodes for 15 s, a wide one both; a long one a node for 200 s. */
 enum { NARROW, WIDE, LONG };
 
-enum deed { SUBMIT, SUBMIT_HELD, CANCEL, HOLD, RELEASE, SUSPEND, RESUME, DRAIN, UNDRAIN, WHY, EASY };
+enum deed { SUBMIT, SUBMIT_HELD, SUBMIT_FIRST, SUBMIT_LAST, CANCEL, HOLD, RELEASE, SUSPEND, RESUME, DRAIN, UNDRAIN, WHY, EASY };
 
 /* What a person does. */
 struct wish {
@@ -86,6 +86,32 @@ static const struct scene scenes[] = {
 		       "25 start 3.1 c0 1\n40 start 4.1 c0 0\n40 start 5.1 c0 1\n"
 		       "55 start 6.1 c0 0\n55 start 7.1 c0 1\n",
 		.completed = 8,
+	},
+	{
+		.name = "of those that wait the highest priority starts first, whenever it came",
+		.policy = "fcfs",
+		.wishes = { { 3, SUBMIT_LAST, NARROW, "" }, { 4, SUBMIT, NARROW, "" },
+			    { 5, SUBMIT_FIRST, NARROW, "" }, { 6, SUBMIT, NARROW, "" } },
+		.log = "10 start 2.1 c0 0\n10 start 1.1 c0 1\n25 start 3.1 c0 0\n30 start 0.1 c0 1\n",
+		.completed = 4,
+	},
+	{
+		.name = "what was reserved before it came stays reserved",
+		.policy = "easy",
+		.at_changes = true,
+		.wishes = { { 3, SUBMIT, WIDE, "" }, { 4, SUBMIT, WIDE, "" }, { 5, SUBMIT, WIDE, "" },
+			    { 6, SUBMIT_FIRST, WIDE, "" } },
+		.log = "3 start 0.1 c0 0,1\n18 start 1.1 c0 0,1\n33 start 3.1 c0 0,1\n"
+		       "48 start 2.1 c0 0,1\n",
+		.completed = 4,
+	},
+	{
+		.name = "policies that rank by worth go by priority where that is the same",
+		.policy = "max-upr",
+		.wishes = { { 3, SUBMIT, NARROW, "" }, { 4, SUBMIT, NARROW, "" },
+			    { 5, SUBMIT_FIRST, NARROW, "" } },
+		.log = "10 start 2.1 c0 0\n10 start 0.1 c0 1\n25 start 1.1 c0 0\n",
+		.completed = 3,
 	},
 	{
 		.name = "a held task starts when it is released",
@@ -297,6 +323,7 @@ static const char *submit(struct stage *stage, const struct wish *wish)
 		.row = wish->of,
 		.utility = utility_testbed(4, 900, 1000),
 		.preemptible = true,
+		.priority = wish->deed == SUBMIT_FIRST ? 5 : wish->deed == SUBMIT_LAST ? -5 : 0,
 	};
 	const uint32_t count = engine_tasks_count(stage->engine);
 	const uint32_t index = engine_submit(stage->engine, &task, wish->deed == SUBMIT_HELD);
@@ -329,6 +356,8 @@ static const char *carry_out(struct stage *stage, const struct wish *wish)
 	switch (wish->deed) {
 	case SUBMIT:
 	case SUBMIT_HELD:
+	case SUBMIT_FIRST:
+	case SUBMIT_LAST:
 		return submit(stage, wish);
 	case CANCEL:
 		return engine_request_cancel(engine, wish->of);

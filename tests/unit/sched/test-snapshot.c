@@ -128,6 +128,9 @@ static void test_nonsense(void)
 		{ "'utility': {'max': 1, 'segments': ["
 		  "{'curve': 'constant', 'duration_s': 50, 'start_fraction': 1, 'end_fraction': 1,"
 		  " 'rate_per_s': 0}]}}, {", "'utility': []}, {", "task 0 has no utility function" },
+		{ "'id': 0", "'id': 0, 'priority': -1000000", NULL },
+		{ "'id': 0", "'id': 0, 'priority': 1000001", "priority" },
+		{ "'id': 0", "'id': 0, 'priority': 'high'", "priority" },
 		{ "'waiting': [0]", "'waiting': [7]", "task 7 is not among" },
 		{ "'waiting': [0]", "'waiting': ['0']", "list of task ids" },
 		{ "'waiting': [0]", "'waiting': [1, 0]", "task 1 stands before task 0" },
@@ -254,6 +257,35 @@ static void test_preemption(void)
 	random_snapshot_free(random);
 }
 
+/* Priorities are written and read, left out where there are none, and order what waits. */
+static void test_priorities(void)
+{
+	struct random_snapshot *random = random_snapshot_new(3);
+	const struct sched_snapshot *snapshot = &random->snapshot;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GError) disorder = NULL;
+	g_autoptr(json_t) plain = snapshot_json_write(snapshot, NULL);
+	g_autofree char *plain_text = json_text(plain);
+
+	g_assert_null(strstr(plain_text, "priority"));
+	g_assert_cmpuint(snapshot->waiting_count, >, 1);
+	((struct sched_task *)snapshot->waiting[0])->priority = 7;
+
+	g_autoptr(json_t) object = snapshot_json_write(snapshot, NULL);
+	g_autoptr(snapshot_json_t) read = snapshot_json_read(object, "text", &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpint(read->snapshot.waiting[0]->priority, ==, 7);
+	g_assert_cmpint(read->snapshot.waiting[1]->priority, ==, 0);
+	((struct sched_task *)snapshot->waiting[1])->priority = 8;
+
+	g_autoptr(json_t) wrong = snapshot_json_write(snapshot, NULL);
+
+	g_assert_null(snapshot_json_read(wrong, "text", &disorder));
+	g_assert_nonnull(strstr(disorder->message, "which has a higher priority"));
+	random_snapshot_free(random);
+}
+
 /* A SUSPEND says whom and why; a RESUME where to. */
 static void test_actions(void)
 {
@@ -310,6 +342,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/snapshot/what is written reads back and decides the same",
 			test_round_trip);
 	g_test_add_func("/snapshot/nonsense is refused with its place", test_nonsense);
+	g_test_add_func("/snapshot/priorities are those that were written, and in order",
+			test_priorities);
 	g_test_add_func("/snapshot/suspended tasks and flags are there", test_preemption);
 	g_test_add_func("/snapshot/actions suspend and resume", test_actions);
 	g_test_add_func("/snapshot/a task without an action is explained", test_explain);
