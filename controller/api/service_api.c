@@ -66,6 +66,9 @@ static void fail(struct http_request *request, const GError *error)
 	case RUN_SERVICE_ERROR_REFUSED:
 		http_request_fail(request, 409, "%s", error->message);
 		break;
+	case RUN_SERVICE_ERROR_FORBIDDEN:
+		http_request_fail(request, 403, "%s", error->message);
+		break;
 	case RUN_SERVICE_ERROR_STORE:
 		http_request_fail(request, 503, "%s", error->message);
 		break;
@@ -135,7 +138,7 @@ void service_api_answer(struct http_request *request, const struct run_session *
 
 static const char *const order_keys[] = {"type", "count", "name", "key", "held", "utility_max",
 					 "constant_s", "zero_s", "deadline_s", "script", "cores",
-					 "time_s", NULL};
+					 "time_s", "priority", NULL};
 
 static bool G_GNUC_PRINTF(2, 3) wrong(GError **error, const char *format, ...)
 {
@@ -190,6 +193,21 @@ static bool get_number(const json_t *body, const char *key, double *ret_value, G
 	return json_is_number(value) || wrong(error, "%s: not a number", key);
 }
 
+/* A whole number from `least` to `most`; *ret_value stays where it is not given. */
+static bool get_integer(const json_t *body, const char *key, int32_t least, int32_t most,
+			int32_t *ret_value, GError **error)
+{
+	double value = *ret_value;
+
+	if (!get_number(body, key, &value, error))
+		return false;
+	if (!(value >= least && value <= most && value == floor(value)))
+		return wrong(error, "%s: %.10g is not a number from %d to %d", key, value, least,
+			     most);
+	*ret_value = (int32_t)value;
+	return true;
+}
+
 /* The type that is named, or one for scripts of so many cores that may run for so long. */
 static bool choose_type(const struct config *config, const json_t *body,
 			struct run_service_order *order, GError **error)
@@ -217,7 +235,7 @@ static bool choose_type(const struct config *config, const json_t *body,
 static bool read_order(const struct config *config, const json_t *body,
 		       struct run_service_order *ret_order, GError **error)
 {
-	double count = 1;
+	int32_t count = 1;
 
 	if (!json_is_object(body))
 		return wrong(error, "give {\"type\": \"...\"} at least");
@@ -230,7 +248,9 @@ static bool read_order(const struct config *config, const json_t *body,
 	if (!check_keys(body, error) || !get_text(body, "type", &ret_order->type, error) ||
 	    !get_text(body, "name", &ret_order->name, error) ||
 	    !get_text(body, "key", &ret_order->key, error) ||
-	    !get_number(body, "count", &count, error) ||
+	    !get_integer(body, "count", 1, RUN_SERVICE_COUNT_MAX, &count, error) ||
+	    !get_integer(body, "priority", -SCHED_PRIORITY_MAX, SCHED_PRIORITY_MAX,
+			 &ret_order->priority, error) ||
 	    !get_number(body, "utility_max", &ret_order->utility_max, error) ||
 	    !get_number(body, "constant_s", &ret_order->constant_s, error) ||
 	    !get_number(body, "zero_s", &ret_order->zero_s, error) ||
@@ -238,9 +258,6 @@ static bool read_order(const struct config *config, const json_t *body,
 		return false;
 	if (!choose_type(config, body, ret_order, error))
 		return false;
-	if (!(count >= 1 && count <= RUN_SERVICE_COUNT_MAX && count == floor(count)))
-		return wrong(error, "count: %g is not a number from 1 to %d", count,
-			     RUN_SERVICE_COUNT_MAX);
 	if (given(body, "held") && !json_is_boolean(given(body, "held")))
 		return wrong(error, "held: neither true nor false");
 	ret_order->held = json_is_true(given(body, "held"));

@@ -86,9 +86,10 @@ static json_t *owner_json(const struct run_session *session, const struct engine
 	const struct store_submission *submission = submission_of(session, task);
 	g_autofree char *because = why(session, task);
 
-	return json_pack("{s:s?, s:s?, s:f, s:f, s:o, s:s?, s:s?}", "name",
+	return json_pack("{s:s?, s:s?, s:i, s:f, s:f, s:o, s:s?, s:s?}", "name",
 			 submission ? submission->name : NULL, "user",
-			 submission ? submission->user : NULL, "utility_max",
+			 submission ? submission->user : NULL, "priority",
+			 (int)task->task->priority, "utility_max",
 			 task->task->utility.max, "utility", task->utility, "energy_j",
 			 number_json(task->energy_j), "reason", task->reason, "why",
 			 because);

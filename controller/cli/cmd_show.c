@@ -62,6 +62,15 @@ static void print_history(const json_t *task)
 	}
 }
 
+/* Most tasks have none. */
+static void print_priority(const json_t *task)
+{
+	json_int_t priority = json_integer_value(json_object_get(task, "priority"));
+
+	if (priority != 0)
+		printf("%-14s %" JSON_INTEGER_FORMAT "\n", "priority", priority);
+}
+
 static void print_task(const json_t *task)
 {
 	const json_t *share = json_object_get(task, "share");
@@ -71,6 +80,7 @@ static void print_task(const json_t *task)
 	print_line("name", task, "name");
 	print_line("user", task, "user");
 	print_line("state", task, "state");
+	print_priority(task);
 	print_line("waits because", task, "why");
 	print_line("reason", task, "reason");
 	print_place(task);

@@ -151,6 +151,8 @@ static bool parse(struct client *client, struct submission *submission, gboolean
 		 "A name for people, shown by queue", "NAME"},
 		{"hold", 0, 0, G_OPTION_ARG_NONE, &submission->held,
 		 "They wait until they are released", NULL},
+		{"priority", 'p', 0, G_OPTION_ARG_INT, &submission->priority,
+		 "Wait before tasks with a lower one (default 0; above is for operators)", "N"},
 		{"utility", 'u', 0, G_OPTION_ARG_DOUBLE, &submission->utility,
 		 "What each is worth while it is in time (default 1)", "U"},
 		{"constant", 'c', 0, G_OPTION_ARG_STRING, &submission->constant,

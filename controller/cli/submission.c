@@ -122,6 +122,8 @@ json_t *submission_body(const struct submission *submission, GError **error)
 		json_object_set_new(body, "name", json_string(submission->name));
 	if (submission->key)
 		json_object_set_new(body, "key", json_string(submission->key));
+	if (submission->priority)
+		json_object_set_new(body, "priority", json_integer(submission->priority));
 	if (submission->held)
 		json_object_set_new(body, "held", json_true());
 	return g_steal_pointer(&body);

@@ -12,6 +12,7 @@ struct submission {
 	double utility;                     /* NAN: the controller's default */
 	char *constant, *zero_at, *deadline; /* durations as typed; NULL: none */
 	gboolean held;
+	int priority;        /* the controller's default is 0 as well */
 	char *type;          /* NULL: to be chosen for the script by the next two */
 	int cores;           /* 0: not said */
 	char *time;          /* a duration as typed; NULL: not said */

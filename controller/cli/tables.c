@@ -7,26 +7,49 @@
 #include "common/duration.h"
 #include "controller/cli/fields.h"
 
-/* A column: its title, and how its cell is filled from a row's object and the document. */
+/*
+ * A column: its title, and how its cell is filled from a row's object and the document. With `unless_0`
+ * it is there only if this number of some row is not 0.
+ */
 struct column {
 	const char *title;
 	enum table_align align;
 	void (*fill)(struct table *table, const json_t *object, const json_t *document);
+	const char *unless_0;
 };
+
+static bool is_shown(const struct column *column, const json_t *rows)
+{
+	const json_t *object;
+	size_t i;
+
+	if (!column->unless_0)
+		return true;
+	json_array_foreach (rows, i, object)
+		if (json_number_value(json_object_get(object, column->unless_0)) != 0)
+			return true;
+	return false;
+}
 
 static struct table *table_of(const struct column *columns, size_t count, const json_t *document,
 			      const char *key)
 {
+	g_autofree const struct column **shown = g_new(const struct column *, count);
+	const json_t *rows = json_object_get(document, key);
 	struct table *table = table_new();
 	const json_t *object;
+	size_t shown_count = 0;
 	size_t i;
 
 	for (size_t c = 0; c < count; c++)
-		table_column(table, columns[c].title, columns[c].align);
-	json_array_foreach (json_object_get(document, key), i, object) {
+		if (is_shown(&columns[c], rows))
+			shown[shown_count++] = &columns[c];
+	for (size_t c = 0; c < shown_count; c++)
+		table_column(table, shown[c]->title, shown[c]->align);
+	json_array_foreach (rows, i, object) {
 		table_row(table);
-		for (size_t c = 0; c < count; c++)
-			columns[c].fill(table, object, document);
+		for (size_t c = 0; c < shown_count; c++)
+			shown[c]->fill(table, object, document);
 	}
 	return table;
 }
@@ -77,6 +100,7 @@ LINE(fill_host, "host")
 LINE(fill_reason, "reason")
 LINE(fill_virt_type, "virt_type")
 INTEGER(fill_task, "task")
+INTEGER(fill_priority, "priority")
 INTEGER(fill_nodes, "nodes")
 INTEGER(fill_idle, "idle")
 INTEGER(fill_busy, "busy")
@@ -142,6 +166,7 @@ struct table *table_of_tasks(const json_t *document)
 	static const struct column columns[] = {
 		{"TASK", TABLE_RIGHT, fill_task},     {"NAME", TABLE_LEFT, fill_name},
 		{"TYPE", TABLE_LEFT, fill_type},      {"USER", TABLE_LEFT, fill_user},
+		{"PRIO", TABLE_RIGHT, fill_priority, "priority"},
 		{"STATE", TABLE_LEFT, fill_state},    {"WAITED", TABLE_RIGHT, fill_waited},
 		{"TIME", TABLE_RIGHT, fill_ran},      {"LEFT", TABLE_RIGHT, fill_left},
 		{"NODES (WHY)", TABLE_LEFT, fill_where},

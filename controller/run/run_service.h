@@ -27,6 +27,7 @@ enum run_service_error {
 	RUN_SERVICE_ERROR_INPUT = 1, /* makes no sense: unknown type, times that do not fit */
 	RUN_SERVICE_ERROR_REFUSED,   /* cannot be done now; the message says why */
 	RUN_SERVICE_ERROR_STORE,     /* could not be put on record: the service ends */
+	RUN_SERVICE_ERROR_FORBIDDEN, /* not for who asks */
 };
 
 /* What one request may submit at most. */
@@ -71,7 +72,8 @@ struct run_service_order {
 	 * nothing after; or, without any of them, utility_max for ever.
 	 */
 	double constant_s, zero_s, deadline_s;
-	bool unbound;        /* service.user_tasks_max does not apply */
+	int32_t priority;    /* to SCHED_PRIORITY_MAX either way; above 0 only where `unbound` */
+	bool unbound;        /* an operator's: service.user_tasks_max does not apply */
 	const char *user;    /* NULL: not known */
 	int64_t uid;         /* -1: not known */
 };

@@ -106,6 +106,7 @@ bool run_service_make_task(const struct run_service *service,
 		.utility = utility_of(submission),
 		.may_preempt = type && type->may_preempt,
 		.preemptible = type && type->preemptible,
+		.priority = CLAMP(submission->priority, -SCHED_PRIORITY_MAX, SCHED_PRIORITY_MAX),
 	};
 	return type != NULL;
 }
@@ -184,6 +185,15 @@ static bool check_times(const struct run_service_order *order, GError **error)
 	return true;
 }
 
+/* Anybody may go behind the others; before them only who answers for the queue. */
+static bool check_priority(const struct run_service_order *order, GError **error)
+{
+	return order->priority <= 0 || order->unbound ||
+	       refuse(error, RUN_SERVICE_ERROR_FORBIDDEN,
+		      "priority: %d is for an operator to give; you may give 0 or less",
+		      order->priority);
+}
+
 static bool check_order(const struct run_service *service, const struct run_service_order *order,
 			GError **error)
 {
@@ -197,7 +207,7 @@ static bool check_order(const struct run_service *service, const struct run_serv
 		return refuse(error, RUN_SERVICE_ERROR_INPUT,
 			      "utility_max: %g is not above 0 and at most %g", order->utility_max,
 			      UTILITY_MAX);
-	return check_times(order, error);
+	return check_times(order, error) && check_priority(order, error);
 }
 
 /* Submitting. */
@@ -244,6 +254,7 @@ static struct store_submission *new_submission(const struct run_service *service
 		.zero_s = order->zero_s,
 		.deadline_s = order->deadline_s,
 		.held = order->held,
+		.priority = order->priority,
 	};
 	return submission;
 }

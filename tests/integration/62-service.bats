@@ -171,6 +171,28 @@ stop_service() {
 	run_assert_decisions_of_service
 }
 
+@test "a higher priority goes first, whenever it came, and does so after a restart" {
+	use_scripted
+	serve
+	for node in c1/0 c1/1 c1/2 c1/3 c2/0 c2/1; do ok POST "/v1/nodes/$node/drain" 202 '{}'; done
+	[ "$("$virtbed" submit CG.S.2 --priority -5 --uri "unix:$socket")" = 0 ]
+	[ "$(submit '{"type": "CG.S.2"}')" = "[1]" ]
+	run ! grep PRIO <<<"$("$virtbed" queue 1 --uri "unix:$socket")"
+	[ "$("$virtbed" submit CG.S.2 --priority 5 --uri "unix:$socket")" = 2 ]
+	for wrong in 1.5 '"high"' 1000001; do
+		ok POST /v1/tasks 400 "{\"type\": \"CG.S.2\", \"priority\": $wrong}" | grep priority
+	done
+	"$virtbed" queue --uri "unix:$socket" | grep PRIO
+	ok GET /v1/tasks 200 | jq -e '[.tasks[].priority] == [-5, 0, 5]'
+	kill -9 "$(run_process virtbed-controller "$state")"
+	run_wait_for "the service goes on" 120
+	for node in c1/0 c1/1; do ok POST "/v1/nodes/$node/undrain" 202 '{}'; done
+	for task in 0 1 2; do wait_state $task completed; done
+	ok GET /v1/tasks 200 | jq -e '[.tasks | sort_by(.started_s)[].task] == [2, 1, 0]'
+	stop_service
+	run_assert_decisions_of_service
+}
+
 # What the command says while somebody serves: it checks all sums itself. assert_energy TASK...
 assert_energy() {
 	local by task

@@ -158,6 +158,10 @@ is_cut_off() {
 	[ "$("$virtbed" submit IS.S.2 --hold --uri "$address" | tail -n 1)" = 0 ] || "$virtbed" queue --uri "$address"
 	"$virtbed" show 0 --json --uri "$address" | jq -e '.user == "nobody"'
 	run -1 "$virtbed" drain c1/0 --reason x --uri "$address"
+	run -1 "$virtbed" submit IS.S.2 --priority 1 --uri "$address"
+	[[ $output == *"priority: 1 is for an operator to give"* ]]
+	"$virtbed" submit IS.S.2 --hold --priority -1 --uri "$address"
+	"$virtbed" show 1 --uri "$address" | grep "priority *-1$"
 	"$virtbed" cancel 0 --uri "$address"
 	chmod 644 "$XDG_CONFIG_HOME/virtbed/token"
 	run -2 "$virtbed" queue --uri "$address"

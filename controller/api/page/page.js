@@ -420,7 +420,7 @@ function lanesOf(task, now) {
 
 function taskFacts(task, now) {
   const facts = [['State', task.held ? `${task.state}, held` : task.state], ['Type', titleOf(task)], ['User', task.user], ['Where', whereOf(task)],
-    ['Why it waits', task.why], ['Progress', ACTIVE.includes(task.state) ? progressOf(task, now).text : null],
+    ['Priority', task.priority ? `${task.priority}` : null], ['Why it waits', task.why], ['Progress', ACTIVE.includes(task.state) ? progressOf(task, now).text : null],
     ['Arrived', isKnown(task.arrival_s) ? `at ${duration(task.arrival_s)}` : null],
     ['Started', isKnown(task.started_s) ? `at ${duration(task.started_s)}` : null],
     ['Ended', isKnown(task.ended_s) ? `at ${duration(task.ended_s)}` : null],

@@ -25,14 +25,15 @@ static void test_bodies(void)
 				      .key = (char *)"k1", .held = TRUE,
 				      .constant = (char *)"10m", .zero_at = (char *)"1h"};
 	struct submission falling = {.count = 1, .utility = (double)NAN, .zero_at = (char *)"90s"};
-	struct submission due = {.count = 1, .utility = (double)NAN, .deadline = (char *)"1h30m"};
+	struct submission due = {.count = 1, .utility = (double)NAN, .deadline = (char *)"1h30m",
+				 .priority = -5};
 
 	assert_body(&plain, "{\"type\": \"IS.2\", \"count\": 1}");
 	assert_body(&decaying, "{\"type\": \"IS.2\", \"count\": 3, \"name\": \"night\", "
 			       "\"key\": \"k1\", \"held\": true, \"utility_max\": 2.5, "
 			       "\"constant_s\": 600.0, \"zero_s\": 3600.0}");
 	assert_body(&falling, "{\"type\": \"IS.2\", \"count\": 1, \"zero_s\": 90.0}");
-	assert_body(&due, "{\"type\": \"IS.2\", \"count\": 1, \"deadline_s\": 5400.0}");
+	assert_body(&due, "{\"type\": \"IS.2\", \"count\": 1, \"deadline_s\": 5400.0, \"priority\": -5}");
 }
 
 static void test_refused(void)

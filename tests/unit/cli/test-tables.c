@@ -44,6 +44,22 @@ static void test_tasks(void)
 		"1)\n");
 }
 
+/* Where one has a priority there is a column for it. */
+static void test_priorities(void)
+{
+	assert_table(
+		table_of_tasks,
+		"{\"run\": 1, \"now_s\": 100.0, \"tasks\": ["
+		"{\"task\": 7, \"type\": \"IS.2\", \"user\": \"ann\", \"priority\": 0,"
+		" \"state\": \"waiting\", \"arrival_s\": 40.0},"
+		"{\"task\": 8, \"type\": \"IS.2\", \"user\": \"ann\", \"priority\": -20,"
+		" \"state\": \"waiting\", \"arrival_s\": 40.0}]}",
+		"TASK  NAME  TYPE  USER  PRIO  STATE    WAITED  TIME  LEFT  NODES (WHY)\n"
+		"----  ----  ----  ----  ----  -------  ------  ----  ----  -----------\n"
+		"   7  -     IS.2  ann      0  waiting    1:00     -     -  -\n"
+		"   8  -     IS.2  ann    -20  waiting    1:00     -     -  -\n");
+}
+
 static void test_clusters(void)
 {
 	assert_table(table_of_clusters,
@@ -110,6 +126,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/tables/tasks", test_tasks);
+	g_test_add_func("/tables/priorities", test_priorities);
 	g_test_add_func("/tables/clusters", test_clusters);
 	g_test_add_func("/tables/nodes", test_nodes);
 	g_test_add_func("/tables/decisions", test_decisions);
