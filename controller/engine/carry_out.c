@@ -46,7 +46,7 @@ static const char *check_drop(const struct engine *engine, uint32_t index)
 	}
 }
 
-/* The place of an action: nodes that exist, as many as it takes; `now`: up and free as well. */
+/* The place of an action: nodes that exist and are up, as many as it takes; `now`: free as well. */
 static const char *check_place(const struct engine *engine, const struct sched_action *action,
 			       bool now)
 {
@@ -68,8 +68,9 @@ static const char *check_place(const struct engine *engine, const struct sched_a
 		if (node >= system->clusters[action->cluster].nodes ||
 		    (i > 0 && node <= action->nodes[i - 1]))
 			return "its nodes are not nodes of the cluster in ascending order";
-		if (now && (engine->occupants[action->cluster][node] != ENGINE_NO_TASK ||
-			    engine->down[action->cluster][node]))
+		/* Also of promises: those to a node are taken back when it goes down, and only then. */
+		if (engine->down[action->cluster][node] ||
+		    (now && engine->occupants[action->cluster][node] != ENGINE_NO_TASK))
 			return "its nodes are not free";
 	}
 	return NULL;

@@ -94,6 +94,24 @@ static const struct scene scenes[] = {
 		.overtaken = "1 ",
 		.completed = 2,
 	},
+	{
+		.name = "a node that is drained meanwhile is promised to nobody by easy",
+		.policy = "easy",
+		.rows = { NARROW + 1, NARROW + 1, NARROW + 1 },
+		.deeds = { { DRAIN, 0 } },
+		.log = "10 start 1.1 c0 1\n25 start 0.1 c0 1\n40 start 2.1 c0 1\n",
+		.overtaken = "0 2 ",
+		.completed = 3,
+	},
+	{
+		.name = "a node that is drained meanwhile is promised to nobody by conservative",
+		.policy = "conservative",
+		.rows = { NARROW + 1, NARROW + 1, NARROW + 1 },
+		.deeds = { { DRAIN, 0 } },
+		.log = "10 start 1.1 c0 1\n25 start 0.1 c0 1\n40 start 2.1 c0 1\n",
+		.overtaken = "0 2 ",
+		.completed = 3,
+	},
 };
 
 /* The policy goes on when it is told to; the engine's thread knows when it stands. */
