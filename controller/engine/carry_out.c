@@ -396,12 +396,21 @@ static bool *refused_of(struct engine *engine, const struct sched_plan *plan)
 	return refused;
 }
 
-/* Whether it was done: not what has become impossible while the policy decided. */
-static bool apply(struct engine *engine, const struct sched_action *action)
+/* Whether any is: then others of the plan may not be either, and nobody is at fault. */
+static bool refuses_any(const struct sched_plan *plan, const bool *refused)
+{
+	for (uint32_t i = 0; refused && i < plan->actions_count; i++)
+		if (refused[i])
+			return true;
+	return false;
+}
+
+/* Whether it was done: not what has become impossible by what `changed` while the policy decided. */
+static bool apply(struct engine *engine, const struct sched_action *action, bool changed)
 {
 	const char *problem = check(engine, action);
 
-	if (problem && engine->apart) {
+	if (problem && changed) {
 		engine_record_event(engine, backend_now_s(engine->backend), "overtaken", action->task,
 				    problem);
 		engine->changed_places = true;
@@ -456,11 +465,14 @@ static void vanish(struct engine *engine)
 void engine_carry_out(struct engine *engine, const struct sched_plan *plan)
 {
 	g_autofree bool *refused = refused_of(engine, plan);
+	/* Where nothing has, what cannot be is the policy's fault, and would be asked for for ever. */
+	const bool changed = engine->apart && (engine->changes != engine->asked_changes ||
+					       refuses_any(plan, refused));
 	g_autofree bool *applied = g_new0(bool, plan->actions_count);
 
 	vanish(engine);
 	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)
-		applied[i] = !(refused && refused[i]) && apply(engine, &plan->actions[i]);
+		applied[i] = !(refused && refused[i]) && apply(engine, &plan->actions[i], changed);
 	if (engine->hosts && !engine->ended && engine_check_shares(engine))
 		engine_abort(engine, "policy \"%s\" asks for what cannot be: %s",
 			     engine->setup.policy.name, engine_check_shares(engine));

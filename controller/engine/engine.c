@@ -69,6 +69,7 @@ void engine_record_task(struct engine *engine, uint32_t task)
 {
 	struct engine_recorder *recorder = engine->setup.recorder;
 
+	engine->changes++;
 	engine->dirty[task] = false;
 	if (recorder && recorder->task && !recorder->task(recorder, &engine->tasks[task]))
 		engine_abort(engine, "task %u could not be recorded", task);
@@ -76,6 +77,7 @@ void engine_record_task(struct engine *engine, uint32_t task)
 
 void engine_touch(struct engine *engine, uint32_t task)
 {
+	engine->changes++;
 	if (!engine->setup.recorder || engine->dirty[task])
 		return;
 	engine->dirty[task] = true;
@@ -97,6 +99,7 @@ void engine_record_suspension(struct engine *engine, uint32_t task)
 {
 	struct engine_recorder *recorder = engine->setup.recorder;
 
+	engine->changes++;
 	if (recorder && recorder->suspension &&
 	    !recorder->suspension(recorder, &engine->suspensions[task]->record))
 		engine_abort(engine, "the suspension of task %u could not be recorded", task);

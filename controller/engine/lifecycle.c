@@ -73,6 +73,7 @@ static void set_occupant(struct engine *engine, uint32_t index, const uint32_t *
 {
 	const struct engine_task *task = &engine->tasks[index];
 
+	engine->changes++;
 	engine->tallied = false;
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		engine->occupants[task->cluster][nodes[i]] = index;
@@ -83,6 +84,7 @@ static void clear_occupant(struct engine *engine, uint32_t index, const uint32_t
 {
 	const struct engine_task *task = &engine->tasks[index];
 
+	engine->changes++;
 	engine->tallied = false;
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		if (engine->occupants[task->cluster][nodes[i]] == index)
@@ -132,6 +134,7 @@ void engine_set_preemptible(struct engine *engine, uint32_t index)
 	const enum engine_task_state state = engine->tasks[index].state;
 	const struct suspension *suspension = engine->suspensions[index];
 
+	engine->changes++;
 	engine->known[index].preemptible =
 		engine->setup.workload->tasks[index].preemptible && engine->blocked[index] == 0 &&
 		state != ENGINE_TASK_STARTING && state != ENGINE_TASK_RESUMING &&
@@ -418,6 +421,7 @@ void engine_set_down(struct engine *engine, const struct sched_node *node, doubl
 
 	if (engine->down[node->cluster][node->node] == down)
 		return;
+	engine->changes++;
 	engine->down[node->cluster][node->node] = down;
 	engine->tallied = false;
 	engine->changed_places = true;

@@ -422,6 +422,7 @@ static void decide(struct engine *engine, double now_s, bool between)
 	if (between)
 		engine->asked_s = now_s;
 	if (engine->apart) {
+		engine->asked_changes = engine->changes;
 		apart_ask(engine->apart, &engine->setup.policy, context.flags, &snapshot);
 		return;
 	}

@@ -152,6 +152,8 @@ struct engine {
 	uint64_t event_next;           /* number of the next periodic mapping event */
 	/* Since the last mapping event: tasks ended or were submitted or released, or nodes changed. */
 	bool changed_places;
+	uint64_t changes;              /* how often a task or a node changed, at least */
+	uint64_t asked_changes;        /* ... when the policy was last asked apart */
 	GBytes *recorded;              /* record_news: what the last decision on record says (decision_record.c) */
 	/* A limit per window (window.c, window_turn.c). */
 	struct engine_window window;   /* limit_j 0: there is none, and the rest of this does not count */
@@ -614,7 +616,8 @@ void engine_window_note_off(struct engine *engine, double frozen_s);
 /*
  * Does what a plan asks for. A plan that cannot be carried out is the policy's fault and ends the
  * run with a reason: nodes that are not free, tasks that are not mappable or not preemptible, a task
- * that would go on in another cluster.
+ * that would go on in another cluster. Of a plan that was made apart, what may have become impossible
+ * since then is left out.
  */
 void engine_carry_out(struct engine *engine, const struct sched_plan *plan);
 

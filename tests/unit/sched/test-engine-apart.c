@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "controller/engine/state.h"
+#include "controller/sched/mapping.h"
 #include "tests/unit/sched/scripted_backend.h"
 
 #define DURATION_S 100
@@ -16,7 +17,7 @@
 /* A narrow task takes one of the two nodes for 15 s, a wide one both. */
 enum { NARROW, WIDE };
 
-enum deed { NOTHING, SUBMIT, CANCEL, HOLD, DRAIN, FCFS };
+enum deed { NOTHING, SUBMIT, CANCEL, HOLD, DRAIN, FCFS, SPOIL };
 
 /* Tasks are submitted at 10 s; what is done while the nth decision is made. */
 struct scene {
@@ -30,6 +31,7 @@ struct scene {
 	const char *log;       /* what the backend was asked */
 	const char *overtaken; /* tasks of the plan that were left out */
 	const char *deciders;  /* policies on record, in order */
+	const char *aborts;    /* why the run ends, if it does */
 	uint32_t completed;
 };
 
@@ -86,6 +88,15 @@ static const struct scene scenes[] = {
 		.completed = 2,
 	},
 	{
+		.name = "a policy that asks for what never could be is at fault",
+		.policy = "max-upr",
+		.rows = { NARROW + 1 },
+		.deeds = { { SPOIL, 0 } },
+		.log = "",
+		.aborts = "policy \"max-upr\" asks for what cannot be: start task 0: it needs another "
+			  "number of nodes",
+	},
+	{
 		.name = "a task that is promised nodes and is held meanwhile gets none",
 		.policy = "conservative",
 		.rows = { WIDE + 1, WIDE + 1, WIDE + 1 },
@@ -118,7 +129,7 @@ static const struct scene scenes[] = {
 static struct {
 	GMutex mutex;
 	GCond cond;
-	bool stands, goes_on;
+	bool stands, goes_on, spoils;
 	const struct policy_ops *real;
 } gate;
 
@@ -143,16 +154,29 @@ struct stage {
 
 static struct stage *theatre; /* of the backend, whose struct is its own */
 
+/* Asks for no nodes at all. */
+static int decide_badly(struct mapping *mapping)
+{
+	const int result = gate.real->decide(mapping);
+
+	for (uint32_t i = 0; i < mapping->actions_count; i++)
+		mapping->actions[i].nodes_count = 0;
+	return result;
+}
+
 static int stand_and_decide(struct mapping *mapping)
 {
+	bool spoils;
+
 	g_mutex_lock(&gate.mutex);
 	gate.stands = true;
 	g_cond_signal(&gate.cond);
 	while (!gate.goes_on)
 		g_cond_wait(&gate.cond, &gate.mutex);
-	gate.stands = gate.goes_on = false;
+	spoils = gate.spoils;
+	gate.stands = gate.goes_on = gate.spoils = false;
 	g_mutex_unlock(&gate.mutex);
-	return gate.real->decide(mapping);
+	return spoils ? decide_badly(mapping) : gate.real->decide(mapping);
 }
 
 static void until_it_stands(void)
@@ -220,6 +244,11 @@ static void act(struct stage *stage)
 		break;
 	case FCFS:
 		change_policy(stage);
+		break;
+	case SPOIL:
+		g_mutex_lock(&gate.mutex);
+		gate.spoils = true;
+		g_mutex_unlock(&gate.mutex);
 		break;
 	default:
 		break;
@@ -289,7 +318,7 @@ static bool tell_decision(struct engine_recorder *recorder, const struct policy 
 		real.ops = gate.real;
 	g_assert_cmpint(policy_decide(&real, snapshot, &context, &again), ==, 0);
 	g_assert_cmpuint(again.actions_count, ==, plan->actions_count);
-	for (uint32_t i = 0; i < again.actions_count; i++)
+	for (uint32_t i = 0; i < again.actions_count && !theatre->scene->aborts; i++)
 		g_assert_true(same_action(&again.actions[i], &plan->actions[i]));
 	scratch_free(context.scratch);
 	if (!g_str_has_suffix(theatre->deciders->str, name))
@@ -365,7 +394,9 @@ static void test_scene(const void *data)
 
 	stage_init(&stage, scene);
 	engine_run(stage.engine, &stage.result);
-	g_assert_cmpint(stage.result.ended_by, ==, ENGINE_END_TIME);
+	g_assert_cmpint(stage.result.ended_by, ==,
+			scene->aborts ? ENGINE_END_ABORTED : ENGINE_END_TIME);
+	g_assert_cmpstr(engine_reason(stage.engine), ==, scene->aborts);
 	g_assert_cmpstr(scripted_backend_log(stage.backend), ==, scene->log);
 	g_assert_cmpstr(stage.overtaken->str, ==, scene->overtaken ?: "");
 	if (scene->deciders)
