@@ -438,7 +438,10 @@ void engine_take_answer(struct engine *engine)
 
 	if (!engine->apart || !apart_take(engine->apart, &answer))
 		return;
-	conclude(engine, &answer);
+	if (g_str_equal(answer.policy->name, engine->setup.policy.name))
+		conclude(engine, &answer);
+	else
+		engine->changed_places = true; /* who took over meanwhile decides */
 	/* Promises whose time came while it was decided were not tried. */
 	if (!engine->ended)
 		engine_retry_late(engine, backend_now_s(engine->backend));

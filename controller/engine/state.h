@@ -213,7 +213,7 @@ void engine_record_node(struct engine *engine, double time_s, const char *kind,
 
 /* mapping_event.c */
 
-/* Carries out what the policy has decided apart, if it has. */
+/* Carries out what the policy has decided apart, if it has and is still the one that decides. */
 void engine_take_answer(struct engine *engine);
 
 /* decision_record.c */

@@ -79,12 +79,12 @@ static const struct scene scenes[] = {
 		.completed = 2,
 	},
 	{
-		.name = "who takes over decides the next time",
+		.name = "who takes over decides, and what the other one decided is not done",
 		.policy = "max-upr",
 		.rows = { NARROW + 1, WIDE + 1 },
 		.deeds = { { FCFS, 0 } },
-		.log = "10 start 0.1 c0 0\n25 start 1.1 c0 0,1\n",
-		.deciders = "max-upr fcfs ",
+		.log = "11 start 0.1 c0 0\n26 start 1.1 c0 0,1\n",
+		.deciders = "fcfs ",
 		.completed = 2,
 	},
 	{
