@@ -76,18 +76,43 @@ static const char *check_place(const struct engine *engine, const struct sched_a
 	return NULL;
 }
 
-static const char *check_resume(const struct engine *engine, const struct sched_action *action)
+static const char *check_return(const struct engine *engine, const struct sched_action *action,
+				bool now)
 {
 	const struct engine_task *task = &engine->tasks[action->task];
-	const char *problem = check_suspended(engine, action->task);
 
-	if (problem)
-		return problem;
 	if (action->cluster != task->cluster)
 		return "it can go on in its own cluster alone";
 	if (action->pstate != task->pstate)
 		return "it can go on at its own P-state alone";
-	return check_place(engine, action, true);
+	return check_place(engine, action, now);
+}
+
+static const char *check_resume(const struct engine *engine, const struct sched_action *action)
+{
+	const char *problem = check_suspended(engine, action->task);
+
+	return problem ? problem : check_return(engine, action, true);
+}
+
+const char *engine_check_coming(const struct engine *engine, const struct sched_action *action)
+{
+	const char *problem;
+
+	if (action->task >= engine->arrivals_next)
+		return "there is no such task";
+	if (action->kind == SCHED_ACTION_SUSPEND)
+		return check_suspend(engine, action->task);
+	if (action->kind == SCHED_ACTION_START)
+		problem = check_mappable(engine, action->task);
+	else if (engine->tasks[action->task].state == ENGINE_TASK_RUNNING)
+		problem = check_suspend(engine, action->task);
+	else
+		problem = check_suspended(engine, action->task);
+	if (problem)
+		return problem;
+	return action->kind == SCHED_ACTION_START ? check_place(engine, action, false)
+						  : check_return(engine, action, false);
 }
 
 /* Hosts of a shared system for all VMs of a task: that they have the memory is looked at later. */
@@ -405,11 +430,16 @@ static bool refuses_any(const struct sched_plan *plan, const bool *refused)
 	return false;
 }
 
-/* Whether it was done: not what has become impossible by what `changed` while the policy decided. */
-static bool apply(struct engine *engine, const struct sched_action *action, bool changed)
+/*
+ * Whether it was done. With `changed`, not what has become impossible by what changed while the policy
+ * decided; `vain`: then nor a suspension for a task that does not come.
+ */
+static bool apply(struct engine *engine, const struct sched_action *action, bool changed, bool vain)
 {
 	const char *problem = check(engine, action);
 
+	if (!problem && vain && action->kind == SCHED_ACTION_SUSPEND)
+		problem = "nobody comes to its nodes any more";
 	if (problem && changed) {
 		engine_record_event(engine, backend_now_s(engine->backend), "overtaken", action->task,
 				    problem);
@@ -469,10 +499,14 @@ void engine_carry_out(struct engine *engine, const struct sched_plan *plan)
 	const bool changed = engine->apart && (engine->changes != engine->asked_changes ||
 					       refuses_any(plan, refused));
 	g_autofree bool *applied = g_new0(bool, plan->actions_count);
+	g_autofree bool *vain = NULL;
 
 	vanish(engine);
+	if (changed)
+		vain = engine_find_vain(engine, plan, refused);
 	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)
-		applied[i] = !(refused && refused[i]) && apply(engine, &plan->actions[i], changed);
+		applied[i] = !(refused && refused[i]) &&
+			     apply(engine, &plan->actions[i], changed, vain && vain[i]);
 	if (engine->hosts && !engine->ended && engine_check_shares(engine))
 		engine_abort(engine, "policy \"%s\" asks for what cannot be: %s",
 			     engine->setup.policy.name, engine_check_shares(engine));

@@ -12,9 +12,10 @@
 /*
  * The inside of the engine, shared by its files: engine.c (the loop), lifecycle.c (what happens to
  * one task), suspension.c (tasks that leave their nodes and go on), migration.c (tasks that run on at
- * others), mapping_event.c (promises,
- * snapshot, decision), carry_out.c (what a plan asks for), queues.c (machines with queues), request.c and people.c (what people
- * ask for of tasks under way, and of those that come and of nodes) and restore.c (runs that go on).
+ * others), mapping_event.c (promises, snapshot, decision), carry_out.c (what a plan asks for), vain.c
+ * (what of it is in vain, where it comes late), queues.c (machines with queues), request.c and people.c
+ * (what people ask for of tasks under way, and of those that come and of nodes) and restore.c (runs that
+ * go on).
  */
 
 /* No task: what a free node holds. */
@@ -620,6 +621,22 @@ void engine_window_note_off(struct engine *engine, double frozen_s);
  * since then is left out.
  */
 void engine_carry_out(struct engine *engine, const struct sched_plan *plan);
+
+/*
+ * Whether a START, RESUME or SUSPEND is legal but for who is on its nodes now, and of a RESUME that the
+ * task runs still; otherwise why not.
+ */
+const char *engine_check_coming(const struct engine *engine, const struct sched_action *action);
+
+/* vain.c */
+
+/*
+ * Of a plan that is older than what it is about: which STARTs and RESUMEs cannot be, and which SUSPENDs
+ * were for these alone and would stop a task for nobody. `refused`: per action, what is left out
+ * anyhow; NULL: nothing. Per action, to be freed with g_free().
+ */
+bool *engine_find_vain(const struct engine *engine, const struct sched_plan *plan,
+		       const bool *refused);
 
 /* restore.c */
 

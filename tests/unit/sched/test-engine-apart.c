@@ -14,8 +14,8 @@
 #define DURATION_S 100
 #define TASKS_MAX 8
 
-/* A narrow task takes one of the two nodes for 15 s, a wide one both. */
-enum { NARROW, WIDE };
+/* A narrow task takes one of the two nodes for 15 s, a wide one both; an urgent one is narrow and dear. */
+enum { NARROW, WIDE, URGENT };
 
 enum deed { NOTHING, SUBMIT, CANCEL, HOLD, DRAIN, FCFS, SPOIL };
 
@@ -23,6 +23,7 @@ enum deed { NOTHING, SUBMIT, CANCEL, HOLD, DRAIN, FCFS, SPOIL };
 struct scene {
 	const char *name;
 	const char *policy;
+	bool preempts;    /* it makes no promises; tasks may take the nodes of others */
 	uint32_t rows[4]; /* of the tasks, + 1 */
 	struct {
 		enum deed deed;
@@ -97,6 +98,26 @@ static const struct scene scenes[] = {
 			  "number of nodes",
 	},
 	{
+		.name = "for a task that is cancelled meanwhile nobody gives way",
+		.policy = "max-util-preempt-greedy",
+		.preempts = true,
+		.rows = { NARROW + 1, NARROW + 1 },
+		.deeds = { { SUBMIT, URGENT }, { CANCEL, 2 } },
+		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n",
+		.overtaken = "0 2 ",
+		.completed = 2,
+	},
+	{
+		.name = "for a task that comes one gives way, whatever else happened",
+		.policy = "max-util-preempt-greedy",
+		.preempts = true,
+		.rows = { NARROW + 1, NARROW + 1 },
+		.deeds = { { SUBMIT, URGENT }, { SUBMIT, NARROW } },
+		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n11 suspend 0.1 #1\n11 start 2.1 c0 0\n"
+		       "25 resume 0.1 #1 c0 1\n26 start 3.1 c0 0\n",
+		.completed = 4,
+	},
+	{
 		.name = "a task that is promised nodes and is held meanwhile gets none",
 		.policy = "conservative",
 		.rows = { WIDE + 1, WIDE + 1, WIDE + 1 },
@@ -164,7 +185,8 @@ static int decide_badly(struct mapping *mapping)
 	return result;
 }
 
-static int stand_and_decide(struct mapping *mapping)
+/* Returns whether it is to decide badly. */
+static bool stand(void)
 {
 	bool spoils;
 
@@ -176,7 +198,18 @@ static int stand_and_decide(struct mapping *mapping)
 	spoils = gate.spoils;
 	gate.stands = gate.goes_on = gate.spoils = false;
 	g_mutex_unlock(&gate.mutex);
-	return spoils ? decide_badly(mapping) : gate.real->decide(mapping);
+	return spoils;
+}
+
+static int stand_and_decide(struct mapping *mapping)
+{
+	return stand() ? decide_badly(mapping) : gate.real->decide(mapping);
+}
+
+static int stand_and_decide_immediate(struct immediate *immediate)
+{
+	stand();
+	return gate.real->decide_immediate(immediate);
 }
 
 static void until_it_stands(void)
@@ -203,12 +236,18 @@ static void take_policy(struct stage *stage, struct policy *policy, const char *
 	gate.real = policy->ops;
 	stage->ops = *policy->ops;
 	stage->ops.decide = stand_and_decide;
+	stage->ops.decide_immediate = stage->scene->preempts ? stand_and_decide_immediate : NULL;
 	policy->ops = &stage->ops;
 }
 
 static void submit(struct stage *stage, uint32_t row)
 {
-	const struct sched_task task = { .row = row, .utility = utility_testbed(4, 900, 1000) };
+	const struct sched_task task = {
+		.row = row,
+		.utility = utility_testbed(row == URGENT ? 40 : 4, 900, 1000),
+		.may_preempt = stage->scene->preempts,
+		.preemptible = stage->scene->preempts,
+	};
 
 	g_assert_cmpuint(engine_submit(stage->engine, &task, false), !=, UINT32_MAX);
 	engine_flush(stage->engine);
@@ -326,14 +365,15 @@ static bool tell_decision(struct engine_recorder *recorder, const struct policy 
 	return true;
 }
 
-static struct sched_system *make_system(void)
+static struct sched_system *make_system(const struct scene *scene)
 {
 	static const struct sched_cluster cluster = {
 		.name = "c", .nodes = 2, .cores = 1, .pstates = 1
 	};
-	static const char *const names[] = { "narrow", "wide" };
+	static const char *const names[] = { "narrow", "wide", "urgent" };
 	struct sched_system *system = sched_system_new(&cluster, 1, G_N_ELEMENTS(names));
 
+	system->immediate = scene->preempts;
 	for (uint32_t row = 0; row < G_N_ELEMENTS(names); row++) {
 		system->row_names[row] = names[row];
 		system->etc_s[row] = 15;
@@ -348,7 +388,7 @@ static void stage_init(struct stage *stage, const struct scene *scene)
 {
 	*stage = (struct stage){ .scene = scene, .calls_s = { 10 } };
 	theatre = stage;
-	stage->system = make_system();
+	stage->system = make_system(scene);
 	stage->workload = workload_open_new(TASKS_MAX);
 	stage->recorder = (struct engine_recorder){ .event = tell_event, .decision = tell_decision };
 	stage->overtaken = g_string_new(NULL);
