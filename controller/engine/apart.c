@@ -31,8 +31,9 @@ struct apart {
 	struct sched_plan plan;
 	double decide_s;
 	double asked_s;
-	GThread *thread; /* NULL: nothing is under way */
-	gint done;       /* atomic: the thread has come to its end */
+	bool asked;      /* something is under way, or was and the answer was not taken */
+	GThread *thread; /* where; NULL: it was decided at once */
+	gint done;       /* atomic: it has come to its end */
 };
 
 /* Never NULL, also for nothing. */
@@ -247,25 +248,35 @@ static gpointer decide(gpointer data)
 void apart_ask(struct apart *apart, const struct policy *policy, unsigned int flags,
 	       const struct sched_snapshot *snapshot)
 {
-	g_assert(!apart->thread && !snapshot->queues);
+	g_autoptr(GError) error = NULL;
+
+	g_assert(!apart->asked && !snapshot->queues);
 	apart->policy = *policy;
 	apart->flags = flags;
 	apart->done = 0;
 	apart->asked_s = (double)g_get_monotonic_time() * 1e-6;
 	copy_snapshot(&apart->copy, snapshot);
-	apart->thread = g_thread_new("policy", decide, apart);
+	apart->asked = true;
+	apart->thread = g_thread_try_new("policy", decide, apart, &error);
+	if (apart->thread)
+		return;
+	g_warning("cannot start a thread for policy \"%s\": %s; deciding without one, people wait meanwhile",
+		  policy->name, error->message);
+	decide(apart);
 }
 
 bool apart_busy(const struct apart *apart)
 {
-	return apart->thread != NULL;
+	return apart->asked;
 }
 
 bool apart_take(struct apart *apart, struct apart_answer *ret_answer)
 {
-	if (!apart->thread || !g_atomic_int_get(&apart->done))
+	if (!apart->asked || !g_atomic_int_get(&apart->done))
 		return false;
-	g_thread_join(g_steal_pointer(&apart->thread));
+	if (apart->thread)
+		g_thread_join(g_steal_pointer(&apart->thread));
+	apart->asked = false;
 	*ret_answer = (struct apart_answer){
 		.policy = &apart->policy,
 		.snapshot = &apart->copy.snapshot,

@@ -30,7 +30,7 @@ void apart_free(struct apart *apart);
 /*
  * Asks `policy` for a plan with `flags` (enum policy_flags). Nothing must be under way, and the system of
  * the snapshot stays as it is until there is an answer; all else is copied. Machines with queues are not
- * for this.
+ * for this. Where no thread can be had it is decided before this returns, with a warning.
  */
 void apart_ask(struct apart *apart, const struct policy *policy, unsigned int flags,
 	       const struct sched_snapshot *snapshot);

@@ -146,6 +146,18 @@ static const struct scene scenes[] = {
 	},
 };
 
+static bool no_thread; /* can be had, the next time */
+
+/* Stands before GLib's own. */
+GThread *g_thread_try_new(const gchar *name, GThreadFunc run, gpointer data, GError **error)
+{
+	if (!no_thread)
+		return g_thread_new(name, run, data);
+	no_thread = false;
+	g_set_error_literal(error, G_THREAD_ERROR, G_THREAD_ERROR_AGAIN, "too many of them");
+	return NULL;
+}
+
 /* The policy goes on when it is told to; the engine's thread knows when it stands. */
 static struct {
 	GMutex mutex;
@@ -459,6 +471,24 @@ static void test_leaves(void)
 	stage_finish(&stage);
 }
 
+/* Nobody can do anything meanwhile; the same comes of it. */
+static void test_no_thread(void)
+{
+	struct stage stage;
+
+	stage_init(&stage, &scenes[0]);
+	stage.engine->setup.policy.ops = gate.real;
+	no_thread = true;
+	g_test_expect_message(NULL, G_LOG_LEVEL_WARNING,
+			      "cannot start a thread for policy \"max-upr\": too many of them; *");
+	engine_run(stage.engine, &stage.result);
+	g_test_assert_expected_messages();
+	g_assert_cmpint(stage.result.ended_by, ==, ENGINE_END_TIME);
+	g_assert_cmpstr(scripted_backend_log(stage.backend), ==, stage.scene->log);
+	g_assert_cmpuint(stage.result.tasks_completed, ==, stage.scene->completed);
+	stage_finish(&stage);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -468,5 +498,6 @@ int main(int argc, char **argv)
 		g_test_add_data_func(path, &scenes[i], test_scene);
 	}
 	g_test_add_func("/engine/apart/it may leave while it is decided", test_leaves);
+	g_test_add_func("/engine/apart/where no thread can be had it decides at once", test_no_thread);
 	return g_test_run();
 }
