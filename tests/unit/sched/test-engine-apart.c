@@ -17,7 +17,7 @@
 /* A narrow task takes one of the two nodes for 15 s, a wide one both; an urgent one is narrow and dear. */
 enum { NARROW, WIDE, URGENT };
 
-enum deed { NOTHING, SUBMIT, CANCEL, HOLD, DRAIN, FCFS, SPOIL };
+enum deed { NOTHING, SUBMIT, CANCEL, HOLD, DRAIN, FCFS, SPOIL, LOOK };
 
 /* Tasks are submitted at 10 s; what is done while the nth decision is made. */
 struct scene {
@@ -116,6 +116,14 @@ static const struct scene scenes[] = {
 		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n11 suspend 0.1 #1\n11 start 2.1 c0 0\n"
 		       "25 resume 0.1 #1 c0 1\n26 start 3.1 c0 0\n",
 		.completed = 4,
+	},
+	{
+		.name = "who waits is told that it is decided",
+		.policy = "max-upr",
+		.rows = { NARROW + 1 },
+		.deeds = { { LOOK, 0 } },
+		.log = "10 start 0.1 c0 0\n",
+		.completed = 1,
 	},
 	{
 		.name = "a task that is promised nodes and is held meanwhile gets none",
@@ -295,6 +303,10 @@ static void act(struct stage *stage)
 		break;
 	case FCFS:
 		change_policy(stage);
+		break;
+	case LOOK:
+		g_assert_cmpstr(engine_waits_because(stage->engine, of), ==,
+				"the policy decides just now");
 		break;
 	case SPOIL:
 		g_mutex_lock(&gate.mutex);
