@@ -50,6 +50,7 @@ void engine_set_place(struct engine *engine, uint32_t index, uint32_t cluster, u
 	task->pstate = pstate;
 	task->nodes = engine->places[index];
 	task->nodes_count = nodes_count;
+	task->slid = 0;
 	task->etc_s = option ? option->etc_s : (double)INFINITY; /* on shared hosts nobody knows */
 	task->eec_j = option ? option->eec_j : 0;
 }

@@ -71,6 +71,24 @@ static bool overtakes(const struct sched_planned *list, uint32_t i)
 	return false;
 }
 
+/* Why promises slide; each is a bit of engine_task.slid. */
+enum slide { SLIDE_BUSY, SLIDE_LATE };
+
+static const char *const slides[] = {
+	[SLIDE_BUSY] = "its nodes are still busy",
+	[SLIDE_LATE] = "what runs on its nodes is late",
+};
+
+/* A service, which does not end, says it once of a promise: it may slide at every event. */
+static void record_slide(struct engine *engine, double time_s, uint32_t index, enum slide why)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	if (!engine->setup.open || !(task->slid & 1U << why))
+		engine_record_event(engine, time_s, "slid", index, slides[why]);
+	task->slid |= 1U << why;
+}
+
 /* Starts what is due by `due_s` of a list, in its order. */
 static void start_due(struct engine *engine, struct sched_planned *list, uint32_t *count,
 		      double due_s, double now_s)
@@ -80,8 +98,7 @@ static void start_due(struct engine *engine, struct sched_planned *list, uint32_
 
 		if (overtakes(list, i) || !engine_place_free(engine, task)) {
 			if (list[i].start_s > engine->due_s)
-				engine_record_event(engine, now_s, "slid", task,
-						    "its nodes are still busy");
+				record_slide(engine, now_s, task, SLIDE_BUSY);
 			engine->disturbed = true;
 			i++;
 			continue;
@@ -176,8 +193,7 @@ static void slide_reservations(struct engine *engine, double now_s)
 			moved = true;
 			planned.start_s = task->planned_start_s = start_s;
 			planned.end_s = start_s + task->etc_s;
-			engine_record_event(engine, now_s, "slid", planned.task->id,
-					    "what runs on its nodes is late");
+			record_slide(engine, now_s, planned.task->id, SLIDE_LATE);
 			engine_record_task(engine, planned.task->id);
 		}
 		engine_promise(list, &engine->reservations_count, &planned);

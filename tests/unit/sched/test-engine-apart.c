@@ -25,12 +25,14 @@ struct scene {
 	const char *policy;
 	bool preempts;    /* it makes no promises; tasks may take the nodes of others */
 	uint32_t rows[4]; /* of the tasks, + 1 */
+	double late_s;    /* how long task 0 executes, if not for 15 s */
 	struct {
 		enum deed deed;
 		uint32_t of; /* task, node or row */
 	} deeds[4];
 	const char *log;       /* what the backend was asked */
 	const char *overtaken; /* tasks of the plan that were left out */
+	const char *slid;      /* tasks whose promises slid */
 	const char *deciders;  /* policies on record, in order */
 	const char *aborts;    /* why the run ends, if it does */
 	uint32_t completed;
@@ -126,6 +128,16 @@ static const struct scene scenes[] = {
 		.completed = 1,
 	},
 	{
+		.name = "that a promise slides again and again is said once of each reason",
+		.policy = "easy",
+		.rows = { WIDE + 1, WIDE + 1 },
+		.late_s = 55,
+		/* At 25 s its nodes are busy; at 30 and 60 s what runs there is late. */
+		.log = "10 start 0.1 c0 0,1\n90 start 1.1 c0 0,1\n100 kill 1.1\n",
+		.slid = "1 1 ",
+		.completed = 1,
+	},
+	{
 		.name = "a task that is promised nodes and is held meanwhile gets none",
 		.policy = "conservative",
 		.rows = { WIDE + 1, WIDE + 1, WIDE + 1 },
@@ -183,12 +195,13 @@ struct stage {
 	struct engine_setup setup;
 	struct script script;
 	double calls_s[1];
+	struct script_attempt late;
 	struct backend_ops waiting;
 	const struct backend_ops *scripted;
 	struct backend *backend;
 	struct engine *engine;
 	struct engine_result result;
-	GString *overtaken, *deciders;
+	GString *overtaken, *slid, *deciders;
 	uint32_t decisions; /* that somebody looked on at */
 	bool leaves;        /* the engine comes to its end while it is decided */
 };
@@ -353,11 +366,13 @@ static void call(double time_s, void *data)
 static bool tell_event(struct engine_recorder *recorder, double time_s, const char *kind,
 		       const char *detail)
 {
-	if (g_str_equal(kind, "overtaken")) {
-		const char *task = strstr(detail, "\"task\":");
+	GString *list = g_str_equal(kind, "overtaken") ? theatre->overtaken
+		      : g_str_equal(kind, "slid")	     ? theatre->slid
+							     : NULL;
 
-		g_string_append_printf(theatre->overtaken, "%d ", atoi(task + strlen("\"task\":")));
-	}
+	if (list)
+		g_string_append_printf(list, "%d ",
+				       atoi(strstr(detail, "\"task\":") + strlen("\"task\":")));
 	return true;
 }
 
@@ -416,6 +431,7 @@ static void stage_init(struct stage *stage, const struct scene *scene)
 	stage->workload = workload_open_new(TASKS_MAX);
 	stage->recorder = (struct engine_recorder){ .event = tell_event, .decision = tell_decision };
 	stage->overtaken = g_string_new(NULL);
+	stage->slid = g_string_new(NULL);
 	stage->deciders = g_string_new(NULL);
 	stage->setup = (struct engine_setup){
 		.system = stage->system,
@@ -431,6 +447,9 @@ static void stage_init(struct stage *stage, const struct scene *scene)
 	take_policy(stage, &stage->setup.policy, scene->policy);
 	stage->script = (struct script){ .system = stage->system, .calls_s = stage->calls_s,
 					 .calls_count = 1, .call = call, .data = stage };
+	stage->late = (struct script_attempt){ 0, 1, scene->late_s, BACKEND_OUTCOME_COMPLETED };
+	stage->script.attempts = &stage->late;
+	stage->script.attempts_count = scene->late_s > 0;
 	stage->backend = scripted_backend_new(&stage->script);
 	stage->scripted = stage->backend->ops;
 	stage->waiting = *stage->scripted;
@@ -446,6 +465,7 @@ static void stage_finish(struct stage *stage)
 		; /* what its thread left to be told is told to nobody */
 	backend_destroy(stage->backend);
 	g_string_free(stage->overtaken, TRUE);
+	g_string_free(stage->slid, TRUE);
 	g_string_free(stage->deciders, TRUE);
 	workload_free(stage->workload);
 	sched_system_free(stage->system);
@@ -463,6 +483,7 @@ static void test_scene(const void *data)
 	g_assert_cmpstr(engine_reason(stage.engine), ==, scene->aborts);
 	g_assert_cmpstr(scripted_backend_log(stage.backend), ==, scene->log);
 	g_assert_cmpstr(stage.overtaken->str, ==, scene->overtaken ?: "");
+	g_assert_cmpstr(stage.slid->str, ==, scene->slid ?: "");
 	if (scene->deciders)
 		g_assert_cmpstr(stage.deciders->str, ==, scene->deciders);
 	g_assert_cmpuint(stage.result.tasks_completed, ==, scene->completed);
