@@ -538,7 +538,7 @@ static void clear(struct run_service *service)
 {
 	service->session->progress->refresh = NULL;
 	service->session->run = 0;
-	store_sync_free(service->sync);
+	store_sync_free(service->sync, NULL);
 	engine_free(service->engine);
 	if (service->backend)
 		backend_destroy(service->backend);

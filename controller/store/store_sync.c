@@ -11,11 +11,13 @@
 /* After so many pages more the journal is moved into the file: SQLite's own measure ... */
 #define JOURNAL_PAGES 1000
 
-/* ... and from so many on it is begun anew, for which writers have to wait a moment. */
+/*
+ * ... and from so many on it is begun anew. Writers are kept out meanwhile, also while readers of old pages are
+ * waited for: that is not for long, nor often.
+ */
 #define JOURNAL_MOST_PAGES 4000
-
-/* How long that waits for a writer's commit. */
-#define BUSY_MS 1000
+#define BUSY_MS 20
+#define RESTART_APART_US (5 * G_USEC_PER_SEC)
 
 /* Somebody who wants to know; `done` NULL: the end. */
 struct wish {
@@ -30,8 +32,9 @@ struct store_sync {
 	struct store *journal;  /* the thread's own connection */
 	gint pages;             /* atomic: of the journal, with the last commit */
 	gint moved;             /* how many there were when it was last moved into the file */
-	char *path;             /* of the journal */
-	int fd;                 /* of it; -1: there is none yet */
+	gint64 restarted_us;    /* when it was last to be begun anew */
+	char *path;             /* of its file */
+	int fd;                 /* of that; -1: not opened yet */
 	GError *failure;        /* the first one: what was not written then is on no disk later either */
 	GAsyncQueue *wishes;    /* struct wish */
 	GAsyncQueue *granted;   /* likewise */
@@ -70,7 +73,7 @@ static bool open_journal(struct store_sync *sync, GError **error)
 
 	sync->fd = open(sync->path, O_RDONLY | O_CLOEXEC);
 	if (sync->fd < 0)
-		return errno == ENOENT || fail(sync, "open the journal", error);
+		return fail(sync, "open the journal", error);
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0 && fsync(fd) == 0) {
 		close(fd);
@@ -88,27 +91,40 @@ static bool bring_to_disk(struct store_sync *sync, GError **error)
 {
 	if (sync->fd < 0 && !open_journal(sync, error))
 		return false;
-	return sync->fd < 0 || fdatasync(sync->fd) == 0 ||
-	       fail(sync, "bring the journal onto the disk", error);
+	return fdatasync(sync->fd) == 0 || fail(sync, "bring the journal onto the disk", error);
+}
+
+/* Somebody reading or writing is no failure: what is in use just now stays in the journal until the next time. */
+static bool checkpoint(struct store_sync *sync, int mode, GError **error)
+{
+	const int code = sqlite3_wal_checkpoint_v2(sync->journal->db, "main", mode, NULL, NULL);
+
+	if (code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY)
+		return true;
+	store_fail(sync->journal, code, "move the journal into the file", error);
+	return false;
 }
 
 /*
- * What is in use just now stays in the journal until the next time. The first commit after all was moved begins
- * it anew, in the place that it has: a file that does not grow is on disk sooner.
+ * The first commit after all was moved begins the journal anew, in the place that it has: a file that does not grow
+ * is on disk sooner.
  */
-static void shorten(struct store_sync *sync)
+static bool shorten(struct store_sync *sync, GError **error)
 {
+	const gint64 now_us = g_get_monotonic_time();
 	const gint pages = g_atomic_int_get(&sync->pages);
 
 	if (pages < sync->moved)
 		sync->moved = 0;
 	if (pages - sync->moved < JOURNAL_PAGES)
-		return;
+		return true;
 	sync->moved = pages;
-	sqlite3_wal_checkpoint_v2(sync->journal->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-	if (pages >= JOURNAL_MOST_PAGES)
-		sqlite3_wal_checkpoint_v2(sync->journal->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL,
-					  NULL);
+	if (!checkpoint(sync, SQLITE_CHECKPOINT_PASSIVE, error))
+		return false;
+	if (pages < JOURNAL_MOST_PAGES || now_us < sync->restarted_us + RESTART_APART_US)
+		return true;
+	sync->restarted_us = now_us;
+	return checkpoint(sync, SQLITE_CHECKPOINT_RESTART, error);
 }
 
 /* On the owner's. */
@@ -156,7 +172,8 @@ static bool grant(struct store_sync *sync, struct wish *first)
 	if (!end) {
 		g_atomic_ref_count_inc(&sync->count);
 		g_idle_add_full(G_PRIORITY_DEFAULT, tell, sync, unref);
-		shorten(sync);
+		if (!sync->failure)
+			shorten(sync, &sync->failure);
 	}
 	return end;
 }
@@ -180,24 +197,46 @@ static int note_pages(void *data, sqlite3 *db, const char *name, int pages)
 	return SQLITE_OK;
 }
 
+/* The file was looked over when the owner opened it. What is read here makes SQLite open the journal. */
+static struct store *open_again(const struct store *store, GError **error)
+{
+	g_autoptr(store_t) journal = g_new0(struct store, 1);
+	int code;
+
+	journal->path = g_strdup(store->path);
+	code = sqlite3_open_v2(store->path, &journal->db, SQLITE_OPEN_READWRITE, NULL);
+	if (code != SQLITE_OK) {
+		store_fail(journal, code, "open", error);
+		return NULL;
+	}
+	sqlite3_extended_result_codes(journal->db, 1);
+	sqlite3_busy_timeout(journal->db, BUSY_MS);
+	if (!store_exec(journal, "PRAGMA synchronous = NORMAL; SELECT count(*) FROM sqlite_master",
+			"open", error))
+		return NULL;
+	return g_steal_pointer(&journal);
+}
+
 struct store_sync *store_sync_new(struct store *store, GError **error)
 {
-	g_autofree char *dir = g_path_get_dirname(store->path);
 	struct store *journal;
 	struct store_sync *sync;
 
-	if (!store_exec(store, "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0",
+	if (!store_exec(store,
+			"PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;"
+			"PRAGMA journal_size_limit = 16777216",
 			"set up the journal", error))
 		return NULL;
-	journal = store_open(dir, false, error);
+	journal = open_again(store, error);
 	if (!journal)
 		return NULL;
-	sqlite3_busy_timeout(journal->db, BUSY_MS);
 	sync = g_new0(struct store_sync, 1);
 	g_atomic_ref_count_init(&sync->count);
 	sync->store = store;
 	sync->journal = journal;
-	sync->path = g_strconcat(store->path, "-wal", NULL);
+	/* Not always beside `path`, which may be a link. */
+	sync->path = g_strdup(sqlite3_filename_wal(sqlite3_db_filename(journal->db, "main")));
+	sync->restarted_us = -RESTART_APART_US;
 	sync->fd = -1;
 	sync->wishes = g_async_queue_new();
 	sync->granted = g_async_queue_new();
@@ -220,10 +259,12 @@ void store_sync_ask(struct store_sync *sync, store_sync_done_f done, void *data)
 	ask(sync, done, data);
 }
 
-void store_sync_free(struct store_sync *sync)
+bool store_sync_free(struct store_sync *sync, GError **error)
 {
+	bool good;
+
 	if (!sync)
-		return;
+		return true;
 	ask(sync, NULL, NULL);
 	g_thread_join(sync->thread);
 	sqlite3_wal_hook(sync->store->db, NULL, NULL);
@@ -231,6 +272,9 @@ void store_sync_free(struct store_sync *sync)
 	if (sync->fd >= 0)
 		close(sync->fd);
 	store_close(sync->journal);
-	g_clear_error(&sync->failure);
+	good = !sync->failure;
+	if (!good)
+		g_propagate_error(error, g_steal_pointer(&sync->failure));
 	unref(sync);
+	return good;
 }

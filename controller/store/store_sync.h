@@ -7,7 +7,8 @@
  * Brings what a store has committed onto the disk, from a thread of its own: whoever writes goes on
  * meanwhile, and all that was committed by many goes there at once. A commit alone survives the death of the
  * process; what came through here a loss of power as well. The thread also moves the journal into the file,
- * which SQLite would do within a commit.
+ * which SQLite would do within a commit; where that fails so does all that is asked for, for the journal would grow
+ * without end.
  */
 struct store_sync;
 
@@ -23,5 +24,8 @@ struct store_sync *store_sync_new(struct store *store, GError **error);
 /* Calls `done` once, not before it returns. After the first failure all that is asked for fails. */
 void store_sync_ask(struct store_sync *sync, store_sync_done_f done, void *data);
 
-/* Answers all that was asked for first. NULL is allowed. */
-void store_sync_free(struct store_sync *sync);
+/*
+ * Answers all that was asked for first, and brings the rest onto the disk. False with `error`: that failed, now
+ * or before. NULL is allowed.
+ */
+bool store_sync_free(struct store_sync *sync, GError **error);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <glib/gstdio.h>
 #include <math.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "controller/store/store_account.h"
 #include "controller/store/store_private.h"
@@ -301,39 +304,225 @@ static void test_older(struct fixture *fixture, const void *data)
 	g_assert_cmpuint(length(store_task_migrations(store, fixture->run, 6, 1, NULL)), ==, 0);
 }
 
-static void count_safe(const GError *error, void *data)
+/* What came of what was asked for. */
+struct answers {
+	uint32_t safe;
+	uint32_t failed;
+	char *failure; /* the last one */
+};
+
+static void note_answer(const GError *error, void *data)
 {
-	g_assert_no_error((GError *)error);
-	++*(uint32_t *)data;
+	struct answers *answers = data;
+
+	answers->safe += !error;
+	answers->failed += error != NULL;
+	if (!error)
+		return;
+	g_free(answers->failure);
+	answers->failure = g_strdup(error->message);
+}
+
+static void ask_and_wait(struct store_sync *sync, struct answers *answers)
+{
+	const uint32_t before = answers->safe + answers->failed;
+
+	store_sync_ask(sync, note_answer, answers);
+	g_assert_cmpuint(answers->safe + answers->failed, ==, before);
+	while (answers->safe + answers->failed == before)
+		g_main_context_iteration(NULL, TRUE);
+}
+
+/* The second answer comes after the thread has done what it does after the first. */
+static void ask_and_settle(struct store_sync *sync, struct answers *answers)
+{
+	ask_and_wait(sync, answers);
+	ask_and_wait(sync, answers);
+}
+
+/* Another one each time: pages that stay the same are not written. */
+static void put_text(struct fixture *fixture, const char *key, gsize length)
+{
+	const int letter = 'a' + sqlite3_total_changes(fixture->store->db) % 26;
+	g_autofree char *text = g_strnfill(length, (char)letter);
+	g_autoptr(GError) error = NULL;
+
+	store_set_meta(fixture->store, key, text, &error);
+	g_assert_no_error(error);
+}
+
+static goffset journal_size(const struct fixture *fixture)
+{
+	g_autofree char *path = g_build_filename(fixture->dir, STORE_FILE "-wal", NULL);
+	GStatBuf status;
+
+	g_assert_cmpint(g_stat(path, &status), ==, 0);
+	return status.st_size;
+}
+
+/* How often the journal was begun anew: the fourth word of its header (sqlite.org/fileformat2.html, 4.1). */
+static uint32_t journal_begun(const struct fixture *fixture)
+{
+	g_autofree char *path = g_build_filename(fixture->dir, STORE_FILE "-wal", NULL);
+	FILE *file = g_fopen(path, "rb");
+	guint32 header[4];
+
+	g_assert_nonnull(file);
+	g_assert_cmpuint(fread(header, sizeof(header), 1, file), ==, 1);
+	fclose(file);
+	return GUINT32_FROM_BE(header[3]);
+}
+
+static struct store_sync *new_sync(struct fixture *fixture)
+{
+	g_autoptr(GError) error = NULL;
+	struct store_sync *sync = store_sync_new(fixture->store, &error);
+
+	g_assert_no_error(error);
+	return sync;
 }
 
 /* Whoever asks is answered once, also at the end; and the journal does not grow for ever. */
 static void test_sync(struct fixture *fixture, const void *data)
 {
 	g_autoptr(GError) error = NULL;
-	struct store_sync *sync = store_sync_new(fixture->store, &error);
-	g_autofree char *journal = g_build_filename(fixture->dir, STORE_FILE "-wal", NULL);
-	g_autofree char *text = g_strnfill(1 << 20, 'x');
-	uint32_t safe = 0;
-	GStatBuf status;
+	struct store_sync *sync = new_sync(fixture);
+	struct answers answers = {0};
 
-	g_assert_no_error(error);
 	for (uint32_t i = 1; i <= 40; i++) {
-		g_assert_true(store_set_meta(fixture->store, "long", text, &error));
-		store_sync_ask(sync, count_safe, &safe);
-		g_assert_cmpuint(safe, <, i);
-		while (safe < i)
-			g_main_context_iteration(NULL, TRUE);
+		put_text(fixture, "long", 1 << 20);
+		ask_and_settle(sync, &answers);
 	}
-	store_sync_ask(sync, count_safe, &safe);
-	store_sync_ask(sync, count_safe, &safe);
-	store_sync_free(sync);
-	g_assert_cmpuint(safe, ==, 42);
-	g_assert_cmpint(g_stat(journal, &status), ==, 0);
-	g_assert_cmpint(status.st_size, <, 32 << 20);
+	store_sync_ask(sync, note_answer, &answers);
+	store_sync_ask(sync, note_answer, &answers);
+	store_sync_free(sync, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(answers.safe, ==, 82);
+	g_assert_cmpint(journal_size(fixture), <, 8 << 20);
 	while (g_main_context_iteration(NULL, FALSE))
 		;
-	g_assert_cmpuint(safe, ==, 42);
+	g_assert_cmpuint(answers.safe, ==, 82);
+	g_assert_true(store_sync_free(NULL, NULL));
+}
+
+/* Each time the journal is begun anew a writer waits for the disk, so small commits do not bring that about. */
+static void test_sync_seldom(struct fixture *fixture, const void *data)
+{
+	struct store_sync *sync = new_sync(fixture);
+	struct answers answers = {0};
+	uint32_t begun;
+
+	put_text(fixture, "long", 6 << 20);
+	ask_and_settle(sync, &answers);
+	begun = journal_begun(fixture);
+	for (uint32_t i = 0; i < 20; i++) {
+		put_text(fixture, "short", 10);
+		ask_and_settle(sync, &answers);
+	}
+	g_assert_cmpuint(journal_begun(fixture), ==, begun + 1);
+	g_assert_true(store_sync_free(sync, NULL));
+}
+
+/* While somebody reads the journal grows and writers go on; after that it is short again. */
+static void test_sync_reader(struct fixture *fixture, const void *data)
+{
+	struct store_sync *sync = new_sync(fixture);
+	struct store *reader = store_open(fixture->dir, false, NULL);
+	struct answers answers = {0};
+
+	g_assert_true(store_exec(reader, "BEGIN; SELECT count(*) FROM meta", "read", NULL));
+	for (uint32_t i = 0; i < 20; i++) {
+		put_text(fixture, "long", 1 << 20);
+		ask_and_settle(sync, &answers);
+	}
+	g_assert_cmpint(journal_size(fixture), >, 18 << 20);
+	store_close(reader);
+	for (uint32_t i = 0; i < 2; i++) {
+		put_text(fixture, "long", 6 << 20);
+		ask_and_settle(sync, &answers);
+	}
+	g_assert_cmpint(journal_size(fixture), <=, 16 << 20);
+	g_assert_cmpuint(answers.failed, ==, 0);
+	g_assert_true(store_sync_free(sync, NULL));
+}
+
+/* No journal: nothing is on disk. */
+static void test_sync_gone(struct fixture *fixture, const void *data)
+{
+	g_autofree char *path = g_build_filename(fixture->dir, STORE_FILE "-wal", NULL);
+	g_autoptr(GError) error = NULL;
+	struct store_sync *sync = new_sync(fixture);
+	struct answers answers = {0};
+
+	g_assert_cmpint(g_unlink(path), ==, 0);
+	ask_and_wait(sync, &answers);
+	g_assert_cmpuint(answers.failed, ==, 1);
+	g_assert_nonnull(strstr(answers.failure, STORE_FILE "-wal: cannot open the journal"));
+	g_assert_false(store_sync_free(sync, &error));
+	g_assert_cmpstr(error->message, ==, answers.failure);
+	g_free(answers.failure);
+}
+
+/* The file may be elsewhere: its journal is beside it, and not beside the link. */
+static void test_sync_link(struct fixture *fixture, const void *data)
+{
+	g_autofree char *file = g_build_filename(fixture->dir, STORE_FILE, NULL);
+	g_autofree char *target = g_build_filename(fixture->dir, "elsewhere", NULL);
+	g_autofree char *journal = g_strconcat(target, "-wal", NULL);
+	g_autofree char *index = g_strconcat(target, "-shm", NULL);
+	struct store_sync *sync;
+	struct answers answers = {0};
+
+	g_clear_pointer(&fixture->store, store_close);
+	g_assert_cmpint(g_rename(file, target), ==, 0);
+	g_assert_cmpint(symlink("elsewhere", file), ==, 0);
+	reopen(fixture, true);
+	sync = new_sync(fixture);
+	put_text(fixture, "short", 10);
+	ask_and_wait(sync, &answers);
+	g_assert_cmpuint(answers.safe, ==, 1);
+	g_assert_true(g_file_test(journal, G_FILE_TEST_EXISTS));
+	g_assert_true(store_sync_free(sync, NULL));
+	g_clear_pointer(&fixture->store, store_close);
+	g_unlink(journal);
+	g_unlink(index);
+	g_unlink(target);
+}
+
+static void limit_files(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	g_assert_cmpint(getrlimit(RLIMIT_FSIZE, &limit), ==, 0);
+	limit.rlim_cur = MIN(bytes, limit.rlim_max);
+	g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &limit), ==, 0);
+}
+
+/* The journal can be written, but the file cannot: people hear of it before the journal has filled the disk. */
+static void test_sync_full(struct fixture *fixture, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+	struct answers answers = {0};
+	struct store_sync *sync;
+
+	for (char key[] = "a"; *key <= 't'; ++*key)
+		put_text(fixture, key, 1 << 20);
+	g_assert_cmpint(sqlite3_wal_checkpoint_v2(fixture->store->db, NULL,
+						  SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL),
+			==, SQLITE_OK);
+	sync = new_sync(fixture);
+	signal(SIGXFSZ, SIG_IGN);
+	limit_files(14 << 20);
+	for (char key[] = "k"; *key <= 't' && answers.failed == 0; ++*key) {
+		put_text(fixture, key, 1 << 20);
+		ask_and_settle(sync, &answers);
+	}
+	store_sync_free(sync, &error);
+	limit_files(RLIM_INFINITY);
+	g_assert_cmpuint(answers.failed, >=, 1);
+	g_assert_nonnull(strstr(answers.failure, "cannot move the journal into the file"));
+	g_assert_error(error, STORE_ERROR, STORE_ERROR_SQL);
+	g_free(answers.failure);
 }
 
 static void assert_priority(struct fixture *fixture, int32_t priority)
@@ -373,6 +562,11 @@ int main(int argc, char **argv)
 	TEST("/store/the decisions of one task are found, the latest first", NULL,
 	     test_task_actions);
 	TEST("/store/what was committed is brought to disk by another thread", NULL, test_sync);
+	TEST("/store/small commits do not begin the journal anew", NULL, test_sync_seldom);
+	TEST("/store/the journal is short again once nobody reads", NULL, test_sync_reader);
+	TEST("/store/without a journal nothing is on disk", NULL, test_sync_gone);
+	TEST("/store/a file that is a link has its journal elsewhere", NULL, test_sync_link);
+	TEST("/store/a journal that cannot be moved is a failure", NULL, test_sync_full);
 	TEST("/store/pruning removes what is old and nothing else", NULL, test_prune);
 	TEST("/store/what a file of version 5 had submitted has no priority", GINT_TO_POINTER(5),
 	     test_no_priority);
