@@ -81,10 +81,8 @@ static void fail(struct http_request *request, const GError *error)
 
 struct safe_answer {
 	struct http_request *request; /* NULL: who asked has gone */
-	const struct run_session *session;
 	int status;
-	json_t *body;           /* NULL: the task object as it is then */
-	char *number;           /* of the task */
+	json_t *body;
 };
 
 static void asker_gone(struct http_request *request, void *data)
@@ -101,37 +99,35 @@ static void is_safe(const GError *error, void *data)
 		http_request_on_cancel(request, NULL, NULL);
 	if (request && error)
 		http_request_fail(request, 503, "the store cannot be written: %s", error->message);
-	else if (request && answer->body)
-		http_request_reply(request, answer->status, json_incref(answer->body));
 	else if (request)
-		task_api_get(request, answer->session, answer->number, answer->status);
+		http_request_reply(request, answer->status, json_incref(answer->body));
 	json_decref(answer->body);
-	g_free(answer->number);
 	g_free(answer);
 }
 
 void service_api_answer(struct http_request *request, const struct run_session *session,
-			int status, json_t *body, const char *number)
+			int status, json_t *body)
 {
+	g_autoptr(GError) error = NULL;
 	struct safe_answer *answer;
 
 	if (!session->service) {
-		if (body)
-			http_request_reply(request, status, body);
-		else
-			task_api_get(request, session, number, status);
+		http_request_reply(request, status, body);
 		return;
 	}
 	answer = g_new(struct safe_answer, 1);
 	*answer = (struct safe_answer){
 		.request = request,
-		.session = session,
 		.status = status,
 		.body = body,
-		.number = g_strdup(number),
 	};
-	http_request_on_cancel(request, asker_gone, answer);
-	run_service_when_safe(session->service, is_safe, answer);
+	if (run_service_when_safe(session->service, is_safe, answer, &error)) {
+		http_request_on_cancel(request, asker_gone, answer);
+		return;
+	}
+	json_decref(body);
+	g_free(answer);
+	fail(request, error);
 }
 
 /* Submitting. */
@@ -307,7 +303,7 @@ void service_api_submit(struct http_request *request, const struct run_session *
 	tasks = json_array();
 	for (uint32_t i = 0; i < count; i++)
 		json_array_append_new(tasks, json_integer(first + i));
-	service_api_answer(request, session, 201, json_pack("{s:o}", "tasks", tasks), NULL);
+	service_api_answer(request, session, 201, json_pack("{s:o}", "tasks", tasks));
 }
 
 /* Tasks that are there. */
@@ -327,7 +323,7 @@ void service_api_ask(struct http_request *request, const struct run_session *ses
 	    !service_api_may_task(request, session, task))
 		return;
 	if (run_service_ask(session->service, wish, task, &error)) {
-		service_api_answer(request, session, 202, NULL, number);
+		service_api_answer(request, session, 202, task_api_json(session, task));
 		return;
 	}
 	if (error->code == RUN_SERVICE_ERROR_REFUSED)
@@ -411,7 +407,7 @@ void service_api_drain(struct http_request *request, const struct run_session *s
 	service_peer_clear(&peer);
 	if (done)
 		service_api_answer(request, session, 202,
-				   fleet_node_json(session, cluster, node), NULL);
+				   fleet_node_json(session, cluster, node));
 	else
 		fail(request, error);
 }

@@ -29,11 +29,11 @@ bool service_api_may_task(struct http_request *request, const struct run_session
 bool service_api_is_served(struct http_request *request, const struct run_session *session);
 
 /*
- * Answers with `body` (taken over; NULL: the object of task `number` as it is then), as soon as what a service
- * has on record now is on disk: what it said it would do it does, whatever fails. Where that cannot be: 503. An experiment answers at once.
+ * Answers with `body` (taken over), as soon as what a service has recorded until now is on disk: what it said it
+ * would do it does, whatever fails. Where that cannot be: 503. An experiment answers at once.
  */
 void service_api_answer(struct http_request *request, const struct run_session *session,
-			int status, json_t *body, const char *number);
+			int status, json_t *body);
 
 /* POST /v1/tasks: 201 with the numbers of the tasks. */
 void service_api_submit(struct http_request *request, const struct run_session *session,

@@ -97,7 +97,7 @@ static void get_tasks(struct http_request *request, const char *const *arguments
 static void get_task(struct http_request *request, const char *const *arguments, json_t *body,
 		     void *data)
 {
-	task_api_get(request, ((struct status_api *)data)->session, arguments[0], 200);
+	task_api_get(request, ((struct status_api *)data)->session, arguments[0]);
 }
 
 static void suspend_task(struct http_request *request, const char *const *arguments, json_t *body,

@@ -239,8 +239,7 @@ static json_t *suspended_json(GPtrArray *suspensions)
 	return list;
 }
 
-/* The task with its history and its share. */
-static json_t *task_json_whole(const struct run_session *session, uint32_t index)
+json_t *task_api_json(const struct run_session *session, uint32_t index)
 {
 	const struct engine_task *task = engine_task(session->engine, index);
 	json_t *object = task_json(session, index);
@@ -379,12 +378,12 @@ bool task_api_find(struct http_request *request, const struct run_session *sessi
 }
 
 void task_api_get(struct http_request *request, const struct run_session *session,
-		  const char *number, int status)
+		  const char *number)
 {
 	uint32_t index;
 
 	if (task_api_find(request, session, number, &index))
-		http_request_reply(request, status, task_json_whole(session, index));
+		http_request_reply(request, 200, task_api_json(session, index));
 }
 
 /* The hosts that `body` names, each once, or NULL after the request was answered. */
@@ -449,7 +448,7 @@ void task_api_migrate(struct http_request *request, const struct run_session *se
 	else if (why_not)
 		http_request_fail(request, 409, "task %u cannot be migrated: %s", index, why_not);
 	else
-		service_api_answer(request, session, 202, NULL, number);
+		service_api_answer(request, session, 202, task_api_json(session, index));
 }
 
 void task_api_ask(struct http_request *request, const struct run_session *session,
@@ -467,5 +466,5 @@ void task_api_ask(struct http_request *request, const struct run_session *sessio
 		http_request_fail(request, 409, "task %u cannot be %s: %s", index,
 				  resume ? "resumed" : "suspended", why_not);
 	else
-		service_api_answer(request, session, 202, task_json(session, index), NULL);
+		service_api_answer(request, session, 202, task_json(session, index));
 }

@@ -19,9 +19,12 @@ void task_api_list(struct http_request *request, const struct run_session *sessi
 bool task_api_find(struct http_request *request, const struct run_session *session,
 		   const char *number, uint32_t *ret_index);
 
-/* That task, with `status`. */
+/* That task. */
 void task_api_get(struct http_request *request, const struct run_session *session,
-		  const char *number, int status);
+		  const char *number);
+
+/* A task that has arrived, with its history and its share. New reference. */
+json_t *task_api_json(const struct run_session *session, uint32_t index);
 
 /* A person wants its VMs on the hosts that `body` names: as below, and 400 for an unknown host. */
 void task_api_migrate(struct http_request *request, const struct run_session *session,

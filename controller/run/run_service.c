@@ -451,7 +451,7 @@ static gboolean on_tick(gpointer data)
 	engine_flush(service->engine);
 	if (service->ticks % PRUNE_S == 1)
 		run_service_drop_scripts(service);
-	run_service_when_safe(service, synced, service);
+	store_sync_ask(service->sync, synced, service);
 	if (!run_service_limit_tick(service, &error) ||
 	    (service->ticks % KEEP_S == 0 && !run_service_account_keep(service, &error)) ||
 	    (service->ticks % PRUNE_S == 0 && !run_service_prune(service, &error)))
@@ -498,7 +498,8 @@ static bool serve(struct run_service *service, GError **error)
 	service->row.tasks_failed = result.tasks_failed;
 	service->row.tasks_dropped = result.tasks_dropped;
 	if (!recorder_store_finish(service->recorder, &fault) ||
-	    !run_service_account_keep(service, &fault)) {
+	    !run_service_account_keep(service, &fault) ||
+	    !store_sync_free(g_steal_pointer(&service->sync), &fault)) {
 		g_propagate_prefixed_error(error, fault, "the store cannot be written: ");
 		return false;
 	}

@@ -91,10 +91,12 @@ const struct store_submission *run_service_submission(const struct run_service *
 						      uint32_t task);
 
 /*
- * Calls `done` once, not before it returns, when all that is on record now is on disk: people are
- * answered then, many at once. With an error the service ends. Called at the end of the service, too.
+ * Calls `done` once, not before it returns, when all that was recorded until now is on disk: people are
+ * answered then, many at once. With an error the service ends. Called at the end of the service, too. False with
+ * `error` (RUN_SERVICE_ERROR_STORE) where it could not even be put on record, now or before; `done` is then not called.
  */
-void run_service_when_safe(struct run_service *service, store_sync_done_f done, void *data);
+bool run_service_when_safe(struct run_service *service, store_sync_done_f done, void *data,
+			   GError **error);
 
 /* What people can want of a task of a service. */
 enum run_service_wish {

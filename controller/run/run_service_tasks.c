@@ -370,9 +370,13 @@ bool run_service_submit(struct run_service *service, const struct run_service_or
 	return true;
 }
 
-void run_service_when_safe(struct run_service *service, store_sync_done_f done, void *data)
+bool run_service_when_safe(struct run_service *service, store_sync_done_f done, void *data,
+			   GError **error)
 {
+	if (!make_safe(service, error))
+		return false;
 	store_sync_ask(service->sync, done, data);
+	return true;
 }
 
 const struct store_submission *run_service_submission(const struct run_service *service,
