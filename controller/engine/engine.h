@@ -239,8 +239,8 @@ struct engine_recorder {
 	bool (*event)(struct engine_recorder *recorder, double time_s, const char *kind,
 		      const char *detail);
 	/*
-	 * What was recorded so far must survive a crash: called before the backend is asked for
-	 * anything that the records speak of.
+	 * What was recorded so far must survive the death of the process: called before the backend is
+	 * asked for anything that the records speak of. It need not survive a loss of power.
 	 */
 	bool (*flush)(struct engine_recorder *recorder);
 };
@@ -416,7 +416,7 @@ const char *engine_request_migrate(struct engine *engine, uint32_t task, const u
  * What people ask for of tasks that come at any time (people.c), and of nodes. Each may be called while
  * the engine waits for the backend, which it then stops doing where a mapping event may follow, or before
  * engine_run(). Asking for what is so already has no effect. Those that return text return NULL, or a
- * sentence why it cannot be. All but engine_submit() are safe on record when they return.
+ * sentence why it cannot be. All but engine_submit() are flushed when they return, or have aborted the run.
  */
 
 /*
@@ -431,7 +431,7 @@ uint32_t engine_submit(struct engine *engine, const struct sched_task *task, boo
 /* How many tasks the workload has, those to come included. */
 uint32_t engine_tasks_count(const struct engine *engine);
 
-/* What was recorded so far is made safe; where that fails the run is aborted. */
+/* What was recorded so far is flushed (struct engine_recorder); where that fails the run is aborted. */
 void engine_flush(struct engine *engine);
 
 /*

@@ -242,7 +242,7 @@ void engine_set_place(struct engine *engine, uint32_t task, uint32_t cluster, ui
 
 /*
  * Readies a task for its start at its place: state, times, occupied nodes. It leaves the mappable
- * tasks. The backend is asked by engine_launch(), after the record is safe. Nodes that are being
+ * tasks. The backend is asked by engine_launch(), after the record is flushed. Nodes that are being
  * left make it a claim instead: it starts when they are free.
  */
 void engine_begin(struct engine *engine, uint32_t task);
@@ -317,7 +317,7 @@ struct suspension *engine_suspension_of(struct engine *engine, uint32_t task);
 
 /*
  * Readies a running task for its suspension: its nodes are free to be claimed. The backend is asked
- * by engine_launch_suspend(), after the record is safe.
+ * by engine_launch_suspend(), after the record is flushed.
  */
 void engine_begin_suspend(struct engine *engine, uint32_t task, bool by_person);
 void engine_launch_suspend(struct engine *engine, uint32_t task);
@@ -372,7 +372,7 @@ void engine_follow(struct engine *engine, uint32_t cluster, const uint32_t *node
 
 /*
  * Readies a running task to go to other nodes, of which those that are not its own are free, while it
- * runs. The backend is asked by engine_launch_migrate(), after the record is safe.
+ * runs. The backend is asked by engine_launch_migrate(), after the record is flushed.
  */
 void engine_begin_migrate(struct engine *engine, uint32_t task, const uint32_t *nodes,
 			  bool by_person);
