@@ -54,6 +54,7 @@ struct remote_link {
 	int64_t samples_after; /* -1: to be asked */
 	int64_t nodes_asked_ns, identified_ns;
 	bool usage_wanted, usage_pending;
+	bool usage_skipped; /* some of it made no sense, and people were told */
 	char *usage_stream; /* whose numbers usage_after is of; NULL: not known yet */
 	int64_t usage_after;
 	guint tick_source, events_source;

@@ -153,23 +153,58 @@ static bool is_other_stream(struct remote_link *link, const char *stream)
 	if (g_strcmp0(stream, link->usage_stream) != 0) {
 		g_free(link->usage_stream);
 		link->usage_stream = g_strdup(stream);
+		link->usage_skipped = false;
 	}
 	if (other)
 		link->usage_after = 0;
 	return other;
 }
 
+/* Leaves out what is told of hosts that are none of the cluster's; *wrong says so of the first one. */
+static void drop_strangers(struct remote_link *link, GPtrArray *intervals, GError **wrong)
+{
+	for (guint i = 0; i < intervals->len;) {
+		const struct remote_usage *usage = g_ptr_array_index(intervals, i);
+
+		if (find_meter(link, usage->host)) {
+			i++;
+			continue;
+		}
+		if (!*wrong)
+			g_set_error(wrong, JSON_ERROR, JSON_ERROR_KEY, "usage: unknown host '%.64s'",
+				    usage->host);
+		g_ptr_array_remove_index(intervals, i);
+	}
+}
+
+/* Once for each stream: whoever tells nonsense goes on with it. */
+static void note_skipped(struct remote_link *link, const GError *wrong)
+{
+	if (!link->usage_skipped)
+		remote_link_note(link, "usage-skipped",
+				 "local scheduler of cluster '%s' tells what makes no sense of its hosts' "
+				 "energy, which is nobody's then: %s",
+				 link->cluster->name, wrong->message);
+	link->usage_skipped = true;
+}
+
 static bool read_usage(struct remote_link *link, const json_t *body, GError **error)
 {
 	const char *stream;
-	g_autoptr(GPtrArray) intervals = remote_usage_parse(body, &link->clock, &stream, error);
+	int64_t last;
+	g_autoptr(GError) wrong = NULL;
+	g_autoptr(GPtrArray) intervals = remote_usage_parse(body, &link->clock, clock_now_ns(),
+							    &stream, &last, &wrong, error);
 
 	if (!intervals)
 		return false;
-	if (is_other_stream(link, stream) || intervals->len == 0)
+	if (is_other_stream(link, stream) || last == 0)
 		return true;
-	link->usage_after = ((struct remote_usage *)g_ptr_array_index(intervals, intervals->len - 1))->seq;
-	if (link->listener && link->listener->usage)
+	link->usage_after = last;
+	drop_strangers(link, intervals, &wrong);
+	if (wrong)
+		note_skipped(link, wrong);
+	if (intervals->len && link->listener && link->listener->usage)
 		link->listener->usage(link, stream, intervals, link->listener->data);
 	return true;
 }

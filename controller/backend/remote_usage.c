@@ -9,8 +9,18 @@
 #define WHAT "usage of the local scheduler"
 #define SEQ_MAX (INT64_C(1) << 53)
 
-/* More than any CPU time that there is: sums of them fit into 64 bits. */
+/* More than any CPU time that there is: a few of them fit into 64 bits. */
 #define CPU_MAX_NS (INT64_C(1) << 56)
+
+/* More than any clock shows (146 years), and than any host has used (nine years of a kilowatt). */
+#define TIME_MAX_NS (INT64_C(1) << 62)
+#define COUNTER_MAX_UJ (INT64_C(1) << 58)
+
+/* Clocks of two hosts agree to milliseconds here (remote_clock.h): what is told of later than that never was. */
+#define AHEAD_MAX_NS (5 * INT64_C(1000000000))
+
+/* docs/api.md: no sample has more watts. */
+#define MW_MAX INT32_MAX
 
 static void task_clear(void *data)
 {
@@ -46,47 +56,103 @@ static bool read_others(struct remote_usage *usage, const json_t *object, GError
 	       json_get_integer(object, "others_ns", WHAT, 0, CPU_MAX_NS, &usage->others_ns, error);
 }
 
+/* On our clock: not in the future, and no time that sums of it overflow with. */
+static bool take_times(struct remote_usage *usage, const struct remote_clock *clock, int64_t now_ns,
+		       GError **error)
+{
+	usage->length_ns = usage->to_ns - usage->from_ns;
+	usage->from_ns = remote_clock_ours_ns(clock, usage->from_ns);
+	usage->to_ns = remote_clock_ours_ns(clock, usage->to_ns);
+	if (usage->from_ns > -TIME_MAX_NS && usage->to_ns <= now_ns + AHEAD_MAX_NS)
+		return true;
+	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY,
+		    WHAT ": interval %" PRId64 " ends %.0f s from now", usage->seq,
+		    ((double)usage->to_ns - (double)now_ns) * 1e-9);
+	return false;
+}
+
+/* mW x ns = 1e-6 uJ; one more for what was rounded. */
+static bool check_energy(const struct remote_usage *usage, GError **error)
+{
+	const int64_t uj = usage->to_uj - usage->from_uj;
+
+	if ((double)uj <= MW_MAX * (double)usage->length_ns * 1e-6 + 1)
+		return true;
+	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY,
+		    WHAT ": interval %" PRId64 ": %.0f J in %.3f s is more than a host can draw",
+		    usage->seq, (double)uj * 1e-6, (double)usage->length_ns * 1e-9);
+	return false;
+}
+
 static bool read_one(struct remote_usage *usage, const json_t *object,
-		     const struct remote_clock *clock, GError **error)
+		     const struct remote_clock *clock, int64_t now_ns, GError **error)
 {
 	const char *host;
 
 	if (!json_get_integer(object, "seq", WHAT, 1, SEQ_MAX, &usage->seq, error) ||
 	    !json_get_string(object, "host", WHAT, &host, error) ||
-	    !json_get_integer(object, "from_ns", WHAT, 0, INT64_MAX, &usage->from_ns, error) ||
-	    !json_get_integer(object, "to_ns", WHAT, usage->from_ns, INT64_MAX, &usage->to_ns,
+	    !json_get_integer(object, "from_ns", WHAT, 0, TIME_MAX_NS, &usage->from_ns, error) ||
+	    !json_get_integer(object, "to_ns", WHAT, usage->from_ns, TIME_MAX_NS, &usage->to_ns,
 			      error) ||
-	    !json_get_integer(object, "from_uj", WHAT, 0, INT64_MAX, &usage->from_uj, error) ||
-	    !json_get_integer(object, "to_uj", WHAT, usage->from_uj, INT64_MAX, &usage->to_uj,
+	    !json_get_integer(object, "from_uj", WHAT, 0, COUNTER_MAX_UJ, &usage->from_uj,
 			      error) ||
+	    !json_get_integer(object, "to_uj", WHAT, usage->from_uj, COUNTER_MAX_UJ,
+			      &usage->to_uj, error) ||
 	    !json_get_integer(object, "vms_ns", WHAT, 0, CPU_MAX_NS, &usage->vms_ns, error) ||
-	    !read_others(usage, object, error) || !read_tasks(usage, object, error))
+	    !read_others(usage, object, error) || !read_tasks(usage, object, error) ||
+	    !take_times(usage, clock, now_ns, error) || !check_energy(usage, error))
 		return false;
 	usage->host = g_strdup(host);
-	usage->length_ns = usage->to_ns - usage->from_ns;
-	usage->from_ns = remote_clock_ours_ns(clock, usage->from_ns);
-	usage->to_ns = remote_clock_ours_ns(clock, usage->to_ns);
 	usage->gap = json_is_true(json_object_get(object, "gap"));
 	usage->read = json_is_true(json_object_get(object, "read"));
 	return true;
 }
 
-GPtrArray *remote_usage_parse(const json_t *body, const struct remote_clock *clock,
-			      const char **ret_stream, GError **error)
+/* Goes on after an interval that makes no sense, where it has at least a number; the first one is told of. */
+static bool pass_over(const json_t *object, int64_t *last, GError **ret_wrong, GError *why)
+{
+	int64_t seq;
+
+	if (!json_get_integer(object, "seq", WHAT, 1, SEQ_MAX, &seq, NULL))
+		return false;
+	*last = MAX(*last, seq);
+	if (*ret_wrong)
+		g_error_free(why);
+	else
+		*ret_wrong = why;
+	return true;
+}
+
+GPtrArray *remote_usage_parse(const json_t *body, const struct remote_clock *clock, int64_t now_ns,
+			      const char **ret_stream, int64_t *ret_last, GError **ret_wrong,
+			      GError **error)
 {
 	g_autoptr(GPtrArray) list = g_ptr_array_new_with_free_func(remote_usage_free);
+	g_autoptr(GError) wrong = NULL;
+	int64_t last = 0;
 	json_t *intervals;
 
 	if (!json_get_string(body, "stream", WHAT, ret_stream, error) ||
 	    !json_get_array(body, "intervals", WHAT, &intervals, error))
 		return NULL;
 	for (size_t i = 0; i < json_array_size(intervals); i++) {
+		const json_t *object = json_array_get(intervals, i);
 		struct remote_usage *usage = g_new0(struct remote_usage, 1);
+		GError *why = NULL;
 
-		g_ptr_array_add(list, usage);
-		if (!read_one(usage, json_array_get(intervals, i), clock, error))
+		if (read_one(usage, object, clock, now_ns, &why)) {
+			last = MAX(last, usage->seq);
+			g_ptr_array_add(list, usage);
+			continue;
+		}
+		remote_usage_free(usage);
+		if (!pass_over(object, &last, &wrong, why)) {
+			g_propagate_error(error, why);
 			return NULL;
+		}
 	}
+	*ret_last = last;
+	*ret_wrong = g_steal_pointer(&wrong);
 	return g_steal_pointer(&list);
 }
 
@@ -102,7 +168,7 @@ void remote_usage_free(void *data)
 	g_free(usage);
 }
 
-/* Digits only: a number has no sign, and no space before it. */
+/* Digits only, as they are printed: no sign, space or zero before them. One task has one id. */
 static bool read_number(const char **text, uint32_t *ret_number)
 {
 	uint64_t number = 0;
@@ -111,7 +177,7 @@ static bool read_number(const char **text, uint32_t *ret_number)
 	for (; g_ascii_isdigit(**text) && number <= UINT32_MAX; ++*text)
 		number = number * 10 + (uint64_t)(**text - '0');
 	*ret_number = (uint32_t)number;
-	return *text > from && number <= UINT32_MAX;
+	return *text > from && number <= UINT32_MAX && (*from != '0' || *text == from + 1);
 }
 
 bool remote_usage_task_of(const char *experiment, int64_t run, const char *id, uint32_t *ret_task,

@@ -34,18 +34,22 @@ struct remote_usage {
 };
 
 /*
- * Reads the answer to GET /v1/usage: *ret_stream (borrowed from `body`) says which numbers its intervals
- * have. Returns GPtrArray of struct remote_usage, oldest first, owned by the caller, or NULL with `error`
- * (JSON_ERROR).
+ * Reads the answer to GET /v1/usage at `now_ns` of our clock: *ret_stream (borrowed from `body`) says which
+ * numbers its intervals have, *ret_last is the highest one (0: none). An interval that makes no sense (which
+ * ends later than some seconds from now, say, or has more energy than any host draws) is left out;
+ * *ret_wrong (NULL: there is none) is why the first such one is, the caller's. Returns GPtrArray of struct
+ * remote_usage, oldest first, owned by the caller, or NULL with `error` (JSON_ERROR).
  */
-GPtrArray *remote_usage_parse(const json_t *body, const struct remote_clock *clock,
-			      const char **ret_stream, GError **error);
+GPtrArray *remote_usage_parse(const json_t *body, const struct remote_clock *clock, int64_t now_ns,
+			      const char **ret_stream, int64_t *ret_last, GError **ret_wrong,
+			      GError **error);
 
 /* Frees an element. */
 void remote_usage_free(void *usage);
 
 /*
- * Takes a task's id apart, EXPERIMENT-RUN-TASK-ATTEMPT: false where it is of another experiment, or run.
+ * Takes a task's id apart, EXPERIMENT-RUN-TASK-ATTEMPT: false where it is of another experiment, or run, or
+ * no id that we would give (numbers with leading zeros): no two ids are of the same attempt.
  * Names of experiments may end in such numbers, too.
  */
 bool remote_usage_task_of(const char *experiment, int64_t run, const char *id, uint32_t *ret_task,

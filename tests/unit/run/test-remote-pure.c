@@ -320,18 +320,25 @@ static json_t *text_json(const char *text)
 	return json;
 }
 
+/* Of a clock that shows no more than the minute when it was told. */
+#define NOW (60 * S)
+
 static void usage_is_read_whole(void)
 {
 	g_autoptr(json_t) body = text_json("{\"stream\": \"s\", \"intervals\": [" INTERVAL
 					   "\"others_ns\": null}, " INTERVAL "\"others_ns\": 6}]}");
 	struct remote_clock clock;
 	const char *stream = NULL;
+	int64_t last = 0;
+	g_autoptr(GError) wrong = NULL;
 	g_autoptr(GPtrArray) list = NULL;
 	const struct remote_usage *usage;
 
 	remote_clock_init(&clock, true);
-	list = remote_usage_parse(body, &clock, &stream, NULL);
+	list = remote_usage_parse(body, &clock, NOW, &stream, &last, &wrong, NULL);
 	g_assert_nonnull(list);
+	g_assert_no_error(wrong);
+	g_assert_cmpint(last, ==, 5);
 	g_assert_cmpuint(list->len, ==, 2);
 	g_assert_cmpstr(stream, ==, "s");
 	usage = g_ptr_array_index(list, 0);
@@ -346,29 +353,48 @@ static void usage_is_read_whole(void)
 	g_assert_cmpint(usage->others_ns, ==, 6);
 }
 
-/* A counter that falls, times that run backwards, CPU time below 0 or of no number: all of it is refused. */
-static void usage_that_makes_no_sense_is_refused(void)
+/*
+ * A counter that falls or has risen more than a host can draw, times that run backwards or lie ahead, CPU time
+ * below 0 or of no number: such an interval is left out, and it goes on with the one after it. One
+ * without a number cannot be passed over.
+ */
+static void usage_that_makes_no_sense_is_left_out(void)
 {
 	static const struct {
 		const char *key, *value;
 	} cases[] = {
-		{"to_uj", "9"}, {"to_ns", "6"}, {"from_uj", "-1"}, {"seq", "0"}, {"host", "1"},
+		{"to_uj", "9"}, {"to_ns", "6"}, {"from_uj", "-1"}, {"host", "1"}, {"to_uj", "4400"},
+		{"to_uj", "9223372036854775807"}, {"to_ns", "9223372036854775807"},
+		{"to_ns", "66000000000"}, {"seq", "0"}, {"seq", "9223372036854775807"},
 		{"vms_ns", "-1"}, {"others_ns", "\"x\""}, {"tasks", "{\"x\": -1}"},
 		{"tasks", "{\"x\": 1.5}"}, {"tasks", "{\"x\": 9223372036854775807}"},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(json_t) body = text_json("{\"stream\": \"s\", \"intervals\": [" INTERVAL
-						   "\"others_ns\": 0}]}");
+						   "\"others_ns\": 0}, " INTERVAL "\"others_ns\": 0}]}");
+		json_t *intervals = json_object_get(body, "intervals");
+		g_autoptr(GPtrArray) list = NULL;
+		g_autoptr(GError) wrong = NULL;
 		g_autoptr(GError) error = NULL;
 		struct remote_clock clock;
 		const char *stream;
+		int64_t last = 0;
 
-		json_object_set_new(json_array_get(json_object_get(body, "intervals"), 0),
-				    cases[i].key, json_loads(cases[i].value, JSON_DECODE_ANY, NULL));
+		json_object_set_new(json_array_get(intervals, 0), cases[i].key,
+				    json_loads(cases[i].value, JSON_DECODE_ANY, NULL));
+		json_object_set_new(json_array_get(intervals, 1), "seq", json_integer(6));
 		remote_clock_init(&clock, true);
-		g_assert_null(remote_usage_parse(body, &clock, &stream, &error));
-		g_assert_nonnull(error);
+		list = remote_usage_parse(body, &clock, NOW, &stream, &last, &wrong, &error);
+		if (g_str_equal(cases[i].key, "seq")) {
+			g_assert_null(list);
+			g_assert_nonnull(error);
+			continue;
+		}
+		g_assert_no_error(error);
+		g_assert_nonnull(wrong);
+		g_assert_cmpuint(list->len, ==, 1);
+		g_assert_cmpint(last, ==, 6);
 	}
 }
 
@@ -381,6 +407,7 @@ static void ids_of_tasks_are_taken_apart(void)
 		{"lab-7-1-2-3", true}, {"lab-7-1-2-", false}, {"lab-7-1-2", false}, {"lab-7-2-2-3", false},
 		{"lab-7-1--3", false}, {"lab-7-1-2-3x", false}, {"lab-7-1-+2-3", false},
 		{"lab-7-1-2- 3", false}, {"lab-7-1-99999999999-3", false}, {"", false},
+		{"lab-7-1-02-3", false}, {"lab-7-1-2-03", false},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -412,8 +439,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/suspensions/read", suspensions_are_read);
 	g_test_add_func("/suspensions/none", a_task_that_was_never_suspended_has_one_stretch);
 	g_test_add_func("/remote/usage/is read whole", usage_is_read_whole);
-	g_test_add_func("/remote/usage/what makes no sense is refused",
-			usage_that_makes_no_sense_is_refused);
+	g_test_add_func("/remote/usage/what makes no sense is left out",
+			usage_that_makes_no_sense_is_left_out);
 	g_test_add_func("/remote/usage/ids of tasks are taken apart", ids_of_tasks_are_taken_apart);
 	return g_test_run();
 }
