@@ -252,7 +252,7 @@ char *energy_account_notes(const json_t *document)
 	if (unserved_uj > 0) {
 		g_autofree char *unserved_j = energy_account_joules(unserved_uj);
 
-		g_string_append_printf(text, "unattributed: %s J of it were estimated while nobody served\n",
+		g_string_append_printf(text, "unattributed: %s J of it are of the time in which nobody served\n",
 				       unserved_j);
 	}
 	return g_string_free(text, text->len == 0);
