@@ -35,6 +35,10 @@ static bool read_tasks(struct remote_usage *usage, const json_t *object, GError 
 
 	usage->tasks = g_array_new(FALSE, FALSE, sizeof(struct remote_usage_task));
 	g_array_set_clear_func(usage->tasks, task_clear);
+	if (!json_is_object(tasks)) {
+		g_set_error_literal(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": tasks: not an object");
+		return false;
+	}
 	json_object_foreach (tasks, id, value) {
 		struct remote_usage_task task = {NULL, json_integer_value(value)};
 

@@ -47,6 +47,19 @@ static void sample(double time_s, const struct remote_meter *of, const struct re
 	((struct fixture *)data)->samples++;
 }
 
+static void usage(uint32_t of, const char *stream, const GPtrArray *intervals, void *data)
+{
+	struct fixture *fixture = data;
+
+	for (guint i = 0; i < intervals->len; i++) {
+		const struct remote_usage *one = g_ptr_array_index(intervals, i);
+
+		g_assert_cmpstr(one->host, ==, "b1");
+		fixture->usage_seq = one->seq;
+	}
+	fixture->intervals += intervals->len;
+}
+
 void fixture_open(struct fixture *fixture, int64_t run)
 {
 	struct remote_run remote = {
@@ -55,6 +68,7 @@ void fixture_open(struct fixture *fixture, int64_t run)
 		.t0_ns = clock_now_ns(),
 		.note = note,
 		.sample = sample,
+		.usage = usage,
 		.data = fixture,
 	};
 

@@ -28,6 +28,8 @@ struct fixture {
 	struct backend *backend;    /* of run 1 of "test": a task's id is "test-1-TASK-ATTEMPT" */
 	GString *notes;             /* kinds of what it noted, a space after each */
 	guint samples;              /* that it was told of */
+	guint intervals;            /* of meters, where remote_link_usage_from() asks for them */
+	int64_t usage_seq;          /* the last one's number */
 };
 
 /* For g_test_add(); `data` is the test's own. Whatever fails, fails the test. */

@@ -50,6 +50,10 @@ void scripted_scheduler_set_watts(struct scripted_scheduler *scheduler, double w
 /* Stops or goes on to publish samples. */
 void scripted_scheduler_set_metering(struct scripted_scheduler *scheduler, bool on);
 
+/* Tells the last interval of its meter again, under the next number, with `key` set to `value` (taken over). */
+void scripted_scheduler_spoil_usage(struct scripted_scheduler *scheduler, const char *key,
+				    json_t *value);
+
 /* Ends a task as `outcome` ("completed", ...). `repeat`: tells it twice. */
 void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const char *id,
 				 const char *outcome, bool repeat);

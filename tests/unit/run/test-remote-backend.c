@@ -234,6 +234,27 @@ static void a_meter_that_falls_silent_is_held(struct fixture *fixture, gconstpoi
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENERGY_LIMIT);
 }
 
+/* The account of the others goes on, people are told once, and nobody is away. */
+static void usage_that_makes_no_sense_is_passed_over(struct fixture *fixture, gconstpointer data)
+{
+	const gint64 until_us = g_get_monotonic_time() + (gint64)(FIXTURE_SOON_S * G_USEC_PER_SEC);
+	int64_t bad;
+
+	remote_link_usage_from(remote_fleet_link(fixture->fleet, 0), NULL, 0);
+	while (!fixture->intervals && g_get_monotonic_time() < until_us)
+		fixture_quiet(fixture, SCRIPTED_INTERVAL_S);
+	g_assert_cmpuint(fixture->intervals, >, 0);
+	scripted_scheduler_spoil_usage(fixture->scheduler, "host", json_string("nowhere"));
+	scripted_scheduler_spoil_usage(fixture->scheduler, "to_uj", json_integer(INT64_MAX));
+	scripted_scheduler_spoil_usage(fixture->scheduler, "to_ns", json_integer(INT64_MAX));
+	scripted_scheduler_spoil_usage(fixture->scheduler, "tasks", json_string("rubbish"));
+	bad = fixture->usage_seq + 4;
+	while (fixture->usage_seq <= bad + 4 && g_get_monotonic_time() < until_us)
+		fixture_quiet(fixture, SCRIPTED_INTERVAL_S);
+	g_assert_cmpint(fixture->usage_seq, >, bad + 4);
+	g_assert_cmpstr(strstr(fixture->notes->str, "usage-skipped"), ==, "usage-skipped ");
+}
+
 static void a_baseline_is_measured(struct fixture *fixture, gconstpointer data)
 {
 	struct remote_baseline baseline = {0};
@@ -514,6 +535,7 @@ static const struct {
 	{"/remote/nodes", nodes_go_and_come},
 	{"/remote/limit", the_limit_is_reported_once_at_its_time},
 	{"/remote/meter-silent", a_meter_that_falls_silent_is_held},
+	{"/remote/usage", usage_that_makes_no_sense_is_passed_over},
 	{"/remote/baseline", a_baseline_is_measured},
 	{"/remote/baseline-no-samples", a_baseline_without_samples_is_an_error},
 	{"/remote/adopt", tasks_are_adopted},

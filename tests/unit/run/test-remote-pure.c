@@ -367,7 +367,7 @@ static void usage_that_makes_no_sense_is_left_out(void)
 		{"to_uj", "9223372036854775807"}, {"to_ns", "9223372036854775807"},
 		{"to_ns", "66000000000"}, {"seq", "0"}, {"seq", "9223372036854775807"},
 		{"vms_ns", "-1"}, {"others_ns", "\"x\""}, {"tasks", "{\"x\": -1}"},
-		{"tasks", "{\"x\": 1.5}"}, {"tasks", "{\"x\": 9223372036854775807}"},
+		{"tasks", "[]"}, {"tasks", "{\"x\": 1.5}"}, {"tasks", "{\"x\": 9223372036854775807}"},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
