@@ -19,11 +19,25 @@
 #define MARK_MISSED "missed"
 #define MARK_NEW "new-counter"
 
+/* In the store: since when somebody serves, seconds of the run. */
+#define SERVED_KEY "service_served_s"
+
+/* Sums of all hosts stay below: what would lead further is not counted (146 years of a kilowatt). */
+#define COUNTED_MAX_UJ (INT64_MAX / 2)
+
 double run_service_energy_j(const struct run_service *service)
 {
 	g_autofree char *missing = run_meters_missing(service->session->config);
 
 	return missing ? (double)NAN : (double)service->dynamic_uj * 1e-6;
+}
+
+/* What an older store has may be any number. */
+static int64_t saturated(int64_t sum, int64_t more)
+{
+	int64_t result;
+
+	return __builtin_add_overflow(sum, more, &result) ? INT64_MAX : result;
 }
 
 static double run_s(const struct run_service *service, int64_t t_ns)
@@ -71,21 +85,21 @@ static bool add(struct run_service *service, struct store_account_meter *meter,
 	meter->at_uj = interval->to_uj;
 	meter->at_s = interval->to_s;
 	meter->n++;
+	service->counted_uj += interval->to_uj - interval->from_uj;
 	if (g_strcmp0(interval->mark, STORE_ACCOUNT_UNSERVED) != 0)
 		service->dynamic_uj += interval->to_uj - interval->from_uj - interval->idle_uj;
 	return store_add_account(service->session->store, meter, interval, error);
 }
 
-/* From where the account stands until `to_uj` at `to_s` nobody can tell whose energy it was. */
-static bool add_untold(struct run_service *service, struct store_account_meter *meter, double to_s,
-		       int64_t to_uj, GError **error)
+static bool add_hole(struct run_service *service, struct store_account_meter *meter, double to_s,
+		     int64_t to_uj, const char *mark, GError **error)
 {
 	struct store_account_interval interval = {
 		.from_s = meter->at_s,
-		.to_s = fmax(to_s, meter->at_s),
+		.to_s = to_s,
 		.from_uj = meter->at_uj,
 		.to_uj = to_uj,
-		.mark = meter->at_s < service->served_s ? STORE_ACCOUNT_UNSERVED : MARK_MISSED,
+		.mark = mark,
 	};
 	const struct energy_interval all = {
 		.meter_uj = (uint64_t)(to_uj - interval.from_uj),
@@ -95,6 +109,28 @@ static bool add_untold(struct run_service *service, struct store_account_meter *
 	const struct energy_split split = energy_split(&all, NULL, 0);
 
 	return add(service, meter, &interval, &split, error);
+}
+
+/*
+ * From where the account stands until `to_uj` at `to_s` nobody can tell whose energy it was. As long as
+ * nobody served it is apart; the counter is taken to have risen evenly.
+ */
+static bool add_untold(struct run_service *service, struct store_account_meter *meter, double to_s,
+		       int64_t to_uj, GError **error)
+{
+	const double served_s = service->served_s;
+	const double at_s = meter->at_s;
+	const int64_t uj = to_uj - meter->at_uj;
+
+	to_s = fmax(to_s, at_s);
+	if (to_s <= served_s)
+		return add_hole(service, meter, to_s, to_uj, STORE_ACCOUNT_UNSERVED, error);
+	if (at_s < served_s &&
+	    !add_hole(service, meter, served_s,
+		      meter->at_uj + MIN((int64_t)((double)uj * (served_s - at_s) / (to_s - at_s)), uj),
+		      STORE_ACCOUNT_UNSERVED, error))
+		return false;
+	return add_hole(service, meter, to_s, to_uj, MARK_MISSED, error);
 }
 
 /* The counter began anew: what it had risen by stays, and what was drawn meanwhile nobody counted. */
@@ -110,7 +146,7 @@ static bool begin_counter(struct run_service *service, struct store_account_mete
 	};
 	const struct energy_split nothing = {0};
 
-	meter->before_uj += meter->at_uj - meter->begin_uj;
+	meter->before_uj = saturated(meter->before_uj, meter->at_uj - meter->begin_uj);
 	meter->begin_uj = at_uj;
 	return add(service, meter, &interval, &nothing, error);
 }
@@ -125,7 +161,7 @@ static int compare_parts(const void *a, const void *b)
 	return (one->attempt > other->attempt) - (one->attempt < other->attempt);
 }
 
-/* The tasks of an interval in their order; CPU time of what is none of ours is added to *ret_others_ns. */
+/* The tasks of an interval in their order; CPU time of what is none of ours is added to *ret_others_ns, as far as it goes. */
 static GArray *parts_of(const struct run_service *service, const struct remote_usage *usage,
 			int64_t *ret_others_ns)
 {
@@ -141,26 +177,41 @@ static GArray *parts_of(const struct run_service *service, const struct remote_u
 		    part.task < service->submissions->len)
 			g_array_append_val(parts, part);
 		else
-			*ret_others_ns += task->cpu_ns;
+			*ret_others_ns += MIN(task->cpu_ns, INT64_MAX - *ret_others_ns);
 	}
 	g_array_sort(parts, compare_parts);
 	return parts;
 }
 
-static const char *mark_of(const struct run_service *service, const struct remote_usage *usage)
+/* Of emulated blades nobody can tell what is no VM (docs/service.md); of other hosts it must be known. */
+static bool lacks_others(const struct run_service *service, uint32_t cluster,
+			 const struct remote_usage *usage)
+{
+	const struct config_cluster *of = &service->session->config->clusters[cluster];
+
+	for (uint32_t i = 0; i < of->hosts_count && usage->others_ns < 0; i++)
+		if (g_str_equal(of->hosts[i].name, usage->host))
+			return !of->hosts[i].blade;
+	return false;
+}
+
+static const char *mark_of(const struct run_service *service, uint32_t cluster,
+			   const struct remote_usage *usage)
 {
 	if (run_s(service, usage->to_ns) <= service->served_s)
 		return STORE_ACCOUNT_UNSERVED;
-	return usage->gap ? MARK_GAP : usage->read ? NULL : MARK_UNREAD;
+	if (usage->gap)
+		return MARK_GAP;
+	return usage->read && !lacks_others(service, cluster, usage) ? NULL : MARK_UNREAD;
 }
 
 static bool add_told(struct run_service *service, struct store_account_meter *meter,
-		     const struct remote_usage *usage, GError **error)
+		     uint32_t cluster, const struct remote_usage *usage, GError **error)
 {
 	int64_t others_ns = usage->vms_ns + MAX(usage->others_ns, 0);
 	g_autoptr(GArray) parts = parts_of(service, usage, &others_ns);
 	g_autofree struct energy_part *shares = g_new0(struct energy_part, parts->len);
-	const char *mark = mark_of(service, usage);
+	const char *mark = mark_of(service, cluster, usage);
 	const struct energy_interval all = {
 		.meter_uj = (uint64_t)(usage->to_uj - usage->from_uj),
 		.duration_ns = (uint64_t)usage->length_ns,
@@ -221,8 +272,13 @@ static bool take_one(struct run_service *service, uint32_t cluster, const char *
 	if (g_strcmp0(meter->stream, stream) != 0) {
 		g_free(meter->stream);
 		meter->stream = g_strdup(stream);
+		meter->seq = 0;
 	} else if (usage->seq <= meter->seq) {
 		return true; /* told again */
+	}
+	if (usage->to_uj - MIN(meter->at_uj, usage->from_uj) > COUNTED_MAX_UJ - service->counted_uj) {
+		meter->seq = usage->seq;
+		return begin_counter(service, meter, run_s(service, usage->to_ns), usage->to_uj, error);
 	}
 	if (usage->from_uj < meter->at_uj &&
 	    !begin_counter(service, meter, from_s, usage->from_uj, error))
@@ -231,7 +287,7 @@ static bool take_one(struct run_service *service, uint32_t cluster, const char *
 	    !add_untold(service, meter, from_s, usage->from_uj, error))
 		return false;
 	meter->seq = usage->seq;
-	return add_told(service, meter, usage, error);
+	return add_told(service, meter, cluster, usage, error);
 }
 
 static bool take_all(struct run_service *service, uint32_t cluster, const char *stream,
@@ -255,6 +311,20 @@ void run_service_energy_take(uint32_t cluster, const char *stream, const GPtrArr
 
 /* Beginning. */
 
+static void recall_meters(struct run_service *service, GPtrArray *meters)
+{
+	g_ptr_array_set_free_func(meters, NULL);
+	service->counted_uj = 0;
+	for (guint i = 0; i < meters->len; i++) {
+		struct store_account_meter *meter = g_ptr_array_index(meters, i);
+
+		g_hash_table_insert(service->meters, meter->host, meter);
+		service->counted_uj = saturated(service->counted_uj,
+						saturated(meter->before_uj,
+							  MAX(meter->at_uj - meter->begin_uj, 0)));
+	}
+}
+
 static bool sum_up(struct run_service *service, GError **error)
 {
 	g_autoptr(GPtrArray) sums = store_account_sums(service->session->store, service->row.run,
@@ -266,9 +336,40 @@ static bool sum_up(struct run_service *service, GError **error)
 	for (guint i = 0; i < sums->len; i++) {
 		const struct store_account_sum *sum = g_ptr_array_index(sums, i);
 
-		service->dynamic_uj += sum->meter_uj - sum->idle_uj - sum->unserved_uj;
+		service->dynamic_uj = saturated(service->dynamic_uj,
+						sum->meter_uj - sum->idle_uj - sum->unserved_uj);
 	}
 	return true;
+}
+
+/* A sum that cannot be had is no reason not to serve. */
+static void sum_up_or_note(struct run_service *service)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *text = NULL;
+
+	if (sum_up(service, &error))
+		return;
+	text = g_strdup_printf("what the service has used so far is not known, and counts from now on: %s",
+			       error->message);
+	run_session_note(service->session, (double)NAN, "energy-unknown", text);
+}
+
+/* A controller that takes over serves since the one before it did. */
+static bool begin_serving(struct run_service *service, GError **error)
+{
+	struct run_session *session = service->session;
+	char text[G_ASCII_DTOSTR_BUF_SIZE];
+
+	if (session->go_on) {
+		g_autofree char *since = store_get_meta(session->store, SERVED_KEY);
+
+		service->served_s = since ? g_ascii_strtod(since, NULL) : -INFINITY;
+		return true;
+	}
+	service->served_s = run_s(service, clock_now_ns());
+	return store_set_meta(session->store, SERVED_KEY,
+			      g_ascii_dtostr(text, sizeof(text), service->served_s), error);
 }
 
 /* Goes on after the last interval of the cluster's that is on record. */
@@ -299,15 +400,12 @@ bool run_service_energy_begin(struct run_service *service, GError **error)
 	g_autoptr(GPtrArray) meters =
 		store_account_meters(session->store, service->row.run, error);
 
-	if (!meters || !sum_up(service, error))
+	if (!meters)
 		return false;
-	g_ptr_array_set_free_func(meters, NULL);
-	for (guint i = 0; i < meters->len; i++) {
-		struct store_account_meter *meter = g_ptr_array_index(meters, i);
-
-		g_hash_table_insert(service->meters, meter->host, meter);
-	}
-	service->served_s = session->go_on ? -INFINITY : run_s(service, clock_now_ns());
+	recall_meters(service, meters);
+	sum_up_or_note(service);
+	if (!begin_serving(service, error))
+		return false;
 	for (uint32_t i = 0; i < session->config->clusters_count; i++)
 		ask_cluster(service, i);
 	return true;

@@ -28,6 +28,7 @@ struct run_service {
 	struct engine *engine;
 	GHashTable *meters;         /* host -> struct store_account_meter: where its account stands */
 	double served_s;            /* what ended before was while nobody served; -INFINITY: no such time */
+	int64_t counted_uj;         /* by all counters, as far as they were told of */
 	int64_t dynamic_uj;         /* all but idle, while somebody served, as far as it was told */
 	double window_begin_s;      /* when a window of the limit begins, time of the run */
 	bool window_counted;        /* all meters have told what was spent of it */

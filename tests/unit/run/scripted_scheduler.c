@@ -486,12 +486,12 @@ static void add_interval(struct scripted_scheduler *scheduler, int64_t now_ns)
 	}
 	json_array_append_new(
 		scheduler->intervals,
-		json_pack("{s:i, s:s, s:O, s:O, s:i, s:I, s:I, s:b, s:b, s:o, s:i, s:n}", "seq",
+		json_pack("{s:i, s:s, s:O, s:O, s:i, s:I, s:I, s:b, s:b, s:o, s:i, s:i}", "seq",
 			  (int)json_array_size(scheduler->intervals) + 1, "host", scheduler->host,
 			  "from_ns", json_object_get(from, "t_ns"), "from_uj",
 			  json_object_get(from, "energy_uj"), "to_seq", (int)count + 1, "to_ns",
 			  (json_int_t)now_ns, "to_uj", (json_int_t)scheduler->energy.energy_uj,
-			  "gap", 0, "read", 1, "tasks", tasks, "vms_ns", VMS_CPU_NS, "others_ns"));
+			  "gap", 0, "read", 1, "tasks", tasks, "vms_ns", VMS_CPU_NS, "others_ns", 0));
 }
 
 static gboolean take_sample(gpointer data)
@@ -687,6 +687,17 @@ void scripted_scheduler_restart(struct scripted_scheduler *scheduler, bool keep_
 		energy_counter_init(&scheduler->energy, NO_GAP_S);
 	}
 	serve(scheduler);
+}
+
+void scripted_scheduler_spoil_usage(struct scripted_scheduler *scheduler, const char *key,
+				    json_t *value)
+{
+	const size_t count = json_array_size(scheduler->intervals);
+	json_t *interval = json_copy(json_array_get(scheduler->intervals, count - 1));
+
+	json_object_set_new(interval, "seq", json_integer((json_int_t)count + 1));
+	json_object_set_new(interval, key, value);
+	json_array_append_new(scheduler->intervals, interval);
 }
 
 void scripted_scheduler_set_watts(struct scripted_scheduler *scheduler, double watts)

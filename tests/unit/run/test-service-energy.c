@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The account of a service's energy: what local schedulers tell goes into the store, whatever it is. */
+#include <glib/gstdio.h>
+#include <math.h>
+
+#include "common/clock.h"
+#include "controller/run/run_service_private.h"
+#include "tests/unit/run/fixture.h"
+
+#define S INT64_C(1000000000)
+/* How long the run has been under way when a service begins. */
+#define AGE_S 1000
+
+/* As much of a service as its account asks for; host "b1" is no emulated blade, and draws nothing idle. */
+struct account {
+	struct fixture remote;
+	char *dir;
+	struct run_plan plan;
+	struct run_session session;
+	struct run_service service;
+};
+
+static void open_service(struct account *account)
+{
+	account->service.meters = g_hash_table_new_full(
+		g_str_hash, g_str_equal, NULL, (GDestroyNotify)store_account_meter_free);
+	account->service.submissions = g_ptr_array_new();
+	g_ptr_array_set_size(account->service.submissions, 3);
+	account->service.session = &account->session;
+	account->session.service = &account->service;
+}
+
+static void close_service(struct account *account)
+{
+	g_hash_table_unref(account->service.meters);
+	g_ptr_array_unref(account->service.submissions);
+	account->service.counted_uj = account->service.dynamic_uj = -1;
+}
+
+static void set_up(struct account *account, gconstpointer data)
+{
+	struct store_run run = {
+		.policy = (char *)"easy", .limit = 1, .repeat = 1, .host_load = NAN};
+	g_autoptr(GError) error = NULL;
+
+	fixture_set_up(&account->remote, data);
+	account->dir = g_dir_make_tmp("virtbed-energy-XXXXXX", &error);
+	g_assert_no_error(error);
+	account->plan.experiment = (char *)"test";
+	account->session.plan = &account->plan;
+	account->session.config = (struct config *)&fixture_config;
+	account->session.fleet = account->remote.fleet;
+	account->session.progress = run_progress_new();
+	account->session.t0_ns = clock_now_ns() - AGE_S * S;
+	account->session.store = store_open(account->dir, true, &error);
+	g_assert_no_error(error);
+	g_assert_true(store_add_run(account->session.store, &run, &error));
+	account->service.row.run = run.run;
+	account->service.row.policy = (char *)"easy";
+	open_service(account);
+}
+
+static void tear_down(struct account *account, gconstpointer data)
+{
+	static const char *const files[] = {STORE_FILE, STORE_FILE "-wal", STORE_FILE "-shm"};
+
+	close_service(account);
+	store_close(account->session.store);
+	run_progress_free(account->session.progress);
+	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
+		g_autofree char *path = g_build_filename(account->dir, files[i], NULL);
+
+		g_unlink(path);
+	}
+	g_rmdir(account->dir);
+	g_free(account->dir);
+	fixture_tear_down(&account->remote, data);
+}
+
+static void begin(struct account *account)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(run_service_energy_begin(&account->service, &error));
+	g_assert_no_error(error);
+}
+
+/* The service ends, and begins again. */
+static void begin_again(struct account *account, bool go_on)
+{
+	close_service(account);
+	open_service(account);
+	account->session.go_on = go_on;
+	begin(account);
+}
+
+/* Where the host's account stood when somebody served last. */
+static void stand(struct account *account, double at_s, int64_t at_uj)
+{
+	const struct store_account_meter meter = {
+		.run = account->service.row.run,
+		.host = (char *)"b1",
+		.cluster = (char *)"c1",
+		.begin_uj = at_uj,
+		.at_uj = at_uj,
+		.at_s = at_s,
+		.stream = (char *)"old",
+		.seq = 9,
+	};
+
+	g_assert_true(store_put_account_meter(account->session.store, &meter, NULL));
+}
+
+/* One second until `to_s` of the run. */
+static struct remote_usage second(struct account *account, int64_t seq, int64_t to_s, int64_t from_uj,
+				  int64_t to_uj)
+{
+	return (struct remote_usage){
+		.seq = seq,
+		.host = (char *)"b1",
+		.from_ns = account->session.t0_ns + (to_s - 1) * S,
+		.to_ns = account->session.t0_ns + to_s * S,
+		.length_ns = S,
+		.from_uj = from_uj,
+		.to_uj = to_uj,
+		.read = true,
+		.tasks = g_array_new(FALSE, FALSE, sizeof(struct remote_usage_task)),
+	};
+}
+
+static void used(struct remote_usage *usage, const char *id, int64_t cpu_ns)
+{
+	const struct remote_usage_task task = {(char *)id, cpu_ns};
+
+	g_array_append_val(usage->tasks, task);
+}
+
+static void take(struct account *account, struct remote_usage usage)
+{
+	g_autoptr(GPtrArray) list = g_ptr_array_new();
+
+	g_ptr_array_add(list, &usage);
+	run_service_energy_take(0, "new", list, &account->session);
+	g_array_unref(usage.tasks);
+	g_assert_false(account->session.store_failed);
+}
+
+static struct store_account_sum sum_of(struct account *account)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) sums = store_account_sums(account->session.store,
+						       account->service.row.run, "host", &error);
+	struct store_account_sum sum;
+
+	g_assert_no_error(error);
+	g_assert_cmpuint(sums->len, ==, 1);
+	sum = *(struct store_account_sum *)g_ptr_array_index(sums, 0);
+	sum.key = NULL;
+	g_assert_cmpint(sum.meter_uj, ==,
+			sum.tasks_uj + sum.idle_uj + sum.management_uj + sum.unattributed_uj);
+	return sum;
+}
+
+/* 1,800 s without a word, of which the service was there for the last 900. */
+static void a_hole_is_unserved_until_somebody_serves(struct account *account, gconstpointer data)
+{
+	struct store_account_sum sum;
+
+	stand(account, 100, 5000);
+	begin(account);
+	take(account, second(account, 1, 1901, 5000 + 1800000, 5000 + 1800000 + 7));
+	sum = sum_of(account);
+	g_assert_cmpint(sum.meter_uj, ==, 1800007);
+	g_assert_cmpint(sum.unattributed_uj, ==, 1800007);
+	g_assert_cmpint(sum.unserved_uj, >=, 900000);
+	g_assert_cmpint(sum.unserved_uj, <, 960000); /* a minute to come this far */
+	g_assert_cmpint(account->service.dynamic_uj, ==, sum.meter_uj - sum.unserved_uj);
+}
+
+static void who_takes_over_knows_since_when_somebody_serves(struct account *account,
+							    gconstpointer data)
+{
+	double served_s;
+	struct store_account_sum sum;
+
+	stand(account, 100, 5000);
+	begin(account);
+	served_s = account->service.served_s;
+	begin_again(account, true);
+	g_assert_cmpfloat(account->service.served_s, ==, served_s);
+	take(account, second(account, 1, 1901, 5000 + 1800000, 5000 + 1800000 + 7));
+	sum = sum_of(account);
+	g_assert_cmpint(sum.unserved_uj, >=, 900000);
+	g_assert_cmpint(sum.unserved_uj, <, 960000);
+}
+
+/* Up and down by as much as a counter can show, until 64 bits would be full several times. */
+static void counters_never_fill_the_sums(struct account *account, gconstpointer data)
+{
+	const int64_t most_uj = INT64_C(1) << 58;
+	const int64_t base_s = 2 * AGE_S;
+
+	begin(account);
+	take(account, second(account, 1, base_s, 0, 0));
+	for (int64_t i = 0; i < 100; i++)
+		take(account, second(account, 2 + i, base_s + 1 + i, i % 2 ? 0 : most_uj - 5,
+				     i % 2 ? 5 : most_uj));
+	g_assert_cmpint(account->service.dynamic_uj, >, most_uj);
+	g_assert_cmpint(sum_of(account).meter_uj, ==, account->service.counted_uj);
+	begin_again(account, false);
+	g_assert_cmpint(sum_of(account).meter_uj, ==, account->service.counted_uj);
+}
+
+static void a_sum_that_fails_is_no_reason_not_to_serve(struct account *account, gconstpointer data)
+{
+	static const char *const days[] = {"2026-01-01", "2026-01-02"};
+
+	for (int i = 0; i < 2; i++) {
+		const struct store_account_meter meter = {
+			.run = account->service.row.run, .host = (char *)"b1",
+			.cluster = (char *)"c1", .before_uj = INT64_MAX - 10, .at_uj = 1000, .n = i + 1};
+		const struct store_account_interval interval = {
+			.policy = "easy", .day = days[i], .to_s = i, .to_uj = INT64_MAX - 10,
+			.unattributed_uj = INT64_MAX - 10};
+
+		g_assert_true(store_add_account(account->session.store, &meter, &interval, NULL));
+	}
+	begin(account);
+	g_assert_cmpint(account->service.dynamic_uj, ==, 0);
+	take(account, second(account, 1, 2 * AGE_S, 1000, 1010));
+}
+
+/* Of a host that is no emulated blade, what is no VM must be known. */
+static void without_the_hosts_own_cpu_time_nothing_is_known(struct account *account,
+							     gconstpointer data)
+{
+	struct remote_usage usage;
+	struct store_account_sum sum;
+
+	begin(account);
+	usage = second(account, 1, 2 * AGE_S, 1000, 1100);
+	used(&usage, "test-1-2-1", 50);
+	usage.others_ns = -1;
+	take(account, usage);
+	sum = sum_of(account);
+	g_assert_cmpint(sum.tasks_uj, ==, 0);
+	g_assert_cmpint(sum.unattributed_uj, ==, 100);
+	usage = second(account, 2, 2 * AGE_S + 1, 1100, 1200);
+	used(&usage, "test-1-2-1", 50);
+	take(account, usage);
+	sum = sum_of(account);
+	g_assert_cmpint(sum.tasks_uj, ==, 100);
+	g_assert_cmpint(sum.unattributed_uj, ==, 100);
+}
+
+static void cpu_time_of_strangers_stays_in_range(struct account *account, gconstpointer data)
+{
+	const int64_t most_ns = INT64_C(1) << 56;
+	struct remote_usage usage;
+	struct store_account_sum sum;
+
+	begin(account);
+	usage = second(account, 1, 2 * AGE_S, 1000, 1100);
+	used(&usage, "test-1-2-1", most_ns);
+	for (int i = 0; i < 300; i++)
+		used(&usage, "other-1-2-1", most_ns);
+	take(account, usage);
+	sum = sum_of(account);
+	g_assert_cmpint(sum.tasks_uj, ==, 1); /* one 129th */
+	g_assert_cmpint(sum.management_uj, ==, 99);
+}
+
+static const struct {
+	const char *path;
+	void (*test)(struct account *account, gconstpointer data);
+} tests[] = {
+	{"/service-energy/hole", a_hole_is_unserved_until_somebody_serves},
+	{"/service-energy/taken-over", who_takes_over_knows_since_when_somebody_serves},
+	{"/service-energy/counters", counters_never_fill_the_sums},
+	{"/service-energy/sum-fails", a_sum_that_fails_is_no_reason_not_to_serve},
+	{"/service-energy/others", without_the_hosts_own_cpu_time_nothing_is_known},
+	{"/service-energy/strangers", cpu_time_of_strangers_stays_in_range},
+};
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	for (gsize i = 0; i < G_N_ELEMENTS(tests); i++)
+		g_test_add(tests[i].path, struct account, NULL, set_up, tests[i].test, tear_down);
+	return g_test_run();
+}
