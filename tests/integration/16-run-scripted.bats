@@ -271,7 +271,7 @@ rows_of() {
 	sed -i 's/duration_s: 8/duration_s: 2/; s/duration_s: 12/duration_s: 3/' "$config"
 	run_start run "$config" --estimates "$estimates" --repeat 2 --out "$out"
 	run_wait_for "run 2 of 8"
-	run_wait_row "$out" "SELECT 1 FROM task WHERE run = 3 AND state = 'running'"
+	run_wait_row "$out" "SELECT 1 FROM task WHERE run = 3" # of any state: on a busy machine none may be seen running
 	kill -INT "$run_pid"
 	run_wait
 	[ "$run_status" -eq 1 ]
