@@ -538,11 +538,11 @@ static bool work(struct run_service *service, GError **error)
 static void clear(struct run_service *service)
 {
 	service->session->progress->refresh = NULL;
-	service->session->run = 0;
 	store_sync_free(service->sync, NULL);
 	engine_free(service->engine);
 	if (service->backend)
-		backend_destroy(service->backend);
+		backend_destroy(service->backend); /* samples still come while the last tasks end */
+	service->session->run = 0;
 	recorder_store_free(service->recorder);
 	experiment_free(service->experiment);
 	workload_free(service->workload);

@@ -3,8 +3,10 @@
 
 #include <math.h>
 
+#define LOG_SUBSYSTEM "run"
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/log.h"
 #include "controller/run/run_driver.h"
 #include "controller/run/run_meta.h"
 #include "controller/run/run_profile.h"
@@ -82,6 +84,7 @@ void run_session_store_failed(struct run_session *session, GError *error)
 	g_autofree char *reason =
 		g_strdup_printf("the store cannot be written: %s", error->message);
 
+	log_error("%s", reason); /* whatever it was stopped for before */
 	session->store_failed = true;
 	remote_fleet_stop(session->fleet, reason);
 	g_error_free(error);
