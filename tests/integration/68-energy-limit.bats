@@ -155,7 +155,7 @@ reload() {
 	run_wait_row "$state" "SELECT 1 FROM task WHERE task = 0 AND state = 'completed' AND attempts = 1"
 	[ "$(run_query "$state" "SELECT count(*) FROM suspension WHERE task = 0 AND by_person = 0")" -ge 2 ]
 	# By no more than what can be: the most that is drawn, times the time until it stands still.
-	api /v1/power | jq -e '.window | .overshoot_j <= .bound_j and .reaction_s > 0 and .power_w >= 300'
+	api /v1/power | jq -e '.window | .overshoot_j <= .bound_j and .reaction_s > 0 and (.power_w - 300 | fabs) < 1'
 	details exhausted | jq -se 'length >= 2 and all(.limit_j == 1000)'
 }
 
