@@ -22,6 +22,11 @@ static void G_GNUC_PRINTF(2, 3) add(GString *xml, const char *format, ...)
 	g_string_append(xml, text);
 }
 
+static bool is_emulated(const struct domain_spec *spec)
+{
+	return g_str_equal(spec->virt_type, "qemu");
+}
+
 static void add_pinning(GString *xml, const struct domain_spec *spec)
 {
 	if (spec->first_cpu < 0)
@@ -46,7 +51,7 @@ static void add_boot(GString *xml, const struct domain_spec *spec)
 
 static void add_platform(GString *xml, const struct domain_spec *spec)
 {
-	bool tcg = g_str_equal(spec->virt_type, "qemu");
+	bool tcg = is_emulated(spec);
 
 	add(xml, "  <features>\n    <acpi/>\n");
 	if (tcg)
@@ -114,6 +119,29 @@ static void add_devices(GString *xml, const struct domain_spec *spec)
 	add(xml, "  </devices>\n");
 }
 
+/*
+ * QEMU's emulator before 9.0 forgets what the guest writes to pages that it sent already, where the
+ * guest's memory is a multiple of 64 pages ("physmem: Fix migration dirty bitmap coherency with TCG
+ * memory access", QEMU 9.0). Here it is 8 KiB less, which is what QEMU rounds to; libvirt rounds to
+ * 1 MiB, so that QEMU is told past it.
+ */
+static void add_odd_memory(GString *xml, const struct domain_spec *spec)
+{
+	const uint64_t odd_kib = spec->memory_mib * 1024 - 8;
+	g_autofree char *backend = g_strdup_printf(
+		"memory-backend-ram,id=odd,size=%" G_GUINT64_FORMAT "k", odd_kib);
+	g_autofree char *size = g_strdup_printf("size=%" G_GUINT64_FORMAT "k", odd_kib);
+	const char *const arguments[] = {
+		"-object", backend, "-machine", "memory-backend=odd", "-m", size, NULL,
+	};
+
+	add(xml, "  <qemu:commandline"
+		 " xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>\n");
+	for (const char *const *argument = arguments; *argument; argument++)
+		add(xml, "    <qemu:arg value='%s'/>\n", *argument);
+	add(xml, "  </qemu:commandline>\n");
+}
+
 /* The domain with `description`, or without one for the fingerprint. */
 static char *build(const struct domain_spec *spec, const char *description)
 {
@@ -128,6 +156,8 @@ static char *build(const struct domain_spec *spec, const char *description)
 	add_boot(xml, spec);
 	add_platform(xml, spec);
 	add_devices(xml, spec);
+	if (is_emulated(spec))
+		add_odd_memory(xml, spec);
 	add(xml, "</domain>\n");
 	return g_string_free(xml, FALSE);
 }

@@ -51,6 +51,16 @@ local_tear_down_file() {
 	lab_down_all
 }
 
+# Where a test has failed its output ends with what the local schedulers said last.
+teardown() {
+	local log
+	[ -n "${BATS_TEST_COMPLETED:-}" ] && return
+	for log in "$BATS_FILE_TMPDIR"/*.log; do
+		[ -f "$log" ] && echo "-- $(basename "$log")" && grep -v '^[^ ]* debug ' "$log" | tail -n 12
+	done
+	true
+}
+
 # Starts the local scheduler of CLUSTER in the background. local_start CLUSTER [ARGUMENT...]
 local_start() {
 	local cluster=$1
