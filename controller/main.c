@@ -33,11 +33,14 @@ enum { EXIT_FAILED = 1, EXIT_INPUT = 2, EXIT_STOPPED = 3 };
 #define STOP_PATIENCE_S 8.0
 
 static char *run_dir;
+static char *words_path;
 static gboolean go_on;
 
 static const GOptionEntry entries[] = {
 	{"run", 0, 0, G_OPTION_ARG_FILENAME, &run_dir,
 	 "Run directory with plan.json and config.yaml", "DIR"},
+	{"words", 0, 0, G_OPTION_ARG_FILENAME, &words_path,
+	 "File, which there is, for why it ends early", "FILE"},
 	{"continue", 0, 0, G_OPTION_ARG_NONE, &go_on, "Go on with a run that was interrupted",
 	 NULL},
 	{NULL},
@@ -86,20 +89,15 @@ static int status_of(const GError *error)
 	return EXIT_FAILED;
 }
 
-/*
- * The last word: those who watch may be too late to ask the API. Written into the file that
- * `virtbed run` reserved, since the disk may be full.
- */
-static int fail(const char *dir, const GError *error)
+/* The last word goes to `virtbed run`: those who watch may be too late to ask the API. */
+static int fail(const GError *error)
 {
-	g_autofree char *path = g_build_filename(dir, "controller.error", NULL);
-	size_t length = strlen(error->message);
-	int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	int file = words_path ? open(words_path, O_WRONLY | O_TRUNC | O_CLOEXEC) : -1;
+	ssize_t length = (ssize_t)strlen(error->message);
 
 	log_error("%s", error->message);
-	if (file >= 0 && write(file, error->message, length) == (ssize_t)length &&
-	    ftruncate(file, (off_t)length) < 0)
-		log_warning("%s: %s", path, g_strerror(errno));
+	if (words_path && (file < 0 || write(file, error->message, (size_t)length) != length))
+		log_warning("%s: %s", words_path, g_strerror(errno));
 	if (file >= 0)
 		close(file);
 	return status_of(error);
@@ -153,10 +151,10 @@ int main(int argc, char **argv)
 	}
 	session = run_session_open(run_dir, &error);
 	if (!session)
-		return fail(run_dir, error);
+		return fail(error);
 	status = serve(session, &error);
 	if (status != EXIT_SUCCESS)
-		status = fail(run_dir, error);
+		status = fail(error);
 	if (status == EXIT_STOPPED && session->store_failed) /* nobody asked for that */
 		status = EXIT_FAILED;
 	run_session_close(session);

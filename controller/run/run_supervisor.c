@@ -2,10 +2,11 @@
 #include "controller/run/run_supervisor.h"
 
 #include <glib-unix.h>
-#include <glib/gstdio.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/lab_state.h"
@@ -23,7 +24,6 @@
 #define CONTROLLER_GRACE_S 90
 #define SCHEDULER_GRACE_S 60.0
 #define LAB_DOWN_S 180.0
-#define WORDS_RESERVED 4096
 
 /* What taking all down takes at most, while our own main loop stands still. */
 #define TAKE_DOWN_S (SCHEDULER_GRACE_S + LAB_DOWN_S)
@@ -49,6 +49,7 @@ struct supervisor {
 	GPtrArray *schedulers; /* struct run_child */
 	GHashTable *told;      /* those that do not stay -> int64_t, when that was told last, ns */
 	struct run_child *controller;
+	int words; /* memory that the controller's last word goes to; -1: none yet */
 	struct run_child *lab; /* `virtbed-lab up`, while it runs */
 	struct run_watch *watch;
 	GMainLoop *loop;
@@ -352,18 +353,10 @@ static void stop_schedulers(struct supervisor *supervisor)
 
 /* The controller. */
 
+/* Of the controller's last word, which may be that no disk can be written. */
 static char *words_path(const struct supervisor *supervisor)
 {
-	return g_build_filename(supervisor->prepared.dir, "controller.error", NULL);
-}
-
-/* Room for the controller's last word, which may be that the disk is full. */
-static bool reserve_words(const struct supervisor *supervisor, GError **error)
-{
-	g_autofree char *path = words_path(supervisor);
-	g_autofree char *blanks = g_strnfill(WORDS_RESERVED, ' ');
-
-	return g_file_set_contents(path, blanks, WORDS_RESERVED, error);
+	return g_strdup_printf("/proc/%d/fd/%d", getpid(), supervisor->words);
 }
 
 static char *controller_words(const struct supervisor *supervisor)
@@ -420,9 +413,7 @@ static void tell_usage(struct supervisor *supervisor)
 static void controller_exited(struct supervisor *supervisor, int status)
 {
 	g_autofree char *words = controller_words(supervisor);
-	g_autofree char *path = words_path(supervisor);
 
-	g_unlink(path);
 	if (status == CONTROLLER_STOPPED && supervisor->request->serve)
 		run_watch_say(supervisor->watch, "the service ends: %s", words);
 	else if (status == CONTROLLER_FAILED || status == CONTROLLER_STOPPED)
@@ -496,16 +487,20 @@ static bool watch_controller(struct supervisor *supervisor, GError **error)
 
 static bool start_controller(struct supervisor *supervisor, GError **error)
 {
-	const char *dir = supervisor->prepared.dir;
 	g_autofree char *program = run_paths_program("virtbed-controller", error);
 	g_autofree char *log = log_path(supervisor, "controller");
-	const char *const argv[] = {program, "--run", dir, NULL};
+	g_autofree char *words = NULL;
 
-	if (!program || !reserve_words(supervisor, error))
+	if (!program)
 		return false;
+	supervisor->words = memfd_create("controller-words", MFD_CLOEXEC);
+	words = words_path(supervisor);
 	supervisor->began_ns = clock_now_ns();
-	supervisor->controller =
-		run_child_new("controller", argv, log, on_controller_died, supervisor);
+	supervisor->controller = run_child_new(
+		"controller",
+		(const char *const[]){program, "--words", words, "--run", supervisor->prepared.dir,
+				      NULL},
+		log, on_controller_died, supervisor);
 	run_child_keep(supervisor->controller, supervisor->prepared.lock.fd);
 	return watch_controller(supervisor, error) &&
 	       run_child_start(supervisor->controller, error);
@@ -588,6 +583,7 @@ bool run_supervise(const struct run_request *request, char **ret_dir, GError **e
 		.prepared = {.lock = RUN_LOCK_INIT},
 		.schedulers = g_ptr_array_new_with_free_func((GDestroyNotify)run_child_free),
 		.told = g_hash_table_new_full(NULL, NULL, NULL, g_free),
+		.words = -1,
 		.loop = g_main_loop_new(NULL, FALSE),
 	};
 	guint sources[] = {
@@ -614,6 +610,8 @@ bool run_supervise(const struct run_request *request, char **ret_dir, GError **e
 		g_source_remove(watchdog);
 	*ret_dir = g_strdup(supervisor.prepared.dir);
 	run_prepared_clear(&supervisor.prepared);
+	if (supervisor.words >= 0)
+		close(supervisor.words);
 	g_free(supervisor.fixed);
 	g_ptr_array_unref(supervisor.schedulers);
 	g_hash_table_unref(supervisor.told);
