@@ -265,6 +265,39 @@ GBytes *task_script_bundle(const struct task_script *script)
 
 /* What came out. */
 
+/* Takes a line of a stream: how many bytes of `rest` belong to it, or -1: the stream ends here. */
+typedef gssize (*take_line_f)(const char *line, const char *rest, gsize length, void *data);
+
+/* Takes all lines of a guest's stream in turn; returns whether it was whole, or empty. */
+static bool walk(GBytes *stream, take_line_f take, void *data)
+{
+	gsize length;
+	const char *bytes = g_bytes_get_data(stream, &length);
+
+	while (length > 0) {
+		const char *end = memchr(bytes, '\n', length);
+		g_autofree char *line = NULL;
+		gssize taken;
+
+		if (!end)
+			return false;
+		line = g_strndup(bytes, (gsize)(end - bytes));
+		if (g_str_equal(line, "end"))
+			return true;
+		length -= (gsize)(end + 1 - bytes);
+		bytes = end + 1;
+		taken = take(line, bytes, length, data);
+		if (taken < 0)
+			return false;
+		bytes += taken;
+		length -= (gsize)taken;
+	}
+	return g_bytes_get_size(stream) == 0;
+}
+
+#define CUT_OFF "what came after was cut off"
+#define ODD_NAME "a file with an odd name"
+
 struct results {
 	json_t *files, *skipped;
 };
@@ -292,7 +325,7 @@ static bool parse_line(const char *line, gsize *ret_size, int *ret_mode, const c
 	return *end == ' ';
 }
 
-/* How many bytes of `rest` the file takes that `line` tells of, or -1: the stream ends here. */
+/* The same for the file that `line` tells of. */
 static gssize take_file(struct results *results, const char *line, const char *rest, gsize length)
 {
 	g_autoptr(GBytes) bytes = NULL;
@@ -304,7 +337,7 @@ static gssize take_file(struct results *results, const char *line, const char *r
 	if (!parse_line(line, &size, &mode, &name) || size > length)
 		return -1;
 	if (!file_name_ok(name)) {
-		skip(results, "a file with an odd name");
+		skip(results, ODD_NAME);
 		return (gssize)size;
 	}
 	bytes = g_bytes_new(rest, size);
@@ -316,8 +349,10 @@ static gssize take_file(struct results *results, const char *line, const char *r
 }
 
 /* The same for a line of any kind; what is cut off, or no line of ours, ends it. */
-static gssize take_line(struct results *results, const char *line, const char *rest, gsize length)
+static gssize take_line(const char *line, const char *rest, gsize length, void *data)
 {
+	struct results *results = data;
+
 	if (g_str_has_prefix(line, "file "))
 		return take_file(results, line + strlen("file "), rest, length);
 	if (!g_str_has_prefix(line, "skip "))
@@ -329,28 +364,83 @@ static gssize take_line(struct results *results, const char *line, const char *r
 json_t *task_script_results(GBytes *stream)
 {
 	struct results results = {json_array(), json_array()};
-	gsize length;
-	const char *bytes = g_bytes_get_data(stream, &length);
-	bool whole = false;
 
-	while (length > 0) {
-		const char *end = memchr(bytes, '\n', length);
-		g_autofree char *line = NULL;
-		gssize taken;
-
-		if (!end)
-			break;
-		line = g_strndup(bytes, (gsize)(end - bytes));
-		length -= (gsize)(end + 1 - bytes);
-		bytes = end + 1;
-		whole = g_str_equal(line, "end");
-		taken = whole ? -1 : take_line(&results, line, bytes, length);
-		if (taken < 0)
-			break;
-		bytes += taken;
-		length -= (gsize)taken;
-	}
-	if (!whole && g_bytes_get_size(stream) > 0)
-		skip(&results, "what came after was cut off");
+	if (!walk(stream, take_line, &results))
+		skip(&results, CUT_OFF);
 	return json_pack("{s:o, s:o}", "files", results.files, "skipped", results.skipped);
+}
+
+/* What came out of several guests. */
+
+struct joint {
+	GByteArray *stream;
+	char prefix[24]; /* of the names of the guest that it is about */
+	gsize room;
+};
+
+static void G_GNUC_PRINTF(2, 3) add_line(struct joint *joint, const char *format, ...)
+{
+	g_autofree char *line = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	line = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	g_byte_array_append(joint->stream, (const guint8 *)line, (guint)strlen(line));
+	g_byte_array_append(joint->stream, (const guint8 *)"\n", 1);
+}
+
+static gssize join_file(struct joint *joint, const char *line, const char *rest, gsize length)
+{
+	g_autofree char *path = NULL;
+	const char *name;
+	gsize size;
+	int mode;
+
+	if (!parse_line(line, &size, &mode, &name) || size > length)
+		return -1;
+	path = g_strconcat(joint->prefix, name, NULL);
+	if (!file_name_ok(name) || !file_name_ok(path)) {
+		add_line(joint, "skip %s%s", joint->prefix, ODD_NAME);
+	} else if (size > joint->room) {
+		add_line(joint, "skip %s: too much comes from all nodes", path);
+	} else {
+		add_line(joint, "file %zu %o %s", size, (unsigned)mode, path);
+		g_byte_array_append(joint->stream, (const guint8 *)rest, (guint)size);
+		joint->room -= size;
+	}
+	return (gssize)size;
+}
+
+static gssize join_line(const char *line, const char *rest, gsize length, void *data)
+{
+	struct joint *joint = data;
+
+	if (g_str_has_prefix(line, "file "))
+		return join_file(joint, line + strlen("file "), rest, length);
+	if (!g_str_has_prefix(line, "skip "))
+		return -1;
+	add_line(joint, "skip %s%s", joint->prefix, line + strlen("skip "));
+	return 0;
+}
+
+GBytes *task_script_join(GBytes *const *streams, uint32_t count)
+{
+	struct joint joint = {.room = TASK_SCRIPT_JOINED_MAX};
+
+	if (count == 1)
+		return g_bytes_get_size(streams[0]) > 0 ? g_bytes_ref(streams[0]) : NULL;
+	joint.stream = g_byte_array_new();
+	for (uint32_t i = 0; i < count; i++) {
+		if (i > 0)
+			g_snprintf(joint.prefix, sizeof(joint.prefix), "node-%u/", i);
+		if (!walk(streams[i], join_line, &joint))
+			add_line(&joint, "skip %s%s", joint.prefix, CUT_OFF);
+	}
+	if (joint.stream->len == 0) {
+		g_byte_array_unref(joint.stream);
+		return NULL;
+	}
+	add_line(&joint, "end");
+	return g_byte_array_free_to_bytes(joint.stream);
 }

@@ -4,6 +4,7 @@
 #include <glib.h>
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * What a person has run in a guest instead of a benchmark: a program, a script mostly, with the files
@@ -39,6 +40,8 @@ enum {
 	TASK_SCRIPT_RESULTS_MAX = 16,    /* vm-images/guest/virtbed-rank.c, as the next one */
 	TASK_SCRIPT_ARGUMENTS_MAX = 64,
 	TASK_SCRIPT_ARGUMENT_MAX = 4096, /* bytes */
+	/* Of what comes out of all guests: in base64 a third of what common/http_client.c takes. */
+	TASK_SCRIPT_JOINED_MAX = 16 << 20,
 };
 
 /*
@@ -58,6 +61,13 @@ char *task_script_summary(const struct task_script *script);
 
 /* The files as a stream for the guest; the caller owns it. */
 GBytes *task_script_bundle(const struct task_script *script);
+
+/*
+ * What came out of `count` guests of a task, in the order of its nodes, as one such stream, or NULL: nothing.
+ * One guest's is as it was (another reference); of several, files of the second guest are below node-1/, and so
+ * on, and TASK_SCRIPT_JOINED_MAX bounds their sum: what is too much is skipped, in the order of nodes.
+ */
+GBytes *task_script_join(GBytes *const *streams, uint32_t count);
 
 /*
  * The files that came out of a guest, which is not to be trusted, as {"files": [{"name", "mode", "bytes",

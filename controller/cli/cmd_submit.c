@@ -136,7 +136,7 @@ static bool parse(struct client *client, struct submission *submission, gboolean
 		{"array", 0, 0, G_OPTION_ARG_INT, &submission->count,
 		 "The same; each script finds its place, from 0, in VIRTBED_INDEX", "N"},
 		{"script", 's', 0, G_OPTION_ARG_FILENAME, &submission->script,
-		 "Run this script, on the first of the task's nodes", "FILE"},
+		 "Run this script, on each of the task's nodes", "FILE"},
 		{"type", 't', 0, G_OPTION_ARG_STRING, &submission->type,
 		 "As a task of this type, which must be one for scripts", "TYPE"},
 		{"time", 'T', 0, G_OPTION_ARG_STRING, &submission->time,

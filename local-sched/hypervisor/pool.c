@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/hypervisor/pool.h"
 
+#include <string.h>
+
 #include "local-sched/hypervisor/domain_xml.h"
 #include "local-sched/hypervisor/virt_error.h"
 
@@ -23,6 +25,14 @@ struct pool {
 };
 
 /* Where things are. */
+
+char *pool_address(const struct pool *pool, const struct machine *machine)
+{
+	char *address = domain_address(pool->settings.cluster_index, machine_number(machine));
+
+	*strchr(address, '/') = '\0';
+	return address;
+}
 
 uint32_t pool_host_of_node(const struct pool *pool, uint32_t index)
 {

@@ -55,6 +55,9 @@ void pool_free(struct pool *pool);
 /* Node `index`, below the number of nodes. */
 struct node *pool_node(const struct pool *pool, uint32_t index);
 
+/* The address of a VM, which it keeps wherever it goes: "10.77.1.12"; the caller frees it. */
+char *pool_address(const struct pool *pool, const struct machine *machine);
+
 /* The number of the host that node `index` is on. */
 uint32_t pool_host_of_node(const struct pool *pool, uint32_t index);
 

@@ -310,6 +310,21 @@ static char *benchmark_request(const struct job *job, const struct rank *rank)
 	return agent_exec_request((const char *const *)arguments, environment, NULL);
 }
 
+/* The addresses of the task's VMs, in the order of its nodes. */
+static char *hosts_of(const struct job *job)
+{
+	g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
+	g_auto(GStrv) hosts = NULL;
+
+	for (uint32_t i = 0; i < job->task->nodes_count; i++) {
+		g_autofree char *host = pool_address(job->settings.pool, job->places[i].machine);
+
+		g_strv_builder_add(builder, host);
+	}
+	hosts = g_strv_builder_end(builder);
+	return g_strjoinv(",", hosts);
+}
+
 /* Its files go in by its standard input. */
 static char *script_request(const struct job *job, const struct rank *rank)
 {
@@ -319,8 +334,13 @@ static char *script_request(const struct job *job, const struct rank *rank)
 	g_autofree char *index = g_strdup_printf("VIRTBED_INDEX=%u", task->index);
 	g_autofree char *count = g_strdup_printf("VIRTBED_COUNT=%u", task->count);
 	g_autofree char *cores = g_strdup_printf("VIRTBED_CORES=%u", task->ranks);
+	g_autofree char *node = g_strdup_printf("VIRTBED_NODE=%u", rank->index);
+	g_autofree char *nodes = g_strdup_printf("VIRTBED_NODES=%u", task->nodes_count);
+	g_autofree char *addresses = hosts_of(job);
+	g_autofree char *hosts = g_strconcat("VIRTBED_HOSTS=", addresses, NULL);
 	const char *const environment[] = {"PATH=/usr/bin:/bin:/usr/sbin:/sbin",
-					   "UCX_NET_DEVICES=lo", index, count, cores, NULL};
+					   "UCX_NET_DEVICES=lo", index, count, cores, node, nodes,
+					   hosts, NULL};
 	g_autoptr(GBytes) input = task_script_bundle(task->script);
 	g_auto(GStrv) arguments = NULL;
 
@@ -360,6 +380,17 @@ void job_send_answers(struct job *job)
 	}
 }
 
+/* Why a task has failed whose process ended with another status than 0. */
+static char *exit_reason(const struct job *job, const struct rank *rank)
+{
+	if (!job->task->script_summary)
+		return g_strdup_printf("rank %u exited with status %d", rank->index, rank->status);
+	if (job->processes == 1)
+		return g_strdup_printf("the script exited with status %d", rank->status);
+	return g_strdup_printf("the script exited with status %d on node %u", rank->status,
+			       rank->index);
+}
+
 static void machine_input(struct machine *machine, uint32_t core, const char *bytes, size_t length,
 		       void *data)
 {
@@ -381,11 +412,7 @@ static void machine_input(struct machine *machine, uint32_t core, const char *by
 	if (pmi_server_exited(job->pmi, rank->index, &status) && !rank->exited) {
 		job_rank_ended(rank, status);
 		if (status != 0) {
-			g_autofree char *reason =
-				job->task->script_summary ?
-					g_strdup_printf("the script exited with status %d", status) :
-					g_strdup_printf("rank %u exited with status %d",
-							rank->index, status);
+			g_autofree char *reason = exit_reason(job, rank);
 
 			job_fail(job, TASK_OUTCOME_FAILED, reason);
 		}
@@ -646,9 +673,12 @@ static void judge(struct job *job)
 	const struct job_output *output = &job->ranks[0].output;
 	struct npb_output result;
 
-	if (job->ranks[0].lost_output) {
+	/* With what each node of a script prints come its results; of a benchmark rank 0 tells all. */
+	for (uint32_t i = 0; i < (task->script_summary ? job->processes : 1); i++) {
+		if (!job->ranks[i].lost_output)
+			continue;
 		task->outcome = TASK_OUTCOME_LOST;
-		task->reason = g_strdup("the output of rank 0 was lost");
+		task->reason = g_strdup_printf("the output of rank %u was lost", i);
 		return;
 	}
 	if (task->script_summary) {
@@ -746,15 +776,21 @@ static void settle(struct job *job)
 		pool_tidy(job->settings.pool); /* its VMs may have been at no node */
 }
 
-/* What a script's virtbed-rank writes to standard error are its results. */
+/* What a script's virtbed-ranks write to standard error are its results. */
 static void take_results(struct job *job)
 {
-	struct job_output *output = &job->ranks[0].output;
+	g_autoptr(GPtrArray) streams = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
 
-	if (!job->task->script_summary || !output->err)
+	if (!job->task->script_summary)
 		return;
-	job->results = g_bytes_new_take(g_steal_pointer(&output->err), output->err_length);
-	output->err_length = 0;
+	for (uint32_t i = 0; i < job->processes; i++) {
+		struct job_output *output = &job->ranks[i].output;
+
+		g_ptr_array_add(streams, g_bytes_new_take(g_steal_pointer(&output->err),
+							  output->err_length));
+		output->err_length = 0;
+	}
+	job->results = task_script_join((GBytes *const *)streams->pdata, streams->len);
 }
 
 /* Of a VM that is lost there is what was read before. */
@@ -785,7 +821,9 @@ static void end(struct job *job)
 			.status = job->ranks[i].status,
 			.lost = job->ranks[i].lost_output,
 		};
-	text = job_output_text(outputs, job->processes, &length);
+	text = job_output_text(outputs, job->processes,
+			       job->task->script_summary && job->processes > 1 ? "node" : "rank",
+			       &length);
 	g_free(outputs);
 	job->events->ended(job, text, length, job->data);
 }
@@ -853,9 +891,9 @@ static void place_ranks(struct job *job, const struct pool *pool)
 
 		place->job = job;
 		place->machine = node_machine(pool_node(pool, task->nodes[i]));
-		place->first_rank = i * job->cores;
+		place->first_rank = i * job->per_node;
 		if (place->first_rank < job->processes)
-			place->ranks = MIN(job->cores, job->processes - place->first_rank);
+			place->ranks = MIN(job->per_node, job->processes - place->first_rank);
 		for (uint32_t core = 0; core < place->ranks; core++) {
 			struct rank *rank = &job->ranks[place->first_rank + core];
 
@@ -874,13 +912,14 @@ struct job *job_start(const struct job_settings *settings, const struct job_even
 
 	job->task = task;
 	job->settings = *settings;
-	job->cores = settings->cores;
+	job->per_node = task->script_summary ? 1 : settings->cores;
 	job->events = events;
 	job->data = data;
 	job->places = g_new0(struct job_node, task->nodes_count);
 	job->processes = task_processes(task);
 	job->ranks = g_new0(struct rank, job->processes);
-	job->pmi = pmi_server_new(task->ranks, task->nodes_count, MIN(job->cores, task->ranks));
+	job->pmi = pmi_server_new(job->processes, task->nodes_count,
+				  MIN(job->per_node, job->processes));
 	place_ranks(job, settings->pool);
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		if (!machine_assign(job->places[i].machine, task->id, task->user, &machine_user,

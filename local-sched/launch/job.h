@@ -107,8 +107,8 @@ void job_look(struct job *job);
 const char *job_printed(const struct job *job, size_t *ret_length, uint32_t *ret_looks);
 
 /*
- * What came out of a script that has ended, as task_script_results() reads it (borrowed), or NULL:
- * nothing.
+ * What came out of a script that has ended, of all its nodes, as task_script_results() reads it
+ * (borrowed), or NULL: nothing.
  */
 GBytes *job_results(const struct job *job);
 

@@ -20,43 +20,44 @@ void job_output_clear(struct job_output *output)
 	memset(output, 0, sizeof(*output));
 }
 
-static void add_section(GString *text, uint32_t rank, const char *what, const char *bytes,
+static void add_section(GString *text, const char *name, const char *what, const char *bytes,
 			size_t length)
 {
 	if (length == 0)
 		return;
-	g_string_append_printf(text, "---- rank %u: %s ----\n", rank, what);
+	g_string_append_printf(text, "---- %s: %s ----\n", name, what);
 	g_string_append_len(text, bytes, (gssize)length);
 	if (bytes[length - 1] != '\n')
 		g_string_append_c(text, '\n');
 }
 
-static void add_rank(GString *text, const struct job_output_rank *rank, uint32_t index)
+static void add_rank(GString *text, const struct job_output_rank *rank, const char *what,
+		     uint32_t index)
 {
 	const struct job_output *output = rank->output;
+	g_autofree char *name = g_strdup_printf("%s %u", what, index);
 
 	if (index == 0)
 		g_string_append_len(text, output->out ? output->out : "",
 				    (gssize)output->out_length);
 	else
-		add_section(text, index, "standard output", output->out, output->out_length);
-	add_section(text, index, "standard error", output->err, output->err_length);
+		add_section(text, name, "standard output", output->out, output->out_length);
+	add_section(text, name, "standard error", output->err, output->err_length);
 	if (output->truncated)
-		g_string_append_printf(text, "---- rank %u: output cut by the guest agent ----\n",
-				       index);
+		g_string_append_printf(text, "---- %s: output cut by the guest agent ----\n", name);
 	if (rank->lost)
-		g_string_append_printf(text, "---- rank %u: output lost ----\n", index);
+		g_string_append_printf(text, "---- %s: output lost ----\n", name);
 	if (rank->status != 0)
-		g_string_append_printf(text, "---- rank %u: exit status %d ----\n", index,
-				       rank->status);
+		g_string_append_printf(text, "---- %s: exit status %d ----\n", name, rank->status);
 }
 
-char *job_output_text(const struct job_output_rank *ranks, uint32_t count, size_t *ret_length)
+char *job_output_text(const struct job_output_rank *ranks, uint32_t count, const char *what,
+		      size_t *ret_length)
 {
 	GString *text = g_string_new(NULL);
 
 	for (uint32_t i = 0; i < count; i++)
-		add_rank(text, &ranks[i], i);
+		add_rank(text, &ranks[i], what, i);
 	*ret_length = text->len;
 	return g_string_free(text, FALSE);
 }

@@ -32,5 +32,9 @@ struct job_output_rank {
 	bool lost;  /* the output could not be fetched */
 };
 
-/* The whole as text of *ret_length bytes, NUL-terminated; the caller frees it. */
-char *job_output_text(const struct job_output_rank *ranks, uint32_t count, size_t *ret_length);
+/*
+ * The whole as text of *ret_length bytes, NUL-terminated, whose headings call each one a `what`; the
+ * caller frees it.
+ */
+char *job_output_text(const struct job_output_rank *ranks, uint32_t count, const char *what,
+		      size_t *ret_length);

@@ -61,7 +61,7 @@ struct job_live {
 
 struct job {
 	struct task *task;
-	uint32_t cores;
+	uint32_t per_node; /* processes, but perhaps on the last node */
 	struct job_settings settings;
 	const struct job_events *events; /* NULL: freed by its owner */
 	void *data;

@@ -287,7 +287,7 @@ bool task_share_request_parse(const char *n, const json_t *body, int64_t *ret_n,
 
 uint32_t task_processes(const struct task *task)
 {
-	return task->script_summary ? 1 : task->ranks;
+	return task->script_summary ? task->nodes_count : task->ranks;
 }
 
 struct task_suspension *task_last_suspension(const struct task *task)

@@ -107,7 +107,7 @@ bool task_share_request_parse(const char *n, const json_t *body, int64_t *ret_n,
 void task_free(struct task *task);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(task_t, task_free)
 
-/* How many processes it has: its ranks, or one that has the nodes of a script for itself. */
+/* How many processes it has: its ranks, or one on each node of a script. */
 uint32_t task_processes(const struct task *task);
 
 /* The request in a canonical form: equal requests give equal texts. The caller frees it. */

@@ -81,7 +81,7 @@ local_script() {
 }
 
 @test "runs a script as its user, with files in and out, and its output is read meanwhile" {
-	local_put c2 script "$(local_script 1234 '[0, 1]' out d link none <<'END'
+	local_put c2 script "$(local_script 1234 '[0]' out d link none <<'END'
 #!/bin/sh
 echo "early $(id -u) $(id -g) $(pwd) $HOME [$1] [$2] $VIRTBED_INDEX $VIRTBED_CORES"
 echo oops >&2
@@ -101,7 +101,7 @@ END
 )"
 	local_get c2 '/v1/tasks/script/output?wait_s=60' | jq -r .output >"$BATS_TEST_TMPDIR/early"
 	within 60 grep_output c2 script oops
-	grep "^early 1234 1234 /work/1234 /work/1234 \[one two\] \[3\] 0 4$" <(local_get c2 /v1/tasks/script/output | jq -r .output)
+	grep "^early 1234 1234 /work/1234 /work/1234 \[one two\] \[3\] 0 2$" <(local_get c2 /v1/tasks/script/output | jq -r .output)
 	local_task_is c2 script running
 	[ "$(local_get c2 /v1/tasks/script/files | jq -c '[.files, .skipped]')" = '[[],[]]' ]
 	[ "$(local_status c2 DELETE /v1/tasks/script)" = 200 ]
@@ -117,6 +117,70 @@ END
 	[ -z "$(local_get c2 /v1/tasks/script | jq -r .output | grep -E '^(reads|writes) ')" ]
 	[ "$(stat -c %a "$BATS_FILE_TMPDIR/c2.state/tasks/script.files")" = 600 ]
 	within 60 local_all_ready c2
+}
+
+# The data of a file that came out of a task. local_file CLUSTER ID NAME
+local_file() {
+	local_get "$1" "/v1/tasks/$2/files" | jq -r --arg name "$3" '.files[] | select(.name == $name) | .data | @base64d'
+}
+
+@test "a script of two nodes runs on both, and they find one another" {
+	local_put c1 both "$(local_script 1234 '[1, 0]' token own none <<'END' | jq -c '.ranks = 2'
+echo "node $VIRTBED_NODE of $VIRTBED_NODES is $(id -u) in $(pwd) with $(cat d/in)"
+own=$(echo "$VIRTBED_HOSTS" | cut -d , -f "$((VIRTBED_NODE + 1))")
+ip -4 -o address show eth0 | grep -q " $own/" || exit 4
+echo "$VIRTBED_NODE" >own
+if [ "$VIRTBED_NODE" = 0 ]; then
+	head -c 12 /dev/urandom | sha256sum >token
+	nc -l -p 7777 -e cat token
+else
+	until nc "${VIRTBED_HOSTS%%,*}" 7777 </dev/null >token 2>/dev/null && [ -s token ]; do sleep 0.1; done
+fi
+END
+)"
+	local_assert_outcome c1 both completed
+	[ "$(local_get c1 /v1/tasks/both | jq -r .output)" = "node 0 of 2 is 1234 in /work/1234 with input
+---- node 1: standard output ----
+node 1 of 2 is 1234 in /work/1234 with input" ]
+	local_get c1 /v1/tasks/both/files | jq -e '([.files[].name] | sort) == ["node-1/own", "node-1/token", "own", "token"] and
+		.skipped == ["none: No such file or directory", "node-1/none: No such file or directory"]'
+	[ "$(local_file c1 both own) $(local_file c1 both node-1/own)" = "0 1" ]
+	[ -n "$(local_file c1 both token)" ]
+	[ "$(local_file c1 both token)" = "$(local_file c1 both node-1/token)" ]
+	within 60 local_all_ready c1
+}
+
+@test "a script of two nodes stands still on both, is killed on both, and fails with the first" {
+	local_put c1 long "$(local_script 1234 '[0, 1]' own <<'END' | jq -c '.ranks = 2'
+echo "$VIRTBED_NODE" >own
+if [ "$VIRTBED_NODE" = 0 ]; then
+	nc -l -p 7777 -e true
+else
+	until nc "${VIRTBED_HOSTS%%,*}" 7777 </dev/null 2>/dev/null; do sleep 0.1; done
+fi
+echo both are here
+sleep 1000
+END
+)"
+	within 60 grep_output c1 long "^both are here"
+	[ "$(local_status c1 PUT /v1/tasks/long/suspensions/1 '{"keep": "memory"}')" = 201 ]
+	within 180 local_task_is c1 long suspended
+	within 180 local_all_ready c1
+	[ "$(local_status c1 PUT /v1/tasks/long/resumptions/1 '{"nodes": [0, 1]}')" = 201 ]
+	within 180 local_task_is c1 long running
+	[ "$(local_status c1 DELETE /v1/tasks/long)" = 200 ]
+	local_assert_outcome c1 long killed
+	[ "$(local_file c1 long own) $(local_file c1 long node-1/own)" = "0 1" ]
+	within 180 local_all_ready c1
+	local_put c1 one-fails "$(echo '[ "$VIRTBED_NODE" = 1 ] || sleep 1000; echo so; exit 3' |
+		local_script 1234 '[0, 1]' | jq -c '.ranks = 2')"
+	local_assert_outcome c1 one-fails failed
+	[ "$(local_get c1 /v1/tasks/one-fails | jq -r .reason)" = "the script exited with status 3 on node 1" ]
+	[ "$(local_get c1 /v1/tasks/one-fails | jq -r .output)" = "---- node 0: exit status 137 ----
+---- node 1: standard output ----
+so
+---- node 1: exit status 3 ----" ]
+	within 180 local_all_ready c1
 }
 
 grep_output() {

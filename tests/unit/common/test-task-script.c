@@ -159,6 +159,68 @@ static void test_results(void)
 	}
 }
 
+static GBytes *join(const char *first, const char *second, const char *third)
+{
+	GBytes *streams[] = {
+		g_bytes_new_static(first, strlen(first)),
+		g_bytes_new_static(second, strlen(second)),
+		g_bytes_new_static(third, strlen(third)),
+	};
+	GBytes *joint = task_script_join(streams, 3);
+
+	for (size_t i = 0; i < G_N_ELEMENTS(streams); i++)
+		g_bytes_unref(streams[i]);
+	return joint;
+}
+
+/* Of several guests: each but the first has a directory; one's nonsense is not another's. */
+static void test_join(void)
+{
+	static const char expected[] = "file 3 640 out\nabcskip x: a symbolic link\n"
+				       "file 1 644 node-1/out\nzskip node-1/what came after was cut off\n"
+				       "skip node-2/a file with an odd name\nskip node-2/x: none\n"
+				       "file 0 600 node-2/d/out\nend\n";
+	g_autoptr(GBytes) joint = join("file 3 640 out\nabcskip x: a symbolic link\nend\nfile 1 1 x\nx",
+				       "file 1 644 out\nzfile 9 644 cut\nend\n",
+				       "file 1 644 ../y\nzskip x: none\nfile 0 600 d/out\nend\n");
+
+	g_autoptr(GBytes) wanted = g_bytes_new_static(expected, strlen(expected));
+
+	g_assert_true(g_bytes_equal(joint, wanted));
+	g_assert_null(join("", "", ""));
+}
+
+static void test_join_one(void)
+{
+	GBytes *odd = g_bytes_new_static("odd", 3);
+	GBytes *none = g_bytes_new_static("", 0);
+	GBytes *same = task_script_join(&odd, 1);
+
+	g_assert_true(same == odd);
+	g_assert_null(task_script_join(&none, 1));
+	g_bytes_unref(same);
+	g_bytes_unref(odd);
+	g_bytes_unref(none);
+}
+
+static void test_join_too_much(void)
+{
+	const gsize size = TASK_SCRIPT_JOINED_MAX / 2 + 1;
+	g_autoptr(GString) text = g_string_new(NULL);
+	g_autoptr(GBytes) joint = NULL;
+	g_autoptr(json_t) results = NULL;
+
+	g_string_append_printf(text, "file %zu 600 big\n", size);
+	g_string_set_size(text, text->len + size);
+	memset(text->str + text->len - size, 'x', size);
+	g_string_append(text, "file 1 600 small\nxend\n");
+	joint = join(text->str, text->str, "");
+	results = task_script_results(joint);
+	g_assert_cmpuint(json_array_size(json_object_get(results, "files")), ==, 3);
+	g_assert_cmpstr(json_string_value(json_array_get(json_object_get(results, "skipped"), 0)), ==,
+			"node-1/big: too much comes from all nodes");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -168,5 +230,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/task-script/wrong", test_wrong);
 	g_test_add_func("/task-script/too-much", test_too_much);
 	g_test_add_func("/task-script/results", test_results);
+	g_test_add_func("/task-script/results of several guests are one stream", test_join);
+	g_test_add_func("/task-script/results of one guest stay as they are", test_join_one);
+	g_test_add_func("/task-script/results of all guests are bounded", test_join_too_much);
 	return g_test_run();
 }

@@ -217,7 +217,7 @@ static void test_output(void)
 
 	job_output_take(&outputs[0], &first);
 	job_output_take(&outputs[1], &second);
-	text = job_output_text(ranks, 2, &length);
+	text = job_output_text(ranks, 2, "rank", &length);
 	g_assert_cmpuint(length, ==, strlen(text));
 	g_assert_cmpstr(text, ==,
 			"result\n---- rank 1: standard error ----\noops\n"

@@ -158,7 +158,7 @@ static void test_script(void)
 	g_autofree char *again = NULL;
 
 	g_assert_no_error(error);
-	g_assert_cmpuint(task_processes(task), ==, 1);
+	g_assert_cmpuint(task_processes(task), ==, 2);
 	g_assert_cmpint(task->user, ==, 1000);
 	request = task_request_text(task);
 	g_assert_null(strstr(request, "aGVsbG8"));
