@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "common/benchmark.h"
 #include "common/config_parts.h"
 #include "common/config_schema.h"
 #include "common/config_strict.h"
@@ -505,7 +506,14 @@ void config_free(struct config *config)
 
 uint32_t config_type_nodes(const struct config_type *type, const struct config_cluster *cluster)
 {
+	if (type->nodes > 0)
+		return type->nodes;
 	return type->cores / cluster->cores + (type->cores % cluster->cores != 0);
+}
+
+uint32_t config_type_cores(const struct config_type *type, const struct config_cluster *cluster)
+{
+	return type->nodes > 0 ? type->nodes * cluster->cores : type->cores;
 }
 
 uint32_t config_cluster_host(const struct config_cluster *cluster, uint32_t node)
@@ -532,7 +540,8 @@ bool config_type_fits(const struct config_type *type, const struct config_cluste
 {
 	uint32_t nodes = config_type_nodes(type, cluster);
 
-	return nodes <= cluster->nodes && (!cluster->shared || has_hosts(cluster, type, nodes)) &&
+	return nodes <= cluster->nodes && config_type_cores(type, cluster) <= BENCHMARK_RANKS_MAX &&
+	       (!cluster->shared || has_hosts(cluster, type, nodes)) &&
 	       type->memory_mib <= nodes * (cluster->memory_mib + cluster->swap_mib);
 }
 

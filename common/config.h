@@ -144,7 +144,8 @@ struct config_type {
 	char *name;
 	char *benchmark;      /* one of common/benchmark.h */
 	char *class_;         /* problem class: S W A B C; key `class`; of no meaning to scripts */
-	uint32_t cores;       /* cores asked for, equal to the MPI ranks */
+	uint32_t cores;       /* cores asked for, equal to the MPI ranks; 0: `nodes` says it */
+	uint32_t nodes;       /* of scripts, instead of cores: whole nodes, whatever their cores; 0: not said */
 	uint32_t repetitions; /* of the timed section; default 1 */
 	uint64_t memory_mib;  /* least memory (RAM + swap) over all nodes of the task */
 	double share;         /* fraction of arrivals, 0..1; shares sum to 1 */
@@ -528,8 +529,11 @@ void config_free(struct config *config);
 typedef struct config config_t;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(config_t, config_free)
 
-/* Nodes that `type` occupies in `cluster`: cores / cores-per-node, rounded up. */
+/* Nodes that `type` occupies in `cluster`: its own, or cores / cores-per-node, rounded up. */
 uint32_t config_type_nodes(const struct config_type *type, const struct config_cluster *cluster);
+
+/* Cores that `type` asks for in `cluster`: its own, or all of its nodes. */
+uint32_t config_type_cores(const struct config_type *type, const struct config_cluster *cluster);
 
 /* The index of the host that a node of `cluster` is on: they are spread over its hosts in blocks. */
 uint32_t config_cluster_host(const struct config_cluster *cluster, uint32_t node);

@@ -223,6 +223,17 @@ static bool fits_somewhere(const struct config *config, const struct config_type
 	return false;
 }
 
+static bool check_nodes(const struct check *check, const struct config_type *type, const char *key)
+{
+	if (!config_type_is_script(type))
+		return fail(check, "%s.nodes: for scripts only; give a benchmark its cores", key);
+	if (type->cores > 0)
+		return fail(check, "%s: cores and nodes; give one of them", key);
+	return type->nodes <= BENCHMARK_RANKS_MAX ||
+	       fail(check, "%s.nodes: %u nodes; give a task 1 to %d", key, type->nodes,
+		    BENCHMARK_RANKS_MAX);
+}
+
 static bool check_benchmark(const struct check *check, const struct config_type *type,
 			    const char *key)
 {
@@ -234,9 +245,11 @@ static bool check_benchmark(const struct check *check, const struct config_type 
 		return fail(check, "%s.benchmark: '%s' is not known; there are %s", key,
 			    type->benchmark, names);
 	}
+	if (type->nodes > 0)
+		return check_nodes(check, type, key);
 	if (type->cores == 0 || type->cores > BENCHMARK_RANKS_MAX)
-		return fail(check, "%s.cores: %u cores; give a task 1 to %d", key, type->cores,
-			    BENCHMARK_RANKS_MAX);
+		return fail(check, "%s.cores: %u cores; give a task 1 to %d%s", key, type->cores,
+			    BENCHMARK_RANKS_MAX, benchmark->script ? ", or nodes" : "");
 	if (benchmark->power_of_two && (type->cores & (type->cores - 1)) != 0)
 		return fail(check,
 			    "%s.cores: %s runs on a power of two of ranks, not on %u; give e.g. %u",
@@ -299,10 +312,11 @@ static bool check_type(const struct check *check, const struct config_type *type
 		return false;
 	if (!fits_somewhere(check->config, type))
 		return fail(check,
-			    "%s: type '%s' (%u cores, %" G_GUINT64_FORMAT
+			    "%s: type '%s' (%u %s, %" G_GUINT64_FORMAT
 			    " MiB) fits no cluster; give a cluster more nodes, memory_mib or "
 			    "swap_mib, or where hosts are shared the type a lower cpu_need",
-			    key, type->name, type->cores, type->memory_mib);
+			    key, type->name, type->nodes ?: type->cores,
+			    type->nodes > 0 ? "nodes" : "cores", type->memory_mib);
 	return true;
 }
 

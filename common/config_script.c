@@ -16,7 +16,7 @@ static const struct config_type *find_type(const struct config *config, const ch
 }
 
 /* Watts of a core that is busy there, the mean of all that was measured or given; 0: not known. */
-static double core_w(const struct config *config, const char *cluster)
+static double core_w(const struct config *config, const struct config_cluster *cluster)
 {
 	double sum_w = 0;
 	uint32_t count = 0;
@@ -25,9 +25,9 @@ static double core_w(const struct config *config, const char *cluster)
 		const struct config_estimate *one = &config->estimates[i];
 		const struct config_type *type = find_type(config, one->type);
 
-		if (!type || !g_str_equal(one->cluster, cluster))
+		if (!type || !g_str_equal(one->cluster, cluster->name))
 			continue;
-		sum_w += one->eec_j / one->etc_s / type->cores;
+		sum_w += one->eec_j / one->etc_s / config_type_cores(type, cluster);
 		count++;
 	}
 	return count > 0 ? sum_w / count : 0;
@@ -47,6 +47,6 @@ bool config_expectation(const struct config *config, const struct config_type *t
 	if (!config_type_is_script(type))
 		return false;
 	*ret_etc_s = type->time_s;
-	*ret_eec_j = type->time_s * type->cores * core_w(config, cluster->name);
+	*ret_eec_j = type->time_s * config_type_cores(type, cluster) * core_w(config, cluster);
 	return true;
 }

@@ -134,7 +134,7 @@ void service_api_answer(struct http_request *request, const struct run_session *
 
 static const char *const order_keys[] = {"type", "count", "name", "key", "held", "utility_max",
 					 "constant_s", "zero_s", "deadline_s", "script", "cores",
-					 "time_s", "priority", NULL};
+					 "nodes", "time_s", "priority", NULL};
 
 static bool G_GNUC_PRINTF(2, 3) wrong(GError **error, const char *format, ...)
 {
@@ -204,7 +204,52 @@ static bool get_integer(const json_t *body, const char *key, int32_t least, int3
 	return true;
 }
 
-/* The type that is named, or one for scripts of so many cores that may run for so long. */
+/* Says that there is no type for scripts of so many `what`, and which there are. */
+static bool no_type(const struct config *config, double count, const char *what, double time_s,
+		    GError **error)
+{
+	g_autoptr(GString) known = g_string_new(NULL);
+
+	for (uint32_t i = 0; i < config->types_count; i++) {
+		const struct config_type *type = &config->types[i];
+
+		if (config_type_is_script(type))
+			g_string_append_printf(known, "%s%s (%u %s, %g s)", known->len ? ", " : "",
+					       type->name, type->nodes ?: type->cores,
+					       type->nodes > 0 ? "nodes" : "cores", type->time_s);
+	}
+	return wrong(error, "no type for scripts has %g %s for %g s; known: %s", count, what, time_s,
+		     known->len ? known->str : "none");
+}
+
+/* So many nodes are to be there, wherever. */
+static bool check_nodes(const struct config *config, uint32_t nodes, GError **error)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < config->clusters_count; i++)
+		most = MAX(most, config->clusters[i].nodes);
+	return nodes <= most || wrong(error, "nodes: no cluster has %u nodes; the largest has %u",
+				      nodes, most);
+}
+
+/* Whole nodes for a script, of the type that has just so many. */
+static bool choose_by_nodes(const struct config *config, const json_t *body, double time_s,
+			    struct run_service_order *order, GError **error)
+{
+	int32_t nodes = 0;
+
+	if (given(body, "cores"))
+		return wrong(error, "nodes: they are whole, with all their cores; leave out cores, "
+				    "or them");
+	if (!get_integer(body, "nodes", 1, BENCHMARK_RANKS_MAX, &nodes, error) ||
+	    !check_nodes(config, (uint32_t)nodes, error))
+		return false;
+	order->type = run_service_script_type(config, (uint32_t)nodes, 0, time_s);
+	return order->type || no_type(config, nodes, "nodes", time_s, error);
+}
+
+/* The type that is named, or one for scripts that is so large and may run for so long. */
 static bool choose_type(const struct config *config, const json_t *body,
 			struct run_service_order *order, GError **error)
 {
@@ -213,19 +258,21 @@ static bool choose_type(const struct config *config, const json_t *body,
 
 	if (!get_number(body, "cores", &cores, error) || !get_number(body, "time_s", &time_s, error))
 		return false;
-	if (order->type && (given(body, "cores") || given(body, "time_s")))
-		return wrong(error, "type: it says cores and time_s already; leave them out, or it");
+	if (order->type && (given(body, "cores") || given(body, "nodes") || given(body, "time_s")))
+		return wrong(error, "type: it says cores or nodes and time_s already; leave them "
+				    "out, or it");
 	if (order->type)
 		return true;
 	if (!given(body, "script") || !given(body, "time_s"))
 		return wrong(error, "type: missing; give the type of the task, or of a script "
-				    "time_s and cores");
+				    "time_s and cores or nodes");
+	if (given(body, "nodes") && time_s > 0)
+		return choose_by_nodes(config, body, time_s, order, error);
 	if (!(cores >= 1 && cores <= BENCHMARK_RANKS_MAX && time_s > 0))
 		return wrong(error, "give cores from 1 to %d and time_s above 0",
 			     BENCHMARK_RANKS_MAX);
-	order->type = run_service_script_type(config, (uint32_t)ceil(cores), time_s);
-	return order->type || wrong(error, "no type for scripts has %g cores for %g s; "
-					   "`virtbed clusters` lists the types", cores, time_s);
+	order->type = run_service_script_type(config, 0, (uint32_t)ceil(cores), time_s);
+	return order->type || no_type(config, cores, "cores", time_s, error);
 }
 
 static bool read_order(const struct config *config, const json_t *body,

@@ -181,14 +181,16 @@ int64_t remote_entry_try(const struct remote_entry *entry)
 
 static json_t *task_body(const struct remote_entry *entry)
 {
-	const struct config_type *type = &entry->remote->config->types[entry->type];
+	const struct config *config = entry->remote->config;
+	const struct config_type *type = &config->types[entry->type];
+	const struct config_cluster *cluster = &config->clusters[entry->cluster];
 	json_t *nodes = json_array();
 
 	for (uint32_t i = 0; i < entry->nodes_count; i++)
 		json_array_append_new(nodes, json_integer(entry->nodes[i]));
 	json_t *body = json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", type->name,
 				 "benchmark", type->benchmark, "class", type->class_ ?: "S", "ranks",
-				 (int)type->cores, "repetitions", (int)type->repetitions, "nodes",
+				 (int)config_type_cores(type, cluster), "repetitions", (int)type->repetitions, "nodes",
 				 nodes, "deadline_s", entry->deadline_s);
 
 	if (!entry->queued)

@@ -54,28 +54,46 @@ static bool set_worth(json_t *body, const struct submission *submission, GError 
 	return true;
 }
 
+/* Sets `key` to the number that an option says, if it was given. */
+static bool set_number(json_t *body, const char *key, const char *option, const char *text,
+		       GError **error)
+{
+	guint64 number;
+
+	if (!text)
+		return true;
+	if (!g_ascii_string_to_unsigned(text, 10, 1, INT32_MAX, &number, NULL)) {
+		g_set_error(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION,
+			    "%s: \"%s\" is no number from 1", option, text);
+		return false;
+	}
+	json_object_set_new(body, key, json_integer((json_int_t)number));
+	return true;
+}
+
 /* What runs, and as what: a type, or a script that has one or is given one by its size. */
 static bool set_work(json_t *body, const struct submission *submission, GError **error)
 {
+	const bool sized = submission->time || submission->cores || submission->nodes;
 	json_t *script;
 
-	if (!submission->script && (submission->time || submission->cores || submission->stage_in ||
-				    submission->stage_out))
-		return refuse(error, "--time, --cores, --stage-in and --stage-out are for a "
-				     "--script");
-	if (submission->type && (submission->time || submission->cores))
-		return refuse(error, "--type says which cores and how much time; leave out --cores "
-				     "and --time, or it");
+	if (!submission->script && (sized || submission->stage_in || submission->stage_out))
+		return refuse(error, "--time, --cores, --nodes, --stage-in and --stage-out are for "
+				     "a --script");
+	if (submission->type && sized)
+		return refuse(error, "--type says how large and for how long; leave out --cores, "
+				     "--nodes and --time, or it");
+	if (submission->cores && submission->nodes)
+		return refuse(error, "--nodes: they are whole, with all their cores; leave out "
+				     "--cores, or it");
 	if (submission->script && !submission->type && !submission->time)
 		return refuse(error, "--script: say how long it may run with --time, or give its "
 				     "--type");
-	if (submission->cores < 0)
-		return refuse(error, "--cores: give a number from 1");
 	if (submission->type)
 		json_object_set_new(body, "type", json_string(submission->type));
-	if (submission->cores)
-		json_object_set_new(body, "cores", json_integer(submission->cores));
-	if (!set_duration(body, "time_s", "--time", submission->time, error))
+	if (!set_number(body, "cores", "--cores", submission->cores, error) ||
+	    !set_number(body, "nodes", "--nodes", submission->nodes, error) ||
+	    !set_duration(body, "time_s", "--time", submission->time, error))
 		return false;
 	if (!submission->script)
 		return true;
@@ -94,6 +112,8 @@ void submission_clear(struct submission *submission)
 	g_free(submission->zero_at);
 	g_free(submission->deadline);
 	g_free(submission->type);
+	g_free(submission->cores);
+	g_free(submission->nodes);
 	g_free(submission->time);
 	g_free(submission->script);
 	g_strfreev(submission->arguments);

@@ -14,7 +14,7 @@ struct submission {
 	gboolean held;
 	int priority;        /* the controller's default is 0 as well */
 	char *type;          /* NULL: to be chosen for the script by the next two */
-	int cores;           /* 0: not said */
+	char *cores, *nodes; /* numbers as typed, one of them; NULL: not said */
 	char *time;          /* a duration as typed; NULL: not said */
 	char *script;        /* path of a script to run; NULL: a benchmark */
 	char **arguments;    /* its arguments, NULL-terminated; NULL: none */

@@ -10,14 +10,22 @@
 /* Whom the kernel, too, takes for nobody. */
 #define NOBODY 65534
 
-const char *run_service_script_type(const struct config *config, uint32_t cores, double time_s)
+/* Who asks for nodes gets just as many: each of them runs the script. */
+static bool suffices(const struct config_type *type, uint32_t nodes, uint32_t cores, double time_s)
+{
+	return config_type_is_script(type) && type->time_s >= time_s && type->nodes == nodes &&
+	       (nodes > 0 || type->cores >= cores);
+}
+
+const char *run_service_script_type(const struct config *config, uint32_t nodes, uint32_t cores,
+				    double time_s)
 {
 	const struct config_type *best = NULL;
 
 	for (uint32_t i = 0; i < config->types_count; i++) {
 		const struct config_type *type = &config->types[i];
 
-		if (!config_type_is_script(type) || type->cores < cores || type->time_s < time_s)
+		if (!suffices(type, nodes, cores, time_s))
 			continue;
 		if (!best || type->time_s < best->time_s ||
 		    (type->time_s <= best->time_s && type->cores < best->cores))

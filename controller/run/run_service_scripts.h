@@ -12,10 +12,12 @@
  */
 
 /*
- * The type of the configuration for a script of `cores` cores that may run for time_s: of those that are
- * large and long enough the one that is shortest, then narrowest. NULL: there is none.
+ * The type of the configuration for a script that may run for time_s on `nodes` nodes or, where that is 0,
+ * `cores` cores: of those with just so many nodes, or with enough cores, that are long enough, the one that
+ * is shortest, then narrowest. NULL: there is none.
  */
-const char *run_service_script_type(const struct config *config, uint32_t cores, double time_s);
+const char *run_service_script_type(const struct config *config, uint32_t nodes, uint32_t cores,
+				    double time_s);
 
 /* Keeps a script, which survives a loss of power then. False with `error` (G_FILE_ERROR). */
 bool run_service_keep_script(const struct run_session *session, uint32_t first,

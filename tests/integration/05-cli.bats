@@ -210,7 +210,12 @@ refused() {
 	refused "give one TYPE" virtbed submit IS.2 --type CG.2
 	refused "are for a --script" virtbed submit IS.2 --stage-in "$0"
 	refused "say how long it may run" virtbed submit --script "$0"
-	refused "leave out --cores and --time" virtbed submit --script "$0" --type T --time 1m
+	refused "leave out --cores, --nodes and --time" virtbed submit --script "$0" --type T --time 1m
+	refused "leave out --cores, --nodes and --time" virtbed submit --script "$0" --type T --nodes 2
+	refused "are for a --script" virtbed submit IS.2 --nodes 2
+	refused "leave out --cores, or it" virtbed submit --script "$0" --time 1m --cores 2 --nodes 2
+	refused '--nodes: "0" is no number from 1' virtbed submit --script "$0" --time 1m --nodes 0
+	refused '--cores: "two" is no number from 1' virtbed submit --script "$0" --time 1m -C two
 	refused "/nonexistent" virtbed submit --script /nonexistent --time 1m
 	refused "'../x' is no path below" virtbed submit --script "$BATS_TEST_FILENAME" --time 1m --stage-out ../x
 	refused "appears twice" virtbed submit --script "$BATS_TEST_FILENAME" --time 1m --stage-in "$BATS_TEST_FILENAME"

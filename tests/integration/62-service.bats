@@ -122,6 +122,43 @@ stop_service() {
 	stop_service
 }
 
+@test "a script has whole nodes, as many as it asks for, wherever it goes" {
+	run_name=simulated-nodes-$BASHPID
+	sed "s/^name:.*/name: $run_name/; s/^types:/&\n\
+  - {name: one, benchmark: script, cores: 2, memory_mib: 64, share: 0, time_s: 6000}\n\
+  - {name: long-six, benchmark: script, nodes: 6, memory_mib: 64, share: 0, time_s: 9000}\n\
+  - {name: six, benchmark: script, nodes: 6, memory_mib: 64, share: 0, time_s: 6000}\n\
+  - {name: ten, benchmark: script, nodes: 10, memory_mib: 64, share: 0, time_s: 6000}/" \
+		"$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
+	unset VIRTBED_LIBEXEC
+	run_start serve "$config" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	export VIRTBED_URI=unix:$socket
+	ok GET /v1/clusters 200 | jq -e '[.clusters[] | .types | contains(["six"])] == [true, true, false]'
+	echo 'echo' >job.sh
+	# The first cluster has room for ten and six nodes, the second for six more.
+	[ "$("$virtbed" submit --script job.sh --time 1h --nodes 10)" = 0 ]
+	[ "$("$virtbed" submit --script job.sh --time 1h -N 6)" = 1 ]
+	[ "$("$virtbed" submit --script job.sh --time 1h --nodes 6)" = 2 ]
+	[ "$("$virtbed" submit --script job.sh --time 1h --cores 2)" = 3 ]
+	for task in 0 1 2 3; do wait_state $task running; done
+	ok GET /v1/tasks 200 | jq -e '[.tasks[] | .type] == ["ten", "six", "six", "one"] and
+		([.tasks[] | .nodes | length] | .[:3]) == [10, 6, 6] and ([.tasks[1, 2] | .cluster] | sort) == ["s1", "s2"]'
+	"$virtbed" queue | grep -E '\bten\b'
+	"$virtbed" show 1 | grep six
+	run -2 "$virtbed" submit --script job.sh --time 1h --nodes 17
+	[[ $output == *"nodes: no cluster has 17 nodes; the largest has 16"* ]]
+	run -2 "$virtbed" submit --script job.sh --time 1h --nodes 5
+	[[ $output == *"no type for scripts has 5 nodes for 3600 s; known: one (2 cores, 6000 s), long-six (6 nodes, 9000 s), "* ]]
+	ok POST /v1/tasks 400 '{"script": {}, "time_s": 5, "nodes": 6, "cores": 2}' | grep "leave out cores"
+	ok POST /v1/tasks 400 '{"script": {}, "time_s": 5, "nodes": 0}' | grep "nodes: 0 is not a number from 1"
+	ok POST /v1/tasks 400 '{"type": "six", "nodes": 6}' | grep "leave them out"
+	ok GET /v1/tasks 200 | jq -e '.tasks | length == 4'
+	"$virtbed" cancel 0-3
+	for task in 0 1 2 3; do wait_state $task killed; done
+	stop_service
+}
+
 @test "tasks are submitted once, run, held, cancelled, and explained; nodes are drained" {
 	use_scripted
 	serve

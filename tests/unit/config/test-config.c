@@ -84,6 +84,16 @@ static const struct bad_case bad_cases[] = {
 	{ "benchmark: is", "benchmark: nosuch",
 	  "types[0].benchmark: 'nosuch' is not known; there are cg, ep, is, is_cg, mg" },
 	{ "cores: 2,", "cores: 0,", "types[0].cores: 0 cores; give a task 1 to 4096" },
+	{ "cores: 2,", "nodes: 2,", "types[0].nodes: for scripts only" },
+	{ "benchmark: is, class: S, cores: 2, memory_mib: 200, share: 1",
+	  "benchmark: script, nodes: 2, cores: 2, time_s: 1, memory_mib: 1, share: 0",
+	  "types[0]: cores and nodes; give one of them" },
+	{ "benchmark: is, class: S, cores: 2, memory_mib: 200, share: 1",
+	  "benchmark: script, time_s: 1, memory_mib: 1, share: 0",
+	  "types[0].cores: 0 cores; give a task 1 to 4096, or nodes" },
+	{ "benchmark: is, class: S, cores: 2, memory_mib: 200, share: 1",
+	  "benchmark: script, nodes: 3, time_s: 1, memory_mib: 1, share: 0",
+	  "type 'x' (3 nodes, 1 MiB) fits no cluster" },
 	{ "cores: 2,", "cores: 4097,", "types[0].cores: 4097 cores" },
 	{ "cores: 2,", "cores: 3,", "types[0].cores: is runs on a power of two of ranks, not on 3" },
 	{ "etc_s: 0.1", "etc_s: 0.1, etc_sd_s: -5", "estimates[0].etc_sd_s: -5 is negative" },
@@ -596,6 +606,22 @@ static void test_table_5_holes_follow_from_memory(void)
 	g_assert_cmpfloat(config_estimate(config, "IS_CG.8", "c4")->etc_s, ==, 1366);
 }
 
+static void test_a_type_of_nodes_takes_them_whatever_their_cores(void)
+{
+	const struct config_cluster one = {.nodes = 2, .cores = 1, .memory_mib = 100};
+	const struct config_cluster eight = {.nodes = 4, .cores = 8, .memory_mib = 100};
+	const struct config_type cores = {.cores = 10};
+	const struct config_type nodes = {.nodes = 3, .memory_mib = 300};
+
+	g_assert_cmpuint(config_type_nodes(&cores, &eight), ==, 2);
+	g_assert_cmpuint(config_type_cores(&cores, &eight), ==, 10);
+	g_assert_cmpuint(config_type_nodes(&nodes, &one), ==, 3);
+	g_assert_cmpuint(config_type_nodes(&nodes, &eight), ==, 3);
+	g_assert_cmpuint(config_type_cores(&nodes, &eight), ==, 24);
+	g_assert_true(config_type_fits(&nodes, &eight));
+	g_assert_false(config_type_fits(&nodes, &one));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -626,5 +652,7 @@ int main(int argc, char **argv)
 			test_password_files_are_looked_for);
 	g_test_add_func("/config/table-5-holes-follow-from-memory",
 			test_table_5_holes_follow_from_memory);
+	g_test_add_func("/config/a type of nodes takes them whatever their cores",
+			test_a_type_of_nodes_takes_them_whatever_their_cores);
 	return g_test_run();
 }

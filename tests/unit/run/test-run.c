@@ -22,6 +22,7 @@
 #include "controller/run/run_prepare_service.h"
 #include "controller/run/run_progress.h"
 #include "controller/run/run_reload.h"
+#include "controller/run/run_service_scripts.h"
 #include "controller/run/run_supervisor.h"
 #include "controller/run/run_watch.h"
 
@@ -742,6 +743,35 @@ static void last_words_are_quoted(void)
 	g_rmdir(dir);
 }
 
+/* Just so many nodes, or enough cores; of those the shortest, then the narrowest. */
+static void test_script_types(void)
+{
+	struct config_type types[] = {
+		{.name = "IS", .benchmark = "is", .cores = 64},
+		{.name = "short", .benchmark = "script", .cores = 1, .time_s = 60},
+		{.name = "wide", .benchmark = "script", .cores = 4, .time_s = 60},
+		{.name = "long", .benchmark = "script", .cores = 4, .time_s = 600},
+		{.name = "pair-long", .benchmark = "script", .nodes = 2, .time_s = 600},
+		{.name = "pair", .benchmark = "script", .nodes = 2, .time_s = 60},
+		{.name = "four", .benchmark = "script", .nodes = 4, .time_s = 60},
+	};
+	const struct config config = {.types = types, .types_count = G_N_ELEMENTS(types)};
+	static const struct {
+		uint32_t nodes, cores;
+		double time_s;
+		const char *name;
+	} cases[] = {
+		{0, 1, 60, "short"}, {0, 2, 60, "wide"}, {0, 1, 61, "long"}, {0, 5, 1, NULL},
+		{2, 0, 60, "pair"}, {2, 0, 61, "pair-long"}, {4, 0, 1, "four"},
+		{4, 0, 61, NULL}, {3, 0, 1, NULL}, {1, 0, 1, NULL},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)
+		g_assert_cmpstr(run_service_script_type(&config, cases[i].nodes, cases[i].cores,
+							cases[i].time_s),
+				==, cases[i].name);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -772,5 +802,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/child/stop", a_child_is_stopped);
 	g_test_add_func("/child/not-there", a_program_that_is_not_there_is_an_error);
 	g_test_add_func("/child/last-words", last_words_are_quoted);
+	g_test_add_func("/run/a script gets a type of just its nodes, or enough cores", test_script_types);
 	return g_test_run();
 }
