@@ -165,8 +165,9 @@ static int print(struct reading *reading)
 /* Files. */
 
 /* What a guest says of its files is shown like other texts of theirs. */
-static int write_files(struct client *client, const char *directory, const json_t *answer)
+static int write_files(const struct client *client, const char *directory, const json_t *answer)
 {
+	int status = COMMAND_DONE;
 	const json_t *entry;
 	size_t i;
 
@@ -177,16 +178,15 @@ static int write_files(struct client *client, const char *directory, const json_
 		if (script_files_write(directory, entry, &error))
 			printf("%s\n", name);
 		else
-			client->status = command_fail(COMMAND_FAILED, client->name, "%s",
-						      error->message);
+			status = command_fail(COMMAND_FAILED, client->name, "%s", error->message);
 	}
 	json_array_foreach (json_object_get(answer, "skipped"), i, entry) {
 		g_autoptr(json_t) object = json_pack("{s:O}", "why", entry);
 		g_autofree char *line = field_line(object, "why");
 
-		client->status = command_fail(COMMAND_FAILED, client->name, "not kept: %s", line);
+		status = command_fail(COMMAND_FAILED, client->name, "not kept: %s", line);
 	}
-	return client->status;
+	return status;
 }
 
 static int fetch_files(struct reading *reading, const char *directory)

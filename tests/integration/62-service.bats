@@ -156,6 +156,8 @@ stop_service() {
 	ok GET /v1/tasks 200 | jq -e '.tasks | length == 4'
 	"$virtbed" cancel 0-3
 	for task in 0 1 2 3; do wait_state $task killed; done
+	# Nothing came out, and nothing failed.
+	"$virtbed" output 0 --files here
 	stop_service
 }
 
