@@ -38,6 +38,7 @@ struct source {
 
 struct host_usage {
 	const struct config_cluster *cluster;
+	const struct power *power;
 	host_usage_read_f read;
 	void *data;
 	struct source *sources; /* by host */
@@ -97,9 +98,10 @@ static json_t *interval_json(const struct host_usage *usage, const struct interv
 		else
 			nobodys_ns += use->cpu_ns;
 	}
-	return json_pack("{s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:o, s:I, s:o}", "seq",
+	return json_pack("{s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:o, s:I, s:o}", "seq",
 			 (json_int_t)interval->seq, "host",
-			 usage->cluster->hosts[interval->index].name, "from_seq",
+			 usage->cluster->hosts[interval->index].name, "counter",
+			 power_counter_id(usage->power, interval->index), "from_seq",
 			 (json_int_t)interval->from.seq, "to_seq", (json_int_t)interval->to.seq,
 			 "from_ns", (json_int_t)interval->from.t_ns, "to_ns",
 			 (json_int_t)interval->to.t_ns, "from_uj",
@@ -181,12 +183,13 @@ void host_usage_sampled(struct host_usage *usage, uint32_t index,
 
 /* Life. */
 
-struct host_usage *host_usage_new(const struct config_cluster *cluster, host_usage_read_f read,
-				  void *data)
+struct host_usage *host_usage_new(const struct config_cluster *cluster, const struct power *power,
+				  host_usage_read_f read, void *data)
 {
 	struct host_usage *usage = g_new0(struct host_usage, 1);
 
 	usage->cluster = cluster;
+	usage->power = power;
 	usage->read = read;
 	usage->data = data;
 	usage->stream = g_uuid_string_random();

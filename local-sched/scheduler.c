@@ -223,7 +223,8 @@ static void on_sample(uint32_t index, const struct sample_ring_entry *sample, vo
 
 static void watch_usage(struct scheduler *scheduler)
 {
-	scheduler->usage = host_usage_new(scheduler->cluster, read_cpu, scheduler->carrier);
+	scheduler->usage = host_usage_new(scheduler->cluster, scheduler->power, read_cpu,
+					  scheduler->carrier);
 	power_watch(scheduler->power, on_sample, scheduler);
 }
 

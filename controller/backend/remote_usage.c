@@ -16,6 +16,9 @@
 #define TIME_MAX_NS (INT64_C(1) << 62)
 #define COUNTER_MAX_UJ (INT64_C(1) << 58)
 
+/* A UUID has 36. */
+#define COUNTER_ID_MAX 64
+
 /* Clocks of two hosts agree to milliseconds here (remote_clock.h): what is told of later than that never was. */
 #define AHEAD_MAX_NS (5 * INT64_C(1000000000))
 
@@ -50,6 +53,24 @@ static bool read_tasks(struct remote_usage *usage, const json_t *object, GError 
 		task.id = g_strdup(id);
 		g_array_append_val(usage->tasks, task);
 	}
+	return true;
+}
+
+/* Schedulers before this was told have none. */
+static bool read_counter(struct remote_usage *usage, const json_t *object, GError **error)
+{
+	const char *counter;
+
+	if (json_is_null(json_object_get(object, "counter")) || !json_object_get(object, "counter"))
+		return true;
+	if (!json_get_string(object, "counter", WHAT, &counter, error))
+		return false;
+	if (!*counter || strlen(counter) > COUNTER_ID_MAX) {
+		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY,
+			    WHAT ": counter: must have 1 to %d characters", COUNTER_ID_MAX);
+		return false;
+	}
+	usage->counter = g_strdup(counter);
 	return true;
 }
 
@@ -103,7 +124,7 @@ static bool read_one(struct remote_usage *usage, const json_t *object,
 	    !json_get_integer(object, "to_uj", WHAT, usage->from_uj, COUNTER_MAX_UJ,
 			      &usage->to_uj, error) ||
 	    !json_get_integer(object, "vms_ns", WHAT, 0, CPU_MAX_NS, &usage->vms_ns, error) ||
-	    !read_others(usage, object, error) || !read_tasks(usage, object, error) ||
+	    !read_counter(usage, object, error) || !read_others(usage, object, error) || !read_tasks(usage, object, error) ||
 	    !take_times(usage, clock, now_ns, error) || !check_energy(usage, error))
 		return false;
 	usage->host = g_strdup(host);
@@ -169,6 +190,7 @@ void remote_usage_free(void *data)
 	if (usage->tasks)
 		g_array_unref(usage->tasks);
 	g_free(usage->host);
+	g_free(usage->counter);
 	g_free(usage);
 }
 

@@ -23,6 +23,7 @@ struct remote_usage_task {
 struct remote_usage {
 	int64_t seq;
 	char *host;
+	char *counter; /* which one the host's is: another that begins at 0 has another name; NULL: not told */
 	int64_t from_ns, to_ns;
 	int64_t length_ns;
 	int64_t from_uj, to_uj;

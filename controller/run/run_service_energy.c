@@ -259,11 +259,28 @@ static struct store_account_meter *meter_of(struct run_service *service, uint32_
 	return meter;
 }
 
+/* Another counter than the account's: it begins at 0, and may have passed the old one's value since. */
+static bool is_another(const struct store_account_meter *meter, const struct remote_usage *usage)
+{
+	return usage->from_uj < meter->at_uj ||
+	       (meter->counter && usage->counter && !g_str_equal(meter->counter, usage->counter));
+}
+
+/* Of a scheduler that does not tell its counters apart we know what it shows, and nothing else. */
+static void note_counter(struct store_account_meter *meter, const struct remote_usage *usage)
+{
+	if (g_strcmp0(meter->counter, usage->counter) == 0)
+		return;
+	g_free(meter->counter);
+	meter->counter = g_strdup(usage->counter);
+}
+
 static bool take_one(struct run_service *service, uint32_t cluster, const char *stream,
 		     const struct remote_usage *usage, GError **error)
 {
 	const double from_s = run_s(service, usage->from_ns);
 	struct store_account_meter *meter;
+	bool another;
 
 	/* An account begins with the service, or with a host that it gets. */
 	if (from_s < fmax(service->served_s, 0) && !g_hash_table_contains(service->meters, usage->host))
@@ -276,12 +293,13 @@ static bool take_one(struct run_service *service, uint32_t cluster, const char *
 	} else if (usage->seq <= meter->seq) {
 		return true; /* told again */
 	}
+	another = is_another(meter, usage);
+	note_counter(meter, usage);
 	if (usage->to_uj - MIN(meter->at_uj, usage->from_uj) > COUNTED_MAX_UJ - service->counted_uj) {
 		meter->seq = usage->seq;
 		return begin_counter(service, meter, run_s(service, usage->to_ns), usage->to_uj, error);
 	}
-	if (usage->from_uj < meter->at_uj &&
-	    !begin_counter(service, meter, from_s, usage->from_uj, error))
+	if (another && !begin_counter(service, meter, from_s, usage->from_uj, error))
 		return false;
 	if (usage->from_uj > meter->at_uj &&
 	    !add_untold(service, meter, from_s, usage->from_uj, error))

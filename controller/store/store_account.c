@@ -8,6 +8,9 @@
 /* The first version that has them. */
 #define VERSION_ACCOUNT 6
 
+/* ... and that tells counters apart. */
+#define VERSION_COUNTER 8
+
 const char *const store_account_keys[] = {"user", "task", "type", "cluster",
 					  "host", "policy", "day", NULL};
 
@@ -31,6 +34,7 @@ bool store_put_account_meter(struct store *store, const struct store_account_met
 	put_integer(&cursor, meter->n);
 	put_text(&cursor, meter->stream);
 	put_integer(&cursor, meter->seq);
+	put_text(&cursor, meter->counter);
 	return store_run_statement(store, statement, "store where an account stands", error);
 }
 
@@ -162,12 +166,16 @@ static gpointer read_meter(struct cursor *cursor)
 	meter->n = get_integer(cursor);
 	meter->stream = get_text(cursor);
 	meter->seq = get_integer(cursor);
+	meter->counter = get_text(cursor);
 	return meter;
 }
 
 GPtrArray *store_account_meters(struct store *store, int64_t run, GError **error)
 {
-	return list_of_run_since(store, VERSION_ACCOUNT, STORE_LIST_ENERGY_METERS, run, read_meter,
+	return list_of_run_since(store, VERSION_ACCOUNT,
+				 store->version < VERSION_COUNTER ? STORE_LIST_ENERGY_METERS_7
+								  : STORE_LIST_ENERGY_METERS,
+				 run, read_meter,
 				 (GDestroyNotify)store_account_meter_free,
 				 "read where accounts stand", error);
 }
@@ -179,6 +187,7 @@ void store_account_meter_free(struct store_account_meter *meter)
 	g_free(meter->host);
 	g_free(meter->cluster);
 	g_free(meter->stream);
+	g_free(meter->counter);
 	g_free(meter);
 }
 

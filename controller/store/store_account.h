@@ -24,6 +24,7 @@ struct store_account_meter {
 	int64_t n;         /* number of the last interval; 0: none yet */
 	char *stream;      /* of the local scheduler's intervals, and the last one of it */
 	int64_t seq;
+	char *counter;     /* which one at_uj is of, as the local scheduler names it; NULL: it does not */
 };
 
 /* The part of one attempt of a task. */

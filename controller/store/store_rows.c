@@ -17,6 +17,7 @@
 	" restore_s, resume_s, skew_s"
 #define MIGRATION                                                                                  \
 	"run, task, attempt, n, cluster, nodes, to_nodes, by_person, requested_s, ended_s, reason"
+#define METER_COLUMNS "run, host, cluster, before_uj, begin_uj, at_uj, at_s, n, stream, seq"
 #define SUBMISSION_COLUMNS                                                                         \
 	"run, task, type, name, user, uid, submitted_utc, arrival_s, key, first, count,"           \
 	" utility_max, constant_s, zero_s, deadline_s, held, cancelled"
@@ -119,10 +120,11 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 	[STORE_PUT_DRAIN] = "INSERT OR REPLACE INTO drain VALUES (?, ?, ?, ?, ?, ?)",
 	[STORE_DROP_DRAIN] = "DELETE FROM drain WHERE run = ? AND cluster = ? AND node = ?",
 	[STORE_PUT_ENERGY_METER] =
-		"INSERT OR REPLACE INTO energy_meter VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		"INSERT OR REPLACE INTO energy_meter VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[STORE_LIST_ENERGY_METERS] =
-		"SELECT run, host, cluster, before_uj, begin_uj, at_uj, at_s, n, stream, seq"
-		" FROM energy_meter WHERE run = ? ORDER BY host",
+		"SELECT " METER_COLUMNS ", counter FROM energy_meter WHERE run = ? ORDER BY host",
+	[STORE_LIST_ENERGY_METERS_7] =
+		"SELECT " METER_COLUMNS ", NULL FROM energy_meter WHERE run = ? ORDER BY host",
 	[STORE_ADD_ENERGY_INTERVAL] =
 		"INSERT INTO energy_interval VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[STORE_ADD_ENERGY_PART] = "INSERT INTO energy_part VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

@@ -278,6 +278,9 @@ static const char schema_account[] =
 static const char schema_priority[] =
 	"ALTER TABLE submission ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;";
 
+/* What version 8 added: which of a host's counters its account stands at. */
+static const char schema_counter[] = "ALTER TABLE energy_meter ADD COLUMN counter TEXT;";
+
 /* Reads a PRAGMA that is one integer. Returns a result code. */
 static int pragma_integer(struct store *store, const char *sql, int64_t *ret_value)
 {
@@ -298,7 +301,7 @@ static int pragma_integer(struct store *store, const char *sql, int64_t *ret_val
 /* Adds to a file of version `store->version`, 0 for a new one, what this version has. */
 static bool complete_tables(struct store *store, GError **error)
 {
-	g_autofree char *sql = g_strdup_printf("BEGIN IMMEDIATE; %s %s %s %s %s %s %s PRAGMA application_id = %d;"
+	g_autofree char *sql = g_strdup_printf("BEGIN IMMEDIATE; %s %s %s %s %s %s %s %s PRAGMA application_id = %d;"
 					       " PRAGMA user_version = %d; COMMIT",
 					       store->version < 1 ? schema : "",
 					       store->version < 2 ? schema_suspensions : "",
@@ -307,6 +310,7 @@ static bool complete_tables(struct store *store, GError **error)
 					       store->version < 5 ? schema_service : "",
 					       store->version < 6 ? schema_account : "",
 					       store->version < 7 ? schema_priority : "",
+					       store->version < 8 ? schema_counter : "",
 					       APPLICATION_ID, STORE_SCHEMA_VERSION);
 
 	if (store_exec(store, sql, "create the tables", error)) {

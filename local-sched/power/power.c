@@ -28,6 +28,7 @@ struct power {
 	struct metered *metered;         /* count of them */
 	const char **names;              /* the same order */
 	struct energy_counter *counters; /* the same order, as the journal has them */
+	char **ids;                      /* ... and their names */
 	uint32_t count;
 	struct sample_ring *ring;
 	struct power_journal *journal; /* or NULL */
@@ -121,14 +122,16 @@ struct power *power_new(const struct power_host *hosts, uint32_t count, const ch
 	power->metered = g_new0(struct metered, count);
 	power->names = g_new0(const char *, count);
 	power->counters = g_new0(struct energy_counter, count);
+	power->ids = g_new0(char *, count + 1);
 	power->ring = sample_ring_new(RING_CAPACITY, 1);
 	for (uint32_t i = 0; i < count; i++) {
 		power->names[i] = hosts[i].name;
+		power->ids[i] = g_uuid_string_random();
 		power->metered[i] = (struct metered){ .power = power, .index = i };
 	}
 	if (journal_path) {
 		power->journal = power_journal_open(journal_path, power->names, count, power->ring,
-						    power->counters, error);
+						    power->counters, power->ids, error);
 		if (!power->journal)
 			return NULL;
 		find_last_seqs(power);
@@ -153,6 +156,7 @@ void power_free(struct power *power)
 	g_free(power->metered);
 	g_free(power->names);
 	g_free(power->counters);
+	g_strfreev(power->ids);
 	g_free(power);
 }
 
@@ -162,6 +166,11 @@ const struct energy_counter *power_counter(const struct power *power, const char
 		if (power->metered[i].sampler && strcmp(power->names[i], host) == 0)
 			return &power->counters[i];
 	return NULL;
+}
+
+const char *power_counter_id(const struct power *power, uint32_t index)
+{
+	return power->ids[index];
 }
 
 bool power_answered(const struct power *power)

@@ -55,6 +55,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(power_t, power_free)
 /* The counter of the host named `host`; NULL if it is not known or has no meter. Borrowed. */
 const struct energy_counter *power_counter(const struct power *power, const char *host);
 
+/*
+ * Which counter that of the host at `index` is, as long as it goes on: another one that begins at 0, since the journal is
+ * gone, say, has another name. Borrowed.
+ */
+const char *power_counter_id(const struct power *power, uint32_t index);
+
 /* Whether every host that has a meter gave a reading since the start. */
 bool power_answered(const struct power *power);
 

@@ -25,6 +25,7 @@ struct power_journal {
 	uint32_t count;
 	struct sample_ring *ring;
 	struct energy_counter *counters;
+	char **ids;
 	uint32_t appended; /* since the last rewrite */
 	bool failing;      /* the file is not whole: rewrite it at the next append */
 };
@@ -71,6 +72,19 @@ static int read_counter(struct power_journal *journal, const char *text)
 	read.gap_limit_ns = journal->counters[host].gap_limit_ns;
 	journal->counters[host] = read;
 	return host;
+}
+
+/* Reads "ID HOST". */
+static void read_id(struct power_journal *journal, const char *text)
+{
+	const char *space = strchr(text, ' ');
+	const int host = space ? find_host(journal, space + 1) : -1;
+	g_autofree char *id = space ? g_strndup(text, (gsize)(space - text)) : NULL;
+
+	if (host < 0 || !g_uuid_string_is_valid(id))
+		return;
+	g_free(journal->ids[host]);
+	journal->ids[host] = g_steal_pointer(&id);
 }
 
 static void write_sample(GString *text, const struct sample_ring_entry *entry, const char *host)
@@ -135,6 +149,8 @@ static void read_lines(struct power_journal *journal, char **lines, bool same_bo
 			break;
 		if (g_str_has_prefix(lines[i], "C "))
 			read_counter(journal, lines[i] + 2);
+		else if (g_str_has_prefix(lines[i], "I "))
+			read_id(journal, lines[i] + 2);
 		else if (lines[i][0] == 'A')
 			read_appended(journal, lines[i]);
 		else if (lines[i][0] == 'S')
@@ -183,6 +199,7 @@ static bool rewrite(struct power_journal *journal, GError **error)
 	for (uint32_t i = 0; i < journal->count; i++) {
 		g_string_append(text, "C ");
 		write_counter(text, &journal->counters[i], journal->hosts[i]);
+		g_string_append_printf(text, "I %s %s\n", journal->ids[i], journal->hosts[i]);
 	}
 	while ((entry = sample_ring_after(journal->ring, entry ? entry->seq : 0)))
 		write_sample(text, entry, journal->hosts[entry->host]);
@@ -204,7 +221,7 @@ static bool rewrite(struct power_journal *journal, GError **error)
 
 struct power_journal *power_journal_open(const char *path, const char *const *hosts, uint32_t count,
 					 struct sample_ring *ring, struct energy_counter *counters,
-					 GError **error)
+					 char **ids, GError **error)
 {
 	g_autoptr(power_journal_t) journal = g_new0(struct power_journal, 1);
 	g_autofree char *boot_id = clock_boot_id();
@@ -215,6 +232,7 @@ struct power_journal *power_journal_open(const char *path, const char *const *ho
 	journal->count = count;
 	journal->ring = ring;
 	journal->counters = counters;
+	journal->ids = ids;
 	if (!read_file(journal, boot_id, error) || !rewrite(journal, error))
 		return NULL;
 	return g_steal_pointer(&journal);

@@ -16,6 +16,7 @@
  *
  *   virtbed-power 1 BOOT_ID
  *   C energy_uj gap_uj covered_ns gap_ns remainder has_last last_ns last_mw HOST   a counter
+ *   I id HOST                                                                      its name
  *   S seq t_ns mw energy_uj gap HOST                                               a sample
  *   N seq                                                                          the next number
  *
@@ -26,15 +27,15 @@ struct power_journal;
 typedef struct power_journal power_journal_t;
 
 /*
- * Opens the journal `path`, made if missing. Reads what it holds into `ring` and `counters`, both
- * indexed by `hosts` (`count` names, which outlive the journal; as do ring and counters); hosts
- * that it does not know stay as they are. After a reboot the counters keep their sums and forget
+ * Opens the journal `path`, made if missing. Reads what it holds into `ring`, `counters` and their names
+ * `ids` (UUIDs), all indexed by `hosts` (`count` names, which outlive the journal; as do ring, counters and
+ * ids); hosts that it does not know stay as they are: a counter at 0 keeps the new name that it has. After a reboot the counters keep their sums and forget
  * their last sample, and the samples are dropped but not their numbers. Returns NULL with `error`
  * if the file can be neither read nor made.
  */
 struct power_journal *power_journal_open(const char *path, const char *const *hosts, uint32_t count,
 					 struct sample_ring *ring, struct energy_counter *counters,
-					 GError **error);
+					 char **ids, GError **error);
 
 /* Closes; NULL is allowed. */
 void power_journal_close(struct power_journal *journal);

@@ -17,6 +17,7 @@ static const char *const hosts[HOSTS] = { "b1", "b1 two" };
 struct state {
 	sample_ring_t *ring;
 	struct energy_counter counters[HOSTS];
+	char *ids[HOSTS];
 	power_journal_t *journal;
 };
 
@@ -27,8 +28,10 @@ static void state_open(struct state *state, const char *path)
 	state->ring = sample_ring_new(100, 1);
 	for (int i = 0; i < HOSTS; i++)
 		energy_counter_init(&state->counters[i], 1.0);
-	state->journal =
-		power_journal_open(path, hosts, HOSTS, state->ring, state->counters, &error);
+	for (int i = 0; i < HOSTS; i++)
+		state->ids[i] = g_uuid_string_random();
+	state->journal = power_journal_open(path, hosts, HOSTS, state->ring, state->counters,
+					    state->ids, &error);
 	g_assert_no_error(error);
 }
 
@@ -36,6 +39,8 @@ static void state_close(struct state *state)
 {
 	power_journal_close(state->journal);
 	sample_ring_free(state->ring);
+	for (int i = 0; i < HOSTS; i++)
+		g_free(state->ids[i]);
 }
 
 static void add_sample(struct state *state, uint32_t host, int64_t t_ns, int64_t mw)
@@ -74,6 +79,7 @@ static void assert_same(const struct state *a, const struct state *b)
 		g_assert_cmpint(a->counters[i].last_ns, ==, b->counters[i].last_ns);
 		g_assert_cmpint(a->counters[i].last_mw, ==, b->counters[i].last_mw);
 		g_assert_true(a->counters[i].has_last == b->counters[i].has_last);
+		g_assert_cmpstr(a->ids[i], ==, b->ids[i]);
 	}
 }
 
@@ -156,23 +162,54 @@ static void test_reboot_keeps_sums_and_numbers_alone(void)
 	g_autofree char *path = temporary_path();
 	g_autofree char *text = NULL;
 	g_autofree char *other = NULL;
+	g_autofree char *id = NULL;
 	struct state state;
 
 	state_open(&state, path);
 	add_sample(&state, 0, 1 * S, 100000);
 	add_sample(&state, 0, 2 * S, 100000);
+	id = g_strdup(state.ids[0]);
 	state_close(&state);
 	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
 	other = g_strconcat("virtbed-power 1 another-boot", strchr(text, '\n'), NULL);
 	g_assert_true(g_file_set_contents(path, other, -1, NULL));
 	state_open(&state, path);
 	g_assert_cmpuint(state.counters[0].energy_uj, ==, 100000000);
+	g_assert_cmpstr(state.ids[0], ==, id);
 	g_assert_false(state.counters[0].has_last);
 	g_assert_null(sample_ring_after(state.ring, 0));
 	g_assert_cmpuint(sample_ring_last_seq(state.ring), >=, 2);
 	add_sample(&state, 0, S / 2, 100000);
 	g_assert_cmpuint(state.counters[0].energy_uj, ==, 100000000);
 	state_close(&state);
+	remove_path(path);
+}
+
+/* ... and each host's counter has a name of its own; one that is no UUID, or none, is not taken for it. */
+static void test_counter_without_its_file_has_another_name(void)
+{
+	static const char *const texts[] = {
+		NULL,
+		"virtbed-power 1 x\nC 5 0 0 0 0 1 5 5 b1\n",
+		"virtbed-power 1 x\nC 5 0 0 0 0 1 5 5 b1\nI b1\nI  b1\nI x b1\nI \xff b1\n",
+	};
+	g_autofree char *path = temporary_path();
+	g_autofree char *id = NULL;
+	struct state state;
+
+	state_open(&state, path);
+	g_assert_cmpstr(state.ids[0], !=, state.ids[1]);
+	id = g_strdup(state.ids[0]);
+	state_close(&state);
+	for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {
+		g_unlink(path);
+		if (texts[i])
+			g_assert_true(g_file_set_contents(path, texts[i], -1, NULL));
+		state_open(&state, path);
+		g_assert_true(g_uuid_string_is_valid(state.ids[0]));
+		g_assert_cmpstr(state.ids[0], !=, id);
+		state_close(&state);
+	}
 	remove_path(path);
 }
 
@@ -225,14 +262,15 @@ static void test_journal_does_not_grow_for_ever(void)
 static void test_path_that_cannot_be_written_is_an_error(void)
 {
 	struct energy_counter counters[HOSTS] = { 0 };
+	char *ids[HOSTS] = { NULL };
 	sample_ring_t *ring = sample_ring_new(10, 1);
 	g_autoptr(GError) error = NULL;
 
 	g_assert_null(power_journal_open("/nonexistent/journal", hosts, HOSTS, ring, counters,
-					 &error));
+					 ids, &error));
 	g_assert_nonnull(error);
 	g_clear_error(&error);
-	g_assert_null(power_journal_open("/proc", hosts, HOSTS, ring, counters, &error));
+	g_assert_null(power_journal_open("/proc", hosts, HOSTS, ring, counters, ids, &error));
 	g_assert_nonnull(error);
 	sample_ring_free(ring);
 }
@@ -274,6 +312,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/power-journal/restart", test_restart_brings_back_what_there_was);
 	g_test_add_func("/power-journal/cut", test_file_cut_anywhere_is_an_earlier_state);
 	g_test_add_func("/power-journal/reboot", test_reboot_keeps_sums_and_numbers_alone);
+	g_test_add_func("/power-journal/another counter", test_counter_without_its_file_has_another_name);
 	g_test_add_func("/power-journal/rubbish", test_rubbish_is_passed_over);
 	g_test_add_func("/power-journal/growth", test_journal_does_not_grow_for_ever);
 	g_test_add_func("/power-journal/unwritable", test_path_that_cannot_be_written_is_an_error);

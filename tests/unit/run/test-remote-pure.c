@@ -308,6 +308,8 @@ static void a_task_that_was_never_suspended_has_one_stretch(void)
 	g_assert_cmpfloat(remote_suspensions_paused_s(NULL, 3 * S), ==, 0);
 }
 
+#define TEXT_32 "0123456789abcdef0123456789abcdef"
+
 #define INTERVAL                                                                                  \
 	"{\"seq\": 5, \"host\": \"b1\", \"from_ns\": 7, \"to_ns\": 9, \"from_uj\": 10, \"to_uj\": 30,"      \
 	" \"gap\": false, \"read\": true, \"tasks\": {\"x-1-2-3\": 40}, \"vms_ns\": 50, "
@@ -326,7 +328,8 @@ static json_t *text_json(const char *text)
 static void usage_is_read_whole(void)
 {
 	g_autoptr(json_t) body = text_json("{\"stream\": \"s\", \"intervals\": [" INTERVAL
-					   "\"others_ns\": null}, " INTERVAL "\"others_ns\": 6}]}");
+					   "\"others_ns\": null}, " INTERVAL
+					   "\"others_ns\": 6, \"counter\": \"c\"}]}");
 	struct remote_clock clock;
 	const char *stream = NULL;
 	int64_t last = 0;
@@ -349,8 +352,10 @@ static void usage_is_read_whole(void)
 	g_assert_cmpint(usage->others_ns, ==, -1);
 	g_assert_cmpuint(usage->tasks->len, ==, 1);
 	g_assert_cmpint(g_array_index(usage->tasks, struct remote_usage_task, 0).cpu_ns, ==, 40);
+	g_assert_null(usage->counter);
 	usage = g_ptr_array_index(list, 1);
 	g_assert_cmpint(usage->others_ns, ==, 6);
+	g_assert_cmpstr(usage->counter, ==, "c");
 }
 
 /*
@@ -367,7 +372,8 @@ static void usage_that_makes_no_sense_is_left_out(void)
 		{"to_uj", "9223372036854775807"}, {"to_ns", "9223372036854775807"},
 		{"to_ns", "66000000000"}, {"seq", "0"}, {"seq", "9223372036854775807"},
 		{"vms_ns", "-1"}, {"others_ns", "\"x\""}, {"tasks", "{\"x\": -1}"},
-		{"tasks", "[]"}, {"tasks", "{\"x\": 1.5}"}, {"tasks", "{\"x\": 9223372036854775807}"},
+		{"counter", "5"}, {"counter", "\"\""},
+		{"counter", "\"" TEXT_32 TEXT_32 "x\""}, {"tasks", "[]"}, {"tasks", "{\"x\": 1.5}"}, {"tasks", "{\"x\": 9223372036854775807}"},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -194,6 +194,45 @@ static void who_takes_over_knows_since_when_somebody_serves(struct account *acco
 	g_assert_cmpint(sum.unserved_uj, <, 960000);
 }
 
+/* Another counter of the host's, which begins at 0 and has passed the old one's value while nobody looked. */
+static void another_counter_is_no_missed_energy(struct account *account, gconstpointer data)
+{
+	struct remote_usage usage;
+
+	begin(account);
+	usage = second(account, 1, 2 * AGE_S, 5000, 5100);
+	usage.counter = (char *)"first";
+	take(account, usage);
+	begin_again(account, false);
+	usage = second(account, 2, 3 * AGE_S, 9000, 9070);
+	usage.counter = (char *)"second";
+	take(account, usage);
+	g_assert_cmpint(sum_of(account).meter_uj, ==, 170);
+	/* It goes on: what was missed of it is. */
+	begin_again(account, false);
+	usage = second(account, 3, 4 * AGE_S, 9100, 9101);
+	usage.counter = (char *)"second";
+	take(account, usage);
+	g_assert_cmpint(sum_of(account).meter_uj, ==, 201);
+}
+
+/* As before there were names: one that has fallen is another, one that has risen is not. */
+static void a_counter_without_a_name_goes_by_its_value(struct account *account, gconstpointer data)
+{
+	static const char *const names[] = {NULL, "new", NULL};
+	struct remote_usage usage;
+
+	begin(account);
+	for (int i = 0; i < 3; i++) {
+		usage = second(account, 1 + i, 2 * AGE_S + 10 * i, 1000 + 100 * i, 1050 + 100 * i);
+		usage.counter = (char *)names[i];
+		take(account, usage);
+	}
+	g_assert_cmpint(sum_of(account).meter_uj, ==, 250);
+	take(account, second(account, 4, 2 * AGE_S + 40, 50, 60));
+	g_assert_cmpint(sum_of(account).meter_uj, ==, 260);
+}
+
 /* Up and down by as much as a counter can show, until 64 bits would be full several times. */
 static void counters_never_fill_the_sums(struct account *account, gconstpointer data)
 {
@@ -276,6 +315,8 @@ static const struct {
 } tests[] = {
 	{"/service-energy/hole", a_hole_is_unserved_until_somebody_serves},
 	{"/service-energy/taken-over", who_takes_over_knows_since_when_somebody_serves},
+	{"/service-energy/another-counter", another_counter_is_no_missed_energy},
+	{"/service-energy/unnamed-counter", a_counter_without_a_name_goes_by_its_value},
 	{"/service-energy/counters", counters_never_fill_the_sums},
 	{"/service-energy/sum-fails", a_sum_that_fails_is_no_reason_not_to_serve},
 	{"/service-energy/others", without_the_hosts_own_cpu_time_nothing_is_known},

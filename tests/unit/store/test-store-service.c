@@ -228,6 +228,7 @@ static const char *const additions[] = {
 	[5] = "DROP TABLE energy_meter; DROP TABLE energy_interval; DROP TABLE energy_part;"
 	      "DROP TABLE energy_day; DROP TABLE energy_task;",
 	[6] = "ALTER TABLE submission DROP COLUMN priority;",
+	[7] = "ALTER TABLE energy_meter DROP COLUMN counter;",
 };
 
 static void make_older(struct fixture *fixture, int version)
@@ -551,6 +552,36 @@ static void test_no_priority(struct fixture *fixture, const void *data)
 	assert_priority(fixture, -3);
 }
 
+static void assert_meter(struct fixture *fixture, const char *counter)
+{
+	g_autoptr(GPtrArray) meters = store_account_meters(fixture->store, fixture->run, NULL);
+	const struct store_account_meter *meter = g_ptr_array_index(meters, 0);
+
+	g_assert_cmpuint(meters->len, ==, 1);
+	g_assert_cmpint(meter->at_uj, ==, 77);
+	g_assert_cmpint(meter->seq, ==, 5);
+	g_assert_cmpstr(meter->counter, ==, counter);
+}
+
+/* Versions 6 and 7 know how far a counter was, but not which one. */
+static void test_no_counter(struct fixture *fixture, const void *data)
+{
+	const struct store_account_meter meter = {.run = fixture->run, .host = (char *)"b1",
+						  .cluster = (char *)"c1", .at_uj = 77,
+						  .stream = (char *)"x", .seq = 5,
+						  .counter = (char *)"first"};
+
+	g_assert_true(store_put_account_meter(fixture->store, &meter, NULL));
+	make_older(fixture, GPOINTER_TO_INT(data));
+	reopen(fixture, false);
+	assert_meter(fixture, NULL);
+	reopen(fixture, true);
+	assert_meter(fixture, NULL);
+	g_assert_true(store_put_account_meter(fixture->store, &meter, NULL));
+	reopen(fixture, false);
+	assert_meter(fixture, "first");
+}
+
 #define TEST(path, data, function) \
 	g_test_add(path, struct fixture, data, set_up, function, tear_down)
 
@@ -571,6 +602,9 @@ int main(int argc, char **argv)
 	TEST("/store/what a file of version 5 had submitted has no priority", GINT_TO_POINTER(5),
 	     test_no_priority);
 	TEST("/store/nor what one of version 6 had", GINT_TO_POINTER(6), test_no_priority);
+	TEST("/store/an account of version 6 does not name its counters", GINT_TO_POINTER(6),
+	     test_no_counter);
+	TEST("/store/nor does one of version 7", GINT_TO_POINTER(7), test_no_counter);
 	for (int version = 1; version < STORE_SCHEMA_VERSION; version++) {
 		g_autofree char *path = g_strdup_printf(
 			"/store/a file of version %d is read, and completed to be written", version);
