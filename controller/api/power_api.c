@@ -7,6 +7,7 @@
 #include "controller/api/status_api_private.h"
 #include "controller/api/window_api.h"
 #include "controller/engine/engine.h"
+#include "controller/run/run_service.h"
 
 /* Points of the curve of energy. */
 #define ENERGY_POINTS 200
@@ -96,8 +97,9 @@ static double metered_from_s(const struct run_session *session, GPtrArray *meter
 }
 
 /*
- * The run's dynamic energy at evenly spaced times, and now, when it is `energy_j`. The meters' accounts of a
- * service begin anew every minute: what went before is what they lack now.
+ * The run's dynamic energy at evenly spaced times, and as far as it is told, when it is `energy_j`. The meters' accounts of a
+ * service begin anew every minute: what went before is what they lack now. What its account lacks (it begins with the first whole
+ * interval of a meter) would be below 0.
  */
 static json_t *energy_json(const struct run_session *session, double energy_j)
 {
@@ -110,11 +112,16 @@ static json_t *energy_json(const struct run_session *session, double energy_j)
 	if (!session->run || !(from_s < now_s))
 		return list;
 	before_j = energy_j - remote_meters_dynamic_j(meters, clock_now_ns());
+	if (session->service)
+		before_j += run_service_untold_j(session->service);
 	for (int i = 1; i <= ENERGY_POINTS; i++) {
 		const double time_s = from_s + (now_s - from_s) * i / ENERGY_POINTS;
 		const int64_t t_ns = session->t0_ns + (int64_t)(time_s * 1e9);
 
-		json_array_append_new(list, point(time_s, before_j + remote_meters_dynamic_j(meters, t_ns)));
+		const double dynamic_j = before_j + remote_meters_dynamic_j(meters, t_ns);
+
+		json_array_append_new(list,
+				      point(time_s, session->service ? fmax(dynamic_j, 0) : dynamic_j));
 	}
 	return list;
 }

@@ -130,3 +130,9 @@ struct run_service_limit {
 	uint32_t meters, silent; /* what silent ones count meanwhile is taken to be what they said last */
 };
 struct run_service_limit run_service_limit(const struct run_service *service);
+
+/*
+ * Joules above idle that the meters' samples show beyond what local schedulers have told of: of the last second or
+ * two, unless one of them does not answer. What run_service's energy lacks now.
+ */
+double run_service_untold_j(const struct run_service *service);

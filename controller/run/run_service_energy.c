@@ -32,6 +32,26 @@ double run_service_energy_j(const struct run_service *service)
 	return missing ? (double)NAN : (double)service->dynamic_uj * 1e-6;
 }
 
+double run_service_untold_j(const struct run_service *service)
+{
+	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
+	const int64_t now_ns = clock_now_ns();
+	double untold_j = 0;
+
+	for (guint i = 0; i < meters->len; i++) {
+		const struct remote_meter *meter = g_ptr_array_index(meters, i);
+		const struct store_account_meter *account =
+			g_hash_table_lookup(service->meters, meter->host);
+		const int64_t at_ns =
+			account ? service->session->t0_ns + (int64_t)(account->at_s * 1e9) : 0;
+
+		untold_j += remote_meter_dynamic_j(meter, now_ns);
+		if (account)
+			untold_j -= remote_meter_dynamic_j(meter, at_ns);
+	}
+	return untold_j;
+}
+
 /* What an older store has may be any number. */
 static int64_t saturated(int64_t sum, int64_t more)
 {

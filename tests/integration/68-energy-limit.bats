@@ -106,6 +106,19 @@ reload() {
 	run_wait_for "$2" 60 $((said + 1))
 }
 
+# The curve of energy is never below 0, and ends no lower than what was used, whenever it is asked for: until 800 J were.
+curve_holds() {
+	local end=$((SECONDS + 60))
+	while api /v1/power >power &&
+		jq -e 'all(.energy[]; .[1] >= 0) and (.energy == [] or .energy[-1][1] > .energy_j - 1)' power >/dev/null; do
+		jq -e '.energy_j > 800' power >/dev/null && return
+		[ $SECONDS -lt $end ] || break
+		sleep 0.1
+	done
+	jq -c '.energy_j, .energy' power
+	return 1
+}
+
 @test "a limit that nothing is held against is refused" {
 	write_config "energy_limit_j: 1000, energy_window_s: 172800, retention_days: 1"
 	run "$virtbed" config check "$config"
@@ -133,6 +146,7 @@ reload() {
 	! command -v promtool || promtool check metrics <metrics
 	grep '^virtbed_window_limit_joules 1000$' metrics
 	api /v1/energy | jq -e '.window.refusals > 0 and .window.committed_j >= 0 and .window.holds and (.window.exhausted | not)'
+	curve_holds
 	wait_task 9 '.state == "completed"'
 	run_wait_row "$state" "SELECT 1 WHERE (SELECT count(*) FROM task WHERE state = 'completed' AND attempts = 1) = 10"
 	# The numbers of each refusal add up, and no more than three tasks, 900 J, began in a window.

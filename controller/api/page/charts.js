@@ -30,12 +30,21 @@ function digits(value, most) {
   return (Math.abs(value) < 10 ** -most / 2 ? 0 : value).toLocaleString('en', { maximumFractionDigits: most, useGrouping: false });
 }
 
+/* Three digits, of what is small four: enough for a tile. */
 function inUnit(value, unit) {
   if (!isKnown(value)) return '–';
   const size = Math.abs(value);
-  if (size >= 1e6) return `${digits(value / 1e6, 2)} M${unit}`;
-  if (size >= 1e4) return `${digits(value / 1e3, 1)} k${unit}`;
+  for (const [whole, name] of [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']])
+    if (size >= Math.max(whole, 1e4)) return `${digits(value / whole, size >= 99.95 * whole ? 0 : size >= 9.995 * whole ? 1 : 2)} ${name}${unit}`;
   return `${digits(value, size >= 100 ? 0 : size >= 1 ? 1 : 2)} ${unit}`.trimEnd();
+}
+
+/* On a scale, where the unit stands elsewhere. */
+function shortNumber(value) {
+  const size = Math.abs(value);
+  if (size >= 1e9) return `${digits(value / 1e9, 2)}G`;
+  if (size >= 1e6) return `${digits(value / 1e6, 2)}M`;
+  return size >= 1e4 ? `${digits(value / 1e3, 1)}k` : digits(value, 3);
 }
 
 function duration(seconds) {
@@ -154,7 +163,7 @@ class Chart {
     for (const value of ticks(this.low, this.high, this.step)) {
       group.append(shape('line', { class: 'grid', x1: left, x2: right, y1: this.y(value), y2: this.y(value) }),
                    shape('text', { x: left - 7, y: this.y(value) + 4, 'text-anchor': 'end' },
-                         value >= 1e4 ? `${digits(value / 1e3, 1)}k` : digits(value, 3)));
+                         shortNumber(value)));
     }
     for (const time of ticks(this.data.from, this.data.to, step)) {
       group.append(shape('line', { class: 'axis', x1: this.x(time), x2: this.x(time), y1: bottom, y2: bottom + 4 }),

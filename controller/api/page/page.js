@@ -154,10 +154,10 @@ const modelled = () => (known.clusters.some((cluster) => cluster.modelled_watts)
 
 /* A service's limit: what is used of it, and whether it lasts. */
 function windowTile(window, now) {
-  const rest = `for another ${duration(window.end_s - now)}`;
-  const state = window.exhausted ? `used up ${rest}` : `forecast ${inUnit(window.forecast_j, 'J')}, ${rest}`;
-  return ['Energy limit', inUnit(window.spent_j, 'J'), `of ${inUnit(window.limit_j, 'J')}, ${state}`,
-          window.spent_j / window.limit_j];
+  const state = window.exhausted ? 'used up' : `${inUnit(window.forecast_j, 'J')} expected`;
+  return ['Energy limit', `${inUnit(window.spent_j, 'J')} of ${inUnit(window.limit_j, 'J')}`,
+          `${state} · ${duration(window.end_s - now)} left`,
+          window.spent_j / window.limit_j, window.exhausted];
 }
 
 function showTiles(status, power) {
@@ -169,15 +169,15 @@ function showTiles(status, power) {
     ['Waiting', runs ? status.waiting : '–', ''],
     ['Completed', runs ? status.completed : '–', runs && status.tasks ? `of ${status.tasks} tasks` : ''],
     ['Utility', runs && isKnown(status.utility) ? digits(status.utility, 2) : '–', ''],
-    ['Energy above idle', inUnit(power.energy_j, 'J'), limit ? `of ${inUnit(limit, 'J')}` : '',
+    ['Energy', inUnit(power.energy_j, 'J'), limit ? `above idle, of ${inUnit(limit, 'J')}` : 'above idle',
      limit && isKnown(power.energy_j) ? power.energy_j / limit : null],
+    [modelled() ? 'Modelled power' : 'Power', watts.length ? inUnit(watts.reduce((a, b) => a + b, 0), 'W') : '–',
+     watts.length ? `${watts.length} host${watts.length > 1 ? 's' : ''}` : ''],
     ...(power.window ? [windowTile(power.window, power.now_s)] : []),
-    ['Power', watts.length ? inUnit(watts.reduce((a, b) => a + b, 0), 'W') : '–',
-     watts.length ? `${modelled()}watts of ${watts.length} host${watts.length > 1 ? 's' : ''}` : ''],
   ];
   sync($('tiles'), tiles, (tile) => tile[0],
-       (tile) => el('div', null, el('dt', null, tile[0]), el('dd', { class: 'value' }), el('dd', { class: 'note' })),
-       (node, [title, value, note, part]) => {
+       (tile) => el('div', { class: tile.length > 4 ? 'broad' : null }, el('dt', null, tile[0]), el('dd', { class: 'value' }), el('dd', { class: 'note' })),
+       (node, [title, value, note, part, full]) => {
          setText(node.children[1], `${value}`);
          if (!isKnown(part)) return setText(node.children[2], note);
          if (!node.bar) {
@@ -186,16 +186,19 @@ function showTiles(status, power) {
          }
          setText(node.children[2].firstChild, note);
          node.bar.value = Math.max(0, Math.min(1, part));
+         node.bar.dataset.full = full ? 'yes' : 'no';
        });
 }
 
 /* Clusters and nodes. */
 
+const virtTypes = { qemu: 'TCG', kvm: 'KVM' };
+
 function clusterFacts(cluster) {
   const parts = [`${cluster.cores} core${cluster.cores > 1 ? 's' : ''}, ${cluster.memory_mib} MiB each`];
-  if (cluster.virt_type) parts.push(cluster.virt_type === 'qemu' ? 'TCG' : cluster.virt_type.toUpperCase());
+  if (cluster.virt_type) parts.push(virtTypes[cluster.virt_type] || cluster.virt_type);
   if (cluster.cpu_cap === 'quota') parts.push('emulated P-states');
-  if (cluster.meter && cluster.meter !== 'none') parts.push(cluster.modelled_watts ? `modelled watts (${cluster.meter})` : `meter: ${cluster.meter}`);
+  if (cluster.meter && cluster.meter !== 'none') parts.push(!cluster.modelled_watts ? `meter: ${cluster.meter}` : cluster.meter === 'model' ? 'modelled watts' : `modelled watts (${cluster.meter})`);
   if (cluster.shared) parts.push('shared hosts');
   return parts.join(' · ');
 }
@@ -347,7 +350,7 @@ function showCharts(power, utility) {
     cluster.cpu_cap === 'quota') ? 'emulated P-states' : ''].filter(Boolean).join(', ') });
   const energy = [{ name: 'used', points: inside(power.energy), style: 's0' }];
   if (power.limit_j) energy.push({ name: 'budget', points: [[from, power.limit_j], [to, power.limit_j]], style: 's6', dashed: true });
-  charts.energy.draw({ from, to, series: energy, note: modelled() ? 'modelled watts' : '' });
+  charts.energy.draw({ from, to, least: 1, series: energy, note: modelled() ? 'modelled watts' : '' });
   const before = utility.points.filter((point) => point[0] < from).at(-1);
   const points = [[from, before ? before[1] : 0], ...inside(utility.points), [to, utility.utility]];
   charts.utility.draw({ from, to, least: 1, series: [{ name: 'earned', points, step: true, style: 's2' }] });
@@ -419,7 +422,7 @@ function lanesOf(task, now) {
 }
 
 function taskFacts(task, now) {
-  const facts = [['State', task.held ? `${task.state}, held` : task.state], ['Type', titleOf(task)], ['User', task.user], ['Where', whereOf(task)],
+  const facts = [['State', task.held && !task.why ? `${task.state}, held` : task.state], ['Type', titleOf(task)], ['User', task.user], ['Where', whereOf(task)],
     ['Priority', task.priority ? `${task.priority}` : null], ['Why it waits', task.why], ['Progress', ACTIVE.includes(task.state) ? progressOf(task, now).text : null],
     ['Arrived', isKnown(task.arrival_s) ? `at ${duration(task.arrival_s)}` : null],
     ['Started', isKnown(task.started_s) ? `at ${duration(task.started_s)}` : null],
