@@ -7,15 +7,37 @@
 #include "controller/api/status_api_private.h"
 #include "controller/api/window_api.h"
 #include "controller/store/store_account.h"
+#include "controller/store/store_reader.h"
 
-/* The sums by one key, and what they are asked of. */
+/*
+ * The sums by one key. The store sums up for as long as it has tasks, on a thread of its own; who asks waits for it, and
+ * may go away meanwhile.
+ */
 struct reading {
+	struct http_request *request; /* NULL: gone */
 	const struct run_session *session;
+	int64_t run;
 	const char *by;
-	GPtrArray *sums;   /* struct store_account_sum */
-	GPtrArray *hosts;  /* the same by host */
+};
+
+/* What the store says, as of one moment. */
+typedef struct account account_t; /* for g_autoptr() */
+struct account {
+	json_t *sums;
+	GPtrArray *hosts;  /* struct store_account_sum */
 	GPtrArray *meters; /* struct store_account_meter */
 };
+
+static void account_free(struct account *account)
+{
+	json_decref(account->sums);
+	if (account->hosts)
+		g_ptr_array_unref(account->hosts);
+	if (account->meters)
+		g_ptr_array_unref(account->meters);
+	g_free(account);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(account_t, account_free)
 
 static json_t *sum_json(const struct store_account_sum *sum, const char *by)
 {
@@ -33,19 +55,35 @@ static json_t *task_sum_json(const struct store_account_sum *sum, const char *by
 			 "tasks_uj", (json_int_t)sum->tasks_uj);
 }
 
-static json_t *sums_json(const struct reading *reading)
+static json_t *sums_json(const GPtrArray *sums, const char *by)
 {
-	const bool of_tasks = g_str_equal(reading->by, "user") || g_str_equal(reading->by, "task") ||
-			      g_str_equal(reading->by, "type");
+	const bool of_tasks = g_str_equal(by, "user") || g_str_equal(by, "task") ||
+			      g_str_equal(by, "type");
 	json_t *list = json_array();
 
-	for (guint i = 0; i < reading->sums->len; i++) {
-		const struct store_account_sum *sum = g_ptr_array_index(reading->sums, i);
+	for (guint i = 0; i < sums->len; i++) {
+		const struct store_account_sum *sum = g_ptr_array_index(sums, i);
 
-		json_array_append_new(list, of_tasks ? task_sum_json(sum, reading->by)
-						     : sum_json(sum, reading->by));
+		json_array_append_new(list, of_tasks ? task_sum_json(sum, by) : sum_json(sum, by));
 	}
 	return list;
+}
+
+/* On the store's thread: of `session` nothing is read here. */
+static void *read_account(struct store *store, const void *question, GError **error)
+{
+	const struct reading *reading = question;
+	g_autoptr(account_t) account = g_new0(struct account, 1);
+	g_autoptr(GPtrArray) sums =
+		store_account_sums(store, reading->run, reading->by, error);
+
+	if (!sums)
+		return NULL;
+	account->sums = sums_json(sums, reading->by);
+	account->hosts = store_account_sums(store, reading->run, "host", error);
+	if (account->hosts)
+		account->meters = store_account_meters(store, reading->run, error);
+	return account->meters ? g_steal_pointer(&account) : NULL;
 }
 
 /* Emulated blades share one machine, whose other CPU time says nothing of any of them. */
@@ -72,14 +110,15 @@ static double idle_w_of(const struct run_session *session, const char *host)
 }
 
 /* The host's parts, and what its counter says, which they have to come to. */
-static json_t *host_json(const struct reading *reading, const struct store_account_meter *meter)
+static json_t *host_json(const struct reading *reading, const struct account *account,
+			 const struct store_account_meter *meter)
 {
 	static const struct store_account_sum nothing;
 	const struct store_account_sum *sum = &nothing;
 	json_t *host;
 
-	for (guint i = 0; i < reading->hosts->len; i++) {
-		const struct store_account_sum *one = g_ptr_array_index(reading->hosts, i);
+	for (guint i = 0; i < account->hosts->len; i++) {
+		const struct store_account_sum *one = g_ptr_array_index(account->hosts, i);
 
 		if (g_str_equal(one->key, meter->host))
 			sum = one;
@@ -96,53 +135,72 @@ static json_t *host_json(const struct reading *reading, const struct store_accou
 	return host;
 }
 
-static json_t *hosts_json(const struct reading *reading)
+static json_t *hosts_json(const struct reading *reading, const struct account *account)
 {
 	json_t *list = json_array();
 
-	for (guint i = 0; i < reading->meters->len; i++)
-		json_array_append_new(list,
-				      host_json(reading, g_ptr_array_index(reading->meters, i)));
+	for (guint i = 0; i < account->meters->len; i++)
+		json_array_append_new(list, host_json(reading, account,
+						      g_ptr_array_index(account->meters, i)));
 	return list;
 }
 
-static void answer(struct http_request *request, const struct reading *reading)
+static void answer(const struct reading *reading, const struct account *account)
 {
-	http_request_reply(request, 200,
-			   json_pack("{s:I, s:f, s:s, s:o, s:o, s:o}", "run",
-				     (json_int_t)reading->session->run, "now_s",
-				     api_now_s(reading->session), "by", reading->by, "sums",
-				     sums_json(reading), "hosts", hosts_json(reading), "window",
+	http_request_reply(reading->request, 200,
+			   json_pack("{s:I, s:f, s:s, s:O, s:o, s:o}", "run",
+				     (json_int_t)reading->run, "now_s", api_now_s(reading->session),
+				     "by", reading->by, "sums", account->sums, "hosts",
+				     hosts_json(reading, account), "window",
 				     window_api_json(reading->session)));
+}
+
+static void was_read(void *answered, const GError *error, void *data)
+{
+	struct reading *reading = data;
+	g_autoptr(account_t) account = answered;
+
+	if (reading->request)
+		http_request_on_cancel(reading->request, NULL, NULL);
+	if (reading->request && account)
+		answer(reading, account);
+	else if (reading->request)
+		http_request_fail(reading->request, 503, "%s", error->message);
+	g_free(reading);
+}
+
+static void gone(struct http_request *request, void *data)
+{
+	((struct reading *)data)->request = NULL;
+}
+
+/* The name of the key as the table has it, or NULL. */
+static const char *key_of(const char *by)
+{
+	for (const char *const *key = store_account_keys; *key; key++)
+		if (g_str_equal(*key, by))
+			return *key;
+	return NULL;
 }
 
 void energy_api_get(struct http_request *request, const char *const *arguments, json_t *body,
 		    void *data)
 {
-	const struct run_session *session = ((struct status_api *)data)->session;
+	struct status_api *api = data;
+	const char *wanted = http_request_query(request, "by") ?: "user";
+	const char *by = key_of(wanted);
 	g_autofree char *known = g_strjoinv(", ", (char **)store_account_keys);
-	struct reading reading = {session, http_request_query(request, "by") ?: "user",
-				  NULL, NULL, NULL};
-	g_autoptr(GPtrArray) sums = NULL;
-	g_autoptr(GPtrArray) hosts = NULL;
-	g_autoptr(GPtrArray) meters = NULL;
-	g_autoptr(GError) error = NULL;
+	struct reading *reading;
 
-	if (!g_strv_contains(store_account_keys, reading.by)) {
+	if (!by) {
 		http_request_fail(request, 400, "query: by: there are no sums by '%s'; known: %s",
-				  reading.by, known);
+				  wanted, known);
 		return;
 	}
-	if (!service_api_is_served(request, session))
+	if (!service_api_is_served(request, api->session))
 		return;
-	reading.sums = sums = store_account_sums(session->store, session->run, reading.by, &error);
-	if (sums)
-		reading.hosts = hosts =
-			store_account_sums(session->store, session->run, "host", &error);
-	if (hosts)
-		reading.meters = meters = store_account_meters(session->store, session->run, &error);
-	if (meters)
-		answer(request, &reading);
-	else
-		http_request_fail(request, 503, "%s", error->message);
+	reading = g_new(struct reading, 1);
+	*reading = (struct reading){request, api->session, api->session->run, by};
+	http_request_on_cancel(request, gone, reading);
+	store_reader_ask(api->reader, api->session->store, read_account, reading, was_read, reading);
 }

@@ -16,6 +16,7 @@
 #include "controller/api/service_api.h"
 #include "controller/api/status_api_private.h"
 #include "controller/api/task_api.h"
+#include "controller/store/store_reader.h"
 
 static void get_status(struct http_request *request, const char *const *arguments, json_t *body,
 		       void *data)
@@ -245,6 +246,7 @@ struct status_api *status_api_new(const char *address, struct run_session *sessi
 	http_server_guard(api->server, access_of_peer, NULL);
 	http_server_limit(api->server, config_service_of(session->config).user_requests_per_s);
 	api->events = events_api_new(session);
+	api->reader = store_reader_new();
 	return api;
 }
 
@@ -272,6 +274,7 @@ void status_api_free(struct status_api *api)
 	http_server_free(api->browsers);
 	http_server_free(api->server);
 	events_api_free(api->events);
+	store_reader_free(api->reader);
 	token_book_free(api->tokens);
 	g_free(api);
 }

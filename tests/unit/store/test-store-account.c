@@ -5,6 +5,7 @@
 
 #include "controller/store/store_account.h"
 #include "controller/store/store_private.h"
+#include "controller/store/store_reader.h"
 #include "controller/store/store_service.h"
 
 /* A run directory with one run for each test; removed at the end. */
@@ -219,6 +220,78 @@ static void test_prune(struct fixture *fixture, const void *data)
 	assert_sums(fixture, "day", before);
 }
 
+/* Answers of a reader: how many came, and what the last one said. */
+struct answers {
+	guint count, failed;
+	int64_t uj;
+};
+
+static void *read_tasks_uj(struct store *store, const void *question, GError **error)
+{
+	const struct fixture *fixture = question;
+	g_autoptr(GPtrArray) rows = store_account_sums(store, fixture->run, "task", error);
+	int64_t *uj = g_new0(int64_t, 1);
+
+	for (guint i = 0; rows && i < rows->len; i++)
+		*uj += ((struct store_account_sum *)g_ptr_array_index(rows, i))->tasks_uj;
+	return uj;
+}
+
+/* The reader's connection writes nothing. */
+static void *read_by_writing(struct store *store, const void *question, GError **error)
+{
+	return store_set_meta(store, "x", "y", error) ? g_new0(int64_t, 1) : NULL;
+}
+
+static void note_answer(void *answer, const GError *error, void *data)
+{
+	struct answers *answers = data;
+
+	answers->count++;
+	answers->failed += error != NULL;
+	if (answer)
+		answers->uj = *(int64_t *)answer;
+	g_free(answer);
+}
+
+static void wait_for(const struct answers *answers, guint count)
+{
+	while (answers->count < count)
+		g_main_context_iteration(NULL, TRUE);
+}
+
+static void test_reader(struct fixture *fixture, const void *data)
+{
+	struct store_reader *reader = store_reader_new();
+	struct answers answers = {0};
+
+	fill(fixture);
+	store_reader_ask(reader, fixture->store, read_tasks_uj, fixture, note_answer, &answers);
+	wait_for(&answers, 1);
+	g_assert_cmpint(answers.uj, ==, 3 * 10 * 50);
+	/* What is not committed is not there, and is not waited for. */
+	g_assert_true(store_begin(fixture->store, NULL));
+	g_assert_true(add(fixture, "b1", 11, NULL, NULL));
+	store_reader_ask(reader, fixture->store, read_tasks_uj, fixture, note_answer, &answers);
+	wait_for(&answers, 2);
+	g_assert_cmpint(answers.uj, ==, 3 * 10 * 50);
+	g_assert_true(store_commit(fixture->store, NULL));
+	store_reader_ask(reader, fixture->store, read_tasks_uj, fixture, note_answer, &answers);
+	wait_for(&answers, 3);
+	g_assert_cmpint(answers.uj, ==, 3 * 10 * 50 + 50);
+	store_reader_ask(reader, fixture->store, read_by_writing, fixture, note_answer, &answers);
+	wait_for(&answers, 4);
+	g_assert_cmpuint(answers.failed, ==, 1);
+	/* At the end nobody is left without an answer. */
+	for (int i = 0; i < 50; i++)
+		store_reader_ask(reader, fixture->store, read_tasks_uj, fixture, note_answer,
+				 &answers);
+	store_reader_free(reader);
+	g_assert_cmpuint(answers.count, ==, 54);
+	while (g_main_context_iteration(NULL, FALSE))
+		;
+}
+
 #define TEST(path, function) g_test_add(path, struct fixture, NULL, set_up, function, tear_down)
 
 int main(int argc, char **argv)
@@ -229,5 +302,6 @@ int main(int argc, char **argv)
 	TEST("/store-account/where each host's account stands is read back", test_meters);
 	TEST("/store-account/an interval counts as a whole or not at all", test_whole);
 	TEST("/store-account/pruning removes intervals and keeps the sums", test_prune);
+	TEST("/store-account/another thread reads what was committed", test_reader);
 	return g_test_run();
 }

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/store/store_reader.h"
+
+#include "common/handoff.h"
+#include "controller/store/store_private.h"
+
+/* Nobody writes for longer than it takes to begin the journal anew (store_sync.c). */
+#define BUSY_MS 5000
+
+/* One question, and what came of it. */
+struct reading {
+	char *path;
+	int version;
+	store_read_f read;
+	const void *question;
+	store_read_done_f done;
+	void *data;
+	void *answer;
+	GError *error;
+};
+
+struct store_reader {
+	gatomicrefcount count; /* the owner's, and one for each call of tell() under way */
+	GThreadPool *pool;     /* of one thread */
+	GAsyncQueue *answered; /* struct reading */
+	gint closing;          /* atomic: nobody waits any longer */
+};
+
+static void reading_free(struct reading *reading)
+{
+	g_clear_error(&reading->error);
+	g_free(reading->path);
+	g_free(reading);
+}
+
+static void unref(gpointer data)
+{
+	struct store_reader *reader = data;
+
+	if (!g_atomic_ref_count_dec(&reader->count))
+		return;
+	g_async_queue_unref(reader->answered);
+	g_free(reader);
+}
+
+/* On the owner's thread. */
+
+static void tell_all(struct store_reader *reader)
+{
+	struct reading *reading;
+
+	while ((reading = g_async_queue_try_pop(reader->answered))) {
+		HANDOFF_TAKE(reading);
+		reading->done(reading->answer, reading->error, reading->data);
+		reading_free(reading);
+	}
+}
+
+static gboolean tell(gpointer data)
+{
+	tell_all(data);
+	return G_SOURCE_REMOVE;
+}
+
+/* On the other. */
+
+/* The file was looked over when the owner opened it. */
+static bool open_store(const struct reading *reading, struct store *store, GError **error)
+{
+	int code;
+
+	store->path = g_strdup(reading->path);
+	store->version = reading->version;
+	code = sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READWRITE, NULL);
+	if (code != SQLITE_OK) {
+		store_fail(store, code, "open", error);
+		return false;
+	}
+	sqlite3_extended_result_codes(store->db, 1);
+	sqlite3_busy_timeout(store->db, BUSY_MS);
+	return store_exec(store, "PRAGMA query_only = ON; BEGIN", "begin to read", error);
+}
+
+static void *answer(const struct reading *reading, GError **error)
+{
+	g_autoptr(store_t) store = g_new0(struct store, 1);
+
+	return open_store(reading, store, error) ? reading->read(store, reading->question, error)
+						 : NULL;
+}
+
+static void work(gpointer data, gpointer user_data)
+{
+	struct reading *reading = data;
+	struct store_reader *reader = user_data;
+
+	HANDOFF_TAKE(reading);
+	if (g_atomic_int_get(&reader->closing))
+		g_set_error(&reading->error, STORE_ERROR, STORE_ERROR_SQL,
+			    "%s: it is being closed", reading->path);
+	else
+		reading->answer = answer(reading, &reading->error);
+	HANDOFF_GIVE(reading);
+	g_async_queue_push(reader->answered, reading);
+	g_atomic_ref_count_inc(&reader->count);
+	g_idle_add_full(G_PRIORITY_DEFAULT, tell, reader, unref);
+}
+
+/* Life. */
+
+struct store_reader *store_reader_new(void)
+{
+	struct store_reader *reader = g_new0(struct store_reader, 1);
+
+	g_atomic_ref_count_init(&reader->count);
+	reader->answered = g_async_queue_new();
+	reader->pool = g_thread_pool_new(work, reader, 1, TRUE, NULL);
+	return reader;
+}
+
+void store_reader_ask(struct store_reader *reader, const struct store *store, store_read_f read,
+		      const void *question, store_read_done_f done, void *data)
+{
+	struct reading *reading = g_new(struct reading, 1);
+
+	*reading = (struct reading){
+		.path = g_strdup(store->path),
+		.version = store->version,
+		.read = read,
+		.question = question,
+		.done = done,
+		.data = data,
+	};
+	HANDOFF_GIVE(reading);
+	g_thread_pool_push(reader->pool, reading, NULL);
+}
+
+void store_reader_free(struct store_reader *reader)
+{
+	if (!reader)
+		return;
+	g_atomic_int_set(&reader->closing, 1);
+	g_thread_pool_free(reader->pool, FALSE, TRUE);
+	tell_all(reader);
+	unref(reader);
+}
