@@ -11,6 +11,7 @@ Steps, one after the other; the first that does not come about ends it with stat
   key=NAME            presses a key: Tab, Enter
   type=FILE           types what is in a file into what has the focus
   shot=FILE           writes a PNG of the whole page
+  screen=FILE         ... of what is seen of it without scrolling
 """
 import base64
 import json
@@ -123,9 +124,10 @@ class Browser:
             self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=codes[name],
                       **(text if kind == "keyDown" else {}))
 
-    def shoot(self, path):
-        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
+    def shoot(self, path, part="cssContentSize"):
+        size = self.call("Page.getLayoutMetrics")[part]
+        clip = {"x": 0, "y": 0, "width": size.get("width") or size["clientWidth"],
+                "height": size.get("height") or size["clientHeight"], "scale": 1}
         data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)["data"]
         with open(path, "wb") as file:
             file.write(base64.b64decode(data))
@@ -155,6 +157,8 @@ def step(browser, text):
             browser.call("Input.insertText", text=file.read().strip())
     elif name == "shot":
         browser.shoot(value)
+    elif name == "screen":
+        browser.shoot(value, "cssLayoutViewport")
     else:
         raise ValueError("unknown step: " + text)
 
