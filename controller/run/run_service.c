@@ -36,9 +36,10 @@
 #define COUNT_AT_ONCE 2000
 #define COUNT_APART_S 0.5
 
-/* How often, in seconds, the account is kept, and what is old is removed. */
+/* How often, in seconds, the account is kept, what is old is removed, and scripts that nobody needs any more. */
 #define KEEP_S 60
-#define PRUNE_S 3600
+#define PRUNE_S 60
+#define SCRIPTS_S 3600
 
 #define SECONDS_PER_DAY 86400.0
 
@@ -449,12 +450,14 @@ static gboolean on_tick(gpointer data)
 
 	service->ticks++;
 	engine_flush(service->engine);
-	if (service->ticks % PRUNE_S == 1)
+	if (service->ticks % SCRIPTS_S == 1)
 		run_service_drop_scripts(service);
+	if (service->ticks % PRUNE_S == 1)
+		service->pruning = true;
 	store_sync_ask(service->sync, synced, service);
 	if (!run_service_limit_tick(service, &error) ||
 	    (service->ticks % KEEP_S == 0 && !run_service_account_keep(service, &error)) ||
-	    (service->ticks % PRUNE_S == 0 && !run_service_prune(service, &error)))
+	    (service->pruning && !run_service_prune(service, &error)))
 		run_session_store_failed(service->session, error);
 	return G_SOURCE_CONTINUE;
 }
@@ -531,8 +534,7 @@ static bool work(struct run_service *service, GError **error)
 	if (!going_on && !begin_new(service, error))
 		return false;
 	session->run = service->row.run;
-	return run_service_prune(service, error) && open_run(service, going_on, error) &&
-	       serve(service, error);
+	return open_run(service, going_on, error) && serve(service, error);
 }
 
 static void clear(struct run_service *service)

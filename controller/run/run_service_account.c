@@ -16,6 +16,12 @@
 #define ACCOUNT_KEY "service_account"
 #define SECONDS_PER_DAY 86400.0
 
+/*
+ * What is old is removed on the main loop, so many rows of a table at a time: some ten milliseconds. Of 200 clusters that
+ * run 5,000 tasks 5,000 rows come each second.
+ */
+#define PRUNE_ROWS 10000
+
 /* Samples of all meters that may lie between the last one read and the account. */
 #define SAMPLES_BACK 32
 
@@ -185,6 +191,7 @@ bool run_service_prune(struct run_service *service, GError **error)
 {
 	const double before_s = now_s(service) - service->config.retention_days * SECONDS_PER_DAY;
 
-	return before_s <= 0 ||
-	       store_prune(service->session->store, service->row.run, before_s, error);
+	service->pruning = false;
+	return before_s <= 0 || store_prune(service->session->store, service->row.run, before_s,
+					    PRUNE_ROWS, &service->pruning, error);
 }

@@ -36,6 +36,7 @@ struct run_service {
 	double kept_begin_s, kept_spent_j;
 	guint tick;                 /* source, once a second */
 	uint32_t ticks;
+	bool pruning;               /* there is more to be removed that is old */
 	uint32_t scripts_dropped;   /* of tasks below all scripts are gone that nobody needs any more */
 	/* Tasks below `settled` have ended; what they came to. */
 	uint32_t settled, settled_completed;
@@ -106,5 +107,5 @@ void run_service_energy_take(uint32_t cluster, const char *stream, const GPtrArr
  */
 double run_service_energy_j(const struct run_service *service);
 
-/* Removes what is older than config.retention_days. */
+/* Removes some of what is older than config.retention_days, and notes in `pruning` whether there is more. */
 bool run_service_prune(struct run_service *service, GError **error);

@@ -248,30 +248,35 @@ GPtrArray *store_task_actions(struct store *store, int64_t run, uint32_t task, d
 }
 
 /*
- * Pruning. Keyed so that only what goes is looked at: samples by host and time, the others by the
- * order in which they were written, which is that of their times.
+ * Pruning, so many rows (?3) of a table at a time. Keyed so that only what goes is looked at: samples and intervals by
+ * host and time, decisions and events by the order in which they were written, which is that of their times.
  */
+#define KEYED_BY_HOST(table, time, key, hosts)                                                    \
+	" DELETE FROM " table " WHERE run = ?1 AND (" key ") IN (SELECT " key " FROM " table                  \
+	" WHERE run = ?1 AND " time " < ?2 AND host IN (" hosts ") LIMIT ?3)"
+#define METERS "SELECT host FROM energy_meter WHERE run = ?1"
+#define IN_ORDER(table, more)                                                                     \
+	"WITH head AS (SELECT id, time_s FROM " table " WHERE run = ?1 ORDER BY id LIMIT ?3)"     \
+	" DELETE FROM " table " WHERE id IN (SELECT id FROM head) AND"                            \
+	" id < coalesce((SELECT min(id) FROM head WHERE time_s >= ?2), 9223372036854775807)" more
+
 static const char *const prunings[] = {
 	"WITH RECURSIVE of (host) AS (SELECT min(host) FROM sample WHERE run = ?1 UNION ALL"
 	" SELECT (SELECT min(host) FROM sample WHERE run = ?1 AND host > of.host)"
 	" FROM of WHERE of.host IS NOT NULL)"
-	" DELETE FROM sample WHERE run = ?1 AND time_s < ?2"
-	" AND host IN (SELECT host FROM of WHERE host IS NOT NULL)",
-	"DELETE FROM energy_part WHERE run = ?1 AND to_s < ?2"
-	" AND host IN (SELECT host FROM energy_meter WHERE run = ?1)",
-	"DELETE FROM energy_interval WHERE run = ?1 AND to_s < ?2"
-	" AND host IN (SELECT host FROM energy_meter WHERE run = ?1)",
-	"DELETE FROM delivery WHERE run = ?1 AND time_s < ?2",
-	"DELETE FROM share WHERE run = ?1 AND time_s < ?2",
-	"DELETE FROM decision WHERE run = ?1 AND id < coalesce((SELECT id FROM decision"
-	" WHERE run = ?1 AND time_s >= ?2 ORDER BY id LIMIT 1), 9223372036854775807)",
-	"DELETE FROM event WHERE run = ?1 AND id < min(coalesce((SELECT id FROM event"
-	" WHERE run = ?1 AND time_s >= ?2 ORDER BY id LIMIT 1), 9223372036854775807),"
-	" (SELECT max(id) FROM event))",
+	KEYED_BY_HOST("sample", "time_s", "host, time_s, seq",
+		      "SELECT host FROM of WHERE host IS NOT NULL"),
+	KEYED_BY_HOST("energy_part", "to_s", "host, to_s, n, task, attempt", METERS),
+	KEYED_BY_HOST("energy_interval", "to_s", "host, to_s, n", METERS),
+	/* Of shared hosts, which no service has: few. */
+	"DELETE FROM delivery WHERE run = ?1 AND time_s < ?2 AND ?3",
+	"DELETE FROM share WHERE run = ?1 AND time_s < ?2 AND ?3",
+	IN_ORDER("decision", ""),
+	IN_ORDER("event", " AND id < (SELECT max(id) FROM event)"),
 };
 
 static bool prune_one(struct store *store, const char *sql, int64_t run, double before_s,
-		      GError **error)
+		      uint32_t most, bool *ret_more, GError **error)
 {
 	sqlite3_stmt *statement = NULL;
 	int code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL);
@@ -281,18 +286,23 @@ static bool prune_one(struct store *store, const char *sql, int64_t run, double 
 
 		put_integer(&cursor, run);
 		put_real(&cursor, before_s);
+		put_integer(&cursor, most);
 		code = sqlite3_step(statement);
 	}
-	if (code != SQLITE_DONE)
+	if (code == SQLITE_DONE)
+		*ret_more |= sqlite3_changes(store->db) >= (int)most;
+	else
 		store_fail(store, code, "remove what is old", error);
 	sqlite3_finalize(statement);
 	return code == SQLITE_DONE;
 }
 
-bool store_prune(struct store *store, int64_t run, double before_s, GError **error)
+bool store_prune(struct store *store, int64_t run, double before_s, uint32_t most, bool *ret_more,
+		 GError **error)
 {
+	*ret_more = false;
 	for (gsize i = 0; i < G_N_ELEMENTS(prunings); i++)
-		if (!prune_one(store, prunings[i], run, before_s, error))
+		if (!prune_one(store, prunings[i], run, before_s, most, ret_more, error))
 			return false;
 	return true;
 }

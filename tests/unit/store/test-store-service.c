@@ -196,9 +196,11 @@ static void test_prune(struct fixture *fixture, const void *data)
 	g_autoptr(GPtrArray) after = NULL;
 	g_autoptr(GPtrArray) last = NULL;
 	guint decisions = 0;
+	bool more;
 
 	fill(fixture);
-	g_assert_true(store_prune(fixture->store, fixture->run, 60, NULL));
+	g_assert_true(store_prune(fixture->store, fixture->run, 60, 1000, &more, NULL));
+	g_assert_false(more);
 	g_assert_cmpuint(count_samples(fixture), ==, 40);
 	store_each_decision(fixture->store, fixture->run, count_decision, &decisions, NULL);
 	g_assert_cmpuint(decisions, ==, 40);
@@ -209,12 +211,38 @@ static void test_prune(struct fixture *fixture, const void *data)
 	g_assert_cmpuint(after->len, ==, 5);
 	g_assert_cmpint(((struct store_event *)g_ptr_array_index(after, 0))->id, ==, 71);
 	/* The last event stays, and numbers go on behind it. */
-	g_assert_true(store_prune(fixture->store, fixture->run, 1000, NULL));
+	g_assert_true(store_prune(fixture->store, fixture->run, 1000, 1000, &more, NULL));
 	g_assert_cmpuint(count_samples(fixture), ==, 0);
 	g_assert_true(store_add_event(fixture->store, fixture->run, 200, "late", NULL, NULL));
 	last = store_events(fixture->store, fixture->run, NULL);
 	g_assert_cmpuint(last->len, ==, 2);
 	g_assert_cmpint(((struct store_event *)g_ptr_array_index(last, 1))->id, ==, 101);
+}
+
+static guint count_decisions(struct fixture *fixture)
+{
+	guint decisions = 0;
+
+	store_each_decision(fixture->store, fixture->run, count_decision, &decisions, NULL);
+	return decisions;
+}
+
+/* A little at a time, and never what is not old. */
+static void test_prune_parts(struct fixture *fixture, const void *data)
+{
+	bool more;
+
+	fill(fixture);
+	g_assert_true(store_prune(fixture->store, fixture->run, 60, 25, &more, NULL));
+	g_assert_true(more);
+	g_assert_cmpuint(count_samples(fixture), ==, 75);
+	g_assert_cmpuint(count_decisions(fixture), ==, 75);
+	g_assert_true(store_prune(fixture->store, fixture->run, 60, 25, &more, NULL));
+	g_assert_true(more);
+	g_assert_true(store_prune(fixture->store, fixture->run, 60, 25, &more, NULL));
+	g_assert_false(more);
+	g_assert_cmpuint(count_samples(fixture), ==, 40);
+	g_assert_cmpuint(count_decisions(fixture), ==, 40);
 }
 
 /* What a file of a version does not have, of what the next one added. */
@@ -599,6 +627,7 @@ int main(int argc, char **argv)
 	TEST("/store/a file that is a link has its journal elsewhere", NULL, test_sync_link);
 	TEST("/store/a journal that cannot be moved is a failure", NULL, test_sync_full);
 	TEST("/store/pruning removes what is old and nothing else", NULL, test_prune);
+	TEST("/store/... a little at a time", NULL, test_prune_parts);
 	TEST("/store/what a file of version 5 had submitted has no priority", GINT_TO_POINTER(5),
 	     test_no_priority);
 	TEST("/store/nor what one of version 6 had", GINT_TO_POINTER(6), test_no_priority);
