@@ -46,14 +46,14 @@ def write_config(path, args, name):
 class Service:
     """`virtbed serve` in a directory of its own."""
 
-    def __init__(self, args, directory):
+    def __init__(self, args, directory, write=write_config):
         self.args = args
         self.directory = directory
         self.socket = os.path.join(directory, "s.sock")
         self.state = os.path.join(directory, "state")
         self.config = os.path.join(directory, "config.yaml")
         self.process = None
-        write_config(self.config, args, f"speed-{os.getpid()}")
+        write(self.config, args, f"speed-{os.getpid()}")
 
     def start(self, within_s=300, **environment):
         with open(os.path.join(self.directory, "serve.log"), "ab") as log:
