@@ -26,7 +26,8 @@ struct launch {
 	char **argv;
 	char **environment;
 	int fds[3];       /* become 0, 1 and 2; -1: inherited */
-	int kept_fd;      /* inherited as it is; -1: none */
+	const int *kept_fds; /* inherited as they are, `kept_count` of them */
+	size_t kept_count;
 	int death_signal; /* when the parent thread dies */
 	pid_t parent;
 	int status_fd; /* close-on-exec; receives errno if the program cannot be executed */
@@ -101,8 +102,9 @@ static _Noreturn void become(const struct launch *launch)
 		if (launch->fds[fd] >= 0 && dup2(launch->fds[fd], fd) < 0)
 			goto fail;
 	close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-	if (launch->kept_fd >= 0 && fcntl(launch->kept_fd, F_SETFD, 0) < 0)
-		goto fail;
+	for (size_t i = 0; i < launch->kept_count; i++)
+		if (fcntl(launch->kept_fds[i], F_SETFD, 0) < 0)
+			goto fail;
 	execve(launch->program, launch->argv, launch->environment);
 fail:
 	failure = errno;
@@ -129,7 +131,7 @@ static int await_exec(int status_fd, pid_t pid)
 
 /* Forks and executes. Returns the pid, or -1 with `error`; the caller keeps `fds`. */
 static GPid spawn(const char *const *argv, const char *const *environment, const int fds[3],
-		  int kept_fd, int death_signal, GError **error)
+		  const int *kept_fds, size_t kept_count, int death_signal, GError **error)
 {
 	g_autofree char *program = g_find_program_in_path(argv[0]);
 	g_auto(GStrv) merged = merge_environment(environment);
@@ -137,7 +139,8 @@ static GPid spawn(const char *const *argv, const char *const *environment, const
 				 .argv = (char **)argv,
 				 .environment = merged,
 				 .fds = { fds[0], fds[1], fds[2] },
-				 .kept_fd = kept_fd,
+				 .kept_fds = kept_fds,
+				 .kept_count = kept_count,
 				 .death_signal = death_signal,
 				 .parent = getpid() };
 	int status[2];
@@ -305,7 +308,7 @@ static bool run_start(struct run *run, const char *const *argv, const char *cons
 
 		g_unix_set_fd_nonblocking(out[0], TRUE, NULL);
 		g_unix_set_fd_nonblocking(err[0], TRUE, NULL);
-		run->pid = spawn(argv, environment, fds, -1, SIGKILL, error);
+		run->pid = spawn(argv, environment, fds, NULL, 0, SIGKILL, error);
 		started = run->pid > 0;
 	}
 	close_fd(&null_fd);
@@ -346,7 +349,8 @@ bool subprocess_run(const char *const *argv, const char *const *environment, dou
 }
 
 GPid subprocess_spawn_keeping(const char *const *argv, const char *const *environment,
-			      const char *log_path, int kept_fd, GError **error)
+			      const char *log_path, const int *kept_fds, size_t kept_count,
+			      GError **error)
 {
 	int null_fd = open_null(argv[0], error);
 	int log_fd = -1;
@@ -362,7 +366,8 @@ GPid subprocess_spawn_keeping(const char *const *argv, const char *const *enviro
 	if (!log_path || log_fd >= 0) {
 		const int fds[3] = { null_fd, log_fd, log_fd };
 
-		pid = spawn(argv, environment, fds, kept_fd, SIGTERM, error);
+		pid = spawn(argv, environment, fds, kept_fds, kept_count, SIGTERM,
+			    error);
 	}
 	close_fd(&null_fd);
 	close_fd(&log_fd);
@@ -372,7 +377,7 @@ GPid subprocess_spawn_keeping(const char *const *argv, const char *const *enviro
 GPid subprocess_spawn(const char *const *argv, const char *const *environment,
 		      const char *log_path, GError **error)
 {
-	return subprocess_spawn_keeping(argv, environment, log_path, -1, error);
+	return subprocess_spawn_keeping(argv, environment, log_path, NULL, 0, error);
 }
 
 GPid subprocess_spawn_pipes(const char *const *argv, const char *const *environment, bool merge,
@@ -385,7 +390,7 @@ GPid subprocess_spawn_pipes(const char *const *argv, const char *const *environm
 	if (open_pipe(in, argv[0], error) && open_pipe(out, argv[0], error)) {
 		const int fds[3] = { in[0], out[1], merge ? out[1] : -1 };
 
-		pid = spawn(argv, environment, fds, -1, SIGTERM, error);
+		pid = spawn(argv, environment, fds, NULL, 0, SIGTERM, error);
 	}
 	close_fd(&in[0]);
 	close_fd(&out[1]);

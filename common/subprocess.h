@@ -42,9 +42,10 @@ bool subprocess_run(const char *const *argv, const char *const *environment, dou
 GPid subprocess_spawn(const char *const *argv, const char *const *environment,
 		      const char *log_path, GError **error);
 
-/* The same, and the child holds our descriptor `kept_fd` (above 2; -1: none) as well: a lock. */
+/* The same, and the child holds our `kept_count` descriptors `kept_fds` (above 2) as well, such as a lock. */
 GPid subprocess_spawn_keeping(const char *const *argv, const char *const *environment,
-			      const char *log_path, int kept_fd, GError **error);
+			      const char *log_path, const int *kept_fds, size_t kept_count,
+			      GError **error);
 
 /*
  * subprocess_spawn() with pipes to the child's standard input and output; standard error goes to the output

@@ -33,14 +33,14 @@ enum { EXIT_FAILED = 1, EXIT_INPUT = 2, EXIT_STOPPED = 3 };
 #define STOP_PATIENCE_S 8.0
 
 static char *run_dir;
-static char *words_path;
+static int words_fd = -1;
 static gboolean go_on;
 
 static const GOptionEntry entries[] = {
 	{"run", 0, 0, G_OPTION_ARG_FILENAME, &run_dir,
 	 "Run directory with plan.json and config.yaml", "DIR"},
-	{"words", 0, 0, G_OPTION_ARG_FILENAME, &words_path,
-	 "File, which there is, for why it ends early", "FILE"},
+	{"words", 0, 0, G_OPTION_ARG_INT, &words_fd,
+	 "Open file for why it ends early", "DESCRIPTOR"},
 	{"continue", 0, 0, G_OPTION_ARG_NONE, &go_on, "Go on with a run that was interrupted",
 	 NULL},
 	{NULL},
@@ -92,14 +92,11 @@ static int status_of(const GError *error)
 /* The last word goes to `virtbed run`: those who watch may be too late to ask the API. */
 static int fail(const GError *error)
 {
-	int file = words_path ? open(words_path, O_WRONLY | O_TRUNC | O_CLOEXEC) : -1;
-	ssize_t length = (ssize_t)strlen(error->message);
+	const size_t length = strlen(error->message);
 
 	log_error("%s", error->message);
-	if (words_path && (file < 0 || write(file, error->message, (size_t)length) != length))
-		log_warning("%s: %s", words_path, g_strerror(errno));
-	if (file >= 0)
-		close(file);
+	if (words_fd >= 0 && pwrite(words_fd, error->message, length, 0) != (ssize_t)length)
+		log_warning("cannot hand it over: %s", g_strerror(errno));
 	return status_of(error);
 }
 

@@ -109,7 +109,7 @@ static json_t *energy_json(const struct run_session *session, double energy_j)
 	json_t *list = json_array();
 	double before_j;
 
-	if (!session->run || !(from_s < now_s))
+	if (!session->run || !(from_s < now_s) || isnan(energy_j))
 		return list;
 	before_j = energy_j - remote_meters_dynamic_j(meters, clock_now_ns());
 	if (session->service)

@@ -25,7 +25,8 @@ struct run_child {
 	void *data;
 	GPid pid; /* 0: not running */
 	int pidfd; /* -1: not running */
-	int kept_fd; /* for it to hold; -1: none */
+	int kept_fds[RUN_CHILD_KEPT_MAX]; /* for it to hold */
+	size_t kept_count;
 	guint watch_source;
 	struct run_usage past; /* of those that died */
 	guint restart_source;
@@ -45,7 +46,6 @@ struct run_child *run_child_new(const char *name, const char *const *argv, const
 	g_ptr_array_add(child->argv, NULL);
 	child->log_path = g_strdup(log_path);
 	child->pidfd = -1;
-	child->kept_fd = -1;
 	child->died = died;
 	child->data = data;
 	return child;
@@ -79,7 +79,10 @@ bool run_child_running(const struct run_child *child)
 
 void run_child_keep(struct run_child *child, int fd)
 {
-	child->kept_fd = fd;
+	if (fd < 0)
+		return;
+	g_assert(child->kept_count < RUN_CHILD_KEPT_MAX);
+	child->kept_fds[child->kept_count++] = fd;
 }
 
 void run_child_add_argument(struct run_child *child, const char *argument)
@@ -150,7 +153,8 @@ static gboolean ended(int pidfd, GIOCondition condition, gpointer data)
 bool run_child_start(struct run_child *child, GError **error)
 {
 	GPid pid = subprocess_spawn_keeping((const char *const *)child->argv->pdata, NULL,
-					    child->log_path, child->kept_fd, error);
+					    child->log_path, child->kept_fds,
+					    child->kept_count, error);
 
 	if (pid < 0) {
 		g_prefix_error(error, "%s: ", child->name);

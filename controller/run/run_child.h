@@ -35,7 +35,8 @@ bool run_child_running(const struct run_child *child);
  */
 struct run_usage run_child_usage(const struct run_child *child);
 
-/* Has it hold file descriptor `fd` as well, from its next start on; -1: none. */
+/* Has it hold file descriptor `fd` (above 2; -1: none) as well, from its next start on; at most so many. */
+#define RUN_CHILD_KEPT_MAX 2
 void run_child_keep(struct run_child *child, int fd);
 
 /* Adds a last argument for the next start, unless it is there already. */

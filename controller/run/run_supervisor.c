@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/run/run_supervisor.h"
 
+#include <errno.h>
 #include <glib-unix.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@
 #define CONTROLLER_GRACE_S 90
 #define SCHEDULER_GRACE_S 60.0
 #define LAB_DOWN_S 180.0
+#define WORDS_MAX 4096
 
 /* What taking all down takes at most, while our own main loop stands still. */
 #define TAKE_DOWN_S (SCHEDULER_GRACE_S + LAB_DOWN_S)
@@ -353,20 +355,22 @@ static void stop_schedulers(struct supervisor *supervisor)
 
 /* The controller. */
 
-/* Of the controller's last word, which may be that no disk can be written. */
-static char *words_path(const struct supervisor *supervisor)
+/* The controller's last word, which may be that no disk can be written; NULL: it said none. */
+static char *read_words(const struct supervisor *supervisor)
 {
-	return g_strdup_printf("/proc/%d/fd/%d", getpid(), supervisor->words);
+	char text[WORDS_MAX];
+	ssize_t length = pread(supervisor->words, text, sizeof(text) - 1, 0);
+
+	return length > 0 ? g_strndup(text, (gsize)length) : NULL;
 }
 
 static char *controller_words(const struct supervisor *supervisor)
 {
-	g_autofree char *path = words_path(supervisor);
-	g_autofree char *text = NULL;
 	g_autofree char *log = NULL;
+	char *text = read_words(supervisor);
 
-	if (g_file_get_contents(path, &text, NULL, NULL) && *g_strstrip(text))
-		return g_steal_pointer(&text);
+	if (text)
+		return text;
 	if (run_watch_error(supervisor->watch))
 		return g_strdup(run_watch_error(supervisor->watch));
 	log = log_path(supervisor, "controller");
@@ -494,7 +498,12 @@ static bool start_controller(struct supervisor *supervisor, GError **error)
 	if (!program)
 		return false;
 	supervisor->words = memfd_create("controller-words", MFD_CLOEXEC);
-	words = words_path(supervisor);
+	if (supervisor->words < 0) {
+		g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
+			    "no memory for the controller's last word: %s", g_strerror(errno));
+		return false;
+	}
+	words = g_strdup_printf("%d", supervisor->words);
 	supervisor->began_ns = clock_now_ns();
 	supervisor->controller = run_child_new(
 		"controller",
@@ -502,6 +511,7 @@ static bool start_controller(struct supervisor *supervisor, GError **error)
 				      NULL},
 		log, on_controller_died, supervisor);
 	run_child_keep(supervisor->controller, supervisor->prepared.lock.fd);
+	run_child_keep(supervisor->controller, supervisor->words);
 	return watch_controller(supervisor, error) &&
 	       run_child_start(supervisor->controller, error);
 }

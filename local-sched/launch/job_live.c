@@ -18,13 +18,14 @@
 /* virtbed-rank keeps no more (vm-images/guest/relay.h); a guest is not to be trusted. */
 #define PRINTED_MAX ((1 << 20) + 4096)
 
-/* Whether the guest can be asked now. */
+/* Whether the guest can be asked now. On other nodes a script may go on for long. */
 static bool may_ask(const struct job *job)
 {
 	const struct rank *rank = &job->ranks[0];
+	const bool exited = rank->exited && !job->task->script_summary;
 
 	return job->events && job->phase == PHASE_RUNNING && job_is_at_rest(job) &&
-	       !rank->place->lost && !rank->exited && !rank->collected;
+	       !rank->place->lost && !exited && !rank->collected;
 }
 
 static void ask(struct job *job, const char *request, host_done_f done)

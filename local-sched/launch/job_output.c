@@ -56,8 +56,13 @@ char *job_output_text(const struct job_output_rank *ranks, uint32_t count, const
 {
 	GString *text = g_string_new(NULL);
 
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count && text->len <= JOB_OUTPUT_MAX; i++)
 		add_rank(text, &ranks[i], what, i);
+	if (text->len > JOB_OUTPUT_MAX) {
+		g_string_truncate(text, JOB_OUTPUT_MAX);
+		g_string_append_printf(text, "\n---- output cut at %d MiB ----\n",
+				       JOB_OUTPUT_MAX >> 20);
+	}
 	*ret_length = text->len;
 	return g_string_free(text, FALSE);
 }

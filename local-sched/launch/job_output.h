@@ -32,9 +32,12 @@ struct job_output_rank {
 	bool lost;  /* the output could not be fetched */
 };
 
+/* So much is kept of all of them: as JSON, six times as long at worst, it is still an answer that clients take. */
+#define JOB_OUTPUT_MAX (8 << 20)
+
 /*
- * The whole as text of *ret_length bytes, NUL-terminated, whose headings call each one a `what`; the
- * caller frees it.
+ * The whole as text of *ret_length bytes, NUL-terminated, whose headings call each one a `what`, cut
+ * after JOB_OUTPUT_MAX; the caller frees it.
  */
 char *job_output_text(const struct job_output_rank *ranks, uint32_t count, const char *what,
 		      size_t *ret_length);
