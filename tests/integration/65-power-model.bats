@@ -47,7 +47,7 @@ END
 # profile NAME W W: measures the estimates and decides with them; leaves NAME.yaml and NAME.json
 profile() {
 	write_config "$1.config.yaml" "$base-$1" "$2" "$3"
-	"$virtbed" profile "$1.config.yaml" --repeat 1 --out "$1.yaml" --json >"$1.json" 2>"$1.words" 3>&- &
+	"$virtbed" profile "$1.config.yaml" --repeat 3 --out "$1.yaml" --json >"$1.json" 2>"$1.words" 3>&- &
 	echo $! >>"$BATS_TEST_TMPDIR/pids"
 }
 
@@ -70,9 +70,9 @@ placed() {
 		wait "$pid" || { cat ./*.words; return 1; }
 	done <"$BATS_TEST_TMPDIR/pids"
 	jq -c . frugal_first.json frugal_last.json
-	# What a core takes is a factor of four apart; half of that leaves room for all noise.
-	jq -en "$(eec frugal_first c2) > 2 * $(eec frugal_first c1)"
-	jq -en "$(eec frugal_last c1) > 2 * $(eec frugal_last c2)"
+	# What a core takes is a factor of four apart, sixteen over both; a quarter of that leaves room for all noise.
+	jq -en "[$(eec frugal_first c2) / $(eec frugal_first c1), $(eec frugal_last c1) / $(eec frugal_last c2)] |
+		min > 1.25 and .[0] * .[1] > 4"
 	first=$(placed frugal_first)
 	last=$(placed frugal_last)
 	printf '%s\n--\n%s\n' "$first" "$last"
