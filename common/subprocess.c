@@ -25,10 +25,10 @@ struct launch {
 	const char *program; /* resolved path */
 	char **argv;
 	char **environment;
-	int fds[3];       /* become 0, 1 and 2; -1: inherited */
+	int fds[3];          /* become 0, 1 and 2; -1: inherited */
 	const int *kept_fds; /* inherited as they are, `kept_count` of them */
 	size_t kept_count;
-	int death_signal; /* when the parent thread dies */
+	int death_signal;    /* when the parent thread dies */
 	pid_t parent;
 	int status_fd; /* close-on-exec; receives errno if the program cannot be executed */
 };
@@ -366,8 +366,7 @@ GPid subprocess_spawn_keeping(const char *const *argv, const char *const *enviro
 	if (!log_path || log_fd >= 0) {
 		const int fds[3] = { null_fd, log_fd, log_fd };
 
-		pid = spawn(argv, environment, fds, kept_fds, kept_count, SIGTERM,
-			    error);
+		pid = spawn(argv, environment, fds, kept_fds, kept_count, SIGTERM, error);
 	}
 	close_fd(&null_fd);
 	close_fd(&log_fd);

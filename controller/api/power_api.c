@@ -117,7 +117,6 @@ static json_t *energy_json(const struct run_session *session, double energy_j)
 	for (int i = 1; i <= ENERGY_POINTS; i++) {
 		const double time_s = from_s + (now_s - from_s) * i / ENERGY_POINTS;
 		const int64_t t_ns = session->t0_ns + (int64_t)(time_s * 1e9);
-
 		const double dynamic_j = before_j + remote_meters_dynamic_j(meters, t_ns);
 
 		json_array_append_new(list,

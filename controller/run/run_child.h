@@ -35,7 +35,10 @@ bool run_child_running(const struct run_child *child);
  */
 struct run_usage run_child_usage(const struct run_child *child);
 
-/* Has it hold file descriptor `fd` (above 2; -1: none) as well, from its next start on; at most so many. */
+/*
+ * Has it hold file descriptor `fd` (above 2; -1: none) as well, from its next start on; at most
+ * RUN_CHILD_KEPT_MAX of them.
+ */
 #define RUN_CHILD_KEPT_MAX 2
 void run_child_keep(struct run_child *child, int fd);
 

@@ -191,7 +191,6 @@ bool run_service_account_resume(struct run_service *service, GError **error)
 bool run_service_prune(struct run_service *service, GError **error)
 {
 	const double before_s = now_s(service) - service->config.retention_days * SECONDS_PER_DAY;
-
 	const int64_t began_ns = clock_now_ns();
 	bool good;
 

@@ -102,6 +102,23 @@ static bool find_file(const char *dir, const char *path, GError **error)
 	return true;
 }
 
+struct store *store_open_beside(const char *path, int version, int busy_ms, GError **error)
+{
+	g_autoptr(store_t) store = g_new0(struct store, 1);
+	int code;
+
+	store->path = g_strdup(path);
+	store->version = version;
+	code = sqlite3_open_v2(path, &store->db, SQLITE_OPEN_READWRITE, NULL);
+	if (code != SQLITE_OK) {
+		store_fail(store, code, "open", error);
+		return NULL;
+	}
+	sqlite3_extended_result_codes(store->db, 1);
+	sqlite3_busy_timeout(store->db, busy_ms);
+	return g_steal_pointer(&store);
+}
+
 static bool make_dir(const char *dir, GError **error)
 {
 	if (g_mkdir_with_parents(dir, 0755) == 0)

@@ -79,6 +79,12 @@ struct store {
 /* Sets `error` from the connection's last failure of `code`; `doing` says what was attempted. */
 void store_fail(struct store *store, int code, const char *doing, GError **error);
 
+/*
+ * Another connection to the file `path` of a store of `version` that is open already, for another thread.
+ * The file was looked over when it was opened first. It waits for others for at most `busy_ms`. store_close() ends it.
+ */
+struct store *store_open_beside(const char *path, int version, int busy_ms, GError **error);
+
 /* Runs SQL text that returns no rows. */
 bool store_exec(struct store *store, const char *sql, const char *doing, GError **error);
 

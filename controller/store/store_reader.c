@@ -64,29 +64,14 @@ static gboolean tell(gpointer data)
 
 /* On the other. */
 
-/* The file was looked over when the owner opened it. */
-static bool open_store(const struct reading *reading, struct store *store, GError **error)
-{
-	int code;
-
-	store->path = g_strdup(reading->path);
-	store->version = reading->version;
-	code = sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READWRITE, NULL);
-	if (code != SQLITE_OK) {
-		store_fail(store, code, "open", error);
-		return false;
-	}
-	sqlite3_extended_result_codes(store->db, 1);
-	sqlite3_busy_timeout(store->db, BUSY_MS);
-	return store_exec(store, "PRAGMA query_only = ON; BEGIN", "begin to read", error);
-}
-
 static void *answer(const struct reading *reading, GError **error)
 {
-	g_autoptr(store_t) store = g_new0(struct store, 1);
+	g_autoptr(store_t) store =
+		store_open_beside(reading->path, reading->version, BUSY_MS, error);
 
-	return open_store(reading, store, error) ? reading->read(store, reading->question, error)
-						 : NULL;
+	return store && store_exec(store, "PRAGMA query_only = ON; BEGIN", "begin to read", error) ?
+		       reading->read(store, reading->question, error) :
+		       NULL;
 }
 
 static void work(gpointer data, gpointer user_data)

@@ -197,21 +197,13 @@ static int note_pages(void *data, sqlite3 *db, const char *name, int pages)
 	return SQLITE_OK;
 }
 
-/* The file was looked over when the owner opened it. What is read here makes SQLite open the journal. */
+/* What is read here makes SQLite open the journal. */
 static struct store *open_again(const struct store *store, GError **error)
 {
-	g_autoptr(store_t) journal = g_new0(struct store, 1);
-	int code;
+	g_autoptr(store_t) journal = store_open_beside(store->path, store->version, BUSY_MS, error);
 
-	journal->path = g_strdup(store->path);
-	code = sqlite3_open_v2(store->path, &journal->db, SQLITE_OPEN_READWRITE, NULL);
-	if (code != SQLITE_OK) {
-		store_fail(journal, code, "open", error);
-		return NULL;
-	}
-	sqlite3_extended_result_codes(journal->db, 1);
-	sqlite3_busy_timeout(journal->db, BUSY_MS);
-	if (!store_exec(journal, "PRAGMA synchronous = NORMAL; SELECT count(*) FROM sqlite_master",
+	if (!journal ||
+	    !store_exec(journal, "PRAGMA synchronous = NORMAL; SELECT count(*) FROM sqlite_master",
 			"open", error))
 		return NULL;
 	return g_steal_pointer(&journal);
