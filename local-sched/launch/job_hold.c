@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/launch/job_private.h"
 
-#include "common/clock.h"
-
-#define LOG_SUBSYSTEM "job"
-#include "common/log.h"
-
 /* What the suspension asks and tells. */
 
 static bool is_quiet(void *data)
 {
-	const struct job *job = data;
-
-	for (uint32_t i = 0; i < job->processes; i++)
-		if (job->ranks[i].grace_source != 0)
-			return false;
-	return job->questions == 0;
+	return job_is_quiet(data);
 }
 
 /* The clock of the deadline stands still with the VMs. */
@@ -23,10 +13,8 @@ static void on_stopped(int64_t t_ns, void *data)
 {
 	struct job *job = data;
 
-	job->left_s -= clock_elapsed_s(job->stretch_ns, t_ns);
-	g_clear_handle_id(&job->deadline_source, g_source_remove);
 	job->given_n = 0; /* not a whole interval with the share */
-	job_close_stretch(job, t_ns);
+	job_stop_stretch(job, t_ns);
 }
 
 /* A rollback may come before the VMs had stopped. */
@@ -34,12 +22,7 @@ static void on_runs(int64_t t_ns, void *data)
 {
 	struct job *job = data;
 
-	if (!job->usage)
-		job_open_stretch(job, t_ns);
-	else if (job->usage_closing)
-		job->stretch_ns = t_ns; /* for stretch_read() */
-	if (job->deadline_source == 0)
-		job_start_deadline(job);
+	job_begin_stretch(job, t_ns);
 	job_send_answers(job);
 	job_advance(job);
 }
@@ -60,7 +43,7 @@ static void on_ended(enum suspension_end end, const char *reason, void *data)
 	}
 	text = g_strdup_printf("could not be suspended or resumed: %s",
 			       reason ? reason : "for no known reason");
-	job_fail(job, TASK_OUTCOME_LOST, text);
+	job_kill(job, TASK_OUTCOME_LOST, text);
 }
 
 void job_give_up(struct job *job)
@@ -98,18 +81,15 @@ bool job_may_suspend(const struct job *job)
 
 static void create_suspension(struct job *job)
 {
-	const uint32_t count = job->task->nodes_count;
-	g_autofree struct machine **machines = g_new0(struct machine *, count);
+	g_autofree struct machine **machines = job_machines(job);
 	const struct suspension_settings settings = {
 		.task = job->task->id,
 		.pool = job->settings.pool,
 		.machines = machines,
 		.nodes = task_placed(job->task),
-		.count = count,
+		.count = job->task->nodes_count,
 	};
 
-	for (uint32_t i = 0; i < count; i++)
-		machines[i] = job->places[i].machine;
 	job->suspension = suspension_new(&settings, &suspension_events, job);
 }
 

@@ -3,9 +3,6 @@
 
 #include "common/clock.h"
 
-#define LOG_SUBSYSTEM "job"
-#include "common/log.h"
-
 #define LOOK_MS 200
 /* As before VMs are saved: what was sent is in the guest's memory by then (suspension.c). */
 #define STILL_NS INT64_C(500000000)
@@ -44,33 +41,14 @@ void job_move_on(struct job *job)
 		migration_go_on(job->migration);
 }
 
-GArray *job_usage_parts(const struct job *job)
-{
-	const struct task_migration *last = task_last_migration(job->task);
-	const uint32_t count = job->task->nodes_count;
-	g_autofree struct machine **machines = g_new0(struct machine *, count);
-	GArray *parts;
-
-	for (uint32_t i = 0; i < count; i++)
-		machines[i] = job->places[i].machine;
-	parts = usage_parts_new(job->settings.sources, job->settings.sources_count, machines,
-				count);
-	for (uint32_t i = 0; job_is_moving(job) && i < count; i++)
-		usage_parts_expect(parts, job->settings.sources, job->settings.sources_count,
-				   machines[i], last->vms[i].to_host);
-	return parts;
-}
-
 /* What the migration asks and tells. */
 
 static bool is_quiet(void *data)
 {
 	const struct job *job = data;
 
-	for (uint32_t i = 0; i < job->processes; i++)
-		if (job->ranks[i].grace_source != 0)
-			return false;
-	return job->questions == 0 && !job->usage_closing && (job->task->script_summary || pmi_server_is_calm(job->pmi)) &&
+	return job_is_quiet(job) && !job->usage_closing &&
+	       (job->task->script_summary || pmi_server_is_calm(job->pmi)) &&
 	       clock_now_ns() - job->sent_ns >= STILL_NS;
 }
 
@@ -83,22 +61,12 @@ static gboolean look(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-/* The stretch ends, and the next one begins with it, once the counters were read (stretch_read()). */
-static void next_stretch(struct job *job)
-{
-	int64_t now_ns = clock_now_ns();
-
-	job->left_s -= clock_elapsed_s(job->stretch_ns, now_ns);
-	job->stretch_ns = now_ns;
-	job_close_stretch(job, now_ns);
-}
-
 static void on_begins(void *data)
 {
 	struct job *job = data;
 
 	job->given_n = 0; /* not a whole interval with the share */
-	next_stretch(job);
+	job_next_stretch(job);
 	job->look_source = g_timeout_add(LOOK_MS, look, job);
 }
 
@@ -107,7 +75,7 @@ static void go_on(struct job *job)
 {
 	g_clear_handle_id(&job->look_source, g_source_remove);
 	if (job->usage && !job->usage_closing)
-		next_stretch(job);
+		job_next_stretch(job);
 	if (job->phase == PHASE_KILLING) {
 		job_kill_ranks(job);
 		return;
@@ -133,7 +101,7 @@ static void on_ended(enum migration_end end, const char *reason, void *data)
 	g_clear_handle_id(&job->look_source, g_source_remove);
 	text = g_strdup_printf("could not be moved to another host: %s",
 			       reason ? reason : "for no known reason");
-	job_fail(job, TASK_OUTCOME_LOST, text);
+	job_kill(job, TASK_OUTCOME_LOST, text);
 	job_give_up(job);
 }
 
@@ -146,18 +114,9 @@ static const struct migration_events migration_events = {
 
 /* Requests. */
 
-static struct machine **machines_of(const struct job *job)
-{
-	struct machine **machines = g_new0(struct machine *, job->task->nodes_count);
-
-	for (uint32_t i = 0; i < job->task->nodes_count; i++)
-		machines[i] = job->places[i].machine;
-	return machines;
-}
-
 bool job_match_targets(const struct job *job, uint32_t *nodes, GError **error)
 {
-	g_autofree struct machine **machines = machines_of(job);
+	g_autofree struct machine **machines = job_machines(job);
 
 	return pool_match(job->settings.pool, machines, task_placed(job->task),
 			  job->task->nodes_count, nodes, error);
@@ -165,7 +124,7 @@ bool job_match_targets(const struct job *job, uint32_t *nodes, GError **error)
 
 void job_migrate(struct job *job)
 {
-	g_autofree struct machine **machines = machines_of(job);
+	g_autofree struct machine **machines = job_machines(job);
 	const struct migration_settings settings = {
 		.task = job->task->id,
 		.pool = job->settings.pool,

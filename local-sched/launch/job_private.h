@@ -6,9 +6,22 @@
 #include "local-sched/launch/migration.h"
 
 /*
- * What job.c (a task's life), job_hold.c (suspending and resuming it), job_move.c (migrating it),
- * job_share.c (its share of the CPUs) and job_live.c (its output meanwhile) have in common.
+ * What the parts of a job have in common:
+ *
+ *   job.c          a task's life from phase to phase
+ *   job_exec.c     what is started for it in the guests
+ *   job_ports.c    what its VMs tell by themselves
+ *   job_agent.c    what the agents are asked about its ranks
+ *   job_kill.c     what goes wrong, and its ranks being killed
+ *   job_end.c      its outcome and output
+ *   job_stretch.c  its time and what it uses in it
+ *   job_hold.c     suspending and resuming it
+ *   job_move.c     migrating it
+ *   job_share.c    its share of the CPUs
+ *   job_live.c     its output meanwhile
  */
+
+#define RANK_PROGRAM "/usr/bin/virtbed-rank" /* in the guests */
 
 /* Where a job is in its life. */
 enum phase {
@@ -103,17 +116,17 @@ struct job {
 /* Goes on to the next phase when this one is complete; may end and free the job. */
 void job_advance(struct job *job);
 
-/* Ends the task as `outcome` because of `reason`, unless it ends already. */
-void job_fail(struct job *job, enum task_outcome outcome, const char *reason);
-
 /* A rank has ended, as far as that matters any more. */
 void job_rank_ended(struct rank *rank, int status);
 
 /* Sends what the PMI server has for the ranks, if they run. */
 void job_send_answers(struct job *job);
 
-/* Starts the timer of what is left of the deadline. */
-void job_start_deadline(struct job *job);
+/* The VMs of its nodes, in their order; the caller frees the array. */
+struct machine **job_machines(const struct job *job);
+
+/* Whether nothing is asked of hosts, nor a word on a port waited for. */
+bool job_is_quiet(const struct job *job);
 
 /* Whether the task's VMs stand still. */
 bool job_is_held(const struct job *job);
@@ -133,15 +146,38 @@ void job_moving_lost(struct job *job, const struct machine *machine);
 /* A migration goes on where what it waits for has happened. */
 void job_move_on(struct job *job);
 
-/* For a new reading of the counters: also those of hosts that VMs are coming to. */
-GArray *job_usage_parts(const struct job *job);
-
 /*
  * A call to a host is under way; its answer has come: false if nobody wants it, and the job may be
  * gone then. Suspensions and migrations wait for all.
  */
 void job_asks(struct job *job);
 bool job_was_answered(struct job *job);
+
+/* Has its VMs tell it what happens to them. */
+void job_assign_machines(struct job *job);
+
+/* Starts its ranks, and tells when all are. */
+void job_start_ranks(struct job *job);
+
+/*
+ * Asks the agent of a rank's VM; job_rank_answered() takes what `done` is given as its data, and
+ * returns the rank, or NULL as job_was_answered().
+ */
+void job_ask_rank(struct rank *rank, const char *request, host_done_f done);
+struct rank *job_rank_answered(gpointer data);
+
+/* Asks each agent how one of its ranks is: once, or again and again while the task runs. */
+void job_poll(struct job *job);
+void job_start_polling(struct job *job);
+
+/* All ranks ended: fetches their status and output. */
+void job_collect(struct job *job);
+
+/* All of that is there: decides the outcome, reads what was used, and gives the nodes back. */
+void job_settle(struct job *job);
+
+/* That is done as well: tells what came of it. The job may be gone after that. */
+void job_end(struct job *job);
 
 /* The VMs are lost, or will be: all that is left is to give them back. */
 void job_give_up(struct job *job);
@@ -152,6 +188,13 @@ void job_kill_ranks(struct job *job);
 /* Nothing more is read of the file that the first rank's output is in. */
 void job_live_close(struct job *job);
 
-/* Begins to count what the task uses, from `t_ns` on; reads the counters for its end at `t_ns`. */
-void job_open_stretch(struct job *job, int64_t t_ns);
-void job_close_stretch(struct job *job, int64_t t_ns);
+/*
+ * A stretch begins at `t_ns` if none is open, and the deadline's clock goes on; it ends there, and
+ * that clock stands still; it ends now, and the next one begins with it.
+ */
+void job_begin_stretch(struct job *job, int64_t t_ns);
+void job_stop_stretch(struct job *job, int64_t t_ns);
+void job_next_stretch(struct job *job);
+
+/* Reads what was used in the last stretch of a task that has ended, if one is open: usage_known then. */
+void job_finish_usage(struct job *job);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The end of a task whose ranks have ended: its outcome, what it used and what it printed. Its nodes
+ * are given back.
+ */
+#include "local-sched/launch/job_private.h"
+#include "local-sched/launch/npb_output.h"
+
+/* The outcome of a task whose ranks all exited with 0. */
+static void judge(struct job *job)
+{
+	struct task *task = job->task;
+	const struct job_output *output = &job->ranks[0].output;
+	struct npb_output result;
+
+	/* With what each node of a script prints come its results; of a benchmark rank 0 tells all. */
+	for (uint32_t i = 0; i < (task->script_summary ? job->processes : 1); i++) {
+		if (!job->ranks[i].lost_output)
+			continue;
+		task->outcome = TASK_OUTCOME_LOST;
+		task->reason = g_strdup_printf("the output of rank %u was lost", i);
+		return;
+	}
+	if (task->script_summary) {
+		task->outcome = TASK_OUTCOME_COMPLETED;
+		return;
+	}
+	npb_output_parse(output->out ? output->out : "", &result);
+	if (npb_output_verified(&result, task->benchmark)) {
+		task->outcome = TASK_OUTCOME_COMPLETED;
+		task->benchmark_time_s = result.time_s;
+		return;
+	}
+	task->outcome = TASK_OUTCOME_FAILED;
+	task->reason = g_strdup_printf("%u of %u results verified", result.successful,
+				       npb_output_blocks(task->benchmark));
+}
+
+void job_settle(struct job *job)
+{
+	job->phase = PHASE_SETTLING;
+	g_clear_handle_id(&job->deadline_source, g_source_remove);
+	g_clear_handle_id(&job->poll_source, g_source_remove);
+	if (job->task->outcome == TASK_OUTCOME_NONE)
+		judge(job);
+	job_finish_usage(job);
+	for (uint32_t i = 0; i < job->task->nodes_count; i++) {
+		struct job_node *place = &job->places[i];
+
+		if (!place->lost)
+			machine_release(place->machine, !job->dirty);
+	}
+	if (job->suspension || job->migration)
+		pool_tidy(job->settings.pool); /* its VMs may have been at no node */
+}
+
+/* What came out of it. */
+
+/* What a script's virtbed-ranks write to standard error are its results. */
+static void take_results(struct job *job)
+{
+	g_autoptr(GPtrArray) streams = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
+
+	if (!job->task->script_summary)
+		return;
+	for (uint32_t i = 0; i < job->processes; i++) {
+		struct job_output *output = &job->ranks[i].output;
+
+		g_ptr_array_add(streams, g_bytes_new_take(g_steal_pointer(&output->err),
+							  output->err_length));
+		output->err_length = 0;
+	}
+	job->results = task_script_join((GBytes *const *)streams->pdata, streams->len);
+}
+
+/* Of a VM that is lost there is what was read before. */
+static void keep_printed(struct job *job)
+{
+	struct rank *first = &job->ranks[0];
+
+	if (!first->lost_output || !job->live.text)
+		return;
+	g_free(first->output.out);
+	first->output.out_length = job->live.text->len;
+	first->output.out = g_string_free(g_steal_pointer(&job->live.text), FALSE);
+}
+
+void job_end(struct job *job)
+{
+	struct job_output_rank *outputs = g_new0(struct job_output_rank, job->processes);
+	g_autofree char *text = NULL;
+	size_t length;
+
+	job->phase = PHASE_ENDED;
+	job->task->state = TASK_ENDED;
+	keep_printed(job);
+	take_results(job);
+	for (uint32_t i = 0; i < job->processes; i++)
+		outputs[i] = (struct job_output_rank){
+			.output = &job->ranks[i].output,
+			.status = job->ranks[i].status,
+			.lost = job->ranks[i].lost_output,
+		};
+	text = job_output_text(outputs, job->processes,
+			       job->task->script_summary && job->processes > 1 ? "node" : "rank",
+			       &length);
+	g_free(outputs);
+	job->events->ended(job, text, length, job->data);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A task that does not end by itself: the first thing that goes wrong decides its outcome, and the
+ * ranks that are left are killed.
+ */
+#include "common/clock.h"
+#include "local-sched/hypervisor/agent.h"
+#include "local-sched/launch/job_private.h"
+
+#define LOG_SUBSYSTEM "job"
+#include "common/log.h"
+
+#define KILL_AGAIN_MS 1000
+#define KILL_TRIES 15
+
+/* The outcome. */
+
+static bool was_cut_off(const struct job *job)
+{
+	for (uint32_t i = 0; i < job->task->nodes_count; i++)
+		if (machine_was_cut_off(job->places[i].machine))
+			return true;
+	return false;
+}
+
+/* A rank that reads an end on its port, because libvirtd was restarted, aborts: not its fault. */
+static void blame(struct job *job, enum task_outcome outcome, const char *reason)
+{
+	struct task *task = job->task;
+
+	task->outcome = outcome;
+	task->reason = g_strdup(reason);
+	if (outcome == TASK_OUTCOME_FAILED && was_cut_off(job)) {
+		task->outcome = TASK_OUTCOME_LOST;
+		g_free(task->reason);
+		task->reason = g_strconcat(reason, ", after its ports were cut off", NULL);
+	}
+	log_info_of(LOG_TASK(task->id), "%s: %s", task_outcome_name(task->outcome), task->reason);
+}
+
+void job_kill(struct job *job, enum task_outcome outcome, const char *reason)
+{
+	if (job->phase > PHASE_KILLING)
+		return;
+	if (job->task->outcome == TASK_OUTCOME_NONE)
+		blame(job, outcome, reason);
+	if (job->phase == PHASE_KILLING)
+		return;
+	job->phase = PHASE_KILLING;
+	if (job_is_held(job)) {
+		suspension_doom(job->suspension);
+		return;
+	}
+	if (job->suspension)
+		suspension_abort(job->suspension);
+	job_stop_moving(job);
+	if (!job_is_moving(job))
+		job_kill_ranks(job);
+}
+
+/* The ranks. */
+
+static void kill_answered(gpointer result, const GError *error, gpointer data)
+{
+	/* Whether it worked is seen on the rank's port. */
+	job_rank_answered(data);
+	g_free(result);
+}
+
+/*
+ * A wrapper that was killed before it had started its program tells nothing on its port: the agent
+ * knows that it has ended.
+ */
+static gboolean kill_again(gpointer data)
+{
+	struct job *job = data;
+
+	job->kill_source = 0;
+	job_poll(job);
+	job_kill_ranks(job);
+	return G_SOURCE_REMOVE;
+}
+
+/* VMs whose ranks do not die are removed; that ends their ranks (machine_lost()). */
+static void remove_stubborn(struct job *job)
+{
+	for (uint32_t i = 0; i < job->task->nodes_count; i++) {
+		struct job_node *place = &job->places[i];
+		bool stubborn = false;
+
+		for (uint32_t r = 0; r < place->ranks; r++)
+			stubborn |= !job->ranks[place->first_rank + r].exited;
+		if (stubborn && !place->lost)
+			machine_fail(place->machine, "a rank could not be killed");
+	}
+}
+
+/*
+ * A rank whose guest-exec is not answered yet cannot be killed, nor one that has not written its
+ * pid down: hence again and again until all ports have told the end.
+ */
+void job_kill_ranks(struct job *job)
+{
+	bool all_ended = true;
+
+	for (uint32_t i = 0; i < job->processes; i++) {
+		struct rank *rank = &job->ranks[i];
+		g_autofree char *core = g_strdup_printf("%u", rank->core);
+		const char *const arguments[] = {RANK_PROGRAM, "kill", core, NULL};
+		g_autofree char *request = agent_exec_request(arguments, NULL, NULL);
+
+		if (rank->exited)
+			continue;
+		all_ended = false;
+		job->dirty = true;
+		if (rank->pid)
+			job_ask_rank(rank, request, kill_answered);
+	}
+	if (all_ended) {
+		job_advance(job);
+		return;
+	}
+	if (++job->kill_tries > KILL_TRIES) {
+		remove_stubborn(job);
+		job_advance(job);
+		return;
+	}
+	job->kill_source = g_timeout_add(KILL_AGAIN_MS, kill_again, job);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the VMs of a task tell: bytes of the ranks on their PMI ports, and what becomes of a VM. */
+#include "common/clock.h"
+#include "local-sched/launch/job_private.h"
+
+#define LOG_SUBSYSTEM "job"
+#include "common/log.h"
+
+/* A guest that stands still gets nothing: what QEMU held for it would be lost if it were saved. */
+void job_send_answers(struct job *job)
+{
+	if (job_is_held(job) || job_is_moving(job))
+		return;
+	for (uint32_t i = 0; i < job->processes; i++) {
+		struct rank *rank = &job->ranks[i];
+		size_t length;
+		g_autofree char *bytes = pmi_server_take_output(job->pmi, i, &length);
+
+		if (!bytes || rank->place->lost)
+			continue;
+		job->sent_ns = clock_now_ns();
+		machine_send(rank->place->machine, rank->core, bytes, length);
+	}
+}
+
+/* Why a task has failed whose process ended with another status than 0. */
+static char *exit_reason(const struct job *job, const struct rank *rank)
+{
+	if (!job->task->script_summary)
+		return g_strdup_printf("rank %u exited with status %d", rank->index, rank->status);
+	if (job->processes == 1)
+		return g_strdup_printf("the script exited with status %d", rank->status);
+	return g_strdup_printf("the script exited with status %d on node %u", rank->status,
+			       rank->index);
+}
+
+static void machine_input(struct machine *machine, uint32_t core, const char *bytes, size_t length,
+		       void *data)
+{
+	struct job_node *place = data;
+	struct job *job = place->job;
+	g_autoptr(GError) error = NULL;
+	struct rank *rank;
+	int status;
+
+	if (core >= place->ranks) {
+		job_kill(job, TASK_OUTCOME_FAILED, "bytes from a PMI port without a rank");
+		return;
+	}
+	rank = &job->ranks[place->first_rank + core];
+	log_debug_of(LOG_TASK(job->task->id), "rank %u: %.*s", rank->index, (int)length, bytes);
+	if (!pmi_server_input(job->pmi, rank->index, bytes, length, &error))
+		job_kill(job, TASK_OUTCOME_FAILED, error->message);
+	job_send_answers(job);
+	if (pmi_server_exited(job->pmi, rank->index, &status) && !rank->exited) {
+		job_rank_ended(rank, status);
+		if (status != 0) {
+			g_autofree char *reason = exit_reason(job, rank);
+
+			job_kill(job, TASK_OUTCOME_FAILED, reason);
+		}
+	}
+	job_advance(job);
+}
+
+static void machine_lost(struct machine *machine, const char *reason, void *data)
+{
+	struct job_node *place = data;
+	struct job *job = place->job;
+	g_autofree char *text = g_strdup_printf("VM '%s': %s", machine_name(machine), reason);
+
+	place->lost = place->settled = true;
+	for (uint32_t i = 0; i < place->ranks; i++) {
+		struct rank *rank = &job->ranks[place->first_rank + i];
+
+		job_rank_ended(rank, 255);
+		rank->lost_output |= !rank->collected;
+	}
+	job_kill(job, TASK_OUTCOME_LOST, text);
+	job_moving_lost(job, machine);
+	job_advance(job);
+}
+
+static void machine_settled(struct machine *machine, void *data)
+{
+	struct job_node *place = data;
+
+	place->settled = true;
+	job_advance(place->job);
+}
+
+static void machine_wired(struct machine *machine, const GError *error, void *data)
+{
+	struct job_node *place = data;
+
+	if (job_is_moving(place->job))
+		migration_wired(place->job->migration, machine, error);
+	else if (place->job->suspension)
+		suspension_wired(place->job->suspension, machine, error);
+}
+
+static const struct machine_user machine_user = {
+	.input = machine_input,
+	.lost = machine_lost,
+	.settled = machine_settled,
+	.wired = machine_wired,
+};
+
+void job_assign_machines(struct job *job)
+{
+	const struct task *task = job->task;
+
+	for (uint32_t i = 0; i < task->nodes_count; i++)
+		if (!machine_assign(job->places[i].machine, task->id, task->user, &machine_user,
+				    &job->places[i]))
+			g_assert_not_reached();
+}
