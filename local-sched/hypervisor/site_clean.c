@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Leaving nothing of a cluster on a host: VMs, then saved VMs, then swap disks. */
+#include "local-sched/hypervisor/site_private.h"
+#include "local-sched/hypervisor/image.h"
+#include "local-sched/hypervisor/saved.h"
+#include "local-sched/hypervisor/virt_error.h"
+
+#define LOG_SUBSYSTEM "site"
+#include "common/log.h"
+
+static void swap_removed(gpointer result, const GError *error, gpointer data)
+{
+	struct site *site = data;
+
+	site->cleaned(site, error, site->cleaned_data);
+}
+
+static void saved_removed(gpointer result, const GError *error, gpointer data)
+{
+	struct site *site = data;
+	g_auto(GStrv) names = site_swap_names(site);
+
+	if (error || !site_has_swap(site))
+		site->cleaned(site, error, site->cleaned_data);
+	else
+		image_remove_swap(site->host, (const char *const *)names, swap_removed, site);
+}
+
+/* A host that was never reached has nothing of ours: nothing is left behind. */
+static void all_removed(gpointer result, const GError *error, gpointer data)
+{
+	struct site *site = data;
+	g_auto(GStrv) kept = site_swap_names(site);
+
+	if (error && !site->reached) {
+		log_info_of(LOG_HOST(host_name(site->host)),
+			    "never reached, so nothing was started there");
+		site->cleaned(site, NULL, site->cleaned_data);
+		return;
+	}
+	if (error)
+		site->cleaned(site, error, site->cleaned_data);
+	else
+		saved_tidy(site->host, site->settings.prefix, (const char *const *)kept,
+			   saved_removed, site);
+}
+
+/* Whatever has our names, known to a node or not; the lane works in order. */
+static gpointer remove_work(virConnectPtr connection, gpointer input, GError **error)
+{
+	const struct site *site = input;
+	virDomainPtr *domains = NULL;
+	int count = virConnectListAllDomains(connection, &domains, VIR_CONNECT_LIST_DOMAINS_ACTIVE);
+	bool good = count >= 0;
+
+	for (int i = 0; i < count; i++) {
+		const char *name = virDomainGetName(domains[i]);
+
+		if (g_str_has_prefix(name, site->settings.prefix) && site_is_ours(site, name) &&
+		    virDomainDestroy(domains[i]) < 0)
+			good = false;
+		virDomainFree(domains[i]);
+	}
+	free(domains);
+	if (good)
+		return HOST_DONE;
+	virt_error_set(error, "cannot remove all VMs");
+	return NULL;
+}
+
+void site_clean(struct site *site, void (*done)(struct site *site, const GError *error, void *data),
+		void *data)
+{
+	const struct host_call call = {
+		.work = remove_work,
+		.input = site,
+		.done = all_removed,
+		.data = site,
+	};
+
+	site->frozen = true;
+	site->cleaned = done;
+	site->cleaned_data = data;
+	g_clear_handle_id(&site->retry_source, g_source_remove);
+	for (guint i = 0; i < site->machines->len; i++)
+		machine_stop(site->machines->pdata[i]);
+	host_call(site->host, HOST_LANE_CONTROL, &call);
+}
