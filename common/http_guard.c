@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Who asks a server, and whether that one may: by its guard, its limits, and what browsers tell. */
+#include <libsoup/soup.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/clock.h"
+#include "common/http_private.h"
+
+/* Of all those together whom the guard does not know: no user has such an id. */
+#define STRANGERS (-1000)
+
+/* Where a message keeps who asks, once the guard has told. */
+#define IDENTITY_KEY "virtbed-identity"
+
+/* Who asks. */
+
+/* The user at the other end of a message's connection, as http_request_peer_uid() tells. */
+static int64_t connection_uid(SoupServerMessage *message)
+{
+	GSocket *socket = http_message_socket(message);
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+
+	if (socket && (g_socket_get_family(socket) == G_SOCKET_FAMILY_IPV4 ||
+		       g_socket_get_family(socket) == G_SOCKET_FAMILY_IPV6))
+		return HTTP_PEER_ANYBODY;
+	if (!socket ||
+	    getsockopt(g_socket_get_fd(socket), SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0)
+		return HTTP_PEER_UNKNOWN;
+	return peer.uid;
+}
+
+const struct http_identity *http_guard_identity(SoupServerMessage *message)
+{
+	return g_object_get_data(G_OBJECT(message), IDENTITY_KEY);
+}
+
+int64_t http_request_peer_uid(struct http_request *request)
+{
+	const struct http_identity *identity = http_guard_identity(request->message);
+
+	return identity ? identity->uid : connection_uid(request->message);
+}
+
+enum http_role http_request_role(struct http_request *request)
+{
+	const struct http_identity *identity = http_guard_identity(request->message);
+
+	return identity ? identity->role : HTTP_ROLE_OPERATOR;
+}
+
+/* Asks the guard who sent a message. */
+static struct http_identity identify(const struct http_server *server, SoupServerMessage *message)
+{
+	return server->guard(soup_message_headers_get_one(
+				     soup_server_message_get_request_headers(message), "Authorization"),
+			     connection_uid(message), server->guard_data);
+}
+
+/* Who is not known learns nothing more than that. */
+static void refuse_stranger(SoupServerMessage *message)
+{
+	soup_message_headers_replace(soup_server_message_get_response_headers(message),
+				     "WWW-Authenticate", "Bearer realm=\"virtbed\"");
+	http_message_fail(message, SOUP_STATUS_UNAUTHORIZED, "give a token that is good");
+}
+
+bool http_guard_still_knows(const struct http_server *server, SoupServerMessage *message)
+{
+	const struct http_identity *then = http_guard_identity(message);
+	struct http_identity now;
+
+	if (!then || then->role <= HTTP_ROLE_ANYBODY)
+		return true;
+	now = identify(server, message);
+	if (now.uid == then->uid && now.role >= then->role)
+		return true;
+	refuse_stranger(message);
+	return false;
+}
+
+/* Browsers. */
+
+/* Whether `host`, as in a Host header, names this machine's loopback. */
+static bool is_loopback(const char *host)
+{
+	g_autofree char *text = g_strconcat("http://", host, NULL);
+	g_autoptr(GUri) uri = g_uri_parse(text, G_URI_FLAGS_NONE, NULL);
+	g_autoptr(GInetAddress) address = NULL;
+
+	if (!uri || !g_uri_get_host(uri))
+		return false;
+	if (g_ascii_strcasecmp(g_uri_get_host(uri), "localhost") == 0)
+		return true;
+	address = g_inet_address_new_from_string(g_uri_get_host(uri));
+	return address && g_inet_address_get_is_loopback(address);
+}
+
+/*
+ * Whether a browser asks for another site's page: it sends that as Origin, or thinks that we are it. What we are
+ * called on a network, our certificate says.
+ */
+bool http_guard_is_foreign(const struct http_server *server, SoupServerMessage *message)
+{
+	SoupMessageHeaders *headers = soup_server_message_get_request_headers(message);
+	const char *origin = soup_message_headers_get_one(headers, "Origin");
+	const char *host = soup_message_headers_get_one(headers, "Host");
+	const char *site = origin ? strstr(origin, "://") : NULL;
+
+	if (origin && (!site || !host || g_ascii_strcasecmp(site + 3, host) != 0))
+		return true;
+	if (!host || is_loopback(host) || !http_listener_is_local(server->listener))
+		return false;
+	/* Programs call a Unix socket what they like; names with dots come from browsers, through a tunnel. */
+	return !g_str_has_prefix(http_listener_address(server->listener), "unix:") || strchr(host, '.');
+}
+
+/* Whether it may. */
+
+/* What would be answered a little later. */
+static void refuse_for_now(SoupServerMessage *message, int status, const char *reason)
+{
+	soup_message_headers_replace(soup_server_message_get_response_headers(message),
+				     "Retry-After", "1");
+	http_message_fail(message, status, reason);
+}
+
+/* Whether one more request must not wait: too many do. */
+static bool is_crowded(struct http_server *server, SoupServerMessage *message)
+{
+	const struct http_identity *identity = http_guard_identity(message);
+	guint own = 0;
+
+	if (!server->rate || identity->unbound)
+		return false;
+	for (const GList *at = server->open.head; at; at = at->next)
+		own += http_guard_identity(((struct http_request *)at->data)->message)->uid ==
+		       identity->uid;
+	return own >= HTTP_SERVER_WAITING_USER_MAX || server->open.length >= HTTP_SERVER_WAITING_MAX;
+}
+
+/* Whether the role of who asks is enough for a route, or for being told that there is none (NULL). */
+static bool suffices(SoupServerMessage *message, const struct http_route *route)
+{
+	const struct http_identity *identity = http_guard_identity(message);
+
+	if (!identity)
+		return true;
+	if (!route)
+		return identity->role > HTTP_ROLE_ANYBODY;
+	return route->role != HTTP_ROLE_NONE && identity->role >= route->role;
+}
+
+/* As libsoup gives it to handlers. */
+static const char *path_of(SoupServerMessage *message)
+{
+	const char *path = g_uri_get_path(soup_server_message_get_uri(message));
+
+	if (soup_server_message_is_options_ping(message))
+		return "*";
+	return *path ? path : "/";
+}
+
+bool http_guard_ask(struct http_server *server, SoupServerMessage *message)
+{
+	struct http_identity identity = identify(server, message);
+	const int64_t who = identity.role == HTTP_ROLE_NONE ? STRANGERS : identity.uid;
+	const struct http_route *route;
+	g_auto(GStrv) arguments = NULL;
+	g_autofree char *allowed = NULL;
+
+	identity.role = MAX(identity.role, HTTP_ROLE_ANYBODY);
+	g_object_set_data_full(G_OBJECT(message), IDENTITY_KEY,
+			       g_memdup2(&identity, sizeof(identity)), g_free);
+	route = http_route_find(server->routes, soup_server_message_get_method(message),
+				path_of(message), &arguments, &allowed);
+	if (server->rate && !identity.unbound &&
+	    !http_rate_take(server->rate, who, clock_now_ns())) {
+		refuse_for_now(message, 429, "too many requests; try again");
+		return false;
+	}
+	if (suffices(message, route))
+		return true;
+	if (identity.role == HTTP_ROLE_ANYBODY)
+		refuse_stranger(message);
+	else
+		http_message_fail(message, SOUP_STATUS_FORBIDDEN, "that is not for you to do");
+	return false;
+}
+
+bool http_guard_admit(struct http_server *server, SoupServerMessage *message)
+{
+	if (!http_guard_still_knows(server, message)) /* its body may have come slowly */
+		return false;
+	if (!is_crowded(server, message))
+		return true;
+	refuse_for_now(message, SOUP_STATUS_SERVICE_UNAVAILABLE,
+		       "too many requests wait for their answers; try again");
+	return false;
+}
+
+void http_server_guard(struct http_server *server, http_guard_f guard, void *data)
+{
+	server->guard = guard;
+	server->guard_data = data;
+}
+
+void http_server_limit(struct http_server *server, double requests_per_s)
+{
+	http_rate_free(server->rate);
+	server->rate = http_rate_new(requests_per_s);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A request is a struct http_request from the moment its body is there until it is answered or its
+ * peer is gone. While its handler takes its time the message is paused; libsoup does not look at
+ * the socket then, so a source of ours does, to notice a peer that hung up.
+ */
+#include <errno.h>
+#include <glib-unix.h>
+#include <libsoup/soup.h>
+#include <math.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/http_private.h"
+#include "common/json.h"
+
+/* How long a peer may take to read its answer. */
+#define ANSWER_S 120.0
+
+/* Waiting. */
+
+/* Forgets the request; its message is on its own from here. */
+static void request_free(struct http_request *request)
+{
+	g_queue_remove(&request->server->open, request);
+	if (request->hangup) {
+		g_source_destroy(request->hangup);
+		g_source_unref(request->hangup);
+	}
+	if (request->disconnected_id)
+		g_signal_handler_disconnect(request->message, request->disconnected_id);
+	g_clear_pointer(&request->query, g_hash_table_unref);
+	g_strfreev(request->arguments);
+	json_decref(request->body);
+	g_object_unref(request->message);
+	g_free(request);
+}
+
+void http_request_cancel(struct http_request *request)
+{
+	g_autoptr(SoupServerMessage) message = g_object_ref(request->message);
+	const bool paused = request->paused;
+
+	if (request->cancelled)
+		request->cancelled(request, request->cancelled_data);
+	request_free(request);
+	/* Lets libsoup find out that nobody reads the answer, and clean up. */
+	soup_server_message_set_status(message, SOUP_STATUS_SERVICE_UNAVAILABLE, NULL);
+	if (paused)
+		soup_server_message_unpause(message);
+}
+
+static void on_disconnected(SoupServerMessage *message, void *data)
+{
+	struct http_request *request = data;
+
+	request->paused = false; /* libsoup drops the message by itself */
+	http_request_cancel(request);
+}
+
+static gboolean on_hangup(int fd, GIOCondition condition, gpointer data)
+{
+	struct http_request *request = data;
+	char byte;
+	const ssize_t got = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return G_SOURCE_CONTINUE;
+	if (got > 0) /* its next request already: stop looking, it would stay readable */
+		return G_SOURCE_REMOVE;
+	http_request_cancel(request);
+	return G_SOURCE_REMOVE;
+}
+
+GSocket *http_message_socket(SoupServerMessage *message)
+{
+	return http_listener_socket(soup_server_message_get_remote_address(message));
+}
+
+/* Pauses a request that its handler left open, and watches its peer. */
+static void request_wait(struct http_request *request)
+{
+	GSocket *socket = http_message_socket(request->message);
+
+	request->paused = true;
+	http_listener_give_time(soup_server_message_get_remote_address(request->message),
+				(double)INFINITY);
+	soup_server_message_pause(request->message);
+	request->disconnected_id = g_signal_connect(request->message, "disconnected",
+						    G_CALLBACK(on_disconnected), request);
+	if (!socket)
+		return;
+	request->hangup = g_unix_fd_source_new(g_socket_get_fd(socket), G_IO_IN | G_IO_HUP);
+	g_source_set_callback(request->hangup, G_SOURCE_FUNC(on_hangup), request, NULL);
+	g_source_attach(request->hangup, request->server->context);
+}
+
+void http_request_handle(struct http_server *server, SoupServerMessage *message,
+			 const struct http_route *route, char **arguments, GHashTable *query,
+			 json_t *body)
+{
+	struct http_request *request = g_new0(struct http_request, 1);
+
+	request->server = server;
+	request->message = g_object_ref(message);
+	request->query = query ? g_hash_table_ref(query) : NULL;
+	request->arguments = arguments;
+	request->body = body;
+	g_queue_push_tail(&server->open, request);
+	route->handler(request, (const char *const *)request->arguments, request->body,
+		       server->data);
+	if (g_queue_find(&server->open, request))
+		request_wait(request);
+}
+
+void http_request_on_cancel(struct http_request *request,
+			    void (*cancelled)(struct http_request *request, void *data),
+			    void *data)
+{
+	request->cancelled = cancelled;
+	request->cancelled_data = data;
+}
+
+/* Headers. */
+
+const char *http_request_query(struct http_request *request, const char *key)
+{
+	return request->query ? g_hash_table_lookup(request->query, key) : NULL;
+}
+
+const char *http_request_header(struct http_request *request, const char *name)
+{
+	return soup_message_headers_get_one(
+		soup_server_message_get_request_headers(request->message), name);
+}
+
+void http_request_set_header(struct http_request *request, const char *name, const char *value)
+{
+	soup_message_headers_replace(soup_server_message_get_response_headers(request->message),
+				     name, value);
+}
+
+/* Answering. */
+
+/* Puts `body` (borrowed, may be NULL) into the message. */
+static void set_answer(SoupServerMessage *message, int status, json_t *body)
+{
+	soup_server_message_set_status(message, (guint)status, NULL);
+	if (body) {
+		char *text = json_text(body);
+
+		soup_server_message_set_response(message, "application/json", SOUP_MEMORY_TAKE,
+						 text, strlen(text));
+	}
+}
+
+void http_message_fail(SoupServerMessage *message, int status, const char *reason)
+{
+	g_autofree char *valid = g_utf8_make_valid(reason, -1);
+	g_autoptr(json_t) body = json_pack("{s:s}", "error", valid);
+
+	set_answer(message, status, body);
+}
+
+/* The request is answered: frees it and lets `message`, which outlives it, go on. */
+static void request_finish(struct http_request *request)
+{
+	g_autoptr(SoupServerMessage) message = g_object_ref(request->message);
+	const bool paused = request->paused;
+
+	http_listener_give_time(soup_server_message_get_remote_address(message), ANSWER_S);
+	request_free(request);
+	if (paused)
+		soup_server_message_unpause(message);
+}
+
+void http_request_reply(struct http_request *request, int status, json_t *body)
+{
+	if (!request->paused || http_guard_still_knows(request->server, request->message))
+		set_answer(request->message, status, body);
+	json_decref(body);
+	request_finish(request);
+}
+
+void http_request_reply_bytes(struct http_request *request, int status, const char *type,
+			      GBytes *body)
+{
+	SoupServerMessage *message = request->message;
+	gsize length;
+	const char *bytes = g_bytes_get_data(body, &length);
+
+	if (!request->paused || http_guard_still_knows(request->server, message)) {
+		soup_server_message_set_status(message, (guint)status, NULL);
+		soup_server_message_set_response(message, type, SOUP_MEMORY_COPY, bytes, length);
+	}
+	request_finish(request);
+}
+
+void http_request_fail(struct http_request *request, int status, const char *format, ...)
+{
+	g_autofree char *reason = NULL;
+	g_autofree char *valid = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	reason = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	valid = g_utf8_make_valid(reason, -1);
+	http_request_reply(request, status, json_pack("{s:s}", "error", valid));
+}
