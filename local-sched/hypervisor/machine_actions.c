@@ -429,15 +429,9 @@ static void enter_ready(struct machine *machine)
 	machine_settle_user(machine);
 }
 
-static void close_ports(struct machine *machine)
-{
-	for (uint32_t i = 0; i < machine->cores; i++)
-		channel_close(machine->channels[i]);
-}
-
 static void enter_removing(struct machine *machine)
 {
-	close_ports(machine);
+	machine_close_ports(machine);
 	domain_destroy(machine->settings.host, machine->settings.domain, answered,
 		       ask(machine, simple_answer));
 }
@@ -445,7 +439,7 @@ static void enter_removing(struct machine *machine)
 static void enter_parking(struct machine *machine)
 {
 	machine->adopted = false;
-	close_ports(machine);
+	machine_close_ports(machine);
 	domain_freeze(machine->settings.host, HOST_LANE_CONTROL, machine->settings.domain,
 		      answered, ask(machine, simple_answer));
 }

@@ -5,7 +5,15 @@
 #include "local-sched/hypervisor/channel.h"
 #include "local-sched/hypervisor/machine.h"
 
-/* What machine.c (moving from state to state) and machine_actions.c (what is done there) share. */
+/*
+ * What the parts of a VM have in common:
+ *
+ *   machine.c          moving from state to state
+ *   machine_actions.c  what is done in a state
+ *   machine_told.c     what its site tells it
+ *   machine_ports.c    its PMI ports
+ *   machine_use.c      what tasks do with it
+ */
 
 struct machine {
 	struct machine_settings settings;
@@ -80,3 +88,18 @@ void machine_settle_user(struct machine *machine);
  * action is tried again until the VM is detached.
  */
 bool machine_failed(struct machine *machine, const GError *error);
+
+/* Whether a state is one of a boot. */
+bool machine_is_booting(enum machine_state state);
+
+/* A VM that was paused from outside runs again, or whether it does is not looked at any more. */
+void machine_went_on(struct machine *machine);
+
+/* Makes its ports, all closed; frees them, and those at another host. */
+void machine_make_ports(struct machine *machine);
+void machine_free_ports(struct machine *machine);
+
+/* Closes its ports; opens those that are not open, at once or soon. */
+void machine_close_ports(struct machine *machine);
+void machine_reopen_ports(struct machine *machine);
+void machine_reopen_soon(struct machine *machine);
