@@ -10,12 +10,26 @@
 #include "controller/sched/queueing.h"
 
 /*
- * The inside of the engine, shared by its files: engine.c (the loop), lifecycle.c (what happens to
- * one task), suspension.c (tasks that leave their nodes and go on), migration.c (tasks that run on at
- * others), mapping_event.c (promises, snapshot, decision), carry_out.c (what a plan asks for), vain.c
- * (what of it is in vain, where it comes late), queues.c (machines with queues), request.c and people.c
- * (what people ask for of tasks under way, and of those that come and of nodes) and restore.c (runs that
- * go on).
+ * The inside of the engine, shared by its files:
+ *
+ *   engine.c           the loop
+ *   lifecycle.c        how a task arrives, gets a place and begins
+ *   news.c             what the backend says of tasks and nodes
+ *   suspension.c       tasks that leave their nodes and go on
+ *   migration.c        tasks that run on at others
+ *   hosts.c            nodes that tasks share
+ *   queues.c           machines with queues
+ *   mapping_event.c    when the policy is asked, and its answer
+ *   take_snapshot.c    what it is given to decide on
+ *   promises.c         nodes that it promised to tasks
+ *   legal.c            whether what its plan asks for can be
+ *   carry_out.c        doing it
+ *   vain.c             what of it is in vain, where it comes late
+ *   window.c, window_turn.c  a limit of energy per window
+ *   request.c          what people ask for of tasks under way
+ *   people.c           ..., of those that come, and of nodes
+ *   restore.c          runs that go on
+ *   leave_rest.c       the end of a run
  */
 
 /* No task: what a free node holds. */
@@ -275,13 +289,6 @@ double engine_expected_end_s(const struct engine_task *task, double start_s);
  */
 void engine_set_preemptible(struct engine *engine, uint32_t task);
 
-/* A task has lost its progress through no fault of its own; it waits again, or has failed. */
-enum engine_task_state engine_after_loss(struct engine *engine, uint32_t task, double time_s,
-					 const char *reason);
-
-/* Adds a completed task to what completed tasks used. */
-void engine_count_completed(struct engine *engine, const struct engine_task *task);
-
 /* Takes back a promise of nodes: the task is mappable again. */
 void engine_cancel(struct engine *engine, uint32_t task);
 
@@ -290,6 +297,21 @@ void engine_launch(struct engine *engine, uint32_t task);
 
 /* Whether all nodes of the task's place are up, free, and not being left. */
 bool engine_place_free(const struct engine *engine, uint32_t task);
+
+/* news.c */
+
+/* A task has lost its progress through no fault of its own; it waits again, or has failed. */
+enum engine_task_state engine_after_loss(struct engine *engine, uint32_t task, double time_s,
+					 const char *reason);
+
+/* Adds a completed task to what completed tasks used. */
+void engine_count_completed(struct engine *engine, const struct engine_task *task);
+
+/*
+ * The share that counts of the execution of a task whose last stretch, since start_s, ends at end_s
+ * (paper 000, section II: suspended stretches are no execution).
+ */
+double engine_day_share(const struct engine *engine, uint32_t task, double start_s, double end_s);
 
 /*
  * The closure of a node has changed: it takes tasks or not from now on. What was promised it, where it
@@ -300,6 +322,8 @@ void engine_set_down(struct engine *engine, const struct sched_node *node, doubl
 
 /* Takes note of what the backend says. */
 void engine_handle(struct engine *engine, const struct backend_event *event);
+
+/* leave_rest.c */
 
 /* Kills what runs; what has not ended by the end of the run is unfinished. */
 void engine_leave_rest(struct engine *engine);
@@ -505,13 +529,18 @@ void engine_hold_suspended(struct engine *engine, uint32_t task);
 /* What a person wants to go on does so where nodes are idle. */
 void engine_resume_wanted(struct engine *engine);
 
-/* mapping_event.c */
+/* take_snapshot.c */
+
+/* The system as it is at `now_s`, for a periodic event or one `between` them. Borrows from the engine until it changes. */
+struct sched_snapshot engine_take_snapshot(struct engine *engine, double now_s, bool between);
 
 /*
  * Puts the mappable suspended tasks in order, and what a snapshot says of them with it: nobody else
  * settles that list, or the snapshot would have others.
  */
 void engine_list_suspended(struct engine *engine);
+
+/* promises.c */
 
 /* Adds a promise to a list ordered by start, then id. */
 void engine_promise(struct sched_planned *list, uint32_t *count,
@@ -532,6 +561,14 @@ void engine_start_due(struct engine *engine, double time_s);
 /* Nodes became free: tries again what is late. */
 void engine_retry_late(struct engine *engine, double now_s);
 
+/* Tasks that outlived their estimate are taken to be busy until the next event, at `next_s`. */
+void engine_extend_late(struct engine *engine, double now_s, double next_s);
+
+/* Moves reservations behind what is late, each behind those that were before it. */
+void engine_slide_reservations(struct engine *engine, double now_s);
+
+/* mapping_event.c */
+
 /* The periodic mapping event `engine->event_next` at `now_s`. */
 void engine_map(struct engine *engine, double now_s);
 
@@ -546,12 +583,6 @@ double engine_next_change_s(const struct engine *engine, double now_s);
 
 /* The day begins: all that was counted so far belongs to the lead. */
 void engine_begin_day(struct engine *engine);
-
-/*
- * The share that counts of the execution of a task whose last stretch, since start_s, ends at end_s
- * (paper 000, section II: suspended stretches are no execution).
- */
-double engine_day_share(const struct engine *engine, uint32_t task, double start_s, double end_s);
 
 /* window.c */
 
@@ -621,6 +652,15 @@ void engine_window_note_off(struct engine *engine, double frozen_s);
  * since then is left out.
  */
 void engine_carry_out(struct engine *engine, const struct sched_plan *plan);
+
+/* legal.c */
+
+/* Whether an action is legal, things being as they are; otherwise why not. */
+const char *engine_check(const struct engine *engine, const struct sched_action *action);
+
+/* Whether a task waits for a policy to map it; or is suspended, and mappable: not by a person, without a claim. */
+const char *engine_check_mappable(const struct engine *engine, uint32_t task);
+const char *engine_check_suspended(const struct engine *engine, uint32_t task);
 
 /*
  * Whether a START, RESUME or SUSPEND is legal but for who is on its nodes now, and of a RESUME that the

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Promises of nodes, in the order of their starts: kept when they are due, and moved behind what is late. */
+#include <math.h>
+#include <string.h>
+
+#include "controller/engine/state.h"
+
+/* The lists. */
+
+static bool promise_before(const struct sched_planned *a, const struct sched_planned *b)
+{
+	return a->start_s != b->start_s ? a->start_s < b->start_s : a->task->id < b->task->id;
+}
+
+void engine_promise(struct sched_planned *list, uint32_t *count,
+		    const struct sched_planned *planned)
+{
+	uint32_t i = (*count)++;
+
+	for (; i > 0 && promise_before(planned, &list[i - 1]); i--)
+		list[i] = list[i - 1];
+	list[i] = *planned;
+}
+
+bool engine_unpromise(struct sched_planned *list, uint32_t *count, uint32_t task)
+{
+	for (uint32_t i = 0; i < *count; i++) {
+		if (list[i].task->id != task)
+			continue;
+		--*count;
+		memmove(list + i, list + i + 1, (*count - i) * sizeof(*list));
+		return true;
+	}
+	return false;
+}
+
+/* The first start after `after_s` in a list ordered by start. */
+static double first_after(const struct sched_planned *list, uint32_t count, double after_s)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (list[i].start_s > after_s)
+			return list[i].start_s;
+	return INFINITY;
+}
+
+double engine_next_promise_s(const struct engine *engine)
+{
+	const double reserved_s =
+		first_after(engine->reservations, engine->reservations_count, engine->due_s);
+	const double held_s =
+		first_after(engine->placeholders, engine->placeholders_count, engine->due_s);
+
+	return fmin(reserved_s, held_s);
+}
+
+static bool share_nodes(const struct sched_planned *a, const struct sched_planned *b)
+{
+	if (a->cluster != b->cluster)
+		return false;
+	for (uint32_t i = 0; i < a->nodes_count; i++)
+		for (uint32_t j = 0; j < b->nodes_count; j++)
+			if (a->nodes[i] == b->nodes[j])
+				return true;
+	return false;
+}
+
+/* Whether a promise earlier in the list, which is late, needs one of the nodes of promise `i`. */
+static bool overtakes(const struct sched_planned *list, uint32_t i)
+{
+	for (uint32_t j = 0; j < i; j++)
+		if (share_nodes(&list[j], &list[i]))
+			return true;
+	return false;
+}
+
+/* Starts that are due. */
+
+/* Why promises slide; each is a bit of engine_task.slid. */
+enum slide { SLIDE_BUSY, SLIDE_LATE };
+
+static const char *const slides[] = {
+	[SLIDE_BUSY] = "its nodes are still busy",
+	[SLIDE_LATE] = "what runs on its nodes is late",
+};
+
+/* A service, which does not end, says it once of a promise: it may slide at every event. */
+static void record_slide(struct engine *engine, double time_s, uint32_t index, enum slide why)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	if (!engine->setup.open || !(task->slid & 1U << why))
+		engine_record_event(engine, time_s, "slid", index, slides[why]);
+	task->slid |= 1U << why;
+}
+
+/* Starts what is due by `due_s` of a list, in its order. */
+static void start_due(struct engine *engine, struct sched_planned *list, uint32_t *count,
+		      double due_s, double now_s)
+{
+	for (uint32_t i = 0; i < *count && list[i].start_s <= due_s && !engine->ended;) {
+		const uint32_t task = list[i].task->id;
+
+		if (overtakes(list, i) || !engine_place_free(engine, task)) {
+			if (list[i].start_s > engine->due_s)
+				record_slide(engine, now_s, task, SLIDE_BUSY);
+			engine->disturbed = true;
+			i++;
+			continue;
+		}
+		engine_unpromise(list, count, task);
+		if (engine_window_refuses(engine, task)) {
+			engine_cancel(engine, task);
+			engine_record_task(engine, task);
+			continue;
+		}
+		engine_begin(engine, task);
+		engine_record_task(engine, task);
+		engine_flush(engine);
+		engine_launch(engine, task);
+	}
+}
+
+static void start_due_lists(struct engine *engine, double due_s, double now_s)
+{
+	start_due(engine, engine->reservations, &engine->reservations_count, due_s, now_s);
+	if (now_s < engine_event_s(engine, engine->event_next))
+		start_due(engine, engine->placeholders, &engine->placeholders_count, due_s, now_s);
+}
+
+void engine_start_due(struct engine *engine, double time_s)
+{
+	start_due_lists(engine, time_s, time_s);
+	engine->due_s = fmax(engine->due_s, time_s);
+}
+
+void engine_retry_late(struct engine *engine, double now_s)
+{
+	start_due_lists(engine, engine->due_s, now_s);
+}
+
+/* What is late. */
+
+void engine_extend_late(struct engine *engine, double now_s, double next_s)
+{
+	running_list_settle(&engine->running);
+	for (uint32_t i = 0; i < engine->running.count; i++) {
+		struct sched_running *running = &engine->running.entries[i];
+		struct engine_task *task = &engine->tasks[running->task->id];
+
+		if (running->end_s > now_s)
+			continue;
+		if (task->state < ENGINE_TASK_SUSPENDING && engine->blocked[running->task->id] == 0 &&
+		    running->end_s > running->start_s &&
+		    running->end_s == engine_expected_end_s(task, running->start_s))
+			engine_record_event(engine, now_s, "late", running->task->id,
+					    "runs longer than estimated");
+		running->end_s = task->expected_end_s = next_s;
+		engine->disturbed = true;
+	}
+}
+
+/* When the nodes of `planned` are free of what runs and of the `count` promises before it. */
+static double free_s(const struct engine *engine, const struct sched_planned *planned,
+		     const struct sched_planned *before, uint32_t count)
+{
+	double time_s = 0;
+
+	for (uint32_t i = 0; i < planned->nodes_count; i++) {
+		const uint32_t occupant = engine->occupants[planned->cluster][planned->nodes[i]];
+
+		if (occupant != ENGINE_NO_TASK)
+			time_s = fmax(time_s, engine->tasks[occupant].expected_end_s);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		if (share_nodes(&before[i], planned))
+			time_s = fmax(time_s, before[i].end_s);
+	return time_s;
+}
+
+void engine_slide_reservations(struct engine *engine, double now_s)
+{
+	const uint32_t count = engine->reservations_count;
+	g_autofree struct sched_planned *old =
+		g_memdup2(engine->reservations, count * sizeof(*engine->reservations));
+	struct sched_planned *list = engine->reservations;
+	bool moved = false;
+
+	engine->reservations_count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct sched_planned planned = old[i];
+		struct engine_task *task = &engine->tasks[planned.task->id];
+		const double start_s =
+			fmax(fmax(planned.start_s, now_s),
+			     free_s(engine, &planned, list, engine->reservations_count));
+
+		if (start_s > planned.start_s) {
+			moved = true;
+			planned.start_s = task->planned_start_s = start_s;
+			planned.end_s = start_s + task->etc_s;
+			record_slide(engine, now_s, planned.task->id, SLIDE_LATE);
+			engine_record_task(engine, planned.task->id);
+		}
+		engine_promise(list, &engine->reservations_count, &planned);
+	}
+	engine->disturbed = moved;
+}
