@@ -537,6 +537,9 @@ static inline bool engine_task_over(const struct engine_task *task)
 /* The task at an index of the workload. */
 const struct engine_task *engine_task(const struct engine *engine, uint32_t task);
 
+/* What a backend is told of the present attempt of a task. */
+struct backend_start engine_task_start(const struct engine_task *task);
+
 /* NULL is allowed. Leaves the backend alone. */
 void engine_free(struct engine *engine);
 typedef struct engine engine_t;

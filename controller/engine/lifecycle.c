@@ -224,19 +224,25 @@ void engine_begin_claimed(struct engine *engine, uint32_t index)
 		engine_running(engine, index, task->nodes, task->since_s);
 }
 
-void engine_launch(struct engine *engine, uint32_t index)
+struct backend_start engine_task_start(const struct engine_task *task)
 {
-	const struct engine_task *task = &engine->tasks[index];
-
-	backend_start(engine->backend, &(struct backend_start){
-		.task = index,
+	return (struct backend_start){
+		.task = task->task->id,
 		.attempt = task->attempts,
 		.type = task->task->row,
 		.cluster = task->cluster,
 		.pstate = task->pstate,
 		.nodes = task->nodes,
 		.nodes_count = task->nodes_count,
-	});
+	};
+}
+
+void engine_launch(struct engine *engine, uint32_t index)
+{
+	const struct engine_task *task = &engine->tasks[index];
+	const struct backend_start start = engine_task_start(task);
+
+	backend_start(engine->backend, &start);
 	if (engine->hosts)
 		backend_share(engine->backend, index, task->attempts, task->yield);
 }

@@ -79,18 +79,11 @@ void engine_enqueue(struct engine *engine, uint32_t index, uint32_t cluster)
 void engine_launch_queued(struct engine *engine, uint32_t index)
 {
 	const struct engine_task *task = &engine->tasks[index];
+	struct backend_start start = engine_task_start(task);
 
+	start.start_before_s = task->task->deadline_s;
 	if (task->state == ENGINE_TASK_QUEUED && backend_keeps_queues(engine->backend))
-		backend_enqueue(engine->backend, &(struct backend_start){
-			.task = index,
-			.attempt = task->attempts,
-			.type = task->task->row,
-			.cluster = task->cluster,
-			.pstate = task->pstate,
-			.nodes = task->nodes,
-			.nodes_count = task->nodes_count,
-			.start_before_s = task->task->deadline_s,
-		});
+		backend_enqueue(engine->backend, &start);
 }
 
 void engine_dequeue(struct engine *engine, uint32_t index)

@@ -128,17 +128,32 @@ static bool is_over(enum engine_task_state state)
 	return state >= ENGINE_TASK_COMPLETED && state != ENGINE_TASK_UNFINISHED;
 }
 
+static bool is_running(enum engine_task_state state)
+{
+	return state == ENGINE_TASK_STARTING || state == ENGINE_TASK_RUNNING ||
+	       state == ENGINE_TASK_RESUMING || state == ENGINE_TASK_MIGRATING;
+}
+
+/* Whether the configuration still has what a record needs. */
+static bool is_possible(const struct engine *engine, const struct engine_task *task,
+			const struct engine_task *record)
+{
+	const bool planned = record->state == ENGINE_TASK_PLANNED;
+
+	if ((planned || is_running(record->state) || record->nodes_count > 0) &&
+	    !fits(engine, task, record))
+		return false;
+	if (!is_over(record->state) && task->task->row >= engine->setup.system->rows_count)
+		return false;
+	return !planned || isfinite(record->planned_start_s);
+}
+
 bool engine_restore_task(struct engine *engine, uint32_t index, const struct engine_task *record)
 {
 	struct engine_task *task;
-	const bool planned = record->state == ENGINE_TASK_PLANNED;
-	const bool running = record->state == ENGINE_TASK_STARTING ||
-			     record->state == ENGINE_TASK_RUNNING ||
-			     record->state == ENGINE_TASK_RESUMING ||
-			     record->state == ENGINE_TASK_MIGRATING;
+	const bool running = is_running(record->state);
 	const bool suspended =
 		record->state == ENGINE_TASK_SUSPENDING || record->state == ENGINE_TASK_SUSPENDED;
-
 	const bool queued = record->state == ENGINE_TASK_QUEUED;
 
 	if (index >= engine->setup.workload->tasks_count ||
@@ -149,11 +164,7 @@ bool engine_restore_task(struct engine *engine, uint32_t index, const struct eng
 	task = &engine->tasks[index];
 	if (record->state == ENGINE_TASK_COMING)
 		return true;
-	if ((planned || running || record->nodes_count > 0) && !fits(engine, task, record))
-		return false;
-	if (!is_over(record->state) && task->task->row >= engine->setup.system->rows_count)
-		return false;
-	if (planned && !isfinite(record->planned_start_s))
+	if (!is_possible(engine, task, record))
 		return false;
 	if (record->nodes_count > 0)
 		engine_set_place(engine, index, record->cluster, record->pstate, record->nodes,
@@ -172,7 +183,7 @@ bool engine_restore_task(struct engine *engine, uint32_t index, const struct eng
 	engine->result.tasks_arrived++;
 	task->planned_start_s = record->planned_start_s;
 	task->started_s = record->started_s;
-	if (planned) {
+	if (record->state == ENGINE_TASK_PLANNED) {
 		restore_promise(engine, index, record);
 	} else if (record->state == ENGINE_TASK_WAITING ||
 		   record->state == ENGINE_TASK_UNFINISHED) {

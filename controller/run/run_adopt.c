@@ -26,15 +26,7 @@ void run_adopt(const struct engine *engine, struct backend *backend, uint32_t ta
 {
 	for (uint32_t i = 0; i < tasks_count; i++) {
 		const struct engine_task *task = engine_task(engine, i);
-		struct backend_start start = {
-			.task = i,
-			.attempt = task->attempts,
-			.type = task->task->row,
-			.cluster = task->cluster,
-			.pstate = task->pstate,
-			.nodes = task->nodes,
-			.nodes_count = task->nodes_count,
-		};
+		const struct backend_start start = engine_task_start(task);
 		const struct remote_past past = past_of(task);
 
 		if (is_under_way(task))
