@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/backend/remote_link.h"
 
+#include <math.h>
+
 #include "common/clock.h"
 #include "common/peer_tls.h"
 #include "controller/backend/remote_link_private.h"
@@ -9,6 +11,7 @@
 #define NODES_WAITING_S 0.5
 #define IDENTIFY_INTERVAL_S 10.0
 #define TICK_MIN_S 0.25
+#define GOLDEN_SECTION 0.6180339887498949
 
 /* Often while somebody waits for nodes; events tell of changes in the meantime. */
 static double nodes_interval_s(const struct remote_link *link)
@@ -30,22 +33,38 @@ static double identify_interval_s(const struct remote_link *link)
 	return link->waited_for && !has_said_all(link) ? NODES_WAITING_S : IDENTIFY_INTERVAL_S;
 }
 
-static gboolean tick(gpointer data)
+/*
+ * How long ago the link's own moment in each interval of that length was. Links are made all at once, and after the main loop
+ * was busy for long all are due at once. If they asked all at once from then on, those who ask the controller would wait
+ * behind the answers of them all, every second. Multiples of the golden section are apart, however many there are.
+ */
+static int64_t since_moment_ns(const struct remote_link *link, int64_t interval_ns)
 {
-	struct remote_link *link = data;
+	const double part = link->index * GOLDEN_SECTION;
+	const int64_t moment_ns = (int64_t)((part - floor(part)) * (double)interval_ns);
 
+	return (clock_now_ns() - moment_ns) % interval_ns;
+}
+
+/* Whether there was a moment since `then_ns`. */
+static bool is_due(const struct remote_link *link, int64_t then_ns, double interval_s)
+{
+	return clock_now_ns() - then_ns > since_moment_ns(link, (int64_t)(interval_s * 1e9));
+}
+
+static void ask(struct remote_link *link)
+{
 	if (!link->identified) {
 		remote_link_identify(link);
-		return G_SOURCE_CONTINUE;
+		return;
 	}
 	remote_link_ask_events(link);
 	remote_link_ask_samples(link);
 	remote_link_ask_usage(link);
-	if (remote_link_seconds_since(link->nodes_asked_ns) >= nodes_interval_s(link))
+	if (is_due(link, link->nodes_asked_ns, nodes_interval_s(link)))
 		remote_link_ask_nodes(link);
-	if (remote_link_seconds_since(link->identified_ns) >= identify_interval_s(link))
+	if (is_due(link, link->identified_ns, identify_interval_s(link)))
 		remote_link_identify(link);
-	return G_SOURCE_CONTINUE;
 }
 
 static void add_meters(struct remote_link *link)
@@ -72,6 +91,22 @@ static guint tick_ms(const struct remote_link *link)
 	return (guint)(MAX(interval_s, TICK_MIN_S) * 1000);
 }
 
+static guint next_tick_ms(const struct remote_link *link)
+{
+	const int64_t tick_ns = (int64_t)tick_ms(link) * 1000000;
+
+	return (guint)((tick_ns - since_moment_ns(link, tick_ns) + 999999) / 1000000);
+}
+
+static gboolean tick(gpointer data)
+{
+	struct remote_link *link = data;
+
+	link->tick_source = g_timeout_add(next_tick_ms(link), tick, link);
+	ask(link);
+	return G_SOURCE_REMOVE;
+}
+
 struct remote_link *remote_link_new(const struct config_cluster *cluster, uint32_t index,
 				    const char *address, const struct config_tls *tls,
 				    GError **error)
@@ -95,7 +130,7 @@ struct remote_link *remote_link_new(const struct config_cluster *cluster, uint32
 	link->nodes = g_new0(struct remote_node, cluster->nodes);
 	link->requests = g_ptr_array_new_with_free_func(remote_link_request_free);
 	add_meters(link);
-	link->tick_source = g_timeout_add(tick_ms(link), tick, link);
+	link->tick_source = g_timeout_add(next_tick_ms(link), tick, link);
 	remote_link_identify(link);
 	return link;
 }
