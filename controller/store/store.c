@@ -129,6 +129,11 @@ static bool make_dir(const char *dir, GError **error)
 	return false;
 }
 
+void store_wait_for_others(struct store *store, bool wait)
+{
+	sqlite3_busy_timeout(store->db, wait ? BUSY_TIMEOUT_MS : 0);
+}
+
 static int open_file(struct store *store, const char *name, int flags)
 {
 	int code;
@@ -138,7 +143,7 @@ static int open_file(struct store *store, const char *name, int flags)
 	code = sqlite3_open_v2(name, &store->db, flags, NULL);
 	if (code == SQLITE_OK) {
 		sqlite3_extended_result_codes(store->db, 1);
-		sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
+		store_wait_for_others(store, true);
 		code = sqlite3_exec(store->db, "SELECT count(*) FROM sqlite_master", NULL, NULL,
 				    NULL);
 	}

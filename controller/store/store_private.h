@@ -85,6 +85,9 @@ void store_fail(struct store *store, int code, const char *doing, GError **error
  */
 struct store *store_open_beside(const char *path, int version, int busy_ms, GError **error);
 
+/* Whether a store of store_open() waits for others who use it, as it does at first, or fails at once. */
+void store_wait_for_others(struct store *store, bool wait);
+
 /* Runs SQL text that returns no rows. */
 bool store_exec(struct store *store, const char *sql, const char *doing, GError **error);
 

@@ -11,13 +11,14 @@
 /* After so many pages more the journal is moved into the file: SQLite's own measure ... */
 #define JOURNAL_PAGES 1000
 
-/*
- * ... and from so many on it is begun anew. Writers are kept out meanwhile, also while readers of old pages are
- * waited for: that is not for long, nor often.
- */
+/* ... and from so many on it is begun anew, which the owner waits for: seldom, but for one that has become very long. */
 #define JOURNAL_MOST_PAGES 4000
+#define JOURNAL_LONG_PAGES 65536
+#define ANEW_APART_US (10 * G_USEC_PER_SEC)
+#define ANEW_APART_LONG_US G_USEC_PER_SEC
+
+/* The thread waits for others when it begins, and not after that. */
 #define BUSY_MS 20
-#define RESTART_APART_US (5 * G_USEC_PER_SEC)
 
 /* Somebody who wants to know; `done` NULL: the end. */
 struct wish {
@@ -32,7 +33,8 @@ struct store_sync {
 	struct store *journal;  /* the thread's own connection */
 	gint pages;             /* atomic: of the journal, with the last commit */
 	gint moved;             /* how many there were when it was last moved into the file */
-	gint64 restarted_us;    /* when it was last to be begun anew */
+	gint64 anew_us;         /* when it was last to be begun anew */
+	gint anew;              /* atomic: the owner is to do that after its next commit */
 	char *path;             /* of its file */
 	int fd;                 /* of that; -1: not opened yet */
 	GError *failure;        /* the first one: what was not written then is on no disk later either */
@@ -94,37 +96,68 @@ static bool bring_to_disk(struct store_sync *sync, GError **error)
 	return fdatasync(sync->fd) == 0 || fail(sync, "bring the journal onto the disk", error);
 }
 
-/* Somebody reading or writing is no failure: what is in use just now stays in the journal until the next time. */
-static bool checkpoint(struct store_sync *sync, int mode, GError **error)
+/* What the file has got is on disk only now: SQLite waits for that when nothing is left in the journal, and not before. */
+static bool bring_file_to_disk(struct store_sync *sync, GError **error)
 {
-	const int code = sqlite3_wal_checkpoint_v2(sync->journal->db, "main", mode, NULL, NULL);
+	sqlite3_file *file = NULL;
+	int code = sqlite3_file_control(sync->journal->db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
 
+	if (code == SQLITE_OK)
+		code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+	return code == SQLITE_OK || fail(sync, "bring what it was moved to onto the disk", error);
+}
+
+/*
+ * Moves what was committed by now into the file. Somebody reading older pages is no failure: what is in use stays in
+ * the journal until the next time (`ret_all`: nothing was).
+ */
+static bool move(struct store_sync *sync, bool *ret_all, GError **error)
+{
+	int pages = 0;
+	int moved = 0;
+	const int code = sqlite3_wal_checkpoint_v2(sync->journal->db, "main",
+						   SQLITE_CHECKPOINT_PASSIVE, &pages, &moved);
+
+	*ret_all = code == SQLITE_OK && moved == pages;
 	if (code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY)
-		return true;
+		return bring_file_to_disk(sync, error);
 	store_fail(sync->journal, code, "move the journal into the file", error);
 	return false;
 }
 
+static bool is_due(const struct store_sync *sync, gint pages)
+{
+	const gint64 apart_us =
+		pages < JOURNAL_LONG_PAGES ? ANEW_APART_US : ANEW_APART_LONG_US;
+
+	return pages >= JOURNAL_MOST_PAGES && g_get_monotonic_time() >= sync->anew_us + apart_us;
+}
+
 /*
  * The first commit after all was moved begins the journal anew, in the place that it has: a file that does not grow
- * is on disk sooner.
+ * is on disk sooner. Of a writer that goes on all was never moved, but for a moment between two transactions: when it is
+ * due, what came while the most was moved is moved, and the owner is asked to move the rest when it has committed next: only it
+ * knows when that is, and nobody waits for a lock.
  */
 static bool shorten(struct store_sync *sync, GError **error)
 {
-	const gint64 now_us = g_get_monotonic_time();
 	const gint pages = g_atomic_int_get(&sync->pages);
+	bool all;
 
 	if (pages < sync->moved)
 		sync->moved = 0;
 	if (pages - sync->moved < JOURNAL_PAGES)
 		return true;
 	sync->moved = pages;
-	if (!checkpoint(sync, SQLITE_CHECKPOINT_PASSIVE, error))
+	if (!move(sync, &all, error))
 		return false;
-	if (pages < JOURNAL_MOST_PAGES || now_us < sync->restarted_us + RESTART_APART_US)
+	if (!all || !is_due(sync, pages))
 		return true;
-	sync->restarted_us = now_us;
-	return checkpoint(sync, SQLITE_CHECKPOINT_RESTART, error);
+	if (!move(sync, &all, error))
+		return false;
+	sync->anew_us = g_get_monotonic_time();
+	g_atomic_int_set(&sync->anew, 1);
+	return true;
 }
 
 /* On the owner's. */
@@ -187,15 +220,30 @@ static gpointer work(gpointer data)
 	return NULL;
 }
 
-/* Life. */
+/* On the owner's, after each commit, when nobody holds a lock of the store. */
 
-static int note_pages(void *data, sqlite3 *db, const char *name, int pages)
+/*
+ * Nobody waits for those who read just now: then it is the next time. Nor is another failure one: what was not moved stays in
+ * the journal, and the thread will say so.
+ */
+static void begin_anew(struct store_sync *sync)
+{
+	store_wait_for_others(sync->store, false);
+	sqlite3_wal_checkpoint_v2(sync->store->db, "main", SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+	store_wait_for_others(sync->store, true);
+}
+
+static int committed(void *data, sqlite3 *db, const char *name, int pages)
 {
 	struct store_sync *sync = data;
 
 	g_atomic_int_set(&sync->pages, pages);
+	if (g_atomic_int_compare_and_exchange(&sync->anew, 1, 0))
+		begin_anew(sync);
 	return SQLITE_OK;
 }
+
+/* Life. */
 
 /* What is read here makes SQLite open the journal. */
 static struct store *open_again(const struct store *store, GError **error)
@@ -228,11 +276,11 @@ struct store_sync *store_sync_new(struct store *store, GError **error)
 	sync->journal = journal;
 	/* Not always beside `path`, which may be a link. */
 	sync->path = g_strdup(sqlite3_filename_wal(sqlite3_db_filename(journal->db, "main")));
-	sync->restarted_us = -RESTART_APART_US;
+	sync->anew_us = -ANEW_APART_US;
 	sync->fd = -1;
 	sync->wishes = g_async_queue_new();
 	sync->granted = g_async_queue_new();
-	sqlite3_wal_hook(store->db, note_pages, sync);
+	sqlite3_wal_hook(store->db, committed, sync);
 	sync->thread = g_thread_new("store", work, sync);
 	return sync;
 }

@@ -8,7 +8,8 @@
  * meanwhile, and all that was committed by many goes there at once. A commit alone survives the death of the
  * process; what came through here a loss of power as well. The thread also moves the journal into the file,
  * which SQLite would do within a commit; where that fails so does all that is asked for, for the journal would grow
- * without end.
+ * without end. Of a journal that has become long a commit of the owner moves the last pages, now and then, which takes
+ * about as long as bringing those onto the disk.
  */
 struct store_sync;
 

@@ -452,6 +452,29 @@ static void test_sync_seldom(struct fixture *fixture, const void *data)
 	g_assert_true(store_sync_free(sync, NULL));
 }
 
+/* Of who always has a transaction open the journal is begun anew all the same, without what is not committed yet getting lost. */
+static void test_sync_open(struct fixture *fixture, const void *data)
+{
+	struct store_sync *sync = new_sync(fixture);
+	struct answers answers = {0};
+	g_autofree char *text = NULL;
+
+	g_assert_true(store_begin(fixture->store, NULL));
+	for (uint32_t i = 1; i <= 30; i++) {
+		put_text(fixture, "long", 1 << 20);
+		g_assert_true(store_settle(fixture->store, NULL));
+		put_text(fixture, "short", i);
+		ask_and_settle(sync, &answers);
+	}
+	g_assert_cmpint(journal_size(fixture), <, 20 << 20);
+	g_assert_true(store_commit(fixture->store, NULL));
+	g_assert_cmpuint(answers.failed, ==, 0);
+	g_assert_true(store_sync_free(sync, NULL));
+	reopen(fixture, false);
+	text = store_get_meta(fixture->store, "short");
+	g_assert_cmpuint(strlen(text), ==, 30);
+}
+
 /* While somebody reads the journal grows and writers go on; after that it is short again. */
 static void test_sync_reader(struct fixture *fixture, const void *data)
 {
@@ -622,6 +645,7 @@ int main(int argc, char **argv)
 	     test_task_actions);
 	TEST("/store/what was committed is brought to disk by another thread", NULL, test_sync);
 	TEST("/store/small commits do not begin the journal anew", NULL, test_sync_seldom);
+	TEST("/store/a journal is begun anew between two transactions", NULL, test_sync_open);
 	TEST("/store/the journal is short again once nobody reads", NULL, test_sync_reader);
 	TEST("/store/without a journal nothing is on disk", NULL, test_sync_gone);
 	TEST("/store/a file that is a link has its journal elsewhere", NULL, test_sync_link);
