@@ -190,6 +190,7 @@ void energy_api_get(struct http_request *request, const char *const *arguments, 
 	const char *wanted = http_request_query(request, "by") ?: "user";
 	const char *by = key_of(wanted);
 	g_autofree char *known = g_strjoinv(", ", (char **)store_account_keys);
+	g_autoptr(GError) error = NULL;
 	struct reading *reading;
 
 	if (!by) {
@@ -199,6 +200,11 @@ void energy_api_get(struct http_request *request, const char *const *arguments, 
 	}
 	if (!service_api_is_served(request, api->session))
 		return;
+	/* The other thread sees what is on record. */
+	if (!store_settle(api->session->store, &error)) {
+		http_request_fail(request, 503, "%s", error->message);
+		return;
+	}
 	reading = g_new(struct reading, 1);
 	*reading = (struct reading){request, api->session, api->session->run, by};
 	http_request_on_cancel(request, gone, reading);

@@ -342,12 +342,22 @@ struct engine_recorder *recorder_store_engine(struct recorder_store *recorder)
 	return &recorder->recorder;
 }
 
+/* What a write came to, as those are told who are no engine. */
+static bool told(const struct recorder_store *recorder, bool good, GError **error)
+{
+	if (!good)
+		g_propagate_error(error, g_error_copy(recorder->error));
+	return good;
+}
+
+bool recorder_store_join(struct recorder_store *recorder, GError **error)
+{
+	return told(recorder, begin(recorder), error);
+}
+
 bool recorder_store_finish(struct recorder_store *recorder, GError **error)
 {
-	if (commit(recorder))
-		return true;
-	g_propagate_error(error, g_error_copy(recorder->error));
-	return false;
+	return told(recorder, commit(recorder), error);
 }
 
 void recorder_store_fail(struct recorder_store *recorder, const GError *reason)

@@ -31,6 +31,12 @@ void recorder_store_limit(struct recorder_store *recorder, uint32_t most);
 struct engine_recorder *recorder_store_engine(struct recorder_store *recorder);
 
 /*
+ * Opens a transaction unless one is open: what somebody else writes of the run goes on record with what the recorder
+ * writes. Returns false with `error` set, also when an earlier write had failed.
+ */
+bool recorder_store_join(struct recorder_store *recorder, GError **error);
+
+/*
  * Commits what is open. Returns true, or false with `error` set, also when an earlier write had
  * failed (upon which the engine aborted the run).
  */

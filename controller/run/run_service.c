@@ -352,7 +352,7 @@ static bool open_run(struct run_service *service, bool going_on, GError **error)
 		.run = service->row.run,
 		.t0_ns = session->t0_ns,
 		.note = run_record_note,
-		.sample = run_record_sample,
+		.sample = run_service_energy_sample,
 		.usage = run_service_energy_take,
 		.launched = run_record_launched,
 		.describe = run_service_describe,

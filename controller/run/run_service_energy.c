@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "controller/run/energy_split.h"
 #include "controller/run/run_meters.h"
+#include "controller/run/run_record.h"
 #include "controller/run/run_service_private.h"
 
 /* What is told of intervals that no local scheduler tells of. */
@@ -337,13 +338,26 @@ static bool take_all(struct run_service *service, uint32_t cluster, const char *
 	return true;
 }
 
+void run_service_energy_sample(double time_s, const struct remote_meter *meter,
+			       const struct remote_sample *sample, void *data)
+{
+	struct run_session *session = data;
+	GError *error = NULL;
+
+	if (session->service && !recorder_store_join(session->service->recorder, &error))
+		run_session_store_failed(session, error);
+	else
+		run_record_sample(time_s, meter, sample, session);
+}
+
 void run_service_energy_take(uint32_t cluster, const char *stream, const GPtrArray *intervals,
 			     void *data)
 {
 	struct run_session *session = data;
 	GError *error = NULL;
 
-	if (session->service && !take_all(session->service, cluster, stream, intervals, &error))
+	if (session->service && !(recorder_store_join(session->service->recorder, &error) &&
+				  take_all(session->service, cluster, stream, intervals, &error)))
 		run_session_store_failed(session, error);
 }
 

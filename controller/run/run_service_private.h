@@ -97,7 +97,12 @@ bool run_service_limit_begin(struct run_service *service, GError **error);
 /* Once a second: what was spent, again, when all meters have answered; and a clock that was set. */
 bool run_service_limit_tick(struct run_service *service, GError **error);
 
-/* For remote_run.usage; `data` is the session. */
+/*
+ * For remote_run.sample and remote_run.usage; `data` is the session. Both write into the transaction of what the
+ * engine records: many hosts' rows of a second are in the same pages, which go on record once and not for each host.
+ */
+void run_service_energy_sample(double time_s, const struct remote_meter *meter,
+			       const struct remote_sample *sample, void *data);
 void run_service_energy_take(uint32_t cluster, const char *stream, const GPtrArray *intervals,
 			     void *data);
 

@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "controller/run/run_service_private.h"
+#include "controller/store/store_private.h"
 #include "tests/unit/run/fixture.h"
 
 #define S INT64_C(1000000000)
@@ -27,11 +28,15 @@ static void open_service(struct account *account)
 	account->service.submissions = g_ptr_array_new();
 	g_ptr_array_set_size(account->service.submissions, 3);
 	account->service.session = &account->session;
+	account->service.recorder = recorder_store_new(account->session.store,
+						       account->service.row.run, NULL, true);
 	account->session.service = &account->service;
 }
 
 static void close_service(struct account *account)
 {
+	g_assert_true(recorder_store_finish(account->service.recorder, NULL));
+	recorder_store_free(account->service.recorder);
 	g_hash_table_unref(account->service.meters);
 	g_ptr_array_unref(account->service.submissions);
 	account->service.counted_uj = account->service.dynamic_uj = -1;
@@ -309,6 +314,32 @@ static void cpu_time_of_strangers_stays_in_range(struct account *account, gconst
 	g_assert_cmpint(sum.management_uj, ==, 99);
 }
 
+static int64_t count(struct store *store, const char *sql)
+{
+	sqlite3_stmt *statement;
+	int64_t value;
+
+	g_assert_cmpint(sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_step(statement), ==, SQLITE_ROW);
+	value = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	return value;
+}
+
+/* With what the engine records, and not before. */
+static void many_intervals_go_on_record_at_once(struct account *account, gconstpointer data)
+{
+	static const char sql[] = "SELECT count(*) FROM energy_interval";
+	g_autoptr(store_t) other = store_open(account->dir, false, NULL);
+
+	begin(account);
+	for (int i = 0; i < 5; i++)
+		take(account, second(account, 1 + i, 2 * AGE_S + i, 1000 + 100 * i, 1100 + 100 * i));
+	g_assert_cmpint(count(other, sql), ==, 0);
+	g_assert_true(recorder_store_finish(account->service.recorder, NULL));
+	g_assert_cmpint(count(other, sql), ==, 5);
+}
+
 static const struct {
 	const char *path;
 	void (*test)(struct account *account, gconstpointer data);
@@ -321,6 +352,7 @@ static const struct {
 	{"/service-energy/sum-fails", a_sum_that_fails_is_no_reason_not_to_serve},
 	{"/service-energy/others", without_the_hosts_own_cpu_time_nothing_is_known},
 	{"/service-energy/strangers", cpu_time_of_strangers_stays_in_range},
+	{"/service-energy/at-once", many_intervals_go_on_record_at_once},
 };
 
 int main(int argc, char **argv)
