@@ -90,6 +90,12 @@ static uint64_t idle_mw_of(const struct run_service *service, const char *host)
 	return 0;
 }
 
+/*
+ * What each task had of an interval is summed up over so many seconds: a row for each task, host and second would be
+ * 25 GB a day of 200 hosts with 7,000 tasks.
+ */
+#define PARTS_S 60.0
+
 /* Adds an interval that ends where `interval` says, with what `parts` has of it. */
 static bool add(struct run_service *service, struct store_account_meter *meter,
 		struct store_account_interval *interval, const struct energy_split *split,
@@ -106,6 +112,10 @@ static bool add(struct run_service *service, struct store_account_meter *meter,
 	meter->at_uj = interval->to_uj;
 	meter->at_s = interval->to_s;
 	meter->n++;
+	if (!meter->parts_n || interval->to_s - meter->parts_s >= PARTS_S) {
+		meter->parts_n = meter->n;
+		meter->parts_s = interval->to_s;
+	}
 	service->counted_uj += interval->to_uj - interval->from_uj;
 	if (g_strcmp0(interval->mark, STORE_ACCOUNT_UNSERVED) != 0)
 		service->dynamic_uj += interval->to_uj - interval->from_uj - interval->idle_uj;

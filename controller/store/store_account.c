@@ -84,8 +84,8 @@ static bool add_to_day(struct store *store, const struct store_account_meter *me
 	return store_run_statement(store, statement, "store a day's energy", error);
 }
 
+/* To what it had of the intervals since the one that `parts_n` says. */
 static bool add_part(struct store *store, const struct store_account_meter *meter,
-		     const struct store_account_interval *interval,
 		     const struct store_account_part *part, GError **error)
 {
 	sqlite3_stmt *statement = store_statement(store, STORE_ADD_ENERGY_PART, error);
@@ -95,8 +95,8 @@ static bool add_part(struct store *store, const struct store_account_meter *mete
 		return false;
 	put_integer(&cursor, meter->run);
 	put_text(&cursor, meter->host);
-	put_real(&cursor, interval->to_s);
-	put_integer(&cursor, meter->n);
+	put_real(&cursor, meter->parts_s);
+	put_integer(&cursor, meter->parts_n);
 	put_integer(&cursor, part->task);
 	put_integer(&cursor, part->attempt);
 	put_integer(&cursor, part->cpu_ns);
@@ -131,7 +131,7 @@ static bool add_all(struct store *store, const struct store_account_meter *meter
 	    !store_put_account_meter(store, meter, error))
 		return false;
 	for (uint32_t i = 0; i < interval->parts_count; i++)
-		if (!add_part(store, meter, interval, &interval->parts[i], error) ||
+		if (!add_part(store, meter, &interval->parts[i], error) ||
 		    !add_to_task(store, meter, interval, &interval->parts[i], error))
 			return false;
 	return true;

@@ -25,6 +25,9 @@ struct store_account_meter {
 	char *stream;      /* of the local scheduler's intervals, and the last one of it */
 	int64_t seq;
 	char *counter;     /* which one at_uj is of, as the local scheduler names it; NULL: it does not */
+	/* Not on record: the first interval of those whose parts are summed up, and when it ended; 0: there is none yet. */
+	int64_t parts_n;
+	double parts_s;
 };
 
 /* The part of one attempt of a task. */

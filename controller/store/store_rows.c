@@ -127,7 +127,11 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 		"SELECT " METER_COLUMNS ", NULL FROM energy_meter WHERE run = ? ORDER BY host",
 	[STORE_ADD_ENERGY_INTERVAL] =
 		"INSERT INTO energy_interval VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[STORE_ADD_ENERGY_PART] = "INSERT INTO energy_part VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+	[STORE_ADD_ENERGY_PART] =
+		"INSERT INTO energy_part VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+		" ON CONFLICT (run, host, to_s, n, task, attempt) DO UPDATE SET"
+		" cpu_ns = excluded.cpu_ns + min(cpu_ns, 9223372036854775807 - excluded.cpu_ns),"
+		" uj = uj + excluded.uj",
 	[STORE_ADD_ENERGY_DAY] =
 		"INSERT INTO energy_day VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 		" ON CONFLICT (run, day, host, policy) DO UPDATE SET"

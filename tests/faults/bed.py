@@ -70,9 +70,11 @@ lab:
 ACCOUNT = {
     "an interval is not what its parts are":
         "energy_interval WHERE to_uj - from_uj != idle_uj + tasks_uj + management_uj + unattributed_uj",
-    "an interval's tasks are not what each of them used":
-        "energy_interval AS i WHERE tasks_uj != (SELECT coalesce(sum(uj), 0) FROM energy_part AS p"
-        " WHERE p.run = i.run AND p.host = i.host AND p.to_s = i.to_s AND p.n = i.n)",
+    "the tasks of the intervals of a minute are not what each of them used":
+        "(SELECT run, host, sum(tasks_uj) AS tasks_uj, (SELECT max(n) FROM energy_part AS p WHERE p.run = i.run"
+        " AND p.host = i.host AND p.n <= i.n) AS n FROM energy_interval AS i GROUP BY 1, 2, 4) AS i"
+        " WHERE tasks_uj != (SELECT coalesce(sum(uj), 0) FROM energy_part AS p"
+        " WHERE p.run = i.run AND p.host = i.host AND p.n = i.n)",
     "an interval is missing, or there twice":
         "(SELECT n - lag(n, 1, 0) OVER w AS step, from_uj - lag(to_uj, 1, from_uj) OVER w AS hole, mark"
         " FROM energy_interval WINDOW w AS (PARTITION BY run, host ORDER BY n))"

@@ -258,8 +258,10 @@ assert_account() {
 	for sql in \
 		"energy_interval WHERE to_uj - from_uj != idle_uj + tasks_uj + management_uj + unattributed_uj" \
 		"energy_interval WHERE min(idle_uj, tasks_uj, management_uj, unattributed_uj) < 0" \
-		"energy_interval AS i WHERE tasks_uj != (SELECT coalesce(sum(uj), 0) FROM energy_part AS p
-			WHERE p.run = i.run AND p.host = i.host AND p.to_s = i.to_s AND p.n = i.n)" \
+		"(SELECT run, host, sum(tasks_uj) AS tasks_uj, (SELECT max(n) FROM energy_part AS p WHERE p.run = i.run
+			AND p.host = i.host AND p.n <= i.n) AS n FROM energy_interval AS i GROUP BY 1, 2, 4) AS i
+			WHERE tasks_uj != (SELECT coalesce(sum(uj), 0) FROM energy_part AS p
+			WHERE p.run = i.run AND p.host = i.host AND p.n = i.n)" \
 		"(SELECT n - lag(n, 1, 0) OVER w AS step, from_uj - lag(to_uj, 1, from_uj) OVER w AS hole, mark FROM energy_interval
 			WINDOW w AS (PARTITION BY run, host ORDER BY n)) WHERE step != 1 OR (hole != 0 AND mark IS NOT 'new-counter')" \
 		"energy_interval AS i WHERE coalesce(mark, '') NOT IN ('unserved', 'new-counter') AND NOT EXISTS (SELECT 1 FROM sample AS s

@@ -340,6 +340,34 @@ static void many_intervals_go_on_record_at_once(struct account *account, gconstp
 	g_assert_cmpint(count(other, sql), ==, 5);
 }
 
+/* A row for each task and minute, also after a service that began in the midst of one; and they add up. */
+static void parts_of_a_minute_are_one_row(struct account *account, gconstpointer data)
+{
+	struct store *store = account->session.store;
+
+	begin(account);
+	for (int i = 0; i < 150; i++) {
+		struct remote_usage usage =
+			second(account, 1 + i, 2 * AGE_S + i, 1000 + 100 * i, 1100 + 100 * i);
+
+		if (i == 130)
+			begin_again(account, true);
+		if (i % 10) {
+			used(&usage, "test-1-1-1", 50);
+			used(&usage, "test-1-2-1", 50);
+		}
+		take(account, usage);
+	}
+	g_assert_cmpint(count(store, "SELECT count(*) FROM energy_interval"), ==, 150);
+	g_assert_cmpint(count(store, "SELECT group_concat(n) = '1,61,121,131' FROM"
+				     " (SELECT DISTINCT n FROM energy_part ORDER BY n)"),
+			==, 1);
+	g_assert_cmpint(count(store, "SELECT count(*) FROM energy_part"), ==, 8);
+	g_assert_cmpint(count(store, "SELECT sum(uj) FROM energy_part WHERE n = 61"), ==, 54 * 100);
+	g_assert_cmpint(count(store, "SELECT sum(uj) FROM energy_part"), ==,
+			count(store, "SELECT sum(tasks_uj) FROM energy_interval"));
+}
+
 static const struct {
 	const char *path;
 	void (*test)(struct account *account, gconstpointer data);
@@ -353,6 +381,7 @@ static const struct {
 	{"/service-energy/others", without_the_hosts_own_cpu_time_nothing_is_known},
 	{"/service-energy/strangers", cpu_time_of_strangers_stays_in_range},
 	{"/service-energy/at-once", many_intervals_go_on_record_at_once},
+	{"/service-energy/parts", parts_of_a_minute_are_one_row},
 };
 
 int main(int argc, char **argv)

@@ -43,7 +43,10 @@ static void tear_down(struct fixture *fixture, const void *data)
 	g_free(fixture->dir);
 }
 
-/* Interval `n` of a host, ten seconds and 100 uJ long: 40 idle, 30 of task 1, 20 of task 2, 9 and 1. */
+/*
+ * Interval `n` of a host, ten seconds and 100 uJ long: 40 idle, 30 of task 1, 20 of task 2, 9 and 1. The parts of two
+ * intervals are summed up.
+ */
 static bool add(struct fixture *fixture, const char *host, int64_t n, const char *mark,
 		GError **error)
 {
@@ -58,6 +61,8 @@ static bool add(struct fixture *fixture, const char *host, int64_t n, const char
 		.n = n,
 		.stream = (char *)"x",
 		.seq = n,
+		.parts_n = n - (n - 1) % 2,
+		.parts_s = 10 * (double)(n - (n - 1) % 2),
 	};
 	const struct store_account_interval interval = {
 		.policy = n < 6 ? "easy" : "fcfs",
@@ -207,6 +212,31 @@ static int64_t count(struct fixture *fixture, const char *sql)
 	return value;
 }
 
+/* Those of two intervals are one row of each task, and come to what the intervals' tasks had. */
+static void test_parts(struct fixture *fixture, const void *data)
+{
+	fill(fixture);
+	g_assert_cmpint(count(fixture, "SELECT count(*) FROM energy_part"), ==, 30);
+	g_assert_cmpint(count(fixture, "SELECT count(*) FROM energy_part WHERE (task, uj, cpu_ns) IN"
+				       " (VALUES (1, 60, 600), (2, 40, 400))"),
+			==, 30);
+	g_assert_cmpint(count(fixture, "SELECT count(*) FROM energy_interval AS i WHERE 2 * tasks_uj !="
+				       " (SELECT sum(uj) FROM energy_part AS p WHERE p.host = i.host"
+				       " AND p.n BETWEEN i.n - 1 AND i.n)"),
+			==, 0);
+}
+
+/* CPU times are what others tell: their sum stays a number. */
+static void test_parts_large(struct fixture *fixture, const void *data)
+{
+	g_assert_true(add(fixture, "b1", 1, NULL, NULL));
+	g_assert_true(store_exec(fixture->store,
+				 "UPDATE energy_part SET cpu_ns = 9223372036854775807", "set", NULL));
+	g_assert_true(add(fixture, "b1", 2, NULL, NULL));
+	g_assert_cmpint(count(fixture, "SELECT min(cpu_ns) FROM energy_part"), ==, INT64_MAX);
+	g_assert_cmpint(count(fixture, "SELECT sum(typeof(cpu_ns) = 'integer') FROM energy_part"), ==, 2);
+}
+
 static void test_prune(struct fixture *fixture, const void *data)
 {
 	g_autofree char *before = NULL;
@@ -219,7 +249,7 @@ static void test_prune(struct fixture *fixture, const void *data)
 		g_assert_true(store_prune(fixture->store, fixture->run, 55, 7, &more, NULL));
 	}
 	g_assert_cmpint(count(fixture, "SELECT count(*) FROM energy_interval"), ==, 15);
-	g_assert_cmpint(count(fixture, "SELECT count(*) FROM energy_part"), ==, 30);
+	g_assert_cmpint(count(fixture, "SELECT count(*) FROM energy_part"), ==, 12);
 	g_assert_cmpint(count(fixture, "SELECT min(n) FROM energy_interval"), ==, 6);
 	assert_sums(fixture, "day", before);
 }
@@ -305,6 +335,8 @@ int main(int argc, char **argv)
 	TEST("/store-account/what was used since a time leaves out when nobody served", test_since);
 	TEST("/store-account/where each host's account stands is read back", test_meters);
 	TEST("/store-account/an interval counts as a whole or not at all", test_whole);
+	TEST("/store-account/parts of intervals are summed up", test_parts);
+	TEST("/store-account/... and remain whole numbers", test_parts_large);
 	TEST("/store-account/pruning removes intervals and keeps the sums", test_prune);
 	TEST("/store-account/another thread reads what was committed", test_reader);
 	return g_test_run();
