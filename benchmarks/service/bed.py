@@ -159,11 +159,12 @@ def memory_mib(pid):
 class Connection:
     """One HTTP/1.1 connection, which the service ends after one answer."""
 
-    def __init__(self, path):
+    def __init__(self, path, request=b""):
         self.socket = socket.socket(socket.AF_UNIX)
         self.buffer = b""
         try:
             self.socket.connect(path)
+            self.socket.sendall(request)
         except OSError:
             self.socket.close()
             raise
@@ -232,15 +233,14 @@ def drive(path, next_request, rate, connections, seconds, on_answer):
             errors += busy + len(due)
             break
         while due and busy < connections:
+            due_at, about = due.popleft()
             try:
-                connection = Connection(path)
-            except OSError:  # nobody listens at the moment
+                connection = Connection(path, Connection.request(*about))
+            except OSError:  # nobody listens at the moment, or somebody has just died
                 errors += 1
-                due.popleft()
                 time.sleep(0.001)
                 continue
-            connection.due, connection.about = due.popleft()
-            connection.socket.sendall(Connection.request(*connection.about))
+            connection.due, connection.about = due_at, about
             connection.socket.setblocking(False)
             selector.register(connection.socket, selectors.EVENT_READ, connection)
             busy += 1
