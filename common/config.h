@@ -424,7 +424,12 @@ struct config_lab {
 	 * works: VMs then slow one another down, and nothing can be measured.
 	 */
 	enum config_answer overcommit;
+	/* Whether the VMs' quotas follow the machine's own speed, so that their work per second does not. */
+	enum config_answer steady;
 };
+
+/* What a steady lab takes of a CPU for itself, to measure the machine's speed. */
+#define CONFIG_LAB_STEADY_CORES 0.05
 
 #define CONFIG_BLADES_MAX 64
 #define CONFIG_BLADE_NAME_MAX 24 /* its name is a host name, and part of VM names */

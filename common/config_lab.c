@@ -113,6 +113,8 @@ char *config_lab_check(const struct config *config)
 
 	if (!lab)
 		return NULL;
+	if (lab->steady == CONFIG_YES)
+		sum += CONFIG_LAB_STEADY_CORES;
 	if (lab->blades_count > CONFIG_BLADES_MAX)
 		return g_strdup_printf("lab.blades: %u are more than %d", lab->blades_count,
 				       CONFIG_BLADES_MAX);

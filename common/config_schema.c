@@ -368,6 +368,8 @@ static const cyaml_schema_field_t lab_fields[] = {
 	LIST(NEEDED, struct config_lab, blades, &blade_entry, 1),
 	CYAML_FIELD_ENUM("overcommit", OPTIONAL | CYAML_FLAG_STRICT, struct config_lab, overcommit,
 			 answers, CYAML_ARRAY_LEN(answers)),
+	CYAML_FIELD_ENUM("steady", OPTIONAL | CYAML_FLAG_STRICT, struct config_lab, steady, answers,
+			 CYAML_ARRAY_LEN(answers)),
 	CYAML_FIELD_END
 };
 

@@ -13,6 +13,8 @@
 
 G_DEFINE_QUARK(virtbed-lab-cgroup, lab_cgroup_error)
 
+/* Below a blade's group; libvirt's name for what holds its VMs. */
+#define MACHINE "machine"
 #define PROBE_PREFIX "virtbed-.probe-"
 
 static const char *const controllers[] = { "cpu", "cpuacct", "cpuset" };
@@ -271,14 +273,69 @@ static uint64_t read_number(const char *group, const char *file, const char *key
 	return at ? g_ascii_strtoull(key ? at + strlen(key) : at, NULL, 10) : 0;
 }
 
+static uint64_t used_ns(const struct lab_cgroup *cgroup, const char *group)
+{
+	if (cgroup->version == 2)
+		return read_number(group, "cpu.stat", "usage_usec ") * 1000;
+	return read_number(group, "cpuacct.usage", NULL);
+}
+
 uint64_t lab_cgroup_vms_ns(const struct lab_cgroup *cgroup, const char *lab, uint32_t number)
 {
 	g_autofree char *blade = blade_group(cgroup, cgroup->cpuacct, lab, number);
-	g_autofree char *machine = g_build_filename(blade, "machine", NULL);
+	g_autofree char *machine = g_build_filename(blade, MACHINE, NULL);
 
-	if (cgroup->version == 2)
-		return read_number(machine, "cpu.stat", "usage_usec ") * 1000;
-	return read_number(machine, "cpuacct.usage", NULL);
+	return used_ns(cgroup, machine);
+}
+
+uint64_t lab_cgroup_own_ns(const struct lab_cgroup *cgroup, const char *lab, uint32_t number)
+{
+	g_autofree char *blade = blade_group(cgroup, cgroup->cpuacct, lab, number);
+
+	return used_ns(cgroup, blade);
+}
+
+char **lab_cgroup_vms(const struct lab_cgroup *cgroup, const char *lab, uint32_t number)
+{
+	g_autoptr(GStrvBuilder) groups = g_strv_builder_new();
+	g_autofree char *blade = blade_group(cgroup, cgroup->cpu, lab, number);
+	g_autofree char *machine = g_build_filename(blade, MACHINE, NULL);
+	g_autoptr(GDir) dir = g_dir_open(machine, 0, NULL);
+	const char *name;
+
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *group = g_build_filename(machine, name, NULL);
+
+		if (g_file_test(group, G_FILE_TEST_IS_DIR))
+			g_strv_builder_add(groups, group);
+	}
+	return g_strv_builder_end(groups);
+}
+
+bool lab_cgroup_get_quota(const struct lab_cgroup *cgroup, const char *group,
+			  struct lab_cgroup_quota *ret_quota)
+{
+	const bool v2 = cgroup->version == 2;
+	g_autofree char *path = g_build_filename(group, v2 ? "cpu.max" : "cpu.cfs_quota_us", NULL);
+	g_autofree char *text = NULL;
+	const char *period;
+
+	if (!g_file_get_contents(path, &text, NULL, NULL))
+		return false;
+	ret_quota->quota_us = g_ascii_isdigit(text[0]) ? g_ascii_strtoll(text, NULL, 10) : -1;
+	period = strchr(text, ' ');
+	ret_quota->period_us = v2 ? (period ? g_ascii_strtoll(period, NULL, 10) : 0) :
+				    (int64_t)read_number(group, "cpu.cfs_period_us", NULL);
+	return ret_quota->period_us > 0;
+}
+
+bool lab_cgroup_set_quota(const struct lab_cgroup *cgroup, const char *group,
+			  const struct lab_cgroup_quota *quota, GError **error)
+{
+	g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, quota->quota_us);
+
+	/* Version 2 keeps the period where only a quota is given. */
+	return write_file(group, cgroup->version == 2 ? "cpu.max" : "cpu.cfs_quota_us", text, error);
 }
 
 /* Removes a group and those below it, deepest first. errno tells why the group itself stays. */

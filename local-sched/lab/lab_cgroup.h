@@ -70,6 +70,26 @@ bool lab_cgroup_join(const struct lab_cgroup *cgroup, const char *lab, uint32_t 
 /* CPU time in nanoseconds that blade N's VMs have used; 0 while it had none. */
 uint64_t lab_cgroup_vms_ns(const struct lab_cgroup *cgroup, const char *lab, uint32_t number);
 
+/* CPU time in nanoseconds that all of blade N has used. */
+uint64_t lab_cgroup_own_ns(const struct lab_cgroup *cgroup, const char *lab, uint32_t number);
+
+/* The groups of blade N's VMs, as paths where their CPU quotas are set; empty while it has none. */
+char **lab_cgroup_vms(const struct lab_cgroup *cgroup, const char *lab, uint32_t number);
+
+/* A group's CFS quota, in microseconds of CPU time per period. */
+struct lab_cgroup_quota {
+	int64_t quota_us; /* -1: none */
+	int64_t period_us;
+};
+
+/* Reads the quota of one of lab_cgroup_vms(); false if the group is gone. */
+bool lab_cgroup_get_quota(const struct lab_cgroup *cgroup, const char *group,
+			  struct lab_cgroup_quota *ret_quota);
+
+/* Sets the quota, which must not be -1, and leaves the period. The group has all of it anew at once. */
+bool lab_cgroup_set_quota(const struct lab_cgroup *cgroup, const char *group,
+			  const struct lab_cgroup_quota *quota, GError **error);
+
 /*
  * Removes the lab's groups and all below. A group of a process that has just ended stays busy for a
  * moment: tries until `timeout_s` has passed. Removing what is not there is success.

@@ -20,14 +20,14 @@ static void drop_first(struct lab_power *power)
 		power->count * sizeof power->readings[0]);
 }
 
-static void append(struct lab_power *power, int64_t now_ns, uint64_t counter_ns)
+static void append(struct lab_power *power, int64_t now_ns, uint64_t counter_ns, double pace)
 {
 	uint64_t busy_ns = 0;
 
 	if (power->count > 0) {
 		uint64_t from = counter_ns < power->counter_ns ? 0 : power->counter_ns;
 
-		busy_ns = last(power)->busy_ns + (counter_ns - from);
+		busy_ns = last(power)->busy_ns + (uint64_t)((double)(counter_ns - from) / pace);
 	}
 	if (power->count == LAB_POWER_READINGS)
 		drop_first(power);
@@ -53,10 +53,10 @@ static double watts(const struct lab_power *power)
 				       (double)(to->at_ns - from->at_ns);
 }
 
-double lab_power_update(struct lab_power *power, int64_t now_ns, uint64_t counter_ns)
+double lab_power_update(struct lab_power *power, int64_t now_ns, uint64_t counter_ns, double pace)
 {
 	if (power->count == 0 || now_ns > last(power)->at_ns) {
-		append(power, now_ns, counter_ns);
+		append(power, now_ns, counter_ns, pace);
 		drop_old(power, now_ns);
 	}
 	return watts(power);

@@ -79,6 +79,7 @@ struct lab_spec *lab_spec_new(const struct config *config, const char *name, GEr
 	spec->name = g_strdup(name);
 	spec->blades_count = config->lab->blades_count;
 	spec->blades = g_new0(struct lab_spec_blade, spec->blades_count);
+	spec->steady = config->lab->steady == CONFIG_YES;
 	for (uint32_t i = 0; i < spec->blades_count; i++) {
 		const struct config_blade *from = &config->lab->blades[i];
 
@@ -115,7 +116,8 @@ static bool same_double(double a, double b)
 
 bool lab_spec_same(const struct lab_spec *a, const struct lab_spec *b)
 {
-	if (strcmp(a->name, b->name) != 0 || a->blades_count != b->blades_count)
+	if (strcmp(a->name, b->name) != 0 || a->blades_count != b->blades_count ||
+	    a->steady != b->steady)
 		return false;
 	for (uint32_t i = 0; i < a->blades_count; i++) {
 		const struct lab_spec_blade *x = &a->blades[i];
@@ -144,7 +146,8 @@ char *lab_spec_text(const struct lab_spec *spec)
 						"uuid", blade->uuid, "bmc", (int)blade->bmc,
 						"bmc_port", blade->bmc_port));
 	}
-	document = json_pack("{s:s, s:O}", "name", spec->name, "blades", blades);
+	document = json_pack("{s:s, s:b, s:O}", "name", spec->name, "steady", spec->steady,
+			     "blades", blades);
 	return json_pretty(document);
 }
 
@@ -180,6 +183,7 @@ static bool parse(const json_t *document, const char *what, struct lab_spec *spe
 	if (!json_get_string(document, "name", what, &name, error) ||
 	    !json_get_array(document, "blades", what, &blades, error))
 		return false;
+	spec->steady = json_is_true(json_object_get(document, "steady"));
 	spec->name = g_strdup(name);
 	spec->blades = g_new0(struct lab_spec_blade, json_array_size(blades));
 	for (size_t i = 0; i < json_array_size(blades); i++) {

@@ -33,6 +33,7 @@ struct lab_spec {
 	char *name;
 	struct lab_spec_blade *blades; /* blades_count of them */
 	uint32_t blades_count;
+	bool steady; /* lab_steady.h */
 };
 
 #define LAB_SPEC_ERROR (lab_spec_error_quark())
@@ -53,7 +54,7 @@ void lab_spec_free(struct lab_spec *spec);
 typedef struct lab_spec lab_spec_t;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(lab_spec_t, lab_spec_free)
 
-/* Whether both ask for the same blades: names, order, budgets, watts, BMCs; not UUIDs or ports. */
+/* Whether both ask for the same blades: names, order, budgets, watts, BMCs, steady; not UUIDs or ports. */
 bool lab_spec_same(const struct lab_spec *a, const struct lab_spec *b);
 
 /* Writes to RUN/spec.json, and reads it back. */

@@ -10,6 +10,7 @@
 #include "local-sched/lab/lab_peers.h"
 #include "local-sched/lab/lab_process.h"
 #include "local-sched/lab/lab_record.h"
+#include "local-sched/lab/lab_steady.h"
 
 enum { ANSWER_TIMEOUT_S = 5 };
 
@@ -25,10 +26,9 @@ static json_t *pid_json(pid_t pid)
 	return pid > 0 ? json_integer(pid) : json_null();
 }
 
-/* The watts that the model wrote last; null if there are none. */
-static json_t *watts_json(const char *lab, uint32_t number)
+/* The number in a file that the supervisor writes; null if there is none. */
+static json_t *number_json(const char *path)
 {
-	g_autofree char *path = lab_paths_blade_run(lab, number, "watts");
 	g_autofree char *text = NULL;
 
 	if (!g_file_get_contents(path, &text, NULL, NULL))
@@ -53,13 +53,14 @@ static void add_blade(json_t *object, const struct lab_spec *spec, uint32_t inde
 		      pid_t fabric)
 {
 	const struct lab_spec_blade *blade = &spec->blades[index];
+	g_autofree char *watts = lab_paths_blade_run(spec->name, blade->number, "watts");
 	g_autofree char *address = lab_blade_files_address(blade);
 	g_autofree char *number = g_strdup_printf("%u", blade->number);
 	pid_t pid = fabric > 0 ? lab_process_child_with(fabric, 3, number) : 0;
 
 	json_object_set_new(object, "address", json_string(address));
 	json_object_set_new(object, "cpu_cores", json_real(blade->cpu_cores));
-	json_object_set_new(object, "watts", watts_json(spec->name, blade->number));
+	json_object_set_new(object, "watts", number_json(watts));
 	json_object_set_new(object, "blade_pid", pid_json(pid));
 	json_object_set_new(object, "bmc_pid", pid_json(bmc_pid(spec, blade, supervisor)));
 	json_object_set_new(object, "libvirt", json_false());
@@ -106,6 +107,7 @@ json_t *lab_status(const char *name)
 {
 	struct lab_state_process supervisor = lab_record_supervisor(name);
 	g_autoptr(lab_spec_t) spec = lab_spec_load(name, NULL);
+	g_autofree char *pace = lab_paths_run(name, LAB_STEADY_FILE);
 	json_t *document = base(name);
 	json_t *blades = json_object_get(document, "blades");
 	pid_t fabric =
@@ -114,6 +116,7 @@ json_t *lab_status(const char *name)
 	json_object_set_new(document, "state", json_string(state_name(name, supervisor)));
 	json_object_set_new(document, "pid", pid_json(supervisor.pid));
 	json_object_set_new(document, "fabric_pid", pid_json(fabric));
+	json_object_set_new(document, "pace", number_json(pace));
 	if (!spec || spec->blades_count != json_array_size(blades))
 		return document;
 	for (uint32_t i = 0; i < spec->blades_count; i++)

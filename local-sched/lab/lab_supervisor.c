@@ -23,6 +23,7 @@
 #include "local-sched/lab/lab_process.h"
 #include "local-sched/lab/lab_roles.h"
 #include "local-sched/lab/lab_spec.h"
+#include "local-sched/lab/lab_steady.h"
 
 /*
  * The lab's first process. Being pid 1 of the lab's pid namespace it is the one process whose end
@@ -49,6 +50,8 @@ struct supervisor {
 	struct lab_spec *spec;
 	struct lab_cgroup *cgroup;
 	struct meter *meters; /* one per blade */
+	struct lab_steady *steady; /* NULL: the lab is not to be */
+	double pace;               /* that the VMs' quotas have now */
 	int fabric;           /* channel */
 	uint32_t blades_started;
 	bool kept; /* `up` is done with us */
@@ -120,14 +123,17 @@ static bool update_watts(struct supervisor *supervisor, uint32_t index, GError *
 	uint64_t busy_ns =
 		lab_cgroup_vms_ns(supervisor->cgroup, supervisor->spec->name, index + 1);
 	int64_t now_ns = clock_now_ns();
+	double watts = lab_power_update(&meter->power, now_ns, busy_ns, supervisor->pace);
 
-	return write_watts(meter, lab_power_update(&meter->power, now_ns, busy_ns), now_ns, error);
+	return write_watts(meter, watts, now_ns, error);
 }
 
 static gboolean on_tick(gpointer data)
 {
 	struct supervisor *supervisor = data;
 
+	if (supervisor->steady)
+		supervisor->pace = lab_steady_tick(supervisor->steady, clock_now_ns());
 	for (uint32_t i = 0; i < supervisor->spec->blades_count; i++) {
 		g_autoptr(GError) error = NULL;
 
@@ -303,12 +309,19 @@ static bool set_up(struct supervisor *supervisor, const char *lab, GError **erro
 	if (!supervisor->cgroup)
 		return false;
 	supervisor->meters = g_new0(struct meter, supervisor->spec->blades_count);
-	return start_blades_surroundings(supervisor, error) && start_fabric(supervisor, error);
+	if (!start_blades_surroundings(supervisor, error))
+		return false;
+	if (supervisor->spec->steady) {
+		supervisor->steady = lab_steady_start(supervisor->cgroup, supervisor->spec, error);
+		if (!supervisor->steady)
+			return false;
+	}
+	return start_fabric(supervisor, error);
 }
 
 int lab_supervisor_main(const char *lab)
 {
-	struct supervisor supervisor = { .status = EXIT_FAILURE };
+	struct supervisor supervisor = { .pace = 1, .status = EXIT_FAILURE };
 	g_autoptr(GError) error = NULL;
 
 	lab_channel_await_go();

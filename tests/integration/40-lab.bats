@@ -395,3 +395,56 @@ mounts() {
 	[ -z "$(virsh -c "$uri" pool-list --all --name | tr -d '[:space:]')" ]
 	[ -z "$(virsh -c "$uri" list --all --name | tr -d '[:space:]')" ]
 }
+
+# A VM's group of blade b1 with a quota, and a busy loop in it. busy_vm NAME QUOTA_US
+busy_vm() {
+	local cpu account
+	cpu=$(group "$1" cpu 1)/machine/vm
+	account=$(group "$1" cpuacct 1)/machine/vm
+	mkdir -p "$cpu" "$account"
+	if [ -f "$cpu/cpu.max" ]; then
+		echo +cpu >"${cpu%/vm}/cgroup.subtree_control"
+		echo "$2 100000" >"$cpu/cpu.max"
+	else
+		echo "$2" >"$cpu/cpu.cfs_quota_us"
+	fi
+	sh -c 'while :; do :; done' &
+	echo $! >"$BATS_TEST_TMPDIR/busy"
+	echo $! >"$cpu/cgroup.procs"
+	echo $! >"$account/cgroup.procs"
+}
+
+# What the VM of busy_vm may use now. quota_of NAME
+quota_of() {
+	local cpu
+	cpu=$(group "$1" cpu 1)/machine/vm
+	cut -d' ' -f1 "$cpu/cpu.max" 2>/dev/null || cat "$cpu/cpu.cfs_quota_us"
+}
+
+quota_is_not() {
+	[ "$(quota_of "$1")" -ne "$2" ]
+}
+
+has_pace() {
+	[ "$(lab_get "$1" '.pace')" != null ]
+}
+
+@test "a steady lab has a metronome, scales quotas, and leaves nothing" {
+	sed 's/^lab:/lab:\n  steady: yes/' "$config" >"$config.steady"
+	lab_up "$config.steady" "$lab"
+	pgrep -f "mem-path=/run/virtbed/lab/$lab/metronome.ram"
+	busy_vm "$lab" 20000
+	within 20 quota_is_not "$lab" 20000
+	kill -9 "$(cat "$BATS_TEST_TMPDIR/busy")"
+	"$virtbed_lab" down --name "$lab"
+	assert_nothing_left "$lab"
+}
+
+@test "a steady lab's pace is known after half a minute of work" {
+	[ -n "${VIRTBED_LONG:-}" ] || skip "takes a minute"
+	sed 's/^lab:/lab:\n  steady: yes/; s/cpu_cores: 0.3/cpu_cores: 1/' "$config" >"$config.steady"
+	lab_up "$config.steady" "$lab"
+	busy_vm "$lab" 80000
+	within 120 has_pace "$lab"
+	[ "$(lab_get "$lab" '.pace >= 0.75 and .pace <= 1.25')" = true ]
+}

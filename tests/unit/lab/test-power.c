@@ -16,7 +16,7 @@ static void test_first_reading_is_idle(void)
 
 	lab_power_init(&power, 60, 100);
 	/* What the counter holds at first is past: it says nothing about now. */
-	assert_watts(lab_power_update(&power, 1000, UINT64_C(5000000000)), 60);
+	assert_watts(lab_power_update(&power, 1000, UINT64_C(5000000000), 1), 60);
 }
 
 static void test_watts_are_linear_in_busy_cores(void)
@@ -34,7 +34,7 @@ static void test_watts_are_linear_in_busy_cores(void)
 		for (int64_t tick = 0; tick < 20; tick++)
 			watts = lab_power_update(&power, tick * TICK_NS,
 						 (uint64_t)(cases[i].busy_cores *
-							    (double)(tick * TICK_NS)));
+							    (double)(tick * TICK_NS)), 1);
 		assert_watts(watts, cases[i].watts);
 	}
 }
@@ -46,12 +46,12 @@ static void test_a_step_takes_one_window(void)
 
 	lab_power_init(&power, 60, 100);
 	for (int64_t tick = 0; tick <= 10; tick++)
-		assert_watts(lab_power_update(&power, tick * TICK_NS, 0), 60);
+		assert_watts(lab_power_update(&power, tick * TICK_NS, 0, 1), 60);
 	for (int64_t tick = 11; tick <= 20; tick++) {
 		double share = (double)MIN(tick - 10, 5) / 5;
 
 		busy_ns += TICK_NS;
-		assert_watts(lab_power_update(&power, tick * TICK_NS, busy_ns), 60 + share * 100);
+		assert_watts(lab_power_update(&power, tick * TICK_NS, busy_ns, 1), 60 + share * 100);
 	}
 }
 
@@ -63,12 +63,12 @@ static void test_readings_a_window_apart_add_up_to_the_energy(void)
 	double energy_j = 0;
 
 	lab_power_init(&power, 0, 100);
-	lab_power_update(&power, 0, 0);
+	lab_power_update(&power, 0, 0, 1);
 	for (int64_t tick = 1; tick <= 50; tick++) {
 		double watts;
 
 		busy_ns += (uint64_t)(tick * 7919 % 13) * TICK_NS / 13;
-		watts = lab_power_update(&power, tick * TICK_NS, busy_ns);
+		watts = lab_power_update(&power, tick * TICK_NS, busy_ns, 1);
 		if (tick % 5 == 0)
 			energy_j += watts * 1;
 	}
@@ -80,9 +80,9 @@ static void test_late_ticks_stretch_the_window(void)
 	struct lab_power power;
 
 	lab_power_init(&power, 60, 100);
-	lab_power_update(&power, 0, 0);
+	lab_power_update(&power, 0, 0, 1);
 	/* Three seconds without a tick, a core busy for all of them. */
-	assert_watts(lab_power_update(&power, 15 * INT64_C(200000000), UINT64_C(3000000000)), 160);
+	assert_watts(lab_power_update(&power, 15 * INT64_C(200000000), UINT64_C(3000000000), 1), 160);
 }
 
 static void test_a_counter_that_starts_anew_counts_from_zero(void)
@@ -91,9 +91,9 @@ static void test_a_counter_that_starts_anew_counts_from_zero(void)
 	double watts = 0;
 
 	lab_power_init(&power, 0, 100);
-	lab_power_update(&power, 0, UINT64_C(9000000000));
-	lab_power_update(&power, TICK_NS, UINT64_C(9000000000) + TICK_NS);
-	watts = lab_power_update(&power, 2 * TICK_NS, TICK_NS); /* a new group, busy for a tick */
+	lab_power_update(&power, 0, UINT64_C(9000000000), 1);
+	lab_power_update(&power, TICK_NS, UINT64_C(9000000000) + TICK_NS, 1);
+	watts = lab_power_update(&power, 2 * TICK_NS, TICK_NS, 1); /* a new group, busy for a tick */
 	assert_watts(watts, 100);
 }
 
@@ -102,10 +102,10 @@ static void test_a_reading_that_is_not_later_changes_nothing(void)
 	struct lab_power power;
 
 	lab_power_init(&power, 60, 100);
-	lab_power_update(&power, 0, 0);
-	assert_watts(lab_power_update(&power, TICK_NS, TICK_NS), 160);
-	assert_watts(lab_power_update(&power, TICK_NS, 5 * TICK_NS), 160);
-	assert_watts(lab_power_update(&power, 0, 0), 160);
+	lab_power_update(&power, 0, 0, 1);
+	assert_watts(lab_power_update(&power, TICK_NS, TICK_NS, 1), 160);
+	assert_watts(lab_power_update(&power, TICK_NS, 5 * TICK_NS, 1), 160);
+	assert_watts(lab_power_update(&power, 0, 0, 1), 160);
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "local-sched/lab/lab_cgroup.h"
+
+/*
+ * What tells how fast this machine emulates: an emulated guest of its own (metronome/guest.c) that does the
+ * same piece of work for ever on CONFIG_LAB_STEADY_CORES of a CPU. The CPU time that a round takes it is
+ * what any of the lab's VMs needs more or less at that moment. It lives in group 0 of the lab's
+ * blades and has neither disk nor network.
+ */
+struct lab_metronome;
+
+/* Its counters at one moment; both only grow. */
+struct lab_metronome_reading {
+	uint64_t rounds;
+	uint64_t cpu_ns; /* CPU time of the emulator */
+};
+
+/*
+ * Starts it for lab `lab`; it dies with the calling thread. `cgroup` is borrowed for its life. NULL with
+ * `error` if its group, its files or QEMU's process could not be made.
+ */
+struct lab_metronome *lab_metronome_start(const struct lab_cgroup *cgroup, const char *lab,
+					  GError **error);
+
+/* False until its memory is there. One that has ended stands still. */
+bool lab_metronome_read(struct lab_metronome *metronome, struct lab_metronome_reading *ret_reading);

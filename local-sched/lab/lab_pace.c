@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/lab/lab_pace.h"
+
+#include <glib.h>
+#include <string.h>
+
+bool lab_pace_is_known(const struct lab_pace *pace)
+{
+	return pace->reference_s >= LAB_PACE_REFERENCE_S && pace->reference_rounds > 0;
+}
+
+/* Adds the time from one reading to the next to the reference, if the VMs were busy in it. */
+static void refer(struct lab_pace *pace, const struct lab_pace_reading *from,
+		  const struct lab_pace_reading *to)
+{
+	const double dt_s = (double)(to->at_ns - from->at_ns) * 1e-9;
+
+	if (lab_pace_is_known(pace) || to->vms_ns < from->vms_ns ||
+	    (double)(to->vms_ns - from->vms_ns) * 1e-9 < LAB_PACE_BUSY_CORES * dt_s)
+		return;
+	pace->reference_s += dt_s;
+	pace->reference_rounds += to->rounds - from->rounds;
+	pace->reference_ns += to->cpu_ns - from->cpu_ns;
+}
+
+static void append(struct lab_pace *pace, const struct lab_pace_reading *reading)
+{
+	if (pace->count == G_N_ELEMENTS(pace->readings)) {
+		pace->count--;
+		memmove(&pace->readings[0], &pace->readings[1],
+			pace->count * sizeof pace->readings[0]);
+	}
+	pace->readings[pace->count++] = *reading;
+}
+
+double lab_pace_update(struct lab_pace *pace, const struct lab_pace_reading *reading)
+{
+	const struct lab_pace_reading *first = &pace->readings[0];
+	double reference;
+	uint64_t rounds;
+
+	if (pace->count > 0)
+		refer(pace, &pace->readings[pace->count - 1], reading);
+	append(pace, reading);
+	rounds = reading->rounds - first->rounds;
+	if (!lab_pace_is_known(pace) || rounds == 0)
+		return 1;
+	reference = (double)pace->reference_ns / (double)pace->reference_rounds;
+	return CLAMP((double)(reading->cpu_ns - first->cpu_ns) / (double)rounds / reference,
+		     LAB_PACE_MIN, LAB_PACE_MAX);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define LOG_SUBSYSTEM "lab"
+
+#include "local-sched/lab/lab_steady.h"
+
+#include "common/log.h"
+#include "local-sched/lab/lab_metronome.h"
+#include "local-sched/lab/lab_pace.h"
+#include "local-sched/lab/lab_paths.h"
+#include "local-sched/lab/lab_quotas.h"
+
+struct lab_steady {
+	const struct lab_cgroup *cgroup;
+	const struct lab_spec *spec;
+	struct lab_metronome *metronome;
+	struct lab_quotas *quotas;
+	struct lab_pace pace;
+	double now; /* the pace of this second */
+	int64_t due_ns;
+	char *path;
+};
+
+struct lab_steady *lab_steady_start(const struct lab_cgroup *cgroup, const struct lab_spec *spec,
+				    GError **error)
+{
+	struct lab_metronome *metronome = lab_metronome_start(cgroup, spec->name, error);
+	struct lab_steady *steady;
+
+	if (!metronome)
+		return NULL;
+	steady = g_new0(struct lab_steady, 1);
+	steady->cgroup = cgroup;
+	steady->spec = spec;
+	steady->metronome = metronome;
+	steady->quotas = lab_quotas_new(cgroup, spec->name, spec->blades_count);
+	steady->now = 1;
+	steady->path = lab_paths_run(spec->name, LAB_STEADY_FILE);
+	return steady;
+}
+
+static uint64_t vms_ns(const struct lab_steady *steady)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < steady->spec->blades_count; i++)
+		sum += lab_cgroup_vms_ns(steady->cgroup, steady->spec->name, i + 1);
+	return sum;
+}
+
+static void tell(const struct lab_steady *steady)
+{
+	g_autofree char *text = g_strdup_printf("%.3f\n", steady->now);
+	g_autoptr(GError) error = NULL;
+
+	if (!g_file_set_contents_full(steady->path, text, -1, G_FILE_SET_CONTENTS_NONE, 0644,
+				      &error))
+		log_warning("%s", error->message);
+}
+
+/* One step; nothing before the metronome's memory is there. */
+static void follow(struct lab_steady *steady, int64_t now_ns)
+{
+	struct lab_metronome_reading beat;
+	const bool was_known = lab_pace_is_known(&steady->pace);
+
+	if (!lab_metronome_read(steady->metronome, &beat))
+		return;
+	steady->now = lab_pace_update(&steady->pace, &(struct lab_pace_reading){
+							     .at_ns = now_ns,
+							     .rounds = beat.rounds,
+							     .cpu_ns = beat.cpu_ns,
+							     .vms_ns = vms_ns(steady),
+						     });
+	lab_quotas_scale(steady->quotas, steady->now, LAB_STEADY_APART_S);
+	if (!lab_pace_is_known(&steady->pace))
+		return;
+	if (!was_known)
+		log_info("quotas follow the machine's speed from now on");
+	tell(steady);
+}
+
+double lab_steady_tick(struct lab_steady *steady, int64_t now_ns)
+{
+	if (now_ns < steady->due_ns)
+		return steady->now;
+	steady->due_ns = MAX(steady->due_ns, now_ns - (int64_t)(LAB_STEADY_APART_S * 1e9)) +
+			 (int64_t)(LAB_STEADY_APART_S * 1e9);
+	follow(steady, now_ns);
+	return steady->now;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "local-sched/lab/lab_cgroup.h"
+#include "local-sched/lab/lab_spec.h"
+
+/*
+ * A steady lab: its emulated blades do the same work per second while the machine below them is now faster, now
+ * slower. A metronome tells how much slower (lab_metronome.h, lab_pace.h), and the quotas of all VMs
+ * follow it (lab_quotas.h) once in LAB_STEADY_APART_S.
+ */
+struct lab_steady;
+
+#define LAB_STEADY_APART_S 1.0
+
+/* Where the pace stands, for `lab status`: RUN/pace, decimal, only while it is known. */
+#define LAB_STEADY_FILE "pace"
+
+/* Both are borrowed and live as long. NULL with `error` if there can be no metronome. */
+struct lab_steady *lab_steady_start(const struct lab_cgroup *cgroup, const struct lab_spec *spec,
+				    GError **error);
+
+/* To be called some times a second: does what is due. Returns the pace that the quotas have now. */
+double lab_steady_tick(struct lab_steady *steady, int64_t now_ns);
