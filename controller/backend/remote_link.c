@@ -61,7 +61,9 @@ static void ask(struct remote_link *link)
 	remote_link_ask_events(link);
 	remote_link_ask_samples(link);
 	remote_link_ask_usage(link);
-	if (is_due(link, link->nodes_asked_ns, nodes_interval_s(link)))
+	/* Not just after it was asked: whoever begins to wait wants what is said from then on. */
+	if (remote_link_seconds_since(link->nodes_asked_ns) >= NODES_WAITING_S &&
+	    is_due(link, link->nodes_asked_ns, nodes_interval_s(link)))
 		remote_link_ask_nodes(link);
 	if (is_due(link, link->identified_ns, identify_interval_s(link)))
 		remote_link_identify(link);
