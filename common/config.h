@@ -374,7 +374,7 @@ struct config_service {
 	uint32_t tasks_max;        /* tasks that it can take in its life, 1 to 1e6; default 100000 */
 	uint32_t user_tasks_max;   /* of one user that have not ended, 1 to 1e6; default 10000 */
 	double user_requests_per_s; /* of one user, [1, 1e6]; default 100 */
-	double retention_days;     /* how long samples, decisions and events are kept, > 0; default 30 */
+	double retention_days;     /* how long samples, decisions, events and output are kept, > 0; default 30 */
 	double energy_limit_j;     /* dynamic, in every window, > 0; 0: none, the default */
 	double energy_window_s;    /* 10 to 31622400; default a day */
 	double meter_refresh_s;    /* how old what meters say can be, beside their interval_s; 0 to 600, default 0 */

@@ -240,6 +240,7 @@ struct scheduler *scheduler_new(const struct scheduler_settings *settings, GErro
 	if (!check_config(scheduler, error) || !load_tasks(scheduler, error) ||
 	    !open_carrier(scheduler, error) || !start_power(scheduler, error))
 		return NULL;
+	scheduler_begin_retention(scheduler);
 	scheduler->carrier->ops->begin(scheduler->carrier, scheduler->power);
 	watch_usage(scheduler);
 	scheduler->flush_source = g_timeout_add_seconds(FLUSH_INTERVAL_S, flush, scheduler);
@@ -282,6 +283,8 @@ void scheduler_free(struct scheduler *scheduler)
 		return;
 	g_clear_handle_id(&scheduler->flush_source, g_source_remove);
 	g_clear_handle_id(&scheduler->turn_source, g_source_remove);
+	g_clear_handle_id(&scheduler->retention_source, g_source_remove);
+	retention_free(scheduler->retention);
 	power_free(scheduler->power);
 	if (scheduler->carrier)
 		scheduler->carrier->ops->free(scheduler->carrier);

@@ -35,6 +35,7 @@ enum scheduler_error {
 	SCHEDULER_ERROR_REQUEST,    /* makes no sense: status 400 */
 	SCHEDULER_ERROR_UNKNOWN,    /* no such task: 404 */
 	SCHEDULER_ERROR_CONFLICT,   /* another task of this name, a node that is not ready: 409 */
+	SCHEDULER_ERROR_GONE,       /* it ended, and is kept no more: 410 */
 	SCHEDULER_ERROR_NOT_NOW,    /* cannot be stored, shutting down: 503 */
 };
 
@@ -105,6 +106,18 @@ void scheduler_look(struct scheduler *scheduler, const struct task *task);
 
 /* Task `id` (borrowed), or NULL: unknown. */
 const struct task *scheduler_task(const struct scheduler *scheduler, const char *id);
+
+/*
+ * Sets `error`: there is no task `id` (SCHEDULER_ERROR_UNKNOWN), or it, or a later attempt of it, ended long
+ * ago (SCHEDULER_ERROR_GONE).
+ */
+void scheduler_say_unknown(const struct scheduler *scheduler, const char *id, GError **error);
+
+/*
+ * The controller has all events up to number `seq` on record: what that leaves nobody to ask for is removed
+ * after service.retention_days (store/retention.h).
+ */
+void scheduler_taken(struct scheduler *scheduler, uint64_t seq);
 
 /* All tasks, oldest first: GPtrArray of struct task, borrowed. */
 GPtrArray *scheduler_tasks(const struct scheduler *scheduler);

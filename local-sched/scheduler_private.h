@@ -3,14 +3,16 @@
 
 /*
  * The insides of scheduler.h, for its files alone: scheduler.c (its life, and what nodes and meters tell),
- * scheduler_jobs.c (what becomes of tasks), scheduler_requests.c (what is asked of tasks) and
- * scheduler_answers.c (what is asked about the rest).
+ * scheduler_jobs.c (what becomes of tasks), scheduler_requests.c (what is asked of tasks),
+ * scheduler_retention.c (how long ended ones are kept) and scheduler_answers.c (what is asked about the
+ * rest).
  */
 #include "local-sched/carrier/carrier.h"
 #include "local-sched/host_usage.h"
 #include "local-sched/launch/task_queue.h"
 #include "local-sched/power/power.h"
 #include "local-sched/scheduler.h"
+#include "local-sched/store/retention.h"
 
 struct scheduler {
 	struct scheduler_settings settings;
@@ -23,6 +25,8 @@ struct scheduler {
 	GHashTable *by_id;   /* id -> task */
 	struct task_queue *queue; /* of the tasks that wait for their turn */
 	guint turn_source;
+	struct retention *retention; /* of what is over */
+	guint retention_source;
 	guint flush_source;
 	void (*changed)(void *data);
 	void *changed_data;
@@ -77,3 +81,11 @@ void scheduler_look_for_turns(struct scheduler *scheduler);
 /* A task that waits for its turn is over; it never ran. */
 void scheduler_end_queued(struct scheduler *scheduler, struct task *task, enum task_outcome outcome,
 			  const char *reason);
+
+/* scheduler_retention.c */
+
+/* After the tasks of the past are known. */
+void scheduler_begin_retention(struct scheduler *scheduler);
+
+/* Whether task `id` is not known because it ended long ago, or a later attempt of it did. */
+bool scheduler_is_past(const struct scheduler *scheduler, const char *id);

@@ -95,6 +95,10 @@ const struct task *scheduler_put_task(struct scheduler *scheduler, const char *i
 			    "task '%s' is known with another body", id);
 		return NULL;
 	}
+	if (scheduler_is_past(scheduler, id)) {
+		scheduler_say_unknown(scheduler, id, error);
+		return NULL;
+	}
 	if (scheduler->stopping) {
 		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_NOT_NOW, "shutting down");
 		return NULL;
@@ -149,8 +153,7 @@ static struct task *find_task(struct scheduler *scheduler, const char *id, GErro
 	struct task *task = g_hash_table_lookup(scheduler->by_id, id);
 
 	if (!task)
-		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_UNKNOWN,
-			    "task '%s' is not known", id);
+		scheduler_say_unknown(scheduler, id, error);
 	else if (scheduler->stopping)
 		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_NOT_NOW, "shutting down");
 	else

@@ -34,6 +34,7 @@ static const struct {
 	{SCHEDULER_ERROR_REQUEST, 400},
 	{SCHEDULER_ERROR_UNKNOWN, 404},
 	{SCHEDULER_ERROR_CONFLICT, 409},
+	{SCHEDULER_ERROR_GONE, 410},
 	{SCHEDULER_ERROR_NOT_NOW, 503},
 };
 
@@ -197,7 +198,7 @@ static void answer_task(struct api *api, struct http_request *request, const cha
 	if (task)
 		reply(request, 200, task_with_output(api, task));
 	else
-		http_request_fail(request, 404, "task '%s' is not known", id);
+		output_api_unknown(api->scheduler, request, id);
 }
 
 static void get_task(struct http_request *request, const char *const *arguments, json_t *body,
@@ -228,7 +229,7 @@ static void get_files(struct http_request *request, const char *const *arguments
 	g_autoptr(GBytes) stream = NULL;
 
 	if (!task) {
-		http_request_fail(request, 404, "task '%s' is not known", arguments[0]);
+		output_api_unknown(api->scheduler, request, arguments[0]);
 		return;
 	}
 	if (task->state == TASK_ENDED)
@@ -314,11 +315,15 @@ static void get_events(struct http_request *request, const char *const *argument
 	struct api *api = data;
 	struct waiter *waiter;
 	uint64_t after;
+	uint64_t taken;
 	uint64_t wait_s;
 
 	if (!query_number(request, "after", INT64_MAX, &after) ||
+	    !query_number(request, "taken", INT64_MAX, &taken) ||
 	    !query_number(request, "wait_s", WAIT_MAX_S, &wait_s))
 		return;
+	if (http_request_query(request, "taken"))
+		scheduler_taken(api->scheduler, taken);
 	if (wait_s == 0 || task_store_last_event(scheduler_store(api->scheduler)) > after) {
 		reply_events(api, request, after);
 		return;

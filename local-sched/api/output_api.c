@@ -152,6 +152,17 @@ void output_api_changed(struct output_api *api)
 		try_waiter(api, i - 1);
 }
 
+void output_api_unknown(const struct scheduler *scheduler, struct http_request *request,
+			const char *id)
+{
+	g_autoptr(GError) error = NULL;
+
+	scheduler_say_unknown(scheduler, id, &error);
+	http_request_fail(request,
+			  g_error_matches(error, SCHEDULER_ERROR, SCHEDULER_ERROR_GONE) ? 410 : 404,
+			  "%s", error->message);
+}
+
 void output_api_get(struct output_api *api, struct http_request *request, const char *id,
 		    uint64_t from, uint64_t wait_s)
 {
@@ -161,7 +172,7 @@ void output_api_get(struct output_api *api, struct http_request *request, const 
 	g_autoptr(GBytes) bytes = NULL;
 
 	if (!task) {
-		http_request_fail(request, 404, "task '%s' is not known", id);
+		output_api_unknown(api->scheduler, request, id);
 		return;
 	}
 	output = scheduler_output(api->scheduler, task);

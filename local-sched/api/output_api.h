@@ -24,6 +24,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(output_api_t, output_api_free)
 void output_api_get(struct output_api *api, struct http_request *request, const char *id,
 		    uint64_t from, uint64_t wait_s);
 
+/* Answers that there is no task `id`, or that it is kept no more. */
+void output_api_unknown(const struct scheduler *scheduler, struct http_request *request,
+			const char *id);
+
 /* Tasks have ended, or were looked at. */
 void output_api_changed(struct output_api *api);
 

@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sqlite3.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "local-sched/store/task_store_private.h"
 
 #define LOG_SUBSYSTEM "store"
 #include "common/log.h"
@@ -20,16 +20,6 @@
 /* All that it holds the controller has as well, or can do without. */
 #define DAMAGE_CURE                                                                                \
 	"; move the state directory away and start again: tasks that ran are lost, and started anew"
-
-struct task_store {
-	sqlite3 *database;
-	char *directory;
-	char *incarnation;
-	int lock_fd;
-	uint64_t last_event;
-	GQueue pending; /* of struct record: not written yet, oldest first */
-	bool complained;
-};
 
 /* In the place of a request that cannot be read. */
 #define NO_REQUEST                                                                                 \
@@ -61,6 +51,8 @@ static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS vms (number INTEGER PRIMARY KEY, host TEXT NOT NULL);"
 	"CREATE TABLE IF NOT EXISTS damaged (id TEXT NOT NULL, request TEXT, record TEXT);"
 	"CREATE TABLE IF NOT EXISTS vms_to (number INTEGER PRIMARY KEY, host TEXT NOT NULL);"
+	"CREATE TABLE IF NOT EXISTS taken (seq INTEGER PRIMARY KEY, attended_s REAL NOT NULL);"
+	"CREATE TABLE IF NOT EXISTS past (stem TEXT PRIMARY KEY, attempt INTEGER NOT NULL) WITHOUT ROWID;"
 	"PRAGMA user_version = 1;";
 
 G_DEFINE_QUARK(virtbed-task-store, task_store_error)
@@ -94,41 +86,6 @@ static bool sql_error(struct task_store *store, enum task_store_error code, GErr
 	return false;
 }
 
-static bool execute(struct task_store *store, const char *sql)
-{
-	return sqlite3_exec(store->database, sql, NULL, NULL, NULL) == SQLITE_OK;
-}
-
-static sqlite3_stmt *prepare(struct task_store *store, const char *sql)
-{
-	sqlite3_stmt *statement = NULL;
-
-	sqlite3_prepare_v2(store->database, sql, -1, &statement, NULL);
-	return statement;
-}
-
-static void bind_text(sqlite3_stmt *statement, int index, const char *text)
-{
-	if (text)
-		sqlite3_bind_text(statement, index, text, -1, SQLITE_TRANSIENT);
-	else
-		sqlite3_bind_null(statement, index);
-}
-
-static const char *column_text(sqlite3_stmt *row, int column)
-{
-	return (const char *)sqlite3_column_text(row, column);
-}
-
-/* Runs a statement that gives no rows, and frees it. */
-static bool run(sqlite3_stmt *statement)
-{
-	bool good = statement && sqlite3_step(statement) == SQLITE_DONE;
-
-	sqlite3_finalize(statement);
-	return good;
-}
-
 /* Opening. */
 
 static bool lock(struct task_store *store, GError **error)
@@ -156,8 +113,7 @@ static bool make_directories(struct task_store *store, GError **error)
 	return false;
 }
 
-/* The text of the first column of the first row, or NULL. */
-static char *query_text(struct task_store *store, const char *sql)
+char *task_store_query_text(struct task_store *store, const char *sql)
 {
 	sqlite3_stmt *statement = prepare(store, sql);
 	char *text = NULL;
@@ -172,7 +128,7 @@ static bool read_meta(struct task_store *store, GError **error)
 {
 	g_autofree char *last = NULL;
 
-	store->incarnation = query_text(store, "SELECT value FROM meta WHERE key = 'incarnation'");
+	store->incarnation = task_store_query_text(store, "SELECT value FROM meta WHERE key = 'incarnation'");
 	if (!store->incarnation) {
 		sqlite3_stmt *insert =
 			prepare(store, "INSERT INTO meta VALUES ('incarnation', ?)");
@@ -182,7 +138,7 @@ static bool read_meta(struct task_store *store, GError **error)
 		if (!run(insert))
 			return sql_error(store, TASK_STORE_ERROR_OPEN, error);
 	}
-	last = query_text(store, "SELECT coalesce(max(seq), 0) FROM events");
+	last = task_store_query_text(store, "SELECT coalesce(max(seq), 0) FROM events");
 	if (!last)
 		return sql_error(store, TASK_STORE_ERROR_OPEN, error);
 	store->last_event = g_ascii_strtoull(last, NULL, 10);
@@ -192,7 +148,7 @@ static bool read_meta(struct task_store *store, GError **error)
 /* SQLite's own check of the whole file, which says nothing where it is sound. */
 static bool check_pages(struct task_store *store, GError **error)
 {
-	g_autofree char *found = query_text(store, "PRAGMA quick_check(1)");
+	g_autofree char *found = task_store_query_text(store, "PRAGMA quick_check(1)");
 
 	if (g_strcmp0(found, "ok") == 0)
 		return true;
@@ -640,7 +596,7 @@ json_t *task_store_events(struct task_store *store, uint64_t after, uint32_t lim
 
 /* Outputs. */
 
-static char *file_path(const struct task_store *store, const char *id, const char *ending)
+char *task_store_file_path(const struct task_store *store, const char *id, const char *ending)
 {
 	g_autofree char *name = g_strconcat(id, ending, NULL);
 
@@ -650,7 +606,7 @@ static char *file_path(const struct task_store *store, const char *id, const cha
 bool task_store_save_output(struct task_store *store, const char *id, const char *text,
 			    size_t length, GError **error)
 {
-	g_autofree char *path = file_path(store, id, ".out");
+	g_autofree char *path = task_store_file_path(store, id, ".out");
 
 	return g_file_set_contents_full(path, text, (gssize)length, G_FILE_SET_CONTENTS_CONSISTENT,
 					0600, error);
@@ -658,7 +614,7 @@ bool task_store_save_output(struct task_store *store, const char *id, const char
 
 static GBytes *read_file(const struct task_store *store, const char *id, const char *ending)
 {
-	g_autofree char *path = file_path(store, id, ending);
+	g_autofree char *path = task_store_file_path(store, id, ending);
 	char *text;
 	gsize length;
 
@@ -674,7 +630,7 @@ GBytes *task_store_output_bytes(const struct task_store *store, const char *id)
 bool task_store_save_results(struct task_store *store, const char *id, GBytes *stream,
 			     GError **error)
 {
-	g_autofree char *path = file_path(store, id, ".files");
+	g_autofree char *path = task_store_file_path(store, id, ".files");
 	gsize length;
 	const char *bytes = g_bytes_get_data(stream, &length);
 

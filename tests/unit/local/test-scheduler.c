@@ -21,7 +21,8 @@ static const char config_text[] =
 	"estimates:\n"
 	"  - {type: A, cluster: c1, etc_s: 5, eec_j: 40}\n"
 	"workload: {arrival_mean_s: 1, duration_s: 1, utility_max: [1]}\n"
-	"experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 1}\n";
+	"experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 1}\n"
+	"service: {retention_days: 1e-6}\n"; /* 0.09 s */
 
 static const char script_text[] =
 	"{\"type\":\"S\",\"benchmark\":\"script\",\"class\":\"S\",\"ranks\":1,\"repetitions\":1,"
@@ -129,10 +130,41 @@ static void test_script(struct fixture *fixture, gconstpointer data)
 	g_assert_false(is_new);
 }
 
+/* Whether one that has ended is not known any more; the controller has all that there is on record. */
+static bool is_gone(struct fixture *fixture, const char *id)
+{
+	scheduler_taken(fixture->scheduler, task_store_last_event(fixture->store));
+	g_main_context_iteration(NULL, TRUE);
+	return !scheduler_task(fixture->scheduler, id);
+}
+
+/* What ended goes, what runs does not, and neither is started once more. */
+static void test_retention(struct fixture *fixture, gconstpointer data)
+{
+	const int64_t began_ns = clock_now_ns();
+	g_autoptr(json_t) body = json_loads(script_text, 0, NULL);
+	g_autoptr(GError) error = NULL;
+	bool is_new;
+
+	wait_ended(put_script(fixture, "x-1-0-1", &is_new));
+	put_script(fixture, "x-1-1-1", &is_new);
+	while (!is_gone(fixture, "x-1-0-1"))
+		g_assert_cmpfloat(clock_elapsed_s(began_ns, clock_now_ns()), <, DEADLINE_S);
+	g_assert_null(scheduler_put_task(fixture->scheduler, "x-1-0-1", body, &is_new, &error));
+	g_assert_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_GONE);
+	g_clear_error(&error);
+	g_assert_null(scheduler_suspend_task(fixture->scheduler, "x-1-0-1", "1", body, &is_new, &error));
+	g_assert_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_GONE);
+	put_script(fixture, "x-1-0-2", &is_new);
+	g_assert_true(is_new);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add("/scheduler/a script's files are forgotten when it ends", struct fixture, NULL,
 		   set_up, test_script, tear_down);
+	g_test_add("/scheduler/what ended long ago is known by its name alone", struct fixture, NULL,
+		   set_up, test_retention, tear_down);
 	return g_test_run();
 }

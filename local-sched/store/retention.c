@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/store/retention.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "local-sched/store/task_store_private.h"
+
+#define LOG_SUBSYSTEM "store"
+#include "common/log.h"
+
+/* Of one step, whichever comes first. */
+#define STEP_EVENTS 64
+#define STEP_S 0.003
+
+/* A controller asks at least every 45 s while it is there: a long poll of 30 s, and what answers it may take. */
+#define ATTENDED_MAX_S 60.0
+
+/* In so many parts of `keep_s` it is noted how far the controller was. */
+#define MARKS 64
+
+/* How much of the time in which a controller asked is forgotten where the process dies. */
+#define ATTENDED_WRITE_S 600.0
+
+/* Digits of an attempt's number; more cannot be told apart from a name. */
+#define ATTEMPT_DIGITS_MAX 9
+
+struct retention {
+	struct task_store *store;
+	double keep_s;
+	struct retention_tasks tasks;
+	double attended_s; /* for which a controller asked, in the life of the store */
+	double written_s;  /* of that, on record */
+	int64_t asked_ns;  /* when it did last; 0: not yet */
+	uint64_t marked;   /* the number that was noted last; 0: none */
+	double marked_s;   /* at this time of attended_s */
+	uint64_t due;      /* events up to this number may go */
+	bool complained;
+};
+
+/* Numbers that there are not, after a loss of power, say, are none that anybody has seen. */
+static void recall(struct retention *retention)
+{
+	struct task_store *store = retention->store;
+	g_autofree char *attended = task_store_query_text(
+		store, "SELECT max(coalesce((SELECT CAST(value AS REAL) FROM meta "
+		       "WHERE key = 'attended_s'), 0), "
+		       "coalesce((SELECT max(attended_s) FROM taken), 0))");
+	g_autofree char *marked = NULL;
+	g_autofree char *marked_s = NULL;
+
+	run(prepare(store, "DELETE FROM taken WHERE seq > (SELECT coalesce(max(seq), 0) FROM events)"));
+	marked = task_store_query_text(store, "SELECT max(seq) FROM taken");
+	marked_s = task_store_query_text(store, "SELECT max(attended_s) FROM taken");
+	retention->attended_s = attended ? g_ascii_strtod(attended, NULL) : 0;
+	retention->written_s = retention->attended_s;
+	retention->marked = marked ? g_ascii_strtoull(marked, NULL, 10) : 0;
+	retention->marked_s = marked_s ? g_ascii_strtod(marked_s, NULL) : 0;
+}
+
+struct retention *retention_new(struct task_store *store, double keep_s,
+				const struct retention_tasks *tasks)
+{
+	struct retention *retention = g_new0(struct retention, 1);
+
+	retention->store = store;
+	retention->keep_s = keep_s;
+	retention->tasks = *tasks;
+	recall(retention);
+	return retention;
+}
+
+void retention_free(struct retention *retention)
+{
+	g_free(retention);
+}
+
+/* What the controller has. */
+
+static void write_attended(struct retention *retention)
+{
+	sqlite3_stmt *statement = prepare(retention->store,
+					  "INSERT OR REPLACE INTO meta VALUES ('attended_s', ?)");
+
+	sqlite3_bind_double(statement, 1, retention->attended_s);
+	if (run(statement))
+		retention->written_s = retention->attended_s;
+}
+
+static void mark(struct retention *retention, uint64_t seq)
+{
+	sqlite3_stmt *statement =
+		prepare(retention->store, "INSERT OR REPLACE INTO taken VALUES (?, ?)");
+
+	sqlite3_bind_int64(statement, 1, (sqlite3_int64)seq);
+	sqlite3_bind_double(statement, 2, retention->attended_s);
+	if (!run(statement))
+		return;
+	retention->marked = seq;
+	retention->marked_s = retention->attended_s;
+}
+
+/* Up to where the controller had all before `keep_s`. */
+static uint64_t find_due(const struct retention *retention)
+{
+	sqlite3_stmt *statement =
+		prepare(retention->store, "SELECT max(seq) FROM taken WHERE attended_s <= ?");
+	uint64_t due = 0;
+
+	sqlite3_bind_double(statement, 1, retention->attended_s - retention->keep_s);
+	if (statement && sqlite3_step(statement) == SQLITE_ROW)
+		due = (uint64_t)sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	return due;
+}
+
+/* The one that `due` came from stays: it is found again after a restart. */
+static void drop_marks(struct retention *retention)
+{
+	sqlite3_stmt *statement = prepare(retention->store, "DELETE FROM taken WHERE seq < ?");
+
+	sqlite3_bind_int64(statement, 1, (sqlite3_int64)retention->due);
+	run(statement);
+}
+
+void retention_taken(struct retention *retention, uint64_t seq, int64_t now_ns)
+{
+	uint64_t due;
+
+	if (seq > task_store_last_event(retention->store))
+		return;
+	if (retention->asked_ns)
+		retention->attended_s +=
+			MIN(clock_elapsed_s(retention->asked_ns, now_ns), ATTENDED_MAX_S);
+	retention->asked_ns = now_ns;
+	if (seq > retention->marked &&
+	    (retention->marked == 0 ||
+	     retention->attended_s - retention->marked_s >= retention->keep_s / MARKS))
+		mark(retention, seq);
+	if (retention->attended_s - retention->written_s >= ATTENDED_WRITE_S)
+		write_attended(retention);
+	due = find_due(retention);
+	if (due <= retention->due)
+		return;
+	retention->due = due;
+	drop_marks(retention);
+}
+
+/* Names that stay. */
+
+/*
+ * What the attempts of a task have in common, marked by a slash, which no name has, and the number of this
+ * one; of a name that does not end in one, itself and 0. The caller frees it.
+ */
+static char *split(const char *id, int64_t *ret_attempt)
+{
+	const char *dash = strrchr(id, '-');
+	const size_t digits = dash ? strspn(dash + 1, "0123456789") : 0;
+
+	*ret_attempt = 0;
+	if (digits == 0 || digits > ATTEMPT_DIGITS_MAX || dash[1 + digits] != '\0')
+		return g_strdup(id);
+	*ret_attempt = g_ascii_strtoll(dash + 1, NULL, 10);
+	return g_strdup_printf("%.*s/", (int)(dash - id), id);
+}
+
+static bool keep_name(struct retention *retention, const char *id)
+{
+	sqlite3_stmt *statement =
+		prepare(retention->store, "INSERT INTO past VALUES (?, ?) ON CONFLICT (stem) DO "
+					  "UPDATE SET attempt = max(attempt, excluded.attempt)");
+	int64_t attempt;
+	g_autofree char *stem = split(id, &attempt);
+
+	bind_text(statement, 1, stem);
+	sqlite3_bind_int64(statement, 2, attempt);
+	return run(statement);
+}
+
+bool retention_is_past(const struct retention *retention, const char *id)
+{
+	sqlite3_stmt *statement =
+		prepare(retention->store, "SELECT 1 FROM past WHERE stem = ? AND attempt >= ?");
+	int64_t attempt;
+	g_autofree char *stem = split(id, &attempt);
+	bool is_past;
+
+	bind_text(statement, 1, stem);
+	sqlite3_bind_int64(statement, 2, attempt);
+	is_past = statement && sqlite3_step(statement) == SQLITE_ROW;
+	sqlite3_finalize(statement);
+	return is_past;
+}
+
+/* Removing. */
+
+/* An event that may go, and the task that ended with it, or NULL. */
+struct item {
+	sqlite3_int64 seq;
+	char *ended;
+};
+
+static void item_clear(void *data)
+{
+	g_free(((struct item *)data)->ended);
+}
+
+/* The oldest that may go. The last one of all stays: numbers go on from it. */
+static GArray *find_items(const struct retention *retention)
+{
+	GArray *items = g_array_new(FALSE, FALSE, sizeof(struct item));
+	sqlite3_stmt *rows = prepare(retention->store,
+				     "SELECT seq, CASE kind WHEN 'task-ended' THEN task END FROM events "
+				     "WHERE seq <= ? AND seq < (SELECT max(seq) FROM events) "
+				     "ORDER BY seq LIMIT ?");
+
+	g_array_set_clear_func(items, item_clear);
+	sqlite3_bind_int64(rows, 1, (sqlite3_int64)retention->due);
+	sqlite3_bind_int64(rows, 2, STEP_EVENTS);
+	while (rows && sqlite3_step(rows) == SQLITE_ROW) {
+		const struct item item = {sqlite3_column_int64(rows, 0),
+					  g_strdup(column_text(rows, 1))};
+
+		g_array_append_val(items, item);
+	}
+	sqlite3_finalize(rows);
+	return items;
+}
+
+static bool remove_file(struct retention *retention, const char *id, const char *ending)
+{
+	g_autofree char *path = task_store_file_path(retention->store, id, ending);
+
+	if (g_unlink(path) == 0 || errno == ENOENT)
+		return true;
+	if (!retention->complained)
+		log_warning("'%s', which is over, could not be removed: %s; tried again", path,
+			    g_strerror(errno));
+	retention->complained = true;
+	return false;
+}
+
+/* The files first: without its row nobody would ever look for them. */
+static bool remove_task(struct retention *retention, const char *id)
+{
+	sqlite3_stmt *statement;
+
+	if (!remove_file(retention, id, ".out") || !remove_file(retention, id, ".files") ||
+	    !keep_name(retention, id))
+		return false;
+	statement = prepare(retention->store, "DELETE FROM tasks WHERE id = ?");
+	bind_text(statement, 1, id);
+	return run(statement);
+}
+
+static bool remove_item(struct retention *retention, struct item *item)
+{
+	sqlite3_stmt *statement = prepare(retention->store, "DELETE FROM events WHERE seq = ?");
+
+	sqlite3_bind_int64(statement, 1, item->seq);
+	if (!run(statement))
+		return false;
+	if (item->ended && !retention->tasks.may_go(item->ended, retention->tasks.data))
+		g_clear_pointer(&item->ended, g_free);
+	return !item->ended || remove_task(retention, item->ended);
+}
+
+/* Some of the items, all or none of them; their number, 0: it cannot be written. */
+static guint remove_some(struct retention *retention, GArray *items)
+{
+	const int64_t began_ns = clock_now_ns();
+	bool good = execute(retention->store, "BEGIN");
+	guint done = 0;
+
+	while (good && done < items->len && clock_elapsed_s(began_ns, clock_now_ns()) < STEP_S)
+		good = remove_item(retention, &g_array_index(items, struct item, done++));
+	if (good && execute(retention->store, "COMMIT")) {
+		retention->complained = false;
+		return done;
+	}
+	if (!retention->complained)
+		log_warning("what is over could not be removed from state '%s': %s; tried again",
+			    retention->store->directory, sqlite3_errmsg(retention->store->database));
+	retention->complained = true;
+	execute(retention->store, "ROLLBACK");
+	return 0;
+}
+
+bool retention_step(struct retention *retention)
+{
+	g_autoptr(GArray) items = NULL;
+	guint done;
+
+	/* What waits to be written may be about tasks that would go. */
+	if (retention->due == 0 || !g_queue_is_empty(&retention->store->pending))
+		return false;
+	items = find_items(retention);
+	done = remove_some(retention, items);
+	for (guint i = 0; i < done; i++) {
+		const char *ended = g_array_index(items, struct item, i).ended;
+
+		if (ended)
+			retention->tasks.gone(ended, retention->tasks.data);
+	}
+	return done > 0;
+}
