@@ -64,13 +64,14 @@ static void answer(const struct output_wait *wait, const json_t *body)
 static void done(int status, json_t *body, const GError *error, void *data)
 {
 	struct output_wait *wait = data;
+	const bool unknown = status == 404 || status == 410;
 
-	if (status == 404 && ++wait->asked < wait->session->config->clusters_count) {
+	if (unknown && ++wait->asked < wait->session->config->clusters_count) {
 		ask(wait);
 		return;
 	}
 	http_request_on_cancel(wait->request, NULL, NULL);
-	if (status == 404)
+	if (unknown)
 		http_request_fail(wait->request, 404,
 				  "no local scheduler has output of task %u any more", wait->task);
 	else if (error)

@@ -490,6 +490,11 @@ static void remote_wait(struct backend *backend, double until_s, struct backend_
 	remote->woken = false;
 }
 
+bool remote_backend_is_drained(const struct backend *backend)
+{
+	return g_queue_is_empty(&((struct remote_backend *)backend)->events);
+}
+
 static void remote_wake(struct backend *backend)
 {
 	of(backend)->woken = true;

@@ -88,6 +88,9 @@ void remote_backend_adopt(struct backend *backend, const struct backend_start *s
  */
 void remote_backend_wait_asked(struct backend *backend, double timeout_s);
 
+/* Whether all that local schedulers told has come out of backend_wait(). */
+bool remote_backend_is_drained(const struct backend *backend);
+
 /*
  * Kills the attempts of this run that the local schedulers have under way and that were neither started
  * nor adopted here: now, and whenever a local scheduler comes back. For a run that went on, after all

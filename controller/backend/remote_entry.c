@@ -301,7 +301,7 @@ static void delete_done(int status, json_t *body, const GError *error, void *dat
 {
 	struct remote_entry *entry = data;
 
-	if (status == 404)
+	if (status == 404 || status == 410)
 		remote_entry_end(entry, BACKEND_OUTCOME_KILLED, "not known to the local scheduler");
 }
 
@@ -322,6 +322,10 @@ static void check_done(int status, json_t *body, const GError *error, void *data
 	if (status == 404) {
 		remote_entry_end(entry, BACKEND_OUTCOME_LOST,
 				 "the local scheduler has no memory of it");
+		return;
+	}
+	if (status == 410) { /* it was on record once; to start it anew would be twice */
+		remote_entry_end(entry, BACKEND_OUTCOME_FAILED, error->message);
 		return;
 	}
 	if (error || !remote_entry_read(entry, body, &state, NULL))

@@ -129,6 +129,13 @@ void remote_link_samples_from(struct remote_link *link, int64_t seq);
 int64_t remote_link_samples_seq(const struct remote_link *link);
 
 /*
+ * For a local scheduler to forget in time what nobody will ask for: notes how far its events were read, and
+ * tells it that what was noted last is on record for good.
+ */
+void remote_link_note_read(struct remote_link *link);
+void remote_link_tell_taken(struct remote_link *link);
+
+/*
  * From now on asks whose CPU time it was between samples: above number `seq` of `stream`, or all that
  * there is (NULL).
  */

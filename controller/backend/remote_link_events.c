@@ -193,18 +193,31 @@ static void events_done(int status, json_t *body, const GError *error, void *dat
 		link->events_source = g_timeout_add(RETRY_MS, events_again, link);
 }
 
+void remote_link_note_read(struct remote_link *link)
+{
+	link->events_read = MAX(link->events_after, 0);
+}
+
+/* With the next question. */
+void remote_link_tell_taken(struct remote_link *link)
+{
+	link->events_taken = link->events_read;
+}
+
 void remote_link_ask_events(struct remote_link *link)
 {
-	g_autofree char *path = NULL;
+	g_autoptr(GString) path = g_string_new("/v1/events?after=");
 
 	if (link->events_pending || !link->identified)
 		return;
 	link->events_pending = true;
 	if (link->events_after < 0)
-		path = g_strdup_printf("/v1/events?after=%" PRId64 "&wait_s=0", SEQ_MAX);
+		g_string_append_printf(path, "%" PRId64 "&wait_s=0", SEQ_MAX);
 	else
-		path = g_strdup_printf("/v1/events?after=%" PRId64 "&wait_s=%d", link->events_after,
+		g_string_append_printf(path, "%" PRId64 "&wait_s=%d", link->events_after,
 				       EVENTS_WAIT_S);
-	http_client_request(link->events_client, "GET", path, NULL, EVENTS_TIMEOUT_S, events_done,
-			    link);
+	if (link->events_taken > 0)
+		g_string_append_printf(path, "&taken=%" PRId64, link->events_taken);
+	http_client_request(link->events_client, "GET", path->str, NULL, EVENTS_TIMEOUT_S,
+			    events_done, link);
 }

@@ -157,6 +157,7 @@ void remote_link_forget_peer(struct remote_link *link)
 	link->forgotten = true;
 	drop_events(link);
 	link->events_after = 0;
+	link->events_read = link->events_taken = 0;
 	link->samples_after = 0;
 	for (guint i = 0; i < link->meters->len; i++)
 		remote_meter_rebase(g_ptr_array_index(link->meters, i));

@@ -50,6 +50,8 @@ struct remote_link {
 	int64_t last_good_ns;
 	int64_t last_rubbish_note_ns;
 	int64_t events_after; /* -1: to be asked */
+	int64_t events_read;  /* up to there at the last remote_link_note_read() */
+	int64_t events_taken; /* up to there all is on record for good; 0: nothing */
 	bool events_pending, samples_pending, nodes_pending, energy_pending;
 	int64_t samples_after; /* -1: to be asked */
 	int64_t nodes_asked_ns, identified_ns;

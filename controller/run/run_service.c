@@ -442,6 +442,32 @@ static void synced(const GError *error, void *data)
 		run_session_store_failed(service->session, g_error_copy(error));
 }
 
+/* What the local schedulers told before is on disk: they need not keep it for us. */
+static void told_is_safe(const GError *error, void *data)
+{
+	struct run_service *service = data;
+
+	service->telling = false;
+	synced(error, data);
+	if (error || !service->session->service)
+		return;
+	for (uint32_t i = 0; i < service->session->config->clusters_count; i++)
+		remote_link_tell_taken(remote_fleet_link(service->session->fleet, i));
+}
+
+/* Brings all onto the disk, and what the engine has dealt with of what was told. */
+static void sync_all(struct run_service *service)
+{
+	if (service->telling || !remote_backend_is_drained(service->backend)) {
+		store_sync_ask(service->sync, synced, service);
+		return;
+	}
+	service->telling = true;
+	for (uint32_t i = 0; i < service->session->config->clusters_count; i++)
+		remote_link_note_read(remote_fleet_link(service->session->fleet, i));
+	store_sync_ask(service->sync, told_is_safe, service);
+}
+
 /* Once a second: what the engine recorded meanwhile is safe, and told to whoever reads the store. */
 static gboolean on_tick(gpointer data)
 {
@@ -454,7 +480,7 @@ static gboolean on_tick(gpointer data)
 		run_service_drop_scripts(service);
 	if (service->ticks % PRUNE_S == 1)
 		service->pruning = true;
-	store_sync_ask(service->sync, synced, service);
+	sync_all(service);
 	if (!run_service_limit_tick(service, &error) ||
 	    (service->ticks % KEEP_S == 0 && !run_service_account_keep(service, &error)) ||
 	    (service->pruning && !run_service_prune(service, &error)))

@@ -36,6 +36,7 @@ struct run_service {
 	double kept_begin_s, kept_spent_j;
 	guint tick;                 /* source, once a second */
 	uint32_t ticks;
+	bool telling;               /* local schedulers are about to be told what is on disk */
 	bool pruning;               /* there is more to be removed that is old */
 	uint32_t scripts_dropped;   /* of tasks below all scripts are gone that nobody needs any more */
 	/* Tasks below `settled` have ended; what they came to. */

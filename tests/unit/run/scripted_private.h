@@ -23,6 +23,7 @@ struct scripted_scheduler {
 	json_t *tasks;      /* id -> task object */
 	json_t *held;       /* id -> when its ranks ended, not told yet */
 	json_t *events;     /* array */
+	int64_t taken;      /* up to there they are on record, as was said last; -1: was not said */
 	json_t *samples;    /* array */
 	json_t *intervals;  /* array: what is told of the time between them */
 	char *stream;       /* whose numbers they have */

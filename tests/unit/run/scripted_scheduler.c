@@ -118,15 +118,22 @@ void scripted_event(struct scripted_scheduler *scheduler, const char *kind, cons
 		answer_waiter(g_ptr_array_index(scheduler->waiters, 0));
 }
 
+int64_t scripted_scheduler_taken(const struct scripted_scheduler *scheduler)
+{
+	return scheduler->taken;
+}
+
 static void get_events(struct http_request *request, const char *const *arguments, json_t *body,
 		       void *data)
 {
 	struct scripted_scheduler *scheduler = data;
 	int64_t after = g_ascii_strtoll(http_request_query(request, "after"), NULL, 10);
+	const char *taken = http_request_query(request, "taken");
 	const char *wait = http_request_query(request, "wait_s");
 	guint wait_s = wait ? (guint)g_ascii_strtoull(wait, NULL, 10) : 0;
 	struct waiter *waiter;
 
+	scheduler->taken = taken ? g_ascii_strtoll(taken, NULL, 10) : -1;
 	if (scripted_moody(scheduler, request, false))
 		return;
 	if (!wait_s || after < (int64_t)json_array_size(scheduler->events)) {

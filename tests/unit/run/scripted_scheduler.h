@@ -54,6 +54,9 @@ void scripted_scheduler_set_metering(struct scripted_scheduler *scheduler, bool 
 void scripted_scheduler_spoil_usage(struct scripted_scheduler *scheduler, const char *key,
 				    json_t *value);
 
+/* Up to which event the controller says that it has all on record, with its last question; -1: it does not. */
+int64_t scripted_scheduler_taken(const struct scripted_scheduler *scheduler);
+
 /* Ends a task as `outcome` ("completed", ...). `repeat`: tells it twice. */
 void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const char *id,
 				 const char *outcome, bool repeat);

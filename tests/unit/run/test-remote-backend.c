@@ -516,6 +516,38 @@ static void strangers_are_killed(struct fixture *fixture, gconstpointer data)
 	g_assert_true(all_run(fixture, others + 1));
 }
 
+static void run_task(struct fixture *fixture, uint32_t task)
+{
+	g_autofree char *id = g_strdup_printf("test-1-%u-1", task);
+
+	fixture_start(fixture, task, 1, 0);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	scripted_scheduler_end_task(fixture->scheduler, id, "completed", false);
+	fixture_next_of(fixture, BACKEND_EVENT_ENDED);
+	g_assert_true(remote_backend_is_drained(fixture->backend));
+}
+
+/* What was read when it was noted is said to be on record once it is; nothing to one without memory. */
+static void what_is_on_record_is_said(struct fixture *fixture, gconstpointer data)
+{
+	struct remote_link *link = remote_fleet_link(fixture->fleet, 0);
+
+	run_task(fixture, 0);
+	remote_link_note_read(link);
+	run_task(fixture, 1);
+	g_assert_cmpint(scripted_scheduler_taken(fixture->scheduler), ==, -1);
+	remote_link_tell_taken(link);
+	run_task(fixture, 2);
+	while (scripted_scheduler_taken(fixture->scheduler) < 0)
+		g_main_context_iteration(NULL, TRUE);
+	/* The start and the end of task 0. */
+	g_assert_cmpint(scripted_scheduler_taken(fixture->scheduler), ==, 2);
+	scripted_scheduler_restart(fixture->scheduler, false);
+	while (scripted_scheduler_taken(fixture->scheduler) >= 0)
+		g_main_context_iteration(NULL, TRUE);
+	g_assert_nonnull(strstr(fixture->notes->str, "scheduler-reset"));
+}
+
 static const struct {
 	const char *path;
 	void (*test)(struct fixture *fixture, gconstpointer data);
@@ -549,6 +581,7 @@ static const struct {
 	{"/remote/wait", waiting_ends_at_its_time},
 	{"/remote/leftovers", leftovers_are_killed},
 	{"/remote/strangers", strangers_are_killed},
+	{"/remote/taken", what_is_on_record_is_said},
 };
 
 /* A fleet of one link to a local scheduler that is wrong from the start, before any run. */
