@@ -4,11 +4,12 @@
 #include <libsoup/soup.h>
 
 #include "common/http_private.h"
+#include "common/http_refusal.h"
 #include "common/json.h"
 
 enum {
 	BODY_MAX = 1 << 20,
-	/* A body that is refused is read on up to here, so that the peer gets to read why. */
+	/* A body that is refused is read up to here, then it is answered. Of strangers that is BODY_MAX. */
 	REFUSED_MAX = 64 << 20,
 };
 
@@ -29,16 +30,15 @@ static void on_chunk(SoupServerMessage *message, GBytes *chunk, gpointer data)
 {
 	gsize *received = data;
 	const gsize before = *received;
-	GSocket *socket = http_message_socket(message);
 	const struct http_identity *identity = http_guard_identity(message);
-	const bool stranger = identity && identity->role == HTTP_ROLE_ANYBODY;
+	const gsize most = identity && identity->role == HTTP_ROLE_ANYBODY ? BODY_MAX : REFUSED_MAX;
 
 	*received += g_bytes_get_size(chunk);
 	if (before <= BODY_MAX && *received > BODY_MAX &&
 	    !soup_server_message_get_status(message))
 		refuse_body(message);
-	if (*received > (stranger ? BODY_MAX : REFUSED_MAX) && socket)
-		g_socket_shutdown(socket, TRUE, TRUE, NULL);
+	if (before <= most && *received > most)
+		http_refusal_begin(message);
 }
 
 /* Reads the body of a message; NULL without `error` if there is none. */

@@ -161,6 +161,8 @@ def check_targets(controller, check):
         for headers, body in large:
             sent, answer = controller.converse((head + headers + "\r\n\r\n").encode() + body)
             check(sent < 32 << 20, "%s with more than is read, %s" % (target, headers), sent, answer[:200])
+            check(answer.startswith(b"HTTP/1.1 401 ") and answer.endswith(UNKNOWN),
+                  "%s with more than is read, %s, is answered" % (target, headers), answer[:200])
 
 
 def main(address, document_path, *given):
@@ -183,6 +185,7 @@ def main(address, document_path, *given):
             check_strangers(controller, method, filled, "%s %s" % (method, path), useless, check)
             check_roles(controller, method, path, filled, role, tokens, check)
     check(is_unknown(controller.ask("get", "/v1/status", tokens["operator"], scheme="Basic")), "another scheme")
+    check(is_unknown(controller.ask("post", "/v1/tasks", body=b" " * (8 << 20))), "a large body, and no Expect")
     check_what_is_not_there(controller, document, useless, check)
     check_targets(controller, check)
     print("%d of %d as they should be" % (check.done - check.wrong, check.done))

@@ -221,7 +221,58 @@ static void a_strangers_body_is_not_read_for_ever(struct fixture *fixture, gcons
 		answer = converse(fixture, text, ENDLESS, &sent);
 		g_test_message("%s: %zu MiB", targets[i / 2].request, sent >> 20);
 		g_assert_cmpint(sent, <, ENDLESS / 4);
+		g_assert_true(g_str_has_prefix(answer, STRANGER));
 	}
+}
+
+/* Whoever listens only when all is sent is answered as well. */
+static void a_stranger_with_a_large_body_is_answered(struct fixture *fixture, gconstpointer data)
+{
+	const gsize length = 12 << 20;
+	g_autofree char *body = g_strnfill(length, ' ');
+
+	for (gsize i = 0; i < G_N_ELEMENTS(targets) * 2; i++) {
+		g_autofree char *head = head_of(targets[i / 2].request, "", i & 1, length);
+		g_autofree char *text =
+			g_strconcat(head, body, i & 1 ? "\r\n0\r\n\r\n" : "", NULL);
+		const gsize all = strlen(text);
+		g_autoptr(GSocket) socket = connect_to(fixture);
+		g_autofree char *answer = NULL;
+		gsize sent = 0;
+
+		while (sent < all) {
+			g_assert_true(push(socket, text, all, &sent));
+			g_main_context_iteration(NULL, FALSE);
+		}
+		answer = talk(socket, "", 0, &sent);
+		g_test_message("%s: %s", targets[i / 2].request, answer);
+		g_assert_true(g_str_has_prefix(answer, STRANGER));
+		g_assert_true(g_str_has_suffix(
+			answer, "\r\n\r\n{\"error\":\"give a token that is good\"}"));
+		g_assert_nonnull(strstr(answer, "\r\nConnection: close\r\n"));
+		g_assert_nonnull(strstr(answer, "\r\nCache-Control: no-store\r\n"));
+		g_assert_nonnull(strstr(answer, "\r\nWWW-Authenticate: Bearer "));
+		g_assert_true(strstr(answer, "Content-Length") ==
+			      g_strrstr(answer, "Content-Length"));
+	}
+}
+
+/* Nor is one that hangs up meanwhile, or a server that goes, a reason to stumble. */
+static void who_is_refused_may_go(struct fixture *fixture, gconstpointer data)
+{
+	g_autofree char *head = head_of("PUT /secret", "", false, INT32_MAX);
+	g_autofree char *text = g_strnfill(8 << 20, ' ');
+
+	memcpy(text, head, strlen(head));
+	for (gsize i = 0; i < 8; i++) {
+		g_autoptr(GSocket) socket = connect_to(fixture);
+		gsize sent = 0;
+
+		while (sent < (i + 1) << 20 && push(socket, text, strlen(text), &sent))
+			g_main_context_iteration(NULL, FALSE);
+	}
+	while (g_main_context_iteration(NULL, FALSE))
+		;
 }
 
 static void nobodys_body_is_too_large(struct fixture *fixture, gconstpointer data)
@@ -325,6 +376,8 @@ int main(int argc, char **argv)
 	ADD("targets/strangers", a_target_does_not_matter_to_strangers);
 	ADD("targets/known", who_is_known_is_told_what_is_wrong);
 	ADD("endless", a_strangers_body_is_not_read_for_ever);
+	ADD("large-strangers", a_stranger_with_a_large_body_is_answered);
+	ADD("refused-goes", who_is_refused_may_go);
 	ADD("large", nobodys_body_is_too_large);
 	ADD("ends/waiting", a_token_that_ends_gets_no_answer_that_comes_later);
 	ADD("ends/body", a_token_that_ends_before_the_body_has_come_does_nothing);
