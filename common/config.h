@@ -428,8 +428,10 @@ struct config_lab {
 	enum config_answer steady;
 };
 
-/* What a steady lab takes of a CPU for itself, to measure the machine's speed. */
+/* What a steady lab takes of a CPU for itself, to measure the machine's speed ... */
 #define CONFIG_LAB_STEADY_CORES 0.05
+/* ... and how many times its quota a VM has there at the most, while the machine is slow. */
+#define CONFIG_LAB_STEADY_MOST 1.25
 
 #define CONFIG_BLADES_MAX 64
 #define CONFIG_BLADE_NAME_MAX 24 /* its name is a host name, and part of VM names */

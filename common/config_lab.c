@@ -96,6 +96,11 @@ static char *check_blade(const struct config *config, uint32_t index, double *su
 		return g_strdup_printf("lab.blades[%u].core_w: %g is outside 0 to %g W", index,
 				       blade->core_w, WATTS_MAX);
 	blade_cores(config, blade, &quotas, &without);
+	if (config->lab->steady == CONFIG_YES && quotas * CONFIG_LAB_STEADY_MOST > blade->cpu_cores)
+		return g_strdup_printf("lab.blades[%u].cpu_cores: in a steady lab the quotas of its VMs, "
+				       "%.2f cores, grow to %g times as much while the machine is slow, "
+				       "more than cpu_cores, %.2f; raise cpu_cores",
+				       index, quotas, CONFIG_LAB_STEADY_MOST, blade->cpu_cores);
 	if (quotas > blade->cpu_cores + 1e-9)
 		return g_strdup_printf("lab.blades[%u].cpu_cores: the quotas of its VMs sum to %.2f "
 				       "cores, more than cpu_cores, %.2f; lower max_mhz or raise "

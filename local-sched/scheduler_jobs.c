@@ -40,7 +40,7 @@ void scheduler_drop_unmoved(struct task *task)
 	task->unmoved = g_ptr_array_steal_index(task->migrations, task->migrations->len - 1);
 }
 
-/* Tasks are known for ever; the files of their scripts, once they have ended, are of no more use. */
+/* A task that has ended is known for long; the files of its script are of no more use. */
 static void drop_script(struct task *task)
 {
 	g_clear_pointer(&task->script, task_script_free);

@@ -458,7 +458,8 @@ static void told_is_safe(const GError *error, void *data)
 /* Brings all onto the disk, and what the engine has dealt with of what was told. */
 static void sync_all(struct run_service *service)
 {
-	if (service->telling || !remote_backend_is_drained(service->backend)) {
+	if (service->telling || !remote_backend_is_drained(service->backend) ||
+	    !recorder_store_finish(service->recorder, NULL)) {
 		store_sync_ask(service->sync, synced, service);
 		return;
 	}

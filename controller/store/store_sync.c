@@ -104,7 +104,7 @@ static bool bring_file_to_disk(struct store_sync *sync, GError **error)
 
 	if (code == SQLITE_OK)
 		code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
-	return code == SQLITE_OK || fail(sync, "bring what it was moved to onto the disk", error);
+	return code == SQLITE_OK || fail(sync, "bring the file that it was moved to onto the disk", error);
 }
 
 /*

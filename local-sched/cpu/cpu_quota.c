@@ -8,7 +8,7 @@
 #include "local-sched/hypervisor/virt_error.h"
 
 /* The remote protocol refuses more (REMOTE_DOMAIN_SCHEDULER_PARAMETERS_MAX); QEMU has 9. */
-enum { PARAMETERS_MAX = 16 };
+enum { PARAMETERS_MAX = 16, TRIES = 3 };
 
 /*
  * Period and quota are written one after the other. Where a control group of version 1 above the VM's
@@ -131,10 +131,13 @@ static bool apply(const struct cpu_cap *cap, virDomainPtr domain, GError **error
 
 	if (cap->quota_us == CPU_CAP_NO_QUOTA && has_none(domain))
 		return true;
-	if (!set_quota(cap, domain, error) || !read_quota(domain, &period, &quota, error))
-		return false;
-	if (period == cap->period_us && as_set(quota) == cap->quota_us)
-		return true;
+	/* A steady lab, which scales quotas, may have done so in between. */
+	for (int tries = 0; tries < TRIES; tries++) {
+		if (!set_quota(cap, domain, error) || !read_quota(domain, &period, &quota, error))
+			return false;
+		if (period == cap->period_us && as_set(quota) == cap->quota_us)
+			return true;
+	}
 	g_set_error(error, VIRT_ERROR, VIRT_ERROR_OTHER,
 		    "VM '%s': CPU quota reads %lld of %llu us after %" PRId64 " of %" PRIu64
 		    " us was set",

@@ -32,10 +32,14 @@ struct lab_metronome {
 	char *lab;
 	char *memory_path;
 	const uint8_t *memory; /* NULL: not there yet */
+	bool ended;
 };
 
 static void on_end(GPid pid, int status, gpointer data)
 {
+	struct lab_metronome *metronome = data;
+
+	metronome->ended = true;
 	log_error("the metronome ended with status 0x%x, see " LOG_FILE
 		  "; quotas stay as configured from now on",
 		  status);
@@ -70,13 +74,13 @@ struct lab_metronome *lab_metronome_start(const struct lab_cgroup *cgroup, const
 	pid = start_qemu(guest, memory, log, error);
 	if (pid < 0)
 		return NULL;
-	g_child_watch_add(pid, on_end, NULL);
 	if (!lab_cgroup_join(cgroup, lab, GROUP, pid, error))
 		return NULL;
 	metronome = g_new0(struct lab_metronome, 1);
 	metronome->cgroup = cgroup;
 	metronome->lab = g_strdup(lab);
 	metronome->memory_path = g_steal_pointer(&memory);
+	g_child_watch_add(pid, on_end, metronome);
 	return metronome;
 }
 
@@ -100,7 +104,7 @@ bool lab_metronome_read(struct lab_metronome *metronome, struct lab_metronome_re
 {
 	const volatile uint32_t *rounds;
 
-	if (!metronome->memory && !map(metronome))
+	if (metronome->ended || (!metronome->memory && !map(metronome)))
 		return false;
 	rounds = (const volatile uint32_t *)(const void *)(metronome->memory + GUEST_ROUNDS_AT);
 	*ret_reading = (struct lab_metronome_reading){

@@ -15,18 +15,19 @@
  */
 struct lab_metronome;
 
-/* Its counters at one moment; both only grow. */
+/* Its counters at one moment. */
 struct lab_metronome_reading {
-	uint64_t rounds;
+	uint32_t rounds; /* wraps around */
 	uint64_t cpu_ns; /* CPU time of the emulator */
 };
 
 /*
- * Starts it for lab `lab`; it dies with the calling thread. `cgroup` is borrowed for its life. NULL with
- * `error` if its group, its files or QEMU's process could not be made.
+ * Starts it for lab `lab`. It lives as long as this process, which is to end where this fails: it dies with the
+ * calling thread. `cgroup` is borrowed for its life. NULL with `error` if its group, its files or QEMU's
+ * process could not be made.
  */
 struct lab_metronome *lab_metronome_start(const struct lab_cgroup *cgroup, const char *lab,
 					  GError **error);
 
-/* False until its memory is there. One that has ended stands still. */
+/* False until its memory is there, and once it has ended. */
 bool lab_metronome_read(struct lab_metronome *metronome, struct lab_metronome_reading *ret_reading);

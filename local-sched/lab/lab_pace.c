@@ -19,7 +19,7 @@ static void refer(struct lab_pace *pace, const struct lab_pace_reading *from,
 	    (double)(to->vms_ns - from->vms_ns) * 1e-9 < LAB_PACE_BUSY_CORES * dt_s)
 		return;
 	pace->reference_s += dt_s;
-	pace->reference_rounds += to->rounds - from->rounds;
+	pace->reference_rounds += (uint32_t)(to->rounds - from->rounds);
 	pace->reference_ns += to->cpu_ns - from->cpu_ns;
 }
 
@@ -37,7 +37,7 @@ double lab_pace_update(struct lab_pace *pace, const struct lab_pace_reading *rea
 {
 	const struct lab_pace_reading *first = &pace->readings[0];
 	double reference;
-	uint64_t rounds;
+	uint32_t rounds;
 
 	if (pace->count > 0)
 		refer(pace, &pace->readings[pace->count - 1], reading);

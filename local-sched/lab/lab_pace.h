@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/config.h"
+
 /*
  * How much more CPU time emulated work takes at this moment than it did at first. A machine that is itself a
  * guest, or whose CPUs share caches with others, changes its speed by a tenth and more within
@@ -19,11 +21,11 @@ enum { LAB_PACE_WINDOW = 2 };
 #define LAB_PACE_BUSY_CORES 0.5 /* VMs that use as much are busy */
 /* The pace's bounds: more would be more than the fifth of the machine that no VM has. */
 #define LAB_PACE_MIN 0.75
-#define LAB_PACE_MAX 1.25
+#define LAB_PACE_MAX CONFIG_LAB_STEADY_MOST
 
 struct lab_pace_reading {
 	int64_t at_ns;       /* monotonic */
-	uint64_t rounds;     /* of the metronome */
+	uint32_t rounds;     /* of the metronome; after 2^32, in two months or so, they begin anew */
 	uint64_t cpu_ns;     /* its CPU time */
 	uint64_t vms_ns;     /* CPU time of the lab's VMs */
 };
@@ -31,7 +33,7 @@ struct lab_pace_reading {
 struct lab_pace {
 	struct lab_pace_reading readings[LAB_PACE_WINDOW + 1]; /* oldest first */
 	uint32_t count;
-	double reference_s; /* how much of the reference there is, at most LAB_PACE_REFERENCE_S */
+	double reference_s; /* how much of the reference there is */
 	uint64_t reference_rounds;
 	uint64_t reference_ns;
 };

@@ -41,4 +41,5 @@ void lab_power_init(struct lab_power *power, double idle_w, double core_w);
  * one has started anew (its group was removed and made again) and counts from 0. A reading no later
  * than the last one changes nothing.
  */
-double lab_power_update(struct lab_power *power, int64_t now_ns, uint64_t counter_ns, double pace);
+double lab_power_update(struct lab_power *power, int64_t now_ns, uint64_t counter_ns,
+			double pace);

@@ -15,6 +15,7 @@ struct lab_quotas {
 	char *lab;
 	uint32_t blades_count;
 	GHashTable *vms; /* group to struct vm */
+	bool complained;
 };
 
 /* One VM's. */
@@ -45,6 +46,17 @@ void lab_quotas_free(struct lab_quotas *quotas)
 	g_free(quotas);
 }
 
+/* A VM may go at any time; for any other reason not to be scaled once is enough. */
+static void complain(struct lab_quotas *quotas, const char *group, const GError *error)
+{
+	struct lab_cgroup_quota now;
+
+	if (quotas->complained || !lab_cgroup_get_quota(quotas->cgroup, group, &now))
+		return;
+	log_warning("a VM's quota does not follow the machine's speed: %s", error->message);
+	quotas->complained = true;
+}
+
 static void scale(struct lab_quotas *quotas, const char *group, double pace, double apart_s)
 {
 	struct vm *vm = g_hash_table_lookup(quotas->vms, group);
@@ -71,7 +83,7 @@ static void scale(struct lab_quotas *quotas, const char *group, double pace, dou
 	if (lab_cgroup_set_quota(quotas->cgroup, group, &quota, &error))
 		vm->written_us = quota.quota_us;
 	else
-		log_debug("%s", error->message); /* gone meanwhile */
+		complain(quotas, group, error);
 }
 
 static gboolean forget(gpointer group, gpointer data, gpointer ignored)

@@ -22,7 +22,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(lab_quotas_t, lab_quotas_free)
 
 /*
  * Lets every VM of the lab that has a quota use `pace` times as much until the next call, `apart_s` later. Writes
- * all of them each time: the kernel gives a group whose quota is written a whole one at once, and what that is
- * more is taken off each, which takes equal distances.
+ * all of them each time: the kernel gives a group whose quota is written what it has used of one anew, and what that
+ * is more is taken off each, which takes equal distances. It is reckoned as a whole quota, as of a VM that is
+ * always busy and may use a small part of its cores; one that may use nearly all of them has up to 5 % less.
  */
 void lab_quotas_scale(struct lab_quotas *quotas, double pace, double apart_s);

@@ -3,6 +3,8 @@
 
 #include "local-sched/lab/lab_steady.h"
 
+#include <glib/gstdio.h>
+
 #include "common/log.h"
 #include "local-sched/lab/lab_metronome.h"
 #include "local-sched/lab/lab_pace.h"
@@ -57,23 +59,34 @@ static void tell(const struct lab_steady *steady)
 		log_warning("%s", error->message);
 }
 
-/* One step; nothing before the metronome's memory is there. */
+/* Without a metronome the quotas are those of a pace of 1. */
+static void stand_still(struct lab_steady *steady)
+{
+	steady->now = 1;
+	if (!lab_pace_is_known(&steady->pace))
+		return;
+	lab_quotas_scale(steady->quotas, steady->now, LAB_STEADY_APART_S);
+	g_unlink(steady->path);
+}
+
 static void follow(struct lab_steady *steady, int64_t now_ns)
 {
 	struct lab_metronome_reading beat;
 	const bool was_known = lab_pace_is_known(&steady->pace);
 
-	if (!lab_metronome_read(steady->metronome, &beat))
+	if (!lab_metronome_read(steady->metronome, &beat)) {
+		stand_still(steady);
 		return;
+	}
 	steady->now = lab_pace_update(&steady->pace, &(struct lab_pace_reading){
 							     .at_ns = now_ns,
 							     .rounds = beat.rounds,
 							     .cpu_ns = beat.cpu_ns,
 							     .vms_ns = vms_ns(steady),
 						     });
-	lab_quotas_scale(steady->quotas, steady->now, LAB_STEADY_APART_S);
 	if (!lab_pace_is_known(&steady->pace))
 		return;
+	lab_quotas_scale(steady->quotas, steady->now, LAB_STEADY_APART_S);
 	if (!was_known)
 		log_info("quotas follow the machine's speed from now on");
 	tell(steady);

@@ -16,7 +16,10 @@ struct lab_steady;
 /* Where the pace stands, for `lab status`: RUN/pace, decimal, only while it is known. */
 #define LAB_STEADY_FILE "pace"
 
-/* Both are borrowed and live as long. NULL with `error` if there can be no metronome. */
+/*
+ * Both are borrowed and live as long as it does, as long as the process. NULL with `error` if there can be no
+ * metronome. One that ends later is no fault of the lab: the pace is 1 from then on, and not known.
+ */
 struct lab_steady *lab_steady_start(const struct lab_cgroup *cgroup, const struct lab_spec *spec,
 				    GError **error);
 

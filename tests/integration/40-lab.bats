@@ -429,22 +429,22 @@ has_pace() {
 	[ "$(lab_get "$1" '.pace')" != null ]
 }
 
-@test "a steady lab has a metronome, scales quotas, and leaves nothing" {
-	sed 's/^lab:/lab:\n  steady: yes/' "$config" >"$config.steady"
-	lab_up "$config.steady" "$lab"
-	pgrep -f "mem-path=/run/virtbed/lab/$lab/metronome.ram"
-	busy_vm "$lab" 20000
-	within 20 quota_is_not "$lab" 20000
-	kill -9 "$(cat "$BATS_TEST_TMPDIR/busy")"
-	"$virtbed_lab" down --name "$lab"
-	assert_nothing_left "$lab"
+has_no_pace() {
+	! has_pace "$1"
 }
 
-@test "a steady lab's pace is known after half a minute of work" {
-	[ -n "${VIRTBED_LONG:-}" ] || skip "takes a minute"
+@test "a steady lab scales quotas after half a minute of work, while its metronome lives" {
 	sed 's/^lab:/lab:\n  steady: yes/; s/cpu_cores: 0.3/cpu_cores: 1/' "$config" >"$config.steady"
 	lab_up "$config.steady" "$lab"
+	has_no_pace "$lab"
 	busy_vm "$lab" 80000
 	within 120 has_pace "$lab"
 	[ "$(lab_get "$lab" '.pace >= 0.75 and .pace <= 1.25')" = true ]
+	within 20 quota_is_not "$lab" 80000
+	pkill -9 -f "mem-path=/run/virtbed/lab/$lab/metronome.ram"
+	within 20 has_no_pace "$lab"
+	[ "$(lab_get "$lab" .state)" = up ]
+	kill -9 "$(cat "$BATS_TEST_TMPDIR/busy")"
+	"$virtbed_lab" down --name "$lab"
+	assert_nothing_left "$lab"
 }

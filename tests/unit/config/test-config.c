@@ -340,6 +340,9 @@ static void test_blades_without_a_cap_count_with_their_budget(void)
 		{ "nodes: 2, cores: 1, max_mhz: 500, base_mhz: 1000",
 		  "blades: [{name: b1, cpu_cores: 0.9, idle_w: 1, core_w: 1}]",
 		  "the quotas of its VMs sum to 1.00 cores, more than cpu_cores, 0.90" },
+		{ "nodes: 2, cores: 1, max_mhz: 500, base_mhz: 1000",
+		  "steady: yes, blades: [{name: b1, cpu_cores: 1.2, idle_w: 1, core_w: 1}]",
+		  "1.00 cores, grow to 1.25 times as much while the machine is slow, more than cpu_cores, 1.20" },
 		{ "nodes: 2, cores: 1", "blades: [{name: b1, cpu_cores: 0.1, idle_w: 1, core_w: 1}, "
 					"{name: B2, cpu_cores: 1, idle_w: 1, core_w: 1}]",
 		  "lab.blades[1].name: 'B2' is not a host name" },

@@ -76,11 +76,26 @@ static void test_a_metronome_that_stands_still_changes_nothing(void)
 	g_assert_cmpfloat_with_epsilon(pace, 1, 1e-12);
 }
 
+static void test_rounds_begin_anew_at_their_end(void)
+{
+	struct machine machine = { .at.rounds = UINT32_MAX - ROUNDS * 35 };
+	double pace = 0;
+
+	refer(&machine);
+	for (int s = 0; s < 10; s++) {
+		pace = second(&machine, ROUND_NS * 11 / 10, 1);
+		if (s >= LAB_PACE_WINDOW)
+			g_assert_cmpfloat_with_epsilon(pace, 1.1, 1e-9);
+	}
+	g_assert_cmpuint(machine.at.rounds, <, UINT32_MAX / 2);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/lab/pace/follows", test_pace_follows_what_a_round_takes);
 	g_test_add_func("/lab/pace/idle", test_an_idle_machine_is_no_reference);
+	g_test_add_func("/lab/pace/wraps", test_rounds_begin_anew_at_their_end);
 	g_test_add_func("/lab/pace/still", test_a_metronome_that_stands_still_changes_nothing);
 	return g_test_run();
 }
