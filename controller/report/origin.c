@@ -10,6 +10,7 @@ struct origin *origin_of_store(struct store *store)
 	origin->modelled_watts = store_get_meta(store, "modelled_watts");
 	origin->caps_effective = store_get_meta(store, "caps_effective");
 	origin->meter = store_get_meta(store, "meter");
+	origin->steady_lab = store_get_meta(store, "steady_lab");
 	return origin;
 }
 
@@ -30,6 +31,7 @@ void origin_free(struct origin *origin)
 	g_free(origin->modelled_watts);
 	g_free(origin->caps_effective);
 	g_free(origin->meter);
+	g_free(origin->steady_lab);
 	g_free(origin);
 }
 
@@ -39,7 +41,8 @@ bool origin_put(const struct origin *origin, struct store *store, GError **error
 	       store_set_meta(store, "cpu_cap", origin->cpu_cap, error) &&
 	       store_set_meta(store, "modelled_watts", origin->modelled_watts, error) &&
 	       store_set_meta(store, "caps_effective", origin->caps_effective, error) &&
-	       store_set_meta(store, "meter", origin->meter, error);
+	       store_set_meta(store, "meter", origin->meter, error) &&
+	       store_set_meta(store, "steady_lab", origin->steady_lab, error);
 }
 
 static void add(GPtrArray *notes, bool measured, const char *text)
@@ -65,6 +68,9 @@ GPtrArray *origin_notes(const struct origin *origin, bool measured)
 	if (g_strcmp0(origin->cpu_cap, "mixed") == 0)
 		add(notes, measured,
 		    "some P-states are CPU quotas: caps on throughput, not frequencies");
+	if (g_strcmp0(origin->steady_lab, "true") == 0)
+		add(notes, measured,
+		    "quotas and modelled watts followed this machine's own speed (lab.steady)");
 	if (g_strcmp0(origin->caps_effective, "no") == 0)
 		add(notes, measured,
 		    "caps of CPU frequency or idle states were NOT EFFECTIVE on a host");

@@ -18,6 +18,7 @@ struct origin {
 	char *modelled_watts; /* "true", "false"; NULL: unknown */
 	char *caps_effective; /* "yes", "no", "unknown", "none"; NULL: unknown */
 	char *meter;          /* as docs/store.md has it; NULL: unknown */
+	char *steady_lab;     /* "true", "false"; NULL: unknown */
 };
 typedef struct origin origin_t; /* for g_autoptr() */
 

@@ -184,6 +184,11 @@ static bool put_common(struct store *store, const char *key, const char *text, G
 	return before || store_set_meta(store, key, text, error);
 }
 
+static const char *steady_lab(const struct config *config)
+{
+	return config->lab && config->lab->steady == CONFIG_YES ? "true" : "false";
+}
+
 bool run_meta_write(struct run_session *session, GError **error)
 {
 	struct store *store = session->store;
@@ -197,6 +202,7 @@ bool run_meta_write(struct run_session *session, GError **error)
 	       store_set_meta(store, "caps_effective", caps_effective(session), error) &&
 	       put_common(store, "meter", meter, error) &&
 	       store_set_meta(store, "modelled_watts", modelled_watts(session), error) &&
+	       store_set_meta(store, "steady_lab", steady_lab(session->config), error) &&
 	       put_capabilities(session, error) && put_versions(session, error) &&
 	       put_host(store, error);
 }
