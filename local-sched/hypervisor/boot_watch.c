@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/hypervisor/boot_watch.h"
 
+#include <stddef.h>
+
 void boot_watch_init(struct boot_watch *watch)
 {
 	*watch = (struct boot_watch){0};
@@ -12,14 +14,17 @@ static bool was_idle(const struct boot_watch *watch, int64_t t_ns, uint64_t cpu_
 	       BOOT_WATCH_IDLE_SHARE * (double)(t_ns - watch->t_ns);
 }
 
-bool boot_watch_look(struct boot_watch *watch, int64_t t_ns, uint64_t cpu_ns)
+const char *boot_watch_look(struct boot_watch *watch, int64_t t_ns, uint64_t cpu_ns)
 {
 	bool comparable = watch->t_ns && t_ns > watch->t_ns && cpu_ns >= watch->cpu_ns;
 
 	if (cpu_ns == 0)
-		return false;
+		return NULL;
 	watch->idle = comparable && was_idle(watch, t_ns, cpu_ns) ? watch->idle + 1 : 0;
 	watch->t_ns = t_ns;
 	watch->cpu_ns = cpu_ns;
-	return watch->idle >= BOOT_WATCH_IDLE_LOOKS;
+	if (watch->idle >= BOOT_WATCH_IDLE_LOOKS)
+		return "it idles without an agent";
+	return cpu_ns > BOOT_WATCH_CPU_MAX_S * UINT64_C(1000000000) ?
+		       "it goes in circles without an agent" : NULL;
 }

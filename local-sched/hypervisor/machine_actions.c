@@ -200,11 +200,15 @@ static void look_later(struct machine *machine);
 static void look_answer(struct machine *machine, gpointer result, const GError *error)
 {
 	uint64_t cpu_ns = error ? 0 : cpu_time_of(machine, result);
+	const char *hangs = boot_watch_look(&machine->boot_watch, clock_now_ns(), cpu_ns);
+	g_autofree char *reason = NULL;
 
-	if (boot_watch_look(&machine->boot_watch, clock_now_ns(), cpu_ns))
-		machine_fire(machine, MACHINE_EVENT_FAIL, "the guest stopped booting: it idles without an agent");
-	else
+	if (!hangs) {
 		look_later(machine);
+		return;
+	}
+	reason = g_strconcat("the guest stopped booting: ", hangs, NULL);
+	machine_fire(machine, MACHINE_EVENT_FAIL, reason);
 }
 
 static gboolean look(gpointer data)

@@ -167,6 +167,7 @@ static void test_boot_watch(void)
 		{"hangs after a while", {2, 4, 4.5, 4.52, 4.54, 4.56, 4.58}, 5},
 		{"starves for a moment", {1, 1.01, 1.02, 2, 2.01, 2.02, 3, 4, 5, 6}, -1},
 		{"cannot be seen for a while", {1, 1.01, 0, 0, 0, 1.02, 1.03, 1.04}, 6},
+		{"goes in circles", {5, 10, 15, 20, 25, 30, 35, 40, 45, 50}, 8},
 		{"is another VM meanwhile", {4, 4.01, 4.02, 0.5, 0.51, 0.52, 1.5, 2, 2.5, 3}, -1},
 	};
 
