@@ -7,7 +7,7 @@
 /*
  * Tells a guest that still boots from one that hangs: a boot uses all the CPU it gets, but not for
  * long, while a guest that has stopped (seen once in some 500 boots under TCG: idle, without an agent) uses next
- * to none, and one that goes in circles (seen once in more) all there is, either until the boot's deadline. Pure.
+ * to none, and one that goes in circles all there is, either until the boot's deadline. Pure.
  */
 struct boot_watch {
 	int64_t t_ns;    /* of the last look; 0: none */
