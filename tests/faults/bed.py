@@ -165,7 +165,9 @@ class Bed:
                     for name in ("c1", "c2")}
         text = LAB_CONFIG if self.real else SCRIPTED_CONFIG
         self.config = self.dir / "config.yaml"
-        self.config.write_text(text.format(name=self.name, long=self.long, **clusters))
+        new = self.dir / "config.new"  # who is starting may be reading the old one
+        new.write_text(text.format(name=self.name, long=self.long, **clusters))
+        new.rename(self.config)
         self.estimates = self.dir / "estimates.yaml"
         lines = ["estimates:"]
         for cluster in ("c1",) if self.real else ("c1", "c2"):
