@@ -36,10 +36,10 @@ struct lab_power {
 void lab_power_init(struct lab_power *power, double idle_w, double core_w);
 
 /*
- * Takes a reading of the VMs' CPU time counter (nanoseconds) at a monotonic time, what came since the last
- * one used at `pace` (> 0; 1: as it is), and returns the watts of the window that ends now: the idle watts at the first reading. A counter below the last
- * one has started anew (its group was removed and made again) and counts from 0. A reading no later
- * than the last one changes nothing.
+ * Takes a reading of the VMs' CPU time counter (nanoseconds) at a monotonic time, what came since
+ * the last one used at `pace` (> 0; 1: as it is), and returns the watts of the window that ends now:
+ * the idle watts at the first reading. A counter below the last one has started anew (its group was
+ * removed and made again) and counts from 0. A reading no later than the last one changes nothing.
  */
 double lab_power_update(struct lab_power *power, int64_t now_ns, uint64_t counter_ns,
 			double pace);
