@@ -313,21 +313,23 @@ void remote_entry_delete(struct remote_entry *entry)
 	remote_link_send(remote_entry_link(entry), "DELETE", path, NULL, delete_done, entry);
 }
 
+bool remote_entry_unknown(struct remote_entry *entry, int status, const GError *error)
+{
+	if (status == 404)
+		remote_entry_end(entry, BACKEND_OUTCOME_LOST,
+				 "the local scheduler has no memory of it");
+	else if (status == 410) /* it was on record once; to start it anew would be twice */
+		remote_entry_end(entry, BACKEND_OUTCOME_FAILED, error->message);
+	return status == 404 || status == 410;
+}
+
 static void check_done(int status, json_t *body, const GError *error, void *data)
 {
 	struct remote_entry *entry = data;
-
 	enum remote_task_state state;
 
-	if (status == 404) {
-		remote_entry_end(entry, BACKEND_OUTCOME_LOST,
-				 "the local scheduler has no memory of it");
+	if (remote_entry_unknown(entry, status, error))
 		return;
-	}
-	if (status == 410) { /* it was on record once; to start it anew would be twice */
-		remote_entry_end(entry, BACKEND_OUTCOME_FAILED, error->message);
-		return;
-	}
 	if (error || !remote_entry_read(entry, body, &state, NULL))
 		return;
 	if (!entry->asked && entry->kill_wanted && !entry->ended)

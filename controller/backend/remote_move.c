@@ -174,11 +174,8 @@ static void move_refused(struct remote_entry *entry, int status, const GError *e
 {
 	g_autofree char *reason = g_strdup_printf("not migrated: %s", error->message);
 
-	if (status == 404) {
-		remote_entry_end(entry, BACKEND_OUTCOME_LOST,
-				 "the local scheduler has no memory of it");
+	if (remote_entry_unknown(entry, status, error))
 		return;
-	}
 	if (status < 400 || status >= 500) {
 		entry->migrate_asked = true;
 		return;

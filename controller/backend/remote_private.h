@@ -159,6 +159,12 @@ void remote_entry_note_rubbish(struct remote_entry *entry, const GError *wrong);
 /* Ends the attempt in a way that the local scheduler has not told us about. */
 void remote_entry_end(struct remote_entry *entry, enum backend_outcome outcome, const char *reason);
 
+/*
+ * Whether a request about it was answered that there is no such task, by `status` and `error`. Then it is over:
+ * lost, or, of one that was kept once (410) and may have had any end, failed.
+ */
+bool remote_entry_unknown(struct remote_entry *entry, int status, const GError *error);
+
 /* Ends it as lost and kills it if it turns up again. */
 void remote_entry_abandon(struct remote_entry *entry, const char *reason);
 

@@ -31,7 +31,7 @@ static void share_done(int status, json_t *body, const GError *error, void *data
 	struct remote_entry *entry = data;
 
 	entry->share_open = false;
-	if (entry->ended)
+	if (entry->ended || remote_entry_unknown(entry, status, error))
 		return;
 	if (!error) { /* or a failure was told before, and it is asked for again */
 		entry->share_given = entry->share_source ? (double)NAN : entry->share_sent;

@@ -274,11 +274,8 @@ static void step_refused(struct remote_entry *entry, int status, const GError *e
 	g_autofree char *reason =
 		g_strdup_printf("not %s: %s", step_name(entry), error->message);
 
-	if (status == 404) {
-		remote_entry_end(entry, BACKEND_OUTCOME_LOST,
-				 "the local scheduler has no memory of it");
+	if (remote_entry_unknown(entry, status, error))
 		return;
-	}
 	if (status < 400 || status >= 500) {
 		entry->step_asked = true;
 		return;

@@ -21,6 +21,7 @@ struct scripted_scheduler {
 	const char *cpu_cap, *caps_effective;
 	bool *up;
 	json_t *tasks;      /* id -> task object */
+	json_t *past;       /* ids of tasks that are kept no more */
 	json_t *held;       /* id -> when its ranks ended, not told yet */
 	json_t *events;     /* array */
 	int64_t taken;      /* up to there they are on record, as was said last; -1: was not said */
@@ -58,6 +59,10 @@ void scripted_reply(struct http_request *request, int status, json_t *body);
 /* Whether the mood took care of the request. */
 bool scripted_moody(struct scripted_scheduler *scheduler, struct http_request *request,
 		    bool change);
+
+/* The task that is spoken of, or NULL when the request was answered: there is none. */
+json_t *scripted_find_task(const struct scripted_scheduler *scheduler, struct http_request *request,
+			   const char *id);
 
 /* Adds an event and answers who waits for one. */
 void scripted_event(struct scripted_scheduler *scheduler, const char *kind, const char *task,

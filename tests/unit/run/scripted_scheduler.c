@@ -349,34 +349,44 @@ static void put_task(struct http_request *request, const char *const *arguments,
 	scripted_reply(request, 201, json_copy(task));
 }
 
+json_t *scripted_find_task(const struct scripted_scheduler *scheduler, struct http_request *request,
+			   const char *id)
+{
+	json_t *task = json_object_get(scheduler->tasks, id);
+
+	if (!task && json_object_get(scheduler->past, id))
+		http_request_fail(request, 410, "task '%s' ended long ago", id);
+	else if (!task)
+		http_request_fail(request, 404, "no such task");
+	return task;
+}
+
 static void get_task(struct http_request *request, const char *const *arguments, json_t *body,
 		     void *data)
 {
 	struct scripted_scheduler *scheduler = data;
-	json_t *task = json_object_get(scheduler->tasks, arguments[0]);
+	json_t *task;
 
 	if (scripted_moody(scheduler, request, false))
 		return;
+	task = scripted_find_task(scheduler, request, arguments[0]);
 	if (task)
 		scripted_reply(request, 200, json_copy(task));
-	else
-		http_request_fail(request, 404, "no such task");
 }
 
 static void get_output(struct http_request *request, const char *const *arguments, json_t *body,
 		       void *data)
 {
 	struct scripted_scheduler *scheduler = data;
-	const json_t *task = json_object_get(scheduler->tasks, arguments[0]);
+	const json_t *task;
 
 	if (scripted_moody(scheduler, request, false))
 		return;
+	task = scripted_find_task(scheduler, request, arguments[0]);
 	if (task)
 		scripted_reply(request, 200,
 			       json_pack("{s:s, s:i, s:i, s:b}", "output", "", "from", 0, "next", 0,
 					 "ended", json_is_string(json_object_get(task, "outcome"))));
-	else
-		http_request_fail(request, 404, "no such task");
 }
 
 static void get_tasks(struct http_request *request, const char *const *arguments, json_t *body,
@@ -432,6 +442,12 @@ void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const cha
 	end_task(scheduler, id, outcome, clock_now_ns(), repeat ? 2 : 1);
 }
 
+void scripted_scheduler_forget(struct scripted_scheduler *scheduler, const char *id)
+{
+	g_assert_cmpint(json_object_del(scheduler->tasks, id), ==, 0);
+	json_object_set_new(scheduler->past, id, json_true());
+}
+
 void scripted_scheduler_hold_end(struct scripted_scheduler *scheduler, const char *id)
 {
 	g_assert_true(scripted_scheduler_runs(scheduler, id));
@@ -447,10 +463,8 @@ static void delete_task(struct http_request *request, const char *const *argumen
 	if (scripted_moody(scheduler, request, true))
 		return;
 	scheduler->deletes++;
-	if (!json_object_get(scheduler->tasks, arguments[0])) {
-		http_request_fail(request, 404, "no such task");
+	if (!scripted_find_task(scheduler, request, arguments[0]))
 		return;
-	}
 	end_task(scheduler, arguments[0], held ? "completed" : "killed",
 		 held ? json_integer_value(held) : clock_now_ns(), 1);
 	scripted_reply(request, 200, json_object());
@@ -630,6 +644,7 @@ struct scripted_scheduler *scripted_scheduler_new_tls(const char *address,
 	for (uint32_t i = 0; i < nodes; i++)
 		scheduler->up[i] = true;
 	scheduler->tasks = json_object();
+	scheduler->past = json_object();
 	scheduler->held = json_object();
 	scheduler->events = json_array();
 	scheduler->samples = json_array();
@@ -654,6 +669,7 @@ void scripted_scheduler_free(struct scripted_scheduler *scheduler)
 	forget_endings(scheduler);
 	g_ptr_array_unref(scheduler->waiters);
 	json_decref(scheduler->tasks);
+	json_decref(scheduler->past);
 	json_decref(scheduler->held);
 	json_decref(scheduler->events);
 	json_decref(scheduler->samples);
@@ -685,6 +701,7 @@ void scripted_scheduler_restart(struct scripted_scheduler *scheduler, bool keep_
 		scheduler->incarnation++;
 		scripted_forget_steps(scheduler);
 		json_object_clear(scheduler->tasks);
+		json_object_clear(scheduler->past);
 		json_object_clear(scheduler->held);
 		json_array_clear(scheduler->events);
 		json_array_clear(scheduler->samples);

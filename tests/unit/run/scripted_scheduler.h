@@ -61,6 +61,9 @@ int64_t scripted_scheduler_taken(const struct scripted_scheduler *scheduler);
 void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const char *id,
 				 const char *outcome, bool repeat);
 
+/* Of a task that has ended nothing is kept from now on but its name: it is answered 410. No event tells of it. */
+void scripted_scheduler_forget(struct scripted_scheduler *scheduler, const char *id);
+
 /*
  * The task's ranks end now, and all goes well; but that is told when it is asked to be killed alone,
  * as if its output took long to fetch.

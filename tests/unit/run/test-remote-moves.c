@@ -95,6 +95,29 @@ static void one_that_failed_can_be_asked_again(struct fixture *fixture, gconstpo
 	assert_moved(&event);
 }
 
+/* It ended while nobody was told, so long ago that what became of it is known to nobody. */
+static void is_over_long_ago(struct fixture *fixture)
+{
+	struct backend_event event = fixture_next(fixture);
+
+	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENDED);
+	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_FAILED);
+	g_assert_nonnull(strstr(event.reason, "ended long ago"));
+	fixture_quiet(fixture, 0.3);
+}
+
+static void a_forgotten_task_is_not_migrated(struct fixture *fixture, gconstpointer data)
+{
+	const uint32_t node = 1;
+
+	fixture_start(fixture, 0, 1, 0);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	scripted_scheduler_forget(fixture->scheduler, "test-1-0-1");
+	backend_migrate(fixture->backend, 0, 1, 1, &node, 1);
+	is_over_long_ago(fixture);
+	g_assert_cmpuint(scripted_scheduler_moves(fixture->scheduler), ==, 0);
+}
+
 /* What had become of the migration when the controller died. */
 enum moment { UNDER_WAY = 0, MOVED_UNTOLD, FAILED_UNTOLD, MOMENTS };
 
@@ -215,6 +238,15 @@ static void a_share_that_failed_is_asked_for_again(struct fixture *fixture, gcon
 	g_assert_nonnull(strstr(fixture->notes->str, "share-failed"));
 }
 
+static void a_forgotten_task_gets_no_share(struct fixture *fixture, gconstpointer data)
+{
+	start_on(fixture, 0, 0, 1);
+	until(fixture, scripted_scheduler_shares, 1);
+	scripted_scheduler_forget(fixture->scheduler, "test-1-0-1");
+	backend_share(fixture->backend, 0, 1, 0.5);
+	is_over_long_ago(fixture);
+}
+
 /* Another share is not kept waiting by one that fails. */
 static void another_share_is_asked_for_at_once(struct fixture *fixture, gconstpointer data)
 {
@@ -235,11 +267,13 @@ static const struct {
 } tests[] = {
 	{"/moves/times", false, what_a_migration_took_is_told},
 	{"/moves/again", false, one_that_failed_can_be_asked_again},
+	{"/moves/forgotten", false, a_forgotten_task_is_not_migrated},
 	{"/moves/stay", true, vms_that_stay_keep_their_places},
 	{"/places/own", true, each_vm_has_a_place_of_its_own},
 	{"/places/up", true, places_that_are_up_come_first},
 	{"/places/failed-resumption", true, a_resumption_that_failed_takes_no_places},
 	{"/shares/again", true, a_share_that_failed_is_asked_for_again},
+	{"/shares/forgotten", true, a_forgotten_task_gets_no_share},
 	{"/shares/another", true, another_share_is_asked_for_at_once},
 };
 
