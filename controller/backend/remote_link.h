@@ -129,8 +129,9 @@ void remote_link_samples_from(struct remote_link *link, int64_t seq);
 int64_t remote_link_samples_seq(const struct remote_link *link);
 
 /*
- * For a local scheduler to forget in time what nobody will ask for: notes how far its events were read, and
- * tells it that what was noted last is on record for good.
+ * For a local scheduler to forget in time what nobody will ask for: notes how far its events were read, when all
+ * that was read is recorded, and tells it that what was noted last is on record for good. It takes two notes: nothing is
+ * said of events before all that had been asked when the first was made is answered.
  */
 void remote_link_note_read(struct remote_link *link);
 void remote_link_tell_taken(struct remote_link *link);

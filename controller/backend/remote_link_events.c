@@ -152,8 +152,7 @@ static bool read_events(struct remote_link *link, json_t *body, GError **error)
 	if (link->events_after < 0) {
 		link->events_after = last;
 		/* What happened before that, and after somebody asked about a task, nobody was told of. */
-		if (link->listener)
-			link->listener->doubt(link, link->listener->data);
+		remote_link_doubt(link);
 		return true;
 	}
 	if (last < link->events_after) {
@@ -193,9 +192,18 @@ static void events_done(int status, json_t *body, const GError *error, void *dat
 		link->events_source = g_timeout_add(RETRY_MS, events_again, link);
 }
 
+/*
+ * Of events that nobody read, those before the first question, the tasks are asked about instead: they are on
+ * record when the answers are. So an event counts as read when it was so one time before, and all that had been
+ * asked by then is answered.
+ */
 void remote_link_note_read(struct remote_link *link)
 {
-	link->events_read = MAX(link->events_after, 0);
+	if (link->away || remote_link_waits_for(link, link->events_seen_at))
+		return;
+	link->events_read = link->events_seen;
+	link->events_seen = MAX(link->events_after, 0);
+	link->events_seen_at = link->requests_made;
 }
 
 /* With the next question. */

@@ -55,6 +55,13 @@ void remote_link_set_node(struct remote_link *link, uint32_t index, bool up, int
 				     reason, link->listener->data);
 }
 
+void remote_link_doubt(struct remote_link *link)
+{
+	link->events_seen = link->events_read;
+	if (link->listener)
+		link->listener->doubt(link, link->listener->data);
+}
+
 /* An answer that made sense: it is there. */
 static void answered(struct remote_link *link)
 {
@@ -65,8 +72,7 @@ static void answered(struct remote_link *link)
 				 "local scheduler of cluster '%s' answers again",
 				 link->cluster->name);
 		link->silent = true;
-		if (link->listener)
-			link->listener->doubt(link, link->listener->data);
+		remote_link_doubt(link);
 	}
 	if (link->silent) {
 		link->silent = false;
@@ -100,8 +106,7 @@ void remote_link_silence(struct remote_link *link, const GError *error)
 	reason = g_strdup_printf("local scheduler away: %s", why);
 	for (uint32_t i = 0; i < link->cluster->nodes; i++)
 		remote_link_set_node(link, i, false, link->nodes[i].changed_ns, reason);
-	if (link->listener)
-		link->listener->doubt(link, link->listener->data);
+	remote_link_doubt(link);
 }
 
 bool remote_link_usable(struct remote_link *link, json_t *body, const GError *error)
@@ -161,8 +166,7 @@ void remote_link_forget_peer(struct remote_link *link)
 	link->samples_after = 0;
 	for (guint i = 0; i < link->meters->len; i++)
 		remote_meter_rebase(g_ptr_array_index(link->meters, i));
-	if (link->listener)
-		link->listener->doubt(link, link->listener->data);
+	remote_link_doubt(link);
 }
 
 static bool read_capabilities(struct remote_link *link, json_t *body, GError **error)

@@ -50,7 +50,9 @@ struct remote_link {
 	int64_t last_good_ns;
 	int64_t last_rubbish_note_ns;
 	int64_t events_after; /* -1: to be asked */
-	int64_t events_read;  /* up to there at the last remote_link_note_read() */
+	int64_t events_seen;  /* up to there at the last remote_link_note_read(), when ... */
+	uint64_t events_seen_at; /* ... so many requests had been made */
+	int64_t events_read;  /* up to there, and all that was asked before is answered */
 	int64_t events_taken; /* up to there all is on record for good; 0: nothing */
 	bool events_pending, samples_pending, nodes_pending, energy_pending;
 	int64_t samples_after; /* -1: to be asked */
@@ -61,6 +63,7 @@ struct remote_link {
 	int64_t usage_after;
 	guint tick_source, events_source;
 	GPtrArray *requests;
+	uint64_t requests_made; /* ever, of remote_link_send() */
 };
 
 /* Seconds since a reading of our clock. */
@@ -88,6 +91,12 @@ bool remote_link_usable(struct remote_link *link, json_t *body, const GError *er
 
 /* After remote_link_usable(): the rest of the body made sense, or not. */
 void remote_link_settle(struct remote_link *link, bool good, const GError *wrong);
+
+/* Tells the listener that what is known of its tasks may be wrong, and notes no events as read on that ground. */
+void remote_link_doubt(struct remote_link *link);
+
+/* Whether any of the first `count` requests (link->requests_made) is not answered yet. */
+bool remote_link_waits_for(const struct remote_link *link, uint64_t count);
 
 /* It has no memory of before: numbers and counters start anew, tasks are gone. */
 void remote_link_forget_peer(struct remote_link *link);

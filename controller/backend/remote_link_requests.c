@@ -17,6 +17,7 @@ struct request {
 	json_t *body;
 	remote_link_done_f done; /* NULL: forgotten */
 	void *data;
+	uint64_t number; /* from 1 */
 	guint tries;
 	guint rubbish;
 	guint retry_source;
@@ -155,6 +156,7 @@ void remote_link_send(struct remote_link *link, const char *method, const char *
 	struct request *request = g_new0(struct request, 1);
 
 	request->link = link;
+	request->number = ++link->requests_made;
 	request->method = g_strdup(method);
 	request->path = g_strdup(path);
 	request->body = body ? json_incref(body) : NULL;
@@ -162,6 +164,14 @@ void remote_link_send(struct remote_link *link, const char *method, const char *
 	request->data = data;
 	g_ptr_array_add(link->requests, request);
 	request_pass(request);
+}
+
+bool remote_link_waits_for(const struct remote_link *link, uint64_t count)
+{
+	for (guint i = 0; i < link->requests->len; i++)
+		if (((const struct request *)g_ptr_array_index(link->requests, i))->number <= count)
+			return true;
+	return false;
 }
 
 void remote_link_forget(struct remote_link *link, const void *data)

@@ -80,23 +80,38 @@ void fixture_set_up(struct fixture *fixture, gconstpointer data)
 	fixture_set_up_with(fixture, &fixture_config);
 }
 
-void fixture_set_up_with(struct fixture *fixture, const struct config *config)
+static void connect_to(struct fixture *fixture, const struct config *config)
 {
-	const struct config_cluster *of = &config->clusters[0];
+	const char *const addresses[] = {fixture->address, NULL};
 	g_autoptr(GError) error = NULL;
-	const char *addresses[2] = {0};
 
-	fixture->dir = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
-	fixture->address = g_strdup_printf("unix:%s/ls.sock", fixture->dir);
-	addresses[0] = fixture->address;
-	fixture->notes = g_string_new(NULL);
-	fixture->scheduler =
-		scripted_scheduler_new(fixture->address, of->name, of->nodes);
 	fixture->fleet = remote_fleet_new(config, addresses, &error);
 	g_assert_no_error(error);
 	remote_link_set_patience(remote_fleet_link(fixture->fleet, 0), FIXTURE_PATIENCE_S);
 	g_assert_true(remote_fleet_wait_ready(fixture->fleet, FIXTURE_SOON_S, &error));
 	fixture_open(fixture, 1);
+}
+
+void fixture_set_up_with(struct fixture *fixture, const struct config *config)
+{
+	const struct config_cluster *of = &config->clusters[0];
+
+	fixture->dir = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
+	fixture->address = g_strdup_printf("unix:%s/ls.sock", fixture->dir);
+	fixture->notes = g_string_new(NULL);
+	fixture->scheduler =
+		scripted_scheduler_new(fixture->address, of->name, of->nodes);
+	connect_to(fixture, config);
+}
+
+void fixture_reconnect(struct fixture *fixture)
+{
+	const struct config *config = remote_fleet_config(fixture->fleet);
+
+	backend_destroy(fixture->backend);
+	remote_fleet_free(fixture->fleet);
+	scripted_scheduler_restart(fixture->scheduler, true); /* forgets whom it was to answer */
+	connect_to(fixture, config);
 }
 
 void fixture_tear_down(struct fixture *fixture, gconstpointer data)

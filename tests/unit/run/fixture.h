@@ -41,6 +41,9 @@ void fixture_tear_down(struct fixture *fixture, gconstpointer data);
 /* Puts a backend for run `run` in place of `backend`, which is the caller's from then on. */
 void fixture_open(struct fixture *fixture, int64_t run);
 
+/* Puts those of a controller that was started anew in place of `fleet` and `backend`; what ran is killed. */
+void fixture_reconnect(struct fixture *fixture);
+
 /*
  * Destroys the backend of a controller that was killed, which hears of no end any more: the local
  * scheduler forgets all tasks, so that it need not wait for any.

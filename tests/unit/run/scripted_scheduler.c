@@ -112,10 +112,20 @@ void scripted_event(struct scripted_scheduler *scheduler, const char *kind, cons
 					(int)json_array_size(scheduler->events) + 1, "t_ns",
 					(json_int_t)clock_now_ns(), "kind", kind, "task", task,
 					"node", node, "host", "detail", detail));
-	if (scheduler->mood != SCRIPTED_FINE)
+	if (scheduler->mood != SCRIPTED_FINE && scheduler->mood != SCRIPTED_BUSY)
 		return;
 	while (scheduler->waiters->len)
 		answer_waiter(g_ptr_array_index(scheduler->waiters, 0));
+}
+
+void scripted_scheduler_tell(struct scripted_scheduler *scheduler, const char *kind)
+{
+	scripted_event(scheduler, kind, NULL, json_null(), json_null());
+}
+
+bool scripted_scheduler_is_waited_for(const struct scripted_scheduler *scheduler)
+{
+	return scheduler->waiters->len > 0;
 }
 
 int64_t scripted_scheduler_taken(const struct scripted_scheduler *scheduler)

@@ -54,6 +54,12 @@ void scripted_scheduler_set_metering(struct scripted_scheduler *scheduler, bool 
 void scripted_scheduler_spoil_usage(struct scripted_scheduler *scheduler, const char *key,
 				    json_t *value);
 
+/* An event that is about no task and no node. */
+void scripted_scheduler_tell(struct scripted_scheduler *scheduler, const char *kind);
+
+/* Whether somebody waits for the next event. */
+bool scripted_scheduler_is_waited_for(const struct scripted_scheduler *scheduler);
+
 /* Up to which event the controller says that it has all on record, with its last question; -1: it does not. */
 int64_t scripted_scheduler_taken(const struct scripted_scheduler *scheduler);
 

@@ -522,6 +522,7 @@ static void run_task(struct fixture *fixture, uint32_t task)
 
 	fixture_start(fixture, task, 1, 0);
 	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	remote_backend_wait_asked(fixture->backend, FIXTURE_SOON_S);
 	scripted_scheduler_end_task(fixture->scheduler, id, "completed", false);
 	fixture_next_of(fixture, BACKEND_EVENT_ENDED);
 	g_assert_true(remote_backend_is_drained(fixture->backend));
@@ -535,6 +536,7 @@ static void what_is_on_record_is_said(struct fixture *fixture, gconstpointer dat
 	run_task(fixture, 0);
 	remote_link_note_read(link);
 	run_task(fixture, 1);
+	remote_link_note_read(link);
 	g_assert_cmpint(scripted_scheduler_taken(fixture->scheduler), ==, -1);
 	remote_link_tell_taken(link);
 	run_task(fixture, 2);
@@ -546,6 +548,44 @@ static void what_is_on_record_is_said(struct fixture *fixture, gconstpointer dat
 	while (scripted_scheduler_taken(fixture->scheduler) >= 0)
 		g_main_context_iteration(NULL, TRUE);
 	g_assert_nonnull(strstr(fixture->notes->str, "scheduler-reset"));
+}
+
+static void until_noted(struct fixture *fixture, const char *kind)
+{
+	scripted_scheduler_tell(fixture->scheduler, kind);
+	while (!strstr(fixture->notes->str, kind))
+		g_main_context_iteration(NULL, TRUE);
+}
+
+/* Events from before it was there are those of tasks that it asks about: it has them when that is answered. */
+static void what_was_only_asked_about_is_not_said_before(struct fixture *fixture, gconstpointer data)
+{
+	const uint32_t node = 0;
+	const struct backend_start one = {.attempt = 1, .nodes = &node, .nodes_count = 1};
+	const struct remote_past past = {0};
+	struct remote_link *link;
+
+	run_task(fixture, 0);
+	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_BUSY);
+	fixture_reconnect(fixture);
+	link = remote_fleet_link(fixture->fleet, 0);
+	while (!scripted_scheduler_is_waited_for(fixture->scheduler))
+		g_main_context_iteration(NULL, TRUE);
+	remote_backend_adopt(fixture->backend, &one, &past);
+	for (int i = 0; i < 3; i++)
+		remote_link_note_read(link);
+	remote_link_tell_taken(link);
+	until_noted(fixture, "first");
+	until_noted(fixture, "second"); /* with a question of its own, after that */
+	g_assert_cmpint(scripted_scheduler_taken(fixture->scheduler), ==, -1);
+	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_FINE);
+	fixture_next_of(fixture, BACKEND_EVENT_ENDED);
+	remote_link_note_read(link);
+	remote_link_tell_taken(link);
+	scripted_scheduler_tell(fixture->scheduler, "third");
+	while (scripted_scheduler_taken(fixture->scheduler) < 0)
+		g_main_context_iteration(NULL, TRUE);
+	g_assert_cmpint(scripted_scheduler_taken(fixture->scheduler), ==, 2);
 }
 
 static const struct {
@@ -582,6 +622,7 @@ static const struct {
 	{"/remote/leftovers", leftovers_are_killed},
 	{"/remote/strangers", strangers_are_killed},
 	{"/remote/taken", what_is_on_record_is_said},
+	{"/remote/taken-asked", what_was_only_asked_about_is_not_said_before},
 };
 
 /* A fleet of one link to a local scheduler that is wrong from the start, before any run. */
