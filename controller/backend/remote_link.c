@@ -245,6 +245,7 @@ void remote_link_refresh(struct remote_link *link)
 	for (uint32_t i = 0; i < link->cluster->nodes; i++)
 		g_clear_pointer(&link->nodes[i].state, g_free);
 	link->nodes_asked_ns = 0;
+	link->nodes_outdated = link->nodes_pending;
 	link->waited_for = true;
 	if (link->identified)
 		remote_link_ask_nodes(link);

@@ -57,6 +57,7 @@ struct remote_link {
 	bool events_pending, samples_pending, nodes_pending, energy_pending;
 	int64_t samples_after; /* -1: to be asked */
 	int64_t nodes_asked_ns, identified_ns;
+	bool nodes_outdated; /* what is pending was asked before the last remote_link_refresh() */
 	bool usage_wanted, usage_pending;
 	bool usage_skipped; /* some of it made no sense, and people were told */
 	char *usage_stream; /* whose numbers usage_after is of; NULL: not known yet */

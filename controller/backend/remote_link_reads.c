@@ -263,12 +263,17 @@ static void nodes_done(int status, json_t *body, const GError *error, void *data
 {
 	struct remote_link *link = data;
 	g_autoptr(GError) wrong = NULL;
+	const bool outdated = link->nodes_outdated;
 	json_t *nodes;
 	bool good;
 
-	link->nodes_pending = false;
+	link->nodes_pending = link->nodes_outdated = false;
 	if (!remote_link_usable(link, body, error))
 		return;
+	if (outdated) {
+		remote_link_ask_nodes(link);
+		return;
+	}
 	good = json_get_array(body, "nodes", "nodes", &nodes, &wrong);
 	for (size_t i = 0; good && i < json_array_size(nodes); i++)
 		good = read_node(link, json_array_get(nodes, i),

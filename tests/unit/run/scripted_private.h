@@ -40,6 +40,9 @@ struct scripted_scheduler {
 	double freeze_s, rest_s, late_s;
 	uint32_t failures, suspends, resumes;
 	uint32_t spares_booting, unsaid;
+	bool hold_nodes;                   /* the next answer about nodes, ... */
+	struct http_request *held_request; /* which is for this request; NULL: none is held */
+	json_t *held_nodes;
 	uint32_t moves, shares, share_failures;
 	int log_fd; /* -1: none */
 };

@@ -197,6 +197,26 @@ static bool node_taken(const struct scripted_scheduler *scheduler, uint32_t node
 	return false;
 }
 
+static void held_is_gone(struct http_request *request, void *data)
+{
+	((struct scripted_scheduler *)data)->held_request = NULL;
+}
+
+/* The answer as it is now is sent when the test wants it. */
+static void reply_nodes(struct scripted_scheduler *scheduler, struct http_request *request,
+			json_t *body)
+{
+	if (!scheduler->hold_nodes) {
+		scripted_reply(request, 200, body);
+		return;
+	}
+	scheduler->hold_nodes = false;
+	scheduler->held_request = request;
+	json_decref(scheduler->held_nodes);
+	scheduler->held_nodes = body;
+	http_request_on_cancel(request, held_is_gone, scheduler);
+}
+
 static void get_nodes(struct http_request *request, const char *const *arguments, json_t *body,
 		      void *data)
 {
@@ -212,8 +232,8 @@ static void get_nodes(struct http_request *request, const char *const *arguments
 						      !scheduler->up[i]          ? "down"
 						      : node_taken(scheduler, i) ? "busy"
 										 : "ready"));
-	scripted_reply(request, 200, json_pack("{s:o, s:i}", "nodes", list, "spares_booting",
-					       (int)scheduler->spares_booting));
+	reply_nodes(scheduler, request, json_pack("{s:o, s:i}", "nodes", list, "spares_booting",
+						  (int)scheduler->spares_booting));
 	if (scheduler->spares_booting > 0)
 		scheduler->spares_booting--;
 }
@@ -680,6 +700,7 @@ void scripted_scheduler_free(struct scripted_scheduler *scheduler)
 	g_ptr_array_unref(scheduler->waiters);
 	json_decref(scheduler->tasks);
 	json_decref(scheduler->past);
+	json_decref(scheduler->held_nodes);
 	json_decref(scheduler->held);
 	json_decref(scheduler->events);
 	json_decref(scheduler->samples);
@@ -766,6 +787,25 @@ void scripted_scheduler_set_spares_booting(struct scripted_scheduler *scheduler,
 uint32_t scripted_scheduler_spares_booting(const struct scripted_scheduler *scheduler)
 {
 	return scheduler->spares_booting;
+}
+
+void scripted_scheduler_hold_nodes(struct scripted_scheduler *scheduler)
+{
+	scheduler->hold_nodes = true;
+}
+
+bool scripted_scheduler_holds_nodes(const struct scripted_scheduler *scheduler)
+{
+	return scheduler->held_request != NULL;
+}
+
+void scripted_scheduler_let_nodes_go(struct scripted_scheduler *scheduler)
+{
+	struct http_request *request = g_steal_pointer(&scheduler->held_request);
+
+	g_assert_nonnull(request);
+	http_request_on_cancel(request, NULL, NULL);
+	scripted_reply(request, 200, g_steal_pointer(&scheduler->held_nodes));
 }
 
 void scripted_scheduler_set_busy(struct scripted_scheduler *scheduler, double busy_w)

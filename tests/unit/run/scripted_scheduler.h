@@ -130,6 +130,11 @@ void scripted_scheduler_set_busy(struct scripted_scheduler *scheduler, double bu
 void scripted_scheduler_set_spares_booting(struct scripted_scheduler *scheduler, uint32_t count);
 uint32_t scripted_scheduler_spares_booting(const struct scripted_scheduler *scheduler);
 
+/* Its next answer about its nodes is made as usual, and held until it is let go. */
+void scripted_scheduler_hold_nodes(struct scripted_scheduler *scheduler);
+bool scripted_scheduler_holds_nodes(const struct scripted_scheduler *scheduler);
+void scripted_scheduler_let_nodes_go(struct scripted_scheduler *scheduler);
+
 /* It says in its next `answers` answers about itself that not all is known yet, as while its nodes boot first. */
 void scripted_scheduler_set_unsaid(struct scripted_scheduler *scheduler, uint32_t answers);
 

@@ -557,6 +557,24 @@ static void until_noted(struct fixture *fixture, const char *kind)
 		g_main_context_iteration(NULL, TRUE);
 }
 
+/* Who waits for nodes to be ready is not told what they were before. */
+static void a_refresh_takes_no_older_answer(struct fixture *fixture, gconstpointer data)
+{
+	struct remote_link *link = remote_fleet_link(fixture->fleet, 0);
+
+	scripted_scheduler_hold_nodes(fixture->scheduler);
+	remote_link_refresh(link);
+	while (!scripted_scheduler_holds_nodes(fixture->scheduler))
+		g_main_context_iteration(NULL, TRUE);
+	scripted_scheduler_set_node(fixture->scheduler, 0, false);
+	remote_link_refresh(link);
+	scripted_scheduler_let_nodes_go(fixture->scheduler);
+	while (!remote_link_node(link, 0).state)
+		g_main_context_iteration(NULL, TRUE);
+	g_assert_cmpstr(remote_link_node(link, 0).state, ==, "down");
+	remote_link_unwait(link);
+}
+
 /* Events from before it was there are those of tasks that it asks about: it has them when that is answered. */
 static void what_was_only_asked_about_is_not_said_before(struct fixture *fixture, gconstpointer data)
 {
@@ -621,6 +639,7 @@ static const struct {
 	{"/remote/wait", waiting_ends_at_its_time},
 	{"/remote/leftovers", leftovers_are_killed},
 	{"/remote/strangers", strangers_are_killed},
+	{"/remote/refresh", a_refresh_takes_no_older_answer},
 	{"/remote/taken", what_is_on_record_is_said},
 	{"/remote/taken-asked", what_was_only_asked_about_is_not_said_before},
 };
