@@ -21,6 +21,9 @@
 /* In so many parts of `keep_s` it is noted how far the controller was. */
 #define MARKS 64
 
+/* So many tasks are named whose files cannot be removed; what is wrong with more of them is the same. */
+#define NAMED_MAX 20
+
 /* How much of the time in which a controller asked is forgotten where the process dies. */
 #define ATTENDED_WRITE_S 600.0
 
@@ -37,7 +40,9 @@ struct retention {
 	uint64_t marked;   /* the number that was noted last; 0: none */
 	double marked_s;   /* at this time of attended_s */
 	uint64_t due;      /* events up to this number may go */
-	bool complained;
+	uint64_t tried;    /* those up to this number that are still there cannot go now */
+	GHashTable *named; /* ids of tasks whose files cannot be removed, as was said */
+	bool complained;   /* that the store cannot be written */
 };
 
 /* Numbers that there are not, after a loss of power, say, are none that anybody has seen. */
@@ -68,12 +73,16 @@ struct retention *retention_new(struct task_store *store, double keep_s,
 	retention->store = store;
 	retention->keep_s = keep_s;
 	retention->tasks = *tasks;
+	retention->named = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	recall(retention);
 	return retention;
 }
 
 void retention_free(struct retention *retention)
 {
+	if (!retention)
+		return;
+	g_hash_table_unref(retention->named);
 	g_free(retention);
 }
 
@@ -145,6 +154,7 @@ void retention_taken(struct retention *retention, uint64_t seq, int64_t now_ns)
 	if (due <= retention->due)
 		return;
 	retention->due = due;
+	retention->tried = 0;
 	drop_marks(retention);
 }
 
@@ -200,6 +210,7 @@ bool retention_is_past(const struct retention *retention, const char *id)
 struct item {
 	sqlite3_int64 seq;
 	char *ended;
+	bool stays; /* a file of the task cannot be removed */
 };
 
 static void item_clear(void *data)
@@ -213,20 +224,32 @@ static GArray *find_items(const struct retention *retention)
 	GArray *items = g_array_new(FALSE, FALSE, sizeof(struct item));
 	sqlite3_stmt *rows = prepare(retention->store,
 				     "SELECT seq, CASE kind WHEN 'task-ended' THEN task END FROM events "
-				     "WHERE seq <= ? AND seq < (SELECT max(seq) FROM events) "
+				     "WHERE seq > ? AND seq <= ? AND seq < (SELECT max(seq) FROM events) "
 				     "ORDER BY seq LIMIT ?");
 
 	g_array_set_clear_func(items, item_clear);
-	sqlite3_bind_int64(rows, 1, (sqlite3_int64)retention->due);
-	sqlite3_bind_int64(rows, 2, STEP_EVENTS);
+	sqlite3_bind_int64(rows, 1, (sqlite3_int64)retention->tried);
+	sqlite3_bind_int64(rows, 2, (sqlite3_int64)retention->due);
+	sqlite3_bind_int64(rows, 3, STEP_EVENTS);
 	while (rows && sqlite3_step(rows) == SQLITE_ROW) {
-		const struct item item = {sqlite3_column_int64(rows, 0),
-					  g_strdup(column_text(rows, 1))};
+		const struct item item = {.seq = sqlite3_column_int64(rows, 0),
+					  .ended = g_strdup(column_text(rows, 1))};
 
 		g_array_append_val(items, item);
 	}
 	sqlite3_finalize(rows);
 	return items;
+}
+
+static void name_file(struct retention *retention, const char *id, const char *path, int cause)
+{
+	if (g_hash_table_size(retention->named) >= NAMED_MAX ||
+	    !g_hash_table_add(retention->named, g_strdup(id)))
+		return;
+	log_warning("'%s' of task '%s', which is over, cannot be removed: %s; the task is kept, and it is "
+		    "tried again now and then%s",
+		    path, id, g_strerror(cause),
+		    g_hash_table_size(retention->named) == NAMED_MAX ? "; no more such are named" : "");
 }
 
 static bool remove_file(struct retention *retention, const char *id, const char *ending)
@@ -235,36 +258,37 @@ static bool remove_file(struct retention *retention, const char *id, const char 
 
 	if (g_unlink(path) == 0 || errno == ENOENT)
 		return true;
-	if (!retention->complained)
-		log_warning("'%s', which is over, could not be removed: %s; tried again", path,
-			    g_strerror(errno));
-	retention->complained = true;
+	name_file(retention, id, path, errno);
 	return false;
 }
 
-/* The files first: without its row nobody would ever look for them. */
+/* The files go first: without its row nobody would ever look for them. */
 static bool remove_task(struct retention *retention, const char *id)
 {
 	sqlite3_stmt *statement;
 
-	if (!remove_file(retention, id, ".out") || !remove_file(retention, id, ".files") ||
-	    !keep_name(retention, id))
+	if (!keep_name(retention, id))
 		return false;
+	g_hash_table_remove(retention->named, id);
 	statement = prepare(retention->store, "DELETE FROM tasks WHERE id = ?");
 	bind_text(statement, 1, id);
 	return run(statement);
 }
 
+/* With its event stays what is about it: after a restart it is found again. */
 static bool remove_item(struct retention *retention, struct item *item)
 {
-	sqlite3_stmt *statement = prepare(retention->store, "DELETE FROM events WHERE seq = ?");
+	sqlite3_stmt *statement;
 
-	sqlite3_bind_int64(statement, 1, item->seq);
-	if (!run(statement))
-		return false;
 	if (item->ended && !retention->tasks.may_go(item->ended, retention->tasks.data))
 		g_clear_pointer(&item->ended, g_free);
-	return !item->ended || remove_task(retention, item->ended);
+	item->stays = item->ended && !(remove_file(retention, item->ended, ".out") &&
+				       remove_file(retention, item->ended, ".files"));
+	if (item->stays)
+		return true;
+	statement = prepare(retention->store, "DELETE FROM events WHERE seq = ?");
+	sqlite3_bind_int64(statement, 1, item->seq);
+	return run(statement) && (!item->ended || remove_task(retention, item->ended));
 }
 
 /* Some of the items, all or none of them; their number, 0: it cannot be written. */
@@ -299,10 +323,11 @@ bool retention_step(struct retention *retention)
 	items = find_items(retention);
 	done = remove_some(retention, items);
 	for (guint i = 0; i < done; i++) {
-		const char *ended = g_array_index(items, struct item, i).ended;
+		const struct item *item = &g_array_index(items, struct item, i);
 
-		if (ended)
-			retention->tasks.gone(ended, retention->tasks.data);
+		retention->tried = (uint64_t)item->seq;
+		if (item->ended && !item->stays)
+			retention->tasks.gone(item->ended, retention->tasks.data);
 	}
 	return done > 0;
 }

@@ -43,7 +43,9 @@ void retention_taken(struct retention *retention, uint64_t seq, int64_t now_ns);
 
 /*
  * Removes some of what may go, for no more than some milliseconds. Returns whether more may go now; false,
- * too, when the store cannot be written: then it is tried again after the next retention_taken().
+ * too, when the store cannot be written: then it is tried again after the next retention_taken(). A task of which
+ * a file cannot be removed stays, with the event of its end, and people are told; it is tried again when
+ * later events may go, too.
  */
 bool retention_step(struct retention *retention);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a local scheduler forgets, when, and what it never does. Time is what the tests say it is. */
 #include <glib.h>
+#include <glib/gstdio.h>
 
 #include "common/clock.h"
 #include "common/json.h"
@@ -243,6 +244,46 @@ static void test_reopening(struct fixture *fixture, gconstpointer data)
 	g_assert_cmpuint(task_store_last_event(fixture->store), ==, 3);
 }
 
+static char *output_path(const struct fixture *fixture, guint task)
+{
+	return g_strdup_printf("%s/tasks/x-1-%u-1.out", fixture->directory, task);
+}
+
+/* A directory where its output is, more of them than go in one step: they are kept, the others go. */
+static void test_stuck(struct fixture *fixture, gconstpointer data)
+{
+	const guint stuck = 100;
+
+	for (guint i = 0; i <= stuck; i++) {
+		g_autofree char *id = g_strdup_printf("x-1-%u-1", i);
+		g_autofree char *path = output_path(fixture, i);
+
+		add_ended(fixture, id);
+		if (i < stuck)
+			g_assert_true(g_unlink(path) == 0 && g_mkdir(path, 0700) == 0);
+	}
+	add_event(fixture);
+	attend(fixture, stuck + 1, 2 * KEEP_S);
+	remove_all(fixture);
+	g_assert_cmpstr(fixture->gone->str, ==, "x-1-100-1 ");
+	assert_tasks(fixture, stuck);
+	assert_events(fixture, 1, stuck + 1);
+	g_assert_false(retention_is_past(fixture->retention, "x-1-7-1"));
+	/* Nothing is tried again and again. */
+	g_assert_false(retention_step(fixture->retention));
+	for (guint i = 0; i < stuck; i++) {
+		g_autofree char *path = output_path(fixture, i);
+
+		g_assert_cmpint(g_rmdir(path), ==, 0);
+	}
+	add_event(fixture);
+	attend(fixture, stuck + 2, 2 * KEEP_S);
+	remove_all(fixture);
+	assert_tasks(fixture, 0);
+	assert_events(fixture, stuck + 3, 1);
+	g_assert_true(retention_is_past(fixture->retention, "x-1-7-1"));
+}
+
 static void test_strange_numbers(struct fixture *fixture, gconstpointer data)
 {
 	add_ended(fixture, "x-1-7-1");
@@ -279,6 +320,7 @@ int main(int argc, char **argv)
 		{"/retention/what has not ended stays", test_running},
 		{"/retention/names of what went are not given again", test_names},
 		{"/retention/a restart forgets nothing of it", test_reopening},
+		{"/retention/what cannot be removed keeps nothing else", test_stuck},
 		{"/retention/numbers of another are passed over", test_strange_numbers},
 		{"/retention/it takes many steps", test_steps},
 	};
