@@ -569,5 +569,8 @@ bool config_type_is_script(const struct config_type *type);
 bool config_expectation(const struct config *config, const struct config_type *type,
 			const struct config_cluster *cluster, double *ret_etc_s, double *ret_eec_j);
 
+/* Whether there is a lab, and it is to be steady. */
+bool config_lab_is_steady(const struct config *config);
+
 /* How the service of a configuration is to be run, defaults filled in. Its texts are borrowed. */
 struct config_service config_service_of(const struct config *config);

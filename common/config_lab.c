@@ -16,6 +16,11 @@
 #define CPU_CORES_MAX 4096.0
 #define WATTS_MAX 1e6
 
+bool config_lab_is_steady(const struct config *config)
+{
+	return config->lab && config->lab->steady == CONFIG_YES;
+}
+
 /* The part of `cluster`'s cores that is on `blade`. */
 static double cores_on(const struct config_cluster *cluster, const struct config_blade *blade)
 {
@@ -96,7 +101,7 @@ static char *check_blade(const struct config *config, uint32_t index, double *su
 		return g_strdup_printf("lab.blades[%u].core_w: %g is outside 0 to %g W", index,
 				       blade->core_w, WATTS_MAX);
 	blade_cores(config, blade, &quotas, &without);
-	if (config->lab->steady == CONFIG_YES && quotas * CONFIG_LAB_STEADY_MOST > blade->cpu_cores)
+	if (config_lab_is_steady(config) && quotas * CONFIG_LAB_STEADY_MOST > blade->cpu_cores)
 		return g_strdup_printf("lab.blades[%u].cpu_cores: in a steady lab the quotas of its VMs, "
 				       "%.2f cores, grow to %g times as much while the machine is slow, "
 				       "more than cpu_cores, %.2f; raise cpu_cores",
@@ -118,7 +123,7 @@ char *config_lab_check(const struct config *config)
 
 	if (!lab)
 		return NULL;
-	if (lab->steady == CONFIG_YES)
+	if (config_lab_is_steady(config))
 		sum += CONFIG_LAB_STEADY_CORES;
 	if (lab->blades_count > CONFIG_BLADES_MAX)
 		return g_strdup_printf("lab.blades: %u are more than %d", lab->blades_count,

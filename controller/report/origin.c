@@ -71,6 +71,10 @@ GPtrArray *origin_notes(const struct origin *origin, bool measured)
 	if (g_strcmp0(origin->steady_lab, "true") == 0)
 		add(notes, measured,
 		    "quotas and modelled watts followed this machine's own speed (lab.steady)");
+	if (g_strcmp0(origin->steady_lab, "true") == 0 &&
+	    (g_strcmp0(origin->virt_type, "kvm") == 0 || g_strcmp0(origin->virt_type, "mixed") == 0))
+		add(notes, measured,
+		    "lab.steady measures QEMU's emulator: what it did to VMs under KVM is WRONG");
 	if (g_strcmp0(origin->caps_effective, "no") == 0)
 		add(notes, measured,
 		    "caps of CPU frequency or idle states were NOT EFFECTIVE on a host");

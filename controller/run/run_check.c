@@ -32,6 +32,7 @@ enum { TASK_RANKS_MAX = 8, TASK_DEADLINE_S = 120 };
 /* One cluster under check. Answers are new references. */
 struct subject {
 	const struct config_cluster *cluster;
+	bool steady;
 	struct run_child *child; /* NULL: it ran before */
 	struct http_client *client;
 	json_t *capabilities, *nodes, *energy, *events, *task;
@@ -109,6 +110,7 @@ static bool add_subject(struct inspection *inspection, uint32_t index, GError **
 			: g_strdup_printf("unix:%s/ls-%u.sock", inspection->socket_dir, index);
 
 	subject->cluster = cluster;
+	subject->steady = config_lab_is_steady(inspection->config);
 	g_ptr_array_add(inspection->subjects, subject);
 	subject->client = peer_tls_client(inspection->config->tls, address, error);
 	return subject->client &&
@@ -135,6 +137,7 @@ static struct run_check_answers answers_of(const struct subject *subject)
 {
 	return (struct run_check_answers){
 		.cluster = subject->cluster,
+		.steady = subject->steady,
 		.capabilities = subject->capabilities,
 		.nodes = subject->nodes,
 		.energy = subject->energy,

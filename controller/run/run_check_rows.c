@@ -124,7 +124,11 @@ static void add_virt(GPtrArray *rows, const struct run_check_answers *answers)
 	if (!*reason)
 		return;
 	text = g_strdup_printf("%s: %s", type, reason);
-	if (strcmp(type, "kvm") == 0)
+	if (strcmp(type, "kvm") == 0 && answers->steady)
+		run_check_add(rows, answers->cluster->name, "", "KVM", RUN_CHECK_NOTE, text,
+			      "lab.steady follows the speed of QEMU's emulator, which is not that of "
+			      "these VMs: leave it out");
+	else if (strcmp(type, "kvm") == 0)
 		run_check_add(rows, answers->cluster->name, "", "KVM", RUN_CHECK_WORKS, text,
 			      NULL);
 	else if (strcmp(type, "unknown") == 0)

@@ -12,6 +12,7 @@
 /* What one cluster's local scheduler answered; each may be NULL. Borrowed. */
 struct run_check_answers {
 	const struct config_cluster *cluster;
+	bool steady; /* its lab is (docs/run.md) */
 	const json_t *capabilities;
 	const json_t *nodes;
 	const json_t *energy;

@@ -2,6 +2,7 @@
 #include "controller/run/run_meta.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "common/clock.h"
@@ -184,9 +185,14 @@ static bool put_common(struct store *store, const char *key, const char *text, G
 	return before || store_set_meta(store, key, text, error);
 }
 
-static const char *steady_lab(const struct config *config)
+/* People are told; the headings of the results will say so, too. */
+static void note_steady_on_kvm(struct run_session *session, const char *virt_type)
 {
-	return config->lab && config->lab->steady == CONFIG_YES ? "true" : "false";
+	if (config_lab_is_steady(session->config) &&
+	    (g_str_equal(virt_type, "kvm") || g_str_equal(virt_type, "mixed")))
+		run_session_note(session, (double)NAN, "steady-kvm",
+				 "lab.steady follows the speed of QEMU's emulator, and VMs run under KVM: "
+				 "leave it out of the configuration");
 }
 
 bool run_meta_write(struct run_session *session, GError **error)
@@ -195,14 +201,16 @@ bool run_meta_write(struct run_session *session, GError **error)
 	g_autofree char *virt_type = run_meta_common(session, "virt_type");
 	g_autofree char *cpu_cap = run_meta_common(session, "cpu_cap");
 	g_autofree char *meter = meter_of_all(session);
+	const bool steady = config_lab_is_steady(session->config);
 
+	note_steady_on_kvm(session, virt_type);
 	return put_experiment(session, error) &&
 	       put_common(store, "virt_type", virt_type, error) &&
 	       put_common(store, "cpu_cap", cpu_cap, error) &&
 	       store_set_meta(store, "caps_effective", caps_effective(session), error) &&
 	       put_common(store, "meter", meter, error) &&
 	       store_set_meta(store, "modelled_watts", modelled_watts(session), error) &&
-	       store_set_meta(store, "steady_lab", steady_lab(session->config), error) &&
+	       store_set_meta(store, "steady_lab", steady ? "true" : "false", error) &&
 	       put_capabilities(session, error) && put_versions(session, error) &&
 	       put_host(store, error);
 }

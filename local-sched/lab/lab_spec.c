@@ -79,7 +79,7 @@ struct lab_spec *lab_spec_new(const struct config *config, const char *name, GEr
 	spec->name = g_strdup(name);
 	spec->blades_count = config->lab->blades_count;
 	spec->blades = g_new0(struct lab_spec_blade, spec->blades_count);
-	spec->steady = config->lab->steady == CONFIG_YES;
+	spec->steady = config_lab_is_steady(config);
 	for (uint32_t i = 0; i < spec->blades_count; i++) {
 		const struct config_blade *from = &config->lab->blades[i];
 

@@ -101,6 +101,8 @@ static void test_headings_say_what_is_not_real(struct directory *directory, cons
 		{"caps_effective", "no", "NOT EFFECTIVE"},
 		{"meter", "rapl", "CPU packages (RAPL)"},
 		{"modelled_watts", "true", "watts come from a model"},
+		{"steady_lab", "true", "followed this machine's own speed"},
+		{"virt_type", "kvm", "to VMs under KVM is WRONG"},
 	};
 	g_autoptr(summary_t) summary = NULL;
 	g_autoptr(GPtrArray) heading = NULL;

@@ -115,6 +115,21 @@ static void test_good(void)
 	forget(&parsed);
 }
 
+/* What makes emulated VMs steady does no good to others. */
+static void test_steady_on_kvm(void)
+{
+	g_autoptr(GPtrArray) rows = run_check_rows_new();
+	struct parsed parsed;
+	struct run_check_answers answers = parse(good, &parsed);
+
+	answers.steady = true;
+	run_check_add_cluster(rows, &answers);
+	g_assert_true(run_check_good(rows));
+	assert_row(rows, "", "KVM", RUN_CHECK_NOTE, "asked for");
+	g_assert_nonnull(strstr(find(rows, "", "KVM")->cure, "leave it out"));
+	forget(&parsed);
+}
+
 static void test_bad(void)
 {
 	g_autoptr(GPtrArray) rows = run_check_rows_new();
@@ -184,6 +199,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/run-check/all that works is said to", test_good);
+	g_test_add_func("/run-check/a steady lab is not for KVM", test_steady_on_kvm);
 	g_test_add_func("/run-check/what fails has a reason and a cure", test_bad);
 	g_test_add_func("/run-check/a cure is for the kind of meter", test_cures);
 	g_test_add_func("/run-check/silence is told once", test_silent);
