@@ -572,5 +572,15 @@ bool config_expectation(const struct config *config, const struct config_type *t
 /* Whether there is a lab, and it is to be steady. */
 bool config_lab_is_steady(const struct config *config);
 
+/* Whether this build has the metronome that a steady lab goes by (local-sched/lab/metronome, for x86-64 alone). */
+#ifdef __x86_64__
+#define CONFIG_LAB_HAS_METRONOME true
+#else
+#define CONFIG_LAB_HAS_METRONOME false
+#endif
+
+/* What is wrong with its lab in a build that has a metronome, or not: one line, or NULL. */
+const char *config_lab_unsteady(const struct config *config, bool has_metronome);
+
 /* How the service of a configuration is to be run, defaults filled in. Its texts are borrowed. */
 struct config_service config_service_of(const struct config *config);

@@ -21,6 +21,14 @@ bool config_lab_is_steady(const struct config *config)
 	return config->lab && config->lab->steady == CONFIG_YES;
 }
 
+const char *config_lab_unsteady(const struct config *config, bool has_metronome)
+{
+	if (has_metronome || !config_lab_is_steady(config))
+		return NULL;
+	return "lab.steady: what measures the machine's speed runs on x86-64 alone, and this program was built for "
+	       "another one; leave steady out";
+}
+
 /* The part of `cluster`'s cores that is on `blade`. */
 static double cores_on(const struct config_cluster *cluster, const struct config_blade *blade)
 {

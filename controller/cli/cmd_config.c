@@ -41,13 +41,24 @@ static bool check_service(const struct config *config, const char *path, GError 
 	return false;
 }
 
+/* It may be simulated anywhere, but not run. */
+static bool check_steady(const struct config *config, const char *path, GError **error)
+{
+	const char *wrong = config_lab_unsteady(config, CONFIG_LAB_HAS_METRONOME);
+
+	if (wrong)
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: %s", path, wrong);
+	return !wrong;
+}
+
 /* Reads it as `run` and `simulate` do, which know the policies too. */
 static struct config *load(const char *path, GError **error)
 {
 	g_autoptr(config_t) config = config_load(path, error);
 	g_autoptr(GError) reason = NULL;
 
-	if (config && (!check_pruning(config, path, error) || !check_service(config, path, error)))
+	if (config && (!check_pruning(config, path, error) || !check_service(config, path, error) ||
+		       !check_steady(config, path, error)))
 		return NULL;
 	if (!config || experiment_check_policies(config, NULL, &reason))
 		return g_steal_pointer(&config);

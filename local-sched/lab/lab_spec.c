@@ -62,6 +62,11 @@ static bool check(const struct config *config, const char *name, GError **error)
 			    LAB_SPEC_BLADES_MAX);
 		return false;
 	}
+	if (config_lab_unsteady(config, CONFIG_LAB_HAS_METRONOME)) {
+		g_set_error_literal(error, LAB_SPEC_ERROR, LAB_SPEC_ERROR_INPUT,
+				    config_lab_unsteady(config, CONFIG_LAB_HAS_METRONOME));
+		return false;
+	}
 	for (uint32_t i = 0; i < config->lab->blades_count; i++)
 		if (!check_blade(config->lab, i, error))
 			return false;

@@ -45,7 +45,8 @@ enum lab_spec_error {
 
 /*
  * The lab that `config` asks for, under the name `name` (NULL: the configuration's). Draws new
- * UUIDs and leaves the ports at 0. Returns NULL with `error` set if there is no lab in it.
+ * UUIDs and leaves the ports at 0. Returns NULL with `error` set if there is no lab in it, or one that cannot be
+ * had on this machine.
  */
 struct lab_spec *lab_spec_new(const struct config *config, const char *name, GError **error);
 

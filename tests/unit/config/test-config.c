@@ -370,6 +370,20 @@ static void test_blades_without_a_cap_count_with_their_budget(void)
 	}
 }
 
+/* Steady elsewhere than on x86-64 is nothing that can be had. */
+static void test_a_steady_lab_needs_a_metronome(void)
+{
+	struct config_lab lab = {.steady = CONFIG_YES};
+	struct config config = {.lab = &lab};
+
+	g_assert_null(config_lab_unsteady(&config, true));
+	g_assert_true(g_str_has_prefix(config_lab_unsteady(&config, false), "lab.steady: "));
+	lab.steady = CONFIG_NO;
+	g_assert_null(config_lab_unsteady(&config, false));
+	config.lab = NULL;
+	g_assert_null(config_lab_unsteady(&config, false));
+}
+
 /* What a lab says of its blades is in the configuration of a run, which its daemons load. */
 static void test_blades_reach_each_other_in_the_clear(void)
 {
@@ -637,6 +651,7 @@ int main(int argc, char **argv)
 			test_meters_have_the_defaults_of_their_kind);
 	g_test_add_func("/config/blades-without-a-cap-count-with-their-budget",
 			test_blades_without_a_cap_count_with_their_budget);
+	g_test_add_func("/config/a steady lab needs a metronome", test_a_steady_lab_needs_a_metronome);
 	g_test_add_func("/config/blades-reach-each-other-in-the-clear",
 			test_blades_reach_each_other_in_the_clear);
 	g_test_add_func("/config/idle-states-are-those-of-the-kernel",
