@@ -2,7 +2,9 @@
 #include "controller/api/energy_api.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "common/json.h"
 #include "controller/api/service_api.h"
 #include "controller/api/status_api_private.h"
 #include "controller/api/window_api.h"
@@ -10,8 +12,8 @@
 #include "controller/store/store_reader.h"
 
 /*
- * The sums by one key. The store sums up for as long as it has tasks, on a thread of its own; who asks waits for it, and
- * may go away meanwhile.
+ * The sums by one key. The store sums up for as long as it has tasks, on a thread of its own, and makes the text of the
+ * sums there, which may be as many; who asks waits for it, and may go away meanwhile.
  */
 struct reading {
 	struct http_request *request; /* NULL: gone */
@@ -23,14 +25,14 @@ struct reading {
 /* What the store says, as of one moment. */
 typedef struct account account_t; /* for g_autoptr() */
 struct account {
-	json_t *sums;
+	char *sums;        /* JSON */
 	GPtrArray *hosts;  /* struct store_account_sum */
 	GPtrArray *meters; /* struct store_account_meter */
 };
 
 static void account_free(struct account *account)
 {
-	json_decref(account->sums);
+	g_free(account->sums);
 	if (account->hosts)
 		g_ptr_array_unref(account->hosts);
 	if (account->meters)
@@ -55,18 +57,18 @@ static json_t *task_sum_json(const struct store_account_sum *sum, const char *by
 			 "tasks_uj", (json_int_t)sum->tasks_uj);
 }
 
-static json_t *sums_json(const GPtrArray *sums, const char *by)
+static char *sums_text(const GPtrArray *sums, const char *by)
 {
 	const bool of_tasks = g_str_equal(by, "user") || g_str_equal(by, "task") ||
 			      g_str_equal(by, "type");
-	json_t *list = json_array();
+	g_autoptr(json_t) list = json_array();
 
 	for (guint i = 0; i < sums->len; i++) {
 		const struct store_account_sum *sum = g_ptr_array_index(sums, i);
 
 		json_array_append_new(list, of_tasks ? task_sum_json(sum, by) : sum_json(sum, by));
 	}
-	return list;
+	return json_text(list);
 }
 
 /* On the store's thread: of `session` nothing is read here. */
@@ -79,7 +81,7 @@ static void *read_account(struct store *store, const void *question, GError **er
 
 	if (!sums)
 		return NULL;
-	account->sums = sums_json(sums, reading->by);
+	account->sums = sums_text(sums, reading->by);
 	account->hosts = store_account_sums(store, reading->run, "host", error);
 	if (account->hosts)
 		account->meters = store_account_meters(store, reading->run, error);
@@ -147,12 +149,16 @@ static json_t *hosts_json(const struct reading *reading, const struct account *a
 
 static void answer(const struct reading *reading, const struct account *account)
 {
-	http_request_reply(reading->request, 200,
-			   json_pack("{s:I, s:f, s:s, s:O, s:o, s:o}", "run",
-				     (json_int_t)reading->run, "now_s", api_now_s(reading->session),
-				     "by", reading->by, "sums", account->sums, "hosts",
-				     hosts_json(reading, account), "window",
-				     window_api_json(reading->session)));
+	g_autoptr(json_t) rest = json_pack("{s:I, s:f, s:s, s:o, s:o}", "run",
+					   (json_int_t)reading->run, "now_s",
+					   api_now_s(reading->session), "by", reading->by, "hosts",
+					   hosts_json(reading, account), "window",
+					   window_api_json(reading->session));
+	g_autofree char *head = json_text(rest);
+	g_autofree char *text = g_strdup_printf("{\"sums\":%s,%s", account->sums, head + 1);
+	g_autoptr(GBytes) body = g_bytes_new_static(text, strlen(text));
+
+	http_request_reply_bytes(reading->request, 200, "application/json", body);
 }
 
 static void was_read(void *answered, const GError *error, void *data)
