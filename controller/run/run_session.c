@@ -97,19 +97,25 @@ static char *text_detail(const char *text)
 	return detail ? json_text(detail) : NULL;
 }
 
-void run_session_note(struct run_session *session, double time_s, const char *kind,
+static void add_event(struct run_session *session, double time_s, const char *kind,
 		      const char *text)
 {
 	g_autofree char *detail = text_detail(text);
 	GError *error = NULL;
 
-	run_progress_note(session->progress, kind, "%s", text);
 	if (!session->run)
 		return;
 	if (isnan(time_s))
 		time_s = clock_elapsed_s(session->t0_ns, clock_now_ns());
 	if (!store_add_event(session->store, session->run, time_s, kind, detail, &error))
 		run_session_store_failed(session, error);
+}
+
+void run_session_note(struct run_session *session, double time_s, const char *kind,
+		      const char *text)
+{
+	add_event(session, time_s, kind, text);
+	run_progress_note(session->progress, kind, "%s", text);
 }
 
 const struct http_tls *run_session_tls(const char *address, const struct config *config,

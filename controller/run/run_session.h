@@ -60,8 +60,8 @@ void run_session_close(struct run_session *session);
 bool run_session_work(struct run_session *session, GError **error);
 
 /*
- * Makes a note: for those who watch, and as an event of the run under way. `time_s` NAN: now. A
- * store that cannot be written stops the session.
+ * Makes a note: as an event of the run under way, and then for those who watch, so that what they were told is on
+ * record. `time_s` NAN: now. A store that cannot be written stops the session.
  */
 void run_session_note(struct run_session *session, double time_s, const char *kind,
 		      const char *text);
