@@ -102,15 +102,19 @@ class Failed(Exception):
     """What was to be seen was not."""
 
 
+# A deadline is for what hangs: a machine that is slow, or in use, may take so many times as long.
+PATIENCE = float(os.environ.get("VIRTBED_PATIENCE", 3))
+
+
 def within(seconds, what, condition):
     """Waits for condition() to give something; returns it."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + seconds * PATIENCE
     while True:
         got = condition()
         if got:
             return got
         if time.monotonic() > end:
-            raise Failed(f"not within {seconds} s: {what}")
+            raise Failed(f"not within {seconds * PATIENCE:.0f} s: {what}")
         time.sleep(0.05)
 
 

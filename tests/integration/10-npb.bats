@@ -17,7 +17,7 @@ npb() {
 	if [ "$ranks" -gt 2 ]; then
 		local -x VIRTBED_BLOCK_MS=2 UCX_TLS=tcp,self
 	fi
-	run timeout 300 mpiexec.hydra -n "$ranks" "$NPB/$program" "$@"
+	run timeout 1000 mpiexec.hydra -n "$ranks" "$NPB/$program" "$@"
 }
 
 count() {

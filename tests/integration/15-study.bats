@@ -66,7 +66,7 @@ refused() {
 
 @test "an interrupted study goes on where it was" {
 	virtbed study "$CONFIG" --jobs 1 --out part 2>message &
-	local pid=$! deadline=$((SECONDS + 60))
+	local pid=$! deadline=$((SECONDS + 180))
 	until [ "$(sqlite3 part/study.sqlite 'SELECT count(*) FROM result' 2>/dev/null || echo 0)" -gt 0 ]; do
 		[ "$SECONDS" -lt "$deadline" ]
 	done

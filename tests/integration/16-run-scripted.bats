@@ -65,7 +65,7 @@ teardown() {
 	jq -e '.estimates | map(select(.cluster == "c2")) | length > 0 and
 		all(.target_repetitions * .etc_s / 1000 | . > 4.9 and . < 10.1)' "$run_results"
 	[ "$(jq '.estimates | length' "$run_results")" -eq 4 ]
-	jq -e '.estimates | all(.etc_s > 1.9 and .etc_s < 5 and .count >= 1)' "$run_results"
+	jq -e '.estimates | all(.etc_s > 1.9 and .etc_s < 8 and .count >= 1)' "$run_results"
 	jq -e '.estimates | map(select(.type == "CG.S.2")) | length == 2 and all(.count == 1)' "$run_results"
 	run_start run "$config" --estimates "$BATS_TEST_TMPDIR/e.yaml" --policy easy --limit 0.3 --out "$out"
 	run_wait
@@ -183,11 +183,14 @@ write_preemption() {
 	[ "$run_status" -eq 0 ]
 	run_assert_counts "$out"
 	[ "$(run_query "$out" "SELECT max(attempts) FROM task")" -eq 1 ]
-	# Whoever was suspended and completed executed in stretches only, each at least as long as its task takes.
-	[ -n "$(run_query "$out" "SELECT 1 FROM task JOIN suspension USING (run, task) WHERE state = 'completed'")" ]
-	[ -z "$(run_query "$out" "SELECT task, exec_s FROM task WHERE state = 'completed' AND type = 'IS.S.2'
-		AND NOT exec_s BETWEEN 9.9 AND 11.5")" ]
 	run_query "$out" "SELECT * FROM suspension"
+	run_query "$out" "SELECT task, type, state, started_s, ended_s, exec_s FROM task"
+	# Whoever was suspended and completed executed in stretches only, together at least as long as its task takes.
+	[ -n "$(run_query "$out" "SELECT 1 FROM task JOIN suspension USING (run, task) WHERE state = 'completed'")" ]
+	[ -z "$(run_query "$out" "SELECT 1 FROM task WHERE state = 'completed' AND type = 'IS.S.2' AND exec_s < 9.9")" ]
+	[ -z "$(run_query "$out" "SELECT 1 FROM task JOIN (SELECT run, task, sum(since_s - (suspended_s - save_s)) AS still_s
+		FROM suspension GROUP BY 1, 2) USING (run, task)
+		WHERE state = 'completed' AND abs(ended_s - started_s - still_s - exec_s) > 0.05")" ]
 	[ -z "$(run_query "$out" "SELECT 1 FROM suspension WHERE suspended_s < requested_s OR since_s < suspended_s")" ]
 	[ -n "$(run_query "$out" "SELECT 1 FROM suspension_vm WHERE freeze_s > 0")" ]
 }
@@ -300,7 +303,7 @@ rows_of() {
 	# As a loss of power does: nobody says anything any more. The children die with their parent.
 	kill -KILL "$(run_process virtbed-controller "$out")" "$run_pid"
 	wait "$run_pid" || true
-	within_30s run_assert_nobody "$out"
+	within 30 run_assert_nobody "$out"
 	sqlite3 "$out/run.sqlite" "UPDATE run SET boot_id = 'another' WHERE run = 1"
 	run_start run "$config" --out "$out" --resume
 	run_wait
@@ -353,7 +356,7 @@ rows_of() {
 	"$VIRTBED_LIBEXEC/virtbed-local-sched" --config "$config" --cluster c2 --state "$BATS_TEST_TMPDIR" \
 		--listen "$address" 3>&- &
 	own=$!
-	run_start run "$config" --estimates "$estimates" --policy easy --limit 0.3 --out "$out"
+	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out"
 	run_wait
 	kill -0 $own
 	kill $own
@@ -379,7 +382,7 @@ rows_of() {
 }
 
 @test "a second run of the same name is refused" {
-	run_start run "$config" --estimates "$estimates" --policy easy --limit 0.3 --out "$out"
+	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out"
 	run_wait_for "run directory"
 	run "$virtbed" run "$config" --estimates "$estimates" --out "$BATS_TEST_TMPDIR/other"
 	[ "$status" -eq 1 ]
@@ -432,15 +435,6 @@ rows_of() {
 	[ "$run_status" -eq 2 ]
 	grep -q "no guest image" "$run_words"
 	! grep -q "again" "$run_words"
-}
-
-# Waits until COMMAND succeeds, at most 30 s. within_30s COMMAND...
-within_30s() {
-	local end=$((SECONDS + 30))
-	until "$@"; do
-		[ $SECONDS -lt $end ] || return 1
-		sleep 0.1
-	done
 }
 
 # bad NAME PATTERN ARGUMENT...: exits with 2, says PATTERN, starts nothing.

@@ -38,11 +38,11 @@ workload: {arrival_mean_s: 1, duration_s: 6, seed: 41394, utility_max: [1]}
 experiment:
   policies: [max-util, max-util-preempt-greedy]
   limits: [1]
-  budget_j: 200000
+  budget_j: 400000
   mapping_interval_s: 1
-  duration_s: 200
+  duration_s: 600
   baseline_s: 1
-  task_deadline_s: 150
+  task_deadline_s: 500
 lab:
   blades:
     - {name: b1, cpu_cores: 1, idle_w: 60, core_w: 100}

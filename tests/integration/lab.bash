@@ -3,6 +3,7 @@
 # `load lab`, call lab_require in setup and lab_down_all in teardown.
 
 load jq
+load within
 
 lab_build=${VIRTBED_BUILD:-$BATS_TEST_DIRNAME/../../build}
 virtbed_lab=$lab_build/local-sched/lab/virtbed-lab
@@ -99,16 +100,6 @@ lab_ipmitool() {
 # The watts that a blade's BMC reports by DCMI.
 lab_watts() {
 	lab_ipmitool "$1" "$2" dcmi power reading | sed -n 's/.*Instantaneous power reading: *\([0-9]*\) .*/\1/p'
-}
-
-# Runs a command until it succeeds, at most SECONDS. within SECONDS COMMAND...
-within() {
-	local until=$((SECONDS + $1))
-	shift
-	until "$@"; do
-		[ $SECONDS -lt $until ] || { echo "not within its time: $*"; return 1; }
-		sleep 0.1
-	done
 }
 
 # Writes a domain that boots the guest image. lab_write_domain FILE NAME ADDRESS

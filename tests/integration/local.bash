@@ -110,7 +110,7 @@ local_task() {
 
 # A task that takes longer than any test.
 local_long_task() {
-	local_task cg W 2 1000 "${1:-[0, 1]}" "${2:-300}"
+	local_task cg W 2 1000 "${1:-[0, 1]}" "${2:-3000}"
 }
 
 local_put() {
@@ -125,7 +125,7 @@ local_task_is() {
 
 # Waits for the end of a task and prints it. local_await CLUSTER ID
 local_await() {
-	within 300 local_task_is "$1" "$2" ended
+	within 400 local_task_is "$1" "$2" ended
 	local_get "$1" "/v1/tasks/$2"
 }
 

@@ -3,6 +3,7 @@
 # always ends it. Load it with `load run`; call run_end_all in teardown.
 
 load jq
+load within
 
 run_build=${VIRTBED_BUILD:-$BATS_TEST_DIRNAME/../../build}
 virtbed=$run_build/controller/cli/virtbed
@@ -99,15 +100,12 @@ run_start() {
 
 # Waits until PATTERN (grep -E) was said COUNT times (1), at most SECONDS (60). run_wait_for PATTERN [SECONDS [COUNT]]
 run_wait_for() {
-	local end=$((SECONDS + ${2:-60}))
-	until [ "$(grep -cE "$1" "$run_words")" -ge "${3:-1}" ]; do
-		if [ $SECONDS -ge $end ] || ! kill -0 "$run_pid" 2>/dev/null; then
-			echo "'$1' was not said:"
-			cat "$run_words"
-			return 1
-		fi
-		sleep 0.1
-	done
+	within "${2:-60}" run_has_said_or_ended "$1" "${3:-1}" || true
+	[ "$(grep -cE "$1" "$run_words")" -ge "${3:-1}" ] || { echo "'$1' was not said:"; cat "$run_words"; return 1; }
+}
+
+run_has_said_or_ended() {
+	[ "$(grep -cE "$1" "$run_words")" -ge "$2" ] || ! kill -0 "$run_pid" 2>/dev/null
 }
 
 # Waits until `virtbed` has ended and sets run_status.
@@ -124,11 +122,11 @@ run_process() {
 
 # Waits until the store of DIR answers the query with something else than nothing. run_wait_row DIR QUERY [SECONDS]
 run_wait_row() {
-	local end=$((SECONDS + ${3:-60}))
-	until [ -n "$(run_query "$1" "$2" 2>/dev/null)" ]; do
-		[ $SECONDS -lt $end ] || { echo "no row: $2"; cat "$run_words"; return 1; }
-		sleep 0.1
-	done
+	within "${3:-60}" run_has_row "$1" "$2" || { cat "$run_words"; return 1; }
+}
+
+run_has_row() {
+	[ -n "$(run_query "$1" "$2" 2>/dev/null)" ]
 }
 
 run_query() {
