@@ -312,7 +312,7 @@ def cut(times, seconds, long, away):
 
 
 def cut_less(times):
-    return cut(times, LESS_S, 6, False)
+    return cut(times, LESS_S, 20, False)
 
 
 def cut_more(times):

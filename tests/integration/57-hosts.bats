@@ -139,7 +139,7 @@ hosts_meters() {
 }
 
 @test "a task over both hosts verifies, and has what both used" {
-	local_put c1 over "$(local_task is S 4 1 '[3, 0, 1, 2]' 300)"
+	local_put c1 over "$(local_task is S 4 1 '[3, 0, 1, 2]' 900)"
 	local_assert_outcome c1 over completed
 	local_get c1 /v1/tasks/over |
 		jq -e '.cpu_s > 0 and .cpu_s <= .host_cpu_s and
@@ -173,20 +173,22 @@ hosts_go_round() {
 
 @test "a suspended task goes on at another host, from memory and from disk, and verifies" {
 	local repetitions=2 id=round
-	local_put c1 $id "$(local_task cg S 2 "$repetitions" '[0, 1]' 300)"
+	local_put c1 $id "$(local_task cg S 2 "$repetitions" '[0, 1]' 900)"
 	within 120 local_task_is c1 $id running
 	until hosts_go_round $id; do
 		local_assert_outcome c1 $id completed
 		repetitions=$((2 * repetitions))
 		id=round-$repetitions
 		within 180 local_all_ready c1
-		local_put c1 $id "$(local_task cg S 2 "$repetitions" '[0, 1]' 300)"
+		local_put c1 $id "$(local_task cg S 2 "$repetitions" '[0, 1]' 900)"
 		within 120 local_task_is c1 $id running
 	done
 	local_assert_outcome c1 $id completed
+	# The kernel's own clock saw none of the pauses: at most what the other VM took to go on after its own.
 	local_get c1 /v1/tasks/$id | jq -e '.suspensions as $s | ($s | length) == 2 and
 		($s | map(.running_ns - .frozen_ns) | add) as $still |
-		.benchmark_time_s <= (.ended_ns - .started_ns - $still) / 1e9 + 0.5 and
+		($s | map([.vms[].resume_ns] | max) | add) as $early |
+		.benchmark_time_s <= (.ended_ns - .started_ns - $still + $early) / 1e9 + 0.5 and
 		.cpu_s > 0 and .cpu_s <= .host_cpu_s and .host_energy_uj > 0'
 	[ "$(hosts_events $id task-ended)" = 1 ]
 	within 180 local_all_ready c1

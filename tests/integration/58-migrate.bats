@@ -244,9 +244,10 @@ migrate_all_usable() {
 
 # Whether the quota of a VM is PERCENT of its period. migrate_quota_is BLADE VM PERCENT
 migrate_quota_is() {
-	local_virsh "$1" schedinfo "$2" |
-		awk -v wanted="$3" '/global_period/ {p = $3} /global_quota/ {q = $3}
-			END {exit !(q > (wanted - 1) * p / 100 && q < (wanted + 1) * p / 100)}'
+	local seen
+	seen=$(local_virsh "$1" schedinfo "$2")
+	awk -v wanted="$3" '/global_period/ {p = $3} /global_quota/ {q = $3}
+		END {exit !(q > (wanted - 1) * p / 100 && q < (wanted + 1) * p / 100)}' <<<"$seen" || { echo "$seen"; return 1; }
 }
 
 migrate_has_share() {
@@ -464,7 +465,7 @@ migrate_is_over() {
 	libvirtd=$(local_libvirtd b4)
 	kill -STOP "$libvirtd"
 	local_virsh b3 migrate-setspeed "$migrate_moving" 9000
-	within 50 migrate_is_over c2 away
+	within_patience=1 within 50 migrate_is_over c2 away # sooner than any step ends that hangs
 	local_get c2 /v1/tasks/away | jq -e '.migrations[0] | .reason == null and .vms[0].moved'
 	# Longer than any step may take.
 	sleep 65

@@ -34,7 +34,7 @@ environment:
     queue_length: 3
     left_out: 0
     list:
-      - {type: long, arrival_s: 0.2, deadline_s: 5}
+      - {type: long, arrival_s: 0.2, deadline_s: 10}
       - {type: short, arrival_s: 0.3, deadline_s: 90}
       - {type: short, arrival_s: 0.4, deadline_s: 90}
       - {type: short, arrival_s: 0.5, deadline_s: 90}
@@ -74,7 +74,7 @@ assert_recorded() {
 	[ "$(run_query "$out" "SELECT count(*) FROM task WHERE state = 'dropped' AND type = 'long'
 		AND reason IS NOT NULL AND chance = 0 AND threshold IS NOT NULL AND ended_s >= deadline_s")" = 2 ]
 	[ "$(run_query "$out" "SELECT count(*) FROM task JOIN run USING (run) WHERE state = 'dropped'
-		AND CASE policy WHEN 'mm' THEN attempts = 1 AND exec_s > 1 ELSE attempts = 0 END")" = 2 ]
+		AND CASE policy WHEN 'mm' THEN attempts = 1 AND exec_s > 0 ELSE attempts = 0 END")" = 2 ]
 	[ "$(run_query "$out" "SELECT count(*) FROM task a JOIN task b USING (run, cluster)
 		WHERE a.queued_n < b.queued_n AND a.ended_s > b.started_s")" = 0 ]
 }

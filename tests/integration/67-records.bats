@@ -166,6 +166,11 @@ END
 	ln -sf mute-local-sched "$VIRTBED_LIBEXEC/virtbed-local-sched"
 }
 
+# Whether the local scheduler of CLUSTER stands still. is_mute CLUSTER
+is_mute() {
+	grep -q '^State:.T' "/proc/$(run_process scripted-local-sched "$state/state/$1")/status"
+}
+
 nobody_knows() {
 	[[ $(task "$1" why) == *"local scheduler of cluster 'c2' does not answer"* ]]
 }
@@ -176,12 +181,15 @@ away() {
 
 @test "a local scheduler that does not answer is away, and comes in when it does" {
 	make_mute
+	sed -i 's/repetitions: 10/repetitions: 20/' "$config" # 8 s: not over before it is mute
 	serve
 	"$virtbed" drain --reason test c1/0-3
 	"$virtbed" submit CG.S.2 --hold
 	"$virtbed" submit CG.S.2
 	within 60 task_is 1 running
-	echo c2 >"$BATS_TEST_TMPDIR/mute"
+	echo c2 >"$BATS_TEST_TMPDIR/mute.new"
+	mv "$BATS_TEST_TMPDIR/mute.new" "$BATS_TEST_TMPDIR/mute"
+	within 60 is_mute c2
 	kill -9 "$(run_process virtbed-controller "$state")"
 	run_wait_for "going on without cluster 'c2'" 60
 	# What became of task 1 is not known: it is not started again while it may well run.

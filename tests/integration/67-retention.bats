@@ -14,18 +14,20 @@ setup() {
 	unset VIRTBED_LIBEXEC VIRTBED_TOKEN_FILE
 	export VIRTBED_URI=unix:$socket
 	run_name=retention-$BASHPID
-	# A task takes 2 s; what is over is kept for 4 s.
+	# A task takes 2 s or 10 s; what is over is kept for 8 s.
 	cat >"$config" <<END
 name: $run_name
 clusters:
   - {name: s1, nodes: 2, cores: 1, memory_mib: 128, simulated: {idle_w: 60, seed: 1}}
 types:
   - {name: SHORT, benchmark: is, class: S, cores: 1, memory_mib: 96, share: 1}
+  - {name: LONG, benchmark: cg, class: S, cores: 1, memory_mib: 96, share: 0}
 estimates:
   - {type: SHORT, cluster: s1, etc_s: 2, eec_j: 100}
+  - {type: LONG, cluster: s1, etc_s: 10, eec_j: 500}
 workload: {arrival_mean_s: 2, duration_s: 60, seed: 1, utility_max: [1]}
 experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 120, baseline_s: 1}
-service: {policy: easy, retention_days: 4.63e-5}
+service: {policy: easy, retention_days: 9.26e-5}
 END
 	run_start serve "$config" --state "$state" --listen "unix:$socket"
 	run_wait_for "serving at unix:$socket" 120
@@ -82,14 +84,14 @@ is_over() {
 }
 
 @test "a controller that was away for longer finds all that it has not seen" {
-	"$virtbed" submit SHORT --count 2
+	"$virtbed" submit LONG --count 2
 	within 60 task_is 0 running
 	within 60 task_is 1 running
 	controller=$(run_process virtbed-controller "$state")
 	kill -STOP "$controller"
-	# Three times as long as what is over is kept.
+	# Twice as long as what is over is kept.
 	id=$(local_sched /v1/tasks | jq -r '.tasks[0].id')
-	within 60 tasks_hold 'length == 2 and all(.state == "ended" and $now - .ended_ns > 12e9)'
+	within 60 tasks_hold 'length == 2 and all(.state == "ended" and $now - .ended_ns > 16e9)'
 	[ "$(ls "$state/state/s1/tasks" | wc -l)" -eq 2 ]
 	kill -9 "$controller"
 	run_wait_for "serving at unix:$socket" 60 2
