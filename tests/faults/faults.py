@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 
-from bed import LAB, Bed, Failed, processes, within
+from bed import LAB, PATIENCE, Bed, Failed, processes, within
 
 # Less and more than how long a local scheduler may be silent before it is away: 30 s (REMOTE_LINK_AWAY_S), and what it
 # takes until a request is over.
@@ -82,7 +82,7 @@ def kill_at_step(bed, program, step, when, result):
     armed.with_suffix(".new").rename(armed)
     numbers = bed.submit("SHORT", 2)
     since = None
-    end = time.monotonic() + 120
+    end = time.monotonic() + 120 * PATIENCE
     while True:
         if since is None and (bed.faults / "killed").exists():
             since = time.monotonic()
