@@ -1,0 +1,230 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `virtbed serve`: tasks that people submit while it runs, and what is left of them when a part of it, or all
+# of it, is killed. With local schedulers that have no VMs; 62-service.bats does so on a real lab.
+
+bats_require_minimum_version 1.5.0
+load lab
+load run
+load service
+
+use_scripted() {
+	run_use_scripted
+	run_write_config "$config"
+	run_write_estimates "$estimates"
+	sed -i 's/^workload:/service: {mapping_interval_s: 60}\n&/' "$config"
+}
+
+@test "what cannot be served is refused, and says why" {
+	use_scripted
+	sed -i 's/^service:.*/service: {policy: max-upt+filter:task:2.0}/' "$config"
+	run "$virtbed" config check "$config"
+	[ "$status" -eq 2 ]
+	[[ $output == *"service.policy: 'max-upt+filter:task:2' goes by what is left of an energy budget"* ||
+		$output == *"goes by what is left of an energy budget"* ]]
+	sed -i 's/^service:.*/service: {policy: nonsense}/' "$config"
+	run "$virtbed" serve "$config" --state "$state"
+	[ "$status" -eq 2 ]
+	[[ $output == *"service.policy: "*nonsense* ]]
+	sed -i 's/^service:.*/service: {group: no-such-group-here}/' "$config"
+	run "$virtbed" serve "$config" --state "$state"
+	[ "$status" -eq 2 ]
+	[[ $output == *"no group 'no-such-group-here'"* ]]
+	sed -i '/^service:/d' "$config"
+	run "$virtbed" serve "$config" --state "$state"
+	[ "$status" -eq 2 ]
+	[[ $output == *"no estimate for type 'IS.S.2'"*"virtbed profile"* ]]
+	[[ $output != *"add --profile"* ]]
+	[ ! -e "$state" ]
+}
+
+@test "a simulated cluster stands behind the real local scheduler, without root, image and VMs" {
+	run_name=simulated-$BASHPID
+	sed "s/^name:.*/name: $run_name/" "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
+	unset VIRTBED_LIBEXEC
+	run_start serve "$config" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	ok GET /v1/clusters 200 | jq -e '.clusters | length == 3 and all(.virt_type == "simulated" and .modelled_watts)'
+	[ "$(submit '{"type": "LONG", "count": 2}')" = "[0,1]" ]
+	[ "$(submit '{"type": "SHORT", "count": 60}' | jq length)" = 60 ]
+	wait_state 61 completed
+	ok GET /v1/tasks/61 200 | jq -e '.energy_j > 0 and .executed_s >= 0'
+	ok GET /v1/tasks/61/output 200 | jq -e '.output | test("nothing was computed")'
+	wait_state 0 running
+	ok POST /v1/tasks/0/suspend 202 '{}'
+	wait_state 0 suspended
+	ok POST /v1/tasks/0/resume 202 '{}'
+	wait_state 0 running
+	# The controller dies: the clusters go on, and so do their tasks.
+	kill -KILL "$(run_process virtbed-controller "$state")"
+	run_wait_for "serving at unix:$socket" 60 2
+	wait_state 1 running
+	ok POST /v1/tasks/0/cancel 202 '{}'
+	ok POST /v1/tasks/1/cancel 202 '{}'
+	wait_state 0 killed
+	wait_state 1 killed
+	ok GET /v1/tasks/1 200 | jq -e '.attempts == 1'
+	stop_service
+}
+
+@test "a script has whole nodes, as many as it asks for, wherever it goes" {
+	run_name=simulated-nodes-$BASHPID
+	sed "s/^name:.*/name: $run_name/; s/^types:/&\n\
+  - {name: one, benchmark: script, cores: 2, memory_mib: 64, share: 0, time_s: 6000}\n\
+  - {name: long-six, benchmark: script, nodes: 6, memory_mib: 64, share: 0, time_s: 9000}\n\
+  - {name: six, benchmark: script, nodes: 6, memory_mib: 64, share: 0, time_s: 6000}\n\
+  - {name: ten, benchmark: script, nodes: 10, memory_mib: 64, share: 0, time_s: 6000}/" \
+		"$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
+	unset VIRTBED_LIBEXEC
+	run_start serve "$config" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	export VIRTBED_URI=unix:$socket
+	ok GET /v1/clusters 200 | jq -e '[.clusters[] | .types | contains(["six"])] == [true, true, false]'
+	echo 'echo' >job.sh
+	# The first cluster has room for ten and six nodes, the second for six more.
+	[ "$("$virtbed" submit --script job.sh --time 1h --nodes 10)" = 0 ]
+	[ "$("$virtbed" submit --script job.sh --time 1h -N 6)" = 1 ]
+	[ "$("$virtbed" submit --script job.sh --time 1h --nodes 6)" = 2 ]
+	[ "$("$virtbed" submit --script job.sh --time 1h --cores 2)" = 3 ]
+	for task in 0 1 2 3; do wait_state $task running; done
+	ok GET /v1/tasks 200 | jq -e '[.tasks[] | .type] == ["ten", "six", "six", "one"] and
+		([.tasks[] | .nodes | length] | .[:3]) == [10, 6, 6] and ([.tasks[1, 2] | .cluster] | sort) == ["s1", "s2"]'
+	"$virtbed" queue | grep -E '\bten\b'
+	"$virtbed" show 1 | grep six
+	run -2 "$virtbed" submit --script job.sh --time 1h --nodes 17
+	[[ $output == *"nodes: no cluster has 17 nodes; the largest has 16"* ]]
+	run -2 "$virtbed" submit --script job.sh --time 1h --nodes 5
+	[[ $output == *"no type for scripts has 5 nodes for 3600 s; known: one (2 cores, 6000 s), long-six (6 nodes, 9000 s), "* ]]
+	ok POST /v1/tasks 400 '{"script": {}, "time_s": 5, "nodes": 6, "cores": 2}' | grep "leave out cores"
+	ok POST /v1/tasks 400 '{"script": {}, "time_s": 5, "nodes": 0}' | grep "nodes: 0 is not a number from 1"
+	ok POST /v1/tasks 400 '{"type": "six", "nodes": 6}' | grep "leave them out"
+	ok GET /v1/tasks 200 | jq -e '.tasks | length == 4'
+	"$virtbed" cancel 0-3
+	for task in 0 1 2 3; do wait_state $task killed; done
+	# Nothing came out, and nothing failed.
+	"$virtbed" output 0 --files here
+	stop_service
+}
+
+@test "tasks are submitted once, run, held, cancelled, and explained; nodes are drained" {
+	use_scripted
+	sed -i 's/repetitions: 10/repetitions: 600/' "$config" # what is to be looked at while it runs is not over before
+	serve
+	[ "$(submit '{"type": "IS.S.2", "count": 4, "key": "a", "name": "four"}')" = "[0,1,2,3]" ]
+	[ "$(submit '{"type": "IS.S.2", "count": 4, "key": "a", "name": "four"}')" = "[0,1,2,3]" ]
+	[ "$(submit '{"type": "CG.S.2", "held": true}')" = "[4]" ]
+	for wrong in '{"type": "XX"}' '{}' '[]' '{"type": "IS.S.2", "count": 0}' '{"type": "IS.S.2", "rubbish": 1}' \
+		'{"type": "IS.S.2", "constant_s": 5}' '{"type": "IS.S.2", "utility_max": -1}' 'rubbish' \
+		'{"type": "IS.S.2", "deadline_s": 5, "zero_s": 6}' '{"type": "IS.S.2", "name": "a\nb"}'; do
+		ok POST /v1/tasks 400 "$wrong"
+	done
+	ok POST /v1/tasks 400 '{"type": "XX"}' | grep "known: IS.S.2 CG.S.2"
+	ok GET /v1/tasks 200 | jq -e --arg user "$(id -un)" \
+		'.now_s > 0 and (.tasks | length == 5 and all(.user == $user) and .[0].name == "four" and .[4].held)'
+	ok GET '/v1/tasks?state=waiting,planned&after=3' 200 | jq -e '[.tasks[].task] == [4]'
+	ok GET '/v1/tasks?state=rubbish' 400
+	ok GET /v1/tasks/4 200 | jq -e '.state == "waiting" and (.why | test("h[eo]ld"))'
+	for task in 0 1 2 3; do wait_state $task completed; done
+	ok GET /v1/tasks/0 200 | jq -e '.utility == 1 and .ended_s > .started_s and .energy_j > 0 and (.nodes | length > 0)'
+	ok GET /v1/tasks/0/decisions 200 | jq -e '.decisions | length > 0 and all(.action.task == 0)'
+	ok GET /v1/tasks/0/output 200 | jq -e '.task == 0 and .attempt == 1 and has("output")'
+	ok GET /v1/tasks/4/output 404
+	ok POST /v1/tasks/0/cancel 409 '{}'
+	ok POST /v1/tasks/99/cancel 404 '{}'
+	# A node that is drained gets nothing new; all of both clusters: nothing starts.
+	for node in c1/0 c1/1 c1/2 c1/3 c2/0 c2/1; do
+		ok POST "/v1/nodes/$node/drain" 202 '{"reason": "disk"}' |
+			jq -e '(.state == "drained" or .state == "draining") and .reason == "disk"'
+	done
+	ok POST /v1/nodes/c1/9/drain 404 '{}'
+	ok POST /v1/tasks/4/release 202 '{}'
+	[ "$(submit '{"type": "IS.S.2", "deadline_s": 600}')" = "[5]" ]
+	ok POST /v1/tasks/5/hold 202 '{}' | jq -e .held
+	ok POST /v1/tasks/5/cancel 202 '{}' | jq -e '.state == "killed"'
+	ok GET /v1/tasks/4 200 | jq -e '.state == "waiting" and (.why != null)'
+	ok POST /v1/nodes/c1/0/undrain 202 '{}' | jq -e '.state == "idle" or .state == "busy"'
+	ok POST /v1/nodes/c1/1/undrain 202 '{}'
+	wait_state 4 running
+	ok GET /v1/tasks/4 200 | jq -e '.cluster == "c1" and .nodes == [0, 1]'
+	ok POST /v1/tasks/4/cancel 202 '{}'
+	wait_state 4 killed
+	ok GET /v1/status 200 | jq -e '.completed == 4 and .waiting == 0 and .running == 0'
+	stop_service
+	[ "$(run_query "$state" "SELECT count(*) FROM run WHERE ended_by IS NULL")" -eq 1 ]
+	[ "$(run_query "$state" "SELECT count(*) FROM drain")" -eq 4 ]
+	[ "$(run_query "$state" "SELECT count(*) FROM submission WHERE cancelled")" -eq 2 ]
+	run_assert_decisions_of_service
+}
+
+@test "a higher priority goes first, whenever it came, and does so after a restart" {
+	use_scripted
+	serve
+	for node in c1/0 c1/1 c1/2 c1/3 c2/0 c2/1; do ok POST "/v1/nodes/$node/drain" 202 '{}'; done
+	[ "$("$virtbed" submit CG.S.2 --priority -5 --uri "unix:$socket")" = 0 ]
+	[ "$(submit '{"type": "CG.S.2"}')" = "[1]" ]
+	run ! grep PRIO <<<"$("$virtbed" queue 1 --uri "unix:$socket")"
+	[ "$("$virtbed" submit CG.S.2 --priority 5 --uri "unix:$socket")" = 2 ]
+	for wrong in 1.5 '"high"' 1000001; do
+		ok POST /v1/tasks 400 "{\"type\": \"CG.S.2\", \"priority\": $wrong}" | grep priority
+	done
+	"$virtbed" queue --uri "unix:$socket" | grep PRIO
+	ok GET /v1/tasks 200 | jq -e '[.tasks[].priority] == [-5, 0, 5]'
+	kill -9 "$(run_process virtbed-controller "$state")"
+	run_wait_for "the service goes on" 120
+	for node in c1/0 c1/1; do ok POST "/v1/nodes/$node/undrain" 202 '{}'; done
+	for task in 0 1 2; do wait_state $task completed; done
+	ok GET /v1/tasks 200 | jq -e '[.tasks | sort_by(.started_s)[].task] == [2, 1, 0]'
+	stop_service
+	run_assert_decisions_of_service
+}
+
+# What was decided can be decided again, from the store.
+run_assert_decisions_of_service() {
+	run_query "$state" "SELECT snapshot FROM decision ORDER BY id LIMIT 1" | "$virtbed" decide --json - | jq -cS . >decided
+	run_query "$state" "SELECT actions FROM decision ORDER BY id LIMIT 1" | jq -cS . >stored
+	diff stored decided
+}
+
+@test "whoever is killed: no task is lost, none runs twice, and what was told is kept" {
+	use_scripted
+	# Half a minute, so that it still runs when all is stopped; and four seconds.
+	sed -i '/CG.S.2/s/repetitions: 10/repetitions: 60/; /IS.S.2/s/repetitions: 5/repetitions: 10/' "$config"
+	serve
+	for node in c2/0 c2/1 c1/2 c1/3; do ok POST "/v1/nodes/$node/drain" 202 '{}'; done
+	[ "$(submit '{"type": "IS.S.2"}')" = "[0]" ]
+	[ "$(submit '{"type": "CG.S.2", "count": 2, "key": "b"}')" = "[1,2]" ]
+	[ "$(submit '{"type": "IS.S.2", "held": true}')" = "[3]" ]
+	wait_state 0 running
+	kill -9 "$(run_process virtbed-controller "$state")"
+	run_wait_for "controller died .signal 9" 120
+	run_wait_for "the service goes on" 120
+	[ "$(submit '{"type": "CG.S.2", "count": 2, "key": "b"}')" = "[1,2]" ]
+	wait_state 0 completed
+	wait_state 1 running
+	within 30 has_used 1
+	ok GET /v1/tasks/0 200 | jq -e '.attempts == 1'
+	# In order: what ran begins anew at the next start, what waits waits, what is held is held.
+	stop_service
+	[ "$(run_query "$state" "SELECT state FROM task WHERE task = 1")" = unfinished ]
+	sed -i '/CG.S.2/s/repetitions: 60/repetitions: 10/' "$config"
+	serve
+	grep -q "goes on at .* with 4 tasks" "$run_words"
+	ok GET /v1/tasks/3 200 | jq -e '.held and .state == "waiting"'
+	[ "$(submit '{"type": "CG.S.2", "count": 2, "key": "b"}')" = "[1,2]" ]
+	wait_state 2 completed
+	ok GET /v1/tasks/1 200 | jq -e '.state == "completed" and .attempts == 2'
+	ok GET /v1/tasks/0 200 | jq -e '.state == "completed" and .attempts == 1 and .user != null'
+	ok POST /v1/nodes/c2/0/undrain 202 '{}'
+	# What they used before whatever died is theirs still, and of everything the sums are the meters'.
+	assert_energy 0 1 2
+	stop_service
+	assert_account
+	[ "$(run_query "$state" "SELECT count(DISTINCT attempt) FROM energy_part WHERE task = 1")" -eq 2 ]
+	[ "$(run_query "$state" "SELECT count(*) FROM run")" -eq 1 ]
+	[ "$(run_query "$state" "SELECT count(*) FROM drain")" -eq 3 ]
+	# The same directory is no other configuration's.
+	sed -i 's/^name: .*/name: other/' "$config"
+	run "$virtbed" serve "$config" --state "$state" --listen "unix:$socket"
+	[ "$status" -eq 2 ]
+	[[ $output == *"is the state of service"* ]]
+}
