@@ -265,7 +265,11 @@ struct engine_window_state {
 	double forecast_j;  /* spent when the window ends, if what runs now goes on as estimated */
 	bool exhausted;     /* nothing runs, or is not to, until it ends */
 	uint32_t refusals;  /* tasks that were refused, in this window */
-	double reaction_s;  /* the longest from the limit until a task stood still, since this engine began */
+	/*
+	 * The longest from the limit until a task stood still or ended, or the window did, since this engine
+	 * began.
+	 */
+	double reaction_s;
 	double overshoot_j; /* the most by which the limit was exceeded, since then */
 };
 
@@ -502,6 +506,12 @@ bool engine_restore_drained(struct engine *engine, uint32_t cluster, uint32_t no
  * far as this one goes.
  */
 void engine_set_window(struct engine *engine, const struct engine_window *window);
+
+/*
+ * Meters tell of a moment when it is over: what was spent when the window began, as it is known by now. Mapping events
+ * see to it; where these are rare, to be called once a second, before engine_run() or while it waits for the backend.
+ */
+void engine_window_settle(struct engine *engine);
 
 /* Where the window under way stands. O(running tasks). */
 struct engine_window_state engine_window(const struct engine *engine);

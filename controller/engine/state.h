@@ -25,7 +25,7 @@
  *   legal.c            whether what its plan asks for can be
  *   carry_out.c        doing it
  *   vain.c             what of it is in vain, where it comes late
- *   window.c, window_turn.c  a limit of energy per window
+ *   window.c, window_turn.c, window_measure.c  a limit of energy per window
  *   request.c          what people ask for of tasks under way
  *   people.c           ..., of those that come, and of nodes
  *   restore.c          runs that go on
@@ -73,6 +73,16 @@ struct engine_host {
 	double leaving;  /* of the VMs that are leaving it */
 	uint32_t promised_vms;
 	uint32_t leaving_vms;
+};
+
+/* How long meters are expected to tell of a moment: an interval of theirs, and some for them to be away. */
+#define ENGINE_WINDOW_SETTLED_S 60.0
+
+/* The window before the one under way, whose end meters tell of when it is over. */
+struct window_before {
+	double from_s, turned_s; /* when it began, or its limit was set, and when it ended */
+	double level_j;          /* energy that it was allowed to end with; NAN: it is known what it did */
+	double exhausted_s;      /* when that was reached; NAN: it was not, by what was known at its end */
 };
 
 /* What a task that left its nodes used, watts from from_s to to_s, that meters have not told of yet (window.c). */
@@ -170,14 +180,18 @@ struct engine {
 	uint64_t changes;              /* how often a task or a node changed, at least */
 	uint64_t asked_changes;        /* ... when the policy was last asked apart */
 	GBytes *recorded;              /* record_news: what the last decision on record says (decision_record.c) */
-	/* A limit per window (window.c, window_turn.c). */
+	/* A limit per window (window.c, window_turn.c, window_measure.c). */
 	struct engine_window window;   /* limit_j 0: there is none, and the rest of this does not count */
 	double window_begin_s, window_end_s;
 	double window_base_j;          /* energy when it began, less what was spent of it by then */
 	GArray *window_tails;          /* struct window_tail: what meters have not told of yet */
 	double window_turned_s;        /* when it began; NAN: nobody saw that */
+	double window_from_s;          /* the same, or when the limit was set */
+	double window_allowed_j;       /* of it: the limit, or what was spent already when that was set */
 	bool window_exhausted;
-	double window_exhausted_s;
+	double window_exhausted_s;     /* when the limit was reached */
+	double window_off_s;           /* when a task stood still or ended last */
+	struct window_before window_before;
 	uint32_t window_refusals;
 	double window_reaction_s, window_overshoot_j;
 	double *refused_j;             /* per task: its estimate when it was refused last; NAN: it was not */
@@ -589,6 +603,9 @@ void engine_begin_day(struct engine *engine);
 /* Whether there is a limit per window. */
 bool engine_window_is_set(const struct engine *engine);
 
+/* Until when meters have told what was spent; now at the latest. */
+double engine_window_told_until_s(const struct engine *engine);
+
 /* A task leaves its nodes, before it is off the list of those that run. */
 void engine_window_note_end(struct engine *engine, uint32_t task, double time_s);
 
@@ -628,9 +645,6 @@ const char *engine_window_because(const struct engine *engine, uint32_t task, ch
 double engine_window_next_s(const struct engine *engine);
 void engine_window_turn(struct engine *engine, double time_s);
 
-/* What was spent, as it is known by now: meters tell of the moment of a turn when it is over. */
-void engine_window_settle(struct engine *engine);
-
 /* The backend says that the limit was reached at time_s: engine_window_enforce() is to be called. */
 void engine_window_reach(struct engine *engine, double time_s);
 
@@ -640,8 +654,26 @@ void engine_window_enforce(struct engine *engine);
 /* Whether the task is suspended for it. */
 bool engine_window_sleeps(const struct engine *engine, uint32_t task);
 
-/* A task that was suspended stood still at frozen_s. */
-void engine_window_note_off(struct engine *engine, double frozen_s);
+/* window_measure.c */
+
+/* When energy reached energy_j in (from_s, to_s], as it is known by now; to_s if it had not, or that is not known. */
+double engine_window_reached_s(const struct engine *engine, double energy_j, double from_s,
+			       double to_s);
+
+/* The most by which the limit was exceeded since the engine began, the window under way included. */
+double engine_window_overshoot_j(const struct engine *engine);
+
+/* A task stood still, or ended, at off_s; it is still listed with what runs, or being suspended. */
+void engine_window_note_off(struct engine *engine, uint32_t task, double off_s);
+
+/* The limit was reached at window_exhausted_s; tasks may have ended since. */
+void engine_window_note_exhausted(struct engine *engine);
+
+/* The window under way ends. */
+void engine_window_note_turn(struct engine *engine, double time_s);
+
+/* Meters may have told of the end of the window before. */
+void engine_window_note_told(struct engine *engine);
 
 /* carry_out.c */
 

@@ -27,8 +27,7 @@ bool engine_window_is_set(const struct engine *engine)
 	return engine->window.limit_j > 0;
 }
 
-/* Until when meters have told what was spent. */
-static double told_until_s(const struct engine *engine)
+double engine_window_told_until_s(const struct engine *engine)
 {
 	const struct backend_ops *ops = engine->backend->ops;
 
@@ -40,7 +39,8 @@ static double told_j(const struct engine *engine)
 {
 	const struct backend_ops *ops = engine->backend->ops;
 	const double energy_j =
-		ops->energy_at_j ? ops->energy_at_j(engine->backend, told_until_s(engine))
+		ops->energy_at_j ? ops->energy_at_j(engine->backend,
+						    engine_window_told_until_s(engine))
 				 : backend_energy_j(engine->backend);
 
 	return fmax(0, energy_j - engine->window_base_j);
@@ -71,7 +71,7 @@ void engine_window_note_end(struct engine *engine, uint32_t task, double time_s)
 	option = running ? sched_system_option(engine->setup.system, running->task->row,
 					       running->cluster, running->pstate)
 			 : NULL;
-	until_s = told_until_s(engine);
+	until_s = engine_window_told_until_s(engine);
 	for (guint i = engine->window_tails->len; i > 0; i--)
 		if (g_array_index(engine->window_tails, struct window_tail, i - 1).to_s <= until_s)
 			g_array_remove_index_fast(engine->window_tails, i - 1);
@@ -99,7 +99,7 @@ static double tails_j(const struct engine *engine, double until_s)
 /* What tasks used since the meters told last, and running ones are still to use within `length_s` from then on. */
 static double coming_j(const struct engine *engine, double length_s)
 {
-	const double time_s = told_until_s(engine);
+	const double time_s = engine_window_told_until_s(engine);
 	double sum_j = tails_j(engine, time_s);
 
 	for (uint32_t i = 0; i < engine->running.listed; i++) { /* not settled: there are holes */
@@ -141,10 +141,11 @@ struct engine_window_state engine_window(const struct engine *engine)
 		.exhausted = engine->window_exhausted,
 		.refusals = engine->window_refusals,
 		.reaction_s = engine->window_reaction_s,
-		.overshoot_j = engine->window_overshoot_j,
+		.overshoot_j = engine_window_overshoot_j(engine),
 	};
 	state.committed_j = committed_j(engine);
-	state.forecast_j = state.spent_j + coming_j(engine, engine->window_end_s - told_until_s(engine));
+	state.forecast_j = state.spent_j + coming_j(engine, engine->window_end_s -
+								    engine_window_told_until_s(engine));
 	return state;
 }
 

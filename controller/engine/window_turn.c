@@ -119,15 +119,13 @@ static void exhaust(struct engine *engine, double time_s)
 	backend_set_limit(engine->backend, 0);
 	engine->window_exhausted = true;
 	engine->window_exhausted_s = time_s;
+	engine_window_note_exhausted(engine);
 	engine_window_record(engine, time_s, "exhausted",
 			     json_pack("{s:f, s:f, s:f}", "limit_j", engine->window.limit_j, "spent_j",
 				       engine_window_spent_j(engine), "window_end_s",
 				       engine->window_end_s));
 	take_back_claims(engine);
 }
-
-/* Until when it is known what was drawn at a moment: an interval of the meters, and some for them to be away. */
-#define SETTLED_S 60
 
 /*
  * Where hosts draw less than their baseline, nothing is owed to later (controller/run/energy_split.h).
@@ -139,7 +137,8 @@ void engine_window_settle(struct engine *engine)
 
 	if (!engine_window_is_set(engine))
 		return;
-	if (ops->energy_at_j && now_s(engine) - engine->window_turned_s < SETTLED_S)
+	engine_window_note_told(engine);
+	if (ops->energy_at_j && now_s(engine) - engine->window_turned_s < ENGINE_WINDOW_SETTLED_S)
 		base_j = ops->energy_at_j(engine->backend, engine->window_turned_s);
 	base_j = fmin(base_j, backend_energy_j(engine->backend));
 	if (base_j == engine->window_base_j)
@@ -164,24 +163,8 @@ void engine_window_reach(struct engine *engine, double time_s)
 	    engine_window_spent_j(engine) < limit_j * (1 - ROUNDING))
 		backend_set_limit(engine->backend, engine->window_base_j + limit_j);
 	else
-		exhaust(engine, time_s);
-}
-
-/* How far the limit was exceeded, if it was. */
-static void note_overshoot(struct engine *engine)
-{
-	const double over_j = engine_window_spent_j(engine) - engine->window.limit_j;
-
-	engine->window_overshoot_j = fmax(engine->window_overshoot_j, over_j);
-}
-
-void engine_window_note_off(struct engine *engine, double frozen_s)
-{
-	if (!engine_window_is_set(engine) || !engine->window_exhausted)
-		return;
-	engine->window_reaction_s =
-		fmax(engine->window_reaction_s, frozen_s - engine->window_exhausted_s);
-	note_overshoot(engine);
+		exhaust(engine, engine_window_reached_s(engine, engine->window_base_j + limit_j,
+							engine->window_from_s, time_s));
 }
 
 /* Windows. */
@@ -195,9 +178,11 @@ static double end_of(const struct engine *engine, double time_s)
 	return window->begin_s + ceil(past) * window->length_s;
 }
 
-/* What was spent of it up to now counts. */
-static void begin_window(struct engine *engine, double spent_j)
+/* It begins at from_s, or is looked at from then on; what was spent of it up to now counts. */
+static void begin_window(struct engine *engine, double from_s, double spent_j)
 {
+	engine->window_from_s = from_s;
+	engine->window_allowed_j = fmax(engine->window.limit_j, spent_j);
 	engine->window_base_j = backend_energy_j(engine->backend) - spent_j;
 	engine->window_exhausted = spent_j >= engine->window.limit_j;
 	backend_set_limit(engine->backend, engine->window_exhausted
@@ -214,13 +199,14 @@ void engine_set_window(struct engine *engine, const struct engine_window *window
 	double past;
 
 	engine->window = *window;
-	engine->window_turned_s = NAN;
+	engine->window_turned_s = engine->window_before.level_j = NAN;
+	engine->window_before.exhausted_s = NAN;
 	engine_window_forget(engine);
 	if (engine_window_is_set(engine)) {
 		past = floor((now_s(engine) - window->begin_s) / window->length_s);
 		engine->window_begin_s = window->begin_s + past * window->length_s;
 		engine->window_end_s = engine->window_begin_s + window->length_s;
-		begin_window(engine, window->spent_j);
+		begin_window(engine, now_s(engine), window->spent_j);
 	} else {
 		engine->window_exhausted = false;
 		backend_set_limit(engine->backend, 0);
@@ -242,7 +228,8 @@ double engine_window_next_s(const struct engine *engine)
 
 void engine_window_turn(struct engine *engine, double time_s)
 {
-	note_overshoot(engine);
+	engine_window_settle(engine);
+	engine_window_note_turn(engine, time_s);
 	engine_window_record(engine, time_s, "window",
 			     json_pack("{s:f, s:f, s:i}", "limit_j", engine->window.limit_j, "spent_j",
 				       engine_window_spent_j(engine), "refusals",
@@ -250,6 +237,6 @@ void engine_window_turn(struct engine *engine, double time_s)
 	engine_window_forget(engine);
 	engine->window_begin_s = engine->window_turned_s = time_s;
 	engine->window_end_s = end_of(engine, time_s);
-	begin_window(engine, 0);
+	begin_window(engine, time_s, 0);
 	engine->changed_places = true;
 }

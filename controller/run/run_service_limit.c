@@ -122,6 +122,7 @@ bool run_service_limit_tick(struct run_service *service, GError **error)
 	if (!service->window_counted && have_answered(service))
 		return run_service_limit_begin(service, error);
 	follow_clock(service);
+	engine_window_settle(service->engine);
 	return true;
 }
 
