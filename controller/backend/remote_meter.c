@@ -116,6 +116,7 @@ bool remote_meter_add(struct remote_meter *meter, const struct remote_sample *sa
 {
 	const struct remote_sample *last = remote_meter_last(meter);
 	struct remote_sample shifted = *sample;
+	double between_s;
 
 	if (last && sample->t_ns <= last->t_ns)
 		return false;
@@ -129,8 +130,10 @@ bool remote_meter_add(struct remote_meter *meter, const struct remote_sample *sa
 		return false;
 	if (meter->samples->len >= 2 * SAMPLES_KEPT)
 		g_array_remove_range(meter->samples, 0, SAMPLES_KEPT);
-	if (last && shifted.gap)
-		meter->gap_s += (double)(shifted.t_ns - last->t_ns) * 1e-9;
+	between_s = last ? (double)(shifted.t_ns - last->t_ns) * 1e-9 : 0;
+	meter->longest_s = MAX(meter->longest_s, between_s);
+	if (shifted.gap)
+		meter->gap_s += between_s;
 	meter->max_mw = MAX(meter->max_mw, shifted.mw);
 	g_array_append_val(meter->samples, shifted);
 	fix_start(meter);

@@ -28,6 +28,7 @@ struct remote_meter {
 	int64_t shift_uj;  /* added to the counters that arrive (remote_meter_rebase()) */
 	bool rebase;       /* the next sample sets shift_uj */
 	int64_t max_mw;    /* the most of all samples */
+	double longest_s;  /* the longest time between two samples that came one after the other */
 	double gap_s;      /* of all stretches flagged as gaps that have arrived */
 	double idle_w;     /* measured baseline; 0 until remote_meter_start() */
 	int64_t start_ns;  /* start of the run; 0: not set */

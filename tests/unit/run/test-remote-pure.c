@@ -64,6 +64,19 @@ static void counter_rises_evenly_between_samples(void)
 	remote_meter_free(meter);
 }
 
+static void the_longest_interval_is_known(void)
+{
+	struct remote_meter *meter = remote_meter_new("b1", 1);
+
+	add(meter, 1, 10 * S, 100, 50);
+	g_assert_cmpfloat(meter->longest_s, ==, 0);
+	add(meter, 2, 11 * S, 100, 100);
+	add(meter, 3, 13 * S + S / 2, 100, 100);
+	add(meter, 4, 14 * S, 100, 100);
+	g_assert_cmpfloat_with_epsilon(meter->longest_s, 2.5, 1e-9);
+	remote_meter_free(meter);
+}
+
 static void samples_that_run_backwards_are_refused(void)
 {
 	struct remote_meter *meter = remote_meter_new("b1", 1);
@@ -432,6 +445,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/clock/fastest-answer", the_fastest_answer_gives_the_offset);
 	g_test_add_func("/clock/old-offset", an_old_offset_is_forgotten);
 	g_test_add_func("/meter/counter", counter_rises_evenly_between_samples);
+	g_test_add_func("/meter/longest", the_longest_interval_is_known);
 	g_test_add_func("/meter/backwards", samples_that_run_backwards_are_refused);
 	g_test_add_func("/meter/rebase", a_counter_that_starts_anew_goes_on);
 	g_test_add_func("/meter/dynamic", dynamic_energy_leaves_idle_out);
