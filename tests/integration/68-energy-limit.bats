@@ -97,6 +97,12 @@ details() {
 	run_query "$state" "SELECT detail FROM event WHERE kind = '$1' ORDER BY rowid"
 }
 
+# Whether a filter of jq holds of what is read; says what that was where it does not. holds [ARGUMENT...] FILTER
+holds() {
+	cat >seen
+	jq -e "$@" seen >/dev/null || { echo "not so: ${*: -1}"; jq -c 'del(.energy?, .hosts[]?.samples)' seen; return 1; }
+}
+
 # reload SERVICE PATTERN: the section, and what is said of it
 reload() {
 	local said
@@ -145,15 +151,15 @@ curve_holds() {
 	api /metrics >metrics
 	! command -v promtool || promtool check metrics <metrics
 	grep '^virtbed_window_limit_joules 1000$' metrics
-	api /v1/energy | jq -e '.window.refusals > 0 and .window.committed_j >= 0 and .window.holds and (.window.exhausted | not)'
+	api /v1/energy | holds '.window.refusals > 0 and .window.committed_j >= 0 and .window.holds and (.window.exhausted | not)'
 	curve_holds
 	wait_task 9 '.state == "completed"'
 	run_wait_row "$state" "SELECT 1 WHERE (SELECT count(*) FROM task WHERE state = 'completed' AND attempts = 1) = 10"
 	# The numbers of each refusal add up, and no more than three tasks, 900 J, began in a window.
-	details refused | jq -se 'length > 0 and all(.estimate_j == 300 and .left_j < 300 and
+	details refused | holds -s 'length > 0 and all(.estimate_j == 300 and .left_j < 300 and
 		(.limit_j - .spent_j - .committed_j - .left_j | fabs) < 1e-6)'
 	bound=$(api /v1/power | jq .window.bound_j)
-	details window | jq -se --argjson bound "$bound" 'length >= 3 and any(.refusals > 0) and
+	details window | holds -s --argjson bound "$bound" 'length >= 3 and any(.refusals > 0) and
 		all(.limit_j == 1000 and .spent_j <= 1000 + $bound)'
 	[ -z "$(run_query "$state" "SELECT 1 FROM suspension")" ]
 	run_query "$state" "SELECT max(n) FROM (SELECT count(*) AS n FROM task GROUP BY
@@ -169,8 +175,8 @@ curve_holds() {
 	run_wait_row "$state" "SELECT 1 FROM task WHERE task = 0 AND state = 'completed' AND attempts = 1"
 	[ "$(run_query "$state" "SELECT count(*) FROM suspension WHERE task = 0 AND by_person = 0")" -ge 2 ]
 	# By no more than what can be: the most that is drawn, times the time until it stands still.
-	api /v1/power | jq -e '.window | .overshoot_j <= .bound_j and .reaction_s > 0 and (.power_w - 300 | fabs) < 1'
-	details exhausted | jq -se 'length >= 2 and all(.limit_j == 1000)'
+	api /v1/power | holds '.window | .overshoot_j <= .bound_j and .reaction_s > 0 and (.power_w - 300 | fabs) < 1'
+	details exhausted | holds -s 'length >= 2 and all(.limit_j == 1000)'
 }
 
 @test "what was used stays used when daemons die, and limits change by a reload" {
@@ -205,7 +211,7 @@ curve_holds() {
 	reload "energy_limit_j: 50000, energy_window_s: 2592000" ", at most 50000 J in 2592000 s"
 	wait_task 0 '.state == "running"'
 	reload "mapping_interval_s: 1" ", any energy"
-	api /v1/power | jq -e '.window == null'
+	api /v1/power | holds '.window == null'
 	[[ $("$virtbed" energy) != *"energy limit"* ]]
 	wait_task 0 '.state == "completed"'
 }
