@@ -74,6 +74,11 @@ wait_window() {
 	wait_power ".window | $1" "${2:-60}" || { cat "$run_words"; return 1; }
 }
 
+# Until a window begins.
+wait_turn() {
+	wait_window ".end_s > $(api /v1/power | jq .window.end_s)"
+}
+
 # The same of the meters. wait_power FILTER [SECONDS]
 wait_power() {
 	local end=$((SECONDS + ${2:-60}))
@@ -138,8 +143,9 @@ curve_holds() {
 }
 
 @test "tasks wait for energy, and go on when the window turns" {
-	write_config "energy_limit_j: 1000, energy_window_s: 10"
+	write_config "energy_limit_j: 1000, energy_window_s: 12"
 	serve
+	wait_turn # what is looked at below is all of one window
 	[ "$(submit '{"type": "SHORT", "count": 10}')" = "[0,1,2,3,4,5,6,7,8,9]" ]
 	wait_task 9 '.why | test("^energy: needs 300.0 J, ([0-9.]*) J left of 1000.0 J .*, for another [0-9]* s$")'
 	"$virtbed" queue | grep 'energy: needs 300.0 J'
