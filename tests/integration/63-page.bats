@@ -129,7 +129,7 @@ poll_until_noticed() {
 		"until=document.querySelectorAll('#power .curve').length > 1 && document.querySelector('#power .plot svg').getAttribute('aria-label').includes('b1')" \
 		"print=document.body.innerText" \
 		"print=document.activeElement.id" \
-		"print=window.before = 'reloaded'; location.reload()" \
+		"print=window.before = 'reloaded'; setTimeout(() => location.reload())" \
 		"until=!window.before && document.documentElement.dataset.ready === 'overview'" \
 		"key=Tab" "print=document.activeElement.className" \
 		"go=#task/0" "until=document.documentElement.dataset.ready === 'task/0'" \

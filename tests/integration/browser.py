@@ -94,11 +94,20 @@ class Browser:
             raise RuntimeError(expression + ": " + json.dumps(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
+    # A document that goes away meanwhile, for another one or for itself anew, says neither yes nor no.
+    def holds(self, expression):
+        try:
+            return self.value(expression)
+        except RuntimeError as error:
+            if not any(words in str(error) for words in ("navigated or closed", "context was destroyed", "Cannot find context")):
+                raise
+            return False
+
     # What cannot be evaluated yet is not true yet: a document begins as nothing.
     def until(self, expression):
         self.deadline = time.monotonic() + PATIENCE_S
         attempt = "(() => { try { return Boolean(%s); } catch (error) { return false; } })()" % expression
-        while not self.value(attempt):
+        while not self.holds(attempt):
             if time.monotonic() > self.deadline - 1:
                 raise TimeoutError("did not come about: %s; the page:\n%s" %
                                    (expression, self.value("document.body.innerText")))
