@@ -1,42 +1,52 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The metronome's guest: a kernel of its own that does the same piece of work for ever and counts.
- * It walks in random order through memory that fits no first-level cache and calls functions
- * through a table, so that the emulator has to do what it does for any guest: look up addresses,
- * find translated code, load and store. No interrupts, no devices: its one output is the count.
+ * Like the guests of tasks it runs through more code than a CPU's caches hold once it is emulated: it calls its
+ * functions in random order, and looks up in a table that fits no first-level cache which comes next. What
+ * slows emulated work down, others that evict its code, slows this down as much (docs/run.md). No
+ * interrupts, no devices: its one output is the count.
  *
  * Freestanding, 32 bits, loaded by QEMU at 1 MiB (Multiboot Specification 0.6.96, 3.1.1).
  */
 #include "local-sched/lab/metronome/guest.h"
 
-enum { MAGIC = 0x1badb002, WORDS = 65536, STEPS = 2000 };
+enum { MAGIC = 0x1badb002, WORDS = 65536, FUNCTIONS = 03777 + 1, STEPS = 300 };
 
 __attribute__((section(".multiboot"), used)) static const unsigned header[] = { MAGIC, 0,
 										-(unsigned)MAGIC };
 
 static unsigned next[WORDS];
 
-static unsigned triple(unsigned x)
-{
-	return x * 3 + 1;
-}
+/* WHAT(000) to WHAT(03777), in octal digits: one for each function. */
+#define LAST_DIGIT(WHAT, n) \
+	WHAT(n##0) WHAT(n##1) WHAT(n##2) WHAT(n##3) WHAT(n##4) WHAT(n##5) WHAT(n##6) WHAT(n##7)
+#define LAST_TWO(WHAT, n) \
+	LAST_DIGIT(WHAT, n##0) LAST_DIGIT(WHAT, n##1) LAST_DIGIT(WHAT, n##2) LAST_DIGIT(WHAT, n##3) \
+	LAST_DIGIT(WHAT, n##4) LAST_DIGIT(WHAT, n##5) LAST_DIGIT(WHAT, n##6) LAST_DIGIT(WHAT, n##7)
+#define LAST_THREE(WHAT, n) \
+	LAST_TWO(WHAT, n##0) LAST_TWO(WHAT, n##1) LAST_TWO(WHAT, n##2) LAST_TWO(WHAT, n##3) \
+	LAST_TWO(WHAT, n##4) LAST_TWO(WHAT, n##5) LAST_TWO(WHAT, n##6) LAST_TWO(WHAT, n##7)
+#define FOR_ALL(WHAT) \
+	LAST_THREE(WHAT, 00) LAST_THREE(WHAT, 01) LAST_THREE(WHAT, 02) LAST_THREE(WHAT, 03)
 
-static unsigned mix(unsigned x)
-{
-	return x ^ x << 3;
-}
+/* Some arithmetic and a branch, no two alike, or the compiler would make one of them. */
+#define DEFINE(n) \
+	static unsigned function_##n(unsigned x) \
+	{ \
+		x ^= x << (n % 13 + 1); \
+		x += n * 2654435761u; \
+		x = x >> 7 | x << 25; \
+		if (x & 1u << n % 29) \
+			x -= n + 17u; \
+		else \
+			x += x >> 9; \
+		return x ^ n * 40503u; \
+	}
+#define NAME(n) function_##n,
 
-static unsigned shrink(unsigned x)
-{
-	return x - (x >> 2);
-}
+FOR_ALL(DEFINE)
 
-static unsigned step(unsigned x)
-{
-	return x + 7;
-}
-
-static unsigned (*const functions[])(unsigned) = { triple, mix, shrink, step };
+static unsigned (*const functions[])(unsigned) = { FOR_ALL(NAME) };
 
 /* A linear congruential generator (Numerical Recipes); the high bits are the good ones. */
 static unsigned draw(unsigned *seed, unsigned below)
@@ -72,7 +82,7 @@ __attribute__((used)) static _Noreturn void work(void)
 	for (;;) {
 		for (int i = 0; i < STEPS; i++) {
 			at = next[at];
-			x = functions[at & 3](x);
+			x = functions[at % FUNCTIONS](x);
 		}
 		*result = x;
 		++*rounds;
