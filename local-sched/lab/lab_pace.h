@@ -19,8 +19,11 @@
 enum { LAB_PACE_WINDOW = 2 };
 #define LAB_PACE_REFERENCE_S 30.0
 #define LAB_PACE_BUSY_CORES 0.5 /* VMs that use as much are busy */
-/* The pace's bounds: more would be more than the fifth of the machine that no VM has. */
-#define LAB_PACE_MIN 0.75
+/*
+ * The pace's bounds: more would be more than the fifth of the machine that no VM has, and where the reference
+ * was a slow half minute a usual one is far below.
+ */
+#define LAB_PACE_MIN 0.6
 #define LAB_PACE_MAX CONFIG_LAB_STEADY_MOST
 
 struct lab_pace_reading {
