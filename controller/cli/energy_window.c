@@ -39,7 +39,7 @@ static void add_bound(GString *text, const json_t *window)
 	g_string_append_printf(
 		text,
 		"it can be exceeded by %.1f J: at most %.1f W above idle so far x (%.1f s between samples + "
-		"%.1f s of the meters' refresh + %.1f s until tasks stood still); so far it was by %.1f J\n",
+		"%.1f s of the meters' refresh + %.1f s until tasks stood still or were over); so far it was by %.1f J\n",
 		field_number(window, "bound_j"), field_number(window, "power_w"),
 		field_number(window, "sampling_s"), field_number(window, "refresh_s"),
 		field_number(window, "reaction_s"), field_number(window, "overshoot_j"));

@@ -402,13 +402,18 @@ static bool take_again(struct run_service *service, char **ret_text, GError **er
 	g_autofree char *path = g_build_filename(session->dir, "config.yaml", NULL);
 	g_autoptr(config_t) config = config_load(path, error);
 	g_autofree char *limit = NULL;
+	struct config_service before;
 
 	if (!config || !take_policy(service, config, error))
 		return false;
 	run_reload_take(session->config, config);
+	before = service->config;
 	service->config = config_service_of(session->config);
 	show_service(service);
-	if (!run_service_limit_begin(service, error))
+	/* A limit that stays goes on: what was measured of its window is not to be lost. */
+	if ((service->config.energy_limit_j != before.energy_limit_j ||
+	     service->config.energy_window_s != before.energy_window_s) &&
+	    !run_service_limit_begin(service, error))
 		return false;
 	if (service->config.energy_limit_j > 0)
 		limit = g_strdup_printf("%.0f J in %.0f s", service->config.energy_limit_j,

@@ -124,7 +124,8 @@ struct run_service_limit {
 	 * By how much the limit can be exceeded at most: power_w x (sampling_s + refresh_s + reaction_s). The
 	 * power is the most that all hosts were seen to draw above idle, each by itself; the sampling the longest
 	 * time that lay between two samples of a meter, or its interval_s; the reaction the longest that was
-	 * measured from the limit until a task stood still (0: none yet). Since the controller began.
+	 * measured from the limit until a task stood still or was over, or the window was (0: none yet). Since
+	 * the controller began.
 	 */
 	double power_w, sampling_s, refresh_s;
 	double bound_j;

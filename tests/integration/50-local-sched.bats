@@ -216,7 +216,7 @@ grep_output() {
 	local_put c2 other "$other"
 	local_assert_outcome c2 other completed
 	[[ $(local_get c2 /v1/tasks/other | jq -j .output | tail -n 1) == 1235 ]]
-	! grep_output c2 other ^secret
+	run ! grep_output c2 other ^secret
 	local_get c2 '/v1/events?after=0' | jq -e '.events[] | select(.kind == "node-down" and .node == 0 and
 		(.detail.reason | test("anew for another user")))'
 	# MPI ranks run as users, too; here beside those of another one in a VM of their own.

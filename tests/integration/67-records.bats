@@ -181,7 +181,7 @@ away() {
 
 @test "a local scheduler that does not answer is away, and comes in when it does" {
 	make_mute
-	sed -i 's/repetitions: 10/repetitions: 20/' "$config" # 8 s: not over before it is mute
+	sed -i 's/repetitions: 10/repetitions: 60/' "$config" # 24 s: not over before it is mute
 	serve
 	"$virtbed" drain --reason test c1/0-3
 	"$virtbed" submit CG.S.2 --hold

@@ -14,7 +14,7 @@ setup() {
 	unset VIRTBED_LIBEXEC VIRTBED_TOKEN_FILE
 	export VIRTBED_URI=unix:$socket
 	run_name=retention-$BASHPID
-	# A task takes 2 s or 10 s; what is over is kept for 8 s.
+	# A task takes 2 s or 10 s; what is over is kept for 20 s.
 	cat >"$config" <<END
 name: $run_name
 clusters:
@@ -27,7 +27,7 @@ estimates:
   - {type: LONG, cluster: s1, etc_s: 10, eec_j: 500}
 workload: {arrival_mean_s: 2, duration_s: 60, seed: 1, utility_max: [1]}
 experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 120, baseline_s: 1}
-service: {policy: easy, retention_days: 9.26e-5}
+service: {policy: easy, retention_days: 2.315e-4}
 END
 	run_start serve "$config" --state "$state" --listen "unix:$socket"
 	run_wait_for "serving at unix:$socket" 120
@@ -91,7 +91,7 @@ is_over() {
 	kill -STOP "$controller"
 	# Twice as long as what is over is kept.
 	id=$(local_sched /v1/tasks | jq -r '.tasks[0].id')
-	within 60 tasks_hold 'length == 2 and all(.state == "ended" and $now - .ended_ns > 16e9)'
+	within 60 tasks_hold 'length == 2 and all(.state == "ended" and $now - .ended_ns > 40e9)'
 	[ "$(ls "$state/state/s1/tasks" | wc -l)" -eq 2 ]
 	kill -9 "$controller"
 	run_wait_for "serving at unix:$socket" 60 2

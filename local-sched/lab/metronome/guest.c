@@ -47,6 +47,7 @@ static unsigned next[WORDS];
 FOR_ALL(DEFINE)
 
 static unsigned (*const functions[])(unsigned) = { FOR_ALL(NAME) };
+_Static_assert(sizeof functions / sizeof *functions == FUNCTIONS, "a function for each index");
 
 /* A linear congruential generator (Numerical Recipes); the high bits are the good ones. */
 static unsigned draw(unsigned *seed, unsigned below)
