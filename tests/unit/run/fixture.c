@@ -2,6 +2,7 @@
 #include "tests/unit/run/fixture.h"
 
 #include <glib/gstdio.h>
+#include <string.h>
 
 #include "common/clock.h"
 
@@ -178,4 +179,14 @@ void fixture_start_accounts(struct fixture *fixture, double idle_w)
 
 	for (guint i = 0; i < meters->len; i++)
 		remote_meter_start(g_ptr_array_index(meters, i), clock_now_ns(), idle_w);
+}
+
+void fixture_ended_long_ago(struct fixture *fixture)
+{
+	struct backend_event event = fixture_next(fixture);
+
+	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENDED);
+	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_FAILED);
+	g_assert_nonnull(strstr(event.reason, "ended long ago"));
+	fixture_quiet(fixture, 0.3);
 }

@@ -62,5 +62,11 @@ struct backend_event fixture_next_of(struct fixture *fixture,
 /* There is no event for `for_s`. */
 void fixture_quiet(struct fixture *fixture, double for_s);
 
+/*
+ * The next event, and the last: the task ended while nobody was told, so long ago that what became of it is known
+ * to nobody.
+ */
+void fixture_ended_long_ago(struct fixture *fixture);
+
 /* Energy counts from now on, beyond `idle_w` of every host. */
 void fixture_start_accounts(struct fixture *fixture, double idle_w);

@@ -95,17 +95,6 @@ static void one_that_failed_can_be_asked_again(struct fixture *fixture, gconstpo
 	assert_moved(&event);
 }
 
-/* It ended while nobody was told, so long ago that what became of it is known to nobody. */
-static void is_over_long_ago(struct fixture *fixture)
-{
-	struct backend_event event = fixture_next(fixture);
-
-	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENDED);
-	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_FAILED);
-	g_assert_nonnull(strstr(event.reason, "ended long ago"));
-	fixture_quiet(fixture, 0.3);
-}
-
 static void a_forgotten_task_is_not_migrated(struct fixture *fixture, gconstpointer data)
 {
 	const uint32_t node = 1;
@@ -114,7 +103,7 @@ static void a_forgotten_task_is_not_migrated(struct fixture *fixture, gconstpoin
 	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
 	scripted_scheduler_forget(fixture->scheduler, "test-1-0-1");
 	backend_migrate(fixture->backend, 0, 1, 1, &node, 1);
-	is_over_long_ago(fixture);
+	fixture_ended_long_ago(fixture);
 	g_assert_cmpuint(scripted_scheduler_moves(fixture->scheduler), ==, 0);
 }
 
@@ -244,7 +233,7 @@ static void a_forgotten_task_gets_no_share(struct fixture *fixture, gconstpointe
 	until(fixture, scripted_scheduler_shares, 1);
 	scripted_scheduler_forget(fixture->scheduler, "test-1-0-1");
 	backend_share(fixture->backend, 0, 1, 0.5);
-	is_over_long_ago(fixture);
+	fixture_ended_long_ago(fixture);
 }
 
 /* Another share is not kept waiting by one that fails. */

@@ -203,24 +203,13 @@ static void a_scheduler_without_memory_loses_suspended_tasks(struct fixture *fix
 	fixture_quiet(fixture, 0.3);
 }
 
-/* It ended while nobody was told, so long ago that what became of it is known to nobody. */
-static void is_over_long_ago(struct fixture *fixture)
-{
-	struct backend_event event = fixture_next(fixture);
-
-	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENDED);
-	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_FAILED);
-	g_assert_nonnull(strstr(event.reason, "ended long ago"));
-	fixture_quiet(fixture, 0.3);
-}
-
 static void a_forgotten_task_is_not_suspended(struct fixture *fixture, gconstpointer data)
 {
 	fixture_start(fixture, 0, 1, 0);
 	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
 	scripted_scheduler_forget(fixture->scheduler, "test-1-0-1");
 	backend_suspend(fixture->backend, 0, 1, 1);
-	is_over_long_ago(fixture);
+	fixture_ended_long_ago(fixture);
 	backend_suspend(fixture->backend, 0, 1, 1);
 	fixture_quiet(fixture, 0.3);
 }
@@ -230,7 +219,7 @@ static void a_forgotten_task_is_not_resumed(struct fixture *fixture, gconstpoint
 	suspended(fixture);
 	scripted_scheduler_forget(fixture->scheduler, "test-1-0-1");
 	resume(fixture, 0, 1, 1);
-	is_over_long_ago(fixture);
+	fixture_ended_long_ago(fixture);
 	resume(fixture, 0, 1, 1);
 	fixture_quiet(fixture, 0.3);
 }
