@@ -440,7 +440,7 @@ has_no_pace() {
 	has_no_pace "$lab"
 	busy_vm "$lab" 80000
 	within 120 has_pace "$lab"
-	[ "$(lab_get "$lab" '.pace >= 0.75 and .pace <= 1.25')" = true ]
+	[ "$(lab_get "$lab" '.pace >= 0.6 and .pace <= 1.25')" = true ]
 	within 20 quota_is_not "$lab" 80000
 	pkill -9 -f "mem-path=/run/virtbed/lab/$lab/metronome.ram"
 	within 20 has_no_pace "$lab"

@@ -373,6 +373,7 @@ local_verify() {
 }
 
 @test "notices an agent that hangs" {
+	[ -n "${VIRTBED_LONG:-}" ] || skip "slow: ./testbed check --long"
 	local_put c1 hang "$(local_long_task)"
 	within 120 local_task_is c1 hang running
 	kill -STOP $(local_qemus c1 0)
