@@ -6,6 +6,17 @@
 /* "vbrd": what `file` and we know a store by (PRAGMA application_id). */
 #define APPLICATION_ID 0x76627264
 
+#define CREATE_SAMPLE                                                                              \
+	"CREATE TABLE sample ("                                                                    \
+	" run INTEGER NOT NULL REFERENCES run,"                                                    \
+	" host TEXT NOT NULL,"                                                                     \
+	" seq INTEGER NOT NULL,"                                                                   \
+	" time_s REAL NOT NULL,"                                                                   \
+	" mw INTEGER NOT NULL,"                                                                    \
+	" energy_uj INTEGER NOT NULL,"                                                             \
+	" gap INTEGER NOT NULL,"                                                                   \
+	" PRIMARY KEY (run, host, time_s, seq)) WITHOUT ROWID;"
+
 /*
  * The schema; docs/store.md explains every column. `task` and `sample` are keyed by what identifies
  * their rows, so that writing one twice does no harm.
@@ -70,15 +81,7 @@ static const char schema[] =
 	" snapshot TEXT NOT NULL,"
 	" actions TEXT NOT NULL);"
 	"CREATE INDEX decision_of_run ON decision (run, id);"
-	"CREATE TABLE sample ("
-	" run INTEGER NOT NULL REFERENCES run,"
-	" host TEXT NOT NULL,"
-	" seq INTEGER NOT NULL,"
-	" time_s REAL NOT NULL,"
-	" mw INTEGER NOT NULL,"
-	" energy_uj INTEGER NOT NULL,"
-	" gap INTEGER NOT NULL,"
-	" PRIMARY KEY (run, host, time_s, seq)) WITHOUT ROWID;"
+	CREATE_SAMPLE
 	"CREATE TABLE estimate ("
 	" type TEXT NOT NULL,"
 	" cluster TEXT NOT NULL,"
@@ -281,6 +284,33 @@ static const char schema_priority[] =
 /* What version 8 added: which of a host's counters its account stands at. */
 static const char schema_counter[] = "ALTER TABLE energy_meter ADD COLUMN counter TEXT;";
 
+/*
+ * What version 9 set right: the first files of version 1 keyed samples by their number alone, so that those
+ * of a local scheduler that counted from 1 again were lost. All other files had the key before.
+ */
+static const char schema_sample_key[] =
+	"ALTER TABLE sample RENAME TO sample_by_seq;" CREATE_SAMPLE
+	"INSERT INTO sample SELECT run, host, seq, time_s, mw, energy_uj, gap FROM sample_by_seq;"
+	"DROP TABLE sample_by_seq;";
+
+/* What brings a file of the version before to this one. */
+static const struct {
+	const char *sql;
+	const char *wanted; /* asks the file how often it is needed, 0 or 1; NULL: always */
+} steps[] = {
+	[1] = {schema, NULL},
+	[2] = {schema_suspensions, NULL},
+	[3] = {schema_queues, NULL},
+	[4] = {schema_migrations, NULL},
+	[5] = {schema_service, NULL},
+	[6] = {schema_account, NULL},
+	[7] = {schema_priority, NULL},
+	[8] = {schema_counter, NULL},
+	[9] = {schema_sample_key,
+	       "SELECT count(*) FROM pragma_table_info('sample') WHERE name = 'time_s' AND pk = 0"},
+};
+G_STATIC_ASSERT(G_N_ELEMENTS(steps) == STORE_SCHEMA_VERSION + 1);
+
 /* Reads a PRAGMA that is one integer. Returns a result code. */
 static int pragma_integer(struct store *store, const char *sql, int64_t *ret_value)
 {
@@ -298,22 +328,28 @@ static int pragma_integer(struct store *store, const char *sql, int64_t *ret_val
 	return code;
 }
 
+/* Whether a file needs the step to `version`, too. */
+static bool is_wanted(struct store *store, int version)
+{
+	int64_t wanted = 1;
+
+	if (steps[version].wanted &&
+	    pragma_integer(store, steps[version].wanted, &wanted) != SQLITE_OK)
+		return true; /* what cannot be asked cannot be changed: that says why */
+	return wanted > 0;
+}
+
 /* Adds to a file of version `store->version`, 0 for a new one, what this version has. */
 static bool complete_tables(struct store *store, GError **error)
 {
-	g_autofree char *sql = g_strdup_printf("BEGIN IMMEDIATE; %s %s %s %s %s %s %s %s PRAGMA application_id = %d;"
-					       " PRAGMA user_version = %d; COMMIT",
-					       store->version < 1 ? schema : "",
-					       store->version < 2 ? schema_suspensions : "",
-					       store->version < 3 ? schema_queues : "",
-					       store->version < 4 ? schema_migrations : "",
-					       store->version < 5 ? schema_service : "",
-					       store->version < 6 ? schema_account : "",
-					       store->version < 7 ? schema_priority : "",
-					       store->version < 8 ? schema_counter : "",
-					       APPLICATION_ID, STORE_SCHEMA_VERSION);
+	g_autoptr(GString) sql = g_string_new("BEGIN IMMEDIATE;");
 
-	if (store_exec(store, sql, "create the tables", error)) {
+	for (int version = store->version + 1; version <= STORE_SCHEMA_VERSION; version++)
+		if (is_wanted(store, version))
+			g_string_append(sql, steps[version].sql);
+	g_string_append_printf(sql, "PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
+			       APPLICATION_ID, STORE_SCHEMA_VERSION);
+	if (store_exec(store, sql->str, "create the tables", error)) {
 		store->version = STORE_SCHEMA_VERSION;
 		return true;
 	}

@@ -5,7 +5,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "controller/store/store_account.h"
 #include "controller/store/store_private.h"
 #include "controller/store/store_service.h"
 #include "controller/store/store_sync.h"
@@ -243,94 +242,6 @@ static void test_prune_parts(struct fixture *fixture, const void *data)
 	g_assert_false(more);
 	g_assert_cmpuint(count_samples(fixture), ==, 40);
 	g_assert_cmpuint(count_decisions(fixture), ==, 40);
-}
-
-/* What a file of a version does not have, of what the next one added. */
-static const char *const additions[] = {
-	[1] = "DROP TABLE suspension; DROP TABLE suspension_vm;",
-	[2] = "DROP VIEW whole_decision;"
-	      "ALTER TABLE task DROP COLUMN deadline_s; ALTER TABLE task DROP COLUMN chance;"
-	      "ALTER TABLE task DROP COLUMN threshold; ALTER TABLE task DROP COLUMN queued_n;",
-	[3] = "DROP TABLE migration; DROP TABLE migration_vm; DROP TABLE share; DROP TABLE delivery;",
-	[4] = "DROP TABLE submission; DROP TABLE drain;",
-	[5] = "DROP TABLE energy_meter; DROP TABLE energy_interval; DROP TABLE energy_part;"
-	      "DROP TABLE energy_day; DROP TABLE energy_task;",
-	[6] = "ALTER TABLE submission DROP COLUMN priority;",
-	[7] = "ALTER TABLE energy_meter DROP COLUMN counter;",
-};
-
-static void make_older(struct fixture *fixture, int version)
-{
-	g_autoptr(GString) sql = g_string_new(NULL);
-	g_autofree char *stamp = g_strdup_printf("PRAGMA user_version = %d", version);
-
-	for (int i = STORE_SCHEMA_VERSION - 1; i >= version; i--)
-		g_string_append(sql, additions[i]);
-	g_string_append(sql, stamp);
-	g_assert_cmpint(sqlite3_exec(fixture->store->db, sql->str, NULL, NULL, NULL), ==,
-			SQLITE_OK);
-}
-
-static guint length(GPtrArray *rows)
-{
-	const guint count = rows->len;
-
-	g_ptr_array_unref(rows);
-	return count;
-}
-
-static void assert_task_kept(struct fixture *fixture)
-{
-	g_autoptr(GPtrArray) rows = store_tasks(fixture->store, fixture->run, NULL);
-	const struct store_task *task = g_ptr_array_index(rows, 0);
-
-	g_assert_cmpuint(rows->len, ==, 1);
-	g_assert_cmpstr(task->state, ==, "completed");
-	g_assert_cmpuint(task->queued_n, ==, 0);
-	g_assert_true(isnan(task->deadline_s));
-}
-
-static void test_older(struct fixture *fixture, const void *data)
-{
-	const struct store_task task = {.run = fixture->run, .task = 7, .type = (char *)"IS.2",
-					.state = (char *)"completed", .deadline_s = NAN,
-					.chance = NAN, .threshold = NAN};
-	const struct store_submission submission = some_submission(fixture, 8);
-	struct store_migration migration = {.run = fixture->run, .task = 7, .attempt = 1, .n = 1,
-					    .cluster = (char *)"c1", .nodes = (char *)"0",
-					    .to_nodes = (char *)"1"};
-	const struct store_account_meter meter = {.run = fixture->run, .host = (char *)"b1",
-						  .cluster = (char *)"c1"};
-	struct store *store;
-
-	g_assert_true(store_put_task(fixture->store, &task, NULL));
-	make_older(fixture, GPOINTER_TO_INT(data));
-	reopen(fixture, false);
-	store = fixture->store;
-	assert_task_kept(fixture);
-	g_assert_cmpuint(length(store_submissions(store, fixture->run, NULL)), ==, 0);
-	g_assert_cmpuint(length(store_drains(store, fixture->run, NULL)), ==, 0);
-	g_assert_cmpuint(length(store_account_meters(store, fixture->run, NULL)), ==, 0);
-	g_assert_cmpuint(length(store_account_sums(store, fixture->run, "day", NULL)), ==, 0);
-	g_assert_cmpuint(length(store_migrations(store, fixture->run, NULL)), ==, 0);
-	g_assert_cmpuint(length(store_task_migrations(store, fixture->run, 7, 1, NULL)), ==, 0);
-	g_assert_cmpuint(length(store_task_suspensions(store, fixture->run, 7, 1, NULL)), ==, 0);
-	g_assert_cmpuint(length(store_suspensions(store, fixture->run, NULL)), ==, 0);
-	reopen(fixture, true);
-	store = fixture->store;
-	assert_task_kept(fixture);
-	put_submission(fixture, &submission);
-	g_assert_true(store_put_migration(store, &migration, NULL));
-	g_assert_true(store_put_account_meter(store, &meter, NULL));
-	reopen(fixture, false);
-	store = fixture->store;
-	g_assert_cmpint(store->version, ==, STORE_SCHEMA_VERSION);
-	g_assert_cmpuint(length(store_submissions(store, fixture->run, NULL)), ==, 1);
-	g_assert_cmpuint(length(store_account_meters(store, fixture->run, NULL)), ==, 1);
-	g_assert_cmpuint(length(store_migrations(store, fixture->run, NULL)), ==, 1);
-	g_assert_cmpuint(length(store_task_migrations(store, fixture->run, 7, 1, NULL)), ==, 1);
-	g_assert_cmpuint(length(store_task_migrations(store, fixture->run, 7, 2, NULL)), ==, 0);
-	g_assert_cmpuint(length(store_task_migrations(store, fixture->run, 6, 1, NULL)), ==, 0);
 }
 
 /* What came of what was asked for. */
@@ -577,62 +488,6 @@ static void test_sync_full(struct fixture *fixture, const void *data)
 	g_free(answers.failure);
 }
 
-static void assert_priority(struct fixture *fixture, int32_t priority)
-{
-	g_autoptr(GPtrArray) rows = store_submissions(fixture->store, fixture->run, NULL);
-	const struct store_submission *one = g_ptr_array_index(rows, 0);
-
-	g_assert_cmpuint(rows->len, ==, 1);
-	g_assert_cmpstr(one->name, ==, "night");
-	g_assert_cmpint(one->priority, ==, priority);
-}
-
-/* Where it was submitted before there were any. */
-static void test_no_priority(struct fixture *fixture, const void *data)
-{
-	const struct store_submission submission = some_submission(fixture, 8);
-
-	put_submission(fixture, &submission);
-	make_older(fixture, GPOINTER_TO_INT(data));
-	reopen(fixture, false);
-	assert_priority(fixture, 0);
-	reopen(fixture, true);
-	assert_priority(fixture, 0);
-	put_submission(fixture, &submission);
-	reopen(fixture, false);
-	assert_priority(fixture, -3);
-}
-
-static void assert_meter(struct fixture *fixture, const char *counter)
-{
-	g_autoptr(GPtrArray) meters = store_account_meters(fixture->store, fixture->run, NULL);
-	const struct store_account_meter *meter = g_ptr_array_index(meters, 0);
-
-	g_assert_cmpuint(meters->len, ==, 1);
-	g_assert_cmpint(meter->at_uj, ==, 77);
-	g_assert_cmpint(meter->seq, ==, 5);
-	g_assert_cmpstr(meter->counter, ==, counter);
-}
-
-/* Versions 6 and 7 know how far a counter was, but not which one. */
-static void test_no_counter(struct fixture *fixture, const void *data)
-{
-	const struct store_account_meter meter = {.run = fixture->run, .host = (char *)"b1",
-						  .cluster = (char *)"c1", .at_uj = 77,
-						  .stream = (char *)"x", .seq = 5,
-						  .counter = (char *)"first"};
-
-	g_assert_true(store_put_account_meter(fixture->store, &meter, NULL));
-	make_older(fixture, GPOINTER_TO_INT(data));
-	reopen(fixture, false);
-	assert_meter(fixture, NULL);
-	reopen(fixture, true);
-	assert_meter(fixture, NULL);
-	g_assert_true(store_put_account_meter(fixture->store, &meter, NULL));
-	reopen(fixture, false);
-	assert_meter(fixture, "first");
-}
-
 #define TEST(path, data, function) \
 	g_test_add(path, struct fixture, data, set_up, function, tear_down)
 
@@ -652,17 +507,5 @@ int main(int argc, char **argv)
 	TEST("/store/a journal that cannot be moved is a failure", NULL, test_sync_full);
 	TEST("/store/pruning removes what is old and nothing else", NULL, test_prune);
 	TEST("/store/... a little at a time", NULL, test_prune_parts);
-	TEST("/store/what a file of version 5 had submitted has no priority", GINT_TO_POINTER(5),
-	     test_no_priority);
-	TEST("/store/nor what one of version 6 had", GINT_TO_POINTER(6), test_no_priority);
-	TEST("/store/an account of version 6 does not name its counters", GINT_TO_POINTER(6),
-	     test_no_counter);
-	TEST("/store/nor does one of version 7", GINT_TO_POINTER(7), test_no_counter);
-	for (int version = 1; version < STORE_SCHEMA_VERSION; version++) {
-		g_autofree char *path = g_strdup_printf(
-			"/store/a file of version %d is read, and completed to be written", version);
-
-		TEST(path, GINT_TO_POINTER(version), test_older);
-	}
 	return g_test_run();
 }

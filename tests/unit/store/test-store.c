@@ -467,47 +467,6 @@ static void test_suspensions(struct fixture *fixture, const void *data)
 	g_assert_cmpfloat(read_vm->resume_s, ==, 0);
 }
 
-/* A store of version 1 has no suspensions; it can be read, and written once it is opened for that. */
-static void test_older_schema(struct fixture *fixture, const void *data)
-{
-	g_autoptr(GError) error = NULL;
-	g_autoptr(GPtrArray) none = NULL;
-	g_autoptr(GPtrArray) tasks = NULL;
-	g_autoptr(GPtrArray) no_vms = NULL;
-	g_autoptr(GPtrArray) one = NULL;
-	struct store_suspension row = some_suspension;
-
-	row.run = add_run(fixture->store, "easy");
-	sqlite3_exec(fixture->store->db,
-		     "DROP TABLE suspension; DROP TABLE suspension_vm; DROP VIEW whole_decision;"
-		     "ALTER TABLE task DROP COLUMN deadline_s; ALTER TABLE task DROP COLUMN chance;"
-		     "ALTER TABLE task DROP COLUMN threshold; ALTER TABLE task DROP COLUMN queued_n;"
-		     "DROP TABLE migration; DROP TABLE migration_vm; DROP TABLE share;"
-		     "DROP TABLE delivery; DROP TABLE submission; DROP TABLE drain;"
-		     "DROP TABLE energy_meter; DROP TABLE energy_interval; DROP TABLE energy_part;"
-		     "DROP TABLE energy_day; DROP TABLE energy_task;"
-		     "PRAGMA user_version = 1",
-		     NULL, NULL, NULL);
-	reopen(fixture);
-	tasks = store_tasks(fixture->store, row.run, &error);
-	g_assert_no_error(error);
-	g_assert_cmpuint(tasks->len, ==, 0);
-	none = store_suspensions(fixture->store, row.run, &error);
-	g_assert_no_error(error);
-	g_assert_cmpuint(none->len, ==, 0);
-	no_vms = store_suspension_vms(fixture->store, row.run, &error);
-	g_assert_no_error(error);
-	g_assert_cmpuint(no_vms->len, ==, 0);
-	g_clear_pointer(&fixture->store, store_close);
-	fixture->store = store_open(fixture->dir, true, &error);
-	g_assert_no_error(error);
-	g_assert_true(store_put_suspension(fixture->store, &row, &error));
-	reopen(fixture);
-	one = store_suspensions(fixture->store, row.run, &error);
-	g_assert_no_error(error);
-	g_assert_cmpuint(one->len, ==, 1);
-}
-
 static void fill(struct store *store, int rows)
 {
 	int64_t run = add_run(store, "easy");
@@ -596,7 +555,6 @@ int main(int argc, char **argv)
 	TEST("/store/a directory without a store is bad input", test_directory_without_store);
 	TEST("/store/a file that is no store is bad input", test_not_a_store);
 	TEST("/store/a newer schema is bad input", test_newer_schema);
-	TEST("/store/an older schema can be read, and is completed to be written", test_older_schema);
 	TEST("/store/suspensions are stored by task and VM", test_suspensions);
 	TEST("/store/a truncated file is bad input", test_truncated);
 	TEST("/store/a damaged file is bad input", test_damaged);

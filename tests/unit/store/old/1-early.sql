@@ -1,0 +1,26 @@
+-- A store with the schema of 0c24373 (store: keep runs in SQLite).
+PRAGMA application_id = 1986163300;
+PRAGMA user_version = 1;
+PRAGMA foreign_keys=OFF;
+BEGIN TRANSACTION;
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+INSERT INTO meta VALUES('version','0.0.1');
+CREATE TABLE run ( run INTEGER PRIMARY KEY, policy TEXT NOT NULL, limit_fraction REAL NOT NULL, limit_j REAL NOT NULL, repeat INTEGER NOT NULL, seed INTEGER NOT NULL, measured INTEGER NOT NULL, started_utc TEXT, t0_ns INTEGER NOT NULL, boot_id TEXT, ended_by TEXT, ended_s REAL, utility REAL, energy_j REAL, idle_w REAL, gap_s REAL, host_load REAL, tasks_arrived INTEGER NOT NULL, tasks_completed INTEGER NOT NULL, tasks_failed INTEGER NOT NULL, tasks_dropped INTEGER NOT NULL);
+INSERT INTO run VALUES(1,'easy',1.0,0.0,1,1,1,'2026-01-01T00:00:00.000Z',5,'b',NULL,NULL,2.0,3.5,NULL,NULL,NULL,2,1,0,0);
+CREATE TABLE task ( run INTEGER NOT NULL REFERENCES run, task INTEGER NOT NULL, type TEXT, arrival_s REAL, utility_max REAL, state TEXT NOT NULL, cluster TEXT, nodes TEXT, pstate INTEGER NOT NULL, reservation INTEGER NOT NULL, attempts INTEGER NOT NULL, planned_start_s REAL, started_s REAL, ended_s REAL, exec_s REAL, etc_s REAL, energy_j REAL, eec_j REAL, utility REAL, reason TEXT, PRIMARY KEY (run, task)) WITHOUT ROWID;
+INSERT INTO task VALUES(1,7,'IS.2',1.0,2.0,'completed','c1','0,1',1,0,1,NULL,2.0,9.0,7.0,6.0,12.0,11.0,2.0,NULL);
+CREATE TABLE event ( id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run, time_s REAL, kind TEXT NOT NULL, detail TEXT);
+INSERT INTO event VALUES(1,1,1.5,'started','IS.2');
+INSERT INTO event VALUES(2,1,9.5,'ended','IS.2');
+CREATE TABLE decision ( id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run, time_s REAL, snapshot TEXT NOT NULL, actions TEXT NOT NULL);
+INSERT INTO decision VALUES(1,1,1.5,'{"now_s":1.5}','[{"kind":"start","task":7}]');
+CREATE TABLE sample ( run INTEGER NOT NULL REFERENCES run, host TEXT NOT NULL, seq INTEGER NOT NULL, time_s REAL NOT NULL, mw INTEGER NOT NULL, energy_uj INTEGER NOT NULL, gap INTEGER NOT NULL, PRIMARY KEY (run, host, seq)) WITHOUT ROWID;
+INSERT INTO sample VALUES(1,'b1',1,1.5,9001,1000,0);
+INSERT INTO sample VALUES(1,'b1',2,3.0,9002,2000,1);
+INSERT INTO sample VALUES(1,'b2',1,1.5,9001,1000,0);
+INSERT INTO sample VALUES(1,'b2',2,3.0,9002,2000,1);
+CREATE TABLE estimate ( type TEXT NOT NULL, cluster TEXT NOT NULL, etc_s REAL NOT NULL, etc_sd_s REAL, eec_j REAL NOT NULL, eec_sd_j REAL, count INTEGER NOT NULL, PRIMARY KEY (type, cluster)) WITHOUT ROWID;
+INSERT INTO estimate VALUES('IS.2','c1',6.0,NULL,11.0,NULL,3);
+CREATE INDEX event_of_run ON event (run, id);
+CREATE INDEX decision_of_run ON decision (run, id);
+COMMIT;

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Stores of every earlier version: old/N.sql is one as version N made it, from the text of its schema at that
+ * time, with a row or two in each table; 1-early is version 1 before samples were keyed by time. All have run 1
+ * and in it task 7. A new version leaves one of its predecessor there, made by `sqlite3 run.sqlite .dump`.
+ */
+#include <glib/gstdio.h>
+#include <math.h>
+
+#include "controller/store/store_account.h"
+#include "controller/store/store_private.h"
+#include "controller/store/store_service.h"
+
+#define RUN 1
+#define TASK 7
+
+/* What a version is: the number, and the file of it. */
+struct old {
+	int version;
+	const char *name;
+};
+
+static const struct old olds[] = {
+	{1, "1-early"}, {1, "1"}, {2, "2"}, {3, "3"}, {4, "4"}, {5, "5"}, {6, "6"}, {7, "7"}, {8, "8"},
+};
+
+struct fixture {
+	char *dir;
+	struct store *store;
+};
+
+static void set_up(struct fixture *fixture, const void *data)
+{
+	const struct old *old = data;
+	g_autofree char *name = g_strconcat(old->name, ".sql", NULL);
+	g_autofree char *sql_path = g_test_build_filename(G_TEST_DIST, "old", name, NULL);
+	g_autofree char *path = NULL;
+	g_autofree char *sql = NULL;
+	g_autoptr(GError) error = NULL;
+	sqlite3 *db = NULL;
+
+	fixture->dir = g_dir_make_tmp("virtbed-store-XXXXXX", &error);
+	g_assert_no_error(error);
+	path = g_build_filename(fixture->dir, STORE_FILE, NULL);
+	g_file_get_contents(sql_path, &sql, NULL, &error);
+	g_assert_no_error(error);
+	g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_exec(db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static void remove_files(const char *dir)
+{
+	static const char *const files[] = {STORE_FILE, STORE_FILE "-wal", STORE_FILE "-shm"};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
+		g_autofree char *path = g_build_filename(dir, files[i], NULL);
+
+		g_unlink(path);
+	}
+	g_rmdir(dir);
+}
+
+static void tear_down(struct fixture *fixture, const void *data)
+{
+	store_close(fixture->store);
+	remove_files(fixture->dir);
+	g_free(fixture->dir);
+}
+
+static struct store *open_store(struct fixture *fixture, bool create)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_clear_pointer(&fixture->store, store_close);
+	fixture->store = store_open(fixture->dir, create, &error);
+	g_assert_no_error(error);
+	return fixture->store;
+}
+
+static void assert_rows(GPtrArray *rows, guint count)
+{
+	g_assert_nonnull(rows);
+	g_assert_cmpuint(rows->len, ==, count);
+	g_ptr_array_unref(rows);
+}
+
+static bool count_decision(double time_s, const char *snapshot, const char *actions, void *data)
+{
+	g_assert_cmpstr(snapshot, ==, "{\"now_s\":1.5}");
+	++*(guint *)data;
+	return true;
+}
+
+static void assert_task(struct store *store)
+{
+	g_autoptr(GPtrArray) rows = store_tasks(store, RUN, NULL);
+	const struct store_task *task = g_ptr_array_index(rows, 0);
+
+	g_assert_cmpuint(rows->len, ==, 1);
+	g_assert_cmpuint(task->task, ==, TASK);
+	g_assert_cmpstr(task->state, ==, "completed");
+	g_assert_cmpstr(task->nodes, ==, "0,1");
+	g_assert_cmpfloat(task->exec_s, ==, 7);
+	g_assert_cmpuint(task->queued_n, ==, 0);
+	g_assert_true(isnan(task->deadline_s));
+}
+
+static void assert_submission(struct store *store, int version)
+{
+	g_autoptr(GPtrArray) rows = store_submissions(store, RUN, NULL);
+	const struct store_submission *one;
+
+	g_assert_cmpuint(rows->len, ==, version >= 5);
+	if (version < 5)
+		return;
+	one = g_ptr_array_index(rows, 0);
+	g_assert_cmpstr(one->name, ==, "night");
+	g_assert_cmpint(one->priority, ==, version >= 7 ? -3 : 0);
+}
+
+static void assert_meter(struct store *store, int version)
+{
+	g_autoptr(GPtrArray) rows = store_account_meters(store, RUN, NULL);
+	const struct store_account_meter *one;
+
+	g_assert_cmpuint(rows->len, ==, version >= 6);
+	if (version < 6)
+		return;
+	one = g_ptr_array_index(rows, 0);
+	g_assert_cmpint(one->at_uj, ==, 77);
+	g_assert_cmpstr(one->counter, ==, version >= 8 ? "first" : NULL);
+}
+
+/* Whatever a version had is there, and of what it had not there is nothing. */
+static void assert_all(struct store *store, int version)
+{
+	guint decisions = 0;
+
+	assert_rows(store_runs(store, NULL), 1);
+	assert_task(store);
+	assert_rows(store_events(store, RUN, NULL), 2);
+	g_assert_true(store_each_decision(store, RUN, count_decision, &decisions, NULL));
+	g_assert_cmpuint(decisions, ==, 1);
+	assert_rows(store_samples(store, RUN, NULL), 4);
+	assert_rows(store_estimates(store, NULL), 1);
+	assert_rows(store_suspensions(store, RUN, NULL), version >= 2);
+	assert_rows(store_suspension_vms(store, RUN, NULL), version >= 2);
+	assert_rows(store_task_suspensions(store, RUN, TASK, 1, NULL), version >= 2);
+	assert_rows(store_migrations(store, RUN, NULL), version >= 4);
+	assert_rows(store_task_migrations(store, RUN, TASK, 1, NULL), version >= 4);
+	assert_rows(store_shares(store, RUN, NULL), version >= 4);
+	assert_rows(store_deliveries(store, RUN, NULL), version >= 4);
+	assert_submission(store, version);
+	assert_rows(store_drains(store, RUN, NULL), version >= 5);
+	assert_meter(store, version);
+	assert_rows(store_account_sums(store, RUN, "day", NULL), version >= 6);
+}
+
+/* All tables with their columns and keys, and what else there is. */
+static char *schema_of(struct store *store)
+{
+	GString *text = g_string_new(NULL);
+	sqlite3_stmt *statement = NULL;
+
+	g_assert_cmpint(sqlite3_prepare_v2(store->db,
+					   "SELECT m.type || ' ' || m.name || ' ' || coalesce(c.name || ' ' || c.type ||"
+					   " ' ' || c.\"notnull\" || ' ' || coalesce(c.dflt_value, '-') || ' ' || c.pk, '')"
+					   " FROM sqlite_master m LEFT JOIN pragma_table_info(m.name) c"
+					   " ORDER BY m.type, m.name, c.cid",
+					   -1, &statement, NULL),
+			==, SQLITE_OK);
+	while (sqlite3_step(statement) == SQLITE_ROW)
+		g_string_append_printf(text, "%s\n", sqlite3_column_text(statement, 0));
+	sqlite3_finalize(statement);
+	return g_string_free(text, FALSE);
+}
+
+static void assert_like_new(struct store *store)
+{
+	g_autofree char *dir = g_dir_make_tmp("virtbed-store-XXXXXX", NULL);
+	struct store *fresh = store_open(dir, true, NULL);
+	g_autofree char *schema = schema_of(store);
+	g_autofree char *wanted = schema_of(fresh);
+
+	g_assert_cmpstr(schema, ==, wanted);
+	g_assert_cmpint(store->version, ==, STORE_SCHEMA_VERSION);
+	store_close(fresh);
+	remove_files(dir);
+}
+
+/* What an old file could not hold. A local scheduler that lost its state has the same number again. */
+static void write_new(struct store *store)
+{
+	const struct store_submission submission = {.run = RUN, .task = 8, .type = (char *)"IS.2",
+						    .uid = -1, .submitted_utc = (char *)"2026",
+						    .constant_s = NAN, .zero_s = NAN,
+						    .deadline_s = NAN, .priority = 4};
+	const struct store_suspension suspension = {.run = RUN, .task = TASK, .attempt = 2, .n = 1,
+						    .cluster = (char *)"c1", .nodes = (char *)"0"};
+	const struct store_migration migration = {.run = RUN, .task = TASK, .attempt = 2, .n = 1,
+						  .cluster = (char *)"c1", .nodes = (char *)"0",
+						  .to_nodes = (char *)"1"};
+	const struct store_account_meter meter = {.run = RUN, .host = (char *)"b2",
+						  .cluster = (char *)"c1",
+						  .counter = (char *)"second"};
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(store_put_submission(store, &submission, &error));
+	g_assert_true(store_put_suspension(store, &suspension, &error));
+	g_assert_true(store_put_migration(store, &migration, &error));
+	g_assert_true(store_put_account_meter(store, &meter, &error));
+	store_add_sample(store, RUN, "b1", 1, 700, 9000, 1, false, &error);
+	g_assert_no_error(error);
+}
+
+static void test_old(struct fixture *fixture, const void *data)
+{
+	const struct old *old = data;
+	struct store *store = open_store(fixture, false);
+
+	assert_all(store, old->version);
+	g_assert_cmpint(store->version, ==, old->version);
+	store = open_store(fixture, true);
+	assert_all(store, old->version);
+	assert_like_new(store);
+	write_new(store);
+	store = open_store(fixture, false);
+	assert_rows(store_samples(store, RUN, NULL), 5);
+	assert_rows(store_submissions(store, RUN, NULL), 1 + (old->version >= 5));
+	assert_rows(store_suspensions(store, RUN, NULL), 1 + (old->version >= 2));
+	assert_rows(store_migrations(store, RUN, NULL), 1 + (old->version >= 4));
+	assert_rows(store_account_meters(store, RUN, NULL), 1 + (old->version >= 6));
+}
+
+/* There is a file of each version before this one. */
+static void test_all(void)
+{
+	g_assert_cmpint(olds[G_N_ELEMENTS(olds) - 1].version, ==, STORE_SCHEMA_VERSION - 1);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/store/there is a file of every earlier version", test_all);
+	for (gsize i = 0; i < G_N_ELEMENTS(olds); i++) {
+		g_autofree char *path = g_strdup_printf(
+			"/store/a file of version %s is read, and completed to be written", olds[i].name);
+
+		g_test_add(path, struct fixture, &olds[i], set_up, test_old, tear_down);
+	}
+	return g_test_run();
+}
