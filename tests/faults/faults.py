@@ -6,12 +6,15 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import tempfile
 import time
 
-from bed import LAB, PATIENCE, Bed, Failed, processes, within
+import steps
+from bed import BUILD, ENDED, LAB, Bed, Failed, processes, within
+from result import Result
 
 # Less and more than how long a local scheduler may be silent before it is away: 30 s (REMOTE_LINK_AWAY_S), and what it
 # takes until a request is over.
@@ -19,28 +22,9 @@ LESS_S = 12
 MORE_S = 50
 
 
-class Result:
-    def __init__(self):
-        self.injected = self.lost = self.doubled = 0
-        self.recovered_s = 0.0
-        self.note = ""
-
-    def recovered(self, since):
-        self.recovered_s = max(self.recovered_s, time.monotonic() - since)
-
-    def count(self, bed, samples=False):
-        """`samples`: no local scheduler died, so that none of its samples may be missing."""
-        bed.check_account(samples)
-        lost, doubled = bed.count()
-        self.lost += lost
-        self.doubled += doubled
-
-
 def serve_again(bed, since, result):
-    """Whoever looks after the service starts it again where it ended; then it serves."""
     def state():
-        if bed.service.poll() is not None:
-            bed.start(wait=False)
+        bed.keep_serving()
         return bed.serves()
     within(120, "serving again", state)
     result.recovered(since)
@@ -48,58 +32,9 @@ def serve_again(bed, since, result):
 
 # kill -9.
 
-def controller_steps(times):
-    """Tasks, submissions, what was told: all of it. What runs goes on."""
-    return kill_at_steps("virtbed-controller", times)
-
-
-def kill_at_steps(program, times):
-    """At each commit of its store during the life of two tasks, before it is written and once it is."""
-    result = Result()
-    with Bed() as bed:
-        deaths = 0
-        for step in range(1, 200, max(1, 40 // times)):
-            fired = 0
-            for when in ("before", "after"):
-                deaths += kill_at_step(bed, program, step, when, result)
-                fired += (bed.faults / "killed").exists()
-                (bed.faults / "killed").unlink(missing_ok=True)
-                if deaths % 4 == 0 and deaths:  # it is given up where it dies again and again
-                    deaths = 0
-                    bed.stop()
-                    bed.start()
-            if not fired:
-                result.note = f"{step - 1} steps"
-                break
-        bed.wait_all()
-        result.count(bed, samples=True)
-    return result
-
-
-def kill_at_step(bed, program, step, when, result):
-    armed = bed.faults / "kill"
-    armed.with_suffix(".new").write_text(f"{program} {step} {when}")
-    armed.with_suffix(".new").rename(armed)
-    numbers = bed.submit("SHORT", 2)
-    since = None
-    end = time.monotonic() + 120 * PATIENCE
-    while True:
-        if since is None and (bed.faults / "killed").exists():
-            since = time.monotonic()
-            result.injected += 1
-            serve_again(bed, since, result)
-        if all(bed.task(number).get("state") == "completed" for number in numbers):
-            break
-        if time.monotonic() > end:
-            raise Failed(f"tasks {numbers} have not completed")
-        time.sleep(0.02)
-    armed.unlink(missing_ok=True)
-    return since is not None
-
-
 def controller_random(times):
     """The same: the task runs on in its VMs, and its end is heard of."""
-    result = Result()
+    result = Result(times)
     with Bed(real=True, long=20) as bed:
         for _ in range(times):
             number = bed.submit("LONG")[0]
@@ -117,7 +52,7 @@ def controller_random(times):
 
 def scheduler_random(times):
     """Its VMs live on; the task that ran in them is lost, and started again in them."""
-    result = Result()
+    result = Result(times)
     with Bed(real=True, long=20) as bed:
         for _ in range(times):
             number = bed.submit("LONG")[0]
@@ -132,36 +67,9 @@ def scheduler_random(times):
     return result
 
 
-def scheduler_steps(times):
-    """The same at each commit of the local scheduler's store during the life of a task."""
-    result = Result()
-    with Bed(real=True, long=20) as bed:
-        deaths = 0
-        for step in range(1, 1 + times):
-            for when in ("before", "after"):
-                armed = bed.faults / "kill"
-                armed.with_suffix(".new").write_text(f"virtbed-local-sched {step} {when}")
-                armed.with_suffix(".new").rename(armed)
-                number = bed.submit("SHORT")[0]
-                since = time.monotonic()
-                bed.wait_state(number, "completed", "failed", "killed", seconds=240)
-                if (bed.faults / "killed").exists():
-                    result.injected += 1
-                    deaths += 1
-                    result.recovered(since)
-                    (bed.faults / "killed").unlink()
-                armed.unlink(missing_ok=True)
-                if deaths == 4:  # where it dies again and again, others wait for it longer
-                    deaths = 0
-                    bed.stop()
-                    bed.start()
-        result.count(bed)
-    return result
-
-
 def supervisor_random(times):
     """What waited waits, what was submitted is there; what ran is started again."""
-    result = Result()
+    result = Result(times)
     with Bed(long=5) as bed:
         for _ in range(times):
             bed.submit("SHORT", 2)
@@ -171,8 +79,8 @@ def supervisor_random(times):
             bed.service.kill()
             bed.service.wait()
             result.injected += 1
-            within(60, "the daemons of a service that was killed end", lambda: not processes(
-                f"virtbed-(controller|local-sched) .*{bed.state}"))
+            within(60, "the daemons of a service that was killed end",
+                   lambda: not bed.daemons("virtbed-(controller|local-sched)"))
             bed.start()
             result.recovered(since)
             bed.wait_all()
@@ -193,7 +101,7 @@ def stopped(pid):
 
 def controller_stopped(times):
     """Everything; who asks waits."""
-    result = Result()
+    result = Result(times)
     with Bed(long=5) as bed:
         for _ in range(times):
             bed.submit("LONG", 2)
@@ -203,6 +111,27 @@ def controller_stopped(times):
             since = time.monotonic()
             serve_again(bed, since, result)
             bed.wait_all()
+        result.count(bed, samples=True)
+    return result
+
+
+def supervisor_stopped(times):
+    """Everything: the daemons serve without it."""
+    result = Result(times)
+    with Bed(long=3) as bed:
+        for _ in range(times):
+            pid = bed.pid("virtbed-controller")
+            number = bed.submit("LONG")[0]
+            with stopped(bed.service.pid):
+                result.injected += 1
+                since = time.monotonic()
+                bed.submit("SHORT", 2)
+                result.recovered(since)
+                bed.wait_all()
+                bed.wait_state(number, "completed")
+                time.sleep(max(0, since + LESS_S - time.monotonic()))
+            if bed.pid("virtbed-controller") != pid or bed.service.poll() is not None:
+                raise Failed("the controller is another one")
         result.count(bed, samples=True)
     return result
 
@@ -222,7 +151,7 @@ def come_back(bed, away, result):
 
 
 def scheduler_silent(times, seconds, long, away):
-    result = Result()
+    result = Result(times)
     with Bed(long=long) as bed:
         bed.order("drain", "c1/0-1", "--reason", "test")
         for _ in range(times):
@@ -262,7 +191,7 @@ def in_network(name, times):
                            "--raw", str(times), name], stdout=subprocess.PIPE, text=True)
     if done.returncode:
         raise Failed(f"{name}: {done.stdout}")
-    result = Result()
+    result = Result(times)
     words = done.stdout.split("\n")[-2].split()
     result.injected, result.lost, result.doubled = map(int, words[:3])
     result.recovered_s = float(words[3])
@@ -270,44 +199,48 @@ def in_network(name, times):
 
 
 @contextlib.contextmanager
-def schedulers(dir, addresses):
-    """Scripted local schedulers of both clusters on TCP, as on machines of their own."""
-    started = []
-    bed = Bed(addresses=addresses)
-    os.environ["VIRTBED_EXECUTED"] = str(bed.executed_file)
+def apart(addresses, directory=None, **settings):
+    """A bed whose local schedulers are not the service's, as on machines of their own; state is in `directory`.
+    Gives it with the function that starts one of them, and their processes."""
+    places = {name: (address, None) for name, address in addresses.items()}
+    bed = Bed(schedulers=places, **settings)
+    started = {}
+    for name, address in addresses.items():
+        places[name] = (address, f"{directory or bed.dir}/ls-{name}")
+
+    def start(name):
+        started[name] = subprocess.Popen(
+            [BUILD / "local-sched/virtbed-local-sched", "--config", bed.dir / "schedulers.yaml", "--cluster",
+             name, "--state", places[name][1], "--listen", addresses[name]],
+            env=bed.environment(), stdout=bed.words.open("ab"), stderr=subprocess.STDOUT)
+
     try:
-        for name, address in addresses.items():
-            program = bed.environment()["VIRTBED_LIBEXEC"] + "/virtbed-local-sched"
-            started.append(subprocess.Popen([program, "--config", bed.config, "--cluster", name, "--state",
-                                             f"{bed.dir}/ls-{name}", "--listen", address]))
-        yield bed
+        for name in addresses:
+            start(name)
+        yield bed, start, started
     finally:
-        for process in started:
+        for process in started.values():
             process.terminate()
             process.wait()
 
 
 def cut(times, seconds, long, away):
-    result = Result()
+    result = Result(times)
     addresses = {"c1": "http://127.0.0.1:7101", "c2": "http://127.0.0.1:7102"}
-    with schedulers(None, addresses) as bed:
-        bed.write_config(addresses)
-        bed.long = long
-        bed.write_config(addresses)
-        with bed:
-            for _ in range(times):
-                bed.submit("LONG", 2)
-                for number in bed.numbers[-2:]:
-                    bed.wait_state(number, "running")
-                subprocess.run(["ip", "link", "set", "lo", "down"], check=True)
-                result.injected += 1
-                time.sleep(seconds)
-                states = [bed.task(number)["state"] for number in bed.numbers[-2:]]
-                subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-                if states != ["waiting" if away else "running"] * 2:
-                    raise Failed(f"not cut off: {states}")
-                come_back(bed, away, result)
-            result.count(bed, samples=True)
+    with apart(addresses, long=long) as (bed, _, _), bed:
+        for _ in range(times):
+            bed.submit("LONG", 2)
+            for number in bed.numbers[-2:]:
+                bed.wait_state(number, "running")
+            subprocess.run(["ip", "link", "set", "lo", "down"], check=True)
+            result.injected += 1
+            time.sleep(seconds)
+            states = [bed.task(number)["state"] for number in bed.numbers[-2:]]
+            subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+            if states != ["waiting" if away else "running"] * 2:
+                raise Failed(f"not cut off: {states}")
+            come_back(bed, away, result)
+        result.count(bed, samples=True)
     return result
 
 
@@ -333,7 +266,7 @@ def network_more(times):
 
 def clock_step(times):
     """Everything: times come from a clock that is not set."""
-    result = Result()
+    result = Result(times)
     with Bed(long=5) as bed:
         for i in range(times):
             bed.submit("LONG", 2)
@@ -377,7 +310,7 @@ def mount(path):
 
 
 def bad_disk(times, break_it, mend_it):
-    result = Result()
+    result = Result(times)
     with small_disk() as path, Bed(state=f"{path}/disk/state", long=8) as bed:
         for _ in range(times):
             bed.submit("LONG", 2)
@@ -416,14 +349,76 @@ def fail(path):
 
 
 def mend(path):
+    """In a copy: mounts that others' namespaces have of the disk that failed keep that as it is."""
     subprocess.run(["umount", f"{path}/disk"], check=True)
-    subprocess.run(["fsck.ext4", "-p", f"{path}/image"], stdout=subprocess.DEVNULL)
+    shutil.copyfile(f"{path}/image", f"{path}/copy")
+    os.replace(f"{path}/copy", f"{path}/image")
+    fsck = subprocess.run(["fsck.ext4", "-f", "-y", f"{path}/image"], capture_output=True, text=True)
+    if fsck.returncode > 1:  # 1: mended
+        raise Failed(f"fsck: {fsck.stdout} {fsck.stderr}")
     mount(path)
 
 
 def disk_readonly(times):
     """The same, once the file system was checked and mounted again."""
     return bad_disk(times, fail, mend)
+
+
+def scheduler_disk(times, break_it, mend_it, forgets):
+    """A local scheduler whose disk alone is broken while a task runs on it, ends, and others are submitted."""
+    result = Result(times)
+    with small_disk() as path, tempfile.TemporaryDirectory(prefix="virtbed-ls-") as sockets:
+        addresses = {name: f"unix:{sockets}/{name}" for name in ("c1", "c2")}
+        with apart(addresses, f"{path}/disk", long=4) as (bed, start, started), bed:
+            for _ in range(times):
+                bed.wait_metered()
+                long = bed.submit("LONG", 2)
+                for number in long:
+                    bed.wait_state(number, "running")
+                told = bed.said().count("task cannot be stored")
+                break_it(path)
+                result.injected += 1
+                short = bed.submit("SHORT", 2)
+                for number in long:
+                    bed.wait_state(number, *ENDED)
+                within(60, "a task is refused", lambda: bed.said().count("task cannot be stored") > told)
+                mend_it(path, bed, start, started)
+                since = time.monotonic()
+                for number in short:
+                    bed.wait_state(number, *ENDED)
+                result.recovered(since)
+            result.count(bed, forgets=forgets)
+    return result
+
+
+def empty(path, bed, start, started):
+    os.unlink(f"{path}/disk/filler")
+
+
+def mend_and_start(path, bed, start, started):
+    for process in started.values():
+        process.terminate()
+        process.wait()
+    mend(path)
+    for name in started:
+        start(name)
+
+
+def fail_later(path):
+    """The same of a disk that has what was written before."""
+    subprocess.run(["sync", "-f", f"{path}/disk"], check=True)
+    fail(path)
+
+
+def scheduler_disk_full(times):
+    """All: it goes on, and stores what was done meanwhile once there is room. Tasks that it cannot store it refuses,
+    and they wait."""
+    return scheduler_disk(times, fill, empty, False)
+
+
+def scheduler_disk_readonly(times):
+    """The same, once the file system was checked and mounted, and it was started again: who asked heard of the ends."""
+    return scheduler_disk(times, fail_later, mend_and_start, True)
 
 
 # Hosts.
@@ -438,7 +433,7 @@ def libvirtds(bed):
 
 def libvirtd_restart(times):
     """VMs and, unless libvirtd was being asked just then, tasks; where one is lost it is started again."""
-    result = Result()
+    result = Result(times)
     with Bed(real=True, long=20) as bed:
         for _ in range(times):
             number = bed.submit("LONG")[0]
@@ -454,9 +449,28 @@ def libvirtd_restart(times):
     return result
 
 
+def libvirtd_stopped(times):
+    """VMs and tasks."""
+    result = Result(times)
+    with Bed(real=True, long=20) as bed:
+        for _ in range(times):
+            number = bed.submit("LONG")[0]
+            bed.wait_state(number, "running")
+            with contextlib.ExitStack() as stack:
+                for pid in libvirtds(bed):
+                    stack.enter_context(stopped(pid))
+                result.injected += 1
+                time.sleep(LESS_S)
+            since = time.monotonic()
+            bed.wait_state(number, "completed", "failed", "killed")
+            result.recovered(since)
+        result.count(bed)
+    return result
+
+
 def host_loss(times):
     """All VMs of the host die at once, and libvirtd with them: the task is lost, and started again in new ones."""
-    result = Result()
+    result = Result(times)
     with Bed(real=True, long=20) as bed:
         for _ in range(times):
             number = bed.submit("LONG")[0]
@@ -474,75 +488,110 @@ def host_loss(times):
 
 # Meters. The lab's BMC is ipmi_sim, which reads its watts from a file that the lab's first process writes.
 
-def lying_bmc(times, watts):
-    """Tasks; energy goes by what the BMC says."""
-    result = Result()
+def metered(bed, times, begin, end, check):
+    """A task runs on over begin() to end(); `check` tells whether the record shows it, from what it was before."""
+    result = Result(times)
+    for _ in range(times):
+        bed.wait_metered()  # the account has begun
+        before = bed.meters()
+        number = bed.submit("LONG")[0]
+        bed.wait_state(number, "running")
+        try:
+            begin()
+            result.injected += 1
+        finally:
+            end()
+        since = time.monotonic()
+        bed.wait_state(number, "completed", "failed", "killed")
+        result.recovered(since)
+        try:
+            within(30, "what it did is on record", lambda: check(before, bed.meters()))
+        except Failed:
+            raise Failed(f"what it did is not on record: {before} became {bed.meters()}") from None
+    gap_uj = bed.meters()["gap_tasks_uj"]
+    if gap_uj:
+        raise Failed(f"tasks were given {gap_uj} uJ of gaps")
+    result.count(bed)
+    return result
+
+
+def lying_bmc(times, watts, check):
     with Bed(real=True, long=20) as bed:
         file = next(pathlib.Path(f"/run/virtbed/lab/{bed.name}").glob("*/watts"))
         writer = processes(f"--role=supervisor {bed.name}")
-        for _ in range(times):
-            number = bed.submit("LONG")[0]
-            bed.wait_state(number, "running")
+
+        def lie():
             for pid in writer:
                 os.kill(pid, signal.SIGSTOP)
-            result.injected += 1
             for i in range(14):
                 file.with_suffix(".lie").write_text(watts[i % len(watts)])
                 file.with_suffix(".lie").rename(file)
                 time.sleep(0.7)  # not in step with the sampling once a second
-            since = time.monotonic()
+
+        def be_honest():
             for pid in writer:
                 os.kill(pid, signal.SIGCONT)
-            bed.wait_state(number, "completed", "failed", "killed")
-            result.recovered(since)
-            bed.wait_metered()
-        result.count(bed)
-    return result
+
+        return metered(bed, times, lie, be_honest, check)
+
+
+def has_gap(seconds):
+    """A gap of so long more than there was, with a sample that says so."""
+    def check(before, after):
+        return after["gap_s"] - before["gap_s"] > seconds and after["gap_samples"] > before["gap_samples"]
+    return check
+
+
+def has_samples(count, *watts):
+    """So many more samples of each of these watts."""
+    def check(before, after):
+        return all(after["samples"].get(w, 0) - before["samples"].get(w, 0) >= count for w in watts)
+    return check
 
 
 def bmc_hangs(times):
     """Tasks; the time without samples is a gap, flagged, whose energy is an estimate and no task's."""
-    result = Result()
     with Bed(real=True, long=20) as bed:
-        for _ in range(times):
-            number = bed.submit("LONG")[0]
-            bed.wait_state(number, "running")
-            with stopped(processes(f"^ipmi_sim .*/lab/{bed.name}/")[0]):
-                result.injected += 1
-                time.sleep(15)
-            since = time.monotonic()
-            bed.wait_state(number, "completed", "failed", "killed")
-            result.recovered(since)
-            bed.wait_metered()
-        result.count(bed)
-    return result
+        pid = processes(f"^ipmi_sim .*/lab/{bed.name}/")[0]
+
+        def hang():
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(15)
+
+        return metered(bed, times, hang, lambda: os.kill(pid, signal.SIGCONT), has_gap(8))
 
 
 def bmc_rubbish(times):
     """Tasks; the time without readings is a gap, as above."""
-    return lying_bmc(times, ["rubbish"])
+    return lying_bmc(times, ["rubbish"], has_gap(4))
 
 
 def bmc_wraps(times):
-    """Tasks; energy goes by what the BMC says."""
-    return lying_bmc(times, ["65535.000\n", "0.000\n"])
+    """Tasks; the top of its range is no reading: energy goes by the others, and where there are none it is a gap."""
+    def check(before, after):
+        return max(after["samples"]) < 65535 and has_samples(1, 0)(before, after)
+    return lying_bmc(times, ["65535.000\n", "0.000\n"], check)
 
 
 def bmc_freezes(times):
-    """Tasks; energy goes by what the BMC says."""
-    return lying_bmc(times, ["77.000\n"])
+    """Tasks; energy goes by what the BMC says: sample for sample."""
+    return lying_bmc(times, ["77.000\n"], has_samples(4, 77))
 
 
-# name in the table, function, times in `./testbed check`, times for the table, needs VMs
+# name in the table, function, times in `./testbed check`, times for the table, needs VMs. Of rows "at each stored
+# step": every how many steps.
 FAULTS = [
-    ("kill -9 of the controller at each stored step", controller_steps, 4, 40, False),
+    ("kill -9 of the controller at each stored step", steps.controller_steps, 13, 1, False),
+    ("kill -9 of a local scheduler at each stored step", steps.scheduler_steps, 7, 1, False),
+    ("kill -9 of either at each stored step of a first start", steps.first_steps, 0, 1, False),
     ("kill -9 of the controller, any moment; VMs", controller_random, 0, 5, True),
-    ("kill -9 of a local scheduler at each stored step; VMs", scheduler_steps, 0, 5, True),
     ("kill -9 of a local scheduler, any moment; VMs", scheduler_random, 0, 5, True),
     ("kill -9 of virtbed serve", supervisor_random, 1, 10, False),
+    ("SIGSTOP of virtbed serve, 12 s", supervisor_stopped, 0, 5, False),
     ("SIGSTOP of the controller, 12 s", controller_stopped, 0, 10, False),
     ("SIGSTOP of a local scheduler, 12 s", scheduler_stopped_less, 0, 10, False),
     ("SIGSTOP of a local scheduler, 50 s", scheduler_stopped_more, 0, 3, False),
+    ("SIGSTOP of libvirtd, 12 s; VMs", libvirtd_stopped, 0, 3, True),
     ("libvirtd killed and started again; VMs", libvirtd_restart, 0, 5, True),
     ("host loss; VMs", host_loss, 0, 5, True),
     ("network cut for 12 s", network_less, 1, 10, False),
@@ -554,6 +603,8 @@ FAULTS = [
     ("clock set by an hour, both ways", clock_step, 2, 20, False),
     ("disk full", disk_full, 1, 10, False),
     ("disk read-only", disk_readonly, 1, 10, False),
+    ("disk of the local schedulers full", scheduler_disk_full, 1, 5, False),
+    ("disk of the local schedulers read-only", scheduler_disk_readonly, 1, 5, False),
 ]
 
 # Run by in_network() alone.

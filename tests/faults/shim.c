@@ -3,9 +3,9 @@
  * Preloaded into the daemons under test (LD_PRELOAD), told what to do by files in the directory
  * VIRTBED_FAULTS, which are read anew each time:
  *
- *   kill   "PROGRAM N before" or "PROGRAM N after": PROGRAM kills itself at the Nth commit of its store that it
- *          makes while the file is there, before the commit is written or once it is. The file is then gone,
- *          and `killed` is there.
+ *   kill   "PROGRAM N before ROUND" or "PROGRAM N after ROUND": PROGRAM kills itself at the Nth commit of its
+ *          store that it makes while the file is there, before the commit is written or once it is. The file is
+ *          then gone, and `killed` is there. Another ROUND, any word, is counted anew.
  *   clock  seconds, by which the wall clock is wrong; the monotonic and the boot clock are not
  *
  * A commit is known by the header of its last frame in SQLite's write-ahead log: 24 bytes, whose second word
@@ -76,18 +76,21 @@ static void die(void)
 /* Whether this commit is the one. Sets *ret_after: to die once it is written. */
 static bool is_the_one(bool *ret_after)
 {
-	static int commits; /* while the file is there */
-	char text[128];
+	static int commits; /* in this round */
+	static char counted[64];
+	char round[64];
+	char text[256];
 	char program[64];
 	char when[16];
 	int number;
 
 	if (!read_file("kill", text, sizeof(text)) ||
-	    sscanf(text, "%63s %d %15s", program, &number, when) != 3 ||
-	    strcmp(program, program_invocation_short_name) != 0) {
-		commits = 0;
+	    sscanf(text, "%63s %d %15s %63s", program, &number, when, round) != 4 ||
+	    strcmp(program, program_invocation_short_name) != 0)
 		return false;
-	}
+	if (strcmp(round, counted) != 0)
+		commits = 0;
+	strcpy(counted, round);
 	*ret_after = strcmp(when, "after") == 0;
 	return ++commits == number;
 }
