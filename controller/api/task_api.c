@@ -345,18 +345,23 @@ static bool is_wanted(const struct run_session *session, const struct filter *fi
 void task_api_list(struct http_request *request, const struct run_session *session)
 {
 	struct filter filter;
+	json_int_t more = 0;
 	json_t *list;
 
 	if (!is_under_way(request, session) || !read_filter(request, &filter))
 		return;
 	list = json_array();
-	for (uint32_t i = filter.from;
-	     i < session->tasks_count && json_array_size(list) < filter.most; i++)
-		if (is_wanted(session, &filter, i))
+	for (uint32_t i = filter.from; i < session->tasks_count; i++) {
+		if (!is_wanted(session, &filter, i))
+			continue;
+		if (json_array_size(list) < filter.most)
 			json_array_append_new(list, task_json(session, i));
+		else
+			more++;
+	}
 	http_request_reply(request, 200,
-			   json_pack("{s:I, s:o, s:f}", "run", (json_int_t)session->run, "tasks",
-				     list, "now_s",
+			   json_pack("{s:I, s:o, s:I, s:f}", "run", (json_int_t)session->run,
+				     "tasks", list, "more", more, "now_s",
 				     clock_elapsed_s(session->t0_ns, clock_now_ns())));
 }
 

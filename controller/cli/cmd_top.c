@@ -26,12 +26,15 @@
 #define WIPE_LINE "\033[K\n"
 #define WIPE_BELOW "\033[J"
 
+/* Tasks that wait are shown so far: the controller has the others for `virtbed queue`. */
+#define WAITING_SHOWN "200"
+
 #define DEFAULT_COLUMNS 80
 #define DEFAULT_ROWS 24
 
 /* Asking: all documents of one screen. */
 struct documents {
-	json_t *status, *clusters, *nodes, *power, *tasks;
+	json_t *status, *clusters, *nodes, *power, *tasks, *waiting;
 };
 
 static void documents_clear(struct documents *documents)
@@ -41,7 +44,18 @@ static void documents_clear(struct documents *documents)
 	json_decref(documents->nodes);
 	json_decref(documents->power);
 	json_decref(documents->tasks);
+	json_decref(documents->waiting);
 	*documents = (struct documents){0};
+}
+
+/* The tasks that wait follow the others. */
+static void add_waiting(struct documents *documents)
+{
+	json_array_extend(json_object_get(documents->tasks, "tasks"),
+			  json_object_get(documents->waiting, "tasks"));
+	json_object_set_new(documents->tasks, "more",
+			    json_integer(field_integer(documents->tasks, "more") +
+					 field_integer(documents->waiting, "more")));
 }
 
 /* False with what the first failure was; what had been asked for before is replaced all at once. */
@@ -57,7 +71,9 @@ static bool fetch(struct client *client, struct documents *documents, int *ret_s
 		{"/v1/clusters", &fresh.clusters},
 		{"/v1/nodes", &fresh.nodes},
 		{"/v1/power?after_s=1e12", &fresh.power},
-		{"/v1/tasks?state=" FIELD_STATES_OPEN, &fresh.tasks},
+		/* Apart: however many wait, and with whatever numbers, what runs is shown. */
+		{"/v1/tasks?state=" FIELD_STATES_PLACED, &fresh.tasks},
+		{"/v1/tasks?state=waiting&limit=" WAITING_SHOWN, &fresh.waiting},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++) {
@@ -68,6 +84,7 @@ static bool fetch(struct client *client, struct documents *documents, int *ret_s
 			return false;
 		}
 	}
+	add_waiting(&fresh);
 	documents_clear(documents);
 	*documents = fresh;
 	return true;

@@ -37,7 +37,10 @@ char *field_task_nodes(const json_t *task);
 /* Whether a task in this state has ended; NULL: not known, so no. */
 bool field_state_ended(const char *state);
 
-/* The states of tasks that have not, separated by commas, as GET /v1/tasks?state= takes them. */
-#define FIELD_STATES_OPEN                                                                          \
-	"waiting,planned,queued,starting,running,suspending,suspended,resuming,migrating,"           \
-	"quarantined"
+/*
+ * The states of tasks that have not, separated by commas, as GET /v1/tasks?state= takes them: of those that have, or had, nodes
+ * or are promised some, and of all.
+ */
+#define FIELD_STATES_PLACED                                                                        \
+	"planned,queued,starting,running,suspending,suspended,resuming,migrating,quarantined"
+#define FIELD_STATES_OPEN "waiting," FIELD_STATES_PLACED

@@ -178,13 +178,14 @@ static void append_power(GString *text, const struct top_screen *screen)
 	append_table(text, table);
 }
 
-/* Tasks: those on nodes first. */
+/* Tasks: those on nodes first; how many there is no room for in the controller's answer. */
 static void append_tasks(GString *text, const struct top_screen *screen)
 {
 	g_autoptr(json_t) on_nodes = json_array();
 	g_autoptr(json_t) others = json_array();
 	g_autoptr(json_t) document = json_deep_copy(screen->tasks);
 	g_autoptr(table_t) table = NULL;
+	const json_int_t more = field_integer(screen->tasks, "more");
 	json_t *task;
 	size_t i;
 
@@ -197,6 +198,9 @@ static void append_tasks(GString *text, const struct top_screen *screen)
 	json_object_set(document, "tasks", on_nodes);
 	table = table_of_tasks(document);
 	append_table(text, table);
+	if (more > 0)
+		g_string_append_printf(text, "+ %" JSON_INTEGER_FORMAT " more tasks; virtbed queue lists all\n",
+				       more);
 }
 
 /* Cuts the text to the screen. */

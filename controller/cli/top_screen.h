@@ -12,7 +12,7 @@ struct top_screen {
 	const json_t *clusters; /* GET /v1/clusters */
 	const json_t *nodes;    /* GET /v1/nodes */
 	const json_t *power;    /* GET /v1/power */
-	const json_t *tasks;    /* GET /v1/tasks */
+	const json_t *tasks;    /* GET /v1/tasks; `more` are said to be left out */
 	const char *note;       /* one more line at the top, NULL: none */
 };
 

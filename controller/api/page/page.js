@@ -14,7 +14,12 @@ const ENDED_SHOWN = 25;
 const LATELY = 200;
 const TOKEN = 'virtbed-token';
 
-const ACTIVE = ['running', 'starting', 'migrating', 'resuming', 'suspending', 'suspended', 'queued', 'planned', 'waiting', 'quarantined'];
+const WAITING_SHOWN = 200;
+
+/* Those that wait are asked for apart: however many they are, and with whatever numbers, what runs is shown. */
+const PLACED = ['running', 'starting', 'migrating', 'resuming', 'suspending', 'suspended', 'queued', 'planned', 'quarantined'];
+const ACTIVE = [...PLACED, 'waiting'];
+const ENDED = ['completed', 'failed', 'dropped', 'killed', 'unfinished'];
 
 const $ = (id) => document.getElementById(id);
 const known = { run: null, now_s: 0, hosts: new Map(), energy: [], events: [], last: null, tasks: [], clusters: [] };
@@ -295,7 +300,7 @@ function showEnded(line, task) {
   setState(line.children[2], task);
 }
 
-function showTasks(tasks, now) {
+function showTasks(tasks, more, now) {
   const active = tasks.filter((task) => ACTIVE.includes(task.state))
     .sort((a, b) => ACTIVE.indexOf(a.state) - ACTIVE.indexOf(b.state) || a.task - b.task);
   const ended = tasks.filter((task) => !ACTIVE.includes(task.state))
@@ -306,6 +311,8 @@ function showTasks(tasks, now) {
   sync($('ended'), ended, (task) => task.task, newTaskRow(['', '', '', '', 'number', 'number', 'number', '']), showEnded);
   $('share-head').hidden = !shares;
   $('active-none').hidden = active.length > 0;
+  $('active-more').hidden = !more;
+  setText($('active-more'), `${more} more, with higher numbers, ${more === 1 ? 'is' : 'are'} not shown.`);
   $('ended-none').hidden = ended.length > 0;
 }
 
@@ -477,17 +484,19 @@ async function showTask(number) {
 const taskWanted = () => (/^#task\/(\d{1,10})$/.exec(location.hash) || [])[1];
 
 async function showOverview(status) {
-  const [nodes, active, lately, power, utility] = await Promise.all([
-    get('v1/nodes'), getOr(`v1/tasks?state=${ACTIVE.join(',')}`, { tasks: [] }),
-    getOr(`v1/tasks${status.tasks > LATELY ? `?after=${status.tasks - LATELY}` : ''}`, { tasks: [] }),
+  const none = { tasks: [], more: 0 };
+  const [nodes, placed, waiting, lately, power, utility] = await Promise.all([
+    get('v1/nodes'), getOr(`v1/tasks?state=${PLACED.join(',')}`, none),
+    getOr(`v1/tasks?state=waiting&limit=${WAITING_SHOWN}`, none),
+    getOr(`v1/tasks?state=${ENDED.join(',')}${status.tasks > LATELY ? `&after=${status.tasks - LATELY}` : ''}`, none),
     get(`v1/power${poweredUntil()}`), get(`v1/utility?after_s=${known.now_s - Number($('window').value)}`)]);
   if (isNewRun(power)) return showOverview(status);
   known.now_s = power.now_s;
   rememberPower(power);
-  const tasks = new Map([...active.tasks, ...lately.tasks].map((task) => [task.task, task]));
+  const tasks = new Map([...lately.tasks, ...placed.tasks, ...waiting.tasks].map((task) => [task.task, task]));
   showTiles(status, power);
   showClusters(known.clusters, nodes.nodes);
-  showTasks([...tasks.values()], power.now_s);
+  showTasks([...tasks.values()], placed.more + waiting.more, power.now_s);
   showCharts(power, utility);
   showEvents();
 }
