@@ -78,9 +78,10 @@ function ticks(from, to, step) {
   return list;
 }
 
-/* The value of a series at a time: of a step curve the last one, else of the nearest point. */
+/* The value of a series at a time: of a step curve the last one, else of the nearest point; null before it began. */
 function valueAt(series, time) {
   let best = null;
+  if (series.points.length && series.points[0][0] > time) return null;
   for (const point of series.points) {
     if (series.step) {
       if (point[0] > time) break;

@@ -342,6 +342,30 @@ function poweredUntil() {
   return Number.isFinite(last) ? `?after_s=${last}` : '';
 }
 
+/*
+ * What was used of a service's window over time: what it is now, less what was used since then. Before the window began
+ * there was another one.
+ */
+function windowPoints(window, energy) {
+  const last = energy.at(-1);
+  if (!last) return [];
+  const points = energy.filter((point) => point[0] >= window.begin_s)
+    .map(([time, joules]) => [time, Math.max(0, window.spent_j - (last[1] - joules))]);
+  return energy[0][0] <= window.begin_s ? [[window.begin_s, 0], ...points] : points;
+}
+
+/* Energy against its budget: that of the run, or that of the window under way. */
+function energyChart(power, from, to) {
+  const { window } = power;
+  const limit = window ? window.limit_j : power.limit_j;
+  const points = window ? windowPoints(window, power.energy) : power.energy;
+  const series = [{ name: 'used', points: points.filter((point) => point[0] >= from), style: 's0' }];
+  const since = window ? Math.max(from, window.begin_s) : from;
+  if (limit) series.push({ name: window ? 'limit' : 'budget', points: [[since, limit], [to, limit]], style: 's6', dashed: true });
+  const notes = [window ? `window that began ${duration(to - window.begin_s)} ago` : '', modelled() ? 'modelled watts' : ''];
+  return { from, to, least: 1, series, note: notes.filter(Boolean).join(', ') };
+}
+
 function showCharts(power, utility) {
   const window_s = Number($('window').value);
   const to = Math.max(power.now_s, 1);
@@ -355,9 +379,7 @@ function showCharts(power, utility) {
   });
   charts.power.draw({ from, to, series, note: [modelled() ? 'modelled watts' : '', known.clusters.some((cluster) =>
     cluster.cpu_cap === 'quota') ? 'emulated P-states' : ''].filter(Boolean).join(', ') });
-  const energy = [{ name: 'used', points: inside(power.energy), style: 's0' }];
-  if (power.limit_j) energy.push({ name: 'budget', points: [[from, power.limit_j], [to, power.limit_j]], style: 's6', dashed: true });
-  charts.energy.draw({ from, to, least: 1, series: energy, note: modelled() ? 'modelled watts' : '' });
+  charts.energy.draw(energyChart(power, from, to));
   const before = utility.points.filter((point) => point[0] < from).at(-1);
   const points = [[from, before ? before[1] : 0], ...inside(utility.points), [to, utility.utility]];
   charts.utility.draw({ from, to, least: 1, series: [{ name: 'earned', points, step: true, style: 's2' }] });
