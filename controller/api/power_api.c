@@ -146,58 +146,50 @@ void power_api_power(struct http_request *request, const char *const *arguments,
 			  energy_json(session, progress->energy_j)));
 }
 
-/* What a task earned, and when. */
-struct earning {
-	double time_s;
-	double utility;
-};
-
-static int compare_earnings(const void *a, const void *b)
+/* Of `count` earnings the first after a time. */
+static uint32_t first_after(const struct engine_earning *earnings, uint32_t count, double after_s)
 {
-	const struct earning *one = a;
-	const struct earning *other = b;
+	uint32_t low = 0;
 
-	return (one->time_s > other->time_s) - (one->time_s < other->time_s);
+	while (low < count) {
+		const uint32_t middle = low + (count - low) / 2;
+
+		if (earnings[middle].time_s > after_s)
+			count = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
 }
 
-static GArray *earnings_of(const struct run_session *session)
+/* The first point is what had been earned by after_s, the last one all. */
+static json_t *utility_json(const struct engine_earning *earnings, uint32_t count, double after_s)
 {
-	GArray *earnings = g_array_new(FALSE, FALSE, sizeof(struct earning));
+	const uint32_t after = first_after(earnings, count, after_s);
+	const uint32_t first = after > 0 ? after - 1 : 0;
+	const uint32_t step = 1 + (count - first) / POWER_API_POINTS;
+	json_t *points = json_array();
 
-	for (uint32_t i = 0; session->engine && i < session->tasks_count; i++) {
-		const struct engine_task *task = engine_task(session->engine, i);
-		const struct earning one = {task->ended_s, task->utility};
-
-		if (task->state == ENGINE_TASK_COMPLETED && isfinite(one.time_s))
-			g_array_append_val(earnings, one);
-	}
-	g_array_sort(earnings, compare_earnings);
-	return earnings;
+	for (uint32_t i = first; i < count; i = i + 1 < count ? MIN(i + step, count - 1) : count)
+		json_array_append_new(points, point(earnings[i].time_s, earnings[i].sum));
+	return points;
 }
 
 void power_api_utility(struct http_request *request, const char *const *arguments, json_t *body,
 		       void *data)
 {
 	const struct run_session *session = ((struct status_api *)data)->session;
-	g_autoptr(GArray) earnings = NULL;
-	json_t *points;
+	const struct engine_earning *earnings = NULL;
+	uint32_t count = 0;
 	double after_s;
-	double sum = 0;
 
 	if (!api_query_number(request, "after_s", -1e12, 1e12, -1e12, &after_s))
 		return;
-	earnings = earnings_of(session);
-	points = json_array();
-	for (guint i = 0; i < earnings->len; i++) {
-		const struct earning *one = &g_array_index(earnings, struct earning, i);
-
-		sum += one->utility;
-		/* The first point is what had been earned by after_s. */
-		if (one->time_s > after_s || i + 1 == earnings->len ||
-		    g_array_index(earnings, struct earning, i + 1).time_s > after_s)
-			json_array_append_new(points, point(one->time_s, sum));
-	}
+	if (session->engine)
+		earnings = engine_earnings(session->engine, &count);
 	http_request_reply(request, 200,
 			   json_pack("{s:I, s:f, s:f, s:o}", "run", (json_int_t)session->run,
-				     "now_s", api_now_s(session), "utility", sum, "points", points));
+				     "now_s", api_now_s(session), "utility",
+				     count ? earnings[count - 1].sum : 0.0, "points",
+				     utility_json(earnings, count, after_s)));
 }

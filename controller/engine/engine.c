@@ -215,6 +215,7 @@ static void allocate_tasks(struct engine *engine, uint32_t count)
 	engine->placeholders = g_new(struct sched_planned, count);
 	engine->refused_j = g_new(double, count);
 	engine->refused_count = count;
+	engine->earnings = g_array_new(FALSE, FALSE, sizeof(struct engine_earning));
 	engine->window_tails = g_array_new(FALSE, FALSE, sizeof(struct window_tail));
 	engine_window_forget(engine);
 	engine->affordable_tasks = g_new(const struct sched_task *, count);
@@ -364,6 +365,7 @@ void engine_free(struct engine *engine)
 	g_free(engine->reservations);
 	g_free(engine->placeholders);
 	g_free(engine->refused_j);
+	g_array_unref(engine->earnings);
 	g_array_unref(engine->window_tails);
 	g_free(engine->affordable_tasks);
 	g_free(engine->resumable_tasks);

@@ -532,6 +532,19 @@ const struct engine_result *engine_mark_result(const struct engine *engine, uint
 /* While it runs: `decisions` and `decide_s` so far; the rest is for the end. Borrowed. */
 const struct engine_result *engine_counts(const struct engine *engine);
 
+/* That a task completed, and what all had earned by then. */
+struct engine_earning {
+	double time_s;
+	double utility; /* the task's */
+	double sum;
+};
+
+/*
+ * What was earned so far, by time: an entry for each task that completed (borrowed, until the engine goes on). Kept as tasks
+ * complete: asking costs nothing but for the first time after tasks were restored.
+ */
+const struct engine_earning *engine_earnings(struct engine *engine, uint32_t *ret_count);
+
 /* Why the run was aborted, or NULL. Valid until engine_free(). */
 const char *engine_reason(const struct engine *engine);
 

@@ -63,6 +63,7 @@ static enum engine_task_state after_outcome(struct engine *engine, uint32_t inde
 					      event->time_s - task->task->arrival_s) *
 				engine_day_share(engine, index, task->since_s, event->time_s);
 		engine->result.utility += task->utility;
+		engine_note_earning(engine, event->time_s, task->utility);
 		engine->result.tasks_completed++;
 		engine_count_completed(engine, task);
 		return ENGINE_TASK_COMPLETED;

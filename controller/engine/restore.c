@@ -103,6 +103,7 @@ static void restore_ended(struct engine *engine, struct engine_task *task,
 	task->exec_s = record->exec_s;
 	task->energy_j = record->energy_j;
 	task->utility = record->utility;
+	engine->earnings_due = true;
 	result->utility += record->utility;
 	result->tasks_completed += record->state == ENGINE_TASK_COMPLETED;
 	if (record->state == ENGINE_TASK_COMPLETED && record->nodes_count > 0)

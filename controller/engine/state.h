@@ -184,6 +184,8 @@ struct engine {
 	struct engine_window window;   /* limit_j 0: there is none, and the rest of this does not count */
 	double window_begin_s, window_end_s;
 	double window_base_j;          /* energy when it began, less what was spent of it by then */
+	GArray *earnings;              /* struct engine_earning, by time */
+	bool earnings_due;             /* to be gathered anew from the tasks */
 	GArray *window_tails;          /* struct window_tail: what meters have not told of yet */
 	double window_turned_s;        /* when it began; NAN: nobody saw that */
 	double window_from_s;          /* the same, or when the limit was set */
@@ -311,6 +313,9 @@ void engine_launch(struct engine *engine, uint32_t task);
 
 /* Whether all nodes of the task's place are up, free, and not being left. */
 bool engine_place_free(const struct engine *engine, uint32_t task);
+
+/* earnings.c: a task that has not its state yet completes at time_s. */
+void engine_note_earning(struct engine *engine, double time_s, double utility);
 
 /* news.c */
 

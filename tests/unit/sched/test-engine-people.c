@@ -458,6 +458,24 @@ static void stage_finish(struct stage *stage)
 	sched_system_free(stage->system);
 }
 
+/* What was earned is that of all completed tasks, by time; the first `count` sums are known. */
+static void check_earnings(const struct stage *stage, uint32_t count, const double *sums)
+{
+	const struct engine_earning *earnings;
+	uint32_t found;
+	double sum = 0;
+
+	earnings = engine_earnings(stage->engine, &found);
+	g_assert_cmpuint(found, ==, stage->result.tasks_completed);
+	for (uint32_t i = 0; i < found; i++) {
+		sum += earnings[i].utility;
+		g_assert_cmpfloat(earnings[i].sum, ==, sum);
+		g_assert_true(i == 0 || earnings[i].time_s >= earnings[i - 1].time_s);
+		g_assert_true(i >= count || earnings[i].sum == sums[i]);
+	}
+	g_assert_cmpfloat_with_epsilon(sum, stage->result.utility, 1e-9);
+}
+
 static void test_scene(const void *data)
 {
 	const struct scene *scene = data;
@@ -472,6 +490,29 @@ static void test_scene(const void *data)
 	g_assert_cmpuint(stage.result.tasks_completed, ==, scene->completed);
 	g_assert_cmpuint(stage.result.tasks_failed, ==, scene->failed);
 	g_assert_cmpuint(stage.result.tasks_arrived, ==, engine_tasks_count(stage.engine));
+	check_earnings(&stage, 0, NULL);
+	stage_finish(&stage);
+}
+
+/* Tasks that ended are restored by number; what they earned is by time, and what is earned later follows. */
+static void test_earned(void)
+{
+	static const struct scene scene = {
+		.policy = "max-upr", .now_s = 50, .wishes = { { 61, SUBMIT, NARROW, "" } },
+	};
+	static const double ended_s[] = { 41, 12, 33 };
+	struct stage stage;
+
+	stage_init(&stage, &scene);
+	for (uint32_t i = 0; i < G_N_ELEMENTS(ended_s); i++) {
+		const struct engine_task ended = {
+			.state = ENGINE_TASK_COMPLETED, .ended_s = ended_s[i], .utility = i + 1,
+		};
+
+		g_assert_true(engine_restore_task(stage.engine, i, &ended));
+	}
+	engine_run(stage.engine, &stage.result);
+	check_earnings(&stage, 3, (const double[]){ 2, 5, 6 });
 	stage_finish(&stage);
 }
 
@@ -528,5 +569,6 @@ int main(int argc, char **argv)
 		g_test_add_data_func(path, &scenes[i], test_scene);
 	}
 	g_test_add_func("/engine/people/what was asked for outlives the controller", test_restored);
+	g_test_add_func("/engine/people/what was earned is by time", test_earned);
 	return g_test_run();
 }
