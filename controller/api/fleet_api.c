@@ -7,8 +7,6 @@
 #include "controller/engine/engine.h"
 #include "controller/report/origin.h"
 
-#define NO_TASK UINT32_MAX
-
 static const char *const state_names[FLEET_NODE_STATES] = {
 	[FLEET_NODE_IDLE] = "idle",       [FLEET_NODE_BUSY] = "busy",
 	[FLEET_NODE_DOWN] = "down",       [FLEET_NODE_DRAINED] = "drained",
@@ -20,14 +18,6 @@ const char *fleet_node_state_name(enum fleet_node_state state)
 	return state_names[state];
 }
 
-/* Where a node stands, as far as it is known. */
-struct standing {
-	enum fleet_node_state state;
-	uint32_t task;      /* NO_TASK: none; on shared hosts only the local scheduler knows */
-	const char *reason; /* NULL: nothing to say */
-	struct remote_node_words words;
-};
-
 /* What the engine knows of it, while there is one. Of shared hosts it knows hosts, not their places. */
 static struct engine_node engine_side(const struct run_session *session, uint32_t cluster,
 				      uint32_t node)
@@ -35,7 +25,7 @@ static struct engine_node engine_side(const struct run_session *session, uint32_
 	const struct config_cluster *config = &session->config->clusters[cluster];
 
 	if (!session->engine)
-		return (struct engine_node){.task = NO_TASK, .leaver = NO_TASK};
+		return (struct engine_node){.task = FLEET_NO_TASK, .leaver = FLEET_NO_TASK};
 	return engine_node(session->engine, cluster,
 			   config->shared ? config_cluster_host(config, node) : node);
 }
@@ -46,21 +36,27 @@ bool fleet_away(const struct remote_link *link)
 	return remote_link_away(link) || !remote_link_capabilities(link);
 }
 
-static struct standing stand(const struct run_session *session, uint32_t cluster, uint32_t node)
+struct fleet_standing fleet_stand(const struct run_session *session, uint32_t cluster,
+				  uint32_t node)
 {
+	const struct config_cluster *config = &session->config->clusters[cluster];
 	const struct remote_link *link = remote_fleet_link(session->fleet, cluster);
 	const struct engine_node engine = engine_side(session, cluster, node);
-	struct standing it = {
-		.task = engine.task != NO_TASK ? engine.task : engine.leaver,
-		.words = remote_link_node(link, node),
+	struct fleet_standing it = {
+		.task = engine.task != FLEET_NO_TASK ? engine.task : engine.leaver,
 	};
-	const bool busy = it.task != NO_TASK || g_strcmp0(it.words.state, "busy") == 0;
+	const struct remote_node_words words = remote_link_node(link, node);
+	const bool busy = it.task != FLEET_NO_TASK || g_strcmp0(words.state, "busy") == 0;
 
-	it.reason = it.words.reason;
+	it.host = words.host;
+	if (!it.host && config->hosts_count)
+		it.host = config->hosts[config_cluster_host(config, node)].name;
+	it.caps = words.caps;
+	it.reason = words.reason;
 	if (fleet_away(link) || !remote_link_node_up(link, node)) {
 		it.state = FLEET_NODE_DOWN;
 		it.reason = fleet_away(link) ? "its local scheduler does not answer"
-						   : it.words.reason ?: it.words.state;
+						   : words.reason ?: words.state;
 	} else if (engine.drained) {
 		it.state = busy ? FLEET_NODE_DRAINING : FLEET_NODE_DRAINED;
 		it.reason = engine.reason;
@@ -75,44 +71,20 @@ void fleet_count_nodes(const struct run_session *session, uint32_t cluster, uint
 	for (int i = 0; i < FLEET_NODE_STATES; i++)
 		ret_counts[i] = 0;
 	for (uint32_t i = 0; i < session->config->clusters[cluster].nodes; i++)
-		ret_counts[stand(session, cluster, i).state]++;
+		ret_counts[fleet_stand(session, cluster, i).state]++;
 }
 
 json_t *fleet_node_json(const struct run_session *session, uint32_t cluster, uint32_t node)
 {
-	const struct config_cluster *config = &session->config->clusters[cluster];
-	const struct standing it = stand(session, cluster, node);
-	const char *host = config->hosts_count
-				   ? config->hosts[config_cluster_host(config, node)].name
-				   : NULL;
-	g_autofree char *name = g_strdup_printf("%s-n%u", config->name, node);
+	const char *name = session->config->clusters[cluster].name;
+	const struct fleet_standing it = fleet_stand(session, cluster, node);
+	g_autofree char *full = g_strdup_printf("%s-n%u", name, node);
 
-	return json_pack("{s:s, s:i, s:s, s:s?, s:s, s:s?, s:o, s:O?}", "cluster", config->name,
-			 "node", (int)node, "name", name, "host", it.words.host ?: host, "state",
+	return json_pack("{s:s, s:i, s:s, s:s?, s:s, s:s?, s:o, s:O?}", "cluster", name, "node",
+			 (int)node, "name", full, "host", it.host, "state",
 			 fleet_node_state_name(it.state), "reason", it.reason, "task",
-			 it.task == NO_TASK ? json_null() : json_integer(it.task), "caps",
-			 it.words.caps);
-}
-
-void fleet_api_nodes(struct http_request *request, const char *const *arguments, json_t *body,
-		     void *data)
-{
-	const struct run_session *session = ((struct status_api *)data)->session;
-	const char *wanted = http_request_query(request, "cluster");
-	g_autoptr(json_t) list = json_array();
-	bool found = !wanted;
-
-	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
-		if (wanted && !g_str_equal(session->config->clusters[i].name, wanted))
-			continue;
-		found = true;
-		for (uint32_t k = 0; k < session->config->clusters[i].nodes; k++)
-			json_array_append_new(list, fleet_node_json(session, i, k));
-	}
-	if (found)
-		http_request_reply(request, 200, json_pack("{s:O}", "nodes", list));
-	else
-		http_request_fail(request, 404, "there is no cluster '%.64s'", wanted);
+			 it.task == FLEET_NO_TASK ? json_null() : json_integer(it.task), "caps",
+			 it.caps);
 }
 
 static json_t *types_json(const struct config *config, const struct config_cluster *cluster)

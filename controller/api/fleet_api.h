@@ -13,10 +13,6 @@
 void fleet_api_clusters(struct http_request *request, const char *const *arguments, json_t *body,
 			void *data);
 
-/* GET /v1/nodes?cluster=NAME; 404 for a cluster that there is not. */
-void fleet_api_nodes(struct http_request *request, const char *const *arguments, json_t *body,
-		     void *data);
-
 /* How a node stands, by what is known now. */
 enum fleet_node_state {
 	FLEET_NODE_IDLE = 0,
@@ -35,6 +31,20 @@ bool fleet_away(const struct remote_link *link);
 
 /* How many nodes of a cluster are in each state; `ret_counts` has FLEET_NODE_STATES of them. */
 void fleet_count_nodes(const struct run_session *session, uint32_t cluster, uint32_t *ret_counts);
+
+#define FLEET_NO_TASK UINT32_MAX
+
+/* Where a node stands, as far as it is known. What it points to is borrowed until the main loop runs again. */
+struct fleet_standing {
+	enum fleet_node_state state;
+	uint32_t task;      /* FLEET_NO_TASK: none; on shared hosts only the local scheduler knows */
+	const char *reason; /* NULL: nothing to say */
+	const char *host;   /* NULL: not known */
+	const json_t *caps; /* NULL: not known */
+};
+
+struct fleet_standing fleet_stand(const struct run_session *session, uint32_t cluster,
+				  uint32_t node);
 
 /* The node as JSON: an element of the answer to GET /v1/nodes. */
 json_t *fleet_node_json(const struct run_session *session, uint32_t cluster, uint32_t node);

@@ -10,6 +10,7 @@
 #include "controller/api/events_api.h"
 #include "controller/api/fleet_api.h"
 #include "controller/api/metrics_api.h"
+#include "controller/api/nodes_api.h"
 #include "controller/api/output_api.h"
 #include "controller/api/page_api.h"
 #include "controller/api/power_api.h"
@@ -196,7 +197,7 @@ static const struct http_route routes[] = {
 	{"POST", "/v1/notices", post_notice, HTTP_ROLE_OPERATOR},
 	{"POST", "/v1/stop", post_stop, HTTP_ROLE_OPERATOR},
 	{"GET", "/v1/clusters", fleet_api_clusters, HTTP_ROLE_VIEWER},
-	{"GET", "/v1/nodes", fleet_api_nodes, HTTP_ROLE_VIEWER},
+	{"GET", "/v1/nodes", nodes_api_get, HTTP_ROLE_VIEWER},
 	{"GET", "/v1/power", power_api_power, HTTP_ROLE_VIEWER},
 	{"GET", "/v1/energy", energy_api_get, HTTP_ROLE_VIEWER},
 	{"GET", "/v1/utility", power_api_utility, HTTP_ROLE_VIEWER},
@@ -246,6 +247,7 @@ struct status_api *status_api_new(const char *address, struct run_session *sessi
 	http_server_guard(api->server, access_of_peer, NULL);
 	http_server_limit(api->server, config_service_of(session->config).user_requests_per_s);
 	api->events = events_api_new(session);
+	api->nodes = nodes_api_new(session);
 	api->reader = store_reader_new();
 	return api;
 }
@@ -274,6 +276,7 @@ void status_api_free(struct status_api *api)
 	http_server_free(api->browsers);
 	http_server_free(api->server);
 	events_api_free(api->events);
+	nodes_api_free(api->nodes);
 	store_reader_free(api->reader);
 	token_book_free(api->tokens);
 	g_free(api);

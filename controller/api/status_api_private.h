@@ -10,6 +10,7 @@
  * the table of status_api.c names the handlers of the other files.
  */
 struct events_api;
+struct nodes_api;
 struct store_reader;
 
 struct status_api {
@@ -18,6 +19,7 @@ struct status_api {
 	struct http_server *browsers; /* the same over TCP; NULL: not wanted */
 	struct token_book *tokens;    /* that are good there */
 	struct events_api *events;
+	struct nodes_api *nodes;
 	struct store_reader *reader;  /* of what takes long to sum up */
 };
 
