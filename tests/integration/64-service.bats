@@ -67,6 +67,76 @@ use_scripted() {
 	stop_service
 }
 
+# Whether PATTERN... (grep -E) each match a line of FILE. has_lines FILE PATTERN...
+has_lines() {
+	local pattern
+	for pattern in "${@:2}"; do
+		grep -qE -- "$pattern" "$1" || { echo "$1 lacks: $pattern"; cat "$1"; return 1; }
+	done
+}
+
+@test "the page of a service shows what runs and its window, on a phone, in the dark, to a keyboard and to a screen reader" {
+	local page tag
+	run_name=simulated-page-$BASHPID
+	sed -e "s/^name:.*/name: $run_name/" -e 's/# energy_limit_j: .*/energy_limit_j: 5000000/' \
+		-e 's/# energy_window_s: .*/energy_window_s: 86400/' "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
+	echo '  listen: http://127.0.0.1:0' >>"$config"
+	unset VIRTBED_LIBEXEC
+	run_start serve "$config" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	page=$(sed -n "s|.*the controller's page is at ||p" "$run_words")
+	export VIRTBED_URI=unix:$socket
+	(umask 077 && "$virtbed" token create --state "$state" --role viewer --user nobody >token 2>words)
+	# However many wait before them, those that run are shown, and how many are not.
+	"$virtbed" submit SHORT --count 1100 --hold >/dev/null
+	[ "$(submit '{"type": "LONG", "count": 3}')" = "[1100,1101,1102]" ]
+	[ "$(submit '{"type": "SHORT"}')" = "[1103]" ]
+	for task in 1100 1101 1102; do wait_state $task running; done
+	wait_state 1103 completed
+	"$virtbed" top --once >top
+	[ "$(grep -cE '^110[012] .* running ' top)" = 3 ]
+	grep -qx '+ 900 more tasks; virtbed queue lists all' top
+	ok GET '/v1/tasks?state=waiting&limit=200' 200 | jq -e '.more == 900 and (.tasks | length == 200)'
+	# Who has seen the nodes is told of them again when one has changed.
+	tag=$(curl -sS -D - -o nodes --unix-socket "$socket" http://x/v1/nodes | tr -d '\r' | sed -n 's/^ETag: //p')
+	jq -e '.nodes | length == 28' nodes
+	[ "$(curl -s -o /dev/null -w '%{http_code}' --unix-socket "$socket" -H "If-None-Match: $tag" http://x/v1/nodes)" = 304 ]
+	ok POST /v1/nodes/s1/15/drain 202 '{"reason": "fan"}'
+	[ "$(curl -s -o nodes -w '%{http_code}' --unix-socket "$socket" -H "If-None-Match: $tag" http://x/v1/nodes)" = 200 ]
+	jq -e '[.nodes[] | select(.reason == "fan") | .name] == ["s1-n15"]' nodes
+	ok GET '/v1/nodes?cluster=s1' 200 | jq -e '.nodes | length == 16 and .[15].state == "drained"'
+
+	"$BATS_TEST_DIRNAME/browser.py" "$page" "until=document.documentElement.dataset.ready === 'token'" \
+		"contrast=4.5" "type=token" "key=Enter" "until=document.documentElement.dataset.ready === 'overview'" \
+		"until=document.querySelectorAll('#active .state[data-state=running]').length === 3" \
+		"until=document.querySelector('#active-more').innerText.startsWith('900 more')" \
+		"until=/used [1-9].*limit 5 MJ/.test(document.querySelector('#energy svg[role=img]').getAttribute('aria-label'))" \
+		"until=document.querySelectorAll('#power .curve').length > 1 && document.querySelector('#ended tr')" \
+		"print=document.querySelector('#energy .limit').getAttribute('d')" "contrast=4.5" "tree=" >overview 2>&1 \
+		"view=dark,phone" "print=\`dark on \${getComputedStyle(document.body).backgroundColor}\`" "contrast=4.5" \
+		"until=document.documentElement.scrollWidth <= innerWidth" \
+		"view=dark" "print='-- tabs'" "tabs=" \
+		"go=#task/1100" "until=document.documentElement.dataset.ready === 'task/1100'" \
+		"until=document.querySelector('#task-gantt rect') && document.querySelector('#task-decisions tr')" "contrast=4.5" \
+		"print='-- task'" "tree=" "tabs=" "view=phone" "contrast=4.5" \
+		"until=document.documentElement.scrollWidth <= innerWidth" || { cat overview; return 1; }
+	sed '/^-- tabs$/,$d' overview >tree
+	sed '1,/^-- tabs$/d; /^-- task$/,$d' overview >tabs
+	sed '1,/^-- task$/d' overview >task
+	has_lines tree '^M.*L' '^main: ' '^status: ' '^region: Clusters and nodes' '^region: Queue and running tasks' \
+		'^list: Nodes of s1' '^listitem: ' '^columnheader: Progress' '^progressbar: Progress of task 1100' \
+		'^progressbar: Energy limit, share of the limit' '^(image|img): Power of each host over time. Now: s1' \
+		'^table: Queue and running tasks' '^table: Ended lately' '^table: Events' \
+		'^(image|img): Energy above idle over time' '^(image|img): Utility earned over time' '^log: Events' \
+		'^combobox: Show the last' '^dark on rgb\(16, 22, 28\)'
+	has_lines tabs 'Skip to the content' '^# a virtbed' '^#clusters a 1100' '^#active a 1100' '^#window select' \
+		'^#power summary' '^#energy summary' '^#utility summary' '^#ended a 1103' '^#events a ' 'API$' '^#forget button'
+	has_lines task '^heading: Task 1100' '^(image|img): Where task 1100 was over time' '^table: Where task 1100 was' \
+		'^region: Decisions about it' '^table: Decisions about it' \
+		'^columnheader: Reason' '^region: Events of it' '← all tasks'
+	stop_service
+}
+
 @test "a script has whole nodes, as many as it asks for, wherever it goes" {
 	run_name=simulated-nodes-$BASHPID
 	sed "s/^name:.*/name: $run_name/; s/^types:/&\n\

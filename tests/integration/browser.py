@@ -8,7 +8,12 @@ Steps, one after the other; the first that does not come about ends it with stat
   until=EXPRESSION    waits until the page's JavaScript EXPRESSION is true
   print=EXPRESSION    prints its value
   go=HASH             goes to another part of the page, e.g. '#task/7'
+  view=KIND[,KIND]    looks at it from now on as it is dark or light, on a phone or a desk; what is not said is light, and a desk
   key=NAME            presses a key: Tab, Enter
+  tabs=               presses Tab from the top until all that takes the focus had it: prints each element's #id, or that of
+                      what holds it, with its text
+  tree=               prints what a screen reader is told: a line 'ROLE: NAME' for each node of the accessibility tree
+  contrast=RATIO      fails with the texts that stand out less from what is behind them
   type=FILE           types what is in a file into what has the focus
   shot=FILE           writes a PNG of the whole page
   screen=FILE         ... of what is seen of it without scrolling
@@ -22,6 +27,50 @@ import subprocess
 import sys
 import tempfile
 import time
+
+# Texts that are seen, with less contrast than RATIO by WCAG 2's formula: each once by its colours. Of what is half transparent
+# nothing is known.
+CONTRAST = """((ratio) => {
+  const parts = (text) => (text.match(/[0-9.]+/g) || []).map(Number);
+  const linear = (part) => (part /= 255, part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+  const luminance = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  const behind = (node) => {
+    for (; node; node = node.parentElement) {
+      const colour = parts(getComputedStyle(node).backgroundColor);
+      if (colour.length === 3 || colour[3] === 1) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const weak = new Map();
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const node = texts.currentNode.parentElement;
+    if (!texts.currentNode.data.trim() || !node.checkVisibility() || node.closest('title, script, noscript')) continue;
+    const style = getComputedStyle(node);
+    const ink = parts(node instanceof SVGElement ? style.fill : style.color);
+    const paper = behind(node);
+    const [low, high] = [luminance(ink), luminance(paper)].sort((a, b) => a - b);
+    const found = (high + 0.05) / (low + 0.05);
+    if (found < ratio) weak.set(`${ink} on ${paper}`, `${found.toFixed(2)}: ${ink} on ${paper}: ${texts.currentNode.data.trim()}`);
+  }
+  return [...weak.values()];
+})(%s)"""
+
+# Notes what gets the focus, until it is one that had it: the nearest id, the element, and what it says.
+WALK = """(() => {
+  const seen = new Set();
+  const say = (node) => node.getAttribute('aria-label') || node.innerText || node.getAttribute('aria-labelledby') || '';
+  if (window.walked) walked.stop.abort();
+  window.walked = { steps: [], whole: false, stop: new AbortController() };
+  document.activeElement.blur();
+  getSelection().setPosition(document.body, 0);
+  document.addEventListener('focusin', ({ target }) => {
+    const holder = target.closest('[id]');
+    if (seen.has(target)) walked.whole = true;
+    if (!walked.whole) walked.steps.push(`#${holder ? holder.id : ''} ${target.tagName.toLowerCase()} ${say(target).trim().split('\\n')[0].slice(0, 60)}`);
+    seen.add(target);
+  }, { signal: walked.stop.signal });
+})()"""
 
 # For what hangs: a loaded machine takes long to start a browser.
 PATIENCE_S = 120
@@ -113,16 +162,20 @@ class Browser:
                                    (expression, self.value("document.body.innerText")))
             time.sleep(0.1)
 
-    def open(self, url, dark, phone):
+    def view(self, kinds):
+        phone = "phone" in kinds
+        self.call("Emulation.setDeviceMetricsOverride", width=390 if phone else 1280, height=844 if phone else 900,
+                  deviceScaleFactor=1, mobile=phone)
+        self.call("Emulation.setEmulatedMedia",
+                  features=[{"name": "prefers-color-scheme", "value": "dark" if "dark" in kinds else "light"}])
+
+    def open(self, url, kinds):
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         self.call("Runtime.enable")
         self.call("Log.enable")
         self.call("Page.enable")
-        self.call("Emulation.setDeviceMetricsOverride", width=390 if phone else 1280, height=844 if phone else 900,
-                  deviceScaleFactor=1, mobile=phone)
-        self.call("Emulation.setEmulatedMedia",
-                  features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.view(kinds)
         self.call("Emulation.setFocusEmulationEnabled", enabled=True)
         self.call("Page.navigate", url=url)
 
@@ -132,6 +185,23 @@ class Browser:
         for kind in ("keyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=codes[name],
                       **(text if kind == "keyDown" else {}))
+
+    def walk(self):
+        steps = []
+        self.value(WALK)
+        while True:
+            for _ in range(40):
+                self.press("Tab")
+            before, steps = steps, self.value("walked.steps")
+            if self.value("walked.whole") or len(steps) == len(before):
+                return steps
+
+    def tree(self):
+        def text(node, key):
+            return str(node.get(key, {}).get("value", ""))
+
+        nodes = self.call("Accessibility.getFullAXTree")["nodes"]
+        return [text(node, "role") + ": " + text(node, "name") for node in nodes if not node.get("ignored")]
 
     def shoot(self, path, part="cssContentSize"):
         size = self.call("Page.getLayoutMetrics")[part]
@@ -159,8 +229,18 @@ def step(browser, text):
         print(answer if isinstance(answer, str) else json.dumps(answer))
     elif name == "go":
         browser.value("location.hash = " + json.dumps(value))
+    elif name == "view":
+        browser.view(value.split(","))
     elif name == "key":
         browser.press(value)
+    elif name == "tabs":
+        print("\n".join(browser.walk()))
+    elif name == "tree":
+        print("\n".join(browser.tree()))
+    elif name == "contrast":
+        weak = browser.value(CONTRAST % float(value))
+        if weak:
+            raise RuntimeError("the text is hard to read: " + "; ".join(weak))
     elif name == "type":
         with open(value) as file:
             browser.call("Input.insertText", text=file.read().strip())
@@ -178,7 +258,7 @@ def main(arguments):
     profile = tempfile.mkdtemp(prefix="virtbed-browser-")
     browser = Browser(profile)
     try:
-        browser.open(url, "--dark" in options, "--phone" in options)
+        browser.open(url, {option.strip("-") for option in options})
         for text in steps:
             browser.deadline = time.monotonic() + PATIENCE_S
             step(browser, text)

@@ -272,6 +272,6 @@ function drawBars(figure, title, data) {
                              el('td', { class: 'number' }, duration(bar.to - bar.from))));
   const names = ['What', 'Where', 'From', 'For'];
   figure.replaceChildren(el('div', { class: 'plot' }, drawing),
-    el('table', null, el('thead', null, el('tr', null, ...names.map((name, i) =>
+    el('table', { 'aria-label': title }, el('thead', null, el('tr', null, ...names.map((name, i) =>
       el('th', { scope: 'col', class: i > 1 ? 'number' : null }, name)))), el('tbody', null, ...rows)));
 }
