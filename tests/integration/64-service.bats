@@ -76,7 +76,7 @@ has_lines() {
 }
 
 @test "the page of a service shows what runs and its window, on a phone, in the dark, to a keyboard and to a screen reader" {
-	local page tag
+	local docs=$BATS_TEST_DIRNAME/../../docs page tag
 	run_name=simulated-page-$BASHPID
 	sed -e "s/^name:.*/name: $run_name/" -e 's/# energy_limit_j: .*/energy_limit_j: 5000000/' \
 		-e 's/# energy_window_s: .*/energy_window_s: 86400/' "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
@@ -134,6 +134,14 @@ has_lines() {
 	has_lines task '^heading: Task 1100' '^(image|img): Where task 1100 was over time' '^table: Where task 1100 was' \
 		'^region: Decisions about it' '^table: Decisions about it' \
 		'^columnheader: Reason' '^region: Events of it' '← all tasks'
+
+	# What Prometheus and Grafana are told of is there, and all of it is written down.
+	curl -sf --unix-socket "$socket" http://x/metrics | sed -n 's/^# TYPE \([a-z_]*\) .*/\1/p' | sort >families
+	grep -q virtbed_window_limit_joules families
+	grep -oE '\b(virtbed|process)_[a-z_]+' "$docs/grafana.json" | sort -u >drawn
+	grep -oE '`(virtbed|process)_[a-z_]+`' "$docs/metrics.md" | tr -d '`' | sort -u >documented
+	diff /dev/null <(comm -23 drawn families)
+	diff documented families
 	stop_service
 }
 
