@@ -63,7 +63,7 @@ function askToken() {
   sessionStorage.removeItem(TOKEN);
   $('ask').hidden = false;
   $('main').hidden = true;
-  $('forget').hidden = true;
+  $('forget').hidden = $('metrics').hidden = true;
   showLive(false, 'token needed');
   $('token').focus();
   document.documentElement.dataset.ready = 'token';
@@ -410,7 +410,7 @@ function newEvent(event) {
 function showEvents() {
   const shown = known.events.slice(-EVENTS_SHOWN).reverse();
   sync($('events'), shown, (event) => event.seq, newEvent, () => {});
-  $('events-none').hidden = shown.length > 0;
+  $('events-none').hidden = shown.length > 0 || known.last === null; /* not asked yet */
 }
 
 /* A task's page. */
