@@ -19,6 +19,7 @@ import sqlite3
 import subprocess
 import tempfile
 import time
+import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("VIRTBED_BUILD", ROOT / "build"))
@@ -318,11 +319,26 @@ class Bed:
         finally:
             connection.close()
 
-    def submit(self, kind, count=1, wait=False, timeout=300):
+    def submit(self, kind, count=1, timeout=300):
         """By `virtbed submit`, which asks again by itself where its answer was lost."""
-        done = subprocess.run([VIRTBED, "submit", kind, "--count", str(count)] + ["--wait"] * wait,
+        return self.take_numbers(count, self.try_submit(kind, count, timeout))
+
+    def submit_surely(self, kind, count=1):
+        """The same by who goes on asking, by the same key, whoever dies: it is the same submission."""
+        key = str(uuid.uuid4())
+
+        def ask():
+            self.keep_serving()
+            done = self.try_submit(kind, count, 300, "--key", key)
+            return done if done.returncode == 0 else None
+        return self.take_numbers(count, within(120, f"{kind} is submitted", ask))
+
+    def try_submit(self, kind, count, timeout, *options):
+        return subprocess.run([VIRTBED, "submit", kind, "--count", str(count), *options],
                               env=dict(os.environ, VIRTBED_URI=f"unix:{self.socket}"),
                               capture_output=True, text=True, timeout=timeout)
+
+    def take_numbers(self, count, done):
         numbers = [int(number) for number in re.findall(r"^\d+$", done.stdout, re.MULTILINE)]
         if len(numbers) != count:
             raise Failed(f"virtbed submit: {done.stdout} {done.stderr}")

@@ -328,6 +328,8 @@ def bad_disk(times, break_it, mend_it):
             since = time.monotonic()
             serve_again(bed, since, result)
             bed.wait_all()
+            # What the local schedulers stored is on disk some time later; that is what will be counted by.
+            subprocess.run(["sync", "-f", f"{path}/disk"], check=True)
         result.count(bed)
     return result
 

@@ -69,13 +69,13 @@ def live(bed, goes_on):
     cancelled."""
     before = window(bed)
     drain(bed, "drain")
-    long = bed.submit("LONG")[0]
+    long = bed.submit_surely("LONG")[0]
     bed.wait_state(long, "running", *ENDED)
-    held, dropped = bed.submit("SHORT", 2)
+    held, dropped = bed.submit_surely("SHORT", 2)
     is_held = hold(bed, held)
     cancel(bed, dropped)
     is_suspended = suspend(bed, long)
-    killed = bed.submit("LONG")[0]
+    killed = bed.submit_surely("LONG")[0]
     bed.wait_state(killed, "running", *ENDED)
     cancel(bed, killed)
     reload(bed)
