@@ -591,5 +591,6 @@ document.querySelector('.skip').addEventListener('click', (event) => {
   $('main').focus();
 });
 $('window').addEventListener('change', refresh);
+addEventListener('resize', refresh); /* bars are drawn for a width */
 followEvents();
 followClock();
