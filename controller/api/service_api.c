@@ -364,12 +364,17 @@ void service_api_ask(struct http_request *request, const struct run_session *ses
 		[RUN_SERVICE_RELEASE] = "released",
 	};
 	g_autoptr(GError) error = NULL;
+	struct service_peer peer;
 	uint32_t task;
+	bool good;
 
 	if (!service_api_is_served(request, session) || !task_api_find(request, session, number, &task) ||
 	    !service_api_may_task(request, session, task))
 		return;
-	if (run_service_ask(session->service, wish, task, &error)) {
+	peer = service_peer_of(request);
+	good = run_service_ask(session->service, wish, task, peer.user, &error);
+	service_peer_clear(&peer);
+	if (good) {
 		service_api_answer(request, session, 202, task_api_json(session, task));
 		return;
 	}

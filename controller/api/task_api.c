@@ -459,12 +459,16 @@ void task_api_migrate(struct http_request *request, const struct run_session *se
 void task_api_ask(struct http_request *request, const struct run_session *session,
 		  const char *number, bool resume)
 {
+	struct service_peer peer;
 	const char *why_not;
 	uint32_t index;
 
 	if (!task_api_find(request, session, number, &index) ||
 	    !service_api_may_task(request, session, index))
 		return;
+	peer = service_peer_of(request);
+	engine_set_asker(session->engine, peer.user);
+	service_peer_clear(&peer);
 	why_not = resume ? engine_request_resume(session->engine, index)
 			 : engine_request_suspend(session->engine, index);
 	if (why_not)

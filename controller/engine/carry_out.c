@@ -22,6 +22,7 @@ static void drop(struct engine *engine, uint32_t index)
 	task->state = ENGINE_TASK_DROPPED;
 	task->ended_s = backend_now_s(engine->backend);
 	engine->result.tasks_dropped++;
+	engine_record_end(engine, index);
 	if (engine->queues)
 		drop_queued(engine, index, state);
 	if (state != ENGINE_TASK_SUSPENDED)

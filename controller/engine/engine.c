@@ -129,6 +129,39 @@ void engine_record_event(struct engine *engine, double time_s, const char *kind,
 				       (int)engine->tasks[task].attempts, "reason", reason));
 }
 
+void engine_set_asker(struct engine *engine, const char *user)
+{
+	g_free(engine->asker);
+	engine->asker = user ? g_utf8_make_valid(user, -1) : NULL;
+}
+
+void engine_record_wish(struct engine *engine, const char *kind, uint32_t task)
+{
+	if (records_events(engine))
+		record_event(engine, fmax(0, backend_now_s(engine->backend)), kind,
+			     json_pack("{s:i, s:i, s:s*}", "task", (int)task, "attempt",
+				       (int)engine->tasks[task].attempts, "user", engine->asker));
+}
+
+void engine_record_step(struct engine *engine, double time_s, const char *kind, uint32_t task,
+			const char *reason)
+{
+	if (engine->setup.record_steps)
+		engine_record_event(engine, time_s, kind, task, reason);
+}
+
+void engine_record_end(struct engine *engine, uint32_t index)
+{
+	const struct engine_task *task = &engine->tasks[index];
+
+	if (!engine->setup.record_steps || !records_events(engine) || !engine_task_over(task))
+		return;
+	record_event(engine, task->ended_s, "ended",
+		     json_pack("{s:i, s:i, s:s, s:s*}", "task", (int)index, "attempt",
+			       (int)task->attempts, "state", engine_task_state_name(task->state),
+			       "reason", task->reason));
+}
+
 void engine_record_pruner(struct engine *engine, double time_s)
 {
 	if (records_events(engine))
@@ -373,6 +406,7 @@ void engine_free(struct engine *engine)
 	g_free(engine->because);
 	g_free(engine->marks);
 	g_free(engine->reason);
+	g_free(engine->asker);
 	g_free(engine);
 }
 

@@ -234,7 +234,9 @@ struct engine_recorder {
 	 * Something happened that no task record tells: "slid", "late", "lost", "cancelled",
 	 * "stayed", "unmoved", "node-down", "node-up", "limit", "aborted", of a limit per window
 	 * "refused", "exhausted", "window", and what people asked for:
-	 * "held", "released", "cancel", "drained", "undrained". `detail` is a JSON object or NULL.
+	 * "held", "released", "cancel", "suspend", "resume" (with the `user`), "drained", "undrained"; and what
+	 * task records tell as well where engine_setup.record_steps says so: "ended" (`state`, `reason`),
+	 * "suspended", "resumed". `detail` is a JSON object or NULL.
 	 */
 	bool (*event)(struct engine_recorder *recorder, double time_s, const char *kind,
 		      const char *detail);
@@ -324,6 +326,7 @@ struct engine_setup {
 	 * before it did, with the same promises. Has no effect where machines have queues.
 	 */
 	bool record_news;
+	bool record_steps; /* events for those who follow a run: tasks that ended, were suspended, go on */
 	/*
 	 * Lower limits, ascending and below limit_j (or any when that is 0), at which to take an
 	 * interim result as if the run had ended there. Only for policies that do not read the
@@ -392,6 +395,9 @@ bool engine_restored_well(const struct engine *engine, uint32_t task);
  * An aborted run has a result too; engine_reason() says why it was aborted.
  */
 void engine_run(struct engine *engine, struct engine_result *ret_result);
+
+/* Who asks for what is requested next, for the events that say so; copied. NULL: nobody, or it is not known. */
+void engine_set_asker(struct engine *engine, const char *user);
 
 /*
  * A person wants a task suspended: it leaves its nodes and is not mappable until a person resumes

@@ -47,8 +47,6 @@ uint32_t engine_submit(struct engine *engine, const struct sched_task *task, boo
 	made->arrival_s = index > 0 ? fmax(time_s, made[-1].arrival_s) : time_s;
 	engine_init_task(engine, index);
 	engine->tasks[index].held = held;
-	if (held)
-		engine_record_event(engine, time_s, "held", index, NULL);
 	engine_arrive(engine, made->arrival_s);
 	ask_policy(engine);
 	return index;
@@ -91,6 +89,7 @@ static void cancel_waiting(struct engine *engine, uint32_t index)
 	if (engine->queues)
 		engine_note_deadline(engine, index, false);
 	engine_record_task(engine, index);
+	engine_record_end(engine, index);
 	engine_flush(engine);
 	task->reason = NULL;
 	if (queued && backend_keeps_queues(engine->backend) && !engine->ended)
@@ -104,7 +103,7 @@ static void cancel_under_way(struct engine *engine, uint32_t index)
 
 	if (!task->cancelled) {
 		task->cancelled = true;
-		engine_record_event(engine, now_s(engine), "cancel", index, NULL);
+		engine_record_wish(engine, "cancel", index);
 		engine_set_preemptible(engine, index);
 	}
 	if (task->state == ENGINE_TASK_SUSPENDING || task->state == ENGINE_TASK_SUSPENDED)
@@ -127,6 +126,7 @@ const char *engine_request_cancel(struct engine *engine, uint32_t index)
 	case ENGINE_TASK_PLANNED:
 	case ENGINE_TASK_QUEUED:
 	case ENGINE_TASK_QUARANTINED:
+		engine_record_wish(engine, "cancel", index);
 		cancel_waiting(engine, index);
 		return NULL;
 	case ENGINE_TASK_STARTING:
@@ -180,7 +180,7 @@ const char *engine_request_hold(struct engine *engine, uint32_t index)
 	if (engine->tasks[index].held)
 		return NULL;
 	park(engine, index);
-	engine_record_event(engine, now_s(engine), "held", index, NULL);
+	engine_record_wish(engine, "held", index);
 	engine_record_task(engine, index);
 	engine_flush(engine);
 	ask_policy(engine); /* others may have what it was promised */
@@ -197,7 +197,7 @@ static const char *release_quarantined(struct engine *engine, uint32_t index)
 	task->state = ENGINE_TASK_WAITING;
 	task->reason = NULL;
 	engine_wait_for(engine, index);
-	engine_record_event(engine, now_s(engine), "released", index, NULL);
+	engine_record_wish(engine, "released", index);
 	engine_record_task(engine, index);
 	engine_flush(engine);
 	ask_policy(engine);
@@ -221,7 +221,7 @@ const char *engine_request_release(struct engine *engine, uint32_t index)
 	engine->tasks[index].held = false;
 	engine->parked_count--;
 	engine_wait_for(engine, index);
-	engine_record_event(engine, now_s(engine), "released", index, NULL);
+	engine_record_wish(engine, "released", index);
 	engine_flush(engine);
 	ask_policy(engine);
 	return NULL;

@@ -89,6 +89,7 @@ const char *engine_request_suspend(struct engine *engine, uint32_t index)
 		return "there is no such task";
 	switch (engine->tasks[index].state) {
 	case ENGINE_TASK_RUNNING:
+		engine_record_wish(engine, "suspend", index);
 		engine_begin_suspend(engine, index, true);
 		engine_record_task(engine, index);
 		engine_flush(engine);
@@ -97,6 +98,7 @@ const char *engine_request_suspend(struct engine *engine, uint32_t index)
 		return NULL;
 	case ENGINE_TASK_SUSPENDING:
 	case ENGINE_TASK_SUSPENDED:
+		engine_record_wish(engine, "suspend", index);
 		engine_hold_suspended(engine, index);
 		return NULL;
 	case ENGINE_TASK_MIGRATING:
@@ -128,6 +130,7 @@ const char *engine_request_resume(struct engine *engine, uint32_t index)
 		return "it is not suspended";
 	if (engine->suspensions[index]->claimed)
 		return NULL;
+	engine_record_wish(engine, "resume", index);
 	engine_get_up(engine, index);
 	engine_set_held(engine, index, false);
 	engine_set_wanted(engine, index, true);

@@ -211,6 +211,7 @@ struct engine {
 	double day_j;                  /* energy consumed before the day */
 	bool ended;
 	char *reason;
+	char *asker; /* engine_set_asker() */
 };
 
 /* Ends the run as aborted; the first reason given is kept. */
@@ -234,6 +235,16 @@ void engine_record_suspension(struct engine *engine, uint32_t task);
 /* Tells the recorder about an event of a task; reason may be NULL. */
 void engine_record_event(struct engine *engine, double time_s, const char *kind, uint32_t task,
 			 const char *reason);
+
+/* Tells the recorder what a person asked for of a task (engine_set_asker()). */
+void engine_record_wish(struct engine *engine, const char *kind, uint32_t task);
+
+/* Tells the recorder as an event what the record of the task says as well (engine_setup.record_steps). */
+void engine_record_step(struct engine *engine, double time_s, const char *kind, uint32_t task,
+			const char *reason);
+
+/* The same of the end of a task, whose state, time and reason are those that it has; of one that has not ended nothing. */
+void engine_record_end(struct engine *engine, uint32_t task);
 
 /* Tells the recorder what pruning remembers from now on. */
 void engine_record_pruner(struct engine *engine, double time_s);

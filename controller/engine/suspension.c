@@ -337,6 +337,7 @@ static void handle_suspended(struct engine *engine, const struct backend_event *
 	suspension->record.suspended_s = event->time_s;
 	suspension->record.exec_s = event->exec_s;
 	record_step(engine, event);
+	engine_record_step(engine, event->time_s, "suspended", event->task, event->reason);
 	engine_record_task(engine, event->task);
 	task->reason = NULL;
 	if (!suspension->claimed)
@@ -362,6 +363,7 @@ static void handle_resumed(struct engine *engine, const struct backend_event *ev
 	*running_list_find(&engine->running, event->task) =
 		engine_running(engine, event->task, task->nodes, task->since_s);
 	record_step(engine, event);
+	engine_record_step(engine, event->time_s, "resumed", event->task, event->reason);
 	engine_record_task(engine, event->task);
 	task->reason = NULL;
 }
@@ -468,6 +470,7 @@ static void handle_stayed(struct engine *engine, const struct backend_event *eve
 	engine_record_suspension(engine, event->task);
 	task->reason = event->reason;
 	engine_record_task(engine, event->task);
+	engine_record_end(engine, event->task);
 	task->reason = NULL;
 	engine_retry_late(engine, event->time_s);
 }

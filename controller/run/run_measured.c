@@ -170,6 +170,7 @@ static bool open_run(struct measured_run *run, GError **error)
 	run->recorder =
 		recorder_store_new(session->store, run->row.run, series->experiment->system, true);
 	run->setup.recorder = recorder_store_engine(run->recorder);
+	run->setup.record_steps = true;
 	run->engine = engine_new(&run->setup, run->backend);
 	show_run(run);
 	return !run->going_on || restore(run, error);

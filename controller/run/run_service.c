@@ -340,6 +340,7 @@ static void make_setup(struct run_service *service)
 	service->setup.changes_apart_s = CHANGES_APART_S;
 	service->setup.duration_s = FOREVER_S; /* not INFINITY: snapshots are JSON, too */
 	service->setup.record_news = true;
+	service->setup.record_steps = true;
 	service->setup.apart = true;
 	service->setup.recorder = recorder_store_engine(service->recorder);
 }

@@ -105,9 +105,9 @@ enum run_service_wish {
 	RUN_SERVICE_RELEASE,
 };
 
-/* Does that; it is on record when it returns, as above. `task` is there. False with `error` as above. */
+/* Does that for `user` (NULL: not known); it is on record when it returns, as above. `task` is there. False with `error` as above. */
 bool run_service_ask(struct run_service *service, enum run_service_wish wish, uint32_t task,
-		     GError **error);
+		     const char *user, GError **error);
 
 /*
  * Takes a node out of use, for new tasks, or (`drain` false) puts it back. `reason` and `user` may

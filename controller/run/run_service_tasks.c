@@ -5,6 +5,7 @@
 
 #define LOG_SUBSYSTEM "service"
 #include "common/clock.h"
+#include "common/json.h"
 #include "common/log.h"
 #include "controller/run/run_service_private.h"
 #include "controller/run/run_service_scripts.h"
@@ -338,11 +339,35 @@ static bool check_share(const struct run_service *service, const struct run_serv
 		      open, service->config.user_tasks_max);
 }
 
+/* One event for all tasks of a request: whoever follows events learns of them by it. */
+static bool record_submitted(struct run_service *service, const struct run_service_order *order,
+			     uint32_t first, GError **error)
+{
+	g_autoptr(json_t) detail = json_pack(
+		"{s:i, s:i, s:s, s:s*, s:s*, s:b}", "task", (int)first, "count", (int)order->count,
+		"type", order->type, "name", order->name, "user", order->user, "held", order->held);
+	g_autofree char *text = json_text(detail);
+
+	return store_add_event(service->session->store, service->row.run,
+			       engine_task(service->engine, first)->task->arrival_s, "submitted", text,
+			       error);
+}
+
+static bool add_all(struct run_service *service, const struct run_service_order *order,
+		    uint32_t first, GError **error)
+{
+	for (uint32_t i = 0; i < order->count; i++)
+		if (!add_one(service, new_submission(service, order, first, i), error))
+			return false;
+	return record_submitted(service, order, first, error);
+}
+
 bool run_service_submit(struct run_service *service, const struct run_service_order *order,
 			uint32_t *ret_first, uint32_t *ret_count, GError **error)
 {
 	const struct store_submission *before = find_key(service, order);
 	const uint32_t first = service->submissions->len;
+	GError *reason = NULL;
 
 	if (before) {
 		*ret_first = before->first;
@@ -354,12 +379,8 @@ bool run_service_submit(struct run_service *service, const struct run_service_or
 		return false;
 	if (order->script && !keep_script(service, order, first, error))
 		return false;
-	for (uint32_t i = 0; i < order->count; i++) {
-		GError *reason = NULL;
-
-		if (!add_one(service, new_submission(service, order, first, i), &reason))
-			return store_fault(service, reason, error);
-	}
+	if (!add_all(service, order, first, &reason))
+		return store_fault(service, reason, error);
 	if (!make_safe(service, error))
 		return false;
 	/* Only now: what is not on record must not be answered for. */
@@ -401,14 +422,16 @@ static const char *ask_engine(struct engine *engine, enum run_service_wish wish,
 }
 
 bool run_service_ask(struct run_service *service, enum run_service_wish wish, uint32_t task,
-		     GError **error)
+		     const char *user, GError **error)
 {
 	static const char *const done[] = {"to be cancelled", "held", "released"};
 	struct store_submission *submission = g_ptr_array_index(service->submissions, task);
 	g_autofree char *name = g_strdup_printf("%u", task);
-	const char *why_not = ask_engine(service->engine, wish, task);
+	const char *why_not;
 	GError *reason = NULL;
 
+	engine_set_asker(service->engine, user);
+	why_not = ask_engine(service->engine, wish, task);
 	if (why_not)
 		return refuse(error, RUN_SERVICE_ERROR_REFUSED, "%s", why_not);
 	log_info_of(LOG_TASK(name), "%s", done[wish]);

@@ -55,6 +55,8 @@ use_scripted() {
 	wait_state 0 suspended
 	ok POST /v1/tasks/0/resume 202 '{}'
 	wait_state 0 running
+	ok GET '/v1/events?after=0' 200 | jq -e '[.events[] | select(.task == 0) | .kind] ==
+		["submitted", "launched", "suspend", "suspended", "resume", "resumed"]'
 	# The controller dies: the clusters go on, and so do their tasks.
 	kill -KILL "$(run_process virtbed-controller "$state")"
 	run_wait_for "serving at unix:$socket" 60 2
@@ -227,6 +229,14 @@ has_lines() {
 	ok POST /v1/tasks/4/cancel 202 '{}'
 	wait_state 4 killed
 	ok GET /v1/status 200 | jq -e '.completed == 4 and .waiting == 0 and .running == 0'
+	# Whoever follows the events learns all of that, of an array at once.
+	ok GET '/v1/events?after=0' 200 | jq -e --arg user "$(id -un)" '[.events[] | select(.kind == "submitted") |
+		[.task, .detail.count, .detail.type, .detail.user, .detail.held]] == [[0, 4, "IS.S.2", $user, false],
+		[4, 1, "CG.S.2", $user, true], [5, 1, "IS.S.2", $user, false]] and
+		([.events[] | select(.kind == "ended") | [.task, .detail.state]] | sort) ==
+		[[0, "completed"], [1, "completed"], [2, "completed"], [3, "completed"], [4, "killed"], [5, "killed"]] and
+		[.events[] | select(.detail.user == $user and .kind != "submitted") | [.kind, .task]] ==
+		[["released", 4], ["held", 5], ["cancel", 5], ["cancel", 4]]'
 	stop_service
 	[ "$(run_query "$state" "SELECT count(*) FROM run WHERE ended_by IS NULL")" -eq 1 ]
 	[ "$(run_query "$state" "SELECT count(*) FROM drain")" -eq 4 ]

@@ -32,12 +32,13 @@ struct scene {
 	double now_s;      /* goes on then, with the narrow tasks of test_restored() */
 	bool at_changes;
 	bool deaf; /* the backend does not kill */
+	bool told; /* all is told as events, with its details */
 	struct wish wishes[13]; /* up to the first at time 0 */
 	struct script_attempt attempts[2];
 	struct script_step steps[2];
 	struct script_event events[3];
 	const char *log;   /* what the backend was asked */
-	const char *story; /* times and kinds of events */
+	const char *story; /* times and kinds of events, with `told` their details */
 	uint32_t completed, failed;
 };
 
@@ -125,7 +126,7 @@ static const struct scene scenes[] = {
 			    { 52, HOLD, 7, "there is no such task" },
 			    { 53, RELEASE, 7, "there is no such task" } },
 		.log = "10 start 1.1 c0 0\n30 start 0.1 c0 0\n",
-		.story = "3 held\n23 released\n",
+		.story = "23 released\n",
 		.completed = 2,
 	},
 	{
@@ -134,7 +135,7 @@ static const struct scene scenes[] = {
 		.at_changes = true,
 		.wishes = { { 3, SUBMIT_HELD, NARROW, "" }, { 23, RELEASE, 0, NULL } },
 		.log = "23 start 0.1 c0 0\n",
-		.story = "3 held\n23 released\n",
+		.story = "23 released\n",
 		.completed = 1,
 	},
 	{
@@ -157,7 +158,7 @@ static const struct scene scenes[] = {
 			    { 13, CANCEL, 3, NULL }, { 14, CANCEL, 3, "it has ended" },
 			    { 15, CANCEL, 4, "there is no such task" }, { 16, HOLD, 1, "it has ended" } },
 		.log = "10 start 0.1 c0 0,1\n",
-		.story = "5 held\n",
+		.story = "6 cancel\n12 cancel\n13 cancel\n",
 		.completed = 1,
 		.failed = 3,
 	},
@@ -170,6 +171,7 @@ static const struct scene scenes[] = {
 			      "event decides otherwise" },
 			    { 18, CANCEL, 1, NULL }, { 30, SUBMIT, NARROW, "" } },
 		.log = "10 start 0.1 c0 0,1\n30 start 2.1 c0 0\n",
+		.story = "18 cancel\n",
 		.completed = 2,
 		.failed = 1,
 	},
@@ -181,7 +183,7 @@ static const struct scene scenes[] = {
 			    { 50, CANCEL, 1, NULL } },
 		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n15 kill 0.1\n40 suspend 1.1 #1\n"
 		       "50 kill 1.1\n",
-		.story = "15 cancel\n50 cancel\n",
+		.story = "15 cancel\n40 suspend\n50 cancel\n",
 		.failed = 2,
 	},
 	{
@@ -243,7 +245,7 @@ static const struct scene scenes[] = {
 			    { 15, RELEASE, 0, "it is suspended; resume it instead" },
 			    { 16, RESUME, 0, NULL }, { 34, UNDRAIN, 1, NULL } },
 		.log = "10 start 0.1 c0 0,1\n12 suspend 0.1 #1\n34 resume 0.1 #1 c0 0,1\n",
-		.story = "13 drained\n34 undrained\n",
+		.story = "12 suspend\n13 drained\n16 resume\n34 undrained\n",
 		.completed = 1,
 	},
 	{
@@ -257,8 +259,34 @@ static const struct scene scenes[] = {
 			    { 13, WHY, 0, NULL }, { 26, WHY, 2, "no idle nodes" },
 			    { 30, CANCEL, 2, NULL } },
 		.log = "10 start 0.1 c0 0\n25 start 1.1 c0 0,1\n",
+		.story = "30 cancel\n",
 		.completed = 2,
 		.failed = 1,
+	},
+	{
+		.name = "whoever follows the events learns how each task ended, and who asked for what",
+		.policy = "max-upr",
+		.told = true,
+		.attempts = { { 0, 1, 20, BACKEND_OUTCOME_FAILED, false } },
+		.wishes = { { 3, SUBMIT, NARROW, "" }, { 4, SUBMIT, LONG, "" },
+			    { 5, SUBMIT_HELD, WIDE, "" }, { 6, CANCEL, 2, NULL },
+			    { 40, SUSPEND, 1, NULL }, { 60, RESUME, 1, NULL },
+			    { 61, SUBMIT, NARROW, "" }, { 100, CANCEL, 1, NULL } },
+		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n40 suspend 1.1 #1\n60 resume 1.1 #1 c0 0\n"
+		       "70 start 3.1 c0 1\n100 kill 1.1\n",
+		.story = "6 cancel {\"attempt\":0,\"task\":2,\"user\":\"ann\"}\n"
+			 "6 ended {\"attempt\":0,\"reason\":\"a person cancelled it\",\"state\":\"killed\","
+			 "\"task\":2}\n"
+			 "30 ended {\"attempt\":1,\"state\":\"failed\",\"task\":0}\n"
+			 "40 suspend {\"attempt\":1,\"task\":1,\"user\":\"ann\"}\n"
+			 "40 suspended {\"attempt\":1,\"task\":1}\n"
+			 "60 resume {\"attempt\":1,\"task\":1,\"user\":\"ann\"}\n"
+			 "60 resumed {\"attempt\":1,\"task\":1}\n"
+			 "85 ended {\"attempt\":1,\"state\":\"completed\",\"task\":3}\n"
+			 "100 cancel {\"attempt\":1,\"task\":1,\"user\":\"ann\"}\n"
+			 "100 ended {\"attempt\":1,\"state\":\"killed\",\"task\":1}\n",
+		.completed = 1,
+		.failed = 3,
 	},
 };
 
@@ -284,7 +312,8 @@ static bool tell_event(struct engine_recorder *recorder, double time_s, const ch
 {
 	struct stage *stage = (struct stage *)((char *)recorder - offsetof(struct stage, recorder));
 
-	g_string_append_printf(stage->story, "%g %s\n", time_s, kind);
+	g_string_append_printf(stage->story, stage->scene->told ? "%g %s %s\n" : "%g %s\n", time_s,
+			       kind, detail);
 	return true;
 }
 
@@ -388,6 +417,7 @@ static void call(double time_s, void *data)
 	const char *answer;
 
 	g_assert_cmpfloat(time_s, ==, wish->time_s);
+	engine_set_asker(stage->engine, stage->scene->told ? "ann" : NULL);
 	answer = carry_out(stage, wish);
 	if (g_strcmp0(answer, wish->answer) != 0)
 		g_test_message("at %g s", time_s);
@@ -425,6 +455,7 @@ static void stage_init(struct stage *stage, const struct scene *scene)
 		.moments = scene->at_changes ? POLICY_AT_CHANGES : POLICY_AT_PERIODS,
 		.duration_s = DURATION_S,
 		.recorder = &stage->recorder,
+		.record_steps = scene->told,
 	};
 	g_assert_cmpint(policy_parse(scene->policy, &stage->setup.policy, message, sizeof(message)),
 			==, 0);
