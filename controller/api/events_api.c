@@ -23,22 +23,32 @@ struct waiter {
 	guint timeout_source;
 };
 
-/* Starts of runs, by row id: NULL where it is not known. */
-static GHashTable *run_starts(struct store *store)
+static void add_start(GHashTable *starts, int64_t run, GDateTime *start)
+{
+	if (start)
+		g_hash_table_insert(starts, g_memdup2(&run, sizeof(run)), start);
+}
+
+/*
+ * Starts of runs, by row id: NULL where it is not known. That of the run under way by the clock as it is set now, which
+ * may not have been right when it began: a service goes on for months.
+ */
+static GHashTable *run_starts(const struct run_session *session)
 {
 	GHashTable *starts = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
 						   (GDestroyNotify)g_date_time_unref);
-	g_autoptr(GPtrArray) runs = store_runs(store, NULL);
+	g_autoptr(GPtrArray) runs = store_runs(session->store, NULL);
+	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
 
 	for (guint i = 0; runs && i < runs->len; i++) {
 		const struct store_run *run = g_ptr_array_index(runs, i);
-		GDateTime *start = run->started_utc
-					   ? g_date_time_new_from_iso8601(run->started_utc, NULL)
-					   : NULL;
 
-		if (start)
-			g_hash_table_insert(starts, g_memdup2(&run->run, sizeof(run->run)), start);
+		if (run->started_utc)
+			add_start(starts, run->run,
+				  g_date_time_new_from_iso8601(run->started_utc, NULL));
 	}
+	if (session->run)
+		add_start(starts, session->run, g_date_time_add_seconds(now, -api_now_s(session)));
 	return starts;
 }
 
@@ -68,9 +78,9 @@ static json_t *event_json(GHashTable *starts, const struct store_event *event)
 			 json_is_integer(task) ? task : NULL, "detail", detail);
 }
 
-static json_t *events_json(struct store *store, GPtrArray *events, int64_t after)
+static json_t *events_json(const struct run_session *session, GPtrArray *events, int64_t after)
 {
-	g_autoptr(GHashTable) starts = events->len ? run_starts(store) : NULL;
+	g_autoptr(GHashTable) starts = events->len ? run_starts(session) : NULL;
 	json_t *list = json_array();
 	int64_t last = after;
 
@@ -95,7 +105,7 @@ static bool answer(struct events_api *api, struct http_request *request, int64_t
 	if (!events)
 		http_request_fail(request, 503, "%s", error->message);
 	else if (events->len || empty)
-		http_request_reply(request, 200, events_json(store, events, after));
+		http_request_reply(request, 200, events_json(api->session, events, after));
 	else
 		return false;
 	return true;

@@ -242,6 +242,13 @@ has_lines() {
 	[ "$(run_query "$state" "SELECT count(*) FROM drain")" -eq 4 ]
 	[ "$(run_query "$state" "SELECT count(*) FROM submission WHERE cancelled")" -eq 2 ]
 	run_assert_decisions_of_service
+	# As if the clock had been an hour slow when the service first began: what happened now is told so.
+	sqlite3 "$state/run.sqlite" \
+		"UPDATE run SET started_utc = strftime('%Y-%m-%dT%H:%M:%SZ', started_utc, '-1 hour')"
+	serve
+	ok GET '/v1/events?after=0' 200 | jq -e '.events | length > 10 and
+		all(.utc | sub("[.][0-9]+"; "") | now - fromdate | . > -1 and . < 1800)'
+	stop_service
 }
 
 @test "a higher priority goes first, whenever it came, and does so after a restart" {
