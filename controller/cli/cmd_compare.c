@@ -52,6 +52,9 @@ static int compare_dirs(const char *name, const char *measured_dir, const char *
 	g_autoptr(overhead_t) overhead = NULL;
 	g_autoptr(GError) no_overhead = NULL;
 
+	if (simulated && (measured->service || simulated->service))
+		return command_fail(COMMAND_BAD, name, "%s is the directory of a service, which is no experiment that "
+				    "could be compared", measured->service ? measured_dir : simulated_dir);
 	if (simulated)
 		compare = compare_new(measured, simulated, noise ? noise_compare(noise) : NULL,
 				      options->trials, &error);

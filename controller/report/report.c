@@ -143,7 +143,7 @@ static void add_run_columns(struct table *table)
 }
 
 static void add_run(struct table *table, const struct store_run *run,
-		    const struct store_energy *energy)
+		    const struct store_energy *energy, bool service)
 {
 	table_row(table);
 	table_integer(table, run->run);
@@ -163,7 +163,8 @@ static void add_run(struct table *table, const struct store_run *run,
 	table_number(table, run->gap_s, 1);
 	table_number(table, run->host_load, 2);
 	table_integer(table, energy->samples);
-	table_number(table, energy->samples ? energy->difference_uj : (double)NAN, 2);
+	/* A service has its own account of it, which goes on between samples. */
+	table_number(table, energy->samples && !service ? energy->difference_uj : (double)NAN, 2);
 }
 
 struct table *report_runs_table(const struct summary *summary, GError **error)
@@ -176,7 +177,7 @@ struct table *report_runs_table(const struct summary *summary, GError **error)
 
 		if (!store_energy_check(summary->store, summary->runs->pdata[i], &energy, error))
 			return NULL;
-		add_run(table, summary->runs->pdata[i], &energy);
+		add_run(table, summary->runs->pdata[i], &energy, summary->service);
 	}
 	return g_steal_pointer(&table);
 }
@@ -211,7 +212,7 @@ static bool add_energy(const struct summary *summary, const struct store_run *ru
 	json_object_set_new(object, "energy_mismatches", json_integer(energy.mismatches));
 	json_object_set_new(object, "energy_total_j", summary_json_number(energy.total_j));
 	json_object_set_new(object, "energy_difference_uj",
-			    summary_json_number(energy.difference_uj));
+			    summary_json_number(summary->service ? (double)NAN : energy.difference_uj));
 	return true;
 }
 

@@ -7,6 +7,7 @@
 
 #include "common/config.h"
 #include "controller/report/origin.h"
+#include "controller/report/service_run.h"
 #include "controller/report/stats.h"
 #include "controller/report/stretch.h"
 
@@ -51,6 +52,18 @@ static void note_limit(struct summary *summary, double limit)
 		if (summary_same_limit(g_array_index(summary->limits, double, i), limit))
 			return;
 	g_array_append_val(summary->limits, limit);
+}
+
+static bool fill_service(struct summary *summary, GPtrArray *all, GError **error)
+{
+	for (guint i = 0; i < all->len; i++) {
+		bool service;
+
+		if (!service_run_fill(summary->store, all->pdata[i], &service, error))
+			return false;
+		summary->service |= service;
+	}
+	return true;
 }
 
 /* Keeps the runs that count, and notes the policies and limits that occur among them. */
@@ -107,6 +120,7 @@ static void add_run(struct summary_cell *cell, const struct store_run *run)
 	cell->ended_limit += g_str_equal(run->ended_by, "limit");
 	cell->ended_time += g_str_equal(run->ended_by, "time");
 	cell->ended_done += g_str_equal(run->ended_by, "done");
+	cell->open += g_str_equal(run->ended_by, SERVICE_RUN_OPEN);
 }
 
 double summary_stretch(const struct summary *summary, const struct store_run *run)
@@ -257,7 +271,7 @@ struct summary *summary_load(const char *dir, GError **error)
 	if (!summary->store)
 		return NULL;
 	all = store_runs(summary->store, error);
-	if (!all)
+	if (!all || !fill_service(summary, all, error))
 		return NULL;
 	keep_ended(summary, all);
 	if (summary->runs->len == 0) {
@@ -310,7 +324,8 @@ char *summary_ended_by(const struct summary_cell *cell)
 		uint32_t runs;
 	} ends[] = {{"limit", cell->ended_limit},
 		    {"time", cell->ended_time},
-		    {"done", cell->ended_done}};
+		    {"done", cell->ended_done},
+		    {SERVICE_RUN_OPEN, cell->open}};
 	GString *text = g_string_new(NULL);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(ends); i++) {
@@ -325,6 +340,8 @@ char *summary_ended_by(const struct summary_cell *cell)
 
 char *summary_over(const struct summary *summary)
 {
+	if (summary->service)
+		return g_strdup("the tasks that people submitted");
 	if (summary->measured)
 		return g_strdup_printf("%u repeat%s of one workload", summary->repeats,
 				       summary->repeats == 1 ? "" : "s");
@@ -419,7 +436,9 @@ GPtrArray *summary_heading(const struct summary *summary)
 		add_line(lines,
 			 "this machine's own load during the runs: %.2f busy cores on average",
 			 summary->host_load);
-	if (!ended)
+	if (summary->service)
+		add_line(lines, "a service, which has no end: as far as it is on record");
+	else if (!ended)
 		add_line(lines, "NOT COMPLETE: this was interrupted, or is still under way");
 	if (summary->left_out)
 		add_line(lines, "%u run%s left out that did not end or %s aborted",

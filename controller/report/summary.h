@@ -13,7 +13,8 @@
  * workload again, so deviations are those of measurement) or trials (simulated: a new workload
  * each, so deviations are those of workloads). Tables, plots and verdicts all start from here.
  *
- * Runs that did not end, or were aborted, are left out of the cells and counted apart.
+ * Runs that did not end, or were aborted, are left out of the cells and counted apart. That of a service, which has
+ * no end, is taken as far as it is on record (service_run.h).
  */
 
 /* One policy under one limit. */
@@ -33,16 +34,18 @@ struct summary_cell {
 	double ended_s_mean;
 	double gap_s;         /* metering gaps, summed over runs and hosts */
 	uint32_t ended_limit, ended_time, ended_done; /* runs by what ended them */
+	uint32_t open;        /* those of a service, which go on */
 };
 
 struct summary {
 	char *path;             /* of the directory */
 	char *dir;              /* the same for people: always UTF-8 */
 	bool measured;
+	bool service;           /* its one run is that of a service, and goes on */
 	bool deadlines;         /* tasks have some (environment.pruning), and a task on time is worth 1 */
 	bool shared;            /* hosts are shared in time: policies are ranked by stretch */
 	struct store *store;    /* open for reading */
-	GPtrArray *runs;        /* struct store_run: those that ended, in order */
+	GPtrArray *runs;        /* struct store_run: those that ended, or a service's, in order */
 	uint32_t left_out;      /* runs that did not end or were aborted */
 	GPtrArray *policies;    /* char *, in order of first appearance */
 	GArray *limits;         /* double, descending */
@@ -85,7 +88,7 @@ double summary_stretch(const struct summary *summary, const struct store_run *ru
 /* Whether two fractions of the budget are the same limit. */
 bool summary_same_limit(double a, double b);
 
-/* "limit", "time 3, limit 1": what ended the runs of a cell. The caller frees. */
+/* "limit", "time 3, limit 1": what ended the runs of a cell; "open": a service's goes on. The caller frees. */
 char *summary_ended_by(const struct summary_cell *cell);
 
 /*

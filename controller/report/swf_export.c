@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/config.h"
+#include "controller/store/store_service.h"
 
 /* What a trace is made of. */
 struct export {
@@ -15,6 +16,9 @@ struct export {
 	GPtrArray *tasks;      /* of struct store_task */
 	GPtrArray *types;      /* names, borrowed from the tasks: number = index + 1 */
 	GPtrArray *clusters;
+	GPtrArray *submissions; /* of struct store_submission by task; empty: not of a service */
+	GPtrArray *users;
+	guint at;              /* the next submission; tasks come by number, too */
 };
 
 /* The number of a name, from 1; -1 for none. */
@@ -57,13 +61,29 @@ static int64_t between(double from_s, double to_s, int64_t least)
 }
 
 /* Field 11. */
-static int status_of(const struct store_task *task)
+static int status_of(const struct export *export, const struct store_task *task)
 {
 	if (g_strcmp0(task->state, "completed") == 0)
 		return 1;
 	if (g_strcmp0(task->state, "failed") == 0)
 		return 0;
-	return 5; /* cancelled: dropped, killed, or by the end of the run */
+	return isfinite(task->ended_s) || !export->summary->service
+		       ? 5   /* cancelled: dropped, killed, or by the end of the run */
+		       : -1; /* has not come to its end */
+}
+
+/* Field 12: whose it is. */
+static int user_of(struct export *export, const struct store_task *task)
+{
+	for (; export->at < export->submissions->len; export->at++) {
+		struct store_submission *submission = export->submissions->pdata[export->at];
+
+		if (submission->task == task->task)
+			return number_of(export->users, submission->user);
+		if (submission->task > task->task)
+			break;
+	}
+	return -1;
 }
 
 static void add_job(GString *swf, struct export *export, const struct store_task *task)
@@ -75,10 +95,10 @@ static void add_job(GString *swf, struct export *export, const struct store_task
 	g_string_append_printf(
 		swf,
 		"%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " -1 -1 %" PRId64
-		" %" PRId64 " -1 %d -1 -1 %d -1 %d -1 -1\n",
+		" %" PRId64 " -1 %d %d -1 %d -1 %d -1 -1\n",
 		(int64_t)task->task + 1, seconds(task->arrival_s), wait_s, run_s, nodes, nodes,
-		seconds(task->etc_s), status_of(task), number_of(export->types, task->type),
-		number_of(export->clusters, task->cluster));
+		seconds(task->etc_s), status_of(export, task), user_of(export, task),
+		number_of(export->types, task->type), number_of(export->clusters, task->cluster));
 }
 
 /* The nodes of all clusters, as far as is known: at least those that tasks were on. */
@@ -116,6 +136,7 @@ static void add_start(GString *swf, const struct store_run *run)
 static void add_header(GString *swf, const struct export *export)
 {
 	const struct store_run *run = export->run;
+	g_autofree char *limit = g_strdup_printf("at %.10g %% of the energy", 100 * run->limit);
 
 	g_string_append_printf(swf,
 			       "; Version: 2.2\n"
@@ -127,11 +148,11 @@ static void add_header(GString *swf, const struct export *export)
 	add_start(swf, run);
 	g_string_append_printf(swf, "; MaxProcs: %" PRId64 "\n", count_processors(export));
 	g_string_append_printf(swf,
-			       "; Note: run %" PRId64 ", %s, policy %s, at %.10g %% of the energy\n"
+			       "; Note: run %" PRId64 ", %s, policy %s, %s\n"
 			       "; Note: a processor is a node, which one virtual machine fills\n"
 			       "; Note: requested times are the estimates of where the task ran\n",
 			       run->run, run->measured ? "measured" : "simulated", run->policy,
-			       100 * run->limit);
+			       export->summary->service ? "a service that goes on" : limit);
 	for (guint i = 0; i < export->types->len; i++)
 		g_string_append_printf(swf, "; Note: executable %u is type %s\n", i + 1,
 				       (const char *)export->types->pdata[i]);
@@ -145,13 +166,16 @@ char *swf_export(const struct summary *summary, const struct store_run *run, GEr
 	g_autofree char *path = g_build_filename(summary->path, "config.yaml", NULL);
 	g_autoptr(config_t) config = config_load(path, NULL);
 	g_autoptr(GPtrArray) tasks = store_tasks(summary->store, run->run, error);
+	g_autoptr(GPtrArray) submissions =
+		tasks ? store_submissions(summary->store, run->run, error) : NULL;
+	g_autoptr(GPtrArray) users = g_ptr_array_new();
 	g_autoptr(GPtrArray) types = g_ptr_array_new();
 	g_autoptr(GPtrArray) clusters = g_ptr_array_new();
 	g_autoptr(GString) jobs = g_string_new(NULL);
 	g_autoptr(GString) swf = g_string_new(NULL);
-	struct export export = { summary, run, config, tasks, types, clusters };
+	struct export export = { summary, run, config, tasks, types, clusters, submissions, users, 0 };
 
-	if (!tasks)
+	if (!submissions)
 		return NULL;
 	for (guint i = 0; i < tasks->len; i++)
 		add_job(jobs, &export, tasks->pdata[i]);

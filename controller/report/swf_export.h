@@ -9,7 +9,8 @@
  * A run as a trace in the Standard Workload Format, version 2.2 (D. G. Feitelson, Parallel Workloads
  * Archive): 18 numbers a job, -1 for what is not known, after header comments that say what the numbers
  * stand for. Times are whole seconds since the start of the run. A processor is a node, which one VM fills;
- * jobs are tasks, executables their types, and partitions the clusters, numbered in order of appearance.
+ * jobs are tasks, executables their types, partitions the clusters, and users those who submitted them to a
+ * service, numbered in order of appearance. What has not ended in a service has neither status nor run time.
  * The requested time is the estimate for the place that the task got; a task that was started more than
  * once has the times of its last start. What ran for less than half a second has run for one.
  */

@@ -13,7 +13,7 @@
 #include "controller/run/run_record.h"
 #include "controller/run/run_service_private.h"
 
-#define ACCOUNT_KEY "service_account"
+#define ACCOUNT_KEY STORE_SERVICE_ACCOUNT
 #define SECONDS_PER_DAY 86400.0
 
 /*

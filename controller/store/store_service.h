@@ -7,6 +7,10 @@
  * What a service (`virtbed serve`) keeps in the store beside the rows of its one run: what people
  * submitted, so that its tasks can be made again from it, and the nodes that they took out of use.
  */
+
+/* The meta key of what a service keeps of its time: a JSON object with `time_s`, seconds of its run. */
+#define STORE_SERVICE_ACCOUNT "service_account"
+
 typedef struct store_submission store_submission_t; /* for g_autoptr() */
 typedef struct store_drain store_drain_t;
 

@@ -38,6 +38,10 @@ use_scripted() {
 	[ ! -e "$state" ]
 }
 
+has_completed() {
+	ok GET '/v1/tasks?state=completed' 200 | jq -e --argjson count "$1" '.tasks | length == $count'
+}
+
 @test "a simulated cluster stands behind the real local scheduler, without root, image and VMs" {
 	run_name=simulated-$BASHPID
 	sed "s/^name:.*/name: $run_name/" "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
@@ -61,12 +65,28 @@ use_scripted() {
 	kill -KILL "$(run_process virtbed-controller "$state")"
 	run_wait_for "serving at unix:$socket" 60 2
 	wait_state 1 running
+	within 60 has_completed 60
+	# As a trace: 18 fields, and of what has not ended neither run time (4) nor status (11).
+	[ "$(submit '{"type": "SHORT", "held": true}')" = "[62]" ]
+	"$virtbed" report "$state" --format swf >trace.swf
+	awk '/^;/ {next} NF != 18 || $1 != NR - comments || $12 != 1 {exit 1}
+		$1 <= 2 && ($4 != -1 || $5 < 1 || $11 != -1) {exit 1}
+		$1 > 2 && $1 <= 62 && ($2 < 0 || $3 < 0 || $4 < 1 || $5 != 1 || $11 != 1) {exit 1}
+		$1 == 63 && ($3 != -1 || $4 != -1 || $5 != -1 || $11 != -1) {exit 1}
+		END {if (NR - comments != 63) exit 1}' comments="$(grep -c '^;' trace.swf)" trace.swf || { cat trace.swf; return 1; }
 	ok POST /v1/tasks/0/cancel 202 '{}'
 	ok POST /v1/tasks/1/cancel 202 '{}'
 	wait_state 0 killed
 	wait_state 1 killed
 	ok GET /v1/tasks/1 200 | jq -e '.attempts == 1'
 	stop_service
+	"$virtbed" report "$state" --format swf | awk '/^[12] / && ($4 < 1 || $11 != 5) {exit 1}'
+	"$virtbed" report "$state" | grep "easy .* 63 .* 60 .* open "
+	"$virtbed" report "$state" --json | jq -e '.. | objects | select(has("tasks_arrived")) |
+		.tasks_arrived == 63 and .tasks_completed == 60 and .ended_by == "open" and .utility == 60 and .limit_j == null'
+	"$virtbed" report "$state" --format html --out page | grep index.html
+	run -2 "$virtbed" compare "$state" "$state"
+	[[ $output == *"is the directory of a service"* ]]
 }
 
 # Whether PATTERN... (grep -E) each match a line of FILE. has_lines FILE PATTERN...
