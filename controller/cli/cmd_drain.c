@@ -62,6 +62,56 @@ static GArray *read_places(const char *name, char **words)
 	return NULL;
 }
 
+/* How many nodes that do not exist are named in an error. */
+#define MISSING_TOLD 3
+
+/* "CLUSTER/NODE" of all nodes that there are; NULL after it printed why they are not known. */
+static GHashTable *list_nodes(struct client *client)
+{
+	g_autoptr(json_t) answer = client_get(client, "/v1/nodes");
+	GHashTable *nodes;
+	const json_t *node;
+	size_t i;
+
+	if (!answer)
+		return NULL;
+	nodes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	json_array_foreach (json_object_get(answer, "nodes"), i, node)
+		g_hash_table_add(nodes, g_strdup_printf("%s/%" JSON_INTEGER_FORMAT,
+							field_text(node, "cluster") ?: "",
+							field_integer(node, "node")));
+	return nodes;
+}
+
+/* Looked at before anything is done, so that a mistake in one name does not leave the others done. */
+static int check_places(struct client *client, const GArray *places)
+{
+	g_autoptr(GHashTable) nodes = list_nodes(client);
+	g_autoptr(GString) missing = g_string_new(NULL);
+	guint count = 0;
+
+	if (!nodes)
+		return client->status;
+	for (guint i = 0; i < places->len; i++) {
+		const struct place *place = &g_array_index(places, struct place, i);
+
+		for (guint64 node = place->first; node <= place->last; node++) {
+			g_autofree char *name = g_strdup_printf("%s/%" PRIu64, place->cluster, node);
+
+			if (g_hash_table_contains(nodes, name))
+				continue;
+			if (count++ < MISSING_TOLD)
+				g_string_append_printf(missing, "%s%s", count > 1 ? ", " : "", name);
+		}
+	}
+	if (count == 0)
+		return COMMAND_DONE;
+	if (count > MISSING_TOLD)
+		g_string_append_printf(missing, " and %u more", count - MISSING_TOLD);
+	return command_fail(COMMAND_BAD, client->name,
+			    "there is no node %s: nothing was done; `virtbed nodes` lists them", missing->str);
+}
+
 static int ask(struct client *client, const struct place *place, guint64 node, json_t *body,
 	       json_t *answers)
 {
@@ -89,14 +139,11 @@ static int ask_all(struct client *client, const GArray *places, json_t *body)
 	g_autoptr(json_t) answers = json_array();
 	int status = COMMAND_DONE;
 
-	for (guint i = 0; i < places->len; i++) {
+	for (guint i = 0; i < places->len && status == COMMAND_DONE; i++) {
 		const struct place *place = &g_array_index(places, struct place, i);
 
-		for (guint64 node = place->first; node <= place->last; node++) {
-			int one = ask(client, place, node, body, answers);
-
-			status = MAX(status, one);
-		}
+		for (guint64 node = place->first; node <= place->last && status == COMMAND_DONE; node++)
+			status = ask(client, place, node, body, answers);
 	}
 	if (client->json) {
 		g_autoptr(json_t) document = json_pack("{s:O}", "nodes", answers);
@@ -118,6 +165,7 @@ static int run(int argc, char **argv, bool drains, char **reason)
 	g_autoptr(GArray) places = NULL;
 	g_autoptr(json_t) body = NULL;
 	g_autoptr(GError) error = NULL;
+	int status;
 
 	client_add_options(&client, context, drains ? entries : NULL);
 	g_option_context_set_summary(
@@ -132,7 +180,10 @@ static int run(int argc, char **argv, bool drains, char **reason)
 	if (drains && (!*reason || !**reason))
 		return command_fail(COMMAND_BAD, client.name, "say why with --reason TEXT");
 	body = drains ? json_pack("{s:s}", "reason", *reason) : NULL;
-	return client_open(&client) ? ask_all(&client, places, body) : client.status;
+	if (!client_open(&client))
+		return client.status;
+	status = check_places(&client, places);
+	return status == COMMAND_DONE ? ask_all(&client, places, body) : status;
 }
 
 int cmd_drain(int argc, char **argv)
