@@ -23,11 +23,12 @@ static void get_status(struct http_request *request, const char *const *argument
 		       void *data)
 {
 	struct status_api *api = data;
-	const char *after = http_request_query(request, "after");
+	double after;
 
+	if (!api_query_number(request, "after", 0, 1e15, 0, &after))
+		return;
 	http_request_reply(request, 200,
-			   run_progress_json(api->session->progress,
-					     after ? g_ascii_strtoull(after, NULL, 10) : 0));
+			   run_progress_json(api->session->progress, (uint64_t)after));
 }
 
 static json_t *number(double value)

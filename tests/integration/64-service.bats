@@ -242,6 +242,9 @@ has_lines() {
 	[[ $output == *"there is no node c1/4, c1/5, c1/6 and 4 more: nothing was done"* && ${#lines[@]} -eq 1 ]]
 	ok GET /v1/nodes 200 | jq -e '.nodes | all(.state == "drained" or .state == "draining")'
 	"$virtbed" drain c1/0-3 c2/0-1 --reason disk --uri "unix:$socket" | grep -c ' is drain' | grep -x 6
+	ok GET '/v1/status?after=x' 400
+	ok GET '/v1/status?after=-1' 400
+	ok GET '/v1/status?after=0' 200 | jq -e '.phase'
 	ok POST /v1/tasks/4/release 202 '{}'
 	[ "$(submit '{"type": "IS.S.2", "deadline_s": 600}')" = "[5]" ]
 	ok POST /v1/tasks/5/hold 202 '{}' | jq -e .held
