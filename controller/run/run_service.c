@@ -376,53 +376,67 @@ static bool open_run(struct run_service *service, bool going_on, GError **error)
 
 /* Under way. */
 
-static bool take_policy(struct run_service *service, const struct config *config, GError **error)
+static bool find_policy(const struct config_service *wanted, struct policy *ret_policy, GError **error)
 {
-	const struct config_service wanted = config_service_of(config);
-	struct store_run row;
-	struct policy policy;
 	char message[512];
 
-	if (!run_service_check(config, error))
-		return false;
-	if (policy_parse(wanted.policy, &policy, message, sizeof(message)) < 0)
-		return refuse_config(error, "service.policy: %s", message);
-	row = service->row;
-	row.policy = wanted.policy;
+	return policy_parse(wanted->policy, ret_policy, message, sizeof(message)) >= 0 ||
+	       refuse_config(error, "service.policy: %s", message);
+}
+
+static bool store_policy(struct run_service *service, const char *policy, GError **error)
+{
+	struct store_run row = service->row;
+
+	row.policy = (char *)policy;
 	if (!store_update_run(service->session->store, &row, error))
 		return false;
 	g_free(service->row.policy);
-	service->row.policy = g_strdup(wanted.policy);
-	engine_request_policy(service->engine, &policy, wanted.mapping_interval_s);
+	service->row.policy = g_strdup(policy);
 	return true;
 }
 
+static char *what_was_taken(const struct config_service *config)
+{
+	g_autofree char *limit =
+		config->energy_limit_j > 0
+			? g_strdup_printf("%.0f J in %.0f s", config->energy_limit_j, config->energy_window_s)
+			: NULL;
+
+	return g_strdup_printf("policy %s, mapping interval %g s, records kept for %g days, %s%s",
+			       config->policy, config->mapping_interval_s, config->retention_days,
+			       limit ? "at most " : "any energy", limit ?: "");
+}
+
+/* All that can fail comes before anything is changed, the store last. */
 static bool take_again(struct run_service *service, char **ret_text, GError **error)
 {
 	struct run_session *session = service->session;
 	g_autofree char *path = g_build_filename(session->dir, "config.yaml", NULL);
 	g_autoptr(config_t) config = config_load(path, error);
-	g_autofree char *limit = NULL;
-	struct config_service before;
+	const struct config_service before = service->config;
+	struct config_service wanted;
+	struct engine_window window;
+	struct policy policy;
+	bool limit_changes;
 
-	if (!config || !take_policy(service, config, error))
+	if (!config || !run_service_check(config, error))
 		return false;
+	wanted = config_service_of(config);
+	/* A limit that stays goes on: what was measured of its window is not to be lost. */
+	limit_changes = wanted.energy_limit_j != before.energy_limit_j ||
+			wanted.energy_window_s != before.energy_window_s;
+	if (!find_policy(&wanted, &policy, error) ||
+	    (limit_changes && !run_service_limit_find(service, &wanted, &window, error)) ||
+	    !store_policy(service, wanted.policy, error))
+		return false;
+	engine_request_policy(service->engine, &policy, wanted.mapping_interval_s);
 	run_reload_take(session->config, config);
-	before = service->config;
 	service->config = config_service_of(session->config);
 	show_service(service);
-	/* A limit that stays goes on: what was measured of its window is not to be lost. */
-	if ((service->config.energy_limit_j != before.energy_limit_j ||
-	     service->config.energy_window_s != before.energy_window_s) &&
-	    !run_service_limit_begin(service, error))
-		return false;
-	if (service->config.energy_limit_j > 0)
-		limit = g_strdup_printf("%.0f J in %.0f s", service->config.energy_limit_j,
-					service->config.energy_window_s);
-	*ret_text = g_strdup_printf("policy %s, mapping interval %g s, records kept for %g days, %s%s",
-				    service->config.policy, service->config.mapping_interval_s,
-				    service->config.retention_days, limit ? "at most " : "any energy",
-				    limit ?: "");
+	if (limit_changes)
+		run_service_limit_set(service, &window);
+	*ret_text = what_was_taken(&service->config);
 	return true;
 }
 

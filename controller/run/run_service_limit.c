@@ -25,9 +25,9 @@ static double epoch_s(const struct run_service *service)
 }
 
 /* When, time of the run, UTC is a multiple of the window. */
-static double in_step_s(const struct run_service *service)
+static double in_step_s(const struct run_service *service, double window_s)
 {
-	return -fmod(epoch_s(service), service->config.energy_window_s);
+	return -fmod(epoch_s(service), window_s);
 }
 
 /* What was spent. */
@@ -80,21 +80,37 @@ static bool have_answered(const struct run_service *service)
 	return true;
 }
 
-bool run_service_limit_begin(struct run_service *service, GError **error)
+bool run_service_limit_find(struct run_service *service, const struct config_service *config,
+			    struct engine_window *ret_window, GError **error)
 {
 	struct engine_window window = {
-		.limit_j = service->config.energy_limit_j,
-		.length_s = service->config.energy_window_s,
-		.begin_s = in_step_s(service),
+		.limit_j = config->energy_limit_j,
+		.length_s = config->energy_window_s,
+		.begin_s = in_step_s(service, config->energy_window_s),
 	};
 	const double past = floor((now_s(service) - window.begin_s) / window.length_s);
 
 	if (window.limit_j > 0 && !add_spent(service, window.begin_s + past * window.length_s,
 					     &window.spent_j, error))
 		return false;
-	service->window_begin_s = window.begin_s;
+	*ret_window = window;
+	return true;
+}
+
+void run_service_limit_set(struct run_service *service, const struct engine_window *window)
+{
+	service->window_begin_s = window->begin_s;
 	service->window_counted = have_answered(service);
-	engine_set_window(service->engine, &window);
+	engine_set_window(service->engine, window);
+}
+
+bool run_service_limit_begin(struct run_service *service, GError **error)
+{
+	struct engine_window window;
+
+	if (!run_service_limit_find(service, &service->config, &window, error))
+		return false;
+	run_service_limit_set(service, &window);
 	return true;
 }
 
@@ -102,7 +118,7 @@ bool run_service_limit_begin(struct run_service *service, GError **error)
 static void follow_clock(struct run_service *service)
 {
 	const double length_s = service->config.energy_window_s;
-	const double begin_s = in_step_s(service);
+	const double begin_s = in_step_s(service, length_s);
 	const double off_s = remainder(begin_s - service->window_begin_s, length_s);
 	g_autofree char *text = NULL;
 

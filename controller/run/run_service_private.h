@@ -95,6 +95,11 @@ bool run_service_energy_begin(struct run_service *service, GError **error);
  */
 bool run_service_limit_begin(struct run_service *service, GError **error);
 
+/* Its two halves: what that would be under `config`, which changes nothing, and giving it to the engine. */
+bool run_service_limit_find(struct run_service *service, const struct config_service *config,
+			    struct engine_window *ret_window, GError **error);
+void run_service_limit_set(struct run_service *service, const struct engine_window *window);
+
 /* Once a second: what was spent, again, when all meters have answered; and a clock that was set. */
 bool run_service_limit_tick(struct run_service *service, GError **error);
 
