@@ -106,7 +106,8 @@ static json_t *task_json(const struct run_session *session, uint32_t index)
 		"suspensions", (int)task->suspensions, "held", task->held, "preemptible",
 		task->task->preemptible, "arrival_s", number_json(task->task->arrival_s),
 		"started_s", number_json(task->started_s), "executed_s",
-		number_json(task->executed_s), "expected_end_s",
+		number_json(ended && isfinite(task->exec_s) ? task->exec_s : task->executed_s),
+		"expected_end_s",
 		ended ? json_null() : number_json(task->expected_end_s), "ended_s",
 		number_json(task->ended_s), "cluster", "nodes", "hosts");
 	g_autoptr(json_t) owner = owner_json(session, task);

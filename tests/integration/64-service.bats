@@ -52,7 +52,7 @@ has_completed() {
 	[ "$(submit '{"type": "LONG", "count": 2}')" = "[0,1]" ]
 	[ "$(submit '{"type": "SHORT", "count": 60}' | jq length)" = 60 ]
 	wait_state 61 completed
-	ok GET /v1/tasks/61 200 | jq -e '.energy_j > 0 and .executed_s >= 0'
+	ok GET /v1/tasks/61 200 | jq -e '.energy_j > 0 and .executed_s > 0 and .executed_s <= .ended_s - .started_s'
 	ok GET /v1/tasks/61/output 200 | jq -e '.output | test("nothing was computed")'
 	wait_state 0 running
 	ok POST /v1/tasks/0/suspend 202 '{}'
