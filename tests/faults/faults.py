@@ -179,7 +179,7 @@ def scheduler_stopped_less(times):
 
 def scheduler_stopped_more(times):
     """The task is started elsewhere; the attempt that still ran is killed when its local scheduler is back."""
-    return scheduler_silent(times, MORE_S, 200, True)
+    return scheduler_silent(times, MORE_S, 100, True)
 
 
 # The network, in a namespace of its own.
@@ -249,7 +249,7 @@ def cut_less(times):
 
 
 def cut_more(times):
-    return cut(times, MORE_S, 200, True)
+    return cut(times, MORE_S, 100, True)
 
 
 def network_less(times):
@@ -265,7 +265,8 @@ def network_more(times):
 # The clock.
 
 def clock_step(times):
-    """Everything: times come from a clock that is not set."""
+    """Everything: times come from a clock that is not set; what is shown in UTC of events follows the clock as it is
+    set now."""
     result = Result(times)
     with Bed(long=5) as bed:
         for i in range(times):
