@@ -104,6 +104,7 @@ def check_document(document, check):
         role = operation.get("x-role")
         wanted = [] if role == "anybody" else [{"token": []}]
         check(role in RANKS and operation.get("security") == wanted, "%s %s declares who may ask" % (method, path), role)
+        check("429" in operation["responses"], "%s %s documents 429" % (method, path))
         check(role == "anybody" or {"401", "403"} <= set(operation["responses"]), "%s %s documents 401, 403" % (method, path))
 
 
