@@ -87,6 +87,8 @@ static void append_words(GString *line, const char *subsystem, const struct log_
 {
 	g_string_append_printf(line, "%s ", subsystem);
 	append_field(line, "task", about->task);
+	append_field(line, "attempt", about->attempt);
+	append_field(line, "local", about->local);
 	append_field(line, "node", about->node);
 	append_field(line, "host", about->host);
 	append_escaped(line, message);
@@ -117,13 +119,15 @@ static bool send_to_journal(enum log_level level, const char *subsystem,
 {
 	static const char *const priorities[] = {"3", "4", "6", "7"}; /* syslog(3) */
 	g_autoptr(GPtrArray) entries = g_ptr_array_new_with_free_func(g_free);
-	struct iovec vectors[8];
+	struct iovec vectors[10];
 
 	add_entry(entries, "MESSAGE", words);
 	add_entry(entries, "PRIORITY", priorities[level]);
 	add_entry(entries, "SYSLOG_IDENTIFIER", program_invocation_short_name);
 	add_entry(entries, "VIRTBED_SUBSYSTEM", subsystem);
 	add_entry(entries, "VIRTBED_TASK", about->task);
+	add_entry(entries, "VIRTBED_ATTEMPT", about->attempt);
+	add_entry(entries, "VIRTBED_LOCAL", about->local);
 	add_entry(entries, "VIRTBED_NODE", about->node);
 	add_entry(entries, "VIRTBED_HOST", about->host);
 	g_assert(entries->len <= G_N_ELEMENTS(vectors));
@@ -132,6 +136,26 @@ static bool send_to_journal(enum log_level level, const char *subsystem,
 		vectors[i].iov_len = strlen(vectors[i].iov_base);
 	}
 	return sd_journal_sendv(vectors, (int)entries->len) == 0;
+}
+
+static bool is_number(const char *word)
+{
+	return *word && strspn(word, G_CSET_DIGITS) == strlen(word);
+}
+
+/* Fills in `task` and `attempt` from a local scheduler's name, which consists of `words`. */
+static void name_task(struct log_about *about, GStrv words)
+{
+	const guint count = g_strv_length(words);
+
+	if (count >= 4 && is_number(words[count - 3]) && is_number(words[count - 2]) &&
+	    is_number(words[count - 1])) {
+		about->task = words[count - 2];
+		about->attempt = words[count - 1];
+	} else {
+		about->task = about->local;
+		about->local = NULL;
+	}
 }
 
 void log_line(enum log_level level, const char *subsystem, struct log_about about,
@@ -143,8 +167,11 @@ void log_line(enum log_level level, const char *subsystem, struct log_about abou
 	g_autofree char *utc = NULL;
 	g_autofree char *message = NULL;
 	g_autoptr(GString) line = g_string_new(NULL);
+	g_auto(GStrv) words = about.local ? g_strsplit(about.local, "-", -1) : NULL;
 	va_list arguments;
 
+	if (words)
+		name_task(&about, words);
 	va_start(arguments, format);
 	message = g_strdup_vprintf(format, arguments);
 	va_end(arguments);

@@ -7,11 +7,11 @@
 /*
  * Log lines of the daemons on standard error:
  *
- *   2026-01-31T23:59:59.123Z info job task=7 node=c1-0 started after 0.123 s
+ *   2026-01-31T23:59:59.123Z info job task=7 node=c1-n0 started after 0.123 s
  *
  * UTC, level, subsystem, whom it is about if anybody, and the message. Where standard error is the
  * journal ($JOURNAL_STREAM), it gets the line without time and level, which it keeps itself, and fields:
- * PRIORITY, VIRTBED_SUBSYSTEM, VIRTBED_TASK, VIRTBED_NODE, VIRTBED_HOST.
+ * PRIORITY, VIRTBED_SUBSYSTEM, VIRTBED_TASK, VIRTBED_ATTEMPT, VIRTBED_LOCAL, VIRTBED_NODE, VIRTBED_HOST.
  *
  * Levels by consequence: error = not done, warning = done otherwise, info = state change, debug =
  * the rest. The level is chosen with VIRTBED_LOG=error|warning|info|debug (default info).
@@ -21,6 +21,13 @@ enum log_level { LOG_LEVEL_ERROR = 0, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEV
 /* Whom a line is about; NULL: nobody. */
 struct log_about {
 	const char *task;
+	const char *attempt;
+	/*
+	 * A local scheduler's name of a task. Where it is a controller's, "EXPERIMENT-RUN-TASK-ATTEMPT" (run, task and
+	 * attempt are numbers), `task` and `attempt` are taken from it, so that the lines of all daemons about a task say
+	 * the same; otherwise it is the task.
+	 */
+	const char *local;
 	const char *node;
 	const char *host;
 };
@@ -28,8 +35,9 @@ struct log_about {
 #define LOG_TASK(name) ((struct log_about){.task = (name)})
 #define LOG_NODE(name) ((struct log_about){.node = (name)})
 #define LOG_HOST(name) ((struct log_about){.host = (name)})
-#define LOG_TASK_NODE(task_name, node_name) \
-	((struct log_about){.task = (task_name), .node = (node_name)})
+#define LOG_LOCAL(name) ((struct log_about){.local = (name)})
+#define LOG_LOCAL_NODE(task_name, node_name) \
+	((struct log_about){.local = (task_name), .node = (node_name)})
 
 /*
  * Writes one line; newlines and control characters inside the message are escaped, and whom it is

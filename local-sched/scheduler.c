@@ -158,7 +158,7 @@ static bool load_tasks(struct scheduler *scheduler, GError **error)
 			   task->state == TASK_QUEUED ?
 				   "the local scheduler died before its turn came" :
 				   "the local scheduler died while the task ran");
-		log_warning_of(LOG_TASK(task->id), "lost: %s", task->reason);
+		log_warning_of(LOG_LOCAL(task->id), "lost: %s", task->reason);
 		task_store_update(scheduler->settings.store, task, "task-ended");
 	}
 	return true;

@@ -14,7 +14,7 @@
 
 void scheduler_task_started(struct task *task, void *data)
 {
-	log_info_of(LOG_TASK(task->id), "started after %.3f s",
+	log_info_of(LOG_LOCAL(task->id), "started after %.3f s",
 		    clock_elapsed_s(task->requested_ns, task->started_ns));
 	scheduler_record_task(data, task, "task-started");
 }
@@ -61,8 +61,8 @@ void scheduler_task_ended(struct task *task, const char *output, size_t length, 
 	g_autoptr(GError) error = NULL;
 
 	if (!task_store_save_output(scheduler->settings.store, task->id, output, length, &error))
-		log_error_of(LOG_TASK(task->id), "output not kept: %s", error->message);
-	log_info_of(LOG_TASK(task->id), "%s after %.3f s%s%s", task_outcome_name(task->outcome),
+		log_error_of(LOG_LOCAL(task->id), "output not kept: %s", error->message);
+	log_info_of(LOG_LOCAL(task->id), "%s after %.3f s%s%s", task_outcome_name(task->outcome),
 		    clock_elapsed_s(task->requested_ns, task->ended_ns), task->reason ? ": " : "",
 		    task->reason ? task->reason : "");
 	if (task_last_suspension(task) && task_last_suspension(task)->frozen_ns == 0)
@@ -79,7 +79,7 @@ static void record_stayed(struct scheduler *scheduler, struct task *task, const 
 {
 	char *own = task->reason;
 
-	log_warning_of(LOG_TASK(task->id), "%s: %s", kind, reason);
+	log_warning_of(LOG_LOCAL(task->id), "%s: %s", kind, reason);
 	task->reason = (char *)reason;
 	scheduler_record_task(scheduler, task, kind);
 	task->reason = own;
@@ -93,7 +93,7 @@ void scheduler_task_changed(struct task *task, enum carrier_end how, const char 
 
 	if (how == CARRIER_END_SUSPENDED) {
 		task->state = TASK_SUSPENDED;
-		log_info_of(LOG_TASK(task->id), "suspended, kept %s",
+		log_info_of(LOG_LOCAL(task->id), "suspended, kept %s",
 			    last->keep == CONFIG_KEEP_DISK ? "on disk" : "in memory");
 		scheduler_record_task(scheduler, task, "task-suspended");
 	} else if (how == CARRIER_END_RESUMED) {
@@ -159,7 +159,7 @@ static void take_turn(struct scheduler *scheduler, struct task *task)
 {
 	task->state = TASK_STARTING;
 	task->requested_ns = clock_now_ns();
-	log_info_of(LOG_TASK(task->id), "its turn has come after %.3f s",
+	log_info_of(LOG_LOCAL(task->id), "its turn has come after %.3f s",
 		    clock_elapsed_s(task->queued_ns, task->requested_ns));
 	scheduler_record_task(scheduler, task, "task-begun");
 	scheduler_start_task(scheduler, task);

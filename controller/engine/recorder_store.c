@@ -17,6 +17,7 @@ struct recorder_store {
 	bool open;     /* a transaction is */
 	char *pet;     /* the key of the matrix of execution times in meta; NULL: not stored */
 	GError *error; /* the first failure */
+	void (*told)(const char *kind, const char *detail); /* recorder_store_tell() */
 };
 
 /* Begins a transaction unless one is open. */
@@ -299,8 +300,12 @@ static bool record_event(struct engine_recorder *base, double time_s, const char
 {
 	struct recorder_store *recorder = (struct recorder_store *)base;
 
-	return begin(recorder) && store_add_event(recorder->store, recorder->run, time_s, kind,
-						  detail, &recorder->error);
+	if (!begin(recorder) || !store_add_event(recorder->store, recorder->run, time_s, kind, detail,
+						 &recorder->error))
+		return false;
+	if (recorder->told)
+		recorder->told(kind, detail);
+	return true;
 }
 
 static bool record_flush(struct engine_recorder *base)
@@ -340,6 +345,12 @@ void recorder_store_limit(struct recorder_store *recorder, uint32_t most)
 struct engine_recorder *recorder_store_engine(struct recorder_store *recorder)
 {
 	return &recorder->recorder;
+}
+
+void recorder_store_tell(struct recorder_store *recorder,
+			 void (*told)(const char *kind, const char *detail))
+{
+	recorder->told = told;
 }
 
 /* What a write came to, as those are told who are no engine. */

@@ -27,6 +27,13 @@ struct recorder_store *recorder_store_new(struct store *store, int64_t run,
  */
 void recorder_store_limit(struct recorder_store *recorder, uint32_t most);
 
+/*
+ * Has `told` called with each event of the engine when it was recorded, which may still be rolled back; `detail` may be
+ * NULL. Both are borrowed for the call.
+ */
+void recorder_store_tell(struct recorder_store *recorder,
+			 void (*told)(const char *kind, const char *detail));
+
 /* What goes into engine_setup.recorder; valid until recorder_store_free(). */
 struct engine_recorder *recorder_store_engine(struct recorder_store *recorder);
 

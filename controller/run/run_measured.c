@@ -169,6 +169,7 @@ static bool open_run(struct measured_run *run, GError **error)
 					    run->row.limit_j);
 	run->recorder =
 		recorder_store_new(session->store, run->row.run, series->experiment->system, true);
+	recorder_store_tell(run->recorder, run_record_log);
 	run->setup.recorder = recorder_store_engine(run->recorder);
 	run->setup.record_steps = true;
 	run->engine = engine_new(&run->setup, run->backend);

@@ -58,6 +58,38 @@ void run_record_launched(double time_s, uint32_t task, uint32_t attempt, double 
 		run_session_store_failed(session, error);
 }
 
+/* What becomes of tasks, and who wants it, in words. */
+static const struct {
+	const char *kind;
+	const char *words; /* NULL: its state */
+} told[] = {
+	{ "ended", NULL },         { "lost", "lost" },         { "suspended", "suspended" },
+	{ "resumed", "goes on" },  { "held", "held" },         { "released", "released" },
+	{ "cancel", "to be cancelled" }, { "suspend", "to be suspended" }, { "resume", "to go on" },
+};
+
+void run_record_log(const char *kind, const char *text)
+{
+	g_autoptr(json_t) detail = NULL;
+	g_autofree char *task = NULL;
+	const char *user;
+	const char *reason;
+	gsize i = 0;
+
+	while (i < G_N_ELEMENTS(told) && !g_str_equal(told[i].kind, kind))
+		i++;
+	if (i == G_N_ELEMENTS(told) || !text)
+		return;
+	detail = json_parse(text, strlen(text), "event", NULL);
+	task = g_strdup_printf("%" JSON_INTEGER_FORMAT,
+			       json_integer_value(json_object_get(detail, "task")));
+	user = json_string_value(json_object_get(detail, "user"));
+	reason = json_string_value(json_object_get(detail, "reason"));
+	log_info_of(LOG_TASK(task), "%s%s%s%s%s",
+		    told[i].words ?: json_string_value(json_object_get(detail, "state")),
+		    user ? " by " : "", user ?: "", reason ? ": " : "", reason ?: "");
+}
+
 void run_record_delivered(double time_s, uint32_t task, uint32_t attempt,
 			  const struct remote_share *share, void *data)
 {

@@ -19,6 +19,9 @@
 void run_record_note(double time_s, const char *kind, const char *text, void *data);
 void run_record_sample(double time_s, const struct remote_meter *meter,
 		       const struct remote_sample *one, void *data);
+/* For recorder_store_tell(): a log line of what became of a task, or what somebody wants of it. */
+void run_record_log(const char *kind, const char *detail);
+
 /* How long a launch took, from the decision to all ranks running. */
 void run_record_launched(double time_s, uint32_t task, uint32_t attempt, double launch_s,
 			 void *data);

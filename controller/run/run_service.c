@@ -368,6 +368,7 @@ static bool open_run(struct run_service *service, bool going_on, GError **error)
 	service->recorder = recorder_store_new(session->store, service->row.run,
 					       service->experiment->system, true);
 	recorder_store_limit(service->recorder, SNAPSHOT_TASKS_MAX);
+	recorder_store_tell(service->recorder, run_record_log);
 	make_setup(service);
 	service->engine = engine_new(&service->setup, service->backend);
 	show_service(service);

@@ -291,12 +291,13 @@ static bool check_room(const struct run_service *service, uint32_t count, GError
 
 static void log_submitted(const struct run_service_order *order, uint32_t first)
 {
-	g_autofree char *task = order->count > 1
-					? g_strdup_printf("%u-%u", first, first + order->count - 1)
-					: g_strdup_printf("%u", first);
+	g_autofree char *task = g_strdup_printf("%u", first);
+	g_autofree char *all = order->count > 1 ? g_strdup_printf(", and so all up to %u",
+								  first + order->count - 1)
+						: NULL;
 
-	log_info_of(LOG_TASK(task), "submitted by %s as %s%s", order->user ?: "somebody",
-		    order->type, order->held ? ", held" : "");
+	log_info_of(LOG_TASK(task), "submitted by %s as %s%s%s", order->user ?: "somebody",
+		    order->type, order->held ? ", held" : "", all ?: "");
 }
 
 /* Before its tasks are on record: one without its script could not be started. */
@@ -424,9 +425,7 @@ static const char *ask_engine(struct engine *engine, enum run_service_wish wish,
 bool run_service_ask(struct run_service *service, enum run_service_wish wish, uint32_t task,
 		     const char *user, GError **error)
 {
-	static const char *const done[] = {"to be cancelled", "held", "released"};
 	struct store_submission *submission = g_ptr_array_index(service->submissions, task);
-	g_autofree char *name = g_strdup_printf("%u", task);
 	const char *why_not;
 	GError *reason = NULL;
 
@@ -434,7 +433,6 @@ bool run_service_ask(struct run_service *service, enum run_service_wish wish, ui
 	why_not = ask_engine(service->engine, wish, task);
 	if (why_not)
 		return refuse(error, RUN_SERVICE_ERROR_REFUSED, "%s", why_not);
-	log_info_of(LOG_TASK(name), "%s", done[wish]);
 	if (wish == RUN_SERVICE_CANCEL)
 		submission->cancelled = true;
 	else
@@ -468,7 +466,7 @@ bool run_service_drain(struct run_service *service, bool drain, uint32_t cluster
 {
 	const bool already = engine_drained(service->engine, cluster, node);
 	g_autofree char *name =
-		g_strdup_printf("%s/%u", service->session->config->clusters[cluster].name, node);
+		g_strdup_printf("%s-n%u", service->session->config->clusters[cluster].name, node);
 	const char *why_not;
 	GError *fault = NULL;
 

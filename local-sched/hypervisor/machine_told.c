@@ -129,7 +129,7 @@ void machine_vm_paused(struct machine *machine, bool paused, const char *failure
 		machine_fire(machine, MACHINE_EVENT_FAIL, reason);
 	} else if (!machine->paused_ns) {
 		machine->paused_ns = clock_now_ns();
-		log_warning_of(LOG_TASK_NODE(machine->task, machine->settings.name),
+		log_warning_of(LOG_LOCAL_NODE(machine->task, machine->settings.name),
 			       "its VM was paused from outside%s",
 			       machine->task ? "; the task waits for it" : "");
 	}

@@ -108,12 +108,12 @@ static void poll_answered(gpointer result, const GError *error, gpointer data)
 		return;
 	}
 	if (excused || g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION)) {
-		log_debug_of(LOG_TASK(job->task->id), "rank %u: not asked: %s", rank->index,
+		log_debug_of(LOG_LOCAL(job->task->id), "rank %u: not asked: %s", rank->index,
 			     error->message);
 		job_advance(job);
 		return; /* the host or the VM will be back, or it is found to be gone */
 	}
-	log_warning_of(LOG_TASK(job->task->id), "rank %u: %s", rank->index,
+	log_warning_of(LOG_LOCAL(job->task->id), "rank %u: %s", rank->index,
 		       error ? error->message : wrong->message);
 	if (++rank->place->poll_failures >= POLL_FAILURES && !rank->place->lost)
 		machine_fail(rank->place->machine,
@@ -218,7 +218,7 @@ static void collect_answered(gpointer result, const GError *error, gpointer data
 	} else if (excused || g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION)) {
 		collect_later(rank);
 	} else {
-		log_warning_of(LOG_TASK(job->task->id), "rank %u: output lost: %s", rank->index,
+		log_warning_of(LOG_LOCAL(job->task->id), "rank %u: output lost: %s", rank->index,
 			       error ? error->message : wrong->message);
 		rank->lost_output = true;
 	}

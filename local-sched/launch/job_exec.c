@@ -130,7 +130,7 @@ static void exec_answered(gpointer result, const GError *error, gpointer data)
 		return;
 	job = rank->place->job;
 	if (g_error_matches(error, VIRT_ERROR, VIRT_ERROR_PAUSED)) {
-		log_debug_of(LOG_TASK(job->task->id), "rank %u: not started yet: %s", rank->index,
+		log_debug_of(LOG_LOCAL(job->task->id), "rank %u: not started yet: %s", rank->index,
 			     error->message);
 		rank->start_source = g_timeout_add(START_AGAIN_MS, start_again, rank);
 		return;

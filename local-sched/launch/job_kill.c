@@ -35,7 +35,7 @@ static void blame(struct job *job, enum task_outcome outcome, const char *reason
 		g_free(task->reason);
 		task->reason = g_strconcat(reason, ", after its ports were cut off", NULL);
 	}
-	log_info_of(LOG_TASK(task->id), "%s: %s", task_outcome_name(task->outcome), task->reason);
+	log_info_of(LOG_LOCAL(task->id), "%s: %s", task_outcome_name(task->outcome), task->reason);
 }
 
 void job_kill(struct job *job, enum task_outcome outcome, const char *reason)

@@ -48,7 +48,7 @@ static void machine_input(struct machine *machine, uint32_t core, const char *by
 		return;
 	}
 	rank = &job->ranks[place->first_rank + core];
-	log_debug_of(LOG_TASK(job->task->id), "rank %u: %.*s", rank->index, (int)length, bytes);
+	log_debug_of(LOG_LOCAL(job->task->id), "rank %u: %.*s", rank->index, (int)length, bytes);
 	if (!pmi_server_input(job->pmi, rank->index, bytes, length, &error))
 		job_kill(job, TASK_OUTCOME_FAILED, error->message);
 	job_send_answers(job);

@@ -140,7 +140,7 @@ static void enter_counting(struct suspension *suspension)
 	suspension->record->frozen_ns = clock_now_ns();
 	suspension->counted = false;
 	log_info_of(
-		LOG_TASK(suspension->task), "frozen after %.3f s",
+		LOG_LOCAL(suspension->task), "frozen after %.3f s",
 		clock_elapsed_s(suspension->record->requested_ns, suspension->record->frozen_ns));
 	suspension->events->stopped(suspension->record->frozen_ns, suspension->data);
 }
@@ -155,7 +155,7 @@ static void enter_leaving(struct suspension *suspension)
 static void enter_clocking(struct suspension *suspension)
 {
 	suspension->record->running_ns = clock_now_ns();
-	log_info_of(LOG_TASK(suspension->task), "goes on after %.3f s",
+	log_info_of(LOG_LOCAL(suspension->task), "goes on after %.3f s",
 		    clock_elapsed_s(suspension->record->resume_requested_ns,
 				    suspension->record->running_ns));
 	let_go_all(suspension);

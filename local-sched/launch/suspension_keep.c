@@ -48,7 +48,7 @@ static void memory_known(gpointer result, const GError *error, gpointer data)
 	if (!suspension)
 		return;
 	if (error)
-		log_warning_of(LOG_TASK(suspension->task), "%s", error->message);
+		log_warning_of(LOG_LOCAL(suspension->task), "%s", error->message);
 	if (error || left_mib < memory_mib(&suspension->vms[i]))
 		suspension->scarce = true;
 	if (--suspension->hosts_asked == 0)

@@ -148,11 +148,11 @@ void vm_steps_fire(struct vm_steps *steps, guint event, const char *reason)
 	guint next;
 
 	if (!kind->next(previous, event, &next)) {
-		log_debug_of(LOG_TASK(steps->task), "event %u of a %s means nothing while %s",
+		log_debug_of(LOG_LOCAL(steps->task), "event %u of a %s means nothing while %s",
 			     event, kind->name, kind->step_name(previous));
 		return;
 	}
-	log_debug_of(LOG_TASK(steps->task), "%s: %s -> %s", kind->name, kind->step_name(previous),
+	log_debug_of(LOG_LOCAL(steps->task), "%s: %s -> %s", kind->name, kind->step_name(previous),
 		     kind->step_name(next));
 	if (reason)
 		keep_reason(steps, reason);
@@ -203,7 +203,7 @@ void vm_steps_done(struct vm_steps *steps, uint32_t vm, const GError *error)
 			"%s: %s", steps->kind->step_name(steps->step), error->message);
 
 		keep_reason(steps, reason);
-		log_warning_of(LOG_TASK(steps->task), "%s", reason);
+		log_warning_of(LOG_LOCAL(steps->task), "%s", reason);
 		steps->failed = true;
 	}
 	count_down(steps);

@@ -12,7 +12,8 @@ static void write_one_line_of_each_level(void)
 	log_info("\x1b[31mred \xff\xc2\x9b");
 	log_debug("d\u00e9tail");
 	log_error_of(LOG_TASK("x-1.2"), "lost");
-	log_error_of(LOG_TASK_NODE("7", "c1/0"), "paused: %d", 3);
+	log_error_of(LOG_LOCAL_NODE("two-1", "c1-n0"), "paused: %d", 3);
+	log_error_of(LOG_LOCAL("x-20260131T235959Z-1-7-2"), "lost");
 	log_error_of(LOG_HOST("a \"b\"\n"), "down");
 	log_error_of(LOG_NODE(NULL), "of nobody");
 }
@@ -25,7 +26,8 @@ static void test_level_chooses_the_lines(gconstpointer data)
 		const char *pattern; /* a glob on all that was written */
 	} cases[] = {
 		{ "error", "* error test failed on \"x\"\n* error test task=x-1.2 lost\n"
-			   "* error test task=7 node=c1/0 paused: 3\n"
+			   "* error test task=two-1 node=c1-n0 paused: 3\n"
+			   "* error test task=7 attempt=2 local=x-20260131T235959Z-1-7-2 lost\n"
 			   "* error test host=\"a \\\"b\\\"\\n\" down\n"
 			   "* error test of nobody\n" },
 		{ "warning", "* error test *\n* warning test two\\nlines\n*" },
