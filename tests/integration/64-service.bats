@@ -79,6 +79,10 @@ has_completed() {
 	wait_state 0 killed
 	wait_state 1 killed
 	ok GET /v1/tasks/1 200 | jq -e '.attempts == 1'
+	ok POST /v1/tasks/1/suspend 409 '{}'
+	ok POST /v1/tasks/1/resume 409 '{}'
+	ok POST /v1/tasks/1/migrate 400 '{}'
+	assert_posts_documented
 	stop_service
 	"$virtbed" report "$state" --format swf | awk '/^[12] / && ($4 < 1 || $11 != 5) {exit 1}'
 	"$virtbed" report "$state" | grep "easy .* 63 .* 60 .* open "
@@ -265,6 +269,11 @@ has_lines() {
 		[[0, "completed"], [1, "completed"], [2, "completed"], [3, "completed"], [4, "killed"], [5, "killed"]] and
 		[.events[] | select(.detail.user == $user and .kind != "submitted") | [.kind, .task]] ==
 		[["released", 4], ["held", 5], ["cancel", 5], ["cancel", 4]]'
+	for what in hold release suspend resume; do ok POST /v1/tasks/4/$what 409 '{}'; done
+	ok POST /v1/tasks/99/hold 404 '{}'
+	ok POST /v1/nodes/none/0/undrain 404 '{}'
+	ok POST /v1/nodes/c1/0/drain 400 '{"reason": 5}'
+	assert_posts_documented
 	stop_service
 	[ "$(run_query "$state" "SELECT count(*) FROM run WHERE ended_by IS NULL")" -eq 1 ]
 	[ "$(run_query "$state" "SELECT count(*) FROM drain")" -eq 4 ]

@@ -3,6 +3,9 @@
 """Asks a controller all that its own OpenAPI document says can be read, and holds the answers against it.
 
 usage: check-api.py ADDRESS NAME=VALUE...
+       check-api.py --answers DOCUMENT FILE
+
+The second form holds answers to POST against the document that were noted before: lines with path, status and body.
 
 It shows the token that it finds in the file $VIRTBED_TOKEN_FILE, if that is set.
 
@@ -51,6 +54,12 @@ def plain(schema):
 def check(document, address, path, operation, values):
     filled = re.sub(r"{(\w+)}", lambda match: values[match.group(1)], path)
     status, kind, body = fetch(address + filled)
+    if filled == path and str(status) in operation["responses"] and status not in (200, 409):
+        return status, "status %d: %s" % (status, body[:200])
+    return judge(document, operation, status, kind, body)
+
+
+def judge(document, operation, status, kind, body):
     described = operation["responses"].get(str(status))
     if described and "$ref" in described:
         described = document["components"]["responses"][described["$ref"].rsplit("/", 1)[1]]
@@ -59,8 +68,6 @@ def check(document, address, path, operation, values):
     content = described["content"].get(kind)
     if content is None:
         return status, "%s is not documented for status %d" % (kind, status)
-    if filled == path and status not in (200, 409):
-        return status, "status %d: %s" % (status, body[:200])
     if kind == "application/json":
         schema = dict(plain(content["schema"]), components=plain(document["components"]))
         try:
@@ -70,7 +77,26 @@ def check(document, address, path, operation, values):
     return status, None
 
 
+def check_answers(document, lines):
+    """Every answer is that of an operation of the document."""
+    patterns = {path: re.compile(re.sub(r"{\w+}", "[^/]+", path)) for path in document["paths"]}
+    wrong = 0
+    for line in lines:
+        answer = json.loads(line)
+        operations = [document["paths"][path]["post"] for path, pattern in patterns.items()
+                      if pattern.fullmatch(answer["path"]) and "post" in document["paths"][path]]
+        status, complaint = answer["status"], "POST is not documented"
+        if len(operations) == 1:
+            status, complaint = judge(document, operations[0], answer["status"], "application/json", answer["body"])
+        print("%s POST %s: %s" % ("not ok" if complaint else "ok", answer["path"], complaint or status))
+        wrong += complaint is not None
+    return 1 if wrong or not lines else 0
+
+
 def main(address, *given):
+    if address == "--answers":
+        with open(given[0]) as document, open(given[1]) as answers:
+            return check_answers(json.load(document), answers.readlines())
     values = dict(text.split("=", 1) for text in given)
     document = json.loads(fetch(address + "/openapi.json")[2])
     wrong = 0

@@ -26,7 +26,16 @@ api() {
 	[ $# -lt 3 ] || data=(-d "$3")
 	curl -sS --max-time 60 --unix-socket "$socket" -X "$1" -o "$BATS_TEST_TMPDIR/answer" \
 		-w '%{http_code}' "${data[@]}" "http://x$2" >"$BATS_TEST_TMPDIR/status"
+	[ "$1" != POST ] || jq -cn --arg path "$2" --argjson status "$(cat "$BATS_TEST_TMPDIR/status")" \
+		--rawfile body "$BATS_TEST_TMPDIR/answer" '{$path, $status, $body}' >>"$BATS_TEST_TMPDIR/posts"
 	cat "$BATS_TEST_TMPDIR/answer"
+}
+
+# What was answered to all that api() posted so far is what the controller's document says.
+assert_posts_documented() {
+	ok GET /openapi.json 200 >"$BATS_TEST_TMPDIR/document.json"
+	"$BATS_TEST_DIRNAME/check-api.py" --answers "$BATS_TEST_TMPDIR/document.json" "$BATS_TEST_TMPDIR/posts" \
+		>"$BATS_TEST_TMPDIR/judged" || { cat "$BATS_TEST_TMPDIR/judged"; return 1; }
 }
 
 # ok METHOD PATH STATUS [JSON]: the same where STATUS is what is expected
