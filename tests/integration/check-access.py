@@ -125,7 +125,9 @@ def check_roles(controller, method, path, filled, role, tokens, check):
         if allowed and (method, path) in NEVER:
             continue
         status, headers, body = controller.ask(method, filled, tokens[asker])
-        check(headers["Cache-Control"] == "no-store", "%s as %s is not to be kept" % (what, asker), headers["Cache-Control"])
+        # What has a tag may be kept by whoever asked, who asks each time whether it is still so.
+        kept = "private, no-cache" if headers["ETag"] else "no-store"
+        check(headers["Cache-Control"] == kept, "%s as %s is not to be kept" % (what, asker), headers["Cache-Control"])
         if not allowed:
             check((status, body) == (403, NOT_ENOUGH), "%s as %s" % (what, asker), status, body)
         elif owned and asker == "other":
