@@ -49,6 +49,9 @@ json_t *snapshot_json_write_brief(const struct sched_snapshot *snapshot,
 /* That matrix. Returns a new reference. */
 json_t *snapshot_json_pet(const struct sched_system *system);
 
+/* An action as a JSON object. Returns a new reference. */
+json_t *snapshot_json_action(const struct sched_system *system, const struct sched_action *action);
+
 /*
  * The actions of a plan as a JSON array; with `explain` each has the options that were considered,
  * and tasks without an action follow as {"kind": "wait"}, then how those that were queued before were

@@ -327,7 +327,7 @@ static bool has_place(enum sched_action_kind kind)
 	       kind != SCHED_ACTION_PAUSE && kind != SCHED_ACTION_DEFER;
 }
 
-static json_t *action_json(const struct sched_system *system, const struct sched_action *action)
+json_t *snapshot_json_action(const struct sched_system *system, const struct sched_action *action)
 {
 	json_t *object;
 
@@ -403,7 +403,7 @@ json_t *snapshot_json_actions(const struct sched_system *system, const struct sc
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < plan->actions_count; i++) {
-		json_t *object = action_json(system, &plan->actions[i]);
+		json_t *object = snapshot_json_action(system, &plan->actions[i]);
 
 		if (explain)
 			json_object_set_new(object, "considered", json_array());
