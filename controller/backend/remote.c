@@ -593,13 +593,13 @@ static const struct backend_ops remote_ops = {
 
 double remote_deadline_s(const struct config *config, uint32_t type, uint32_t cluster)
 {
-	const struct config_estimate *estimate =
-		config_estimate(config, config->types[type].name, config->clusters[cluster].name);
+	const struct config_estimate *estimate;
 
 	if (config_type_is_script(&config->types[type]))
 		return config->types[type].time_s;
 	if (config->experiment && config->experiment->task_deadline_s > 0)
 		return config->experiment->task_deadline_s;
+	estimate = config_estimate(config, config->types[type].name, config->clusters[cluster].name);
 	return estimate ? DEADLINE_X_ETC * estimate->etc_s : DEADLINE_UNKNOWN_S;
 }
 
