@@ -124,6 +124,13 @@ struct backend_start {
 
 struct backend;
 
+/* Which moments meters have told of. */
+struct backend_told {
+	double from_s;  /* what they told of before that is not kept */
+	double until_s; /* all that are heard of; of others their last watts are taken to go on until they are */
+	double all_s;   /* the others, too */
+};
+
 /*
  * The table of one implementation; all operations but settle(), share(), enqueue(), migrate() and
  * wake() are required.
@@ -177,11 +184,11 @@ struct backend_ops {
 	/* Dynamic energy (total less idle baseline) consumed since the start of the run, joules. */
 	double (*energy_j)(struct backend *backend);
 	/*
-	 * What energy_j() was at `time_s`, a minute ago at most, by what is known now: meters tell of a moment
-	 * when it is over. And until when they have told. Both NULL: energy_j() is right at once.
+	 * What energy_j() was at `time_s` by what is known now: meters tell of a moment when it is over. And
+	 * what they have told of. Both NULL: energy_j() is right at once.
 	 */
 	double (*energy_at_j)(struct backend *backend, double time_s);
-	double (*told_until_s)(struct backend *backend);
+	struct backend_told (*told)(struct backend *backend);
 	/* ENERGY_LIMIT is reported once when energy_j() reaches `limit_j`; 0: never. */
 	void (*set_limit)(struct backend *backend, double limit_j);
 	/*

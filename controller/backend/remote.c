@@ -395,11 +395,17 @@ static double remote_energy_at_j(struct backend *backend, double time_s)
 				       of(backend)->run.t0_ns + (int64_t)(time_s * 1e9));
 }
 
-static double remote_told_until_s(struct backend *backend)
+static struct backend_told remote_told(struct backend *backend)
 {
-	GPtrArray *meters = remote_fleet_meters(of(backend)->fleet);
+	const struct remote_backend *remote = of(backend);
+	GPtrArray *meters = remote_fleet_meters(remote->fleet);
+	const int64_t now_ns = clock_now_ns();
 
-	return remote_run_s(of(backend), remote_meters_covered_ns(meters, clock_now_ns()));
+	return (struct backend_told){
+		.from_s = remote_run_s(remote, remote_meters_kept_ns(meters)),
+		.until_s = remote_run_s(remote, remote_meters_covered_ns(meters, now_ns)),
+		.all_s = remote_run_s(remote, remote_meters_known_ns(meters, now_ns)),
+	};
 }
 
 static void remote_set_limit(struct backend *backend, double limit_j)
@@ -583,7 +589,7 @@ static const struct backend_ops remote_ops = {
 	.migrate = remote_migrate,
 	.energy_j = remote_energy_j,
 	.energy_at_j = remote_energy_at_j,
-	.told_until_s = remote_told_until_s,
+	.told = remote_told,
 	.set_limit = remote_set_limit,
 	.wait = remote_wait,
 	.wake = remote_wake,

@@ -44,6 +44,16 @@ bool remote_meter_fresh(const struct remote_meter *meter, int64_t now_ns)
 	return last && (double)(now_ns - last->t_ns) * 1e-9 <= GAP_INTERVALS * meter->interval_s;
 }
 
+double remote_meter_sampling_s(const struct remote_meter *meter, int64_t now_ns)
+{
+	const struct remote_sample *last = remote_meter_last(meter);
+	double longest_s = MAX(meter->interval_s, meter->longest_s);
+
+	if (last && !remote_meter_fresh(meter, now_ns))
+		longest_s = MAX(longest_s, (double)(now_ns - last->t_ns) * 1e-9);
+	return longest_s;
+}
+
 /* Index of the first sample at or after t_ns; the length when there is none. */
 static guint first_from(const struct remote_meter *meter, int64_t t_ns)
 {
@@ -224,6 +234,31 @@ int64_t remote_meters_covered_ns(GPtrArray *meters, int64_t now_ns)
 			covered_ns = MIN(covered_ns, remote_meter_last(meter)->t_ns);
 	}
 	return covered_ns;
+}
+
+int64_t remote_meters_known_ns(GPtrArray *meters, int64_t now_ns)
+{
+	int64_t known_ns = now_ns;
+
+	for (guint i = 0; i < meters->len; i++) {
+		const struct remote_sample *last = remote_meter_last(g_ptr_array_index(meters, i));
+
+		known_ns = MIN(known_ns, last ? last->t_ns : 0);
+	}
+	return known_ns;
+}
+
+int64_t remote_meters_kept_ns(GPtrArray *meters)
+{
+	int64_t kept_ns = 0;
+
+	for (guint i = 0; i < meters->len; i++) {
+		const struct remote_meter *meter = g_ptr_array_index(meters, i);
+
+		if (meter->samples->len)
+			kept_ns = MAX(kept_ns, sample_at(meter, 0)->t_ns);
+	}
+	return kept_ns;
 }
 
 bool remote_meters_crossing(GPtrArray *meters, double limit_j, int64_t from_ns, int64_t to_ns,

@@ -28,7 +28,7 @@ struct remote_meter {
 	int64_t shift_uj;  /* added to the counters that arrive (remote_meter_rebase()) */
 	bool rebase;       /* the next sample sets shift_uj */
 	int64_t max_mw;    /* the most of all samples */
-	double longest_s;  /* the longest time between two samples that came one after the other */
+	double longest_s;  /* the longest time between two samples that came one after the other, ever */
 	double gap_s;      /* of all stretches flagged as gaps that have arrived */
 	double idle_w;     /* measured baseline; 0 until remote_meter_start() */
 	int64_t start_ns;  /* start of the run; 0: not set */
@@ -57,6 +57,12 @@ const struct remote_sample *remote_meter_last(const struct remote_meter *meter);
 
 /* Whether the last sample is no older than three intervals at `now_ns`. */
 bool remote_meter_fresh(const struct remote_meter *meter, int64_t now_ns);
+
+/*
+ * What the longest time between two samples is at least: interval_s, longest_s, or of a silent meter the time since
+ * its last one.
+ */
+double remote_meter_sampling_s(const struct remote_meter *meter, int64_t now_ns);
 
 /* The counter at `t_ns` in microjoules; 0 without samples. */
 double remote_meter_counter_uj(const struct remote_meter *meter, int64_t t_ns);
@@ -95,6 +101,12 @@ double remote_meters_dynamic_j(GPtrArray *meters, int64_t t_ns);
  * fresh at `now_ns`, `now_ns` itself when none is (energy is then held at the last watts).
  */
 int64_t remote_meters_covered_ns(GPtrArray *meters, int64_t now_ns);
+
+/* Until when it is known by samples of all of them, silent ones too: `now_ns` at most, 0: one has none. */
+int64_t remote_meters_known_ns(GPtrArray *meters, int64_t now_ns);
+
+/* From when on samples are kept of all that have any; 0: of none. */
+int64_t remote_meters_kept_ns(GPtrArray *meters);
 
 /*
  * When the set's dynamic energy first reached `limit_j` in (from_ns, to_ns], to the microsecond.

@@ -250,6 +250,7 @@ static void allocate_tasks(struct engine *engine, uint32_t count)
 	engine->refused_count = count;
 	engine->earnings = g_array_new(FALSE, FALSE, sizeof(struct engine_earning));
 	engine->window_tails = g_array_new(FALSE, FALSE, sizeof(struct window_tail));
+	engine->window_past = g_array_new(FALSE, FALSE, sizeof(struct window_span));
 	engine_window_forget(engine);
 	engine->affordable_tasks = g_new(const struct sched_task *, count);
 	engine->resumable_tasks = g_new(struct sched_suspended, count);
@@ -400,6 +401,7 @@ void engine_free(struct engine *engine)
 	g_free(engine->refused_j);
 	g_array_unref(engine->earnings);
 	g_array_unref(engine->window_tails);
+	g_array_unref(engine->window_past);
 	g_free(engine->affordable_tasks);
 	g_free(engine->resumable_tasks);
 	g_clear_pointer(&engine->recorded, g_bytes_unref);

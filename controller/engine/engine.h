@@ -269,10 +269,12 @@ struct engine_window_state {
 	uint32_t refusals;  /* tasks that were refused, in this window */
 	/*
 	 * The longest from the limit until a task stood still or ended, or the window did, since this engine
-	 * began.
+	 * began; of a task that does not stand still yet, until now.
 	 */
 	double reaction_s;
 	double overshoot_j; /* the most by which the limit was exceeded, since then */
+	/* Windows since then that ended while a meter was silent, which has not told of that end since. */
+	uint32_t unknown;
 };
 
 /* Everything a run needs; borrowed until engine_free(). */

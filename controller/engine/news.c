@@ -120,7 +120,7 @@ static void handle_ended(struct engine *engine, const struct backend_event *even
 	if (engine_evicted(engine, event) || !is_current(engine, event))
 		return;
 	engine->changed_places = true;
-	engine_window_note_off(engine, event->task, event->time_s);
+	engine_window_note_ran(engine, event->task, event->time_s);
 	if (state == ENGINE_TASK_STARTING || state == ENGINE_TASK_RUNNING ||
 	    state == ENGINE_TASK_RESUMING || state == ENGINE_TASK_MIGRATING) {
 		engine_stop_sharing(engine, event->task, event->time_s);

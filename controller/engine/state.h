@@ -75,14 +75,21 @@ struct engine_host {
 	uint32_t leaving_vms;
 };
 
-/* How long meters are expected to tell of a moment: an interval of theirs, and some for them to be away. */
-#define ENGINE_WINDOW_SETTLED_S 60.0
+/* A window, or the part of it since its limit was set (window_measure.c). */
+struct window_span {
+	double from_s, to_s; /* INFINITY: it is under way */
+	double begun_j;      /* energy at from_s as it is known so far; NAN: for good */
+	double base_j;       /* energy when it began, less what was spent of it by then */
+	double allowed_j;    /* of it: the limit, or what was spent already when that was set */
+	double exhausted_s;  /* when that was reached; NAN: it was not */
+	double ran_s;        /* until when a task is known to have run in it */
+	bool judged;         /* it ended, and what it used is looked at no more */
+};
 
-/* The window before the one under way, whose end meters tell of when it is over. */
-struct window_before {
-	double from_s, turned_s; /* when it began, or its limit was set, and when it ended */
-	double level_j;          /* energy that it was allowed to end with; NAN: it is known what it did */
-	double exhausted_s;      /* when that was reached; NAN: it was not, by what was known at its end */
+/* How well a limit is kept. */
+struct window_measure {
+	double reaction_s, overshoot_j;
+	uint32_t unknown; /* windows that ended while a meter was silent that has not told of it since */
 };
 
 /* What a task that left its nodes used, watts from from_s to to_s, that meters have not told of yet (window.c). */
@@ -180,22 +187,17 @@ struct engine {
 	uint64_t changes;              /* how often a task or a node changed, at least */
 	uint64_t asked_changes;        /* ... when the policy was last asked apart */
 	GBytes *recorded;              /* record_news: what the last decision on record says (decision_record.c) */
+	GArray *earnings;              /* struct engine_earning, by time */
+	bool earnings_due;             /* to be gathered anew from the tasks */
 	/* A limit per window (window.c, window_turn.c, window_measure.c). */
 	struct engine_window window;   /* limit_j 0: there is none, and the rest of this does not count */
 	double window_begin_s, window_end_s;
-	double window_base_j;          /* energy when it began, less what was spent of it by then */
-	GArray *earnings;              /* struct engine_earning, by time */
-	bool earnings_due;             /* to be gathered anew from the tasks */
 	GArray *window_tails;          /* struct window_tail: what meters have not told of yet */
-	double window_turned_s;        /* when it began; NAN: nobody saw that */
-	double window_from_s;          /* the same, or when the limit was set */
-	double window_allowed_j;       /* of it: the limit, or what was spent already when that was set */
 	bool window_exhausted;
-	double window_exhausted_s;     /* when the limit was reached */
-	double window_off_s;           /* when a task stood still or ended last */
-	struct window_before window_before;
 	uint32_t window_refusals;
-	double window_reaction_s, window_overshoot_j;
+	struct window_span window_now;
+	GArray *window_past;           /* struct window_span: those that not all is known of yet, by time */
+	struct window_measure window_most; /* of all others since the engine began */
 	double *refused_j;             /* per task: its estimate when it was refused last; NAN: it was not */
 	uint32_t refused_count;        /* how many tasks there is room for */
 	const struct sched_task **affordable_tasks;
@@ -619,9 +621,6 @@ void engine_begin_day(struct engine *engine);
 /* Whether there is a limit per window. */
 bool engine_window_is_set(const struct engine *engine);
 
-/* Until when meters have told what was spent; now at the latest. */
-double engine_window_told_until_s(const struct engine *engine);
-
 /* A task leaves its nodes, before it is off the list of those that run. */
 void engine_window_note_end(struct engine *engine, uint32_t task, double time_s);
 
@@ -672,24 +671,33 @@ bool engine_window_sleeps(const struct engine *engine, uint32_t task);
 
 /* window_measure.c */
 
-/* When energy reached energy_j in (from_s, to_s], as it is known by now; to_s if it had not, or that is not known. */
-double engine_window_reached_s(const struct engine *engine, double energy_j, double from_s,
+/* What meters have told of; until now at the latest. */
+struct backend_told engine_window_told(const struct engine *engine);
+
+/*
+ * When the limit was reached in a span up to to_s, as it is known by now; to_s if it was not, or that is not known.
+ * It is looked for no further back than samples are kept.
+ */
+double engine_window_reached_s(const struct engine *engine, const struct window_span *span,
 			       double to_s);
 
-/* The most by which the limit was exceeded since the engine began, the window under way included. */
-double engine_window_overshoot_j(const struct engine *engine);
+/* Since the engine began, by what is known now: the window under way, and suspensions that are, included. */
+struct window_measure engine_window_measured(const struct engine *engine);
 
-/* A task stood still, or ended, at off_s; it is still listed with what runs, or being suspended. */
-void engine_window_note_off(struct engine *engine, uint32_t task, double off_s);
+/* A task ran until then, and maybe on; it is still listed with what runs, or being suspended. */
+void engine_window_note_ran(struct engine *engine, uint32_t task, double until_s);
 
-/* The limit was reached at window_exhausted_s; tasks may have ended since. */
-void engine_window_note_exhausted(struct engine *engine);
+/*
+ * A window begins, or (not `turned`) a limit is set when spent_j of the one under way were used; and the one under
+ * way ends, to be followed by another one at once. Or there is another limit: those of the one before are looked at
+ * no more.
+ */
+void engine_window_begin_span(struct engine *engine, double from_s, double spent_j, bool turned);
+void engine_window_end_span(struct engine *engine, double time_s);
+void engine_window_forget_spans(struct engine *engine);
 
-/* The window under way ends. */
-void engine_window_note_turn(struct engine *engine, double time_s);
-
-/* Meters may have told of the end of the window before. */
-void engine_window_note_told(struct engine *engine);
+/* Meters may have told more of the windows that began or ended. */
+void engine_window_look_back(struct engine *engine);
 
 /* carry_out.c */
 

@@ -325,7 +325,7 @@ static void handle_suspended(struct engine *engine, const struct backend_event *
 	struct suspension *suspension = engine->suspensions[event->task];
 	const double frozen_s = task->since_s + event->exec_s;
 
-	engine_window_note_off(engine, event->task, frozen_s);
+	engine_window_note_ran(engine, event->task, frozen_s);
 	task->state = ENGINE_TASK_SUSPENDED;
 	task->reason = event->reason;
 	task->executed_s += event->exec_s;
@@ -461,6 +461,7 @@ static void handle_stayed(struct engine *engine, const struct backend_event *eve
 	engine_record_event(engine, event->time_s, "stayed", event->task, event->reason);
 	suspension->stays++;
 	if (task->state == ENGINE_TASK_SUSPENDING) {
+		engine_window_note_ran(engine, event->task, event->time_s);
 		take_back(engine, event->task);
 	} else {
 		lie_down_again(engine, event->task);

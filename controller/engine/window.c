@@ -27,28 +27,20 @@ bool engine_window_is_set(const struct engine *engine)
 	return engine->window.limit_j > 0;
 }
 
-double engine_window_told_until_s(const struct engine *engine)
-{
-	const struct backend_ops *ops = engine->backend->ops;
-
-	return ops->told_until_s ? fmin(ops->told_until_s(engine->backend), now_s(engine))
-				 : now_s(engine);
-}
-
 static double told_j(const struct engine *engine)
 {
 	const struct backend_ops *ops = engine->backend->ops;
 	const double energy_j =
 		ops->energy_at_j ? ops->energy_at_j(engine->backend,
-						    engine_window_told_until_s(engine))
+						    engine_window_told(engine).until_s)
 				 : backend_energy_j(engine->backend);
 
-	return fmax(0, energy_j - engine->window_base_j);
+	return fmax(0, energy_j - engine->window_now.base_j);
 }
 
 double engine_window_spent_j(const struct engine *engine)
 {
-	return fmax(0, backend_energy_j(engine->backend) - engine->window_base_j);
+	return fmax(0, backend_energy_j(engine->backend) - engine->window_now.base_j);
 }
 
 /* What is still to be used by a task that has executed so long, within the next `length_s` at its mean power. */
@@ -71,7 +63,7 @@ void engine_window_note_end(struct engine *engine, uint32_t task, double time_s)
 	option = running ? sched_system_option(engine->setup.system, running->task->row,
 					       running->cluster, running->pstate)
 			 : NULL;
-	until_s = engine_window_told_until_s(engine);
+	until_s = engine_window_told(engine).until_s;
 	for (guint i = engine->window_tails->len; i > 0; i--)
 		if (g_array_index(engine->window_tails, struct window_tail, i - 1).to_s <= until_s)
 			g_array_remove_index_fast(engine->window_tails, i - 1);
@@ -99,7 +91,7 @@ static double tails_j(const struct engine *engine, double until_s)
 /* What tasks used since the meters told last, and running ones are still to use within `length_s` from then on. */
 static double coming_j(const struct engine *engine, double length_s)
 {
-	const double time_s = engine_window_told_until_s(engine);
+	const double time_s = engine_window_told(engine).until_s;
 	double sum_j = tails_j(engine, time_s);
 
 	for (uint32_t i = 0; i < engine->running.listed; i++) { /* not settled: there are holes */
@@ -130,9 +122,11 @@ double engine_window_left_j(const struct engine *engine)
 struct engine_window_state engine_window(const struct engine *engine)
 {
 	struct engine_window_state state = {.limit_j = NAN};
+	struct window_measure measured;
 
 	if (!engine_window_is_set(engine))
 		return state;
+	measured = engine_window_measured(engine);
 	state = (struct engine_window_state){
 		.limit_j = engine->window.limit_j,
 		.begin_s = engine->window_begin_s,
@@ -140,12 +134,13 @@ struct engine_window_state engine_window(const struct engine *engine)
 		.spent_j = told_j(engine),
 		.exhausted = engine->window_exhausted,
 		.refusals = engine->window_refusals,
-		.reaction_s = engine->window_reaction_s,
-		.overshoot_j = engine_window_overshoot_j(engine),
+		.reaction_s = measured.reaction_s,
+		.overshoot_j = measured.overshoot_j,
+		.unknown = measured.unknown,
 	};
 	state.committed_j = committed_j(engine);
 	state.forecast_j = state.spent_j + coming_j(engine, engine->window_end_s -
-								    engine_window_told_until_s(engine));
+								    engine_window_told(engine).until_s);
 	return state;
 }
 

@@ -114,12 +114,17 @@ static void take_back_claims(struct engine *engine)
 		engine_flush(engine);
 }
 
+/* The backend is to say when the window under way has used its limit. */
+static void watch(struct engine *engine)
+{
+	backend_set_limit(engine->backend, engine->window_now.base_j + engine->window.limit_j);
+}
+
 static void exhaust(struct engine *engine, double time_s)
 {
 	backend_set_limit(engine->backend, 0);
 	engine->window_exhausted = true;
-	engine->window_exhausted_s = time_s;
-	engine_window_note_exhausted(engine);
+	engine->window_now.exhausted_s = time_s;
 	engine_window_record(engine, time_s, "exhausted",
 			     json_pack("{s:f, s:f, s:f}", "limit_j", engine->window.limit_j, "spent_j",
 				       engine_window_spent_j(engine), "window_end_s",
@@ -132,20 +137,15 @@ static void exhaust(struct engine *engine, double time_s)
  */
 void engine_window_settle(struct engine *engine)
 {
-	const struct backend_ops *ops = engine->backend->ops;
-	double base_j = engine->window_base_j;
+	struct window_span *now = &engine->window_now;
+	const double base_j = now->base_j;
 
 	if (!engine_window_is_set(engine))
 		return;
-	engine_window_note_told(engine);
-	if (ops->energy_at_j && now_s(engine) - engine->window_turned_s < ENGINE_WINDOW_SETTLED_S)
-		base_j = ops->energy_at_j(engine->backend, engine->window_turned_s);
-	base_j = fmin(base_j, backend_energy_j(engine->backend));
-	if (base_j == engine->window_base_j)
-		return;
-	engine->window_base_j = base_j;
-	if (!engine->window_exhausted)
-		backend_set_limit(engine->backend, base_j + engine->window.limit_j);
+	engine_window_look_back(engine);
+	now->base_j = fmin(now->base_j, backend_energy_j(engine->backend));
+	if (now->base_j != base_j && !engine->window_exhausted)
+		watch(engine);
 }
 
 /* Room for what is lost when joules are summed up in another order. */
@@ -161,10 +161,9 @@ void engine_window_reach(struct engine *engine, double time_s)
 	/* Of the window before, or of a limit that was raised meanwhile. */
 	if (time_s < engine->window_begin_s ||
 	    engine_window_spent_j(engine) < limit_j * (1 - ROUNDING))
-		backend_set_limit(engine->backend, engine->window_base_j + limit_j);
+		watch(engine);
 	else
-		exhaust(engine, engine_window_reached_s(engine, engine->window_base_j + limit_j,
-							engine->window_from_s, time_s));
+		exhaust(engine, engine_window_reached_s(engine, &engine->window_now, time_s));
 }
 
 /* Windows. */
@@ -178,35 +177,32 @@ static double end_of(const struct engine *engine, double time_s)
 	return window->begin_s + ceil(past) * window->length_s;
 }
 
-/* It begins at from_s, or is looked at from then on; what was spent of it up to now counts. */
-static void begin_window(struct engine *engine, double from_s, double spent_j)
+/* What was spent of the one under way before its limit was set counts. */
+static void begin_window(struct engine *engine, double spent_j)
 {
-	engine->window_from_s = from_s;
-	engine->window_allowed_j = fmax(engine->window.limit_j, spent_j);
-	engine->window_base_j = backend_energy_j(engine->backend) - spent_j;
 	engine->window_exhausted = spent_j >= engine->window.limit_j;
-	backend_set_limit(engine->backend, engine->window_exhausted
-						   ? 0
-						   : engine->window_base_j + engine->window.limit_j);
-	if (engine->window_exhausted)
+	if (engine->window_exhausted) {
 		exhaust(engine, now_s(engine));
-	else
+	} else {
+		watch(engine);
 		wake_all(engine);
+	}
 }
 
 void engine_set_window(struct engine *engine, const struct engine_window *window)
 {
 	double past;
 
+	if (engine_window_is_set(engine))
+		engine_window_forget_spans(engine);
 	engine->window = *window;
-	engine->window_turned_s = engine->window_before.level_j = NAN;
-	engine->window_before.exhausted_s = NAN;
 	engine_window_forget(engine);
 	if (engine_window_is_set(engine)) {
 		past = floor((now_s(engine) - window->begin_s) / window->length_s);
 		engine->window_begin_s = window->begin_s + past * window->length_s;
 		engine->window_end_s = engine->window_begin_s + window->length_s;
-		begin_window(engine, now_s(engine), window->spent_j);
+		engine_window_begin_span(engine, now_s(engine), window->spent_j, false);
+		begin_window(engine, window->spent_j);
 	} else {
 		engine->window_exhausted = false;
 		backend_set_limit(engine->backend, 0);
@@ -229,14 +225,15 @@ double engine_window_next_s(const struct engine *engine)
 void engine_window_turn(struct engine *engine, double time_s)
 {
 	engine_window_settle(engine);
-	engine_window_note_turn(engine, time_s);
 	engine_window_record(engine, time_s, "window",
 			     json_pack("{s:f, s:f, s:i}", "limit_j", engine->window.limit_j, "spent_j",
 				       engine_window_spent_j(engine), "refusals",
 				       (int)engine->window_refusals));
 	engine_window_forget(engine);
-	engine->window_begin_s = engine->window_turned_s = time_s;
+	engine->window_begin_s = time_s;
 	engine->window_end_s = end_of(engine, time_s);
-	begin_window(engine, time_s, 0);
+	engine_window_end_span(engine, time_s);
+	engine_window_begin_span(engine, time_s, 0, true);
+	begin_window(engine, 0);
 	engine->changed_places = true;
 }

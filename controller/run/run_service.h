@@ -123,9 +123,11 @@ struct run_service_limit {
 	/*
 	 * By how much the limit can be exceeded at most: power_w x (sampling_s + refresh_s + reaction_s). The
 	 * power is the most that all hosts were seen to draw above idle, each by itself; the sampling the longest
-	 * time that lay between two samples of a meter, or its interval_s; the reaction the longest that was
-	 * measured from the limit until a task stood still or was over, or the window was (0: none yet). Since
-	 * the controller began.
+	 * time that lay between two samples of a meter, or its interval_s, or since the last one of a silent meter;
+	 * the reaction the longest that was measured from the limit until a task stood still or was over, or the
+	 * window was, or (of a task that is still to stand still) until now (0: none yet). Since the controller
+	 * began: none of them falls with time, since window.overshoot_j, which is the largest since then, does not
+	 * either, and a bound below it would be none. Of window.unknown windows it is not known.
 	 */
 	double power_w, sampling_s, refresh_s;
 	double bound_j;

@@ -169,8 +169,7 @@ struct run_service_limit run_service_limit(const struct run_service *service)
 		limit.meters++;
 		limit.silent += !remote_meter_fresh(meter, now_ns);
 		limit.power_w += fmax(0, (double)meter->max_mw * 1e-3 - meter->idle_w);
-		limit.sampling_s =
-			fmax(limit.sampling_s, fmax(meter->interval_s, meter->longest_s));
+		limit.sampling_s = fmax(limit.sampling_s, remote_meter_sampling_s(meter, now_ns));
 	}
 	limit.bound_j = limit.power_w *
 			(limit.sampling_s + limit.refresh_s + limit.window.reaction_s);

@@ -74,6 +74,8 @@ static void the_longest_interval_is_known(void)
 	add(meter, 3, 13 * S + S / 2, 100, 100);
 	add(meter, 4, 14 * S, 100, 100);
 	g_assert_cmpfloat_with_epsilon(meter->longest_s, 2.5, 1e-9);
+	g_assert_cmpfloat_with_epsilon(remote_meter_sampling_s(meter, 17 * S), 2.5, 1e-9);
+	g_assert_cmpfloat_with_epsilon(remote_meter_sampling_s(meter, 18 * S), 4, 1e-9);
 	remote_meter_free(meter);
 }
 
@@ -165,6 +167,22 @@ static void stale_meters_do_not_hold_up_the_others(void)
 	g_assert_cmpint(remote_meters_covered_ns(meters, 112 * S), ==, 110 * S);
 	g_assert_cmpint(remote_meters_covered_ns(meters, 116 * S), ==, 115 * S);
 	g_assert_cmpint(remote_meters_covered_ns(meters, 130 * S), ==, 130 * S);
+}
+
+static void what_all_meters_told_is_known(void)
+{
+	g_autoptr(GPtrArray) meters = two_meters();
+
+	add(g_ptr_array_index(meters, 0), 12, 115 * S, 100000, 1500000000);
+	g_assert_cmpint(remote_meters_known_ns(meters, 130 * S), ==, 110 * S);
+	g_assert_cmpint(remote_meters_known_ns(meters, 105 * S), ==, 105 * S);
+	g_assert_cmpint(remote_meters_kept_ns(meters), ==, 100 * S);
+	g_ptr_array_add(meters, remote_meter_new("b3", 1));
+	g_assert_cmpint(remote_meters_known_ns(meters, 130 * S), ==, 0);
+	g_assert_cmpint(remote_meters_kept_ns(meters), ==, 100 * S);
+	for (int64_t s = 200; s < 9000; s++)
+		add(g_ptr_array_index(meters, 0), s, s * S, 100000, s * 100000000);
+	g_assert_cmpint(remote_meters_kept_ns(meters), >, 1000 * S);
 }
 
 static void mean_is_over_whole_samples(void)
@@ -452,6 +470,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/meter/start", the_start_is_that_of_the_samples_around_it);
 	g_test_add_func("/meter/crossing", crossing_is_interpolated);
 	g_test_add_func("/meter/stale", stale_meters_do_not_hold_up_the_others);
+	g_test_add_func("/meter/known", what_all_meters_told_is_known);
 	g_test_add_func("/meter/mean", mean_is_over_whole_samples);
 	g_test_add_func("/meter/gaps", gaps_are_counted_within_the_run);
 	g_test_add_func("/task/read", tasks_are_read_or_refused);
