@@ -50,6 +50,7 @@ char *energy_window_text(const json_t *window, double now_s)
 	g_autofree char *line = energy_window_line(window, now_s);
 	const json_int_t refusals = field_integer(window, "refusals");
 	const json_int_t silent = field_integer(window, "meters_silent");
+	const json_int_t unknown = field_integer(window, "windows_unknown");
 	GString *text;
 
 	if (!line)
@@ -66,6 +67,11 @@ char *energy_window_text(const json_t *window, double now_s)
 				       "%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
 				       " meters say nothing now: their last watts are taken to go on\n",
 				       silent, field_integer(window, "meters"));
+	if (unknown > 0)
+		g_string_append_printf(text,
+				       "%" JSON_INTEGER_FORMAT " window%s ended while a meter said nothing: what it drew "
+				       "then is not known yet, and can be more than the bound below\n",
+				       unknown, unknown == 1 ? "" : "s");
 	add_bound(text, window);
 	return g_string_free(text, FALSE);
 }

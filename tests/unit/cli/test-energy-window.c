@@ -15,18 +15,19 @@ static const struct {
 	const char *window;
 	const char *text;
 } cases[] = {
-	{"{" NUMBERS ", \"holds\": true, \"exhausted\": false, \"refusals\": 0, \"meters_silent\": 0}",
+	{"{" NUMBERS ", \"holds\": true, \"exhausted\": false, \"refusals\": 0, \"meters_silent\": 0, \"windows_unknown\": 0}",
 	 "energy limit: 2310.0 J of 3500.0 J used, 400.0 J committed, forecast 2600.0 J; until "
 	 "2026-01-31T10:00:00Z, in 10:00\n"
 	 "by the estimates of what runs it holds until then\n"
 	 "it can be exceeded by 56.0 J: at most 80.0 W above idle so far x (0.5 s between samples + 0.0 s of "
 	 "the meters' refresh + 0.2 s until tasks stood still or were over); so far it was by 3.2 J\n"},
-	{"{" NUMBERS ", \"holds\": false, \"exhausted\": true, \"refusals\": 1, \"meters_silent\": 2}",
+	{"{" NUMBERS ", \"holds\": false, \"exhausted\": true, \"refusals\": 1, \"meters_silent\": 2, \"windows_unknown\": 1}",
 	 "energy limit: 2310.0 J of 3500.0 J used, nothing more runs, 400.0 J committed, forecast 2600.0 J; "
 	 "until 2026-01-31T10:00:00Z, in 10:00\n"
 	 "by the estimates of what runs it does not hold until then\n"
 	 "1 task was refused for want of energy\n"
 	 "2 of 3 meters say nothing now: their last watts are taken to go on\n"
+	 "1 window ended while a meter said nothing: what it drew then is not known yet, and can be more than the bound below\n"
 	 "it can be exceeded by 56.0 J: at most 80.0 W above idle so far x (0.5 s between samples + 0.0 s of "
 	 "the meters' refresh + 0.2 s until tasks stood still or were over); so far it was by 3.2 J\n"},
 };
