@@ -40,20 +40,30 @@ struct record {
 	char *detail;
 };
 
+/* The version of the schema that this program writes. */
+#define SCHEMA_VERSION 2
+
 static const char schema[] =
-	"PRAGMA journal_mode = WAL;"
-	"PRAGMA synchronous = NORMAL;"
-	"CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);"
-	"CREATE TABLE IF NOT EXISTS tasks (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,"
+	"CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);"
+	"CREATE TABLE tasks (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,"
 	" state TEXT NOT NULL, request TEXT NOT NULL, record TEXT NOT NULL);"
-	"CREATE TABLE IF NOT EXISTS events (seq INTEGER PRIMARY KEY, t_ns INTEGER NOT NULL,"
-	" kind TEXT NOT NULL, task TEXT, node INTEGER, host TEXT, detail TEXT NOT NULL);"
+	"CREATE TABLE events (seq INTEGER PRIMARY KEY, t_ns INTEGER NOT NULL,"
+	" kind TEXT NOT NULL, task TEXT, node INTEGER, host TEXT, detail TEXT NOT NULL);";
+
+/* These came one by one while the version stayed 1: a file of that version has some of them. */
+static const char schema_since[] =
 	"CREATE TABLE IF NOT EXISTS vms (number INTEGER PRIMARY KEY, host TEXT NOT NULL);"
 	"CREATE TABLE IF NOT EXISTS damaged (id TEXT NOT NULL, request TEXT, record TEXT);"
 	"CREATE TABLE IF NOT EXISTS vms_to (number INTEGER PRIMARY KEY, host TEXT NOT NULL);"
 	"CREATE TABLE IF NOT EXISTS taken (seq INTEGER PRIMARY KEY, attended_s REAL NOT NULL);"
-	"CREATE TABLE IF NOT EXISTS past (stem TEXT PRIMARY KEY, attempt INTEGER NOT NULL) WITHOUT ROWID;"
-	"PRAGMA user_version = 1;";
+	"CREATE TABLE IF NOT EXISTS past (stem TEXT PRIMARY KEY, attempt INTEGER NOT NULL) WITHOUT ROWID;";
+
+/* What brings a file of the version before, 0 for a new one, to this one. */
+static const char *const steps[] = {
+	[1] = schema,
+	[2] = schema_since,
+};
+G_STATIC_ASSERT(G_N_ELEMENTS(steps) == SCHEMA_VERSION + 1);
 
 G_DEFINE_QUARK(virtbed-task-store, task_store_error)
 
@@ -145,6 +155,30 @@ static bool read_meta(struct task_store *store, GError **error)
 	return true;
 }
 
+/* Adds what a file of an older version lacks; one of a newer version stays as it is. */
+static bool complete_tables(struct task_store *store, GError **error)
+{
+	g_autofree char *text = task_store_query_text(store, "PRAGMA user_version");
+	const gint64 version = text ? g_ascii_strtoll(text, NULL, 10) : 0;
+	g_autoptr(GString) sql = g_string_new("BEGIN IMMEDIATE;");
+
+	if (!text)
+		return sql_error(store, TASK_STORE_ERROR_OPEN, error);
+	if (version < 0 || version > SCHEMA_VERSION) {
+		g_set_error(error, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN,
+			    "state '%s/local.sqlite': written with schema %" G_GINT64_FORMAT
+			    ", this local scheduler knows %d; use the newer one, or another state directory",
+			    store->directory, version, SCHEMA_VERSION);
+		return false;
+	}
+	for (gint64 next = version + 1; next <= SCHEMA_VERSION; next++)
+		g_string_append(sql, steps[next]);
+	g_string_append_printf(sql, "PRAGMA user_version = %d; COMMIT", SCHEMA_VERSION);
+	return (execute(store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL") &&
+		(version == SCHEMA_VERSION || execute(store, sql->str))) ||
+	       sql_error(store, TASK_STORE_ERROR_OPEN, error);
+}
+
 /* SQLite's own check of the whole file, which says nothing where it is sound. */
 static bool check_pages(struct task_store *store, GError **error)
 {
@@ -171,12 +205,11 @@ struct task_store *task_store_open(const char *directory, GError **error)
 	if (!make_directories(store, error) || !lock(store, error))
 		return NULL;
 	if (sqlite3_open(path, &store->database) != SQLITE_OK ||
-	    sqlite3_busy_timeout(store->database, BUSY_MS) != SQLITE_OK ||
-	    !execute(store, schema)) {
+	    sqlite3_busy_timeout(store->database, BUSY_MS) != SQLITE_OK) {
 		sql_error(store, TASK_STORE_ERROR_OPEN, error);
 		return NULL;
 	}
-	if (!check_pages(store, error) || !read_meta(store, error))
+	if (!complete_tables(store, error) || !check_pages(store, error) || !read_meta(store, error))
 		return NULL;
 	return g_steal_pointer(&store);
 }

@@ -126,6 +126,89 @@ static void test_damaged_ids_are_put_aside_once(void)
 	remove_directory(directory);
 }
 
+/* Every schema that there was (old/), each with a task that has ended and one that runs. */
+static const char *const old_stores[] = {"1-tasks", "1-vms", "1-vms-to", "1-damaged", "1-past"};
+
+static char *schema_of(const char *directory)
+{
+	g_autofree char *path = g_build_filename(directory, "local.sqlite", NULL);
+	const char *const argv[] = {
+		"sqlite3", path,
+		"PRAGMA user_version; SELECT m.name, c.name, c.type, c.\"notnull\", c.pk FROM sqlite_master m, "
+		"pragma_table_info(m.name) c WHERE m.type = 'table' ORDER BY m.name, c.cid",
+		NULL};
+	char *text = NULL;
+
+	g_assert_true(subprocess_run(argv, NULL, 10, &text, NULL));
+	return text;
+}
+
+static void assert_tasks_kept(struct task_store *store)
+{
+	g_autoptr(GPtrArray) tasks = task_store_load(store, NULL);
+	const struct task *task = tasks->pdata[0];
+
+	g_assert_cmpuint(tasks->len, ==, 2);
+	g_assert_cmpstr(task->id, ==, "a-1");
+	g_assert_cmpint(task->state, ==, TASK_ENDED);
+	g_assert_cmpint(task->outcome, ==, TASK_OUTCOME_COMPLETED);
+	task = tasks->pdata[1];
+	g_assert_cmpint(task->state, ==, TASK_STARTING);
+	g_assert_cmpint(task->outcome, ==, TASK_OUTCOME_NONE);
+	g_assert_cmpuint(task_store_last_event(store), ==, 2);
+	g_assert_cmpstr(task_store_incarnation(store), ==, "11111111-2222-4333-8444-555555555555");
+}
+
+/* It is completed to what a new file is, and then lies there like one. */
+static void test_old_files(gconstpointer data)
+{
+	const char *name = data;
+	char *directory = new_directory();
+	char *other = new_directory();
+	g_autofree char *file = g_strconcat(name, ".sql", NULL);
+	g_autofree char *path = g_test_build_filename(G_TEST_DIST, "old", file, NULL);
+	g_autofree char *read = g_strdup_printf(".read '%s'", path);
+	g_autofree char *schema = NULL;
+	g_autofree char *new_schema = NULL;
+	g_autofree char *host = NULL;
+	struct task_store *store;
+
+	damage(directory, read);
+	store = reopen(directory);
+	assert_tasks_kept(store);
+	host = task_store_host(store, 3);
+	g_assert_cmpstr(host, ==, g_str_equal(name, "1-tasks") ? NULL : "b1");
+	g_assert_true(task_store_expect_host(store, 3, "b2"));
+	task_store_close(store);
+	task_store_close(reopen(other));
+	schema = schema_of(directory);
+	new_schema = schema_of(other);
+	g_assert_cmpstr(schema, ==, new_schema);
+	store = reopen(directory);
+	assert_tasks_kept(store);
+	task_store_close(store);
+	remove_directory(directory);
+	remove_directory(other);
+}
+
+static void test_a_newer_file_is_refused(void)
+{
+	char *directory = new_directory();
+	g_autofree char *before = NULL;
+	g_autofree char *after = NULL;
+	g_autoptr(GError) error = NULL;
+
+	task_store_close(reopen(directory));
+	damage(directory, "PRAGMA user_version = 99; DROP TABLE past");
+	before = schema_of(directory);
+	g_assert_null(task_store_open(directory, &error));
+	g_assert_error(error, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN);
+	g_assert_nonnull(strstr(error->message, "written with schema 99"));
+	after = schema_of(directory);
+	g_assert_cmpstr(before, ==, after);
+	remove_directory(directory);
+}
+
 static void test_a_damaged_file_is_named(void)
 {
 	char *directory = new_directory();
@@ -310,5 +393,12 @@ int main(int argc, char **argv)
 	g_test_add_func("/task-store/puts-damaged-ids-aside-once",
 			test_damaged_ids_are_put_aside_once);
 	g_test_add_func("/task-store/names-a-damaged-file", test_a_damaged_file_is_named);
+	g_test_add_func("/task-store/refuses-a-newer-file", test_a_newer_file_is_refused);
+	for (gsize i = 0; i < G_N_ELEMENTS(old_stores); i++) {
+		g_autofree char *path = g_strconcat("/task-store/completes-an-old-file/",
+						    old_stores[i], NULL);
+
+		g_test_add_data_func(path, old_stores[i], test_old_files);
+	}
 	return g_test_run();
 }
