@@ -519,6 +519,15 @@ static void say_serving(struct run_service *service)
 	run_session_note(session, (double)NAN, "serving", text);
 }
 
+/* What it goes on from was looked over before: tasks go on, whatever became of the history. */
+static void checked(const GError *error, void *data)
+{
+	struct run_service *service = data;
+
+	if (error)
+		run_session_note(service->session, (double)NAN, "store-damaged", error->message);
+}
+
 /* What still ran was killed, and waits on record for the service to be started again. */
 static bool serve(struct run_service *service, GError **error)
 {
@@ -536,10 +545,12 @@ static bool serve(struct run_service *service, GError **error)
 		return false;
 	}
 	say_serving(service);
+	service->check = store_check_new(session->store, checked, service);
 	if (session->reload_wanted)
 		run_service_reload(session);
 	service->tick = g_timeout_add_seconds(1, on_tick, service);
 	engine_run(service->engine, &result);
+	g_clear_pointer(&service->check, store_check_free);
 	g_source_remove(service->tick);
 	session->service = NULL;
 	session->engine = NULL;

@@ -5,6 +5,7 @@
 #include "controller/engine/recorder_store.h"
 #include "controller/run/run_service.h"
 #include "controller/store/store_account.h"
+#include "controller/store/store_check.h"
 
 /*
  * The inside of a service, for its files: run_service.c (its life), run_service_restore.c (going on from
@@ -25,6 +26,7 @@ struct run_service {
 	struct backend *backend;
 	struct recorder_store *recorder;
 	struct store_sync *sync;
+	struct store_check *check;  /* of the whole file, beside serving */
 	struct engine *engine;
 	GHashTable *meters;         /* host -> struct store_account_meter: where its account stands */
 	double served_s;            /* what ended before was while nobody served; -INFINITY: no such time */

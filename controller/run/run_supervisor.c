@@ -380,7 +380,9 @@ static char *controller_words(const struct supervisor *supervisor)
 /* A profile alone has no store. */
 static void keep_usage(const struct supervisor *supervisor, const char *text)
 {
-	g_autoptr(store_t) store = store_open(supervisor->prepared.dir, false, NULL);
+	const char *dir = supervisor->prepared.dir;
+	g_autoptr(store_t) store = supervisor->request->serve ? store_open_to_serve(dir, NULL) :
+								store_open(dir, false, NULL);
 	g_autoptr(GError) error = NULL;
 
 	if (store && !store_set_meta(store, "daemons", text, &error))

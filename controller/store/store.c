@@ -190,7 +190,7 @@ static bool set_journal(struct store *store, GError **error)
 			  "set up the journal", error);
 }
 
-struct store *store_open(const char *dir, bool create, GError **error)
+static struct store *open_store(const char *dir, bool create, bool whole, GError **error)
 {
 	g_autoptr(store_t) store = g_new0(struct store, 1);
 
@@ -201,11 +201,21 @@ struct store *store_open(const char *dir, bool create, GError **error)
 		return NULL;
 	if (create && !set_journal(store, error))
 		return NULL;
-	if (!store_schema_apply(store, create, error))
+	if (!store_schema_apply(store, create, whole, error))
 		return NULL;
 	if (!create && !sqlite3_db_readonly(store->db, "main") && !set_journal(store, error))
 		return NULL;
 	return g_steal_pointer(&store);
+}
+
+struct store *store_open(const char *dir, bool create, GError **error)
+{
+	return open_store(dir, create, true, error);
+}
+
+struct store *store_open_to_serve(const char *dir, GError **error)
+{
+	return open_store(dir, true, false, error);
 }
 
 void store_close(struct store *store)

@@ -189,6 +189,11 @@ struct store_sample {
  * another process writes. Returns NULL with `error` set.
  */
 struct store *store_open(const char *dir, bool create, GError **error);
+/*
+ * The same with `create`, for a service, whose file grows for months: of the tables that store_prune() removes old
+ * rows from, which no start reads, the pages are not looked over here; store_check_new() does that beside serving.
+ */
+struct store *store_open_to_serve(const char *dir, GError **error);
 /* Rolls an open transaction back. NULL is allowed. */
 void store_close(struct store *store);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_t, store_close)

@@ -101,5 +101,11 @@ sqlite3_stmt *store_statement(struct store *store, enum store_statement which, G
 bool store_run_statement(struct store *store, sqlite3_stmt *statement, const char *doing,
 			 GError **error);
 
-/* Makes the tables of a new file and checks those of an old one; `create`: completes them. */
-bool store_schema_apply(struct store *store, bool create, GError **error);
+/*
+ * Makes the tables of a new file and checks those of an old one, `whole` or as store_open_to_serve() says;
+ * `create`: completes them.
+ */
+bool store_schema_apply(struct store *store, bool create, bool whole, GError **error);
+
+/* Whether SQLite finds the file sound, as above; false with `error` where it is not, or cannot be read. */
+bool store_check_pages(struct store *store, bool whole, GError **error);

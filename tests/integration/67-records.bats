@@ -229,6 +229,22 @@ END
 	within 60 away c2 false
 }
 
+@test "damage to old samples is named while the service goes on" {
+	serve
+	"$virtbed" submit IS.S.2 --wait
+	stop_service
+	break_store "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+		INSERT INTO sample SELECT 1, 'a0', i, i, 1000, i, 0 FROM n; PRAGMA wal_checkpoint(TRUNCATE)"
+	page=$(sqlite3 "$state/run.sqlite" "SELECT pageno FROM dbstat WHERE name = 'sample' AND pagetype = 'leaf' ORDER BY path LIMIT 1 OFFSET 5")
+	printf '\377\377\377\377\377\377\377\377\377\377' |
+		dd of="$state/run.sqlite" bs=1 seek=$(((page - 1) * 4096)) conv=notrunc status=none
+	serve
+	run_wait_for "$state/run.sqlite: damaged or truncated: " 60
+	task_is 0 completed
+	"$virtbed" submit IS.S.2 --wait
+	[ "$(run_query "$state" "SELECT count(*) FROM event WHERE kind = 'store-damaged'")" -eq 1 ]
+}
+
 @test "a damaged file is named with its cure, which brings back what can be read" {
 	serve
 	"$virtbed" submit IS.S.2 --count 200 --hold >numbers
