@@ -13,8 +13,9 @@
 /* An interruption that comes before the check has begun is lost: it is interrupted again after that. */
 #define INTERRUPT_AGAIN_US 10000
 
-/* Behind whoever wants the CPU; on Linux a thread has that for itself (setpriority(2), "Thread-directed"). */
-#define NICE 19
+/* Behind whoever wants the CPU, but not for hours: while it reads, the journal is not begun anew. On Linux a thread
+ * has that for itself (setpriority(2), "Thread-directed"). */
+#define NICE 10
 
 struct store_check {
 	char *path;

@@ -44,10 +44,10 @@ struct record {
 #define SCHEMA_VERSION 2
 
 static const char schema[] =
-	"CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);"
-	"CREATE TABLE tasks (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,"
+	"CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);"
+	"CREATE TABLE IF NOT EXISTS tasks (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,"
 	" state TEXT NOT NULL, request TEXT NOT NULL, record TEXT NOT NULL);"
-	"CREATE TABLE events (seq INTEGER PRIMARY KEY, t_ns INTEGER NOT NULL,"
+	"CREATE TABLE IF NOT EXISTS events (seq INTEGER PRIMARY KEY, t_ns INTEGER NOT NULL,"
 	" kind TEXT NOT NULL, task TEXT, node INTEGER, host TEXT, detail TEXT NOT NULL);";
 
 /* These came one by one while the version stayed 1: a file of that version has some of them. */
@@ -58,7 +58,8 @@ static const char schema_since[] =
 	"CREATE TABLE IF NOT EXISTS taken (seq INTEGER PRIMARY KEY, attended_s REAL NOT NULL);"
 	"CREATE TABLE IF NOT EXISTS past (stem TEXT PRIMARY KEY, attempt INTEGER NOT NULL) WITHOUT ROWID;";
 
-/* What brings a file of the version before, 0 for a new one, to this one. */
+/* What brings a file of the version before, 0 for a new one, to this one. Version 1 was written last, after its
+ * tables: a file of version 0 may have them, too. */
 static const char *const steps[] = {
 	[1] = schema,
 	[2] = schema_since,

@@ -296,7 +296,7 @@ class Bed:
 
     # Asking.
 
-    def ask(self, path, timeout=5):
+    def ask(self, path, timeout=5 * PATIENCE):
         """The answer of the controller; None: there is none."""
         connection = UnixConnection(self.socket, timeout)
         try:
@@ -415,7 +415,8 @@ class Bed:
         were cancelled may have completed just before, but then record and far end say so both. `forgets`: a local
         scheduler could not store all that it did."""
         executed = self.executed()
-        tasks = {number: self.task(number) for number in self.numbers}
+        tasks = {number: within(60, f"an answer about task {number}", lambda: self.task(number))
+                 for number in self.numbers}
         lost = []
         doubled = [number for number in executed if number not in self.numbers]
         for number, task in tasks.items():

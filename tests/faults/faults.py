@@ -279,7 +279,7 @@ def clock_step(times):
             bed.wait_all()
             for number in bed.numbers[-2:]:
                 task = bed.task(number)
-                if not 0 < task["ended_s"] - task["arrival_s"] < 60:
+                if not 0 < task["ended_s"] - task["arrival_s"] < 1800:
                     raise Failed(f"its times are wrong: {task}")
             if i % 4 == 3:  # also over a restart
                 bed.stop()
@@ -372,7 +372,7 @@ def scheduler_disk(times, break_it, mend_it, forgets):
     result = Result(times)
     with small_disk() as path, tempfile.TemporaryDirectory(prefix="virtbed-ls-") as sockets:
         addresses = {name: f"unix:{sockets}/{name}" for name in ("c1", "c2")}
-        with apart(addresses, f"{path}/disk", long=4) as (bed, start, started), bed:
+        with apart(addresses, f"{path}/disk", long=15) as (bed, start, started), bed:
             for _ in range(times):
                 bed.wait_metered()
                 long = bed.submit("LONG", 2)
