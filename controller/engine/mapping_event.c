@@ -107,6 +107,8 @@ static void map(struct engine *engine, double now_s, bool between)
 	engine_resume_wanted(engine);
 	engine->changed_places = engine->apart && apart_busy(engine->apart); /* then it is asked again */
 	engine->considered_s = now_s;
+	if (engine->nodes_came && !engine->ended && !engine->changed_places)
+		engine_take_back_reservations(engine, now_s);
 	if (has_tasks(engine) && !engine->ended && !engine->changed_places)
 		decide(engine, now_s, between);
 }

@@ -206,6 +206,7 @@ void engine_set_down(struct engine *engine, const struct sched_node *node, doubl
 		if (engine->down_nodes[i].cluster == node->cluster &&
 		    engine->down_nodes[i].node == node->node)
 			engine->down_nodes[i--] = engine->down_nodes[--engine->down_count];
+	engine->nodes_came = true;
 }
 
 static void handle_node(struct engine *engine, const struct backend_event *event)

@@ -204,3 +204,15 @@ void engine_slide_reservations(struct engine *engine, double now_s)
 	}
 	engine->disturbed = moved;
 }
+
+void engine_take_back_reservations(struct engine *engine, double now_s)
+{
+	engine->nodes_came = false;
+	while (engine->reservations_count > 0) {
+		const uint32_t task = engine->reservations[--engine->reservations_count].task->id;
+
+		engine_cancel(engine, task);
+		engine_record_event(engine, now_s, "cancelled", task, "a node came back: planned anew");
+		engine_record_task(engine, task);
+	}
+}

@@ -184,6 +184,7 @@ struct engine {
 	uint64_t event_next;           /* number of the next periodic mapping event */
 	/* Since the last mapping event: tasks ended or were submitted or released, or nodes changed. */
 	bool changed_places;
+	bool nodes_came;               /* nodes that can take tasks again; nobody looked for reservations since */
 	uint64_t changes;              /* how often a task or a node changed, at least */
 	uint64_t asked_changes;        /* ... when the policy was last asked apart */
 	GBytes *recorded;              /* record_news: what the last decision on record says (decision_record.c) */
@@ -598,6 +599,12 @@ void engine_extend_late(struct engine *engine, double now_s, double next_s);
 
 /* Moves reservations behind what is late, each behind those that were before it. */
 void engine_slide_reservations(struct engine *engine, double now_s);
+
+/*
+ * Nodes came since reservations were made: takes these back, so that the policy, which is asked next, makes them
+ * anew. A task would wait for its nodes otherwise while others, that nobody could count on, are idle.
+ */
+void engine_take_back_reservations(struct engine *engine, double now_s);
 
 /* mapping_event.c */
 

@@ -136,8 +136,9 @@ def supervisor_stopped(times):
     return result
 
 
-def come_back(bed, away, result):
-    """All clusters are there again, and all tasks have ended: the first, or where none was away the last, counts."""
+def come_back(bed, away, result, beside=()):
+    """All clusters are there again, and all tasks have ended: the first, or where none was away the last, counts. The
+    tasks `beside`, one for each cluster, do not wait for one another, though one cluster is back first."""
     since = time.monotonic()
     within(90, "the clusters are back", lambda: all(
         not c["away"] and not c["down"]
@@ -145,6 +146,8 @@ def come_back(bed, away, result):
         if c.get("drained") != c.get("nodes")))
     if away:
         result.recovered(since)
+    for number in beside:
+        bed.wait_state(number, "running", *ENDED, seconds=bed.long / 4)
     bed.wait_all(seconds=400)
     if not away:
         result.recovered(since)
@@ -239,7 +242,7 @@ def cut(times, seconds, long, away):
             subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
             if states != ["waiting" if away else "running"] * 2:
                 raise Failed(f"not cut off: {states}")
-            come_back(bed, away, result)
+            come_back(bed, away, result, bed.numbers[-2:] if away else ())
         result.count(bed, samples=True)
     return result
 
