@@ -663,8 +663,41 @@ refused() {
 				{ echo "$command $option is missing"; return 1; }
 		done
 	done
-	command -v man >/dev/null || return 0
-	[ -z "$(LC_ALL=C.UTF-8 MANWIDTH=100 man --warnings -l "$ROOT/docs/virtbed.1" 2>&1 >/dev/null)" ]
+}
+
+# The words that begin with -- in the OPTIONS of the page of daemon $1, or in its help.
+page_options() {
+	sed -n '/^\.SH OPTIONS/,/^\.SH SIGNALS/p' "$ROOT/docs/$1.8" | tr -d '\\' | sed -n 's/^\.B \(--[a-z-]*\).*/\1/p' | sort
+}
+
+help_options() {
+	"$BUILD/$1" --help | grep -oE -- '[ ]--[a-z][a-z-]*' | tr -d ' ' | sort -u
+}
+
+@test "the pages of the daemons know every option, and no other" {
+	help_options controller/api/virtbed-controller >said
+	page_options virtbed-controller | diff - said
+	help_options local-sched/virtbed-local-sched >said
+	page_options virtbed-local-sched | diff - said
+}
+
+@test "the manual knows every variable of the environment" {
+	grep -rhoE '(getenv|managed_dir)\("[A-Z_]+"' --include=*.c "$ROOT"/common "$ROOT"/controller "$ROOT"/local-sched |
+		sed 's/.*"\(.*\)"/\1/' | sort -u >variables
+	grep -q VIRTBED_URI variables
+	for variable in $(grep -vx PATH variables); do
+		grep -qw "$variable" "$ROOT"/docs/virtbed*.[158] || { echo "$variable is missing"; return 1; }
+	done
+}
+
+@test "the pages of the manual are set without a warning, and refer to pages that there are" {
+	for page in "$ROOT"/docs/virtbed*.[158]; do
+		for other in $(grep -oE '^\.BR virtbed[^ ]* \([158]\)' "$page" | sed 's/^\.BR \(.*\) (\(.\))/\1.\2/' | tr -d '\\'); do
+			[ -e "$ROOT/docs/$other" ] || { echo "$page: no $other"; return 1; }
+		done
+		command -v man >/dev/null || continue
+		[ -z "$(LC_ALL=C.UTF-8 MANWIDTH=100 man --warnings -l "$page" 2>&1 >/dev/null)" ]
+	done
 }
 
 @test "a simulation says what its estimates rest on" {
