@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/engine/hosts.h"
+#include "controller/engine/mapping.h"
+#include "controller/engine/queues.h"
 #include "controller/engine/state.h"
+#include "controller/engine/suspension.h"
+#include "controller/engine/window.h"
 
 /* Actions. */
 

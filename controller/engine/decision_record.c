@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "controller/engine/mapping.h"
 #include "controller/engine/state.h"
 
 static bool leaves_waiting(const struct sched_action *action)

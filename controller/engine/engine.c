@@ -5,7 +5,12 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "controller/engine/hosts.h"
+#include "controller/engine/mapping.h"
+#include "controller/engine/queues.h"
 #include "controller/engine/state.h"
+#include "controller/engine/suspension.h"
+#include "controller/engine/window.h"
 
 static const char *const state_names[] = {
 	[ENGINE_TASK_COMING] = "coming",

@@ -6,7 +6,9 @@
  */
 #include <math.h>
 
+#include "controller/engine/hosts.h"
 #include "controller/engine/state.h"
+#include "controller/engine/suspension.h"
 
 void engine_hosts_init(struct engine *engine)
 {

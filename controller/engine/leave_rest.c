@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The end of a run: what still runs then, and what ends late. */
 #include "controller/engine/state.h"
+#include "controller/engine/suspension.h"
 
 /*
  * What tasks that run at the end of the day earn for the part that lies in it. One that is suspended

@@ -2,7 +2,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "controller/engine/hosts.h"
 #include "controller/engine/state.h"
+#include "controller/engine/suspension.h"
 
 /* Waiting. */
 

@@ -2,7 +2,12 @@
 #include <math.h>
 #include <time.h>
 
+#include "controller/engine/hosts.h"
+#include "controller/engine/mapping.h"
+#include "controller/engine/queues.h"
 #include "controller/engine/state.h"
+#include "controller/engine/suspension.h"
+#include "controller/engine/window.h"
 
 /* Deciding. */
 

@@ -8,7 +8,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "controller/engine/hosts.h"
+#include "controller/engine/mapping.h"
 #include "controller/engine/state.h"
+#include "controller/engine/suspension.h"
 
 static double now_s(const struct engine *engine)
 {

@@ -2,7 +2,12 @@
 /* What the backend says: how attempts began and ended, and which nodes are down. */
 #include <math.h>
 
+#include "controller/engine/hosts.h"
+#include "controller/engine/mapping.h"
+#include "controller/engine/queues.h"
 #include "controller/engine/state.h"
+#include "controller/engine/suspension.h"
+#include "controller/engine/window.h"
 
 /* Attempts that ended. */
 

@@ -6,7 +6,11 @@
  */
 #include <math.h>
 
+#include "controller/engine/mapping.h"
+#include "controller/engine/queues.h"
 #include "controller/engine/state.h"
+#include "controller/engine/suspension.h"
+#include "controller/engine/window.h"
 
 static const char ended[] = "the run has ended";
 static const char no_task[] = "there is no such task";

@@ -3,7 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "controller/engine/mapping.h"
 #include "controller/engine/state.h"
+#include "controller/engine/window.h"
 
 /* The lists. */
 

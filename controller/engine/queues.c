@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "controller/engine/queues.h"
 #include "controller/engine/state.h"
 
 void engine_queues_init(struct engine *engine)

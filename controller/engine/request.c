@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "controller/engine/hosts.h"
+#include "controller/engine/mapping.h"
 #include "controller/engine/state.h"
+#include "controller/engine/suspension.h"
+#include "controller/engine/window.h"
 
 /*
  * What people ask for: tasks that are suspended until they say otherwise, and go on when they do.

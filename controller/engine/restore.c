@@ -2,7 +2,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "controller/engine/mapping.h"
+#include "controller/engine/queues.h"
 #include "controller/engine/state.h"
+#include "controller/engine/suspension.h"
 
 static bool fits(const struct engine *engine, const struct engine_task *task,
 		 const struct engine_task *record)

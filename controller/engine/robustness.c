@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "controller/engine/queues.h"
 #include "controller/engine/state.h"
 
 /* A task, by when it left. */

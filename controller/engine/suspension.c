@@ -2,7 +2,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "controller/engine/hosts.h"
+#include "controller/engine/mapping.h"
 #include "controller/engine/state.h"
+#include "controller/engine/suspension.h"
+#include "controller/engine/window.h"
 
 /*
  * Tasks that leave their nodes and go on, elsewhere or later (paper 000, section II). Each step is

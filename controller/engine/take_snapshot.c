@@ -3,7 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "controller/engine/hosts.h"
+#include "controller/engine/mapping.h"
+#include "controller/engine/queues.h"
 #include "controller/engine/state.h"
+#include "controller/engine/window.h"
 
 static int compare_waiting(const void *left, const void *right)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/engine/mapping.h"
 #include "controller/engine/state.h"
 
 /* Suspensions of a plan by what follows from them. */

@@ -16,6 +16,7 @@
 #include <math.h>
 
 #include "controller/engine/state.h"
+#include "controller/engine/window.h"
 
 static double now_s(const struct engine *engine)
 {

@@ -18,6 +18,7 @@
 #include <math.h>
 
 #include "controller/engine/state.h"
+#include "controller/engine/window.h"
 
 /* Finer than any sample. */
 #define EXACT_S 1e-4

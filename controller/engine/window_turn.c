@@ -9,6 +9,8 @@
 #include <math.h>
 
 #include "controller/engine/state.h"
+#include "controller/engine/suspension.h"
+#include "controller/engine/window.h"
 
 static double now_s(const struct engine *engine)
 {

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "controller/engine/state.h"
+
+/*
+ * The inside of the engine: when the policy is asked, what it is given to decide on, whether what its plan asks for
+ * can be, and doing it.
+ */
+
+/* mapping_event.c */
+
+/* The periodic mapping event `engine->event_next` at `now_s`. */
+void engine_map(struct engine *engine, double now_s);
+
+/* The mapping event at `now_s` for what has changed since the last one. */
+void engine_map_change(struct engine *engine, double now_s);
+
+/*
+ * The earliest time, from `now_s` on, of a mapping event for a change, as far as it is known;
+ * INFINITY: none.
+ */
+double engine_next_change_s(const struct engine *engine, double now_s);
+
+/* The day begins: all that was counted so far belongs to the lead. */
+void engine_begin_day(struct engine *engine);
+
+/* Carries out what the policy has decided apart, if it has and is still the one that decides. */
+void engine_take_answer(struct engine *engine);
+
+/* decision_record.c */
+
+/*
+ * Tells the recorder about a decision, if it is to know (engine_setup.record_news).
+ */
+void engine_record_decision(struct engine *engine, const struct policy *policy,
+			    const struct sched_snapshot *snapshot, const struct sched_plan *plan);
+
+/* take_snapshot.c */
+
+/* The system as it is at `now_s`, for a periodic event or one `between` them. Borrows from the engine until it changes. */
+struct sched_snapshot engine_take_snapshot(struct engine *engine, double now_s, bool between);
+
+/*
+ * Puts the mappable suspended tasks in order, and what a snapshot says of them with it: nobody else
+ * settles that list, or the snapshot would have others.
+ */
+void engine_list_suspended(struct engine *engine);
+
+/* promises.c */
+
+/* Adds a promise to a list ordered by start, then id. */
+void engine_promise(struct sched_planned *list, uint32_t *count,
+		    const struct sched_planned *planned);
+
+/* Takes the promise of `task` off a list. Returns whether there was one. */
+bool engine_unpromise(struct sched_planned *list, uint32_t *count, uint32_t task);
+
+/* The earliest promised start after the last engine_start_due(); INFINITY: none. */
+double engine_next_promise_s(const struct engine *engine);
+
+/*
+ * Starts what was promised nodes for `time_s` or before and finds them free; what does not is late.
+ * Place-holders start before the next mapping event only.
+ */
+void engine_start_due(struct engine *engine, double time_s);
+
+/* Nodes became free: tries again what is late. */
+void engine_retry_late(struct engine *engine, double now_s);
+
+/* Tasks that outlived their estimate are taken to be busy until the next event, at `next_s`. */
+void engine_extend_late(struct engine *engine, double now_s, double next_s);
+
+/* Moves reservations behind what is late, each behind those that were before it. */
+void engine_slide_reservations(struct engine *engine, double now_s);
+
+/*
+ * Nodes came since reservations were made: takes these back, so that the policy, which is asked next, makes them
+ * anew. A task would wait for its nodes otherwise while others, that nobody could count on, are idle.
+ */
+void engine_take_back_reservations(struct engine *engine, double now_s);
+
+/* carry_out.c */
+
+/*
+ * Does what a plan asks for. A plan that cannot be carried out is the policy's fault and ends the
+ * run with a reason: nodes that are not free, tasks that are not mappable or not preemptible, a task
+ * that would go on in another cluster. Of a plan that was made apart, what may have become impossible
+ * since then is left out.
+ */
+void engine_carry_out(struct engine *engine, const struct sched_plan *plan);
+
+/* legal.c */
+
+/* Whether an action is legal, things being as they are; otherwise why not. */
+const char *engine_check(const struct engine *engine, const struct sched_action *action);
+
+/* Whether a task waits for a policy to map it; or is suspended, and mappable: not by a person, without a claim. */
+const char *engine_check_mappable(const struct engine *engine, uint32_t task);
+const char *engine_check_suspended(const struct engine *engine, uint32_t task);
+
+/*
+ * Whether a START, RESUME or SUSPEND is legal but for who is on its nodes now, and of a RESUME that the
+ * task runs still; otherwise why not.
+ */
+const char *engine_check_coming(const struct engine *engine, const struct sched_action *action);
+
+/* vain.c */
+
+/*
+ * Of a plan that is older than what it is about: which STARTs and RESUMEs cannot be, and which SUSPENDs
+ * were for these alone and would stop a task for nobody. `refused`: per action, what is left out
+ * anyhow; NULL: nothing. Per action, to be freed with g_free().
+ */
+bool *engine_find_vain(const struct engine *engine, const struct sched_plan *plan,
+		       const bool *refused);
