@@ -7,8 +7,9 @@
 
 /*
  * Sweeps: what a study can vary of an environment, of serial tasks (paper 000, Figs. 3 to 7), of shared
- * hosts (paper 003, Fig. 1) or of tasks with deadlines that are drawn (paper 004, Figs. 4 to 9). `study.x` names the sweep and `study.values` lists the values,
- * as numbers or, where the key takes words, as words; either way a value is a number here.
+ * hosts (paper 003, Fig. 1) or of tasks with deadlines that are drawn (paper 004, Figs. 4 to 9). `study.x` names the
+ * sweep and `study.values` lists the values, as numbers or, where the key takes words, as words; either way a value
+ * is a number here.
  */
 struct config_sweep {
 	const char *name; /* as in study.x: the key under environment.NEEDS, or "flags" */

@@ -16,7 +16,8 @@ write_config() {
 	cat >"$dir/config.yaml" <<END
 name: $name
 clusters:
-  - {name: c1, nodes: 2, cores: 1, memory_mib: 112, max_mhz: 1000, base_mhz: 2660, preemption: {spares: 1}, hosts: [{blade: b1}, {blade: b2}]}
+  - {name: c1, nodes: 2, cores: 1, memory_mib: 112, max_mhz: 1000, base_mhz: 2660, preemption: {spares: 1},
+     hosts: [{blade: b1}, {blade: b2}]}
 types:
   - {name: CG.S.1, benchmark: cg, class: S, cores: 1, repetitions: 1, memory_mib: 96, share: 1}
 workload: {arrival_mean_s: 1, duration_s: 10, utility_max: [1]}

@@ -28,8 +28,8 @@ const struct http_route *status_api_routes(void);
 struct status_api *status_api_new(const char *address, struct run_session *session, GError **error);
 /*
  * Serves the same at a second address too, "http://127.0.0.1:PORT" or, with the certificate of the
- * configuration, "https://ADDRESS:PORT", to those who have a token (access.h), and says so by a notice of kind "listening", with the real port where 0 was given. Once at most. Returns false
- * with `error` set on failure.
+ * configuration, "https://ADDRESS:PORT", to those who have a token (access.h), and says so by a notice of kind
+ * "listening", with the real port where 0 was given. Once at most. Returns false with `error` set on failure.
  */
 bool status_api_listen(struct status_api *api, const char *address, GError **error);
 /* NULL is allowed. */

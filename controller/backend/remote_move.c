@@ -2,7 +2,8 @@
 /*
  * Migrations of a task that runs. As with suspensions (remote_step.c) one request is under way at a
  * time and is repeated by the link until it is answered; what came of a migration is told by an event, or
- * by any other description of the task that shows it. The local scheduler counts those that moved a VM; `try` tells apart the requests of one number.
+ * by any other description of the task that shows it. The local scheduler counts those that moved a VM; `try` tells
+ * apart the requests of one number.
  */
 #include <inttypes.h>
 

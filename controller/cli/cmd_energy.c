@@ -13,8 +13,9 @@
 #include "controller/cli/task_list.h"
 
 /*
- * `virtbed energy`: whose energy the meters of a service counted, or what the tasks of an experiment used. Meters are read by the local schedulers'
- * side alone: `virtbed energy --live` becomes its program, as `virtbed lab` becomes the lab's.
+ * `virtbed energy`: whose energy the meters of a service counted, or what the tasks of an experiment used. Meters are
+ * read by the local schedulers' side alone: `virtbed energy --live` becomes its program, as `virtbed lab` becomes the
+ * lab's.
  */
 
 /* The runs, of which the one under way has what the meters say now. */

@@ -11,7 +11,8 @@
 #include "controller/cli/task_list.h"
 
 /*
- * `virtbed suspend` and `virtbed resume`: what a person wants of a task that runs, through the controller's API (docs/run.md), and whether it came about.
+ * `virtbed suspend` and `virtbed resume`: what a person wants of a task that runs, through the controller's API
+ * (docs/run.md), and whether it came about.
  */
 
 #define ASK_EVERY_MS 200

@@ -23,7 +23,8 @@
  *
  * In a shared system (model.h) the nodes are hosts with several tasks, and the engine keeps an account
  * of their memory and CPU, of yields and of virtual times. A task that migrates runs on meanwhile, where the
- * backend can do that and its new hosts have room; else it is suspended and resumed by one plan. How long tasks take is not known there: etc_s is INFINITY.
+ * backend can do that and its new hosts have room; else it is suspended and resumed by one plan. How long tasks take
+ * is not known there: etc_s is INFINITY.
  *
  * Where machines have queues (model.h), a queued task starts when the one before it is gone, after the
  * mapping event at that instant. A policy that takes executing tasks off at their deadlines is asked

@@ -9,8 +9,8 @@
  * What counts is dynamic energy, as with the limit of a run. Left is the limit less what was spent in the
  * window, less what running tasks are still to use: EEC x max(0, 1 - executed / ETC) each, but of one that outlasts
  * windows no more than it uses in the length of one. So what runs when a window ends fits into the next one, too.
- * Meters tell of a moment when it is over: what was spent is taken as of the last one that they have told of, and from there on estimates count, also
- * of tasks that have left their nodes since then.
+ * Meters tell of a moment when it is over: what was spent is taken as of the last one that they have told of, and
+ * from there on estimates count, also of tasks that have left their nodes since then.
  */
 #include <jansson.h>
 #include <math.h>

@@ -9,10 +9,10 @@
 
 /*
  * The noise of a measurement that was made once: what its utility, and on shared hosts its mean
- * bounded stretch, would deviate by from one repeat to the next. The measured experiment is simulated again and again: the same configuration,
- * estimates, arrivals, policy and limit, but every task takes its ETC and EEC times a pair of
- * ratios (time, energy) drawn from those that the completed tasks of the measured runs showed on
- * the same cluster (on any cluster, where fewer than NOISE_RATIOS_MIN did).
+ * bounded stretch, would deviate by from one repeat to the next. The measured experiment is simulated again and
+ * again: the same configuration, estimates, arrivals, policy and limit, but every task takes its ETC and EEC times a
+ * pair of ratios (time, energy) drawn from those that the completed tasks of the measured runs showed on the same
+ * cluster (on any cluster, where fewer than NOISE_RATIOS_MIN did).
  *
  * What moved all tasks of a run together (a host whose speed changes) is drawn once per repeat: the
  * pace of one of the measured runs, its mean ratio over that of all runs. Where one run was measured

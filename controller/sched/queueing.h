@@ -16,8 +16,8 @@
  * executed: the expectation of the machine's completion time so far plus that of its execution.
  *
  * Times are bins from the start of the run: starts to the nearest bin, the present and deadlines
- * down; whether a deadline has passed is told to the instant. Chances are rounded to 2^-30 and expected times to 2^-20 bins, so that not the rounding
- * errors of sums decide between what is equal.
+ * down; whether a deadline has passed is told to the instant. Chances are rounded to 2^-30 and expected times to
+ * 2^-20 bins, so that not the rounding errors of sums decide between what is equal.
  *
  * When the event begins, tasks whose deadlines have passed are dropped, and the oversubscription level
  * is worked out (eq. 8).

@@ -29,9 +29,9 @@ typedef struct power_journal power_journal_t;
 /*
  * Opens the journal `path`, made if missing. Reads what it holds into `ring`, `counters` and their names
  * `ids` (UUIDs), all indexed by `hosts` (`count` names, which outlive the journal; as do ring, counters and
- * ids); hosts that it does not know stay as they are: a counter at 0 keeps the new name that it has. After a reboot the counters keep their sums and forget
- * their last sample, and the samples are dropped but not their numbers. Returns NULL with `error`
- * if the file can be neither read nor made.
+ * ids); hosts that it does not know stay as they are: a counter at 0 keeps the new name that it has. After a reboot
+ * the counters keep their sums and forget their last sample, and the samples are dropped but not their numbers.
+ * Returns NULL with `error` if the file can be neither read nor made.
  */
 struct power_journal *power_journal_open(const char *path, const char *const *hosts, uint32_t count,
 					 struct sample_ring *ring, struct energy_counter *counters,

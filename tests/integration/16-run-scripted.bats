@@ -126,7 +126,8 @@ teardown() {
 # A run of tasks that take 20 s; sets task to its number once it runs.
 start_long_task() {
 	sed -i 's/repetitions: 5/repetitions: 50/; s/share: 0.6/share: 1/; s/share: 0.4/share: 0/
-		s/arrival_mean_s: 1, duration_s: 8/arrival_mean_s: 2, duration_s: 3/; s/budget_j: 420/budget_j: 42000/; s/duration_s: 12/duration_s: 60/' "$config"
+		s/arrival_mean_s: 1, duration_s: 8/arrival_mean_s: 2, duration_s: 3/
+		s/budget_j: 420/budget_j: 42000/; s/duration_s: 12/duration_s: 60/' "$config"
 	sed 's/etc_s: 2/etc_s: 20/' "$estimates" >"$BATS_TEST_TMPDIR/long.yaml"
 	run_start run "$config" --estimates "$BATS_TEST_TMPDIR/long.yaml" --policy "${1:-easy}" --limit 1 --out "$out"
 	run_wait_row "$out" "SELECT 1 FROM task WHERE state = 'running'"
@@ -168,8 +169,10 @@ write_preemption() {
 		s/duration_s: 12/duration_s: 20/; s/policies: .*/policies: [max-util, max-util-preempt-greedy]/
 		s/limits: .*/limits: [1]/; s/budget_j: 420/budget_j: 42000/' "$config"
 	sed -i '/^types:/a\
-  - {name: IS.S.2, benchmark: is, class: S, cores: 2, repetitions: 25, memory_mib: 96, share: 0.6, preemptible: true, utility_max: 1, constant_until: 6, zero_at: 6}\
-  - {name: CG.S.2, benchmark: cg, class: S, cores: 2, repetitions: 5, memory_mib: 96, share: 0.4, may_preempt: true, utility_max: 8, constant_until: 2.5, zero_at: 2.5}' "$config"
+  - {name: IS.S.2, benchmark: is, class: S, cores: 2, repetitions: 25, memory_mib: 96, share: 0.6,\
+     preemptible: true, utility_max: 1, constant_until: 6, zero_at: 6}\
+  - {name: CG.S.2, benchmark: cg, class: S, cores: 2, repetitions: 5, memory_mib: 96, share: 0.4,\
+     may_preempt: true, utility_max: 8, constant_until: 2.5, zero_at: 2.5}' "$config"
 	sed -i 's/etc_s: 2/etc_s: 10/; s/etc_s: 4/etc_s: 2/' "$estimates"
 }
 

@@ -45,9 +45,11 @@ bmc_is_gone() {
 
 # A configuration of a host with the BMC as somebody with a real blade would write it. write_plain FILE AUTH
 write_plain() {
+	local meter="kind: redfish, address: 127.0.0.1, port: $(bmc port), user: $(bmc user), auth: $2"
+	meter="$meter, password_file: $(bmc password_file), ca_file: $(bmc ca_file)"
 	sed '/^lab:/,$d; s/hosts: \[{blade: b1}\]/hosts: [{name: real, uri: "test:\/\/\/default", meter: METER}]/; /blade: b2/d' \
 		"$config" |
-		sed "s|METER|{kind: redfish, address: 127.0.0.1, port: $(bmc port), user: $(bmc user), password_file: $(bmc password_file), ca_file: $(bmc ca_file), auth: $2}|" >"$1"
+		sed "s|METER|{$meter}|" >"$1"
 }
 
 @test "redfishtool reads the watts that we read" {

@@ -27,8 +27,10 @@ write_config() {
 	cat >"$config" <<END
 name: $name
 clusters:
-  - {name: c1, nodes: 2, cores: 1, memory_mib: 112, max_mhz: 1200, base_mhz: 2660, preemption: {keep: memory, spares: 2}, hosts: [{blade: b1}]}
-  - {name: c2, nodes: 1, cores: 2, memory_mib: 128, max_mhz: 600, base_mhz: 2660, preemption: {keep: disk, spares: 1}, hosts: [{blade: b2}]}
+  - {name: c1, nodes: 2, cores: 1, memory_mib: 112, max_mhz: 1200, base_mhz: 2660,
+     preemption: {keep: memory, spares: 2}, hosts: [{blade: b1}]}
+  - {name: c2, nodes: 1, cores: 2, memory_mib: 128, max_mhz: 600, base_mhz: 2660,
+     preemption: {keep: disk, spares: 1}, hosts: [{blade: b2}]}
 types:
   - {name: critical, benchmark: is, class: S, cores: 2, repetitions: 4, memory_mib: 96, share: 0.5,
      may_preempt: true, utility_max: 8, constant_until: 1, zero_at: 40}

@@ -26,8 +26,10 @@ clusters:
   - {name: m1, nodes: 2, cores: 1, memory_mib: 112, max_mhz: 1200, base_mhz: 2660, hosts: [{blade: b1}]}
   - {name: m2, nodes: 1, cores: 2, memory_mib: 128, max_mhz: 600, base_mhz: 2660, hosts: [{blade: b2}]}
 types:
-  - {name: short, benchmark: is, class: S, cores: 2, repetitions: 4, memory_mib: 96, share: 0.5, utility_max: 1, constant_until: 3, zero_at: 3}
-  - {name: long, benchmark: is, class: S, cores: 2, repetitions: 400, memory_mib: 96, share: 0.5, utility_max: 1, constant_until: 3, zero_at: 3}
+  - {name: short, benchmark: is, class: S, cores: 2, repetitions: 4, memory_mib: 96, share: 0.5,
+     utility_max: 1, constant_until: 3, zero_at: 3}
+  - {name: long, benchmark: is, class: S, cores: 2, repetitions: 400, memory_mib: 96, share: 0.5,
+     utility_max: 1, constant_until: 3, zero_at: 3}
 environment:
   pruning:
     bin_s: 0.1

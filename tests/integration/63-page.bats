@@ -56,8 +56,13 @@ two_run_and_some_wait() {
 start_prometheus() {
 	local dir=$BATS_TEST_TMPDIR/prometheus
 	mkdir "$dir"
-	printf 'global: {scrape_interval: 1s}\nscrape_configs:\n  - job_name: virtbed\n    static_configs: [{targets: ["%s"]}]\n    authorization: {credentials_file: %s}\n' \
-		"${page#http://}" "$VIRTBED_TOKEN_FILE" >"$dir/config.yaml"
+	cat >"$dir/config.yaml" <<-END
+		global: {scrape_interval: 1s}
+		scrape_configs:
+		  - job_name: virtbed
+		    static_configs: [{targets: ["${page#http://}"]}]
+		    authorization: {credentials_file: $VIRTBED_TOKEN_FILE}
+	END
 	prometheus --config.file="$dir/config.yaml" --storage.tsdb.path="$dir/data" \
 		--web.listen-address=127.0.0.1:0 2>"$dir/log" 3>&- &
 	prometheus_pid=$!
@@ -126,7 +131,8 @@ poll_until_noticed() {
 		"until=document.querySelectorAll('.node[data-state=busy]').length === 2" \
 		"until=document.querySelectorAll('#active tr').length >= 3" \
 		"until=[...document.querySelectorAll('#events td')].some((cell) => cell.textContent === '<b>seen</b>')" \
-		"until=document.querySelectorAll('#power .curve').length > 1 && document.querySelector('#power .plot svg').getAttribute('aria-label').includes('b1')" \
+		"until=document.querySelectorAll('#power .curve').length > 1" \
+		"until=document.querySelector('#power .plot svg').getAttribute('aria-label').includes('b1')" \
 		"print=document.body.innerText" \
 		"print=document.activeElement.id" \
 		"print=window.before = 'reloaded'; setTimeout(() => location.reload())" \

@@ -68,8 +68,8 @@ ask() {
 @test "people are answered by TLS, with a token, and never in plain text" {
 	use_scripted
 	make_certificate ca server
-	sed -i "s|^workload:|service: {mapping_interval_s: 60, user_requests_per_s: 100000, listen: 'https://127.0.0.1:0', certificate: $PWD/server.pem, \
-key: $PWD/server.key}\n&|" "$config"
+	sed -i "s|^workload:|service: {mapping_interval_s: 60, user_requests_per_s: 100000, \
+listen: 'https://127.0.0.1:0', certificate: $PWD/server.pem, key: $PWD/server.key}\n&|" "$config"
 	run_start serve "$config" --estimates "$estimates" --state "$state" --listen "unix:$socket"
 	run_wait_for "serving at unix:$socket" 120
 	address=$(sed -n "s|.*the controller's page is at \(https://[0-9.:]*\)/.*|\1|p" "$run_words" | head -n 1)
