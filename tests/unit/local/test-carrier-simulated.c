@@ -58,6 +58,17 @@ static void started(struct task *task, void *data)
 	say(data, task, "started");
 }
 
+/* Every file by its name, with why it is not there. */
+static void results(struct task *task, GBytes *stream, void *data)
+{
+	g_autoptr(json_t) files = task_script_results(stream);
+	const char *skipped = json_string_value(json_array_get(json_object_get(files, "skipped"), 0));
+
+	g_assert_cmpuint(json_array_size(json_object_get(files, "files")), ==, 0);
+	g_assert_cmpuint(json_array_size(json_object_get(files, "skipped")), ==, 2);
+	say(data, task, skipped);
+}
+
 static void ended(struct task *task, const char *output, size_t length, void *data)
 {
 	((struct fixture *)data)->ended++;
@@ -85,7 +96,8 @@ static void shared(struct task *task, const char *reason, void *data)
 
 static const struct carrier_events events = {
 	.node_ready = node_ready, .node_down = node_down, .settled = settled, .started = started,
-	.ended = ended,           .changed = changed,     .moved = moved,     .shared = shared,
+	.results = results,       .ended = ended,         .changed = changed, .moved = moved,
+	.shared = shared,
 };
 
 static struct config *load(const char *text)
@@ -240,7 +252,11 @@ static void test_script(struct fixture *fixture, gconstpointer data)
 
 	g_assert_true(simulated_run_find(fixture->config, fixture->cluster, task, &run));
 	g_assert_cmpfloat_with_epsilon(run.time_s, 0.12, 1e-9);
+	task->script = g_new0(struct task_script, 1);
+	task->script->files = g_ptr_array_new();
+	task->script->results = g_strsplit("out.txt log", " ", 0);
 	carrier_simulated_ops.start(fixture->carrier, task);
+	wait_told(fixture, "s out.txt: the cluster is simulated");
 	wait_told(fixture, "s completed");
 }
 
