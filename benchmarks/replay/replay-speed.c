@@ -39,9 +39,8 @@ struct pass {
 static double time_process(const char *path, const struct options *options, GError **error)
 {
 	g_autofree char *policy = g_strconcat("--policy=", options->policy, NULL);
-	g_autofree char *procs = g_strdup_printf("--procs=%d", options->procs);
-	char *const command[] = { (char *)VIRTBED, (char *)"replay",	      (char *)path, policy,
-				  procs,	   (char *)"--out=/dev/null", NULL };
+	g_autofree char *procs = options->procs > 0 ? g_strdup_printf("--procs=%d", options->procs) : NULL;
+	const char *const command[] = {VIRTBED, "replay", path, policy, "--out=/dev/null", procs, NULL};
 	const int64_t begun_ns = clock_now_ns();
 	int status;
 
