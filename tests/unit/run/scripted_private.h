@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The insides of scripted_scheduler.h, for scripted_scheduler.c (tasks, nodes, energy),
- * scripted_steps.c (suspensions and resumptions) and scripted_moves.c (migrations and shares) alone.
+ * The insides of scripted_scheduler.h, for scripted_scheduler.c (its life, events, nodes), scripted_tasks.c,
+ * scripted_energy.c, scripted_steps.c (suspensions and resumptions) and scripted_moves.c (migrations and shares)
+ * alone.
  */
 #include "common/http_server.h"
 #include "common/peer_tls.h"
@@ -74,6 +75,32 @@ void scripted_event(struct scripted_scheduler *scheduler, const char *kind, cons
 /* The task does not execute from now on, or does again: what is to end it waits. */
 void scripted_pause(struct scripted_scheduler *scheduler, const char *id);
 void scripted_unpause(struct scripted_scheduler *scheduler, const char *id);
+
+/* scripted_tasks.c */
+void scripted_put_task(struct http_request *request, const char *const *arguments, json_t *body,
+		       void *data);
+void scripted_get_task(struct http_request *request, const char *const *arguments, json_t *body,
+		       void *data);
+void scripted_get_output(struct http_request *request, const char *const *arguments, json_t *body,
+			 void *data);
+void scripted_get_tasks(struct http_request *request, const char *const *arguments, json_t *body,
+			void *data);
+void scripted_delete_task(struct http_request *request, const char *const *arguments, json_t *body,
+			  void *data);
+/* Tasks that still run do not outlive their scheduler. */
+void scripted_forget_endings(struct scripted_scheduler *scheduler);
+
+/* scripted_energy.c */
+/* No interval is a gap: a test machine may stall. */
+#define SCRIPTED_NO_GAP_S 1e6
+void scripted_get_energy(struct http_request *request, const char *const *arguments, json_t *body,
+			 void *data);
+void scripted_get_samples(struct http_request *request, const char *const *arguments, json_t *body,
+			  void *data);
+void scripted_get_usage(struct http_request *request, const char *const *arguments, json_t *body,
+			void *data);
+/* Reads the meter, once; as a GSourceFunc again and again. */
+gboolean scripted_take_sample(gpointer scheduler);
 
 /* scripted_steps.c */
 void scripted_put_suspension(struct http_request *request, const char *const *arguments,

@@ -6,9 +6,6 @@
 #include "common/clock.h"
 #include "tests/unit/run/scripted_private.h"
 
-/* No interval is a gap: a test machine may stall. */
-#define NO_GAP_S 1e6
-
 struct waiter {
 	struct scripted_scheduler *scheduler;
 	struct http_request *request;
@@ -238,399 +235,22 @@ static void get_nodes(struct http_request *request, const char *const *arguments
 		scheduler->spares_booting--;
 }
 
-/* Tasks. */
-
-static json_t *new_task(const char *id, json_t *body)
-{
-	int64_t now_ns = clock_now_ns();
-
-	return json_pack("{s:s, s:s, s:O, s:I, s:I, s:n, s:n, s:n, s:O, s:[]}", "id", id, "state",
-			 "running", "nodes", json_object_get(body, "nodes"), "requested_ns",
-			 (json_int_t)now_ns, "started_ns", (json_int_t)now_ns, "ended_ns",
-			 "outcome", "reason", "body", body, "suspensions");
-}
-
-static void ending_free(void *data)
-{
-	struct ending *ending = data;
-
-	g_hash_table_remove(ending->scheduler->endings, ending);
-	g_free(ending->id);
-	g_free(ending);
-}
-
-/* Tasks that still run do not outlive their scheduler. */
-static void forget_endings(struct scripted_scheduler *scheduler)
-{
-	g_autoptr(GList) endings = g_hash_table_get_keys(scheduler->endings);
-
-	for (GList *i = endings; i; i = i->next) {
-		struct ending *ending = i->data;
-
-		if (ending->source)
-			g_source_remove(ending->source);
-		ending_free(ending);
-	}
-	g_hash_table_unref(scheduler->endings);
-}
-
-static gboolean ending_due(gpointer data)
-{
-	struct ending *ending = data;
-
-	scripted_scheduler_end_task(ending->scheduler, ending->id, "completed", false);
-	ending_free(ending);
-	return G_SOURCE_REMOVE;
-}
-
-static void end_after(struct ending *ending)
-{
-	ending->due_ns = clock_now_ns() + (int64_t)(1e9 * ending->left_s);
-	ending->source = g_timeout_add((guint)(1000 * ending->left_s), ending_due, ending);
-}
-
-static void end_later(struct scripted_scheduler *scheduler, const char *id, const json_t *body)
-{
-	struct ending *ending = g_new0(struct ending, 1);
-
-	ending->scheduler = scheduler;
-	ending->id = g_strdup(id);
-	ending->left_s = scheduler->duration_s(body, scheduler->duration_data);
-	g_hash_table_add(scheduler->endings, ending);
-	end_after(ending);
-}
-
-static struct ending *find_ending(const struct scripted_scheduler *scheduler, const char *id)
-{
-	GHashTableIter iter;
-	void *key;
-
-	g_hash_table_iter_init(&iter, scheduler->endings);
-	while (g_hash_table_iter_next(&iter, &key, NULL))
-		if (g_str_equal(((struct ending *)key)->id, id))
-			return key;
-	return NULL;
-}
-
-void scripted_pause(struct scripted_scheduler *scheduler, const char *id)
-{
-	struct ending *ending = find_ending(scheduler, id);
-
-	if (!ending || !ending->source)
-		return;
-	g_source_remove(ending->source);
-	ending->source = 0;
-	ending->left_s = MAX(0, clock_elapsed_s(clock_now_ns(), ending->due_ns));
-}
-
-void scripted_unpause(struct scripted_scheduler *scheduler, const char *id)
-{
-	struct ending *ending = find_ending(scheduler, id);
-
-	if (ending && !ending->source)
-		end_after(ending);
-}
-
-void scripted_scheduler_hurry(struct scripted_scheduler *scheduler, double left_s)
-{
-	GHashTableIter iter;
-	void *key;
-
-	g_hash_table_iter_init(&iter, scheduler->endings);
-	while (g_hash_table_iter_next(&iter, &key, NULL)) {
-		struct ending *ending = key;
-		const bool runs = ending->source != 0;
-
-		if (runs)
-			scripted_pause(scheduler, ending->id);
-		ending->left_s = MIN(ending->left_s, left_s);
-		if (runs)
-			end_after(ending);
-	}
-}
-
-static void put_task(struct http_request *request, const char *const *arguments, json_t *body,
-		     void *data)
-{
-	struct scripted_scheduler *scheduler = data;
-	json_t *task = json_object_get(scheduler->tasks, arguments[0]);
-
-	if (scripted_moody(scheduler, request, true))
-		return;
-	if (task && !json_equal(json_object_get(task, "body"), body)) {
-		http_request_fail(request, 409, "another body");
-		return;
-	}
-	if (task) {
-		scripted_reply(request, 200, json_copy(task));
-		return;
-	}
-	if (scheduler->refusals) {
-		scheduler->refusals--;
-		http_request_fail(request, 409, "node 0 is not ready");
-		return;
-	}
-	scheduler->starts++;
-	task = new_task(arguments[0], body);
-	json_object_set_new(scheduler->tasks, arguments[0], task);
-	scripted_event(scheduler, "task-started", arguments[0], json_null(), json_null());
-	if (scheduler->duration_s)
-		end_later(scheduler, arguments[0], body);
-	scripted_reply(request, 201, json_copy(task));
-}
-
-json_t *scripted_find_task(const struct scripted_scheduler *scheduler, struct http_request *request,
-			   const char *id)
-{
-	json_t *task = json_object_get(scheduler->tasks, id);
-
-	if (!task && json_object_get(scheduler->past, id))
-		http_request_fail(request, 410, "task '%s' ended long ago", id);
-	else if (!task)
-		http_request_fail(request, 404, "no such task");
-	return task;
-}
-
-static void get_task(struct http_request *request, const char *const *arguments, json_t *body,
-		     void *data)
-{
-	struct scripted_scheduler *scheduler = data;
-	json_t *task;
-
-	if (scripted_moody(scheduler, request, false))
-		return;
-	task = scripted_find_task(scheduler, request, arguments[0]);
-	if (task)
-		scripted_reply(request, 200, json_copy(task));
-}
-
-static void get_output(struct http_request *request, const char *const *arguments, json_t *body,
-		       void *data)
-{
-	struct scripted_scheduler *scheduler = data;
-	const json_t *task;
-
-	if (scripted_moody(scheduler, request, false))
-		return;
-	task = scripted_find_task(scheduler, request, arguments[0]);
-	if (task)
-		scripted_reply(request, 200,
-			       json_pack("{s:s, s:i, s:i, s:b}", "output", "", "from", 0, "next", 0,
-					 "ended", json_is_string(json_object_get(task, "outcome"))));
-}
-
-static void get_tasks(struct http_request *request, const char *const *arguments, json_t *body,
-		      void *data)
-{
-	struct scripted_scheduler *scheduler = data;
-	json_t *list;
-	const char *id;
-	json_t *task;
-
-	if (scripted_moody(scheduler, request, false))
-		return;
-	list = json_array();
-	json_object_foreach (scheduler->tasks, id, task) {
-		json_array_append(list, task);
-	}
-	scripted_reply(request, 200, json_pack("{s:o}", "tasks", list));
-}
-
-/* Half of what the host used in the task's time is the task's. */
-static void set_end(struct scripted_scheduler *scheduler, json_t *task, const char *outcome,
-		    int64_t end_ns)
-{
-	int64_t from_ns = json_integer_value(json_object_get(task, "requested_ns"));
-	double dt_s = clock_elapsed_s(from_ns, end_ns) - scripted_paused_s(task);
-
-	json_object_set_new(task, "state", json_string("ended"));
-	json_object_set_new(task, "outcome", json_string(outcome));
-	json_object_set_new(task, "ended_ns", json_integer(end_ns));
-	json_object_set_new(task, "cpu_s", json_real(dt_s));
-	json_object_set_new(task, "host_cpu_s", json_real(2 * dt_s));
-	json_object_set_new(task, "host_energy_uj",
-			    json_integer((json_int_t)((scheduler->watts + 2 * scheduler->busy_w) *
-						      dt_s * 1e6)));
-}
-
-static void end_task(struct scripted_scheduler *scheduler, const char *id, const char *outcome,
-		     int64_t end_ns, int times)
-{
-	json_t *task = json_object_get(scheduler->tasks, id);
-
-	g_assert_nonnull(task);
-	if (!json_is_null(json_object_get(task, "outcome")))
-		return;
-	set_end(scheduler, task, outcome, end_ns);
-	for (int i = 0; i < times; i++)
-		scripted_event(scheduler, "task-ended", id, json_null(), json_copy(task));
-}
-
-void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const char *id,
-				 const char *outcome, bool repeat)
-{
-	end_task(scheduler, id, outcome, clock_now_ns(), repeat ? 2 : 1);
-}
-
-void scripted_scheduler_forget(struct scripted_scheduler *scheduler, const char *id)
-{
-	g_assert_cmpint(json_object_del(scheduler->tasks, id), ==, 0);
-	json_object_set_new(scheduler->past, id, json_true());
-}
-
-void scripted_scheduler_hold_end(struct scripted_scheduler *scheduler, const char *id)
-{
-	g_assert_true(scripted_scheduler_runs(scheduler, id));
-	json_object_set_new(scheduler->held, id, json_integer(clock_now_ns()));
-}
-
-static void delete_task(struct http_request *request, const char *const *arguments, json_t *body,
-			void *data)
-{
-	struct scripted_scheduler *scheduler = data;
-	json_t *held = json_object_get(scheduler->held, arguments[0]);
-
-	if (scripted_moody(scheduler, request, true))
-		return;
-	scheduler->deletes++;
-	if (!scripted_find_task(scheduler, request, arguments[0]))
-		return;
-	end_task(scheduler, arguments[0], held ? "completed" : "killed",
-		 held ? json_integer_value(held) : clock_now_ns(), 1);
-	scripted_reply(request, 200, json_object());
-}
-
-/* Energy. */
-
-static double watts_now(const struct scripted_scheduler *scheduler)
-{
-	double sum_w = scheduler->watts;
-	const char *id;
-	json_t *task;
-
-	json_object_foreach ((json_t *)scheduler->tasks, id, task) {
-		if (json_is_null(json_object_get(task, "outcome")) && !scripted_is_suspended(task))
-			sum_w += scheduler->busy_w;
-	}
-	return sum_w;
-}
-
-/* CPU time that the model of this host gives each task that runs, and its VMs' own, per sample. */
-#define TASK_CPU_NS 3000000
-#define VMS_CPU_NS 1000000
-
-/* What happened since the sample before, which is the last of the list. */
-static void add_interval(struct scripted_scheduler *scheduler, int64_t now_ns)
-{
-	const size_t count = json_array_size(scheduler->samples);
-	const json_t *from = count ? json_array_get(scheduler->samples, count - 1) : NULL;
-	json_t *tasks;
-	json_t *task;
-	const char *id;
-
-	if (!from)
-		return;
-	tasks = json_object();
-	json_object_foreach ((json_t *)scheduler->tasks, id, task) {
-		if (json_is_null(json_object_get(task, "outcome")) && !scripted_is_suspended(task))
-			json_object_set_new(tasks, id, json_integer(TASK_CPU_NS));
-	}
-	json_array_append_new(
-		scheduler->intervals,
-		json_pack("{s:i, s:s, s:O, s:O, s:i, s:I, s:I, s:b, s:b, s:o, s:i, s:i}", "seq",
-			  (int)json_array_size(scheduler->intervals) + 1, "host", scheduler->host,
-			  "from_ns", json_object_get(from, "t_ns"), "from_uj",
-			  json_object_get(from, "energy_uj"), "to_seq", (int)count + 1, "to_ns",
-			  (json_int_t)now_ns, "to_uj", (json_int_t)scheduler->energy.energy_uj,
-			  "gap", 0, "read", 1, "tasks", tasks, "vms_ns", VMS_CPU_NS, "others_ns", 0));
-}
-
-static gboolean take_sample(gpointer data)
-{
-	struct scripted_scheduler *scheduler = data;
-	int64_t now_ns = clock_now_ns();
-	int64_t mw = (int64_t)(watts_now(scheduler) * 1000);
-
-	energy_counter_add(&scheduler->energy, now_ns, mw);
-	if (scheduler->metering)
-		add_interval(scheduler, now_ns);
-	if (scheduler->metering)
-		json_array_append_new(scheduler->samples,
-				      json_pack("{s:i, s:s, s:I, s:I, s:I, s:b}", "seq",
-						(int)json_array_size(scheduler->samples) + 1,
-						"host", scheduler->host, "t_ns", (json_int_t)now_ns,
-						"mw", (json_int_t)mw, "energy_uj",
-						(json_int_t)scheduler->energy.energy_uj, "gap", 0));
-	return G_SOURCE_CONTINUE;
-}
-
-static void get_energy(struct http_request *request, const char *const *arguments, json_t *body,
-		       void *data)
-{
-	struct scripted_scheduler *scheduler = data;
-	size_t count = json_array_size(scheduler->samples);
-	const json_t *last = count ? json_array_get(scheduler->samples, count - 1) : NULL;
-	const json_t *mw = json_object_get(last, "mw");
-
-	if (scripted_moody(scheduler, request, false))
-		return;
-	scripted_reply(request, 200,
-	      json_pack("{s:[{s:s, s:I, s:i, s:i, s:o, s:b}]}", "hosts", "host", scheduler->host,
-			"energy_uj", (json_int_t)scheduler->energy.energy_uj, "gap_ns", 0,
-			"sample_seq", (int)count, "watts",
-			last ? json_real(1e-3 * (double)json_integer_value(mw)) : json_null(),
-			"lost", 0));
-}
-
-static void get_samples(struct http_request *request, const char *const *arguments, json_t *body,
-			void *data)
-{
-	struct scripted_scheduler *scheduler = data;
-	size_t after = (size_t)g_ascii_strtoull(http_request_query(request, "after"), NULL, 10);
-	size_t last = json_array_size(scheduler->samples);
-	json_t *list;
-
-	if (scripted_moody(scheduler, request, false))
-		return;
-	list = json_array();
-	for (size_t i = after; i < last; i++)
-		json_array_append(list, json_array_get(scheduler->samples, i));
-	scripted_reply(request, 200, json_pack("{s:o, s:i}", "samples", list, "last", (int)last));
-}
-
-static void get_usage(struct http_request *request, const char *const *arguments, json_t *body,
-		      void *data)
-{
-	struct scripted_scheduler *scheduler = data;
-	size_t after = (size_t)g_ascii_strtoull(http_request_query(request, "after"), NULL, 10);
-	const size_t last = json_array_size(scheduler->intervals);
-	json_t *list;
-
-	if (scripted_moody(scheduler, request, false))
-		return;
-	list = json_array();
-	for (size_t i = after > last ? 0 : after; i < last; i++)
-		json_array_append(list, json_array_get(scheduler->intervals, i));
-	scripted_reply(request, 200,
-		       json_pack("{s:s, s:o}", "stream", scheduler->stream, "intervals", list));
-}
-
 static const struct http_route routes[] = {
 	{"GET", "/v1/capabilities", get_capabilities},
 	{"GET", "/v1/nodes", get_nodes},
-	{"PUT", "/v1/tasks/*", put_task},
-	{"GET", "/v1/tasks/*", get_task},
-	{"GET", "/v1/tasks/*/output", get_output},
-	{"GET", "/v1/tasks", get_tasks},
-	{"DELETE", "/v1/tasks/*", delete_task},
+	{"PUT", "/v1/tasks/*", scripted_put_task},
+	{"GET", "/v1/tasks/*", scripted_get_task},
+	{"GET", "/v1/tasks/*/output", scripted_get_output},
+	{"GET", "/v1/tasks", scripted_get_tasks},
+	{"DELETE", "/v1/tasks/*", scripted_delete_task},
 	{"PUT", "/v1/tasks/*/suspensions/*", scripted_put_suspension},
 	{"PUT", "/v1/tasks/*/resumptions/*", scripted_put_resumption},
 	{"PUT", "/v1/tasks/*/migrations/*", scripted_put_migration},
 	{"PUT", "/v1/tasks/*/shares/*", scripted_put_share},
 	{"GET", "/v1/events", get_events},
-	{"GET", "/v1/energy", get_energy},
-	{"GET", "/v1/samples", get_samples},
-	{"GET", "/v1/usage", get_usage},
+	{"GET", "/v1/energy", scripted_get_energy},
+	{"GET", "/v1/samples", scripted_get_samples},
+	{"GET", "/v1/usage", scripted_get_usage},
 	{NULL, NULL, NULL},
 };
 
@@ -683,9 +303,9 @@ struct scripted_scheduler *scripted_scheduler_new_tls(const char *address,
 	scheduler->waiters = g_ptr_array_new_with_free_func(waiter_free);
 	scheduler->metering = true;
 	scheduler->log_fd = -1;
-	energy_counter_init(&scheduler->energy, NO_GAP_S);
+	energy_counter_init(&scheduler->energy, SCRIPTED_NO_GAP_S);
 	scheduler->sample_source =
-		g_timeout_add((guint)(SCRIPTED_INTERVAL_S * 1000), take_sample, scheduler);
+		g_timeout_add((guint)(SCRIPTED_INTERVAL_S * 1000), scripted_take_sample, scheduler);
 	serve(scheduler);
 	return scheduler;
 }
@@ -696,7 +316,7 @@ void scripted_scheduler_free(struct scripted_scheduler *scheduler)
 	g_source_remove(scheduler->sample_source);
 	scripted_forget_steps(scheduler);
 	g_hash_table_unref(scheduler->steps);
-	forget_endings(scheduler);
+	scripted_forget_endings(scheduler);
 	g_ptr_array_unref(scheduler->waiters);
 	json_decref(scheduler->tasks);
 	json_decref(scheduler->past);
@@ -720,11 +340,6 @@ void scripted_scheduler_set_mood(struct scripted_scheduler *scheduler, enum scri
 	scheduler->mood = mood;
 }
 
-void scripted_scheduler_refuse(struct scripted_scheduler *scheduler, uint32_t count)
-{
-	scheduler->refusals = count;
-}
-
 void scripted_scheduler_restart(struct scripted_scheduler *scheduler, bool keep_state)
 {
 	http_server_free(scheduler->server);
@@ -739,27 +354,9 @@ void scripted_scheduler_restart(struct scripted_scheduler *scheduler, bool keep_
 		json_array_clear(scheduler->intervals);
 		g_free(scheduler->stream);
 		scheduler->stream = g_uuid_string_random();
-		energy_counter_init(&scheduler->energy, NO_GAP_S);
+		energy_counter_init(&scheduler->energy, SCRIPTED_NO_GAP_S);
 	}
 	serve(scheduler);
-}
-
-void scripted_scheduler_spoil_usage(struct scripted_scheduler *scheduler, const char *key,
-				    json_t *value)
-{
-	const size_t count = json_array_size(scheduler->intervals);
-	json_t *interval = json_copy(json_array_get(scheduler->intervals, count - 1));
-
-	json_object_set_new(interval, "seq", json_integer((json_int_t)count + 1));
-	json_object_set_new(interval, key, value);
-	json_array_append_new(scheduler->intervals, interval);
-}
-
-void scripted_scheduler_set_watts(struct scripted_scheduler *scheduler, double watts)
-{
-	take_sample(scheduler);
-	scheduler->watts = watts;
-	take_sample(scheduler);
 }
 
 void scripted_scheduler_set_log(struct scripted_scheduler *scheduler, const char *path)
@@ -808,29 +405,11 @@ void scripted_scheduler_let_nodes_go(struct scripted_scheduler *scheduler)
 	scripted_reply(request, 200, g_steal_pointer(&scheduler->held_nodes));
 }
 
-void scripted_scheduler_set_busy(struct scripted_scheduler *scheduler, double busy_w)
-{
-	scheduler->busy_w = busy_w;
-}
-
 void scripted_scheduler_set_caps(struct scripted_scheduler *scheduler, const char *cpu_cap,
 				 const char *effective)
 {
 	scheduler->cpu_cap = cpu_cap;
 	scheduler->caps_effective = effective;
-}
-
-void scripted_scheduler_set_metering(struct scripted_scheduler *scheduler, bool on)
-{
-	scheduler->metering = on;
-}
-
-void scripted_scheduler_set_auto(struct scripted_scheduler *scheduler,
-				 double (*duration_s)(const json_t *request, void *data),
-				 void *data)
-{
-	scheduler->duration_s = duration_s;
-	scheduler->duration_data = data;
 }
 
 void scripted_scheduler_set_node(struct scripted_scheduler *scheduler, uint32_t node, bool up)
@@ -840,19 +419,3 @@ void scripted_scheduler_set_node(struct scripted_scheduler *scheduler, uint32_t 
 		  json_null());
 }
 
-uint32_t scripted_scheduler_starts(const struct scripted_scheduler *scheduler)
-{
-	return scheduler->starts;
-}
-
-uint32_t scripted_scheduler_deletes(const struct scripted_scheduler *scheduler)
-{
-	return scheduler->deletes;
-}
-
-bool scripted_scheduler_runs(const struct scripted_scheduler *scheduler, const char *id)
-{
-	const json_t *task = json_object_get(scheduler->tasks, id);
-
-	return task && json_is_null(json_object_get(task, "outcome"));
-}
