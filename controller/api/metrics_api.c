@@ -69,6 +69,26 @@ static void add_tasks(GString *text, const struct run_session *session)
 				    engine_task_state_name((enum engine_task_state)i), NULL);
 }
 
+/* How long mapping events took; counts of a histogram add up. */
+static void add_mapping(GString *text, const struct engine_result *counts)
+{
+	const char *name = "virtbed_mapping_seconds";
+	uint64_t sum = 0;
+
+	metrics_text_family(text, name, "histogram",
+			    "Time from the snapshots of these events until their plans were carried out.");
+	for (int i = 0; i <= ENGINE_MAPPING_BOUNDS; i++) {
+		char bound[G_ASCII_DTOSTR_BUF_SIZE] = "+Inf";
+
+		sum += counts->mapping_counts[i];
+		if (i < ENGINE_MAPPING_BOUNDS)
+			g_ascii_formatd(bound, sizeof(bound), "%g", engine_mapping_bounds_s[i]);
+		metrics_text_sample(text, "virtbed_mapping_seconds_bucket", (double)sum, "le", bound, NULL);
+	}
+	metrics_text_sample(text, "virtbed_mapping_seconds_sum", counts->mapping_s, NULL);
+	metrics_text_sample(text, "virtbed_mapping_seconds_count", (double)sum, NULL);
+}
+
 static void add_decisions(GString *text, const struct run_session *session)
 {
 	const struct engine_result *counts = session->engine ? engine_counts(session->engine) : NULL;
@@ -79,9 +99,7 @@ static void add_decisions(GString *text, const struct run_session *session)
 		"Mapping events of the run under way with a task to map.", (double)counts->decisions);
 	add_one(text, "virtbed_decide_seconds_total", "counter",
 		"Processor time that the policy took for them.", counts->decide_s);
-	add_one(text, "virtbed_mapping_seconds_total", "counter",
-		"Time from the snapshots of these events until their plans were carried out.",
-		counts->mapping_s);
+	add_mapping(text, counts);
 	add_one(text, "virtbed_mapping_longest_seconds", "gauge", "The longest of them.",
 		counts->mapping_longest_s);
 }

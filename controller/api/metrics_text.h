@@ -8,7 +8,7 @@
  * with its help and type. Names are ours and have to be right; label values are escaped.
  */
 
-/* Begins a family: all of its samples follow. `type` is "counter" (its name ends in _total) or "gauge". */
+/* Begins a family: all of its samples follow. `type` is "counter" (its name ends in _total), "gauge" or "histogram". */
 void metrics_text_family(GString *text, const char *name, const char *type, const char *help);
 
 /*

@@ -128,6 +128,10 @@ enum engine_end {
 /* "limit", "time", "done", "aborted"; NULL: unknown. */
 const char *engine_end_name(enum engine_end end);
 
+/* What the lengths of mapping events are sorted by: upper bounds in seconds, in order. */
+#define ENGINE_MAPPING_BOUNDS 12
+extern const double engine_mapping_bounds_s[ENGINE_MAPPING_BOUNDS];
+
 /* The outcome of a run. */
 struct engine_result {
 	enum engine_end ended_by;
@@ -162,6 +166,7 @@ struct engine_result {
 	double decide_s;    /* processor time that the policy took for them */
 	double mapping_s;   /* wall time of these events, from the snapshot until the plan was carried out */
 	double mapping_longest_s; /* of one */
+	uint64_t mapping_counts[ENGINE_MAPPING_BOUNDS + 1]; /* above one bound, to the next; last: above all */
 };
 
 /*

@@ -25,11 +25,25 @@ static double wall_s(void)
 	return (double)g_get_monotonic_time() * 1e-6;
 }
 
+const double engine_mapping_bounds_s[ENGINE_MAPPING_BOUNDS] = {
+	0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.3, 1,
+};
+
+static void count_event(struct engine_result *result, double took_s)
+{
+	guint i = 0;
+
+	while (i < ENGINE_MAPPING_BOUNDS && took_s > engine_mapping_bounds_s[i])
+		i++;
+	result->mapping_counts[i]++;
+	result->mapping_s += took_s;
+	result->mapping_longest_s = fmax(result->mapping_longest_s, took_s);
+}
+
 /* A decision is there: it is recorded and carried out. */
 static void conclude(struct engine *engine, const struct apart_answer *answer)
 {
 	const struct sched_plan *plan = answer->plan;
-	double took_s;
 
 	engine->result.decisions++;
 	engine->result.decide_s += answer->decide_s;
@@ -42,9 +56,7 @@ static void conclude(struct engine *engine, const struct apart_answer *answer)
 	engine_record_decision(engine, answer->policy, answer->snapshot, plan);
 	if (!engine->ended)
 		engine_carry_out(engine, plan);
-	took_s = wall_s() - answer->asked_s;
-	engine->result.mapping_s += took_s;
-	engine->result.mapping_longest_s = fmax(engine->result.mapping_longest_s, took_s);
+	count_event(&engine->result, wall_s() - answer->asked_s);
 }
 
 static void decide(struct engine *engine, double now_s, bool between)

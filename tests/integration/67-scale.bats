@@ -9,7 +9,7 @@
 	"$BATS_TEST_DIRNAME/../../benchmarks/service/service-speed" "$build" --clusters 6 --nodes 8 --tasks 200 \
 		--running 15 --rate 40 --seconds 3 --restart-tasks 1500 --keep "$BATS_TEST_TMPDIR/kept" \
 		>"$BATS_TEST_TMPDIR/result.json" 2>"$BATS_TEST_TMPDIR/words" || { cat "$BATS_TEST_TMPDIR"/{words,result.json}; return 1; }
-	jq -e '.kill.lost == 0 and .kill.twice == 0 and .kill.acknowledged > 0 and .api.errors == 0 and
+	jq -e '.kill.lost == 0 and .kill.twice == 0 and .kill.acknowledged > 0 and .api.errors == 0 and .fill.mapping_events >= 1 and
 		.counts.running >= 15 and .restart.tasks >= 1500 and .counts_at_end.running >= 15' "$BATS_TEST_TMPDIR/result.json"
 	! pgrep -af "virtbed-(controller|local-sched) .*$BATS_TEST_TMPDIR"
 }

@@ -471,6 +471,23 @@ static void stage_finish(struct stage *stage)
 	sched_system_free(stage->system);
 }
 
+/* Each event is in one stretch of the histogram, none below a bound that it is above. */
+static void assert_counted(const struct engine_result *result)
+{
+	uint64_t sum = 0;
+	int highest = 0;
+
+	for (int i = 0; i <= ENGINE_MAPPING_BOUNDS; i++) {
+		sum += result->mapping_counts[i];
+		highest = result->mapping_counts[i] ? i : highest;
+	}
+	g_assert_cmpuint(sum, ==, result->decisions);
+	if (highest > 0)
+		g_assert_cmpfloat(result->mapping_longest_s, >, engine_mapping_bounds_s[highest - 1]);
+	if (highest < ENGINE_MAPPING_BOUNDS)
+		g_assert_cmpfloat(result->mapping_longest_s, <=, engine_mapping_bounds_s[highest]);
+}
+
 static void test_scene(const void *data)
 {
 	const struct scene *scene = data;
@@ -488,6 +505,7 @@ static void test_scene(const void *data)
 		g_assert_cmpstr(stage.deciders->str, ==, scene->deciders);
 	g_assert_cmpuint(stage.result.tasks_completed, ==, scene->completed);
 	g_assert_cmpfloat(stage.result.mapping_longest_s, >, 0);
+	assert_counted(&stage.result);
 	stage_finish(&stage);
 }
 
