@@ -203,6 +203,11 @@ struct backend_ops {
 	 */
 	void (*wake)(struct backend *backend);
 	/*
+	 * While it is held, nothing that is asked for need be sent on: more is to come at once, and those who would carry it
+	 * out want the same processors. NULL: it is all the same.
+	 */
+	void (*hold)(struct backend *backend, bool held);
+	/*
 	 * At the end of a run, after kill() of what still runs: waits, for some seconds at most,
 	 * until it is known how each attempt ended. wait() then gives the ENDED events of those
 	 * that were over before the kill came. NULL: events are never late.
@@ -277,6 +282,12 @@ static inline void backend_wake(struct backend *backend)
 {
 	if (backend->ops->wake)
 		backend->ops->wake(backend);
+}
+
+static inline void backend_hold(struct backend *backend, bool held)
+{
+	if (backend->ops->hold)
+		backend->ops->hold(backend, held);
 }
 
 /* Returns whether there may be events that were late. */

@@ -477,7 +477,8 @@ static void remote_wait(struct backend *backend, double until_s, struct backend_
 	if (!up)
 		source = g_timeout_add((guint)fmin(ceil(left_s * 1000), 1e9), time_is_up, &up);
 	while (true) {
-		while (g_main_context_iteration(NULL, FALSE))
+		/* Who woke us has more to do than what is ready now. */
+		while (g_main_context_iteration(NULL, FALSE) && !remote->woken)
 			;
 		check_limit(remote);
 		if (take_event(remote, fmax(until_s, remote_now_s(backend)), ret_event) ||
@@ -504,6 +505,14 @@ bool remote_backend_is_drained(const struct backend *backend)
 static void remote_wake(struct backend *backend)
 {
 	of(backend)->woken = true;
+}
+
+static void remote_hold(struct backend *backend, bool held)
+{
+	const struct remote_backend *remote = of(backend);
+
+	for (uint32_t i = 0; i < remote->config->clusters_count; i++)
+		remote_link_hold(remote_fleet_link(remote->fleet, i), held);
 }
 
 static bool is_ended(const struct remote_entry *entry)
@@ -593,6 +602,7 @@ static const struct backend_ops remote_ops = {
 	.set_limit = remote_set_limit,
 	.wait = remote_wait,
 	.wake = remote_wake,
+	.hold = remote_hold,
 	.settle = remote_settle,
 	.destroy = remote_destroy,
 };

@@ -283,18 +283,22 @@ static void put_done(int status, json_t *body, const GError *error, void *data)
 		remote_entry_delete(entry);
 }
 
+static json_t *make_body(void *data, GError **error)
+{
+	struct remote_entry *entry = data;
+	const struct remote_run *run = &entry->remote->run;
+	g_autoptr(json_t) body = task_body(entry);
+
+	if (run->describe && !run->describe(entry->task, body, run->describe_data, error))
+		return NULL;
+	return g_steal_pointer(&body);
+}
+
 void remote_entry_start(struct remote_entry *entry)
 {
-	const struct remote_run *run = &entry->remote->run;
 	g_autofree char *path = remote_entry_path(entry);
-	g_autoptr(json_t) body = task_body(entry);
-	g_autoptr(GError) error = NULL;
 
-	if (run->describe && !run->describe(entry->task, body, run->describe_data, &error)) {
-		put_refused(entry, 400, error);
-		return;
-	}
-	remote_link_send(remote_entry_link(entry), "PUT", path, body, put_done, entry);
+	remote_link_send_made(remote_entry_link(entry), "PUT", path, make_body, put_done, entry);
 }
 
 static void delete_done(int status, json_t *body, const GError *error, void *data)

@@ -143,6 +143,7 @@ void remote_link_free(struct remote_link *link)
 		return;
 	http_client_free(link->events_client);
 	http_client_free(link->client);
+	g_queue_clear(&link->turns);
 	g_ptr_array_unref(link->requests);
 	if (link->events_source)
 		g_source_remove(link->events_source);

@@ -156,6 +156,16 @@ typedef void (*remote_link_done_f)(int status, json_t *body, const GError *error
 void remote_link_send(struct remote_link *link, const char *method, const char *path, json_t *body,
 		      remote_link_done_f done, void *data);
 
+/* Makes the body of a request when its turn has come; NULL with `error`: it is not sent, and done() is told so with status 400. */
+typedef json_t *(*remote_link_make_f)(void *data, GError **error);
+
+/* The same with a body that is made then, by `make` with `data`. */
+void remote_link_send_made(struct remote_link *link, const char *method, const char *path,
+			   remote_link_make_f make, remote_link_done_f done, void *data);
+
+/* While it is held, requests wait for their turn, however few they are. */
+void remote_link_hold(struct remote_link *link, bool held);
+
 /*
  * Does not call back any request that was sent with `data`. A DELETE goes on to an answer, a GET is
  * not repeated, and a PUT, whether it arrived or not, is followed by a DELETE of its task: what is

@@ -64,6 +64,9 @@ struct remote_link {
 	int64_t usage_after;
 	guint tick_source, events_source;
 	GPtrArray *requests;
+	GQueue turns;    /* those of them that wait for their turn; borrowed */
+	guint under_way; /* those that are with the client */
+	bool held;       /* nothing more is sent */
 	uint64_t requests_made; /* ever, of remote_link_send() */
 };
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Idempotent requests that are repeated until they are answered.
+ * Idempotent requests that are repeated until they are answered. A plan that fills an empty cluster asks for all its
+ * tasks at once: requests take turns, so many at a time as UNDER_WAY_MAX says, in the order in which they were made.
+ * Each that is under way has a socket of its own, and with hundreds of clusters those would be thousands, which the main
+ * loop goes through at every turn while people wait for it.
  */
 #include "common/http_client.h"
 #include "controller/backend/remote_link_private.h"
@@ -10,22 +13,26 @@
 #define RETRY_MAX_MS 1000
 #define RUBBISH_TRIES 5
 
+/* A local scheduler carries out one after the other; more than a few only wait there instead of here. */
+#define UNDER_WAY_MAX 4
+
 struct request {
 	struct remote_link *link;
 	char *method;
 	char *path;
 	json_t *body;
+	remote_link_make_f make; /* `body`, when its turn comes; NULL: that is there */
 	remote_link_done_f done; /* NULL: forgotten */
 	void *data;
 	uint64_t number; /* from 1 */
 	guint tries;
 	guint rubbish;
 	guint retry_source;
+	bool waits;    /* for its turn */
+	bool passed;   /* at least once: the peer may have carried it out */
 	bool refused;  /* "not now" was the answer, and told */
 	bool orphaned; /* a PUT under way that is to be undone when it is over */
 };
-
-static void request_pass(struct request *request);
 
 void remote_link_request_free(void *data)
 {
@@ -39,6 +46,8 @@ void remote_link_request_free(void *data)
 	g_free(request->path);
 	g_free(request);
 }
+
+static void wait_turn(struct request *request);
 
 static void request_end(struct request *request, int status, json_t *body, const GError *error)
 {
@@ -55,7 +64,7 @@ static gboolean request_again(gpointer data)
 	struct request *request = data;
 
 	request->retry_source = 0;
-	request_pass(request);
+	wait_turn(request);
 	return G_SOURCE_REMOVE;
 }
 
@@ -123,17 +132,21 @@ static void note_not_now(struct request *request, const GError *error)
 			 error->message);
 }
 
+static void pass_next(struct remote_link *link);
+
 static void request_done(int status, json_t *body, const GError *error, void *data)
 {
 	struct request *request = data;
 	struct remote_link *link = request->link;
 
+	link->under_way--;
 	if (g_error_matches(error, HTTP_ERROR, HTTP_ERROR_BODY))
 		remote_link_note_rubbish(link, error);
 	if (error && !g_error_matches(error, HTTP_ERROR, HTTP_ERROR_STATUS))
 		remote_link_silence(link, error);
 	if (error && status == 503)
 		note_not_now(request, error);
+	pass_next(link); /* before anybody is told, who may free the link */
 	if (request->orphaned) {
 		turn_around(request);
 		request_later(request);
@@ -144,14 +157,55 @@ static void request_done(int status, json_t *body, const GError *error, void *da
 	}
 }
 
+/* What there is to say is made once, and repeated as it is. */
+static bool make_body(struct request *request)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!request->make)
+		return true;
+	request->body = request->make(request->data, &error);
+	request->make = NULL;
+	if (request->body)
+		return true;
+	request_end(request, 400, NULL, error);
+	return false;
+}
+
 static void request_pass(struct request *request)
 {
+	request->waits = false;
+	if (!make_body(request))
+		return;
+	request->passed = true;
+	request->link->under_way++;
 	http_client_request(request->link->client, request->method, request->path, request->body,
 			    REQUEST_TIMEOUT_S, request_done, request);
 }
 
-void remote_link_send(struct remote_link *link, const char *method, const char *path, json_t *body,
-		      remote_link_done_f done, void *data)
+/* None waits behind others that a silent peer leaves without an answer: whoever asked is to hear of it in time. */
+static void pass_next(struct remote_link *link)
+{
+	while (!link->held && !g_queue_is_empty(&link->turns) &&
+	       (link->silent || link->under_way < UNDER_WAY_MAX))
+		request_pass(g_queue_pop_head(&link->turns));
+}
+
+static void wait_turn(struct request *request)
+{
+	request->waits = true;
+	g_queue_push_tail(&request->link->turns, request);
+	pass_next(request->link);
+}
+
+void remote_link_hold(struct remote_link *link, bool held)
+{
+	link->held = held;
+	pass_next(link);
+}
+
+static struct request *request_new(struct remote_link *link, const char *method, const char *path,
+				   remote_link_done_f done, void *data)
 {
 	struct request *request = g_new0(struct request, 1);
 
@@ -159,11 +213,28 @@ void remote_link_send(struct remote_link *link, const char *method, const char *
 	request->number = ++link->requests_made;
 	request->method = g_strdup(method);
 	request->path = g_strdup(path);
-	request->body = body ? json_incref(body) : NULL;
 	request->done = done;
 	request->data = data;
 	g_ptr_array_add(link->requests, request);
-	request_pass(request);
+	return request;
+}
+
+void remote_link_send(struct remote_link *link, const char *method, const char *path, json_t *body,
+		      remote_link_done_f done, void *data)
+{
+	struct request *request = request_new(link, method, path, done, data);
+
+	request->body = body ? json_incref(body) : NULL;
+	wait_turn(request);
+}
+
+void remote_link_send_made(struct remote_link *link, const char *method, const char *path,
+			   remote_link_make_f make, remote_link_done_f done, void *data)
+{
+	struct request *request = request_new(link, method, path, done, data);
+
+	request->make = make;
+	wait_turn(request);
 }
 
 bool remote_link_waits_for(const struct remote_link *link, uint64_t count)
@@ -174,20 +245,33 @@ bool remote_link_waits_for(const struct remote_link *link, uint64_t count)
 	return false;
 }
 
+/* The peer has never heard of it. */
+static void drop(struct request *request)
+{
+	g_queue_remove(&request->link->turns, request);
+	g_ptr_array_remove_fast(request->link->requests, request);
+}
+
+static void forget(struct request *request)
+{
+	request->done = NULL;
+	request->data = NULL; /* the address may be used again */
+	if (!request->passed && !g_str_equal(request->method, "DELETE"))
+		drop(request);
+	else if (!g_str_equal(request->method, "PUT"))
+		return;
+	else if (request->retry_source || request->waits)
+		turn_around(request);
+	else
+		request->orphaned = true;
+}
+
 void remote_link_forget(struct remote_link *link, const void *data)
 {
-	for (guint i = 0; i < link->requests->len; i++) {
-		struct request *request = g_ptr_array_index(link->requests, i);
+	for (guint i = link->requests->len; i > 0; i--) {
+		struct request *request = g_ptr_array_index(link->requests, i - 1);
 
-		if (request->data != data)
-			continue;
-		request->done = NULL;
-		request->data = NULL; /* the address may be used again */
-		if (!g_str_equal(request->method, "PUT"))
-			continue;
-		if (request->retry_source)
-			turn_around(request);
-		else
-			request->orphaned = true;
+		if (request->data == data)
+			forget(request);
 	}
 }

@@ -446,6 +446,86 @@ static void a_forgotten_start_that_arrives_is_ended(struct fixture *fixture, gco
 	g_assert_false(heard);
 }
 
+/* More than can be under way at a time, asked for `heard`; none is answered before the main loop runs. */
+#define MANY 40
+
+static void put_many(struct fixture *fixture, bool heard[MANY])
+{
+	for (int i = 0; i < MANY; i++) {
+		g_autofree char *id = g_strdup_printf("many-%d", i);
+
+		heard[i] = false;
+		put(fixture, id, hear, &heard[i]);
+	}
+}
+
+static void many_starts_take_turns(struct fixture *fixture, gconstpointer data)
+{
+	bool heard[MANY];
+
+	put_many(fixture, heard);
+	for (int i = 0; i < MANY; i++)
+		while (!heard[i])
+			g_main_context_iteration(NULL, TRUE);
+	g_assert_cmpint(scripted_scheduler_starts(fixture->scheduler), ==, MANY);
+}
+
+static void what_is_held_back_waits(struct fixture *fixture, gconstpointer data)
+{
+	bool heard[MANY];
+
+	backend_hold(fixture->backend, true);
+	put_many(fixture, heard);
+	while (g_main_context_iteration(NULL, FALSE))
+		;
+	g_assert_cmpint(scripted_scheduler_starts(fixture->scheduler), ==, 0);
+	backend_hold(fixture->backend, false);
+	for (int i = 0; i < MANY; i++)
+		while (!heard[i])
+			g_main_context_iteration(NULL, TRUE);
+	g_assert_cmpint(scripted_scheduler_starts(fixture->scheduler), ==, MANY);
+}
+
+static void one_that_waits_for_its_turn_is_forgotten(struct fixture *fixture, gconstpointer data)
+{
+	const struct scripted_scheduler *scheduler = fixture->scheduler;
+	bool heard[MANY];
+	bool last = false;
+
+	put_many(fixture, heard);
+	for (int i = 0; i < MANY; i++)
+		remote_link_forget(remote_fleet_link(fixture->fleet, 0), &heard[i]);
+	put(fixture, "last", hear, &last);
+	/* Those that were on their way arrive, and are ended. */
+	while (!last || scripted_scheduler_deletes(scheduler) + 1 < scripted_scheduler_starts(scheduler))
+		g_main_context_iteration(NULL, TRUE);
+	g_assert_cmpint(scripted_scheduler_starts(scheduler), <, MANY / 2);
+	g_assert_true(scripted_scheduler_runs(scheduler, "last"));
+	for (int i = 0; i < MANY; i++) {
+		g_autofree char *id = g_strdup_printf("many-%d", i);
+
+		g_assert_false(scripted_scheduler_runs(scheduler, id));
+		g_assert_false(heard[i]);
+	}
+}
+
+/* Who waits for its turn is told as soon as the others that the peer is not there. */
+static void silence_has_no_turns(struct fixture *fixture, gconstpointer data)
+{
+	bool heard[MANY];
+	gint64 first_us = 0;
+
+	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_SILENT);
+	put_many(fixture, heard);
+	for (int i = 0; i < MANY; i++) {
+		while (!heard[i])
+			g_main_context_iteration(NULL, TRUE);
+		first_us = first_us ?: g_get_monotonic_time();
+	}
+	/* One more time-out of a request, not one for every eight. */
+	g_assert_cmpint(g_get_monotonic_time() - first_us, <, 20 * G_USEC_PER_SEC);
+}
+
 static void waiting_ends_at_its_time(struct fixture *fixture, gconstpointer data)
 {
 	double from_s = backend_now_s(fixture->backend);
@@ -636,6 +716,10 @@ static const struct {
 	{"/remote/settle", settling_tells_what_was_over_before_the_kill},
 	{"/remote/forgotten", a_forgotten_start_does_not_run_later},
 	{"/remote/forgotten-on-its-way", a_forgotten_start_that_arrives_is_ended},
+	{"/remote/turns", many_starts_take_turns},
+	{"/remote/turns-held", what_is_held_back_waits},
+	{"/remote/turns-forgotten", one_that_waits_for_its_turn_is_forgotten},
+	{"/remote/turns-silence", silence_has_no_turns},
 	{"/remote/wait", waiting_ends_at_its_time},
 	{"/remote/leftovers", leftovers_are_killed},
 	{"/remote/strangers", strangers_are_killed},
