@@ -23,6 +23,7 @@ struct copy {
 struct apart {
 	gatomicrefcount count; /* the owner's, and one for each call of `ready` under way */
 	void (*ready)(void *data); /* NULL: the owner has gone */
+	apart_decided_f decided;
 	void *data;
 	struct scratch *scratch;
 	struct copy copy;
@@ -187,12 +188,13 @@ static void unref(gpointer data)
 	g_free(apart);
 }
 
-struct apart *apart_new(void (*ready)(void *data), void *data)
+struct apart *apart_new(void (*ready)(void *data), apart_decided_f decided, void *data)
 {
 	struct apart *apart = g_new0(struct apart, 1);
 
 	g_atomic_ref_count_init(&apart->count);
 	apart->ready = ready;
+	apart->decided = decided;
 	apart->data = data;
 	apart->scratch = scratch_new();
 	if (!apart->scratch)
@@ -239,6 +241,7 @@ static gpointer decide(gpointer data)
 	if (policy_decide(&apart->policy, &apart->copy.snapshot, &context, &apart->plan) < 0)
 		g_error("out of memory");
 	apart->decide_s = thread_s() - begun_s;
+	apart->decided(&apart->policy, &apart->copy.snapshot, &apart->plan, apart->data);
 	g_atomic_int_set(&apart->done, 1);
 	g_atomic_ref_count_inc(&apart->count);
 	g_idle_add_full(G_PRIORITY_DEFAULT, tell_ready, apart, unref);

@@ -21,8 +21,15 @@ struct apart_answer {
 	double asked_s;   /* g_get_monotonic_time() in seconds, when it was asked for */
 };
 
-/* `ready` is called when an answer is there, from the default main context. */
-struct apart *apart_new(void (*ready)(void *data), void *data);
+/* What is to be done with a decision on the thread that made it; the arguments are lent. */
+typedef void (*apart_decided_f)(const struct policy *policy, const struct sched_snapshot *snapshot,
+				const struct sched_plan *plan, void *data);
+
+/*
+ * `ready` is called when an answer is there, from the default main context, and before that `decided`, from whatever
+ * thread decides.
+ */
+struct apart *apart_new(void (*ready)(void *data), apart_decided_f decided, void *data);
 
 /* Waits for what is being decided, and drops it. NULL is allowed. */
 void apart_free(struct apart *apart);

@@ -296,7 +296,7 @@ static void vanish(struct engine *engine)
 	engine->placeholders_count = 0;
 }
 
-void engine_carry_out(struct engine *engine, const struct sched_plan *plan)
+void engine_carry_out(struct engine *engine, const struct sched_plan *plan, bool goes_on)
 {
 	g_autofree bool *refused = refused_of(engine, plan);
 	/* Where nothing has, what cannot be is the policy's fault, and would be asked for for ever. */
@@ -305,7 +305,8 @@ void engine_carry_out(struct engine *engine, const struct sched_plan *plan)
 	g_autofree bool *applied = g_new0(bool, plan->actions_count);
 	g_autofree bool *vain = NULL;
 
-	vanish(engine);
+	if (!goes_on)
+		vanish(engine);
 	if (changed)
 		vain = engine_find_vain(engine, plan, refused);
 	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)
@@ -320,4 +321,6 @@ void engine_carry_out(struct engine *engine, const struct sched_plan *plan)
 		if (applied[i])
 			launch(engine, &plan->actions[i]);
 	engine_start_queues(engine);
+	if (!changed)
+		engine->asked_changes = engine->changes;
 }

@@ -45,23 +45,59 @@ static GBytes *describe_waiting(const struct sched_plan *plan)
 }
 
 /* Whether the last decision on record says the same, and nothing has come of either. */
-static bool is_on_record(struct engine *engine, const struct sched_plan *plan)
+static bool is_on_record(const struct engine *engine, const struct engine_entry *entry)
 {
-	g_autoptr(GBytes) last = g_steal_pointer(&engine->recorded);
+	return engine->recorded && entry->waiting && g_bytes_equal(engine->recorded, entry->waiting);
+}
 
-	if (!engine->setup.record_news || engine->queues)
-		return false;
-	engine->recorded = describe_waiting(plan);
-	return last && engine->recorded && g_bytes_equal(last, engine->recorded);
+static void prepare(const struct engine *engine, const struct sched_plan *plan,
+		    struct engine_entry *ret_entry)
+{
+	const bool news = engine->setup.record_news && !engine->queues;
+
+	*ret_entry = (struct engine_entry){ .waiting = news ? describe_waiting(plan) : NULL };
+	ret_entry->known = is_on_record(engine, ret_entry);
+}
+
+void engine_prepare_entry(const struct policy *policy, const struct sched_snapshot *snapshot,
+			  const struct sched_plan *plan, void *data)
+{
+	struct engine *engine = data;
+	const struct engine_recorder *recorder = engine->setup.recorder;
+	struct engine_entry *entry = &engine->entry;
+
+	prepare(engine, plan, entry);
+	if (recorder && recorder->describe && !entry->known)
+		recorder->describe(recorder, policy, snapshot, plan, &entry->description);
+}
+
+void engine_clear_entry(struct engine *engine)
+{
+	struct engine_entry *entry = &engine->entry;
+
+	g_clear_pointer(&entry->waiting, g_bytes_unref);
+	g_clear_pointer(&entry->description.snapshot, g_free);
+	g_clear_pointer(&entry->description.actions, g_free);
 }
 
 void engine_record_decision(struct engine *engine, const struct policy *policy,
 			    const struct sched_snapshot *snapshot, const struct sched_plan *plan)
 {
 	struct engine_recorder *recorder = engine->setup.recorder;
+	struct engine_entry *entry = &engine->entry;
+	bool good = true;
 
-	if (!recorder || !recorder->decision || is_on_record(engine, plan))
+	if (!recorder || !recorder->decision)
 		return;
-	if (!recorder->decision(recorder, policy, snapshot, plan))
+	if (!engine->apart)
+		prepare(engine, plan, entry);
+	if (!entry->known && entry->description.actions)
+		good = recorder->described(recorder, &entry->description);
+	else if (!entry->known)
+		good = recorder->decision(recorder, policy, snapshot, plan);
+	g_clear_pointer(&engine->recorded, g_bytes_unref);
+	engine->recorded = g_steal_pointer(&entry->waiting);
+	engine_clear_entry(engine);
+	if (!good)
 		engine_abort(engine, "the decision could not be recorded");
 }

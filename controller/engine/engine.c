@@ -335,7 +335,7 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 	engine_queues_init(engine);
 	engine->considered_s = engine->asked_s = -INFINITY;
 	if (setup->apart && !engine->hosts && !engine->queues)
-		engine->apart = apart_new(answer_is_there, engine);
+		engine->apart = apart_new(answer_is_there, engine_prepare_entry, engine);
 	return engine;
 }
 
@@ -382,6 +382,7 @@ void engine_free(struct engine *engine)
 	if (!engine)
 		return;
 	apart_free(engine->apart);
+	engine_clear_entry(engine);
 	scratch_free(engine->scratch);
 	free_suspensions(engine);
 	engine_migrations_free(engine);
@@ -551,6 +552,7 @@ void engine_run(struct engine *engine, struct engine_result *ret_result)
 				event.kind == BACKEND_EVENT_NONE ? backend_now_s(engine->backend)
 								 : event.time_s);
 	}
+	engine_stop_carrying(engine);
 	engine->result.energy_j = backend_energy_j(engine->backend) - engine->day_j;
 	if (engine->reason && records_events(engine))
 		record_event(engine, engine->result.ended_s, "aborted",

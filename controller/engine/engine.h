@@ -213,6 +213,12 @@ struct engine_migration {
 	uint32_t moves_count;
 };
 
+/* A decision as it goes on record: JSON. */
+struct engine_description {
+	double now_s;
+	char *snapshot, *actions;
+};
+
 /*
  * What is to be remembered of a run. Every callback is optional; each returns false when it could
  * not do its work (a full disk), upon which the engine ends the run as aborted. The arguments are
@@ -225,6 +231,16 @@ struct engine_recorder {
 	 */
 	bool (*decision)(struct engine_recorder *recorder, const struct policy *policy,
 			 const struct sched_snapshot *snapshot, const struct sched_plan *plan);
+	/*
+	 * The same in two steps, for an engine whose policy decides apart: a plan that starts thousands of tasks is long to
+	 * write. describe() is called on the policy's thread, and must look at nothing that anybody changes meanwhile; the
+	 * caller frees both texts. Both or none.
+	 */
+	void (*describe)(const struct engine_recorder *recorder, const struct policy *policy,
+			 const struct sched_snapshot *snapshot, const struct sched_plan *plan,
+			 struct engine_description *ret_description);
+	bool (*described)(struct engine_recorder *recorder,
+			  const struct engine_description *description);
 	/* A task changed; also called once for each task when it arrives. */
 	bool (*task)(struct engine_recorder *recorder, const struct engine_task *task);
 	/* A suspension began, or a step of it came to its end. */
@@ -326,6 +342,11 @@ struct engine_setup {
 	 * queues or tasks share hosts.
 	 */
 	bool apart;
+	/*
+	 * With `apart`: so many actions of a plan are carried out before others have a turn, if it does nothing but start
+	 * tasks and promise nodes; what has become impossible by then is left out. 0: all.
+	 */
+	uint32_t at_once;
 	double duration_s;         /* > 0; INFINITY: of an open workload without a limit */
 	uint64_t seed;             /* of the policy's own choices */
 	struct engine_recorder *recorder; /* NULL: none */

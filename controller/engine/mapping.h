@@ -25,13 +25,33 @@ double engine_next_change_s(const struct engine *engine, double now_s);
 /* The day begins: all that was counted so far belongs to the lead. */
 void engine_begin_day(struct engine *engine);
 
-/* Carries out what the policy has decided apart, if it has and is still the one that decides. */
+/*
+ * Carries out what the policy has decided apart, or the next part of it (engine_setup.at_once), if it has and is still
+ * the one that decides.
+ */
 void engine_take_answer(struct engine *engine);
+
+/* Whether the policy decides apart, or what it decided is not carried out yet: nobody is asked before that. */
+bool engine_is_deciding(const struct engine *engine);
+
+/* The rest of a plan that is carried out in parts is not. */
+void engine_stop_carrying(struct engine *engine);
 
 /* decision_record.c */
 
 /*
- * Tells the recorder about a decision, if it is to know (engine_setup.record_news).
+ * Makes engine->entry of a decision, on the policy's thread: nobody else looks at that, nor at what is on record, before
+ * the answer was taken. `data` is the engine.
+ */
+void engine_prepare_entry(const struct policy *policy, const struct sched_snapshot *snapshot,
+			  const struct sched_plan *plan, void *data);
+
+/* Drops it: nothing comes of the decision. */
+void engine_clear_entry(struct engine *engine);
+
+/*
+ * Tells the recorder about a decision, if it is to know (engine_setup.record_news). Where it was made apart its entry was
+ * prepared.
  */
 void engine_record_decision(struct engine *engine, const struct policy *policy,
 			    const struct sched_snapshot *snapshot, const struct sched_plan *plan);
@@ -86,9 +106,9 @@ void engine_take_back_reservations(struct engine *engine, double now_s);
  * Does what a plan asks for. A plan that cannot be carried out is the policy's fault and ends the
  * run with a reason: nodes that are not free, tasks that are not mappable or not preemptible, a task
  * that would go on in another cluster. Of a plan that was made apart, what may have become impossible
- * since then is left out.
+ * since then is left out. With `goes_on` it is a further part of a plan, which keeps the promises of those before.
  */
-void engine_carry_out(struct engine *engine, const struct sched_plan *plan);
+void engine_carry_out(struct engine *engine, const struct sched_plan *plan, bool goes_on);
 
 /* legal.c */
 

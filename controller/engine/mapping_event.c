@@ -40,6 +40,61 @@ static void count_event(struct engine_result *result, double took_s)
 	result->mapping_longest_s = fmax(result->mapping_longest_s, took_s);
 }
 
+/* Who gives way to others has to leave with those for whom. */
+static bool only_starts(const struct sched_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->actions_count; i++)
+		if (plan->actions[i].kind != SCHED_ACTION_START &&
+		    plan->actions[i].kind != SCHED_ACTION_PLACEHOLDER &&
+		    plan->actions[i].kind != SCHED_ACTION_RESERVE)
+			return false;
+	return true;
+}
+
+static uint32_t most_at_once(const struct engine *engine, const struct sched_plan *plan)
+{
+	return engine->apart && engine->setup.at_once > 0 && only_starts(plan)
+		       ? engine->setup.at_once
+		       : UINT32_MAX;
+}
+
+/* A plan of several parts is carried out: no more of it, whatever is left. */
+static void finish(struct engine *engine)
+{
+	struct engine_carrying *carrying = &engine->carrying;
+
+	if (carrying->most < carrying->answer.plan->actions_count)
+		backend_hold(engine->backend, false);
+	carrying->goes_on = false;
+	count_event(&engine->result, wall_s() - carrying->answer.asked_s);
+}
+
+/*
+ * The next part of a plan: those who wait for answers have a turn before the one after it. What is asked of the backend
+ * goes out when all is on record: on a machine with simulated clusters their local schedulers would have the processors
+ * from the first part on.
+ */
+static void carry_on(struct engine *engine)
+{
+	struct engine_carrying *carrying = &engine->carrying;
+	const struct sched_plan *plan = carrying->answer.plan;
+	const uint32_t from = carrying->next;
+	struct sched_plan part = *plan;
+
+	part.actions += from;
+	part.actions_count = MIN(plan->actions_count - from, carrying->most);
+	carrying->next += part.actions_count;
+	if (from == 0 && plan->actions_count > carrying->most)
+		backend_hold(engine->backend, true);
+	if (!engine->ended)
+		engine_carry_out(engine, &part, from > 0);
+	carrying->goes_on = carrying->next < plan->actions_count && !engine->ended;
+	if (carrying->goes_on)
+		backend_wake(engine->backend);
+	else
+		finish(engine);
+}
+
 /* A decision is there: it is recorded and carried out. */
 static void conclude(struct engine *engine, const struct apart_answer *answer)
 {
@@ -54,9 +109,8 @@ static void conclude(struct engine *engine, const struct apart_answer *answer)
 		engine_record_pruner(engine, answer->snapshot->now_s);
 	}
 	engine_record_decision(engine, answer->policy, answer->snapshot, plan);
-	if (!engine->ended)
-		engine_carry_out(engine, plan);
-	count_event(&engine->result, wall_s() - answer->asked_s);
+	engine->carrying = (struct engine_carrying){ *answer, .most = most_at_once(engine, plan) };
+	carry_on(engine);
 }
 
 static void decide(struct engine *engine, double now_s, bool between)
@@ -86,18 +140,40 @@ static void decide(struct engine *engine, double now_s, bool between)
 						    thread_s() - begun_s, asked_s });
 }
 
+bool engine_is_deciding(const struct engine *engine)
+{
+	return engine->apart && (engine->carrying.goes_on || apart_busy(engine->apart));
+}
+
+void engine_stop_carrying(struct engine *engine)
+{
+	if (engine->carrying.goes_on)
+		finish(engine);
+}
+
+/* Who took over meanwhile decides. */
+static void drop_answer(struct engine *engine)
+{
+	engine_clear_entry(engine);
+	engine_stop_carrying(engine);
+	engine->changed_places = true;
+}
+
 void engine_take_answer(struct engine *engine)
 {
-	struct apart_answer answer;
+	const bool goes_on = engine->carrying.goes_on;
+	struct apart_answer answer = engine->carrying.answer;
 
-	if (!engine->apart || !apart_take(engine->apart, &answer))
+	if (!goes_on && (!engine->apart || !apart_take(engine->apart, &answer)))
 		return;
-	if (g_str_equal(answer.policy->name, engine->setup.policy.name))
-		conclude(engine, &answer);
+	if (!g_str_equal(answer.policy->name, engine->setup.policy.name))
+		drop_answer(engine);
+	else if (goes_on)
+		carry_on(engine);
 	else
-		engine->changed_places = true; /* who took over meanwhile decides */
+		conclude(engine, &answer);
 	/* Promises whose time came while it was decided were not tried. */
-	if (!engine->ended)
+	if (!engine->ended && !engine->carrying.goes_on)
 		engine_retry_late(engine, backend_now_s(engine->backend));
 }
 
@@ -122,7 +198,7 @@ static void map(struct engine *engine, double now_s, bool between)
 		engine_slide_reservations(engine, now_s);
 	engine_start_due(engine, now_s);
 	engine_resume_wanted(engine);
-	engine->changed_places = engine->apart && apart_busy(engine->apart); /* then it is asked again */
+	engine->changed_places = engine_is_deciding(engine); /* then it is asked again */
 	engine->considered_s = now_s;
 	if (engine->nodes_came && !engine->ended && !engine->changed_places)
 		engine_take_back_reservations(engine, now_s);
@@ -164,8 +240,7 @@ double engine_next_change_s(const struct engine *engine, double now_s)
 	const struct workload *workload = engine->setup.workload;
 	double next_s;
 
-	if (engine->setup.moments == POLICY_AT_PERIODS ||
-	    (engine->apart && apart_busy(engine->apart)))
+	if (engine->setup.moments == POLICY_AT_PERIODS || engine_is_deciding(engine))
 		return INFINITY;
 	if (engine->changed_places && engine->setup.changes_apart_s <= 0)
 		return now_s;

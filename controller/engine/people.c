@@ -440,7 +440,7 @@ static const char *why_waiting(const struct engine *engine, uint32_t index)
 		return engine->hosts ? "no host has memory to spare" : "no idle nodes";
 	if (engine->changed_places || engine->considered_s < task->task->arrival_s)
 		return "the next mapping event decides";
-	if (engine->apart && apart_busy(engine->apart))
+	if (engine_is_deciding(engine))
 		return "the policy decides just now";
 	return "passed over by the policy: others go first, or it is not worth its energy";
 }

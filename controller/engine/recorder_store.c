@@ -99,38 +99,55 @@ static char *actions_text(const struct sched_system *system, const struct sched_
  * With tens of thousands of tasks each snapshot takes megabytes, and a service decides once a second: of
  * these what was done is recorded, and that the rest was left out.
  */
-static bool record_briefly(struct recorder_store *recorder, const struct policy *policy,
-			   const struct sched_snapshot *snapshot, const struct sched_plan *plan)
+static json_t *brief_snapshot(const struct policy *policy, const struct sched_snapshot *snapshot)
 {
-	g_autofree char *actions = actions_text(snapshot->system, plan, false);
-	g_autoptr(json_t) object = json_pack(
-		"{s:I, s:f, s:s, s:{s:i, s:i, s:i, s:i}}", "event", (json_int_t)snapshot->event,
-		"now_s", snapshot->now_s, "policy", policy->name, "left_out", "waiting",
-		(int)snapshot->waiting_count, "suspended", (int)snapshot->suspended_count, "running",
-		(int)snapshot->running_count, "reservations", (int)snapshot->reservations_count);
-	g_autofree char *text = json_text(object);
+	return json_pack("{s:I, s:f, s:s, s:{s:i, s:i, s:i, s:i}}", "event", (json_int_t)snapshot->event,
+			 "now_s", snapshot->now_s, "policy", policy->name, "left_out", "waiting",
+			 (int)snapshot->waiting_count, "suspended", (int)snapshot->suspended_count,
+			 "running", (int)snapshot->running_count, "reservations",
+			 (int)snapshot->reservations_count);
+}
 
-	return begin(recorder) && store_add_decision(recorder->store, recorder->run, snapshot->now_s,
-						     text, actions, &recorder->error);
+static void describe(const struct engine_recorder *base, const struct policy *policy,
+		     const struct sched_snapshot *snapshot, const struct sched_plan *plan,
+		     struct engine_description *ret_description)
+{
+	const struct recorder_store *recorder = (const struct recorder_store *)base;
+	const bool whole = snapshot_tasks(snapshot) <= recorder->most;
+	g_autoptr(json_t) object = whole ? snapshot_json_write_brief(snapshot, policy, recorder->pet)
+					 : brief_snapshot(policy, snapshot);
+
+	*ret_description = (struct engine_description){
+		.now_s = snapshot->now_s,
+		.snapshot = json_text(object),
+		.actions = actions_text(snapshot->system, plan, whole),
+	};
+}
+
+static bool record_described(struct engine_recorder *base,
+			     const struct engine_description *description)
+{
+	struct recorder_store *recorder = (struct recorder_store *)base;
+
+	return begin(recorder) &&
+	       store_add_decision(recorder->store, recorder->run, description->now_s,
+				  description->snapshot, description->actions, &recorder->error);
 }
 
 static bool record_decision(struct engine_recorder *base, const struct policy *policy,
 			    const struct sched_snapshot *snapshot, const struct sched_plan *plan)
 {
 	struct recorder_store *recorder = (struct recorder_store *)base;
-	g_autoptr(json_t) object = NULL;
-	g_autofree char *actions = NULL;
-	g_autofree char *text = NULL;
+	struct engine_description description;
+	bool good;
 
-	if (snapshot_tasks(snapshot) > recorder->most)
-		return record_briefly(recorder, policy, snapshot, plan);
 	if (!begin(recorder) || !keep_pet(recorder, snapshot->system))
 		return false;
-	actions = actions_text(snapshot->system, plan, true);
-	object = snapshot_json_write_brief(snapshot, policy, recorder->pet);
-	text = json_text(object);
-	return store_add_decision(recorder->store, recorder->run, snapshot->now_s, text, actions,
-				  &recorder->error);
+	describe(base, policy, snapshot, plan, &description);
+	good = record_described(base, &description);
+	g_free(description.snapshot);
+	g_free(description.actions);
+	return good;
 }
 
 /* "0,1,5" */
@@ -334,6 +351,8 @@ struct recorder_store *recorder_store_new(struct store *store, int64_t run,
 
 	recorder->recorder = (struct engine_recorder){
 		.decision = record_decision,
+		.describe = describe,
+		.described = record_described,
 		.task = record_task,
 		.suspension = record_suspension,
 		.migration = record_migration,

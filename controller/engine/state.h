@@ -121,6 +121,21 @@ struct engine_tally {
 	uint32_t idle;
 };
 
+/* A decision as it is to go on record (decision_record.c). */
+struct engine_entry {
+	GBytes *waiting; /* what it says where all that wait go on waiting; NULL: it does more */
+	bool known;      /* the last one on record says the same */
+	struct engine_description description; /* no texts: recorder->decision() makes them */
+};
+
+/* A plan that is being carried out (mapping_event.c). */
+struct engine_carrying {
+	struct apart_answer answer;
+	uint32_t next;   /* of its actions; those before were carried out */
+	uint32_t most;   /* at once */
+	bool goes_on;    /* others have a turn, and then more of it is carried out */
+};
+
 /* The lists keep their order: it decides what a policy sees and how ties fall. */
 struct engine {
 	struct engine_setup setup;
@@ -185,7 +200,9 @@ struct engine {
 	bool changed_places;
 	bool nodes_came;               /* nodes that can take tasks again; nobody looked for reservations since */
 	uint64_t changes;              /* how often a task or a node changed, at least */
-	uint64_t asked_changes;        /* ... when the policy was last asked apart */
+	uint64_t asked_changes;        /* ... when the policy was last asked apart, or then by its plan alone */
+	struct engine_carrying carrying;
+	struct engine_entry entry;     /* of the decision apart; its thread's until it is there */
 	GBytes *recorded;              /* record_news: what the last decision on record says (decision_record.c) */
 	GArray *earnings;              /* struct engine_earning, by time */
 	bool earnings_due;             /* to be gathered anew from the tasks */

@@ -28,6 +28,12 @@
 /* However fast people submit, the policy is not asked more often than that. */
 #define CHANGES_APART_S 1.0
 
+/*
+ * So many tasks start before people have a turn: on a machine with two slow processors each takes the main loop some 10 us, and
+ * nobody is to wait for 20 ms.
+ */
+#define ACTIONS_AT_ONCE 500
+
 /* Decisions on more tasks are recorded without a snapshot, which would take above 200 KB every second. */
 #define SNAPSHOT_TASKS_MAX 1000
 
@@ -271,6 +277,7 @@ static void make_setup(struct run_service *service)
 	service->setup.record_news = true;
 	service->setup.record_steps = true;
 	service->setup.apart = true;
+	service->setup.at_once = ACTIONS_AT_ONCE;
 	service->setup.recorder = recorder_store_engine(service->recorder);
 }
 

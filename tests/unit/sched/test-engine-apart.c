@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "controller/engine/mapping.h"
 #include "controller/engine/state.h"
 #include "controller/sched/mapping.h"
 #include "tests/unit/sched/scripted_backend.h"
@@ -17,7 +18,7 @@
 /* A narrow task takes one of the two nodes for 15 s, a wide one both; an urgent one is narrow and dear. */
 enum { NARROW, WIDE, URGENT };
 
-enum deed { NOTHING, SUBMIT, CANCEL, HOLD, DRAIN, FCFS, SPOIL, LOOK };
+enum deed { NOTHING, SUBMIT, CANCEL, HOLD, DRAIN, FCFS, SPOIL, LOOK, LOOK_PROMISED };
 
 /* Tasks are submitted at 10 s; what is done while the nth decision is made. */
 struct scene {
@@ -30,6 +31,11 @@ struct scene {
 		enum deed deed;
 		uint32_t of; /* task, node or row */
 	} deeds[4];
+	uint32_t at_once; /* actions of a plan; 0: all */
+	struct {
+		enum deed deed;
+		uint32_t of;
+	} between; /* the first two parts of the first plan that has some */
 	const char *log;       /* what the backend was asked */
 	const char *overtaken; /* tasks of the plan that were left out */
 	const char *slid;      /* tasks whose promises slid */
@@ -164,6 +170,73 @@ static const struct scene scenes[] = {
 		.overtaken = "0 2 ",
 		.completed = 3,
 	},
+	{
+		.name = "a plan that is carried out in parts is done as a whole",
+		.policy = "easy",
+		.at_once = 1,
+		.rows = { NARROW + 1, NARROW + 1, WIDE + 1 },
+		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n25 start 2.1 c0 0,1\n",
+		.completed = 3,
+	},
+	{
+		.name = "promises of the parts before stand",
+		.policy = "conservative",
+		.at_once = 1,
+		.rows = { WIDE + 1, WIDE + 1, WIDE + 1 },
+		.between = { LOOK_PROMISED, 1 },
+		.log = "10 start 0.1 c0 0,1\n25 start 1.1 c0 0,1\n40 start 2.1 c0 0,1\n",
+		.completed = 3,
+	},
+	{
+		.name = "a task that is cancelled between the parts does not start",
+		.policy = "max-upr",
+		.at_once = 1,
+		.rows = { NARROW + 1, NARROW + 1 },
+		.between = { CANCEL, 1 },
+		.log = "10 start 0.1 c0 0\n",
+		.overtaken = "1 ",
+		.completed = 1,
+	},
+	{
+		.name = "on a node that is drained between the parts nothing starts",
+		.policy = "max-upr",
+		.at_once = 1,
+		.rows = { NARROW + 1, NARROW + 1 },
+		.between = { DRAIN, 1 },
+		.log = "10 start 0.1 c0 0\n25 start 1.1 c0 0\n",
+		.overtaken = "1 ",
+		.completed = 2,
+	},
+	{
+		.name = "what comes between the parts is for the next decision",
+		.policy = "max-upr",
+		.at_once = 1,
+		.rows = { NARROW + 1, NARROW + 1 },
+		.between = { SUBMIT, NARROW },
+		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n25 start 2.1 c0 0\n",
+		.completed = 3,
+	},
+	{
+		.name = "who takes over between the parts decides on the rest",
+		.policy = "max-upr",
+		.at_once = 1,
+		.rows = { NARROW + 1, NARROW + 1 },
+		.between = { FCFS, 0 },
+		.log = "10 start 0.1 c0 0\n11 start 1.1 c0 1\n",
+		.deciders = "max-upr fcfs ",
+		.completed = 2,
+	},
+	{
+		.name = "who gives way goes with those for whom",
+		.policy = "max-util-preempt-greedy",
+		.preempts = true,
+		.at_once = 1,
+		.rows = { NARROW + 1, NARROW + 1 },
+		.deeds = { { SUBMIT, URGENT }, { SUBMIT, NARROW } },
+		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n11 suspend 0.1 #1\n11 start 2.1 c0 0\n"
+		       "25 resume 0.1 #1 c0 1\n26 start 3.1 c0 0\n",
+		.completed = 4,
+	},
 };
 
 static bool no_thread; /* can be had, the next time */
@@ -203,6 +276,7 @@ struct stage {
 	struct engine_result result;
 	GString *overtaken, *slid, *deciders;
 	uint32_t decisions; /* that somebody looked on at */
+	bool parted;        /* a plan was carried out in parts */
 	bool leaves;        /* the engine comes to its end while it is decided */
 };
 
@@ -296,12 +370,9 @@ static void change_policy(struct stage *stage)
 	engine_request_policy(stage->engine, &fcfs, stage->setup.mapping_interval_s);
 }
 
-static void act(struct stage *stage)
+static void do_deed(struct stage *stage, enum deed deed, uint32_t of)
 {
-	const uint32_t nth = stage->decisions++;
-	const uint32_t of = nth < G_N_ELEMENTS(stage->scene->deeds) ? stage->scene->deeds[nth].of : 0;
-
-	switch (nth < G_N_ELEMENTS(stage->scene->deeds) ? stage->scene->deeds[nth].deed : NOTHING) {
+	switch (deed) {
 	case SUBMIT:
 		submit(stage, of);
 		break;
@@ -326,9 +397,23 @@ static void act(struct stage *stage)
 		gate.spoils = true;
 		g_mutex_unlock(&gate.mutex);
 		break;
+	case LOOK_PROMISED:
+		while (engine_task(stage->engine, of)->state != ENGINE_TASK_PLANNED)
+			engine_take_answer(stage->engine);
+		engine_take_answer(stage->engine);
+		g_assert_cmpint(engine_task(stage->engine, of)->state, ==, ENGINE_TASK_PLANNED);
+		break;
 	default:
 		break;
 	}
+}
+
+static void act(struct stage *stage)
+{
+	const uint32_t nth = stage->decisions++;
+
+	if (nth < G_N_ELEMENTS(stage->scene->deeds))
+		do_deed(stage, stage->scene->deeds[nth].deed, stage->scene->deeds[nth].of);
 }
 
 /* While it is decided the time stands still, but for one who leaves. */
@@ -336,6 +421,10 @@ static void wait_apart(struct backend *backend, double until_s, struct backend_e
 {
 	struct stage *stage = theatre;
 
+	if (stage->engine->carrying.goes_on && !stage->parted) {
+		stage->parted = true;
+		do_deed(stage, stage->scene->between.deed, stage->scene->between.of);
+	}
 	if (!stage->engine->apart || !apart_busy(stage->engine->apart)) {
 		stage->scripted->wait(backend, until_s, ret_event);
 		return;
@@ -441,6 +530,7 @@ static void stage_init(struct stage *stage, const struct scene *scene)
 		.moments = POLICY_AT_BOTH,
 		.changes_apart_s = 1,
 		.apart = true,
+		.at_once = scene->at_once,
 		.duration_s = DURATION_S,
 		.recorder = &stage->recorder,
 	};
@@ -504,6 +594,7 @@ static void test_scene(const void *data)
 	if (scene->deciders)
 		g_assert_cmpstr(stage.deciders->str, ==, scene->deciders);
 	g_assert_cmpuint(stage.result.tasks_completed, ==, scene->completed);
+	g_assert_true(stage.parted == (scene->at_once > 0));
 	g_assert_cmpfloat(stage.result.mapping_longest_s, >, 0);
 	assert_counted(&stage.result);
 	stage_finish(&stage);
