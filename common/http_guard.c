@@ -200,6 +200,19 @@ bool http_guard_admit(struct http_server *server, SoupServerMessage *message)
 	return false;
 }
 
+bool http_guard_opens(const struct http_server *server, SoupServerMessage *message,
+		      const struct http_route *route, const char *const *arguments)
+{
+	const struct http_identity *identity = http_guard_identity(message);
+	g_autofree char *why = NULL;
+
+	if (identity && identity->role == HTTP_ROLE_USER && route->keep_out)
+		why = route->keep_out(arguments, identity->uid, server->data);
+	if (why)
+		http_message_fail(message, SOUP_STATUS_FORBIDDEN, why);
+	return !why;
+}
+
 void http_server_guard(struct http_server *server, http_guard_f guard, void *data)
 {
 	server->guard = guard;

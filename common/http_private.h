@@ -56,6 +56,10 @@ const struct http_identity *http_guard_identity(SoupServerMessage *message);
 bool http_guard_ask(struct http_server *server, SoupServerMessage *message);
 bool http_guard_admit(struct http_server *server, SoupServerMessage *message);
 
+/* Whether a route lets who asks through to what its arguments name. Answers it otherwise. */
+bool http_guard_opens(const struct http_server *server, SoupServerMessage *message,
+		      const struct http_route *route, const char *const *arguments);
+
 /* Whether who sent a message some time ago is still who that was. Answers it otherwise. */
 bool http_guard_still_knows(const struct http_server *server, SoupServerMessage *message);
 

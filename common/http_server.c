@@ -144,6 +144,8 @@ static void on_request(SoupServer *soup, SoupServerMessage *message, const char 
 		http_route_refuse(message, method, path, allowed);
 		return;
 	}
+	if (!http_guard_opens(server, message, route, (const char *const *)arguments))
+		return;
 	body = parse_body(message, &error);
 	if (error) {
 		http_message_fail(message, SOUP_STATUS_BAD_REQUEST, error->message);

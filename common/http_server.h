@@ -46,12 +46,19 @@ enum http_role {
 	HTTP_ROLE_OPERATOR, /* everything */
 };
 
+/*
+ * Keeps a user (HTTP_ROLE_USER, of this id) from what the path names, by its arguments: a short text (freed by the
+ * server), the same for all that is to be kept from them, whether it is there or not. NULL: it is theirs.
+ */
+typedef char *(*http_keep_out_f)(const char *const *arguments, int64_t uid, void *data);
+
 /* One row of an API table; ends with a row whose method is NULL. The first match serves. */
 struct http_route {
 	const char *method;
 	const char *path; /* e.g. "/v1/tasks/<any>", written with a lone * for each argument */
 	http_handler_f handler;
 	enum http_role role; /* that a guard asks for */
+	http_keep_out_f keep_out; /* NULL: the role is enough */
 };
 
 /* Who asks, by the word of a guard. */
@@ -85,7 +92,7 @@ struct http_server *http_server_new_tls(const char *address, const struct http_t
 /*
  * From now on `guard` decides. Whom it does not know is answered 401, on every path but those of
  * HTTP_ROLE_ANYBODY, whether there is such a path or not; whose role does not suffice 403. Either has one
- * body that is always the same.
+ * body that is always the same. Whom a route keeps out is answered 403 as well, before anybody looks at the body of the request.
  */
 void http_server_guard(struct http_server *server, http_guard_f guard, void *data);
 

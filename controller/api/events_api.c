@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "controller/api/owner.h"
 #include "controller/api/status_api_private.h"
 
 #define WAIT_MOST_S 60.0
@@ -78,7 +79,21 @@ static json_t *event_json(GHashTable *starts, const struct store_event *event)
 			 json_is_integer(task) ? task : NULL, "detail", detail);
 }
 
-static json_t *events_json(const struct run_session *session, GPtrArray *events, int64_t after)
+/* As who asks may see it. Tasks of other runs have no owner of their own: it is whose the experiment is. */
+static json_t *told_json(struct http_request *request, const struct run_session *session,
+			 GHashTable *starts, const struct store_event *event)
+{
+	json_t *object = event_json(starts, event);
+	const json_t *task = json_object_get(object, "task");
+
+	if (json_is_integer(task) &&
+	    !owner_tells(request, session, (uint32_t)json_integer_value(task)))
+		owner_hide_event(object);
+	return object;
+}
+
+static json_t *events_json(struct http_request *request, const struct run_session *session,
+			   GPtrArray *events, int64_t after)
 {
 	g_autoptr(GHashTable) starts = events->len ? run_starts(session) : NULL;
 	json_t *list = json_array();
@@ -87,7 +102,7 @@ static json_t *events_json(const struct run_session *session, GPtrArray *events,
 	for (guint i = 0; i < events->len; i++) {
 		const struct store_event *event = g_ptr_array_index(events, i);
 
-		json_array_append_new(list, event_json(starts, event));
+		json_array_append_new(list, told_json(request, session, starts, event));
 		last = event->id;
 	}
 	return json_pack("{s:o, s:I}", "events", list, "last", (json_int_t)last);
@@ -105,7 +120,7 @@ static bool answer(struct events_api *api, struct http_request *request, int64_t
 	if (!events)
 		http_request_fail(request, 503, "%s", error->message);
 	else if (events->len || empty)
-		http_request_reply(request, 200, events_json(api->session, events, after));
+		http_request_reply(request, 200, events_json(request, api->session, events, after));
 	else
 		return false;
 	return true;

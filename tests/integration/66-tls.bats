@@ -77,7 +77,8 @@ listen: 'https://127.0.0.1:0', certificate: $PWD/server.pem, key: $PWD/server.ke
 		IFS=: read -r file role user <<<"$name"
 		"$virtbed" token create --state "$state" --role "$role" --user "$user" >"$file"
 	done
-	curl -sSf --cacert ca.pem -H "Authorization: Bearer $(cat user)" "$address/v1/tasks" -d '{"type": "IS.S.2", "held": true}'
+	curl -sSf --cacert ca.pem -H "Authorization: Bearer $(cat user)" "$address/v1/tasks" \
+		-d '{"type": "IS.S.2", "held": true, "name": "secret"}'
 	VIRTBED_CA_FILE=$PWD/ca.pem "$BATS_TEST_DIRNAME/check-access.py" "$address" "$document" viewer=viewer user=user \
 		other=other operator=operator task=0 cluster=c1 node=0
 	export VIRTBED_TOKEN_FILE=$PWD/user

@@ -5,9 +5,11 @@
 usage: check-access.py ADDRESS DOCUMENT ASKER=FILE... NAME=VALUE...
 
 ASKER=FILE: a file with a token. viewer, user, other (another user) and operator are good ones; all others must be of no
-use. NAME=VALUE stand for the parameters in paths, e.g. task=0, which is user's. What is not good must be answered with
-the same 401, whatever is asked for; a role that is not enough with the same 403. An operation of the document that does
-not say who may ask for it fails the test, and so does what the document says otherwise than the controller does.
+use. NAME=VALUE stand for the parameters in paths, e.g. task=0, which is user's and has a name. What is not good must be answered with
+the same 401, whatever is asked for; a role that is not enough with the same 403. What has {task} in its path must be
+answered to the other user with the same 403, whatever comes with it, and whether there is such a task or not. An operation
+of the document that does not say who may ask for it fails the test, and so does what the document says otherwise than the
+controller does.
 """
 import json
 import os
@@ -23,7 +25,9 @@ import urllib.request
 RANKS = ["anybody", "viewer", "user", "operator"]
 UNKNOWN = b'{"error":"give a token that is good"}'
 NOT_ENOUGH = b'{"error":"that is not for you to do"}'
-NOT_YOURS = b'{"error":"the task is not yours"}'
+NOT_YOURS = '{"error":"you have no task \'%s\'; `virtbed queue` tells whose tasks are whose"}'
+# Numbers that are nobody's, and none.
+NO_TASKS = ["99999", "4294967296", "-1", "x"]
 # What would end the service that is asked.
 NEVER = {("post", "/v1/stop")}
 
@@ -121,7 +125,7 @@ def check_roles(controller, method, path, filled, role, tokens, check):
     what = "%s %s" % (method, path)
     for asker, rank in (("viewer", "viewer"), ("other", "user"), ("user", "user"), ("operator", "operator")):
         allowed = RANKS.index(rank) >= RANKS.index(role)
-        owned = role == "user" and "{task}" in path
+        owned = "{task}" in path
         if allowed and (method, path) in NEVER:
             continue
         status, headers, body = controller.ask(method, filled, tokens[asker])
@@ -131,9 +135,36 @@ def check_roles(controller, method, path, filled, role, tokens, check):
         if not allowed:
             check((status, body) == (403, NOT_ENOUGH), "%s as %s" % (what, asker), status, body)
         elif owned and asker == "other":
-            check((status, body) == (403, NOT_YOURS), "%s of another user" % what, status, body)
+            check(status == 403 and re.fullmatch(NOT_YOURS % "\\d+", body.decode()), "%s of another user" % what, status, body)
         else:
             check(status not in (401, 403), "%s as %s" % (what, asker), status, body)
+
+
+def check_tasks(controller, method, path, values, tokens, check):
+    """A user learns nothing of another's task, nor of which numbers there are; others are told that there is none."""
+    for task in [values["task"]] + NO_TASKS:
+        not_yours = (NOT_YOURS % task).encode()
+        filled = re.sub(r"{(\w+)}", lambda match: dict(values, task=task)[match.group(1)], path)
+        for query in ("", "?from=x&wait_s=-1"):
+            for body in (b"{", b'{"to": []}') if method == "post" else (None,):
+                status, headers, answer = controller.ask(method, filled + query, tokens["other"], body=body)
+                check((status, answer) == (403, not_yours) and not headers["ETag"],
+                      "%s %s of another user, with %s" % (method, filled + query, body), status, answer)
+        if task != values["task"]:
+            check(controller.ask(method, filled, tokens["user"])[2] == not_yours, "%s %s, to a user" % (method, filled))
+            check(controller.ask(method, filled, tokens["operator"])[0] == 404, "%s %s, to an operator" % (method, filled))
+
+
+def check_lists(controller, values, tokens, check):
+    """Others see that there is a task, and whose, and nothing that is its owner's to know."""
+    for asker in ("viewer", "other", "user", "operator"):
+        told = asker != "other"
+        tasks = json.loads(controller.ask("get", "/v1/tasks", tokens[asker])[2])["tasks"]
+        task = next(one for one in tasks if one["task"] == int(values["task"]))
+        check(task["user"] and (task["name"] is not None) == told, "the name of a task, to " + asker, task)
+        events = json.loads(controller.ask("get", "/v1/events?after=0", tokens[asker])[2])["events"]
+        event = next(one for one in events if one["kind"] == "submitted" and one["task"] == int(values["task"]))
+        check(event["detail"]["user"] and ("name" in event["detail"]) == told, "that it was submitted, to " + asker, event)
 
 
 def check_what_is_not_there(controller, document, useless, check):
@@ -187,6 +218,9 @@ def main(address, document_path, *given):
         elif role in RANKS:
             check_strangers(controller, method, filled, "%s %s" % (method, path), useless, check)
             check_roles(controller, method, path, filled, role, tokens, check)
+        if "{task}" in path:
+            check_tasks(controller, method, path, values, tokens, check)
+    check_lists(controller, values, tokens, check)
     check(is_unknown(controller.ask("get", "/v1/status", tokens["operator"], scheme="Basic")), "another scheme")
     check(is_unknown(controller.ask("post", "/v1/tasks", body=b" " * (8 << 20))), "a large body, and no Expect")
     check_what_is_not_there(controller, document, useless, check)

@@ -22,7 +22,7 @@ const ACTIVE = [...PLACED, 'waiting'];
 const ENDED = ['completed', 'failed', 'dropped', 'killed', 'unfinished'];
 
 const $ = (id) => document.getElementById(id);
-const known = { run: null, now_s: 0, hosts: new Map(), energy: [], events: [], last: null, tasks: [], clusters: [] };
+const known = { run: null, now_s: 0, hosts: new Map(), energy: [], events: [], last: null, tasks: [], clusters: [], hidden: new Set() };
 const charts = {
   power: new Chart($('power'), 'Power of each host', 'W'),
   energy: new Chart($('energy'), 'Energy above idle', 'J'),
@@ -31,7 +31,12 @@ const charts = {
 
 /* Answers. */
 
-class Refused extends Error {}
+class Refused extends Error {
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
 class Unknown extends Refused {}
 
 async function get(path) {
@@ -40,18 +45,19 @@ async function get(path) {
   if (token) headers.Authorization = `Bearer ${token}`;
   const answer = await fetch(path, { headers });
   const body = await answer.json();
-  if (answer.status === 401) throw new Unknown(body.error);
-  if (!answer.ok) throw new Refused(body.error || `status ${answer.status}`);
+  if (answer.status === 401) throw new Unknown(body.error, answer.status);
+  if (!answer.ok) throw new Refused(body.error || `status ${answer.status}`, answer.status);
   return body;
 }
 
-/* The same, or `otherwise` where the controller says no: nothing runs, say. */
-async function getOr(path, otherwise) {
+/* The same, or `otherwise` where the controller says no, which `refused` is told: nothing runs, say. */
+async function getOr(path, otherwise, refused = () => {}) {
   try {
     return await get(path);
   } catch (error) {
-    if (error instanceof Refused) return otherwise;
-    throw error;
+    if (!(error instanceof Refused)) throw error;
+    refused(error);
+    return otherwise;
   }
 }
 
@@ -113,7 +119,8 @@ function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-const taskLink = (number) => el('a', { href: `#task/${number}` }, `${number}`);
+/* Of a task that is another user's, whose page says no more than that, the number alone. */
+const taskLink = (number, hidden) => (hidden ? `${number}` : el('a', { href: `#task/${number}` }, `${number}`));
 
 /* A row of cells, which are set by setCells(). */
 function row(classes) {
@@ -213,9 +220,11 @@ function showNode(node, one) {
   node.title = [one.host, one.reason].filter(Boolean).join(': ');
   setText(node.children[0], one.name);
   const task = one.task === null || one.task === undefined ? '' : `${one.task}`;
-  if (node.task !== task) {
+  const hidden = known.hidden.has(one.task);
+  if (node.task !== task || node.hides !== hidden) {
     node.task = task;
-    node.children[1].replaceChildren(one.state, ...(task ? [', task ', taskLink(task)] : []));
+    node.hides = hidden;
+    node.children[1].replaceChildren(one.state, ...(task ? [', task ', taskLink(task, hidden)] : []));
   } else if (!task) setText(node.children[1], one.state);
   setText(node.children[2], one.state === 'down' || one.state.startsWith('drain') ? one.reason || '' : one.host || '');
 }
@@ -244,6 +253,7 @@ function whereOf(task) {
 }
 
 function titleOf(task) {
+  if (task.hidden && task.user) return `${task.type} (${task.user}’s)`;
   return task.name ? `${task.type} (${task.name})` : task.type;
 }
 
@@ -273,7 +283,7 @@ function setState(cell, task) {
 function newTaskRow(classes) {
   return (task) => {
     const line = row(classes);
-    line.firstChild.append(taskLink(task.task));
+    line.firstChild.append(taskLink(task.task, task.hidden));
     return line;
   };
 }
@@ -403,7 +413,7 @@ function newEvent(event) {
   const line = row(['', '', '', 'long']);
   setCells(line, [clockOf(event), event.kind, null, detailText(event.detail)]);
   line.firstChild.title = event.utc || '';
-  if (hasTask) line.children[2].append(taskLink(event.task));
+  if (hasTask) line.children[2].append(taskLink(event.task, event.hidden));
   return line;
 }
 
@@ -472,15 +482,20 @@ function decisionRow(decision) {
   return line;
 }
 
+/* Why there is nothing to show of a task. */
+const taskTrouble = (number, status) => (status === 403
+  ? `Task ${number} is none of yours: another user’s, or not there.` : `The run under way has no task ${number}.`);
+
 async function showTask(number) {
   const path = `v1/tasks/${encodeURIComponent(number)}`;
-  const [task, power] = await Promise.all([getOr(path, null), get('v1/power?after_s=1e9')]);
+  let status = null;
+  const [task, power] = await Promise.all([getOr(path, null, (error) => { status = error.status; }), get('v1/power?after_s=1e9')]);
   isNewRun(power);
   setText($('task-title'), `Task ${number}`);
   $('task-whole').hidden = !task;
   $('task-trouble').hidden = Boolean(task);
   if (!task) {
-    setText($('task-trouble'), `The run under way has no task ${number}.`);
+    setText($('task-trouble'), taskTrouble(number, status));
     return;
   }
   const [decisions, output] = await Promise.all([getOr(`${path}/decisions`, null), getOr(`${path}/output`, null)]);
@@ -516,6 +531,7 @@ async function showOverview(status) {
   known.now_s = power.now_s;
   rememberPower(power);
   const tasks = new Map([...lately.tasks, ...placed.tasks, ...waiting.tasks].map((task) => [task.task, task]));
+  known.hidden = new Set([...tasks.values()].filter((task) => task.hidden).map((task) => task.task));
   showTiles(status, power);
   showClusters(known.clusters, nodes.nodes);
   showTasks([...tasks.values()], placed.more + waiting.more, power.now_s);

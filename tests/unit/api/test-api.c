@@ -84,6 +84,15 @@ static void every_route_says_its_role(void)
 	}
 }
 
+/* What names a task is its owner's. */
+static void every_route_of_a_task_keeps_others_out(void)
+{
+	for (const struct http_route *route = status_api_routes(); route->method; route++) {
+		g_test_message("%s %s", route->method, route->path);
+		g_assert_cmpint(route->keep_out != NULL, ==, g_str_has_prefix(route->path, "/v1/tasks/"));
+	}
+}
+
 static bool is_routed(const char *method, const char *path)
 {
 	g_autofree char *upper = g_ascii_strup(method, -1);
@@ -209,6 +218,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/api/document/has-every-route", every_route_is_documented);
 	g_test_add_func("/api/document/has-every-role", every_route_says_its_role);
+	g_test_add_func("/api/routes/of-a-task", every_route_of_a_task_keeps_others_out);
 	g_test_add_func("/api/document/has-no-other", every_documented_request_has_a_route);
 	g_test_add_func("/api/document/whole", the_document_is_whole);
 	g_test_add_func("/api/page/offline", the_page_loads_nothing_from_elsewhere);

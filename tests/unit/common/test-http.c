@@ -836,10 +836,18 @@ static void handle_role(struct http_request *request, const char *const *argumen
 				     (json_int_t)http_request_peer_uid(request)));
 }
 
+/* User 7 has the things of that number. */
+static char *keep_out(const char *const *arguments, int64_t uid, void *data)
+{
+	return uid == g_ascii_strtoll(arguments[0], NULL, 10) ? NULL : g_strdup("you have none");
+}
+
 static const struct http_route guarded_routes[] = {
 	{ "GET", "/open", handle_role, HTTP_ROLE_ANYBODY },
 	{ "GET", "/look", handle_role, HTTP_ROLE_VIEWER },
+	{ "GET", "/look/*", handle_role, HTTP_ROLE_VIEWER, keep_out },
 	{ "PUT", "/mine", handle_role, HTTP_ROLE_USER },
+	{ "PUT", "/mine/*", handle_role, HTTP_ROLE_USER, keep_out },
 	{ "PUT", "/all", handle_role, HTTP_ROLE_OPERATOR },
 	{ "GET", "/forgotten", handle_role },
 	{ NULL },
@@ -883,6 +891,13 @@ static void test_a_guard_decides(void)
 		{ "viewer", "PUT", "/all", "403: that is not for you to do" },
 		{ "viewer", "GET", "/nowhere", "404: no such path \"/nowhere\"" },
 		{ "user", "PUT", "/mine", "200: {\"role\":3,\"uid\":7}" },
+		{ "user", "GET", "/look/7", "200: {\"role\":3,\"uid\":7}" },
+		{ "user", "GET", "/look/8", "403: you have none" },
+		{ "user", "PUT", "/mine/7", "200: {\"role\":3,\"uid\":7}" },
+		{ "user", "PUT", "/mine/8", "403: you have none" },
+		{ "viewer", "GET", "/look/8", "200: {\"role\":2,\"uid\":7}" },
+		{ "viewer", "PUT", "/mine/7", "403: that is not for you to do" },
+		{ "operator", "PUT", "/mine/8", "200: {\"role\":4,\"uid\":7}" },
 		{ "user", "PUT", "/all", "403: that is not for you to do" },
 		{ "operator", "GET", "/look", "200: {\"role\":4,\"uid\":7}" },
 		{ "operator", "PUT", "/all", "200: {\"role\":4,\"uid\":7}" },
