@@ -437,6 +437,15 @@ static GArray *read_hosts(struct http_request *request, const struct config_clus
 	return NULL;
 }
 
+/* What is asked of the engine next is on record as wanted by who sent this. */
+static void note_asker(struct http_request *request, const struct run_session *session)
+{
+	struct service_peer peer = service_peer_of(request);
+
+	engine_set_asker(session->engine, peer.user);
+	service_peer_clear(&peer);
+}
+
 void task_api_migrate(struct http_request *request, const struct run_session *session,
 		      const char *number, const json_t *body)
 {
@@ -449,6 +458,7 @@ void task_api_migrate(struct http_request *request, const struct run_session *se
 
 	if (!task_api_find(request, session, number, &index))
 		return;
+	note_asker(request, session);
 	cluster = &session->config->clusters[engine_task(session->engine, index)->cluster];
 	hosts = read_hosts(request, cluster, body);
 	if (!hosts)
@@ -471,15 +481,12 @@ void task_api_migrate(struct http_request *request, const struct run_session *se
 void task_api_ask(struct http_request *request, const struct run_session *session,
 		  const char *number, bool resume)
 {
-	struct service_peer peer;
 	const char *why_not;
 	uint32_t index;
 
 	if (!task_api_find(request, session, number, &index))
 		return;
-	peer = service_peer_of(request);
-	engine_set_asker(session->engine, peer.user);
-	service_peer_clear(&peer);
+	note_asker(request, session);
 	why_not = resume ? engine_request_resume(session->engine, index)
 			 : engine_request_suspend(session->engine, index);
 	if (why_not)

@@ -176,13 +176,13 @@ void engine_record_pruner(struct engine *engine, double time_s)
 }
 
 void engine_record_node(struct engine *engine, double time_s, const char *kind,
-			const struct sched_node *node, const char *reason)
+			const struct sched_node *node, const char *reason, const char *user)
 {
 	if (records_events(engine))
 		record_event(engine, time_s, kind,
-			     json_pack("{s:s, s:i, s:s*}", "cluster",
+			     json_pack("{s:s, s:i, s:s*, s:s*}", "cluster",
 				       engine->setup.system->clusters[node->cluster].name, "node",
-				       (int)node->node, "reason", reason));
+				       (int)node->node, "reason", reason, "user", user));
 }
 
 void engine_flush(struct engine *engine)

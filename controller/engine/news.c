@@ -225,7 +225,7 @@ static void handle_node(struct engine *engine, const struct backend_event *event
 		return;
 	engine->closures[node.cluster][node.node].failed = down;
 	engine_record_node(engine, event->time_s, down ? "node-down" : "node-up", &node,
-			   event->reason);
+			   event->reason, NULL);
 	engine_set_down(engine, &node, event->time_s, "node went down");
 }
 

@@ -289,7 +289,7 @@ const char *engine_request_drain(struct engine *engine, uint32_t cluster, uint32
 	if (engine->closures[cluster][node].drained &&
 	    (!reason || g_strcmp0(reason, engine->closures[cluster][node].reason) == 0))
 		return NULL;
-	engine_record_node(engine, now_s(engine), "drained", &place, reason);
+	engine_record_node(engine, now_s(engine), "drained", &place, reason, engine->asker);
 	set_drained(engine, &place, true, reason);
 	engine_flush(engine);
 	ask_policy(engine);
@@ -306,7 +306,7 @@ const char *engine_request_undrain(struct engine *engine, uint32_t cluster, uint
 		return no_node;
 	if (!engine->closures[cluster][node].drained)
 		return NULL;
-	engine_record_node(engine, now_s(engine), "undrained", &place, NULL);
+	engine_record_node(engine, now_s(engine), "undrained", &place, NULL, engine->asker);
 	set_drained(engine, &place, false, NULL);
 	engine_flush(engine);
 	engine_retry_late(engine, now_s(engine));

@@ -284,6 +284,7 @@ const char *engine_request_migrate(struct engine *engine, uint32_t index, const 
 		return "its VMs are there already";
 	if (!engine->hosts)
 		qsort(nodes, task->nodes_count, sizeof(*nodes), by_number);
+	engine_record_wish(engine, "migrate", index);
 	engine_begin_migrate(engine, index, nodes, true);
 	engine->disturbed = true; /* the nodes may be promised */
 	engine_record_task(engine, index);

@@ -268,9 +268,9 @@ void engine_record_end(struct engine *engine, uint32_t task);
 /* Tells the recorder what pruning remembers from now on. */
 void engine_record_pruner(struct engine *engine, double time_s);
 
-/* Tells the recorder about an event of a node; reason may be NULL. */
+/* Tells the recorder about an event of a node; reason may be NULL, and `user`, who wanted it. */
 void engine_record_node(struct engine *engine, double time_s, const char *kind,
-			const struct sched_node *node, const char *reason);
+			const struct sched_node *node, const char *reason, const char *user);
 
 /* lifecycle.c */
 

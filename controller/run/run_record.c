@@ -66,6 +66,7 @@ static const struct {
 	{ "ended", NULL },         { "lost", "lost" },         { "suspended", "suspended" },
 	{ "resumed", "goes on" },  { "held", "held" },         { "released", "released" },
 	{ "cancel", "to be cancelled" }, { "suspend", "to be suspended" }, { "resume", "to go on" },
+	{ "migrate", "to be migrated" },
 };
 
 void run_record_log(const char *kind, const char *text)

@@ -472,6 +472,7 @@ bool run_service_drain(struct run_service *service, bool drain, uint32_t cluster
 
 	if (!check_text("reason", reason, error))
 		return false;
+	engine_set_asker(service->engine, user);
 	why_not = drain ? engine_request_drain(service->engine, cluster, node, reason)
 			: engine_request_undrain(service->engine, cluster, node);
 	if (why_not)

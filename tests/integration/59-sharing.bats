@@ -104,6 +104,7 @@ shares_are_measured() {
 		([.places[] | [.how, .hosts[0]]] == [["started", "b2"], ["migrated", "b3"]])')" = true ] || show_record
 	[ "$(run_query "$out" "SELECT nodes, to_nodes, by_person, ended_s > requested_s, reason IS NULL FROM migration")" = \
 		"1|2|1|1|1" ] || show_record
+	[ "$(run_query "$out" "SELECT json_extract(detail, '\$.user') FROM event WHERE kind = 'migrate'")" = "$(id -un)" ]
 	[ "$(run_query "$out" "SELECT from_node, to_node, total_s > 0, downtime_s < total_s FROM migration_vm")" = "1|2|1|1" ]
 	[ -n "$(run_query "$out" "SELECT 1 FROM share WHERE yield = 0.5")" ]
 }

@@ -285,8 +285,10 @@ nodes_are_as_they_were() {
 		[4, 1, "CG.S.2", $user, true], [5, 1, "IS.S.2", $user, false]] and
 		([.events[] | select(.kind == "ended") | [.task, .detail.state]] | sort) ==
 		[[0, "completed"], [1, "completed"], [2, "completed"], [3, "completed"], [4, "killed"], [5, "killed"]] and
-		[.events[] | select(.detail.user == $user and .kind != "submitted") | [.kind, .task]] ==
-		[["released", 4], ["held", 5], ["cancel", 5], ["cancel", 4]]'
+		[.events[] | select(.detail.user == $user and .kind != "submitted" and .task != null) | [.kind, .task]] ==
+		[["released", 4], ["held", 5], ["cancel", 5], ["cancel", 4]] and
+		([.events[] | select(.detail.user == $user and .task == null) | .kind] | group_by(.) | map([.[0], length])) ==
+		[["drained", 6], ["undrained", 2]]'
 	for what in hold release suspend resume; do ok POST /v1/tasks/4/$what 409 '{}'; done
 	ok POST /v1/tasks/99/hold 404 '{}'
 	ok POST /v1/nodes/none/0/undrain 404 '{}'

@@ -270,6 +270,7 @@ static const struct scene scenes[] = {
 		.attempts = { { 0, 1, 20, BACKEND_OUTCOME_FAILED, false } },
 		.wishes = { { 3, SUBMIT, NARROW, "" }, { 4, SUBMIT, LONG, "" },
 			    { 5, SUBMIT_HELD, WIDE, "" }, { 6, CANCEL, 2, NULL },
+			    { 31, DRAIN, 0, NULL }, { 32, UNDRAIN, 0, NULL },
 			    { 40, SUSPEND, 1, NULL }, { 60, RESUME, 1, NULL },
 			    { 61, SUBMIT, NARROW, "" }, { 100, CANCEL, 1, NULL } },
 		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n40 suspend 1.1 #1\n60 resume 1.1 #1 c0 0\n"
@@ -278,6 +279,9 @@ static const struct scene scenes[] = {
 			 "6 ended {\"attempt\":0,\"reason\":\"a person cancelled it\",\"state\":\"killed\","
 			 "\"task\":2}\n"
 			 "30 ended {\"attempt\":1,\"state\":\"failed\",\"task\":0}\n"
+			 "31 drained {\"cluster\":\"c\",\"node\":0,\"reason\":\"to be cleaned\","
+			 "\"user\":\"ann\"}\n"
+			 "32 undrained {\"cluster\":\"c\",\"node\":0,\"user\":\"ann\"}\n"
 			 "40 suspend {\"attempt\":1,\"task\":1,\"user\":\"ann\"}\n"
 			 "40 suspended {\"attempt\":1,\"task\":1}\n"
 			 "60 resume {\"attempt\":1,\"task\":1,\"user\":\"ann\"}\n"
