@@ -14,6 +14,9 @@
 #define LIMIT_DEFAULT 1000
 #define LIMIT_MAX 10000
 
+/* Tasks that ended last in one answer. */
+#define LATELY_MAX 200
+
 static json_t *number_json(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();
@@ -281,6 +284,7 @@ struct filter {
 	const char *user; /* NULL: anybody's */
 	uint32_t from;    /* the first task */
 	uint32_t most;
+	bool lately;      /* `most` of those that have ended, the last one first */
 };
 
 static bool read_states(struct http_request *request, struct filter *filter)
@@ -323,9 +327,12 @@ static bool read_filter(struct http_request *request, struct filter *filter)
 	const bool after = http_request_query(request, "after") != NULL;
 
 	filter->user = http_request_query(request, "user");
+	filter->lately = http_request_query(request, "ended") != NULL;
 	if (!read_states(request, filter) ||
 	    !read_number(request, "after", 0, UINT32_MAX - 1, 0, &filter->from) ||
-	    !read_number(request, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT, &filter->most))
+	    !(filter->lately ? read_number(request, "ended", 1, LATELY_MAX, 1, &filter->most)
+			     : read_number(request, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT,
+					   &filter->most)))
 		return false;
 	filter->from += after;
 	return true;
@@ -355,6 +362,58 @@ static json_t *list_entry(struct http_request *request, const struct run_session
 	return task;
 }
 
+/* By number. */
+static json_t *list_first(struct http_request *request, const struct run_session *session,
+			  const struct filter *filter, json_int_t *ret_more)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = filter->from; i < session->tasks_count; i++) {
+		if (!is_wanted(session, filter, i))
+			continue;
+		if (json_array_size(list) < filter->most)
+			json_array_append_new(list, list_entry(request, session, i));
+		else
+			++*ret_more;
+	}
+	return list;
+}
+
+/* One that was left when the run ended has no time of its own. */
+static double ended_s(const struct run_session *session, uint32_t index)
+{
+	const double time_s = engine_task(session->engine, index)->ended_s;
+
+	return isfinite(time_s) ? time_s : -INFINITY;
+}
+
+/*
+ * By when they ended. Looks at all tasks, as a list of those that run does: a millisecond of 100,000. The highest numbers
+ * come first, which mostly are those that ended last, so that little is moved in the list.
+ */
+static json_t *list_lately(struct http_request *request, const struct run_session *session,
+			   const struct filter *filter, json_int_t *ret_more)
+{
+	g_autofree uint32_t *last = g_new(uint32_t, filter->most + 1);
+	json_t *list = json_array();
+	uint32_t count = 0;
+
+	for (uint32_t i = session->tasks_count; i-- > filter->from;) {
+		uint32_t place = count;
+
+		if (!engine_task_over(engine_task(session->engine, i)) || !is_wanted(session, filter, i))
+			continue;
+		for (; place > 0 && ended_s(session, last[place - 1]) < ended_s(session, i); place--)
+			last[place] = last[place - 1];
+		last[place] = i;
+		*ret_more += count == filter->most;
+		count = MIN(count + 1, filter->most);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		json_array_append_new(list, list_entry(request, session, last[i]));
+	return list;
+}
+
 void task_api_list(struct http_request *request, const struct run_session *session)
 {
 	struct filter filter;
@@ -363,15 +422,7 @@ void task_api_list(struct http_request *request, const struct run_session *sessi
 
 	if (!is_under_way(request, session) || !read_filter(request, &filter))
 		return;
-	list = json_array();
-	for (uint32_t i = filter.from; i < session->tasks_count; i++) {
-		if (!is_wanted(session, &filter, i))
-			continue;
-		if (json_array_size(list) < filter.most)
-			json_array_append_new(list, list_entry(request, session, i));
-		else
-			more++;
-	}
+	list = (filter.lately ? list_lately : list_first)(request, session, &filter, &more);
 	http_request_reply(request, 200,
 			   json_pack("{s:I, s:o, s:I, s:f}", "run", (json_int_t)session->run,
 				     "tasks", list, "more", more, "now_s",

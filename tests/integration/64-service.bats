@@ -79,6 +79,11 @@ has_completed() {
 	wait_state 0 killed
 	wait_state 1 killed
 	ok GET /v1/tasks/1 200 | jq -e '.attempts == 1'
+	# What ended last, whatever its number, and how many more have.
+	ok GET '/v1/tasks?ended=4' 200 | jq -e '.more == 58 and ([.tasks[].task] | length == 4 and (.[:2] | sort) == [0, 1]) and
+		([.tasks[].ended_s] | . == (sort | reverse))'
+	ok GET '/v1/tasks?ended=2&state=completed' 200 | jq -e '.more == 58 and (.tasks | all(.task > 1))'
+	ok GET '/v1/tasks?ended=0' 400
 	ok POST /v1/tasks/1/suspend 409 '{}'
 	ok POST /v1/tasks/1/resume 409 '{}'
 	ok POST /v1/tasks/1/migrate 400 '{}'

@@ -11,7 +11,6 @@ const WAIT_S = 25;
 const RETRY_MS = 2000;
 const EVENTS_SHOWN = 200;
 const ENDED_SHOWN = 25;
-const LATELY = 200;
 const TOKEN = 'virtbed-token';
 
 const WAITING_SHOWN = 200;
@@ -19,7 +18,6 @@ const WAITING_SHOWN = 200;
 /* Those that wait are asked for apart: however many they are, and with whatever numbers, what runs is shown. */
 const PLACED = ['running', 'starting', 'migrating', 'resuming', 'suspending', 'suspended', 'queued', 'planned', 'quarantined'];
 const ACTIVE = [...PLACED, 'waiting'];
-const ENDED = ['completed', 'failed', 'dropped', 'killed', 'unfinished'];
 
 const $ = (id) => document.getElementById(id);
 const known = { run: null, now_s: 0, hosts: new Map(), energy: [], events: [], last: null, tasks: [], clusters: [], hidden: new Set() };
@@ -525,7 +523,7 @@ async function showOverview(status) {
   const [nodes, placed, waiting, lately, power, utility] = await Promise.all([
     get('v1/nodes'), getOr(`v1/tasks?state=${PLACED.join(',')}`, none),
     getOr(`v1/tasks?state=waiting&limit=${WAITING_SHOWN}`, none),
-    getOr(`v1/tasks?state=${ENDED.join(',')}${status.tasks > LATELY ? `&after=${status.tasks - LATELY}` : ''}`, none),
+    getOr(`v1/tasks?ended=${ENDED_SHOWN}`, none),
     get(`v1/power${poweredUntil()}`), get(`v1/utility?after_s=${known.now_s - Number($('window').value)}`)]);
   if (isNewRun(power)) return showOverview(status);
   known.now_s = power.now_s;
