@@ -133,8 +133,8 @@ void job_finish_usage(struct job *job)
 
 bool job_uses(const struct job *job, const char *domain)
 {
-	for (uint32_t i = 0; job->usage && !job->usage_closing && i < job->task->nodes_count; i++)
+	for (uint32_t i = 0; job->usage && i < job->task->nodes_count; i++)
 		if (!job->places[i].lost && g_str_equal(machine_domain(job->places[i].machine), domain))
-			return true;
+			return !job_usage_is_over(job->usage, domain);
 	return false;
 }

@@ -11,6 +11,7 @@ struct reading {
 	double host_cpu_ns;
 	double energy_uj;
 	double gap_ns;
+	bool came;
 };
 
 struct job_usage {
@@ -179,6 +180,8 @@ static void times_read(gpointer result, const GError *error, gpointer data)
 	struct job_usage *usage = question->usage;
 	g_autoptr(GPtrArray) times = result;
 
+	/* Before the account asks whose the VMs are from now on: job_usage_is_over(). */
+	usage->readings[question->part][question->phase].came = true;
 	if (times)
 		read_account(part_at(usage, question->part), times,
 			     &usage->readings[question->part][question->phase]);
@@ -203,6 +206,17 @@ static void take_readings(struct job_usage *usage, int64_t t_ns)
 		usage->under_way++;
 		domain_cpu_times(part_at(usage, i)->source->host, times_read, question);
 	}
+}
+
+bool job_usage_is_over(const struct job_usage *usage, const char *domain)
+{
+	for (guint i = 0; i < usage->parts->len; i++) {
+		const struct usage_part *part = &g_array_index(usage->parts, struct usage_part, i);
+
+		if (g_ptr_array_find_with_equal_func(part->domains, domain, g_str_equal, NULL))
+			return usage->readings[i][1].came;
+	}
+	return usage->phase == 1;
 }
 
 static void looked(gpointer result, const GError *error, gpointer data)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <glib.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "local-sched/cpu/cpu_account.h"
@@ -62,6 +63,12 @@ typedef void (*job_usage_done_f)(const struct usage *usage, void *data);
 
 /* Reads them again for the end at `t_ns` and tells the differences once, from the main loop. */
 void job_usage_finish(struct job_usage *usage, int64_t t_ns, job_usage_done_f done, void *data);
+
+/*
+ * Whether what a VM uses from now on is not the task's: the reading at the end is there. One that was under way before it
+ * may come while it is taken, and does not end anything: what the VM used between the two is the task's.
+ */
+bool job_usage_is_over(const struct job_usage *usage, const char *domain);
 
 /* Reads the CPU times in between: those of a VM that leaves its host cannot be read afterwards. */
 void job_usage_look(struct job_usage *usage);

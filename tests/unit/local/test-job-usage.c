@@ -124,6 +124,50 @@ static void test_goes(struct fixture *fixture, gconstpointer data)
 	g_assert_true(isnan(fixture->usage.cpu_s));
 }
 
+/* The VM's owner, as carriers tell it. */
+static const char *owner_of(const char *domain, void *data)
+{
+	return job_usage_is_over(data, domain) ? NULL : "task";
+}
+
+/* What the account has for an owner since it was asked last; NULL: nobody. */
+static uint64_t take(struct fixture *fixture, const char *owner)
+{
+	g_autoptr(GArray) uses = cpu_account_take(fixture->sources[0].account);
+	uint64_t cpu_ns = 0;
+
+	for (guint i = 0; i < uses->len; i++) {
+		const struct cpu_account_use *use = &g_array_index(uses, struct cpu_account_use, i);
+
+		cpu_ns += g_strcmp0(use->owner, owner) == 0 ? use->cpu_ns : 0;
+	}
+	return cpu_ns;
+}
+
+/* As with the sample of a meter just before the end, whose reading is there while that of the end is taken. */
+static void test_another_reading_ends_nothing(struct fixture *fixture, gconstpointer data)
+{
+	struct cpu_account *account = fixture->sources[0].account;
+	struct job_usage *usage = start(fixture);
+
+	cpu_account_set_owner(account, owner_of, usage);
+	cpu_account_add(account, "test", 100);
+	job_usage_finish(usage, 2, on_usage, fixture);
+	cpu_account_add(account, "test", 150);
+	cpu_account_add(account, "test", 170);
+	g_assert_cmpuint(take(fixture, "task"), ==, 70);
+	while (!fixture->done)
+		g_main_context_iteration(NULL, TRUE);
+	g_assert_true(job_usage_is_over(usage, "test"));
+	/* The test driver tells no CPU times: this stands for the reading at the end. */
+	cpu_account_add(account, "test", 200);
+	g_assert_cmpuint(take(fixture, "task"), ==, 30);
+	cpu_account_add(account, "test", 205);
+	g_assert_cmpuint(take(fixture, NULL), ==, 5);
+	cpu_account_set_owner(account, NULL, NULL);
+	job_usage_free(usage);
+}
+
 #define ADD(name, test) g_test_add(name, struct fixture, NULL, set_up, test, tear_down)
 
 int main(int argc, char **argv)
@@ -132,6 +176,8 @@ int main(int argc, char **argv)
 	gvir_event_register();
 	virt_error_quiet();
 	ADD("/job-usage/a-dead-host-that-no-vm-came-to-does-not-matter", test_stays);
+	ADD("/job-usage/a-reading-that-comes-while-the-last-one-is-taken-ends-nothing",
+	    test_another_reading_ends_nothing);
 	ADD("/job-usage/what-was-used-on-a-dead-host-is-not-known", test_goes);
 	return g_test_run();
 }
