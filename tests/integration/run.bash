@@ -93,6 +93,7 @@ run_end_lab() {
 run_start() {
 	run_words=$BATS_TEST_TMPDIR/words
 	run_results=$BATS_TEST_TMPDIR/results
+	: >"$run_words" # what the one before said is not to be waited for
 	"$virtbed" "$@" >"$run_results" 2>"$run_words" 3>&- &
 	run_pid=$!
 	echo "$run_pid" >>"$BATS_TEST_TMPDIR/pids"
