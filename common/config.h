@@ -364,6 +364,8 @@ struct config_experiment {
 	double task_deadline_s; /* a task that runs longer is killed and fails; default 10 x its ETC */
 };
 
+#define CONFIG_SERVICE_TASKS_MAX 1000000 /* the most that tasks_max can be */
+
 /*
  * The service (`virtbed serve`): how tasks are scheduled that people submit while it runs.
  * docs/run.md.

@@ -6,7 +6,6 @@
 
 #define POLICY_DEFAULT "easy"
 #define TASKS_DEFAULT 100000
-#define TASKS_MAX 1000000
 #define USER_TASKS_DEFAULT 10000
 #define USER_REQUESTS_DEFAULT_PER_S 100.0
 #define USER_REQUESTS_MAX_PER_S 1e6
@@ -84,12 +83,12 @@ char *config_service_check(const struct config *config)
 	if (!(service->mapping_interval_s > 0 && service->mapping_interval_s <= 86400))
 		return g_strdup_printf("service.mapping_interval_s: %g is outside (0, 86400]",
 				       service->mapping_interval_s);
-	if (service->tasks_max < 1 || service->tasks_max > TASKS_MAX)
+	if (service->tasks_max < 1 || service->tasks_max > CONFIG_SERVICE_TASKS_MAX)
 		return g_strdup_printf("service.tasks_max: %u is not from 1 to %d",
-				       service->tasks_max, TASKS_MAX);
-	if (service->user_tasks_max < 1 || service->user_tasks_max > TASKS_MAX)
+				       service->tasks_max, CONFIG_SERVICE_TASKS_MAX);
+	if (service->user_tasks_max < 1 || service->user_tasks_max > CONFIG_SERVICE_TASKS_MAX)
 		return g_strdup_printf("service.user_tasks_max: %u is not from 1 to %d",
-				       service->user_tasks_max, TASKS_MAX);
+				       service->user_tasks_max, CONFIG_SERVICE_TASKS_MAX);
 	if (!(service->user_requests_per_s >= 1 &&
 	      service->user_requests_per_s <= USER_REQUESTS_MAX_PER_S))
 		return g_strdup_printf("service.user_requests_per_s: %g is outside [1, %g]",

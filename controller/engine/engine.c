@@ -220,6 +220,7 @@ static void init_task(struct engine *engine, uint32_t index)
 	task->ended_s = task->exec_s = task->energy_j = NAN;
 	task->etc_s = task->eec_j = NAN;
 	task->chance = task->threshold = NAN;
+	engine->refused_j[index] = NAN;
 }
 
 void engine_init_task(struct engine *engine, uint32_t index)
@@ -252,11 +253,9 @@ static void allocate_tasks(struct engine *engine, uint32_t count)
 	engine->reservations = g_new(struct sched_planned, count);
 	engine->placeholders = g_new(struct sched_planned, count);
 	engine->refused_j = g_new(double, count);
-	engine->refused_count = count;
 	engine->earnings = g_array_new(FALSE, FALSE, sizeof(struct engine_earning));
 	engine->window_tails = g_array_new(FALSE, FALSE, sizeof(struct window_tail));
 	engine->window_past = g_array_new(FALSE, FALSE, sizeof(struct window_span));
-	engine_window_forget(engine);
 	engine->affordable_tasks = g_new(const struct sched_task *, count);
 	engine->resumable_tasks = g_new(struct sched_suspended, count);
 }

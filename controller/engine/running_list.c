@@ -8,10 +8,8 @@ void running_list_init(struct running_list *list, uint32_t tasks_count)
 	*list = (struct running_list){
 		.room = tasks_count,
 		.entries = g_new(struct sched_running, tasks_count),
-		.places = g_new(uint32_t, tasks_count),
+		.places = g_new0(uint32_t, tasks_count),
 	};
-	for (uint32_t i = 0; i < tasks_count; i++)
-		list->places[i] = UINT32_MAX;
 }
 
 void running_list_finish(struct running_list *list)
@@ -23,7 +21,7 @@ void running_list_finish(struct running_list *list)
 static void put(struct running_list *list, uint32_t i, const struct sched_running *running)
 {
 	list->entries[i] = *running;
-	list->places[running->task->id] = i;
+	list->places[running->task->id] = i + 1;
 }
 
 void running_list_add(struct running_list *list, const struct sched_running *running)
@@ -48,20 +46,20 @@ void running_list_insert(struct running_list *list, const struct sched_running *
 
 void running_list_remove(struct running_list *list, uint32_t task)
 {
-	const uint32_t i = list->places[task];
+	const uint32_t place = list->places[task];
 
-	if (i == UINT32_MAX)
+	if (place == 0)
 		return;
-	list->entries[i].task = NULL;
-	list->places[task] = UINT32_MAX;
+	list->entries[place - 1].task = NULL;
+	list->places[task] = 0;
 	list->count--;
 }
 
 struct sched_running *running_list_find(const struct running_list *list, uint32_t task)
 {
-	const uint32_t i = list->places[task];
+	const uint32_t place = list->places[task];
 
-	return i == UINT32_MAX ? NULL : &list->entries[i];
+	return place == 0 ? NULL : &list->entries[place - 1];
 }
 
 void running_list_settle(struct running_list *list)

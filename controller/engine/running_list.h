@@ -15,7 +15,7 @@ struct running_list {
 	uint32_t listed; /* entries, holes (task NULL) among them */
 	uint32_t room;
 	struct sched_running *entries;
-	uint32_t *places; /* per task: its entry; UINT32_MAX: none */
+	uint32_t *places; /* per task: its entry + 1; 0: none */
 };
 
 /* Empty, for tasks whose ids are below tasks_count. */

@@ -216,7 +216,6 @@ struct engine {
 	GArray *window_past;           /* struct window_span: those that not all is known of yet, by time */
 	struct window_measure window_most; /* of all others since the engine began */
 	double *refused_j;             /* per task: its estimate when it was refused last; NAN: it was not */
-	uint32_t refused_count;        /* how many tasks there is room for */
 	const struct sched_task **affordable_tasks;
 	struct sched_suspended *resumable_tasks;
 	double asked_s;                /* when the policy was last asked for a change; -INFINITY: never */

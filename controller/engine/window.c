@@ -185,7 +185,7 @@ static bool note_refusal(struct engine *engine, uint32_t task, double estimate_j
 
 void engine_window_forget(struct engine *engine)
 {
-	for (uint32_t i = 0; i < engine->refused_count; i++)
+	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++)
 		engine->refused_j[i] = NAN;
 	engine->window_refusals = 0;
 }

@@ -19,6 +19,7 @@ char *run_reload_fixed(const struct config *config)
 	service.energy_limit_j = 1;
 	service.energy_window_s = 1;
 	service.meter_refresh_s = 1;
+	service.tasks_max = 1;
 	rest.service = &service;
 	return config_to_text(&rest);
 }
@@ -35,6 +36,7 @@ static struct config_service mix(const struct config *to, const struct config *f
 	service.energy_limit_j = wanted.energy_limit_j;
 	service.energy_window_s = wanted.energy_window_s;
 	service.meter_refresh_s = wanted.meter_refresh_s;
+	service.tasks_max = wanted.tasks_max;
 	return service;
 }
 
@@ -73,6 +75,22 @@ static char *first_difference(const char *before, const char *now)
 			       old[i] ? g_strstrip(old[i]) : "");
 }
 
+/* There may be more tasks already than a lower number allows, with which it could not be started again. */
+static bool check_tasks_max(const char *path, const struct config *running, const struct config *wanted,
+			    GError **error)
+{
+	const uint32_t before = config_service_of(running).tasks_max;
+	const uint32_t now = config_service_of(wanted).tasks_max;
+
+	if (now >= before)
+		return true;
+	g_set_error(error, RUN_RELOAD_ERROR, RUN_RELOAD_ERROR_RESTART,
+		    "%s: service.tasks_max: %u is less than the %u it runs with: without a restart it can only be "
+		    "raised",
+		    path, now, before);
+	return false;
+}
+
 static bool check(const char *path, const char *fixed, const struct config *config, GError **error)
 {
 	g_autofree char *now = run_reload_fixed(config);
@@ -87,8 +105,8 @@ static bool check(const char *path, const char *fixed, const struct config *conf
 	difference = first_difference(fixed, now);
 	g_set_error(error, RUN_RELOAD_ERROR, RUN_RELOAD_ERROR_RESTART,
 		    "%s: %s when it was started: only service.policy, service.mapping_interval_s, "
-		    "service.retention_days, service.energy_limit_j, service.energy_window_s and "
-		    "service.meter_refresh_s change without a restart",
+		    "service.retention_days, service.energy_limit_j, service.energy_window_s, "
+		    "service.meter_refresh_s and service.tasks_max change without a restart",
 		    path, difference);
 	return false;
 }
@@ -98,7 +116,8 @@ bool run_reload(const char *path, const char *fixed, struct config *running, con
 {
 	g_autoptr(config_t) config = config_load(path, error);
 
-	if (!config || !check(path, fixed, config, error) || !save(running, config, saved, error))
+	if (!config || !check(path, fixed, config, error) ||
+	    !check_tasks_max(path, running, config, error) || !save(running, config, saved, error))
 		return false;
 	run_reload_take(running, config);
 	return true;

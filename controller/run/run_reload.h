@@ -8,7 +8,8 @@
 
 /*
  * What of a service's configuration may change while it runs: how it schedules (service.policy,
- * service.mapping_interval_s) and how long records are kept (service.retention_days). Everything else has
+ * service.mapping_interval_s), how long records are kept (service.retention_days), the limit of energy, and how
+ * many tasks there may be (service.tasks_max, which can be raised). Everything else has
  * become nodes, VMs, sockets or records, and takes a restart. The supervisor reads the file again,
  * refuses what is wrong or too much, and writes the result into the run directory, where the controller
  * finds it, now or when it is started again.

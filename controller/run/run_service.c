@@ -342,9 +342,9 @@ static char *what_was_taken(const struct config_service *config)
 			? g_strdup_printf("%.0f J in %.0f s", config->energy_limit_j, config->energy_window_s)
 			: NULL;
 
-	return g_strdup_printf("policy %s, mapping interval %g s, records kept for %g days, %s%s",
+	return g_strdup_printf("policy %s, mapping interval %g s, records kept for %g days, %s%s, up to %u tasks",
 			       config->policy, config->mapping_interval_s, config->retention_days,
-			       limit ? "at most " : "any energy", limit ?: "");
+			       limit ? "at most " : "any energy", limit ?: "", config->tasks_max);
 }
 
 /* All that can fail comes before anything is changed, the store last. */
@@ -514,7 +514,8 @@ static bool work(struct run_service *service, GError **error)
 	struct run_session *session = service->session;
 	bool going_on;
 
-	service->workload = workload_open_new(service->config.tasks_max);
+	/* Room for all that a reload can allow; what is not used costs no memory. */
+	service->workload = workload_open_new(CONFIG_SERVICE_TASKS_MAX);
 	if (!make_experiment(service, error) ||
 	    !(service->sync = store_sync_new(session->store, error)) ||
 	    !find_row(service, error))

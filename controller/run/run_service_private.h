@@ -17,7 +17,7 @@ struct run_service {
 	struct run_session *session;
 	struct config_service config;
 	struct experiment *experiment;
-	struct workload *workload;  /* the tasks so far, with room for config.tasks_max */
+	struct workload *workload;  /* the tasks so far; config.tasks_max says how many there may be */
 	GPtrArray *submissions;     /* struct store_submission, by task */
 	GHashTable *keys;           /* "UID KEY" -> struct store_submission, the first of the request */
 	GHashTable *bad;            /* task -> why its record could not be used when the service went on */

@@ -70,7 +70,7 @@ static GPtrArray *fill_holes(struct run_service *service, GPtrArray *rows, uint3
 
 	for (guint i = 0; i < rows->len; i++) {
 		struct store_submission *one = rows->pdata[i];
-		const bool good = makes_sense(one, service->workload->tasks_max);
+		const bool good = makes_sense(one, service->config.tasks_max);
 
 		if (one->task < all->len || one->task >= count)
 			continue;
@@ -89,11 +89,11 @@ static GPtrArray *fill_holes(struct run_service *service, GPtrArray *rows, uint3
 /* By how many there are: a number may be too high because its row is damaged. */
 static bool check_room(const struct run_service *service, uint32_t count, GError **error)
 {
-	if (count <= service->workload->tasks_max)
+	if (count <= service->config.tasks_max)
 		return true;
 	g_set_error(error, RUN_ERROR, RUN_ERROR_INPUT,
 		    "service.tasks_max: the service has had %u tasks already; give more than %u",
-		    count, service->workload->tasks_max);
+		    count, service->config.tasks_max);
 	return false;
 }
 
@@ -106,7 +106,7 @@ bool run_service_recall(struct run_service *service, GError **error)
 	uint32_t numbers, count;
 
 	if (!rows ||
-	    !store_count_tasks(service->session->store, service->row.run, workload->tasks_max,
+	    !store_count_tasks(service->session->store, service->row.run, service->config.tasks_max,
 			       &numbers, &count, error) ||
 	    !check_room(service, numbers, error))
 		return false;
@@ -209,14 +209,14 @@ bool run_service_restore(struct run_service *service, GError **error)
 static void note_strays(struct run_service *service)
 {
 	g_autofree char *strays = store_stray_tasks(service->session->store, service->row.run,
-						    service->workload->tasks_max);
+						    service->config.tasks_max);
 	g_autofree char *text = NULL;
 
 	if (!strays)
 		return;
 	text = g_strdup_printf("no task can have these numbers: %s (service.tasks_max is %u); what is "
 			       "on record under them stays as it is, and is left out",
-			       strays, service->workload->tasks_max);
+			       strays, service->config.tasks_max);
 	run_session_note(service->session, (double)NAN, "strays", text);
 }
 

@@ -284,8 +284,8 @@ static bool check_room(const struct run_service *service, uint32_t count, GError
 {
 	return service->submissions->len + count <= service->config.tasks_max ||
 	       refuse(error, RUN_SERVICE_ERROR_REFUSED,
-		      "the service has had %u of its %u tasks; raise service.tasks_max and start "
-		      "it again",
+		      "the service has had %u of its %u tasks; raise service.tasks_max and have "
+		      "it reloaded",
 		      service->submissions->len, service->config.tasks_max);
 }
 

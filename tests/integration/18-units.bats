@@ -27,7 +27,7 @@ serve_managed() {
 	run_use_scripted
 	run_write_config "$config"
 	run_write_estimates "$estimates"
-	sed -i 's/^workload:/service: {mapping_interval_s: 60}\n&/' "$config"
+	sed -i 's/^workload:/service: {mapping_interval_s: 60, tasks_max: 9}\n&/' "$config"
 	"$BATS_TEST_DIRNAME/service-manager.py" "$BATS_TEST_TMPDIR/notify" >"$told" 3>&- &
 	manager=$!
 	within 60 test -S "$BATS_TEST_TMPDIR/notify"
@@ -81,9 +81,10 @@ is_starting() {
 @test "a service reloads what may change and refuses the rest, and no task is lost" {
 	serve_managed
 	curl -sS --fail --unix-socket "$socket" -d '{"type": "CG.S.2", "count": 8}' http://x/v1/tasks
+	! api /v1/tasks -d '{"type": "CG.S.2", "count": 2}' || return 1
 	before=$(api /v1/tasks | jq -c '[.tasks[] | [.task, .type, .user]]')
 	[ "$(api /v1/status | jq -r .policy)" = easy ]
-	sed -i 's/^service:.*/service: {policy: fcfs, mapping_interval_s: 30, retention_days: 7}/' "$config"
+	sed -i 's/^service:.*/service: {policy: fcfs, mapping_interval_s: 30, retention_days: 7, tasks_max: 10}/' "$config"
 	kill -HUP "$run_pid"
 	run_wait_for "policy fcfs, mapping interval 30 s, records kept for 7 days" 60
 	within 30 told_more '^READY=1' 1
@@ -104,7 +105,12 @@ is_starting() {
 		[ "$(api /v1/status | jq -r .policy)" = fcfs ]
 	done
 	grep -q "'nodes: 3' was 'nodes: 4' when it was started: only service.policy" "$run_words"
+	grep -q "service.tasks_max: 5 is less than the 10 it runs with" "$run_words"
 	cp good "$config"
+	# There is room for two more since it was reloaded.
+	api /v1/tasks -d '{"type": "CG.S.2", "count": 2}'
+	! api /v1/tasks -d '{"type": "CG.S.2"}' || return 1
+	before=$(api /v1/tasks | jq -c '[.tasks[] | [.task, .type, .user]]')
 	# It is what a controller that is started again goes by, too.
 	kill -9 "$(run_process virtbed-controller "$state")"
 	run_wait_for "the service goes on" 120

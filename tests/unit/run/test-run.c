@@ -215,7 +215,7 @@ static char *service_file(const char *dir, const char *policy)
 		"experiment: {policies: [easy], limits: [1], budget_j: 420, mapping_interval_s: 1, "
 		"duration_s: 12, baseline_s: 1, profile_repeats: 2, task_deadline_s: 60}\n",
 		policy, g_str_equal(policy, "fcfs") ? ", energy_limit_j: 500, energy_window_s: 60, "
-							 "meter_refresh_s: 2" : "");
+							 "meter_refresh_s: 2, tasks_max: 200000" : "");
 	char *path = g_build_filename(dir, policy, NULL);
 
 	g_assert_true(g_file_set_contents(path, text, -1, NULL));
@@ -244,6 +244,13 @@ static void what_cannot_be_saved_is_not_taken(void)
 	g_assert_cmpfloat(running->service->energy_limit_j, ==, 500);
 	g_assert_cmpfloat(running->service->energy_window_s, ==, 60);
 	g_assert_cmpfloat(running->service->meter_refresh_s, ==, 2);
+	g_assert_cmpuint(running->service->tasks_max, ==, 200000);
+	/* Fewer tasks than there may be already. */
+	g_assert_false(run_reload(before, fixed, running, saved, &error));
+	g_assert_error(error, RUN_RELOAD_ERROR, RUN_RELOAD_ERROR_RESTART);
+	g_assert_nonnull(strstr(error->message, "100000 is less than the 200000"));
+	g_assert_cmpuint(running->service->tasks_max, ==, 200000);
+	g_clear_error(&error);
 	g_assert_true(g_remove(before) == 0 && g_remove(after) == 0 && g_remove(saved) == 0);
 	g_assert_true(g_rmdir(dir) == 0);
 }

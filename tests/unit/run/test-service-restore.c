@@ -111,6 +111,7 @@ static void set_up(struct bed *bed, const void *data)
 	service->row.run = run.run;
 	service->row.started_utc = (char *)"2026-01-01T00:00:00.000Z";
 	service->workload = workload_open_new(ROOM);
+	service->config.tasks_max = ROOM;
 	service->submissions =
 		g_ptr_array_new_with_free_func((GDestroyNotify)store_submission_free);
 	service->keys = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
