@@ -93,6 +93,11 @@ char *run_paths_latest_dir(const char *name)
 	return latest ? g_build_filename("runs", latest, NULL) : NULL;
 }
 
+char *run_paths_config(const char *dir, bool serve)
+{
+	return g_build_filename(dir, serve ? "wanted.yaml" : "config.yaml", NULL);
+}
+
 char *run_paths_socket_dir(const char *dir, bool *ret_own, GError **error)
 {
 	g_autofree char *path = NULL;

@@ -423,7 +423,7 @@ bool run_prepare(const struct run_request *request, bool (*stopped)(void *data),
 
 bool run_prepare_write(struct run_prepared *prepared, GError **error)
 {
-	g_autofree char *path = g_build_filename(prepared->dir, "config.yaml", NULL);
+	g_autofree char *path = run_paths_config(prepared->dir, prepared->plan->serve);
 
 	prepared->written = config_save(prepared->config, path, error) &&
 			    run_plan_save(prepared->plan, prepared->dir, error);

@@ -16,7 +16,7 @@ struct run_prepared {
 	char *dir; /* absolute */
 	char *socket_dir;
 	bool own_socket_dir;
-	bool written; /* config.yaml and plan.json are there */
+	bool written; /* run_paths_config() and plan.json are there */
 	struct run_lock lock; /* held as long as it lives */
 };
 
@@ -30,7 +30,7 @@ struct run_prepared {
 bool run_prepare(const struct run_request *request, bool (*stopped)(void *data), void *data,
 		 struct run_prepared *ret_prepared, GError **error);
 
-/* Writes config.yaml and plan.json, once the hosts are resolved. */
+/* Writes run_paths_config() and plan.json, once the hosts are resolved. */
 bool run_prepare_write(struct run_prepared *prepared, GError **error);
 
 /* A lab that an earlier, killed run of this directory brought up and never took down is ours. */

@@ -9,6 +9,7 @@
 #include "controller/backend/remote.h"
 #include "controller/run/run_adopt.h"
 #include "controller/run/run_meta.h"
+#include "controller/run/run_paths.h"
 #include "controller/run/run_record.h"
 #include "controller/run/run_reload.h"
 #include "controller/run/run_service_private.h"
@@ -298,8 +299,6 @@ static bool open_run(struct run_service *service, bool going_on, GError **error)
 		.data = session,
 	};
 
-	if (going_on && !run_service_recall(service, error))
-		return false;
 	service->backend = remote_backend_new(session->fleet, &remote);
 	service->recorder = recorder_store_new(session->store, service->row.run,
 					       service->experiment->system, true);
@@ -347,11 +346,19 @@ static char *what_was_taken(const struct config_service *config)
 			       limit ? "at most " : "any energy", limit ?: "", config->tasks_max);
 }
 
+/* On record from here on: what the state is made with. */
+static bool keep_config(const struct run_service *service, const struct config *config, GError **error)
+{
+	g_autofree char *path = g_build_filename(service->session->dir, "config.yaml", NULL);
+
+	return config_save(config, path, error);
+}
+
 /* All that can fail comes before anything is changed, the store last. */
 static bool take_again(struct run_service *service, char **ret_text, GError **error)
 {
 	struct run_session *session = service->session;
-	g_autofree char *path = g_build_filename(session->dir, "config.yaml", NULL);
+	g_autofree char *path = run_paths_config(session->dir, true);
 	g_autoptr(config_t) config = config_load(path, error);
 	const struct config_service before = service->config;
 	struct config_service wanted;
@@ -367,6 +374,7 @@ static bool take_again(struct run_service *service, char **ret_text, GError **er
 			wanted.energy_window_s != before.energy_window_s;
 	if (!find_policy(&wanted, &policy, error) ||
 	    (limit_changes && !run_service_limit_find(service, &wanted, &window, error)) ||
+	    !keep_config(service, config, error) ||
 	    !store_policy(service, wanted.policy, error))
 		return false;
 	engine_request_policy(service->engine, &policy, wanted.mapping_interval_s);
@@ -477,7 +485,8 @@ static bool serve(struct run_service *service, GError **error)
 	session->engine = service->engine;
 	session->service = service;
 	session->tasks_count = service->submissions->len;
-	if (!run_service_energy_begin(service, error) || !run_service_limit_begin(service, error)) {
+	if (!run_service_energy_begin(service, error) || !run_service_limit_begin(service, error) ||
+	    !keep_config(service, session->config, error)) {
 		session->service = NULL;
 		session->engine = NULL;
 		return false;
@@ -521,7 +530,7 @@ static bool work(struct run_service *service, GError **error)
 	    !find_row(service, error))
 		return false;
 	going_on = service->row.run != 0;
-	if (going_on && !run_service_account_resume(service, error))
+	if (going_on && (!run_service_account_resume(service, error) || !run_service_recall(service, error)))
 		return false;
 	if (!(going_on ? run_session_wait_heard(session, ANSWERS_S, error)
 		       : run_session_wait_known(session, error)) ||
@@ -529,7 +538,7 @@ static bool work(struct run_service *service, GError **error)
 	    !store_put_estimates(session->store, session->config->estimates,
 				 session->config->estimates_count, error))
 		return false;
-	if (!going_on && !begin_new(service, error))
+	if (!going_on && (!begin_new(service, error) || !keep_config(service, session->config, error)))
 		return false;
 	session->run = service->row.run;
 	return open_run(service, going_on, error) && serve(service, error);

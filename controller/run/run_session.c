@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "controller/run/run_driver.h"
 #include "controller/run/run_meta.h"
+#include "controller/run/run_paths.h"
 #include "controller/run/run_profile.h"
 #include "controller/run/run_record.h"
 #include "controller/run/run_service.h"
@@ -26,11 +27,12 @@ G_DEFINE_QUARK(virtbed - run, run_error)
 
 static bool read_files(struct run_session *session, GError **error)
 {
-	g_autofree char *path = g_build_filename(session->dir, "config.yaml", NULL);
+	g_autofree char *path = NULL;
 
 	session->plan = run_plan_load(session->dir, error);
 	if (!session->plan)
 		return false;
+	path = run_paths_config(session->dir, session->plan->serve);
 	session->config = config_load(path, error);
 	if (!session->config)
 		return false;

@@ -134,7 +134,7 @@ static gboolean on_signal(gpointer data)
 /* Reloading: the controller's notice of it ends it, or a word of ours where it comes to nothing. */
 static void reload(struct supervisor *supervisor)
 {
-	g_autofree char *path = g_build_filename(supervisor->prepared.dir, "config.yaml", NULL);
+	g_autofree char *path = run_paths_config(supervisor->prepared.dir, true);
 	g_autofree char *text = NULL;
 	g_autoptr(GError) error = NULL;
 
@@ -306,7 +306,7 @@ static struct run_child *new_scheduler(struct supervisor *supervisor, uint32_t c
 	const struct run_prepared *prepared = &supervisor->prepared;
 	const char *name = prepared->config->clusters[cluster].name;
 	g_autofree char *program = run_paths_program("virtbed-local-sched", error);
-	g_autofree char *config = g_build_filename(prepared->dir, "config.yaml", NULL);
+	g_autofree char *config = run_paths_config(prepared->dir, supervisor->request->serve);
 	g_autofree char *state = g_build_filename(prepared->dir, "state", name, NULL);
 	g_autofree char *title = g_strdup_printf("local scheduler of cluster '%s'", name);
 	g_autofree char *daemon = g_strconcat("local-sched-", name, NULL);

@@ -145,6 +145,42 @@ break_store() {
 	task_is 0 completed
 }
 
+# What the record says of the first estimate, in the file and in the store.
+estimates_on_record() {
+	grep -m 1 -o "etc_s: .*" "$state/config.yaml"
+	run_query "$state" "SELECT etc_s FROM estimate ORDER BY 1"
+}
+
+@test "a start that is refused leaves the record of the configuration as it was" {
+	serve
+	"$virtbed" submit IS.S.2 --count 3 --hold
+	stop_service
+	cp "$state/config.yaml" before.yaml
+	on_record=$(estimates_on_record)
+	# Fewer tasks than there are, which the controller alone can tell, and other estimates.
+	cp "$config" "$config.good"
+	sed -i 's/mapping_interval_s: 60/&, tasks_max: 2/' "$config"
+	sed -i 's/etc_s: 2/etc_s: 3/' "$estimates"
+	run_start serve "$config" --estimates "$estimates" --state "$state" --listen "unix:$socket"
+	run_wait
+	[ "$run_status" -eq 2 ]
+	grep "service.tasks_max: the service has had 3 tasks already; give more than 2" "$run_words"
+	cmp before.yaml "$state/config.yaml"
+	[ "$(estimates_on_record)" = "$on_record" ]
+	# Those of the record are what a start without any goes by.
+	cp "$config.good" "$config"
+	run_start serve "$config" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	[ "$(estimates_on_record)" = "$on_record" ]
+	task_is 2 waiting
+	stop_service
+	# One that is taken is on record.
+	serve
+	[ "$(estimates_on_record)" != "$on_record" ]
+	grep -q "etc_s: 3" "$state/config.yaml"
+	stop_service
+}
+
 # Local schedulers of clusters that the file $BATS_TEST_TMPDIR/mute names take requests, and never answer.
 make_mute() {
 	cat >"$VIRTBED_LIBEXEC/mute-local-sched" <<END
