@@ -369,6 +369,7 @@ struct config *config_load(const char *path, GError **error)
 	if (!read_pet(config, path, error))
 		return NULL;
 	fill_in(config, given);
+	config_expand_types(config);
 	if (!config_check(config, path, error))
 		return NULL;
 	return g_steal_pointer(&config);

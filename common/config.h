@@ -146,6 +146,7 @@ struct config_type {
 	char *class_;         /* problem class: S W A B C; key `class`; of no meaning to scripts */
 	uint32_t cores;       /* cores asked for, equal to the MPI ranks; 0: `nodes` says it */
 	uint32_t nodes;       /* of scripts, instead of cores: whole nodes, whatever their cores; 0: not said */
+	uint32_t nodes_max;   /* it stood for one type of each number of nodes up to this; 0 once that is done */
 	uint32_t repetitions; /* of the timed section; default 1 */
 	uint64_t memory_mib;  /* least memory (RAM + swap) over all nodes of the task */
 	double share;         /* fraction of arrivals, 0..1; shares sum to 1 */

@@ -245,6 +245,10 @@ static bool check_benchmark(const struct check *check, const struct config_type 
 		return fail(check, "%s.benchmark: '%s' is not known; there are %s", key,
 			    type->benchmark, names);
 	}
+	if (type->nodes_max > 0)
+		return fail(check, "%s.nodes_max: %u; give a script's type `nodes` and a higher number up to %d, "
+				   "and %d types in all",
+			    key, type->nodes_max, BENCHMARK_RANKS_MAX, CONFIG_TYPES_MAX);
 	if (type->nodes > 0)
 		return check_nodes(check, type, key);
 	if (type->cores == 0 || type->cores > BENCHMARK_RANKS_MAX)

@@ -39,6 +39,15 @@ char *config_service_check(const struct config *config);
 /* Fills in what was not `given` of its service; it has one (config_service.c). */
 void config_service_fill_in(struct config *config, GHashTable *given);
 
+/* Those that a range stands for among them. */
+#define CONFIG_TYPES_MAX 10000
+
+/*
+ * Puts types of nodes, nodes + 1 ... nodes_max nodes, NAME.1, NAME.2 ..., in the place of each type with `nodes_max`: the first where
+ * it was, the others at the end. Leaves those alone that make no sense, for config_check() to tell (config_script.c).
+ */
+void config_expand_types(struct config *config);
+
 /* Whether what is asked for is of a size that a program can work through (config_size.c). */
 char *config_size_check(const struct config *config);
 

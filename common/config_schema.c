@@ -143,6 +143,7 @@ static const cyaml_schema_field_t type_fields[] = {
 			       struct config_type, class_, 0, 16),
 	UINT(OPTIONAL, struct config_type, cores),
 	UINT(OPTIONAL, struct config_type, nodes),
+	UINT(OPTIONAL, struct config_type, nodes_max),
 	UINT(OPTIONAL, struct config_type, repetitions),
 	UINT(NEEDED, struct config_type, memory_mib),
 	FLOAT(NEEDED, struct config_type, share),

@@ -10,7 +10,6 @@
 #define TASKS_OF_ENVIRONMENT_MAX 1e7
 #define EVENTS_MAX 1e7
 #define CLUSTERS_MAX 1000
-#define TYPES_MAX 10000
 #define NODES_MAX 1000000
 
 /* A bound of one number. */
@@ -104,8 +103,8 @@ static char *check_system(const struct config *config)
 	if (config->clusters_count > CLUSTERS_MAX)
 		return g_strdup_printf("clusters: %u are more than %d", config->clusters_count,
 				       CLUSTERS_MAX);
-	if (config->types_count > TYPES_MAX)
-		return g_strdup_printf("types: %u are more than %d", config->types_count, TYPES_MAX);
+	if (config->types_count > CONFIG_TYPES_MAX)
+		return g_strdup_printf("types: %u are more than %d", config->types_count, CONFIG_TYPES_MAX);
 	return NULL;
 }
 

@@ -16,6 +16,9 @@
 /* Actions of a task that are shown at most. */
 #define ACTIONS_MAX 1000
 
+/* Of the types that there are, in an error. */
+#define KNOWN_CHARS 400
+
 /* Who asks. */
 
 struct service_peer service_peer_of(struct http_request *request)
@@ -199,6 +202,10 @@ static bool no_type(const struct config *config, double count, const char *what,
 	for (uint32_t i = 0; i < config->types_count; i++) {
 		const struct config_type *type = &config->types[i];
 
+		if (known->len > KNOWN_CHARS) {
+			g_string_append(known, " ...");
+			break;
+		}
 		if (config_type_is_script(type))
 			g_string_append_printf(known, "%s%s (%u %s, %g s)", known->len ? ", " : "",
 					       type->name, type->nodes ?: type->cores,

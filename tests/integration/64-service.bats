@@ -200,7 +200,8 @@ nodes_are_as_they_were() {
   - {name: one, benchmark: script, cores: 2, memory_mib: 64, share: 0, time_s: 6000}\n\
   - {name: long-six, benchmark: script, nodes: 6, memory_mib: 64, share: 0, time_s: 9000}\n\
   - {name: six, benchmark: script, nodes: 6, memory_mib: 64, share: 0, time_s: 6000}\n\
-  - {name: ten, benchmark: script, nodes: 10, memory_mib: 64, share: 0, time_s: 6000}/" \
+  - {name: ten, benchmark: script, nodes: 10, memory_mib: 64, share: 0, time_s: 6000}\n\
+  - {name: any, benchmark: script, nodes: 2, nodes_max: 4, memory_mib: 64, share: 0, time_s: 6000}/" \
 		"$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
 	unset VIRTBED_LIBEXEC
 	run_start serve "$config" --state "$state" --listen "unix:$socket"
@@ -226,8 +227,12 @@ nodes_are_as_they_were() {
 	ok POST /v1/tasks 400 '{"script": {}, "time_s": 5, "nodes": 0}' | grep "nodes: 0 is not a number from 1"
 	ok POST /v1/tasks 400 '{"type": "six", "nodes": 6}' | grep "leave them out"
 	ok GET /v1/tasks 200 | jq -e '.tasks | length == 4'
-	"$virtbed" cancel 0-3
-	for task in 0 1 2 3; do wait_state $task killed; done
+	# One line of the configuration has a type of each number of nodes.
+	[ "$("$virtbed" submit --script job.sh --time 1h --nodes 3)" = 4 ]
+	wait_state 4 running
+	ok GET /v1/tasks/4 200 | jq -e '.type == "any.3" and (.nodes | length) == 3'
+	"$virtbed" cancel 0-4
+	for task in 0 1 2 3 4; do wait_state $task killed; done
 	# Nothing came out, and nothing failed.
 	"$virtbed" output 0 --files here
 	stop_service

@@ -94,6 +94,16 @@ static const struct bad_case bad_cases[] = {
 	{ "benchmark: is, class: S, cores: 2, memory_mib: 200, share: 1",
 	  "benchmark: script, nodes: 3, time_s: 1, memory_mib: 1, share: 0",
 	  "type 'x' (3 nodes, 1 MiB) fits no cluster" },
+	{ "benchmark: is, class: S, cores: 2, memory_mib: 200, share: 1",
+	  "benchmark: script, nodes: 1, nodes_max: 3, time_s: 1, memory_mib: 1, share: 0",
+	  "type 'x.3' (3 nodes, 3 MiB) fits no cluster" },
+	{ "benchmark: is, class: S, cores: 2, memory_mib: 200, share: 1",
+	  "benchmark: script, nodes: 2, nodes_max: 1, time_s: 1, memory_mib: 1, share: 0",
+	  "types[0].nodes_max: 1; give a script's type `nodes` and a higher number up to 4096" },
+	{ "benchmark: is, class: S, cores: 2, memory_mib: 200, share: 1",
+	  "benchmark: script, nodes: 1, nodes_max: 4097, time_s: 1, memory_mib: 1, share: 0",
+	  "types[0].nodes_max: 4097; give" },
+	{ "cores: 2,", "cores: 2, nodes_max: 2,", "types[0].nodes_max: 2; give" },
 	{ "cores: 2,", "cores: 4097,", "types[0].cores: 4097 cores" },
 	{ "cores: 2,", "cores: 3,", "types[0].cores: is runs on a power of two of ranks, not on 3" },
 	{ "etc_s: 0.1", "etc_s: 0.1, etc_sd_s: -5", "estimates[0].etc_sd_s: -5 is negative" },
@@ -181,6 +191,36 @@ static void test_bad_input_is_named(void)
 			g_error("'%s' -> '%s' gave: %s", bad->from, bad->to, error->message);
 		g_unlink(path);
 	}
+}
+
+/* One line for scripts of any number of nodes, which are types like others from then on. */
+static void test_a_range_of_nodes_is_a_type_each(void)
+{
+	g_autofree char *path = write_variant(
+		"  - {name: x", "  - {name: any, benchmark: script, nodes: 1, nodes_max: 2, time_s: 60, "
+				"memory_mib: 10, share: 0}\n  - {name: x");
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = config_load(path, &error);
+	g_autoptr(config_t) again = NULL;
+
+	g_assert_no_error(error);
+	for (int round = 0; round < 2; round++) {
+		const struct config *one = round == 0 ? config : again;
+
+		g_assert_cmpuint(one->types_count, ==, config->types_count);
+		g_assert_cmpstr(one->types[0].name, ==, "any.1");
+		g_assert_cmpstr(one->types[1].name, ==, "x");
+		g_assert_cmpstr(one->types[one->types_count - 1].name, ==, "any.2");
+		g_assert_cmpuint(one->types[one->types_count - 1].nodes, ==, 2);
+		g_assert_cmpuint(one->types[one->types_count - 1].memory_mib, ==, 20);
+		g_assert_cmpfloat(one->types[one->types_count - 1].time_s, ==, 60);
+		if (round > 0)
+			continue;
+		g_assert_true(config_save(config, path, &error));
+		again = config_load(path, &error);
+		g_assert_no_error(error);
+	}
+	g_unlink(path);
 }
 
 /* Meters: what stands in a host's `meter`, and what the error says; NULL: it is good. */
@@ -645,6 +685,7 @@ int main(int argc, char **argv)
 	g_assert_cmpint(argc, ==, 2);
 	source_root = argv[1];
 	g_test_add_func("/config/bad-input-is-named", test_bad_input_is_named);
+	g_test_add_func("/config/a-range-of-nodes-is-a-type-each", test_a_range_of_nodes_is_a_type_each);
 	g_test_add_func("/config/each-meter-takes-its-own-keys",
 			test_each_meter_takes_its_own_keys);
 	g_test_add_func("/config/meters-have-the-defaults-of-their-kind",
