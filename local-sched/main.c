@@ -9,6 +9,7 @@
 
 #include "common/config.h"
 #include "common/config_files.h"
+#include "common/duration.h"
 #include "common/lab_state.h"
 #include "common/notify.h"
 #include "common/output.h"
@@ -20,7 +21,8 @@
 #define LOG_SUBSYSTEM "local-sched"
 #include "common/log.h"
 
-#define BOOT_TIMEOUT_S 180.0
+#define BOOT_TIMEOUT_DEFAULT "180" /* BOOT_WATCH_DEADLINE_S goes by it */
+#define BOOT_TIMEOUT_MAX_S 86400.0
 
 enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
@@ -33,7 +35,7 @@ struct options {
 	char *image;
 	char *lab;
 	char *virt_type;
-	double boot_timeout_s;
+	char *boot_timeout;
 	gboolean version;
 };
 
@@ -53,6 +55,7 @@ static void options_clear(struct options *options)
 	g_free(options->image);
 	g_free(options->lab);
 	g_free(options->virt_type);
+	g_free(options->boot_timeout);
 }
 
 static bool parse_options(int argc, char **argv, struct options *options, GError **error)
@@ -71,8 +74,8 @@ static bool parse_options(int argc, char **argv, struct options *options, GError
 		 "Lab whose blades the hosts name (default: the configuration's name)", "NAME"},
 		{"virt-type", 0, 0, G_OPTION_ARG_STRING, &options->virt_type,
 		 "How to run VMs (default: auto, or $VIRTBED_VIRT_TYPE)", "auto|kvm|qemu|probe"},
-		{"boot-timeout", 0, 0, G_OPTION_ARG_DOUBLE, &options->boot_timeout_s,
-		 "Longest time for a node to get ready (default: 180)", "SECONDS"},
+		{"boot-timeout", 0, 0, G_OPTION_ARG_STRING, &options->boot_timeout,
+		 "Longest time for a node to get ready (default: 180, or $VIRTBED_BOOT_TIMEOUT)", "SECONDS"},
 		{"version", 0, 0, G_OPTION_ARG_NONE, &options->version, "Print the version", NULL},
 		{NULL},
 	};
@@ -83,8 +86,7 @@ static bool parse_options(int argc, char **argv, struct options *options, GError
 		return false;
 	if (options->version)
 		return true;
-	if (argc == 1 && options->config && options->cluster && options->listen &&
-	    options->state && options->boot_timeout_s >= 1)
+	if (argc == 1 && options->config && options->cluster && options->listen && options->state)
 		return true;
 	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
 		    "give --config, --cluster, --listen and --state; try --help");
@@ -120,6 +122,21 @@ static bool choose_virt_type(const struct options *options, enum virt_type_choic
 	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
 		    "--virt-type: '%s' is not one of auto, kvm, qemu, probe", text);
 	return false;
+}
+
+static bool choose_boot_timeout(const struct options *options, double *ret_timeout_s, GError **error)
+{
+	const char *text = first_of(options->boot_timeout, g_getenv("VIRTBED_BOOT_TIMEOUT"),
+				    BOOT_TIMEOUT_DEFAULT);
+	double timeout_s;
+
+	if (!duration_parse(text, &timeout_s) || timeout_s < 1 || timeout_s > BOOT_TIMEOUT_MAX_S) {
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			    "--boot-timeout: '%s' is not from 1 s to a day, e.g. 900 or 15m", text);
+		return false;
+	}
+	*ret_timeout_s = timeout_s;
+	return true;
 }
 
 /* The configuration with the URIs and meters of its lab. */
@@ -193,8 +210,7 @@ static int run(const struct options *options)
 	g_autoptr(image_t) image = NULL;
 	g_autoptr(task_store_t) store = NULL;
 	g_autoptr(GError) error = NULL;
-	struct scheduler_settings settings = {.state_directory = options->state,
-					      .boot_timeout_s = options->boot_timeout_s};
+	struct scheduler_settings settings = {.state_directory = options->state};
 	g_autofree char *found = NULL;
 	const char *directory;
 	bool input_good;
@@ -203,7 +219,8 @@ static int run(const struct options *options)
 	input_good = config &&
 		     find_cluster(config, options->cluster, &settings.cluster, &error) &&
 		     config_files_check(config, options->config, settings.cluster, &error) &&
-		     choose_virt_type(options, &settings.virt_type, &error);
+		     choose_virt_type(options, &settings.virt_type, &error) &&
+		     choose_boot_timeout(options, &settings.boot_timeout_s, &error);
 	if (input_good && !config->clusters[settings.cluster].simulated) {
 		found = options->image || config->image ? NULL : config_files_image();
 		directory = first_of(options->image, config->image, found);
@@ -226,7 +243,7 @@ static int run(const struct options *options)
 
 int main(int argc, char **argv)
 {
-	struct options options = {.boot_timeout_s = BOOT_TIMEOUT_S};
+	struct options options = {0};
 	g_autoptr(GError) error = NULL;
 	int status = STATUS_USAGE;
 

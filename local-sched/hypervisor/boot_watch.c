@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/hypervisor/boot_watch.h"
 
+#include <math.h>
 #include <stddef.h>
 
-void boot_watch_init(struct boot_watch *watch)
+void boot_watch_init(struct boot_watch *watch, double deadline_s)
 {
-	*watch = (struct boot_watch){0};
+	*watch = (struct boot_watch){
+		.cpu_max_s = BOOT_WATCH_CPU_MAX_S + fmax(0, deadline_s - BOOT_WATCH_DEADLINE_S),
+	};
 }
 
 static bool was_idle(const struct boot_watch *watch, int64_t t_ns, uint64_t cpu_ns)
@@ -25,6 +28,5 @@ const char *boot_watch_look(struct boot_watch *watch, int64_t t_ns, uint64_t cpu
 	watch->cpu_ns = cpu_ns;
 	if (watch->idle >= BOOT_WATCH_IDLE_LOOKS)
 		return "it idles without an agent";
-	return cpu_ns > BOOT_WATCH_CPU_MAX_S * UINT64_C(1000000000) ?
-		       "it goes in circles without an agent" : NULL;
+	return (double)cpu_ns > watch->cpu_max_s * 1e9 ? "it goes in circles without an agent" : NULL;
 }

@@ -227,7 +227,7 @@ static void look_later(struct machine *machine)
 
 static void enter_awaiting(struct machine *machine)
 {
-	boot_watch_init(&machine->boot_watch);
+	boot_watch_init(&machine->boot_watch, machine->settings.boot_timeout_s);
 	if (machine->agent_up)
 		machine_fire(machine, MACHINE_EVENT_AGENT, NULL);
 	else

@@ -160,6 +160,7 @@ static void test_boot_watch(void)
 		const char *name;
 		double cpu_s[10];
 		int hang;
+		double deadline_s; /* 0: 180 */
 	} cases[] = {
 		{"boots", {0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5}, -1},
 		{"boots in a crowd", {0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.4, 1.6, 1.8, 2}, -1},
@@ -169,6 +170,9 @@ static void test_boot_watch(void)
 		{"cannot be seen for a while", {1, 1.01, 0, 0, 0, 1.02, 1.03, 1.04}, 6},
 		{"goes in circles", {5, 10, 15, 20, 25, 30, 35, 40, 45, 50}, 8},
 		{"is another VM meanwhile", {4, 4.01, 4.02, 0.5, 0.51, 0.52, 1.5, 2, 2.5, 3}, -1},
+		{"is slow and may be", {10, 30, 50, 70, 90, 110, 130, 150, 170, 190}, -1, 900},
+		{"goes in circles, and may be slow", {50, 150, 250, 350, 450, 550, 650, 750, 760, 761}, 9, 900},
+		{"has little time", {5, 10, 15, 20, 25, 30, 35, 40, 40}, -1, 10},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -176,7 +180,7 @@ static void test_boot_watch(void)
 		int hang = -1;
 
 		g_test_message("%s", cases[i].name);
-		boot_watch_init(&watch);
+		boot_watch_init(&watch, cases[i].deadline_s > 0 ? cases[i].deadline_s : 180);
 		for (int look = 0; look < 10 && hang < 0; look++)
 			if (boot_watch_look(&watch, (look + 1) * INT64_C(5000000000),
 					    (uint64_t)(cases[i].cpu_s[look] * 1e9)))
