@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/backend/remote_fleet.h"
 
+#include <math.h>
+
 #include "common/clock.h"
 #include "common/json.h"
 
 #define WAKE_MS 50
 #define BASELINE_INTERVALS 3.5
+#define BOOT_TIMEOUT_MAX_S 86400.0
 
 G_DEFINE_QUARK(virtbed - remote, remote_error)
 
@@ -138,6 +141,18 @@ static bool is_ready(void *data)
 	g_autofree char *missing = remote_fleet_missing(data);
 
 	return !missing;
+}
+
+double remote_fleet_boot_timeout_s(const struct remote_fleet *fleet)
+{
+	double longest_s = 0;
+
+	for (uint32_t i = 0; i < fleet->config->clusters_count; i++) {
+		const json_t *capabilities = remote_link_capabilities(fleet->links[i]);
+
+		longest_s = fmax(longest_s, json_number_value(json_object_get(capabilities, "boot_timeout_s")));
+	}
+	return fmin(longest_s, BOOT_TIMEOUT_MAX_S);
 }
 
 bool remote_fleet_wait_ready(struct remote_fleet *fleet, double timeout_s, GError **error)

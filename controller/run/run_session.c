@@ -17,6 +17,9 @@
 /* Boots are slow under emulation, and all at once (spec: 32 s for nine). */
 #define FIRST_READY_S 300.0
 
+/* What nodes take to get ready beside their boots: hosts are reached, caps set, and boots wait for each other. */
+#define BESIDE_BOOTS_S 120.0
+
 /* What ended a moment ago still shows in the first sample after it. */
 #define QUIET_S 1.5
 
@@ -171,6 +174,8 @@ static bool wait_shown(struct run_session *session,
 
 bool run_session_settle(struct run_session *session, double timeout_s, GError **error)
 {
+	/* Local schedulers that were told that boots are slow there are waited for. */
+	timeout_s = fmax(timeout_s, remote_fleet_boot_timeout_s(session->fleet) + BESIDE_BOOTS_S);
 	remote_fleet_kill_all(session->fleet);
 	return wait_shown(session, remote_fleet_wait_ready, timeout_s, error);
 }

@@ -511,6 +511,7 @@ static json_t *libvirt_describe(const struct carrier *base)
 
 	describe_virt_type(carrier, object);
 	describe_hosts(carrier, object);
+	json_object_set_new(object, "boot_timeout_s", json_real(carrier->settings.boot_timeout_s));
 	json_object_set_new(object, "pinned", json_boolean(all_are_pinned(carrier)));
 	json_object_set_new(object, "cpu_cap", json_string(carrier->cap.ops->name));
 	json_object_set_new(object, "cpu_cap_note", json_string(carrier->cap.ops->note));

@@ -168,10 +168,10 @@ static void get_capabilities(struct http_request *request, const char *const *ar
 	if (scripted_moody(scheduler, request, false))
 		return;
 	scripted_reply(request, 200,
-	      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "cluster", scheduler->cluster,
+	      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:b}", "cluster", scheduler->cluster,
 			"boot_id", boot_id, "incarnation", incarnation, "virt_type", "none",
 			"cpu_cap", scheduler->cpu_cap, "caps_effective", scheduler->caps_effective,
-			"ready", scheduler->unsaid == 0));
+			"boot_timeout_s", 150.0, "ready", scheduler->unsaid == 0));
 	if (scheduler->unsaid > 0)
 		scheduler->unsaid--;
 }

@@ -370,6 +370,7 @@ static void it_is_not_ready_before_all_was_said(struct fixture *fixture, gconstp
 	g_assert_true(remote_fleet_wait_ready(fleet, FIXTURE_SOON_S, &error));
 	g_assert_true(json_is_true(json_object_get(
 		remote_link_capabilities(remote_fleet_link(fleet, 0)), "ready")));
+	g_assert_cmpfloat(remote_fleet_boot_timeout_s(fleet), ==, 150);
 	remote_fleet_free(fleet);
 }
 
