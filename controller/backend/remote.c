@@ -196,7 +196,7 @@ static void guard_entry(struct remote_entry *entry, int64_t now_ns)
 {
 	double age_s = remote_step_executed_s(entry, now_ns);
 
-	if (entry->ended || !entry->asked)
+	if (!remote_entry_guard(entry, now_ns) || !entry->asked)
 		return;
 	if (!entry->killed_ns && entry->queued && !entry->begun)
 		return; /* its time has not begun */
@@ -229,6 +229,7 @@ static gboolean guard(gpointer data)
 	g_hash_table_iter_init(&iter, remote->entries);
 	while (g_hash_table_iter_next(&iter, NULL, &value))
 		guard_entry(value, now_ns);
+	remote_strangers_guard(remote, now_ns);
 	return G_SOURCE_CONTINUE;
 }
 

@@ -304,8 +304,10 @@ void remote_entry_start(struct remote_entry *entry)
 static void delete_done(int status, json_t *body, const GError *error, void *data)
 {
 	struct remote_entry *entry = data;
+	const bool unknown = status == 404 || status == 410;
 
-	if (status == 404 || status == 410)
+	entry->undeleted = !unknown && (error || !json_is_object(body));
+	if (unknown)
 		remote_entry_end(entry, BACKEND_OUTCOME_KILLED, "not known to the local scheduler");
 }
 
@@ -314,6 +316,7 @@ void remote_entry_delete(struct remote_entry *entry)
 	g_autofree char *path = remote_entry_path(entry);
 
 	entry->killed_ns = clock_now_ns();
+	entry->undeleted = false;
 	remote_link_send(remote_entry_link(entry), "DELETE", path, NULL, delete_done, entry);
 }
 
@@ -327,15 +330,35 @@ bool remote_entry_unknown(struct remote_entry *entry, int status, const GError *
 	return status == 404 || status == 410;
 }
 
+/* Of one that was given up meanwhile nobody wants to know. */
+static void be_unclear(struct remote_entry *entry, const GError *error)
+{
+	struct remote_link *link = remote_entry_link(entry);
+
+	if (entry->ended || entry->unclear_ns)
+		return;
+	entry->unclear_ns = clock_now_ns();
+	remote_note(entry->remote, "task-unclear",
+		    "local scheduler of cluster '%s' does not say how task %" PRIu32
+		    " is: %s; it is asked again, and the task is given up after %.0f s",
+		    remote_link_cluster(link)->name, entry->task, error->message,
+		    remote_link_patience_s(link));
+}
+
 static void check_done(int status, json_t *body, const GError *error, void *data)
 {
 	struct remote_entry *entry = data;
+	g_autoptr(GError) wrong = NULL;
 	enum remote_task_state state;
 
+	entry->check_open = false;
 	if (remote_entry_unknown(entry, status, error))
 		return;
-	if (error || !remote_entry_read(entry, body, &state, NULL))
+	if (error || !remote_entry_read(entry, body, &state, &wrong)) {
+		be_unclear(entry, error ?: wrong);
 		return;
+	}
+	entry->unclear_ns = 0;
 	if (!entry->asked && entry->kill_wanted && !entry->ended)
 		remote_entry_delete(entry);
 	entry->asked = true; /* adopted */
@@ -347,7 +370,38 @@ void remote_entry_check(struct remote_entry *entry)
 {
 	g_autofree char *path = remote_entry_path(entry);
 
+	if (entry->check_open)
+		return;
+	entry->check_open = true;
 	remote_link_send(remote_entry_link(entry), "GET", path, NULL, check_done, entry);
+}
+
+/* It would keep its nodes until its deadline. */
+static void delete_again(struct remote_entry *entry, int64_t now_ns)
+{
+	const struct remote_link *link = remote_entry_link(entry);
+
+	if (entry->undeleted && !remote_link_away(link) &&
+	    clock_elapsed_s(entry->killed_ns, now_ns) > remote_link_patience_s(link))
+		remote_entry_delete(entry);
+}
+
+bool remote_entry_guard(struct remote_entry *entry, int64_t now_ns)
+{
+	if (entry->ended) {
+		delete_again(entry, now_ns);
+		return false;
+	}
+	if (!entry->unclear_ns)
+		return true;
+	if (clock_elapsed_s(entry->unclear_ns, now_ns) >
+	    remote_link_patience_s(remote_entry_link(entry))) {
+		remote_entry_abandon(entry, "its local scheduler does not say how it is");
+		remote_entry_delete(entry);
+	} else {
+		remote_entry_check(entry);
+	}
+	return false;
 }
 
 void remote_entry_kill(struct remote_entry *entry)
@@ -359,7 +413,8 @@ void remote_entry_kill(struct remote_entry *entry)
 		g_source_remove(entry->retry_source);
 		entry->retry_source = 0;
 		remote_entry_end(entry, BACKEND_OUTCOME_KILLED, NULL);
-	} else if (entry->asked) {
+	} else if (entry->asked || remote_link_withdraw(remote_entry_link(entry), entry)) {
+		entry->asked = true;
 		remote_entry_delete(entry);
 	}
 }

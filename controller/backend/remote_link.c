@@ -274,6 +274,11 @@ void remote_link_set_patience(struct remote_link *link, double away_s)
 	link->away_s = away_s;
 }
 
+double remote_link_patience_s(const struct remote_link *link)
+{
+	return link->away_s;
+}
+
 bool remote_link_away(const struct remote_link *link)
 {
 	return link->away;

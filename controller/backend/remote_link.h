@@ -111,6 +111,9 @@ bool remote_link_node_up(const struct remote_link *link, uint32_t node);
 /* Takes it to be away after `away_s` seconds of silence instead of REMOTE_LINK_AWAY_S. */
 void remote_link_set_patience(struct remote_link *link, double away_s);
 
+/* How long that is, in seconds. */
+double remote_link_patience_s(const struct remote_link *link);
+
 /* Whether it has been silent for so long. */
 bool remote_link_away(const struct remote_link *link);
 
@@ -149,8 +152,10 @@ void remote_link_usage_from(struct remote_link *link, const char *stream, int64_
 typedef void (*remote_link_done_f)(int status, json_t *body, const GError *error, void *data);
 
 /*
- * Sends an idempotent request and repeats it until it is answered or the local scheduler is away.
- * `body` is borrowed. `done` is called once, from the main loop, unless the link is freed before or
+ * Sends an idempotent request and repeats it until it is answered or the local scheduler is away. It is given up where it
+ * alone is not answered for as long, or all answers are without use: rubbish, or, but for a PUT, which is given up
+ * at once, a status of 500 or above. Only "not now" (503), which people are told of, is repeated as long as it is
+ * said. `body` is borrowed. `done` is called once, from the main loop, unless the link is freed before or
  * remote_link_forget() was called.
  */
 void remote_link_send(struct remote_link *link, const char *method, const char *path, json_t *body,
@@ -172,6 +177,12 @@ void remote_link_hold(struct remote_link *link, bool held);
  * made for nobody must not stay.
  */
 void remote_link_forget(struct remote_link *link, const void *data);
+
+/*
+ * A PUT that was sent with `data` and that waits, since "not now" was the answer, is sent no more, and not called back. Returns
+ * whether there was one. An earlier try that was not answered may have arrived.
+ */
+bool remote_link_withdraw(struct remote_link *link, const void *data);
 
 /* Translates the task's times to our clock. */
 void remote_link_translate(const struct remote_link *link, struct remote_task *task);

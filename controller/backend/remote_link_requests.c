@@ -5,13 +5,16 @@
  * Each that is under way has a socket of its own, and with hundreds of clusters those would be thousands, which the main
  * loop goes through at every turn while people wait for it.
  */
+#include <math.h>
+
+#include "common/clock.h"
 #include "common/http_client.h"
 #include "controller/backend/remote_link_private.h"
 
 #define REQUEST_TIMEOUT_S 10.0
 #define RETRY_FIRST_MS 100
 #define RETRY_MAX_MS 1000
-#define RUBBISH_TRIES 5
+#define BAD_TRIES 5
 
 /* A local scheduler carries out one after the other; more than a few only wait there instead of here. */
 #define UNDER_WAY_MAX 4
@@ -26,10 +29,12 @@ struct request {
 	void *data;
 	uint64_t number; /* from 1 */
 	guint tries;
-	guint rubbish;
+	guint bad;             /* answers without use, in a row */
+	int64_t unanswered_ns; /* since when there is no answer; 0: there was one last */
 	guint retry_source;
 	bool waits;    /* for its turn */
 	bool passed;   /* at least once: the peer may have carried it out */
+	int64_t passed_ns; /* when it was sent last */
 	bool refused;  /* "not now" was the answer, and told */
 	bool orphaned; /* a PUT under way that is to be undone when it is over */
 };
@@ -74,15 +79,31 @@ static bool is_pointless(const struct request *request)
 	return !request->done && g_str_equal(request->method, "GET");
 }
 
+/* Others may be answered meanwhile, so that the local scheduler is not away: it has no longer than that has. */
+static bool has_patience(struct request *request)
+{
+	if (!request->unanswered_ns)
+		request->unanswered_ns = request->passed_ns;
+	return remote_link_seconds_since(request->unanswered_ns) < request->link->away_s;
+}
+
+/* What is to be started is started elsewhere, rather than where that fails. */
+static bool is_bad(const struct request *request, int status, const GError *error)
+{
+	return g_error_matches(error, HTTP_ERROR, HTTP_ERROR_BODY) ||
+	       (status >= 500 && !g_str_equal(request->method, "PUT"));
+}
+
 static bool worth_repeating(struct request *request, int status, const GError *error)
 {
 	if (request->link->away || is_pointless(request))
 		return false;
-	if (g_error_matches(error, HTTP_ERROR, HTTP_ERROR_TRANSPORT) || status == 503)
+	if (g_error_matches(error, HTTP_ERROR, HTTP_ERROR_TRANSPORT))
+		return has_patience(request);
+	request->unanswered_ns = 0;
+	if (status == 503)
 		return true;
-	if (g_error_matches(error, HTTP_ERROR, HTTP_ERROR_BODY))
-		return ++request->rubbish < RUBBISH_TRIES;
-	return false;
+	return is_bad(request, status, error) && ++request->bad < BAD_TRIES;
 }
 
 static void request_later(struct request *request)
@@ -179,8 +200,9 @@ static void request_pass(struct request *request)
 		return;
 	request->passed = true;
 	request->link->under_way++;
+	request->passed_ns = clock_now_ns();
 	http_client_request(request->link->client, request->method, request->path, request->body,
-			    REQUEST_TIMEOUT_S, request_done, request);
+			    fmin(REQUEST_TIMEOUT_S, request->link->away_s), request_done, request);
 }
 
 /* None waits behind others that a silent peer leaves without an answer: whoever asked is to hear of it in time. */
@@ -239,17 +261,35 @@ void remote_link_send_made(struct remote_link *link, const char *method, const c
 
 bool remote_link_waits_for(const struct remote_link *link, uint64_t count)
 {
-	for (guint i = 0; i < link->requests->len; i++)
-		if (((const struct request *)g_ptr_array_index(link->requests, i))->number <= count)
+	for (guint i = 0; i < link->requests->len; i++) {
+		const struct request *request = g_ptr_array_index(link->requests, i);
+
+		if (request->done && request->number <= count)
 			return true;
+	}
 	return false;
 }
 
-/* The peer has never heard of it. */
+/* It is not sent (again). */
 static void drop(struct request *request)
 {
 	g_queue_remove(&request->link->turns, request);
 	g_ptr_array_remove_fast(request->link->requests, request);
+}
+
+bool remote_link_withdraw(struct remote_link *link, const void *data)
+{
+	for (guint i = 0; i < link->requests->len; i++) {
+		struct request *request = g_ptr_array_index(link->requests, i);
+
+		if (request->data != data || !request->refused ||
+		    !(request->retry_source || request->waits) ||
+		    !g_str_equal(request->method, "PUT"))
+			continue;
+		drop(request);
+		return true;
+	}
+	return false;
 }
 
 static void forget(struct request *request)

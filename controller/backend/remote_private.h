@@ -47,6 +47,9 @@ struct remote_entry {
 	bool kill_wanted;
 	bool started, ended;
 	bool abandoned; /* given up; to be killed if it turns up again */
+	bool check_open; /* it is asked how it is */
+	int64_t unclear_ns; /* since when the answers to that were of no use; 0: they were */
+	bool undeleted;  /* the request to end it was given up */
 	bool queued;    /* enqueue()d: it waits for its turn */
 	bool begun;     /* ... which has come */
 	double start_before_s; /* of that, time of the run */
@@ -125,6 +128,9 @@ void remote_push(struct remote_backend *remote, const struct backend_event *even
 /* The link is there (again): what it has that nobody knows of is killed, if that is looked for. */
 void remote_strangers_look(struct remote_backend *remote, uint32_t cluster);
 
+/* Looks again where it has to; to be called every now and then. */
+void remote_strangers_guard(struct remote_backend *remote, int64_t now_ns);
+
 /* Looks no more. */
 void remote_strangers_free(struct remote_backend *remote);
 
@@ -174,8 +180,14 @@ void remote_entry_start(struct remote_entry *entry);
 void remote_entry_kill(struct remote_entry *entry);
 /* Asks for its end once more, or when it turned up again. */
 void remote_entry_delete(struct remote_entry *entry);
-/* Asks how it is. */
+/* Asks how it is, unless that is asked already. */
 void remote_entry_check(struct remote_entry *entry);
+
+/*
+ * Looks after requests that were given up; to be called every now and then. An attempt of which nothing is known for as
+ * long as a local scheduler may be silent is given up, as if that were away. Returns whether all is as it should be.
+ */
+bool remote_entry_guard(struct remote_entry *entry, int64_t now_ns);
 
 /* Frees it, and what it asked for is nobody's any more. Takes a struct remote_entry. */
 void remote_entry_free(void *entry);

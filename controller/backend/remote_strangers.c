@@ -5,11 +5,17 @@
  */
 #include <inttypes.h>
 
+#include "common/clock.h"
 #include "controller/backend/remote_private.h"
+
+/* What was to be killed is looked for again so long after, for requests may be given up. */
+#define AGAIN_S REMOTE_GRACE_S
 
 struct remote_strangers {
 	struct remote_backend *remote;
 	uint32_t cluster;
+	bool told;        /* that they cannot be looked for */
+	int64_t again_ns; /* when to look again; 0: not before it was away */
 };
 
 static bool is_of_run(const struct remote_backend *remote, const char *id)
@@ -26,13 +32,31 @@ static bool is_stranger(const char *id, void *data)
 	return is_of_run(remote, id) && !g_hash_table_contains(remote->entries, id);
 }
 
+static void not_listed(struct remote_strangers *strangers, const struct remote_link *link, const char *why)
+{
+	strangers->again_ns = clock_now_ns();
+	if (!strangers->told)
+		remote_note(strangers->remote, "tasks-unlisted",
+			    "local scheduler of cluster '%s' does not say what runs there, which may be tasks that "
+			    "nobody waits for: %s; it is asked again",
+			    remote_link_cluster(link)->name, why);
+	strangers->told = true;
+}
+
 static void kill_listed(int status, json_t *body, const GError *error, void *data)
 {
-	const struct remote_strangers *strangers = data;
+	struct remote_strangers *strangers = data;
 	struct remote_backend *remote = strangers->remote;
 	struct remote_link *link = remote_fleet_link(remote->fleet, strangers->cluster);
-	const uint32_t count = remote_fleet_kill_listed(link, body, is_stranger, remote);
+	uint32_t count;
 
+	if (error || !json_is_array(json_object_get(body, "tasks"))) {
+		not_listed(strangers, link, error ? error->message : "the answer has no tasks");
+		return;
+	}
+	strangers->told = false;
+	count = remote_fleet_kill_listed(link, body, is_stranger, remote);
+	strangers->again_ns = count > 0 ? clock_now_ns() + (int64_t)(AGAIN_S * 1e9) : 0;
 	if (count > 0)
 		remote_note(remote, "tasks-unknown",
 			    "cluster '%s' still had %" PRIu32 " task(s) under way that are not on "
@@ -42,9 +66,19 @@ static void kill_listed(int status, json_t *body, const GError *error, void *dat
 
 void remote_strangers_look(struct remote_backend *remote, uint32_t cluster)
 {
-	if (remote->strangers)
-		remote_link_send(remote_fleet_link(remote->fleet, cluster), "GET", "/v1/tasks",
-				 NULL, kill_listed, &remote->strangers[cluster]);
+	if (!remote->strangers)
+		return;
+	remote->strangers[cluster].again_ns = 0;
+	remote_link_send(remote_fleet_link(remote->fleet, cluster), "GET", "/v1/tasks", NULL,
+			 kill_listed, &remote->strangers[cluster]);
+}
+
+void remote_strangers_guard(struct remote_backend *remote, int64_t now_ns)
+{
+	for (uint32_t i = 0; remote->strangers && i < remote->config->clusters_count; i++)
+		if (remote->strangers[i].again_ns && remote->strangers[i].again_ns <= now_ns &&
+		    !remote_link_away(remote_fleet_link(remote->fleet, i)))
+			remote_strangers_look(remote, i);
 }
 
 void remote_backend_kill_strangers(struct backend *backend)
@@ -56,7 +90,7 @@ void remote_backend_kill_strangers(struct backend *backend)
 		return;
 	remote->strangers = g_new(struct remote_strangers, count);
 	for (uint32_t i = 0; i < count; i++) {
-		remote->strangers[i] = (struct remote_strangers){ remote, i };
+		remote->strangers[i] = (struct remote_strangers){ .remote = remote, .cluster = i };
 		remote_strangers_look(remote, i);
 	}
 }

@@ -17,7 +17,7 @@ struct scripted_scheduler {
 	char *cluster;
 	char *host;
 	struct http_server *server;
-	enum scripted_mood mood;
+	enum scripted_mood mood, task_mood;
 	uint32_t nodes, refusals, starts, deletes, incarnation;
 	const char *cpu_cap, *caps_effective;
 	bool *up;
@@ -63,6 +63,9 @@ void scripted_reply(struct http_request *request, int status, json_t *body);
 /* Whether the mood took care of the request. */
 bool scripted_moody(struct scripted_scheduler *scheduler, struct http_request *request,
 		    bool change);
+/* The same of a request about tasks, which may be answered in another mood. */
+bool scripted_task_moody(struct scripted_scheduler *scheduler, struct http_request *request,
+			 bool change);
 
 /* The task that is spoken of, or NULL when the request was answered: there is none. */
 json_t *scripted_find_task(const struct scripted_scheduler *scheduler, struct http_request *request,

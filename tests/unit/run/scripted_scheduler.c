@@ -19,10 +19,9 @@ void scripted_reply(struct http_request *request, int status, json_t *body)
 	http_request_reply(request, status, body);
 }
 
-bool scripted_moody(struct scripted_scheduler *scheduler, struct http_request *request,
-		    bool change)
+static bool answer_by(enum scripted_mood mood, struct http_request *request, bool change)
 {
-	switch (scheduler->mood) {
+	switch (mood) {
 	case SCRIPTED_RUBBISH:
 		http_request_reply(request, 200, json_pack("[s, i]", "rubbish", -1));
 		return true;
@@ -32,9 +31,24 @@ bool scripted_moody(struct scripted_scheduler *scheduler, struct http_request *r
 		if (change)
 			http_request_fail(request, 503, "not now");
 		return change;
+	case SCRIPTED_BROKEN:
+		http_request_fail(request, 500, "something broke");
+		return true;
 	default:
 		return false;
 	}
+}
+
+bool scripted_moody(struct scripted_scheduler *scheduler, struct http_request *request,
+		    bool change)
+{
+	return answer_by(scheduler->mood, request, change);
+}
+
+bool scripted_task_moody(struct scripted_scheduler *scheduler, struct http_request *request,
+			 bool change)
+{
+	return answer_by(scheduler->mood ?: scheduler->task_mood, request, change);
 }
 
 /* Events. */
@@ -333,6 +347,11 @@ void scripted_scheduler_free(struct scripted_scheduler *scheduler)
 	g_free(scheduler->host);
 	g_free(scheduler->address);
 	g_free(scheduler);
+}
+
+void scripted_scheduler_set_task_mood(struct scripted_scheduler *scheduler, enum scripted_mood mood)
+{
+	scheduler->task_mood = mood;
 }
 
 void scripted_scheduler_set_mood(struct scripted_scheduler *scheduler, enum scripted_mood mood)

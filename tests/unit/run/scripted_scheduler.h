@@ -18,6 +18,7 @@ enum scripted_mood {
 	SCRIPTED_RUBBISH, /* JSON, but not what was asked for */
 	SCRIPTED_SILENT,  /* takes requests and never answers */
 	SCRIPTED_BUSY,    /* 503 to every PUT and DELETE */
+	SCRIPTED_BROKEN,  /* 500 */
 };
 
 /* Serves cluster `cluster` with `nodes` nodes and one host "b1" at `address`; all nodes are ready.
@@ -33,6 +34,9 @@ struct scripted_scheduler *scripted_scheduler_new_tls(const char *address,
 void scripted_scheduler_free(struct scripted_scheduler *scheduler);
 
 void scripted_scheduler_set_mood(struct scripted_scheduler *scheduler, enum scripted_mood mood);
+
+/* How it answers what is asked of tasks, but for their steps, where its own mood is a fine one. */
+void scripted_scheduler_set_task_mood(struct scripted_scheduler *scheduler, enum scripted_mood mood);
 
 /* Refuses the next `count` starts with 409. */
 void scripted_scheduler_refuse(struct scripted_scheduler *scheduler, uint32_t count);

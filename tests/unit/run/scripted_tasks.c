@@ -118,7 +118,7 @@ void scripted_put_task(struct http_request *request, const char *const *argument
 	struct scripted_scheduler *scheduler = data;
 	json_t *task = json_object_get(scheduler->tasks, arguments[0]);
 
-	if (scripted_moody(scheduler, request, true))
+	if (scripted_task_moody(scheduler, request, true))
 		return;
 	if (task && !json_equal(json_object_get(task, "body"), body)) {
 		http_request_fail(request, 409, "another body");
@@ -160,7 +160,7 @@ void scripted_get_task(struct http_request *request, const char *const *argument
 	struct scripted_scheduler *scheduler = data;
 	json_t *task;
 
-	if (scripted_moody(scheduler, request, false))
+	if (scripted_task_moody(scheduler, request, false))
 		return;
 	task = scripted_find_task(scheduler, request, arguments[0]);
 	if (task)
@@ -190,7 +190,7 @@ void scripted_get_tasks(struct http_request *request, const char *const *argumen
 	const char *id;
 	json_t *task;
 
-	if (scripted_moody(scheduler, request, false))
+	if (scripted_task_moody(scheduler, request, false))
 		return;
 	list = json_array();
 	json_object_foreach (scheduler->tasks, id, task) {
@@ -253,7 +253,7 @@ void scripted_delete_task(struct http_request *request, const char *const *argum
 	struct scripted_scheduler *scheduler = data;
 	json_t *held = json_object_get(scheduler->held, arguments[0]);
 
-	if (scripted_moody(scheduler, request, true))
+	if (scripted_task_moody(scheduler, request, true))
 		return;
 	scheduler->deletes++;
 	if (!scripted_find_task(scheduler, request, arguments[0]))

@@ -687,6 +687,114 @@ static void what_was_only_asked_about_is_not_said_before(struct fixture *fixture
 	g_assert_cmpint(scripted_scheduler_taken(fixture->scheduler), ==, 2);
 }
 
+static void until_killed(struct fixture *fixture, const char *id)
+{
+	while (scripted_scheduler_runs(fixture->scheduler, id))
+		g_main_context_iteration(NULL, TRUE);
+}
+
+/* Of tasks alone it answers so when task 0, which runs there for an earlier controller, is adopted and asked about. */
+static struct remote_link *adopt_unclear(struct fixture *fixture, enum scripted_mood mood)
+{
+	const uint32_t node = 0;
+	const struct backend_start one = {.attempt = 1, .nodes = &node, .nodes_count = 1};
+	static bool heard;
+
+	put(fixture, "test-1-0-1", hear, &heard);
+	while (!scripted_scheduler_runs(fixture->scheduler, "test-1-0-1"))
+		g_main_context_iteration(NULL, TRUE);
+	scripted_scheduler_set_task_mood(fixture->scheduler, mood);
+	remote_backend_adopt(fixture->backend, &one, &(struct remote_past){.migrated = 1});
+	return remote_fleet_link(fixture->fleet, 0);
+}
+
+/* It is lost, as where its local scheduler is away, and killed as soon as that can be asked for. */
+static void lose_unclear(struct fixture *fixture, enum scripted_mood mood)
+{
+	struct remote_link *link = adopt_unclear(fixture, mood);
+	struct backend_event event = fixture_next_of(fixture, BACKEND_EVENT_ENDED);
+
+	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_LOST);
+	g_assert_nonnull(strstr(event.reason, "does not say how it is"));
+	g_assert_nonnull(strstr(fixture->notes->str, "task-unclear "));
+	g_assert_false(remote_link_away(link));
+	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_FINE);
+	until_killed(fixture, "test-1-0-1");
+}
+
+static void a_task_that_is_told_of_with_errors_alone_is_lost(struct fixture *fixture, gconstpointer data)
+{
+	lose_unclear(fixture, SCRIPTED_BROKEN);
+}
+
+static void a_task_that_rubbish_is_told_of_is_lost(struct fixture *fixture, gconstpointer data)
+{
+	lose_unclear(fixture, SCRIPTED_RUBBISH);
+}
+
+static void errors_for_a_moment_lose_nothing(struct fixture *fixture, gconstpointer data)
+{
+	adopt_unclear(fixture, SCRIPTED_BROKEN);
+	while (!strstr(fixture->notes->str, "task-unclear "))
+		g_main_context_iteration(NULL, TRUE);
+	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_FINE);
+	scripted_scheduler_end_task(fixture->scheduler, "test-1-0-1", "completed", false);
+	g_assert_cmpint(fixture_next_of(fixture, BACKEND_EVENT_ENDED).outcome, ==,
+			BACKEND_OUTCOME_COMPLETED);
+}
+
+/* Its other questions are answered, so it is not away; it is told to forget what is on record all the same. */
+static void a_question_that_is_never_answered_holds_nothing_up(struct fixture *fixture, gconstpointer data)
+{
+	struct remote_link *link = adopt_unclear(fixture, SCRIPTED_SILENT);
+
+	until_noted(fixture, "begin");
+	remote_link_note_read(link);
+	remote_link_note_read(link);
+	remote_link_tell_taken(link);
+	until_noted(fixture, "first");
+	until_noted(fixture, "second");
+	g_assert_cmpint(scripted_scheduler_taken(fixture->scheduler), ==, -1);
+	g_assert_cmpint(fixture_next_of(fixture, BACKEND_EVENT_ENDED).outcome, ==,
+			BACKEND_OUTCOME_LOST);
+	remote_link_note_read(link);
+	remote_link_tell_taken(link);
+	scripted_scheduler_tell(fixture->scheduler, "third");
+	while (scripted_scheduler_taken(fixture->scheduler) < 0)
+		g_main_context_iteration(NULL, TRUE);
+	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_FINE);
+	until_killed(fixture, "test-1-0-1");
+}
+
+/* Who cancels need not wait until it can be carried out. */
+static void a_start_that_is_not_now_can_be_cancelled(struct fixture *fixture, gconstpointer data)
+{
+	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_BUSY);
+	fixture_start(fixture, 0, 1, 0);
+	while (!strstr(fixture->notes->str, "scheduler-busy "))
+		g_main_context_iteration(NULL, TRUE);
+	backend_kill(fixture->backend, 0, 1);
+	fixture_next_of(fixture, BACKEND_EVENT_ENDED);
+	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_FINE);
+	fixture_quiet(fixture, 1.2); /* it would be asked for again */
+	g_assert_cmpint(scripted_scheduler_starts(fixture->scheduler), ==, 0);
+}
+
+static void strangers_are_looked_for_again(struct fixture *fixture, gconstpointer data)
+{
+	static bool heard;
+
+	put(fixture, "test-1-0-1", hear, &heard);
+	while (!scripted_scheduler_runs(fixture->scheduler, "test-1-0-1"))
+		g_main_context_iteration(NULL, TRUE);
+	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_RUBBISH);
+	remote_backend_kill_strangers(fixture->backend);
+	while (!strstr(fixture->notes->str, "tasks-unlisted "))
+		g_main_context_iteration(NULL, TRUE);
+	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_FINE);
+	until_killed(fixture, "test-1-0-1");
+}
+
 static const struct {
 	const char *path;
 	void (*test)(struct fixture *fixture, gconstpointer data);
@@ -727,6 +835,12 @@ static const struct {
 	{"/remote/refresh", a_refresh_takes_no_older_answer},
 	{"/remote/taken", what_is_on_record_is_said},
 	{"/remote/taken-asked", what_was_only_asked_about_is_not_said_before},
+	{"/remote/unclear", a_task_that_is_told_of_with_errors_alone_is_lost},
+	{"/remote/unclear-rubbish", a_task_that_rubbish_is_told_of_is_lost},
+	{"/remote/unclear-for-a-moment", errors_for_a_moment_lose_nothing},
+	{"/remote/taken-unanswered", a_question_that_is_never_answered_holds_nothing_up},
+	{"/remote/not-now-cancelled", a_start_that_is_not_now_can_be_cancelled},
+	{"/remote/strangers-again", strangers_are_looked_for_again},
 };
 
 /* A fleet of one link to a local scheduler that is wrong from the start, before any run. */
