@@ -72,10 +72,22 @@ void remote_push(struct remote_backend *remote, const struct backend_event *even
 
 /* What the links tell. */
 
+/*
+ * The attempt that the link tells of. Where the start of one was forgotten with the record (a loss of power), another cluster may
+ * have one of the same name: what its end is says nothing of this one.
+ */
+static struct remote_entry *find_told(struct remote_backend *remote, struct remote_link *link,
+				      const char *id)
+{
+	struct remote_entry *entry = g_hash_table_lookup(remote->entries, id);
+
+	return entry && entry->cluster == remote_link_index(link) ? entry : NULL;
+}
+
 static void on_task(struct remote_link *link, const struct remote_task *task, void *data)
 {
 	struct remote_backend *remote = data;
-	struct remote_entry *entry = g_hash_table_lookup(remote->entries, task->id);
+	struct remote_entry *entry = find_told(remote, link, task->id);
 
 	if (entry)
 		remote_entry_take(entry, task);
@@ -85,7 +97,7 @@ static void on_stayed(struct remote_link *link, const char *id, bool resume, int
 		      const char *reason, void *data)
 {
 	struct remote_backend *remote = data;
-	struct remote_entry *entry = g_hash_table_lookup(remote->entries, id);
+	struct remote_entry *entry = find_told(remote, link, id);
 
 	if (entry)
 		remote_step_stayed(entry, resume, reason);
@@ -95,7 +107,7 @@ static void on_unmoved(struct remote_link *link, const char *id, int64_t t_ns, c
 		       void *data)
 {
 	struct remote_backend *remote = data;
-	struct remote_entry *entry = g_hash_table_lookup(remote->entries, id);
+	struct remote_entry *entry = find_told(remote, link, id);
 
 	if (entry)
 		remote_move_stayed(entry, reason);
@@ -104,7 +116,7 @@ static void on_unmoved(struct remote_link *link, const char *id, int64_t t_ns, c
 static void on_unshared(struct remote_link *link, const char *id, const char *reason, void *data)
 {
 	struct remote_backend *remote = data;
-	struct remote_entry *entry = g_hash_table_lookup(remote->entries, id);
+	struct remote_entry *entry = find_told(remote, link, id);
 
 	if (entry && !entry->ended)
 		remote_share_failed(entry, reason);

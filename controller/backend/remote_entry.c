@@ -227,7 +227,7 @@ static void put_refused(struct remote_entry *entry, int status, const GError *er
 		    entry->task, remote_link_cluster(remote_entry_link(entry))->name, reason);
 	if (status == 409) {
 		remote_places_give_up(entry, entry->nodes);
-		remote_entry_end(entry, BACKEND_OUTCOME_LOST, reason);
+		remote_entry_abandon(entry, reason); /* one of its name may be there that was forgotten */
 	} else if (status >= 400 && status < 500) {
 		remote_entry_end(entry, BACKEND_OUTCOME_FAILED, reason);
 	} else {

@@ -25,11 +25,14 @@ static bool is_of_run(const struct remote_backend *remote, const char *id)
 	return remote_usage_task_of(remote->run.experiment, remote->run.run, id, &task, &attempt);
 }
 
+/* One of that name elsewhere is another one. */
 static bool is_stranger(const char *id, void *data)
 {
-	const struct remote_backend *remote = data;
+	const struct remote_strangers *strangers = data;
+	const struct remote_backend *remote = strangers->remote;
+	const struct remote_entry *entry = g_hash_table_lookup(remote->entries, id);
 
-	return is_of_run(remote, id) && !g_hash_table_contains(remote->entries, id);
+	return is_of_run(remote, id) && (!entry || entry->cluster != strangers->cluster);
 }
 
 static void not_listed(struct remote_strangers *strangers, const struct remote_link *link, const char *why)
@@ -55,7 +58,7 @@ static void kill_listed(int status, json_t *body, const GError *error, void *dat
 		return;
 	}
 	strangers->told = false;
-	count = remote_fleet_kill_listed(link, body, is_stranger, remote);
+	count = remote_fleet_kill_listed(link, body, is_stranger, strangers);
 	strangers->again_ns = count > 0 ? clock_now_ns() + (int64_t)(AGAIN_S * 1e9) : 0;
 	if (count > 0)
 		remote_note(remote, "tasks-unknown",
