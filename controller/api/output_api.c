@@ -10,6 +10,9 @@
 /* Longest wait that is passed on: the request to a local scheduler has 10 s. */
 #define WAIT_MAX_S 5
 
+/* Longest time for an answer, beyond that: who asks is told rather than kept waiting. */
+#define ANSWER_S 3
+
 /*
  * A request that waits for a local scheduler's answer. A task whose attempt was lost may be planned on
  * another cluster than the one that has its output: all are asked in turn, its own first.
@@ -23,10 +26,13 @@ struct output_wait {
 	uint32_t task, attempt;
 	uint32_t cluster; /* who is asked first */
 	uint32_t asked;   /* how many have answered */
+	guint late_source;
 };
 
 static void output_wait_free(struct output_wait *wait)
 {
+	if (wait->late_source)
+		g_source_remove(wait->late_source);
 	g_free(wait->path);
 	g_free(wait);
 }
@@ -41,12 +47,40 @@ static void cancelled(struct http_request *request, void *data)
 
 static void done(int status, json_t *body, const GError *error, void *data);
 
+/* What it has is there when it is. */
+static void fail_silent(struct output_wait *wait)
+{
+	http_request_on_cancel(wait->request, NULL, NULL);
+	http_request_fail(wait->request, 503,
+			  "output of task %u: the local scheduler of cluster '%s', which may have it, does not answer; see to "
+			  "its host (`virtbed clusters`) and ask again when it is back",
+			  wait->task, remote_link_cluster(wait->link)->name);
+	output_wait_free(wait);
+}
+
+static gboolean late(gpointer data)
+{
+	struct output_wait *wait = data;
+
+	wait->late_source = 0;
+	remote_link_forget(wait->link, wait);
+	fail_silent(wait);
+	return G_SOURCE_REMOVE;
+}
+
 static void ask(struct output_wait *wait)
 {
 	const uint32_t count = wait->session->config->clusters_count;
 
 	wait->link = remote_fleet_link(wait->session->fleet,
 				       (wait->cluster + wait->asked) % count);
+	if (remote_link_away(wait->link)) {
+		fail_silent(wait);
+		return;
+	}
+	if (wait->late_source)
+		g_source_remove(wait->late_source);
+	wait->late_source = g_timeout_add_seconds(WAIT_MAX_S + ANSWER_S, late, wait);
 	remote_link_send(wait->link, "GET", wait->path, NULL, done, wait);
 }
 
