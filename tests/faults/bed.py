@@ -360,6 +360,20 @@ class Bed:
         finally:
             connection.close()
 
+    def check_output_refused(self, number, seconds):
+        """Who asks for output that cannot be had is told so soon, by whom it cannot."""
+        since = time.monotonic()
+        connection = UnixConnection(self.socket, 60 * PATIENCE)
+        try:
+            connection.request("GET", f"/v1/tasks/{number}/output")
+            answer = connection.getresponse()
+            text = answer.read().decode()
+        finally:
+            connection.close()
+        took_s = time.monotonic() - since
+        if answer.status != 503 or "local scheduler of cluster 'c" not in text or took_s > seconds * PATIENCE:
+            raise Failed(f"output was answered {answer.status} after {took_s:.1f} s: {text}")
+
     def insist(self, path, settled=lambda: False):
         """Asks until it is granted, or settled() otherwise. Returns whether it was granted."""
         def answer():
@@ -441,6 +455,16 @@ class Bed:
 
     def open_store(self):
         return contextlib.closing(sqlite3.connect(f"file:{self.state / 'run.sqlite'}?mode=ro", uri=True))
+
+    def rows(self):
+        """How much is on record, as who opens the file finds it now. A copy: who opens it may write to it."""
+        with tempfile.TemporaryDirectory(prefix="virtbed-fault-") as copy:
+            for path in self.state.glob("run.sqlite*"):
+                if not path.name.endswith("-shm"):
+                    shutil.copy(path, copy)
+            with contextlib.closing(sqlite3.connect(f"{copy}/run.sqlite")) as store:
+                return sum(store.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+                           for table in ("event", "sample", "decision"))
 
     def accounts(self):
         """How many intervals there is an account of."""

@@ -2,12 +2,14 @@
 """The faults: each is injected a number of times, and says what is kept (the text of the table)."""
 
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -237,7 +239,12 @@ def cut(times, seconds, long, away):
                 bed.wait_state(number, "running")
             subprocess.run(["ip", "link", "set", "lo", "down"], check=True)
             result.injected += 1
-            time.sleep(seconds)
+            until = time.monotonic() + seconds
+            if not away:
+                bed.check_output_refused(bed.numbers[-1], 8)
+            time.sleep(max(0, until - time.monotonic()))
+            if away:
+                bed.check_output_refused(bed.numbers[-1], 2)
             states = [bed.task(number)["state"] for number in bed.numbers[-2:]]
             subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
             if states != ["waiting" if away else "running"] * 2:
@@ -354,11 +361,17 @@ def fail(path):
     subprocess.run(["mount", "-o", "remount,abort", f"{path}/disk"], check=True)
 
 
-def mend(path):
-    """In a copy: mounts that others' namespaces have of the disk that failed keep that as it is."""
-    subprocess.run(["umount", f"{path}/disk"], check=True)
+def take_out(path):
+    """What is on it goes on in a copy: mounts that others' namespaces have of the disk that failed keep that as it is. Who was
+    killed may still have files open for a moment."""
+    within(30, "the disk can be taken out",
+           lambda: subprocess.run(["umount", f"{path}/disk"], capture_output=True).returncode == 0)
     shutil.copyfile(f"{path}/image", f"{path}/copy")
     os.replace(f"{path}/copy", f"{path}/image")
+
+
+def mend(path):
+    take_out(path)
     fsck = subprocess.run(["fsck.ext4", "-f", "-y", f"{path}/image"], capture_output=True, text=True)
     if fsck.returncode > 1:  # 1: mended
         raise Failed(f"fsck: {fsck.stdout} {fsck.stderr}")
@@ -425,6 +438,89 @@ def scheduler_disk_full(times):
 def scheduler_disk_readonly(times):
     """The same, once the file system was checked and mounted, and it was started again: who asked heard of the ends."""
     return scheduler_disk(times, fail_later, mend_and_start, True)
+
+
+# Power.
+
+# Of a file system that is to write nothing more from now on, not even its journal (fs/ext4/ext4.h, as xfstests' godown).
+EXT4_IOC_SHUTDOWN = 0x8004587D
+NO_LOG_FLUSH = 2
+
+
+def cut_power(path, pids):
+    """What the processes wrote and did not sync is gone when the disk is mounted again, unless the kernel had written it by
+    itself; names in directories as well as bytes."""
+    disk = os.open(f"{path}/disk", os.O_RDONLY)
+    try:
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        fcntl.ioctl(disk, EXT4_IOC_SHUTDOWN, struct.pack("I", NO_LOG_FLUSH))
+    finally:
+        os.close(disk)
+
+
+def die(bed, path, program):
+    """The power of a machine fails on which the service runs, and daemons like `program`; it boots, and the disk is there."""
+    daemons = bed.daemons(program)
+    cut_power(path, [bed.service.pid, *daemons])
+    bed.service.wait()
+    within(60, "they have ended", lambda: not bed.daemons(program))
+    take_out(path)
+    mount(path)
+
+
+def live_and_lose_power(bed, path, program, result):
+    """People submit, cancel and hold, and are told so, when the power fails; all that is so afterwards."""
+    long, cancelled = bed.submit("LONG"), bed.submit("LONG")
+    bed.wait_state(long[0], "running", "starting")
+    time.sleep(random.uniform(0, 3))
+    held = bed.submit("SHORT")[0]
+    if not bed.post(f"/v1/tasks/{cancelled[0]}/cancel"):
+        raise Failed(f"task {cancelled[0]} cannot be cancelled")
+    is_held = bed.post(f"/v1/tasks/{held}/hold")  # unless it was started
+    bed.submit("SHORT", 2)
+    time.sleep(random.uniform(0, 1))
+    rows = bed.rows()
+    die(bed, path, program)
+    result.injected += 1
+    forgotten = rows - bed.rows()
+    since = time.monotonic()
+    bed.start()
+    result.recovered(since)
+    bed.wait_state(cancelled[0], *ENDED)
+    if is_held:
+        steps.check_kept(bed, held, "waiting")
+        bed.insist(f"/v1/tasks/{held}/release")
+    bed.wait_all()
+    return cancelled, forgotten
+
+
+def lose_power(bed, path, program, times, **judging):
+    result, cancelled, forgotten = Result(times), [], 0
+    for _ in range(times):
+        these, rows = live_and_lose_power(bed, path, program, result)
+        cancelled += these
+        forgotten += max(rows, 0)
+    if times > 1 and not forgotten:
+        raise Failed("all that was written was on disk: the power was not cut")
+    result.count(bed, cancelled=cancelled, **judging)
+    return result
+
+
+def power_loss(times):
+    """All that people were told. What ran is started again."""
+    with small_disk() as path, Bed(state=f"{path}/disk/state", long=8) as bed:
+        return lose_power(bed, path, "virtbed-(controller|local-sched)", times, forgets=True)
+
+
+def power_loss_controller(times):
+    """All that people were told. Local schedulers that live on are asked what became of what ran; of the last second's starts
+    some may be made anew."""
+    with small_disk() as path, tempfile.TemporaryDirectory(prefix="virtbed-ls-") as sockets:
+        addresses = {name: f"unix:{sockets}/{name}" for name in ("c1", "c2")}
+        with apart(addresses, state=f"{path}/disk/state", long=8) as (bed, _, _), bed:
+            return lose_power(bed, path, "virtbed-controller", times)
 
 
 # Hosts.
@@ -609,6 +705,8 @@ FAULTS = [
     ("clock set by an hour, both ways", clock_step, 2, 20, False),
     ("disk full", disk_full, 1, 10, False),
     ("disk read-only", disk_readonly, 1, 10, False),
+    ("loss of power", power_loss, 1, 10, False),
+    ("loss of power of the controller's machine alone", power_loss_controller, 0, 10, False),
     ("disk of the local schedulers full", scheduler_disk_full, 1, 5, False),
     ("disk of the local schedulers read-only", scheduler_disk_readonly, 1, 5, False),
 ]
