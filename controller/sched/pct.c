@@ -6,9 +6,9 @@
 
 /*
  * The clones differ in the width of their vectors only: none contracts products and sums, so results
- * are the same on all machines.
+ * are the same on all machines. Which one it is to be is asked before ThreadSanitizer is there.
  */
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #define CLONES __attribute__((target_clones("default", "avx2"), optimize("O3")))
 #else
 #define CLONES

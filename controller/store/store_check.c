@@ -30,6 +30,18 @@ struct store_check {
 	bool closing;        /* under the mutex: nobody waits any longer */
 };
 
+static void enter(struct store_check *check)
+{
+	g_mutex_lock(&check->mutex);
+	HANDOFF_TAKE(&check->mutex);
+}
+
+static void leave(struct store_check *check)
+{
+	HANDOFF_GIVE(&check->mutex);
+	g_mutex_unlock(&check->mutex);
+}
+
 /* On the owner's thread. */
 
 static gboolean tell(gpointer data)
@@ -48,11 +60,11 @@ static bool lend(struct store_check *check, struct store *store)
 {
 	bool wanted;
 
-	g_mutex_lock(&check->mutex);
+	enter(check);
 	wanted = !check->closing;
 	if (wanted)
 		check->store = store;
-	g_mutex_unlock(&check->mutex);
+	leave(check);
 	if (!wanted)
 		store_close(store);
 	return wanted;
@@ -60,10 +72,10 @@ static bool lend(struct store_check *check, struct store *store)
 
 static void take_back(struct store_check *check)
 {
-	g_mutex_lock(&check->mutex);
+	enter(check);
 	g_clear_pointer(&check->store, store_close);
 	g_cond_signal(&check->closed);
-	g_mutex_unlock(&check->mutex);
+	leave(check);
 }
 
 static gpointer work(gpointer data)
@@ -103,14 +115,16 @@ struct store_check *store_check_new(const struct store *store, store_check_done_
 
 static void stop(struct store_check *check)
 {
-	g_mutex_lock(&check->mutex);
+	enter(check);
 	check->closing = true;
 	while (check->store) {
 		sqlite3_interrupt(check->store->db);
+		HANDOFF_GIVE(&check->mutex);
 		g_cond_wait_until(&check->closed, &check->mutex,
 				  g_get_monotonic_time() + INTERRUPT_AGAIN_US);
+		HANDOFF_TAKE(&check->mutex);
 	}
-	g_mutex_unlock(&check->mutex);
+	leave(check);
 }
 
 void store_check_free(struct store_check *check)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/handoff.h"
 #include "controller/store/store_private.h"
 
 /* After so many pages more the journal is moved into the file: SQLite's own measure ... */
@@ -167,6 +168,7 @@ static void tell_all(struct store_sync *sync)
 	struct wish *wish;
 
 	while ((wish = g_async_queue_try_pop(sync->granted))) {
+		HANDOFF_TAKE(wish);
 		wish->done(wish->error, wish->data);
 		g_clear_error(&wish->error);
 		g_free(wish);
@@ -194,12 +196,14 @@ static bool grant(struct store_sync *sync, struct wish *first)
 	for (guint i = 0; i < wishes->len; i++) {
 		struct wish *wish = g_ptr_array_index(wishes, i);
 
+		HANDOFF_TAKE(wish);
 		if (!wish->done) {
 			end = true;
 			g_free(wish);
 			continue;
 		}
 		wish->error = sync->failure ? g_error_copy(sync->failure) : NULL;
+		HANDOFF_GIVE(wish);
 		g_async_queue_push(sync->granted, wish);
 	}
 	if (!end) {
@@ -291,6 +295,7 @@ static void ask(struct store_sync *sync, store_sync_done_f done, void *data)
 
 	wish->done = done;
 	wish->data = data;
+	HANDOFF_GIVE(wish);
 	g_async_queue_push(sync->wishes, wish);
 }
 
