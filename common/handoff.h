@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <glib.h>
+
 /*
  * What ThreadSanitizer has to be told. GLib's queues, pools, idle sources and mutexes order the
  * memory of those who use them by futexes inside an uninstrumented library, which it does not see:
@@ -17,3 +19,31 @@
 #define HANDOFF_GIVE(address) ((void)(address))
 #define HANDOFF_TAKE(address) ((void)(address))
 #endif
+
+/* g_mutex_lock() and g_mutex_unlock(), and what waits for a condition of the mutex, with that said. */
+static inline void handoff_lock(GMutex *mutex)
+{
+	g_mutex_lock(mutex);
+	HANDOFF_TAKE(mutex);
+}
+
+static inline void handoff_unlock(GMutex *mutex)
+{
+	HANDOFF_GIVE(mutex);
+	g_mutex_unlock(mutex);
+}
+
+/* Until `end_us` of g_get_monotonic_time() at the latest. */
+static inline void handoff_wait_until(GCond *cond, GMutex *mutex, gint64 end_us)
+{
+	HANDOFF_GIVE(mutex);
+	g_cond_wait_until(cond, mutex, end_us);
+	HANDOFF_TAKE(mutex);
+}
+
+static inline void handoff_wait(GCond *cond, GMutex *mutex)
+{
+	HANDOFF_GIVE(mutex);
+	g_cond_wait(cond, mutex);
+	HANDOFF_TAKE(mutex);
+}

@@ -30,18 +30,6 @@ struct store_check {
 	bool closing;        /* under the mutex: nobody waits any longer */
 };
 
-static void enter(struct store_check *check)
-{
-	g_mutex_lock(&check->mutex);
-	HANDOFF_TAKE(&check->mutex);
-}
-
-static void leave(struct store_check *check)
-{
-	HANDOFF_GIVE(&check->mutex);
-	g_mutex_unlock(&check->mutex);
-}
-
 /* On the owner's thread. */
 
 static gboolean tell(gpointer data)
@@ -60,11 +48,11 @@ static bool lend(struct store_check *check, struct store *store)
 {
 	bool wanted;
 
-	enter(check);
+	handoff_lock(&check->mutex);
 	wanted = !check->closing;
 	if (wanted)
 		check->store = store;
-	leave(check);
+	handoff_unlock(&check->mutex);
 	if (!wanted)
 		store_close(store);
 	return wanted;
@@ -72,10 +60,10 @@ static bool lend(struct store_check *check, struct store *store)
 
 static void take_back(struct store_check *check)
 {
-	enter(check);
+	handoff_lock(&check->mutex);
 	g_clear_pointer(&check->store, store_close);
 	g_cond_signal(&check->closed);
-	leave(check);
+	handoff_unlock(&check->mutex);
 }
 
 static gpointer work(gpointer data)
@@ -115,16 +103,14 @@ struct store_check *store_check_new(const struct store *store, store_check_done_
 
 static void stop(struct store_check *check)
 {
-	enter(check);
+	handoff_lock(&check->mutex);
 	check->closing = true;
 	while (check->store) {
 		sqlite3_interrupt(check->store->db);
-		HANDOFF_GIVE(&check->mutex);
-		g_cond_wait_until(&check->closed, &check->mutex,
-				  g_get_monotonic_time() + INTERRUPT_AGAIN_US);
-		HANDOFF_TAKE(&check->mutex);
+		handoff_wait_until(&check->closed, &check->mutex,
+				   g_get_monotonic_time() + INTERRUPT_AGAIN_US);
 	}
-	leave(check);
+	handoff_unlock(&check->mutex);
 }
 
 void store_check_free(struct store_check *check)

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/handoff.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/state.h"
 #include "controller/sched/mapping.h"
@@ -297,14 +298,14 @@ static bool stand(void)
 {
 	bool spoils;
 
-	g_mutex_lock(&gate.mutex);
+	handoff_lock(&gate.mutex);
 	gate.stands = true;
 	g_cond_signal(&gate.cond);
 	while (!gate.goes_on)
-		g_cond_wait(&gate.cond, &gate.mutex);
+		handoff_wait(&gate.cond, &gate.mutex);
 	spoils = gate.spoils;
 	gate.stands = gate.goes_on = gate.spoils = false;
-	g_mutex_unlock(&gate.mutex);
+	handoff_unlock(&gate.mutex);
 	return spoils;
 }
 
@@ -321,18 +322,18 @@ static int stand_and_decide_immediate(struct immediate *immediate)
 
 static void until_it_stands(void)
 {
-	g_mutex_lock(&gate.mutex);
+	handoff_lock(&gate.mutex);
 	while (!gate.stands)
-		g_cond_wait(&gate.cond, &gate.mutex);
-	g_mutex_unlock(&gate.mutex);
+		handoff_wait(&gate.cond, &gate.mutex);
+	handoff_unlock(&gate.mutex);
 }
 
 static void let_it_go_on(void)
 {
-	g_mutex_lock(&gate.mutex);
+	handoff_lock(&gate.mutex);
 	gate.goes_on = true;
 	g_cond_signal(&gate.cond);
-	g_mutex_unlock(&gate.mutex);
+	handoff_unlock(&gate.mutex);
 }
 
 static void take_policy(struct stage *stage, struct policy *policy, const char *name)
@@ -393,9 +394,9 @@ static void do_deed(struct stage *stage, enum deed deed, uint32_t of)
 				"the policy decides just now");
 		break;
 	case SPOIL:
-		g_mutex_lock(&gate.mutex);
+		handoff_lock(&gate.mutex);
 		gate.spoils = true;
-		g_mutex_unlock(&gate.mutex);
+		handoff_unlock(&gate.mutex);
 		break;
 	case LOOK_PROMISED:
 		while (engine_task(stage->engine, of)->state != ENGINE_TASK_PLANNED)
