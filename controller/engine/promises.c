@@ -214,7 +214,7 @@ void engine_take_back_reservations(struct engine *engine, double now_s)
 		const uint32_t task = engine->reservations[--engine->reservations_count].task->id;
 
 		engine_cancel(engine, task);
-		engine_record_event(engine, now_s, "cancelled", task, "a node came back: planned anew");
+		engine_record_event(engine, now_s, "cancelled", task, "nodes are there that could not be counted on: planned anew");
 		engine_record_task(engine, task);
 	}
 }
