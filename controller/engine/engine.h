@@ -96,7 +96,7 @@ struct engine_task {
 	bool cancelled;           /* by a person: under way, the backend was asked to kill it */
 	bool reservation;         /* PLANNED: permanent; otherwise a place-holder */
 	double planned_start_s;   /* of the last promise */
-	unsigned int slid;        /* why that slid so far, as far as it is on record (promises.c) */
+	unsigned int slid;        /* why promises to it slid or were taken back, as far as it is on record */
 	double started_s;         /* the start that the engine asked for */
 	double since_s;           /* when its last stretch began: started_s, or when it went on */
 	double executed_s;        /* execution time of the stretches before it; 0: none */

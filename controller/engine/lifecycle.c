@@ -56,7 +56,6 @@ void engine_set_place(struct engine *engine, uint32_t index, uint32_t cluster, u
 	task->pstate = pstate;
 	task->nodes = engine->places[index];
 	task->nodes_count = nodes_count;
-	task->slid = 0;
 	task->etc_s = option ? option->etc_s : (double)INFINITY; /* on shared hosts nobody knows */
 	task->eec_j = option ? option->eec_j : 0;
 }
@@ -206,6 +205,7 @@ void engine_begin(struct engine *engine, uint32_t index)
 	struct engine_task *task = &engine->tasks[index];
 	struct sched_running running;
 
+	task->slid = 0;
 	engine_unwait(engine, index);
 	engine_occupy(engine, index, task->nodes);
 	engine->blocked[index] = engine_leaving_nodes(engine, index, task->nodes);

@@ -77,21 +77,24 @@ static bool overtakes(const struct sched_planned *list, uint32_t i)
 
 /* Starts that are due. */
 
-/* Why promises slide; each is a bit of engine_task.slid. */
-enum slide { SLIDE_BUSY, SLIDE_LATE };
+/* Why promises slide, or are taken back; each is a bit of engine_task.slid. */
+enum slide { SLIDE_BUSY, SLIDE_LATE, SLIDE_ANEW };
 
-static const char *const slides[] = {
-	[SLIDE_BUSY] = "its nodes are still busy",
-	[SLIDE_LATE] = "what runs on its nodes is late",
+static const struct {
+	const char *kind, *why;
+} slides[] = {
+	[SLIDE_BUSY] = {"slid", "its nodes are still busy"},
+	[SLIDE_LATE] = {"slid", "what runs on its nodes is late"},
+	[SLIDE_ANEW] = {"cancelled", "nodes are there that could not be counted on: planned anew"},
 };
 
-/* A service, which does not end, says it once of a promise: it may slide at every event. */
+/* A service, which does not end, says each once of a task until it starts: all that wait may be concerned at every event. */
 static void record_slide(struct engine *engine, double time_s, uint32_t index, enum slide why)
 {
 	struct engine_task *task = &engine->tasks[index];
 
 	if (!engine->setup.open || !(task->slid & 1U << why))
-		engine_record_event(engine, time_s, "slid", index, slides[why]);
+		engine_record_event(engine, time_s, slides[why].kind, index, slides[why].why);
 	task->slid |= 1U << why;
 }
 
@@ -214,7 +217,7 @@ void engine_take_back_reservations(struct engine *engine, double now_s)
 		const uint32_t task = engine->reservations[--engine->reservations_count].task->id;
 
 		engine_cancel(engine, task);
-		engine_record_event(engine, now_s, "cancelled", task, "nodes are there that could not be counted on: planned anew");
+		record_slide(engine, now_s, task, SLIDE_ANEW);
 		engine_record_task(engine, task);
 	}
 }
