@@ -81,7 +81,7 @@ static void ask(struct output_wait *wait)
 	if (wait->late_source)
 		g_source_remove(wait->late_source);
 	wait->late_source = g_timeout_add_seconds(WAIT_MAX_S + ANSWER_S, late, wait);
-	remote_link_send(wait->link, "GET", wait->path, NULL, done, wait);
+	remote_link_poll(wait->link, wait->path, done, wait);
 }
 
 static void answer(const struct output_wait *wait, const json_t *body)

@@ -206,6 +206,8 @@ static gboolean put_again(gpointer data)
 	struct remote_entry *entry = data;
 
 	entry->retry_source = 0;
+	if (entry->ended)
+		return G_SOURCE_REMOVE;
 	if (entry->hosts) {
 		g_free(entry->nodes);
 		entry->nodes = remote_places_pick(entry, entry->hosts, NULL);
@@ -218,7 +220,7 @@ static void put_refused(struct remote_entry *entry, int status, const GError *er
 {
 	g_autofree char *reason = g_strdup_printf("not started: %s", error->message);
 
-	if (status == 409 && !entry->kill_wanted &&
+	if (status == 409 && !entry->kill_wanted && !entry->ended &&
 	    entry->conflicts++ < remote_places_tries(entry)) {
 		entry->retry_source = g_timeout_add(REMOTE_CONFLICT_WAIT_MS, put_again, entry);
 		return;
@@ -279,7 +281,8 @@ static void put_done(int status, json_t *body, const GError *error, void *data)
 		remote_entry_delete(entry);
 		return;
 	}
-	if (entry->kill_wanted && !entry->ended)
+	/* What was given up while nobody answered may have arrived after what was to undo it. */
+	if (entry->abandoned || (entry->kill_wanted && !entry->ended))
 		remote_entry_delete(entry);
 }
 

@@ -168,6 +168,9 @@ typedef json_t *(*remote_link_make_f)(void *data, GError **error);
 void remote_link_send_made(struct remote_link *link, const char *method, const char *path,
 			   remote_link_make_f make, remote_link_done_f done, void *data);
 
+/* A GET that the local scheduler may hold until there is something to say: it takes no turn from others, nor is it held. */
+void remote_link_poll(struct remote_link *link, const char *path, remote_link_done_f done, void *data);
+
 /* While it is held, requests wait for their turn, however few they are. */
 void remote_link_hold(struct remote_link *link, bool held);
 
@@ -179,7 +182,7 @@ void remote_link_hold(struct remote_link *link, bool held);
 void remote_link_forget(struct remote_link *link, const void *data);
 
 /*
- * A PUT that was sent with `data` and that waits, since "not now" was the answer, is sent no more, and not called back. Returns
+ * A PUT with `data` that waits, for its first turn or since "not now" was the answer, is sent no more, and not called back. Returns
  * whether there was one. An earlier try that was not answered may have arrived.
  */
 bool remote_link_withdraw(struct remote_link *link, const void *data);

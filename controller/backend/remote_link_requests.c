@@ -32,6 +32,7 @@ struct request {
 	guint bad;             /* answers without use, in a row */
 	int64_t unanswered_ns; /* since when there is no answer; 0: there was one last */
 	guint retry_source;
+	bool polls;    /* takes no turn: the peer holds it until there is something to say */
 	bool waits;    /* for its turn */
 	bool passed;   /* at least once: the peer may have carried it out */
 	int64_t passed_ns; /* when it was sent last */
@@ -135,6 +136,8 @@ static void turn_around(struct request *request)
 	g_free(request->path);
 	request->path = path;
 	request->orphaned = false;
+	request->unanswered_ns = 0;
+	request->bad = 0;
 	g_free(request->method);
 	request->method = g_strdup("DELETE");
 	g_clear_pointer(&request->body, json_decref);
@@ -160,7 +163,7 @@ static void request_done(int status, json_t *body, const GError *error, void *da
 	struct request *request = data;
 	struct remote_link *link = request->link;
 
-	link->under_way--;
+	link->under_way -= !request->polls;
 	if (g_error_matches(error, HTTP_ERROR, HTTP_ERROR_BODY))
 		remote_link_note_rubbish(link, error);
 	if (error && !g_error_matches(error, HTTP_ERROR, HTTP_ERROR_STATUS))
@@ -199,7 +202,7 @@ static void request_pass(struct request *request)
 	if (!make_body(request))
 		return;
 	request->passed = true;
-	request->link->under_way++;
+	request->link->under_way += !request->polls;
 	request->passed_ns = clock_now_ns();
 	http_client_request(request->link->client, request->method, request->path, request->body,
 			    fmin(REQUEST_TIMEOUT_S, request->link->away_s), request_done, request);
@@ -215,6 +218,10 @@ static void pass_next(struct remote_link *link)
 
 static void wait_turn(struct request *request)
 {
+	if (request->polls) {
+		request_pass(request);
+		return;
+	}
 	request->waits = true;
 	g_queue_push_tail(&request->link->turns, request);
 	pass_next(request->link);
@@ -259,6 +266,14 @@ void remote_link_send_made(struct remote_link *link, const char *method, const c
 	wait_turn(request);
 }
 
+void remote_link_poll(struct remote_link *link, const char *path, remote_link_done_f done, void *data)
+{
+	struct request *request = request_new(link, "GET", path, done, data);
+
+	request->polls = true;
+	wait_turn(request);
+}
+
 bool remote_link_waits_for(const struct remote_link *link, uint64_t count)
 {
 	for (guint i = 0; i < link->requests->len; i++) {
@@ -282,7 +297,7 @@ bool remote_link_withdraw(struct remote_link *link, const void *data)
 	for (guint i = 0; i < link->requests->len; i++) {
 		struct request *request = g_ptr_array_index(link->requests, i);
 
-		if (request->data != data || !request->refused ||
+		if (request->data != data || !(request->refused || !request->passed) ||
 		    !(request->retry_source || request->waits) ||
 		    !g_str_equal(request->method, "PUT"))
 			continue;

@@ -487,6 +487,29 @@ static void what_is_held_back_waits(struct fixture *fixture, gconstpointer data)
 	g_assert_cmpint(scripted_scheduler_starts(fixture->scheduler), ==, MANY);
 }
 
+/* Nor does what is held back hold it, and it takes no turn from what waits. */
+static void who_polls_waits_for_nobody(struct fixture *fixture, gconstpointer data)
+{
+	struct remote_link *link = remote_fleet_link(fixture->fleet, 0);
+	bool heard[MANY];
+
+	backend_hold(fixture->backend, true);
+	put_many(fixture, heard);
+	for (int i = 0; i < MANY; i++) {
+		bool answered = false;
+
+		remote_link_poll(link, "/v1/tasks/nobody", hear, &answered);
+		while (!answered)
+			g_main_context_iteration(NULL, TRUE);
+	}
+	g_assert_cmpint(scripted_scheduler_starts(fixture->scheduler), ==, 0);
+	backend_hold(fixture->backend, false);
+	for (int i = 0; i < MANY; i++)
+		while (!heard[i])
+			g_main_context_iteration(NULL, TRUE);
+	g_assert_cmpint(scripted_scheduler_starts(fixture->scheduler), ==, MANY);
+}
+
 static void one_that_waits_for_its_turn_is_forgotten(struct fixture *fixture, gconstpointer data)
 {
 	const struct scripted_scheduler *scheduler = fixture->scheduler;
@@ -827,6 +850,7 @@ static const struct {
 	{"/remote/forgotten-on-its-way", a_forgotten_start_that_arrives_is_ended},
 	{"/remote/turns", many_starts_take_turns},
 	{"/remote/turns-held", what_is_held_back_waits},
+	{"/remote/turns-polls", who_polls_waits_for_nobody},
 	{"/remote/turns-forgotten", one_that_waits_for_its_turn_is_forgotten},
 	{"/remote/turns-silence", silence_has_no_turns},
 	{"/remote/wait", waiting_ends_at_its_time},
