@@ -38,7 +38,7 @@ static gboolean go_on;
 
 static const GOptionEntry entries[] = {
 	{"run", 0, 0, G_OPTION_ARG_FILENAME, &run_dir,
-	 "Run directory with plan.json and config.yaml", "DIR"},
+	 "Run directory with plan.json and config.yaml, or wanted.yaml of a service", "DIR"},
 	{"words", 0, 0, G_OPTION_ARG_INT, &words_fd,
 	 "Open file for why it ends early", "DESCRIPTOR"},
 	{"continue", 0, 0, G_OPTION_ARG_NONE, &go_on, "Go on with a run that was interrupted",

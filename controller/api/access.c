@@ -9,9 +9,7 @@ struct http_identity access_of_peer(const char *authorization, int64_t peer_uid,
 {
 	struct http_identity identity = {.role = HTTP_ROLE_USER, .uid = peer_uid};
 
-	if (peer_uid < 0)
-		identity.role = HTTP_ROLE_VIEWER;
-	else if (peer_uid == 0 || peer_uid == (int64_t)geteuid())
+	if (peer_uid == 0 || peer_uid == (int64_t)geteuid())
 		identity = (struct http_identity){HTTP_ROLE_OPERATOR, peer_uid, true};
 	return identity;
 }

@@ -85,9 +85,12 @@ static json_t *told_json(struct http_request *request, const struct run_session 
 {
 	json_t *object = event_json(starts, event);
 	const json_t *task = json_object_get(object, "task");
+	const bool told = json_is_integer(task)
+				  ? owner_tells(request, session, (uint32_t)json_integer_value(task))
+				  : !json_object_get(json_object_get(object, "detail"), "text") ||
+					    owner_tells_notice(request, event->kind);
 
-	if (json_is_integer(task) &&
-	    !owner_tells(request, session, (uint32_t)json_integer_value(task)))
+	if (!told)
 		owner_hide_event(object);
 	return object;
 }

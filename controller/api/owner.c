@@ -15,6 +15,12 @@ static const char *const public_details[] = {
 	"estimate_j", "limit_j", "spent_j", "committed_j", "left_j", "window_end_s", NULL,
 };
 
+/* Notices of the service itself. Others may be about a task, in words: they are not a user's until they are named here. */
+static const char *const public_notices[] = {
+	"clock", "energy-unknown", "reloaded", "resumed", "scheduler-away", "scheduler-back", "scheduler-reset",
+	"scheduler-silent", "serving", "unmetered", NULL,
+};
+
 static bool is_owner(const struct run_session *session, uint32_t task, int64_t uid)
 {
 	const struct store_submission *submission =
@@ -42,6 +48,21 @@ bool owner_tells(struct http_request *request, const struct run_session *session
 {
 	return http_request_role(request) != HTTP_ROLE_USER ||
 	       is_owner(session, task, http_request_peer_uid(request));
+}
+
+bool owner_tells_notice(struct http_request *request, const char *kind)
+{
+	return http_request_role(request) != HTTP_ROLE_USER || g_strv_contains(public_notices, kind);
+}
+
+void owner_leave_out_notices(struct http_request *request, json_t *notices)
+{
+	for (size_t i = json_array_size(notices); i-- > 0;) {
+		const json_t *notice = json_array_get(notices, i);
+
+		if (!owner_tells_notice(request, json_string_value(json_object_get(notice, "kind"))))
+			json_array_remove(notices, i);
+	}
 }
 
 void owner_hide_task(json_t *task)

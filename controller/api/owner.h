@@ -20,6 +20,12 @@ char *owner_keep_out(const char *const *arguments, int64_t uid, void *data);
 /* Whether who asks may be told everything of a task of the run under way. */
 bool owner_tells(struct http_request *request, const struct run_session *session, uint32_t task);
 
+/* Whether who asks may be told the words of a notice, or of an event of that kind that names no task. */
+bool owner_tells_notice(struct http_request *request, const char *kind);
+
+/* Takes what they may not be told out of the notices of a status document (run_progress_json()). */
+void owner_leave_out_notices(struct http_request *request, json_t *notices);
+
 /* Takes what only its owner is told out of a task of a list, where it is null then, and says so (`hidden`). */
 void owner_hide_task(json_t *task);
 

@@ -25,11 +25,13 @@ static void get_status(struct http_request *request, const char *const *argument
 {
 	struct status_api *api = data;
 	double after;
+	json_t *status;
 
 	if (!api_query_number(request, "after", 0, 1e15, 0, &after))
 		return;
-	http_request_reply(request, 200,
-			   run_progress_json(api->session->progress, (uint64_t)after));
+	status = run_progress_json(api->session->progress, (uint64_t)after);
+	owner_leave_out_notices(request, json_object_get(status, "notices"));
+	http_request_reply(request, 200, status);
 }
 
 static json_t *number(double value)

@@ -30,6 +30,8 @@ NOT_YOURS = '{"error":"you have no task \'%s\'; `virtbed queue` tells whose task
 NO_TASKS = ["99999", "4294967296", "-1", "x"]
 # What would end the service that is asked.
 NEVER = {("post", "/v1/stop")}
+# A kind of notice that tells of a task in words.
+NOTICE = "task-refused"
 
 
 class Controller:
@@ -156,7 +158,10 @@ def check_tasks(controller, method, path, values, tokens, check):
 
 
 def check_lists(controller, values, tokens, check):
-    """Others see that there is a task, and whose, and nothing that is its owner's to know."""
+    """Others see that there is a task, and whose, and nothing that is its owner's to know, or may be in a notice."""
+    status, _, _ = controller.ask("post", "/v1/notices", tokens["operator"],
+                                  json.dumps({"kind": NOTICE, "text": "task 0 is not started: its name"}).encode())
+    check(status == 201, "a notice", status)
     for asker in ("viewer", "other", "user", "operator"):
         told = asker != "other"
         tasks = json.loads(controller.ask("get", "/v1/tasks", tokens[asker])[2])["tasks"]
@@ -165,6 +170,11 @@ def check_lists(controller, values, tokens, check):
         events = json.loads(controller.ask("get", "/v1/events?after=0", tokens[asker])[2])["events"]
         event = next(one for one in events if one["kind"] == "submitted" and one["task"] == int(values["task"]))
         check(event["detail"]["user"] and ("name" in event["detail"]) == told, "that it was submitted, to " + asker, event)
+        texts = {one["kind"] for one in events if (one["detail"] or {}).get("text")}
+        notices = {one["kind"] for one in json.loads(controller.ask("get", "/v1/status", tokens[asker])[2])["notices"]}
+        for kinds in (texts, notices):
+            check("serving" in kinds and (NOTICE in kinds) == (asker in ("viewer", "operator")),
+                  "what is not known to be harmless, to " + asker, kinds)
 
 
 def check_what_is_not_there(controller, document, useless, check):
