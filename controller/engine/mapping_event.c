@@ -58,7 +58,7 @@ static uint32_t most_at_once(const struct engine *engine, const struct sched_pla
 		       : UINT32_MAX;
 }
 
-/* A plan of several parts is carried out: no more of it, whatever is left. */
+/* No more of a plan is carried out, whatever is left. */
 static void finish(struct engine *engine)
 {
 	struct engine_carrying *carrying = &engine->carrying;
@@ -200,7 +200,7 @@ static void map(struct engine *engine, double now_s, bool between)
 	engine_resume_wanted(engine);
 	engine->changed_places = engine_is_deciding(engine); /* then it is asked again */
 	engine->considered_s = now_s;
-	if (engine->nodes_came && !engine->ended && !engine->changed_places)
+	if (engine->replan_due && !engine->ended && !engine->changed_places)
 		engine_take_back_reservations(engine, now_s);
 	if (has_tasks(engine) && !engine->ended && !engine->changed_places)
 		decide(engine, now_s, between);

@@ -126,7 +126,7 @@ static void handle_ended(struct engine *engine, const struct backend_event *even
 		return;
 	engine->changed_places = true;
 	if (engine->setup.open && task->expected_end_s > engine_expected_end_s(task, task->since_s))
-		engine->nodes_came = true;
+		engine->replan_due = true;
 	engine_window_note_ran(engine, event->task, event->time_s);
 	if (state == ENGINE_TASK_STARTING || state == ENGINE_TASK_RUNNING ||
 	    state == ENGINE_TASK_RESUMING || state == ENGINE_TASK_MIGRATING) {
@@ -213,7 +213,7 @@ void engine_set_down(struct engine *engine, const struct sched_node *node, doubl
 		if (engine->down_nodes[i].cluster == node->cluster &&
 		    engine->down_nodes[i].node == node->node)
 			engine->down_nodes[i--] = engine->down_nodes[--engine->down_count];
-	engine->nodes_came = true;
+	engine->replan_due = true;
 }
 
 static void handle_node(struct engine *engine, const struct backend_event *event)

@@ -212,7 +212,7 @@ void engine_slide_reservations(struct engine *engine, double now_s)
 
 void engine_take_back_reservations(struct engine *engine, double now_s)
 {
-	engine->nodes_came = false;
+	engine->replan_due = false;
 	while (engine->reservations_count > 0) {
 		const uint32_t task = engine->reservations[--engine->reservations_count].task->id;
 

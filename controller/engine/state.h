@@ -198,8 +198,8 @@ struct engine {
 	uint64_t event_next;           /* number of the next periodic mapping event */
 	/* Since the last mapping event: tasks ended or were submitted or released, or nodes changed. */
 	bool changed_places;
-	/* Nodes that nobody could count on can take tasks: they were down, or what ran there was late. No reservations since. */
-	bool nodes_came;
+	/* Reservations are to be made anew: nodes that nobody could count on (down, or with a late task) can take tasks. */
+	bool replan_due;
 	uint64_t changes;              /* how often a task or a node changed, at least */
 	uint64_t asked_changes;        /* ... when the policy was last asked apart, or then by its plan alone */
 	struct engine_carrying carrying;
