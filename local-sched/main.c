@@ -116,11 +116,12 @@ static bool choose_virt_type(const struct options *options, enum virt_type_choic
 			     GError **error)
 {
 	const char *text = first_of(options->virt_type, g_getenv("VIRTBED_VIRT_TYPE"), "auto");
+	const char *origin = options->virt_type ? "--virt-type" : "VIRTBED_VIRT_TYPE";
 
 	if (virt_type_parse(text, ret_choice))
 		return true;
 	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-		    "--virt-type: '%s' is not one of auto, kvm, qemu, probe", text);
+		    "%s: '%s' is not one of auto, kvm, qemu, probe", origin, text);
 	return false;
 }
 
@@ -128,11 +129,12 @@ static bool choose_boot_timeout(const struct options *options, double *ret_timeo
 {
 	const char *text = first_of(options->boot_timeout, g_getenv("VIRTBED_BOOT_TIMEOUT"),
 				    BOOT_TIMEOUT_DEFAULT);
+	const char *origin = options->boot_timeout ? "--boot-timeout" : "VIRTBED_BOOT_TIMEOUT";
 	double timeout_s;
 
 	if (!duration_parse(text, &timeout_s) || timeout_s < 1 || timeout_s > BOOT_TIMEOUT_MAX_S) {
 		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "--boot-timeout: '%s' is not from 1 s to a day, e.g. 900 or 15m", text);
+			    "%s: '%s' is not from 1 s to a day, e.g. 900 or 15m", origin, text);
 		return false;
 	}
 	*ret_timeout_s = timeout_s;

@@ -681,6 +681,15 @@ help_options() {
 	page_options virtbed-local-sched | diff - said
 }
 
+@test "a local scheduler says where a value that makes no sense is from" {
+	local_sched=("$BUILD/local-sched/virtbed-local-sched" --config "$ROOT/configs/simulated.yaml" --cluster s1
+		--listen unix:/nonexistent/socket --state state)
+	refused "VIRTBED_BOOT_TIMEOUT: '2d'" env VIRTBED_BOOT_TIMEOUT=2d "${local_sched[@]}"
+	refused "--boot-timeout: '0'" env VIRTBED_BOOT_TIMEOUT=2d "${local_sched[@]}" --boot-timeout 0
+	refused "VIRTBED_VIRT_TYPE: 'xen'" env VIRTBED_VIRT_TYPE=xen "${local_sched[@]}"
+	refused "--virt-type: ''" "${local_sched[@]}" --virt-type ''
+}
+
 @test "the manual knows every variable of the environment" {
 	grep -rhoE '(getenv|managed_dir)\("[A-Z_]+"' --include=*.c "$ROOT"/common "$ROOT"/controller "$ROOT"/local-sched |
 		sed 's/.*"\(.*\)"/\1/' | sort -u >variables
