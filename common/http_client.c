@@ -281,6 +281,19 @@ static bool is_trust(CURLcode result)
 	       result == CURLE_SSL_ISSUER_ERROR;
 }
 
+/* Why there was no answer, one line that the caller frees. libcurl takes a Unix socket for port 80 of its host. */
+static char *reason_of(const struct transfer *transfer)
+{
+	long number = 0;
+
+	if (transfer->result == CURLE_COULDNT_CONNECT && transfer->client->socket_path) {
+		curl_easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &number);
+		return g_strdup_printf("cannot connect to the socket%s%s", number ? ": " : "",
+				       number ? g_strerror((int)number) : "");
+	}
+	return g_strdup(*transfer->reason ? transfer->reason : curl_easy_strerror(transfer->result));
+}
+
 /* Turns what libcurl has into the answer or an error; either may be NULL. */
 static json_t *judge(struct transfer *transfer, int *ret_status, GError **error)
 {
@@ -291,12 +304,12 @@ static json_t *judge(struct transfer *transfer, int *ret_status, GError **error)
 		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: answer larger than %d bytes",
 			    transfer->title, BODY_MAX);
 	} else if (transfer->result != CURLE_OK) {
+		g_autofree char *reason = reason_of(transfer);
+
 		status = 0;
 		g_set_error(error, HTTP_ERROR,
 			    is_trust(transfer->result) ? HTTP_ERROR_TRUST : HTTP_ERROR_TRANSPORT,
-			    "%s: %s", transfer->title,
-			    *transfer->reason ? transfer->reason :
-						curl_easy_strerror(transfer->result));
+			    "%s: %s", transfer->title, reason);
 	} else if (status >= 400) {
 		g_autofree char *said = complaint(transfer);
 

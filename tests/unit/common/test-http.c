@@ -673,15 +673,21 @@ static void test_client_reports_what_is_not_there(void)
 	refused = g_strdup(peer.address);
 	peer_stop(&peer);
 
-	const char *const addresses[] = { "unix:/nonexistent/socket", refused };
+	const struct {
+		const char *address, *reason;
+	} cases[] = {
+		{ "unix:/nonexistent/socket", "unix:/nonexistent/socket: cannot connect to the socket: No such file" },
+		{ refused, "Failed to connect" },
+	};
 
-	for (gsize i = 0; i < G_N_ELEMENTS(addresses); i++) {
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GError) error = NULL;
-		g_autoptr(http_client_t) client = http_client_new(addresses[i], NULL);
+		g_autoptr(http_client_t) client = http_client_new(cases[i].address, NULL);
 
 		g_assert_null(http_client_call(client, "GET", "/v1/ok", NULL, 10, &error));
 		g_assert_error(error, HTTP_ERROR, HTTP_ERROR_TRANSPORT);
-		g_assert_nonnull(strstr(error->message, addresses[i]));
+		g_assert_nonnull(strstr(error->message, cases[i].address));
+		g_assert_nonnull(strstr(error->message, cases[i].reason));
 	}
 }
 
