@@ -16,9 +16,6 @@
 /* Actions of a task that are shown at most. */
 #define ACTIONS_MAX 1000
 
-/* Of the types that there are, in an error. */
-#define KNOWN_CHARS 400
-
 /* Who asks. */
 
 struct service_peer service_peer_of(struct http_request *request)
@@ -197,22 +194,10 @@ static bool get_integer(const json_t *body, const char *key, int32_t least, int3
 static bool no_type(const struct config *config, double count, const char *what, double time_s,
 		    GError **error)
 {
-	g_autoptr(GString) known = g_string_new(NULL);
+	g_autofree char *known = run_service_known_types(config, true);
 
-	for (uint32_t i = 0; i < config->types_count; i++) {
-		const struct config_type *type = &config->types[i];
-
-		if (known->len > KNOWN_CHARS) {
-			g_string_append(known, " ...");
-			break;
-		}
-		if (config_type_is_script(type))
-			g_string_append_printf(known, "%s%s (%u %s, %g s)", known->len ? ", " : "",
-					       type->name, type->nodes ?: type->cores,
-					       type->nodes > 0 ? "nodes" : "cores", type->time_s);
-	}
-	return wrong(error, "no type for scripts has %g %s for %g s; known: %s", count, what, time_s,
-		     known->len ? known->str : "none");
+	return wrong(error, "no type for scripts has %g %s%s for %g s; known: %s", count, what,
+		     count == 1 ? "" : "s", time_s, *known ? known : "none");
 }
 
 /* So many nodes are to be there, wherever. */
@@ -239,7 +224,7 @@ static bool choose_by_nodes(const struct config *config, const json_t *body, dou
 	    !check_nodes(config, (uint32_t)nodes, error))
 		return false;
 	order->type = run_service_script_type(config, (uint32_t)nodes, 0, time_s);
-	return order->type || no_type(config, nodes, "nodes", time_s, error);
+	return order->type || no_type(config, nodes, "node", time_s, error);
 }
 
 /* The type that is named, or one for scripts that is so large and may run for so long. */
@@ -265,7 +250,7 @@ static bool choose_type(const struct config *config, const json_t *body,
 		return wrong(error, "give cores from 1 to %d and time_s above 0",
 			     BENCHMARK_RANKS_MAX);
 	order->type = run_service_script_type(config, 0, (uint32_t)ceil(cores), time_s);
-	return order->type || no_type(config, cores, "cores", time_s, error);
+	return order->type || no_type(config, cores, "core", time_s, error);
 }
 
 static bool read_order(const struct config *config, const json_t *body,

@@ -7,6 +7,9 @@
 #include "common/json.h"
 #include "controller/run/run_service_private.h"
 
+/* Of the types that there are, in an error. */
+#define KNOWN_CHARS 1000
+
 /* Whom the kernel, too, takes for nobody. */
 #define NOBODY 65534
 
@@ -32,6 +35,60 @@ const char *run_service_script_type(const struct config *config, uint32_t nodes,
 			best = type;
 	}
 	return best ? best->name : NULL;
+}
+
+/* The type of the same range that has `nodes` nodes, as config_expand_types() names them; NULL: there is none. */
+static const struct config_type *in_range(GHashTable *types, const struct config_type *type, uint32_t nodes)
+{
+	g_autofree char *end = g_strdup_printf(".%u", type->nodes);
+	g_autofree char *name = NULL;
+	const struct config_type *found;
+
+	if (type->nodes == 0 || nodes == 0 || !g_str_has_suffix(type->name, end))
+		return NULL;
+	name = g_strdup_printf("%.*s.%u", (int)(strlen(type->name) - strlen(end)), type->name, nodes);
+	found = g_hash_table_lookup(types, name);
+	return found && found->nodes == nodes && found->time_s == type->time_s ? found : NULL;
+}
+
+static void append_known(GString *text, GHashTable *types, const struct config_type *type)
+{
+	const struct config_type *last = type;
+	const struct config_type *next;
+
+	g_string_append_printf(text, "%s%s", text->len ? ", " : "", type->name);
+	if (!config_type_is_script(type))
+		return;
+	while ((next = in_range(types, last, last->nodes + 1)))
+		last = next;
+	if (last != type)
+		g_string_append_printf(text, " to %s (%u to %u nodes, %g s)", last->name, type->nodes,
+				       last->nodes, type->time_s);
+	else
+		g_string_append_printf(text, " (%u %s%s, %g s)", type->nodes ?: type->cores,
+				       type->nodes > 0 ? "node" : "core",
+				       (type->nodes ?: type->cores) == 1 ? "" : "s", type->time_s);
+}
+
+char *run_service_known_types(const struct config *config, bool scripts)
+{
+	g_autoptr(GHashTable) types = g_hash_table_new(g_str_hash, g_str_equal);
+	GString *text = g_string_new(NULL);
+
+	for (uint32_t i = 0; i < config->types_count; i++)
+		g_hash_table_insert(types, config->types[i].name, &config->types[i]);
+	for (uint32_t i = 0; i < config->types_count; i++) {
+		const struct config_type *type = &config->types[i];
+
+		if ((scripts && !config_type_is_script(type)) || in_range(types, type, type->nodes - 1))
+			continue;
+		if (text->len > KNOWN_CHARS) {
+			g_string_append(text, " ...");
+			break;
+		}
+		append_known(text, types, type);
+	}
+	return g_string_free(text, FALSE);
 }
 
 static char *script_path(const struct run_session *session, uint32_t first)

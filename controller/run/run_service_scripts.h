@@ -7,8 +7,8 @@
 #include "controller/run/run_service.h"
 
 /*
- * The scripts that people submit to a service: kept as files of its state directory, scripts/N.json for
- * the request whose first task is N, since they are too large for the store. They are its user's alone.
+ * The scripts that people submit to a service, and the types for them. Scripts are kept as files of its state
+ * directory, scripts/N.json for the request whose first task is N, since they are too large for the store. They are its user's alone.
  */
 
 /*
@@ -18,6 +18,12 @@
  */
 const char *run_service_script_type(const struct config *config, uint32_t nodes, uint32_t cores,
 				    double time_s);
+
+/*
+ * The types of the configuration, those for scripts alone where `scripts`, as an error lists them: a range of nodes once, and no
+ * more than some. The caller frees it.
+ */
+char *run_service_known_types(const struct config *config, bool scripts);
 
 /* Keeps a script, which survives a loss of power then. False with `error` (G_FILE_ERROR). */
 bool run_service_keep_script(const struct run_session *session, uint32_t first,

@@ -114,15 +114,6 @@ bool run_service_make_task(const struct run_service *service,
 
 /* Whether an order makes sense. */
 
-static char *known_types(const struct config *config)
-{
-	GString *names = g_string_new(NULL);
-
-	for (uint32_t i = 0; i < config->types_count; i++)
-		g_string_append_printf(names, "%s%s", i ? " " : "", config->types[i].name);
-	return g_string_free(names, FALSE);
-}
-
 static bool check_type(const struct config *config, const struct run_service_order *order,
 		       GError **error)
 {
@@ -132,7 +123,7 @@ static bool check_type(const struct config *config, const struct run_service_ord
 	g_autofree char *known = NULL;
 
 	if (!type) {
-		known = known_types(config);
+		known = run_service_known_types(config, false);
 		return refuse(error, RUN_SERVICE_ERROR_INPUT,
 			      "type: unknown type '%.64s'; known: %s", name, known);
 	}
@@ -335,9 +326,10 @@ static bool check_share(const struct run_service *service, const struct run_serv
 	open = count_open(service, order->uid);
 	return open + order->count <= service->config.user_tasks_max ||
 	       refuse(error, RUN_SERVICE_ERROR_REFUSED,
-		      "you have %u tasks that have not ended, and may have %u "
+		      "you have %u task%s that ha%s not ended, and may have %u "
 		      "(service.user_tasks_max); wait until some have",
-		      open, service->config.user_tasks_max);
+		      open, open == 1 ? "" : "s", open == 1 ? "s" : "ve",
+		      service->config.user_tasks_max);
 }
 
 /* One event for all tasks of a request: whoever follows events learns of them by it. */

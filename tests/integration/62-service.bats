@@ -39,7 +39,7 @@ scripts_work() {
 	[[ $output == *"File exists"* ]]
 	run "$virtbed" submit --script works.sh --time 2h
 	[ "$status" -eq 2 ]
-	[[ $output == *"no type for scripts has 1 cores for 7200 s"* ]]
+	[[ $output == *"no type for scripts has 1 core for 7200 s"* ]]
 	run "$virtbed" submit short
 	[ "$status" -eq 2 ]
 	[[ $output == *"script: missing"* ]]

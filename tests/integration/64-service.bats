@@ -222,7 +222,10 @@ nodes_are_as_they_were() {
 	run -2 "$virtbed" submit --script job.sh --time 1h --nodes 17
 	[[ $output == *"nodes: no cluster has 17 nodes; the largest has 16"* ]]
 	run -2 "$virtbed" submit --script job.sh --time 1h --nodes 5
-	[[ $output == *"no type for scripts has 5 nodes for 3600 s; known: one (2 cores, 6000 s), long-six (6 nodes, 9000 s), "* ]]
+	known="one (2 cores, 6000 s), long-six (6 nodes, 9000 s), six (6 nodes, 6000 s), ten (10 nodes, 6000 s), any.2 to any.4 (2 to 4 nodes, 6000 s)"
+	[[ $output == *"no type for scripts has 5 nodes for 3600 s; known: $known"* ]]
+	run -2 "$virtbed" submit XX
+	[[ $output == *"type: unknown type 'XX'; known: $known, SHORT, WIDE, LONG"* ]]
 	ok POST /v1/tasks 400 '{"script": {}, "time_s": 5, "nodes": 6, "cores": 2}' | grep "leave out cores"
 	ok POST /v1/tasks 400 '{"script": {}, "time_s": 5, "nodes": 0}' | grep "nodes: 0 is not a number from 1"
 	ok POST /v1/tasks 400 '{"type": "six", "nodes": 6}' | grep "leave them out"
@@ -250,7 +253,7 @@ nodes_are_as_they_were() {
 		'{"type": "IS.S.2", "deadline_s": 5, "zero_s": 6}' '{"type": "IS.S.2", "name": "a\nb"}'; do
 		ok POST /v1/tasks 400 "$wrong"
 	done
-	ok POST /v1/tasks 400 '{"type": "XX"}' | grep "known: IS.S.2 CG.S.2"
+	ok POST /v1/tasks 400 '{"type": "XX"}' | grep "known: IS.S.2, CG.S.2"
 	ok GET /v1/tasks 200 | jq -e --arg user "$(id -un)" \
 		'.now_s > 0 and (.tasks | length == 5 and all(.user == $user) and .[0].name == "four" and .[4].held)'
 	ok GET '/v1/tasks?state=waiting,planned&after=3' 200 | jq -e '[.tasks[].task] == [4]'
