@@ -117,8 +117,10 @@ static void print_rows_json(const GPtrArray *rows)
 static char *contents(const struct config *config)
 {
 	return g_strdup_printf(
-		"%u clusters, %u types, %u estimates%s", config->clusters_count,
-		config->types_count, config->estimates_count,
+		"%u cluster%s, %u type%s, %u estimate%s%s", config->clusters_count,
+		config->clusters_count == 1 ? "" : "s", config->types_count,
+		config->types_count == 1 ? "" : "s", config->estimates_count,
+		config->estimates_count == 1 ? "" : "s",
 		!config->lab		  ? ""
 		: config->lab->overcommit ? ", emulated blades that may slow one another down: for "
 					    "tests, nothing can be measured on them"

@@ -216,7 +216,7 @@ static int replay(const char *name, struct replay_setup *setup,
 
 		puts(text);
 	} else {
-		printf("%u processors, %s estimates\n", setup->procs,
+		printf("%u processor%s, %s estimates\n", setup->procs, setup->procs == 1 ? "" : "s",
 		       setup->estimates == REPLAY_ESTIMATES_PERFECT ? "perfect" : "users'");
 		table_print(table, 0, stdout);
 	}

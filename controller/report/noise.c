@@ -154,7 +154,7 @@ static bool collect(struct noise *noise, GArray *all, GError **error)
 			return false;
 	if (observations->len < NOISE_RATIOS_MIN) {
 		g_set_error(error, NOISE_ERROR, NOISE_ERROR_RATIOS,
-			    "%s: only %u completed tasks tell how execution times deviate, %d are "
+			    "%s: too few completed tasks tell how execution times deviate, %u; %d are "
 			    "needed",
 			    noise->measured->dir, observations->len, NOISE_RATIOS_MIN);
 		return false;

@@ -268,9 +268,10 @@ static bool start_all(struct inspection *inspection, GError **error)
 		if (!add_subject(inspection, i, error))
 			return false;
 	fprintf(stderr,
-		"checking %u clusters: every host, meter, cap and image; all nodes boot and run a "
+		"checking %u cluster%s: every host, meter, cap and image; all nodes boot and run a "
 		"small MPI task (at most %.0f s)\n",
-		inspection->subjects->len, inspection->timeout_s);
+		inspection->subjects->len, inspection->subjects->len == 1 ? "" : "s",
+		inspection->timeout_s);
 	return true;
 }
 

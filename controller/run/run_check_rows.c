@@ -60,10 +60,11 @@ static const char *text_of(const json_t *object, const char *key)
 
 static char *host_text(const json_t *facts)
 {
+	const int cpus = (int)json_integer_value(json_object_get(facts, "cpus"));
 	GString *text = g_string_new(NULL);
 
-	g_string_append_printf(text, "%s, %d CPUs, %d MiB", text_of(facts, "cpu"),
-			       (int)json_integer_value(json_object_get(facts, "cpus")),
+	g_string_append_printf(text, "%s, %d CPU%s, %d MiB", text_of(facts, "cpu"), cpus,
+			       cpus == 1 ? "" : "s",
 			       (int)json_integer_value(json_object_get(facts, "memory_mib")));
 	if (*text_of(facts, "libvirt"))
 		g_string_append_printf(text, ", libvirt %s", text_of(facts, "libvirt"));
@@ -341,14 +342,15 @@ static void add_task(GPtrArray *rows, const struct run_check_answers *answers)
 	if (!answers->task)
 		return;
 	if (strcmp(outcome, "completed") == 0) {
-		text = g_strdup_printf("an MPI task of %u ranks over the nodes ran and was "
+		text = g_strdup_printf("an MPI task of %u rank%s over the nodes ran and was "
 				       "verified",
-				       answers->ranks);
+				       answers->ranks, answers->ranks == 1 ? "" : "s");
 		run_check_add(rows, answers->cluster->name, "", "channels", RUN_CHECK_WORKS, text,
 			      NULL);
 		return;
 	}
-	text = g_strdup_printf("an MPI task of %u ranks %s: %s", answers->ranks,
+	text = g_strdup_printf("an MPI task of %u rank%s %s: %s", answers->ranks,
+			       answers->ranks == 1 ? "" : "s",
 			       *outcome ? outcome : "did not end",
 			       *text_of(answers->task, "reason") ? text_of(answers->task, "reason")
 								 : "no reason given");

@@ -373,8 +373,8 @@ bool run_overhead_measure(struct run_session *session, const struct config_estim
 	measuring.benches = g_new0(struct bench, session->config->clusters_count);
 	for (uint32_t i = 0; i < session->config->clusters_count; i++)
 		bench_init(&measuring, i, estimates, count);
-	run_progress_note(session->progress, "profile", "suspending and resuming %u times",
-			  measuring.total);
+	run_progress_note(session->progress, "profile", "suspending and resuming %u time%s",
+			  measuring.total, measuring.total == 1 ? "" : "s");
 	measuring.backend = open_backend(session);
 	good = measure(&measuring, error);
 	backend_destroy(measuring.backend);

@@ -202,8 +202,9 @@ static bool measure_overheads(struct profile *profile, GError **error)
 	if (!run_overhead_measure(session, profile->estimates, profile->estimates_count,
 				  &profile->overheads, error))
 		return false;
-	run_progress_note(session->progress, "profiled", "suspended and resumed %u times",
-			  profile->overheads.samples->len);
+	run_progress_note(session->progress, "profiled", "suspended and resumed %u time%s",
+			  profile->overheads.samples->len,
+			  profile->overheads.samples->len == 1 ? "" : "s");
 	return true;
 }
 
@@ -295,8 +296,8 @@ bool run_profile(struct run_session *session, GError **error)
 		run_progress_note(session->progress, "unmetered",
 				  "%s: estimates without a measured energy get an EEC of 0",
 				  unmetered);
-	run_progress_note(session->progress, "profile", "measuring %" PRIu32 " times, idle %.1f W",
-			  profile.total, baseline.sum_w);
+	run_progress_note(session->progress, "profile", "measuring %" PRIu32 " time%s, idle %.1f W",
+			  profile.total, profile.total == 1 ? "" : "s", baseline.sum_w);
 	host_load_read(NULL, &before);
 	done = measure(&profile, error);
 	host_load_read(NULL, &after);

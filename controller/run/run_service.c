@@ -247,9 +247,10 @@ static void note_silent(struct run_service *service)
 static bool restore(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
-	g_autofree char *text = g_strdup_printf("the service goes on at %.1f s with %u tasks",
-						backend_now_s(service->backend),
-						service->submissions->len);
+	const guint count = service->submissions->len;
+	g_autofree char *text = g_strdup_printf("the service goes on at %.1f s with %u task%s",
+						backend_now_s(service->backend), count,
+						count == 1 ? "" : "s");
 
 	if (!run_service_restore(service, error) || !restore_drains(service, error))
 		return false;
@@ -341,8 +342,9 @@ static char *what_was_taken(const struct config_service *config)
 			? g_strdup_printf("%.0f J in %.0f s", config->energy_limit_j, config->energy_window_s)
 			: NULL;
 
-	return g_strdup_printf("policy %s, mapping interval %g s, records kept for %g days, %s%s, up to %u tasks",
+	return g_strdup_printf("policy %s, mapping interval %g s, records kept for %g day%s, %s%s, up to %u tasks",
 			       config->policy, config->mapping_interval_s, config->retention_days,
+			       config->retention_days == 1 ? "" : "s",
 			       limit ? "at most " : "any energy", limit ?: "", config->tasks_max);
 }
 

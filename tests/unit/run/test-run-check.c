@@ -139,7 +139,7 @@ static void test_bad(void)
 	run_check_add_cluster(rows, &answers);
 	g_assert_false(run_check_good(rows));
 	g_assert_false(run_check_nodes_ready(&answers) || run_check_meters_read(&answers));
-	assert_row(rows, "b1", "host", RUN_CHECK_WORKS, "1 CPUs");
+	assert_row(rows, "b1", "host", RUN_CHECK_WORKS, "1 CPU,");
 	assert_row(rows, "b2", "host", RUN_CHECK_FAILED, "connection refused");
 	g_assert_true(strstr(find(rows, "b2", "host")->cure, "virsh -c 'qemu+ssh://b2/system'"));
 	assert_row(rows, "", "KVM", RUN_CHECK_NOTE, "no vmx");
