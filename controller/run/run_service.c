@@ -5,7 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+#define LOG_SUBSYSTEM "service"
 #include "common/clock.h"
+#include "common/log.h"
 #include "controller/backend/remote.h"
 #include "controller/run/run_adopt.h"
 #include "controller/run/run_meta.h"
@@ -356,7 +358,23 @@ static bool keep_config(const struct run_service *service, const struct config *
 	return config_save(config, path, error);
 }
 
-/* All that can fail comes before anything is changed, the store last. */
+/* On record both, or neither. */
+static bool keep_reloaded(struct run_service *service, const struct config *config, const char *policy,
+			  GError **error)
+{
+	g_autofree char *before = g_strdup(service->row.policy);
+	g_autoptr(GError) reason = NULL;
+
+	if (!store_policy(service, policy, error))
+		return false;
+	if (keep_config(service, config, error))
+		return true;
+	if (!store_policy(service, before, &reason))
+		log_warning("policy '%s' stays on record: %s", policy, reason->message);
+	return false;
+}
+
+/* All that can fail comes before anything is changed, the record last. */
 static bool take_again(struct run_service *service, char **ret_text, GError **error)
 {
 	struct run_session *session = service->session;
@@ -376,8 +394,7 @@ static bool take_again(struct run_service *service, char **ret_text, GError **er
 			wanted.energy_window_s != before.energy_window_s;
 	if (!find_policy(&wanted, &policy, error) ||
 	    (limit_changes && !run_service_limit_find(service, &wanted, &window, error)) ||
-	    !keep_config(service, config, error) ||
-	    !store_policy(service, wanted.policy, error))
+	    !keep_reloaded(service, config, wanted.policy, error))
 		return false;
 	engine_request_policy(service->engine, &policy, wanted.mapping_interval_s);
 	run_reload_take(session->config, config);

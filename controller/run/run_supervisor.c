@@ -61,6 +61,8 @@ struct supervisor {
 	guint signals;
 	guint stop_source;
 	char *fixed; /* of a service's configuration: what a reload must not change */
+	struct config *former; /* by which the controller works that is told to reload, until it says what became of that */
+	bool reload_again;
 	int lab_status;
 };
 
@@ -131,25 +133,56 @@ static gboolean on_signal(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-/* Reloading: the controller's notice of it ends it, or a word of ours where it comes to nothing. */
+/*
+ * Reloading: the controller's notice of it ends it, or a word of ours where it comes to nothing. One that is started again
+ * meanwhile has read the new configuration.
+ */
 static void reload(struct supervisor *supervisor)
 {
 	g_autofree char *path = run_paths_config(supervisor->prepared.dir, true);
 	g_autofree char *text = NULL;
+	g_autoptr(config_t) former = NULL;
 	g_autoptr(GError) error = NULL;
 
+	supervisor->reload_again = supervisor->former != NULL;
+	if (supervisor->former)
+		return;
 	notify_reloading();
-	if (run_reload(supervisor->request->config_path, supervisor->fixed,
-		       supervisor->prepared.config, path, &error)) {
+	former = config_load(path, &error);
+	if (former && run_reload(supervisor->request->config_path, supervisor->fixed,
+				 supervisor->prepared.config, path, &error)) {
 		run_watch_say(supervisor->watch, "reloading '%s'",
 			      supervisor->request->config_path);
-		if (run_child_pid(supervisor->controller) > 0)
-			kill(run_child_pid(supervisor->controller), SIGHUP);
+		if (run_child_pid(supervisor->controller) <= 0)
+			return;
+		supervisor->former = g_steal_pointer(&former);
+		kill(run_child_pid(supervisor->controller), SIGHUP);
 		return;
 	}
 	text = g_strdup_printf("not reloaded, all is as before: %s", error->message);
 	run_watch_say(supervisor->watch, "%s", text);
 	notify_ready(text);
+}
+
+/* The controller goes by what it went by, and so does one that is started again. */
+static void undo_reload(struct supervisor *supervisor)
+{
+	g_autofree char *path = run_paths_config(supervisor->prepared.dir, true);
+	g_autoptr(GError) error = NULL;
+
+	if (!supervisor->former)
+		return;
+	run_reload_take(supervisor->prepared.config, supervisor->former);
+	if (!config_save(supervisor->former, path, &error))
+		run_watch_say(supervisor->watch, "what was refused stays in '%s': %s", path,
+			      error->message);
+}
+
+static void end_reload(struct supervisor *supervisor)
+{
+	g_clear_pointer(&supervisor->former, config_free);
+	if (supervisor->reload_again && !supervisor->stopping)
+		reload(supervisor);
 }
 
 /* The end of a terminal, but for a service, which has none and may be told so to reload. */
@@ -448,6 +481,7 @@ static void on_controller_died(struct run_child *child, int status, void *data)
 	}
 	run_child_add_argument(child, "--continue");
 	run_watch_anew(supervisor->watch);
+	end_reload(supervisor);
 	if (run_child_restart_soon(child)) {
 		run_watch_say(supervisor->watch,
 			      "the controller died (%s): starting it again; the run goes on", how);
@@ -462,9 +496,14 @@ static void on_controller_died(struct run_child *child, int status, void *data)
 /* What a service's controller says is passed on to the service manager. */
 static void on_notice(const char *kind, const char *text, void *data)
 {
-	if (g_str_equal(kind, "serving") || g_str_equal(kind, "reloaded") ||
-	    g_str_equal(kind, "not-reloaded"))
+	const bool refused = g_str_equal(kind, "not-reloaded");
+
+	if (refused)
+		undo_reload(data);
+	if (refused || g_str_equal(kind, "serving") || g_str_equal(kind, "reloaded"))
 		notify_ready(text);
+	if (refused || g_str_equal(kind, "reloaded"))
+		end_reload(data);
 }
 
 /* As a service manager does it with one that does not feed its watchdog: with a core to look at. */
@@ -625,6 +664,7 @@ bool run_supervise(const struct run_request *request, char **ret_dir, GError **e
 	if (supervisor.words >= 0)
 		close(supervisor.words);
 	g_free(supervisor.fixed);
+	config_free(supervisor.former);
 	g_ptr_array_unref(supervisor.schedulers);
 	g_hash_table_unref(supervisor.told);
 	g_main_loop_unref(supervisor.loop);

@@ -107,6 +107,25 @@ is_starting() {
 	grep -q "'nodes: 3' was 'nodes: 4' when it was started: only service.policy" "$run_words"
 	grep -q "service.tasks_max: 5 is less than the 10 it runs with" "$run_words"
 	cp good "$config"
+	# What cannot be kept, the controller refuses.
+	cp "$state/wanted.yaml" kept
+	mv "$state/config.yaml" "$state/config.kept"
+	mkdir "$state/config.yaml"
+	sed 's/^service:.*/service: {policy: easy, mapping_interval_s: 5, tasks_max: 20}/' good >"$config"
+	ready=$(times '^READY=1')
+	kill -HUP "$run_pid"
+	within 60 told_more '^STATUS=.*config.yaml' 0
+	within 30 told_more '^READY=1' "$ready"
+	[ "$(api /v1/status | jq -r .policy)" = fcfs ]
+	[ "$(run_query "$state" 'SELECT policy FROM run')" = fcfs ]
+	cmp "$state/wanted.yaml" kept
+	rmdir "$state/config.yaml"
+	mv "$state/config.kept" "$state/config.yaml"
+	# It has forgotten that there were to be 20 tasks.
+	sed 's/^service:.*/service: {policy: fcfs, mapping_interval_s: 30, retention_days: 7, tasks_max: 11}/' good >"$config"
+	kill -HUP "$run_pid"
+	run_wait_for "policy fcfs, mapping interval 30 s, .* up to 11 tasks" 60
+	api /v1/tasks -d '{"type": "CG.S.2"}'
 	# There is room for two more since it was reloaded.
 	api /v1/tasks -d '{"type": "CG.S.2", "count": 2}'
 	! api /v1/tasks -d '{"type": "CG.S.2"}' || return 1
