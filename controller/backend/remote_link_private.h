@@ -99,7 +99,10 @@ void remote_link_settle(struct remote_link *link, bool good, const GError *wrong
 /* Tells the listener that what is known of its tasks may be wrong, and notes no events as read on that ground. */
 void remote_link_doubt(struct remote_link *link);
 
-/* Whether any of the first `count` requests (link->requests_made) is not answered yet that somebody waits for. */
+/*
+ * Whether any of the first `count` requests (link->requests_made) is not answered yet that somebody waits for. A PUT that
+ * waits since "not now" was the answer is answered in that: there was no such thing.
+ */
 bool remote_link_waits_for(const struct remote_link *link, uint64_t count);
 
 /* It has no memory of before: numbers and counters start anew, tasks are gone. */

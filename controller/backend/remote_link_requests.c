@@ -274,12 +274,18 @@ void remote_link_poll(struct remote_link *link, const char *path, remote_link_do
 	wait_turn(request);
 }
 
+/* A PUT that is refused by "not now" is of what the peer has not got: there are no events of it before. */
+static bool has_no_past(const struct request *request)
+{
+	return request->refused && g_str_equal(request->method, "PUT");
+}
+
 bool remote_link_waits_for(const struct remote_link *link, uint64_t count)
 {
 	for (guint i = 0; i < link->requests->len; i++) {
 		const struct request *request = g_ptr_array_index(link->requests, i);
 
-		if (request->done && request->number <= count)
+		if (request->done && request->number <= count && !has_no_past(request))
 			return true;
 	}
 	return false;

@@ -688,9 +688,10 @@ static void what_was_only_asked_about_is_not_said_before(struct fixture *fixture
 	struct remote_link *link;
 
 	run_task(fixture, 0);
-	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_BUSY);
 	fixture_reconnect(fixture);
 	link = remote_fleet_link(fixture->fleet, 0);
+	remote_link_set_patience(link, FIXTURE_SOON_S);
+	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_SILENT);
 	while (!scripted_scheduler_is_waited_for(fixture->scheduler))
 		g_main_context_iteration(NULL, TRUE);
 	remote_backend_adopt(fixture->backend, &one, &past);
@@ -700,7 +701,8 @@ static void what_was_only_asked_about_is_not_said_before(struct fixture *fixture
 	until_noted(fixture, "first");
 	until_noted(fixture, "second"); /* with a question of its own, after that */
 	g_assert_cmpint(scripted_scheduler_taken(fixture->scheduler), ==, -1);
-	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_FINE);
+	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_FINE);
+	scripted_scheduler_restart(fixture->scheduler, true); /* drops what it was asked */
 	fixture_next_of(fixture, BACKEND_EVENT_ENDED);
 	remote_link_note_read(link);
 	remote_link_tell_taken(link);
@@ -789,6 +791,26 @@ static void a_question_that_is_never_answered_holds_nothing_up(struct fixture *f
 	until_killed(fixture, "test-1-0-1");
 }
 
+/* It has not got what it does not start now, and may forget what is on record: its disk is full, perhaps. */
+static void a_start_that_is_not_now_holds_nothing_up(struct fixture *fixture, gconstpointer data)
+{
+	struct remote_link *link = remote_fleet_link(fixture->fleet, 0);
+
+	run_task(fixture, 0);
+	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_BUSY);
+	fixture_start(fixture, 1, 1, 0);
+	while (!strstr(fixture->notes->str, "scheduler-busy "))
+		g_main_context_iteration(NULL, TRUE);
+	for (int i = 0; i < 2; i++)
+		remote_link_note_read(link);
+	remote_link_tell_taken(link);
+	until_noted(fixture, "first");
+	until_noted(fixture, "second");
+	g_assert_cmpint(scripted_scheduler_taken(fixture->scheduler), ==, 2);
+	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_FINE);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+}
+
 /* Who cancels need not wait until it can be carried out. */
 static void a_start_that_is_not_now_can_be_cancelled(struct fixture *fixture, gconstpointer data)
 {
@@ -863,6 +885,7 @@ static const struct {
 	{"/remote/unclear-rubbish", a_task_that_rubbish_is_told_of_is_lost},
 	{"/remote/unclear-for-a-moment", errors_for_a_moment_lose_nothing},
 	{"/remote/taken-unanswered", a_question_that_is_never_answered_holds_nothing_up},
+	{"/remote/taken-not-now", a_start_that_is_not_now_holds_nothing_up},
 	{"/remote/not-now-cancelled", a_start_that_is_not_now_can_be_cancelled},
 	{"/remote/strangers-again", strangers_are_looked_for_again},
 };
