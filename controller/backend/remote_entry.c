@@ -389,12 +389,23 @@ static void delete_again(struct remote_entry *entry, int64_t now_ns)
 		remote_entry_delete(entry);
 }
 
+/* A start that waits is sent no more. One that is under way may be carried out, or wait later, when "not now" was the answer. */
+static void end_if_asked(struct remote_entry *entry)
+{
+	if (!entry->asked && !remote_link_withdraw(remote_entry_link(entry), entry))
+		return;
+	entry->asked = true;
+	remote_entry_delete(entry);
+}
+
 bool remote_entry_guard(struct remote_entry *entry, int64_t now_ns)
 {
 	if (entry->ended) {
 		delete_again(entry, now_ns);
 		return false;
 	}
+	if (entry->kill_wanted && !entry->asked)
+		end_if_asked(entry);
 	if (!entry->unclear_ns)
 		return true;
 	if (clock_elapsed_s(entry->unclear_ns, now_ns) >
@@ -416,9 +427,8 @@ void remote_entry_kill(struct remote_entry *entry)
 		g_source_remove(entry->retry_source);
 		entry->retry_source = 0;
 		remote_entry_end(entry, BACKEND_OUTCOME_KILLED, NULL);
-	} else if (entry->asked || remote_link_withdraw(remote_entry_link(entry), entry)) {
-		entry->asked = true;
-		remote_entry_delete(entry);
+	} else {
+		end_if_asked(entry);
 	}
 }
 

@@ -825,6 +825,17 @@ static void a_start_that_is_not_now_can_be_cancelled(struct fixture *fixture, gc
 	g_assert_cmpint(scripted_scheduler_starts(fixture->scheduler), ==, 0);
 }
 
+/* Nor who cancels while the start is under way that is answered so. */
+static void a_start_on_its_way_that_is_not_now_can_be_cancelled(struct fixture *fixture, gconstpointer data)
+{
+	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_BUSY);
+	fixture_start(fixture, 0, 1, 0);
+	backend_kill(fixture->backend, 0, 1);
+	fixture_next_of(fixture, BACKEND_EVENT_ENDED);
+	g_assert_nonnull(strstr(fixture->notes->str, "scheduler-busy "));
+	g_assert_cmpint(scripted_scheduler_starts(fixture->scheduler), ==, 0);
+}
+
 static void strangers_are_looked_for_again(struct fixture *fixture, gconstpointer data)
 {
 	static bool heard;
@@ -887,6 +898,7 @@ static const struct {
 	{"/remote/taken-unanswered", a_question_that_is_never_answered_holds_nothing_up},
 	{"/remote/taken-not-now", a_start_that_is_not_now_holds_nothing_up},
 	{"/remote/not-now-cancelled", a_start_that_is_not_now_can_be_cancelled},
+	{"/remote/not-now-cancelled-on-its-way", a_start_on_its_way_that_is_not_now_can_be_cancelled},
 	{"/remote/strangers-again", strangers_are_looked_for_again},
 };
 
