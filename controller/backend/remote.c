@@ -175,7 +175,7 @@ static void doubt_entry(struct remote_entry *entry, bool away)
 {
 	if (away && !entry->ended)
 		remote_entry_abandon(entry, "its local scheduler went away");
-	else if (!away && entry->abandoned)
+	else if (!away && entry->abandoned && (!entry->killed_ns || entry->undeleted))
 		remote_entry_delete(entry);
 	else if (!away && !entry->ended && entry->asked)
 		remote_entry_check(entry);

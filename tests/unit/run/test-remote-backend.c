@@ -579,12 +579,31 @@ static bool all_run(struct fixture *fixture, const char *const *ids)
 /* No answer makes sense for longer than is borne, and then all do again. */
 static void go_away(struct fixture *fixture)
 {
+	g_string_truncate(fixture->notes, 0);
 	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_RUBBISH);
 	scripted_scheduler_restart(fixture->scheduler, true);
 	while (!strstr(fixture->notes->str, "scheduler-away"))
 		g_main_context_iteration(NULL, TRUE);
 	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_FINE);
 	scripted_scheduler_restart(fixture->scheduler, true);
+}
+
+/* When it has said that the attempt is ended it is not asked for that again, whenever it comes back. */
+static void what_was_given_up_is_ended_once(struct fixture *fixture, gconstpointer data)
+{
+	fixture_start(fixture, 0, 1, 0);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	go_away(fixture);
+	g_assert_cmpint(fixture_next_of(fixture, BACKEND_EVENT_ENDED).outcome, ==,
+			BACKEND_OUTCOME_LOST);
+	while (scripted_scheduler_runs(fixture->scheduler, "test-1-0-1"))
+		g_main_context_iteration(NULL, TRUE);
+	go_away(fixture);
+	while (!strstr(fixture->notes->str, "scheduler-back "))
+		g_main_context_iteration(NULL, TRUE);
+	fixture_start(fixture, 1, 1, 0); /* what else it is asked for was asked before */
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	g_assert_cmpint(scripted_scheduler_deletes(fixture->scheduler), ==, 1);
 }
 
 /* Of what runs there, only what is of this run and was not taken up is killed: now, and when it was away. */
@@ -888,6 +907,7 @@ static const struct {
 	{"/remote/turns-silence", silence_has_no_turns},
 	{"/remote/wait", waiting_ends_at_its_time},
 	{"/remote/leftovers", leftovers_are_killed},
+	{"/remote/given-up-once", what_was_given_up_is_ended_once},
 	{"/remote/strangers", strangers_are_killed},
 	{"/remote/refresh", a_refresh_takes_no_older_answer},
 	{"/remote/taken", what_is_on_record_is_said},
