@@ -152,11 +152,11 @@ void remote_link_usage_from(struct remote_link *link, const char *stream, int64_
 typedef void (*remote_link_done_f)(int status, json_t *body, const GError *error, void *data);
 
 /*
- * Sends an idempotent request and repeats it until it is answered or the local scheduler is away. It is given up where it
- * alone is not answered for as long, or all answers are without use: rubbish, or, but for a PUT, which is given up
- * at once, a status of 500 or above. Only "not now" (503), which people are told of, is repeated as long as it is
- * said. `body` is borrowed. `done` is called once, from the main loop, unless the link is freed before or
- * remote_link_forget() was called.
+ * Sends an idempotent request when its turn has come, and repeats it until it is answered or the local scheduler is away: of
+ * one that is away nothing is asked. It is given up where it alone is not answered for as long, or all answers are
+ * without use: rubbish, or, but for a PUT, which is given up at once, a status of 500 or above. Only "not now" (503),
+ * which people are told of, is repeated as long as it is said. `body` is borrowed. `done` is called once, from the main
+ * loop, unless the link is freed before or remote_link_forget() was called.
  */
 void remote_link_send(struct remote_link *link, const char *method, const char *path, json_t *body,
 		      remote_link_done_f done, void *data);

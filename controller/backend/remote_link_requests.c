@@ -208,12 +208,32 @@ static void request_pass(struct request *request)
 			    fmin(REQUEST_TIMEOUT_S, request->link->away_s), request_done, request);
 }
 
-/* None waits behind others that a silent peer leaves without an answer: whoever asked is to hear of it in time. */
+static gboolean turn_missed(gpointer data)
+{
+	struct request *request = data;
+	g_autoptr(GError) error =
+		g_error_new(HTTP_ERROR, HTTP_ERROR_TRANSPORT, "%s %s: the local scheduler of cluster '%s' is away",
+			    request->method, request->path, request->link->cluster->name);
+
+	request->retry_source = 0;
+	request_end(request, 0, NULL, error);
+	return G_SOURCE_REMOVE;
+}
+
+/* What waits while the peer is away is not sent: its turn could be long in coming, and whoever asked is to hear of it in time. */
 static void pass_next(struct remote_link *link)
 {
 	while (!link->held && !g_queue_is_empty(&link->turns) &&
-	       (link->silent || link->under_way < UNDER_WAY_MAX))
-		request_pass(g_queue_pop_head(&link->turns));
+	       (link->away || link->under_way < UNDER_WAY_MAX)) {
+		struct request *request = g_queue_pop_head(&link->turns);
+
+		if (!link->away) {
+			request_pass(request);
+			continue;
+		}
+		request->waits = false;
+		request->retry_source = g_idle_add(turn_missed, request); /* nobody is told before it has asked */
+	}
 }
 
 static void wait_turn(struct request *request)

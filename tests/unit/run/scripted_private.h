@@ -18,7 +18,7 @@ struct scripted_scheduler {
 	char *host;
 	struct http_server *server;
 	enum scripted_mood mood, task_mood;
-	uint32_t nodes, refusals, starts, deletes, incarnation;
+	uint32_t nodes, refusals, starts, deletes, task_requests, incarnation;
 	const char *cpu_cap, *caps_effective;
 	bool *up;
 	json_t *tasks;      /* id -> task object */

@@ -48,7 +48,13 @@ bool scripted_moody(struct scripted_scheduler *scheduler, struct http_request *r
 bool scripted_task_moody(struct scripted_scheduler *scheduler, struct http_request *request,
 			 bool change)
 {
+	scheduler->task_requests++;
 	return answer_by(scheduler->mood ?: scheduler->task_mood, request, change);
+}
+
+uint32_t scripted_scheduler_task_requests(const struct scripted_scheduler *scheduler)
+{
+	return scheduler->task_requests;
 }
 
 /* Events. */

@@ -38,6 +38,9 @@ void scripted_scheduler_set_mood(struct scripted_scheduler *scheduler, enum scri
 /* How it answers what is asked of tasks, but for their steps, where its own mood is a fine one. */
 void scripted_scheduler_set_task_mood(struct scripted_scheduler *scheduler, enum scripted_mood mood);
 
+/* How much was ever asked of tasks, but for their steps, answered or not. */
+uint32_t scripted_scheduler_task_requests(const struct scripted_scheduler *scheduler);
+
 /* Refuses the next `count` starts with 409. */
 void scripted_scheduler_refuse(struct scripted_scheduler *scheduler, uint32_t count);
 

@@ -533,7 +533,7 @@ static void one_that_waits_for_its_turn_is_forgotten(struct fixture *fixture, gc
 	}
 }
 
-/* Who waits for its turn is told as soon as the others that the peer is not there. */
+/* Who waits for its turn is told as soon as the others that the peer is not there, which is not asked for it any more. */
 static void silence_has_no_turns(struct fixture *fixture, gconstpointer data)
 {
 	bool heard[MANY];
@@ -546,8 +546,27 @@ static void silence_has_no_turns(struct fixture *fixture, gconstpointer data)
 			g_main_context_iteration(NULL, TRUE);
 		first_us = first_us ?: g_get_monotonic_time();
 	}
-	/* One more time-out of a request, not one for every eight. */
+	/* Not one time-out of a request for every four. */
 	g_assert_cmpint(g_get_monotonic_time() - first_us, <, 20 * G_USEC_PER_SEC);
+	g_assert_cmpint(scripted_scheduler_task_requests(fixture->scheduler), <=, 12);
+}
+
+/* The others of its questions are answered: it is there, and not asked more at a time. */
+static void one_time_out_is_no_silence(struct fixture *fixture, gconstpointer data)
+{
+	bool heard[MANY];
+
+	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_SILENT);
+	put_many(fixture, heard);
+	for (int i = 0; i < 5; i++) /* the first four, and one that had to wait for them */
+		while (!heard[i])
+			g_main_context_iteration(NULL, TRUE);
+	g_assert_cmpint(scripted_scheduler_task_requests(fixture->scheduler), <=, 12);
+	g_assert_false(remote_link_away(remote_fleet_link(fixture->fleet, 0)));
+	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_FINE);
+	for (int i = 5; i < MANY; i++)
+		while (!heard[i])
+			g_main_context_iteration(NULL, TRUE);
 }
 
 static void waiting_ends_at_its_time(struct fixture *fixture, gconstpointer data)
@@ -905,6 +924,7 @@ static const struct {
 	{"/remote/turns-polls", who_polls_waits_for_nobody},
 	{"/remote/turns-forgotten", one_that_waits_for_its_turn_is_forgotten},
 	{"/remote/turns-silence", silence_has_no_turns},
+	{"/remote/turns-time-out", one_time_out_is_no_silence},
 	{"/remote/wait", waiting_ends_at_its_time},
 	{"/remote/leftovers", leftovers_are_killed},
 	{"/remote/given-up-once", what_was_given_up_is_ended_once},
