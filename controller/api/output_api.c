@@ -25,7 +25,8 @@ struct output_wait {
 	const char *const *keys; /* of the answer that are passed on, NULL-terminated */
 	uint32_t task, attempt;
 	uint32_t cluster; /* who is asked first */
-	uint32_t asked;   /* how many have answered */
+	uint32_t asked;   /* how many have answered, or could not be asked */
+	char *trouble;    /* of the first that could not; NULL: all have answered */
 	guint late_source;
 };
 
@@ -33,6 +34,7 @@ static void output_wait_free(struct output_wait *wait)
 {
 	if (wait->late_source)
 		g_source_remove(wait->late_source);
+	g_free(wait->trouble);
 	g_free(wait->path);
 	g_free(wait);
 }
@@ -47,15 +49,47 @@ static void cancelled(struct http_request *request, void *data)
 
 static void done(int status, json_t *body, const GError *error, void *data);
 
-/* What it has is there when it is. */
-static void fail_silent(struct output_wait *wait)
+static void ask(struct output_wait *wait);
+
+/* Of those who could not be asked the first is the one to see to. */
+static void fail(struct output_wait *wait)
 {
 	http_request_on_cancel(wait->request, NULL, NULL);
-	http_request_fail(wait->request, 503,
-			  "output of task %u: the local scheduler of cluster '%s', which may have it, does not answer; see to "
-			  "its host (`virtbed clusters`) and ask again when it is back",
-			  wait->task, remote_link_cluster(wait->link)->name);
+	if (wait->trouble)
+		http_request_fail(wait->request, 503, "output of task %u: the local scheduler of cluster %s", wait->task,
+				  wait->trouble);
+	else
+		http_request_fail(wait->request, 404,
+				  "no local scheduler has output of task %u any more", wait->task);
 	output_wait_free(wait);
+}
+
+static void ask_next(struct output_wait *wait)
+{
+	if (++wait->asked < wait->session->config->clusters_count)
+		ask(wait);
+	else
+		fail(wait);
+}
+
+static void G_GNUC_PRINTF(2, 3) pass_over(struct output_wait *wait, const char *format, ...)
+{
+	g_autofree char *why = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	why = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	if (!wait->trouble)
+		wait->trouble = g_strdup_printf("'%s'%s", remote_link_cluster(wait->link)->name, why);
+	ask_next(wait);
+}
+
+/* What it has is there when it is. */
+static void pass_over_silent(struct output_wait *wait)
+{
+	pass_over(wait, ", which may have it, does not answer; see to its host (`virtbed clusters`) and ask again when "
+			"it is back");
 }
 
 static gboolean late(gpointer data)
@@ -64,7 +98,7 @@ static gboolean late(gpointer data)
 
 	wait->late_source = 0;
 	remote_link_forget(wait->link, wait);
-	fail_silent(wait);
+	pass_over_silent(wait);
 	return G_SOURCE_REMOVE;
 }
 
@@ -72,14 +106,15 @@ static void ask(struct output_wait *wait)
 {
 	const uint32_t count = wait->session->config->clusters_count;
 
+	if (wait->late_source)
+		g_source_remove(wait->late_source);
+	wait->late_source = 0;
 	wait->link = remote_fleet_link(wait->session->fleet,
 				       (wait->cluster + wait->asked) % count);
 	if (remote_link_away(wait->link)) {
-		fail_silent(wait);
+		pass_over_silent(wait);
 		return;
 	}
-	if (wait->late_source)
-		g_source_remove(wait->late_source);
 	wait->late_source = g_timeout_add_seconds(WAIT_MAX_S + ANSWER_S, late, wait);
 	remote_link_poll(wait->link, wait->path, done, wait);
 }
@@ -97,27 +132,18 @@ static void answer(const struct output_wait *wait, const json_t *body)
 static void done(int status, json_t *body, const GError *error, void *data)
 {
 	struct output_wait *wait = data;
-	const bool unknown = status == 404 || status == 410;
 
-	if (unknown && ++wait->asked < wait->session->config->clusters_count) {
-		ask(wait);
-		return;
-	}
-	http_request_on_cancel(wait->request, NULL, NULL);
-	if (unknown)
-		http_request_fail(wait->request, 404,
-				  "no local scheduler has output of task %u any more", wait->task);
-	else if (error)
-		http_request_fail(wait->request, 503,
-				  "the local scheduler of cluster '%s' cannot be asked: %s",
-				  remote_link_cluster(wait->link)->name, error->message);
-	else if (!json_object_get(body, wait->keys[0]))
-		http_request_fail(wait->request, 503,
-				  "the local scheduler of cluster '%s' answers rubbish",
-				  remote_link_cluster(wait->link)->name);
-	else
+	if (status == 404 || status == 410) {
+		ask_next(wait);
+	} else if (error) {
+		pass_over(wait, " cannot be asked: %s", error->message);
+	} else if (!json_object_get(body, wait->keys[0])) {
+		pass_over(wait, " answers rubbish");
+	} else {
+		http_request_on_cancel(wait->request, NULL, NULL);
 		answer(wait, body);
-	output_wait_free(wait);
+		output_wait_free(wait);
+	}
 }
 
 /* An optional whole number of the query; answers the request where it is none. */

@@ -98,6 +98,43 @@ has_completed() {
 	[[ $output == *"is the directory of a service"* ]]
 }
 
+# What the local scheduler of CLUSTER answers. local_sched CLUSTER PATH [CURL-ARGUMENT...]
+local_sched() {
+	local listen
+	listen=$(tr '\0' '\n' <"/proc/$(run_process virtbed-local-sched "$state/state/$1")/cmdline" | sed -n 's/^unix://p')
+	curl -sS --max-time 60 --unix-socket "$listen" "http://x$2" "${@:3}"
+}
+
+is_down() {
+	ok GET /v1/nodes 200 | jq -e --arg cluster "$1" '.nodes | map(select(.cluster == $cluster)) |
+		length > 0 and all(.state == "down")' >/dev/null
+}
+
+@test "output that one cluster has is had, while another that may have it is away" {
+	run_name=output-$BASHPID
+	sed "s/^name:.*/name: $run_name/" "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
+	unset VIRTBED_LIBEXEC
+	run_start serve "$config" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	for node in s2/{0..7} s3/{0..3}; do ok POST "/v1/nodes/$node/drain" 202 '{}'; done
+	[ "$(submit '{"type": "SHORT", "count": 2}')" = "[0,1]" ]
+	wait_state 0 completed
+	wait_state 1 completed
+	ok GET /v1/tasks/1 200 | jq -e '.cluster == "s1" and .attempts == 1'
+	# An attempt of the same name on s3, as after a loss of power that took its start from the record.
+	id=$(local_sched s1 /v1/tasks | jq -r '.tasks[].id | select(endswith("-1-1"))')
+	local_sched s3 "/v1/tasks/$id" -f -X PUT -d '{"type": "SHORT", "benchmark": "is", "class": "S", "ranks": 1,
+		"repetitions": 1, "nodes": [0], "deadline_s": 60}'
+	stopped=$(run_process virtbed-local-sched "$state/state/s1")
+	kill -STOP "$stopped"
+	ok GET /v1/tasks/1/output 200 >/dev/null   # when s1 has not answered for 8 s
+	within 60 is_down s1
+	ok GET /v1/tasks/1/output 200 >/dev/null
+	ok GET /v1/tasks/0/output 503 | jq -e '.error | test("of cluster .s1., which may have it, does not answer")'
+	kill -CONT "$stopped"
+	stop_service
+}
+
 # Whether PATTERN... (grep -E) each match a line of FILE. has_lines FILE PATTERN...
 has_lines() {
 	local pattern
