@@ -456,16 +456,6 @@ class Bed:
     def open_store(self):
         return contextlib.closing(sqlite3.connect(f"file:{self.state / 'run.sqlite'}?mode=ro", uri=True))
 
-    def rows(self):
-        """How much is on record, as who opens the file finds it now. A copy: who opens it may write to it."""
-        with tempfile.TemporaryDirectory(prefix="virtbed-fault-") as copy:
-            for path in self.state.glob("run.sqlite*"):
-                if not path.name.endswith("-shm"):
-                    shutil.copy(path, copy)
-            with contextlib.closing(sqlite3.connect(f"{copy}/run.sqlite")) as store:
-                return sum(store.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-                           for table in ("event", "sample", "decision"))
-
     def accounts(self):
         """How many intervals there is an account of."""
         with self.open_store() as store:
