@@ -144,6 +144,41 @@ is_cut_off() {
 	[ "$(status operator GET /v1/status)" = 200 ]
 }
 
+# The answer to who has the token in FILE. as FILE PATH
+as() {
+	curl -sSf -H "Authorization: Bearer $(cat "$1")" "$address$2"
+}
+
+has_failed() {
+	[ "$(as user /v1/tasks/0 | jq -r .state)" = failed ]
+}
+
+@test "how a task failed is told to its owner and to who runs the service, not to other users" {
+	run_name=failing-$BASHPID
+	sed "s|^name:.*|name: $run_name|; s|task_deadline_s:.*|task_deadline_s: 2|; s|^service:|&\n  listen: 'http://127.0.0.1:0'|" \
+		"$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
+	unset VIRTBED_LIBEXEC
+	run_start serve "$config" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	address=$(sed -n "s|.*the controller's page is at \(https*://[0-9.:]*\)/.*|\1|p" "$run_words" | head -n 1)
+	token viewer --role viewer --user nobody
+	token user --user nobody
+	token other --user daemon
+	token operator --role operator
+	curl -sSf -H "Authorization: Bearer $(cat user)" "$address/v1/tasks" -d '{"type": "LONG"}' | jq -e '.tasks == [0]'
+	within 120 has_failed
+	for asker in viewer user operator; do
+		as $asker '/v1/events?after=0' | jq -e '.events[] | select(.kind == "ended") |
+			.detail.reason == "ran longer than its deadline of 2 s" and .hidden == null'
+	done
+	as other '/v1/events?after=0' >answer
+	jq -e '.events[] | select(.kind == "ended") | .task == 0 and .detail.state == "failed" and .hidden' answer
+	run ! grep "deadline" answer
+	as other /v1/tasks | jq -e '.tasks[0] | .state == "failed" and .hidden'
+	as other /v1/status >answer
+	run ! grep "deadline" answer
+}
+
 @test "commands take their token from a file that nobody else reads" {
 	serve
 	run -1 "$virtbed" queue --uri "$address"
