@@ -60,7 +60,10 @@ static void add_host(struct live *live, const struct config_cluster *cluster,
 	struct live_host added = { .cluster = cluster, .host = host };
 	g_autoptr(GError) error = NULL;
 
-	if (host->meter && host->meter->kind != CONFIG_METER_NONE) {
+	if (cluster->simulated) {
+		added.error = g_strdup("it is simulated: its local scheduler alone knows what it draws; "
+				       "`virtbed energy` asks the service");
+	} else if (host->meter && host->meter->kind != CONFIG_METER_NONE) {
 		added.sampler =
 			sampler_new(host->meter, NULL, host->name, NULL, &observer, NULL, &error);
 		added.error = error ? g_strdup(error->message) : NULL;

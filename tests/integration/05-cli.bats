@@ -165,6 +165,8 @@ refused() {
 	local hostless=$ROOT/configs/papers/energy-5000.yaml
 	refused "$hostless: no cluster has hosts" virtbed config check --live "$hostless"
 	refused "$hostless: no cluster has hosts" virtbed energy --live "$hostless"
+	run -1 virtbed energy --live "$ROOT/configs/simulated.yaml"
+	[[ ${lines[1]} == "s1 "*"it is simulated: its local scheduler alone knows what it draws"* ]]
 }
 
 @test "config takes no option that would do nothing" {
