@@ -136,11 +136,27 @@ char *remote_fleet_missing(const struct remote_fleet *fleet)
 	return NULL;
 }
 
-static bool is_ready(void *data)
-{
-	g_autofree char *missing = remote_fleet_missing(data);
+/* What is waited for. */
+struct readiness {
+	const struct remote_fleet *fleet;
+	bool ready;
+	uint64_t unready; /* the fewest so far: what comes and goes does not hold up the end */
+};
 
-	return !missing;
+static bool got_further(void *data)
+{
+	struct readiness *readiness = data;
+	const struct remote_fleet *fleet = readiness->fleet;
+	g_autofree char *missing = remote_fleet_missing(fleet);
+	uint64_t unready = 0;
+
+	for (uint32_t i = 0; i < fleet->config->clusters_count; i++)
+		unready += remote_link_unready(fleet->links[i]);
+	readiness->ready = !missing;
+	if (!readiness->ready && unready >= readiness->unready)
+		return false;
+	readiness->unready = unready;
+	return true;
 }
 
 double remote_fleet_boot_timeout_s(const struct remote_fleet *fleet)
@@ -157,21 +173,22 @@ double remote_fleet_boot_timeout_s(const struct remote_fleet *fleet)
 
 bool remote_fleet_wait_ready(struct remote_fleet *fleet, double timeout_s, GError **error)
 {
+	struct readiness readiness = {.fleet = fleet, .unready = UINT64_MAX};
 	g_autofree char *missing = NULL;
-	bool ready;
 
 	for (uint32_t i = 0; i < fleet->config->clusters_count; i++)
 		remote_link_refresh(fleet->links[i]);
-	ready = remote_fleet_until(fleet, is_ready, fleet, timeout_s, true);
+	while (!readiness.ready && remote_fleet_until(fleet, got_further, &readiness, timeout_s, true))
+		;
 	for (uint32_t i = 0; i < fleet->config->clusters_count; i++)
 		remote_link_unwait(fleet->links[i]);
-	if (ready)
+	if (readiness.ready)
 		return true;
 	if (refuse_stopped(fleet, error))
 		return false;
 	missing = remote_fleet_missing(fleet);
 	g_set_error(error, REMOTE_ERROR, REMOTE_ERROR_NOT_READY,
-		    "not ready after %.0f s: %s; look into the logs of the local schedulers",
+		    "nothing more got ready for %.0f s: %s; look into the logs of the local schedulers",
 		    timeout_s, missing ?: "nodes");
 	return false;
 }

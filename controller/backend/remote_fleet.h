@@ -63,7 +63,8 @@ const char *remote_fleet_stopped(const struct remote_fleet *fleet);
 
 /*
  * Waits until every local scheduler answers, every node is ready for a task and every meter gives
- * samples. Gives up after `timeout_s`; `error` then says what is missing.
+ * samples. Gives up when no more nodes or spare VMs got ready for `timeout_s`, since few boot at a time;
+ * `error` then says what is missing.
  */
 bool remote_fleet_wait_ready(struct remote_fleet *fleet, double timeout_s, GError **error);
 

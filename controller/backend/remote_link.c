@@ -11,6 +11,7 @@
 #define NODES_WAITING_S 0.5
 #define IDENTIFY_INTERVAL_S 10.0
 #define TICK_MIN_S 0.25
+#define UNREADY_UNKNOWN (1 << 20)
 #define GOLDEN_SECTION 0.6180339887498949
 
 /* Often while somebody waits for nodes; events tell of changes in the meantime. */
@@ -234,6 +235,18 @@ bool remote_link_ready(const struct remote_link *link, char **ret_why)
 		return false;
 	}
 	return true;
+}
+
+uint32_t remote_link_unready(const struct remote_link *link)
+{
+	uint32_t count = (uint32_t)link->spares_booting;
+
+	for (uint32_t i = 0; i < link->cluster->nodes; i++) {
+		if (!link->nodes[i].state)
+			return UNREADY_UNKNOWN;
+		count += g_strcmp0(link->nodes[i].state, "ready") != 0;
+	}
+	return count;
 }
 
 void remote_link_unwait(struct remote_link *link)

@@ -86,6 +86,9 @@ const json_t *remote_link_capabilities(const struct remote_link *link);
  */
 bool remote_link_ready(const struct remote_link *link, char **ret_why);
 
+/* How many nodes and spare VMs are still to get ready; before it has told, more than there can be. */
+uint32_t remote_link_unready(const struct remote_link *link);
+
 /*
  * Somebody waits for remote_link_ready(): forgets what it knows of the nodes' states until it has
  * asked anew, and asks often until remote_link_unwait().

@@ -81,7 +81,10 @@ double run_session_run_s(const struct run_session *session);
 /* How many runs are planned in all. */
 uint32_t run_session_runs(const struct run_session *session);
 
-/* Sees to it that nothing runs and every node is ready, within `timeout_s`, or longer where boots may take so long. */
+/*
+ * Sees to it that nothing runs and every node is ready. Gives up when no more got ready for `timeout_s`, or longer
+ * where a boot may take so long.
+ */
 bool run_session_settle(struct run_session *session, double timeout_s, GError **error);
 
 /*

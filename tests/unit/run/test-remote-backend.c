@@ -357,6 +357,26 @@ static void it_is_not_ready_while_spares_boot(struct fixture *fixture, gconstpoi
 	g_assert_cmpuint(scripted_scheduler_spares_booting(fixture->scheduler), ==, 0);
 }
 
+/* Eight asks, half a second apart, and one more at each: more than it waits where nothing gets ready. */
+static void it_waits_while_more_gets_ready(struct fixture *fixture, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+
+	scripted_scheduler_set_spares_booting(fixture->scheduler, 8);
+	g_assert_true(remote_fleet_wait_ready(fixture->fleet, 2, &error));
+	g_assert_no_error(error);
+}
+
+static void it_gives_up_when_nothing_more_gets_ready(struct fixture *fixture, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+
+	scripted_scheduler_set_node(fixture->scheduler, 1, false);
+	g_assert_false(remote_fleet_wait_ready(fixture->fleet, 2, &error));
+	g_assert_error(error, REMOTE_ERROR, REMOTE_ERROR_NOT_READY);
+	g_assert_nonnull(strstr(error->message, "nothing more got ready for 2 s: node 1 of cluster"));
+}
+
 /* A cluster's nodes may all be ready before its scheduler is asked about itself again. */
 static void it_is_not_ready_before_all_was_said(struct fixture *fixture, gconstpointer data)
 {
@@ -915,6 +935,8 @@ static const struct {
 	{"/remote/stop", a_stop_aborts_the_run},
 	{"/remote/end-kills", the_end_of_a_run_kills_what_runs},
 	{"/remote/spares", it_is_not_ready_while_spares_boot},
+	{"/remote/more and more", it_waits_while_more_gets_ready},
+	{"/remote/no more", it_gives_up_when_nothing_more_gets_ready},
 	{"/remote/all said", it_is_not_ready_before_all_was_said},
 	{"/remote/settle", settling_tells_what_was_over_before_the_kill},
 	{"/remote/forgotten", a_forgotten_start_does_not_run_later},
