@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The insides of task_store.h, for task_store.c (what is kept) and retention.c (how long), and a few
- * words of SQLite that both use.
+ * The insides of task_store.h, for task_store.c (the file, VMs, outputs), task_store_load.c (tasks as they
+ * were stored), task_store_record.c (what is to be stored) and retention.c (how long), and a few words of
+ * SQLite that they use.
  */
 #include <sqlite3.h>
 
@@ -21,6 +22,12 @@ struct task_store {
 
 /* The text of the first column of the first row, or NULL. The caller frees it. */
 char *task_store_query_text(struct task_store *store, const char *sql);
+
+/* Sets `error` to what SQLite complained of last, with what to do about it. Returns false. */
+bool task_store_fail(struct task_store *store, enum task_store_error code, GError **error);
+
+/* Frees one of `pending`. */
+void task_store_record_free(gpointer record);
 
 /* Where a file of task `id` is. The caller frees it. */
 char *task_store_file_path(const struct task_store *store, const char *id, const char *ending);
