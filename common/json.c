@@ -2,6 +2,7 @@
 #include "common/json.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 G_DEFINE_QUARK(virtbed-json, json_error)
 
@@ -88,6 +89,16 @@ static bool wrong_type(const json_t *value, const char *key, const char *what,
 	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, "%s: key \"%s\": expected %s, got %s", what,
 		    key, expected, type_name(value));
 	return false;
+}
+
+json_t *json_number_or_null(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *json_string_or_null(const char *text)
+{
+	return text ? json_string(text) : json_null();
 }
 
 bool json_get_string(const json_t *object, const char *key, const char *what,

@@ -29,6 +29,10 @@ char *json_text(const json_t *value);
 /* The same, indented by two, for people. */
 char *json_pretty(const json_t *value);
 
+/* What JSON has no word for (NaN, infinities), and NULL, becomes null. New references. */
+json_t *json_number_or_null(double value);
+json_t *json_string_or_null(const char *text);
+
 /* ret_value is borrowed from the object. */
 bool json_get_string(const json_t *object, const char *key, const char *what,
 		     const char **ret_value, GError **error);

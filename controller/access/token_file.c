@@ -198,7 +198,7 @@ static json_t *time_json(int64_t time_s)
 	g_autoptr(GDateTime) time = g_date_time_new_from_unix_utc(time_s);
 	g_autofree char *text = time ? g_date_time_format_iso8601(time) : NULL;
 
-	return text ? json_string(text) : json_null();
+	return json_string_or_null(text);
 }
 
 static char *format(const GPtrArray *tokens)

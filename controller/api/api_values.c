@@ -4,16 +4,6 @@
 #include "common/clock.h"
 #include "controller/api/status_api_private.h"
 
-json_t *api_number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
-json_t *api_text(const char *value)
-{
-	return value ? json_string(value) : json_null();
-}
-
 bool api_query_number(struct http_request *request, const char *key, double min, double max,
 		      double otherwise, double *ret_value)
 {

@@ -131,7 +131,7 @@ static json_t *host_json(const struct reading *reading, const struct account *ac
 	json_object_set_new(host, "counted_uj",
 			    json_integer((json_int_t)(meter->before_uj + meter->at_uj - meter->begin_uj)));
 	json_object_set_new(host, "until_s", json_real(meter->at_s));
-	json_object_set_new(host, "idle_w", api_number(idle_w_of(reading->session, meter->host)));
+	json_object_set_new(host, "idle_w", json_number_or_null(idle_w_of(reading->session, meter->host)));
 	json_object_set_new(host, "management_of_vms_alone",
 			    json_boolean(is_emulated(reading->session->config, meter->host)));
 	return host;

@@ -63,7 +63,7 @@ static json_t *utc_json(GHashTable *starts, const struct store_event *event)
 		whole ? g_strdup_printf("%s.%03dZ", whole, g_date_time_get_microsecond(time) / 1000)
 		      : NULL;
 
-	return api_text(text);
+	return json_string_or_null(text);
 }
 
 static json_t *event_json(GHashTable *starts, const struct store_event *event)
@@ -74,7 +74,7 @@ static json_t *event_json(GHashTable *starts, const struct store_event *event)
 	json_t *task = json_object_get(detail, "task");
 
 	return json_pack("{s:I, s:I, s:o, s:o, s:s, s:O?, s:O?}", "seq", (json_int_t)event->id, "run",
-			 (json_int_t)event->run, "time_s", api_number(event->time_s), "utc",
+			 (json_int_t)event->run, "time_s", json_number_or_null(event->time_s), "utc",
 			 utc_json(starts, event), "kind", event->kind, "task",
 			 json_is_integer(task) ? task : NULL, "detail", detail);
 }

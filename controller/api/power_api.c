@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "common/clock.h"
+#include "common/json.h"
 #include "controller/api/status_api_private.h"
 #include "controller/api/window_api.h"
 #include "controller/engine/engine.h"
@@ -58,10 +59,10 @@ static json_t *host_json(const struct run_session *session, const struct config_
 	const int64_t now_ns = clock_now_ns();
 
 	return json_pack("{s:s, s:s, s:o, s:o, s:n, s:o, s:b, s:o}", "host", meter->host, "cluster",
-			 cluster->name, "watts", api_number(last ? (double)last->mw * 1e-3 : (double)NAN),
+			 cluster->name, "watts", json_number_or_null(last ? (double)last->mw * 1e-3 : (double)NAN),
 			 "idle_w", meter->start_ns ? json_real(meter->idle_w) : json_null(),
 			 "cap_w", "age_s",
-			 api_number(last ? clock_elapsed_s(last->t_ns, now_ns) : (double)NAN),
+			 json_number_or_null(last ? clock_elapsed_s(last->t_ns, now_ns) : (double)NAN),
 			 "lost", !remote_meter_fresh(meter, now_ns), "samples",
 			 samples_json(session, meter, after_s));
 }
@@ -139,8 +140,8 @@ void power_api_power(struct http_request *request, const char *const *arguments,
 		request, 200,
 		json_pack("{s:I, s:f, s:o, s:o, s:o, s:o, s:o}", "run", (json_int_t)session->run, "now_s",
 			  api_now_s(session), "hosts", hosts_json(session, after_s), "energy_j",
-			  session->run ? api_number(progress->energy_j) : json_null(), "limit_j",
-			  session->run && progress->limit_j > 0 ? api_number(progress->limit_j)
+			  session->run ? json_number_or_null(progress->energy_j) : json_null(), "limit_j",
+			  session->run && progress->limit_j > 0 ? json_number_or_null(progress->limit_j)
 								: json_null(),
 			  "window", window_api_json(session), "energy",
 			  energy_json(session, progress->energy_j)));

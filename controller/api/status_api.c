@@ -34,19 +34,14 @@ static void get_status(struct http_request *request, const char *const *argument
 	http_request_reply(request, 200, status);
 }
 
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *run_json(const struct store_run *run)
 {
 	return json_pack("{s:I, s:s, s:o, s:o, s:i, s:s?, s:s?, s:o, s:o, s:o, s:i, s:i}", "run",
-			 (json_int_t)run->run, "policy", run->policy, "limit", number(run->limit),
-			 "limit_j", number(run->limit_j), "repeat", (int)run->repeat, "started_utc",
+			 (json_int_t)run->run, "policy", run->policy, "limit", json_number_or_null(run->limit),
+			 "limit_j", json_number_or_null(run->limit_j), "repeat", (int)run->repeat, "started_utc",
 			 run->started_utc, "ended_by", run->ended_by, "ended_s",
-			 number(run->ended_s), "utility", number(run->utility), "energy_j",
-			 number(run->energy_j), "tasks_arrived", (int)run->tasks_arrived,
+			 json_number_or_null(run->ended_s), "utility", json_number_or_null(run->utility), "energy_j",
+			 json_number_or_null(run->energy_j), "tasks_arrived", (int)run->tasks_arrived,
 			 "tasks_completed", (int)run->tasks_completed);
 }
 

@@ -23,11 +23,6 @@ struct status_api {
 	struct store_reader *reader;  /* of what takes long to sum up */
 };
 
-/* JSON has no NaN: what is not known is null. */
-json_t *api_number(double value);
-/* A text, or null. */
-json_t *api_text(const char *value);
-
 /*
  * The query parameter `key` as a number in [min, max], or `otherwise` where it is not given. Returns
  * false after it has answered the request with 400.

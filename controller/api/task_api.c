@@ -17,11 +17,6 @@
 /* Tasks that ended last in one answer. */
 #define LATELY_MAX 200
 
-static json_t *number_json(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 static const char *host_name(const struct config_cluster *cluster, uint32_t node)
 {
 	uint32_t host = cluster->shared ? node : config_cluster_host(cluster, node);
@@ -95,7 +90,7 @@ static json_t *owner_json(const struct run_session *session, const struct engine
 			 submission ? submission->user : NULL, "priority",
 			 (int)task->task->priority, "utility_max",
 			 task->task->utility.max, "utility", task->utility, "energy_j",
-			 number_json(task->energy_j), "reason", task->reason, "why",
+			 json_number_or_null(task->energy_j), "reason", task->reason, "why",
 			 because);
 }
 
@@ -108,12 +103,12 @@ static json_t *task_json(const struct run_session *session, uint32_t index)
 		"task", (int)index, "type", type_name(session, task), "state",
 		engine_task_state_name(task->state), "attempts", (int)task->attempts,
 		"suspensions", (int)task->suspensions, "held", task->held, "preemptible",
-		task->task->preemptible, "arrival_s", number_json(task->task->arrival_s),
-		"started_s", number_json(task->started_s), "executed_s",
-		number_json(ended && isfinite(task->exec_s) ? task->exec_s : task->executed_s),
+		task->task->preemptible, "arrival_s", json_number_or_null(task->task->arrival_s),
+		"started_s", json_number_or_null(task->started_s), "executed_s",
+		json_number_or_null(ended && isfinite(task->exec_s) ? task->exec_s : task->executed_s),
 		"expected_end_s",
-		ended ? json_null() : number_json(task->expected_end_s), "ended_s",
-		number_json(task->ended_s), "cluster", "nodes", "hosts");
+		ended ? json_null() : json_number_or_null(task->expected_end_s), "ended_s",
+		json_number_or_null(task->ended_s), "cluster", "nodes", "hosts");
 	g_autoptr(json_t) owner = owner_json(session, task);
 	g_autoptr(json_t) place = task->nodes_count ? place_json(session, task) : NULL;
 
@@ -205,8 +200,8 @@ static json_t *migrations_json(const struct config_cluster *cluster, GPtrArray *
 			list,
 			json_pack("{s:i, s:b, s:o, s:o, s:o, s:o, s:s?}", "n", (int)one->n,
 				  "by_person", one->by_person, "requested_s",
-				  number_json(one->requested_s), "ended_s",
-				  number_json(one->ended_s), "from",
+				  json_number_or_null(one->requested_s), "ended_s",
+				  json_number_or_null(one->ended_s), "from",
 				  stored_hosts_json(cluster, one->nodes), "to",
 				  stored_hosts_json(cluster, one->to_nodes), "reason", one->reason));
 	}
@@ -222,8 +217,8 @@ static json_t *share_json(const struct run_session *session, const struct engine
 	if (!last)
 		return json_null();
 	return json_pack("{s:f, s:o, s:o, s:f}", "share", last->share, "asked_cores",
-			 number_json(last->asked_cores), "given_cores",
-			 number_json(last->given_cores), "time_s", last->time_s);
+			 json_number_or_null(last->asked_cores), "given_cores",
+			 json_number_or_null(last->given_cores), "time_s", last->time_s);
 }
 
 /* When it was off its nodes in the present attempt; to_s null: it still is. */
@@ -238,7 +233,7 @@ static json_t *suspended_json(GPtrArray *suspensions)
 			json_array_append_new(list, json_pack("{s:i, s:f, s:o, s:b}", "n",
 							      (int)one->n, "from_s",
 							      one->suspended_s, "to_s",
-							      number_json(one->since_s), "by_person",
+							      json_number_or_null(one->since_s), "by_person",
 							      one->by_person));
 	}
 	return list;

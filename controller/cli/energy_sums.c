@@ -93,11 +93,6 @@ json_t *energy_sums(const json_t *rows, const char *key)
 	return list;
 }
 
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 json_t *energy_sums_document(const char *by, json_t *sums, const json_t *power)
 {
 	double all_j = field_number(power, "energy_j");
@@ -108,9 +103,9 @@ json_t *energy_sums_document(const char *by, json_t *sums, const json_t *power)
 	json_array_foreach (sums, i, sum)
 		attributed_j += field_number(sum, "energy_j");
 	return json_pack("{s:s, s:O, s:f, s:o, s:o, s:o}", "by", by, "sums", sums, "attributed_j",
-			 attributed_j, "energy_j", number(all_j), "rest_j",
-			 number(all_j - attributed_j), "limit_j",
-			 number(field_number(power, "limit_j")));
+			 attributed_j, "energy_j", json_number_or_null(all_j), "rest_j",
+			 json_number_or_null(all_j - attributed_j), "limit_j",
+			 json_number_or_null(field_number(power, "limit_j")));
 }
 
 static void add_total(struct table *table, const char *label, double energy_j)

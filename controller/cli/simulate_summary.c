@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "controller/report/table.h"
 
 /* Of the intervals. */
@@ -228,15 +229,10 @@ void simulate_summary_free(struct simulate_summary *summary)
 	g_free(summary);
 }
 
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *interval_json(const struct stats_interval *interval)
 {
-	return json_pack("{s:o, s:o, s:o}", "mean", number(interval->value), "low",
-			 number(interval->low), "high", number(interval->high));
+	return json_pack("{s:o, s:o, s:o}", "mean", json_number_or_null(interval->value), "low",
+			 json_number_or_null(interval->low), "high", json_number_or_null(interval->high));
 }
 
 static const struct policy *cell_policy(const struct simulate_summary *summary,
@@ -281,16 +277,16 @@ static json_t *cell_json(const struct simulate_summary *summary, const struct si
 	};
 
 	if (shares(summary)) {
-		json_object_set_new(object, "stretch_max_mean", number(cell->stretch_max_mean));
-		json_object_set_new(object, "stretch_mean_mean", number(cell->stretch_mean_mean));
-		json_object_set_new(object, "pauses_per_task", number(cell->pauses_mean));
-		json_object_set_new(object, "migrations_per_task", number(cell->migrations_mean));
+		json_object_set_new(object, "stretch_max_mean", json_number_or_null(cell->stretch_max_mean));
+		json_object_set_new(object, "stretch_mean_mean", json_number_or_null(cell->stretch_mean_mean));
+		json_object_set_new(object, "pauses_per_task", json_number_or_null(cell->pauses_mean));
+		json_object_set_new(object, "migrations_per_task", json_number_or_null(cell->migrations_mean));
 	}
 	for (int q = 0; prunes(summary) && q <= STUDY_PRUNING_COST; q++)
 		json_object_set_new(object, pruning_keys[q], interval_json(&cell->pruning[q]));
 	json_object_set_new(object, "seed", json_integer((json_int_t)summary->seed));
 	for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++)
-		json_object_set_new(object, numbers[i].key, number(numbers[i].value));
+		json_object_set_new(object, numbers[i].key, json_number_or_null(numbers[i].value));
 	if (trials->experiment->config->environment)
 		json_object_set_new(object, "utility_percent", interval_json(&cell->percent));
 	if (summary->reference < 0)

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
+#include "common/json.h"
 #include "controller/engine/snapshot_json.h"
 #include "controller/engine/snapshot_writer.h"
-
-/* JSON knows no infinities: they stand as null. */
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
 
 static json_t *node_list(const uint32_t *nodes, uint32_t count)
 {
@@ -48,7 +43,8 @@ static json_t *types_json(const struct sched_system *system)
 				json_pack("{s:s, s:i, s:i, s:o, s:o}", "cluster",
 					  system->clusters[option->cluster].name, "pstate",
 					  option->pstate, "nodes", option->nodes, "etc_s",
-					  number(option->etc_s), "eec_j", number(option->eec_j)));
+					  json_number_or_null(option->etc_s),
+					  "eec_j", json_number_or_null(option->eec_j)));
 		json_array_append_new(list, json_pack("{s:s, s:o}", "name", system->row_names[row],
 						      "options", options));
 	}
@@ -65,24 +61,24 @@ static json_t *utility_json(const struct utility *utility)
 		json_array_append_new(
 			segments, json_pack("{s:s, s:o, s:o, s:o, s:o}", "curve",
 					    utility_curve_name(segment->curve), "duration_s",
-					    number(segment->duration_s), "start_fraction",
-					    number(segment->start_fraction), "end_fraction",
-					    number(segment->end_fraction), "rate_per_s",
-					    number(segment->rate_per_s)));
+					    json_number_or_null(segment->duration_s), "start_fraction",
+					    json_number_or_null(segment->start_fraction), "end_fraction",
+					    json_number_or_null(segment->end_fraction), "rate_per_s",
+					    json_number_or_null(segment->rate_per_s)));
 	}
-	return json_pack("{s:o, s:o}", "max", number(utility->max), "segments", segments);
+	return json_pack("{s:o, s:o}", "max", json_number_or_null(utility->max), "segments", segments);
 }
 
 static void append_task(json_t *list, const struct sched_system *system,
 			const struct sched_task *task)
 {
 	json_t *object = json_pack("{s:i, s:o}", "id", task->id, "arrival_s",
-				   number(task->arrival_s));
+				   json_number_or_null(task->arrival_s));
 
 	if (system->shared) {
 		json_object_set_new(object, "vms", json_integer(task->demand.vms));
-		json_object_set_new(object, "cpu", number(task->demand.cpu));
-		json_object_set_new(object, "memory", number(task->demand.memory));
+		json_object_set_new(object, "cpu", json_number_or_null(task->demand.cpu));
+		json_object_set_new(object, "memory", json_number_or_null(task->demand.memory));
 		json_array_append_new(list, object);
 		return;
 	}
@@ -90,7 +86,7 @@ static void append_task(json_t *list, const struct sched_system *system,
 	if (task->priority != 0)
 		json_object_set_new(object, "priority", json_integer(task->priority));
 	if (system->queueing) {
-		json_object_set_new(object, "deadline_s", number(task->deadline_s));
+		json_object_set_new(object, "deadline_s", json_number_or_null(task->deadline_s));
 		json_array_append_new(list, object);
 		return;
 	}
@@ -141,7 +137,7 @@ static json_t *place_json(const struct sched_system *system, uint32_t task, uint
 {
 	return json_pack("{s:i, s:s, s:i, s:o, s:o, s:o}", "task", task, "cluster",
 			 system->clusters[cluster].name, "pstate", pstate, "nodes", nodes,
-			 "start_s", number(start_s), "end_s", number(end_s));
+			 "start_s", json_number_or_null(start_s), "end_s", json_number_or_null(end_s));
 }
 
 /* A task that shares hosts: where its VMs are, its yield and its virtual time. */
@@ -150,7 +146,7 @@ static json_t *sharing_json(const struct sched_snapshot *snapshot, const struct 
 	json_t *object = json_pack("{s:i, s:s, s:o, s:o, s:o}", "task", r->task->id, "cluster",
 				   snapshot->system->clusters[r->cluster].name, "nodes",
 				   node_list(r->nodes, r->nodes_count), "yield",
-				   number(r->yield), "virtual_s", number(r->virtual_s));
+				   json_number_or_null(r->yield), "virtual_s", json_number_or_null(r->virtual_s));
 
 	if (r->busy)
 		json_object_set_new(object, "busy", json_true());
@@ -174,7 +170,7 @@ static json_t *running_json(const struct sched_snapshot *snapshot)
 					    r->end_s);
 
 		if (r->executed_s > 0)
-			json_object_set_new(object, "executed_s", number(r->executed_s));
+			json_object_set_new(object, "executed_s", json_number_or_null(r->executed_s));
 		json_array_append_new(list, object);
 	}
 	return list;
@@ -192,13 +188,13 @@ static json_t *suspended_json(const struct sched_snapshot *snapshot)
 				list,
 				json_pack("{s:i, s:s, s:o}", "task", s->task->id, "cluster",
 					  snapshot->system->clusters[s->cluster].name,
-					  "virtual_s", number(s->virtual_s)));
+					  "virtual_s", json_number_or_null(s->virtual_s)));
 			continue;
 		}
 		json_array_append_new(
 			list, json_pack("{s:i, s:s, s:i, s:o}", "task", s->task->id, "cluster",
 					snapshot->system->clusters[s->cluster].name, "pstate",
-					s->pstate, "executed_s", number(s->executed_s)));
+					s->pstate, "executed_s", json_number_or_null(s->executed_s)));
 	}
 	return list;
 }
@@ -236,7 +232,7 @@ static json_t *deferred_json(const struct sched_snapshot *snapshot)
 
 		json_array_append_new(list, json_pack("{s:i, s:i, s:o}", "task", d->task->id,
 						      "count", d->count, "until_s",
-						      number(d->until_s)));
+						      json_number_or_null(d->until_s)));
 	}
 	return list;
 }
@@ -257,8 +253,8 @@ static json_t *down_json(const struct sched_snapshot *snapshot)
 static json_t *completed_json(const struct sched_snapshot *snapshot)
 {
 	return json_pack("{s:I, s:o, s:o}", "tasks", (json_int_t)snapshot->completed_count,
-			 "energy_j", number(snapshot->completed_j), "resources",
-			 number(snapshot->completed_resources));
+			 "energy_j", json_number_or_null(snapshot->completed_j), "resources",
+			 json_number_or_null(snapshot->completed_resources));
 }
 
 /* What there is where machines have queues. */
@@ -288,10 +284,11 @@ json_t *snapshot_json_write_brief(const struct sched_snapshot *snapshot,
 		"{s:{s:o, s:o, s:b}, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "system", "clusters",
 		clusters_json(system), "types", types_json(system), "immediate",
 		(int)system->immediate, "seed", (json_int_t)snapshot->seed, "event", (json_int_t)snapshot->event, "now_s",
-		number(snapshot->now_s), "next_event_s", number(snapshot->next_event_s),
-		"day_start_s", number(snapshot->day_start_s), "end_s", number(snapshot->end_s),
-		"consumed_j", number(snapshot->consumed_j), "budget_j",
-		number(snapshot->budget_j));
+		json_number_or_null(snapshot->now_s), "next_event_s", json_number_or_null(snapshot->next_event_s),
+		"day_start_s", json_number_or_null(snapshot->day_start_s),
+		"end_s", json_number_or_null(snapshot->end_s),
+		"consumed_j", json_number_or_null(snapshot->consumed_j), "budget_j",
+		json_number_or_null(snapshot->budget_j));
 
 	json_object_set_new(object, "gate", json_boolean(snapshot->gate));
 	json_object_set_new(object, "completed", completed_json(snapshot));
@@ -334,28 +331,28 @@ json_t *snapshot_json_action(const struct sched_system *system, const struct sch
 	if (!has_place(action->kind)) {
 		object = json_pack("{s:i}", "task", action->task);
 		if (action->kind == SCHED_ACTION_DEFER)
-			json_object_set_new(object, "start_s", number(action->start_s));
+			json_object_set_new(object, "start_s", json_number_or_null(action->start_s));
 	} else if (action->kind == SCHED_ACTION_ENQUEUE) {
 		object = json_pack("{s:i, s:s, s:o, s:o}", "task", action->task, "cluster",
 				   system->clusters[action->cluster].name, "start_s",
-				   number(action->start_s), "end_s", number(action->end_s));
+				   json_number_or_null(action->start_s), "end_s", json_number_or_null(action->end_s));
 	} else if (system->shared) {
 		object = json_pack("{s:i, s:s, s:o, s:o, s:o}", "task", action->task, "cluster",
 				   system->clusters[action->cluster].name, "nodes",
 				   node_list(action->nodes, action->nodes_count), "start_s",
-				   number(action->start_s), "yield", number(action->yield));
+				   json_number_or_null(action->start_s), "yield", json_number_or_null(action->yield));
 	} else {
 		object = place_json(system, action->task, action->cluster, action->pstate,
 				    node_list(action->nodes, action->nodes_count), action->start_s,
 				    action->end_s);
-		json_object_set_new(object, "energy_j", number(action->energy_j));
-		json_object_set_new(object, "utility", number(action->utility));
+		json_object_set_new(object, "energy_j", json_number_or_null(action->energy_j));
+		json_object_set_new(object, "utility", json_number_or_null(action->utility));
 	}
 	json_object_set_new(object, "kind", json_string(sched_action_kind_name(action->kind)));
-	json_object_set_new(object, "objective", number(action->objective));
+	json_object_set_new(object, "objective", json_number_or_null(action->objective));
 	if (system->queueing) {
-		json_object_set_new(object, "chance", number(action->chance));
-		json_object_set_new(object, "threshold", number(action->threshold));
+		json_object_set_new(object, "chance", json_number_or_null(action->chance));
+		json_object_set_new(object, "threshold", json_number_or_null(action->threshold));
 	}
 	json_object_set_new(object, "reason", json_string(sched_reason_name(action->reason)));
 	return object;
@@ -365,20 +362,21 @@ static json_t *considered_json(const struct sched_system *system,
 			       const struct sched_considered *considered)
 {
 	if (system->shared)
-		return json_pack("{s:o, s:o, s:s}", "yield", number(considered->utility),
-				 "objective", number(considered->objective), "verdict",
+		return json_pack("{s:o, s:o, s:s}", "yield", json_number_or_null(considered->utility),
+				 "objective", json_number_or_null(considered->objective), "verdict",
 				 sched_refusal_name(considered->refusal));
 	if (system->queueing)
 		return json_pack("{s:s, s:o, s:o, s:s}", "cluster",
 				 system->clusters[considered->cluster].name, "end_s",
-				 number(considered->end_s), "chance",
-				 number(considered->objective), "verdict",
+				 json_number_or_null(considered->end_s), "chance",
+				 json_number_or_null(considered->objective), "verdict",
 				 sched_refusal_name(considered->refusal));
 	return json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:s}", "cluster",
 			 system->clusters[considered->cluster].name, "pstate", considered->pstate,
-			 "start_s", number(considered->start_s), "end_s", number(considered->end_s),
-			 "utility", number(considered->utility), "objective",
-			 number(considered->objective), "verdict",
+			 "start_s", json_number_or_null(considered->start_s),
+			 "end_s", json_number_or_null(considered->end_s),
+			 "utility", json_number_or_null(considered->utility), "objective",
+			 json_number_or_null(considered->objective), "verdict",
 			 sched_refusal_name(considered->refusal));
 }
 

@@ -2,13 +2,9 @@
 /* What a snapshot says where machines have queues (paper 004), and how queued tasks were judged. */
 #include <math.h>
 
+#include "common/json.h"
 #include "controller/engine/snapshot_json.h"
 #include "controller/engine/snapshot_writer.h"
-
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
 
 static json_t *pruning_json(const struct sched_pruning *pruning)
 {
@@ -64,7 +60,7 @@ json_t *snapshot_write_queues(const struct sched_snapshot *snapshot)
 		for (uint32_t i = 0; i < queue->count; i++)
 			json_array_append_new(tasks, json_integer(queue->tasks[i]->id));
 		if (queue->executes)
-			json_object_set_new(object, "start_s", number(queue->start_s));
+			json_object_set_new(object, "start_s", json_number_or_null(queue->start_s));
 		json_array_append_new(list, object);
 	}
 	return list;
@@ -75,7 +71,7 @@ json_t *snapshot_write_sufferage(const struct sched_snapshot *snapshot)
 	json_t *list = json_array();
 
 	for (uint32_t row = 0; row < snapshot->system->rows_count; row++)
-		json_array_append_new(list, number(snapshot->sufferage[row]));
+		json_array_append_new(list, json_number_or_null(snapshot->sufferage[row]));
 	return list;
 }
 

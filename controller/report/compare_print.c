@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "common/json.h"
 #include "controller/report/accuracy.h"
 #include "controller/report/compare.h"
 #include "controller/report/table.h"
@@ -355,9 +356,9 @@ static json_t *difference_json(const struct compare *compare,
 	return json_pack("{s:o, s:o, s:o, s:s, s:I}",
 			 compare->measure == COMPARE_BY_STRETCH ? "stretch_difference"
 								: "utility_difference",
-			 summary_json_number(interval->value), "low",
-			 summary_json_number(interval->low), "high",
-			 summary_json_number(interval->high), "from",
+			 json_number_or_null(interval->value), "low",
+			 json_number_or_null(interval->low), "high",
+			 json_number_or_null(interval->high), "from",
 			 compare_basis_name(difference->basis), "n", (json_int_t)interval->n);
 }
 
@@ -372,7 +373,7 @@ static json_t *pairs_json(const struct compare *compare)
 		json_array_append_new(
 			array,
 			json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:s}", "limit",
-				  summary_json_number(pair->limit), "first", pair->first, "second",
+				  json_number_or_null(pair->limit), "first", pair->first, "second",
 				  pair->second, "measured", difference_json(compare, &pair->measured),
 				  "simulated", difference_json(compare, &pair->simulated), "trials",
 				  difference_json(compare, &pair->trials), "order",
@@ -391,9 +392,9 @@ static json_t *ranks_json(const struct compare *compare)
 
 		json_array_append_new(array,
 				      json_pack("{s:o, s:i, s:o}", "limit",
-						summary_json_number(rank->limit), "policies",
+						json_number_or_null(rank->limit), "policies",
 						(int)rank->policies, "tau_b",
-						summary_json_number(rank->tau_b)));
+						json_number_or_null(rank->tau_b)));
 	}
 	return array;
 }
@@ -409,11 +410,11 @@ static json_t *accuracies_json(const struct compare *compare)
 		json_array_append_new(
 			array, json_pack("{s:s?, s:i, s:o, s:o, s:o}", "cluster", accuracy->cluster,
 					 "tasks", (int)accuracy->n, "median_error",
-					 summary_json_number(accuracy->median_error),
+					 json_number_or_null(accuracy->median_error),
 					 "median_ratio",
-					 summary_json_number(accuracy->median_ratio),
+					 json_number_or_null(accuracy->median_ratio),
 					 "median_error_apart",
-					 summary_json_number(accuracy->median_apart)));
+					 json_number_or_null(accuracy->median_apart)));
 	}
 	return array;
 }

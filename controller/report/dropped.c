@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "common/json.h"
 #include "controller/report/table.h"
 
 static void clear(void *data)
@@ -108,11 +109,6 @@ char *dropped_text(const GArray *dropped)
 	return g_strdup_printf("Dropped tasks, by reason\n\n%s", body);
 }
 
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 json_t *dropped_json(const GArray *dropped)
 {
 	json_t *list = json_array();
@@ -124,8 +120,8 @@ json_t *dropped_json(const GArray *dropped)
 				      json_pack("{s:s, s:f, s:s, s:I, s:o, s:o}", "policy",
 						one->policy, "limit", one->limit, "reason",
 						one->reason, "tasks", (json_int_t)one->tasks,
-						"chance_mean", number(one->chance_mean),
-						"chance_max", number(one->chance_max)));
+						"chance_mean", json_number_or_null(one->chance_mean),
+						"chance_max", json_number_or_null(one->chance_max)));
 	}
 	return list;
 }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "common/json.h"
 #include "controller/report/stats.h"
 #include "controller/store/store.h"
 
@@ -308,24 +309,24 @@ static json_t *one_json(const struct migrations_one *one)
 		json_array_append_new(downtimes_s, json_real(values(one->downtimes_s)[i]));
 	return json_pack("{s:s, s:o, s:i, s:i, s:s?, s:i, s:s, s:s?, s:s?, s:s?, s:o, s:o, s:o, s:s?}",
 			 "policy", one->cell->policy, "limit",
-			 summary_json_number(one->cell->limit), "repeat", (int)one->repeat, "task",
+			 json_number_or_null(one->cell->limit), "repeat", (int)one->repeat, "task",
 			 (int)one->task, "type", one->type, "attempt", (int)one->attempt, "by",
 			 by_whom(one), "cluster", one->cluster, "nodes", one->nodes, "to_nodes",
-			 one->to_nodes, "requested_s", summary_json_number(one->requested_s),
-			 "total_s", summary_json_number(one->total_s), "downtimes_s", downtimes_s,
+			 one->to_nodes, "requested_s", json_number_or_null(one->requested_s),
+			 "total_s", json_number_or_null(one->total_s), "downtimes_s", downtimes_s,
 			 "reason", one->reason);
 }
 
 static json_t *policy_json(const struct migrations_policy *row)
 {
 	return json_pack("{s:s, s:o, s:i, s:i, s:i, s:i, s:o, s:o, s:i, s:o, s:o}", "policy",
-			 row->cell->policy, "limit", summary_json_number(row->cell->limit), "asked",
+			 row->cell->policy, "limit", json_number_or_null(row->cell->limit), "asked",
 			 (int)row->asked, "by_person", (int)row->by_person, "moved",
 			 (int)row->moved, "failed", (int)row->failed, "total_median_s",
-			 summary_json_number(row->total_median_s), "total_max_s",
-			 summary_json_number(row->total_max_s), "vms", (int)row->vms,
-			 "downtime_median_s", summary_json_number(row->downtime_median_s),
-			 "downtime_max_s", summary_json_number(row->downtime_max_s));
+			 json_number_or_null(row->total_median_s), "total_max_s",
+			 json_number_or_null(row->total_max_s), "vms", (int)row->vms,
+			 "downtime_median_s", json_number_or_null(row->downtime_median_s),
+			 "downtime_max_s", json_number_or_null(row->downtime_max_s));
 }
 
 json_t *migrations_json(const struct migrations *migrations)

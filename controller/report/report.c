@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "common/json.h"
 #include "controller/report/dropped.h"
 #include "controller/report/migrations.h"
 #include "controller/report/shares.h"
@@ -187,11 +188,11 @@ static json_t *run_json(const struct store_run *run)
 	return json_pack(
 		"{s:I, s:s, s:o, s:o, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:i}",
 		"run", (json_int_t)run->run, "policy", run->policy, "limit",
-		summary_json_number(run->limit), "limit_j", summary_json_number(run->limit_j),
+		json_number_or_null(run->limit), "limit_j", json_number_or_null(run->limit_j),
 		"repeat", (int)run->repeat, "ended_by", run->ended_by, "ended_s",
-		summary_json_number(run->ended_s), "utility", summary_json_number(run->utility),
-		"energy_j", summary_json_number(run->energy_j), "gap_s",
-		summary_json_number(run->gap_s), "host_load", summary_json_number(run->host_load),
+		json_number_or_null(run->ended_s), "utility", json_number_or_null(run->utility),
+		"energy_j", json_number_or_null(run->energy_j), "gap_s",
+		json_number_or_null(run->gap_s), "host_load", json_number_or_null(run->host_load),
 		"tasks_arrived", (int)run->tasks_arrived, "tasks_completed",
 		(int)run->tasks_completed, "tasks_failed", (int)run->tasks_failed, "tasks_dropped",
 		(int)run->tasks_dropped);
@@ -210,9 +211,9 @@ static bool add_energy(const struct summary *summary, const struct store_run *ru
 	json_object_set_new(object, "energy_samples", json_integer(energy.samples));
 	json_object_set_new(object, "energy_gaps", json_integer(energy.gaps));
 	json_object_set_new(object, "energy_mismatches", json_integer(energy.mismatches));
-	json_object_set_new(object, "energy_total_j", summary_json_number(energy.total_j));
+	json_object_set_new(object, "energy_total_j", json_number_or_null(energy.total_j));
 	json_object_set_new(object, "energy_difference_uj",
-			    summary_json_number(summary->service ? (double)NAN : energy.difference_uj));
+			    json_number_or_null(summary->service ? (double)NAN : energy.difference_uj));
 	return true;
 }
 

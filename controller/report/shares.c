@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "common/json.h"
 #include "controller/store/store.h"
 
 /* Takes in an interval; the fields that end up as means are sums so far. */
@@ -133,16 +134,16 @@ json_t *shares_json(const GArray *shares)
 		json_array_append_new(
 			list,
 			json_pack("{s:s, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "policy",
-				  row->cell->policy, "limit", summary_json_number(row->cell->limit),
+				  row->cell->policy, "limit", json_number_or_null(row->cell->limit),
 				  "yields", (int)row->yields, "intervals", (int)row->intervals,
-				  "asked_cores", summary_json_number(row->asked_cores),
-				  "given_cores", summary_json_number(row->given_cores),
+				  "asked_cores", json_number_or_null(row->asked_cores),
+				  "given_cores", json_number_or_null(row->given_cores),
 				  "difference_mean_points",
-				  summary_json_number(row->difference_mean),
+				  json_number_or_null(row->difference_mean),
 				  "difference_least_points",
-				  summary_json_number(row->difference_least),
+				  json_number_or_null(row->difference_least),
 				  "difference_greatest_points",
-				  summary_json_number(row->difference_greatest)));
+				  json_number_or_null(row->difference_greatest)));
 	}
 	return list;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/config.h"
+#include "common/json.h"
 #include "controller/report/origin.h"
 #include "controller/report/service_run.h"
 #include "controller/report/stats.h"
@@ -447,11 +448,6 @@ GPtrArray *summary_heading(const struct summary *summary)
 	return lines;
 }
 
-json_t *summary_json_number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *cell_json(const struct summary_cell *cell)
 {
 	g_autofree char *ended_by = summary_ended_by(cell);
@@ -476,10 +472,10 @@ static json_t *cell_json(const struct summary_cell *cell)
 				   (int)cell->runs, "ended_by", ended_by);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(numbers); i++)
-		json_object_set_new(object, numbers[i].key, summary_json_number(numbers[i].value));
+		json_object_set_new(object, numbers[i].key, json_number_or_null(numbers[i].value));
 	if (isfinite(cell->stretch_mean)) {
 		json_object_set_new(object, "stretch_mean", json_real(cell->stretch_mean));
-		json_object_set_new(object, "stretch_sd", summary_json_number(cell->stretch_sd));
+		json_object_set_new(object, "stretch_sd", json_number_or_null(cell->stretch_sd));
 		json_object_set_new(object, "stretch_max_mean", json_real(cell->stretch_max));
 		json_object_set_new(object, "tasks_unfinished", json_integer(cell->unfinished));
 	}
@@ -517,5 +513,5 @@ json_t *summary_json(const struct summary *summary)
 	return json_pack("{s:s, s:s, s:o, s:s, s:o, s:o, s:o}", "dir", summary->dir, "kind",
 			 summary->measured ? "measured" : "simulated", "facts",
 			 facts_json(summary), "over", over, "host_load",
-			 summary_json_number(summary->host_load), "notes", notes, "cells", cells);
+			 json_number_or_null(summary->host_load), "notes", notes, "cells", cells);
 }

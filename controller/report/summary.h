@@ -117,6 +117,3 @@ char *summary_machine(const struct summary *summary);
  * not known is null. New reference.
  */
 json_t *summary_json(const struct summary *summary);
-
-/* A number, or null where it is not finite. New reference. */
-json_t *summary_json_number(double value);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "common/json.h"
 #include "controller/report/stats.h"
 #include "controller/store/store.h"
 
@@ -384,12 +385,12 @@ json_t *suspensions_json(const struct suspensions *suspensions)
 		json_array_append_new(
 			counts,
 			json_pack("{s:s, s:o, s:s, s:i, s:i, s:i, s:f, s:o, s:o}", "policy",
-				  row->policy, "limit", summary_json_number(row->limit), "type",
+				  row->policy, "limit", json_number_or_null(row->limit), "type",
 				  row->type, "tasks", (int)row->tasks, "suspended",
 				  (int)row->suspended, "resumed", (int)row->resumed, "still_s",
 				  row->still_s, "still_median_s",
-				  summary_json_number(row->still_median_s), "still_max_s",
-				  summary_json_number(row->still_max_s)));
+				  json_number_or_null(row->still_median_s), "still_max_s",
+				  json_number_or_null(row->still_max_s)));
 	}
 	for (guint i = 0; i < suspensions->steps->len; i++) {
 		const struct suspensions_step *row = step_at(suspensions, i);

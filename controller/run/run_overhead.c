@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/json.h"
 #include "controller/backend/remote.h"
 #include "controller/workload/workload.h"
 
@@ -145,11 +146,6 @@ static void suspend(struct measuring *measuring, struct bench *bench)
 			       keeps[bench->keep]);
 }
 
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 /* What each VM took, both steps in one row. */
 static void note_vms(struct bench *bench, const struct backend_event *event)
 {
@@ -160,11 +156,11 @@ static void note_vms(struct bench *bench, const struct backend_event *event)
 		if (event->kind == BACKEND_EVENT_SUSPENDED) {
 			json_array_append_new(bench->vms,
 					      json_pack("{s:i, s:o, s:o}", "node", (int)vm->node,
-							"freeze_s", number(vm->overhead.freeze_s),
-							"save_s", number(vm->overhead.save_s)));
+							"freeze_s", json_number_or_null(vm->overhead.freeze_s),
+							"save_s", json_number_or_null(vm->overhead.save_s)));
 		} else if (row) {
-			json_object_set_new(row, "restore_s", number(vm->overhead.restore_s));
-			json_object_set_new(row, "resume_s", number(vm->overhead.resume_s));
+			json_object_set_new(row, "restore_s", json_number_or_null(vm->overhead.restore_s));
+			json_object_set_new(row, "resume_s", json_number_or_null(vm->overhead.resume_s));
 		}
 	}
 }

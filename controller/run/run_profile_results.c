@@ -7,12 +7,6 @@
 #include "controller/run/run_estimate.h"
 #include "controller/run/run_pet.h"
 
-/* JSON has no NaN: what is not known is null. */
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *measurements_json(const struct run_session *session, const GArray *measurements)
 {
 	const struct config *config = session->config;
@@ -26,7 +20,7 @@ static json_t *measurements_json(const struct run_session *session, const GArray
 			list, json_pack("{s:s, s:s, s:f, s:o}", "type",
 					config->types[one->type].name, "cluster",
 					config->clusters[one->cluster].name, "exec_s", one->exec_s,
-					"energy_j", number(one->energy_j)));
+					"energy_j", json_number_or_null(one->energy_j)));
 	}
 	return list;
 }
@@ -39,7 +33,7 @@ static bool write_json(const struct run_session *session, const struct run_profi
 	g_autoptr(json_t) document = json_pack(
 		"{s:o, s:o, s:f, s:O*}", "measurements",
 		measurements_json(session, results->measurements), "host_load",
-		number(results->host_load), "idle_w", results->idle_w, "overheads",
+		json_number_or_null(results->host_load), "idle_w", results->idle_w, "overheads",
 		results->overheads->list);
 
 	text = json_pretty(document);

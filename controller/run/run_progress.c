@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #define LOG_SUBSYSTEM "run"
 #include "common/log.h"
+#include "common/json.h"
 #include "controller/engine/engine.h"
 #include "controller/run/run_usage.h"
 
@@ -81,17 +82,6 @@ void run_progress_note(struct run_progress *progress, const char *kind, const ch
 	log_info("%s: %s", kind, notice->text);
 }
 
-/* JSON has no NaN: unknown is null. */
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
-static json_t *text(const char *value)
-{
-	return value ? json_string(value) : json_null();
-}
-
 static json_t *notices_json(const struct run_progress *progress, uint64_t after)
 {
 	json_t *list = json_array();
@@ -121,16 +111,17 @@ json_t *run_progress_json(struct run_progress *progress, uint64_t after)
 			 "phase", run_phase_name(progress->phase), "run", (int)progress->run,
 			 "runs", (int)progress->runs, "profile_done", (int)progress->profile_done,
 			 "profile_total", (int)progress->profile_total, "policy",
-			 text(progress->policy), "limit", number(progress->limit), "time_s",
-			 number(progress->time_s), "duration_s", number(progress->duration_s),
-			 "utility", number(progress->utility), "energy_j",
-			 number(progress->energy_j), "limit_j", number(progress->limit_j),
+			 json_string_or_null(progress->policy), "limit", json_number_or_null(progress->limit), "time_s",
+			 json_number_or_null(progress->time_s), "duration_s", json_number_or_null(progress->duration_s),
+			 "utility", json_number_or_null(progress->utility), "energy_j",
+			 json_number_or_null(progress->energy_j), "limit_j", json_number_or_null(progress->limit_j),
 			 "waiting", (int)progress->waiting, "running", (int)progress->running,
 			 "suspended", (int)progress->suspended, "completed",
 			 (int)progress->completed, "tasks", (int)progress->tasks,
-			 "phase_left_s", number(progress->phase_left_s), "left_s",
-			 number(progress->left_s), "missing", text(progress->missing), "error",
-			 text(progress->error), "notices", notices_json(progress, after), "last",
+			 "phase_left_s", json_number_or_null(progress->phase_left_s), "left_s",
+			 json_number_or_null(progress->left_s),
+			 "missing", json_string_or_null(progress->missing), "error",
+			 json_string_or_null(progress->error), "notices", notices_json(progress, after), "last",
 			 (json_int_t)progress->notices_last, "cpu_s", usage.cpu_s, "rss_mib",
 			 usage.rss_mib);
 }

@@ -10,11 +10,6 @@
 #include "common/json.h"
 #include "controller/store/store.h"
 
-static json_t *number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 static void print_document(json_t *document)
 {
 	g_autofree char *text = json_pretty(document);
@@ -27,11 +22,13 @@ static json_t *run_json(const struct store_run *run)
 {
 	return json_pack(
 		"{s:s, s:o, s:o, s:i, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:i}",
-		"policy", run->policy, "limit", number(run->limit), "limit_j", number(run->limit_j),
+		"policy", run->policy, "limit", json_number_or_null(run->limit),
+		"limit_j", json_number_or_null(run->limit_j),
 		"repeat", (int)run->repeat, "ended_by", run->ended_by, "ended_s",
-		number(run->ended_s), "utility", number(run->utility), "energy_j",
-		number(run->energy_j), "idle_w", number(run->idle_w), "gap_s", number(run->gap_s),
-		"host_load", number(run->host_load), "tasks_arrived", (int)run->tasks_arrived,
+		json_number_or_null(run->ended_s), "utility", json_number_or_null(run->utility), "energy_j",
+		json_number_or_null(run->energy_j),
+		"idle_w", json_number_or_null(run->idle_w), "gap_s", json_number_or_null(run->gap_s),
+		"host_load", json_number_or_null(run->host_load), "tasks_arrived", (int)run->tasks_arrived,
 		"tasks_completed", (int)run->tasks_completed, "tasks_failed",
 		(int)run->tasks_failed, "tasks_dropped", (int)run->tasks_dropped);
 }

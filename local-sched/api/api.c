@@ -128,7 +128,7 @@ static json_t *task_with_output(struct api *api, const struct task *task)
 
 	if (task->state == TASK_ENDED)
 		output = task_store_output(scheduler_store(api->scheduler), task->id);
-	json_object_set_new(object, "output", output ? json_string(output) : json_null());
+	json_object_set_new(object, "output", json_string_or_null(output));
 	return object;
 }
 

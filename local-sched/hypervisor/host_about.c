@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/host_facts.h"
+#include "common/json.h"
 #include "local-sched/hypervisor/virt_error.h"
 
 /* libvirt packs versions as 1,000,000 x major + 1,000 x minor + release. */
@@ -19,7 +20,7 @@ static char *version_text(unsigned long version)
 
 static void put_text(json_t *facts, const char *key, const char *text)
 {
-	json_object_set_new(facts, key, text ? json_string(text) : json_null());
+	json_object_set_new(facts, key, json_string_or_null(text));
 }
 
 /* The revision in <microcode version='123'/> of the host's capabilities, as Linux writes it. */

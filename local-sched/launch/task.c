@@ -422,11 +422,6 @@ static json_t *share_json(const struct task *task)
 			 real_json(task->asked_cores), "given_cores", real_json(task->given_cores));
 }
 
-static json_t *text_json(const char *text)
-{
-	return text ? json_string(text) : json_null();
-}
-
 json_t *task_to_json(const struct task *task)
 {
 	json_t *object = json_object();
@@ -444,8 +439,8 @@ json_t *task_to_json(const struct task *task)
 	json_object_set_new(object, "requested_ns", time_json(task->requested_ns));
 	json_object_set_new(object, "started_ns", time_json(task->started_ns));
 	json_object_set_new(object, "ended_ns", time_json(task->ended_ns));
-	json_object_set_new(object, "outcome", text_json(task_outcome_name(task->outcome)));
-	json_object_set_new(object, "reason", text_json(task->reason));
+	json_object_set_new(object, "outcome", json_string_or_null(task_outcome_name(task->outcome)));
+	json_object_set_new(object, "reason", json_string_or_null(task->reason));
 	json_object_set_new(object, "benchmark_time_s", real_json(task->benchmark_time_s));
 	json_object_set_new(object, "cpu_s", real_json(task->cpu_s));
 	json_object_set_new(object, "host_cpu_s", real_json(task->host_cpu_s));

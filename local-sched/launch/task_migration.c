@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "common/json.h"
+
 struct task_migration *task_migration_new(uint32_t n, const uint32_t *from, const uint32_t *to,
 					  uint32_t count, int64_t now_ns)
 {
@@ -59,11 +61,6 @@ bool task_migration_came_about(const struct task_migration *migration)
 	return false;
 }
 
-static json_t *text_json(const char *text)
-{
-	return text ? json_string(text) : json_null();
-}
-
 /* What is not known is null. */
 static json_t *known_json(int64_t ns, int64_t unknown)
 {
@@ -81,7 +78,7 @@ static json_t *vms_json(const struct task_migration *migration)
 			array,
 			json_pack("{s:I, s:I, s:o, s:o, s:b, s:o, s:o}", "from",
 				  (json_int_t)vm->from, "to", (json_int_t)vm->to, "from_host",
-				  text_json(vm->from_host), "to_host", text_json(vm->to_host),
+				  json_string_or_null(vm->from_host), "to_host", json_string_or_null(vm->to_host),
 				  "moved", vm->moved, "total_ns", known_json(vm->total_ns, -1),
 				  "downtime_ns", known_json(vm->downtime_ns, -1)));
 	}
@@ -109,7 +106,7 @@ json_t *task_migration_to_json(const struct task_migration *migration)
 
 		json_object_set_new(object, times[i].key, known_json(*t_ns, 0));
 	}
-	json_object_set_new(object, "reason", text_json(migration->reason));
+	json_object_set_new(object, "reason", json_string_or_null(migration->reason));
 	json_object_set_new(object, "vms", vms_json(migration));
 	return object;
 }

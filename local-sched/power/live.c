@@ -142,11 +142,6 @@ void live_wait(struct live *live, double seconds, const bool *interrupted)
 	run(live, seconds, is_interrupted, interrupted);
 }
 
-static json_t *text_or_null(const char *text)
-{
-	return text ? json_string(text) : json_null();
-}
-
 static json_t *host_json(const struct live_host *host)
 {
 	const struct sampler *sampler = host->sampler;
@@ -160,7 +155,7 @@ static json_t *host_json(const struct live_host *host)
 	json_object_set_new(object, "cluster", json_string(host->cluster->name));
 	json_object_set_new(object, "host", json_string(host->host->name));
 	json_object_set_new(object, "kind", json_string(config_meter_kind_name(kind)));
-	json_object_set_new(object, "source", text_or_null(there ? sampler_source(sampler) : NULL));
+	json_object_set_new(object, "source", json_string_or_null(there ? sampler_source(sampler) : NULL));
 	json_object_set_new(object, "modelled",
 			    json_boolean(host->host->blade || kind == CONFIG_METER_MODEL));
 	/* A last reading that a failed one followed is no reading of now. */
@@ -174,7 +169,7 @@ static json_t *host_json(const struct live_host *host)
 	json_object_set_new(object, "age_s",
 			    there ? json_real(clock_elapsed_s(counter->last_ns, clock_now_ns())) :
 				    json_null());
-	json_object_set_new(object, "error", text_or_null(error));
+	json_object_set_new(object, "error", json_string_or_null(error));
 	return object;
 }
 
@@ -194,9 +189,9 @@ static json_t *remote_host_json(const char *cluster, const json_t *host, const j
 	json_t *object = json_object();
 
 	json_object_set_new(object, "cluster", json_string(cluster));
-	json_object_set_new(object, "host", text_or_null(name));
+	json_object_set_new(object, "host", json_string_or_null(name));
 	json_object_set_new(object, "kind", json_string("remote"));
-	json_object_set_new(object, "source", text_or_null(source));
+	json_object_set_new(object, "source", json_string_or_null(source));
 	json_object_set_new(
 		object, "modelled",
 		json_boolean(json_is_true(json_object_get(capabilities, "modelled_watts"))));
@@ -209,7 +204,7 @@ static json_t *remote_host_json(const char *cluster, const json_t *host, const j
 				    json_real((now_ns - json_number_value(sampled_ns)) / 1e9) :
 				    json_null());
 	json_object_set_new(object, "error",
-			    text_or_null(lost ? "its local scheduler has lost the meter" : NULL));
+			    json_string_or_null(lost ? "its local scheduler has lost the meter" : NULL));
 	return object;
 }
 

@@ -181,9 +181,9 @@ static json_t *event_json(uint64_t seq, int64_t t_ns, const char *kind, const ch
 	json_object_set_new(event, "seq", json_integer((json_int_t)seq));
 	json_object_set_new(event, "t_ns", json_integer(t_ns));
 	json_object_set_new(event, "kind", json_string(kind));
-	json_object_set_new(event, "task", task ? json_string(task) : json_null());
+	json_object_set_new(event, "task", json_string_or_null(task));
 	json_object_set_new(event, "node", node >= 0 ? json_integer(node) : json_null());
-	json_object_set_new(event, "host", host ? json_string(host) : json_null());
+	json_object_set_new(event, "host", json_string_or_null(host));
 	json_object_set_new(event, "detail", json_loads(detail, 0, NULL));
 	return event;
 }
