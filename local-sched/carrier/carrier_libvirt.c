@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tasks in VMs: the cluster's hosts, its nodes and their VMs, and a job for each task. */
+#include "common/json.h"
 #include "local-sched/carrier/carrier.h"
+#include "local-sched/carrier/libvirt_about.h"
 #include "local-sched/carrier/libvirt_cpu.h"
 #include "local-sched/cpu/cpu_cap.h"
 #include "local-sched/cpu/host_caps.h"
@@ -407,11 +409,6 @@ static const char *task_of_node(const struct carrier *carrier, uint32_t node)
 	return machine ? machine_task(machine) : NULL;
 }
 
-static json_t *text_or_null(const char *text)
-{
-	return text ? json_string(text) : json_null();
-}
-
 /* What caps the node's host, and the node. */
 static json_t *node_caps(const struct carrier_libvirt *carrier, uint32_t node)
 {
@@ -434,9 +431,9 @@ static json_t *node_json(const struct carrier *carrier, uint32_t index)
 	json_object_set_new(item, "host", json_string(host_name(site_host(node_site(node)))));
 	json_object_set_new(item, "state", json_string(node_public_state(node)));
 	json_object_set_new(item, "step", json_string(machine_state_name(node_state(node))));
-	json_object_set_new(item, "vm", text_or_null(machine ? machine_domain(machine) : NULL));
-	json_object_set_new(item, "task", text_or_null(machine ? machine_task(machine) : NULL));
-	json_object_set_new(item, "reason", text_or_null(node_reason(node)));
+	json_object_set_new(item, "vm", json_string_or_null(machine ? machine_domain(machine) : NULL));
+	json_object_set_new(item, "task", json_string_or_null(machine ? machine_task(machine) : NULL));
+	json_object_set_new(item, "reason", json_string_or_null(node_reason(node)));
 	json_object_set_new(item, "boot_s", json_real(machine ? machine_boot_s(machine) : 0));
 	json_object_set_new(item, "caps", node_caps(of(carrier), index));
 	return item;
@@ -444,75 +441,13 @@ static json_t *node_json(const struct carrier *carrier, uint32_t index)
 
 /* Capabilities. */
 
-/* Type and reason over all hosts: the same, or "mixed". */
-static void describe_virt_type(const struct carrier_libvirt *carrier, json_t *object)
-{
-	const struct virt_type *first = NULL;
-	const char *name = "unknown";
-	const char *reason = "no host was reached yet";
-
-	for (uint32_t i = 0; i < carrier->sites_count; i++) {
-		const struct virt_type *type = site_virt_type(carrier->sites[i]);
-
-		if (type && first && !g_str_equal(type->name, first->name)) {
-			name = "mixed";
-			reason = "the hosts differ";
-			break;
-		}
-		if (type && !first) {
-			first = type;
-			name = type->name;
-			reason = type->reason;
-		}
-	}
-	json_object_set_new(object, "virt_type", json_string(name));
-	json_object_set_new(object, "virt_reason", json_string(reason));
-}
-
-/* A version that all hosts share, "mixed", or NULL where none is known. */
-static const char *common_version(const char *common, const char *one)
-{
-	return common && one && !g_str_equal(common, one) ? "mixed" : one ?: common;
-}
-
-/* What each host is, and what all of them run. */
-static void describe_hosts(const struct carrier_libvirt *carrier, json_t *object)
-{
-	json_t *hosts = json_object();
-	const char *libvirt = NULL;
-	const char *qemu = NULL;
-
-	for (uint32_t i = 0; i < carrier->sites_count; i++) {
-		const struct host_about *about = site_about(carrier->sites[i]);
-
-		if (!about)
-			continue;
-		json_object_set(hosts, host_name(site_host(carrier->sites[i])), about->facts);
-		libvirt = common_version(libvirt, about->libvirt);
-		qemu = common_version(qemu, about->hypervisor);
-	}
-	json_object_set_new(object, "hosts", hosts);
-	json_object_set_new(object, "libvirt", text_or_null(libvirt));
-	json_object_set_new(object, "qemu", text_or_null(qemu));
-}
-
-static bool all_are_pinned(const struct carrier_libvirt *carrier)
-{
-	for (uint32_t i = 0; i < carrier->sites_count; i++)
-		if (!site_pinned(carrier->sites[i]))
-			return false;
-	return true;
-}
-
 static json_t *libvirt_describe(const struct carrier *base)
 {
 	const struct carrier_libvirt *carrier = of(base);
 	json_t *object = json_object();
 
-	describe_virt_type(carrier, object);
-	describe_hosts(carrier, object);
+	libvirt_about(carrier->sites, carrier->sites_count, object);
 	json_object_set_new(object, "boot_timeout_s", json_real(carrier->settings.boot_timeout_s));
-	json_object_set_new(object, "pinned", json_boolean(all_are_pinned(carrier)));
 	json_object_set_new(object, "cpu_cap", json_string(carrier->cap.ops->name));
 	json_object_set_new(object, "cpu_cap_note", json_string(carrier->cap.ops->note));
 	json_object_set_new(object, "cpu_cap_fraction", json_real(carrier->cap.fraction));

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/json.h"
 #include "local-sched/carrier/carrier.h"
 #include "local-sched/carrier/meter_simulated.h"
 #include "local-sched/carrier/simulated_host.h"
@@ -460,7 +461,7 @@ static json_t *node_json(const struct carrier *carrier, uint32_t node)
 			 "name", name, "host",
 			 cluster->hosts[config_cluster_host(cluster, node)].name, "state",
 			 state_of_node(carrier, node), "step", state_of_node(carrier, node), "vm",
-			 "task", task ? json_string(task) : json_null(), "reason", "boot_s", 0.0,
+			 "task", json_string_or_null(task), "reason", "boot_s", 0.0,
 			 "caps");
 }
 
