@@ -81,7 +81,8 @@ static void carry_on(struct engine *engine)
 	const uint32_t from = carrying->next;
 	struct sched_plan part = *plan;
 
-	part.actions += from;
+	if (from > 0)
+		part.actions += from; /* a plan without actions has no array */
 	part.actions_count = MIN(plan->actions_count - from, carrying->most);
 	carrying->next += part.actions_count;
 	if (from == 0 && plan->actions_count > carrying->most)
