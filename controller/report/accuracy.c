@@ -2,7 +2,9 @@
 #include "controller/report/accuracy.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "common/json.h"
 #include "controller/report/stats.h"
 #include "controller/store/store.h"
 
@@ -18,7 +20,15 @@ struct outcome {
 struct outcomes {
 	GPtrArray *clusters; /* char *, owned */
 	GArray *list;        /* struct outcome */
+	const json_t *capabilities; /* of the clusters, or NULL */
 };
+
+static double speed_of(const json_t *capabilities, const char *cluster)
+{
+	const json_t *speed = json_object_get(json_object_get(capabilities, cluster), "speed");
+
+	return json_is_number(speed) ? json_number_value(speed) : 1;
+}
 
 static guint find_cluster(GPtrArray *clusters, const char *name)
 {
@@ -72,7 +82,7 @@ static bool collect_run(struct outcomes *outcomes, struct store *store, int64_t 
 			.cluster = find_cluster(outcomes->clusters, task->cluster),
 			.start_s = task->started_s,
 			.end_s = task->ended_s,
-			.ratio = task->exec_s / task->etc_s,
+			.ratio = task->exec_s * speed_of(outcomes->capabilities, task->cluster) / task->etc_s,
 		};
 		g_array_append_val(outcomes->list, outcome);
 	}
@@ -86,7 +96,7 @@ static struct accuracy measure(const GArray *list, guint cluster, const char *na
 	g_autofree double *ratios = g_new(double, list->len + 1);
 	g_autofree double *errors = g_new(double, list->len + 1);
 	g_autofree double *aparts = g_new(double, list->len + 1);
-	struct accuracy accuracy = {.cluster = g_strdup(name)};
+	struct accuracy accuracy = {.cluster = g_strdup(name), .speed = 1};
 
 	for (guint i = 0; i < list->len; i++) {
 		const struct outcome *outcome = &g_array_index(list, struct outcome, i);
@@ -114,7 +124,9 @@ GArray *accuracy_measure(const struct summary *measured, GError **error)
 	g_autoptr(GPtrArray) clusters = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(struct outcome));
 	g_autoptr(GArray) accuracies = g_array_new(FALSE, FALSE, sizeof(struct accuracy));
-	struct outcomes outcomes = {clusters, list};
+	g_autofree char *told = store_get_meta(measured->store, "capabilities");
+	g_autoptr(json_t) capabilities = told ? json_parse(told, strlen(told), "capabilities", NULL) : NULL;
+	struct outcomes outcomes = {clusters, list, capabilities};
 	g_autofree char *order = store_get_meta(measured->store, "cluster_order");
 	g_auto(GStrv) names = g_strsplit(order ? order : "", ",", -1);
 	struct accuracy accuracy;
@@ -130,6 +142,7 @@ GArray *accuracy_measure(const struct summary *measured, GError **error)
 	}
 	for (guint i = 0; i < clusters->len; i++) {
 		accuracy = measure(list, i, clusters->pdata[i]);
+		accuracy.speed = speed_of(capabilities, clusters->pdata[i]);
 		g_array_append_val(accuracies, accuracy);
 	}
 	accuracy = measure(list, 0, NULL);

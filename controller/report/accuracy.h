@@ -17,6 +17,7 @@
  */
 struct accuracy {
 	char *cluster; /* NULL: over all */
+	double speed;  /* of a simulated cluster, whose seconds are counted: how many to a real one; else 1 */
 	uint32_t n;
 	double median_ratio; /* median of measured / ETC */
 	double median_error; /* median of |measured / ETC - 1| */

@@ -271,6 +271,19 @@ static void append_ranks(GString *text, const struct compare *compare)
 	append_table(text, title, table);
 }
 
+static void append_speeds(GString *text, const GArray *accuracies)
+{
+	for (guint i = 0; i < accuracies->len; i++) {
+		const struct accuracy *accuracy = &g_array_index(accuracies, struct accuracy, i);
+
+		if (accuracy->speed != 1)
+			g_string_append_printf(text,
+					       "  %s: simulated, %g times as fast: its times are in simulated seconds, "
+					       "all else went by real ones\n",
+					       accuracy->cluster, accuracy->speed);
+	}
+}
+
 static void append_accuracies(GString *text, const struct compare *compare)
 {
 	g_autoptr(table_t) table = table_new();
@@ -299,6 +312,7 @@ static void append_accuracies(GString *text, const struct compare *compare)
 	g_string_append(text, "  apart from the others: the median error beside what tasks on other "
 			      "clusters met at the same\n    time; what all of them meet alike is "
 			      "the machine's own speed, which no estimate knows\n");
+	append_speeds(text, compare->accuracies);
 	if (isfinite(compare->measured->host_load))
 		g_string_append_printf(text,
 				       "  this machine's load: %.2f busy cores during the runs",

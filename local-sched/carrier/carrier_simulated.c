@@ -467,11 +467,11 @@ static json_t *node_json(const struct carrier *carrier, uint32_t node)
 
 static json_t *simulated_describe(const struct carrier *carrier)
 {
-	return json_pack("{s:s, s:s, s:{}, s:n, s:n, s:b, s:s, s:s, s:f, s:s}", "virt_type",
+	return json_pack("{s:s, s:s, s:{}, s:n, s:n, s:b, s:s, s:s, s:f, s:s, s:f}", "virt_type",
 			 "simulated", "virt_reason", "the configuration says so", "hosts", "libvirt",
 			 "qemu", "pinned", 0, "cpu_cap", "none", "cpu_cap_note",
 			 "tasks take what the estimates say", "cpu_cap_fraction", 1.0,
-			 "caps_effective", "none");
+			 "caps_effective", "none", "speed", of(carrier)->cluster->simulated->speed);
 }
 
 static uint32_t simulated_spares(const struct carrier *carrier)

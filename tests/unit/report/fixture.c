@@ -116,6 +116,8 @@ static void put_meta(struct store *store, const struct fixture *fixture)
 	}
 	for (gsize i = 0; i < G_N_ELEMENTS(measured); i++)
 		good(store_set_meta(store, measured[i][0], measured[i][1], &error), &error);
+	if (fixture->capabilities)
+		good(store_set_meta(store, "capabilities", fixture->capabilities, &error), &error);
 }
 
 void fixture_write(const struct fixture *fixture, const char *dir)

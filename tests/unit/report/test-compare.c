@@ -187,6 +187,21 @@ static void test_accuracy(void)
 	pair_clear(&pair);
 }
 
+static void test_accuracy_counts_simulated_seconds(void)
+{
+	const struct fixture measured = {
+		.measured = true, .runs = 4, .tasks = 40, .ratio = 0.105, .seed = 1, .cells = fixture_paper,
+		.capabilities = "{\"c1\": {\"speed\": 10.0}, \"c2\": {\"speed\": 10.0}}"};
+	struct pair pair = pair_new(&measured, &simulated_paper);
+	const struct accuracy *all = &g_array_index(pair.compare->accuracies, struct accuracy, 2);
+	g_autofree char *text = compare_text(pair.compare);
+
+	g_assert_cmpfloat(fabs(all->median_ratio - 1.05), <, 0.005);
+	g_assert_cmpfloat(fabs(all->median_error - 0.05), <, 0.005);
+	g_assert_nonnull(strstr(text, "c2: simulated, 10 times as fast"));
+	pair_clear(&pair);
+}
+
 static void test_kinds_are_checked(void)
 {
 	g_autofree char *dir = NULL;
@@ -252,6 +267,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/compare/identical policies are not ranked",
 			test_identical_policies_are_not_ranked);
 	g_test_add_func("/compare/execution times are held against estimates", test_accuracy);
+	g_test_add_func("/compare/execution times are simulated ones where time is", test_accuracy_counts_simulated_seconds);
 	g_test_add_func("/compare/measured and simulated are told apart", test_kinds_are_checked);
 	g_test_add_func("/compare/nothing in common is bad input", test_nothing_in_common);
 	g_test_add_func("/compare/text and JSON say the same", test_text_and_json);
