@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The client against peers that misbehave, and over TLS. */
+#include <gio/gio.h>
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "common/http_client.h"
+#include "common/http_server.h"
+#include "common/json.h"
+#include "common/subprocess.h"
+
+/* A peer that answers every connection with given bytes, then closes it or stays. */
+struct peer {
+	GSocketService *service;
+	char *address;
+	const char *answer;
+	gsize length;
+	bool close;
+	GPtrArray *connections;
+};
+
+static void on_peer_wrote(GObject *stream, GAsyncResult *result, gpointer data)
+{
+	struct peer *peer = data;
+
+	g_output_stream_write_all_finish(G_OUTPUT_STREAM(stream), result, NULL, NULL);
+	if (peer->close)
+		g_ptr_array_set_size(peer->connections, 0);
+}
+
+static gboolean on_peer_incoming(GSocketService *service, GSocketConnection *connection,
+				 GObject *source, gpointer data)
+{
+	struct peer *peer = data;
+
+	g_ptr_array_add(peer->connections, g_object_ref(connection));
+	g_output_stream_write_all_async(g_io_stream_get_output_stream(G_IO_STREAM(connection)),
+					peer->answer, peer->length, G_PRIORITY_DEFAULT, NULL,
+					on_peer_wrote, peer);
+	return TRUE;
+}
+
+static void peer_start(struct peer *peer)
+{
+	guint16 port;
+
+	peer->service = g_socket_service_new();
+	peer->connections = g_ptr_array_new_with_free_func(g_object_unref);
+	port = g_socket_listener_add_any_inet_port(G_SOCKET_LISTENER(peer->service), NULL, NULL);
+	g_signal_connect(peer->service, "incoming", G_CALLBACK(on_peer_incoming), peer);
+	peer->address = g_strdup_printf("http://127.0.0.1:%u", port);
+}
+
+static void peer_stop(struct peer *peer)
+{
+	g_socket_service_stop(peer->service);
+	g_socket_listener_close(G_SOCKET_LISTENER(peer->service));
+	g_object_unref(peer->service);
+	g_ptr_array_unref(peer->connections);
+	g_free(peer->address);
+}
+
+static void test_client_survives_a_peer_that_misbehaves(void)
+{
+	static const struct {
+		const char *answer;
+		bool close;
+		int code;
+		const char *contains;
+	} cases[] = {
+		{ "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n[1]", true, 0, "" },
+		{ "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n[1,", true, HTTP_ERROR_BODY,
+		  "not valid JSON" },
+		{ "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n[1]", true, HTTP_ERROR_TRANSPORT,
+		  "" },
+		{ "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n[1]", false, HTTP_ERROR_TRANSPORT,
+		  "timed out" },
+		{ "HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\noops", true, HTTP_ERROR_STATUS,
+		  "status 500: oops" },
+		{ "HTTP/1.1 404 No\r\nContent-Length: 25\r\n\r\n<html>\n  <b>\r\n\tno </b>\n\x1b[", true,
+		  HTTP_ERROR_STATUS, "status 404: <html> <b> no </b> [" },
+		{ "HTTP/1.1 400 Bad\r\nContent-Length: 0\r\n\r\n", true, HTTP_ERROR_STATUS,
+		  "status 400" },
+		{ "SSH-2.0-OpenSSH\r\n", true, HTTP_ERROR_TRANSPORT, "" },
+		{ "", true, HTTP_ERROR_TRANSPORT, "" },
+		{ "", false, HTTP_ERROR_TRANSPORT, "timed out" },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct peer peer = { .answer = cases[i].answer,
+				     .length = strlen(cases[i].answer),
+				     .close = cases[i].close };
+		g_autoptr(GError) error = NULL;
+		g_autoptr(json_t) answer = NULL;
+		g_autoptr(http_client_t) client = NULL;
+
+		peer_start(&peer);
+		client = http_client_new(peer.address, NULL);
+		answer = http_client_call(client, "GET", "/", NULL, cases[i].close ? 10 : 0.3,
+					  &error);
+		g_assert_true((answer != NULL) == (cases[i].code == 0));
+		if (!answer) {
+			g_assert_error(error, HTTP_ERROR, cases[i].code);
+			g_assert_nonnull(strstr(error->message, cases[i].contains));
+			g_assert_nonnull(strstr(error->message, peer.address));
+		}
+		peer_stop(&peer);
+	}
+}
+
+static void test_client_refuses_an_endless_answer(void)
+{
+	static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 80000000\r\n\r\n";
+	g_autofree char *answer = g_strnfill(80000000, ' ');
+	struct peer peer = { .answer = answer, .length = 80000000 };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(http_client_t) client = NULL;
+
+	memcpy(answer, head, strlen(head));
+	peer_start(&peer);
+	client = http_client_new(peer.address, NULL);
+	g_assert_null(http_client_call(client, "GET", "/", NULL, 60, &error));
+	g_assert_error(error, HTTP_ERROR, HTTP_ERROR_BODY);
+	g_clear_pointer(&client, http_client_free);
+	peer_stop(&peer);
+}
+
+static void test_client_reports_what_is_not_there(void)
+{
+	struct peer peer = { .answer = "" };
+	g_autofree char *refused = NULL;
+
+	peer_start(&peer);
+	refused = g_strdup(peer.address);
+	peer_stop(&peer);
+
+	const struct {
+		const char *address, *reason;
+	} cases[] = {
+		{ "unix:/nonexistent/socket", "unix:/nonexistent/socket: cannot connect to the socket: No such file" },
+		{ refused, "Failed to connect" },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GError) error = NULL;
+		g_autoptr(http_client_t) client = http_client_new(cases[i].address, NULL);
+
+		g_assert_null(http_client_call(client, "GET", "/v1/ok", NULL, 10, &error));
+		g_assert_error(error, HTTP_ERROR, HTTP_ERROR_TRANSPORT);
+		g_assert_nonnull(strstr(error->message, cases[i].address));
+		g_assert_nonnull(strstr(error->message, cases[i].reason));
+	}
+}
+
+/* Says who asked, and in a header too. */
+static void handle_who(struct http_request *request, const char *const *arguments, json_t *body,
+		       void *data)
+{
+	const char *who = http_request_header(request, "Authorization");
+
+	if (!who) {
+		http_request_reply(request, 401,
+				   json_pack("{s:{s:s}}", "error", "message", "who are you?"));
+		return;
+	}
+	http_request_set_header(request, "X-Who", who);
+	http_request_reply(request, 200,
+			   json_pack("{s:s, s:s?}", "who", who, "token",
+				     http_request_header(request, "X-Token")));
+}
+
+static const struct http_route who_routes[] = {
+	{ "GET", "/who", handle_who },
+	{ NULL },
+};
+
+/* What on_who() saw. */
+struct who {
+	const struct http_client *client;
+	bool ended;
+	char *header;
+};
+
+static void on_who(int status, json_t *body, const GError *error, void *data)
+{
+	struct who *who = data;
+
+	g_assert_no_error(error);
+	g_assert_cmpint(status, ==, 200);
+	who->header = g_strdup(http_client_answer_header(who->client, "x-who"));
+	g_assert_null(http_client_answer_header(who->client, "X-Other"));
+	who->ended = true;
+}
+
+/* A certificate of 127.0.0.1 that nobody vouches for but itself. */
+static void make_certificate(const char *certificate, const char *key)
+{
+	const char *const argv[] = { "openssl",	  "req",
+				     "-x509",	  "-newkey",
+				     "ec",	  "-pkeyopt",
+				     "ec_paramgen_curve:prime256v1",
+				     "-nodes",	  "-batch",
+				     "-subj",	  "/CN=127.0.0.1",
+				     "-addext",	  "subjectAltName=IP:127.0.0.1",
+				     "-keyout",	  key,
+				     "-out",	  certificate,
+				     NULL };
+	g_autoptr(GError) error = NULL;
+
+	subprocess_run(argv, NULL, 60, NULL, &error);
+	g_assert_no_error(error);
+}
+
+static void assert_call_fails(struct http_client *client, int code, const char *words)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_null(http_client_call(client, "GET", "/who", NULL, 20, &error));
+	g_assert_error(error, HTTP_ERROR, code);
+	g_test_message("%s", error->message);
+	g_assert_nonnull(strstr(error->message, words));
+}
+
+static void test_tls_and_names(void)
+{
+	g_autofree char *directory = g_dir_make_tmp("virtbed-http-XXXXXX", NULL);
+	g_autofree char *certificate = g_build_filename(directory, "certificate.pem", NULL);
+	g_autofree char *key = g_build_filename(directory, "key.pem", NULL);
+	const struct http_tls tls = { .certificate = certificate, .key = key };
+	struct http_client_identity identity = { 0 };
+	g_autoptr(http_server_t) server = NULL;
+	g_autoptr(http_client_t) client = NULL;
+	g_autoptr(json_t) body = NULL;
+	g_autoptr(GError) error = NULL;
+	struct who who = { 0 };
+
+	g_assert_null(http_server_new_tls("https://127.0.0.1:0", &tls, who_routes, NULL, NULL));
+	make_certificate(certificate, key);
+	g_assert_null(http_server_new_tls("http://127.0.0.1:0", &tls, who_routes, NULL, NULL));
+	g_chmod(key, 0640);
+	g_assert_null(http_server_new_tls("https://127.0.0.1:0", &tls, who_routes, NULL, &error));
+	g_assert_error(error, HTTP_ERROR, HTTP_ERROR_TRUST);
+	g_assert_nonnull(strstr(error->message, "chmod 600"));
+	g_clear_error(&error);
+	g_chmod(key, 0600);
+	server = http_server_new_tls("https://127.0.0.1:0", &tls, who_routes, NULL, &error);
+	g_assert_no_error(error);
+	client = http_client_new(http_server_address(server), &error);
+	g_assert_no_error(error);
+	/* Nobody vouches for it; then it does itself, and wants a name. */
+	assert_call_fails(client, HTTP_ERROR_TRUST, "certificate");
+	identity.ca_file = certificate;
+	http_client_identify(client, &identity);
+	assert_call_fails(client, HTTP_ERROR_STATUS, "who are you?");
+	identity.user = "ADMIN";
+	identity.password = "s3cret";
+	identity.header = "X-Token: t0ken";
+	http_client_identify(client, &identity);
+	body = http_client_call(client, "GET", "/who", NULL, 20, &error);
+	g_assert_no_error(error);
+	g_assert_cmpstr(json_string_value(json_object_get(body, "who")), ==,
+			"Basic QURNSU46czNjcmV0");
+	g_assert_cmpstr(json_string_value(json_object_get(body, "token")), ==, "t0ken");
+	/* Any certificate will do, and a header is handed to the callback. */
+	identity = (struct http_client_identity){ .insecure = true, .user = "a", .password = "" };
+	http_client_identify(client, &identity);
+	who.client = client;
+	http_client_request(client, "GET", "/who", NULL, 20, on_who, &who);
+	while (!who.ended)
+		g_main_context_iteration(NULL, TRUE);
+	g_assert_cmpstr(who.header, ==, "Basic YTo=");
+	g_assert_null(http_client_answer_header(client, "x-who"));
+	g_free(who.header);
+	g_unlink(certificate);
+	g_unlink(key);
+	g_rmdir(directory);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/http-client/peer", test_client_survives_a_peer_that_misbehaves);
+	g_test_add_func("/http-client/endless", test_client_refuses_an_endless_answer);
+	g_test_add_func("/http-client/not-there", test_client_reports_what_is_not_there);
+	g_test_add_func("/http-client/tls", test_tls_and_names);
+	return g_test_run();
+}
