@@ -135,6 +135,6 @@ bool job_uses(const struct job *job, const char *domain)
 {
 	for (uint32_t i = 0; job->usage && i < job->task->nodes_count; i++)
 		if (!job->places[i].lost && g_str_equal(machine_domain(job->places[i].machine), domain))
-			return !job_usage_is_over(job->usage, domain);
+			return !job_usage_is_over(job->usage, job->places[i].machine);
 	return false;
 }

@@ -208,12 +208,12 @@ static void take_readings(struct job_usage *usage, int64_t t_ns)
 	}
 }
 
-bool job_usage_is_over(const struct job_usage *usage, const char *domain)
+bool job_usage_is_over(const struct job_usage *usage, const struct machine *machine)
 {
 	for (guint i = 0; i < usage->parts->len; i++) {
 		const struct usage_part *part = &g_array_index(usage->parts, struct usage_part, i);
 
-		if (g_ptr_array_find_with_equal_func(part->domains, domain, g_str_equal, NULL))
+		if (part->source->host == machine_host(machine))
 			return usage->readings[i][1].came;
 	}
 	return usage->phase == 1;

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a task used while a VM of it was to go to another host, over libvirt's own test driver. */
 #include <glib.h>
+#include <glib/gstdio.h>
 #include <libvirt-glib/libvirt-glib.h>
 #include <math.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/launch/job_usage.h"
 
@@ -88,6 +94,15 @@ static void on_usage(const struct usage *usage, void *data)
 	fixture->done = true;
 }
 
+static void until(const bool *done)
+{
+	guint deadline = g_timeout_add_seconds(DEADLINE_S, too_late, NULL);
+
+	while (!*done)
+		g_main_context_iteration(NULL, TRUE);
+	g_source_remove(deadline);
+}
+
 static struct job_usage *start(struct fixture *fixture)
 {
 	GArray *parts = usage_parts_new(fixture->sources, HOSTS, &fixture->machine, 1);
@@ -99,12 +114,8 @@ static struct job_usage *start(struct fixture *fixture)
 
 static void finish(struct fixture *fixture, struct job_usage *usage)
 {
-	guint deadline = g_timeout_add_seconds(DEADLINE_S, too_late, NULL);
-
 	job_usage_finish(usage, 2, on_usage, fixture);
-	while (!fixture->done)
-		g_main_context_iteration(NULL, TRUE);
-	g_source_remove(deadline);
+	until(&fixture->done);
 	job_usage_free(usage);
 }
 
@@ -124,10 +135,17 @@ static void test_goes(struct fixture *fixture, gconstpointer data)
 	g_assert_true(isnan(fixture->usage.cpu_s));
 }
 
+struct owner {
+	const struct job_usage *usage;
+	const struct machine *machine;
+};
+
 /* The VM's owner, as carriers tell it. */
 static const char *owner_of(const char *domain, void *data)
 {
-	return job_usage_is_over(data, domain) ? NULL : "task";
+	const struct owner *owner = data;
+
+	return job_usage_is_over(owner->usage, owner->machine) ? NULL : "task";
 }
 
 /* What the account has for an owner since it was asked last; NULL: nobody. */
@@ -149,16 +167,16 @@ static void test_another_reading_ends_nothing(struct fixture *fixture, gconstpoi
 {
 	struct cpu_account *account = fixture->sources[0].account;
 	struct job_usage *usage = start(fixture);
+	struct owner owner = {usage, fixture->machine};
 
-	cpu_account_set_owner(account, owner_of, usage);
+	cpu_account_set_owner(account, owner_of, &owner);
 	cpu_account_add(account, "test", 100);
 	job_usage_finish(usage, 2, on_usage, fixture);
 	cpu_account_add(account, "test", 150);
 	cpu_account_add(account, "test", 170);
 	g_assert_cmpuint(take(fixture, "task"), ==, 70);
-	while (!fixture->done)
-		g_main_context_iteration(NULL, TRUE);
-	g_assert_true(job_usage_is_over(usage, "test"));
+	until(&fixture->done);
+	g_assert_true(job_usage_is_over(usage, fixture->machine));
 	/* The test driver tells no CPU times: this stands for the reading at the end. */
 	cpu_account_add(account, "test", 200);
 	g_assert_cmpuint(take(fixture, "task"), ==, 30);
@@ -168,16 +186,90 @@ static void test_another_reading_ends_nothing(struct fixture *fixture, gconstpoi
 	job_usage_free(usage);
 }
 
+static gpointer pass_gate(virConnectPtr connection, gpointer input, GError **error)
+{
+	g_mutex_lock(input);
+	g_mutex_unlock(input);
+	return HOST_DONE;
+}
+
+/* All but one of its threads that read CPU times wait until the gate is open: that one goes in order. */
+static void close_gate(struct host *host, GMutex *gate)
+{
+	const struct host_call wait = {.work = pass_gate, .input = gate};
+
+	for (int i = 1; i < HOST_LANE_THREADS; i++)
+		host_call(host, HOST_LANE_AGENT, &wait);
+}
+
+static void on_times(gpointer result, const GError *error, gpointer data)
+{
+	g_autoptr(GPtrArray) times = result;
+
+	*(bool *)data = true;
+}
+
+/* Whoever asks for a connection there waits until it is closed. */
+static int listen_at(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	g_assert_cmpint(fd, >=, 0);
+	g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
+	g_assert_cmpint(bind(fd, (const struct sockaddr *)&address, sizeof(address)), ==, 0);
+	g_assert_cmpint(listen(fd, 16), ==, 0);
+	return fd;
+}
+
+/* Both hosts are read at the end; the one that counts is where the VM is, though the other may be read first. */
+static void test_the_host_that_it_left_ends_nothing(struct fixture *fixture, gconstpointer data)
+{
+	g_autofree char *dir = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
+	g_autofree char *path = g_build_filename(dir, "libvirt", NULL);
+	g_autofree char *uri = g_strdup_printf("qemu+unix:///system?socket=%s", path);
+	const int fd = listen_at(path);
+	struct job_usage *usage;
+	bool read = false;
+	GMutex gate;
+
+	host_free(fixture->hosts[1]);
+	fixture->hosts[1] = host_new("b2", uri, &host_events, NULL);
+	fixture->sources[1].host = fixture->hosts[1];
+	usage = start(fixture);
+	machine_move(fixture->machine, fixture->hosts[1]);
+	g_mutex_init(&gate);
+	g_mutex_lock(&gate);
+	close_gate(fixture->hosts[0], &gate);
+	job_usage_finish(usage, 2, on_usage, fixture);
+	domain_cpu_times(fixture->hosts[0], on_times, &read); /* after that of the end */
+	until(&read);
+	g_assert_false(job_usage_is_over(usage, fixture->machine));
+	g_mutex_unlock(&gate);
+	close(fd);
+	g_assert_cmpint(unlink(path), ==, 0);
+	g_assert_cmpint(g_rmdir(dir), ==, 0);
+	until(&fixture->done);
+	g_assert_true(job_usage_is_over(usage, fixture->machine));
+	host_free(fixture->hosts[0]); /* whoever is to pass the gate has */
+	fixture->hosts[0] = NULL;
+	g_mutex_clear(&gate);
+	job_usage_free(usage);
+}
+
 #define ADD(name, test) g_test_add(name, struct fixture, NULL, set_up, test, tear_down)
 
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	signal(SIGPIPE, SIG_IGN); /* libvirt writes to who is gone */
 	gvir_event_register();
 	virt_error_quiet();
 	ADD("/job-usage/a-dead-host-that-no-vm-came-to-does-not-matter", test_stays);
 	ADD("/job-usage/a-reading-that-comes-while-the-last-one-is-taken-ends-nothing",
 	    test_another_reading_ends_nothing);
+	ADD("/job-usage/the-reading-of-the-host-that-a-vm-left-ends-nothing",
+	    test_the_host_that_it_left_ends_nothing);
 	ADD("/job-usage/what-was-used-on-a-dead-host-is-not-known", test_goes);
 	return g_test_run();
 }
