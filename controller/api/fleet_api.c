@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/api/fleet_api.h"
 
+#include <string.h>
+
 #include "common/json.h"
 #include "controller/api/status_api_private.h"
 #include "controller/backend/remote_fleet.h"
@@ -115,19 +117,15 @@ static void add_capabilities(json_t *object, const json_t *capabilities)
 	for (gsize i = 0; i < G_N_ELEMENTS(keys); i++) {
 		json_t *value = json_object_get(capabilities, keys[i]);
 
-		json_object_set_new(object, keys[i], value ? json_copy(value) : json_null());
+		json_object_set_new(object, keys[i], value ? json_incref(value) : json_null());
 	}
 }
 
-static json_t *cluster_json(const struct run_session *session, uint32_t index)
+static json_t *cluster_json(const struct run_session *session, uint32_t index, const uint32_t *counts)
 {
 	const struct config_cluster *cluster = &session->config->clusters[index];
 	const struct remote_link *link = remote_fleet_link(session->fleet, index);
-	uint32_t counts[FLEET_NODE_STATES];
-	json_t *object;
-
-	fleet_count_nodes(session, index, counts);
-	object = json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:b, s:b, s:o, s:o}", "cluster",
+	json_t *object = json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:b, s:b, s:o, s:o}", "cluster",
 			   cluster->name, "nodes", (int)cluster->nodes, "idle",
 			   (int)counts[FLEET_NODE_IDLE], "busy",
 			   (int)(counts[FLEET_NODE_BUSY] + counts[FLEET_NODE_DRAINING]), "down",
@@ -151,15 +149,81 @@ static json_t *notes_json(struct store *store)
 	return list;
 }
 
+/* A cluster as it was told last. */
+struct told {
+	uint32_t counts[FLEET_NODE_STATES];
+	bool away;
+	json_t *capabilities;
+	char *text; /* NULL: not yet */
+};
+
+struct fleet_texts {
+	const struct run_session *session;
+	struct told *clusters;
+	uint32_t count;
+};
+
+struct fleet_texts *fleet_texts_new(const struct run_session *session)
+{
+	struct fleet_texts *texts = g_new0(struct fleet_texts, 1);
+
+	texts->session = session;
+	texts->count = session->config->clusters_count;
+	texts->clusters = g_new0(struct told, texts->count);
+	return texts;
+}
+
+void fleet_texts_free(struct fleet_texts *texts)
+{
+	if (!texts)
+		return;
+	for (uint32_t i = 0; i < texts->count; i++) {
+		json_decref(texts->clusters[i].capabilities);
+		g_free(texts->clusters[i].text);
+	}
+	g_free(texts->clusters);
+	g_free(texts);
+}
+
+/* All else that is told of it stays as it was configured. */
+static const char *tell(struct fleet_texts *texts, uint32_t index)
+{
+	const struct remote_link *link = remote_fleet_link(texts->session->fleet, index);
+	const json_t *capabilities = remote_link_capabilities(link);
+	struct told *told = &texts->clusters[index];
+	uint32_t counts[FLEET_NODE_STATES];
+	g_autoptr(json_t) json = NULL;
+
+	fleet_count_nodes(texts->session, index, counts);
+	if (told->text && memcmp(counts, told->counts, sizeof(counts)) == 0 &&
+	    told->away == fleet_away(link) && told->capabilities == capabilities)
+		return told->text;
+	memcpy(told->counts, counts, sizeof(counts));
+	told->away = fleet_away(link);
+	json_decref(told->capabilities);
+	told->capabilities = json_incref((json_t *)capabilities);
+	json = cluster_json(texts->session, index, counts);
+	g_free(told->text);
+	return told->text = json_text(json);
+}
+
 void fleet_api_clusters(struct http_request *request, const char *const *arguments, json_t *body,
 			void *data)
 {
 	const struct run_session *session = ((struct status_api *)data)->session;
-	json_t *list = json_array();
+	struct fleet_texts *texts = ((struct status_api *)data)->clusters;
+	g_autoptr(json_t) rest = json_pack("{s:s, s:o}", "name", session->config->name, "notes",
+					   notes_json(session->store));
+	g_autofree char *rest_text = json_text(rest);
+	GString *text = g_string_new("{\"clusters\":[");
+	g_autoptr(GBytes) answer = NULL;
 
-	for (uint32_t i = 0; i < session->config->clusters_count; i++)
-		json_array_append_new(list, cluster_json(session, i));
-	http_request_reply(request, 200,
-			   json_pack("{s:s, s:o, s:o}", "name", session->config->name, "clusters",
-				     list, "notes", notes_json(session->store)));
+	for (uint32_t i = 0; i < texts->count; i++) {
+		if (i > 0)
+			g_string_append_c(text, ',');
+		g_string_append(text, tell(texts, i));
+	}
+	g_string_append_printf(text, "],%s", rest_text + 1);
+	answer = g_string_free_to_bytes(text);
+	http_request_reply_bytes(request, 200, "application/json", answer);
 }

@@ -9,6 +9,12 @@
  * said last, and which task has them. Handlers of status_api.c's table.
  */
 
+/* The clusters as text, which is kept until they stand otherwise: everybody who watches asks for them again and again. */
+struct fleet_texts;
+
+struct fleet_texts *fleet_texts_new(const struct run_session *session);
+void fleet_texts_free(struct fleet_texts *texts);
+
 /* GET /v1/clusters: also what the numbers rest on that is not the real thing (notes). */
 void fleet_api_clusters(struct http_request *request, const char *const *arguments, json_t *body,
 			void *data);

@@ -92,7 +92,9 @@ static void post_stop(struct http_request *request, const char *const *arguments
 static void get_tasks(struct http_request *request, const char *const *arguments, json_t *body,
 		      void *data)
 {
-	task_api_list(request, ((struct status_api *)data)->session);
+	const struct status_api *api = data;
+
+	task_api_list(request, api->session, api->texts);
 }
 
 static void get_task(struct http_request *request, const char *const *arguments, json_t *body,
@@ -246,7 +248,9 @@ struct status_api *status_api_new(const char *address, struct run_session *sessi
 	http_server_guard(api->server, access_of_peer, NULL);
 	http_server_limit(api->server, config_service_of(session->config).user_requests_per_s);
 	api->events = events_api_new(session);
+	api->clusters = fleet_texts_new(session);
 	api->nodes = nodes_api_new(session);
+	api->texts = task_texts_new(session);
 	api->reader = store_reader_new();
 	return api;
 }
@@ -275,7 +279,9 @@ void status_api_free(struct status_api *api)
 	http_server_free(api->browsers);
 	http_server_free(api->server);
 	events_api_free(api->events);
+	fleet_texts_free(api->clusters);
 	nodes_api_free(api->nodes);
+	task_texts_free(api->texts);
 	store_reader_free(api->reader);
 	token_book_free(api->tokens);
 	g_free(api);

@@ -10,8 +10,10 @@
  * the table of status_api.c names the handlers of the other files.
  */
 struct events_api;
+struct fleet_texts;
 struct nodes_api;
 struct store_reader;
+struct task_texts;
 
 struct status_api {
 	struct run_session *session;
@@ -19,7 +21,9 @@ struct status_api {
 	struct http_server *browsers; /* the same over TCP; NULL: not wanted */
 	struct token_book *tokens;    /* that are good there */
 	struct events_api *events;
+	struct fleet_texts *clusters;
 	struct nodes_api *nodes;
+	struct task_texts *texts;
 	struct store_reader *reader;  /* of what takes long to sum up */
 };
 

@@ -64,9 +64,9 @@ static const char *type_name(const struct run_session *session, const struct eng
 	return submission ? submission->type : "?";
 }
 
-/* Why it waits, or why what is said of it is not sure. */
-static char *why(const struct run_session *session, const struct engine_task *task)
+char *task_api_why(const struct run_session *session, uint32_t index)
 {
+	const struct engine_task *task = engine_task(session->engine, index);
 	const char *waits = engine_waits_because(session->engine, task->task->id);
 	const bool out = task->state >= ENGINE_TASK_STARTING &&
 			 task->state <= ENGINE_TASK_MIGRATING && task->nodes_count > 0;
@@ -83,7 +83,7 @@ static char *why(const struct run_session *session, const struct engine_task *ta
 static json_t *owner_json(const struct run_session *session, const struct engine_task *task)
 {
 	const struct store_submission *submission = submission_of(session, task);
-	g_autofree char *because = why(session, task);
+	g_autofree char *because = task_api_why(session, task->task->id);
 
 	return json_pack("{s:s?, s:s?, s:i, s:f, s:f, s:o, s:s?, s:s?}", "name",
 			 submission ? submission->name : NULL, "user",
@@ -94,7 +94,7 @@ static json_t *owner_json(const struct run_session *session, const struct engine
 			 because);
 }
 
-static json_t *task_json(const struct run_session *session, uint32_t index)
+json_t *task_api_short_json(const struct run_session *session, uint32_t index)
 {
 	const struct engine_task *task = engine_task(session->engine, index);
 	const bool ended = engine_task_over(task);
@@ -242,7 +242,7 @@ static json_t *suspended_json(GPtrArray *suspensions)
 json_t *task_api_json(const struct run_session *session, uint32_t index)
 {
 	const struct engine_task *task = engine_task(session->engine, index);
-	json_t *object = task_json(session, index);
+	json_t *object = task_api_short_json(session, index);
 	g_autoptr(GPtrArray) suspensions = NULL;
 	g_autoptr(GPtrArray) migrations = NULL;
 
@@ -346,32 +346,37 @@ static bool is_wanted(const struct run_session *session, const struct filter *fi
 	return submission && g_strcmp0(submission->user, filter->user) == 0;
 }
 
-/* A task as who asks for a list may see it. */
-static json_t *list_entry(struct http_request *request, const struct run_session *session,
-			  uint32_t index)
-{
-	json_t *task = task_json(session, index);
+/* A list in the making. */
+struct list {
+	struct http_request *request;
+	const struct run_session *session;
+	struct task_texts *texts;
+	GString *text;
+	uint32_t count;
+	json_int_t more;
+};
 
-	if (!owner_tells(request, session, index))
-		owner_hide_task(task);
-	return task;
+/* A task as who asks may see it. */
+static void add(struct list *list, uint32_t index)
+{
+	const bool hidden = !owner_tells(list->request, list->session, index);
+
+	if (list->count++ > 0)
+		g_string_append_c(list->text, ',');
+	g_string_append(list->text, task_texts_get(list->texts, index, hidden));
 }
 
 /* By number. */
-static json_t *list_first(struct http_request *request, const struct run_session *session,
-			  const struct filter *filter, json_int_t *ret_more)
+static void list_first(struct list *list, const struct filter *filter)
 {
-	json_t *list = json_array();
-
-	for (uint32_t i = filter->from; i < session->tasks_count; i++) {
-		if (!is_wanted(session, filter, i))
+	for (uint32_t i = filter->from; i < list->session->tasks_count; i++) {
+		if (!is_wanted(list->session, filter, i))
 			continue;
-		if (json_array_size(list) < filter->most)
-			json_array_append_new(list, list_entry(request, session, i));
+		if (list->count < filter->most)
+			add(list, i);
 		else
-			++*ret_more;
+			list->more++;
 	}
-	return list;
 }
 
 /* One that was left when the run ended has no time of its own. */
@@ -386,11 +391,10 @@ static double ended_s(const struct run_session *session, uint32_t index)
  * By when they ended. Looks at all tasks, as a list of those that run does: a millisecond of 100,000. The highest numbers
  * come first, which mostly are those that ended last, so that little is moved in the list.
  */
-static json_t *list_lately(struct http_request *request, const struct run_session *session,
-			   const struct filter *filter, json_int_t *ret_more)
+static void list_lately(struct list *list, const struct filter *filter)
 {
+	const struct run_session *session = list->session;
 	g_autofree uint32_t *last = g_new(uint32_t, filter->most + 1);
-	json_t *list = json_array();
 	uint32_t count = 0;
 
 	for (uint32_t i = session->tasks_count; i-- > filter->from;) {
@@ -401,27 +405,32 @@ static json_t *list_lately(struct http_request *request, const struct run_sessio
 		for (; place > 0 && ended_s(session, last[place - 1]) < ended_s(session, i); place--)
 			last[place] = last[place - 1];
 		last[place] = i;
-		*ret_more += count == filter->most;
+		list->more += count == filter->most;
 		count = MIN(count + 1, filter->most);
 	}
 	for (uint32_t i = 0; i < count; i++)
-		json_array_append_new(list, list_entry(request, session, last[i]));
-	return list;
+		add(list, last[i]);
 }
 
-void task_api_list(struct http_request *request, const struct run_session *session)
+void task_api_list(struct http_request *request, const struct run_session *session,
+		   struct task_texts *texts)
 {
+	struct list list = {.request = request, .session = session, .texts = texts};
 	struct filter filter;
-	json_int_t more = 0;
-	json_t *list;
+	g_autoptr(json_t) rest = NULL;
+	g_autofree char *rest_text = NULL;
+	g_autoptr(GBytes) answer = NULL;
 
 	if (!is_under_way(request, session) || !read_filter(request, &filter))
 		return;
-	list = (filter.lately ? list_lately : list_first)(request, session, &filter, &more);
-	http_request_reply(request, 200,
-			   json_pack("{s:I, s:o, s:I, s:f}", "run", (json_int_t)session->run,
-				     "tasks", list, "more", more, "now_s",
-				     clock_elapsed_s(session->t0_ns, clock_now_ns())));
+	list.text = g_string_new("{\"tasks\":[");
+	(filter.lately ? list_lately : list_first)(&list, &filter);
+	rest = json_pack("{s:I, s:I, s:f}", "run", (json_int_t)session->run, "more", list.more,
+			 "now_s", clock_elapsed_s(session->t0_ns, clock_now_ns()));
+	rest_text = json_text(rest);
+	g_string_append_printf(list.text, "],%s", rest_text + 1);
+	answer = g_string_free_to_bytes(list.text);
+	http_request_reply_bytes(request, 200, "application/json", answer);
 }
 
 bool task_api_find(struct http_request *request, const struct run_session *session,
@@ -539,5 +548,5 @@ void task_api_ask(struct http_request *request, const struct run_session *sessio
 		http_request_fail(request, 409, "task %u cannot be %s: %s", index,
 				  resume ? "resumed" : "suspended", why_not);
 	else
-		service_api_answer(request, session, 202, task_json(session, index));
+		service_api_answer(request, session, 202, task_api_short_json(session, index));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/http_server.h"
+#include "controller/api/task_texts.h"
 #include "controller/run/run_session.h"
 
 /*
@@ -14,7 +15,8 @@
  * separated by commas), of its `user`, above number `after`, the first `limit` (1000) of them; or the `ended` (1 to 200)
  * many that ended last, the last one first.
  */
-void task_api_list(struct http_request *request, const struct run_session *session);
+void task_api_list(struct http_request *request, const struct run_session *session,
+		   struct task_texts *texts);
 
 /* Finds the task with this number, as text of the path, or answers the request with 404 or 503. */
 bool task_api_find(struct http_request *request, const struct run_session *session,
@@ -23,6 +25,12 @@ bool task_api_find(struct http_request *request, const struct run_session *sessi
 /* That task. */
 void task_api_get(struct http_request *request, const struct run_session *session,
 		  const char *number);
+
+/* A task that has arrived, as a list has it. New reference. */
+json_t *task_api_short_json(const struct run_session *session, uint32_t index);
+
+/* Why it waits, or why what is said of it is not sure; NULL: neither. The caller frees it. */
+char *task_api_why(const struct run_session *session, uint32_t index);
 
 /* A task that has arrived, with its history and its share. New reference. */
 json_t *task_api_json(const struct run_session *session, uint32_t index);

@@ -149,6 +149,13 @@ nodes_are_as_they_were() {
 	[ "$(curl -s -o /dev/null -w '%{http_code}' --unix-socket "$socket" -H "If-None-Match: $tag" http://x/v1/nodes)" = 304 ]
 }
 
+# A list has the same of TASK as its own answer, but for when its expected end moves on meanwhile.
+is_listed_as_it_is() {
+	ok GET "/v1/tasks?limit=1&after=$(($1 - 1))" 200 >listed
+	ok GET "/v1/tasks/$1" 200 | jq -e --slurpfile listed listed '. as $it | $listed[0].tasks[0] | del(.expected_end_s) |
+		.task == $it.task and (to_entries | all($it[.key] == .value))'
+}
+
 @test "the page of a service shows what runs and its window, on a phone, in the dark, to a keyboard and to a screen reader" {
 	local docs=$BATS_TEST_DIRNAME/../../docs page tag
 	run_name=simulated-page-$BASHPID
@@ -207,6 +214,19 @@ nodes_are_as_they_were() {
 	has_lines task '^heading: Task 1100' '^(image|img): Where task 1100 was over time' '^table: Where task 1100 was' \
 		'^region: Decisions about it' '^table: Decisions about it' \
 		'^columnheader: Reason' '^region: Events of it' '← all tasks'
+
+	# Who has seen a task in a list is told of it anew when it has changed.
+	is_listed_as_it_is 3
+	ok POST /v1/tasks/3/hold 202 '{}'
+	ok POST /v1/tasks/3/cancel 202 '{}'
+	is_listed_as_it_is 3
+	is_listed_as_it_is 1100
+	ok POST /v1/tasks/1100/suspend 202 '{}'
+	wait_state 1100 suspended
+	is_listed_as_it_is 1100
+	ok POST /v1/tasks/1100/resume 202 '{}'
+	wait_state 1100 running
+	is_listed_as_it_is 1100
 
 	# Another user sees that something runs, and whose; there is nothing to go to, and nothing there.
 	(umask 077 && "$virtbed" token create --state "$state" --user nobody >token 2>words)
