@@ -82,20 +82,20 @@ static const char *tell(struct nodes_api *api, struct told *told, uint32_t clust
 	return told->text;
 }
 
-/* The answer with the clusters of that name; NULL: of all. */
-static GBytes *put_together(struct nodes_api *api, const char *wanted)
+/* The answer with the clusters that are named; NULL: with all, which have just been told. */
+static GBytes *put_together(struct nodes_api *api, const char *const *wanted)
 {
 	const struct config *config = api->session->config;
 	GString *text = g_string_new("{\"nodes\":[");
+	struct told *told = api->nodes;
 	const char *comma = "";
-	uint32_t at = 0;
 
-	for (uint32_t i = 0; i < config->clusters_count; at += config->clusters[i++].nodes) {
-		if (wanted && !g_str_equal(config->clusters[i].name, wanted))
+	for (uint32_t i = 0; i < config->clusters_count; told += config->clusters[i++].nodes) {
+		if (wanted && !g_strv_contains(wanted, config->clusters[i].name))
 			continue;
 		for (uint32_t k = 0; k < config->clusters[i].nodes; k++, comma = ",") {
 			g_string_append(text, comma);
-			g_string_append(text, api->nodes[at + k].text ?: "null");
+			g_string_append(text, wanted ? tell(api, &told[k], i, k) : told[k].text);
 		}
 	}
 	g_string_append(text, "]}");
@@ -125,6 +125,7 @@ static void reply_whole(struct http_request *request, struct nodes_api *api)
 	const char *known = http_request_header(request, "If-None-Match");
 	g_autofree char *tag = NULL;
 
+	tell_all(api);
 	if (!api->whole)
 		api->whole = put_together(api, NULL);
 	tag = g_strdup_printf("\"%08x-%" G_GUINT64_FORMAT "\"", api->life, api->changes);
@@ -140,18 +141,20 @@ void nodes_api_get(struct http_request *request, const char *const *arguments, j
 		   void *data)
 {
 	struct nodes_api *api = ((struct status_api *)data)->nodes;
-	const char *wanted = http_request_query(request, "cluster");
+	const char *text = http_request_query(request, "cluster");
+	g_auto(GStrv) wanted = text ? g_strsplit(text, ",", -1) : NULL;
 	g_autoptr(GBytes) some = NULL;
 
-	if (wanted && !is_cluster(api->session->config, wanted)) {
-		http_request_fail(request, 404, "there is no cluster '%.64s'", wanted);
-		return;
-	}
-	tell_all(api);
 	if (!wanted) {
 		reply_whole(request, api);
 		return;
 	}
-	some = put_together(api, wanted);
+	for (char **name = wanted; *name; name++) {
+		if (is_cluster(api->session->config, *name))
+			continue;
+		http_request_fail(request, 404, "there is no cluster '%.64s'", *name);
+		return;
+	}
+	some = put_together(api, (const char *const *)wanted);
 	http_request_reply_bytes(request, 200, "application/json", some);
 }

@@ -16,6 +16,6 @@ struct nodes_api *nodes_api_new(const struct run_session *session);
 /* NULL is allowed. */
 void nodes_api_free(struct nodes_api *api);
 
-/* GET /v1/nodes?cluster=NAME; 404 for a cluster that there is not. Handler of status_api.c's table. */
+/* GET /v1/nodes?cluster=NAME,NAME; 404 for a cluster that there is not. Handler of status_api.c's table. */
 void nodes_api_get(struct http_request *request, const char *const *arguments, json_t *body,
 		   void *data);

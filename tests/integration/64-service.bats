@@ -251,6 +251,36 @@ is_listed_as_it_is() {
 	stop_service
 }
 
+@test "the page of a large lab asks for nodes of the clusters that are opened, and for no others" {
+	local page
+	run_name=simulated-large-$BASHPID
+	sed -e "s/^name:.*/name: $run_name/" -e 's/nodes: 16/nodes: 200/; s/nodes: 8/nodes: 208/; s/nodes: 4/nodes: 204/' "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
+	echo '  listen: http://127.0.0.1:0' >>"$config"
+	unset VIRTBED_LIBEXEC
+	run_start serve "$config" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	page=$(sed -n "s|.*the controller's page is at ||p" "$run_words")
+	(umask 077 && "$virtbed" token create --state "$state" --role viewer --user nobody >token 2>words)
+	ok GET '/v1/nodes?cluster=s3,s2' 200 | jq -e '[.nodes[].name] | length == 412 and .[0] == "s2-n0" and .[411] == "s3-n203"'
+	ok GET '/v1/nodes?cluster=s3,s4' 404
+	ok GET /v1/nodes 200 | jq -e '.nodes | length == 612'
+	ok GET /v1/clusters 200 | jq -e '[.clusters[].nodes] == [200, 208, 204]'
+	"$BATS_TEST_DIRNAME/browser.py" "$page" "until=document.documentElement.dataset.ready === 'token'" \
+		"type=token" "key=Enter" "until=document.documentElement.dataset.ready === 'overview'" \
+		"until=document.querySelector('#clusters h3').innerText.includes('of 200 busy')" \
+		"print=document.querySelectorAll('.node').length" \
+		"print=document.querySelectorAll('#clusters details')[1].querySelector('summary').focus()" "key=Enter" \
+		"until=document.querySelectorAll('.node').length === 208" "contrast=4.5" "tree=" \
+		"print=document.querySelectorAll('#clusters details')[1].querySelector('summary').click()" \
+		"until=document.querySelectorAll('.node').length === 0" \
+		"print=performance.getEntriesByType('resource').some((entry) => entry.name.endsWith('v1/nodes')) ? 'all' : 'some'" \
+		>overview 2>&1 || { cat overview; return 1; }
+	has_lines overview '^0$' '^list: Nodes of s2' '^listitem: ' '^some$'
+	ok POST /v1/nodes/s1/199/drain 202 '{"reason": "fan"}'
+	ok GET /v1/clusters 200 | jq -e '.clusters[0].drained == 1'
+	stop_service
+}
+
 @test "a script has whole nodes, as many as it asks for, wherever it goes" {
 	run_name=simulated-nodes-$BASHPID
 	sed "s/^name:.*/name: $run_name/; s/^types:/&\n\

@@ -15,12 +15,15 @@ const TOKEN = 'virtbed-token';
 
 const WAITING_SHOWN = 200;
 
+/* Of a larger lab the nodes of those clusters are asked for and shown that a reader opens. */
+const NODES_SHOWN = 500;
+
 /* Those that wait are asked for apart: however many they are, and with whatever numbers, what runs is shown. */
 const PLACED = ['running', 'starting', 'migrating', 'resuming', 'suspending', 'suspended', 'queued', 'planned', 'quarantined'];
 const ACTIVE = [...PLACED, 'waiting'];
 
 const $ = (id) => document.getElementById(id);
-const known = { run: null, now_s: 0, hosts: new Map(), energy: [], events: [], last: null, tasks: [], clusters: [], hidden: new Set() };
+const known = { run: null, now_s: 0, hosts: new Map(), energy: [], events: [], last: null, tasks: [], clusters: [], open: new Set(), hidden: new Set() };
 const charts = {
   power: new Chart($('power'), 'Power of each host', 'W'),
   energy: new Chart($('energy'), 'Energy above idle', 'J'),
@@ -227,10 +230,33 @@ function showNode(node, one) {
   setText(node.children[2], one.state === 'down' || one.state.startsWith('drain') ? one.reason || '' : one.host || '');
 }
 
+const isLarge = (clusters) => clusters.reduce((sum, cluster) => sum + cluster.nodes, 0) > NODES_SHOWN;
+
+/* The list of its nodes; in a large lab behind a line that opens it. */
+function newNodes(name) {
+  const list = el('ul', { class: 'nodes', 'aria-label': `Nodes of ${name}` });
+  if (!isLarge(known.clusters)) return list;
+  const details = el('details', null, el('summary', { 'aria-label': `Nodes of ${name}` }, 'Nodes'), list);
+  details.addEventListener('toggle', () => {
+    if (details.open) known.open.add(name);
+    else known.open.delete(name);
+    refresh();
+  });
+  return details;
+}
+
+async function getNodes() {
+  if (!isLarge(known.clusters)) return get('v1/nodes');
+  const open = known.clusters.map((cluster) => cluster.cluster).filter((name) => known.open.has(name));
+  return open.length ? get(`v1/nodes?cluster=${open.map(encodeURIComponent).join(',')}`) : { nodes: [] };
+}
+
 function showClusters(clusters, nodes) {
+  const nodesOf = new Map(clusters.map((cluster) => [cluster.cluster, []]));
+  for (const node of nodes) nodesOf.get(node.cluster)?.push(node);
   sync($('clusters'), clusters, (cluster) => cluster.cluster,
        (cluster) => el('div', { class: 'card cluster' }, el('h3', null, cluster.cluster, el('span', { class: 'muted' })),
-                       el('p', { class: 'muted' }), el('ul', { class: 'nodes', 'aria-label': `Nodes of ${cluster.cluster}` })),
+                       el('p', { class: 'muted' }), newNodes(cluster.cluster)),
        (card, cluster) => {
          const counts = [`${cluster.busy} of ${cluster.nodes} busy`];
          if (cluster.down) counts.push(`${cluster.down} down`);
@@ -238,7 +264,7 @@ function showClusters(clusters, nodes) {
          if (cluster.away) counts.push('does not answer');
          setText(card.querySelector('h3 span'), counts.join(', '));
          setText(card.children[1], clusterFacts(cluster));
-         sync(card.children[2], nodes.filter((node) => node.cluster === cluster.cluster), (node) => node.name,
+         sync(card.querySelector('ul'), nodesOf.get(cluster.cluster), (node) => node.name,
               () => el('li', { class: 'node' }, el('b'), el('span'), el('div', { class: 'muted' })), showNode);
        });
 }
@@ -521,7 +547,7 @@ const taskWanted = () => (/^#task\/(\d{1,10})$/.exec(location.hash) || [])[1];
 async function showOverview(status) {
   const none = { tasks: [], more: 0 };
   const [nodes, placed, waiting, lately, power, utility] = await Promise.all([
-    get('v1/nodes'), getOr(`v1/tasks?state=${PLACED.join(',')}`, none),
+    getNodes(), getOr(`v1/tasks?state=${PLACED.join(',')}`, none),
     getOr(`v1/tasks?state=waiting&limit=${WAITING_SHOWN}`, none),
     getOr(`v1/tasks?ended=${ENDED_SHOWN}`, none),
     get(`v1/power${poweredUntil()}`), get(`v1/utility?after_s=${known.now_s - Number($('window').value)}`)]);
@@ -554,13 +580,16 @@ async function refreshNow() {
   document.documentElement.dataset.ready = number ? `task/${number}` : 'overview';
 }
 
+let refreshed = { at: -Infinity, took: 0 };
+let soon = null;
+
 /* One at a time; who asks meanwhile is served by the next one. */
 function refresh() {
   if (refreshing) {
     refreshing.again = true;
     return;
   }
-  const mine = { again: false };
+  const mine = { again: false, soon: false, since: performance.now() };
   refreshing = mine;
   refreshNow().catch((error) => {
     if (error instanceof Unknown) askToken();
@@ -568,8 +597,18 @@ function refresh() {
   })
     .finally(() => {
       refreshing = null;
+      refreshed = { at: performance.now(), took: performance.now() - mine.since };
       if (mine.again) setTimeout(refresh, 250);
+      else if (mine.soon) refreshSoon();
     });
+}
+
+/* The same because of events: where much is shown, or the controller is busy, there are more of them than it may ask for. */
+function refreshSoon() {
+  const rest = Math.min(REFRESH_MS, Math.max(250, 9 * refreshed.took)) - (performance.now() - refreshed.at);
+  if (refreshing) refreshing.soon = true;
+  else if (rest <= 0) refresh();
+  else if (!soon) soon = setTimeout(() => { soon = null; refresh(); }, rest);
 }
 
 async function followEvents() {
@@ -581,7 +620,9 @@ async function followEvents() {
       known.last = answer.last;
       known.events.push(...answer.events);
       known.events.splice(0, Math.max(0, known.events.length - 2000));
-      if (answer.events.length) refresh();
+      if (!answer.events.length) continue;
+      refreshSoon();
+      await new Promise((done) => setTimeout(done, 250)); /* those that come together are one answer */
     } catch (error) {
       await new Promise((done) => setTimeout(done, RETRY_MS));
     }
