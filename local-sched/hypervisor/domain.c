@@ -6,6 +6,7 @@
 #include <libvirt/virterror.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "local-sched/cpu/cpu_spread.h"
 #include "local-sched/hypervisor/pause.h"
@@ -224,6 +225,33 @@ static void refine_agent_error(virDomainPtr domain, GError *error)
 			      VIRT_ERROR_AGENT;
 }
 
+/*
+ * libvirt gets in step (guest-sync) with an agent that was late before it sends it anything, and gives that 5 s whatever it
+ * was told. The request was not sent then. A command that was sent and not answered has the same words up to libvirt 9.
+ */
+static bool was_out_of_step(void)
+{
+	const virError *foreign = virGetLastError();
+
+	return foreign && foreign->code == VIR_ERR_AGENT_UNRESPONSIVE && foreign->message &&
+	       (strstr(foreign->message, "Guest agent not available for now") ||
+		strstr(foreign->message, "respond to synchronization"));
+}
+
+/* A command that was sent has used up the time: what was late with time left was not sent, and is sent again. */
+static char *agent_command(virDomainPtr domain, const char *request, int timeout_s)
+{
+	const int64_t start_ns = clock_now_ns();
+	double left_s = timeout_s;
+	char *reply;
+
+	do {
+		reply = virDomainQemuAgentCommand(domain, request, (int)left_s, 0);
+		left_s = timeout_s - clock_elapsed_s(start_ns, clock_now_ns());
+	} while (!reply && left_s >= 1 && was_out_of_step());
+	return reply;
+}
+
 static gpointer agent_work(virConnectPtr connection, gpointer data, GError **error)
 {
 	struct input *input = data;
@@ -233,7 +261,7 @@ static gpointer agent_work(virConnectPtr connection, gpointer data, GError **err
 
 	if (!domain)
 		return NULL;
-	reply = virDomainQemuAgentCommand(domain, input->text, input->timeout_s, 0);
+	reply = agent_command(domain, input->text, input->timeout_s);
 	if (!reply) {
 		virt_error_set(error, "agent of VM '%s'", input->name);
 		refine_agent_error(domain, *error);

@@ -434,6 +434,38 @@ local_waits_to_start() {
 	local_assert_outcome c1 waits completed
 }
 
+# Starts c2's local scheduler anew: its VM lives on, and nothing is asked of it in the next seconds. local_renew_c2 ARGUMENT...
+local_renew_c2() {
+	local_end KILL c2
+	local_start c2 "$@"
+	within 120 local_all_ready c2
+}
+
+# local_ask_c2 REQUEST [OPTION...]
+local_ask_c2() {
+	local request=$1
+	shift
+	local_virsh b2 qemu-agent-command "$@" "virtbed-$local_lab-c2-n0" "$request"
+}
+
+local_c2_is_late() {
+	! local_ask_c2 '{"execute": "guest-ping"}' --timeout 1
+}
+
+# The agent of c2's VM answers nothing for SECONDS, by the guest's clock, and libvirt has found it late. local_delay_c2 SECONDS
+local_delay_c2() {
+	local_ask_c2 "$(jq -n -c --arg seconds "$1" '{execute: "guest-exec", arguments: {path: "/bin/sh", arg: ["-c",
+		"sleep 1; agent=$(pidof qemu-ga); kill -STOP $agent; sleep \($seconds); kill -CONT $agent"]}}')"
+	within 30 local_c2_is_late
+}
+
+@test "starts a task by an agent that libvirt has found late before" {
+	local_renew_c2
+	local_delay_c2 10
+	local_put c2 behind "$(local_task is S 2 1 '[0]' 200)"
+	local_assert_outcome c2 behind completed
+}
+
 @test "outlives its libvirtd, and so do its VMs" {
 	before=$(local_qemus c1)
 	pid=$(local_libvirtd b1)
