@@ -22,6 +22,7 @@
 struct machine;
 
 #define MACHINE_BACKOFF_MAX_S 60
+#define MACHINE_PATIENCE_S 15
 
 /* What a VM tells its owner. All are required. */
 struct machine_events {
@@ -176,9 +177,15 @@ void machine_release(struct machine *machine, bool clean);
 /* The VM cannot be trusted any more (a hung agent, a rank that does not die): boots a new one. */
 void machine_fail(struct machine *machine, const char *reason);
 
-/* Sends a request to the VM's agent, as domain_agent(). */
-void machine_agent(struct machine *machine, const char *request, int timeout_s, host_done_f done,
-		   gpointer data);
+/*
+ * How long its agent may take to answer before it is taken to hang: MACHINE_PATIENCE_S, and as many times as long as the
+ * boot's deadline is longer than the default. Who gives a longer one says that VMs are slow on that machine, and so is
+ * all that their agents do: where a boot took 270 s, an agent took more than 15 s to start a process.
+ */
+double machine_patience_s(const struct machine *machine);
+
+/* Sends a request to the VM's agent, as domain_agent(), and waits so long. */
+void machine_agent(struct machine *machine, const char *request, host_done_f done, gpointer data);
 
 /*
  * Whether a request sent to the agent at `asked_ns` (clock_now_ns()) failed with `error`, or NULL,

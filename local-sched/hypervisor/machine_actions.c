@@ -9,7 +9,6 @@
 #define LOG_SUBSYSTEM "machine"
 #include "common/log.h"
 
-#define AGENT_TIMEOUT_S 10
 #define AGAIN_MS 1000
 #define POLL_MS 50
 #define HEALTH_S 30
@@ -257,7 +256,7 @@ static void set_clock(struct machine *machine)
 {
 	g_autofree char *request = agent_set_time_request(g_get_real_time() * 1000);
 
-	machine_agent(machine, request, AGENT_TIMEOUT_S, answered, ask(machine, clock_set));
+	machine_agent(machine, request, answered, ask(machine, clock_set));
 }
 
 static void ping_answer(struct machine *machine, gpointer result, const GError *error)
@@ -280,14 +279,14 @@ static void sync_answer(struct machine *machine, gpointer result, const GError *
 	if (error || !agent_parse_sync(result, SYNC_ID, &wrong))
 		greeting_failed(machine, error ? error->message : wrong->message);
 	else
-		machine_agent(machine, request, AGENT_TIMEOUT_S, answered, ask(machine, ping_answer));
+		machine_agent(machine, request, answered, ask(machine, ping_answer));
 }
 
 static void enter_greeting(struct machine *machine)
 {
 	g_autofree char *request = agent_sync_request(SYNC_ID);
 
-	machine_agent(machine, request, AGENT_TIMEOUT_S, answered, ask(machine, sync_answer));
+	machine_agent(machine, request, answered, ask(machine, sync_answer));
 }
 
 static void sweep_answer(struct machine *machine, gpointer result, const GError *error)
@@ -346,7 +345,7 @@ static void enter_sweeping(struct machine *machine)
 	}
 	request = machine->sweep_pid ? agent_status_request(machine->sweep_pid) :
 				    agent_exec_request(arguments, NULL, NULL);
-	machine_agent(machine, request, AGENT_TIMEOUT_S, answered,
+	machine_agent(machine, request, answered,
 		   ask(machine, machine->sweep_pid ? sweep_answer : sweep_started));
 }
 
@@ -404,7 +403,7 @@ static gboolean health_check(gpointer data)
 
 	machine->step_source = 0;
 	machine->health_ns = clock_now_ns();
-	machine_agent(machine, request, AGENT_TIMEOUT_S, answered, ask(machine, health_answer));
+	machine_agent(machine, request, answered, ask(machine, health_answer));
 	return G_SOURCE_REMOVE;
 }
 

@@ -6,8 +6,6 @@
 #define LOG_SUBSYSTEM "machine"
 #include "common/log.h"
 
-#define AGENT_GONE_S 20
-
 /* The VM is there, and is the one that was wanted. */
 static void found_ours(struct machine *machine, const struct domain_info *info)
 {
@@ -94,7 +92,7 @@ void machine_agent_changed(struct machine *machine, bool connected)
 	else if (!connected &&
 		 (machine->state == MACHINE_READY || machine->state == MACHINE_BUSY))
 		machine->agent_source =
-			g_timeout_add_seconds(AGENT_GONE_S, agent_is_gone, machine);
+			g_timeout_add((guint)(machine_patience_s(machine) * 1000), agent_is_gone, machine);
 }
 
 void machine_vm_frozen(struct machine *machine, int64_t host_us)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A VM that a task has: given to it, held while the task is suspended, and given back. */
+#include <math.h>
+
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/machine_private.h"
 #include "local-sched/hypervisor/virt_error.h"
@@ -48,11 +50,15 @@ void machine_fail(struct machine *machine, const char *reason)
 	machine_fire(machine, MACHINE_EVENT_FAIL, reason);
 }
 
-void machine_agent(struct machine *machine, const char *request, int timeout_s, host_done_f done,
-		   gpointer data)
+double machine_patience_s(const struct machine *machine)
 {
-	domain_agent(machine->settings.host, machine->settings.domain, request, timeout_s, done,
-		     data);
+	return MACHINE_PATIENCE_S * fmax(1, machine->settings.boot_timeout_s / BOOT_WATCH_DEADLINE_S);
+}
+
+void machine_agent(struct machine *machine, const char *request, host_done_f done, gpointer data)
+{
+	domain_agent(machine->settings.host, machine->settings.domain, request,
+		     (int)machine_patience_s(machine), done, data);
 }
 
 bool machine_is_excused(const struct machine *machine, int64_t asked_ns, const GError *error)

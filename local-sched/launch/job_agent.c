@@ -12,13 +12,11 @@
 #define LOG_SUBSYSTEM "job"
 #include "common/log.h"
 
-#define AGENT_TIMEOUT_S 15
 #define POLL_S 5
 #define POLL_FAILURES 2
 #define EXIT_GRACE_MS 2000 /* from "exited" by the agent to the line on the port */
 #define COLLECT_FIRST_MS 20
 #define COLLECT_MAX_MS 500
-#define COLLECT_LIMIT_S 15.0
 
 /* Questions. */
 
@@ -34,7 +32,7 @@ void job_ask_rank(struct rank *rank, const char *request, host_done_f done)
 	question->rank = rank;
 	question->asked_ns = clock_now_ns();
 	job_asks(rank->place->job);
-	machine_agent(rank->place->machine, request, AGENT_TIMEOUT_S, done, question);
+	machine_agent(rank->place->machine, request, done, question);
 }
 
 /* Whether there is no answer because somebody paused the VM; to be asked before it is taken in. */
@@ -181,7 +179,8 @@ static void collect_later(struct rank *rank)
 {
 	struct job *job = rank->place->job;
 
-	if (clock_elapsed_s(job->collect_start_ns, clock_now_ns()) > COLLECT_LIMIT_S) {
+	if (clock_elapsed_s(job->collect_start_ns, clock_now_ns()) >
+	    machine_patience_s(rank->place->machine)) {
 		rank->lost_output = true;
 		return;
 	}

@@ -11,7 +11,6 @@
 #include "common/log.h"
 
 #define KILL_AGAIN_MS 1000
-#define KILL_TRIES 15
 
 /* The outcome. */
 
@@ -62,8 +61,11 @@ void job_kill(struct job *job, enum task_outcome outcome, const char *reason)
 
 static void kill_answered(gpointer result, const GError *error, gpointer data)
 {
+	struct rank *rank = job_rank_answered(data);
+
 	/* Whether it worked is seen on the rank's port. */
-	job_rank_answered(data);
+	if (rank)
+		rank->killing = false;
 	g_free(result);
 }
 
@@ -103,6 +105,8 @@ void job_kill_ranks(struct job *job)
 {
 	bool all_ended = true;
 
+	if (job->kill_start_ns == 0)
+		job->kill_start_ns = clock_now_ns();
 	for (uint32_t i = 0; i < job->processes; i++) {
 		struct rank *rank = &job->ranks[i];
 		g_autofree char *core = g_strdup_printf("%u", rank->core);
@@ -113,14 +117,17 @@ void job_kill_ranks(struct job *job)
 			continue;
 		all_ended = false;
 		job->dirty = true;
-		if (rank->pid)
-			job_ask_rank(rank, request, kill_answered);
+		if (!rank->pid || rank->killing)
+			continue;
+		rank->killing = true;
+		job_ask_rank(rank, request, kill_answered);
 	}
 	if (all_ended) {
 		job_advance(job);
 		return;
 	}
-	if (++job->kill_tries > KILL_TRIES) {
+	if (clock_elapsed_s(job->kill_start_ns, clock_now_ns()) >
+	    machine_patience_s(job->places[0].machine)) {
 		remove_stubborn(job);
 		job_advance(job);
 		return;

@@ -12,7 +12,6 @@
 #include "common/log.h"
 
 #define PRINTED_FILE "/run/virtbed-rank.0.out"
-#define AGENT_TIMEOUT_S 10
 #define READ_BYTES (256 << 10) /* in base64 far below what libvirt hands on at once, 4 MiB */
 #define LOOK_NS INT64_C(300000000)
 /* virtbed-rank keeps no more (vm-images/guest/relay.h); a guest is not to be trusted. */
@@ -31,7 +30,7 @@ static bool may_ask(const struct job *job)
 static void ask(struct job *job, const char *request, host_done_f done)
 {
 	job_asks(job);
-	machine_agent(job->ranks[0].place->machine, request, AGENT_TIMEOUT_S, done, job);
+	machine_agent(job->ranks[0].place->machine, request, done, job);
 }
 
 /* Whoever waits is told, then the job goes on; it may be gone after that. */

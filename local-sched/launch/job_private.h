@@ -42,6 +42,7 @@ struct rank {
 	int status;
 	bool collected;
 	bool lost_output; /* the agent knows nothing of it any more */
+	bool killing;     /* the agent is asked to kill it */
 	guint start_source; /* its VM was paused when it was to be started */
 	guint collect_ms; /* until the next try */
 	guint collect_source;
@@ -86,7 +87,7 @@ struct job {
 	GBytes *results;         /* stream of the files that came out of a script; NULL: none */
 	uint32_t execs_pending;
 	uint32_t questions; /* calls to hosts under way */
-	guint kill_tries;
+	int64_t kill_start_ns; /* 0: no rank is to be killed */
 	bool dirty; /* ranks were killed: nodes are to be swept */
 	guint deadline_source;
 	guint poll_source;

@@ -6,7 +6,7 @@
 /* libvirt has no deadline of its own: a QEMU that hangs is to be noticed. */
 #define ACT_LIMIT_S 60
 #define MOVE_LIMIT_S 600
-#define QUIET_LIMIT_S 30 /* longer than a question to an agent may take */
+#define QUIET_LIMIT_S 30 /* longer than MACHINE_PATIENCE_S; given up sooner where agents are slower */
 
 static const struct {
 	const char *name;

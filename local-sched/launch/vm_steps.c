@@ -8,7 +8,6 @@
 #define LOG_SUBSYSTEM "steps"
 #include "common/log.h"
 
-#define AGENT_TIMEOUT_S 10
 #define AGAIN_MS 250
 #define CLOCK_LATE_NS INT64_C(500000000)
 #define CLOCK_TRIES 4
@@ -315,7 +314,7 @@ void vm_steps_set_clock(struct vm_steps *steps, uint32_t vm, struct machine *mac
 
 	turn->clock_ns = clock_now_ns();
 	turn->clock_tries++;
-	machine_agent(machine, request, AGENT_TIMEOUT_S, vm_steps_answer, vm_steps_call(steps, vm));
+	machine_agent(machine, request, vm_steps_answer, vm_steps_call(steps, vm));
 }
 
 bool vm_steps_is_clock_late(const struct vm_steps *steps, uint32_t vm)

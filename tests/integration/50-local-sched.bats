@@ -466,6 +466,14 @@ local_delay_c2() {
 	local_assert_outcome c2 behind completed
 }
 
+@test "waits for agents as much longer as boots may take longer" {
+	local_renew_c2 --boot-timeout 900
+	local_delay_c2 30
+	local_put c2 slow "$(local_task is S 2 1 '[0]' 200)"
+	local_assert_outcome c2 slow completed
+	local_renew_c2
+}
+
 @test "outlives its libvirtd, and so do its VMs" {
 	before=$(local_qemus c1)
 	pid=$(local_libvirtd b1)
