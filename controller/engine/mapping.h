@@ -88,6 +88,9 @@ void engine_start_due(struct engine *engine, double time_s);
 /* Nodes became free: tries again what is late. */
 void engine_retry_late(struct engine *engine, double now_s);
 
+/* A task leaves its nodes: what is reserved is planned anew where it is late, which nobody could count on. */
+void engine_heed_late(struct engine *engine, uint32_t task);
+
 /* Tasks that outlived their estimate are taken to be busy until the next event, at `next_s`. */
 void engine_extend_late(struct engine *engine, double now_s, double next_s);
 

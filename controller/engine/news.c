@@ -125,8 +125,7 @@ static void handle_ended(struct engine *engine, const struct backend_event *even
 	if (engine_evicted(engine, event) || !is_current(engine, event))
 		return;
 	engine->changed_places = true;
-	if (engine->setup.open && task->expected_end_s > engine_expected_end_s(task, task->since_s))
-		engine->replan_due = true;
+	engine_heed_late(engine, event->task);
 	engine_window_note_ran(engine, event->task, event->time_s);
 	if (state == ENGINE_TASK_STARTING || state == ENGINE_TASK_RUNNING ||
 	    state == ENGINE_TASK_RESUMING || state == ENGINE_TASK_MIGRATING) {

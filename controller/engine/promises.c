@@ -164,6 +164,14 @@ void engine_extend_late(struct engine *engine, double now_s, double next_s)
 	}
 }
 
+void engine_heed_late(struct engine *engine, uint32_t index)
+{
+	const struct engine_task *task = &engine->tasks[index];
+
+	if (engine->setup.open && task->expected_end_s > engine_expected_end_s(task, task->since_s))
+		engine->replan_due = engine->changed_places = true;
+}
+
 /* When the nodes of `planned` are free of what runs and of the `count` promises before it. */
 static double free_s(const struct engine *engine, const struct sched_planned *planned,
 		     const struct sched_planned *before, uint32_t count)

@@ -329,6 +329,7 @@ static void handle_suspended(struct engine *engine, const struct backend_event *
 	struct suspension *suspension = engine->suspensions[event->task];
 	const double frozen_s = task->since_s + event->exec_s;
 
+	engine_heed_late(engine, event->task);
 	engine_window_note_ran(engine, event->task, frozen_s);
 	task->state = ENGINE_TASK_SUSPENDED;
 	task->reason = event->reason;

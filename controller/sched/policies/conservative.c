@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Conservative Backfilling (paper 002, 3.4.3): every task starts now or gets a permanent
- * reservation, in order of arrival. P-state 0. Cost: fcfs.h.
+ * reservation, in order of arrival (a service has them made anew when nodes are there that could not be counted on).
+ * P-state 0. Cost: fcfs.h.
  */
 #include "controller/sched/fcfs.h"
 #include "controller/sched/policies/registry.h"

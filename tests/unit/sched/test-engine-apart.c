@@ -19,7 +19,7 @@
 /* A narrow task takes one of the two nodes for 15 s, a wide one both; an urgent one is narrow and dear. */
 enum { NARROW, WIDE, URGENT };
 
-enum deed { NOTHING, SUBMIT, CANCEL, HOLD, DRAIN, FCFS, SPOIL, LOOK, LOOK_PROMISED };
+enum deed { NOTHING, SUBMIT, CANCEL, HOLD, SUSPEND, DRAIN, FCFS, SPOIL, LOOK, LOOK_PROMISED };
 
 /* Tasks are submitted at 10 s; what is done while the nth decision is made. */
 struct scene {
@@ -144,6 +144,16 @@ static const struct scene scenes[] = {
 		.log = "10 start 0.1 c0 0,1\n65 start 1.1 c0 0,1\n80 start 2.1 c0 0\n",
 		.slid = "1 1 ",
 		.completed = 3,
+	},
+	{
+		.name = "a promise does not wait for what is late and was suspended",
+		.policy = "easy",
+		.rows = { WIDE + 1, WIDE + 1, NARROW + 1 },
+		.late_s = 55,
+		.deeds = { { NOTHING, 0 }, { SUSPEND, 0 } }, /* at 30 s, when it was moved to 60 s */
+		.log = "10 start 0.1 c0 0,1\n30 suspend 0.1 #1\n30 start 1.1 c0 0,1\n45 start 2.1 c0 0\n100 kill 0.1\n",
+		.slid = "1 1 ",
+		.completed = 2,
 	},
 	{
 		.name = "a task that is promised nodes and is held meanwhile gets none",
@@ -383,6 +393,9 @@ static void do_deed(struct stage *stage, enum deed deed, uint32_t of)
 		break;
 	case HOLD:
 		g_assert_null(engine_request_hold(stage->engine, of));
+		break;
+	case SUSPEND:
+		g_assert_null(engine_request_suspend(stage->engine, of));
 		break;
 	case DRAIN:
 		g_assert_null(engine_request_drain(stage->engine, 0, of, "to be cleaned"));
