@@ -72,7 +72,7 @@ static void ask_next(struct output_wait *wait)
 		fail(wait);
 }
 
-static void G_GNUC_PRINTF(2, 3) pass_over(struct output_wait *wait, const char *format, ...)
+static void G_GNUC_PRINTF(2, 3) note_trouble(struct output_wait *wait, const char *format, ...)
 {
 	g_autofree char *why = NULL;
 	va_list arguments;
@@ -82,23 +82,24 @@ static void G_GNUC_PRINTF(2, 3) pass_over(struct output_wait *wait, const char *
 	va_end(arguments);
 	if (!wait->trouble)
 		wait->trouble = g_strdup_printf("'%s'%s", remote_link_cluster(wait->link)->name, why);
-	ask_next(wait);
 }
 
 /* What it has is there when it is. */
-static void pass_over_silent(struct output_wait *wait)
+static void note_silence(struct output_wait *wait)
 {
-	pass_over(wait, ", which may have it, does not answer; see to its host (`virtbed clusters`) and ask again when "
-			"it is back");
+	note_trouble(wait, ", which may have it, does not answer; see to its host (`virtbed clusters`) and ask again "
+			   "when it is back");
 }
 
+/* The others are not asked: they could be as silent, each for as long, and who asks is not kept waiting. */
 static gboolean late(gpointer data)
 {
 	struct output_wait *wait = data;
 
 	wait->late_source = 0;
 	remote_link_forget(wait->link, wait);
-	pass_over_silent(wait);
+	note_silence(wait);
+	fail(wait);
 	return G_SOURCE_REMOVE;
 }
 
@@ -112,7 +113,8 @@ static void ask(struct output_wait *wait)
 	wait->link = remote_fleet_link(wait->session->fleet,
 				       (wait->cluster + wait->asked) % count);
 	if (remote_link_away(wait->link)) {
-		pass_over_silent(wait);
+		note_silence(wait);
+		ask_next(wait);
 		return;
 	}
 	wait->late_source = g_timeout_add_seconds(WAIT_MAX_S + ANSWER_S, late, wait);
@@ -136,9 +138,11 @@ static void done(int status, json_t *body, const GError *error, void *data)
 	if (status == 404 || status == 410) {
 		ask_next(wait);
 	} else if (error) {
-		pass_over(wait, " cannot be asked: %s", error->message);
+		note_trouble(wait, " cannot be asked: %s", error->message);
+		ask_next(wait);
 	} else if (!json_object_get(body, wait->keys[0])) {
-		pass_over(wait, " answers rubbish");
+		note_trouble(wait, " answers rubbish");
+		ask_next(wait);
 	} else {
 		http_request_on_cancel(wait->request, NULL, NULL);
 		answer(wait, body);
