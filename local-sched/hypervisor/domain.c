@@ -228,11 +228,14 @@ static void refine_agent_error(virDomainPtr domain, GError *error)
 /*
  * libvirt gets in step (guest-sync) with an agent that was late before it sends it anything, and gives that 5 s whatever it
  * was told. The request was not sent then. A command that was sent and not answered has the same words up to libvirt 9.
+ * Nor was it sent where it has waited 30 s for the answer to somebody else's.
  */
-static bool was_out_of_step(void)
+static bool was_not_sent(void)
 {
 	const virError *foreign = virGetLastError();
 
+	if (foreign && foreign->code == VIR_ERR_OPERATION_TIMEOUT)
+		return true;
 	return foreign && foreign->code == VIR_ERR_AGENT_UNRESPONSIVE && foreign->message &&
 	       (strstr(foreign->message, "Guest agent not available for now") ||
 		strstr(foreign->message, "respond to synchronization"));
@@ -248,7 +251,7 @@ static char *agent_command(virDomainPtr domain, const char *request, int timeout
 	do {
 		reply = virDomainQemuAgentCommand(domain, request, (int)left_s, 0);
 		left_s = timeout_s - clock_elapsed_s(start_ns, clock_now_ns());
-	} while (!reply && left_s >= 1 && was_out_of_step());
+	} while (!reply && left_s >= 1 && was_not_sent());
 	return reply;
 }
 

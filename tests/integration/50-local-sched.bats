@@ -474,6 +474,28 @@ local_delay_c2() {
 	local_renew_c2
 }
 
+# One question after the other to the agent of c2's VM, until one has waited too long for its turn.
+local_ask_c2_on() {
+	while local_ask_c2 '{"execute": "guest-ping"}' --timeout 300; do :; done >/dev/null
+}
+
+@test "waits for its turn at an agent that takes long to answer somebody else" {
+	[ -n "${VIRTBED_LONG:-}" ] || skip "slow: ./testbed check --long"
+	local_renew_c2 --boot-timeout 1800
+	local_ask_c2 '{"execute": "guest-exec", "arguments": {"path": "/bin/sh", "arg": ["-c",
+		"sleep 2; agent=$(pidof qemu-ga); kill -STOP $agent; sleep 100; kill -CONT $agent"]}}'
+	# The agent is late with the one's, and the other waits for that for 30 s.
+	local_ask_c2_on 3>&- &
+	one=$!
+	local_ask_c2_on 3>&- &
+	other=$!
+	wait -n "$one" "$other" || true
+	local_put c2 turn "$(local_task is S 2 1 '[0]' 400)"
+	local_assert_outcome c2 turn completed
+	kill "$one" "$other" || true
+	local_renew_c2
+}
+
 @test "outlives its libvirtd, and so do its VMs" {
 	before=$(local_qemus c1)
 	pid=$(local_libvirtd b1)
