@@ -101,6 +101,7 @@ struct engine_task {
 	double since_s;           /* when its last stretch began: started_s, or when it went on */
 	double executed_s;        /* execution time of the stretches before it; 0: none */
 	double expected_end_s;    /* while it runs: since_s + ETC - executed_s; later if it is late */
+	bool late;                /* that had passed and was moved, in this stretch; not restored */
 	double ended_s;
 	double exec_s;            /* measured, of all stretches; NAN until it ends */
 	double etc_s;             /* estimated, for the place it got */

@@ -163,6 +163,7 @@ static void begin_attempt(struct engine *engine, uint32_t index)
 	task->executed_s = 0;
 	task->started_s = task->since_s = backend_now_s(engine->backend);
 	task->expected_end_s = engine_expected_end_s(task, task->since_s);
+	task->late = false;
 	task->ended_s = task->exec_s = task->energy_j = NAN;
 	task->virtual_s = 0;
 	engine_begin_sharing(engine, index);
@@ -180,6 +181,7 @@ void engine_begin_queued(struct engine *engine, uint32_t index, double time_s)
 	task->executed_s = 0;
 	task->started_s = task->since_s = time_s;
 	task->expected_end_s = engine_expected_end_s(task, time_s);
+	task->late = false;
 	task->ended_s = task->exec_s = task->energy_j = NAN;
 	engine_occupy(engine, index, task->nodes);
 	engine_set_preemptible(engine, index);

@@ -88,7 +88,7 @@ void engine_start_due(struct engine *engine, double time_s);
 /* Nodes became free: tries again what is late. */
 void engine_retry_late(struct engine *engine, double now_s);
 
-/* A task leaves its nodes: what is reserved is planned anew where it is late, which nobody could count on. */
+/* A task leaves its nodes: what is reserved is planned anew if it was late, which nobody could count on. Then it is late no more. */
 void engine_heed_late(struct engine *engine, uint32_t task);
 
 /* Tasks that outlived their estimate are taken to be busy until the next event, at `next_s`. */

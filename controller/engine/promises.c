@@ -160,16 +160,18 @@ void engine_extend_late(struct engine *engine, double now_s, double next_s)
 			engine_record_event(engine, now_s, "late", running->task->id,
 					    "runs longer than estimated");
 		running->end_s = task->expected_end_s = next_s;
+		task->late = true;
 		engine->disturbed = true;
 	}
 }
 
 void engine_heed_late(struct engine *engine, uint32_t index)
 {
-	const struct engine_task *task = &engine->tasks[index];
+	struct engine_task *task = &engine->tasks[index];
 
-	if (engine->setup.open && task->expected_end_s > engine_expected_end_s(task, task->since_s))
+	if (engine->setup.open && task->late)
 		engine->replan_due = engine->changed_places = true;
+	task->late = false;
 }
 
 /* When the nodes of `planned` are free of what runs and of the `count` promises before it. */

@@ -59,6 +59,7 @@ void engine_set_held(struct engine *engine, uint32_t index, bool held)
 
 void engine_lie_down(struct engine *engine, uint32_t index)
 {
+	engine->tasks[index].late = false; /* it is on no nodes that anybody waits for */
 	task_list_add(engine->tasks[index].held ? &engine->held : &engine->suspended, index);
 }
 
@@ -154,6 +155,7 @@ static void begin_resume_now(struct engine *engine, uint32_t index)
 	       task->nodes_count * sizeof(*suspension->to_nodes));
 	suspension->record.resume_requested_s = now_s(engine);
 	task->expected_end_s = engine_expected_end_s(task, now_s(engine));
+	task->late = false;
 	*running_list_find(&engine->running, index) =
 		engine_running(engine, index, task->nodes, now_s(engine));
 	engine_set_preemptible(engine, index);
@@ -361,6 +363,7 @@ static void handle_resumed(struct engine *engine, const struct backend_event *ev
 	task->reason = event->reason;
 	task->since_s = event->since_s;
 	task->expected_end_s = engine_expected_end_s(task, task->since_s);
+	task->late = false;
 	suspension->stays = 0;
 	suspension->record.resumed_s = event->time_s;
 	suspension->record.since_s = event->since_s;
@@ -411,7 +414,8 @@ static void take_back(struct engine *engine, uint32_t index)
 	struct suspension *suspension = engine->suspensions[index];
 	struct sched_running running = engine_running(engine, index, task->nodes, task->since_s);
 
-	if (running.end_s <= now_s(engine)) /* it is late, which was told */
+	task->late = running.end_s <= now_s(engine);
+	if (task->late) /* which was told */
 		running.end_s = engine_event_s(engine, engine->event_next);
 	task_list_remove(&engine->leaving, index);
 	set_leaver(engine, suspension, ENGINE_NO_TASK);

@@ -19,7 +19,7 @@
 /* A narrow task takes one of the two nodes for 15 s, a wide one both; an urgent one is narrow and dear. */
 enum { NARROW, WIDE, URGENT };
 
-enum deed { NOTHING, SUBMIT, CANCEL, HOLD, SUSPEND, DRAIN, FCFS, SPOIL, LOOK, LOOK_PROMISED };
+enum deed { NOTHING, SUBMIT, CANCEL, HOLD, SUSPEND, RESUME_AND_CANCEL, DRAIN, FCFS, SPOIL, LOOK, LOOK_PROMISED };
 
 /* Tasks are submitted at 10 s; what is done while the nth decision is made. */
 struct scene {
@@ -154,6 +154,26 @@ static const struct scene scenes[] = {
 		.log = "10 start 0.1 c0 0,1\n30 suspend 0.1 #1\n30 start 1.1 c0 0,1\n45 start 2.1 c0 0\n100 kill 0.1\n",
 		.slid = "1 1 ",
 		.completed = 2,
+	},
+	{
+		.name = "cancelling a suspended task that was not late moves no promise",
+		.policy = "easy",
+		.rows = { NARROW + 1, NARROW + 1, WIDE + 1 },
+		.late_s = 5,
+		.deeds = { { SUBMIT, NARROW }, { SUSPEND, 1 }, { CANCEL, 1 } }, /* when task 0 ended early */
+		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n11 suspend 1.1 #1\n15 kill 1.1\n"
+		       "25 start 2.1 c0 0,1\n40 start 3.1 c0 0\n",
+		.completed = 3,
+	},
+	{
+		.name = "cancelling a task that is about to go on moves no promise",
+		.policy = "easy",
+		.rows = { NARROW + 1, NARROW + 1, WIDE + 1 },
+		.late_s = 5,
+		.deeds = { { SUBMIT, NARROW }, { SUSPEND, 1 }, { RESUME_AND_CANCEL, 1 } },
+		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n11 suspend 1.1 #1\n15 resume 1.1 #1 c0 0\n15 kill 1.1\n"
+		       "25 start 2.1 c0 0,1\n40 start 3.1 c0 0\n",
+		.completed = 3,
 	},
 	{
 		.name = "a task that is promised nodes and is held meanwhile gets none",
@@ -397,6 +417,11 @@ static void do_deed(struct stage *stage, enum deed deed, uint32_t of)
 	case SUSPEND:
 		g_assert_null(engine_request_suspend(stage->engine, of));
 		break;
+	case RESUME_AND_CANCEL:
+		g_assert_null(engine_request_resume(stage->engine, of));
+		g_assert_cmpint(engine_task(stage->engine, of)->state, ==, ENGINE_TASK_RESUMING);
+		g_assert_null(engine_request_cancel(stage->engine, of));
+		break;
 	case DRAIN:
 		g_assert_null(engine_request_drain(stage->engine, 0, of, "to be cleaned"));
 		break;
@@ -551,7 +576,8 @@ static void stage_init(struct stage *stage, const struct scene *scene)
 	};
 	take_policy(stage, &stage->setup.policy, scene->policy);
 	stage->script = (struct script){ .system = stage->system, .calls_s = stage->calls_s,
-					 .calls_count = 1, .call = call, .data = stage };
+					 .calls_count = 1, .call = call, .data = stage,
+					 .kills = true, .resume_s = 2 };
 	stage->late = (struct script_attempt){ 0, 1, scene->late_s, BACKEND_OUTCOME_COMPLETED };
 	stage->script.attempts = &stage->late;
 	stage->script.attempts_count = scene->late_s > 0;
