@@ -30,6 +30,9 @@
 /* What taking all down takes at most, while our own main loop stands still. */
 #define TAKE_DOWN_S (SCHEDULER_GRACE_S + LAB_DOWN_S)
 
+/* Longest time until a controller has said what became of a reload; what it notes can get lost among other notices. */
+#define RELOAD_S 60
+
 /* Between attempts to start a local scheduler of a service that does not stay: sooner than it is given up. */
 #define LATER_S 10
 
@@ -62,6 +65,7 @@ struct supervisor {
 	guint stop_source;
 	char *fixed; /* of a service's configuration: what a reload must not change */
 	struct config *former; /* by which the controller works that is told to reload, until it says what became of that */
+	guint reload_source;   /* gives up waiting for that */
 	bool reload_again;
 	int lab_status;
 };
@@ -133,6 +137,8 @@ static gboolean on_signal(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
+static gboolean reload_is_unanswered(gpointer data);
+
 /*
  * Reloading: the controller's notice of it ends it, or a word of ours where it comes to nothing. One that is started again
  * meanwhile has read the new configuration.
@@ -156,6 +162,8 @@ static void reload(struct supervisor *supervisor)
 		if (run_child_pid(supervisor->controller) <= 0)
 			return;
 		supervisor->former = g_steal_pointer(&former);
+		supervisor->reload_source =
+			g_timeout_add_seconds(RELOAD_S, reload_is_unanswered, supervisor);
 		kill(run_child_pid(supervisor->controller), SIGHUP);
 		return;
 	}
@@ -181,8 +189,21 @@ static void undo_reload(struct supervisor *supervisor)
 static void end_reload(struct supervisor *supervisor)
 {
 	g_clear_pointer(&supervisor->former, config_free);
+	g_clear_handle_id(&supervisor->reload_source, g_source_remove);
 	if (supervisor->reload_again && !supervisor->stopping)
 		reload(supervisor);
+}
+
+static gboolean reload_is_unanswered(gpointer data)
+{
+	static const char text[] = "the controller has not said what became of the reload: see `virtbed events`, and reload again";
+	struct supervisor *supervisor = data;
+
+	supervisor->reload_source = 0;
+	run_watch_say(supervisor->watch, "%s", text);
+	notify_ready(text);
+	end_reload(supervisor);
+	return G_SOURCE_REMOVE;
 }
 
 /* The end of a terminal, but for a service, which has none and may be told so to reload. */
