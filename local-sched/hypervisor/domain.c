@@ -4,6 +4,7 @@
 
 #include <libvirt/libvirt-qemu.h>
 #include <libvirt/virterror.h>
+#include <math.h>
 #include <string.h>
 
 #include "common/clock.h"
@@ -241,16 +242,21 @@ static bool was_not_sent(void)
 		strstr(foreign->message, "respond to synchronization"));
 }
 
-/* A command that was sent has used up the time: what was late with time left was not sent, and is sent again. */
+/*
+ * A command that was sent has used up the time: what was late with time left was not sent, and is sent again. libvirt waits
+ * by the time of day, so by that, too: where it is set forward a command that was sent must not go out again.
+ */
 static char *agent_command(virDomainPtr domain, const char *request, int timeout_s)
 {
 	const int64_t start_ns = clock_now_ns();
+	const int64_t start_us = g_get_real_time();
 	double left_s = timeout_s;
 	char *reply;
 
 	do {
 		reply = virDomainQemuAgentCommand(domain, request, (int)left_s, 0);
-		left_s = timeout_s - clock_elapsed_s(start_ns, clock_now_ns());
+		left_s = timeout_s - fmax(clock_elapsed_s(start_ns, clock_now_ns()),
+					  (double)(g_get_real_time() - start_us) * 1e-6);
 	} while (!reply && left_s >= 1 && was_not_sent());
 	return reply;
 }

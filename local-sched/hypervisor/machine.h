@@ -184,7 +184,7 @@ void machine_fail(struct machine *machine, const char *reason);
  */
 double machine_patience_s(const struct machine *machine);
 
-/* Sends a request to the VM's agent, as domain_agent(), and waits so long. */
+/* Sends a request to the VM's agent, as domain_agent(), and waits so long; up to half a minute more for its turn. */
 void machine_agent(struct machine *machine, const char *request, host_done_f done, gpointer data);
 
 /*
