@@ -36,7 +36,8 @@ struct request {
 	bool waits;    /* for its turn */
 	bool passed;   /* at least once: the peer may have carried it out */
 	int64_t passed_ns; /* when it was sent last */
-	bool refused;  /* "not now" was the answer, and told */
+	bool refused;  /* "not now" was the last answer, and it was not sent since: the peer has not carried it out */
+	bool noted;    /* that it was refused */
 	bool orphaned; /* a PUT under way that is to be undone when it is over */
 };
 
@@ -146,9 +147,9 @@ static void turn_around(struct request *request)
 /* Once for a request, however often it is repeated. */
 static void note_not_now(struct request *request, const GError *error)
 {
-	if (request->refused)
+	if (request->noted)
 		return;
-	request->refused = true;
+	request->noted = true;
 	remote_link_note(request->link, "scheduler-busy",
 			 "local scheduler of cluster '%s' does not carry out %s %s now: %s; it is "
 			 "asked again",
@@ -168,8 +169,10 @@ static void request_done(int status, json_t *body, const GError *error, void *da
 		remote_link_note_rubbish(link, error);
 	if (error && !g_error_matches(error, HTTP_ERROR, HTTP_ERROR_STATUS))
 		remote_link_silence(link, error);
-	if (error && status == 503)
+	if (error && status == 503) {
+		request->refused = true;
 		note_not_now(request, error);
+	}
 	pass_next(link); /* before anybody is told, who may free the link */
 	if (request->orphaned) {
 		turn_around(request);
@@ -202,6 +205,7 @@ static void request_pass(struct request *request)
 	if (!make_body(request))
 		return;
 	request->passed = true;
+	request->refused = false;
 	request->link->under_way += !request->polls;
 	request->passed_ns = clock_now_ns();
 	http_client_request(request->link->client, request->method, request->path, request->body,
