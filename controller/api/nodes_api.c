@@ -27,7 +27,7 @@ static void told_clear(struct told *told)
 	g_free((char *)told->standing.reason);
 	g_free((char *)told->standing.host);
 	json_decref((json_t *)told->standing.caps);
-	free(told->text);
+	g_free(told->text);
 	*told = (struct told){0};
 }
 
@@ -76,7 +76,7 @@ static const char *tell(struct nodes_api *api, struct told *told, uint32_t clust
 	told->standing.host = g_strdup(now.host);
 	told->standing.caps = json_incref((json_t *)now.caps);
 	json = fleet_node_json(api->session, cluster, node);
-	told->text = json_dumps(json, JSON_COMPACT);
+	told->text = json_text(json);
 	g_clear_pointer(&api->whole, g_bytes_unref);
 	api->changes++;
 	return told->text;
@@ -147,6 +147,10 @@ void nodes_api_get(struct http_request *request, const char *const *arguments, j
 
 	if (!wanted) {
 		reply_whole(request, api);
+		return;
+	}
+	if (!*wanted) { /* what an empty text is split into */
+		http_request_fail(request, 404, "there is no cluster ''");
 		return;
 	}
 	for (char **name = wanted; *name; name++) {

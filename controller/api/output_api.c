@@ -10,7 +10,7 @@
 /* Longest wait that is passed on: the request to a local scheduler has 10 s. */
 #define WAIT_MAX_S 5
 
-/* Longest time for an answer, beyond that: who asks is told rather than kept waiting. */
+/* Longest time for all answers, beyond that: who asks is told rather than kept waiting. */
 #define ANSWER_S 3
 
 /*
@@ -49,8 +49,6 @@ static void cancelled(struct http_request *request, void *data)
 
 static void done(int status, json_t *body, const GError *error, void *data);
 
-static void ask(struct output_wait *wait);
-
 /* Of those who could not be asked the first is the one to see to. */
 static void fail(struct output_wait *wait)
 {
@@ -62,14 +60,6 @@ static void fail(struct output_wait *wait)
 		http_request_fail(wait->request, 404,
 				  "no local scheduler has output of task %u any more", wait->task);
 	output_wait_free(wait);
-}
-
-static void ask_next(struct output_wait *wait)
-{
-	if (++wait->asked < wait->session->config->clusters_count)
-		ask(wait);
-	else
-		fail(wait);
 }
 
 static void G_GNUC_PRINTF(2, 3) note_trouble(struct output_wait *wait, const char *format, ...)
@@ -91,7 +81,7 @@ static void note_silence(struct output_wait *wait)
 			   "when it is back");
 }
 
-/* The others are not asked: they could be as silent, each for as long, and who asks is not kept waiting. */
+/* What is left is not asked: who asks is not kept waiting. */
 static gboolean late(gpointer data)
 {
 	struct output_wait *wait = data;
@@ -103,22 +93,26 @@ static gboolean late(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
+/* The next one that is there, or the end. */
 static void ask(struct output_wait *wait)
 {
 	const uint32_t count = wait->session->config->clusters_count;
 
-	if (wait->late_source)
-		g_source_remove(wait->late_source);
-	wait->late_source = 0;
-	wait->link = remote_fleet_link(wait->session->fleet,
-				       (wait->cluster + wait->asked) % count);
-	if (remote_link_away(wait->link)) {
+	for (; wait->asked < count; wait->asked++) {
+		wait->link = remote_fleet_link(wait->session->fleet, (wait->cluster + wait->asked) % count);
+		if (!remote_link_away(wait->link)) {
+			remote_link_poll(wait->link, wait->path, done, wait);
+			return;
+		}
 		note_silence(wait);
-		ask_next(wait);
-		return;
 	}
-	wait->late_source = g_timeout_add_seconds(WAIT_MAX_S + ANSWER_S, late, wait);
-	remote_link_poll(wait->link, wait->path, done, wait);
+	fail(wait);
+}
+
+static void ask_next(struct output_wait *wait)
+{
+	wait->asked++;
+	ask(wait);
 }
 
 static void answer(const struct output_wait *wait, const json_t *body)
@@ -197,6 +191,7 @@ static void begin(struct http_request *request, const struct run_session *sessio
 		.cluster = task->cluster,
 	};
 	http_request_on_cancel(request, cancelled, wait);
+	wait->late_source = g_timeout_add_seconds(WAIT_MAX_S + ANSWER_S, late, wait);
 	ask(wait);
 }
 

@@ -262,6 +262,7 @@ is_listed_as_it_is() {
 	(umask 077 && "$virtbed" token create --state "$state" --role viewer --user nobody >token 2>words)
 	ok GET '/v1/nodes?cluster=s3,s2' 200 | jq -e '[.nodes[].name] | length == 412 and .[0] == "s2-n0" and .[411] == "s3-n203"'
 	ok GET '/v1/nodes?cluster=s3,s4' 404
+	ok GET '/v1/nodes?cluster=' 404
 	ok GET /v1/nodes 200 | jq -e '.nodes | length == 612'
 	ok GET /v1/clusters 200 | jq -e '[.clusters[].nodes] == [200, 208, 204]'
 	"$BATS_TEST_DIRNAME/browser.py" "$page" "until=document.documentElement.dataset.ready === 'token'" \
