@@ -254,7 +254,7 @@ async function getNodes() {
 function showClusters(clusters, nodes) {
   const nodesOf = new Map(clusters.map((cluster) => [cluster.cluster, []]));
   for (const node of nodes) nodesOf.get(node.cluster)?.push(node);
-  sync($('clusters'), clusters, (cluster) => cluster.cluster,
+  sync($('clusters'), clusters, (cluster) => `${cluster.cluster} ${isLarge(clusters)}`,
        (cluster) => el('div', { class: 'card cluster' }, el('h3', null, cluster.cluster, el('span', { class: 'muted' })),
                        el('p', { class: 'muted' }), newNodes(cluster.cluster)),
        (card, cluster) => {
