@@ -165,7 +165,7 @@ has_failed() {
 	token user --user nobody
 	token other --user daemon
 	token operator --role operator
-	curl -sSf -H "Authorization: Bearer $(cat user)" "$address/v1/tasks" -d '{"type": "LONG"}' | jq -e '.tasks == [0]'
+	curl -sSf -H "Authorization: Bearer $(cat user)" "$address/v1/tasks" -d '{"type": "LONG", "name": "secret"}' | jq -e '.tasks == [0]'
 	within 120 has_failed
 	for asker in viewer user operator; do
 		as $asker '/v1/events?after=0' | jq -e '.events[] | select(.kind == "ended") |
@@ -174,7 +174,16 @@ has_failed() {
 	as other '/v1/events?after=0' >answer
 	jq -e '.events[] | select(.kind == "ended") | .task == 0 and .detail.state == "failed" and .hidden' answer
 	run ! grep "deadline" answer
-	as other /v1/tasks | jq -e '.tasks[0] | .state == "failed" and .hidden'
+	# Texts of tasks are kept, whole and hidden ones: nobody is given another's.
+	for asker in operator other user other viewer; do
+		as $asker /v1/tasks >answer
+		if [ $asker = other ]; then
+			jq -e '.tasks[0] | .state == "failed" and .hidden' answer
+			run ! grep "secret\|deadline" answer
+		else
+			jq -e '.tasks[0] | .name == "secret" and .hidden == null' answer
+		fi
+	done
 	as other /v1/status >answer
 	run ! grep "deadline" answer
 }
