@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <math.h>
-
 #include "common/clock.h"
 #include "controller/api/status_api_private.h"
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <math.h>
 
 #include "common/json.h"
 #include "controller/engine/snapshot_json.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a snapshot says where machines have queues (paper 004), and how queued tasks were judged. */
-#include <math.h>
-
 #include "common/json.h"
 #include "controller/engine/snapshot_json.h"
 #include "controller/engine/snapshot_writer.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/run/run_profile_results.h"
 
-#include <math.h>
 
 #include "common/json.h"
 #include "controller/run/run_estimate.h"
