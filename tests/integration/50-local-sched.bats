@@ -467,6 +467,7 @@ local_delay_c2() {
 }
 
 @test "waits for agents as much longer as boots may take longer" {
+	[ -n "${VIRTBED_LONG:-}" ] || skip "slow: ./testbed check --long"
 	local_renew_c2 --boot-timeout 900
 	local_delay_c2 30
 	local_put c2 slow "$(local_task is S 2 1 '[0]' 200)"
