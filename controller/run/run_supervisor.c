@@ -617,6 +617,7 @@ static void take_down(struct supervisor *supervisor)
 {
 	if (supervisor->stop_source)
 		g_source_remove(supervisor->stop_source);
+	g_clear_handle_id(&supervisor->reload_source, g_source_remove);
 	if (supervisor->request->serve)
 		notify_stopping(TAKE_DOWN_S);
 	supervisor->stopping = true;
