@@ -11,6 +11,12 @@
 #define NODES_WAITING_S 0.5
 #define IDENTIFY_INTERVAL_S 10.0
 #define TICK_MIN_S 0.25
+
+/*
+ * Local schedulers keep whose CPU time it was until somebody asks. An answer that tells of five samples costs little more
+ * than one that tells of one, and whoever dies before it is asked takes no more along than that.
+ */
+#define USAGE_TICKS 5
 #define UNREADY_UNKNOWN (1 << 20)
 #define GOLDEN_SECTION 0.6180339887498949
 
@@ -53,6 +59,18 @@ static bool is_due(const struct remote_link *link, int64_t then_ns, double inter
 	return clock_now_ns() - then_ns > since_moment_ns(link, (int64_t)(interval_s * 1e9));
 }
 
+static guint tick_ms(const struct remote_link *link)
+{
+	double interval_s = 1;
+
+	for (guint i = 0; i < link->meters->len; i++) {
+		const struct remote_meter *meter = g_ptr_array_index(link->meters, i);
+
+		interval_s = MIN(interval_s, meter->interval_s);
+	}
+	return (guint)(MAX(interval_s, TICK_MIN_S) * 1000);
+}
+
 static void ask(struct remote_link *link)
 {
 	if (!link->identified) {
@@ -61,7 +79,8 @@ static void ask(struct remote_link *link)
 	}
 	remote_link_ask_events(link);
 	remote_link_ask_samples(link);
-	remote_link_ask_usage(link);
+	if (is_due(link, link->usage_asked_ns, USAGE_TICKS * tick_ms(link) * 1e-3))
+		remote_link_ask_usage(link);
 	/* Not just after it was asked: whoever begins to wait wants what is said from then on. */
 	if (remote_link_seconds_since(link->nodes_asked_ns) >= NODES_WAITING_S &&
 	    is_due(link, link->nodes_asked_ns, nodes_interval_s(link)))
@@ -80,18 +99,6 @@ static void add_meters(struct remote_link *link)
 			g_ptr_array_add(link->meters,
 					remote_meter_new(host->name, host->meter->interval_s));
 	}
-}
-
-static guint tick_ms(const struct remote_link *link)
-{
-	double interval_s = 1;
-
-	for (guint i = 0; i < link->meters->len; i++) {
-		const struct remote_meter *meter = g_ptr_array_index(link->meters, i);
-
-		interval_s = MIN(interval_s, meter->interval_s);
-	}
-	return (guint)(MAX(interval_s, TICK_MIN_S) * 1000);
 }
 
 static guint next_tick_ms(const struct remote_link *link)

@@ -56,7 +56,7 @@ struct remote_link {
 	int64_t events_taken; /* up to there all is on record for good; 0: nothing */
 	bool events_pending, samples_pending, nodes_pending, energy_pending;
 	int64_t samples_after; /* -1: to be asked */
-	int64_t nodes_asked_ns, identified_ns;
+	int64_t nodes_asked_ns, usage_asked_ns, identified_ns;
 	bool nodes_outdated; /* what is pending was asked before the last remote_link_refresh() */
 	bool usage_wanted, usage_pending;
 	bool usage_skipped; /* some of it made no sense, and people were told */

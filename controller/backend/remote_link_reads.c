@@ -226,6 +226,7 @@ void remote_link_ask_usage(struct remote_link *link)
 	if (!link->usage_wanted || link->usage_pending || !link->meters->len)
 		return;
 	link->usage_pending = true;
+	link->usage_asked_ns = clock_now_ns();
 	path = g_strdup_printf("/v1/usage?after=%" PRId64, link->usage_after);
 	http_client_request(link->client, "GET", path, NULL, REQUEST_TIMEOUT_S, usage_done, link);
 }

@@ -104,9 +104,8 @@ static bool add_part(struct store *store, const struct store_account_meter *mete
 	return store_run_statement(store, statement, "store a task's part of energy", error);
 }
 
-static bool add_to_task(struct store *store, const struct store_account_meter *meter,
-			const struct store_account_interval *interval,
-			const struct store_account_part *part, GError **error)
+static bool add_to_task(struct store *store, const struct store_account_meter *meter, const char *day,
+			const char *policy, const struct store_account_part *part, GError **error)
 {
 	sqlite3_stmt *statement = store_statement(store, STORE_ADD_ENERGY_TASK, error);
 	struct cursor cursor = writing(statement);
@@ -115,38 +114,44 @@ static bool add_to_task(struct store *store, const struct store_account_meter *m
 		return false;
 	put_integer(&cursor, meter->run);
 	put_integer(&cursor, part->task);
-	put_text(&cursor, interval->day);
+	put_text(&cursor, day);
 	put_text(&cursor, meter->host);
-	put_text(&cursor, interval->policy);
+	put_text(&cursor, policy);
 	put_text(&cursor, meter->cluster);
 	put_integer(&cursor, part->uj);
 	return store_run_statement(store, statement, "store a task's energy", error);
 }
 
-static bool add_all(struct store *store, const struct store_account_meter *meter,
-		    const struct store_account_interval *interval, GError **error)
+bool store_add_account(struct store *store, const struct store_account_meter *meter,
+		       const struct store_account_interval *interval, GError **error)
 {
-	if (!add_interval(store, meter, interval, error) ||
-	    !add_to_day(store, meter, interval, error) ||
-	    !store_put_account_meter(store, meter, error))
-		return false;
-	for (uint32_t i = 0; i < interval->parts_count; i++)
-		if (!add_part(store, meter, &interval->parts[i], error) ||
-		    !add_to_task(store, meter, interval, &interval->parts[i], error))
+	return add_interval(store, meter, interval, error) &&
+	       add_to_day(store, meter, interval, error);
+}
+
+bool store_add_account_parts(struct store *store, const struct store_account_meter *meter, const char *day,
+			     const char *policy, const struct store_account_part *parts, uint32_t count,
+			     GError **error)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (!add_part(store, meter, &parts[i], error) ||
+		    !add_to_task(store, meter, day, policy, &parts[i], error))
 			return false;
 	return true;
 }
 
-bool store_add_account(struct store *store, const struct store_account_meter *meter,
-		       const struct store_account_interval *interval, GError **error)
+bool store_begin_account(struct store *store, GError **error)
 {
-	if (!store_exec(store, "SAVEPOINT account", "begin an interval", error))
-		return false;
-	if (add_all(store, meter, interval, error))
-		return store_exec(store, "RELEASE account", "store an interval", error);
+	return store_exec(store, "SAVEPOINT account", "begin to account", error);
+}
+
+bool store_end_account(struct store *store, bool good, GError **error)
+{
+	if (good)
+		return store_exec(store, "RELEASE account", "account", error);
 	/* A failure that undid the whole transaction has taken the savepoint along. */
 	if (!sqlite3_get_autocommit(store->db))
-		store_exec(store, "ROLLBACK TO account; RELEASE account", "undo an interval", NULL);
+		store_exec(store, "ROLLBACK TO account; RELEASE account", "undo an account", NULL);
 	return false;
 }
 
@@ -188,6 +193,9 @@ void store_account_meter_free(struct store_account_meter *meter)
 	g_free(meter->cluster);
 	g_free(meter->stream);
 	g_free(meter->counter);
+	if (meter->parts)
+		g_array_unref(meter->parts);
+	g_free(meter->parts_day);
 	g_free(meter);
 }
 

@@ -28,6 +28,9 @@ struct store_account_meter {
 	/* Not on record: the first interval of those whose parts are summed up, and when it ended; 0: there is none yet. */
 	int64_t parts_n;
 	double parts_s;
+	/* Nor these, of intervals that are being added: struct store_account_part; and the day to which they count, NULL: none is. */
+	GArray *parts;
+	char *parts_day;
 };
 
 /* The part of one attempt of a task. */
@@ -46,21 +49,31 @@ struct store_account_interval {
 	int64_t idle_uj, tasks_uj, management_uj, unattributed_uj;
 	/* NULL: measured. "gap", "unread", "missed", "unserved", "new-counter": docs/store.md. */
 	const char *mark;
-	const struct store_account_part *parts;
-	uint32_t parts_count;
 };
 
 /* Marks that the program itself goes by. */
 #define STORE_ACCOUNT_UNSERVED "unserved"
 
 /*
- * Adds an interval, and brings up to date where its host's account stands: `meter`, whose n is that of the
- * interval. All or nothing, within a transaction or without one.
+ * What is put into accounts between these two is there as a whole or not at all, within a transaction or without one.
+ * The second returns `good`, or false where what was put cannot be kept.
  */
+bool store_begin_account(struct store *store, GError **error);
+bool store_end_account(struct store *store, bool good, GError **error);
+
+/* Adds an interval of a host, whose number is the meter's n, to the record and to its day: all but its parts. */
 bool store_add_account(struct store *store, const struct store_account_meter *meter,
 		       const struct store_account_interval *interval, GError **error);
 
-/* Only where it stands. */
+/*
+ * Adds `parts`, in any order, to what these tasks had of the intervals since the meter's parts_n, and to what they had of
+ * that day under that policy.
+ */
+bool store_add_account_parts(struct store *store, const struct store_account_meter *meter, const char *day,
+			     const char *policy, const struct store_account_part *parts, uint32_t count,
+			     GError **error);
+
+/* Where a host's account stands. */
 bool store_put_account_meter(struct store *store, const struct store_account_meter *meter,
 			     GError **error);
 

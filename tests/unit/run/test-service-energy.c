@@ -140,14 +140,21 @@ static void used(struct remote_usage *usage, const char *id, int64_t cpu_ns)
 	g_array_append_val(usage->tasks, task);
 }
 
-static void take(struct account *account, struct remote_usage usage)
+static void take_all(struct account *account, struct remote_usage *usages, int count)
 {
 	g_autoptr(GPtrArray) list = g_ptr_array_new();
 
-	g_ptr_array_add(list, &usage);
+	for (int i = 0; i < count; i++)
+		g_ptr_array_add(list, &usages[i]);
 	run_service_energy_take(0, "new", list, &account->session);
-	g_array_unref(usage.tasks);
+	for (int i = 0; i < count; i++)
+		g_array_unref(usages[i].tasks);
 	g_assert_false(account->session.store_failed);
+}
+
+static void take(struct account *account, struct remote_usage usage)
+{
+	take_all(account, &usage, 1);
 }
 
 static struct store_account_sum sum_of(struct account *account)
@@ -267,7 +274,8 @@ static void a_sum_that_fails_is_no_reason_not_to_serve(struct account *account, 
 			.policy = "easy", .day = days[i], .to_s = i, .to_uj = INT64_MAX - 10,
 			.unattributed_uj = INT64_MAX - 10};
 
-		g_assert_true(store_add_account(account->session.store, &meter, &interval, NULL));
+		g_assert_true(store_add_account(account->session.store, &meter, &interval, NULL) &&
+			      store_put_account_meter(account->session.store, &meter, NULL));
 	}
 	begin(account);
 	g_assert_cmpint(account->service.dynamic_uj, ==, 0);
@@ -340,23 +348,28 @@ static void many_intervals_go_on_record_at_once(struct account *account, gconstp
 	g_assert_cmpint(count(other, sql), ==, 5);
 }
 
-/* A row for each task and minute, also after a service that began in the midst of one; and they add up. */
-static void parts_of_a_minute_are_one_row(struct account *account, gconstpointer data)
+/*
+ * A row for each task and minute, also after a service that began in the midst of one; and they add up. So many intervals
+ * come in an answer.
+ */
+static void check_parts(struct account *account, int at_once)
 {
 	struct store *store = account->session.store;
+	struct remote_usage usages[13];
 
 	begin(account);
 	for (int i = 0; i < 150; i++) {
-		struct remote_usage usage =
-			second(account, 1 + i, 2 * AGE_S + i, 1000 + 100 * i, 1100 + 100 * i);
+		struct remote_usage *usage = &usages[i % at_once];
 
+		*usage = second(account, 1 + i, 2 * AGE_S + i, 1000 + 100 * i, 1100 + 100 * i);
 		if (i == 130)
 			begin_again(account, true);
 		if (i % 10) {
-			used(&usage, "test-1-1-1", 50);
-			used(&usage, "test-1-2-1", 50);
+			used(usage, "test-1-1-1", 50);
+			used(usage, "test-1-2-1", 50);
 		}
-		take(account, usage);
+		if ((i + 1) % at_once == 0 || i == 149)
+			take_all(account, usages, 1 + i % at_once);
 	}
 	g_assert_cmpint(count(store, "SELECT count(*) FROM energy_interval"), ==, 150);
 	g_assert_cmpint(count(store, "SELECT group_concat(n) = '1,61,121,131' FROM"
@@ -366,6 +379,20 @@ static void parts_of_a_minute_are_one_row(struct account *account, gconstpointer
 	g_assert_cmpint(count(store, "SELECT sum(uj) FROM energy_part WHERE n = 61"), ==, 54 * 100);
 	g_assert_cmpint(count(store, "SELECT sum(uj) FROM energy_part"), ==,
 			count(store, "SELECT sum(tasks_uj) FROM energy_interval"));
+	g_assert_cmpint(count(store, "SELECT sum(uj) FROM energy_task"), ==, 135 * 100);
+	g_assert_cmpint(count(store, "SELECT sum(cpu_ns) FROM energy_part"), ==, 135 * 100);
+	g_assert_cmpint(count(store, "SELECT n FROM energy_meter"), ==, 150);
+	g_assert_cmpint(count(store, "SELECT at_uj FROM energy_meter"), ==, 16000);
+}
+
+static void parts_of_a_minute_are_one_row(struct account *account, gconstpointer data)
+{
+	check_parts(account, 1);
+}
+
+static void parts_of_an_answer_go_to_their_minutes(struct account *account, gconstpointer data)
+{
+	check_parts(account, 13);
 }
 
 static const struct {
@@ -382,6 +409,7 @@ static const struct {
 	{"/service-energy/strangers", cpu_time_of_strangers_stays_in_range},
 	{"/service-energy/at-once", many_intervals_go_on_record_at_once},
 	{"/service-energy/parts", parts_of_a_minute_are_one_row},
+	{"/service-energy/parts-at-once", parts_of_an_answer_go_to_their_minutes},
 };
 
 int main(int argc, char **argv)

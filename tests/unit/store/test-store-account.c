@@ -76,11 +76,14 @@ static bool add(struct fixture *fixture, const char *host, int64_t n, const char
 		.management_uj = 9,
 		.unattributed_uj = 1,
 		.mark = mark,
-		.parts = parts,
-		.parts_count = 2,
 	};
 
-	return store_add_account(fixture->store, &meter, &interval, error);
+	return store_begin_account(fixture->store, error) &&
+	       store_end_account(fixture->store,
+				 store_add_account(fixture->store, &meter, &interval, error) &&
+				 store_put_account_meter(fixture->store, &meter, error) &&
+				 store_add_account_parts(fixture->store, &meter, interval.day, interval.policy, parts, 2, error),
+				 error);
 }
 
 static void fill(struct fixture *fixture)
