@@ -18,6 +18,7 @@
 #include "controller/api/service_api.h"
 #include "controller/api/status_api_private.h"
 #include "controller/api/task_api.h"
+#include "controller/backend/remote_curve.h"
 #include "controller/store/store_reader.h"
 
 static void get_status(struct http_request *request, const char *const *arguments, json_t *body,
@@ -251,6 +252,7 @@ struct status_api *status_api_new(const char *address, struct run_session *sessi
 	api->clusters = fleet_texts_new(session);
 	api->nodes = nodes_api_new(session);
 	api->texts = task_texts_new(session);
+	api->curve = remote_curve_new();
 	api->reader = store_reader_new();
 	return api;
 }
@@ -282,6 +284,7 @@ void status_api_free(struct status_api *api)
 	fleet_texts_free(api->clusters);
 	nodes_api_free(api->nodes);
 	task_texts_free(api->texts);
+	remote_curve_free(api->curve);
 	store_reader_free(api->reader);
 	token_book_free(api->tokens);
 	g_free(api);

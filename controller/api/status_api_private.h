@@ -12,6 +12,7 @@
 struct events_api;
 struct fleet_texts;
 struct nodes_api;
+struct remote_curve;
 struct store_reader;
 struct task_texts;
 
@@ -24,6 +25,7 @@ struct status_api {
 	struct fleet_texts *clusters;
 	struct nodes_api *nodes;
 	struct task_texts *texts;
+	struct remote_curve *curve;   /* of energy */
 	struct store_reader *reader;  /* of what takes long to sum up */
 };
 

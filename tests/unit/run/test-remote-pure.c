@@ -5,6 +5,7 @@
 
 #include "common/json.h"
 #include "controller/backend/remote_clock.h"
+#include "controller/backend/remote_curve.h"
 #include "controller/backend/remote_meter.h"
 #include "controller/backend/remote_task.h"
 #include "controller/backend/remote_usage.h"
@@ -456,6 +457,94 @@ static void ids_of_tasks_are_taken_apart(void)
 	}
 }
 
+/* The sample of a second: the watts differ from second to second and from meter to meter. */
+static void add_second(struct remote_meter *meter, guint which, int64_t second)
+{
+	const struct remote_sample *last = remote_meter_last(meter);
+	const int64_t mw = 50000 + 1000 * ((second * 7919 + (int64_t)which * 31) % 97);
+	const int64_t begun = last ? last->t_ns / S : second;
+
+	add(meter, second, second * S + (int64_t)which * (S / 10), mw,
+	    (last ? last->energy_uj : 0) + (second - begun) * (40000000 + 1000 * mw % 7919));
+}
+
+static int64_t first_of_all(GPtrArray *meters)
+{
+	int64_t from_ns = 0;
+
+	for (guint i = 0; i < meters->len; i++) {
+		const struct remote_meter *meter = g_ptr_array_index(meters, i);
+
+		from_ns = MAX(from_ns, g_array_index(meter->samples, struct remote_sample, 0).t_ns);
+	}
+	return from_ns;
+}
+
+/* What it says of every moment is what the meters say of it now. */
+static void check_curve(struct remote_curve *curve, GPtrArray *meters, int64_t now_ns)
+{
+	const int64_t from_ns = first_of_all(meters);
+	const GArray *points = remote_curve_read(curve, meters, from_ns, now_ns);
+	int64_t before_ns = from_ns;
+
+	g_assert_cmpuint(points->len, <=, REMOTE_CURVE_POINTS);
+	g_assert_cmpuint(points->len, >=, now_ns - from_ns > S ? REMOTE_CURVE_POINTS / 2 - 1 : 1);
+	for (guint i = 0; i < points->len; i++) {
+		const struct remote_curve_point *point = &g_array_index(points, struct remote_curve_point, i);
+		double sum_uj = 0;
+
+		for (guint k = 0; k < meters->len; k++)
+			sum_uj += remote_meter_counter_uj(g_ptr_array_index(meters, k), point->t_ns);
+		g_assert_cmpint(point->t_ns, >, before_ns);
+		g_assert_cmpfloat(point->sum_uj, ==, sum_uj);
+		before_ns = point->t_ns;
+	}
+	g_assert_cmpint(before_ns, ==, now_ns);
+}
+
+/*
+ * Over hours, so that the oldest samples go; the second meter is silent now and then, and tells afterwards what it saw
+ * meanwhile or that it does not know.
+ */
+static void a_kept_curve_is_what_the_meters_say(void)
+{
+	struct remote_curve *curve = remote_curve_new();
+	GPtrArray *meters = g_ptr_array_new_with_free_func((GDestroyNotify)remote_meter_free);
+
+	for (guint i = 0; i < 3; i++)
+		g_ptr_array_add(meters, remote_meter_new("b", 1));
+	for (guint i = 0; i < 3; i++)
+		add_second(g_ptr_array_index(meters, i), i, 10);
+	for (int64_t second = 11; second < 10000; second++) {
+		const bool silent = second % 400 > 350;
+
+		for (guint i = 0; i < 3; i++)
+			if (i != 1 || !silent)
+				add_second(g_ptr_array_index(meters, i), i, second);
+		if (second % 800 == 0)
+			remote_meter_rebase(g_ptr_array_index(meters, 1));
+		if (second < 50 || second % 17 == 0 || second % 400 > 340)
+			check_curve(curve, meters, second * S + S / 2);
+		if (second % 1200 == 399) /* late, all at once */
+			for (int64_t late = second - 48; late < second; late++)
+				add_second(g_ptr_array_index(meters, 1), 1, late);
+	}
+	g_ptr_array_unref(meters);
+	remote_curve_free(curve);
+}
+
+static void a_curve_of_no_time_has_no_points(void)
+{
+	struct remote_curve *curve = remote_curve_new();
+	g_autoptr(GPtrArray) meters = g_ptr_array_new_with_free_func((GDestroyNotify)remote_meter_free);
+
+	g_ptr_array_add(meters, remote_meter_new("b", 1));
+	add_second(g_ptr_array_index(meters, 0), 0, 10);
+	g_assert_cmpuint(remote_curve_read(curve, meters, 10 * S, 10 * S)->len, ==, 0);
+	g_assert_cmpuint(remote_curve_read(curve, meters, 10 * S, 10 * S + 1)->len, ==, 1);
+	remote_curve_free(curve);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -473,6 +562,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/meter/known", what_all_meters_told_is_known);
 	g_test_add_func("/meter/mean", mean_is_over_whole_samples);
 	g_test_add_func("/meter/gaps", gaps_are_counted_within_the_run);
+	g_test_add_func("/curve/kept", a_kept_curve_is_what_the_meters_say);
+	g_test_add_func("/curve/none", a_curve_of_no_time_has_no_points);
 	g_test_add_func("/task/read", tasks_are_read_or_refused);
 	g_test_add_func("/task/energy", a_task_answers_for_its_share_above_idle);
 	g_test_add_func("/suspensions/read", suspensions_are_read);
