@@ -19,6 +19,11 @@
 
 enum {
 	BACKLOG = 64,
+	/*
+	 * Of those who wait so many are accepted before others have a turn: a turn of the main loop looks at the sockets of
+	 * all local schedulers, which takes about as long as answering somebody.
+	 */
+	ACCEPTED_AT_ONCE = 16,
 	/* Where accept() fails for want of descriptors or memory, to try again at once is no use. */
 	RETRY_MS = 100,
 };
@@ -247,18 +252,23 @@ static void hand_over(struct http_listener *listener, GSocket *socket)
 static gboolean on_connection(GSocket *listening, GIOCondition condition, gpointer data)
 {
 	struct http_listener *listener = data;
-	g_autoptr(GError) error = NULL;
-	g_autoptr(GSocket) socket = g_socket_accept(listening, NULL, &error);
 
-	if (socket) {
-		hand_over(listener, socket);
-		return G_SOURCE_CONTINUE;
+	for (int i = 0; i < ACCEPTED_AT_ONCE; i++) {
+		g_autoptr(GError) error = NULL;
+		g_autoptr(GSocket) socket = g_socket_accept(listening, NULL, &error);
+
+		if (socket) {
+			hand_over(listener, socket);
+		} else if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_WOULD_BLOCK)) {
+			break;
+		} else {
+			log_warning("%s: a connection cannot be accepted: %s", listener->address,
+				    error->message);
+			pause_watching(listener);
+			return G_SOURCE_REMOVE;
+		}
 	}
-	if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_WOULD_BLOCK))
-		return G_SOURCE_CONTINUE;
-	log_warning("%s: a connection cannot be accepted: %s", listener->address, error->message);
-	pause_watching(listener);
-	return G_SOURCE_REMOVE;
+	return G_SOURCE_CONTINUE;
 }
 
 static void watch(struct http_listener *listener)

@@ -19,6 +19,7 @@ struct fixture {
 	struct http_client *client;
 	GQueue waiting; /* struct http_request of /v1/wait */
 	int cancelled;
+	int ok;	      /* answers of /v1/ok */
 	int answered; /* by on_status() */
 	int status;
 	int code; /* of the error, 0 without */
@@ -27,6 +28,7 @@ struct fixture {
 static void handle_ok(struct http_request *request, const char *const *arguments, json_t *body,
 		      void *data)
 {
+	((struct fixture *)data)->ok++;
 	http_request_reply(request, 200, json_pack("{s:b}", "ok", 1));
 }
 
@@ -394,20 +396,28 @@ static GSocketAddress *address_of(const char *address)
 						     (guint)g_uri_get_port(uri));
 }
 
-/* Sends `text` over a socket of our own and returns all that came back until the end. */
-static char *converse(const char *address, const char *text)
+/* Sends `text` over a socket of our own. */
+static GSocket *say(const char *address, const char *text)
 {
 	g_autoptr(GSocketAddress) where = address_of(address);
 	g_autoptr(GSocket) socket = g_socket_new(g_socket_address_get_family(where),
 						 G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT,
 						 NULL);
+
+	g_assert_true(g_socket_connect(socket, where, NULL, NULL));
+	g_assert_cmpint(g_socket_send(socket, text, strlen(text), NULL, NULL), ==, strlen(text));
+	return g_steal_pointer(&socket);
+}
+
+/* The same, and returns all that came back until the end. */
+static char *converse(const char *address, const char *text)
+{
+	g_autoptr(GSocket) socket = say(address, text);
 	g_autoptr(GString) answer = g_string_new(NULL);
 	const int64_t deadline_ns = clock_now_ns() + INT64_C(20000000000);
 	char buffer[4096];
 	gssize got = -1;
 
-	g_assert_true(g_socket_connect(socket, where, NULL, NULL));
-	g_assert_cmpint(g_socket_send(socket, text, strlen(text), NULL, NULL), ==, strlen(text));
 	g_socket_set_blocking(socket, FALSE);
 	while (got != 0) {
 		g_main_context_iteration(NULL, FALSE);
@@ -568,6 +578,24 @@ static void test_connections_that_clients_leave_are_closed(struct fixture *fixtu
 	WAIT_FOR(descriptors() < before + many / 2);
 }
 
+/* Each turn of a loop with many sockets takes long. Nobody gets all of it, either. */
+static void test_those_who_wait_are_heard_several_in_a_turn(struct fixture *fixture,
+							    gconstpointer data)
+{
+	GSocket *sockets[40];
+
+	for (gsize i = 0; i < G_N_ELEMENTS(sockets); i++)
+		sockets[i] = say(http_server_address(fixture->server),
+				 "GET /v1/ok HTTP/1.1\r\nHost: localhost\r\n\r\n");
+	while (fixture->ok == 0)
+		g_main_context_iteration(NULL, TRUE);
+	g_assert_cmpint(fixture->ok, >, 4);
+	g_assert_cmpint(fixture->ok, <, (int)G_N_ELEMENTS(sockets));
+	WAIT_FOR(fixture->ok == (int)G_N_ELEMENTS(sockets));
+	for (gsize i = 0; i < G_N_ELEMENTS(sockets); i++)
+		g_object_unref(sockets[i]);
+}
+
 /* Registers a test over both kinds of address. */
 static void add(const char *name, void (*test)(struct fixture *, gconstpointer))
 {
@@ -593,6 +621,8 @@ int main(int argc, char **argv)
 	add("free-ends-call", test_freeing_the_client_ends_a_waiting_call);
 	add("restart", test_client_survives_a_server_restart);
 	add("left", test_connections_that_clients_leave_are_closed);
+	g_test_add("/http/unix/several-in-a-turn", struct fixture, NULL, setup,
+		   test_those_who_wait_are_heard_several_in_a_turn, teardown);
 	g_test_add("/http/unix/peer", struct fixture, NULL, setup, test_a_unix_socket_tells_who_asks,
 		   teardown);
 	g_test_add("/http/tcp/peer", struct fixture, "http://127.0.0.1:0", setup,
