@@ -79,8 +79,8 @@ struct run_service_order {
 };
 
 /*
- * Submits order->count tasks, all or none. They are on record when it returns, but perhaps not on
- * disk. Returns true with their numbers *ret_first and the *ret_count - 1 next ones, or false with `error`
+ * Submits order->count tasks, all or none. They are on record, and on disk, when run_service_when_safe() says so.
+ * Returns true with their numbers *ret_first and the *ret_count - 1 next ones, or false with `error`
  * (RUN_SERVICE_ERROR).
  */
 bool run_service_submit(struct run_service *service, const struct run_service_order *order,
@@ -92,11 +92,10 @@ const struct store_submission *run_service_submission(const struct run_service *
 
 /*
  * Calls `done` once, not before it returns, when all that was recorded until now is on disk: people are
- * answered then, many at once. With an error the service ends. Called at the end of the service, too. False with
- * `error` (RUN_SERVICE_ERROR_STORE) where it could not even be put on record, now or before; `done` is then not called.
+ * answered then, many at once, and what they submitted in one turn of the main loop is one transaction. With an error the
+ * service ends. Called at the end of the service, too.
  */
-bool run_service_when_safe(struct run_service *service, store_sync_done_f done, void *data,
-			   GError **error);
+void run_service_when_safe(struct run_service *service, store_sync_done_f done, void *data);
 
 /* What people can want of a task of a service. */
 enum run_service_wish {

@@ -26,6 +26,8 @@ struct run_service {
 	struct backend *backend;
 	struct recorder_store *recorder;
 	struct store_sync *sync;
+	GArray *wishes;             /* struct service_wish, to know that what is recorded now is safe; NULL: none */
+	guint recording;            /* source, where there are some */
 	struct store_check *check;  /* of the whole file, beside serving */
 	struct engine *engine;
 	GHashTable *meters;         /* host -> struct store_account_meter: where its account stands */
@@ -46,6 +48,9 @@ struct run_service {
 	double settled_utility;
 	double counted_s; /* when the others were counted */
 };
+
+/* Records what was submitted last, and has those told who wait for that, while there is a `sync`. */
+void run_service_record(struct run_service *service);
 
 /* Adds to `keys` what the first task of a request was submitted with. */
 void run_service_note_key(struct run_service *service, struct store_submission *submission);

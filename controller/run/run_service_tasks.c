@@ -37,8 +37,8 @@ static bool store_fault(struct run_service *service, GError *reason, GError **er
 	return false;
 }
 
-/* Makes what was written safe; the engine has recorded the rest in the same transaction. */
-static bool make_safe(struct run_service *service, GError **error)
+/* Puts what was written on record; the engine has recorded the rest in the same transaction. */
+static bool put_on_record(struct run_service *service, GError **error)
 {
 	GError *reason = NULL;
 
@@ -204,6 +204,12 @@ static bool check_order(const struct run_service *service, const struct run_serv
 
 /* Submitting. */
 
+/* Somebody who waits for what is recorded now to be safe. */
+struct service_wish {
+	store_sync_done_f done;
+	void *data;
+};
+
 static char *key_text(const char *key, int64_t uid)
 {
 	return g_strdup_printf("%" PRId64 " %s", uid, key);
@@ -368,15 +374,13 @@ bool run_service_submit(struct run_service *service, const struct run_service_or
 		return true;
 	}
 	if (!check_order(service, order, error) || !check_room(service, order->count, error) ||
-	    !check_share(service, order, error) || !make_safe(service, error))
+	    !check_share(service, order, error))
 		return false;
 	if (order->script && !keep_script(service, order, first, error))
 		return false;
-	if (!add_all(service, order, first, &reason))
+	if (!recorder_store_join(service->recorder, &reason) ||
+	    !add_all(service, order, first, &reason))
 		return store_fault(service, reason, error);
-	if (!make_safe(service, error))
-		return false;
-	/* Only now: what is not on record must not be answered for. */
 	run_service_note_key(service, g_ptr_array_index(service->submissions, first));
 	log_submitted(order, first);
 	*ret_first = first;
@@ -384,13 +388,45 @@ bool run_service_submit(struct run_service *service, const struct run_service_or
 	return true;
 }
 
-bool run_service_when_safe(struct run_service *service, store_sync_done_f done, void *data,
-			   GError **error)
+void run_service_record(struct run_service *service)
 {
-	if (!make_safe(service, error))
-		return false;
-	store_sync_ask(service->sync, done, data);
-	return true;
+	g_autoptr(GArray) wishes = g_steal_pointer(&service->wishes);
+	GError *reason = NULL;
+
+	g_clear_handle_id(&service->recording, g_source_remove);
+	if (!wishes)
+		return;
+	recorder_store_finish(service->recorder, &reason);
+	for (guint i = 0; i < wishes->len; i++) {
+		const struct service_wish *wish = &g_array_index(wishes, struct service_wish, i);
+
+		if (reason)
+			wish->done(reason, wish->data);
+		else
+			store_sync_ask(service->sync, wish->done, wish->data);
+	}
+	if (reason)
+		store_fault(service, reason, NULL);
+}
+
+static gboolean on_recording(gpointer data)
+{
+	struct run_service *service = data;
+
+	service->recording = 0;
+	run_service_record(service);
+	return G_SOURCE_REMOVE;
+}
+
+void run_service_when_safe(struct run_service *service, store_sync_done_f done, void *data)
+{
+	const struct service_wish wish = {done, data};
+
+	if (!service->wishes) {
+		service->wishes = g_array_new(FALSE, FALSE, sizeof(wish));
+		service->recording = g_idle_add_full(G_PRIORITY_HIGH, on_recording, service, NULL);
+	}
+	g_array_append_val(service->wishes, wish);
 }
 
 const struct store_submission *run_service_submission(const struct run_service *service,
@@ -431,7 +467,7 @@ bool run_service_ask(struct run_service *service, enum run_service_wish wish, ui
 		submission->held = wish == RUN_SERVICE_HOLD;
 	if (!store_put_submission(service->session->store, submission, &reason))
 		return store_fault(service, reason, error);
-	return make_safe(service, error);
+	return put_on_record(service, error);
 }
 
 static bool record_drain(struct run_service *service, bool drain, uint32_t cluster, uint32_t node,
@@ -476,5 +512,5 @@ bool run_service_drain(struct run_service *service, bool drain, uint32_t cluster
 		    user ?: "somebody", drain && reason ? ": " : "", drain && reason ? reason : "");
 	if (!record_drain(service, drain, cluster, node, reason, user, &fault))
 		return store_fault(service, fault, error);
-	return make_safe(service, error);
+	return put_on_record(service, error);
 }
