@@ -4,21 +4,35 @@
 
 #include "common/http_private.h"
 
-/* Returns what the `*` of `pattern` match in `path`, or NULL if it is another path. */
-static char **match_path(const char *pattern, const char *path)
+/* Whether `path` is one of `pattern`, whose `*` is any part that is not empty. */
+static bool matches(const char *pattern, const char *path)
+{
+	while (true) {
+		const size_t wanted = strcspn(pattern, "/");
+		const size_t given = strcspn(path, "/");
+		const bool any = wanted == 1 && *pattern == '*' && given > 0;
+
+		if (!any && (wanted != given || strncmp(pattern, path, given) != 0))
+			return false;
+		pattern += wanted;
+		path += given;
+		if (*pattern != *path || !*path)
+			return *pattern == *path;
+		pattern++;
+		path++;
+	}
+}
+
+/* What the `*` of `pattern` match in `path`, which is one of it. */
+static char **arguments_of(const char *pattern, const char *path)
 {
 	g_auto(GStrv) wanted = g_strsplit(pattern, "/", -1);
 	g_auto(GStrv) given = g_strsplit(path, "/", -1);
 	g_autoptr(GStrvBuilder) arguments = g_strv_builder_new();
 
-	if (g_strv_length(wanted) != g_strv_length(given))
-		return NULL;
-	for (gsize i = 0; wanted[i]; i++) {
-		if (strcmp(wanted[i], "*") == 0 && *given[i])
+	for (gsize i = 0; wanted[i]; i++)
+		if (strcmp(wanted[i], "*") == 0)
 			g_strv_builder_add(arguments, given[i]);
-		else if (strcmp(wanted[i], given[i]) != 0)
-			return NULL;
-	}
 	return g_strv_builder_end(arguments);
 }
 
@@ -29,12 +43,10 @@ const struct http_route *http_route_find(const struct http_route *routes, const 
 	g_autoptr(GString) allowed = g_string_new(NULL);
 
 	for (const struct http_route *route = routes; route->method; route++) {
-		g_auto(GStrv) arguments = match_path(route->path, path);
-
-		if (!arguments)
+		if (!matches(route->path, path))
 			continue;
 		if (strcmp(route->method, method) == 0) {
-			*ret_arguments = g_steal_pointer(&arguments);
+			*ret_arguments = arguments_of(route->path, path);
 			return route;
 		}
 		g_string_append_printf(allowed, "%s%s", allowed->len ? ", " : "", route->method);

@@ -157,6 +157,12 @@ static void test_calls_get_what_the_handler_answers(struct fixture *fixture, gco
 		  "status 405: \"/v1/echo/a/x/b\" has no method GET; it has PUT" },
 		{ "PUT", "/v1/echo/a/y/b", NULL, NULL, "status 404" },
 		{ "PUT", "/v1/echo//x/b", NULL, NULL, "status 404" },
+		{ "PUT", "/v1/echo/*/x/b", NULL,
+		  "{\"after\":null,\"body\":null,\"first\":\"*\",\"second\":\"b\"}", NULL },
+		{ "PUT", "/v1/echo/a/x/b/c", NULL, NULL, "status 404" },
+		{ "PUT", "/v1/echo/a/x", NULL, NULL, "status 404" },
+		{ "GET", "/v1/o", NULL, NULL, "status 404" },
+		{ "GET", "/v1/okay", NULL, NULL, "status 404" },
 		{ "GET", "/v1/ok/", NULL, NULL, "status 404" },
 		{ "GET", "/", NULL, NULL, "status 404" },
 	};
