@@ -158,6 +158,7 @@ void machine_free(struct machine *machine)
 	machine_stop(machine);
 	machine_free_ports(machine);
 	g_hash_table_destroy(machine->asked);
+	machine_free_requests(machine);
 	g_free(machine->xml);
 	g_free(machine->fingerprint);
 	g_free(machine->reason);

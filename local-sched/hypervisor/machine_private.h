@@ -29,6 +29,7 @@ struct machine {
 	enum machine_state state;
 	guint generation;  /* of the state: late answers to an earlier one do not count */
 	GHashTable *asked; /* struct question that are under way, owned */
+	GQueue requests;   /* struct request to its agent, owned; the first one is under way */
 	char *reason;
 	bool stopped;
 	bool clean;       /* no task had it since its ranks were last swept: nothing to sweep */
@@ -94,6 +95,9 @@ bool machine_is_booting(enum machine_state state);
 
 /* A VM that was paused from outside runs again, or whether it does is not looked at any more. */
 void machine_went_on(struct machine *machine);
+
+/* Forgets all requests to its agent. */
+void machine_free_requests(struct machine *machine);
 
 /* Makes its ports, all closed; frees them, and those at another host. */
 void machine_make_ports(struct machine *machine);

@@ -292,6 +292,80 @@ static void test_stopped_by_failure(struct fixture *fixture, gconstpointer data)
 	g_assert_cmpstr(machine_reason(fixture->machine), ==, "it was stopped by an I/O error");
 }
 
+/* Calls that hold all but one thread of a lane until they may end. */
+struct gate {
+	GMutex lock;
+	GCond changed;
+	uint32_t may_end;
+	GString *answers; /* a letter each, in the order of the answers */
+};
+
+static gpointer hold_thread(virConnectPtr connection, gpointer input, GError **error)
+{
+	struct gate *gate = input;
+
+	g_mutex_lock(&gate->lock);
+	while (gate->may_end == 0)
+		g_cond_wait(&gate->changed, &gate->lock);
+	gate->may_end--;
+	g_mutex_unlock(&gate->lock);
+	return HOST_DONE;
+}
+
+static void open_gate(struct gate *gate, uint32_t count)
+{
+	g_mutex_lock(&gate->lock);
+	gate->may_end += count;
+	g_cond_broadcast(&gate->changed);
+	g_mutex_unlock(&gate->lock);
+}
+
+static gpointer do_nothing(virConnectPtr connection, gpointer input, GError **error)
+{
+	return HOST_DONE;
+}
+
+static void note_answer(gpointer result, const GError *error, gpointer data)
+{
+	/* libvirt's test driver has no agents. */
+	g_string_append_c(((struct gate *)data)->answers, error ? 'a' : 'x');
+}
+
+static bool has_asked_all(struct fixture *fixture)
+{
+	return g_queue_is_empty(&fixture->machine->requests);
+}
+
+/* Its later questions wait for the first one's answer where they hold up nobody else's. */
+static void test_asks_its_agent_one_at_a_time(struct fixture *fixture, gconstpointer data)
+{
+	struct gate gate = {.answers = g_string_new(NULL)};
+	const struct host_call hold = {.work = hold_thread, .input = &gate};
+	const struct host_call other = {.work = do_nothing, .done = note_answer, .data = &gate};
+	guint deadline;
+
+	reach_ready(fixture);
+	wait_until(fixture, has_asked_all);
+	g_mutex_init(&gate.lock);
+	g_cond_init(&gate.changed);
+	for (int i = 0; i < HOST_LANE_THREADS; i++)
+		host_call(fixture->host, HOST_LANE_AGENT, &hold);
+	for (int i = 0; i < 3; i++)
+		machine_agent(fixture->machine, "{}", note_answer, &gate);
+	host_call(fixture->host, HOST_LANE_AGENT, &other);
+	open_gate(&gate, 1);
+	deadline = g_timeout_add_seconds(DEADLINE_S, too_late, NULL);
+	while (gate.answers->len < 4)
+		g_main_context_iteration(NULL, TRUE);
+	g_source_remove(deadline);
+	g_assert_cmpstr(gate.answers->str, ==, "axaa");
+	open_gate(&gate, HOST_LANE_THREADS - 1);
+	host_free(g_steal_pointer(&fixture->host)); /* waits for the lane's threads */
+	g_cond_clear(&gate.changed);
+	g_mutex_clear(&gate.lock);
+	g_string_free(gate.answers, TRUE);
+}
+
 static void test_failures(void)
 {
 	static const struct {
@@ -395,6 +469,7 @@ int main(int argc, char **argv)
 	ADD("/machine/one-that-may-be-on-another-host-too-is-not-booted", test_barred);
 	ADD("/machine/one-that-somebody-paused-is-kept", test_paused);
 	ADD("/machine/one-that-a-failure-stopped-has-failed", test_stopped_by_failure);
+	ADD("/machine/asks-its-agent-one-thing-at-a-time", test_asks_its_agent_one_at_a_time);
 	ADD("/machine/a-share-ends-with-its-task", test_share_ends_with_its_task);
 	ADD("/machine/a-share-ends-with-its-scheduler", test_share_ends_with_its_scheduler);
 	g_test_add_func("/machine/what-was-asked-for-is-told-from-a-failure", test_failures);
