@@ -130,12 +130,20 @@ static void enter_lost(struct migration *migration)
 	migration->events->ended(MIGRATION_END_LOST, reason, migration->data);
 }
 
+static unsigned step_limit_s(const void *owner, guint step)
+{
+	const struct migration *migration = owner;
+
+	return migration_step_limit_s((enum migration_step)step,
+				      machine_patience_s(migration->vms[0].machine));
+}
+
 static void enter(void *owner, guint previous, guint event)
 {
 	struct migration *migration = owner;
 	const enum migration_step step = migration_step(migration);
 
-	if (migration->aborting && migration_step_limit_s(step) > ABORT_LIMIT_S)
+	if (migration->aborting && step_limit_s(migration, step) > ABORT_LIMIT_S)
 		vm_steps_set_limit(migration->steps, ABORT_LIMIT_S);
 	switch (step) {
 	case MIGRATION_QUIETING:
@@ -202,11 +210,6 @@ static bool next_step(guint step, guint event, guint *ret_next)
 static const char *step_name(guint step)
 {
 	return migration_step_name((enum migration_step)step);
-}
-
-static unsigned step_limit_s(guint step)
-{
-	return migration_step_limit_s((enum migration_step)step);
 }
 
 static const struct vm_steps_kind kind = {

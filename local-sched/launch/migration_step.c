@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/launch/migration_step.h"
 
+#include <limits.h>
+#include <math.h>
 #include <stddef.h>
 
 /* libvirt has no deadline of its own: a QEMU that hangs is to be noticed. */
 #define ACT_LIMIT_S 60
 #define MOVE_LIMIT_S 600
-#define QUIET_LIMIT_S 30 /* longer than MACHINE_PATIENCE_S; given up sooner where agents are slower */
+/* It waits for guests, whose agents answer what they were asked before first: as long as two of them may take. */
+#define QUIET_LIMIT_S UINT_MAX
+#define QUIET_PATIENCES 2
 
 static const struct {
 	const char *name;
@@ -75,9 +79,10 @@ bool migration_step_holds(enum migration_step step)
 	return steps[step].holds;
 }
 
-unsigned migration_step_limit_s(enum migration_step step)
+unsigned migration_step_limit_s(enum migration_step step, double patience_s)
 {
-	return steps[step].limit_s;
+	return steps[step].limit_s == QUIET_LIMIT_S ? (unsigned)ceil(QUIET_PATIENCES * patience_s) :
+						      steps[step].limit_s;
 }
 
 const char *migration_step_name(enum migration_step step)

@@ -50,8 +50,8 @@ bool migration_step_next(enum migration_step step, enum migration_event event,
 /* Whether nothing is to be asked of the guests, or sent to them, in a step. */
 bool migration_step_holds(enum migration_step step);
 
-/* How long a step may take, seconds; 0: as long as it likes. */
-unsigned migration_step_limit_s(enum migration_step step);
+/* How long a step may take, seconds, where guests' agents have `patience_s` for an answer; 0: as long as it likes. */
+unsigned migration_step_limit_s(enum migration_step step, double patience_s);
 
 /* "idle", "quieting", ...: for logs and reasons. */
 const char *migration_step_name(enum migration_step step);

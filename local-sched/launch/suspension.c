@@ -280,9 +280,12 @@ static const char *step_name(guint step)
 	return suspension_step_name((enum suspension_step)step);
 }
 
-static unsigned step_limit_s(guint step)
+static unsigned step_limit_s(const void *owner, guint step)
 {
-	return suspension_step_limit_s((enum suspension_step)step);
+	const struct suspension *suspension = owner;
+
+	return suspension_step_limit_s((enum suspension_step)step,
+				       machine_patience_s(suspension->vms[0].machine));
 }
 
 static const struct vm_steps_kind kind = {

@@ -65,8 +65,8 @@ bool suspension_step_holds(enum suspension_step step);
 /* Whether a step undoes one that failed: it is tried again while the host is out of reach. */
 bool suspension_step_is_rollback(enum suspension_step step);
 
-/* How long a step may take, seconds; 0: as long as it likes. */
-unsigned suspension_step_limit_s(enum suspension_step step);
+/* How long a step may take, seconds, where guests' agents have `patience_s` for an answer; 0: as long as it likes. */
+unsigned suspension_step_limit_s(enum suspension_step step, double patience_s);
 
 /* "running", "quieting", ... and "suspend", "resume", ...: for logs and tests. */
 const char *suspension_step_name(enum suspension_step step);

@@ -156,7 +156,7 @@ void vm_steps_fire(struct vm_steps *steps, guint event, const char *reason)
 	if (reason)
 		keep_reason(steps, reason);
 	vm_steps_jump(steps, next);
-	vm_steps_set_limit(steps, kind->limit_s(next));
+	vm_steps_set_limit(steps, kind->limit_s(steps->owner, next));
 	kind->enter(steps->owner, previous, event);
 }
 

@@ -25,7 +25,7 @@ struct vm_steps_kind {
 	/* The owner's tables (suspension_step.h, migration_step.h). */
 	bool (*next)(guint step, guint event, guint *ret_next);
 	const char *(*step_name)(guint step);
-	unsigned (*limit_s)(guint step);
+	unsigned (*limit_s)(const void *owner, guint step);
 	/* Starts the current step for a VM; false: nothing is to be done for this one. */
 	bool (*start)(void *owner, uint32_t vm);
 	/* Whether to start it again after a while: its host, or agent, did not do it yet. */

@@ -58,12 +58,15 @@ static void test_steps(void)
 {
 	for (int step = 0; step < MIGRATION_STEPS; step++) {
 		enum migration_step next;
-		bool limited = migration_step_limit_s((enum migration_step)step) > 0;
+		bool limited = migration_step_limit_s((enum migration_step)step, 15) > 0;
 
 		g_assert_nonnull(migration_step_name((enum migration_step)step));
 		g_assert_cmpint(migration_step_next((enum migration_step)step, LIMIT, &next), ==,
 				limited);
 	}
+	g_assert_cmpuint(migration_step_limit_s(MIGRATION_QUIETING, 75), ==, 150);
+	g_assert_cmpuint(migration_step_limit_s(MIGRATION_CLOCKING, 75), ==, 150);
+	g_assert_cmpuint(migration_step_limit_s(MIGRATION_PLACING, 75), ==, 60);
 	g_assert_false(migration_step_holds(MIGRATION_IDLE));
 	g_assert_false(migration_step_holds(MIGRATION_QUIETING));
 	g_assert_true(migration_step_holds(MIGRATION_MOVING));

@@ -110,12 +110,24 @@ static void test_limits(void)
 {
 	for (int s = 0; s < SUSPENSION_STEPS; s++) {
 		enum suspension_step next;
-		bool limited = suspension_step_limit_s((enum suspension_step)s) > 0;
+		bool limited = suspension_step_limit_s((enum suspension_step)s, 15) > 0;
 
 		g_assert_cmpint(suspension_step_next((enum suspension_step)s,
 						     SUSPENSION_EVENT_LIMIT, &next),
 				==, limited);
 	}
+}
+
+/* What waits for guests gives them twice as long as their agents have for an answer. */
+static void test_slow_guests(void)
+{
+	static const enum suspension_step steps[] = {SUSPENSION_QUIETING, SUSPENSION_CLOCKING};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(steps); i++) {
+		g_assert_cmpuint(suspension_step_limit_s(steps[i], 15), ==, 30);
+		g_assert_cmpuint(suspension_step_limit_s(steps[i], 75), ==, 150);
+	}
+	g_assert_cmpuint(suspension_step_limit_s(SUSPENSION_FREEZING, 75), ==, 60);
 }
 
 static void test_names(void)
@@ -135,6 +147,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/suspension-step/requests-end-where-they-should", test_lives);
 	g_test_add_func("/suspension-step/failures-come-to-an-end", test_failures);
 	g_test_add_func("/suspension-step/what-can-hang-has-a-limit", test_limits);
+	g_test_add_func("/suspension-step/slow-guests-have-longer", test_slow_guests);
 	g_test_add_func("/suspension-step/all-steps-and-events-have-names", test_names);
 	return g_test_run();
 }

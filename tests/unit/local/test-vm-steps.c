@@ -49,7 +49,7 @@ static const char *step_name(guint step)
 	return names[step];
 }
 
-static unsigned limit_s(guint step)
+static unsigned limit_s(const void *owner, guint step)
 {
 	return step == WORKING ? 1 : 0;
 }
