@@ -102,6 +102,7 @@ struct engine_task {
 	double executed_s;        /* execution time of the stretches before it; 0: none */
 	double expected_end_s;    /* while it runs: since_s + ETC - executed_s; later if it is late */
 	bool late;                /* that had passed and was moved, in this stretch; not restored */
+	bool claims_late;         /* or of its claim to nodes that others leave */
 	double ended_s;
 	double exec_s;            /* measured, of all stretches; NAN until it ends */
 	double etc_s;             /* estimated, for the place it got */

@@ -88,6 +88,9 @@ void engine_start_due(struct engine *engine, double time_s);
 /* Nodes became free: tries again what is late. */
 void engine_retry_late(struct engine *engine, double now_s);
 
+/* Nodes are there that nobody could count on: a service plans anew what is reserved. */
+void engine_plan_anew(struct engine *engine);
+
 /* A task leaves its nodes: what is reserved is planned anew if it was late, which nobody could count on. Then it is late no more. */
 void engine_heed_late(struct engine *engine, uint32_t task);
 

@@ -190,6 +190,14 @@ static void settle_places(struct engine *engine, uint32_t index, bool failed)
 	put(engine, index, migration->to);
 }
 
+static bool has_left_any(const struct migration *migration)
+{
+	for (uint32_t i = 0; i < migration->left_count; i++)
+		if (!has(migration->to, migration->record.nodes_count, migration->left[i]))
+			return true;
+	return false;
+}
+
 void engine_handle_migration(struct engine *engine, const struct backend_event *event)
 {
 	struct engine_task *task = &engine->tasks[event->task];
@@ -220,6 +228,8 @@ void engine_handle_migration(struct engine *engine, const struct backend_event *
 	task->reason = NULL;
 	engine_follow(engine, migration->record.cluster, migration->left, migration->left_count);
 	engine->changed_places = engine->changed_places || (engine->hosts && failed);
+	if (task->late && has_left_any(migration))
+		engine_plan_anew(engine);
 	engine_retry_late(engine, event->time_s);
 	engine_resume_wanted(engine);
 }

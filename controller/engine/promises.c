@@ -160,17 +160,26 @@ void engine_extend_late(struct engine *engine, double now_s, double next_s)
 			engine_record_event(engine, now_s, "late", running->task->id,
 					    "runs longer than estimated");
 		running->end_s = task->expected_end_s = next_s;
-		task->late = true;
+		if (engine->blocked[running->task->id] > 0)
+			task->claims_late = true;
+		else
+			task->late = true;
 		engine->disturbed = true;
 	}
+}
+
+void engine_plan_anew(struct engine *engine)
+{
+	if (engine->setup.open)
+		engine->replan_due = engine->changed_places = true;
 }
 
 void engine_heed_late(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
 
-	if (engine->setup.open && task->late)
-		engine->replan_due = engine->changed_places = true;
+	if (task->late)
+		engine_plan_anew(engine);
 	task->late = false;
 }
 

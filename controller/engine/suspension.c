@@ -201,14 +201,25 @@ void engine_launch_resume(struct engine *engine, uint32_t index)
 
 /* Claims. */
 
+/* It will not be on the nodes that it had a claim to: what is reserved there is not behind it any more. */
+static void drop_claim(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	engine->blocked[index] = 0;
+	running_list_remove(&engine->running, index);
+	if (task->claims_late)
+		engine_plan_anew(engine);
+	task->claims_late = false;
+}
+
 void engine_unclaim(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
 	struct suspension *suspension = engine->suspensions[index];
 	const bool resumes = suspension && suspension->claimed;
 
-	engine->blocked[index] = 0;
-	running_list_remove(&engine->running, index);
+	drop_claim(engine, index);
 	engine_vacate(engine, index, resumes ? suspension->to_nodes : task->nodes);
 	if (resumes) {
 		suspension->claimed = false;
@@ -237,6 +248,7 @@ static void carry_out_claim(struct engine *engine, uint32_t index)
 
 	if (engine->ended)
 		return;
+	engine->tasks[index].claims_late = false;
 	if (resumes)
 		begin_resume_now(engine, index);
 	else
@@ -290,6 +302,8 @@ static void leave_nodes(struct engine *engine, uint32_t index)
 
 		if (next != ENGINE_NO_TASK)
 			unblock(engine, next, &due);
+		else if (engine->setup.open) /* until now nobody could have it */
+			engine->changed_places = true;
 	}
 	if (!engine->hosts && suspension->claimed &&
 	    engine->tasks[index].state == ENGINE_TASK_SUSPENDED)
@@ -510,8 +524,7 @@ void engine_end_suspension(struct engine *engine, uint32_t index, enum engine_ta
 	suspension->lead_s = 0;
 	if (suspension->claimed) {
 		suspension->claimed = false;
-		engine->blocked[index] = 0;
-		running_list_remove(&engine->running, index);
+		drop_claim(engine, index);
 		engine_vacate(engine, index, suspension->to_nodes);
 	}
 	if (state == ENGINE_TASK_SUSPENDING)

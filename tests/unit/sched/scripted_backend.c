@@ -350,6 +350,35 @@ static void scripted_resume(struct backend *backend, uint32_t task, uint32_t att
 		resume_at(scripted, progress, scripted->now_s, step.after_s, &end);
 }
 
+/* Its new nodes are taken at once, and those that it left free when it is there, resume_s later. */
+static void scripted_migrate(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
+			     const uint32_t *nodes, uint32_t nodes_count)
+{
+	struct scripted *scripted = (struct scripted *)backend;
+	struct progress *progress =
+		g_hash_table_lookup(scripted->progress, attempt_key(task, attempt));
+	const struct script_step step = { .n = n, .after_s = scripted->script->resume_s };
+	struct coming moved, *end;
+
+	g_assert_nonnull(progress);
+	g_string_append_printf(scripted->log, "%g migrate %u.%u #%u c%u ", scripted->now_s, task,
+			       attempt, n, progress->cluster);
+	for (uint32_t i = 0; i < nodes_count; i++)
+		g_string_append_printf(scripted->log, "%s%u", i ? "," : "", nodes[i]);
+	g_string_append_c(scripted->log, '\n');
+	end = take_end(scripted, progress);
+	g_assert_nonnull(end);
+	moved = step_coming(scripted, progress, &step, BACKEND_EVENT_MIGRATED);
+	moved.nodes = end->nodes;
+	moved.nodes_count = end->nodes_count;
+	add(scripted, &moved);
+	take_nodes(scripted, progress->cluster, nodes, nodes_count);
+	end->nodes = g_memdup2(nodes, nodes_count * sizeof(*nodes));
+	end->nodes_count = nodes_count;
+	add(scripted, end);
+	g_free(end);
+}
+
 void scripted_backend_adopt_suspended(struct backend *backend, const struct backend_start *start,
 				      const struct script_suspended *known)
 {
@@ -470,6 +499,7 @@ static const struct backend_ops scripted_ops = {
 	.kill = scripted_kill,
 	.suspend = scripted_suspend,
 	.resume = scripted_resume,
+	.migrate = scripted_migrate,
 	.energy_j = scripted_energy_j,
 	.set_limit = scripted_set_limit,
 	.wait = scripted_wait,

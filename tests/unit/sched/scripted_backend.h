@@ -61,7 +61,7 @@ struct script {
 	uint32_t steps_count;
 	bool kills;            /* an attempt that is killed ends at once; otherwise nothing comes of it */
 	double suspend_s;      /* what steps take that are not mentioned */
-	double resume_s;
+	double resume_s;       /* and migrations */
 	const double *calls_s; /* in order of time: when call() is to be called */
 	uint32_t calls_count;
 	void (*call)(double time_s, void *data); /* while the engine waits */
@@ -90,5 +90,5 @@ void scripted_backend_adopt_suspended(struct backend *backend, const struct back
 				      const struct script_suspended *known);
 
 /* What was asked for, a line per call: "50 start 3.1 c0 0,1", "55 suspend 3.1 #1",
- * "58 resume 3.1 #1 c0 1,2", "60 kill 3.1". Borrowed. */
+ * "58 resume 3.1 #1 c0 1,2", "59 migrate 3.1 #1 c0 0,2", "60 kill 3.1". Borrowed. */
 const char *scripted_backend_log(struct backend *backend);

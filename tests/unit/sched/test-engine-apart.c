@@ -19,7 +19,7 @@
 /* A narrow task takes one of the two nodes for 15 s, a wide one both; an urgent one is narrow and dear. */
 enum { NARROW, WIDE, URGENT };
 
-enum deed { NOTHING, SUBMIT, CANCEL, HOLD, SUSPEND, RESUME_AND_CANCEL, DRAIN, FCFS, SPOIL, LOOK, LOOK_PROMISED };
+enum deed { NOTHING, SUBMIT, CANCEL, HOLD, SUSPEND, RESUME_AND_CANCEL, MIGRATE, DRAIN, FCFS, EASY, SPOIL, LOOK, LOOK_PROMISED };
 
 /* Tasks are submitted at 10 s; what is done while the nth decision is made. */
 struct scene {
@@ -28,10 +28,16 @@ struct scene {
 	bool preempts;    /* it makes no promises; tasks may take the nodes of others */
 	uint32_t rows[4]; /* of the tasks, + 1 */
 	double late_s;    /* how long task 0 executes, if not for 15 s */
+	double leaves_s;  /* how long it takes to leave its nodes when it is suspended */
 	struct {
 		enum deed deed;
 		uint32_t of; /* task, node or row */
 	} deeds[4];
+	struct {
+		double time_s;
+		enum deed deed;
+		uint32_t of;
+	} later[4];       /* while nothing is decided */
 	uint32_t at_once; /* actions of a plan; 0: all */
 	struct {
 		enum deed deed;
@@ -39,7 +45,7 @@ struct scene {
 	} between; /* the first two parts of the first plan that has some */
 	const char *log;       /* what the backend was asked */
 	const char *overtaken; /* tasks of the plan that were left out */
-	const char *slid;      /* tasks whose promises slid */
+	const char *slid;      /* tasks whose promises slid, and "c" and those whose were taken back */
 	const char *deciders;  /* policies on record, in order */
 	const char *aborts;    /* why the run ends, if it does */
 	uint32_t completed;
@@ -142,7 +148,7 @@ static const struct scene scenes[] = {
 		.late_s = 55,
 		/* At 25 s its nodes are busy; at 30 and 60 s what runs there is late, which ends before the next event. */
 		.log = "10 start 0.1 c0 0,1\n65 start 1.1 c0 0,1\n80 start 2.1 c0 0\n",
-		.slid = "1 1 ",
+		.slid = "1 1 c1 ",
 		.completed = 3,
 	},
 	{
@@ -152,7 +158,49 @@ static const struct scene scenes[] = {
 		.late_s = 55,
 		.deeds = { { NOTHING, 0 }, { SUSPEND, 0 } }, /* at 30 s, when it was moved to 60 s */
 		.log = "10 start 0.1 c0 0,1\n30 suspend 0.1 #1\n30 start 1.1 c0 0,1\n45 start 2.1 c0 0\n100 kill 0.1\n",
-		.slid = "1 1 ",
+		.slid = "1 1 c1 ",
+		.completed = 2,
+	},
+	{
+		.name = "a promise does not wait for what is late and was migrated away",
+		.policy = "easy",
+		.rows = { NARROW + 1, NARROW + 1, NARROW + 1, WIDE + 1 },
+		.late_s = 55,
+		.deeds = { { NOTHING, 0 }, { NOTHING, 0 }, { MIGRATE, 0 } }, /* at 30 s, when it was moved to 60 s */
+		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n30 migrate 0.1 #1 c0 1\n32 start 2.1 c0 0\n"
+		       "65 start 3.1 c0 0,1\n",
+		.slid = "2 2 c2 3 c3 ",
+		.completed = 4,
+	},
+	{
+		.name = "migrating what is not late moves no promise",
+		.policy = "easy",
+		.rows = { NARROW + 1, WIDE + 1, WIDE + 1 },
+		.deeds = { { SUBMIT, NARROW }, { MIGRATE, 0 } },
+		.log = "10 start 0.1 c0 0\n11 migrate 0.1 #1 c0 1\n25 start 1.1 c0 0,1\n40 start 2.1 c0 0,1\n"
+		       "55 start 3.1 c0 0\n",
+		.completed = 4,
+	},
+	{
+		.name = "who waits is asked for when nodes have been left that nobody has a claim to",
+		.policy = "easy",
+		.rows = { WIDE + 1 },
+		.leaves_s = 5,
+		.later = { { 12, SUSPEND, 0 }, { 13, SUBMIT, WIDE } },
+		.log = "10 start 0.1 c0 0,1\n12 suspend 0.1 #1\n17 start 1.1 c0 0,1\n100 kill 0.1\n",
+		.completed = 1,
+	},
+	{
+		.name = "a promise does not wait for a claim that is late and was taken back",
+		.policy = "max-util-preempt-greedy",
+		.preempts = true,
+		.rows = { NARROW + 1, NARROW + 1 },
+		.leaves_s = 35,
+		.deeds = { { SUBMIT, URGENT } },
+		/* Task 2 is to come when task 0 has left, and task 3 behind it; at 30 s that was moved to 60 s. */
+		.later = { { 13, EASY, 0 }, { 14, SUBMIT, WIDE }, { 40, CANCEL, 2 } },
+		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n11 suspend 0.1 #1\n46 start 3.1 c0 0,1\n100 kill 0.1\n",
+		.slid = "3 3 c3 ",
 		.completed = 2,
 	},
 	{
@@ -160,7 +208,7 @@ static const struct scene scenes[] = {
 		.policy = "easy",
 		.rows = { NARROW + 1, NARROW + 1, WIDE + 1 },
 		.late_s = 5,
-		.deeds = { { SUBMIT, NARROW }, { SUSPEND, 1 }, { CANCEL, 1 } }, /* when task 0 ended early */
+		.deeds = { { SUBMIT, NARROW }, { SUSPEND, 1 }, { NOTHING, 0 }, { CANCEL, 1 } }, /* when task 0 ended early */
 		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n11 suspend 1.1 #1\n15 kill 1.1\n"
 		       "25 start 2.1 c0 0,1\n40 start 3.1 c0 0\n",
 		.completed = 3,
@@ -170,7 +218,7 @@ static const struct scene scenes[] = {
 		.policy = "easy",
 		.rows = { NARROW + 1, NARROW + 1, WIDE + 1 },
 		.late_s = 5,
-		.deeds = { { SUBMIT, NARROW }, { SUSPEND, 1 }, { RESUME_AND_CANCEL, 1 } },
+		.deeds = { { SUBMIT, NARROW }, { SUSPEND, 1 }, { NOTHING, 0 }, { RESUME_AND_CANCEL, 1 } },
 		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n11 suspend 1.1 #1\n15 resume 1.1 #1 c0 0\n15 kill 1.1\n"
 		       "25 start 2.1 c0 0,1\n40 start 3.1 c0 0\n",
 		.completed = 3,
@@ -299,7 +347,7 @@ struct stage {
 	struct engine_recorder recorder;
 	struct engine_setup setup;
 	struct script script;
-	double calls_s[1];
+	double calls_s[5];
 	struct script_attempt late;
 	struct backend_ops waiting;
 	const struct backend_ops *scripted;
@@ -307,6 +355,7 @@ struct stage {
 	struct engine *engine;
 	struct engine_result result;
 	GString *overtaken, *slid, *deciders;
+	uint32_t called;
 	uint32_t decisions; /* that somebody looked on at */
 	bool parted;        /* a plan was carried out in parts */
 	bool leaves;        /* the engine comes to its end while it is decided */
@@ -393,13 +442,13 @@ static void submit(struct stage *stage, uint32_t row)
 }
 
 /* It is still the other one that stands at the gate. */
-static void change_policy(struct stage *stage)
+static void change_policy(struct stage *stage, const char *name)
 {
-	struct policy fcfs;
+	struct policy policy;
 	char message[256];
 
-	g_assert_cmpint(policy_parse("fcfs", &fcfs, message, sizeof(message)), ==, 0);
-	engine_request_policy(stage->engine, &fcfs, stage->setup.mapping_interval_s);
+	g_assert_cmpint(policy_parse(name, &policy, message, sizeof(message)), ==, 0);
+	engine_request_policy(stage->engine, &policy, stage->setup.mapping_interval_s);
 }
 
 static void do_deed(struct stage *stage, enum deed deed, uint32_t of)
@@ -422,11 +471,18 @@ static void do_deed(struct stage *stage, enum deed deed, uint32_t of)
 		g_assert_cmpint(engine_task(stage->engine, of)->state, ==, ENGINE_TASK_RESUMING);
 		g_assert_null(engine_request_cancel(stage->engine, of));
 		break;
+	case MIGRATE: /* to the other node, which is another host */
+		g_assert_null(engine_request_migrate(stage->engine, of, (const uint32_t[]){ 1 }, 1,
+						     (const uint32_t[]){ 0, 1 }, &(uint32_t){ 0 }));
+		break;
 	case DRAIN:
 		g_assert_null(engine_request_drain(stage->engine, 0, of, "to be cleaned"));
 		break;
 	case FCFS:
-		change_policy(stage);
+		change_policy(stage, "fcfs");
+		break;
+	case EASY:
+		change_policy(stage, "easy");
 		break;
 	case LOOK:
 		g_assert_cmpstr(engine_waits_because(stage->engine, of), ==,
@@ -487,7 +543,12 @@ static void wait_apart(struct backend *backend, double until_s, struct backend_e
 static void call(double time_s, void *data)
 {
 	struct stage *stage = data;
+	const uint32_t nth = stage->called++;
 
+	if (nth > 0) {
+		do_deed(stage, stage->scene->later[nth - 1].deed, stage->scene->later[nth - 1].of);
+		return;
+	}
 	for (uint32_t i = 0; i < G_N_ELEMENTS(stage->scene->rows) && stage->scene->rows[i]; i++)
 		submit(stage, stage->scene->rows[i] - 1);
 }
@@ -495,12 +556,13 @@ static void call(double time_s, void *data)
 static bool tell_event(struct engine_recorder *recorder, double time_s, const char *kind,
 		       const char *detail)
 {
-	GString *list = g_str_equal(kind, "overtaken") ? theatre->overtaken
-		      : g_str_equal(kind, "slid")	     ? theatre->slid
-							     : NULL;
+	const bool taken_back = g_str_equal(kind, "cancelled") && strstr(detail, "planned anew");
+	GString *list = g_str_equal(kind, "overtaken")		       ? theatre->overtaken
+		      : g_str_equal(kind, "slid") || taken_back ? theatre->slid
+								       : NULL;
 
 	if (list)
-		g_string_append_printf(list, "%d ",
+		g_string_append_printf(list, "%s%d ", taken_back ? "c" : "",
 				       atoi(strstr(detail, "\"task\":") + strlen("\"task\":")));
 	return true;
 }
@@ -554,6 +616,8 @@ static struct sched_system *make_system(const struct scene *scene)
 
 static void stage_init(struct stage *stage, const struct scene *scene)
 {
+	uint32_t calls = 1;
+
 	*stage = (struct stage){ .scene = scene, .calls_s = { 10 } };
 	theatre = stage;
 	stage->system = make_system(scene);
@@ -575,9 +639,12 @@ static void stage_init(struct stage *stage, const struct scene *scene)
 		.recorder = &stage->recorder,
 	};
 	take_policy(stage, &stage->setup.policy, scene->policy);
+	for (; calls <= G_N_ELEMENTS(scene->later) && scene->later[calls - 1].time_s > 0; calls++)
+		stage->calls_s[calls] = scene->later[calls - 1].time_s;
 	stage->script = (struct script){ .system = stage->system, .calls_s = stage->calls_s,
-					 .calls_count = 1, .call = call, .data = stage,
-					 .kills = true, .resume_s = 2 };
+					 .calls_count = calls, .call = call, .data = stage,
+					 .kills = true, .suspend_s = scene->leaves_s,
+					 .resume_s = 2 };
 	stage->late = (struct script_attempt){ 0, 1, scene->late_s, BACKEND_OUTCOME_COMPLETED };
 	stage->script.attempts = &stage->late;
 	stage->script.attempts_count = scene->late_s > 0;
