@@ -73,9 +73,18 @@ is_starting() {
 	[ -n "${VIRTBED_LONG:-}" ] || skip "takes two minutes: ./testbed check --long"
 	serve_managed
 	kill -STOP "$(run_process virtbed-controller "$state")"
+	# It does not say what becomes of a reload either, and who asked for that is told so.
+	sed -i 's/^service:.*/service: {policy: fcfs, mapping_interval_s: 60, tasks_max: 9}/' "$config"
+	kill -HUP "$run_pid"
+	within 30 told_more '^RELOADING=1' 0
+	run_wait_for "the controller has not said what became of the reload" 120
+	within 30 told_more '^READY=1' 1
 	run_wait_for "the controller does not answer: killing it" 240
 	run_wait_for "the service goes on" 120
-	api /v1/status | jq -e '.phase == "run"'
+	api /v1/status | jq -e '.phase == "run" and .policy == "fcfs"'
+	sed -i 's/^service:.*/service: {policy: easy, mapping_interval_s: 20, tasks_max: 9}/' "$config"
+	kill -HUP "$run_pid"
+	run_wait_for "policy easy, mapping interval 20 s" 60
 }
 
 @test "a service reloads what may change and refuses the rest, and no task is lost" {

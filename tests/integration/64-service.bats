@@ -281,6 +281,45 @@ is_listed_as_it_is() {
 	stop_service
 }
 
+# Until it is killed: events, one after the other.
+notice_on() {
+	while curl -sf -o /dev/null --unix-socket "$socket" http://x/v1/notices -d '{"kind": "test", "text": "again"}'; do :; done
+}
+
+# Run by the page: its clock stops, of what it asks for the status takes 100 ms, and since then `asked` has when.
+page_slows_down="(() => {
+	const [wait, fetch] = [setTimeout, window.fetch];
+	window.setTimeout = (f, ms) => f.name === 'followClock' ? window.asked = [] : wait(f, ms);
+	window.fetch = async (url, ...options) => {
+		if (!String(url).includes('v1/status')) return fetch(url, ...options);
+		window.asked?.push(performance.now());
+		await new Promise((done) => wait(done, 100));
+		return fetch(url, ...options);
+	};
+})()"
+
+@test "a page that events make ask rests nine times as long as the answers took" {
+	local page notices
+	run_name=simulated-paced-$BASHPID
+	sed "s/^name:.*/name: $run_name/" "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
+	echo '  listen: http://127.0.0.1:0' >>"$config"
+	unset VIRTBED_LIBEXEC
+	run_start serve "$config" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	page=$(sed -n "s|.*the controller's page is at ||p" "$run_words")
+	(umask 077 && "$virtbed" token create --state "$state" --role viewer --user nobody >token 2>words)
+	notice_on 3>&- &
+	notices=$!
+	"$BATS_TEST_DIRNAME/browser.py" "$page" "until=document.documentElement.dataset.ready === 'token'" \
+		"type=token" "key=Enter" "until=document.documentElement.dataset.ready === 'overview'" \
+		"print=$page_slows_down" "until=window.asked?.length > 5" \
+		"print=JSON.stringify(asked.slice(1).map((time, i) => time - asked[i]))" >paced 2>&1 || { cat paced; return 1; }
+	kill "$notices"
+	cat paced
+	tail -n 1 paced | jq -e 'length > 4 and min > 950'
+	stop_service
+}
+
 @test "a script has whole nodes, as many as it asks for, wherever it goes" {
 	run_name=simulated-nodes-$BASHPID
 	sed "s/^name:.*/name: $run_name/; s/^types:/&\n\
