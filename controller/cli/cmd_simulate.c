@@ -152,6 +152,19 @@ static int run(const char *name, struct trials *trials, const double *limits, do
 	return COMMAND_DONE;
 }
 
+static void warn_of_speeds(const char *name, const struct config *config)
+{
+	for (uint32_t i = 0; i < config->clusters_count; i++) {
+		const struct config_cluster *cluster = &config->clusters[i];
+
+		if (cluster->simulated && cluster->simulated->speed != 1)
+			fprintf(stderr,
+				"%s: warning: clusters[%u].simulated.speed: %g is of its local scheduler alone: here "
+				"tasks take the seconds of their estimates\n",
+				name, i, cluster->simulated->speed);
+	}
+}
+
 /* Turns the configuration and the command line into trials. */
 static int simulate(const char *name, const char *path, const struct options *options)
 {
@@ -171,6 +184,7 @@ static int simulate(const char *name, const char *path, const struct options *op
 	if (!config || (options->estimates &&
 			!config_load_estimates(config, options->estimates, &error)))
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	warn_of_speeds(name, config);
 	if (options->out && !simulate_store_check(options->out, &error))
 		return command_fail(COMMAND_BAD, name, "--out: %s", error->message);
 	if (options->policies)

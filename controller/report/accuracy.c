@@ -2,9 +2,8 @@
 #include "controller/report/accuracy.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "common/json.h"
+#include "controller/report/speeds.h"
 #include "controller/report/stats.h"
 #include "controller/store/store.h"
 
@@ -20,15 +19,8 @@ struct outcome {
 struct outcomes {
 	GPtrArray *clusters; /* char *, owned */
 	GArray *list;        /* struct outcome */
-	const json_t *capabilities; /* of the clusters, or NULL */
+	const json_t *speeds; /* speeds.h */
 };
-
-static double speed_of(const json_t *capabilities, const char *cluster)
-{
-	const json_t *speed = json_object_get(json_object_get(capabilities, cluster), "speed");
-
-	return json_is_number(speed) ? json_number_value(speed) : 1;
-}
 
 static guint find_cluster(GPtrArray *clusters, const char *name)
 {
@@ -82,7 +74,7 @@ static bool collect_run(struct outcomes *outcomes, struct store *store, int64_t 
 			.cluster = find_cluster(outcomes->clusters, task->cluster),
 			.start_s = task->started_s,
 			.end_s = task->ended_s,
-			.ratio = task->exec_s * speed_of(outcomes->capabilities, task->cluster) / task->etc_s,
+			.ratio = task->exec_s * speeds_of(outcomes->speeds, task->cluster) / task->etc_s,
 		};
 		g_array_append_val(outcomes->list, outcome);
 	}
@@ -124,9 +116,8 @@ GArray *accuracy_measure(const struct summary *measured, GError **error)
 	g_autoptr(GPtrArray) clusters = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(struct outcome));
 	g_autoptr(GArray) accuracies = g_array_new(FALSE, FALSE, sizeof(struct accuracy));
-	g_autofree char *told = store_get_meta(measured->store, "capabilities");
-	g_autoptr(json_t) capabilities = told ? json_parse(told, strlen(told), "capabilities", NULL) : NULL;
-	struct outcomes outcomes = {clusters, list, capabilities};
+	g_autoptr(json_t) speeds = speeds_read(measured->store);
+	struct outcomes outcomes = {clusters, list, speeds};
 	g_autofree char *order = store_get_meta(measured->store, "cluster_order");
 	g_auto(GStrv) names = g_strsplit(order ? order : "", ",", -1);
 	struct accuracy accuracy;
@@ -142,7 +133,7 @@ GArray *accuracy_measure(const struct summary *measured, GError **error)
 	}
 	for (guint i = 0; i < clusters->len; i++) {
 		accuracy = measure(list, i, clusters->pdata[i]);
-		accuracy.speed = speed_of(capabilities, clusters->pdata[i]);
+		accuracy.speed = speeds_of(speeds, clusters->pdata[i]);
 		g_array_append_val(accuracies, accuracy);
 	}
 	accuracy = measure(list, 0, NULL);

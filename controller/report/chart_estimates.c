@@ -4,6 +4,7 @@
 #include "common/config.h"
 #include "controller/report/charts.h"
 #include "controller/report/csv.h"
+#include "controller/report/speeds.h"
 #include "controller/report/stats.h"
 
 /* Pixels: a bar, a panel, what is around both. */
@@ -19,6 +20,7 @@ struct matrix {
 	GPtrArray *estimates; /* struct config_estimate */
 	GPtrArray *types;     /* const char *, borrowed from the estimates */
 	GPtrArray *clusters;
+	json_t *speeds; /* speeds.h */
 };
 
 static void note(GPtrArray *names, const char *name)
@@ -38,8 +40,8 @@ static guint index_of(const GPtrArray *names, const char *name)
 	return i;
 }
 
-/* What completed tasks of all runs took on one cluster. */
-static GArray *observed(GPtrArray *traces, const struct config_estimate *estimate, bool energy)
+/* What completed tasks of all runs took on one cluster, in seconds of `speed` to a real one. */
+static GArray *observed(GPtrArray *traces, const struct config_estimate *estimate, bool energy, double speed)
 {
 	GArray *values = g_array_new(FALSE, FALSE, sizeof(double));
 
@@ -48,7 +50,7 @@ static GArray *observed(GPtrArray *traces, const struct config_estimate *estimat
 
 		for (guint j = 0; trace->measured && j < trace->tasks->len; j++) {
 			const struct store_task *task = trace->tasks->pdata[j];
-			double value = energy ? task->energy_j : task->exec_s;
+			double value = energy ? task->energy_j : task->exec_s * speed;
 
 			if (g_strcmp0(task->state, "completed") == 0 && isfinite(value) &&
 			    g_strcmp0(task->type, estimate->type) == 0 &&
@@ -87,8 +89,9 @@ static double bar_x(const struct matrix *matrix, const struct config_estimate *e
 static void put_estimate(GString *csv, const struct matrix *matrix, GPtrArray *traces,
 			 const struct config_estimate *estimate)
 {
-	g_autoptr(GArray) exec_s = observed(traces, estimate, false);
-	g_autoptr(GArray) energy_j = observed(traces, estimate, true);
+	const double speed = speeds_of(matrix->speeds, estimate->cluster);
+	g_autoptr(GArray) exec_s = observed(traces, estimate, false, speed);
+	g_autoptr(GArray) energy_j = observed(traces, estimate, true, speed);
 	struct stats_interval intervals[] = {
 		interval_of(estimate->etc_s, estimate->etc_sd_s, estimate->count),
 		interval_of(estimate->eec_j, estimate->eec_sd_j, estimate->count),
@@ -261,6 +264,14 @@ static char *script(const struct matrix *matrix, bool seen)
 	return g_string_free(text, FALSE);
 }
 
+static bool any_fast(const struct matrix *matrix)
+{
+	for (guint i = 0; i < matrix->clusters->len; i++)
+		if (speeds_of(matrix->speeds, matrix->clusters->pdata[i]) != 1)
+			return true;
+	return false;
+}
+
 static struct chart *draw(const struct summary *summary, const struct matrix *matrix,
 			  GPtrArray *traces, const char *prefix)
 {
@@ -272,8 +283,9 @@ static struct chart *draw(const struct summary *summary, const struct matrix *ma
 	chart->notes = chart_notes(summary);
 	chart->caption = g_strdup_printf(
 		"Bars: the estimates that the policies used, with 95 %% intervals of the mean "
-		"where they were measured more than once.%s",
-		seen ? " Diamonds: what completed tasks of the runs took, with the same." : "");
+		"where they were measured more than once.%s%s",
+		seen ? " Diamonds: what completed tasks of the runs took, with the same." : "",
+		seen && any_fast(matrix) ? " Seconds of clusters with a speed are simulated ones." : "");
 	chart->csv = data(matrix, traces);
 	chart->script = script(matrix, seen);
 	chart->width = MAX(WIDTH_MIN, 120 + BAR_WIDTH * matrix->estimates->len);
@@ -289,6 +301,7 @@ struct chart *chart_estimates(const struct summary *summary, GPtrArray *traces,
 
 	if (!matrix.estimates)
 		return NULL;
+	matrix.speeds = speeds_read(summary->store);
 	matrix.types = g_ptr_array_new();
 	matrix.clusters = g_ptr_array_new();
 	for (guint i = 0; i < matrix.estimates->len; i++) {
@@ -299,6 +312,7 @@ struct chart *chart_estimates(const struct summary *summary, GPtrArray *traces,
 	}
 	if (matrix.estimates->len)
 		chart = draw(summary, &matrix, traces, prefix);
+	json_decref(matrix.speeds);
 	g_ptr_array_unref(matrix.types);
 	g_ptr_array_unref(matrix.clusters);
 	g_ptr_array_unref(matrix.estimates);

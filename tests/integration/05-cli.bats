@@ -96,6 +96,15 @@ refused() {
 	cmp a b
 }
 
+@test "a simulation goes by the estimates however fast clusters are simulated, and warns of that" {
+	sed 's/speed: 10, //' "$ROOT/configs/simulated.yaml" >real.yaml
+	virtbed simulate --trials 1 --json real.yaml 2>words >a
+	[ ! -s words ]
+	virtbed simulate --trials 1 --json "$ROOT/configs/simulated.yaml" 2>words >b
+	cmp a b
+	grep -q "clusters\[2\].simulated.speed: 10 is of its local scheduler alone" words
+}
+
 @test "an environment that makes no sense is refused with its key" {
 	local good=$ROOT/configs/papers/energy-5000.yaml
 	sed 's/special: .*/special: [s1, s9]/' "$good" >bad.yaml

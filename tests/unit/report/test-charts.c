@@ -221,6 +221,18 @@ static void test_estimates(struct directory *directory, gconstpointer simulated)
 			"100,,\n");
 }
 
+static void test_estimates_are_of_simulated_seconds(struct directory *directory, gconstpointer simulated)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(charts_t) charts = NULL;
+
+	good(store_set_meta(directory->store, "capabilities", "{\"c1\": {\"speed\": 10.0}, \"c2\": {}}", &error), error);
+	charts = all_charts(directory);
+	g_assert_nonnull(strstr(data_of(charts, "estimates"), "\nCG.2,c2,-0.2,0,6,,,120,,,1,6,,,100,,\n"));
+	g_assert_nonnull(strstr(data_of(charts, "estimates"), ",1,40,,,100,,\n"));
+	g_assert_nonnull(strstr(find(charts, "estimates")->caption, "simulated"));
+}
+
 static void test_choice(struct directory *directory, gconstpointer simulated)
 {
 	g_autoptr(GError) error = NULL;
@@ -299,6 +311,8 @@ int main(int argc, char **argv)
 	TEST("/charts/utility steps up where tasks completed", NULL, test_utility);
 	TEST("/charts/estimates have intervals where they were measured often", NULL,
 	     test_estimates);
+	TEST("/charts/estimates and what tasks took are in simulated seconds where time is", NULL,
+	     test_estimates_are_of_simulated_seconds);
 	TEST("/charts/kinds and runs can be chosen", NULL, test_choice);
 	g_test_add_func("/charts/csv is quoted where it must be", test_csv);
 	g_test_add_func("/charts/names are good for files and for gnuplot", test_names);
