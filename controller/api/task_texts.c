@@ -11,6 +11,9 @@
 /* More than a page shows, with room for numbers that are far apart. */
 #define PLACES 8192
 
+/* Of all of them together, beyond which all are forgotten: a text of a task on 4,000 nodes has more than 100,000. */
+#define BYTES_MAX (32U << 20)
+
 /* A task as it was told last, and all that it was told from. What it points to is its own. */
 struct told {
 	int64_t run;
@@ -19,10 +22,12 @@ struct told {
 	struct sched_task order;
 	char *why;
 	char *texts[2]; /* whole and hidden; NULL: not yet */
+	gsize bytes;    /* of what it points to */
 };
 
 struct task_texts {
 	const struct run_session *session;
+	gsize bytes; /* of all that is told */
 	struct told told[PLACES];
 };
 
@@ -34,8 +39,9 @@ struct task_texts *task_texts_new(const struct run_session *session)
 	return texts;
 }
 
-static void told_clear(struct told *told)
+static void told_clear(struct task_texts *texts, struct told *told)
 {
+	texts->bytes -= told->bytes;
 	g_free((uint32_t *)told->task.nodes);
 	g_free((char *)told->task.reason);
 	g_free(told->why);
@@ -44,13 +50,24 @@ static void told_clear(struct told *told)
 	memset(told, 0, sizeof(*told));
 }
 
+static void clear_all(struct task_texts *texts)
+{
+	for (gsize i = 0; i < PLACES; i++)
+		told_clear(texts, &texts->told[i]);
+}
+
 void task_texts_free(struct task_texts *texts)
 {
 	if (!texts)
 		return;
-	for (gsize i = 0; i < PLACES; i++)
-		told_clear(&texts->told[i]);
+	clear_all(texts);
 	g_free(texts);
+}
+
+static void count(struct task_texts *texts, struct told *told, gsize bytes)
+{
+	told->bytes += bytes;
+	texts->bytes += bytes;
 }
 
 /* By all that there is, so that nothing which comes to be told is forgotten here. */
@@ -86,17 +103,22 @@ const char *task_texts_get(struct task_texts *texts, uint32_t index, bool hidden
 	g_autofree char *why = task_api_why(session, index);
 	g_autoptr(json_t) json = NULL;
 
+	if (texts->bytes > BYTES_MAX)
+		clear_all(texts);
 	if (told->run != session->run || told->index != index ||
 	    !is_same(told, task, why)) {
-		told_clear(told);
+		told_clear(texts, told);
 		told->run = session->run;
 		told->index = index;
 		note(told, task, why);
+		count(texts, told, task->nodes_count * sizeof(*task->nodes));
 	}
 	if (told->texts[hidden])
 		return told->texts[hidden];
 	json = task_api_short_json(session, index);
 	if (hidden)
 		owner_hide_task(json);
-	return told->texts[hidden] = json_text(json);
+	told->texts[hidden] = json_text(json);
+	count(texts, told, strlen(told->texts[hidden]));
+	return told->texts[hidden];
 }

@@ -6,7 +6,7 @@
 /*
  * Tasks as lists have them, in JSON. Everybody who watches asks for a thousand tasks every second or two, of which few have
  * changed: a task's text is kept until the task is another. There is room for some thousands, where a task's place follows
- * from its number.
+ * from its number, and for 32 MiB.
  */
 struct task_texts;
 

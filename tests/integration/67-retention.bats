@@ -49,6 +49,17 @@ tasks_hold() {
 	local_sched /v1/tasks | jq -e ".now_ns as \$now | .tasks | $1" >/dev/null
 }
 
+# An answer of the controller. controller PATH
+controller() {
+	curl -sS --fail --max-time 60 --unix-socket "$socket" "http://x$1"
+}
+
+# Task 0 is in a list as it is by itself: the text that lists have of it is kept.
+is_listed_as_it_is() {
+	controller '/v1/tasks?limit=1' >listed
+	controller /v1/tasks/0 | jq -e --slurpfile listed listed '. as $it | $listed[0].tasks[0] | .task == 0 and (to_entries | all($it[.key] == .value))'
+}
+
 task_is() {
 	[ "$("$virtbed" queue --json "$1" | jq -r '.tasks[0].state')" = "$2" ]
 }
@@ -66,9 +77,11 @@ is_over() {
 	id=$(local_sched /v1/tasks | jq -r '.tasks[0].id')
 	[ -n "$(ls "$state/state/s1/tasks")" ]
 	body='{"type": "SHORT", "benchmark": "is", "class": "S", "ranks": 1, "repetitions": 1, "nodes": [0], "deadline_s": 9}'
+	is_listed_as_it_is
 	within 60 is_over "$id"
 	local_sched "/v1/tasks/$id" -X PUT -d "$body" -w '\n%{http_code}' | tail -n 1 | grep -x 410
 	task_is 0 completed
+	is_listed_as_it_is
 	run "$virtbed" output 0
 	[ "$status" -ne 0 ]
 	[[ $output == *"no local scheduler has output of task 0 any more"* ]]
