@@ -1,29 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a run is made of: its plan, what comes of it, a reload, and what it tells. */
 #include <glib.h>
 #include <glib/gstdio.h>
-#include <grp.h>
 #include <math.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/json.h"
 #include "controller/engine/recorder_store.h"
 #include "controller/run/host_load.h"
-#include "controller/run/run_child.h"
 #include "controller/run/run_estimate.h"
 #include "controller/run/run_late.h"
-#include "controller/run/run_lock.h"
 #include "controller/run/run_meters.h"
-#include "controller/run/run_paths.h"
 #include "controller/run/run_plan.h"
-#include "controller/run/run_prepare_service.h"
 #include "controller/run/run_progress.h"
 #include "controller/run/run_reload.h"
 #include "controller/run/run_service_scripts.h"
-#include "controller/run/run_supervisor.h"
 #include "controller/run/run_watch.h"
 
 static char *temporary_dir(void)
@@ -255,135 +246,6 @@ static void what_cannot_be_saved_is_not_taken(void)
 	g_assert_true(g_rmdir(dir) == 0);
 }
 
-/* The lock of a name. */
-
-static char *lock_name(void)
-{
-	return g_strdup_printf("test-%d", (int)getpid());
-}
-
-static void a_name_is_locked_once(void)
-{
-	g_autofree char *name = lock_name();
-	g_autofree char *path = NULL;
-	struct run_lock first = RUN_LOCK_INIT;
-	struct run_lock second = RUN_LOCK_INIT;
-	g_autoptr(GError) error = NULL;
-
-	g_assert_true(run_lock_take(&first, name, NULL, NULL, &error));
-	path = g_strdup(first.path);
-	g_assert_false(run_lock_take(&second, name, NULL, NULL, &error));
-	g_assert_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED);
-	g_assert_nonnull(strstr(error->message, "another run of 'test-"));
-	g_clear_error(&error);
-	run_lock_drop(&first);
-	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
-	g_assert_true(run_lock_take(&second, name, NULL, NULL, &error));
-	run_lock_drop(&second);
-	run_lock_drop(&second);
-	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
-}
-
-/* As one whom a service manager started, who is not root and whom root's directory is closed to. */
-static G_NORETURN void lock_as_nobody(void)
-{
-	struct run_lock lock = RUN_LOCK_INIT;
-	g_autoptr(GError) error = NULL;
-
-	if (setgroups(0, NULL) < 0 || setgid(65534) < 0 || setuid(65534) < 0 ||
-	    !g_setenv("STATE_DIRECTORY", "/nowhere", TRUE))
-		_exit(2);
-	_exit(!run_lock_take(&lock, "test-nobody", NULL, NULL, &error) &&
-			      g_error_matches(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT)
-		      ? 0
-		      : 1);
-}
-
-static void a_service_never_locks_where_nobody_else_looks(void)
-{
-	int status = -1;
-	pid_t child;
-
-	if (geteuid() != 0) {
-		g_test_skip("only root can be somebody else");
-		return;
-	}
-	child = fork();
-	if (child == 0)
-		lock_as_nobody();
-	g_assert_cmpint(waitpid(child, &status, 0), ==, child);
-	g_assert_cmpint(status, ==, 0);
-}
-
-/* What is left of a run that was killed: its daemons hold the lock, its owner is dead. */
-struct remains {
-	struct run_lock lock;
-	guint asked;
-	guint end_at; /* the daemons end when asked so often */
-	bool stopped;
-};
-
-static bool ask_remains(void *data)
-{
-	struct remains *remains = data;
-
-	if (++remains->asked == remains->end_at)
-		close(remains->lock.fd);
-	return remains->stopped;
-}
-
-static void leave_remains(struct remains *remains, const char *name)
-{
-	pid_t dead = fork();
-
-	if (dead == 0)
-		_exit(0);
-	g_assert_cmpint(waitpid(dead, NULL, 0), ==, dead);
-	g_assert_true(run_lock_take(&remains->lock, name, NULL, NULL, NULL));
-	g_assert_cmpint(ftruncate(remains->lock.fd, 0), ==, 0);
-	g_assert_cmpint(dprintf(remains->lock.fd, "%d\n", (int)dead), >, 0);
-}
-
-static void locks_of_killed_runs_are_removed_when_they_are_free(void)
-{
-	g_autofree char *name = lock_name();
-	g_autofree char *other = g_strconcat(name, "-other", NULL);
-	struct remains remains = {.lock = RUN_LOCK_INIT};
-	struct run_lock lock = RUN_LOCK_INIT;
-
-	leave_remains(&remains, name);
-	if (!g_str_has_prefix(remains.lock.path, "/run/virtbed/")) {
-		run_lock_drop(&remains.lock);
-		g_test_skip("/run/virtbed is not ours; elsewhere files of others lie beside");
-		return;
-	}
-	g_assert_true(run_lock_take(&lock, other, NULL, NULL, NULL));
-	g_assert_true(g_file_test(remains.lock.path, G_FILE_TEST_EXISTS));
-	run_lock_drop(&lock);
-	close(remains.lock.fd);
-	g_assert_true(run_lock_take(&lock, other, NULL, NULL, NULL));
-	g_assert_false(g_file_test(remains.lock.path, G_FILE_TEST_EXISTS));
-	run_lock_drop(&lock);
-	g_free(remains.lock.path);
-}
-
-static void what_is_left_of_a_killed_run_is_waited_for(void)
-{
-	g_autofree char *name = lock_name();
-	struct remains remains = {.lock = RUN_LOCK_INIT, .end_at = 5, .stopped = true};
-	struct run_lock lock = RUN_LOCK_INIT;
-	g_autoptr(GError) error = NULL;
-
-	leave_remains(&remains, name);
-	g_assert_false(run_lock_take(&lock, name, ask_remains, &remains, &error));
-	g_assert_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INTERRUPTED);
-	remains.stopped = false;
-	g_assert_true(run_lock_take(&lock, name, ask_remains, &remains, NULL));
-	g_assert_cmpuint(remains.asked, ==, remains.end_at);
-	run_lock_drop(&lock);
-	g_free(remains.lock.path);
-}
-
 /* Meters. */
 
 static void hosts_without_a_meter_are_named(void)
@@ -426,127 +288,6 @@ static void load_is_read_from_counters(void)
 	g_assert_true(host_load_read(NULL, &before));
 	g_unlink(path);
 	g_rmdir(dir);
-}
-
-/* Paths. */
-
-static void a_long_directory_gets_sockets_elsewhere(void)
-{
-	g_autofree char *name = g_strnfill(150, 'd');
-	g_autofree char *base = temporary_dir();
-	g_autofree char *dir = g_build_filename(base, name, NULL);
-	g_autoptr(GError) error = NULL;
-	g_autofree char *here = NULL;
-	g_autofree char *elsewhere = NULL;
-	bool own = true;
-
-	here = run_paths_socket_dir(base, &own, &error);
-	g_assert_false(own);
-	g_assert_cmpstr(here, ==, base);
-	elsewhere = run_paths_socket_dir(dir, &own, &error);
-	g_assert_no_error(error);
-	g_assert_true(own);
-	g_assert_cmpint(strlen(elsewhere) + strlen("/controller.sock"), <=, 107);
-	g_rmdir(elsewhere);
-	g_rmdir(base);
-}
-
-static unsigned mode_of(const char *path)
-{
-	struct stat status;
-
-	g_assert_cmpint(stat(path, &status), ==, 0);
-	return status.st_mode & 07777;
-}
-
-static void the_state_of_a_service_is_private(void)
-{
-	g_autofree char *base = temporary_dir();
-	g_autofree char *dir = g_build_filename(base, "state", NULL);
-	g_autofree char *plan = g_build_filename(dir, "plan.json", NULL);
-	g_autofree char *other = g_build_filename(dir, "other", NULL);
-	g_autoptr(GError) error = NULL;
-
-	g_assert_true(run_prepare_service_dir(dir, NULL));
-	g_assert_cmpuint(mode_of(dir), ==, 0700);
-	g_assert_cmpint(chmod(dir, 0755), ==, 0);
-	g_assert_true(run_prepare_service_dir(dir, NULL));
-	g_assert_cmpuint(mode_of(dir), ==, 0700);
-	g_assert_cmpint(chmod(dir, 0755), ==, 0);
-	g_assert_true(g_file_set_contents(other, "x", -1, NULL));
-	g_assert_false(run_prepare_service_dir(dir, &error));
-	g_assert_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT);
-	g_assert_cmpuint(mode_of(dir), ==, 0755);
-	g_assert_true(g_file_set_contents(plan, "{}", -1, NULL));
-	g_assert_true(run_prepare_service_dir(dir, NULL));
-	g_assert_cmpuint(mode_of(dir), ==, 0700);
-	if (geteuid() == 0) { /* only root can give it away */
-		g_clear_error(&error);
-		g_assert_cmpint(chown(dir, 65534, (gid_t)-1), ==, 0);
-		g_assert_false(run_prepare_service_dir(dir, &error));
-		g_assert_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT);
-	}
-	g_unlink(plan);
-	g_unlink(other);
-	g_rmdir(dir);
-	g_rmdir(base);
-}
-
-/* A group gets as far as the socket, or is told that it does not. */
-static void a_socket_is_where_its_group_can_reach_it(void)
-{
-	g_autofree char *base = temporary_dir();
-	g_autofree char *dir = g_build_filename(base, "x", NULL);
-	g_autofree char *listen = g_strdup_printf("unix:%s/controller.sock", dir);
-	const struct run_request request = {.config_path = "a.yaml", .listen = listen};
-	struct config_service service = {.group = (char *)"lab"};
-	const struct config config = {.service = &service};
-	g_autoptr(GError) error = NULL;
-	g_autofree char *address = NULL;
-
-	g_assert_null(run_prepare_service_address(&request, &config, &error));
-	g_assert_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT);
-	g_assert_nonnull(strstr(error->message, "a.yaml: service.group: "));
-	g_assert_nonnull(strstr(error->message, base));
-	service.group = NULL;
-	address = run_prepare_service_address(&request, &config, NULL);
-	g_assert_cmpstr(address, ==, listen);
-	if (g_str_equal(g_get_tmp_dir(), "/tmp")) {
-		g_free(address);
-		service.group = (char *)"lab";
-		g_assert_cmpint(chmod(base, 0711), ==, 0);
-		g_assert_cmpint(chmod(dir, 0750), ==, 0);
-		address = run_prepare_service_address(&request, &config, NULL);
-		g_assert_cmpstr(address, ==, listen);
-	}
-	g_rmdir(dir);
-	g_rmdir(base);
-}
-
-/* Locks make the directory for us alone; a service for a group lets others pass, not look. */
-static void a_group_gets_through_our_directory(void)
-{
-	const struct run_request request = {.config_path = "a.yaml"};
-	struct config_service service = {.group = (char *)"lab"};
-	const struct config config = {.service = &service};
-	g_autofree char *name = lock_name();
-	struct run_lock lock = RUN_LOCK_INIT;
-	g_autofree char *address = NULL;
-	unsigned before;
-
-	g_assert_true(run_lock_take(&lock, name, NULL, NULL, NULL));
-	if (geteuid() != 0 || !g_str_has_prefix(lock.path, RUN_PATHS_OUR_DIR)) {
-		run_lock_drop(&lock);
-		g_test_skip("only root's services are found at " RUN_PATHS_OUR_DIR);
-		return;
-	}
-	before = mode_of(RUN_PATHS_OUR_DIR);
-	address = run_prepare_service_address(&request, &config, NULL);
-	g_assert_cmpstr(address, ==, "unix:" RUN_PATHS_OUR_DIR "/controller.sock");
-	g_assert_cmpuint(mode_of(RUN_PATHS_OUR_DIR), ==, before | 0011);
-	g_assert_cmpuint(mode_of(lock.path) & 0007, ==, 0);
-	g_chmod(RUN_PATHS_OUR_DIR, (int)before);
-	run_lock_drop(&lock);
 }
 
 /* What belongs together is undone together, and nothing is recorded after it. */
@@ -633,123 +374,6 @@ static void a_status_of_rubbish_makes_a_line(void)
 	g_assert_nonnull(line);
 }
 
-/* Children. */
-
-struct deaths {
-	guint count;
-	int status;
-	bool again;
-};
-
-static void died(struct run_child *child, int status, void *data)
-{
-	struct deaths *deaths = data;
-
-	deaths->count++;
-	deaths->status = status;
-	deaths->again = run_child_restart_soon(child);
-}
-
-static struct run_child *shell(const char *script, struct deaths *deaths)
-{
-	const char *const argv[] = {"/bin/sh", "-c", script, NULL};
-
-	return run_child_new("shell", argv, NULL, died, deaths);
-}
-
-static void a_child_that_dies_is_started_again(void)
-{
-	struct deaths deaths = {0};
-	struct run_child *child = shell("kill -9 $$", &deaths);
-	g_autofree char *text = NULL;
-
-	g_assert_true(run_child_start(child, NULL));
-	while (deaths.count < 2)
-		g_main_context_iteration(NULL, TRUE);
-	text = run_child_status_text(deaths.status);
-	g_assert_cmpstr(text, ==, "signal 9 (Killed)");
-	run_child_free(child);
-}
-
-/* Each busy for a moment; the one that runs counts as well as those that died. */
-static void usage_is_that_of_all_incarnations(void)
-{
-	struct deaths deaths = {0};
-	struct run_child *child =
-		shell("i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done; exit 1", &deaths);
-	double last_s = 0;
-
-	g_assert_true(run_child_start(child, NULL));
-	for (guint count = 1; count <= 3; count++) {
-		while (deaths.count < count)
-			g_main_context_iteration(NULL, TRUE);
-		g_assert_cmpfloat(run_child_usage(child).cpu_s, >, last_s);
-		last_s = run_child_usage(child).cpu_s;
-	}
-	g_assert_cmpfloat(run_child_usage(child).rss_mib, >, 0);
-	run_child_free(child);
-}
-
-static void a_child_that_dies_again_and_again_is_let_be(void)
-{
-	struct deaths deaths = {.again = true};
-	struct run_child *child = shell("exit 7", &deaths);
-	g_autofree char *text = NULL;
-
-	g_assert_true(run_child_start(child, NULL));
-	while (deaths.again)
-		g_main_context_iteration(NULL, TRUE);
-	g_assert_cmpint(deaths.count, ==, RUN_CHILD_DEATHS);
-	text = run_child_status_text(deaths.status);
-	g_assert_cmpstr(text, ==, "exit status 7");
-	run_child_free(child);
-}
-
-static void a_child_is_stopped(void)
-{
-	struct deaths deaths = {0};
-	struct run_child *child = shell("exec sleep 100", &deaths);
-	GPid pid;
-
-	g_assert_true(run_child_start(child, NULL));
-	pid = run_child_pid(child);
-	run_child_stop(child, 5);
-	g_assert_cmpint(kill(pid, 0), ==, -1);
-	g_assert_cmpint(deaths.count, ==, 0);
-	g_assert_false(run_child_running(child));
-	run_child_free(child);
-}
-
-static void a_program_that_is_not_there_is_an_error(void)
-{
-	const char *const argv[] = {"/nowhere/at-all", NULL};
-	struct deaths deaths = {0};
-	struct run_child *child = run_child_new("nothing", argv, NULL, died, &deaths);
-	g_autoptr(GError) error = NULL;
-
-	g_assert_false(run_child_start(child, &error));
-	g_assert_nonnull(error);
-	run_child_free(child);
-}
-
-static void last_words_are_quoted(void)
-{
-	g_autofree char *dir = temporary_dir();
-	g_autofree char *log = g_build_filename(dir, "log", NULL);
-	const char *const argv[] = {"/bin/true", NULL};
-	struct run_child *child = run_child_new("true", argv, log, died, NULL);
-	g_autofree char *none = run_child_last_words(child);
-	g_autofree char *words = NULL;
-
-	g_assert_null(none);
-	g_assert_true(g_file_set_contents(log, "first\nlast words\n\n", -1, NULL));
-	words = run_child_last_words(child);
-	g_assert_cmpstr(words, ==, "last words");
-	run_child_free(child);
-	g_unlink(log);
-	g_rmdir(dir);
-}
-
 /* Just so many nodes, or enough cores; of those the shortest, then the narrowest. */
 static void test_script_types(void)
 {
@@ -788,27 +412,13 @@ int main(int argc, char **argv)
 	g_test_add_func("/estimate/means", estimates_are_means_of_pairs);
 	g_test_add_func("/estimate/unknown-energy", estimates_leave_unknown_energies_out);
 	g_test_add_func("/late/does-not-count", what_ended_late_does_not_count);
-	g_test_add_func("/lock/once", a_name_is_locked_once);
-	g_test_add_func("/lock/nobody", a_service_never_locks_where_nobody_else_looks);
-	g_test_add_func("/lock/left-over", locks_of_killed_runs_are_removed_when_they_are_free);
-	g_test_add_func("/lock/remains", what_is_left_of_a_killed_run_is_waited_for);
 	g_test_add_func("/reload/not-saved", what_cannot_be_saved_is_not_taken);
 	g_test_add_func("/meters/missing", hosts_without_a_meter_are_named);
 	g_test_add_func("/load/counters", load_is_read_from_counters);
-	g_test_add_func("/paths/sockets", a_long_directory_gets_sockets_elsewhere);
-	g_test_add_func("/service/state", the_state_of_a_service_is_private);
-	g_test_add_func("/service/group", a_socket_is_where_its_group_can_reach_it);
-	g_test_add_func("/service/our-dir", a_group_gets_through_our_directory);
 	g_test_add_func("/service/recorder", a_recorder_that_failed_records_nothing_more);
 	g_test_add_func("/progress/notices", notices_are_numbered_and_few);
 	g_test_add_func("/progress/line", a_line_says_where_it_is);
 	g_test_add_func("/progress/rubbish", a_status_of_rubbish_makes_a_line);
-	g_test_add_func("/child/again", a_child_that_dies_is_started_again);
-	g_test_add_func("/child/usage", usage_is_that_of_all_incarnations);
-	g_test_add_func("/child/let-be", a_child_that_dies_again_and_again_is_let_be);
-	g_test_add_func("/child/stop", a_child_is_stopped);
-	g_test_add_func("/child/not-there", a_program_that_is_not_there_is_an_error);
-	g_test_add_func("/child/last-words", last_words_are_quoted);
 	g_test_add_func("/run/a script gets a type of just its nodes, or enough cores", test_script_types);
 	return g_test_run();
 }
