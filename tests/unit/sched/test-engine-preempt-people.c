@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tasks that people suspend and resume while a policy does so as well. */
+#include <glib.h>
+
+#include "tests/unit/sched/preempt_stage.h"
+
+/* A person's wishes at certain times. */
+struct wish {
+	double time_s;
+	uint32_t task;
+	bool resume;
+	const char *answer;
+};
+
+struct person {
+	struct preempt_stage stage;
+	const struct wish *wishes;
+};
+
+static void wish(double time_s, void *data)
+{
+	struct person *person = data;
+	const struct wish *w = person->wishes++;
+	const char *answer;
+
+	g_assert_cmpfloat(time_s, ==, w->time_s);
+	answer = w->resume ? engine_request_resume(person->stage.engine, w->task)
+			   : engine_request_suspend(person->stage.engine, w->task);
+	g_assert_cmpstr(answer, ==, w->answer);
+}
+
+static void run_person(struct person *person, const struct preempt_scene *scene, const struct wish *wishes)
+{
+	double calls_s[16];
+	uint32_t count = 0;
+
+	for (; wishes[count].time_s > 0; count++)
+		calls_s[count] = wishes[count].time_s;
+	preempt_stage_init(&person->stage, scene);
+	person->wishes = wishes;
+	person->stage.script.calls_s = calls_s;
+	person->stage.script.calls_count = count;
+	person->stage.script.call = wish;
+	person->stage.script.data = person;
+	person->stage.backend = scripted_backend_new(&person->stage.script);
+	person->stage.engine = engine_new(&person->stage.setup, person->stage.backend);
+	engine_run(person->stage.engine, &person->stage.result);
+}
+
+static void test_person(void)
+{
+	/* Task 0 is not preemptible: that is for policies. */
+	static const struct preempt_scene scene = {
+		.tasks_count = 3,
+		.stubborn = true,
+		.orders = { START(0, 0, ON(0)), START(20, 1, ON(0)) },
+		.seen = "run 1@c0:0 20+0 to 35 P",
+		.seen_s = 30,
+	};
+	static const struct wish wishes[] = {
+		{ 4, 2, false, "it does not run" },
+		{ 5, 2, true, "it is not suspended" },
+		{ 6, 0, false, NULL },
+		{ 7, 0, false, NULL }, /* suspended already */
+		{ 8, 9, false, "there is no such task" },
+		{ 32, 0, true, NULL }, /* node 1 is idle: at once */
+		{ 40, 1, true, "it is not suspended" },
+		{ 90, 0, false, "it has ended" },
+		{ 0 },
+	};
+	struct person person;
+
+	run_person(&person, &scene, wishes);
+	preempt_stage_check_log(&person.stage, "0 start 0.1 c0 0\n6 suspend 0.1 #1\n20 start 1.1 c0 0\n"
+				 "32 resume 0.1 #1 c0 1\n");
+	g_assert_cmpstr(person.stage.seen->str, ==, scene.seen); /* it is not among the mappable */
+	g_assert_cmpuint(person.stage.result.tasks_completed, ==, 2);
+	preempt_stage_finish(&person.stage);
+}
+
+/* Where its nodes are not idle it goes on as soon as they are. */
+static void test_person_waits(void)
+{
+	static const struct preempt_scene scene = {
+		.tasks_count = 4,
+		.orders = { START(0, 0, ON(0)), START(0, 1, ON(1)), START(10, 2, ON(0)) },
+		.steps = { { 0, 1, false, SCRIPT_DONE, 2, 0 } },
+	};
+	static const struct wish wishes[] = {
+		{ 6, 0, false, NULL },
+		{ 13, 0, true, NULL },
+		{ 0 },
+	};
+	struct person person;
+
+	run_person(&person, &scene, wishes);
+	/* Task 1 ends at 15 s. */
+	preempt_stage_check_log(&person.stage, "0 start 0.1 c0 0\n0 start 1.1 c0 1\n6 suspend 0.1 #1\n"
+				 "10 start 2.1 c0 0\n15 resume 0.1 #1 c0 1\n");
+	preempt_stage_finish(&person.stage);
+}
+
+static void test_person_in_between(void)
+{
+	/* Suspended by the policy; a person takes over, and lets go while it is being suspended. */
+	static const struct preempt_scene scene = {
+		.tasks_count = 4,
+		.orders = { START(0, 0, ON(0)), SUSPEND(10, 0), START(10, 1, ON(0)),
+			    START(10, 2, ON(1)) },
+		.steps = { { 0, 1, false, SCRIPT_DONE, 5, 0 } },
+	};
+	static const struct wish wishes[] = {
+		{ 12, 0, false, NULL },
+		{ 13, 0, true, NULL },
+		{ 14, 0, false, NULL },
+		{ 18, 0, true, NULL },
+		{ 26, 0, true, "it is not suspended" },
+		{ 0 },
+	};
+	struct person person;
+
+	run_person(&person, &scene, wishes);
+	/* Task 2 ends at 25 s. */
+	preempt_stage_check_log(&person.stage, "0 start 0.1 c0 0\n10 suspend 0.1 #1\n10 start 2.1 c0 1\n"
+				 "15 start 1.1 c0 0\n25 resume 0.1 #1 c0 1\n");
+	g_assert_cmpuint(person.stage.result.tasks_completed, ==, 3);
+	preempt_stage_finish(&person.stage);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/person/a task is suspended until a person says otherwise", test_person);
+	g_test_add_func("/person/it goes on at idle nodes before the policy is asked",
+			test_person_waits);
+	g_test_add_func("/person/a person may change their mind", test_person_in_between);
+	return g_test_run();
+}
