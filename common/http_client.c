@@ -1,34 +1,46 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * libcurl says which sockets and which timer to watch (curl_multi_socket_action()); each becomes
- * a GSource. These sources only drive libcurl. Finished transfers are queued and handed to the
- * callers by a source of their own, which may run inside itself: so a callback may wait for
+ * libcurl says which sockets and which timer to watch (curl_multi_socket_action()). All clients of a main context share
+ * one handle of it, and one GSource: a main loop looks at each of its sources in every turn, and a controller has two clients for
+ * each of hundreds of local schedulers. What is watched is in an epoll descriptor, which the source polls. Finished
+ * transfers are queued and handed to the callers by that source, which may run inside itself: so a callback may wait for
  * another request, and may free the client.
  */
 #include "common/http_client.h"
 
 #include <curl/curl.h>
-#include <glib-unix.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 #include "common/json.h"
 
 enum {
 	BODY_MAX = 64 << 20,
 	QUOTE_MAX = 200, /* bytes of an answer that is not JSON which an error quotes */
+	SOCKETS_AT_ONCE = 64,
+	TURN_US = 2000,  /* answers are handed over for so long before others have their turn */
+};
+
+/* What drives libcurl for all clients of a main context: a source of that. */
+struct hub {
+	GSource source;   /* first: callbacks cast back */
+	uint32_t clients; /* the last one to leave ends it */
+	CURLM *multi;
+	int epoll;
+	gpointer polled;  /* the source's tag of that */
+	gint64 timer_us;  /* when libcurl wants to be called, monotonic; -1: not */
+	GQueue finished;  /* struct transfer, to be delivered in this order */
 };
 
 struct http_client {
-	int references; /* 1 for the owner, 1 for each dispatch that is on the stack */
+	int references; /* 1 for the owner, 1 for each delivery that is on the stack */
 	GMainContext *context;
-	CURLM *multi;
+	struct hub *hub;
 	char *address;     /* as given, for messages */
 	char *base;        /* what paths are appended to */
 	char *socket_path; /* Unix socket, or NULL */
-	GSource *timer;    /* libcurl's one timer */
-	GSource *delivery; /* armed while `finished` is not empty */
 	GQueue active;     /* struct transfer, with libcurl */
-	GQueue finished;   /* struct transfer, to be delivered in this order */
 	CURL *answered;    /* whose answer a callback looks at now, or NULL */
 	/* The identity. */
 	char *ca_file;
@@ -62,13 +74,6 @@ struct call {
 	GError *error;
 };
 
-/* A source without anything to poll: runs when its ready time comes. */
-struct wakeup {
-	GSource source;
-	struct http_client *client;
-	void (*run)(struct http_client *client);
-};
-
 G_DEFINE_QUARK(virtbed-http, http_error)
 
 static void transfer_free(struct transfer *transfer)
@@ -98,117 +103,99 @@ static void client_unref(struct http_client *client)
 	g_free(client);
 }
 
-static gboolean wakeup_dispatch(GSource *source, GSourceFunc callback, gpointer data)
-{
-	struct wakeup *wakeup = (struct wakeup *)source;
-	struct http_client *client = wakeup->client;
-
-	g_source_set_ready_time(source, -1);
-	client->references++;
-	wakeup->run(client);
-	client_unref(client);
-	return G_SOURCE_CONTINUE;
-}
-
-static GSourceFuncs wakeup_funcs = { .dispatch = wakeup_dispatch };
-
-static GSource *wakeup_new(struct http_client *client, void (*run)(struct http_client *client))
-{
-	GSource *source = g_source_new(&wakeup_funcs, sizeof(struct wakeup));
-	struct wakeup *wakeup = (struct wakeup *)source;
-
-	wakeup->client = client;
-	wakeup->run = run;
-	g_source_attach(source, client->context);
-	return source;
-}
-
 static void finish_transfer(struct transfer *transfer, CURLcode result)
 {
-	struct http_client *client = transfer->client;
+	struct hub *hub = transfer->client->hub;
 
 	transfer->result = result;
-	g_queue_push_tail(&client->finished, transfer);
-	g_source_set_ready_time(client->delivery, 0);
+	g_queue_push_tail(&hub->finished, transfer);
+	g_source_set_ready_time(&hub->source, 0);
 }
 
 /* Moves what libcurl is done with to the finished ones. */
-static void collect_finished(struct http_client *client)
+static void collect_finished(struct hub *hub)
 {
 	struct transfer *transfer;
 	CURLMsg *message;
 	int left;
 
-	while ((message = curl_multi_info_read(client->multi, &left))) {
+	while ((message = curl_multi_info_read(hub->multi, &left))) {
 		const CURLcode result = message->data.result;
 		CURL *easy = message->easy_handle;
 
 		if (message->msg != CURLMSG_DONE)
 			continue;
 		curl_easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
-		curl_multi_remove_handle(client->multi, easy); /* frees the message */
-		g_queue_remove(&client->active, transfer);
+		curl_multi_remove_handle(hub->multi, easy); /* frees the message */
+		g_queue_remove(&transfer->client->active, transfer);
 		finish_transfer(transfer, result);
 	}
 }
 
-static void run_timer(struct http_client *client)
+/* When there is something to do without anything to read or write. */
+static void set_alarm(struct hub *hub)
 {
-	int running;
-
-	curl_multi_socket_action(client->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-	collect_finished(client);
+	g_source_set_ready_time(&hub->source, g_queue_is_empty(&hub->finished) ? hub->timer_us : 0);
 }
 
 static int on_timer_wanted(CURLM *multi, long timeout_ms, void *data)
 {
-	struct http_client *client = data;
+	struct hub *hub = data;
 
-	g_source_set_ready_time(client->timer, timeout_ms < 0 ?
-						       -1 :
-						       g_get_monotonic_time() + timeout_ms * 1000);
+	hub->timer_us = timeout_ms < 0 ? -1 : g_get_monotonic_time() + timeout_ms * 1000;
+	set_alarm(hub);
 	return 0;
 }
 
-static gboolean on_socket_ready(int fd, GIOCondition condition, gpointer data)
+static void run_timer(struct hub *hub)
 {
-	struct http_client *client = data;
 	int running;
-	int events = 0;
 
-	if (condition & (G_IO_IN | G_IO_HUP))
-		events |= CURL_CSELECT_IN;
-	if (condition & G_IO_OUT)
-		events |= CURL_CSELECT_OUT;
-	if (condition & G_IO_ERR)
-		events |= CURL_CSELECT_ERR;
-	curl_multi_socket_action(client->multi, fd, events, &running);
-	collect_finished(client);
-	return G_SOURCE_CONTINUE;
+	if (hub->timer_us < 0 || g_get_monotonic_time() < hub->timer_us)
+		return;
+	hub->timer_us = -1;
+	curl_multi_socket_action(hub->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+	collect_finished(hub);
 }
 
-/* libcurl wants `fd` watched for `what`; the source it had before is in `socket_data`. */
+static void run_sockets(struct hub *hub)
+{
+	struct epoll_event ready[SOCKETS_AT_ONCE];
+	const int count = epoll_wait(hub->epoll, ready, SOCKETS_AT_ONCE, 0);
+	int running;
+
+	for (int i = 0; i < count; i++) {
+		int events = 0;
+
+		if (ready[i].events & (EPOLLIN | EPOLLHUP))
+			events |= CURL_CSELECT_IN;
+		if (ready[i].events & EPOLLOUT)
+			events |= CURL_CSELECT_OUT;
+		if (ready[i].events & EPOLLERR)
+			events |= CURL_CSELECT_ERR;
+		curl_multi_socket_action(hub->multi, ready[i].data.fd, events, &running);
+	}
+	collect_finished(hub);
+}
+
+/* libcurl wants `fd` watched for `what`; `socket_data` is set where it is watched already. */
 static int on_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *data, void *socket_data)
 {
-	struct http_client *client = data;
-	GSource *source = socket_data;
-	GIOCondition condition = 0;
+	struct hub *hub = data;
+	struct epoll_event event = {.data = {.fd = fd}};
 
-	if (source) {
-		g_source_destroy(source);
-		g_source_unref(source);
-		curl_multi_assign(client->multi, fd, NULL);
-	}
-	if (what == CURL_POLL_REMOVE)
+	if (what == CURL_POLL_REMOVE) {
+		epoll_ctl(hub->epoll, EPOLL_CTL_DEL, fd, NULL);
 		return 0;
+	}
 	if (what & CURL_POLL_IN)
-		condition |= G_IO_IN;
+		event.events |= EPOLLIN;
 	if (what & CURL_POLL_OUT)
-		condition |= G_IO_OUT;
-	source = g_unix_fd_source_new(fd, condition);
-	g_source_set_callback(source, G_SOURCE_FUNC(on_socket_ready), client, NULL);
-	g_source_attach(source, client->context);
-	curl_multi_assign(client->multi, fd, source);
+		event.events |= EPOLLOUT;
+	/* One that was closed meanwhile is not watched any more. */
+	if (!socket_data || epoll_ctl(hub->epoll, EPOLL_CTL_MOD, fd, &event) != 0)
+		epoll_ctl(hub->epoll, EPOLL_CTL_ADD, fd, &event);
+	curl_multi_assign(hub->multi, fd, hub);
 	return 0;
 }
 
@@ -326,15 +313,17 @@ static void deliver(struct transfer *transfer)
 	g_autoptr(GError) error = NULL;
 	int status;
 	g_autoptr(json_t) body = judge(transfer, &status, &error);
-	struct http_client *client = transfer->client; /* the dispatch holds it */
+	struct http_client *client = transfer->client;
 	struct call *call = transfer->call;
 	CURL *before = client->answered;
 
 	if (!call) {
+		client->references++; /* a callback may free it */
 		client->answered = transfer->easy;
 		transfer->done(status, body, error, transfer->data);
 		client->answered = before;
 		transfer_free(transfer);
+		client_unref(client);
 		return;
 	}
 	transfer_free(transfer);
@@ -344,16 +333,76 @@ static void deliver(struct transfer *transfer)
 		call->body = body ? json_incref(body) : json_null();
 }
 
-static void run_delivery(struct http_client *client)
+static gboolean hub_dispatch(GSource *source, GSourceFunc callback, gpointer data)
 {
+	struct hub *hub = (struct hub *)source;
+	const gint64 until_us = g_get_monotonic_time() + TURN_US;
 	struct transfer *transfer;
 
-	/* A callback may free the client: that empties the queue. */
-	while ((transfer = g_queue_pop_head(&client->finished))) {
-		if (!g_queue_is_empty(&client->finished))
-			g_source_set_ready_time(client->delivery, 0); /* for a loop inside */
+	if (g_source_query_unix_fd(source, hub->polled))
+		run_sockets(hub);
+	run_timer(hub);
+	/* A callback may free clients, which takes theirs out of the queue. */
+	while ((transfer = g_queue_pop_head(&hub->finished))) {
+		set_alarm(hub); /* for a loop inside */
 		deliver(transfer);
+		if (g_get_monotonic_time() >= until_us)
+			break;
 	}
+	set_alarm(hub);
+	return G_SOURCE_CONTINUE;
+}
+
+static GSourceFuncs hub_funcs = { .dispatch = hub_dispatch };
+
+static gboolean nothing(gpointer data)
+{
+	return G_SOURCE_CONTINUE;
+}
+
+static struct hub *hub_new(GMainContext *context)
+{
+	GSource *source = g_source_new(&hub_funcs, sizeof(struct hub));
+	struct hub *hub = (struct hub *)source;
+
+	hub->multi = curl_multi_init();
+	hub->epoll = epoll_create1(EPOLL_CLOEXEC);
+	hub->timer_us = -1;
+	g_queue_init(&hub->finished);
+	curl_multi_setopt(hub->multi, CURLMOPT_SOCKETFUNCTION, on_socket_wanted);
+	curl_multi_setopt(hub->multi, CURLMOPT_SOCKETDATA, hub);
+	curl_multi_setopt(hub->multi, CURLMOPT_TIMERFUNCTION, on_timer_wanted);
+	curl_multi_setopt(hub->multi, CURLMOPT_TIMERDATA, hub);
+	hub->polled = g_source_add_unix_fd(source, hub->epoll, G_IO_IN);
+	g_source_set_callback(source, nothing, NULL, NULL); /* only those with one are found */
+	g_source_set_can_recurse(source, TRUE);
+	g_source_attach(source, context);
+	return hub;
+}
+
+/* That of the context, which is made for its first client. */
+static struct hub *hub_join(GMainContext *context)
+{
+	struct hub *hub = (struct hub *)g_main_context_find_source_by_funcs_user_data(context, &hub_funcs, NULL);
+
+	if (hub)
+		g_source_ref(&hub->source);
+	else
+		hub = hub_new(context);
+	hub->clients++;
+	return hub;
+}
+
+/* Of a client that has no transfers any more. */
+static void hub_leave(struct hub *hub)
+{
+	if (--hub->clients == 0) {
+		g_source_destroy(&hub->source);
+		curl_multi_setopt(hub->multi, CURLMOPT_TIMERFUNCTION, NULL);
+		curl_multi_cleanup(hub->multi);
+		close(hub->epoll);
+	}
+	g_source_unref(&hub->source);
 }
 
 bool http_client_check_address(const char *address, GError **error)
@@ -400,14 +449,7 @@ struct http_client *http_client_new(const char *address, GError **error)
 		client_unref(client);
 		return NULL;
 	}
-	client->timer = wakeup_new(client, run_timer);
-	client->delivery = wakeup_new(client, run_delivery);
-	g_source_set_can_recurse(client->delivery, TRUE);
-	client->multi = curl_multi_init();
-	curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_socket_wanted);
-	curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
-	curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, on_timer_wanted);
-	curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client);
+	client->hub = hub_join(client->context);
 	return client;
 }
 
@@ -453,6 +495,19 @@ static void abandon(struct transfer *transfer)
 	transfer_free(transfer);
 }
 
+static void abandon_finished(struct http_client *client)
+{
+	for (GList *link = client->hub->finished.head, *next; link; link = next) {
+		struct transfer *transfer = link->data;
+
+		next = link->next;
+		if (transfer->client != client)
+			continue;
+		g_queue_delete_link(&client->hub->finished, link);
+		abandon(transfer);
+	}
+}
+
 void http_client_free(struct http_client *client)
 {
 	struct transfer *transfer;
@@ -460,16 +515,11 @@ void http_client_free(struct http_client *client)
 	if (!client)
 		return;
 	while ((transfer = g_queue_pop_head(&client->active))) {
-		curl_multi_remove_handle(client->multi, transfer->easy);
+		curl_multi_remove_handle(client->hub->multi, transfer->easy);
 		abandon(transfer);
 	}
-	while ((transfer = g_queue_pop_head(&client->finished)))
-		abandon(transfer);
-	curl_multi_cleanup(client->multi);
-	g_source_destroy(client->timer);
-	g_source_unref(client->timer);
-	g_source_destroy(client->delivery);
-	g_source_unref(client->delivery);
+	abandon_finished(client);
+	hub_leave(client->hub);
 	client_unref(client);
 }
 
@@ -549,7 +599,7 @@ static void start_transfer(struct http_client *client, const char *method, const
 	if (body)
 		set_body(transfer, body);
 	set_options(transfer, method, url, timeout_s);
-	if (curl_multi_add_handle(client->multi, transfer->easy) == CURLM_OK)
+	if (curl_multi_add_handle(client->hub->multi, transfer->easy) == CURLM_OK)
 		g_queue_push_tail(&client->active, transfer);
 	else
 		finish_transfer(transfer, CURLE_FAILED_INIT);

@@ -23,6 +23,7 @@ struct fixture {
 	int answered; /* by on_status() */
 	int status;
 	int code; /* of the error, 0 without */
+	struct http_client *other; /* of the same server */
 };
 
 static void handle_ok(struct http_request *request, const char *const *arguments, json_t *body,
@@ -316,6 +317,33 @@ static void test_freeing_the_client_ends_a_waiting_call(struct fixture *fixture,
 	g_assert_null(http_client_call(fixture->client, "GET", "/v1/wait", NULL, 20, &error));
 	g_assert_error(error, HTTP_ERROR, HTTP_ERROR_TRANSPORT);
 	g_assert_null(fixture->client);
+}
+
+static void on_each_free_the_other(int status, json_t *body, const GError *error, void *data)
+{
+	struct fixture *fixture = data;
+
+	g_assert_no_error(error);
+	fixture->answered++;
+	g_clear_pointer(&fixture->other, http_client_free);
+}
+
+/* What clients of one loop share is none of their business: answers that are there, or are waited for, of one that goes. */
+static void test_a_client_that_goes_leaves_the_others(struct fixture *fixture, gconstpointer data)
+{
+	fixture->other = http_client_new(http_server_address(fixture->server), NULL);
+	for (int i = 0; i < 5; i++) {
+		http_client_request(fixture->client, "GET", "/v1/ok", NULL, 10, on_each_free_the_other, fixture);
+		http_client_request(fixture->other, "GET", "/v1/wait", NULL, 10, on_first_free_the_client, fixture);
+	}
+	WAIT_FOR(fixture->waiting.length == 5 || !fixture->other);
+	WAIT_FOR(fixture->answered == 5);
+	WAIT_FOR(fixture->waiting.length == 0);
+	/* The last one goes, and there is another. */
+	g_clear_pointer(&fixture->client, http_client_free);
+	fixture->client = http_client_new(http_server_address(fixture->server), NULL);
+	http_client_request(fixture->client, "GET", "/v1/ok", NULL, 10, on_each_free_the_other, fixture);
+	WAIT_FOR(fixture->answered == 6);
 }
 
 static void test_client_survives_a_server_restart(struct fixture *fixture, gconstpointer data)
@@ -625,6 +653,7 @@ int main(int argc, char **argv)
 	add("callback-calls", test_callback_may_call_again_and_wait);
 	add("callback-frees", test_callback_may_free_the_client);
 	add("free-ends-call", test_freeing_the_client_ends_a_waiting_call);
+	add("apart", test_a_client_that_goes_leaves_the_others);
 	add("restart", test_client_survives_a_server_restart);
 	add("left", test_connections_that_clients_leave_are_closed);
 	g_test_add("/http/unix/several-in-a-turn", struct fixture, NULL, setup,
