@@ -91,7 +91,10 @@ void engine_retry_late(struct engine *engine, double now_s);
 /* Nodes are there that nobody could count on: a service plans anew what is reserved. */
 void engine_plan_anew(struct engine *engine);
 
-/* A task leaves its nodes: what is reserved is planned anew if it was late, which nobody could count on. Then it is late no more. */
+/*
+ * A task leaves its nodes: what is reserved is planned anew if it was late, which nobody could count on. Then it is late
+ * no more.
+ */
 void engine_heed_late(struct engine *engine, uint32_t task);
 
 /* Tasks that outlived their estimate are taken to be busy until the next event, at `next_s`. */

@@ -185,8 +185,9 @@ void machine_fail(struct machine *machine, const char *reason);
 double machine_patience_s(const struct machine *machine);
 
 /*
- * Sends a request to the VM's agent, as domain_agent(), after those before it were answered, and waits so long. Where somebody
- * else asks that agent, too, libvirt waits for its turn first, up to 30 s, and up to 5 s to get in step with one that was late.
+ * Sends a request to the VM's agent, as domain_agent(), after those before it were answered, and waits so long. Where
+ * somebody else asks that agent, too, libvirt waits for its turn first, up to 30 s, and up to 5 s to get in step with one
+ * that was late.
  */
 void machine_agent(struct machine *machine, const char *request, host_done_f done, gpointer data);
 

@@ -57,7 +57,8 @@ controller() {
 # Task 0 is in a list as it is by itself: the text that lists have of it is kept.
 is_listed_as_it_is() {
 	controller '/v1/tasks?limit=1' >listed
-	controller /v1/tasks/0 | jq -e --slurpfile listed listed '. as $it | $listed[0].tasks[0] | .task == 0 and (to_entries | all($it[.key] == .value))'
+	controller /v1/tasks/0 | jq -e --slurpfile listed listed '. as $it | $listed[0].tasks[0] |
+		.task == 0 and (to_entries | all($it[.key] == .value))'
 }
 
 task_is() {

@@ -7,8 +7,8 @@
 #include "tests/unit/sched/scripted_backend.h"
 
 /*
- * Scenes of tasks that leave their nodes and go on: what a policy asks for that plays out a script, what a scripted backend makes
- * of it, and what comes of that.
+ * Scenes of tasks that leave their nodes and go on: what a policy asks for that plays out a script, what a scripted
+ * backend makes of it, and what comes of that.
  */
 
 /*

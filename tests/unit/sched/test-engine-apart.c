@@ -19,7 +19,9 @@
 /* A narrow task takes one of the two nodes for 15 s, a wide one both; an urgent one is narrow and dear. */
 enum { NARROW, WIDE, URGENT };
 
-enum deed { NOTHING, SUBMIT, CANCEL, HOLD, SUSPEND, RESUME_AND_CANCEL, MIGRATE, DRAIN, FCFS, EASY, SPOIL, LOOK, LOOK_PROMISED };
+enum deed {
+	NOTHING, SUBMIT, CANCEL, HOLD, SUSPEND, RESUME_AND_CANCEL, MIGRATE, DRAIN, FCFS, EASY, SPOIL, LOOK, LOOK_PROMISED
+};
 
 /* Tasks are submitted at 10 s; what is done while the nth decision is made. */
 struct scene {
