@@ -573,7 +573,8 @@ static bool same_action(const struct sched_action *a, const struct sched_action 
 {
 	return a->kind == b->kind && a->task == b->task && a->cluster == b->cluster &&
 	       a->nodes_count == b->nodes_count && a->start_s == b->start_s &&
-	       memcmp(a->nodes, b->nodes, a->nodes_count * sizeof(*a->nodes)) == 0;
+	       (a->nodes_count == 0 ||
+		memcmp(a->nodes, b->nodes, a->nodes_count * sizeof(*a->nodes)) == 0);
 }
 
 /* What is on record can be decided again: the same comes of it. */
