@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "controller/engine/decimal.h"
 #include "controller/engine/snapshot_json.h"
 
 struct recorder_store {
@@ -72,30 +73,6 @@ static bool lasts(const struct sched_action *action)
 }
 
 /*
- * The actions of a plan as snapshot_json_actions() has them, `all` or those that last (the caller frees). One after the
- * other: a plan that fills empty clusters has thousands, and a tree of them all takes twice as long.
- */
-static char *actions_text(const struct sched_system *system, const struct sched_plan *plan, bool all)
-{
-	GString *text = g_string_new("[");
-
-	for (uint32_t i = 0; i < plan->actions_count; i++) {
-		g_autoptr(json_t) object = NULL;
-		g_autofree char *one = NULL;
-
-		if (!all && !lasts(&plan->actions[i]))
-			continue;
-		object = snapshot_json_action(system, &plan->actions[i]);
-		one = json_text(object);
-		if (text->len > 1)
-			g_string_append_c(text, ',');
-		g_string_append(text, one);
-	}
-	g_string_append_c(text, ']');
-	return g_string_free(text, FALSE);
-}
-
-/*
  * With tens of thousands of tasks each snapshot takes megabytes, and a service decides once a second: of
  * these what was done is recorded, and that the rest was left out.
  */
@@ -120,7 +97,7 @@ static void describe(const struct engine_recorder *base, const struct policy *po
 	*ret_description = (struct engine_description){
 		.now_s = snapshot->now_s,
 		.snapshot = json_text(object),
-		.actions = actions_text(snapshot->system, plan, whole),
+		.actions = snapshot_text_actions(snapshot->system, plan, whole ? NULL : lasts),
 	};
 }
 
@@ -155,8 +132,11 @@ static char *nodes_text(const uint32_t *nodes, uint32_t count)
 {
 	GString *text = g_string_new(NULL);
 
-	for (uint32_t i = 0; i < count; i++)
-		g_string_append_printf(text, "%s%u", i ? "," : "", nodes[i]);
+	for (uint32_t i = 0; i < count; i++) {
+		if (i > 0)
+			g_string_append_c(text, ',');
+		decimal_append(text, nodes[i]);
+	}
 	return g_string_free(text, FALSE);
 }
 

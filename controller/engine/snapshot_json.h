@@ -61,6 +61,12 @@ json_t *snapshot_json_actions(const struct sched_system *system, const struct sc
 			      bool explain);
 
 /*
+ * The text (json_text()) of the actions of a plan without their options, of those that are `wanted` (NULL: all). The caller frees it.
+ */
+char *snapshot_text_actions(const struct sched_system *system, const struct sched_plan *plan,
+			    bool (*wanted)(const struct sched_action *action));
+
+/*
  * Reads and verifies a snapshot; `what` names it in errors. Nothing in it is trusted: indices,
  * orders and ranges are checked, so that a policy can be let loose on the result. Returns a new
  * structure, or NULL with `error` (JSON_ERROR) set.

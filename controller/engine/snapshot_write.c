@@ -316,8 +316,7 @@ json_t *snapshot_json_write_brief(const struct sched_snapshot *snapshot,
 	return object;
 }
 
-/* Whether an action of that kind has a place. */
-static bool has_place(enum sched_action_kind kind)
+bool snapshot_write_has_place(enum sched_action_kind kind)
 {
 	return kind != SCHED_ACTION_DROP && kind != SCHED_ACTION_SUSPEND &&
 	       kind != SCHED_ACTION_PAUSE && kind != SCHED_ACTION_DEFER;
@@ -327,7 +326,7 @@ json_t *snapshot_json_action(const struct sched_system *system, const struct sch
 {
 	json_t *object;
 
-	if (!has_place(action->kind)) {
+	if (!snapshot_write_has_place(action->kind)) {
 		object = json_pack("{s:i}", "task", action->task);
 		if (action->kind == SCHED_ACTION_DEFER)
 			json_object_set_new(object, "start_s", json_number_or_null(action->start_s));

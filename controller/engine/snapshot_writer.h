@@ -17,3 +17,6 @@ json_t *snapshot_write_sufferage(const struct sched_snapshot *snapshot);
 /* Adds to a list how a policy judged the tasks that were queued: {"kind": "judge"}. */
 void snapshot_write_judged(json_t *list, const struct sched_system *system,
 			   const struct sched_plan *plan);
+
+/* Whether an action of that kind has a place. */
+bool snapshot_write_has_place(enum sched_action_kind kind);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <glib.h>
+#include <math.h>
 #include <string.h>
 
 #include "common/json.h"
@@ -33,9 +34,11 @@ static void test_round_trip(void)
 			snapshot_json_actions(random->system, &plan, false);
 		g_autofree char *text = json_text(object);
 		g_autofree char *actions_text = json_text(actions);
+		g_autofree char *written = snapshot_text_actions(random->system, &plan, NULL);
 		g_autoptr(json_t) parsed = json_parse(text, strlen(text), "text", &error);
 		g_autoptr(snapshot_json_t) read = snapshot_json_read(parsed, "text", &error);
 
+		g_assert_cmpstr(written, ==, actions_text);
 		g_assert_no_error(error);
 		g_assert_cmpstr(read->policy, ==, policy.name);
 
@@ -309,6 +312,64 @@ static void test_actions(void)
 	random_snapshot_free(random);
 }
 
+static bool is_odd(const struct sched_action *action)
+{
+	return action->task % 2 == 1;
+}
+
+/* The texts of the objects of those that are wanted, one after the other. */
+static char *joined(const struct sched_system *system, const struct sched_plan *plan,
+		    bool (*wanted)(const struct sched_action *action))
+{
+	g_autoptr(json_t) list = json_array();
+
+	for (uint32_t i = 0; i < plan->actions_count; i++)
+		if (!wanted || wanted(&plan->actions[i]))
+			json_array_append_new(list, snapshot_json_action(system, &plan->actions[i]));
+	return json_text(list);
+}
+
+static void test_text(void)
+{
+	static const double numbers[] = { 0,     -0.0,  900,       0.1,       1.0 / 3, -1e-300,
+					  1e300, 1e16,  123456.75, INFINITY,  -INFINITY, NAN,
+					  1e22,  5e-324 };
+	static const uint32_t nodes[] = { 0, 7, 10, UINT32_MAX };
+	struct sched_cluster clusters[] = { { .name = "c" }, { .name = "a\"b\\c\n\u00e9/" } };
+	struct sched_system system = { .clusters_count = 2, .clusters = clusters };
+	struct sched_action actions[2000];
+	struct sched_plan plan = { .actions = actions };
+
+	/* More numbers than are kept, and those that were there before. */
+	for (uint32_t i = 0; i < G_N_ELEMENTS(actions); i++)
+		actions[i] = (struct sched_action){
+			.kind = (enum sched_action_kind)(i % (SCHED_ACTION_ENQUEUE + 1)),
+			.task = i * 1000003 % INT32_MAX,
+			.cluster = i / 3 % 2,
+			.pstate = i % 4,
+			.nodes_count = i % (G_N_ELEMENTS(nodes) + 1),
+			.nodes = nodes,
+			.start_s = numbers[i % G_N_ELEMENTS(numbers)],
+			.end_s = i * 0.7,
+			.energy_j = numbers[i / 5 % G_N_ELEMENTS(numbers)],
+			.utility = 1.0 / (i % 900),
+			.objective = -(double)(i / 2),
+			.reason = (enum sched_reason)(i % 3),
+		};
+	for (uint32_t i = 0; i < 5; i++) {
+		plan.actions_count = i < 3 ? i : G_N_ELEMENTS(actions);
+		system.shared = i == 4;
+
+		g_autofree char *all = joined(&system, &plan, NULL);
+		g_autofree char *some = joined(&system, &plan, is_odd);
+		g_autofree char *all_text = snapshot_text_actions(&system, &plan, NULL);
+		g_autofree char *some_text = snapshot_text_actions(&system, &plan, is_odd);
+
+		g_assert_cmpstr(all_text, ==, all);
+		g_assert_cmpstr(some_text, ==, some);
+	}
+}
+
 static void test_explain(void)
 {
 	g_autoptr(GString) text = g_string_new(good);
@@ -346,6 +407,7 @@ int main(int argc, char **argv)
 			test_priorities);
 	g_test_add_func("/snapshot/suspended tasks and flags are there", test_preemption);
 	g_test_add_func("/snapshot/actions suspend and resume", test_actions);
+	g_test_add_func("/snapshot/the text of a plan is that of its objects", test_text);
 	g_test_add_func("/snapshot/a task without an action is explained", test_explain);
 	return g_test_run();
 }
