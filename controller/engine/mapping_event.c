@@ -72,7 +72,7 @@ static void finish(struct engine *engine)
 /*
  * The next part of a plan: those who wait for answers have a turn before the one after it. What is asked of the backend
  * goes out when all is on record: on a machine with simulated clusters their local schedulers would have the processors
- * from the first part on.
+ * from the first part on. That takes as long as a part, and has a turn of its own.
  */
 static void carry_on(struct engine *engine)
 {
@@ -81,6 +81,10 @@ static void carry_on(struct engine *engine)
 	const uint32_t from = carrying->next;
 	struct sched_plan part = *plan;
 
+	if (from > 0 && from == plan->actions_count) {
+		finish(engine);
+		return;
+	}
 	if (from > 0)
 		part.actions += from; /* a plan without actions has no array */
 	part.actions_count = MIN(plan->actions_count - from, carrying->most);
@@ -89,7 +93,7 @@ static void carry_on(struct engine *engine)
 		backend_hold(engine->backend, true);
 	if (!engine->ended)
 		engine_carry_out(engine, &part, from > 0);
-	carrying->goes_on = carrying->next < plan->actions_count && !engine->ended;
+	carrying->goes_on = carrying->most < plan->actions_count && !engine->ended;
 	if (carrying->goes_on)
 		backend_wake(engine->backend);
 	else

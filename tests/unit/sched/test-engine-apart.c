@@ -360,6 +360,7 @@ struct stage {
 	uint32_t called;
 	uint32_t decisions; /* that somebody looked on at */
 	bool parted;        /* a plan was carried out in parts */
+	bool paused;        /* others had a turn, too, between its last part and the requests */
 	bool leaves;        /* the engine comes to its end while it is decided */
 };
 
@@ -523,6 +524,9 @@ static void wait_apart(struct backend *backend, double until_s, struct backend_e
 		stage->parted = true;
 		do_deed(stage, stage->scene->between.deed, stage->scene->between.of);
 	}
+	if (stage->engine->carrying.goes_on &&
+	    stage->engine->carrying.next == stage->engine->carrying.answer.plan->actions_count)
+		stage->paused = true;
 	if (!stage->engine->apart || !apart_busy(stage->engine->apart)) {
 		stage->scripted->wait(backend, until_s, ret_event);
 		return;
@@ -706,6 +710,7 @@ static void test_scene(const void *data)
 		g_assert_cmpstr(stage.deciders->str, ==, scene->deciders);
 	g_assert_cmpuint(stage.result.tasks_completed, ==, scene->completed);
 	g_assert_true(stage.parted == (scene->at_once > 0));
+	g_assert_true(stage.paused == (stage.parted && !scene->deciders));
 	g_assert_cmpfloat(stage.result.mapping_longest_s, >, 0);
 	assert_counted(&stage.result);
 	stage_finish(&stage);
