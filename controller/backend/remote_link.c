@@ -13,8 +13,9 @@
 #define TICK_MIN_S 0.25
 
 /*
- * Local schedulers keep whose CPU time it was until somebody asks. An answer that tells of five samples costs little more
- * than one that tells of one, and whoever dies before it is asked takes no more along than that.
+ * Local schedulers keep whose CPU time it was until somebody asks. An answer that tells of five seconds (sooner, of meters
+ * that are read faster) costs little more than one that tells of one, and whoever dies before it is asked takes no more along
+ * than that.
  */
 #define USAGE_TICKS 5
 #define UNREADY_UNKNOWN (1 << 20)
@@ -79,7 +80,7 @@ static void ask(struct remote_link *link)
 	}
 	remote_link_ask_events(link);
 	remote_link_ask_samples(link);
-	if (is_due(link, link->usage_asked_ns, USAGE_TICKS * tick_ms(link) * 1e-3))
+	if (is_due(link, link->usage_read_ns, USAGE_TICKS * tick_ms(link) * 1e-3))
 		remote_link_ask_usage(link);
 	/* Not just after it was asked: whoever begins to wait wants what is said from then on. */
 	if (remote_link_seconds_since(link->nodes_asked_ns) >= NODES_WAITING_S &&

@@ -164,6 +164,7 @@ void remote_link_forget_peer(struct remote_link *link)
 	link->events_after = 0;
 	link->events_read = link->events_taken = 0;
 	link->samples_after = 0;
+	link->usage_read_ns = 0;
 	for (guint i = 0; i < link->meters->len; i++)
 		remote_meter_rebase(g_ptr_array_index(link->meters, i));
 	remote_link_doubt(link);
@@ -219,6 +220,7 @@ static void capabilities_done(int status, json_t *body, const GError *error, voi
 	if (good && !before) {
 		remote_link_ask_nodes(link);
 		remote_link_ask_samples(link);
+		remote_link_ask_usage(link);
 	}
 }
 

@@ -145,6 +145,9 @@ void remote_link_ask_samples(struct remote_link *link)
 
 /* Usage. */
 
+/* An answer of as many intervals may have left some out (docs/api.md). */
+#define USAGE_ANSWER_MAX 1000
+
 /* Other numbers than those that were asked for: the answer may lack some, and all are asked for anew. */
 static bool is_other_stream(struct remote_link *link, const char *stream)
 {
@@ -198,7 +201,12 @@ static bool read_usage(struct remote_link *link, const json_t *body, GError **er
 
 	if (!intervals)
 		return false;
-	if (is_other_stream(link, stream) || last == 0)
+	if (is_other_stream(link, stream)) {
+		link->usage_read_ns = 0;
+		return true;
+	}
+	link->usage_read_ns = json_array_size(json_object_get(body, "intervals")) < USAGE_ANSWER_MAX ? clock_now_ns() : 0;
+	if (last == 0)
 		return true;
 	link->usage_after = last;
 	drop_strangers(link, intervals, &wrong);
@@ -226,7 +234,6 @@ void remote_link_ask_usage(struct remote_link *link)
 	if (!link->usage_wanted || link->usage_pending || !link->meters->len)
 		return;
 	link->usage_pending = true;
-	link->usage_asked_ns = clock_now_ns();
 	path = g_strdup_printf("/v1/usage?after=%" PRId64, link->usage_after);
 	http_client_request(link->client, "GET", path, NULL, REQUEST_TIMEOUT_S, usage_done, link);
 }

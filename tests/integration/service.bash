@@ -80,7 +80,7 @@ assert_energy() {
 	done
 }
 
-# What was used last is asked for every five samples. has_used TASK
+# What was used last is asked for every five seconds. has_used TASK
 has_used() {
 	"$virtbed" energy --uri "unix:$socket" --by task --json | jq -e --arg task "$1" \
 		'[.sums[] | select(.task == $task) | .tasks_uj > 0] == [true]' >/dev/null
