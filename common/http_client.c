@@ -20,6 +20,7 @@ enum {
 	QUOTE_MAX = 200, /* bytes of an answer that is not JSON which an error quotes */
 	SOCKETS_AT_ONCE = 64,
 	TURN_US = 2000,  /* answers are handed over for so long before others have their turn */
+	KEPT_PER_CLIENT = 4, /* connections */
 };
 
 /* What drives libcurl for all clients of a main context: a source of that. */
@@ -380,6 +381,12 @@ static struct hub *hub_new(GMainContext *context)
 	return hub;
 }
 
+/* Left to itself libcurl keeps four connections for each request under way, so none for clients that ask in turn. */
+static void set_kept(struct hub *hub)
+{
+	curl_multi_setopt(hub->multi, CURLMOPT_MAXCONNECTS, (long)hub->clients * KEPT_PER_CLIENT);
+}
+
 /* That of the context, which is made for its first client. */
 static struct hub *hub_join(GMainContext *context)
 {
@@ -390,13 +397,16 @@ static struct hub *hub_join(GMainContext *context)
 	else
 		hub = hub_new(context);
 	hub->clients++;
+	set_kept(hub);
 	return hub;
 }
 
 /* Of a client that has no transfers any more. */
 static void hub_leave(struct hub *hub)
 {
-	if (--hub->clients == 0) {
+	if (--hub->clients > 0) {
+		set_kept(hub);
+	} else {
 		g_source_destroy(&hub->source);
 		curl_multi_setopt(hub->multi, CURLMOPT_TIMERFUNCTION, NULL);
 		curl_multi_cleanup(hub->multi);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The client against peers that misbehave, and over TLS. */
+/* The client against peers that misbehave, against many of them, and over TLS. */
 #include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "common/http_server.h"
 #include "common/json.h"
 #include "common/subprocess.h"
+#include "tests/unit/common/wait_for.h"
 
 /* A peer that answers every connection with given bytes, then closes it or stays. */
 struct peer {
@@ -152,6 +153,81 @@ static void test_client_reports_what_is_not_there(void)
 	}
 }
 
+/* Connections to all servers of a test; their threads count. */
+struct traffic {
+	int accepted;
+	int open;
+};
+
+/* Answers what one connection asks until its client closes it. */
+static gboolean on_asked(GThreadedSocketService *service, GSocketConnection *connection,
+			 GObject *source, gpointer data)
+{
+	static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+	g_autoptr(GDataInputStream) input =
+		g_data_input_stream_new(g_io_stream_get_input_stream(G_IO_STREAM(connection)));
+	GOutputStream *output = g_io_stream_get_output_stream(G_IO_STREAM(connection));
+	struct traffic *traffic = data;
+	char *line;
+
+	g_atomic_int_inc(&traffic->accepted);
+	g_atomic_int_inc(&traffic->open);
+	while ((line = g_data_input_stream_read_line(input, NULL, NULL, NULL))) {
+		if (strcmp(line, "\r") == 0) /* the end of a request */
+			g_output_stream_write_all(output, answer, strlen(answer), NULL, NULL, NULL);
+		g_free(line);
+	}
+	g_atomic_int_add(&traffic->open, -1);
+	g_main_context_wakeup(NULL);
+	return TRUE;
+}
+
+static void ask(struct http_client *client)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(json_t) body = http_client_call(client, "GET", "/", NULL, 20, &error);
+
+	g_assert_no_error(error);
+}
+
+static void test_clients_keep_their_connections(void)
+{
+	GSocketService *servers[10];
+	struct http_client *clients[G_N_ELEMENTS(servers)];
+	const int count = G_N_ELEMENTS(servers);
+	struct traffic traffic = { 0 };
+
+	for (int i = 0; i < count; i++) {
+		g_autofree char *address = NULL;
+
+		servers[i] = g_threaded_socket_service_new(-1);
+		g_signal_connect(servers[i], "run", G_CALLBACK(on_asked), &traffic);
+		address = g_strdup_printf("http://127.0.0.1:%u",
+					  g_socket_listener_add_any_inet_port(
+						  G_SOCKET_LISTENER(servers[i]), NULL, NULL));
+		clients[i] = http_client_new(address, NULL);
+	}
+	for (int round = 0; round < 5; round++) {
+		for (int i = 0; i < count; i++)
+			ask(clients[i]);
+	}
+	g_assert_cmpint(g_atomic_int_get(&traffic.accepted), ==, count);
+	/* All but one go: one of what they left is closed each time that one asks, until it has what one may keep. */
+	for (int i = 1; i < count; i++)
+		http_client_free(clients[i]);
+	for (int i = 0; i < 2 * count; i++)
+		ask(clients[0]);
+	WAIT_FOR(g_atomic_int_get(&traffic.open) <= 4);
+	/* The last one leaves none. */
+	http_client_free(clients[0]);
+	WAIT_FOR(g_atomic_int_get(&traffic.open) == 0);
+	for (int i = 0; i < count; i++) {
+		g_socket_service_stop(servers[i]);
+		g_socket_listener_close(G_SOCKET_LISTENER(servers[i]));
+		g_object_unref(servers[i]);
+	}
+}
+
 /* Says who asked, and in a header too. */
 static void handle_who(struct http_request *request, const char *const *arguments, json_t *body,
 		       void *data)
@@ -230,6 +306,7 @@ static void test_tls_and_names(void)
 	struct http_client_identity identity = { 0 };
 	g_autoptr(http_server_t) server = NULL;
 	g_autoptr(http_client_t) client = NULL;
+	g_autoptr(http_client_t) other = NULL;
 	g_autoptr(json_t) body = NULL;
 	g_autoptr(GError) error = NULL;
 	struct who who = { 0 };
@@ -271,6 +348,10 @@ static void test_tls_and_names(void)
 	g_assert_cmpstr(who.header, ==, "Basic YTo=");
 	g_assert_null(http_client_answer_header(client, "x-who"));
 	g_free(who.header);
+	/* The connection that was made without looking is not for who looks. */
+	other = http_client_new(http_server_address(server), &error);
+	g_assert_no_error(error);
+	assert_call_fails(other, HTTP_ERROR_TRUST, "certificate");
 	g_unlink(certificate);
 	g_unlink(key);
 	g_rmdir(directory);
@@ -282,6 +363,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/http-client/peer", test_client_survives_a_peer_that_misbehaves);
 	g_test_add_func("/http-client/endless", test_client_refuses_an_endless_answer);
 	g_test_add_func("/http-client/not-there", test_client_reports_what_is_not_there);
+	g_test_add_func("/http-client/kept", test_clients_keep_their_connections);
 	g_test_add_func("/http-client/tls", test_tls_and_names);
 	return g_test_run();
 }

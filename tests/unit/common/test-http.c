@@ -588,7 +588,7 @@ static guint descriptors(void)
 	return count;
 }
 
-/* One call of a client that comes, and leaves its connection open when it goes. */
+/* One call of a client that comes and goes. The server closes the connection after its answer. */
 static void call_and_leave(const struct fixture *fixture)
 {
 	g_autoptr(http_client_t) client =
