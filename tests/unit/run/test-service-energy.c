@@ -35,7 +35,7 @@ static void open_service(struct account *account)
 
 static void close_service(struct account *account)
 {
-	g_assert_true(recorder_store_finish(account->service.recorder, NULL));
+	g_assert_true(recorder_store_finish(account->service.recorder, NULL) || account->session.store_failed);
 	recorder_store_free(account->service.recorder);
 	g_hash_table_unref(account->service.meters);
 	g_ptr_array_unref(account->service.submissions);
@@ -348,6 +348,39 @@ static void many_intervals_go_on_record_at_once(struct account *account, gconstp
 	g_assert_cmpint(count(other, sql), ==, 5);
 }
 
+/* The account in memory is ahead of the record then: nothing that follows may be written without what failed. */
+static void after_an_answer_that_failed_nothing_is_written(struct account *account, gconstpointer data)
+{
+	static const char sql[] = "SELECT (SELECT count(*) FROM energy_interval) + (SELECT count(*) FROM energy_part)"
+				  " + (SELECT count(*) FROM energy_task) + (SELECT count(*) FROM energy_day)";
+	struct store *store = account->session.store;
+	g_autoptr(GPtrArray) list = g_ptr_array_new();
+	struct remote_usage usages[4];
+
+	begin(account);
+	g_assert_cmpint(sqlite3_exec(store->db,
+				     "CREATE TEMP TRIGGER full BEFORE INSERT ON energy_interval WHEN new.n = 2"
+				     " BEGIN SELECT RAISE(ABORT, 'full'); END",
+				     NULL, NULL, NULL),
+			==, SQLITE_OK);
+	for (int i = 0; i < 4; i++) {
+		usages[i] = second(account, 1 + i, 2 * AGE_S + i, 1000 + 100 * i, 1100 + 100 * i);
+		used(&usages[i], "test-1-1-1", 50);
+		if (i < 3)
+			g_ptr_array_add(list, &usages[i]);
+	}
+	run_service_energy_take(0, "new", list, &account->session);
+	g_assert_true(account->session.store_failed);
+	g_assert_cmpint(count(store, sql), ==, 0);
+	g_ptr_array_set_size(list, 0);
+	g_ptr_array_add(list, &usages[3]);
+	run_service_energy_take(0, "new", list, &account->session);
+	g_assert_cmpint(count(store, sql), ==, 0);
+	g_assert_false(recorder_store_finish(account->service.recorder, NULL));
+	for (int i = 0; i < 4; i++)
+		g_array_unref(usages[i].tasks);
+}
+
 /*
  * A row for each task and minute, also after a service that began in the midst of one; and they add up. So many intervals
  * come in an answer.
@@ -408,6 +441,7 @@ static const struct {
 	{"/service-energy/others", without_the_hosts_own_cpu_time_nothing_is_known},
 	{"/service-energy/strangers", cpu_time_of_strangers_stays_in_range},
 	{"/service-energy/at-once", many_intervals_go_on_record_at_once},
+	{"/service-energy/fails", after_an_answer_that_failed_nothing_is_written},
 	{"/service-energy/parts", parts_of_a_minute_are_one_row},
 	{"/service-energy/parts-at-once", parts_of_an_answer_go_to_their_minutes},
 };
