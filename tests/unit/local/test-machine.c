@@ -327,8 +327,10 @@ static gpointer do_nothing(virConnectPtr connection, gpointer input, GError **er
 
 static void note_answer(gpointer result, const GError *error, gpointer data)
 {
+	const bool unsent = g_error_matches(error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN);
+
 	/* libvirt's test driver has no agents. */
-	g_string_append_c(((struct gate *)data)->answers, error ? 'a' : 'x');
+	g_string_append_c(((struct gate *)data)->answers, unsent ? 'u' : error ? 'a' : 'x');
 }
 
 static bool has_asked_all(struct fixture *fixture)
@@ -360,6 +362,37 @@ static void test_asks_its_agent_one_at_a_time(struct fixture *fixture, gconstpoi
 	g_source_remove(deadline);
 	g_assert_cmpstr(gate.answers->str, ==, "axaa");
 	open_gate(&gate, HOST_LANE_THREADS - 1);
+	host_free(g_steal_pointer(&fixture->host)); /* waits for the lane's threads */
+	g_cond_clear(&gate.changed);
+	g_mutex_clear(&gate.lock);
+	g_string_free(gate.answers, TRUE);
+}
+
+/* What a task that is dead had in the queue is nothing for the VM that is booted next. */
+static void test_asks_no_later_vm(struct fixture *fixture, gconstpointer data)
+{
+	struct gate gate = {.answers = g_string_new(NULL)};
+	const struct host_call hold = {.work = hold_thread, .input = &gate};
+	guint deadline;
+
+	reach_ready(fixture);
+	wait_until(fixture, has_asked_all);
+	g_mutex_init(&gate.lock);
+	g_cond_init(&gate.changed);
+	for (int i = 0; i < HOST_LANE_THREADS; i++)
+		host_call(fixture->host, HOST_LANE_AGENT, &hold);
+	for (int i = 0; i < 3; i++)
+		machine_agent(fixture->machine, "{}", note_answer, &gate);
+	machine_renew(fixture->machine);
+	wait_until(fixture, is_creating);
+	wait_until(fixture, is_past_creating);
+	machine_agent(fixture->machine, "{}", note_answer, &gate);
+	open_gate(&gate, HOST_LANE_THREADS);
+	deadline = g_timeout_add_seconds(DEADLINE_S, too_late, NULL);
+	while (gate.answers->len < 4)
+		g_main_context_iteration(NULL, TRUE);
+	g_source_remove(deadline);
+	g_assert_cmpstr(gate.answers->str, ==, "auua");
 	host_free(g_steal_pointer(&fixture->host)); /* waits for the lane's threads */
 	g_cond_clear(&gate.changed);
 	g_mutex_clear(&gate.lock);
@@ -470,6 +503,7 @@ int main(int argc, char **argv)
 	ADD("/machine/one-that-somebody-paused-is-kept", test_paused);
 	ADD("/machine/one-that-a-failure-stopped-has-failed", test_stopped_by_failure);
 	ADD("/machine/asks-its-agent-one-thing-at-a-time", test_asks_its_agent_one_at_a_time);
+	ADD("/machine/asks-no-later-vm", test_asks_no_later_vm);
 	ADD("/machine/a-share-ends-with-its-task", test_share_ends_with_its_task);
 	ADD("/machine/a-share-ends-with-its-scheduler", test_share_ends_with_its_scheduler);
 	g_test_add_func("/machine/what-was-asked-for-is-told-from-a-failure", test_failures);
