@@ -566,7 +566,7 @@ double engine_virtual_time_s(const struct engine *engine, uint32_t task);
 /* The interim result at marks_j[mark]; equal to the result of the run when it was not reached. */
 const struct engine_result *engine_mark_result(const struct engine *engine, uint32_t mark);
 
-/* While it runs: `decisions` and `decide_s` so far; the rest is for the end. Borrowed. */
+/* While it runs: `decisions`, `decide_s` and `ended_by` so far; the rest is for the end. Borrowed. */
 const struct engine_result *engine_counts(const struct engine *engine);
 
 /* That a task completed, and what all had earned by then. */

@@ -277,6 +277,13 @@ static bool add_one(struct run_service *service, struct store_submission *submis
 	return store_put_submission(service->session->store, submission, error);
 }
 
+/* Before anything is written: others' tasks of the same turn are in the transaction, too. */
+static bool check_serving(const struct run_service *service, GError **error)
+{
+	return engine_counts(service->engine)->ended_by == ENGINE_END_NONE ||
+	       refuse(error, RUN_SERVICE_ERROR_REFUSED, "the service is ending");
+}
+
 static bool check_room(const struct run_service *service, uint32_t count, GError **error)
 {
 	return service->submissions->len + count <= service->config.tasks_max ||
@@ -373,8 +380,8 @@ bool run_service_submit(struct run_service *service, const struct run_service_or
 		*ret_count = before->count;
 		return true;
 	}
-	if (!check_order(service, order, error) || !check_room(service, order->count, error) ||
-	    !check_share(service, order, error))
+	if (!check_order(service, order, error) || !check_serving(service, error) ||
+	    !check_room(service, order->count, error) || !check_share(service, order, error))
 		return false;
 	if (order->script && !keep_script(service, order, first, error))
 		return false;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "controller/backend/sim.h"
+#include "controller/engine/state.h"
 #include "controller/run/run_progress.h"
 #include "controller/run/run_service_private.h"
 #include "controller/run/run_service_scripts.h"
@@ -268,6 +269,38 @@ static void test_script_of_a_quarantined_task(struct bed *bed, const void *data)
 	g_assert_false(has_script(bed, 0));
 }
 
+/* In the turn in which the engine ends: what others submitted in it stays, and nothing is left of who comes too late. */
+static void test_a_request_after_the_end(struct bed *bed, const void *data)
+{
+	static const struct task_script script;
+	const struct run_service_order order = {
+		.type = "short", .script = &script, .count = 1, .utility_max = 1, .unbound = true,
+		.constant_s = (double)NAN, .zero_s = (double)NAN, .deadline_s = (double)NAN };
+	struct run_service *service = &bed->service;
+	struct engine_recorder *recorder;
+	uint32_t first, count;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) events = NULL;
+
+	bed->cluster = (struct config_cluster){ .nodes = 2, .cores = 1 };
+	bed->config.clusters = &bed->cluster;
+	bed->config.clusters_count = 1;
+	go_on(bed);
+	service->recorder = recorder_store_new(bed->session.store, service->row.run, bed->system, true);
+	recorder = recorder_store_engine(service->recorder);
+	g_assert_true(recorder->event(recorder, 1, "submitted", "{}"));
+	engine_abort(service->engine, "stopped");
+	g_assert_false(run_service_submit(service, &order, &first, &count, &error));
+	g_assert_error(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED);
+	g_assert_cmpstr(error->message, ==, "the service is ending");
+	g_assert_false(bed->session.store_failed);
+	g_assert_false(has_script(bed, 0));
+	g_assert_true(recorder_store_finish(service->recorder, NULL));
+	events = store_events_after(bed->session.store, service->row.run, 0, 100, NULL);
+	g_assert_cmpuint(events->len, ==, 1);
+	recorder_store_free(service->recorder);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -279,6 +312,7 @@ int main(int argc, char **argv)
 		{ "/service-restore/sets-aside-requests-that-do-not-fit", test_requests },
 		{ "/service-restore/keeps-scripts-of-quarantined-tasks",
 		  test_script_of_a_quarantined_task },
+		{ "/service-restore/refuses-who-comes-after-its-end", test_a_request_after_the_end },
 	};
 
 	g_test_init(&argc, &argv, NULL);
