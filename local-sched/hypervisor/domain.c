@@ -20,6 +20,7 @@ struct input {
 	char *name;
 	char *text;
 	int timeout_s;
+	struct domain_boot boot; /* no boots: any */
 	struct cpu_cap cap;
 	struct domain_cores cores;
 	virStreamPtr stream; /* to be closed */
@@ -270,6 +271,12 @@ static gpointer agent_work(virConnectPtr connection, gpointer data, GError **err
 
 	if (!domain)
 		return NULL;
+	/* Who was found before a later one was created is no later one, whatever its name. */
+	if (input->boot.boots && g_atomic_int_get(input->boot.boots) != input->boot.boot) {
+		g_set_error(error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN,
+			    "VM '%s' was gone before its agent was asked", input->name);
+		return NULL;
+	}
 	reply = agent_command(domain, input->text, input->timeout_s);
 	if (!reply) {
 		virt_error_set(error, "agent of VM '%s'", input->name);
@@ -281,11 +288,13 @@ static gpointer agent_work(virConnectPtr connection, gpointer data, GError **err
 	return g_steal_pointer(&copy);
 }
 
-void domain_agent(struct host *host, const char *name, const char *request, int timeout_s,
-		  host_done_f done, gpointer data)
+void domain_agent(struct host *host, const char *name, const struct domain_boot *boot,
+		  const char *request, int timeout_s, host_done_f done, gpointer data)
 {
 	struct input *input = input_new(name, request);
 
+	if (boot)
+		input->boot = *boot;
 	input->timeout_s = MAX(timeout_s, 1);
 	submit(host, HOST_LANE_AGENT, agent_work, input, g_free, done, data);
 }

@@ -46,14 +46,21 @@ void domain_destroy(struct host *host, const char *name, host_done_f done, gpoin
  */
 void domain_list(struct host *host, const char *prefix, host_done_f done, gpointer data);
 
+/* Which of the VMs of a name is meant: the one that was there while *boots, raised before each domain_create(), was `boot`. */
+struct domain_boot {
+	const gint *boots; /* atomic; outlives the host's threads */
+	gint boot;
+};
+
 /*
  * Sends `request` (JSON) to the VM's agent and waits for the answer up to `timeout_s` (whole
  * seconds, at least 1). Result: the reply as text, freed with g_free(). Calls to one VM are served
  * one after the other, those to different ones are not. VIRT_ERROR_PAUSED: the VM was paused by somebody,
- * so that its agent was not asked.
+ * so that its agent was not asked. VIRT_ERROR_NO_DOMAIN: it does not run, or is a later one than `boot` (NULL: any)
+ * says when its turn comes; what was meant for a dead task reaches no VM that came after it.
  */
-void domain_agent(struct host *host, const char *name, const char *request, int timeout_s,
-		  host_done_f done, gpointer data);
+void domain_agent(struct host *host, const char *name, const struct domain_boot *boot,
+		  const char *request, int timeout_s, host_done_f done, gpointer data);
 
 /*
  * Opens the VM's virtio-serial port `port` as a non-blocking stream; whoever had it open loses it.

@@ -97,7 +97,8 @@ void machine_fire(struct machine *machine, enum machine_event event, const char 
 	if (next != MACHINE_READY && next != MACHINE_BUSY)
 		machine->paused_ns = 0; /* nobody counts on its running now */
 	machine->generation++;
-	machine->boots += next == MACHINE_CREATING;
+	if (next == MACHINE_CREATING)
+		g_atomic_int_inc(&machine->boots);
 	g_clear_handle_id(&machine->step_source, g_source_remove);
 	if (reason) {
 		g_free(machine->reason);

@@ -186,7 +186,7 @@ double machine_patience_s(const struct machine *machine);
 
 /*
  * Sends a request to the VM's agent, as domain_agent(), after those before it were answered, and waits so long. One whose
- * turn comes when the VM has been created anew is not sent, and answered with VIRT_ERROR_NO_DOMAIN. Where
+ * turn comes when the VM is created anew is not sent, and answered with VIRT_ERROR_NO_DOMAIN. Where
  * somebody else asks that agent, too, libvirt waits for its turn first, up to 30 s, and up to 5 s to get in step with one
  * that was late.
  */

@@ -28,7 +28,7 @@ struct machine {
 
 	enum machine_state state;
 	guint generation;  /* of the state: late answers to an earlier one do not count */
-	guint boots;       /* how many VMs were created: what was to be asked of an earlier one's agent is not */
+	gint boots;        /* how many VMs were created; atomic, for domain_agent() */
 	GHashTable *asked; /* struct question that are under way, owned */
 	GQueue requests;   /* struct request to its agent, owned; the first one is under way */
 	char *reason;

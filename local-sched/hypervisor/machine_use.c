@@ -57,7 +57,7 @@ double machine_patience_s(const struct machine *machine)
 
 struct request {
 	char *text;
-	guint boot; /* the VM's that it is for */
+	gint boot; /* the VM's that it is for */
 	host_done_f done;
 	gpointer data;
 };
@@ -81,32 +81,9 @@ static void send_request(struct machine *machine)
 {
 	const struct request *request = g_queue_peek_head(&machine->requests);
 
-	domain_agent(machine->settings.host, machine->settings.domain, request->text,
+	domain_agent(machine->settings.host, machine->settings.domain,
+		     &(struct domain_boot){&machine->boots, request->boot}, request->text,
 		     (int)machine_patience_s(machine), request_answered, machine);
-}
-
-/* Those at the queue's head that are for a VM that is gone: the next one would start what was meant for a dead task. */
-static GQueue take_late(struct machine *machine)
-{
-	GQueue late = G_QUEUE_INIT;
-	const struct request *next;
-
-	while ((next = g_queue_peek_head(&machine->requests)) && next->boot != machine->boots)
-		g_queue_push_tail(&late, g_queue_pop_head(&machine->requests));
-	return late;
-}
-
-static void refuse_late(GQueue *late)
-{
-	g_autoptr(GError) gone = g_error_new_literal(VIRT_ERROR, VIRT_ERROR_NO_DOMAIN,
-						     "the VM was gone before its agent was asked");
-
-	for (const GList *item = late->head; item; item = item->next) {
-		const struct request *request = item->data;
-
-		request->done(NULL, gone, request->data);
-	}
-	g_queue_clear_full(late, request_free);
 }
 
 static void request_answered(gpointer result, const GError *error, gpointer data)
@@ -114,13 +91,11 @@ static void request_answered(gpointer result, const GError *error, gpointer data
 	struct machine *machine = data;
 	struct request *request = g_queue_pop_head(&machine->requests);
 	const struct request taken = *request;
-	GQueue late = take_late(machine);
 
 	request_free(request);
 	if (!g_queue_is_empty(&machine->requests))
 		send_request(machine);
 	taken.done(result, error, taken.data);
-	refuse_late(&late);
 }
 
 /* One at a time: an agent that hangs would hold all threads of its host's lane otherwise. */
@@ -129,7 +104,11 @@ void machine_agent(struct machine *machine, const char *request, host_done_f don
 	struct request *item = g_new0(struct request, 1);
 
 	*item = (struct request){
-		.text = g_strdup(request), .boot = machine->boots, .done = done, .data = data};
+		.text = g_strdup(request),
+		.boot = g_atomic_int_get(&machine->boots),
+		.done = done,
+		.data = data,
+	};
 	g_queue_push_tail(&machine->requests, item);
 	if (machine->requests.length == 1)
 		send_request(machine);

@@ -159,7 +159,7 @@ static void test_bound(struct fixture *fixture, gconstpointer uri)
 
 static void test_errors(struct fixture *fixture, gconstpointer uri)
 {
-	domain_agent(fixture->host, "never-was", "{}", 1, on_done, fixture);
+	domain_agent(fixture->host, "never-was", NULL, "{}", 1, on_done, fixture);
 	run(fixture);
 	g_assert_error(fixture->error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN);
 	domain_create(fixture->host, "<rubbish>", on_done, fixture);
