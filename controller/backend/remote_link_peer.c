@@ -76,6 +76,7 @@ static void answered(struct remote_link *link)
 	}
 	if (link->silent) {
 		link->silent = false;
+		link->usage_read_ns = 0; /* one that was started anew keeps it from when it is asked */
 		remote_link_identify(link);
 	}
 	/* One good answer among bad ones does not make it well. */

@@ -93,7 +93,6 @@ void scripted_get_samples(struct http_request *request, const char *const *argum
 
 	if (scripted_moody(scheduler, request, false))
 		return;
-	scheduler->samples_asked++;
 	list = json_array();
 	for (size_t i = after; i < last; i++)
 		json_array_append(list, json_array_get(scheduler->samples, i));
@@ -114,19 +113,11 @@ void scripted_get_usage(struct http_request *request, const char *const *argumen
 	if (scripted_moody(scheduler, request, false))
 		return;
 	after = after > last ? 0 : after;
-	if (after && after + USAGE_ANSWER_MAX <= last)
-		scheduler->usage_patience = MAX(scheduler->usage_patience, scheduler->samples_asked);
-	scheduler->samples_asked = 0;
 	list = json_array();
 	for (size_t i = after; i < last && i < after + USAGE_ANSWER_MAX; i++)
 		json_array_append(list, json_array_get(scheduler->intervals, i));
 	scripted_reply(request, 200,
 		       json_pack("{s:s, s:o}", "stream", scheduler->stream, "intervals", list));
-}
-
-guint scripted_scheduler_usage_patience(const struct scripted_scheduler *scheduler)
-{
-	return scheduler->usage_patience;
 }
 
 void scripted_scheduler_spoil_usage(struct scripted_scheduler *scheduler, const char *key,

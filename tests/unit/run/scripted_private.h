@@ -28,8 +28,6 @@ struct scripted_scheduler {
 	int64_t taken;      /* up to there they are on record, as was said last; -1: was not said */
 	json_t *samples;    /* array */
 	json_t *intervals;  /* array: what is told of the time between them */
-	guint samples_asked; /* since usage was asked for */
-	guint usage_patience; /* the most of them there were, where there was more of it to tell */
 	char *stream;       /* whose numbers they have */
 	GPtrArray *waiters; /* struct waiter */
 	double watts, busy_w;

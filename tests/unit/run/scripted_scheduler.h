@@ -57,9 +57,6 @@ void scripted_scheduler_set_watts(struct scripted_scheduler *scheduler, double w
 /* Stops or goes on to publish samples. */
 void scripted_scheduler_set_metering(struct scripted_scheduler *scheduler, bool on);
 
-/* How often samples were asked for, at most, before the rest of intervals of which an answer had not held all. */
-guint scripted_scheduler_usage_patience(const struct scripted_scheduler *scheduler);
-
 /* Tells the last interval of its meter again, under the next number, with `key` set to `value` (taken over). */
 void scripted_scheduler_spoil_usage(struct scripted_scheduler *scheduler, const char *key,
 				    json_t *value);
