@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/launch/migration_step.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 
 /* libvirt has no deadline of its own: a QEMU that hangs is to be noticed. */
 #define ACT_LIMIT_S 60
 #define MOVE_LIMIT_S 600
-/* It waits for guests, whose agents answer what they were asked before first: as long as two of them may take. */
-#define QUIET_LIMIT_S UINT_MAX
+/* Waiting for guests, whose agents answer what they were asked before first. */
 #define QUIET_PATIENCES 2
 
 static const struct {
@@ -18,12 +16,12 @@ static const struct {
 	unsigned limit_s;
 } steps[MIGRATION_STEPS] = {
 	[MIGRATION_IDLE] = {"idle", false, 0},
-	[MIGRATION_QUIETING] = {"quieting", false, QUIET_LIMIT_S},
+	[MIGRATION_QUIETING] = {"quieting", false, 0},
 	[MIGRATION_MOVING] = {"moving", true, MOVE_LIMIT_S},
 	[MIGRATION_LOCATING] = {"locating", true, MOVE_LIMIT_S},
 	[MIGRATION_WIRING] = {"wiring", true, ACT_LIMIT_S},
 	[MIGRATION_PLACING] = {"placing", true, ACT_LIMIT_S},
-	[MIGRATION_CLOCKING] = {"clocking", false, QUIET_LIMIT_S},
+	[MIGRATION_CLOCKING] = {"clocking", false, 0},
 	[MIGRATION_LEAVING] = {"leaving", false, 0},
 	[MIGRATION_LOST] = {"lost", true, 0},
 };
@@ -81,8 +79,9 @@ bool migration_step_holds(enum migration_step step)
 
 unsigned migration_step_limit_s(enum migration_step step, double patience_s)
 {
-	return steps[step].limit_s == QUIET_LIMIT_S ? (unsigned)ceil(QUIET_PATIENCES * patience_s) :
-						      steps[step].limit_s;
+	if (step == MIGRATION_QUIETING || step == MIGRATION_CLOCKING)
+		return (unsigned)ceil(QUIET_PATIENCES * patience_s);
+	return steps[step].limit_s;
 }
 
 const char *migration_step_name(enum migration_step step)

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/launch/suspension_step.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 
 /* libvirt has no deadline of its own: a QEMU that hangs is to be noticed. */
 #define ACT_LIMIT_S 60
 #define DISK_LIMIT_S 600
-/* It waits for guests, whose agents answer what they were asked before first: as long as two of them may take. */
-#define QUIET_LIMIT_S UINT_MAX
+/* Waiting for guests, whose agents answer what they were asked before first. */
 #define QUIET_PATIENCES 2
 
 static const struct {
@@ -19,7 +17,7 @@ static const struct {
 	unsigned limit_s;
 } steps[SUSPENSION_STEPS] = {
 	[SUSPENSION_RUNNING] = {"running", false, false, 0},
-	[SUSPENSION_QUIETING] = {"quieting", false, false, QUIET_LIMIT_S},
+	[SUSPENSION_QUIETING] = {"quieting", false, false, 0},
 	[SUSPENSION_FREEZING] = {"freezing", true, false, ACT_LIMIT_S},
 	[SUSPENSION_COUNTING] = {"counting", true, false, ACT_LIMIT_S},
 	[SUSPENSION_SAVING] = {"saving", true, false, DISK_LIMIT_S},
@@ -30,7 +28,7 @@ static const struct {
 	[SUSPENSION_PLACING] = {"placing", true, false, ACT_LIMIT_S},
 	[SUSPENSION_WIRING] = {"wiring", true, false, ACT_LIMIT_S},
 	[SUSPENSION_CONTINUING] = {"continuing", true, false, ACT_LIMIT_S},
-	[SUSPENSION_CLOCKING] = {"clocking", false, false, QUIET_LIMIT_S},
+	[SUSPENSION_CLOCKING] = {"clocking", false, false, 0},
 	[SUSPENSION_UNSAVING] = {"unsaving", true, true, DISK_LIMIT_S},
 	[SUSPENSION_REWIRING] = {"rewiring", true, true, ACT_LIMIT_S},
 	[SUSPENSION_THAWING] = {"thawing", true, true, ACT_LIMIT_S},
@@ -124,8 +122,9 @@ bool suspension_step_is_rollback(enum suspension_step step)
 
 unsigned suspension_step_limit_s(enum suspension_step step, double patience_s)
 {
-	return steps[step].limit_s == QUIET_LIMIT_S ? (unsigned)ceil(QUIET_PATIENCES * patience_s) :
-						      steps[step].limit_s;
+	if (step == SUSPENSION_QUIETING || step == SUSPENSION_CLOCKING)
+		return (unsigned)ceil(QUIET_PATIENCES * patience_s);
+	return steps[step].limit_s;
 }
 
 const char *suspension_step_name(enum suspension_step step)

@@ -292,7 +292,7 @@ static void test_stopped_by_failure(struct fixture *fixture, gconstpointer data)
 	g_assert_cmpstr(machine_reason(fixture->machine), ==, "it was stopped by an I/O error");
 }
 
-/* Calls that hold all but one thread of a lane until they may end. */
+/* Calls that hold all threads of the lane of agents until they may end, and what is answered after them. */
 struct gate {
 	GMutex lock;
 	GCond changed;
@@ -338,65 +338,67 @@ static bool has_asked_all(struct fixture *fixture)
 	return g_queue_is_empty(&fixture->machine->requests);
 }
 
-/* Its later questions wait for the first one's answer where they hold up nobody else's. */
-static void test_asks_its_agent_one_at_a_time(struct fixture *fixture, gconstpointer data)
+/* A VM that is ready has three questions for its agent then, and none is sent. */
+static void ask_behind_gate(struct fixture *fixture, struct gate *gate)
 {
-	struct gate gate = {.answers = g_string_new(NULL)};
-	const struct host_call hold = {.work = hold_thread, .input = &gate};
-	const struct host_call other = {.work = do_nothing, .done = note_answer, .data = &gate};
-	guint deadline;
+	const struct host_call hold = {.work = hold_thread, .input = gate};
 
+	gate->answers = g_string_new(NULL);
+	g_mutex_init(&gate->lock);
+	g_cond_init(&gate->changed);
 	reach_ready(fixture);
 	wait_until(fixture, has_asked_all);
-	g_mutex_init(&gate.lock);
-	g_cond_init(&gate.changed);
 	for (int i = 0; i < HOST_LANE_THREADS; i++)
 		host_call(fixture->host, HOST_LANE_AGENT, &hold);
 	for (int i = 0; i < 3; i++)
-		machine_agent(fixture->machine, "{}", note_answer, &gate);
-	host_call(fixture->host, HOST_LANE_AGENT, &other);
-	open_gate(&gate, 1);
-	deadline = g_timeout_add_seconds(DEADLINE_S, too_late, NULL);
-	while (gate.answers->len < 4)
+		machine_agent(fixture->machine, "{}", note_answer, gate);
+}
+
+static void assert_answers(const struct gate *gate, const char *letters)
+{
+	const guint deadline = g_timeout_add_seconds(DEADLINE_S, too_late, NULL);
+
+	while (gate->answers->len < strlen(letters))
 		g_main_context_iteration(NULL, TRUE);
 	g_source_remove(deadline);
-	g_assert_cmpstr(gate.answers->str, ==, "axaa");
-	open_gate(&gate, HOST_LANE_THREADS - 1);
+	g_assert_cmpstr(gate->answers->str, ==, letters);
+}
+
+static void end_gate(struct fixture *fixture, struct gate *gate)
+{
+	open_gate(gate, HOST_LANE_THREADS);
 	host_free(g_steal_pointer(&fixture->host)); /* waits for the lane's threads */
-	g_cond_clear(&gate.changed);
-	g_mutex_clear(&gate.lock);
-	g_string_free(gate.answers, TRUE);
+	g_cond_clear(&gate->changed);
+	g_mutex_clear(&gate->lock);
+	g_string_free(gate->answers, TRUE);
+}
+
+/* Its later questions wait for the first one's answer where they hold up nobody else's. */
+static void test_asks_its_agent_one_at_a_time(struct fixture *fixture, gconstpointer data)
+{
+	struct gate gate = {0};
+	const struct host_call other = {.work = do_nothing, .done = note_answer, .data = &gate};
+
+	ask_behind_gate(fixture, &gate);
+	host_call(fixture->host, HOST_LANE_AGENT, &other);
+	open_gate(&gate, 1);
+	assert_answers(&gate, "axaa");
+	end_gate(fixture, &gate);
 }
 
 /* What a task that is dead had in the queue is nothing for the VM that is booted next. */
 static void test_asks_no_later_vm(struct fixture *fixture, gconstpointer data)
 {
-	struct gate gate = {.answers = g_string_new(NULL)};
-	const struct host_call hold = {.work = hold_thread, .input = &gate};
-	guint deadline;
+	struct gate gate = {0};
 
-	reach_ready(fixture);
-	wait_until(fixture, has_asked_all);
-	g_mutex_init(&gate.lock);
-	g_cond_init(&gate.changed);
-	for (int i = 0; i < HOST_LANE_THREADS; i++)
-		host_call(fixture->host, HOST_LANE_AGENT, &hold);
-	for (int i = 0; i < 3; i++)
-		machine_agent(fixture->machine, "{}", note_answer, &gate);
+	ask_behind_gate(fixture, &gate);
 	machine_renew(fixture->machine);
 	wait_until(fixture, is_creating);
 	wait_until(fixture, is_past_creating);
 	machine_agent(fixture->machine, "{}", note_answer, &gate);
 	open_gate(&gate, HOST_LANE_THREADS);
-	deadline = g_timeout_add_seconds(DEADLINE_S, too_late, NULL);
-	while (gate.answers->len < 4)
-		g_main_context_iteration(NULL, TRUE);
-	g_source_remove(deadline);
-	g_assert_cmpstr(gate.answers->str, ==, "uuua");
-	host_free(g_steal_pointer(&fixture->host)); /* waits for the lane's threads */
-	g_cond_clear(&gate.changed);
-	g_mutex_clear(&gate.lock);
-	g_string_free(gate.answers, TRUE);
+	assert_answers(&gate, "uuua");
+	end_gate(fixture, &gate);
 }
 
 static void test_failures(void)
