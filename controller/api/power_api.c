@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "common/clock.h"
+#include "common/decimal.h"
 #include "common/json.h"
 #include "controller/api/status_api_private.h"
 #include "controller/api/window_api.h"
@@ -34,19 +35,17 @@ static void put(GString *text, const char *words)
 /* A number of millionths. */
 static void put_millionths(GString *text, int64_t value)
 {
-	char digits[32];
-	char *at = digits + sizeof(digits);
+	char digits[] = ".000000";
 	uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
 
-	for (int i = 0; i < 6 || rest > 0 || *at == '.'; i++) {
-		*--at = (char)('0' + rest % 10);
-		rest /= 10;
-		if (i == 5)
-			*--at = '.';
-	}
 	if (value < 0)
-		*--at = '-';
-	g_string_append_len(text, at, digits + sizeof(digits) - at);
+		g_string_append_c(text, '-');
+	decimal_append(text, rest / 1000000);
+	for (int i = 6; i > 0; i--) {
+		digits[i] = (char)('0' + rest % 10);
+		rest /= 10;
+	}
+	put(text, digits);
 }
 
 static int64_t millionths(double value)

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/decimal.h"
 #include "common/json.h"
-#include "controller/engine/decimal.h"
 #include "controller/engine/snapshot_json.h"
 
 struct recorder_store {

@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
+#include "common/decimal.h"
 #include "common/json.h"
-#include "controller/engine/decimal.h"
 #include "controller/engine/snapshot_json.h"
 #include "controller/engine/snapshot_writer.h"
 
