@@ -147,15 +147,20 @@ void scripted_backend_adopt(struct backend *backend, const struct backend_start 
 	});
 }
 
+static void log_nodes(struct scripted *scripted, const uint32_t *nodes, uint32_t nodes_count)
+{
+	for (uint32_t i = 0; i < nodes_count; i++)
+		g_string_append_printf(scripted->log, "%s%u", i ? "," : "", nodes[i]);
+	g_string_append_c(scripted->log, '\n');
+}
+
 static void scripted_start(struct backend *backend, const struct backend_start *start)
 {
 	struct scripted *scripted = (struct scripted *)backend;
 
 	g_string_append_printf(scripted->log, "%g start %u.%u c%u ", scripted->now_s, start->task,
 			       start->attempt, start->cluster);
-	for (uint32_t i = 0; i < start->nodes_count; i++)
-		g_string_append_printf(scripted->log, "%s%u", i ? "," : "", start->nodes[i]);
-	g_string_append_c(scripted->log, '\n');
+	log_nodes(scripted, start->nodes, start->nodes_count);
 	add(scripted, &(struct coming){
 		.event = {
 			.kind = BACKEND_EVENT_STARTED,
@@ -331,9 +336,7 @@ static void scripted_resume(struct backend *backend, uint32_t task, uint32_t att
 	g_assert_nonnull(progress);
 	g_string_append_printf(scripted->log, "%g resume %u.%u #%u c%u ", scripted->now_s, task,
 			       attempt, n, progress->cluster);
-	for (uint32_t i = 0; i < nodes_count; i++)
-		g_string_append_printf(scripted->log, "%s%u", i ? "," : "", nodes[i]);
-	g_string_append_c(scripted->log, '\n');
+	log_nodes(scripted, nodes, nodes_count);
 	if (n <= progress->resumed_n)
 		return;
 	g_assert_cmpuint(n, ==, progress->n);
@@ -363,9 +366,7 @@ static void scripted_migrate(struct backend *backend, uint32_t task, uint32_t at
 	g_assert_nonnull(progress);
 	g_string_append_printf(scripted->log, "%g migrate %u.%u #%u c%u ", scripted->now_s, task,
 			       attempt, n, progress->cluster);
-	for (uint32_t i = 0; i < nodes_count; i++)
-		g_string_append_printf(scripted->log, "%s%u", i ? "," : "", nodes[i]);
-	g_string_append_c(scripted->log, '\n');
+	log_nodes(scripted, nodes, nodes_count);
 	end = take_end(scripted, progress);
 	g_assert_nonnull(end);
 	moved = step_coming(scripted, progress, &step, BACKEND_EVENT_MIGRATED);
