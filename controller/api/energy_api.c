@@ -207,7 +207,7 @@ void energy_api_get(struct http_request *request, const char *const *arguments, 
 	if (!service_api_is_served(request, api->session))
 		return;
 	/* The other thread sees what is on record. */
-	if (!store_settle(api->session->store, &error)) {
+	if (!run_session_commit(api->session, &error)) {
 		http_request_fail(request, 503, "%s", error->message);
 		return;
 	}

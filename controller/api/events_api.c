@@ -114,12 +114,11 @@ static json_t *events_json(struct http_request *request, const struct run_sessio
 /* Answers with what there is above `after`; with nothing only if `empty`. Returns whether it did. */
 static bool answer(struct events_api *api, struct http_request *request, int64_t after, bool empty)
 {
-	struct store *store = api->session->store;
 	g_autoptr(GPtrArray) events = NULL;
 	g_autoptr(GError) error = NULL;
 
-	events = store_settle(store, &error) ? store_events_after(store, 0, after, EVENTS_API_MOST, &error)
-					     : NULL;
+	if (run_session_commit(api->session, &error))
+		events = store_events_after(api->session->store, 0, after, EVENTS_API_MOST, &error);
 	if (!events)
 		http_request_fail(request, 503, "%s", error->message);
 	else if (events->len || empty)

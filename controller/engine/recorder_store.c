@@ -26,8 +26,9 @@ static bool begin(struct recorder_store *recorder)
 {
 	if (recorder->error)
 		return false;
-	if (!recorder->open)
-		recorder->open = store_begin(recorder->store, &recorder->error);
+	if (recorder->open)
+		return store_check_begun(recorder->store, &recorder->error);
+	recorder->open = store_begin(recorder->store, &recorder->error);
 	return recorder->open;
 }
 

@@ -169,6 +169,7 @@ static bool open_run(struct measured_run *run, GError **error)
 					    run->row.limit_j);
 	run->recorder =
 		recorder_store_new(session->store, run->row.run, series->experiment->system, true);
+	session->recorder = run->recorder;
 	recorder_store_tell(run->recorder, run_record_log);
 	run->setup.recorder = recorder_store_engine(run->recorder);
 	run->setup.record_steps = true;
@@ -184,6 +185,7 @@ static void close_run(struct measured_run *run)
 	session->progress->refresh = NULL;
 	engine_free(run->engine);
 	backend_destroy(run->backend);
+	session->recorder = NULL;
 	recorder_store_free(run->recorder);
 	session->run = 0;
 }

@@ -305,6 +305,7 @@ static bool open_run(struct run_service *service, bool going_on, GError **error)
 	service->backend = remote_backend_new(session->fleet, &remote);
 	service->recorder = recorder_store_new(session->store, service->row.run,
 					       service->experiment->system, true);
+	session->recorder = service->recorder;
 	recorder_store_limit(service->recorder, SNAPSHOT_TASKS_MAX);
 	recorder_store_tell(service->recorder, run_record_log);
 	make_setup(service);
@@ -572,6 +573,7 @@ static void clear(struct run_service *service)
 	if (service->backend)
 		backend_destroy(service->backend); /* samples still come while the last tasks end */
 	service->session->run = 0;
+	service->session->recorder = NULL;
 	recorder_store_free(service->recorder);
 	experiment_free(service->experiment);
 	workload_free(service->workload);

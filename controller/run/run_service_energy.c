@@ -432,16 +432,6 @@ static bool take(struct run_service *service, uint32_t cluster, const char *stre
 	       store_end_account(store, take_all(service, cluster, stream, intervals, error), error);
 }
 
-/*
- * What is known of the accounts is ahead of the record then, and the transaction may be undone as a whole: nothing more
- * goes into it.
- */
-static void failed(struct run_service *service, GError *error)
-{
-	recorder_store_fail(service->recorder, error);
-	run_session_store_failed(service->session, error);
-}
-
 void run_service_energy_sample(double time_s, const struct remote_meter *meter,
 			       const struct remote_sample *sample, void *data)
 {
@@ -449,7 +439,7 @@ void run_service_energy_sample(double time_s, const struct remote_meter *meter,
 	GError *error = NULL;
 
 	if (session->service && !recorder_store_join(session->service->recorder, &error))
-		failed(session->service, error);
+		run_session_store_failed(session, error);
 	else
 		run_record_sample(time_s, meter, sample, session);
 }
@@ -461,7 +451,7 @@ void run_service_energy_take(uint32_t cluster, const char *stream, const GPtrArr
 	GError *error = NULL;
 
 	if (session->service && !take(session->service, cluster, stream, intervals, &error))
-		failed(session->service, error);
+		run_session_store_failed(session, error);
 }
 
 /* Beginning. */

@@ -32,7 +32,6 @@ static bool G_GNUC_PRINTF(3, 4) refuse(GError **error, enum run_service_error co
 static bool store_fault(struct run_service *service, GError *reason, GError **error)
 {
 	refuse(error, RUN_SERVICE_ERROR_STORE, "the store cannot be written: %s", reason->message);
-	recorder_store_fail(service->recorder, reason);
 	run_session_store_failed(service->session, reason);
 	return false;
 }
@@ -274,7 +273,9 @@ static bool add_one(struct run_service *service, struct store_submission *submis
 	}
 	submission->arrival_s = engine_task(service->engine, index)->task->arrival_s;
 	service->session->tasks_count = index + 1;
-	return store_put_submission(service->session->store, submission, error);
+	/* What the engine wrote may have failed, and undone the transaction: by itself this would be kept. */
+	return recorder_store_join(service->recorder, error) &&
+	       store_put_submission(service->session->store, submission, error);
 }
 
 /* Before anything is written: others' tasks of the same turn are in the transaction, too. */

@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "controller/engine/recorder_store.h"
 #include "controller/run/run_driver.h"
 #include "controller/run/run_meta.h"
 #include "controller/run/run_paths.h"
@@ -92,8 +93,15 @@ void run_session_store_failed(struct run_session *session, GError *error)
 
 	log_error("%s", reason); /* whatever it was stopped for before */
 	session->store_failed = true;
+	if (session->recorder)
+		recorder_store_fail(session->recorder, error);
 	remote_fleet_stop(session->fleet, reason);
 	g_error_free(error);
+}
+
+bool run_session_commit(struct run_session *session, GError **error)
+{
+	return !session->recorder || recorder_store_finish(session->recorder, error);
 }
 
 static char *text_detail(const char *text)

@@ -30,6 +30,7 @@ struct run_session {
 	int64_t run;   /* row id of the run under way; 0: none */
 	int64_t t0_ns; /* its start */
 	struct engine *engine; /* while its engine runs: for what people ask of tasks; else NULL */
+	struct recorder_store *recorder; /* of the run under way; NULL: none */
 	uint32_t tasks_count;  /* of its workload, so far */
 	bool store_failed;     /* that is why it was stopped */
 	struct run_service *service; /* that is under way; NULL: none, or it is an experiment */
@@ -66,8 +67,14 @@ bool run_session_work(struct run_session *session, GError **error);
 void run_session_note(struct run_session *session, double time_s, const char *kind,
 		      const char *text);
 
-/* Stops the session with what a failed write to the store said. Takes over `error`. */
+/*
+ * Stops the session with what a failed write to the store said. What is known may be ahead of the record then, and the
+ * transaction may be undone as a whole: nothing more of the run goes on record. Takes over `error`.
+ */
 void run_session_store_failed(struct run_session *session, GError *error);
+
+/* Commits what is being recorded, for other connections to see. False with `error`: it is not on record, nor will be. */
+bool run_session_commit(struct run_session *session, GError **error);
 
 /*
  * With what a controller speaks TLS at `address`: fills in *ret_tls with the files of the configuration

@@ -235,24 +235,23 @@ bool store_begin(struct store *store, GError **error)
 	return store_exec(store, "BEGIN IMMEDIATE", "begin a transaction", error);
 }
 
+bool store_check_begun(const struct store *store, GError **error)
+{
+	if (!sqlite3_get_autocommit(store->db))
+		return true;
+	g_set_error(error, STORE_ERROR, STORE_ERROR_SQL, "%s: an earlier failure undid the transaction",
+		    store->path);
+	return false;
+}
+
 bool store_commit(struct store *store, GError **error)
 {
-	if (sqlite3_get_autocommit(store->db)) {
-		g_set_error(error, STORE_ERROR, STORE_ERROR_SQL,
-			    "%s: cannot commit: an earlier failure undid the transaction",
-			    store->path);
+	if (!store_check_begun(store, error))
 		return false;
-	}
 	if (store_exec(store, "COMMIT", "commit", error))
 		return true;
 	store_rollback(store);
 	return false;
-}
-
-bool store_settle(struct store *store, GError **error)
-{
-	return sqlite3_get_autocommit(store->db) ||
-	       (store_commit(store, error) && store_begin(store, error));
 }
 
 void store_rollback(struct store *store)

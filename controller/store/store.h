@@ -340,10 +340,7 @@ GPtrArray *store_estimates(struct store *store, GError **error);
 bool store_begin(struct store *store, GError **error);
 /* Ends the transaction of store_begin(). False with `error`: it was rolled back. */
 bool store_commit(struct store *store, GError **error);
-/*
- * Makes what was written so far survive a crash, within a transaction (which goes on) or without one.
- * False with `error`: it was rolled back.
- */
-bool store_settle(struct store *store, GError **error);
+/* Whether what store_begin() began is still there. False with `error`: a write that failed undid it as a whole. */
+bool store_check_begun(const struct store *store, GError **error);
 /* Undoes everything since store_begin(); no effect outside a transaction. */
 void store_rollback(struct store *store);

@@ -30,6 +30,7 @@ static void open_service(struct account *account)
 	account->service.session = &account->session;
 	account->service.recorder = recorder_store_new(account->session.store,
 						       account->service.row.run, NULL, true);
+	account->session.recorder = account->service.recorder;
 	account->session.service = &account->service;
 }
 

@@ -62,6 +62,19 @@ static void put_task(struct bed *bed, const char *task, const char *state)
 	change(bed, sql);
 }
 
+static int64_t count_rows(struct bed *bed, const char *table)
+{
+	g_autofree char *sql = g_strdup_printf("SELECT count(*) FROM %s", table);
+	sqlite3_stmt *statement;
+	int64_t count;
+
+	g_assert_cmpint(sqlite3_prepare_v2(bed->session.store->db, sql, -1, &statement, NULL), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_step(statement), ==, SQLITE_ROW);
+	count = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	return count;
+}
+
 /* What was submitted of task 0, under another number too. */
 static void copy_submission(struct bed *bed, const char *task)
 {
@@ -135,6 +148,7 @@ static void tear_down(struct bed *bed, const void *data)
 
 	engine_free(service->engine);
 	backend_destroy(service->backend);
+	recorder_store_free(service->recorder);
 	workload_free(service->workload);
 	g_ptr_array_unref(service->submissions);
 	g_hash_table_unref(service->keys);
@@ -269,28 +283,47 @@ static void test_script_of_a_quarantined_task(struct bed *bed, const void *data)
 	g_assert_false(has_script(bed, 0));
 }
 
-/* In the turn in which the engine ends: what others submitted in it stays, and nothing is left of who comes too late. */
-static void test_a_request_after_the_end(struct bed *bed, const void *data)
+static bool submit(struct bed *bed, GError **error)
 {
-	static const struct task_script script;
+	static char *nothing[] = { NULL };
+	g_autoptr(GPtrArray) files = g_ptr_array_new();
+	const struct task_script script = {
+		.program = (char *)"run", .arguments = nothing, .results = nothing, .files = files };
 	const struct run_service_order order = {
 		.type = "short", .script = &script, .count = 1, .utility_max = 1, .unbound = true,
 		.constant_s = (double)NAN, .zero_s = (double)NAN, .deadline_s = (double)NAN };
-	struct run_service *service = &bed->service;
-	struct engine_recorder *recorder;
 	uint32_t first, count;
-	g_autoptr(GError) error = NULL;
-	g_autoptr(GPtrArray) events = NULL;
+
+	return run_service_submit(&bed->service, &order, &first, &count, error);
+}
+
+/* Goes on, with what is submitted on record. */
+static void go_on_recording(struct bed *bed)
+{
+	struct run_service *service = &bed->service;
 
 	bed->cluster = (struct config_cluster){ .nodes = 2, .cores = 1 };
 	bed->config.clusters = &bed->cluster;
 	bed->config.clusters_count = 1;
-	go_on(bed);
 	service->recorder = recorder_store_new(bed->session.store, service->row.run, bed->system, true);
+	bed->session.recorder = service->recorder;
+	service->setup.recorder = recorder_store_engine(service->recorder);
+	go_on(bed);
+}
+
+/* In the turn in which the engine ends: what others submitted in it stays, and nothing is left of who comes too late. */
+static void test_a_request_after_the_end(struct bed *bed, const void *data)
+{
+	struct run_service *service = &bed->service;
+	struct engine_recorder *recorder;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) events = NULL;
+
+	go_on_recording(bed);
 	recorder = recorder_store_engine(service->recorder);
 	g_assert_true(recorder->event(recorder, 1, "submitted", "{}"));
 	engine_abort(service->engine, "stopped");
-	g_assert_false(run_service_submit(service, &order, &first, &count, &error));
+	g_assert_false(submit(bed, &error));
 	g_assert_error(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED);
 	g_assert_cmpstr(error->message, ==, "the service is ending");
 	g_assert_false(bed->session.store_failed);
@@ -298,7 +331,45 @@ static void test_a_request_after_the_end(struct bed *bed, const void *data)
 	g_assert_true(recorder_store_finish(service->recorder, NULL));
 	events = store_events_after(bed->session.store, service->row.run, 0, 100, NULL);
 	g_assert_cmpuint(events->len, ==, 1);
-	recorder_store_free(service->recorder);
+}
+
+/* SQLite undoes a whole transaction where the disk is full: what comes after it would be kept, and done after a restart. */
+static void test_a_request_that_is_not_recorded(struct bed *bed, const void *data)
+{
+	static const char *const schedulers[] = { "unix:/nobody" };
+	g_autoptr(GError) error = NULL;
+
+	go_on_recording(bed);
+	bed->session.fleet = remote_fleet_new(&bed->config, schedulers, &error);
+	g_assert_no_error(error);
+	change(bed, "CREATE TEMP TRIGGER full BEFORE INSERT ON main.task"
+		    " BEGIN SELECT RAISE(ROLLBACK, 'the disk is full'); END");
+	g_assert_false(submit(bed, &error));
+	g_assert_error(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_STORE);
+	g_assert_nonnull(strstr(error->message, "the disk is full"));
+	g_assert_true(bed->session.store_failed);
+	g_assert_cmpint(count_rows(bed, "submission"), ==, 0);
+	remote_fleet_free(bed->session.fleet);
+}
+
+/* Who wrote beside the engine lost what it had written as well: nothing is taken in any more. */
+static void test_a_request_after_a_lost_transaction(struct bed *bed, const void *data)
+{
+	static const char *const schedulers[] = { "unix:/nobody" };
+	struct engine_recorder *recorder;
+	g_autoptr(GError) error = NULL;
+
+	go_on_recording(bed);
+	bed->session.fleet = remote_fleet_new(&bed->config, schedulers, &error);
+	g_assert_no_error(error);
+	recorder = recorder_store_engine(bed->service.recorder);
+	g_assert_true(recorder->event(recorder, 1, "submitted", "{}"));
+	change(bed, "ROLLBACK");
+	g_assert_false(submit(bed, &error));
+	g_assert_error(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_STORE);
+	g_assert_cmpint(count_rows(bed, "task"), ==, 0);
+	g_assert_cmpint(count_rows(bed, "submission"), ==, 0);
+	remote_fleet_free(bed->session.fleet);
 }
 
 int main(int argc, char **argv)
@@ -313,6 +384,10 @@ int main(int argc, char **argv)
 		{ "/service-restore/keeps-scripts-of-quarantined-tasks",
 		  test_script_of_a_quarantined_task },
 		{ "/service-restore/refuses-who-comes-after-its-end", test_a_request_after_the_end },
+		{ "/service-restore/keeps-nothing-that-it-could-not-record",
+		  test_a_request_that_is_not_recorded },
+		{ "/service-restore/takes-nothing-in-after-a-lost-transaction",
+		  test_a_request_after_a_lost_transaction },
 	};
 
 	g_test_init(&argc, &argv, NULL);

@@ -40,6 +40,7 @@ static void set_up(struct bed *bed, gconstpointer data)
 	bed->service.session = &bed->session;
 	bed->service.row.run = run.run;
 	bed->service.recorder = recorder_store_new(bed->session.store, run.run, NULL, true);
+	bed->session.recorder = bed->service.recorder;
 	bed->service.sync = store_sync_new(bed->session.store, &error);
 	g_assert_no_error(error);
 	bed->other = store_open_beside(bed->session.store->path, bed->session.store->version, 0, &error);
