@@ -1,47 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * libcurl says which sockets and which timer to watch (curl_multi_socket_action()). All clients of a main context share
- * one handle of it, and one GSource: a main loop looks at each of its sources in every turn, and a controller has two clients for
- * each of hundreds of local schedulers. What is watched is in an epoll descriptor, which the source polls. Finished
- * transfers are queued and handed to the callers by that source, which may run inside itself: so a callback may wait for
- * another request, and may free the client.
- */
 #include "common/http_client.h"
 
-#include <curl/curl.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 
+#include "common/http_hub.h"
 #include "common/json.h"
 
 enum {
 	BODY_MAX = 64 << 20,
 	QUOTE_MAX = 200, /* bytes of an answer that is not JSON which an error quotes */
-	SOCKETS_AT_ONCE = 64,
-	TURN_US = 2000,  /* answers are handed over for so long before others have their turn */
-	KEPT_PER_CLIENT = 4, /* connections */
-};
-
-/* What drives libcurl for all clients of a main context: a source of that. */
-struct hub {
-	GSource source;   /* first: callbacks cast back */
-	uint32_t clients; /* the last one to leave ends it */
-	CURLM *multi;
-	int epoll;
-	gpointer polled;  /* the source's tag of that */
-	gint64 timer_us;  /* when libcurl wants to be called, monotonic; -1: not */
-	GQueue finished;  /* struct transfer, to be delivered in this order */
 };
 
 struct http_client {
 	int references; /* 1 for the owner, 1 for each delivery that is on the stack */
 	GMainContext *context;
-	struct hub *hub;
+	struct http_hub *hub;
 	char *address;     /* as given, for messages */
 	char *base;        /* what paths are appended to */
 	char *socket_path; /* Unix socket, or NULL */
-	GQueue active;     /* struct transfer, with libcurl */
+	GQueue active;     /* struct transfer, not handed over yet */
 	CURL *answered;    /* whose answer a callback looks at now, or NULL */
 	/* The identity. */
 	char *ca_file;
@@ -55,13 +32,12 @@ struct http_client {
 
 /* One request on its way. */
 struct transfer {
+	struct http_hub_transfer in_hub; /* first: callbacks cast back */
 	struct http_client *client;
-	CURL *easy;
 	struct curl_slist *headers;
 	char *title; /* "GET /v1/x on ADDRESS", for messages */
 	GString *answer;
 	bool too_large;
-	CURLcode result;
 	char reason[CURL_ERROR_SIZE];
 	http_client_done_f done;
 	void *data;
@@ -79,7 +55,7 @@ G_DEFINE_QUARK(virtbed-http, http_error)
 
 static void transfer_free(struct transfer *transfer)
 {
-	curl_easy_cleanup(transfer->easy);
+	curl_easy_cleanup(transfer->in_hub.easy);
 	curl_slist_free_all(transfer->headers);
 	g_free(transfer->title);
 	if (transfer->answer)
@@ -102,102 +78,6 @@ static void client_unref(struct http_client *client)
 	g_free(client->certificate);
 	g_free(client->key);
 	g_free(client);
-}
-
-static void finish_transfer(struct transfer *transfer, CURLcode result)
-{
-	struct hub *hub = transfer->client->hub;
-
-	transfer->result = result;
-	g_queue_push_tail(&hub->finished, transfer);
-	g_source_set_ready_time(&hub->source, 0);
-}
-
-/* Moves what libcurl is done with to the finished ones. */
-static void collect_finished(struct hub *hub)
-{
-	struct transfer *transfer;
-	CURLMsg *message;
-	int left;
-
-	while ((message = curl_multi_info_read(hub->multi, &left))) {
-		const CURLcode result = message->data.result;
-		CURL *easy = message->easy_handle;
-
-		if (message->msg != CURLMSG_DONE)
-			continue;
-		curl_easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
-		curl_multi_remove_handle(hub->multi, easy); /* frees the message */
-		g_queue_remove(&transfer->client->active, transfer);
-		finish_transfer(transfer, result);
-	}
-}
-
-/* When there is something to do without anything to read or write. */
-static void set_alarm(struct hub *hub)
-{
-	g_source_set_ready_time(&hub->source, g_queue_is_empty(&hub->finished) ? hub->timer_us : 0);
-}
-
-static int on_timer_wanted(CURLM *multi, long timeout_ms, void *data)
-{
-	struct hub *hub = data;
-
-	hub->timer_us = timeout_ms < 0 ? -1 : g_get_monotonic_time() + timeout_ms * 1000;
-	set_alarm(hub);
-	return 0;
-}
-
-static void run_timer(struct hub *hub)
-{
-	int running;
-
-	if (hub->timer_us < 0 || g_get_monotonic_time() < hub->timer_us)
-		return;
-	hub->timer_us = -1;
-	curl_multi_socket_action(hub->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-	collect_finished(hub);
-}
-
-static void run_sockets(struct hub *hub)
-{
-	struct epoll_event ready[SOCKETS_AT_ONCE];
-	const int count = epoll_wait(hub->epoll, ready, SOCKETS_AT_ONCE, 0);
-	int running;
-
-	for (int i = 0; i < count; i++) {
-		int events = 0;
-
-		if (ready[i].events & (EPOLLIN | EPOLLHUP))
-			events |= CURL_CSELECT_IN;
-		if (ready[i].events & EPOLLOUT)
-			events |= CURL_CSELECT_OUT;
-		if (ready[i].events & EPOLLERR)
-			events |= CURL_CSELECT_ERR;
-		curl_multi_socket_action(hub->multi, ready[i].data.fd, events, &running);
-	}
-	collect_finished(hub);
-}
-
-/* libcurl wants `fd` watched for `what`; `socket_data` is set where it is watched already. */
-static int on_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *data, void *socket_data)
-{
-	struct hub *hub = data;
-	struct epoll_event event = {.data = {.fd = fd}};
-
-	if (what == CURL_POLL_REMOVE) {
-		epoll_ctl(hub->epoll, EPOLL_CTL_DEL, fd, NULL);
-		return 0;
-	}
-	if (what & CURL_POLL_IN)
-		event.events |= EPOLLIN;
-	if (what & CURL_POLL_OUT)
-		event.events |= EPOLLOUT;
-	/* One that was closed meanwhile is not watched any more. */
-	if (!socket_data || epoll_ctl(hub->epoll, EPOLL_CTL_MOD, fd, &event) != 0)
-		epoll_ctl(hub->epoll, EPOLL_CTL_ADD, fd, &event);
-	curl_multi_assign(hub->multi, fd, hub);
-	return 0;
 }
 
 static size_t on_answer(char *bytes, size_t size, size_t count, void *data)
@@ -274,12 +154,12 @@ static char *reason_of(const struct transfer *transfer)
 {
 	long number = 0;
 
-	if (transfer->result == CURLE_COULDNT_CONNECT && transfer->client->socket_path) {
-		curl_easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &number);
+	if (transfer->in_hub.result == CURLE_COULDNT_CONNECT && transfer->client->socket_path) {
+		curl_easy_getinfo(transfer->in_hub.easy, CURLINFO_OS_ERRNO, &number);
 		return g_strdup_printf("cannot connect to the socket%s%s", number ? ": " : "",
 				       number ? g_strerror((int)number) : "");
 	}
-	return g_strdup(*transfer->reason ? transfer->reason : curl_easy_strerror(transfer->result));
+	return g_strdup(*transfer->reason ? transfer->reason : curl_easy_strerror(transfer->in_hub.result));
 }
 
 /* Turns what libcurl has into the answer or an error; either may be NULL. */
@@ -287,16 +167,16 @@ static json_t *judge(struct transfer *transfer, int *ret_status, GError **error)
 {
 	long status = 0;
 
-	curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(transfer->in_hub.easy, CURLINFO_RESPONSE_CODE, &status);
 	if (transfer->too_large) {
 		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: answer larger than %d bytes",
 			    transfer->title, BODY_MAX);
-	} else if (transfer->result != CURLE_OK) {
+	} else if (transfer->in_hub.result != CURLE_OK) {
 		g_autofree char *reason = reason_of(transfer);
 
 		status = 0;
 		g_set_error(error, HTTP_ERROR,
-			    is_trust(transfer->result) ? HTTP_ERROR_TRUST : HTTP_ERROR_TRANSPORT,
+			    is_trust(transfer->in_hub.result) ? HTTP_ERROR_TRUST : HTTP_ERROR_TRANSPORT,
 			    "%s: %s", transfer->title, reason);
 	} else if (status >= 400) {
 		g_autofree char *said = complaint(transfer);
@@ -308,9 +188,10 @@ static json_t *judge(struct transfer *transfer, int *ret_status, GError **error)
 	return *error ? NULL : parse_answer(transfer, error);
 }
 
-/* Hands one answer to whom it is for. */
-static void deliver(struct transfer *transfer)
+/* Hands one answer to whom it is for, who may wait for another, and may free the client. */
+static void deliver(struct http_hub_transfer *in_hub)
 {
+	struct transfer *transfer = (struct transfer *)in_hub;
 	g_autoptr(GError) error = NULL;
 	int status;
 	g_autoptr(json_t) body = judge(transfer, &status, &error);
@@ -318,9 +199,10 @@ static void deliver(struct transfer *transfer)
 	struct call *call = transfer->call;
 	CURL *before = client->answered;
 
+	g_queue_remove(&client->active, transfer);
 	if (!call) {
-		client->references++; /* a callback may free it */
-		client->answered = transfer->easy;
+		client->references++;
+		client->answered = transfer->in_hub.easy;
 		transfer->done(status, body, error, transfer->data);
 		client->answered = before;
 		transfer_free(transfer);
@@ -332,87 +214,6 @@ static void deliver(struct transfer *transfer)
 	call->error = g_steal_pointer(&error);
 	if (!call->error)
 		call->body = body ? json_incref(body) : json_null();
-}
-
-static gboolean hub_dispatch(GSource *source, GSourceFunc callback, gpointer data)
-{
-	struct hub *hub = (struct hub *)source;
-	const gint64 until_us = g_get_monotonic_time() + TURN_US;
-	struct transfer *transfer;
-
-	if (g_source_query_unix_fd(source, hub->polled))
-		run_sockets(hub);
-	run_timer(hub);
-	/* A callback may free clients, which takes theirs out of the queue. */
-	while ((transfer = g_queue_pop_head(&hub->finished))) {
-		set_alarm(hub); /* for a loop inside */
-		deliver(transfer);
-		if (g_get_monotonic_time() >= until_us)
-			break;
-	}
-	set_alarm(hub);
-	return G_SOURCE_CONTINUE;
-}
-
-static GSourceFuncs hub_funcs = { .dispatch = hub_dispatch };
-
-static gboolean nothing(gpointer data)
-{
-	return G_SOURCE_CONTINUE;
-}
-
-static struct hub *hub_new(GMainContext *context)
-{
-	GSource *source = g_source_new(&hub_funcs, sizeof(struct hub));
-	struct hub *hub = (struct hub *)source;
-
-	hub->multi = curl_multi_init();
-	hub->epoll = epoll_create1(EPOLL_CLOEXEC);
-	hub->timer_us = -1;
-	g_queue_init(&hub->finished);
-	curl_multi_setopt(hub->multi, CURLMOPT_SOCKETFUNCTION, on_socket_wanted);
-	curl_multi_setopt(hub->multi, CURLMOPT_SOCKETDATA, hub);
-	curl_multi_setopt(hub->multi, CURLMOPT_TIMERFUNCTION, on_timer_wanted);
-	curl_multi_setopt(hub->multi, CURLMOPT_TIMERDATA, hub);
-	hub->polled = g_source_add_unix_fd(source, hub->epoll, G_IO_IN);
-	g_source_set_callback(source, nothing, NULL, NULL); /* only those with one are found */
-	g_source_set_can_recurse(source, TRUE);
-	g_source_attach(source, context);
-	return hub;
-}
-
-/* Left to itself libcurl keeps four connections for each request under way, so none for clients that ask in turn. */
-static void set_kept(struct hub *hub)
-{
-	curl_multi_setopt(hub->multi, CURLMOPT_MAXCONNECTS, (long)hub->clients * KEPT_PER_CLIENT);
-}
-
-/* That of the context, which is made for its first client. */
-static struct hub *hub_join(GMainContext *context)
-{
-	struct hub *hub = (struct hub *)g_main_context_find_source_by_funcs_user_data(context, &hub_funcs, NULL);
-
-	if (hub)
-		g_source_ref(&hub->source);
-	else
-		hub = hub_new(context);
-	hub->clients++;
-	set_kept(hub);
-	return hub;
-}
-
-/* Of a client that has no transfers any more. */
-static void hub_leave(struct hub *hub)
-{
-	if (--hub->clients > 0) {
-		set_kept(hub);
-	} else {
-		g_source_destroy(&hub->source);
-		curl_multi_setopt(hub->multi, CURLMOPT_TIMERFUNCTION, NULL);
-		curl_multi_cleanup(hub->multi);
-		close(hub->epoll);
-	}
-	g_source_unref(&hub->source);
 }
 
 bool http_client_check_address(const char *address, GError **error)
@@ -459,7 +260,7 @@ struct http_client *http_client_new(const char *address, GError **error)
 		client_unref(client);
 		return NULL;
 	}
-	client->hub = hub_join(client->context);
+	client->hub = http_hub_join(client->context);
 	return client;
 }
 
@@ -505,19 +306,6 @@ static void abandon(struct transfer *transfer)
 	transfer_free(transfer);
 }
 
-static void abandon_finished(struct http_client *client)
-{
-	for (GList *link = client->hub->finished.head, *next; link; link = next) {
-		struct transfer *transfer = link->data;
-
-		next = link->next;
-		if (transfer->client != client)
-			continue;
-		g_queue_delete_link(&client->hub->finished, link);
-		abandon(transfer);
-	}
-}
-
 void http_client_free(struct http_client *client)
 {
 	struct transfer *transfer;
@@ -525,11 +313,10 @@ void http_client_free(struct http_client *client)
 	if (!client)
 		return;
 	while ((transfer = g_queue_pop_head(&client->active))) {
-		curl_multi_remove_handle(client->hub->multi, transfer->easy);
+		http_hub_cancel(client->hub, &transfer->in_hub);
 		abandon(transfer);
 	}
-	abandon_finished(client);
-	hub_leave(client->hub);
+	http_hub_leave(client->hub);
 	client_unref(client);
 }
 
@@ -537,8 +324,8 @@ static void set_body(struct transfer *transfer, json_t *body)
 {
 	g_autofree char *text = json_text(body);
 
-	curl_easy_setopt(transfer->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(text));
-	curl_easy_setopt(transfer->easy, CURLOPT_COPYPOSTFIELDS, text);
+	curl_easy_setopt(transfer->in_hub.easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(text));
+	curl_easy_setopt(transfer->in_hub.easy, CURLOPT_COPYPOSTFIELDS, text);
 	transfer->headers =
 		curl_slist_append(transfer->headers, "Content-Type: application/json");
 }
@@ -546,7 +333,7 @@ static void set_body(struct transfer *transfer, json_t *body)
 static void set_identity(struct transfer *transfer)
 {
 	const struct http_client *client = transfer->client;
-	CURL *easy = transfer->easy;
+	CURL *easy = transfer->in_hub.easy;
 
 	curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	if (client->certificate) {
@@ -572,11 +359,10 @@ static void set_options(struct transfer *transfer, const char *method, const cha
 			double timeout_s)
 {
 	const struct http_client *client = transfer->client;
-	CURL *easy = transfer->easy;
+	CURL *easy = transfer->in_hub.easy;
 
 	curl_easy_setopt(easy, CURLOPT_URL, url);
 	curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
-	curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->reason);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_answer);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
@@ -603,16 +389,14 @@ static void start_transfer(struct http_client *client, const char *method, const
 
 	*transfer = *receiver;
 	transfer->client = client;
-	transfer->easy = curl_easy_init();
+	transfer->in_hub = (struct http_hub_transfer){.easy = curl_easy_init(), .done = deliver};
 	transfer->title = g_strdup_printf("%s %s on %s", method, path, client->address);
 	transfer->answer = g_string_new(NULL);
 	if (body)
 		set_body(transfer, body);
 	set_options(transfer, method, url, timeout_s);
-	if (curl_multi_add_handle(client->hub->multi, transfer->easy) == CURLM_OK)
-		g_queue_push_tail(&client->active, transfer);
-	else
-		finish_transfer(transfer, CURLE_FAILED_INIT);
+	g_queue_push_tail(&client->active, transfer);
+	http_hub_start(client->hub, &transfer->in_hub);
 }
 
 void http_client_request(struct http_client *client, const char *method, const char *path,

@@ -76,7 +76,7 @@ void http_client_request(struct http_client *client, const char *method, const c
 			 json_t *body, double timeout_s, http_client_done_f done, void *data);
 
 /*
- * The same, waiting: iterates the default main context until the answer is there (so other
+ * The same, waiting: iterates the client's main context until the answer is there (so other
  * sources run meanwhile). Returns a new reference (json_null() for an empty body), or NULL.
  */
 json_t *http_client_call(struct http_client *client, const char *method, const char *path,
