@@ -26,7 +26,7 @@ struct run_service {
 	struct backend *backend;
 	struct recorder_store *recorder;
 	struct store_sync *sync;
-	GArray *wishes;             /* struct service_wish, to know that what is recorded now is safe; NULL: none */
+	GArray *waiters;            /* struct waiter, to know that what is recorded now is safe; NULL: none */
 	guint recording;            /* source, where there are some */
 	struct store_check *check;  /* of the whole file, beside serving */
 	struct engine *engine;

@@ -204,7 +204,7 @@ static bool check_order(const struct run_service *service, const struct run_serv
 /* Submitting. */
 
 /* Somebody who waits for what is recorded now to be safe. */
-struct service_wish {
+struct waiter {
 	store_sync_done_f done;
 	void *data;
 };
@@ -398,20 +398,20 @@ bool run_service_submit(struct run_service *service, const struct run_service_or
 
 void run_service_record(struct run_service *service)
 {
-	g_autoptr(GArray) wishes = g_steal_pointer(&service->wishes);
+	g_autoptr(GArray) waiters = g_steal_pointer(&service->waiters);
 	GError *reason = NULL;
 
 	g_clear_handle_id(&service->recording, g_source_remove);
-	if (!wishes)
+	if (!waiters)
 		return;
 	recorder_store_finish(service->recorder, &reason);
-	for (guint i = 0; i < wishes->len; i++) {
-		const struct service_wish *wish = &g_array_index(wishes, struct service_wish, i);
+	for (guint i = 0; i < waiters->len; i++) {
+		const struct waiter *waiter = &g_array_index(waiters, struct waiter, i);
 
 		if (reason)
-			wish->done(reason, wish->data);
+			waiter->done(reason, waiter->data);
 		else
-			store_sync_ask(service->sync, wish->done, wish->data);
+			store_sync_ask(service->sync, waiter->done, waiter->data);
 	}
 	if (reason)
 		store_fault(service, reason, NULL);
@@ -428,13 +428,13 @@ static gboolean on_recording(gpointer data)
 
 void run_service_when_safe(struct run_service *service, store_sync_done_f done, void *data)
 {
-	const struct service_wish wish = {done, data};
+	const struct waiter waiter = {done, data};
 
-	if (!service->wishes) {
-		service->wishes = g_array_new(FALSE, FALSE, sizeof(wish));
+	if (!service->waiters) {
+		service->waiters = g_array_new(FALSE, FALSE, sizeof(waiter));
 		service->recording = g_idle_add_full(G_PRIORITY_HIGH, on_recording, service, NULL);
 	}
-	g_array_append_val(service->wishes, wish);
+	g_array_append_val(service->waiters, waiter);
 }
 
 const struct store_submission *run_service_submission(const struct run_service *service,
