@@ -353,7 +353,7 @@ static void scripted_resume(struct backend *backend, uint32_t task, uint32_t att
 		resume_at(scripted, progress, scripted->now_s, step.after_s, &end);
 }
 
-/* Its new nodes are taken at once, and those that it left free when it is there, resume_s later. */
+/* Its new nodes are taken at once, and those that it left free when it is there, resume_s later; or the new ones, if it is not. */
 static void scripted_migrate(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 			     const uint32_t *nodes, uint32_t nodes_count)
 {
@@ -361,6 +361,8 @@ static void scripted_migrate(struct backend *backend, uint32_t task, uint32_t at
 	struct progress *progress =
 		g_hash_table_lookup(scripted->progress, attempt_key(task, attempt));
 	const struct script_step step = { .n = n, .after_s = scripted->script->resume_s };
+	const bool unmoved = scripted->script->unmoved;
+	uint32_t *there = g_memdup2(nodes, nodes_count * sizeof(*nodes));
 	struct coming moved, *end;
 
 	g_assert_nonnull(progress);
@@ -369,13 +371,14 @@ static void scripted_migrate(struct backend *backend, uint32_t task, uint32_t at
 	log_nodes(scripted, nodes, nodes_count);
 	end = take_end(scripted, progress);
 	g_assert_nonnull(end);
-	moved = step_coming(scripted, progress, &step, BACKEND_EVENT_MIGRATED);
-	moved.nodes = end->nodes;
-	moved.nodes_count = end->nodes_count;
+	moved = step_coming(scripted, progress, &step,
+			    unmoved ? BACKEND_EVENT_UNMOVED : BACKEND_EVENT_MIGRATED);
+	moved.nodes = unmoved ? there : end->nodes;
+	moved.nodes_count = nodes_count;
+	if (!unmoved)
+		end->nodes = there;
 	add(scripted, &moved);
 	take_nodes(scripted, progress->cluster, nodes, nodes_count);
-	end->nodes = g_memdup2(nodes, nodes_count * sizeof(*nodes));
-	end->nodes_count = nodes_count;
 	add(scripted, end);
 	g_free(end);
 }

@@ -62,6 +62,7 @@ struct script {
 	bool kills;            /* an attempt that is killed ends at once; otherwise nothing comes of it */
 	double suspend_s;      /* what steps take that are not mentioned */
 	double resume_s;       /* and migrations */
+	bool unmoved;          /* these fail then */
 	const double *calls_s; /* in order of time: when call() is to be called */
 	uint32_t calls_count;
 	void (*call)(double time_s, void *data); /* while the engine waits */

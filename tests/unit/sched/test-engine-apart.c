@@ -31,6 +31,7 @@ struct scene {
 	uint32_t rows[4]; /* of the tasks, + 1 */
 	double late_s;    /* how long task 0 executes, if not for 15 s */
 	double leaves_s;  /* how long it takes to leave its nodes when it is suspended */
+	bool unmoved;     /* migrations fail */
 	struct {
 		enum deed deed;
 		uint32_t of; /* task, node or row */
@@ -173,6 +174,35 @@ static const struct scene scenes[] = {
 		       "65 start 3.1 c0 0,1\n",
 		.slid = "2 2 c2 3 c3 ",
 		.completed = 4,
+	},
+	{
+		.name = "a promise does not wait for what is late and could not be migrated",
+		.policy = "easy",
+		.rows = { NARROW + 1, NARROW + 1, NARROW + 1, WIDE + 1 },
+		.late_s = 55,
+		.unmoved = true,
+		.deeds = { { NOTHING, 0 }, { NOTHING, 0 }, { MIGRATE, 0 } },
+		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n30 migrate 0.1 #1 c0 1\n32 start 2.1 c0 1\n"
+		       "65 start 3.1 c0 0,1\n",
+		.slid = "2 2 c2 3 c3 ",
+		.completed = 4,
+	},
+	{
+		.name = "who waits is asked for when a node has been left by a migration",
+		.policy = "max-upr",
+		.rows = { NARROW + 1 },
+		.later = { { 12, MIGRATE, 0 }, { 13, SUBMIT, NARROW } },
+		.log = "10 start 0.1 c0 0\n12 migrate 0.1 #1 c0 1\n14 start 1.1 c0 0\n",
+		.completed = 2,
+	},
+	{
+		.name = "who waits is asked for when a node is not needed since a migration failed",
+		.policy = "max-upr",
+		.rows = { NARROW + 1 },
+		.unmoved = true,
+		.later = { { 12, MIGRATE, 0 }, { 13, SUBMIT, NARROW } },
+		.log = "10 start 0.1 c0 0\n12 migrate 0.1 #1 c0 1\n14 start 1.1 c0 1\n",
+		.completed = 2,
 	},
 	{
 		.name = "migrating what is not late moves no promise",
@@ -651,7 +681,7 @@ static void stage_init(struct stage *stage, const struct scene *scene)
 	stage->script = (struct script){ .system = stage->system, .calls_s = stage->calls_s,
 					 .calls_count = calls, .call = call, .data = stage,
 					 .kills = true, .suspend_s = scene->leaves_s,
-					 .resume_s = 2 };
+					 .resume_s = 2, .unmoved = scene->unmoved };
 	stage->late = (struct script_attempt){ 0, 1, scene->late_s, BACKEND_OUTCOME_COMPLETED };
 	stage->script.attempts = &stage->late;
 	stage->script.attempts_count = scene->late_s > 0;
