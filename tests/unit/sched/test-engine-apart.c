@@ -32,6 +32,7 @@ struct scene {
 	double late_s;    /* how long task 0 executes, if not for 15 s */
 	double leaves_s;  /* how long it takes to leave its nodes when it is suspended */
 	bool unmoved;     /* migrations fail */
+	struct script_step step; /* one that is rolled back; `after_s` 0: none is */
 	struct {
 		enum deed deed;
 		uint32_t of; /* task, node or row */
@@ -234,6 +235,28 @@ static const struct scene scenes[] = {
 		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n11 suspend 0.1 #1\n46 start 3.1 c0 0,1\n100 kill 0.1\n",
 		.slid = "3 3 c3 ",
 		.completed = 2,
+	},
+	{
+		.name = "who was to follow is asked for when a task could not be suspended",
+		.policy = "max-util-preempt-greedy",
+		.preempts = true,
+		.rows = { NARROW + 1, NARROW + 1 },
+		.deeds = { { SUBMIT, URGENT } },
+		.step = { .task = 0, .n = 1, .way = SCRIPT_STAYED, .after_s = 2, .times = 1 },
+		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n11 suspend 0.1 #1\n13 suspend 0.1 #1\n13 start 2.1 c0 0\n"
+		       "25 resume 0.1 #1 c0 1\n",
+		.completed = 3,
+	},
+	{
+		.name = "a task that could not go on is asked for at once, and started anew in the end",
+		.policy = "max-util-preempt-greedy",
+		.preempts = true,
+		.rows = { NARROW + 1, NARROW + 1 },
+		.deeds = { { SUBMIT, URGENT } },
+		.step = { .task = 0, .n = 1, .resume = true, .way = SCRIPT_STAYED, .after_s = 2 },
+		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n11 suspend 0.1 #1\n11 start 2.1 c0 0\n25 resume 0.1 #1 c0 1\n"
+		       "27 resume 0.1 #1 c0 0\n29 resume 0.1 #1 c0 0\n31 kill 0.1\n31 start 0.2 c0 0\n",
+		.completed = 3,
 	},
 	{
 		.name = "cancelling a suspended task that was not late moves no promise",
@@ -683,6 +706,8 @@ static void stage_init(struct stage *stage, const struct scene *scene)
 					 .kills = true, .suspend_s = scene->leaves_s,
 					 .resume_s = 2, .unmoved = scene->unmoved };
 	stage->late = (struct script_attempt){ 0, 1, scene->late_s, BACKEND_OUTCOME_COMPLETED };
+	stage->script.steps = &scene->step;
+	stage->script.steps_count = scene->step.after_s > 0;
 	stage->script.attempts = &stage->late;
 	stage->script.attempts_count = scene->late_s > 0;
 	stage->backend = scripted_backend_new(&stage->script);
