@@ -192,6 +192,9 @@ double machine_patience_s(const struct machine *machine);
  */
 void machine_agent(struct machine *machine, const char *request, host_done_f done, gpointer data);
 
+/* When its agent answered last, whatever it had been asked (clock_now_ns()); 0: never. */
+int64_t machine_heard_ns(const struct machine *machine);
+
 /*
  * Whether a request sent to the agent at `asked_ns` (clock_now_ns()) failed with `error`, or NULL,
  * only because somebody else has, or had, paused the VM.

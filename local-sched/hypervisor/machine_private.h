@@ -31,6 +31,7 @@ struct machine {
 	gint boots;        /* how many VMs were created; atomic, for domain_agent() */
 	GHashTable *asked; /* struct question that are under way, owned */
 	GQueue requests;   /* struct request to its agent, owned; the first one is under way */
+	int64_t heard_ns;  /* when its agent answered last; 0: never */
 	char *reason;
 	bool stopped;
 	bool clean;       /* no task had it since its ranks were last swept: nothing to sweep */

@@ -2,6 +2,7 @@
 /* A VM that a task has: given to it, held while the task is suspended, and given back. */
 #include <math.h>
 
+#include "common/clock.h"
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/machine_private.h"
 #include "local-sched/hypervisor/virt_error.h"
@@ -93,6 +94,8 @@ static void request_answered(gpointer result, const GError *error, gpointer data
 	const struct request taken = *request;
 
 	request_free(request);
+	if (virt_error_is_answer(error))
+		machine->heard_ns = clock_now_ns();
 	if (!g_queue_is_empty(&machine->requests))
 		send_request(machine);
 	taken.done(result, error, taken.data);
@@ -112,6 +115,11 @@ void machine_agent(struct machine *machine, const char *request, host_done_f don
 	g_queue_push_tail(&machine->requests, item);
 	if (machine->requests.length == 1)
 		send_request(machine);
+}
+
+int64_t machine_heard_ns(const struct machine *machine)
+{
+	return machine->heard_ns;
 }
 
 bool machine_is_excused(const struct machine *machine, int64_t asked_ns, const GError *error)

@@ -62,6 +62,11 @@ void virt_error_set_domain(GError **error, virDomainPtr domain, const char *form
 	virFreeError(foreign);
 }
 
+bool virt_error_is_answer(const GError *error)
+{
+	return !error || g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED);
+}
+
 static void ignore_error(void *data, virErrorPtr error)
 {
 }

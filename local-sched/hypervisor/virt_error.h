@@ -3,6 +3,7 @@
 
 #include <glib.h>
 #include <libvirt/libvirt.h>
+#include <stdbool.h>
 
 /*
  * libvirt's errors as GError, translated once, and its handles as g_autoptr types.
@@ -34,6 +35,9 @@ void virt_error_set(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3)
  */
 void virt_error_set_domain(GError **error, virDomainPtr domain, const char *format, ...)
 	G_GNUC_PRINTF(3, 4);
+
+/* Whether an agent has answered that was asked, be it that it will not (NULL: no error). */
+bool virt_error_is_answer(const GError *error);
 
 /* Keeps libvirt from writing errors to standard error itself; for the start of a program. */
 void virt_error_quiet(void);

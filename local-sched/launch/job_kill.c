@@ -5,6 +5,7 @@
  */
 #include "common/clock.h"
 #include "local-sched/hypervisor/agent.h"
+#include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/launch/job_private.h"
 
 #define LOG_SUBSYSTEM "job"
@@ -64,8 +65,11 @@ static void kill_answered(gpointer result, const GError *error, gpointer data)
 	struct rank *rank = job_rank_answered(data);
 
 	/* Whether it worked is seen on the rank's port. */
-	if (rank)
+	if (rank) {
 		rank->killing = false;
+		if (rank->told_ns == 0 && virt_error_is_answer(error))
+			rank->told_ns = clock_now_ns();
+	}
 	g_free(result);
 }
 
@@ -83,6 +87,21 @@ static gboolean kill_again(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
+/*
+ * Since when a rank might have died. Agents are asked one thing at a time: what has not been asked about a rank yet waits its
+ * turn, however long that takes, as long as the agent answers.
+ */
+static int64_t may_die_ns(const struct job *job, const struct rank *rank)
+{
+	return rank->told_ns ?: MAX(job->kill_start_ns, machine_heard_ns(rank->place->machine));
+}
+
+static bool is_stubborn(const struct job *job, const struct rank *rank)
+{
+	return !rank->exited && clock_elapsed_s(may_die_ns(job, rank), clock_now_ns()) >
+					machine_patience_s(rank->place->machine);
+}
+
 /* VMs whose ranks do not die are removed; that ends their ranks (machine_lost()). */
 static void remove_stubborn(struct job *job)
 {
@@ -91,7 +110,7 @@ static void remove_stubborn(struct job *job)
 		bool stubborn = false;
 
 		for (uint32_t r = 0; r < place->ranks; r++)
-			stubborn |= !job->ranks[place->first_rank + r].exited;
+			stubborn |= is_stubborn(job, &job->ranks[place->first_rank + r]);
 		if (stubborn && !place->lost)
 			machine_fail(place->machine, "a rank could not be killed");
 	}
@@ -107,6 +126,7 @@ void job_kill_ranks(struct job *job)
 
 	if (job->kill_start_ns == 0)
 		job->kill_start_ns = clock_now_ns();
+	remove_stubborn(job);
 	for (uint32_t i = 0; i < job->processes; i++) {
 		struct rank *rank = &job->ranks[i];
 		g_autofree char *core = g_strdup_printf("%u", rank->core);
@@ -122,15 +142,8 @@ void job_kill_ranks(struct job *job)
 		rank->killing = true;
 		job_ask_rank(rank, request, kill_answered);
 	}
-	if (all_ended) {
+	if (all_ended)
 		job_advance(job);
-		return;
-	}
-	if (clock_elapsed_s(job->kill_start_ns, clock_now_ns()) >
-	    machine_patience_s(job->places[0].machine)) {
-		remove_stubborn(job);
-		job_advance(job);
-		return;
-	}
-	job->kill_source = g_timeout_add(KILL_AGAIN_MS, kill_again, job);
+	else
+		job->kill_source = g_timeout_add(KILL_AGAIN_MS, kill_again, job);
 }

@@ -43,6 +43,7 @@ struct rank {
 	bool collected;
 	bool lost_output; /* the agent knows nothing of it any more */
 	bool killing;     /* the agent is asked to kill it */
+	int64_t told_ns;  /* when the agent first answered that; 0: not yet */
 	guint start_source; /* its VM was paused when it was to be started */
 	guint collect_ms; /* until the next try */
 	guint collect_source;
