@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "controller/backend/remote.h"
+#include "controller/backend/remote_link_private.h"
 #include "tests/unit/run/fixture.h"
 
 static void a_task_starts_and_ends(struct fixture *fixture, gconstpointer data)
@@ -270,6 +271,29 @@ static void usage_is_caught_up_with(struct fixture *fixture, gconstpointer data)
 	while (fixture->usage_seq < last && g_get_monotonic_time() < until_us)
 		fixture_quiet(fixture, SCRIPTED_INTERVAL_S);
 	g_assert_cmpint(fixture->usage_seq, >=, last);
+}
+
+/* Whenever it would be due: one that was started anew keeps it from when it is asked. */
+static void usage_is_asked_for_when_it_answers_again(struct fixture *fixture, gconstpointer data)
+{
+	const gint64 until_us = g_get_monotonic_time() + (gint64)(FIXTURE_SOON_S * G_USEC_PER_SEC);
+	struct remote_link *link = remote_fleet_link(fixture->fleet, 0);
+	int64_t last;
+
+	remote_link_usage_from(link, NULL, 0);
+	while ((!fixture->intervals || link->usage_pending) && g_get_monotonic_time() < until_us)
+		fixture_quiet(fixture, SCRIPTED_INTERVAL_S);
+	link->usage_read_ns = INT64_MAX; /* never */
+	last = fixture->usage_seq;
+	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_SILENT);
+	scripted_scheduler_restart(fixture->scheduler, true); /* drops the open long poll */
+	while (!link->silent && g_get_monotonic_time() < until_us)
+		g_main_context_iteration(NULL, TRUE);
+	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_FINE);
+	scripted_scheduler_restart(fixture->scheduler, true);
+	while (fixture->usage_seq == last && g_get_monotonic_time() < until_us)
+		fixture_quiet(fixture, SCRIPTED_INTERVAL_S);
+	g_assert_cmpint(fixture->usage_seq, >, last);
 }
 
 static void a_baseline_is_measured(struct fixture *fixture, gconstpointer data)
@@ -947,6 +971,7 @@ static const struct {
 	{"/remote/meter-silent", a_meter_that_falls_silent_is_held},
 	{"/remote/usage", usage_that_makes_no_sense_is_passed_over},
 	{"/remote/usage/caught-up", usage_is_caught_up_with},
+	{"/remote/usage/answers-again", usage_is_asked_for_when_it_answers_again},
 	{"/remote/baseline", a_baseline_is_measured},
 	{"/remote/baseline-no-samples", a_baseline_without_samples_is_an_error},
 	{"/remote/adopt", tasks_are_adopted},
