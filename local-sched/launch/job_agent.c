@@ -220,6 +220,11 @@ static void collect_answered(gpointer result, const GError *error, gpointer data
 		log_warning_of(LOG_LOCAL(job->task->id), "rank %u: output lost: %s", rank->index,
 			       error ? error->message : wrong->message);
 		rank->lost_output = true;
+		/* Else the others would be asked in vain one after the other, and then the sweep's, too. */
+		if (g_error_matches(error, VIRT_ERROR, VIRT_ERROR_AGENT)) {
+			machine_fail(rank->place->machine, "the guest agent hangs or answers rubbish");
+			return; /* the job may be gone (machine_lost()) */
+		}
 	}
 	job_advance(job);
 }
