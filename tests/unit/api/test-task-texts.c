@@ -100,18 +100,29 @@ static gsize read_all(struct bed *bed)
 	return sum;
 }
 
+/* Bytes; 0: the C library's allocator is not the one that is used. */
+static gsize allocated(void)
+{
+	const struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
 static void kept_texts_are_bounded_by_bytes(void)
 {
 	struct script script;
 	struct bed bed;
-	gsize before, grown = 0;
+	gsize before, after;
 
 	bed_init(&bed, &script);
-	before = mallinfo2().uordblks + mallinfo2().hblkhd;
+	before = allocated();
 	g_assert_cmpuint(read_all(&bed), >, 70U << 20);
-	grown = mallinfo2().uordblks + mallinfo2().hblkhd - before;
-	g_assert_cmpuint(grown, <, 40U << 20);
+	after = allocated();
 	bed_finish(&bed);
+	if (before == 0)
+		g_test_skip("the texts are right; what they take the allocator (AddressSanitizer's?) does not tell");
+	else
+		g_assert_cmpuint(after, <, before + (40U << 20));
 }
 
 int main(int argc, char **argv)
