@@ -149,6 +149,12 @@ void remote_link_tell_taken(struct remote_link *link);
 void remote_link_usage_from(struct remote_link *link, const char *stream, int64_t seq);
 
 /*
+ * Whether all of that was told since `since_ns` of our clock, or nothing can be expected: nobody asks, or nobody answers. Asks
+ * for it otherwise.
+ */
+bool remote_link_usage_told(struct remote_link *link, int64_t since_ns);
+
+/*
  * The answer to a request: `body` (borrowed, may be NULL), or `error` after it was given up:
  * HTTP_ERROR_STATUS with `status`, HTTP_ERROR_BODY, or HTTP_ERROR_TRANSPORT when it went away.
  */

@@ -57,7 +57,8 @@ struct remote_link {
 	bool events_pending, samples_pending, nodes_pending, energy_pending;
 	int64_t samples_after; /* -1: to be asked */
 	int64_t nodes_asked_ns, identified_ns;
-	int64_t usage_read_ns; /* when all of it had been told; 0: there may be more, or it is not being kept yet */
+	int64_t usage_asked_ns;
+	int64_t usage_read_ns; /* when that was asked which told all of it; 0: there may be more, or it is not being kept yet */
 	bool nodes_outdated; /* what is pending was asked before the last remote_link_refresh() */
 	bool usage_wanted, usage_pending;
 	bool usage_skipped; /* some of it made no sense, and people were told */

@@ -205,7 +205,7 @@ static bool read_usage(struct remote_link *link, const json_t *body, GError **er
 		link->usage_read_ns = 0;
 		return true;
 	}
-	link->usage_read_ns = json_array_size(json_object_get(body, "intervals")) < USAGE_ANSWER_MAX ? clock_now_ns() : 0;
+	link->usage_read_ns = json_array_size(json_object_get(body, "intervals")) < USAGE_ANSWER_MAX ? link->usage_asked_ns : 0;
 	if (last == 0)
 		return true;
 	link->usage_after = last;
@@ -234,8 +234,18 @@ void remote_link_ask_usage(struct remote_link *link)
 	if (!link->usage_wanted || link->usage_pending || !link->meters->len)
 		return;
 	link->usage_pending = true;
+	link->usage_asked_ns = clock_now_ns();
 	path = g_strdup_printf("/v1/usage?after=%" PRId64, link->usage_after);
 	http_client_request(link->client, "GET", path, NULL, REQUEST_TIMEOUT_S, usage_done, link);
+}
+
+bool remote_link_usage_told(struct remote_link *link, int64_t since_ns)
+{
+	if (!link->usage_wanted || !link->meters->len || !link->identified || link->silent ||
+	    link->usage_read_ns >= since_ns)
+		return true;
+	remote_link_ask_usage(link);
+	return false;
 }
 
 /* Nodes. */

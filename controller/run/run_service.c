@@ -519,6 +519,7 @@ static bool serve(struct run_service *service, GError **error)
 	engine_run(service->engine, &result);
 	g_clear_pointer(&service->check, store_check_free);
 	g_source_remove(service->tick);
+	run_service_energy_end(service);
 	run_service_record(service);
 	session->service = NULL;
 	session->engine = NULL;

@@ -555,3 +555,31 @@ bool run_service_energy_begin(struct run_service *service, GError **error)
 		ask_cluster(service, i);
 	return true;
 }
+
+/* Ending. */
+
+/* Who is well answers at once. */
+#define LAST_WORDS_S 2.0
+
+struct ending {
+	const struct run_session *session;
+	int64_t since_ns;
+};
+
+static bool have_told(void *data)
+{
+	const struct ending *ending = data;
+	bool told = true;
+
+	for (uint32_t i = 0; i < ending->session->config->clusters_count; i++)
+		told &= remote_link_usage_told(remote_fleet_link(ending->session->fleet, i), ending->since_ns);
+	return told || ending->session->store_failed;
+}
+
+/* Whoever is started next takes all that was not told by then for what was drawn while nobody served. */
+void run_service_energy_end(struct run_service *service)
+{
+	struct ending ending = {service->session, clock_now_ns()};
+
+	remote_fleet_until(service->session->fleet, have_told, &ending, LAST_WORDS_S, false);
+}

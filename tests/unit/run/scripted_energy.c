@@ -131,6 +131,11 @@ void scripted_scheduler_spoil_usage(struct scripted_scheduler *scheduler, const 
 	json_array_append_new(scheduler->intervals, interval);
 }
 
+int64_t scripted_scheduler_last_interval(const struct scripted_scheduler *scheduler)
+{
+	return (int64_t)json_array_size(scheduler->intervals);
+}
+
 void scripted_scheduler_set_watts(struct scripted_scheduler *scheduler, double watts)
 {
 	scripted_take_sample(scheduler);

@@ -61,6 +61,9 @@ void scripted_scheduler_set_metering(struct scripted_scheduler *scheduler, bool 
 void scripted_scheduler_spoil_usage(struct scripted_scheduler *scheduler, const char *key,
 				    json_t *value);
 
+/* The number of the last interval of its meter. */
+int64_t scripted_scheduler_last_interval(const struct scripted_scheduler *scheduler);
+
 /* An event that is about no task and no node. */
 void scripted_scheduler_tell(struct scripted_scheduler *scheduler, const char *kind);
 

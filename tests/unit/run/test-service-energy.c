@@ -431,6 +431,62 @@ static void parts_of_an_answer_go_to_their_minutes(struct account *account, gcon
 	check_parts(account, 13);
 }
 
+/* What the local scheduler tells goes into the account from now on. */
+static void listen_to_it(struct account *account)
+{
+	const struct remote_run run = {
+		.experiment = "test",
+		.run = account->service.row.run,
+		.t0_ns = account->session.t0_ns,
+		.usage = run_service_energy_take,
+		.data = &account->session,
+	};
+
+	backend_destroy(account->remote.backend);
+	account->remote.backend = remote_backend_new(account->remote.fleet, &run);
+	begin(account);
+}
+
+static int64_t last_told(const struct account *account)
+{
+	const struct store_account_meter *meter = g_hash_table_lookup(account->service.meters, "b1");
+
+	return meter ? meter->seq : 0;
+}
+
+/* Not when it would be asked the next time. */
+static void a_service_that_ends_asks_once_more(struct account *account, gconstpointer data)
+{
+	const gint64 until_us = g_get_monotonic_time() + (gint64)(FIXTURE_SOON_S * G_USEC_PER_SEC);
+	int64_t last;
+
+	listen_to_it(account);
+	while (!last_told(account) && g_get_monotonic_time() < until_us)
+		g_main_context_iteration(NULL, TRUE);
+	g_assert_cmpint(last_told(account), >, 0);
+	scripted_scheduler_set_watts(account->remote.scheduler, 160);
+	last = scripted_scheduler_last_interval(account->remote.scheduler);
+	g_assert_cmpint(last_told(account), <, last);
+	run_service_energy_end(&account->service);
+	g_assert_cmpint(last_told(account), >=, last);
+}
+
+/* Not even as long as one that is silent is taken to be there. */
+static void a_service_that_ends_waits_for_nobody(struct account *account, gconstpointer data)
+{
+	struct remote_link *link = remote_fleet_link(account->remote.fleet, 0);
+	gint64 begin_us;
+
+	remote_link_set_patience(link, 3600);
+	scripted_scheduler_set_mood(account->remote.scheduler, SCRIPTED_SILENT);
+	listen_to_it(account);
+	begin_us = g_get_monotonic_time();
+	run_service_energy_end(&account->service);
+	g_assert_cmpint(g_get_monotonic_time() - begin_us, <, 5 * G_USEC_PER_SEC);
+	g_assert_false(remote_link_away(link));
+	scripted_scheduler_set_mood(account->remote.scheduler, SCRIPTED_FINE);
+}
+
 static const struct {
 	const char *path;
 	void (*test)(struct account *account, gconstpointer data);
@@ -445,6 +501,8 @@ static const struct {
 	{"/service-energy/strangers", cpu_time_of_strangers_stays_in_range},
 	{"/service-energy/at-once", many_intervals_go_on_record_at_once},
 	{"/service-energy/fails", after_an_answer_that_failed_nothing_is_written},
+	{"/service-energy/last-words", a_service_that_ends_asks_once_more},
+	{"/service-energy/no-last-words", a_service_that_ends_waits_for_nobody},
 	{"/service-energy/parts", parts_of_a_minute_are_one_row},
 	{"/service-energy/parts-at-once", parts_of_an_answer_go_to_their_minutes},
 };
