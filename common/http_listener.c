@@ -31,8 +31,11 @@ enum {
 /* What an address that a connection came from holds: its struct connection. */
 #define CONNECTION_KEY "virtbed-connection"
 
-/* How often connections are looked at whose time may be up. */
-#define SWEEP_S 2
+/*
+ * How often connections are looked at whose time may be up. GLib's timers of whole seconds are due at the same moment in all
+ * processes of a machine: of hundreds of local schedulers they held up whoever wanted a processor then.
+ */
+#define SWEEP_MS 2000
 
 /* To peers that cannot be answered now, where no TLS is in the way. */
 static const char busy[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
@@ -186,7 +189,7 @@ static void note(struct http_listener *listener, GSocket *socket, GSocketAddress
 	http_listener_give_time(remote, HTTP_LISTENER_REQUEST_S);
 	if (listener->sweep)
 		return;
-	listener->sweep = g_timeout_source_new_seconds(SWEEP_S);
+	listener->sweep = g_timeout_source_new(SWEEP_MS);
 	g_source_set_callback(listener->sweep, on_sweep, listener, NULL);
 	g_source_attach(listener->sweep, listener->context);
 }

@@ -9,7 +9,7 @@
 #define LOG_SUBSYSTEM "scheduler"
 #include "common/log.h"
 
-#define FLUSH_INTERVAL_S 2
+#define FLUSH_INTERVAL_MS 2000 /* not of whole seconds, which are due in all processes at once (GLib) */
 
 G_DEFINE_QUARK(virtbed-scheduler, scheduler_error)
 
@@ -243,7 +243,7 @@ struct scheduler *scheduler_new(const struct scheduler_settings *settings, GErro
 	scheduler_begin_retention(scheduler);
 	scheduler->carrier->ops->begin(scheduler->carrier, scheduler->power);
 	watch_usage(scheduler);
-	scheduler->flush_source = g_timeout_add_seconds(FLUSH_INTERVAL_S, flush, scheduler);
+	scheduler->flush_source = g_timeout_add(FLUSH_INTERVAL_MS, flush, scheduler);
 	scheduler_record(scheduler, "scheduler-started", -1, NULL, NULL, clock_now_ns());
 	return g_steal_pointer(&scheduler);
 }

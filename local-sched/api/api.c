@@ -332,7 +332,7 @@ static void get_events(struct http_request *request, const char *const *argument
 	waiter->api = api;
 	waiter->request = request;
 	waiter->after = after;
-	waiter->timeout_source = g_timeout_add_seconds((guint)wait_s, wait_over, waiter);
+	waiter->timeout_source = g_timeout_add((guint)wait_s * 1000, wait_over, waiter);
 	g_ptr_array_add(api->waiters, waiter);
 	http_request_on_cancel(request, reader_gone, waiter);
 }
