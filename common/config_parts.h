@@ -43,8 +43,9 @@ void config_service_fill_in(struct config *config, GHashTable *given);
 #define CONFIG_TYPES_MAX 10000
 
 /*
- * Puts types of nodes, nodes + 1 ... nodes_max nodes, NAME.1, NAME.2 ..., in the place of each type with `nodes_max`: the first where
- * it was, the others at the end. Leaves those alone that make no sense, for config_check() to tell (config_script.c).
+ * Puts types of nodes, nodes + 1 ... nodes_max nodes, NAME.1, NAME.2 ..., in the place of each type with `nodes_max`:
+ * the first where it was, the others at the end. Leaves those alone that make no sense, for config_check() to tell
+ * (config_script.c).
  */
 void config_expand_types(struct config *config);
 

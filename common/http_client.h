@@ -10,9 +10,9 @@
  * "unix:/path/to/socket" or "http(s)://host:port"; TLS is 1.2 or later. Proxies in the environment are ignored and
  * redirections are not followed.
  *
- * Clients of one main context share their connections: a request takes one that is idle, to the same server and made with
- * the same `ca_file`, `certificate` (both by name) and `insecure`, whoever made it; `user`, `password` and `header` go
- * with each request. Four for each client are kept.
+ * Clients of one main context share their connections: a request takes one that is idle, to the same server and made
+ * with the same `ca_file`, `certificate` (both by name) and `insecure`, whoever made it; `user`, `password` and
+ * `header` go with each request. Four for each client are kept.
  */
 struct http_client;
 typedef struct http_client http_client_t; /* for g_autoptr() */
@@ -62,8 +62,9 @@ const char *http_client_answer_header(const struct http_client *client, const ch
 
 /*
  * Cancels what is under way (its callbacks are not called), which closes the connections of that, and frees; NULL is
- * allowed. Idle connections are left to the other clients of the main context: when one of them has its answer, one more than may
- * be kept is closed, the oldest first, and before it asks those that are idle for two minutes. The last client closes all.
+ * allowed. Idle connections are left to the other clients of the main context: when one of them has its answer, one
+ * more than may be kept is closed, the oldest first, and before it asks those that are idle for two minutes. The last
+ * client closes all.
  */
 void http_client_free(struct http_client *client);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(http_client_t, http_client_free)

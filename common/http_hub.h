@@ -31,7 +31,9 @@ struct http_hub *http_hub_join(GMainContext *context);
 /* For who has no transfers in it any more; the last one to leave ends it, and closes all connections. */
 void http_hub_leave(struct http_hub *hub);
 
-/* Starts `transfer`, which must stay where it is until it is done or cancelled. Never calls done() before it returns. */
+/*
+ * Starts `transfer`, which must stay where it is until it is done or cancelled. Never calls done() before it returns.
+ */
 void http_hub_start(struct http_hub *hub, struct http_hub_transfer *transfer);
 
 /* Of a transfer that is not done: it never will be. Closes its connection, unless it has its answer. */

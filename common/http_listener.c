@@ -20,8 +20,8 @@
 enum {
 	BACKLOG = 64,
 	/*
-	 * Of those who wait so many are accepted before others have a turn: a turn of the main loop looks at the sockets of
-	 * all local schedulers, which takes about as long as answering somebody.
+	 * Of those who wait so many are accepted before others have a turn: a turn of the main loop looks at the
+	 * sockets of all local schedulers, which takes about as long as answering somebody.
 	 */
 	ACCEPTED_AT_ONCE = 16,
 	/* Where accept() fails for want of descriptors or memory, to try again at once is no use. */
@@ -32,8 +32,8 @@ enum {
 #define CONNECTION_KEY "virtbed-connection"
 
 /*
- * How often connections are looked at whose time may be up. GLib's timers of whole seconds are due at the same moment in all
- * processes of a machine: of hundreds of local schedulers they held up whoever wanted a processor then.
+ * How often connections are looked at whose time may be up. GLib's timers of whole seconds are due at the same moment
+ * in all processes of a machine: of hundreds of local schedulers they held up whoever wanted a processor then.
  */
 #define SWEEP_MS 2000
 

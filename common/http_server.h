@@ -18,8 +18,8 @@
  * guard does not know after 1 MiB.
  *
  * Browsers may be among the peers. Answers forbid them to guess types, to load anything from elsewhere,
- * to show the answer in another site's frame, and to keep it, unless a handler says otherwise (Cache-Control). What another site's
- * page asks for is refused with 403: by its Origin, and on loopback by a Host that is not loopback (DNS
+ * to show the answer in another site's frame, and to keep it, unless a handler says otherwise (Cache-Control). What
+ * another site's page asks for is refused with 403: by its Origin, and on loopback by a Host that is not loopback (DNS
  * rebinding).
  *
  * A server may have a guard, which tells who asks, and what that one may do: http_server_guard(). Without
@@ -92,7 +92,8 @@ struct http_server *http_server_new_tls(const char *address, const struct http_t
 /*
  * From now on `guard` decides. Whom it does not know is answered 401, on every path but those of
  * HTTP_ROLE_ANYBODY, whether there is such a path or not; whose role does not suffice 403. Either has one
- * body that is always the same. Whom a route keeps out is answered 403 as well, before anybody looks at the body of the request.
+ * body that is always the same. Whom a route keeps out is answered 403 as well, before anybody looks at the body of the
+ * request.
  */
 void http_server_guard(struct http_server *server, http_guard_f guard, void *data);
 

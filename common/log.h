@@ -24,8 +24,8 @@ struct log_about {
 	const char *attempt;
 	/*
 	 * A local scheduler's name of a task. Where it is a controller's, "EXPERIMENT-RUN-TASK-ATTEMPT" (run, task and
-	 * attempt are numbers), `task` and `attempt` are taken from it, so that the lines of all daemons about a task say
-	 * the same; otherwise it is the task.
+	 * attempt are numbers), `task` and `attempt` are taken from it, so that the lines of all daemons about a task
+	 * say the same; otherwise it is the task.
 	 */
 	const char *local;
 	const char *node;

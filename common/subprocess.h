@@ -9,9 +9,9 @@
  * captured output, and two that spawn a child which dies with its parent.
  *
  * A child starts with standard input from /dev/null (unless piped), an empty signal mask, no file
- * descriptor but 0, 1 and 2 (and one that it is to keep), and a process group of its own, so that a Ctrl-C in our terminal
- * reaches us alone and we stop it in order. It gets PR_SET_PDEATHSIG, which the kernel ties to the
- * THREAD that spawned it: spawn from the main thread, or from one that outlives the child.
+ * descriptor but 0, 1 and 2 (and one that it is to keep), and a process group of its own, so that a Ctrl-C in our
+ * terminal reaches us alone and we stop it in order. It gets PR_SET_PDEATHSIG, which the kernel ties to the THREAD that
+ * spawned it: spawn from the main thread, or from one that outlives the child.
  */
 
 #define SUBPROCESS_ERROR (subprocess_error_quark())

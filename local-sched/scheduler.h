@@ -60,8 +60,8 @@ void scheduler_listen(struct scheduler *scheduler, void (*changed)(void *data), 
 void scheduler_stop(struct scheduler *scheduler, void (*done)(bool clean, void *data), void *data);
 
 /*
- * Starts task `id` as the body of PUT asks, or has it wait for its turn. Returns the task (borrowed), *ret_new telling whether
- * it is a new one, or NULL with `error` set.
+ * Starts task `id` as the body of PUT asks, or has it wait for its turn. Returns the task (borrowed), *ret_new telling
+ * whether it is a new one, or NULL with `error` set.
  */
 const struct task *scheduler_put_task(struct scheduler *scheduler, const char *id,
 				      const json_t *body, bool *ret_new, GError **error);

@@ -9,8 +9,8 @@
  *
  *   VIRTBED_HEAP=DIR        twice a second (of the machine's) each writes into DIR/PID how many bytes of its heap are in use
  *
- * The work itself takes as long as ever, so that to the daemons the machine seems N times slower. `virtbed serve`, which
- * watches over them, stays in the time of the machine: it would take them for dead.
+ * The work itself takes as long as ever, so that to the daemons the machine seems N times slower. `virtbed serve`,
+ * which watches over them, stays in the time of the machine: it would take them for dead.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +70,9 @@ static int64_t ahead_ns(void)
 	return (int64_t)((acceleration.faster - 1) * (double)since_ns());
 }
 
-/* What is in use, not what was taken from the kernel: that hardly ever becomes less. On the main thread, which waits. */
+/*
+ * What is in use, not what was taken from the kernel: that hardly ever becomes less. On the main thread, which waits.
+ */
 static void tell_heap(void)
 {
 	static int64_t told_ns;

@@ -9,7 +9,9 @@
  * said last, and which task has them. Handlers of status_api.c's table.
  */
 
-/* The clusters as text, which is kept until they stand otherwise: everybody who watches asks for them again and again. */
+/*
+ * The clusters as text, which is kept until they stand otherwise: everybody who watches asks for them again and again.
+ */
 struct fleet_texts;
 
 struct fleet_texts *fleet_texts_new(const struct run_session *session);

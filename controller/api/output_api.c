@@ -54,8 +54,8 @@ static void fail(struct output_wait *wait)
 {
 	http_request_on_cancel(wait->request, NULL, NULL);
 	if (wait->trouble)
-		http_request_fail(wait->request, 503, "output of task %u: the local scheduler of cluster %s", wait->task,
-				  wait->trouble);
+		http_request_fail(wait->request, 503, "output of task %u: the local scheduler of cluster %s",
+				  wait->task, wait->trouble);
 	else
 		http_request_fail(wait->request, 404,
 				  "no local scheduler has output of task %u any more", wait->task);

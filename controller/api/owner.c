@@ -15,7 +15,9 @@ static const char *const public_details[] = {
 	"estimate_j", "limit_j", "spent_j", "committed_j", "left_j", "window_end_s", NULL,
 };
 
-/* Notices of the service itself. Others may be about a task, in words: they are not a user's until they are named here. */
+/*
+ * Notices of the service itself. Others may be about a task, in words: they are not a user's until they are named here.
+ */
 static const char *const public_notices[] = {
 	"clock", "energy-unknown", "reloaded", "resumed", "scheduler-away", "scheduler-back", "scheduler-reset",
 	"scheduler-silent", "serving", "unmetered", NULL,

@@ -6,14 +6,14 @@
 
 /*
  * Whose the tasks are, in the controller's API. A service's tasks are those of the account that submitted them, an
- * experiment's of the user that it runs as. Operators and viewers see all of them (what a viewer cannot do at all, the table of
- * routes says); a user sees whose the others are and where, and nothing of what they do.
+ * experiment's of the user that it runs as. Operators and viewers see all of them (what a viewer cannot do at all, the
+ * table of routes says); a user sees whose the others are and where, and nothing of what they do.
  */
 
 /*
  * Of the table of routes: keeps a user out of all that names a task (arguments[0]) which is not theirs. One answer for
- * another's task and for a number that is nobody's (the caller frees it). `data` is a struct status_api. Nobody is kept out while no run is
- * under way: then there are no tasks, which every handler says.
+ * another's task and for a number that is nobody's (the caller frees it). `data` is a struct status_api. Nobody is kept
+ * out while no run is under way: then there are no tasks, which every handler says.
  */
 char *owner_keep_out(const char *const *arguments, int64_t uid, void *data);
 

@@ -158,9 +158,9 @@ static double idle_w(GPtrArray *meters)
 }
 
 /*
- * The run's dynamic energy over time, and as far as it is told, when it is `energy_j`: what it is now less what the meters
- * counted above idle since then. What is not told yet to a service's account is in it. What its account lacks (it begins with
- * the first whole interval of a meter) would be below 0.
+ * The run's dynamic energy over time, and as far as it is told, when it is `energy_j`: what it is now less what the
+ * meters counted above idle since then. What is not told yet to a service's account is in it. What its account lacks
+ * (it begins with the first whole interval of a meter) would be below 0.
  */
 static void put_energy(GString *text, const struct status_api *api, double energy_j)
 {

@@ -19,8 +19,8 @@ void power_api_power(struct http_request *request, const char *const *arguments,
 #define POWER_API_POINTS 600
 
 /*
- * GET /v1/utility?after_s=T: the utility earned, whenever it rose, at most some POWER_API_POINTS points. Costs as much as the
- * points that it gives, however many tasks have completed: the engine keeps the sums.
+ * GET /v1/utility?after_s=T: the utility earned, whenever it rose, at most some POWER_API_POINTS points. Costs as much
+ * as the points that it gives, however many tasks have completed: the engine keeps the sums.
  */
 void power_api_utility(struct http_request *request, const char *const *arguments, json_t *body,
 		       void *data);

@@ -388,8 +388,8 @@ static double ended_s(const struct run_session *session, uint32_t index)
 }
 
 /*
- * By when they ended. Looks at all tasks, as a list of those that run does: a millisecond of 100,000. The highest numbers
- * come first, which mostly are those that ended last, so that little is moved in the list.
+ * By when they ended. Looks at all tasks, as a list of those that run does: a millisecond of 100,000. The highest
+ * numbers come first, which mostly are those that ended last, so that little is moved in the list.
  */
 static void list_lately(struct list *list, const struct filter *filter)
 {

@@ -12,8 +12,8 @@
 
 /*
  * The tasks that have arrived, by number: those in one of the states of the query's `state` (names,
- * separated by commas), of its `user`, above number `after`, the first `limit` (1000) of them; or the `ended` (1 to 200)
- * many that ended last, the last one first.
+ * separated by commas), of its `user`, above number `after`, the first `limit` (1000) of them; or the `ended` (1 to
+ * 200) many that ended last, the last one first.
  */
 void task_api_list(struct http_request *request, const struct run_session *session,
 		   struct task_texts *texts);

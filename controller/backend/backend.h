@@ -203,8 +203,8 @@ struct backend_ops {
 	 */
 	void (*wake)(struct backend *backend);
 	/*
-	 * While it is held, nothing that is asked for need be sent on: more is to come at once, and those who would carry it
-	 * out want the same processors. NULL: it is all the same.
+	 * While it is held, nothing that is asked for need be sent on: more is to come at once, and those who would
+	 * carry it out want the same processors. NULL: it is all the same.
 	 */
 	void (*hold)(struct backend *backend, bool held);
 	/*

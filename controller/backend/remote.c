@@ -73,8 +73,8 @@ void remote_push(struct remote_backend *remote, const struct backend_event *even
 /* What the links tell. */
 
 /*
- * The attempt that the link tells of. Where the start of one was forgotten with the record (a loss of power), another cluster may
- * have one of the same name: what its end is says nothing of this one.
+ * The attempt that the link tells of. Where the start of one was forgotten with the record (a loss of power), another
+ * cluster may have one of the same name: what its end is says nothing of this one.
  */
 static struct remote_entry *find_told(struct remote_backend *remote, struct remote_link *link,
 				      const char *id)

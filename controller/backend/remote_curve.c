@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Moments are multiples of a step, which is twice as long whenever there would be too many of them; all are looked up anew
- * then, and whenever a meter that had fallen silent tells again: in between its counter was taken to have risen at its last
- * watts, which it now says better.
+ * Moments are multiples of a step, which is twice as long whenever there would be too many of them; all are looked up
+ * anew then, and whenever a meter that had fallen silent tells again: in between its counter was taken to have risen at
+ * its last watts, which it now says better.
  */
 #include "controller/backend/remote_curve.h"
 

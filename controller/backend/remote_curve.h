@@ -4,8 +4,8 @@
 #include "controller/backend/remote_meter.h"
 
 /*
- * What the counters of a set of meters were together over time, at evenly spaced moments: what a curve of energy is drawn
- * from. A moment up to which all meters have told is looked up once and kept; those after it are looked up anew.
+ * What the counters of a set of meters were together over time, at evenly spaced moments: what a curve of energy is
+ * drawn from. A moment up to which all meters have told is looked up once and kept; those after it are looked up anew.
  */
 struct remote_curve;
 
@@ -22,7 +22,8 @@ struct remote_curve *remote_curve_new(void);
 void remote_curve_free(struct remote_curve *curve);
 
 /*
- * The points after `from_ns` (not before any meter's first sample) and not after `now_ns`, the last one at `now_ns`: an array of
- * struct remote_curve_point by time, borrowed until the next call. Every meter has a sample; none where from_ns is not before now_ns.
+ * The points after `from_ns` (not before any meter's first sample) and not after `now_ns`, the last one at `now_ns`: an
+ * array of struct remote_curve_point by time, borrowed until the next call. Every meter has a sample; none where
+ * from_ns is not before now_ns.
  */
 const GArray *remote_curve_read(struct remote_curve *curve, GPtrArray *meters, int64_t from_ns, int64_t now_ns);

@@ -389,7 +389,10 @@ static void delete_again(struct remote_entry *entry, int64_t now_ns)
 		remote_entry_delete(entry);
 }
 
-/* A start that waits is sent no more. One that is under way may be carried out, or wait later, when "not now" was the answer. */
+/*
+ * A start that waits is sent no more. One that is under way may be carried out, or wait later, when "not now" was the
+ * answer.
+ */
 static void end_if_asked(struct remote_entry *entry)
 {
 	if (!entry->asked && !remote_link_withdraw(remote_entry_link(entry), entry))

@@ -69,7 +69,8 @@ const char *remote_fleet_stopped(const struct remote_fleet *fleet);
 bool remote_fleet_wait_ready(struct remote_fleet *fleet, double timeout_s, GError **error);
 
 /*
- * The longest that a local scheduler gives a node to get ready, as far as they have said, at most a day; 0: nobody said it.
+ * The longest that a local scheduler gives a node to get ready, as far as they have said, at most a day; 0: nobody said
+ * it.
  */
 double remote_fleet_boot_timeout_s(const struct remote_fleet *fleet);
 

@@ -13,9 +13,9 @@
 #define TICK_MIN_S 0.25
 
 /*
- * Local schedulers keep whose CPU time it was until somebody asks. An answer that tells of five seconds (sooner, of meters
- * that are read faster) costs little more than one that tells of one, and whoever dies before it is asked takes no more along
- * than that.
+ * Local schedulers keep whose CPU time it was until somebody asks. An answer that tells of five seconds (sooner, of
+ * meters that are read faster) costs little more than one that tells of one, and whoever dies before it is asked takes
+ * no more along than that.
  */
 #define USAGE_TICKS 5
 #define UNREADY_UNKNOWN (1 << 20)
@@ -42,9 +42,10 @@ static double identify_interval_s(const struct remote_link *link)
 }
 
 /*
- * How long ago the link's own moment in each interval of that length was. Links are made all at once, and after the main loop
- * was busy for long all are due at once. If they asked all at once from then on, those who ask the controller would wait
- * behind the answers of them all, every second. Multiples of the golden section are apart, however many there are.
+ * How long ago the link's own moment in each interval of that length was. Links are made all at once, and after the
+ * main loop was busy for long all are due at once. If they asked all at once from then on, those who ask the controller
+ * would wait behind the answers of them all, every second. Multiples of the golden section are apart, however many
+ * there are.
  */
 static int64_t since_moment_ns(const struct remote_link *link, int64_t interval_ns)
 {

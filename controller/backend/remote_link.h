@@ -136,8 +136,8 @@ int64_t remote_link_samples_seq(const struct remote_link *link);
 
 /*
  * For a local scheduler to forget in time what nobody will ask for: notes how far its events were read, when all
- * that was read is recorded, and tells it that what was noted last is on record for good. It takes two notes: nothing is
- * said of events before all that had been asked when the first was made is answered.
+ * that was read is recorded, and tells it that what was noted last is on record for good. It takes two notes: nothing
+ * is said of events before all that had been asked when the first was made is answered.
  */
 void remote_link_note_read(struct remote_link *link);
 void remote_link_tell_taken(struct remote_link *link);
@@ -149,8 +149,8 @@ void remote_link_tell_taken(struct remote_link *link);
 void remote_link_usage_from(struct remote_link *link, const char *stream, int64_t seq);
 
 /*
- * Whether all of that was told since `since_ns` of our clock, or nothing can be expected: nobody asks, or nobody answers. Asks
- * for it otherwise.
+ * Whether all of that was told since `since_ns` of our clock, or nothing can be expected: nobody asks, or nobody
+ * answers. Asks for it otherwise.
  */
 bool remote_link_usage_told(struct remote_link *link, int64_t since_ns);
 
@@ -161,23 +161,29 @@ bool remote_link_usage_told(struct remote_link *link, int64_t since_ns);
 typedef void (*remote_link_done_f)(int status, json_t *body, const GError *error, void *data);
 
 /*
- * Sends an idempotent request when its turn has come, and repeats it until it is answered or the local scheduler is away: of
- * one that is away nothing is asked. It is given up where it alone is not answered for as long, or all answers are
- * without use: rubbish, or, but for a PUT, which is given up at once, a status of 500 or above. Only "not now" (503),
- * which people are told of, is repeated as long as it is said. `body` is borrowed. `done` is called once, from the main
- * loop, unless the link is freed before or remote_link_forget() was called.
+ * Sends an idempotent request when its turn has come, and repeats it until it is answered or the local scheduler is
+ * away: of one that is away nothing is asked. It is given up where it alone is not answered for as long, or all answers
+ * are without use: rubbish, or, but for a PUT, which is given up at once, a status of 500 or above. Only "not now"
+ * (503), which people are told of, is repeated as long as it is said. `body` is borrowed. `done` is called once, from
+ * the main loop, unless the link is freed before or remote_link_forget() was called.
  */
 void remote_link_send(struct remote_link *link, const char *method, const char *path, json_t *body,
 		      remote_link_done_f done, void *data);
 
-/* Makes the body of a request when its turn has come; NULL with `error`: it is not sent, and done() is told so with status 400. */
+/*
+ * Makes the body of a request when its turn has come; NULL with `error`: it is not sent, and done() is told so with
+ * status 400.
+ */
 typedef json_t *(*remote_link_make_f)(void *data, GError **error);
 
 /* The same with a body that is made then, by `make` with `data`. */
 void remote_link_send_made(struct remote_link *link, const char *method, const char *path,
 			   remote_link_make_f make, remote_link_done_f done, void *data);
 
-/* A GET that the local scheduler may hold until there is something to say: it takes no turn from others, nor is it held. */
+/*
+ * A GET that the local scheduler may hold until there is something to say: it takes no turn from others, nor is it
+ * held.
+ */
 void remote_link_poll(struct remote_link *link, const char *path, remote_link_done_f done, void *data);
 
 /* While it is held, requests wait for their turn, however few they are. */
@@ -191,8 +197,8 @@ void remote_link_hold(struct remote_link *link, bool held);
 void remote_link_forget(struct remote_link *link, const void *data);
 
 /*
- * A PUT with `data` that waits, for its first turn or since "not now" was the answer, is sent no more, and not called back. Returns
- * whether there was one. An earlier try that was not answered may have arrived.
+ * A PUT with `data` that waits, for its first turn or since "not now" was the answer, is sent no more, and not called
+ * back. Returns whether there was one. An earlier try that was not answered may have arrived.
  */
 bool remote_link_withdraw(struct remote_link *link, const void *data);
 

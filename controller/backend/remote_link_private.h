@@ -58,7 +58,8 @@ struct remote_link {
 	int64_t samples_after; /* -1: to be asked */
 	int64_t nodes_asked_ns, identified_ns;
 	int64_t usage_asked_ns;
-	int64_t usage_read_ns; /* when that was asked which told all of it; 0: there may be more, or it is not being kept yet */
+	/* When that was asked which told all of it; 0: there may be more, or it is not being kept yet. */
+	int64_t usage_read_ns;
 	bool nodes_outdated; /* what is pending was asked before the last remote_link_refresh() */
 	bool usage_wanted, usage_pending;
 	bool usage_skipped; /* some of it made no sense, and people were told */
@@ -102,8 +103,8 @@ void remote_link_settle(struct remote_link *link, bool good, const GError *wrong
 void remote_link_doubt(struct remote_link *link);
 
 /*
- * Whether any of the first `count` requests (link->requests_made) is not answered yet that somebody waits for. A PUT that
- * waits since "not now" was the answer is answered in that: there was no such thing.
+ * Whether any of the first `count` requests (link->requests_made) is not answered yet that somebody waits for. A PUT
+ * that waits since "not now" was the answer is answered in that: there was no such thing.
  */
 bool remote_link_waits_for(const struct remote_link *link, uint64_t count);
 

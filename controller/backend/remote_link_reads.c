@@ -195,6 +195,7 @@ static bool read_usage(struct remote_link *link, const json_t *body, GError **er
 {
 	const char *stream;
 	int64_t last;
+	bool more;
 	g_autoptr(GError) wrong = NULL;
 	g_autoptr(GPtrArray) intervals = remote_usage_parse(body, &link->clock, clock_now_ns(),
 							    &stream, &last, &wrong, error);
@@ -205,7 +206,8 @@ static bool read_usage(struct remote_link *link, const json_t *body, GError **er
 		link->usage_read_ns = 0;
 		return true;
 	}
-	link->usage_read_ns = json_array_size(json_object_get(body, "intervals")) < USAGE_ANSWER_MAX ? link->usage_asked_ns : 0;
+	more = json_array_size(json_object_get(body, "intervals")) >= USAGE_ANSWER_MAX;
+	link->usage_read_ns = more ? 0 : link->usage_asked_ns;
 	if (last == 0)
 		return true;
 	link->usage_after = last;

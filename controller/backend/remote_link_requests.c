@@ -2,8 +2,8 @@
 /*
  * Idempotent requests that are repeated until they are answered. A plan that fills an empty cluster asks for all its
  * tasks at once: requests take turns, so many at a time as UNDER_WAY_MAX says, in the order in which they were made.
- * Each that is under way has a socket of its own, and with hundreds of clusters those would be thousands, which the main
- * loop goes through at every turn while people wait for it.
+ * Each that is under way has a socket of its own, and with hundreds of clusters those would be thousands, which the
+ * main loop goes through at every turn while people wait for it.
  */
 #include <math.h>
 
@@ -224,7 +224,10 @@ static gboolean turn_missed(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* What waits while the peer is away is not sent: its turn could be long in coming, and whoever asked is to hear of it in time. */
+/*
+ * What waits while the peer is away is not sent: its turn could be long in coming, and whoever asked is to hear of it
+ * in time.
+ */
 static void pass_next(struct remote_link *link)
 {
 	while (!link->held && !g_queue_is_empty(&link->turns) &&

@@ -124,8 +124,8 @@ static bool read_one(struct remote_usage *usage, const json_t *object,
 	    !json_get_integer(object, "to_uj", WHAT, usage->from_uj, COUNTER_MAX_UJ,
 			      &usage->to_uj, error) ||
 	    !json_get_integer(object, "vms_ns", WHAT, 0, CPU_MAX_NS, &usage->vms_ns, error) ||
-	    !read_counter(usage, object, error) || !read_others(usage, object, error) || !read_tasks(usage, object, error) ||
-	    !take_times(usage, clock, now_ns, error) || !check_energy(usage, error))
+	    !read_counter(usage, object, error) || !read_others(usage, object, error) ||
+	    !read_tasks(usage, object, error) || !take_times(usage, clock, now_ns, error) || !check_energy(usage, error))
 		return false;
 	usage->host = g_strdup(host);
 	usage->gap = json_is_true(json_object_get(object, "gap"));

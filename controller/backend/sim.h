@@ -67,7 +67,8 @@ struct backend_sim_spread {
 
 /*
  * From now on every task takes its ETC (with queues: what is drawn, see below) and EEC times a ratio
- * drawn uniformly from those of its cluster. What `spread` points to must outlive the backend. To be called before the first start.
+ * drawn uniformly from those of its cluster. What `spread` points to must outlive the backend. To be called before the
+ * first start.
  */
 void backend_sim_set_spread(struct backend *backend, const struct backend_sim_spread *spread);
 

@@ -38,8 +38,8 @@ char *field_task_nodes(const json_t *task);
 bool field_state_ended(const char *state);
 
 /*
- * The states of tasks that have not, separated by commas, as GET /v1/tasks?state= takes them: of those that have, or had, nodes
- * or are promised some, and of all.
+ * The states of tasks that have not, separated by commas, as GET /v1/tasks?state= takes them: of those that have, or
+ * had, nodes or are promised some, and of all.
  */
 #define FIELD_STATES_PLACED                                                                        \
 	"planned,queued,starting,running,suspending,suspended,resuming,migrating,quarantined"

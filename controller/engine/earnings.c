@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a run earned over time, kept as tasks complete: a service has earned a hundred thousand times, and those who watch
- * ask every two seconds. Clusters tell late, too: what comes late is put in its place.
+ * What a run earned over time, kept as tasks complete: a service has earned a hundred thousand times, and those who
+ * watch ask every two seconds. Clusters tell late, too: what comes late is put in its place.
  */
 #include <math.h>
 

@@ -39,8 +39,8 @@
  * window.
  *
  * A run ends when the metered dynamic energy reaches the limit, at its duration, when every task
- * has ended and none is to come (never, where tasks may come at any time), or when the backend aborts. Utility counts the tasks that
- * completed by then, also where the backend tells of it a moment later.
+ * has ended and none is to come (never, where tasks may come at any time), or when the backend aborts. Utility counts
+ * the tasks that completed by then, also where the backend tells of it a moment later.
  */
 struct engine;
 
@@ -234,9 +234,9 @@ struct engine_recorder {
 	bool (*decision)(struct engine_recorder *recorder, const struct policy *policy,
 			 const struct sched_snapshot *snapshot, const struct sched_plan *plan);
 	/*
-	 * The same in two steps, for an engine whose policy decides apart: a plan that starts thousands of tasks is long to
-	 * write. describe() is called on the policy's thread, and must look at nothing that anybody changes meanwhile; the
-	 * caller frees both texts. Both or none.
+	 * The same in two steps, for an engine whose policy decides apart: a plan that starts thousands of tasks is
+	 * long to write. describe() is called on the policy's thread, and must look at nothing that anybody changes
+	 * meanwhile; the caller frees both texts. Both or none.
 	 */
 	void (*describe)(const struct engine_recorder *recorder, const struct policy *policy,
 			 const struct sched_snapshot *snapshot, const struct sched_plan *plan,
@@ -345,8 +345,8 @@ struct engine_setup {
 	 */
 	bool apart;
 	/*
-	 * With `apart`: so many actions of a plan are carried out before others have a turn, if it does nothing but start
-	 * tasks and promise nodes; what has become impossible by then is left out. 0: all.
+	 * With `apart`: so many actions of a plan are carried out before others have a turn, if it does nothing but
+	 * start tasks and promise nodes; what has become impossible by then is left out. 0: all.
 	 */
 	uint32_t at_once;
 	double duration_s;         /* > 0; INFINITY: of an open workload without a limit */
@@ -577,8 +577,8 @@ struct engine_earning {
 };
 
 /*
- * What was earned so far, by time: an entry for each task that completed (borrowed, until the engine goes on). Kept as tasks
- * complete: asking costs nothing but for the first time after tasks were restored.
+ * What was earned so far, by time: an entry for each task that completed (borrowed, until the engine goes on). Kept as
+ * tasks complete: asking costs nothing but for the first time after tasks were restored.
  */
 const struct engine_earning *engine_earnings(struct engine *engine, uint32_t *ret_count);
 

@@ -40,8 +40,8 @@ void engine_stop_carrying(struct engine *engine);
 /* decision_record.c */
 
 /*
- * Makes engine->entry of a decision, on the policy's thread: nobody else looks at that, nor at what is on record, before
- * the answer was taken. `data` is the engine.
+ * Makes engine->entry of a decision, on the policy's thread: nobody else looks at that, nor at what is on record,
+ * before the answer was taken. `data` is the engine.
  */
 void engine_prepare_entry(const struct policy *policy, const struct sched_snapshot *snapshot,
 			  const struct sched_plan *plan, void *data);
@@ -50,15 +50,17 @@ void engine_prepare_entry(const struct policy *policy, const struct sched_snapsh
 void engine_clear_entry(struct engine *engine);
 
 /*
- * Tells the recorder about a decision, if it is to know (engine_setup.record_news). Where it was made apart its entry was
- * prepared.
+ * Tells the recorder about a decision, if it is to know (engine_setup.record_news). Where it was made apart its entry
+ * was prepared.
  */
 void engine_record_decision(struct engine *engine, const struct policy *policy,
 			    const struct sched_snapshot *snapshot, const struct sched_plan *plan);
 
 /* take_snapshot.c */
 
-/* The system as it is at `now_s`, for a periodic event or one `between` them. Borrows from the engine until it changes. */
+/*
+ * The system as it is at `now_s`, for a periodic event or one `between` them. Borrows from the engine until it changes.
+ */
 struct sched_snapshot engine_take_snapshot(struct engine *engine, double now_s, bool between);
 
 /*
@@ -92,8 +94,8 @@ void engine_retry_late(struct engine *engine, double now_s);
 void engine_plan_anew(struct engine *engine);
 
 /*
- * A task leaves its nodes: what is reserved is planned anew if it was late, which nobody could count on. Then it is late
- * no more.
+ * A task leaves its nodes: what is reserved is planned anew if it was late, which nobody could count on. Then it is
+ * late no more.
  */
 void engine_heed_late(struct engine *engine, uint32_t task);
 

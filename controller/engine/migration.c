@@ -227,7 +227,9 @@ void engine_handle_migration(struct engine *engine, const struct backend_event *
 	engine_flush(engine);
 	task->reason = NULL;
 	engine_follow(engine, migration->record.cluster, migration->left, migration->left_count);
-	/* Nodes are free that nobody could have until now; memory of shared hosts could be promised while it was left. */
+	/*
+	 * Nodes are free that nobody could have until now; memory of shared hosts could be promised while it was left.
+	 */
 	if (engine->hosts ? failed : engine->setup.open != NULL)
 		engine->changed_places = true;
 	if (task->late && (failed || has_left_any(migration)))

@@ -88,7 +88,10 @@ static const struct {
 	[SLIDE_ANEW] = {"cancelled", "nodes are there that could not be counted on: planned anew"},
 };
 
-/* A service, which does not end, says each once of a task until it starts: all that wait may be concerned at every event. */
+/*
+ * A service, which does not end, says each once of a task until it starts: all that wait may be concerned at every
+ * event.
+ */
 static void record_slide(struct engine *engine, double time_s, uint32_t index, enum slide why)
 {
 	struct engine_task *task = &engine->tasks[index];

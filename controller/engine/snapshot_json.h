@@ -61,7 +61,8 @@ json_t *snapshot_json_actions(const struct sched_system *system, const struct sc
 			      bool explain);
 
 /*
- * The text (json_text()) of the actions of a plan without their options, of those that are `wanted` (NULL: all). The caller frees it.
+ * The text (json_text()) of the actions of a plan without their options, of those that are `wanted` (NULL: all). The
+ * caller frees it.
  */
 char *snapshot_text_actions(const struct sched_system *system, const struct sched_plan *plan,
 			    bool (*wanted)(const struct sched_action *action));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Actions as text, at once. A plan that fills empty clusters has thousands: JSON values made of each, of which then the
- * text is made, take ten times as long. Most numbers of a plan are there many times (the time that it is, the lengths and
- * energies of types), and writing them with 17 digits is what takes long then: those that were written are kept.
+ * text is made, take ten times as long. Most numbers of a plan are there many times (the time that it is, the lengths
+ * and energies of types), and writing them with 17 digits is what takes long then: those that were written are kept.
  */
 #include <string.h>
 

@@ -198,7 +198,10 @@ struct engine {
 	uint64_t event_next;           /* number of the next periodic mapping event */
 	/* Since the last mapping event: tasks ended or were submitted or released, or nodes changed. */
 	bool changed_places;
-	/* Reservations are to be made anew: nodes that nobody could count on (down, or with a late task) can take tasks. */
+	/*
+	 * Reservations are to be made anew: nodes that nobody could count on (down, or with a late task) can take
+	 * tasks.
+	 */
 	bool replan_due;
 	uint64_t changes;              /* how often a task or a node changed, at least */
 	uint64_t asked_changes;        /* ... when the policy was last asked apart, or then by its plan alone */
@@ -262,7 +265,9 @@ void engine_record_wish(struct engine *engine, const char *kind, uint32_t task);
 void engine_record_step(struct engine *engine, double time_s, const char *kind, uint32_t task,
 			const char *reason);
 
-/* The same of the end of a task, whose state, time and reason are those that it has; of one that has not ended nothing. */
+/*
+ * The same of the end of a task, whose state, time and reason are those that it has; of one that has not ended nothing.
+ */
 void engine_record_end(struct engine *engine, uint32_t task);
 
 /* Tells the recorder what pruning remembers from now on. */

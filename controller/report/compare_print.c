@@ -442,9 +442,9 @@ json_t *compare_json(const struct compare *compare)
 		json_array_append_new(missing, json_string(compare->missing->pdata[i]));
 	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}",
 			 "verdict", compare_verdict_name(compare->verdict), "sentence", sentence,
-			 "ranked_by", compare_measure_name(compare->measure), "simulated_on", compare->same_arrivals ? "same arrivals" : "trials",
-			 "pairs_same",
-			 (int)compare->same, "pairs_opposite", (int)compare->opposite,
+			 "ranked_by", compare_measure_name(compare->measure), "simulated_on",
+			 compare->same_arrivals ? "same arrivals" : "trials", "pairs_same", (int)compare->same,
+			 "pairs_opposite", (int)compare->opposite,
 			 "pairs_too_noisy", (int)compare->noisy, "measured",
 			 summary_json(compare->measured), "simulated",
 			 summary_json(compare->simulated), "pairs", pairs_json(compare), "ranks",

@@ -5,8 +5,8 @@
 #include "controller/store/store.h"
 
 /*
- * How many times as fast as the estimates the clusters of a measured run were. A simulated one may be, by its `speed`: what its
- * tasks took is held against estimates in simulated seconds.
+ * How many times as fast as the estimates the clusters of a measured run were. A simulated one may be, by its `speed`:
+ * what its tasks took is held against estimates in simulated seconds.
  */
 
 /* What a store says of that; NULL: nothing. A new reference. */

@@ -22,8 +22,8 @@ char *run_paths_new_dir(const char *name);
 char *run_paths_latest_dir(const char *name);
 
 /*
- * The configuration that the daemons of run directory `dir` are given: config.yaml. Of a service that is what its state was
- * made with, which a start that is refused must not replace: it is given wanted.yaml, and the controller writes
+ * The configuration that the daemons of run directory `dir` are given: config.yaml. Of a service that is what its state
+ * was made with, which a start that is refused must not replace: it is given wanted.yaml, and the controller writes
  * config.yaml once it has taken that.
  */
 char *run_paths_config(const char *dir, bool serve);

@@ -32,8 +32,8 @@
 #define CHANGES_APART_S 1.0
 
 /*
- * So many tasks start before people have a turn: on a machine with two slow processors each takes the main loop 6 to 8 us, and
- * nobody is to wait for 20 ms. With fewer the plan takes longer, as others do have their turn.
+ * So many tasks start before people have a turn: on a machine with two slow processors each takes the main loop 6 to 8
+ * us, and nobody is to wait for 20 ms. With fewer the plan takes longer, as others do have their turn.
  */
 #define ACTIONS_AT_ONCE 800
 

@@ -92,8 +92,8 @@ const struct store_submission *run_service_submission(const struct run_service *
 
 /*
  * Calls `done` once, not before it returns, when all that was recorded until now is on disk: people are
- * answered then, many at once, and what they submitted in one turn of the main loop is one transaction. With an error the
- * service ends. Called at the end of the service, too.
+ * answered then, many at once, and what they submitted in one turn of the main loop is one transaction. With an error
+ * the service ends. Called at the end of the service, too.
  */
 void run_service_when_safe(struct run_service *service, store_sync_done_f done, void *data);
 
@@ -104,7 +104,10 @@ enum run_service_wish {
 	RUN_SERVICE_RELEASE,
 };
 
-/* Does that for `user` (NULL: not known); it is on record when it returns, as above. `task` is there. False with `error` as above. */
+/*
+ * Does that for `user` (NULL: not known); it is on record when it returns, as above. `task` is there. False with
+ * `error` as above.
+ */
 bool run_service_ask(struct run_service *service, enum run_service_wish wish, uint32_t task,
 		     const char *user, GError **error);
 

@@ -17,8 +17,8 @@
 #define SECONDS_PER_DAY 86400.0
 
 /*
- * What is old is removed on the main loop, so many rows of a table at a time, and for so long of a second at most. Of 200
- * clusters that run 5,000 tasks 5,000 rows come each second, and they go in some ten milliseconds.
+ * What is old is removed on the main loop, so many rows of a table at a time, and for so long of a second at most. Of
+ * 200 clusters that run 5,000 tasks 5,000 rows come each second, and they go in some ten milliseconds.
  */
 #define PRUNE_ROWS 5000
 #define PRUNE_TAKES_S 0.05

@@ -249,7 +249,10 @@ static bool begin_counter(struct run_service *service, struct store_account_mete
 	return add(service, meter, &interval, &nothing, NULL, error);
 }
 
-/* The tasks of an interval in their order; CPU time of what is none of ours is added to *ret_others_ns, as far as it goes. */
+/*
+ * The tasks of an interval in their order; CPU time of what is none of ours is added to *ret_others_ns, as far as it
+ * goes.
+ */
 static GArray *parts_of(const struct run_service *service, const struct remote_usage *usage,
 			int64_t *ret_others_ns)
 {

@@ -97,8 +97,8 @@ char *run_service_unknown_idle(const struct run_service *service);
 bool run_service_energy_begin(struct run_service *service, GError **error);
 
 /*
- * When nobody serves any more, but the service still is the session's: waits, for two seconds at most, for what the local
- * schedulers have not told yet.
+ * When nobody serves any more, but the service still is the session's: waits, for two seconds at most, for what the
+ * local schedulers have not told yet.
  */
 void run_service_energy_end(struct run_service *service);
 

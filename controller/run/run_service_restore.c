@@ -51,8 +51,8 @@ static bool is_time(double value)
 static bool makes_sense(const struct store_submission *one, uint32_t tasks_max)
 {
 	return one->first <= one->task && one->task - one->first < one->count &&
-	       (uint64_t)one->first + one->count <= tasks_max && one->type && one->utility_max > 0 && isfinite(one->utility_max) &&
-	       is_time(one->constant_s) && is_time(one->zero_s) && is_time(one->deadline_s);
+	       (uint64_t)one->first + one->count <= tasks_max && one->type && one->utility_max > 0 &&
+	       isfinite(one->utility_max) && is_time(one->constant_s) && is_time(one->zero_s) && is_time(one->deadline_s);
 }
 
 static void add_missing(struct run_service *service, GPtrArray *all, uint32_t until)

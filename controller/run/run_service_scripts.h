@@ -8,7 +8,8 @@
 
 /*
  * The scripts that people submit to a service, and the types for them. Scripts are kept as files of its state
- * directory, scripts/N.json for the request whose first task is N, since they are too large for the store. They are its user's alone.
+ * directory, scripts/N.json for the request whose first task is N, since they are too large for the store. They are its
+ * user's alone.
  */
 
 /*
@@ -20,8 +21,8 @@ const char *run_service_script_type(const struct config *config, uint32_t nodes,
 				    double time_s);
 
 /*
- * The types of the configuration, those for scripts alone where `scripts`, as an error lists them: a range of nodes once, and no
- * more than some. The caller frees it.
+ * The types of the configuration, those for scripts alone where `scripts`, as an error lists them: a range of nodes
+ * once, and no more than some. The caller frees it.
  */
 char *run_service_known_types(const struct config *config, bool scripts);
 

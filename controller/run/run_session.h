@@ -73,7 +73,9 @@ void run_session_note(struct run_session *session, double time_s, const char *ki
  */
 void run_session_store_failed(struct run_session *session, GError *error);
 
-/* Commits what is being recorded, for other connections to see. False with `error`: it is not on record, nor will be. */
+/*
+ * Commits what is being recorded, for other connections to see. False with `error`: it is not on record, nor will be.
+ */
 bool run_session_commit(struct run_session *session, GError **error);
 
 /*

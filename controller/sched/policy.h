@@ -160,8 +160,8 @@ static inline bool policy_reads_budget(const struct policy *policy)
 const char *policy_misfit(const struct policy *policy, const struct sched_system *system);
 
 /*
- * Decides one mapping event of a system that the policy fits. Resets the context's scratch first; the plan lasts until the next
- * reset. Returns 0, or -ENOMEM when memory is short.
+ * Decides one mapping event of a system that the policy fits. Resets the context's scratch first; the plan lasts until
+ * the next reset. Returns 0, or -ENOMEM when memory is short.
  */
 int policy_decide(const struct policy *policy, const struct sched_snapshot *snapshot,
 		  struct policy_context *context, struct sched_plan *ret_plan);

@@ -25,10 +25,16 @@ struct store_account_meter {
 	char *stream;      /* of the local scheduler's intervals, and the last one of it */
 	int64_t seq;
 	char *counter;     /* which one at_uj is of, as the local scheduler names it; NULL: it does not */
-	/* Not on record: the first interval of those whose parts are summed up, and when it ended; 0: there is none yet. */
+	/*
+	 * Not on record: the first interval of those whose parts are summed up, and when it ended; 0: there is none
+	 * yet.
+	 */
 	int64_t parts_n;
 	double parts_s;
-	/* Nor these, of intervals that are being added: struct store_account_part; and the day to which they count, NULL: none is. */
+	/*
+	 * Nor these, of intervals that are being added: struct store_account_part; and the day to which they count,
+	 * NULL: none is.
+	 */
 	GArray *parts;
 	char *parts_day;
 };
@@ -66,8 +72,8 @@ bool store_add_account(struct store *store, const struct store_account_meter *me
 		       const struct store_account_interval *interval, GError **error);
 
 /*
- * Adds `parts`, in any order, to what these tasks had of the intervals since the meter's parts_n, and to what they had of
- * that day under that policy.
+ * Adds `parts`, in any order, to what these tasks had of the intervals since the meter's parts_n, and to what they had
+ * of that day under that policy.
  */
 bool store_add_account_parts(struct store *store, const struct store_account_meter *meter, const char *day,
 			     const char *policy, const struct store_account_part *parts, uint32_t count,

@@ -23,8 +23,8 @@ typedef void (*store_read_done_f)(void *answer, const GError *error, void *data)
 struct store_reader *store_reader_new(void);
 
 /*
- * Calls `done` once, not before it returns. `question` lives until then; `store`, the owner's, may be closed before, but not
- * removed.
+ * Calls `done` once, not before it returns. `question` lives until then; `store`, the owner's, may be closed before,
+ * but not removed.
  */
 void store_reader_ask(struct store_reader *reader, const struct store *store, store_read_f read,
 		      const void *question, store_read_done_f done, void *data);

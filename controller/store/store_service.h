@@ -95,8 +95,8 @@ GPtrArray *store_task_actions(struct store *store, int64_t run, uint32_t task, d
 /*
  * Removes the samples, intervals of energy, deliveries, shares, decisions and events of a run from before
  * before_s (of events all but the last one, so that their ids go on). Tasks, what was submitted and sums of
- * energy stay. At most `most` rows (from 1) of each of these tables, so that it does not take long; *ret_more: there may
- * be others.
+ * energy stay. At most `most` rows (from 1) of each of these tables, so that it does not take long; *ret_more: there
+ * may be others.
  */
 bool store_prune(struct store *store, int64_t run, double before_s, uint32_t most, bool *ret_more,
 		 GError **error);

@@ -12,7 +12,9 @@
 /* After so many pages more the journal is moved into the file: SQLite's own measure ... */
 #define JOURNAL_PAGES 1000
 
-/* ... and from so many on it is begun anew, which the owner waits for: seldom, but for one that has become very long. */
+/*
+ * ... and from so many on it is begun anew, which the owner waits for: seldom, but for one that has become very long.
+ */
 #define JOURNAL_MOST_PAGES 4000
 #define JOURNAL_LONG_PAGES 65536
 #define ANEW_APART_US (10 * G_USEC_PER_SEC)
@@ -97,7 +99,9 @@ static bool bring_to_disk(struct store_sync *sync, GError **error)
 	return fdatasync(sync->fd) == 0 || fail(sync, "bring the journal onto the disk", error);
 }
 
-/* What the file has got is on disk only now: SQLite waits for that when nothing is left in the journal, and not before. */
+/*
+ * What the file has got is on disk only now: SQLite waits for that when nothing is left in the journal, and not before.
+ */
 static bool bring_file_to_disk(struct store_sync *sync, GError **error)
 {
 	sqlite3_file *file = NULL;
@@ -136,9 +140,9 @@ static bool is_due(const struct store_sync *sync, gint pages)
 
 /*
  * The first commit after all was moved begins the journal anew, in the place that it has: a file that does not grow
- * is on disk sooner. Of a writer that goes on all was never moved, but for a moment between two transactions: when it is
- * due, what came while the most was moved is moved, and the owner is asked to move the rest when it has committed next: only it
- * knows when that is, and nobody waits for a lock.
+ * is on disk sooner. Of a writer that goes on all was never moved, but for a moment between two transactions: when it
+ * is due, what came while the most was moved is moved, and the owner is asked to move the rest when it has committed
+ * next: only it knows when that is, and nobody waits for a lock.
  */
 static bool shorten(struct store_sync *sync, GError **error)
 {
@@ -227,8 +231,8 @@ static gpointer work(gpointer data)
 /* On the owner's, after each commit, when nobody holds a lock of the store. */
 
 /*
- * Nobody waits for those who read just now: then it is the next time. Nor is another failure one: what was not moved stays in
- * the journal, and the thread will say so.
+ * Nobody waits for those who read just now: then it is the next time. Nor is another failure one: what was not moved
+ * stays in the journal, and the thread will say so.
  */
 static void begin_anew(struct store_sync *sync)
 {

@@ -33,8 +33,8 @@ struct boot_watch {
 
 /*
  * The boot's deadline that this goes with. Who gives a longer one says that boots are slow on that machine, as they
- * are where it is itself emulated, and what makes them slow is CPU time: what there is beyond may all be such. It does not
- * shrink: a short deadline makes no boot cheaper, and ends it by itself.
+ * are where it is itself emulated, and what makes them slow is CPU time: what there is beyond may all be such. It does
+ * not shrink: a short deadline makes no boot cheaper, and ends it by itself.
  */
 #define BOOT_WATCH_DEADLINE_S 180
 

@@ -228,9 +228,9 @@ static void refine_agent_error(virDomainPtr domain, GError *error)
 }
 
 /*
- * libvirt gets in step (guest-sync) with an agent that was late before it sends it anything, and gives that 5 s whatever it
- * was told. The request was not sent then. A command that was sent and not answered has the same words up to libvirt 9.
- * Nor was it sent where it has waited 30 s for the answer to somebody else's.
+ * libvirt gets in step (guest-sync) with an agent that was late before it sends it anything, and gives that 5 s
+ * whatever it was told. The request was not sent then. A command that was sent and not answered has the same words up
+ * to libvirt 9. Nor was it sent where it has waited 30 s for the answer to somebody else's.
  */
 static bool was_not_sent(void)
 {
@@ -244,8 +244,8 @@ static bool was_not_sent(void)
 }
 
 /*
- * A command that was sent has used up the time: what was late with time left was not sent, and is sent again. libvirt waits
- * by the time of day, so by that, too: where it is set forward a command that was sent must not go out again.
+ * A command that was sent has used up the time: what was late with time left was not sent, and is sent again. libvirt
+ * waits by the time of day, so by that, too: where it is set forward a command that was sent must not go out again.
  */
 static char *agent_command(virDomainPtr domain, const char *request, int timeout_s)
 {

@@ -46,7 +46,10 @@ void domain_destroy(struct host *host, const char *name, host_done_f done, gpoin
  */
 void domain_list(struct host *host, const char *prefix, host_done_f done, gpointer data);
 
-/* Which of the VMs of a name is meant: the one that was there while *boots, raised before each domain_create(), was `boot`. */
+/*
+ * Which of the VMs of a name is meant: the one that was there while *boots, raised before each domain_create(), was
+ * `boot`.
+ */
 struct domain_boot {
 	const gint *boots; /* atomic; outlives the host's threads */
 	gint boot;

@@ -178,17 +178,17 @@ void machine_release(struct machine *machine, bool clean);
 void machine_fail(struct machine *machine, const char *reason);
 
 /*
- * How long its agent may take to answer before it is taken to hang: MACHINE_PATIENCE_S, and as many times as long as the
- * boot's deadline is longer than the default. Who gives a longer one says that VMs are slow on that machine, and so is
- * all that their agents do: where a boot took 270 s, an agent took more than 15 s to start a process.
+ * How long its agent may take to answer before it is taken to hang: MACHINE_PATIENCE_S, and as many times as long as
+ * the boot's deadline is longer than the default. Who gives a longer one says that VMs are slow on that machine, and so
+ * is all that their agents do: where a boot took 270 s, an agent took more than 15 s to start a process.
  */
 double machine_patience_s(const struct machine *machine);
 
 /*
- * Sends a request to the VM's agent, as domain_agent(), after those before it were answered, and waits so long. One whose
- * turn comes when the VM is created anew is not sent, and answered with VIRT_ERROR_NO_DOMAIN. Where
- * somebody else asks that agent, too, libvirt waits for its turn first, up to 30 s, and up to 5 s to get in step with one
- * that was late.
+ * Sends a request to the VM's agent, as domain_agent(), after those before it were answered, and waits so long. One
+ * whose turn comes when the VM is created anew is not sent, and answered with VIRT_ERROR_NO_DOMAIN. Where somebody else
+ * asks that agent, too, libvirt waits for its turn first, up to 30 s, and up to 5 s to get in step with one that was
+ * late.
  */
 void machine_agent(struct machine *machine, const char *request, host_done_f done, gpointer data);
 

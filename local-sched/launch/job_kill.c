@@ -88,8 +88,8 @@ static gboolean kill_again(gpointer data)
 }
 
 /*
- * Since when a rank might have died. Agents are asked one thing at a time: what has not been asked about a rank yet waits its
- * turn, however long that takes, as long as the agent answers.
+ * Since when a rank might have died. Agents are asked one thing at a time: what has not been asked about a rank yet
+ * waits its turn, however long that takes, as long as the agent answers.
  */
 static int64_t may_die_ns(const struct job *job, const struct rank *rank)
 {

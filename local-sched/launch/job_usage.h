@@ -65,9 +65,9 @@ typedef void (*job_usage_done_f)(const struct usage *usage, void *data);
 void job_usage_finish(struct job_usage *usage, int64_t t_ns, job_usage_done_f done, void *data);
 
 /*
- * Whether what a VM uses from now on is not the task's: the reading at the end is there, of the host where the VM is. One that
- * was under way before it may come while it is taken, and does not end anything: what the VM used between the two is
- * the task's.
+ * Whether what a VM uses from now on is not the task's: the reading at the end is there, of the host where the VM is.
+ * One that was under way before it may come while it is taken, and does not end anything: what the VM used between the
+ * two is the task's.
  */
 bool job_usage_is_over(const struct job_usage *usage, const struct machine *machine);
 

@@ -56,8 +56,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(power_t, power_free)
 const struct energy_counter *power_counter(const struct power *power, const char *host);
 
 /*
- * Which counter that of the host at `index` is, as long as it goes on: another one that begins at 0, since the journal is
- * gone, say, has another name. Borrowed.
+ * Which counter that of the host at `index` is, as long as it goes on: another one that begins at 0, since the journal
+ * is gone, say, has another name. Borrowed.
  */
 const char *power_counter_id(const struct power *power, uint32_t index);
 

@@ -5,8 +5,8 @@
  *
  * What the paper leaves open: jobs that arrive at one instant are taken by id; new jobs come before
  * paused ones, since their priority is infinite; a new job that does not fit though all others were
- * paused (hosts are down, or the others are busy) pauses nobody and is put off. A job that is placed and has to give way to
- * another new one in the same event was never started; it waits, and from then on counts as paused.
+ * paused (hosts are down, or the others are busy) pauses nobody and is put off. A job that is placed and has to give
+ * way to another new one in the same event was never started; it waits, and from then on counts as paused.
  *
  * Cost: hosts x VMs for each job that is placed, jobs x hosts for each that others give way to.
  */

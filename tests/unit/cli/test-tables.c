@@ -14,7 +14,10 @@ static void assert_table(struct table *(*make)(const json_t *), const char *text
 	g_assert_cmpstr(shown, ==, expected);
 }
 
-/* Waiting with its reason (its nodes are left of an earlier plan), running with what is left, suspended by a person, ended. */
+/*
+ * Waiting with its reason (its nodes are left of an earlier plan), running with what is left, suspended by a person,
+ * ended.
+ */
 static void test_tasks(void)
 {
 	assert_table(

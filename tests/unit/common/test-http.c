@@ -328,7 +328,10 @@ static void on_each_free_the_other(int status, json_t *body, const GError *error
 	g_clear_pointer(&fixture->other, http_client_free);
 }
 
-/* What clients of one loop share is none of their business: answers that are there, or are waited for, of one that goes. */
+/*
+ * What clients of one loop share is none of their business: answers that are there, or are waited for, of one that
+ * goes.
+ */
 static void test_a_client_that_goes_leaves_the_others(struct fixture *fixture, gconstpointer data)
 {
 	fixture->other = http_client_new(http_server_address(fixture->server), NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Ranks that are killed, in a VM of libvirt's test driver, whose agent is this test's. How long something takes is made of
- * times that are moved back.
+ * Ranks that are killed, in a VM of libvirt's test driver, whose agent is this test's. How long something takes is made
+ * of times that are moved back.
  */
 #include <glib.h>
 #include <libvirt-glib/libvirt-glib.h>

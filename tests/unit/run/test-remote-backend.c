@@ -594,7 +594,9 @@ static void one_that_waits_for_its_turn_is_forgotten(struct fixture *fixture, gc
 	}
 }
 
-/* Who waits for its turn is told as soon as the others that the peer is not there, which is not asked for it any more. */
+/*
+ * Who waits for its turn is told as soon as the others that the peer is not there, which is not asked for it any more.
+ */
 static void silence_has_no_turns(struct fixture *fixture, gconstpointer data)
 {
 	bool heard[MANY];

@@ -385,8 +385,8 @@ static void after_an_answer_that_failed_nothing_is_written(struct account *accou
 }
 
 /*
- * A row for each task and minute, also after a service that began in the midst of one; and they add up. So many intervals
- * come in an answer.
+ * A row for each task and minute, also after a service that began in the midst of one; and they add up. So many
+ * intervals come in an answer.
  */
 static void check_parts(struct account *account, int at_once)
 {

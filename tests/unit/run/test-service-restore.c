@@ -311,7 +311,9 @@ static void go_on_recording(struct bed *bed)
 	go_on(bed);
 }
 
-/* In the turn in which the engine ends: what others submitted in it stays, and nothing is left of who comes too late. */
+/*
+ * In the turn in which the engine ends: what others submitted in it stays, and nothing is left of who comes too late.
+ */
 static void test_a_request_after_the_end(struct bed *bed, const void *data)
 {
 	struct run_service *service = &bed->service;
@@ -333,7 +335,10 @@ static void test_a_request_after_the_end(struct bed *bed, const void *data)
 	g_assert_cmpuint(events->len, ==, 1);
 }
 
-/* SQLite undoes a whole transaction where the disk is full: what comes after it would be kept, and done after a restart. */
+/*
+ * SQLite undoes a whole transaction where the disk is full: what comes after it would be kept, and done after a
+ * restart.
+ */
 static void test_a_request_that_is_not_recorded(struct bed *bed, const void *data)
 {
 	static const char *const schedulers[] = { "unix:/nobody" };

@@ -353,7 +353,10 @@ static void scripted_resume(struct backend *backend, uint32_t task, uint32_t att
 		resume_at(scripted, progress, scripted->now_s, step.after_s, &end);
 }
 
-/* Its new nodes are taken at once, and those that it left free when it is there, resume_s later; or the new ones, if it is not. */
+/*
+ * Its new nodes are taken at once, and those that it left free when it is there, resume_s later; or the new ones, if it
+ * is not.
+ */
 static void scripted_migrate(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 			     const uint32_t *nodes, uint32_t nodes_count)
 {

@@ -150,7 +150,9 @@ static const struct scene scenes[] = {
 		.policy = "easy",
 		.rows = { WIDE + 1, WIDE + 1, NARROW + 1 },
 		.late_s = 55,
-		/* At 25 s its nodes are busy; at 30 and 60 s what runs there is late, which ends before the next event. */
+		/*
+		 * At 25 s its nodes are busy; at 30 and 60 s what runs there is late, which ends before the next event.
+		 */
 		.log = "10 start 0.1 c0 0,1\n65 start 1.1 c0 0,1\n80 start 2.1 c0 0\n",
 		.slid = "1 1 c1 ",
 		.completed = 3,

@@ -75,8 +75,8 @@ static void test_list_by_hand(void)
 
 /* The matrix is that of its seed in every trial; the tasks are others. */
 /*
- * A task takes 50 s on one machine, the mean of both types, and 25 s on the other: 0.06 tasks a second in all. A hundred
- * that come three times as fast are there after 100 / 0.18 s, give or take the phases of the types.
+ * A task takes 50 s on one machine, the mean of both types, and 25 s on the other: 0.06 tasks a second in all. A
+ * hundred that come three times as fast are there after 100 / 0.18 s, give or take the phases of the types.
  */
 static void test_demand_is_of_what_machines_can_do(void)
 {

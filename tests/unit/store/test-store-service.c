@@ -363,7 +363,10 @@ static void test_sync_seldom(struct fixture *fixture, const void *data)
 	g_assert_true(store_sync_free(sync, NULL));
 }
 
-/* Of who always has a transaction open the journal is begun anew all the same, without what is not committed yet getting lost. */
+/*
+ * Of who always has a transaction open the journal is begun anew all the same, without what is not committed yet
+ * getting lost.
+ */
 static void test_sync_open(struct fixture *fixture, const void *data)
 {
 	struct store_sync *sync = new_sync(fixture);
