@@ -485,8 +485,10 @@ const char *engine_waits_because(const struct engine *engine, uint32_t index)
 			return "a person suspended it";
 		if (engine_window_because(engine, index, engine->because, ENGINE_BECAUSE_SIZE))
 			return engine->because;
-		return engine->suspensions[index]->claimed ? "its nodes are still being left"
-							   : "it was suspended for others";
+		if (engine->suspensions[index]->claimed)
+			return "its nodes are still being left";
+		return engine->suspensions[index]->wanted ? "it goes on as soon as its cluster has idle nodes"
+							  : "it was suspended for others";
 	default:
 		return NULL;
 	}

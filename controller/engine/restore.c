@@ -265,6 +265,16 @@ static void take_record(struct engine *engine, const struct engine_suspension *r
 	engine_set_held(engine, record->task, record->held);
 }
 
+/* Whom a person suspended and does not hold any more a person has told to go on. */
+static void restore_wanted(struct engine *engine, const struct engine_suspension *record)
+{
+	const enum engine_task_state state = engine->tasks[record->task].state;
+
+	engine_set_wanted(engine, record->task, record->by_person && !record->held &&
+			  (state == ENGINE_TASK_SUSPENDING || state == ENGINE_TASK_SUSPENDED ||
+			   state == ENGINE_TASK_RESUMING));
+}
+
 /* The task as its last suspension leaves it. */
 static void restore_step(struct engine *engine, const struct engine_suspension *record)
 {
@@ -341,6 +351,7 @@ bool engine_restore_suspension(struct engine *engine, const struct engine_suspen
 	if (isfinite(record->since_s))
 		task->since_s = record->since_s;
 	restore_step(engine, record);
+	restore_wanted(engine, record);
 	return true;
 }
 

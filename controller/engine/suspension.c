@@ -170,7 +170,6 @@ void engine_begin_resume(struct engine *engine, uint32_t index, const uint32_t *
 	struct sched_running running;
 
 	engine_get_up(engine, index);
-	engine_set_wanted(engine, index, false);
 	memcpy(suspension->to_nodes, nodes, task->nodes_count * sizeof(*nodes));
 	suspension->claimed = true;
 	engine_occupy(engine, index, nodes);
@@ -381,6 +380,7 @@ static void handle_resumed(struct engine *engine, const struct backend_event *ev
 	suspension->stays = 0;
 	suspension->record.resumed_s = event->time_s;
 	suspension->record.since_s = event->since_s;
+	engine_set_wanted(engine, event->task, false);
 	engine_set_preemptible(engine, event->task);
 	*running_list_find(&engine->running, event->task) =
 		engine_running(engine, event->task, task->nodes, task->since_s);

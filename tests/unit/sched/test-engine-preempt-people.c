@@ -127,6 +127,60 @@ static void test_person_in_between(void)
 	preempt_stage_finish(&person.stage);
 }
 
+/* What a person wants is wanted until it has come to be. */
+static void test_person_insists(void)
+{
+	static const struct preempt_scene scene = {
+		.tasks_count = 3,
+		.orders = { START(0, 0, ON(0)) },
+		.steps = { { 0, 1, true, SCRIPT_STAYED, 2, 1 } },
+	};
+	static const struct wish wishes[] = {
+		{ 6, 0, false, NULL },
+		{ 13, 0, true, NULL },
+		{ 0 },
+	};
+	struct person person;
+
+	run_person(&person, &scene, wishes);
+	preempt_stage_check_log(&person.stage, "0 start 0.1 c0 0\n6 suspend 0.1 #1\n13 resume 0.1 #1 c0 0\n"
+				 "20 resume 0.1 #1 c0 0\n");
+	g_assert_cmpuint(person.stage.result.tasks_completed, ==, 1);
+	preempt_stage_finish(&person.stage);
+}
+
+/* Also by the next engine, where the run goes on. */
+static void test_person_is_remembered(void)
+{
+	static const struct preempt_scene scene = { .tasks_count = 3 };
+	static const uint32_t node = 0;
+	const struct engine_task leaving = { .state = ENGINE_TASK_SUSPENDING, .nodes_count = 1, .nodes = &node,
+					     .attempts = 1, .started_s = 0 };
+	const struct backend_start start = { 0, 1, NARROW, 0, 0, &node, 1 };
+	struct engine_suspension suspension = {
+		.task = 0, .attempt = 1, .n = 1, .nodes_count = 1, .nodes = &node, .by_person = true,
+		.requested_s = 10, .suspended_s = NAN, .exec_s = NAN, .resume_requested_s = NAN,
+		.resumed_s = NAN, .since_s = NAN,
+	};
+
+	for (int held = 0; held < 2; held++) {
+		struct preempt_stage stage;
+
+		suspension.held = held;
+		preempt_stage_init(&stage, &scene);
+		stage.script.now_s = 12;
+		stage.backend = scripted_backend_new(&stage.script);
+		stage.engine = engine_new(&stage.setup, stage.backend);
+		g_assert_true(engine_restore_task(stage.engine, 0, &leaving));
+		g_assert_true(engine_restore_suspension(stage.engine, &suspension));
+		scripted_backend_adopt(stage.backend, &start, 0);
+		engine_run(stage.engine, &stage.result);
+		preempt_stage_check_log(&stage, held ? "12 suspend 0.1 #1\n100 kill 0.1\n"
+						     : "12 suspend 0.1 #1\n12 resume 0.1 #1 c0 0\n");
+		preempt_stage_finish(&stage);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -134,5 +188,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/person/it goes on at idle nodes before the policy is asked",
 			test_person_waits);
 	g_test_add_func("/person/a person may change their mind", test_person_in_between);
+	g_test_add_func("/person/a resumption that is rolled back is tried again", test_person_insists);
+	g_test_add_func("/person/who was told to go on does so after a restart", test_person_is_remembered);
 	return g_test_run();
 }
