@@ -149,8 +149,8 @@ void remote_link_tell_taken(struct remote_link *link);
 void remote_link_usage_from(struct remote_link *link, const char *stream, int64_t seq);
 
 /*
- * Whether all of that was told since `since_ns` of our clock, or nothing can be expected: nobody asks, or nobody
- * answers. Asks for it otherwise.
+ * Whether all of that was told since `since_ns` of our clock, and the samples that it ends with, or nothing can be
+ * expected: nobody asks, or nobody answers. Asks for it otherwise.
  */
 bool remote_link_usage_told(struct remote_link *link, int64_t since_ns);
 

@@ -56,8 +56,9 @@ struct remote_link {
 	int64_t events_taken; /* up to there all is on record for good; 0: nothing */
 	bool events_pending, samples_pending, nodes_pending, energy_pending;
 	int64_t samples_after; /* -1: to be asked */
+	int64_t samples_asked_ns, samples_read_ns; /* when it was asked for some, and for those that were read last */
 	int64_t nodes_asked_ns, identified_ns;
-	int64_t usage_asked_ns;
+	int64_t usage_asked_ns, usage_told_ns; /* told: answered */
 	/* When that was asked which told all of it; 0: there may be more, or it is not being kept yet. */
 	int64_t usage_read_ns;
 	bool nodes_outdated; /* what is pending was asked before the last remote_link_refresh() */

@@ -80,8 +80,10 @@ static void samples_done(int status, json_t *body, const GError *error, void *da
 	g_autoptr(GError) wrong = NULL;
 
 	link->samples_pending = false;
-	if (remote_link_usable(link, body, error))
-		remote_link_settle(link, read_samples(link, body, &wrong), wrong);
+	if (!remote_link_usable(link, body, error))
+		return;
+	link->samples_read_ns = link->samples_asked_ns;
+	remote_link_settle(link, read_samples(link, body, &wrong), wrong);
 }
 
 static bool read_energy(struct remote_link *link, json_t *body, GError **error)
@@ -139,6 +141,7 @@ void remote_link_ask_samples(struct remote_link *link)
 	if (link->samples_pending)
 		return;
 	link->samples_pending = true;
+	link->samples_asked_ns = clock_now_ns();
 	path = g_strdup_printf("/v1/samples?after=%" PRId64, link->samples_after);
 	http_client_request(link->client, "GET", path, NULL, REQUEST_TIMEOUT_S, samples_done, link);
 }
@@ -208,6 +211,7 @@ static bool read_usage(struct remote_link *link, const json_t *body, GError **er
 	}
 	more = json_array_size(json_object_get(body, "intervals")) >= USAGE_ANSWER_MAX;
 	link->usage_read_ns = more ? 0 : link->usage_asked_ns;
+	link->usage_told_ns = clock_now_ns();
 	if (last == 0)
 		return true;
 	link->usage_after = last;
@@ -243,10 +247,15 @@ void remote_link_ask_usage(struct remote_link *link)
 
 bool remote_link_usage_told(struct remote_link *link, int64_t since_ns)
 {
-	if (!link->usage_wanted || !link->meters->len || !link->identified || link->silent ||
-	    link->usage_read_ns >= since_ns)
+	if (!link->usage_wanted || !link->meters->len || !link->identified || link->silent)
 		return true;
-	remote_link_ask_usage(link);
+	if (link->usage_read_ns < since_ns) {
+		remote_link_ask_usage(link);
+		return false;
+	}
+	if (link->samples_read_ns >= link->usage_told_ns)
+		return true;
+	remote_link_ask_samples(link);
 	return false;
 }
 

@@ -469,6 +469,8 @@ static void a_service_that_ends_asks_once_more(struct account *account, gconstpo
 	g_assert_cmpint(last_told(account), <, last);
 	run_service_energy_end(&account->service);
 	g_assert_cmpint(last_told(account), >=, last);
+	/* An interval ends with a sample, which is told as well. */
+	g_assert_cmpint(remote_link_samples_seq(remote_fleet_link(account->remote.fleet, 0)), >=, last_told(account));
 }
 
 /* Not even as long as one that is silent is taken to be there. */
