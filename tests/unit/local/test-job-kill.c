@@ -12,6 +12,7 @@
 #include "local-sched/hypervisor/machine_private.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/launch/job_private.h"
+#include "tests/unit/local/deaf_events.h"
 
 #define DEADLINE_S 20
 #define RANKS 3
@@ -53,33 +54,6 @@ struct fixture {
 	struct job *job;
 };
 
-static void on_connection(struct host *host, bool up, const char *reason, void *data)
-{
-}
-
-static void on_domain(struct host *host, const char *name, bool running, const char *reason,
-		      void *data)
-{
-}
-
-static void on_agent(struct host *host, const char *name, bool connected, void *data)
-{
-}
-
-static const struct host_events host_events = {
-	.connection = on_connection, .domain = on_domain, .agent = on_agent};
-
-static void on_machine(struct machine *machine, void *data)
-{
-}
-
-static void on_down(struct machine *machine, const char *reason, void *data)
-{
-}
-
-static const struct machine_events machine_events = {
-	.ready = on_machine, .down = on_down, .stuck = on_machine};
-
 static const struct job_events job_events = {0}; /* nothing is told before the job's usage is read */
 
 /* A job whose ranks run in a VM that the test driver has from the beginning; it has no ports. */
@@ -89,8 +63,8 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 	struct job *job = fixture->job = g_new0(struct job, 1);
 
 	settings.queue = fixture->queue = boot_queue_new(1);
-	settings.host = fixture->host = host_new("t", "test:///default", &host_events, fixture);
-	fixture->machine = machine_new(&settings, 0, &machine_events, fixture);
+	settings.host = fixture->host = host_new("t", "test:///default", &deaf_host, fixture);
+	fixture->machine = machine_new(&settings, 0, &deaf_vm, fixture);
 	fixture->machine->state = MACHINE_READY;
 	fixture->task = (struct task){.id = (char *)"t", .user = MACHINE_OWNER_ANY, .nodes_count = 1};
 	job->task = &fixture->task;

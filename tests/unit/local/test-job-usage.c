@@ -12,6 +12,7 @@
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/launch/job_usage.h"
+#include "tests/unit/local/deaf_events.h"
 
 #define DEADLINE_S 20
 #define DEAD "test:///nonexistent/node.xml"
@@ -26,46 +27,20 @@ struct fixture {
 	bool done;
 };
 
-static void on_connection(struct host *host, bool up, const char *reason, void *data)
-{
-}
-
-static void on_domain(struct host *host, const char *name, bool running, const char *reason,
-		      void *data)
-{
-}
-
-static void on_agent(struct host *host, const char *name, bool connected, void *data)
-{
-}
-
-static const struct host_events host_events = {
-	.connection = on_connection, .domain = on_domain, .agent = on_agent};
-
-static void on_ready(struct machine *machine, void *data)
-{
-}
-
-static void on_down(struct machine *machine, const char *reason, void *data)
-{
-}
-
-static const struct machine_events machine_events = {.ready = on_ready, .down = on_down};
-
 /* A VM on the first host; the second one is not there. */
 static void set_up(struct fixture *fixture, gconstpointer data)
 {
 	struct machine_settings settings = {.name = "n0", .domain = "test", .boot_timeout_s = 60};
 
 	fixture->queue = boot_queue_new(1);
-	fixture->hosts[0] = host_new("b1", "test:///default", &host_events, NULL);
-	fixture->hosts[1] = host_new("b2", DEAD, &host_events, NULL);
+	fixture->hosts[0] = host_new("b1", "test:///default", &deaf_host, NULL);
+	fixture->hosts[1] = host_new("b2", DEAD, &deaf_host, NULL);
 	for (int i = 0; i < HOSTS; i++)
 		fixture->sources[i] = (struct usage_source){.host = fixture->hosts[i],
 							    .account = cpu_account_new()};
 	settings.host = fixture->hosts[0];
 	settings.queue = fixture->queue;
-	fixture->machine = machine_new(&settings, 1, &machine_events, NULL);
+	fixture->machine = machine_new(&settings, 1, &deaf_vm, NULL);
 }
 
 static void tear_down(struct fixture *fixture, gconstpointer data)
@@ -234,7 +209,7 @@ static void test_the_host_that_it_left_ends_nothing(struct fixture *fixture, gco
 	GMutex gate;
 
 	host_free(fixture->hosts[1]);
-	fixture->hosts[1] = host_new("b2", uri, &host_events, NULL);
+	fixture->hosts[1] = host_new("b2", uri, &deaf_host, NULL);
 	fixture->sources[1].host = fixture->hosts[1];
 	usage = start(fixture);
 	machine_move(fixture->machine, fixture->hosts[1]);

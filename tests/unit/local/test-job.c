@@ -8,6 +8,7 @@
 #include "local-sched/hypervisor/machine_private.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/launch/job_private.h"
+#include "tests/unit/local/deaf_events.h"
 
 #define RANKS 3
 #define DEADLINE_S 20
@@ -20,32 +21,6 @@ struct fixture {
 	struct job *job;
 	char *output; /* of the task that has ended */
 };
-
-static void on_connection(struct host *host, bool up, const char *reason, void *data)
-{
-}
-
-static void on_domain(struct host *host, const char *name, bool running, const char *reason,
-		      void *data)
-{
-}
-
-static void on_agent(struct host *host, const char *name, bool connected, void *data)
-{
-}
-
-static const struct host_events host_events = {
-	.connection = on_connection, .domain = on_domain, .agent = on_agent};
-
-static void on_down(struct machine *machine, const char *reason, void *data)
-{
-}
-
-static void on_ready(struct machine *machine, void *data)
-{
-}
-
-static const struct machine_events machine_events = {.ready = on_ready, .down = on_down};
 
 static void on_ended(struct job *job, const char *output, size_t length, void *data)
 {
@@ -110,10 +85,10 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 			  "S", "ranks", RANKS, "repetitions", 1, "nodes", 0, "deadline_s", 60);
 
 	fixture->queue = boot_queue_new(1);
-	fixture->host = host_new("b1", "test:///default", &host_events, NULL);
+	fixture->host = host_new("b1", "test:///default", &deaf_host, NULL);
 	settings.host = fixture->host;
 	settings.queue = fixture->queue;
-	fixture->machine = machine_new(&settings, RANKS, &machine_events, NULL);
+	fixture->machine = machine_new(&settings, RANKS, &deaf_vm, NULL);
 	fixture->machine->state = MACHINE_READY; /* as if its guest had booted */
 	fixture->task = task_parse_request("t", request, 1, RANKS, NULL);
 	g_assert_nonnull(fixture->task);

@@ -7,6 +7,7 @@
 
 #include "local-sched/hypervisor/transfer.h"
 #include "local-sched/hypervisor/virt_error.h"
+#include "tests/unit/local/deaf_events.h"
 
 #define DEADLINE_S 20
 #define NAME "virtbed-test-n0"
@@ -40,22 +41,6 @@ static const struct {
 	{"is-gone", NOTHING, NOTHING, GONE, GONE},
 };
 
-static void on_connection(struct host *host, bool up, const char *reason, void *data)
-{
-}
-
-static void on_domain(struct host *host, const char *name, bool running, const char *reason,
-		      void *data)
-{
-}
-
-static void on_agent(struct host *host, const char *name, bool connected, void *data)
-{
-}
-
-static const struct host_events host_events = {
-	.connection = on_connection, .domain = on_domain, .agent = on_agent};
-
 /* A host with the VM in some state, described by a file in `directory`. */
 static struct host *host_with(const char *directory, const char *name, enum has has)
 {
@@ -70,7 +55,7 @@ static struct host *host_with(const char *directory, const char *name, enum has 
 
 	if (has != OUT_OF_REACH)
 		g_assert_true(g_file_set_contents(path, text, -1, NULL));
-	return host_new(name, uri, &host_events, NULL);
+	return host_new(name, uri, &deaf_host, NULL);
 }
 
 static gboolean too_late(gpointer data)
