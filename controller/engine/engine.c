@@ -167,6 +167,13 @@ void engine_record_end(struct engine *engine, uint32_t index)
 			       "reason", task->reason));
 }
 
+void engine_settle_reason(struct engine *engine, struct engine_task *task)
+{
+	task->reason = task->reason && engine_task_over(task)
+			       ? g_string_chunk_insert_const(engine->ends, task->reason)
+			       : NULL;
+}
+
 void engine_record_pruner(struct engine *engine, double time_s)
 {
 	if (records_events(engine))
@@ -323,6 +330,7 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 
 	engine->setup = *setup;
 	engine->backend = backend;
+	engine->ends = g_string_chunk_new(256);
 	engine->scratch = scratch_new();
 	if (!engine->scratch)
 		g_error("out of memory");
@@ -413,6 +421,7 @@ void engine_free(struct engine *engine)
 	g_free(engine->because);
 	g_free(engine->marks);
 	g_free(engine->reason);
+	g_string_chunk_free(engine->ends);
 	g_free(engine->asker);
 	g_free(engine);
 }

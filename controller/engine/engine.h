@@ -115,7 +115,7 @@ struct engine_task {
 	double chance;            /* with queues: to be on time, when last queued or dropped */
 	double threshold;         /* ... which it was held against then */
 	uint32_t queued_n;        /* how many of the run had been queued with it; 0: it was not */
-	const char *reason;       /* of the last change, or NULL. Valid during callbacks */
+	const char *reason;       /* of the last change, or NULL. Valid during callbacks; of one that has ended, always */
 };
 
 /* What ended a run. */
@@ -378,8 +378,8 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 /*
  * Puts back a task of an interrupted run; to be called before engine_run(), once per recorded task.
  * Of `record` these count: state, cluster, pstate, nodes, attempts, reservation, planned_start_s,
- * started_s, ended_s, exec_s, energy_j, utility, chance, threshold, queued_n. Nothing is put back of a
- * shared system. Tasks that were starting or running are taken to
+ * started_s, ended_s, exec_s, energy_j, utility, chance, threshold, queued_n and, of one that has ended,
+ * reason (copied). Nothing is put back of a shared system. Tasks that were starting or running are taken to
  * be so still: the backend says what became of them. Promises of nodes still stand. Returns true,
  * or false when the record does not fit the workload or the system.
  */

@@ -148,7 +148,7 @@ static void handle_ended(struct engine *engine, const struct backend_event *even
 	engine_set_preemptible(engine, event->task);
 	engine_record_task(engine, event->task);
 	engine_record_end(engine, event->task);
-	task->reason = NULL;
+	engine_settle_reason(engine, task);
 	if (engine->suspensions[event->task])
 		engine_end_suspension(engine, event->task, state);
 	if (state == ENGINE_TASK_MIGRATING)

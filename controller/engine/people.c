@@ -95,7 +95,6 @@ static void cancel_waiting(struct engine *engine, uint32_t index)
 	engine_record_task(engine, index);
 	engine_record_end(engine, index);
 	engine_flush(engine);
-	task->reason = NULL;
 	if (queued && backend_keeps_queues(engine->backend) && !engine->ended)
 		backend_kill(engine->backend, index, task->attempts);
 	ask_policy(engine);

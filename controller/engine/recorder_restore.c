@@ -132,6 +132,7 @@ static char *restore_task(struct restoring *restoring, const struct store_task *
 		.chance = row->chance,
 		.threshold = row->threshold,
 		.queued_n = row->queued_n,
+		.reason = row->reason,
 	};
 	g_autofree uint32_t *nodes = NULL;
 	g_autofree char *why = NULL;

@@ -106,6 +106,8 @@ static void restore_ended(struct engine *engine, struct engine_task *task,
 	task->exec_s = record->exec_s;
 	task->energy_j = record->energy_j;
 	task->utility = record->utility;
+	task->reason = record->reason;
+	engine_settle_reason(engine, task);
 	engine->earnings_due = true;
 	result->utility += record->utility;
 	result->tasks_completed += record->state == ENGINE_TASK_COMPLETED;

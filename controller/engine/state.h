@@ -233,6 +233,7 @@ struct engine {
 	double day_j;                  /* energy consumed before the day */
 	bool ended;
 	char *reason;
+	GStringChunk *ends; /* why tasks ended as they did: of thousands mostly for the same reason */
 	char *asker; /* engine_set_asker() */
 };
 
@@ -269,6 +270,9 @@ void engine_record_step(struct engine *engine, double time_s, const char *kind, 
  * The same of the end of a task, whose state, time and reason are those that it has; of one that has not ended nothing.
  */
 void engine_record_end(struct engine *engine, uint32_t task);
+
+/* Whose change was told of: its reason is forgotten but for one that has ended, of which people ask why later. */
+void engine_settle_reason(struct engine *engine, struct engine_task *task);
 
 /* Tells the recorder what pruning remembers from now on. */
 void engine_record_pruner(struct engine *engine, double time_s);

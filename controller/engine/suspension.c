@@ -495,7 +495,7 @@ static void handle_stayed(struct engine *engine, const struct backend_event *eve
 	task->reason = event->reason;
 	engine_record_task(engine, event->task);
 	engine_record_end(engine, event->task);
-	task->reason = NULL;
+	engine_settle_reason(engine, task);
 	if (engine->setup.open) /* nodes are free again, or who had a claim to them waits again */
 		engine->changed_places = true;
 	engine_retry_late(engine, event->time_s);

@@ -140,6 +140,7 @@ void scripted_backend_adopt(struct backend *backend, const struct backend_start 
 			.outcome = attempt ? attempt->outcome : BACKEND_OUTCOME_COMPLETED,
 			.exec_s = exec_s,
 			.energy_j = option->eec_j,
+			.reason = attempt && attempt->outcome == BACKEND_OUTCOME_FAILED ? "bad luck" : NULL,
 		},
 		.cluster = start->cluster,
 		.nodes = g_memdup2(start->nodes, start->nodes_count * sizeof(uint32_t)),

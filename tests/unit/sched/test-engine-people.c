@@ -278,7 +278,7 @@ static const struct scene scenes[] = {
 		.story = "6 cancel {\"attempt\":0,\"task\":2,\"user\":\"ann\"}\n"
 			 "6 ended {\"attempt\":0,\"reason\":\"a person cancelled it\",\"state\":\"killed\","
 			 "\"task\":2}\n"
-			 "30 ended {\"attempt\":1,\"state\":\"failed\",\"task\":0}\n"
+			 "30 ended {\"attempt\":1,\"reason\":\"bad luck\",\"state\":\"failed\",\"task\":0}\n"
 			 "31 drained {\"cluster\":\"c\",\"node\":0,\"reason\":\"to be cleaned\","
 			 "\"user\":\"ann\"}\n"
 			 "32 undrained {\"cluster\":\"c\",\"node\":0,\"user\":\"ann\"}\n"
@@ -551,6 +551,33 @@ static void test_earned(void)
 	stage_finish(&stage);
 }
 
+/* Why a task ended as it did is known ever after, also of one that had before a restart. */
+static void test_reasons(void)
+{
+	static const struct scene scene = {
+		.policy = "max-upr",
+		.now_s = 50,
+		.attempts = { { 2, 1, 5, BACKEND_OUTCOME_FAILED, false } },
+		.wishes = { { 61, CANCEL, 1, NULL } },
+	};
+	static const char *const reasons[] = { "a rank died", "a person cancelled it", "bad luck", NULL };
+	const struct engine_task waiting = { .state = ENGINE_TASK_WAITING, .ended_s = NAN };
+	char told[] = "a rank died";
+	const struct engine_task failed = { .state = ENGINE_TASK_FAILED, .ended_s = 12, .reason = told };
+	struct stage stage;
+
+	stage_init(&stage, &scene);
+	g_assert_true(engine_restore_task(stage.engine, 0, &failed));
+	memset(told, '?', sizeof(told));
+	g_assert_true(engine_restore_task(stage.engine, 1, &waiting));
+	g_assert_true(engine_restore_held(stage.engine, 1));
+	engine_run(stage.engine, &stage.result);
+	for (uint32_t i = 0; i < G_N_ELEMENTS(reasons); i++)
+		g_assert_cmpstr(engine_task(stage.engine, i)->reason, ==, reasons[i]);
+	g_assert_cmpint(engine_task(stage.engine, 3)->state, ==, ENGINE_TASK_COMPLETED);
+	stage_finish(&stage);
+}
+
 /* A waiting task was held, another one submitted so; one that runs was cancelled, a node drained. */
 static void test_restored(void)
 {
@@ -605,5 +632,6 @@ int main(int argc, char **argv)
 	}
 	g_test_add_func("/engine/people/what was asked for outlives the controller", test_restored);
 	g_test_add_func("/engine/people/what was earned is by time", test_earned);
+	g_test_add_func("/engine/people/why a task ended as it did is known ever after", test_reasons);
 	return g_test_run();
 }
