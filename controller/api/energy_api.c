@@ -17,6 +17,7 @@
  */
 struct reading {
 	struct http_request *request; /* NULL: gone */
+	struct store_reading *asked;
 	const struct run_session *session;
 	int64_t run;
 	const char *by;
@@ -175,9 +176,13 @@ static void was_read(void *answered, const GError *error, void *data)
 	g_free(reading);
 }
 
+/* Who asks and goes away again does not keep those waiting who stay. */
 static void gone(struct http_request *request, void *data)
 {
-	((struct reading *)data)->request = NULL;
+	struct reading *reading = data;
+
+	reading->request = NULL;
+	store_reader_forget(reading->asked);
 }
 
 /* The name of the key as the table has it, or NULL. */
@@ -212,7 +217,8 @@ void energy_api_get(struct http_request *request, const char *const *arguments, 
 		return;
 	}
 	reading = g_new(struct reading, 1);
-	*reading = (struct reading){request, api->session, api->session->run, by};
+	*reading = (struct reading){.request = request, .session = api->session, .run = api->session->run, .by = by};
+	reading->asked =
+		store_reader_ask(api->reader, api->session->store, read_account, reading, was_read, reading);
 	http_request_on_cancel(request, gone, reading);
-	store_reader_ask(api->reader, api->session->store, read_account, reading, was_read, reading);
 }

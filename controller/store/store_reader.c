@@ -8,13 +8,14 @@
 #define BUSY_MS 5000
 
 /* One question, and what came of it. */
-struct reading {
+struct store_reading {
 	char *path;
 	int version;
 	store_read_f read;
 	const void *question;
 	store_read_done_f done;
 	void *data;
+	gint forgotten; /* atomic: nobody wants to know */
 	void *answer;
 	GError *error;
 };
@@ -22,11 +23,11 @@ struct reading {
 struct store_reader {
 	gatomicrefcount count; /* the owner's, and one for each call of tell() under way */
 	GThreadPool *pool;     /* of one thread */
-	GAsyncQueue *answered; /* struct reading */
+	GAsyncQueue *answered; /* struct store_reading */
 	gint closing;          /* atomic: nobody waits any longer */
 };
 
-static void reading_free(struct reading *reading)
+static void reading_free(struct store_reading *reading)
 {
 	g_clear_error(&reading->error);
 	g_free(reading->path);
@@ -47,7 +48,7 @@ static void unref(gpointer data)
 
 static void tell_all(struct store_reader *reader)
 {
-	struct reading *reading;
+	struct store_reading *reading;
 
 	while ((reading = g_async_queue_try_pop(reader->answered))) {
 		HANDOFF_TAKE(reading);
@@ -64,7 +65,7 @@ static gboolean tell(gpointer data)
 
 /* On the other. */
 
-static void *answer(const struct reading *reading, GError **error)
+static void *answer(const struct store_reading *reading, GError **error)
 {
 	g_autoptr(store_t) store =
 		store_open_beside(reading->path, reading->version, BUSY_MS, error);
@@ -76,13 +77,16 @@ static void *answer(const struct reading *reading, GError **error)
 
 static void work(gpointer data, gpointer user_data)
 {
-	struct reading *reading = data;
+	struct store_reading *reading = data;
 	struct store_reader *reader = user_data;
 
 	HANDOFF_TAKE(reading);
 	if (g_atomic_int_get(&reader->closing))
 		g_set_error(&reading->error, STORE_ERROR, STORE_ERROR_SQL,
 			    "%s: it is being closed", reading->path);
+	else if (g_atomic_int_get(&reading->forgotten))
+		g_set_error(&reading->error, STORE_ERROR, STORE_ERROR_SQL,
+			    "%s: nobody wants to know any more", reading->path);
 	else
 		reading->answer = answer(reading, &reading->error);
 	HANDOFF_GIVE(reading);
@@ -103,12 +107,12 @@ struct store_reader *store_reader_new(void)
 	return reader;
 }
 
-void store_reader_ask(struct store_reader *reader, const struct store *store, store_read_f read,
-		      const void *question, store_read_done_f done, void *data)
+struct store_reading *store_reader_ask(struct store_reader *reader, const struct store *store, store_read_f read,
+				       const void *question, store_read_done_f done, void *data)
 {
-	struct reading *reading = g_new(struct reading, 1);
+	struct store_reading *reading = g_new(struct store_reading, 1);
 
-	*reading = (struct reading){
+	*reading = (struct store_reading){
 		.path = g_strdup(store->path),
 		.version = store->version,
 		.read = read,
@@ -118,6 +122,12 @@ void store_reader_ask(struct store_reader *reader, const struct store *store, st
 	};
 	HANDOFF_GIVE(reading);
 	g_thread_pool_push(reader->pool, reading, NULL);
+	return reading;
+}
+
+void store_reader_forget(struct store_reading *reading)
+{
+	g_atomic_int_set(&reading->forgotten, 1);
 }
 
 void store_reader_free(struct store_reader *reader)

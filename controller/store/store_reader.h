@@ -22,12 +22,20 @@ typedef void (*store_read_done_f)(void *answer, const GError *error, void *data)
 /* For this thread, from whose default main context `done` is called. */
 struct store_reader *store_reader_new(void);
 
+/* A question that was asked, until `done` is called. */
+struct store_reading;
+
 /*
  * Calls `done` once, not before it returns. `question` lives until then; `store`, the owner's, may be closed before,
  * but not removed.
  */
-void store_reader_ask(struct store_reader *reader, const struct store *store, store_read_f read,
-		      const void *question, store_read_done_f done, void *data);
+struct store_reading *store_reader_ask(struct store_reader *reader, const struct store *store, store_read_f read,
+				       const void *question, store_read_done_f done, void *data);
+
+/*
+ * Nobody wants to know any more: it has failed, unless it is being answered already; `done` is called in its turn.
+ */
+void store_reader_forget(struct store_reading *reading);
 
 /* Calls `done` of all that was asked first; what had not begun has failed. NULL is allowed. */
 void store_reader_free(struct store_reader *reader);

@@ -3,6 +3,7 @@
 #include <glib/gstdio.h>
 #include <math.h>
 
+#include "common/handoff.h"
 #include "controller/store/store_account.h"
 #include "controller/store/store_private.h"
 #include "controller/store/store_reader.h"
@@ -329,6 +330,55 @@ static void test_reader(struct fixture *fixture, const void *data)
 		;
 }
 
+/* Holds up who reads. */
+struct gate {
+	GMutex mutex;
+	GCond cond;
+	bool open;
+	guint passed;
+};
+
+static void *read_behind_gate(struct store *store, const void *question, GError **error)
+{
+	struct gate *gate = (struct gate *)question;
+
+	handoff_lock(&gate->mutex);
+	while (!gate->open)
+		handoff_wait(&gate->cond, &gate->mutex);
+	gate->passed++;
+	handoff_unlock(&gate->mutex);
+	return g_new0(int64_t, 1);
+}
+
+static void open_gate(struct gate *gate)
+{
+	handoff_lock(&gate->mutex);
+	gate->open = true;
+	g_cond_broadcast(&gate->cond);
+	handoff_unlock(&gate->mutex);
+}
+
+/* However many asked and went away again: who stays waits for those alone who stayed. */
+static void test_reader_forgets(struct fixture *fixture, const void *data)
+{
+	struct store_reader *reader = store_reader_new();
+	struct answers answers = {0};
+	struct gate gate = {0};
+
+	store_reader_ask(reader, fixture->store, read_behind_gate, &gate, note_answer, &answers);
+	for (int i = 0; i < 50; i++)
+		store_reader_forget(store_reader_ask(reader, fixture->store, read_behind_gate, &gate,
+						     note_answer, &answers));
+	store_reader_ask(reader, fixture->store, read_behind_gate, &gate, note_answer, &answers);
+	open_gate(&gate);
+	wait_for(&answers, 52);
+	g_assert_cmpuint(answers.failed, ==, 50);
+	g_assert_cmpuint(gate.passed, ==, 2);
+	store_reader_free(reader);
+	while (g_main_context_iteration(NULL, FALSE))
+		;
+}
+
 #define TEST(path, function) g_test_add(path, struct fixture, NULL, set_up, function, tear_down)
 
 int main(int argc, char **argv)
@@ -342,5 +392,6 @@ int main(int argc, char **argv)
 	TEST("/store-account/... and remain whole numbers", test_parts_large);
 	TEST("/store-account/pruning removes intervals and keeps the sums", test_prune);
 	TEST("/store-account/another thread reads what was committed", test_reader);
+	TEST("/store-account/... and not for those who went away meanwhile", test_reader_forgets);
 	return g_test_run();
 }
