@@ -6,10 +6,29 @@
 #include <glib/gstdio.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "controller/run/run_plan.h"
 
-/* The run directory under runs/ whose plan is the latest, or NULL. */
+/*
+ * The controller of a run directory, which is its socket. Another address is not gone by: whoever made the directory
+ * would be sent the token of who only looks there.
+ */
+static char *address_of(const char *dir, GError **error)
+{
+	g_autoptr(run_plan_t) plan = run_plan_load(dir, error);
+
+	if (!plan)
+		return NULL;
+	if (g_str_has_prefix(plan->api, "unix:"))
+		return g_strdup(plan->api);
+	g_set_error(error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
+		    "%s/plan.json: api: \"%s\" is no socket, as a run's controller has; if you trust it, give "
+		    "that address with --uri", dir, plan->api);
+	return NULL;
+}
+
+/* The run directory under runs/ whose plan is the latest of this user's, or NULL. */
 static char *latest_dir(void)
 {
 	g_autoptr(GDir) dir = g_dir_open("runs", 0, NULL);
@@ -22,7 +41,8 @@ static char *latest_dir(void)
 		g_autofree char *plan = g_build_filename(path, "plan.json", NULL);
 		GStatBuf about;
 
-		if (g_stat(plan, &about) < 0 || (gint64)about.st_mtime <= latest_s)
+		if (g_stat(plan, &about) < 0 || about.st_uid != geteuid() ||
+		    (gint64)about.st_mtime <= latest_s)
 			continue;
 		latest_s = (gint64)about.st_mtime;
 		g_free(latest);
@@ -31,17 +51,13 @@ static char *latest_dir(void)
 	return g_steal_pointer(&latest);
 }
 
-/* Whether somebody listens there, and lets us in; of other addresses than sockets' that is not asked. */
+/* Whether somebody listens on a socket, and lets us in. */
 static bool is_there(const char *address, GError **error)
 {
-	g_autoptr(GSocketClient) client = NULL;
-	g_autoptr(GSocketAddress) socket = NULL;
+	g_autoptr(GSocketClient) client = g_socket_client_new();
+	g_autoptr(GSocketAddress) socket = g_unix_socket_address_new(address + strlen("unix:"));
 	g_autoptr(GSocketConnection) connection = NULL;
 
-	if (!g_str_has_prefix(address, "unix:"))
-		return true;
-	client = g_socket_client_new();
-	socket = g_unix_socket_address_new(address + strlen("unix:"));
 	connection = g_socket_client_connect(client, G_SOCKET_CONNECTABLE(socket), NULL, error);
 	return connection != NULL;
 }
@@ -50,20 +66,20 @@ static bool is_there(const char *address, GError **error)
 static char *latest_address(GError **error)
 {
 	g_autofree char *dir = latest_dir();
-	g_autoptr(run_plan_t) plan = NULL;
+	g_autofree char *address = NULL;
 
 	if (!dir) {
 		g_set_error(error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
-			    "which controller? there is no run under runs/ and no service on this "
+			    "which controller? there is no run of yours under runs/ and no service on this "
 			    "machine (`virtbed serve` is one); name its directory with --run, or its "
 			    "address with --uri");
 		return NULL;
 	}
-	plan = run_plan_load(dir, error);
-	if (!plan)
+	address = address_of(dir, error);
+	if (!address)
 		return NULL;
-	if (is_there(plan->api, NULL))
-		return g_strdup(plan->api);
+	if (is_there(address, NULL))
+		return g_steal_pointer(&address);
 	g_set_error(error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
 		    "the latest run, %s, is not under way, and there is no service on this machine; "
 		    "name a directory with --run, or an address with --uri", dir);
@@ -110,16 +126,13 @@ static char *service_address(GError **error)
 char *run_address_find(const char *uri, const char *dir, GError **error)
 {
 	const char *given = g_getenv("VIRTBED_URI");
-	g_autoptr(run_plan_t) plan = NULL;
 	g_autoptr(GError) reason = NULL;
 	char *address;
 
 	if (uri)
 		return g_strdup(uri);
-	if (dir) {
-		plan = run_plan_load(dir, error);
-		return plan ? g_strdup(plan->api) : NULL;
-	}
+	if (dir)
+		return address_of(dir, error);
 	if (given && *given)
 		return g_strdup(given);
 	address = latest_address(&reason);

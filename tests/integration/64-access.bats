@@ -196,6 +196,12 @@ is_told_why() {
 	within 120 is_told_why
 }
 
+# Who asks nobody in particular does not come to this service; there may be another one on this machine.
+is_not_found() {
+	"$virtbed" clusters --json >found 2>&1 || true
+	! grep -F "$run_name" found
+}
+
 @test "commands take their token from a file that nobody else reads" {
 	serve
 	run -1 "$virtbed" queue --uri "$address"
@@ -232,6 +238,19 @@ is_told_why() {
 	chmod 600 "$XDG_CONFIG_HOME/virtbed/token"
 	run -2 "$virtbed" queue --uri http://192.0.2.1:1
 	[[ $output == *"not sent to http://192.0.2.1:1"*"use https"* ]]
+	# A directory that somebody left there does not say where a token goes, nor who the controller is.
+	mkdir -p runs/left
+	jq --arg api "$address" '.api = $api' "$state/plan.json" >runs/left/plan.json
+	run -2 "$virtbed" queue --run runs/left
+	[[ $output == *"api: \"$address\" is no socket"* ]]
+	is_not_found
+	cp "$state/plan.json" runs/left
+	"$virtbed" clusters --json | jq -e --arg name "$run_name" '.name == $name'
+	if [ "$(id -u)" -eq 0 ]; then
+		chown nobody runs/left/plan.json
+		is_not_found
+	fi
+	rm -r runs
 	# On the socket the kernel tells, and no token is read.
 	chmod 644 "$XDG_CONFIG_HOME/virtbed/token"
 	"$virtbed" drain c1/0 --reason x --run "$state"
