@@ -233,6 +233,7 @@ is_listed_as_it_is() {
 		"type=token" "key=Enter" "until=document.documentElement.dataset.ready === 'overview'" \
 		"until=document.querySelectorAll('#active .state[data-state=running]').length === 3" \
 		"until=document.querySelectorAll('#events tr').length && document.querySelectorAll('.node[data-state=busy]').length" \
+		"until=[...document.querySelectorAll('#ended tr')].some((line) => line.children[0].innerText === '3' && line.children[4].innerText === '–')" \
 		"print=document.querySelectorAll('#active a, #ended a, #events a, #clusters a').length" \
 		"print=document.querySelector('#active tr').innerText" \
 		"go=#task/1100" "until=document.documentElement.dataset.ready === 'task/1100'" \

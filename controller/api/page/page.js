@@ -329,7 +329,7 @@ function showActive(line, task, now) {
 }
 
 function showEnded(line, task) {
-  setCells(line, [null, titleOf(task), null, whereOf(task), duration(task.ended_s - task.started_s),
+  setCells(line, [null, titleOf(task), null, whereOf(task), isKnown(task.started_s) ? duration(task.ended_s - task.started_s) : '–',
                   isKnown(task.utility) ? digits(task.utility, 2) : '–', inUnit(task.energy_j, 'J'), task.reason || '']);
   setState(line.children[2], task);
 }
