@@ -501,7 +501,8 @@ const char *engine_request_undrain(struct engine *engine, uint32_t cluster, uint
 
 /*
  * Lets another policy decide from now on, with periodic mapping events that are `mapping_interval_s` (> 0)
- * apart; it is asked at once. What was promised stands. The policy must fit the system. O(1).
+ * apart; it is asked at once. What was promised stands, and who was suspended goes on as soon as there are idle nodes
+ * where it is a policy that knows of nobody who is. The policy must fit the system. O(1).
  */
 void engine_request_policy(struct engine *engine, const struct policy *policy,
 			   double mapping_interval_s);

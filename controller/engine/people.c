@@ -486,8 +486,8 @@ const char *engine_waits_because(const struct engine *engine, uint32_t index)
 			return engine->because;
 		if (engine->suspensions[index]->claimed)
 			return "its nodes are still being left";
-		return engine->suspensions[index]->wanted ? "it goes on as soon as its cluster has idle nodes"
-							  : "it was suspended for others";
+		return engine_is_wanted(engine, index) ? "it goes on as soon as its cluster has idle nodes"
+						       : "it was suspended for others";
 	default:
 		return NULL;
 	}

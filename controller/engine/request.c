@@ -44,9 +44,20 @@ static void resume_if_idle(struct engine *engine, uint32_t index)
 		engine_launch_resume(engine, index);
 }
 
+/* Whether all who are suspended are wanted that nobody holds. */
+static bool wants_all(const struct engine *engine)
+{
+	return !policy_resumes(&engine->setup.policy, engine->setup.system);
+}
+
+bool engine_is_wanted(const struct engine *engine, uint32_t index)
+{
+	return engine->suspensions[index]->wanted || wants_all(engine);
+}
+
 void engine_resume_wanted(struct engine *engine)
 {
-	if (engine->wanted_count == 0 || engine->ended)
+	if ((engine->wanted_count == 0 && !wants_all(engine)) || engine->ended)
 		return;
 	engine_list_suspended(engine);
 
@@ -55,7 +66,7 @@ void engine_resume_wanted(struct engine *engine)
 		g_memdup2(engine->suspended.ids, count * sizeof(*engine->suspended.ids));
 
 	for (uint32_t i = 0; i < count; i++)
-		if (engine->suspensions[ids[i]]->wanted)
+		if (engine_is_wanted(engine, ids[i]))
 			resume_if_idle(engine, ids[i]);
 }
 

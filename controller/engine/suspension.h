@@ -104,5 +104,11 @@ void engine_migrations_free(struct engine *engine);
 /* A person holds a task that is suspended, or is about to be. */
 void engine_hold_suspended(struct engine *engine, uint32_t task);
 
-/* What a person wants to go on does so where nodes are idle. */
+/*
+ * Whether a suspended task that nobody holds goes on without the policy: a person wants it, or the policy knows of no
+ * suspended tasks, as one that took over from the one that suspended it.
+ */
+bool engine_is_wanted(const struct engine *engine, uint32_t task);
+
+/* Such tasks go on where nodes are idle. */
 void engine_resume_wanted(struct engine *engine);

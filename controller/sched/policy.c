@@ -200,6 +200,11 @@ static bool is_immediate(const struct policy_ops *ops, const struct sched_system
 	       (system->immediate || ops->future == POLICY_FUTURE_NONE);
 }
 
+bool policy_resumes(const struct policy *policy, const struct sched_system *system)
+{
+	return policy->ops->resumes || policy->ops->decide_sharing || is_immediate(policy->ops, system);
+}
+
 static int decide_immediate(const struct policy *policy, const struct sched_snapshot *snapshot,
 			    struct policy_context *context, struct sched_plan *ret_plan)
 {

@@ -88,6 +88,7 @@ struct policy_ops {
 	bool reads_budget;   /* decisions depend on the budget even without a filter */
 	bool reads_placeholders; /* decisions depend on the place-holders of the last event */
 	bool reads_seed;     /* decisions depend on the seed */
+	bool resumes;        /* decide() says when suspended tasks go on: policy_resumes() */
 	bool cluster_order;  /* cluster order matters beyond ties: say it beside results */
 	enum policy_moments moments;
 	uint32_t variant;    /* for files that serve several names */
@@ -158,6 +159,12 @@ static inline bool policy_reads_budget(const struct policy *policy)
  * machines with queues, all others nodes of their own.
  */
 const char *policy_misfit(const struct policy *policy, const struct sched_system *system);
+
+/*
+ * Whether the policy says when suspended tasks go on. Those that make promises know of none: under them it is for
+ * others to say.
+ */
+bool policy_resumes(const struct policy *policy, const struct sched_system *system);
 
 /*
  * Decides one mapping event of a system that the policy fits. Resets the context's scratch first; the plan lasts until

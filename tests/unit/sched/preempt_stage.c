@@ -60,7 +60,7 @@ static int play(struct mapping *mapping)
 	return 0;
 }
 
-static const struct policy_ops play_ops = { .name = "play", .decide = play };
+static const struct policy_ops play_ops = { .name = "play", .decide = play, .resumes = true };
 
 static struct sched_system *make_system(void)
 {

@@ -232,8 +232,11 @@ static const struct scene scenes[] = {
 		.rows = { NARROW + 1, NARROW + 1 },
 		.leaves_s = 35,
 		.deeds = { { SUBMIT, URGENT } },
-		/* Task 2 is to come when task 0 has left, and task 3 behind it; at 30 s that was moved to 60 s. */
-		.later = { { 13, EASY, 0 }, { 14, SUBMIT, WIDE }, { 40, CANCEL, 2 } },
+		/*
+		 * Task 2 is to come when task 0 has left, and task 3 behind it; at 30 s that was moved to 60 s. Task 0
+		 * would go on first: EASY knows nothing of it.
+		 */
+		.later = { { 13, EASY, 0 }, { 14, SUBMIT, WIDE }, { 40, CANCEL, 2 }, { 41, SUSPEND, 0 } },
 		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n11 suspend 0.1 #1\n46 start 3.1 c0 0,1\n100 kill 0.1\n",
 		.slid = "3 3 c3 ",
 		.completed = 2,

@@ -10,12 +10,22 @@ struct wish {
 	uint32_t task;
 	bool resume;
 	const char *answer;
+	const char *policy; /* it is to decide from now on; NULL: nothing is wanted of that kind */
 };
 
 struct person {
 	struct preempt_stage stage;
 	const struct wish *wishes;
 };
+
+static struct policy policy_of(const char *name)
+{
+	struct policy policy;
+	char message[256];
+
+	g_assert_cmpint(policy_parse(name, &policy, message, sizeof(message)), ==, 0);
+	return policy;
+}
 
 static void wish(double time_s, void *data)
 {
@@ -24,6 +34,13 @@ static void wish(double time_s, void *data)
 	const char *answer;
 
 	g_assert_cmpfloat(time_s, ==, w->time_s);
+	if (w->policy) {
+		const struct policy policy = policy_of(w->policy);
+
+		engine_request_policy(person->stage.engine, &policy,
+				      person->stage.setup.mapping_interval_s);
+		return;
+	}
 	answer = w->resume ? engine_request_resume(person->stage.engine, w->task)
 			   : engine_request_suspend(person->stage.engine, w->task);
 	g_assert_cmpstr(answer, ==, w->answer);
@@ -181,6 +198,58 @@ static void test_person_is_remembered(void)
 	}
 }
 
+/* Policies that make promises know of nobody who is suspended. */
+static void test_another_policy(void)
+{
+	static const struct preempt_scene scene = {
+		.tasks_count = 3,
+		.orders = { START(0, 0, ON(0)), SUSPEND(10, 0), START(10, 1, ON(0)) },
+	};
+	static const struct wish wishes[] = {
+		{ 12, 0, false, NULL, "fcfs" },
+		{ 0 },
+	};
+	struct person person;
+
+	run_person(&person, &scene, wishes);
+	preempt_stage_check_log(&person.stage, "0 start 0.1 c0 0\n10 suspend 0.1 #1\n10 start 1.1 c0 0\n"
+				 "20 resume 0.1 #1 c0 1\n20 start 2.1 c1 0\n");
+	g_assert_cmpuint(person.stage.result.tasks_completed, ==, 3);
+	preempt_stage_finish(&person.stage);
+}
+
+/* Nor does the next engine know why: it was the policy before, or a window that had no energy left. */
+static void test_another_engine(void)
+{
+	static const struct preempt_scene scene = { .tasks_count = 1 };
+	static const uint32_t node = 0;
+	const struct engine_task suspended = { .state = ENGINE_TASK_SUSPENDED, .nodes_count = 1, .nodes = &node,
+					       .attempts = 1, .started_s = 0 };
+	const struct backend_start start = { 0, 1, NARROW, 0, 0, &node, 1 };
+	const struct script_suspended known = { .n = 1, .executed_s = 10, .leaves_s = NAN, .goes_on_s = NAN };
+	const struct engine_suspension suspension = {
+		.task = 0, .attempt = 1, .n = 1, .nodes_count = 1, .nodes = &node,
+		.requested_s = 10, .suspended_s = 10, .exec_s = 10, .resume_requested_s = NAN,
+		.resumed_s = NAN, .since_s = NAN,
+	};
+	struct preempt_stage stage;
+
+	preempt_stage_init(&stage, &scene);
+	stage.setup.policy = policy_of("fcfs");
+	stage.script.now_s = 12;
+	stage.backend = scripted_backend_new(&stage.script);
+	stage.engine = engine_new(&stage.setup, stage.backend);
+	g_assert_true(engine_restore_task(stage.engine, 0, &suspended));
+	g_assert_true(engine_restore_suspension(stage.engine, &suspension));
+	scripted_backend_adopt_suspended(stage.backend, &start, &known);
+	g_assert_cmpstr(engine_waits_because(stage.engine, 0), ==,
+			"it goes on as soon as its cluster has idle nodes");
+	engine_run(stage.engine, &stage.result);
+	preempt_stage_check_log(&stage, "20 resume 0.1 #1 c0 0\n");
+	g_assert_cmpuint(stage.result.tasks_completed, ==, 1);
+	preempt_stage_finish(&stage);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -190,5 +259,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/person/a person may change their mind", test_person_in_between);
 	g_test_add_func("/person/a resumption that is rolled back is tried again", test_person_insists);
 	g_test_add_func("/person/who was told to go on does so after a restart", test_person_is_remembered);
+	g_test_add_func("/policy/one that suspends nobody has nobody stand still", test_another_policy);
+	g_test_add_func("/policy/nor after a restart", test_another_engine);
 	return g_test_run();
 }

@@ -151,7 +151,7 @@ static int turns_decide(struct mapping *mapping)
 	return 0;
 }
 
-static const struct policy_ops turns_ops = { .name = "turns", .decide = turns_decide };
+static const struct policy_ops turns_ops = { .name = "turns", .decide = turns_decide, .resumes = true };
 
 /* A directory with a store in it, and one run. */
 struct place {
