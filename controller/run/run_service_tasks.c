@@ -473,7 +473,9 @@ bool run_service_ask(struct run_service *service, enum run_service_wish wish, ui
 		submission->cancelled = true;
 	else
 		submission->held = wish == RUN_SERVICE_HOLD;
-	if (!store_put_submission(service->session->store, submission, &reason))
+	/* As in add_one(). */
+	if (!recorder_store_join(service->recorder, &reason) ||
+	    !store_put_submission(service->session->store, submission, &reason))
 		return store_fault(service, reason, error);
 	return put_on_record(service, error);
 }
@@ -518,7 +520,8 @@ bool run_service_drain(struct run_service *service, bool drain, uint32_t cluster
 		return true;
 	log_info_of(LOG_NODE(name), "%s by %s%s%s", drain ? "drained" : "undrained",
 		    user ?: "somebody", drain && reason ? ": " : "", drain && reason ? reason : "");
-	if (!record_drain(service, drain, cluster, node, reason, user, &fault))
+	if (!recorder_store_join(service->recorder, &fault) ||
+	    !record_drain(service, drain, cluster, node, reason, user, &fault))
 		return store_fault(service, fault, error);
 	return put_on_record(service, error);
 }

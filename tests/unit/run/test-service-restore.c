@@ -377,6 +377,42 @@ static void test_a_request_after_a_lost_transaction(struct bed *bed, const void 
 	remote_fleet_free(bed->session.fleet);
 }
 
+/* What people want of tasks and nodes is done or refused, and no refusal is done after a restart. */
+static void check_wish(struct bed *bed, bool drains)
+{
+	static const char *const schedulers[] = { "unix:/nobody" };
+	struct run_service *service = &bed->service;
+	g_autoptr(GError) error = NULL;
+
+	put(bed, 0, 0, 1);
+	go_on_recording(bed);
+	bed->cluster.name = (char *)"c";
+	bed->session.fleet = remote_fleet_new(&bed->config, schedulers, &error);
+	g_assert_no_error(error);
+	change(bed, "CREATE TEMP TRIGGER full BEFORE INSERT ON main.event"
+		    " BEGIN SELECT RAISE(ROLLBACK, 'the disk is full'); END");
+	if (drains)
+		g_assert_false(run_service_drain(service, true, 0, 1, "broken", "ann", &error));
+	else
+		g_assert_false(run_service_ask(service, RUN_SERVICE_CANCEL, 0, "ann", &error));
+	g_assert_error(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_STORE);
+	g_assert_nonnull(strstr(error->message, "the disk is full"));
+	g_assert_true(bed->session.store_failed);
+	g_assert_cmpint(count_rows(bed, "submission WHERE cancelled"), ==, 0);
+	g_assert_cmpint(count_rows(bed, "drain"), ==, 0);
+	remote_fleet_free(bed->session.fleet);
+}
+
+static void test_a_wish_that_is_not_recorded(struct bed *bed, const void *data)
+{
+	check_wish(bed, false);
+}
+
+static void test_a_drain_that_is_not_recorded(struct bed *bed, const void *data)
+{
+	check_wish(bed, true);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -393,6 +429,9 @@ int main(int argc, char **argv)
 		  test_a_request_that_is_not_recorded },
 		{ "/service-restore/takes-nothing-in-after-a-lost-transaction",
 		  test_a_request_after_a_lost_transaction },
+		{ "/service-restore/keeps-no-wish-that-it-could-not-record", test_a_wish_that_is_not_recorded },
+		{ "/service-restore/drains-no-node-that-it-could-not-record",
+		  test_a_drain_that_is_not_recorded },
 	};
 
 	g_test_init(&argc, &argv, NULL);
