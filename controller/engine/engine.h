@@ -184,8 +184,8 @@ struct engine_suspension {
 	uint32_t nodes_count;
 	const uint32_t *nodes;    /* that it left */
 	const uint32_t *to_nodes; /* that it goes to; valid once resume_requested_s is known */
-	bool by_person;
-	bool held;                /* not mappable: a person is to resume it */
+	bool by_person;           /* a person asked for it, or told it to stay so, or to go on */
+	bool held;                /* a person is to resume it; not by_person: the next window, until it went on */
 	double requested_s;
 	double suspended_s;       /* its nodes take tasks again */
 	double exec_s;            /* execution time of the stretch that ended with it */

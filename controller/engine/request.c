@@ -147,6 +147,7 @@ const char *engine_request_resume(struct engine *engine, uint32_t index)
 		return NULL;
 	engine_record_wish(engine, "resume", index);
 	engine_get_up(engine, index);
+	engine->suspensions[index]->record.by_person = true; /* also of one that somebody else had suspended */
 	engine_set_held(engine, index, false);
 	engine_set_wanted(engine, index, true);
 	if (engine->tasks[index].state == ENGINE_TASK_SUSPENDED)

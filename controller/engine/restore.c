@@ -267,14 +267,22 @@ static void take_record(struct engine *engine, const struct engine_suspension *r
 	engine_set_held(engine, record->task, record->held);
 }
 
-/* Whom a person suspended and does not hold any more a person has told to go on. */
+/*
+ * Whom people suspended, or told to go on, and do not hold any more is to go on. So is what resumes after it has slept
+ * (window_turn.c); what sleeps still is woken by the window.
+ */
 static void restore_wanted(struct engine *engine, const struct engine_suspension *record)
 {
-	const enum engine_task_state state = engine->tasks[record->task].state;
+	struct engine_task *task = &engine->tasks[record->task];
+	bool wanted = record->by_person && !record->held;
 
-	engine_set_wanted(engine, record->task, record->by_person && !record->held &&
-			  (state == ENGINE_TASK_SUSPENDING || state == ENGINE_TASK_SUSPENDED ||
-			   state == ENGINE_TASK_RESUMING));
+	if (task->state == ENGINE_TASK_RESUMING) {
+		wanted = wanted || record->held;
+		task->held = false;
+	}
+	engine_set_wanted(engine, record->task, wanted &&
+			  (task->state == ENGINE_TASK_SUSPENDING || task->state == ENGINE_TASK_SUSPENDED ||
+			   task->state == ENGINE_TASK_RESUMING));
 }
 
 /* The task as its last suspension leaves it. */

@@ -48,7 +48,7 @@ struct suspension {
 	uint32_t *nodes;    /* as many as the task has: those that it leaves, or left */
 	uint32_t *to_nodes; /* where it is to go on, or went on */
 	bool claimed;       /* it is to go on at to_nodes */
-	bool wanted;        /* by a person, until it has gone on: it does before the policy is asked */
+	bool wanted;        /* by a person or a window, until it has gone on: it does before the policy is asked */
 	uint32_t stays;     /* steps in a row that were rolled back */
 	double lead_s;      /* the part of executed_s that lies before the day */
 };

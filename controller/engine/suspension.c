@@ -381,6 +381,7 @@ static void handle_resumed(struct engine *engine, const struct backend_event *ev
 	suspension->record.resumed_s = event->time_s;
 	suspension->record.since_s = event->since_s;
 	engine_set_wanted(engine, event->task, false);
+	engine_set_held(engine, event->task, false); /* on record it was, if it had slept */
 	engine_set_preemptible(engine, event->task);
 	*running_list_find(&engine->running, event->task) =
 		engine_running(engine, event->task, task->nodes, task->since_s);

@@ -57,10 +57,10 @@ void engine_lie_down(struct engine *engine, uint32_t task);
 /* ... and no longer. */
 void engine_get_up(struct engine *engine, uint32_t task);
 
-/* Whether it is for a person to say when the task goes on. */
+/* Whether it is for a person, or the next window, to say when the task goes on. */
 void engine_set_held(struct engine *engine, uint32_t task, bool held);
 
-/* Whether a person wants it to go on. */
+/* Whether a person, or a window that has begun, wants it to go on. */
 void engine_set_wanted(struct engine *engine, uint32_t task, bool wanted);
 
 /* Asks the backend to end tasks that are suspended or about to be. */

@@ -3,7 +3,8 @@
  * Windows of a limit of energy (window.c): they begin and end at fixed times, not after every use. When one is used
  * up, whatever runs is suspended, preemptible or not: that a type's tasks yield to no others does not let them
  * exceed the limit. They stand beside those that people suspended (held, but not by_person), and go on in the next
- * window before the policy is asked.
+ * window before the policy is asked. On record they are held until they have gone on: where a run goes on they are
+ * woken by the window that it finds, or the next one.
  */
 #include <jansson.h>
 #include <math.h>
@@ -36,11 +37,10 @@ bool engine_window_sleeps(const struct engine *engine, uint32_t task)
 static void wake(struct engine *engine, uint32_t index)
 {
 	engine_get_up(engine, index);
-	engine_set_held(engine, index, false);
+	engine->tasks[index].held = false;
 	engine_set_wanted(engine, index, true);
 	if (engine->tasks[index].state == ENGINE_TASK_SUSPENDED)
 		engine_lie_down(engine, index);
-	engine_record_suspension(engine, index);
 }
 
 /* The next mapping event lets them go on, as far as nodes and energy go. */
@@ -57,8 +57,6 @@ static void wake_all(struct engine *engine)
 				g_array_append_val(ids, lists[k]->ids[i]);
 	for (guint i = 0; i < ids->len; i++)
 		wake(engine, g_array_index(ids, uint32_t, i));
-	if (ids->len > 0)
-		engine_flush(engine);
 }
 
 /* Exhaustion. */

@@ -108,7 +108,7 @@ struct store_suspension {
 	char *nodes;      /* that it left: "0,1" */
 	char *to_nodes;   /* that it went to; NULL: it was not to go on */
 	bool by_person;
-	bool held;        /* until a person resumes it */
+	bool held;        /* until a person resumes it; of a window's limit, until it went on */
 	double requested_s, suspended_s;
 	double exec_s;    /* execution time of the stretch before it */
 	double resume_requested_s, resumed_s, since_s;

@@ -185,6 +185,20 @@ curve_holds() {
 	details exhausted | holds -s 'length >= 2 and all(.limit_j == 1000)'
 }
 
+@test "what a window lets go on does so after the controller has died, too" {
+	write_config "energy_limit_j: 1000, energy_window_s: 10" 10
+	serve
+	[ "$(submit '{"type": "DENSE"}')" = "[0]" ]
+	wait_task 0 '.state == "suspended"'
+	"$virtbed" drain s1/0-3 --reason "for a while"
+	wait_task 0 '.why == "it goes on as soon as its cluster has idle nodes"'
+	kill -KILL "$(run_process virtbed-controller "$state")"
+	run_wait_for "serving at unix:$socket" 60 2
+	wait_task 0 '.why == "it goes on as soon as its cluster has idle nodes"'
+	"$virtbed" undrain s1/0-3
+	wait_task 0 '.state == "running"'
+}
+
 @test "what was used stays used when daemons die, and limits change by a reload" {
 	# A window of 30 days: it does not turn meanwhile.
 	write_config "energy_limit_j: 100000, energy_window_s: 2592000" 10

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tasks that people suspend and resume while a policy does so as well. */
 #include <glib.h>
+#include <math.h>
 
 #include "tests/unit/sched/preempt_stage.h"
 
@@ -250,6 +251,129 @@ static void test_another_engine(void)
 	preempt_stage_finish(&stage);
 }
 
+/*
+ * A limit per window suspends task 0 at 5 s, and the window that begins at 20 s lets it go on. At CUT_S the run is cut
+ * off, while there are no nodes for it, or while its resumption is under way, which the next backend rolls back once.
+ */
+#define CUT_S 22
+
+static const struct preempt_scene without_nodes = {
+	.tasks_count = 2,
+	.orders = { START(0, 0, ON(0)) },
+	.events = { { 8, BACKEND_EVENT_NODE_DOWN, 0, 0, "gone" }, { 8, BACKEND_EVENT_NODE_DOWN, 0, 1, "gone" } },
+};
+static const struct preempt_scene under_way = {
+	.tasks_count = 2,
+	.orders = { START(0, 0, ON(0)) },
+	.steps = { { 0, 1, true, SCRIPT_STAYED, 5, 1 } },
+};
+
+struct cut {
+	const struct preempt_scene *scene;
+	struct wish wish;            /* time 0: nobody's */
+	struct engine_window window; /* as the next engine finds it */
+	const char *log;
+};
+
+/* The first engine, and what is on record of task 0 when it is cut off. */
+struct first {
+	struct preempt_stage stage;
+	const struct cut *cut;
+	struct engine_suspension told; /* last */
+	struct engine_suspension suspension;
+	struct engine_task task;
+};
+
+static bool keep(struct engine_recorder *recorder, const struct engine_suspension *suspension)
+{
+	struct first *first =
+		(struct first *)((char *)recorder - offsetof(struct first, stage.memory.recorder));
+
+	first->told = *suspension;
+	return true;
+}
+
+static void cut_off(double time_s, void *data)
+{
+	struct first *first = data;
+	const struct wish *w = &first->cut->wish;
+
+	if (time_s == w->time_s)
+		g_assert_cmpstr((w->resume ? engine_request_resume : engine_request_suspend)(first->stage.engine, w->task),
+				==, w->answer);
+	if (time_s != CUT_S)
+		return;
+	first->suspension = first->told;
+	first->task = *engine_task(first->stage.engine, 0);
+}
+
+static void run_first(struct first *first, const struct cut *cut)
+{
+	const double calls_s[] = { cut->wish.time_s, CUT_S };
+	const bool asked = cut->wish.time_s > 0;
+
+	*first = (struct first){ .cut = cut };
+	preempt_stage_init(&first->stage, cut->scene);
+	first->stage.memory.recorder.suspension = keep;
+	first->stage.script.watts = 10;
+	first->stage.script.calls_s = calls_s + !asked;
+	first->stage.script.calls_count = 1 + asked;
+	first->stage.script.call = cut_off;
+	first->stage.script.data = first;
+	first->stage.backend = scripted_backend_new(&first->stage.script);
+	first->stage.engine = engine_new(&first->stage.setup, first->stage.backend);
+	engine_set_window(first->stage.engine, &(struct engine_window){ 50, 20, 0, 0 });
+	engine_run(first->stage.engine, &first->stage.result);
+	preempt_stage_finish(&first->stage);
+}
+
+static void run_next(struct first *first)
+{
+	static const uint32_t node = 0;
+	static const struct backend_start start = { 0, 1, NARROW, 0, 0, &node, 1 };
+	static const struct script_suspended known = { .n = 1, .executed_s = 5, .leaves_s = NAN, .goes_on_s = NAN };
+	struct preempt_stage stage;
+
+	first->task.nodes = first->suspension.nodes = first->suspension.to_nodes = &node;
+	preempt_stage_init(&stage, first->cut->scene);
+	stage.script.now_s = CUT_S + 2;
+	stage.backend = scripted_backend_new(&stage.script);
+	stage.engine = engine_new(&stage.setup, stage.backend);
+	g_assert_true(engine_restore_task(stage.engine, 0, &first->task));
+	g_assert_true(engine_restore_suspension(stage.engine, &first->suspension));
+	scripted_backend_adopt_suspended(stage.backend, &start, &known);
+	engine_set_window(stage.engine, &first->cut->window);
+	engine_run(stage.engine, &stage.result);
+	preempt_stage_check_log(&stage, first->cut->log);
+	preempt_stage_finish(&stage);
+}
+
+/* Whom a window has let go on goes on in the next engine, too, as soon as its window allows; a person may forbid it. */
+static void test_window_is_remembered(void)
+{
+	static const struct cut cuts[] = {
+		{ &without_nodes, { 0 }, { 50, 20, 0, 0 }, "30 resume 0.1 #1 c0 0\n" },
+		{ &without_nodes, { 0 }, { 50, 20, 0, 60 }, "40 resume 0.1 #1 c0 0\n" },
+		{ &without_nodes, { 0 }, { 0 }, "30 resume 0.1 #1 c0 0\n" },
+		{ &without_nodes, { 15, 0, true, NULL }, { 50, 20, 0, 0 }, "30 resume 0.1 #1 c0 0\n" },
+		{ &without_nodes, { 15, 0, true, NULL }, { 50, 20, 0, 60 }, "40 resume 0.1 #1 c0 0\n" },
+		{ &without_nodes, { 15, 0, false, NULL }, { 50, 20, 0, 0 }, "100 kill 0.1\n" },
+		{ &without_nodes, { 21, 0, false, NULL }, { 50, 20, 0, 0 }, "100 kill 0.1\n" },
+		{ &under_way, { 0 }, { 50, 20, 0, 0 }, "24 resume 0.1 #1 c0 0\n30 resume 0.1 #1 c0 0\n" },
+		{ &under_way, { 0 }, { 50, 20, 0, 60 }, "24 resume 0.1 #1 c0 0\n40 resume 0.1 #1 c0 0\n" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cuts); i++) {
+		struct first first;
+
+		g_test_message("case %zu", i);
+		run_first(&first, &cuts[i]);
+		g_assert_cmpint(first.task.state, ==, cuts[i].scene == &under_way ? ENGINE_TASK_RESUMING
+										   : ENGINE_TASK_SUSPENDED);
+		run_next(&first);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -261,5 +385,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/person/who was told to go on does so after a restart", test_person_is_remembered);
 	g_test_add_func("/policy/one that suspends nobody has nobody stand still", test_another_policy);
 	g_test_add_func("/policy/nor after a restart", test_another_engine);
+	g_test_add_func("/person/whom a window has let go on goes on after one, too", test_window_is_remembered);
 	return g_test_run();
 }
