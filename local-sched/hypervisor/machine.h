@@ -22,7 +22,6 @@
 struct machine;
 
 #define MACHINE_BACKOFF_MAX_S 60
-#define MACHINE_PATIENCE_S 15
 
 /* What a VM tells its owner. All are required. */
 struct machine_events {
@@ -176,30 +175,6 @@ void machine_release(struct machine *machine, bool clean);
 
 /* The VM cannot be trusted any more (a hung agent, a rank that does not die): boots a new one. */
 void machine_fail(struct machine *machine, const char *reason);
-
-/*
- * How long its agent may take to answer before it is taken to hang: MACHINE_PATIENCE_S, and as many times as long as
- * the boot's deadline is longer than the default. Who gives a longer one says that VMs are slow on that machine, and so
- * is all that their agents do: where a boot took 270 s, an agent took more than 15 s to start a process.
- */
-double machine_patience_s(const struct machine *machine);
-
-/*
- * Sends a request to the VM's agent, as domain_agent(), after those before it were answered, and waits so long. One
- * whose turn comes when the VM is created anew is not sent, and answered with VIRT_ERROR_NO_DOMAIN. Where somebody else
- * asks that agent, too, libvirt waits for its turn first, up to 30 s, and up to 5 s to get in step with one that was
- * late.
- */
-void machine_agent(struct machine *machine, const char *request, host_done_f done, gpointer data);
-
-/* When its agent answered last, whatever it had been asked (clock_now_ns()); 0: never. */
-int64_t machine_heard_ns(const struct machine *machine);
-
-/*
- * Whether a request sent to the agent at `asked_ns` (clock_now_ns()) failed with `error`, or NULL,
- * only because somebody else has, or had, paused the VM.
- */
-bool machine_is_excused(const struct machine *machine, int64_t asked_ns, const GError *error);
 
 /* Sends bytes to the PMI port of `core`. */
 void machine_send(struct machine *machine, uint32_t core, const char *bytes, size_t length);

@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "local-sched/hypervisor/agent.h"
 #include "local-sched/hypervisor/domain.h"
+#include "local-sched/hypervisor/machine_requests.h"
 #include "local-sched/hypervisor/virt_error.h"
 
 #define LOG_SUBSYSTEM "machine"

@@ -8,11 +8,12 @@
 /*
  * What the parts of a VM have in common:
  *
- *   machine.c          moving from state to state
- *   machine_actions.c  what is done in a state
- *   machine_told.c     what its site tells it
- *   machine_ports.c    its PMI ports
- *   machine_use.c      what tasks do with it
+ *   machine.c           moving from state to state
+ *   machine_actions.c   what is done in a state
+ *   machine_told.c      what its site tells it
+ *   machine_ports.c     its PMI ports
+ *   machine_requests.c  what its agent is asked
+ *   machine_use.c       what tasks do with it
  */
 
 struct machine {

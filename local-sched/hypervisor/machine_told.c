@@ -2,6 +2,7 @@
 /* What a VM is told by its site: what was found of it, and what its host sees of it. */
 #include "common/clock.h"
 #include "local-sched/hypervisor/machine_private.h"
+#include "local-sched/hypervisor/machine_requests.h"
 
 #define LOG_SUBSYSTEM "machine"
 #include "common/log.h"

@@ -6,6 +6,7 @@
  */
 #include "common/clock.h"
 #include "local-sched/hypervisor/agent.h"
+#include "local-sched/hypervisor/machine_requests.h"
 #include "local-sched/launch/job_private.h"
 
 #define LOG_SUBSYSTEM "job"

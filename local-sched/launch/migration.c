@@ -2,6 +2,7 @@
 #include "local-sched/launch/migration_private.h"
 
 #include "common/clock.h"
+#include "local-sched/hypervisor/machine_requests.h"
 
 #define LOG_SUBSYSTEM "migration"
 #include "common/log.h"

@@ -2,6 +2,7 @@
 #include "local-sched/launch/suspension_private.h"
 
 #include "common/clock.h"
+#include "local-sched/hypervisor/machine_requests.h"
 #include "local-sched/hypervisor/saved.h"
 
 #define LOG_SUBSYSTEM "suspension"

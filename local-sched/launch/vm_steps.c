@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "local-sched/hypervisor/agent.h"
 #include "local-sched/hypervisor/domain.h"
+#include "local-sched/hypervisor/machine_requests.h"
 
 #define LOG_SUBSYSTEM "steps"
 #include "common/log.h"

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "local-sched/hypervisor/machine_private.h"
+#include "local-sched/hypervisor/machine_requests.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/launch/job_private.h"
 #include "tests/unit/local/deaf_events.h"

@@ -7,6 +7,7 @@
 #include "local-sched/hypervisor/domain.h"
 #include "common/clock.h"
 #include "local-sched/hypervisor/machine_private.h"
+#include "local-sched/hypervisor/machine_requests.h"
 #include "local-sched/hypervisor/pause.h"
 #include "local-sched/hypervisor/virt_error.h"
 
