@@ -580,7 +580,7 @@ static void clear(struct run_service *service)
 	workload_free(service->workload);
 	g_ptr_array_unref(service->submissions);
 	g_hash_table_unref(service->keys);
-	g_hash_table_unref(service->meters);
+	g_hash_table_unref(service->accounts);
 	g_hash_table_unref(service->bad);
 	g_free(service->row.policy);
 	g_free(service->row.started_utc);
@@ -597,8 +597,8 @@ bool run_service(struct run_session *session, GError **error)
 		.submissions = g_ptr_array_new_with_free_func(
 			(GDestroyNotify)store_submission_free),
 		.keys = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
-		.meters = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
-						(GDestroyNotify)store_account_meter_free),
+		.accounts = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
+						  (GDestroyNotify)host_account_free),
 		.bad = g_hash_table_new_full(NULL, NULL, NULL, g_free),
 	};
 	bool good = work(&service, error);

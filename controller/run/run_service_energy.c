@@ -2,7 +2,7 @@
 /*
  * Whose energy it was that the meters of a service counted: what local schedulers tell of the time between
  * samples (remote_usage.h) is split (energy_split.h) and written down, interval after interval of each host
- * (store_account.h). The store says where each host's account stands; what was told before that is not
+ * (host_account.h). The store says where each host's account stands; what was told before that is not
  * told again, and what nobody can tell any more becomes an interval of its own, which is marked.
  */
 #include <math.h>
@@ -41,10 +41,9 @@ double run_service_untold_j(const struct run_service *service)
 
 	for (guint i = 0; i < meters->len; i++) {
 		const struct remote_meter *meter = g_ptr_array_index(meters, i);
-		const struct store_account_meter *account =
-			g_hash_table_lookup(service->meters, meter->host);
+		const struct host_account *account = g_hash_table_lookup(service->accounts, meter->host);
 		const int64_t at_ns =
-			account ? service->session->t0_ns + (int64_t)(account->at_s * 1e9) : 0;
+			account ? service->session->t0_ns + (int64_t)(account->meter->at_s * 1e9) : 0;
 
 		untold_j += remote_meter_dynamic_j(meter, now_ns);
 		if (account)
@@ -90,83 +89,8 @@ static uint64_t idle_mw_of(const struct run_service *service, const char *host)
 	return 0;
 }
 
-/*
- * What each task had of an interval is summed up over so many seconds: a row for each task, host and second would be
- * 25 GB a day of 200 hosts with 7,000 tasks.
- */
-#define PARTS_S 60.0
-
-static int compare_parts(const void *a, const void *b)
-{
-	const struct store_account_part *one = a;
-	const struct store_account_part *other = b;
-
-	if (one->task != other->task)
-		return one->task < other->task ? -1 : 1;
-	return (one->attempt > other->attempt) - (one->attempt < other->attempt);
-}
-
-/* One of each attempt, in their order. */
-static void sum_up_parts(GArray *parts)
-{
-	guint kept = 0;
-
-	g_array_sort(parts, compare_parts);
-	for (guint i = 1; i < parts->len; i++) {
-		const struct store_account_part *one = &g_array_index(parts, struct store_account_part, i);
-		struct store_account_part *sum = &g_array_index(parts, struct store_account_part, kept);
-
-		if (compare_parts(sum, one) == 0) {
-			sum->cpu_ns = saturated(sum->cpu_ns, one->cpu_ns);
-			sum->uj += one->uj;
-		} else {
-			g_array_index(parts, struct store_account_part, ++kept) = *one;
-		}
-	}
-	g_array_set_size(parts, MIN(parts->len, kept + 1));
-}
-
-/*
- * Of the intervals that came in one answer a task's parts are put on record at once: each of 200 clusters tells some of
- * 36 tasks, and two rows for each of them took a third of the main loop's time when nobody asked anything.
- */
-static bool put_parts(struct run_service *service, struct store_account_meter *meter, GError **error)
-{
-	bool good;
-
-	if (!meter->parts || !meter->parts->len)
-		return true;
-	sum_up_parts(meter->parts);
-	good = store_add_account_parts(service->session->store, meter, meter->parts_day, service->row.policy,
-				       (const struct store_account_part *)(void *)meter->parts->data,
-				       meter->parts->len, error);
-	g_array_set_size(meter->parts, 0);
-	return good;
-}
-
-/* What is not of the same day, or is summed up anew, is put on record first. */
-static bool keep_parts(struct run_service *service, struct store_account_meter *meter,
-		       const struct store_account_interval *interval, const GArray *parts, GError **error)
-{
-	const bool anew = !meter->parts_n || interval->to_s - meter->parts_s >= PARTS_S;
-
-	if ((anew || g_strcmp0(meter->parts_day, interval->day) != 0) && !put_parts(service, meter, error))
-		return false;
-	if (anew) {
-		meter->parts_n = meter->n;
-		meter->parts_s = interval->to_s;
-	}
-	g_free(meter->parts_day);
-	meter->parts_day = g_strdup(interval->day);
-	if (!meter->parts)
-		meter->parts = g_array_new(FALSE, FALSE, sizeof(struct store_account_part));
-	if (parts)
-		g_array_append_vals(meter->parts, parts->data, parts->len);
-	return true;
-}
-
 /* Adds an interval that ends where `interval` says, with what `parts` (NULL: nobody) has of it. */
-static bool add(struct run_service *service, struct store_account_meter *meter,
+static bool add(struct run_service *service, struct host_account *account,
 		struct store_account_interval *interval, const struct energy_split *split,
 		const GArray *parts, GError **error)
 {
@@ -178,63 +102,62 @@ static bool add(struct run_service *service, struct store_account_meter *meter,
 	interval->tasks_uj = (int64_t)split->tasks_uj;
 	interval->management_uj = (int64_t)split->management_uj;
 	interval->unattributed_uj = (int64_t)split->unattributed_uj;
-	meter->at_uj = interval->to_uj;
-	meter->at_s = interval->to_s;
-	meter->n++;
-	if (!keep_parts(service, meter, interval, parts, error))
+	if (!host_account_add(account, service->session->store, interval, parts, error))
 		return false;
 	service->counted_uj += interval->to_uj - interval->from_uj;
 	if (g_strcmp0(interval->mark, STORE_ACCOUNT_UNSERVED) != 0)
 		service->dynamic_uj += interval->to_uj - interval->from_uj - interval->idle_uj;
-	return store_add_account(service->session->store, meter, interval, error);
+	return true;
 }
 
-static bool add_hole(struct run_service *service, struct store_account_meter *meter, double to_s,
+static bool add_hole(struct run_service *service, struct host_account *account, double to_s,
 		     int64_t to_uj, const char *mark, GError **error)
 {
 	struct store_account_interval interval = {
-		.from_s = meter->at_s,
+		.from_s = account->meter->at_s,
 		.to_s = to_s,
-		.from_uj = meter->at_uj,
+		.from_uj = account->meter->at_uj,
 		.to_uj = to_uj,
 		.mark = mark,
 	};
 	const struct energy_interval all = {
 		.meter_uj = (uint64_t)(to_uj - interval.from_uj),
 		.duration_ns = (uint64_t)((interval.to_s - interval.from_s) * 1e9),
-		.idle_mw = idle_mw_of(service, meter->host),
+		.idle_mw = idle_mw_of(service, account->meter->host),
 	};
 	const struct energy_split split = energy_split(&all, NULL, 0);
 
-	return add(service, meter, &interval, &split, NULL, error);
+	return add(service, account, &interval, &split, NULL, error);
 }
 
 /*
  * From where the account stands until `to_uj` at `to_s` nobody can tell whose energy it was. As long as
  * nobody served it is apart; the counter is taken to have risen evenly.
  */
-static bool add_untold(struct run_service *service, struct store_account_meter *meter, double to_s,
+static bool add_untold(struct run_service *service, struct host_account *account, double to_s,
 		       int64_t to_uj, GError **error)
 {
 	const double served_s = service->served_s;
-	const double at_s = meter->at_s;
-	const int64_t uj = to_uj - meter->at_uj;
+	const double at_s = account->meter->at_s;
+	const int64_t at_uj = account->meter->at_uj;
+	const int64_t uj = to_uj - at_uj;
 
 	to_s = fmax(to_s, at_s);
 	if (to_s <= served_s)
-		return add_hole(service, meter, to_s, to_uj, STORE_ACCOUNT_UNSERVED, error);
+		return add_hole(service, account, to_s, to_uj, STORE_ACCOUNT_UNSERVED, error);
 	if (at_s < served_s &&
-	    !add_hole(service, meter, served_s,
-		      meter->at_uj + MIN((int64_t)((double)uj * (served_s - at_s) / (to_s - at_s)), uj),
+	    !add_hole(service, account, served_s,
+		      at_uj + MIN((int64_t)((double)uj * (served_s - at_s) / (to_s - at_s)), uj),
 		      STORE_ACCOUNT_UNSERVED, error))
 		return false;
-	return add_hole(service, meter, to_s, to_uj, MARK_MISSED, error);
+	return add_hole(service, account, to_s, to_uj, MARK_MISSED, error);
 }
 
 /* The counter began anew: what it had risen by stays, and what was drawn meanwhile nobody counted. */
-static bool begin_counter(struct run_service *service, struct store_account_meter *meter,
-			  double at_s, int64_t at_uj, GError **error)
+static bool begin_counter(struct run_service *service, struct host_account *account, double at_s,
+			  int64_t at_uj, GError **error)
 {
+	struct store_account_meter *meter = account->meter;
 	struct store_account_interval interval = {
 		.from_s = meter->at_s,
 		.to_s = fmax(at_s, meter->at_s),
@@ -246,7 +169,7 @@ static bool begin_counter(struct run_service *service, struct store_account_mete
 
 	meter->before_uj = saturated(meter->before_uj, meter->at_uj - meter->begin_uj);
 	meter->begin_uj = at_uj;
-	return add(service, meter, &interval, &nothing, NULL, error);
+	return add(service, account, &interval, &nothing, NULL, error);
 }
 
 /*
@@ -270,7 +193,7 @@ static GArray *parts_of(const struct run_service *service, const struct remote_u
 		else
 			*ret_others_ns += MIN(task->cpu_ns, INT64_MAX - *ret_others_ns);
 	}
-	g_array_sort(parts, compare_parts);
+	g_array_sort(parts, host_account_compare_parts);
 	return parts;
 }
 
@@ -296,8 +219,8 @@ static const char *mark_of(const struct run_service *service, uint32_t cluster,
 	return usage->read && !lacks_others(service, cluster, usage) ? NULL : MARK_UNREAD;
 }
 
-static bool add_told(struct run_service *service, struct store_account_meter *meter,
-		     uint32_t cluster, const struct remote_usage *usage, GError **error)
+static bool add_told(struct run_service *service, struct host_account *account, uint32_t cluster,
+		     const struct remote_usage *usage, GError **error)
 {
 	int64_t others_ns = usage->vms_ns + MAX(usage->others_ns, 0);
 	g_autoptr(GArray) parts = parts_of(service, usage, &others_ns);
@@ -311,8 +234,8 @@ static bool add_told(struct run_service *service, struct store_account_meter *me
 		.management_ns = (uint64_t)others_ns,
 	};
 	struct store_account_interval interval = {
-		.from_s = meter->at_s,
-		.to_s = fmax(run_s(service, usage->to_ns), meter->at_s),
+		.from_s = account->meter->at_s,
+		.to_s = fmax(run_s(service, usage->to_ns), account->meter->at_s),
 		.from_uj = usage->from_uj,
 		.to_uj = usage->to_uj,
 		.mark = mark,
@@ -325,16 +248,25 @@ static bool add_told(struct run_service *service, struct store_account_meter *me
 	split = energy_split(&all, shares, parts->len);
 	for (guint i = 0; i < parts->len; i++)
 		g_array_index(parts, struct store_account_part, i).uj = (int64_t)shares[i].uj;
-	return add(service, meter, &interval, &split, all.known ? parts : NULL, error);
+	return add(service, account, &interval, &split, all.known ? parts : NULL, error);
 }
 
-static struct store_account_meter *meter_of(struct run_service *service, uint32_t cluster,
-					    const struct remote_usage *usage)
+static struct host_account *open_account(struct run_service *service, struct store_account_meter *meter)
 {
-	struct store_account_meter *meter = g_hash_table_lookup(service->meters, usage->host);
+	struct host_account *account = host_account_new(meter);
 
-	if (meter)
-		return meter;
+	g_hash_table_insert(service->accounts, meter->host, account);
+	return account;
+}
+
+static struct host_account *account_of(struct run_service *service, uint32_t cluster,
+				       const struct remote_usage *usage)
+{
+	struct host_account *account = g_hash_table_lookup(service->accounts, usage->host);
+	struct store_account_meter *meter;
+
+	if (account)
+		return account;
 	meter = g_new(struct store_account_meter, 1);
 	*meter = (struct store_account_meter){
 		.run = service->row.run,
@@ -344,8 +276,7 @@ static struct store_account_meter *meter_of(struct run_service *service, uint32_
 		.at_uj = usage->from_uj,
 		.at_s = run_s(service, usage->from_ns),
 	};
-	g_hash_table_insert(service->meters, meter->host, meter);
-	return meter;
+	return open_account(service, meter);
 }
 
 /* Another counter than the account's: it begins at 0, and may have passed the old one's value since. */
@@ -368,13 +299,15 @@ static bool take_one(struct run_service *service, uint32_t cluster, const char *
 		     const struct remote_usage *usage, GError **error)
 {
 	const double from_s = run_s(service, usage->from_ns);
+	struct host_account *account;
 	struct store_account_meter *meter;
 	bool another;
 
 	/* An account begins with the service, or with a host that it gets. */
-	if (from_s < fmax(service->served_s, 0) && !g_hash_table_contains(service->meters, usage->host))
+	if (from_s < fmax(service->served_s, 0) && !g_hash_table_contains(service->accounts, usage->host))
 		return true;
-	meter = meter_of(service, cluster, usage);
+	account = account_of(service, cluster, usage);
+	meter = account->meter;
 	if (g_strcmp0(meter->stream, stream) != 0) {
 		g_free(meter->stream);
 		meter->stream = g_strdup(stream);
@@ -386,29 +319,15 @@ static bool take_one(struct run_service *service, uint32_t cluster, const char *
 	note_counter(meter, usage);
 	if (usage->to_uj - MIN(meter->at_uj, usage->from_uj) > COUNTED_MAX_UJ - service->counted_uj) {
 		meter->seq = usage->seq;
-		return begin_counter(service, meter, run_s(service, usage->to_ns), usage->to_uj, error);
+		return begin_counter(service, account, run_s(service, usage->to_ns), usage->to_uj, error);
 	}
-	if (another && !begin_counter(service, meter, from_s, usage->from_uj, error))
+	if (another && !begin_counter(service, account, from_s, usage->from_uj, error))
 		return false;
 	if (usage->from_uj > meter->at_uj &&
-	    !add_untold(service, meter, from_s, usage->from_uj, error))
+	    !add_untold(service, account, from_s, usage->from_uj, error))
 		return false;
 	meter->seq = usage->seq;
-	return add_told(service, meter, cluster, usage, error);
-}
-
-/* Where the account of a host stands now, with the parts that led there; nothing where it stands there on record. */
-static bool settle(struct run_service *service, const char *host, GError **error)
-{
-	struct store_account_meter *meter = g_hash_table_lookup(service->meters, host);
-	g_autofree char *day = NULL;
-
-	if (!meter || !meter->parts_day)
-		return true;
-	if (!put_parts(service, meter, error))
-		return false;
-	day = g_steal_pointer(&meter->parts_day);
-	return store_put_account_meter(service->session->store, meter, error);
+	return add_told(service, account, cluster, usage, error);
 }
 
 static bool take_all(struct run_service *service, uint32_t cluster, const char *stream,
@@ -419,8 +338,9 @@ static bool take_all(struct run_service *service, uint32_t cluster, const char *
 			return false;
 	for (guint i = 0; i < intervals->len; i++) {
 		const struct remote_usage *usage = g_ptr_array_index(intervals, i);
+		struct host_account *account = g_hash_table_lookup(service->accounts, usage->host);
 
-		if (!settle(service, usage->host, error))
+		if (account && !host_account_put(account, service->session->store, service->row.policy, error))
 			return false;
 	}
 	return true;
@@ -459,14 +379,14 @@ void run_service_energy_take(uint32_t cluster, const char *stream, const GPtrArr
 
 /* Beginning. */
 
-static void recall_meters(struct run_service *service, GPtrArray *meters)
+static void recall_accounts(struct run_service *service, GPtrArray *meters)
 {
 	g_ptr_array_set_free_func(meters, NULL);
 	service->counted_uj = 0;
 	for (guint i = 0; i < meters->len; i++) {
 		struct store_account_meter *meter = g_ptr_array_index(meters, i);
 
-		g_hash_table_insert(service->meters, meter->host, meter);
+		open_account(service, meter);
 		service->counted_uj = saturated(service->counted_uj,
 						saturated(meter->before_uj,
 							  MAX(meter->at_uj - meter->begin_uj, 0)));
@@ -530,9 +450,9 @@ static void ask_cluster(struct run_service *service, uint32_t cluster)
 	GHashTableIter iter;
 	gpointer value;
 
-	g_hash_table_iter_init(&iter, service->meters);
+	g_hash_table_iter_init(&iter, service->accounts);
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		const struct store_account_meter *meter = value;
+		const struct store_account_meter *meter = ((const struct host_account *)value)->meter;
 
 		if (g_str_equal(meter->cluster, name) && meter->seq > seq) {
 			stream = meter->stream;
@@ -550,7 +470,7 @@ bool run_service_energy_begin(struct run_service *service, GError **error)
 
 	if (!meters)
 		return false;
-	recall_meters(service, meters);
+	recall_accounts(service, meters);
 	sum_up_or_note(service);
 	if (!begin_serving(service, error))
 		return false;

@@ -35,15 +35,14 @@ static double in_step_s(const struct run_service *service, double window_s)
 /* What a meter counted above idle since the account of its host was kept last, joules. */
 static double since_account_j(const struct run_service *service, const struct remote_meter *meter)
 {
-	const struct store_account_meter *account =
-		g_hash_table_lookup(service->meters, meter->host);
+	const struct host_account *account = g_hash_table_lookup(service->accounts, meter->host);
 	const int64_t now_ns = clock_now_ns();
 	int64_t from_ns = meter->start_ns;
 	double counted_j;
 
 	if (account)
 		from_ns = MAX(from_ns,
-			      service->session->t0_ns + (int64_t)(account->at_s * 1e9));
+			      service->session->t0_ns + (int64_t)(account->meter->at_s * 1e9));
 	counted_j = (remote_meter_counter_uj(meter, now_ns) - remote_meter_counter_uj(meter, from_ns)) *
 		    1e-6;
 	return fmax(0, counted_j - meter->idle_w * clock_elapsed_s(from_ns, now_ns));

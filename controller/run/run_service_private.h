@@ -3,8 +3,8 @@
 
 #include "controller/engine/experiment.h"
 #include "controller/engine/recorder_store.h"
+#include "controller/run/host_account.h"
 #include "controller/run/run_service.h"
-#include "controller/store/store_account.h"
 #include "controller/store/store_check.h"
 
 /*
@@ -30,7 +30,7 @@ struct run_service {
 	guint recording;            /* source, where there are some */
 	struct store_check *check;  /* of the whole file, beside serving */
 	struct engine *engine;
-	GHashTable *meters;         /* host -> struct store_account_meter: where its account stands */
+	GHashTable *accounts;       /* host -> struct host_account */
 	double served_s;            /* what ended before was while nobody served; -INFINITY: no such time */
 	int64_t counted_uj;         /* by all counters, as far as they were told of */
 	int64_t dynamic_uj;         /* all but idle, while somebody served, as far as it was told */

@@ -84,9 +84,9 @@ static bool add_to_day(struct store *store, const struct store_account_meter *me
 	return store_run_statement(store, statement, "store a day's energy", error);
 }
 
-/* To what it had of the intervals since the one that `parts_n` says. */
 static bool add_part(struct store *store, const struct store_account_meter *meter,
-		     const struct store_account_part *part, GError **error)
+		     const struct store_account_parts *parts, const struct store_account_part *part,
+		     GError **error)
 {
 	sqlite3_stmt *statement = store_statement(store, STORE_ADD_ENERGY_PART, error);
 	struct cursor cursor = writing(statement);
@@ -95,8 +95,8 @@ static bool add_part(struct store *store, const struct store_account_meter *mete
 		return false;
 	put_integer(&cursor, meter->run);
 	put_text(&cursor, meter->host);
-	put_real(&cursor, meter->parts_s);
-	put_integer(&cursor, meter->parts_n);
+	put_real(&cursor, parts->to_s);
+	put_integer(&cursor, parts->n);
 	put_integer(&cursor, part->task);
 	put_integer(&cursor, part->attempt);
 	put_integer(&cursor, part->cpu_ns);
@@ -104,8 +104,9 @@ static bool add_part(struct store *store, const struct store_account_meter *mete
 	return store_run_statement(store, statement, "store a task's part of energy", error);
 }
 
-static bool add_to_task(struct store *store, const struct store_account_meter *meter, const char *day,
-			const char *policy, const struct store_account_part *part, GError **error)
+static bool add_to_task(struct store *store, const struct store_account_meter *meter,
+			const struct store_account_parts *parts, const struct store_account_part *part,
+			GError **error)
 {
 	sqlite3_stmt *statement = store_statement(store, STORE_ADD_ENERGY_TASK, error);
 	struct cursor cursor = writing(statement);
@@ -114,9 +115,9 @@ static bool add_to_task(struct store *store, const struct store_account_meter *m
 		return false;
 	put_integer(&cursor, meter->run);
 	put_integer(&cursor, part->task);
-	put_text(&cursor, day);
+	put_text(&cursor, parts->day);
 	put_text(&cursor, meter->host);
-	put_text(&cursor, policy);
+	put_text(&cursor, parts->policy);
 	put_text(&cursor, meter->cluster);
 	put_integer(&cursor, part->uj);
 	return store_run_statement(store, statement, "store a task's energy", error);
@@ -129,13 +130,12 @@ bool store_add_account(struct store *store, const struct store_account_meter *me
 	       add_to_day(store, meter, interval, error);
 }
 
-bool store_add_account_parts(struct store *store, const struct store_account_meter *meter, const char *day,
-			     const char *policy, const struct store_account_part *parts, uint32_t count,
-			     GError **error)
+bool store_add_account_parts(struct store *store, const struct store_account_meter *meter,
+			     const struct store_account_parts *parts, GError **error)
 {
-	for (uint32_t i = 0; i < count; i++)
-		if (!add_part(store, meter, &parts[i], error) ||
-		    !add_to_task(store, meter, day, policy, &parts[i], error))
+	for (uint32_t i = 0; i < parts->count; i++)
+		if (!add_part(store, meter, parts, &parts->parts[i], error) ||
+		    !add_to_task(store, meter, parts, &parts->parts[i], error))
 			return false;
 	return true;
 }
@@ -193,9 +193,6 @@ void store_account_meter_free(struct store_account_meter *meter)
 	g_free(meter->cluster);
 	g_free(meter->stream);
 	g_free(meter->counter);
-	if (meter->parts)
-		g_array_unref(meter->parts);
-	g_free(meter->parts_day);
 	g_free(meter);
 }
 

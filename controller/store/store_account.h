@@ -25,18 +25,6 @@ struct store_account_meter {
 	char *stream;      /* of the local scheduler's intervals, and the last one of it */
 	int64_t seq;
 	char *counter;     /* which one at_uj is of, as the local scheduler names it; NULL: it does not */
-	/*
-	 * Not on record: the first interval of those whose parts are summed up, and when it ended; 0: there is none
-	 * yet.
-	 */
-	int64_t parts_n;
-	double parts_s;
-	/*
-	 * Nor these, of intervals that are being added: struct store_account_part; and the day to which they count,
-	 * NULL: none is.
-	 */
-	GArray *parts;
-	char *parts_day;
 };
 
 /* The part of one attempt of a task. */
@@ -44,6 +32,15 @@ struct store_account_part {
 	uint32_t task, attempt;
 	int64_t cpu_ns;
 	int64_t uj;
+};
+
+/* What tasks had of some intervals of a host that ended on one day, in any order. */
+struct store_account_parts {
+	const char *policy, *day; /* as of an interval */
+	int64_t n;                /* number of the first interval with which they are summed up, */
+	double to_s;              /* ... and when it ended, seconds of the run */
+	const struct store_account_part *parts;
+	uint32_t count;
 };
 
 /* One interval of a host: to_uj - from_uj = idle + tasks + management + unattributed. */
@@ -71,13 +68,9 @@ bool store_end_account(struct store *store, bool good, GError **error);
 bool store_add_account(struct store *store, const struct store_account_meter *meter,
 		       const struct store_account_interval *interval, GError **error);
 
-/*
- * Adds `parts`, in any order, to what these tasks had of the intervals since the meter's parts_n, and to what they had
- * of that day under that policy.
- */
-bool store_add_account_parts(struct store *store, const struct store_account_meter *meter, const char *day,
-			     const char *policy, const struct store_account_part *parts, uint32_t count,
-			     GError **error);
+/* Adds `parts` to what these tasks had of the intervals since parts->n, and of that day under that policy. */
+bool store_add_account_parts(struct store *store, const struct store_account_meter *meter,
+			     const struct store_account_parts *parts, GError **error);
 
 /* Where a host's account stands. */
 bool store_put_account_meter(struct store *store, const struct store_account_meter *meter,

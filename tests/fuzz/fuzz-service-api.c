@@ -72,7 +72,7 @@ static struct run_service make_service(void)
 		.workload = workload_open_new(config.tasks_max),
 		.submissions = g_ptr_array_new_with_free_func((GDestroyNotify)store_submission_free),
 		.keys = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
-		.meters = g_hash_table_new(g_str_hash, g_str_equal),
+		.accounts = g_hash_table_new(g_str_hash, g_str_equal),
 		.row = {.run = row, .policy = (char *)"easy"},
 		.sync = synced,
 		.recorder = recorder_store_new(bed.session.store, row, bed.experiment->system, true),
@@ -96,7 +96,7 @@ static void clear_service(struct run_service *service)
 	workload_free(service->workload);
 	g_ptr_array_unref(service->submissions);
 	g_hash_table_unref(service->keys);
-	g_hash_table_unref(service->meters);
+	g_hash_table_unref(service->accounts);
 	fuzz_check(store_exec(bed.session.store,
 			      "DELETE FROM submission; DELETE FROM drain; DELETE FROM task; DELETE FROM event;"
 			      "DELETE FROM decision; DELETE FROM suspension; DELETE FROM suspension_vm;",

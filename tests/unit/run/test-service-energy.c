@@ -24,8 +24,8 @@ struct account {
 
 static void open_service(struct account *account)
 {
-	account->service.meters = g_hash_table_new_full(
-		g_str_hash, g_str_equal, NULL, (GDestroyNotify)store_account_meter_free);
+	account->service.accounts = g_hash_table_new_full(
+		g_str_hash, g_str_equal, NULL, (GDestroyNotify)host_account_free);
 	account->service.submissions = g_ptr_array_new();
 	g_ptr_array_set_size(account->service.submissions, 3);
 	account->service.session = &account->session;
@@ -40,7 +40,7 @@ static void close_service(struct account *account)
 	g_assert_true(recorder_store_finish(account->service.recorder, NULL) == !account->fails);
 	g_assert_true(account->session.store_failed == account->fails);
 	recorder_store_free(account->service.recorder);
-	g_hash_table_unref(account->service.meters);
+	g_hash_table_unref(account->service.accounts);
 	g_ptr_array_unref(account->service.submissions);
 	account->service.counted_uj = account->service.dynamic_uj = -1;
 }
@@ -449,9 +449,9 @@ static void listen_to_it(struct account *account)
 
 static int64_t last_told(const struct account *account)
 {
-	const struct store_account_meter *meter = g_hash_table_lookup(account->service.meters, "b1");
+	const struct host_account *of = g_hash_table_lookup(account->service.accounts, "b1");
 
-	return meter ? meter->seq : 0;
+	return of ? of->meter->seq : 0;
 }
 
 /* Not when it would be asked the next time. */

@@ -62,8 +62,6 @@ static bool add(struct fixture *fixture, const char *host, int64_t n, const char
 		.n = n,
 		.stream = (char *)"x",
 		.seq = n,
-		.parts_n = n - (n - 1) % 2,
-		.parts_s = 10 * (double)(n - (n - 1) % 2),
 	};
 	const struct store_account_interval interval = {
 		.policy = n < 6 ? "easy" : "fcfs",
@@ -78,12 +76,20 @@ static bool add(struct fixture *fixture, const char *host, int64_t n, const char
 		.unattributed_uj = 1,
 		.mark = mark,
 	};
+	const struct store_account_parts sums = {
+		.policy = interval.policy,
+		.day = interval.day,
+		.n = n - (n - 1) % 2,
+		.to_s = 10 * (double)(n - (n - 1) % 2),
+		.parts = parts,
+		.count = 2,
+	};
 
 	return store_begin_account(fixture->store, error) &&
 	       store_end_account(fixture->store,
 				 store_add_account(fixture->store, &meter, &interval, error) &&
 				 store_put_account_meter(fixture->store, &meter, error) &&
-				 store_add_account_parts(fixture->store, &meter, interval.day, interval.policy, parts, 2, error),
+				 store_add_account_parts(fixture->store, &meter, &sums, error),
 				 error);
 }
 
