@@ -184,6 +184,7 @@ real_host() {
 }
 
 @test "docs/real-blades.md, followed against the lab as if its blades were real" {
+	[ -n "${VIRTBED_LONG:-}" ] || skip "takes two minutes: ./testbed check --long"
 	lab_up "$config" "$name"
 	local real=$BATS_TEST_TMPDIR/my-blades.yaml
 	sed -e "s/^name: .*/name: my-$name/" -e '/^lab:/,$d' -e 's/duration_s: 24/duration_s: 10/' \
