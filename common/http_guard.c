@@ -10,8 +10,16 @@
 /* Of all those together whom the guard does not know: no user has such an id. */
 #define STRANGERS (-1000)
 
-/* Where a message keeps who asks, once the guard has told. */
+/* Where a message keeps who asks, once the guard has told, and what is not read of its answer. */
 #define IDENTITY_KEY "virtbed-identity"
+#define UNREAD_KEY "virtbed-unread"
+
+/* An answer that is on its way. */
+struct unread_answer {
+	struct http_server *server; /* NULL: gone */
+	int64_t uid;
+	goffset length;
+};
 
 /* Who asks. */
 
@@ -126,6 +134,55 @@ static void refuse_for_now(SoupServerMessage *message, int status, const char *r
 	http_message_fail(message, status, reason);
 }
 
+/* Its message goes, as it does once all is written, or the connection has ended. */
+static void unread_answer_free(void *data)
+{
+	struct unread_answer *answer = data;
+
+	if (answer->server)
+		g_queue_remove(&answer->server->unread, answer);
+	g_free(answer);
+}
+
+void http_guard_answered(struct http_server *server, SoupServerMessage *message)
+{
+	const struct http_identity *identity = http_guard_identity(message);
+	struct unread_answer *answer;
+
+	if (!server->rate || identity->unbound)
+		return;
+	answer = g_new0(struct unread_answer, 1);
+	answer->server = server;
+	answer->uid = identity->uid;
+	answer->length = soup_server_message_get_response_body(message)->length;
+	g_queue_push_tail(&server->unread, answer);
+	g_object_set_data_full(G_OBJECT(message), UNREAD_KEY, answer, unread_answer_free);
+}
+
+void http_guard_forget_unread(struct http_server *server)
+{
+	struct unread_answer *answer;
+
+	while ((answer = g_queue_pop_head(&server->unread)))
+		answer->server = NULL;
+}
+
+/* Whether who asks has left too much unread. */
+static bool is_sated(struct http_server *server, SoupServerMessage *message)
+{
+	const struct http_identity *identity = http_guard_identity(message);
+	goffset own = 0;
+
+	if (!server->rate || identity->unbound)
+		return false;
+	for (const GList *at = server->unread.head; at; at = at->next) {
+		const struct unread_answer *answer = at->data;
+
+		own += answer->uid == identity->uid ? answer->length : 0;
+	}
+	return own >= HTTP_SERVER_UNREAD_USER_MAX;
+}
+
 /* Whether one more request must not wait: too many do. */
 static bool is_crowded(struct http_server *server, SoupServerMessage *message)
 {
@@ -193,10 +250,14 @@ bool http_guard_admit(struct http_server *server, SoupServerMessage *message)
 {
 	if (!http_guard_still_knows(server, message)) /* its body may have come slowly */
 		return false;
-	if (!is_crowded(server, message))
+	if (is_crowded(server, message))
+		refuse_for_now(message, SOUP_STATUS_SERVICE_UNAVAILABLE,
+			       "too many requests wait for their answers; try again");
+	else if (is_sated(server, message))
+		refuse_for_now(message, SOUP_STATUS_SERVICE_UNAVAILABLE,
+			       "too much of earlier answers was not read; read them, then try again");
+	else
 		return true;
-	refuse_for_now(message, SOUP_STATUS_SERVICE_UNAVAILABLE,
-		       "too many requests wait for their answers; try again");
 	return false;
 }
 

@@ -21,6 +21,7 @@ struct http_server {
 	struct http_rate *rate; /* or NULL */
 	GMainContext *context;
 	GQueue open; /* struct http_request, unanswered */
+	GQueue unread; /* struct unread_answer of http_guard.c */
 };
 
 struct http_request {
@@ -55,6 +56,12 @@ const struct http_identity *http_guard_identity(SoupServerMessage *message);
  */
 bool http_guard_ask(struct http_server *server, SoupServerMessage *message);
 bool http_guard_admit(struct http_server *server, SoupServerMessage *message);
+
+/* The answer of a message is on its way: it counts as its user's until it was read, or the connection has ended. */
+void http_guard_answered(struct http_server *server, SoupServerMessage *message);
+
+/* The server goes before its messages. */
+void http_guard_forget_unread(struct http_server *server);
 
 /* Whether a route lets who asks through to what its arguments name. Answers it otherwise. */
 bool http_guard_opens(const struct http_server *server, SoupServerMessage *message,

@@ -168,6 +168,7 @@ static void request_finish(struct http_request *request)
 	g_autoptr(SoupServerMessage) message = g_object_ref(request->message);
 	const bool paused = request->paused;
 
+	http_guard_answered(request->server, message);
 	http_listener_give_time(soup_server_message_get_remote_address(message), ANSWER_S);
 	request_free(request);
 	if (paused)

@@ -205,6 +205,7 @@ void http_server_free(struct http_server *server)
 	http_listener_free(server->listener);
 	while (!g_queue_is_empty(&server->open))
 		http_request_cancel(g_queue_peek_head(&server->open));
+	http_guard_forget_unread(server);
 	soup_server_disconnect(server->soup);
 	g_object_unref(server->soup);
 	g_main_context_unref(server->context);

@@ -101,10 +101,13 @@ void http_server_guard(struct http_server *server, http_guard_f guard, void *dat
 #define HTTP_SERVER_WAITING_USER_MAX 64
 #define HTTP_SERVER_WAITING_MAX 256
 
+/* Bytes of answers that one user has not read yet, at which the next request is refused. */
+#define HTTP_SERVER_UNREAD_USER_MAX (32 << 20)
+
 /*
  * From now on every user may make so many requests a second, and HTTP_RATE_BURST_S times that at once; whom the
  * guard does not know, all together as many. What is more is answered 429. Further requests than may wait
- * are answered 503. Both say with Retry-After when to try again. Only for a server with a guard.
+ * are answered 503, and so are those of a user who does not read the answers. All say with Retry-After when to try again. Only for a server with a guard.
  */
 void http_server_limit(struct http_server *server, double requests_per_s);
 

@@ -173,6 +173,30 @@ static void test_not_too_many_requests_wait(void)
 	g_assert_cmpint(waiting, ==, HTTP_SERVER_WAITING_USER_MAX);
 }
 
+/* A guard that takes the header for the user's id. */
+static struct http_identity count_off(const char *authorization, int64_t peer_uid, void *data)
+{
+	return (struct http_identity){ .role = HTTP_ROLE_VIEWER,
+				       .uid = g_ascii_strtoll(authorization ?: "0", NULL, 10) };
+}
+
+/* As much as one user may leave unread, and more than the kernel keeps of it. */
+static void handle_large(struct http_request *request, const char *const *arguments, json_t *body,
+			 void *data)
+{
+	const gsize length = HTTP_SERVER_UNREAD_USER_MAX + (16 << 20);
+	g_autoptr(GBytes) bytes = g_bytes_new_take(g_malloc0(length), length);
+
+	++*(guint *)data;
+	http_request_reply_bytes(request, 200, "text/plain", bytes);
+}
+
+static const struct http_route large_routes[] = {
+	{ "GET", "/large", handle_large, HTTP_ROLE_VIEWER },
+	{ "GET", "/look", handle_role, HTTP_ROLE_VIEWER },
+	{ NULL },
+};
+
 /* A connection to the server on which nothing is said. */
 static GSocket *connect_silently(struct http_server *server)
 {
@@ -213,12 +237,42 @@ static void test_one_peer_does_not_get_all_connections(void)
 	} while (!g_str_has_prefix(answer, "200"));
 }
 
+static void test_answers_are_read_before_more_are_given(void)
+{
+	static const char question[] = "GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: 7\r\n\r\n";
+	guint answers = 0;
+	g_autoptr(http_server_t) server =
+		http_server_new("http://127.0.0.1:0", large_routes, &answers, NULL);
+	g_autoptr(GSocket) socket = connect_silently(server);
+	g_autofree char *refused = NULL;
+	g_autofree char *other = NULL;
+	g_autofree char *again = NULL;
+
+	http_server_guard(server, count_off, NULL);
+	http_server_limit(server, 1e6);
+	g_assert_cmpint(g_socket_send(socket, question, strlen(question), NULL, NULL), ==,
+			strlen(question));
+	WAIT_FOR(answers == 1);
+	refused = guarded_answer(server, "7", "GET", "/look");
+	g_assert_cmpstr(refused, ==,
+			"503: too much of earlier answers was not read; read them, then try again");
+	other = guarded_answer(server, "8", "GET", "/look");
+	g_assert_cmpstr(other, ==, "200: {\"role\":2,\"uid\":8}");
+	/* When that connection is gone there is nothing left to read. */
+	g_socket_close(socket, NULL);
+	do {
+		g_clear_pointer(&again, g_free);
+		again = guarded_answer(server, "7", "GET", "/look");
+	} while (!g_str_has_prefix(again, "200"));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/http-limits/guard", test_a_guard_decides);
 	g_test_add_func("/http-limits/rate", test_who_asks_too_often_is_told_when_to_come_again);
 	g_test_add_func("/http-limits/waiting", test_not_too_many_requests_wait);
+	g_test_add_func("/http-limits/unread", test_answers_are_read_before_more_are_given);
 	g_test_add_func("/http-limits/connections", test_one_peer_does_not_get_all_connections);
 	return g_test_run();
 }
