@@ -6,6 +6,7 @@
 #include <glib.h>
 #include <libvirt-glib/libvirt-glib.h>
 #include <libvirt/libvirt-qemu.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,29 +23,29 @@
 
 /* The agent starts as many programs as it may. */
 static struct {
-	GMutex lock;
-	GCond changed;
+	pthread_mutex_t lock; /* ThreadSanitizer does not see GMutex */
+	pthread_cond_t changed;
 	uint32_t may_start;
-} agent;
+} agent = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
 /* Stands before libvirt's own: its test driver has no agents. */
 char *virDomainQemuAgentCommand(virDomainPtr domain, const char *command, int timeout,
 				unsigned int flags)
 {
-	g_mutex_lock(&agent.lock);
+	pthread_mutex_lock(&agent.lock);
 	while (agent.may_start == 0)
-		g_cond_wait(&agent.changed, &agent.lock);
+		pthread_cond_wait(&agent.changed, &agent.lock);
 	agent.may_start--;
-	g_mutex_unlock(&agent.lock);
+	pthread_mutex_unlock(&agent.lock);
 	return strdup("{\"return\":{\"pid\":77}}");
 }
 
 static void let_start(uint32_t count)
 {
-	g_mutex_lock(&agent.lock);
+	pthread_mutex_lock(&agent.lock);
 	agent.may_start += count;
-	g_cond_broadcast(&agent.changed);
-	g_mutex_unlock(&agent.lock);
+	pthread_cond_broadcast(&agent.changed);
+	pthread_mutex_unlock(&agent.lock);
 }
 
 struct fixture {

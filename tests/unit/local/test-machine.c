@@ -2,6 +2,7 @@
 /* A VM over libvirt's own test driver: what the host says while its VM is being created, and of one that serves. */
 #include <glib.h>
 #include <libvirt-glib/libvirt-glib.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "local-sched/hypervisor/domain.h"
@@ -295,8 +296,8 @@ static void test_stopped_by_failure(struct fixture *fixture, gconstpointer data)
 
 /* Calls that hold all threads of the lane of agents until they may end, and what is answered after them. */
 struct gate {
-	GMutex lock;
-	GCond changed;
+	pthread_mutex_t lock; /* ThreadSanitizer does not see GMutex */
+	pthread_cond_t changed;
 	uint32_t may_end;
 	GString *answers; /* a letter each, in the order of the answers */
 };
@@ -305,20 +306,20 @@ static gpointer hold_thread(virConnectPtr connection, gpointer input, GError **e
 {
 	struct gate *gate = input;
 
-	g_mutex_lock(&gate->lock);
+	pthread_mutex_lock(&gate->lock);
 	while (gate->may_end == 0)
-		g_cond_wait(&gate->changed, &gate->lock);
+		pthread_cond_wait(&gate->changed, &gate->lock);
 	gate->may_end--;
-	g_mutex_unlock(&gate->lock);
+	pthread_mutex_unlock(&gate->lock);
 	return HOST_DONE;
 }
 
 static void open_gate(struct gate *gate, uint32_t count)
 {
-	g_mutex_lock(&gate->lock);
+	pthread_mutex_lock(&gate->lock);
 	gate->may_end += count;
-	g_cond_broadcast(&gate->changed);
-	g_mutex_unlock(&gate->lock);
+	pthread_cond_broadcast(&gate->changed);
+	pthread_mutex_unlock(&gate->lock);
 }
 
 static gpointer do_nothing(virConnectPtr connection, gpointer input, GError **error)
@@ -345,8 +346,8 @@ static void ask_behind_gate(struct fixture *fixture, struct gate *gate)
 	const struct host_call hold = {.work = hold_thread, .input = gate};
 
 	gate->answers = g_string_new(NULL);
-	g_mutex_init(&gate->lock);
-	g_cond_init(&gate->changed);
+	pthread_mutex_init(&gate->lock, NULL);
+	pthread_cond_init(&gate->changed, NULL);
 	reach_ready(fixture);
 	wait_until(fixture, has_asked_all);
 	for (int i = 0; i < HOST_LANE_THREADS; i++)
@@ -369,8 +370,8 @@ static void end_gate(struct fixture *fixture, struct gate *gate)
 {
 	open_gate(gate, HOST_LANE_THREADS);
 	host_free(g_steal_pointer(&fixture->host)); /* waits for the lane's threads */
-	g_cond_clear(&gate->changed);
-	g_mutex_clear(&gate->lock);
+	pthread_cond_destroy(&gate->changed);
+	pthread_mutex_destroy(&gate->lock);
 	g_string_free(gate->answers, TRUE);
 }
 
