@@ -190,6 +190,17 @@ is_told_why() {
 	done
 	as other /v1/status >answer
 	run ! grep "deadline" answer
+	# Nor does a page tell it whose user's token is no longer good, when another one gives theirs.
+	"$BATS_TEST_DIRNAME/browser.py" "$address/" "until=document.documentElement.dataset.ready === 'token'" \
+		"type=user" "key=Enter" "until=document.querySelector('#events').innerText.includes('deadline of 2 s')" \
+		"until=document.querySelector('#ended').innerText.includes('deadline of 2 s')" \
+		"print=sessionStorage.setItem('virtbed-token', 'expired')" "until=document.documentElement.dataset.ready === 'token'" \
+		"type=other" "key=Enter" "until=document.documentElement.dataset.ready === 'overview'" \
+		"until=document.querySelector('#events tr') && document.querySelector('#ended tr')" \
+		"print=document.querySelector('main').textContent" "print=document.querySelectorAll('#ended a, #events a').length" \
+		>shown 2>&1 || { cat shown; return 1; }
+	run ! grep "deadline of\|secret" shown
+	[ "$(tail -n 1 shown)" = 0 ]
 	# The commands tell it, too, and a controller that was started again.
 	VIRTBED_TOKEN_FILE=$PWD/user "$virtbed" queue 0 --uri "$address" | grep -F "(ran longer than its deadline of 2 s)"
 	kill -9 "$(run_process virtbed-controller "$state")"

@@ -64,8 +64,18 @@ async function getOr(path, otherwise, refused = () => {}) {
 
 /* Who asks: a token that lives as long as the tab does. */
 
+/* What one user was told is not for the next one; rows that stayed would be shown again, by their keys. */
+function forgetUser() {
+  known.events = [];
+  known.last = null;
+  showEvents();
+  showTasks([], 0, 0);
+  setText($('task-output'), '');
+}
+
 function askToken() {
   if ($('ask').hidden) $('token').value = '';
+  forgetUser();
   setText($('ask-trouble'), sessionStorage.getItem(TOKEN) ? 'That token is not good: it may have expired, or been revoked.' : '');
   sessionStorage.removeItem(TOKEN);
   $('ask').hidden = false;
@@ -615,8 +625,10 @@ async function followEvents() {
   for (;;) {
     try {
       if (!$('ask').hidden) throw new Unknown();
+      const { events } = known;
       const query = known.last === null ? '' : `?after=${known.last}&wait_s=${WAIT_S}`;
       const answer = await get(`v1/events${query}`);
+      if (events !== known.events) continue; /* was asked for by another user */
       known.last = answer.last;
       known.events.push(...answer.events);
       known.events.splice(0, Math.max(0, known.events.length - 2000));
