@@ -19,6 +19,17 @@ static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
 	return false;
 }
 
+/* Names and arguments go as JSON, where texts are UTF-8; NULL with `error` for one that is not. */
+static json_t *text_json(const char *text, GError **error)
+{
+	g_autofree char *shown = g_utf8_make_valid(text, -1);
+	json_t *json = json_string(text);
+
+	if (!json)
+		refuse(error, "'%s' is not UTF-8, and cannot go with a task", shown);
+	return json;
+}
+
 /* Its permissions go along; a program can be started in any case. */
 static bool add_file(json_t *files, const char *path, bool program, GError **error)
 {
@@ -26,6 +37,7 @@ static bool add_file(json_t *files, const char *path, bool program, GError **err
 	g_autofree char *bytes = NULL;
 	g_autofree char *data = NULL;
 	struct stat about;
+	json_t *name_json;
 	gsize length;
 
 	if (stat(path, &about) == 0 && about.st_size > TASK_SCRIPT_BYTES_MAX)
@@ -33,37 +45,47 @@ static bool add_file(json_t *files, const char *path, bool program, GError **err
 			      path, TASK_SCRIPT_BYTES_MAX >> 10);
 	if (!g_file_get_contents(path, &bytes, &length, error))
 		return false;
+	name_json = text_json(name, error);
+	if (!name_json)
+		return false;
 	data = g_base64_encode((const guchar *)bytes, length);
-	json_array_append_new(files, json_pack("{s:s, s:i, s:s}", "name", name, "mode",
+	json_array_append_new(files, json_pack("{s:o, s:i, s:s}", "name", name_json, "mode",
 					       program ? 0700 : (int)(about.st_mode & 0700),
 					       "data", data));
 	return true;
 }
 
-static json_t *texts_json(char *const *texts)
+static json_t *texts_json(char *const *texts, GError **error)
 {
-	json_t *array = json_array();
+	g_autoptr(json_t) array = json_array();
 
-	for (; texts && *texts; texts++)
-		json_array_append_new(array, json_string(*texts));
-	return array;
+	for (; texts && *texts; texts++) {
+		json_t *text = text_json(*texts, error);
+
+		if (!text)
+			return NULL;
+		json_array_append_new(array, text);
+	}
+	return g_steal_pointer(&array);
 }
 
 json_t *script_files_read(const char *path, char *const *arguments, char *const *stage_in,
 			  char *const *stage_out, GError **error)
 {
 	g_autofree char *program = g_path_get_basename(path);
+	g_autoptr(json_t) words = texts_json(arguments, error);
+	g_autoptr(json_t) results = words ? texts_json(stage_out, error) : NULL;
 	g_autoptr(json_t) files = json_array();
 	g_autoptr(json_t) object = NULL;
 	g_autoptr(task_script_t) script = NULL;
 
-	if (!add_file(files, path, true, error))
+	if (!results || !add_file(files, path, true, error))
 		return NULL;
 	for (; stage_in && *stage_in; stage_in++)
 		if (!add_file(files, *stage_in, false, error))
 			return NULL;
-	object = json_pack("{s:s, s:o, s:o, s:O}", "program", program, "arguments",
-			   texts_json(arguments), "results", texts_json(stage_out), "files", files);
+	object = json_pack("{s:s, s:O, s:O, s:O}", "program", program, "arguments", words, "results",
+			   results, "files", files);
 	script = task_script_parse(object, error);
 	return script ? task_script_to_json(script) : NULL;
 }

@@ -230,6 +230,10 @@ refused() {
 	refused "/nonexistent" virtbed submit --script /nonexistent --time 1m
 	refused "'../x' is no path below" virtbed submit --script "$BATS_TEST_FILENAME" --time 1m --stage-out ../x
 	refused "appears twice" virtbed submit --script "$BATS_TEST_FILENAME" --time 1m --stage-in "$BATS_TEST_FILENAME"
+	refused "'caf�' is not UTF-8" virtbed submit --script "$BATS_TEST_FILENAME" --time 1m -- 7 $'caf\xe9'
+	refused "'caf�' is not UTF-8" virtbed submit --script "$BATS_TEST_FILENAME" --time 1m --stage-out $'caf\xe9'
+	touch $'caf\xe9'
+	refused "'caf�' is not UTF-8" virtbed submit --script "$BATS_TEST_FILENAME" --time 1m --stage-in $'caf\xe9'
 	refused "not both" virtbed output 1 --follow --files x
 	refused "--count: 0 is no number of tasks" virtbed submit IS.2 --count 0
 	refused '--deadline: "soon" is no time span' virtbed submit IS.2 --deadline soon
