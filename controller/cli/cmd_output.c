@@ -197,10 +197,6 @@ static int fetch_files(struct reading *reading, const char *directory)
 
 	if (!answer)
 		return client->status;
-	if (client->json) {
-		client_print_json(answer);
-		return COMMAND_DONE;
-	}
 	if (g_mkdir_with_parents(directory, 0777) < 0)
 		return command_fail(COMMAND_FAILED, client->name, "cannot make '%s': %s", directory,
 				    g_strerror(errno));
@@ -232,6 +228,9 @@ int cmd_output(int argc, char **argv)
 		return command_fail(COMMAND_BAD, client.name, "give --follow or --json, not both");
 	if (follows && files)
 		return command_fail(COMMAND_BAD, client.name, "give --follow or --files, not both");
+	if (files && client.json)
+		return command_fail(COMMAND_BAD, client.name,
+				    "give --files, which writes them, or --json, not both");
 	if (!client_open_for_task(&client, argv + 1, &reading.task))
 		return client.status;
 	reading.answered_ns = clock_now_ns();

@@ -249,6 +249,7 @@ refused() {
 	refused "give --state or --all" virtbed queue --state running --all
 	refused "give one TASK" virtbed output 1 2
 	refused "not both" virtbed output 1 --follow --json
+	refused "--files, which writes them, or --json, not both" virtbed output 1 --files x --json
 	for command in drain undrain; do
 		refused "which node?" virtbed "$command"
 		refused '"c1" names no node: write CLUSTER/NODE' virtbed "$command" c1
