@@ -167,21 +167,41 @@ static int list(const struct arguments *arguments, char **words)
 	return COMMAND_DONE;
 }
 
+/* How a token looks that is about to be revoked; NULL: there is none of that id. */
+static json_t *find_json(const struct arguments *arguments, const char *id)
+{
+	g_autoptr(GPtrArray) tokens = tokens_list(arguments->state, NULL);
+
+	for (guint i = 0; tokens && i < tokens->len; i++) {
+		const struct token *token = g_ptr_array_index(tokens, i);
+
+		if (g_str_equal(token->id, id))
+			return token_json(token);
+	}
+	return NULL;
+}
+
 static int revoke_some(const struct arguments *arguments, char **words)
 {
+	g_autoptr(json_t) document = json_pack("{s:[]}", "tokens");
 	int status = COMMAND_DONE;
 
 	if (!*words)
 		return command_fail(COMMAND_BAD, arguments->name,
 				    "which token? `virtbed token list` shows them");
 	for (; *words; words++) {
+		g_autoptr(json_t) token = find_json(arguments, *words);
 		g_autoptr(GError) error = NULL;
 
 		if (!tokens_revoke(arguments->state, *words, &error))
 			status = fail(arguments, error);
 		else if (!arguments->json)
 			printf("%s is revoked\n", *words);
+		else if (token)
+			json_array_append(json_object_get(document, "tokens"), token);
 	}
+	if (arguments->json)
+		print_json(document);
 	return status;
 }
 

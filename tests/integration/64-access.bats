@@ -80,6 +80,12 @@ is_cut_off() {
 	"$virtbed" token revoke --state "$state" "$id"
 	[ "$("$virtbed" token list --json --state "$state" | jq '.tokens | length')" -eq 1 ]
 	run -2 "$virtbed" token revoke --state "$state" "$id"
+	token third --role viewer --user nobody
+	"$virtbed" token list --json --state "$state" | jq '.tokens[1]' >third.json
+	"$virtbed" token revoke --json --state "$state" "$(jq -r .id third.json)" |
+		jq -e --slurpfile third third.json '.tokens == $third'
+	run -2 --separate-stderr "$virtbed" token revoke --json --state "$state" "$id"
+	jq -e '.tokens == []' <<<"$output"
 	run -0 --separate-stderr "$virtbed" token create --state "$state" --user root
 	[[ $stderr == *"warning: it acts for root"*"--user NAME"* ]]
 	[ "${#lines[@]}" -eq 1 ]
