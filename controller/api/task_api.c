@@ -513,6 +513,12 @@ void task_api_migrate(struct http_request *request, const struct run_session *se
 
 	if (!task_api_find(request, session, number, &index))
 		return;
+	/* Before its hosts, which are told apart by the cluster that it has then. */
+	why_not = engine_why_not_migrate(session->engine, index);
+	if (why_not) {
+		http_request_fail(request, 409, "task %u cannot be migrated: %s", index, why_not);
+		return;
+	}
 	note_asker(request, session);
 	cluster = &session->config->clusters[engine_task(session->engine, index)->cluster];
 	hosts = read_hosts(request, cluster, body);

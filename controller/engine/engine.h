@@ -443,6 +443,9 @@ const char *engine_request_suspend(struct engine *engine, uint32_t task);
  */
 const char *engine_request_resume(struct engine *engine, uint32_t task);
 
+/* Why a task cannot be migrated now, wherever to, or NULL. */
+const char *engine_why_not_migrate(const struct engine *engine, uint32_t task);
+
 /*
  * A person wants the VMs of a running task on other hosts of its cluster, dealt out over the
  * hosts_count hosts given, each there once; as few as possible move. node_hosts has the host of each of

@@ -158,8 +158,7 @@ const char *engine_request_resume(struct engine *engine, uint32_t index)
 	return NULL;
 }
 
-/* Why a task cannot be migrated now, or NULL. */
-static const char *check_migrate(const struct engine *engine, uint32_t index)
+const char *engine_why_not_migrate(const struct engine *engine, uint32_t index)
 {
 	if (engine->ended)
 		return "the run has ended";
@@ -181,9 +180,10 @@ static const char *check_migrate(const struct engine *engine, uint32_t index)
 	case ENGINE_TASK_WAITING:
 	case ENGINE_TASK_PLANNED:
 	case ENGINE_TASK_QUEUED:
+		return "it waits, and has no VMs yet";
 	case ENGINE_TASK_SUSPENDING:
 	case ENGINE_TASK_SUSPENDED:
-		return "it does not run";
+		return "it is suspended";
 	default:
 		return "it has ended";
 	}
@@ -279,7 +279,7 @@ const char *engine_request_migrate(struct engine *engine, uint32_t index, const 
 				   uint32_t hosts_count, const uint32_t *node_hosts,
 				   uint32_t *ret_full)
 {
-	const char *problem = check_migrate(engine, index);
+	const char *problem = engine_why_not_migrate(engine, index);
 	const struct engine_task *task = &engine->tasks[index];
 	g_autofree uint32_t *nodes = NULL;
 

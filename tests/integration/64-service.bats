@@ -386,6 +386,8 @@ page_slows_down="(() => {
 	ok GET '/v1/tasks?state=waiting,planned&after=3' 200 | jq -e '[.tasks[].task] == [4]'
 	ok GET '/v1/tasks?state=rubbish' 400
 	ok GET /v1/tasks/4 200 | jq -e '.state == "waiting" and (.why | test("h[eo]ld"))'
+	run -1 "$virtbed" migrate 4 --to nowhere --uri "unix:$socket"
+	[[ $output == *"task 4 cannot be migrated: it waits, and has no VMs yet"* ]]
 	for task in 0 1 2 3; do wait_state $task completed; done
 	ok GET /v1/tasks/0 200 | jq -e '.utility == 1 and .ended_s > .started_s and .energy_j > 0 and (.nodes | length > 0)'
 	ok GET /v1/tasks/0/decisions 200 | jq -e '.decisions | length > 0 and all(.action.task == 0)'
