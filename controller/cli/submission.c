@@ -6,6 +6,7 @@
 #include "common/duration.h"
 #include "common/json.h"
 #include "controller/cli/script_files.h"
+#include "controller/run/run_service.h"
 
 G_DEFINE_QUARK(virtbed-submission, submission_error)
 
@@ -131,8 +132,11 @@ json_t *submission_body(const struct submission *submission, GError **error)
 			    SUBMISSION_COUNT_MAX);
 		return NULL;
 	}
-	if (!isnan(submission->utility) && !(submission->utility > 0 && submission->utility < 1e9)) {
-		refuse(error, "--utility: give a number above 0 and below 1e9");
+	if (!isnan(submission->utility) &&
+	    !(submission->utility > 0 && submission->utility <= RUN_SERVICE_UTILITY_MAX)) {
+		g_set_error(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION,
+			    "--utility: give a number above 0, and at most %.0f",
+			    RUN_SERVICE_UTILITY_MAX);
 		return NULL;
 	}
 	if (!set_worth(body, submission, error) || !set_work(body, submission, error))

@@ -33,6 +33,9 @@ enum run_service_error {
 /* What one request may submit at most. */
 #define RUN_SERVICE_COUNT_MAX 10000
 
+/* What one task may be worth at most. */
+#define RUN_SERVICE_UTILITY_MAX 1e6
+
 /* Longest name, key and reason in bytes. */
 #define RUN_SERVICE_TEXT_MAX 256
 

@@ -13,8 +13,6 @@
 /* What is worth the same for ever is so for 31 years. */
 #define FOREVER_S 1e9
 
-#define UTILITY_MAX 1e6
-
 static bool G_GNUC_PRINTF(3, 4) refuse(GError **error, enum run_service_error code,
 				       const char *format, ...)
 {
@@ -194,10 +192,10 @@ static bool check_order(const struct run_service *service, const struct run_serv
 	if (order->count < 1 || order->count > RUN_SERVICE_COUNT_MAX)
 		return refuse(error, RUN_SERVICE_ERROR_INPUT, "count: %u is not from 1 to %d",
 			      order->count, RUN_SERVICE_COUNT_MAX);
-	if (!(order->utility_max > 0 && order->utility_max <= UTILITY_MAX))
+	if (!(order->utility_max > 0 && order->utility_max <= RUN_SERVICE_UTILITY_MAX))
 		return refuse(error, RUN_SERVICE_ERROR_INPUT,
-			      "utility_max: %g is not above 0 and at most %g", order->utility_max,
-			      UTILITY_MAX);
+			      "utility_max: %g is not above 0 and at most %.0f", order->utility_max,
+			      RUN_SERVICE_UTILITY_MAX);
 	return check_times(order, error) && check_priority(order, error);
 }
 

@@ -21,6 +21,7 @@ static void assert_body(const struct submission *submission, const char *expecte
 static void test_bodies(void)
 {
 	struct submission plain = {.count = 1, .utility = (double)NAN};
+	struct submission dear = {.count = 1, .utility = 1e6};
 	struct submission decaying = {.count = 3, .utility = 2.5, .name = (char *)"night",
 				      .key = (char *)"k1", .held = TRUE,
 				      .constant = (char *)"10m", .zero_at = (char *)"1h"};
@@ -29,6 +30,7 @@ static void test_bodies(void)
 				 .priority = -5};
 
 	assert_body(&plain, "{\"type\": \"IS.2\", \"count\": 1}");
+	assert_body(&dear, "{\"type\": \"IS.2\", \"count\": 1, \"utility_max\": 1000000.0}");
 	assert_body(&decaying, "{\"type\": \"IS.2\", \"count\": 3, \"name\": \"night\", "
 			       "\"key\": \"k1\", \"held\": true, \"utility_max\": 2.5, "
 			       "\"constant_s\": 600.0, \"zero_s\": 3600.0}");
@@ -47,6 +49,7 @@ static void test_refused(void)
 		{{.count = 1, .utility = 0}, "--utility"},
 		{{.count = 1, .utility = -1}, "--utility"},
 		{{.count = 1, .utility = INFINITY}, "--utility"},
+		{{.count = 1, .utility = 1000001}, "--utility: give a number above 0, and at most 1000000"},
 		{{.count = 1, .utility = 1, .deadline = (char *)"soon"}, "--deadline: \"soon\""},
 		{{.count = 1, .utility = 1, .deadline = (char *)"0"}, "--deadline: \"0\""},
 		{{.count = 1, .utility = 1, .constant = (char *)"1m"}, "--zero-at"},
