@@ -48,16 +48,21 @@ static json_t *read_piece(struct reading *reading, int wait_s, int *ret_http, GE
 	return answer;
 }
 
+static void note_piece(struct reading *reading, const json_t *answer)
+{
+	reading->attempt = field_integer(answer, "attempt");
+	reading->next = field_integer(answer, "next");
+	reading->whole = json_is_true(json_object_get(answer, "ended"));
+	reading->fresh = reading->next > field_integer(answer, "from");
+}
+
 static void print_piece(struct reading *reading, const json_t *answer)
 {
 	json_int_t attempt = field_integer(answer, "attempt");
 
 	if (reading->attempt != 0 && attempt != reading->attempt)
 		printf("--- attempt %" JSON_INTEGER_FORMAT "\n", attempt);
-	reading->attempt = attempt;
-	reading->next = field_integer(answer, "next");
-	reading->whole = json_is_true(json_object_get(answer, "ended"));
-	reading->fresh = reading->next > field_integer(answer, "from");
+	note_piece(reading, answer);
 	fputs(field_text(answer, "output") ?: "", stdout);
 	fflush(stdout);
 }
@@ -142,23 +147,36 @@ static int follow(struct reading *reading)
 	return status;
 }
 
-/* What there is now, of which an answer may hold a part only. */
+/* What there is now, of which an answer may hold a part only. As JSON it is one answer, of the last attempt. */
 static int print(struct reading *reading)
 {
 	struct client *client = reading->client;
+	g_autoptr(GString) text = g_string_new(NULL);
+	g_autoptr(json_t) answer = NULL;
 
 	do {
+		const json_int_t attempt = reading->attempt;
 		g_autoptr(GError) error = NULL;
 		int http;
-		g_autoptr(json_t) answer = read_piece(reading, 0, &http, &error);
 
+		json_decref(answer);
+		answer = read_piece(reading, 0, &http, &error);
 		if (!answer)
 			return client_fail(client, http, error);
-		if (client->json)
-			client_print_json(answer);
-		else
+		if (!client->json) {
 			print_piece(reading, answer);
-	} while (!client->json && reading->fresh && !reading->whole);
+			continue;
+		}
+		note_piece(reading, answer);
+		if (reading->attempt != attempt)
+			g_string_truncate(text, 0);
+		g_string_append(text, field_text(answer, "output") ?: "");
+	} while (reading->fresh && !reading->whole);
+	if (client->json) {
+		json_object_set_new(answer, "output", json_string(text->str));
+		json_object_set_new(answer, "from", json_integer(0));
+		client_print_json(answer);
+	}
 	return COMMAND_DONE;
 }
 

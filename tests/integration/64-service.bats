@@ -450,6 +450,36 @@ page_slows_down="(() => {
 	stop_service
 }
 
+@test "an output of several pieces is printed whole, and the page says that it shows the first" {
+	local page
+	use_scripted
+	sed -i "s|^service: {|&listen: 'http://127.0.0.1:0', |" "$config"
+	export VIRTBED_OUTPUT=$BATS_TEST_TMPDIR/long
+	seq 200000 >"$VIRTBED_OUTPUT"
+	serve
+	[ "$(submit '{"type": "IS.S.2"}')" = "[0]" ]
+	wait_state 0 completed
+	ok GET /v1/tasks/0/output 200 | jq -e '.next == 524288 and (.ended | not)'
+	"$virtbed" output 0 --uri "unix:$socket" | cmp - "$VIRTBED_OUTPUT"
+	"$virtbed" output 0 --json --uri "unix:$socket" >whole
+	jq -j .output whole | cmp - "$VIRTBED_OUTPUT"
+	jq -e --argjson size "$(stat -c %s "$VIRTBED_OUTPUT")" '.from == 0 and .next == $size and .ended and .attempt == 1' whole
+	page=$(sed -n "s|.*the controller's page is at ||p" "$run_words")
+	(umask 077 && "$virtbed" token create --state "$state" --role operator >token 2>words)
+	"$BATS_TEST_DIRNAME/browser.py" "$page" "until=document.documentElement.dataset.ready === 'token'" \
+		"type=token" "key=Enter" "until=document.documentElement.dataset.ready === 'overview'" \
+		"go=#task/0" "until=document.documentElement.dataset.ready === 'task/0'" \
+		"print=document.querySelector('#task-output-section').innerText.slice(0, 200)" >overview 2>&1 || { cat overview; return 1; }
+	has_lines overview '^This is the beginning, 512 KiB; virtbed output 0 prints all of it'
+	seq 10 >"$VIRTBED_OUTPUT"
+	"$BATS_TEST_DIRNAME/browser.py" "$page" "until=document.documentElement.dataset.ready === 'token'" \
+		"type=token" "key=Enter" "until=document.documentElement.dataset.ready === 'overview'" \
+		"go=#task/0" "until=document.documentElement.dataset.ready === 'task/0'" \
+		"print=document.querySelector('#task-output-section').innerText" >overview 2>&1 || { cat overview; return 1; }
+	run ! grep 'the beginning' overview
+	stop_service
+}
+
 @test "a higher priority goes first, whenever it came, and does so after a restart" {
 	use_scripted
 	serve

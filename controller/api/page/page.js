@@ -15,6 +15,9 @@ const TOKEN = 'virtbed-token';
 
 const WAITING_SHOWN = 200;
 
+/* So many bytes of an output come at once, less what would be a part of a character. */
+const PIECE = (512 << 10) - 3;
+
 /* Of a larger lab the nodes of those clusters are asked for and shown that a reader opens. */
 const NODES_SHOWN = 500;
 
@@ -547,7 +550,9 @@ async function showTask(number) {
   }));
   $('task-events-none').hidden = own.length > 0;
   $('task-output-section').hidden = !output || !output.output;
+  setText($('task-output-more'), `This is the beginning, 512 KiB; virtbed output ${number} prints all of it.`);
   if (output) setText($('task-output'), output.output || '');
+  $('task-output-more').hidden = !output || output.ended || output.next < PIECE;
 }
 
 /* Everything. */

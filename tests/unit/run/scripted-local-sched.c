@@ -3,7 +3,7 @@
  * Stands where virtbed-local-sched would, for tests of `virtbed run` on machines without a lab:
  * takes the same arguments, has no VMs, and lets tasks take one second for each node's share. Keeps
  * no state: to kill it is to lose everything. What caps its hosts' CPUs is the real thing. Where
- * VIRTBED_EXECUTED names a file, it appends to it what it executes.
+ * VIRTBED_EXECUTED names a file, it appends to it what it executes; VIRTBED_OUTPUT: a file that is the output of all tasks.
  */
 #include <glib-unix.h>
 #include <glib.h>

@@ -167,19 +167,36 @@ void scripted_get_task(struct http_request *request, const char *const *argument
 		scripted_reply(request, 200, json_copy(task));
 }
 
+/* In pieces, as a local scheduler gives it. */
+#define PIECE_MAX (512 << 10)
+
+static void reply_output(struct http_request *request, const char *text, gsize length, bool ended)
+{
+	const gsize from = MIN(g_ascii_strtoull(http_request_query(request, "from") ?: "0", NULL, 10), length);
+	const gsize count = MIN(length - from, (gsize)PIECE_MAX);
+
+	scripted_reply(request, 200,
+		       json_pack("{s:s%, s:I, s:I, s:b}", "output", text + from, count, "from",
+				 (json_int_t)from, "next", (json_int_t)(from + count), "ended",
+				 ended && from + count == length));
+}
+
 void scripted_get_output(struct http_request *request, const char *const *arguments, json_t *body,
 			 void *data)
 {
 	struct scripted_scheduler *scheduler = data;
+	g_autofree char *text = NULL;
+	gsize length = 0;
 	const json_t *task;
 
 	if (scripted_moody(scheduler, request, false))
 		return;
 	task = scripted_find_task(scheduler, request, arguments[0]);
-	if (task)
-		scripted_reply(request, 200,
-			       json_pack("{s:s, s:i, s:i, s:b}", "output", "", "from", 0, "next", 0,
-					 "ended", json_is_string(json_object_get(task, "outcome"))));
+	if (!task)
+		return;
+	if (g_getenv("VIRTBED_OUTPUT"))
+		g_file_get_contents(g_getenv("VIRTBED_OUTPUT"), &text, &length, NULL);
+	reply_output(request, text ?: "", length, json_is_string(json_object_get(task, "outcome")));
 }
 
 void scripted_get_tasks(struct http_request *request, const char *const *arguments, json_t *body,
