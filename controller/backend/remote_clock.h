@@ -19,6 +19,12 @@ struct remote_clock {
 	int64_t previous_ns;     /* ... of the one before, INT64_MAX: none */
 };
 
+/* More than any clock shows (146 years), and too little for sums with an offset to overflow. */
+#define REMOTE_CLOCK_MAX_NS (INT64_C(1) << 62)
+
+/* Clocks of two hosts agree to milliseconds here: what is told of later than that never was. */
+#define REMOTE_CLOCK_AHEAD_MAX_NS (5 * INT64_C(1000000000))
+
 /* Starts over; `same` says whether the peer reports our own boot id. */
 void remote_clock_init(struct remote_clock *clock, bool same);
 

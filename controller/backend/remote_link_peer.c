@@ -165,6 +165,7 @@ void remote_link_forget_peer(struct remote_link *link)
 	link->events_after = 0;
 	link->events_read = link->events_taken = 0;
 	link->samples_after = 0;
+	link->sample_skipped = false;
 	link->usage_read_ns = 0;
 	for (guint i = 0; i < link->meters->len; i++)
 		remote_meter_rebase(g_ptr_array_index(link->meters, i));

@@ -62,6 +62,7 @@ struct remote_link {
 	/* When that was asked which told all of it; 0: there may be more, or it is not being kept yet. */
 	int64_t usage_read_ns;
 	bool nodes_outdated; /* what is pending was asked before the last remote_link_refresh() */
+	bool sample_skipped; /* one was in the future, and people were told */
 	bool usage_wanted, usage_pending;
 	bool usage_skipped; /* some of it made no sense, and people were told */
 	char *usage_stream; /* whose numbers usage_after is of; NULL: not known yet */

@@ -25,6 +25,26 @@ static struct remote_meter *find_meter(struct remote_link *link, const char *hos
 	return NULL;
 }
 
+/* On our clock: not in the future. Else people are told once, as whoever tells nonsense goes on with it. */
+static bool take_time(struct remote_link *link, struct remote_sample *sample)
+{
+	const int64_t now_ns = clock_now_ns();
+	const int64_t ours_ns = remote_clock_ours_ns(&link->clock,
+						     MIN(sample->t_ns, REMOTE_CLOCK_MAX_NS));
+
+	sample->t_ns = ours_ns;
+	if (ours_ns <= now_ns + REMOTE_CLOCK_AHEAD_MAX_NS)
+		return true;
+	if (!link->sample_skipped)
+		remote_link_note(link, "sample-skipped",
+				 "local scheduler of cluster '%s' tells of samples in the future, which "
+				 "are left out: number %" PRId64 " is %.0f s from now",
+				 link->cluster->name, sample->seq,
+				 ((double)ours_ns - (double)now_ns) * 1e-9);
+	link->sample_skipped = true;
+	return false;
+}
+
 static bool read_sample(struct remote_link *link, const json_t *object, GError **error)
 {
 	struct remote_sample sample = {0};
@@ -44,7 +64,8 @@ static bool read_sample(struct remote_link *link, const json_t *object, GError *
 			    host);
 		return false;
 	}
-	sample.t_ns = remote_clock_ours_ns(&link->clock, sample.t_ns);
+	if (!take_time(link, &sample))
+		return true;
 	sample.gap = json_is_true(json_object_get(object, "gap"));
 	if (remote_meter_add(meter, &sample) && link->listener)
 		link->listener->sample(link, meter, remote_meter_last(meter), link->listener->data);

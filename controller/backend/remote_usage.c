@@ -12,15 +12,11 @@
 /* More than any CPU time that there is: a few of them fit into 64 bits. */
 #define CPU_MAX_NS (INT64_C(1) << 56)
 
-/* More than any clock shows (146 years), and than any host has used (nine years of a kilowatt). */
-#define TIME_MAX_NS (INT64_C(1) << 62)
+/* More than any host has used (nine years of a kilowatt). */
 #define COUNTER_MAX_UJ (INT64_C(1) << 58)
 
 /* A UUID has 36. */
 #define COUNTER_ID_MAX 64
-
-/* Clocks of two hosts agree to milliseconds here (remote_clock.h): what is told of later than that never was. */
-#define AHEAD_MAX_NS (5 * INT64_C(1000000000))
 
 /* docs/api.md: no sample has more watts. */
 #define MW_MAX INT32_MAX
@@ -88,7 +84,7 @@ static bool take_times(struct remote_usage *usage, const struct remote_clock *cl
 	usage->length_ns = usage->to_ns - usage->from_ns;
 	usage->from_ns = remote_clock_ours_ns(clock, usage->from_ns);
 	usage->to_ns = remote_clock_ours_ns(clock, usage->to_ns);
-	if (usage->from_ns > -TIME_MAX_NS && usage->to_ns <= now_ns + AHEAD_MAX_NS)
+	if (usage->from_ns > -REMOTE_CLOCK_MAX_NS && usage->to_ns <= now_ns + REMOTE_CLOCK_AHEAD_MAX_NS)
 		return true;
 	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY,
 		    WHAT ": interval %" PRId64 " ends %.0f s from now", usage->seq,
@@ -116,8 +112,8 @@ static bool read_one(struct remote_usage *usage, const json_t *object,
 
 	if (!json_get_integer(object, "seq", WHAT, 1, SEQ_MAX, &usage->seq, error) ||
 	    !json_get_string(object, "host", WHAT, &host, error) ||
-	    !json_get_integer(object, "from_ns", WHAT, 0, TIME_MAX_NS, &usage->from_ns, error) ||
-	    !json_get_integer(object, "to_ns", WHAT, usage->from_ns, TIME_MAX_NS, &usage->to_ns,
+	    !json_get_integer(object, "from_ns", WHAT, 0, REMOTE_CLOCK_MAX_NS, &usage->from_ns, error) ||
+	    !json_get_integer(object, "to_ns", WHAT, usage->from_ns, REMOTE_CLOCK_MAX_NS, &usage->to_ns,
 			      error) ||
 	    !json_get_integer(object, "from_uj", WHAT, 0, COUNTER_MAX_UJ, &usage->from_uj,
 			      error) ||

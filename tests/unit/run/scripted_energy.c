@@ -65,6 +65,16 @@ gboolean scripted_take_sample(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
+void scripted_scheduler_misdate_sample(struct scripted_scheduler *scheduler, int64_t t_ns)
+{
+	const size_t count = json_array_size(scheduler->samples);
+	json_t *sample = json_copy(json_array_get(scheduler->samples, count - 1));
+
+	json_object_set_new(sample, "seq", json_integer((json_int_t)count + 1));
+	json_object_set_new(sample, "t_ns", json_integer(t_ns));
+	json_array_append_new(scheduler->samples, sample);
+}
+
 void scripted_get_energy(struct http_request *request, const char *const *arguments, json_t *body,
 			 void *data)
 {

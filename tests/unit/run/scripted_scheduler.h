@@ -57,6 +57,9 @@ void scripted_scheduler_set_watts(struct scripted_scheduler *scheduler, double w
 /* Stops or goes on to publish samples. */
 void scripted_scheduler_set_metering(struct scripted_scheduler *scheduler, bool on);
 
+/* Tells the last sample of its meter again, under the next number, as one of `t_ns`. */
+void scripted_scheduler_misdate_sample(struct scripted_scheduler *scheduler, int64_t t_ns);
+
 /* Tells the last interval of its meter again, under the next number, with `key` set to `value` (taken over). */
 void scripted_scheduler_spoil_usage(struct scripted_scheduler *scheduler, const char *key,
 				    json_t *value);

@@ -235,6 +235,25 @@ static void a_meter_that_falls_silent_is_held(struct fixture *fixture, gconstpoi
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENERGY_LIMIT);
 }
 
+/* Those that come after them count, people are told once, and nobody is away. */
+static void samples_in_the_future_are_passed_over(struct fixture *fixture, gconstpointer data)
+{
+	const gint64 until_us = g_get_monotonic_time() + (gint64)(FIXTURE_SOON_S * G_USEC_PER_SEC);
+	guint before;
+
+	while (!fixture->samples && g_get_monotonic_time() < until_us)
+		fixture_quiet(fixture, SCRIPTED_INTERVAL_S);
+	g_assert_cmpuint(fixture->samples, >, 0);
+	scripted_scheduler_misdate_sample(fixture->scheduler,
+					  clock_now_ns() + 60 * INT64_C(1000000000));
+	scripted_scheduler_misdate_sample(fixture->scheduler, INT64_MAX);
+	before = fixture->samples;
+	while (fixture->samples < before + 5 && g_get_monotonic_time() < until_us)
+		fixture_quiet(fixture, SCRIPTED_INTERVAL_S);
+	g_assert_cmpuint(fixture->samples, >=, before + 5);
+	g_assert_cmpstr(strstr(fixture->notes->str, "sample-skipped"), ==, "sample-skipped ");
+}
+
 /* The account of the others goes on, people are told once, and nobody is away. */
 static void usage_that_makes_no_sense_is_passed_over(struct fixture *fixture, gconstpointer data)
 {
@@ -971,6 +990,7 @@ static const struct {
 	{"/remote/nodes", nodes_go_and_come},
 	{"/remote/limit", the_limit_is_reported_once_at_its_time},
 	{"/remote/meter-silent", a_meter_that_falls_silent_is_held},
+	{"/remote/samples/future", samples_in_the_future_are_passed_over},
 	{"/remote/usage", usage_that_makes_no_sense_is_passed_over},
 	{"/remote/usage/caught-up", usage_is_caught_up_with},
 	{"/remote/usage/answers-again", usage_is_asked_for_when_it_answers_again},
