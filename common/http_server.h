@@ -107,7 +107,8 @@ void http_server_guard(struct http_server *server, http_guard_f guard, void *dat
 /*
  * From now on every user may make so many requests a second, and HTTP_RATE_BURST_S times that at once; whom the
  * guard does not know, all together as many. What is more is answered 429. Further requests than may wait
- * are answered 503, and so are those of a user who does not read the answers. All say with Retry-After when to try again. Only for a server with a guard.
+ * are answered 503, and so are those of a user who does not read the answers. All say with Retry-After when
+ * to try again. Only for a server with a guard.
  */
 void http_server_limit(struct http_server *server, double requests_per_s);
 
