@@ -3,6 +3,7 @@
 
 #include <libsoup/soup.h>
 
+#include "common/http_first_word.h"
 #include "common/http_private.h"
 #include "common/http_refusal.h"
 #include "common/json.h"
@@ -178,8 +179,9 @@ static void on_accepted(GIOStream *stream, GSocketAddress *local, GSocketAddress
 			void *data)
 {
 	struct http_server *server = data;
+	g_autoptr(GIOStream) checked = http_first_word_new(stream);
 
-	soup_server_accept_iostream(server->soup, stream, local, remote, NULL);
+	soup_server_accept_iostream(server->soup, checked, local, remote, NULL);
 }
 
 struct http_server *http_server_new(const char *address, const struct http_route *routes,

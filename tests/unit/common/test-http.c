@@ -483,7 +483,9 @@ static void test_server_answers_rubbish_with_an_error(struct fixture *fixture, g
 		  "Allow: GET" },
 		{ "GET /none HTTP/1.0\r\n\r\n", "HTTP/1.0 404", "{\"error\":\"no such path" },
 		{ "GET /v1/ok HTTP/1.0\r\n\r\n", "HTTP/1.0 200", "{\"ok\":true}" },
-		{ "hello\r\n\r\n", "HTTP/1.", "" },
+		{ "\r\nGET /v1/ok HTTP/1.0\r\n\r\n", "HTTP/1.0 200", "{\"ok\":true}" },
+		{ "hello\r\n\r\n", "HTTP/1.1 501", "{\"error\":\"that is no HTTP method\"}" },
+		{ "GETOUT /v1/ok HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 501", "{\"error\":" },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -494,6 +496,32 @@ static void test_server_answers_rubbish_with_an_error(struct fixture *fixture, g
 		g_assert_true(g_str_has_prefix(answer, cases[i].status));
 		g_assert_nonnull(strstr(answer, cases[i].contains));
 	}
+}
+
+/* What others say would be kept for good otherwise, whoever they are. */
+static void test_server_keeps_no_methods(struct fixture *fixture, gconstpointer data)
+{
+	const char *address = http_server_address(fixture->server);
+	g_autofree char *known = converse(address, "PATCH /v1/ok HTTP/1.1\r\nHost: localhost\r\n\r\n");
+	g_autofree char *strange = converse(address, "PATCHES /v1/ok HTTP/1.1\r\nHost: localhost\r\n\r\n");
+
+	g_assert_cmpuint(g_quark_try_string("PATCH"), !=, 0);
+	g_assert_cmpuint(g_quark_try_string("PATCHES"), ==, 0);
+}
+
+static void test_server_reads_a_method_in_parts(struct fixture *fixture, gconstpointer data)
+{
+	g_autoptr(GSocket) socket = say(http_server_address(fixture->server), "GE");
+	static const char rest[] = "T /v1/ok HTTP/1.0\r\n\r\n";
+	char start[16] = "";
+
+	while (g_main_context_iteration(NULL, FALSE)) /* it is accepted, and read so far */
+		;
+	g_assert_cmpint(g_socket_send(socket, rest, strlen(rest), NULL, NULL), ==, strlen(rest));
+	g_socket_set_blocking(socket, FALSE);
+	WAIT_FOR(g_socket_receive(socket, start, strlen("HTTP/1.0 200"), NULL, NULL) > 0 ||
+		 (g_usleep(1000), g_main_context_wakeup(NULL), false));
+	g_assert_cmpstr(start, ==, "HTTP/1.0 200");
 }
 
 /* A peer that would ask again on the same connection has to know that it ends. */
@@ -669,6 +697,10 @@ int main(int argc, char **argv)
 		   test_socket_is_private_and_a_stale_one_replaced, teardown);
 	g_test_add("/http/tcp/rubbish", struct fixture, "http://127.0.0.1:0", setup,
 		   test_server_answers_rubbish_with_an_error, teardown);
+	g_test_add("/http/tcp/methods", struct fixture, "http://127.0.0.1:0", setup,
+		   test_server_keeps_no_methods, teardown);
+	g_test_add("/http/tcp/parts", struct fixture, "http://127.0.0.1:0", setup,
+		   test_server_reads_a_method_in_parts, teardown);
 	g_test_add("/http/tcp/closes", struct fixture, "http://127.0.0.1:0", setup,
 		   test_server_says_that_it_closes, teardown);
 	g_test_add("/http/tcp/own-pages", struct fixture, "http://127.0.0.1:0", setup,

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/http_first_word.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static const char *const methods[] = {
+	"GET ", "HEAD ", "POST ", "PUT ", "DELETE ", "PATCH ", "OPTIONS ", "TRACE ", "CONNECT ",
+};
+
+enum { WORD_MAX = sizeof("OPTIONS ") - 1 };
+
+static const char no_method[] = "HTTP/1.1 501 Not Implemented\r\nConnection: close\r\n"
+				"Content-Type: application/json\r\nContent-Length: 35\r\n\r\n"
+				"{\"error\":\"that is no HTTP method\"}\n";
+
+G_DECLARE_FINAL_TYPE(FirstWord, first_word, FIRST, WORD, GInputStream)
+
+struct _FirstWord {
+	GInputStream parent;
+	GIOStream *base;
+	char word[WORD_MAX]; /* what came of it */
+	guint length;
+	bool known; /* it is a method, and all that comes is read as it is */
+};
+
+static void pollable_init(GPollableInputStreamInterface *interface);
+
+G_DEFINE_FINAL_TYPE_WITH_CODE(FirstWord, first_word, G_TYPE_INPUT_STREAM,
+			      G_IMPLEMENT_INTERFACE(G_TYPE_POLLABLE_INPUT_STREAM, pollable_init))
+
+static GInputStream *base_input(FirstWord *self)
+{
+	return g_io_stream_get_input_stream(self->base);
+}
+
+/* Whether a method begins like that. */
+static bool is_like_method(const char *word, guint length)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(methods); i++)
+		if (strncmp(methods[i], word, length) == 0)
+			return true;
+	return false;
+}
+
+/* A connection has room for so little at its begin. */
+static void answer(FirstWord *self)
+{
+	GOutputStream *output = g_io_stream_get_output_stream(self->base);
+
+	if (G_IS_POLLABLE_OUTPUT_STREAM(output))
+		g_pollable_output_stream_write_nonblocking(G_POLLABLE_OUTPUT_STREAM(output), no_method,
+							   strlen(no_method), NULL, NULL);
+}
+
+/*
+ * Looks at `count` bytes that were read (below 1: nothing was). Returns their number, or -1 with `error`
+ * after an answer.
+ */
+static gssize examine(FirstWord *self, const char *bytes, gssize count, GError **error)
+{
+	for (gssize i = 0; i < count && !self->known; i++) {
+		if (self->length == 0 && (bytes[i] == '\r' || bytes[i] == '\n'))
+			continue;
+		self->word[self->length++] = bytes[i];
+		self->known = bytes[i] == ' ';
+		if (is_like_method(self->word, self->length))
+			continue;
+		answer(self);
+		g_set_error_literal(error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA, "no method of HTTP");
+		return -1;
+	}
+	return count;
+}
+
+/* GInputStream. */
+
+static gssize read_some(GInputStream *stream, void *buffer, gsize count, GCancellable *cancellable,
+			GError **error)
+{
+	FirstWord *self = FIRST_WORD(stream);
+
+	return examine(self, buffer,
+		       g_input_stream_read(base_input(self), buffer, count, cancellable, error), error);
+}
+
+static gboolean close_now(GInputStream *stream, GCancellable *cancellable, GError **error)
+{
+	return g_io_stream_close(FIRST_WORD(stream)->base, cancellable, error);
+}
+
+static void on_closed(GObject *base, GAsyncResult *result, gpointer data)
+{
+	g_autoptr(GTask) task = data;
+	GError *error = NULL;
+
+	if (g_io_stream_close_finish(G_IO_STREAM(base), result, &error))
+		g_task_return_boolean(task, TRUE);
+	else
+		g_task_return_error(task, error);
+}
+
+static void close_later(GInputStream *stream, int priority, GCancellable *cancellable,
+			GAsyncReadyCallback callback, gpointer data)
+{
+	GTask *task = g_task_new(stream, cancellable, callback, data);
+
+	g_io_stream_close_async(FIRST_WORD(stream)->base, priority, cancellable, on_closed, task);
+}
+
+static gboolean close_finish(GInputStream *stream, GAsyncResult *result, GError **error)
+{
+	return g_task_propagate_boolean(G_TASK(result), error);
+}
+
+/* GPollableInputStream. */
+
+static gboolean can_poll(GPollableInputStream *stream)
+{
+	GInputStream *input = base_input(FIRST_WORD(stream));
+
+	return G_IS_POLLABLE_INPUT_STREAM(input) &&
+	       g_pollable_input_stream_can_poll(G_POLLABLE_INPUT_STREAM(input));
+}
+
+static gboolean is_readable(GPollableInputStream *stream)
+{
+	return g_pollable_input_stream_is_readable(
+		G_POLLABLE_INPUT_STREAM(base_input(FIRST_WORD(stream))));
+}
+
+static GSource *create_source(GPollableInputStream *stream, GCancellable *cancellable)
+{
+	g_autoptr(GSource) readable = g_pollable_input_stream_create_source(
+		G_POLLABLE_INPUT_STREAM(base_input(FIRST_WORD(stream))), NULL);
+
+	return g_pollable_source_new_full(stream, readable, cancellable);
+}
+
+static gssize read_nonblocking(GPollableInputStream *stream, void *buffer, gsize count, GError **error)
+{
+	FirstWord *self = FIRST_WORD(stream);
+
+	return examine(self, buffer,
+		       g_pollable_input_stream_read_nonblocking(
+			       G_POLLABLE_INPUT_STREAM(base_input(self)), buffer, count, NULL, error),
+		       error);
+}
+
+static void pollable_init(GPollableInputStreamInterface *interface)
+{
+	interface->can_poll = can_poll;
+	interface->is_readable = is_readable;
+	interface->create_source = create_source;
+	interface->read_nonblocking = read_nonblocking;
+}
+
+/* Life. */
+
+static void finalize(GObject *object)
+{
+	g_object_unref(FIRST_WORD(object)->base);
+	G_OBJECT_CLASS(first_word_parent_class)->finalize(object);
+}
+
+static void first_word_class_init(FirstWordClass *class)
+{
+	GInputStreamClass *input = G_INPUT_STREAM_CLASS(class);
+
+	G_OBJECT_CLASS(class)->finalize = finalize;
+	input->read_fn = read_some;
+	input->close_fn = close_now;
+	input->close_async = close_later;
+	input->close_finish = close_finish;
+}
+
+static void first_word_init(FirstWord *self)
+{
+}
+
+GIOStream *http_first_word_new(GIOStream *base)
+{
+	g_autoptr(FirstWord) input = g_object_new(first_word_get_type(), NULL);
+
+	input->base = g_object_ref(base);
+	return g_simple_io_stream_new(G_INPUT_STREAM(input), g_io_stream_get_output_stream(base));
+}
