@@ -86,7 +86,7 @@ has_completed() {
 	ok GET '/v1/tasks?ended=0' 400
 	ok POST /v1/tasks/1/suspend 409 '{}'
 	ok POST /v1/tasks/1/resume 409 '{}'
-	ok POST /v1/tasks/1/migrate 400 '{}'
+	ok POST /v1/tasks/1/migrate 409 '{}'
 	assert_posts_documented
 	stop_service
 	"$virtbed" report "$state" --format swf | awk '/^[12] / && ($4 < 1 || $11 != 5) {exit 1}'
