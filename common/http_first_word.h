@@ -5,8 +5,9 @@
 
 /*
  * The connection `base`, but that reading fails (G_IO_ERROR_INVALID_DATA), after an answer of 501, unless what comes
- * first is a method of HTTP (RFC 9110, 9.3; PATCH) and a space; empty lines may stand before it (RFC 9112, 2.2). libsoup takes anything there, up
- * to 100 KiB, for a method, and keeps each different one for as long as the process lives (g_intern_string()). For a
- * connection with one request. Never NULL; to be unreferenced; takes a reference to `base`.
+ * first is a method of HTTP (RFC 9110, 9.3; PATCH) and a space; empty lines may stand before it (RFC 9112, 2.2).
+ * libsoup takes anything there, up to 100 KiB, for a method, and keeps each different one for as long as the process
+ * lives (g_intern_string()). For a connection with one request. Never NULL; to be unreferenced; takes a reference to
+ * `base`.
  */
 GIOStream *http_first_word_new(GIOStream *base);
