@@ -190,7 +190,7 @@ is_listed_as_it_is() {
 		"until=document.querySelectorAll('#active .state[data-state=running]').length === 3" \
 		"until=document.querySelector('#active-more').innerText.startsWith('900 more')" \
 		"until=/used [1-9].*limit 5 MJ/.test(document.querySelector('#energy svg[role=img]').getAttribute('aria-label'))" \
-		"until=document.querySelectorAll('#power .curve').length > 1 && document.querySelector('#ended tr')" \
+		"until=document.querySelectorAll('#power .curve').length > 1 && document.querySelector('#ended tr') && document.querySelector('#events a')" \
 		"print=document.querySelector('#energy .limit').getAttribute('d')" "contrast=4.5" "tree=" >overview 2>&1 \
 		"view=dark,phone" "print=\`dark on \${getComputedStyle(document.body).backgroundColor}\`" "contrast=4.5" \
 		"until=document.documentElement.scrollWidth <= innerWidth" \
