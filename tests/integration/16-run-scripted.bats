@@ -189,11 +189,13 @@ write_preemption() {
 	run_query "$out" "SELECT * FROM suspension"
 	run_query "$out" "SELECT task, type, state, started_s, ended_s, exec_s FROM task"
 	# Whoever was suspended and completed executed in stretches only, together at least as long as its task takes.
+	# A suspension lasts 2 s at least, so half a second tells time that was counted twice or not at all from
+	# the 20 ms that resuming takes and the moments until an end is told.
 	[ -n "$(run_query "$out" "SELECT 1 FROM task JOIN suspension USING (run, task) WHERE state = 'completed'")" ]
 	[ -z "$(run_query "$out" "SELECT 1 FROM task WHERE state = 'completed' AND type = 'IS.S.2' AND exec_s < 9.9")" ]
 	[ -z "$(run_query "$out" "SELECT 1 FROM task JOIN (SELECT run, task, sum(since_s - (suspended_s - save_s)) AS still_s
 		FROM suspension GROUP BY 1, 2) USING (run, task)
-		WHERE state = 'completed' AND abs(ended_s - started_s - still_s - exec_s) > 0.05")" ]
+		WHERE state = 'completed' AND abs(ended_s - started_s - still_s - exec_s) > 0.5")" ]
 	[ -z "$(run_query "$out" "SELECT 1 FROM suspension WHERE suspended_s < requested_s OR since_s < suspended_s")" ]
 	[ -n "$(run_query "$out" "SELECT 1 FROM suspension_vm WHERE freeze_s > 0")" ]
 }
