@@ -221,8 +221,8 @@ struct config_serial {
 	double critical_utility;  /* that critical tasks start with, ordinary ones with 1; default 8 */
 	double critical_mean_s;   /* mean execution time of critical tasks; default 600 */
 	double ordinary_mean_s;   /* default 3000 */
-	double may_preempt_share; /* of the tasks, [0, 1]: may preempt others; default 1 */
-	double preemptible_share; /* of the tasks, [0, 1]: may be preempted; default 1 */
+	double may_preempt_share; /* of the bursts, [0, 1]: their tasks may preempt others; default 1 */
+	double preemptible_share; /* of the bursts, [0, 1]: their tasks may be preempted; default 1 */
 };
 
 /* A job that a configuration lists: equal VMs, their needs as shares of a host. */

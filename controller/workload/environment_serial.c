@@ -169,7 +169,10 @@ static struct utility draw_utility(struct maker *maker, const struct type *type)
 	return environment_utility(&scaled, type->mean_s, &maker->classes[class_]);
 }
 
-/* A burst: tasks of one type with one utility function. Their flags are each their own. */
+/*
+ * A burst: tasks of one type with one utility function, alike in their flags, too. With flags for each task on its own
+ * the gain of preemption is not linear in their share, as it is in the paper (V, Fig. 5; docs/reproduction.md, 12).
+ */
 static void draw_burst(struct maker *maker, uint32_t index, double time_s)
 {
 	struct variates *flags = maker->variates[STREAM_FLAGS];
@@ -181,11 +184,10 @@ static void draw_burst(struct maker *maker, uint32_t index, double time_s)
 		.utility = draw_utility(maker, &maker->types[index]),
 	};
 
-	for (uint32_t i = 0; i < count; i++) {
-		task.may_preempt = variates_uniform(flags, 0, 1) < maker->serial->may_preempt_share;
-		task.preemptible = variates_uniform(flags, 0, 1) < maker->serial->preemptible_share;
+	task.may_preempt = variates_uniform(flags, 0, 1) < maker->serial->may_preempt_share;
+	task.preemptible = variates_uniform(flags, 0, 1) < maker->serial->preemptible_share;
+	for (uint32_t i = 0; i < count; i++)
 		g_array_append_val(maker->tasks, task);
-	}
 }
 
 /* Bursts of a type: a Poisson process at the most rate, thinned out to the rate of the moment. */

@@ -219,15 +219,23 @@ static void test_steps_are_as_wide_as_their_type(void)
 	}
 }
 
-/* Each flag with its probability, on its own, and nothing else changes with it. */
+static bool same_burst(const struct sched_task *a, const struct sched_task *b)
+{
+	return a->arrival_s == b->arrival_s && a->row == b->row;
+}
+
+/* Each flag of a burst with its probability, on its own, and nothing else changes with it. */
 static void test_flags(void)
 {
 	g_autoptr(config_t) config = load();
-	g_autoptr(environment_trial_t) all = draw(config, 3, 1);
-	const double count = all->workload->tasks_count;
+	double count = 0;
 	uint32_t may = 0;
 	uint32_t can = 0;
 	uint32_t both = 0;
+
+	config->environment->serial->burst = 8;
+
+	g_autoptr(environment_trial_t) all = draw(config, 3, 1);
 
 	config->environment->serial->may_preempt_share = 0.6;
 	config->environment->serial->preemptible_share = 0.2;
@@ -249,10 +257,18 @@ static void test_flags(void)
 		g_assert_true(all->workload->tasks[i].preemptible);
 		g_assert_false(none->workload->tasks[i].may_preempt);
 		g_assert_false(none->workload->tasks[i].preemptible);
+		if (i > 0 && same_burst(task, task - 1)) {
+			g_assert_true(task->may_preempt == task[-1].may_preempt);
+			g_assert_true(task->preemptible == task[-1].preemptible);
+			continue;
+		}
+		count++;
 		may += task->may_preempt;
 		can += task->preemptible;
 		both += task->may_preempt && task->preemptible;
 	}
+	/* The standard deviation of a share of 8,000 bursts is 0.006. */
+	g_assert_cmpfloat(count, >, 8000);
 	g_assert_cmpfloat_with_epsilon(may / count, 0.6, 0.02);
 	g_assert_cmpfloat_with_epsilon(can / count, 0.2, 0.02);
 	g_assert_cmpfloat_with_epsilon(both / count, 0.12, 0.02);
