@@ -111,8 +111,18 @@ static int set_filter(struct policy *policy, const char *text, char *message, si
 	return -EINVAL;
 }
 
+static int set_no_wait(struct policy *policy, char *message, size_t size)
+{
+	if (!policy->ops->pairs) {
+		append(message, size, "policy \"%s\" does not take \"+no-wait\"", policy->ops->name);
+		return -EINVAL;
+	}
+	policy->no_wait = true;
+	return 0;
+}
+
 /* What a modifier is about, as bits: no two about the same thing go together. */
-enum { ABOUT_FUTURE = 1, ABOUT_DROP = 2, ABOUT_FILTER = 4, ABOUT_FILTER_ONCE = 8 };
+enum { ABOUT_FUTURE = 1, ABOUT_DROP = 2, ABOUT_FILTER = 4, ABOUT_FILTER_ONCE = 8, ABOUT_WAIT = 16 };
 
 static unsigned int about(const char *modifier)
 {
@@ -120,6 +130,8 @@ static unsigned int about(const char *modifier)
 		return ABOUT_DROP;
 	if (strncmp(modifier, "filter:", 7) == 0)
 		return ABOUT_FILTER;
+	if (strcmp(modifier, "no-wait") == 0)
+		return ABOUT_WAIT;
 	return strcmp(modifier, "filter-once") == 0 ? ABOUT_FILTER_ONCE : ABOUT_FUTURE;
 }
 
@@ -137,9 +149,11 @@ static int set_modifier(struct policy *policy, const char *modifier, char *messa
 		policy->filter_once = true;
 		return 0;
 	}
+	if (strcmp(modifier, "no-wait") == 0)
+		return set_no_wait(policy, message, size);
 	append(message, size,
 	       "unknown modifier \"+%s\"; known: +placeholders +reservations +drop:UTILITY "
-	       "+filter:task:LENIENCY +filter:resource:LENIENCY +filter-once",
+	       "+filter:task:LENIENCY +filter:resource:LENIENCY +filter-once +no-wait",
 	       modifier);
 	return -EINVAL;
 }

@@ -90,6 +90,7 @@ struct policy_ops {
 	bool reads_seed;     /* decisions depend on the seed */
 	bool resumes;        /* decide() says when suspended tasks go on: policy_resumes() */
 	bool cluster_order;  /* cluster order matters beyond ties: say it beside results */
+	bool pairs;          /* weighs both orderings of two tasks: takes +no-wait */
 	enum policy_moments moments;
 	uint32_t variant;    /* for files that serve several names */
 	/*
@@ -133,6 +134,7 @@ struct policy {
 	enum policy_filter filter;
 	double leniency;           /* of the filter, > 0; 0 without one */
 	bool filter_once;          /* the filter's share is found once per event (3.1) */
+	bool no_wait;              /* +no-wait: no task is put off for one that runs (preempt_pair.c) */
 	char name[POLICY_NAME_MAX];     /* as it was asked for */
 };
 

@@ -11,6 +11,10 @@
  * Of all tasks the one whose own value in its allocation is highest is decided: it takes the idle
  * nodes, or preempts r, or, if r is to go first, leaves the event without anything.
  *
+ * +no-wait follows the text of III.E.4 where it differs from Algorithm 3: "If the second ordering
+ * results in higher Util, preemption is not considered for that core." An r that is to go first makes
+ * no pair then, and a tie is t's, so that t preempts another one, or waits for no one in particular.
+ *
  * Several nodes: r, the anchor, is any preemptible task. If its nodes are not enough, t takes the
  * idle ones, too, and if these are not either, those of other preemptible tasks in order of
  * increasing value; then r stands for all of them: t goes second when the last of them has ended.
@@ -118,7 +122,7 @@ static bool can_wait(const struct pairing *p, uint32_t class)
 	const struct sched_task *task = immediate_head(immediate, class);
 	const double end_s = immediate->snapshot->now_s + p->longest_s + p->longest_s;
 
-	if (p->searches.plain || immediate->idle > 0)
+	if (p->searches.plain || p->searches.no_wait || immediate->idle > 0)
 		return false;
 	return !c->may_preempt ||
 	       utility_value(&task->utility, end_s - task->arrival_s) == c->utility;

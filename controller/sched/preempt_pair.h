@@ -16,6 +16,7 @@
  * - Where t goes first, r loses what t takes: RET of t are divided into ranges (two for every
  *   doubling), and for each of them the groups are kept in the order of what they are worth if they
  *   wait for the shortest, which bounds their part of the pair.
+ * With +no-wait there are only pairs of the second kind: those in which t first is worth no less.
  * Both end where the bound of the pair says that nothing better can come. What is placed in the event
  * makes no pairs, so groups only shrink.
  * Elsewhere the net values depend on all that is in the cluster, and every search weighs all pairs.
@@ -70,6 +71,7 @@ struct pair_cluster {
 struct pair_searches {
 	struct immediate *immediate;
 	bool plain;                /* weigh everything at every search */
+	bool no_wait;              /* t goes first, or there is no pair */
 	struct pair_cluster *clusters;
 	uint32_t groups_count;
 	uint32_t *lowest;          /* per group: its occupant on the lowest node; IMMEDIATE_NONE: none */

@@ -56,11 +56,12 @@ static bool takes_part(const struct immediate *immediate, const struct immediate
 	       energy_judge(&immediate->energy, &way->rest) == SCHED_REFUSAL_TAKEN;
 }
 
-/* The better ordering of `task` and `victims_count` victims; fills net, second and first. */
-static void weigh(const struct immediate *immediate, const struct sched_task *task,
+/* The better ordering of `task` and `victims_count` victims; fills net, second and first. False: they make no pair. */
+static bool weigh(const struct pair_searches *all, const struct sched_task *task,
 		  const struct immediate_way *way, const uint32_t *victims, uint32_t victims_count,
 		  struct pair *pair)
 {
+	const struct immediate *immediate = all->immediate;
 	double first = way->value;
 	double second = 0;
 	double longest_s = 0;
@@ -74,8 +75,9 @@ static void weigh(const struct immediate *immediate, const struct sched_task *ta
 	}
 	pair->second = worth_second(immediate, task, longest_s, way->rest.etc_s);
 	second += pair->second;
-	pair->first = first > second;
+	pair->first = all->no_wait ? first >= second : first > second;
 	pair->net = pair->first ? first : second;
+	return pair->first || !all->no_wait;
 }
 
 /* Weighs all pairs of a class. */
@@ -104,11 +106,9 @@ static bool find_plain(struct pair_searches *all, uint32_t index, struct pair *r
 			};
 			const uint32_t count = immediate_victims(immediate, &choice, all->victims);
 
-			if (count == IMMEDIATE_NONE)
-				continue;
-			weigh(immediate, class->tasks[class->next], way, all->victims, count,
-			      &pair);
-			offer(&seeker, &pair);
+			if (count != IMMEDIATE_NONE &&
+			    weigh(all, class->tasks[class->next], way, all->victims, count, &pair))
+				offer(&seeker, &pair);
 		}
 	}
 	*ret_pair = seeker.best;
@@ -130,12 +130,17 @@ static void weigh_one(struct seeker *seeker, uint32_t index, uint32_t group, boo
 		.first = first,
 	};
 
-	if (first) {
-		pair.net = way->value + pair_worth_behind(immediate, o, way->rest.etc_s);
-	} else {
+	if (!first || seeker->all->no_wait) {
 		pair.second = worth_second(immediate, seeker->task, o->rest.etc_s,
 					   way->rest.etc_s);
 		pair.net = o->value + pair.second;
+	}
+	if (first) {
+		const double net = way->value + pair_worth_behind(immediate, o, way->rest.etc_s);
+
+		if (seeker->all->no_wait && net < pair.net)
+			return;
+		pair.net = net;
 	}
 	offer(seeker, &pair);
 }
@@ -194,7 +199,8 @@ static int seek(struct seeker *seeker, uint32_t cluster)
 		if (!takes_part(seeker->all->immediate, way) ||
 		    (cluster != IMMEDIATE_NONE && way->rest.cluster != cluster))
 			continue;
-		seek_second(seeker, w);
+		if (!seeker->all->no_wait)
+			seek_second(seeker, w);
 		result = seek_first(seeker, w);
 	}
 	return result;

@@ -22,6 +22,7 @@ static int decide(struct immediate *immediate)
 		.name = title "-preempt-" technique, .section = paper,                            \
 		.summary = measure does, .future = POLICY_FUTURE_NONE,                            \
 		.variant = VARIANT(worth, preempt), .decide_immediate = decide,                   \
+		.pairs = (preempt) == PREEMPT_PAIR,                                               \
 	}
 
 #define GREEDY " Preempt Greedy: takes the nodes of tasks that are worth less"

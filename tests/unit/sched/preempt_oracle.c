@@ -308,7 +308,7 @@ static bool find_best(const struct event *event, uint32_t index, bool preempts, 
 	return have;
 }
 
-/* The pair of t with r, and with what else has to give way (lines 5 and 6 of Algorithm 3). */
+/* The pair of t with r, and with what else has to give way (lines 5 and 6 of Algorithm 3); false: none. */
 static bool make_pair(const struct event *event, uint32_t r, struct assignment *a)
 {
 	const struct job *t = &event->jobs[a->job];
@@ -341,7 +341,9 @@ static bool make_pair(const struct event *event, uint32_t r, struct assignment *
 	const double value = value_of(event, t->task, now_s + behind_s + a->ret_s, a->ret_s);
 
 	second += value;
-	a->second = !(first > second);
+	if (event->oracle->no_wait && second > first)
+		return false;
+	a->second = !event->oracle->no_wait && !(first > second);
 	a->objective = a->second ? second : first; /* the net value, for now */
 	a->beaten = 0;
 	if (a->second)

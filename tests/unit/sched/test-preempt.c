@@ -17,6 +17,7 @@ static const struct heuristic {
 	const char *plain; /* its twin without preemption */
 	enum oracle_preempt preempt;
 	bool upt;
+	bool no_wait;
 } heuristics[] = {
 	{ "fcfs", NULL, ORACLE_FCFS, false },
 	{ "random", NULL, ORACLE_RANDOM, false },
@@ -28,6 +29,8 @@ static const struct heuristic {
 	{ "max-upt-preempt-greedy", "max-upt", ORACLE_GREEDY, true },
 	{ "max-upt-preempt-diff", "max-upt", ORACLE_DIFF, true },
 	{ "max-upt-preempt-pair", "max-upt", ORACLE_PAIR, true },
+	{ "max-util-preempt-pair+no-wait", "max-util", ORACLE_PAIR, false, true },
+	{ "max-upt-preempt-pair+no-wait", "max-upt", ORACLE_PAIR, true, true },
 };
 
 static void decide(const char *name, const struct sched_snapshot *snapshot,
@@ -98,8 +101,8 @@ static void compare(const struct heuristic *heuristic, uint64_t seed, bool seria
 	struct sched_plan plan;
 
 	for (int cores = 0; cores <= serial; cores++) {
-		const struct preempt_oracle oracle = { &made->snapshot, heuristic->preempt,
-						       heuristic->upt, cores };
+		const struct preempt_oracle oracle = { &made->snapshot, heuristic->preempt, heuristic->upt,
+						       heuristic->no_wait, cores };
 		GArray *expected = preempt_oracle_decide(&oracle);
 
 		decide(heuristic->name, &made->snapshot, scratch, POLICY_PLAIN, &plan);
@@ -341,6 +344,20 @@ static const struct scene scenes[] = {
 	  "suspend 1\nstart 0 on 0:0\nstart 2 on 0:1\n" },
 	{ "Pair: what loses nothing by waiting goes second", "max-util-preempt-pair", 1, { 1 },
 	  { { FLAT(8), BOTH }, { .max = 1, .etc = { 1 }, .on = 0, BOTH } }, "" },
+	{ "Pair without waiting: a tie is the preempting one's", "max-util-preempt-pair+no-wait", 1, { 1 },
+	  { { FLAT(8), BOTH }, { .max = 1, .etc = { 1 }, .on = 0, BOTH } },
+	  "suspend 1\nstart 0 on 0:0\n" },
+	{ "Pair without waiting: where the other one loses more it is left alone", "max-util-preempt-pair+no-wait",
+	  1, { 2 },
+	  { { FLAT(8), BOTH },
+	    { .max = 2, .etc = { 1 }, .on = 0, .zero_s = 112, BOTH },
+	    { .max = 1, .etc = { 1 }, .on = 0, .first = 1, .preemptible = true } },
+	  "suspend 2\nstart 0 on 0:1\n" },
+	{ "Pair: who loses nothing by waiting waits for that one", "max-util-preempt-pair", 1, { 2 },
+	  { { FLAT(8), BOTH },
+	    { .max = 2, .etc = { 1 }, .on = 0, .zero_s = 112, BOTH },
+	    { .max = 1, .etc = { 1 }, .on = 0, .first = 1, .preemptible = true } },
+	  "" },
 	{ "Pair: what loses by waiting goes first", "max-util-preempt-pair", 1, { 1 },
 	  { { .max = 0.5, .etc = { 1 }, .on = -1, .zero_s = 112, .may_preempt = true },
 	    { .max = 1, .etc = { 1 }, .on = 0, BOTH } },
