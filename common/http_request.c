@@ -4,12 +4,11 @@
  * peer is gone. While its handler takes its time the message is paused; libsoup does not look at
  * the socket then, so a source of ours does, to notice a peer that hung up.
  */
-#include <errno.h>
 #include <glib-unix.h>
 #include <libsoup/soup.h>
 #include <math.h>
+#include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "common/http_private.h"
 #include "common/json.h"
@@ -60,15 +59,7 @@ static void on_disconnected(SoupServerMessage *message, void *data)
 
 static gboolean on_hangup(int fd, GIOCondition condition, gpointer data)
 {
-	struct http_request *request = data;
-	char byte;
-	const ssize_t got = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
-		return G_SOURCE_CONTINUE;
-	if (got > 0) /* its next request already: stop looking, it would stay readable */
-		return G_SOURCE_REMOVE;
-	http_request_cancel(request);
+	http_request_cancel(data);
 	return G_SOURCE_REMOVE;
 }
 
@@ -77,9 +68,13 @@ GSocket *http_message_socket(SoupServerMessage *message)
 	return http_listener_socket(soup_server_message_get_remote_address(message));
 }
 
-/* Pauses a request that its handler left open, and watches its peer. */
+/*
+ * Pauses a request that its handler left open, and watches its peer. Not for what can be read: a next request may be
+ * there already, or TLS's word that the connection ends, which is nothing to tell apart.
+ */
 static void request_wait(struct http_request *request)
 {
+	const GIOCondition hangup = (GIOCondition)(POLLRDHUP | POLLHUP | POLLERR);
 	GSocket *socket = http_message_socket(request->message);
 
 	request->paused = true;
@@ -90,7 +85,7 @@ static void request_wait(struct http_request *request)
 						    G_CALLBACK(on_disconnected), request);
 	if (!socket)
 		return;
-	request->hangup = g_unix_fd_source_new(g_socket_get_fd(socket), G_IO_IN | G_IO_HUP);
+	request->hangup = g_unix_fd_source_new(g_socket_get_fd(socket), hangup);
 	g_source_set_callback(request->hangup, G_SOURCE_FUNC(on_hangup), request, NULL);
 	g_source_attach(request->hangup, request->server->context);
 }
