@@ -227,9 +227,9 @@ static void assert_reads_back(const struct config *config)
 static void test_saved_configuration_reads_back_equal(void)
 {
 	static const char *const names[] = {
-		"pruning-fig4", "pruning-fig4-single", "pruning-fig5-drop25", "pruning-fig5-drop50",
-		"pruning-fig5-drop75", "pruning-fig6", "pruning-fig7", "pruning-fig7-lower",
-		"pruning-fig8", "pruning-fig9",
+		"pruning-fig4", "pruning-fig4-single", "pruning-fig4-toggle", "pruning-fig5-drop25",
+		"pruning-fig5-drop50", "pruning-fig5-drop75", "pruning-fig6", "pruning-fig7",
+		"pruning-fig7-lower", "pruning-fig8", "pruning-fig9",
 	};
 	g_autofree char *pet = write_text("pet.yaml", PET);
 	g_autoptr(config_t) zeros =
