@@ -65,6 +65,33 @@ ask() {
 	curl -s --max-time 20 --cacert ca.pem "$@" "https://127.0.0.1:$port/v1/nodes"
 }
 
+# Leaves a long poll as TLS has it, with a close_notify, and waits until the service has closed its end, too.
+leave_poll() {
+	python3 - "$1" "$2" <<-'END'
+		import socket, ssl, subprocess, sys, time
+		port, token = int(sys.argv[1].rpartition(":")[2]), open(sys.argv[2]).read().strip()
+		def ask(path):
+		    tls = ssl.create_default_context(cafile="ca.pem").wrap_socket(
+		        socket.create_connection(("127.0.0.1", port)), server_hostname="127.0.0.1")
+		    tls.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+		    return tls
+		poll = ask("/v1/events?after=1000000000&wait_s=60")
+		own = poll.getsockname()[1]
+		ask("/v1/status").recv(1) # it waits meanwhile
+		poll.setblocking(False)
+		try:
+		    poll.unwrap()
+		except ssl.SSLWantReadError:
+		    pass
+		poll.close()
+		deadline = time.monotonic() + 20
+		while subprocess.run(["ss", "-Htn", "state", "close-wait", "dport = :%d" % own],
+		                     capture_output=True, check=True).stdout:
+		    if time.monotonic() > deadline:
+		        sys.exit("still open")
+	END
+}
+
 @test "people are answered by TLS, with a token, and never in plain text" {
 	use_scripted
 	make_certificate ca server
@@ -91,6 +118,7 @@ listen: 'https://127.0.0.1:0', certificate: $PWD/server.pem, key: $PWD/server.ke
 	VIRTBED_CA_FILE=$PWD/ca.pem run -1 "$virtbed" queue --uri "https://localhost:${address##*:}"
 	run ! curl -sS --cacert ca.pem --tls-max 1.1 "$address/"
 	run ! curl -sS "http://${address#https://}/"
+	leave_poll "$address" user
 	# A connection that says nothing does not keep others waiting.
 	exec 5<>"/dev/tcp/127.0.0.1/${address##*:}"
 	curl -sSf --max-time 20 --cacert ca.pem "$address/" | grep -q virtbed
