@@ -72,6 +72,17 @@ static bool set_number(json_t *body, const char *key, const char *option, const 
 	return true;
 }
 
+static bool set_type(json_t *body, const char *type, GError **error)
+{
+	g_autofree char *shown = NULL;
+
+	if (!type || json_object_set_new(body, "type", json_string(type)) == 0)
+		return true;
+	shown = g_utf8_make_valid(type, -1);
+	g_set_error(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION, "'%s' is not UTF-8, and no task type", shown);
+	return false;
+}
+
 /* What runs, and as what: a type, or a script that has one or is given one by its size. */
 static bool set_work(json_t *body, const struct submission *submission, GError **error)
 {
@@ -90,9 +101,8 @@ static bool set_work(json_t *body, const struct submission *submission, GError *
 	if (submission->script && !submission->type && !submission->time)
 		return refuse(error, "--script: say how long it may run with --time, or give its "
 				     "--type");
-	if (submission->type)
-		json_object_set_new(body, "type", json_string(submission->type));
-	if (!set_number(body, "cores", "--cores", submission->cores, error) ||
+	if (!set_type(body, submission->type, error) ||
+	    !set_number(body, "cores", "--cores", submission->cores, error) ||
 	    !set_number(body, "nodes", "--nodes", submission->nodes, error) ||
 	    !set_duration(body, "time_s", "--time", submission->time, error))
 		return false;

@@ -232,6 +232,7 @@ refused() {
 	refused "appears twice" virtbed submit --script "$BATS_TEST_FILENAME" --time 1m --stage-in "$BATS_TEST_FILENAME"
 	refused "'caf�' is not UTF-8" virtbed submit --script "$BATS_TEST_FILENAME" --time 1m -- 7 $'caf\xe9'
 	refused "'caf�' is not UTF-8" virtbed submit --script "$BATS_TEST_FILENAME" --time 1m --stage-out $'caf\xe9'
+	refused "'caf�' is not UTF-8, and no task type" virtbed submit $'caf\xe9'
 	touch $'caf\xe9'
 	refused "'caf�' is not UTF-8" virtbed submit --script "$BATS_TEST_FILENAME" --time 1m --stage-in $'caf\xe9'
 	refused "not both" virtbed output 1 --follow --files x
