@@ -132,6 +132,11 @@ struct config_cluster {
 	 * host has the same number of them. docs/sharing.md.
 	 */
 	bool shared;
+	/*
+	 * Its hosts send one another the memory of VMs by TLS, with the certificates that each one's libvirt
+	 * has for that (migrate_tls_x509_cert_dir in qemu.conf). docs/migrate.md.
+	 */
+	bool migration_tls;
 	char *local_scheduler; /* URL of a running local scheduler; NULL: `run` starts one */
 	struct config_simulated *simulated; /* NULL: VMs on hosts */
 	/* hosts_count of them; may be empty for `simulate` only. A simulated cluster has one by default. */

@@ -42,6 +42,9 @@ char *config_cluster_check_simulated(const struct config_cluster *cluster)
 	if (cluster->shared)
 		return g_strdup("shared: hosts of a simulated cluster cannot be shared; leave one "
 				"of the two out");
+	if (cluster->migration_tls)
+		return g_strdup("migration_tls: a simulated cluster has no VMs that are moved; leave one "
+				"of the two out");
 	if (cluster->max_mhz > 0 || cluster->max_cstate)
 		return g_strdup("simulated: tasks take what the estimates say, so caps cap nothing; "
 				"leave out max_mhz and max_cstate");

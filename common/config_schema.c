@@ -125,6 +125,7 @@ static const cyaml_schema_field_t cluster_fields[] = {
 	CYAML_FIELD_MAPPING_PTR("preemption", OPTIONAL | CYAML_FLAG_POINTER, struct config_cluster,
 				preemption, preemption_fields),
 	FLAG(struct config_cluster, shared),
+	FLAG(struct config_cluster, migration_tls),
 	STRING(OPTIONAL, struct config_cluster, local_scheduler),
 	CYAML_FIELD_MAPPING_PTR("simulated", OPTIONAL | CYAML_FLAG_POINTER, struct config_cluster,
 				simulated, simulated_fields),

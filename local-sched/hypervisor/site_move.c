@@ -91,6 +91,7 @@ static void transfer(struct site *from, struct site *to, struct machine *machine
 		.saved = manner == SAVED,
 		.live = manner == LIVE,
 		.swap = site_has_swap(from),
+		.tls = from->settings.cluster->migration_tls,
 		.cancel = g_hash_table_lookup(to->coming, machine_domain(machine)),
 	};
 

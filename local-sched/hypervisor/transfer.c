@@ -21,6 +21,7 @@ struct order {
 	char *domain;
 	GStrv changes;
 	bool swap;
+	bool tls;
 	bool live;
 	GCancellable *cancel;
 };
@@ -141,6 +142,7 @@ static unsigned int migrate_flags(const struct order *order)
 	unsigned int flags = VIR_MIGRATE_PEER2PEER;
 
 	flags |= order->live ? VIR_MIGRATE_LIVE | VIR_MIGRATE_AUTO_CONVERGE : VIR_MIGRATE_PAUSED;
+	flags |= order->tls ? VIR_MIGRATE_TLS : 0;
 	return order->swap ? flags | VIR_MIGRATE_NON_SHARED_DISK : flags;
 }
 
@@ -443,6 +445,7 @@ static struct order *order_new(const struct transfer *transfer)
 		.domain = g_strdup(transfer->domain),
 		.changes = g_strdupv((GStrv)transfer->changes),
 		.swap = transfer->swap,
+		.tls = transfer->tls,
 		.live = transfer->live,
 		.cancel = transfer->cancel ? g_object_ref(transfer->cancel) : NULL,
 	};

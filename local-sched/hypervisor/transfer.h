@@ -27,6 +27,7 @@ struct transfer {
 	bool saved;                 /* volumes; else the VM itself, which is frozen and stays so */
 	bool live;                  /* the VM itself, which runs and goes on running */
 	bool swap;                  /* it has a swap disk */
+	bool tls;                   /* what is in memory travels by TLS, or not at all */
 	GCancellable *cancel;       /* for transfer_cancel() and transfer_abort() */
 };
 

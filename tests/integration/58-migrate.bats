@@ -311,6 +311,74 @@ migrate_share_is_measured() {
 	local_assert_works c1 '[0, 3]'
 }
 
+# A certificate by a CA for what a blade's libvirt sends and takes in by TLS. migrate_certify CA BLADE
+migrate_certify() {
+	local pki=/var/lib/virtbed/lab/$local_lab/b${2#b}/etc/pki
+	mkdir -p "$pki"
+	cd "$BATS_TEST_TMPDIR" || return 1
+	[ -f "$1.pem" ] || openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj "/CN=$1" -days 2 \
+		-keyout "$1.key" -out "$1.pem" 2>openssl.log
+	openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj "/CN=$2" -keyout "$pki/server-key.pem" \
+		-out own.csr 2>openssl.log
+	openssl x509 -req -in own.csr -CA "$1.pem" -CAkey "$1.key" -CAcreateserial -days 2 -out "$pki/server-cert.pem" \
+		-extfile <(echo "subjectAltName=IP:10.77.0.${2#b}") 2>openssl.log
+	cp "$1.pem" "$pki/ca-cert.pem"
+	cp "$pki/server-key.pem" "$pki/client-key.pem"
+	cp "$pki/server-cert.pem" "$pki/client-cert.pem"
+}
+
+# Has a blade's libvirtd read its configuration anew; what ends in a blade is started again.
+migrate_restart_libvirtd() {
+	local old
+	old=$(local_libvirtd "$1")
+	kill "$old"
+	within 60 migrate_has_libvirtd "$1" "$old"
+}
+
+migrate_has_libvirtd() {
+	local new
+	new=$(local_libvirtd "$1")
+	[ -n "$new" ] && [ "$new" != "$2" ] && local_virsh "$1" list >/dev/null 2>&1
+}
+
+# The reasons of the migrations of a task that failed, a line each.
+migrate_reasons() {
+	local_get c1 '/v1/events?after=0' |
+		jq -r ".events[] | select(.task == \"$1\" and .kind == \"task-migrate-failed\") | .detail.reason"
+}
+
+@test "memory goes by TLS where that is configured, and not to a host whose certificate is somebody else's" {
+	local blade
+	local_end TERM c1
+	for blade in b1 b2; do
+		migrate_certify ours "$blade"
+		echo 'migrate_tls_x509_cert_dir = "/etc/libvirt/pki"' >>"/var/lib/virtbed/lab/$local_lab/$blade/etc/qemu.conf"
+		migrate_restart_libvirtd "$blade"
+	done
+	sed -i 's/{name: c1,/& migration_tls: true,/' "$BATS_FILE_TMPDIR/config.yaml"
+	local_start c1
+	within 240 local_all_ready c1
+	local_put c1 tls "$(local_long_task)"
+	within 120 local_task_is c1 tls running
+	migrate_ask tls 1 '[0, 4]'
+	within 120 migrate_has_come tls 1
+	migrate_assert_moved tls 1
+	migrate_certify theirs b1
+	within 120 migrate_all_usable tls
+	migrate_ask tls 2 '[0, 1]'
+	within 120 migrate_has_failed tls
+	migrate_reasons tls | grep -i certificate
+	[ "$(local_get c1 /v1/tasks/tls | jq -c '[.state, .nodes]')" = '["running",[0,4]]' ]
+	[ "$(local_virsh b2 domstate "$(migrate_vm 4)")" = running ]
+	migrate_certify ours b1
+	within 120 migrate_all_usable tls
+	migrate_ask tls 2 '[0, 1]' 2
+	within 120 migrate_has_come tls 2
+	[ "$(local_status c1 DELETE /v1/tasks/tls)" = 200 ]
+	within 120 local_task_is c1 tls ended
+	within 180 migrate_nothing_left
+}
+
 # The Nth migration of a task is over, or it ends too early. migrate_once ID N NODES
 migrate_once() {
 	migrate_ask "$1" "$2" "$3" && within 300 migrate_has_come "$1" "$2" &&

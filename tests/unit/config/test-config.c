@@ -116,6 +116,8 @@ static const struct bad_case bad_cases[] = {
 	  "clusters[0].hosts[0].uri: 'blade' is no libvirt URI" },
 	{ "nodes: 2", "nodes: 2\n    hosts: [{uri: 'qemu+tcp://10.0.0.1/system'}]",
 	  "uri: 'qemu+tcp://10.0.0.1/system' goes over the network in the clear" },
+	{ "nodes: 2", "nodes: 2\n    migration_tls: true\n    simulated: {idle_w: 1}",
+	  "clusters[0].migration_tls: a simulated cluster has no VMs" },
 	{ "nodes: 2", "nodes: 2\n    hosts: [{uri: 'qemu:///system', peer_uri: 'qemu+tcp://h/system'}]",
 	  "clusters[0].hosts[0].peer_uri: 'qemu+tcp://h/system' goes over the network in the clear" },
 	{ "nodes: 2", "nodes: 2\n    hosts: [{uri: 'qemu:///system', peer_uri: 'qemu:///system'}]",
