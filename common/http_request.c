@@ -70,7 +70,8 @@ GSocket *http_message_socket(SoupServerMessage *message)
 
 /*
  * Pauses a request that its handler left open, and watches its peer. Not for what can be read: a next request may be
- * there already, or TLS's word that the connection ends, which is nothing to tell apart.
+ * there already, or the close_notify of TLS, and the two look alike. So a peer is gone when its side of the TCP
+ * connection is, not when TLS says so.
  */
 static void request_wait(struct http_request *request)
 {

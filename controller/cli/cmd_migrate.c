@@ -116,9 +116,19 @@ static bool parse(struct asking *asking, int *argc, char ***argv, GError **error
 	return g_option_context_parse(context, argc, argv, error);
 }
 
+/* The first of the hosts behind the task that is not UTF-8, as JSON's texts are, or NULL; GLib looks at --to. */
+static const char *find_no_host(char *const *hosts)
+{
+	for (; *hosts; hosts++)
+		if (!g_utf8_validate(*hosts, -1, NULL))
+			return *hosts;
+	return NULL;
+}
+
 static int run(struct asking *asking, int argc, char **argv)
 {
 	char *first[] = {NULL, NULL};
+	const char *no_host;
 	g_autoptr(GArray) numbers = NULL;
 	g_autoptr(GError) error = NULL;
 
@@ -128,6 +138,12 @@ static int run(struct asking *asking, int argc, char **argv)
 		return command_fail(COMMAND_BAD, asking->client.name,
 				    "give a TASK, a number, then --to and hosts; --wait from 0; try "
 				    "--help");
+	no_host = find_no_host(argv + 2);
+	if (no_host) {
+		g_autofree char *shown = g_utf8_make_valid(no_host, -1);
+
+		return command_fail(COMMAND_BAD, asking->client.name, "'%s' is not UTF-8, and no host", shown);
+	}
 	first[0] = argv[1];
 	numbers = client_task_numbers(&asking->client, first);
 	if (!numbers || !client_open(&asking->client))

@@ -13,7 +13,7 @@
  *
  * +no-wait follows the text of III.E.4 where it differs from Algorithm 3: "If the second ordering
  * results in higher Util, preemption is not considered for that core." An r that is to go first makes
- * no pair then, and a tie is t's, so that t preempts another one, or waits for no one in particular.
+ * no pair then, and a tie is t's: t takes the best of the other pairs, or idle nodes, or stays unmapped.
  *
  * Several nodes: r, the anchor, is any preemptible task. If its nodes are not enough, t takes the
  * idle ones, too, and if these are not either, those of other preemptible tasks in order of

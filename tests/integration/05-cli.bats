@@ -233,6 +233,7 @@ refused() {
 	refused "'caf�' is not UTF-8" virtbed submit --script "$BATS_TEST_FILENAME" --time 1m -- 7 $'caf\xe9'
 	refused "'caf�' is not UTF-8" virtbed submit --script "$BATS_TEST_FILENAME" --time 1m --stage-out $'caf\xe9'
 	refused "'caf�' is not UTF-8, and no task type" virtbed submit $'caf\xe9'
+	refused "'caf�' is not UTF-8, and no host" virtbed migrate 1 --to b1 $'caf\xe9'
 	touch $'caf\xe9'
 	refused "'caf�' is not UTF-8" virtbed submit --script "$BATS_TEST_FILENAME" --time 1m --stage-in $'caf\xe9'
 	refused "not both" virtbed output 1 --follow --files x

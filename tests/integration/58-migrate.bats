@@ -313,16 +313,15 @@ migrate_share_is_measured() {
 
 # A certificate by a CA for what a blade's libvirt sends and takes in by TLS. migrate_certify CA BLADE
 migrate_certify() {
-	local pki=/var/lib/virtbed/lab/$local_lab/b${2#b}/etc/pki
+	local pki=/var/lib/virtbed/lab/$local_lab/$2/etc/pki ca=$BATS_TEST_TMPDIR/$1 log=$BATS_TEST_TMPDIR/openssl.log
 	mkdir -p "$pki"
-	cd "$BATS_TEST_TMPDIR" || return 1
-	[ -f "$1.pem" ] || openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj "/CN=$1" -days 2 \
-		-keyout "$1.key" -out "$1.pem" 2>openssl.log
+	[ -f "$ca.pem" ] || openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj "/CN=$1" -days 2 \
+		-keyout "$ca.key" -out "$ca.pem" 2>"$log"
 	openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj "/CN=$2" -keyout "$pki/server-key.pem" \
-		-out own.csr 2>openssl.log
-	openssl x509 -req -in own.csr -CA "$1.pem" -CAkey "$1.key" -CAcreateserial -days 2 -out "$pki/server-cert.pem" \
-		-extfile <(echo "subjectAltName=IP:10.77.0.${2#b}") 2>openssl.log
-	cp "$1.pem" "$pki/ca-cert.pem"
+		-out "$ca.csr" 2>"$log"
+	openssl x509 -req -in "$ca.csr" -CA "$ca.pem" -CAkey "$ca.key" -CAcreateserial -days 2 -out "$pki/server-cert.pem" \
+		-extfile <(echo "subjectAltName=IP:10.77.0.${2#b}") 2>"$log"
+	cp "$ca.pem" "$pki/ca-cert.pem"
 	cp "$pki/server-key.pem" "$pki/client-key.pem"
 	cp "$pki/server-cert.pem" "$pki/client-cert.pem"
 }
@@ -374,9 +373,15 @@ migrate_reasons() {
 	within 120 migrate_all_usable tls
 	migrate_ask tls 2 '[0, 1]' 2
 	within 120 migrate_has_come tls 2
+	[ "$(migrate_events tls task-migrated)" = 2 ]
+	migrate_assert_moved tls 1
 	[ "$(local_status c1 DELETE /v1/tasks/tls)" = 200 ]
 	within 120 local_task_is c1 tls ended
 	within 180 migrate_nothing_left
+	local_end TERM c1
+	sed -i 's/ migration_tls: true,//' "$BATS_FILE_TMPDIR/config.yaml"
+	local_start c1
+	within 240 local_all_ready c1
 }
 
 # The Nth migration of a task is over, or it ends too early. migrate_once ID N NODES

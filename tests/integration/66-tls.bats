@@ -65,10 +65,10 @@ ask() {
 	curl -s --max-time 20 --cacert ca.pem "$@" "https://127.0.0.1:$port/v1/nodes"
 }
 
-# Leaves a long poll as TLS has it, with a close_notify, and waits until the service has closed its end, too.
+# Leaves a long poll as TLS has it, with a close_notify, and reads until the service has ended it, too.
 leave_poll() {
 	python3 - "$1" "$2" <<-'END'
-		import socket, ssl, subprocess, sys, time
+		import os, socket, ssl, sys
 		port, token = int(sys.argv[1].rpartition(":")[2]), open(sys.argv[2]).read().strip()
 		def ask(path):
 		    tls = ssl.create_default_context(cafile="ca.pem").wrap_socket(
@@ -76,19 +76,20 @@ leave_poll() {
 		    tls.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
 		    return tls
 		poll = ask("/v1/events?after=1000000000&wait_s=60")
-		own = poll.getsockname()[1]
 		ask("/v1/status").recv(1) # it waits meanwhile
+		below = socket.socket(fileno=os.dup(poll.fileno()))
 		poll.setblocking(False)
 		try:
 		    poll.unwrap()
 		except ssl.SSLWantReadError:
 		    pass
-		poll.close()
-		deadline = time.monotonic() + 20
-		while subprocess.run(["ss", "-Htn", "state", "close-wait", "dport = :%d" % own],
-		                     capture_output=True, check=True).stdout:
-		    if time.monotonic() > deadline:
-		        sys.exit("still open")
+		below.shutdown(socket.SHUT_WR)
+		below.settimeout(20)
+		try:
+		    while below.recv(4096):
+		        pass
+		except ConnectionResetError:
+		    pass # it has not read the close_notify
 	END
 }
 

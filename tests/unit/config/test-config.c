@@ -426,6 +426,24 @@ static void test_a_steady_lab_needs_a_metronome(void)
 	g_assert_null(config_lab_unsteady(&config, false));
 }
 
+/* Daemons load the configuration that a run has saved. */
+static void test_migration_by_tls_is_saved(void)
+{
+	g_autofree char *path = write_variant("nodes: 2", "nodes: 2\n    migration_tls: true");
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = config_load(path, &error);
+
+	g_assert_no_error(error);
+	g_assert_true(config->clusters[0].migration_tls);
+	g_assert_true(config_save(config, path, &error));
+
+	g_autoptr(config_t) again = config_load(path, &error);
+
+	g_assert_no_error(error);
+	g_assert_true(again->clusters[0].migration_tls);
+	g_unlink(path);
+}
+
 /* What a lab says of its blades is in the configuration of a run, which its daemons load. */
 static void test_blades_reach_each_other_in_the_clear(void)
 {
@@ -695,6 +713,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/config/blades-without-a-cap-count-with-their-budget",
 			test_blades_without_a_cap_count_with_their_budget);
 	g_test_add_func("/config/a steady lab needs a metronome", test_a_steady_lab_needs_a_metronome);
+	g_test_add_func("/config/migration-tls", test_migration_by_tls_is_saved);
 	g_test_add_func("/config/blades-reach-each-other-in-the-clear",
 			test_blades_reach_each_other_in_the_clear);
 	g_test_add_func("/config/idle-states-are-those-of-the-kernel",
