@@ -16,9 +16,9 @@
  * - Where t goes first, r loses what t takes: RET of t are divided into ranges (two for every
  *   doubling), and for each of them the groups are kept in the order of what they are worth if they
  *   wait for the shortest, which bounds their part of the pair.
- * With +no-wait t goes first in all pairs, and only what is worth no less then makes one.
  * Both end where the bound of the pair says that nothing better can come. What is placed in the event
- * makes no pairs, so groups only shrink.
+ * makes no pairs, so groups only shrink. With +no-wait there is only the second search, and of what it
+ * weighs only pairs count in which t first is worth no less.
  * Elsewhere the net values depend on all that is in the cluster, and every search weighs all pairs.
  *
  * Cost on a serial system with c clusters of r preemptible tasks in g groups, f of them on the
