@@ -163,6 +163,7 @@ static void fill_in_sharing(struct config *config, GHashTable *given)
 
 	DEFAULT_NUMBER(sharing->jobs, 1000);
 	DEFAULT_GIVEN("environment.sharing.penalty_s", sharing->penalty_s, 300);
+	DEFAULT_NUMBER(sharing->memory_tenths, 10);
 	DEFAULT_NUMBER(sharing->week, 1);
 	DEFAULT_NUMBER(config->environment->pstates, 1);
 	DEFAULT_GIVEN("environment.lead_s", config->environment->lead_s, 0);

@@ -190,6 +190,13 @@ static char *check_sharing(const struct config *config)
 		return g_strdup_printf("environment.sharing.load: %g, but only jobs of the model are "
 				       "scaled to a load; leave it out",
 				       sharing->load);
+	if (sharing->memory_tenths < 2 || sharing->memory_tenths > 10)
+		return g_strdup_printf("environment.sharing.memory_tenths: %u is outside 2 to 10",
+				       sharing->memory_tenths);
+	if ((environment->trace || sharing->list_count > 0) && sharing->memory_tenths != 10)
+		return g_strdup_printf("environment.sharing.memory_tenths: %u, but only the model draws "
+				       "what jobs need; leave it out",
+				       sharing->memory_tenths);
 	if (sharing->week > WEEK_MAX)
 		return g_strdup_printf("environment.sharing.week: %u is above %d", sharing->week,
 				       WEEK_MAX);

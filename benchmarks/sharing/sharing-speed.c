@@ -219,7 +219,7 @@ static struct dfrs_trial *trial_new(const struct source *source, uint32_t number
 	uint32_t count = source->jobs;
 	g_autofree struct dfrs_job *jobs =
 		source->trace ? dfrs_hpc2n_new(source->trace, number - 1, DFRS_HPC2N_HOSTS, &count)
-			      : dfrs_lublin_new(1, number, count, source->load);
+			      : dfrs_lublin_new(1, number, count, source->load, 10);
 
 	return dfrs_trial_new(jobs, count, source->trace ? DFRS_HPC2N_HOSTS : LUBLIN_NODES);
 }

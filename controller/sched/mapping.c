@@ -63,6 +63,21 @@ static int init_starts(struct mapping *mapping)
 	return 0;
 }
 
+/* Nodes that are reserved are taken from now on, not only from the start of what they wait for. */
+static int reserve_now(struct mapping *mapping)
+{
+	const struct sched_snapshot *snapshot = mapping->snapshot;
+	int result = 0;
+
+	for (uint32_t i = 0; result == 0 && i < snapshot->reservations_count; i++) {
+		const struct sched_planned *p = &snapshot->reservations[i];
+
+		result = availability_take(&mapping->clusters[p->cluster], p->nodes, p->nodes_count,
+					   snapshot->now_s, p->start_s);
+	}
+	return result;
+}
+
 int mapping_begin(struct mapping *mapping, const struct policy *policy,
 		  const struct sched_snapshot *snapshot, struct policy_context *context)
 {
@@ -89,7 +104,9 @@ int mapping_begin(struct mapping *mapping, const struct policy *policy,
 		return -ENOMEM;
 	energy_begin(&mapping->energy, policy, snapshot, mapping->tasks, mapping->tasks_count);
 	mapping->clusters = availability_of_snapshot(snapshot, scratch);
-	return mapping->clusters ? 0 : -ENOMEM;
+	if (!mapping->clusters)
+		return -ENOMEM;
+	return policy->reserve_now ? reserve_now(mapping) : 0;
 }
 
 /* The cached start of an option, brought up to date. */
@@ -151,7 +168,10 @@ int mapping_place(struct mapping *mapping, const struct sched_task *task,
 	result = availability_choose(cluster, start->step, option->nodes, option->etc_s, nodes);
 	if (result < 0)
 		return result;
-	result = availability_take(cluster, nodes, option->nodes, start->start_s, end_s);
+	result = availability_take(cluster, nodes, option->nodes,
+				   mapping->policy->reserve_now ? mapping->snapshot->now_s
+								: start->start_s,
+				   end_s);
 	if (result < 0)
 		return result;
 	if (start->start_s > mapping->snapshot->now_s)

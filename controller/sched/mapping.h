@@ -55,6 +55,7 @@ struct mapping_widest {
 
 /*
  * Starts the mapping event of `snapshot`: builds the schedules and drops what has to leave (3.3).
+ * With +reserve-now the nodes of its reservations are taken from now on.
  * Returns 0, or -ENOMEM.
  */
 int mapping_begin(struct mapping *mapping, const struct policy *policy,
@@ -74,7 +75,8 @@ uint32_t mapping_widest_soon(struct mapping *mapping, uint32_t cluster);
 
 /*
  * Places `task` by `option` at its earliest start, which must be finite: a START when that is now,
- * else what the policy's future says. Adds the action and takes the nodes. Returns 0, or -ENOMEM.
+ * else what the policy's future says. Adds the action and takes the nodes until its end, from its
+ * start on or, with +reserve-now, from now on. Returns 0, or -ENOMEM.
  */
 int mapping_place(struct mapping *mapping, const struct sched_task *task,
 		  const struct sched_option *option, double objective, enum sched_reason reason);

@@ -122,7 +122,14 @@ static int set_no_wait(struct policy *policy, char *message, size_t size)
 }
 
 /* What a modifier is about, as bits: no two about the same thing go together. */
-enum { ABOUT_FUTURE = 1, ABOUT_DROP = 2, ABOUT_FILTER = 4, ABOUT_FILTER_ONCE = 8, ABOUT_WAIT = 16 };
+enum {
+	ABOUT_FUTURE = 1 << 0,
+	ABOUT_DROP = 1 << 1,
+	ABOUT_FILTER = 1 << 2,
+	ABOUT_FILTER_ONCE = 1 << 3,
+	ABOUT_RESERVED = 1 << 4,
+	ABOUT_WAIT = 1 << 5,
+};
 
 static unsigned int about(const char *modifier)
 {
@@ -130,6 +137,8 @@ static unsigned int about(const char *modifier)
 		return ABOUT_DROP;
 	if (strncmp(modifier, "filter:", 7) == 0)
 		return ABOUT_FILTER;
+	if (strcmp(modifier, "reserve-now") == 0)
+		return ABOUT_RESERVED;
 	if (strcmp(modifier, "no-wait") == 0)
 		return ABOUT_WAIT;
 	return strcmp(modifier, "filter-once") == 0 ? ABOUT_FILTER_ONCE : ABOUT_FUTURE;
@@ -149,11 +158,15 @@ static int set_modifier(struct policy *policy, const char *modifier, char *messa
 		policy->filter_once = true;
 		return 0;
 	}
+	if (strcmp(modifier, "reserve-now") == 0) {
+		policy->reserve_now = true;
+		return 0;
+	}
 	if (strcmp(modifier, "no-wait") == 0)
 		return set_no_wait(policy, message, size);
 	append(message, size,
 	       "unknown modifier \"+%s\"; known: +placeholders +reservations +drop:UTILITY "
-	       "+filter:task:LENIENCY +filter:resource:LENIENCY +filter-once +no-wait",
+	       "+filter:task:LENIENCY +filter:resource:LENIENCY +filter-once +reserve-now +no-wait",
 	       modifier);
 	return -EINVAL;
 }
@@ -201,6 +214,10 @@ int policy_parse(const char *text, struct policy *ret_policy, char *message, siz
 	}
 	if (policy.filter_once && policy.filter == POLICY_FILTER_NONE) {
 		append(message, size, "\"%s\": +filter-once without a +filter", text);
+		return -EINVAL;
+	}
+	if (policy.reserve_now && policy.future != POLICY_FUTURE_RESERVATIONS) {
+		append(message, size, "\"%s\": +reserve-now without reservations", text);
 		return -EINVAL;
 	}
 	*ret_policy = policy;

@@ -16,10 +16,11 @@ static struct variates *stream_new(uint64_t seed, uint32_t trial, uint32_t strea
 	return variates_new(seed, (uint64_t)trial * STREAMS + stream);
 }
 
-static struct sched_demand draw_demand(struct variates *variates, uint32_t tasks)
+static struct sched_demand draw_demand(struct variates *variates, uint32_t tasks,
+				       uint32_t tenths_max)
 {
 	const bool small = variates_uniform(variates, 0, 1) < 0.55;
-	const uint32_t tenths = variates_integer(variates, 2, 10);
+	const uint32_t tenths = variates_integer(variates, 2, tenths_max);
 
 	return (struct sched_demand){
 		.vms = tasks,
@@ -28,7 +29,8 @@ static struct sched_demand draw_demand(struct variates *variates, uint32_t tasks
 	};
 }
 
-struct dfrs_job *dfrs_lublin_new(uint64_t seed, uint32_t trial, uint32_t count, double load)
+struct dfrs_job *dfrs_lublin_new(uint64_t seed, uint32_t trial, uint32_t count, double load,
+				 uint32_t tenths_max)
 {
 	g_autofree struct lublin_job *drawn = g_new(struct lublin_job, count);
 	struct dfrs_job *jobs = g_new(struct dfrs_job, count);
@@ -41,7 +43,7 @@ struct dfrs_job *dfrs_lublin_new(uint64_t seed, uint32_t trial, uint32_t count, 
 	variates = stream_new(seed, trial, STREAM_DEMANDS);
 	for (uint32_t i = 0; i < count; i++)
 		jobs[i] = (struct dfrs_job){ drawn[i].arrival_s, drawn[i].run_s,
-						draw_demand(variates, drawn[i].nodes) };
+						draw_demand(variates, drawn[i].nodes, tenths_max) };
 	variates_free(variates);
 	return jobs;
 }

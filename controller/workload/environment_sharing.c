@@ -31,7 +31,8 @@ static struct dfrs_job *draw_jobs(const struct config *config, const struct swf_
 		return list_jobs(sharing);
 	}
 	*ret_count = sharing->jobs;
-	return dfrs_lublin_new(seed, number, sharing->jobs, sharing->load);
+	return dfrs_lublin_new(seed, number, sharing->jobs, sharing->load,
+			       sharing->memory_tenths);
 }
 
 static bool check_jobs(const struct config *config, const struct dfrs_job *jobs, uint32_t count,

@@ -11,6 +11,7 @@ struct oracle {
 	const struct policy *policy;
 	const struct sched_snapshot *snapshot;
 	struct oracle_cluster *clusters;
+	struct oracle_cluster *starts; /* the same, and with +reserve-now what may not be started on */
 	GPtrArray *tasks; /* still to be mapped */
 	GArray *actions;
 	uint32_t *nodes;  /* of the last start found */
@@ -110,7 +111,7 @@ static bool allowed(struct oracle *oracle, const struct sched_option *option)
 
 static double start_of(struct oracle *oracle, const struct sched_option *option)
 {
-	return oracle_earliest(&oracle->clusters[option->cluster], oracle->snapshot->now_s,
+	return oracle_earliest(&oracle->starts[option->cluster], oracle->snapshot->now_s,
 			       option->nodes, option->etc_s, oracle->nodes);
 }
 
@@ -139,6 +140,8 @@ static void place(struct oracle *oracle, const struct sched_task *task,
 	g_array_append_val(oracle->actions, action);
 	oracle_take(&oracle->clusters[option->cluster], action.nodes, action.nodes_count, start_s,
 		    action.end_s);
+	oracle_take(&oracle->starts[option->cluster], action.nodes, action.nodes_count,
+		    oracle->policy->reserve_now ? oracle->snapshot->now_s : start_s, action.end_s);
 	g_ptr_array_remove(oracle->tasks, (gpointer)task);
 }
 
@@ -448,6 +451,7 @@ GArray *oracle_decide(const struct policy *policy, const struct sched_snapshot *
 		.policy = policy,
 		.snapshot = snapshot,
 		.clusters = oracle_clusters_new(snapshot),
+		.starts = oracle_clusters_new(snapshot),
 		.tasks = g_ptr_array_new(),
 		.actions = g_array_new(FALSE, FALSE, sizeof(struct sched_action)),
 		.fixed_share = (double)NAN,
@@ -458,11 +462,18 @@ GArray *oracle_decide(const struct policy *policy, const struct sched_snapshot *
 	for (uint32_t c = 0; c < snapshot->system->clusters_count; c++)
 		widest = MAX(widest, snapshot->system->clusters[c].nodes);
 	oracle.nodes = g_new(uint32_t, widest);
+	for (uint32_t i = 0; policy->reserve_now && i < snapshot->reservations_count; i++) {
+		const struct sched_planned *p = &snapshot->reservations[i];
+
+		oracle_take(&oracle.starts[p->cluster], p->nodes, p->nodes_count, snapshot->now_s,
+			    p->start_s);
+	}
 	drop(&oracle);
 	if (policy->filter_once)
 		oracle.fixed_share = share(&oracle);
 	decide(&oracle);
 	oracle_clusters_free(oracle.clusters, snapshot->system);
+	oracle_clusters_free(oracle.starts, snapshot->system);
 	g_ptr_array_unref(oracle.tasks);
 	g_free(oracle.nodes);
 	return oracle.actions;

@@ -68,10 +68,10 @@ static void test_means(void)
 /* Scaled loads have the same jobs and the load asked for. */
 static void test_scale(void)
 {
-	g_autofree struct dfrs_job *plain = dfrs_lublin_new(1, 3, JOBS, 0);
+	g_autofree struct dfrs_job *plain = dfrs_lublin_new(1, 3, JOBS, 0, 10);
 
 	for (double load = 0.1; load < 0.95; load += 0.1) {
-		g_autofree struct dfrs_job *scaled = dfrs_lublin_new(1, 3, JOBS, load);
+		g_autofree struct dfrs_job *scaled = dfrs_lublin_new(1, 3, JOBS, load, 10);
 		double work_s = 0;
 
 		for (uint32_t i = 0; i < JOBS; i++) {
@@ -93,7 +93,7 @@ static void test_demands(void)
 	uint32_t small = 0;
 
 	for (uint32_t trial = 1; trial <= TRIALS; trial++) {
-		g_autofree struct dfrs_job *jobs = dfrs_lublin_new(1, trial, JOBS, 0);
+		g_autofree struct dfrs_job *jobs = dfrs_lublin_new(1, trial, JOBS, 0, 10);
 
 		for (uint32_t i = 0; i < JOBS; i++) {
 			const struct sched_demand *demand = &jobs[i].demand;
@@ -108,6 +108,23 @@ static void test_demands(void)
 	}
 	g_assert_cmpfloat((double)small / (JOBS * TRIALS), >, 0.54);
 	g_assert_cmpfloat((double)small / (JOBS * TRIALS), <, 0.56);
+}
+
+/* The largest requirement is reached and not passed; the others are as likely as each other. */
+static void test_largest_memory(void)
+{
+	uint32_t counts[11] = { 0 };
+
+	for (uint32_t trial = 1; trial <= TRIALS; trial++) {
+		g_autofree struct dfrs_job *jobs = dfrs_lublin_new(1, trial, JOBS, 0, 9);
+
+		for (uint32_t i = 0; i < JOBS; i++)
+			counts[(uint32_t)round(jobs[i].demand.memory * 10)]++;
+	}
+	g_assert_cmpuint(counts[0] + counts[10], ==, 0);
+	for (uint32_t tenths = 2; tenths <= 9; tenths++)
+		g_assert_cmpfloat_with_epsilon((double)counts[tenths] / (JOBS * TRIALS), 0.45 / 8,
+					       0.01);
 }
 
 /* HPC2N's jobs become tasks by the rules of section IV.C. */
@@ -182,6 +199,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/dfrs/means are those of the model", test_means);
 	g_test_add_func("/dfrs/a load is met by the same jobs", test_scale);
 	g_test_add_func("/dfrs/needs and requirements are the paper's", test_demands);
+	g_test_add_func("/dfrs/no task needs more memory than the largest requirement", test_largest_memory);
 	g_test_add_func("/dfrs/the jobs of HPC2N become tasks", test_hpc2n);
 	g_test_add_func("/dfrs/a trial has a system for each kind of policy", test_trial);
 	return g_test_run();

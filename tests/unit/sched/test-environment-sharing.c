@@ -106,7 +106,7 @@ static void test_trial_is_the_models(void)
 	g_autoptr(config_t) config = load("jobs: 50, load: 0.4", "128", "fcfs");
 	g_autoptr(GError) error = NULL;
 	g_autoptr(environment_trial_t) trial = environment_trial_new(config, NULL, 7, 3, &error);
-	g_autofree struct dfrs_job *jobs = dfrs_lublin_new(7, 3, 50, 0.4);
+	g_autofree struct dfrs_job *jobs = dfrs_lublin_new(7, 3, 50, 0.4, 10);
 
 	g_assert_no_error(error);
 	g_assert_cmpuint(trial->workload->seed, ==, 7);

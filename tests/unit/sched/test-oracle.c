@@ -6,7 +6,7 @@
 #include "tests/unit/sched/snapshots.h"
 
 /* A thousand for each of the modifiers below. */
-#define SNAPSHOTS 13000
+#define SNAPSHOTS 15000
 
 /* Each snapshot meets one of them, each policy all of them; what a policy refuses is left out. */
 static const char *const modifiers[] = {
@@ -23,6 +23,8 @@ static const char *const modifiers[] = {
 	"+filter:task:0.5",
 	"+filter:resource:2+filter-once",
 	"+filter:task:2+filter-once",
+	"+reserve-now",
+	"+reservations+reserve-now+filter:task:2",
 };
 
 static void assert_same_action(const struct sched_action *a, const struct sched_action *b)
