@@ -215,13 +215,15 @@ static int show(const char *name, struct study_store *store, const char *dir, bo
 	const char *text = study_store_config(store);
 	g_autoptr(GError) error = NULL;
 	g_autoptr(config_t) config = NULL;
-	bool drawn = false;
+	g_auto(GStrv) drawn = NULL;
 
 	if (!g_file_set_contents(path, text, -1, &error))
 		return fail(name, error);
 	config = config_load(path, &error);
-	if (!config || !study_write_tables(store, config, dir, &error) ||
-	    !study_figure_draw(store, config, dir, &drawn, &error))
+	if (!config || !study_write_tables(store, config, dir, &error))
+		return fail(name, error);
+	drawn = study_figure_draw(store, config, dir, &error);
+	if (!drawn)
 		return fail(name, error);
 	if (json)
 		return show_json(name, config, dir);
@@ -230,9 +232,9 @@ static int show(const char *name, struct study_store *store, const char *dir, bo
 		printf("%s/sharing.csv\n", dir);
 	if (study_prunes(config))
 		printf("%s/pruning.csv\n", dir);
-	for (const char *const *figure = study_figure_names(config); drawn && *figure; figure++)
+	for (char **figure = drawn; *figure; figure++)
 		printf("%s/%s.png\n", dir, *figure);
-	if (!drawn)
+	if (!*drawn)
 		fprintf(stderr, "%s: no figures: they show the configured policies, of which no "
 				"trial is stored\n", name);
 	return COMMAND_DONE;

@@ -63,7 +63,8 @@ static bool is_serial(const struct config *config)
 	return config->environment && config->environment->serial;
 }
 
-const char *const *study_figure_names(const struct config *config)
+/* The names of the figures of a study. */
+static const char *const *figure_names(const struct config *config)
 {
 	static const char *const parallel[] = { "utility", "energy", NULL };
 	static const char *const serial[] = { "utility", "completed", NULL };
@@ -560,11 +561,35 @@ static void end(struct figure *figure)
 	g_hash_table_unref(figure->policies);
 }
 
-bool study_figure_draw(struct study_store *store, const struct config *config, const char *dir,
-		       bool *ret_drawn, GError **error)
+static bool has_values(const struct figure *figure, enum quantity quantity)
+{
+	for (guint i = 0; i < figure->points->len; i++)
+		if (g_array_index(figure->points, struct point, i).values[quantity]->len > 0)
+			return true;
+	return false;
+}
+
+/* The names of what was drawn are added to `drawn`. */
+static bool draw_all(const struct figure *figure, const struct config *config, const char *dir,
+		     GStrvBuilder *drawn, GError **error)
+{
+	for (int q = 0; q < QUANTITIES; q++) {
+		if (!g_strv_contains(figure_names(config), file_names[q]) ||
+		    !has_values(figure, (enum quantity)q))
+			continue;
+		if (!write_figure(figure, config, dir, (enum quantity)q, error))
+			return false;
+		g_strv_builder_add(drawn, file_names[q]);
+	}
+	return true;
+}
+
+char **study_figure_draw(struct study_store *store, const struct config *config, const char *dir,
+			 GError **error)
 {
 	g_autoptr(study_best_t) best =
 		study_shares(config) ? study_best_new(store, config, error) : NULL;
+	g_autoptr(GStrvBuilder) drawn = g_strv_builder_new();
 	struct figure figure = {
 		.by = config->study->x,
 		.best = best,
@@ -574,7 +599,7 @@ bool study_figure_draw(struct study_store *store, const struct config *config, c
 	bool good;
 
 	if (study_shares(config) && !best)
-		return false;
+		return NULL;
 	figure.series = g_ptr_array_new_with_free_func(g_free);
 	figure.shared = g_ptr_array_new_with_free_func(g_free);
 	figure.order = g_ptr_array_new();
@@ -589,10 +614,7 @@ bool study_figure_draw(struct study_store *store, const struct config *config, c
 	}
 	g_clear_error(&figure.error);
 	g_array_sort(figure.points, compare_points);
-	*ret_drawn = figure.points->len > 0;
-	for (int q = 0; good && *ret_drawn && q < QUANTITIES; q++)
-		if (g_strv_contains(study_figure_names(config), file_names[q]))
-			good = write_figure(&figure, config, dir, (enum quantity)q, error);
+	good = good && draw_all(&figure, config, dir, drawn, error);
 	end(&figure);
-	return good;
+	return good ? g_strv_builder_end(drawn) : NULL;
 }

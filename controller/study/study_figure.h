@@ -24,9 +24,6 @@
  * DIR/FIGURE.gp, which stays beside them, and from DIR/FIGURE.csv, which holds what is drawn.
  */
 
-/* The names of the figures of a study, NULL-terminated. */
-const char *const *study_figure_names(const struct config *config);
-
 #define STUDY_FIGURE_ERROR (study_figure_error_quark())
 GQuark study_figure_error_quark(void);
 enum study_figure_error {
@@ -35,8 +32,9 @@ enum study_figure_error {
 };
 
 /*
- * Draws all figures of what is stored. `config` is the study's. *ret_drawn: whether there was
- * anything to draw: trials of a configured policy. Returns true, or false with `error` set.
+ * Draws the figures for which there is something to draw among what is stored, of the configured policies; a
+ * degradation factor takes all of them. `config` is the study's. Returns the names of the figures, NULL-terminated and for
+ * the caller to g_strfreev(), or NULL with `error` set.
  */
-bool study_figure_draw(struct study_store *store, const struct config *config, const char *dir,
-		       bool *ret_drawn, GError **error);
+char **study_figure_draw(struct study_store *store, const struct config *config, const char *dir,
+			 GError **error);

@@ -214,6 +214,12 @@ import json, sys
 study = json.load(sys.stdin)
 assert len(study["results"]) == 30 and len(study["sharing"]) == 15
 assert study["sharing"][0]["degradation_mean"] >= 1'
+
+	# One policy alone has no degradation factor, and no figure of it.
+	run --separate-stderr virtbed study sharing.yaml --policy fcfs --out alone
+	[ "$status" -eq 0 ]
+	[[ $output == *alone/stretch.png* && $output != *degradation* ]]
+	[ -s alone/stretch.png ] && [ ! -e alone/degradation.png ]
 }
 
 @test "jobs on shared hosts that make no sense are refused with their key" {

@@ -147,8 +147,9 @@ static void test_defaults_are_the_papers(void)
 /* What a study stores of its configuration reads back equal. */
 static void test_saved_configuration_reads_back_equal(void)
 {
-	static const char *const names[] = { "dfrs-fig1a", "dfrs-fig1b", "dfrs-table1-unscaled",
-					     "dfrs-table1-hpc2n", "dfrs-table2", NULL };
+	static const char *const names[] = { "dfrs-fig1a", "dfrs-fig1b", "dfrs-fig1b-90", "dfrs-table1-unscaled",
+					     "dfrs-table1-unscaled-90", "dfrs-table1-hpc2n", "dfrs-table2",
+					     NULL };
 
 	for (int i = 0; i < (int)G_N_ELEMENTS(names); i++) {
 		g_autofree char *file = g_strdup_printf("configs/papers/%s.yaml", names[i]);
