@@ -478,6 +478,7 @@ static const struct {
 	{ "left_out", CONFIG_ZERO_IS_VALUE },
 	{ "level", CONFIG_ZERO_IS_REFUSED },
 	{ "may_preempt_share", CONFIG_ZERO_IS_VALUE },
+	{ "memory_tenths", CONFIG_ZERO_IS_REFUSED },
 	{ "ordinary_mean_s", CONFIG_ZERO_IS_REFUSED },
 	{ "penalty_s", CONFIG_ZERO_IS_VALUE },
 	{ "pet_seed", CONFIG_ZERO_IS_REFUSED },

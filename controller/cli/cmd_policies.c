@@ -151,8 +151,8 @@ static void print_table(const struct policy_ops *const *list, uint32_t count)
 	     "                             task's fair share of the remaining energy (3.8.2)\n"
 	     "  +filter:resource:LENIENCY  the same per core-second (3.8.3)\n"
 	     "  +filter-once               the share is found once per mapping event\n"
-	     "  +reserve-now   nodes that are reserved are kept free until then: nothing starts on them\n"
-	     "                 before, however soon it would end (of what makes reservations)\n"
+	     "  +reserve-now   reserved nodes are kept free from now until the reserved start: nothing else\n"
+	     "                 starts on them, however soon it would end (only with reservations)\n"
 	     "  +no-wait       of -preempt-pair: no task is put off for one that runs (000, III.E.4)\n"
 	     "The -preempt- policies take +drop and, those with -pair, +no-wait.");
 	print_sharing(list, count);

@@ -236,7 +236,7 @@ static int show(const char *name, struct study_store *store, const char *dir, bo
 		printf("%s/%s.png\n", dir, *figure);
 	if (!*drawn)
 		fprintf(stderr, "%s: no figures: they show the configured policies, of which no "
-				"trial is stored\n", name);
+				"trial is stored that has something to show\n", name);
 	return COMMAND_DONE;
 }
 

@@ -134,7 +134,7 @@ struct policy {
 	enum policy_filter filter;
 	double leniency;           /* of the filter, > 0; 0 without one */
 	bool filter_once;          /* the filter's share is found once per event (3.1) */
-	bool reserve_now;          /* +reserve-now: reserved nodes are kept free until then (mapping.h) */
+	bool reserve_now;          /* +reserve-now: reserved nodes are free from now on until the start (mapping.h) */
 	bool no_wait;              /* +no-wait: no task is put off for one that runs (preempt_pair.c) */
 	char name[POLICY_NAME_MAX];     /* as it was asked for */
 };

@@ -32,9 +32,9 @@ enum study_figure_error {
 };
 
 /*
- * Draws the figures for which there is something to draw among what is stored, of the configured policies; a
- * degradation factor takes all of them. `config` is the study's. Returns the names of the figures, NULL-terminated and for
- * the caller to g_strfreev(), or NULL with `error` set.
+ * Draws the figures for which there is something to draw among what is stored, of the configured
+ * policies; a degradation factor takes all of them. `config` is the study's. Returns the names of
+ * the figures, NULL-terminated and for the caller to g_strfreev(), or NULL with `error` set.
  */
 char **study_figure_draw(struct study_store *store, const struct config *config, const char *dir,
 			 GError **error);

@@ -24,9 +24,9 @@ struct dfrs_job {
 /*
  * Jobs of the Lublin model as section IV.C annotates them for quad-core hosts: a one-task job needs a
  * quarter of a host's CPU, the tasks of others all of it; 10 % of the memory with probability 0.55,
- * else 10 x %, x uniform in 2 to `tenths_max` (2 to 10; 10 in the paper). `load` > 0 scales the arrivals to that offered load on
- * LUBLIN_NODES hosts (lublin_scale()); 0 leaves them as they are, so that loads share their jobs.
- * Trial from 1. The caller frees the `count` jobs.
+ * else 10 x %, x uniform in 2 to `tenths_max` (2 to 10; 10 in the paper). `load` > 0 scales the
+ * arrivals to that offered load on LUBLIN_NODES hosts (lublin_scale()); 0 leaves them as they are, so
+ * that loads share their jobs. Trial from 1. The caller frees the `count` jobs.
  */
 struct dfrs_job *dfrs_lublin_new(uint64_t seed, uint32_t trial, uint32_t count, double load,
 				 uint32_t tenths_max);

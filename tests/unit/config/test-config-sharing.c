@@ -76,6 +76,7 @@ static const struct {
 	{ "penalty_s: 60", "penalty_s: -1", "environment.sharing.penalty_s: -1 is outside 0 to" },
 	{ "penalty_s: 60", "memory_tenths: 9", "environment.sharing.memory_tenths: 9, but only the model" },
 	{ "penalty_s: 60", "memory_tenths: 11", "environment.sharing.memory_tenths: 11 is outside 2 to 10" },
+	{ "penalty_s: 60", "memory_tenths: 0", "environment.sharing.memory_tenths: 0 makes no sense" },
 	{ "penalty_s: 60", "memory_tenths: 1", "environment.sharing.memory_tenths: 1 is outside 2 to 10" },
 	{ "penalty_s: 60", "load: 0.5", "environment.sharing.load: 0.5, but only jobs of the model" },
 	{ "penalty_s: 60", "jobs: 1", "environment.sharing.jobs: 1 is outside 2 to" },

@@ -103,10 +103,10 @@ static void test_pauses_and_penalty_by_hand(void)
 /* A trial is what dfrs_lublin_new() draws. */
 static void test_trial_is_the_models(void)
 {
-	g_autoptr(config_t) config = load("jobs: 50, load: 0.4", "128", "fcfs");
+	g_autoptr(config_t) config = load("jobs: 50, load: 0.4, memory_tenths: 3", "128", "fcfs");
 	g_autoptr(GError) error = NULL;
 	g_autoptr(environment_trial_t) trial = environment_trial_new(config, NULL, 7, 3, &error);
-	g_autofree struct dfrs_job *jobs = dfrs_lublin_new(7, 3, 50, 0.4, 10);
+	g_autofree struct dfrs_job *jobs = dfrs_lublin_new(7, 3, 50, 0.4, 3);
 
 	g_assert_no_error(error);
 	g_assert_cmpuint(trial->workload->seed, ==, 7);
@@ -114,6 +114,7 @@ static void test_trial_is_the_models(void)
 	g_assert_cmpuint(trial->workload->tasks_count, ==, 50);
 	for (uint32_t i = 0; i < 50; i++) {
 		g_assert_cmpfloat(trial->workload->tasks[i].arrival_s, ==, jobs[i].arrival_s);
+		g_assert_cmpfloat(trial->workload->tasks[i].demand.memory, ==, jobs[i].demand.memory);
 		g_assert_cmpfloat(trial->whole->etc_s[i], ==, jobs[i].run_s);
 	}
 }
