@@ -111,7 +111,7 @@ struct engine_task {
 	double utility;           /* earned; 0 unless COMPLETED */
 	double yield;             /* shared: the last one asked for; 0: none */
 	double virtual_s;         /* shared: its virtual time until sharing_s */
-	double sharing_s;         /* ... which goes on since then at its yield; NAN: stands still */
+	double sharing_s;         /* ... from when it goes on at its yield; NAN: stands still */
 	double chance;            /* with queues: to be on time, when last queued or dropped */
 	double threshold;         /* ... which it was held against then */
 	uint32_t queued_n;        /* how many of the run had been queued with it; 0: it was not */
@@ -350,6 +350,11 @@ struct engine_setup {
 	 */
 	uint32_t at_once;
 	double duration_s;         /* > 0; INFINITY: of an open workload without a limit */
+	/*
+	 * Shared hosts: the virtual time of a task that goes on after a suspension stands still for so
+	 * long, >= 0, though it has its yield: a penalty that does not count (paper 003, III.A and IV.A).
+	 */
+	double virtual_pause_s;
 	uint64_t seed;             /* of the policy's own choices */
 	struct engine_recorder *recorder; /* NULL: none */
 	/*

@@ -161,10 +161,10 @@ double engine_virtual_s(const struct engine_task *task, double time_s)
 		       : task->virtual_s + task->yield * fmax(0, time_s - task->sharing_s);
 }
 
-void engine_begin_sharing(struct engine *engine, uint32_t index)
+void engine_begin_sharing(struct engine *engine, uint32_t index, double pause_s)
 {
 	if (engine->hosts)
-		engine->tasks[index].sharing_s = backend_now_s(engine->backend);
+		engine->tasks[index].sharing_s = backend_now_s(engine->backend) + pause_s;
 }
 
 void engine_stop_sharing(struct engine *engine, uint32_t index, double time_s)
@@ -183,7 +183,7 @@ void engine_set_yield(struct engine *engine, uint32_t index, double yield)
 
 	if (!isnan(task->sharing_s)) {
 		task->virtual_s = engine_virtual_s(task, time_s);
-		task->sharing_s = time_s;
+		task->sharing_s = fmax(time_s, task->sharing_s);
 	}
 	task->yield = yield;
 	if (recorder && recorder->share && !recorder->share(recorder, time_s, task))

@@ -42,8 +42,8 @@ void engine_unclaim_host(struct engine *engine, uint32_t node);
 /* The virtual time of a task at `time_s`. */
 double engine_virtual_s(const struct engine_task *task, double time_s);
 
-/* The virtual time of a task goes on from now, or stands still from `time_s` on. */
-void engine_begin_sharing(struct engine *engine, uint32_t task);
+/* The virtual time of a task goes on in `pause_s` (>= 0), or stands still from `time_s` on. */
+void engine_begin_sharing(struct engine *engine, uint32_t task, double pause_s);
 void engine_stop_sharing(struct engine *engine, uint32_t task, double time_s);
 
 /* The yield of a task from now on; the backend is told by the caller. */

@@ -166,7 +166,7 @@ static void begin_attempt(struct engine *engine, uint32_t index)
 	task->late = false;
 	task->ended_s = task->exec_s = task->energy_j = NAN;
 	task->virtual_s = 0;
-	engine_begin_sharing(engine, index);
+	engine_begin_sharing(engine, index, 0);
 	engine_set_preemptible(engine, index);
 	engine_touch(engine, index);
 }

@@ -149,7 +149,7 @@ static void begin_resume_now(struct engine *engine, uint32_t index)
 	struct suspension *suspension = engine->suspensions[index];
 
 	task->state = ENGINE_TASK_RESUMING;
-	engine_begin_sharing(engine, index);
+	engine_begin_sharing(engine, index, engine->setup.virtual_pause_s);
 	suspension->claimed = false;
 	memcpy(engine->places[index], suspension->to_nodes,
 	       task->nodes_count * sizeof(*suspension->to_nodes));
@@ -441,7 +441,7 @@ static void take_back(struct engine *engine, uint32_t index)
 	unreserve(engine, &suspension->record, running.end_s);
 	engine_occupy(engine, index, task->nodes);
 	task->state = ENGINE_TASK_RUNNING;
-	engine_begin_sharing(engine, index);
+	engine_begin_sharing(engine, index, 0);
 	task->suspensions--;
 	task->expected_end_s = running.end_s;
 	engine_set_wanted(engine, index, false);

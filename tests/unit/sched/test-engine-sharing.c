@@ -119,7 +119,7 @@ static bool count_actions(struct engine_recorder *recorder, const struct policy 
 }
 
 static void run_engine(const struct scene *scene, const char *name, double penalty_s,
-		       struct outcome *ret_outcome)
+		       bool progress_only, struct outcome *ret_outcome)
 {
 	struct counter counter = { { .decision = count_actions }, ret_outcome };
 	struct engine_setup setup = {
@@ -127,6 +127,7 @@ static void run_engine(const struct scene *scene, const char *name, double penal
 		.workload = &scene->workload,
 		.mapping_interval_s = PERIOD_S,
 		.duration_s = NEVER_S,
+		.virtual_pause_s = progress_only ? penalty_s : 0,
 		.recorder = &counter.recorder,
 	};
 	struct backend *backend = backend_sim_new(scene->real, scene->workload.tasks_count);
@@ -165,6 +166,7 @@ struct plain {
 	const char *policy;
 	enum policy_moments moments;
 	double penalty_s;
+	bool progress_only; /* virtual time is progress */
 	double now_s;
 	struct plain_job *jobs;
 	uint32_t left;
@@ -210,8 +212,12 @@ static bool pass(struct plain *plain, double next_s)
 		if (job->here && job->share.placed) {
 			const double from_s = fmax(plain->now_s, job->held_s);
 
-			job->share.virtual_s += job->share.yield * (next_s - plain->now_s);
-			job->left_s -= job->share.yield * fmax(0, next_s - from_s);
+			const double progress = job->share.yield * fmax(0, next_s - from_s);
+
+			job->share.virtual_s += plain->progress_only
+							? progress
+							: job->share.yield * (next_s - plain->now_s);
+			job->left_s -= progress;
 		}
 		if (ends) {
 			plain->outcome->end_s[i] = next_s;
@@ -309,7 +315,7 @@ static void map(struct plain *plain, bool between)
 }
 
 static void run_plain(const struct scene *scene, const char *name, double penalty_s,
-		      struct outcome *ret_outcome)
+		      bool progress_only, struct outcome *ret_outcome)
 {
 	const uint32_t count = scene->workload.tasks_count;
 	struct plain plain = {
@@ -317,6 +323,7 @@ static void run_plain(const struct scene *scene, const char *name, double penalt
 		.policy = name,
 		.moments = policy_find(name)->moments,
 		.penalty_s = penalty_s,
+		.progress_only = progress_only,
 		.jobs = g_new0(struct plain_job, count),
 		.left = count,
 		.outcome = ret_outcome,
@@ -362,6 +369,7 @@ static void test_policy(const void *data)
 
 	for (uint64_t seed = 0; seed < 60; seed++) {
 		const double penalty_s = seed % 2 ? 300 : 0;
+		const bool progress_only = seed % 4 == 3;
 		struct scene scene;
 		struct outcome got;
 		struct outcome expected;
@@ -369,13 +377,15 @@ static void test_policy(const void *data)
 		scene_init(&scene, seed);
 		outcome_init(&got, scene.workload.tasks_count);
 		outcome_init(&expected, scene.workload.tasks_count);
-		run_engine(&scene, ops->name, penalty_s, &got);
-		run_plain(&scene, ops->name, penalty_s, &expected);
+		run_engine(&scene, ops->name, penalty_s, progress_only, &got);
+		run_plain(&scene, ops->name, penalty_s, progress_only, &expected);
 		for (uint32_t i = 0; i < scene.workload.tasks_count; i++) {
 			g_assert_cmpfloat_with_epsilon(got.end_s[i], expected.end_s[i], 1e-3);
 			g_assert_cmpfloat_with_epsilon(got.virtual_s[i], expected.virtual_s[i],
 						       1e-3);
 			g_assert_cmpfloat(got.virtual_s[i], >=, scene.real->etc_s[i] - 1e-6);
+			if (progress_only)
+				g_assert_cmpfloat(got.virtual_s[i], <=, scene.real->etc_s[i] + 1e-6);
 		}
 		g_assert_cmpuint(got.pauses, ==, expected.pauses);
 		g_assert_cmpuint(got.migrations, ==, expected.migrations);

@@ -100,6 +100,33 @@ static void test_pauses_and_penalty_by_hand(void)
 	}
 }
 
+/* Virtual time that is progress stands still for the penalty, and DYNMCB8 then decides otherwise. */
+static void test_virtual_time_of_progress(void)
+{
+	static const char *const sharings[] = {
+		"jobs: 300, load: 0.9, penalty_s: 200",
+		"jobs: 300, load: 0.9, penalty_s: 200, virtual_time_is_progress: true",
+	};
+	double stretches[G_N_ELEMENTS(sharings)];
+
+	for (int i = 0; i < 2; i++) {
+		g_autoptr(GError) error = NULL;
+		g_autoptr(config_t) config = load(sharings[i], "128", "dynmcb8");
+		g_autoptr(experiment_t) experiment = experiment_new(config, NULL, &error);
+		g_autofree struct engine_result *results = run_all(config);
+		struct experiment_trial trial;
+
+		g_assert_no_error(error);
+		g_assert_true(experiment_trial_init(experiment, 0, 1, &trial, &error));
+		g_assert_cmpfloat(experiment_trial_setup(experiment, &trial, experiment->policies, 1)
+					  .virtual_pause_s,
+				  ==, i * 200);
+		experiment_trial_clear(&trial);
+		stretches[i] = results[0].stretch_mean;
+	}
+	g_assert_cmpfloat(stretches[0], !=, stretches[1]);
+}
+
 /* A trial is what dfrs_lublin_new() draws. */
 static void test_trial_is_the_models(void)
 {
@@ -189,6 +216,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/environment-sharing/stretches-by-hand", test_stretches_by_hand);
 	g_test_add_func("/environment-sharing/pauses-and-penalty-by-hand",
 			test_pauses_and_penalty_by_hand);
+	g_test_add_func("/environment-sharing/virtual-time-of-progress",
+			test_virtual_time_of_progress);
 	g_test_add_func("/environment-sharing/trial-is-the-models", test_trial_is_the_models);
 	g_test_add_func("/environment-sharing/job-that-cannot-run-is-named",
 			test_job_that_cannot_run_is_named);
