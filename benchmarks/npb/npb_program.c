@@ -56,10 +56,16 @@ bool npb_all_true(const struct npb_context *context, bool mine)
 	return all != 0;
 }
 
-/* Before MPI_Init the launcher's variable tells who may speak; without it we are alone. */
+/* The rank that a launcher gave us; NULL: there is none, we are alone. */
+static const char *launcher_rank(void)
+{
+	return getenv("PMI_RANK");
+}
+
+/* Before MPI_Init. */
 static bool speaks_before_init(void)
 {
-	const char *rank = getenv("PMI_RANK");
+	const char *rank = launcher_rank();
 
 	return !rank || strcmp(rank, "0") == 0;
 }
@@ -235,8 +241,10 @@ static int refuse(int argc, char **argv, const char *program, const char *messag
 {
 	if (speaks_before_init())
 		fprintf(stderr, "%s: %s\n", program, message);
-	MPI_Init(&argc, &argv);
-	npb_finalize();
+	if (launcher_rank()) {
+		MPI_Init(&argc, &argv);
+		npb_finalize();
+	}
 	return 2;
 }
 

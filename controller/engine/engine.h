@@ -353,6 +353,7 @@ struct engine_setup {
 	/*
 	 * Shared hosts: the virtual time of a task that goes on after a suspension stands still for so
 	 * long, >= 0, though it has its yield: a penalty that does not count (paper 003, III.A and IV.A).
+	 * For backends where suspending takes no time and never fails.
 	 */
 	double virtual_pause_s;
 	uint64_t seed;             /* of the policy's own choices */

@@ -105,9 +105,10 @@ static double migrations(const struct engine_result *result)
 	return (double)result->migrations;
 }
 
+/* Written, and read back. */
 static double paused_memory(const struct engine_result *result)
 {
-	return result->paused_memory;
+	return 2 * result->paused_memory;
 }
 
 static double moved_memory(const struct engine_result *result)
@@ -208,8 +209,8 @@ static double metric_value(const struct tables *tables, const struct metric *met
 		return metric->value(result) / result->tasks_completed;
 	case PER_HOUR:
 		return metric->value(result) / (result->span_s / 3600);
-	case PER_SECOND: /* written and read back */
-		return 2 * metric->value(result) * tables->host_gib / result->span_s;
+	case PER_SECOND:
+		return metric->value(result) * tables->host_gib / result->span_s;
 	case PER_RUN:
 		break;
 	}

@@ -172,6 +172,7 @@ every_kernel() {
 	run "$NPB/cg" --repetitions 0
 	[ "$status" -eq 2 ]
 	npb 2 is_cg --frob
+	[ "$status" -eq 2 ]
 	[ "$(count "is_cg: unknown option or missing value '--frob'")" -eq 1 ]
 }
 

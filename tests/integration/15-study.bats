@@ -200,7 +200,8 @@ sharing_config() {
 	[ "$(cut -d, -f3 one/sharing.csv | sort -u | tr '\n' ' ')" = "0.5 0.75 all value " ]
 	grep -q '<svg' one/degradation.svg
 	# Somebody is the best of every trial, nobody is better, and without sharing nothing is paused.
-	python3 - one/sharing.csv <<-'END'
+	# Of a pause both ways count, of a migration one.
+	python3 - one/sharing.csv one/results.csv <<-'END'
 		import csv, sys
 		rows = list(csv.DictReader(open(sys.argv[1])))
 		assert all(float(r['degradation_mean']) >= 1 for r in rows)
@@ -208,6 +209,12 @@ sharing_config() {
 		assert all(float(r['pauses_per_job_max']) == 0 for r in rows if r['policy'] in ('fcfs', 'easy'))
 		assert any(float(r['migrations_per_hour_max']) > 0 for r in rows if r['policy'] == 'dynmcb8')
 		assert all(int(r['trials']) == (6 if r['value'] == 'all' else 3) for r in rows)
+		runs = list(csv.DictReader(open(sys.argv[2])))
+		for r in rows:
+		    mine = [x for x in runs if x['policy'] == r['policy'] and r['value'] in ('all', x['value'])]
+		    for table, column, times in ('pause', 'paused_memory', 2), ('migration', 'moved_memory', 1):
+		        mean = sum(times * 8 * float(x[column]) / float(x['span_s']) for x in mine) / len(mine)
+		        assert abs(float(r[table + '_gib_s_mean']) - mean) <= 1e-9 * mean, (r['policy'], table)
 	END
 	virtbed study sharing.yaml --out one --json | python3 -c '
 import json, sys

@@ -211,7 +211,6 @@ static bool pass(struct plain *plain, double next_s)
 
 		if (job->here && job->share.placed) {
 			const double from_s = fmax(plain->now_s, job->held_s);
-
 			const double progress = job->share.yield * fmax(0, next_s - from_s);
 
 			job->share.virtual_s += plain->progress_only
