@@ -11,9 +11,11 @@
  * Of all tasks the one whose own value in its allocation is highest is decided: it takes the idle
  * nodes, or preempts r, or, if r is to go first, leaves the event without anything.
  *
- * +no-wait follows the text of III.E.4 where it differs from Algorithm 3: "If the second ordering
- * results in higher Util, preemption is not considered for that core." An r that is to go first makes
- * no pair then, and a tie is t's: t takes the best of the other pairs, or idle nodes, or stays unmapped.
+ * +no-wait follows the text where it differs from Algorithm 3: "If the second ordering results in
+ * higher Util, preemption is not considered for that core" (III.E.4), and "Tasks are not preempted
+ * unless higher utility can be earned for another task" (II.D). An r that is to go first makes no pair
+ * then, nor does one that left alone is worth as much as t, by the heuristic's own objective; of the
+ * others a tie is t's. t takes the best pair, or idle nodes, or stays unmapped.
  *
  * Several nodes: r, the anchor, is any preemptible task. If its nodes are not enough, t takes the
  * idle ones, too, and if these are not either, those of other preemptible tasks in order of
@@ -164,12 +166,14 @@ static int evaluate_top(struct pairing *p)
 }
 
 /* Why a way of a class is not taken. */
-static enum sched_refusal refusal_of(const struct immediate *immediate, uint32_t class,
+static enum sched_refusal refusal_of(const struct pairing *p, uint32_t class,
 				     const struct immediate_way *way)
 {
+	const struct immediate *immediate = p->immediate;
 	const struct immediate_cluster *cluster = &immediate->clusters[way->rest.cluster];
 	const enum sched_refusal energy = energy_judge(&immediate->energy, &way->rest);
 	uint32_t victims;
+	double beat;
 
 	if (way->value <= 0)
 		return SCHED_REFUSAL_NO_UTILITY;
@@ -177,9 +181,11 @@ static enum sched_refusal refusal_of(const struct immediate *immediate, uint32_t
 		return energy;
 	if (cluster->idle >= way->rest.nodes)
 		return SCHED_REFUSAL_LOWER;
-	if (!immediate->classes[class].may_preempt ||
-	    isinf(immediate_beat(immediate, way->rest.cluster, way->rest.nodes, &victims)))
+	beat = immediate_beat(immediate, way->rest.cluster, way->rest.nodes, &victims);
+	if (!immediate->classes[class].may_preempt || isinf(beat))
 		return SCHED_REFUSAL_BUSY;
+	if (p->searches.no_wait && way->value <= beat)
+		return SCHED_REFUSAL_NOT_WORTH;
 	return SCHED_REFUSAL_GOES_SECOND;
 }
 
@@ -191,7 +197,7 @@ static int explain(struct pairing *p, uint32_t class, const struct sched_task *t
 	int result = ways ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; result == 0 && i < p->immediate->classes[class].ways_count; i++) {
-		enum sched_refusal refusal = refusal_of(p->immediate, class, &ways[i]);
+		enum sched_refusal refusal = refusal_of(p, class, &ways[i]);
 
 		if (&ways[i] == taken)
 			refusal = SCHED_REFUSAL_TAKEN;

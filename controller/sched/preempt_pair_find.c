@@ -73,6 +73,8 @@ static bool weigh(const struct pair_searches *all, const struct sched_task *task
 		second += victim->value;
 		longest_s = fmax(longest_s, victim->rest.etc_s);
 	}
+	if (all->no_wait && way->value <= second)
+		return false;
 	pair->second = worth_second(immediate, task, longest_s, way->rest.etc_s);
 	second += pair->second;
 	pair->first = all->no_wait ? first >= second : first > second;
@@ -130,6 +132,8 @@ static void weigh_one(struct seeker *seeker, uint32_t index, uint32_t group, boo
 		.first = first,
 	};
 
+	if (seeker->all->no_wait && way->value <= o->value)
+		return;
 	if (!first || seeker->all->no_wait) {
 		pair.second = worth_second(immediate, seeker->task, o->rest.etc_s,
 					   way->rest.etc_s);

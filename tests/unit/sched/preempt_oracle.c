@@ -341,7 +341,7 @@ static bool make_pair(const struct event *event, uint32_t r, struct assignment *
 	const double value = value_of(event, t->task, now_s + behind_s + a->ret_s, a->ret_s);
 
 	second += value;
-	if (event->oracle->no_wait && second > first)
+	if (event->oracle->no_wait && (second > first || a->value <= a->alone))
 		return false;
 	a->second = !event->oracle->no_wait && !(first > second);
 	a->objective = a->second ? second : first; /* the net value, for now */

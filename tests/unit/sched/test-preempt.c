@@ -213,6 +213,7 @@ struct scene {
 		double executed_s; /* suspended in its cluster with so much; on is then -2 - cluster */
 	} tasks[5];
 	const char *plan;
+	const char *verdict; /* on the only option of task 0, which stays unmapped; NULL: not looked at */
 };
 
 /*
@@ -343,7 +344,7 @@ static const struct scene scenes[] = {
 	    { .max = 0.5, .etc = { 1 }, .on = -1 } },
 	  "suspend 1\nstart 0 on 0:0\nstart 2 on 0:1\n" },
 	{ "Pair: what loses nothing by waiting goes second", "max-util-preempt-pair", 1, { 1 },
-	  { { FLAT(8), BOTH }, { .max = 1, .etc = { 1 }, .on = 0, BOTH } }, "" },
+	  { { FLAT(8), BOTH }, { .max = 1, .etc = { 1 }, .on = 0, BOTH } }, "", "goes-second" },
 	{ "Pair without waiting: a tie is the preempting one's", "max-util-preempt-pair+no-wait", 1, { 1 },
 	  { { FLAT(8), BOTH }, { .max = 1, .etc = { 1 }, .on = 0, BOTH } },
 	  "suspend 1\nstart 0 on 0:0\n" },
@@ -353,6 +354,28 @@ static const struct scene scenes[] = {
 	    { .max = 2, .etc = { 1 }, .on = 0, .zero_s = 112, BOTH },
 	    { .max = 1, .etc = { 1 }, .on = 0, .first = 1, .preemptible = true } },
 	  "suspend 2\nstart 0 on 0:1\n" },
+	{ "Pair without waiting: what is worth as much alone is left alone, whoever of both loses more",
+	  "max-util-preempt-pair+no-wait", 1, { 1 },
+	  { { .max = 1, .etc = { 1 }, .on = -1, .zero_s = 112, .may_preempt = true },
+	    { .max = 1, .etc = { 1 }, .on = 0, BOTH } },
+	  "", "not-worth" },
+	{ "Pair without waiting: a wide task is worth more than all who give way", "max-util-preempt-pair+no-wait",
+	  1, { 2 },
+	  { { FLAT(4), .width = 2, .may_preempt = true },
+	    { .max = 2, .etc = { 1 }, .on = 0, .first = 0, BOTH },
+	    { .max = 1, .etc = { 1 }, .on = 0, .first = 1, BOTH } },
+	  "suspend 1\nsuspend 2\nstart 0 on 0:0,1\n" },
+	{ "Pair without waiting: one that is worth as much as all of them is not", "max-util-preempt-pair+no-wait",
+	  1, { 2 },
+	  { { FLAT(3), .width = 2, .may_preempt = true },
+	    { .max = 2, .etc = { 1 }, .on = 0, .first = 0, BOTH },
+	    { .max = 1, .etc = { 1 }, .on = 0, .first = 1, BOTH } },
+	  "", "not-worth" },
+	{ "Pair without waiting: what loses more than it brings is left alone, though worth less",
+	  "max-util-preempt-pair+no-wait", 1, { 1 },
+	  { { FLAT(3), .may_preempt = true },
+	    { .max = 2, .etc = { 1 }, .on = 0, .zero_s = 112, BOTH } },
+	  "", "goes-second" },
 	{ "Pair: who loses nothing by waiting waits for that one", "max-util-preempt-pair", 1, { 2 },
 	  { { FLAT(8), BOTH },
 	    { .max = 2, .etc = { 1 }, .on = 0, .zero_s = 112, BOTH },
@@ -466,9 +489,14 @@ static void test_scene(const void *data)
 				160
 			};
 	}
-	decide(scene->policy, &snapshot, scratch, POLICY_PLAIN, &plan);
+	decide(scene->policy, &snapshot, scratch, scene->verdict ? POLICY_EXPLAIN : POLICY_PLAIN, &plan);
 	text = plan_text(&plan);
 	g_assert_cmpstr(text, ==, scene->plan);
+	if (scene->verdict) {
+		g_assert_cmpuint(plan.considered_count, ==, 1);
+		g_assert_cmpuint(plan.considered[0].task, ==, 0);
+		g_assert_cmpstr(sched_refusal_name(plan.considered[0].refusal), ==, scene->verdict);
+	}
 	scratch_free(scratch);
 	sched_system_free(system);
 }
