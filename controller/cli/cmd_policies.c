@@ -153,8 +153,8 @@ static void print_table(const struct policy_ops *const *list, uint32_t count)
 	     "  +filter-once               the share is found once per mapping event\n"
 	     "  +reserve-now   reserved nodes are kept free from now until the reserved start: nothing else\n"
 	     "                 starts on them, however soon it would end (only with reservations)\n"
-	     "  +no-wait       of -preempt-pair: no task is put off for one that runs (000, III.E.4), and only\n"
-	     "                 what is worth less gives way (II.D)\n"
+	     "  +no-wait       of -preempt-pair: no task is put off for one that runs (000, III.E.4), or takes\n"
+	     "                 the nodes of one that would earn as much utility (II.D)\n"
 	     "The -preempt- policies take +drop and, those with -pair, +no-wait.");
 	print_sharing(list, count);
 	print_queueing(list, count);

@@ -11,11 +11,11 @@
  * Of all tasks the one whose own value in its allocation is highest is decided: it takes the idle
  * nodes, or preempts r, or, if r is to go first, leaves the event without anything.
  *
- * +no-wait follows the text where it differs from Algorithm 3: "If the second ordering results in
- * higher Util, preemption is not considered for that core" (III.E.4), and "Tasks are not preempted
- * unless higher utility can be earned for another task" (II.D). An r that is to go first makes no pair
- * then, nor does one that left alone is worth as much as t, by the heuristic's own objective; of the
- * others a tie is t's. t takes the best pair, or idle nodes, or stays unmapped.
+ * +no-wait follows the text where it differs from Algorithm 3. "If the second ordering results in
+ * higher Util, preemption is not considered for that core" (III.E.4): an r that is to go first makes
+ * no pair, and a tie is t's. "Tasks are not preempted unless higher utility can be earned for another
+ * task" (II.D): where t would earn no more utility than the r of its best pair left alone, that pair is
+ * not made, whatever the objective is. t then takes idle nodes, or stays unmapped while that pair is the best.
  *
  * Several nodes: r, the anchor, is any preemptible task. If its nodes are not enough, t takes the
  * idle ones, too, and if these are not either, those of other preemptible tasks in order of
@@ -87,6 +87,18 @@ static int find_pair(struct pairing *p, uint32_t class)
 	return result;
 }
 
+/* Whether a pair may be made: with +no-wait the task has to earn more than the victims would (II.D). */
+static bool is_valid(struct pairing *p, uint32_t class, const struct pair *pair)
+{
+	const struct immediate *immediate = p->immediate;
+	const double etc_s = immediate->classes[class].ways[pair->way].rest.etc_s;
+	const double end_s = immediate->snapshot->now_s + etc_s;
+
+	return !p->searches.no_wait ||
+	       worth_at(WORTH_UTIL, immediate_head(immediate, class), end_s, etc_s) >
+		       pair_alone(&p->searches, class, pair, WORTH_UTIL);
+}
+
 /* The first phase for the next task of a class (lines 3 to 15). */
 static int evaluate(struct pairing *p, uint32_t class)
 {
@@ -103,8 +115,9 @@ static int evaluate(struct pairing *p, uint32_t class)
 	plan->kind = idle ? PAIR_IDLE : PAIR_NONE;
 	plan->way = way;
 	plan->value = ways[way].value;
-	if (plan->found &&
-	    (!idle || pair->net > plan->value + pair_alone(&p->searches, class, pair))) {
+	if (plan->found && is_valid(p, class, pair) &&
+	    (!idle ||
+	     pair->net > plan->value + pair_alone(&p->searches, class, pair, immediate->worth))) {
 		plan->kind = pair->first ? PAIR_FIRST : PAIR_SECOND;
 		plan->way = pair->way;
 		plan->value = pair->first ? ways[pair->way].value : pair->second;
@@ -170,10 +183,10 @@ static enum sched_refusal refusal_of(const struct pairing *p, uint32_t class,
 				     const struct immediate_way *way)
 {
 	const struct immediate *immediate = p->immediate;
+	const struct pair_plan *plan = &p->plans.plans[class];
 	const struct immediate_cluster *cluster = &immediate->clusters[way->rest.cluster];
 	const enum sched_refusal energy = energy_judge(&immediate->energy, &way->rest);
 	uint32_t victims;
-	double beat;
 
 	if (way->value <= 0)
 		return SCHED_REFUSAL_NO_UTILITY;
@@ -181,11 +194,13 @@ static enum sched_refusal refusal_of(const struct pairing *p, uint32_t class,
 		return energy;
 	if (cluster->idle >= way->rest.nodes)
 		return SCHED_REFUSAL_LOWER;
-	beat = immediate_beat(immediate, way->rest.cluster, way->rest.nodes, &victims);
-	if (!immediate->classes[class].may_preempt || isinf(beat))
+	if (!immediate->classes[class].may_preempt ||
+	    isinf(immediate_beat(immediate, way->rest.cluster, way->rest.nodes, &victims)))
 		return SCHED_REFUSAL_BUSY;
-	if (p->searches.no_wait && way->value <= beat)
-		return SCHED_REFUSAL_NOT_WORTH;
+	if (plan->kind == PAIR_NONE && plan->found)
+		return way == &immediate->classes[class].ways[plan->pair.way]
+			       ? SCHED_REFUSAL_NOT_WORTH
+			       : SCHED_REFUSAL_LOWER;
 	return SCHED_REFUSAL_GOES_SECOND;
 }
 

@@ -18,7 +18,7 @@
  *   wait for the shortest, which bounds their part of the pair.
  * Both end where the bound of the pair says that nothing better can come. What is placed in the event
  * makes no pairs, so groups only shrink. With +no-wait there is only the second search, and of what it
- * weighs only pairs count in which t is worth more than r alone and t first is worth no less.
+ * weighs only pairs count in which t first is worth no less.
  * Elsewhere the net values depend on all that is in the cluster, and every search weighs all pairs.
  *
  * Cost on a serial system with c clusters of r preemptible tasks in g groups, f of them on the
@@ -71,7 +71,7 @@ struct pair_cluster {
 struct pair_searches {
 	struct immediate *immediate;
 	bool plain;                /* weigh everything at every search */
-	bool no_wait;              /* t is worth more than r and goes first, or there is no pair */
+	bool no_wait;              /* t goes first, or there is no pair */
 	struct pair_cluster *clusters;
 	uint32_t groups_count;
 	uint32_t *lowest;          /* per group: its occupant on the lowest node; IMMEDIATE_NONE: none */
@@ -124,5 +124,6 @@ int pair_find(struct pair_searches *all, uint32_t class, bool *ret_found, struct
  */
 int pair_mend(struct pair_searches *all, uint32_t class, bool *ret_found, struct pair *pair);
 
-/* The value of the victims of a pair left alone. */
-double pair_alone(struct pair_searches *all, uint32_t class, const struct pair *pair);
+/* What the victims of a pair are worth together if they are left alone. */
+double pair_alone(struct pair_searches *all, uint32_t class, const struct pair *pair,
+		  enum worth worth);

@@ -73,8 +73,6 @@ static bool weigh(const struct pair_searches *all, const struct sched_task *task
 		second += victim->value;
 		longest_s = fmax(longest_s, victim->rest.etc_s);
 	}
-	if (all->no_wait && way->value <= second)
-		return false;
 	pair->second = worth_second(immediate, task, longest_s, way->rest.etc_s);
 	second += pair->second;
 	pair->first = all->no_wait ? first >= second : first > second;
@@ -132,8 +130,6 @@ static void weigh_one(struct seeker *seeker, uint32_t index, uint32_t group, boo
 		.first = first,
 	};
 
-	if (seeker->all->no_wait && way->value <= o->value)
-		return;
 	if (!first || seeker->all->no_wait) {
 		pair.second = worth_second(immediate, seeker->task, o->rest.etc_s,
 					   way->rest.etc_s);
@@ -251,13 +247,19 @@ int pair_mend(struct pair_searches *all, uint32_t class, bool *ret_found, struct
 	return result;
 }
 
-double pair_alone(struct pair_searches *all, uint32_t class, const struct pair *pair)
+double pair_alone(struct pair_searches *all, uint32_t class, const struct pair *pair,
+		  enum worth worth)
 {
+	const struct immediate *immediate = all->immediate;
 	const struct immediate_choice choice = { class, pair->way, pair->anchor, 0, 0 };
-	const uint32_t count = immediate_victims(all->immediate, &choice, all->victims);
+	const uint32_t count = immediate_victims(immediate, &choice, all->victims);
 	double sum = 0;
 
-	for (uint32_t i = 0; i < count; i++)
-		sum += all->immediate->occupants[all->victims[i]].value;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct immediate_occupant *o = &immediate->occupants[all->victims[i]];
+
+		sum += worth_at(worth, o->task, immediate->snapshot->now_s + o->rest.etc_s,
+				o->rest.etc_s);
+	}
 	return sum;
 }

@@ -341,7 +341,7 @@ static bool make_pair(const struct event *event, uint32_t r, struct assignment *
 	const double value = value_of(event, t->task, now_s + behind_s + a->ret_s, a->ret_s);
 
 	second += value;
-	if (event->oracle->no_wait && (second > first || a->value <= a->alone))
+	if (event->oracle->no_wait && second > first)
 		return false;
 	a->second = !event->oracle->no_wait && !(first > second);
 	a->objective = a->second ? second : first; /* the net value, for now */
@@ -349,6 +349,20 @@ static bool make_pair(const struct event *event, uint32_t r, struct assignment *
 	if (a->second)
 		a->value = value;
 	return true;
+}
+
+/* Whether t earns more utility than those who would give way (II.D). */
+static bool earns_more(const struct event *event, const struct assignment *a)
+{
+	const double now_s = event->snapshot->now_s;
+	double alone = 0;
+
+	for (uint32_t i = 0; i < a->victims_count; i++) {
+		const struct job *v = &event->jobs[a->victims[i]];
+
+		alone += utility_of(v->task, now_s + v->ret_s);
+	}
+	return utility_of(event->jobs[a->job].task, now_s + a->ret_s) > alone;
 }
 
 /* First phase of Algorithm 3 for one task. */
@@ -372,6 +386,8 @@ static bool find_best_pair(const struct event *event, uint32_t index, struct ass
 				keep(&pair, &have_pair, &a);
 		}
 	}
+	if (have_pair && event->oracle->no_wait && !earns_more(event, &pair))
+		have_pair = false;
 	if (!have_pair && !have_idle)
 		return false;
 	if (have_pair && (!have_idle || pair.objective > idle.value + pair.alone))
