@@ -128,6 +128,7 @@ static uint32_t usable(const struct event *event, const struct job *job, uint32_
 {
 	uint32_t count = 0;
 
+	*ret_lowest = UINT32_MAX;
 	for (uint32_t i = 0; i < job->width; i++)
 		if (!event->blocked[job->cluster][job->nodes[i]] && count++ == 0)
 			*ret_lowest = job->nodes[i];
