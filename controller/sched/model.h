@@ -437,7 +437,7 @@ enum sched_refusal {
 	SCHED_REFUSAL_FILTERED,     /* above the fair share of energy (3.8) */
 	SCHED_REFUSAL_OVERTAKES,    /* FCFS: an earlier task has not started */
 	SCHED_REFUSAL_BUSY,         /* too few nodes are idle, or could be taken from others */
-	SCHED_REFUSAL_NOT_WORTH,    /* the tasks that would give way are worth as much */
+	SCHED_REFUSAL_NOT_WORTH,    /* the tasks that would give way are worth as much; Pair: earn as much */
 	SCHED_REFUSAL_GOES_SECOND,  /* Pair: the task that runs there goes first */
 	SCHED_REFUSAL_MEMORY,       /* shared: too little memory on the hosts */
 	SCHED_REFUSAL_DEFERRED,     /* shared: it was put off, and its time has not come */

@@ -135,7 +135,7 @@ struct policy {
 	double leniency;           /* of the filter, > 0; 0 without one */
 	bool filter_once;          /* the filter's share is found once per event (3.1) */
 	bool reserve_now;          /* +reserve-now: reserved nodes are free from now on until the start (mapping.h) */
-	bool no_wait;              /* +no-wait: no task is put off for one that runs, or takes the nodes of what earns as much (preempt_pair.c) */
+	bool no_wait;              /* +no-wait: Pair by the paper's text (preempt_pair.c) */
 	char name[POLICY_NAME_MAX];     /* as it was asked for */
 };
 

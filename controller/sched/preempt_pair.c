@@ -14,8 +14,10 @@
  * +no-wait follows the text where it differs from Algorithm 3. "If the second ordering results in
  * higher Util, preemption is not considered for that core" (III.E.4): an r that is to go first makes
  * no pair, and a tie is t's. "Tasks are not preempted unless higher utility can be earned for another
- * task" (II.D): where t would earn no more utility than the r of its best pair left alone, that pair is
- * not made, whatever the objective is. t then takes idle nodes, or stays unmapped while that pair is the best.
+ * task" (II.D): where t would earn no more utility than the r of its best pair left alone, that pair
+ * is barred. t then takes idle nodes, or stays unmapped while that pair is its best. That the best
+ * pair alone is asked, and by utility whatever the objective is, was chosen among the readings of II.D
+ * for what it gives (docs/reproduction.md, 10): with every pair asked Pair is better than Greedy.
  *
  * Several nodes: r, the anchor, is any preemptible task. If its nodes are not enough, t takes the
  * idle ones, too, and if these are not either, those of other preemptible tasks in order of
@@ -87,15 +89,15 @@ static int find_pair(struct pairing *p, uint32_t class)
 	return result;
 }
 
-/* Whether a pair may be made: with +no-wait the task has to earn more than the victims would (II.D). */
-static bool is_valid(struct pairing *p, uint32_t class, const struct pair *pair)
+/* Whether a pair is barred: with +no-wait the task has to earn more than the victims would (II.D). */
+static bool is_barred(struct pairing *p, uint32_t class, const struct pair *pair)
 {
 	const struct immediate *immediate = p->immediate;
 	const double etc_s = immediate->classes[class].ways[pair->way].rest.etc_s;
 	const double end_s = immediate->snapshot->now_s + etc_s;
 
-	return !p->searches.no_wait ||
-	       worth_at(WORTH_UTIL, immediate_head(immediate, class), end_s, etc_s) >
+	return p->searches.no_wait &&
+	       worth_at(WORTH_UTIL, immediate_head(immediate, class), end_s, etc_s) <=
 		       pair_alone(&p->searches, class, pair, WORTH_UTIL);
 }
 
@@ -115,7 +117,8 @@ static int evaluate(struct pairing *p, uint32_t class)
 	plan->kind = idle ? PAIR_IDLE : PAIR_NONE;
 	plan->way = way;
 	plan->value = ways[way].value;
-	if (plan->found && is_valid(p, class, pair) &&
+	plan->barred = plan->found && is_barred(p, class, pair);
+	if (plan->found && !plan->barred &&
 	    (!idle ||
 	     pair->net > plan->value + pair_alone(&p->searches, class, pair, immediate->worth))) {
 		plan->kind = pair->first ? PAIR_FIRST : PAIR_SECOND;
@@ -197,7 +200,7 @@ static enum sched_refusal refusal_of(const struct pairing *p, uint32_t class,
 	if (!immediate->classes[class].may_preempt ||
 	    isinf(immediate_beat(immediate, way->rest.cluster, way->rest.nodes, &victims)))
 		return SCHED_REFUSAL_BUSY;
-	if (plan->kind == PAIR_NONE && plan->found)
+	if (plan->barred)
 		return way == &immediate->classes[class].ways[plan->pair.way]
 			       ? SCHED_REFUSAL_NOT_WORTH
 			       : SCHED_REFUSAL_LOWER;

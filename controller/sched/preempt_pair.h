@@ -124,6 +124,9 @@ int pair_find(struct pair_searches *all, uint32_t class, bool *ret_found, struct
  */
 int pair_mend(struct pair_searches *all, uint32_t class, bool *ret_found, struct pair *pair);
 
-/* What the victims of a pair are worth together if they are left alone. */
+/*
+ * What the victims of a pair are worth together, by `worth`, if they are left alone. The pair must be
+ * the one that pair_find() or pair_mend() found last, and nothing placed since.
+ */
 double pair_alone(struct pair_searches *all, uint32_t class, const struct pair *pair,
 		  enum worth worth);

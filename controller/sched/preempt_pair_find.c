@@ -258,8 +258,11 @@ double pair_alone(struct pair_searches *all, uint32_t class, const struct pair *
 	for (uint32_t i = 0; i < count; i++) {
 		const struct immediate_occupant *o = &immediate->occupants[all->victims[i]];
 
-		sum += worth_at(worth, o->task, immediate->snapshot->now_s + o->rest.etc_s,
-				o->rest.etc_s);
+		sum += worth == immediate->worth
+			       ? o->value
+			       : worth_at(worth, o->task,
+					  immediate->snapshot->now_s + o->rest.etc_s,
+					  o->rest.etc_s);
 	}
 	return sum;
 }

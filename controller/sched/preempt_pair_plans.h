@@ -13,7 +13,12 @@
  * change without a look at the others: each occupant has a list of the plans whose best pair is with
  * it. A plan that may have changed gets its bound again, and is made anew when it comes to the top.
  */
-enum pair_kind { PAIR_NONE = 0, PAIR_IDLE, PAIR_FIRST, PAIR_SECOND };
+enum pair_kind {
+	PAIR_NONE = 0, /* nothing is idle, and there is no pair or it is barred */
+	PAIR_IDLE,
+	PAIR_FIRST,
+	PAIR_SECOND,
+};
 
 struct pair_plan {
 	enum pair_kind kind;
@@ -22,6 +27,7 @@ struct pair_plan {
 	bool fresh;      /* nothing has happened since that may change it */
 	bool searched;   /* `found` and `pair` were the best at some time of the event: */
 	bool found;      /* there is a pair, whether it was chosen or not */
+	bool barred;     /* it is not made: the task earns no more than the victims (+no-wait) */
 	struct pair pair;
 	bool watched;
 	uint32_t before; /* others whose pair is with the same anchor; IMMEDIATE_NONE: none */
