@@ -371,6 +371,7 @@ struct config *config_load(const char *path, GError **error)
 		return NULL;
 	fill_in(config, given);
 	config_expand_types(config);
+	config_times_derive(config);
 	if (!config_check(config, path, error))
 		return NULL;
 	return g_steal_pointer(&config);
@@ -450,6 +451,7 @@ bool config_load_estimates(struct config *config, const char *path, GError **err
 	if (!file)
 		return false;
 	swap_measured(config, file);
+	config_times_derive(config);
 	good = config_check(config, path, error);
 	if (!good) {
 		*file = (struct config_estimates_file){
@@ -458,6 +460,7 @@ bool config_load_estimates(struct config *config, const char *path, GError **err
 			config->overheads != before.overheads ? config->overheads_count : 0,
 		};
 		*config = before;
+		config_times_derive(config);
 	}
 	free_estimates(file->estimates, file->estimates_count);
 	free_overheads(file->overheads, file->overheads_count);

@@ -200,6 +200,12 @@ struct config_overhead {
 struct config_workload {
 	double arrival_mean_s; /* mean of the exponential inter-arrival time */
 	double duration_s;     /* arrivals happen in [0, duration_s) */
+	/*
+	 * Instead of these, both 0 unless given: the work that arrives over what all clusters can do in that
+	 * time, and the mean number of tasks. The two above follow from the estimates then.
+	 */
+	double load;
+	double tasks;
 	uint64_t seed;         /* default 1 */
 	uint32_t *utility_max; /* maxima drawn from uniformly; utility_max_count of them */
 	uint32_t utility_max_count;
@@ -366,6 +372,9 @@ struct config_experiment {
 	double budget_j;     /* 100 %; 0: what an unlimited max-upr run is simulated to use */
 	double mapping_interval_s;
 	double duration_s;   /* a run ends at this time at the latest */
+	/* Instead of these, 0 unless given: x the mean execution time; x workload.duration_s. */
+	double mapping_interval;
+	double duration;
 	uint32_t repeats;    /* of the same workload; default 1 */
 	double baseline_s;   /* idle time metered before each run; default 10 */
 	uint32_t profile_repeats; /* measurements per type and cluster; default 3 */
@@ -483,6 +492,12 @@ enum config_error {
  * configuration that the caller frees with config_free(), or NULL with `error` set.
  */
 struct config *config_load(const char *path, GError **error);
+
+/* Whether some time follows from the estimates (workload.load, experiment.mapping_interval, experiment.duration). */
+bool config_times_follow(const struct config *config);
+
+/* Whether all times are known: they are given, or the estimates that they follow from are there. */
+bool config_times_known(const struct config *config);
 
 /*
  * Reads only the `estimates:` list of `path` (a file written by `profile`, or a whole

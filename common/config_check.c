@@ -477,8 +477,8 @@ static bool check_workload(const struct check *check)
 		return fail(check,
 			    "workload.zero_at: %g is below constant_until, %g: utility would rise",
 			    workload->zero_at, workload->constant_until);
-	return positive(check, workload->arrival_mean_s, "workload.arrival_mean_s") &&
-	       positive(check, workload->duration_s, "workload.duration_s") &&
+	return not_negative(check, workload->arrival_mean_s, "workload.arrival_mean_s") &&
+	       not_negative(check, workload->duration_s, "workload.duration_s") &&
 	       positive(check, workload->constant_until, "workload.constant_until") &&
 	       positive(check, workload->zero_at, "workload.zero_at");
 }
@@ -518,11 +518,11 @@ static bool check_experiment(const struct check *check)
 	if (experiment->repeats > 10000)
 		return fail(check, "experiment.repeats: %u is more than 10000",
 			    experiment->repeats);
-	if (experiment->mapping_interval_s > experiment->duration_s)
+	if (experiment->duration_s > 0 && experiment->mapping_interval_s > experiment->duration_s)
 		return fail(check, "experiment.mapping_interval_s: %g s is longer than duration_s",
 			    experiment->mapping_interval_s);
-	return positive(check, experiment->mapping_interval_s, "experiment.mapping_interval_s") &&
-	       positive(check, experiment->duration_s, "experiment.duration_s") &&
+	return not_negative(check, experiment->mapping_interval_s, "experiment.mapping_interval_s") &&
+	       not_negative(check, experiment->duration_s, "experiment.duration_s") &&
 	       not_negative(check, experiment->budget_j, "experiment.budget_j") &&
 	       not_negative(check, experiment->baseline_s, "experiment.baseline_s") &&
 	       not_negative(check, experiment->task_deadline_s, "experiment.task_deadline_s");
@@ -556,6 +556,7 @@ bool config_check(const struct config *config, const char *path, GError **error)
 				: !check_shares(&check) || !check_estimates(&check))
 		return false;
 	return check_overheads(&check) && check_workload(&check) && check_experiment(&check) &&
+	       part(&check, config_times_check(config)) &&
 	       part(&check, config_service_check(config)) &&
 	       part(&check, config_size_check(config)) && part(&check, config_lab_check(config));
 }

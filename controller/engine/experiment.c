@@ -161,6 +161,12 @@ struct experiment *experiment_new(const struct config *config, const char *const
 	}
 	if (!experiment->system)
 		return NULL;
+	if (!config_times_known(config)) {
+		g_set_error_literal(error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM,
+				    "workload.load: times follow from estimates, and there are none; measure "
+				    "them by `virtbed profile`, or give arrival_mean_s and duration_s");
+		return NULL;
+	}
 	experiment->overheads = overheads_new(config);
 	return g_steal_pointer(&experiment);
 }

@@ -14,6 +14,9 @@
 
 #define READY_S 300.0
 
+/* Between two mapping events while nothing was measured that tells how far apart those of a run are. */
+#define INTERVAL_MIN_S 0.25
+
 /* A pair that failed or was lost so often in a row cannot be measured. */
 #define LOST_MAX 3
 
@@ -139,17 +142,33 @@ static void show(struct run_progress *progress, void *data)
 	progress->time_s = spent_s;
 	progress->energy_j = backend_energy_j(profile->backend);
 	progress->phase_left_s = done >= 2 ? spent_s / done * (profile->total - done) : (double)NAN;
-	progress->left_s = progress->phase_left_s +
-			   run_session_runs(profile->session) * run_session_run_s(profile->session);
+	progress->left_s = progress->phase_left_s;
+	if (run_session_runs(profile->session) > 0)
+		progress->left_s += run_session_runs(profile->session) *
+				    run_session_run_s(profile->session);
 }
 
 /* A pair that hangs ends by its deadline, a node that stays away by this. */
 #define STALL_S 900.0
 
-/* Tasks start at the mapping events, as in a run: nodes are busy for the same share of the time. */
+/*
+ * Tasks start at the mapping events, as in a run: nodes are busy for the same share of the time. An interval that
+ * follows from the estimates follows from the mean of what was measured so far.
+ */
+static double interval_s(const struct profile *profile)
+{
+	const struct config_experiment *experiment = profile->config->experiment;
+	double sum_s = 0;
+
+	if (!(experiment->mapping_interval > 0))
+		return experiment->mapping_interval_s;
+	for (guint i = 0; i < profile->measurements->len; i++)
+		sum_s += g_array_index(profile->measurements, struct run_measurement, i).exec_s;
+	return fmax(INTERVAL_MIN_S, experiment->mapping_interval * sum_s / MAX(profile->measurements->len, 1));
+}
+
 static bool measure(struct profile *profile, GError **error)
 {
-	double interval_s = profile->config->experiment->mapping_interval_s;
 	double heard_s = backend_now_s(profile->backend);
 	double next_s = heard_s;
 
@@ -159,7 +178,7 @@ static bool measure(struct profile *profile, GError **error)
 
 		if (now_s >= next_s) {
 			fill(profile);
-			next_s = now_s + interval_s;
+			next_s = now_s + interval_s(profile);
 		}
 		backend_wait(profile->backend, next_s, &event);
 		if (!take_event(profile, &event, error))

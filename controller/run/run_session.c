@@ -147,6 +147,8 @@ double run_session_run_s(const struct run_session *session)
 {
 	const struct config_experiment *experiment = session->config->experiment;
 
+	if (!(experiment->duration_s > 0))
+		return (double)NAN;
 	return experiment->duration_s + experiment->baseline_s + QUIET_S + SETTLE_GUESS_S;
 }
 
@@ -232,12 +234,29 @@ bool run_session_wait_heard(struct run_session *session, double timeout_s, GErro
 	return wait_shown(session, remote_fleet_wait_heard, timeout_s, error);
 }
 
+static void note_times(struct run_session *session)
+{
+	const struct config_workload *workload = session->config->workload;
+	const struct config_experiment *experiment = session->config->experiment;
+
+	run_progress_note(session->progress, "times",
+			  "times that follow from the estimates: about %.0f tasks in a run, one every %g s "
+			  "for %g s; a mapping event every %g s; a run ends after %g s",
+			  workload->duration_s / workload->arrival_mean_s, workload->arrival_mean_s,
+			  workload->duration_s, experiment->mapping_interval_s,
+			  experiment->duration_s);
+}
+
 static bool load_estimates(struct run_session *session, const char *path, GError **error)
 {
 	g_autofree char *config_path = g_build_filename(session->dir, "config.yaml", NULL);
 
-	return config_load_estimates(session->config, path, error) &&
-	       config_save(session->config, config_path, error);
+	if (!config_load_estimates(session->config, path, error) ||
+	    !config_save(session->config, config_path, error))
+		return false;
+	if (config_times_follow(session->config))
+		note_times(session);
+	return true;
 }
 
 /* The single times, where they are what the runs need. */
