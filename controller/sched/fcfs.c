@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "controller/sched/rank_key.h"
+
 struct fcfs_place fcfs_find(struct mapping *mapping, const struct sched_task *task)
 {
 	struct fcfs_place place = { .start_s = INFINITY, .refusal = SCHED_REFUSAL_NO_NODES };
@@ -25,7 +27,7 @@ struct fcfs_place fcfs_find(struct mapping *mapping, const struct sched_task *ta
 		}
 		const double start_s = mapping_start_s(mapping, task->row, &options[i]);
 
-		if (start_s < place.start_s) {
+		if (rank_key_compare(start_s, place.start_s) < 0) {
 			place.option = &options[i];
 			place.start_s = start_s;
 		}

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "controller/sched/greedy_heap.h"
+#include "controller/sched/rank_key.h"
 
 /* An entry that stands for all options of its task. */
 #define WHOLE_TASK UINT32_MAX
@@ -154,7 +155,7 @@ static void fill(struct greedy *greedy)
 	for (uint32_t i = 0; i < greedy->mapping->tasks_count; i++)
 		if (!greedy->placed[i] && greedy->mapping->bounds[i] > 0)
 			open->entries[open->count++] = (struct greedy_entry){
-				.value = task_bound(greedy, i),
+				.key = rank_key(task_bound(greedy, i)),
 				.task = i,
 				.option = WHOLE_TASK,
 				.version = NO_VERSION,
@@ -253,7 +254,7 @@ static void take_apart(struct greedy *greedy)
 	for (uint32_t i = 0; i < count; i++) {
 		const double utility = utility_at(task, &options[i], mapping->snapshot->now_s);
 		const struct greedy_entry entry = {
-			.value = greedy_value(greedy->objective, utility, &options[i]),
+			.key = rank_key(greedy_value(greedy->objective, utility, &options[i])),
 			.task = index,
 			.option = i,
 			.version = NO_VERSION,
@@ -282,7 +283,7 @@ static void refresh_top(struct greedy *greedy, const struct sched_option *option
 		return;
 	}
 	top->version = mapping->clusters[option->cluster].version;
-	top->value = greedy_value(greedy->objective, utility, option);
+	top->key = rank_key(greedy_value(greedy->objective, utility, option));
 	greedy_heap_sift(&greedy->open, 0, greedy_better);
 }
 
@@ -292,7 +293,7 @@ static void put_aside(struct greedy *greedy, const struct sched_option *option)
 	struct greedy_entry entry = greedy->open.entries[0];
 
 	greedy_heap_remove(&greedy->open, greedy_better);
-	entry.value = energy_key(&greedy->mapping->energy, option);
+	entry.key = rank_key(energy_key(&greedy->mapping->energy, option));
 	greedy_heap_push(&greedy->filtered, &entry, greedy_cheaper);
 }
 
@@ -301,8 +302,9 @@ static void take_back(struct greedy *greedy)
 {
 	const struct mapping *mapping = greedy->mapping;
 	struct greedy_heap *filtered = &greedy->filtered;
+	const double budget = rank_key(mapping->energy.budget);
 
-	while (filtered->count > 0 && filtered->entries[0].value <= mapping->energy.budget) {
+	while (filtered->count > 0 && filtered->entries[0].key <= budget) {
 		struct greedy_entry entry = filtered->entries[0];
 		const struct sched_option *option = entry_option(greedy, &entry);
 		const struct sched_task *task = mapping->tasks[entry.task];
@@ -311,9 +313,9 @@ static void take_back(struct greedy *greedy)
 		if (greedy->placed[entry.task])
 			continue;
 		entry.version = NO_VERSION;
-		entry.value = greedy_value(
+		entry.key = rank_key(greedy_value(
 			greedy->objective, utility_at(task, option, mapping->snapshot->now_s),
-			option);
+			option));
 		greedy_heap_push(&greedy->open, &entry, greedy_better);
 	}
 }
@@ -337,6 +339,8 @@ static int place_top(struct greedy *greedy, const struct sched_option *option)
 	struct mapping *mapping = greedy->mapping;
 	const struct greedy_entry entry = greedy->open.entries[0];
 	const struct sched_task *task = mapping->tasks[entry.task];
+	const double start_s = mapping_start_s(mapping, task->row, option);
+	const double utility = utility_at(task, option, start_s);
 
 	if (mapping_explains(mapping)) {
 		const int result = explain(greedy, task, option);
@@ -346,7 +350,9 @@ static int place_top(struct greedy *greedy, const struct sched_option *option)
 	}
 	greedy->placed[entry.task] = true;
 	greedy_heap_remove(&greedy->open, greedy_better);
-	return mapping_place(mapping, task, option, entry.value, reasons[greedy->objective]);
+	return mapping_place(mapping, task, option,
+			     greedy_value(greedy->objective, utility, option),
+			     reasons[greedy->objective]);
 }
 
 /*
@@ -401,7 +407,8 @@ static int run(struct greedy *greedy, bool switching, double committed_j, double
 		if (result < 0 || !placed)
 			continue;
 		committed_j += placed->eec_j;
-		if (switching && greedy->objective != GREEDY_UPE && committed_j >= goal_j) {
+		if (switching && greedy->objective != GREEDY_UPE &&
+		    rank_key_compare(committed_j, goal_j) >= 0) {
 			greedy->objective = GREEDY_UPE;
 			fill(greedy);
 		}

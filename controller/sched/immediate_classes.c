@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/sched/immediate_private.h"
+#include "controller/sched/rank_key.h"
 
 static bool same_segment(const struct utility_segment *a, const struct utility_segment *b)
 {
@@ -43,7 +44,8 @@ static bool stays(const struct immediate *immediate, double utility)
 {
 	const struct policy *policy = immediate->policy;
 
-	return policy->drop_given ? utility >= policy->drop_threshold : utility > 0;
+	return policy->drop_given ? rank_key_compare(utility, policy->drop_threshold) >= 0
+				  : utility > 0;
 }
 
 /* The tasks of a group of neighbours, those that may preempt apart from the others. */

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "controller/sched/rank_key.h"
+
 /* Drops what cannot earn the threshold even if it started now where it is fastest (3.3). */
 static void drop_tasks(struct mapping *mapping)
 {
@@ -16,7 +18,8 @@ static void drop_tasks(struct mapping *mapping)
 		const double end_s = snapshot->now_s + mapping->system->etc_min_s[task->row];
 		const double bound = utility_value(&task->utility, end_s - task->arrival_s);
 
-		if (policy->drop_given ? bound >= policy->drop_threshold : bound > 0) {
+		if (policy->drop_given ? rank_key_compare(bound, policy->drop_threshold) >= 0
+				       : bound > 0) {
 			mapping->bounds[kept] = bound;
 			mapping->tasks[kept++] = task;
 			continue;

@@ -18,8 +18,9 @@
  * A policy is asked for by name with modifiers: "max-upr", "max-upr+reservations",
  * "event-based+drop:0.5", "max-upr+filter:resource:4.0".
  *
- * Ties are broken in one way everywhere (policy_compare()): higher objective, then earlier arrival,
- * then lower task id, then cluster order, then lower P-state.
+ * Ties are broken in one way everywhere: higher objective, then earlier arrival, then lower task id,
+ * then cluster order, then lower P-state. Objectives, energies, utilities and computed times are equal
+ * if their keys are (rank_key.h).
  */
 
 /* How a policy promises nodes to tasks that cannot start now (3.2). */

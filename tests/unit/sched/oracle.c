@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/random.h"
+#include "tests/unit/sched/printed.h"
 
 /* A mapping event in progress. */
 struct oracle {
@@ -78,7 +79,7 @@ static double share(const struct oracle *oracle)
 	double mean_j = oracle->mappable_j / oracle->mappable;
 	double mean_resources = oracle->mappable_resources / oracle->mappable;
 
-	if (left_j <= 0)
+	if (printed_compare(snapshot->budget_j - left_j, snapshot->budget_j) >= 0)
 		return 0;
 	if (policy->filter == POLICY_FILTER_RESOURCE)
 		return policy->leniency * (left_j / resources);
@@ -94,19 +95,22 @@ static double share(const struct oracle *oracle)
 static bool allowed(struct oracle *oracle, const struct sched_option *option)
 {
 	const struct policy *policy = oracle->policy;
+	const double budget_j = oracle->snapshot->budget_j;
 	double limit;
 
 	if (isinf(oracle->snapshot->budget_j))
 		return true;
-	if (oracle->snapshot->gate && option->eec_j > remaining_j(oracle))
+	if (oracle->snapshot->gate &&
+	    printed_compare(budget_j - remaining_j(oracle) + option->eec_j, budget_j) > 0)
 		return false;
 	if (policy->filter == POLICY_FILTER_NONE)
 		return true;
 	limit = policy->filter_once && !isnan(oracle->fixed_share) ? oracle->fixed_share
 								    : share(oracle);
-	return policy->filter == POLICY_FILTER_RESOURCE
-		       ? option->eec_j / option->resources <= limit
-		       : option->eec_j <= limit;
+	return printed_compare(policy->filter == POLICY_FILTER_RESOURCE
+				       ? option->eec_j / option->resources
+				       : option->eec_j,
+			       limit) <= 0;
 }
 
 static double start_of(struct oracle *oracle, const struct sched_option *option)
@@ -179,8 +183,9 @@ static void drop(struct oracle *oracle)
 			best = fmax(best, utility_value(&task->utility, snapshot->now_s +
 									 options[j].etc_s -
 									 task->arrival_s));
-		if (oracle->policy->drop_given ? best >= oracle->policy->drop_threshold
-					       : best > 0) {
+		if (oracle->policy->drop_given
+			    ? printed_compare(best, oracle->policy->drop_threshold) >= 0
+			    : best > 0) {
 			g_ptr_array_add(oracle->tasks, (gpointer)task);
 			count_mappable(oracle, options, count);
 		} else {
@@ -228,7 +233,8 @@ static bool greedy_step(struct oracle *oracle, char measure)
 				&task->utility, start_s + options[j].etc_s - task->arrival_s);
 			const double v = value(measure, utility, &options[j]);
 
-			if (!(start_s < snapshot->end_s) || utility <= 0 || !(v > best) ||
+			if (!(start_s < snapshot->end_s) || utility <= 0 ||
+			    printed_compare(v, best) <= 0 ||
 			    !allowed(oracle, &options[j]))
 				continue;
 			best = v;
@@ -259,7 +265,7 @@ static const struct sched_option *earliest(struct oracle *oracle, const struct s
 	for (uint32_t j = 0; j < count; j++) {
 		const double start_s = start_of(oracle, &options[j]);
 
-		if (options[j].pstate == 0 && start_s < *ret_start_s &&
+		if (options[j].pstate == 0 && printed_compare(start_s, *ret_start_s) < 0 &&
 		    allowed(oracle, &options[j])) {
 			best = &options[j];
 			*ret_start_s = start_s;
@@ -335,7 +341,9 @@ static void queues(struct oracle *oracle)
 		struct sched_task *task = g_ptr_array_index(oracle->tasks, i);
 		const double size = size_of(system, task->row);
 
-		g_queue_push_tail(&lists[size < 0.3 * largest ? 0 : size > 0.6 * largest ? 2 : 1],
+		g_queue_push_tail(&lists[printed_compare(size, 0.3 * largest) < 0   ? 0
+					 : printed_compare(size, 0.6 * largest) > 0 ? 2
+										    : 1],
 				  task);
 	}
 	while (lists[0].length + lists[1].length + lists[2].length > 0)
@@ -393,7 +401,7 @@ static bool above_goal(const struct sched_snapshot *snapshot)
 
 	for (uint32_t i = 0; i < snapshot->placeholders_count; i++)
 		sum_j += sched_planned_energy_j(snapshot->system, &snapshot->placeholders[i]);
-	return isfinite(snapshot->budget_j) && sum_j > goal_of(snapshot);
+	return isfinite(snapshot->budget_j) && printed_compare(sum_j, goal_of(snapshot)) > 0;
 }
 
 static void task_based(struct oracle *oracle)
@@ -406,7 +414,8 @@ static void task_based(struct oracle *oracle)
 		sum_j += g_array_index(oracle->actions, struct sched_action,
 				       oracle->actions->len - 1)
 				 .energy_j;
-		above |= isfinite(snapshot->budget_j) && sum_j >= goal_of(snapshot);
+		above |= isfinite(snapshot->budget_j) &&
+			 printed_compare(sum_j, goal_of(snapshot)) >= 0;
 	}
 }
 
