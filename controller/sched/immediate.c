@@ -2,6 +2,7 @@
 #include "controller/sched/immediate.h"
 
 #include "controller/sched/immediate_private.h"
+#include "controller/sched/rank_key.h"
 
 static void block(struct immediate *immediate, uint32_t cluster, uint32_t node)
 {
@@ -139,7 +140,7 @@ int immediate_begin(struct immediate *immediate, const struct policy *policy,
 
 static bool gives_way_before(const struct immediate_victim *a, const struct immediate_victim *b)
 {
-	return a->value != b->value ? a->value < b->value : a->node < b->node;
+	return a->key != b->key ? a->key < b->key : a->node < b->node;
 }
 
 /* Moves victim `i` of a heap, the last to give way on top, down to where it belongs. */
@@ -184,7 +185,7 @@ static struct immediate_victim as_victim(const struct immediate *immediate, uint
 
 	while (immediate_has(cluster->blocked, o->nodes[i]))
 		i++;
-	return (struct immediate_victim){ o->value, o->nodes[i], o->usable, occupant };
+	return (struct immediate_victim){ rank_key(o->value), o->nodes[i], o->usable, occupant };
 }
 
 void immediate_add_victim(struct immediate *immediate, uint32_t occupant)
@@ -281,7 +282,7 @@ double immediate_beat(const struct immediate *immediate, uint32_t cluster, uint3
 
 	for (; got < nodes && i < c->victims_count; i++) {
 		got += c->victims[i].nodes;
-		sum += c->victims[i].value;
+		sum += immediate->occupants[c->victims[i].occupant].value;
 	}
 	*ret_victims = i;
 	return got < nodes ? (double)INFINITY : sum;

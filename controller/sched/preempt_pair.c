@@ -44,6 +44,7 @@
 #include "controller/sched/preempt_pair.h"
 
 #include "controller/sched/preempt_pair_plans.h"
+#include "controller/sched/rank_key.h"
 
 /* The event. */
 struct pairing {
@@ -62,7 +63,8 @@ static bool find_idle(const struct immediate *immediate, uint32_t class, uint32_
 	for (uint32_t w = 0; immediate->idle > 0 && w < c->ways_count; w++) {
 		const struct immediate_way *way = &c->ways[w];
 
-		if (way->value <= 0 || (found && way->value <= c->ways[*ret_way].value) ||
+		if (way->value <= 0 ||
+		    (found && rank_key_compare(way->value, c->ways[*ret_way].value) <= 0) ||
 		    immediate->clusters[way->rest.cluster].idle < way->rest.nodes ||
 		    energy_judge(&immediate->energy, &way->rest) != SCHED_REFUSAL_TAKEN)
 			continue;
@@ -97,8 +99,9 @@ static bool is_barred(struct pairing *p, uint32_t class, const struct pair *pair
 	const double end_s = immediate->snapshot->now_s + etc_s;
 
 	return p->searches.no_wait &&
-	       worth_at(WORTH_UTIL, immediate_head(immediate, class), end_s, etc_s) <=
-		       pair_alone(&p->searches, class, pair, WORTH_UTIL);
+	       rank_key_compare(worth_at(WORTH_UTIL, immediate_head(immediate, class), end_s,
+					 etc_s),
+				pair_alone(&p->searches, class, pair, WORTH_UTIL)) <= 0;
 }
 
 /* The first phase for the next task of a class (lines 3 to 15). */
@@ -120,7 +123,8 @@ static int evaluate(struct pairing *p, uint32_t class)
 	plan->barred = plan->found && is_barred(p, class, pair);
 	if (plan->found && !plan->barred &&
 	    (!idle ||
-	     pair->net > plan->value + pair_alone(&p->searches, class, pair, immediate->worth))) {
+	     rank_key_compare(pair->net, plan->value + pair_alone(&p->searches, class, pair,
+								  immediate->worth)) > 0)) {
 		plan->kind = pair->first ? PAIR_FIRST : PAIR_SECOND;
 		plan->way = pair->way;
 		plan->value = pair->first ? ways[pair->way].value : pair->second;
@@ -236,7 +240,7 @@ static int leave(struct pairing *p)
 	const struct preempt_heap *heap = &p->plans.queue.heap;
 	struct preempt_entry top = heap->entries[0];
 	struct immediate_class *class = &immediate->classes[top.class];
-	struct preempt_entry other = { .value = -1 };
+	struct preempt_entry other = { .key = -1 };
 	int result = 0;
 
 	for (uint32_t i = 1; i < 3 && i < heap->count; i++)

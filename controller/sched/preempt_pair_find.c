@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/sched/preempt_pair.h"
+#include "controller/sched/rank_key.h"
 
 /* A search. */
 struct seeker {
@@ -13,8 +14,8 @@ struct seeker {
 /* Whether `a` is a better pair than `b`. */
 static bool pair_before(const struct pair *a, const struct pair *b)
 {
-	if (a->net != b->net)
-		return a->net > b->net;
+	if (a->key != b->key)
+		return a->key > b->key;
 	if (a->cluster != b->cluster)
 		return a->cluster < b->cluster;
 	if (a->node != b->node)
@@ -35,9 +36,10 @@ static void offer(struct seeker *seeker, const struct pair *pair)
 static bool may_win(const struct seeker *seeker, double bound, uint32_t cluster, uint32_t node)
 {
 	const struct pair *best = &seeker->best;
+	const int order = seeker->found ? rank_key_compare(bound, best->net) : 1;
 
-	if (!seeker->found || bound != best->net)
-		return !seeker->found || bound > best->net;
+	if (order != 0)
+		return order > 0;
 	return cluster != best->cluster ? cluster < best->cluster : node <= best->node;
 }
 
@@ -75,8 +77,9 @@ static bool weigh(const struct pair_searches *all, const struct sched_task *task
 	}
 	pair->second = worth_second(immediate, task, longest_s, way->rest.etc_s);
 	second += pair->second;
-	pair->first = all->no_wait ? first >= second : first > second;
+	pair->first = rank_key_compare(first, second) > (all->no_wait ? -1 : 0);
 	pair->net = pair->first ? first : second;
+	pair->key = rank_key(pair->net);
 	return pair->first || !all->no_wait;
 }
 
@@ -138,10 +141,11 @@ static void weigh_one(struct seeker *seeker, uint32_t index, uint32_t group, boo
 	if (first) {
 		const double net = way->value + pair_worth_behind(immediate, o, way->rest.etc_s);
 
-		if (seeker->all->no_wait && net < pair.net)
+		if (seeker->all->no_wait && rank_key_compare(net, pair.net) < 0)
 			return;
 		pair.net = net;
 	}
+	pair.key = rank_key(pair.net);
 	offer(seeker, &pair);
 }
 
@@ -160,7 +164,7 @@ static void seek_second(struct seeker *seeker, uint32_t index)
 		const struct immediate_occupant *o = pair_occupant(all, cluster->frontier[i]);
 		const double bound = o->value + most;
 
-		if (seeker->found && bound < seeker->best.net)
+		if (seeker->found && rank_key_compare(bound, seeker->best.net) < 0)
 			return;
 		if (may_win(seeker, bound, way->rest.cluster, o->nodes[0]))
 			weigh_one(seeker, index, cluster->frontier[i], false);
@@ -180,7 +184,7 @@ static int seek_first(struct seeker *seeker, uint32_t index)
 		const struct pair_behind *behind = &list->behind[i];
 		const double bound = way->value + behind->bound;
 
-		if (seeker->found && bound < seeker->best.net)
+		if (seeker->found && rank_key_compare(bound, seeker->best.net) < 0)
 			return 0;
 		if (may_win(seeker, bound, way->rest.cluster, behind->node))
 			weigh_one(seeker, index, behind->group, true);
