@@ -13,8 +13,7 @@ static void count_spanning(struct engine *engine)
 	for (uint32_t i = 0; i < engine->running.count; i++) {
 		const struct sched_running *running = &engine->running.entries[i];
 		const uint32_t task = running->task->id;
-		const double utility = utility_value(
-			&running->task->utility, running->end_s - running->task->arrival_s);
+		const double utility = sched_task_utility(running->task, running->end_s);
 
 		if (engine->blocked[task] > 0)
 			continue;

@@ -64,8 +64,7 @@ static enum engine_task_state after_outcome(struct engine *engine, uint32_t inde
 
 	switch (event->outcome) {
 	case BACKEND_OUTCOME_COMPLETED:
-		task->utility = utility_value(&task->task->utility,
-					      event->time_s - task->task->arrival_s) *
+		task->utility = sched_task_utility(task->task, event->time_s) *
 				engine_day_share(engine, index, task->since_s, event->time_s);
 		engine->result.utility += task->utility;
 		engine_note_earning(engine, event->time_s, task->utility);

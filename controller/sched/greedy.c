@@ -80,10 +80,10 @@ static const struct sched_option *entry_option(const struct greedy *greedy,
 				entry->option];
 }
 
-static double utility_at(const struct sched_task *task, const struct sched_option *option,
+static double option_utility(const struct sched_task *task, const struct sched_option *option,
 			 double start_s)
 {
-	return utility_value(&task->utility, start_s + option->etc_s - task->arrival_s);
+	return sched_task_utility(task, start_s + option->etc_s);
 }
 
 /* The group of clusters in which a task can run. */
@@ -201,7 +201,7 @@ static enum sched_refusal refusal_of(struct mapping *mapping, const struct sched
 		return SCHED_REFUSAL_NO_NODES;
 	if (start_s >= mapping->snapshot->end_s)
 		return SCHED_REFUSAL_AFTER_END;
-	if (utility_at(task, option, start_s) <= 0)
+	if (option_utility(task, option, start_s) <= 0)
 		return SCHED_REFUSAL_NO_UTILITY;
 	return energy == SCHED_REFUSAL_TAKEN ? SCHED_REFUSAL_LOWER : energy;
 }
@@ -219,7 +219,7 @@ static int explain(const struct greedy *greedy, const struct sched_task *task,
 	for (uint32_t i = 0; result == 0 && i < count; i++) {
 		const struct sched_option *option = &options[i];
 		const double start_s = mapping_start_s(mapping, task->row, option);
-		const double utility = isfinite(start_s) ? utility_at(task, option, start_s) : 0;
+		const double utility = isfinite(start_s) ? option_utility(task, option, start_s) : 0;
 
 		result = mapping_consider(mapping, task, option,
 					  greedy_value(greedy->objective, utility, option),
@@ -252,7 +252,7 @@ static void take_apart(struct greedy *greedy)
 
 	greedy_heap_remove(&greedy->open, greedy_better);
 	for (uint32_t i = 0; i < count; i++) {
-		const double utility = utility_at(task, &options[i], mapping->snapshot->now_s);
+		const double utility = option_utility(task, &options[i], mapping->snapshot->now_s);
 		const struct greedy_entry entry = {
 			.key = rank_key(greedy_value(greedy->objective, utility, &options[i])),
 			.task = index,
@@ -276,7 +276,7 @@ static void refresh_top(struct greedy *greedy, const struct sched_option *option
 	const struct sched_task *task = mapping->tasks[top->task];
 	const double start_s = mapping_start_s(mapping, task->row, option);
 	const double utility =
-		start_s < mapping->snapshot->end_s ? utility_at(task, option, start_s) : 0;
+		start_s < mapping->snapshot->end_s ? option_utility(task, option, start_s) : 0;
 
 	if (utility <= 0) {
 		greedy_heap_remove(&greedy->open, greedy_better);
@@ -314,7 +314,7 @@ static void take_back(struct greedy *greedy)
 			continue;
 		entry.version = NO_VERSION;
 		entry.key = rank_key(greedy_value(
-			greedy->objective, utility_at(task, option, mapping->snapshot->now_s),
+			greedy->objective, option_utility(task, option, mapping->snapshot->now_s),
 			option));
 		greedy_heap_push(&greedy->open, &entry, greedy_better);
 	}
@@ -340,7 +340,7 @@ static int place_top(struct greedy *greedy, const struct sched_option *option)
 	const struct greedy_entry entry = greedy->open.entries[0];
 	const struct sched_task *task = mapping->tasks[entry.task];
 	const double start_s = mapping_start_s(mapping, task->row, option);
-	const double utility = utility_at(task, option, start_s);
+	const double utility = option_utility(task, option, start_s);
 
 	if (mapping_explains(mapping)) {
 		const int result = explain(greedy, task, option);

@@ -203,6 +203,12 @@ struct sched_task {
 	int32_t priority;
 };
 
+/* What a task is worth that completes at `end_s`. */
+static inline double sched_task_utility(const struct sched_task *task, double end_s)
+{
+	return utility_at(&task->utility, task->arrival_s, end_s);
+}
+
 /* More than the tasks of a service, so that each may have its own. */
 #define SCHED_PRIORITY_MAX 1000000
 

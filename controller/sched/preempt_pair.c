@@ -147,7 +147,7 @@ static bool can_wait(const struct pairing *p, uint32_t class)
 	if (p->searches.plain || p->searches.no_wait || immediate->idle > 0)
 		return false;
 	return !c->may_preempt ||
-	       utility_value(&task->utility, end_s - task->arrival_s) == c->utility;
+	       sched_task_utility(task, end_s) == c->utility;
 }
 
 /* No task has more than this left. */

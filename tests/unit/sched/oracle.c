@@ -137,7 +137,7 @@ static void place(struct oracle *oracle, const struct sched_task *task,
 		.start_s = start_s,
 		.end_s = start_s + option->etc_s,
 		.energy_j = option->eec_j,
-		.utility = utility_value(&task->utility, start_s + option->etc_s - task->arrival_s),
+		.utility = sched_task_utility(task, start_s + option->etc_s),
 		.objective = objective,
 	};
 
@@ -180,9 +180,7 @@ static void drop(struct oracle *oracle)
 			sched_system_options(snapshot->system, task->row, &count);
 
 		for (uint32_t j = 0; j < count; j++)
-			best = fmax(best, utility_value(&task->utility, snapshot->now_s +
-									 options[j].etc_s -
-									 task->arrival_s));
+			best = fmax(best, sched_task_utility(task, snapshot->now_s + options[j].etc_s));
 		if (oracle->policy->drop_given
 			    ? printed_compare(best, oracle->policy->drop_threshold) >= 0
 			    : best > 0) {
@@ -229,8 +227,7 @@ static bool greedy_step(struct oracle *oracle, char measure)
 
 		for (uint32_t j = 0; j < count; j++) {
 			const double start_s = start_of(oracle, &options[j]);
-			const double utility = utility_value(
-				&task->utility, start_s + options[j].etc_s - task->arrival_s);
+			const double utility = sched_task_utility(task, start_s + options[j].etc_s);
 			const double v = value(measure, utility, &options[j]);
 
 			if (!(start_s < snapshot->end_s) || utility <= 0 ||

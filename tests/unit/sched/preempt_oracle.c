@@ -69,7 +69,7 @@ struct event {
 
 static double utility_of(const struct sched_task *task, double end_s)
 {
-	return utility_value(&task->utility, end_s - task->arrival_s);
+	return sched_task_utility(task, end_s);
 }
 
 /* Equations (1) and (2). */

@@ -51,7 +51,7 @@ static void check_action(const struct decision *decision, const struct sched_act
 	g_assert_cmpfloat(action->end_s, ==, action->start_s + option->etc_s);
 	g_assert_cmpfloat(action->energy_j, ==, option->eec_j);
 	g_assert_cmpfloat(action->utility, ==,
-			  utility_value(&task->utility, action->end_s - task->arrival_s));
+			  sched_task_utility(task, action->end_s));
 	g_assert_true((action->kind == SCHED_ACTION_START) ==
 		      (action->start_s == snapshot->now_s));
 	g_assert_nonnull(sched_reason_text(action->reason));
@@ -96,10 +96,8 @@ static void check_drops(const struct decision *decision)
 	for (uint32_t i = 0; i < decision->plan->actions_count; i++) {
 		const struct sched_action *action = &decision->plan->actions[i];
 		const struct sched_task *task = find_waiting(snapshot, action->task);
-		const double best = utility_value(
-			&task->utility, snapshot->now_s +
-						snapshot->system->etc_min_s[task->row] -
-						task->arrival_s);
+		const double best = sched_task_utility(
+			task, snapshot->now_s + snapshot->system->etc_min_s[task->row]);
 
 		g_assert_true((action->kind == SCHED_ACTION_DROP) == (best <= 0));
 	}
