@@ -85,11 +85,12 @@ static void print_json(const struct policy_ops *const *list, uint32_t count)
 
 	for (uint32_t i = 0; i < count; i++)
 		json_array_append_new(
-			array, json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:s?, s:s?}", "name",
+			array, json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:s?, s:s?}", "name",
 					 list[i]->name, "section", list[i]->section, "summary",
 					 list[i]->summary, "future", future_name(list[i]),
 					 "future_fixed", list[i]->future_fixed, "reads_budget",
-					 list[i]->reads_budget, "cluster_order",
+					 list[i]->reads_budget, "by_energy", list[i]->by_energy,
+					 "cluster_order",
 					 list[i]->cluster_order, "pairs", list[i]->pairs, "immediate_section",
 					 list[i]->immediate_section, "immediate_summary",
 					 list[i]->immediate_summary));

@@ -38,7 +38,7 @@ static bool check_energy(const struct experiment *experiment, const struct polic
 	const struct config_environment *environment = experiment->config->environment;
 
 	if (!environment || !(environment->serial || environment->sharing) ||
-	    !(policy_reads_budget(policy) || strcmp(policy->ops->name, "max-upe") == 0))
+	    !policy_by_energy(policy))
 		return true;
 	g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
 		    "the policy \"%s\" goes by energies, and the tasks of environment.%s have none",

@@ -87,6 +87,7 @@ struct policy_ops {
 	enum policy_future future;  /* the default; with POLICY_FUTURE_NONE no +filter is taken */
 	bool future_fixed;   /* the modifiers +placeholders and +reservations are refused */
 	bool reads_budget;   /* decisions depend on the budget even without a filter */
+	bool by_energy;      /* decisions depend on the energies of options even without a budget */
 	bool reads_placeholders; /* decisions depend on the place-holders of the last event */
 	bool reads_seed;     /* decisions depend on the seed */
 	bool resumes;        /* decide() says when suspended tasks go on: policy_resumes() */
@@ -156,6 +157,12 @@ int policy_parse(const char *text, struct policy *ret_policy, char *message, siz
 static inline bool policy_reads_budget(const struct policy *policy)
 {
 	return policy->ops->reads_budget || policy->filter != POLICY_FILTER_NONE;
+}
+
+/* Whether decisions depend on the energies of options, if there is a budget at least: without energies they mean nothing. */
+static inline bool policy_by_energy(const struct policy *policy)
+{
+	return policy->ops->by_energy || policy_reads_budget(policy);
 }
 
 /*
