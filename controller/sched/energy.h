@@ -60,14 +60,14 @@ static inline bool energy_too_much(const struct energy *energy, const struct sch
 	const double budget_j = energy->snapshot->budget_j;
 
 	return energy->gate &&
-	       rank_key_compare(budget_j - energy->remaining_j + option->eec_j, budget_j) > 0;
+	       rank_key_above(budget_j - energy->remaining_j + option->eec_j, budget_j);
 }
 
 /* Whether the filter refuses the option, as things stand. */
 static inline bool energy_filtered(const struct energy *energy, const struct sched_option *option)
 {
 	return energy->filter != POLICY_FILTER_NONE &&
-	       rank_key_compare(energy_key(energy, option), energy->budget) > 0;
+	       rank_key_above(energy_key(energy, option), energy->budget);
 }
 
 /* SCHED_REFUSAL_TAKEN when neither refuses, else which does; the gate comes first. */

@@ -176,8 +176,9 @@ static void sort_victims(struct immediate_victim *victims, uint32_t count)
 	}
 }
 
-/* What the occupant is as a victim. */
-static struct immediate_victim as_victim(const struct immediate *immediate, uint32_t occupant)
+/* What the occupant is as a victim, with the key of its value. */
+static struct immediate_victim as_victim(const struct immediate *immediate, uint32_t occupant,
+					 double key)
 {
 	const struct immediate_occupant *o = &immediate->occupants[occupant];
 	const struct immediate_cluster *cluster = &immediate->clusters[o->rest.cluster];
@@ -185,12 +186,13 @@ static struct immediate_victim as_victim(const struct immediate *immediate, uint
 
 	while (immediate_has(cluster->blocked, o->nodes[i]))
 		i++;
-	return (struct immediate_victim){ rank_key(o->value), o->nodes[i], o->usable, occupant };
+	return (struct immediate_victim){ key, o->nodes[i], o->usable, occupant };
 }
 
 void immediate_add_victim(struct immediate *immediate, uint32_t occupant)
 {
-	const struct immediate_victim victim = as_victim(immediate, occupant);
+	const struct immediate_victim victim = as_victim(
+		immediate, occupant, rank_key(immediate->occupants[occupant].value));
 	struct immediate_cluster *cluster =
 		&immediate->clusters[immediate->occupants[occupant].rest.cluster];
 	uint32_t i = cluster->victims_count++;
@@ -226,6 +228,9 @@ static void value_running(struct immediate *immediate, uint32_t index)
 
 static int value_occupants(struct immediate *immediate)
 {
+	double value = 0; /* of the last one: those of a burst have the same */
+	double key = 0;
+
 	for (uint32_t c = 0; c < immediate->system->clusters_count; c++) {
 		struct immediate_cluster *cluster = &immediate->clusters[c];
 
@@ -240,8 +245,13 @@ static int value_occupants(struct immediate *immediate)
 			&immediate->clusters[immediate->snapshot->running[i].cluster];
 
 		value_running(immediate, i);
-		if (immediate->occupants[i].preemptible)
-			cluster->victims[cluster->victims_count++] = as_victim(immediate, i);
+		if (!immediate->occupants[i].preemptible)
+			continue;
+		if (immediate->occupants[i].value != value) {
+			value = immediate->occupants[i].value;
+			key = rank_key(value);
+		}
+		cluster->victims[cluster->victims_count++] = as_victim(immediate, i, key);
 	}
 	for (uint32_t c = 0; c < immediate->system->clusters_count; c++)
 		sort_victims(immediate->clusters[c].victims, immediate->clusters[c].victims_count);

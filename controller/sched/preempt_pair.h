@@ -34,7 +34,6 @@
 /* A pair. */
 struct pair {
 	double net;       /* of the better ordering */
-	double key;       /* rank_key() of that */
 	double second;    /* value of t if it goes second */
 	uint32_t cluster;
 	uint32_t node;    /* lowest usable one of the anchor */

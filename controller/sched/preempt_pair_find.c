@@ -14,8 +14,10 @@ struct seeker {
 /* Whether `a` is a better pair than `b`. */
 static bool pair_before(const struct pair *a, const struct pair *b)
 {
-	if (a->key != b->key)
-		return a->key > b->key;
+	const int order = rank_key_compare(a->net, b->net);
+
+	if (order != 0)
+		return order > 0;
 	if (a->cluster != b->cluster)
 		return a->cluster < b->cluster;
 	if (a->node != b->node)
@@ -79,7 +81,6 @@ static bool weigh(const struct pair_searches *all, const struct sched_task *task
 	second += pair->second;
 	pair->first = rank_key_compare(first, second) > (all->no_wait ? -1 : 0);
 	pair->net = pair->first ? first : second;
-	pair->key = rank_key(pair->net);
 	return pair->first || !all->no_wait;
 }
 
@@ -145,7 +146,6 @@ static void weigh_one(struct seeker *seeker, uint32_t index, uint32_t group, boo
 			return;
 		pair.net = net;
 	}
-	pair.key = rank_key(pair.net);
 	offer(seeker, &pair);
 }
 
@@ -164,7 +164,7 @@ static void seek_second(struct seeker *seeker, uint32_t index)
 		const struct immediate_occupant *o = pair_occupant(all, cluster->frontier[i]);
 		const double bound = o->value + most;
 
-		if (seeker->found && rank_key_compare(bound, seeker->best.net) < 0)
+		if (seeker->found && rank_key_above(seeker->best.net, bound))
 			return;
 		if (may_win(seeker, bound, way->rest.cluster, o->nodes[0]))
 			weigh_one(seeker, index, cluster->frontier[i], false);
@@ -184,7 +184,7 @@ static int seek_first(struct seeker *seeker, uint32_t index)
 		const struct pair_behind *behind = &list->behind[i];
 		const double bound = way->value + behind->bound;
 
-		if (seeker->found && rank_key_compare(bound, seeker->best.net) < 0)
+		if (seeker->found && rank_key_above(seeker->best.net, bound))
 			return 0;
 		if (may_win(seeker, bound, way->rest.cluster, behind->node))
 			weigh_one(seeker, index, behind->group, true);

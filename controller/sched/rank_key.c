@@ -113,10 +113,11 @@ double rank_key(double value)
 	const double size = fabs(value);
 	struct parts parts;
 
-	if (size == 0)
-		return 0;
-	if (isinf(size))
+	if (size >= FAST_LEAST && size < FAST_MOST)
+		parts = take_apart(size);
+	else if (size > 0 && size < (double)INFINITY)
+		parts = take_apart_exactly(size);
+	else
 		return value;
-	parts = size >= FAST_LEAST && size < FAST_MOST ? take_apart(size) : take_apart_exactly(size);
 	return copysign(put_together(&parts), value);
 }

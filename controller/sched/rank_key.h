@@ -2,6 +2,7 @@
 #pragma once
 
 #include <math.h>
+#include <stdbool.h>
 
 /*
  * What decisions compare: values rounded to 12 significant decimal digits. Numbers that are equal on paper differ in their
@@ -28,4 +29,10 @@ static inline int rank_key_compare(double a, double b)
 		b = rank_key(b);
 	}
 	return (a > b) - (a < b);
+}
+
+/* Whether the key of `a` is above that of `b`. */
+static inline bool rank_key_above(double a, double b)
+{
+	return a > b && rank_key_compare(a, b) > 0;
 }
