@@ -2,7 +2,6 @@
 #include "controller/sched/fcfs.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "controller/sched/rank_key.h"
 
@@ -82,7 +81,6 @@ int fcfs_map(struct mapping *mapping, uint32_t reservations)
 
 	if (!late)
 		return -ENOMEM;
-	memset(late, 0, mapping->system->rows_count * sizeof(*late));
 	for (uint32_t i = 0; result == 0 && i < mapping->tasks_count; i++) {
 		const struct sched_task *task = mapping->tasks[i];
 		struct fcfs_place place;

@@ -61,8 +61,6 @@ static int init_starts(struct mapping *mapping)
 					sizeof(*mapping->widest));
 	if (!mapping->starts || !mapping->widest)
 		return -ENOMEM;
-	memset(mapping->starts, 0, cells * sizeof(*mapping->starts));
-	memset(mapping->widest, 0, system->clusters_count * sizeof(*mapping->widest));
 	return 0;
 }
 

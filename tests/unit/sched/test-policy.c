@@ -357,6 +357,24 @@ static void test_committed(void)
 	sched_system_free(system);
 }
 
+/* What an event left in it, the next one does not see. */
+static void test_scratch(void)
+{
+	struct scratch *scratch = scratch_new();
+
+	for (int event = 0; event < 3; event++)
+		for (size_t size = 1; size < (1 << 20); size = 3 * size + 1) {
+			unsigned char *bytes = scratch_array(scratch, size, 1);
+
+			for (size_t i = 0; i < size; i++)
+				g_assert_cmpint(bytes[i], ==, 0);
+			memset(bytes, 0xa5, size);
+			if (size > 60000)
+				scratch_reset(scratch);
+		}
+	scratch_free(scratch);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -368,6 +386,7 @@ int main(int argc, char **argv)
 
 		g_test_add_data_func(path, &scenes[i], test_scene);
 	}
+	g_test_add_func("/policy/its memory is all zeros, whatever an event left there", test_scratch);
 	g_test_add_func("/model/a system that makes no sense is refused", test_systems);
 	g_test_add_func("/model/what a running task still takes", test_committed);
 	return g_test_run();
