@@ -416,34 +416,79 @@ static void task_based(struct oracle *oracle)
 	}
 }
 
+static void easy(struct oracle *oracle)
+{
+	backfill(oracle, oracle->snapshot->reservations_count > 0 ? 0 : 1);
+}
+
+static void conservative(struct oracle *oracle)
+{
+	backfill(oracle, UINT32_MAX);
+}
+
+static void max_util(struct oracle *oracle)
+{
+	greedy(oracle, 'U');
+}
+
+static void max_upt(struct oracle *oracle)
+{
+	greedy(oracle, 'T');
+}
+
+static void max_upr(struct oracle *oracle)
+{
+	greedy(oracle, 'R');
+}
+
+static void max_upe(struct oracle *oracle)
+{
+	greedy(oracle, 'E');
+}
+
+static void event_based(struct oracle *oracle)
+{
+	greedy(oracle, above_goal(oracle->snapshot) ? 'E' : 'R');
+}
+
+/* What the oracle knows. */
+static const struct known {
+	const char *name;
+	void (*decide)(struct oracle *oracle);
+} known[] = {
+	{ "fcfs", fcfs },
+	{ "easy", easy },
+	{ "conservative", conservative },
+	{ "fcfs-multi-queue", queues },
+	{ "random", dice },
+	{ "max-util", max_util },
+	{ "max-upt", max_upt },
+	{ "max-upr", max_upr },
+	{ "max-upe", max_upe },
+	{ "event-based", event_based },
+	{ "task-based", task_based },
+};
+
+static const struct known *find_known(const struct policy_ops *ops)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(known); i++)
+		if (strcmp(ops->name, known[i].name) == 0)
+			return &known[i];
+	return NULL;
+}
+
+bool oracle_knows(const struct policy_ops *ops)
+{
+	return find_known(ops);
+}
+
 static void decide(struct oracle *oracle)
 {
-	const char *name = oracle->policy->ops->name;
+	const struct known *policy = find_known(oracle->policy->ops);
 
-	if (strcmp(name, "fcfs") == 0)
-		fcfs(oracle);
-	else if (strcmp(name, "easy") == 0)
-		backfill(oracle, oracle->snapshot->reservations_count > 0 ? 0 : 1);
-	else if (strcmp(name, "conservative") == 0)
-		backfill(oracle, UINT32_MAX);
-	else if (strcmp(name, "fcfs-multi-queue") == 0)
-		queues(oracle);
-	else if (strcmp(name, "random") == 0)
-		dice(oracle);
-	else if (strcmp(name, "max-util") == 0)
-		greedy(oracle, 'U');
-	else if (strcmp(name, "max-upt") == 0)
-		greedy(oracle, 'T');
-	else if (strcmp(name, "max-upr") == 0)
-		greedy(oracle, 'R');
-	else if (strcmp(name, "max-upe") == 0)
-		greedy(oracle, 'E');
-	else if (strcmp(name, "event-based") == 0)
-		greedy(oracle, above_goal(oracle->snapshot) ? 'E' : 'R');
-	else if (strcmp(name, "task-based") == 0)
-		task_based(oracle);
-	else
-		g_error("the oracle does not know policy \"%s\"", name);
+	if (!policy)
+		g_error("the oracle does not know policy \"%s\"", oracle->policy->ops->name);
+	policy->decide(oracle);
 }
 
 static void clear_action(gpointer data)

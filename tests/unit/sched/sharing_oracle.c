@@ -458,6 +458,14 @@ static void share_asap(struct oracle_state *state, const struct sched_snapshot *
 	set_yields(state);
 }
 
+bool oracle_shares(const char *policy)
+{
+	static const char *const known[] = { "greedy",      "greedy-pmtn",      "greedy-pmtn-migr",    "dynmcb8",
+					     "dynmcb8-per", "dynmcb8-asap-per", "dynmcb8-stretch-per", NULL };
+
+	return g_strv_contains(known, policy);
+}
+
 void oracle_share(struct oracle_state *state, const struct sched_snapshot *snapshot,
 		  const char *policy)
 {
