@@ -11,7 +11,8 @@
 /*
  * The policy seam: a pure function from a snapshot to a plan. It does no I/O, reads no clock and
  * keeps no state between calls; equal snapshots give equal plans. A new policy is one file under
- * policies/ and one line in the table of policies/registry.c.
+ * policies/ and one line in policies/registry.def. The test sched-conformance holds all that are there against the rules:
+ * meson test -C build sched-conformance.
  *
  * The tools that policies are written with are in mapping.h.
  *

@@ -68,7 +68,7 @@ static int decide(struct queueing *queueing)
 		.decide_queueing = decide,                                                       \
 	}
 
-const struct policy_ops policies_pam[POLICIES_PAM] = {
+const struct policy_ops policies_pam[] = {
 	POLICY("pam", "004, V.D.1", false,
 	       "PAM: prunes what is unlikely to be on time, maps what is likely"),
 	POLICY("pamf", "004, V.D.2", true,
