@@ -187,8 +187,8 @@ static void print_jobs(const struct sched_plan *plan)
 }
 
 /*
- * Whether a policy that was asked to explain itself did not, though there was something to explain: what is dropped explains
- * itself.
+ * Whether a policy that was asked to explain itself did not, though there was something to explain: what is
+ * dropped explains itself.
  */
 static bool explains_nothing(const struct sched_snapshot *snapshot, const struct sched_plan *plan)
 {

@@ -160,7 +160,7 @@ static inline bool policy_reads_budget(const struct policy *policy)
 	return policy->ops->reads_budget || policy->filter != POLICY_FILTER_NONE;
 }
 
-/* Whether decisions depend on the energies of options, if there is a budget at least: without energies they mean nothing. */
+/* Whether decisions depend on the energies of options, with a budget at least: without energies they mean nothing. */
 static inline bool policy_by_energy(const struct policy *policy)
 {
 	return policy->ops->by_energy || policy_reads_budget(policy);

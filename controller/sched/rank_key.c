@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A value is taken apart into an integer of 12 digits and a power of ten, and the key is put together from these two: values
- * with the same digits have the same key, bit for bit. Powers of ten up to 10^22 are exact in a double; one multiplication
+ * A value is taken apart into an integer of 12 digits and a power of ten, and the key is put together from these two:
+ * values with the same digits have the same key, bit for bit. Powers of ten up to 10^22 are exact in a double; one multiplication
  * by them is off by half a unit in the last place, which decides nothing unless the digits behind the 12th are very nearly
  * a half. Then, and far from 1, printf() decides, which rounds exactly.
  */

@@ -64,8 +64,8 @@ enum utility_fault utility_check(const struct utility *utility, uint32_t *ret_se
 const char *utility_fault_text(enum utility_fault fault);
 
 /*
- * The value of the function for a completion at `end_s` of a task that arrived at `arrival_s`. Times before the arrival count
- * as the arrival; after the end of the last segment the value is 0.
+ * The value of the function for a completion at `end_s` of a task that arrived at `arrival_s`. Times before the arrival
+ * count as the arrival; after the end of the last segment the value is 0.
  */
 double utility_at(const struct utility *utility, double arrival_s, double end_s);
 
