@@ -250,7 +250,7 @@ static const cyaml_schema_field_t sharing_fields[] = {
 	UINT(OPTIONAL, struct config_sharing, jobs),
 	FLOAT(OPTIONAL, struct config_sharing, load),
 	FLOAT(OPTIONAL, struct config_sharing, penalty_s),
-	FLAG(struct config_sharing, virtual_time_is_progress),
+	FLAG(struct config_sharing, virtual_time_in_penalty),
 	UINT(OPTIONAL, struct config_sharing, memory_tenths),
 	UINT(OPTIONAL, struct config_sharing, week),
 	LIST(OPTIONAL, struct config_sharing, list, &job_entry, 0),

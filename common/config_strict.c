@@ -106,11 +106,23 @@ static const cyaml_schema_field_t *find_field(const cyaml_schema_field_t *fields
 	return NULL;
 }
 
+/* Keys of former versions, and what to do with them. */
+static const struct {
+	const char *key;
+	const char *advice;
+} former[] = {
+	{ "virtual_time_is_progress", "leave it out where it is true, for virtual time stands still in the penalty "
+				      "by default; write virtual_time_in_penalty: true where it is false" },
+};
+
 static bool refuse_key(const struct walk *walk, const yaml_node_t *node,
 		       const cyaml_schema_field_t *fields)
 {
 	g_autoptr(GString) known = g_string_new(NULL);
 
+	for (gsize i = 0; node->type == YAML_SCALAR_NODE && i < G_N_ELEMENTS(former); i++)
+		if (strcmp(scalar(node), former[i].key) == 0)
+			return refuse(walk, node, "key '%s' is gone: %s", former[i].key, former[i].advice);
 	for (; fields->key; fields++)
 		g_string_append_printf(known, "%s%s", known->len ? ", " : "", fields->key);
 	return refuse(walk, node, "unknown key '%s'; known here: %s",

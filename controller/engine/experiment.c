@@ -263,7 +263,7 @@ struct engine_setup experiment_trial_setup(const struct experiment *experiment,
 			setup.system = trial->whole;
 		setup.moments = ops->decide_sharing ? ops->moments : POLICY_AT_CHANGES;
 		setup.limit_j = 0;
-		if (environment && environment->sharing->virtual_time_is_progress)
+		if (environment && !environment->sharing->virtual_time_in_penalty)
 			setup.virtual_pause_s = environment->sharing->penalty_s;
 	} else if (trial->pruning) {
 		setup.moments = policy->ops->moments;

@@ -301,6 +301,8 @@ static gint compare_tasks(gconstpointer left, gconstpointer right)
 
 	if (x != y)
 		return x < y ? 1 : -1;
+	if (priority(a->job) != priority(b->job))
+		return priority(a->job) < priority(b->job) ? 1 : -1;
 	if (a->job != b->job)
 		return a->job->task->id > b->job->task->id ? 1 : -1;
 	return (a->vm > b->vm) - (a->vm < b->vm);
