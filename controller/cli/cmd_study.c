@@ -11,6 +11,7 @@
 #include "common/config_yaml.h"
 #include "common/json.h"
 #include "controller/cli/commands.h"
+#include "controller/sched/policy.h"
 #include "controller/study/study.h"
 #include "controller/study/study_figure.h"
 #include "controller/study/study_pruning.h"
@@ -321,6 +322,13 @@ static uint64_t find_seed(const struct config *config, const struct options *opt
 	return config->environment ? config->environment->seed : config->workload->seed;
 }
 
+/* The names under which results are stored, drawn and looked up. */
+static void name_policies(struct config *config)
+{
+	for (uint32_t i = 0; i < config->experiment->policies_count; i++)
+		policy_name_plainly(config->experiment->policies[i]);
+}
+
 static int study(const char *name, const char *path, const struct options *options)
 {
 	g_autoptr(GError) error = NULL;
@@ -344,6 +352,7 @@ static int study(const char *name, const char *path, const struct options *optio
 		command_place(&error, path, policies);
 		return fail(name, error);
 	}
+	name_policies(config);
 	experiments = g_new(const struct experiment *, varied->len);
 	for (guint i = 0; i < varied->len; i++)
 		experiments[i] = g_array_index(varied, struct varied, i).experiment;

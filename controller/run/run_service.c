@@ -138,7 +138,7 @@ static bool find_row(struct run_service *service, GError **error)
 	service->row.started_utc = g_strdup(row->started_utc);
 	service->row.boot_id = g_strdup(row->boot_id);
 	service->row.ended_by = NULL;
-	service->row.policy = g_strdup(service->config.policy);
+	service->row.policy = g_strdup(service->experiment->policies[0].name);
 	return true;
 }
 
@@ -170,7 +170,7 @@ static bool begin_new(struct run_service *service, GError **error)
 	    !run_session_baseline(session, &baseline, &session->t0_ns, error))
 		return false;
 	service->row = (struct store_run){
-		.policy = g_strdup(service->config.policy),
+		.policy = g_strdup(service->experiment->policies[0].name),
 		.limit = 1,
 		.repeat = 1,
 		.measured = true,
@@ -395,7 +395,7 @@ static bool take_again(struct run_service *service, char **ret_text, GError **er
 			wanted.energy_window_s != before.energy_window_s;
 	if (!find_policy(&wanted, &policy, error) ||
 	    (limit_changes && !run_service_limit_find(service, &wanted, &window, error)) ||
-	    !keep_reloaded(service, config, wanted.policy, error))
+	    !keep_reloaded(service, config, policy.name, error))
 		return false;
 	engine_request_policy(service->engine, &policy, wanted.mapping_interval_s);
 	run_reload_take(session->config, config);

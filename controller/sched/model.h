@@ -373,7 +373,7 @@ enum sched_reason {
 	SCHED_REASON_WORTHLESS, /* can earn nothing any more, even now where it is fastest */
 	SCHED_REASON_THRESHOLD, /* can earn only less than the dropping threshold */
 	SCHED_REASON_PREEMPTS,  /* worth more than the tasks on these nodes, which give way */
-	SCHED_REASON_GOES_FIRST, /* Pair: it and the tasks there are worth more if it goes first */
+	SCHED_REASON_GOES_FIRST, /* Pair: it and the tasks there are worth no less if it goes first */
 	SCHED_REASON_GIVES_WAY, /* of a SUSPEND or PAUSE: its nodes go to another task */
 	SCHED_REASON_LEAST_LOADED, /* the hosts with the lowest CPU load that have the memory */
 	SCHED_REASON_PACKED,    /* where the packing of all tasks puts it (MCB8) */

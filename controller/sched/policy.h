@@ -16,7 +16,8 @@
  * The tools that policies are written with are in mapping.h.
  *
  * A policy is asked for by name with modifiers: "max-upr", "max-upr+reservations",
- * "event-based+drop:0.5", "max-upr+filter:resource:4.0".
+ * "event-based+drop:0.5", "max-upr+filter:resource:4.0". "+no-wait", which says what Pair does anyhow, is
+ * taken and left out of the name.
  *
  * Ties are broken in one way everywhere (policy_compare()): higher objective, then earlier arrival,
  * then lower task id, then cluster order, then lower P-state.
@@ -90,7 +91,7 @@ struct policy_ops {
 	bool reads_seed;     /* decisions depend on the seed */
 	bool resumes;        /* decide() says when suspended tasks go on: policy_resumes() */
 	bool cluster_order;  /* cluster order matters beyond ties: say it beside results */
-	bool pairs;          /* weighs both orderings of two tasks: takes +no-wait */
+	bool pairs;          /* weighs both orderings of two tasks: takes +algorithm-3 */
 	enum policy_moments moments;
 	uint32_t variant;    /* for files that serve several names */
 	/*
@@ -135,8 +136,8 @@ struct policy {
 	double leniency;           /* of the filter, > 0; 0 without one */
 	bool filter_once;          /* the filter's share is found once per event (3.1) */
 	bool reserve_now;          /* +reserve-now: reserved nodes are free from now on until the start (mapping.h) */
-	bool no_wait;              /* +no-wait: Pair by the paper's text (preempt_pair.c) */
-	char name[POLICY_NAME_MAX];     /* as it was asked for */
+	bool algorithm_3;          /* +algorithm-3: Pair by the letter of Algorithm 3, not by the text (preempt_pair.c) */
+	char name[POLICY_NAME_MAX];     /* as it was asked for, but for +no-wait */
 };
 
 /* All policies, in the order of the table; *ret_count of them. */
@@ -150,6 +151,9 @@ const struct policy_ops *policy_find(const char *name);
  * off if need be) that says what is wrong and lists what is known; *ret_policy is then untouched.
  */
 int policy_parse(const char *text, struct policy *ret_policy, char *message, size_t size);
+
+/* Makes of a name that policy_parse() takes the one that the policy then has, in place. Other names stay. */
+void policy_name_plainly(char *name);
 
 /* Whether decisions depend on the budget; if not, one run serves all limits of a testbed. */
 static inline bool policy_reads_budget(const struct policy *policy)

@@ -75,9 +75,9 @@ static bool weigh(const struct pair_searches *all, const struct sched_task *task
 	}
 	pair->second = worth_second(immediate, task, longest_s, way->rest.etc_s);
 	second += pair->second;
-	pair->first = all->no_wait ? first >= second : first > second;
+	pair->first = all->algorithm_3 ? first > second : first >= second;
 	pair->net = pair->first ? first : second;
-	return pair->first || !all->no_wait;
+	return pair->first || all->algorithm_3;
 }
 
 /* Weighs all pairs of a class. */
@@ -130,7 +130,7 @@ static void weigh_one(struct seeker *seeker, uint32_t index, uint32_t group, boo
 		.first = first,
 	};
 
-	if (!first || seeker->all->no_wait) {
+	if (!first || !seeker->all->algorithm_3) {
 		pair.second = worth_second(immediate, seeker->task, o->rest.etc_s,
 					   way->rest.etc_s);
 		pair.net = o->value + pair.second;
@@ -138,7 +138,7 @@ static void weigh_one(struct seeker *seeker, uint32_t index, uint32_t group, boo
 	if (first) {
 		const double net = way->value + pair_worth_behind(immediate, o, way->rest.etc_s);
 
-		if (seeker->all->no_wait && net < pair.net)
+		if (!seeker->all->algorithm_3 && net < pair.net)
 			return;
 		pair.net = net;
 	}
@@ -199,7 +199,7 @@ static int seek(struct seeker *seeker, uint32_t cluster)
 		if (!takes_part(seeker->all->immediate, way) ||
 		    (cluster != IMMEDIATE_NONE && way->rest.cluster != cluster))
 			continue;
-		if (!seeker->all->no_wait)
+		if (seeker->all->algorithm_3)
 			seek_second(seeker, w);
 		result = seek_first(seeker, w);
 	}

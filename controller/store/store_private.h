@@ -16,6 +16,7 @@ enum store_statement {
 	STORE_ADD_RUN,
 	STORE_UPDATE_RUN,
 	STORE_LIST_RUNS,
+	STORE_LIST_RUNS_9, /* the same in a file of version 9 or before */
 	STORE_PUT_TASK,
 	STORE_LIST_TASKS,
 	STORE_LIST_TASKS_2, /* the same in a file of version 2 or 1 */
@@ -71,6 +72,18 @@ struct store {
 	void (*event_added)(void *data); /* store_watch_events() */
 	void *event_data;
 };
+
+/* The first version in which the policies of Pair have the names that they have now. */
+#define STORE_VERSION_PAIR 10
+
+/*
+ * What a file before that calls `policy` now, in SQL: the policies of Pair decided by Algorithm 3, and by the
+ * paper's text with +no-wait.
+ */
+#define STORE_POLICY_SINCE_10                                                                       \
+	"CASE WHEN instr(policy, '-preempt-pair') = 0 THEN policy"                                  \
+	" WHEN instr(policy, '+no-wait') > 0 THEN replace(policy, '+no-wait', '')"                  \
+	" ELSE replace(policy, '-preempt-pair', '-preempt-pair+algorithm-3') END"
 
 /* What to do about a file that is damaged. */
 #define STORE_CURE                                                                                 \

@@ -293,6 +293,14 @@ static const char schema_sample_key[] =
 	"INSERT INTO sample SELECT run, host, seq, time_s, mw, energy_uj, gap FROM sample_by_seq;"
 	"DROP TABLE sample_by_seq;";
 
+/* Those with +no-wait come last, so that none has for a moment the key of another. */
+#define RENAME_PAIRS(table)                                                                        \
+	"UPDATE " table " SET policy = " STORE_POLICY_SINCE_10 " WHERE policy NOT LIKE '%+no-wait%';" \
+	"UPDATE " table " SET policy = " STORE_POLICY_SINCE_10 " WHERE policy LIKE '%+no-wait%';"
+
+/* What version 10 names otherwise: the policies of Pair. Snapshots have the names that they were recorded with. */
+static const char schema_pairs[] = RENAME_PAIRS("run") RENAME_PAIRS("energy_day") RENAME_PAIRS("energy_task");
+
 /* What brings a file of the version before to this one. */
 static const struct {
 	const char *sql;
@@ -308,6 +316,7 @@ static const struct {
 	[8] = {schema_counter, NULL},
 	[9] = {schema_sample_key,
 	       "SELECT count(*) FROM pragma_table_info('sample') WHERE name = 'time_s' AND pk = 0"},
+	[10] = {schema_pairs, NULL},
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(steps) == STORE_SCHEMA_VERSION + 1);
 

@@ -20,6 +20,12 @@
 	"run, task, type, name, user, uid, submitted_utc, arrival_s, key, first, count,"           \
 	" utility_max, constant_s, zero_s, deadline_s, held, cancelled"
 
+#define LIST_RUNS(policy)                                                                          \
+	"SELECT " policy ", limit_fraction, limit_j, repeat, seed, measured,"                      \
+	" started_utc, t0_ns, boot_id, ended_by, ended_s, utility, energy_j,"                      \
+	" idle_w, gap_s, host_load, tasks_arrived, tasks_completed, tasks_failed,"                 \
+	" tasks_dropped, run FROM run ORDER BY run"
+
 static const char *const statement_sql[STORE_STATEMENTS] = {
 	[STORE_SET_META] = "INSERT INTO meta VALUES (?, ?)"
 			   " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
@@ -37,11 +43,8 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 		" ended_by = ?, ended_s = ?, utility = ?, energy_j = ?, idle_w = ?,"
 		" gap_s = ?, host_load = ?, tasks_arrived = ?, tasks_completed = ?,"
 		" tasks_failed = ?, tasks_dropped = ? WHERE run = ?",
-	[STORE_LIST_RUNS] =
-		"SELECT policy, limit_fraction, limit_j, repeat, seed, measured,"
-		" started_utc, t0_ns, boot_id, ended_by, ended_s, utility, energy_j,"
-		" idle_w, gap_s, host_load, tasks_arrived, tasks_completed, tasks_failed,"
-		" tasks_dropped, run FROM run ORDER BY run",
+	[STORE_LIST_RUNS] = LIST_RUNS("policy"),
+	[STORE_LIST_RUNS_9] = LIST_RUNS(STORE_POLICY_SINCE_10),
 	[STORE_PUT_TASK] = "INSERT OR REPLACE INTO task VALUES"
 			   " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
 			   " ?)",

@@ -346,6 +346,15 @@ refused() {
 	done
 }
 
+@test "two names of one policy are one" {
+	local command
+	for command in simulate run study; do
+		refused '"max-upt-preempt-pair" and "max-upt-preempt-pair+no-wait" are the same policy' virtbed $command \
+			--policy easy,max-upt-preempt-pair,max-upt-preempt-pair+no-wait "$ROOT/configs/one-machine.yaml"
+	done
+	virtbed policies | grep -q -- "+algorithm-3"
+}
+
 @test "counts and seeds begin with 1" {
 	local good=$ROOT/configs/one-machine.yaml number
 	for number in 0 -1 -2147483648; do
@@ -549,6 +558,24 @@ refused() {
 		jq -r .verdict)" = differ ]
 	[ "$(virtbed compare --json "$RUNS/noisy/measured" "$RUNS/noisy/simulated" 2>/dev/null |
 		jq -r .verdict)" = "too noisy" ]
+}
+
+# Up to version 9 of the schema -pair was Algorithm 3, and the paper's text with +no-wait.
+@test "a store from before Pair was the paper's text compares with one of today" {
+	local pair=max-upt-preempt-pair
+	cp -r "$RUNS/agree" mixed
+	sqlite3 mixed/measured/run.sqlite "UPDATE run SET policy = '$pair' WHERE policy = 'max-upr';
+		UPDATE run SET policy = '$pair+no-wait' WHERE policy = 'event-based'; PRAGMA user_version = 9"
+	sqlite3 mixed/simulated/run.sqlite "UPDATE run SET policy = '$pair+algorithm-3' WHERE policy = 'max-upr';
+		UPDATE run SET policy = '$pair' WHERE policy = 'event-based'"
+	virtbed report mixed/measured --format json >report.json
+	[ "$(jq -r '[.[0].cells[].policy] | unique | join(" ")' report.json)" = "easy max-upe $pair $pair+algorithm-3" ]
+	virtbed compare --json "$RUNS/agree/measured" "$RUNS/agree/simulated" | jq '[.verdict, .ranks, .pairs]' >before
+	virtbed compare --json mixed/measured mixed/simulated >after.json
+	jq '[.verdict, .ranks, .pairs]' after.json |
+		sed "s/$pair+algorithm-3/max-upr/; s/\"$pair\"/\"event-based\"/" >after
+	[ "$(jq -r '.[0]' after)" = agree ]
+	diff before after
 }
 
 @test "compare wants the measured run first" {

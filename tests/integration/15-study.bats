@@ -142,6 +142,22 @@ serial_config() {
 	diff <(grep ',4$' burst/results.csv) <(tail -n +2 one/results.csv)
 }
 
+@test "a study by two names of one policy is one study" {
+	serial_config "x: burst, values: [16]" | sed 's/policies: .*/policies: [max-util, max-util-preempt-pair]/' >plain.yaml
+	sed 's/preempt-pair/&+no-wait/' plain.yaml >alias.yaml
+	sed 's/preempt-pair/&+algorithm-3/' plain.yaml >other.yaml
+	virtbed study alias.yaml --out alias
+	[ "$(tail -n +2 alias/results.csv | cut -d, -f1 | sort -u | tr '\n' ' ')" = "max-util max-util-preempt-pair " ]
+	cp alias/results.csv .
+	virtbed study plain.yaml --out alias
+	cmp results.csv alias/results.csv
+	grep -q '>max-util-preempt-pair<' alias/utility.svg
+	refused "holds another study" virtbed study other.yaml --out alias
+	virtbed study other.yaml --out other
+	! grep -q max-util-preempt-pair, other/results.csv
+	! cmp <(tail -n +2 results.csv | cut -d, -f2-) <(tail -n +2 other/results.csv | cut -d, -f2-)
+}
+
 @test "a sweep that makes no sense is refused with its key" {
 	serial_config "x: burst" >bad.yaml
 	refused "study.x: 'burst' without study.values" virtbed study bad.yaml

@@ -342,9 +342,9 @@ static bool make_pair(const struct event *event, uint32_t r, struct assignment *
 	const double value = value_of(event, t->task, now_s + behind_s + a->ret_s, a->ret_s);
 
 	second += value;
-	if (event->oracle->no_wait && second > first)
+	if (!event->oracle->algorithm_3 && second > first)
 		return false;
-	a->second = !event->oracle->no_wait && !(first > second);
+	a->second = event->oracle->algorithm_3 && !(first > second);
 	a->objective = a->second ? second : first; /* the net value, for now */
 	a->beaten = 0;
 	if (a->second)
@@ -387,7 +387,7 @@ static bool find_best_pair(const struct event *event, uint32_t index, struct ass
 				keep(&pair, &have_pair, &a);
 		}
 	}
-	if (have_pair && event->oracle->no_wait && !earns_more(event, &pair))
+	if (have_pair && !event->oracle->algorithm_3 && !earns_more(event, &pair))
 		have_pair = false;
 	if (!have_pair && !have_idle)
 		return false;
