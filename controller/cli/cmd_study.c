@@ -326,7 +326,7 @@ static uint64_t find_seed(const struct config *config, const struct options *opt
 static void name_policies(struct config *config)
 {
 	for (uint32_t i = 0; i < config->experiment->policies_count; i++)
-		policy_name_plainly(config->experiment->policies[i]);
+		policy_normalize_name(config->experiment->policies[i]);
 }
 
 static int study(const char *name, const char *path, const struct options *options)

@@ -233,7 +233,7 @@ struct sched_running {
 	 */
 	double end_s;
 	double yield;           /* shared: the CPU share of a VM / its need, in (0, 1] */
-	double virtual_s;       /* shared: its virtual time, the integral of the yield (003, III.A) */
+	double virtual_s;       /* shared: its virtual time, the integral of the yield outside penalties (003, III.A) */
 	/*
 	 * Shared: it is on its way to its hosts, being started or resumed. Until it is there it can
 	 * neither be paused nor migrate; its share may change.

@@ -232,7 +232,7 @@ int policy_parse(const char *text, struct policy *ret_policy, char *message, siz
 	return 0;
 }
 
-void policy_name_plainly(char *name)
+void policy_normalize_name(char *name)
 {
 	struct policy policy;
 

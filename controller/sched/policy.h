@@ -152,8 +152,8 @@ const struct policy_ops *policy_find(const char *name);
  */
 int policy_parse(const char *text, struct policy *ret_policy, char *message, size_t size);
 
-/* Makes of a name that policy_parse() takes the one that the policy then has, in place. Other names stay. */
-void policy_name_plainly(char *name);
+/* Replaces a name that policy_parse() takes by the name of the policy, which is no longer, in place. Other text stays. */
+void policy_normalize_name(char *name);
 
 /* Whether decisions depend on the budget; if not, one run serves all limits of a testbed. */
 static inline bool policy_reads_budget(const struct policy *policy)

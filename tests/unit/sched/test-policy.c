@@ -112,13 +112,13 @@ static void test_alias(void)
 		g_assert_cmpstr(policy.name, ==, cases[i].name);
 		g_assert_true(policy.algorithm_3 == cases[i].algorithm_3);
 		strcpy(name, cases[i].text);
-		policy_name_plainly(name);
+		policy_normalize_name(name);
 		g_assert_cmpstr(name, ==, cases[i].name);
 	}
 
 	char unknown[] = "nonsense+no-wait";
 
-	policy_name_plainly(unknown);
+	policy_normalize_name(unknown);
 	g_assert_cmpstr(unknown, ==, "nonsense+no-wait");
 }
 
