@@ -147,6 +147,7 @@ refused() {
 	refused "known: fcfs easy conservative" virtbed replay --policy sjf "$traces/synthetic.swf"
 	refused '"easy" is given twice' virtbed replay --policy easy,fcfs,easy "$traces/synthetic.swf"
 	refused "one --policy" virtbed replay --out jobs.csv "$traces/synthetic.swf"
+	refused "exclude each other" virtbed replay --keep-reservations --rebuild "$traces/synthetic.swf"
 	refused "no number of processors" virtbed replay --procs 0 "$traces/synthetic.swf"
 	refused "no number of jobs" virtbed replay --first 0 "$traces/synthetic.swf"
 	awk '!/^;/ { $4 = "12x" } 1' "$traces/synthetic.swf" >word.swf
