@@ -323,7 +323,7 @@ struct config_pruning {
 struct config_environment {
 	double tasks_per_day;   /* mean number of arrivals in 24 h, > 0; of no use with a trace */
 	char *trace;            /* SWF file whose jobs are the tasks (4.3); NULL: drawn ones */
-	uint32_t trace_day;     /* the day of the trace, from 1, that trial 1 runs; default 1 */
+	uint32_t trace_day;     /* that trial 1 runs, from 1; days without jobs do not count; default 1 */
 	uint32_t trace_cores;   /* jobs that ask for more cores are left out; default 4096 */
 	uint32_t pstates;       /* default 3; scaling factors evenly from 1 to 0.5 */
 	double lead_s;          /* time before the day that counts; default 4 h */

@@ -10,6 +10,7 @@
 #include "controller/cli/simulate_summary.h"
 #include "controller/report/origin.h"
 #include "controller/store/store.h"
+#include "controller/workload/environment.h"
 
 /* More would only fill memory. */
 #define TRIALS_MAX 1000000
@@ -165,6 +166,15 @@ static void warn_of_speeds(const char *name, const struct config *config)
 	}
 }
 
+/* Which days of a trace the trials run. */
+static void note_days(const char *name, const struct experiment *experiment, uint32_t trials)
+{
+	g_autofree char *days = environment_days_text(experiment->config, experiment->trace, trials);
+
+	if (days)
+		fprintf(stderr, "%s: environment.trace: %s\n", name, days);
+}
+
 /* Turns the configuration and the command line into trials. */
 static int simulate(const char *name, const char *path, const struct options *options)
 {
@@ -200,6 +210,7 @@ static int simulate(const char *name, const char *path, const struct options *op
 		command_place(&error, path, policies);
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	}
+	note_days(name, experiment, (uint32_t)options->trials);
 	limits_j = g_new(double, count);
 	for (uint32_t i = 0; i < count; i++)
 		limits_j[i] = limits[i] * budget_j;

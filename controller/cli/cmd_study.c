@@ -15,6 +15,7 @@
 #include "controller/study/study_figure.h"
 #include "controller/study/study_pruning.h"
 #include "controller/study/study_sharing.h"
+#include "controller/workload/environment.h"
 
 #define TRIALS_MAX 1000000
 #define JOBS_MAX 1024
@@ -232,6 +233,8 @@ static int show(const char *name, struct study_store *store, const char *dir, bo
 		printf("%s/sharing.csv\n", dir);
 	if (study_prunes(config))
 		printf("%s/pruning.csv\n", dir);
+	if (study_has_days(dir))
+		printf("%s/" STUDY_DAYS_FILE "\n", dir);
 	for (char **figure = drawn; *figure; figure++)
 		printf("%s/%s.png\n", dir, *figure);
 	if (!*drawn)
@@ -314,6 +317,19 @@ static double *find_limits(const struct experiment *experiment, uint64_t seed, G
 	return limits_j;
 }
 
+/* Says which days of a trace the trials run; DIR/days.csv says it, too. */
+static bool note_days(const char *name, const struct study *study, const char *dir, GError **error)
+{
+	const struct experiment *experiment = study->experiments[0];
+	g_autofree char *days =
+		environment_days_text(experiment->config, experiment->trace, study->trials);
+
+	if (!days)
+		return true;
+	fprintf(stderr, "%s: environment.trace: %s\n", name, days);
+	return study_write_days(study, dir, error);
+}
+
 static uint64_t find_seed(const struct config *config, const struct options *options)
 {
 	if (options->seed != COMMAND_NOT_GIVEN)
@@ -368,7 +384,9 @@ static int study(const char *name, const char *path, const struct options *optio
 	if (!dir)
 		dir = g_build_filename("studies", config->name, NULL);
 	study.store = store = study_store_open(dir, identity, text, &error);
-	return store ? run(name, &study, dir, options->json) : fail(name, error);
+	if (!store || !note_days(name, &study, dir, &error))
+		return fail(name, error);
+	return run(name, &study, dir, options->json);
 }
 
 static void copy_row(const struct study_row *row, void *data)
@@ -416,6 +434,7 @@ static int merge(const char *name, char **arguments, int count, bool json)
 	good = whole;
 	for (int i = 1; good && i < count; i++)
 		good = merge_part(whole, arguments[i], &error);
+	good = good && study_copy_days(arguments[1], dir, &error);
 	return good ? show(name, whole, dir, json) : fail(name, error);
 }
 

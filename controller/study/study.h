@@ -64,3 +64,15 @@ void study_vary(struct config *config, const struct study_point *point);
  */
 bool study_write_tables(struct study_store *store, const struct config *config, const char *dir,
 			GError **error);
+
+/* Which day of a trace each trial runs: a row per trial. Where trials are days of a trace. */
+#define STUDY_DAYS_FILE "days.csv"
+
+/* Writes DIR/days.csv for all trials of the study. Returns true, or false with `error` set. */
+bool study_write_days(const struct study *study, const char *dir, GError **error);
+
+/* Whether DIR/days.csv is there. */
+bool study_has_days(const char *dir);
+
+/* Copies DIR/days.csv of a part, where it has one, to the whole. Returns true, or false with `error` set. */
+bool study_copy_days(const char *part, const char *dir, GError **error);
