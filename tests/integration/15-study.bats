@@ -64,6 +64,29 @@ refused() {
 	same_as_whole one
 }
 
+@test "a study shows the policies asked for and nothing else" {
+	# Among what is stored of others, in the order asked for, and of one that is not configured.
+	cp -r "$BATS_FILE_TMPDIR/whole" some
+	virtbed study "$CONFIG" --trials 2 --policy random,easy+drop:0.5 --out some
+	for table in some/results.csv some/summary.csv; do
+		[ "$(tail -n +2 "$table" | cut -d, -f1 | sort -u | tr '\n' ' ')" = "easy+drop:0.5 random " ]
+	done
+	for figure in utility energy; do
+		[ "$(tail -n +2 "some/$figure.csv" | cut -d, -f1 | uniq | tr '\n' ' ')" = '"random" "easy+drop:0.5" ' ]
+		! grep -q max-upr "some/$figure.gp"
+	done
+	# What was there is still there.
+	virtbed study "$CONFIG" --out some
+	same_as_whole some
+	sed 's/^study: .*/study: {x: drop, trials: 1}/; s/limits: .*/limits: [1]/' "$CONFIG" >drop.yaml
+	refused 'policy "easy" has no modifier' virtbed study drop.yaml --policy easy --out drop
+}
+
+@test "axes have the units that fit" {
+	grep -q "set ylabel 'energy, MJ'" "$BATS_FILE_TMPDIR/whole/energy.gp"
+	grep -q "set xlabel 'energy constraint, MJ'" "$BATS_FILE_TMPDIR/whole/energy.gp"
+}
+
 @test "an interrupted study goes on where it was" {
 	virtbed study "$CONFIG" --jobs 1 --out part 2>message &
 	local pid=$! deadline=$((SECONDS + 180))
