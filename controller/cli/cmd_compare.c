@@ -51,6 +51,7 @@ static int compare_dirs(const char *name, const char *measured_dir, const char *
 	g_autoptr(compare_t) compare = NULL;
 	g_autoptr(overhead_t) overhead = NULL;
 	g_autoptr(GError) no_overhead = NULL;
+	g_autofree char *unknown = NULL;
 
 	if (simulated && (measured->service || simulated->service))
 		return command_fail(COMMAND_BAD, name, "%s is the directory of a service, which is no experiment that "
@@ -63,6 +64,12 @@ static int compare_dirs(const char *name, const char *measured_dir, const char *
 	if (no_noise)
 		fprintf(stderr, "%s: warning: repeats cannot be simulated: %s\n", name,
 			no_noise->message);
+	unknown = noise ? noise_unknown(noise) : NULL;
+	if (unknown)
+		fprintf(stderr,
+			"%s: warning: repeats cannot be simulated of policies that this build does not "
+			"know, nor are they on record: %s\n",
+			name, unknown);
 	overhead = overhead_new(measured, &no_overhead);
 	if (no_overhead && !no_noise)
 		fprintf(stderr, "%s: warning: overheads of preemption cannot be simulated: %s\n",
