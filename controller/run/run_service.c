@@ -152,6 +152,7 @@ static bool write_beginning(struct run_service *service, const struct remote_bas
 	if (!store_begin(session->store, error))
 		return false;
 	if (store_add_run(session->store, &service->row, error) &&
+	    store_note_policy(session->store, service->row.policy, 0, service->row.started_utc, error) &&
 	    run_record_baseline(session, service->row.run, baseline, &before, error) &&
 	    run_service_account_keep(service, error))
 		return store_commit(session->store, error);
@@ -338,6 +339,17 @@ static bool store_policy(struct run_service *service, const char *policy, GError
 	return true;
 }
 
+/* Which policy decides from now on is on record, for reports. */
+static void note_policy(struct run_service *service)
+{
+	g_autofree char *utc = clock_utc();
+	GError *error = NULL;
+
+	if (!store_note_policy(service->session->store, service->row.policy,
+			       backend_now_s(service->backend), utc, &error))
+		run_session_store_failed(service->session, error);
+}
+
 static char *what_was_taken(const struct config_service *config)
 {
 	g_autofree char *limit =
@@ -401,6 +413,7 @@ static bool take_again(struct run_service *service, char **ret_text, GError **er
 	run_reload_take(session->config, config);
 	service->config = config_service_of(session->config);
 	show_service(service);
+	note_policy(service);
 	if (limit_changes)
 		run_service_limit_set(service, &window);
 	*ret_text = what_was_taken(&service->config);
@@ -512,6 +525,7 @@ static bool serve(struct run_service *service, GError **error)
 		return false;
 	}
 	say_serving(service);
+	note_policy(service);
 	service->check = store_check_new(session->store, checked, service);
 	if (session->reload_wanted)
 		run_service_reload(session);

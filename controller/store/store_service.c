@@ -306,3 +306,52 @@ bool store_prune(struct store *store, int64_t run, double before_s, uint32_t mos
 			return false;
 	return true;
 }
+
+/* Policies. */
+
+static void free_policy(gpointer data)
+{
+	struct store_service_policy *policy = data;
+
+	g_free(policy->from_utc);
+	g_free(policy->policy);
+	g_free(policy);
+}
+
+GPtrArray *store_service_policies(struct store *store)
+{
+	GPtrArray *policies = g_ptr_array_new_with_free_func(free_policy);
+	g_autofree char *text = store_get_meta(store, STORE_SERVICE_POLICIES);
+	g_auto(GStrv) lines = g_strsplit(text ? text : "", "\n", -1);
+
+	for (char **line = lines; *line; line++) {
+		g_auto(GStrv) fields = g_strsplit(*line, " ", 3);
+		struct store_service_policy *policy;
+
+		if (g_strv_length(fields) != 3)
+			continue;
+		policy = g_new0(struct store_service_policy, 1);
+		policy->from_s = g_ascii_strtod(fields[0], NULL);
+		policy->from_utc = g_strdup(fields[1]);
+		policy->policy = g_strdup(fields[2]);
+		g_ptr_array_add(policies, policy);
+	}
+	return policies;
+}
+
+bool store_note_policy(struct store *store, const char *policy, double from_s, const char *utc,
+		       GError **error)
+{
+	g_autoptr(GPtrArray) policies = store_service_policies(store);
+	const struct store_service_policy *last =
+		policies->len > 0 ? policies->pdata[policies->len - 1] : NULL;
+	g_autofree char *before = store_get_meta(store, STORE_SERVICE_POLICIES);
+	g_autofree char *text = NULL;
+	char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+	if (last && g_str_equal(last->policy, policy))
+		return true;
+	text = g_strdup_printf("%s%s %s %s\n", before ? before : "",
+			       g_ascii_formatd(number, sizeof(number), "%.3f", from_s), utc, policy);
+	return store_set_meta(store, STORE_SERVICE_POLICIES, text, error);
+}
