@@ -227,6 +227,7 @@ static void init_task(struct engine *engine, uint32_t index)
 	task->ended_s = task->exec_s = task->energy_j = NAN;
 	task->etc_s = task->eec_j = NAN;
 	task->chance = task->threshold = NAN;
+	task->promised_s = INFINITY;
 	engine->refused_j[index] = NAN;
 }
 

@@ -19,7 +19,9 @@
  * Order at one instant: completions and other news from the backend, arrivals, starts that are due,
  * the mapping event. Mapping events are at multiples of the interval from 0, before the run's
  * duration. Place-holders that have not started vanish at the next event. A task that outlives its
- * ETC is taken to be busy until the next event, and what was promised its nodes slides with it.
+ * ETC is taken to be busy until the next event, and what was promised its nodes slides with it. Reservations
+ * stay where they are otherwise, but for nodes that go or come back: a task that starts later than one ever said is
+ * on record ("overdue"), with the reason.
  *
  * In a shared system (model.h) the nodes are hosts with several tasks, and the engine keeps an account
  * of their memory and CPU, of yields and of virtual times. A task that migrates runs on meanwhile, where the
@@ -96,6 +98,7 @@ struct engine_task {
 	bool cancelled;           /* by a person: under way, the backend was asked to kill it */
 	bool reservation;         /* PLANNED: permanent; otherwise a place-holder */
 	double planned_start_s;   /* of the last promise */
+	double promised_s;        /* the earliest start that a reservation gave it; INFINITY: none */
 	unsigned int slid;        /* why promises to it slid or were taken back, as far as it is on record */
 	double started_s;         /* the start that the engine asked for */
 	double since_s;           /* when its last stretch began: started_s, or when it went on */
@@ -255,7 +258,7 @@ struct engine_recorder {
 	bool (*share)(struct engine_recorder *recorder, double time_s,
 		      const struct engine_task *task);
 	/*
-	 * Something happened that no task record tells: "slid", "late", "lost", "cancelled",
+	 * Something happened that no task record tells: "slid", "overdue", "late", "lost", "cancelled",
 	 * "stayed", "unmoved", "node-down", "node-up", "limit", "aborted", of a limit per window
 	 * "refused", "exhausted", "window", and what people asked for:
 	 * "held", "released", "cancel", "suspend", "resume" (with the `user`), "drained", "undrained"; and what

@@ -182,6 +182,7 @@ static void cancel_promises(struct engine *engine, struct sched_planned *list, u
 		}
 		engine_unpromise(list, count, task);
 		engine_cancel(engine, task);
+		engine_note_gone(engine, task);
 		engine_record_event(engine, time_s, "cancelled", task, reason);
 		engine_record_task(engine, task);
 	}

@@ -59,8 +59,9 @@ uint32_t engine_submit(struct engine *engine, const struct sched_task *task, boo
 /* What a task that waits was promised is taken back: it is WAITING, and not mappable. */
 static void withdraw(struct engine *engine, uint32_t index)
 {
-	const struct engine_task *task = &engine->tasks[index];
+	struct engine_task *task = &engine->tasks[index];
 
+	task->promised_s = INFINITY;
 	if (task->state == ENGINE_TASK_PLANNED && engine->blocked[index] > 0) {
 		engine_unclaim(engine, index);
 	} else if (task->state == ENGINE_TASK_PLANNED) {

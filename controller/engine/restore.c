@@ -88,6 +88,7 @@ static void restore_promise(struct engine *engine, uint32_t index, const struct 
 	task->state = ENGINE_TASK_PLANNED;
 	task->reservation = record->reservation;
 	if (task->reservation) {
+		task->promised_s = record->planned_start_s;
 		engine_promise(engine->reservations, &engine->reservations_count, &planned);
 	} else {
 		engine_wait_for(engine, index);

@@ -73,7 +73,7 @@ char *service_run_policies_text(struct store *store)
 	first = policies->len > POLICIES_SHOWN ? policies->len - POLICIES_SHOWN : 0;
 	text = g_string_new("policies: ");
 	if (first > 0)
-		g_string_append_printf(text, "%u others", first);
+		g_string_append_printf(text, "%u before", first);
 	else if (policy_at(policies, 0)->from_s > 0)
 		g_string_append(text, "what is not on record");
 	for (guint i = first; i < policies->len; i++) {

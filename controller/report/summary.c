@@ -282,6 +282,7 @@ struct summary *summary_load(const char *dir, GError **error)
 		return NULL;
 	}
 	summary->measured = is_measured(summary);
+	summary->overdue = store_count_events(summary->store, "overdue");
 	read_config(summary);
 	if (!read_stretches(summary, error))
 		return NULL;
@@ -435,6 +436,11 @@ GPtrArray *summary_heading(const struct summary *summary)
 			lines,
 			"metering gaps of %.1f s, summed over hosts: energy over them is estimated",
 			summary->gap_s);
+	if (summary->overdue > 0)
+		add_line(lines,
+			 "%" G_GUINT64_FORMAT " start%s later than a reservation promised: tasks outlived "
+			 "their estimates, or nodes went (events \"overdue\")",
+			 summary->overdue, summary->overdue == 1 ? "" : "s");
 	if (isfinite(summary->host_load))
 		add_line(lines,
 			 "this machine's own load during the runs: %.2f busy cores on average",
@@ -519,6 +525,7 @@ json_t *summary_json(const struct summary *summary)
 			   summary->measured ? "measured" : "simulated", "facts",
 			   facts_json(summary), "over", over, "host_load",
 			   json_number_or_null(summary->host_load), "notes", notes, "cells", cells);
+	json_object_set_new(object, "overdue", json_integer((json_int_t)summary->overdue));
 	if (summary->service)
 		json_object_set_new(object, "policies", service_run_policies_json(summary->store));
 	return object;
