@@ -32,6 +32,10 @@ static void get_status(struct http_request *request, const char *const *argument
 		return;
 	status = run_progress_json(api->session->progress, (uint64_t)after);
 	owner_leave_out_notices(request, json_object_get(status, "notices"));
+	json_object_set_new(status, "directory",
+			    json_string_or_null(http_request_role(request) == HTTP_ROLE_OPERATOR
+							? api->session->dir
+							: NULL));
 	http_request_reply(request, 200, status);
 }
 

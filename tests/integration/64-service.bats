@@ -38,6 +38,84 @@ use_scripted() {
 	[ ! -e "$state" ]
 }
 
+# A place that another user than root can reach, from where `virtbed`, as that user, is $virtbed. use_other_user
+use_other_user() {
+	local as=
+	place=$(mktemp -d)
+	echo "$place" >"$BATS_TEST_TMPDIR/place"
+	if [ "$(id -u)" -eq 0 ]; then
+		command -v setpriv >/dev/null || skip "no setpriv"
+		as="setpriv --reuid 65534 --regid 65534 --clear-groups"
+	fi
+	cp "$run_build/controller/cli/virtbed" "$run_build/controller/api/virtbed-controller" \
+		"$run_build/local-sched/virtbed-local-sched" "$place"
+	printf '#!/bin/sh\nexec %s %s/virtbed "$@"\n' "$as" "$place" >"$place/as"
+	chmod 755 "$place" "$place/as"
+	mkdir -m 700 "$place/home" "$place/session"
+	[ -z "$as" ] || chown 65534:65534 "$place/home" "$place/session"
+	virtbed=$place/as
+	export HOME=$place/home VIRTBED_LIBEXEC=$place
+	unset VIRTBED_URI XDG_RUNTIME_DIR XDG_STATE_HOME STATE_DIRECTORY RUNTIME_DIRECTORY
+	cd "$place"
+}
+
+# What is started in one session is found in any: with XDG_RUNTIME_DIR, with another one, and without.
+found_from_everywhere() {
+	"$virtbed" clusters | grep -q s1
+	XDG_RUNTIME_DIR=$place/session "$virtbed" clusters | grep -q s1
+	XDG_RUNTIME_DIR=$place/home "$virtbed" clusters | grep -q s1
+}
+
+@test "a service is found in every session of its user, and its tokens with it" {
+	local name=found-$BASHPID
+	use_other_user
+	run_name=$name
+	sed "s/^name:.*/name: $name/" "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$place/config.yaml"
+	# Nothing serves yet, and nothing was served.
+	run -2 "$virtbed" token list
+	[[ $output == *"which controller?"* ]]
+
+	XDG_RUNTIME_DIR=$place/session run_start serve config.yaml
+	run_wait_for "serving at unix:$place/session/virtbed/controller.sock" 120
+	found_from_everywhere
+	"$virtbed" token create --user nobody --expires 1h 2>"$BATS_TEST_TMPDIR/token-words"
+	[ -s "$place/home/.local/state/virtbed/tokens.json" ]
+	stop_found
+	# It need not run.
+	[ "$("$virtbed" token list --json | jq '.tokens | length')" = 1 ]
+
+	run_start serve config.yaml
+	run_wait_for "serving at unix:$place/home/.local/state/virtbed/controller.sock" 120
+	found_from_everywhere
+	stop_found
+
+	XDG_RUNTIME_DIR=$place/session run_start serve config.yaml --listen "unix:$place/home/elsewhere.sock"
+	run_wait_for "serving at unix:$place/home/elsewhere.sock" 120
+	found_from_everywhere
+	stop_found
+
+	# Its tokens are those of its own directory, which is another one.
+	run_start serve config.yaml --state "$place/home/other"
+	run_wait_for "serving at unix:$place/home/.local/state/virtbed/controller.sock" 120
+	found_from_everywhere
+	"$virtbed" token create --user nobody 2>"$BATS_TEST_TMPDIR/token-words"
+	[ "$("$virtbed" token list --json | jq '.tokens | length')" = 1 ]
+	[ -s "$place/home/other/tokens.json" ]
+	[ "$("$virtbed" token list --json --state "$place/home/.local/state/virtbed" | jq '.tokens[0].id')" != \
+		"$("$virtbed" token list --json --run "$place/home/other" | jq '.tokens[0].id')" ]
+	[ "$("$virtbed" token list --uri "unix:$place/home/.local/state/virtbed/controller.sock" | wc -l)" = \
+		"$("$virtbed" token list | wc -l)" ]
+	VIRTBED_URI=http://127.0.0.1:1 run -2 "$virtbed" token list
+	[[ $output == *"name it there with --state"* ]]
+	stop_found
+}
+
+stop_found() {
+	kill -TERM "$run_pid"
+	run_wait
+	[ "$run_status" -eq 0 ]
+}
+
 has_completed() {
 	ok GET '/v1/tasks?state=completed' 200 | jq -e --argjson count "$1" '.tasks | length == $count'
 }
@@ -116,7 +194,7 @@ is_down() {
 	unset VIRTBED_LIBEXEC
 	run_start serve "$config" --state "$state" --listen "unix:$socket"
 	run_wait_for "serving at unix:$socket" 120
-	for node in s2/{0..7} s3/{0..3}; do ok POST "/v1/nodes/$node/drain" 202 '{}'; done
+	for node in s2/{0..7} s3/{0..3}; do ok POST "/v1/nodes/$node/drain" 202 '{"reason": "test"}'; done
 	[ "$(submit '{"type": "SHORT", "count": 2}')" = "[0,1]" ]
 	wait_state 0 completed
 	wait_state 1 completed
@@ -483,7 +561,7 @@ page_slows_down="(() => {
 @test "a higher priority goes first, whenever it came, and does so after a restart" {
 	use_scripted
 	serve
-	for node in c1/0 c1/1 c1/2 c1/3 c2/0 c2/1; do ok POST "/v1/nodes/$node/drain" 202 '{}'; done
+	for node in c1/0 c1/1 c1/2 c1/3 c2/0 c2/1; do ok POST "/v1/nodes/$node/drain" 202 '{"reason": "test"}'; done
 	[ "$("$virtbed" submit CG.S.2 --priority -5 --uri "unix:$socket")" = 0 ]
 	[ "$(submit '{"type": "CG.S.2"}')" = "[1]" ]
 	run ! grep PRIO <<<"$("$virtbed" queue 1 --uri "unix:$socket")"
@@ -514,7 +592,7 @@ run_assert_decisions_of_service() {
 	# Half a minute, so that it still runs when all is stopped; and four seconds.
 	sed -i '/CG.S.2/s/repetitions: 10/repetitions: 60/; /IS.S.2/s/repetitions: 5/repetitions: 10/' "$config"
 	serve
-	for node in c2/0 c2/1 c1/2 c1/3; do ok POST "/v1/nodes/$node/drain" 202 '{}'; done
+	for node in c2/0 c2/1 c1/2 c1/3; do ok POST "/v1/nodes/$node/drain" 202 '{"reason": "test"}'; done
 	[ "$(submit '{"type": "IS.S.2"}')" = "[0]" ]
 	[ "$(submit '{"type": "CG.S.2", "count": 2, "key": "b"}')" = "[1,2]" ]
 	[ "$(submit '{"type": "IS.S.2", "held": true}')" = "[3]" ]
