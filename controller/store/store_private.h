@@ -48,6 +48,7 @@ enum store_statement {
 	STORE_LIST_TASK_DECISIONS,
 	STORE_PUT_SUBMISSION,
 	STORE_LIST_SUBMISSIONS,
+	STORE_LIST_SUBMISSIONS_9, /* the same in a file of version 9 to 7 */
 	STORE_LIST_SUBMISSIONS_6, /* the same in a file of version 6 or 5 */
 	STORE_PUT_DRAIN,
 	STORE_DROP_DRAIN,

@@ -293,6 +293,11 @@ static const char schema_sample_key[] =
 	"INSERT INTO sample SELECT run, host, seq, time_s, mw, energy_uj, gap FROM sample_by_seq;"
 	"DROP TABLE sample_by_seq;";
 
+/* What version 10 added: the rest of what was asked for under a key, which must be the same when it is used again. */
+static const char schema_asked[] =
+	"ALTER TABLE submission ADD COLUMN asked_held INTEGER;"
+	"ALTER TABLE submission ADD COLUMN script_sha256 TEXT;";
+
 /* What brings a file of the version before to this one. */
 static const struct {
 	const char *sql;
@@ -308,6 +313,7 @@ static const struct {
 	[8] = {schema_counter, NULL},
 	[9] = {schema_sample_key,
 	       "SELECT count(*) FROM pragma_table_info('sample') WHERE name = 'time_s' AND pk = 0"},
+	[10] = {schema_asked, NULL},
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(steps) == STORE_SCHEMA_VERSION + 1);
 

@@ -6,6 +6,7 @@
 /* The first version that has them. */
 #define VERSION_SERVICE 5
 #define VERSION_PRIORITY 7
+#define VERSION_ASKED 10
 
 /* Submissions. */
 
@@ -43,6 +44,11 @@ bool store_put_submission(struct store *store, const struct store_submission *su
 	put_integer(&cursor, submission->held);
 	put_integer(&cursor, submission->cancelled);
 	put_integer(&cursor, submission->priority);
+	if (submission->asked_held < 0)
+		cursor.next++;
+	else
+		put_integer(&cursor, submission->asked_held);
+	put_text(&cursor, submission->script_sha256);
 	return store_run_statement(store, statement, "store a submission", error);
 }
 
@@ -52,6 +58,14 @@ static int64_t get_uid(struct cursor *cursor)
 	int64_t uid = get_integer(cursor);
 
 	return known ? uid : -1;
+}
+
+static int get_asked_held(struct cursor *cursor)
+{
+	bool known = sqlite3_column_type(cursor->statement, cursor->next) != SQLITE_NULL;
+	bool held = get_integer(cursor) != 0;
+
+	return known ? held : -1;
 }
 
 static gpointer read_submission(struct cursor *cursor)
@@ -76,6 +90,8 @@ static gpointer read_submission(struct cursor *cursor)
 	submission->held = get_integer(cursor) != 0;
 	submission->cancelled = get_integer(cursor) != 0;
 	submission->priority = (int32_t)get_integer(cursor);
+	submission->asked_held = get_asked_held(cursor);
+	submission->script_sha256 = get_text(cursor);
 	return submission;
 }
 
@@ -83,6 +99,7 @@ GPtrArray *store_submissions(struct store *store, int64_t run, GError **error)
 {
 	return list_of_run_since(store, VERSION_SERVICE,
 				 store->version < VERSION_PRIORITY ? STORE_LIST_SUBMISSIONS_6
+				 : store->version < VERSION_ASKED  ? STORE_LIST_SUBMISSIONS_9
 								   : STORE_LIST_SUBMISSIONS,
 				 run,
 				 read_submission, (GDestroyNotify)store_submission_free,
@@ -147,6 +164,7 @@ void store_submission_free(struct store_submission *submission)
 	g_free(submission->user);
 	g_free(submission->submitted_utc);
 	g_free(submission->key);
+	g_free(submission->script_sha256);
 	g_free(submission);
 }
 

@@ -32,6 +32,8 @@ struct store_submission {
 	bool held;           /* not to be started until it is released */
 	bool cancelled;      /* its owner does not want it any more */
 	int32_t priority;    /* higher ones are looked at first; 0 in files before version 7 */
+	int asked_held;      /* whether it was submitted as held; -1: not known, as in files before version 10 */
+	char *script_sha256; /* of task_script_summary(); NULL: no script, or not known, as asked_held */
 };
 
 /* A node that takes no new tasks. */

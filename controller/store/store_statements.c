@@ -110,10 +110,12 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 		" WHERE d.run = ?1 AND d.time_s BETWEEN ?2 AND ?5"
 		" AND json_extract(action.value, '$.task') = ?3 ORDER BY d.id DESC LIMIT ?4",
 	[STORE_PUT_SUBMISSION] = "INSERT OR REPLACE INTO submission VALUES"
-				 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[STORE_LIST_SUBMISSIONS] = "SELECT " SUBMISSION_COLUMNS ", priority"
+				 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[STORE_LIST_SUBMISSIONS] = "SELECT " SUBMISSION_COLUMNS ", priority, asked_held, script_sha256"
 				   " FROM submission WHERE run = ? ORDER BY task",
-	[STORE_LIST_SUBMISSIONS_6] = "SELECT " SUBMISSION_COLUMNS ", 0"
+	[STORE_LIST_SUBMISSIONS_9] = "SELECT " SUBMISSION_COLUMNS ", priority, NULL, NULL"
+				     " FROM submission WHERE run = ? ORDER BY task",
+	[STORE_LIST_SUBMISSIONS_6] = "SELECT " SUBMISSION_COLUMNS ", 0, NULL, NULL"
 				     " FROM submission WHERE run = ? ORDER BY task",
 	[STORE_PUT_DRAIN] = "INSERT OR REPLACE INTO drain VALUES (?, ?, ?, ?, ?, ?)",
 	[STORE_DROP_DRAIN] = "DELETE FROM drain WHERE run = ? AND cluster = ? AND node = ?",

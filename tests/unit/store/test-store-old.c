@@ -22,6 +22,7 @@ struct old {
 
 static const struct old olds[] = {
 	{1, "1-early"}, {1, "1"}, {2, "2"}, {3, "3"}, {4, "4"}, {5, "5"}, {6, "6"}, {7, "7"}, {8, "8"},
+	{9, "9"},
 };
 
 struct fixture {
@@ -117,6 +118,8 @@ static void assert_submission(struct store *store, int version)
 	one = g_ptr_array_index(rows, 0);
 	g_assert_cmpstr(one->name, ==, "night");
 	g_assert_cmpint(one->priority, ==, version >= 7 ? -3 : 0);
+	g_assert_cmpint(one->asked_held, ==, -1);
+	g_assert_null(one->script_sha256);
 }
 
 static void assert_meter(struct store *store, int version)
