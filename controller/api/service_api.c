@@ -426,6 +426,7 @@ void service_api_drain(struct http_request *request, const struct run_session *s
 		return;
 	peer = service_peer_of(request);
 	done = get_text(body, "reason", &reason, &error) &&
+	       (!drain || reason || wrong(&error, "reason: missing; say why the node is drained")) &&
 	       run_service_drain(session->service, drain, cluster, node, reason, peer.user, &error);
 	service_peer_clear(&peer);
 	if (done)

@@ -494,7 +494,7 @@ const char *engine_request_cancel(struct engine *engine, uint32_t task);
 /* A person wants a waiting task not to be mappable, whatever it was promised. O(promises). */
 const char *engine_request_hold(struct engine *engine, uint32_t task);
 
-/* ... and to be mappable again. O(1). */
+/* ... and to be mappable again; a task that is not held is refused. O(1). */
 const char *engine_request_release(struct engine *engine, uint32_t task);
 
 /*
