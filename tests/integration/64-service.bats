@@ -188,6 +188,125 @@ is_down() {
 		length > 0 and all(.state == "down")' >/dev/null
 }
 
+# Serves configs/simulated.yaml, with what is given for sed. serve_simulated NAME [EXPRESSION]
+serve_simulated() {
+	run_name=$1-$BASHPID
+	sed -e "s/^name:.*/name: $run_name/" -e "${2:-}" "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
+	unset VIRTBED_LIBEXEC
+	run_start serve "$config" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	export VIRTBED_URI=unix:$socket
+}
+
+@test "what is tried first works: tasks, scripts and a limit of energy that holds" {
+	serve_simulated first 's/# energy_/energy_/'
+	echo 'echo hello' >job.sh
+	[ "$("$virtbed" submit --script job.sh --time 1m --cores 2)" = 0 ]
+	[ "$("$virtbed" submit --script job.sh --time 5m --nodes 4)" = 1 ]
+	[ "$(submit '{"type": "SHORT", "count": 2}')" = "[2,3]" ]
+	[ "$(submit '{"type": "LONG", "count": 8}')" = "[4,5,6,7,8,9,10,11]" ]
+	wait_state 3 completed
+	# It took what was estimated, and not a tenth of that; so does what runs, and the sum of it is within the limit.
+	ok GET /v1/tasks/3 200 | jq -e '.executed_s > 0.9'
+	wait_state 4 running
+	ok GET /v1/energy 200 | jq -e '.window | .limit_j == 200000 and .holds and .refusals > 0'
+	"$virtbed" energy | grep "by the estimates of what runs it holds until then"
+	"$virtbed" queue | grep "energy: needs"
+	stop_service
+}
+
+# refused_as TEXT COMMAND...: exit status 1, and an error that says so.
+refused_as() {
+	local text=$1
+	shift
+	run -1 "$virtbed" "$@"
+	[[ $output == *"$text"* ]] || { echo "$output"; return 1; }
+}
+
+@test "a key is for the same contents, whatever became of the tasks" {
+	local same="other contents"
+	serve_simulated key
+	printf 'echo %s\n' hello >job.sh
+	[ "$("$virtbed" submit SHORT --count 2 --key k --name n | xargs)" = "0 1" ]
+	[ "$("$virtbed" submit LONG --hold --key held --deadline 1h)" = 2 ]
+	[ "$("$virtbed" submit --script job.sh --time 1m --key script -- 7)" = 3 ]
+	for turn in first restarted; do
+		[ "$("$virtbed" submit SHORT --count 2 --key k --name n | xargs)" = "0 1" ]
+		[ "$("$virtbed" submit LONG --hold --key held --deadline 1h)" = 2 ]
+		[ "$("$virtbed" submit --script job.sh --time 1m --key script -- 7)" = 3 ]
+		refused_as "key: 'k' was used for task 0 with $same (count)" submit SHORT --count 3 --key k --name n
+		refused_as "$same (type, name, priority)" submit WIDE --count 2 --key k --priority -1
+		refused_as "$same (held, utility_max)" submit SHORT --count 2 --key k --name n --hold --utility 2
+		refused_as "task 2 with $same (deadline_s)" submit LONG --hold --key held --deadline 2h
+		refused_as "$same (held, constant_s, zero_s, deadline_s)" submit LONG --key held --constant 1m --zero-at 1h
+		refused_as "task 3 with $same (script)" submit --script job.sh --time 1m --key script -- 8
+		cp job.sh kept
+		echo 'echo more' >>job.sh
+		refused_as "task 3 with $same (script)" submit --script job.sh --time 1m --key script -- 7
+		mv kept job.sh
+		[ $turn = first ] || break
+		# What was asked for is what counts, not what it is now.
+		"$virtbed" release 2
+		"$virtbed" cancel 3
+		wait_state 3 killed
+		wait_state 1 completed
+		kill -KILL "$(run_process virtbed-controller "$state")"
+		run_wait_for "serving at unix:$socket" 60 2
+	done
+	ok POST /v1/tasks 409 '{"type": "SHORT", "key": "k"}' >refusal
+	ok GET /v1/tasks 200 | jq -e '.tasks | length == 4'
+	assert_posts_documented
+	stop_service
+}
+
+@test "people's orders take many tasks, say what became of each, and refuse what makes no sense" {
+	serve_simulated orders
+	[ "$(submit '{"type": "LONG", "count": 3}')" = "[0,1,2]" ]
+	[ "$(submit '{"type": "SHORT", "count": 3, "held": true}')" = "[3,4,5]" ]
+	for task in 0 1 2; do wait_state $task running; done
+	[ "$("$virtbed" suspend 0,1-2 | xargs)" = "task 0 is suspended task 1 is suspended task 2 is suspended" ]
+	[ "$("$virtbed" suspend 0 --json | jq .task)" = 0 ]
+	[ "$("$virtbed" resume 0-1 2 --json | jq -c '[.tasks[].task]')" = "[0,1,2]" ]
+	for task in 0 1 2; do wait_state $task running; done
+	# One that cannot be suspended does not keep the others from it.
+	refused_as "task 3 cannot be suspended" suspend 3,1
+	[[ $output == *"task 1 is suspended"* ]]
+	refused_as "task 0 cannot be resumed: it is not suspended" resume 0-1
+	[[ $output == *"task 1 is running"* ]]
+	run -2 "$virtbed" suspend 0 99
+	[[ $output == *99*"task 0 is suspended"* ]]
+	"$virtbed" resume 0
+
+	[ "$("$virtbed" release 3 | xargs)" = "task 3 is released" ]
+	wait_state 3 completed
+	refused_as "task 3 cannot be released: it has ended" release 3
+	refused_as "task 1 cannot be released: it is not held" release 1
+	ok POST /v1/tasks/1/release 409 '{}'
+	[ "$("$virtbed" hold 4-5 | xargs)" = "task 4 is held task 5 is held" ]
+	refused_as "task 2 cannot be held" hold 2,4-5
+	[[ $output == *"task 4 is held"*"task 5 is held"* ]]
+	refused_as "task 3 cannot be cancelled" cancel 3-5
+	[[ $output == *"task 4 is cancelled"*"task 5 is cancelled"* ]]
+	for words in 0,x 0, ,1 5-3; do
+		run -2 "$virtbed" suspend $words
+		[[ $output == *"\"$words\" names no task"* ]]
+	done
+
+	[ "$("$virtbed" drain s1/0-15 s3/0-3 --reason test | wc -l)" = 20 ]
+	[ "$(submit '{"type": "LONG", "count": 2}')" = "[6,7]" ]
+	wait_state 6 running
+	wait_state 7 running
+	[ "$("$virtbed" migrate 6,7 --to s2-right --json | jq -c '[.tasks[].task]')" = "[6,7]" ]
+	refused_as "task 4 cannot be migrated" migrate 4,6 --to s2-left
+
+	ok POST /v1/nodes/s2/0/drain 400 '{}' | grep "reason: missing"
+	run -2 "$virtbed" drain s2/0
+	ok GET '/v1/nodes?cluster=s2' 200 | jq -e '[.nodes[] | select(.state == "drained" or .state == "draining")] == []'
+	assert_posts_documented
+	"$virtbed" cancel 0-2 6,7
+	stop_service
+}
+
 @test "output that one cluster has is had, while another that may have it is away" {
 	run_name=output-$BASHPID
 	sed "s/^name:.*/name: $run_name/" "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
