@@ -315,8 +315,8 @@ static void default_image(struct config *config)
 	config->image = absolute;
 }
 
-/* Found out before anything is started: by listening there for a moment. */
-static bool check_listen(const char *address, const struct config *config, GError **error)
+/* Found out before anything is started: by listening there for a moment. `what` said that address. */
+static bool check_listen(const char *what, const char *address, const struct config *config, GError **error)
 {
 	g_autoptr(http_listener_t) listener = NULL;
 	g_autoptr(GError) reason = NULL;
@@ -326,7 +326,23 @@ static bool check_listen(const char *address, const struct config *config, GErro
 		return true;
 	listener = http_listener_new(address, run_session_tls(address, config, &tls), NULL, NULL,
 				     &reason);
-	return listener || refuse(error, "--listen: %s", reason->message);
+	return listener || refuse(error, "%s: %s", what, reason->message);
+}
+
+/* The same where a service that listens there already may be this one. */
+static bool check_service_listen(const struct config *config, const char *path, GError **error)
+{
+	const struct config_service service = config_service_of(config);
+	g_autoptr(http_listener_t) listener = NULL;
+	g_autoptr(GError) reason = NULL;
+	struct http_tls tls;
+
+	if (!service.listen)
+		return true;
+	listener = http_listener_new(service.listen, run_session_tls(service.listen, config, &tls), NULL, NULL,
+				     &reason);
+	return listener || g_error_matches(reason, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE) ||
+	       refuse(error, "%s: service.listen: %s", path, reason->message);
 }
 
 /* Estimates are measured for an experiment that can follow: its policies are checked in any case. */
@@ -337,10 +353,11 @@ static bool check_plan(const struct run_request *request, const struct run_prepa
 	const char *path = request->config_path;
 
 	if (plan->serve)
-		return check_listen(plan->listen, prepared->config, error) &&
+		return check_listen(g_strcmp0(plan->listen, request->listen) == 0 ? "--listen" : "service.listen",
+				    plan->listen, prepared->config, error) &&
 		       check_estimates(request, prepared->config, error);
 	if (!check_policies(request, prepared, error) ||
-	    !check_listen(plan->listen, prepared->config, error))
+	    !check_listen("--listen", plan->listen, prepared->config, error))
 		return false;
 	if (!plan->run)
 		return true;
@@ -359,6 +376,45 @@ static bool check_image(const struct config *config, const char *path, GError **
 		own += !config->clusters[i].local_scheduler && !config->clusters[i].simulated;
 	return !own || !trouble ||
 	       refuse(error, "%s: guest image: %s; %s", path, trouble, CONFIG_FILES_IMAGE_CURE);
+}
+
+/* Judging. */
+
+/* The experiment that it describes. */
+static bool check_experiment(const struct config *config, const char *path, GError **error)
+{
+	const struct run_request request = {.config_path = path, .run = true};
+	g_autoptr(run_plan_t) plan = new_plan(&request, config);
+	const struct run_prepared prepared = {.config = (struct config *)config, .plan = plan};
+
+	return check_policies(&request, &prepared, error) && check_limits(plan, error) &&
+	       check_meters(plan, config, path, error);
+}
+
+bool run_prepare_is_estimated(const struct config *config, const char *path, GError **error)
+{
+	const struct run_request request = {.config_path = path, .serve = true};
+
+	return check_estimates(&request, config, error);
+}
+
+enum run_prepare_verdict run_prepare_judge(const struct config *config, const char *path, bool serve,
+					   GError **ret_why)
+{
+	const struct run_request request = {.config_path = path, .serve = serve};
+	g_autofree char *image = config->image ? g_strdup(config->image) : config_files_image();
+	struct config with_image = *config;
+
+	with_image.image = image;
+	if (!check_config(config, path, ret_why) ||
+	    (serve && (!run_prepare_service_check(config, path, ret_why) ||
+		       !check_service_listen(config, path, ret_why))) ||
+	    (!serve && !check_experiment(config, path, ret_why)))
+		return RUN_PREPARE_REFUSED;
+	if ((!config_wants_pet(config) && !check_estimates(&request, config, ret_why)) ||
+	    !check_files(config, path, ret_why) || !check_image(&with_image, path, ret_why))
+		return RUN_PREPARE_LACKS;
+	return RUN_PREPARE_TAKEN;
 }
 
 static char *owns_lab_path(const struct run_prepared *prepared)
@@ -415,7 +471,7 @@ bool run_prepare(const struct run_request *request, bool (*stopped)(void *data),
 	if (request->serve &&
 	    (!(prepared->plan->api = run_prepare_service_address(request, prepared->config,
 								   error)) ||
-	     !check_listen(prepared->plan->api, prepared->config, error)))
+	     !check_listen("--listen", prepared->plan->api, prepared->config, error)))
 		return false;
 	set_addresses(prepared);
 	return true;

@@ -186,8 +186,8 @@ refused() {
 	refused "--timeout" virtbed config check --timeout 9 "$good"
 	refused "--timeout" virtbed config check --live --timeout 0 "$good"
 	virtbed config check --json "$good" >rows
-	jq -e 'length == 1 and .[0].what == "configuration" and .[0].result == "works" and
-		(.[0].found | startswith("4 clusters, "))' rows
+	jq -e '.[0].what == "configuration" and .[0].result == "works" and (.[0].found | startswith("4 clusters, ")) and
+		[.[1:][].what] == ["simulate and study", "run and profile", "serve"] and .[1].result == "works"' rows
 	echo "name: [" >bad.yaml
 	refused "bad.yaml" virtbed config check --json bad.yaml
 }
@@ -322,6 +322,37 @@ refused() {
 	done
 	sed 's/policies: .*/policies: [easy, easy]/' "$good" >bad.yaml
 	refused "appears twice" virtbed config check bad.yaml
+}
+
+@test "config check refuses what serve would refuse for good" {
+	local good=$ROOT/configs/simulated.yaml key busy
+	for key in 'listen: http://0.0.0.0:18099' 'listen: ftp://x' 'listen: http://127.1:18099' 'group: no-such-group-here' \
+		'policy: max-upt+filter:task:2.0' 'policy: nonsense'; do
+		sed "s|^service:|&\n  $key|; /^  policy: easy/d" "$good" >bad.yaml
+		refused "bad.yaml: service.${key%%:*}: " virtbed config check bad.yaml
+		refused "bad.yaml: service.${key%%:*}: " virtbed config check --live bad.yaml
+		refused "service.${key%%:*}: " virtbed serve bad.yaml --state state --listen "unix:$PWD/socket"
+	done
+	# An address in use may be that of the service that is to reload the file.
+	exec 7< <(python3 -c 'import socket, sys, time
+at = socket.create_server(("127.0.0.1", 0)); print(at.getsockname()[1], flush=True); time.sleep(60)')
+	read -r busy <&7
+	sed "s|^service:|&\n  listen: http://127.0.0.1:$busy|" "$good" >busy.yaml
+	virtbed config check busy.yaml | grep -x "  for serve: yes"
+	exec 7<&-
+}
+
+@test "config check says for which commands a configuration is good, and why not for others" {
+	virtbed config check "$ROOT/configs/simulated.yaml" >uses
+	[ "$(grep -cE '^  for (simulate and study|run and profile|serve): yes$' uses)" = 3 ]
+	virtbed config check "$ROOT/configs/papers/energy-5000.yaml" >uses
+	grep -x "  for simulate and study: yes" uses
+	grep -x "  for run and profile: no: an environment can only be simulated" uses
+	virtbed config check "$ROOT/configs/one-machine.yaml" >uses
+	[ "$(grep -c "not yet: there is no estimate for type 'IS.S.2' on cluster 'c1'; measure them first" uses)" = 3 ]
+	# Where there is a section for it, what cannot be served at all is wrong.
+	sed '$a service: {policy: easy}' "$ROOT/configs/one-machine-sharing.yaml" >bad.yaml
+	refused "bad.yaml: clusters[0].shared: " virtbed config check bad.yaml
 }
 
 @test "a matrix without numbers is refused with its file" {
