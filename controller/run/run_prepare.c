@@ -8,6 +8,7 @@
 #include "common/http_listener.h"
 #include "common/repeated.h"
 #include "controller/engine/experiment.h"
+#include "controller/run/run_finished.h"
 #include "controller/run/run_meters.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_prepare_service.h"
@@ -451,11 +452,17 @@ static struct run_plan *make_plan(const struct run_request *request,
 bool run_prepare(const struct run_request *request, bool (*stopped)(void *data), void *data,
 		 struct run_prepared *prepared, GError **error)
 {
-	if (!load_config(request, prepared, error) ||
-	    !check_files(prepared->config, request->config_path, error))
+	if (!load_config(request, prepared, error))
 		return false;
 	prepared->plan = make_plan(request, prepared, error);
 	if (!prepared->plan)
+		return false;
+	/* A lab that a killed run left up is to be taken down. */
+	prepared->finished = request->resume && !run_prepared_owns_lab(prepared) &&
+			     run_is_finished(prepared->plan, prepared->dir);
+	if (prepared->finished)
+		return true;
+	if (!check_files(prepared->config, request->config_path, error))
 		return false;
 	default_image(prepared->config);
 	if (!check_plan(request, prepared, error) ||

@@ -17,6 +17,7 @@ struct run_prepared {
 	char *socket_dir;
 	bool own_socket_dir;
 	bool written; /* run_paths_config() and plan.json are there */
+	bool finished; /* to be resumed, and nothing is left to do: nothing else was checked or made */
 	struct run_lock lock; /* held as long as it lives */
 };
 

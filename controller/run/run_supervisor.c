@@ -378,8 +378,14 @@ static bool remember(struct supervisor *supervisor, GError **error)
 static bool work(struct supervisor *supervisor, GError **error)
 {
 	if (!run_prepare(supervisor->request, is_interrupted, supervisor, &supervisor->prepared,
-			 error) ||
-	    !remember(supervisor, error) || !resolve_hosts(supervisor, error) ||
+			 error))
+		return false;
+	if (supervisor->prepared.finished) {
+		run_watch_say(NULL, "the experiment in %s is finished: nothing is left to do",
+			      supervisor->prepared.dir);
+		return true;
+	}
+	if (!remember(supervisor, error) || !resolve_hosts(supervisor, error) ||
 	    !run_prepare_write(&supervisor->prepared, error))
 		return false;
 	run_watch_say(NULL, "%s directory: %s", supervisor->request->serve ? "state" : "run",

@@ -248,6 +248,36 @@ write_preemption() {
 	run_assert_counts "$out"
 }
 
+# What the files of a run directory hold, and when they were written.
+files_of() {
+	(cd "$1" && find . -type f -printf '%p %T@ %s\n' | sort && find . -type f -print0 | sort -z | xargs -0 sha256sum)
+}
+
+@test "a finished experiment that is resumed changes nothing, and goes on where more is asked for" {
+	run_start run "$config" --estimates "$estimates" --limit 1 --policy easy --out "$out" --json
+	run_wait
+	[ "$run_status" -eq 0 ]
+	cp "$run_results" first
+	files_of "$out" >before
+	run_start run "$config" --out "$out" --resume --json
+	run_wait
+	[ "$run_status" -eq 0 ]
+	grep "the experiment in $out is finished: nothing is left to do" "$run_words"
+	[ -z "$(grep "run directory" "$run_words" || true)" ]
+	cmp first "$run_results"
+	files_of "$out" | diff before -
+	# Nor does it on a machine where it could not run.
+	VIRTBED_IMAGE=$BATS_TEST_TMPDIR/none run_start run "$config" --out "$out" --resume
+	run_wait
+	[ "$run_status" -eq 0 ]
+	grep -w easy "$run_results"
+	files_of "$out" | diff before -
+	run_start run "$config" --out "$out" --resume --repeat 2
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(run_query "$out" "SELECT count(*) FROM run WHERE ended_by != 'aborted'")" -eq 2 ]
+}
+
 @test "where virtbed run was killed, its daemons keep the name until they have ended" {
 	local daemons=() program
 	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out"
