@@ -42,7 +42,7 @@ bool service_api_is_served(struct http_request *request, const struct run_sessio
 						"which tasks are submitted to");
 	else if (!session->service)
 		http_request_fail(request, 503,
-				  "the service is starting or ending; look at /v1/status");
+				  "the service is starting or ending; try again in a moment");
 	return session->service != NULL;
 }
 

@@ -269,7 +269,7 @@ json_t *task_api_json(const struct run_session *session, uint32_t index)
 static bool is_under_way(struct http_request *request, const struct run_session *session)
 {
 	if (!session->engine)
-		http_request_fail(request, 503, "no run is under way; look at /v1/status");
+		http_request_fail(request, 503, "no run is under way; `virtbed top` shows what the controller does");
 	return session->engine != NULL;
 }
 

@@ -154,6 +154,16 @@ json_t *client_ask(struct client *client, const char *method, const char *path, 
 	return answer.body;
 }
 
+/* What is said of an address that is named already. */
+static const char *without_address(const struct client *client, const char *message)
+{
+	const size_t length = strlen(client->address);
+
+	return g_str_has_prefix(message, client->address) && g_str_has_prefix(message + length, ": ")
+		       ? message + length + strlen(": ")
+		       : message;
+}
+
 int client_fail(struct client *client, int http_status, const GError *error)
 {
 	g_autofree char *mark = g_strdup_printf(": status %d: ", http_status);
@@ -168,7 +178,7 @@ int client_fail(struct client *client, int http_status, const GError *error)
 	if (http_status == 0)
 		return command_fail(client->status, client->name,
 				    "the controller at %s gives no answer (is it running?): %s",
-				    client->address, error->message);
+				    client->address, without_address(client, error->message));
 	return command_fail(client->status, client->name, "%s",
 			    said ? said + strlen(mark) : error->message);
 }

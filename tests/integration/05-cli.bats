@@ -275,7 +275,14 @@ refused() {
 		[ -z "$output" ]
 		[[ $stderr == *"the controller at unix:$BATS_TEST_TMPDIR/none.sock gives no answer"* ]] ||
 			{ echo "$command: $stderr"; return 1; }
+		[[ $stderr != */v1/* ]] || { echo "$command: $stderr"; return 1; }
 	done
+}
+
+@test "no message names a path of an API" {
+	# String literals of more than one word, and what is printed of them in comments of headers does not count.
+	run -1 grep -rnE --include='*.c' '^[^/]*"[^"]* [^"]*/v1/' "$ROOT/controller" "$ROOT/common" "$ROOT/local-sched"
+	run -1 grep -nE '>[^<]*/v1/' "$ROOT"/controller/api/page/*.html
 }
 
 @test "nodes of nobody are no table" {
