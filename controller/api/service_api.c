@@ -132,12 +132,13 @@ static bool G_GNUC_PRINTF(2, 3) wrong(GError **error, const char *format, ...)
 /* A key that is mistyped must not be taken for one that is not given. */
 static bool check_keys(const json_t *body, GError **error)
 {
+	g_autofree char *known = g_strjoinv(", ", (char **)order_keys);
 	const char *key;
 	const json_t *value;
 
 	json_object_foreach ((json_t *)body, key, value)
 		if (!g_strv_contains(order_keys, key))
-			return wrong(error, "unknown key '%.64s'", key);
+			return wrong(error, "unknown key '%.64s'; known: %s", key, known);
 	return true;
 }
 
@@ -407,7 +408,7 @@ static bool find_node(struct http_request *request, const struct config *config,
 		*ret_node = (uint32_t)node;
 		return true;
 	}
-	http_request_fail(request, 404, "there is no cluster '%.64s'", arguments[0]);
+	http_request_fail(request, 404, "there is no cluster '%.64s'; `virtbed clusters` lists them", arguments[0]);
 	return false;
 }
 

@@ -282,6 +282,17 @@ struct filter {
 	bool lately;      /* `most` of those that have ended, the last one first */
 };
 
+/* All that a query can name, separated by commas; the caller frees. */
+static char *known_states(void)
+{
+	GString *known = g_string_new(NULL);
+	const char *name;
+
+	for (int state = ENGINE_TASK_WAITING; (name = engine_task_state_name((enum engine_task_state)state)); state++)
+		g_string_append_printf(known, "%s%s", known->len ? ", " : "", name);
+	return g_string_free(known, FALSE);
+}
+
 static bool read_states(struct http_request *request, struct filter *filter)
 {
 	const char *text = http_request_query(request, "state");
@@ -292,7 +303,9 @@ static bool read_states(struct http_request *request, struct filter *filter)
 		const int state = engine_task_state_parse(*name);
 
 		if (state < 0) {
-			http_request_fail(request, 400, "state: unknown state '%.32s'", *name);
+			g_autofree char *known = known_states();
+
+			http_request_fail(request, 400, "state: '%.32s' is not one of %s", *name, known);
 			return false;
 		}
 		filter->states |= UINT32_C(1) << state;

@@ -299,6 +299,13 @@ refused_as() {
 	[ "$("$virtbed" migrate 6,7 --to s2-right --json | jq -c '[.tasks[].task]')" = "[6,7]" ]
 	refused_as "task 4 cannot be migrated" migrate 4,6 --to s2-left
 
+	# Where one of some words is wanted, those are told.
+	run -2 "$virtbed" queue --state nope
+	[[ $output == *"'nope' is not one of waiting, planned, queued, starting, running, "*", killed, "* ]]
+	ok POST /v1/tasks 400 '{"tpye": "SHORT"}' | grep "unknown key 'tpye'; known: type, count, name, key, held, "
+	ok POST /v1/tasks 400 '{"time_s": 9, "script": {"programme": "x"}}' | grep "unknown key 'programme'; known: "
+	run -2 "$virtbed" nodes --cluster nope
+	[[ $output == *"virtbed clusters"* ]]
 	ok POST /v1/nodes/s2/0/drain 400 '{}' | grep "reason: missing"
 	run -2 "$virtbed" drain s2/0
 	ok GET '/v1/nodes?cluster=s2' 200 | jq -e '[.nodes[] | select(.state == "drained" or .state == "draining")] == []'

@@ -286,6 +286,9 @@ static const struct {
 	{ "qemu:///system", "kind: ipmi, address: b, password_file: p, interval_s: 0",
 	  "meter.interval_s: 0 makes no sense" },
 	{ "qemu:///system", "kind: rapl, watts: 3", "unknown key 'watts'" },
+	{ "qemu:///system", "kind: ipmo", "meter.kind: 'ipmo' is not one of none, ipmi, redfish, amm, rapl, acpi, model, simulated" },
+	{ "qemu:///system", "kind: redfish, address: b, password_file: p, auth: none",
+	  "meter.auth: 'none' is not one of basic, session" },
 };
 
 static void test_each_meter_takes_its_own_keys(void)
