@@ -125,15 +125,14 @@ static json_t *cluster_json(const struct run_session *session, uint32_t index, c
 {
 	const struct config_cluster *cluster = &session->config->clusters[index];
 	const struct remote_link *link = remote_fleet_link(session->fleet, index);
-	json_t *object = json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:b, s:b, s:o, s:o}", "cluster",
-				   cluster->name, "nodes", (int)cluster->nodes, "idle",
-				   (int)counts[FLEET_NODE_IDLE], "busy",
-				   (int)(counts[FLEET_NODE_BUSY] + counts[FLEET_NODE_DRAINING]), "down",
-				   (int)counts[FLEET_NODE_DOWN], "drained",
-				   (int)(counts[FLEET_NODE_DRAINED] + counts[FLEET_NODE_DRAINING]), "cores",
-				   (int)cluster->cores, "memory_mib", (json_int_t)cluster->memory_mib,
-				   "shared", cluster->shared, "away", fleet_away(link), "types",
+	json_t *object = json_pack("{s:s, s:i, s:i, s:I, s:b, s:b, s:o, s:o}", "cluster", cluster->name,
+				   "nodes", (int)cluster->nodes, "cores", (int)cluster->cores,
+				   "memory_mib", (json_int_t)cluster->memory_mib, "shared",
+				   cluster->shared, "away", fleet_away(link), "types",
 				   types_json(session->config, cluster), "hosts", hosts_json(cluster));
+
+	for (int i = 0; i < FLEET_NODE_STATES; i++)
+		json_object_set_new(object, state_names[i], json_integer(counts[i]));
 	add_capabilities(object, remote_link_capabilities(link));
 	return object;
 }

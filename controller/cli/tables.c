@@ -106,6 +106,7 @@ INTEGER(fill_idle, "idle")
 INTEGER(fill_busy, "busy")
 INTEGER(fill_down, "down")
 INTEGER(fill_drained, "drained")
+INTEGER(fill_draining, "draining")
 INTEGER(fill_cores, "cores")
 INTEGER(fill_memory, "memory_mib")
 NUMBER(fill_watts, "watts", 1)
@@ -199,6 +200,7 @@ struct table *table_of_clusters(const json_t *document)
 		{"CLUSTER", TABLE_LEFT, fill_cluster}, {"NODES", TABLE_RIGHT, fill_nodes},
 		{"IDLE", TABLE_RIGHT, fill_idle},      {"BUSY", TABLE_RIGHT, fill_busy},
 		{"DOWN", TABLE_RIGHT, fill_down},      {"DRAINED", TABLE_RIGHT, fill_drained},
+		{"DRAINING", TABLE_RIGHT, fill_draining, "draining"},
 		{"CORES", TABLE_RIGHT, fill_cores},    {"MIB", TABLE_RIGHT, fill_memory},
 		{"VMS", TABLE_LEFT, fill_virt_type},   {"METER", TABLE_LEFT, fill_meter},
 		{"TYPES", TABLE_LEFT, fill_types},

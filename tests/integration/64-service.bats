@@ -282,6 +282,12 @@ is_listed_as_it_is() {
 	stop_service
 }
 
+# What the clusters, `virtbed clusters` and /metrics count of nodes adds up to their number.
+every_node_is_counted_once() {
+	ok GET /v1/clusters 200 | jq -e '.clusters | all(.nodes == .idle + .busy + .down + .drained + .draining)'
+	curl -sf --unix-socket "$socket" http://x/metrics | awk '/^virtbed_nodes\{/ {sum += $2} END {exit sum != '"$1"'}'
+}
+
 # Until it is killed: events, one after the other.
 notice_on() {
 	while curl -sf -o /dev/null --unix-socket "$socket" http://x/v1/notices -d '{"kind": "test", "text": "again"}'; do :; done
@@ -318,6 +324,32 @@ page_slows_down="(() => {
 	kill "$notices"
 	cat paced
 	tail -n 1 paced | jq -e 'length > 4 and min > 950'
+	stop_service
+}
+
+@test "a node that drains is counted once, by the API, by Prometheus and on the page" {
+	local page
+	run_name=simulated-drains-$BASHPID
+	sed "s/^name:.*/name: $run_name/" "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
+	echo '  listen: http://127.0.0.1:0' >>"$config"
+	unset VIRTBED_LIBEXEC
+	run_start serve "$config" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	page=$(sed -n "s|.*the controller's page is at ||p" "$run_words")
+	(umask 077 && "$virtbed" token create --state "$state" --role viewer --user nobody >token 2>words)
+	[ "$(submit '{"type": "LONG"}')" = "[0]" ]
+	wait_state 0 running
+	node=$(ok GET /v1/tasks/0 200 | jq -r '"\(.cluster)/\(.nodes[0])"')
+	ok POST "/v1/nodes/$node/drain" 202 '{"reason": "fan"}' | jq -e '.state == "draining"'
+	ok POST /v1/nodes/s1/15/drain 202 '{"reason": "fan"}' | jq -e '.state == "drained"'
+	every_node_is_counted_once 28
+	ok GET /v1/clusters 200 | jq -e '[.clusters[] | .drained] == [1, 0, 0] and ([.clusters[] | .draining] | add) == 1'
+	"$virtbed" clusters --uri "unix:$socket" | awk 'NR == 1 {exit !/ DRAINING /}'
+	"$BATS_TEST_DIRNAME/browser.py" "$page" "until=document.documentElement.dataset.ready === 'token'" \
+		"type=token" "key=Enter" "until=document.documentElement.dataset.ready === 'overview'" \
+		"until=document.querySelector('#clusters').innerText.includes('1 drained')" \
+		"print=document.querySelector('#clusters').innerText" >overview 2>&1 || { cat overview; return 1; }
+	has_lines overview '1 drained' '1 draining'
 	stop_service
 }
 

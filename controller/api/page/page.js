@@ -274,6 +274,7 @@ function showClusters(clusters, nodes) {
          const counts = [`${cluster.busy} of ${cluster.nodes} busy`];
          if (cluster.down) counts.push(`${cluster.down} down`);
          if (cluster.drained) counts.push(`${cluster.drained} drained`);
+         if (cluster.draining) counts.push(`${cluster.draining} draining`);
          if (cluster.away) counts.push('does not answer');
          setText(card.querySelector('h3 span'), counts.join(', '));
          setText(card.children[1], clusterFacts(cluster));

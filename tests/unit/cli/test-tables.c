@@ -75,6 +75,18 @@ static void test_clusters(void)
 		     "c1           4     1     2     0        1      1  112  qemu  dcmi (model)  IS.2 CG.2\n");
 }
 
+/* Where nodes drain there is a column for them: each node has one. */
+static void test_draining(void)
+{
+	assert_table(table_of_clusters,
+		     "{\"clusters\": [{\"cluster\": \"c1\", \"nodes\": 4, \"idle\": 0, \"busy\": 1,"
+		     " \"down\": 0, \"drained\": 1, \"draining\": 2, \"cores\": 1, \"memory_mib\": 112,"
+		     " \"types\": [\"IS.2\"], \"virt_type\": \"kvm\", \"meter\": \"dcmi\"}]}",
+		     "CLUSTER  NODES  IDLE  BUSY  DOWN  DRAINED  DRAINING  CORES  MIB  VMS  METER  TYPES\n"
+		     "-------  -----  ----  ----  ----  -------  --------  -----  ---  ---  -----  -----\n"
+		     "c1           4     0     1     0        1         2      1  112  kvm  dcmi   IS.2\n");
+}
+
 static void test_nodes(void)
 {
 	assert_table(table_of_nodes,
@@ -131,6 +143,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/tables/tasks", test_tasks);
 	g_test_add_func("/tables/priorities", test_priorities);
 	g_test_add_func("/tables/clusters", test_clusters);
+	g_test_add_func("/tables/draining", test_draining);
 	g_test_add_func("/tables/nodes", test_nodes);
 	g_test_add_func("/tables/decisions", test_decisions);
 	g_test_add_func("/tables/rubbish", test_rubbish);

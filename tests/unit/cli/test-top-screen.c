@@ -79,6 +79,26 @@ static void test_cut(void)
 	}
 }
 
+/* Each node has one column: what drains is neither busy nor drained. */
+static void test_draining(void)
+{
+	g_autoptr(json_t) clusters = document(
+		"{\"clusters\": [{\"cluster\": \"c1\", \"nodes\": 4, \"idle\": 0, \"busy\": 1, \"down\": 0,"
+		" \"drained\": 1, \"draining\": 2}]}");
+	g_autoptr(json_t) nodes = document(
+		"{\"nodes\": [{\"cluster\": \"c1\", \"state\": \"busy\"},"
+		" {\"cluster\": \"c1\", \"state\": \"draining\"}, {\"cluster\": \"c1\", \"state\": \"draining\"},"
+		" {\"cluster\": \"c1\", \"state\": \"drained\"}]}");
+	const struct top_screen screen = {.clusters = clusters, .nodes = nodes};
+	g_autofree char *text = top_screen_text(&screen, 0, 0);
+
+	g_assert_cmpstr(text, ==,
+			"\n"
+			"CLUSTER  NODES  IDLE  BUSY  DOWN  DRAINED  DRAINING  # busy  . idle  d drained  D draining  x down\n"
+			"-------  -----  ----  ----  ----  -------  --------  ---------------------------------------------\n"
+			"c1           4     0     1     0        1         2  #DDd\n");
+}
+
 static void test_nothing_known(void)
 {
 	const struct top_screen screen = {.note = "no answer"};
@@ -92,6 +112,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/top-screen/whole", test_whole);
 	g_test_add_func("/top-screen/cut", test_cut);
+	g_test_add_func("/top-screen/draining", test_draining);
 	g_test_add_func("/top-screen/nothing-known", test_nothing_known);
 	return g_test_run();
 }
