@@ -38,6 +38,19 @@ bool fleet_away(const struct remote_link *link)
 	return remote_link_away(link) || !remote_link_capabilities(link);
 }
 
+const char *fleet_watts_from(const struct remote_link *link)
+{
+	const json_t *capabilities = remote_link_capabilities(link);
+
+	if (!capabilities)
+		return NULL;
+	if (!json_is_true(json_object_get(capabilities, "modelled_watts")))
+		return "meter";
+	return g_strcmp0(json_string_value(json_object_get(capabilities, "meter")), "simulated") == 0
+		       ? "simulation"
+		       : "model";
+}
+
 struct fleet_standing fleet_stand(const struct run_session *session, uint32_t cluster,
 				  uint32_t node)
 {
@@ -134,6 +147,7 @@ static json_t *cluster_json(const struct run_session *session, uint32_t index, c
 	for (int i = 0; i < FLEET_NODE_STATES; i++)
 		json_object_set_new(object, state_names[i], json_integer(counts[i]));
 	add_capabilities(object, remote_link_capabilities(link));
+	json_object_set_new(object, "watts_from", json_string_or_null(fleet_watts_from(link)));
 	return object;
 }
 

@@ -9,9 +9,11 @@
 #include "common/benchmark.h"
 #include "common/json.h"
 #include "controller/api/fleet_api.h"
+#include "controller/api/status_api_private.h"
 #include "controller/api/task_api.h"
 #include "controller/engine/engine.h"
 #include "controller/run/run_service_scripts.h"
+#include "controller/run/run_utc.h"
 
 /* Actions of a task that are shown at most. */
 #define ACTIONS_MAX 1000
@@ -361,6 +363,7 @@ void service_api_decisions(struct http_request *request, const struct run_sessio
 	g_autoptr(GError) error = NULL;
 	json_t *list;
 	const struct engine_task *one;
+	const int64_t zero_us = api_zero_us(session);
 	uint32_t task;
 
 	if (!task_api_find(request, session, number, &task))
@@ -379,8 +382,10 @@ void service_api_decisions(struct http_request *request, const struct run_sessio
 	for (guint i = 0; i < actions->len; i++) {
 		const struct store_action *row = g_ptr_array_index(actions, i);
 		json_t *action = json_parse(row->action, strlen(row->action), "decision", NULL);
+		g_autofree char *utc = run_utc_text(zero_us, row->time_s);
 
-		json_array_append_new(list, json_pack("{s:f, s:o}", "time_s", row->time_s, "action",
+		json_array_append_new(list, json_pack("{s:f, s:s?, s:o}", "time_s", row->time_s, "utc",
+						      zero_us ? utc : NULL, "action",
 						      action ?: json_null()));
 	}
 	http_request_reply(request, 200,

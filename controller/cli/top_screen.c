@@ -204,8 +204,10 @@ static void append_tasks(GString *text, const struct top_screen *screen)
 
 	json_array_foreach (json_object_get(document, "tasks"), i, task)
 		if (!field_state_ended(field_text(task, "state")))
-			json_array_append(isfinite(field_number(task, "started_s")) ? on_nodes
-										     : others,
+			json_array_append(isfinite(field_number(task, "started_s")) &&
+							  !isfinite(field_number(task, "waits_since_s"))
+						  ? on_nodes
+						  : others,
 					  task);
 	json_array_extend(on_nodes, others);
 	json_object_set(document, "tasks", on_nodes);

@@ -97,6 +97,8 @@ struct engine_task {
 	bool reservation;         /* PLANNED: permanent; otherwise a place-holder */
 	double planned_start_s;   /* of the last promise */
 	unsigned int slid;        /* why promises to it slid or were taken back, as far as it is on record */
+	double waited_s;          /* from its arrival to its starts so far: of all attempts, suspensions left out */
+	double waits_since_s;     /* it waits since then: its arrival, or when an attempt was lost; NAN: it does not */
 	double started_s;         /* the start that the engine asked for */
 	double since_s;           /* when its last stretch began: started_s, or when it went on */
 	double executed_s;        /* execution time of the stretches before it; 0: none */
@@ -251,6 +253,9 @@ struct engine_recorder {
 	/* A migration began, or came to its end. */
 	bool (*migration)(struct engine_recorder *recorder,
 			  const struct engine_migration *migration);
+	/* An attempt was lost at ended_s, and the task waits again: it stands as it did until then. */
+	bool (*lost)(struct engine_recorder *recorder, const struct engine_task *task, double ended_s,
+		     const char *reason);
 	/* On shared hosts: the yield of a task from time_s on. */
 	bool (*share)(struct engine_recorder *recorder, double time_s,
 		      const struct engine_task *task);
@@ -406,6 +411,13 @@ bool engine_restore_quarantined(struct engine *engine, uint32_t task, uint32_t a
  * the task.
  */
 bool engine_restore_suspension(struct engine *engine, const struct engine_suspension *record);
+
+/*
+ * Puts back that an attempt of a task was lost, after its task; once for each, in any order. What the task waited
+ * follows from them.
+ */
+void engine_restore_lost(struct engine *engine, uint32_t task, uint32_t attempt, double started_s,
+			 double ended_s);
 
 /*
  * After all tasks, where machines have queues: what pruning remembered after the last mapping event.

@@ -14,7 +14,7 @@
 enum engine_task_state engine_after_loss(struct engine *engine, uint32_t index, double time_s,
 					 const char *reason)
 {
-	const struct engine_task *task = &engine->tasks[index];
+	struct engine_task *task = &engine->tasks[index];
 
 	engine_record_event(engine, time_s, "lost", index, reason);
 	if (task->cancelled) {
@@ -24,6 +24,10 @@ enum engine_task_state engine_after_loss(struct engine *engine, uint32_t index, 
 	if (task->attempts - task->attempts_before >= ENGINE_ATTEMPTS_MAX) {
 		engine->result.tasks_failed++;
 		return ENGINE_TASK_FAILED;
+	}
+	if (isnan(task->waits_since_s)) {
+		engine_record_lost(engine, index, time_s, reason);
+		task->waits_since_s = time_s;
 	}
 	engine_wait_for(engine, index);
 	return ENGINE_TASK_WAITING;

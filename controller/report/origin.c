@@ -50,6 +50,16 @@ static void add(GPtrArray *notes, bool measured, const char *text)
 	g_ptr_array_add(notes, g_strconcat(measured ? "" : "estimates: ", text, NULL));
 }
 
+/* What watts that no meter told are. */
+static const char *words_of_watts(const struct origin *origin)
+{
+	if (g_strcmp0(origin->meter, "simulated") == 0)
+		return "watts are simulated: what the estimates of tasks say, above a constant idle";
+	if (g_strcmp0(origin->meter, "mixed") == 0 && g_strcmp0(origin->virt_type, "mixed") == 0)
+		return "watts of some clusters come from a model fed by CPU time, or are simulated";
+	return "watts come from a model fed by CPU time, not from a meter";
+}
+
 GPtrArray *origin_notes(const struct origin *origin, bool measured)
 {
 	GPtrArray *notes = g_ptr_array_new_with_free_func(g_free);
@@ -79,7 +89,7 @@ GPtrArray *origin_notes(const struct origin *origin, bool measured)
 		add(notes, measured,
 		    "caps of CPU frequency or idle states were NOT EFFECTIVE on a host");
 	if (g_strcmp0(origin->modelled_watts, "true") == 0)
-		add(notes, measured, "watts come from a model fed by CPU time, not from a meter");
+		add(notes, measured, words_of_watts(origin));
 	if (g_strcmp0(origin->meter, "rapl") == 0)
 		add(notes, measured, "watts are those of CPU packages (RAPL), not of whole hosts");
 	return notes;

@@ -14,6 +14,7 @@
 #include "controller/run/run_profile.h"
 #include "controller/run/run_record.h"
 #include "controller/run/run_service.h"
+#include "controller/run/run_utc.h"
 
 /* Boots are slow under emulation, and all at once (spec: 32 s for nine). */
 #define FIRST_READY_S 300.0
@@ -57,6 +58,7 @@ struct run_session *run_session_open(const char *dir, GError **error)
 
 	session->dir = g_strdup(dir);
 	session->progress = run_progress_new();
+	session->utc = run_utc_new();
 	if (!read_files(session, error))
 		goto fail;
 	session->store = session->plan->serve ? store_open_to_serve(dir, error) :
@@ -82,6 +84,7 @@ void run_session_close(struct run_session *session)
 	config_free(session->config);
 	run_plan_free(session->plan);
 	run_progress_free(session->progress);
+	run_utc_free(session->utc);
 	g_free(session->dir);
 	g_free(session);
 }

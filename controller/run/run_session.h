@@ -29,6 +29,7 @@ struct run_session {
 	bool go_on;    /* a run that was interrupted may go on: its VMs and tasks are still there */
 	int64_t run;   /* row id of the run under way; 0: none */
 	int64_t t0_ns; /* its start */
+	struct run_utc *utc;   /* what that is by the wall clock; NULL: not wanted */
 	struct engine *engine; /* while its engine runs: for what people ask of tasks; else NULL */
 	struct recorder_store *recorder; /* of the run under way; NULL: none */
 	uint32_t tasks_count;  /* of its workload, so far */

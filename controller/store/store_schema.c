@@ -293,6 +293,19 @@ static const char schema_sample_key[] =
 	"INSERT INTO sample SELECT run, host, seq, time_s, mw, energy_uj, gap FROM sample_by_seq;"
 	"DROP TABLE sample_by_seq;";
 
+/* What version 10 added: where attempts were that are not a task's last one. */
+static const char schema_lost[] =
+	"CREATE TABLE lost_attempt ("
+	" run INTEGER NOT NULL REFERENCES run,"
+	" task INTEGER NOT NULL,"
+	" attempt INTEGER NOT NULL,"
+	" cluster TEXT NOT NULL,"
+	" nodes TEXT NOT NULL,"
+	" started_s REAL NOT NULL,"
+	" ended_s REAL NOT NULL,"
+	" reason TEXT,"
+	" PRIMARY KEY (run, task, attempt)) WITHOUT ROWID;";
+
 /* What brings a file of the version before to this one. */
 static const struct {
 	const char *sql;
@@ -308,6 +321,7 @@ static const struct {
 	[8] = {schema_counter, NULL},
 	[9] = {schema_sample_key,
 	       "SELECT count(*) FROM pragma_table_info('sample') WHERE name = 'time_s' AND pk = 0"},
+	[10] = {schema_lost, NULL},
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(steps) == STORE_SCHEMA_VERSION + 1);
 

@@ -13,6 +13,7 @@
 	"run, task, attempt, n, cluster, nodes, to_nodes, by_person, held, requested_s,"           \
 	" suspended_s, exec_s, resume_requested_s, resumed_s, since_s, freeze_s, save_s,"          \
 	" restore_s, resume_s, skew_s"
+#define LOST "run, task, attempt, cluster, nodes, started_s, ended_s, reason"
 #define MIGRATION                                                                                  \
 	"run, task, attempt, n, cluster, nodes, to_nodes, by_person, requested_s, ended_s, reason"
 #define METER_COLUMNS "run, host, cluster, before_uj, begin_uj, at_uj, at_s, n, stream, seq"
@@ -66,6 +67,10 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 			       " WHERE run = ? ORDER BY host, time_s, seq",
 	[STORE_CLEAR_ESTIMATES] = "DELETE FROM estimate",
 	[STORE_ADD_ESTIMATE] = "INSERT INTO estimate VALUES (?, ?, ?, ?, ?, ?, ?)",
+	[STORE_PUT_LOST] = "INSERT OR REPLACE INTO lost_attempt VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+	[STORE_LIST_LOST] = "SELECT " LOST " FROM lost_attempt WHERE run = ? ORDER BY task, attempt",
+	[STORE_LIST_TASK_LOST] =
+		"SELECT " LOST " FROM lost_attempt WHERE run = ? AND task = ? ORDER BY attempt",
 	[STORE_PUT_SUSPENSION] = "INSERT OR REPLACE INTO suspension VALUES"
 				 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[STORE_LIST_SUSPENSIONS] =

@@ -49,6 +49,11 @@ has_completed() {
 	run_start serve "$config" --state "$state" --listen "unix:$socket"
 	run_wait_for "serving at unix:$socket" 120
 	ok GET /v1/clusters 200 | jq -e '.clusters | length == 3 and all(.virt_type == "simulated" and .modelled_watts)'
+	ok GET /v1/clusters 200 | jq -e '(.clusters | all(.watts_from == "simulation")) and (.notes | any(test("watts are simulated")) and
+		(any(test("model")) | not))'
+	curl -sf --unix-socket "$socket" http://x/metrics >metrics
+	grep -q '^virtbed_host_power_watts{cluster="s1",host="s1-1",modelled="simulated"} ' metrics
+	run ! grep 'modelled="true"' metrics
 	[ "$(submit '{"type": "LONG", "count": 2}')" = "[0,1]" ]
 	[ "$(submit '{"type": "SHORT", "count": 60}' | jq length)" = 60 ]
 	wait_state 61 completed
@@ -66,6 +71,7 @@ has_completed() {
 	run_wait_for "serving at unix:$socket" 60 2
 	wait_state 1 running
 	within 60 has_completed 60
+	"$virtbed" energy --uri "unix:$socket" | grep '^watts: simulated'
 	# As a trace: 18 fields, and of what has not ended neither run time (4) nor status (11).
 	[ "$(submit '{"type": "SHORT", "held": true}')" = "[62]" ]
 	"$virtbed" report "$state" --format swf >trace.swf
@@ -325,6 +331,82 @@ page_slows_down="(() => {
 	cat paced
 	tail -n 1 paced | jq -e 'length > 4 and min > 950'
 	stop_service
+}
+
+# What the columns of `queue` say of TASK: STATE WAITED TIME LEFT. shown TASK
+shown() {
+	"$virtbed" queue "$1" --uri "unix:$socket" | awk 'NR == 3 {print $5, $6, $7, $8}'
+}
+
+# What task 0 has by now, the UTC of the run's second 0 by each time that is told, and whether they are the same.
+zeros='[to_entries[] | select(.key | endswith("_utc")) | select(.value) | .key] as $keys | . as $it |
+	[$keys[] | ($it[.] | sub("[.][0-9]+"; "") | fromdate) - $it[sub("_utc$"; "_s")]] | (max - min) < 1.1 and length'
+
+@test "what is shown of a task that stands still and of one that waits again: its times, in UTC too, and all its places" {
+	local page before
+	run_name=simulated-times-$BASHPID
+	sed "s/^name:.*/name: $run_name/" "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
+	echo '  listen: http://127.0.0.1:0' >>"$config"
+	unset VIRTBED_LIBEXEC
+	run_start serve "$config" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	[ "$(submit '{"type": "LONG"}')" = "[0]" ]
+	wait_state 0 running
+	ok GET /v1/tasks/0 200 | jq -e '.since_s != null and .left_s == null and .expected_end_s > .now_s'
+	within 20 later_than "$(ok GET /v1/tasks/0 200 | jq .since_s)"
+	ok POST /v1/tasks/0/suspend 202 '{}'
+	wait_state 0 suspended
+	# Suspended, its time run and its time left stand still, while the clock goes on.
+	ok GET /v1/tasks/0 200 >first
+	jq -e '.since_s == null and .expected_end_s == null and .executed_s > 2 and .left_s > 3000' first
+	jq -e "$zeros" first
+	before=$(shown 0)
+	[[ $before =~ ^suspended\ [0-9:]+\ [0-9:]+\ [0-9]:?[0-9:]+$ ]]
+	within 20 later_than "$(jq .now_s first)"
+	[ "$(shown 0)" = "$before" ]
+	ok GET /v1/tasks/0 200 | jq -e --slurpfile first first '[.executed_s, .left_s, .waited_s] == ($first[0] | [.executed_s, .left_s, .waited_s])'
+	"$virtbed" show 0 --uri "unix:$socket" >told
+	has_lines told '^arrived .* s  20..-..-..T..:..:..[.0-9]*Z$' '^started .* s  20' '^executed +[0-9:]+$' '^left .*, which stands still$' \
+		'^its VMs +[0-9.]+ s  20..-..-..T.*Z  started '
+	"$virtbed" explain 0 --uri "unix:$socket" >told
+	has_lines told '^TIME S  UTC ' '^ +[0-9.]+  20..-..-..T..:..:..Z '
+	ok POST /v1/tasks/0/resume 202 '{}'
+	wait_state 0 running
+	# It is lost with all that ran, and waits and starts again: what it waited is of both, and so are its places.
+	stop_service
+	run_start serve "$config" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	within 60 has_attempts 0 2
+	wait_state 0 running
+	ok GET /v1/tasks/0 200 >second
+	jq -e '[.places[] | [.attempt, .how]] == [[1, "started"], [1, "resumed"], [1, "lost"], [2, "started"]] and
+		([.suspended[] | .attempt] == [1]) and .suspended[0].to_s != null' second
+	jq -e '.places as $p | (.waited_s - (($p[0].since_s - .arrival_s) + ($p[3].since_s - $p[2].since_s)) | fabs) < 0.001' second
+	"$virtbed" show 0 --uri "unix:$socket" >told
+	has_lines told '^its VMs +attempt 1 .* started ' '^ +attempt 1 .* lost ' '^ +attempt 2 .* started '
+	page=$(sed -n "s|.*the controller's page is at ||p" "$run_words" | tail -n 1)
+	(umask 077 && "$virtbed" token create --state "$state" --role operator --user nobody >token 2>words)
+	ok POST /v1/tasks/0/suspend 202 '{}'
+	wait_state 0 suspended
+	"$BATS_TEST_DIRNAME/browser.py" "$page" "until=document.documentElement.dataset.ready === 'token'" \
+		"type=token" "key=Enter" "until=document.documentElement.dataset.ready === 'overview'" \
+		"until=document.querySelector('#active').innerText.includes('left, stands still')" \
+		"go=#task/0" "until=document.documentElement.dataset.ready === 'task/0'" \
+		"until=document.querySelector('#task-decisions tr')" \
+		"print=document.querySelector('#task-facts').innerText" "print=document.querySelector('#task-decisions').innerText" \
+		>overview 2>&1 || { cat overview; return 1; }
+	has_lines overview '^at .*, 20..-..-.. ..:..:.. UTC$' 'left, stands still' '[0-9 ms]+\s+20..-..-.. ..:..:.. UTC\s'
+	stop_service
+	[ "$(run_query "$state" "SELECT count(*) FROM lost_attempt WHERE task = 0 AND attempt = 1")" -eq 1 ]
+}
+
+has_attempts() {
+	[ "$(api GET "/v1/tasks/$1" | jq .attempts)" = "$2" ]
+}
+
+# The run's clock is two seconds beyond TIME. later_than TIME
+later_than() {
+	api GET /v1/tasks/0 | jq -e --argjson from "$1" '.now_s > $from + 2' >/dev/null
 }
 
 @test "a node that drains is counted once, by the API, by Prometheus and on the page" {

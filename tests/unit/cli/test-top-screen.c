@@ -19,10 +19,10 @@ static const char power_text[] =
 	"{\"hosts\": [{\"host\": \"b1\", \"watts\": 15.0, \"idle_w\": 10.0, \"cap_w\": null}]}";
 static const char tasks_text[] =
 	"{\"now_s\": 3730.0, \"more\": 800, \"tasks\": ["
-	"{\"task\": 1, \"type\": \"IS.2\", \"state\": \"waiting\", \"arrival_s\": 3700.0,"
+	"{\"task\": 1, \"type\": \"IS.2\", \"state\": \"waiting\", \"waited_s\": 0.0, \"waits_since_s\": 3700.0,"
 	" \"why\": \"no idle nodes\"},"
-	"{\"task\": 2, \"type\": \"IS.2\", \"state\": \"running\", \"arrival_s\": 3600.0,"
-	" \"started_s\": 3610.0, \"cluster\": \"c1\", \"nodes\": [0]}]}";
+	"{\"task\": 2, \"type\": \"IS.2\", \"state\": \"running\", \"waited_s\": 10.0, \"executed_s\": 0.0,"
+	" \"started_s\": 3610.0, \"since_s\": 3610.0, \"cluster\": \"c1\", \"nodes\": [0]}]}";
 
 static const char whole[] =
 	"virtbed: run, policy max-upr, for 1:02:10; 15.0 W; dynamic energy 120.2 J of 400.0 J; "

@@ -119,6 +119,27 @@ static void test_headings_say_what_is_not_real(struct directory *directory, cons
 		g_assert_nonnull(strstr(text, metas[i][2]));
 }
 
+/* Watts of simulated clusters are no model's of CPU time. */
+static void test_headings_say_that_watts_are_simulated(struct directory *directory, const void *data)
+{
+	static const char *const metas[][2] = {
+		{"virt_type", "simulated"}, {"meter", "simulated"}, {"modelled_watts", "true"},
+	};
+	g_autoptr(summary_t) summary = NULL;
+	g_autoptr(GPtrArray) heading = NULL;
+	g_autofree char *text = NULL;
+
+	add(directory, "easy", 1, 1, "time", 1);
+	for (gsize i = 0; i < G_N_ELEMENTS(metas); i++)
+		g_assert_true(store_set_meta(directory->store, metas[i][0], metas[i][1], NULL));
+	summary = load(directory);
+	heading = summary_heading(summary);
+	g_ptr_array_add(heading, NULL);
+	text = g_strjoinv("\n", (char **)heading->pdata);
+	g_assert_nonnull(strstr(text, "watts are simulated"));
+	g_assert_null(strstr(text, "CPU time"));
+}
+
 static void test_nothing_ended(struct directory *directory, const void *data)
 {
 	g_autoptr(GError) error = NULL;
@@ -237,6 +258,7 @@ int main(int argc, char **argv)
 	TEST("/summary/cells hold means and deviations over their runs", test_cells);
 	TEST("/summary/runs that did not end are left out", test_unfinished_runs_are_left_out);
 	TEST("/summary/headings say what is not real", test_headings_say_what_is_not_real);
+	TEST("/summary/headings say that watts are simulated", test_headings_say_that_watts_are_simulated);
 	TEST("/summary/nothing ended is bad input", test_nothing_ended);
 	TEST("/summary/odd names are quoted", test_odd_names);
 	TEST("/suspensions/they are counted by type, and their steps by cluster", test_suspensions);

@@ -22,6 +22,7 @@ struct old {
 
 static const struct old olds[] = {
 	{1, "1-early"}, {1, "1"}, {2, "2"}, {3, "3"}, {4, "4"}, {5, "5"}, {6, "6"}, {7, "7"}, {8, "8"},
+	{9, "9"},
 };
 
 struct fixture {
@@ -149,6 +150,8 @@ static void assert_all(struct store *store, int version)
 	assert_rows(store_task_suspensions(store, RUN, TASK, 1, NULL), version >= 2);
 	assert_rows(store_migrations(store, RUN, NULL), version >= 4);
 	assert_rows(store_task_migrations(store, RUN, TASK, 1, NULL), version >= 4);
+	assert_rows(store_lost(store, RUN, NULL), 0);
+	assert_rows(store_task_lost(store, RUN, TASK, NULL), 0);
 	assert_rows(store_shares(store, RUN, NULL), version >= 4);
 	assert_rows(store_deliveries(store, RUN, NULL), version >= 4);
 	assert_submission(store, version);
@@ -201,6 +204,8 @@ static void write_new(struct store *store)
 	const struct store_migration migration = {.run = RUN, .task = TASK, .attempt = 2, .n = 1,
 						  .cluster = (char *)"c1", .nodes = (char *)"0",
 						  .to_nodes = (char *)"1"};
+	const struct store_lost lost = {.run = RUN, .task = TASK, .attempt = 1, .cluster = (char *)"c1",
+					.nodes = (char *)"0,1", .started_s = 2, .ended_s = 5};
 	const struct store_account_meter meter = {.run = RUN, .host = (char *)"b2",
 						  .cluster = (char *)"c1",
 						  .counter = (char *)"second"};
@@ -209,6 +214,7 @@ static void write_new(struct store *store)
 	g_assert_true(store_put_submission(store, &submission, &error));
 	g_assert_true(store_put_suspension(store, &suspension, &error));
 	g_assert_true(store_put_migration(store, &migration, &error));
+	g_assert_true(store_put_lost(store, &lost, &error));
 	g_assert_true(store_put_account_meter(store, &meter, &error));
 	store_add_sample(store, RUN, "b1", 1, 700, 9000, 1, false, &error);
 	g_assert_no_error(error);
@@ -231,6 +237,9 @@ static void test_old(struct fixture *fixture, const void *data)
 	assert_rows(store_suspensions(store, RUN, NULL), 1 + (old->version >= 2));
 	assert_rows(store_migrations(store, RUN, NULL), 1 + (old->version >= 4));
 	assert_rows(store_account_meters(store, RUN, NULL), 1 + (old->version >= 6));
+	assert_rows(store_lost(store, RUN, NULL), 1);
+	assert_rows(store_task_lost(store, RUN, TASK, NULL), 1);
+	assert_rows(store_task_lost(store, RUN, TASK + 1, NULL), 0);
 }
 
 /* There is a file of each version before this one. */

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_utc.h"
+
+#include <glib.h>
+#include <math.h>
+
+#include "common/clock.h"
+
+/* Readings of two clocks one after the other differ by less, as long as nobody sets one of them. */
+#define STEP_US 100000
+
+/* About the year 9999. */
+#define LATEST_US 253000000000000000.0
+
+struct run_utc {
+	int64_t t0_ns;   /* of the run that it was asked for last */
+	int64_t zero_us; /* 0: it was not */
+};
+
+struct run_utc *run_utc_new(void)
+{
+	return g_new0(struct run_utc, 1);
+}
+
+void run_utc_free(struct run_utc *utc)
+{
+	g_free(utc);
+}
+
+int64_t run_utc_zero_us(struct run_utc *utc, int64_t t0_ns)
+{
+	const int64_t now_us = g_get_real_time() - (clock_now_ns() - t0_ns) / 1000;
+
+	if (utc->zero_us == 0 || utc->t0_ns != t0_ns || ABS(now_us - utc->zero_us) >= STEP_US)
+		*utc = (struct run_utc){t0_ns, now_us};
+	return utc->zero_us;
+}
+
+char *run_utc_text(int64_t zero_us, double time_s)
+{
+	const double us = (double)zero_us + time_s * 1e6;
+	g_autoptr(GDateTime) second = NULL;
+	g_autofree char *whole = NULL;
+	int64_t whole_us;
+
+	if (!(us >= 0 && us < LATEST_US))
+		return NULL;
+	whole_us = zero_us + (int64_t)(time_s * 1e6);
+	second = g_date_time_new_from_unix_utc(whole_us / G_USEC_PER_SEC);
+	whole = g_date_time_format(second, "%Y-%m-%dT%H:%M:%S");
+	return g_strdup_printf("%s.%03dZ", whole, (int)(whole_us % G_USEC_PER_SEC / 1000));
+}
