@@ -551,6 +551,28 @@ refused() {
 		jq -r .verdict)" = "too noisy" ]
 }
 
+@test "compare --brief says in at most ten lines what ran, which ranking holds, how sure that is and what limits it" {
+	local verdict words
+	for verdict in agree differ noisy; do
+		run --separate-stderr virtbed compare --brief "$RUNS/$verdict/measured" "$RUNS/$verdict/simulated"
+		[ "$status" -eq 0 ]
+		[ ${#lines[@]} -le 10 ]
+		words=${verdict/noisy/too noisy}
+		grep -q "^Measured: " <<<"$output"
+		grep -q "^Verdict: $words. " <<<"$output"
+		grep -q "^How sure: .* pairs are decided" <<<"$output"
+		grep -q "^What limits it: emulated CPUs; " <<<"$output"
+		[ "$(virtbed compare --brief --json "$RUNS/$verdict/measured" "$RUNS/$verdict/simulated" 2>/dev/null |
+			jq -c '[.verdict, (.lines | length <= 10), (.rankings | length > 0), (.measured.runs > 0)]')" = "[\"$words\",true,true,true]" ]
+	done
+	# Of two that have nothing in common it says that, beside the error.
+	cp -r "$RUNS/agree/simulated" other
+	sqlite3 other/run.sqlite "UPDATE run SET limit_fraction = limit_fraction / 3"
+	run --separate-stderr virtbed compare --brief "$RUNS/agree/measured" other
+	[ "$status" -eq 2 ]
+	[[ $output == *"Verdict: none. There is no limit"* && $stderr == *"no limit at which both ran"* ]]
+}
+
 @test "compare wants the measured run first" {
 	refused "give the measured run first" \
 		virtbed compare "$RUNS/agree/simulated" "$RUNS/agree/measured"
