@@ -2,12 +2,16 @@
 #include "controller/run/run_utc.h"
 
 #include <glib.h>
-#include <math.h>
+#include <stdbool.h>
 
 #include "common/clock.h"
 
-/* Readings of two clocks one after the other differ by less, as long as nobody sets one of them. */
+/* Whoever sets the wall clock by less does not matter to those who read it. */
 #define STEP_US 100000
+
+/* Two clocks are read at the same time where no more lies between; a busy machine may need several tries. */
+#define TOGETHER_NS 10000000
+#define TRIES 10
 
 /* About the year 9999. */
 #define LATEST_US 253000000000000000.0
@@ -27,12 +31,28 @@ void run_utc_free(struct run_utc *utc)
 	g_free(utc);
 }
 
+/* By both clocks as they stand now. False: they could not be read together. */
+static bool read_zero(int64_t t0_ns, int64_t *ret_zero_us)
+{
+	int64_t before_ns, after_ns;
+
+	for (int i = 0; i < TRIES; i++) {
+		before_ns = clock_now_ns();
+		*ret_zero_us = g_get_real_time() - (before_ns - t0_ns) / 1000;
+		after_ns = clock_now_ns();
+		if (after_ns - before_ns < TOGETHER_NS)
+			return true;
+	}
+	return false;
+}
+
 int64_t run_utc_zero_us(struct run_utc *utc, int64_t t0_ns)
 {
-	const int64_t now_us = g_get_real_time() - (clock_now_ns() - t0_ns) / 1000;
+	int64_t zero_us;
+	const bool good = read_zero(t0_ns, &zero_us);
 
-	if (utc->zero_us == 0 || utc->t0_ns != t0_ns || ABS(now_us - utc->zero_us) >= STEP_US)
-		*utc = (struct run_utc){t0_ns, now_us};
+	if (utc->zero_us == 0 || utc->t0_ns != t0_ns || (good && ABS(zero_us - utc->zero_us) >= STEP_US))
+		*utc = (struct run_utc){t0_ns, zero_us};
 	return utc->zero_us;
 }
 

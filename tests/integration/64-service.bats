@@ -393,9 +393,10 @@ zeros='[to_entries[] | select(.key | endswith("_utc")) | select(.value) | .key] 
 		"until=document.querySelector('#active').innerText.includes('left, stands still')" \
 		"go=#task/0" "until=document.documentElement.dataset.ready === 'task/0'" \
 		"until=document.querySelector('#task-decisions tr')" \
+		"print=[...document.querySelectorAll('#task-gantt tbody tr')].map((line) => line.innerText).join('\\n')" \
 		"print=document.querySelector('#task-facts').innerText" "print=document.querySelector('#task-decisions').innerText" \
 		>overview 2>&1 || { cat overview; return 1; }
-	has_lines overview '^at .*, 20..-..-.. ..:..:.. UTC$' 'left, stands still' '[0-9 ms]+\s+20..-..-.. ..:..:.. UTC\s'
+	has_lines overview '^waiting\s+queue\s.*20..-..-.. ..:..:.. UTC' '^started\s+s1-1\s.*20..-..-.. ..:..:.. UTC' '^at .*, 20..-..-.. ..:..:.. UTC$' 'left, stands still' '[0-9 ms]+\s+20..-..-.. ..:..:.. UTC\s'
 	stop_service
 	[ "$(run_query "$state" "SELECT count(*) FROM lost_attempt WHERE task = 0 AND attempt = 1")" -eq 1 ]
 }

@@ -136,6 +136,17 @@ function setText(node, text) {
 /* Of a task that is another user's, whose page says no more than that, the number alone. */
 const taskLink = (number, hidden) => (hidden ? `${number}` : el('a', { href: `#task/${number}` }, `${number}`));
 
+/* "2026-01-31 23:59:59 UTC" */
+const utcText = (utc) => `${utc.slice(0, 19).replace('T', ' ')} UTC`;
+
+/* Of an answer that says what time it is in the run and by the wall clock: the latter for times of the run. */
+function utcIn(answer) {
+  return (time) => {
+    const then = new Date(Date.parse(answer.now_utc) + 1000 * (time - answer.now_s));
+    return Number.isNaN(then.getTime()) ? '' : utcText(then.toISOString());
+  };
+}
+
 /* A row of cells, which are set by setCells(). */
 function row(classes) {
   return el('tr', null, ...classes.map((name) => el('td', { class: name })));
@@ -428,7 +439,7 @@ function energyChart(power, from, to) {
   const since = window ? Math.max(from, window.begin_s) : from;
   if (limit) series.push({ name: window ? 'limit' : 'budget', points: [[since, limit], [to, limit]], style: 's6', dashed: true });
   const notes = [window ? `window that began ${duration(to - window.begin_s)} ago` : '', wattsNote()];
-  return { from, to, least: 1, series, note: notes.filter(Boolean).join(', ') };
+  return { from, to, utcOf: utcIn(power), least: 1, series, note: notes.filter(Boolean).join(', ') };
 }
 
 function showCharts(power, utility) {
@@ -442,12 +453,13 @@ function showCharts(power, utility) {
     if (isKnown(host.cap_w))
       series.push({ name: `${host.host}'s cap`, points: [[from, host.cap_w], [to, host.cap_w]], style: `s${i % 8}`, dashed: true });
   });
-  charts.power.draw({ from, to, series, note: [wattsNote(), known.clusters.some((cluster) =>
+  const utcOf = utcIn(power);
+  charts.power.draw({ from, to, utcOf, series, note: [wattsNote(), known.clusters.some((cluster) =>
     cluster.cpu_cap === 'quota') ? 'emulated P-states' : ''].filter(Boolean).join(', ') });
   charts.energy.draw(energyChart(power, from, to));
   const before = utility.points.filter((point) => point[0] < from).at(-1);
   const points = [[from, before ? before[1] : 0], ...inside(utility.points), [to, utility.utility]];
-  charts.utility.draw({ from, to, least: 1, series: [{ name: 'earned', points, step: true, style: 's2' }] });
+  charts.utility.draw({ from, to, utcOf, least: 1, series: [{ name: 'earned', points, step: true, style: 's2' }] });
 }
 
 /* Events. */
@@ -492,7 +504,7 @@ function without(from, to, others) {
   return left;
 }
 
-function lanesOf(task, now) {
+function lanesOf(task, now, utcOf) {
   const end = isKnown(task.ended_s) ? task.ended_s : now;
   const started = isKnown(task.started_s) ? task.started_s : end;
   const lanes = new Map([['queue', []]]);
@@ -512,7 +524,7 @@ function lanesOf(task, now) {
     }
   });
   if (off.length) lanes.set('suspended', off);
-  return { from: isKnown(task.arrival_s) ? Math.min(task.arrival_s, end) : 0, to: Math.max(end, (task.arrival_s || 0) + 1),
+  return { utcOf, from: isKnown(task.arrival_s) ? Math.min(task.arrival_s, end) : 0, to: Math.max(end, (task.arrival_s || 0) + 1),
            lanes: [...lanes].map(([name, bars]) => ({ name, bars })) };
 }
 
@@ -522,9 +534,6 @@ function timeOf(object, name) {
   const utc = object[`${name}_utc`];
   return `at ${duration(object[`${name}_s`])}${utc ? `, ${utcText(utc)}` : ''}`;
 }
-
-/* "2026-01-31 23:59:59 UTC" */
-const utcText = (utc) => `${utc.slice(0, 19).replace('T', ' ')} UTC`;
 
 function taskFacts(task, now) {
   const facts = [['State', task.held && !task.why ? `${task.state}, held` : task.state], ['Type', titleOf(task)], ['User', task.user], ['Where', whereOf(task)],
@@ -544,7 +553,7 @@ function taskFacts(task, now) {
 function withUtc(decision, entries) {
   if (!decision.utc) return entries;
   return entries.map(([key, value]) => (['start_s', 'end_s'].includes(key) && isKnown(value)
-    ? [key, `${digits(value, 3)} (${utcText(new Date(Date.parse(decision.utc) + 1000 * (value - decision.time_s)).toISOString())})`] : [key, value]));
+    ? [key, `${digits(value, 3)} (${utcIn({ now_utc: decision.utc, now_s: decision.time_s })(value)})`] : [key, value]));
 }
 
 function decisionRow(decision) {
@@ -575,7 +584,7 @@ async function showTask(number) {
   const [decisions, output] = await Promise.all([getOr(`${path}/decisions`, null), getOr(`${path}/output`, null)]);
   sync($('task-facts'), taskFacts(task, power.now_s), (fact) => fact[0],
        (fact) => el('div', null, el('dt', null, fact[0]), el('dd')), (node, fact) => setText(node.children[1], `${fact[1]}`));
-  drawBars($('task-gantt'), `Where task ${number} was over time`, lanesOf(task, power.now_s));
+  drawBars($('task-gantt'), `Where task ${number} was over time`, lanesOf(task, power.now_s, utcIn(power)));
   $('task-decisions-section').hidden = !decisions;
   $('task-decisions').replaceChildren(...(decisions ? decisions.decisions.map(decisionRow) : []));
   $('task-decisions-none').hidden = Boolean(decisions && decisions.decisions.length);
