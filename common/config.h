@@ -181,6 +181,13 @@ struct config_estimate {
 	uint32_t count;  /* measurements behind the entry; 0: given */
 };
 
+/* A pair of type and cluster that was to be measured and could not be: no task of the type is placed there. */
+struct config_unmeasured {
+	char *type;
+	char *cluster;
+	char *reason; /* in words, for headings */
+};
+
 /*
  * What one suspension of a task took, seconds of elapsed time, each step after the one before: all of
  * its VMs frozen, off the nodes, back on nodes, going on (controller/backend/backend.h). Simulations
@@ -458,6 +465,8 @@ struct config {
 	uint32_t estimates_count;
 	struct config_overhead *overheads; /* an entry per suspension that was measured */
 	uint32_t overheads_count;
+	struct config_unmeasured *unmeasured; /* the holes of the estimates, with their reasons */
+	uint32_t unmeasured_count;
 	struct config_workload *workload;
 	struct config_experiment *experiment;
 	struct config_service *service; /* NULL: the defaults (config_service_of()) */
@@ -485,8 +494,8 @@ enum config_error {
 struct config *config_load(const char *path, GError **error);
 
 /*
- * Reads only the `estimates:` list of `path` (a file written by `profile`, or a whole
- * configuration) and replaces the estimates of `config` by it; where there are `overheads:`, they
+ * Reads only what was measured from `path` (a file written by `profile`, or a whole configuration):
+ * `estimates:` and `unmeasured:` replace those of `config`; where there are `overheads:`, they
  * replace those of `config`. Checks again. On failure `config`
  * is unchanged. Returns true, or false with `error` set.
  */
@@ -532,10 +541,19 @@ char *config_to_text(const struct config *config);
 /* Writes `config` as YAML to `path`, such that config_load() reads it back equal. */
 bool config_save(const struct config *config, const char *path, GError **error);
 
-/* The same with overheads_count `overheads`, which may be none. */
-bool config_save_measured(const struct config_estimate *estimates, uint32_t count,
-			  const struct config_overhead *overheads, uint32_t overheads_count,
-			  const char *path, GError **error);
+/* What a profile measured: the lists of a configuration of the same names. */
+struct config_measured {
+	struct config_estimate *estimates;
+	uint32_t estimates_count;
+	struct config_overhead *overheads;
+	uint32_t overheads_count;
+	struct config_unmeasured *unmeasured;
+	uint32_t unmeasured_count;
+};
+
+/* Writes what was measured, borrowed, as a YAML file that config_load_estimates() reads. */
+bool config_save_measured(const struct config_measured *measured, const char *path,
+			  GError **error);
 
 /* Writes `estimates` (`count` of them) as a YAML file that config_load_estimates() reads. */
 bool config_save_estimates(const struct config_estimate *estimates, uint32_t count,
@@ -568,6 +586,30 @@ bool config_type_fits(const struct config_type *type, const struct config_cluste
 /* The estimate of a pair, or NULL where there is none. */
 const struct config_estimate *config_estimate(const struct config *config, const char *type,
 					      const char *cluster);
+
+/* The entry of a pair that could not be measured, or NULL where there is none. */
+const struct config_unmeasured *config_unmeasured(const struct config *config, const char *type,
+						  const char *cluster);
+
+/*
+ * Whether `type` fits `cluster` and has no estimate there, and may have none: the pair could not be
+ * measured, or the type has a share of 0. No task of the type is placed there.
+ */
+bool config_is_hole(const struct config *config, const struct config_type *type,
+		    const struct config_cluster *cluster);
+
+/*
+ * The holes, a line each: "'TYPE' on 'CLUSTER'", with `reasons` followed by ": REASON". NULL: there are
+ * none. None is a hole where nothing was measured at all. The caller frees.
+ */
+char *config_holes(const struct config *config, bool reasons);
+
+/*
+ * What an experiment lacks of the measurements that it needs, one line, or NULL where it has them: a type
+ * with a share needs an estimate on one cluster at least; tasks with deadlines need all execution times.
+ * The caller frees.
+ */
+char *config_lacks(const struct config *config);
 
 /* Whether tasks of the type are scripts that people bring along. */
 bool config_type_is_script(const struct config_type *type);

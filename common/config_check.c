@@ -405,6 +405,25 @@ static bool check_estimate(const struct check *check, const struct config_estima
 	       not_negative(check, estimate->eec_sd_j, eec_sd);
 }
 
+static bool check_unmeasured(const struct check *check, uint32_t index)
+{
+	const struct config *config = check->config;
+	const struct config_unmeasured *entry = &config->unmeasured[index];
+
+	if (!find_type(config, entry->type))
+		return fail(check, "unmeasured[%u].type: no type '%s' in types", index, entry->type);
+	if (!find_cluster(config, entry->cluster))
+		return fail(check, "unmeasured[%u].cluster: no cluster '%s' in clusters", index,
+			    entry->cluster);
+	if (config_unmeasured(config, entry->type, entry->cluster) != entry)
+		return fail(check, "unmeasured[%u]: '%s' on '%s' appears twice", index,
+			    entry->type, entry->cluster);
+	return !config_estimate(config, entry->type, entry->cluster) ||
+	       fail(check, "unmeasured[%u]: '%s' on '%s' has an entry in estimates as well; leave "
+			   "out one of them",
+		    index, entry->type, entry->cluster);
+}
+
 static bool check_estimates(const struct check *check)
 {
 	const struct config *config = check->config;
@@ -414,11 +433,15 @@ static bool check_estimates(const struct check *check)
 	for (uint32_t i = 0; i < config->estimates_count; i++)
 		if (!check_estimate(check, &config->estimates[i], i))
 			return false;
+	for (uint32_t i = 0; i < config->unmeasured_count; i++)
+		if (!check_unmeasured(check, i))
+			return false;
 	if (config->estimates_count == 0)
 		return true;
 	for (uint32_t t = 0; t < config->types_count; t++)
 		for (uint32_t c = 0; c < config->clusters_count; c++)
 			if (config_type_fits(&config->types[t], &config->clusters[c]) &&
+			    !config_is_hole(config, &config->types[t], &config->clusters[c]) &&
 			    !config_expectation(config, &config->types[t], &config->clusters[c],
 						&etc_s, &eec_j))
 				return fail(check,

@@ -204,6 +204,17 @@ static const cyaml_schema_value_t overhead_entry = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_overhead, overhead_fields),
 };
 
+static const cyaml_schema_field_t unmeasured_fields[] = {
+	STRING(NEEDED, struct config_unmeasured, type),
+	STRING(NEEDED, struct config_unmeasured, cluster),
+	STRING(NEEDED, struct config_unmeasured, reason),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_value_t unmeasured_entry = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_unmeasured, unmeasured_fields),
+};
+
 static const cyaml_schema_field_t workload_fields[] = {
 	FLOAT(NEEDED, struct config_workload, arrival_mean_s),
 	FLOAT(NEEDED, struct config_workload, duration_s),
@@ -408,6 +419,7 @@ static const cyaml_schema_field_t config_fields[] = {
 	LIST(OPTIONAL, struct config, types, &type_entry, 0),
 	LIST(OPTIONAL, struct config, estimates, &estimate_entry, 0),
 	LIST(OPTIONAL, struct config, overheads, &overhead_entry, 0),
+	LIST(OPTIONAL, struct config, unmeasured, &unmeasured_entry, 0),
 	CYAML_FIELD_MAPPING_PTR("workload", OPTIONAL | CYAML_FLAG_POINTER, struct config, workload,
 				workload_fields),
 	CYAML_FIELD_MAPPING_PTR("experiment", CYAML_FLAG_POINTER, struct config, experiment,
@@ -431,13 +443,14 @@ const cyaml_schema_value_t config_schema = {
 };
 
 static const cyaml_schema_field_t estimates_file_fields[] = {
-	LIST(NEEDED, struct config_estimates_file, estimates, &estimate_entry, 1),
-	LIST(OPTIONAL, struct config_estimates_file, overheads, &overhead_entry, 0),
+	LIST(NEEDED, struct config_measured, estimates, &estimate_entry, 0),
+	LIST(OPTIONAL, struct config_measured, overheads, &overhead_entry, 0),
+	LIST(OPTIONAL, struct config_measured, unmeasured, &unmeasured_entry, 0),
 	CYAML_FIELD_END
 };
 
 const cyaml_schema_value_t config_schema_estimates = {
-	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct config_estimates_file,
+	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct config_measured,
 			    estimates_file_fields),
 };
 

@@ -94,7 +94,8 @@ static json_t *types_json(const struct config *config, const struct config_clust
 	json_t *types = json_array();
 
 	for (uint32_t i = 0; i < config->types_count; i++)
-		if (config_type_fits(&config->types[i], cluster))
+		if (config_type_fits(&config->types[i], cluster) &&
+		    !config_is_hole(config, &config->types[i], cluster))
 			json_array_append_new(types, json_string(config->types[i].name));
 	return types;
 }

@@ -116,11 +116,16 @@ static void print_rows_json(const GPtrArray *rows)
 /* What is in a good configuration (the caller frees). */
 static char *contents(const struct config *config)
 {
+	g_autofree char *holes = config_holes(config, false);
+	g_auto(GStrv) lines = g_strsplit(holes ?: "", "\n", -1);
+	g_autofree char *joined = g_strjoinv(", ", lines);
+	g_autofree char *none = holes ? g_strconcat(", none of ", joined, NULL) : g_strdup("");
+
 	return g_strdup_printf(
-		"%u cluster%s, %u type%s, %u estimate%s%s", config->clusters_count,
+		"%u cluster%s, %u type%s, %u estimate%s%s%s", config->clusters_count,
 		config->clusters_count == 1 ? "" : "s", config->types_count,
 		config->types_count == 1 ? "" : "s", config->estimates_count,
-		config->estimates_count == 1 ? "" : "s",
+		config->estimates_count == 1 ? "" : "s", none,
 		!config->lab		  ? ""
 		: config->lab->overcommit ? ", emulated blades that may slow one another down: for "
 					    "tests, nothing can be measured on them"

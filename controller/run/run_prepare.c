@@ -109,11 +109,12 @@ static bool check_files(const struct config *config, const char *path, GError **
 	return true;
 }
 
-/* Every pair that fits needs an estimate, or nothing can be decided. */
+/* Every pair that fits needs an estimate, but for holes, or nothing can be decided. */
 static bool check_estimates(const struct run_request *request, const struct config *config,
 			    GError **error)
 {
 	const char *path = request->config_path;
+	g_autofree char *lacks = NULL;
 	double etc_s;
 	double eec_j;
 
@@ -121,22 +122,26 @@ static bool check_estimates(const struct run_request *request, const struct conf
 		return true; /* its execution times are there, or it would not be one */
 	for (uint32_t i = 0; i < config->types_count; i++) {
 		for (uint32_t j = 0; j < config->clusters_count; j++) {
-			const char *type = config->types[i].name;
-			const char *cluster = config->clusters[j].name;
+			const struct config_type *type = &config->types[i];
+			const struct config_cluster *cluster = &config->clusters[j];
 
-			if (!config_type_fits(&config->types[i], &config->clusters[j]) ||
-			    config_expectation(config, &config->types[i], &config->clusters[j],
-					       &etc_s, &eec_j))
+			if (!config_type_fits(type, cluster) ||
+			    config_is_hole(config, type, cluster) ||
+			    config_expectation(config, type, cluster, &etc_s, &eec_j))
 				continue;
 			return refuse(error,
 				      "%s: there is no estimate for type '%s' on cluster '%s'; "
 				      "measure them first: virtbed profile %s --out FILE, then "
 				      "--estimates FILE%s",
-				      path, type, cluster, path,
+				      path, type->name, cluster->name, path,
 				      request->serve ? "" : "; or add --profile");
 		}
 	}
-	return true;
+	lacks = config_lacks(config);
+	return !lacks || refuse(error,
+				"%s: %s: give another deadline (experiment.task_deadline_s) and measure "
+				"again, or the type a share of 0",
+				path, lacks);
 }
 
 /* The run directory. */
@@ -293,7 +298,7 @@ static bool load_config(const struct run_request *request, struct run_prepared *
 
 		if (!before)
 			return false;
-		if (!before->estimates_count)
+		if (!before->estimates_count && !before->unmeasured_count)
 			return true;
 		return config_load_estimates(prepared->config, path, error);
 	}

@@ -62,7 +62,8 @@ static bool recall_config(struct run_prepared *prepared, GError **error)
 			      "%s is the state of service '%s', not of '%s'; name another "
 			      "directory with --state",
 			      prepared->dir, before->name, prepared->config->name);
-	return prepared->config->estimates_count || !before->estimates_count ||
+	return prepared->config->estimates_count || prepared->config->unmeasured_count ||
+	       (!before->estimates_count && !before->unmeasured_count) ||
 	       config_load_estimates(prepared->config, path, error);
 }
 

@@ -45,10 +45,14 @@ static bool write_estimates(const struct run_session *session,
 	g_autofree char *path = g_build_filename(session->dir, "estimates.yaml", NULL);
 	const GArray *samples = results->overheads->samples;
 
-	return config_save_measured(
-		results->estimates, results->estimates_count,
-		samples ? (const struct config_overhead *)(void *)samples->data : NULL,
-		samples ? samples->len : 0, path, error);
+	const struct config_measured measured = {
+		.estimates = (struct config_estimate *)results->estimates,
+		.estimates_count = results->estimates_count,
+		.overheads = samples ? (struct config_overhead *)(void *)samples->data : NULL,
+		.overheads_count = samples ? samples->len : 0,
+	};
+
+	return config_save_measured(&measured, path, error);
 }
 
 static bool write_pet(const struct run_session *session, const GArray *measurements,

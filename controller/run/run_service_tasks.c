@@ -58,6 +58,16 @@ static const struct config_type *find_type(const struct config *config, const ch
 	return NULL;
 }
 
+/* Whether any cluster takes tasks of the type. */
+static bool runs_somewhere(const struct config *config, const struct config_type *type)
+{
+	for (uint32_t i = 0; i < config->clusters_count; i++)
+		if (config_type_fits(type, &config->clusters[i]) &&
+		    !config_is_hole(config, type, &config->clusters[i]))
+			return true;
+	return false;
+}
+
 static void add_segment(struct utility *utility, enum utility_curve curve, double duration_s,
 			double end_fraction)
 {
@@ -97,6 +107,10 @@ bool run_service_make_task(const struct run_service *service,
 	const struct config_type *type =
 		find_type(service->session->config, submission->type, &row);
 
+	if (type && !runs_somewhere(service->session->config, type)) {
+		type = NULL; /* as if it were no more */
+		row = UINT32_MAX;
+	}
 	*ret_task = (struct sched_task){
 		.id = submission->task,
 		.row = row,
@@ -129,11 +143,12 @@ static bool check_type(const struct config *config, const struct run_service_ord
 			      order->script ? "type: '%s' is a benchmark and runs no script"
 					    : "script: missing; tasks of type '%s' are scripts",
 			      name);
-	for (uint32_t i = 0; i < config->clusters_count; i++)
-		if (config_type_fits(type, &config->clusters[i]))
-			return true;
+	if (runs_somewhere(config, type))
+		return true;
 	return refuse(error, RUN_SERVICE_ERROR_INPUT,
-		      "type: no cluster is large enough for a task of type '%s'", name);
+		      "type: no cluster is large enough for a task of type '%s' and has an estimate of "
+		      "it; measure it with `virtbed profile`",
+		      name);
 }
 
 static bool check_text(const char *key, const char *text, GError **error)

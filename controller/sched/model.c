@@ -136,7 +136,6 @@ static const char *const fault_texts[] = {
 	[SCHED_SYSTEM_ESTIMATE] = "an estimate is not a finite number, its time not above 0 or its "
 				  "energy below 0",
 	[SCHED_SYSTEM_WIDTH] = "the type needs more nodes than the cluster has",
-	[SCHED_SYSTEM_NOWHERE] = "the type can run nowhere",
 };
 
 const char *sched_action_kind_name(enum sched_action_kind kind)
@@ -328,7 +327,7 @@ static enum sched_system_fault finish_row(struct sched_system *system, uint32_t 
 	}
 	system->options_first[row + 1] = *count;
 	find_span(system, row);
-	return system->options_first[row] == *count ? SCHED_SYSTEM_NOWHERE : SCHED_SYSTEM_OK;
+	return SCHED_SYSTEM_OK;
 }
 
 enum sched_system_fault sched_system_finish(struct sched_system *system, uint32_t *ret_index)
@@ -368,9 +367,12 @@ enum sched_system_fault sched_system_finish(struct sched_system *system, uint32_
 	}
 	if (fault == SCHED_SYSTEM_OK)
 		number_groups(system);
-	for (uint32_t row = 0; fault == SCHED_SYSTEM_OK && row < system->rows_count; row++)
-		system->rows[row].group = system->groups[sched_system_options(system, row, &count)
-								 ->cluster];
+	for (uint32_t row = 0; fault == SCHED_SYSTEM_OK && row < system->rows_count; row++) {
+		const struct sched_option *options = sched_system_options(system, row, &count);
+
+		if (count > 0)
+			system->rows[row].group = system->groups[options->cluster];
+	}
 	if (ret_index && fault != SCHED_SYSTEM_OK)
 		*ret_index = at;
 	return fault;

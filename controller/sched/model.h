@@ -75,7 +75,7 @@ struct sched_queueing {
 /*
  * Clusters and estimates. A *row* is a task type (later: a type at a width), a *column* a cluster
  * at a P-state; columns run through the clusters in configured order and through the P-states of
- * each. A pair that cannot run has NAN in etc_s.
+ * each. A pair that cannot run has NAN in etc_s. A row without a pair that can is of no task.
  *
  * Life cycle: sched_system_new(), fill in clusters, row names, etc_s, eec_j and nodes,
  * sched_system_finish(); from then on it is read-only and may be shared between threads.
@@ -110,7 +110,7 @@ struct sched_system {
 	/* Set by sched_system_finish(): */
 	struct sched_option *options;   /* the possible options of all rows, in column order */
 	uint32_t *options_first;        /* rows + 1: row r has [first[r], first[r + 1]) */
-	double *etc_min_s;              /* per row: least etc_s over all options */
+	double *etc_min_s;              /* per row: least etc_s over all options; INFINITY: none */
 	struct sched_row *rows;         /* per row: what its options span */
 	double resources_max;           /* the largest resources_mean of a row */
 	uint32_t *groups;               /* per cluster: clusters that share a row share a group */
@@ -131,7 +131,6 @@ enum sched_system_fault {
 	SCHED_SYSTEM_CLUSTER,   /* a cluster without nodes, cores or P-states */
 	SCHED_SYSTEM_ESTIMATE,  /* an etc_s or eec_j that is negative, zero time, or not finite */
 	SCHED_SYSTEM_WIDTH,     /* a row is wider than a cluster that has an estimate for it */
-	SCHED_SYSTEM_NOWHERE,   /* a row that can run nowhere */
 };
 
 /*

@@ -539,8 +539,14 @@ static void test_overheads_are_read_with_estimates(void)
 	g_assert_true(config_save_estimates(config->estimates, config->estimates_count, file, &error));
 	g_assert_true(config_load_estimates(config, file, &error));
 	g_assert_cmpuint(config->overheads_count, ==, 1);
-	g_assert_true(config_save_measured(config->estimates, config->estimates_count, measured, 2,
-					   file, &error));
+	g_assert_true(config_save_measured(
+		&(struct config_measured){
+			.estimates = config->estimates,
+			.estimates_count = config->estimates_count,
+			.overheads = (struct config_overhead *)measured,
+			.overheads_count = 2,
+		},
+		file, &error));
 	g_assert_true(config_load_estimates(config, file, &error));
 	g_assert_no_error(error);
 	g_assert_cmpuint(config->overheads_count, ==, 2);

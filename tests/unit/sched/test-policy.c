@@ -328,8 +328,8 @@ static void test_systems(void)
 		{ &good, 1, -1, 1, SCHED_SYSTEM_ESTIMATE },
 		{ &good, 1, (double)NAN, 1, SCHED_SYSTEM_ESTIMATE },
 		{ &good, 1, 1, 3, SCHED_SYSTEM_WIDTH },
-		{ &good, (double)NAN, 1, 1, SCHED_SYSTEM_NOWHERE },
-		{ &good, 1, 1, 0, SCHED_SYSTEM_NOWHERE },
+		{ &good, (double)NAN, 1, 1, SCHED_SYSTEM_OK },
+		{ &good, 1, 1, 0, SCHED_SYSTEM_OK },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
