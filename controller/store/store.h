@@ -45,7 +45,7 @@ bool store_error_is_input(const GError *error);
  * of an older version can be read; opened with `create` they are brought up to this one.
  */
 #define STORE_FILE "run.sqlite"
-#define STORE_SCHEMA_VERSION 9
+#define STORE_SCHEMA_VERSION 10
 
 /*
  * One run: a policy under a limit, one repeat (measured) or trial (simulated). Strings may be NULL.

@@ -293,6 +293,29 @@ static const char schema_sample_key[] =
 	"INSERT INTO sample SELECT run, host, seq, time_s, mw, energy_uj, gap FROM sample_by_seq;"
 	"DROP TABLE sample_by_seq;";
 
+/* What version 10 added: what a profile has measured, and what it gave up. */
+static const char schema_profile[] =
+	"CREATE TABLE measurement ("
+	" n INTEGER PRIMARY KEY,"
+	" type TEXT NOT NULL,"
+	" cluster TEXT NOT NULL,"
+	" round INTEGER,"
+	" work TEXT NOT NULL,"
+	" exec_s REAL NOT NULL,"
+	" energy_j REAL,"
+	" UNIQUE (type, cluster, round));"
+	"CREATE TABLE unmeasured ("
+	" type TEXT NOT NULL,"
+	" cluster TEXT NOT NULL,"
+	" reason TEXT NOT NULL,"
+	" task_deadline_s REAL NOT NULL,"
+	" PRIMARY KEY (type, cluster)) WITHOUT ROWID;"
+	"CREATE TABLE overhead ("
+	" n INTEGER PRIMARY KEY,"
+	" cluster TEXT NOT NULL,"
+	" keep TEXT NOT NULL,"
+	" detail TEXT NOT NULL);";
+
 /* What brings a file of the version before to this one. */
 static const struct {
 	const char *sql;
@@ -308,6 +331,7 @@ static const struct {
 	[8] = {schema_counter, NULL},
 	[9] = {schema_sample_key,
 	       "SELECT count(*) FROM pragma_table_info('sample') WHERE name = 'time_s' AND pk = 0"},
+	[10] = {schema_profile, NULL},
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(steps) == STORE_SCHEMA_VERSION + 1);
 

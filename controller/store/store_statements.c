@@ -149,6 +149,18 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 			      " WHERE run = ? ORDER BY cluster, node",
 	[STORE_LIST_ESTIMATES] = "SELECT type, cluster, etc_s, etc_sd_s, eec_j, eec_sd_j, count"
 				 " FROM estimate ORDER BY type, cluster",
+	[STORE_ADD_MEASUREMENT] =
+		"INSERT INTO measurement (type, cluster, round, work, exec_s, energy_j)"
+		" VALUES (?, ?, ?, ?, ?, ?)",
+	[STORE_LIST_MEASUREMENTS] = "SELECT n, type, cluster, round, work, exec_s, energy_j"
+				    " FROM measurement ORDER BY n",
+	[STORE_DROP_MEASUREMENT] = "DELETE FROM measurement WHERE n = ?",
+	[STORE_PUT_UNMEASURED] = "INSERT OR REPLACE INTO unmeasured VALUES (?, ?, ?, ?)",
+	[STORE_LIST_UNMEASURED] = "SELECT type, cluster, reason, task_deadline_s FROM unmeasured"
+				  " ORDER BY type, cluster",
+	[STORE_DROP_UNMEASURED] = "DELETE FROM unmeasured WHERE type = ? AND cluster = ?",
+	[STORE_ADD_OVERHEAD] = "INSERT INTO overhead (cluster, keep, detail) VALUES (?, ?, ?)",
+	[STORE_LIST_OVERHEADS] = "SELECT cluster, keep, detail FROM overhead ORDER BY n",
 };
 
 sqlite3_stmt *store_statement(struct store *store, enum store_statement which, GError **error)
