@@ -497,7 +497,7 @@ static void libvirt_start(struct carrier *base, struct task *task)
 static void libvirt_kill(struct carrier *carrier, struct task *task, enum task_outcome outcome,
 			 const char *reason)
 {
-	job_kill(job_of(carrier, task), outcome, reason);
+	job_kill(job_of(carrier, task), outcome, TASK_CAUSE_KILLED, reason);
 }
 
 static bool libvirt_may_step(const struct carrier *carrier, const struct task *task)

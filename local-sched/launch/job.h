@@ -115,8 +115,9 @@ GBytes *job_results(const struct job *job);
 /* A node is settled (node.h). */
 void job_node_settled(struct job *job);
 
-/* Ends the task with `outcome` and `reason` if nothing else ended it already. */
-void job_kill(struct job *job, enum task_outcome outcome, const char *reason);
+/* Ends the task with `outcome`, `cause` and `reason` if nothing else ended it already. */
+void job_kill(struct job *job, enum task_outcome outcome, enum task_cause cause,
+	      const char *reason);
 
 /* Whether what the VM uses now counts as the task's: from its start to its end, while it does not stand still. */
 bool job_uses(const struct job *job, const char *domain);

@@ -69,7 +69,7 @@ static gboolean grace_over(gpointer data)
 	job_rank_ended(rank, rank->status);
 	job->dirty = true;
 	if (rank->status != 0)
-		job_kill(job, TASK_OUTCOME_FAILED, reason);
+		job_kill(job, TASK_OUTCOME_FAILED, TASK_CAUSE_EXIT, reason);
 	job_advance(job);
 	return G_SOURCE_REMOVE;
 }

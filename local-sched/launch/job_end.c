@@ -18,6 +18,7 @@ static void judge(struct job *job)
 		if (!job->ranks[i].lost_output)
 			continue;
 		task->outcome = TASK_OUTCOME_LOST;
+		task->cause = TASK_CAUSE_VM;
 		task->reason = g_strdup_printf("the output of rank %u was lost", i);
 		return;
 	}

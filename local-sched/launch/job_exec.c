@@ -93,10 +93,9 @@ static char *script_request(const struct job *job, const struct rank *rank)
 /* Starting it. */
 
 /* What the agent refuses would be refused again; all else is not the task's fault. */
-static enum task_outcome outcome_of(const GError *error)
+static bool is_refusal(const GError *error)
 {
-	return g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED) ? TASK_OUTCOME_FAILED :
-									 TASK_OUTCOME_LOST;
+	return g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED);
 }
 
 static void start_rank(struct job *job, struct rank *rank);
@@ -143,7 +142,10 @@ static void exec_answered(gpointer result, const GError *error, gpointer data)
 		job_rank_ended(rank, 127);
 		rank->lost_output = true;
 		job->dirty = true;
-		job_kill(job, outcome_of(error), error->message);
+		if (is_refusal(error))
+			job_kill(job, TASK_OUTCOME_FAILED, TASK_CAUSE_OTHER, error->message);
+		else
+			job_kill(job, TASK_OUTCOME_LOST, TASK_CAUSE_VM, error->message);
 	} else if (job->phase == PHASE_KILLING && !rank->exited && job->kill_source == 0) {
 		job_kill_ranks(job);
 	}

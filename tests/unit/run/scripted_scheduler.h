@@ -80,6 +80,10 @@ int64_t scripted_scheduler_taken(const struct scripted_scheduler *scheduler);
 void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const char *id,
 				 const char *outcome, bool repeat);
 
+/* Ends a task as failed because of `cause` ("stalled", ...) after `done` of `total` steps. */
+void scripted_scheduler_fail_task(struct scripted_scheduler *scheduler, const char *id,
+				  const char *cause, int64_t done, int64_t total);
+
 /* Of a task that has ended nothing is kept from now on but its name: it is answered 410. No event tells of it. */
 void scripted_scheduler_forget(struct scripted_scheduler *scheduler, const char *id);
 

@@ -252,6 +252,19 @@ void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const cha
 	end_task(scheduler, id, outcome, clock_now_ns(), repeat ? 2 : 1);
 }
 
+void scripted_scheduler_fail_task(struct scripted_scheduler *scheduler, const char *id,
+				  const char *cause, int64_t done, int64_t total)
+{
+	json_t *task = json_object_get(scheduler->tasks, id);
+
+	g_assert_nonnull(task);
+	json_object_set_new(task, "cause", json_string(cause));
+	json_object_set_new(task, "progress",
+			    json_pack("{s:I, s:I, s:f}", "done", (json_int_t)done, "total",
+				      (json_int_t)total, "age_s", 1.0));
+	end_task(scheduler, id, "failed", clock_now_ns(), 1);
+}
+
 void scripted_scheduler_forget(struct scripted_scheduler *scheduler, const char *id)
 {
 	g_assert_cmpint(json_object_del(scheduler->tasks, id), ==, 0);
