@@ -142,7 +142,7 @@ static json_t *cluster_json(const struct run_session *session, uint32_t index, c
 static json_t *notes_json(struct store *store)
 {
 	g_autoptr(origin_t) origin = origin_of_store(store);
-	g_autoptr(GPtrArray) notes = origin_notes(origin, true);
+	g_autoptr(GPtrArray) notes = origin_notes(origin, true, false);
 	json_t *list = json_array();
 
 	for (guint i = 0; i < notes->len; i++)

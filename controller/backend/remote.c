@@ -6,7 +6,9 @@
 #include "controller/backend/remote_private.h"
 
 #define DEADLINE_X_ETC 10.0
-#define DEADLINE_UNKNOWN_S 600.0
+
+/* Of a task that nothing is known of, a day: one that makes no progress is ended long before by its local scheduler. */
+#define DEADLINE_UNKNOWN_S 86400.0
 
 #define GUARD_INTERVAL_S 2
 
@@ -293,7 +295,8 @@ static struct remote_entry *entry_new(struct remote_backend *remote,
 	entry->cluster = start->cluster;
 	entry->share_wanted = entry->share_sent = entry->share_given = 1;
 	set_places(entry, start);
-	entry->deadline_s = remote_deadline_s(remote->config, start->type, start->cluster);
+	entry->deadline_s = remote_deadline_s(remote->config, start->type, start->cluster,
+					      remote->run.profile);
 	entry->start_ns = clock_now_ns();
 	return entry;
 }
@@ -620,7 +623,7 @@ static const struct backend_ops remote_ops = {
 	.destroy = remote_destroy,
 };
 
-double remote_deadline_s(const struct config *config, uint32_t type, uint32_t cluster)
+double remote_deadline_s(const struct config *config, uint32_t type, uint32_t cluster, bool profile)
 {
 	const struct config_estimate *estimate;
 
@@ -628,7 +631,9 @@ double remote_deadline_s(const struct config *config, uint32_t type, uint32_t cl
 		return config->types[type].time_s;
 	if (config->experiment && config->experiment->task_deadline_s > 0)
 		return config->experiment->task_deadline_s;
-	estimate = config_estimate(config, config->types[type].name, config->clusters[cluster].name);
+	estimate = profile ? NULL
+			   : config_estimate(config, config->types[type].name,
+					     config->clusters[cluster].name);
 	return estimate ? DEADLINE_X_ETC * estimate->etc_s : DEADLINE_UNKNOWN_S;
 }
 

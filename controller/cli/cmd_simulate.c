@@ -110,7 +110,7 @@ static bool store_origin(const struct origin *origin, const char *dir, GError **
 
 static void print_notes(const struct origin *origin)
 {
-	g_autoptr(GPtrArray) notes = origin_notes(origin, false);
+	g_autoptr(GPtrArray) notes = origin_notes(origin, false, false);
 
 	for (guint i = 0; i < notes->len; i++)
 		printf("  ! %s\n", (const char *)notes->pdata[i]);
@@ -184,6 +184,7 @@ static int simulate(const char *name, const char *path, const struct options *op
 	if (!config || (options->estimates &&
 			!config_load_estimates(config, options->estimates, &error)))
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	origin_set_holes(origin, config);
 	warn_of_speeds(name, config);
 	if (options->out && !simulate_store_check(options->out, &error))
 		return command_fail(COMMAND_BAD, name, "--out: %s", error->message);

@@ -94,7 +94,7 @@ char *chart_quoted(const char *text)
 char *chart_notes(const struct summary *summary)
 {
 	g_autoptr(origin_t) origin = origin_of_store(summary->store);
-	g_autoptr(GPtrArray) notes = origin_notes(origin, summary->measured);
+	g_autoptr(GPtrArray) notes = origin_notes(origin, summary->measured, true);
 
 	g_ptr_array_add(notes, NULL);
 	return g_strjoinv("\n", (char **)notes->pdata);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/report/origin.h"
 
+#include <string.h>
+
 struct origin *origin_of_store(struct store *store)
 {
 	struct origin *origin = g_new0(struct origin, 1);
@@ -11,6 +13,7 @@ struct origin *origin_of_store(struct store *store)
 	origin->caps_effective = store_get_meta(store, "caps_effective");
 	origin->meter = store_get_meta(store, "meter");
 	origin->steady_lab = store_get_meta(store, "steady_lab");
+	origin->unmeasured = store_get_meta(store, "unmeasured");
 	return origin;
 }
 
@@ -32,6 +35,7 @@ void origin_free(struct origin *origin)
 	g_free(origin->caps_effective);
 	g_free(origin->meter);
 	g_free(origin->steady_lab);
+	g_free(origin->unmeasured);
 	g_free(origin);
 }
 
@@ -42,7 +46,8 @@ bool origin_put(const struct origin *origin, struct store *store, GError **error
 	       store_set_meta(store, "modelled_watts", origin->modelled_watts, error) &&
 	       store_set_meta(store, "caps_effective", origin->caps_effective, error) &&
 	       store_set_meta(store, "meter", origin->meter, error) &&
-	       store_set_meta(store, "steady_lab", origin->steady_lab, error);
+	       store_set_meta(store, "steady_lab", origin->steady_lab, error) &&
+	       store_set_meta(store, "unmeasured", origin->unmeasured, error);
 }
 
 static void add(GPtrArray *notes, bool measured, const char *text)
@@ -50,7 +55,36 @@ static void add(GPtrArray *notes, bool measured, const char *text)
 	g_ptr_array_add(notes, g_strconcat(measured ? "" : "estimates: ", text, NULL));
 }
 
-GPtrArray *origin_notes(const struct origin *origin, bool measured)
+void origin_set_holes(struct origin *origin, const struct config *config)
+{
+	g_free(origin->unmeasured);
+	origin->unmeasured = config_holes(config, true);
+}
+
+/* A line for each hole; `brief`: one for all, of what is before the reasons. */
+static void add_holes(GPtrArray *notes, const struct origin *origin, bool measured, bool brief)
+{
+	g_auto(GStrv) lines = g_strsplit(origin->unmeasured ?: "", "\n", -1);
+	g_autoptr(GString) all = g_string_new("none of ");
+
+	for (char **line = lines; *line; line++) {
+		const char *reason = strstr(*line, ": ");
+
+		if (brief)
+			g_string_append_printf(all, "%s%.*s", line == lines ? "" : ", ",
+					       (int)(reason ? reason - *line : (ptrdiff_t)strlen(*line)),
+					       *line);
+		else if (reason)
+			g_ptr_array_add(notes,
+					g_strdup_printf("%s of %.*s, where none is placed%s",
+							measured ? "no estimate" : "estimates: none",
+							(int)(reason - *line), *line, reason));
+	}
+	if (brief && *lines)
+		g_ptr_array_add(notes, g_strconcat("estimates: ", all->str, NULL));
+}
+
+GPtrArray *origin_notes(const struct origin *origin, bool measured, bool brief)
 {
 	GPtrArray *notes = g_ptr_array_new_with_free_func(g_free);
 
@@ -82,5 +116,6 @@ GPtrArray *origin_notes(const struct origin *origin, bool measured)
 		add(notes, measured, "watts come from a model fed by CPU time, not from a meter");
 	if (g_strcmp0(origin->meter, "rapl") == 0)
 		add(notes, measured, "watts are those of CPU packages (RAPL), not of whole hosts");
+	add_holes(notes, origin, measured, brief);
 	return notes;
 }

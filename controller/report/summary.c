@@ -416,7 +416,7 @@ char *summary_machine(const struct summary *summary)
 static void add_origin(const struct summary *summary, GPtrArray *lines)
 {
 	g_autoptr(origin_t) origin = origin_of_store(summary->store);
-	GPtrArray *notes = origin_notes(origin, summary->measured);
+	GPtrArray *notes = origin_notes(origin, summary->measured, false);
 
 	g_ptr_array_extend_and_steal(lines, notes);
 }

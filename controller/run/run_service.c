@@ -543,6 +543,7 @@ static bool serve(struct run_service *service, GError **error)
 static bool work(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
+	g_autofree char *holes = config_holes(session->config, true);
 	bool going_on;
 
 	/* Room for all that a reload can allow; what is not used costs no memory. */
@@ -558,7 +559,8 @@ static bool work(struct run_service *service, GError **error)
 		       : run_session_wait_known(session, error)) ||
 	    !run_meta_write(session, error) ||
 	    !store_put_estimates(session->store, session->config->estimates,
-				 session->config->estimates_count, error))
+				 session->config->estimates_count, error) ||
+	    !store_set_meta(session->store, "unmeasured", holes, error))
 		return false;
 	if (!going_on && (!begin_new(service, error) || !keep_config(service, session->config, error)))
 		return false;

@@ -12,6 +12,7 @@
 #include "controller/run/run_meta.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_profile.h"
+#include "controller/run/run_profiled.h"
 #include "controller/run/run_record.h"
 #include "controller/run/run_service.h"
 
@@ -188,6 +189,22 @@ bool run_session_settle(struct run_session *session, double timeout_s, GError **
 	return wait_shown(session, remote_fleet_wait_ready, timeout_s, error);
 }
 
+bool run_session_settle_some(struct run_session *session, double timeout_s, GError **error)
+{
+	g_autoptr(GError) reason = NULL;
+
+	if (run_session_settle(session, timeout_s, &reason))
+		return true;
+	if (!g_error_matches(reason, REMOTE_ERROR, REMOTE_ERROR_NOT_READY) ||
+	    !remote_fleet_excuse_unready(session->fleet)) {
+		g_propagate_error(error, g_steal_pointer(&reason));
+		return false;
+	}
+	run_progress_note(session->progress, "not-ready", "%s; going on with the nodes that are",
+			  reason->message);
+	return true;
+}
+
 bool run_session_baseline(struct run_session *session, struct remote_baseline *ret_baseline,
 			  int64_t *ret_t0_ns, GError **error)
 {
@@ -253,36 +270,113 @@ static bool load_pet(struct run_session *session, GError **error)
 	       config_save(session->config, config_path, error);
 }
 
+/* Whether a run has ended with the estimates that there are: others must not take their place. */
+static bool has_runs(struct run_session *session)
+{
+	g_autoptr(GPtrArray) rows = store_runs(session->store, NULL);
+
+	for (guint i = 0; rows && i < rows->len; i++) {
+		const struct store_run *row = rows->pdata[i];
+
+		if (row->ended_by && !g_str_equal(row->ended_by, "aborted"))
+			return true;
+	}
+	return false;
+}
+
+/* Whether something is to be measured: all of it, or pairs that were given up under another deadline. */
+static bool is_profile_due(struct run_session *session, const char *path)
+{
+	if (!g_file_test(path, G_FILE_TEST_EXISTS))
+		return true;
+	if (!run_profiled_has_more(session))
+		return false;
+	if (!has_runs(session))
+		return true;
+	run_progress_note(session->progress, "profile",
+			  "experiment.task_deadline_s has changed, but runs have ended without the pairs "
+			  "that were given up: these stay so; start another --out to measure them");
+	return false;
+}
+
+/* What the experiment needs may be what could not be measured; all else is measured and stored then. */
+static bool check_needs(const struct run_session *session, GError **error)
+{
+	g_autofree char *lacks = config_lacks(session->config);
+
+	if (!lacks)
+		return true;
+	g_set_error(error, RUN_ERROR, RUN_ERROR_MEASURE,
+		    "%s; what could be measured is in %s/estimates.yaml and profile.json; give another "
+		    "experiment.task_deadline_s, or the type a share of 0, and --resume",
+		    lacks, session->dir);
+	return false;
+}
+
 static bool profile_once(struct run_session *session, GError **error)
 {
 	g_autofree char *path = g_build_filename(session->dir, "estimates.yaml", NULL);
 
 	if (!session->plan->profile)
 		return true;
-	if (!g_file_test(path, G_FILE_TEST_EXISTS) && !run_profile(session, error))
+	if (is_profile_due(session, path) && !run_profile(session, error))
 		return false;
-	return load_estimates(session, path, error) && load_pet(session, error);
+	return load_estimates(session, path, error) && check_needs(session, error) &&
+	       load_pet(session, error);
+}
+
+/* No task is placed on a cluster without any estimate: its nodes need not be ready. */
+static void excuse_unused(struct run_session *session)
+{
+	const struct config *config = session->config;
+
+	for (uint32_t c = 0; c < config->clusters_count; c++) {
+		bool used = config->estimates_count == 0;
+
+		for (uint32_t t = 0; t < config->types_count && !used; t++)
+			used = config_type_fits(&config->types[t], &config->clusters[c]) &&
+			       !config_is_hole(config, &config->types[t], &config->clusters[c]);
+		remote_link_excuse(remote_fleet_link(session->fleet, c), !used);
+	}
+}
+
+static bool record_estimates(struct run_session *session, GError **error)
+{
+	const struct config *config = session->config;
+	g_autofree char *holes = config_holes(config, true);
+
+	return store_put_estimates(session->store, config->estimates, config->estimates_count,
+				   error) &&
+	       store_set_meta(session->store, "unmeasured", holes, error);
+}
+
+/* Before a profile some nodes are enough. */
+static bool settle_first(struct run_session *session, GError **error)
+{
+	if (session->go_on)
+		return true;
+	return session->plan->profile ? run_session_settle_some(session, FIRST_READY_S, error)
+				      : run_session_settle(session, FIRST_READY_S, error);
 }
 
 static bool work(struct run_session *session, GError **error)
 {
-	struct config *config = session->config;
-
 	if (session->plan->serve)
 		return run_service(session, error);
 	if (session->go_on)
 		run_record_recall(session);
 	if (!run_session_wait_known(session, error))
 		return false;
-	if (!session->go_on && !run_session_settle(session, FIRST_READY_S, error))
+	if (!session->plan->profile)
+		excuse_unused(session);
+	if (!settle_first(session, error) || !run_meta_write(session, error) ||
+	    !profile_once(session, error))
 		return false;
-	if (!run_meta_write(session, error) || !profile_once(session, error))
-		return false;
+	excuse_unused(session);
 	if (!session->plan->run)
-		return run_meta_end(session, error);
-	return store_put_estimates(session->store, config->estimates, config->estimates_count,
-				   error) &&
-	       run_driver(session, error) && run_meta_end(session, error);
+		return record_estimates(session, error) && run_meta_end(session, error);
+	return record_estimates(session, error) && run_driver(session, error) &&
+	       run_meta_end(session, error);
 }
 
 bool run_session_work(struct run_session *session, GError **error)

@@ -97,6 +97,12 @@ uint32_t run_session_runs(const struct run_session *session);
 bool run_session_settle(struct run_session *session, double timeout_s, GError **error);
 
 /*
+ * As run_session_settle(); but where some nodes do not get ready, and others are, it goes on without them
+ * (remote_fleet_excuse_unready()) and says so.
+ */
+bool run_session_settle_some(struct run_session *session, double timeout_s, GError **error);
+
+/*
  * Waits until every local scheduler has answered and said which nodes are up, while those who watch
  * are shown for what.
  */

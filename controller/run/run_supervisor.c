@@ -417,13 +417,15 @@ static void say_how_to_resume(const struct supervisor *supervisor, GError *error
 {
 	g_autofree char *message = g_strdup(error->message);
 
-	if (run_supervisor_is_input(error) || !supervisor->request->run ||
+	if (run_supervisor_is_input(error) || supervisor->request->serve ||
 	    !supervisor->prepared.written)
 		return;
 	g_free(error->message);
-	error->message =
-		g_strdup_printf("%s; to go on: virtbed run %s --out %s --resume", message,
-				supervisor->request->config_path, supervisor->prepared.dir);
+	error->message = g_strdup_printf("%s; to go on: virtbed %s %s %s %s --resume", message,
+					 supervisor->request->run ? "run" : "profile",
+					 supervisor->request->config_path,
+					 supervisor->request->run ? "--out" : "--dir",
+					 supervisor->prepared.dir);
 }
 
 bool run_supervise(const struct run_request *request, char **ret_dir, GError **error)

@@ -72,6 +72,212 @@ teardown() {
 	[ "$run_status" -eq 0 ]
 }
 
+# How tasks end on the scripted clusters, a line each: "CLUSTER TYPE END" (scripted-local-sched.c).
+write_cells() {
+	export VIRTBED_CELLS=$BATS_TEST_TMPDIR/cells
+	printf '%s\n' "$@" >"$VIRTBED_CELLS"
+}
+
+# How many measurements of TYPE on CLUSTER are on record, without those of tasks that kept nodes busy. measurements_of TYPE CLUSTER
+measurements_of() {
+	run_query "$out" "SELECT count(*) FROM measurement WHERE type = '$1' AND cluster = '$2' AND round IS NOT NULL"
+}
+
+@test "a pair that reaches its deadline is an entry: tried once, named with the cure, and all else is measured and run" {
+	sed -i 's/share: 0.6/share: 1/; s/share: 0.4/share: 0/; s/task_deadline_s: 60/task_deadline_s: 3/' "$config"
+	write_cells "c2 CG.S.2 deadline"
+	export VIRTBED_EXECUTED=$BATS_TEST_TMPDIR/executed
+	run_start run "$config" --profile --policy easy --limit 1 --out "$out"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(grep -c "type 'CG.S.2' on cluster 'c2': reached 75 of 100 steps in 3 s" "$run_words")" -eq 1 ]
+	grep -q "experiment.task_deadline_s); about [45] s are needed: raise task_deadline_s" "$run_words"
+	[ "$(grep -c "^ended .* failed" "$VIRTBED_EXECUTED")" -eq 1 ]
+	grep -q "cluster: \"c2\"" "$out/estimates.yaml"
+	jq -e '.unmeasured == [{type: "CG.S.2", cluster: "c2", reason: .unmeasured[0].reason}]' "$out/profile.json"
+	[ "$(sed -n '/^unmeasured:/,$p' "$out/estimates.yaml" | grep -c "type:")" -eq 1 ]
+	[ "$(measurements_of CG.S.2 c1)" -eq 2 ]
+	run "$virtbed" report "$out"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"no estimate of 'CG.S.2' on 'c2', where none is placed: reached 75 of 100 steps"* ]]
+	run "$virtbed" config check "$out/config.yaml"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"none of 'CG.S.2' on 'c2'"* ]]
+}
+
+@test "a pair of a type that arrives is left out: simulated and measured have the same matrix, and are compared" {
+	write_cells "c2 CG.S.2 stalled"
+	run_start run "$config" --profile --limit 1 --out "$out"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(grep -c "type 'CG.S.2' on cluster 'c2': reached 10 of 100 steps in . s and then hung" "$run_words")" -eq 1 ]
+	[ -z "$(run_query "$out" "SELECT 1 FROM task WHERE type = 'CG.S.2' AND cluster = 'c2'")" ]
+	[ -n "$(run_query "$out" "SELECT 1 FROM task WHERE type = 'CG.S.2' AND state = 'completed'")" ]
+	run_assert_counts "$out"
+	run_assert_decisions "$out"
+	run "$virtbed" simulate "$config" --estimates "$out/estimates.yaml" --trials 3 --out "$out-sim"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"estimates: none of 'CG.S.2' on 'c2'"* ]]
+	[ -z "$(run_query "$out-sim" "SELECT 1 FROM task WHERE type = 'CG.S.2' AND cluster = 'c2'")" ]
+	run "$virtbed" simulate "$out/config.yaml" --trials 1
+	[ "$status" -eq 0 ]
+	run "$virtbed" compare "$out" "$out-sim"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$(grep -c "'CG.S.2' on 'c2'" <<<"$output")" -ge 2 ]
+	[[ "$output" == *verdict* || "$output" == *Verdict* ]]
+	run "$virtbed" report "$out" "$out-sim" --format html --out "$BATS_TEST_TMPDIR/page"
+	[ "$status" -eq 0 ]
+	grep -q "CG.S.2.* on .*c2" -r "$BATS_TEST_TMPDIR/page"
+}
+
+@test "all pairs but one fail: the run needs the others, and fails after all was stored" {
+	write_cells "c1 IS.S.2 failed" "c2 IS.S.2 lost" "c2 CG.S.2 stalled"
+	run_start run "$config" --profile --policy easy --limit 1 --out "$out"
+	run_wait
+	[ "$run_status" -eq 1 ]
+	[ "$(grep -c "failed or was lost 3 times in a row" "$run_words")" -ge 2 ]
+	tail -n 1 "$run_words" | grep -q "type 'IS.S.2' (share 0.6) has no estimate on any cluster (on 'c1': failed or was lost.*on 'c2': "
+	tail -n 1 "$run_words" | grep -q "estimates.yaml and profile.json.*--resume"
+	[ "$(grep -c "etc_s:" "$out/estimates.yaml")" -eq 1 ]
+	jq -e '.unmeasured | length == 3' "$out/profile.json"
+	[ "$(run_query "$out" "SELECT count(*) FROM run")" -eq 0 ]
+	# The same again, at once: nothing is measured anew.
+	local before
+	before=$(cat "$out/estimates.yaml" "$out/profile.json" "$out/pet.yaml")
+	run_start run "$config" --out "$out" --resume
+	run_wait
+	[ "$run_status" -eq 1 ]
+	[ "$(cat "$out/estimates.yaml" "$out/profile.json" "$out/pet.yaml")" = "$before" ]
+	# With a share of 0 for it the rest is enough.
+	sed -i 's/share: 0.6/share: 0/; s/share: 0.4/share: 1/' "$config"
+	run_start run "$config" --out "$out" --resume
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(run_query "$out" "SELECT count(*) FROM run WHERE ended_by <> 'aborted'")" -eq 1 ]
+	[ "$(run_query "$out" "SELECT count(*) FROM estimate")" -eq 1 ]
+}
+
+@test "all pairs fail: exit status 1, and an empty matrix on record" {
+	write_cells "c1 IS.S.2 stalled" "c2 IS.S.2 stalled" "c1 CG.S.2 stalled" "c2 CG.S.2 stalled"
+	run_start profile "$config" --dir "$out" --out "$BATS_TEST_TMPDIR/e.yaml"
+	run_wait
+	[ "$run_status" -eq 1 ]
+	[ "$(grep -c "and then hung" "$run_words")" -ge 4 ]
+	grep -q "^estimates: \[\]" "$out/estimates.yaml"
+	diff "$out/estimates.yaml" "$BATS_TEST_TMPDIR/e.yaml"
+	jq -e '.measurements == [] and (.unmeasured | length == 4)' "$out/profile.json"
+	run "$virtbed" simulate "$config" --estimates "$out/estimates.yaml"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"type 'IS.S.2' (share 0.6) has no estimate on any cluster"* ]]
+	run "$virtbed" run "$config" --estimates "$out/estimates.yaml" --out "$out-run"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"type 'IS.S.2' (share 0.6) has no estimate on any cluster"* ]]
+}
+
+@test "a profile alone is content where every type that arrives has one pair" {
+	write_cells "c1 IS.S.2 stalled" "c2 CG.S.2 stalled"
+	run_start profile "$config" --repeat 1 --dir "$out" --json
+	run_wait
+	[ "$run_status" -eq 0 ]
+	jq -e '(.estimates | length == 2) and ([.unmeasured[] | .type + .cluster] | sort == ["CG.S.2c2", "IS.S.2c1"])' "$run_results"
+}
+
+@test "a deadline that is raised has the pairs that were given up tried again, and no others" {
+	sed -i 's/task_deadline_s: 60/task_deadline_s: 3/' "$config"
+	write_cells "c2 CG.S.2 deadline"
+	run_start profile "$config" --repeat 1 --dir "$out"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	local before
+	before=$(run_query "$out" "SELECT * FROM measurement")
+	: >"$VIRTBED_CELLS"
+	run_start profile "$config" --dir "$out" --resume
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(run_query "$out" "SELECT count(*) FROM unmeasured")" -eq 1 ]
+	sed -i 's/task_deadline_s: 3/task_deadline_s: 60/' "$config"
+	run_start profile "$config" --dir "$out" --resume
+	run_wait
+	[ "$run_status" -eq 0 ]
+	grep -q "type 'CG.S.2' on cluster 'c2' is tried again: experiment.task_deadline_s has changed" "$run_words"
+	[ "$(run_query "$out" "SELECT count(*) FROM unmeasured")" -eq 0 ]
+	[ "$(measurements_of CG.S.2 c2)" -eq 1 ]
+	[ "$(run_query "$out" "SELECT * FROM measurement WHERE n <= (SELECT max(n) FROM measurement
+		WHERE cluster <> 'c2' OR type <> 'CG.S.2') LIMIT $(wc -l <<<"$before")")" = "$before" ]
+	! grep -q unmeasured: "$out/estimates.yaml"
+}
+
+@test "nodes that go down for good cost their pairs alone, after all else was measured" {
+	export VIRTBED_BOOT_S=2
+	write_cells
+	run_start profile "$config" --dir "$out"
+	run_wait_row "$out" "SELECT 1 FROM measurement WHERE cluster = 'c2'"
+	printf 'c2 down 2\n' >"$VIRTBED_CELLS"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	grep -q "on cluster 'c2': too few nodes were up for" "$run_words"
+	[ "$(run_query "$out" "SELECT DISTINCT cluster FROM unmeasured")" = c2 ]
+	[ "$(measurements_of IS.S.2 c1) $(measurements_of CG.S.2 c1)" = "2 2" ]
+	[ "$(grep -A 1 "type: \"IS.S.2\"" "$out/estimates.yaml" | grep -c "cluster: \"c1\"")" -eq 1 ]
+}
+
+# Everything at once, as a loss of power does it.
+kill_all_of_run() {
+	kill -KILL "$(run_process virtbed-controller "$out")" "$run_pid"
+	wait "$run_pid" || true
+	within 30 run_assert_nobody "$out"
+}
+
+@test "a profile that is killed goes on with the rest: nothing is measured twice or missing" {
+	sed -i 's/profile_repeats: 2/profile_repeats: 3/' "$config"
+	run_start run "$config" --profile --policy easy --limit 0.3 --out "$out"
+	run_wait_row "$out" "SELECT 1 FROM measurement HAVING count(*) >= 3"
+	kill_all_of_run
+	local before
+	before=$(run_query "$out" "SELECT * FROM measurement ORDER BY n")
+	[ ! -e "$out/estimates.yaml" ]
+	run_start run "$config" --out "$out" --resume
+	# The controller alone, too: it is started again, and the profile goes on.
+	run_wait_row "$out" "SELECT 1 FROM measurement HAVING count(*) >= 2 + $(wc -l <<<"$before")"
+	kill -9 "$(run_process virtbed-controller "$out")"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	grep -q "measurements are on record" "$run_words"
+	[ "$(run_query "$out" "SELECT * FROM measurement ORDER BY n LIMIT $(wc -l <<<"$before")")" = "$before" ]
+	[ "$(run_query "$out" "SELECT group_concat(count, ' ') FROM (SELECT count(*) AS count FROM measurement
+		WHERE round IS NOT NULL GROUP BY type, cluster)")" = "3 3 3 3" ]
+	[ "$(jq '.measurements | length' "$out/profile.json")" = "$(run_query "$out" "SELECT count(*) FROM measurement")" ]
+	run_assert_counts "$out"
+	# What is written is written from the record alone: again the same, to the byte.
+	mkdir files
+	mv "$out"/{estimates.yaml,profile.json,pet.yaml} files
+	run_start run "$config" --out "$out" --resume
+	run_wait
+	[ "$run_status" -eq 0 ]
+	for file in estimates.yaml profile.json pet.yaml; do cmp "files/$file" "$out/$file"; done
+}
+
+@test "estimates with a hole for a type of share 0 are enough to simulate and to run" {
+	sed -i 's/share: 0.6/share: 1/; s/share: 0.4/share: 0/' "$config"
+	sed -i '/CG.S.2/d' "$estimates"
+	run "$virtbed" simulate "$config" --estimates "$estimates" --trials 3 --out "$out-sim"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"estimates: none of 'CG.S.2' on 'c1'"* ]]
+	run_start run "$config" --estimates "$estimates" --policy easy,max-upr --limit 1 --out "$out"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	run_assert_decisions "$out"
+	run "$virtbed" compare "$out" "$out-sim"
+	[ "$status" -eq 0 ]
+	# A type that arrives needs its estimate all the same.
+	sed -i 's/share: 1/share: 0.5/; s/share: 0$/share: 0.5/; s/share: 0}/share: 0.5}/' "$config"
+	run "$virtbed" simulate "$config" --estimates "$estimates"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"no entry for type 'CG.S.2' on cluster 'c1'"* ]]
+}
+
 @test "profile measures the execution times of tasks with deadlines, where none are given" {
 	sed -i '/^workload:/d; s/limits: .*/limits: [1]/; s/policies: .*/policies: [pam, mm]/; /budget_j/d
 		s/repetitions: [0-9]*/repetitions: 1/; s/share: 0.[46]/&, utility_max: 1, constant_until: 3, zero_at: 3/' "$config"
