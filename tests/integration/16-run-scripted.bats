@@ -232,14 +232,14 @@ kill_all_of_run() {
 @test "a profile that is killed goes on with the rest: nothing is measured twice or missing" {
 	sed -i 's/profile_repeats: 2/profile_repeats: 3/' "$config"
 	run_start run "$config" --profile --policy easy --limit 0.3 --out "$out"
-	run_wait_row "$out" "SELECT 1 FROM measurement HAVING count(*) >= 3"
+	run_wait_row "$out" "SELECT 1 FROM measurement WHERE n = 3"
 	kill_all_of_run
 	local before
 	before=$(run_query "$out" "SELECT * FROM measurement ORDER BY n")
 	[ ! -e "$out/estimates.yaml" ]
 	run_start run "$config" --out "$out" --resume
 	# The controller alone, too: it is started again, and the profile goes on.
-	run_wait_row "$out" "SELECT 1 FROM measurement HAVING count(*) >= 2 + $(wc -l <<<"$before")"
+	run_wait_row "$out" "SELECT 1 FROM measurement WHERE n = 2 + $(wc -l <<<"$before")"
 	kill -9 "$(run_process virtbed-controller "$out")"
 	run_wait
 	[ "$run_status" -eq 0 ]
