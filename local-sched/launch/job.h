@@ -8,6 +8,7 @@
 #include "local-sched/hypervisor/pool.h"
 #include "local-sched/launch/job_usage.h"
 #include "local-sched/launch/migration.h"
+#include "local-sched/launch/patience.h"
 #include "local-sched/launch/pmi_server.h"
 #include "local-sched/launch/suspension.h"
 #include "local-sched/launch/task.h"
@@ -58,6 +59,7 @@ struct job_settings {
 	struct usage_source *sources; /* sources_count of them, by host */
 	uint32_t sources_count;
 	uint32_t cores;               /* per node */
+	struct patience *patience;    /* learns from tasks that complete; NULL: there is none */
 };
 
 /*

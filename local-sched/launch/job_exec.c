@@ -38,7 +38,8 @@ static char *benchmark_request(const struct job *job, const struct rank *rank)
 	g_autofree char *repetitions = g_strdup_printf("%u", task->repetitions);
 	g_autofree char *pmi_rank = g_strdup_printf("PMI_RANK=%u", rank->index);
 	g_autofree char *pmi_size = g_strdup_printf("PMI_SIZE=%u", task->ranks);
-	const char *const environment[] = {pmi_rank, pmi_size, NULL};
+	g_autofree char *progress = g_strdup_printf("VIRTBED_PROGRESS_MS=%d", PATIENCE_REPORT_MS);
+	const char *const environment[] = {pmi_rank, pmi_size, progress, NULL};
 	g_auto(GStrv) arguments = NULL;
 
 	g_strv_builder_add_many(builder, program, "--class", class_, "--repetitions", repetitions,
@@ -153,6 +154,7 @@ static void exec_answered(gpointer result, const GError *error, gpointer data)
 		job->phase = PHASE_RUNNING;
 		job->task->state = TASK_RUNNING;
 		job->task->started_ns = clock_now_ns();
+		job_watch_progress(job);
 		job->events->started(job, job->data);
 	}
 	job_advance(job);

@@ -58,6 +58,7 @@ static void machine_input(struct machine *machine, uint32_t core, const char *by
 	log_debug_of(LOG_LOCAL(job->task->id), "rank %u: %.*s", rank->index, (int)length, bytes);
 	if (!pmi_server_input(job->pmi, rank->index, bytes, length, &error))
 		job_kill(job, TASK_OUTCOME_FAILED, cause_of(error), error->message);
+	job_note_progress(job);
 	job_send_answers(job);
 	if (pmi_server_exited(job->pmi, rank->index, &status) && !rank->exited) {
 		job_rank_ended(rank, status);
@@ -68,6 +69,14 @@ static void machine_input(struct machine *machine, uint32_t core, const char *by
 		}
 	}
 	job_advance(job);
+}
+
+static void machine_torn(struct machine *machine, uint32_t core, void *data)
+{
+	const struct job_node *place = data;
+
+	if (core < place->ranks)
+		pmi_server_torn(place->job->pmi, place->first_rank + core);
 }
 
 static void machine_lost(struct machine *machine, const char *reason, void *data)
@@ -108,6 +117,7 @@ static void machine_wired(struct machine *machine, const GError *error, void *da
 
 static const struct machine_user machine_user = {
 	.input = machine_input,
+	.torn = machine_torn,
 	.lost = machine_lost,
 	.settled = machine_settled,
 	.wired = machine_wired,
