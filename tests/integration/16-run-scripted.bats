@@ -258,6 +258,21 @@ kill_all_of_run() {
 	for file in estimates.yaml profile.json pet.yaml; do cmp "files/$file" "$out/$file"; done
 }
 
+@test "what suspending takes is measured once, too, where the controller is killed meanwhile" {
+	sed -i 's/^    cores: 1/    cores: 1\n    preemption: {keep: memory}/' "$config"
+	run_start profile "$config" --repeat 1 --dir "$out"
+	run_wait_row "$out" "SELECT 1 FROM overhead WHERE n = 2"
+	local before
+	before=$(run_query "$out" "SELECT * FROM overhead ORDER BY n")
+	kill_all_of_run
+	run_start profile "$config" --dir "$out" --resume
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(run_query "$out" "SELECT * FROM overhead ORDER BY n LIMIT $(wc -l <<<"$before")")" = "$before" ]
+	[ "$(run_query "$out" "SELECT count(*) FROM overhead")" -eq 6 ]
+	[ "$(jq '.overheads | length' "$out/profile.json")" -eq 6 ]
+}
+
 @test "estimates with a hole for a type of share 0 are enough to simulate and to run" {
 	sed -i 's/share: 0.6/share: 1/; s/share: 0.4/share: 0/' "$config"
 	sed -i '/CG.S.2/d' "$estimates"
