@@ -13,13 +13,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "benchmarks/npb/npb_clones.h"
 #include "benchmarks/npb/npb_random.h"
-
-#if defined(__x86_64__) && defined(__gnu_linux__)
-#define CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
-#else
-#define CLONES
-#endif
 
 /* Strands: a power of two of at most 2^EP_BATCH_LOG2; few enough for the first-level cache. */
 #define LANES 256

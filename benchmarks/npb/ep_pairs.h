@@ -36,8 +36,8 @@ struct ep_sums {
 
 /*
  * Add up batches @first .. @first+@count-1 (from 0; 2^EP_BATCH_LOG2 pairs each) into @ret_sums,
- * which is overwritten; @progress (NULL: none) counts the batches.  The hot loop is compiled for the plain x86-64 and for AVX2 with FMA,
- * chosen when the program is loaded; the two differ in the last bits of the sums.
+ * which is overwritten; @progress (NULL: none) counts the batches.  The hot
+ * loop is compiled for several processors (npb_clones.h), which differ in the last bits of the sums.
  */
 void ep_pairs_add_up(int64_t first, int64_t count, struct npb_progress *progress,
 		     struct ep_sums *ret_sums);

@@ -52,7 +52,7 @@ static void channel_opened(struct channel *channel, const GError *error, void *d
 
 	if (!is_current(machine, channel))
 		return; /* where it fails it is opened again when the VM has come */
-	if (!error && machine->user)
+	if (!error && machine->cut_off && machine->user)
 		machine->user->torn(machine, core_of(machine, channel), machine->user_data);
 	if (machine->state == MACHINE_WIRING) {
 		if (!machine_failed(machine, error) && ++machine->wired == machine->cores)
