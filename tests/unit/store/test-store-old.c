@@ -9,6 +9,7 @@
 
 #include "controller/store/store_account.h"
 #include "controller/store/store_private.h"
+#include "controller/store/store_profile.h"
 #include "controller/store/store_service.h"
 
 #define RUN 1
@@ -227,6 +228,9 @@ static void test_old(struct fixture *fixture, const void *data)
 	write_new(store);
 	store = open_store(fixture, false);
 	assert_rows(store_samples(store, RUN, NULL), 5);
+	assert_rows(store_measurements(store, NULL), 0);
+	assert_rows(store_unmeasured(store, NULL), 0);
+	assert_rows(store_overheads(store, NULL), 0);
 	assert_rows(store_submissions(store, RUN, NULL), 1 + (old->version >= 5));
 	assert_rows(store_suspensions(store, RUN, NULL), 1 + (old->version >= 2));
 	assert_rows(store_migrations(store, RUN, NULL), 1 + (old->version >= 4));
