@@ -23,6 +23,15 @@
 /* How long nodes that are down are waited for where their local scheduler does not say how long a boot may take. */
 #define DOWN_S 120.0
 
+/*
+ * Losses of a pair in a row. What ran at the same time was lost once: only a task that was started after the last
+ * one was lost counts as another.
+ */
+struct losses {
+	uint32_t count;
+	uint32_t next; /* the number of the first task after the last loss */
+};
+
 struct profile {
 	struct run_session *session;
 	const struct config *config;
@@ -30,7 +39,7 @@ struct profile {
 	struct run_bench *benches; /* one per cluster */
 	GPtrArray *jobs;           /* struct run_job; the index is the task's number */
 	struct run_profiled done;  /* on record */
-	uint32_t *lost;            /* types x clusters: losses in a row */
+	struct losses *lost;       /* types x clusters */
 	double *stuck_s;           /* per cluster: since when it lacks nodes; NAN: it does not */
 	uint32_t total;
 	double idle_w;
@@ -164,31 +173,38 @@ static char *deadline_reason(const struct profile *profile, const struct backend
 			       far, needs);
 }
 
-static char *stall_reason(const struct profile *profile, const struct run_job *job,
-			  const struct backend_event *event)
+static char *stall_reason(const struct backend_event *event)
 {
 	g_autofree char *far = how_far(event);
 
-	return g_strdup_printf("%s and then hung (%s): look into the log of the local scheduler of "
-			       "cluster '%s'",
-			       far, event->reason ?: "no more progress",
-			       profile->config->clusters[job->cluster].name);
+	return g_strdup_printf("%s and then hung (%s); see the log of its local scheduler", far,
+			       event->reason ?: "no more progress");
 }
 
 /* Why the pair is given up after this end of a task of it (the caller frees); NULL: it is not, yet. */
-static char *why_give_up(const struct profile *profile, const struct run_job *job,
-			 const struct backend_event *event, uint32_t losses)
+static char *why_give_up(const struct profile *profile, const struct backend_event *event,
+			 uint32_t losses)
 {
 	if (event->cause == TASK_CAUSE_DEADLINE)
 		return deadline_reason(profile, event);
 	if (event->cause == TASK_CAUSE_STALLED)
-		return stall_reason(profile, job, event);
+		return stall_reason(event);
 	if (losses < LOST_MAX)
 		return NULL;
-	return g_strdup_printf("failed or was lost %u times in a row: %s; look into the log of the "
-			       "local scheduler of cluster '%s'",
-			       losses, event->reason ?: "no reason given",
-			       profile->config->clusters[job->cluster].name);
+	return g_strdup_printf("failed or was lost %u times in a row: %s; see the log of its local "
+			       "scheduler",
+			       losses, event->reason ?: "no reason given");
+}
+
+static void note_end(const struct profile *profile, struct losses *losses, uint32_t task,
+		     bool completed)
+{
+	if (completed) {
+		losses->count = 0;
+	} else if (task >= losses->next) {
+		losses->count++;
+		losses->next = profile->jobs->len;
+	}
 }
 
 static bool take_end(struct profile *profile, const struct backend_event *event, GError **error)
@@ -196,16 +212,17 @@ static bool take_end(struct profile *profile, const struct backend_event *event,
 	struct run_job *job = g_ptr_array_index(profile->jobs, event->task);
 	struct run_bench *bench = &profile->benches[job->cluster];
 	const bool completed = event->outcome == BACKEND_OUTCOME_COMPLETED;
-	uint32_t *lost = &profile->lost[job->type * profile->config->clusters_count + job->cluster];
+	struct losses *lost =
+		&profile->lost[job->type * profile->config->clusters_count + job->cluster];
 	g_autofree char *why = NULL;
 
 	job->over = true;
 	if (run_bench_end(bench, job, completed) && !measured(profile, job, event, error))
 		return false;
-	*lost = completed ? 0 : *lost + 1;
+	note_end(profile, lost, event->task, completed);
 	if (completed || bench->given_up[job->type])
 		return true;
-	why = why_give_up(profile, job, event, *lost);
+	why = why_give_up(profile, event, lost->count);
 	return !why || give_up(profile, job->type, job->cluster, why, error);
 }
 
@@ -252,10 +269,10 @@ static char *down_reason(const struct profile *profile, uint32_t cluster, double
 	while (node + 1 < bench->cluster->nodes && remote_link_node_up(link, node))
 		node++;
 	words = remote_link_node(link, node);
-	return g_strdup_printf("too few nodes were up for %.0f s (node %u is %s%s%s): look into the log of "
-			       "the local scheduler of cluster '%s'",
+	return g_strdup_printf("too few nodes were up for %.0f s (node %u is %s%s%s); see the log of its "
+			       "local scheduler",
 			       waited_s, node, words.state ?: "not known", words.reason ? ": " : "",
-			       words.reason ?: "", bench->cluster->name);
+			       words.reason ?: "");
 }
 
 static bool give_up_wide(struct profile *profile, uint32_t cluster, double waited_s, GError **error)
@@ -424,7 +441,7 @@ static bool profile_init(struct profile *profile, struct run_session *session, G
 	profile->session = session;
 	profile->config = session->config;
 	profile->jobs = g_ptr_array_new_with_free_func(job_free);
-	profile->lost = g_new0(uint32_t, session->config->types_count * clusters);
+	profile->lost = g_new0(struct losses, session->config->types_count * clusters);
 	profile->stuck_s = g_new(double, clusters);
 	profile->benches = g_new0(struct run_bench, clusters);
 	for (uint32_t i = 0; i < clusters; i++) {

@@ -133,7 +133,7 @@ measurements_of() {
 
 @test "all pairs but one fail: the run needs the others, and fails after all was stored" {
 	write_cells "c1 IS.S.2 failed" "c2 IS.S.2 lost" "c2 CG.S.2 stalled"
-	run_start run "$config" --profile --policy easy --limit 1 --out "$out"
+	run_start run "$config" --profile --policy easy,max-upr --limit 1 --out "$out"
 	run_wait
 	[ "$run_status" -eq 1 ]
 	[ "$(grep -c "failed or was lost 3 times in a row" "$run_words")" -ge 2 ]
@@ -154,8 +154,24 @@ measurements_of() {
 	run_start run "$config" --out "$out" --resume
 	run_wait
 	[ "$run_status" -eq 0 ]
-	[ "$(run_query "$out" "SELECT count(*) FROM run WHERE ended_by <> 'aborted'")" -eq 1 ]
+	[ "$(run_query "$out" "SELECT count(*) FROM run WHERE ended_by <> 'aborted'")" -eq 2 ]
 	[ "$(run_query "$out" "SELECT count(*) FROM estimate")" -eq 1 ]
+	"$virtbed" simulate "$config" --estimates "$out/estimates.yaml" --policy easy,max-upr --limit 1 --trials 2 --out "$out-sim"
+	run "$virtbed" compare "$out" "$out-sim"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *erdict* ]]
+}
+
+@test "tasks that were lost together with their local scheduler are one loss of their pair" {
+	sed -i 's/cores: 2, repetitions: 5/cores: 1, repetitions: 20/; s/share: 0.6/share: 1/; /name: CG.S.2/d' "$config"
+	run_start profile "$config" --repeat 6 --dir "$out"
+	run_wait_row "$out" "SELECT 1 FROM measurement WHERE cluster = 'c1'"
+	kill -9 "$(run_process virtbed-local-sched "$out/state/c1")"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(measurements_of IS.S.2 c1) $(measurements_of IS.S.2 c2)" = "6 6" ]
+	[ "$(run_query "$out" "SELECT count(*) FROM unmeasured")" -eq 0 ]
 }
 
 @test "all pairs fail: exit status 1, and an empty matrix on record" {
