@@ -10,9 +10,9 @@
 struct run_measurement {
 	uint32_t type;
 	uint32_t cluster;
-	int64_t round;   /* on its cluster; STORE_NO_ROUND: it kept nodes busy, and counts all the same */
 	double exec_s;
 	double energy_j; /* NAN: not known */
+	int64_t round;   /* on its cluster; STORE_NO_ROUND: it kept nodes busy, and counts all the same */
 };
 
 /*

@@ -58,14 +58,21 @@ static const struct config_type *find_type(const struct config *config, const ch
 	return NULL;
 }
 
-/* Whether any cluster takes tasks of the type. */
-static bool runs_somewhere(const struct config *config, const struct config_type *type)
+/* Whether there is no estimate of the type on any cluster that it fits. Where hosts are shared none is needed. */
+static bool is_unmeasured(const struct config *config, const struct config_type *type)
 {
-	for (uint32_t i = 0; i < config->clusters_count; i++)
-		if (config_type_fits(type, &config->clusters[i]) &&
-		    !config_is_hole(config, type, &config->clusters[i]))
-			return true;
-	return false;
+	bool any = false;
+
+	for (uint32_t i = 0; i < config->clusters_count; i++) {
+		const struct config_cluster *cluster = &config->clusters[i];
+
+		if (!config_type_fits(type, cluster))
+			continue;
+		if (cluster->shared || !config_is_hole(config, type, cluster))
+			return false;
+		any = true;
+	}
+	return any;
 }
 
 static void add_segment(struct utility *utility, enum utility_curve curve, double duration_s,
@@ -107,7 +114,7 @@ bool run_service_make_task(const struct run_service *service,
 	const struct config_type *type =
 		find_type(service->session->config, submission->type, &row);
 
-	if (type && !runs_somewhere(service->session->config, type)) {
+	if (type && is_unmeasured(service->session->config, type)) {
 		type = NULL; /* as if it were no more */
 		row = UINT32_MAX;
 	}
@@ -143,12 +150,16 @@ static bool check_type(const struct config *config, const struct run_service_ord
 			      order->script ? "type: '%s' is a benchmark and runs no script"
 					    : "script: missing; tasks of type '%s' are scripts",
 			      name);
-	if (runs_somewhere(config, type))
-		return true;
+	if (is_unmeasured(config, type))
+		return refuse(error, RUN_SERVICE_ERROR_INPUT,
+			      "type: there is no estimate for type '%s' on any cluster; measure it with "
+			      "`virtbed profile`",
+			      name);
+	for (uint32_t i = 0; i < config->clusters_count; i++)
+		if (config_type_fits(type, &config->clusters[i]))
+			return true;
 	return refuse(error, RUN_SERVICE_ERROR_INPUT,
-		      "type: no cluster is large enough for a task of type '%s' and has an estimate of "
-		      "it; measure it with `virtbed profile`",
-		      name);
+		      "type: no cluster is large enough for a task of type '%s'", name);
 }
 
 static bool check_text(const char *key, const char *text, GError **error)
