@@ -38,6 +38,23 @@ use_scripted() {
 	[ ! -e "$state" ]
 }
 
+@test "a type without an estimate on a cluster is not placed there, and one without any is refused" {
+	use_scripted
+	sed -i 's/share: 0.6/share: 1/; s/share: 0.4/share: 0/
+		/^types:/a\  - {name: IS.S.1, benchmark: is, class: S, cores: 1, memory_mib: 64, share: 0}' "$config"
+	run_write_estimates "$estimates"
+	sed -i '/type: CG.S.2, cluster: c1/d' "$estimates"
+	echo "unmeasured: [{type: CG.S.2, cluster: c1, reason: it hangs}]" >>"$estimates"
+	serve
+	ok POST /v1/tasks 400 '{"type": "IS.S.1"}' | grep -q "there is no estimate for type 'IS.S.1' on any cluster"
+	for task in $(submit '{"type": "CG.S.2", "count": 3}' | jq '.[]'); do
+		wait_state "$task" completed
+		[ "$(ok GET "/v1/tasks/$task" 200 | jq -r .cluster)" = c2 ]
+	done
+	ok GET /v1/clusters 200 | jq -e '.clusters | map({(.cluster): .types}) | add | .c1 == ["IS.S.2"] and (.c2 | sort) == ["CG.S.2", "IS.S.2"]'
+	[[ "$(run_query "$state" "SELECT value FROM meta WHERE key = 'unmeasured'")" = *"'CG.S.2' on 'c1': it hangs"* ]]
+}
+
 has_completed() {
 	ok GET '/v1/tasks?state=completed' 200 | jq -e --argjson count "$1" '.tasks | length == $count'
 }
