@@ -21,7 +21,7 @@
  * No less than so many reports: what a busy machine does to the process that takes them is no hang. And no more
  * than so long: with what it takes to kill the ranks, a task that hangs costs at most two minutes.
  */
-#define PATIENCE_MIN_S (30 * PATIENCE_REPORT_MS * 1e-3)
+#define PATIENCE_MIN_S (60 * PATIENCE_REPORT_MS * 1e-3)
 #define PATIENCE_MAX_S 100.0
 
 struct patience;

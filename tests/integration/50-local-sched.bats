@@ -89,7 +89,7 @@ local_has_steps() {
 	[ "$(jq -r .cause <<<"$task")" = stalled ]
 	steps=$(jq -r '"\(.progress.done) of \(.progress.total)"' <<<"$task")
 	[[ $(jq -r .reason <<<"$task") =~ "no progress for "[0-9]+" s: rank 0 is at step $steps;" ]]
-	jq -e '.progress.age_s >= 30 and .progress.age_s <= 120 and (.ended_ns - .requested_ns) / 1e9 < 600' <<<"$task"
+	jq -e '.progress.age_s >= 60 and .progress.age_s <= 120 and (.ended_ns - .requested_ns) / 1e9 < 600' <<<"$task"
 	local_task_is c1 slow running
 	local_has_steps c1 slow "$before"
 	[ "$(local_status c1 DELETE /v1/tasks/slow)" = 200 ]

@@ -227,7 +227,7 @@ static void test_idle(struct fixture *fixture, gconstpointer data)
 		s += be_silent(fixture, TICK_S);
 	}
 	g_assert_cmpfloat(s, <, PATIENCE_MIN_S + 8 * TICK_S);
-	assert_stalled(fixture, "rank 0 is at step 1 of 375; its VMs used 0.0 s");
+	assert_stalled(fixture, "rank 0 is at step 1 of 375; its VMs used 0.");
 }
 
 /* Its VM gets no CPU time, whoever does that. When it goes on, that was no silence of the rank. */
@@ -314,7 +314,7 @@ int main(int argc, char **argv)
 	virt_error_quiet();
 	ADD("a-rank-that-never-begins-is-stalled", test_never_begins);
 	ADD("a-slow-one-is-waited-for-ten-times-as-long", test_slow);
-	ADD("a-fast-one-no-less-than-thirty-reports", test_fast);
+	ADD("a-fast-one-no-less-than-sixty-reports", test_fast);
 	ADD("the-same-step-is-no-progress", test_same_step);
 	ADD("an-idle-guest-is-stalled", test_idle);
 	ADD("a-vm-without-cpu-time-is-not", test_frozen);

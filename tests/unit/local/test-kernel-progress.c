@@ -31,7 +31,8 @@ static void set_environment(GSubprocessLauncher *launcher, const struct job_case
 	g_subprocess_launcher_setenv(launcher, "PMI_RANK", rank_text, TRUE);
 	g_subprocess_launcher_setenv(launcher, "PMI_SIZE", size_text, TRUE);
 	g_subprocess_launcher_setenv(launcher, "PMI_FD", "3", TRUE);
-	g_subprocess_launcher_setenv(launcher, "VIRTBED_PROGRESS_MS", "0", TRUE);
+	/* More at once might not find room, and the last one would be left out as well. */
+	g_subprocess_launcher_setenv(launcher, "VIRTBED_PROGRESS_MS", "10", TRUE);
 	g_subprocess_launcher_setenv(launcher, "VIRTBED_BLOCK_MS", "2", TRUE);
 	g_subprocess_launcher_setenv(launcher, "UCX_TLS", "tcp,self", TRUE);
 	g_subprocess_launcher_setenv(launcher, "UCX_NET_DEVICES", "lo", TRUE);

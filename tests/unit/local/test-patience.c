@@ -23,11 +23,11 @@ static void test_learns(void)
 	g_autoptr(patience_t) patience = patience_new();
 
 	g_assert_cmpfloat(patience_s(patience, "cg", 'W', 0), ==, PATIENCE_MAX_S);
-	patience_learn(patience, "cg", 'W', 4);
-	g_assert_cmpfloat(patience_s(patience, "cg", 'W', 0), ==, 40);
-	g_assert_cmpfloat(patience_s(patience, "cg", 'W', 6), ==, 60);
+	patience_learn(patience, "cg", 'W', 8);
+	g_assert_cmpfloat(patience_s(patience, "cg", 'W', 0), ==, 80);
+	g_assert_cmpfloat(patience_s(patience, "cg", 'W', 9), ==, 90);
 	patience_learn(patience, "cg", 'W', 1); /* the longest one counts */
-	g_assert_cmpfloat(patience_s(patience, "cg", 'W', 0), ==, 40);
+	g_assert_cmpfloat(patience_s(patience, "cg", 'W', 0), ==, 80);
 	g_assert_cmpfloat(patience_s(patience, "cg", 'A', 0), ==, PATIENCE_MAX_S);
 	g_assert_cmpfloat(patience_s(patience, "is", 'W', 0), ==, PATIENCE_MAX_S);
 }
