@@ -141,9 +141,11 @@ static bool give_up(struct profile *profile, uint32_t type, uint32_t cluster, co
 				  type_name, cluster_name, reason);
 		return true;
 	}
+	if (!run_profiled_give_up(&profile->done, type, cluster, reason, error))
+		return false;
 	run_progress_note(profile->session->progress, "cell-failed",
 			  "type '%s' on cluster '%s': %s", type_name, cluster_name, reason);
-	return run_profiled_give_up(&profile->done, type, cluster, reason, error);
+	return true;
 }
 
 /* How far the task came, as the beginning of a reason (the caller frees). */
