@@ -436,6 +436,11 @@ struct config_lab {
 	enum config_answer overcommit;
 	/* Whether the VMs' quotas follow the machine's own speed, so that their work per second does not. */
 	enum config_answer steady;
+	/*
+	 * Whether quotas and repetitions are for a machine that has enough of both, and are to be made smaller,
+	 * or repetitions larger, by what a probe finds (config_fit.h). What was fitted does not say so any more.
+	 */
+	enum config_answer fit;
 };
 
 /* What a steady lab takes of a CPU for itself, to measure the machine's speed ... */
@@ -466,6 +471,11 @@ struct config {
 	struct config_environment *environment; /* NULL: the configured types and workload */
 	struct config_study *study; /* never NULL after config_load() */
 	char *image;            /* directory of the guest image; default: the build's own */
+	/*
+	 * How many times as long as on a machine of speed 1 with all of its quotas what a machine does may take
+	 * (config_patience()); 0: not given.
+	 */
+	double patience;
 };
 
 #define CONFIG_ERROR (config_error_quark())
@@ -581,6 +591,27 @@ bool config_expectation(const struct config *config, const struct config_type *t
 
 /* Whether there is a lab, and it is to be steady. */
 bool config_lab_is_steady(const struct config *config);
+
+/* Whether there is a lab, and it is to be fitted to the machine. */
+bool config_lab_is_to_fit(const struct config *config);
+
+/* The share of this machine's CPUs that the VMs of a lab, its metronome included, may use. */
+#define CONFIG_LAB_HOST_SHARE 0.8
+
+/*
+ * Host cores that all VMs of a lab may use, emulator threads included: under the quotas of their clusters, or
+ * where there is none the budgets of their blades. Without the metronome. The configuration has a lab.
+ */
+double config_lab_cores(const struct config *config);
+
+/* Those of them that may be used under quotas on the blade of that index. */
+double config_lab_blade_quotas(const struct config *config, uint32_t blade);
+
+/*
+ * `seconds` that are enough on a machine of speed 1 with all of its quotas, as this machine may take: times
+ * `patience`, and never less.
+ */
+double config_patience(const struct config *config, double seconds);
 
 /* Whether this build has the metronome that a steady lab goes by (local-sched/lab/metronome, for x86-64 alone). */
 #ifdef __x86_64__

@@ -528,6 +528,15 @@ static bool check_experiment(const struct check *check)
 	       not_negative(check, experiment->task_deadline_s, "experiment.task_deadline_s");
 }
 
+/* 0: not given. */
+static bool check_patience(const struct check *check)
+{
+	const double patience = check->config->patience;
+
+	return !(patience < 0 || patience > 0) || (patience >= 1 && patience <= 1000) ||
+	       fail(check, "patience: %g is outside 1 to 1000", patience);
+}
+
 bool config_check(const struct config *config, const char *path, GError **error)
 {
 	const struct check check = { config, path, error };
@@ -556,6 +565,7 @@ bool config_check(const struct config *config, const char *path, GError **error)
 				: !check_shares(&check) || !check_estimates(&check))
 		return false;
 	return check_overheads(&check) && check_workload(&check) && check_experiment(&check) &&
+	       check_patience(&check) &&
 	       part(&check, config_service_check(config)) &&
 	       part(&check, config_size_check(config)) && part(&check, config_lab_check(config));
 }

@@ -374,6 +374,8 @@ static const cyaml_schema_field_t lab_fields[] = {
 			 answers, CYAML_ARRAY_LEN(answers)),
 	CYAML_FIELD_ENUM("steady", OPTIONAL | CYAML_FLAG_STRICT, struct config_lab, steady, answers,
 			 CYAML_ARRAY_LEN(answers)),
+	CYAML_FIELD_ENUM("fit", OPTIONAL | CYAML_FLAG_STRICT, struct config_lab, fit, answers,
+			 CYAML_ARRAY_LEN(answers)),
 	CYAML_FIELD_END
 };
 
@@ -423,6 +425,7 @@ static const cyaml_schema_field_t config_fields[] = {
 	CYAML_FIELD_MAPPING_PTR("study", OPTIONAL | CYAML_FLAG_POINTER, struct config, study,
 				study_fields),
 	STRING(OPTIONAL, struct config, image),
+	FLOAT(OPTIONAL, struct config, patience),
 	CYAML_FIELD_END
 };
 
@@ -481,6 +484,7 @@ static const struct {
 	{ "may_preempt_share", CONFIG_ZERO_IS_VALUE },
 	{ "memory_tenths", CONFIG_ZERO_IS_REFUSED },
 	{ "ordinary_mean_s", CONFIG_ZERO_IS_REFUSED },
+	{ "patience", CONFIG_ZERO_IS_REFUSED },
 	{ "penalty_s", CONFIG_ZERO_IS_VALUE },
 	{ "pet_seed", CONFIG_ZERO_IS_REFUSED },
 	{ "port", CONFIG_ZERO_IS_REFUSED },

@@ -175,6 +175,8 @@ static const struct bad_case bad_cases[] = {
 	  "service.meter_refresh_s: 601 is not from 0 to 600" },
 	{ "name: t\n", "name: t\nservice: {group: 'a b'}\n",
 	  "service.group: 'a b' cannot be the name of a group" },
+	{ "name: t\n", "name: t\npatience: 0.5\n", "patience: 0.5 is outside 1 to 1000" },
+	{ "name: t\n", "name: t\npatience: 0\n", "patience: 0 makes no sense" },
 	{ "name: t\n", "name: a.b\nlab: {blades: [{name: b1, cpu_cores: 1, idle_w: 1, core_w: 1}]}\n",
 	  "name: 'a.b' cannot name a lab" },
 };
@@ -373,9 +375,11 @@ static void test_blades_without_a_cap_count_with_their_budget(void)
 		{ "nodes: 65536, cores: 1024", "blades: [{name: b1, cpu_cores: 0.1, idle_w: 1, core_w: 1}]",
 		  NULL },
 		{ "nodes: 65536, cores: 1024", "blades: [{name: b1, cpu_cores: 4096, idle_w: 1, core_w: 1}]",
-		  "may use 4096.00 cores, more than 80 % of this machine's" },
+		  "may use 4096.00 cores, more than 80 % of the " },
 		{ "nodes: 65536, cores: 1024",
 		  "overcommit: yes, blades: [{name: b1, cpu_cores: 4096, idle_w: 1, core_w: 1}]", NULL },
+		{ "nodes: 65536, cores: 1024",
+		  "fit: yes, blades: [{name: b1, cpu_cores: 4096, idle_w: 1, core_w: 1}]", NULL },
 		{ "nodes: 2, cores: 1", "overcommit: maybe, blades: [{name: b1, cpu_cores: 1, idle_w: 1, "
 					"core_w: 1}]",
 		  "maybe" },
@@ -450,7 +454,7 @@ static void test_blades_reach_each_other_in_the_clear(void)
 	g_autofree char *path = write_lab("name: a, memory_mib: 200, nodes: 2, cores: 1",
 					  "blade: b1, uri: 'qemu:///system', "
 					  "peer_uri: 'qemu+tcp://10.77.0.1/system'",
-					  "blades: [{name: b1, cpu_cores: 1, idle_w: 1, core_w: 1}]");
+					  "blades: [{name: b1, cpu_cores: 0.1, idle_w: 1, core_w: 1}]");
 	g_autoptr(GError) error = NULL;
 	g_autoptr(config_t) config = config_load(path, &error);
 
