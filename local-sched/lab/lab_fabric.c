@@ -101,7 +101,7 @@ static bool await_blade(const struct lab_spec_blade *blade, const struct port *p
 
 static bool start_all(const struct lab_spec *spec, struct port *ports, GError **error)
 {
-	g_autoptr(lab_cgroup_t) cgroup = lab_cgroup_detect(error);
+	g_autoptr(lab_cgroup_t) cgroup = lab_cgroup_of(spec->name, error);
 
 	if (!cgroup || !set_up_bridge(error))
 		return false;

@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "local-sched/lab/bmc/redfish.h"
 #include "local-sched/lab/lab.h"
+#include "local-sched/lab/lab_cgroup.h"
 #include "local-sched/lab/lab_channel.h"
 #include "local-sched/lab/lab_clean.h"
 #include "local-sched/lab/lab_paths.h"
@@ -106,10 +107,18 @@ static bool write_certificate(const struct lab_spec *spec, GError **error)
 	return !speaks_redfish(spec) || redfish_make_certificate(certificate, key, error);
 }
 
+/* Where its control groups will be: below our own. */
+static bool write_groups(const char *lab, GError **error)
+{
+	g_autoptr(lab_cgroup_t) cgroup = lab_cgroup_detect(error);
+
+	return cgroup && lab_cgroup_record(cgroup, lab, error);
+}
+
 static bool write_down(struct up *up, GError **error)
 {
 	up->record.state = LAB_RECORD_STARTING;
-	return choose_ports(up->spec, error) && write_password(up->spec->name, error) &&
+	return write_groups(up->spec->name, error) && choose_ports(up->spec, error) && write_password(up->spec->name, error) &&
 	       write_certificate(up->spec, error) && lab_spec_save(up->spec, error) &&
 	       lab_record_save(up->spec, &up->record, error);
 }
