@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/machine_probe.h"
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
@@ -115,25 +116,27 @@ struct machine_probe *machine_probe_load(const char *path, GError **error)
 	return NULL;
 }
 
-/* Three digits are more than can be measured. */
-static json_t *rounded(double value)
-{
-	return isnan(value) ? json_null() : json_real(round(value * 1000) / 1000);
-}
-
 char *machine_probe_text(const struct machine_probe *probe)
 {
-	g_autoptr(json_t) document = json_pack("{s:o, s:o}", "cores", rounded(probe->cores), "speed",
-					       rounded(probe->speed));
+	g_autoptr(GString) text = g_string_new(NULL);
 
+	g_string_append_printf(text, "{\"cores\": %.15g, \"speed\": ", probe->cores);
+	if (isnan(probe->speed))
+		g_string_append(text, "null");
+	else
+		g_string_append_printf(text, "%.15g", probe->speed);
 	if (probe->memory_mib > 0)
-		json_object_set_new(document, "memory_mib",
-				    json_integer((json_int_t)probe->memory_mib));
+		g_string_append_printf(text, ", \"memory_mib\": %" PRIu64, probe->memory_mib);
 	if (probe->disk_mib > 0)
-		json_object_set_new(document, "disk_mib", json_integer((json_int_t)probe->disk_mib));
-	if (probe->utc)
-		json_object_set_new(document, "utc", json_string(probe->utc));
-	return json_pretty(document);
+		g_string_append_printf(text, ", \"disk_mib\": %" PRIu64, probe->disk_mib);
+	if (probe->utc) {
+		g_autoptr(json_t) utc = json_string(probe->utc);
+		g_autofree char *quoted = json_dumps(utc, JSON_ENCODE_ANY);
+
+		g_string_append_printf(text, ", \"utc\": %s", quoted);
+	}
+	g_string_append_c(text, '}');
+	return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
 bool machine_probe_save(const struct machine_probe *probe, const char *path, GError **error)

@@ -15,8 +15,8 @@
 struct machine_probe {
 	double cores;        /* CPU time per second that a lab gets here, (0, 4096] */
 	/*
-	 * How fast emulated work is, per CPU time: 1 as on the machine that MACHINE_PROBE_ROUND_NS is from, (0, 1000]; NAN:
-	 * not known, null in the document.
+	 * How fast emulated work is, per CPU time: 1 as on the machine that MACHINE_PROBE_ROUND_NS is from,
+	 * (0, 1000]; NAN: not known, null in the document.
 	 */
 	double speed;
 	uint64_t memory_mib; /* that is available; 0: not known */
@@ -26,11 +26,12 @@ struct machine_probe {
 typedef struct machine_probe machine_probe_t; /* for g_autoptr() */
 
 /*
- * The unit of speed: CPU time that a round of the metronome's guest (local-sched/lab/metronome/guest.c) takes
- * QEMU 7.2 on a machine of speed 1, nanoseconds, while it runs alone. By definition, like a metre: so it was on the
- * machine on which configs/one-machine.yaml was chosen (Xeon at 2.1 GHz, two cores of a guest).
+ * The unit of speed: the CPU time, in nanoseconds, that a round of the metronome's guest
+ * (local-sched/lab/metronome/guest.c) takes QEMU on a machine of speed 1 while it may use a whole CPU. By
+ * definition, like a metre. It was measured with QEMU 7.2 on an AMD EPYC, in a guest of two CPUs, where the middle of
+ * each of 20 probes was 24,600 to 27,200, most of them 25,000 to 25,600.
  */
-#define MACHINE_PROBE_ROUND_NS 10000.0
+#define MACHINE_PROBE_ROUND_NS 25000.0
 
 /* A file with a probe's document, in a run's directory and in a lab's. */
 #define MACHINE_PROBE_FILE "probe.json"

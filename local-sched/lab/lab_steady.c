@@ -25,7 +25,8 @@ struct lab_steady {
 struct lab_steady *lab_steady_start(const struct lab_cgroup *cgroup, const struct lab_spec *spec,
 				    GError **error)
 {
-	struct lab_metronome *metronome = lab_metronome_start(cgroup, spec->name, error);
+	struct lab_metronome *metronome = lab_metronome_start(cgroup, spec->name,
+							       CONFIG_LAB_STEADY_CORES, error);
 	struct lab_steady *steady;
 
 	if (!metronome)

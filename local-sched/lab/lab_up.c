@@ -29,6 +29,7 @@ static const double slice_s = 0.1;
 
 struct up {
 	struct lab_spec *spec;
+	const struct machine_probe *probe; /* NULL: not fitted */
 	const struct lab_observer *observer;
 	int channel; /* to the supervisor; -1: not started */
 	struct lab_record record;
@@ -115,10 +116,17 @@ static bool write_groups(const char *lab, GError **error)
 	return cgroup && lab_cgroup_record(cgroup, lab, error);
 }
 
+static bool write_probe(const struct up *up, GError **error)
+{
+	g_autofree char *path = lab_paths_run(up->spec->name, MACHINE_PROBE_FILE);
+
+	return !up->probe || machine_probe_save(up->probe, path, error);
+}
+
 static bool write_down(struct up *up, GError **error)
 {
 	up->record.state = LAB_RECORD_STARTING;
-	return write_groups(up->spec->name, error) && choose_ports(up->spec, error) && write_password(up->spec->name, error) &&
+	return write_groups(up->spec->name, error) && write_probe(up, error) && choose_ports(up->spec, error) && write_password(up->spec->name, error) &&
 	       write_certificate(up->spec, error) && lab_spec_save(up->spec, error) &&
 	       lab_record_save(up->spec, &up->record, error);
 }
@@ -324,9 +332,10 @@ static int clean_and_lock(const char *name, int lock, GError **error)
 	return clean ? lab_record_lock(name, LOCK_TIMEOUT_S, error) : -1;
 }
 
-bool lab_up(struct lab_spec *spec, const struct lab_observer *observer, GError **error)
+bool lab_up(struct lab_spec *spec, const struct machine_probe *probe, const struct lab_observer *observer,
+	    GError **error)
 {
-	struct up up = { .spec = spec, .observer = observer, .channel = -1 };
+	struct up up = { .spec = spec, .probe = probe, .observer = observer, .channel = -1 };
 	int lock = lab_record_lock(spec->name, LOCK_TIMEOUT_S, error);
 	bool done;
 

@@ -513,6 +513,53 @@ has_no_pace() {
 	run in_limited "$virtbed_lab" up "$config" --name "$lab"
 	[ "$status" -eq 2 ]
 	[[ "$output" == *"may use 0.50 cores, more than 80 % of the 0.5 that this machine lets us use"*"fit: yes"* ]]
+	sed 's/^lab:/lab:\n  fit: yes/' "$config" >"$config.fit"
+	run in_limited "$virtbed_lab" up "$config.fit" --name "$lab"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$(lab_get "$lab" '.blades[0].cpu_cores < 0.25')" = true ]
+	jq -e '.cores > 0 and .cores < 0.55 and .speed > 0' "/run/virtbed/lab/$lab/probe.json"
+	# Another shell, which is not so limited, finds it, and it is the same lab.
+	lab_up "$config.fit" "$lab"
+	"$virtbed_lab" down --name "$lab"
+	assert_nothing_left "$lab"
+}
+
+no_other_probe() {
+	! pgrep -f '^[^ ]*virtbed-lab probe' >/dev/null
+}
+
+@test "probe says what a lab gets of this machine, and leaves nothing" {
+	run "$virtbed_lab" probe --seconds 1 --json
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$(jq ".cores > 0 and .cores <= $(nproc) + 0.1 and .speed > 0 and .memory_mib > 0 and .disk_mib > 0" <<<"$output")" = true ]
+	make_limited 30000
+	run in_limited "$virtbed_lab" probe --seconds 1 --json
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$(jq '.cores <= 0.35' <<<"$output")" = true ]
+	run in_limited "$virtbed_lab" probe --seconds 1
+	[ "${#lines[@]}" -eq 1 ]
+	[[ "$output" == *" cores for the lab, speed "* ]]
+	within 10 no_other_probe
+	"$virtbed_lab" check
+	no_probes
+	[ -z "$(ls -d /run/virtbed/lab/.probe-* /var/lib/virtbed/lab/.probe-* 2>/dev/null)" ]
+	run "$virtbed_lab" probe --seconds 0
+	[ "$status" -eq 2 ]
+}
+
+@test "a lab is fitted to the probe that is given" {
+	sed 's/^lab:/lab:\n  fit: yes/' "$config" >"$config.fit"
+	echo '{"cores": 0.25, "speed": 1}' >"$BATS_TEST_TMPDIR/probe.json"
+	lab_up "$config.fit" "$lab" --probe "$BATS_TEST_TMPDIR/probe.json"
+	# 80 % of 0.25 cores for 0.5 that are configured.
+	[ "$(lab_get "$lab" '.blades[0].cpu_cores')" = 0.12 ]
+	echo '{"cores": 0.25}' >"$BATS_TEST_TMPDIR/probe.json"
+	run "$virtbed_lab" up "$config.fit" --name "$lab" --probe "$BATS_TEST_TMPDIR/probe.json"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"probe.json: 'speed' is not a number"* ]]
 }
 
 @test "a steady lab scales quotas after half a minute of work, while its metronome lives" {
