@@ -14,6 +14,7 @@
 struct arguments {
 	int repeats;
 	char *out;
+	char *probe;
 	char *pet;
 	gboolean keep_lab, json;
 	double target_s; /* 0: none */
@@ -27,6 +28,8 @@ static bool parse(int *argc, char ***argv, struct arguments *arguments, GError *
 		 "Measurements per type and cluster", "N"},
 		{"out", 0, 0, G_OPTION_ARG_FILENAME, &arguments->out,
 		 "Write the estimates to this file too", "FILE"},
+		{"probe", 0, 0, G_OPTION_ARG_FILENAME, &arguments->probe,
+		 "What the machine has, instead of measuring it (virtbed lab probe --json)", "FILE"},
 		{"pet", 0, 0, G_OPTION_ARG_FILENAME, &arguments->pet,
 		 "Write the single times to this file, for environment.pruning.pet", "FILE"},
 		{"target-s", 0, 0, G_OPTION_ARG_DOUBLE, &arguments->target_s,
@@ -116,6 +119,7 @@ static int profile(int argc, char **argv, struct arguments *arguments)
 	if (!find_target(argv[1], arguments, &target, &error))
 		return command_fail(COMMAND_BAD, request.command, "%s", error->message);
 	request.config_path = argv[1];
+	request.probe = arguments->probe;
 	if (arguments->repeats != COMMAND_NOT_GIVEN)
 		request.profile_repeats = (uint32_t)arguments->repeats;
 	request.keep_lab = arguments->keep_lab;
@@ -133,6 +137,7 @@ int cmd_profile(int argc, char **argv)
 	int status = profile(argc, argv, &arguments);
 
 	g_free(arguments.out);
+	g_free(arguments.probe);
 	g_free(arguments.pet);
 	g_free(arguments.on);
 	return status;

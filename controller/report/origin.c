@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/report/origin.h"
 
+#include <string.h>
+
+#include "common/machine_probe.h"
+
 struct origin *origin_of_store(struct store *store)
 {
 	struct origin *origin = g_new0(struct origin, 1);
@@ -11,6 +15,7 @@ struct origin *origin_of_store(struct store *store)
 	origin->caps_effective = store_get_meta(store, "caps_effective");
 	origin->meter = store_get_meta(store, "meter");
 	origin->steady_lab = store_get_meta(store, "steady_lab");
+	origin->probe = store_get_meta(store, "probe");
 	return origin;
 }
 
@@ -32,6 +37,7 @@ void origin_free(struct origin *origin)
 	g_free(origin->caps_effective);
 	g_free(origin->meter);
 	g_free(origin->steady_lab);
+	g_free(origin->probe);
 	g_free(origin);
 }
 
@@ -42,12 +48,26 @@ bool origin_put(const struct origin *origin, struct store *store, GError **error
 	       store_set_meta(store, "modelled_watts", origin->modelled_watts, error) &&
 	       store_set_meta(store, "caps_effective", origin->caps_effective, error) &&
 	       store_set_meta(store, "meter", origin->meter, error) &&
-	       store_set_meta(store, "steady_lab", origin->steady_lab, error);
+	       store_set_meta(store, "steady_lab", origin->steady_lab, error) &&
+	       store_set_meta(store, "probe", origin->probe, error);
 }
 
 static void add(GPtrArray *notes, bool measured, const char *text)
 {
 	g_ptr_array_add(notes, g_strconcat(measured ? "" : "estimates: ", text, NULL));
+}
+
+static void add_fit(GPtrArray *notes, bool measured, const char *document)
+{
+	g_autoptr(machine_probe_t) probe =
+		document ? machine_probe_parse(document, strlen(document), "probe", NULL) : NULL;
+	g_autofree char *had = probe ? machine_probe_describe(probe) : NULL;
+	g_autofree char *text = NULL;
+
+	if (!probe)
+		return;
+	text = g_strdup_printf("quotas and repetitions were fitted to this machine (lab.fit): %s", had);
+	add(notes, measured, text);
 }
 
 GPtrArray *origin_notes(const struct origin *origin, bool measured)
@@ -75,6 +95,7 @@ GPtrArray *origin_notes(const struct origin *origin, bool measured)
 	    (g_strcmp0(origin->virt_type, "kvm") == 0 || g_strcmp0(origin->virt_type, "mixed") == 0))
 		add(notes, measured,
 		    "lab.steady measures QEMU's emulator: what it did to VMs under KVM is WRONG");
+	add_fit(notes, measured, origin->probe);
 	if (g_strcmp0(origin->caps_effective, "no") == 0)
 		add(notes, measured,
 		    "caps of CPU frequency or idle states were NOT EFFECTIVE on a host");

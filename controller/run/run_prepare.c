@@ -406,7 +406,8 @@ bool run_prepare(const struct run_request *request, bool (*stopped)(void *data),
 	    !check_image(prepared->config, request->config_path, error) ||
 	    !run_lock_take(&prepared->lock, prepared->config->name, stopped, data, error) ||
 	    (request->serve && !run_prepare_service_dir(prepared->dir, error)) ||
-	    !make_dirs(prepared, error))
+	    !make_dirs(prepared, error) ||
+	    !run_fit(request, prepared->dir, prepared->config, &prepared->fit, error))
 		return false;
 	prepared->socket_dir =
 		run_paths_socket_dir(prepared->dir, &prepared->own_socket_dir, error);
@@ -437,6 +438,7 @@ void run_prepared_clear(struct run_prepared *prepared)
 	run_lock_drop(&prepared->lock);
 	config_free(prepared->config);
 	run_plan_free(prepared->plan);
+	run_fit_clear(&prepared->fit);
 	g_free(prepared->dir);
 	g_free(prepared->socket_dir);
 	*prepared = (struct run_prepared){.lock = RUN_LOCK_INIT};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/config.h"
+#include "controller/run/run_fit.h"
 #include "controller/run/run_lock.h"
 #include "controller/run/run_plan.h"
 #include "controller/run/run_supervisor.h"
@@ -17,6 +18,7 @@ struct run_prepared {
 	char *socket_dir;
 	bool own_socket_dir;
 	bool written; /* run_paths_config() and plan.json are there */
+	struct run_fit fit;
 	struct run_lock lock; /* held as long as it lives */
 };
 

@@ -122,7 +122,10 @@ static void on_lab_ended(struct run_child *child, int status, void *data)
 static bool lab_up(struct supervisor *supervisor, GError **error)
 {
 	g_autofree char *program = run_paths_program("virtbed-lab", error);
-	const char *const argv[] = {program, "up", supervisor->request->config_path, NULL};
+	g_autofree char *probe =
+		g_build_filename(supervisor->prepared.dir, MACHINE_PROBE_FILE, NULL);
+	const char *const argv[] = {program, "up", supervisor->request->config_path,
+				    supervisor->prepared.fit.probe ? "--probe" : NULL, probe, NULL};
 	g_autofree char *log = g_build_filename(supervisor->prepared.dir, "logs", "lab.log", NULL);
 	g_autofree char *words = NULL;
 	g_autofree char *ended = NULL;
@@ -410,6 +413,7 @@ static void take_down(struct supervisor *supervisor)
 bool run_supervisor_is_input(const GError *error)
 {
 	return error->domain == CONFIG_ERROR || error->domain == RUN_PLAN_ERROR ||
+	       error->domain == MACHINE_PROBE_ERROR ||
 	       g_error_matches(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT);
 }
 

@@ -35,6 +35,62 @@ teardown() {
 	[ ! -e "$out/controller.sock" ]
 }
 
+# A lab to fit, whose blades no cluster uses: what is fitted then are the tasks. add_lab_to_fit FILE
+add_lab_to_fit() {
+	printf 'lab: {fit: yes, blades: [{name: b1, cpu_cores: 1, idle_w: 1, core_w: 1}]}\n' >>"$1"
+}
+
+@test "tasks are fitted to the probe that is given, and stay so when the run is resumed" {
+	add_lab_to_fit "$config"
+	echo '{"cores": 2, "speed": 0.3}' >"$BATS_TEST_TMPDIR/probe.json"
+	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out" \
+		--probe "$BATS_TEST_TMPDIR/probe.json"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	grep -q "^machine: 2.00 cores for the lab, speed 0.30" "$run_words"
+	grep -q "repetitions, so that tasks take as long as elsewhere: IS.S.2 2 instead of 5, CG.S.2 3 instead of 10" "$run_words"
+	[ "$(grep -c 'repetitions: 2$' "$out/config.yaml")" -eq 1 ]
+	[ "$(grep -c 'repetitions: 3$' "$out/config.yaml")" -eq 1 ]
+	grep -q '^patience: 3.3' "$out/config.yaml"
+	[ "$(run_query "$out" "SELECT value FROM meta WHERE key = 'probe'" | jq -c .)" = '{"cores":2,"speed":0.3}' ]
+	[[ "$(run_query "$out" "SELECT value FROM meta WHERE key = 'fitted'")" == *"IS.S.2 2 instead of 5"* ]]
+	run "$virtbed" report "$out"
+	[[ "$output" == *"fitted to this machine"*"2.00 cores for the lab, speed 0.30"* ]]
+	run "$virtbed" run "$config" --out "$out" --resume --probe "$BATS_TEST_TMPDIR/probe.json"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"leave --probe out"* ]]
+	run_start run "$config" --policy max-upr --limit 1 --out "$out" --resume
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(grep -c 'repetitions: 2$' "$out/config.yaml")" -eq 1 ]
+	# Estimates hold for the fit that they were measured with.
+	cp "$estimates" "$out/estimates.yaml"
+	run_start run "$config" --estimates "$out/estimates.yaml" --policy easy --limit 1 --out "$out-2"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	cmp "$out/probe.json" "$out-2/probe.json"
+}
+
+@test "a probe that makes no sense, or is for nothing, is refused" {
+	echo '{"cores": 2, "speed": 0.3}' >"$BATS_TEST_TMPDIR/probe.json"
+	run "$virtbed" run "$config" --estimates "$estimates" --probe "$BATS_TEST_TMPDIR/probe.json"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"has no lab that is to be fitted"* ]]
+	add_lab_to_fit "$config"
+	echo '{"cores": 2, "pace": 1}' >"$BATS_TEST_TMPDIR/probe.json"
+	run "$virtbed" profile "$config" --probe "$BATS_TEST_TMPDIR/probe.json"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"probe.json: 'pace' is not a key of a probe"* ]]
+	run "$virtbed" run "$config" --estimates "$estimates" --probe "$BATS_TEST_TMPDIR/none.json"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"none.json"* ]]
+	echo '{"cores": 0.01, "speed": 1}' >"$BATS_TEST_TMPDIR/probe.json"
+	sed -i 's/{fit: yes/{fit: yes, steady: yes/; s/cpu_cores: 1/cpu_cores: 2/' "$config"
+	run "$virtbed" run "$config" --estimates "$estimates" --probe "$BATS_TEST_TMPDIR/probe.json"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"lab.fit: a lab gets 0.01 cores of this machine, too few"* ]]
+}
+
 @test "energy in the store is the integral of its samples" {
 	run_start run "$config" --estimates "$estimates" --policy easy --limit 0.6 --out "$out"
 	run_wait
