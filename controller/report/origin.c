@@ -15,6 +15,7 @@ struct origin *origin_of_store(struct store *store)
 	origin->caps_effective = store_get_meta(store, "caps_effective");
 	origin->meter = store_get_meta(store, "meter");
 	origin->steady_lab = store_get_meta(store, "steady_lab");
+	origin->speed_changes = store_get_meta(store, "speed_changes");
 	origin->probe = store_get_meta(store, "probe");
 	return origin;
 }
@@ -37,6 +38,7 @@ void origin_free(struct origin *origin)
 	g_free(origin->caps_effective);
 	g_free(origin->meter);
 	g_free(origin->steady_lab);
+	g_free(origin->speed_changes);
 	g_free(origin->probe);
 	g_free(origin);
 }
@@ -70,6 +72,15 @@ static void add_fit(GPtrArray *notes, bool measured, const char *document)
 	add(notes, measured, text);
 }
 
+/* Of runs, which estimates are not of. */
+static void add_speed_changes(GPtrArray *notes, const char *changes)
+{
+	g_auto(GStrv) lines = g_strsplit(changes ? changes : "", "\n", -1);
+
+	for (gsize i = 0; lines[i]; i++)
+		add(notes, true, lines[i]);
+}
+
 GPtrArray *origin_notes(const struct origin *origin, bool measured)
 {
 	GPtrArray *notes = g_ptr_array_new_with_free_func(g_free);
@@ -96,6 +107,8 @@ GPtrArray *origin_notes(const struct origin *origin, bool measured)
 		add(notes, measured,
 		    "lab.steady measures QEMU's emulator: what it did to VMs under KVM is WRONG");
 	add_fit(notes, measured, origin->probe);
+	if (measured)
+		add_speed_changes(notes, origin->speed_changes);
 	if (g_strcmp0(origin->caps_effective, "no") == 0)
 		add(notes, measured,
 		    "caps of CPU frequency or idle states were NOT EFFECTIVE on a host");

@@ -19,6 +19,7 @@ struct origin {
 	char *caps_effective; /* "yes", "no", "unknown", "none"; NULL: unknown */
 	char *meter;          /* as docs/store.md has it; NULL: unknown */
 	char *steady_lab;     /* "true", "false"; NULL: unknown */
+	char *speed_changes;  /* measured: a line for each run while which the machine's speed changed; NULL: none */
 	char *probe;          /* document of what the lab was fitted to (common/machine_probe.h); NULL: it was not */
 };
 typedef struct origin origin_t; /* for g_autoptr() */

@@ -17,6 +17,7 @@ setup() {
 
 teardown() {
 	run_end_all "$run_name"
+	rm -rf "/run/virtbed/lab/$run_name"
 }
 
 @test "profile and runs in one go" {
@@ -69,6 +70,49 @@ add_lab_to_fit() {
 	run_wait
 	[ "$run_status" -eq 0 ]
 	cmp "$out/probe.json" "$out-2/probe.json"
+}
+
+# The counters of a steady lab's metronome, as its supervisor writes them, until its directory goes. Once there is a file
+# "slow", rounds take three times as long.
+beat() {
+	local dir=/run/virtbed/lab/$run_name rounds=0 cpu=0 each=25000
+	mkdir -p "$dir"
+	while [ -d "$dir" ]; do
+		[ ! -e "$BATS_TEST_TMPDIR/slow" ] || each=75000
+		rounds=$((rounds + 400))
+		cpu=$((cpu + 400 * each))
+		echo "$rounds $cpu" >"$dir/metronome.new"
+		mv "$dir/metronome.new" "$dir/metronome"
+		read -r -t 0.2 <> <(:) || true
+	done 2>/dev/null
+}
+
+is_under_way_for() {
+	[ "$(run_query "$out" "SELECT max(time_s) > $1 FROM sample WHERE run = 2")" = 1 ]
+}
+
+@test "a machine that becomes slower while a run is measured is named in the headings" {
+	[ "$(id -u)" -eq 0 ] || skip "labs are root's"
+	add_lab_to_fit "$config"
+	echo '{"cores": 2, "speed": 1}' >"$BATS_TEST_TMPDIR/probe.json"
+	beat 3>&- &
+	within 20 test -e "/run/virtbed/lab/$run_name/metronome"
+	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out" \
+		--probe "$BATS_TEST_TMPDIR/probe.json"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(run_query "$out" "SELECT detail FROM event WHERE kind = 'speed'" | jq '.speeds | length >= 3 and all(. == 1)')" = true ]
+	[ "$(run_query "$out" "SELECT count(*) FROM meta WHERE key = 'speed_changes'")" -eq 0 ]
+	run_start run "$config" --policy max-upr --limit 1 --out "$out" --resume
+	within 60 is_under_way_for 3
+	touch "$BATS_TEST_TMPDIR/slow"
+	run_wait
+	rm -r "/run/virtbed/lab/$run_name"
+	[ "$run_status" -eq 0 ]
+	# The window in which it happened lies between.
+	grep -qE "run 2 \(max-upr at 100 %\): the machine became [2-6][0-9] % slower while it ran" "$run_words"
+	run "$virtbed" report "$out"
+	[[ "$output" == *"run 2 (max-upr at 100 %): the machine became "*" % slower while it ran"* ]]
 }
 
 @test "a probe that makes no sense, or is for nothing, is refused" {
