@@ -206,6 +206,7 @@ static void on_note(struct remote_link *link, const char *kind, const char *text
 /* A task that outlives every promise of its local scheduler is killed, then given up. */
 static void guard_entry(struct remote_entry *entry, int64_t now_ns)
 {
+	const double grace_s = config_patience(entry->remote->config, REMOTE_GRACE_S);
 	double age_s = remote_step_executed_s(entry, now_ns);
 
 	if (!remote_entry_guard(entry, now_ns) || !entry->asked)
@@ -213,12 +214,12 @@ static void guard_entry(struct remote_entry *entry, int64_t now_ns)
 	if (!entry->killed_ns && entry->queued && !entry->begun)
 		return; /* its time has not begun */
 	if (entry->killed_ns) {
-		if (clock_elapsed_s(entry->killed_ns, now_ns) > REMOTE_GRACE_S)
+		if (clock_elapsed_s(entry->killed_ns, now_ns) > grace_s)
 			remote_entry_abandon(entry,
 					     "killed, but its local scheduler never said so");
 		else
 			remote_entry_check(entry);
-	} else if (age_s > entry->deadline_s + REMOTE_GRACE_S) {
+	} else if (age_s > entry->deadline_s + grace_s) {
 		remote_note(entry->remote, "task-overdue",
 			    "task %" PRIu32 " of cluster '%s' is %.0f s old", entry->task,
 			    remote_link_cluster(remote_entry_link(entry))->name, age_s);
@@ -590,7 +591,8 @@ static void remote_destroy(struct backend *backend)
 
 	remote_strangers_free(remote);
 	kill_all(remote);
-	remote_fleet_until(remote->fleet, all_ended, remote, REMOTE_GRACE_S + 5, false);
+	remote_fleet_until(remote->fleet, all_ended, remote, config_patience(remote->config, REMOTE_GRACE_S) + 5,
+			   false);
 	remote_fleet_listen(remote->fleet, NULL);
 	g_source_remove(remote->guard_source);
 	g_hash_table_unref(remote->entries);
@@ -629,7 +631,7 @@ double remote_deadline_s(const struct config *config, uint32_t type, uint32_t cl
 	if (config->experiment && config->experiment->task_deadline_s > 0)
 		return config->experiment->task_deadline_s;
 	estimate = config_estimate(config, config->types[type].name, config->clusters[cluster].name);
-	return estimate ? DEADLINE_X_ETC * estimate->etc_s : DEADLINE_UNKNOWN_S;
+	return estimate ? DEADLINE_X_ETC * estimate->etc_s : config_patience(config, DEADLINE_UNKNOWN_S);
 }
 
 /* A run takes all nodes to be up until it is told otherwise. */

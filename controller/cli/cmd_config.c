@@ -241,7 +241,7 @@ int cmd_config(int argc, char **argv)
 	if (pointless)
 		return command_fail(COMMAND_BAD, argv[0], "%s", pointless);
 	if (strcmp(argv[1], "check") == 0)
-		return live ? check_live(argv[0], argv[2], timed ? timeout_s : RUN_CHECK_TIMEOUT_S,
+		return live ? check_live(argv[0], argv[2], timed ? timeout_s : 0,
 					 json)
 			    : check(argv[0], argv[2], json);
 	if (strcmp(argv[1], "dump") == 0)

@@ -144,6 +144,27 @@ bool run_fit(const struct run_request *request, const char *dir, struct config *
 	return false;
 }
 
+bool run_fit_to_lab(struct config *config, const char *path, GError **error)
+{
+	g_autofree char *file = file_of_lab(config->name);
+	g_autoptr(machine_probe_t) probe = NULL;
+	struct config_fit done;
+
+	if (!config_lab_is_to_fit(config))
+		return true;
+	if (!file) {
+		g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
+			    "the lab that is up was not fitted to this machine, and the configuration says "
+			    "lab.fit: yes");
+		return false;
+	}
+	probe = machine_probe_load(file, error);
+	if (!probe || !config_fit(config, probe, &done, error))
+		return false;
+	config_fit_clear(&done);
+	return config_check(config, path, error);
+}
+
 void run_fit_clear(struct run_fit *fit)
 {
 	g_clear_pointer(&fit->probe, machine_probe_free);

@@ -24,5 +24,8 @@ struct run_fit {
 bool run_fit(const struct run_request *request, const char *dir, struct config *config,
 	     struct run_fit *ret_fit, GError **error);
 
+/* Fits `config`, which is of file `path`, to what the lab of its name was fitted to, which is up. False with `error`. */
+bool run_fit_to_lab(struct config *config, const char *path, GError **error);
+
 /* Frees what it points to. */
 void run_fit_clear(struct run_fit *fit);

@@ -306,6 +306,8 @@ static bool all_done(const struct measuring *measuring)
 
 static bool measure(struct measuring *measuring, GError **error)
 {
+	const double stall_s = config_patience(measuring->config, STALL_S);
+
 	measuring->heard_s = backend_now_s(measuring->backend);
 	for (uint32_t i = 0; i < measuring->config->clusters_count; i++)
 		if (!measuring->benches[i].done)
@@ -325,10 +327,10 @@ static bool measure(struct measuring *measuring, GError **error)
 			if (!take_event(measuring, bench, &event, error))
 				return false;
 		}
-		if (backend_now_s(measuring->backend) - measuring->heard_s <= STALL_S)
+		if (backend_now_s(measuring->backend) - measuring->heard_s <= stall_s)
 			continue;
 		g_set_error(error, RUN_ERROR, RUN_ERROR_MEASURE,
-			    "nothing was suspended or resumed for %.0f s; are nodes down?", STALL_S);
+			    "nothing was suspended or resumed for %.0f s; are nodes down?", stall_s);
 		return false;
 	}
 	return true;

@@ -152,6 +152,7 @@ static bool measure(struct profile *profile, GError **error)
 	double interval_s = profile->config->experiment->mapping_interval_s;
 	double heard_s = backend_now_s(profile->backend);
 	double next_s = heard_s;
+	const double stall_s = config_patience(profile->config, STALL_S);
 
 	while (left(profile)) {
 		struct backend_event event;
@@ -166,12 +167,12 @@ static bool measure(struct profile *profile, GError **error)
 			return false;
 		if (event.kind == BACKEND_EVENT_ENDED)
 			heard_s = event.time_s;
-		if (backend_now_s(profile->backend) - heard_s > STALL_S) {
+		if (backend_now_s(profile->backend) - heard_s > stall_s) {
 			g_set_error(
 				error, RUN_ERROR, RUN_ERROR_MEASURE,
 				"no measurement has ended for %.0f s: %u are missing; are nodes "
 				"down?",
-				STALL_S, left(profile));
+				stall_s, left(profile));
 			return false;
 		}
 	}

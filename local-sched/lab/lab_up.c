@@ -180,15 +180,16 @@ static bool hear(struct up *up, double wait_s, bool *ret_ready, GError **error)
 
 static bool await_ready(struct up *up, GError **error)
 {
+	const double timeout_s = START_TIMEOUT_S * up->spec->patience;
 	int64_t from_ns = clock_now_ns();
 	bool ready = false;
 
 	while (!ready) {
 		if (!not_cancelled(up, error) || !hear(up, slice_s, &ready, error))
 			return false;
-		if (!ready && clock_elapsed_s(from_ns, clock_now_ns()) > START_TIMEOUT_S) {
+		if (!ready && clock_elapsed_s(from_ns, clock_now_ns()) > timeout_s) {
 			g_set_error(error, LAB_ERROR, LAB_ERROR_START,
-				    "the blades did not start within %d s", START_TIMEOUT_S);
+				    "the blades did not start within %.0f s", timeout_s);
 			return false;
 		}
 	}
@@ -264,8 +265,8 @@ static bool await_bmcs(const struct up *up, double timeout_s, GError **error)
 static bool start(struct up *up, GError **error)
 {
 	if (!write_down(up, error) || !start_supervisor(up, error) || !await_ready(up, error) ||
-	    !await_libvirts(up, ANSWER_TIMEOUT_S, error) ||
-	    !await_bmcs(up, AGAIN_TIMEOUT_S, error))
+	    !await_libvirts(up, ANSWER_TIMEOUT_S * up->spec->patience, error) ||
+	    !await_bmcs(up, AGAIN_TIMEOUT_S * up->spec->patience, error))
 		return false;
 	up->record.state = LAB_RECORD_UP;
 	if (!lab_record_save(up->spec, &up->record, error))
@@ -319,8 +320,8 @@ static bool join(struct up *up, GError **error)
 	}
 	report(up, "the lab is up already");
 	up->spec = running;
-	return await_libvirts(up, AGAIN_TIMEOUT_S, error) &&
-	       await_bmcs(up, AGAIN_TIMEOUT_S, error);
+	return await_libvirts(up, AGAIN_TIMEOUT_S * running->patience, error) &&
+	       await_bmcs(up, AGAIN_TIMEOUT_S * running->patience, error);
 }
 
 /* Removes what a lab of this name left that died; its lock goes with it, so that we lock anew. */
