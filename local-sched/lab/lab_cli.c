@@ -15,6 +15,8 @@
 #include "local-sched/cpu/cap_originals.h"
 #include "local-sched/lab/lab.h"
 #include "local-sched/lab/lab_paths.h"
+#include "local-sched/lab/lab_record.h"
+#include "local-sched/lab/lab_room.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -26,12 +28,13 @@ static const char usage[] =
 	"usage: virtbed lab up CONFIG [--name NAME] [--probe FILE] [--json]\n"
 	"       virtbed lab down [CONFIG] [--name NAME]\n"
 	"       virtbed lab status [CONFIG] [--name NAME] [--json]\n"
-	"       virtbed lab check\n"
+	"       virtbed lab check [CONFIG]\n"
 	"       virtbed lab probe [--seconds S] [--json]\n"
 	"\n"
 	"Emulated blades on this machine: each has a libvirtd, a bridge, a CPU budget and a BMC\n"
 	"of its own. NAME is by default that of the configuration. `check` says whether this machine\n"
-	"can have a lab, and if not, what is missing. `probe` measures what a lab gets of it: CPU time and\n"
+	"can have a lab, and if not, what is missing; with CONFIG\n"
+	"also whether there is room for that one. `probe` measures what a lab gets of it: CPU time and\n"
 	"the speed of emulated work, over S seconds (3). A lab that is to be fitted (lab.fit) is fitted to\n"
 	"that, or to what FILE says.\n";
 
@@ -246,6 +249,18 @@ static int bring_up(const struct arguments *arguments, struct config *config)
 	return EXIT_SUCCESS;
 }
 
+/* Whether there is room for the lab of `config`: NULL, or a line. One that is up has its room. */
+static char *room_trouble(const struct config *config, const char *name)
+{
+	struct lab_room needed;
+	struct lab_room left = lab_room_left();
+
+	if (!config->lab || lab_record_supervisor(name ? name : config->name).pid > 0)
+		return NULL;
+	needed = lab_room_needed(config, lab_room_image_mib(config));
+	return lab_room_trouble(&needed, &left);
+}
+
 static int run_up(const struct arguments *arguments)
 {
 	g_autoptr(GError) error = NULL;
@@ -267,6 +282,8 @@ static int run_up(const struct arguments *arguments)
 		return fail(error, EXIT_USAGE);
 	}
 	missing = lab_check();
+	if (!missing)
+		missing = room_trouble(config, arguments->name);
 	if (missing) {
 		fprintf(stderr, "virtbed lab: %s\n", missing);
 		return EXIT_FAILURE;
@@ -363,7 +380,13 @@ static int run_status(const struct arguments *arguments)
 static int run_check(const struct arguments *arguments)
 {
 	g_autofree char *missing = lab_check();
+	g_autoptr(config_t) config = NULL;
+	g_autoptr(GError) error = NULL;
 
+	if (arguments->config && !(config = config_load(arguments->config, &error)))
+		return fail(error, EXIT_USAGE);
+	if (config && !missing)
+		missing = room_trouble(config, arguments->name);
 	printf("%s\n", missing ? missing : "this machine can run a lab of emulated blades");
 	return missing ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -3,9 +3,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +13,7 @@
 #include "local-sched/lab/lab_metronome.h"
 #include "local-sched/lab/lab_paths.h"
 #include "local-sched/lab/lab_record.h"
+#include "local-sched/lab/lab_room.h"
 
 /*
  * What a lab can have of this machine. CPU time is counted where it is used, so that what else runs here slows the
@@ -182,47 +181,19 @@ static bool measure_speed(struct probe *probe, double seconds, double *ret_speed
 	return false;
 }
 
-static uint64_t memory_mib(void)
-{
-	g_autofree char *text = NULL;
-	const char *at;
-
-	if (!g_file_get_contents("/proc/meminfo", &text, NULL, NULL))
-		return 0;
-	at = strstr(text, "MemAvailable:");
-	return at ? g_ascii_strtoull(at + strlen("MemAvailable:"), NULL, 10) / 1024 : 0;
-}
-
-/* Free for us where `path` is, or will be. */
-static double free_mib(const char *path)
-{
-	g_autofree char *above = NULL;
-	struct statvfs about;
-
-	if (statvfs(path, &about) == 0)
-		return (double)about.f_bavail * (double)about.f_frsize / (1 << 20);
-	above = g_path_get_dirname(path);
-	return strcmp(above, path) == 0 ? 0 : free_mib(above);
-}
-
-/* Where labs keep their files, and where results are written, as a rule. */
-static uint64_t disk_mib(void)
-{
-	return (uint64_t)fmin(free_mib(LAB_PATHS_DATA_ROOT), free_mib("."));
-}
-
 static bool measure(struct probe *probe, double seconds, struct machine_probe *found, GError **error)
 {
 	g_autofree char *run = lab_paths_run(probe->name, NULL);
 	g_autofree char *data = lab_paths_data(probe->name, NULL);
+	const struct lab_room left = lab_room_left();
 
 	if (g_mkdir_with_parents(run, 0700) < 0 || g_mkdir_with_parents(data, 0700) < 0) {
 		g_set_error(error, LAB_ERROR, LAB_ERROR_START, "cannot make the directory \"%s\" or \"%s\": %s",
 			    run, data, g_strerror(errno));
 		return false;
 	}
-	found->memory_mib = memory_mib();
-	found->disk_mib = disk_mib();
+	found->memory_mib = left.memory_mib;
+	found->disk_mib = left.disk_mib;
 	found->utc = clock_utc();
 	return measure_cores(probe, seconds * CORES_PART, &found->cores, error) &&
 	       measure_speed(probe, seconds * (1 - CORES_PART), &found->speed, error);

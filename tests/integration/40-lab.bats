@@ -132,6 +132,24 @@ group() {
 	[ "${#lines[@]}" -eq 1 ]
 }
 
+@test "check says in one line that there is no room for a lab" {
+	run "$virtbed_lab" check "$config"
+	[ "$status" -eq 0 ]
+	sed 's/memory_mib: 128/memory_mib: 8000000/' "$config" >"$config.large"
+	run "$virtbed_lab" check "$config.large"
+	[ "$status" -eq 1 ]
+	[ "${#lines[@]}" -eq 1 ]
+	[[ "$output" == "the VMs of this lab need 15625.2 GiB of memory, and "*" are available: end what else"* ]]
+	run "$virtbed_lab" up "$config.large" --name "$lab"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"need 15625.2 GiB of memory"* ]]
+	[ "$(lab_get "$lab" .state)" = down ]
+	sed 's/memory_mib: 128/memory_mib: 128, swap_mib: 60000000/' "$config" >"$config.large"
+	run "$virtbed_lab" check "$config.large"
+	[ "$status" -eq 1 ]
+	[[ "$output" == "this lab needs "*" GiB of disk, and "* ]]
+}
+
 @test "bad usage and bad input exit with 2 and say why" {
 	run "$virtbed_lab"
 	[ "$status" -eq 2 ]
