@@ -12,8 +12,8 @@
  * CPU time is what the power model sees. PARENT is the group of the process that brings the lab up, so that
  * what bounds that process bounds the VMs (lab_cgroup_parent.h has the rule for version 2).
  *
- * Beside other processes of PARENT the lab as a whole has the largest weight there is: its quotas bound what it
- * takes, and without a weight each of six busy processes would have as much as all of it.
+ * Beside other processes of PARENT the lab as a whole has a large weight: its quotas bound what it takes, and
+ * without a weight each of six busy processes would have as much as all of it.
  *
  * Version 1 has the controllers cpu, cpuacct and cpuset in hierarchies of their own (or some of
  * them together). Version 2 has one hierarchy, where a group has either processes or groups with
@@ -85,12 +85,14 @@ bool lab_cgroup_join(const struct lab_cgroup *cgroup, const char *lab, uint32_t 
 		     GError **error);
 
 /*
- * The weights of the lab's top group: the kernel's maxima (sched.h: MAX_SHARES; cgroup-v2.rst: cpu.weight), 256
- * and 100 times that of a process or group of which nothing else was said. Beside N busy ones a group of weight W
- * has W / (W + N) of the CPUs, which are 80 %, the most that a lab's quotas sum up to, for N = 64 and 25.
+ * The weight of the lab's top group, in versions 1 and 2: 32 times that of a process or group of which nothing else was
+ * said. Beside N busy ones a group of weight W has W / (W + N) of the CPUs, which for N = 8 are the 80 % that a lab's quotas
+ * sum up to at most. More is worse for the local schedulers and the controller, which are not in it: beside VMs that
+ * boot, and have no quotas yet, 1 ms of work waits for 13 ms (middle of 300) with this weight, for 3 ms with a weight
+ * of 1, and for 90 ms with the largest there is, 256.
  */
-#define LAB_CGROUP_SHARES 262144
-#define LAB_CGROUP_WEIGHT 10000
+#define LAB_CGROUP_SHARES 32768
+#define LAB_CGROUP_WEIGHT 3200
 
 /* CPU time in nanoseconds that blade N's VMs have used; 0 while it had none. */
 uint64_t lab_cgroup_vms_ns(const struct lab_cgroup *cgroup, const char *lab, uint32_t number);
