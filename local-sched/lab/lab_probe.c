@@ -32,7 +32,7 @@ enum { SLICES_MIN = 5, SLICES_MAX = 1024, POLL_US = 10000 };
 /* How many times the time that it should take a probe takes where CPU time is short. */
 #define LATE_MOST 20.0
 
-enum { BLADE = 1, SPINNERS_MAX = 256, GROUP_TIMEOUT_S = 5 };
+enum { BLADE = 1, SPINNERS_MAX = 256, GROUP_TIMEOUT_S = 5, DIR_TRIES = 100 };
 
 /* A probe has a name that no lab has, by which groups of those that were killed are found (lab_cgroup.h). */
 struct probe {
@@ -181,17 +181,25 @@ static bool measure_speed(struct probe *probe, double seconds, double *ret_speed
 	return false;
 }
 
+/* Another lab that goes down may take a directory above away meanwhile. */
+static bool make_dir(const char *path, GError **error)
+{
+	for (int i = 0; i < DIR_TRIES; i++)
+		if (g_mkdir_with_parents(path, 0700) == 0)
+			return true;
+	g_set_error(error, LAB_ERROR, LAB_ERROR_START, "cannot make the directory \"%s\": %s", path,
+		    g_strerror(errno));
+	return false;
+}
+
 static bool measure(struct probe *probe, double seconds, struct machine_probe *found, GError **error)
 {
 	g_autofree char *run = lab_paths_run(probe->name, NULL);
 	g_autofree char *data = lab_paths_data(probe->name, NULL);
 	const struct lab_room left = lab_room_left();
 
-	if (g_mkdir_with_parents(run, 0700) < 0 || g_mkdir_with_parents(data, 0700) < 0) {
-		g_set_error(error, LAB_ERROR, LAB_ERROR_START, "cannot make the directory \"%s\" or \"%s\": %s",
-			    run, data, g_strerror(errno));
+	if (!make_dir(run, error) || !make_dir(data, error))
 		return false;
-	}
 	found->memory_mib = left.memory_mib;
 	found->disk_mib = left.disk_mib;
 	found->utc = clock_utc();
