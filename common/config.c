@@ -371,6 +371,7 @@ struct config *config_load(const char *path, GError **error)
 		return NULL;
 	fill_in(config, given);
 	config_expand_types(config);
+	config_times_derive(config);
 	if (!config_check(config, path, error))
 		return NULL;
 	return g_steal_pointer(&config);
@@ -394,73 +395,95 @@ static void free_overheads(struct config_overhead *overheads, uint32_t count)
 	g_free(overheads);
 }
 
-/* The `estimates:` of a file that profile wrote, or of a whole configuration. */
-static struct config_estimates_file *load_estimates(const char *path, GError **error)
+static void free_unmeasured(struct config_unmeasured *unmeasured, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		g_free(unmeasured[i].type);
+		g_free(unmeasured[i].cluster);
+		g_free(unmeasured[i].reason);
+	}
+	g_free(unmeasured);
+}
+
+/* Takes what was measured out of a configuration. */
+static struct config_measured take_measured(struct config *config)
+{
+	const struct config_measured measured = {
+		g_steal_pointer(&config->estimates),  config->estimates_count,
+		g_steal_pointer(&config->overheads),  config->overheads_count,
+		g_steal_pointer(&config->unmeasured), config->unmeasured_count,
+	};
+
+	config->estimates_count = config->overheads_count = config->unmeasured_count = 0;
+	return measured;
+}
+
+static void put_measured(struct config *config, const struct config_measured *measured)
+{
+	config->estimates = measured->estimates;
+	config->estimates_count = measured->estimates_count;
+	config->overheads = measured->overheads;
+	config->overheads_count = measured->overheads_count;
+	config->unmeasured = measured->unmeasured;
+	config->unmeasured_count = measured->unmeasured_count;
+}
+
+/* What was measured, of a file that profile wrote, or of a whole configuration. */
+static struct config_measured *load_measured(const char *path, GError **error)
 {
 	g_autoptr(GError) short_error = NULL;
-	struct config_estimates_file *file = load(path, &config_schema_estimates, NULL,
-						  &short_error);
+	struct config_measured *file = load(path, &config_schema_estimates, NULL, &short_error);
 	struct config *whole;
 
-	if (file)
+	if (file && (file->estimates_count > 0 || file->unmeasured_count > 0))
 		return file;
+	if (file) {
+		discard(&config_schema_estimates, file);
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			    "%s: estimates: empty; give at least 1", path);
+		return NULL;
+	}
 	whole = load(path, &config_schema, NULL, NULL);
-	if (!whole || whole->estimates_count == 0) {
+	if (!whole || (whole->estimates_count == 0 && whole->unmeasured_count == 0)) {
 		config_free(whole);
 		g_propagate_error(error, g_steal_pointer(&short_error));
 		return NULL;
 	}
-	file = g_new0(struct config_estimates_file, 1);
-	file->estimates = g_steal_pointer(&whole->estimates);
-	file->estimates_count = whole->estimates_count;
-	whole->estimates_count = 0;
-	file->overheads = g_steal_pointer(&whole->overheads);
-	file->overheads_count = whole->overheads_count;
-	whole->overheads_count = 0;
+	file = g_new0(struct config_measured, 1);
+	*file = take_measured(whole);
 	config_free(whole);
 	return file;
 }
 
-/* What was measured of `config` and of `file` change places. */
-static void swap_measured(struct config *config, struct config_estimates_file *file)
-{
-	const struct config_estimates_file before = {
-		config->estimates, config->estimates_count, config->overheads,
-		config->overheads_count
-	};
-
-	config->estimates = file->estimates;
-	config->estimates_count = file->estimates_count;
-	file->estimates = before.estimates;
-	file->estimates_count = before.estimates_count;
-	if (!file->overheads)
-		return;
-	config->overheads = file->overheads;
-	config->overheads_count = file->overheads_count;
-	file->overheads = before.overheads;
-	file->overheads_count = before.overheads_count;
-}
-
 bool config_load_estimates(struct config *config, const char *path, GError **error)
 {
-	g_autofree struct config_estimates_file *file = load_estimates(path, error);
-	const struct config before = *config;
+	g_autofree struct config_measured *file = load_measured(path, error);
+	struct config_measured before;
+	struct config_measured *unused = file;
+	bool kept; /* the overheads that there were */
 	bool good;
 
 	if (!file)
 		return false;
-	swap_measured(config, file);
+	before = take_measured(config);
+	put_measured(config, file);
+	kept = !file->overheads;
+	if (kept) {
+		config->overheads = before.overheads;
+		config->overheads_count = before.overheads_count;
+	}
+	config_times_derive(config);
 	good = config_check(config, path, error);
 	if (!good) {
-		*file = (struct config_estimates_file){
-			config->estimates, config->estimates_count,
-			config->overheads != before.overheads ? config->overheads : NULL,
-			config->overheads != before.overheads ? config->overheads_count : 0,
-		};
-		*config = before;
+		put_measured(config, &before);
+		config_times_derive(config);
+	} else {
+		unused = &before;
 	}
-	free_estimates(file->estimates, file->estimates_count);
-	free_overheads(file->overheads, file->overheads_count);
+	free_estimates(unused->estimates, unused->estimates_count);
+	free_unmeasured(unused->unmeasured, unused->unmeasured_count);
+	if (!kept)
+		free_overheads(unused->overheads, unused->overheads_count);
 	return good;
 }
 
@@ -479,16 +502,18 @@ bool config_save(const struct config *config, const char *path, GError **error)
 					0666, error);
 }
 
-bool config_save_measured(const struct config_estimate *estimates, uint32_t count,
-			  const struct config_overhead *overheads, uint32_t overheads_count,
-			  const char *path, GError **error)
+bool config_save_measured(const struct config_measured *measured, const char *path,
+			  GError **error)
 {
-	const struct config_estimates_file file = {
-		(struct config_estimate *)estimates, count,
-		overheads_count > 0 ? (struct config_overhead *)overheads : NULL, overheads_count
-	};
-	g_autofree char *text = config_yaml_text(&config_schema_estimates, &file);
+	struct config_measured file = *measured;
+	g_autofree char *text = NULL;
 
+	/* What there is none of is not named. */
+	if (file.overheads_count == 0)
+		file.overheads = NULL;
+	if (file.unmeasured_count == 0)
+		file.unmeasured = NULL;
+	text = config_yaml_text(&config_schema_estimates, &file);
 	return g_file_set_contents_full(path, text, -1,
 					G_FILE_SET_CONTENTS_CONSISTENT |
 						G_FILE_SET_CONTENTS_DURABLE,
@@ -498,7 +523,12 @@ bool config_save_measured(const struct config_estimate *estimates, uint32_t coun
 bool config_save_estimates(const struct config_estimate *estimates, uint32_t count,
 			   const char *path, GError **error)
 {
-	return config_save_measured(estimates, count, NULL, 0, path, error);
+	const struct config_measured measured = {
+		.estimates = (struct config_estimate *)estimates,
+		.estimates_count = count,
+	};
+
+	return config_save_measured(&measured, path, error);
 }
 
 void config_free(struct config *config)

@@ -181,6 +181,13 @@ struct config_estimate {
 	uint32_t count;  /* measurements behind the entry; 0: given */
 };
 
+/* A pair of type and cluster that was to be measured and could not be: no task of the type is placed there. */
+struct config_unmeasured {
+	char *type;
+	char *cluster;
+	char *reason; /* in words, for headings */
+};
+
 /*
  * What one suspension of a task took, seconds of elapsed time, each step after the one before: all of
  * its VMs frozen, off the nodes, back on nodes, going on (controller/backend/backend.h). Simulations
@@ -200,6 +207,12 @@ struct config_overhead {
 struct config_workload {
 	double arrival_mean_s; /* mean of the exponential inter-arrival time */
 	double duration_s;     /* arrivals happen in [0, duration_s) */
+	/*
+	 * Instead of these, both 0 unless given: the work that arrives over what all clusters can do in that
+	 * time, and the mean number of tasks. The two above follow from the estimates then.
+	 */
+	double load;
+	double tasks;
 	uint64_t seed;         /* default 1 */
 	uint32_t *utility_max; /* maxima drawn from uniformly; utility_max_count of them */
 	uint32_t utility_max_count;
@@ -247,7 +260,7 @@ struct config_sharing {
 	uint32_t jobs;    /* of the model, in a trial; default 1000 */
 	double load;      /* the offered load that they are scaled to; default 0: as drawn */
 	double penalty_s; /* of rescheduling (IV.A), >= 0; default 300 */
-	bool virtual_time_is_progress; /* ... in which virtual time stands still as progress does */
+	bool virtual_time_in_penalty; /* virtual time goes on in it, though there is no progress; default false */
 	uint32_t memory_tenths; /* of a host's: the most that a task of the model needs, 2 to 10; default 10 */
 	uint32_t week;    /* of the trace, from 1, that trial 1 runs; default 1 */
 	struct config_job *list; /* list_count jobs, the same in all trials; none: the others */
@@ -323,7 +336,7 @@ struct config_pruning {
 struct config_environment {
 	double tasks_per_day;   /* mean number of arrivals in 24 h, > 0; of no use with a trace */
 	char *trace;            /* SWF file whose jobs are the tasks (4.3); NULL: drawn ones */
-	uint32_t trace_day;     /* the day of the trace, from 1, that trial 1 runs; default 1 */
+	uint32_t trace_day;     /* that trial 1 runs, from 1; days without jobs do not count; default 1 */
 	uint32_t trace_cores;   /* jobs that ask for more cores are left out; default 4096 */
 	uint32_t pstates;       /* default 3; scaling factors evenly from 1 to 0.5 */
 	double lead_s;          /* time before the day that counts; default 4 h */
@@ -366,6 +379,9 @@ struct config_experiment {
 	double budget_j;     /* 100 %; 0: what an unlimited max-upr run is simulated to use */
 	double mapping_interval_s;
 	double duration_s;   /* a run ends at this time at the latest */
+	/* Instead of these, 0 unless given: x the mean execution time; x workload.duration_s. */
+	double mapping_interval;
+	double duration;
 	uint32_t repeats;    /* of the same workload; default 1 */
 	double baseline_s;   /* idle time metered before each run; default 10 */
 	uint32_t profile_repeats; /* measurements per type and cluster; default 3 */
@@ -436,6 +452,11 @@ struct config_lab {
 	enum config_answer overcommit;
 	/* Whether the VMs' quotas follow the machine's own speed, so that their work per second does not. */
 	enum config_answer steady;
+	/*
+	 * Whether quotas and repetitions are for a machine that has enough of both, and are to be made smaller,
+	 * or repetitions larger, by what a probe finds (config_fit.h). What was fitted does not say so any more.
+	 */
+	enum config_answer fit;
 };
 
 /* What a steady lab takes of a CPU for itself, to measure the machine's speed ... */
@@ -458,6 +479,8 @@ struct config {
 	uint32_t estimates_count;
 	struct config_overhead *overheads; /* an entry per suspension that was measured */
 	uint32_t overheads_count;
+	struct config_unmeasured *unmeasured; /* the holes of the estimates, with their reasons */
+	uint32_t unmeasured_count;
 	struct config_workload *workload;
 	struct config_experiment *experiment;
 	struct config_service *service; /* NULL: the defaults (config_service_of()) */
@@ -466,6 +489,11 @@ struct config {
 	struct config_environment *environment; /* NULL: the configured types and workload */
 	struct config_study *study; /* never NULL after config_load() */
 	char *image;            /* directory of the guest image; default: the build's own */
+	/*
+	 * How many times as long as on a machine of speed 1 with all of its quotas what a machine does may take
+	 * (config_patience()); 0: not given.
+	 */
+	double patience;
 };
 
 #define CONFIG_ERROR (config_error_quark())
@@ -484,9 +512,15 @@ enum config_error {
  */
 struct config *config_load(const char *path, GError **error);
 
+/* Whether some time follows from the estimates (workload.load, experiment.mapping_interval, experiment.duration). */
+bool config_times_follow(const struct config *config);
+
+/* Whether all times are known: they are given, or the estimates that they follow from are there. */
+bool config_times_known(const struct config *config);
+
 /*
- * Reads only the `estimates:` list of `path` (a file written by `profile`, or a whole
- * configuration) and replaces the estimates of `config` by it; where there are `overheads:`, they
+ * Reads only what was measured from `path` (a file written by `profile`, or a whole configuration):
+ * `estimates:` and `unmeasured:` replace those of `config`; where there are `overheads:`, they
  * replace those of `config`. Checks again. On failure `config`
  * is unchanged. Returns true, or false with `error` set.
  */
@@ -532,10 +566,19 @@ char *config_to_text(const struct config *config);
 /* Writes `config` as YAML to `path`, such that config_load() reads it back equal. */
 bool config_save(const struct config *config, const char *path, GError **error);
 
-/* The same with overheads_count `overheads`, which may be none. */
-bool config_save_measured(const struct config_estimate *estimates, uint32_t count,
-			  const struct config_overhead *overheads, uint32_t overheads_count,
-			  const char *path, GError **error);
+/* What a profile measured: the lists of a configuration of the same names. */
+struct config_measured {
+	struct config_estimate *estimates;
+	uint32_t estimates_count;
+	struct config_overhead *overheads;
+	uint32_t overheads_count;
+	struct config_unmeasured *unmeasured;
+	uint32_t unmeasured_count;
+};
+
+/* Writes what was measured, borrowed, as a YAML file that config_load_estimates() reads. */
+bool config_save_measured(const struct config_measured *measured, const char *path,
+			  GError **error);
 
 /* Writes `estimates` (`count` of them) as a YAML file that config_load_estimates() reads. */
 bool config_save_estimates(const struct config_estimate *estimates, uint32_t count,
@@ -569,6 +612,30 @@ bool config_type_fits(const struct config_type *type, const struct config_cluste
 const struct config_estimate *config_estimate(const struct config *config, const char *type,
 					      const char *cluster);
 
+/* The entry of a pair that could not be measured, or NULL where there is none. */
+const struct config_unmeasured *config_unmeasured(const struct config *config, const char *type,
+						  const char *cluster);
+
+/*
+ * Whether `type` fits `cluster` and has no estimate there, and may have none: the pair could not be
+ * measured, or the type has a share of 0. No task of the type is placed there.
+ */
+bool config_is_hole(const struct config *config, const struct config_type *type,
+		    const struct config_cluster *cluster);
+
+/*
+ * The holes, a line each: "'TYPE' on 'CLUSTER'", with `reasons` followed by ": REASON". NULL: there are
+ * none. None is a hole where nothing was measured at all. The caller frees.
+ */
+char *config_holes(const struct config *config, bool reasons);
+
+/*
+ * What an experiment lacks of the measurements that it needs, one line, or NULL where it has them: a type
+ * with a share needs an estimate on one cluster at least; tasks with deadlines need all execution times.
+ * The caller frees.
+ */
+char *config_lacks(const struct config *config);
+
 /* Whether tasks of the type are scripts that people bring along. */
 bool config_type_is_script(const struct config_type *type);
 
@@ -581,6 +648,27 @@ bool config_expectation(const struct config *config, const struct config_type *t
 
 /* Whether there is a lab, and it is to be steady. */
 bool config_lab_is_steady(const struct config *config);
+
+/* Whether there is a lab, and it is to be fitted to the machine. */
+bool config_lab_is_to_fit(const struct config *config);
+
+/* The share of this machine's CPUs that the VMs of a lab, its metronome included, may use. */
+#define CONFIG_LAB_HOST_SHARE 0.8
+
+/*
+ * Host cores that all VMs of a lab may use, emulator threads included: under the quotas of their clusters, or
+ * where there is none the budgets of their blades. Without the metronome. The configuration has a lab.
+ */
+double config_lab_cores(const struct config *config);
+
+/* Those of them that may be used under quotas on the blade of that index. */
+double config_lab_blade_quotas(const struct config *config, uint32_t blade);
+
+/*
+ * `seconds` that are enough on a machine of speed 1 with all of its quotas, as this machine may take: times
+ * `patience`, and never less.
+ */
+double config_patience(const struct config *config, double seconds);
 
 /* Whether this build has the metronome that a steady lab goes by (local-sched/lab/metronome, for x86-64 alone). */
 #ifdef __x86_64__

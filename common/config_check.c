@@ -405,6 +405,25 @@ static bool check_estimate(const struct check *check, const struct config_estima
 	       not_negative(check, estimate->eec_sd_j, eec_sd);
 }
 
+static bool check_unmeasured(const struct check *check, uint32_t index)
+{
+	const struct config *config = check->config;
+	const struct config_unmeasured *entry = &config->unmeasured[index];
+
+	if (!find_type(config, entry->type))
+		return fail(check, "unmeasured[%u].type: no type '%s' in types", index, entry->type);
+	if (!find_cluster(config, entry->cluster))
+		return fail(check, "unmeasured[%u].cluster: no cluster '%s' in clusters", index,
+			    entry->cluster);
+	if (config_unmeasured(config, entry->type, entry->cluster) != entry)
+		return fail(check, "unmeasured[%u]: '%s' on '%s' appears twice", index,
+			    entry->type, entry->cluster);
+	return !config_estimate(config, entry->type, entry->cluster) ||
+	       fail(check, "unmeasured[%u]: '%s' on '%s' has an entry in estimates as well; leave "
+			   "out one of them",
+		    index, entry->type, entry->cluster);
+}
+
 static bool check_estimates(const struct check *check)
 {
 	const struct config *config = check->config;
@@ -414,11 +433,15 @@ static bool check_estimates(const struct check *check)
 	for (uint32_t i = 0; i < config->estimates_count; i++)
 		if (!check_estimate(check, &config->estimates[i], i))
 			return false;
+	for (uint32_t i = 0; i < config->unmeasured_count; i++)
+		if (!check_unmeasured(check, i))
+			return false;
 	if (config->estimates_count == 0)
 		return true;
 	for (uint32_t t = 0; t < config->types_count; t++)
 		for (uint32_t c = 0; c < config->clusters_count; c++)
 			if (config_type_fits(&config->types[t], &config->clusters[c]) &&
+			    !config_is_hole(config, &config->types[t], &config->clusters[c]) &&
 			    !config_expectation(config, &config->types[t], &config->clusters[c],
 						&etc_s, &eec_j))
 				return fail(check,
@@ -477,8 +500,8 @@ static bool check_workload(const struct check *check)
 		return fail(check,
 			    "workload.zero_at: %g is below constant_until, %g: utility would rise",
 			    workload->zero_at, workload->constant_until);
-	return positive(check, workload->arrival_mean_s, "workload.arrival_mean_s") &&
-	       positive(check, workload->duration_s, "workload.duration_s") &&
+	return not_negative(check, workload->arrival_mean_s, "workload.arrival_mean_s") &&
+	       not_negative(check, workload->duration_s, "workload.duration_s") &&
 	       positive(check, workload->constant_until, "workload.constant_until") &&
 	       positive(check, workload->zero_at, "workload.zero_at");
 }
@@ -518,14 +541,23 @@ static bool check_experiment(const struct check *check)
 	if (experiment->repeats > 10000)
 		return fail(check, "experiment.repeats: %u is more than 10000",
 			    experiment->repeats);
-	if (experiment->mapping_interval_s > experiment->duration_s)
+	if (experiment->duration_s > 0 && experiment->mapping_interval_s > experiment->duration_s)
 		return fail(check, "experiment.mapping_interval_s: %g s is longer than duration_s",
 			    experiment->mapping_interval_s);
-	return positive(check, experiment->mapping_interval_s, "experiment.mapping_interval_s") &&
-	       positive(check, experiment->duration_s, "experiment.duration_s") &&
+	return not_negative(check, experiment->mapping_interval_s, "experiment.mapping_interval_s") &&
+	       not_negative(check, experiment->duration_s, "experiment.duration_s") &&
 	       not_negative(check, experiment->budget_j, "experiment.budget_j") &&
 	       not_negative(check, experiment->baseline_s, "experiment.baseline_s") &&
 	       not_negative(check, experiment->task_deadline_s, "experiment.task_deadline_s");
+}
+
+/* 0: not given. */
+static bool check_patience(const struct check *check)
+{
+	const double patience = check->config->patience;
+
+	return !(patience < 0 || patience > 0) || (patience >= 1 && patience <= 1000) ||
+	       fail(check, "patience: %g is outside 1 to 1000", patience);
 }
 
 bool config_check(const struct config *config, const char *path, GError **error)
@@ -556,6 +588,8 @@ bool config_check(const struct config *config, const char *path, GError **error)
 				: !check_shares(&check) || !check_estimates(&check))
 		return false;
 	return check_overheads(&check) && check_workload(&check) && check_experiment(&check) &&
+	       part(&check, config_times_check(config)) &&
+	       check_patience(&check) &&
 	       part(&check, config_service_check(config)) &&
 	       part(&check, config_size_check(config)) && part(&check, config_lab_check(config));
 }

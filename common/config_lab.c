@@ -5,12 +5,9 @@
  */
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/config_parts.h"
-
-/* Guests, quotas and emulator threads of a lab may use this share of the host, the rest is ours. */
-#define LAB_HOST_SHARE 0.8
+#include "common/own_cgroup.h"
 
 #define CPU_CORES_MIN 0.01 /* the least that a control group takes is a thousandth of a core */
 #define CPU_CORES_MAX 4096.0
@@ -19,6 +16,16 @@
 bool config_lab_is_steady(const struct config *config)
 {
 	return config->lab && config->lab->steady == CONFIG_YES;
+}
+
+bool config_lab_is_to_fit(const struct config *config)
+{
+	return config->lab && config->lab->fit == CONFIG_YES;
+}
+
+double config_patience(const struct config *config, double seconds)
+{
+	return seconds * fmax(1, config->patience);
 }
 
 const char *config_lab_unsteady(const struct config *config, bool has_metronome)
@@ -64,6 +71,34 @@ static void blade_cores(const struct config *config, const struct config_blade *
 	}
 }
 
+/* Host cores that the VMs on `blade` may use in all. */
+static double blade_most(const struct config *config, const struct config_blade *blade)
+{
+	double quotas;
+	double without;
+
+	blade_cores(config, blade, &quotas, &without);
+	return fmin(quotas + without, blade->cpu_cores);
+}
+
+double config_lab_cores(const struct config *config)
+{
+	double sum = 0;
+
+	for (uint32_t b = 0; b < config->lab->blades_count; b++)
+		sum += blade_most(config, &config->lab->blades[b]);
+	return sum;
+}
+
+double config_lab_blade_quotas(const struct config *config, uint32_t blade)
+{
+	double quotas;
+	double without;
+
+	blade_cores(config, &config->lab->blades[blade], &quotas, &without);
+	return quotas;
+}
+
 /* A host name: lower-case letters, digits and inner dashes. */
 static bool is_blade_name(const char *name)
 {
@@ -86,7 +121,7 @@ static bool is_first_of_name(const struct config_lab *lab, uint32_t index)
 	return true;
 }
 
-static char *check_blade(const struct config *config, uint32_t index, double *sum)
+static char *check_blade(const struct config *config, uint32_t index)
 {
 	const struct config_blade *blade = &config->lab->blades[index];
 	double quotas;
@@ -119,34 +154,35 @@ static char *check_blade(const struct config *config, uint32_t index, double *su
 				       "cores, more than cpu_cores, %.2f; lower max_mhz or raise "
 				       "cpu_cores",
 				       index, quotas, blade->cpu_cores);
-	*sum += fmin(quotas + without, blade->cpu_cores);
 	return NULL;
 }
 
 char *config_lab_check(const struct config *config)
 {
 	const struct config_lab *lab = config->lab;
-	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	double sum = 0;
+	double cores;
+	double sum;
 
 	if (!lab)
 		return NULL;
-	if (config_lab_is_steady(config))
-		sum += CONFIG_LAB_STEADY_CORES;
 	if (lab->blades_count > CONFIG_BLADES_MAX)
 		return g_strdup_printf("lab.blades: %u are more than %d", lab->blades_count,
 				       CONFIG_BLADES_MAX);
 	for (uint32_t b = 0; b < lab->blades_count; b++) {
-		char *wrong = check_blade(config, b, &sum);
+		char *wrong = check_blade(config, b);
 
 		if (wrong)
 			return wrong;
 	}
-	if (lab->overcommit || sum <= (double)cores * LAB_HOST_SHARE + 1e-9)
+	if (lab->overcommit || config_lab_is_to_fit(config))
+		return NULL;
+	cores = own_cgroup_cores();
+	sum = config_lab_cores(config) + (config_lab_is_steady(config) ? CONFIG_LAB_STEADY_CORES : 0);
+	if (sum <= cores * CONFIG_LAB_HOST_SHARE + 1e-9)
 		return NULL;
 	return g_strdup_printf("lab.blades: all VMs, emulator threads included, may use %.2f cores, "
-			       "more than 80 %% of this machine's %ld; lower max_mhz (or cpu_cores, "
-			       "where a cluster has no max_mhz), or, where nothing is measured, say "
-			       "overcommit: yes",
+			       "more than 80 %% of the %.4g that this machine lets us use; lower max_mhz (or "
+			       "cpu_cores, where a cluster has no max_mhz), or have them fitted to the machine, by "
+			       "fit: yes, or, where nothing is measured, say overcommit: yes",
 			       sum, cores);
 }

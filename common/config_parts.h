@@ -27,6 +27,18 @@ void config_cluster_simulate(struct config_cluster *cluster);
 /* Whether a simulated cluster makes sense; the line begins with the key below the cluster's. */
 char *config_cluster_check_simulated(const struct config_cluster *cluster);
 
+/*
+ * Whether each time of the workload and the experiment is there, in seconds or as a multiple that the estimates
+ * make one of (config_times.c).
+ */
+char *config_times_check(const struct config *config);
+
+/*
+ * Works out the times that follow from the estimates, as far as these are there: called whenever they change. A
+ * configuration that gives seconds keeps them.
+ */
+void config_times_derive(struct config *config);
+
 /* Whether its study makes sense. */
 char *config_study_check(const struct config *config);
 

@@ -204,9 +204,22 @@ static const cyaml_schema_value_t overhead_entry = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_overhead, overhead_fields),
 };
 
+static const cyaml_schema_field_t unmeasured_fields[] = {
+	STRING(NEEDED, struct config_unmeasured, type),
+	STRING(NEEDED, struct config_unmeasured, cluster),
+	STRING(NEEDED, struct config_unmeasured, reason),
+	CYAML_FIELD_END
+};
+
+static const cyaml_schema_value_t unmeasured_entry = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_unmeasured, unmeasured_fields),
+};
+
 static const cyaml_schema_field_t workload_fields[] = {
-	FLOAT(NEEDED, struct config_workload, arrival_mean_s),
-	FLOAT(NEEDED, struct config_workload, duration_s),
+	FLOAT(OPTIONAL, struct config_workload, arrival_mean_s),
+	FLOAT(OPTIONAL, struct config_workload, duration_s),
+	FLOAT(OPTIONAL, struct config_workload, load),
+	FLOAT(OPTIONAL, struct config_workload, tasks),
 	UINT(OPTIONAL, struct config_workload, seed),
 	LIST(NEEDED, struct config_workload, utility_max, &uint_entry, 1),
 	FLOAT(OPTIONAL, struct config_workload, constant_until),
@@ -250,7 +263,7 @@ static const cyaml_schema_field_t sharing_fields[] = {
 	UINT(OPTIONAL, struct config_sharing, jobs),
 	FLOAT(OPTIONAL, struct config_sharing, load),
 	FLOAT(OPTIONAL, struct config_sharing, penalty_s),
-	FLAG(struct config_sharing, virtual_time_is_progress),
+	FLAG(struct config_sharing, virtual_time_in_penalty),
 	UINT(OPTIONAL, struct config_sharing, memory_tenths),
 	UINT(OPTIONAL, struct config_sharing, week),
 	LIST(OPTIONAL, struct config_sharing, list, &job_entry, 0),
@@ -341,8 +354,10 @@ static const cyaml_schema_field_t experiment_fields[] = {
 	LIST(NEEDED, struct config_experiment, policies, &string_entry, 1),
 	LIST(NEEDED, struct config_experiment, limits, &float_entry, 1),
 	FLOAT(OPTIONAL, struct config_experiment, budget_j),
-	FLOAT(NEEDED, struct config_experiment, mapping_interval_s),
-	FLOAT(NEEDED, struct config_experiment, duration_s),
+	FLOAT(OPTIONAL, struct config_experiment, mapping_interval_s),
+	FLOAT(OPTIONAL, struct config_experiment, duration_s),
+	FLOAT(OPTIONAL, struct config_experiment, mapping_interval),
+	FLOAT(OPTIONAL, struct config_experiment, duration),
 	UINT(OPTIONAL, struct config_experiment, repeats),
 	FLOAT(OPTIONAL, struct config_experiment, baseline_s),
 	UINT(OPTIONAL, struct config_experiment, profile_repeats),
@@ -373,6 +388,8 @@ static const cyaml_schema_field_t lab_fields[] = {
 	CYAML_FIELD_ENUM("overcommit", OPTIONAL | CYAML_FLAG_STRICT, struct config_lab, overcommit,
 			 answers, CYAML_ARRAY_LEN(answers)),
 	CYAML_FIELD_ENUM("steady", OPTIONAL | CYAML_FLAG_STRICT, struct config_lab, steady, answers,
+			 CYAML_ARRAY_LEN(answers)),
+	CYAML_FIELD_ENUM("fit", OPTIONAL | CYAML_FLAG_STRICT, struct config_lab, fit, answers,
 			 CYAML_ARRAY_LEN(answers)),
 	CYAML_FIELD_END
 };
@@ -408,6 +425,7 @@ static const cyaml_schema_field_t config_fields[] = {
 	LIST(OPTIONAL, struct config, types, &type_entry, 0),
 	LIST(OPTIONAL, struct config, estimates, &estimate_entry, 0),
 	LIST(OPTIONAL, struct config, overheads, &overhead_entry, 0),
+	LIST(OPTIONAL, struct config, unmeasured, &unmeasured_entry, 0),
 	CYAML_FIELD_MAPPING_PTR("workload", OPTIONAL | CYAML_FLAG_POINTER, struct config, workload,
 				workload_fields),
 	CYAML_FIELD_MAPPING_PTR("experiment", CYAML_FLAG_POINTER, struct config, experiment,
@@ -423,6 +441,7 @@ static const cyaml_schema_field_t config_fields[] = {
 	CYAML_FIELD_MAPPING_PTR("study", OPTIONAL | CYAML_FLAG_POINTER, struct config, study,
 				study_fields),
 	STRING(OPTIONAL, struct config, image),
+	FLOAT(OPTIONAL, struct config, patience),
 	CYAML_FIELD_END
 };
 
@@ -431,13 +450,14 @@ const cyaml_schema_value_t config_schema = {
 };
 
 static const cyaml_schema_field_t estimates_file_fields[] = {
-	LIST(NEEDED, struct config_estimates_file, estimates, &estimate_entry, 1),
-	LIST(OPTIONAL, struct config_estimates_file, overheads, &overhead_entry, 0),
+	LIST(NEEDED, struct config_measured, estimates, &estimate_entry, 0),
+	LIST(OPTIONAL, struct config_measured, overheads, &overhead_entry, 0),
+	LIST(OPTIONAL, struct config_measured, unmeasured, &unmeasured_entry, 0),
 	CYAML_FIELD_END
 };
 
 const cyaml_schema_value_t config_schema_estimates = {
-	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct config_estimates_file,
+	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct config_measured,
 			    estimates_file_fields),
 };
 
@@ -470,6 +490,7 @@ static const struct {
 	{ "cull_threshold", CONFIG_ZERO_IS_VALUE },
 	{ "defer_threshold", CONFIG_ZERO_IS_VALUE },
 	{ "drop_threshold", CONFIG_ZERO_IS_VALUE },
+	{ "duration", CONFIG_ZERO_IS_REFUSED },
 	{ "evict", CONFIG_ZERO_IS_VALUE },
 	{ "fairness", CONFIG_ZERO_IS_VALUE },
 	{ "first", CONFIG_ZERO_IS_REFUSED },
@@ -478,9 +499,12 @@ static const struct {
 	{ "lead_s", CONFIG_ZERO_IS_VALUE },
 	{ "left_out", CONFIG_ZERO_IS_VALUE },
 	{ "level", CONFIG_ZERO_IS_REFUSED },
+	{ "load", CONFIG_ZERO_IS_REFUSED },
+	{ "mapping_interval", CONFIG_ZERO_IS_REFUSED },
 	{ "may_preempt_share", CONFIG_ZERO_IS_VALUE },
 	{ "memory_tenths", CONFIG_ZERO_IS_REFUSED },
 	{ "ordinary_mean_s", CONFIG_ZERO_IS_REFUSED },
+	{ "patience", CONFIG_ZERO_IS_REFUSED },
 	{ "penalty_s", CONFIG_ZERO_IS_VALUE },
 	{ "pet_seed", CONFIG_ZERO_IS_REFUSED },
 	{ "port", CONFIG_ZERO_IS_REFUSED },

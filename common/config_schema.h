@@ -8,16 +8,8 @@
  */
 extern const cyaml_schema_value_t config_schema;
 
-/* The schema of a file of what was measured alone (struct config_estimates_file). */
+/* The schema of a file of what was measured alone (struct config_measured). */
 extern const cyaml_schema_value_t config_schema_estimates;
-
-/* What config_schema_estimates reads into. */
-struct config_estimates_file {
-	struct config_estimate *estimates;
-	uint32_t estimates_count;
-	struct config_overhead *overheads;
-	uint32_t overheads_count;
-};
 
 /* The schema of a file of execution times alone (struct config_pet_file). */
 extern const cyaml_schema_value_t config_schema_pet;

@@ -80,7 +80,8 @@ char *config_service_check(const struct config *config)
 
 	if (!service)
 		return NULL;
-	if (!(service->mapping_interval_s > 0 && service->mapping_interval_s <= 86400))
+	if (!(service->mapping_interval_s > 0 && service->mapping_interval_s <= 86400) &&
+	    !(service->mapping_interval_s == 0 && !config_times_known(config)))
 		return g_strdup_printf("service.mapping_interval_s: %g is outside (0, 86400]",
 				       service->mapping_interval_s);
 	if (service->tasks_max < 1 || service->tasks_max > CONFIG_SERVICE_TASKS_MAX)

@@ -69,8 +69,11 @@ static char *check_work(const struct config *config)
 {
 	const struct config_experiment *experiment = config->experiment;
 	const struct config_workload *workload = config->workload;
-	const double tasks = workload->duration_s / workload->arrival_mean_s;
-	const double events = experiment->duration_s / experiment->mapping_interval_s;
+	const double tasks = workload->load > 0 ? workload->tasks
+						: workload->duration_s / workload->arrival_mean_s;
+	const double events = config_times_known(config)
+				      ? experiment->duration_s / experiment->mapping_interval_s
+				      : 0;
 
 	if (config->environment && !(tasks <= TASKS_OF_ENVIRONMENT_MAX))
 		return g_strdup_printf("environment.tasks_per_day: %g tasks in all are more than "

@@ -65,6 +65,22 @@ static bool is_zero(const char *text)
 	return fpclassify(g_ascii_strtod(text, NULL)) == FP_ZERO;
 }
 
+/* One of the words of the schema, which are all told where it is not. */
+static bool check_word(const struct walk *walk, const yaml_node_t *node,
+		       const cyaml_schema_value_t *schema, const char *key)
+{
+	g_autoptr(GString) known = g_string_new(NULL);
+
+	for (uint32_t i = 0; i < schema->enumeration.count; i++) {
+		const char *word = schema->enumeration.strings[i].str;
+
+		if (strcmp(scalar(node), word) == 0)
+			return true;
+		g_string_append_printf(known, "%s%s", i ? ", " : "", word);
+	}
+	return refuse(walk, node, "%s: '%s' is not one of %s", key, scalar(node), known->str);
+}
+
 static bool check_scalar(const struct walk *walk, const yaml_node_t *node,
 			 const cyaml_schema_value_t *schema, const char *key)
 {
@@ -84,7 +100,7 @@ static bool check_scalar(const struct walk *walk, const yaml_node_t *node,
 	if (schema->type == CYAML_BOOL && strcmp(scalar(node), "true") != 0 &&
 	    strcmp(scalar(node), "false") != 0)
 		return refuse(walk, node, "%s: '%s' is neither true nor false", key, scalar(node));
-	return true;
+	return schema->type != CYAML_ENUM || check_word(walk, node, schema, key);
 }
 
 /* The value of a field whose 0 makes no sense. */
@@ -106,11 +122,23 @@ static const cyaml_schema_field_t *find_field(const cyaml_schema_field_t *fields
 	return NULL;
 }
 
+/* Keys of former versions, and what to do with them. */
+static const struct {
+	const char *key;
+	const char *advice;
+} former[] = {
+	{ "virtual_time_is_progress", "leave it out where it is true, for virtual time stands still in the penalty "
+				      "by default; write virtual_time_in_penalty: true where it is false" },
+};
+
 static bool refuse_key(const struct walk *walk, const yaml_node_t *node,
 		       const cyaml_schema_field_t *fields)
 {
 	g_autoptr(GString) known = g_string_new(NULL);
 
+	for (gsize i = 0; node->type == YAML_SCALAR_NODE && i < G_N_ELEMENTS(former); i++)
+		if (strcmp(scalar(node), former[i].key) == 0)
+			return refuse(walk, node, "key '%s' is gone: %s", former[i].key, former[i].advice);
 	for (; fields->key; fields++)
 		g_string_append_printf(known, "%s%s", known->len ? ", " : "", fields->key);
 	return refuse(walk, node, "unknown key '%s'; known here: %s",

@@ -35,7 +35,7 @@ struct transfer {
 	struct http_hub_transfer in_hub; /* first: callbacks cast back */
 	struct http_client *client;
 	struct curl_slist *headers;
-	char *title; /* "GET /v1/x on ADDRESS", for messages */
+	char *title; /* for messages: ADDRESS, or "GET /x on ADDRESS" where the API is not ours */
 	GString *answer;
 	bool too_large;
 	char reason[CURL_ERROR_SIZE];
@@ -390,7 +390,9 @@ static void start_transfer(struct http_client *client, const char *method, const
 	*transfer = *receiver;
 	transfer->client = client;
 	transfer->in_hub = (struct http_hub_transfer){.easy = curl_easy_init(), .done = deliver};
-	transfer->title = g_strdup_printf("%s %s on %s", method, path, client->address);
+	/* Of our own daemons the paths mean nothing to people, who know commands. */
+	transfer->title = g_str_has_prefix(path, "/v1/") ? g_strdup(client->address)
+							 : g_strdup_printf("%s %s on %s", method, path, client->address);
 	transfer->answer = g_string_new(NULL);
 	if (body)
 		set_body(transfer, body);

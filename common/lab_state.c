@@ -37,6 +37,19 @@ char *lab_state_file(const char *name)
 	return g_build_filename(LAB_STATE_ROOT, name, "lab.json", NULL);
 }
 
+bool lab_state_read_metronome(const char *lab, struct lab_state_metronome *ret_metronome)
+{
+	g_autofree char *path = g_build_filename(LAB_STATE_ROOT, lab, LAB_STATE_METRONOME_FILE, NULL);
+	g_autofree char *text = NULL;
+	const char *after;
+
+	if (!g_file_get_contents(path, &text, NULL, NULL) || !(after = strchr(text, ' ')))
+		return false;
+	ret_metronome->rounds = (uint32_t)g_ascii_strtoull(text, NULL, 10);
+	ret_metronome->cpu_ns = g_ascii_strtoull(after + 1, NULL, 10);
+	return true;
+}
+
 /*
  * Reads a process's state (a letter, proc_pid_stat(5)) and start; false if there is none. The
  * second field is the program's name in brackets, which may hold anything.

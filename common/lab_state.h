@@ -44,6 +44,18 @@ struct lab_state_process {
 	uint64_t start_ticks; /* field 22 of /proc/PID/stat: tells a recycled pid apart */
 };
 
+/* The counters of a steady lab's metronome (local-sched/lab/lab_metronome.h) as the lab wrote them last. */
+struct lab_state_metronome {
+	uint32_t rounds; /* wraps around */
+	uint64_t cpu_ns;
+};
+
+/* In the lab's directory, while its metronome lives: "ROUNDS CPU_NS", decimal, anew every second. */
+#define LAB_STATE_METRONOME_FILE "metronome"
+
+/* Reads them; false where there are none. */
+bool lab_state_read_metronome(const char *lab, struct lab_state_metronome *ret_metronome);
+
 /* Whether `name` may name a lab: 1 to 40 of [A-Za-z0-9_-], the first not a dash. */
 bool lab_state_name_ok(const char *name);
 

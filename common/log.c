@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -28,10 +29,16 @@ static enum log_level threshold(void)
 	if (g_once_init_enter(&once)) {
 		const char *wanted = g_getenv("VIRTBED_LOG");
 		gsize level = LOG_LEVEL_INFO;
+		gsize found = 0;
 
-		for (gsize i = 0; wanted && i < G_N_ELEMENTS(level_names); i++)
-			if (strcmp(wanted, level_names[i]) == 0)
-				level = i;
+		while (wanted && found < G_N_ELEMENTS(level_names) && strcmp(wanted, level_names[found]) != 0)
+			found++;
+		if (wanted && found < G_N_ELEMENTS(level_names))
+			level = found;
+		else if (wanted && *wanted)
+			fprintf(stderr, "VIRTBED_LOG: '%s' is not one of %s, %s, %s, %s: %s is used\n", wanted,
+				level_names[LOG_LEVEL_ERROR], level_names[LOG_LEVEL_WARNING],
+				level_names[LOG_LEVEL_INFO], level_names[LOG_LEVEL_DEBUG], level_names[level]);
 		g_once_init_leave(&once, level + 1);
 	}
 	return (enum log_level)(once - 1);

@@ -46,6 +46,7 @@ void task_script_free(struct task_script *script)
 
 static bool check_keys(const json_t *object, const char *const *known, GError **error)
 {
+	g_autofree char *all = g_strjoinv(", ", (char **)known);
 	const char *key;
 	const json_t *value;
 
@@ -53,7 +54,7 @@ static bool check_keys(const json_t *object, const char *const *known, GError **
 		return refuse(error, "script: not an object");
 	json_object_foreach ((json_t *)object, key, value)
 		if (!g_strv_contains(known, key))
-			return refuse(error, "script: unknown key '%.64s'", key);
+			return refuse(error, "script: unknown key '%.64s'; known: %s", key, all);
 	return true;
 }
 

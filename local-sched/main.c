@@ -15,13 +15,13 @@
 #include "common/output.h"
 #include "common/peer_tls.h"
 #include "local-sched/api/api.h"
+#include "local-sched/hypervisor/boot_watch.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/scheduler.h"
 
 #define LOG_SUBSYSTEM "local-sched"
 #include "common/log.h"
 
-#define BOOT_TIMEOUT_DEFAULT "180" /* BOOT_WATCH_DEADLINE_S goes by it */
 #define BOOT_TIMEOUT_MAX_S 86400.0
 
 enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
@@ -75,7 +75,8 @@ static bool parse_options(int argc, char **argv, struct options *options, GError
 		{"virt-type", 0, 0, G_OPTION_ARG_STRING, &options->virt_type,
 		 "How to run VMs (default: auto, or $VIRTBED_VIRT_TYPE)", "auto|kvm|qemu|probe"},
 		{"boot-timeout", 0, 0, G_OPTION_ARG_STRING, &options->boot_timeout,
-		 "Longest time for a node to get ready (default: 180, or $VIRTBED_BOOT_TIMEOUT)", "SECONDS"},
+		 "Longest time for a node to get ready (default: 180 times patience, or $VIRTBED_BOOT_TIMEOUT)",
+		 "SECONDS"},
 		{"version", 0, 0, G_OPTION_ARG_NONE, &options->version, "Print the version", NULL},
 		{NULL},
 	};
@@ -125,13 +126,18 @@ static bool choose_virt_type(const struct options *options, enum virt_type_choic
 	return false;
 }
 
-static bool choose_boot_timeout(const struct options *options, double *ret_timeout_s, GError **error)
+/* What is said, or else what boots may take on a machine of so much patience. */
+static bool choose_boot_timeout(const struct options *options, const struct config *config,
+				double *ret_timeout_s, GError **error)
 {
-	const char *text = first_of(options->boot_timeout, g_getenv("VIRTBED_BOOT_TIMEOUT"),
-				    BOOT_TIMEOUT_DEFAULT);
+	const char *text = first_of(options->boot_timeout, g_getenv("VIRTBED_BOOT_TIMEOUT"), NULL);
 	const char *origin = options->boot_timeout ? "--boot-timeout" : "VIRTBED_BOOT_TIMEOUT";
 	double timeout_s;
 
+	if (!text) {
+		*ret_timeout_s = config_patience(config, BOOT_WATCH_DEADLINE_S);
+		return true;
+	}
 	if (!duration_parse(text, &timeout_s) || timeout_s < 1 || timeout_s > BOOT_TIMEOUT_MAX_S) {
 		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
 			    "%s: '%s' is not from 1 s to a day, e.g. 900 or 15m", origin, text);
@@ -222,7 +228,7 @@ static int run(const struct options *options)
 		     find_cluster(config, options->cluster, &settings.cluster, &error) &&
 		     config_files_check(config, options->config, settings.cluster, &error) &&
 		     choose_virt_type(options, &settings.virt_type, &error) &&
-		     choose_boot_timeout(options, &settings.boot_timeout_s, &error);
+		     choose_boot_timeout(options, config, &settings.boot_timeout_s, &error);
 	if (input_good && !config->clusters[settings.cluster].simulated) {
 		found = options->image || config->image ? NULL : config_files_image();
 		directory = first_of(options->image, config->image, found);

@@ -462,13 +462,26 @@ const struct task *scheduler_share_task(struct scheduler *scheduler, const char 
 	return task;
 }
 
+/* What it shows changes without an event. */
+static void update(const struct scheduler *scheduler, struct task *task)
+{
+	if (scheduler->carrier->ops->update && task->state != TASK_QUEUED && task->state != TASK_ENDED)
+		scheduler->carrier->ops->update(scheduler->carrier, task);
+}
+
 const struct task *scheduler_task(const struct scheduler *scheduler, const char *id)
 {
-	return g_hash_table_lookup(scheduler->by_id, id);
+	struct task *task = g_hash_table_lookup(scheduler->by_id, id);
+
+	if (task)
+		update(scheduler, task);
+	return task;
 }
 
 GPtrArray *scheduler_tasks(const struct scheduler *scheduler)
 {
+	for (guint i = 0; i < scheduler->tasks->len; i++)
+		update(scheduler, scheduler->tasks->pdata[i]);
 	return scheduler->tasks;
 }
 

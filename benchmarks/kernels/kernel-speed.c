@@ -5,8 +5,10 @@
  * threads (loops.h). The rates depend on the machine, the ratios to the loops much less.
  *
  *   kernel-speed [--programs DIR] [--class C] [--ranks 1,2] [--rounds N] [--mpiexec PROGRAM]
+ *                [--emulated N] [--image DIR] [--qemu PROGRAM]
  *
- * prints one JSON document; exit status 1 when a kernel does not run or not verify, 2 for bad usage.
+ * and then each kernel of class S under QEMU's emulator, on a processor with fused multiply-add and on one without
+ * (emulated.h). It prints one JSON document; exit status 1 when a kernel does not run or not verify, 2 for bad usage.
  *
  * For class A on 1 and 2 ranks `reference_mops` is what the Fortran and C of NPB 3.4 reached (MPICH 4.0,
  * gcc 12.2 -O3 -march=native, two shared cores of an AMD EPYC, median of 5): another machine needs
@@ -18,6 +20,7 @@
 #include <unistd.h>
 
 #include "benchmarks/host.h"
+#include "benchmarks/kernels/emulated.h"
 #include "benchmarks/kernels/loops.h"
 #include "common/json.h"
 #include "common/subprocess.h"
@@ -32,6 +35,9 @@ struct options {
 	gchar *ranks;
 	gchar *mpiexec;
 	gint rounds;
+	gint emulated; /* rounds under the emulator; 0: none */
+	gchar *image;
+	gchar *qemu;
 };
 
 struct kernel {
@@ -210,11 +216,43 @@ static GArray *parse_ranks(const char *text)
 	return ranks->len > 0 ? g_steal_pointer(&ranks) : NULL;
 }
 
+/* What the build puts at `path`, seen from this program; the caller frees it. */
+static char *beside(const char *path)
+{
+	g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
+	g_autofree char *directory = self ? g_path_get_dirname(self) : g_strdup(".");
+
+	return g_build_filename(directory, path, NULL);
+}
+
+/* NULL on failure. */
+static json_t *measure_emulated(const struct options *options, GError **error)
+{
+	g_autofree char *init = beside("guest-init");
+	const struct emulated_settings settings = {
+		.qemu = options->qemu,
+		.image = options->image,
+		.programs = options->programs,
+		.init = init,
+		.class_ = "S",
+		.rounds = options->emulated,
+	};
+	const char *programs[G_N_ELEMENTS(kernels)];
+
+	if (options->emulated == 0)
+		return json_pack("{s:s}", "skipped", "not asked for");
+	for (size_t k = 0; k < G_N_ELEMENTS(kernels); k++)
+		programs[k] = kernels[k].program;
+	return emulated_measure(&settings, programs, G_N_ELEMENTS(programs), error);
+}
+
 /* Returns the exit status. */
 static int measure(const struct options *options, const GArray *ranks)
 {
 	g_autoptr(json_t) document = NULL;
+	g_autoptr(GError) wrong = NULL;
 	g_autofree char *text = NULL;
+	json_t *emulated;
 	json_t *list = json_array();
 
 	document = json_pack("{s:s, s:i, s:o, s:o}", "class", options->class_, "rounds",
@@ -229,6 +267,12 @@ static int measure(const struct options *options, const GArray *ranks)
 		}
 		json_array_append_new(list, json);
 	}
+	emulated = measure_emulated(options, &wrong);
+	if (!emulated) {
+		fprintf(stderr, "kernel-speed: %s\n", wrong->message);
+		return 1;
+	}
+	json_object_set_new(document, "emulated", emulated);
 	text = json_pretty(document);
 	puts(text);
 	return 0;
@@ -240,22 +284,18 @@ static const char *check(const struct options *options)
 		return "--class must be one of S, W, A, B, C";
 	if (options->rounds < 1 || options->rounds > ROUNDS_MAX)
 		return "--rounds must be a number from 1 to 100";
+	if (options->emulated < 0 || options->emulated > ROUNDS_MAX)
+		return "--emulated must be a number from 0 to 100";
 	return NULL;
-}
-
-/* Where the build puts the kernels, seen from this program; the caller frees it. */
-static char *default_programs(void)
-{
-	g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
-	g_autofree char *directory = self ? g_path_get_dirname(self) : g_strdup(".");
-
-	return g_build_filename(directory, "..", "npb", NULL);
 }
 
 int main(int argc, char **argv)
 {
-	struct options options = { default_programs(), g_strdup("A"), g_strdup("1,2"),
-				   g_strdup("mpiexec"), 5 };
+	struct options options = {
+		.programs = beside("../npb"), .class_ = g_strdup("A"), .ranks = g_strdup("1,2"),
+		.mpiexec = g_strdup("mpiexec"), .rounds = 5, .emulated = 1,
+		.image = beside("../../image"), .qemu = g_strdup("qemu-system-x86_64"),
+	};
 	const GOptionEntry entries[] = {
 		{ "programs", 0, 0, G_OPTION_ARG_FILENAME, &options.programs,
 		  "Where the kernels are (../npb)", "DIR" },
@@ -265,6 +305,12 @@ int main(int argc, char **argv)
 		{ "rounds", 0, 0, G_OPTION_ARG_INT, &options.rounds, "Runs of each (5)", "N" },
 		{ "mpiexec", 0, 0, G_OPTION_ARG_FILENAME, &options.mpiexec,
 		  "MPICH's launcher (mpiexec)", "PROGRAM" },
+		{ "emulated", 0, 0, G_OPTION_ARG_INT, &options.emulated,
+		  "Runs of each under QEMU's emulator, with FMA and without (1)", "N" },
+		{ "image", 0, 0, G_OPTION_ARG_FILENAME, &options.image,
+		  "Where the guest image is (../../image)", "DIR" },
+		{ "qemu", 0, 0, G_OPTION_ARG_FILENAME, &options.qemu,
+		  "QEMU (qemu-system-x86_64)", "PROGRAM" },
 		{ NULL },
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new("- time the MPI kernels");

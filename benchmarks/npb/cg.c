@@ -54,6 +54,16 @@ static struct npb_shape cg_shape(char class)
 	};
 }
 
+static struct npb_steps cg_steps(char class, int ranks)
+{
+	const struct cg_class *figures = cg_class_find(class);
+
+	return (struct npb_steps){
+		.create = cg_matrix_steps(figures) + CG_STEPS,
+		.run = (int64_t)CG_STEPS * figures->iterations,
+	};
+}
+
 static int cg_max_ranks(char class)
 {
 	int32_t n = cg_class_find(class)->n;
@@ -122,6 +132,7 @@ static void solve_step(struct npb_problem *p, double rho)
 	alpha = rho / sum_over_ranks(p, cg_dot(p->rows, block(p, p->p), p->q));
 	cg_add(p->rows, alpha, block(p, p->p), block(p, p->z));
 	cg_add(p->rows, -alpha, p->q, block(p, p->r));
+	npb_progress_step(p->context.progress);
 }
 
 /* Solve (A - shift I) z = x; leaves this rank's block of z. */
@@ -232,7 +243,8 @@ static void renumber_columns(const struct npb_problem *p, struct cg_matrix *matr
 static void create_matrix(struct npb_problem *p)
 {
 	int32_t first = first_row(p->class->n, p->context.ranks, p->context.rank);
-	struct cg_matrix *matrix = cg_matrix_create(p->class, first, p->rows);
+	struct cg_matrix *matrix = cg_matrix_create(p->class, first, p->rows,
+						     p->context.progress);
 
 	if (matrix) {
 		renumber_columns(p, matrix);
@@ -287,6 +299,7 @@ const struct npb_kernel npb_cg = {
 	.operation_type = "floating point",
 	.shape = cg_shape,
 	.max_ranks = cg_max_ranks,
+	.steps = cg_steps,
 	.create = cg_create,
 	.run = cg_run,
 	.destroy = cg_destroy,

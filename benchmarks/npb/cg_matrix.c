@@ -15,6 +15,9 @@
 #include "benchmarks/npb/npb_memory.h"
 #include "benchmarks/npb/npb_random.h"
 
+/* Vectors, and columns, of one step of progress. */
+#define STEP 1000
+
 static const struct cg_class classes[] = {
 	{'S', 1400, 7, 15, 10.0, 8.5971775078648},
 	{'W', 7000, 8, 15, 12.0, 10.362595087124},
@@ -29,6 +32,11 @@ const struct cg_class *cg_class_find(char name)
 		if (classes[i].name == name)
 			return &classes[i];
 	return NULL;
+}
+
+int64_t cg_matrix_steps(const struct cg_class *class)
+{
+	return 2 * (int64_t)((class->n + STEP - 1) / STEP);
 }
 
 /* The generating vectors, each with room for nonzer + 1 entries; rows of our block come first. */
@@ -128,7 +136,7 @@ static int32_t partition(int32_t *index, double *value, int32_t length, int32_t 
 }
 
 static void draw_vectors(struct vectors *v, const struct cg_class *class, int32_t first,
-			 int32_t rows)
+			 int32_t rows, struct npb_progress *progress)
 {
 	struct npb_random random;
 
@@ -140,6 +148,8 @@ static void draw_vectors(struct vectors *v, const struct cg_class *class, int32_
 
 		v->length[i] = draw_vector(&random, i, class->n, class->nonzer, index, value);
 		v->mine[i] = partition(index, value, v->length[i], first, rows);
+		if (i % STEP == 0)
+			npb_progress_step(progress);
 	}
 }
 
@@ -303,21 +313,24 @@ static int allocate_entries(struct cg_matrix *m)
 }
 
 static int fill(struct cg_matrix *m, const struct cg_class *class, const struct vectors *v,
-		const struct incidence *in)
+		const struct incidence *in, struct npb_progress *progress)
 {
 	struct accumulator a;
 
 	bound_rows(m, v, class->n);
 	if (allocate_entries(m) < 0 || accumulator_init(&a, m) < 0)
 		return -1;
-	for (int32_t column = 0; column < class->n; column++)
+	for (int32_t column = 0; column < class->n; column++) {
 		fill_column(m, &a, v, in, column, CG_RCOND - class->shift);
+		if (column % STEP == 0)
+			npb_progress_step(progress);
+	}
 	compact(m, a.row_end);
 	accumulator_finish(&a);
 	return 0;
 }
 
-static int build(struct cg_matrix *m, const struct cg_class *class)
+static int build(struct cg_matrix *m, const struct cg_class *class, struct npb_progress *progress)
 {
 	struct incidence in;
 	struct vectors v;
@@ -325,17 +338,18 @@ static int build(struct cg_matrix *m, const struct cg_class *class)
 
 	if (vectors_init(&v, class->n, class->nonzer) < 0)
 		return -1;
-	draw_vectors(&v, class, m->first, m->rows);
+	draw_vectors(&v, class, m->first, m->rows, progress);
 	if (incidence_init(&in, &v, class->n) == 0) {
 		incidence_fill(&in, &v, class->n);
-		result = fill(m, class, &v, &in);
+		result = fill(m, class, &v, &in, progress);
 		incidence_finish(&in);
 	}
 	vectors_finish(&v);
 	return result;
 }
 
-struct cg_matrix *cg_matrix_create(const struct cg_class *class, int32_t first, int32_t rows)
+struct cg_matrix *cg_matrix_create(const struct cg_class *class, int32_t first, int32_t rows,
+				   struct npb_progress *progress)
 {
 	struct cg_matrix *m = calloc(1, sizeof(*m));
 
@@ -344,7 +358,7 @@ struct cg_matrix *cg_matrix_create(const struct cg_class *class, int32_t first, 
 	m->first = first;
 	m->rows = rows;
 	m->start = calloc((size_t)rows + 1, sizeof(*m->start));
-	if (!m->start || build(m, class) < 0) {
+	if (!m->start || build(m, class, progress) < 0) {
 		cg_matrix_destroy(m);
 		return NULL;
 	}

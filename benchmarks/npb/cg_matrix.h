@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#include "benchmarks/npb/npb_progress.h"
+
 /* Condition figure of all classes. */
 #define CG_RCOND 0.1
 
@@ -39,9 +41,12 @@ struct cg_matrix {
 /*
  * Build rows @first .. @first+@rows-1 (within 0 .. n-1, at least one) of the matrix of @class.
  * The whole random sequence is drawn whatever the block, since it cannot be cut.
+ * @progress (NULL: none) counts cg_matrix_steps() steps, whatever the block.
  * Returns NULL when memory runs out; the caller frees with cg_matrix_destroy().
  */
-struct cg_matrix *cg_matrix_create(const struct cg_class *class, int32_t first, int32_t rows);
+struct cg_matrix *cg_matrix_create(const struct cg_class *class, int32_t first, int32_t rows,
+				   struct npb_progress *progress);
+int64_t cg_matrix_steps(const struct cg_class *class);
 
 /* Free the matrix; takes NULL. */
 void cg_matrix_destroy(struct cg_matrix *matrix);

@@ -3,13 +3,8 @@
 
 #include <stdlib.h>
 
+#include "benchmarks/npb/npb_clones.h"
 #include "benchmarks/npb/npb_memory.h"
-
-#if defined(__x86_64__) && defined(__gnu_linux__)
-#define CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
-#else
-#define CLONES
-#endif
 
 /* 28 KiB of the vector: leaves room in 32 KiB for what streams by. */
 #define COLUMNS_WANTED 3584

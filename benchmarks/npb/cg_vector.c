@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "benchmarks/npb/cg_vector.h"
 
-#if defined(__x86_64__) && defined(__gnu_linux__)
-#define CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
-#else
-#define CLONES
-#endif
+#include "benchmarks/npb/npb_clones.h"
 
 CLONES
 double cg_dot(int32_t n, const double *x, const double *y)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The inner loops of CG, on one rank.  Each is compiled for the plain x86-64 and for AVX2 with
- * FMA, chosen when the program is loaded, so that one binary serves hosts and emulated guests.
+ * The inner loops of CG, on one rank.  Each is compiled for several processors
+ * (npb_clones.h), so that one binary serves hosts and emulated guests.
  * Sums run in a fixed order: the same input gives the same bits on the same kind of processor.
  */
 #ifndef NPB_CG_VECTOR_H

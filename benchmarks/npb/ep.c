@@ -37,6 +37,11 @@ static int ep_max_ranks(char class)
 	return 1 << (ep_class_find(class)->pairs_log2 - EP_BATCH_LOG2);
 }
 
+static struct npb_steps ep_steps(char class, int ranks)
+{
+	return (struct npb_steps){.create = 1, .run = ep_max_ranks(class) / ranks};
+}
+
 static void add_over_ranks(const struct npb_problem *p, const struct ep_sums *mine,
 			   struct ep_sums *ret_all)
 {
@@ -70,7 +75,7 @@ static bool ep_run(struct npb_problem *p, double *ret_time_s)
 
 	MPI_Barrier(p->context.comm);
 	start_s = npb_time_s();
-	ep_pairs_add_up(p->first, p->count, &mine);
+	ep_pairs_add_up(p->first, p->count, p->context.progress, &mine);
 	add_over_ranks(p, &mine, &p->sums);
 	*ret_time_s = npb_elapsed_max(&p->context, start_s);
 	if (p->context.rank == 0)
@@ -91,7 +96,7 @@ static struct npb_problem *ep_create(const struct npb_context *context)
 	p->class = ep_class_find(context->class);
 	p->first = batches * context->rank / context->ranks;
 	p->count = batches * (context->rank + 1) / context->ranks - p->first;
-	ep_pairs_add_up(p->first, 1, &mine); /* untimed: one batch, and the first message */
+	ep_pairs_add_up(p->first, 1, context->progress, &mine); /* untimed: one batch, and a message */
 	add_over_ranks(p, &mine, &p->sums);
 	return p;
 }
@@ -107,6 +112,7 @@ const struct npb_kernel npb_ep = {
 	.rank_rule = NPB_RANKS_ANY,
 	.shape = ep_shape,
 	.max_ranks = ep_max_ranks,
+	.steps = ep_steps,
 	.create = ep_create,
 	.run = ep_run,
 	.destroy = ep_destroy,

@@ -13,13 +13,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "benchmarks/npb/npb_clones.h"
 #include "benchmarks/npb/npb_random.h"
-
-#if defined(__x86_64__) && defined(__gnu_linux__)
-#define CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
-#else
-#define CLONES
-#endif
 
 /* Strands: a power of two of at most 2^EP_BATCH_LOG2; few enough for the first-level cache. */
 #define LANES 256
@@ -171,17 +166,21 @@ static void start_strands(struct strands *strands, int64_t first)
 	}
 }
 
-void ep_pairs_add_up(int64_t first, int64_t count, struct ep_sums *ret_sums)
+void ep_pairs_add_up(int64_t first, int64_t count, struct npb_progress *progress,
+		     struct ep_sums *ret_sums)
 {
-	const int64_t rounds = (count << EP_BATCH_LOG2) / LANES;
+	const int64_t rounds = (1 << EP_BATCH_LOG2) / LANES; /* of a batch */
 	const uint64_t stride = multiplier(2 * LANES);
 	struct strands strands;
 
 	memset(ret_sums, 0, sizeof(*ret_sums));
 	start_strands(&strands, first);
-	for (int64_t i = 0; i < rounds; i++) {
-		draw(&strands, stride);
-		count_annuli(&strands, ret_sums->counts);
+	for (int64_t batch = 0; batch < count; batch++) {
+		for (int64_t i = 0; i < rounds; i++) {
+			draw(&strands, stride);
+			count_annuli(&strands, ret_sums->counts);
+		}
+		npb_progress_step(progress);
 	}
 	for (int l = 0; l < LANES; l++) {
 		ret_sums->x += strands.x[l];

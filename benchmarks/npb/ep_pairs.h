@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#include "benchmarks/npb/npb_progress.h"
+
 /* Annuli: number l counts the pairs with l <= max(|X|, |Y|) < l + 1. */
 #define EP_ANNULI 10
 /* Pairs are dealt out to the ranks in batches of so many, log 2. */
@@ -34,9 +36,10 @@ struct ep_sums {
 
 /*
  * Add up batches @first .. @first+@count-1 (from 0; 2^EP_BATCH_LOG2 pairs each) into @ret_sums,
- * which is overwritten.  The hot loop is compiled for the plain x86-64 and for AVX2 with FMA,
- * chosen when the program is loaded; the two differ in the last bits of the sums.
+ * which is overwritten; @progress (NULL: none) counts the batches.  The hot
+ * loop is compiled for several processors (npb_clones.h), which differ in the last bits of the sums.
  */
-void ep_pairs_add_up(int64_t first, int64_t count, struct ep_sums *ret_sums);
+void ep_pairs_add_up(int64_t first, int64_t count, struct npb_progress *progress,
+		     struct ep_sums *ret_sums);
 
 #endif

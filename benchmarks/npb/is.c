@@ -21,6 +21,11 @@
 /* Buckets per rank, at least: keeps the shares within some per cent of one another. */
 #define BUCKETS_PER_RANK 16
 
+/* Keys that are drawn in one step of progress. */
+#define STEP_KEYS (1 << 18)
+/* Steps of one ranking, each of them a pass over all keys; the verification is another one. */
+#define RANKING_STEPS 4
+
 struct npb_problem {
 	struct npb_context context;
 	const struct is_class *class;
@@ -57,6 +62,19 @@ static struct npb_shape is_shape(char class)
 		.size = (int64_t)1 << figures->keys_log2,
 		.iterations = IS_ITERATIONS,
 		.operations = IS_ITERATIONS * keys,
+	};
+}
+
+static int32_t keys_per_rank(char class, int ranks)
+{
+	return (int32_t)((1 << is_class_find(class)->keys_log2) / ranks);
+}
+
+static struct npb_steps is_steps(char class, int ranks)
+{
+	return (struct npb_steps){
+		.create = (keys_per_rank(class, ranks) + STEP_KEYS - 1) / STEP_KEYS + RANKING_STEPS,
+		.run = IS_ITERATIONS * RANKING_STEPS + 1,
 	};
 }
 
@@ -215,11 +233,15 @@ static void rank_keys(struct npb_problem *p, int it)
 		is_keys_change(p->class, it, p->keys);
 	count_buckets(p);
 	MPI_Allreduce(p->local, p->total, p->buckets + IS_TESTS, MPI_INT, MPI_SUM, p->context.comm);
+	npb_progress_step(p->context.progress);
 	scatter_keys(p);
+	npb_progress_step(p->context.progress);
 	share_buckets(p);
 	exchange_keys(p);
+	npb_progress_step(p->context.progress);
 	count_keys(p);
 	verify_partially(p, it);
+	npb_progress_step(p->context.progress);
 }
 
 /* Put the keys that this rank owns in order, by their ranks; the caller frees the result. */
@@ -309,7 +331,7 @@ static bool all_partial_passed(const struct npb_problem *p)
 
 static bool is_run(struct npb_problem *p, double *ret_time_s)
 {
-	bool passed;
+	bool passed, sorted;
 	double start_s;
 
 	if (p->context.rank == 0)
@@ -321,7 +343,9 @@ static bool is_run(struct npb_problem *p, double *ret_time_s)
 		rank_keys(p, it);
 	*ret_time_s = npb_elapsed_max(&p->context, start_s);
 	passed = all_partial_passed(p);
-	return verify_fully(p) && passed;
+	sorted = verify_fully(p);
+	npb_progress_step(p->context.progress);
+	return sorted && passed;
 }
 
 static void allocate(struct npb_problem *p)
@@ -350,6 +374,19 @@ static int buckets_log2(const struct npb_problem *p)
 	return log2 < p->class->max_log2 ? log2 : p->class->max_log2;
 }
 
+static void fill_keys(struct npb_problem *p)
+{
+	int64_t first = (int64_t)p->context.rank * p->n;
+
+	for (int32_t done = 0; done < p->n; done += STEP_KEYS) {
+		int32_t left = p->n - done;
+
+		is_keys_fill(p->class, first + done, left < STEP_KEYS ? left : STEP_KEYS,
+			     p->keys + done);
+		npb_progress_step(p->context.progress);
+	}
+}
+
 static struct npb_problem *is_create(const struct npb_context *context)
 {
 	struct npb_problem *p = npb_alloc(1, sizeof(*p), "IS");
@@ -358,9 +395,9 @@ static struct npb_problem *is_create(const struct npb_context *context)
 	p->class = is_class_find(context->class);
 	p->buckets = 1 << buckets_log2(p);
 	p->shift = p->class->max_log2 - buckets_log2(p);
-	p->n = (int32_t)((1 << p->class->keys_log2) / context->ranks);
+	p->n = keys_per_rank(context->class, context->ranks);
 	allocate(p);
-	is_keys_fill(p->class, (int64_t)context->rank * p->n, p->n, p->keys);
+	fill_keys(p);
 	memcpy(p->first_keys, p->keys, sizeof(p->first_keys));
 	rank_keys(p, 1); /* untimed: touches all pages */
 	return p;
@@ -389,6 +426,7 @@ const struct npb_kernel npb_is = {
 	.operation_type = "keys ranked",
 	.shape = is_shape,
 	.max_ranks = is_max_ranks,
+	.steps = is_steps,
 	.create = is_create,
 	.run = is_run,
 	.destroy = is_destroy,

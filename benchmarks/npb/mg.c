@@ -15,6 +15,9 @@
 #define MG_TOLERANCE 1e-8
 #define OPERATIONS_PER_POINT 58.0
 
+/* Planes that are searched for charges in one step of progress. */
+#define STEP_PLANES 8
+
 /* Message tags: planes that go to the next lower and to the next higher slab. */
 #define TAG_DOWN 1
 #define TAG_UP 2
@@ -35,6 +38,17 @@ static struct npb_shape mg_shape(char class)
 		.is_cube = true,
 		.iterations = figures->iterations,
 		.operations = OPERATIONS_PER_POINT * figures->iterations * pow(figures->n, 3),
+	};
+}
+
+static struct npb_steps mg_steps(char class, int ranks)
+{
+	const struct mg_class *figures = mg_class_find(class);
+	int planes = figures->n / ranks;
+
+	return (struct npb_steps){
+		.create = (planes + STEP_PLANES - 1) / STEP_PLANES + mg_cycle_steps(figures, ranks),
+		.run = figures->iterations * mg_cycle_steps(figures, ranks),
 	};
 }
 
@@ -96,7 +110,7 @@ static bool mg_run(struct npb_problem *p, double *ret_time_s)
 	mg_cycle_start(p->cycle);
 	first_norm = residual_norm(p);
 	for (int i = 0; i < p->class->iterations; i++)
-		mg_cycle_iterate(p->cycle);
+		mg_cycle_iterate(p->cycle, p->context.progress);
 	norm = residual_norm(p);
 	*ret_time_s = npb_elapsed_max(&p->context, start_s);
 	error = fabs(norm - p->class->norm) / p->class->norm;
@@ -109,14 +123,31 @@ static bool mg_run(struct npb_problem *p, double *ret_time_s)
 	return npb_all_true(&p->context, error <= MG_TOLERANCE);
 }
 
+/* Those of this rank's slab. */
+static void find_own_charges(const struct npb_problem *p, struct mg_charges *ret_charges)
+{
+	const struct mg_grid *v = mg_cycle_source(p->cycle);
+
+	for (int done = 0; done < v->planes; done += STEP_PLANES) {
+		int left = v->planes - done;
+		struct mg_charges some;
+
+		mg_charges_find(v->n, v->first + done, left < STEP_PLANES ? left : STEP_PLANES, &some);
+		if (done == 0)
+			*ret_charges = some;
+		else
+			mg_charges_merge(ret_charges, &some);
+		npb_progress_step(p->context.progress);
+	}
+}
+
 /* The ten largest and smallest deviates of the cube, from those of each rank's slab. */
 static void find_charges(const struct npb_problem *p, struct mg_charges *ret_charges)
 {
-	const struct mg_grid *v = mg_cycle_source(p->cycle);
 	int ranks = p->context.ranks;
 	struct mg_charges *all = npb_alloc((size_t)ranks, sizeof(*all), "MG charges");
 
-	mg_charges_find(v->n, v->first, v->planes, &all[p->context.rank]);
+	find_own_charges(p, &all[p->context.rank]);
 	MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, (int)sizeof(*all), MPI_BYTE,
 		      p->context.comm);
 	*ret_charges = all[0];
@@ -144,7 +175,7 @@ static struct npb_problem *mg_create(const struct npb_context *context)
 	mg_charges_place(&charges, mg_cycle_source(p->cycle));
 	mg_cycle_reset(p->cycle);
 	mg_cycle_start(p->cycle);
-	mg_cycle_iterate(p->cycle); /* untimed: the first messages between neighbours */
+	mg_cycle_iterate(p->cycle, context->progress); /* untimed: the first messages between neighbours */
 	return p;
 }
 
@@ -162,6 +193,7 @@ const struct npb_kernel npb_mg = {
 	.rank_rule = NPB_RANKS_ROUND_DOWN,
 	.shape = mg_shape,
 	.max_ranks = mg_max_ranks,
+	.steps = mg_steps,
 	.create = mg_create,
 	.run = mg_run,
 	.destroy = mg_destroy,

@@ -164,7 +164,8 @@ static void sweep_to(const struct sweep *s, int p)
 		renew(s, p - 3);
 }
 
-static void go_up(const struct mg_cycle *cycle, const struct level *coarse, struct level *fine)
+static void go_up(const struct mg_cycle *cycle, const struct level *coarse, struct level *fine,
+		  struct npb_progress *progress)
 {
 	const struct sweep s = {
 		.smoother = &cycle->class->smoother,
@@ -179,8 +180,11 @@ static void go_up(const struct mg_cycle *cycle, const struct level *coarse, stru
 	interpolate(&s, s.first - 1);
 	if (!s.z->is_whole)
 		interpolate(&s, s.last + 1);
-	for (int p = s.first; p <= s.last + 3; p++)
+	for (int p = s.first; p <= s.last + 3; p++) {
 		sweep_to(&s, p);
+		if (p <= s.last)
+			npb_progress_step(progress);
+	}
 	exchange(cycle, s.r, true);
 	smooth(&s, s.first);
 	smooth(&s, s.last);
@@ -190,7 +194,13 @@ static void go_up(const struct mg_cycle *cycle, const struct level *coarse, stru
 			renew(&s, k);
 }
 
-void mg_cycle_iterate(struct mg_cycle *cycle)
+/* A plane of the finest level each on the way up, and one for all that comes before. */
+int64_t mg_cycle_steps(const struct mg_class *class, int ranks)
+{
+	return 1 + class->n / ranks;
+}
+
+void mg_cycle_iterate(struct mg_cycle *cycle, struct npb_progress *progress)
 {
 	struct level *coarsest = &cycle->level[cycle->levels - 1];
 
@@ -199,8 +209,10 @@ void mg_cycle_iterate(struct mg_cycle *cycle)
 	mg_grid_clear(&coarsest->z);
 	for (int k = 0; k < coarsest->z.n; k++)
 		mg_smooth(&cycle->class->smoother, &coarsest->r, &coarsest->z, k);
-	for (int i = cycle->levels - 1; i > 0; i--)
-		go_up(cycle, &cycle->level[i], &cycle->level[i - 1]);
+	for (int i = cycle->levels - 1; i > 1; i--)
+		go_up(cycle, &cycle->level[i], &cycle->level[i - 1], NULL);
+	npb_progress_step(progress);
+	go_up(cycle, &cycle->level[1], &cycle->level[0], progress);
 }
 
 double mg_cycle_square_sum(const struct mg_cycle *cycle)

@@ -12,6 +12,7 @@
 
 #include "benchmarks/npb/mg_grid.h"
 #include "benchmarks/npb/mg_source.h"
+#include "benchmarks/npb/npb_progress.h"
 
 /* What a rank with neighbours needs of them; collective over the ranks. */
 struct mg_links {
@@ -49,8 +50,12 @@ void mg_cycle_reset(struct mg_cycle *cycle);
 /* r := v - A u, to be called once after mg_cycle_reset(). */
 void mg_cycle_start(struct mg_cycle *cycle);
 
-/* One iteration: a V-cycle on the residual, the correction of u, and r := v - A u. */
-void mg_cycle_iterate(struct mg_cycle *cycle);
+/*
+ * One iteration: a V-cycle on the residual, the correction of u, and r := v - A u.  @progress (NULL:
+ * none) counts mg_cycle_steps() steps, those of rank 0 of @ranks.
+ */
+void mg_cycle_iterate(struct mg_cycle *cycle, struct npb_progress *progress);
+int64_t mg_cycle_steps(const struct mg_class *class, int ranks);
 
 /* The sum of the squares of r over this rank's planes. */
 double mg_cycle_square_sum(const struct mg_cycle *cycle);

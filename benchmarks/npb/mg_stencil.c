@@ -6,11 +6,8 @@
  */
 #include "benchmarks/npb/mg_stencil.h"
 
-#if defined(__x86_64__) && defined(__gnu_linux__)
-#define CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
-#else
-#define CLONES
-#endif
+#include "benchmarks/npb/npb_clones.h"
+
 #define INLINE static inline __attribute__((always_inline))
 
 /* Room in front of a line for the point before its first, on a cache line. */

@@ -3,8 +3,7 @@
  * The inner loops of MG, a plane at a time, on one rank.  All operators look at the 27 points
  * around a point and weigh them by how many of the three offsets are non-zero (0, 1, 2, 3); they
  * need planes k-1 and k+1 of what they read.  The result is owned by the caller's grid; nothing is
- * allocated.  Each is compiled for the plain x86-64 and for AVX2 with FMA, chosen when the program
- * is loaded.
+ * allocated.  Each is compiled for several processors (npb_clones.h).
  */
 #ifndef NPB_MG_STENCIL_H
 #define NPB_MG_STENCIL_H

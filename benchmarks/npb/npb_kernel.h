@@ -12,12 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "benchmarks/npb/npb_clock.h"
+#include "benchmarks/npb/npb_progress.h"
+
 /* Where a kernel runs: filled after MPI_Init, the same for its whole life. */
 struct npb_context {
 	char class;    /* one of S, W, A, B, C */
 	MPI_Comm comm; /* the processes that take part */
 	int rank;      /* this process in comm, 0..ranks-1 */
 	int ranks;     /* processes in comm */
+	struct npb_progress *progress; /* rank 0 counts its steps with it; NULL on all others */
 };
 
 /* Figures of a class that the report wants. */
@@ -26,6 +30,12 @@ struct npb_shape {
 	bool is_cube;	   /* size is that of a cube's edge */
 	int iterations;	   /* timed iterations of one repetition */
 	double operations; /* counted operations of one repetition */
+};
+
+/* Steps that rank 0 counts (npb_progress.h). */
+struct npb_steps {
+	int64_t create; /* by create */
+	int64_t run;	/* by each run */
 };
 
 /* Which numbers of processes a kernel takes, up to its max_ranks. */
@@ -50,6 +60,9 @@ struct npb_kernel {
 
 	/* The most ranks that @class can be spread over. */
 	int (*max_ranks)(char class);
+
+	/* The steps of @class on @ranks ranks. */
+	struct npb_steps (*steps)(char class, int ranks);
 
 	/*
 	 * Allocate and fill the problem, and run its untimed warm-up; every page that a run needs
@@ -84,12 +97,6 @@ int npb_program_main(int argc, char **argv, const char *program,
  * stderr names @what and all ranks end.  Freed with free().
  */
 void *npb_alloc(size_t count, size_t size, const char *what);
-
-/*
- * Seconds of a clock that only goes on while this machine runs: MPI_Wtime() may jump when a VM was suspended
- * and its clock is set right.
- */
-double npb_time_s(void);
 
 /* The largest of the ranks' wall seconds since @start_s (an npb_time_s() value). */
 double npb_elapsed_max(const struct npb_context *context, double start_s);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "benchmarks/npb/npb_memory.h"
 #include "benchmarks/npb/npb_options.h"
@@ -28,14 +27,6 @@ void *npb_alloc(size_t count, size_t size, const char *what)
 	}
 	memset(memory, 0, bytes);
 	return memory;
-}
-
-double npb_time_s(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
 double npb_elapsed_max(const struct npb_context *context, double start_s)
@@ -176,6 +167,20 @@ static bool run_kernel(const struct npb_kernel *kernel, struct npb_problem *prob
 	return report.verified;
 }
 
+/* Steps of all that is to be done. */
+static int64_t steps_of(const struct npb_context *context, const struct npb_kernel *const *kernels,
+			int repetitions)
+{
+	int64_t all = 0;
+
+	for (int i = 0; kernels[i]; i++) {
+		struct npb_steps steps = kernels[i]->steps(context->class, context->ranks);
+
+		all += steps.create + repetitions * steps.run;
+	}
+	return all;
+}
+
 /* Every problem is created before the first runs and kept until the last has run. */
 static bool run_all(const struct npb_context *context, const struct npb_kernel *const *kernels,
 		    int repetitions)
@@ -185,6 +190,7 @@ static bool run_all(const struct npb_context *context, const struct npb_kernel *
 	double total_s = 0.0;
 	int count = 0;
 
+	npb_progress_init(context->progress, steps_of(context, kernels, repetitions));
 	for (; kernels[count]; count++)
 		problems[count] = kernels[count]->create(context);
 	for (int i = 0; i < count; i++)
@@ -221,9 +227,11 @@ static bool run_on_world(const struct npb_options *options,
 			 const struct npb_kernel *const *kernels)
 {
 	struct npb_context world = {.class = options->class, .comm = MPI_COMM_WORLD};
+	struct npb_progress progress;
 	int ranks;
 
 	MPI_Comm_rank(world.comm, &world.rank);
+	world.progress = world.rank == 0 ? &progress : NULL;
 	MPI_Comm_size(world.comm, &world.ranks);
 	ranks = common_ranks(kernels, world.class, world.ranks, world.rank == 0);
 	if (ranks == 0)

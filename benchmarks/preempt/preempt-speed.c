@@ -37,7 +37,7 @@ static const struct heuristic {
 	const char *name;
 	enum oracle_preempt preempt;
 	bool upt;
-	bool no_wait;
+	bool algorithm_3;
 } heuristics[] = {
 	{ "random", ORACLE_RANDOM, false },
 	{ "fcfs", ORACLE_FCFS, false },
@@ -49,8 +49,8 @@ static const struct heuristic {
 	{ "max-upt-preempt-diff", ORACLE_DIFF, true },
 	{ "max-util-preempt-pair", ORACLE_PAIR, false },
 	{ "max-upt-preempt-pair", ORACLE_PAIR, true },
-	{ "max-util-preempt-pair+no-wait", ORACLE_PAIR, false, true },
-	{ "max-upt-preempt-pair+no-wait", ORACLE_PAIR, true, true },
+	{ "max-util-preempt-pair+algorithm-3", ORACLE_PAIR, false, true },
+	{ "max-upt-preempt-pair+algorithm-3", ORACLE_PAIR, true, true },
 };
 
 /* Looks over the shoulder of a run. */
@@ -103,7 +103,7 @@ static void compare(struct witness *witness, const struct policy *policy,
 	g_autofree struct sched_suspended *suspended = g_new(struct sched_suspended, most + 1);
 	struct sched_snapshot part = *snapshot;
 	const struct heuristic *heuristic = witness->heuristic;
-	const struct preempt_oracle oracle = { &part, heuristic->preempt, heuristic->upt, heuristic->no_wait, true };
+	const struct preempt_oracle oracle = { &part, heuristic->preempt, heuristic->upt, heuristic->algorithm_3, true };
 	struct sched_plan plan;
 	GArray *expected;
 	double begun_s;

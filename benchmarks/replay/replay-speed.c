@@ -111,7 +111,7 @@ static bool compare(const char *path, const struct options *options,
 					     .procs = trace->procs,
 					     .policy = replay_policy_name(policy) };
 	const int64_t begun_ns = clock_now_ns();
-	g_autofree double *starts = replay_oracle_starts(&plain);
+	g_autofree struct replay_oracle_fate *fates = replay_oracle_run(&plain);
 	const int64_t plain_ns = clock_now_ns();
 
 	replay_run(&setup, &result);
@@ -119,7 +119,7 @@ static bool compare(const char *path, const struct options *options,
 	comparison.ours_s = clock_elapsed_s(plain_ns, clock_now_ns());
 	comparison.plain_s = clock_elapsed_s(begun_ns, plain_ns);
 	for (uint32_t i = 0; i < trace->jobs_count; i++)
-		comparison.equal &= starts[i] == result.start_s[i];
+		comparison.equal &= fates[i].start_s == result.start_s[i];
 	replay_finish(&result);
 	*ret_comparison = comparison;
 	return true;

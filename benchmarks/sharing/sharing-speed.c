@@ -128,6 +128,7 @@ static double run(const struct dfrs_trial *trial, const char *name, double penal
 		.workload = trial->workload,
 		.mapping_interval_s = PERIOD_S,
 		.duration_s = NEVER_S,
+		.virtual_pause_s = penalty_s,
 		.recorder = &watch->recorder,
 		.trim = true,
 	};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "controller/api/fleet_api.h"
 #include "controller/api/service_api.h"
 #include "controller/api/status_api_private.h"
 #include "controller/api/window_api.h"
@@ -112,6 +113,15 @@ static double idle_w_of(const struct run_session *session, const char *host)
 	return (double)NAN;
 }
 
+/* Where its watts come from; NULL: not known. */
+static const char *watts_from(const struct run_session *session, const char *cluster)
+{
+	for (uint32_t i = 0; i < session->config->clusters_count; i++)
+		if (g_str_equal(session->config->clusters[i].name, cluster))
+			return fleet_watts_from(remote_fleet_link(session->fleet, i));
+	return NULL;
+}
+
 /* The host's parts, and what its counter says, which they have to come to. */
 static json_t *host_json(const struct reading *reading, const struct account *account,
 			 const struct store_account_meter *meter)
@@ -131,7 +141,9 @@ static json_t *host_json(const struct reading *reading, const struct account *ac
 	json_object_set_new(host, "cluster", json_string(meter->cluster));
 	json_object_set_new(host, "counted_uj",
 			    json_integer((json_int_t)(meter->before_uj + meter->at_uj - meter->begin_uj)));
-	json_object_set_new(host, "until_s", json_real(meter->at_s));
+	api_set_time(host, reading->session, "until", meter->at_s);
+	json_object_set_new(host, "watts_from",
+			    json_string_or_null(watts_from(reading->session, meter->cluster)));
 	json_object_set_new(host, "idle_w", json_number_or_null(idle_w_of(reading->session, meter->host)));
 	json_object_set_new(host, "management_of_vms_alone",
 			    json_boolean(is_emulated(reading->session->config, meter->host)));
@@ -150,15 +162,17 @@ static json_t *hosts_json(const struct reading *reading, const struct account *a
 
 static void answer(const struct reading *reading, const struct account *account)
 {
-	g_autoptr(json_t) rest = json_pack("{s:I, s:f, s:s, s:o, s:o}", "run",
-					   (json_int_t)reading->run, "now_s",
-					   api_now_s(reading->session), "by", reading->by, "hosts",
-					   hosts_json(reading, account), "window",
+	g_autoptr(json_t) rest = json_pack("{s:I, s:s, s:o, s:o}", "run", (json_int_t)reading->run, "by",
+					   reading->by, "hosts", hosts_json(reading, account), "window",
 					   window_api_json(reading->session));
-	g_autofree char *head = json_text(rest);
-	g_autofree char *text = g_strdup_printf("{\"sums\":%s,%s", account->sums, head + 1);
-	g_autoptr(GBytes) body = g_bytes_new_static(text, strlen(text));
+	g_autofree char *head = NULL;
+	g_autofree char *text = NULL;
+	g_autoptr(GBytes) body = NULL;
 
+	api_set_time(rest, reading->session, "now", api_now_s(reading->session));
+	head = json_text(rest);
+	text = g_strdup_printf("{\"sums\":%s,%s", account->sums, head + 1);
+	body = g_bytes_new_static(text, strlen(text));
 	http_request_reply_bytes(reading->request, 200, "application/json", body);
 }
 

@@ -39,7 +39,8 @@ static GHashTable *run_starts(const struct run_session *session)
 	GHashTable *starts = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
 						   (GDestroyNotify)g_date_time_unref);
 	g_autoptr(GPtrArray) runs = store_runs(session->store, NULL);
-	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+	const int64_t zero_us = api_zero_us(session);
+	g_autoptr(GDateTime) second = g_date_time_new_from_unix_utc(zero_us / G_USEC_PER_SEC);
 
 	for (guint i = 0; runs && i < runs->len; i++) {
 		const struct store_run *run = g_ptr_array_index(runs, i);
@@ -48,8 +49,8 @@ static GHashTable *run_starts(const struct run_session *session)
 			add_start(starts, run->run,
 				  g_date_time_new_from_iso8601(run->started_utc, NULL));
 	}
-	if (session->run)
-		add_start(starts, session->run, g_date_time_add_seconds(now, -api_now_s(session)));
+	if (session->run && zero_us)
+		add_start(starts, session->run, g_date_time_add(second, zero_us % G_USEC_PER_SEC));
 	return starts;
 }
 

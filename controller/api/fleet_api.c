@@ -38,6 +38,19 @@ bool fleet_away(const struct remote_link *link)
 	return remote_link_away(link) || !remote_link_capabilities(link);
 }
 
+const char *fleet_watts_from(const struct remote_link *link)
+{
+	const json_t *capabilities = remote_link_capabilities(link);
+
+	if (!capabilities)
+		return NULL;
+	if (!json_is_true(json_object_get(capabilities, "modelled_watts")))
+		return "meter";
+	return g_strcmp0(json_string_value(json_object_get(capabilities, "meter")), "simulated") == 0
+		       ? "simulation"
+		       : "model";
+}
+
 struct fleet_standing fleet_stand(const struct run_session *session, uint32_t cluster,
 				  uint32_t node)
 {
@@ -94,7 +107,8 @@ static json_t *types_json(const struct config *config, const struct config_clust
 	json_t *types = json_array();
 
 	for (uint32_t i = 0; i < config->types_count; i++)
-		if (config_type_fits(&config->types[i], cluster))
+		if (config_type_fits(&config->types[i], cluster) &&
+		    !config_is_hole(config, &config->types[i], cluster))
 			json_array_append_new(types, json_string(config->types[i].name));
 	return types;
 }
@@ -125,23 +139,23 @@ static json_t *cluster_json(const struct run_session *session, uint32_t index, c
 {
 	const struct config_cluster *cluster = &session->config->clusters[index];
 	const struct remote_link *link = remote_fleet_link(session->fleet, index);
-	json_t *object = json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:b, s:b, s:o, s:o}", "cluster",
-				   cluster->name, "nodes", (int)cluster->nodes, "idle",
-				   (int)counts[FLEET_NODE_IDLE], "busy",
-				   (int)(counts[FLEET_NODE_BUSY] + counts[FLEET_NODE_DRAINING]), "down",
-				   (int)counts[FLEET_NODE_DOWN], "drained",
-				   (int)(counts[FLEET_NODE_DRAINED] + counts[FLEET_NODE_DRAINING]), "cores",
-				   (int)cluster->cores, "memory_mib", (json_int_t)cluster->memory_mib,
-				   "shared", cluster->shared, "away", fleet_away(link), "types",
+	json_t *object = json_pack("{s:s, s:i, s:i, s:I, s:b, s:b, s:o, s:o}", "cluster", cluster->name,
+				   "nodes", (int)cluster->nodes, "cores", (int)cluster->cores,
+				   "memory_mib", (json_int_t)cluster->memory_mib, "shared",
+				   cluster->shared, "away", fleet_away(link), "types",
 				   types_json(session->config, cluster), "hosts", hosts_json(cluster));
+
+	for (int i = 0; i < FLEET_NODE_STATES; i++)
+		json_object_set_new(object, state_names[i], json_integer(counts[i]));
 	add_capabilities(object, remote_link_capabilities(link));
+	json_object_set_new(object, "watts_from", json_string_or_null(fleet_watts_from(link)));
 	return object;
 }
 
 static json_t *notes_json(struct store *store)
 {
 	g_autoptr(origin_t) origin = origin_of_store(store);
-	g_autoptr(GPtrArray) notes = origin_notes(origin, true);
+	g_autoptr(GPtrArray) notes = origin_notes(origin, true, false);
 	json_t *list = json_array();
 
 	for (guint i = 0; i < notes->len; i++)

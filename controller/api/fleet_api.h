@@ -37,6 +37,12 @@ const char *fleet_node_state_name(enum fleet_node_state state);
 /* Whether the local scheduler behind `link` has not answered for long, or ever. */
 bool fleet_away(const struct remote_link *link);
 
+/*
+ * Where the watts of the cluster behind `link` come from: "meter", "model" (fed by CPU time) or "simulation" (what
+ * estimates say); NULL: it has not said.
+ */
+const char *fleet_watts_from(const struct remote_link *link);
+
 /* How many nodes of a cluster are in each state; `ret_counts` has FLEET_NODE_STATES of them. */
 void fleet_count_nodes(const struct run_session *session, uint32_t cluster, uint32_t *ret_counts);
 

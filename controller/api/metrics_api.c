@@ -204,6 +204,16 @@ static const struct {
 	{"virtbed_host_sample_age_seconds", "gauge", "Age of the meter's last sample.", meter_age_s},
 };
 
+/* The label `modelled`: what the watts are. */
+static const char *modelled(const struct remote_link *link)
+{
+	const char *from = fleet_watts_from(link);
+
+	if (g_strcmp0(from, "simulation") == 0)
+		return "simulated";
+	return g_strcmp0(from, "model") == 0 ? "true" : "false";
+}
+
 static void add_meters(GString *text, const struct run_session *session)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(meter_families); i++) {
@@ -212,8 +222,6 @@ static void add_meters(GString *text, const struct run_session *session)
 		for (uint32_t k = 0; k < session->config->clusters_count; k++) {
 			const struct remote_link *link = remote_fleet_link(session->fleet, k);
 			GPtrArray *meters = remote_link_meters(link);
-			const bool modelled = json_is_true(json_object_get(
-				remote_link_capabilities(link), "modelled_watts"));
 
 			for (guint m = 0; m < meters->len; m++) {
 				const struct remote_meter *meter = g_ptr_array_index(meters, m);
@@ -221,8 +229,7 @@ static void add_meters(GString *text, const struct run_session *session)
 				metrics_text_sample(text, meter_families[i].name,
 						    meter_families[i].value(meter), "cluster",
 						    session->config->clusters[k].name, "host",
-						    meter->host, "modelled",
-						    modelled ? "true" : "false", NULL);
+						    meter->host, "modelled", modelled(link), NULL);
 			}
 		}
 	}

@@ -156,7 +156,7 @@ void nodes_api_get(struct http_request *request, const char *const *arguments, j
 	for (char **name = wanted; *name; name++) {
 		if (is_cluster(api->session->config, *name))
 			continue;
-		http_request_fail(request, 404, "there is no cluster '%.64s'", *name);
+		http_request_fail(request, 404, "there is no cluster '%.64s'; `virtbed clusters` lists them", *name);
 		return;
 	}
 	some = put_together(api, (const char *const *)wanted);

@@ -194,13 +194,14 @@ static GBytes *power_text(const struct status_api *api, double after_s)
 	const struct run_session *session = api->session;
 	const struct run_progress *progress = api_progress(session);
 	g_autoptr(json_t) rest = json_pack(
-		"{s:I, s:f, s:o, s:o, s:o}", "run", (json_int_t)session->run, "now_s", api_now_s(session),
-		"energy_j", session->run ? json_number_or_null(progress->energy_j) : json_null(), "limit_j",
+		"{s:I, s:o, s:o, s:o}", "run", (json_int_t)session->run, "energy_j", session->run ? json_number_or_null(progress->energy_j) : json_null(), "limit_j",
 		session->run && progress->limit_j > 0 ? json_number_or_null(progress->limit_j) : json_null(),
 		"window", window_api_json(session));
-	g_autofree char *rest_text = json_text(rest);
+	g_autofree char *rest_text = NULL;
 	GString *text = g_string_new("{\"hosts\":[");
 
+	api_set_time(rest, session, "now", api_now_s(session));
+	rest_text = json_text(rest);
 	put_hosts(text, session, millionths(after_s));
 	put(text, "],\"energy\":[");
 	put_energy(text, api, progress->energy_j);
@@ -255,15 +256,16 @@ void power_api_utility(struct http_request *request, const char *const *argument
 	const struct run_session *session = ((struct status_api *)data)->session;
 	const struct engine_earning *earnings = NULL;
 	uint32_t count = 0;
+	json_t *answer;
 	double after_s;
 
 	if (!api_query_number(request, "after_s", -1e12, 1e12, -1e12, &after_s))
 		return;
 	if (session->engine)
 		earnings = engine_earnings(session->engine, &count);
-	http_request_reply(request, 200,
-			   json_pack("{s:I, s:f, s:f, s:o}", "run", (json_int_t)session->run,
-				     "now_s", api_now_s(session), "utility",
-				     count ? earnings[count - 1].sum : 0.0, "points",
-				     utility_json(earnings, count, after_s)));
+	answer = json_pack("{s:I, s:f, s:o}", "run", (json_int_t)session->run, "utility",
+			   count ? earnings[count - 1].sum : 0.0, "points",
+			   utility_json(earnings, count, after_s));
+	api_set_time(answer, session, "now", api_now_s(session));
+	http_request_reply(request, 200, answer);
 }

@@ -9,9 +9,11 @@
 #include "common/benchmark.h"
 #include "common/json.h"
 #include "controller/api/fleet_api.h"
+#include "controller/api/status_api_private.h"
 #include "controller/api/task_api.h"
 #include "controller/engine/engine.h"
 #include "controller/run/run_service_scripts.h"
+#include "controller/run/run_utc.h"
 
 /* Actions of a task that are shown at most. */
 #define ACTIONS_MAX 1000
@@ -42,7 +44,7 @@ bool service_api_is_served(struct http_request *request, const struct run_sessio
 						"which tasks are submitted to");
 	else if (!session->service)
 		http_request_fail(request, 503,
-				  "the service is starting or ending; look at /v1/status");
+				  "the service is starting or ending; try again in a moment");
 	return session->service != NULL;
 }
 
@@ -132,12 +134,13 @@ static bool G_GNUC_PRINTF(2, 3) wrong(GError **error, const char *format, ...)
 /* A key that is mistyped must not be taken for one that is not given. */
 static bool check_keys(const json_t *body, GError **error)
 {
+	g_autofree char *known = g_strjoinv(", ", (char **)order_keys);
 	const char *key;
 	const json_t *value;
 
 	json_object_foreach ((json_t *)body, key, value)
 		if (!g_strv_contains(order_keys, key))
-			return wrong(error, "unknown key '%.64s'", key);
+			return wrong(error, "unknown key '%.64s'; known: %s", key, known);
 	return true;
 }
 
@@ -361,6 +364,7 @@ void service_api_decisions(struct http_request *request, const struct run_sessio
 	g_autoptr(GError) error = NULL;
 	json_t *list;
 	const struct engine_task *one;
+	const int64_t zero_us = api_zero_us(session);
 	uint32_t task;
 
 	if (!task_api_find(request, session, number, &task))
@@ -379,8 +383,10 @@ void service_api_decisions(struct http_request *request, const struct run_sessio
 	for (guint i = 0; i < actions->len; i++) {
 		const struct store_action *row = g_ptr_array_index(actions, i);
 		json_t *action = json_parse(row->action, strlen(row->action), "decision", NULL);
+		g_autofree char *utc = run_utc_text(zero_us, row->time_s);
 
-		json_array_append_new(list, json_pack("{s:f, s:o}", "time_s", row->time_s, "action",
+		json_array_append_new(list, json_pack("{s:f, s:s?, s:o}", "time_s", row->time_s, "utc",
+						      zero_us ? utc : NULL, "action",
 						      action ?: json_null()));
 	}
 	http_request_reply(request, 200,
@@ -407,7 +413,7 @@ static bool find_node(struct http_request *request, const struct config *config,
 		*ret_node = (uint32_t)node;
 		return true;
 	}
-	http_request_fail(request, 404, "there is no cluster '%.64s'", arguments[0]);
+	http_request_fail(request, 404, "there is no cluster '%.64s'; `virtbed clusters` lists them", arguments[0]);
 	return false;
 }
 
@@ -426,6 +432,7 @@ void service_api_drain(struct http_request *request, const struct run_session *s
 		return;
 	peer = service_peer_of(request);
 	done = get_text(body, "reason", &reason, &error) &&
+	       (!drain || reason || wrong(&error, "reason: missing; say why the node is drained")) &&
 	       run_service_drain(session->service, drain, cluster, node, reason, peer.user, &error);
 	service_peer_clear(&peer);
 	if (done)

@@ -19,6 +19,7 @@
 #include "controller/api/status_api_private.h"
 #include "controller/api/task_api.h"
 #include "controller/backend/remote_curve.h"
+#include "controller/run/run_utc.h"
 #include "controller/store/store_reader.h"
 
 static void get_status(struct http_request *request, const char *const *arguments, json_t *body,
@@ -32,16 +33,34 @@ static void get_status(struct http_request *request, const char *const *argument
 		return;
 	status = run_progress_json(api->session->progress, (uint64_t)after);
 	owner_leave_out_notices(request, json_object_get(status, "notices"));
+	json_object_set_new(status, "directory",
+			    json_string_or_null(http_request_role(request) == HTTP_ROLE_OPERATOR
+							? api->session->dir
+							: NULL));
 	http_request_reply(request, 200, status);
+}
+
+/* When it ended by the clock that it began by; NULL: not known. */
+static char *ended_utc(const struct store_run *run)
+{
+	g_autoptr(GDateTime) start =
+		run->started_utc ? g_date_time_new_from_iso8601(run->started_utc, NULL) : NULL;
+
+	return start ? run_utc_text(g_date_time_to_unix(start) * G_USEC_PER_SEC +
+					    g_date_time_get_microsecond(start),
+				    run->ended_s)
+		     : NULL;
 }
 
 static json_t *run_json(const struct store_run *run)
 {
-	return json_pack("{s:I, s:s, s:o, s:o, s:i, s:s?, s:s?, s:o, s:o, s:o, s:i, s:i}", "run",
+	g_autofree char *utc = ended_utc(run);
+
+	return json_pack("{s:I, s:s, s:o, s:o, s:i, s:s?, s:s?, s:o, s:s?, s:o, s:o, s:i, s:i}", "run",
 			 (json_int_t)run->run, "policy", run->policy, "limit", json_number_or_null(run->limit),
 			 "limit_j", json_number_or_null(run->limit_j), "repeat", (int)run->repeat, "started_utc",
 			 run->started_utc, "ended_by", run->ended_by, "ended_s",
-			 json_number_or_null(run->ended_s), "utility", json_number_or_null(run->utility), "energy_j",
+			 json_number_or_null(run->ended_s), "ended_utc", utc, "utility", json_number_or_null(run->utility), "energy_j",
 			 json_number_or_null(run->energy_j), "tasks_arrived", (int)run->tasks_arrived,
 			 "tasks_completed", (int)run->tasks_completed);
 }

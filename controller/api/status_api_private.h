@@ -41,5 +41,15 @@ double api_now_s(const struct run_session *session);
 /* A reading of our clock on that scale. */
 double api_time_s(const struct run_session *session, int64_t t_ns);
 
+/*
+ * Microseconds since 1970 at the start of that run; 0: none began, or the session knows no wall time. What was told with
+ * it is to be told again when it changes: the clock was set.
+ */
+int64_t api_zero_us(const struct run_session *session);
+/*
+ * Sets "NAME_s" of `object` to a time of the run, and "NAME_utc" to what that is by the wall clock; null: not known.
+ */
+void api_set_time(json_t *object, const struct run_session *session, const char *name, double time_s);
+
 /* The numbers of the run under way, brought up to date. */
 const struct run_progress *api_progress(const struct run_session *session);

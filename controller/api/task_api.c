@@ -8,6 +8,7 @@
 #include "common/json.h"
 #include "controller/api/owner.h"
 #include "controller/api/service_api.h"
+#include "controller/api/status_api_private.h"
 #include "controller/engine/engine.h"
 
 /* Tasks in one answer. */
@@ -94,24 +95,75 @@ static json_t *owner_json(const struct run_session *session, const struct engine
 			 because);
 }
 
+/* Its VMs are there and compute, or are about to. */
+static bool is_executing(const struct engine_task *task)
+{
+	return task->state == ENGINE_TASK_STARTING || task->state == ENGINE_TASK_RUNNING ||
+	       task->state == ENGINE_TASK_SUSPENDING || task->state == ENGINE_TASK_MIGRATING;
+}
+
+/* It keeps what it has executed, and adds nothing to it. */
+static bool stands_still(const struct engine_task *task)
+{
+	return task->state == ENGINE_TASK_SUSPENDED || task->state == ENGINE_TASK_RESUMING;
+}
+
+/* What it has executed before since_s; of one that has ended, in all. An attempt that was lost is lost. */
+static double executed_s(const struct engine_task *task)
+{
+	const bool over = engine_task_over(task);
+
+	if (over && isfinite(task->exec_s))
+		return task->exec_s;
+	if (isfinite(task->waits_since_s))
+		return 0;
+	if (over && task->suspensions == 0 && task->ended_s >= task->started_s)
+		return task->ended_s - task->started_s;
+	return task->executed_s;
+}
+
+/* What it has waited before waits_since_s; of one that has ended, in all. */
+static double waited_s(const struct engine_task *task)
+{
+	const double last_s = engine_task_over(task) ? task->ended_s - task->waits_since_s : 0;
+
+	return task->waited_s + (last_s > 0 ? last_s : 0);
+}
+
+/* When it waits, executes and is to end: numbers that stay as they are while its state does. */
+static void set_times(json_t *object, const struct run_session *session, const struct engine_task *task)
+{
+	const bool over = engine_task_over(task);
+	const bool ends = is_executing(task) || task->state == ENGINE_TASK_PLANNED ||
+			  task->state == ENGINE_TASK_RESUMING || task->state == ENGINE_TASK_QUEUED;
+	const double none = (double)NAN;
+
+	api_set_time(object, session, "arrival", task->task->arrival_s);
+	api_set_time(object, session, "waits_since", over ? none : task->waits_since_s);
+	api_set_time(object, session, "started", task->started_s);
+	api_set_time(object, session, "since", is_executing(task) ? task->since_s : none);
+	api_set_time(object, session, "expected_end", ends ? task->expected_end_s : none);
+	api_set_time(object, session, "ended", over ? task->ended_s : none);
+	json_object_set_new(object, "waited_s", json_number_or_null(waited_s(task)));
+	json_object_set_new(object, "executed_s", json_number_or_null(executed_s(task)));
+	json_object_set_new(object, "left_s",
+			    json_number_or_null(stands_still(task) ? fmax(0, task->etc_s - task->executed_s)
+								   : none));
+}
+
 json_t *task_api_short_json(const struct run_session *session, uint32_t index)
 {
 	const struct engine_task *task = engine_task(session->engine, index);
-	const bool ended = engine_task_over(task);
-	json_t *object = json_pack(
-		"{s:i, s:s, s:s, s:i, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:n, s:n, s:n}",
-		"task", (int)index, "type", type_name(session, task), "state",
-		engine_task_state_name(task->state), "attempts", (int)task->attempts,
-		"suspensions", (int)task->suspensions, "held", task->held, "preemptible",
-		task->task->preemptible, "arrival_s", json_number_or_null(task->task->arrival_s),
-		"started_s", json_number_or_null(task->started_s), "executed_s",
-		json_number_or_null(ended && isfinite(task->exec_s) ? task->exec_s : task->executed_s),
-		"expected_end_s",
-		ended ? json_null() : json_number_or_null(task->expected_end_s), "ended_s",
-		json_number_or_null(task->ended_s), "cluster", "nodes", "hosts");
+	json_t *object = json_pack("{s:i, s:s, s:s, s:i, s:i, s:b, s:b, s:n, s:n, s:n}", "task",
+				   (int)index, "type", type_name(session, task), "state",
+				   engine_task_state_name(task->state), "attempts",
+				   (int)task->attempts, "suspensions", (int)task->suspensions, "held",
+				   task->held, "preemptible", task->task->preemptible, "cluster",
+				   "nodes", "hosts");
 	g_autoptr(json_t) owner = owner_json(session, task);
 	g_autoptr(json_t) place = task->nodes_count ? place_json(session, task) : NULL;
 
+	set_times(object, session, task);
 	json_object_update(object, owner);
 	if (place)
 		json_object_update(object, place);
@@ -130,24 +182,80 @@ static json_t *stored_hosts_json(const struct config_cluster *cluster, const cha
 	return hosts;
 }
 
-/* Where the VMs of the present attempt have been, by time. */
+/* The cluster of that name; NULL: the configuration has none. */
+static const struct config_cluster *cluster_of(const struct run_session *session, const char *name)
+{
+	for (uint32_t i = 0; i < session->config->clusters_count; i++)
+		if (g_strcmp0(session->config->clusters[i].name, name) == 0)
+			return &session->config->clusters[i];
+	return NULL;
+}
+
+/* An attempt of a task: where it was, and what happened to its VMs. */
+struct attempt {
+	const struct run_session *session;
+	uint32_t number;
+	const char *cluster;
+	char *nodes; /* where it is, or was when it ended: "0,1" */
+	double started_s;
+	double lost_s; /* NAN: it was not */
+	const char *reason;
+	GPtrArray *suspensions; /* NULL: they cannot be read; so migrations */
+	GPtrArray *migrations;
+};
+
+static void attempt_clear(struct attempt *attempt)
+{
+	g_free(attempt->nodes);
+	g_clear_pointer(&attempt->suspensions, g_ptr_array_unref);
+	g_clear_pointer(&attempt->migrations, g_ptr_array_unref);
+}
+
+static void read_steps(struct attempt *attempt, uint32_t task)
+{
+	const struct run_session *session = attempt->session;
+
+	attempt->suspensions = store_task_suspensions(session->store, session->run, task,
+						      attempt->number, NULL);
+	attempt->migrations = store_task_migrations(session->store, session->run, task,
+						    attempt->number, NULL);
+}
+
+/* The hosts of its nodes, which a cluster that is gone had no names for. */
+static json_t *attempt_hosts_json(const struct attempt *attempt, const char *nodes)
+{
+	const struct config_cluster *cluster = cluster_of(attempt->session, attempt->cluster);
+
+	return cluster ? stored_hosts_json(cluster, nodes) : json_array();
+}
+
+/* Where the VMs of an attempt have been, by time. */
 struct history {
-	const struct config_cluster *cluster;
+	const struct attempt *attempt;
 	json_t *places; /* in order of since_s */
 	char *first;    /* nodes before the first change; NULL: there was none */
 	double first_s; /* when that was asked for */
 };
 
-static void add_place(struct history *history, double since_s, const char *how, const char *nodes)
+/* `hosts` is taken over. Returns what was added, borrowed. */
+static json_t *add_place(struct history *history, double since_s, const char *how, json_t *hosts)
 {
+	const struct attempt *attempt = history->attempt;
+	json_t *place = json_pack("{s:i, s:s, s:s?, s:o}", "attempt", (int)attempt->number, "how", how,
+				  "cluster", attempt->cluster, "hosts", hosts);
 	size_t at = json_array_size(history->places);
 
+	api_set_time(place, attempt->session, "since", since_s);
 	while (at > 0 && json_number_value(json_object_get(
 				 json_array_get(history->places, at - 1), "since_s")) > since_s)
 		at--;
-	json_array_insert_new(history->places, at,
-			      json_pack("{s:f, s:s, s:o}", "since_s", since_s, "how", how, "hosts",
-					stored_hosts_json(history->cluster, nodes)));
+	json_array_insert_new(history->places, at, place);
+	return place;
+}
+
+static void add_nodes(struct history *history, double since_s, const char *how, const char *nodes)
+{
+	add_place(history, since_s, how, attempt_hosts_json(history->attempt, nodes));
 }
 
 static void add_change(struct history *history, double requested_s, const char *nodes)
@@ -159,53 +267,57 @@ static void add_change(struct history *history, double requested_s, const char *
 	history->first_s = requested_s;
 }
 
-static json_t *places_json(const struct run_session *session, const struct engine_task *task,
-			   GPtrArray *suspensions, GPtrArray *migrations)
+/* Of an attempt that was lost the last place is none: how "lost", and the reason. */
+static void add_lost(struct history *history)
 {
-	struct history history = {.cluster = &session->config->clusters[task->cluster],
-				  .places = json_array()};
-	g_autoptr(GString) now = g_string_new(NULL);
+	const struct attempt *attempt = history->attempt;
 
-	for (guint i = 0; suspensions && i < suspensions->len; i++) {
-		const struct store_suspension *one = g_ptr_array_index(suspensions, i);
+	if (isfinite(attempt->lost_s))
+		json_object_set_new(add_place(history, attempt->lost_s, "lost", json_array()), "reason",
+				    json_string_or_null(attempt->reason));
+}
+
+static json_t *places_json(const struct attempt *attempt)
+{
+	struct history history = {.attempt = attempt, .places = json_array()};
+
+	for (guint i = 0; attempt->suspensions && i < attempt->suspensions->len; i++) {
+		const struct store_suspension *one = g_ptr_array_index(attempt->suspensions, i);
 
 		add_change(&history, one->requested_s, one->nodes);
 		if (one->to_nodes && isfinite(one->since_s))
-			add_place(&history, one->since_s, "resumed", one->to_nodes);
+			add_nodes(&history, one->since_s, "resumed", one->to_nodes);
 	}
-	for (guint i = 0; migrations && i < migrations->len; i++) {
-		const struct store_migration *one = g_ptr_array_index(migrations, i);
+	for (guint i = 0; attempt->migrations && i < attempt->migrations->len; i++) {
+		const struct store_migration *one = g_ptr_array_index(attempt->migrations, i);
 
 		add_change(&history, one->requested_s, one->nodes);
 		if (isfinite(one->ended_s))
-			add_place(&history, one->ended_s, one->reason ? "stayed" : "migrated",
+			add_nodes(&history, one->ended_s, one->reason ? "stayed" : "migrated",
 				  one->to_nodes);
 	}
-	for (uint32_t i = 0; i < task->nodes_count; i++)
-		g_string_append_printf(now, "%s%u", i ? "," : "", task->nodes[i]);
-	if (isfinite(task->started_s))
-		add_place(&history, task->started_s, "started", history.first ?: now->str);
+	if (isfinite(attempt->started_s))
+		add_nodes(&history, attempt->started_s, "started", history.first ?: attempt->nodes);
+	add_lost(&history);
 	g_free(history.first);
 	return history.places;
 }
 
-static json_t *migrations_json(const struct config_cluster *cluster, GPtrArray *migrations)
+static void add_migrations(json_t *list, const struct attempt *attempt)
 {
-	json_t *list = json_array();
+	for (guint i = 0; attempt->migrations && i < attempt->migrations->len; i++) {
+		const struct store_migration *one = g_ptr_array_index(attempt->migrations, i);
+		json_t *object = json_pack("{s:i, s:i, s:b, s:o, s:o, s:s?}", "attempt",
+					   (int)attempt->number, "n", (int)one->n, "by_person",
+					   one->by_person, "from",
+					   attempt_hosts_json(attempt, one->nodes), "to",
+					   attempt_hosts_json(attempt, one->to_nodes), "reason",
+					   one->reason);
 
-	for (guint i = 0; migrations && i < migrations->len; i++) {
-		const struct store_migration *one = g_ptr_array_index(migrations, i);
-
-		json_array_append_new(
-			list,
-			json_pack("{s:i, s:b, s:o, s:o, s:o, s:o, s:s?}", "n", (int)one->n,
-				  "by_person", one->by_person, "requested_s",
-				  json_number_or_null(one->requested_s), "ended_s",
-				  json_number_or_null(one->ended_s), "from",
-				  stored_hosts_json(cluster, one->nodes), "to",
-				  stored_hosts_json(cluster, one->to_nodes), "reason", one->reason));
+		api_set_time(object, attempt->session, "requested", one->requested_s);
+		api_set_time(object, attempt->session, "ended", one->ended_s);
+		json_array_append_new(list, object);
 	}
-	return list;
 }
 
 /* What its share came to last; null: not known. */
@@ -221,41 +333,95 @@ static json_t *share_json(const struct run_session *session, const struct engine
 			 json_number_or_null(last->given_cores), "time_s", last->time_s);
 }
 
-/* When it was off its nodes in the present attempt; to_s null: it still is. */
-static json_t *suspended_json(GPtrArray *suspensions)
+/* When it was off its nodes; to_s null: it still is, or the attempt ended so. */
+static void add_suspended(json_t *list, const struct attempt *attempt)
 {
-	json_t *list = json_array();
+	for (guint i = 0; attempt->suspensions && i < attempt->suspensions->len; i++) {
+		const struct store_suspension *one = g_ptr_array_index(attempt->suspensions, i);
+		json_t *object;
 
-	for (guint i = 0; suspensions && i < suspensions->len; i++) {
-		const struct store_suspension *one = g_ptr_array_index(suspensions, i);
-
-		if (isfinite(one->suspended_s))
-			json_array_append_new(list, json_pack("{s:i, s:f, s:o, s:b}", "n",
-							      (int)one->n, "from_s",
-							      one->suspended_s, "to_s",
-							      json_number_or_null(one->since_s), "by_person",
-							      one->by_person));
+		if (!isfinite(one->suspended_s))
+			continue;
+		object = json_pack("{s:i, s:i, s:b}", "attempt", (int)attempt->number, "n", (int)one->n,
+				   "by_person", one->by_person);
+		api_set_time(object, attempt->session, "from", one->suspended_s);
+		api_set_time(object, attempt->session, "to",
+			     isfinite(one->since_s) ? one->since_s : attempt->lost_s);
+		json_array_append_new(list, object);
 	}
-	return list;
+}
+
+/* What became of its VMs in all of its attempts. */
+struct past {
+	json_t *places, *suspended, *migrated;
+};
+
+static void add_attempt(struct past *past, struct attempt *attempt, uint32_t task)
+{
+	g_autoptr(json_t) places = NULL;
+
+	read_steps(attempt, task);
+	places = places_json(attempt);
+	json_array_extend(past->places, places);
+	add_suspended(past->suspended, attempt);
+	add_migrations(past->migrated, attempt);
+	attempt_clear(attempt);
+}
+
+static void add_lost_attempts(struct past *past, const struct run_session *session, uint32_t task)
+{
+	g_autoptr(GPtrArray) rows = store_task_lost(session->store, session->run, task, NULL);
+
+	for (guint i = 0; rows && i < rows->len; i++) {
+		const struct store_lost *row = g_ptr_array_index(rows, i);
+		struct attempt attempt = {
+			.session = session,
+			.number = row->attempt,
+			.cluster = row->cluster,
+			.nodes = g_strdup(row->nodes),
+			.started_s = row->started_s,
+			.lost_s = row->ended_s,
+			.reason = row->reason,
+		};
+
+		add_attempt(past, &attempt, task);
+	}
+}
+
+/* The attempt that is under way, or was its last; one that was lost is among those. */
+static void add_last_attempt(struct past *past, const struct run_session *session,
+			     const struct engine_task *task)
+{
+	GString *nodes = g_string_new(NULL);
+	struct attempt attempt = {
+		.session = session,
+		.number = task->attempts,
+		.cluster = session->config->clusters[task->cluster].name,
+		.started_s = task->started_s,
+		.lost_s = (double)NAN,
+	};
+
+	for (uint32_t i = 0; i < task->nodes_count; i++)
+		g_string_append_printf(nodes, "%s%u", i ? "," : "", task->nodes[i]);
+	attempt.nodes = g_string_free(nodes, FALSE);
+	add_attempt(past, &attempt, task->task->id);
 }
 
 json_t *task_api_json(const struct run_session *session, uint32_t index)
 {
 	const struct engine_task *task = engine_task(session->engine, index);
 	json_t *object = task_api_short_json(session, index);
-	g_autoptr(GPtrArray) suspensions = NULL;
-	g_autoptr(GPtrArray) migrations = NULL;
+	struct past past;
 
 	if (!task->nodes_count)
 		return object;
-	suspensions = store_task_suspensions(session->store, session->run, task->task->id,
-					     task->attempts, NULL);
-	migrations = store_task_migrations(session->store, session->run, task->task->id,
-					   task->attempts, NULL);
-	json_object_set_new(object, "migrated",
-			    migrations_json(&session->config->clusters[task->cluster], migrations));
-	json_object_set_new(object, "places", places_json(session, task, suspensions, migrations));
-	json_object_set_new(object, "suspended", suspended_json(suspensions));
+	past = (struct past){json_array(), json_array(), json_array()};
+	add_lost_attempts(&past, session, index);
+	if (!isfinite(task->waits_since_s))
+		add_last_attempt(&past, session, task);
+	json_object_set_new(object, "places", past.places);
+	json_object_set_new(object, "suspended", past.suspended);
+	json_object_set_new(object, "migrated", past.migrated);
 	if (session->config->clusters[task->cluster].shared) {
 		json_object_set_new(object, "yield",
 				    task->yield > 0 ? json_real(task->yield) : json_null());
@@ -269,7 +435,7 @@ json_t *task_api_json(const struct run_session *session, uint32_t index)
 static bool is_under_way(struct http_request *request, const struct run_session *session)
 {
 	if (!session->engine)
-		http_request_fail(request, 503, "no run is under way; look at /v1/status");
+		http_request_fail(request, 503, "no run is under way; `virtbed top` shows what the controller does");
 	return session->engine != NULL;
 }
 
@@ -282,6 +448,17 @@ struct filter {
 	bool lately;      /* `most` of those that have ended, the last one first */
 };
 
+/* All that a query can name, separated by commas; the caller frees. */
+static char *known_states(void)
+{
+	GString *known = g_string_new(NULL);
+	const char *name;
+
+	for (int state = ENGINE_TASK_WAITING; (name = engine_task_state_name((enum engine_task_state)state)); state++)
+		g_string_append_printf(known, "%s%s", known->len ? ", " : "", name);
+	return g_string_free(known, FALSE);
+}
+
 static bool read_states(struct http_request *request, struct filter *filter)
 {
 	const char *text = http_request_query(request, "state");
@@ -292,7 +469,9 @@ static bool read_states(struct http_request *request, struct filter *filter)
 		const int state = engine_task_state_parse(*name);
 
 		if (state < 0) {
-			http_request_fail(request, 400, "state: unknown state '%.32s'", *name);
+			g_autofree char *known = known_states();
+
+			http_request_fail(request, 400, "state: '%.32s' is not one of %s", *name, known);
 			return false;
 		}
 		filter->states |= UINT32_C(1) << state;
@@ -425,8 +604,8 @@ void task_api_list(struct http_request *request, const struct run_session *sessi
 		return;
 	list.text = g_string_new("{\"tasks\":[");
 	(filter.lately ? list_lately : list_first)(&list, &filter);
-	rest = json_pack("{s:I, s:I, s:f}", "run", (json_int_t)session->run, "more", list.more,
-			 "now_s", clock_elapsed_s(session->t0_ns, clock_now_ns()));
+	rest = json_pack("{s:I, s:I}", "run", (json_int_t)session->run, "more", list.more);
+	api_set_time(rest, session, "now", clock_elapsed_s(session->t0_ns, clock_now_ns()));
 	rest_text = json_text(rest);
 	g_string_append_printf(list.text, "],%s", rest_text + 1);
 	answer = g_string_free_to_bytes(list.text);
@@ -454,9 +633,13 @@ void task_api_get(struct http_request *request, const struct run_session *sessio
 		  const char *number)
 {
 	uint32_t index;
+	json_t *answer;
 
-	if (task_api_find(request, session, number, &index))
-		http_request_reply(request, 200, task_api_json(session, index));
+	if (!task_api_find(request, session, number, &index))
+		return;
+	answer = task_api_json(session, index);
+	api_set_time(answer, session, "now", api_now_s(session));
+	http_request_reply(request, 200, answer);
 }
 
 /* The hosts that `body` names, each once, or NULL after the request was answered. */

@@ -5,6 +5,7 @@
 
 #include "common/json.h"
 #include "controller/api/owner.h"
+#include "controller/api/status_api_private.h"
 #include "controller/api/task_api.h"
 #include "controller/engine/engine.h"
 
@@ -17,6 +18,7 @@
 /* A task as it was told last, and all that it was told from. What it points to is its own. */
 struct told {
 	int64_t run;
+	int64_t zero_us; /* of the run, by the wall clock */
 	uint32_t index;
 	struct engine_task task;
 	struct sched_task order;
@@ -101,14 +103,16 @@ const char *task_texts_get(struct task_texts *texts, uint32_t index, bool hidden
 	const struct engine_task *task = engine_task(session->engine, index);
 	struct told *told = &texts->told[index % PLACES];
 	g_autofree char *why = task_api_why(session, index);
+	const int64_t zero_us = api_zero_us(session);
 	g_autoptr(json_t) json = NULL;
 
 	if (texts->bytes > BYTES_MAX)
 		clear_all(texts);
-	if (told->run != session->run || told->index != index ||
+	if (told->run != session->run || told->index != index || told->zero_us != zero_us ||
 	    !is_same(told, task, why)) {
 		told_clear(texts, told);
 		told->run = session->run;
+		told->zero_us = zero_us;
 		told->index = index;
 		note(told, task, why);
 		count(texts, told, task->nodes_count * sizeof(*task->nodes));

@@ -32,6 +32,7 @@ json_t *window_api_json(const struct run_session *session)
 			 "meters_silent", (int)limit.silent, "windows_unknown",
 			 (int)window->unknown);
 	json_object_update_new(json, bound);
+	api_set_time(json, session, "begin", window->begin_s);
 	g_free(limit.end_utc);
 	return json;
 }

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/task_cause.h"
+
 /*
  * The backend seam: what carries the engine's actions out and reports events and energy back.
  * `sim` is a discrete-event simulation in virtual time, `remote` talks to local schedulers in real
@@ -87,6 +89,8 @@ struct backend_event {
 	uint32_t task;     /* index of the task in the workload */
 	uint32_t attempt;  /* which start() of the task, from 1 */
 	enum backend_outcome outcome;
+	enum task_cause cause; /* ENDED: what ended it; NONE where the backend does not know */
+	int64_t done, total;   /* ENDED: steps that it had done, of how many; 0 of 0: not known */
 	/*
 	 * ENDED: execution time, from start() to the end of the last rank, suspended stretches left
 	 * out. SUSPENDED: that of the stretch that ended: from start() or going on until frozen.

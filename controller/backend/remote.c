@@ -6,7 +6,9 @@
 #include "controller/backend/remote_private.h"
 
 #define DEADLINE_X_ETC 10.0
-#define DEADLINE_UNKNOWN_S 600.0
+
+/* Of a task that nothing is known of, a day: one that makes no progress is ended long before by its local scheduler. */
+#define DEADLINE_UNKNOWN_S 86400.0
 
 #define GUARD_INTERVAL_S 2
 
@@ -206,6 +208,7 @@ static void on_note(struct remote_link *link, const char *kind, const char *text
 /* A task that outlives every promise of its local scheduler is killed, then given up. */
 static void guard_entry(struct remote_entry *entry, int64_t now_ns)
 {
+	const double grace_s = config_patience(entry->remote->config, REMOTE_GRACE_S);
 	double age_s = remote_step_executed_s(entry, now_ns);
 
 	if (!remote_entry_guard(entry, now_ns) || !entry->asked)
@@ -213,12 +216,12 @@ static void guard_entry(struct remote_entry *entry, int64_t now_ns)
 	if (!entry->killed_ns && entry->queued && !entry->begun)
 		return; /* its time has not begun */
 	if (entry->killed_ns) {
-		if (clock_elapsed_s(entry->killed_ns, now_ns) > REMOTE_GRACE_S)
+		if (clock_elapsed_s(entry->killed_ns, now_ns) > grace_s)
 			remote_entry_abandon(entry,
 					     "killed, but its local scheduler never said so");
 		else
 			remote_entry_check(entry);
-	} else if (age_s > entry->deadline_s + REMOTE_GRACE_S) {
+	} else if (age_s > entry->deadline_s + grace_s) {
 		remote_note(entry->remote, "task-overdue",
 			    "task %" PRIu32 " of cluster '%s' is %.0f s old", entry->task,
 			    remote_link_cluster(remote_entry_link(entry))->name, age_s);
@@ -293,7 +296,8 @@ static struct remote_entry *entry_new(struct remote_backend *remote,
 	entry->cluster = start->cluster;
 	entry->share_wanted = entry->share_sent = entry->share_given = 1;
 	set_places(entry, start);
-	entry->deadline_s = remote_deadline_s(remote->config, start->type, start->cluster);
+	entry->deadline_s = remote_deadline_s(remote->config, start->type, start->cluster,
+					      remote->run.profile);
 	entry->start_ns = clock_now_ns();
 	return entry;
 }
@@ -590,7 +594,8 @@ static void remote_destroy(struct backend *backend)
 
 	remote_strangers_free(remote);
 	kill_all(remote);
-	remote_fleet_until(remote->fleet, all_ended, remote, REMOTE_GRACE_S + 5, false);
+	remote_fleet_until(remote->fleet, all_ended, remote, config_patience(remote->config, REMOTE_GRACE_S) + 5,
+			   false);
 	remote_fleet_listen(remote->fleet, NULL);
 	g_source_remove(remote->guard_source);
 	g_hash_table_unref(remote->entries);
@@ -620,7 +625,7 @@ static const struct backend_ops remote_ops = {
 	.destroy = remote_destroy,
 };
 
-double remote_deadline_s(const struct config *config, uint32_t type, uint32_t cluster)
+double remote_deadline_s(const struct config *config, uint32_t type, uint32_t cluster, bool profile)
 {
 	const struct config_estimate *estimate;
 
@@ -628,8 +633,10 @@ double remote_deadline_s(const struct config *config, uint32_t type, uint32_t cl
 		return config->types[type].time_s;
 	if (config->experiment && config->experiment->task_deadline_s > 0)
 		return config->experiment->task_deadline_s;
-	estimate = config_estimate(config, config->types[type].name, config->clusters[cluster].name);
-	return estimate ? DEADLINE_X_ETC * estimate->etc_s : DEADLINE_UNKNOWN_S;
+	estimate = profile ? NULL
+			   : config_estimate(config, config->types[type].name,
+					     config->clusters[cluster].name);
+	return estimate ? DEADLINE_X_ETC * estimate->etc_s : config_patience(config, DEADLINE_UNKNOWN_S);
 }
 
 /* A run takes all nodes to be up until it is told otherwise. */

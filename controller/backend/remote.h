@@ -26,6 +26,7 @@ struct remote_run {
 	const char *experiment; /* id of the experiment, [A-Za-z0-9._-], at most 40 characters */
 	int64_t run;            /* row id of the run; in the ids of its tasks */
 	int64_t t0_ns;          /* boot-clock reading at time 0 */
+	bool profile;           /* what tasks take is being measured: no estimate makes a deadline */
 	/* Something to record; `kind` as in docs/run.md. May be NULL. */
 	void (*note)(double time_s, const char *kind, const char *text, void *data);
 	/* A sample to store. May be NULL. */
@@ -100,6 +101,6 @@ void remote_backend_kill_strangers(struct backend *backend);
 
 /*
  * Deadline of a type in a cluster: the time that scripts of it may take; else `task_deadline_s`, or 10 x
- * its ETC, or 600 s where there is none.
+ * its ETC, or a day where there is none, or in a `profile`, which is to find that out.
  */
-double remote_deadline_s(const struct config *config, uint32_t type, uint32_t cluster);
+double remote_deadline_s(const struct config *config, uint32_t type, uint32_t cluster, bool profile);

@@ -115,6 +115,9 @@ static void report_task_end(struct remote_entry *entry, const struct remote_task
 	entry->ended = true;
 	event = remote_entry_event(entry, BACKEND_EVENT_ENDED, end_ns);
 	event.outcome = task->outcome;
+	event.cause = task->cause;
+	event.done = task->done;
+	event.total = task->total;
 	event.exec_s = fmax(0, clock_elapsed_s(entry->start_ns, end_ns) -
 				       remote_suspensions_paused_s(task->suspensions, end_ns));
 	if (entry->queued && !entry->begun)

@@ -193,6 +193,27 @@ bool remote_fleet_wait_ready(struct remote_fleet *fleet, double timeout_s, GErro
 	return false;
 }
 
+static bool has_node(const struct remote_link *link)
+{
+	for (uint32_t i = 0; i < remote_link_cluster(link)->nodes; i++)
+		if (remote_link_node_up(link, i))
+			return true;
+	return false;
+}
+
+bool remote_fleet_excuse_unready(struct remote_fleet *fleet)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < fleet->config->clusters_count; i++) {
+		g_autofree char *why = NULL;
+
+		any = any || has_node(fleet->links[i]);
+		remote_link_excuse(fleet->links[i], !remote_link_ready(fleet->links[i], &why));
+	}
+	return any;
+}
+
 static bool is_known(void *data)
 {
 	struct remote_fleet *fleet = data;

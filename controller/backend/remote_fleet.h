@@ -69,6 +69,12 @@ const char *remote_fleet_stopped(const struct remote_fleet *fleet);
 bool remote_fleet_wait_ready(struct remote_fleet *fleet, double timeout_s, GError **error);
 
 /*
+ * Excuses the clusters that are not ready (remote_link_excuse()), and no others: what can be done without them is
+ * not to wait for them any more. False: no cluster has a node that is up.
+ */
+bool remote_fleet_excuse_unready(struct remote_fleet *fleet);
+
+/*
  * The longest that a local scheduler gives a node to get ready, as far as they have said, at most a day; 0: nobody said
  * it.
  */

@@ -207,8 +207,15 @@ static char *node_trouble(const struct remote_link *link, uint32_t index)
 			       node->reason ?: "");
 }
 
+void remote_link_excuse(struct remote_link *link, bool excused)
+{
+	link->excused = excused;
+}
+
 bool remote_link_ready(const struct remote_link *link, char **ret_why)
 {
+	if (link->excused)
+		return true;
 	if (!link->identified || link->silent || link->away) {
 		*ret_why = g_strdup_printf("local scheduler of cluster '%s' %s",
 					   link->cluster->name, link->trouble ?: "does not answer");
@@ -250,6 +257,8 @@ uint32_t remote_link_unready(const struct remote_link *link)
 {
 	uint32_t count = (uint32_t)link->spares_booting;
 
+	if (link->excused)
+		return 0;
 	for (uint32_t i = 0; i < link->cluster->nodes; i++) {
 		if (!link->nodes[i].state)
 			return UNREADY_UNKNOWN;

@@ -86,6 +86,12 @@ const json_t *remote_link_capabilities(const struct remote_link *link);
  */
 bool remote_link_ready(const struct remote_link *link, char **ret_why);
 
+/*
+ * Whether its nodes are needed, as they are at first: of one that is excused remote_link_ready() holds, whatever
+ * state it is in.
+ */
+void remote_link_excuse(struct remote_link *link, bool excused);
+
 /* How many nodes and spare VMs are still to get ready; before it has told, more than there can be. */
 uint32_t remote_link_unready(const struct remote_link *link);
 

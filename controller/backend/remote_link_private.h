@@ -44,6 +44,7 @@ struct remote_link {
 	char *trouble;  /* "does not answer: ..." since all was known of it last; NULL: it did */
 	bool forgotten; /* remote_link_forget_peer() was called since it last said who it is */
 	bool away;
+	bool excused;    /* remote_link_excuse() */
 	bool waited_for; /* remote_link_refresh() */
 	json_int_t spares_booting;
 	double away_s;

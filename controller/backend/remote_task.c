@@ -21,10 +21,13 @@ static const char *const state_names[] = {
 static const struct {
 	const char *name;
 	enum backend_outcome outcome;
+	enum task_cause cause; /* of an end that comes with none */
 } outcomes[] = {
-	{"completed", BACKEND_OUTCOME_COMPLETED}, {"failed", BACKEND_OUTCOME_FAILED},
-	{"killed", BACKEND_OUTCOME_KILLED},       {"deadline", BACKEND_OUTCOME_FAILED},
-	{"lost", BACKEND_OUTCOME_LOST},
+	{"completed", BACKEND_OUTCOME_COMPLETED, TASK_CAUSE_NONE},
+	{"failed", BACKEND_OUTCOME_FAILED, TASK_CAUSE_OTHER},
+	{"killed", BACKEND_OUTCOME_KILLED, TASK_CAUSE_KILLED},
+	{"deadline", BACKEND_OUTCOME_FAILED, TASK_CAUSE_DEADLINE},
+	{"lost", BACKEND_OUTCOME_LOST, TASK_CAUSE_OTHER},
 };
 
 static bool parse_state(const char *text, enum remote_task_state *ret_state, GError **error)
@@ -39,11 +42,12 @@ static bool parse_state(const char *text, enum remote_task_state *ret_state, GEr
 	return false;
 }
 
-static bool parse_outcome(const char *text, enum backend_outcome *ret_outcome, GError **error)
+static bool parse_outcome(const char *text, struct remote_task *task, GError **error)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(outcomes); i++) {
 		if (g_str_equal(text, outcomes[i].name)) {
-			*ret_outcome = outcomes[i].outcome;
+			task->outcome = outcomes[i].outcome;
+			task->cause = outcomes[i].cause;
 			return true;
 		}
 	}
@@ -80,6 +84,31 @@ static bool get_quantity(const json_t *object, const char *key, double *ret_valu
 	return false;
 }
 
+/* A name that is not known here is one of a later version. */
+static bool parse_cause(const json_t *object, struct remote_task *task, GError **error)
+{
+	json_t *value = json_object_get(object, "cause");
+
+	if (!value || json_is_null(value))
+		return true;
+	if (!json_is_string(value)) {
+		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": cause: not a text");
+		return false;
+	}
+	task->cause = task_cause_find(json_string_value(value)) ?: TASK_CAUSE_OTHER;
+	return true;
+}
+
+static bool parse_progress(const json_t *object, struct remote_task *task, GError **error)
+{
+	json_t *progress = json_object_get(object, "progress");
+
+	if (!progress || json_is_null(progress))
+		return true;
+	return json_get_integer(progress, "total", WHAT, 1, INT64_MAX, &task->total, error) &&
+	       json_get_integer(progress, "done", WHAT, 0, task->total, &task->done, error);
+}
+
 static bool parse_end(const json_t *object, struct remote_task *task, GError **error)
 {
 	const char *outcome;
@@ -87,7 +116,7 @@ static bool parse_end(const json_t *object, struct remote_task *task, GError **e
 	if (task->state != REMOTE_TASK_ENDED)
 		return true;
 	if (!json_get_string(object, "outcome", WHAT, &outcome, error) ||
-	    !parse_outcome(outcome, &task->outcome, error))
+	    !parse_outcome(outcome, task, error) || !parse_cause(object, task, error))
 		return false;
 	if (task->outcome == BACKEND_OUTCOME_FAILED && !task->reason)
 		task->reason = g_strdup(outcome);
@@ -147,6 +176,7 @@ struct remote_task *remote_task_parse(const json_t *object, GError **error)
 		return NULL;
 	task->migrations = remote_migrations_parse(json_object_get(object, "migrations"), error);
 	if (!task->migrations || !parse_nodes(object, &task->nodes, error) ||
+	    !parse_progress(object, task, error) ||
 	    !remote_share_parse(json_object_get(object, "share"), &task->share, error) ||
 	    !parse_end(object, task, error))
 		return NULL;

@@ -28,7 +28,9 @@ struct remote_task {
 	char *id;
 	enum remote_task_state state;
 	enum backend_outcome outcome; /* of an ended task */
+	enum task_cause cause;        /* of an ended task */
 	char *reason;                 /* NULL: nothing to say */
+	int64_t done, total;          /* steps, as its rank 0 told last; 0 of 0: none are known */
 	int64_t queued_ns;            /* asked for, if it was to wait for its turn */
 	int64_t requested_ns, started_ns, ended_ns;
 	double benchmark_time_s;  /* the benchmark's own; NAN: none */

@@ -154,6 +154,16 @@ json_t *client_ask(struct client *client, const char *method, const char *path, 
 	return answer.body;
 }
 
+/* What is said of an address that is named already. */
+static const char *without_address(const struct client *client, const char *message)
+{
+	const size_t length = strlen(client->address);
+
+	return g_str_has_prefix(message, client->address) && g_str_has_prefix(message + length, ": ")
+		       ? message + length + strlen(": ")
+		       : message;
+}
+
 int client_fail(struct client *client, int http_status, const GError *error)
 {
 	g_autofree char *mark = g_strdup_printf(": status %d: ", http_status);
@@ -168,7 +178,7 @@ int client_fail(struct client *client, int http_status, const GError *error)
 	if (http_status == 0)
 		return command_fail(client->status, client->name,
 				    "the controller at %s gives no answer (is it running?): %s",
-				    client->address, error->message);
+				    client->address, without_address(client, error->message));
 	return command_fail(client->status, client->name, "%s",
 			    said ? said + strlen(mark) : error->message);
 }
@@ -217,6 +227,20 @@ void client_print_json(const json_t *document)
 	puts(text);
 }
 
+void client_print_tasks(const struct client *client, const GArray *numbers, const json_t *answers)
+{
+	g_autoptr(json_t) document = NULL;
+
+	if (!client->json)
+		return;
+	if (numbers->len > 1)
+		document = json_pack("{s:O}", "tasks", answers);
+	else if (json_array_size(answers) > 0)
+		document = json_incref(json_array_get(answers, 0));
+	if (document)
+		client_print_json(document);
+}
+
 /* Naming tasks. */
 
 /* "7" or "3-5"; false: neither. */
@@ -232,28 +256,38 @@ static bool read_range(const char *word, guint64 *ret_first, guint64 *ret_last)
 	       g_ascii_string_to_unsigned(ends[1], 10, first, G_MAXUINT32, ret_last, NULL);
 }
 
+/* Adds the tasks of "7", "3-5" or "3,5-7"; false after it printed what is wrong. */
+static bool add_numbers(struct client *client, const char *word, GArray *numbers)
+{
+	g_auto(GStrv) parts = g_strsplit(word, ",", -1);
+
+	for (char **part = parts; *part; part++) {
+		guint64 first, last;
+
+		if (!read_range(*part, &first, &last)) {
+			command_fail(COMMAND_BAD, client->name,
+				     "\"%s\" names no task: give a number, as `virtbed queue` lists "
+				     "them, or several such as 3,5-7", word);
+			return false;
+		}
+		if (last - first >= TASKS_NAMED_MAX - numbers->len) {
+			command_fail(COMMAND_BAD, client->name, "\"%s\" names too many tasks", word);
+			return false;
+		}
+		for (; first <= last; first++)
+			g_array_append_val(numbers, first);
+	}
+	return true;
+}
+
 GArray *client_task_numbers(struct client *client, char *const *words)
 {
 	g_autoptr(GArray) numbers = g_array_new(FALSE, FALSE, sizeof(guint64));
 
 	client->status = COMMAND_BAD;
-	for (; *words; words++) {
-		guint64 first, last;
-
-		if (!read_range(*words, &first, &last)) {
-			command_fail(COMMAND_BAD, client->name,
-				     "\"%s\" names no task: give a number, as `virtbed queue` lists "
-				     "them, or a range such as 3-5", *words);
+	for (; *words; words++)
+		if (!add_numbers(client, *words, numbers))
 			return NULL;
-		}
-		if (last - first >= TASKS_NAMED_MAX - numbers->len) {
-			command_fail(COMMAND_BAD, client->name, "\"%s\" names too many tasks",
-				     *words);
-			return NULL;
-		}
-		for (; first <= last; first++)
-			g_array_append_val(numbers, first);
-	}
 	if (numbers->len > 0)
 		return g_steal_pointer(&numbers);
 	command_fail(COMMAND_BAD, client->name, "which TASK? give its number; try --help");

@@ -18,12 +18,12 @@ struct verb {
 
 static const struct verb cancel = {
 	"cancel",
-	"Ends tasks for good. One that runs is killed; cancelling one that has ended is an error.",
+	"Ends tasks for good. One that runs is killed; cancelling one that has ended is an error.\n" CLIENT_TASKS_HELP,
 	"is cancelled"};
 static const struct verb hold = {
-	"hold", "Keeps waiting tasks from being started until they are released.", "is held"};
+	"hold", "Keeps waiting tasks from being started until they are released. " CLIENT_TASKS_HELP, "is held"};
 static const struct verb release = {
-	"release", "Lets tasks that are held be started.", "is released"};
+	"release", "Lets tasks that are held be started. " CLIENT_TASKS_HELP, "is released"};
 
 /* A task that is under way ends a little later than it is asked to. */
 static void tell(const struct verb *verb, const json_t *task, guint64 number)

@@ -6,6 +6,7 @@
 #include "common/json.h"
 #include "controller/cli/commands.h"
 #include "controller/report/compare.h"
+#include "controller/report/compare_brief.h"
 #include "controller/report/noise.h"
 #include "controller/report/overhead.h"
 
@@ -34,8 +35,27 @@ static int print(const struct compare *compare, const struct overhead *overhead,
 	return COMMAND_DONE;
 }
 
+/* In ten lines. `compare` NULL: there is nothing in common. */
+static void print_brief(const struct summary *measured, const struct summary *simulated,
+			const struct compare *compare, bool as_json)
+{
+	g_autoptr(GPtrArray) lines = NULL;
+
+	if (as_json) {
+		g_autoptr(json_t) document = compare_brief_json(measured, simulated, compare);
+		g_autofree char *text = json_pretty(document);
+
+		puts(text);
+		return;
+	}
+	lines = compare_brief_lines(measured, simulated, compare);
+	for (guint i = 0; i < lines->len; i++)
+		puts(g_ptr_array_index(lines, i));
+}
+
 struct options {
 	gboolean json;
+	gboolean brief;
 	gboolean trials;
 };
 
@@ -51,6 +71,7 @@ static int compare_dirs(const char *name, const char *measured_dir, const char *
 	g_autoptr(compare_t) compare = NULL;
 	g_autoptr(overhead_t) overhead = NULL;
 	g_autoptr(GError) no_overhead = NULL;
+	g_autofree char *unknown = NULL;
 
 	if (simulated && (measured->service || simulated->service))
 		return command_fail(COMMAND_BAD, name, "%s is the directory of a service, which is no experiment that "
@@ -58,11 +79,21 @@ static int compare_dirs(const char *name, const char *measured_dir, const char *
 	if (simulated)
 		compare = compare_new(measured, simulated, noise ? noise_compare(noise) : NULL,
 				      options->trials, &error);
+	if (options->brief && (compare || g_error_matches(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING)))
+		print_brief(measured, simulated, compare, options->json);
 	if (!compare)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	if (no_noise)
 		fprintf(stderr, "%s: warning: repeats cannot be simulated: %s\n", name,
 			no_noise->message);
+	unknown = noise ? noise_unknown(noise) : NULL;
+	if (unknown)
+		fprintf(stderr,
+			"%s: warning: repeats cannot be simulated of policies that this build does not "
+			"know, nor are they on record: %s\n",
+			name, unknown);
+	if (options->brief)
+		return COMMAND_DONE;
 	overhead = overhead_new(measured, &no_overhead);
 	if (no_overhead && !no_noise)
 		fprintf(stderr, "%s: warning: overheads of preemption cannot be simulated: %s\n",
@@ -77,6 +108,8 @@ int cmd_compare(int argc, char **argv)
 	struct options options = {0};
 	const GOptionEntry entries[] = {
 		{"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "Print one JSON document", NULL},
+		{"brief", 0, 0, G_OPTION_ARG_NONE, &options.brief,
+		 "In ten lines: what ran, which ranking holds, how sure that is, what limits it", NULL},
 		{"trials", 0, 0, G_OPTION_ARG_NONE, &options.trials,
 		 "Judge the simulation by the mean of its trials, also where it ran the measured "
 		 "arrivals",

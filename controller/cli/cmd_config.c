@@ -2,6 +2,7 @@
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/config.h"
 #include "common/config_schema.h"
@@ -12,6 +13,7 @@
 #include "controller/report/table.h"
 #include "controller/run/run_check.h"
 #include "controller/run/run_check_rows.h"
+#include "controller/run/run_prepare.h"
 #include "controller/run/run_service.h"
 #include "controller/workload/environment.h"
 
@@ -116,34 +118,147 @@ static void print_rows_json(const GPtrArray *rows)
 /* What is in a good configuration (the caller frees). */
 static char *contents(const struct config *config)
 {
+	g_autofree char *holes = config_holes(config, false);
+	g_auto(GStrv) lines = g_strsplit(holes ?: "", "\n", -1);
+	g_autofree char *joined = g_strjoinv(", ", lines);
+	g_autofree char *none = holes ? g_strconcat(", none of ", joined, NULL) : g_strdup("");
+
 	return g_strdup_printf(
-		"%u cluster%s, %u type%s, %u estimate%s%s", config->clusters_count,
+		"%u cluster%s, %u type%s, %u estimate%s%s%s", config->clusters_count,
 		config->clusters_count == 1 ? "" : "s", config->types_count,
 		config->types_count == 1 ? "" : "s", config->estimates_count,
-		config->estimates_count == 1 ? "" : "s",
+		config->estimates_count == 1 ? "" : "s", none,
 		!config->lab		  ? ""
 		: config->lab->overcommit ? ", emulated blades that may slow one another down: for "
 					    "tests, nothing can be measured on them"
 					  : ", emulated blades");
 }
 
-/* With `json` the same array as of a live check, of the one row that is known without trying. */
-static int check(const char *name, const char *path, bool json)
+/* What a configuration can be given to. */
+
+enum use { USE_SIMULATE = 0, USE_RUN, USE_SERVE, USES };
+
+static const char *const use_names[USES] = {"simulate and study", "run and profile", "serve"};
+
+struct judgement {
+	enum run_prepare_verdict verdict;
+	char *why; /* NULL where it is taken */
+};
+
+static void judgements_clear(struct judgement *judgements)
+{
+	for (int use = 0; use < USES; use++)
+		g_free(judgements[use].why);
+}
+
+/* Execution times that are still to be measured, or a trace that is not on this machine. */
+static bool lacks_input(const struct config *config)
+{
+	const char *trace = config->environment ? config->environment->trace : NULL;
+
+	return config_wants_pet(config) || (trace && access(trace, R_OK) < 0);
+}
+
+static enum run_prepare_verdict judge_simulation(const struct config *config, const char *path,
+						 GError **ret_why)
+{
+	g_autoptr(experiment_t) experiment = NULL;
+
+	if (!run_prepare_is_estimated(config, path, ret_why))
+		return RUN_PREPARE_LACKS;
+	experiment = experiment_new(config, NULL, ret_why);
+	if (experiment)
+		return RUN_PREPARE_TAKEN;
+	return lacks_input(config) ? RUN_PREPARE_LACKS : RUN_PREPARE_REFUSED;
+}
+
+/* Why not, without the file's name, which is said already. */
+static void judge(const struct config *config, const char *path, struct judgement *ret_judgements)
+{
+	g_autofree char *place = g_strconcat(path, ": ", NULL);
+
+	for (int use = 0; use < USES; use++) {
+		g_autoptr(GError) why = NULL;
+
+		ret_judgements[use].verdict = use == USE_SIMULATE
+						      ? judge_simulation(config, path, &why)
+						      : run_prepare_judge(config, path,
+									  use == USE_SERVE, &why);
+		ret_judgements[use].why =
+			why ? g_strdup(why->message + (g_str_has_prefix(why->message, place) ? strlen(place) : 0))
+			    : NULL;
+	}
+}
+
+/* What makes it wrong: that the section `service` cannot be served by, or that no command takes it. */
+static const char *find_wrong(const struct config *config, const struct judgement *judgements)
+{
+	if (config->service && judgements[USE_SERVE].verdict == RUN_PREPARE_REFUSED)
+		return judgements[USE_SERVE].why;
+	for (int use = 0; use < USES; use++)
+		if (judgements[use].verdict != RUN_PREPARE_REFUSED)
+			return NULL;
+	return judgements[USE_SIMULATE].why;
+}
+
+static void print_judgements(const char *path, const char *found, const struct judgement *judgements)
+{
+	static const char *const words[] = {
+		[RUN_PREPARE_TAKEN] = "yes", [RUN_PREPARE_LACKS] = "not yet", [RUN_PREPARE_REFUSED] = "no"};
+
+	printf("%s: good: %s\n", path, found);
+	for (int use = 0; use < USES; use++)
+		printf("  for %s: %s%s%s\n", use_names[use], words[judgements[use].verdict],
+		       judgements[use].why ? ": " : "", judgements[use].why ?: "");
+}
+
+/* The same array as of a live check, of the rows that are known without trying. */
+static void print_judgements_json(const char *found, const struct judgement *judgements)
+{
+	g_autoptr(GPtrArray) rows = run_check_rows_new();
+
+	run_check_add(rows, "", "", "configuration", RUN_CHECK_WORKS, found, NULL);
+	for (int use = 0; use < USES; use++)
+		run_check_add(rows, "", "", use_names[use],
+			      judgements[use].verdict == RUN_PREPARE_TAKEN ? RUN_CHECK_WORKS : RUN_CHECK_NOTE,
+			      judgements[use].why ?: "", NULL);
+	print_rows_json(rows);
+}
+
+/* Reads it, and judges it for every use; NULL where it is wrong, after it printed why. */
+static struct config *load_judged(const char *name, const char *path, struct judgement *ret_judgements)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(config_t) config = load(path, &error);
-	g_autoptr(GPtrArray) rows = run_check_rows_new();
+	const char *wrong;
+
+	if (!config) {
+		command_fail(COMMAND_BAD, name, "%s", error->message);
+		return NULL;
+	}
+	judge(config, path, ret_judgements);
+	wrong = find_wrong(config, ret_judgements);
+	if (!wrong)
+		return g_steal_pointer(&config);
+	command_fail(COMMAND_BAD, name, "%s: %s", path, wrong);
+	judgements_clear(ret_judgements);
+	return NULL;
+}
+
+static int check(const char *name, const char *path, bool json)
+{
+	struct judgement judgements[USES] = {0};
+	g_autoptr(config_t) config = load_judged(name, path, judgements);
 	g_autofree char *found = NULL;
 
 	if (!config)
-		return command_fail(COMMAND_BAD, name, "%s", error->message);
+		return COMMAND_BAD;
 	found = contents(config);
-	if (json) {
-		run_check_add(rows, "", "", "configuration", RUN_CHECK_WORKS, found, NULL);
-		print_rows_json(rows);
-	} else {
-		printf("%s: good: %s\n", path, found);
-	}
+	if (json)
+		print_judgements_json(found, judgements);
+	else
+		print_judgements(path, found, judgements);
+	judgements_clear(judgements);
 	return COMMAND_DONE;
 }
 
@@ -158,12 +273,14 @@ static bool can_run(const struct config *config)
 
 static int check_live(const char *name, const char *path, double timeout_s, bool json)
 {
-	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = load(path, &error);
+	struct judgement judgements[USES] = {0};
+	g_autoptr(config_t) config = load_judged(name, path, judgements);
 	g_autoptr(GPtrArray) rows = NULL;
+	g_autoptr(GError) error = NULL;
 
 	if (!config)
-		return command_fail(COMMAND_BAD, name, "%s", error->message);
+		return COMMAND_BAD;
+	judgements_clear(judgements);
 	if (!can_run(config))
 		return command_fail(COMMAND_BAD, name,
 				    "%s: no cluster has hosts: there is nothing to try, it can only "
@@ -225,7 +342,8 @@ int cmd_config(int argc, char **argv)
 	g_option_context_add_main_entries(context, entries, NULL);
 	g_option_context_set_summary(
 		context,
-		"check: says whether a configuration is good, or what is wrong where.\n"
+		"check: says whether a configuration is good, and for which commands, or what is wrong "
+		"where.\n"
 		"check --live: before a long run, boots every node, reads every meter and runs a "
 		"small\nMPI task on every cluster; one table says what works, and what to do about "
 		"the rest.\ndump: prints it with every default filled in.");
@@ -241,7 +359,7 @@ int cmd_config(int argc, char **argv)
 	if (pointless)
 		return command_fail(COMMAND_BAD, argv[0], "%s", pointless);
 	if (strcmp(argv[1], "check") == 0)
-		return live ? check_live(argv[0], argv[2], timed ? timeout_s : RUN_CHECK_TIMEOUT_S,
+		return live ? check_live(argv[0], argv[2], timed ? timeout_s : 0,
 					 json)
 			    : check(argv[0], argv[2], json);
 	if (strcmp(argv[1], "dump") == 0)

@@ -186,6 +186,19 @@ static void print_jobs(const struct sched_plan *plan)
 	table_print(table, 0, stdout);
 }
 
+/*
+ * Whether a policy that was asked to explain itself did not, though there was something to explain: what is
+ * dropped explains itself.
+ */
+static bool explains_nothing(const struct sched_snapshot *snapshot, const struct sched_plan *plan)
+{
+	uint32_t tasks = snapshot->waiting_count + snapshot->suspended_count;
+
+	for (uint32_t i = 0; tasks > 0 && i < plan->actions_count; i++)
+		tasks -= plan->actions[i].kind == SCHED_ACTION_DROP;
+	return tasks > 0 && plan->considered_count + plan->judged_count == 0;
+}
+
 /* Every option of a task as it stood when the task was decided. */
 static void print_considered(const struct sched_system *system, const struct sched_plan *plan)
 {
@@ -227,15 +240,23 @@ static int decide(const char *name, const struct snapshot_json *read, const stru
 		status = command_fail(COMMAND_FAILED, name, "out of memory");
 	} else if (json) {
 		g_autoptr(json_t) list = snapshot_json_actions(read->system, &plan, explain);
-		g_autofree char *text = json_text(list);
+		g_autofree char *text = NULL;
 
+		if (explain && explains_nothing(&read->snapshot, &plan))
+			json_array_append_new(list, json_pack("{s:s, s:s}", "kind", "unexplained",
+							      "policy", policy->name));
+		text = json_text(list);
 		puts(text);
 	} else {
 		printf("%s at %g s, mapping event %" G_GUINT64_FORMAT "%s%s\n", policy->name,
 		       read->snapshot.now_s, (guint64)read->snapshot.event,
 		       plan.note ? ": chooses " : "", plan.note ? plan.note : "");
 		print_actions(read->system, &plan);
-		if (explain)
+		if (explain && explains_nothing(&read->snapshot, &plan))
+			printf("\nthe policy \"%s\" explains nothing: it notes no options that it "
+			       "looked at\n",
+			       policy->name);
+		else if (explain)
 			print_considered(read->system, &plan);
 	}
 	scratch_free(context.scratch);

@@ -134,16 +134,20 @@ static int ask(struct client *client, const struct place *place, guint64 node, j
 	return COMMAND_DONE;
 }
 
+/* Asks for all, also where one is refused; the worst exit status. */
 static int ask_all(struct client *client, const GArray *places, json_t *body)
 {
 	g_autoptr(json_t) answers = json_array();
 	int status = COMMAND_DONE;
 
-	for (guint i = 0; i < places->len && status == COMMAND_DONE; i++) {
+	for (guint i = 0; i < places->len; i++) {
 		const struct place *place = &g_array_index(places, struct place, i);
 
-		for (guint64 node = place->first; node <= place->last && status == COMMAND_DONE; node++)
-			status = ask(client, place, node, body, answers);
+		for (guint64 node = place->first; node <= place->last; node++) {
+			const int outcome = ask(client, place, node, body, answers);
+
+			status = MAX(status, outcome);
+		}
 	}
 	if (client->json) {
 		g_autoptr(json_t) document = json_pack("{s:O}", "nodes", answers);

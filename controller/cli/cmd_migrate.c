@@ -10,7 +10,7 @@
 #include "controller/cli/fields.h"
 
 /*
- * `virtbed migrate`: brings the VMs of a task that runs to other hosts, through the controller's API
+ * `virtbed migrate`: brings the VMs of tasks that run to other hosts, one task after another, through the controller's API
  * (docs/run.md).
  */
 
@@ -22,7 +22,6 @@ struct asking {
 	struct client client;
 	char **to; /* lists of hosts, separated by commas */
 	double wait_s;
-	guint64 task;
 };
 
 static bool is_migrating(const json_t *task)
@@ -54,40 +53,38 @@ static const json_t *last_migration(const json_t *task)
 	return json_array_get(list, json_array_size(list) - 1);
 }
 
-static int tell(const struct asking *asking, const json_t *task)
+static int tell(const struct asking *asking, guint64 number, const json_t *task)
 {
 	const char *name = asking->client.name;
 	g_autofree char *state = field_line(task, "state");
 	const json_t *last = last_migration(task);
 	g_autofree char *reason = field_line(last, "reason");
 
-	if (asking->client.json)
-		client_print_json(task);
 	if (is_migrating(task) && asking->wait_s > 0)
 		return command_fail(COMMAND_FAILED, name,
-				    "task %" PRIu64 " was not migrated in time", asking->task);
+				    "task %" PRIu64 " was not migrated in time", number);
 	if (field_text(last, "reason"))
 		return command_fail(COMMAND_FAILED, name, "task %" PRIu64 " was not migrated: %s",
-				    asking->task, reason);
+				    number, reason);
 	if (!is_migrating(task) && !json_is_number(json_object_get(last, "ended_s")))
 		return command_fail(COMMAND_FAILED, name,
-				    "task %" PRIu64 " was not migrated: it is %s", asking->task,
-				    state);
+				    "task %" PRIu64 " was not migrated: it is %s", number, state);
 	if (!asking->client.json) {
 		g_autofree char *hosts = field_names(task, "hosts");
 
-		printf("task %" PRIu64 " is %s on %s\n", asking->task, state, hosts);
+		printf("task %" PRIu64 " is %s on %s\n", number, state, hosts);
 	}
 	return COMMAND_DONE;
 }
 
-static int migrate(struct asking *asking, char **more)
+/* Waits until it came about. What the controller said last, or NULL where it refused, and why was printed. */
+static json_t *migrate(struct asking *asking, guint64 number, json_t *hosts)
 {
-	g_autofree char *path = g_strdup_printf("/v1/tasks/%" PRIu64, asking->task);
+	g_autofree char *path = g_strdup_printf("/v1/tasks/%" PRIu64, number);
 	g_autofree char *asked = g_strdup_printf("%s/migrate", path);
-	g_autoptr(json_t) body = json_pack("{s:o}", "to", list_hosts(asking, more));
+	g_autoptr(json_t) body = json_pack("{s:O}", "to", hosts);
 	int64_t from_ns = clock_now_ns();
-	g_autoptr(json_t) task = client_post(&asking->client, asked, body);
+	json_t *task = client_post(&asking->client, asked, body);
 
 	while (task && is_migrating(task) &&
 	       clock_elapsed_s(from_ns, clock_now_ns()) < asking->wait_s) {
@@ -95,7 +92,27 @@ static int migrate(struct asking *asking, char **more)
 		client_pause(ASK_EVERY_MS);
 		task = client_get(&asking->client, path);
 	}
-	return task ? tell(asking, task) : asking->client.status;
+	return task;
+}
+
+/* All of them, also where one is refused; the worst exit status. */
+static int migrate_all(struct asking *asking, const GArray *numbers, char **more)
+{
+	g_autoptr(json_t) hosts = list_hosts(asking, more);
+	g_autoptr(json_t) answers = json_array();
+	int status = COMMAND_DONE;
+
+	for (guint i = 0; i < numbers->len; i++) {
+		const guint64 number = g_array_index(numbers, guint64, i);
+		json_t *task = migrate(asking, number, hosts);
+		const int outcome = task ? tell(asking, number, task) : asking->client.status;
+
+		status = MAX(status, outcome);
+		if (task)
+			json_array_append_new(answers, task);
+	}
+	client_print_tasks(&asking->client, numbers, answers);
+	return status;
 }
 
 static bool parse(struct asking *asking, int *argc, char ***argv, GError **error)
@@ -112,7 +129,7 @@ static bool parse(struct asking *asking, int *argc, char ***argv, GError **error
 	client_add_options(&asking->client, context, entries);
 	g_option_context_set_summary(
 		context, "Brings the VMs of a running task to other hosts of its cluster while it "
-			 "runs on. As few VMs\nas possible move.");
+			 "runs on. As few VMs\nas possible move. " CLIENT_TASKS_HELP);
 	return g_option_context_parse(context, argc, argv, error);
 }
 
@@ -136,7 +153,7 @@ static int run(struct asking *asking, int argc, char **argv)
 		return command_fail(COMMAND_BAD, asking->client.name, "%s", error->message);
 	if (argc < 2 || !(asking->wait_s >= 0) || !asking->to)
 		return command_fail(COMMAND_BAD, asking->client.name,
-				    "give a TASK, a number, then --to and hosts; --wait from 0; try "
+				    "give a TASK, a number (or several: 3,5-7), then --to and hosts; --wait from 0; try "
 				    "--help");
 	no_host = find_no_host(argv + 2);
 	if (no_host) {
@@ -148,8 +165,7 @@ static int run(struct asking *asking, int argc, char **argv)
 	numbers = client_task_numbers(&asking->client, first);
 	if (!numbers || !client_open(&asking->client))
 		return asking->client.status;
-	asking->task = g_array_index(numbers, guint64, 0);
-	return migrate(asking, argv + 2);
+	return migrate_all(asking, numbers, argv + 2);
 }
 
 int cmd_migrate(int argc, char **argv)

@@ -85,11 +85,12 @@ static void print_json(const struct policy_ops *const *list, uint32_t count)
 
 	for (uint32_t i = 0; i < count; i++)
 		json_array_append_new(
-			array, json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:s?, s:s?}", "name",
+			array, json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:s?, s:s?}", "name",
 					 list[i]->name, "section", list[i]->section, "summary",
 					 list[i]->summary, "future", future_name(list[i]),
 					 "future_fixed", list[i]->future_fixed, "reads_budget",
-					 list[i]->reads_budget, "cluster_order",
+					 list[i]->reads_budget, "by_energy", list[i]->by_energy,
+					 "cluster_order",
 					 list[i]->cluster_order, "pairs", list[i]->pairs, "immediate_section",
 					 list[i]->immediate_section, "immediate_summary",
 					 list[i]->immediate_summary));
@@ -153,9 +154,10 @@ static void print_table(const struct policy_ops *const *list, uint32_t count)
 	     "  +filter-once               the share is found once per mapping event\n"
 	     "  +reserve-now   reserved nodes are kept free from now until the reserved start: nothing else\n"
 	     "                 starts on them, however soon it would end (only with reservations)\n"
-	     "  +no-wait       of -preempt-pair: no task is put off for one that runs (000, III.E.4), or takes\n"
-	     "                 the nodes of one that would earn as much utility (II.D)\n"
-	     "The -preempt- policies take +drop and, those with -pair, +no-wait.");
+	     "  +algorithm-3   of -preempt-pair: to the letter of Algorithm 3 (000, III.E.4), where a task may be put\n"
+	     "                 off for one that runs, or take the nodes of one that would earn as much utility;\n"
+	     "                 +no-wait is the default, the paper's text, and does not show in the policy's name\n"
+	     "The -preempt- policies take +drop and, those with -pair, +algorithm-3.");
 	print_sharing(list, count);
 	print_queueing(list, count);
 }

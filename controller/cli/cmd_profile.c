@@ -2,6 +2,7 @@
 #include <gio/gio.h>
 #include <glib.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "common/config.h"
 #include "controller/cli/commands.h"
@@ -13,9 +14,11 @@
 
 struct arguments {
 	int repeats;
+	char *dir;
 	char *out;
+	char *probe;
 	char *pet;
-	gboolean keep_lab, json;
+	gboolean resume, keep_lab, json;
 	double target_s; /* 0: none */
 	char *on;        /* NULL: the first cluster */
 };
@@ -27,8 +30,14 @@ static bool parse(int *argc, char ***argv, struct arguments *arguments, GError *
 		 "Measurements per type and cluster", "N"},
 		{"out", 0, 0, G_OPTION_ARG_FILENAME, &arguments->out,
 		 "Write the estimates to this file too", "FILE"},
+		{"probe", 0, 0, G_OPTION_ARG_FILENAME, &arguments->probe,
+		 "What the machine has, instead of measuring it (virtbed lab probe --json)", "FILE"},
 		{"pet", 0, 0, G_OPTION_ARG_FILENAME, &arguments->pet,
 		 "Write the single times to this file, for environment.pruning.pet", "FILE"},
+		{"dir", 0, 0, G_OPTION_ARG_FILENAME, &arguments->dir,
+		 "Run directory (default: runs/NAME-TIME)", "DIR"},
+		{"resume", 0, 0, G_OPTION_ARG_NONE, &arguments->resume,
+		 "Go on with an interrupted profile: measure the rest", NULL},
 		{"target-s", 0, 0, G_OPTION_ARG_DOUBLE, &arguments->target_s,
 		 "Tell the repetitions with which each type takes so long", "SECONDS"},
 		{"on", 0, 0, G_OPTION_ARG_STRING, &arguments->on,
@@ -97,6 +106,13 @@ static bool show(const char *dir, const struct arguments *arguments,
 			       : run_results_print_estimates(dir, target, error);
 }
 
+static bool is_measured(const char *dir)
+{
+	g_autofree char *path = g_build_filename(dir, "estimates.yaml", NULL);
+
+	return g_file_test(path, G_FILE_TEST_EXISTS);
+}
+
 static int profile(int argc, char **argv, struct arguments *arguments)
 {
 	struct run_request request = {.command = argv[0], .profile = true};
@@ -116,12 +132,22 @@ static int profile(int argc, char **argv, struct arguments *arguments)
 	if (!find_target(argv[1], arguments, &target, &error))
 		return command_fail(COMMAND_BAD, request.command, "%s", error->message);
 	request.config_path = argv[1];
+	request.probe = arguments->probe;
 	if (arguments->repeats != COMMAND_NOT_GIVEN)
 		request.profile_repeats = (uint32_t)arguments->repeats;
+	request.out = arguments->dir;
+	request.resume = arguments->resume;
 	request.keep_lab = arguments->keep_lab;
-	if (!run_supervise(&request, &dir, &error))
+	if (!run_supervise(&request, &dir, &error)) {
+		g_autoptr(GError) unshown = NULL;
+
+		/* What was measured may not be enough for an experiment; it is there all the same. */
+		if (g_error_matches(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED) &&
+		    is_measured(dir) && !show(dir, arguments, &target, &unshown))
+			fprintf(stderr, "%s: %s\n", request.command, unshown->message);
 		return command_fail(run_supervisor_is_input(error) ? COMMAND_BAD : COMMAND_FAILED,
 				    request.command, "%s", error->message);
+	}
 	if (!show(dir, arguments, &target, &error))
 		return command_fail(COMMAND_FAILED, request.command, "%s", error->message);
 	return COMMAND_DONE;
@@ -132,7 +158,9 @@ int cmd_profile(int argc, char **argv)
 	struct arguments arguments = {.repeats = COMMAND_NOT_GIVEN};
 	int status = profile(argc, argv, &arguments);
 
+	g_free(arguments.dir);
 	g_free(arguments.out);
+	g_free(arguments.probe);
 	g_free(arguments.pet);
 	g_free(arguments.on);
 	return status;

@@ -19,6 +19,7 @@ struct options {
 	gint first;      /* -1: all */
 	gboolean overrun;
 	gboolean keep;
+	gboolean rebuild;
 	gboolean json;
 };
 
@@ -37,6 +38,10 @@ static gboolean parse_options(int *argc, char ***argv, struct options *options, 
 		  "let jobs that outlive their estimates run on instead of killing them", NULL },
 		{ "keep-reservations", 0, 0, G_OPTION_ARG_NONE, &options->keep,
 		  "a reservation stays until its time instead of moving up", NULL },
+		{ "rebuild", 0, 0, G_OPTION_ARG_NONE, &options->rebuild,
+		  "conservative makes its schedule from nothing where it would compress it: promises "
+		  "may slip",
+		  NULL },
 		{ "out", 'o', 0, G_OPTION_ARG_FILENAME, &options->out,
 		  "write one row per job; needs one policy", "jobs.csv" },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &options->json, "one JSON array", NULL },
@@ -65,6 +70,8 @@ static char *check_options(const struct options *options, struct replay_setup *r
 		return g_strdup_printf("--first: %d is no number of jobs", options->first);
 	if (options->policies && *options->policies == '\0')
 		return g_strdup("--policy: give at least one");
+	if (options->keep && options->rebuild)
+		return g_strdup("--keep-reservations and --rebuild exclude each other");
 	if (options->out && (!options->policies || strchr(options->policies, ',')))
 		return g_strdup("--out: give one --policy to go with it");
 	*ret_setup = (struct replay_setup){
@@ -72,6 +79,7 @@ static char *check_options(const struct options *options, struct replay_setup *r
 								: REPLAY_ESTIMATES_USER,
 		.overrun = options->overrun,
 		.keep = options->keep,
+		.rebuild = options->rebuild,
 	};
 	return NULL;
 }
@@ -111,7 +119,7 @@ static void add_columns(struct table *table)
 	static const char *const titles[] = { "policy",	      "jobs",	      "killed",
 					      "makespan s",   "used",	      "mean wait s",
 					      "max wait s",   "mean slowdown", "bounded, 10 s",
-					      "bounded, 30 s" };
+					      "bounded, 30 s", "slipped" };
 
 	for (size_t i = 0; i < G_N_ELEMENTS(titles); i++)
 		table_column(table, titles[i], i == 0 ? TABLE_LEFT : TABLE_RIGHT);
@@ -131,6 +139,28 @@ static void add_row(struct table *table, const struct replay_policy *policy,
 	table_number(table, summary->mean_slowdown, 2);
 	table_number(table, summary->mean_bounded_slowdown_10, 2);
 	table_number(table, summary->mean_bounded_slowdown_30, 2);
+	if (summary->nb_jobs_promised > 0)
+		table_integer(table, (int64_t)summary->nb_jobs_slipped);
+	else
+		table_text(table, "-");
+}
+
+/* Promises that slipped, and what allowed them to. */
+static void print_slips(const char *name, const struct replay_setup *setup,
+			const struct replay_summary *summary)
+{
+	const uint64_t count = summary->nb_jobs_slipped;
+
+	if (count == 0)
+		return;
+	fprintf(stderr,
+		"%s: %s: %" G_GUINT64_FORMAT " job%s started later than promised, job "
+		"%" G_GINT64_FORMAT " the most, by %.0f s: %s%s%s\n",
+		name, replay_policy_name(setup->policy), count, count == 1 ? "" : "s",
+		summary->max_slip_job, summary->max_slip_s,
+		setup->overrun ? "jobs ran on beyond their estimates (--overrun)" : "",
+		setup->overrun && setup->rebuild ? ", or " : "",
+		setup->rebuild ? "the schedule was made from nothing (--rebuild)" : "");
 }
 
 /* What was left out of the trace, once each. */
@@ -203,6 +233,7 @@ static int replay(const char *name, struct replay_setup *setup,
 		setup->policy = *policies;
 		replay_watched(setup, &result);
 		replay_summarize(setup, &result, &summary);
+		print_slips(name, setup, &summary);
 		add_row(table, *policies, &summary);
 		json_array_append_new(list, replay_summary_json(setup, &summary));
 		if (options->out)

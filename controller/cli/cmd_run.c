@@ -3,6 +3,7 @@
 
 #include "controller/cli/commands.h"
 #include "controller/cli/limit_list.h"
+#include "controller/report/noise.h"
 #include "controller/run/run_results.h"
 #include "controller/run/run_supervisor.h"
 
@@ -16,6 +17,7 @@ struct arguments {
 	int repeats;
 	int profile_repeats;
 	char *estimates;
+	char *probe;
 	char *out;
 	char *listen;
 	gboolean resume, profile, keep_lab, json;
@@ -26,6 +28,7 @@ static void arguments_clear(struct arguments *arguments)
 	g_free(arguments->policies);
 	g_free(arguments->limits);
 	g_free(arguments->estimates);
+	g_free(arguments->probe);
 	g_free(arguments->out);
 	g_free(arguments->listen);
 }
@@ -65,6 +68,8 @@ static bool parse(int *argc, char ***argv, struct arguments *arguments, GError *
 		 "Measure ETC and EEC first, in the same session", NULL},
 		{"profile-repeat", 0, 0, G_OPTION_ARG_INT, &arguments->profile_repeats,
 		 "Measurements per type and cluster", "N"},
+		{"probe", 0, 0, G_OPTION_ARG_FILENAME, &arguments->probe,
+		 "What the machine has, instead of measuring it (virtbed lab probe --json)", "FILE"},
 		{"out", 0, 0, G_OPTION_ARG_FILENAME, &arguments->out,
 		 "Run directory (default: runs/NAME-TIME)", "DIR"},
 		{"resume", 0, 0, G_OPTION_ARG_NONE, &arguments->resume,
@@ -97,6 +102,8 @@ static int carry_out(const struct run_request *request, bool json)
 
 	if (!done)
 		return command_fail(status_of(error), request->command, "%s", error->message);
+	if (!noise_record(dir, &error))
+		return command_fail(COMMAND_FAILED, request->command, "%s", error->message);
 	if (json)
 		return run_results_print_json(dir, &error)
 			       ? COMMAND_DONE
@@ -127,6 +134,7 @@ static int run(int argc, char **argv, struct arguments *arguments)
 	request.repeats = count_of(arguments->repeats);
 	request.profile_repeats = count_of(arguments->profile_repeats);
 	request.estimates = arguments->estimates;
+	request.probe = arguments->probe;
 	request.out = arguments->out;
 	request.listen = arguments->listen;
 	request.resume = arguments->resume;

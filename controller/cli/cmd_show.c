@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "common/duration.h"
 #include "common/json.h"
 #include "controller/cli/client.h"
 #include "controller/cli/commands.h"
@@ -27,6 +28,41 @@ static void print_number(const char *label, const json_t *object, const char *ke
 		printf("%-14s %.2f%s\n", label, value, unit);
 }
 
+/* A time of the run, NAME_s, and beside it what that is by the wall clock, NAME_utc. */
+static void print_time(const char *label, const json_t *object, const char *name)
+{
+	g_autofree char *seconds = g_strconcat(name, "_s", NULL);
+	g_autofree char *clock = g_strconcat(name, "_utc", NULL);
+	g_autofree char *utc = field_line(object, clock);
+	const double value = field_number(object, seconds);
+
+	if (isfinite(value))
+		printf("%-14s %.2f s  %s\n", label, value, utc);
+}
+
+/* How long it has been at something: what lies behind it, and since when it is again. */
+static void print_length(const char *label, const json_t *task, const char *so_far, const char *since)
+{
+	const double since_s = field_number(task, since);
+	const double length_s = field_number(task, so_far) +
+				(isfinite(since_s) ? field_number(task, "now_s") - since_s : 0);
+	g_autofree char *text = duration_text(length_s);
+
+	if (length_s > 0)
+		printf("%-14s %s\n", label, text);
+}
+
+static void print_left(const json_t *task)
+{
+	const bool executes = isfinite(field_number(task, "since_s"));
+	const double left_s = executes ? field_number(task, "expected_end_s") - field_number(task, "now_s")
+				       : field_number(task, "left_s");
+	g_autofree char *text = duration_text(left_s);
+
+	if (isfinite(left_s))
+		printf("%-14s %s%s\n", "left", text, executes ? "" : ", which stands still");
+}
+
 static void print_place(const json_t *task)
 {
 	g_autofree char *nodes = field_task_nodes(task);
@@ -48,17 +84,25 @@ static char *vm_hosts(const json_t *place)
 	return g_strdup(text->str);
 }
 
+/* Of several attempts each line says of which one it is. */
 static void print_history(const json_t *task)
 {
+	const bool several = field_integer(task, "attempts") > 1;
 	const json_t *place;
 	size_t i;
 
 	json_array_foreach (json_object_get(task, "places"), i, place) {
 		g_autofree char *hosts = vm_hosts(place);
 		g_autofree char *how = field_line(place, "how");
+		g_autofree char *utc = field_line(place, "since_utc");
+		g_autofree char *reason = field_text(place, "reason") ? field_line(place, "reason") : NULL;
+		g_autofree char *attempt =
+			several ? g_strdup_printf("attempt %" JSON_INTEGER_FORMAT "  ",
+						  field_integer(place, "attempt"))
+				: g_strdup("");
 
-		printf("%-14s %10.1f s  %-9s %s\n", i ? "" : "its VMs",
-		       field_number(place, "since_s"), how, hosts);
+		printf("%-14s %s%10.1f s  %s  %-9s %s\n", i ? "" : "its VMs", attempt,
+		       field_number(place, "since_s"), utc, how, reason ?: hosts);
 	}
 }
 
@@ -84,10 +128,13 @@ static void print_task(const json_t *task)
 	print_line("waits because", task, "why");
 	print_line("reason", task, "reason");
 	print_place(task);
-	print_number("arrived", task, "arrival_s", " s");
-	print_number("started", task, "started_s", " s");
-	print_number("expected end", task, "expected_end_s", " s");
-	print_number("ended", task, "ended_s", " s");
+	print_time("arrived", task, "arrival");
+	print_time("started", task, "started");
+	print_time("expected end", task, "expected_end");
+	print_time("ended", task, "ended");
+	print_length("waited", task, "waited_s", "waits_since_s");
+	print_length("executed", task, "executed_s", "since_s");
+	print_left(task);
 	print_number("worth at most", task, "utility_max", "");
 	print_number("utility", task, "utility", "");
 	print_number("energy", task, "energy_j", " J");

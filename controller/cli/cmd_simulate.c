@@ -10,6 +10,7 @@
 #include "controller/cli/simulate_summary.h"
 #include "controller/report/origin.h"
 #include "controller/store/store.h"
+#include "controller/workload/environment.h"
 
 /* More would only fill memory. */
 #define TRIALS_MAX 1000000
@@ -110,7 +111,7 @@ static bool store_origin(const struct origin *origin, const char *dir, GError **
 
 static void print_notes(const struct origin *origin)
 {
-	g_autoptr(GPtrArray) notes = origin_notes(origin, false);
+	g_autoptr(GPtrArray) notes = origin_notes(origin, false, false);
 
 	for (guint i = 0; i < notes->len; i++)
 		printf("  ! %s\n", (const char *)notes->pdata[i]);
@@ -165,6 +166,15 @@ static void warn_of_speeds(const char *name, const struct config *config)
 	}
 }
 
+/* Which days of a trace the trials run. */
+static void note_days(const char *name, const struct experiment *experiment, uint32_t trials)
+{
+	g_autofree char *days = environment_days_text(experiment->config, experiment->trace, trials);
+
+	if (days)
+		fprintf(stderr, "%s: environment.trace: %s\n", name, days);
+}
+
 /* Turns the configuration and the command line into trials. */
 static int simulate(const char *name, const char *path, const struct options *options)
 {
@@ -184,6 +194,7 @@ static int simulate(const char *name, const char *path, const struct options *op
 	if (!config || (options->estimates &&
 			!config_load_estimates(config, options->estimates, &error)))
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	origin_set_holes(origin, config);
 	warn_of_speeds(name, config);
 	if (options->out && !simulate_store_check(options->out, &error))
 		return command_fail(COMMAND_BAD, name, "--out: %s", error->message);
@@ -200,6 +211,7 @@ static int simulate(const char *name, const char *path, const struct options *op
 		command_place(&error, path, policies);
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	}
+	note_days(name, experiment, (uint32_t)options->trials);
 	limits_j = g_new(double, count);
 	for (uint32_t i = 0; i < count; i++)
 		limits_j[i] = limits[i] * budget_j;

@@ -11,10 +11,12 @@
 #include "common/config_yaml.h"
 #include "common/json.h"
 #include "controller/cli/commands.h"
+#include "controller/sched/policy.h"
 #include "controller/study/study.h"
 #include "controller/study/study_figure.h"
 #include "controller/study/study_pruning.h"
 #include "controller/study/study_sharing.h"
+#include "controller/workload/environment.h"
 
 #define TRIALS_MAX 1000000
 #define JOBS_MAX 1024
@@ -40,7 +42,7 @@ static gboolean parse_options(int *argc, char ***argv, struct options *options, 
 		{ "seed", 's', 0, G_OPTION_ARG_INT64, &options->seed,
 		  "of the trials (default: the configured one)", "N" },
 		{ "policy", 'p', 0, G_OPTION_ARG_STRING, &options->policies,
-		  "instead of the configured ones", "NAME,..." },
+		  "these, in tables and figures too, instead of the configured ones", "NAME,..." },
 		{ "shard", 0, 0, G_OPTION_ARG_STRING, &options->shard,
 		  "only the K-th of N parts; put them together with `study merge`", "K/N" },
 		{ "out", 'o', 0, G_OPTION_ARG_FILENAME, &options->out,
@@ -208,21 +210,29 @@ static int show_json(const char *name, const struct config *config, const char *
 	return COMMAND_DONE;
 }
 
-/* Writes the tables and figures of what is stored. */
-static int show(const char *name, struct study_store *store, const char *dir, bool json)
+/* Writes the tables and figures of what is stored of some policies; NULL: of all. */
+static int show(const char *name, struct study_store *store, const char *const *policies,
+		const char *dir, bool json)
 {
 	g_autofree char *path = g_build_filename(dir, "config.yaml", NULL);
 	const char *text = study_store_config(store);
 	g_autoptr(GError) error = NULL;
 	g_autoptr(config_t) config = NULL;
+	g_auto(GStrv) stored = NULL;
 	g_auto(GStrv) drawn = NULL;
 
 	if (!g_file_set_contents(path, text, -1, &error))
 		return fail(name, error);
 	config = config_load(path, &error);
-	if (!config || !study_write_tables(store, config, dir, &error))
+	if (!config)
 		return fail(name, error);
-	drawn = study_figure_draw(store, config, dir, &error);
+	if (!policies) {
+		stored = study_stored_policies(store, config, &error);
+		policies = (const char *const *)stored;
+	}
+	if (!policies || !study_write_tables(store, config, policies, dir, &error))
+		return fail(name, error);
+	drawn = study_figure_draw(store, config, policies, dir, &error);
 	if (!drawn)
 		return fail(name, error);
 	if (json)
@@ -232,16 +242,29 @@ static int show(const char *name, struct study_store *store, const char *dir, bo
 		printf("%s/sharing.csv\n", dir);
 	if (study_prunes(config))
 		printf("%s/pruning.csv\n", dir);
+	if (study_has_days(dir))
+		printf("%s/" STUDY_DAYS_FILE "\n", dir);
 	for (char **figure = drawn; *figure; figure++)
 		printf("%s/%s.png\n", dir, *figure);
 	if (!*drawn)
-		fprintf(stderr, "%s: no figures: they show the configured policies, of which no "
-				"trial is stored that has something to show\n", name);
+		fprintf(stderr, "%s: no figures: no trial is stored that has something to show\n",
+			name);
 	return COMMAND_DONE;
 }
 
+/* The names of the study's policies; free the array alone. */
+static const char **policy_names(const struct experiment *experiment)
+{
+	const char **names = g_new0(const char *, experiment->policies_count + 1);
+
+	for (uint32_t i = 0; i < experiment->policies_count; i++)
+		names[i] = experiment->policies[i].name;
+	return names;
+}
+
 /* Runs the study and writes its tables. */
-static int run(const char *name, struct study *study, const char *dir, bool json)
+static int run(const char *name, struct study *study, const char *const *policies, const char *dir,
+	       bool json)
 {
 	const bool watched = isatty(STDERR_FILENO);
 	struct clock_watch watch = { .begun_us = g_get_monotonic_time(), .before = UINT32_MAX };
@@ -256,7 +279,7 @@ static int run(const char *name, struct study *study, const char *dir, bool json
 	if (watched && watch.shown_us > 0)
 		fputs("\r\033[K", stderr);
 	if (done)
-		return show(name, study->store, dir, json);
+		return show(name, study->store, policies, dir, json);
 	if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
 		return command_fail(COMMAND_FAILED, name,
 				    "interrupted; what is done is in %s: the same command goes on",
@@ -314,11 +337,31 @@ static double *find_limits(const struct experiment *experiment, uint64_t seed, G
 	return limits_j;
 }
 
+/* Says which days of a trace the trials run; DIR/days.csv says it, too. */
+static bool note_days(const char *name, const struct study *study, const char *dir, GError **error)
+{
+	const struct experiment *experiment = study->experiments[0];
+	g_autofree char *days =
+		environment_days_text(experiment->config, experiment->trace, study->trials);
+
+	if (!days)
+		return true;
+	fprintf(stderr, "%s: environment.trace: %s\n", name, days);
+	return study_write_days(study, dir, error);
+}
+
 static uint64_t find_seed(const struct config *config, const struct options *options)
 {
 	if (options->seed != COMMAND_NOT_GIVEN)
 		return (uint64_t)options->seed;
 	return config->environment ? config->environment->seed : config->workload->seed;
+}
+
+/* The names under which results are stored, drawn and looked up. */
+static void name_policies(struct config *config)
+{
+	for (uint32_t i = 0; i < config->experiment->policies_count; i++)
+		policy_normalize_name(config->experiment->policies[i]);
 }
 
 static int study(const char *name, const char *path, const struct options *options)
@@ -333,6 +376,7 @@ static int study(const char *name, const char *path, const struct options *optio
 		config ? load_points(path, points, count, (const char *const *)policies, &error)
 		       : NULL;
 	g_autofree const struct experiment **experiments = NULL;
+	g_autofree const char **names = NULL;
 	g_autoptr(study_store_t) store = NULL;
 	g_autofree char *identity = NULL;
 	g_autofree char *text = NULL;
@@ -344,9 +388,13 @@ static int study(const char *name, const char *path, const struct options *optio
 		command_place(&error, path, policies);
 		return fail(name, error);
 	}
+	name_policies(config);
 	experiments = g_new(const struct experiment *, varied->len);
 	for (guint i = 0; i < varied->len; i++)
 		experiments[i] = g_array_index(varied, struct varied, i).experiment;
+	names = policy_names(experiments[0]);
+	if (!study_figure_check(config, names, &error))
+		return fail(name, error);
 	study = (struct study){
 		.experiments = experiments,
 		.points = points,
@@ -368,7 +416,9 @@ static int study(const char *name, const char *path, const struct options *optio
 	if (!dir)
 		dir = g_build_filename("studies", config->name, NULL);
 	study.store = store = study_store_open(dir, identity, text, &error);
-	return store ? run(name, &study, dir, options->json) : fail(name, error);
+	if (!store || !note_days(name, &study, dir, &error))
+		return fail(name, error);
+	return run(name, &study, names, dir, options->json);
 }
 
 static void copy_row(const struct study_row *row, void *data)
@@ -416,7 +466,8 @@ static int merge(const char *name, char **arguments, int count, bool json)
 	good = whole;
 	for (int i = 1; good && i < count; i++)
 		good = merge_part(whole, arguments[i], &error);
-	return good ? show(name, whole, dir, json) : fail(name, error);
+	good = good && study_copy_days(arguments[1], dir, &error);
+	return good ? show(name, whole, NULL, dir, json) : fail(name, error);
 }
 
 int cmd_study(int argc, char **argv)

@@ -11,19 +11,19 @@
 #include "controller/cli/task_list.h"
 
 /*
- * `virtbed suspend` and `virtbed resume`: what a person wants of a task that runs, through the controller's API
- * (docs/run.md), and whether it came about.
+ * `virtbed suspend` and `virtbed resume`: what a person wants of tasks that run, through the controller's API
+ * (docs/run.md), and whether it came about. All are asked for before any is waited for.
  */
 
 #define ASK_EVERY_MS 200
 #define WAIT_S 60.0
 
-/* A step of a task, and how long to wait for it. */
+/* A step of tasks, and how long to wait for it. */
 struct asking {
 	struct client client;
 	bool resume;
-	guint64 task;
 	double wait_s;
+	int64_t from_ns;
 };
 
 static const char *state_of(const json_t *task)
@@ -55,14 +55,13 @@ static bool is_coming(const struct asking *asking, const json_t *task)
 }
 
 /* Follows the task until it is there, or cannot come there any more, or the time is up. */
-static json_t *follow(struct asking *asking, json_t *first)
+static json_t *follow(struct asking *asking, guint64 number, json_t *first)
 {
-	g_autofree char *path = g_strdup_printf("/v1/tasks/%" PRIu64, asking->task);
-	int64_t from_ns = clock_now_ns();
+	g_autofree char *path = g_strdup_printf("/v1/tasks/%" PRIu64, number);
 	json_t *task = first;
 
 	while (task && is_coming(asking, task) &&
-	       clock_elapsed_s(from_ns, clock_now_ns()) < asking->wait_s) {
+	       clock_elapsed_s(asking->from_ns, clock_now_ns()) < asking->wait_s) {
 		json_decref(task);
 		client_pause(ASK_EVERY_MS);
 		task = client_get(&asking->client, path);
@@ -70,34 +69,61 @@ static json_t *follow(struct asking *asking, json_t *first)
 	return task;
 }
 
-static int tell(const struct asking *asking, const json_t *task)
+static int tell(const struct asking *asking, guint64 number, const json_t *task)
 {
 	bool come = has_come(asking, task);
 
-	if (asking->client.json)
-		client_print_json(task);
-	else if (come || is_coming(asking, task))
-		printf("task %" PRIu64 " is %s%s\n", asking->task, state_of(task),
+	if (!asking->client.json && (come || is_coming(asking, task)))
+		printf("task %" PRIu64 " is %s%s\n", number, state_of(task),
 		       come		? ""
 		       : asking->resume ? "; it goes on when its cluster has idle nodes for it"
 					: "");
 	if (come || (is_coming(asking, task) && !(asking->wait_s > 0)))
 		return COMMAND_DONE;
 	return command_fail(COMMAND_FAILED, asking->client.name,
-			    "task %" PRIu64 " was not %s%s: it is %s", asking->task,
+			    "task %" PRIu64 " was not %s%s: it is %s", number,
 			    asking->resume ? "resumed" : "suspended",
 			    is_coming(asking, task) ? " in time" : "", state_of(task));
 }
 
-static int ask(struct asking *asking)
+/* What the controller says of a task that is asked for; NULL: it refused, and why was printed. */
+static json_t *ask(struct asking *asking, guint64 number)
 {
-	g_autofree char *path = g_strdup_printf("/v1/tasks/%" PRIu64 "/%s", asking->task,
+	g_autofree char *path = g_strdup_printf("/v1/tasks/%" PRIu64 "/%s", number,
 						asking->resume ? "resume" : "suspend");
-	g_autoptr(json_t) task = client_post(&asking->client, path, NULL);
 
-	if (task)
-		task = follow(asking, task);
-	return task ? tell(asking, task) : asking->client.status;
+	return client_post(&asking->client, path, NULL);
+}
+
+/* Asks for all, also where one is refused, and waits for those that were not; the worst exit status. */
+static int ask_all(struct asking *asking, const GArray *numbers)
+{
+	g_autoptr(GPtrArray) asked = g_ptr_array_new();
+	g_autoptr(json_t) answers = json_array();
+	int status = COMMAND_DONE;
+
+	asking->from_ns = clock_now_ns();
+	for (guint i = 0; i < numbers->len; i++) {
+		json_t *task = ask(asking, g_array_index(numbers, guint64, i));
+
+		status = MAX(status, task ? COMMAND_DONE : asking->client.status);
+		g_ptr_array_add(asked, task);
+	}
+	for (guint i = 0; i < numbers->len; i++) {
+		const guint64 number = g_array_index(numbers, guint64, i);
+		json_t *task = asked->pdata[i];
+		int outcome;
+
+		if (!task)
+			continue;
+		task = follow(asking, number, task);
+		outcome = task ? tell(asking, number, task) : asking->client.status;
+		status = MAX(status, outcome);
+		if (task)
+			json_array_append_new(answers, task);
+	}
+	client_print_tasks(&asking->client, numbers, answers);
+	return status;
 }
 
 /* The tasks that can be asked for, when none is named. */
@@ -135,16 +161,16 @@ static bool parse(struct asking *asking, int *argc, char ***argv, GError **error
 		 "How long to wait until it came about (default: 60; 0: do not wait)", "S"},
 		{NULL},
 	};
-	g_autoptr(GOptionContext) context = g_option_context_new("[TASK]");
+	g_autoptr(GOptionContext) context = g_option_context_new("[TASK...]");
 
 	client_add_options(&asking->client, context, entries);
 	g_option_context_set_summary(
 		context,
-		asking->resume ? "Lets a suspended task go on, as soon as its cluster has idle nodes.\n"
-				 "Without TASK: lists the tasks that are suspended."
-			       : "Suspends a running task: its VMs leave their cores, and it keeps its "
-				 "progress until a person\nresumes it. Without TASK: lists the tasks "
-				 "that run.");
+		asking->resume ? "Lets suspended tasks go on, as soon as their clusters have idle nodes.\n"
+				 "Without TASK: lists the tasks that are suspended. " CLIENT_TASKS_HELP
+			       : "Suspends running tasks: their VMs leave their cores, and they keep their "
+				 "progress until a person\nresumes them. Without TASK: lists the tasks "
+				 "that run. " CLIENT_TASKS_HELP);
 	return g_option_context_parse(context, argc, argv, error);
 }
 
@@ -156,17 +182,13 @@ static int run(struct asking *asking, int argc, char **argv)
 
 	if (!parse(asking, &argc, &argv, &error))
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
-	if (argc > 2 || !(asking->wait_s >= 0))
-		return command_fail(COMMAND_BAD, name,
-				    "give at most one TASK, a number; --wait from 0; try --help");
-	if (argc == 2 && !(numbers = client_task_numbers(&asking->client, argv + 1)))
+	if (!(asking->wait_s >= 0))
+		return command_fail(COMMAND_BAD, name, "--wait: give seconds from 0; try --help");
+	if (argc > 1 && !(numbers = client_task_numbers(&asking->client, argv + 1)))
 		return COMMAND_BAD;
 	if (!client_open(&asking->client))
 		return asking->client.status;
-	if (!numbers)
-		return list(asking);
-	asking->task = g_array_index(numbers, guint64, 0);
-	return ask(asking);
+	return numbers ? ask_all(asking, numbers) : list(asking);
 }
 
 static int command(int argc, char **argv, bool resume)

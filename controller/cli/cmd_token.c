@@ -8,15 +8,22 @@
 #include "common/duration.h"
 #include "common/json.h"
 #include "controller/access/tokens.h"
+#include "controller/cli/client.h"
 #include "controller/cli/commands.h"
+#include "controller/cli/fields.h"
+#include "controller/cli/run_address.h"
 #include "controller/report/table.h"
 #include "controller/run/run_paths.h"
 
-/* `virtbed token`: who may use a controller over TCP. Works on the file, whether a controller runs or not. */
+/*
+ * `virtbed token`: who may use a controller over TCP. Works on the file, whether a controller runs or not: in the
+ * directory of the one that the other commands find.
+ */
 
 #define LIFETIME "90d"
 
 struct arguments {
+	struct client client; /* its dir: the directory that was named */
 	const char *name;
 	char *state, *role, *user, *expires;
 	gboolean json;
@@ -24,6 +31,7 @@ struct arguments {
 
 static void arguments_clear(struct arguments *arguments)
 {
+	client_clear(&arguments->client);
 	g_free(arguments->state);
 	g_free(arguments->role);
 	g_free(arguments->user);
@@ -36,6 +44,68 @@ static int fail(const struct arguments *arguments, const GError *error)
 
 	return command_fail(bad ? COMMAND_BAD : COMMAND_FAILED, arguments->name, "%s",
 			    error->message);
+}
+
+/* Finding the directory. */
+
+/* What the controller at a socket says; NULL: it tells only who serves it, and the superuser. */
+static bool ask_directory(struct arguments *arguments, char **ret_dir)
+{
+	g_autoptr(json_t) status = NULL;
+
+	if (!client_open(&arguments->client))
+		return false;
+	status = client_get(&arguments->client, "/v1/status?after=1e15");
+	*ret_dir = g_strdup(field_text(status, "directory"));
+	return status != NULL;
+}
+
+/* Of the controller that was found, or else of a service that may not run now. */
+static bool find_directory(struct arguments *arguments)
+{
+	struct client *client = &arguments->client;
+	g_autofree char *state = run_paths_service_state();
+	const bool served = g_file_test(state, G_FILE_TEST_IS_DIR);
+	g_autoptr(GError) error = NULL;
+	g_autofree char *address = run_address_find(client->uri, NULL, &error);
+
+	client->status = COMMAND_BAD;
+	if (!address && !served) {
+		command_fail(COMMAND_BAD, arguments->name, "%s", error->message);
+	} else if (!address) {
+		arguments->state = g_steal_pointer(&state);
+	} else if (!g_str_has_prefix(address, "unix:")) {
+		command_fail(COMMAND_BAD, arguments->name,
+			     "the directory of the controller at %s is on its machine; name it there with --state",
+			     address);
+	} else {
+		g_free(client->uri);
+		client->uri = g_steal_pointer(&address);
+		if (!ask_directory(arguments, &arguments->state))
+			return false;
+		if (!arguments->state && served)
+			arguments->state = g_steal_pointer(&state);
+		if (!arguments->state)
+			command_fail(COMMAND_BAD, arguments->name,
+				     "the tokens of the controller at %s are for its operator to make",
+				     client->uri);
+	}
+	return arguments->state != NULL;
+}
+
+static bool choose_directory(struct arguments *arguments)
+{
+	struct client *client = &arguments->client;
+
+	client->status = COMMAND_BAD;
+	if (client->uri && client->dir) {
+		command_fail(COMMAND_BAD, arguments->name, "give --uri or --state, not both");
+		return false;
+	}
+	if (!client->dir)
+		return find_directory(arguments);
+	arguments->state = g_strdup(client->dir);
+	return true;
 }
 
 static char *time_text(int64_t time_s)
@@ -214,42 +284,45 @@ static const struct {
 	{"revoke", revoke_some},
 };
 
+static int act(struct arguments *arguments, int argc, char **argv)
+{
+	for (gsize i = 0; argc > 1 && i < G_N_ELEMENTS(acts); i++)
+		if (strcmp(argv[1], acts[i].word) == 0)
+			return choose_directory(arguments) ? acts[i].act(arguments, argv + 2)
+							   : arguments->client.status;
+	return command_fail(COMMAND_BAD, arguments->name,
+			    "give create, list or revoke; try: virtbed token --help");
+}
+
 int cmd_token(int argc, char **argv)
 {
 	g_autoptr(GOptionContext) context = g_option_context_new(
 		"create|list|revoke [TOKEN...] - who may use a controller over TCP");
 	g_autoptr(GError) error = NULL;
-	struct arguments arguments = {.name = argv[0]};
-	int status = -1;
+	struct arguments arguments = {.client = {.name = argv[0]}, .name = argv[0]};
+	int status;
 	const GOptionEntry entries[] = {
-		{"state", 0, 0, G_OPTION_ARG_FILENAME, &arguments.state,
-		 "State directory of the service, or directory of the run", "DIR"},
+		{"state", 0, 0, G_OPTION_ARG_FILENAME, &arguments.client.dir,
+		 "The same as --run; it need not be under way", "DIR"},
 		{"role", 0, 0, G_OPTION_ARG_STRING, &arguments.role,
 		 "viewer, user (default) or operator", "ROLE"},
 		{"user", 0, 0, G_OPTION_ARG_STRING, &arguments.user,
 		 "Account that it acts for (default: yours)", "NAME"},
 		{"expires", 0, 0, G_OPTION_ARG_STRING, &arguments.expires,
 		 "How long it is good (default: " LIFETIME ")", "TIME|never"},
-		{"json", 0, 0, G_OPTION_ARG_NONE, &arguments.json, "One JSON document", NULL},
 		{NULL},
 	};
 
-	g_option_context_add_main_entries(context, entries, NULL);
+	client_add_options(&arguments.client, context, entries);
 	g_option_context_set_summary(
 		context, "create prints a new token, once: only its hash is kept. Who shows it may do\n"
 			 "what the role allows, as that user. The controller need not be restarted.");
 	if (!g_option_context_parse(context, &argc, &argv, &error)) {
-		arguments_clear(&arguments);
-		return command_fail(COMMAND_BAD, arguments.name, "%s", error->message);
+		status = command_fail(COMMAND_BAD, arguments.name, "%s", error->message);
+	} else {
+		arguments.json = arguments.client.json;
+		status = act(&arguments, argc, argv);
 	}
-	if (!arguments.state)
-		arguments.state = run_paths_service_state();
-	for (gsize i = 0; argc > 1 && i < G_N_ELEMENTS(acts); i++)
-		if (strcmp(argv[1], acts[i].word) == 0)
-			status = acts[i].act(&arguments, argv + 2);
-	if (status < 0)
-		status = command_fail(COMMAND_BAD, arguments.name,
-				      "give create, list or revoke; try: virtbed token --help");
 	arguments_clear(&arguments);
 	return status;
 }

@@ -242,12 +242,35 @@ static void note_baselines(const json_t *hosts, GString *text)
 				      "known what else used their CPUs, and that counts as 0\n");
 }
 
+/* What is no meter is said; where all hosts have the same, without their names. */
+static void note_watts(const json_t *hosts, const char *from, const char *words, GString *text)
+{
+	g_autoptr(GString) names = g_string_new(NULL);
+	const json_t *host;
+	size_t count = 0;
+	size_t i;
+
+	json_array_foreach (hosts, i, host) {
+		g_autofree char *name = field_line(host, "host");
+
+		if (g_strcmp0(field_text(host, "watts_from"), from) != 0)
+			continue;
+		g_string_append_printf(names, "%s%s", count++ ? ", " : " of ", name);
+	}
+	if (count > 0)
+		g_string_append_printf(text, "watts%s: %s\n", count == json_array_size(hosts) ? "" : names->str,
+				       words);
+}
+
 char *energy_account_notes(const json_t *document)
 {
 	const json_t *hosts = json_object_get(document, "hosts");
 	const json_int_t unserved_uj = sum_over(hosts, "unserved_uj");
 	GString *text = g_string_new(NULL);
 
+	note_watts(hosts, "model", "by a model fed by CPU time, not by a meter", text);
+	note_watts(hosts, "simulation", "simulated, by the estimates of what runs above a constant idle; nothing was metered",
+		   text);
 	note_baselines(hosts, text);
 	if (unserved_uj > 0) {
 		g_autofree char *unserved_j = energy_account_joules(unserved_uj);

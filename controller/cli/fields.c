@@ -83,10 +83,22 @@ char *field_task_nodes(const json_t *task)
 	static const char *const placed[] = {"planned", "queued", "starting", NULL};
 	g_autofree char *nodes = field_nodes(task, "nodes");
 	g_autofree char *cluster = field_line(task, "cluster");
-	bool has = isfinite(field_number(task, "started_s")) ||
-		   g_strv_contains(placed, field_text(task, "state") ?: "");
+	const char *state = field_text(task, "state") ?: "";
+	/* One that waits again after its VMs were lost had a place, and has none. */
+	bool has = (isfinite(field_number(task, "started_s")) && !g_str_equal(state, "waiting")) ||
+		   g_strv_contains(placed, state);
 
 	return *nodes && has ? g_strdup_printf("%s/%s", cluster, nodes) : g_strdup("");
+}
+
+char *field_utc(const json_t *object, double later_s)
+{
+	const char *text = field_text(object, "utc");
+	g_autoptr(GDateTime) then = text && isfinite(later_s) ? g_date_time_new_from_iso8601(text, NULL)
+							      : NULL;
+	g_autoptr(GDateTime) time = then ? g_date_time_add_seconds(then, later_s) : NULL;
+
+	return time ? g_date_time_format(time, "%Y-%m-%dT%H:%M:%SZ") : NULL;
 }
 
 bool field_state_ended(const char *state)

@@ -34,6 +34,9 @@ char *field_names(const json_t *object, const char *key);
  */
 char *field_task_nodes(const json_t *task);
 
+/* UTC, to the second, so long after that of the object's key "utc"; NULL: not known. The caller frees. */
+char *field_utc(const json_t *object, double later_s);
+
 /* Whether a task in this state has ended; NULL: not known, so no. */
 bool field_state_ended(const char *state);
 

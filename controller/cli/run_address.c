@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "controller/run/run_paths.h"
 #include "controller/run/run_plan.h"
 
 /*
@@ -87,34 +88,52 @@ static char *latest_address(GError **error)
 }
 
 /*
+ * Where the service listened last that keeps its state where this user's do by default, if this user serves it;
+ * NULL: there is none. It may listen elsewhere than its default, which differs from session to session.
+ */
+static char *recorded_address(void)
+{
+	g_autofree char *state = run_paths_service_state();
+	g_autofree char *plan = g_build_filename(state, "plan.json", NULL);
+	g_autofree char *address = NULL;
+	GStatBuf about;
+
+	if (g_stat(plan, &about) < 0 || about.st_uid != geteuid())
+		return NULL;
+	address = address_of(state, NULL);
+	if (!address || g_stat(address + strlen("unix:"), &about) < 0 || about.st_uid != geteuid())
+		return NULL;
+	return g_steal_pointer(&address);
+}
+
+/* Says of a socket that is there that others may use it, and not this user. */
+static void set_closed(const char *address, GError **error)
+{
+	g_set_error(error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
+		    "which controller? there is no run of yours under way, and if there is a "
+		    "service at %s, it is not open to you: its operator can share it with a "
+		    "group that you are in (`group` of its `service:`)", address);
+}
+
+/*
  * The address of a service of this user, or of this machine; NULL: there is none, which leaves `error`
  * as it is, or what may be there is for others only, which replaces it.
  */
 static char *service_address(GError **error)
 {
-	const char *own = g_getenv("XDG_RUNTIME_DIR");
-	g_autofree char *ours = own && *own ? g_build_filename(own, "virtbed", NULL) : NULL;
-	/* of this user; of the superuser; of the daemons' own user (configs/systemd) */
-	const char *const dirs[] = {ours, "/run/virtbed", "/run/virtbed/service"};
+	g_auto(GStrv) addresses = run_paths_service_addresses();
+	g_autofree char *recorded = recorded_address();
 	g_autoptr(GError) closed = NULL; /* the first of them to us; one behind it may be open */
 
-	for (size_t i = 0; i < G_N_ELEMENTS(dirs); i++) {
-		g_autofree char *address = NULL;
+	if (recorded && is_there(recorded, NULL))
+		return g_steal_pointer(&recorded);
+	for (char **address = addresses; *address; address++) {
 		g_autoptr(GError) reason = NULL;
 
-		if (!dirs[i])
-			continue;
-		address = g_strdup_printf("unix:%s/controller.sock", dirs[i]);
-		if (is_there(address, &reason))
-			return g_steal_pointer(&address);
-		if (!g_error_matches(reason, G_IO_ERROR, G_IO_ERROR_PERMISSION_DENIED))
-			continue;
-		if (closed)
-			continue;
-		g_set_error(&closed, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
-			    "which controller? there is no run of yours under way, and if there is a "
-			    "service at %s, it is not open to you: its operator can share it with a "
-			    "group that you are in (`group` of its `service:`)", address);
+		if (is_there(*address, &reason))
+			return g_strdup(*address);
+		if (!closed && g_error_matches(reason, G_IO_ERROR, G_IO_ERROR_PERMISSION_DENIED))
+			set_closed(*address, &closed);
 	}
 	if (closed) {
 		g_clear_error(error);

@@ -106,6 +106,7 @@ INTEGER(fill_idle, "idle")
 INTEGER(fill_busy, "busy")
 INTEGER(fill_down, "down")
 INTEGER(fill_drained, "drained")
+INTEGER(fill_draining, "draining")
 INTEGER(fill_cores, "cores")
 INTEGER(fill_memory, "memory_mib")
 NUMBER(fill_watts, "watts", 1)
@@ -114,36 +115,35 @@ NUMBER(fill_cap_w, "cap_w", 1)
 
 /* Tasks. */
 
-/* Up to when something that began at `from` lasted: its end, or now. */
-static double lasted(const json_t *task, const json_t *document, double from, const char *until)
+/* Up to now from a time that `key` has; 0: it has none. */
+static double since(const json_t *task, const json_t *document, const char *key)
 {
-	double to = field_number(task, until);
+	const double from_s = field_number(task, key);
 
-	if (!isfinite(to))
-		to = field_number(task, "ended_s");
-	if (!isfinite(to))
-		to = field_number(document, "now_s");
-	return to - from;
+	return isfinite(from_s) ? field_number(document, "now_s") - from_s : 0;
 }
 
+/* Of all attempts: as long as it was not to be on nodes, or back on them. */
 static void fill_waited(struct table *table, const json_t *task, const json_t *document)
 {
-	add_duration(table, lasted(task, document, field_number(task, "arrival_s"), "started_s"));
+	add_duration(table, field_number(task, "waited_s") + since(task, document, "waits_since_s"));
 }
 
+/* What it has executed; it stands still while the task does. */
 static void fill_ran(struct table *table, const json_t *task, const json_t *document)
 {
-	add_duration(table, lasted(task, document, field_number(task, "started_s"), "ended_s"));
+	const double ran_s = field_number(task, "executed_s") + since(task, document, "since_s");
+
+	add_duration(table, ran_s > 0 ? ran_s : (double)NAN);
 }
 
 static void fill_left(struct table *table, const json_t *task, const json_t *document)
 {
-	bool running = isfinite(field_number(task, "started_s")) &&
-		       !field_state_ended(field_text(task, "state"));
+	const bool executes = isfinite(field_number(task, "since_s"));
 
-	add_duration(table, running ? field_number(task, "expected_end_s") -
-					      field_number(document, "now_s")
-				    : (double)NAN);
+	add_duration(table, executes ? field_number(task, "expected_end_s") -
+					       field_number(document, "now_s")
+				     : field_number(task, "left_s"));
 }
 
 /* Where it is, "c1/0-1", and why it is not where it wants to be, "(no idle nodes)". */
@@ -188,9 +188,9 @@ static void fill_types(struct table *table, const json_t *cluster, const json_t 
 static void fill_meter(struct table *table, const json_t *cluster, const json_t *document)
 {
 	g_autofree char *meter = field_line(cluster, "meter");
+	const bool model = g_strcmp0(field_text(cluster, "watts_from"), "model") == 0;
 
-	table_textf(table, "%s%s", meter,
-		    json_is_true(json_object_get(cluster, "modelled_watts")) ? " (model)" : "");
+	table_textf(table, "%s%s", meter, model ? " (model)" : "");
 }
 
 struct table *table_of_clusters(const json_t *document)
@@ -199,6 +199,7 @@ struct table *table_of_clusters(const json_t *document)
 		{"CLUSTER", TABLE_LEFT, fill_cluster}, {"NODES", TABLE_RIGHT, fill_nodes},
 		{"IDLE", TABLE_RIGHT, fill_idle},      {"BUSY", TABLE_RIGHT, fill_busy},
 		{"DOWN", TABLE_RIGHT, fill_down},      {"DRAINED", TABLE_RIGHT, fill_drained},
+		{"DRAINING", TABLE_RIGHT, fill_draining, "draining"},
 		{"CORES", TABLE_RIGHT, fill_cores},    {"MIB", TABLE_RIGHT, fill_memory},
 		{"VMS", TABLE_LEFT, fill_virt_type},   {"METER", TABLE_LEFT, fill_meter},
 		{"TYPES", TABLE_LEFT, fill_types},
@@ -239,13 +240,14 @@ struct table *table_of_power(const json_t *document)
 
 /* Decisions. */
 
-/* The numbers that an action may have (docs/snapshot.md). */
+/* The numbers that an action may have (docs/snapshot.md); those that are times of the run, and what their UTC is called. */
 static const struct number {
 	const char *key;
 	const char *title;
 	int decimals;
+	const char *utc;
 } numbers[] = {
-	{"start_s", "START S", 1},	{"end_s", "END S", 1},
+	{"start_s", "START S", 1, "START UTC"}, {"end_s", "END S", 1, "END UTC"},
 	{"yield", "YIELD", 3},		{"energy_j", "ENERGY J", 1},
 	{"utility", "UTILITY", 3},	{"objective", "OBJECTIVE", 6},
 	{"chance", "CHANCE", 3},	{"threshold", "THRESHOLD", 3},
@@ -279,6 +281,14 @@ static bool same_decision(const json_t *one, const json_t *other)
 	return true;
 }
 
+/* UTC of a time of the run beside that of the decision; "-" where that one's is not known. */
+static void add_utc(struct table *table, const json_t *decision, double time_s)
+{
+	g_autofree char *utc = field_utc(decision, time_s - field_number(decision, "time_s"));
+
+	table_text(table, utc);
+}
+
 static void add_decision(struct table *table, const json_t *decision, json_int_t times,
 			 const bool *shown)
 {
@@ -288,13 +298,19 @@ static void add_decision(struct table *table, const json_t *decision, json_int_t
 
 	table_row(table);
 	table_number(table, field_number(decision, "time_s"), 1);
+	add_utc(table, decision, field_number(decision, "time_s"));
 	table_integer(table, times);
 	add_line(table, action, "kind");
 	table_textf(table, "%s%s%s", cluster, *nodes ? "/" : "", nodes);
-	for (size_t n = 0; n < G_N_ELEMENTS(numbers); n++)
-		if (shown[n])
-			table_number(table, field_number(action, numbers[n].key),
-				     numbers[n].decimals);
+	for (size_t n = 0; n < G_N_ELEMENTS(numbers); n++) {
+		const double value = field_number(action, numbers[n].key);
+
+		if (!shown[n])
+			continue;
+		table_number(table, value, numbers[n].decimals);
+		if (numbers[n].utc)
+			add_utc(table, decision, value);
+	}
 	add_line(table, action, "reason");
 }
 
@@ -306,6 +322,7 @@ struct table *table_of_decisions(const json_t *document)
 	size_t count = json_array_size(decisions);
 
 	table_column(table, "TIME S", TABLE_RIGHT);
+	table_column(table, "UTC", TABLE_LEFT);
 	table_column(table, "TIMES", TABLE_RIGHT);
 	table_column(table, "DECISION", TABLE_LEFT);
 	table_column(table, "NODES", TABLE_LEFT);
@@ -313,6 +330,8 @@ struct table *table_of_decisions(const json_t *document)
 		shown[n] = any_has(decisions, numbers[n].key);
 		if (shown[n])
 			table_column(table, numbers[n].title, TABLE_RIGHT);
+		if (shown[n] && numbers[n].utc)
+			table_column(table, numbers[n].utc, TABLE_LEFT);
 	}
 	table_column(table, "REASON", TABLE_LEFT);
 	for (size_t i = 0, next; i < count; i = next) {

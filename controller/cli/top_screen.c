@@ -96,15 +96,28 @@ static char *draw_nodes(const json_t *nodes, const char *cluster)
 	return text->len <= NODES_DRAWN ? g_strdup(text->str) : g_strdup("");
 }
 
+/* Whether any cluster has nodes that drain. */
+static bool any_draining(const json_t *clusters)
+{
+	const json_t *cluster;
+	size_t i;
+
+	json_array_foreach (json_object_get(clusters, "clusters"), i, cluster)
+		if (field_integer(cluster, "draining") > 0)
+			return true;
+	return false;
+}
+
 static void append_clusters(GString *text, const struct top_screen *screen)
 {
-	static const char *const counts[] = {"nodes", "idle", "busy", "down", "drained"};
+	static const char *const counts[] = {"nodes", "idle", "busy", "down", "drained", "draining"};
+	const size_t count = G_N_ELEMENTS(counts) - !any_draining(screen->clusters);
 	g_autoptr(table_t) table = table_new();
 	const json_t *cluster;
 	size_t i;
 
 	table_column(table, "CLUSTER", TABLE_LEFT);
-	for (size_t c = 0; c < G_N_ELEMENTS(counts); c++) {
+	for (size_t c = 0; c < count; c++) {
 		g_autofree char *title = g_ascii_strup(counts[c], -1);
 
 		table_column(table, title, TABLE_RIGHT);
@@ -116,7 +129,7 @@ static void append_clusters(GString *text, const struct top_screen *screen)
 
 		table_row(table);
 		table_text(table, name);
-		for (size_t c = 0; c < G_N_ELEMENTS(counts); c++)
+		for (size_t c = 0; c < count; c++)
 			table_number(table, field_number(cluster, counts[c]), 0);
 		table_text(table, drawn);
 	}
@@ -191,8 +204,10 @@ static void append_tasks(GString *text, const struct top_screen *screen)
 
 	json_array_foreach (json_object_get(document, "tasks"), i, task)
 		if (!field_state_ended(field_text(task, "state")))
-			json_array_append(isfinite(field_number(task, "started_s")) ? on_nodes
-										     : others,
+			json_array_append(isfinite(field_number(task, "started_s")) &&
+							  !isfinite(field_number(task, "waits_since_s"))
+						  ? on_nodes
+						  : others,
 					  task);
 	json_array_extend(on_nodes, others);
 	json_object_set(document, "tasks", on_nodes);

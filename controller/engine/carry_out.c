@@ -54,6 +54,7 @@ static void promise(struct engine *engine, const struct sched_action *action)
 	task->reservation = action->kind == SCHED_ACTION_RESERVE;
 	if (task->reservation) {
 		engine_unwait(engine, action->task);
+		task->promised_s = fmin(task->promised_s, action->start_s);
 		engine_promise(engine->reservations, &engine->reservations_count, &planned);
 	} else {
 		engine_promise(engine->placeholders, &engine->placeholders_count, &planned);
@@ -135,10 +136,12 @@ static void ready(struct engine *engine, const struct sched_action *action)
 		engine_set_place(engine, action->task, action->cluster, action->pstate,
 				 action->nodes, action->nodes_count);
 		engine->tasks[action->task].planned_start_s = action->start_s;
-		if (action->kind == SCHED_ACTION_START)
+		if (action->kind == SCHED_ACTION_START) {
+			engine_settle_promise(engine, action->task, action->start_s);
 			engine_begin(engine, action->task);
-		else
+		} else {
 			promise(engine, action);
+		}
 		break;
 	case SCHED_ACTION_NONE:
 		break;

@@ -134,6 +134,15 @@ void engine_record_event(struct engine *engine, double time_s, const char *kind,
 				       (int)engine->tasks[task].attempts, "reason", reason));
 }
 
+void engine_record_lost(struct engine *engine, uint32_t task, double time_s, const char *reason)
+{
+	struct engine_recorder *recorder = engine->setup.recorder;
+
+	if (recorder && recorder->lost &&
+	    !recorder->lost(recorder, &engine->tasks[task], time_s, reason))
+		engine_abort(engine, "that task %u was lost could not be recorded", task);
+}
+
 void engine_set_asker(struct engine *engine, const char *user)
 {
 	g_free(engine->asker);
@@ -223,10 +232,11 @@ static void init_task(struct engine *engine, uint32_t index)
 
 	task->task = &engine->known[index];
 	task->planned_start_s = task->started_s = task->expected_end_s = NAN;
-	task->since_s = task->sharing_s = NAN;
+	task->since_s = task->waits_since_s = task->sharing_s = NAN;
 	task->ended_s = task->exec_s = task->energy_j = NAN;
 	task->etc_s = task->eec_j = NAN;
 	task->chance = task->threshold = NAN;
+	task->promised_s = INFINITY;
 	engine->refused_j[index] = NAN;
 }
 

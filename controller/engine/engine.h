@@ -19,7 +19,9 @@
  * Order at one instant: completions and other news from the backend, arrivals, starts that are due,
  * the mapping event. Mapping events are at multiples of the interval from 0, before the run's
  * duration. Place-holders that have not started vanish at the next event. A task that outlives its
- * ETC is taken to be busy until the next event, and what was promised its nodes slides with it.
+ * ETC is taken to be busy until the next event, and what was promised its nodes slides with it. Reservations
+ * stay where they are otherwise, but for nodes that go or come back: a task that starts later than one ever said is
+ * on record ("overdue"), with the reason.
  *
  * In a shared system (model.h) the nodes are hosts with several tasks, and the engine keeps an account
  * of their memory and CPU, of yields and of virtual times. A task that migrates runs on meanwhile, where the
@@ -96,7 +98,10 @@ struct engine_task {
 	bool cancelled;           /* by a person: under way, the backend was asked to kill it */
 	bool reservation;         /* PLANNED: permanent; otherwise a place-holder */
 	double planned_start_s;   /* of the last promise */
+	double promised_s;        /* the earliest start that a reservation gave it; INFINITY: none */
 	unsigned int slid;        /* why promises to it slid or were taken back, as far as it is on record */
+	double waited_s;          /* from its arrival to its starts so far: of all attempts, suspensions left out */
+	double waits_since_s;     /* it waits since then: its arrival, or when an attempt was lost; NAN: it does not */
 	double started_s;         /* the start that the engine asked for */
 	double since_s;           /* when its last stretch began: started_s, or when it went on */
 	double executed_s;        /* execution time of the stretches before it; 0: none */
@@ -251,11 +256,14 @@ struct engine_recorder {
 	/* A migration began, or came to its end. */
 	bool (*migration)(struct engine_recorder *recorder,
 			  const struct engine_migration *migration);
+	/* An attempt was lost at ended_s, and the task waits again: it stands as it did until then. */
+	bool (*lost)(struct engine_recorder *recorder, const struct engine_task *task, double ended_s,
+		     const char *reason);
 	/* On shared hosts: the yield of a task from time_s on. */
 	bool (*share)(struct engine_recorder *recorder, double time_s,
 		      const struct engine_task *task);
 	/*
-	 * Something happened that no task record tells: "slid", "late", "lost", "cancelled",
+	 * Something happened that no task record tells: "slid", "overdue", "late", "lost", "cancelled",
 	 * "stayed", "unmoved", "node-down", "node-up", "limit", "aborted", of a limit per window
 	 * "refused", "exhausted", "window", and what people asked for:
 	 * "held", "released", "cancel", "suspend", "resume" (with the `user`), "drained", "undrained"; and what
@@ -408,6 +416,13 @@ bool engine_restore_quarantined(struct engine *engine, uint32_t task, uint32_t a
 bool engine_restore_suspension(struct engine *engine, const struct engine_suspension *record);
 
 /*
+ * Puts back that an attempt of a task was lost, after its task; once for each, in any order. What the task waited
+ * follows from them.
+ */
+void engine_restore_lost(struct engine *engine, uint32_t task, uint32_t attempt, double started_s,
+			 double ended_s);
+
+/*
  * After all tasks, where machines have queues: what pruning remembered after the last mapping event.
  * How much each type has suffered follows from how its tasks ended.
  */
@@ -494,7 +509,7 @@ const char *engine_request_cancel(struct engine *engine, uint32_t task);
 /* A person wants a waiting task not to be mappable, whatever it was promised. O(promises). */
 const char *engine_request_hold(struct engine *engine, uint32_t task);
 
-/* ... and to be mappable again. O(1). */
+/* ... and to be mappable again; a task that is not held is refused. O(1). */
 const char *engine_request_release(struct engine *engine, uint32_t task);
 
 /*

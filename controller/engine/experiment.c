@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "common/random.h"
-#include "common/repeated.h"
 #include "controller/backend/sim.h"
 #include "controller/engine/robustness.h"
 #include "controller/workload/dfrs.h"
@@ -38,7 +37,7 @@ static bool check_energy(const struct experiment *experiment, const struct polic
 	const struct config_environment *environment = experiment->config->environment;
 
 	if (!environment || !(environment->serial || environment->sharing) ||
-	    !(policy_reads_budget(policy) || strcmp(policy->ops->name, "max-upe") == 0))
+	    !policy_by_energy(policy))
 		return true;
 	g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
 		    "the policy \"%s\" goes by energies, and the tasks of environment.%s have none",
@@ -72,15 +71,21 @@ static bool check_fit(const struct experiment *experiment, const struct policy *
 	return false;
 }
 
-/* Runs of a policy that is named twice would be taken for repeats. */
-static bool check_different(const char *const *names, uint32_t count, GError **error)
+/* Runs of a policy that is named twice would be taken for repeats. Looks at those before the `last` one. */
+static bool check_different(const struct policy *policies, const char *const *names, uint32_t last, GError **error)
 {
-	const uint32_t repeated = repeated_name(names, count);
+	uint32_t i = 0;
 
-	if (repeated == count)
+	while (i < last && strcmp(policies[i].name, policies[last].name) != 0)
+		i++;
+	if (i == last)
 		return true;
-	g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
-		    "the policy \"%s\" is given twice; name each once", names[repeated]);
+	if (strcmp(names[i], names[last]) == 0)
+		g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
+			    "the policy \"%s\" is given twice; name each once", names[i]);
+	else
+		g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
+			    "\"%s\" and \"%s\" are the same policy; name each once", names[i], names[last]);
 	return false;
 }
 
@@ -94,8 +99,6 @@ static bool parse_policies(struct experiment *experiment, const char *const *nam
 				    "no policy given; `virtbed policies` lists what there is");
 		return false;
 	}
-	if (!check_different(names, count, error))
-		return false;
 	experiment->policies = g_new0(struct policy, count);
 	for (uint32_t i = 0; i < count; i++) {
 		if (policy_parse(names[i], &experiment->policies[i], message, sizeof(message)) < 0) {
@@ -103,7 +106,8 @@ static bool parse_policies(struct experiment *experiment, const char *const *nam
 					    message);
 			return false;
 		}
-		if (!check_fit(experiment, &experiment->policies[i], error) ||
+		if (!check_different(experiment->policies, names, i, error) ||
+		    !check_fit(experiment, &experiment->policies[i], error) ||
 		    !check_threshold(experiment, &experiment->policies[i], error) ||
 		    !check_energy(experiment, &experiment->policies[i], error))
 			return false;
@@ -161,6 +165,12 @@ struct experiment *experiment_new(const struct config *config, const char *const
 	}
 	if (!experiment->system)
 		return NULL;
+	if (!config_times_known(config)) {
+		g_set_error_literal(error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM,
+				    "workload.load: times follow from estimates, and there are none; measure "
+				    "them by `virtbed profile`, or give arrival_mean_s and duration_s");
+		return NULL;
+	}
 	experiment->overheads = overheads_new(config);
 	return g_steal_pointer(&experiment);
 }
@@ -263,7 +273,7 @@ struct engine_setup experiment_trial_setup(const struct experiment *experiment,
 			setup.system = trial->whole;
 		setup.moments = ops->decide_sharing ? ops->moments : POLICY_AT_CHANGES;
 		setup.limit_j = 0;
-		if (environment && environment->sharing->virtual_time_is_progress)
+		if (environment && !environment->sharing->virtual_time_in_penalty)
 			setup.virtual_pause_s = environment->sharing->penalty_s;
 	} else if (trial->pruning) {
 		setup.moments = policy->ops->moments;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The end of a run: what still runs then, and what ends late. */
+#include <math.h>
+
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 
@@ -13,8 +15,7 @@ static void count_spanning(struct engine *engine)
 	for (uint32_t i = 0; i < engine->running.count; i++) {
 		const struct sched_running *running = &engine->running.entries[i];
 		const uint32_t task = running->task->id;
-		const double utility = utility_value(
-			&running->task->utility, running->end_s - running->task->arrival_s);
+		const double utility = sched_task_utility(running->task, running->end_s);
 
 		if (engine->blocked[task] > 0)
 			continue;
@@ -62,6 +63,17 @@ static void take_late_ends(struct engine *engine)
 	} while (event.kind != BACKEND_EVENT_NONE && event.kind != BACKEND_EVENT_ABORTED);
 }
 
+/* Of a run that goes on later what was on nodes, or suspended, waits from now on. */
+static void lose_attempt(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	if (!engine->setup.open || !isnan(task->waits_since_s))
+		return;
+	engine_record_lost(engine, index, engine->result.ended_s, "the service was stopped");
+	task->waits_since_s = engine->result.ended_s;
+}
+
 void engine_leave_rest(struct engine *engine)
 {
 	kill_running(engine);
@@ -74,6 +86,7 @@ void engine_leave_rest(struct engine *engine)
 
 		if (task->state >= ENGINE_TASK_COMPLETED)
 			continue;
+		lose_attempt(engine, i);
 		task->state = ENGINE_TASK_UNFINISHED;
 		task->reason = "the run ended";
 		engine_record_task(engine, i);

@@ -30,6 +30,7 @@ void engine_arrive(struct engine *engine, double time_s)
 		if (task->state != ENGINE_TASK_COMING)
 			continue; /* restored */
 		task->state = ENGINE_TASK_WAITING;
+		task->waits_since_s = task->task->arrival_s;
 		task->reason = NULL;
 		engine->result.tasks_arrived++;
 		if (task->held)
@@ -150,6 +151,13 @@ void engine_set_preemptible(struct engine *engine, uint32_t index)
 		(!suspension || suspension->stays < ENGINE_STAYS_MAX);
 }
 
+/* It does not wait any more. */
+static void end_waiting(struct engine_task *task)
+{
+	task->waited_s += fmax(0, task->started_s - task->waits_since_s);
+	task->waits_since_s = NAN;
+}
+
 /* An attempt begins now. */
 static void begin_attempt(struct engine *engine, uint32_t index)
 {
@@ -162,6 +170,7 @@ static void begin_attempt(struct engine *engine, uint32_t index)
 	task->migrations = 0;
 	task->executed_s = 0;
 	task->started_s = task->since_s = backend_now_s(engine->backend);
+	end_waiting(task);
 	task->expected_end_s = engine_expected_end_s(task, task->since_s);
 	task->late = false;
 	task->ended_s = task->exec_s = task->energy_j = NAN;
@@ -180,6 +189,7 @@ void engine_begin_queued(struct engine *engine, uint32_t index, double time_s)
 	task->suspensions = 0;
 	task->executed_s = 0;
 	task->started_s = task->since_s = time_s;
+	end_waiting(task);
 	task->expected_end_s = engine_expected_end_s(task, time_s);
 	task->late = false;
 	task->ended_s = task->exec_s = task->energy_j = NAN;

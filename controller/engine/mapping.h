@@ -78,6 +78,15 @@ void engine_promise(struct sched_planned *list, uint32_t *count,
 /* Takes the promise of `task` off a list. Returns whether there was one. */
 bool engine_unpromise(struct sched_planned *list, uint32_t *count, uint32_t task);
 
+/*
+ * A task starts that was to start at start_s by its last plan: where a reservation had promised less, that is
+ * on record, with the reasons.
+ */
+void engine_settle_promise(struct engine *engine, uint32_t task, double start_s);
+
+/* A promise to a task was taken back since a node of its place went. */
+void engine_note_gone(struct engine *engine, uint32_t task);
+
 /* The earliest promised start after the last engine_start_due(); INFINITY: none. */
 double engine_next_promise_s(const struct engine *engine);
 

@@ -14,7 +14,7 @@
 enum engine_task_state engine_after_loss(struct engine *engine, uint32_t index, double time_s,
 					 const char *reason)
 {
-	const struct engine_task *task = &engine->tasks[index];
+	struct engine_task *task = &engine->tasks[index];
 
 	engine_record_event(engine, time_s, "lost", index, reason);
 	if (task->cancelled) {
@@ -24,6 +24,10 @@ enum engine_task_state engine_after_loss(struct engine *engine, uint32_t index, 
 	if (task->attempts - task->attempts_before >= ENGINE_ATTEMPTS_MAX) {
 		engine->result.tasks_failed++;
 		return ENGINE_TASK_FAILED;
+	}
+	if (isnan(task->waits_since_s)) {
+		engine_record_lost(engine, index, time_s, reason);
+		task->waits_since_s = time_s;
 	}
 	engine_wait_for(engine, index);
 	return ENGINE_TASK_WAITING;
@@ -64,8 +68,7 @@ static enum engine_task_state after_outcome(struct engine *engine, uint32_t inde
 
 	switch (event->outcome) {
 	case BACKEND_OUTCOME_COMPLETED:
-		task->utility = utility_value(&task->task->utility,
-					      event->time_s - task->task->arrival_s) *
+		task->utility = sched_task_utility(task->task, event->time_s) *
 				engine_day_share(engine, index, task->since_s, event->time_s);
 		engine->result.utility += task->utility;
 		engine_note_earning(engine, event->time_s, task->utility);
@@ -182,6 +185,7 @@ static void cancel_promises(struct engine *engine, struct sched_planned *list, u
 		}
 		engine_unpromise(list, count, task);
 		engine_cancel(engine, task);
+		engine_note_gone(engine, task);
 		engine_record_event(engine, time_s, "cancelled", task, reason);
 		engine_record_task(engine, task);
 	}

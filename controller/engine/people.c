@@ -59,8 +59,9 @@ uint32_t engine_submit(struct engine *engine, const struct sched_task *task, boo
 /* What a task that waits was promised is taken back: it is WAITING, and not mappable. */
 static void withdraw(struct engine *engine, uint32_t index)
 {
-	const struct engine_task *task = &engine->tasks[index];
+	struct engine_task *task = &engine->tasks[index];
 
+	task->promised_s = INFINITY;
 	if (task->state == ENGINE_TASK_PLANNED && engine->blocked[index] > 0) {
 		engine_unclaim(engine, index);
 	} else if (task->state == ENGINE_TASK_PLANNED) {
@@ -213,14 +214,28 @@ const char *engine_request_release(struct engine *engine, uint32_t index)
 		return ended;
 	if (index >= engine_tasks_count(engine))
 		return no_task;
-	if (engine->tasks[index].state == ENGINE_TASK_QUARANTINED)
+	switch (engine->tasks[index].state) {
+	case ENGINE_TASK_QUARANTINED:
 		return release_quarantined(engine, index);
-	if (engine->tasks[index].state == ENGINE_TASK_SUSPENDED)
+	case ENGINE_TASK_COMING:
+		return "it has not arrived yet";
+	case ENGINE_TASK_WAITING:
+	case ENGINE_TASK_PLANNED:
+	case ENGINE_TASK_QUEUED:
+		break;
+	case ENGINE_TASK_SUSPENDING:
+	case ENGINE_TASK_SUSPENDED:
 		return "it is suspended; resume it instead";
-	if (engine->tasks[index].state >= ENGINE_TASK_COMPLETED)
+	case ENGINE_TASK_STARTING:
+	case ENGINE_TASK_RUNNING:
+	case ENGINE_TASK_RESUMING:
+	case ENGINE_TASK_MIGRATING:
+		return "it is not held; it does not wait any more";
+	default:
 		return "it has ended";
-	if (engine->tasks[index].state != ENGINE_TASK_WAITING || !engine->tasks[index].held)
-		return NULL;
+	}
+	if (!engine->tasks[index].held)
+		return "it is not held; it waits to be started";
 	engine->tasks[index].held = false;
 	engine->parked_count--;
 	engine_wait_for(engine, index);

@@ -78,14 +78,19 @@ static bool overtakes(const struct sched_planned *list, uint32_t i)
 /* Starts that are due. */
 
 /* Why promises slide, or are taken back; each is a bit of engine_task.slid. */
-enum slide { SLIDE_BUSY, SLIDE_LATE, SLIDE_ANEW };
+enum slide { SLIDE_BUSY, SLIDE_LATE, SLIDE_ANEW, SLIDE_GONE, SLIDE_ENERGY };
 
 static const struct {
 	const char *kind, *why;
+	const char *overdue; /* why a task started later than promised */
 } slides[] = {
-	[SLIDE_BUSY] = {"slid", "its nodes are still busy"},
-	[SLIDE_LATE] = {"slid", "what runs on its nodes is late"},
-	[SLIDE_ANEW] = {"cancelled", "nodes are there that could not be counted on: planned anew"},
+	[SLIDE_BUSY] = {"slid", "its nodes are still busy", "what ran on its nodes was late"},
+	[SLIDE_LATE] = {"slid", "what runs on its nodes is late", "what ran on its nodes was late"},
+	[SLIDE_ANEW] = {"cancelled", "nodes are there that could not be counted on: planned anew",
+			"planned anew when nodes came that could not be counted on"},
+	/* Told by those who take these back. */
+	[SLIDE_GONE] = {NULL, NULL, "a node of its place went"},
+	[SLIDE_ENERGY] = {NULL, NULL, "the window had no energy left for it"},
 };
 
 /*
@@ -101,12 +106,45 @@ static void record_slide(struct engine *engine, double time_s, uint32_t index, e
 	task->slid |= 1U << why;
 }
 
+void engine_note_gone(struct engine *engine, uint32_t index)
+{
+	engine->tasks[index].slid |= 1U << SLIDE_GONE;
+}
+
+/* "what ran on its nodes was late; a node of its place went". The caller frees. */
+static char *overdue_reasons(unsigned int slid)
+{
+	GString *text = g_string_new(NULL);
+
+	for (guint i = 0; i < G_N_ELEMENTS(slides); i++)
+		if (slid & 1U << i && !strstr(text->str, slides[i].overdue))
+			g_string_append_printf(text, "%s%s", text->len ? "; " : "", slides[i].overdue);
+	return g_string_free(text, FALSE);
+}
+
+void engine_settle_promise(struct engine *engine, uint32_t index, double start_s)
+{
+	struct engine_task *task = &engine->tasks[index];
+	const double overdue_s = start_s - task->promised_s;
+	g_autofree char *reasons = NULL;
+	g_autofree char *text = NULL;
+
+	task->promised_s = INFINITY;
+	if (!(overdue_s > 0))
+		return;
+	reasons = overdue_reasons(task->slid);
+	text = g_strdup_printf("starts %.3f s later than promised%s%s", overdue_s, *reasons ? ": " : "",
+			       reasons);
+	engine_record_event(engine, start_s, "overdue", index, text);
+}
+
 /* Starts what is due by `due_s` of a list, in its order. */
 static void start_due(struct engine *engine, struct sched_planned *list, uint32_t *count,
 		      double due_s, double now_s)
 {
 	for (uint32_t i = 0; i < *count && list[i].start_s <= due_s && !engine->ended;) {
 		const uint32_t task = list[i].task->id;
+		const double planned_s = list[i].start_s;
 
 		if (overtakes(list, i) || !engine_place_free(engine, task)) {
 			if (list[i].start_s > engine->due_s)
@@ -117,10 +155,14 @@ static void start_due(struct engine *engine, struct sched_planned *list, uint32_
 		}
 		engine_unpromise(list, count, task);
 		if (engine_window_refuses(engine, task)) {
+			engine->tasks[task].slid |= 1U << SLIDE_ENERGY;
 			engine_cancel(engine, task);
 			engine_record_task(engine, task);
 			continue;
 		}
+		/* Between events, where its nodes were busy when it was due. */
+		engine_settle_promise(engine, task,
+				      engine->tasks[task].slid & 1U << SLIDE_BUSY ? now_s : planned_s);
 		engine_begin(engine, task);
 		engine_record_task(engine, task);
 		engine_flush(engine);

@@ -289,6 +289,19 @@ static bool restore_migrations(struct restoring *restoring, GError **error)
 	return rows != NULL;
 }
 
+static bool restore_lost(struct restoring *restoring, GError **error)
+{
+	g_autoptr(GPtrArray) rows = store_lost(restoring->store, restoring->run, error);
+
+	for (guint i = 0; rows && i < rows->len; i++) {
+		const struct store_lost *row = g_ptr_array_index(rows, i);
+
+		engine_restore_lost(restoring->engine, row->task, row->attempt, row->started_s,
+				    row->ended_s);
+	}
+	return rows != NULL;
+}
+
 /* That tasks were put on the way somewhere, and nothing says from where, shows at the end alone. */
 static bool check_steps(struct restoring *restoring, GError **error)
 {
@@ -341,7 +354,7 @@ bool recorder_store_restore(struct store *store, int64_t run, const struct engin
 		.bad = bad,
 	};
 
-	return restore_tasks(&restoring, error) &&
+	return restore_tasks(&restoring, error) && restore_lost(&restoring, error) &&
 	       restore_pruner(store, run, setup->system, engine, error) &&
 	       restore_suspensions(&restoring, error) && restore_migrations(&restoring, error) &&
 	       check_steps(&restoring, error);

@@ -289,6 +289,25 @@ static bool record_migration(struct engine_recorder *base,
 	       record_moves(recorder, migration);
 }
 
+static bool record_lost(struct engine_recorder *base, const struct engine_task *task, double ended_s,
+			const char *reason)
+{
+	struct recorder_store *recorder = (struct recorder_store *)base;
+	g_autofree char *nodes = nodes_text(task->nodes, task->nodes_count);
+	const struct store_lost row = {
+		.run = recorder->run,
+		.task = task->task->id,
+		.attempt = task->attempts,
+		.cluster = (char *)recorder->system->clusters[task->cluster].name,
+		.nodes = nodes,
+		.started_s = task->started_s,
+		.ended_s = ended_s,
+		.reason = (char *)reason,
+	};
+
+	return begin(recorder) && store_put_lost(recorder->store, &row, &recorder->error);
+}
+
 static bool record_share(struct engine_recorder *base, double time_s,
 			 const struct engine_task *task)
 {
@@ -337,6 +356,7 @@ struct recorder_store *recorder_store_new(struct store *store, int64_t run,
 		.task = record_task,
 		.suspension = record_suspension,
 		.migration = record_migration,
+		.lost = record_lost,
 		.share = record_share,
 		.event = record_event,
 		.flush = record_flush,

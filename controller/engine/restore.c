@@ -88,6 +88,7 @@ static void restore_promise(struct engine *engine, uint32_t index, const struct 
 	task->state = ENGINE_TASK_PLANNED;
 	task->reservation = record->reservation;
 	if (task->reservation) {
+		task->promised_s = record->planned_start_s;
 		engine_promise(engine->reservations, &engine->reservations_count, &planned);
 	} else {
 		engine_wait_for(engine, index);
@@ -154,6 +155,36 @@ static bool is_possible(const struct engine *engine, const struct engine_task *t
 	return !planned || isfinite(record->planned_start_s);
 }
 
+/* What it waited if its last attempt was its first one: engine_restore_lost() knows of others. */
+static void restore_waiting(struct engine_task *task, const struct engine_task *record)
+{
+	const bool started = isfinite(record->started_s);
+	const bool waits = record->state <= ENGINE_TASK_QUEUED || record->state == ENGINE_TASK_UNFINISHED;
+
+	task->waited_s = started ? fmax(0, record->started_s - task->task->arrival_s) : 0;
+	task->waits_since_s = NAN;
+	if (!started)
+		task->waits_since_s = task->task->arrival_s;
+	else if (waits)
+		task->waits_since_s = isfinite(record->ended_s) ? record->ended_s : record->started_s;
+}
+
+void engine_restore_lost(struct engine *engine, uint32_t index, uint32_t attempt, double started_s,
+			 double ended_s)
+{
+	struct engine_task *task;
+
+	if (index >= engine->setup.workload->tasks_count || !(ended_s >= started_s))
+		return;
+	task = &engine->tasks[index];
+	if (task->state == ENGINE_TASK_COMING || task->state == ENGINE_TASK_QUARANTINED)
+		return;
+	if (attempt < task->attempts)
+		task->waited_s = fmax(0, task->waited_s - (ended_s - started_s));
+	else if (attempt == task->attempts)
+		task->waits_since_s = ended_s;
+}
+
 bool engine_restore_task(struct engine *engine, uint32_t index, const struct engine_task *record)
 {
 	struct engine_task *task;
@@ -189,6 +220,7 @@ bool engine_restore_task(struct engine *engine, uint32_t index, const struct eng
 	engine->result.tasks_arrived++;
 	task->planned_start_s = record->planned_start_s;
 	task->started_s = record->started_s;
+	restore_waiting(task, record);
 	if (record->state == ENGINE_TASK_PLANNED) {
 		restore_promise(engine, index, record);
 	} else if (record->state == ENGINE_TASK_WAITING ||
@@ -213,6 +245,7 @@ bool engine_restore_quarantined(struct engine *engine, uint32_t index, uint32_t 
 	restore_time(engine);
 	task = &engine->tasks[index];
 	task->state = ENGINE_TASK_QUARANTINED;
+	task->waits_since_s = task->task->arrival_s;
 	task->attempts = attempts;
 	task->attempts_before = engine->setup.open ? attempts : 0;
 	task->reason = reason;

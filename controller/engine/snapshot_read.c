@@ -256,6 +256,9 @@ static bool get_row(const struct snapshot_reader *reader, const json_t *object, 
 	for (uint32_t row = 0; row < system->rows_count; row++) {
 		if (strcmp(system->row_names[row], name) != 0)
 			continue;
+		if (system->options_first[row] == system->options_first[row + 1])
+			return snapshot_refuse(reader, "type \"%s\" has no options: no task can be of it",
+					       name);
 		*ret_row = row;
 		return true;
 	}

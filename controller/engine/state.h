@@ -259,6 +259,9 @@ void engine_record_suspension(struct engine *engine, uint32_t task);
 void engine_record_event(struct engine *engine, double time_s, const char *kind, uint32_t task,
 			 const char *reason);
 
+/* Tells the recorder that the attempt of a task was lost at `time_s`; reason may be NULL. */
+void engine_record_lost(struct engine *engine, uint32_t task, double time_s, const char *reason);
+
 /* Tells the recorder what a person asked for of a task (engine_set_asker()). */
 void engine_record_wish(struct engine *engine, const char *kind, uint32_t task);
 

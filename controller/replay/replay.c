@@ -113,6 +113,10 @@ void replay_start(struct replay *replay, const struct replay_waiting *waiting)
 	}
 	result->start_s[waiting->job] = replay->now_s;
 	result->end_s[waiting->job] = replay->now_s + run_s;
+	if (waiting->least_s < replay->now_s) {
+		result->slip_s[waiting->job] = replay->now_s - waiting->least_s;
+		result->slipped++;
+	}
 	result->used_s += run_s * waiting->procs;
 	replay->free -= waiting->procs;
 	running.time_s = replay->now_s + run_s;
@@ -157,6 +161,7 @@ static void complete(struct replay *replay)
 	replay->free += ended.procs;
 	replay->completed = true;
 	replay->surprised |= replay->now_s != expected.time_s;
+	replay->early |= replay->now_s < expected.time_s;
 	replay->expected_count--;
 	memmove(replay->expected + at, replay->expected + at + 1,
 		(replay->expected_count - at) * sizeof(*replay->expected));
@@ -171,6 +176,7 @@ static void submit(struct replay *replay, uint32_t index)
 	const struct replay_waiting waiting = {
 		.estimate_s = estimate_s(replay, job),
 		.start_s = INFINITY,
+		.least_s = INFINITY,
 		.job = index,
 		.procs = job->procs,
 	};
@@ -214,7 +220,7 @@ static bool step(struct replay *replay, uint32_t *submitted)
 		replay->result->passes++;
 	}
 	replay->arrived = 0;
-	replay->completed = replay->surprised = false;
+	replay->completed = replay->surprised = replay->early = false;
 	return true;
 }
 
@@ -236,9 +242,13 @@ void replay_run(const struct replay_setup *setup, struct replay_result *ret_resu
 	*ret_result = (struct replay_result){
 		.start_s = g_new(double, trace->jobs_count),
 		.end_s = g_new(double, trace->jobs_count),
+		.promised_s = g_new(double, trace->jobs_count),
+		.slip_s = g_new0(double, trace->jobs_count),
 		.jobs_count = trace->jobs_count,
 		.begin_s = trace->jobs_count > 0 ? trace->jobs[0].submit_s : 0,
 	};
+	for (uint32_t i = 0; i < trace->jobs_count; i++)
+		ret_result->promised_s[i] = INFINITY;
 	while (step(&replay, &submitted))
 		if (setup->progress && ret_result->passes % PASSES_PER_PROGRESS == 0)
 			setup->progress(submitted, trace->jobs_count, setup->data);
@@ -249,11 +259,14 @@ void replay_run(const struct replay_setup *setup, struct replay_result *ret_resu
 	g_free(replay.expected);
 	g_free(replay.queue);
 	g_free(replay.steps);
+	g_free(replay.order);
 }
 
 void replay_finish(struct replay_result *result)
 {
 	g_free(result->start_s);
 	g_free(result->end_s);
+	g_free(result->promised_s);
+	g_free(result->slip_s);
 	*result = (struct replay_result){ 0 };
 }

@@ -17,10 +17,14 @@
  * - EASY (Lifka 1995; paper 002, 3.4.4): the head of the queue gets a shadow time, the earliest at
  *   which enough processors are free by estimates. Another job may start now if it ends, by its
  *   estimate, not after the shadow time, or uses only processors that are extra at that time.
- * - Conservative (Mu'alem and Feitelson 2001; paper 002, 3.4.3): every job gets a reservation in
- *   order of arrival; when a job ends early the schedule is compressed in that order.
+ * - Conservative (Mu'alem and Feitelson 2001; paper 002, 3.4.3): every job is promised a start, in
+ *   order of arrival. When a job ends early the schedule is compressed: in that order each waiting
+ *   job is taken out of it and put back at its earliest start, with all others, running and
+ *   promised, in place. So no promise slips.
  *
- * A job that runs past its estimate is taken to end at any moment.
+ * A job that runs past its estimate is taken to end at any moment. That alone makes promises slip:
+ * those whose time has passed are for now, and in the order of the promises, then of arrival, each
+ * moves back to where it fits beside those before it. Then the schedule is compressed.
  */
 
 /* What plans go by. */
@@ -44,6 +48,11 @@ struct replay_setup {
 	 * it is found anew in every pass.
 	 */
 	bool keep;
+	/*
+	 * Conservative: the schedule is made from nothing in order of arrival, instead of compressed,
+	 * when a job ended early or runs past its estimate; promises may slip. Not with `keep`.
+	 */
+	bool rebuild;
 	/* Called now and then with how many of the jobs were submitted; or NULL. */
 	void (*progress)(uint32_t submitted, uint32_t jobs, void *data);
 	void *data; /* for progress; borrowed */
@@ -53,7 +62,12 @@ struct replay_setup {
 struct replay_result {
 	double *start_s;
 	double *end_s;
+	/* Conservative: what a job was promised when it was submitted; INFINITY elsewhere. */
+	double *promised_s;
+	/* ... and how much later than the earliest promise that it ever had it started, >= 0. */
+	double *slip_s;
 	uint32_t jobs_count;
+	uint32_t slipped;   /* jobs whose slip is above 0 */
 	uint32_t killed;    /* at their estimates */
 	uint64_t passes;    /* scheduling passes */
 	double begin_s;     /* first submission */

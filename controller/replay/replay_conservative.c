@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Conservative Backfilling. The processors free over time, promises included, are a step function.
- * It is built anew, which compresses the schedule, when a job ended before it was expected to (or
- * runs longer); otherwise nothing promised can move, and only new jobs are fitted in. A pass costs
- * the steps per job fitted in.
+ * Conservative Backfilling. The processors free over time, promises included, are a step function
+ * that is corrected as jobs end early and promises move. Between two events nothing promised can
+ * move, and only new jobs are fitted in: a pass costs the steps per job fitted in.
  *
- * Where reservations are kept, the function is only ever corrected: queues get long, since nothing
- * moves up into what a job that ended early leaves behind.
+ * To compress, no job has to be taken out: before its own promise nothing changes by that, and a
+ * start that is free until there goes on with the room that the job leaves. So a job that stays
+ * costs a look at the steps before its promise, and one that moves two corrections.
+ *
+ * With setup->rebuild the function is built from nothing when a job ended early or runs too long,
+ * which costs the steps per waiting job, and with setup->keep it is only ever corrected: queues get
+ * long, since nothing moves up into what a job that ended early leaves behind.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/replay/replay_sim.h"
@@ -55,14 +60,17 @@ static void trim_steps(struct replay *replay)
 	replay->steps[0].time_s = replay->now_s;
 }
 
-/* The first step at which a job fits for the whole of its estimate. All is free in the end. */
-static uint32_t find_start(const struct replay *replay, const struct replay_waiting *waiting)
+/*
+ * The first step from `start` on at which a job fits for the whole of its estimate. All is free in
+ * the end.
+ */
+static uint32_t find_start(const struct replay *replay, const struct replay_waiting *waiting,
+			   uint32_t start)
 {
 	const struct replay_step *steps = replay->steps;
-	uint32_t start = 0;
 
-	for (uint32_t i = 0; i < replay->steps_count &&
-			     steps[i].time_s < steps[start].time_s + waiting->estimate_s;
+	for (uint32_t i = start; i < replay->steps_count &&
+				 steps[i].time_s < steps[start].time_s + waiting->estimate_s;
 	     i++)
 		if (steps[i].free < waiting->procs)
 			start = i + 1;
@@ -116,12 +124,103 @@ static void add_free(struct replay *replay, double from_s, double to_s, int64_t 
 	merge(replay, first);
 }
 
-/* Promises a job the first time at which it fits. */
-static void promise(struct replay *replay, struct replay_waiting *waiting)
+static void set_promise(struct replay *replay, struct replay_waiting *waiting, double start_s)
 {
-	waiting->start_s = replay->steps[find_start(replay, waiting)].time_s;
+	double *promised_s = &replay->result->promised_s[waiting->job];
+
+	waiting->start_s = start_s;
+	waiting->least_s = fmin(waiting->least_s, start_s);
+	if (isinf(*promised_s))
+		*promised_s = start_s;
+}
+
+/* Promises a job the first time at which it fits, from step `from` on. */
+static void promise(struct replay *replay, struct replay_waiting *waiting, uint32_t from)
+{
+	set_promise(replay, waiting, replay->steps[find_start(replay, waiting, from)].time_s);
 	add_free(replay, waiting->start_s, waiting->start_s + waiting->estimate_s,
 		 -(int64_t)waiting->procs);
+}
+
+/* The places of the queue that hold promises, by promise, then arrival. */
+static int compare_promises(const void *a, const void *b, void *data)
+{
+	const uint32_t place = *(const uint32_t *)a;
+	const uint32_t other = *(const uint32_t *)b;
+	const double start_s = replay_waiting(data, place)->start_s;
+	const double other_s = replay_waiting(data, other)->start_s;
+
+	if (start_s != other_s)
+		return start_s < other_s ? -1 : 1;
+	return place < other ? -1 : place > other;
+}
+
+static void sort_promises(struct replay *replay, uint32_t count)
+{
+	if (count > replay->order_capacity) {
+		replay->order_capacity = 2 * count;
+		replay->order = g_renew(uint32_t, replay->order, replay->order_capacity);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		replay->order[i] = i;
+	qsort_r(replay->order, count, sizeof(*replay->order), compare_promises, replay);
+}
+
+/*
+ * Moves back what does not fit any more, where promises have passed because others run too long.
+ * Returns whether there are such.
+ */
+static bool repair(struct replay *replay, uint32_t count)
+{
+	bool late = false;
+
+	for (uint32_t place = 0; place < count && !late; place++)
+		late = replay_waiting(replay, place)->start_s < replay->now_s;
+	if (!late)
+		return false;
+	sort_promises(replay, count);
+	build_steps(replay);
+	for (uint32_t i = 0; i < count; i++) {
+		struct replay_waiting *waiting = replay_waiting(replay, replay->order[i]);
+
+		promise(replay, waiting, split(replay, fmax(waiting->start_s, replay->now_s)));
+	}
+	return true;
+}
+
+/*
+ * The first step at which a job fits beside all others; one that does not begin before its promise
+ * stands for the promise.
+ */
+static uint32_t find_sooner(const struct replay *replay, const struct replay_waiting *waiting)
+{
+	const struct replay_step *steps = replay->steps;
+	uint32_t start = 0;
+
+	for (uint32_t i = 0; i < replay->steps_count && steps[i].time_s < waiting->start_s &&
+			     steps[i].time_s < steps[start].time_s + waiting->estimate_s;
+	     i++)
+		if (steps[i].free < waiting->procs)
+			start = i + 1;
+	return start;
+}
+
+/* Moves jobs up, in order of arrival, each as far as all others let it. */
+static void compress(struct replay *replay, uint32_t count)
+{
+	for (uint32_t place = 0; place < count; place++) {
+		struct replay_waiting *waiting = replay_waiting(replay, place);
+		const uint32_t start = find_sooner(replay, waiting);
+		const double old_s = waiting->start_s;
+		double new_s;
+
+		if (start == replay->steps_count || replay->steps[start].time_s >= old_s)
+			continue;
+		new_s = replay->steps[start].time_s;
+		add_free(replay, old_s, old_s + waiting->estimate_s, waiting->procs);
+		add_free(replay, new_s, new_s + waiting->estimate_s, -(int64_t)waiting->procs);
+		set_promise(replay, waiting, new_s);
+	}
 }
 
 /* Promises whose time has passed, because others run too long, are for now. */
@@ -134,7 +233,7 @@ static void postpone(struct replay *replay)
 			continue;
 		add_free(replay, fmax(waiting->start_s + waiting->estimate_s, replay->now_s),
 			 replay->now_s + waiting->estimate_s, -(int64_t)waiting->procs);
-		waiting->start_s = replay->now_s;
+		set_promise(replay, waiting, replay->now_s);
 	}
 }
 
@@ -155,28 +254,31 @@ static void start_due(struct replay *replay)
 
 static void pass(struct replay *replay)
 {
-	const bool keep = replay->setup->keep;
-	const bool empty = replay->arrived == replay->queue_count;
-	const bool moved = replay->surprised || replay_has_overrun(replay);
-	uint32_t place = replay->queue_count - replay->arrived;
+	const struct replay_setup *setup = replay->setup;
+	const uint32_t promised = replay->queue_count - replay->arrived;
+	uint32_t place = promised;
 
-	if (empty || (moved && !keep)) {
+	if (promised == 0) {
+		build_steps(replay);
+	} else if (setup->rebuild && (replay->surprised || replay_has_overrun(replay))) {
 		build_steps(replay);
 		place = 0;
 	} else {
 		trim_steps(replay);
 	}
-	if (keep)
+	if (setup->keep)
 		postpone(replay);
+	else if (!setup->rebuild && (repair(replay, promised) || replay->early))
+		compress(replay, promised);
 	for (; place < replay->queue_count; place++)
-		promise(replay, replay_waiting(replay, place));
+		promise(replay, replay_waiting(replay, place), 0);
 	start_due(replay);
 }
 
-/* What a job leaves behind that ended early goes to those who come next. */
+/* What a job leaves behind that ended early is free. */
 static void ended(struct replay *replay, const struct replay_running *expected)
 {
-	if (!replay->setup->keep || replay->queue_count == 0)
+	if (replay->setup->rebuild || replay->queue_count == 0)
 		return;
 	trim_steps(replay);
 	add_free(replay, replay->now_s, expected->time_s, expected->procs);
@@ -186,7 +288,7 @@ static double next_s(const struct replay *replay)
 {
 	double next = INFINITY;
 
-	for (uint32_t i = 0; replay->setup->keep && i < replay->queue_count; i++) {
+	for (uint32_t i = 0; !replay->setup->rebuild && i < replay->queue_count; i++) {
 		const double start_s = replay_waiting(replay, i)->start_s;
 
 		if (start_s > replay->now_s)

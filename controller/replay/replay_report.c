@@ -73,6 +73,7 @@ void replay_summarize(const struct replay_setup *setup, const struct replay_resu
 		.nb_jobs_success = result->jobs_count - result->killed,
 		.nb_jobs_killed = result->killed,
 		.nb_jobs_rejected = setup->trace->refused,
+		.nb_jobs_slipped = result->slipped,
 		.skipped = setup->trace->skipped,
 		.passes = result->passes,
 		.makespan_s = result->makespan_s,
@@ -82,6 +83,11 @@ void replay_summarize(const struct replay_setup *setup, const struct replay_resu
 		const struct numbers numbers = job_numbers(setup, result, i);
 
 		add_job(&summary, &numbers);
+		summary.nb_jobs_promised += isfinite(result->promised_s[i]);
+		if (result->slip_s[i] > summary.max_slip_s) {
+			summary.max_slip_s = result->slip_s[i];
+			summary.max_slip_job = setup->trace->jobs[i].id;
+		}
 	}
 	summary.mean_waiting_time_s /= count;
 	summary.mean_turnaround_time_s /= count;
@@ -93,13 +99,29 @@ void replay_summarize(const struct replay_setup *setup, const struct replay_resu
 	*ret_summary = summary;
 }
 
+/* null: the policy promises nothing, or no promise slipped. */
+static void set_slips(json_t *object, const struct replay_summary *summary)
+{
+	const bool promises = summary->nb_jobs_promised > 0;
+	const bool slips = summary->nb_jobs_slipped > 0;
+
+	json_object_set_new(object, "nb_jobs_slipped",
+			    promises ? json_integer((json_int_t)summary->nb_jobs_slipped)
+				     : json_null());
+	json_object_set_new(object, "max_slip",
+			    promises ? json_real(summary->max_slip_s) : json_null());
+	json_object_set_new(object, "max_slip_job_id",
+			    slips ? json_integer(summary->max_slip_job) : json_null());
+}
+
 json_t *replay_summary_json(const struct replay_setup *setup, const struct replay_summary *summary)
 {
 	json_t *object = json_pack(
-		"{s:s, s:s, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "policy",
+		"{s:s, s:s, s:b, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "policy",
 		replay_policy_name(setup->policy), "estimates",
 		setup->estimates == REPLAY_ESTIMATES_PERFECT ? "perfect" : "user", "overrun",
-		setup->overrun, "keep_reservations", setup->keep, "nb_computing_machines",
+		setup->overrun, "keep_reservations", setup->keep, "rebuild", setup->rebuild,
+		"nb_computing_machines",
 		(json_int_t)setup->procs, "nb_jobs", (json_int_t)summary->nb_jobs,
 		"nb_jobs_finished", (json_int_t)summary->nb_jobs_finished, "nb_jobs_success",
 		(json_int_t)summary->nb_jobs_success, "nb_jobs_killed",
@@ -124,6 +146,7 @@ json_t *replay_summary_json(const struct replay_setup *setup, const struct repla
 
 	for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++)
 		json_object_set_new(object, numbers[i].name, json_real(numbers[i].value));
+	set_slips(object, summary);
 	return object;
 }
 
@@ -186,7 +209,7 @@ static char *put_text(char *at, const char *text)
 static const char heading[] =
 	"job_id,submission_time,requested_number_of_resources,requested_time,success,final_state,"
 	"starting_time,execution_time,finish_time,waiting_time,turnaround_time,stretch,"
-	"bounded_slowdown_10,bounded_slowdown_30\n";
+	"bounded_slowdown_10,bounded_slowdown_30,promised_time,slip\n";
 
 static char *put_job(char *at, const struct replay_setup *setup, const struct replay_result *result,
 		     uint32_t i)
@@ -215,6 +238,12 @@ static char *put_job(char *at, const struct replay_setup *setup, const struct re
 		*at++ = ',';
 		at = put_ratio(at, ratios[r]);
 	}
+	*at++ = ',';
+	if (isfinite(result->promised_s[i]))
+		at = put_time(at, result->promised_s[i]);
+	*at++ = ',';
+	if (isfinite(result->promised_s[i]))
+		at = put_time(at, result->slip_s[i]);
 	*at++ = '\n';
 	return at;
 }

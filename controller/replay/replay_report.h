@@ -19,6 +19,10 @@ struct replay_summary {
 	uint64_t nb_jobs_success;
 	uint64_t nb_jobs_killed;   /* at their estimates */
 	uint64_t nb_jobs_rejected; /* wider than the machine */
+	uint64_t nb_jobs_promised; /* Conservative: all; else 0 */
+	uint64_t nb_jobs_slipped;  /* ... that started later than promised */
+	double max_slip_s;         /* ... by how much at most */
+	int64_t max_slip_job;      /* ... the number of the first such job; with nb_jobs_slipped */
 	uint64_t skipped;          /* without size or run time */
 	uint64_t passes;           /* scheduling passes */
 	double makespan_s;
@@ -41,8 +45,8 @@ void replay_summarize(const struct replay_setup *setup, const struct replay_resu
 json_t *replay_summary_json(const struct replay_setup *setup, const struct replay_summary *summary);
 
 /*
- * Writes one CSV row per job, in order of submission, to `path`; ratios with 6 decimals. Returns
- * true, or false with `error` (GFileError) set.
+ * Writes one CSV row per job, in order of submission, to `path`; ratios with 6 decimals, promises
+ * empty where the policy makes none. Returns true, or false with `error` (GFileError) set.
  */
 bool replay_write_csv(const struct replay_setup *setup, const struct replay_result *result,
 		      const char *path, GError **error);

@@ -18,7 +18,8 @@ struct replay_running {
 /* A job that waits, in order of arrival. */
 struct replay_waiting {
 	double estimate_s;
-	double start_s;  /* Conservative: its reservation */
+	double start_s;  /* Conservative: its reservation; INFINITY: none yet */
+	double least_s;  /* ... and the earliest one that it ever had */
 	uint32_t job;
 	uint32_t procs;
 };
@@ -46,6 +47,7 @@ struct replay {
 	uint32_t arrived;          /* jobs that joined the queue since the last pass */
 	bool completed;            /* a job ended since the last pass */
 	bool surprised;            /* ... and not when it was expected to */
+	bool early;                /* ... but before */
 
 	/* The policies' own. */
 	double shadow_s;           /* EASY: when the head can start */
@@ -54,6 +56,8 @@ struct replay {
 	uint32_t steps_count;      /* Conservative: free processors over time */
 	uint32_t steps_capacity;
 	struct replay_step *steps;
+	uint32_t order_capacity;   /* Conservative: places of the queue, to sort */
+	uint32_t *order;
 };
 
 /* The table of a policy. */

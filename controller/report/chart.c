@@ -14,8 +14,9 @@
  */
 #define GNUPLOT_TIMEOUT_S 60
 
-/* Pixels of a line of the heading, and of a character of it. */
+/* Pixels of a line of the heading and of the notes, of a character of them, and above the notes. */
 enum { HEADING_LINE = 17, HEADING_CHARACTER = 7 };
+enum { NOTES_LINE = 15, NOTES_CHARACTER = 6, NOTES_AIR = 8 };
 
 G_DEFINE_QUARK(virtbed-chart, chart_error)
 
@@ -42,19 +43,104 @@ guint32 chart_colour(guint index)
 	return colours[index % G_N_ELEMENTS(colours)];
 }
 
+char *chart_line(guint index)
+{
+	static const char *const dashes[] = {"1", "(14,4)", "(3,3)", "(14,4,3,4)"};
+	/* Full shapes first, open ones, then those of lines. */
+	static const guint marks[] = {5, 7, 9, 13, 11, 15, 4, 6, 8, 12, 10, 14, 2, 1, 3};
+
+	return g_strdup_printf("lc rgb '#%06x' dt %s pt %u", chart_colour(index),
+			       dashes[index % G_N_ELEMENTS(dashes)],
+			       marks[index % G_N_ELEMENTS(marks)]);
+}
+
+/* A colour mixed with white. */
+static guint32 pale(guint32 colour, double share)
+{
+	guint32 mixed = 0;
+
+	for (int shift = 0; shift <= 16; shift += 8) {
+		const double part = (double)(colour >> shift & 0xff);
+
+		mixed |= (guint32)(255 - share * (255 - part) + 0.5) << shift;
+	}
+	return mixed;
+}
+
+char *chart_fill(guint index, double share)
+{
+	/* gnuplot's 3 is full. */
+	static const guint patterns[] = {3, 4, 2, 5, 1, 6, 7};
+	const guint pattern = patterns[index % G_N_ELEMENTS(patterns)];
+
+	G_STATIC_ASSERT(G_N_ELEMENTS(patterns) == CHART_PATTERNS);
+	return g_strdup_printf("fs transparent pattern %u border lc rgb '#%06x' lc rgb '#%06x'",
+			       pattern, chart_colour(index), pale(chart_colour(index), share));
+}
+
+/* From how much of the base on a unit is taken, the largest first; it is `base` of it. */
+struct unit {
+	double from;
+	double base;
+	const char *name;
+};
+
+static const struct unit *find_unit(const struct unit *units, double max)
+{
+	while (units->from > 0 && !(max >= units->from))
+		units++;
+	return units;
+}
+
+static const struct unit energy_units[] = {{2e15, 1e15, "PJ"}, {2e12, 1e12, "TJ"}, {2e9, 1e9, "GJ"},
+					   {2e6, 1e6, "MJ"},   {2e4, 1e3, "kJ"},   {0, 1, "J"}};
+
 const char *chart_energy_unit(double max_j, double *ret_scale)
 {
-	static const struct {
-		double from_j;
-		double scale;
-		const char *name;
-	} units[] = {{2e6, 1e-6, "MJ"}, {2e4, 1e-3, "kJ"}, {0, 1, "J"}};
-	gsize i = 0;
+	const struct unit *unit = find_unit(energy_units, max_j);
 
-	while (i + 1 < G_N_ELEMENTS(units) && !(max_j >= units[i].from_j))
-		i++;
-	*ret_scale = units[i].scale;
-	return units[i].name;
+	*ret_scale = 1 / unit->base;
+	return unit->name;
+}
+
+const char *chart_time_unit(double max_s, double *ret_scale)
+{
+	static const struct unit units[] = {
+		{4 * 86400, 86400, "days"}, {4 * 3600, 3600, "h"}, {1200, 60, "min"}, {0, 1, "s"}};
+	const struct unit *unit = find_unit(units, max_s);
+
+	*ret_scale = 1 / unit->base;
+	return unit->name;
+}
+
+const char *chart_power_unit(double max_w, double *ret_scale)
+{
+	static const struct unit units[] = {{2e7, 1e6, "MW"}, {2e4, 1e3, "kW"}, {0, 1, "W"}};
+	const struct unit *unit = find_unit(units, max_w);
+
+	*ret_scale = 1 / unit->base;
+	return unit->name;
+}
+
+char *chart_energy_text(double joules)
+{
+	double scale;
+	const char *unit = chart_energy_unit(joules, &scale);
+	const double value = joules * scale;
+
+	/* Three digits, and all before the point. */
+	return g_strdup_printf("%.*f %s", value >= 100 ? 0 : value >= 10 ? 1 : 2, value, unit);
+}
+
+void chart_put_time(GString *script, double end_s)
+{
+	char number[G_ASCII_DTOSTR_BUF_SIZE];
+	double scale;
+	const char *unit = chart_time_unit(end_s, &scale);
+
+	g_string_append_printf(script,
+			       "time_scale = %s\nsince = 'since the start of the run, %s'\n",
+			       g_ascii_formatd(number, sizeof(number), "%.15g", scale), unit);
 }
 
 struct chart *chart_new(const char *format, ...)
@@ -94,18 +180,16 @@ char *chart_quoted(const char *text)
 char *chart_notes(const struct summary *summary)
 {
 	g_autoptr(origin_t) origin = origin_of_store(summary->store);
-	g_autoptr(GPtrArray) notes = origin_notes(origin, summary->measured);
+	g_autoptr(GPtrArray) notes = origin_notes(origin, summary->measured, true);
 
 	g_ptr_array_add(notes, NULL);
 	return g_strjoinv("\n", (char **)notes->pdata);
 }
 
-/* Title and notes; single quotes do not know \n: lines are joined in double quotes. */
-static char *heading(const struct chart *chart, guint *ret_lines, guint *ret_longest)
+/* The notes as one text; single quotes do not know \n: lines are joined in double quotes. */
+static char *notes_text(const struct chart *chart, guint *ret_lines, guint *ret_longest)
 {
-	g_autofree char *all = g_strdup_printf("%s%s%s", chart->title, *chart->notes ? "\n" : "",
-					       chart->notes);
-	g_auto(GStrv) lines = g_strsplit(all, "\n", -1);
+	g_auto(GStrv) lines = g_strsplit(chart->notes, "\n", -1);
 	GString *text = g_string_new(NULL);
 
 	*ret_longest = 0;
@@ -117,17 +201,23 @@ static char *heading(const struct chart *chart, guint *ret_lines, guint *ret_lon
 				       line_quoted);
 		*ret_longest = MAX(*ret_longest, (guint)g_utf8_strlen(line, -1));
 	}
+	if (*ret_lines == 0)
+		g_string_append(text, "''");
 	return g_string_free(text, FALSE);
 }
 
+/* What is drawn stands in what is left between heading and notes; panels reckon from `top`. */
 static char *preamble(const struct chart *chart)
 {
 	guint lines;
 	guint longest;
-	g_autofree char *text = heading(chart, &lines, &longest);
+	g_autofree char *notes = notes_text(chart, &lines, &longest);
 	g_autofree char *title = g_strdelimit(g_strdup(chart->title), "\n\r", ' ');
-	guint width = MAX(chart->width, 40 + HEADING_CHARACTER * longest);
-	guint top = HEADING_LINE * lines;
+	g_autofree char *heading = chart_quoted(title);
+	const guint needed = MAX(HEADING_CHARACTER * (guint)g_utf8_strlen(title, -1),
+				 NOTES_CHARACTER * longest);
+	const guint width = MAX(chart->width, 40 + needed);
+	const guint bottom = lines > 0 ? NOTES_LINE * lines + NOTES_AIR : 0;
 
 	return g_strdup_printf(
 		"# %s. Edit, then draw again:\n"
@@ -138,11 +228,14 @@ static char *preamble(const struct chart *chart)
 		"if (!exists(\"image\")) image = '%s.'.format\n"
 		"data = '%s.csv'\n"
 		"heading = exists(\"bare\") ? '' : %s\n"
+		"notes = exists(\"bare\") ? '' : %s\n"
 		"width = exists(\"bare\") ? %u : %u\n"
 		"top = exists(\"bare\") ? 0 : %u\n"
-		"height = top + %u\n"
+		"bottom = exists(\"bare\") ? 0 : %u\n"
+		"height = top + %u + bottom\n"
 		"set datafile separator ','\n"
-		"set datafile columnheaders\n\n"
+		"set datafile columnheaders\n"
+		"set format '%%.10g'\n\n"
 		"if (format eq 'png') set terminal pngcairo noenhanced size width,height "
 		"font 'DejaVu Sans,10'\n"
 		"if (format eq 'svg') set terminal svg noenhanced size width,height "
@@ -151,9 +244,15 @@ static char *preamble(const struct chart *chart)
 		"size width,height font 'DejaVu Sans,13' background rgb 'white'\n"
 		"if (format eq 'pdf') set terminal pdfcairo noenhanced size width/40.0 cm, "
 		"height/40.0 cm font 'DejaVu Sans,8'\n"
-		"set output image\n\n",
+		"small = format eq 'svg' ? ',11' : format eq 'pdf' ? ',7' : ',8'\n"
+		"set output image\n"
+		"set label " CHART_NOTES " notes at screen 12.0 / width, (bottom - %u) / (height * 1.0) "
+		"left font small textcolor rgb '#505050'\n"
+		"set origin 0, bottom / (height * 1.0)\n"
+		"set size 1, 1 - bottom / (height * 1.0)\n\n",
 		title, chart->name, chart->name, chart->name, chart->name, chart->name,
-		chart->name, text, chart->width, width, top, chart->height);
+		chart->name, heading, notes, chart->width, width, HEADING_LINE, bottom,
+		chart->height, NOTES_LINE);
 }
 
 static bool write_file(const char *dir, const char *name, const char *ending, const char *content,

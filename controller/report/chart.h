@@ -11,19 +11,23 @@
  *
  * Both stay as files beside the image, NAME.csv and NAME.gp, and are meant to be edited: `gnuplot
  * NAME.gp` draws again. The script of a chart begins with a preamble that all charts share
- * (chart_write()): it sets terminal and output by the variable `format`, names the data `data`, and
- * holds the heading in `heading`, which is left out where the variable `bare` is set.
+ * (chart_write()): it sets terminal and output by the variable `format`, names the data `data`, holds
+ * the title in `heading` and puts the notes below what is drawn, on the label CHART_NOTES. Both are
+ * left out where the variable `bare` is set.
  */
 struct chart {
 	char *name;    /* of the files, without ending: [A-Za-z0-9._-] only */
-	char *title;   /* one line: what it shows of what */
-	char *notes;   /* what the numbers rest on that is not the real thing; lines, or "" */
+	char *title;   /* one line: what it shows of what; the heading */
+	char *notes;   /* what the numbers rest on that is not the real thing; lines below, or "" */
 	char *caption; /* how to read it, in a sentence or two */
 	char *csv;     /* the data, with a row of column names */
 	char *script;  /* gnuplot, without the preamble */
 	guint width;   /* in pixels of the screen */
-	guint height;  /* the same, without heading */
+	guint height;  /* the same, without heading and notes */
 };
+
+/* gnuplot's label that holds the notes: scripts of several panels unset it after the first. */
+#define CHART_NOTES "999"
 typedef struct chart chart_t; /* for g_autoptr() */
 
 enum chart_format { CHART_PNG = 0, CHART_SVG, CHART_PDF };
@@ -72,10 +76,34 @@ char *chart_quoted(const char *text);
 guint32 chart_colour(guint index);
 
 /*
- * The unit in which energies up to `max_j` joules are read well, "J", "kJ" or "MJ"; *ret_scale is
+ * How series `index` is drawn, in gnuplot's words, so that 60 of each are told apart: lines by
+ * colour, dashes and marks ("lc rgb '#d55e00' dt 1 pt 5"), without colour by dashes and marks; bars by
+ * colour and pattern, of which 42 differ. The caller frees.
+ */
+char *chart_line(guint index);
+/* `share`: of the colour, from 0, which is white, to 1. The caller frees. */
+char *chart_fill(guint index, double share);
+
+/* Patterns of bars that differ without colour; they begin again after so many. */
+#define CHART_PATTERNS 7
+
+/*
+ * The unit in which energies up to `max_j` joules are read well, from "J" to "PJ"; *ret_scale is
  * how much of it a joule is.
  */
 const char *chart_energy_unit(double max_j, double *ret_scale);
+/* The same for times up to `max_s` seconds: "s", "min", "h" or "days". */
+const char *chart_time_unit(double max_s, double *ret_scale);
+/* The same for powers up to `max_w` watts: "W", "kW" or "MW". */
+const char *chart_power_unit(double max_w, double *ret_scale);
+/* "2.80 MJ": an energy with its unit. The caller frees. */
+char *chart_energy_text(double joules);
+
+/*
+ * Adds a script's variables for a time axis that ends at `end_s`: `time_scale`, by which seconds are
+ * multiplied, and `since`, its label.
+ */
+void chart_put_time(GString *script, double end_s);
 
 /* The heading's lines on what numbers of this directory rest on, for `notes`. The caller frees. */
 char *chart_notes(const struct summary *summary);

@@ -130,47 +130,48 @@ static char *data(const struct matrix *matrix, GPtrArray *traces)
 /* One panel: bars of the estimates, and what was observed beside them as points. */
 struct panel {
 	const char *label;
-	bool is_energy;                          /* has a unit of its own */
+	bool is_energy;                          /* else a time */
 	const char *value, *low, *high;          /* columns of the estimate */
 	const char *seen, *seen_low, *seen_high; /* columns of the tasks */
 	guint top;
 };
 
 static const struct panel panels[] = {
-	{"ETC, s", false, "etc_s", "etc_low_s", "etc_high_s", "exec_s", "exec_low_s", "exec_high_s",
+	{"ETC", false, "etc_s", "etc_low_s", "etc_high_s", "exec_s", "exec_low_s", "exec_high_s",
 	 18},
 	{"EEC", true, "eec_j", "eec_low_j", "eec_high_j", "energy_j", "energy_low_j",
 	 "energy_high_j", 18 + PANEL_HEIGHT + 40},
 };
 
-static double eec_max_j(const struct matrix *matrix)
+static double estimate_max(const struct matrix *matrix, bool energy)
 {
-	double max_j = 0;
+	double max = 0;
 
 	for (guint i = 0; i < matrix->estimates->len; i++) {
 		const struct config_estimate *estimate = matrix->estimates->pdata[i];
 
-		max_j = fmax(max_j, estimate->eec_j);
+		max = fmax(max, energy ? estimate->eec_j : estimate->etc_s);
 	}
-	return max_j;
+	return max;
 }
 
 static void put_axis(GString *text, const struct matrix *matrix, const struct panel *panel,
 		     bool last)
 {
-	double scale = 1;
-	const char *unit =
-		panel->is_energy ? chart_energy_unit(eec_max_j(matrix), &scale) : NULL;
+	const double max = estimate_max(matrix, panel->is_energy);
+	double scale;
+	const char *unit = panel->is_energy ? chart_energy_unit(max, &scale)
+					    : chart_time_unit(max, &scale);
 
 	g_string_append_printf(text,
 			       "\nset tmargin at screen 1 - (top + %u) / (height * 1.0)\n"
 			       "set bmargin at screen 1 - (top + %u) / (height * 1.0)\n"
 			       "scale = %s\n"
-			       "set ylabel '%s%s%s'\n%s\n",
+			       "set ylabel '%s, %s'\n%s\n",
 			       panel->top, panel->top + PANEL_HEIGHT,
 			       g_ascii_formatd((char[G_ASCII_DTOSTR_BUF_SIZE]){0},
-					       G_ASCII_DTOSTR_BUF_SIZE, "%g", scale),
-			       panel->label, unit ? ", " : "", unit ? unit : "",
+					       G_ASCII_DTOSTR_BUF_SIZE, "%.15g", scale),
+			       panel->label, unit,
 			       last ? "set key outside bottom center horizontal Left reverse "
 				      "samplen 1.5"
 				    : "unset key");
@@ -196,11 +197,12 @@ static void put_panel(GString *text, const struct matrix *matrix, const struct p
 	g_string_append(text, "plot \\\n");
 	for (guint i = 0; i < matrix->clusters->len; i++) {
 		g_autofree char *name = chart_quoted(matrix->clusters->pdata[i]);
+		g_autofree char *fill = chart_fill(i, 0.75);
 
 		g_string_append_printf(text,
 				       "  data using (of(%s)):(scaled('%s')):(bar_width) with "
-				       "boxes fs solid 0.75 noborder lc rgb '#%06x' title %s, \\\n",
-				       name, panel->value, chart_colour(i), name);
+				       "boxes %s title %s, \\\n",
+				       name, panel->value, fill, name);
 	}
 	if (seen)
 		g_string_append_printf(text,
@@ -258,8 +260,10 @@ static char *script(const struct matrix *matrix, bool seen)
 		g_string_append_printf(text, "%s%s %u", i ? ", " : "", name, i);
 	}
 	g_string_append(text, ") scale 0\n");
-	for (gsize i = 0; i < G_N_ELEMENTS(panels); i++)
+	for (gsize i = 0; i < G_N_ELEMENTS(panels); i++) {
 		put_panel(text, matrix, &panels[i], i + 1 == G_N_ELEMENTS(panels), seen);
+		g_string_append(text, i == 0 ? "unset label " CHART_NOTES "\n" : "");
+	}
 	g_string_append(text, "unset multiplot\n");
 	return g_string_free(text, FALSE);
 }

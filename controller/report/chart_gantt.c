@@ -292,8 +292,8 @@ static void put_bars(GString *text, const struct chart_rows *rows, const char *t
 	for (gsize i = 0; i < G_N_ELEMENTS(looks); i++)
 		g_string_append_printf(
 			text,
-			"  data using (bar(%s, '%s')):(column('row')):(column('start_s')):"
-			"(column('end_s')):(column('row') - 0.4):(column('row') + 0.4) "
+			"  data using (bar(%s, '%s')):(column('row')):(t('start_s')):"
+			"(t('end_s')):(column('row') - 0.4):(column('row') + 0.4) "
 			"with boxxyerror fs %s border lc rgb '#%06x' lc rgb '#%06x' %s%s, \\\n",
 			type_quoted, looks[i].state, looks[i].fill, colour, colour,
 			looks[i].title ? "no" : "title ", looks[i].title ? "title" : type_quoted);
@@ -330,7 +330,7 @@ static void put_plot(GString *text, const struct chart_rows *rows, const struct 
 					       "lc rgb '#606060' title '%s', \\\n",
 					       looks[i].fill, looks[i].title);
 	g_string_append(text,
-			"  data using (wide(1) ? (column('start_s') + column('end_s')) / 2 : NaN):"
+			"  data using (wide(1) ? (t('start_s') + t('end_s')) / 2 : NaN):"
 			"(column('row')):(strcol('task')) with labels font ',8' "
 			"tc rgb '#000001' notitle\n");
 }
@@ -340,27 +340,29 @@ static char *script(const struct chart_rows *rows, const struct run_trace *trace
 	GString *text = g_string_new(NULL);
 	double end_s = fmax(trace->run->ended_s, 1e-3);
 
+	chart_put_time(text, end_s);
 	g_string_append_printf(
 		text,
+		"t(name) = time_scale * column(name)\n"
 		"# Where a bar of a type with an outcome stands; elsewhere it is not drawn.\n"
 		"bar(type, state) = strcol('type') eq type && strcol('state') eq state && "
-		"strcol('node') ne '' ? (column('start_s') + column('end_s')) / 2 : NaN\n"
-		"mark(type) = strcol('type') eq type && strcol('node') eq '' ? column('end_s') : "
+		"strcol('node') ne '' ? (t('start_s') + t('end_s')) / 2 : NaN\n"
+		"mark(type) = strcol('type') eq type && strcol('node') eq '' ? t('end_s') : "
 		"NaN\n"
 		"# Bars that have room for the number of their task.\n"
-		"wide(x) = strcol('node') ne '' && column('end_s') - column('start_s') > "
-		"%.4f * strlen(strcol('task'))\n\n"
+		"wide(x) = strcol('node') ne '' && t('end_s') - t('start_s') > "
+		"time_scale * %.4f * strlen(strcol('task'))\n\n"
 		"set title heading font ',9'\n"
 		/* The empty line keeps the key off the label. */
-		"set xlabel \"seconds since the start of the run\\n \"\n"
-		"set xrange [0:%.6g]\n"
+		"set xlabel since.\"\\n \"\n"
+		"set xrange [0:time_scale * %.10g]\n"
 		"set yrange [%.2f:-0.75]\n",
 		0.009 * end_s, 1.005 * end_s, rows->last + 0.75);
 	put_tics(text, rows);
 	put_rules(text, rows);
 	g_string_append_printf(text,
-			       "set arrow from first %.6f,graph 0 to first %.6f,graph 1 nohead "
-			       "lc rgb '#606060' front\n"
+			       "set arrow from first time_scale * %.6f,graph 0 to first "
+			       "time_scale * %.6f,graph 1 nohead lc rgb '#606060' front\n"
 			       "set grid xtics lc rgb '#d0d0d0' lw 0.5\n"
 			       "set border 3 lc rgb '#606060'\n"
 			       "set xtics nomirror\n"

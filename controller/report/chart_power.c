@@ -82,13 +82,13 @@ static void put_sum(GString *text)
 	put_margins(text, 20, SUM_HEIGHT);
 	g_string_append(text,
 			"set format x ''\n"
-			"set ylabel 'W, all hosts'\n"
+			"set ylabel unit.', all hosts'\n"
 			"plot \\\n"
-			"  data using (of('all hosts')):(column('watts')):(column('idle_w')) "
+			"  data using (of('all hosts')):(w('watts')):(w('idle_w')) "
 			"every step with filledcurves fs solid 0.25 lc rgb '#0072b2' notitle, \\\n"
-			"  data using (of('all hosts')):(column('watts')) every step "
+			"  data using (of('all hosts')):(w('watts')) every step "
 			"with lines lw 1.3 lc rgb '#0072b2' notitle, \\\n"
-			"  data using (of('all hosts')):(column('idle_w')) every step "
+			"  data using (of('all hosts')):(w('idle_w')) every step "
 			"with lines dt 2 lw 1.2 lc rgb '#606060' notitle\n");
 }
 
@@ -96,23 +96,23 @@ static void put_hosts(GString *text, const struct run_trace *trace)
 {
 	put_margins(text, 20 + SUM_HEIGHT + 30, HOSTS_HEIGHT);
 	/* The empty line keeps the key off the label. */
-	g_string_append(text, "set format x '%g'\n"
-			      "set xlabel \"seconds since the start of the run\\n \"\n"
-			      "set ylabel 'W, each host'\n"
+	g_string_append(text, "set format x '%.10g'\n"
+			      "set xlabel since.\"\\n \"\n"
+			      "set ylabel unit.', each host'\n"
 			      "set key outside bottom center horizontal Left reverse samplen 1.5\n"
 			      "plot \\\n");
 	for (guint i = 0; i < trace->hosts->len; i++) {
 		const struct run_host *host = &g_array_index(trace->hosts, struct run_host, i);
 		g_autofree char *name = chart_quoted(host->name);
-		guint32 colour = chart_colour(i);
+		g_autofree char *line = chart_line(i);
 
 		g_string_append_printf(
 			text,
-			"  data using (of(%s)):(column('watts')) every step with lines lw 1.3 "
-			"lc rgb '#%06x' title %s, \\\n"
-			"  data using (of(%s)):(column('idle_w')) every step with lines dt 2 "
+			"  data using (of(%s)):(w('watts')) every step with lines lw 1.3 "
+			"%s title %s, \\\n"
+			"  data using (of(%s)):(w('idle_w')) every step with lines dt 2 "
 			"lc rgb '#%06x' notitle, \\\n",
-			name, colour, name, name, colour);
+			name, line, name, name, chart_colour(i));
 	}
 	g_string_append(
 		text,
@@ -120,25 +120,43 @@ static void put_hosts(GString *text, const struct run_trace *trace)
 		"  NaN with boxes fs solid 0.25 noborder lc rgb '#0072b2' "
 		"title 'above the baseline: dynamic', \\\n"
 		"  NaN with lines dt 2 lc rgb '#606060' title 'idle baseline', \\\n"
-		"  data using (gap(1)):(column('watts')) with points pt 2 lc rgb '#000000' "
+		"  data using (gap(1)):(w('watts')) with points pt 2 lc rgb '#000000' "
 		"notitle\n");
+}
+
+static void put_power_unit(GString *text, const struct run_trace *trace)
+{
+	g_autoptr(GArray) sum = run_trace_watts(trace);
+	char number[G_ASCII_DTOSTR_BUF_SIZE];
+	const char *unit;
+	double max_w = 0;
+	double scale;
+
+	for (guint i = 0; i < sum->len; i++)
+		max_w = fmax(max_w, g_array_index(sum, struct run_point, i).value);
+	unit = chart_power_unit(max_w, &scale);
+	g_string_append_printf(text, "scale = %s\nunit = '%s'\n",
+			       g_ascii_formatd(number, sizeof(number), "%.15g", scale), unit);
 }
 
 static char *script(const struct run_trace *trace)
 {
 	GString *text = g_string_new(NULL);
 
+	chart_put_time(text, trace->run->ended_s);
+	put_power_unit(text, trace);
 	g_string_append_printf(
 		text,
 		"# Draws every so many samples only.\n"
 		"step = %u\n"
-		"of(host) = strcol('host') eq host ? column('time_s') : NaN\n"
+		"of(host) = strcol('host') eq host ? time_scale * column('time_s') : NaN\n"
+		"w(name) = scale * column(name)\n"
 		"# Samples after a gap: what was before them is estimated.\n"
-		"gap(x) = column('gap') > 0 ? column('time_s') : NaN\n\n"
+		"gap(x) = column('gap') > 0 ? time_scale * column('time_s') : NaN\n\n"
 		"set multiplot title heading font ',9'\n"
 		"set lmargin at screen 0.11\n"
 		"set rmargin at screen 0.98\n"
-		"set xrange [0:%.6g]\n"
+		"set xrange [0:time_scale * %.10g]\n"
 		"set yrange [0:*]\n"
 		"set grid lc rgb '#d0d0d0' lw 0.5\n"
 		"set border 3 lc rgb '#606060'\n"
@@ -147,6 +165,7 @@ static char *script(const struct run_trace *trace)
 		step_of(trace),
 		fmax(trace->run->ended_s, 1e-3));
 	put_sum(text);
+	g_string_append(text, "unset label " CHART_NOTES "\n");
 	put_hosts(text, trace);
 	g_string_append(text, "unset multiplot\n");
 	return g_string_free(text, FALSE);

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
+#include <string.h>
 
 #include "controller/report/charts.h"
 #include "controller/report/csv.h"
 
 /* Pixels of a panel, of the air between two, and of what is around all of them. */
 enum { WIDTH = 820, PANEL_HEIGHT = 210, PANEL_AIR = 62, AROUND_HEIGHT = 88 };
+/* The height of a line of the key, of which there is room for three; the width of a character. */
+enum { KEY_LINE = 16, KEY_LINES = 3, KEY_CHARACTER = 8, KEY_SAMPLE = 60 };
 
 /* More points than pixels only make the data of long runs heavy; those kept are exact. */
 #define POINTS_MAX 1000
+
+/* Marks on a curve, about. */
+#define MARKS 8
 
 /* What is drawn over time. */
 struct quantity {
@@ -45,10 +51,11 @@ static const struct quantity energy = {
 	.is_energy = true,
 };
 
-/* Every so many points, and the last. */
-static void put_curve(GString *csv, const struct run_trace *trace, const GArray *points)
+/* Every so many points, and the last. Returns how many. */
+static guint put_curve(GString *csv, const struct run_trace *trace, const GArray *points)
 {
 	guint step = 1 + points->len / POINTS_MAX;
+	guint count = 0;
 
 	for (guint i = 0; i < points->len; i++) {
 		const struct run_point *point = &g_array_index(points, struct run_point, i);
@@ -63,12 +70,15 @@ static void put_curve(GString *csv, const struct run_trace *trace, const GArray 
 		csv_number(csv, point->time_s);
 		csv_number(csv, point->value);
 		csv_end(csv);
+		count++;
 	}
+	return count;
 }
 
 /* What gnuplot is told of the data. */
 struct drawn {
 	GPtrArray *traces; /* those that have a curve */
+	GArray *points;    /* guint: how many points of each are drawn */
 	double end_s;      /* of the longest run */
 	double value_max;  /* at the end of a run; joules or utility */
 };
@@ -82,16 +92,24 @@ static char *data(const struct quantity *quantity, GPtrArray *traces, struct dra
 		const struct run_trace *trace = traces->pdata[i];
 		g_autoptr(GArray) points = quantity->curve(trace);
 		const struct run_point *last;
+		guint count;
 
 		if (points->len == 0)
 			continue;
-		put_curve(csv, trace, points);
+		count = put_curve(csv, trace, points);
+		g_array_append_val(drawn->points, count);
 		g_ptr_array_add(drawn->traces, (gpointer)trace);
 		drawn->end_s = fmax(drawn->end_s, trace->run->ended_s);
 		last = &g_array_index(points, struct run_point, points->len - 1);
 		drawn->value_max = fmax(drawn->value_max, last->value);
 	}
 	return g_string_free(csv, FALSE);
+}
+
+/* A mark at every so many points of a curve. */
+static guint mark_step(const struct drawn *drawn, guint curve)
+{
+	return MAX(1, g_array_index(drawn->points, guint, curve) / MARKS);
 }
 
 static guint policy_index(const struct summary *summary, const char *policy)
@@ -113,18 +131,28 @@ static guint put_lines(GString *text, const struct quantity *quantity,
 		const struct store_run *run = ((struct run_trace *)drawn->traces->pdata[i])->run;
 		bool first;
 		g_autofree char *name = NULL;
+		g_autofree char *line = NULL;
 
 		if (!summary_same_limit(run->limit, limit))
 			continue;
 		first = g_hash_table_add(named, run->policy);
 		name = chart_quoted(run->policy);
+		line = chart_line(policy_index(summary, run->policy));
 		g_string_append_printf(
 			text,
 			"%s  data using (of(%" G_GINT64_FORMAT ")):(scale * column('%s')) "
-			"with %s lw %s lc rgb '#%06x' %s%s",
+			"with %s lw %s %s notitle",
 			lines ? ", \\\n" : "", run->run, quantity->column, quantity->style,
-			first ? "1.6" : "0.8", chart_colour(policy_index(summary, run->policy)),
-			first ? "title " : "notitle", first ? name : "");
+			first ? "1.6" : "0.8", line);
+		/* Marks, a few of them, and those of one line beside those of the next. */
+		if (first)
+			g_string_append_printf(
+				text,
+				", \\\n  data using (of(%" G_GINT64_FORMAT
+				")):(scale * column('%s')) every %u::%u with points ps 0.9 %s "
+				"notitle, \\\n  keyentry with linespoints lw 1.6 ps 0.9 %s title %s",
+				run->run, quantity->column, mark_step(drawn, i),
+				lines * 7 % mark_step(drawn, i), line, line, name);
 		lines++;
 	}
 	return lines;
@@ -154,7 +182,7 @@ static void put_panel(GString *text, const struct quantity *quantity,
 			       "set title 'limit %g %%' offset 0,-0.6\n"
 			       "set ylabel label\n%s%s",
 			       top, top + PANEL_HEIGHT, 100 * limit,
-			       last ? "set xlabel 'seconds since the start of the run'\n" : "",
+			       last ? "set xlabel since\n" : "",
 			       last ? "set key outside bottom center horizontal Left reverse "
 				      "samplen 1.5\n"
 				    : "unset key\n");
@@ -178,8 +206,9 @@ static void put_unit(GString *text, const struct quantity *quantity, const struc
 
 	g_string_append_printf(text, "scale = %s\nlabel = '%s%s%s'\n",
 			       g_ascii_formatd((char[G_ASCII_DTOSTR_BUF_SIZE]){0},
-					       G_ASCII_DTOSTR_BUF_SIZE, "%g", scale),
+					       G_ASCII_DTOSTR_BUF_SIZE, "%.15g", scale),
 			       quantity->label, unit ? ", " : "", unit ? unit : "");
+	chart_put_time(text, drawn->end_s);
 }
 
 static char *script(const struct quantity *quantity, const struct summary *summary,
@@ -189,18 +218,20 @@ static char *script(const struct quantity *quantity, const struct summary *summa
 
 	put_unit(text, quantity, drawn);
 	g_string_append_printf(text,
-			       "of(run) = column('run') == run ? column('time_s') : NaN\n\n"
+			       "of(run) = column('run') == run ? time_scale * column('time_s') : NaN\n\n"
 			       "set multiplot title heading font ',9'\n"
 			       "set lmargin at screen 0.12\n"
 			       "set rmargin at screen 0.98\n"
-			       "set xrange [0:%.6g]\n"
+			       "set xrange [0:time_scale * %.10g]\n"
 			       "set yrange [0:*]\n"
 			       "set grid lc rgb '#d0d0d0' lw 0.5\n"
 			       "set border 3 lc rgb '#606060'\n"
 			       "set tics nomirror\n",
 			       fmax(drawn->end_s, 1e-3));
-	for (guint i = 0; i < summary->limits->len; i++)
+	for (guint i = 0; i < summary->limits->len; i++) {
 		put_panel(text, quantity, summary, drawn, i);
+		g_string_append(text, i == 0 ? "unset label " CHART_NOTES "\n" : "");
+	}
 	g_string_append(text, "unset multiplot\n");
 	return g_string_free(text, FALSE);
 }
@@ -214,11 +245,26 @@ static char *title_of(const struct quantity *quantity, const struct summary *sum
 			       name ? name : "", summary->measured ? "" : ", trial 1");
 }
 
+/* What the lines of the key need beyond the room that there is: names in columns, and the limit. */
+static guint key_height(const struct summary *summary)
+{
+	gsize longest = 0;
+	guint columns;
+	guint lines;
+
+	for (guint i = 0; i < summary->policies->len; i++)
+		longest = MAX(longest, strlen(summary->policies->pdata[i]));
+	columns = MAX(1, WIDTH / (KEY_SAMPLE + KEY_CHARACTER * (guint)longest));
+	lines = (summary->policies->len + 1 + columns - 1) / columns;
+	return lines > KEY_LINES ? KEY_LINE * (lines - KEY_LINES) : 0;
+}
+
 static struct chart *new_chart(const struct quantity *quantity, const struct summary *summary,
 			       GPtrArray *traces, const char *prefix)
 {
 	g_autoptr(GPtrArray) with_curve = g_ptr_array_new();
-	struct drawn drawn = {.traces = with_curve};
+	g_autoptr(GArray) counts = g_array_new(FALSE, FALSE, sizeof(guint));
+	struct drawn drawn = {.traces = with_curve, .points = counts};
 	g_autofree char *csv = data(quantity, traces, &drawn);
 	struct chart *chart;
 
@@ -231,7 +277,8 @@ static struct chart *new_chart(const struct quantity *quantity, const struct sum
 	chart->csv = g_steal_pointer(&csv);
 	chart->script = script(quantity, summary, &drawn);
 	chart->width = WIDTH;
-	chart->height = AROUND_HEIGHT + summary->limits->len * (PANEL_HEIGHT + PANEL_AIR);
+	chart->height = AROUND_HEIGHT + summary->limits->len * (PANEL_HEIGHT + PANEL_AIR) +
+			key_height(summary);
 	return chart;
 }
 

@@ -169,30 +169,34 @@ static char *data(const struct figure *figure)
 	return g_string_free(csv, FALSE);
 }
 
-/*
- * Measured bars are full, the others fainter the further right they stand: transparent, so that
- * they stay apart from what is drawn over them on dark paper too.
- */
-static double bar_opacity(const struct figure *figure, guint run)
+/* Measured bars have their full colour, the others less of it the further right they stand. */
+static double bar_share(const struct figure *figure, guint run)
 {
-	return figure->count > 1 ? 1 - 0.65 * run / (figure->count - 1) : 1;
+	return figure->count > 1 ? 1 - 0.55 * run / (figure->count - 1) : 1;
+}
+
+/* Patterns repeat then: bars have numbers below them, which the key explains. */
+static bool has_numbers(const struct figure *figure)
+{
+	return figure->policies->len > CHART_PATTERNS;
 }
 
 static void put_bars(GString *text, const struct figure *figure, guint policy, guint run)
 {
+	g_autofree char *fill = chart_fill(policy, bar_share(figure, run));
 	g_autofree char *name = run_name(figure, run);
+	g_autofree char *number =
+		has_numbers(figure) ? g_strdup_printf("%u  ", policy + 1) : g_strdup("");
 	g_autofree char *title = g_strdup_printf(
-		"%s, %s", (char *)figure->policies->pdata[policy], name);
+		"%s%s, %s", number, (char *)figure->policies->pdata[policy], name);
 	g_autofree char *title_quoted = chart_quoted(title);
 	g_autofree char *policy_quoted = chart_quoted(figure->policies->pdata[policy]);
 	g_autofree char *run_quoted = chart_quoted(name);
 
 	g_string_append_printf(text,
 			       "  data using (of(%s, %s)):(column('utility_mean')):(bar_width) "
-			       "with boxes fs transparent solid %.3g border lc rgb '#%06x' "
-			       "lc rgb '#%06x' title %s, \\\n",
-			       policy_quoted, run_quoted, bar_opacity(figure, run),
-			       chart_colour(policy), chart_colour(policy), title_quoted);
+			       "with boxes %s title %s, \\\n",
+			       policy_quoted, run_quoted, fill, title_quoted);
 }
 
 static void put_plot(GString *text, const struct figure *figure)
@@ -220,6 +224,18 @@ static void put_plot(GString *text, const struct figure *figure)
 				"title 'simulated on the measured arrivals'\n");
 }
 
+/* A number in the middle of the bars of each policy, at each limit. */
+static void append_numbers(GString *text, const struct figure *figure)
+{
+	for (guint i = 0; has_numbers(figure) && i < figure->limits->len; i++)
+		for (guint j = 0; j < figure->policies->len; j++)
+			g_string_append_printf(
+				text,
+				"set label '%u' at first %.6f, graph 0 center offset 0,-0.7 font small\n",
+				j + 1,
+				(bar_x(figure, i, j, 0) + bar_x(figure, i, j, figure->count - 1)) / 2);
+}
+
 /* The headings of all runs, each line once. */
 static char *notes(const struct figure *figure)
 {
@@ -241,7 +257,25 @@ static void append_tics(GString *text, const struct figure *figure)
 	for (guint i = 0; i < figure->limits->len; i++)
 		g_string_append_printf(text, "%s'%g %%%%' %u", i ? ", " : "",
 				       100 * g_array_index(figure->limits, double, i), i);
-	g_string_append(text, ") scale 0\n");
+	g_string_append_printf(text, ") scale 0 offset 0,%d\n", has_numbers(figure) ? -1 : 0);
+}
+
+/* Names and their pixels: how many policies stand in a row of the key. */
+static guint key_policies(const struct figure *figure, guint width)
+{
+	gsize longest = 0;
+
+	for (guint i = 0; i < figure->policies->len; i++)
+		longest = MAX(longest, strlen(figure->policies->pdata[i]));
+	return MAX(1, width / (figure->count * (120 + 7 * (guint)longest)));
+}
+
+/* 34 pixels for a bar, fewer where there are very many. */
+static guint chart_width(const struct figure *figure)
+{
+	const guint bars = figure->policies->len * figure->count * figure->limits->len;
+
+	return MAX(860, MIN(300 + 34 * bars, MAX(1500, 300 + 14 * bars)));
 }
 
 /* "2.8 MJ": what 100 % is, if the runs agree on it. */
@@ -257,13 +291,7 @@ static char *budget(const struct figure *figure)
 			return g_strdup("100 %");
 		budget_j = one_j;
 	}
-	if (!(budget_j > 0))
-		return g_strdup("100 %");
-	if (budget_j >= 1e6)
-		return g_strdup_printf("%.3g MJ", budget_j / 1e6);
-	if (budget_j >= 1e4)
-		return g_strdup_printf("%.3g kJ", budget_j / 1e3);
-	return g_strdup_printf("%.0f J", budget_j);
+	return budget_j > 0 ? chart_energy_text(budget_j) : g_strdup("100 %");
 }
 
 /* A single run has none. */
@@ -289,11 +317,13 @@ static char *script(const struct figure *figure)
 		"set title heading font ',9'\n"
 		"set ylabel 'utility earned%s'\n"
 		/* The empty line keeps the key off the label. */
-		"set xlabel \"limit of dynamic energy, %% of %s\\n \"\n",
+		"set xlabel \"limit of dynamic energy, %% of %s\\n \" offset 0,%d\n",
 		g_ascii_formatd((char[G_ASCII_DTOSTR_BUF_SIZE]){0}, G_ASCII_DTOSTR_BUF_SIZE, "%.6f",
 				bar_width(figure)),
-		has_deviations(figure) ? " (mean and standard deviation)" : "", hundred);
+		has_deviations(figure) ? " (mean and standard deviation)" : "", hundred,
+		has_numbers(figure) ? -1 : 0);
 	append_tics(text, figure);
+	append_numbers(text, figure);
 	g_string_append_printf(text,
 			       "set xrange [-0.5:%u.5]\n"
 			       "set yrange [0:*]\n"
@@ -302,7 +332,8 @@ static char *script(const struct figure *figure)
 			       "set tics nomirror\n"
 			       "set key outside bottom center horizontal Left reverse samplen 1.5 "
 			       "maxcols %u\n\n",
-			       figure->limits->len - 1, figure->count);
+			       figure->limits->len - 1,
+			       figure->count * key_policies(figure, chart_width(figure)));
 	put_plot(text, figure);
 	return g_string_free(text, FALSE);
 }
@@ -311,10 +342,9 @@ struct chart *chart_utility(struct summary *const *summaries, guint count)
 {
 	struct chart *chart = chart_new("utility");
 	struct figure figure;
-	guint bars;
+	guint columns;
 
 	figure_init(&figure, summaries, count);
-	bars = figure.policies->len * count * figure.limits->len;
 	chart->title = g_strdup("Utility earned under each limit of energy");
 	chart->notes = notes(&figure);
 	chart->caption = g_strdup_printf(
@@ -324,9 +354,10 @@ struct chart *chart_utility(struct summary *const *summaries, guint count)
 				 : ".");
 	chart->csv = data(&figure);
 	chart->script = script(&figure);
-	/* 34 pixels for a bar. */
-	chart->width = MAX(860, 300 + 34 * bars);
-	chart->height = 520 + 20 * figure.policies->len;
+	chart->width = chart_width(&figure);
+	columns = key_policies(&figure, chart->width);
+	chart->height = 520 + 20 * ((figure.policies->len + columns - 1) / columns) +
+			(has_numbers(&figure) ? 20 : 0);
 	figure_clear(&figure);
 	return chart;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/report/noise.h"
 
+#include <jansson.h>
 #include <math.h>
 
+#include "common/json.h"
 #include "controller/backend/sim.h"
 #include "controller/engine/experiment.h"
 #include "controller/report/stats.h"
@@ -29,6 +31,8 @@ struct noise {
 	GPtrArray *ratios;     /* GArray of struct backend_sim_ratio, per cluster of the system */
 	GArray *paces;         /* struct backend_sim_ratio: per run, its mean over that of all */
 	GArray *cells;         /* struct noise_cell */
+	GPtrArray *unknown;    /* char *: policies of which nothing is known */
+	bool recorded;         /* the cells are those on record: nothing is simulated */
 };
 
 static bool usable(const struct store_task *task)
@@ -270,6 +274,24 @@ static void simulate(const struct noise *noise, const struct policy *policy, dou
 	paced_clear(&paced);
 }
 
+/*
+ * Where the draws of a cell begin. Not the order in which they are asked for, which depends on who
+ * asks, and on what this build knows.
+ */
+static uint64_t first_stream(const struct noise *noise, const char *policy, double limit)
+{
+	const struct summary *measured = noise->measured;
+	guint p = 0;
+	guint l = 0;
+
+	while (p < measured->policies->len && !g_str_equal(measured->policies->pdata[p], policy))
+		p++;
+	while (l < measured->limits->len &&
+	       !summary_same_limit(g_array_index(measured->limits, double, l), limit))
+		l++;
+	return ((uint64_t)l * measured->policies->len + p) * NOISE_REPEATS;
+}
+
 /* Returns the cell, valid until the next one, or NULL: its policy is not known. */
 static const struct noise_cell *simulate_cell(struct noise *noise, const char *name, double limit)
 {
@@ -277,16 +299,16 @@ static const struct noise_cell *simulate_cell(struct noise *noise, const char *n
 	double utilities[NOISE_REPEATS];
 	double stretches[NOISE_REPEATS];
 	struct noise_cell known = {.limit = limit};
+	const uint64_t first = first_stream(noise, name, limit);
 	struct policy policy;
 	char message[256];
 
-	if (!cell || policy_parse(name, &policy, message, sizeof(message)) < 0)
+	if (noise->recorded || !cell || policy_parse(name, &policy, message, sizeof(message)) < 0)
 		return NULL;
 	for (uint32_t i = 0; i < NOISE_REPEATS; i++) {
 		struct engine_result result;
 
-		simulate(noise, &policy, cell->limit_j,
-			 (uint64_t)noise->cells->len * NOISE_REPEATS + i, &result);
+		simulate(noise, &policy, cell->limit_j, first + i, &result);
 		utilities[i] = result.utility;
 		stretches[i] = result.stretch_max > 0 ? result.stretch_mean : (double)NAN;
 	}
@@ -320,20 +342,131 @@ static bool find_sd(struct compare_noise *base, enum compare_measure measure, co
 	return isfinite(*ret_sd);
 }
 
+/* The policies that can be simulated; free the array alone. The others are noted. */
+static const char **known_policies(struct noise *noise)
+{
+	const GPtrArray *names = noise->measured->policies;
+	const char **known = g_new0(const char *, names->len + 1);
+	guint count = 0;
+
+	for (guint i = 0; i < names->len; i++) {
+		struct policy policy;
+
+		if (policy_parse(names->pdata[i], &policy, NULL, 0) == 0)
+			known[count++] = names->pdata[i];
+		else
+			g_ptr_array_add(noise->unknown, g_strdup(names->pdata[i]));
+	}
+	return known;
+}
+
 static bool prepare_experiment(struct noise *noise, GError **error)
 {
 	g_autofree char *path = g_build_filename(noise->measured->path, "config.yaml", NULL);
 	const struct store_run *run = noise->measured->runs->pdata[0];
-	g_autofree const char **policies = g_new0(const char *, noise->measured->policies->len + 1);
+	g_autofree const char **policies = known_policies(noise);
 
-	for (guint i = 0; i < noise->measured->policies->len; i++)
-		policies[i] = noise->measured->policies->pdata[i];
 	noise->config = config_load(path, error);
 	if (!noise->config)
 		return false;
+	if (!policies[0]) {
+		g_set_error(error, NOISE_ERROR, NOISE_ERROR_POLICIES,
+			    "%s: this build knows none of its policies", noise->measured->dir);
+		return false;
+	}
 	noise->experiment = experiment_new(noise->config, policies, error);
 	return noise->experiment &&
 	       experiment_trial_init(noise->experiment, run->seed, 1, &noise->trial, error);
+}
+
+/* What is on record. */
+
+static double number_or_nan(const json_t *value)
+{
+	return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+/* Takes the cells that are on record of these very runs. Returns whether there are such. */
+static bool read_record(struct noise *noise)
+{
+	g_autofree char *text = store_get_meta(noise->measured->store, "noise");
+	g_autoptr(json_t) record = text ? json_loads(text, 0, NULL) : NULL;
+	const json_t *cells = json_object_get(record, "cells");
+	const json_t *cell;
+	size_t i;
+
+	if (json_integer_value(json_object_get(record, "runs")) != noise->measured->runs->len ||
+	    json_integer_value(json_object_get(record, "repeats")) != NOISE_REPEATS)
+		return false;
+	json_array_foreach(cells, i, cell) {
+		const struct noise_cell known = {
+			.policy = g_strdup(json_string_value(json_object_get(cell, "policy"))),
+			.limit = number_or_nan(json_object_get(cell, "limit")),
+			.utility_sd = number_or_nan(json_object_get(cell, "utility_sd")),
+			.stretch_sd = number_or_nan(json_object_get(cell, "stretch_sd")),
+		};
+
+		if (known.policy)
+			g_array_append_val(noise->cells, known);
+	}
+	noise->recorded = true;
+	return true;
+}
+
+static json_t *real_or_null(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* Simulates all cells. Returns their record, which the caller frees. */
+static char *make_record(struct noise *noise)
+{
+	const struct summary *measured = noise->measured;
+	g_autoptr(json_t) record =
+		json_pack("{s:i, s:i, s:[]}", "runs", (int)measured->runs->len, "repeats",
+			  NOISE_REPEATS, "cells");
+
+	for (guint i = 0; i < measured->policies->len * measured->limits->len; i++) {
+		const struct summary_cell *cell = &measured->cells[i];
+		const struct noise_cell *known =
+			cell->runs ? find_cell(noise, cell->policy, cell->limit) : NULL;
+
+		if (known)
+			json_array_append_new(
+				json_object_get(record, "cells"),
+				json_pack("{s:s, s:f, s:o, s:o}", "policy", known->policy, "limit",
+					  known->limit, "utility_sd",
+					  real_or_null(known->utility_sd), "stretch_sd",
+					  real_or_null(known->stretch_sd)));
+	}
+	return json_dumps(record, JSON_COMPACT);
+}
+
+bool noise_record(const char *dir, GError **error)
+{
+	g_autoptr(summary_t) measured = summary_load(dir, NULL);
+	g_autoptr(noise_t) noise = measured && measured->measured && !measured->service
+					   ? noise_new(measured, NULL)
+					   : NULL;
+	g_autoptr(store_t) store = NULL;
+	g_autofree char *record = NULL;
+
+	if (!noise || noise->recorded)
+		return true;
+	record = make_record(noise);
+	store = store_open(dir, false, error);
+	return store && store_set_meta(store, "noise", record, error);
+}
+
+char *noise_unknown(const struct noise *noise)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+
+	if (noise->unknown->len == 0)
+		return NULL;
+	g_ptr_array_extend(names, noise->unknown, NULL, NULL);
+	g_ptr_array_add(names, NULL);
+	return g_strjoinv(", ", (char **)names->pdata);
 }
 
 static void clear_cell(gpointer data)
@@ -351,6 +484,9 @@ struct noise *noise_new(const struct summary *measured, GError **error)
 	noise->paces = g_array_new(FALSE, FALSE, sizeof(struct backend_sim_ratio));
 	noise->cells = g_array_new(FALSE, FALSE, sizeof(struct noise_cell));
 	g_array_set_clear_func(noise->cells, clear_cell);
+	noise->unknown = g_ptr_array_new_with_free_func(g_free);
+	if (read_record(noise))
+		return g_steal_pointer(&noise);
 	if (!prepare_experiment(noise, error) || !prepare_ratios(noise, error))
 		return NULL;
 	return g_steal_pointer(&noise);
@@ -363,6 +499,7 @@ void noise_free(struct noise *noise)
 	g_array_unref(noise->cells);
 	g_ptr_array_unref(noise->ratios);
 	g_array_unref(noise->paces);
+	g_ptr_array_unref(noise->unknown);
 	experiment_trial_clear(&noise->trial);
 	experiment_free(noise->experiment);
 	config_free(noise->config);

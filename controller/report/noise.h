@@ -23,6 +23,9 @@
  *
  * So it holds the noise of execution times and energies (launching included, which measured times
  * contain), and what follows from it: other decisions, other places, an earlier or later end.
+ *
+ * The build that measures records it (noise_record()), and every other one takes it from there: which
+ * policies that knows, and what it makes of them, counts for nothing.
  */
 struct noise;
 typedef struct noise noise_t; /* for g_autoptr() */
@@ -34,14 +37,28 @@ enum { NOISE_REPEATS = 200, NOISE_RATIOS_MIN = 5 };
 GQuark noise_error_quark(void);
 enum noise_error {
 	NOISE_ERROR_RATIOS = 1, /* too few completed tasks to draw from */
+	NOISE_ERROR_POLICIES,   /* none that this build knows */
 };
 
 /*
- * Prepares the noise of `measured` (borrowed for its life) from its `config.yaml`. Returns NULL
- * with `error` set when it cannot be simulated: no configuration, no estimates, too few completed
- * tasks.
+ * Prepares the noise of `measured` (borrowed for its life): what is on record of these runs, else from
+ * its `config.yaml`. Returns NULL with `error` set when it cannot be simulated: no configuration, no
+ * estimates, too few completed tasks, no policy that this build knows.
  */
 struct noise *noise_new(const struct summary *measured, GError **error);
+
+/*
+ * The policies whose noise cannot be told, since it is not on record and this build does not know
+ * them, as one line; NULL: none. The caller frees.
+ */
+char *noise_unknown(const struct noise *noise);
+
+/*
+ * Records the noise of all policies and limits of the measured directory `dir`, unless that of these
+ * runs is on record. Returns true, also where it cannot be simulated, or false with `error`
+ * (STORE_ERROR) set.
+ */
+bool noise_record(const char *dir, GError **error);
 
 /* NULL is allowed. */
 void noise_free(struct noise *noise);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/report/origin.h"
 
+#include <string.h>
+
+#include "common/machine_probe.h"
+
 struct origin *origin_of_store(struct store *store)
 {
 	struct origin *origin = g_new0(struct origin, 1);
@@ -11,6 +15,9 @@ struct origin *origin_of_store(struct store *store)
 	origin->caps_effective = store_get_meta(store, "caps_effective");
 	origin->meter = store_get_meta(store, "meter");
 	origin->steady_lab = store_get_meta(store, "steady_lab");
+	origin->unmeasured = store_get_meta(store, "unmeasured");
+	origin->speed_changes = store_get_meta(store, "speed_changes");
+	origin->probe = store_get_meta(store, "probe");
 	return origin;
 }
 
@@ -32,6 +39,9 @@ void origin_free(struct origin *origin)
 	g_free(origin->caps_effective);
 	g_free(origin->meter);
 	g_free(origin->steady_lab);
+	g_free(origin->unmeasured);
+	g_free(origin->speed_changes);
+	g_free(origin->probe);
 	g_free(origin);
 }
 
@@ -42,7 +52,9 @@ bool origin_put(const struct origin *origin, struct store *store, GError **error
 	       store_set_meta(store, "modelled_watts", origin->modelled_watts, error) &&
 	       store_set_meta(store, "caps_effective", origin->caps_effective, error) &&
 	       store_set_meta(store, "meter", origin->meter, error) &&
-	       store_set_meta(store, "steady_lab", origin->steady_lab, error);
+	       store_set_meta(store, "steady_lab", origin->steady_lab, error) &&
+	       store_set_meta(store, "unmeasured", origin->unmeasured, error) &&
+	       store_set_meta(store, "probe", origin->probe, error);
 }
 
 static void add(GPtrArray *notes, bool measured, const char *text)
@@ -50,7 +62,68 @@ static void add(GPtrArray *notes, bool measured, const char *text)
 	g_ptr_array_add(notes, g_strconcat(measured ? "" : "estimates: ", text, NULL));
 }
 
-GPtrArray *origin_notes(const struct origin *origin, bool measured)
+void origin_set_holes(struct origin *origin, const struct config *config)
+{
+	g_free(origin->unmeasured);
+	origin->unmeasured = config_holes(config, true);
+}
+
+/* A line for each hole; `brief`: one for all, of what is before the reasons. */
+static void add_holes(GPtrArray *notes, const struct origin *origin, bool measured, bool brief)
+{
+	g_auto(GStrv) lines = g_strsplit(origin->unmeasured ?: "", "\n", -1);
+	g_autoptr(GString) all = g_string_new("none of ");
+
+	for (char **line = lines; *line; line++) {
+		const char *reason = strstr(*line, ": ");
+
+		if (brief)
+			g_string_append_printf(all, "%s%.*s", line == lines ? "" : ", ",
+					       (int)(reason ? reason - *line : (ptrdiff_t)strlen(*line)),
+					       *line);
+		else if (reason)
+			g_ptr_array_add(notes,
+					g_strdup_printf("%s of %.*s, where none is placed%s",
+							measured ? "no estimate" : "estimates: none",
+							(int)(reason - *line), *line, reason));
+	}
+	if (brief && *lines)
+		g_ptr_array_add(notes, g_strconcat("estimates: ", all->str, NULL));
+}
+
+static void add_fit(GPtrArray *notes, bool measured, const char *document)
+{
+	g_autoptr(machine_probe_t) probe =
+		document ? machine_probe_parse(document, strlen(document), "probe", NULL) : NULL;
+	g_autofree char *had = probe ? machine_probe_describe(probe) : NULL;
+	g_autofree char *text = NULL;
+
+	if (!probe)
+		return;
+	text = g_strdup_printf("quotas and repetitions were fitted to this machine (lab.fit): %s", had);
+	add(notes, measured, text);
+}
+
+/* Of runs, which estimates are not of. */
+static void add_speed_changes(GPtrArray *notes, const char *changes)
+{
+	g_auto(GStrv) lines = g_strsplit(changes ? changes : "", "\n", -1);
+
+	for (gsize i = 0; lines[i]; i++)
+		add(notes, true, lines[i]);
+}
+
+/* What watts that no meter told are. */
+static const char *words_of_watts(const struct origin *origin)
+{
+	if (g_strcmp0(origin->meter, "simulated") == 0)
+		return "watts are simulated: what the estimates of tasks say, above a constant idle";
+	if (g_strcmp0(origin->meter, "mixed") == 0 && g_strcmp0(origin->virt_type, "mixed") == 0)
+		return "watts of some clusters come from a model fed by CPU time, or are simulated";
+	return "watts come from a model fed by CPU time, not from a meter";
+}
+
+GPtrArray *origin_notes(const struct origin *origin, bool measured, bool brief)
 {
 	GPtrArray *notes = g_ptr_array_new_with_free_func(g_free);
 
@@ -75,12 +148,16 @@ GPtrArray *origin_notes(const struct origin *origin, bool measured)
 	    (g_strcmp0(origin->virt_type, "kvm") == 0 || g_strcmp0(origin->virt_type, "mixed") == 0))
 		add(notes, measured,
 		    "lab.steady measures QEMU's emulator: what it did to VMs under KVM is WRONG");
+	add_fit(notes, measured, origin->probe);
+	if (measured)
+		add_speed_changes(notes, origin->speed_changes);
 	if (g_strcmp0(origin->caps_effective, "no") == 0)
 		add(notes, measured,
 		    "caps of CPU frequency or idle states were NOT EFFECTIVE on a host");
 	if (g_strcmp0(origin->modelled_watts, "true") == 0)
-		add(notes, measured, "watts come from a model fed by CPU time, not from a meter");
+		add(notes, measured, words_of_watts(origin));
 	if (g_strcmp0(origin->meter, "rapl") == 0)
 		add(notes, measured, "watts are those of CPU packages (RAPL), not of whole hosts");
+	add_holes(notes, origin, measured, brief);
 	return notes;
 }

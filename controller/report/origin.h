@@ -19,6 +19,9 @@ struct origin {
 	char *caps_effective; /* "yes", "no", "unknown", "none"; NULL: unknown */
 	char *meter;          /* as docs/store.md has it; NULL: unknown */
 	char *steady_lab;     /* "true", "false"; NULL: unknown */
+	char *unmeasured;     /* config_holes() with reasons; NULL: none */
+	char *speed_changes;  /* measured: a line for each run while which the machine's speed changed; NULL: none */
+	char *probe;          /* document of what the lab was fitted to (common/machine_probe.h); NULL: it was not */
 };
 typedef struct origin origin_t; /* for g_autoptr() */
 
@@ -38,9 +41,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(origin_t, origin_free)
 /* Writes what is known into the store's meta. */
 bool origin_put(const struct origin *origin, struct store *store, GError **error);
 
+/* Takes the holes of the matrix from the configuration that is used. */
+void origin_set_holes(struct origin *origin, const struct config *config);
+
 /*
  * One line for each thing that is not the real one; `measured`: the numbers were measured so,
- * otherwise their estimates were. GPtrArray of char *, owned by the caller; empty when all is real
- * or unknown.
+ * otherwise their estimates were. And one for each pair of type and cluster without an estimate, with
+ * the reason; `brief`: one for all of them, without reasons. GPtrArray of char *, owned by the caller;
+ * empty when all is real or unknown.
  */
-GPtrArray *origin_notes(const struct origin *origin, bool measured);
+GPtrArray *origin_notes(const struct origin *origin, bool measured, bool brief);

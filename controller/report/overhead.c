@@ -151,10 +151,16 @@ static bool add_rows(struct overhead *overhead, const struct summary *measured,
 	g_autofree const char **policies = g_new0(const char *, measured->policies->len + 1);
 	g_autoptr(experiment_t) experiment = NULL;
 	struct experiment_trial trial;
+	struct policy policy;
 	bool good = true;
+	guint count = 0;
 
+	/* Rows are of policies that this build knows. */
 	for (guint i = 0; i < measured->policies->len; i++)
-		policies[i] = g_ptr_array_index(measured->policies, i);
+		if (policy_parse(measured->policies->pdata[i], &policy, NULL, 0) == 0)
+			policies[count++] = measured->policies->pdata[i];
+	if (count == 0)
+		return true;
 	experiment = experiment_new(config, policies, error);
 	if (!experiment)
 		return false;

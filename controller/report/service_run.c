@@ -53,3 +53,53 @@ bool service_run_fill(struct store *store, struct store_run *run, bool *ret_serv
 		add_task(run, tasks->pdata[i]);
 	return true;
 }
+
+/* More would make a heading long; they are in the JSON document. */
+#define POLICIES_SHOWN 6
+
+static const struct store_service_policy *policy_at(const GPtrArray *policies, guint i)
+{
+	return policies->pdata[i];
+}
+
+char *service_run_policies_text(struct store *store)
+{
+	g_autoptr(GPtrArray) policies = store_service_policies(store);
+	GString *text;
+	guint first;
+
+	if (policies->len == 0 || (policies->len == 1 && policy_at(policies, 0)->from_s <= 0))
+		return NULL;
+	first = policies->len > POLICIES_SHOWN ? policies->len - POLICIES_SHOWN : 0;
+	text = g_string_new("policies: ");
+	if (first > 0)
+		g_string_append_printf(text, "%u before", first);
+	else if (policy_at(policies, 0)->from_s > 0)
+		g_string_append(text, "what is not on record");
+	for (guint i = first; i < policies->len; i++) {
+		const struct store_service_policy *policy = policy_at(policies, i);
+
+		if (i > first || text->str[text->len - 1] != ' ')
+			g_string_append_printf(text, " until %s, then ", policy->from_utc);
+		g_string_append(text, policy->policy);
+	}
+	return g_string_free(text, FALSE);
+}
+
+json_t *service_run_policies_json(struct store *store)
+{
+	g_autoptr(GPtrArray) policies = store_service_policies(store);
+	json_t *list = json_array();
+
+	for (guint i = 0; i < policies->len; i++) {
+		const struct store_service_policy *policy = policy_at(policies, i);
+		const bool last = i + 1 == policies->len;
+
+		json_array_append_new(
+			list, json_pack("{s:s, s:f, s:s, s:o}", "policy", policy->policy, "from_s",
+					policy->from_s, "from_utc", policy->from_utc, "until_s",
+					last ? json_null()
+					     : json_real(policy_at(policies, i + 1)->from_s)));
+	}
+	return list;
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "controller/store/store.h"
@@ -19,3 +20,12 @@
  * nothing has changed.
  */
 bool service_run_fill(struct store *store, struct store_run *run, bool *ret_service, GError **error);
+
+/*
+ * "policies: easy until TIME, then max-util": what the service decided by, in order, where that changed or is not
+ * all on record; else NULL. The caller frees.
+ */
+char *service_run_policies_text(struct store *store);
+
+/* All of them: an array of objects with `policy`, `from_s`, `from_utc` and `until_s` (null: now). New reference. */
+json_t *service_run_policies_json(struct store *store);

@@ -282,6 +282,7 @@ struct summary *summary_load(const char *dir, GError **error)
 		return NULL;
 	}
 	summary->measured = is_measured(summary);
+	summary->overdue = store_count_events(summary->store, "overdue");
 	read_config(summary);
 	if (!read_stretches(summary, error))
 		return NULL;
@@ -416,7 +417,7 @@ char *summary_machine(const struct summary *summary)
 static void add_origin(const struct summary *summary, GPtrArray *lines)
 {
 	g_autoptr(origin_t) origin = origin_of_store(summary->store);
-	GPtrArray *notes = origin_notes(origin, summary->measured);
+	GPtrArray *notes = origin_notes(origin, summary->measured, false);
 
 	g_ptr_array_extend_and_steal(lines, notes);
 }
@@ -425,6 +426,8 @@ GPtrArray *summary_heading(const struct summary *summary)
 {
 	GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
 	g_autofree char *ended = store_get_meta(summary->store, "ended_utc");
+	g_autofree char *policies =
+		summary->service ? service_run_policies_text(summary->store) : NULL;
 
 	add_title(summary, lines);
 	add_origin(summary, lines);
@@ -433,6 +436,11 @@ GPtrArray *summary_heading(const struct summary *summary)
 			lines,
 			"metering gaps of %.1f s, summed over hosts: energy over them is estimated",
 			summary->gap_s);
+	if (summary->overdue > 0)
+		add_line(lines,
+			 "%" G_GUINT64_FORMAT " start%s later than a reservation promised: tasks outlived "
+			 "their estimates, or nodes went (events \"overdue\")",
+			 summary->overdue, summary->overdue == 1 ? "" : "s");
 	if (isfinite(summary->host_load))
 		add_line(lines,
 			 "this machine's own load during the runs: %.2f busy cores on average",
@@ -441,6 +449,8 @@ GPtrArray *summary_heading(const struct summary *summary)
 		add_line(lines, "a service, which has no end: as far as it is on record");
 	else if (!ended)
 		add_line(lines, "NOT COMPLETE: this was interrupted, or is still under way");
+	if (policies)
+		g_ptr_array_add(lines, g_steal_pointer(&policies));
 	if (summary->left_out)
 		add_line(lines, "%u run%s left out that did not end or %s aborted",
 			 summary->left_out, summary->left_out == 1 ? "" : "s",
@@ -504,14 +514,19 @@ json_t *summary_json(const struct summary *summary)
 	g_autofree char *over = summary_over(summary);
 	json_t *notes = json_array();
 	json_t *cells = json_array();
+	json_t *object;
 
 	for (guint i = 0; i < heading->len; i++)
 		json_array_append_new(notes, json_string(heading->pdata[i]));
 	for (guint i = 0; i < summary->policies->len * summary->limits->len; i++)
 		if (summary->cells[i].runs)
 			json_array_append_new(cells, cell_json(&summary->cells[i]));
-	return json_pack("{s:s, s:s, s:o, s:s, s:o, s:o, s:o}", "dir", summary->dir, "kind",
-			 summary->measured ? "measured" : "simulated", "facts",
-			 facts_json(summary), "over", over, "host_load",
-			 json_number_or_null(summary->host_load), "notes", notes, "cells", cells);
+	object = json_pack("{s:s, s:s, s:o, s:s, s:o, s:o, s:o}", "dir", summary->dir, "kind",
+			   summary->measured ? "measured" : "simulated", "facts",
+			   facts_json(summary), "over", over, "host_load",
+			   json_number_or_null(summary->host_load), "notes", notes, "cells", cells);
+	json_object_set_new(object, "overdue", json_integer((json_int_t)summary->overdue));
+	if (summary->service)
+		json_object_set_new(object, "policies", service_run_policies_json(summary->store));
+	return object;
 }

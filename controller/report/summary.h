@@ -54,6 +54,7 @@ struct summary {
 	uint32_t repeats;       /* most runs of any cell */
 	double host_load;       /* mean over the runs that have one, busy cores; NAN: unknown */
 	double gap_s;           /* metering gaps of all runs, summed over hosts */
+	uint64_t overdue;       /* tasks that started later than a reservation promised, as far as on record */
 };
 typedef struct summary summary_t; /* for g_autoptr() */
 

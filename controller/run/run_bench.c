@@ -64,6 +64,8 @@ void run_bench_init(struct run_bench *bench, const struct config *config, uint32
 	bench->down = g_new0(bool, workload_cluster_nodes(bench->cluster));
 	bench->evicted = g_new0(bool, workload_cluster_nodes(bench->cluster));
 	bench->warm = g_new0(bool, workload_cluster_nodes(bench->cluster) * config->types_count);
+	bench->missing = g_new0(uint32_t, config->types_count);
+	bench->given_up = g_new0(bool, config->types_count);
 	random_stream_init(&bench->random, config->workload->seed, SHUFFLE_STREAM + cluster);
 	for (uint32_t round = 0; round < repeats; round++) {
 		want(bench, round, true);
@@ -71,6 +73,8 @@ void run_bench_init(struct run_bench *bench, const struct config *config, uint32
 			want(bench, round, false);
 	}
 	bench->left = bench->wanted->len;
+	for (guint i = 0; i < bench->wanted->len; i++)
+		bench->missing[g_array_index(bench->wanted, struct run_wanted, i).type]++;
 }
 
 void run_bench_clear(struct run_bench *bench)
@@ -80,6 +84,8 @@ void run_bench_clear(struct run_bench *bench)
 	g_free(bench->down);
 	g_free(bench->evicted);
 	g_free(bench->warm);
+	g_free(bench->missing);
+	g_free(bench->given_up);
 }
 
 static uint32_t room(const struct run_bench *bench)
@@ -170,7 +176,7 @@ struct run_job *run_bench_fill(struct run_bench *bench)
 	for (uint32_t type = 0; type < bench->config->types_count; type++) {
 		double share = bench->config->types[type].share;
 
-		if (!arrives(bench, type) || !fits(bench, type) ||
+		if (!arrives(bench, type) || !fits(bench, type) || bench->given_up[type] ||
 		    width(bench, type) > room(bench))
 			continue;
 		sum += share;
@@ -181,6 +187,12 @@ struct run_job *run_bench_fill(struct run_bench *bench)
 }
 
 /* Ends. */
+
+static void made(struct run_bench *bench, uint32_t type)
+{
+	bench->missing[type]--;
+	bench->left--;
+}
 
 /* As the last one of its round. */
 static void want_again(struct run_bench *bench, const struct run_job *job)
@@ -203,11 +215,61 @@ bool run_bench_end(struct run_bench *bench, const struct run_job *job, bool comp
 		if (completed)
 			set_warm(bench, job->nodes[i], job->type);
 	}
+	if (bench->given_up[job->type])
+		return false;
 	if (!job->filler && counts)
-		bench->left--;
+		made(bench, job->type);
 	if (!job->filler && !counts)
 		want_again(bench, job);
 	return counts;
+}
+
+void run_bench_recall(struct run_bench *bench, uint32_t type, uint32_t round)
+{
+	for (guint i = 0; i < bench->wanted->len; i++) {
+		const struct run_wanted *one = &g_array_index(bench->wanted, struct run_wanted, i);
+
+		if (one->type != type || one->round != round)
+			continue;
+		g_array_remove_index(bench->wanted, i);
+		made(bench, type);
+		return;
+	}
+}
+
+uint32_t run_bench_give_up(struct run_bench *bench, uint32_t type)
+{
+	const uint32_t count = bench->missing[type];
+
+	bench->given_up[type] = true;
+	bench->missing[type] = 0;
+	bench->left -= count;
+	for (guint i = bench->wanted->len; i > 0; i--)
+		if (g_array_index(bench->wanted, struct run_wanted, i - 1).type == type)
+			g_array_remove_index(bench->wanted, i - 1);
+	return count;
+}
+
+bool run_bench_is_stuck(const struct run_bench *bench)
+{
+	const struct run_wanted *first = (const struct run_wanted *)(void *)bench->wanted->data;
+
+	for (uint32_t i = 0; i < workload_cluster_nodes(bench->cluster); i++)
+		if (bench->busy[i])
+			return false;
+	for (guint i = 0; i < bench->wanted->len && first[i].round == first->round; i++)
+		if (width(bench, first[i].type) <= room(bench))
+			return false;
+	return bench->left > 0;
+}
+
+bool run_bench_lacks_nodes(const struct run_bench *bench, uint32_t type)
+{
+	uint32_t up = 0;
+
+	for (uint32_t i = 0; i < workload_cluster_nodes(bench->cluster); i++)
+		up += !bench->down[i];
+	return bench->missing[type] > 0 && width(bench, type) > up;
 }
 
 void run_bench_node_down(struct run_bench *bench, uint32_t node)

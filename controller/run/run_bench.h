@@ -28,6 +28,8 @@ struct run_bench {
 	bool *evicted; /* its last task had its VM's pages pushed out */
 	bool *warm;    /* nodes x types: has completed a task of its benchmark since it booted */
 	uint32_t left; /* measurements that have not completed */
+	uint32_t *missing; /* the same per type */
+	bool *given_up;    /* per type: it is not started any more */
 	struct random_stream random;
 };
 
@@ -43,6 +45,7 @@ struct run_job {
 	uint32_t round;
 	bool filler; /* keeps nodes busy; counts if it completes in time */
 	bool cold;   /* pays for what no other task of a run does: does not count */
+	bool over;   /* it has ended */
 };
 
 /*
@@ -74,6 +77,21 @@ struct run_job *run_bench_fill(struct run_bench *bench);
  * wanted again, in its round.
  */
 bool run_bench_end(struct run_bench *bench, const struct run_job *job, bool completed);
+
+/* The measurement of this type in this round was made before: it is on record. */
+void run_bench_recall(struct run_bench *bench, uint32_t type, uint32_t round);
+
+/*
+ * The type cannot be measured here: nothing of it is started any more, and what is under way does not count when it
+ * ends. Returns how many of its measurements that leaves out; 0: it had all of them.
+ */
+uint32_t run_bench_give_up(struct run_bench *bench, uint32_t type);
+
+/* Whether nothing runs, and nothing that is left can start, since too many nodes are down. */
+bool run_bench_is_stuck(const struct run_bench *bench);
+
+/* Whether measurements of the type are left that need more nodes than are up. */
+bool run_bench_lacks_nodes(const struct run_bench *bench, uint32_t type);
 
 /* A node that is down gets no job, and has run nothing when it is up again. */
 void run_bench_node_down(struct run_bench *bench, uint32_t node);

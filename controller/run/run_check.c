@@ -15,6 +15,7 @@
 #include "common/peer_tls.h"
 #include "controller/run/run_check_rows.h"
 #include "controller/run/run_child.h"
+#include "controller/run/run_fit.h"
 #include "controller/run/run_lock.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_supervisor.h"
@@ -33,6 +34,7 @@ enum { TASK_RANKS_MAX = 8, TASK_DEADLINE_S = 120 };
 struct subject {
 	const struct config_cluster *cluster;
 	bool steady;
+	double task_deadline_s;
 	struct run_child *child; /* NULL: it ran before */
 	struct http_client *client;
 	json_t *capabilities, *nodes, *energy, *events, *task;
@@ -110,6 +112,7 @@ static bool add_subject(struct inspection *inspection, uint32_t index, GError **
 			: g_strdup_printf("unix:%s/ls-%u.sock", inspection->socket_dir, index);
 
 	subject->cluster = cluster;
+	subject->task_deadline_s = config_patience(inspection->config, TASK_DEADLINE_S);
 	subject->steady = config_lab_is_steady(inspection->config);
 	g_ptr_array_add(inspection->subjects, subject);
 	subject->client = peer_tls_client(inspection->config->tls, address, error);
@@ -167,7 +170,7 @@ static void start_task(struct subject *subject)
 	g_autoptr(json_t) body = json_pack(
 		"{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", "check", "benchmark", "is", "class",
 		"S", "ranks", (int)ranks, "repetitions", 1, "nodes", nodes, "deadline_s",
-		(double)TASK_DEADLINE_S);
+		subject->task_deadline_s);
 	g_autoptr(GError) error = NULL;
 	json_t *answer;
 
@@ -355,7 +358,7 @@ bool run_check_can_run(const struct config_cluster *cluster)
 static bool check_here(struct config *config, const char *path, GPtrArray *rows)
 {
 	g_autoptr(GError) reason = NULL;
-	g_autofree char *cure = g_strdup_printf("virtbed lab up %s", path);
+	g_autofree char *cure = NULL;
 
 	run_check_add(rows, "", "", "configuration", RUN_CHECK_WORKS, path, NULL);
 	for (uint32_t i = 0; i < config->clusters_count; i++)
@@ -365,8 +368,13 @@ static bool check_here(struct config *config, const char *path, GPtrArray *rows)
 				      "add hosts to the cluster");
 	if (!run_check_good(rows))
 		return false;
-	if (lab_state_resolve(config, NULL, &reason))
-		return true;
+	if (lab_state_resolve(config, NULL, &reason)) {
+		if (run_fit_to_lab(config, path, &reason))
+			return true;
+		cure = g_strdup_printf("virtbed lab down %s, and up again", path);
+	} else {
+		cure = g_strdup_printf("virtbed lab up %s", path);
+	}
 	run_check_add(rows, "", "", "lab", RUN_CHECK_FAILED, reason->message, cure);
 	return false;
 }
@@ -433,7 +441,8 @@ GPtrArray *run_check(struct config *config, const char *path, double timeout_s, 
 		return g_steal_pointer(&rows);
 	if (!run_lock_take(&lock, config->name, NULL, NULL, error))
 		return NULL;
-	more = inspect_once(config, timeout_s, error);
+	more = inspect_once(config, timeout_s > 0 ? timeout_s : config_patience(config, RUN_CHECK_TIMEOUT_S),
+			    error);
 	run_lock_drop(&lock);
 	if (!more)
 		return NULL;

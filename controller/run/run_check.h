@@ -30,7 +30,7 @@ struct run_check_row {
 	char *cure;    /* NULL unless failed or noted: what to do, or what it means */
 };
 
-/* Longest time for all nodes of a cluster to be ready: boots are slow under emulation. */
+/* Longest time for all nodes of a cluster to be ready, before patience: boots are slow under emulation. */
 #define RUN_CHECK_TIMEOUT_S 180.0
 
 /* The result's name: "works", "note" or "FAILED". */
@@ -38,7 +38,7 @@ const char *run_check_result_name(enum run_check_result result);
 
 /*
  * Checks `config`, which was read from `path` and is resolved here (so it is changed). Says on
- * standard error what it waits for. Iterates the default main context. Returns the rows (GPtrArray
+ * standard error what it waits for, each cluster's nodes for `timeout_s`; 0: RUN_CHECK_TIMEOUT_S, and patience. Iterates the default main context. Returns the rows (GPtrArray
  * of struct run_check_row, owned by the caller), or NULL with `error` set when nothing could be
  * checked at all: a run of the same name is under way, or a program is missing.
  */

@@ -322,7 +322,10 @@ static void add_meter(GPtrArray *rows, const struct run_check_answers *answers,
 	text = g_strdup_printf("%.1f W by %s",
 			       json_number_value(json_object_get(energy, "watts")),
 			       text_of(answers->capabilities, "meter"));
-	if (modelled)
+	if (host->meter->kind == CONFIG_METER_SIMULATED)
+		run_check_add(rows, cluster, host->name, "meter", RUN_CHECK_NOTE, text,
+			      "watts are simulated: what the estimates of tasks say");
+	else if (modelled)
 		run_check_add(rows, cluster, host->name, "meter", RUN_CHECK_NOTE, text,
 			      "watts come from a model fed by CPU time, not from a meter");
 	else if (host->meter->kind == CONFIG_METER_RAPL)

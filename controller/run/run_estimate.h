@@ -12,6 +12,7 @@ struct run_measurement {
 	uint32_t cluster;
 	double exec_s;
 	double energy_j; /* NAN: not known */
+	int64_t round;   /* on its cluster; STORE_NO_ROUND: it kept nodes busy, and counts all the same */
 };
 
 /*

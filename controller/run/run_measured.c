@@ -14,6 +14,7 @@
 #include "controller/run/run_adopt.h"
 #include "controller/run/run_late.h"
 #include "controller/run/run_record.h"
+#include "controller/run/run_speed.h"
 
 #define READY_S 300.0
 
@@ -28,6 +29,7 @@ struct measured_run {
 	struct engine *engine;
 	struct engine_setup setup;
 	struct host_load before;
+	struct run_speed *speed; /* NULL: it is not known */
 };
 
 static bool store_fault(GError **error, GError *reason)
@@ -99,8 +101,10 @@ static bool begin_new(struct measured_run *run, GError **error)
 	session->progress->phase_left_s = (double)NAN;
 	session->progress->left_s =
 		(run->series->total - run->series->done) * guess_run_s(run->series);
-	if (!run_session_settle(session, READY_S, error) ||
-	    !run_session_baseline(session, &baseline, &session->t0_ns, error))
+	if (!run_session_settle(session, READY_S, error))
+		return false;
+	run->speed = run_speed_begin(session);
+	if (!run_session_baseline(session, &baseline, &session->t0_ns, error))
 		return false;
 	run->row.t0_ns = session->t0_ns;
 	run->row.boot_id = clock_boot_id();
@@ -130,6 +134,7 @@ static void begin_again(struct measured_run *run)
 	session->run = run->row.run;
 	session->t0_ns = run->row.t0_ns;
 	run->going_on = true;
+	run->speed = run_speed_begin(session);
 }
 
 static bool restore(struct measured_run *run, GError **error)
@@ -278,6 +283,16 @@ static bool end_run(struct measured_run *run, const struct engine_result *result
 	return false;
 }
 
+/* As headings name the run. */
+static void end_speed(struct measured_run *run, const struct engine_result *result)
+{
+	const bool done = result->ended_by != ENGINE_END_ABORTED;
+	g_autofree char *name = g_strdup_printf("run %" PRId64 " (%s at %.0f %%)", run->row.run,
+						run->row.policy, 100 * run->row.limit);
+
+	run_speed_end(g_steal_pointer(&run->speed), done ? name : NULL);
+}
+
 /* Whoever wants to redraw a run's energy needs the sample after its end as well. */
 static bool carry_out(struct measured_run *run, GError **error)
 {
@@ -291,6 +306,7 @@ static bool carry_out(struct measured_run *run, GError **error)
 		engine_run(run->engine, &result);
 		run->series->session->engine = NULL;
 		correct_end(run, &result);
+		end_speed(run, &result);
 		good = end_run(run, &result, error);
 	}
 	close_run(run);
@@ -306,6 +322,7 @@ bool run_measured(struct run_series *series, const struct policy *policy, struct
 	if (row->run)
 		begin_again(&run);
 	good = (run.going_on || begin_new(&run, error)) && carry_out(&run, error);
+	run_speed_end(run.speed, NULL);
 	*row = run.row;
 	return good;
 }

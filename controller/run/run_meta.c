@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/host_facts.h"
 #include "common/json.h"
+#include "controller/run/run_fit.h"
 
 /* A capability as text: a string as it is, a boolean as "true" or "false"; "unknown" when absent.
  */
@@ -195,6 +196,25 @@ static void note_steady_on_kvm(struct run_session *session, const char *virt_typ
 				 "leave it out of the configuration");
 }
 
+/* The text of a file of the run directory without its last newline; NULL where there is none. */
+static char *text_of(const struct run_session *session, const char *name)
+{
+	g_autofree char *path = g_build_filename(session->dir, name, NULL);
+	char *text = NULL;
+
+	return g_file_get_contents(path, &text, NULL, NULL) ? g_strchomp(text) : NULL;
+}
+
+/* What the lab was fitted to, and what that did. */
+static bool put_fit(const struct run_session *session, GError **error)
+{
+	g_autofree char *probe = text_of(session, MACHINE_PROBE_FILE);
+	g_autofree char *notices = text_of(session, RUN_FIT_FILE);
+
+	return store_set_meta(session->store, "probe", probe, error) &&
+	       store_set_meta(session->store, "fitted", notices, error);
+}
+
 bool run_meta_write(struct run_session *session, GError **error)
 {
 	struct store *store = session->store;
@@ -211,6 +231,6 @@ bool run_meta_write(struct run_session *session, GError **error)
 	       put_common(store, "meter", meter, error) &&
 	       store_set_meta(store, "modelled_watts", modelled_watts(session), error) &&
 	       store_set_meta(store, "steady_lab", steady ? "true" : "false", error) &&
-	       put_capabilities(session, error) && put_versions(session, error) &&
+	       put_fit(session, error) && put_capabilities(session, error) && put_versions(session, error) &&
 	       put_host(store, error);
 }

@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "controller/backend/remote.h"
+#include "controller/store/store_profile.h"
 #include "controller/workload/workload.h"
 
 #define READY_S 300.0
@@ -118,7 +119,68 @@ static void bench_init(struct measuring *measuring, uint32_t index,
 		if (allows(bench->cluster, keep))
 			bench->left[keep] =
 				SAMPLES_PER_REPEAT * measuring->session->plan->profile_repeats;
-	measuring->total += bench->left[0] + bench->left[1];
+}
+
+/* A sample from its entry in profile.json; its strings are the cluster's and of `keeps`. */
+static struct config_overhead sample_of(const struct config_cluster *cluster, uint32_t keep,
+					const json_t *detail)
+{
+	return (struct config_overhead){
+		.cluster = cluster->name,
+		.keep = (char *)keeps[keep],
+		.freeze_s = json_number_value(json_object_get(detail, "freeze_s")),
+		.save_s = json_number_value(json_object_get(detail, "save_s")),
+		.restore_s = json_number_value(json_object_get(detail, "restore_s")),
+		.resume_s = json_number_value(json_object_get(detail, "resume_s")),
+		.skew_s = json_number_value(json_object_get(detail, "skew_s")),
+	};
+}
+
+/* Takes over `detail`. */
+static void add_sample(struct run_overheads *overheads, const struct config_cluster *cluster,
+		       uint32_t keep, json_t *detail)
+{
+	const struct config_overhead sample = sample_of(cluster, keep, detail);
+
+	g_array_append_val(overheads->samples, sample);
+	json_array_append_new(overheads->list, detail);
+}
+
+/* A suspension that is on record: one less to be measured. What there is none of any more is forgotten. */
+static void recall(struct measuring *measuring, const struct store_overhead *row)
+{
+	json_t *detail = json_parse(row->detail, strlen(row->detail), "overhead", NULL);
+
+	for (uint32_t i = 0; detail && i < measuring->config->clusters_count; i++) {
+		struct bench *bench = &measuring->benches[i];
+		const uint32_t keep = g_strcmp0(row->keep, keeps[1]) == 0;
+
+		if (g_strcmp0(bench->cluster->name, row->cluster) != 0 || bench->left[keep] == 0)
+			continue;
+		bench->left[keep]--;
+		add_sample(measuring->overheads, bench->cluster, keep, json_incref(detail));
+	}
+	json_decref(detail);
+}
+
+static bool init_benches(struct measuring *measuring, const struct config_estimate *estimates,
+			 uint32_t count, GError **error)
+{
+	g_autoptr(GPtrArray) rows = store_overheads(measuring->session->store, error);
+
+	if (!rows)
+		return false;
+	for (uint32_t i = 0; i < measuring->config->clusters_count; i++)
+		bench_init(measuring, i, estimates, count);
+	for (guint i = 0; i < rows->len; i++)
+		recall(measuring, rows->pdata[i]);
+	for (uint32_t i = 0; i < measuring->config->clusters_count; i++) {
+		struct bench *bench = &measuring->benches[i];
+
+		bench->done = bench->left[0] + bench->left[1] == 0;
+		measuring->total += bench->left[0] + bench->left[1];
+	}
+	return true;
 }
 
 static void start(struct measuring *measuring, struct bench *bench)
@@ -170,34 +232,34 @@ static double known(double value)
 	return isfinite(value) ? value : 0;
 }
 
-static void note_sample(struct measuring *measuring, struct bench *bench,
-			const struct backend_event *resumed)
+/* On record, as it is made. */
+static bool note_sample(struct measuring *measuring, struct bench *bench,
+			const struct backend_event *resumed, GError **error)
 {
-	const struct config_overhead sample = {
+	const struct backend_overhead *suspended = &bench->suspended.overhead;
+	json_t *detail = json_pack(
+		"{s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:O}", "cluster", bench->cluster->name,
+		"keep", keeps[bench->keep], "nodes", (int)bench->nodes_count, "freeze_s",
+		known(suspended->freeze_s), "save_s", known(suspended->save_s), "restore_s",
+		known(resumed->overhead.restore_s), "resume_s", known(resumed->overhead.resume_s),
+		"skew_s", known(suspended->skew_s), "vms", bench->vms);
+	g_autofree char *text = json_text(detail);
+	const struct store_overhead row = {
 		.cluster = bench->cluster->name,
 		.keep = (char *)keeps[bench->keep],
-		.freeze_s = known(bench->suspended.overhead.freeze_s),
-		.save_s = known(bench->suspended.overhead.save_s),
-		.restore_s = known(resumed->overhead.restore_s),
-		.resume_s = known(resumed->overhead.resume_s),
-		.skew_s = known(bench->suspended.overhead.skew_s),
+		.detail = text,
 	};
 
-	g_array_append_val(measuring->overheads->samples, sample);
-	json_array_append_new(
-		measuring->overheads->list,
-		json_pack("{s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:O}", "cluster",
-			  sample.cluster, "keep", sample.keep, "nodes", (int)bench->nodes_count,
-			  "freeze_s", sample.freeze_s, "save_s", sample.save_s, "restore_s",
-			  sample.restore_s, "resume_s", sample.resume_s, "skew_s", sample.skew_s,
-			  "vms", bench->vms));
+	add_sample(measuring->overheads, bench->cluster, bench->keep, detail);
+	return store_add_overhead(measuring->session->store, &row, error);
 }
 
-static void take_resumed(struct measuring *measuring, struct bench *bench,
-			 const struct backend_event *event)
+static bool take_resumed(struct measuring *measuring, struct bench *bench,
+			 const struct backend_event *event, GError **error)
 {
 	note_vms(bench, event);
-	note_sample(measuring, bench, event);
+	if (!note_sample(measuring, bench, event, error))
+		return false;
 	bench->failures = 0;
 	bench->left[bench->keep]--;
 	bench->done = !bench->left[0] && !bench->left[1];
@@ -205,6 +267,7 @@ static void take_resumed(struct measuring *measuring, struct bench *bench,
 		backend_kill(measuring->backend, bench->task, 1);
 	else
 		bench->due_s = event->time_s + RUN_S;
+	return true;
 }
 
 static bool fail(struct measuring *measuring, struct bench *bench, const char *reason,
@@ -260,8 +323,7 @@ static bool take_event(struct measuring *measuring, struct bench *bench,
 			       bench->nodes_count);
 		return true;
 	case BACKEND_EVENT_RESUMED:
-		take_resumed(measuring, bench, event);
-		return true;
+		return take_resumed(measuring, bench, event, error);
 	case BACKEND_EVENT_STAYED:
 		return take_stayed(measuring, bench, event,
 				   bench->suspended.task == bench->task &&
@@ -306,6 +368,8 @@ static bool all_done(const struct measuring *measuring)
 
 static bool measure(struct measuring *measuring, GError **error)
 {
+	const double stall_s = config_patience(measuring->config, STALL_S);
+
 	measuring->heard_s = backend_now_s(measuring->backend);
 	for (uint32_t i = 0; i < measuring->config->clusters_count; i++)
 		if (!measuring->benches[i].done)
@@ -325,10 +389,10 @@ static bool measure(struct measuring *measuring, GError **error)
 			if (!take_event(measuring, bench, &event, error))
 				return false;
 		}
-		if (backend_now_s(measuring->backend) - measuring->heard_s <= STALL_S)
+		if (backend_now_s(measuring->backend) - measuring->heard_s <= stall_s)
 			continue;
 		g_set_error(error, RUN_ERROR, RUN_ERROR_MEASURE,
-			    "nothing was suspended or resumed for %.0f s; are nodes down?", STALL_S);
+			    "nothing was suspended or resumed for %.0f s; are nodes down?", stall_s);
 		return false;
 	}
 	return true;
@@ -353,27 +417,36 @@ static struct backend *open_backend(struct run_session *session)
 	return remote_backend_new(session->fleet, &run);
 }
 
+static bool measure_rest(struct measuring *measuring, GError **error)
+{
+	struct run_session *session = measuring->session;
+	bool good;
+
+	if (measuring->total == 0)
+		return true;
+	if (!run_session_settle_some(session, READY_S, error))
+		return false;
+	run_progress_note(session->progress, "profile", "suspending and resuming %u time%s",
+			  measuring->total, measuring->total == 1 ? "" : "s");
+	measuring->backend = open_backend(session);
+	good = store_set_durable(session->store, true, error) && measure(measuring, error);
+	backend_destroy(measuring->backend);
+	return store_set_durable(session->store, false, good ? error : NULL) && good;
+}
+
 bool run_overhead_measure(struct run_session *session, const struct config_estimate *estimates,
 			  uint32_t count, struct run_overheads *ret_overheads, GError **error)
 {
 	struct measuring measuring = {.session = session, .config = session->config};
 	bool good;
 
-	if (!run_session_settle(session, READY_S, error))
-		return false;
 	*ret_overheads = (struct run_overheads){
 		.samples = g_array_new(FALSE, FALSE, sizeof(struct config_overhead)),
 		.list = json_array(),
 	};
 	measuring.overheads = ret_overheads;
 	measuring.benches = g_new0(struct bench, session->config->clusters_count);
-	for (uint32_t i = 0; i < session->config->clusters_count; i++)
-		bench_init(&measuring, i, estimates, count);
-	run_progress_note(session->progress, "profile", "suspending and resuming %u time%s",
-			  measuring.total, measuring.total == 1 ? "" : "s");
-	measuring.backend = open_backend(session);
-	good = measure(&measuring, error);
-	backend_destroy(measuring.backend);
+	good = init_benches(&measuring, estimates, count, error) && measure_rest(&measuring, error);
 	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
 		g_free(measuring.benches[i].nodes);
 		json_decref(measuring.benches[i].vms);

@@ -25,7 +25,7 @@ void run_overheads_clear(struct run_overheads *overheads);
 bool run_overhead_wanted(const struct run_session *session);
 
 /*
- * Measures and fills *ret_overheads, which the caller clears. `estimates` say which type runs for
+ * Measures what is not on record yet, and fills *ret_overheads with all, which the caller clears. `estimates` say which type runs for
  * long enough. Returns true, or false with `error` (RUN_ERROR_MEASURE: a cluster cannot).
  */
 bool run_overhead_measure(struct run_session *session, const struct config_estimate *estimates,

@@ -5,6 +5,7 @@
 #include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* unix(7): 108 with the final 0; "/controller.sock" and "/ls-NNN.sock" go on top. */
@@ -127,24 +128,62 @@ static char *managed_dir(const char *variable)
 	return dirs && *dirs == '/' ? g_strndup(dirs, strcspn(dirs, ":")) : NULL;
 }
 
-char *run_paths_service_state(void)
+/* Where a service of this user keeps its state that no service manager starts. */
+static char *user_state(void)
 {
-	char *managed = managed_dir("STATE_DIRECTORY");
-
-	if (managed)
-		return managed;
 	return geteuid() == 0 ? g_strdup("/var/lib/virtbed")
 			      : g_build_filename(g_get_user_state_dir(), "virtbed", NULL);
 }
 
+char *run_paths_service_state(void)
+{
+	return managed_dir("STATE_DIRECTORY") ?: user_state();
+}
+
+/* The directory for what runs of a user other than root, or NULL: the session's, or what it would be outside of one. */
+static char *user_runtime_dir(void)
+{
+	const char *session = g_getenv("XDG_RUNTIME_DIR");
+	g_autofree char *usual = NULL;
+	struct stat status;
+
+	if (session && *session == '/')
+		return g_strdup(session);
+	usual = g_strdup_printf("/run/user/%u", (unsigned)geteuid());
+	return stat(usual, &status) == 0 && status.st_uid == geteuid() ? g_steal_pointer(&usual) : NULL;
+}
+
+static void add_address(GPtrArray *addresses, const char *dir, const char *below)
+{
+	g_autofree char *path = g_build_filename(dir, below, "controller.sock", NULL);
+
+	g_ptr_array_add(addresses, g_strconcat("unix:", path, NULL));
+}
+
+char **run_paths_service_addresses(void)
+{
+	g_autoptr(GPtrArray) addresses = g_ptr_array_new();
+	g_autofree char *managed = managed_dir("RUNTIME_DIRECTORY");
+
+	if (managed)
+		add_address(addresses, managed, "");
+	if (geteuid() != 0) {
+		g_autofree char *runtime = user_runtime_dir();
+		g_autofree char *state = user_state();
+
+		if (runtime)
+			add_address(addresses, runtime, "virtbed");
+		add_address(addresses, state, "");
+	}
+	add_address(addresses, RUN_PATHS_OUR_DIR, "");
+	add_address(addresses, RUN_PATHS_OUR_DIR, "service");
+	g_ptr_array_add(addresses, NULL);
+	return (char **)g_ptr_array_free(g_steal_pointer(&addresses), FALSE);
+}
+
 char *run_paths_service_address(void)
 {
-	g_autofree char *managed = managed_dir("RUNTIME_DIRECTORY");
-	g_autofree char *path = managed ? g_build_filename(managed, "controller.sock", NULL)
-				: geteuid() == 0
-					? g_strdup(RUN_PATHS_OUR_DIR "/controller.sock")
-					: g_build_filename(g_get_user_runtime_dir(), "virtbed",
-							   "controller.sock", NULL);
+	g_auto(GStrv) addresses = run_paths_service_addresses();
 
-	return g_strconcat("unix:", path, NULL);
+	return g_strdup(addresses[0]);
 }

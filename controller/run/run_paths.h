@@ -41,10 +41,15 @@ char *run_paths_service_state(void);
 #define RUN_PATHS_OUR_DIR "/run/virtbed"
 
 /*
- * Where a service is found unless told otherwise: controller.sock in the service manager's
- * $RUNTIME_DIRECTORY, "unix:/run/virtbed/controller.sock" for root, else
- * virtbed/controller.sock in the user's directory for what runs ($XDG_RUNTIME_DIR).
+ * Where a service of this user, or of this machine, may listen, the likeliest first ("unix:PATH", NULL-terminated):
+ * controller.sock in the service manager's $RUNTIME_DIRECTORY; of a user other than root virtbed/controller.sock
+ * in $XDG_RUNTIME_DIR or, where that is not set, in the user's /run/user/UID, and controller.sock in the user's
+ * run_paths_service_state(); /run/virtbed/controller.sock, which is root's; and
+ * /run/virtbed/service/controller.sock, which is that of the systemd units. The caller frees (g_strfreev()).
  */
+char **run_paths_service_addresses(void);
+
+/* Where a service listens unless told otherwise: the first of run_paths_service_addresses(). */
 char *run_paths_service_address(void);
 
 /*

@@ -40,7 +40,7 @@ static void append_pair(GString *text, const struct config *config, const GArray
 bool run_pet_save(const struct config *config, const GArray *measurements, const char *path,
 		  GError **error)
 {
-	g_autoptr(GString) text = g_string_new("entries:\n");
+	g_autoptr(GString) text = g_string_new(measurements->len ? "entries:\n" : "entries: []\n");
 
 	for (uint32_t type = 0; type < config->types_count; type++)
 		for (uint32_t cluster = 0; cluster < config->clusters_count; cluster++)

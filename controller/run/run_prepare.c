@@ -8,6 +8,7 @@
 #include "common/http_listener.h"
 #include "common/repeated.h"
 #include "controller/engine/experiment.h"
+#include "controller/run/run_finished.h"
 #include "controller/run/run_meters.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_prepare_service.h"
@@ -109,11 +110,12 @@ static bool check_files(const struct config *config, const char *path, GError **
 	return true;
 }
 
-/* Every pair that fits needs an estimate, or nothing can be decided. */
+/* Every pair that fits needs an estimate, but for holes, or nothing can be decided. */
 static bool check_estimates(const struct run_request *request, const struct config *config,
 			    GError **error)
 {
 	const char *path = request->config_path;
+	g_autofree char *lacks = NULL;
 	double etc_s;
 	double eec_j;
 
@@ -121,22 +123,26 @@ static bool check_estimates(const struct run_request *request, const struct conf
 		return true; /* its execution times are there, or it would not be one */
 	for (uint32_t i = 0; i < config->types_count; i++) {
 		for (uint32_t j = 0; j < config->clusters_count; j++) {
-			const char *type = config->types[i].name;
-			const char *cluster = config->clusters[j].name;
+			const struct config_type *type = &config->types[i];
+			const struct config_cluster *cluster = &config->clusters[j];
 
-			if (!config_type_fits(&config->types[i], &config->clusters[j]) ||
-			    config_expectation(config, &config->types[i], &config->clusters[j],
-					       &etc_s, &eec_j))
+			if (!config_type_fits(type, cluster) ||
+			    config_is_hole(config, type, cluster) ||
+			    config_expectation(config, type, cluster, &etc_s, &eec_j))
 				continue;
 			return refuse(error,
 				      "%s: there is no estimate for type '%s' on cluster '%s'; "
 				      "measure them first: virtbed profile %s --out FILE, then "
 				      "--estimates FILE%s",
-				      path, type, cluster, path,
+				      path, type->name, cluster->name, path,
 				      request->serve ? "" : "; or add --profile");
 		}
 	}
-	return true;
+	lacks = config_lacks(config);
+	return !lacks || refuse(error,
+				"%s: %s: give another deadline (experiment.task_deadline_s) and measure "
+				"again, or the type a share of 0",
+				path, lacks);
 }
 
 /* The run directory. */
@@ -293,7 +299,7 @@ static bool load_config(const struct run_request *request, struct run_prepared *
 
 		if (!before)
 			return false;
-		if (!before->estimates_count)
+		if (!before->estimates_count && !before->unmeasured_count)
 			return true;
 		return config_load_estimates(prepared->config, path, error);
 	}
@@ -315,8 +321,8 @@ static void default_image(struct config *config)
 	config->image = absolute;
 }
 
-/* Found out before anything is started: by listening there for a moment. */
-static bool check_listen(const char *address, const struct config *config, GError **error)
+/* Found out before anything is started: by listening there for a moment. `what` said that address. */
+static bool check_listen(const char *what, const char *address, const struct config *config, GError **error)
 {
 	g_autoptr(http_listener_t) listener = NULL;
 	g_autoptr(GError) reason = NULL;
@@ -326,7 +332,23 @@ static bool check_listen(const char *address, const struct config *config, GErro
 		return true;
 	listener = http_listener_new(address, run_session_tls(address, config, &tls), NULL, NULL,
 				     &reason);
-	return listener || refuse(error, "--listen: %s", reason->message);
+	return listener || refuse(error, "%s: %s", what, reason->message);
+}
+
+/* The same where a service that listens there already may be this one. */
+static bool check_service_listen(const struct config *config, const char *path, GError **error)
+{
+	const struct config_service service = config_service_of(config);
+	g_autoptr(http_listener_t) listener = NULL;
+	g_autoptr(GError) reason = NULL;
+	struct http_tls tls;
+
+	if (!service.listen)
+		return true;
+	listener = http_listener_new(service.listen, run_session_tls(service.listen, config, &tls), NULL, NULL,
+				     &reason);
+	return listener || g_error_matches(reason, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE) ||
+	       refuse(error, "%s: service.listen: %s", path, reason->message);
 }
 
 /* Estimates are measured for an experiment that can follow: its policies are checked in any case. */
@@ -337,10 +359,11 @@ static bool check_plan(const struct run_request *request, const struct run_prepa
 	const char *path = request->config_path;
 
 	if (plan->serve)
-		return check_listen(plan->listen, prepared->config, error) &&
+		return check_listen(g_strcmp0(plan->listen, request->listen) == 0 ? "--listen" : "service.listen",
+				    plan->listen, prepared->config, error) &&
 		       check_estimates(request, prepared->config, error);
 	if (!check_policies(request, prepared, error) ||
-	    !check_listen(plan->listen, prepared->config, error))
+	    !check_listen("--listen", plan->listen, prepared->config, error))
 		return false;
 	if (!plan->run)
 		return true;
@@ -359,6 +382,45 @@ static bool check_image(const struct config *config, const char *path, GError **
 		own += !config->clusters[i].local_scheduler && !config->clusters[i].simulated;
 	return !own || !trouble ||
 	       refuse(error, "%s: guest image: %s; %s", path, trouble, CONFIG_FILES_IMAGE_CURE);
+}
+
+/* Judging. */
+
+/* The experiment that it describes. */
+static bool check_experiment(const struct config *config, const char *path, GError **error)
+{
+	const struct run_request request = {.config_path = path, .run = true};
+	g_autoptr(run_plan_t) plan = new_plan(&request, config);
+	const struct run_prepared prepared = {.config = (struct config *)config, .plan = plan};
+
+	return check_policies(&request, &prepared, error) && check_limits(plan, error) &&
+	       check_meters(plan, config, path, error);
+}
+
+bool run_prepare_is_estimated(const struct config *config, const char *path, GError **error)
+{
+	const struct run_request request = {.config_path = path, .serve = true};
+
+	return check_estimates(&request, config, error);
+}
+
+enum run_prepare_verdict run_prepare_judge(const struct config *config, const char *path, bool serve,
+					   GError **ret_why)
+{
+	const struct run_request request = {.config_path = path, .serve = serve};
+	g_autofree char *image = config->image ? g_strdup(config->image) : config_files_image();
+	struct config with_image = *config;
+
+	with_image.image = image;
+	if (!check_config(config, path, ret_why) ||
+	    (serve && (!run_prepare_service_check(config, path, ret_why) ||
+		       !check_service_listen(config, path, ret_why))) ||
+	    (!serve && !check_experiment(config, path, ret_why)))
+		return RUN_PREPARE_REFUSED;
+	if ((!config_wants_pet(config) && !check_estimates(&request, config, ret_why)) ||
+	    !check_files(config, path, ret_why) || !check_image(&with_image, path, ret_why))
+		return RUN_PREPARE_LACKS;
+	return RUN_PREPARE_TAKEN;
 }
 
 static char *owns_lab_path(const struct run_prepared *prepared)
@@ -395,18 +457,25 @@ static struct run_plan *make_plan(const struct run_request *request,
 bool run_prepare(const struct run_request *request, bool (*stopped)(void *data), void *data,
 		 struct run_prepared *prepared, GError **error)
 {
-	if (!load_config(request, prepared, error) ||
-	    !check_files(prepared->config, request->config_path, error))
+	if (!load_config(request, prepared, error))
 		return false;
 	prepared->plan = make_plan(request, prepared, error);
 	if (!prepared->plan)
+		return false;
+	/* A lab that a killed run left up is to be taken down. */
+	prepared->finished = request->resume && !run_prepared_owns_lab(prepared) &&
+			     run_is_finished(prepared->plan, prepared->dir);
+	if (prepared->finished)
+		return true;
+	if (!check_files(prepared->config, request->config_path, error))
 		return false;
 	default_image(prepared->config);
 	if (!check_plan(request, prepared, error) ||
 	    !check_image(prepared->config, request->config_path, error) ||
 	    !run_lock_take(&prepared->lock, prepared->config->name, stopped, data, error) ||
 	    (request->serve && !run_prepare_service_dir(prepared->dir, error)) ||
-	    !make_dirs(prepared, error))
+	    !make_dirs(prepared, error) ||
+	    !run_fit(request, prepared->dir, prepared->config, &prepared->fit, error))
 		return false;
 	prepared->socket_dir =
 		run_paths_socket_dir(prepared->dir, &prepared->own_socket_dir, error);
@@ -415,7 +484,7 @@ bool run_prepare(const struct run_request *request, bool (*stopped)(void *data),
 	if (request->serve &&
 	    (!(prepared->plan->api = run_prepare_service_address(request, prepared->config,
 								   error)) ||
-	     !check_listen(prepared->plan->api, prepared->config, error)))
+	     !check_listen("--listen", prepared->plan->api, prepared->config, error)))
 		return false;
 	set_addresses(prepared);
 	return true;
@@ -437,6 +506,7 @@ void run_prepared_clear(struct run_prepared *prepared)
 	run_lock_drop(&prepared->lock);
 	config_free(prepared->config);
 	run_plan_free(prepared->plan);
+	run_fit_clear(&prepared->fit);
 	g_free(prepared->dir);
 	g_free(prepared->socket_dir);
 	*prepared = (struct run_prepared){.lock = RUN_LOCK_INIT};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/config.h"
+#include "controller/run/run_fit.h"
 #include "controller/run/run_lock.h"
 #include "controller/run/run_plan.h"
 #include "controller/run/run_supervisor.h"
@@ -17,6 +18,8 @@ struct run_prepared {
 	char *socket_dir;
 	bool own_socket_dir;
 	bool written; /* run_paths_config() and plan.json are there */
+	struct run_fit fit;
+	bool finished; /* to be resumed, and nothing is left to do: nothing else was checked or made */
 	struct run_lock lock; /* held as long as it lives */
 };
 
@@ -29,6 +32,24 @@ struct run_prepared {
  */
 bool run_prepare(const struct run_request *request, bool (*stopped)(void *data), void *data,
 		 struct run_prepared *ret_prepared, GError **error);
+
+/* What becomes of a configuration that `virtbed run` or `virtbed serve` is given. */
+enum run_prepare_verdict {
+	RUN_PREPARE_TAKEN = 0,
+	RUN_PREPARE_LACKS,   /* taken once something beside it is there: estimates, a file, the guest image */
+	RUN_PREPARE_REFUSED, /* for what it says, on this machine */
+};
+
+/*
+ * How run_prepare() would judge the configuration, read from file `path`, for `virtbed run` or (`serve`) `virtbed serve`
+ * without options; nothing is made, and only an address that it is to listen at is tried, which may be in use. Unless it
+ * is taken `ret_why` says why not.
+ */
+enum run_prepare_verdict run_prepare_judge(const struct config *config, const char *path, bool serve,
+					   GError **ret_why);
+
+/* Whether all is estimated that has to be to decide of it; false with `error`, which says how to measure it. */
+bool run_prepare_is_estimated(const struct config *config, const char *path, GError **error);
 
 /* Writes run_paths_config() and plan.json, once the hosts are resolved. */
 bool run_prepare_write(struct run_prepared *prepared, GError **error);

@@ -34,7 +34,7 @@ static bool holds(const char *dir, const char *name)
 	return g_file_test(path, G_FILE_TEST_EXISTS);
 }
 
-static bool check_service(const struct config *config, const char *path, GError **error)
+bool run_prepare_service_check(const struct config *config, const char *path, GError **error)
 {
 	const struct config_service service = config_service_of(config);
 	g_autoptr(GError) reason = NULL;
@@ -62,7 +62,8 @@ static bool recall_config(struct run_prepared *prepared, GError **error)
 			      "%s is the state of service '%s', not of '%s'; name another "
 			      "directory with --state",
 			      prepared->dir, before->name, prepared->config->name);
-	return prepared->config->estimates_count || !before->estimates_count ||
+	return prepared->config->estimates_count || prepared->config->unmeasured_count ||
+	       (!before->estimates_count && !before->unmeasured_count) ||
 	       config_load_estimates(prepared->config, path, error);
 }
 
@@ -71,7 +72,7 @@ bool run_prepare_service(const struct run_request *request, struct run_prepared 
 {
 	g_autofree char *chosen = request->out ? g_strdup(request->out) : run_paths_service_state();
 
-	if (!check_service(prepared->config, request->config_path, error))
+	if (!run_prepare_service_check(prepared->config, request->config_path, error))
 		return false;
 	prepared->dir = g_canonicalize_filename(chosen, NULL);
 	if (holds(prepared->dir, STORE_FILE) && !holds(prepared->dir, "plan.json"))

@@ -9,6 +9,12 @@
  */
 
 /*
+ * Whether the configuration, read from file `path`, can be served on this machine, but for its addresses. False with
+ * `error` that names file and key.
+ */
+bool run_prepare_service_check(const struct config *config, const char *path, GError **error);
+
+/*
  * Of a configuration that was read and can be run: sets prepared->dir, and the estimates: those of
  * request->estimates, else of the configuration, else those that the service had before. False with
  * `error`: the directory is that of something else, or the configuration cannot be served.

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "common/json.h"
 #include "controller/backend/remote.h"
 #include "controller/run/host_load.h"
 #include "controller/run/run_bench.h"
@@ -11,11 +12,28 @@
 #include "controller/run/run_meters.h"
 #include "controller/run/run_overhead.h"
 #include "controller/run/run_profile_results.h"
+#include "controller/run/run_profiled.h"
+#include "controller/store/store_profile.h"
 
 #define READY_S 300.0
 
+/* Between two mapping events while nothing was measured that tells how far apart those of a run are. */
+#define INTERVAL_MIN_S 0.25
+
 /* A pair that failed or was lost so often in a row cannot be measured. */
 #define LOST_MAX 3
+
+/* How long nodes that are down are waited for where their local scheduler does not say how long a boot may take. */
+#define DOWN_S 120.0
+
+/*
+ * Losses of a pair in a row. What ran at the same time was lost once: only a task that was started after the last
+ * one was lost counts as another.
+ */
+struct losses {
+	uint32_t count;
+	uint32_t next; /* the number of the first task after the last loss */
+};
 
 struct profile {
 	struct run_session *session;
@@ -23,11 +41,16 @@ struct profile {
 	struct backend *backend;
 	struct run_bench *benches; /* one per cluster */
 	GPtrArray *jobs;           /* struct run_job; the index is the task's number */
-	GArray *measurements;      /* struct run_measurement */
-	uint32_t *lost;            /* types x clusters: losses in a row */
+	struct run_profiled done;  /* on record */
+	struct losses *lost;       /* types x clusters */
+	double *stuck_s;           /* per cluster: since when it lacks nodes; NAN: it does not */
 	uint32_t total;
+	double idle_w;
+	struct host_load load; /* at the start */
 	double started_s;
-	struct config_estimate *estimates; /* estimates_count of them, from the measurements */
+	uint32_t recalled; /* measurements that were on record at the start */
+	GArray *counting;  /* struct run_measurement: those that the estimates are made of */
+	struct config_estimate *estimates; /* estimates_count of them */
 	uint32_t estimates_count;
 	struct run_overheads overheads;
 };
@@ -69,44 +92,143 @@ static uint32_t left(const struct profile *profile)
 	return sum;
 }
 
-static void measured(struct profile *profile, const struct run_job *job,
-		     const struct backend_event *event)
+static bool measured(struct profile *profile, const struct run_job *job,
+		     const struct backend_event *event, GError **error)
 {
-	struct run_measurement measurement = {
+	const struct run_measurement measurement = {
 		.type = job->type,
 		.cluster = job->cluster,
+		.round = job->filler ? STORE_NO_ROUND : (int64_t)job->round,
 		.exec_s = event->exec_s,
 		.energy_j = event->energy_j,
 	};
+	const double span_s = backend_now_s(profile->backend) - profile->started_s;
+	struct host_load now = {0};
+	const bool known = host_load_read(NULL, &now);
+	const struct run_profiled_sums sums = {
+		.span_s = span_s,
+		.busy_s = known ? now.busy_s - profile->load.busy_s : (double)NAN,
+		.idle_j = profile->idle_w * span_s,
+	};
 
-	g_array_append_val(profile->measurements, measurement);
-	profile->lost[job->type * profile->config->clusters_count + job->cluster] = 0;
+	return run_profiled_add(&profile->done, &measurement, &sums, error);
 }
 
-static bool refuse(const struct profile *profile, const struct run_job *job, const char *how,
-		   const char *reason, GError **error)
+/* What cannot be measured. */
+
+/* Its tasks that are under way would only keep nodes from others. */
+static void kill_jobs(struct profile *profile, uint32_t type, uint32_t cluster)
 {
-	g_set_error(
-		error, RUN_ERROR, RUN_ERROR_MEASURE,
-		"type '%s' cannot be measured on cluster '%s': %s: %s; look into the log of its "
-		"local scheduler",
-		profile->config->types[job->type].name,
-		profile->config->clusters[job->cluster].name, how, reason ?: "no reason given");
-	return false;
+	for (guint i = 0; i < profile->jobs->len; i++) {
+		const struct run_job *job = g_ptr_array_index(profile->jobs, i);
+
+		if (!job->over && job->type == type && job->cluster == cluster)
+			backend_kill(profile->backend, i, 1);
+	}
+}
+
+/* The pair is an entry from now on; one that had all of its measurements just keeps no more nodes busy. */
+static bool give_up(struct profile *profile, uint32_t type, uint32_t cluster, const char *reason,
+		    GError **error)
+{
+	const char *type_name = profile->config->types[type].name;
+	const char *cluster_name = profile->config->clusters[cluster].name;
+	const uint32_t count = run_bench_give_up(&profile->benches[cluster], type);
+
+	kill_jobs(profile, type, cluster);
+	profile->total -= count;
+	if (count == 0) {
+		run_progress_note(profile->session->progress, "profile",
+				  "type '%s' is measured on cluster '%s', and keeps no nodes busy there "
+				  "any more: %s",
+				  type_name, cluster_name, reason);
+		return true;
+	}
+	if (!run_profiled_give_up(&profile->done, type, cluster, reason, error))
+		return false;
+	run_progress_note(profile->session->progress, "cell-failed",
+			  "type '%s' on cluster '%s': %s", type_name, cluster_name, reason);
+	return true;
+}
+
+/* How far the task came, as the beginning of a reason (the caller frees). */
+static char *how_far(const struct backend_event *event)
+{
+	if (event->total == 0)
+		return g_strdup_printf("it told of no progress in %.0f s", event->exec_s);
+	return g_strdup_printf("reached %" PRId64 " of %" PRId64 " steps in %.0f s", event->done,
+			       event->total, event->exec_s);
+}
+
+static char *deadline_reason(const struct profile *profile, const struct backend_event *event)
+{
+	g_autofree char *far = how_far(event);
+	g_autofree char *needs =
+		event->done > 0 ? g_strdup_printf("; about %.0f s are needed",
+						  ceil(event->exec_s * (double)event->total /
+						       (double)event->done))
+				: g_strdup("");
+
+	if (profile->config->experiment->task_deadline_s > 0)
+		return g_strdup_printf("%s, its deadline (experiment.task_deadline_s)%s: raise "
+				       "task_deadline_s, or leave the type out there",
+				       far, needs);
+	return g_strdup_printf("%s, the longest that a measurement may take%s: give the type fewer "
+			       "repetitions",
+			       far, needs);
+}
+
+static char *stall_reason(const struct backend_event *event)
+{
+	g_autofree char *far = how_far(event);
+
+	return g_strdup_printf("%s and then hung (%s); see the log of its local scheduler", far,
+			       event->reason ?: "no more progress");
+}
+
+/* Why the pair is given up after this end of a task of it (the caller frees); NULL: it is not, yet. */
+static char *why_give_up(const struct profile *profile, const struct backend_event *event,
+			 uint32_t losses)
+{
+	if (event->cause == TASK_CAUSE_DEADLINE)
+		return deadline_reason(profile, event);
+	if (event->cause == TASK_CAUSE_STALLED)
+		return stall_reason(event);
+	if (losses < LOST_MAX)
+		return NULL;
+	return g_strdup_printf("failed or was lost %u times in a row: %s; see the log of its local "
+			       "scheduler",
+			       losses, event->reason ?: "no reason given");
+}
+
+static void note_end(const struct profile *profile, struct losses *losses, uint32_t task,
+		     bool completed)
+{
+	if (completed) {
+		losses->count = 0;
+	} else if (task >= losses->next) {
+		losses->count++;
+		losses->next = profile->jobs->len;
+	}
 }
 
 static bool take_end(struct profile *profile, const struct backend_event *event, GError **error)
 {
 	struct run_job *job = g_ptr_array_index(profile->jobs, event->task);
+	struct run_bench *bench = &profile->benches[job->cluster];
 	const bool completed = event->outcome == BACKEND_OUTCOME_COMPLETED;
-	uint32_t *lost = &profile->lost[job->type * profile->config->clusters_count + job->cluster];
+	struct losses *lost =
+		&profile->lost[job->type * profile->config->clusters_count + job->cluster];
+	g_autofree char *why = NULL;
 
-	if (run_bench_end(&profile->benches[job->cluster], job, completed))
-		measured(profile, job, event);
-	if (!completed && ++*lost >= LOST_MAX)
-		return refuse(profile, job, "it failed or was lost again and again", event->reason,
-			      error);
-	return true;
+	job->over = true;
+	if (run_bench_end(bench, job, completed) && !measured(profile, job, event, error))
+		return false;
+	note_end(profile, lost, event->task, completed);
+	if (completed || bench->given_up[job->type])
+		return true;
+	why = why_give_up(profile, event, lost->count);
+	return !why || give_up(profile, job->type, job->cluster, why, error);
 }
 
 static bool take_event(struct profile *profile, const struct backend_event *event, GError **error)
@@ -119,6 +241,7 @@ static bool take_event(struct profile *profile, const struct backend_event *even
 		return true;
 	case BACKEND_EVENT_NODE_UP:
 		run_bench_node_up(&profile->benches[event->cluster], event->node);
+		profile->stuck_s[event->cluster] = (double)NAN;
 		return true;
 	case BACKEND_EVENT_ABORTED:
 		g_set_error(error, RUN_ERROR, RUN_ERROR_STOPPED, "%s", event->reason);
@@ -128,30 +251,119 @@ static bool take_event(struct profile *profile, const struct backend_event *even
 	}
 }
 
+/* Nodes that stay down. */
+
+/* How long a node of the cluster may take to be up again. */
+static double patience_s(const struct profile *profile, uint32_t cluster)
+{
+	const struct remote_link *link = remote_fleet_link(profile->session->fleet, cluster);
+	const double boot_s = json_number_value(
+		json_object_get(remote_link_capabilities(link), "boot_timeout_s"));
+
+	return boot_s > 0 ? boot_s : DOWN_S;
+}
+
+/* The first node that is down, and why (the caller frees). */
+static char *down_reason(const struct profile *profile, uint32_t cluster, double waited_s)
+{
+	const struct remote_link *link = remote_fleet_link(profile->session->fleet, cluster);
+	const struct run_bench *bench = &profile->benches[cluster];
+	struct remote_node_words words = {0};
+	uint32_t node = 0;
+
+	while (node + 1 < bench->cluster->nodes && remote_link_node_up(link, node))
+		node++;
+	words = remote_link_node(link, node);
+	return g_strdup_printf("too few nodes were up for %.0f s (node %u is %s%s%s); see the log of its "
+			       "local scheduler",
+			       waited_s, node, words.state ?: "not known", words.reason ? ": " : "",
+			       words.reason ?: "");
+}
+
+static bool give_up_wide(struct profile *profile, uint32_t cluster, double waited_s, GError **error)
+{
+	g_autofree char *why = down_reason(profile, cluster, waited_s);
+
+	for (uint32_t type = 0; type < profile->config->types_count; type++)
+		if (run_bench_lacks_nodes(&profile->benches[cluster], type) &&
+		    !give_up(profile, type, cluster, why, error))
+			return false;
+	return true;
+}
+
+/* Notes which clusters are stuck. Returns whether any other has measurements left. */
+static bool others_go_on(struct profile *profile, double now_s)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < profile->config->clusters_count; i++) {
+		const bool stuck = run_bench_is_stuck(&profile->benches[i]);
+
+		if (!stuck)
+			profile->stuck_s[i] = (double)NAN;
+		else if (isnan(profile->stuck_s[i]))
+			profile->stuck_s[i] = now_s;
+		any = any || (!stuck && profile->benches[i].left > 0);
+	}
+	return any;
+}
+
+/* While others are measured, nodes that are down have time to come back. */
+static bool give_up_stuck(struct profile *profile, double now_s, GError **error)
+{
+	if (others_go_on(profile, now_s))
+		return true;
+	for (uint32_t i = 0; i < profile->config->clusters_count; i++) {
+		const double waited_s = now_s - profile->stuck_s[i];
+
+		if (waited_s >= patience_s(profile, i) && !give_up_wide(profile, i, waited_s, error))
+			return false;
+	}
+	return true;
+}
+
 static void show(struct run_progress *progress, void *data)
 {
 	struct profile *profile = data;
 	double spent_s = backend_now_s(profile->backend) - profile->started_s;
 	uint32_t done = profile->total - left(profile);
+	uint32_t made = done > profile->recalled ? done - profile->recalled : 0;
 
 	progress->profile_done = done;
 	progress->profile_total = profile->total;
 	progress->time_s = spent_s;
 	progress->energy_j = backend_energy_j(profile->backend);
-	progress->phase_left_s = done >= 2 ? spent_s / done * (profile->total - done) : (double)NAN;
-	progress->left_s = progress->phase_left_s +
-			   run_session_runs(profile->session) * run_session_run_s(profile->session);
+	progress->phase_left_s = made >= 2 ? spent_s / made * (profile->total - done) : (double)NAN;
+	progress->left_s = progress->phase_left_s;
+	if (run_session_runs(profile->session) > 0)
+		progress->left_s += run_session_runs(profile->session) *
+				    run_session_run_s(profile->session);
 }
 
-/* A pair that hangs ends by its deadline, a node that stays away by this. */
-#define STALL_S 900.0
+/*
+ * Between two mapping events. An interval that follows from the estimates follows from the mean of what was measured
+ * so far.
+ */
+static double interval_s(const struct profile *profile)
+{
+	const struct config_experiment *experiment = profile->config->experiment;
+	double sum_s = 0;
 
-/* Tasks start at the mapping events, as in a run: nodes are busy for the same share of the time. */
+	if (!(experiment->mapping_interval > 0))
+		return experiment->mapping_interval_s;
+	for (guint i = 0; i < profile->done.measurements->len; i++)
+		sum_s += g_array_index(profile->done.measurements, struct run_measurement, i).exec_s;
+	return fmax(INTERVAL_MIN_S, experiment->mapping_interval * sum_s / MAX(profile->done.measurements->len, 1));
+}
+
+/*
+ * Tasks start at the mapping events, as in a run: nodes are busy for the same share of the time. Each pair comes to
+ * an end: by its deadline, or by its local scheduler, which ends what makes no progress; a node that stays away by
+ * its cluster's patience.
+ */
 static bool measure(struct profile *profile, GError **error)
 {
-	double interval_s = profile->config->experiment->mapping_interval_s;
-	double heard_s = backend_now_s(profile->backend);
-	double next_s = heard_s;
+	double next_s = backend_now_s(profile->backend);
 
 	while (left(profile)) {
 		struct backend_event event;
@@ -159,21 +371,13 @@ static bool measure(struct profile *profile, GError **error)
 
 		if (now_s >= next_s) {
 			fill(profile);
-			next_s = now_s + interval_s;
+			if (!give_up_stuck(profile, now_s, error))
+				return false;
+			next_s = now_s + interval_s(profile);
 		}
 		backend_wait(profile->backend, next_s, &event);
 		if (!take_event(profile, &event, error))
 			return false;
-		if (event.kind == BACKEND_EVENT_ENDED)
-			heard_s = event.time_s;
-		if (backend_now_s(profile->backend) - heard_s > STALL_S) {
-			g_set_error(
-				error, RUN_ERROR, RUN_ERROR_MEASURE,
-				"no measurement has ended for %.0f s: %u are missing; are nodes "
-				"down?",
-				STALL_S, left(profile));
-			return false;
-		}
 	}
 	return true;
 }
@@ -182,10 +386,11 @@ static bool measure(struct profile *profile, GError **error)
 
 static void estimate(struct profile *profile)
 {
+	profile->counting = run_profiled_counting(&profile->done);
 	profile->estimates =
 		run_estimate(profile->config,
-			     (const struct run_measurement *)(void *)profile->measurements->data,
-			     profile->measurements->len, &profile->estimates_count);
+			     (const struct run_measurement *)(void *)profile->counting->data,
+			     profile->counting->len, &profile->estimates_count);
 }
 
 /* What preempting takes, where the experiment does; nothing else runs meanwhile. */
@@ -195,8 +400,7 @@ static bool measure_overheads(struct profile *profile, GError **error)
 
 	session->progress->refresh = NULL;
 	session->progress->phase_left_s = (double)NAN;
-	backend_destroy(profile->backend);
-	profile->backend = NULL;
+	g_clear_pointer(&profile->backend, backend_destroy);
 	if (!run_overhead_wanted(session))
 		return true;
 	if (!run_overhead_measure(session, profile->estimates, profile->estimates_count,
@@ -208,15 +412,14 @@ static bool measure_overheads(struct profile *profile, GError **error)
 	return true;
 }
 
-static bool save(struct profile *profile, double load, double idle_w, GError **error)
+static bool save(struct profile *profile, GError **error)
 {
 	const struct run_profile_results results = {
-		.measurements = profile->measurements,
+		.profiled = &profile->done,
+		.counting = profile->counting,
 		.estimates = profile->estimates,
 		.estimates_count = profile->estimates_count,
 		.overheads = &profile->overheads,
-		.host_load = load,
-		.idle_w = idle_w,
 	};
 
 	return run_profile_save(profile->session, &results, error);
@@ -234,33 +437,45 @@ static void note(double time_s, const char *kind, const char *text, void *data)
 	run_session_note(data, time_s, kind, text);
 }
 
-static void profile_init(struct profile *profile, struct run_session *session, int64_t t0_ns)
+/* What is on record is not to be measured. */
+static void recall(struct profile *profile)
 {
-	struct remote_run run = {
-		.experiment = session->plan->experiment,
-		.run = t0_ns /
-		       INT64_C(1000000), /* a profile that is done again gets new task ids */
-		.t0_ns = t0_ns,
-		.note = note,
-		.data = session,
-	};
+	for (guint i = 0; i < profile->done.measurements->len; i++) {
+		const struct run_measurement *one =
+			&g_array_index(profile->done.measurements, struct run_measurement, i);
+
+		if (one->round != STORE_NO_ROUND)
+			run_bench_recall(&profile->benches[one->cluster], one->type,
+					 (uint32_t)one->round);
+	}
+	for (guint i = 0; i < profile->done.holes->len; i++) {
+		const struct run_hole *hole = profile->done.holes->pdata[i];
+
+		profile->total -= run_bench_give_up(&profile->benches[hole->cluster], hole->type);
+	}
+	profile->recalled = profile->total - left(profile);
+}
+
+static bool profile_init(struct profile *profile, struct run_session *session, GError **error)
+{
+	const uint32_t clusters = session->config->clusters_count;
 
 	profile->session = session;
 	profile->config = session->config;
 	profile->jobs = g_ptr_array_new_with_free_func(job_free);
-	profile->measurements = g_array_new(FALSE, FALSE, sizeof(struct run_measurement));
-	profile->lost =
-		g_new0(uint32_t, session->config->types_count * session->config->clusters_count);
-	profile->benches = g_new0(struct run_bench, session->config->clusters_count);
-	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
+	profile->lost = g_new0(struct losses, session->config->types_count * clusters);
+	profile->stuck_s = g_new(double, clusters);
+	profile->benches = g_new0(struct run_bench, clusters);
+	for (uint32_t i = 0; i < clusters; i++) {
+		profile->stuck_s[i] = (double)NAN;
 		run_bench_init(&profile->benches[i], session->config, i,
 			       session->plan->profile_repeats);
 		profile->total += profile->benches[i].left;
 	}
-	profile->backend = remote_backend_new(session->fleet, &run);
-	session->progress->phase = RUN_PHASE_PROFILE;
-	session->progress->refresh = show;
-	session->progress->refresh_data = profile;
+	if (!run_profiled_init(&profile->done, session, error))
+		return false;
+	recall(profile);
+	return true;
 }
 
 static void profile_clear(struct profile *profile)
@@ -269,48 +484,100 @@ static void profile_clear(struct profile *profile)
 	backend_destroy(profile->backend);
 	for (uint32_t i = 0; i < profile->config->clusters_count; i++)
 		run_bench_clear(&profile->benches[i]);
+	run_profiled_clear(&profile->done);
 	run_overheads_clear(&profile->overheads);
+	if (profile->counting)
+		g_array_unref(profile->counting);
 	g_free(profile->estimates);
 	g_free(profile->benches);
+	g_free(profile->stuck_s);
 	g_free(profile->lost);
-	g_array_unref(profile->measurements);
 	g_ptr_array_unref(profile->jobs);
+}
+
+static void open_backend(struct profile *profile, int64_t t0_ns)
+{
+	struct run_session *session = profile->session;
+	struct remote_run run = {
+		.experiment = session->plan->experiment,
+		.run = t0_ns /
+		       INT64_C(1000000), /* a profile that is done again gets new task ids */
+		.t0_ns = t0_ns,
+		.profile = true,
+		.note = note,
+		.data = session,
+	};
+
+	profile->backend = remote_backend_new(session->fleet, &run);
+	profile->started_s = backend_now_s(profile->backend);
+	session->progress->phase = RUN_PHASE_PROFILE;
+	session->progress->refresh = show;
+	session->progress->refresh_data = profile;
+}
+
+static void tell_begin(const struct profile *profile)
+{
+	g_autofree char *unmetered = run_meters_missing(profile->config);
+	struct run_progress *progress = profile->session->progress;
+	const uint32_t count = left(profile);
+
+	if (unmetered)
+		run_progress_note(progress, "unmetered",
+				  "%s: estimates without a measured energy get an EEC of 0",
+				  unmetered);
+	if (profile->recalled > 0)
+		run_progress_note(progress, "profile", "%u of %u measurements are on record",
+				  profile->recalled, profile->total);
+	run_progress_note(progress, "profile", "measuring %" PRIu32 " time%s, idle %.1f W", count,
+			  count == 1 ? "" : "s", profile->idle_w);
+}
+
+static void tell_end(const struct profile *profile)
+{
+	const guint holes = profile->done.holes->len;
+	g_autofree char *without =
+		holes ? g_strdup_printf(", without %u pair%s of type and cluster", holes,
+					holes == 1 ? "" : "s")
+		      : g_strdup("");
+
+	run_progress_note(profile->session->progress, "profiled",
+			  "%u measurements in %.0f s, %.2f cores of this machine busy%s",
+			  profile->done.measurements->len, profile->done.sums.span_s,
+			  run_profiled_host_load(&profile->done), without);
+}
+
+/* The rest of the measurements, if there is any. */
+static bool measure_rest(struct profile *profile, GError **error)
+{
+	struct run_session *session = profile->session;
+	struct remote_baseline baseline = {0};
+	int64_t t0_ns;
+	bool done;
+
+	if (!left(profile))
+		return true;
+	if (!run_session_settle_some(session, READY_S, error) ||
+	    !run_session_baseline(session, &baseline, &t0_ns, error))
+		return false;
+	profile->idle_w = baseline.sum_w;
+	remote_baseline_clear(&baseline);
+	open_backend(profile, t0_ns);
+	tell_begin(profile);
+	host_load_read(NULL, &profile->load);
+	done = store_set_durable(session->store, true, error) && measure(profile, error);
+	return store_set_durable(session->store, false, done ? error : NULL) && done;
 }
 
 bool run_profile(struct run_session *session, GError **error)
 {
-	g_autofree char *unmetered = run_meters_missing(session->config);
 	struct profile profile = {0};
-	struct remote_baseline baseline = {0};
-	struct host_load before = {0};
-	struct host_load after = {0};
-	int64_t t0_ns;
-	double load;
-	bool done;
+	bool done = profile_init(&profile, session, error) && measure_rest(&profile, error);
 
-	if (!run_session_settle(session, READY_S, error) ||
-	    !run_session_baseline(session, &baseline, &t0_ns, error))
-		return false;
-	profile_init(&profile, session, t0_ns);
-	if (unmetered)
-		run_progress_note(session->progress, "unmetered",
-				  "%s: estimates without a measured energy get an EEC of 0",
-				  unmetered);
-	run_progress_note(session->progress, "profile", "measuring %" PRIu32 " time%s, idle %.1f W",
-			  profile.total, profile.total == 1 ? "" : "s", baseline.sum_w);
-	host_load_read(NULL, &before);
-	done = measure(&profile, error);
-	host_load_read(NULL, &after);
-	load = host_load_cores(&before, &after);
 	if (done) {
-		run_progress_note(session->progress, "profiled",
-				  "%u measurements in %.0f s, %.2f cores of this machine busy",
-				  profile.measurements->len, backend_now_s(profile.backend), load);
+		tell_end(&profile);
 		estimate(&profile);
-		done = measure_overheads(&profile, error) &&
-		       save(&profile, load, baseline.sum_w, error);
+		done = measure_overheads(&profile, error) && save(&profile, error);
 	}
 	profile_clear(&profile);
-	remote_baseline_clear(&baseline);
 	return done;
 }

@@ -16,7 +16,13 @@
  * under emulation, pays for translating its code and MPI's, which no later task does. Neither does
  * the first one after a task that made the VM swap, where none of that type ever arrives in a run.
  *
- * Writes RUN/estimates.yaml (mean, standard deviation, count), replaces the session's estimates,
- * and records the single measurements in RUN/profile.json. Fails when a pair cannot be measured.
+ * Each measurement is on record as it is made (run_profiled.h), and a profile that was interrupted goes on
+ * with the rest. A pair that cannot be measured is given up, recorded with its reason, and the rest is
+ * measured: one that reached its deadline or made no progress at once, one that failed or was lost after
+ * three times in a row, one whose cluster lacks nodes when all else is done.
+ *
+ * Writes RUN/estimates.yaml (mean, standard deviation, count; the pairs that were given up),
+ * RUN/pet.yaml and the single measurements, RUN/profile.json: all of it from the record. False with `error`:
+ * it was stopped, or nothing can be measured or written.
  */
 bool run_profile(struct run_session *session, GError **error);

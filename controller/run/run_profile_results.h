@@ -2,16 +2,16 @@
 #pragma once
 
 #include "controller/run/run_overhead.h"
+#include "controller/run/run_profiled.h"
 #include "controller/run/run_session.h"
 
 /* What a profile found out; all of it borrowed. */
 struct run_profile_results {
-	const GArray *measurements; /* struct run_measurement, in the order of their ends */
-	const struct config_estimate *estimates; /* estimates_count of them, from the measurements */
+	const struct run_profiled *profiled;
+	const GArray *counting; /* struct run_measurement: without those of pairs that were given up */
+	const struct config_estimate *estimates; /* estimates_count of them, from those */
 	uint32_t estimates_count;
 	const struct run_overheads *overheads;
-	double host_load; /* cores of this machine that were busy meanwhile */
-	double idle_w;	  /* of all hosts */
 };
 
 /*

@@ -124,6 +124,27 @@ static void print_overheads(const struct config *config)
 	puts("  median (maximum) of suspending and resuming a task that runs, as the task sees it");
 }
 
+static void print_unmeasured(const struct config *config)
+{
+	for (uint32_t i = 0; i < config->unmeasured_count; i++)
+		printf("%-12s %-10s not measured: %s\n", config->unmeasured[i].type,
+		       config->unmeasured[i].cluster, config->unmeasured[i].reason);
+}
+
+static json_t *unmeasured_json(const struct config *config)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < config->unmeasured_count; i++) {
+		const struct config_unmeasured *one = &config->unmeasured[i];
+
+		json_array_append_new(list,
+				      json_pack("{s:s, s:s, s:s}", "type", one->type, "cluster",
+						one->cluster, "reason", one->reason));
+	}
+	return list;
+}
+
 static json_t *overheads_json(const struct config *config)
 {
 	json_t *list = json_array();
@@ -192,6 +213,7 @@ bool run_results_print_estimates(const char *dir, const struct run_results_targe
 		printf("%-12s %-10s %10.2f %8.2f %12.1f %10.1f %6u\n", one->type, one->cluster,
 		       one->etc_s, one->etc_sd_s, one->eec_j, one->eec_sd_j, one->count);
 	}
+	print_unmeasured(config);
 	print_repetitions(config, target);
 	print_overheads(config);
 	return true;
@@ -218,7 +240,7 @@ bool run_results_print_estimates_json(const char *dir, const struct run_results_
 			json_object_set_new(row, "target_repetitions", json_integer(repetitions));
 		json_array_append_new(list, row);
 	}
-	print_document(json_pack("{s:s, s:o, s:o}", "dir", dir, "estimates", list, "overheads",
-				 overheads_json(config)));
+	print_document(json_pack("{s:s, s:o, s:o, s:o}", "dir", dir, "estimates", list, "unmeasured",
+				 unmeasured_json(config), "overheads", overheads_json(config)));
 	return true;
 }

@@ -138,7 +138,7 @@ static bool find_row(struct run_service *service, GError **error)
 	service->row.started_utc = g_strdup(row->started_utc);
 	service->row.boot_id = g_strdup(row->boot_id);
 	service->row.ended_by = NULL;
-	service->row.policy = g_strdup(service->config.policy);
+	service->row.policy = g_strdup(service->experiment->policies[0].name);
 	return true;
 }
 
@@ -152,6 +152,7 @@ static bool write_beginning(struct run_service *service, const struct remote_bas
 	if (!store_begin(session->store, error))
 		return false;
 	if (store_add_run(session->store, &service->row, error) &&
+	    store_note_policy(session->store, service->row.policy, 0, service->row.started_utc, error) &&
 	    run_record_baseline(session, service->row.run, baseline, &before, error) &&
 	    run_service_account_keep(service, error))
 		return store_commit(session->store, error);
@@ -170,7 +171,7 @@ static bool begin_new(struct run_service *service, GError **error)
 	    !run_session_baseline(session, &baseline, &session->t0_ns, error))
 		return false;
 	service->row = (struct store_run){
-		.policy = g_strdup(service->config.policy),
+		.policy = g_strdup(service->experiment->policies[0].name),
 		.limit = 1,
 		.repeat = 1,
 		.measured = true,
@@ -338,6 +339,17 @@ static bool store_policy(struct run_service *service, const char *policy, GError
 	return true;
 }
 
+/* Which policy decides from now on is on record, for reports. */
+static void note_policy(struct run_service *service)
+{
+	g_autofree char *utc = clock_utc();
+	GError *error = NULL;
+
+	if (!store_note_policy(service->session->store, service->row.policy,
+			       backend_now_s(service->backend), utc, &error))
+		run_session_store_failed(service->session, error);
+}
+
 static char *what_was_taken(const struct config_service *config)
 {
 	g_autofree char *limit =
@@ -395,12 +407,13 @@ static bool take_again(struct run_service *service, char **ret_text, GError **er
 			wanted.energy_window_s != before.energy_window_s;
 	if (!find_policy(&wanted, &policy, error) ||
 	    (limit_changes && !run_service_limit_find(service, &wanted, &window, error)) ||
-	    !keep_reloaded(service, config, wanted.policy, error))
+	    !keep_reloaded(service, config, policy.name, error))
 		return false;
 	engine_request_policy(service->engine, &policy, wanted.mapping_interval_s);
 	run_reload_take(session->config, config);
 	service->config = config_service_of(session->config);
 	show_service(service);
+	note_policy(service);
 	if (limit_changes)
 		run_service_limit_set(service, &window);
 	*ret_text = what_was_taken(&service->config);
@@ -512,6 +525,7 @@ static bool serve(struct run_service *service, GError **error)
 		return false;
 	}
 	say_serving(service);
+	note_policy(service);
 	service->check = store_check_new(session->store, checked, service);
 	if (session->reload_wanted)
 		run_service_reload(session);
@@ -543,6 +557,7 @@ static bool serve(struct run_service *service, GError **error)
 static bool work(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
+	g_autofree char *holes = config_holes(session->config, true);
 	bool going_on;
 
 	/* Room for all that a reload can allow; what is not used costs no memory. */
@@ -558,7 +573,8 @@ static bool work(struct run_service *service, GError **error)
 		       : run_session_wait_known(session, error)) ||
 	    !run_meta_write(session, error) ||
 	    !store_put_estimates(session->store, session->config->estimates,
-				 session->config->estimates_count, error))
+				 session->config->estimates_count, error) ||
+	    !store_set_meta(session->store, "unmeasured", holes, error))
 		return false;
 	if (!going_on && (!begin_new(service, error) || !keep_config(service, session->config, error)))
 		return false;

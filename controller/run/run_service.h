@@ -66,7 +66,7 @@ struct run_service_order {
 	const struct task_script *script; /* for a type of scripts; NULL: none */
 	uint32_t count;      /* so many tasks of it, 1 to RUN_SERVICE_COUNT_MAX */
 	const char *name;    /* NULL: none */
-	const char *key;     /* NULL: none; the same again, by the same user, submits nothing */
+	const char *key;     /* NULL: none; the same order again, by the same user, submits nothing, another one is refused */
 	bool held;           /* to wait until they are released */
 	double utility_max;  /* > 0 */
 	/*

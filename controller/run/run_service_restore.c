@@ -38,6 +38,7 @@ static struct store_submission *missing_submission(const struct run_service *ser
 		.constant_s = (double)NAN,
 		.zero_s = (double)NAN,
 		.deadline_s = (double)NAN,
+		.asked_held = -1,
 	};
 	return submission;
 }

@@ -58,6 +58,23 @@ static const struct config_type *find_type(const struct config *config, const ch
 	return NULL;
 }
 
+/* Whether there is no estimate of the type on any cluster that it fits. Where hosts are shared none is needed. */
+static bool is_unmeasured(const struct config *config, const struct config_type *type)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < config->clusters_count; i++) {
+		const struct config_cluster *cluster = &config->clusters[i];
+
+		if (!config_type_fits(type, cluster))
+			continue;
+		if (cluster->shared || !config_is_hole(config, type, cluster))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
 static void add_segment(struct utility *utility, enum utility_curve curve, double duration_s,
 			double end_fraction)
 {
@@ -97,6 +114,10 @@ bool run_service_make_task(const struct run_service *service,
 	const struct config_type *type =
 		find_type(service->session->config, submission->type, &row);
 
+	if (type && is_unmeasured(service->session->config, type)) {
+		type = NULL; /* as if it were no more */
+		row = UINT32_MAX;
+	}
 	*ret_task = (struct sched_task){
 		.id = submission->task,
 		.row = row,
@@ -128,6 +149,11 @@ static bool check_type(const struct config *config, const struct run_service_ord
 		return refuse(error, RUN_SERVICE_ERROR_INPUT,
 			      order->script ? "type: '%s' is a benchmark and runs no script"
 					    : "script: missing; tasks of type '%s' are scripts",
+			      name);
+	if (is_unmeasured(config, type))
+		return refuse(error, RUN_SERVICE_ERROR_INPUT,
+			      "type: there is no estimate for type '%s' on any cluster; measure it with "
+			      "`virtbed profile`",
 			      name);
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		if (config_type_fits(type, &config->clusters[i]))
@@ -227,6 +253,58 @@ static const struct store_submission *find_key(const struct run_service *service
 	return text ? g_hash_table_lookup(service->keys, text) : NULL;
 }
 
+/* Of all that a script is: program, arguments, files and results; NULL: there is none. */
+static char *script_digest(const struct run_service_order *order)
+{
+	g_autofree char *summary = order->script ? task_script_summary(order->script) : NULL;
+
+	return summary ? g_compute_checksum_for_string(G_CHECKSUM_SHA256, summary, -1) : NULL;
+}
+
+static void append_difference(GString *text, bool same, const char *what)
+{
+	if (!same)
+		g_string_append_printf(text, "%s%s", text->len ? ", " : "", what);
+}
+
+static bool same_number(double left, double right)
+{
+	return isnan(left) ? isnan(right) : left == right;
+}
+
+/* In what an order differs from what was submitted under its key, "" where in nothing (the caller frees). */
+static char *differences(const struct run_service_order *order, const struct store_submission *before)
+{
+	const bool known = before->asked_held >= 0;
+	g_autofree char *digest = script_digest(order);
+	GString *text = g_string_new(NULL);
+
+	append_difference(text, g_str_equal(order->type, before->type), "type");
+	append_difference(text, order->count == before->count, "count");
+	append_difference(text, g_strcmp0(order->name, before->name) == 0, "name");
+	append_difference(text, !known || order->held == before->asked_held, "held");
+	append_difference(text, same_number(order->utility_max, before->utility_max), "utility_max");
+	append_difference(text, same_number(order->constant_s, before->constant_s), "constant_s");
+	append_difference(text, same_number(order->zero_s, before->zero_s), "zero_s");
+	append_difference(text, same_number(order->deadline_s, before->deadline_s), "deadline_s");
+	append_difference(text, order->priority == before->priority, "priority");
+	append_difference(text, !known || g_strcmp0(digest, before->script_sha256) == 0, "script");
+	return g_string_free(text, FALSE);
+}
+
+/* The same key is for the same contents: others would not be submitted, and look as if they were. */
+static bool check_key(const struct run_service_order *order, const struct store_submission *before,
+		      GError **error)
+{
+	g_autofree char *different = differences(order, before);
+
+	return !*different ||
+	       refuse(error, RUN_SERVICE_ERROR_REFUSED,
+		      "key: '%s' was used for task %u with other contents (%s); give another key, or "
+		      "ask for the same",
+		      order->key, before->first, different);
+}
+
 static struct store_submission *new_submission(const struct run_service *service,
 					       const struct run_service_order *order,
 					       uint32_t first, uint32_t i)
@@ -250,6 +328,8 @@ static struct store_submission *new_submission(const struct run_service *service
 		.deadline_s = order->deadline_s,
 		.held = order->held,
 		.priority = order->priority,
+		.asked_held = order->held,
+		.script_sha256 = script_digest(order),
 	};
 	return submission;
 }
@@ -374,6 +454,8 @@ bool run_service_submit(struct run_service *service, const struct run_service_or
 	const uint32_t first = service->submissions->len;
 	GError *reason = NULL;
 
+	if (before && !check_key(order, before, error))
+		return false;
 	if (before) {
 		*ret_first = before->first;
 		*ret_count = before->count;

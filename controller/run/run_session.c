@@ -12,8 +12,10 @@
 #include "controller/run/run_meta.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_profile.h"
+#include "controller/run/run_profiled.h"
 #include "controller/run/run_record.h"
 #include "controller/run/run_service.h"
+#include "controller/run/run_utc.h"
 
 /* Boots are slow under emulation, and all at once (spec: 32 s for nine). */
 #define FIRST_READY_S 300.0
@@ -57,6 +59,7 @@ struct run_session *run_session_open(const char *dir, GError **error)
 
 	session->dir = g_strdup(dir);
 	session->progress = run_progress_new();
+	session->utc = run_utc_new();
 	if (!read_files(session, error))
 		goto fail;
 	session->store = session->plan->serve ? store_open_to_serve(dir, error) :
@@ -82,6 +85,7 @@ void run_session_close(struct run_session *session)
 	config_free(session->config);
 	run_plan_free(session->plan);
 	run_progress_free(session->progress);
+	run_utc_free(session->utc);
 	g_free(session->dir);
 	g_free(session);
 }
@@ -147,6 +151,8 @@ double run_session_run_s(const struct run_session *session)
 {
 	const struct config_experiment *experiment = session->config->experiment;
 
+	if (!(experiment->duration_s > 0))
+		return (double)NAN;
 	return experiment->duration_s + experiment->baseline_s + QUIET_S + SETTLE_GUESS_S;
 }
 
@@ -186,6 +192,22 @@ bool run_session_settle(struct run_session *session, double timeout_s, GError **
 	timeout_s = fmax(timeout_s, remote_fleet_boot_timeout_s(session->fleet) + BESIDE_BOOTS_S);
 	remote_fleet_kill_all(session->fleet);
 	return wait_shown(session, remote_fleet_wait_ready, timeout_s, error);
+}
+
+bool run_session_settle_some(struct run_session *session, double timeout_s, GError **error)
+{
+	g_autoptr(GError) reason = NULL;
+
+	if (run_session_settle(session, timeout_s, &reason))
+		return true;
+	if (!g_error_matches(reason, REMOTE_ERROR, REMOTE_ERROR_NOT_READY) ||
+	    !remote_fleet_excuse_unready(session->fleet)) {
+		g_propagate_error(error, g_steal_pointer(&reason));
+		return false;
+	}
+	run_progress_note(session->progress, "not-ready", "%s; going on with the nodes that are",
+			  reason->message);
+	return true;
 }
 
 bool run_session_baseline(struct run_session *session, struct remote_baseline *ret_baseline,
@@ -232,12 +254,29 @@ bool run_session_wait_heard(struct run_session *session, double timeout_s, GErro
 	return wait_shown(session, remote_fleet_wait_heard, timeout_s, error);
 }
 
+static void note_times(struct run_session *session)
+{
+	const struct config_workload *workload = session->config->workload;
+	const struct config_experiment *experiment = session->config->experiment;
+
+	run_progress_note(session->progress, "times",
+			  "times that follow from the estimates: about %.0f tasks in a run, one every %g s "
+			  "for %g s; a mapping event every %g s; a run ends after %g s",
+			  workload->duration_s / workload->arrival_mean_s, workload->arrival_mean_s,
+			  workload->duration_s, experiment->mapping_interval_s,
+			  experiment->duration_s);
+}
+
 static bool load_estimates(struct run_session *session, const char *path, GError **error)
 {
 	g_autofree char *config_path = g_build_filename(session->dir, "config.yaml", NULL);
 
-	return config_load_estimates(session->config, path, error) &&
-	       config_save(session->config, config_path, error);
+	if (!config_load_estimates(session->config, path, error) ||
+	    !config_save(session->config, config_path, error))
+		return false;
+	if (config_times_follow(session->config))
+		note_times(session);
+	return true;
 }
 
 /* The single times, where they are what the runs need. */
@@ -253,36 +292,113 @@ static bool load_pet(struct run_session *session, GError **error)
 	       config_save(session->config, config_path, error);
 }
 
+/* Whether a run has ended with the estimates that there are: others must not take their place. */
+static bool has_runs(struct run_session *session)
+{
+	g_autoptr(GPtrArray) rows = store_runs(session->store, NULL);
+
+	for (guint i = 0; rows && i < rows->len; i++) {
+		const struct store_run *row = rows->pdata[i];
+
+		if (row->ended_by && !g_str_equal(row->ended_by, "aborted"))
+			return true;
+	}
+	return false;
+}
+
+/* Whether something is to be measured: all of it, or pairs that were given up under another deadline. */
+static bool is_profile_due(struct run_session *session, const char *path)
+{
+	if (!g_file_test(path, G_FILE_TEST_EXISTS))
+		return true;
+	if (!run_profiled_has_more(session))
+		return false;
+	if (!has_runs(session))
+		return true;
+	run_progress_note(session->progress, "profile",
+			  "experiment.task_deadline_s has changed, but runs have ended without the pairs "
+			  "that were given up: these stay so; start another --out to measure them");
+	return false;
+}
+
+/* What the experiment needs may be what could not be measured; all else is measured and stored then. */
+static bool check_needs(const struct run_session *session, GError **error)
+{
+	g_autofree char *lacks = config_lacks(session->config);
+
+	if (!lacks)
+		return true;
+	g_set_error(error, RUN_ERROR, RUN_ERROR_MEASURE,
+		    "%s; what could be measured is in %s/estimates.yaml and profile.json; give another "
+		    "experiment.task_deadline_s, or the type a share of 0, and --resume",
+		    lacks, session->dir);
+	return false;
+}
+
 static bool profile_once(struct run_session *session, GError **error)
 {
 	g_autofree char *path = g_build_filename(session->dir, "estimates.yaml", NULL);
 
 	if (!session->plan->profile)
 		return true;
-	if (!g_file_test(path, G_FILE_TEST_EXISTS) && !run_profile(session, error))
+	if (is_profile_due(session, path) && !run_profile(session, error))
 		return false;
-	return load_estimates(session, path, error) && load_pet(session, error);
+	return load_estimates(session, path, error) && check_needs(session, error) &&
+	       load_pet(session, error);
+}
+
+/* No task is placed on a cluster without any estimate: its nodes need not be ready. */
+static void excuse_unused(struct run_session *session)
+{
+	const struct config *config = session->config;
+
+	for (uint32_t c = 0; c < config->clusters_count; c++) {
+		bool used = config->estimates_count == 0;
+
+		for (uint32_t t = 0; t < config->types_count && !used; t++)
+			used = config_type_fits(&config->types[t], &config->clusters[c]) &&
+			       !config_is_hole(config, &config->types[t], &config->clusters[c]);
+		remote_link_excuse(remote_fleet_link(session->fleet, c), !used);
+	}
+}
+
+static bool record_estimates(struct run_session *session, GError **error)
+{
+	const struct config *config = session->config;
+	g_autofree char *holes = config_holes(config, true);
+
+	return store_put_estimates(session->store, config->estimates, config->estimates_count,
+				   error) &&
+	       store_set_meta(session->store, "unmeasured", holes, error);
+}
+
+/* Before a profile some nodes are enough. */
+static bool settle_first(struct run_session *session, GError **error)
+{
+	if (session->go_on)
+		return true;
+	return session->plan->profile ? run_session_settle_some(session, FIRST_READY_S, error)
+				      : run_session_settle(session, FIRST_READY_S, error);
 }
 
 static bool work(struct run_session *session, GError **error)
 {
-	struct config *config = session->config;
-
 	if (session->plan->serve)
 		return run_service(session, error);
 	if (session->go_on)
 		run_record_recall(session);
 	if (!run_session_wait_known(session, error))
 		return false;
-	if (!session->go_on && !run_session_settle(session, FIRST_READY_S, error))
+	if (!session->plan->profile)
+		excuse_unused(session);
+	if (!settle_first(session, error) || !run_meta_write(session, error) ||
+	    !profile_once(session, error))
 		return false;
-	if (!run_meta_write(session, error) || !profile_once(session, error))
-		return false;
+	excuse_unused(session);
 	if (!session->plan->run)
-		return run_meta_end(session, error);
-	return store_put_estimates(session->store, config->estimates, config->estimates_count,
-				   error) &&
-	       run_driver(session, error) && run_meta_end(session, error);
+		return record_estimates(session, error) && run_meta_end(session, error);
+	return record_estimates(session, error) && run_driver(session, error) &&
+	       run_meta_end(session, error);
 }
 
 bool run_session_work(struct run_session *session, GError **error)

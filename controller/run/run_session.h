@@ -29,6 +29,7 @@ struct run_session {
 	bool go_on;    /* a run that was interrupted may go on: its VMs and tasks are still there */
 	int64_t run;   /* row id of the run under way; 0: none */
 	int64_t t0_ns; /* its start */
+	struct run_utc *utc;   /* what that is by the wall clock; NULL: not wanted */
 	struct engine *engine; /* while its engine runs: for what people ask of tasks; else NULL */
 	struct recorder_store *recorder; /* of the run under way; NULL: none */
 	uint32_t tasks_count;  /* of its workload, so far */
@@ -95,6 +96,12 @@ uint32_t run_session_runs(const struct run_session *session);
  * where a boot may take so long.
  */
 bool run_session_settle(struct run_session *session, double timeout_s, GError **error);
+
+/*
+ * As run_session_settle(); but where some nodes do not get ready, and others are, it goes on without them
+ * (remote_fleet_excuse_unready()) and says so.
+ */
+bool run_session_settle_some(struct run_session *session, double timeout_s, GError **error);
 
 /*
  * Waits until every local scheduler has answered and said which nodes are up, while those who watch

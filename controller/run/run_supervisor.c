@@ -122,7 +122,10 @@ static void on_lab_ended(struct run_child *child, int status, void *data)
 static bool lab_up(struct supervisor *supervisor, GError **error)
 {
 	g_autofree char *program = run_paths_program("virtbed-lab", error);
-	const char *const argv[] = {program, "up", supervisor->request->config_path, NULL};
+	g_autofree char *probe =
+		g_build_filename(supervisor->prepared.dir, MACHINE_PROBE_FILE, NULL);
+	const char *const argv[] = {program, "up", supervisor->request->config_path,
+				    supervisor->prepared.fit.probe ? "--probe" : NULL, probe, NULL};
 	g_autofree char *log = g_build_filename(supervisor->prepared.dir, "logs", "lab.log", NULL);
 	g_autofree char *words = NULL;
 	g_autofree char *ended = NULL;
@@ -378,8 +381,14 @@ static bool remember(struct supervisor *supervisor, GError **error)
 static bool work(struct supervisor *supervisor, GError **error)
 {
 	if (!run_prepare(supervisor->request, is_interrupted, supervisor, &supervisor->prepared,
-			 error) ||
-	    !remember(supervisor, error) || !resolve_hosts(supervisor, error) ||
+			 error))
+		return false;
+	if (supervisor->prepared.finished) {
+		run_watch_say(NULL, "the experiment in %s is finished: nothing is left to do",
+			      supervisor->prepared.dir);
+		return true;
+	}
+	if (!remember(supervisor, error) || !resolve_hosts(supervisor, error) ||
 	    !run_prepare_write(&supervisor->prepared, error))
 		return false;
 	run_watch_say(NULL, "%s directory: %s", supervisor->request->serve ? "state" : "run",
@@ -410,6 +419,7 @@ static void take_down(struct supervisor *supervisor)
 bool run_supervisor_is_input(const GError *error)
 {
 	return error->domain == CONFIG_ERROR || error->domain == RUN_PLAN_ERROR ||
+	       error->domain == MACHINE_PROBE_ERROR ||
 	       g_error_matches(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT);
 }
 
@@ -417,13 +427,15 @@ static void say_how_to_resume(const struct supervisor *supervisor, GError *error
 {
 	g_autofree char *message = g_strdup(error->message);
 
-	if (run_supervisor_is_input(error) || !supervisor->request->run ||
+	if (run_supervisor_is_input(error) || supervisor->request->serve ||
 	    !supervisor->prepared.written)
 		return;
 	g_free(error->message);
-	error->message =
-		g_strdup_printf("%s; to go on: virtbed run %s --out %s --resume", message,
-				supervisor->request->config_path, supervisor->prepared.dir);
+	error->message = g_strdup_printf("%s; to go on: virtbed %s %s %s %s --resume", message,
+					 supervisor->request->run ? "run" : "profile",
+					 supervisor->request->config_path,
+					 supervisor->request->run ? "--out" : "--dir",
+					 supervisor->prepared.dir);
 }
 
 bool run_supervise(const struct run_request *request, char **ret_dir, GError **error)

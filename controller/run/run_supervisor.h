@@ -18,6 +18,7 @@ struct run_request {
 	const char *command; /* "virtbed run", for messages */
 	const char *config_path;
 	const char *estimates; /* file, or NULL */
+	const char *probe;     /* file of what the machine has (common/machine_probe.h), or NULL: measured */
 	const char *out;       /* run directory, or NULL: chosen */
 	bool resume;   /* go on in the run directory (NULL: the youngest of the configuration) */
 	bool profile;  /* measure estimates first */

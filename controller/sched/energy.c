@@ -107,9 +107,11 @@ static void find_averages(struct energy *energy, const struct sched_task *const 
 /* Equations (7) to (9). Nothing is a fair share of nothing. */
 static double find_budget(const struct energy *energy)
 {
+	const double budget_j = energy->snapshot->budget_j;
+
 	if (energy->filter == POLICY_FILTER_NONE || isinf(energy->remaining_j))
 		return INFINITY;
-	if (energy->remaining_j <= 0)
+	if (rank_key_compare(budget_j - energy->remaining_j, budget_j) >= 0)
 		return 0;
 	if (energy->filter == POLICY_FILTER_RESOURCE)
 		return energy->leniency * (energy->remaining_j / energy->resources);

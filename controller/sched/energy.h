@@ -6,6 +6,7 @@
 
 #include "controller/sched/model.h"
 #include "controller/sched/policy.h"
+#include "controller/sched/rank_key.h"
 
 /*
  * The energy of a mapping event: what remains of the budget, what remains of the nodes' time, and
@@ -18,6 +19,9 @@
  * - the filter of the policy: an option whose energy (per core-second for +filter:resource) lies
  *   strictly above a fair share, equations (8) and (9). The share moves both ways as tasks are
  *   placed, and is found anew after each placement unless +filter-once was asked for.
+ *
+ * What is equal up to rounding (rank_key.h) is not above: what remains is a difference that may be small, so the gate
+ * compares what would be spent with the whole budget.
  *
  * Cost: to begin an event, what runs + reservations + mappable tasks x clusters; per placement and
  * per question O(1).
@@ -53,13 +57,17 @@ static inline double energy_key(const struct energy *energy, const struct sched_
 /* Whether the gate refuses the option; for good within the event. */
 static inline bool energy_too_much(const struct energy *energy, const struct sched_option *option)
 {
-	return energy->gate && option->eec_j > energy->remaining_j;
+	const double budget_j = energy->snapshot->budget_j;
+
+	return energy->gate &&
+	       rank_key_above(budget_j - energy->remaining_j + option->eec_j, budget_j);
 }
 
 /* Whether the filter refuses the option, as things stand. */
 static inline bool energy_filtered(const struct energy *energy, const struct sched_option *option)
 {
-	return energy->filter != POLICY_FILTER_NONE && energy_key(energy, option) > energy->budget;
+	return energy->filter != POLICY_FILTER_NONE &&
+	       rank_key_above(energy_key(energy, option), energy->budget);
 }
 
 /* SCHED_REFUSAL_TAKEN when neither refuses, else which does; the gate comes first. */

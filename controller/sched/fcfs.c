@@ -2,7 +2,8 @@
 #include "controller/sched/fcfs.h"
 
 #include <errno.h>
-#include <string.h>
+
+#include "controller/sched/rank_key.h"
 
 struct fcfs_place fcfs_find(struct mapping *mapping, const struct sched_task *task)
 {
@@ -25,7 +26,7 @@ struct fcfs_place fcfs_find(struct mapping *mapping, const struct sched_task *ta
 		}
 		const double start_s = mapping_start_s(mapping, task->row, &options[i]);
 
-		if (start_s < place.start_s) {
+		if (rank_key_compare(start_s, place.start_s) < 0) {
 			place.option = &options[i];
 			place.start_s = start_s;
 		}
@@ -80,7 +81,6 @@ int fcfs_map(struct mapping *mapping, uint32_t reservations)
 
 	if (!late)
 		return -ENOMEM;
-	memset(late, 0, mapping->system->rows_count * sizeof(*late));
 	for (uint32_t i = 0; result == 0 && i < mapping->tasks_count; i++) {
 		const struct sched_task *task = mapping->tasks[i];
 		struct fcfs_place place;

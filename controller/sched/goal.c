@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/sched/goal.h"
 
+#include "controller/sched/rank_key.h"
+
 double goal_j(const struct sched_snapshot *snapshot, double time_s)
 {
 	if (isinf(snapshot->budget_j))
@@ -26,7 +28,8 @@ double goal_committed_j(const struct sched_snapshot *snapshot, bool placeholders
 bool goal_exceeded(const struct sched_snapshot *snapshot)
 {
 	return isfinite(snapshot->budget_j) &&
-	       goal_committed_j(snapshot, true) > goal_j(snapshot, snapshot->now_s);
+	       rank_key_compare(goal_committed_j(snapshot, true),
+				goal_j(snapshot, snapshot->now_s)) > 0;
 }
 
 /* What is committed now can only grow by the waiting tasks. The margin keeps clear of rounding. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "controller/sched/greedy_heap.h"
+#include "controller/sched/rank_key.h"
 
 /* An entry that stands for all options of its task. */
 #define WHOLE_TASK UINT32_MAX
@@ -79,10 +80,10 @@ static const struct sched_option *entry_option(const struct greedy *greedy,
 				entry->option];
 }
 
-static double utility_at(const struct sched_task *task, const struct sched_option *option,
+static double option_utility(const struct sched_task *task, const struct sched_option *option,
 			 double start_s)
 {
-	return utility_value(&task->utility, start_s + option->etc_s - task->arrival_s);
+	return sched_task_utility(task, start_s + option->etc_s);
 }
 
 /* The group of clusters in which a task can run. */
@@ -154,7 +155,7 @@ static void fill(struct greedy *greedy)
 	for (uint32_t i = 0; i < greedy->mapping->tasks_count; i++)
 		if (!greedy->placed[i] && greedy->mapping->bounds[i] > 0)
 			open->entries[open->count++] = (struct greedy_entry){
-				.value = task_bound(greedy, i),
+				.key = rank_key(task_bound(greedy, i)),
 				.task = i,
 				.option = WHOLE_TASK,
 				.version = NO_VERSION,
@@ -200,7 +201,7 @@ static enum sched_refusal refusal_of(struct mapping *mapping, const struct sched
 		return SCHED_REFUSAL_NO_NODES;
 	if (start_s >= mapping->snapshot->end_s)
 		return SCHED_REFUSAL_AFTER_END;
-	if (utility_at(task, option, start_s) <= 0)
+	if (option_utility(task, option, start_s) <= 0)
 		return SCHED_REFUSAL_NO_UTILITY;
 	return energy == SCHED_REFUSAL_TAKEN ? SCHED_REFUSAL_LOWER : energy;
 }
@@ -218,7 +219,7 @@ static int explain(const struct greedy *greedy, const struct sched_task *task,
 	for (uint32_t i = 0; result == 0 && i < count; i++) {
 		const struct sched_option *option = &options[i];
 		const double start_s = mapping_start_s(mapping, task->row, option);
-		const double utility = isfinite(start_s) ? utility_at(task, option, start_s) : 0;
+		const double utility = isfinite(start_s) ? option_utility(task, option, start_s) : 0;
 
 		result = mapping_consider(mapping, task, option,
 					  greedy_value(greedy->objective, utility, option),
@@ -251,9 +252,9 @@ static void take_apart(struct greedy *greedy)
 
 	greedy_heap_remove(&greedy->open, greedy_better);
 	for (uint32_t i = 0; i < count; i++) {
-		const double utility = utility_at(task, &options[i], mapping->snapshot->now_s);
+		const double utility = option_utility(task, &options[i], mapping->snapshot->now_s);
 		const struct greedy_entry entry = {
-			.value = greedy_value(greedy->objective, utility, &options[i]),
+			.key = rank_key(greedy_value(greedy->objective, utility, &options[i])),
 			.task = index,
 			.option = i,
 			.version = NO_VERSION,
@@ -275,14 +276,14 @@ static void refresh_top(struct greedy *greedy, const struct sched_option *option
 	const struct sched_task *task = mapping->tasks[top->task];
 	const double start_s = mapping_start_s(mapping, task->row, option);
 	const double utility =
-		start_s < mapping->snapshot->end_s ? utility_at(task, option, start_s) : 0;
+		start_s < mapping->snapshot->end_s ? option_utility(task, option, start_s) : 0;
 
 	if (utility <= 0) {
 		greedy_heap_remove(&greedy->open, greedy_better);
 		return;
 	}
 	top->version = mapping->clusters[option->cluster].version;
-	top->value = greedy_value(greedy->objective, utility, option);
+	top->key = rank_key(greedy_value(greedy->objective, utility, option));
 	greedy_heap_sift(&greedy->open, 0, greedy_better);
 }
 
@@ -292,7 +293,7 @@ static void put_aside(struct greedy *greedy, const struct sched_option *option)
 	struct greedy_entry entry = greedy->open.entries[0];
 
 	greedy_heap_remove(&greedy->open, greedy_better);
-	entry.value = energy_key(&greedy->mapping->energy, option);
+	entry.key = rank_key(energy_key(&greedy->mapping->energy, option));
 	greedy_heap_push(&greedy->filtered, &entry, greedy_cheaper);
 }
 
@@ -301,8 +302,9 @@ static void take_back(struct greedy *greedy)
 {
 	const struct mapping *mapping = greedy->mapping;
 	struct greedy_heap *filtered = &greedy->filtered;
+	const double budget = rank_key(mapping->energy.budget);
 
-	while (filtered->count > 0 && filtered->entries[0].value <= mapping->energy.budget) {
+	while (filtered->count > 0 && filtered->entries[0].key <= budget) {
 		struct greedy_entry entry = filtered->entries[0];
 		const struct sched_option *option = entry_option(greedy, &entry);
 		const struct sched_task *task = mapping->tasks[entry.task];
@@ -311,9 +313,9 @@ static void take_back(struct greedy *greedy)
 		if (greedy->placed[entry.task])
 			continue;
 		entry.version = NO_VERSION;
-		entry.value = greedy_value(
-			greedy->objective, utility_at(task, option, mapping->snapshot->now_s),
-			option);
+		entry.key = rank_key(greedy_value(
+			greedy->objective, option_utility(task, option, mapping->snapshot->now_s),
+			option));
 		greedy_heap_push(&greedy->open, &entry, greedy_better);
 	}
 }
@@ -337,6 +339,8 @@ static int place_top(struct greedy *greedy, const struct sched_option *option)
 	struct mapping *mapping = greedy->mapping;
 	const struct greedy_entry entry = greedy->open.entries[0];
 	const struct sched_task *task = mapping->tasks[entry.task];
+	const double start_s = mapping_start_s(mapping, task->row, option);
+	const double utility = option_utility(task, option, start_s);
 
 	if (mapping_explains(mapping)) {
 		const int result = explain(greedy, task, option);
@@ -346,7 +350,9 @@ static int place_top(struct greedy *greedy, const struct sched_option *option)
 	}
 	greedy->placed[entry.task] = true;
 	greedy_heap_remove(&greedy->open, greedy_better);
-	return mapping_place(mapping, task, option, entry.value, reasons[greedy->objective]);
+	return mapping_place(mapping, task, option,
+			     greedy_value(greedy->objective, utility, option),
+			     reasons[greedy->objective]);
 }
 
 /*
@@ -401,7 +407,8 @@ static int run(struct greedy *greedy, bool switching, double committed_j, double
 		if (result < 0 || !placed)
 			continue;
 		committed_j += placed->eec_j;
-		if (switching && greedy->objective != GREEDY_UPE && committed_j >= goal_j) {
+		if (switching && greedy->objective != GREEDY_UPE &&
+		    rank_key_compare(committed_j, goal_j) >= 0) {
 			greedy->objective = GREEDY_UPE;
 			fill(greedy);
 		}

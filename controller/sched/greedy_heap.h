@@ -11,7 +11,7 @@
 
 /* An option of a task, or a whole task, with what it was worth when last looked at. */
 struct greedy_entry {
-	double value;     /* in the heap of what is filtered: energy_key() */
+	double key;       /* rank_key() of that; in the heap of what is filtered that of energy_key() */
 	uint32_t task;    /* index in mapping->tasks: the order of arrival, then of ids */
 	uint32_t option;  /* index in the row's options: cluster order, then P-state */
 	uint32_t version; /* of the cluster's schedule */
@@ -29,17 +29,17 @@ typedef bool (*greedy_before_f)(const struct greedy_entry *a, const struct greed
 /* The tie-breaking rule of policy.h. */
 static inline bool greedy_better(const struct greedy_entry *a, const struct greedy_entry *b)
 {
-	if (a->value != b->value)
-		return a->value > b->value;
+	if (a->key != b->key)
+		return a->key > b->key;
 	if (a->task != b->task)
 		return a->task < b->task;
 	return a->option < b->option;
 }
 
-/* Lowest value first. */
+/* Lowest key first. */
 static inline bool greedy_cheaper(const struct greedy_entry *a, const struct greedy_entry *b)
 {
-	return a->value < b->value;
+	return a->key < b->key;
 }
 
 /* Moves entry `i` down to where it belongs. */

@@ -2,6 +2,7 @@
 #include "controller/sched/immediate.h"
 
 #include "controller/sched/immediate_private.h"
+#include "controller/sched/rank_key.h"
 
 static void block(struct immediate *immediate, uint32_t cluster, uint32_t node)
 {
@@ -139,7 +140,7 @@ int immediate_begin(struct immediate *immediate, const struct policy *policy,
 
 static bool gives_way_before(const struct immediate_victim *a, const struct immediate_victim *b)
 {
-	return a->value != b->value ? a->value < b->value : a->node < b->node;
+	return a->key != b->key ? a->key < b->key : a->node < b->node;
 }
 
 /* Moves victim `i` of a heap, the last to give way on top, down to where it belongs. */
@@ -175,8 +176,9 @@ static void sort_victims(struct immediate_victim *victims, uint32_t count)
 	}
 }
 
-/* What the occupant is as a victim. */
-static struct immediate_victim as_victim(const struct immediate *immediate, uint32_t occupant)
+/* What the occupant is as a victim, with the key of its value. */
+static struct immediate_victim as_victim(const struct immediate *immediate, uint32_t occupant,
+					 double key)
 {
 	const struct immediate_occupant *o = &immediate->occupants[occupant];
 	const struct immediate_cluster *cluster = &immediate->clusters[o->rest.cluster];
@@ -184,12 +186,13 @@ static struct immediate_victim as_victim(const struct immediate *immediate, uint
 
 	while (immediate_has(cluster->blocked, o->nodes[i]))
 		i++;
-	return (struct immediate_victim){ o->value, o->nodes[i], o->usable, occupant };
+	return (struct immediate_victim){ key, o->nodes[i], o->usable, occupant };
 }
 
 void immediate_add_victim(struct immediate *immediate, uint32_t occupant)
 {
-	const struct immediate_victim victim = as_victim(immediate, occupant);
+	const struct immediate_victim victim = as_victim(
+		immediate, occupant, rank_key(immediate->occupants[occupant].value));
 	struct immediate_cluster *cluster =
 		&immediate->clusters[immediate->occupants[occupant].rest.cluster];
 	uint32_t i = cluster->victims_count++;
@@ -225,6 +228,9 @@ static void value_running(struct immediate *immediate, uint32_t index)
 
 static int value_occupants(struct immediate *immediate)
 {
+	double value = 0; /* of the last one: those of a burst have the same */
+	double key = 0;
+
 	for (uint32_t c = 0; c < immediate->system->clusters_count; c++) {
 		struct immediate_cluster *cluster = &immediate->clusters[c];
 
@@ -239,8 +245,13 @@ static int value_occupants(struct immediate *immediate)
 			&immediate->clusters[immediate->snapshot->running[i].cluster];
 
 		value_running(immediate, i);
-		if (immediate->occupants[i].preemptible)
-			cluster->victims[cluster->victims_count++] = as_victim(immediate, i);
+		if (!immediate->occupants[i].preemptible)
+			continue;
+		if (immediate->occupants[i].value != value) {
+			value = immediate->occupants[i].value;
+			key = rank_key(value);
+		}
+		cluster->victims[cluster->victims_count++] = as_victim(immediate, i, key);
 	}
 	for (uint32_t c = 0; c < immediate->system->clusters_count; c++)
 		sort_victims(immediate->clusters[c].victims, immediate->clusters[c].victims_count);
@@ -281,7 +292,7 @@ double immediate_beat(const struct immediate *immediate, uint32_t cluster, uint3
 
 	for (; got < nodes && i < c->victims_count; i++) {
 		got += c->victims[i].nodes;
-		sum += c->victims[i].value;
+		sum += immediate->occupants[c->victims[i].occupant].value;
 	}
 	*ret_victims = i;
 	return got < nodes ? (double)INFINITY : sum;

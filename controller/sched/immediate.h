@@ -83,7 +83,7 @@ struct immediate_occupant {
 
 /* A preemptible occupant in the order in which they give way. */
 struct immediate_victim {
-	double value;
+	double key;        /* rank_key() of its value */
 	uint32_t node;     /* its lowest usable one */
 	uint32_t nodes;    /* usable ones */
 	uint32_t occupant;
@@ -98,7 +98,7 @@ struct immediate_cluster {
 	bool any_blocked;
 	uint32_t version;    /* counts the changes */
 	uint32_t victims_count;
-	struct immediate_victim *victims; /* by value, then node, ascending */
+	struct immediate_victim *victims; /* by key, then node, ascending */
 };
 
 /* The event. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/sched/immediate_private.h"
+#include "controller/sched/rank_key.h"
 
 static bool same_segment(const struct utility_segment *a, const struct utility_segment *b)
 {
@@ -43,7 +44,8 @@ static bool stays(const struct immediate *immediate, double utility)
 {
 	const struct policy *policy = immediate->policy;
 
-	return policy->drop_given ? utility >= policy->drop_threshold : utility > 0;
+	return policy->drop_given ? rank_key_compare(utility, policy->drop_threshold) >= 0
+				  : utility > 0;
 }
 
 /* The tasks of a group of neighbours, those that may preempt apart from the others. */
@@ -128,7 +130,7 @@ static int form_waiting(struct immediate *immediate, const struct sched_task ***
 		while (group.end < snapshot->waiting_count &&
 		       immediate_same_task(task, waiting[group.end]))
 			group.end++;
-		group.utility = utility_value(&task->utility, end_s - task->arrival_s);
+		group.utility = sched_task_utility(task, end_s);
 		result = form_group(immediate, &group, waiting_task, tasks,
 				    (struct immediate_class){ .origin = IMMEDIATE_WAITING });
 	}
@@ -163,10 +165,8 @@ static int form_suspended(struct immediate *immediate, const struct sched_task *
 			leave_out(&group);
 			continue;
 		}
-		group.utility = utility_value(&s->task->utility,
-					      snapshot->now_s +
-						      sched_option_rest(option, s->executed_s).etc_s -
-						      s->task->arrival_s);
+		group.utility = sched_task_utility(
+			s->task, snapshot->now_s + sched_option_rest(option, s->executed_s).etc_s);
 		result = form_group(immediate, &group, suspended_task, tasks,
 				    (struct immediate_class){
 					    .origin = IMMEDIATE_SUSPENDED,

@@ -41,9 +41,8 @@ static int init_ran(struct immediate *immediate, uint32_t index, struct immediat
 		.origin = IMMEDIATE_RAN,
 		.may_preempt = occupant->task->may_preempt,
 		.executed_s = occupant->executed_s,
-		.utility = utility_value(&occupant->task->utility,
-					 immediate->snapshot->now_s + occupant->rest.etc_s -
-						 occupant->task->arrival_s),
+		.utility = sched_task_utility(occupant->task, immediate->snapshot->now_s +
+								      occupant->rest.etc_s),
 		.bound = occupant->value *
 			 worth_margin(occupant->task, immediate->snapshot->now_s +
 								   occupant->rest.etc_s),
@@ -144,7 +143,7 @@ static int act(struct immediate *immediate, const struct immediate_choice *choic
 		.start_s = now_s,
 		.end_s = end_s,
 		.energy_j = rest->eec_j,
-		.utility = utility_value(&task->utility, end_s - task->arrival_s),
+		.utility = sched_task_utility(task, end_s),
 		.objective = choice->objective,
 		.reason = choice->reason,
 	};
@@ -257,7 +256,7 @@ int immediate_consider(struct immediate *immediate, const struct sched_task *tas
 		.pstate = way->rest.pstate,
 		.start_s = now_s,
 		.end_s = end_s,
-		.utility = utility_value(&task->utility, end_s - task->arrival_s),
+		.utility = sched_task_utility(task, end_s),
 		.objective = objective,
 		.refusal = refusal,
 	};

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "controller/sched/rank_key.h"
+
 /* Drops what cannot earn the threshold even if it started now where it is fastest (3.3). */
 static void drop_tasks(struct mapping *mapping)
 {
@@ -14,9 +16,10 @@ static void drop_tasks(struct mapping *mapping)
 	for (uint32_t i = 0; i < snapshot->waiting_count; i++) {
 		const struct sched_task *task = snapshot->waiting[i];
 		const double end_s = snapshot->now_s + mapping->system->etc_min_s[task->row];
-		const double bound = utility_value(&task->utility, end_s - task->arrival_s);
+		const double bound = sched_task_utility(task, end_s);
 
-		if (policy->drop_given ? bound >= policy->drop_threshold : bound > 0) {
+		if (policy->drop_given ? rank_key_compare(bound, policy->drop_threshold) >= 0
+				       : bound > 0) {
 			mapping->bounds[kept] = bound;
 			mapping->tasks[kept++] = task;
 			continue;
@@ -58,8 +61,6 @@ static int init_starts(struct mapping *mapping)
 					sizeof(*mapping->widest));
 	if (!mapping->starts || !mapping->widest)
 		return -ENOMEM;
-	memset(mapping->starts, 0, cells * sizeof(*mapping->starts));
-	memset(mapping->widest, 0, system->clusters_count * sizeof(*mapping->widest));
 	return 0;
 }
 
@@ -190,7 +191,7 @@ int mapping_place(struct mapping *mapping, const struct sched_task *task,
 		.start_s = start->start_s,
 		.end_s = end_s,
 		.energy_j = option->eec_j,
-		.utility = utility_value(&task->utility, end_s - task->arrival_s),
+		.utility = sched_task_utility(task, end_s),
 		.objective = objective,
 		.reason = reason,
 	};
@@ -235,7 +236,7 @@ int mapping_consider(struct mapping *mapping, const struct sched_task *task,
 		.pstate = option->pstate,
 		.start_s = possible ? start_s : NAN,
 		.end_s = possible ? end_s : NAN,
-		.utility = possible ? utility_value(&task->utility, end_s - task->arrival_s) : 0,
+		.utility = possible ? sched_task_utility(task, end_s) : 0,
 		.objective = objective,
 		.refusal = refusal,
 	};

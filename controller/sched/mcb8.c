@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "controller/sched/model.h"
+#include "controller/sched/rank_key.h"
 
 /* The two lists. */
 enum { LIST_CPU = 0, LIST_MEMORY = 1 };
@@ -45,7 +46,7 @@ int mcb8_packing_init(const struct mcb8 *mcb8, struct scratch *scratch, uint32_t
 /* Whether a job belongs to the list of those that require more memory. */
 static bool is_memory(const struct mcb8_job *job)
 {
-	return job->memory > job->cpu;
+	return rank_key_compare(job->memory, job->cpu) > 0;
 }
 
 static double larger(const struct mcb8_job *job)
@@ -55,10 +56,9 @@ static double larger(const struct mcb8_job *job)
 
 static bool goes_before(const struct mcb8_job *jobs, uint32_t a, uint32_t b)
 {
-	const double size_a = larger(&jobs[a]);
-	const double size_b = larger(&jobs[b]);
+	const int order = rank_key_compare(larger(&jobs[a]), larger(&jobs[b]));
 
-	return size_a > size_b || (size_a == size_b && a < b);
+	return order > 0 || (order == 0 && a < b);
 }
 
 /* Insertion: from one packing of a search to the next little changes. */

@@ -11,10 +11,10 @@
  * after Leinberger et al.). What is packed are jobs of equal tasks.
  *
  * The tasks are in two lists, those that require more CPU than memory or as much, and those that
- * require more memory; each is sorted by the larger requirement, largest first, ties by the order of
- * the jobs. A host takes the first task that fits from the list that goes against its imbalance (the
- * memory list where more memory than CPU is free, else the CPU list), then from the other list; when
- * nothing fits the next host has its turn.
+ * require more memory; each is sorted by the larger requirement, largest first, ties in the order in which
+ * the caller lists the jobs. A host takes the first task that fits from the list that goes against its
+ * imbalance (the memory list where more memory than CPU is free, else the CPU list), then from the other
+ * list; when nothing fits the next host has its turn.
  *
  * SCHED_SHARE_SLACK more than a host has still fits, and what is free is in balance up to as much.
  *

@@ -67,7 +67,7 @@ static const char *const reason_texts[] = {
 	[SCHED_REASON_WORTHLESS] = "can earn nothing any more, even on its fastest cluster",
 	[SCHED_REASON_THRESHOLD] = "can earn only less than the dropping threshold",
 	[SCHED_REASON_PREEMPTS] = "worth more than what runs on these nodes, which gives way",
-	[SCHED_REASON_GOES_FIRST] = "it and what runs on these nodes earn more, with +no-wait no less, if it goes first",
+	[SCHED_REASON_GOES_FIRST] = "it and what runs on these nodes earn no less, with +algorithm-3 more, if it goes first",
 	[SCHED_REASON_GIVES_WAY] = "suspended: its nodes go to another task",
 	[SCHED_REASON_LEAST_LOADED] = "hosts with the lowest CPU load that have the memory",
 	[SCHED_REASON_PACKED] = "where the packing of all tasks puts it",
@@ -120,7 +120,7 @@ static const char *const refusal_texts[] = {
 	[SCHED_REFUSAL_OVERTAKES] = "would overtake an earlier task",
 	[SCHED_REFUSAL_BUSY] = "too few nodes are idle or may be taken from other tasks",
 	[SCHED_REFUSAL_NOT_WORTH] = "what would give way there is worth as much, or of Pair earns as much",
-	[SCHED_REFUSAL_GOES_SECOND] = "it and what runs there earn no less if that goes first",
+	[SCHED_REFUSAL_GOES_SECOND] = "it and what runs there earn more, with +algorithm-3 no less, if that goes first",
 	[SCHED_REFUSAL_MEMORY] = "too little memory on the hosts",
 	[SCHED_REFUSAL_DEFERRED] = "was put off, and its time has not come",
 	[SCHED_REFUSAL_PERIOD] = "waits for the next periodic event",
@@ -136,7 +136,6 @@ static const char *const fault_texts[] = {
 	[SCHED_SYSTEM_ESTIMATE] = "an estimate is not a finite number, its time not above 0 or its "
 				  "energy below 0",
 	[SCHED_SYSTEM_WIDTH] = "the type needs more nodes than the cluster has",
-	[SCHED_SYSTEM_NOWHERE] = "the type can run nowhere",
 };
 
 const char *sched_action_kind_name(enum sched_action_kind kind)
@@ -328,7 +327,7 @@ static enum sched_system_fault finish_row(struct sched_system *system, uint32_t 
 	}
 	system->options_first[row + 1] = *count;
 	find_span(system, row);
-	return system->options_first[row] == *count ? SCHED_SYSTEM_NOWHERE : SCHED_SYSTEM_OK;
+	return SCHED_SYSTEM_OK;
 }
 
 enum sched_system_fault sched_system_finish(struct sched_system *system, uint32_t *ret_index)
@@ -368,9 +367,12 @@ enum sched_system_fault sched_system_finish(struct sched_system *system, uint32_
 	}
 	if (fault == SCHED_SYSTEM_OK)
 		number_groups(system);
-	for (uint32_t row = 0; fault == SCHED_SYSTEM_OK && row < system->rows_count; row++)
-		system->rows[row].group = system->groups[sched_system_options(system, row, &count)
-								 ->cluster];
+	for (uint32_t row = 0; fault == SCHED_SYSTEM_OK && row < system->rows_count; row++) {
+		const struct sched_option *options = sched_system_options(system, row, &count);
+
+		if (count > 0)
+			system->rows[row].group = system->groups[options->cluster];
+	}
 	if (ret_index && fault != SCHED_SYSTEM_OK)
 		*ret_index = at;
 	return fault;

@@ -75,7 +75,7 @@ struct sched_queueing {
 /*
  * Clusters and estimates. A *row* is a task type (later: a type at a width), a *column* a cluster
  * at a P-state; columns run through the clusters in configured order and through the P-states of
- * each. A pair that cannot run has NAN in etc_s.
+ * each. A pair that cannot run has NAN in etc_s. A row without a pair that can is of no task.
  *
  * Life cycle: sched_system_new(), fill in clusters, row names, etc_s, eec_j and nodes,
  * sched_system_finish(); from then on it is read-only and may be shared between threads.
@@ -110,7 +110,7 @@ struct sched_system {
 	/* Set by sched_system_finish(): */
 	struct sched_option *options;   /* the possible options of all rows, in column order */
 	uint32_t *options_first;        /* rows + 1: row r has [first[r], first[r + 1]) */
-	double *etc_min_s;              /* per row: least etc_s over all options */
+	double *etc_min_s;              /* per row: least etc_s over all options; INFINITY: none */
 	struct sched_row *rows;         /* per row: what its options span */
 	double resources_max;           /* the largest resources_mean of a row */
 	uint32_t *groups;               /* per cluster: clusters that share a row share a group */
@@ -131,7 +131,6 @@ enum sched_system_fault {
 	SCHED_SYSTEM_CLUSTER,   /* a cluster without nodes, cores or P-states */
 	SCHED_SYSTEM_ESTIMATE,  /* an etc_s or eec_j that is negative, zero time, or not finite */
 	SCHED_SYSTEM_WIDTH,     /* a row is wider than a cluster that has an estimate for it */
-	SCHED_SYSTEM_NOWHERE,   /* a row that can run nowhere */
 };
 
 /*
@@ -203,6 +202,12 @@ struct sched_task {
 	int32_t priority;
 };
 
+/* What a task is worth that completes at `end_s`. */
+static inline double sched_task_utility(const struct sched_task *task, double end_s)
+{
+	return utility_at(&task->utility, task->arrival_s, end_s);
+}
+
 /* More than the tasks of a service, so that each may have its own. */
 #define SCHED_PRIORITY_MAX 1000000
 
@@ -233,7 +238,7 @@ struct sched_running {
 	 */
 	double end_s;
 	double yield;           /* shared: the CPU share of a VM / its need, in (0, 1] */
-	double virtual_s;       /* shared: its virtual time, the integral of the yield (003, III.A) */
+	double virtual_s;       /* shared: its virtual time, the integral of the yield outside penalties (003, III.A) */
 	/*
 	 * Shared: it is on its way to its hosts, being started or resumed. Until it is there it can
 	 * neither be paused nor migrate; its share may change.
@@ -373,7 +378,7 @@ enum sched_reason {
 	SCHED_REASON_WORTHLESS, /* can earn nothing any more, even now where it is fastest */
 	SCHED_REASON_THRESHOLD, /* can earn only less than the dropping threshold */
 	SCHED_REASON_PREEMPTS,  /* worth more than the tasks on these nodes, which give way */
-	SCHED_REASON_GOES_FIRST, /* Pair: it and the tasks there are worth more if it goes first */
+	SCHED_REASON_GOES_FIRST, /* Pair: it and the tasks there are worth no less if it goes first */
 	SCHED_REASON_GIVES_WAY, /* of a SUSPEND or PAUSE: its nodes go to another task */
 	SCHED_REASON_LEAST_LOADED, /* the hosts with the lowest CPU load that have the memory */
 	SCHED_REASON_PACKED,    /* where the packing of all tasks puts it (MCB8) */

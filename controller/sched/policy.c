@@ -111,13 +111,19 @@ static int set_filter(struct policy *policy, const char *text, char *message, si
 	return -EINVAL;
 }
 
-static int set_no_wait(struct policy *policy, char *message, size_t size)
+/* The modifier of the default: what Pair was asked for by when Algorithm 3 was the default. */
+static bool is_default(const char *modifier)
+{
+	return strcmp(modifier, "no-wait") == 0;
+}
+
+static int set_pairing(struct policy *policy, const char *modifier, char *message, size_t size)
 {
 	if (!policy->ops->pairs) {
-		append(message, size, "policy \"%s\" does not take \"+no-wait\"", policy->ops->name);
+		append(message, size, "policy \"%s\" does not take \"+%s\"", policy->ops->name, modifier);
 		return -EINVAL;
 	}
-	policy->no_wait = true;
+	policy->algorithm_3 = !is_default(modifier);
 	return 0;
 }
 
@@ -128,7 +134,7 @@ enum {
 	ABOUT_FILTER = 1 << 2,
 	ABOUT_FILTER_ONCE = 1 << 3,
 	ABOUT_RESERVED = 1 << 4,
-	ABOUT_WAIT = 1 << 5,
+	ABOUT_PAIRS = 1 << 5,
 };
 
 static unsigned int about(const char *modifier)
@@ -139,8 +145,8 @@ static unsigned int about(const char *modifier)
 		return ABOUT_FILTER;
 	if (strcmp(modifier, "reserve-now") == 0)
 		return ABOUT_RESERVED;
-	if (strcmp(modifier, "no-wait") == 0)
-		return ABOUT_WAIT;
+	if (strcmp(modifier, "algorithm-3") == 0 || is_default(modifier))
+		return ABOUT_PAIRS;
 	return strcmp(modifier, "filter-once") == 0 ? ABOUT_FILTER_ONCE : ABOUT_FUTURE;
 }
 
@@ -162,11 +168,11 @@ static int set_modifier(struct policy *policy, const char *modifier, char *messa
 		policy->reserve_now = true;
 		return 0;
 	}
-	if (strcmp(modifier, "no-wait") == 0)
-		return set_no_wait(policy, message, size);
+	if (strcmp(modifier, "algorithm-3") == 0 || is_default(modifier))
+		return set_pairing(policy, modifier, message, size);
 	append(message, size,
 	       "unknown modifier \"+%s\"; known: +placeholders +reservations +drop:UTILITY "
-	       "+filter:task:LENIENCY +filter:resource:LENIENCY +filter-once +reserve-now +no-wait",
+	       "+filter:task:LENIENCY +filter:resource:LENIENCY +filter-once +reserve-now +algorithm-3",
 	       modifier);
 	return -EINVAL;
 }
@@ -185,7 +191,6 @@ int policy_parse(const char *text, struct policy *ret_policy, char *message, siz
 		return -EINVAL;
 	}
 	strcpy(buffer, text);
-	strcpy(policy.name, text);
 
 	const char *name = strsep(&rest, "+");
 
@@ -193,6 +198,7 @@ int policy_parse(const char *text, struct policy *ret_policy, char *message, siz
 	if (!policy.ops)
 		return refuse_name(name, message, size);
 	policy.future = policy.ops->future;
+	append(policy.name, sizeof(policy.name), "%s", name);
 	while (rest) {
 		const char *modifier = strsep(&rest, "+");
 
@@ -211,6 +217,8 @@ int policy_parse(const char *text, struct policy *ret_policy, char *message, siz
 			return -EINVAL;
 		}
 		given |= about(modifier);
+		if (!is_default(modifier))
+			append(policy.name, sizeof(policy.name), "+%s", modifier);
 	}
 	if (policy.filter_once && policy.filter == POLICY_FILTER_NONE) {
 		append(message, size, "\"%s\": +filter-once without a +filter", text);
@@ -222,6 +230,14 @@ int policy_parse(const char *text, struct policy *ret_policy, char *message, siz
 	}
 	*ret_policy = policy;
 	return 0;
+}
+
+void policy_normalize_name(char *name)
+{
+	struct policy policy;
+
+	if (policy_parse(name, &policy, NULL, 0) == 0)
+		strcpy(name, policy.name);
 }
 
 /* Whether the policy decides without promises: always, or in this system. */

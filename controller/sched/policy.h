@@ -11,15 +11,18 @@
 /*
  * The policy seam: a pure function from a snapshot to a plan. It does no I/O, reads no clock and
  * keeps no state between calls; equal snapshots give equal plans. A new policy is one file under
- * policies/ and one line in the table of policies/registry.c.
+ * policies/ and one line in policies/registry.def. The test sched-conformance holds all that are there against the rules:
+ * meson test -C build sched-conformance.
  *
  * The tools that policies are written with are in mapping.h.
  *
  * A policy is asked for by name with modifiers: "max-upr", "max-upr+reservations",
- * "event-based+drop:0.5", "max-upr+filter:resource:4.0".
+ * "event-based+drop:0.5", "max-upr+filter:resource:4.0". "+no-wait", which says what Pair does anyhow, is
+ * taken and left out of the name.
  *
- * Ties are broken in one way everywhere (policy_compare()): higher objective, then earlier arrival,
- * then lower task id, then cluster order, then lower P-state.
+ * Ties are broken in one way everywhere: higher objective, then earlier arrival, then lower task id,
+ * then cluster order, then lower P-state. Objectives, energies, utilities and computed times are equal
+ * if their keys are (rank_key.h).
  */
 
 /* How a policy promises nodes to tasks that cannot start now (3.2). */
@@ -86,11 +89,12 @@ struct policy_ops {
 	enum policy_future future;  /* the default; with POLICY_FUTURE_NONE no +filter is taken */
 	bool future_fixed;   /* the modifiers +placeholders and +reservations are refused */
 	bool reads_budget;   /* decisions depend on the budget even without a filter */
+	bool by_energy;      /* decisions depend on the energies of options even without a budget */
 	bool reads_placeholders; /* decisions depend on the place-holders of the last event */
 	bool reads_seed;     /* decisions depend on the seed */
 	bool resumes;        /* decide() says when suspended tasks go on: policy_resumes() */
 	bool cluster_order;  /* cluster order matters beyond ties: say it beside results */
-	bool pairs;          /* weighs both orderings of two tasks: takes +no-wait */
+	bool pairs;          /* weighs both orderings of two tasks: takes +algorithm-3 */
 	enum policy_moments moments;
 	uint32_t variant;    /* for files that serve several names */
 	/*
@@ -135,8 +139,8 @@ struct policy {
 	double leniency;           /* of the filter, > 0; 0 without one */
 	bool filter_once;          /* the filter's share is found once per event (3.1) */
 	bool reserve_now;          /* +reserve-now: reserved nodes are free from now on until the start (mapping.h) */
-	bool no_wait;              /* +no-wait: Pair by the paper's text (preempt_pair.c) */
-	char name[POLICY_NAME_MAX];     /* as it was asked for */
+	bool algorithm_3;          /* +algorithm-3: Pair by the letter of Algorithm 3, not by the text (preempt_pair.c) */
+	char name[POLICY_NAME_MAX];     /* as it was asked for, but for +no-wait */
 };
 
 /* All policies, in the order of the table; *ret_count of them. */
@@ -151,10 +155,19 @@ const struct policy_ops *policy_find(const char *name);
  */
 int policy_parse(const char *text, struct policy *ret_policy, char *message, size_t size);
 
+/* Replaces a name that policy_parse() takes by the name of the policy, which is no longer, in place. Other text stays. */
+void policy_normalize_name(char *name);
+
 /* Whether decisions depend on the budget; if not, one run serves all limits of a testbed. */
 static inline bool policy_reads_budget(const struct policy *policy)
 {
 	return policy->ops->reads_budget || policy->filter != POLICY_FILTER_NONE;
+}
+
+/* Whether decisions depend on the energies of options, with a budget at least: without energies they mean nothing. */
+static inline bool policy_by_energy(const struct policy *policy)
+{
+	return policy->ops->by_energy || policy_reads_budget(policy);
 }
 
 /*

@@ -2,6 +2,7 @@
 #include "controller/sched/preempt.h"
 
 #include "controller/sched/preempt_heap.h"
+#include "controller/sched/rank_key.h"
 
 /* Candidates that have to beat the same. */
 struct lane {
@@ -10,6 +11,7 @@ struct lane {
 	bool may_preempt;
 	uint32_t version; /* of the cluster, + 1; 0: `beat` is not known yet */
 	double beat;      /* 0: idle nodes; INFINITY: nothing can be placed */
+	double beat_key;
 	uint32_t victims; /* that make up `beat` */
 	struct preempt_heap heap;
 };
@@ -29,8 +31,8 @@ struct preempting {
 /* The best that was found. */
 struct best {
 	const struct lane *lane; /* NULL: nothing */
-	struct preempt_entry entry; /* its value is the one of t */
-	double objective;
+	struct preempt_entry entry; /* its key is the one of t */
+	double key; /* of the objective */
 };
 
 static const enum sched_reason idle_reasons[] = {
@@ -72,7 +74,7 @@ static int enter(struct preempting *p, uint32_t class)
 		if (ways[i].value <= 0)
 			continue;
 		lane = find_lane(p, ways[i].rest.cluster, ways[i].rest.nodes, may_preempt);
-		entry = preempt_entry_of(immediate, class, i, ways[i].value);
+		entry = preempt_entry_of(immediate, class, i, rank_key(ways[i].value));
 		if (!lane || preempt_heap_push(&lane->heap, immediate->scratch, &entry) < 0)
 			return -ENOMEM;
 	}
@@ -94,6 +96,7 @@ static void refresh(struct preempting *p, struct lane *lane)
 		lane->beat = lane->may_preempt ? immediate_beat(p->immediate, lane->cluster,
 								lane->nodes, &lane->victims)
 					       : (double)INFINITY;
+	lane->beat_key = rank_key(lane->beat);
 }
 
 /* The first candidate of a lane whose class still has that task; NULL: there is none. */
@@ -111,7 +114,7 @@ static const struct preempt_entry *top_of(struct preempting *p, struct lane *lan
 		}
 		if (top->id == immediate_head(immediate, top->class)->id)
 			return top;
-		*top = preempt_entry_of(immediate, top->class, top->way, top->value);
+		*top = preempt_entry_of(immediate, top->class, top->way, top->key);
 		preempt_heap_sift(heap, 0);
 	}
 	return NULL;
@@ -131,7 +134,7 @@ static const struct preempt_entry *allowed_of(struct preempting *p, struct lane 
 		    energy_judge(&immediate->energy, &class->ways[entry->way].rest) !=
 			    SCHED_REFUSAL_TAKEN)
 			continue;
-		*entry = preempt_entry_of(immediate, entry->class, entry->way, entry->value);
+		*entry = preempt_entry_of(immediate, entry->class, entry->way, entry->key);
 		if (!best || preempt_before(entry, best))
 			best = entry;
 	}
@@ -140,22 +143,22 @@ static const struct preempt_entry *allowed_of(struct preempting *p, struct lane 
 
 /* Whether a candidate comes before the best so far. */
 static bool is_better(const struct best *best, const struct lane *lane,
-		      const struct preempt_entry *entry, double objective)
+		      const struct preempt_entry *entry, double key)
 {
 	const struct lane *other = best->lane;
 
 	if (!other)
 		return true;
-	if (objective != best->objective)
-		return objective > best->objective;
+	if (key != best->key)
+		return key > best->key;
 	if (entry->arrival_s != best->entry.arrival_s)
 		return entry->arrival_s < best->entry.arrival_s;
 	if (entry->id != best->entry.id)
 		return entry->id < best->entry.id;
 	if ((lane->victims == 0) != (other->victims == 0))
 		return lane->victims == 0;
-	if (lane->beat != other->beat)
-		return lane->beat < other->beat;
+	if (lane->beat_key != other->beat_key)
+		return lane->beat_key < other->beat_key;
 	return lane->cluster < other->cluster;
 }
 
@@ -167,22 +170,22 @@ static struct best find_best(struct preempting *p)
 	for (uint32_t i = 0; i < p->lanes_count; i++) {
 		struct lane *lane = &p->lanes[i];
 		const struct preempt_entry *top;
-		double objective;
+		double key;
 
 		refresh(p, lane);
 		if (isinf(lane->beat))
 			continue;
 		top = p->energy ? allowed_of(p, lane) : top_of(p, lane);
-		if (!top || (lane->victims > 0 && top->value <= lane->beat))
+		if (!top || (lane->victims > 0 && top->key <= lane->beat_key))
 			continue;
-		objective = p->preempt == PREEMPT_DIFF ? top->value - lane->beat : top->value;
-		if (is_better(&best, lane, top, objective))
-			best = (struct best){ lane, *top, objective };
+		key = p->preempt == PREEMPT_DIFF ? rank_key(top->key - lane->beat_key) : top->key;
+		if (is_better(&best, lane, top, key))
+			best = (struct best){ lane, *top, key };
 	}
 	return best;
 }
 
-/* What a task has to be worth more than to be placed anywhere at all. */
+/* The key of what a task has to be worth more than to be placed anywhere at all. */
 static double reach(const struct preempting *p)
 {
 	const struct immediate *immediate = p->immediate;
@@ -193,7 +196,7 @@ static double reach(const struct preempting *p)
 	for (uint32_t c = 0;
 	     p->preempt != PREEMPT_NEVER && c < immediate->system->clusters_count; c++)
 		if (immediate->clusters[c].victims_count > 0)
-			least = fmin(least, immediate->clusters[c].victims[0].value);
+			least = fmin(least, immediate->clusters[c].victims[0].key);
 	return least;
 }
 
@@ -201,9 +204,9 @@ static double reach(const struct preempting *p)
 static bool might_win(const struct preempt_entry *whole, const struct best *best, double least)
 {
 	if (!best->lane)
-		return whole->value > least;
-	if (whole->value != best->objective)
-		return whole->value > best->objective;
+		return whole->key > least;
+	if (whole->key != best->key)
+		return whole->key > best->key;
 	if (whole->arrival_s != best->entry.arrival_s)
 		return whole->arrival_s < best->entry.arrival_s;
 	return whole->id < best->entry.id;
@@ -269,7 +272,8 @@ static enum sched_refusal refusal_of(struct preempting *p, uint32_t class,
 	beat = immediate_beat(immediate, way->rest.cluster, way->rest.nodes, &victims);
 	if (isinf(beat))
 		return SCHED_REFUSAL_BUSY;
-	return way->value > beat ? SCHED_REFUSAL_LOWER : SCHED_REFUSAL_NOT_WORTH;
+	return rank_key_compare(way->value, beat) > 0 ? SCHED_REFUSAL_LOWER
+						      : SCHED_REFUSAL_NOT_WORTH;
 }
 
 /* The objective of a way, whether it can be taken or not. */
@@ -317,11 +321,12 @@ static int place(struct preempting *p, const struct best *best)
 {
 	struct immediate *immediate = p->immediate;
 	const uint32_t before = immediate->classes_count;
+	const double value = immediate->classes[best->entry.class].ways[best->entry.way].value;
 	const struct immediate_choice choice = {
 		.class = best->entry.class,
 		.way = best->entry.way,
 		.anchor = IMMEDIATE_NONE,
-		.objective = best->objective,
+		.objective = p->preempt == PREEMPT_DIFF ? value - best->lane->beat : value,
 		.reason = best->lane->victims > 0 ? SCHED_REASON_PREEMPTS
 						  : idle_reasons[immediate->worth],
 	};
@@ -347,7 +352,7 @@ static int begin(struct preempting *p, struct immediate *immediate, enum preempt
 	};
 	for (uint32_t c = 0; c < immediate->classes_count; c++) {
 		const struct preempt_entry entry =
-			preempt_entry_of(immediate, c, 0, immediate->classes[c].bound);
+			preempt_entry_of(immediate, c, 0, rank_key(immediate->classes[c].bound));
 
 		if (preempt_heap_append(&p->whole, immediate->scratch, &entry) < 0)
 			return -ENOMEM;

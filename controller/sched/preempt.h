@@ -15,7 +15,8 @@
  * - PREEMPT_DIFF: the same, but what t is worth more than they (on idle nodes: its value) wins.
  * - PREEMPT_PAIR: see preempt_pair.c.
  *
- * Ties: idle nodes, then victims worth less, then cluster order, lower node, lower P-state; between
+ * Values are compared by their keys (rank_key.h); the gain of Diff is the difference of two keys, so that it is 0
+ * between equals. Ties: idle nodes, then victims worth less, then cluster order, lower node, lower P-state; between
  * tasks earlier arrival, then lower id, before all of that.
  *
  * Several nodes (the paper's rule for one): t takes the idle nodes first, then those of whole

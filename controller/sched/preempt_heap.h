@@ -7,7 +7,7 @@
 
 /* A way of a class, or a class as a whole, with what it is worth or could be. */
 struct preempt_entry {
-	double value;
+	double key;       /* rank_key() of that */
 	double arrival_s; /* of the class's next task when it was entered */
 	uint32_t id;      /* of that */
 	uint32_t class;
@@ -21,11 +21,11 @@ struct preempt_heap {
 	struct preempt_entry *entries;
 };
 
-/* Whether `a` comes before `b`: higher value, earlier arrival, lower id, lower way. */
+/* Whether `a` comes before `b`: higher key, earlier arrival, lower id, lower way. */
 static inline bool preempt_before(const struct preempt_entry *a, const struct preempt_entry *b)
 {
-	if (a->value != b->value)
-		return a->value > b->value;
+	if (a->key != b->key)
+		return a->key > b->key;
 	if (a->arrival_s != b->arrival_s)
 		return a->arrival_s < b->arrival_s;
 	if (a->id != b->id)
@@ -102,9 +102,9 @@ static inline bool preempt_exhausted(const struct immediate *immediate, uint32_t
 
 /* The entry of a class, for its next task. */
 static inline struct preempt_entry preempt_entry_of(const struct immediate *immediate,
-						    uint32_t class, uint32_t way, double value)
+						    uint32_t class, uint32_t way, double key)
 {
 	const struct sched_task *task = immediate_head(immediate, class);
 
-	return (struct preempt_entry){ value, task->arrival_s, task->id, class, way };
+	return (struct preempt_entry){ key, task->arrival_s, task->id, class, way };
 }

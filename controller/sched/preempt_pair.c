@@ -4,20 +4,22 @@
  *
  * A task t that may preempt makes a pair with every preemptible task r of a cluster where it can
  * earn. Either t goes first and r resumes behind it, or r goes first: the ordering with the higher
- * net value, the sum of both tasks' values, counts, and r goes first unless t first is worth more,
- * strictly. The value of the second one is taken at its later completion and, for UPT, divided by
- * its own RET. The pair with the highest net value is compared with the idle alternative, the
- * highest value of t on idle nodes plus the value of this r left alone, and must exceed it, strictly.
- * Of all tasks the one whose own value in its allocation is highest is decided: it takes the idle
- * nodes, or preempts r, or, if r is to go first, leaves the event without anything.
+ * net value, the sum of both tasks' values, counts. The value of the second one is taken at its later
+ * completion and, for UPT, divided by its own RET. The pair with the highest net value is compared with
+ * the idle alternative, the highest value of t on idle nodes plus the value of this r left alone, and
+ * must exceed it, strictly. Of all tasks the one whose own value in its allocation is highest is decided:
+ * it takes the idle nodes, or preempts r.
  *
- * +no-wait follows the text where it differs from Algorithm 3. "If the second ordering results in
- * higher Util, preemption is not considered for that core" (III.E.4): an r that is to go first makes
- * no pair, and a tie is t's. "Tasks are not preempted unless higher utility can be earned for another
- * task" (II.D): where t would earn no more utility than the r of its best pair left alone, that pair
- * is barred. t then takes idle nodes, or stays unmapped while that pair is its best. That the best
- * pair alone is asked, and by utility whatever the objective is, was chosen among the readings of II.D
- * for what it gives (docs/reproduction.md, 10): with every pair asked Pair is better than Greedy.
+ * Where the text and Algorithm 3 differ the text holds. "If the second ordering results in higher Util,
+ * preemption is not considered for that core" (III.E.4): an r that is to go first makes no pair, and a tie
+ * is t's. "Tasks are not preempted unless higher utility can be earned for another task" (II.D): where t
+ * would earn no more utility than the r of its best pair left alone, that pair is barred. t then takes idle
+ * nodes, or stays unmapped while that pair is its best. That the best pair alone is asked, and by utility
+ * whatever the objective is, was chosen among the readings of II.D for what it gives
+ * (docs/reproduction.md, 10): with every pair asked Pair is better than Greedy.
+ *
+ * +algorithm-3 is Algorithm 3 to the letter. All pairs compete, and r goes first unless t first is worth
+ * more, strictly; no pair is barred. A t whose best pair has r first leaves the event without anything.
  *
  * Several nodes: r, the anchor, is any preemptible task. If its nodes are not enough, t takes the
  * idle ones, too, and if these are not either, those of other preemptible tasks in order of
@@ -30,8 +32,8 @@
  *
  * The decisions are those of a full rescan: what may be worth more than the best known decision, by
  * the bound of its class, is evaluated, the rest waits; and on a serial system an evaluation holds
- * until the r of the best pair or the last idle node is gone (preempt_pair_plans.h). In a serial
- * system without idle nodes a class that loses nothing by waiting as long as the longest task takes
+ * until the r of the best pair or the last idle node is gone (preempt_pair_plans.h). With +algorithm-3, in a
+ * serial system without idle nodes, a class that loses nothing by waiting as long as the longest task takes
  * would always go second, and leaves at once.
  *
  * Cost of an event on a serial system beside immediate.h and the searches (preempt_pair.h), with k
@@ -44,6 +46,7 @@
 #include "controller/sched/preempt_pair.h"
 
 #include "controller/sched/preempt_pair_plans.h"
+#include "controller/sched/rank_key.h"
 
 /* The event. */
 struct pairing {
@@ -62,7 +65,8 @@ static bool find_idle(const struct immediate *immediate, uint32_t class, uint32_
 	for (uint32_t w = 0; immediate->idle > 0 && w < c->ways_count; w++) {
 		const struct immediate_way *way = &c->ways[w];
 
-		if (way->value <= 0 || (found && way->value <= c->ways[*ret_way].value) ||
+		if (way->value <= 0 ||
+		    (found && rank_key_compare(way->value, c->ways[*ret_way].value) <= 0) ||
 		    immediate->clusters[way->rest.cluster].idle < way->rest.nodes ||
 		    energy_judge(&immediate->energy, &way->rest) != SCHED_REFUSAL_TAKEN)
 			continue;
@@ -89,16 +93,17 @@ static int find_pair(struct pairing *p, uint32_t class)
 	return result;
 }
 
-/* Whether a pair is barred: with +no-wait the task has to earn more than the victims would (II.D). */
+/* Whether a pair is barred: the task has to earn more than the victims would (II.D), but with +algorithm-3. */
 static bool is_barred(struct pairing *p, uint32_t class, const struct pair *pair)
 {
 	const struct immediate *immediate = p->immediate;
 	const double etc_s = immediate->classes[class].ways[pair->way].rest.etc_s;
 	const double end_s = immediate->snapshot->now_s + etc_s;
 
-	return p->searches.no_wait &&
-	       worth_at(WORTH_UTIL, immediate_head(immediate, class), end_s, etc_s) <=
-		       pair_alone(&p->searches, class, pair, WORTH_UTIL);
+	return !p->searches.algorithm_3 &&
+	       rank_key_compare(worth_at(WORTH_UTIL, immediate_head(immediate, class), end_s,
+					 etc_s),
+				pair_alone(&p->searches, class, pair, WORTH_UTIL)) <= 0;
 }
 
 /* The first phase for the next task of a class (lines 3 to 15). */
@@ -120,7 +125,8 @@ static int evaluate(struct pairing *p, uint32_t class)
 	plan->barred = plan->found && is_barred(p, class, pair);
 	if (plan->found && !plan->barred &&
 	    (!idle ||
-	     pair->net > plan->value + pair_alone(&p->searches, class, pair, immediate->worth))) {
+	     rank_key_compare(pair->net, plan->value + pair_alone(&p->searches, class, pair,
+								  immediate->worth)) > 0)) {
 		plan->kind = pair->first ? PAIR_FIRST : PAIR_SECOND;
 		plan->way = pair->way;
 		plan->value = pair->first ? ways[pair->way].value : pair->second;
@@ -140,10 +146,10 @@ static bool can_wait(const struct pairing *p, uint32_t class)
 	const struct sched_task *task = immediate_head(immediate, class);
 	const double end_s = immediate->snapshot->now_s + p->longest_s + p->longest_s;
 
-	if (p->searches.plain || p->searches.no_wait || immediate->idle > 0)
+	if (p->searches.plain || !p->searches.algorithm_3 || immediate->idle > 0)
 		return false;
 	return !c->may_preempt ||
-	       utility_value(&task->utility, end_s - task->arrival_s) == c->utility;
+	       sched_task_utility(task, end_s) == c->utility;
 }
 
 /* No task has more than this left. */
@@ -236,7 +242,7 @@ static int leave(struct pairing *p)
 	const struct preempt_heap *heap = &p->plans.queue.heap;
 	struct preempt_entry top = heap->entries[0];
 	struct immediate_class *class = &immediate->classes[top.class];
-	struct preempt_entry other = { .value = -1 };
+	struct preempt_entry other = { .key = -1 };
 	int result = 0;
 
 	for (uint32_t i = 1; i < 3 && i < heap->count; i++)

@@ -17,8 +17,8 @@
  *   doubling), and for each of them the groups are kept in the order of what they are worth if they
  *   wait for the shortest, which bounds their part of the pair.
  * Both end where the bound of the pair says that nothing better can come. What is placed in the event
- * makes no pairs, so groups only shrink. With +no-wait there is only the second search, and of what it
- * weighs only pairs count in which t first is worth no less.
+ * makes no pairs, so groups only shrink. The first search is for +algorithm-3 alone. Without it only pairs count
+ * in which t first is worth no less.
  * Elsewhere the net values depend on all that is in the cluster, and every search weighs all pairs.
  *
  * Cost on a serial system with c clusters of r preemptible tasks in g groups, f of them on the
@@ -71,7 +71,7 @@ struct pair_cluster {
 struct pair_searches {
 	struct immediate *immediate;
 	bool plain;                /* weigh everything at every search */
-	bool no_wait;              /* t goes first, or there is no pair */
+	bool algorithm_3;          /* +algorithm-3; without it t goes first, or there is no pair */
 	struct pair_cluster *clusters;
 	uint32_t groups_count;
 	uint32_t *lowest;          /* per group: its occupant on the lowest node; IMMEDIATE_NONE: none */

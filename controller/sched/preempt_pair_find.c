@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/sched/preempt_pair.h"
+#include "controller/sched/rank_key.h"
 
 /* A search. */
 struct seeker {
@@ -13,8 +14,10 @@ struct seeker {
 /* Whether `a` is a better pair than `b`. */
 static bool pair_before(const struct pair *a, const struct pair *b)
 {
-	if (a->net != b->net)
-		return a->net > b->net;
+	const int order = rank_key_compare(a->net, b->net);
+
+	if (order != 0)
+		return order > 0;
 	if (a->cluster != b->cluster)
 		return a->cluster < b->cluster;
 	if (a->node != b->node)
@@ -35,9 +38,10 @@ static void offer(struct seeker *seeker, const struct pair *pair)
 static bool may_win(const struct seeker *seeker, double bound, uint32_t cluster, uint32_t node)
 {
 	const struct pair *best = &seeker->best;
+	const int order = seeker->found ? rank_key_compare(bound, best->net) : 1;
 
-	if (!seeker->found || bound != best->net)
-		return !seeker->found || bound > best->net;
+	if (order != 0)
+		return order > 0;
 	return cluster != best->cluster ? cluster < best->cluster : node <= best->node;
 }
 
@@ -75,9 +79,9 @@ static bool weigh(const struct pair_searches *all, const struct sched_task *task
 	}
 	pair->second = worth_second(immediate, task, longest_s, way->rest.etc_s);
 	second += pair->second;
-	pair->first = all->no_wait ? first >= second : first > second;
+	pair->first = rank_key_compare(first, second) > (all->algorithm_3 ? 0 : -1);
 	pair->net = pair->first ? first : second;
-	return pair->first || !all->no_wait;
+	return pair->first || all->algorithm_3;
 }
 
 /* Weighs all pairs of a class. */
@@ -130,7 +134,7 @@ static void weigh_one(struct seeker *seeker, uint32_t index, uint32_t group, boo
 		.first = first,
 	};
 
-	if (!first || seeker->all->no_wait) {
+	if (!first || !seeker->all->algorithm_3) {
 		pair.second = worth_second(immediate, seeker->task, o->rest.etc_s,
 					   way->rest.etc_s);
 		pair.net = o->value + pair.second;
@@ -138,7 +142,7 @@ static void weigh_one(struct seeker *seeker, uint32_t index, uint32_t group, boo
 	if (first) {
 		const double net = way->value + pair_worth_behind(immediate, o, way->rest.etc_s);
 
-		if (seeker->all->no_wait && net < pair.net)
+		if (!seeker->all->algorithm_3 && rank_key_compare(net, pair.net) < 0)
 			return;
 		pair.net = net;
 	}
@@ -160,7 +164,7 @@ static void seek_second(struct seeker *seeker, uint32_t index)
 		const struct immediate_occupant *o = pair_occupant(all, cluster->frontier[i]);
 		const double bound = o->value + most;
 
-		if (seeker->found && bound < seeker->best.net)
+		if (seeker->found && rank_key_above(seeker->best.net, bound))
 			return;
 		if (may_win(seeker, bound, way->rest.cluster, o->nodes[0]))
 			weigh_one(seeker, index, cluster->frontier[i], false);
@@ -180,7 +184,7 @@ static int seek_first(struct seeker *seeker, uint32_t index)
 		const struct pair_behind *behind = &list->behind[i];
 		const double bound = way->value + behind->bound;
 
-		if (seeker->found && bound < seeker->best.net)
+		if (seeker->found && rank_key_above(seeker->best.net, bound))
 			return 0;
 		if (may_win(seeker, bound, way->rest.cluster, behind->node))
 			weigh_one(seeker, index, behind->group, true);
@@ -199,7 +203,7 @@ static int seek(struct seeker *seeker, uint32_t cluster)
 		if (!takes_part(seeker->all->immediate, way) ||
 		    (cluster != IMMEDIATE_NONE && way->rest.cluster != cluster))
 			continue;
-		if (!seeker->all->no_wait)
+		if (seeker->all->algorithm_3)
 			seek_second(seeker, w);
 		result = seek_first(seeker, w);
 	}

@@ -169,7 +169,7 @@ int pair_searches_begin(struct pair_searches *all, struct immediate *immediate)
 		.immediate = immediate,
 		.plain = !immediate->serial || immediate->energy.gate ||
 			 immediate->energy.filter != POLICY_FILTER_NONE,
-		.no_wait = immediate->policy->no_wait,
+		.algorithm_3 = immediate->policy->algorithm_3,
 		.clusters = scratch_array(immediate->scratch, count, sizeof(*all->clusters)),
 		.lowest = scratch_array(immediate->scratch, occupants, sizeof(*all->lowest)),
 		.next = scratch_array(immediate->scratch, occupants, sizeof(*all->next)),

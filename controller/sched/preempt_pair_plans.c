@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/sched/preempt_pair_plans.h"
 
+#include "controller/sched/rank_key.h"
+
 int pair_plans_begin(struct pair_plans *plans, struct immediate *immediate)
 {
 	const uint32_t count = immediate->occupants_count;
@@ -19,7 +21,7 @@ int pair_plans_add(struct pair_plans *plans, uint32_t class)
 {
 	struct immediate *immediate = plans->immediate;
 	const struct preempt_entry entry =
-		preempt_entry_of(immediate, class, 0, immediate->classes[class].bound);
+		preempt_entry_of(immediate, class, 0, rank_key(immediate->classes[class].bound));
 
 	while (plans->capacity <= class)
 		if (immediate_grow(immediate->scratch, (void **)&plans->plans, plans->capacity,
@@ -58,7 +60,7 @@ void pair_plans_settle(struct pair_plans *plans, uint32_t class)
 	const double value = !plan->fresh		? immediate->classes[class].bound
 			     : plan->kind == PAIR_NONE ? -1
 						       : plan->value;
-	const struct preempt_entry entry = preempt_entry_of(immediate, class, 0, value);
+	const struct preempt_entry entry = preempt_entry_of(immediate, class, 0, rank_key(value));
 
 	preempt_queue_change(&plans->queue, &entry);
 }
@@ -106,7 +108,7 @@ void pair_plans_update(struct pair_plans *plans, uint32_t cluster, uint32_t anch
 		const uint32_t class = plans->queue.heap.entries[i].class;
 
 		plans->plans[class].fresh = false;
-		plans->queue.heap.entries[i].value = immediate->classes[class].bound;
+		plans->queue.heap.entries[i].key = rank_key(immediate->classes[class].bound);
 	}
 	if (all) {
 		preempt_queue_order(&plans->queue);

@@ -27,7 +27,7 @@ struct pair_plan {
 	bool fresh;      /* nothing has happened since that may change it */
 	bool searched;   /* `found` and `pair` were the best at some time of the event: */
 	bool found;      /* there is a pair, whether it was chosen or not */
-	bool barred;     /* it is not made: the task earns no more than the victims (+no-wait) */
+	bool barred;     /* it is not made: the task earns no more than the victims (not with +algorithm-3) */
 	struct pair pair;
 	bool watched;
 	uint32_t before; /* others whose pair is with the same anchor; IMMEDIATE_NONE: none */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "controller/sched/queueing_private.h"
+#include "controller/sched/rank_key.h"
 
 struct queueing_memory {
 	uint32_t machines_count;
@@ -141,6 +142,11 @@ double queueing_round_chance(double chance)
 	return rint(chance * 0x1p30) * 0x1p-30;
 }
 
+bool queueing_reaches(double chance, double threshold)
+{
+	return chance >= queueing_round_chance(threshold);
+}
+
 double queueing_round_time(double bins)
 {
 	return rint(bins * 0x1p20) * 0x1p-20;
@@ -259,10 +265,10 @@ static void judge_load(struct queueing *queueing)
 
 	*pruner = queueing->snapshot->pruner;
 	pruner->level = missed * pruning->recency + pruner->level * (1 - pruning->recency);
-	if (pruner->level >= pruning->toggle)
+	if (rank_key_compare(pruner->level, pruning->toggle) >= 0)
 		pruner->dropping = true;
 	else if (pruning->separation <= 0 ||
-		 pruner->level <= pruning->toggle * (1 - pruning->separation))
+		 rank_key_compare(pruner->level, pruning->toggle * (1 - pruning->separation)) <= 0)
 		pruner->dropping = false;
 }
 

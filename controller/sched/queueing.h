@@ -17,7 +17,8 @@
  *
  * Times are bins from the start of the run: starts to the nearest bin, the present and deadlines
  * down; whether a deadline has passed is told to the instant. Chances are rounded to 2^-30 and expected times to
- * 2^-20 bins, so that not the rounding errors of sums decide between what is equal.
+ * 2^-20 bins, so that not the rounding errors of sums decide between what is equal: these are sums over thousands of
+ * bins, which 12 significant digits (rank_key.h) would not always make equal.
  *
  * When the event begins, tasks whose deadlines have passed are dropped, and the oversubscription level
  * is worked out (eq. 8).
@@ -130,6 +131,9 @@ enum queueing_wishes {
  * Returns 0, or -ENOMEM.
  */
 int queueing_load(struct queueing *queueing, unsigned int wishes);
+
+/* Whether a chance, which is rounded, is not below a threshold as it was configured. */
+bool queueing_reaches(double chance, double threshold);
 
 /* Whether a machine has a place left in its queue. */
 static inline bool queueing_has_place(const struct queueing *queueing, uint32_t machine)

@@ -8,6 +8,7 @@
 #include <stdalign.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Enough for a mapping event of the testbed; later chunks double. */
 #define FIRST_CHUNK 65536
@@ -110,5 +111,5 @@ void *scratch_array(struct scratch *scratch, size_t count, size_t size)
 	void *array = chunk->bytes + chunk->used;
 
 	chunk->used += bytes;
-	return array;
+	return memset(array, 0, bytes);
 }

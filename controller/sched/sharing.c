@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/sched/rank_key.h"
+
 double sharing_priority(double flow_s, double virtual_s)
 {
 	return virtual_s > 0 ? fmax(SHARING_BOUND_S, flow_s) / (virtual_s * virtual_s)
@@ -180,7 +182,7 @@ int sharing_begin(struct sharing *sharing, const struct policy *policy,
 
 /* A job and what it is sorted by. */
 struct ranked {
-	double priority;
+	double key; /* rank_key() of its priority */
 	uint32_t job;
 };
 
@@ -189,8 +191,8 @@ static int compare_priorities(const void *left, const void *right)
 	const struct ranked *a = left;
 	const struct ranked *b = right;
 
-	if (a->priority != b->priority)
-		return a->priority < b->priority ? 1 : -1;
+	if (a->key != b->key)
+		return a->key < b->key ? 1 : -1;
 	return (a->job > b->job) - (a->job < b->job);
 }
 
@@ -203,7 +205,7 @@ uint32_t *sharing_by_priority(const struct sharing *sharing)
 	if (!ranked || !order)
 		return NULL;
 	for (uint32_t i = 0; i < count; i++)
-		ranked[i] = (struct ranked){ sharing->jobs[i].priority, i };
+		ranked[i] = (struct ranked){ rank_key(sharing->jobs[i].priority), i };
 	qsort(ranked, count, sizeof(*ranked), compare_priorities);
 	for (uint32_t i = 0; i < count; i++)
 		order[i] = ranked[i].job;
@@ -260,7 +262,7 @@ bool sharing_place_greedily(struct sharing *sharing, uint32_t index, enum sched_
 			const struct sharing_host *host = &sharing->hosts[h];
 
 			if ((best == UINT32_MAX ||
-			     host->load < sharing->hosts[best].load - SCHED_SHARE_SLACK) &&
+			     rank_key_compare(host->load, sharing->hosts[best].load) < 0) &&
 			    host_room(host, job->memory) > 0)
 				best = h;
 		}

@@ -16,10 +16,8 @@ struct search {
 	struct mcb8_fixed *fixed; /* what busy jobs take of those */
 	uint32_t *places;       /* of every host in `hosts`; UINT32_MAX: it is down */
 	uint32_t jobs_count;
-	uint32_t *jobs;         /* that are neither left out nor busy, by id */
-	uint32_t *order;        /* they, by decreasing priority: they are left out from its end */
+	uint32_t *jobs;         /* that are not busy, by decreasing priority: they are left out from the end */
 	double busy_memory;     /* of all VMs of busy jobs */
-	bool *left_out;         /* per job */
 	struct mcb8_job *items; /* what they require */
 	double *yields;         /* ... at these yields */
 	double period_s;        /* of a search for a stretch; 0: for a yield */
@@ -68,7 +66,6 @@ static int list_search_hosts(struct search *search)
 static void leave_out_busy(struct search *search)
 {
 	const struct sharing *sharing = search->sharing;
-	uint32_t place = 0;
 
 	search->jobs_count = 0;
 	for (uint32_t i = 0; i < sharing->jobs_count; i++) {
@@ -77,10 +74,8 @@ static void leave_out_busy(struct search *search)
 		for (uint32_t v = 0; job->busy && v < job->vms; v++)
 			if (sharing->hosts[job->hosts[v]].up)
 				search->busy_memory += job->memory;
-		if (!job->busy)
-			search->jobs[search->jobs_count++] = i;
-		if (!sharing->jobs[search->order[i]].busy)
-			search->order[place++] = search->order[i];
+		if (!sharing->jobs[search->jobs[i]].busy)
+			search->jobs[search->jobs_count++] = search->jobs[i];
 	}
 }
 
@@ -97,9 +92,7 @@ static int begin(struct search *search, struct sharing *sharing, double period_s
 		.hosts = scratch_array(scratch, sharing->hosts_count, sizeof(uint32_t)),
 		.fixed = scratch_array(scratch, sharing->hosts_count, sizeof(struct mcb8_fixed)),
 		.places = scratch_array(scratch, sharing->hosts_count, sizeof(uint32_t)),
-		.jobs = scratch_array(scratch, count, sizeof(uint32_t)),
-		.order = sharing_by_priority(sharing),
-		.left_out = scratch_array(scratch, count, sizeof(bool)),
+		.jobs = sharing_by_priority(sharing),
 		.items = scratch_array(scratch, count, sizeof(struct mcb8_job)),
 		.yields = scratch_array(scratch, count, sizeof(double)),
 		.period_s = period_s,
@@ -107,13 +100,10 @@ static int begin(struct search *search, struct sharing *sharing, double period_s
 		.found_target = NAN,
 	};
 	if (!search->hosts || !search->fixed || !search->places || !search->jobs ||
-	    !search->order || !search->left_out || !search->items || !search->yields ||
-	    !search->found_yields)
+	    !search->items || !search->yields || !search->found_yields)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++) {
-		search->left_out[i] = false;
+	for (uint32_t i = 0; i < count; i++)
 		tasks += sharing->jobs[i].vms;
-	}
 	leave_out_busy(search);
 	for (uint32_t h = 0; h < sharing->hosts_count; h++)
 		up += sharing->hosts[h].up;
@@ -226,20 +216,6 @@ static void bisect(struct search *search, double reached, double missed)
 	}
 }
 
-/* Leaves out the last `count` jobs of the order that are not yet. */
-static void leave_out(struct search *search, uint32_t count)
-{
-	const uint32_t kept = search->jobs_count - count;
-	uint32_t place = 0;
-
-	for (uint32_t i = kept; i < search->jobs_count; i++)
-		search->left_out[search->order[i]] = true;
-	for (uint32_t i = 0; i < search->jobs_count; i++)
-		if (!search->left_out[search->jobs[i]])
-			search->jobs[place++] = search->jobs[i];
-	search->jobs_count = kept;
-}
-
 /*
  * How many jobs have to be left out in any case, so that the others have memory enough altogether. The
  * packing would find that one by one; with thousands of paused jobs that takes seconds.
@@ -250,7 +226,7 @@ static uint32_t count_too_many(const struct search *search)
 	double memory = search->busy_memory;
 
 	for (uint32_t i = 0; i < search->jobs_count; i++) {
-		const struct sharing_job *job = &search->sharing->jobs[search->order[i]];
+		const struct sharing_job *job = &search->sharing->jobs[search->jobs[i]];
 
 		memory += job->vms * job->memory;
 		if (memory > most)
@@ -262,7 +238,7 @@ static uint32_t count_too_many(const struct search *search)
 /* Leaves out jobs until a target is reached, and finds the best. */
 static void seek(struct search *search)
 {
-	leave_out(search, count_too_many(search));
+	search->jobs_count -= count_too_many(search);
 	while (search->jobs_count > 0) {
 		const double easy = easiest(search);
 
@@ -272,7 +248,7 @@ static void seek(struct search *search)
 			bisect(search, easy, 1);
 			return;
 		}
-		leave_out(search, 1);
+		search->jobs_count--;
 	}
 }
 

@@ -6,8 +6,9 @@
 /*
  * Allocations for all jobs at once (paper 003, III.B): a binary search for what can be reached, each
  * step of which is a packing by MCB8 (mcb8.h) of the jobs' CPU requirements, yield x need, and their
- * memory. Where nothing at all can be reached the job with the lowest priority, ties to the higher
- * id, is left out and the search begins anew.
+ * memory. Tasks whose larger requirement is the same are packed by decreasing priority of their jobs, then
+ * by id. Where nothing at all can be reached the job with the lowest priority, ties to the higher id, is
+ * left out and the search begins anew.
  *
  * Both lift all jobs and place those that are packed; the others are paused, or go on waiting. Busy jobs
  * stay where they are, with the yield of the target, and the others have what they leave. They

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "controller/sched/rank_key.h"
+
 /* A job counts as raised as far as possible when less than this is left to give. */
 #define NOTHING SCHED_SHARE_SLACK
 
@@ -59,8 +61,10 @@ static int compare_needs(const void *left, const void *right)
 	const struct needy *a = left;
 	const struct needy *b = right;
 
-	if (a->need != b->need)
-		return a->need > b->need ? 1 : -1;
+	const int order = rank_key_compare(a->need, b->need);
+
+	if (order != 0)
+		return order;
 	return (a->job > b->job) - (a->job < b->job);
 }
 
@@ -149,7 +153,7 @@ int sharing_raise_stretch(struct sharing *sharing, double period_s)
 			if (full[i])
 				continue;
 			gain = find_gain(job, rise, period_s);
-			if (gain > best_gain) {
+			if (rank_key_compare(gain, best_gain) > 0) {
 				best = i;
 				best_rise = rise;
 				best_gain = gain;

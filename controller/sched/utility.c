@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "controller/sched/rank_key.h"
+
 static const char *const curve_names[] = {
 	[UTILITY_CONSTANT] = "constant",
 	[UTILITY_LINEAR] = "linear",
@@ -98,18 +100,44 @@ enum utility_fault utility_check(const struct utility *utility, uint32_t *ret_se
 	return fault;
 }
 
-double utility_value(const struct utility *utility, double age_s)
+/*
+ * The segment that holds at `end_s`, segments_count after the last one, and in *ret_elapsed_s the time since its
+ * beginning. The instants are compared as they are, not as ages: a small difference of large times has their errors.
+ */
+static uint32_t find_segment(const struct utility *utility, double arrival_s, double end_s,
+			     double *ret_elapsed_s)
 {
-	double elapsed_s = age_s > 0 ? age_s : 0;
+	double elapsed_s = end_s > arrival_s ? end_s - arrival_s : 0;
+	double last_s = arrival_s;
+	uint32_t i = 0;
 
-	for (uint32_t i = 0; i < utility->segments_count; i++) {
-		const struct utility_segment *segment = &utility->segments[i];
-
-		if (elapsed_s < segment->duration_s)
-			return utility->max * segment_fraction(segment, elapsed_s);
-		elapsed_s -= segment->duration_s;
+	for (; i < utility->segments_count; i++) {
+		last_s += utility->segments[i].duration_s;
+		if (!rank_key_above(end_s, last_s))
+			break;
+		elapsed_s -= utility->segments[i].duration_s;
 	}
-	return 0;
+	*ret_elapsed_s = elapsed_s;
+	return i;
+}
+
+uint32_t utility_segment_at(const struct utility *utility, double arrival_s, double end_s)
+{
+	double elapsed_s;
+
+	return find_segment(utility, arrival_s, end_s, &elapsed_s);
+}
+
+double utility_at(const struct utility *utility, double arrival_s, double end_s)
+{
+	double elapsed_s;
+	const uint32_t at = find_segment(utility, arrival_s, end_s, &elapsed_s);
+
+	if (at == utility->segments_count)
+		return 0;
+	if (elapsed_s > utility->segments[at].duration_s)
+		elapsed_s = utility->segments[at].duration_s;
+	return utility->max * segment_fraction(&utility->segments[at], elapsed_s);
 }
 
 double utility_end_s(const struct utility *utility)

@@ -11,8 +11,9 @@
  * curve; a segment may start lower than the one before it ended (a jump). After the last segment
  * the value is 0. Utility functions never increase; utility_check() verifies that.
  *
- * A segment holds at its first instant and no longer at its last one: at a jump the lower value
- * counts.
+ * A segment holds up to and at its last instant: at a jump the higher value counts, and a step is worth
+ * its value at exactly its width. Whether a time is that instant is decided by keys (rank_key.h), since
+ * completion times are sums.
  */
 
 /* Most segments that a function can have; the paper's classes use up to four. */
@@ -63,12 +64,21 @@ enum utility_fault utility_check(const struct utility *utility, uint32_t *ret_se
 const char *utility_fault_text(enum utility_fault fault);
 
 /*
- * The value of the function at `age_s` seconds after arrival. Times before the arrival count as
- * the arrival; at and after the end of the last segment the value is 0.
+ * The value of the function for a completion at `end_s` of a task that arrived at `arrival_s`. Times before the arrival
+ * count as the arrival; after the end of the last segment the value is 0.
  */
-double utility_value(const struct utility *utility, double age_s);
+double utility_at(const struct utility *utility, double arrival_s, double end_s);
 
-/* Seconds after arrival from which on the value is 0: the sum of the durations. */
+/* The same `age_s` seconds after arrival. */
+static inline double utility_value(const struct utility *utility, double age_s)
+{
+	return utility_at(utility, 0, age_s);
+}
+
+/* The segment that holds at `end_s`; segments_count: it is after the last one. */
+uint32_t utility_segment_at(const struct utility *utility, double arrival_s, double end_s);
+
+/* Seconds after arrival after which the value is 0: the sum of the durations. */
 double utility_end_s(const struct utility *utility);
 
 /*

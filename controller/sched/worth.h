@@ -21,7 +21,7 @@ enum worth {
 static inline double worth_at(enum worth worth, const struct sched_task *task, double end_s,
 			      double ret_s)
 {
-	const double utility = utility_value(&task->utility, end_s - task->arrival_s);
+	const double utility = sched_task_utility(task, end_s);
 
 	if (worth == WORTH_UTIL || utility <= 0)
 		return utility;
@@ -36,11 +36,8 @@ static inline double worth_at(enum worth worth, const struct sched_task *task, d
 static inline double worth_margin(const struct sched_task *task, double end_s)
 {
 	const struct utility *utility = &task->utility;
-	double elapsed_s = fmax(end_s - task->arrival_s, 0);
-	uint32_t i = 0;
+	uint32_t i = utility_segment_at(utility, task->arrival_s, end_s);
 
-	while (i < utility->segments_count && elapsed_s >= utility->segments[i].duration_s)
-		elapsed_s -= utility->segments[i++].duration_s;
 	if (i < utility->segments_count && utility->segments[i].curve == UTILITY_CONSTANT &&
 	    (i + 1 == utility->segments_count ||
 	     utility->segments[i + 1].start_fraction <

@@ -45,7 +45,7 @@ bool store_error_is_input(const GError *error);
  * of an older version can be read; opened with `create` they are brought up to this one.
  */
 #define STORE_FILE "run.sqlite"
-#define STORE_SCHEMA_VERSION 9
+#define STORE_SCHEMA_VERSION 10
 
 /*
  * One run: a policy under a limit, one repeat (measured) or trial (simulated). Strings may be NULL.
@@ -148,6 +148,16 @@ struct store_migration_vm {
 	double total_s, downtime_s; /* NAN: not known, or it did not change its host */
 };
 
+/* An attempt of a task that was lost, upon which the task waited again. Its later ones have rows, or are the task's. */
+struct store_lost {
+	int64_t run;
+	uint32_t task, attempt;
+	char *cluster;
+	char *nodes;      /* where it ended: "0,1" */
+	double started_s, ended_s;
+	char *reason;
+};
+
 /* The yield of a task on shared hosts from time_s on, and its virtual time then. */
 struct store_share {
 	int64_t run;
@@ -224,6 +234,17 @@ GPtrArray *store_tasks(struct store *store, int64_t run, GError **error);
 void store_task_free(struct store_task *task);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_task_t, store_task_free)
 
+/* Inserts or replaces the row (run, task, attempt). */
+bool store_put_lost(struct store *store, const struct store_lost *lost, GError **error);
+/*
+ * The lost attempts of a run by task and attempt: GPtrArray of struct store_lost, owned by the caller. None in files
+ * before version 10.
+ */
+GPtrArray *store_lost(struct store *store, int64_t run, GError **error);
+/* Those of one task. */
+GPtrArray *store_task_lost(struct store *store, int64_t run, uint32_t task, GError **error);
+void store_lost_free(struct store_lost *lost);
+
 /* Inserts or replaces the row (run, task, attempt, n). */
 bool store_put_suspension(struct store *store, const struct store_suspension *suspension,
 			  GError **error);
@@ -291,6 +312,8 @@ GPtrArray *store_events(struct store *store, int64_t run, GError **error);
 GPtrArray *store_events_after(struct store *store, int64_t run, int64_t after, uint32_t most,
 			      GError **error);
 void store_event_free(struct store_event *event);
+/* How many events of a kind there are, of all runs; 0 where they cannot be read. O(events). */
+uint64_t store_count_events(struct store *store, const char *kind);
 /* The id of the last event; 0: there is none, or it cannot be read. */
 int64_t store_last_event(struct store *store);
 /*

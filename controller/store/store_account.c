@@ -224,8 +224,16 @@ static const struct {
 	{"day", SUM_OF_DAYS("day")},
 };
 
-static const char *sql_of_sum(const char *by)
+/* By policy, in a file before STORE_VERSION_PAIR. */
+static const char sum_of_policies_9[] =
+	"WITH s (policy, tasks, uj, idle_uj, management_uj, unattributed_uj, unserved_uj, meter_uj)"
+	" AS (" SUM_OF_DAYS("policy") ") SELECT " STORE_POLICY_SINCE_10 ", tasks, uj, idle_uj,"
+	" management_uj, unattributed_uj, unserved_uj, meter_uj FROM s ORDER BY 1";
+
+static const char *sql_of_sum(const struct store *store, const char *by)
 {
+	if (store->version < STORE_VERSION_PAIR && g_str_equal(by, "policy"))
+		return sum_of_policies_9;
 	for (gsize i = 0; i < G_N_ELEMENTS(sums); i++)
 		if (g_str_equal(sums[i].by, by))
 			return sums[i].sql;
@@ -257,7 +265,7 @@ void store_account_sum_free(struct store_account_sum *sum)
 
 GPtrArray *store_account_sums(struct store *store, int64_t run, const char *by, GError **error)
 {
-	const char *sql = sql_of_sum(by);
+	const char *sql = sql_of_sum(store, by);
 	sqlite3_stmt *statement = NULL;
 	GPtrArray *rows = NULL;
 	int code;

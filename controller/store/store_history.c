@@ -121,6 +121,23 @@ bool store_each_decision(struct store *store, int64_t run,
 	return !more || code == SQLITE_DONE;
 }
 
+uint64_t store_count_events(struct store *store, const char *kind)
+{
+	sqlite3_stmt *statement = NULL;
+	uint64_t count = 0;
+
+	if (sqlite3_prepare_v2(store->db, "SELECT count(*) FROM event WHERE kind = ?1", -1, &statement,
+			       NULL) == SQLITE_OK) {
+		struct cursor cursor = writing(statement);
+
+		put_text(&cursor, kind);
+		if (sqlite3_step(statement) == SQLITE_ROW)
+			count = (uint64_t)sqlite3_column_int64(statement, 0);
+	}
+	sqlite3_finalize(statement);
+	return count;
+}
+
 bool store_add_sample(struct store *store, int64_t run, const char *host, int64_t seq,
 		      double time_s, int64_t mw, int64_t energy_uj, bool gap, GError **error)
 {

@@ -16,6 +16,7 @@ enum store_statement {
 	STORE_ADD_RUN,
 	STORE_UPDATE_RUN,
 	STORE_LIST_RUNS,
+	STORE_LIST_RUNS_9, /* the same in a file of version 9 or before */
 	STORE_PUT_TASK,
 	STORE_LIST_TASKS,
 	STORE_LIST_TASKS_2, /* the same in a file of version 2 or 1 */
@@ -29,6 +30,9 @@ enum store_statement {
 	STORE_CLEAR_ESTIMATES,
 	STORE_ADD_ESTIMATE,
 	STORE_LIST_ESTIMATES,
+	STORE_PUT_LOST,
+	STORE_LIST_LOST,
+	STORE_LIST_TASK_LOST,
 	STORE_PUT_SUSPENSION,
 	STORE_LIST_SUSPENSIONS,
 	STORE_LIST_TASK_SUSPENSIONS,
@@ -48,6 +52,7 @@ enum store_statement {
 	STORE_LIST_TASK_DECISIONS,
 	STORE_PUT_SUBMISSION,
 	STORE_LIST_SUBMISSIONS,
+	STORE_LIST_SUBMISSIONS_9, /* the same in a file of version 9 to 7 */
 	STORE_LIST_SUBMISSIONS_6, /* the same in a file of version 6 or 5 */
 	STORE_PUT_DRAIN,
 	STORE_DROP_DRAIN,
@@ -60,6 +65,14 @@ enum store_statement {
 	STORE_ADD_ENERGY_DAY,
 	STORE_ADD_ENERGY_TASK,
 	STORE_SUM_ENERGY_SINCE,
+	STORE_ADD_MEASUREMENT,
+	STORE_LIST_MEASUREMENTS,
+	STORE_DROP_MEASUREMENT,
+	STORE_PUT_UNMEASURED,
+	STORE_LIST_UNMEASURED,
+	STORE_DROP_UNMEASURED,
+	STORE_ADD_OVERHEAD,
+	STORE_LIST_OVERHEADS,
 	STORE_STATEMENTS,
 };
 
@@ -71,6 +84,18 @@ struct store {
 	void (*event_added)(void *data); /* store_watch_events() */
 	void *event_data;
 };
+
+/* The first version in which the policies of Pair have the names that they have now. */
+#define STORE_VERSION_PAIR 10
+
+/*
+ * What a file before that calls `policy` now, in SQL: the policies of Pair decided by Algorithm 3, and by the
+ * paper's text with +no-wait.
+ */
+#define STORE_POLICY_SINCE_10                                                                       \
+	"CASE WHEN instr(policy, '-preempt-pair') = 0 THEN policy"                                  \
+	" WHEN instr(policy, '+no-wait') > 0 THEN replace(policy, '+no-wait', '')"                  \
+	" ELSE replace(policy, '-preempt-pair', '-preempt-pair+algorithm-3') END"
 
 /* What to do about a file that is damaged. */
 #define STORE_CURE                                                                                 \

@@ -114,7 +114,8 @@ static gpointer read_run(struct cursor *cursor)
 
 GPtrArray *store_runs(struct store *store, GError **error)
 {
-	sqlite3_stmt *statement = store_statement(store, STORE_LIST_RUNS, error);
+	sqlite3_stmt *statement = store_statement(
+		store, store->version < STORE_VERSION_PAIR ? STORE_LIST_RUNS_9 : STORE_LIST_RUNS, error);
 
 	if (!statement)
 		return NULL;

@@ -293,6 +293,51 @@ static const char schema_sample_key[] =
 	"INSERT INTO sample SELECT run, host, seq, time_s, mw, energy_uj, gap FROM sample_by_seq;"
 	"DROP TABLE sample_by_seq;";
 
+/* Those with +no-wait come last, so that none has for a moment the key of another. */
+#define RENAME_PAIRS(table)                                                                        \
+	"UPDATE " table " SET policy = " STORE_POLICY_SINCE_10 " WHERE policy NOT LIKE '%+no-wait%';" \
+	"UPDATE " table " SET policy = " STORE_POLICY_SINCE_10 " WHERE policy LIKE '%+no-wait%';"
+
+/*
+ * What version 10 added: what a profile has measured, and what it gave up; the rest of what was asked for under a key,
+ * which must be the same when the key is used again; where attempts were that are not a task's last
+ * one. It names the policies of Pair otherwise; snapshots have the names that they were recorded with.
+ */
+static const char schema_10[] =
+	"ALTER TABLE submission ADD COLUMN asked_held INTEGER;"
+	"ALTER TABLE submission ADD COLUMN script_sha256 TEXT;"
+	"CREATE TABLE measurement ("
+	" n INTEGER PRIMARY KEY,"
+	" type TEXT NOT NULL,"
+	" cluster TEXT NOT NULL,"
+	" round INTEGER,"
+	" work TEXT NOT NULL,"
+	" exec_s REAL NOT NULL,"
+	" energy_j REAL,"
+	" UNIQUE (type, cluster, round));"
+	"CREATE TABLE unmeasured ("
+	" type TEXT NOT NULL,"
+	" cluster TEXT NOT NULL,"
+	" reason TEXT NOT NULL,"
+	" task_deadline_s REAL NOT NULL,"
+	" PRIMARY KEY (type, cluster)) WITHOUT ROWID;"
+	"CREATE TABLE overhead ("
+	" n INTEGER PRIMARY KEY,"
+	" cluster TEXT NOT NULL,"
+	" keep TEXT NOT NULL,"
+	" detail TEXT NOT NULL);"
+	"CREATE TABLE lost_attempt ("
+	" run INTEGER NOT NULL REFERENCES run,"
+	" task INTEGER NOT NULL,"
+	" attempt INTEGER NOT NULL,"
+	" cluster TEXT NOT NULL,"
+	" nodes TEXT NOT NULL,"
+	" started_s REAL NOT NULL,"
+	" ended_s REAL NOT NULL,"
+	" reason TEXT,"
+	" PRIMARY KEY (run, task, attempt)) WITHOUT ROWID;"
+	RENAME_PAIRS("run") RENAME_PAIRS("energy_day") RENAME_PAIRS("energy_task");
+
 /* What brings a file of the version before to this one. */
 static const struct {
 	const char *sql;
@@ -308,6 +353,7 @@ static const struct {
 	[8] = {schema_counter, NULL},
 	[9] = {schema_sample_key,
 	       "SELECT count(*) FROM pragma_table_info('sample') WHERE name = 'time_s' AND pk = 0"},
+	[10] = {schema_10, NULL},
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(steps) == STORE_SCHEMA_VERSION + 1);
 

@@ -6,6 +6,7 @@
 /* The first version that has them. */
 #define VERSION_SERVICE 5
 #define VERSION_PRIORITY 7
+#define VERSION_ASKED 10
 
 /* Submissions. */
 
@@ -43,6 +44,11 @@ bool store_put_submission(struct store *store, const struct store_submission *su
 	put_integer(&cursor, submission->held);
 	put_integer(&cursor, submission->cancelled);
 	put_integer(&cursor, submission->priority);
+	if (submission->asked_held < 0)
+		cursor.next++;
+	else
+		put_integer(&cursor, submission->asked_held);
+	put_text(&cursor, submission->script_sha256);
 	return store_run_statement(store, statement, "store a submission", error);
 }
 
@@ -52,6 +58,14 @@ static int64_t get_uid(struct cursor *cursor)
 	int64_t uid = get_integer(cursor);
 
 	return known ? uid : -1;
+}
+
+static int get_asked_held(struct cursor *cursor)
+{
+	bool known = sqlite3_column_type(cursor->statement, cursor->next) != SQLITE_NULL;
+	bool held = get_integer(cursor) != 0;
+
+	return known ? held : -1;
 }
 
 static gpointer read_submission(struct cursor *cursor)
@@ -76,6 +90,8 @@ static gpointer read_submission(struct cursor *cursor)
 	submission->held = get_integer(cursor) != 0;
 	submission->cancelled = get_integer(cursor) != 0;
 	submission->priority = (int32_t)get_integer(cursor);
+	submission->asked_held = get_asked_held(cursor);
+	submission->script_sha256 = get_text(cursor);
 	return submission;
 }
 
@@ -83,6 +99,7 @@ GPtrArray *store_submissions(struct store *store, int64_t run, GError **error)
 {
 	return list_of_run_since(store, VERSION_SERVICE,
 				 store->version < VERSION_PRIORITY ? STORE_LIST_SUBMISSIONS_6
+				 : store->version < VERSION_ASKED  ? STORE_LIST_SUBMISSIONS_9
 								   : STORE_LIST_SUBMISSIONS,
 				 run,
 				 read_submission, (GDestroyNotify)store_submission_free,
@@ -147,6 +164,7 @@ void store_submission_free(struct store_submission *submission)
 	g_free(submission->user);
 	g_free(submission->submitted_utc);
 	g_free(submission->key);
+	g_free(submission->script_sha256);
 	g_free(submission);
 }
 
@@ -305,4 +323,53 @@ bool store_prune(struct store *store, int64_t run, double before_s, uint32_t mos
 		if (!prune_one(store, prunings[i], run, before_s, most, ret_more, error))
 			return false;
 	return true;
+}
+
+/* Policies. */
+
+static void free_policy(gpointer data)
+{
+	struct store_service_policy *policy = data;
+
+	g_free(policy->from_utc);
+	g_free(policy->policy);
+	g_free(policy);
+}
+
+GPtrArray *store_service_policies(struct store *store)
+{
+	GPtrArray *policies = g_ptr_array_new_with_free_func(free_policy);
+	g_autofree char *text = store_get_meta(store, STORE_SERVICE_POLICIES);
+	g_auto(GStrv) lines = g_strsplit(text ? text : "", "\n", -1);
+
+	for (char **line = lines; *line; line++) {
+		g_auto(GStrv) fields = g_strsplit(*line, " ", 3);
+		struct store_service_policy *policy;
+
+		if (g_strv_length(fields) != 3)
+			continue;
+		policy = g_new0(struct store_service_policy, 1);
+		policy->from_s = g_ascii_strtod(fields[0], NULL);
+		policy->from_utc = g_strdup(fields[1]);
+		policy->policy = g_strdup(fields[2]);
+		g_ptr_array_add(policies, policy);
+	}
+	return policies;
+}
+
+bool store_note_policy(struct store *store, const char *policy, double from_s, const char *utc,
+		       GError **error)
+{
+	g_autoptr(GPtrArray) policies = store_service_policies(store);
+	const struct store_service_policy *last =
+		policies->len > 0 ? policies->pdata[policies->len - 1] : NULL;
+	g_autofree char *before = store_get_meta(store, STORE_SERVICE_POLICIES);
+	g_autofree char *text = NULL;
+	char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+	if (last && g_str_equal(last->policy, policy))
+		return true;
+	text = g_strdup_printf("%s%s %s %s\n", before ? before : "",
+			       g_ascii_formatd(number, sizeof(number), "%.3f", from_s), utc, policy);
+	return store_set_meta(store, STORE_SERVICE_POLICIES, text, error);
 }

@@ -11,6 +11,16 @@
 /* The meta key of what a service keeps of its time: a JSON object with `time_s`, seconds of its run. */
 #define STORE_SERVICE_ACCOUNT "service_account"
 
+/* The meta key of the policies that a service had: a line "SECONDS UTC NAME" for each, as it began. */
+#define STORE_SERVICE_POLICIES "service_policies"
+
+/* A policy and when the service began to decide by it. */
+struct store_service_policy {
+	double from_s;   /* since the start of the run */
+	char *from_utc;
+	char *policy;
+};
+
 typedef struct store_submission store_submission_t; /* for g_autoptr() */
 typedef struct store_drain store_drain_t;
 
@@ -32,6 +42,8 @@ struct store_submission {
 	bool held;           /* not to be started until it is released */
 	bool cancelled;      /* its owner does not want it any more */
 	int32_t priority;    /* higher ones are looked at first; 0 in files before version 7 */
+	int asked_held;      /* whether it was submitted as held; -1: not known, as in files before version 10 */
+	char *script_sha256; /* of task_script_summary(); NULL: no script, or not known, as asked_held */
 };
 
 /* A node that takes no new tasks. */
@@ -83,6 +95,18 @@ bool store_drop_drain(struct store *store, int64_t run, const char *cluster, uin
 GPtrArray *store_drains(struct store *store, int64_t run, GError **error);
 void store_drain_free(struct store_drain *drain);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_drain_t, store_drain_free)
+
+/*
+ * Puts on record that the service decides by `policy` from now on, unless it did so before. `utc` is now.
+ * Returns true, or false with `error` set.
+ */
+bool store_note_policy(struct store *store, const char *policy, double from_s, const char *utc,
+		       GError **error);
+/*
+ * The policies that a service had, in order: GPtrArray of struct store_service_policy, owned by the caller. Empty
+ * where none is on record. Is never pruned.
+ */
+GPtrArray *store_service_policies(struct store *store);
 
 /*
  * What was decided of a task from from_s to until_s (INFINITY: now), the last `most` actions of it, the latest

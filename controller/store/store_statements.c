@@ -13,12 +13,19 @@
 	"run, task, attempt, n, cluster, nodes, to_nodes, by_person, held, requested_s,"           \
 	" suspended_s, exec_s, resume_requested_s, resumed_s, since_s, freeze_s, save_s,"          \
 	" restore_s, resume_s, skew_s"
+#define LOST "run, task, attempt, cluster, nodes, started_s, ended_s, reason"
 #define MIGRATION                                                                                  \
 	"run, task, attempt, n, cluster, nodes, to_nodes, by_person, requested_s, ended_s, reason"
 #define METER_COLUMNS "run, host, cluster, before_uj, begin_uj, at_uj, at_s, n, stream, seq"
 #define SUBMISSION_COLUMNS                                                                         \
 	"run, task, type, name, user, uid, submitted_utc, arrival_s, key, first, count,"           \
 	" utility_max, constant_s, zero_s, deadline_s, held, cancelled"
+
+#define LIST_RUNS(policy)                                                                          \
+	"SELECT " policy ", limit_fraction, limit_j, repeat, seed, measured,"                      \
+	" started_utc, t0_ns, boot_id, ended_by, ended_s, utility, energy_j,"                      \
+	" idle_w, gap_s, host_load, tasks_arrived, tasks_completed, tasks_failed,"                 \
+	" tasks_dropped, run FROM run ORDER BY run"
 
 static const char *const statement_sql[STORE_STATEMENTS] = {
 	[STORE_SET_META] = "INSERT INTO meta VALUES (?, ?)"
@@ -37,11 +44,8 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 		" ended_by = ?, ended_s = ?, utility = ?, energy_j = ?, idle_w = ?,"
 		" gap_s = ?, host_load = ?, tasks_arrived = ?, tasks_completed = ?,"
 		" tasks_failed = ?, tasks_dropped = ? WHERE run = ?",
-	[STORE_LIST_RUNS] =
-		"SELECT policy, limit_fraction, limit_j, repeat, seed, measured,"
-		" started_utc, t0_ns, boot_id, ended_by, ended_s, utility, energy_j,"
-		" idle_w, gap_s, host_load, tasks_arrived, tasks_completed, tasks_failed,"
-		" tasks_dropped, run FROM run ORDER BY run",
+	[STORE_LIST_RUNS] = LIST_RUNS("policy"),
+	[STORE_LIST_RUNS_9] = LIST_RUNS(STORE_POLICY_SINCE_10),
 	[STORE_PUT_TASK] = "INSERT OR REPLACE INTO task VALUES"
 			   " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
 			   " ?)",
@@ -66,6 +70,10 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 			       " WHERE run = ? ORDER BY host, time_s, seq",
 	[STORE_CLEAR_ESTIMATES] = "DELETE FROM estimate",
 	[STORE_ADD_ESTIMATE] = "INSERT INTO estimate VALUES (?, ?, ?, ?, ?, ?, ?)",
+	[STORE_PUT_LOST] = "INSERT OR REPLACE INTO lost_attempt VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+	[STORE_LIST_LOST] = "SELECT " LOST " FROM lost_attempt WHERE run = ? ORDER BY task, attempt",
+	[STORE_LIST_TASK_LOST] =
+		"SELECT " LOST " FROM lost_attempt WHERE run = ? AND task = ? ORDER BY attempt",
 	[STORE_PUT_SUSPENSION] = "INSERT OR REPLACE INTO suspension VALUES"
 				 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[STORE_LIST_SUSPENSIONS] =
@@ -110,10 +118,12 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 		" WHERE d.run = ?1 AND d.time_s BETWEEN ?2 AND ?5"
 		" AND json_extract(action.value, '$.task') = ?3 ORDER BY d.id DESC LIMIT ?4",
 	[STORE_PUT_SUBMISSION] = "INSERT OR REPLACE INTO submission VALUES"
-				 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[STORE_LIST_SUBMISSIONS] = "SELECT " SUBMISSION_COLUMNS ", priority"
+				 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[STORE_LIST_SUBMISSIONS] = "SELECT " SUBMISSION_COLUMNS ", priority, asked_held, script_sha256"
 				   " FROM submission WHERE run = ? ORDER BY task",
-	[STORE_LIST_SUBMISSIONS_6] = "SELECT " SUBMISSION_COLUMNS ", 0"
+	[STORE_LIST_SUBMISSIONS_9] = "SELECT " SUBMISSION_COLUMNS ", priority, NULL, NULL"
+				     " FROM submission WHERE run = ? ORDER BY task",
+	[STORE_LIST_SUBMISSIONS_6] = "SELECT " SUBMISSION_COLUMNS ", 0, NULL, NULL"
 				     " FROM submission WHERE run = ? ORDER BY task",
 	[STORE_PUT_DRAIN] = "INSERT OR REPLACE INTO drain VALUES (?, ?, ?, ?, ?, ?)",
 	[STORE_DROP_DRAIN] = "DELETE FROM drain WHERE run = ? AND cluster = ? AND node = ?",
@@ -149,6 +159,18 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 			      " WHERE run = ? ORDER BY cluster, node",
 	[STORE_LIST_ESTIMATES] = "SELECT type, cluster, etc_s, etc_sd_s, eec_j, eec_sd_j, count"
 				 " FROM estimate ORDER BY type, cluster",
+	[STORE_ADD_MEASUREMENT] =
+		"INSERT INTO measurement (type, cluster, round, work, exec_s, energy_j)"
+		" VALUES (?, ?, ?, ?, ?, ?)",
+	[STORE_LIST_MEASUREMENTS] = "SELECT n, type, cluster, round, work, exec_s, energy_j"
+				    " FROM measurement ORDER BY n",
+	[STORE_DROP_MEASUREMENT] = "DELETE FROM measurement WHERE n = ?",
+	[STORE_PUT_UNMEASURED] = "INSERT OR REPLACE INTO unmeasured VALUES (?, ?, ?, ?)",
+	[STORE_LIST_UNMEASURED] = "SELECT type, cluster, reason, task_deadline_s FROM unmeasured"
+				  " ORDER BY type, cluster",
+	[STORE_DROP_UNMEASURED] = "DELETE FROM unmeasured WHERE type = ? AND cluster = ?",
+	[STORE_ADD_OVERHEAD] = "INSERT INTO overhead (cluster, keep, detail) VALUES (?, ?, ?)",
+	[STORE_LIST_OVERHEADS] = "SELECT cluster, keep, detail FROM overhead ORDER BY n",
 };
 
 sqlite3_stmt *store_statement(struct store *store, enum store_statement which, GError **error)

@@ -60,7 +60,26 @@ void study_vary(struct config *config, const struct study_point *point);
  * Writes DIR/results.csv (a row per point, trial, policy and limit) and DIR/summary.csv (means with
  * 95 % intervals over the trials), in an order that depends on what is in them alone; of shared hosts
  * also DIR/sharing.csv (study_sharing.h), of tasks
- * with deadlines DIR/pruning.csv (study_pruning.h). `config` is the study's. Returns true, or false with `error` set.
+ * with deadlines DIR/pruning.csv (study_pruning.h). They have what is stored of `policies`
+ * (NULL-terminated names). `config` is the study's. Returns true, or false with `error` set.
  */
-bool study_write_tables(struct study_store *store, const struct config *config, const char *dir,
-			GError **error);
+bool study_write_tables(struct study_store *store, const struct config *config,
+			const char *const *policies, const char *dir, GError **error);
+
+/*
+ * The policies of which anything is stored: the configured ones in their order, then the others.
+ * NULL-terminated, for the caller to g_strfreev(), or NULL with `error` set.
+ */
+char **study_stored_policies(struct study_store *store, const struct config *config, GError **error);
+
+/* Which day of a trace each trial runs: a row per trial. Where trials are days of a trace. */
+#define STUDY_DAYS_FILE "days.csv"
+
+/* Writes DIR/days.csv for all trials of the study. Returns true, or false with `error` set. */
+bool study_write_days(const struct study *study, const char *dir, GError **error);
+
+/* Whether DIR/days.csv is there. */
+bool study_has_days(const char *dir);
+
+/* Copies DIR/days.csv of a part, where it has one, to the whole. Returns true, or false with `error` set. */
+bool study_copy_days(const char *part, const char *dir, GError **error);

@@ -6,6 +6,7 @@
 
 #include "common/config_sweep.h"
 #include "common/subprocess.h"
+#include "controller/report/chart.h"
 #include "controller/report/stats.h"
 #include "controller/sched/policy.h"
 #include "controller/study/study_pruning.h"
@@ -33,10 +34,6 @@ enum quantity {
 static const char *const file_names[] = { "utility", "energy", "completed", "degradation",
 					  "stretch", "robustness", "variance", "cost" };
 
-/* Okabe and Ito's colours, which people with any colour vision tell apart. */
-static const char *const colours[] = { "d55e00", "0072b2", "009e73", "cc79a7",
-				       "e69f00", "56b4e9", "606060" };
-
 /* One mean with its interval. */
 struct point {
 	uint32_t series;
@@ -48,14 +45,13 @@ struct figure {
 	const char *by;     /* config->study->x */
 	const struct config_sweep *sweep; /* of that name, or NULL */
 	const struct config_study *study;
-	GPtrArray *series;  /* char *: names, in configured order of policies */
+	GPtrArray *series;  /* char *: names, in the order of the policies */
 	GPtrArray *shared;  /* char *: modifiers of all policies */
 	GArray *points;     /* struct point */
-	GHashTable *policies; /* name as stored -> index + 1 in configured order */
-	GPtrArray *order;   /* const char *: policies in configured order */
+	GHashTable *policies; /* name as stored -> index + 1 in `order` */
+	GPtrArray *order;   /* char *, borrowed: the policies that are drawn */
 	bool percent;       /* the most that could be earned is known */
 	const struct study_best *best; /* of shared hosts; else NULL */
-	GError *error;
 };
 
 static bool is_serial(const struct config *config)
@@ -171,29 +167,49 @@ static double find_swept(const struct figure *figure, double value)
 	return value * figure->sweep->scale;
 }
 
-/* Where a row stands on the x axis; NAN with the figure's error set when it does not. */
-static double find_x(struct figure *figure, const struct study_row *row, uint32_t index)
+/* The value of the modifier that is on the x axis. Returns whether the policy has it. */
+static bool read_modifier(const char *by, const char *name, double *ret_value)
 {
 	struct policy policy;
+
+	if (policy_parse(name, &policy, NULL, 0) != 0)
+		return false;
+	*ret_value = g_str_equal(by, "drop") ? policy.drop_threshold : policy.leniency;
+	return g_str_equal(by, "drop") ? policy.drop_given : policy.filter != POLICY_FILTER_NONE;
+}
+
+bool study_figure_check(const struct config *config, const char *const *policies, GError **error)
+{
+	const char *by = config->study->x;
+	double value;
+
+	if (!g_str_equal(by, "drop") && !g_str_equal(by, "leniency"))
+		return true;
+	for (; *policies; policies++) {
+		if (read_modifier(by, *policies, &value))
+			continue;
+		g_set_error(error, STUDY_FIGURE_ERROR, STUDY_FIGURE_ERROR_POLICY,
+			    "study.x: policy \"%s\" has no modifier for a figure by %s", *policies, by);
+		return false;
+	}
+	return true;
+}
+
+/* Where a row stands on the x axis. */
+static double find_x(const struct figure *figure, const struct study_row *row, uint32_t index)
+{
+	double value = NAN;
 
 	if (is_bar(figure))
 		return index;
 	if (g_str_equal(figure->by, "limit"))
-		return row->limit_j / 1e9;
+		return row->limit_j;
 	if (g_str_equal(figure->by, "size"))
 		return 100 * row->point.size;
 	if (figure->sweep)
 		return find_swept(figure, row->point.value);
-	if (policy_parse(row->policy, &policy, NULL, 0) == 0) {
-		if (g_str_equal(figure->by, "drop") && policy.drop_given)
-			return policy.drop_threshold;
-		if (g_str_equal(figure->by, "leniency") && policy.filter != POLICY_FILTER_NONE)
-			return policy.leniency;
-	}
-	g_set_error(&figure->error, STUDY_FIGURE_ERROR, STUDY_FIGURE_ERROR_POLICY,
-		    "study.x: policy \"%s\" has no modifier for a figure by %s", row->policy,
-		    figure->by);
-	return NAN;
+	read_modifier(figure->by, row->policy, &value);
+	return value;
 }
 
 static struct point *find_point(struct figure *figure, uint32_t series, double x)
@@ -238,13 +254,9 @@ static void add_row(const struct study_row *row, void *data)
 	const struct engine_result *result = &row->result;
 	gpointer index = g_hash_table_lookup(figure->policies, row->policy);
 	double utility = result->utility;
-	const double energy_gj = result->energy_j / 1e9;
 	const double completed = 100.0 * result->tasks_completed / result->tasks_arrived;
 	double x;
 
-	/* What is stored of policies asked for by --policy is in the tables. */
-	if (!index || figure->error)
-		return;
 	x = find_x(figure, row, GPOINTER_TO_UINT(index) - 1);
 	if (isnan(x))
 		return;
@@ -255,7 +267,7 @@ static void add_row(const struct study_row *row, void *data)
 	struct point *point = find_point(figure, find_series(figure, row->policy), x);
 
 	g_array_append_val(point->values[QUANTITY_UTILITY], utility);
-	g_array_append_val(point->values[QUANTITY_ENERGY], energy_gj);
+	g_array_append_val(point->values[QUANTITY_ENERGY], result->energy_j);
 	g_array_append_val(point->values[QUANTITY_COMPLETED], completed);
 	add_pruning(point, result);
 	if (!figure->best || !(result->stretch_max > 0))
@@ -313,7 +325,7 @@ static char *data_text(const struct figure *figure, enum quantity quantity)
 static const char *y_label(const struct figure *figure, enum quantity quantity)
 {
 	if (quantity == QUANTITY_ENERGY)
-		return "energy, GJ";
+		return "energy";
 	if (quantity == QUANTITY_COMPLETED)
 		return "tasks completed, % of those that arrived";
 	if (quantity == QUANTITY_DEGRADATION)
@@ -333,7 +345,7 @@ static const char *x_label(const struct figure *figure)
 {
 	static const char *const texts[][2] = {
 		{ "policy", "" },
-		{ "limit", "energy constraint, GJ" },
+		{ "limit", "energy constraint" },
 		{ "size", "size of the system, %" },
 		{ "leniency", "leniency factor" },
 		{ "drop", "dropping threshold" },
@@ -345,14 +357,39 @@ static const char *x_label(const struct figure *figure)
 	return figure->sweep ? figure->sweep->axis : "";
 }
 
-/* Text in gnuplot's single quotes, on one line. */
-static char *quoted(const char *text)
+/* The largest mean of a quantity, or the largest x. */
+static double find_max(const struct figure *figure, enum quantity quantity, bool x)
 {
-	g_auto(GStrv) parts = g_strsplit(text, "'", -1);
-	g_autofree char *doubled = g_strjoinv("''", parts);
+	double max = 0;
 
-	g_strdelimit(doubled, "\n\r", ' ');
-	return g_strdup_printf("'%s'", doubled);
+	for (guint i = 0; i < figure->points->len; i++) {
+		const struct point *point = &g_array_index(figure->points, struct point, i);
+		const GArray *values = point->values[quantity];
+		const double mean =
+			stats_mean((const double *)(const void *)values->data, values->len);
+
+		max = fmax(max, x ? point->x : mean);
+	}
+	return max;
+}
+
+/* The scales of both axes and their labels; energies, in joules as they are read, have a unit. */
+static void append_axes(GString *text, const struct figure *figure, enum quantity quantity)
+{
+	const bool energies[] = { g_str_equal(figure->by, "limit"), quantity == QUANTITY_ENERGY };
+	const char *const labels[] = { x_label(figure), y_label(figure, quantity) };
+
+	for (int i = 0; i < 2; i++) {
+		char number[G_ASCII_DTOSTR_BUF_SIZE];
+		double scale = 1;
+		const char *unit =
+			energies[i] ? chart_energy_unit(find_max(figure, quantity, i == 0), &scale)
+				    : NULL;
+
+		g_string_append_printf(text, "%c_scale = %s\nset %clabel '%s%s%s'\n", "xy"[i],
+				       g_ascii_formatd(number, sizeof(number), "%.15g", scale),
+				       "xy"[i], labels[i], unit ? ", " : "", unit ? unit : "");
+	}
 }
 
 static char *title_text(const struct figure *figure, const struct config *config)
@@ -365,7 +402,7 @@ static char *title_text(const struct figure *figure, const struct config *config
 		g_string_append_printf(text, "%s+%s", i ? " " : "; all ",
 				       (char *)figure->shared->pdata[i]);
 	plain = g_string_free(text, FALSE);
-	return quoted(plain);
+	return chart_quoted(plain);
 }
 
 /* A bar per policy. */
@@ -374,16 +411,16 @@ static void append_bars(GString *text, const struct figure *figure, const char *
 	g_string_append(text, "set xtics rotate by -35 (");
 	for (guint i = 0; i < figure->order->len; i++) {
 		g_autofree char *plain = label(figure, figure->order->pdata[i]);
-		g_autofree char *quoted_label = quoted(plain);
+		g_autofree char *quoted_label = chart_quoted(plain);
 
 		g_string_append_printf(text, "%s%s %u", i ? ", " : "", quoted_label, i);
 	}
 	g_string_append_printf(
 		text,
 		") scale 0\nset xrange [-0.6:%u.6]\nset boxwidth 0.7\nunset key\n"
-		"plot '%s.csv' skip 1 using 2:4 with boxes fs solid 1 border lc rgb '#0072b2' lc rgb "
+		"plot '%s.csv' skip 1 using 2:(y_scale*$4) with boxes fs solid 1 border lc rgb '#0072b2' lc rgb "
 		"'#9cc6e4', \\\n"
-		"  '' skip 1 using 2:5:(0):($6-$5) with vectors heads size graph 0.006,90 lw 1.3 "
+		"  '' skip 1 using 2:(y_scale*$5):(0):(y_scale*($6-$5)) with vectors heads size graph 0.006,90 lw 1.3 "
 		"lc rgb '#303030'\n",
 		figure->order->len - 1, name);
 }
@@ -392,19 +429,20 @@ static void append_bars(GString *text, const struct figure *figure, const char *
 static void append_lines(GString *text, const struct figure *figure, const char *name)
 {
 	g_string_append(text, "set key outside right top\nset offsets graph 0.02, graph 0.02, 0, 0\n"
+			      "of(series) = strcol(1) eq series ? x_scale * $2 : NaN\n"
 			      "plot \\\n");
 	for (guint i = 0; i < figure->series->len; i++) {
-		g_autofree char *title = quoted(figure->series->pdata[i]);
-		const char *colour = colours[i % G_N_ELEMENTS(colours)];
+		g_autofree char *title = chart_quoted(figure->series->pdata[i]);
+		g_autofree char *line = chart_line(i);
 
 		g_string_append_printf(
 			text,
-			"  '%s.csv' skip 1 using (strcol(1) eq %s ? $2 : NaN):4 with linespoints "
-			"pt %u dt %u lw 1.3 lc rgb '#%s' title %s, \\\n"
-			"  '' skip 1 using (strcol(1) eq %s ? $2 : NaN):5:(0):($6-$5) with vectors "
-			"heads size graph 0.004,90 lw 1.2 lc rgb '#%s' notitle%s\n",
-			name, title, i + 4, i / (guint)G_N_ELEMENTS(colours) + 1, colour, title,
-			title, colour, i + 1 < figure->series->len ? ", \\" : "");
+			"  '%s.csv' skip 1 using (of(%s)):(y_scale*$4) with linespoints "
+			"lw 1.3 ps 1.2 %s title %s, \\\n"
+			"  '' skip 1 using (of(%s)):(y_scale*$5):(0):(y_scale*($6-$5)) with vectors "
+			"heads size graph 0.004,90 lw 1.2 lc rgb '#%06x' notitle%s\n",
+			name, title, line, title, title, chart_colour(i),
+			i + 1 < figure->series->len ? ", \\" : "");
 	}
 }
 
@@ -421,20 +459,18 @@ static void append_groups(GString *text, const struct figure *figure, const char
 			       "width = 0.84 / %u\nset boxwidth width * 0.9\nplot \\\n",
 			       figure->study->values_count - 1, count);
 	for (guint i = 0; i < count; i++) {
-		g_autofree char *title = quoted(figure->series->pdata[i]);
+		g_autofree char *title = chart_quoted(figure->series->pdata[i]);
+		g_autofree char *fill = chart_fill(i, 1);
 		g_autofree char *place = g_strdup_printf(
 			"(strcol(1) eq %s ? $2 + (%u - %u / 2.0) * width : NaN)", title, i,
 			count - 1);
 
 		g_string_append_printf(
 			text,
-			"  '%s.csv' skip 1 using %s:4 with boxes fs solid %s lc rgb '#%s' title %s, "
-			"\\\n"
-			"  '' skip 1 using %s:5:(0):($6-$5) with vectors heads size graph 0.003,90 "
-			"lw 1.1 lc rgb '#303030' notitle%s\n",
-			name, place, i < G_N_ELEMENTS(colours) ? "1" : "0.45",
-			colours[i % G_N_ELEMENTS(colours)], title, place,
-			i + 1 < count ? ", \\" : "");
+			"  '%s.csv' skip 1 using %s:(y_scale*$4) with boxes %s title %s, \\\n"
+			"  '' skip 1 using %s:(y_scale*$5):(0):(y_scale*($6-$5)) with vectors heads "
+			"size graph 0.003,90 lw 1.1 lc rgb '#303030' notitle%s\n",
+			name, place, fill, title, place, i + 1 < count ? ", \\" : "");
 	}
 }
 
@@ -468,27 +504,29 @@ static char *script_text(const struct figure *figure, const struct config *confi
 	g_autofree char *title = title_text(figure, config);
 	const char *name = file_names[quantity];
 	const guint width = is_bar(figure) ? MAX(760, 160 + 55 * figure->order->len) : 980;
+	/* The key has a line per series. */
+	const guint height = MAX(620, 120 + 19 * figure->series->len);
 
 	g_string_append_printf(
 		text,
 		"# Edit, then draw again: gnuplot %s.gp; for SVG gnuplot -e \"format='svg'\" %s.gp\n"
 		"if (exists(\"folder\")) cd folder\n"
 		"if (!exists(\"format\")) format = 'png'\n"
-		"if (format eq 'png') set terminal pngcairo noenhanced size %u,620 font 'DejaVu "
+		"if (format eq 'png') set terminal pngcairo noenhanced size %u,%u font 'DejaVu "
 		"Sans,11'\n"
-		"if (format eq 'svg') set terminal svg noenhanced size %u,620 font 'DejaVu Sans,13' "
+		"if (format eq 'svg') set terminal svg noenhanced size %u,%u font 'DejaVu Sans,13' "
 		"background rgb 'white'\n"
 		"set output '%s.'.format\n"
 		"set datafile separator ','\n"
 		"set title %s font ',10'\n"
-		"set ylabel '%s'\nset xlabel '%s'\n"
+		"set format '%%.10g'\n"
 		"%s"
 		"set grid ytics lc rgb '#d0d0d0' lw 0.5\nset border 3 lc rgb '#606060'\n"
 		"set tics nomirror\n",
-		name, name, width, width, name, title, y_label(figure, quantity),
-		x_label(figure),
+		name, name, width, height, width, height, name, title,
 		is_logarithmic(quantity) ? "set logscale y\nset yrange [1:*]\n"
 					 : "set yrange [0:*]\n");
+	append_axes(text, figure, quantity);
 	if (figure->sweep && !figure->sweep->words)
 		append_tics(text, figure);
 	if (is_bar(figure))
@@ -511,7 +549,7 @@ static bool write_file(const char *dir, const char *name, const char *end, const
 
 static bool draw(const char *dir, const char *name, const char *format, GError **error)
 {
-	g_autofree char *folder = quoted(dir);
+	g_autofree char *folder = chart_quoted(dir);
 	g_autofree char *variables = g_strdup_printf("folder=%s; format='%s'", folder, format);
 	g_autofree char *file = g_strconcat(name, ".gp", NULL);
 	g_autofree char *script = g_build_filename(dir, file, NULL);
@@ -537,19 +575,17 @@ static bool write_figure(const struct figure *figure, const struct config *confi
 	       draw(dir, name, "svg", error);
 }
 
-/* Series are numbered in configured order. */
-static void begin(struct figure *figure, const struct config *config)
+/* Series are numbered in the order of the policies. */
+static void begin(struct figure *figure, const char *const *policies)
 {
-	const struct config_experiment *experiment = config->experiment;
-
-	for (uint32_t i = 0; i < experiment->policies_count; i++) {
-		g_ptr_array_add(figure->order, experiment->policies[i]);
-		g_hash_table_insert(figure->policies, experiment->policies[i],
-				    GUINT_TO_POINTER(i + 1));
+	for (guint i = 0; policies[i]; i++) {
+		g_ptr_array_add(figure->order, (char *)policies[i]);
+		g_hash_table_insert(figure->policies, (char *)policies[i], GUINT_TO_POINTER(i + 1));
 	}
-	find_shared(figure);
-	for (uint32_t i = 0; i < experiment->policies_count; i++)
-		find_series(figure, experiment->policies[i]);
+	if (figure->order->len > 0)
+		find_shared(figure);
+	for (guint i = 0; i < figure->order->len; i++)
+		find_series(figure, policies[i]);
 }
 
 static void end(struct figure *figure)
@@ -584,8 +620,8 @@ static bool draw_all(const struct figure *figure, const struct config *config, c
 	return true;
 }
 
-char **study_figure_draw(struct study_store *store, const struct config *config, const char *dir,
-			 GError **error)
+char **study_figure_draw(struct study_store *store, const struct config *config,
+			 const char *const *policies, const char *dir, GError **error)
 {
 	g_autoptr(study_best_t) best =
 		study_shares(config) ? study_best_new(store, config, error) : NULL;
@@ -606,13 +642,8 @@ char **study_figure_draw(struct study_store *store, const struct config *config,
 	figure.points = g_array_new(FALSE, FALSE, sizeof(struct point));
 	figure.policies = g_hash_table_new(g_str_hash, g_str_equal);
 	g_array_set_clear_func(figure.points, clear_point);
-	begin(&figure, config);
-	good = study_store_each(store, add_row, &figure, error);
-	if (good && figure.error) {
-		g_propagate_error(error, g_steal_pointer(&figure.error));
-		good = false;
-	}
-	g_clear_error(&figure.error);
+	begin(&figure, policies);
+	good = study_store_each_of(store, policies, add_row, &figure, error);
 	g_array_sort(figure.points, compare_points);
 	good = good && draw_all(&figure, config, dir, drawn, error);
 	end(&figure);

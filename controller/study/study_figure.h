@@ -15,12 +15,13 @@
  * each mean with its 95 % confidence interval over the trials, against what `study.x` of the
  * configuration says:
  *
- * - policy: a bar per policy, in configured order;
+ * - policy: a bar per policy, in the order in which they are given;
  * - limit, size: a line per policy;
  * - leniency, drop: a line per policy without that modifier, against the modifier's value;
  * - a sweep of numbers: a line per policy; of words: a group of bars per word, a bar per policy.
  *
- * Modifiers that all policies share are in the title. gnuplot draws DIR/FIGURE.{png,svg} from
+ * Series differ by colour and by dashes, marks or patterns. Energies, which the data have in joules,
+ * are drawn in the unit that fits. Modifiers that all policies share are in the title. gnuplot draws DIR/FIGURE.{png,svg} from
  * DIR/FIGURE.gp, which stays beside them, and from DIR/FIGURE.csv, which holds what is drawn.
  */
 
@@ -32,9 +33,16 @@ enum study_figure_error {
 };
 
 /*
- * Draws the figures for which there is something to draw among what is stored, of the configured
- * policies; a degradation factor takes all of them. `config` is the study's. Returns the names of
- * the figures, NULL-terminated and for the caller to g_strfreev(), or NULL with `error` set.
+ * Whether `policies` (NULL-terminated names) can be drawn against what `study.x` says: before they
+ * are computed. Returns true, or false with `error` set.
  */
-char **study_figure_draw(struct study_store *store, const struct config *config, const char *dir,
-			 GError **error);
+bool study_figure_check(const struct config *config, const char *const *policies, GError **error);
+
+/*
+ * Draws the figures for which there is something to draw among what is stored of `policies`
+ * (NULL-terminated names) and nothing else; a degradation factor takes the configured ones. `config`
+ * is the study's. Returns the names of the figures, NULL-terminated and for the caller to
+ * g_strfreev(), or NULL with `error` set.
+ */
+char **study_figure_draw(struct study_store *store, const struct config *config,
+			 const char *const *policies, const char *dir, GError **error);

@@ -104,8 +104,8 @@ static void add_row(const struct study_row *row, void *data)
 	}
 }
 
-bool study_write_pruning(struct study_store *store, const struct config *config, const char *dir,
-			 GError **error)
+bool study_write_pruning(struct study_store *store, const struct config *config,
+			 const char *const *policies, const char *dir, GError **error)
 {
 	g_autofree char *path = g_build_filename(dir, "pruning.csv", NULL);
 	struct tables tables = {
@@ -121,7 +121,7 @@ bool study_write_pruning(struct study_store *store, const struct config *config,
 
 	for (size_t q = 0; q < QUANTITIES; q++)
 		tables.values[q] = g_array_new(FALSE, FALSE, sizeof(double));
-	good = study_store_each(store, add_row, &tables, error);
+	good = study_store_each_of(store, policies, add_row, &tables, error);
 	end_cell(&tables);
 	good = good && g_file_set_contents(path, tables.text->str, (gssize)tables.text->len, error);
 	g_string_free(tables.text, TRUE);

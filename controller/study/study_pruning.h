@@ -29,5 +29,5 @@ double study_pruning_value(const struct engine_result *result, enum study_prunin
  * Writes DIR/pruning.csv: for every policy and point the means of the three with 95 % intervals over
  * the trials, and the mean of the machines' busy seconds. Returns true, or false with `error` set.
  */
-bool study_write_pruning(struct study_store *store, const struct config *config, const char *dir,
-			 GError **error);
+bool study_write_pruning(struct study_store *store, const struct config *config,
+			 const char *const *policies, const char *dir, GError **error);

@@ -285,8 +285,8 @@ static char *tables_text(const struct tables *tables, const struct config *confi
 	return g_string_free(text, FALSE);
 }
 
-bool study_write_sharing(struct study_store *store, const struct config *config, const char *dir,
-			 GError **error)
+bool study_write_sharing(struct study_store *store, const struct config *config,
+			 const char *const *policies, const char *dir, GError **error)
 {
 	g_autofree char *path = g_build_filename(dir, "sharing.csv", NULL);
 	g_autoptr(study_best_t) best = study_best_new(store, config, error);
@@ -301,7 +301,7 @@ bool study_write_sharing(struct study_store *store, const struct config *config,
 		return false;
 	tables.cells = g_ptr_array_new_with_free_func(cell_free);
 	tables.all = g_ptr_array_new_with_free_func(cell_free);
-	good = study_store_each(store, add_row, &tables, error);
+	good = study_store_each_of(store, policies, add_row, &tables, error);
 	text = tables_text(&tables, config);
 	g_ptr_array_unref(tables.cells);
 	g_ptr_array_unref(tables.all);

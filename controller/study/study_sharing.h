@@ -36,7 +36,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(study_best_t, study_best_free)
 double study_degradation(const struct study_best *best, const struct study_row *row);
 
 /*
- * Writes DIR/sharing.csv: for every policy and point, and for every policy over all points ("all")
+ * Writes DIR/sharing.csv: for each of `policies` (NULL-terminated) and point, and for each over all points ("all")
  * where there are several, the mean, the standard deviation and the maximum over the trials of
  *
  * - the degradation factor, the largest and the mean bounded stretch,
@@ -47,5 +47,5 @@ double study_degradation(const struct study_best *best, const struct study_row *
  * Runs in which not all jobs ended are left out, as are trials without a degradation factor. Returns
  * true, or false with `error` set.
  */
-bool study_write_sharing(struct study_store *store, const struct config *config, const char *dir,
-			 GError **error);
+bool study_write_sharing(struct study_store *store, const struct config *config,
+			 const char *const *policies, const char *dir, GError **error);

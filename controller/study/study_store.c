@@ -262,3 +262,26 @@ bool study_store_each(struct study_store *store, study_row_f each, void *data, G
 	sqlite3_finalize(statement);
 	return code == SQLITE_DONE || fail(store, STUDY_ERROR_WRITE, error);
 }
+
+/* Passes on the rows of the chosen policies. */
+struct choice {
+	const char *const *policies;
+	study_row_f each;
+	void *data;
+};
+
+static void choose(const struct study_row *row, void *data)
+{
+	const struct choice *choice = data;
+
+	if (g_strv_contains(choice->policies, row->policy))
+		choice->each(row, choice->data);
+}
+
+bool study_store_each_of(struct study_store *store, const char *const *policies, study_row_f each,
+			 void *data, GError **error)
+{
+	struct choice choice = { policies, each, data };
+
+	return study_store_each(store, choose, &choice, error);
+}

@@ -67,3 +67,7 @@ typedef void (*study_row_f)(const struct study_row *row, void *data);
 
 /* Calls `each` for all rows. Returns true, or false with `error` set. */
 bool study_store_each(struct study_store *store, study_row_f each, void *data, GError **error);
+
+/* The same for the rows of some policies: NULL-terminated names. */
+bool study_store_each_of(struct study_store *store, const char *const *policies, study_row_f each,
+			 void *data, GError **error);

@@ -162,8 +162,8 @@ static bool write_file(const char *dir, const char *name, const GString *text, G
 	return g_file_set_contents(path, text->str, (gssize)text->len, error);
 }
 
-bool study_write_tables(struct study_store *store, const struct config *config, const char *dir,
-			GError **error)
+bool study_write_tables(struct study_store *store, const struct config *config,
+			const char *const *policies, const char *dir, GError **error)
 {
 	struct tables tables = {
 		.results = g_string_new("policy,size,limit_j,trial,utility,utility_max,energy_j,ended_by,"
@@ -191,13 +191,13 @@ bool study_write_tables(struct study_store *store, const struct config *config, 
 					: tables.prunes ? ",tasks_counted,tasks_on_time,type_variance,"
 							  "busy_s,cost\n"
 							: "\n");
-	good = study_store_each(store, add_row, &tables, error);
+	good = study_store_each_of(store, policies, add_row, &tables, error);
 
 	end_cell(&tables);
 	good = good && write_file(dir, "results.csv", tables.results, error) &&
 	       write_file(dir, "summary.csv", tables.summary, error) &&
-	       (!tables.shares || study_write_sharing(store, config, dir, error)) &&
-	       (!tables.prunes || study_write_pruning(store, config, dir, error));
+	       (!tables.shares || study_write_sharing(store, config, policies, dir, error)) &&
+	       (!tables.prunes || study_write_pruning(store, config, policies, dir, error));
 	g_string_free(tables.results, TRUE);
 	g_string_free(tables.summary, TRUE);
 	g_array_unref(tables.utility);
@@ -207,4 +207,32 @@ bool study_write_tables(struct study_store *store, const struct config *config, 
 	g_array_unref(tables.dropped);
 	g_array_unref(tables.completed_percent);
 	return good;
+}
+
+static void note_policy(const struct study_row *row, void *data)
+{
+	GPtrArray *names = data;
+
+	if (!g_ptr_array_find_with_equal_func(names, row->policy, g_str_equal, NULL))
+		g_ptr_array_add(names, g_strdup(row->policy));
+}
+
+char **study_stored_policies(struct study_store *store, const struct config *config, GError **error)
+{
+	const struct config_experiment *experiment = config->experiment;
+	g_autoptr(GPtrArray) stored = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+	guint at;
+
+	if (!study_store_each(store, note_policy, stored, error))
+		return NULL;
+	for (uint32_t i = 0; i < experiment->policies_count; i++)
+		if (g_ptr_array_find_with_equal_func(stored, experiment->policies[i], g_str_equal,
+						     &at)) {
+			g_strv_builder_add(names, experiment->policies[i]);
+			g_ptr_array_remove_index(stored, at);
+		}
+	for (guint i = 0; i < stored->len; i++)
+		g_strv_builder_add(names, stored->pdata[i]);
+	return g_strv_builder_end(names);
 }

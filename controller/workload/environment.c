@@ -132,13 +132,88 @@ static double job_mean_s(const struct maker *maker, const struct row *row)
 	return count > 0 ? sum_s / count : 0;
 }
 
+/* The day of a job, from 1. */
+static uint32_t day_of(const struct swf_job *job)
+{
+	return (uint32_t)fmin(job->submit_s / DAY_S, UINT32_MAX - 1) + 1;
+}
+
+/* The `number`-th day, from 1, on which jobs are submitted; 0: none. *ret_days: how many there are. */
+static uint32_t find_day(const struct swf_trace *trace, uint32_t number, uint32_t *ret_days)
+{
+	uint32_t found = 0;
+	uint32_t last = 0;
+
+	*ret_days = 0;
+	for (uint32_t i = 0; i < trace->jobs_count; i++) {
+		const uint32_t day = day_of(&trace->jobs[i]);
+
+		if (day == last)
+			continue;
+		last = day;
+		if (++*ret_days == number)
+			found = day;
+	}
+	return found;
+}
+
+uint32_t environment_trace_day(const struct config *config, const struct swf_trace *trace,
+			       uint32_t trial)
+{
+	uint32_t days;
+
+	return find_day(trace, config->environment->trace_day + trial - 1, &days);
+}
+
+/* Adds "366 to 368" or "366" to a list. */
+static void append_days(GString *list, uint32_t first, uint32_t last)
+{
+	g_string_append_printf(list, "%s%u", list->len ? ", " : "", first);
+	if (last > first)
+		g_string_append_printf(list, " to %u", last);
+}
+
+char *environment_days_text(const struct config *config, const struct swf_trace *trace,
+			    uint32_t trials)
+{
+	g_autoptr(GString) run = g_string_new(NULL);
+	g_autoptr(GString) empty = g_string_new(NULL);
+	uint32_t first = 0; /* of the days without a gap */
+	uint32_t last = 0;
+	uint32_t count = 0;
+
+	if (!trace || config->environment->sharing)
+		return NULL;
+	for (uint32_t trial = 1; trial <= trials; trial++) {
+		const uint32_t day = environment_trace_day(config, trace, trial);
+
+		if (day == 0)
+			break;
+		count++;
+		if (day > last + 1 && (last > 0 || config->environment->trace_day == 1))
+			append_days(empty, last + 1, day - 1);
+		if (last > 0 && day > last + 1)
+			append_days(run, first, last);
+		if (last == 0 || day > last + 1)
+			first = day;
+		last = day;
+	}
+	if (count == 0)
+		return NULL;
+	append_days(run, first, last);
+	if (empty->len > 0)
+		g_string_append_printf(run, "; nothing is submitted on %s", empty->str);
+	return count == 1 ? g_strdup_printf("trial 1 runs day %s", run->str)
+			  : g_strdup_printf("trials 1 to %u run days %s", count, run->str);
+}
+
 /* The jobs of a day of the trace and of the lead before it (4.3). */
 static void draw_jobs(struct maker *maker, const struct swf_trace *trace, uint32_t trial)
 {
-	const struct config_environment *environment = maker->config->environment;
-	const double begin_s = DAY_S * (environment->trace_day + trial - 1) - environment->lead_s;
+	const uint32_t day = environment_trace_day(maker->config, trace, trial);
+	const double begin_s = DAY_S * (day - 1.0) - maker->config->environment->lead_s;
 
-	for (uint32_t i = 0; i < trace->jobs_count; i++) {
+	for (uint32_t i = 0; day > 0 && i < trace->jobs_count; i++) {
 		const struct swf_job *job = &trace->jobs[i];
 		struct row row = { .run_s = job->run_s };
 		struct sched_task task;
@@ -332,6 +407,26 @@ static void draw_parallel(struct environment_trial *made, const struct config *c
 	g_hash_table_unref(maker.known);
 }
 
+/* What to do about a trial without tasks. The caller frees. */
+static char *why_empty(const struct config *config, const struct swf_trace *trace, uint32_t trial)
+{
+	const struct config_environment *environment = config->environment;
+	uint32_t days;
+	uint32_t day;
+
+	if (!trace)
+		return g_strdup("");
+	if (environment->sharing)
+		return g_strdup("; has the trace enough weeks after environment.sharing.week?");
+	day = find_day(trace, environment->trace_day + trial - 1, &days);
+	if (day > 0)
+		return g_strdup_printf(": no cluster is large enough for a job of day %u of the trace",
+				       day);
+	return g_strdup_printf(": jobs are submitted on %u day%s of the trace, and trial 1 runs number "
+			       "%u of them (environment.trace_day)",
+			       days, days == 1 ? "" : "s", environment->trace_day);
+}
+
 struct environment_trial *environment_trial_new(const struct config *config,
 						const struct swf_trace *trace, uint64_t seed,
 						uint32_t trial, GError **error)
@@ -351,12 +446,10 @@ struct environment_trial *environment_trial_new(const struct config *config,
 	else
 		draw_parallel(made, config, trace, seed, trial);
 	if (made->workload->tasks_count == 0) {
+		g_autofree char *why = why_empty(config, trace, trial);
+
 		g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_TASK,
-			    "environment: no task arrives in trial %u%s", trial,
-			    !trace ? ""
-			    : config->environment->sharing
-				    ? "; has the trace enough weeks after environment.sharing.week?"
-				    : "; has the trace enough days after trace_day?");
+			    "environment: no task arrives in trial %u%s", trial, why);
 		return NULL;
 	}
 	if (config->environment->sharing || config->environment->pruning)

@@ -23,7 +23,9 @@
  * cluster that its type may use, and the type says how much longer it takes elsewhere. Jobs that no
  * cluster is large enough for are left out. Utility classes are as long as for a job of 10 minutes
  * at least, about the shortest type of section 4.2: most of the jobs of such traces would be worth
- * nothing by the first mapping event otherwise.
+ * nothing by the first mapping event otherwise. Days on which no job is submitted are skipped, since
+ * logs begin late and have gaps: of the others trial 1 runs the one to which trace_day counts, trial
+ * 2 the next, and so on.
  */
 
 /*
@@ -60,6 +62,21 @@ struct environment_trial {
  * Reads config->environment->trace. Returns a new trace, or NULL with `error` (WORKLOAD_ERROR) set.
  */
 struct swf_trace *environment_trace_new(const struct config *config, GError **error);
+
+/*
+ * The day of `trace` that `trial` (from 1) runs. Days have 24 hours and count from 1, which begins
+ * at the trace's time 0. 0: the trace has no such day. O(jobs).
+ */
+uint32_t environment_trace_day(const struct config *config, const struct swf_trace *trace,
+			       uint32_t trial);
+
+/*
+ * "trials 1 to 3 run days 366, 368 to 369; nothing is submitted on 1 to 365, 367": which days of a
+ * trace `trials` trials run, as far as it has them, and which they skip. `trace`: as below. NULL
+ * where trials are no days of a trace. The caller frees.
+ */
+char *environment_days_text(const struct config *config, const struct swf_trace *trace,
+			    uint32_t trials);
 
 /*
  * Draws trial `trial` (from 1) of config->environment, which must be there. `seed` 0 stands for the

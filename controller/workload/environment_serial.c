@@ -14,8 +14,6 @@
 #define DECAY_URGENCY 0.3
 #define DECAY_LENGTH_S (200 * 60.0)
 
-/* A step holds at its width; sums of times that should be equal to it may be a little more. */
-#define STEP_TOLERANCE 1e-12
 
 /* Streams of a trial. */
 enum stream { STREAM_CLUSTERS, STREAM_TYPES, STREAM_ARRIVALS, STREAM_CLASSES, STREAM_FLAGS, STREAMS };
@@ -49,7 +47,7 @@ struct utility environment_step(double max, bool critical, double mean_s)
 		.segments_count = 1,
 		.segments = { {
 			.curve = UTILITY_CONSTANT,
-			.duration_s = width_s * (1 + STEP_TOLERANCE),
+			.duration_s = width_s,
 			.start_fraction = 1,
 			.end_fraction = 1,
 		} },

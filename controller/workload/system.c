@@ -34,7 +34,7 @@ static gboolean set_pair(struct sched_system *system, const struct config *confi
 	const struct config_cluster *c = &config->clusters[cluster];
 	const size_t cell = (size_t)row * system->columns_count + system->clusters[cluster].column;
 
-	if (!config_type_fits(type, c))
+	if (!config_type_fits(type, c) || config_is_hole(config, type, c))
 		return TRUE;
 	if (!config_expectation(config, type, c, &system->etc_s[cell], &system->eec_j[cell])) {
 		g_set_error(
@@ -50,13 +50,18 @@ static gboolean set_pair(struct sched_system *system, const struct config *confi
 
 static gboolean fill(struct sched_system *system, const struct config *config, GError **error)
 {
+	g_autofree char *lacks = NULL;
+
 	for (uint32_t row = 0; row < config->types_count; row++) {
 		system->row_names[row] = config->types[row].name;
 		for (uint32_t cluster = 0; cluster < config->clusters_count; cluster++)
 			if (!set_pair(system, config, row, cluster, error))
 				return FALSE;
 	}
-	return TRUE;
+	lacks = config_lacks(config);
+	if (lacks)
+		g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM, "estimates: %s", lacks);
+	return !lacks;
 }
 
 static gboolean finish(struct sched_system *system, GError **error)

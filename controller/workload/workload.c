@@ -42,6 +42,9 @@ static gboolean task_check(const struct workload *workload, uint32_t i,
 	else if (task->row >= system->rows_count)
 		wrong = g_strdup_printf("is of type %u; there are %u", task->row,
 					system->rows_count);
+	else if (system->options_first[task->row] == system->options_first[task->row + 1])
+		wrong = g_strdup_printf("is of type \"%s\", which can run nowhere",
+					system->row_names[task->row]);
 	else if (system->queueing && !(task->deadline_s > task->arrival_s))
 		wrong = g_strdup_printf("has its deadline at %g s, not after its arrival at %g s",
 					task->deadline_s, task->arrival_s);

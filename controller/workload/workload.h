@@ -32,7 +32,8 @@ enum workload_error {
 /*
  * The clusters and estimates of a configuration as the model that policies see: rows are the
  * configured types and columns the clusters, both in configured order. Types keep to the clusters
- * for which config_type_fits() holds; such a pair without an estimate is an error. The names are
+ * for which config_type_fits() holds; such a pair without an estimate is an error, but for a hole
+ * (config_is_hole()), which can run nothing. A type with a share needs one pair. The names are
  * borrowed from `config`. Returns a new system, or NULL with `error` set.
  */
 struct sched_system *workload_system_new(const struct config *config, GError **error);

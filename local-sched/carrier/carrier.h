@@ -77,7 +77,7 @@ struct carrier_settings {
 typedef void (*carrier_cpu_f)(GArray *uses, int64_t others_ns, void *data);
 
 /*
- * What a kind of carrier does. All are required but for `meter`, `suits`, `look` and `printed`. `task` is
+ * What a kind of carrier does. All are required but for `meter`, `suits`, `update`, `look` and `printed`. `task` is
  * one that it was given with `start` and has not told the end of; nodes are numbers below those of the
  * cluster.
  */
@@ -137,6 +137,8 @@ struct carrier_ops {
 			      GError **error);
 	/* As its last migration says; ends with `moved` or `ended`. */
 	void (*migrate)(struct carrier *carrier, struct task *task);
+	/* Brings its progress up to date; NULL: it always is. */
+	void (*update)(const struct carrier *carrier, struct task *task);
 	/* Gives it the share that it has on record; ends with `shared` or `ended`. */
 	void (*share)(struct carrier *carrier, struct task *task);
 	/*

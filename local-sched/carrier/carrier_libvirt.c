@@ -32,6 +32,7 @@ struct carrier_libvirt {
 	struct libvirt_cpu *cpus;     /* by site */
 	struct pool *pool;            /* nodes and VMs */
 	GHashTable *jobs;             /* task id -> struct job */
+	struct patience *patience;    /* with ranks that are silent */
 	/* While it cleans up. */
 	bool clean;
 	uint32_t cleans_pending;
@@ -182,6 +183,7 @@ static void libvirt_free(struct carrier *base)
 	while (g_hash_table_iter_next(&iter, NULL, &job))
 		job_free(job);
 	g_hash_table_destroy(carrier->jobs);
+	patience_free(carrier->patience);
 	host_caps_free(carrier->caps);
 	for (uint32_t i = 0; i < carrier->sites_count; i++) {
 		site_free(carrier->sites[i]);
@@ -211,6 +213,7 @@ static struct carrier *libvirt_open(const struct carrier_settings *settings, GEr
 	carrier->prefix =
 		g_strdup_printf("virtbed-%s-%s-", settings->config->name, cluster->name);
 	carrier->jobs = g_hash_table_new(g_str_hash, g_str_equal);
+	carrier->patience = patience_new();
 	carrier->boots = boot_queue_new(BOOTS_AT_ONCE);
 	cpu_cap_init(&carrier->cap, cluster);
 	carrier->caps = host_caps_new(cluster, settings->state_directory, &carrier->cap, error);
@@ -488,6 +491,7 @@ static void libvirt_start(struct carrier *base, struct task *task)
 		.sources = carrier->sources,
 		.sources_count = carrier->sites_count,
 		.cores = carrier->cluster->cores,
+		.patience = carrier->patience,
 	};
 
 	g_hash_table_insert(carrier->jobs, task->id,
@@ -497,7 +501,7 @@ static void libvirt_start(struct carrier *base, struct task *task)
 static void libvirt_kill(struct carrier *carrier, struct task *task, enum task_outcome outcome,
 			 const char *reason)
 {
-	job_kill(job_of(carrier, task), outcome, reason);
+	job_kill(job_of(carrier, task), outcome, TASK_CAUSE_KILLED, reason);
 }
 
 static bool libvirt_may_step(const struct carrier *carrier, const struct task *task)

@@ -193,6 +193,32 @@ static void stand_still(struct simulated_job *job, int64_t now_ns)
 	job->since_ns = 0;
 }
 
+/* Progress. */
+
+/* All that a task does; scripts report no steps. */
+#define STEPS 1000
+
+static void note_progress(struct simulated_job *job)
+{
+	struct task *task = job->task;
+	const int64_t now_ns = clock_now_ns();
+	double left_s = job->left_s;
+
+	if (task->script_summary || !task->started_ns || !(job->run.time_s > 0))
+		return;
+	if (job->since_ns)
+		left_s -= clock_elapsed_s(job->since_ns, now_ns) * job->share;
+	task->progress.total = STEPS;
+	task->progress.done = (int64_t)(STEPS * CLAMP(1 - left_s / job->run.time_s, 0, 1));
+	if (job->since_ns)
+		task->progress.t_ns = now_ns;
+}
+
+static void simulated_update(const struct carrier *carrier, struct task *task)
+{
+	note_progress(job_of(carrier, task));
+}
+
 /* Ends. */
 
 static char *output_of(const struct task *task)
@@ -247,9 +273,12 @@ static void end(struct simulated_job *job, enum task_outcome outcome, const char
 {
 	if (job->step == STEP_END)
 		return;
+	note_progress(job);
 	stand_still(job, clock_now_ns());
 	leave_nodes(job);
 	job->outcome = outcome;
+	if (outcome == TASK_OUTCOME_COMPLETED)
+		job->task->progress.done = job->task->progress.total;
 	job->reason = g_strdup(reason);
 	set_timer(job, STEP_END, 0);
 }
@@ -379,6 +408,7 @@ static void simulated_suspend(struct carrier *carrier, struct task *task)
 	struct simulated_job *job = job_of(carrier, task);
 	const int64_t now_ns = clock_now_ns();
 
+	note_progress(job);
 	stand_still(job, now_ns);
 	task_last_suspension(task)->frozen_ns = now_ns;
 	set_timer(job, STEP_SUSPEND, 0);
@@ -584,5 +614,6 @@ const struct carrier_ops carrier_simulated_ops = {
 	.match_nodes = match_any,
 	.match_targets = match_any,
 	.migrate = simulated_migrate,
+	.update = simulated_update,
 	.share = simulated_share,
 };

@@ -42,10 +42,10 @@ static void simulated_read(struct power_meter *base, power_meter_done_f done, vo
 	meter->source = g_idle_add(answer, meter);
 }
 
-/* Watts that are computed, whatever from. */
+/* Neither a meter's watts nor those of the model that CPU time is fed to. */
 static const char *simulated_source(const struct power_meter *base)
 {
-	return "model";
+	return "simulated";
 }
 
 static void simulated_close(struct power_meter *base)

@@ -8,13 +8,14 @@ void boot_watch_init(struct boot_watch *watch, double deadline_s)
 {
 	*watch = (struct boot_watch){
 		.cpu_max_s = BOOT_WATCH_CPU_MAX_S + fmax(0, deadline_s - BOOT_WATCH_DEADLINE_S),
+		.idle_share = BOOT_WATCH_IDLE_SHARE * fmin(1, BOOT_WATCH_DEADLINE_S / deadline_s),
 	};
 }
 
 static bool was_idle(const struct boot_watch *watch, int64_t t_ns, uint64_t cpu_ns)
 {
 	return (double)(cpu_ns - watch->cpu_ns) <
-	       BOOT_WATCH_IDLE_SHARE * (double)(t_ns - watch->t_ns);
+	       watch->idle_share * (double)(t_ns - watch->t_ns);
 }
 
 const char *boot_watch_look(struct boot_watch *watch, int64_t t_ns, uint64_t cpu_ns)

@@ -11,6 +11,7 @@
  */
 struct boot_watch {
 	double cpu_max_s;
+	double idle_share; /* less of a core than this is idle */
 	int64_t t_ns;    /* of the last look; 0: none */
 	uint64_t cpu_ns; /* what the VM had used by then */
 	uint32_t idle;   /* looks in a row that found it idle */
@@ -21,7 +22,8 @@ struct boot_watch {
 
 /*
  * Idle is less than this share of a core: an idle guest of ours takes below 0.01 under TCG, and one
- * that boots within a blade's budget, beside others, ten times as much as the limit.
+ * that boots within a blade's budget, beside others, ten times as much as the limit. Where boots have as many times
+ * longer, blades have as much less, and so is the limit.
  */
 #define BOOT_WATCH_IDLE_SHARE 0.02
 

@@ -66,8 +66,8 @@ static void add_boot(GString *xml, const struct domain_spec *spec)
 
 /*
  * An emulated CPU has no FMA: QEMU calls a library function for each fused multiply-add, and glibc and the kernels'
- * x86-64-v3 clones use it where the CPU has it. CG then takes twice the CPU time, EP seven times
- * (benchmarks/kernel-speed).
+ * x86-64-v3 clones use it where the CPU has it. On some hosts CG then takes twice the CPU time, EP seven times
+ * (benchmarks/README.md, kernels). Without it the clones for AVX2 run.
  */
 static void add_cpu(GString *xml, bool tcg)
 {

@@ -38,6 +38,8 @@ struct machine_user {
 	/* Bytes from the PMI port of `core`. */
 	void (*input)(struct machine *machine, uint32_t core, const char *bytes, size_t length,
 		      void *data);
+	/* The PMI port of `core` was cut off and is open again: bytes may have been lost. */
+	void (*torn)(struct machine *machine, uint32_t core, void *data);
 	/* The VM died or had to be removed: it is not the task's any more. */
 	void (*lost)(struct machine *machine, const char *reason, void *data);
 	/* After machine_release(): it is ready again, or down and told so. */
@@ -138,6 +140,10 @@ const char *machine_task(const struct machine *machine);
  * end.
  */
 bool machine_was_cut_off(const struct machine *machine);
+/*
+ * Whether what its guest says now would be heard: it serves a task, its PMI ports are open, and nobody has paused it.
+ */
+bool machine_is_heard(const struct machine *machine);
 /* Seconds from the start of the VM to ready at the last boot; 0: none yet. */
 double machine_boot_s(const struct machine *machine);
 

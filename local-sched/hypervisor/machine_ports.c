@@ -52,6 +52,8 @@ static void channel_opened(struct channel *channel, const GError *error, void *d
 
 	if (!is_current(machine, channel))
 		return; /* where it fails it is opened again when the VM has come */
+	if (!error && machine->cut_off && machine->user)
+		machine->user->torn(machine, core_of(machine, channel), machine->user_data);
 	if (machine->state == MACHINE_WIRING) {
 		if (!machine_failed(machine, error) && ++machine->wired == machine->cores)
 			machine_fire(machine, MACHINE_EVENT_DONE, NULL);
@@ -228,6 +230,16 @@ void machine_vm_started(struct machine *machine, struct host *host)
 }
 
 /* For its task. */
+
+bool machine_is_heard(const struct machine *machine)
+{
+	if (machine->state != MACHINE_BUSY || machine->paused_ns)
+		return false;
+	for (uint32_t i = 0; i < machine->cores; i++)
+		if (!channel_is_open(machine->channels[i]))
+			return false;
+	return true;
+}
 
 void machine_rewire(struct machine *machine)
 {

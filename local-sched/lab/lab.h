@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
+#include "common/machine_probe.h"
 #include "local-sched/lab/lab_spec.h"
 
 /*
@@ -48,9 +49,11 @@ struct lab_observer {
 
 /*
  * Brings a lab up and returns when every blade's libvirt and BMC answers; at once if the same lab
- * is up. Chooses the BMC ports in `spec`. On failure nothing of the lab is left.
+ * is up. Chooses the BMC ports in `spec`. On failure nothing of the lab is left. `probe` is what it was fitted to,
+ * which stays with it, in RUN/probe.json; NULL: it was not.
  */
-bool lab_up(struct lab_spec *spec, const struct lab_observer *observer, GError **error);
+bool lab_up(struct lab_spec *spec, const struct machine_probe *probe, const struct lab_observer *observer,
+	    GError **error);
 
 /*
  * Takes a lab down, in whatever state it is, also one whose supervisor or `up` was killed.
@@ -72,4 +75,11 @@ char **lab_list(void);
  * Whether this machine can run a lab. Returns NULL, or one line (the caller frees) that says what
  * is missing, what to do, and what works without.
  */
-char *lab_probe(void);
+char *lab_check(void);
+
+/*
+ * Measures what a lab can have of this machine, over `seconds` (1 to 60) and a little: how much CPU time a group
+ * like a lab's gets, with a busy process for each CPU, and how fast emulated work is. Needs what lab_check() asks for,
+ * and nothing of it stays. NULL with `error`; the caller frees.
+ */
+struct machine_probe *lab_probe(double seconds, GError **error);

@@ -10,17 +10,18 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/own_cgroup.h"
+#include "local-sched/lab/lab_cgroup_parent.h"
+#include "local-sched/lab/lab_paths.h"
 
 G_DEFINE_QUARK(virtbed-lab-cgroup, lab_cgroup_error)
 
 /* Below a blade's group; libvirt's name for what holds its VMs. */
 #define MACHINE "machine"
 #define PROBE_PREFIX "virtbed-.probe-"
+#define RECORD_FILE "groups"
 
 static const char *const controllers[] = { "cpu", "cpuacct", "cpuset" };
-
-/* Fields of a mountinfo line (proc_pid_mountinfo(5)). */
-enum { FIELD_ROOT = 3, FIELD_MOUNT = 4, FIELDS_FIXED = 6 };
 
 static bool fail(GError **error, const char *doing, const char *path)
 {
@@ -57,32 +58,33 @@ static bool is_new(const struct lab_cgroup *cgroup, const char *options)
 	return true;
 }
 
-/* Takes a mountinfo line; the first mount of a hierarchy counts, others are copies of it. */
-static void parse_line(struct lab_cgroup *cgroup, const char *line, char **v2_mount)
+static void add(struct lab_cgroup *cgroup, const struct own_cgroup_mount *mount, const char *controller,
+		char *options, const char *cgroups)
 {
-	g_auto(GStrv) fields = g_strsplit(line, " ", -1);
-	guint count = g_strv_length(fields);
-	guint dash = FIELDS_FIXED;
-	g_autofree char *options = NULL;
-
-	while (dash < count && strcmp(fields[dash], "-") != 0)
-		dash++;
-	if (dash + 3 >= count)
-		return;
-	if (strcmp(fields[dash + 1], "cgroup2") == 0 && !*v2_mount) {
-		*v2_mount = g_strcompress(fields[FIELD_MOUNT]);
-		return;
-	}
-	if (strcmp(fields[dash + 1], "cgroup") != 0)
-		return;
-	options = our_controllers(fields[dash + 3]);
-	if (!options || !is_new(cgroup, options) ||
-	    cgroup->hierarchies_count == LAB_CGROUP_HIERARCHIES_MAX)
-		return;
 	cgroup->hierarchies[cgroup->hierarchies_count++] = (struct lab_cgroup_hierarchy){
-		.mount = g_strcompress(fields[FIELD_MOUNT]),
-		.options = g_steal_pointer(&options),
+		.mount = g_strdup(mount->mount),
+		.options = options,
+		.parent = own_cgroup_dir(mount, controller, cgroups),
 	};
+}
+
+/* Takes a mounted hierarchy; its first mount counts, others are copies of it. */
+static void take_mount(struct lab_cgroup *cgroup, struct own_cgroup_mount *mount, const char *cgroups,
+		       struct own_cgroup_mount *v2)
+{
+	g_autofree char *options = mount->options ? our_controllers(mount->options) : NULL;
+
+	if (!mount->options && !v2->mount) {
+		*v2 = *mount;
+		*mount = (struct own_cgroup_mount){ 0 };
+	}
+	if (options && is_new(cgroup, options) &&
+	    cgroup->hierarchies_count < LAB_CGROUP_HIERARCHIES_MAX) {
+		g_auto(GStrv) names = g_strsplit(options, ",", -1);
+
+		add(cgroup, mount, names[0], g_steal_pointer(&options), cgroups);
+	}
+	own_cgroup_mount_clear(mount);
 }
 
 static bool find(const struct lab_cgroup *cgroup, const char *controller, uint32_t *ret_index)
@@ -96,24 +98,40 @@ static bool find(const struct lab_cgroup *cgroup, const char *controller, uint32
 	return false;
 }
 
-struct lab_cgroup *lab_cgroup_parse(const char *mountinfo, GError **error)
+/* The one hierarchy of version 2, with a parent that can have groups with controllers. */
+static void take_v2(struct lab_cgroup *cgroup, const struct own_cgroup_mount *mount, const char *cgroups)
+{
+	struct lab_cgroup_hierarchy *hierarchy = &cgroup->hierarchies[0];
+	char *parent;
+
+	cgroup->version = 2;
+	add(cgroup, mount, NULL, NULL, cgroups);
+	parent = lab_cgroup_parent_find(hierarchy->mount, hierarchy->parent);
+	g_free(hierarchy->parent);
+	hierarchy->parent = parent;
+}
+
+struct lab_cgroup *lab_cgroup_parse(const char *mountinfo, const char *cgroups, GError **error)
 {
 	g_autoptr(lab_cgroup_t) cgroup = g_new0(struct lab_cgroup, 1);
 	g_auto(GStrv) lines = g_strsplit(mountinfo, "\n", -1);
-	g_autofree char *v2_mount = NULL;
+	struct own_cgroup_mount v2 = { 0 };
+	struct own_cgroup_mount mount;
+	bool good;
 
 	for (gsize i = 0; lines[i]; i++)
-		parse_line(cgroup, lines[i], &v2_mount);
+		if (own_cgroup_parse_mount(lines[i], &mount))
+			take_mount(cgroup, &mount, cgroups, &v2);
 	cgroup->version = 1;
-	if (find(cgroup, "cpu", &cgroup->cpu) && find(cgroup, "cpuacct", &cgroup->cpuacct) &&
-	    find(cgroup, "cpuset", &cgroup->cpuset))
-		return g_steal_pointer(&cgroup);
-	if (cgroup->hierarchies_count == 0 && v2_mount) {
-		cgroup->version = 2;
-		cgroup->hierarchies[0].mount = g_steal_pointer(&v2_mount);
-		cgroup->hierarchies_count = 1;
-		return g_steal_pointer(&cgroup);
+	good = find(cgroup, "cpu", &cgroup->cpu) && find(cgroup, "cpuacct", &cgroup->cpuacct) &&
+	       find(cgroup, "cpuset", &cgroup->cpuset);
+	if (!good && cgroup->hierarchies_count == 0 && v2.mount) {
+		take_v2(cgroup, &v2, cgroups);
+		good = true;
 	}
+	own_cgroup_mount_clear(&v2);
+	if (good)
+		return g_steal_pointer(&cgroup);
 	g_set_error(error, LAB_CGROUP_ERROR, LAB_CGROUP_ERROR_MISSING,
 		    "no cgroup controllers cpu, cpuacct and cpuset (version 1) and no cgroup2 "
 		    "mount on this machine");
@@ -122,11 +140,50 @@ struct lab_cgroup *lab_cgroup_parse(const char *mountinfo, GError **error)
 
 struct lab_cgroup *lab_cgroup_detect(GError **error)
 {
+	g_autofree char *mountinfo = NULL;
+	g_autofree char *cgroups = NULL;
+
+	if (!g_file_get_contents("/proc/self/mountinfo", &mountinfo, NULL, error) ||
+	    !g_file_get_contents("/proc/self/cgroup", &cgroups, NULL, error))
+		return NULL;
+	return lab_cgroup_parse(mountinfo, cgroups, error);
+}
+
+/* A line for each hierarchy. What is not of this machine's hierarchies is of another time. */
+static void take_record(struct lab_cgroup *cgroup, const char *text)
+{
+	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+
+	if (g_strv_length(lines) != cgroup->hierarchies_count + 1)
+		return;
+	for (uint32_t i = 0; i < cgroup->hierarchies_count; i++)
+		if (!g_str_has_prefix(lines[i], cgroup->hierarchies[i].mount))
+			return;
+	for (uint32_t i = 0; i < cgroup->hierarchies_count; i++) {
+		g_free(cgroup->hierarchies[i].parent);
+		cgroup->hierarchies[i].parent = g_strdup(lines[i]);
+	}
+}
+
+struct lab_cgroup *lab_cgroup_of(const char *lab, GError **error)
+{
+	struct lab_cgroup *cgroup = lab_cgroup_detect(error);
+	g_autofree char *path = lab_paths_run(lab, RECORD_FILE);
 	g_autofree char *text = NULL;
 
-	if (!g_file_get_contents("/proc/self/mountinfo", &text, NULL, error))
-		return NULL;
-	return lab_cgroup_parse(text, error);
+	if (cgroup && g_file_get_contents(path, &text, NULL, NULL))
+		take_record(cgroup, text);
+	return cgroup;
+}
+
+bool lab_cgroup_record(const struct lab_cgroup *cgroup, const char *lab, GError **error)
+{
+	g_autofree char *path = lab_paths_run(lab, RECORD_FILE);
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	for (uint32_t i = 0; i < cgroup->hierarchies_count; i++)
+		g_string_append_printf(text, "%s\n", cgroup->hierarchies[i].parent);
+	return g_file_set_contents(path, text->str, -1, error);
 }
 
 void lab_cgroup_free(struct lab_cgroup *cgroup)
@@ -136,41 +193,21 @@ void lab_cgroup_free(struct lab_cgroup *cgroup)
 	for (uint32_t i = 0; i < LAB_CGROUP_HIERARCHIES_MAX; i++) {
 		g_free(cgroup->hierarchies[i].mount);
 		g_free(cgroup->hierarchies[i].options);
+		g_free(cgroup->hierarchies[i].parent);
 	}
 	g_free(cgroup);
 }
 
 static char *lab_group(const struct lab_cgroup *cgroup, uint32_t hierarchy, const char *lab)
 {
-	return g_strdup_printf("%s/virtbed-%s", cgroup->hierarchies[hierarchy].mount, lab);
+	return g_strdup_printf("%s/virtbed-%s", cgroup->hierarchies[hierarchy].parent, lab);
 }
 
 static char *blade_group(const struct lab_cgroup *cgroup, uint32_t hierarchy, const char *lab,
 			 uint32_t number)
 {
-	return g_strdup_printf("%s/virtbed-%s/b%u", cgroup->hierarchies[hierarchy].mount, lab,
+	return g_strdup_printf("%s/virtbed-%s/b%u", cgroup->hierarchies[hierarchy].parent, lab,
 			       number);
-}
-
-/* A control file takes each setting in one write; O_TRUNC and renames are not for it. */
-static bool write_file(const char *group, const char *file, const char *text, GError **error)
-{
-	g_autofree char *path = g_build_filename(group, file, NULL);
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool done;
-
-	if (fd < 0)
-		return fail(error, "open", path);
-	done = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-	if (!done)
-		fail(error, "write to", path);
-	close(fd);
-	return done;
-}
-
-static bool make_group(const char *path, GError **error)
-{
-	return mkdir(path, 0755) == 0 || errno == EEXIST || fail(error, "make the group", path);
 }
 
 /* Version 1 makes a cpuset without CPUs and memory: no process can enter it before it has some. */
@@ -183,10 +220,18 @@ static bool inherit_cpuset(const char *parent, const char *group, GError **error
 		g_autofree char *text = NULL;
 
 		if (!g_file_get_contents(path, &text, NULL, error) ||
-		    !write_file(group, files[i], g_strstrip(text), error))
+		    !lab_cgroup_write(group, files[i], g_strstrip(text), error))
 			return false;
 	}
 	return true;
+}
+
+/* Version 1's setting of the weight of the lab's top group, or version 2's. */
+static bool set_weight(const struct lab_cgroup *cgroup, const char *group, GError **error)
+{
+	return cgroup->version == 2 ?
+		       lab_cgroup_write(group, "cpu.weight", G_STRINGIFY(LAB_CGROUP_WEIGHT), error) :
+		       lab_cgroup_write(group, "cpu.shares", G_STRINGIFY(LAB_CGROUP_SHARES), error);
 }
 
 static bool create_v1(const struct lab_cgroup *cgroup, const char *lab, uint32_t number,
@@ -196,12 +241,14 @@ static bool create_v1(const struct lab_cgroup *cgroup, const char *lab, uint32_t
 		g_autofree char *group = lab_group(cgroup, i, lab);
 		g_autofree char *blade = blade_group(cgroup, i, lab, number);
 
-		if (!make_group(group, error))
+		if (!lab_cgroup_make(group, error))
 			return false;
 		if (i == cgroup->cpuset &&
-		    !inherit_cpuset(cgroup->hierarchies[i].mount, group, error))
+		    !inherit_cpuset(cgroup->hierarchies[i].parent, group, error))
 			return false;
-		if (!make_group(blade, error))
+		if (i == cgroup->cpu && !set_weight(cgroup, group, error))
+			return false;
+		if (!lab_cgroup_make(blade, error))
 			return false;
 		if (i == cgroup->cpuset && !inherit_cpuset(group, blade, error))
 			return false;
@@ -209,32 +256,35 @@ static bool create_v1(const struct lab_cgroup *cgroup, const char *lab, uint32_t
 	return true;
 }
 
-/* Controllers reach a group through every group above it. */
 static bool create_v2(const struct lab_cgroup *cgroup, const char *lab, uint32_t number,
 		      GError **error)
 {
+	const struct lab_cgroup_hierarchy *hierarchy = &cgroup->hierarchies[0];
 	g_autofree char *group = lab_group(cgroup, 0, lab);
 	g_autofree char *blade = blade_group(cgroup, 0, lab, number);
 
-	return write_file(cgroup->hierarchies[0].mount, "cgroup.subtree_control", "+cpu +cpuset",
-			  error) &&
-	       make_group(group, error) &&
-	       write_file(group, "cgroup.subtree_control", "+cpu +cpuset", error) &&
-	       make_group(blade, error);
+	return lab_cgroup_parent_prepare(hierarchy->mount, hierarchy->parent, error) &&
+	       lab_cgroup_make(group, error) && set_weight(cgroup, group, error) &&
+	       lab_cgroup_write(group, "cgroup.subtree_control", LAB_CGROUP_CONTROLLERS, error) &&
+	       lab_cgroup_make(blade, error);
 }
 
 static bool set_budget(const struct lab_cgroup *cgroup, const char *blade, double cpu_cores,
 		       GError **error)
 {
-	int64_t quota_us = (int64_t)(cpu_cores * LAB_CGROUP_PERIOD_US + 0.5);
+	const struct lab_cgroup_hierarchy *hierarchy = &cgroup->hierarchies[cgroup->cpu];
+	/* Version 1 refuses more than a group above has. */
+	const double most = own_cgroup_quota(hierarchy->mount, hierarchy->parent);
+	int64_t quota_us = cpu_cores > most ? (int64_t)(most * LAB_CGROUP_PERIOD_US) :
+					      (int64_t)(cpu_cores * LAB_CGROUP_PERIOD_US + 0.5);
 	g_autofree char *period = g_strdup_printf("%d", LAB_CGROUP_PERIOD_US);
 	g_autofree char *quota = g_strdup_printf("%" G_GINT64_FORMAT, quota_us);
 	g_autofree char *both = g_strdup_printf("%s %s", quota, period);
 
 	if (cgroup->version == 2)
-		return write_file(blade, "cpu.max", both, error);
-	return write_file(blade, "cpu.cfs_period_us", period, error) &&
-	       write_file(blade, "cpu.cfs_quota_us", quota, error);
+		return lab_cgroup_write(blade, "cpu.max", both, error);
+	return lab_cgroup_write(blade, "cpu.cfs_period_us", period, error) &&
+	       lab_cgroup_write(blade, "cpu.cfs_quota_us", quota, error);
 }
 
 bool lab_cgroup_create(const struct lab_cgroup *cgroup, const char *lab, uint32_t number,
@@ -255,7 +305,7 @@ bool lab_cgroup_join(const struct lab_cgroup *cgroup, const char *lab, uint32_t 
 	for (uint32_t i = 0; i < cgroup->hierarchies_count; i++) {
 		g_autofree char *blade = blade_group(cgroup, i, lab, number);
 
-		if (!write_file(blade, "cgroup.procs", text, error))
+		if (!lab_cgroup_write(blade, "cgroup.procs", text, error))
 			return false;
 	}
 	return true;
@@ -335,7 +385,7 @@ bool lab_cgroup_set_quota(const struct lab_cgroup *cgroup, const char *group,
 	g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, quota->quota_us);
 
 	/* Version 2 keeps the period where only a quota is given. */
-	return write_file(group, cgroup->version == 2 ? "cpu.max" : "cpu.cfs_quota_us", text, error);
+	return lab_cgroup_write(group, cgroup->version == 2 ? "cpu.max" : "cpu.cfs_quota_us", text, error);
 }
 
 /* Removes a group and those below it, deepest first. errno tells why the group itself stays. */
@@ -418,7 +468,7 @@ bool lab_cgroup_probe(const struct lab_cgroup *cgroup, GError **error)
 	bool made = lab_cgroup_create(cgroup, name, 1, 0.5, error);
 
 	for (uint32_t i = 0; i < cgroup->hierarchies_count; i++)
-		remove_dead_probes(cgroup->hierarchies[i].mount);
+		remove_dead_probes(cgroup->hierarchies[i].parent);
 	return lab_cgroup_remove(cgroup, name, made ? 1 : 0, made ? error : NULL) && made;
 }
 
@@ -442,7 +492,7 @@ static bool mount_v1(const struct lab_cgroup *cgroup, GError **error)
 		const char *options = cgroup->hierarchies[i].options;
 		g_autofree char *path = g_build_filename("/sys/fs/cgroup", options, NULL);
 
-		if (!make_group(path, error))
+		if (!lab_cgroup_make(path, error))
 			return false;
 		if (mount("cgroup", path, "cgroup", 0, options) < 0)
 			return fail(error, "mount the blade's cgroups on", path);
@@ -459,8 +509,8 @@ static bool mount_v2(GError **error)
 
 	if (mount("cgroup2", root, "cgroup2", 0, NULL) < 0)
 		return fail(error, "mount the blade's cgroups on", root);
-	return make_group(host, error) && write_file(host, "cgroup.procs", "0", error) &&
-	       write_file(root, "cgroup.subtree_control", "+cpu +cpuset", error);
+	return lab_cgroup_make(host, error) && lab_cgroup_write(host, "cgroup.procs", "0", error) &&
+	       lab_cgroup_write(root, "cgroup.subtree_control", LAB_CGROUP_CONTROLLERS, error);
 }
 
 bool lab_cgroup_mount(const struct lab_cgroup *cgroup, GError **error)

@@ -7,9 +7,13 @@
 #include <sys/types.h>
 
 /*
- * The lab's control groups: HIERARCHY/virtbed-LAB/bN holds blade N, limits its CPU time, and is the
+ * The lab's control groups: PARENT/virtbed-LAB/bN holds blade N, limits its CPU time, and is the
  * root of the blade's cgroup namespace. libvirt makes machine/ in it, below which all VMs are: its
- * CPU time is what the power model sees.
+ * CPU time is what the power model sees. PARENT is the group of the process that brings the lab up, so that
+ * what bounds that process bounds the VMs (lab_cgroup_parent.h has the rule for version 2).
+ *
+ * Beside other processes of PARENT the lab as a whole has a large weight: its quotas bound what it takes, and
+ * without a weight each of six busy processes would have as much as all of it.
  *
  * Version 1 has the controllers cpu, cpuacct and cpuset in hierarchies of their own (or some of
  * them together). Version 2 has one hierarchy, where a group has either processes or groups with
@@ -24,6 +28,7 @@ enum { LAB_CGROUP_HIERARCHIES_MAX = 3, LAB_CGROUP_PERIOD_US = 100000 };
 struct lab_cgroup_hierarchy {
 	char *mount;   /* where it is mounted */
 	char *options; /* version 1: its controllers as mount options, "cpu,cpuacct"; 2: NULL */
+	char *parent;  /* the group below which labs' groups are: `mount` or a directory below it */
 };
 
 /* Where this machine's CPU controllers are. */
@@ -46,11 +51,22 @@ enum lab_cgroup_error {
 	LAB_CGROUP_ERROR_BUSY,        /* a group still holds processes */
 };
 
-/* Finds the controllers of this machine: /proc/self/mountinfo. */
+/* Finds the controllers of this machine, and the caller's groups for parents: /proc/self/{mountinfo,cgroup}. */
 struct lab_cgroup *lab_cgroup_detect(GError **error);
 
-/* The same from the text of a mountinfo file. Version 1 is taken where `cpu` is mounted as such. */
-struct lab_cgroup *lab_cgroup_parse(const char *mountinfo, GError **error);
+/*
+ * The same from the texts of a mountinfo and a cgroup file. Version 1 is taken where `cpu` is mounted as such.
+ */
+struct lab_cgroup *lab_cgroup_parse(const char *mountinfo, const char *cgroups, GError **error);
+
+/* Finds the controllers, with the parents that lab_cgroup_record() wrote down for the lab, or else the caller's. */
+struct lab_cgroup *lab_cgroup_of(const char *lab, GError **error);
+
+/*
+ * Writes down, in RUN/groups, below which groups those of the lab are: `down` and `status` may be called from
+ * anywhere.
+ */
+bool lab_cgroup_record(const struct lab_cgroup *cgroup, const char *lab, GError **error);
 
 /* Forgets what was found; groups stay. NULL is allowed. */
 void lab_cgroup_free(struct lab_cgroup *cgroup);
@@ -58,7 +74,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(lab_cgroup_t, lab_cgroup_free)
 
 /*
  * Makes blade N's groups and sets its budget to `cpu_cores` of CPU time per second (CFS quota over
- * LAB_CGROUP_PERIOD_US). Version 1 refuses a VM's quota above the blade's.
+ * LAB_CGROUP_PERIOD_US), or to what groups above have if that is less. Version 1 refuses a VM's quota above
+ * the blade's.
  */
 bool lab_cgroup_create(const struct lab_cgroup *cgroup, const char *lab, uint32_t number,
 		       double cpu_cores, GError **error);
@@ -66,6 +83,16 @@ bool lab_cgroup_create(const struct lab_cgroup *cgroup, const char *lab, uint32_
 /* Moves a process into blade N's groups; its cgroup namespace, unshared later, starts there. */
 bool lab_cgroup_join(const struct lab_cgroup *cgroup, const char *lab, uint32_t number, pid_t pid,
 		     GError **error);
+
+/*
+ * The weight of the lab's top group, in versions 1 and 2: 32 times that of a process or group of which nothing else was
+ * said. Beside N busy ones a group of weight W has W / (W + N) of the CPUs, which for N = 8 are the 80 % that a lab's quotas
+ * sum up to at most. More is worse for the local schedulers and the controller, which are not in it: beside VMs that
+ * boot, and have no quotas yet, 1 ms of work waits for 13 ms (middle of 300) with this weight, for 3 ms with a weight
+ * of 1, and for 90 ms with the largest there is, 256.
+ */
+#define LAB_CGROUP_SHARES 32768
+#define LAB_CGROUP_WEIGHT 3200
 
 /* CPU time in nanoseconds that blade N's VMs have used; 0 while it had none. */
 uint64_t lab_cgroup_vms_ns(const struct lab_cgroup *cgroup, const char *lab, uint32_t number);

@@ -9,7 +9,7 @@ enum { GROUPS_TIMEOUT_S = 10 };
 
 bool lab_clean_needed(const char *lab)
 {
-	g_autoptr(lab_cgroup_t) cgroup = lab_cgroup_detect(NULL);
+	g_autoptr(lab_cgroup_t) cgroup = lab_cgroup_of(lab, NULL);
 	g_autofree char *run = lab_paths_run(lab, NULL);
 	g_autofree char *data = lab_paths_data(lab, NULL);
 
@@ -19,7 +19,7 @@ bool lab_clean_needed(const char *lab)
 
 bool lab_clean(const char *lab, GError **error)
 {
-	g_autoptr(lab_cgroup_t) cgroup = lab_cgroup_detect(NULL);
+	g_autoptr(lab_cgroup_t) cgroup = lab_cgroup_of(lab, NULL);
 
 	return lab_record_kill(lab, error) &&
 	       (!cgroup || lab_cgroup_remove(cgroup, lab, GROUPS_TIMEOUT_S, error)) &&

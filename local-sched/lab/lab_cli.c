@@ -8,28 +8,42 @@
 
 #include "common/clock.h"
 #include "common/config.h"
+#include "common/config_fit.h"
 #include "common/json.h"
 #include "common/lab_state.h"
 #include "common/output.h"
 #include "local-sched/cpu/cap_originals.h"
 #include "local-sched/lab/lab.h"
+#include "local-sched/lab/lab_paths.h"
+#include "local-sched/lab/lab_record.h"
+#include "local-sched/lab/lab_room.h"
 
 enum { EXIT_USAGE = 2 };
 
+/* How long a probe takes unless it is said, and at most. */
+#define PROBE_S 3.0
+#define PROBE_MAX_S 60.0
+
 static const char usage[] =
-	"usage: virtbed lab up CONFIG [--name NAME] [--json]\n"
+	"usage: virtbed lab up CONFIG [--name NAME] [--probe FILE] [--json]\n"
 	"       virtbed lab down [CONFIG] [--name NAME]\n"
 	"       virtbed lab status [CONFIG] [--name NAME] [--json]\n"
-	"       virtbed lab check\n"
+	"       virtbed lab check [CONFIG]\n"
+	"       virtbed lab probe [--seconds S] [--json]\n"
 	"\n"
 	"Emulated blades on this machine: each has a libvirtd, a bridge, a CPU budget and a BMC\n"
 	"of its own. NAME is by default that of the configuration. `check` says whether this machine\n"
-	"can have a lab, and if not, what is missing.\n";
+	"can have a lab, and if not, what is missing; with CONFIG\n"
+	"also whether there is room for that one. `probe` measures what a lab gets of it: CPU time and\n"
+	"the speed of emulated work, over S seconds (3). A lab that is to be fitted (lab.fit) is fitted to\n"
+	"that, or to what FILE says.\n";
 
 /* What the command line asks for. */
 struct arguments {
 	const char *config; /* path, or NULL */
 	const char *name;   /* or NULL */
+	const char *probe;  /* path, or NULL */
+	double seconds;     /* to probe over */
 	bool json;
 };
 
@@ -49,7 +63,7 @@ static int fail(const GError *error, int status)
 
 static bool parse_arguments(int argc, char **argv, struct arguments *ret_arguments)
 {
-	struct arguments arguments = { 0 };
+	struct arguments arguments = { .seconds = PROBE_S };
 
 	for (int i = 2; i < argc; i++) {
 		if (strcmp(argv[i], "--json") == 0)
@@ -58,6 +72,10 @@ static bool parse_arguments(int argc, char **argv, struct arguments *ret_argumen
 			arguments.name = argv[++i];
 		else if (g_str_has_prefix(argv[i], "--name="))
 			arguments.name = argv[i] + strlen("--name=");
+		else if (strcmp(argv[i], "--probe") == 0 && i + 1 < argc)
+			arguments.probe = argv[++i];
+		else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
+			arguments.seconds = g_ascii_strtod(argv[++i], NULL);
 		else if (argv[i][0] != '-' && !arguments.config)
 			arguments.config = argv[i];
 		else
@@ -161,14 +179,93 @@ static void catch_signals(void)
 	sigaction(SIGHUP, &action, NULL);
 }
 
-static int run_up(const struct arguments *arguments)
+/*
+ * What the lab is to be fitted to: what was given, else what a lab of this name that is there was fitted to, else
+ * what is measured now. NULL with `error`.
+ */
+static struct machine_probe *find_probe(const struct arguments *arguments, const char *name, GError **error)
+{
+	g_autofree char *path = lab_paths_run(name, MACHINE_PROBE_FILE);
+
+	if (arguments->probe)
+		return machine_probe_load(arguments->probe, error);
+	if (g_file_test(path, G_FILE_TEST_EXISTS))
+		return machine_probe_load(path, error);
+	return lab_probe(PROBE_S, error);
+}
+
+static bool fit(struct config *config, const struct machine_probe *probe, GError **error)
+{
+	g_autofree char *text = machine_probe_describe(probe);
+	struct config_fit fit;
+
+	if (!config_fit(config, probe, &fit, error) || !config_check(config, config->name, error))
+		return false;
+	fprintf(stderr, "lab: machine: %s\n", text);
+	for (gsize i = 0; fit.notices && fit.notices[i]; i++)
+		fprintf(stderr, "lab: %s\n", fit.notices[i]);
+	config_fit_clear(&fit);
+	return true;
+}
+
+/* Fits the lab to the machine if it wants that; with a probe the caller's, NULL where none was needed. */
+static bool fit_to_machine(const struct arguments *arguments, struct config *config,
+			   struct machine_probe **ret_probe, GError **error)
+{
+	const char *name = arguments->name ? arguments->name : config->name;
+
+	*ret_probe = NULL;
+	if (!config_lab_is_to_fit(config) && !arguments->probe)
+		return true;
+	*ret_probe = find_probe(arguments, name, error);
+	return *ret_probe && fit(config, *ret_probe, error);
+}
+
+/* The lab of `config`, brought up. Returns an exit status. */
+static int bring_up(const struct arguments *arguments, struct config *config)
 {
 	int64_t from_ns = clock_now_ns();
 	const struct lab_observer observer = { print_progress, &from_ns, &interrupted };
-	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = NULL;
+	g_autoptr(machine_probe_t) probe = NULL;
 	g_autoptr(lab_spec_t) spec = NULL;
 	g_autoptr(json_t) status = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!fit_to_machine(arguments, config, &probe, &error))
+		return fail(error, EXIT_FAILURE);
+	spec = lab_spec_new(config, arguments->name, &error);
+	if (!spec) {
+		g_prefix_error(&error, "%s: ", arguments->config);
+		return fail(error, EXIT_USAGE);
+	}
+	catch_signals();
+	if (!lab_up(spec, probe, &observer, &error))
+		return fail(error, EXIT_FAILURE);
+	status = lab_status(spec->name);
+	if (arguments->json)
+		print_json(status);
+	else
+		print_status(status);
+	return EXIT_SUCCESS;
+}
+
+/* Whether there is room for the lab of `config`: NULL, or a line. One that is up has its room. */
+static char *room_trouble(const struct config *config, const char *name)
+{
+	struct lab_room needed;
+	struct lab_room left = lab_room_left();
+
+	if (!config->lab || lab_record_supervisor(name ? name : config->name).pid > 0)
+		return NULL;
+	needed = lab_room_needed(config, lab_room_image_mib(config));
+	return lab_room_trouble(&needed, &left);
+}
+
+static int run_up(const struct arguments *arguments)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = NULL;
+	g_autoptr(lab_spec_t) tried = NULL;
 	g_autofree char *missing = NULL;
 
 	if (!arguments->config) {
@@ -176,26 +273,45 @@ static int run_up(const struct arguments *arguments)
 		return EXIT_USAGE;
 	}
 	config = config_load(arguments->config, &error);
+	/* Bad input is told before anything is measured. */
 	if (config)
-		spec = lab_spec_new(config, arguments->name, &error);
-	if (!spec) {
+		tried = lab_spec_new(config, arguments->name, &error);
+	if (!tried) {
 		if (config)
 			g_prefix_error(&error, "%s: ", arguments->config);
 		return fail(error, EXIT_USAGE);
 	}
-	missing = lab_probe();
+	missing = lab_check();
+	if (!missing)
+		missing = room_trouble(config, arguments->name);
 	if (missing) {
 		fprintf(stderr, "virtbed lab: %s\n", missing);
 		return EXIT_FAILURE;
 	}
-	catch_signals();
-	if (!lab_up(spec, &observer, &error))
+	return bring_up(arguments, config);
+}
+
+static int run_probe(const struct arguments *arguments)
+{
+	g_autofree char *missing = NULL;
+	g_autoptr(machine_probe_t) probe = NULL;
+	g_autoptr(GError) error = NULL;
+	g_autofree char *text = NULL;
+
+	if (!(arguments->seconds >= 1 && arguments->seconds <= PROBE_MAX_S)) {
+		fprintf(stderr, "virtbed lab: --seconds: give a number from 1 to %.0f\n", PROBE_MAX_S);
+		return EXIT_USAGE;
+	}
+	missing = lab_check();
+	if (missing) {
+		fprintf(stderr, "virtbed lab: %s\n", missing);
+		return EXIT_FAILURE;
+	}
+	probe = lab_probe(arguments->seconds, &error);
+	if (!probe)
 		return fail(error, EXIT_FAILURE);
-	status = lab_status(spec->name);
-	if (arguments->json)
-		print_json(status);
-	else
-		print_status(status);
+	text = arguments->json ? machine_probe_text(probe) : machine_probe_describe(probe);
+	puts(text);
 	return EXIT_SUCCESS;
 }
 
@@ -263,8 +379,14 @@ static int run_status(const struct arguments *arguments)
 
 static int run_check(const struct arguments *arguments)
 {
-	g_autofree char *missing = lab_probe();
+	g_autofree char *missing = lab_check();
+	g_autoptr(config_t) config = NULL;
+	g_autoptr(GError) error = NULL;
 
+	if (arguments->config && !(config = config_load(arguments->config, &error)))
+		return fail(error, EXIT_USAGE);
+	if (config && !missing)
+		missing = room_trouble(config, arguments->name);
 	printf("%s\n", missing ? missing : "this machine can run a lab of emulated blades");
 	return missing ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -277,6 +399,7 @@ static const struct {
 	{ "down", run_down },
 	{ "status", run_status },
 	{ "check", run_check },
+	{ "probe", run_probe },
 };
 
 int lab_cli_main(int argc, char **argv)

@@ -83,11 +83,12 @@ static bool start_blade(const struct lab_spec *spec, uint32_t number,
 }
 
 /* Passes a blade's one message on. */
-static bool await_blade(const struct lab_spec_blade *blade, const struct port *port, GError **error)
+static bool await_blade(const struct lab_spec_blade *blade, const struct port *port, double timeout_s,
+			GError **error)
 {
 	g_autofree char *text = NULL;
 	enum lab_channel_result result =
-		lab_channel_receive(port->channel, BLADE_START_TIMEOUT_S, &text);
+		lab_channel_receive(port->channel, timeout_s, &text);
 
 	if (result == LAB_CHANNEL_MESSAGE && g_str_has_prefix(text, "started "))
 		return lab_channel_send(LAB_CHANNEL_PARENT, "%s", text);
@@ -95,13 +96,13 @@ static bool await_blade(const struct lab_spec_blade *blade, const struct port *p
 		    blade->name,
 		    result == LAB_CHANNEL_MESSAGE ? text :
 		    result == LAB_CHANNEL_END	  ? "its first process ended" :
-						    "no word from it for 60 s");
+						    "no word from it for long");
 	return false;
 }
 
 static bool start_all(const struct lab_spec *spec, struct port *ports, GError **error)
 {
-	g_autoptr(lab_cgroup_t) cgroup = lab_cgroup_detect(error);
+	g_autoptr(lab_cgroup_t) cgroup = lab_cgroup_of(spec->name, error);
 
 	if (!cgroup || !set_up_bridge(error))
 		return false;
@@ -109,7 +110,7 @@ static bool start_all(const struct lab_spec *spec, struct port *ports, GError **
 		if (!start_blade(spec, i + 1, cgroup, &ports[i], error))
 			return false;
 	for (uint32_t i = 0; i < spec->blades_count; i++)
-		if (!await_blade(&spec->blades[i], &ports[i], error))
+		if (!await_blade(&spec->blades[i], &ports[i], BLADE_START_TIMEOUT_S * spec->patience, error))
 			return false;
 	return true;
 }

@@ -32,6 +32,8 @@ struct lab_metronome {
 	char *lab;
 	char *memory_path;
 	const uint8_t *memory; /* NULL: not there yet */
+	GPid pid;
+	guint watch;
 	bool ended;
 };
 
@@ -59,7 +61,7 @@ static GPid start_qemu(const char *guest, const char *memory, const char *log, G
 	return subprocess_spawn(argv, NULL, log, error);
 }
 
-struct lab_metronome *lab_metronome_start(const struct lab_cgroup *cgroup, const char *lab,
+struct lab_metronome *lab_metronome_start(const struct lab_cgroup *cgroup, const char *lab, double cpu_cores,
 					  GError **error)
 {
 	g_autofree char *guest = lab_paths_run(lab, GUEST_FILE);
@@ -68,20 +70,38 @@ struct lab_metronome *lab_metronome_start(const struct lab_cgroup *cgroup, const
 	struct lab_metronome *metronome;
 	GPid pid;
 
-	if (!lab_cgroup_create(cgroup, lab, GROUP, CONFIG_LAB_STEADY_CORES, error) ||
+	if (!lab_cgroup_create(cgroup, lab, GROUP, cpu_cores, error) ||
 	    !g_file_set_contents(guest, GUEST(start), GUEST(end) - GUEST(start), error))
 		return NULL;
 	pid = start_qemu(guest, memory, log, error);
 	if (pid < 0)
 		return NULL;
-	if (!lab_cgroup_join(cgroup, lab, GROUP, pid, error))
+	if (!lab_cgroup_join(cgroup, lab, GROUP, pid, error)) {
+		subprocess_stop(pid, 0);
 		return NULL;
+	}
 	metronome = g_new0(struct lab_metronome, 1);
 	metronome->cgroup = cgroup;
 	metronome->lab = g_strdup(lab);
 	metronome->memory_path = g_steal_pointer(&memory);
-	g_child_watch_add(pid, on_end, metronome);
+	metronome->pid = pid;
+	metronome->watch = g_child_watch_add(pid, on_end, metronome);
 	return metronome;
+}
+
+void lab_metronome_stop(struct lab_metronome *metronome)
+{
+	if (!metronome)
+		return;
+	if (!metronome->ended) {
+		g_source_remove(metronome->watch);
+		subprocess_stop(metronome->pid, 0);
+	}
+	if (metronome->memory)
+		munmap((void *)(uintptr_t)metronome->memory, MEMORY_BYTES);
+	g_free(metronome->memory_path);
+	g_free(metronome->lab);
+	g_free(metronome);
 }
 
 /* QEMU makes the file, then gives it its length. */

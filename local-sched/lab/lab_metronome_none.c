@@ -4,12 +4,16 @@
 
 #include "local-sched/lab/lab_metronome.h"
 
-struct lab_metronome *lab_metronome_start(const struct lab_cgroup *cgroup, const char *lab,
+struct lab_metronome *lab_metronome_start(const struct lab_cgroup *cgroup, const char *lab, double cpu_cores,
 					  GError **error)
 {
 	g_set_error(error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED,
 		    "there is no metronome on this machine for lab \"%s\"", lab);
 	return NULL;
+}
+
+void lab_metronome_stop(struct lab_metronome *metronome)
+{
 }
 
 bool lab_metronome_read(struct lab_metronome *metronome, struct lab_metronome_reading *ret_reading)

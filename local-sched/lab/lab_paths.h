@@ -11,6 +11,8 @@
  *
  *   RUN/lab.json           what the lab offers (common/lab_state.h)
  *   RUN/spec.json          what it was asked to be (lab_spec.h)
+ *   RUN/groups             below which groups its control groups are (lab_cgroup.h)
+ *   RUN/probe.json         what it was fitted to (common/machine_probe.h), if it was
  *   RUN/bmc-password       mode 0600
  *   RUN/bmc-certificate.pem, RUN/bmc-key.pem   of the BMCs that speak Redfish, if there are any
  *   RUN/bN/run/            the blade's /run/libvirt, with libvirt-sock

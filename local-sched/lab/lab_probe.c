@@ -1,99 +1,225 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
+#include <math.h>
+#include <signal.h>
 #include <stdlib.h>
-#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "local-sched/lab/lab.h"
 #include "local-sched/lab/lab_cgroup.h"
+#include "local-sched/lab/lab_metronome.h"
+#include "local-sched/lab/lab_paths.h"
+#include "local-sched/lab/lab_record.h"
+#include "local-sched/lab/lab_room.h"
 
-/* Whoever hears what is missing hears what is left, on the same line. */
-#define WITHOUT "; what works without: virtbed simulate CONFIG"
+/*
+ * What a lab can have of this machine. CPU time is counted where it is used, so that what else runs here slows the
+ * measurement down but does not change what is measured, other than by what a lab would feel as well.
+ */
 
-/* Programs that a lab runs, and the Debian packages that have them. */
-static const char *const programs[][2] = {
-	{ "libvirtd", "libvirt-daemon-system" },
-	{ "qemu-system-x86_64", "qemu-system-x86" },
-	{ "ip", "iproute2" },
-	{ "ipmi_sim", "openipmi" },
-	{ "sdrcomp", "openipmi" },
-	{ "ipmitool", "ipmitool" },
+/* Of the seconds that a probe takes: how much CPU time there is; the rest is for the speed. */
+#define CORES_PART 0.35
+/* Before anything counts. */
+#define CORES_WARM_S 0.1
+/* CPU time in which QEMU starts and translates its guest's code. */
+#define WARM_CPU_NS UINT64_C(300000000)
+/* The speed is the middle one of several, each over so much CPU time. */
+#define SLICE_CPU_NS UINT64_C(100000000)
+enum { SLICES_MIN = 5, SLICES_MAX = 1024, POLL_US = 10000 };
+/* How many times the time that it should take a probe takes where CPU time is short. */
+#define LATE_MOST 20.0
+
+enum { BLADE = 1, SPINNERS_MAX = 256, GROUP_TIMEOUT_S = 5, DIR_TRIES = 100 };
+
+/* A probe has a name that no lab has, by which groups of those that were killed are found (lab_cgroup.h). */
+struct probe {
+	struct lab_cgroup *cgroup;
+	char *name;
+	pid_t spinners[SPINNERS_MAX];
+	int spinners_count;
 };
 
-static char *probe_programs(void)
+static _Noreturn void spin(void)
 {
-	for (gsize i = 0; i < G_N_ELEMENTS(programs); i++) {
-		g_autofree char *path = g_find_program_in_path(programs[i][0]);
-
-		if (!path)
-			return g_strdup_printf("no program \"%s\": install the package %s",
-					       programs[i][0], programs[i][1]);
-	}
-	return NULL;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		__asm__ volatile("" ::: "memory");
 }
 
-static char *probe_tun(void)
+static bool start_spinner(struct probe *probe, GError **error)
 {
-	int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
-
-	if (fd < 0)
-		return g_strdup_printf("cannot open \"/dev/net/tun\" (%s): load the module tun, or "
-				       "let this container have the device",
-				       g_strerror(errno));
-	close(fd);
-	return NULL;
-}
-
-static char *probe_cgroups(void)
-{
-	g_autoptr(GError) error = NULL;
-	g_autoptr(lab_cgroup_t) cgroup = lab_cgroup_detect(&error);
-
-	if (cgroup && lab_cgroup_probe(cgroup, &error))
-		return NULL;
-	return g_strdup_printf("control groups: %s", error->message);
-}
-
-/* In a child, since there is no way back: all namespaces, and a mount in them. */
-static char *probe_namespaces(void)
-{
-	int status = 0;
 	pid_t pid = fork();
 
-	if (pid == 0) {
-		if (unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
-			    CLONE_NEWUTS | CLONE_NEWCGROUP) < 0 ||
-		    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-		    mount("tmpfs", "/run", "tmpfs", 0, NULL) < 0)
-			_exit(errno);
-		_exit(0);
+	if (pid == 0)
+		spin();
+	if (pid < 0) {
+		g_set_error(error, LAB_ERROR, LAB_ERROR_START, "cannot start a process: %s",
+			    g_strerror(errno));
+		return false;
 	}
-	if (pid < 0 || waitpid(pid, &status, 0) < 0)
-		return g_strdup_printf("cannot start a process: %s", g_strerror(errno));
-	if (status == 0)
-		return NULL;
-	return g_strdup_printf("no namespaces with mounts of their own here (%s): needs root "
-			       "outside of an unprivileged container",
-			       g_strerror(WIFEXITED(status) ? WEXITSTATUS(status) : EPERM));
+	probe->spinners[probe->spinners_count++] = pid;
+	return lab_cgroup_join(probe->cgroup, probe->name, BLADE, pid, error);
 }
 
-char *lab_probe(void)
+static void stop_spinners(struct probe *probe)
 {
-	static char *(*const probes[])(void) = { probe_programs, probe_namespaces, probe_tun,
-						 probe_cgroups };
-
-	if (geteuid() != 0)
-		return g_strdup("a lab of emulated blades needs root: run this with sudo" WITHOUT);
-	for (gsize i = 0; i < G_N_ELEMENTS(probes); i++) {
-		g_autofree char *missing = probes[i]();
-
-		if (missing)
-			return g_strdup_printf("no lab of emulated blades on this machine: %s"
-					       WITHOUT,
-					       missing);
+	for (int i = 0; i < probe->spinners_count; i++) {
+		kill(probe->spinners[i], SIGKILL);
+		waitpid(probe->spinners[i], NULL, 0);
 	}
-	return NULL;
+	probe->spinners_count = 0;
+}
+
+static void pause_s(double seconds)
+{
+	g_usleep((gulong)(seconds * 1e6));
+}
+
+/* Those that this process may run on, by its affinity. */
+static int cpus(void)
+{
+	return CLAMP((int)g_get_num_processors(), 1, SPINNERS_MAX);
+}
+
+/* Three digits are more than can be measured; what is written down is what was used. */
+static double rounded(double value)
+{
+	return fmax(round(value * 1000), 1) / 1000;
+}
+
+/* CPU time per second that a busy process on every CPU gets, in a group as a blade has it. */
+static bool measure_cores(struct probe *probe, double seconds, double *ret_cores, GError **error)
+{
+	const int count = cpus();
+	uint64_t before;
+	int64_t from_ns;
+
+	if (!lab_cgroup_create(probe->cgroup, probe->name, BLADE, count, error))
+		return false;
+	for (int i = 0; i < count; i++)
+		if (!start_spinner(probe, error))
+			return false;
+	pause_s(CORES_WARM_S);
+	before = lab_cgroup_own_ns(probe->cgroup, probe->name, BLADE);
+	from_ns = clock_now_ns();
+	pause_s(seconds);
+	*ret_cores = (double)(lab_cgroup_own_ns(probe->cgroup, probe->name, BLADE) - before) * 1e-9 /
+		     clock_elapsed_s(from_ns, clock_now_ns());
+	stop_spinners(probe);
+	if (*ret_cores > 0) {
+		*ret_cores = rounded(*ret_cores);
+		return true;
+	}
+	g_set_error_literal(error, LAB_ERROR, LAB_ERROR_START,
+			    "busy processes got no CPU time; see the quotas of the control groups that this "
+			    "process is in");
+	return false;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const double *x = a;
+	const double *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* What rounds take, by a metronome that has translated its code; NAN where it does not come to it in time. */
+static double round_ns(struct lab_metronome *metronome, double seconds)
+{
+	const int64_t began_ns = clock_now_ns();
+	struct lab_metronome_reading last = { 0 };
+	struct lab_metronome_reading now;
+	double slices[SLICES_MAX];
+	int count = 0;
+
+	for (;;) {
+		const double took_s = clock_elapsed_s(began_ns, clock_now_ns());
+
+		if ((took_s > seconds && count >= SLICES_MIN) || took_s > seconds * LATE_MOST ||
+		    count == SLICES_MAX)
+			break;
+		g_usleep(POLL_US);
+		if (!lab_metronome_read(metronome, &now) || now.cpu_ns < WARM_CPU_NS || now.rounds == 0)
+			continue;
+		if (last.rounds == 0) {
+			last = now;
+		} else if (now.cpu_ns - last.cpu_ns >= SLICE_CPU_NS && now.rounds != last.rounds) {
+			slices[count++] = (double)(now.cpu_ns - last.cpu_ns) / (now.rounds - last.rounds);
+			last = now;
+		}
+	}
+	if (count == 0)
+		return (double)NAN;
+	qsort(slices, (size_t)count, sizeof *slices, compare);
+	return slices[count / 2];
+}
+
+/* NAN on machines that have no metronome. */
+static bool measure_speed(struct probe *probe, double seconds, double *ret_speed, GError **error)
+{
+	struct lab_metronome *metronome;
+
+	*ret_speed = (double)NAN;
+	if (!CONFIG_LAB_HAS_METRONOME)
+		return true;
+	metronome = lab_metronome_start(probe->cgroup, probe->name, 1, error);
+	if (!metronome)
+		return false;
+	*ret_speed = MACHINE_PROBE_ROUND_NS / round_ns(metronome, seconds);
+	lab_metronome_stop(metronome);
+	if (!isnan(*ret_speed)) {
+		*ret_speed = rounded(*ret_speed);
+		return true;
+	}
+	g_set_error(error, LAB_ERROR, LAB_ERROR_START,
+		    "an emulated guest did no work within %.0f s; give this process more CPU time",
+		    seconds * LATE_MOST);
+	return false;
+}
+
+/* Another lab that goes down may take a directory above away meanwhile. */
+static bool make_dir(const char *path, GError **error)
+{
+	for (int i = 0; i < DIR_TRIES; i++)
+		if (g_mkdir_with_parents(path, 0700) == 0)
+			return true;
+	g_set_error(error, LAB_ERROR, LAB_ERROR_START, "cannot make the directory \"%s\": %s", path,
+		    g_strerror(errno));
+	return false;
+}
+
+static bool measure(struct probe *probe, double seconds, struct machine_probe *found, GError **error)
+{
+	g_autofree char *run = lab_paths_run(probe->name, NULL);
+	g_autofree char *data = lab_paths_data(probe->name, NULL);
+	const struct lab_room left = lab_room_left();
+
+	if (!make_dir(run, error) || !make_dir(data, error))
+		return false;
+	found->memory_mib = left.memory_mib;
+	found->disk_mib = left.disk_mib;
+	found->utc = clock_utc();
+	return measure_cores(probe, seconds * CORES_PART, &found->cores, error) &&
+	       measure_speed(probe, seconds * (1 - CORES_PART), &found->speed, error);
+}
+
+struct machine_probe *lab_probe(double seconds, GError **error)
+{
+	g_autoptr(machine_probe_t) found = g_new0(struct machine_probe, 1);
+	g_autoptr(lab_cgroup_t) cgroup = lab_cgroup_detect(error);
+	g_autofree char *name = g_strdup_printf(".probe-%d", (int)getpid());
+	struct probe probe = { .cgroup = cgroup, .name = name };
+	bool good;
+
+	if (!cgroup)
+		return NULL;
+	good = measure(&probe, seconds, found, error);
+	stop_spinners(&probe);
+	good = lab_cgroup_remove(cgroup, name, GROUP_TIMEOUT_S, good ? error : NULL) && good;
+	good = lab_record_remove(name, good ? error : NULL) && good;
+	return good ? g_steal_pointer(&found) : NULL;
 }

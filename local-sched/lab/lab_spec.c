@@ -85,6 +85,7 @@ struct lab_spec *lab_spec_new(const struct config *config, const char *name, GEr
 	spec->blades_count = config->lab->blades_count;
 	spec->blades = g_new0(struct lab_spec_blade, spec->blades_count);
 	spec->steady = config_lab_is_steady(config);
+	spec->patience = config_patience(config, 1);
 	for (uint32_t i = 0; i < spec->blades_count; i++) {
 		const struct config_blade *from = &config->lab->blades[i];
 
@@ -151,8 +152,8 @@ char *lab_spec_text(const struct lab_spec *spec)
 						"uuid", blade->uuid, "bmc", (int)blade->bmc,
 						"bmc_port", blade->bmc_port));
 	}
-	document = json_pack("{s:s, s:b, s:O}", "name", spec->name, "steady", spec->steady,
-			     "blades", blades);
+	document = json_pack("{s:s, s:b, s:f, s:O}", "name", spec->name, "steady", spec->steady,
+			     "patience", spec->patience, "blades", blades);
 	return json_pretty(document);
 }
 
@@ -186,6 +187,7 @@ static bool parse(const json_t *document, const char *what, struct lab_spec *spe
 	json_t *blades;
 
 	if (!json_get_string(document, "name", what, &name, error) ||
+	    !json_get_number(document, "patience", what, &spec->patience, error) ||
 	    !json_get_array(document, "blades", what, &blades, error))
 		return false;
 	spec->steady = json_is_true(json_object_get(document, "steady"));

@@ -34,6 +34,7 @@ struct lab_spec {
 	struct lab_spec_blade *blades; /* blades_count of them */
 	uint32_t blades_count;
 	bool steady; /* lab_steady.h */
+	double patience; /* how many times as long as elsewhere its start may take here, from 1 */
 };
 
 #define LAB_SPEC_ERROR (lab_spec_error_quark())

@@ -4,7 +4,9 @@
 #include "local-sched/lab/lab_steady.h"
 
 #include <glib/gstdio.h>
+#include <inttypes.h>
 
+#include "common/lab_state.h"
 #include "common/log.h"
 #include "local-sched/lab/lab_metronome.h"
 #include "local-sched/lab/lab_pace.h"
@@ -20,12 +22,14 @@ struct lab_steady {
 	double now; /* the pace of this second */
 	int64_t due_ns;
 	char *path;
+	char *counters_path;
 };
 
 struct lab_steady *lab_steady_start(const struct lab_cgroup *cgroup, const struct lab_spec *spec,
 				    GError **error)
 {
-	struct lab_metronome *metronome = lab_metronome_start(cgroup, spec->name, error);
+	struct lab_metronome *metronome = lab_metronome_start(cgroup, spec->name,
+							       CONFIG_LAB_STEADY_CORES, error);
 	struct lab_steady *steady;
 
 	if (!metronome)
@@ -36,6 +40,7 @@ struct lab_steady *lab_steady_start(const struct lab_cgroup *cgroup, const struc
 	steady->metronome = metronome;
 	steady->quotas = lab_quotas_new(cgroup, spec->name, spec->blades_count);
 	steady->now = 1;
+	steady->counters_path = lab_paths_run(spec->name, LAB_STATE_METRONOME_FILE);
 	steady->path = lab_paths_run(spec->name, LAB_STEADY_FILE);
 	return steady;
 }
@@ -59,10 +64,22 @@ static void tell(const struct lab_steady *steady)
 		log_warning("%s", error->message);
 }
 
+/* For those who compare its speed at one time with that at another. */
+static void tell_counters(const struct lab_steady *steady, const struct lab_metronome_reading *beat)
+{
+	g_autofree char *text = g_strdup_printf("%" PRIu32 " %" PRIu64 "\n", beat->rounds, beat->cpu_ns);
+	g_autoptr(GError) error = NULL;
+
+	if (!g_file_set_contents_full(steady->counters_path, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0644,
+				      &error))
+		log_warning("%s", error->message);
+}
+
 /* Without a metronome the quotas are those of a pace of 1. */
 static void stand_still(struct lab_steady *steady)
 {
 	steady->now = 1;
+	g_unlink(steady->counters_path);
 	if (!lab_pace_is_known(&steady->pace))
 		return;
 	lab_quotas_scale(steady->quotas, steady->now, LAB_STEADY_APART_S);
@@ -78,6 +95,7 @@ static void follow(struct lab_steady *steady, int64_t now_ns)
 		stand_still(steady);
 		return;
 	}
+	tell_counters(steady, &beat);
 	steady->now = lab_pace_update(&steady->pace, &(struct lab_pace_reading){
 							     .at_ns = now_ns,
 							     .rounds = beat.rounds,

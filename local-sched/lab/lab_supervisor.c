@@ -305,7 +305,7 @@ static bool set_up(struct supervisor *supervisor, const char *lab, GError **erro
 	supervisor->spec = lab_spec_load(lab, error);
 	if (!supervisor->spec)
 		return false;
-	supervisor->cgroup = lab_cgroup_detect(error);
+	supervisor->cgroup = lab_cgroup_of(lab, error);
 	if (!supervisor->cgroup)
 		return false;
 	supervisor->meters = g_new0(struct meter, supervisor->spec->blades_count);

@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "local-sched/lab/bmc/redfish.h"
 #include "local-sched/lab/lab.h"
+#include "local-sched/lab/lab_cgroup.h"
 #include "local-sched/lab/lab_channel.h"
 #include "local-sched/lab/lab_clean.h"
 #include "local-sched/lab/lab_paths.h"
@@ -28,6 +29,7 @@ static const double slice_s = 0.1;
 
 struct up {
 	struct lab_spec *spec;
+	const struct machine_probe *probe; /* NULL: not fitted */
 	const struct lab_observer *observer;
 	int channel; /* to the supervisor; -1: not started */
 	struct lab_record record;
@@ -106,10 +108,25 @@ static bool write_certificate(const struct lab_spec *spec, GError **error)
 	return !speaks_redfish(spec) || redfish_make_certificate(certificate, key, error);
 }
 
+/* Where its control groups will be: below our own. */
+static bool write_groups(const char *lab, GError **error)
+{
+	g_autoptr(lab_cgroup_t) cgroup = lab_cgroup_detect(error);
+
+	return cgroup && lab_cgroup_record(cgroup, lab, error);
+}
+
+static bool write_probe(const struct up *up, GError **error)
+{
+	g_autofree char *path = lab_paths_run(up->spec->name, MACHINE_PROBE_FILE);
+
+	return !up->probe || machine_probe_save(up->probe, path, error);
+}
+
 static bool write_down(struct up *up, GError **error)
 {
 	up->record.state = LAB_RECORD_STARTING;
-	return choose_ports(up->spec, error) && write_password(up->spec->name, error) &&
+	return write_groups(up->spec->name, error) && write_probe(up, error) && choose_ports(up->spec, error) && write_password(up->spec->name, error) &&
 	       write_certificate(up->spec, error) && lab_spec_save(up->spec, error) &&
 	       lab_record_save(up->spec, &up->record, error);
 }
@@ -163,15 +180,16 @@ static bool hear(struct up *up, double wait_s, bool *ret_ready, GError **error)
 
 static bool await_ready(struct up *up, GError **error)
 {
+	const double timeout_s = START_TIMEOUT_S * up->spec->patience;
 	int64_t from_ns = clock_now_ns();
 	bool ready = false;
 
 	while (!ready) {
 		if (!not_cancelled(up, error) || !hear(up, slice_s, &ready, error))
 			return false;
-		if (!ready && clock_elapsed_s(from_ns, clock_now_ns()) > START_TIMEOUT_S) {
+		if (!ready && clock_elapsed_s(from_ns, clock_now_ns()) > timeout_s) {
 			g_set_error(error, LAB_ERROR, LAB_ERROR_START,
-				    "the blades did not start within %d s", START_TIMEOUT_S);
+				    "the blades did not start within %.0f s", timeout_s);
 			return false;
 		}
 	}
@@ -247,8 +265,8 @@ static bool await_bmcs(const struct up *up, double timeout_s, GError **error)
 static bool start(struct up *up, GError **error)
 {
 	if (!write_down(up, error) || !start_supervisor(up, error) || !await_ready(up, error) ||
-	    !await_libvirts(up, ANSWER_TIMEOUT_S, error) ||
-	    !await_bmcs(up, AGAIN_TIMEOUT_S, error))
+	    !await_libvirts(up, ANSWER_TIMEOUT_S * up->spec->patience, error) ||
+	    !await_bmcs(up, AGAIN_TIMEOUT_S * up->spec->patience, error))
 		return false;
 	up->record.state = LAB_RECORD_UP;
 	if (!lab_record_save(up->spec, &up->record, error))
@@ -302,8 +320,8 @@ static bool join(struct up *up, GError **error)
 	}
 	report(up, "the lab is up already");
 	up->spec = running;
-	return await_libvirts(up, AGAIN_TIMEOUT_S, error) &&
-	       await_bmcs(up, AGAIN_TIMEOUT_S, error);
+	return await_libvirts(up, AGAIN_TIMEOUT_S * running->patience, error) &&
+	       await_bmcs(up, AGAIN_TIMEOUT_S * running->patience, error);
 }
 
 /* Removes what a lab of this name left that died; its lock goes with it, so that we lock anew. */
@@ -315,9 +333,10 @@ static int clean_and_lock(const char *name, int lock, GError **error)
 	return clean ? lab_record_lock(name, LOCK_TIMEOUT_S, error) : -1;
 }
 
-bool lab_up(struct lab_spec *spec, const struct lab_observer *observer, GError **error)
+bool lab_up(struct lab_spec *spec, const struct machine_probe *probe, const struct lab_observer *observer,
+	    GError **error)
 {
-	struct up up = { .spec = spec, .observer = observer, .channel = -1 };
+	struct up up = { .spec = spec, .probe = probe, .observer = observer, .channel = -1 };
 	int lock = lab_record_lock(spec->name, LOCK_TIMEOUT_S, error);
 	bool done;
 

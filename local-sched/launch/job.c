@@ -179,6 +179,7 @@ static void clear_sources(struct job *job)
 	g_clear_handle_id(&job->publish_source, g_source_remove);
 	g_clear_handle_id(&job->look_source, g_source_remove);
 	g_clear_handle_id(&job->given_source, g_source_remove);
+	g_clear_handle_id(&job->silence.source, g_source_remove);
 	for (uint32_t i = 0; i < job->processes; i++) {
 		g_clear_handle_id(&job->ranks[i].start_source, g_source_remove);
 		g_clear_handle_id(&job->ranks[i].collect_source, g_source_remove);

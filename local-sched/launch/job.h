@@ -8,6 +8,7 @@
 #include "local-sched/hypervisor/pool.h"
 #include "local-sched/launch/job_usage.h"
 #include "local-sched/launch/migration.h"
+#include "local-sched/launch/patience.h"
 #include "local-sched/launch/pmi_server.h"
 #include "local-sched/launch/suspension.h"
 #include "local-sched/launch/task.h"
@@ -58,6 +59,7 @@ struct job_settings {
 	struct usage_source *sources; /* sources_count of them, by host */
 	uint32_t sources_count;
 	uint32_t cores;               /* per node */
+	struct patience *patience;    /* learns from tasks that complete; NULL: there is none */
 };
 
 /*
@@ -115,8 +117,9 @@ GBytes *job_results(const struct job *job);
 /* A node is settled (node.h). */
 void job_node_settled(struct job *job);
 
-/* Ends the task with `outcome` and `reason` if nothing else ended it already. */
-void job_kill(struct job *job, enum task_outcome outcome, const char *reason);
+/* Ends the task with `outcome`, `cause` and `reason` if nothing else ended it already. */
+void job_kill(struct job *job, enum task_outcome outcome, enum task_cause cause,
+	      const char *reason);
 
 /* Whether what the VM uses now counts as the task's: from its start to its end, while it does not stand still. */
 bool job_uses(const struct job *job, const char *domain);

@@ -15,7 +15,8 @@
 
 #define POLL_S 5
 #define POLL_FAILURES 2
-#define EXIT_GRACE_MS 2000 /* from "exited" by the agent to the line on the port */
+/* From "exited" by the agent to the line on the port: 2 s, of the 15 that an agent has for an answer. */
+#define EXIT_GRACE_PATIENCE (2.0 / MACHINE_PATIENCE_S)
 #define COLLECT_FIRST_MS 20
 #define COLLECT_MAX_MS 500
 
@@ -69,7 +70,7 @@ static gboolean grace_over(gpointer data)
 	job_rank_ended(rank, rank->status);
 	job->dirty = true;
 	if (rank->status != 0)
-		job_kill(job, TASK_OUTCOME_FAILED, reason);
+		job_kill(job, TASK_OUTCOME_FAILED, TASK_CAUSE_EXIT, reason);
 	job_advance(job);
 	return G_SOURCE_REMOVE;
 }
@@ -82,7 +83,9 @@ static void keep_status(struct rank *rank, struct agent_status *status)
 		rank->status = status->status;
 	job_output_take(&rank->output, status);
 	if (!rank->exited && rank->grace_source == 0)
-		rank->grace_source = g_timeout_add(EXIT_GRACE_MS, grace_over, rank);
+		rank->grace_source = g_timeout_add(
+			(guint)(EXIT_GRACE_PATIENCE * machine_patience_s(rank->place->machine) * 1000),
+			grace_over, rank);
 }
 
 static void poll_answered(gpointer result, const GError *error, gpointer data)

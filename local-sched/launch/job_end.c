@@ -18,6 +18,7 @@ static void judge(struct job *job)
 		if (!job->ranks[i].lost_output)
 			continue;
 		task->outcome = TASK_OUTCOME_LOST;
+		task->cause = TASK_CAUSE_VM;
 		task->reason = g_strdup_printf("the output of rank %u was lost", i);
 		return;
 	}
@@ -41,8 +42,10 @@ void job_settle(struct job *job)
 	job->phase = PHASE_SETTLING;
 	g_clear_handle_id(&job->deadline_source, g_source_remove);
 	g_clear_handle_id(&job->poll_source, g_source_remove);
+	g_clear_handle_id(&job->silence.source, g_source_remove);
 	if (job->task->outcome == TASK_OUTCOME_NONE)
 		judge(job);
+	job_learn_patience(job);
 	job_finish_usage(job);
 	for (uint32_t i = 0; i < job->task->nodes_count; i++) {
 		struct job_node *place = &job->places[i];

@@ -38,7 +38,8 @@ static char *benchmark_request(const struct job *job, const struct rank *rank)
 	g_autofree char *repetitions = g_strdup_printf("%u", task->repetitions);
 	g_autofree char *pmi_rank = g_strdup_printf("PMI_RANK=%u", rank->index);
 	g_autofree char *pmi_size = g_strdup_printf("PMI_SIZE=%u", task->ranks);
-	const char *const environment[] = {pmi_rank, pmi_size, NULL};
+	g_autofree char *progress = g_strdup_printf("VIRTBED_PROGRESS_MS=%d", PATIENCE_REPORT_MS);
+	const char *const environment[] = {pmi_rank, pmi_size, progress, NULL};
 	g_auto(GStrv) arguments = NULL;
 
 	g_strv_builder_add_many(builder, program, "--class", class_, "--repetitions", repetitions,
@@ -93,10 +94,9 @@ static char *script_request(const struct job *job, const struct rank *rank)
 /* Starting it. */
 
 /* What the agent refuses would be refused again; all else is not the task's fault. */
-static enum task_outcome outcome_of(const GError *error)
+static bool is_refusal(const GError *error)
 {
-	return g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED) ? TASK_OUTCOME_FAILED :
-									 TASK_OUTCOME_LOST;
+	return g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED);
 }
 
 static void start_rank(struct job *job, struct rank *rank);
@@ -143,7 +143,10 @@ static void exec_answered(gpointer result, const GError *error, gpointer data)
 		job_rank_ended(rank, 127);
 		rank->lost_output = true;
 		job->dirty = true;
-		job_kill(job, outcome_of(error), error->message);
+		if (is_refusal(error))
+			job_kill(job, TASK_OUTCOME_FAILED, TASK_CAUSE_OTHER, error->message);
+		else
+			job_kill(job, TASK_OUTCOME_LOST, TASK_CAUSE_VM, error->message);
 	} else if (job->phase == PHASE_KILLING && !rank->exited && job->kill_source == 0) {
 		job_kill_ranks(job);
 	}
@@ -151,6 +154,7 @@ static void exec_answered(gpointer result, const GError *error, gpointer data)
 		job->phase = PHASE_RUNNING;
 		job->task->state = TASK_RUNNING;
 		job->task->started_ns = clock_now_ns();
+		job_watch_progress(job);
 		job->events->started(job, job->data);
 	}
 	job_advance(job);

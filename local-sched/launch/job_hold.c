@@ -43,7 +43,7 @@ static void on_ended(enum suspension_end end, const char *reason, void *data)
 	}
 	text = g_strdup_printf("could not be suspended or resumed: %s",
 			       reason ? reason : "for no known reason");
-	job_kill(job, TASK_OUTCOME_LOST, text);
+	job_kill(job, TASK_OUTCOME_LOST, TASK_CAUSE_VM, text);
 }
 
 void job_give_up(struct job *job)

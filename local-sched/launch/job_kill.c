@@ -25,26 +25,30 @@ static bool was_cut_off(const struct job *job)
 }
 
 /* A rank that reads an end on its port, because libvirtd was restarted, aborts: not its fault. */
-static void blame(struct job *job, enum task_outcome outcome, const char *reason)
+static void blame(struct job *job, enum task_outcome outcome, enum task_cause cause,
+		  const char *reason)
 {
 	struct task *task = job->task;
 
 	task->outcome = outcome;
+	task->cause = cause;
 	task->reason = g_strdup(reason);
 	if (outcome == TASK_OUTCOME_FAILED && was_cut_off(job)) {
 		task->outcome = TASK_OUTCOME_LOST;
+		task->cause = TASK_CAUSE_VM;
 		g_free(task->reason);
 		task->reason = g_strconcat(reason, ", after its ports were cut off", NULL);
 	}
 	log_info_of(LOG_LOCAL(task->id), "%s: %s", task_outcome_name(task->outcome), task->reason);
 }
 
-void job_kill(struct job *job, enum task_outcome outcome, const char *reason)
+void job_kill(struct job *job, enum task_outcome outcome, enum task_cause cause,
+	      const char *reason)
 {
 	if (job->phase > PHASE_KILLING)
 		return;
 	if (job->task->outcome == TASK_OUTCOME_NONE)
-		blame(job, outcome, reason);
+		blame(job, outcome, cause, reason);
 	if (job->phase == PHASE_KILLING)
 		return;
 	job->phase = PHASE_KILLING;

@@ -101,7 +101,7 @@ static void on_ended(enum migration_end end, const char *reason, void *data)
 	g_clear_handle_id(&job->look_source, g_source_remove);
 	text = g_strdup_printf("could not be moved to another host: %s",
 			       reason ? reason : "for no known reason");
-	job_kill(job, TASK_OUTCOME_LOST, text);
+	job_kill(job, TASK_OUTCOME_LOST, TASK_CAUSE_VM, text);
 	job_give_up(job);
 }
 

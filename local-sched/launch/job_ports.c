@@ -34,6 +34,12 @@ static char *exit_reason(const struct job *job, const struct rank *rank)
 			       rank->index);
 }
 
+/* A rank that aborts the job ends by itself. */
+static enum task_cause cause_of(const GError *error)
+{
+	return g_error_matches(error, PMI_ERROR, PMI_ERROR_ABORT) ? TASK_CAUSE_EXIT : TASK_CAUSE_OTHER;
+}
+
 static void machine_input(struct machine *machine, uint32_t core, const char *bytes, size_t length,
 		       void *data)
 {
@@ -44,23 +50,33 @@ static void machine_input(struct machine *machine, uint32_t core, const char *by
 	int status;
 
 	if (core >= place->ranks) {
-		job_kill(job, TASK_OUTCOME_FAILED, "bytes from a PMI port without a rank");
+		job_kill(job, TASK_OUTCOME_FAILED, TASK_CAUSE_OTHER,
+			 "bytes from a PMI port without a rank");
 		return;
 	}
 	rank = &job->ranks[place->first_rank + core];
 	log_debug_of(LOG_LOCAL(job->task->id), "rank %u: %.*s", rank->index, (int)length, bytes);
 	if (!pmi_server_input(job->pmi, rank->index, bytes, length, &error))
-		job_kill(job, TASK_OUTCOME_FAILED, error->message);
+		job_kill(job, TASK_OUTCOME_FAILED, cause_of(error), error->message);
+	job_note_progress(job);
 	job_send_answers(job);
 	if (pmi_server_exited(job->pmi, rank->index, &status) && !rank->exited) {
 		job_rank_ended(rank, status);
 		if (status != 0) {
 			g_autofree char *reason = exit_reason(job, rank);
 
-			job_kill(job, TASK_OUTCOME_FAILED, reason);
+			job_kill(job, TASK_OUTCOME_FAILED, TASK_CAUSE_EXIT, reason);
 		}
 	}
 	job_advance(job);
+}
+
+static void machine_torn(struct machine *machine, uint32_t core, void *data)
+{
+	const struct job_node *place = data;
+
+	if (core < place->ranks)
+		pmi_server_torn(place->job->pmi, place->first_rank + core);
 }
 
 static void machine_lost(struct machine *machine, const char *reason, void *data)
@@ -76,7 +92,7 @@ static void machine_lost(struct machine *machine, const char *reason, void *data
 		job_rank_ended(rank, 255);
 		rank->lost_output |= !rank->collected;
 	}
-	job_kill(job, TASK_OUTCOME_LOST, text);
+	job_kill(job, TASK_OUTCOME_LOST, TASK_CAUSE_VM, text);
 	job_moving_lost(job, machine);
 	job_advance(job);
 }
@@ -101,6 +117,7 @@ static void machine_wired(struct machine *machine, const GError *error, void *da
 
 static const struct machine_user machine_user = {
 	.input = machine_input,
+	.torn = machine_torn,
 	.lost = machine_lost,
 	.settled = machine_settled,
 	.wired = machine_wired,

@@ -19,6 +19,7 @@
  *   job_move.c     migrating it
  *   job_share.c    its share of the CPUs
  *   job_live.c     its output meanwhile
+ *   job_progress.c how far it is, and that it hangs
  */
 
 #define RANK_PROGRAM "/usr/bin/virtbed-rank" /* in the guests */
@@ -61,6 +62,8 @@ struct job_node {
 	bool polling;
 	bool sharing; /* its share is being set */
 	uint32_t poll_next; /* core */
+	uint64_t cpu_ns; /* of its VM, when it was read last since rank 0 fell silent; 0: not read */
+	uint64_t silent_cpu_ns; /* ... that it used since then */
 	guint poll_failures;
 };
 
@@ -72,6 +75,18 @@ struct job_live {
 	uint32_t looks;    /* that were answered */
 	int64_t looked_ns; /* the last one */
 	bool asking;
+};
+
+/* How long rank 0 has been silent. Seconds of the share of its nodes' CPUs that the task has. */
+struct job_silence {
+	guint source;
+	double silent_s;   /* since its last report */
+	double pending_s;  /* part of that only if its VMs get CPU time again */
+	double longest_s;  /* before that; 0: it has not reported yet */
+	int64_t counted_ns; /* it is counted until then */
+	uint32_t asked;    /* hosts whose answer is not there yet */
+	bool unknown;      /* one of them did not say all */
+	bool starved;      /* a VM got no CPU time */
 };
 
 struct job {
@@ -96,6 +111,7 @@ struct job {
 	guint publish_source;
 	int64_t collect_start_ns;
 	struct job_live live;
+	struct job_silence silence;
 	struct suspension *suspension; /* NULL: never suspended */
 	struct migration *migration;   /* NULL: never moved */
 	guint look_source;             /* while VMs move */
@@ -186,6 +202,14 @@ void job_give_up(struct job *job);
 
 /* Kills the ranks until all have ended. */
 void job_kill_ranks(struct job *job);
+
+/* Takes what rank 0 has said of its progress. */
+void job_note_progress(struct job *job);
+
+/* Ends a task that runs and makes no progress any more; a task that has completed teaches how long that may take. */
+void job_watch_progress(struct job *job);
+void job_look_at_progress(struct job *job); /* every now and then */
+void job_learn_patience(struct job *job);
 
 /* Nothing more is read of the file that the first rank's output is in. */
 void job_live_close(struct job *job);

@@ -15,7 +15,7 @@ static gboolean deadline_reached(gpointer data)
 		g_strdup_printf("ran longer than its deadline of %g s", job->task->deadline_s);
 
 	job->deadline_source = 0;
-	job_kill(job, TASK_OUTCOME_DEADLINE, reason);
+	job_kill(job, TASK_OUTCOME_DEADLINE, TASK_CAUSE_DEADLINE, reason);
 	return G_SOURCE_REMOVE;
 }
 

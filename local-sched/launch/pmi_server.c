@@ -20,6 +20,7 @@ struct pmi_server {
 	struct rank *ranks;
 	GHashTable *keys; /* key -> value, both owned */
 	bool met;         /* a barrier was complete */
+	int64_t done, total; /* steps; total 0: none were told of */
 	bool failed;
 };
 
@@ -214,6 +215,35 @@ static bool serve_abort(struct pmi_server *server, uint32_t rank, char **words, 
 	return false;
 }
 
+/* A whole number in [0, PMI_STEPS_MAX]. */
+static bool steps_of(char **words, const char *key, int64_t *ret_steps)
+{
+	const char *text = word(words, key);
+	guint64 steps;
+
+	if (!text || !g_ascii_string_to_unsigned(text, 10, 0, PMI_STEPS_MAX, &steps, NULL))
+		return false;
+	*ret_steps = (int64_t)steps;
+	return true;
+}
+
+static bool serve_progress(struct pmi_server *server, uint32_t rank, char **words, GError **error)
+{
+	int64_t done;
+	int64_t total;
+
+	if (rank != 0)
+		return protocol_error(error, rank, "not for this rank to say", words[0]);
+	if (!steps_of(words, "done", &done) || !steps_of(words, "total", &total) || total == 0 ||
+	    done > total)
+		return protocol_error(error, rank, "no steps in", words[0]);
+	if (server->total != 0 && (total != server->total || done < server->done))
+		return protocol_error(error, rank, "steps that run backwards in", words[0]);
+	server->done = done;
+	server->total = total;
+	return true;
+}
+
 static bool serve_exit(struct pmi_server *server, uint32_t rank, char **words, GError **error)
 {
 	const char *text = word(words, "status");
@@ -240,6 +270,7 @@ static const struct {
 	{"barrier_in", serve_barrier_in},
 	{"finalize", serve_finalize},
 	{"abort", serve_abort},
+	{"progress", serve_progress},
 	{"virtbed_exit", serve_exit},
 };
 
@@ -344,6 +375,18 @@ bool pmi_server_is_calm(const struct pmi_server *server)
 		if (server->ranks[i].in_barrier)
 			return false;
 	return server->met || server->ranks_count == 1;
+}
+
+void pmi_server_torn(struct pmi_server *server, uint32_t rank)
+{
+	g_string_truncate(server->ranks[rank].input, 0);
+}
+
+bool pmi_server_progress(const struct pmi_server *server, int64_t *ret_done, int64_t *ret_total)
+{
+	*ret_done = server->done;
+	*ret_total = server->total;
+	return server->total != 0;
 }
 
 bool pmi_server_finalized(const struct pmi_server *server, uint32_t rank)

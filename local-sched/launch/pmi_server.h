@@ -14,6 +14,10 @@
  * the kernels (benchmarks/npb/npb_finalize.h). To answer it at once lets ranks leave that others
  * still need.
  *
+ * Rank 0 of our own programs tells how far the job is by lines `cmd=progress done=D total=T`
+ * (benchmarks/npb/npb_progress.h), which are not answered: D of T steps, where T stays the same and D never
+ * falls.
+ *
  * When a rank's process has ended, the wrapper in the guest (virtbed-rank) writes the line
  * `cmd=virtbed_exit status=N` as the last one on that rank's port.
  */
@@ -33,6 +37,9 @@ enum {
 	PMI_KEYS_PER_RANK_MAX = 64,
 	PMI_RANKS_MAX = 4096,
 };
+
+/* Most steps that a job may have: exact in a JSON number too. */
+#define PMI_STEPS_MAX INT64_C(1000000000000000)
 
 /*
  * A server for `ranks` ranks (1..PMI_RANKS_MAX) that fill `nodes` nodes with `ranks_per_node` each,
@@ -67,6 +74,15 @@ bool pmi_server_exited(const struct pmi_server *server, uint32_t rank, int *ret_
  * is lost of the talk with them fails the job.
  */
 bool pmi_server_is_calm(const struct pmi_server *server);
+
+/*
+ * Bytes of `rank` may have been lost: its port was cut off and opened again. What it had begun to say is
+ * forgotten.
+ */
+void pmi_server_torn(struct pmi_server *server, uint32_t rank);
+
+/* How far the job is, as rank 0 told last; false: it has told nothing. */
+bool pmi_server_progress(const struct pmi_server *server, int64_t *ret_done, int64_t *ret_total);
 
 /* Whether `rank` has said `finalize`. */
 bool pmi_server_finalized(const struct pmi_server *server, uint32_t rank);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/benchmark.h"
+#include "common/clock.h"
 #include "common/json.h"
 
 #define WHAT "task"
@@ -30,6 +31,18 @@ static const char *const outcome_names[] = {
 	[TASK_OUTCOME_FAILED] = "failed",     [TASK_OUTCOME_KILLED] = "killed",
 	[TASK_OUTCOME_DEADLINE] = "deadline", [TASK_OUTCOME_LOST] = "lost",
 };
+
+/* Of an end of which nothing more is known. */
+static const enum task_cause implied_causes[] = {
+	[TASK_OUTCOME_NONE] = TASK_CAUSE_NONE,       [TASK_OUTCOME_COMPLETED] = TASK_CAUSE_NONE,
+	[TASK_OUTCOME_FAILED] = TASK_CAUSE_OTHER,    [TASK_OUTCOME_KILLED] = TASK_CAUSE_KILLED,
+	[TASK_OUTCOME_DEADLINE] = TASK_CAUSE_DEADLINE, [TASK_OUTCOME_LOST] = TASK_CAUSE_OTHER,
+};
+
+enum task_cause task_end_cause(const struct task *task)
+{
+	return task->cause ?: implied_causes[task->outcome];
+}
 
 const char *task_state_name(enum task_state state)
 {
@@ -422,6 +435,19 @@ static json_t *share_json(const struct task *task)
 			 real_json(task->asked_cores), "given_cores", real_json(task->given_cores));
 }
 
+/* Of an ended task the age is that at its end. */
+static json_t *progress_json(const struct task *task)
+{
+	const struct task_progress *progress = &task->progress;
+	const int64_t at_ns = task->ended_ns ?: clock_now_ns();
+
+	if (progress->total == 0)
+		return json_null();
+	return json_pack("{s:I, s:I, s:f}", "done", (json_int_t)progress->done, "total",
+			 (json_int_t)progress->total, "age_s",
+			 fmax(0, clock_elapsed_s(progress->t_ns, at_ns)));
+}
+
 json_t *task_to_json(const struct task *task)
 {
 	json_t *object = json_object();
@@ -440,7 +466,9 @@ json_t *task_to_json(const struct task *task)
 	json_object_set_new(object, "started_ns", time_json(task->started_ns));
 	json_object_set_new(object, "ended_ns", time_json(task->ended_ns));
 	json_object_set_new(object, "outcome", json_string_or_null(task_outcome_name(task->outcome)));
+	json_object_set_new(object, "cause", json_string_or_null(task_cause_name(task_end_cause(task))));
 	json_object_set_new(object, "reason", json_string_or_null(task->reason));
+	json_object_set_new(object, "progress", progress_json(task));
 	json_object_set_new(object, "benchmark_time_s", real_json(task->benchmark_time_s));
 	json_object_set_new(object, "cpu_s", real_json(task->cpu_s));
 	json_object_set_new(object, "host_cpu_s", real_json(task->host_cpu_s));
@@ -508,12 +536,23 @@ static void restore_share(struct task *task, const json_t *object)
 	task->given_cores = number_or_nan(object, "given_cores");
 }
 
+static void restore_progress(struct task *task, const json_t *object)
+{
+	const int64_t at_ns = task->ended_ns ?: clock_now_ns();
+	const double age_s = json_number_value(json_object_get(object, "age_s"));
+
+	task->progress.done = json_integer_value(json_object_get(object, "done"));
+	task->progress.total = json_integer_value(json_object_get(object, "total"));
+	task->progress.t_ns = at_ns - llround(age_s * 1e9);
+}
+
 static void restore_record(struct task *task, const json_t *record)
 {
 	task->state = (enum task_state)index_of(state_names, G_N_ELEMENTS(state_names),
 						json_object_get(record, "state"));
 	task->outcome = (enum task_outcome)index_of(outcome_names, G_N_ELEMENTS(outcome_names),
 						    json_object_get(record, "outcome"));
+	task->cause = task_cause_find(json_string_value(json_object_get(record, "cause")));
 	task->reason = g_strdup(json_string_value(json_object_get(record, "reason")));
 	task->queued_ns = json_integer_value(json_object_get(record, "queued_ns"));
 	task->start_within_s = json_number_value(json_object_get(record, "start_within_s"));
@@ -525,6 +564,7 @@ static void restore_record(struct task *task, const json_t *record)
 	task->host_cpu_s = number_or_nan(record, "host_cpu_s");
 	task->host_energy_uj = number_or_nan(record, "host_energy_uj");
 	task->host_gap_ns = number_or_nan(record, "host_gap_ns");
+	restore_progress(task, json_object_get(record, "progress"));
 	restore_suspensions(task, json_object_get(record, "suspensions"));
 	restore_migrations(task, json_object_get(record, "migrations"));
 	restore_share(task, json_object_get(record, "share"));

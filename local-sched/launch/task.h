@@ -6,13 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/task_cause.h"
 #include "common/task_script.h"
 #include "local-sched/launch/task_migration.h"
 #include "local-sched/launch/task_suspension.h"
 
 /*
  * A task as the local scheduler knows it: what was asked for and what became of it (docs/api.md,
- * Tasks). Pure: parsing, writing and restoring; acting on it is job.h.
+ * Tasks). Pure but for the age of its progress: parsing, writing and restoring; acting on it is job.h.
  */
 
 /* Where a task is in its life. */
@@ -36,6 +37,12 @@ enum task_outcome {
 	TASK_OUTCOME_LOST,      /* a VM, its agent, the host or this scheduler: not its fault */
 };
 
+/* How far a task has come, as its rank 0 tells: `done` of `total` steps; `total` 0: it told nothing. */
+struct task_progress {
+	int64_t done, total;
+	int64_t t_ns; /* of the last report */
+};
+
 struct task {
 	/* What was asked for. */
 	char *id;
@@ -56,7 +63,9 @@ struct task {
 	/* What became of it. Times: clock_now_ns(), 0: not yet. */
 	enum task_state state;
 	enum task_outcome outcome;
+	enum task_cause cause; /* NONE: none is known; task_end_cause() */
 	char *reason; /* NULL: nothing to say */
+	struct task_progress progress;
 	int64_t queued_ns;    /* when it was asked for, if it is to wait for its turn */
 	int64_t requested_ns; /* when it was asked for, or its turn came */
 	int64_t started_ns;
@@ -112,6 +121,9 @@ uint32_t task_processes(const struct task *task);
 
 /* The request in a canonical form: equal requests give equal texts. The caller frees it. */
 char *task_request_text(const struct task *task);
+
+/* Why it ended: as is known, or as its outcome says. */
+enum task_cause task_end_cause(const struct task *task);
 
 /* The task object of docs/api.md without output and now_ns; a new reference. */
 json_t *task_to_json(const struct task *task);

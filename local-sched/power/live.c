@@ -307,6 +307,7 @@ char *live_table(const json_t *json)
 	g_autoptr(GString) table = g_string_new(NULL);
 	const json_t *hosts = json_object_get(json, "hosts");
 	bool modelled = false;
+	bool simulated = false;
 	bool packages = false;
 	const json_t *host;
 	size_t index;
@@ -316,12 +317,17 @@ char *live_table(const json_t *json)
 	json_array_foreach(hosts, index, host)
 	{
 		add_row(table, host);
-		modelled |= json_is_true(json_object_get(host, "modelled"));
+		if (strcmp(text_of(host, "source"), "simulated") == 0)
+			simulated = true;
+		else
+			modelled |= json_is_true(json_object_get(host, "modelled"));
 		packages |= strcmp(text_of(host, "source"), "rapl") == 0;
 	}
 	if (modelled)
 		g_string_append(table,
 				"note: watts of a model fed by CPU time, not of a real meter\n");
+	if (simulated)
+		g_string_append(table, "note: watts that are simulated: what the estimates of tasks say\n");
 	if (packages)
 		g_string_append(table, "note: rapl is the watts of CPU packages, not of the host\n");
 	return g_string_free(g_steal_pointer(&table), FALSE);

@@ -184,7 +184,7 @@ bool power_answered(const struct power *power)
 /* How much the source `name` says of a host's power: its place in the order of power.h. */
 static gsize rank(const char *name)
 {
-	static const char *const order[] = { "none", "model",  "rapl",    "amm",
+	static const char *const order[] = { "none", "simulated", "model",  "rapl",    "amm",
 					     "acpi", "sensor", "redfish", "dcmi" };
 	gsize place = 0;
 

@@ -349,11 +349,11 @@ class Bed:
         subprocess.run([VIRTBED, *map(str, words)], env=dict(os.environ, VIRTBED_URI=f"unix:{self.socket}"),
                        capture_output=True, text=True, timeout=300, check=True)
 
-    def post(self, path):
+    def post(self, path, body=None):
         """Whether a person's order is granted: False where it is refused, or nobody answers."""
         connection = UnixConnection(self.socket, 10 * PATIENCE)
         try:
-            connection.request("POST", path)
+            connection.request("POST", path, json.dumps(body or {}))
             return connection.getresponse().status in (200, 201, 202, 204)
         except (OSError, http.client.HTTPException):
             return False
@@ -374,11 +374,11 @@ class Bed:
         if answer.status != 503 or "local scheduler of cluster 'c" not in text or took_s > seconds * PATIENCE:
             raise Failed(f"output was answered {answer.status} after {took_s:.1f} s: {text}")
 
-    def insist(self, path, settled=lambda: False):
+    def insist(self, path, settled=lambda: False, body=None):
         """Asks until it is granted, or settled() otherwise. Returns whether it was granted."""
         def answer():
             self.keep_serving()
-            return "granted" if self.post(path) else "settled" if settled() else None
+            return "granted" if self.post(path, body) else "settled" if settled() else None
         return within(120, f"{path} is granted", answer) == "granted"
 
     def task(self, number):

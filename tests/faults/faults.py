@@ -497,7 +497,7 @@ def live_and_lose_power(bed, path, program, result):
     bed.wait_state(cancelled[0], *ENDED)
     if is_held:
         steps.check_kept(bed, held, "waiting")
-        bed.insist(f"/v1/tasks/{held}/release")
+        bed.insist(f"/v1/tasks/{held}/release", lambda: bed.task(held).get("state") not in ("waiting", None))
     bed.wait_all()
     return cancelled
 

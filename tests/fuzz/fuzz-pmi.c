@@ -13,6 +13,9 @@
 /* All that is to be sent is text of whole lines. */
 static void take_output(struct pmi_server *server, uint32_t ranks)
 {
+	int64_t done;
+	int64_t total;
+
 	for (uint32_t rank = 0; rank < ranks; rank++) {
 		size_t length = 0;
 		g_autofree char *text = pmi_server_take_output(server, rank, &length);
@@ -26,6 +29,8 @@ static void take_output(struct pmi_server *server, uint32_t ranks)
 		pmi_server_finalized(server, rank);
 	}
 	pmi_server_is_calm(server);
+	if (pmi_server_progress(server, &done, &total))
+		fuzz_check(done >= 0 && done <= total && total <= PMI_STEPS_MAX);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

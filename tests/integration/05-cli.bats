@@ -97,10 +97,10 @@ refused() {
 }
 
 @test "a simulation goes by the estimates however fast clusters are simulated, and warns of that" {
-	sed 's/speed: 10, //' "$ROOT/configs/simulated.yaml" >real.yaml
-	virtbed simulate --trials 1 --json real.yaml 2>words >a
+	sed 's/idle_w:/speed: 10, &/' "$ROOT/configs/simulated.yaml" >fast.yaml
+	virtbed simulate --trials 1 --json "$ROOT/configs/simulated.yaml" 2>words >a
 	[ ! -s words ]
-	virtbed simulate --trials 1 --json "$ROOT/configs/simulated.yaml" 2>words >b
+	virtbed simulate --trials 1 --json fast.yaml 2>words >b
 	cmp a b
 	grep -q "clusters\[2\].simulated.speed: 10 is of its local scheduler alone" words
 }
@@ -147,6 +147,7 @@ refused() {
 	refused "known: fcfs easy conservative" virtbed replay --policy sjf "$traces/synthetic.swf"
 	refused '"easy" is given twice' virtbed replay --policy easy,fcfs,easy "$traces/synthetic.swf"
 	refused "one --policy" virtbed replay --out jobs.csv "$traces/synthetic.swf"
+	refused "exclude each other" virtbed replay --keep-reservations --rebuild "$traces/synthetic.swf"
 	refused "no number of processors" virtbed replay --procs 0 "$traces/synthetic.swf"
 	refused "no number of jobs" virtbed replay --first 0 "$traces/synthetic.swf"
 	awk '!/^;/ { $4 = "12x" } 1' "$traces/synthetic.swf" >word.swf
@@ -186,8 +187,8 @@ refused() {
 	refused "--timeout" virtbed config check --timeout 9 "$good"
 	refused "--timeout" virtbed config check --live --timeout 0 "$good"
 	virtbed config check --json "$good" >rows
-	jq -e 'length == 1 and .[0].what == "configuration" and .[0].result == "works" and
-		(.[0].found | startswith("4 clusters, "))' rows
+	jq -e '.[0].what == "configuration" and .[0].result == "works" and (.[0].found | startswith("4 clusters, ")) and
+		[.[1:][].what] == ["simulate and study", "run and profile", "serve"] and .[1].result == "works"' rows
 	echo "name: [" >bad.yaml
 	refused "bad.yaml" virtbed config check --json bad.yaml
 }
@@ -275,7 +276,14 @@ refused() {
 		[ -z "$output" ]
 		[[ $stderr == *"the controller at unix:$BATS_TEST_TMPDIR/none.sock gives no answer"* ]] ||
 			{ echo "$command: $stderr"; return 1; }
+		[[ $stderr != */v1/* ]] || { echo "$command: $stderr"; return 1; }
 	done
+}
+
+@test "no message names a path of an API" {
+	# String literals of more than one word, and what is printed of them in comments of headers does not count.
+	run -1 grep -rnE --include='*.c' '^[^/]*"[^"]* [^"]*/v1/' "$ROOT/controller" "$ROOT/common" "$ROOT/local-sched"
+	run -1 grep -nE '>[^<]*/v1/' "$ROOT"/controller/api/page/*.html
 }
 
 @test "nodes of nobody are no table" {
@@ -324,6 +332,37 @@ refused() {
 	refused "appears twice" virtbed config check bad.yaml
 }
 
+@test "config check refuses what serve would refuse for good" {
+	local good=$ROOT/configs/simulated.yaml key busy
+	for key in 'listen: http://0.0.0.0:18099' 'listen: ftp://x' 'listen: http://127.1:18099' 'group: no-such-group-here' \
+		'policy: max-upt+filter:task:2.0' 'policy: nonsense'; do
+		sed "s|^service:|&\n  $key|; /^  policy: easy/d" "$good" >bad.yaml
+		refused "bad.yaml: service.${key%%:*}: " virtbed config check bad.yaml
+		refused "bad.yaml: service.${key%%:*}: " virtbed config check --live bad.yaml
+		refused "service.${key%%:*}: " virtbed serve bad.yaml --state state --listen "unix:$PWD/socket"
+	done
+	# An address in use may be that of the service that is to reload the file.
+	exec 7< <(python3 -c 'import socket, sys, time
+at = socket.create_server(("127.0.0.1", 0)); print(at.getsockname()[1], flush=True); time.sleep(60)')
+	read -r busy <&7
+	sed "s|^service:|&\n  listen: http://127.0.0.1:$busy|" "$good" >busy.yaml
+	virtbed config check busy.yaml | grep -x "  for serve: yes"
+	exec 7<&-
+}
+
+@test "config check says for which commands a configuration is good, and why not for others" {
+	virtbed config check "$ROOT/configs/simulated.yaml" >uses
+	[ "$(grep -cE '^  for (simulate and study|run and profile|serve): yes$' uses)" = 3 ]
+	virtbed config check "$ROOT/configs/papers/energy-5000.yaml" >uses
+	grep -x "  for simulate and study: yes" uses
+	grep -x "  for run and profile: no: an environment can only be simulated" uses
+	virtbed config check "$ROOT/configs/one-machine.yaml" >uses
+	[ "$(grep -c "not yet: there is no estimate for type 'IS.S.2' on cluster 'c1'; measure them first" uses)" = 3 ]
+	# Where there is a section for it, what cannot be served at all is wrong.
+	sed '$a service: {policy: easy}' "$ROOT/configs/one-machine-sharing.yaml" >bad.yaml
+	refused "bad.yaml: clusters[0].shared: " virtbed config check bad.yaml
+}
+
 @test "a matrix without numbers is refused with its file" {
 	refused "one-machine.yaml: estimates: none for type" virtbed simulate "$ROOT/configs/one-machine.yaml"
 	refused "one-machine.yaml: there is no estimate for type" virtbed run "$ROOT/configs/one-machine.yaml"
@@ -344,6 +383,15 @@ refused() {
 		refused "'x' is not a fraction" virtbed $command --limit x "$good"
 		refused "--limit" virtbed $command --limit "" "$good"
 	done
+}
+
+@test "two names of one policy are one" {
+	local command
+	for command in simulate run study; do
+		refused '"max-upt-preempt-pair" and "max-upt-preempt-pair+no-wait" are the same policy' virtbed $command \
+			--policy easy,max-upt-preempt-pair,max-upt-preempt-pair+no-wait "$ROOT/configs/one-machine.yaml"
+	done
+	virtbed policies | grep -q -- "+algorithm-3"
 }
 
 @test "counts and seeds begin with 1" {
@@ -549,6 +597,46 @@ refused() {
 		jq -r .verdict)" = differ ]
 	[ "$(virtbed compare --json "$RUNS/noisy/measured" "$RUNS/noisy/simulated" 2>/dev/null |
 		jq -r .verdict)" = "too noisy" ]
+}
+
+@test "compare --brief says in at most ten lines what ran, which ranking holds, how sure that is and what limits it" {
+	local verdict words
+	for verdict in agree differ noisy; do
+		run --separate-stderr virtbed compare --brief "$RUNS/$verdict/measured" "$RUNS/$verdict/simulated"
+		[ "$status" -eq 0 ]
+		[ ${#lines[@]} -le 10 ]
+		words=${verdict/noisy/too noisy}
+		grep -q "^Measured: " <<<"$output"
+		grep -q "^Verdict: $words. " <<<"$output"
+		grep -q "^How sure: .* pairs are decided" <<<"$output"
+		grep -q "^What limits it: emulated CPUs; " <<<"$output"
+		[ "$(virtbed compare --brief --json "$RUNS/$verdict/measured" "$RUNS/$verdict/simulated" 2>/dev/null |
+			jq -c '[.verdict, (.lines | length <= 10), (.rankings | length > 0), (.measured.runs > 0)]')" = "[\"$words\",true,true,true]" ]
+	done
+	# Of two that have nothing in common it says that, beside the error.
+	cp -r "$RUNS/agree/simulated" other
+	sqlite3 other/run.sqlite "UPDATE run SET limit_fraction = limit_fraction / 3"
+	run --separate-stderr virtbed compare --brief "$RUNS/agree/measured" other
+	[ "$status" -eq 2 ]
+	[[ $output == *"Verdict: none. There is no limit"* && $stderr == *"no limit at which both ran"* ]]
+}
+
+# Up to version 9 of the schema -pair was Algorithm 3, and the paper's text with +no-wait.
+@test "a store from before Pair was the paper's text compares with one of today" {
+	local pair=max-upt-preempt-pair
+	cp -r "$RUNS/agree" mixed
+	sqlite3 mixed/measured/run.sqlite "UPDATE run SET policy = '$pair' WHERE policy = 'max-upr';
+		UPDATE run SET policy = '$pair+no-wait' WHERE policy = 'event-based'; PRAGMA user_version = 9"
+	sqlite3 mixed/simulated/run.sqlite "UPDATE run SET policy = '$pair+algorithm-3' WHERE policy = 'max-upr';
+		UPDATE run SET policy = '$pair' WHERE policy = 'event-based'"
+	virtbed report mixed/measured --format json >report.json
+	[ "$(jq -r '[.[0].cells[].policy] | unique | join(" ")' report.json)" = "easy max-upe $pair $pair+algorithm-3" ]
+	virtbed compare --json "$RUNS/agree/measured" "$RUNS/agree/simulated" | jq '[.verdict, .ranks, .pairs]' >before
+	virtbed compare --json mixed/measured mixed/simulated >after.json
+	jq '[.verdict, .ranks, .pairs]' after.json |
+		sed "s/$pair+algorithm-3/max-upr/; s/\"$pair\"/\"event-based\"/" >after
+	[ "$(jq -r '.[0]' after)" = agree ]
+	diff before after
 }
 
 @test "compare wants the measured run first" {

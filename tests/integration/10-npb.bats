@@ -186,3 +186,11 @@ every_kernel() {
 	VIRTBED_BLOCK_MS=2 UCX_TLS=tcp,self npb 2 is_cg --class S
 	verified 2
 }
+
+@test "kernel-speed says why it leaves the emulator out" {
+	run "$NPB/../kernels/kernel-speed" --class S --ranks 1 --rounds 1 --image "$BATS_TEST_TMPDIR"
+	[ "$status" -eq 0 ]
+	[[ $(jq -r .emulated.skipped <<<"$output") == "there is no '$BATS_TEST_TMPDIR/vmlinuz':"* ]]
+	run "$NPB/../kernels/kernel-speed" --class S --ranks 1 --rounds 1 --qemu no-such-program
+	[[ $(jq -r .emulated.skipped <<<"$output") == "there is no 'no-such-program':"* ]]
+}

@@ -64,6 +64,29 @@ refused() {
 	same_as_whole one
 }
 
+@test "a study shows the policies asked for and nothing else" {
+	# Among what is stored of others, in the order asked for, and of one that is not configured.
+	cp -r "$BATS_FILE_TMPDIR/whole" some
+	virtbed study "$CONFIG" --trials 2 --policy random,easy+drop:0.5 --out some
+	for table in some/results.csv some/summary.csv; do
+		[ "$(tail -n +2 "$table" | cut -d, -f1 | sort -u | tr '\n' ' ')" = "easy+drop:0.5 random " ]
+	done
+	for figure in utility energy; do
+		[ "$(tail -n +2 "some/$figure.csv" | cut -d, -f1 | uniq | tr '\n' ' ')" = '"random" "easy+drop:0.5" ' ]
+		! grep -q max-upr "some/$figure.gp"
+	done
+	# What was there is still there.
+	virtbed study "$CONFIG" --out some
+	same_as_whole some
+	sed 's/^study: .*/study: {x: drop, trials: 1}/; s/limits: .*/limits: [1]/' "$CONFIG" >drop.yaml
+	refused 'policy "easy" has no modifier' virtbed study drop.yaml --policy easy --out drop
+}
+
+@test "axes have the units that fit" {
+	grep -q "set ylabel 'energy, MJ'" "$BATS_FILE_TMPDIR/whole/energy.gp"
+	grep -q "set xlabel 'energy constraint, MJ'" "$BATS_FILE_TMPDIR/whole/energy.gp"
+}
+
 @test "an interrupted study goes on where it was" {
 	virtbed study "$CONFIG" --jobs 1 --out part 2>message &
 	local pid=$! deadline=$((SECONDS + 180))
@@ -142,6 +165,22 @@ serial_config() {
 	diff <(grep ',4$' burst/results.csv) <(tail -n +2 one/results.csv)
 }
 
+@test "a study by two names of one policy is one study" {
+	serial_config "x: burst, values: [16]" | sed 's/policies: .*/policies: [max-util, max-util-preempt-pair]/' >plain.yaml
+	sed 's/preempt-pair/&+no-wait/' plain.yaml >alias.yaml
+	sed 's/preempt-pair/&+algorithm-3/' plain.yaml >other.yaml
+	virtbed study alias.yaml --out alias
+	[ "$(tail -n +2 alias/results.csv | cut -d, -f1 | sort -u | tr '\n' ' ')" = "max-util max-util-preempt-pair " ]
+	cp alias/results.csv .
+	virtbed study plain.yaml --out alias
+	cmp results.csv alias/results.csv
+	grep -q '>max-util-preempt-pair<' alias/utility.svg
+	refused "holds another study" virtbed study other.yaml --out alias
+	virtbed study other.yaml --out other
+	! grep -q max-util-preempt-pair, other/results.csv
+	! cmp <(tail -n +2 results.csv | cut -d, -f2-) <(tail -n +2 other/results.csv | cut -d, -f2-)
+}
+
 @test "a sweep that makes no sense is refused with its key" {
 	serial_config "x: burst" >bad.yaml
 	refused "study.x: 'burst' without study.values" virtbed study bad.yaml
@@ -165,10 +204,44 @@ serial_config() {
 	[ "$(cut -d, -f2 traced/results.csv | sort -u | tr '\n' ' ')" = "0.5 1 size " ]
 	awk -F, 'NR > 1 && $12 + $11 == 0 { exit 1 }' traced/results.csv
 	sed 's/trials: 1/trials: 9/' trace.yaml >far.yaml
-	refused "no task arrives in trial" virtbed study far.yaml --out far
+	refused "no task arrives in trial 3: jobs are submitted on 2 days of the trace" virtbed study far.yaml --out far
 	sed "s|trace: [^,]*|trace: none.swf.gz|" trace.yaml >bad.yaml
 	refused "environment.trace: " virtbed study bad.yaml --out bad
 	refused "environment.trace: " virtbed simulate bad.yaml
+}
+
+# A log like the cleaned one of Curie: it begins on day 366, and there are days without jobs; 60 jobs a day.
+late_log() {
+	echo "; MaxProcs: 93312"
+	echo "; UnixStartTime: 1296514811"
+	for day in 366 367 370; do
+		for ((i = 0; i < 60; i++)); do
+			echo "$(((day * 60 + i))) $(((day - 1) * 86400 + i * 1400)) 5 $((60 + i * 20)) 32 -1 -1 32 7200 -1 1 1 1 -1 1 1 -1 -1"
+		done
+	done
+}
+
+@test "the figures of the paper take a log that begins late and has days without jobs" {
+	late_log | tee plain.swf | gzip >CEA-Curie-2011-2.1-cln.swf.gz
+	for figure in 14 15; do
+		# The system, small enough for a test; trace and day as they are configured.
+		sed 's/nodes: [0-9]*/nodes: 20/; s/^  sizes: .*/  sizes: [0.5]/' \
+			"$ROOT/configs/papers/energy-fig$figure.yaml" >"fig$figure.yaml"
+		virtbed study "fig$figure.yaml" --policy easy+drop:0.5 --trials 3 --out "fig$figure" 2>said >files
+		grep -q "trials 1 to 3 run days 366 to 367, 370; nothing is submitted on 1 to 365, 368 to 369" said
+		grep -qx "fig$figure/days.csv" files
+		[ "$(tr '\n' ' ' <"fig$figure/days.csv")" = "trial,day 1,366 2,367 3,370 " ]
+		awk -F, 'NR > 1 && $10 != 60 { exit 1 }' "fig$figure/results.csv"
+	done
+	refused "no task arrives in trial 4: jobs are submitted on 3 days of the trace, and trial 1 runs number 1 of them" \
+		virtbed study fig14.yaml --policy easy+drop:0.5 --trials 4 --out far
+	sed 's/CEA-Curie-2011-2.1-cln.swf.gz/plain.swf/; s/trace_day: 1/trace_day: 2/' fig14.yaml >plain.yaml
+	virtbed simulate plain.yaml --policy easy+drop:0.5 --trials 2 2>said
+	grep -q "trials 1 to 2 run days 367, 370; nothing is submitted on 368 to 369" said
+	virtbed study plain.yaml --policy easy+drop:0.5 --trials 2 --shard 1/2 --out part1
+	virtbed study plain.yaml --policy easy+drop:0.5 --trials 2 --shard 2/2 --out part2
+	virtbed study merge merged part1 part2
+	[ "$(tr '\n' ' ' <merged/days.csv)" = "trial,day 1,367 2,370 " ]
 }
 
 # A few jobs of the model on shared hosts; $1: what is swept.

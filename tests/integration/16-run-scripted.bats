@@ -17,6 +17,7 @@ setup() {
 
 teardown() {
 	run_end_all "$run_name"
+	rm -rf "/run/virtbed/lab/$run_name"
 }
 
 @test "profile and runs in one go" {
@@ -33,6 +34,104 @@ teardown() {
 	[ "daemons: $(run_query "$out" "SELECT value FROM meta WHERE key = 'daemons'")" = "$(grep ^daemons: "$run_words")" ]
 	run_assert_nobody "$out"
 	[ ! -e "$out/controller.sock" ]
+}
+
+# A lab to fit, whose blades no cluster uses: what is fitted then are the tasks. add_lab_to_fit FILE
+add_lab_to_fit() {
+	printf 'lab: {fit: yes, blades: [{name: b1, cpu_cores: 1, idle_w: 1, core_w: 1}]}\n' >>"$1"
+}
+
+@test "tasks are fitted to the probe that is given, and stay so when the run is resumed" {
+	add_lab_to_fit "$config"
+	echo '{"cores": 2, "speed": 0.3}' >"$BATS_TEST_TMPDIR/probe.json"
+	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out" \
+		--probe "$BATS_TEST_TMPDIR/probe.json"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	grep -q "^machine: 2.00 cores for the lab, speed 0.30" "$run_words"
+	grep -q "repetitions, so that tasks take as long as elsewhere: IS.S.2 2 instead of 5, CG.S.2 3 instead of 10" "$run_words"
+	[ "$(grep -c 'repetitions: 2$' "$out/config.yaml")" -eq 1 ]
+	[ "$(grep -c 'repetitions: 3$' "$out/config.yaml")" -eq 1 ]
+	grep -q '^patience: 3.3' "$out/config.yaml"
+	[ "$(run_query "$out" "SELECT value FROM meta WHERE key = 'probe'" | jq -c .)" = '{"cores":2,"speed":0.3}' ]
+	[[ "$(run_query "$out" "SELECT value FROM meta WHERE key = 'fitted'")" == *"IS.S.2 2 instead of 5"* ]]
+	run "$virtbed" report "$out"
+	[[ "$output" == *"fitted to this machine"*"2.00 cores for the lab, speed 0.30"* ]]
+	run "$virtbed" run "$config" --out "$out" --resume --probe "$BATS_TEST_TMPDIR/probe.json"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"leave --probe out"* ]]
+	run_start run "$config" --policy max-upr --limit 1 --out "$out" --resume
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(grep -c 'repetitions: 2$' "$out/config.yaml")" -eq 1 ]
+	# Estimates hold for the fit that they were measured with.
+	cp "$estimates" "$out/estimates.yaml"
+	run_start run "$config" --estimates "$out/estimates.yaml" --policy easy --limit 1 --out "$out-2"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	cmp "$out/probe.json" "$out-2/probe.json"
+}
+
+# The counters of a steady lab's metronome, as its supervisor writes them, until its directory goes. Once there is a file
+# "slow", rounds take half as much time again.
+beat() {
+	local dir=/run/virtbed/lab/$run_name rounds=0 cpu=0 each=25000
+	mkdir -p "$dir"
+	while [ -d "$dir" ]; do
+		[ ! -e "$BATS_TEST_TMPDIR/slow" ] || each=37500
+		rounds=$((rounds + 400))
+		cpu=$((cpu + 400 * each))
+		echo "$rounds $cpu" >"$dir/metronome.new"
+		mv "$dir/metronome.new" "$dir/metronome"
+		read -r -t 0.2 <> <(:) || true
+	done 2>/dev/null
+}
+
+is_under_way_for() {
+	[ "$(run_query "$out" "SELECT max(time_s) > $1 FROM sample WHERE run = 2")" = 1 ]
+}
+
+@test "a machine that becomes slower while a run is measured is named in the headings" {
+	[ "$(id -u)" -eq 0 ] || skip "labs are root's"
+	add_lab_to_fit "$config"
+	echo '{"cores": 2, "speed": 1}' >"$BATS_TEST_TMPDIR/probe.json"
+	beat 3>&- &
+	within 20 test -e "/run/virtbed/lab/$run_name/metronome"
+	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out" \
+		--probe "$BATS_TEST_TMPDIR/probe.json"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(run_query "$out" "SELECT detail FROM event WHERE kind = 'speed'" | jq '.speeds | length >= 3 and all(. == 1)')" = true ]
+	[ "$(run_query "$out" "SELECT count(*) FROM meta WHERE key = 'speed_changes'")" -eq 0 ]
+	run_start run "$config" --policy max-upr --limit 1 --out "$out" --resume
+	within 60 is_under_way_for 5
+	touch "$BATS_TEST_TMPDIR/slow"
+	run_wait
+	rm -r "/run/virtbed/lab/$run_name"
+	[ "$run_status" -eq 0 ]
+	grep -q "run 2 (max-upr at 100 %): the machine became 33 % slower while it ran" "$run_words"
+	run "$virtbed" report "$out"
+	[[ "$output" == *"run 2 (max-upr at 100 %): the machine became 33 % slower while it ran"* ]]
+}
+
+@test "a probe that makes no sense, or is for nothing, is refused" {
+	echo '{"cores": 2, "speed": 0.3}' >"$BATS_TEST_TMPDIR/probe.json"
+	run "$virtbed" run "$config" --estimates "$estimates" --probe "$BATS_TEST_TMPDIR/probe.json"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"has no lab that is to be fitted"* ]]
+	add_lab_to_fit "$config"
+	echo '{"cores": 2, "pace": 1}' >"$BATS_TEST_TMPDIR/probe.json"
+	run "$virtbed" profile "$config" --probe "$BATS_TEST_TMPDIR/probe.json"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"probe.json: 'pace' is not a key of a probe"* ]]
+	run "$virtbed" run "$config" --estimates "$estimates" --probe "$BATS_TEST_TMPDIR/none.json"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"none.json"* ]]
+	echo '{"cores": 0.01, "speed": 1}' >"$BATS_TEST_TMPDIR/probe.json"
+	sed -i 's/{fit: yes/{fit: yes, steady: yes/; s/cpu_cores: 1/cpu_cores: 2/' "$config"
+	run "$virtbed" run "$config" --estimates "$estimates" --probe "$BATS_TEST_TMPDIR/probe.json"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"lab.fit: a lab gets 0.01 cores of this machine, too few"* ]]
 }
 
 @test "energy in the store is the integral of its samples" {
@@ -70,6 +169,243 @@ teardown() {
 	run_start run "$config" --estimates "$BATS_TEST_TMPDIR/e.yaml" --policy easy --limit 0.3 --out "$out"
 	run_wait
 	[ "$run_status" -eq 0 ]
+}
+
+# How tasks end on the scripted clusters, a line each: "CLUSTER TYPE END" (scripted-local-sched.c).
+write_cells() {
+	export VIRTBED_CELLS=$BATS_TEST_TMPDIR/cells
+	printf '%s\n' "$@" >"$VIRTBED_CELLS"
+}
+
+# How many measurements of TYPE on CLUSTER are on record, without those of tasks that kept nodes busy. measurements_of TYPE CLUSTER
+measurements_of() {
+	run_query "$out" "SELECT count(*) FROM measurement WHERE type = '$1' AND cluster = '$2' AND round IS NOT NULL"
+}
+
+@test "a pair that reaches its deadline is an entry: tried once, named with the cure, and all else is measured and run" {
+	sed -i 's/share: 0.6/share: 1/; s/share: 0.4/share: 0/; s/task_deadline_s: 60/task_deadline_s: 3/' "$config"
+	write_cells "c2 CG.S.2 deadline"
+	export VIRTBED_EXECUTED=$BATS_TEST_TMPDIR/executed
+	run_start run "$config" --profile --policy easy --limit 1 --out "$out"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(grep -c "type 'CG.S.2' on cluster 'c2': reached 75 of 100 steps in 3 s" "$run_words")" -eq 1 ]
+	grep -q "experiment.task_deadline_s); about [45] s are needed: raise task_deadline_s" "$run_words"
+	[ "$(grep -c "^ended .* failed" "$VIRTBED_EXECUTED")" -eq 1 ]
+	grep -q "cluster: \"c2\"" "$out/estimates.yaml"
+	jq -e '.unmeasured == [{type: "CG.S.2", cluster: "c2", reason: .unmeasured[0].reason}]' "$out/profile.json"
+	[ "$(sed -n '/^unmeasured:/,$p' "$out/estimates.yaml" | grep -c "type:")" -eq 1 ]
+	[ "$(measurements_of CG.S.2 c1)" -eq 2 ]
+	run "$virtbed" report "$out"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"no estimate of 'CG.S.2' on 'c2', where none is placed: reached 75 of 100 steps"* ]]
+	run "$virtbed" config check "$out/config.yaml"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"none of 'CG.S.2' on 'c2'"* ]]
+}
+
+@test "a pair of a type that arrives is left out: simulated and measured have the same matrix, and are compared" {
+	write_cells "c2 CG.S.2 stalled"
+	run_start run "$config" --profile --limit 1 --out "$out"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(grep -c "type 'CG.S.2' on cluster 'c2': reached 10 of 100 steps in . s and then hung" "$run_words")" -eq 1 ]
+	[ -z "$(run_query "$out" "SELECT 1 FROM task WHERE type = 'CG.S.2' AND cluster = 'c2'")" ]
+	[ -n "$(run_query "$out" "SELECT 1 FROM task WHERE type = 'CG.S.2' AND state = 'completed'")" ]
+	run_assert_counts "$out"
+	run_assert_decisions "$out"
+	run "$virtbed" simulate "$config" --estimates "$out/estimates.yaml" --trials 3 --out "$out-sim"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"estimates: none of 'CG.S.2' on 'c2'"* ]]
+	[ -z "$(run_query "$out-sim" "SELECT 1 FROM task WHERE type = 'CG.S.2' AND cluster = 'c2'")" ]
+	run "$virtbed" simulate "$out/config.yaml" --trials 1
+	[ "$status" -eq 0 ]
+	run "$virtbed" compare "$out" "$out-sim"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$(grep -c "'CG.S.2' on 'c2'" <<<"$output")" -ge 2 ]
+	[[ "$output" == *verdict* || "$output" == *Verdict* ]]
+	run "$virtbed" report "$out" "$out-sim" --format html --out "$BATS_TEST_TMPDIR/page"
+	[ "$status" -eq 0 ]
+	grep -q "CG.S.2.* on .*c2" -r "$BATS_TEST_TMPDIR/page"
+}
+
+@test "all pairs but one fail: the run needs the others, and fails after all was stored" {
+	write_cells "c1 IS.S.2 failed" "c2 IS.S.2 lost" "c2 CG.S.2 stalled"
+	run_start run "$config" --profile --policy easy,max-upr --limit 1 --out "$out"
+	run_wait
+	[ "$run_status" -eq 1 ]
+	[ "$(grep -c "failed or was lost 3 times in a row" "$run_words")" -ge 2 ]
+	tail -n 1 "$run_words" | grep -q "type 'IS.S.2' (share 0.6) has no estimate on any cluster (on 'c1': failed or was lost.*on 'c2': "
+	tail -n 1 "$run_words" | grep -q "estimates.yaml and profile.json.*--resume"
+	[ "$(grep -c "etc_s:" "$out/estimates.yaml")" -eq 1 ]
+	jq -e '.unmeasured | length == 3' "$out/profile.json"
+	[ "$(run_query "$out" "SELECT count(*) FROM run")" -eq 0 ]
+	# The same again, at once: nothing is measured anew.
+	local before
+	before=$(cat "$out/estimates.yaml" "$out/profile.json" "$out/pet.yaml")
+	run_start run "$config" --out "$out" --resume
+	run_wait
+	[ "$run_status" -eq 1 ]
+	[ "$(cat "$out/estimates.yaml" "$out/profile.json" "$out/pet.yaml")" = "$before" ]
+	# With a share of 0 for it the rest is enough.
+	sed -i 's/share: 0.6/share: 0/; s/share: 0.4/share: 1/' "$config"
+	run_start run "$config" --out "$out" --resume
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(run_query "$out" "SELECT count(*) FROM run WHERE ended_by <> 'aborted'")" -eq 2 ]
+	[ "$(run_query "$out" "SELECT count(*) FROM estimate")" -eq 1 ]
+	"$virtbed" simulate "$config" --estimates "$out/estimates.yaml" --policy easy,max-upr --limit 1 --trials 2 --out "$out-sim"
+	run "$virtbed" compare "$out" "$out-sim"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *erdict* ]]
+}
+
+@test "tasks that were lost together with their local scheduler are one loss of their pair" {
+	sed -i 's/cores: 2, repetitions: 5/cores: 1, repetitions: 20/; s/share: 0.6/share: 1/; /name: CG.S.2/d' "$config"
+	run_start profile "$config" --repeat 6 --dir "$out"
+	run_wait_row "$out" "SELECT 1 FROM measurement WHERE cluster = 'c1'"
+	kill -9 "$(run_process virtbed-local-sched "$out/state/c1")"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(measurements_of IS.S.2 c1) $(measurements_of IS.S.2 c2)" = "6 6" ]
+	[ "$(run_query "$out" "SELECT count(*) FROM unmeasured")" -eq 0 ]
+}
+
+@test "all pairs fail: exit status 1, and an empty matrix on record" {
+	write_cells "c1 IS.S.2 stalled" "c2 IS.S.2 stalled" "c1 CG.S.2 stalled" "c2 CG.S.2 stalled"
+	run_start profile "$config" --dir "$out" --out "$BATS_TEST_TMPDIR/e.yaml"
+	run_wait
+	[ "$run_status" -eq 1 ]
+	[ "$(grep -c "and then hung" "$run_words")" -ge 4 ]
+	grep -q "^estimates: \[\]" "$out/estimates.yaml"
+	diff "$out/estimates.yaml" "$BATS_TEST_TMPDIR/e.yaml"
+	jq -e '.measurements == [] and (.unmeasured | length == 4)' "$out/profile.json"
+	run "$virtbed" simulate "$config" --estimates "$out/estimates.yaml"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"type 'IS.S.2' (share 0.6) has no estimate on any cluster"* ]]
+	run "$virtbed" run "$config" --estimates "$out/estimates.yaml" --out "$out-run"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"type 'IS.S.2' (share 0.6) has no estimate on any cluster"* ]]
+}
+
+@test "a profile alone is content where every type that arrives has one pair" {
+	write_cells "c1 IS.S.2 stalled" "c2 CG.S.2 stalled"
+	run_start profile "$config" --repeat 1 --dir "$out" --json
+	run_wait
+	[ "$run_status" -eq 0 ]
+	jq -e '(.estimates | length == 2) and ([.unmeasured[] | .type + .cluster] | sort == ["CG.S.2c2", "IS.S.2c1"])' "$run_results"
+}
+
+@test "a deadline that is raised has the pairs that were given up tried again, and no others" {
+	sed -i 's/task_deadline_s: 60/task_deadline_s: 3/' "$config"
+	write_cells "c2 CG.S.2 deadline"
+	run_start profile "$config" --repeat 1 --dir "$out"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	local before
+	before=$(run_query "$out" "SELECT * FROM measurement")
+	: >"$VIRTBED_CELLS"
+	run_start profile "$config" --dir "$out" --resume
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(run_query "$out" "SELECT count(*) FROM unmeasured")" -eq 1 ]
+	sed -i 's/task_deadline_s: 3/task_deadline_s: 60/' "$config"
+	run_start profile "$config" --dir "$out" --resume
+	run_wait
+	[ "$run_status" -eq 0 ]
+	grep -q "type 'CG.S.2' on cluster 'c2' is tried again: experiment.task_deadline_s has changed" "$run_words"
+	[ "$(run_query "$out" "SELECT count(*) FROM unmeasured")" -eq 0 ]
+	[ "$(measurements_of CG.S.2 c2)" -eq 1 ]
+	[ "$(run_query "$out" "SELECT * FROM measurement WHERE n <= (SELECT max(n) FROM measurement
+		WHERE cluster <> 'c2' OR type <> 'CG.S.2') LIMIT $(wc -l <<<"$before")")" = "$before" ]
+	! grep -q unmeasured: "$out/estimates.yaml"
+}
+
+@test "nodes that go down for good cost their pairs alone, after all else was measured" {
+	export VIRTBED_BOOT_S=2
+	write_cells
+	run_start profile "$config" --dir "$out"
+	run_wait_row "$out" "SELECT 1 FROM measurement WHERE cluster = 'c2'"
+	printf 'c2 down 2\n' >"$VIRTBED_CELLS"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	grep -q "on cluster 'c2': too few nodes were up for" "$run_words"
+	[ "$(run_query "$out" "SELECT DISTINCT cluster FROM unmeasured")" = c2 ]
+	[ "$(measurements_of IS.S.2 c1) $(measurements_of CG.S.2 c1)" = "2 2" ]
+	[ "$(grep -A 1 "type: \"IS.S.2\"" "$out/estimates.yaml" | grep -c "cluster: \"c1\"")" -eq 1 ]
+}
+
+# Everything at once, as a loss of power does it.
+kill_all_of_run() {
+	kill -KILL "$(run_process virtbed-controller "$out")" "$run_pid"
+	wait "$run_pid" || true
+	within 30 run_assert_nobody "$out"
+}
+
+@test "a profile that is killed goes on with the rest: nothing is measured twice or missing" {
+	sed -i 's/profile_repeats: 2/profile_repeats: 3/' "$config"
+	run_start run "$config" --profile --policy easy --limit 0.3 --out "$out"
+	run_wait_row "$out" "SELECT 1 FROM measurement WHERE n = 3"
+	kill_all_of_run
+	local before
+	before=$(run_query "$out" "SELECT * FROM measurement ORDER BY n")
+	[ ! -e "$out/estimates.yaml" ]
+	run_start run "$config" --out "$out" --resume
+	# The controller alone, too: it is started again, and the profile goes on.
+	run_wait_row "$out" "SELECT 1 FROM measurement WHERE n = 2 + $(wc -l <<<"$before")"
+	kill -9 "$(run_process virtbed-controller "$out")"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	grep -q "measurements are on record" "$run_words"
+	[ "$(run_query "$out" "SELECT * FROM measurement ORDER BY n LIMIT $(wc -l <<<"$before")")" = "$before" ]
+	[ "$(run_query "$out" "SELECT group_concat(count, ' ') FROM (SELECT count(*) AS count FROM measurement
+		WHERE round IS NOT NULL GROUP BY type, cluster)")" = "3 3 3 3" ]
+	[ "$(jq '.measurements | length' "$out/profile.json")" = "$(run_query "$out" "SELECT count(*) FROM measurement")" ]
+	run_assert_counts "$out"
+	# What is written is written from the record alone: again the same, to the byte.
+	mkdir files
+	mv "$out"/{estimates.yaml,profile.json,pet.yaml} files
+	run_start run "$config" --out "$out" --resume
+	run_wait
+	[ "$run_status" -eq 0 ]
+	for file in estimates.yaml profile.json pet.yaml; do cmp "files/$file" "$out/$file"; done
+}
+
+@test "what suspending takes is measured once, too, where the controller is killed meanwhile" {
+	sed -i 's/^    cores: 1/    cores: 1\n    preemption: {keep: memory}/' "$config"
+	run_start profile "$config" --repeat 1 --dir "$out"
+	run_wait_row "$out" "SELECT 1 FROM overhead WHERE n = 2"
+	local before
+	before=$(run_query "$out" "SELECT * FROM overhead ORDER BY n")
+	kill_all_of_run
+	run_start profile "$config" --dir "$out" --resume
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(run_query "$out" "SELECT * FROM overhead ORDER BY n LIMIT $(wc -l <<<"$before")")" = "$before" ]
+	[ "$(run_query "$out" "SELECT count(*) FROM overhead")" -eq 6 ]
+	[ "$(jq '.overheads | length' "$out/profile.json")" -eq 6 ]
+}
+
+@test "estimates with a hole for a type of share 0 are enough to simulate and to run" {
+	sed -i 's/share: 0.6/share: 1/; s/share: 0.4/share: 0/' "$config"
+	sed -i '/CG.S.2/d' "$estimates"
+	run "$virtbed" simulate "$config" --estimates "$estimates" --trials 3 --out "$out-sim"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"estimates: none of 'CG.S.2' on 'c1'"* ]]
+	run_start run "$config" --estimates "$estimates" --policy easy,max-upr --limit 1 --out "$out"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	run_assert_decisions "$out"
+	run "$virtbed" compare "$out" "$out-sim"
+	[ "$status" -eq 0 ]
+	# A type that arrives needs its estimate all the same.
+	sed -i 's/share: 1/share: 0.5/; s/share: 0$/share: 0.5/; s/share: 0}/share: 0.5}/' "$config"
+	run "$virtbed" simulate "$config" --estimates "$estimates"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"no entry for type 'CG.S.2' on cluster 'c1'"* ]]
 }
 
 @test "profile measures the execution times of tasks with deadlines, where none are given" {
@@ -246,6 +582,36 @@ write_preemption() {
 	[ "$(run_query "$out" "SELECT ended_by FROM run WHERE run = 2")" = aborted ]
 	[ "$(jq '.runs | length' "$run_results")" -eq 2 ]
 	run_assert_counts "$out"
+}
+
+# What the files of a run directory hold, and when they were written.
+files_of() {
+	(cd "$1" && find . -type f -printf '%p %T@ %s\n' | sort && find . -type f -print0 | sort -z | xargs -0 sha256sum)
+}
+
+@test "a finished experiment that is resumed changes nothing, and goes on where more is asked for" {
+	run_start run "$config" --estimates "$estimates" --limit 1 --policy easy --out "$out" --json
+	run_wait
+	[ "$run_status" -eq 0 ]
+	cp "$run_results" first
+	files_of "$out" >before
+	run_start run "$config" --out "$out" --resume --json
+	run_wait
+	[ "$run_status" -eq 0 ]
+	grep "the experiment in $out is finished: nothing is left to do" "$run_words"
+	[ -z "$(grep "run directory" "$run_words" || true)" ]
+	cmp first "$run_results"
+	files_of "$out" | diff before -
+	# Nor does it on a machine where it could not run.
+	VIRTBED_IMAGE=$BATS_TEST_TMPDIR/none run_start run "$config" --out "$out" --resume
+	run_wait
+	[ "$run_status" -eq 0 ]
+	grep -w easy "$run_results"
+	files_of "$out" | diff before -
+	run_start run "$config" --out "$out" --resume --repeat 2
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(run_query "$out" "SELECT count(*) FROM run WHERE ended_by != 'aborted'")" -eq 2 ]
 }
 
 @test "where virtbed run was killed, its daemons keep the name until they have ended" {

@@ -101,6 +101,11 @@ is_starting() {
 	[ "$(api /v1/status | jq -r .policy)" = fcfs ]
 	[ "$(run_query "$state" 'SELECT policy FROM run')" = fcfs ]
 	[ "$(api /v1/tasks | jq -c '[.tasks[] | [.task, .type, .user]]')" = "$before" ]
+	# A report knows when the service decided by which.
+	"$virtbed" report "$state" | grep -q 'policies: easy until 20[^ ]*Z, then fcfs$'
+	"$virtbed" report "$state" --json | jq -e '.[0].policies |
+		map(.policy) == ["easy", "fcfs"] and .[0].from_s == 0 and .[0].until_s == .[1].from_s and
+		.[1].from_s > 0 and .[1].until_s == null'
 	# What cannot be read, makes no sense, or needs a restart.
 	cp "$config" good
 	for wrong in 's/^service:.*/service: {policy: nonsense}/; s/^/#/' 's/^service:.*/service: {policy: nonsense}/' \

@@ -179,3 +179,10 @@ has_ended() {
 	agent exec /sbin/shutdown -h now
 	within 20 has_ended
 }
+
+@test "kernel-speed times the kernels under the emulator, with FMA and without" {
+	run "$BUILD/benchmarks/kernels/kernel-speed" --class S --ranks 1 --rounds 1 --emulated 1 --image "$OUT"
+	[ "$status" -eq 0 ]
+	[ "$(jq -r '[.emulated.kernels[].name] | join(" ")' <<<"$output")" = "is cg mg ep" ]
+	jq -e '.emulated.kernels | all(.fma_cpu_s > 0 and .no_fma_cpu_s > 0)' <<<"$output"
+}

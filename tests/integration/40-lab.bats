@@ -13,8 +13,69 @@ setup() {
 
 teardown() {
 	# Busy loops of a test go first: a control group that holds a process stays.
-	[ ! -f "$BATS_TEST_TMPDIR/busy" ] || kill -9 $(cat "$BATS_TEST_TMPDIR/busy") 2>/dev/null || true
+	kill -9 $(cat "$BATS_TEST_TMPDIR/busy" "$BATS_TEST_TMPDIR/loops" 2>/dev/null) 2>/dev/null || true
 	lab_down_all
+	remove_limited
+}
+
+# Where groups of a controller are mounted. mount_of CONTROLLER
+mount_of() {
+	[ ! -d "/sys/fs/cgroup/$1" ] || { echo "/sys/fs/cgroup/$1"; return; }
+	find /sys/fs/cgroup -maxdepth 1 -name "*$1*" | grep . | head -n 1 || echo /sys/fs/cgroup
+}
+
+# A group with a quota beside ours. make_limited QUOTA_US
+make_limited() {
+	local controller
+	for controller in cpu cpuacct; do
+		mkdir -p "$(mount_of $controller)/$lab-limited"
+	done
+	if [ -f "$(mount_of cpu)/$lab-limited/cpu.max" ]; then
+		echo "$1 100000" >"$(mount_of cpu)/$lab-limited/cpu.max"
+	else
+		echo "$1" >"$(mount_of cpu)/$lab-limited/cpu.cfs_quota_us"
+	fi
+}
+
+# Runs a command in the group of make_limited. in_limited COMMAND...
+in_limited() {
+	sh -c 'echo $$ >"$0/cgroup.procs" && echo $$ >"$1/cgroup.procs" && shift && exec "$@"' \
+		"$(mount_of cpu)/$lab-limited" "$(mount_of cpuacct)/$lab-limited" "$@"
+}
+
+remove_limited() {
+	local dir
+	for dir in "$(mount_of cpu)/$lab-limited" "$(mount_of cpuacct)/$lab-limited"; do
+		[ ! -d "$dir" ] || within 10 find "$dir" -depth -type d -exec rmdir {} +
+	done
+}
+
+# CPU time in nanoseconds that a group has used. usage_of GROUP
+usage_of() {
+	if [ -f "$1/cpu.stat" ] && grep -q '^usage_usec' "$1/cpu.stat"; then
+		echo $(($(awk '/^usage_usec/ { print $2 }' "$1/cpu.stat") * 1000))
+	else
+		cat "$1/cpuacct.usage"
+	fi
+}
+
+# So much CPU time was used since that reading. used GROUP SINCE MS
+used() {
+	[ $(($(usage_of "$1") - $2)) -ge $(($3 * 1000000)) ]
+}
+
+# Of 1000: the share of a CPU that a group with a busy loop gets over so much CPU time. share_of GROUP MS
+share_of() {
+	local from to started ended
+	from=$(usage_of "$1")
+	within 60 used "$1" "$from" 100
+	# The time is taken around what is read: whatever comes between makes the share look smaller.
+	started=$(date +%s%N)
+	from=$(usage_of "$1")
+	within 60 used "$1" "$from" "$2"
+	to=$(usage_of "$1")
+	ended=$(date +%s%N)
+	echo $(((to - from) * 1000 / (ended - started)))
 }
 
 # Processes of the machine's own, to compare before and after: the lab's run in a pid namespace that
@@ -59,19 +120,34 @@ supervisor() {
 	lab_get "$1" .pid
 }
 
-# Where blade N's control group of a controller is. group NAME CONTROLLER N
+# Where blade N's control group of a controller is: below ours, or those of whoever started the lab.
+# group NAME CONTROLLER N
 group() {
-	local path
-	for path in "/sys/fs/cgroup/$2/virtbed-$1/b$3" "/sys/fs/cgroup/virtbed-$1/b$3"; do
-		[ ! -d "$path" ] || { echo "$path"; return; }
-	done
-	find /sys/fs/cgroup -path "*$2*/virtbed-$1/b$3" -type d | head -n 1
+	find "$(mount_of "$2")/" -path "*/virtbed-$1/b$3" -type d | head -n 1
 }
 
 @test "check says in one line whether a lab can run" {
 	run "$virtbed_lab" check
 	[ "$status" -eq 0 ]
 	[ "${#lines[@]}" -eq 1 ]
+}
+
+@test "check says in one line that there is no room for a lab" {
+	run "$virtbed_lab" check "$config"
+	[ "$status" -eq 0 ]
+	sed 's/memory_mib: 128/memory_mib: 8000000/' "$config" >"$config.large"
+	run "$virtbed_lab" check "$config.large"
+	[ "$status" -eq 1 ]
+	[ "${#lines[@]}" -eq 1 ]
+	[[ "$output" == "the VMs of this lab need 15625.2 GiB of memory, and "*" are available: end what else"* ]]
+	run "$virtbed_lab" up "$config.large" --name "$lab"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"need 15625.2 GiB of memory"* ]]
+	[ "$(lab_get "$lab" .state)" = down ]
+	sed 's/memory_mib: 128/memory_mib: 128, swap_mib: 60000000/' "$config" >"$config.large"
+	run "$virtbed_lab" check "$config.large"
+	[ "$status" -eq 1 ]
+	[[ "$output" == "this lab needs "*" GiB of disk, and "* ]]
 }
 
 @test "bad usage and bad input exit with 2 and say why" {
@@ -263,7 +339,7 @@ mounts() {
 
 @test "a blade's CPU budget bites" {
 	lab_up "$config" "$lab"
-	local cpu accounting first from to i started ended
+	local cpu accounting i share
 	cpu=$(group "$lab" cpu 1)
 	accounting=$(group "$lab" cpuacct 1)
 	for i in 1 2; do
@@ -277,31 +353,13 @@ mounts() {
 			echo $! >"$accounting/cgroup.procs"
 		fi
 	done
-	usage() {
-		if [ -f "$cpu/cpu.max" ]; then
-			echo $(($(awk '/^usage_usec/ { print $2 }' "$cpu/cpu.stat") * 1000))
-		else
-			cat "$accounting/cpuacct.usage"
-		fi
-	}
-	# used SINCE MS: so much CPU time was used since that reading.
-	used() {
-		[ $(($(usage) - $1)) -ge $(($2 * 1000000)) ]
-	}
-	first=$(usage)
-	within 60 used "$first" 100
-	# The time is taken around what is read: whatever comes between makes the share look smaller.
-	started=$(date +%s%N)
-	from=$(usage)
-	within 60 used "$from" 900
-	to=$(usage)
-	ended=$(date +%s%N)
+	share=$(share_of "$accounting" 900)
 	kill -9 $(cat "$BATS_TEST_TMPDIR/busy")
 	wait 2>/dev/null || true
 	rm "$BATS_TEST_TMPDIR/busy"
-	echo "share: $(((to - from) * 1000 / (ended - started))) of 1000; budget 300"
+	echo "share: $share of 1000; budget 300"
 	# Two loops would take 1 to 2 cores. Under load they may get less than the budget, never more.
-	[ $(((to - from) * 1000 / (ended - started))) -le 330 ]
+	[ "$share" -le 330 ]
 }
 
 @test "ipmitool reads a blade's idle watts by DCMI and by its sensor" {
@@ -410,7 +468,7 @@ busy_vm() {
 		echo "$2" >"$cpu/cpu.cfs_quota_us"
 	fi
 	sh -c 'while :; do :; done' &
-	echo $! >"$BATS_TEST_TMPDIR/busy"
+	echo $! >>"$BATS_TEST_TMPDIR/busy"
 	echo $! >"$cpu/cgroup.procs"
 	echo $! >"$account/cgroup.procs"
 }
@@ -432,6 +490,93 @@ has_pace() {
 
 has_no_pace() {
 	! has_pace "$1"
+}
+
+@test "what bounds whoever starts a lab bounds its VMs, and down finds it from anywhere" {
+	local share
+	make_limited 20000
+	sed 's/^lab:/lab:\n  overcommit: yes/' "$config" >"$config.over"
+	lab_register "$lab"
+	in_limited "$virtbed_lab" up "$config.over" --name "$lab"
+	[[ "$(group "$lab" cpu 1)" == */$lab-limited/virtbed-$lab/b1 ]]
+	# Version 1 lets no VM have more than its blade, whose budget is what the group above has, not 0.3.
+	busy_vm "$lab" 20000
+	share=$(share_of "$(group "$lab" cpuacct 1)/machine" 300)
+	echo "share: $share of 1000"
+	[ "$share" -le 220 ]
+	[ "$(lab_get "$lab" .state)" = up ]
+	kill -9 $(cat "$BATS_TEST_TMPDIR/busy")
+	"$virtbed_lab" down --name "$lab"
+	assert_nothing_left "$lab"
+}
+
+@test "a lab has its quotas beside others that are busy" {
+	local i share
+	lab_up "$config" "$lab"
+	for i in $(seq $(($(nproc) * 3))); do
+		setsid sh -c 'while :; do :; done' &
+		echo $! >>"$BATS_TEST_TMPDIR/loops"
+	done
+	busy_vm "$lab" 25000
+	share=$(share_of "$(group "$lab" cpuacct 1)/machine" 500)
+	kill -9 $(cat "$BATS_TEST_TMPDIR/loops" "$BATS_TEST_TMPDIR/busy")
+	echo "share: $share of 1000; quota 250"
+	[ "$share" -ge 225 ]
+}
+
+@test "a configuration that takes more than whoever starts it may have is refused, or fitted" {
+	make_limited 50000
+	lab_register "$lab"
+	run in_limited "$virtbed_lab" up "$config" --name "$lab"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"may use 0.50 cores, more than 80 % of the 0.5 that this machine lets us use"*"fit: yes"* ]]
+	sed 's/^lab:/lab:\n  fit: yes/' "$config" >"$config.fit"
+	run in_limited "$virtbed_lab" up "$config.fit" --name "$lab"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$(lab_get "$lab" '.blades[0].cpu_cores < 0.25')" = true ]
+	jq -e '.cores > 0 and .cores < 0.55 and .speed > 0' "/run/virtbed/lab/$lab/probe.json"
+	# Another shell, which is not so limited, finds it, and it is the same lab.
+	lab_up "$config.fit" "$lab"
+	"$virtbed_lab" down --name "$lab"
+	assert_nothing_left "$lab"
+}
+
+no_other_probe() {
+	! pgrep -f '^[^ ]*virtbed-lab probe' >/dev/null
+}
+
+@test "probe says what a lab gets of this machine, and leaves nothing" {
+	run "$virtbed_lab" probe --seconds 1 --json
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$(jq ".cores > 0 and .cores <= $(nproc) + 0.1 and .speed > 0 and .memory_mib > 0 and .disk_mib > 0" <<<"$output")" = true ]
+	make_limited 30000
+	run in_limited "$virtbed_lab" probe --seconds 1 --json
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$(jq '.cores <= 0.35' <<<"$output")" = true ]
+	run in_limited "$virtbed_lab" probe --seconds 1
+	[ "${#lines[@]}" -eq 1 ]
+	[[ "$output" == *" cores for the lab, speed "* ]]
+	within 10 no_other_probe
+	"$virtbed_lab" check
+	no_probes
+	[ -z "$(ls -d /run/virtbed/lab/.probe-* /var/lib/virtbed/lab/.probe-* 2>/dev/null)" ]
+	run "$virtbed_lab" probe --seconds 0
+	[ "$status" -eq 2 ]
+}
+
+@test "a lab is fitted to the probe that is given" {
+	sed 's/^lab:/lab:\n  fit: yes/' "$config" >"$config.fit"
+	echo '{"cores": 0.25, "speed": 1}' >"$BATS_TEST_TMPDIR/probe.json"
+	lab_up "$config.fit" "$lab" --probe "$BATS_TEST_TMPDIR/probe.json"
+	# 80 % of 0.25 cores for 0.5 that are configured.
+	[ "$(lab_get "$lab" '.blades[0].cpu_cores')" = 0.12 ]
+	echo '{"cores": 0.25}' >"$BATS_TEST_TMPDIR/probe.json"
+	run "$virtbed_lab" up "$config.fit" --name "$lab" --probe "$BATS_TEST_TMPDIR/probe.json"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"probe.json: 'speed' is not a number"* ]]
 }
 
 @test "a steady lab scales quotas after half a minute of work, while its metronome lives" {

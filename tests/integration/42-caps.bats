@@ -156,3 +156,19 @@ is_not_effective() {
 	assert_untouched
 	[ ! -e /run/virtbed/cpu-caps ]
 }
+
+boots_have() {
+	[ "$(curl -s --unix-socket "$dir/s" http://localhost/v1/capabilities | jq .boot_timeout_s)" = "$1" ]
+}
+
+@test "boots have as much longer as the configuration's patience says, or what they are given" {
+	start
+	boots_have 180
+	end TERM
+	echo 'patience: 2.5' >>"$dir/config.yaml"
+	start
+	boots_have 450
+	end TERM
+	VIRTBED_BOOT_TIMEOUT=60 start
+	boots_have 60
+}

@@ -70,6 +70,34 @@ teardown_file() {
 	within 120 local_all_ready c2
 }
 
+# local_has_steps CLUSTER ID [MORE THAN]
+local_has_steps() {
+	[ "$(local_get "$1" "/v1/tasks/$2" | jq '.progress.done // 0')" -gt "${3:-0}" ]
+}
+
+@test "ends a task whose rank hangs, and none that is slow" {
+	local_put c1 slow "$(local_task cg W 1 1000 '[0]' 3000)"
+	local_put c1 hung "$(local_task cg W 1 1000 '[1]' 3000)"
+	within 120 local_has_steps c1 slow
+	within 120 local_has_steps c1 hung
+	local_virsh b1 qemu-agent-command "virtbed-$local_lab-c1-n1" '{"execute": "guest-exec", "arguments": {
+		"path": "/bin/sh", "arg": ["-c", "kill -STOP $(pidof cg)"]}}'
+	before=$(local_get c1 /v1/tasks/slow | jq .progress.done)
+	task=$(local_await c1 hung)
+	echo "$task"
+	[ "$(jq -r .outcome <<<"$task")" = failed ]
+	[ "$(jq -r .cause <<<"$task")" = stalled ]
+	steps=$(jq -r '"\(.progress.done) of \(.progress.total)"' <<<"$task")
+	[[ $(jq -r .reason <<<"$task") =~ "no progress for "[0-9]+" s: rank 0 is at step $steps;" ]]
+	jq -e '.progress.age_s >= 60 and .progress.age_s <= 120 and (.ended_ns - .requested_ns) / 1e9 < 600' <<<"$task"
+	local_task_is c1 slow running
+	local_has_steps c1 slow "$before"
+	[ "$(local_status c1 DELETE /v1/tasks/slow)" = 200 ]
+	local_assert_outcome c1 slow killed
+	[ "$(local_get c1 /v1/tasks/slow | jq -r .cause)" = killed ]
+	within 120 local_all_ready c1
+}
+
 # The body of a PUT of a script: its text is read from standard input. local_script USER NODES [RESULT...]
 local_script() {
 	local user=$1 nodes=$2

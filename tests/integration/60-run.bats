@@ -233,3 +233,51 @@ real_host() {
 	[ "$(grep -c '^ok .* /remote/' <<<"$output")" -eq 16 ]
 	! grep -q SKIP <<<"$output"
 }
+
+# All processes of the run at once, as a loss of power ends them: `virtbed`, its children, the lab with its libvirtds,
+# BMCs and VMs. A blade's processes end with the blade's own first one.
+kill_everything() {
+	local pids
+	pids=$(pgrep -f -- "--out $out( |\$)|(virtbed-(controller|local-sched|lab)) .*($out|$name)")
+	kill -KILL $pids
+	for pid in $pids; do
+		timeout 60 tail --pid="$pid" -f /dev/null
+	done
+	run_assert_nobody "$out"
+}
+
+# What the profile has measured, a line each, and the pairs that have as many measurements as they should: 2.
+assert_profile_whole() {
+	[ "$(run_query "$out" "SELECT count(*) FROM (SELECT type, cluster, round FROM measurement
+		WHERE round IS NOT NULL GROUP BY 1, 2, 3 HAVING count(*) <> 1)")" -eq 0 ]
+	[ "$(run_query "$out" "SELECT group_concat(n) FROM (SELECT count(*) AS n FROM measurement
+		WHERE round IS NOT NULL GROUP BY type, cluster)")" = 2,2,2,2 ]
+}
+
+@test "everything killed in the profile and in a run: nothing is measured twice or missing, and nothing is left" {
+	local before
+	sed -i 's/policies: .*/policies: [easy, max-upr]/' "$config"
+	run_start run "$config" --profile --out "$out" --json
+	run_wait_row "$out" "SELECT 1 FROM measurement WHERE round IS NOT NULL LIMIT 1 OFFSET 2" 240
+	kill_everything
+	before=$(run_query "$out" "SELECT n, type, cluster, round, exec_s FROM measurement ORDER BY n")
+
+	run_start run "$config" --profile --out "$out" --json --resume
+	run_wait_row "$out" "SELECT 1 FROM task WHERE run = (SELECT max(run) FROM run WHERE policy = 'max-upr')
+		AND state = 'completed' LIMIT 1" 400
+	kill_everything
+	assert_profile_whole
+	[[ "$(run_query "$out" "SELECT n, type, cluster, round, exec_s FROM measurement ORDER BY n")" == "$before"* ]]
+	cp "$out/estimates.yaml" estimates-before.yaml
+
+	run_start run "$config" --profile --out "$out" --json --resume
+	assert_good_end
+	cmp estimates-before.yaml "$out/estimates.yaml"
+	# The first run ended before and stayed; the interrupted one is there as aborted, and whole.
+	[ "$(run_query "$out" "SELECT group_concat(policy || ':' || (ended_by = 'aborted'))
+		FROM (SELECT policy, ended_by FROM run ORDER BY run)")" = "easy:0,max-upr:1,max-upr:0" ]
+	for again in 1 2; do
+		"$virtbed" simulate "$out/config.yaml" --estimates "$out/estimates.yaml" --trials 20 --json >"simulated-$again"
+	done
+	cmp simulated-1 simulated-2
+}

@@ -38,6 +38,101 @@ use_scripted() {
 	[ ! -e "$state" ]
 }
 
+# A place that another user than root can reach, from where `virtbed`, as that user, is $virtbed. use_other_user
+use_other_user() {
+	local as=
+	place=$(mktemp -d)
+	echo "$place" >"$BATS_TEST_TMPDIR/place"
+	if [ "$(id -u)" -eq 0 ]; then
+		command -v setpriv >/dev/null || skip "no setpriv"
+		as="setpriv --reuid 65534 --regid 65534 --clear-groups"
+	fi
+	cp "$run_build/controller/cli/virtbed" "$run_build/controller/api/virtbed-controller" \
+		"$run_build/local-sched/virtbed-local-sched" "$place"
+	printf '#!/bin/sh\nexec %s %s/virtbed "$@"\n' "$as" "$place" >"$place/as"
+	chmod 755 "$place" "$place/as"
+	mkdir -m 700 "$place/home" "$place/session"
+	[ -z "$as" ] || chown 65534:65534 "$place/home" "$place/session"
+	virtbed=$place/as
+	export HOME=$place/home VIRTBED_LIBEXEC=$place
+	unset VIRTBED_URI XDG_RUNTIME_DIR XDG_STATE_HOME STATE_DIRECTORY RUNTIME_DIRECTORY
+	cd "$place"
+}
+
+# What is started in one session is found in any: with XDG_RUNTIME_DIR, with another one, and without.
+found_from_everywhere() {
+	"$virtbed" clusters | grep -q s1
+	XDG_RUNTIME_DIR=$place/session "$virtbed" clusters | grep -q s1
+	XDG_RUNTIME_DIR=$place/home "$virtbed" clusters | grep -q s1
+}
+
+@test "a service is found in every session of its user, and its tokens with it" {
+	local name=found-$BASHPID
+	use_other_user
+	run_name=$name
+	sed "s/^name:.*/name: $name/" "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$place/config.yaml"
+	# Nothing serves yet, and nothing was served.
+	run -2 "$virtbed" token list
+	[[ $output == *"which controller?"* ]]
+
+	XDG_RUNTIME_DIR=$place/session run_start serve config.yaml
+	run_wait_for "serving at unix:$place/session/virtbed/controller.sock" 120
+	found_from_everywhere
+	"$virtbed" token create --user nobody --expires 1h 2>"$BATS_TEST_TMPDIR/token-words"
+	[ -s "$place/home/.local/state/virtbed/tokens.json" ]
+	stop_found
+	# It need not run.
+	[ "$("$virtbed" token list --json | jq '.tokens | length')" = 1 ]
+
+	run_start serve config.yaml
+	run_wait_for "serving at unix:$place/home/.local/state/virtbed/controller.sock" 120
+	found_from_everywhere
+	stop_found
+
+	XDG_RUNTIME_DIR=$place/session run_start serve config.yaml --listen "unix:$place/home/elsewhere.sock"
+	run_wait_for "serving at unix:$place/home/elsewhere.sock" 120
+	found_from_everywhere
+	stop_found
+
+	# Its tokens are those of its own directory, which is another one.
+	run_start serve config.yaml --state "$place/home/other"
+	run_wait_for "serving at unix:$place/home/.local/state/virtbed/controller.sock" 120
+	found_from_everywhere
+	"$virtbed" token create --user nobody 2>"$BATS_TEST_TMPDIR/token-words"
+	[ "$("$virtbed" token list --json | jq '.tokens | length')" = 1 ]
+	[ -s "$place/home/other/tokens.json" ]
+	[ "$("$virtbed" token list --json --state "$place/home/.local/state/virtbed" | jq '.tokens[0].id')" != \
+		"$("$virtbed" token list --json --run "$place/home/other" | jq '.tokens[0].id')" ]
+	[ "$("$virtbed" token list --uri "unix:$place/home/.local/state/virtbed/controller.sock" | wc -l)" = \
+		"$("$virtbed" token list | wc -l)" ]
+	VIRTBED_URI=http://127.0.0.1:1 run -2 "$virtbed" token list
+	[[ $output == *"name it there with --state"* ]]
+	stop_found
+}
+
+stop_found() {
+	kill -TERM "$run_pid"
+	run_wait
+	[ "$run_status" -eq 0 ]
+}
+
+@test "a type without an estimate on a cluster is not placed there, and one without any is refused" {
+	use_scripted
+	sed -i 's/share: 0.6/share: 1/; s/share: 0.4/share: 0/
+		/^types:/a\  - {name: IS.S.1, benchmark: is, class: S, cores: 1, memory_mib: 64, share: 0}' "$config"
+	run_write_estimates "$estimates"
+	sed -i '/type: CG.S.2, cluster: c1/d' "$estimates"
+	echo "unmeasured: [{type: CG.S.2, cluster: c1, reason: it hangs}]" >>"$estimates"
+	serve
+	ok POST /v1/tasks 400 '{"type": "IS.S.1"}' | grep -q "there is no estimate for type 'IS.S.1' on any cluster"
+	for task in $(submit '{"type": "CG.S.2", "count": 3}' | jq '.[]'); do
+		wait_state "$task" completed
+		[ "$(ok GET "/v1/tasks/$task" 200 | jq -r .cluster)" = c2 ]
+	done
+	ok GET /v1/clusters 200 | jq -e '.clusters | map({(.cluster): .types}) | add | .c1 == ["IS.S.2"] and (.c2 | sort) == ["CG.S.2", "IS.S.2"]'
+	[[ "$(run_query "$state" "SELECT value FROM meta WHERE key = 'unmeasured'")" = *"'CG.S.2' on 'c1': it hangs"* ]]
+}
+
 has_completed() {
 	ok GET '/v1/tasks?state=completed' 200 | jq -e --argjson count "$1" '.tasks | length == $count'
 }
@@ -49,6 +144,11 @@ has_completed() {
 	run_start serve "$config" --state "$state" --listen "unix:$socket"
 	run_wait_for "serving at unix:$socket" 120
 	ok GET /v1/clusters 200 | jq -e '.clusters | length == 3 and all(.virt_type == "simulated" and .modelled_watts)'
+	ok GET /v1/clusters 200 | jq -e '(.clusters | all(.watts_from == "simulation")) and (.notes | any(test("watts are simulated")) and
+		(any(test("model")) | not))'
+	curl -sf --unix-socket "$socket" http://x/metrics >metrics
+	grep -q '^virtbed_host_power_watts{cluster="s1",host="s1-1",modelled="simulated"} ' metrics
+	run ! grep 'modelled="true"' metrics
 	[ "$(submit '{"type": "LONG", "count": 2}')" = "[0,1]" ]
 	[ "$(submit '{"type": "SHORT", "count": 60}' | jq length)" = 60 ]
 	wait_state 61 completed
@@ -66,6 +166,7 @@ has_completed() {
 	run_wait_for "serving at unix:$socket" 60 2
 	wait_state 1 running
 	within 60 has_completed 60
+	"$virtbed" energy --uri "unix:$socket" | grep '^watts: simulated'
 	# As a trace: 18 fields, and of what has not ended neither run time (4) nor status (11).
 	[ "$(submit '{"type": "SHORT", "held": true}')" = "[62]" ]
 	"$virtbed" report "$state" --format swf >trace.swf
@@ -110,13 +211,139 @@ is_down() {
 		length > 0 and all(.state == "down")' >/dev/null
 }
 
+# Serves configs/simulated.yaml, with what is given for sed. serve_simulated NAME [EXPRESSION]
+serve_simulated() {
+	run_name=$1-$BASHPID
+	sed -e "s/^name:.*/name: $run_name/" -e "${2:-}" "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
+	unset VIRTBED_LIBEXEC
+	run_start serve "$config" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	export VIRTBED_URI=unix:$socket
+}
+
+@test "what is tried first works: tasks, scripts and a limit of energy that holds" {
+	serve_simulated first 's/# energy_/energy_/'
+	echo 'echo hello' >job.sh
+	[ "$("$virtbed" submit --script job.sh --time 1m --cores 2)" = 0 ]
+	[ "$("$virtbed" submit --script job.sh --time 5m --nodes 4)" = 1 ]
+	[ "$(submit '{"type": "SHORT", "count": 2}')" = "[2,3]" ]
+	[ "$(submit '{"type": "LONG", "count": 8}')" = "[4,5,6,7,8,9,10,11]" ]
+	wait_state 3 completed
+	# It took what was estimated, and not a tenth of that; so does what runs, and the sum of it is within the limit.
+	ok GET /v1/tasks/3 200 | jq -e '.executed_s > 0.9'
+	wait_state 4 running
+	ok GET /v1/energy 200 | jq -e '.window | .limit_j == 200000 and .holds and .refusals > 0'
+	"$virtbed" energy | grep "by the estimates of what runs it holds until then"
+	"$virtbed" queue | grep "energy: needs"
+	stop_service
+}
+
+# refused_as TEXT COMMAND...: exit status 1, and an error that says so.
+refused_as() {
+	local text=$1
+	shift
+	run -1 "$virtbed" "$@"
+	[[ $output == *"$text"* ]] || { echo "$output"; return 1; }
+}
+
+@test "a key is for the same contents, whatever became of the tasks" {
+	local same="other contents"
+	serve_simulated key
+	printf 'echo %s\n' hello >job.sh
+	[ "$("$virtbed" submit SHORT --count 2 --key k --name n | xargs)" = "0 1" ]
+	[ "$("$virtbed" submit LONG --hold --key held --deadline 1h)" = 2 ]
+	[ "$("$virtbed" submit --script job.sh --time 1m --key script -- 7)" = 3 ]
+	for turn in first restarted; do
+		[ "$("$virtbed" submit SHORT --count 2 --key k --name n | xargs)" = "0 1" ]
+		[ "$("$virtbed" submit LONG --hold --key held --deadline 1h)" = 2 ]
+		[ "$("$virtbed" submit --script job.sh --time 1m --key script -- 7)" = 3 ]
+		refused_as "key: 'k' was used for task 0 with $same (count)" submit SHORT --count 3 --key k --name n
+		refused_as "$same (type, name, priority)" submit WIDE --count 2 --key k --priority -1
+		refused_as "$same (held, utility_max)" submit SHORT --count 2 --key k --name n --hold --utility 2
+		refused_as "task 2 with $same (deadline_s)" submit LONG --hold --key held --deadline 2h
+		refused_as "$same (held, constant_s, zero_s, deadline_s)" submit LONG --key held --constant 1m --zero-at 1h
+		refused_as "task 3 with $same (script)" submit --script job.sh --time 1m --key script -- 8
+		cp job.sh kept
+		echo 'echo more' >>job.sh
+		refused_as "task 3 with $same (script)" submit --script job.sh --time 1m --key script -- 7
+		mv kept job.sh
+		[ $turn = first ] || break
+		# What was asked for is what counts, not what it is now.
+		"$virtbed" release 2
+		"$virtbed" cancel 3
+		wait_state 3 killed
+		wait_state 1 completed
+		kill -KILL "$(run_process virtbed-controller "$state")"
+		run_wait_for "serving at unix:$socket" 60 2
+	done
+	ok POST /v1/tasks 409 '{"type": "SHORT", "key": "k"}' >refusal
+	ok GET /v1/tasks 200 | jq -e '.tasks | length == 4'
+	assert_posts_documented
+	stop_service
+}
+
+@test "people's orders take many tasks, say what became of each, and refuse what makes no sense" {
+	serve_simulated orders
+	[ "$(submit '{"type": "LONG", "count": 3}')" = "[0,1,2]" ]
+	[ "$(submit '{"type": "SHORT", "count": 3, "held": true}')" = "[3,4,5]" ]
+	for task in 0 1 2; do wait_state $task running; done
+	[ "$("$virtbed" suspend 0,1-2 | xargs)" = "task 0 is suspended task 1 is suspended task 2 is suspended" ]
+	[ "$("$virtbed" suspend 0 --json | jq .task)" = 0 ]
+	[ "$("$virtbed" resume 0-1 2 --json | jq -c '[.tasks[].task]')" = "[0,1,2]" ]
+	for task in 0 1 2; do wait_state $task running; done
+	# One that cannot be suspended does not keep the others from it.
+	refused_as "task 3 cannot be suspended" suspend 3,1
+	[[ $output == *"task 1 is suspended"* ]]
+	refused_as "task 0 cannot be resumed: it is not suspended" resume 0-1
+	[[ $output == *"task 1 is running"* ]]
+	run -2 "$virtbed" suspend 0 99
+	[[ $output == *99*"task 0 is suspended"* ]]
+	"$virtbed" resume 0
+
+	[ "$("$virtbed" release 3 | xargs)" = "task 3 is released" ]
+	wait_state 3 completed
+	refused_as "task 3 cannot be released: it has ended" release 3
+	refused_as "task 1 cannot be released: it is not held" release 1
+	ok POST /v1/tasks/1/release 409 '{}'
+	[ "$("$virtbed" hold 4-5 | xargs)" = "task 4 is held task 5 is held" ]
+	refused_as "task 2 cannot be held" hold 2,4-5
+	[[ $output == *"task 4 is held"*"task 5 is held"* ]]
+	refused_as "task 3 cannot be cancelled" cancel 3-5
+	[[ $output == *"task 4 is cancelled"*"task 5 is cancelled"* ]]
+	for words in 0,x 0, ,1 5-3; do
+		run -2 "$virtbed" suspend $words
+		[[ $output == *"\"$words\" names no task"* ]]
+	done
+
+	[ "$("$virtbed" drain s1/0-15 s3/0-3 --reason test | wc -l)" = 20 ]
+	[ "$(submit '{"type": "LONG", "count": 2}')" = "[6,7]" ]
+	wait_state 6 running
+	wait_state 7 running
+	[ "$("$virtbed" migrate 6,7 --to s2-right --json | jq -c '[.tasks[].task]')" = "[6,7]" ]
+	refused_as "task 4 cannot be migrated" migrate 4,6 --to s2-left
+
+	# Where one of some words is wanted, those are told.
+	run -2 "$virtbed" queue --state nope
+	[[ $output == *"'nope' is not one of waiting, planned, queued, starting, running, "*", killed, "* ]]
+	ok POST /v1/tasks 400 '{"tpye": "SHORT"}' | grep "unknown key 'tpye'; known: type, count, name, key, held, "
+	ok POST /v1/tasks 400 '{"time_s": 9, "script": {"programme": "x"}}' | grep "unknown key 'programme'; known: "
+	run -2 "$virtbed" nodes --cluster nope
+	[[ $output == *"virtbed clusters"* ]]
+	ok POST /v1/nodes/s2/0/drain 400 '{}' | grep "reason: missing"
+	run -2 "$virtbed" drain s2/0
+	ok GET '/v1/nodes?cluster=s2' 200 | jq -e '[.nodes[] | select(.state == "drained" or .state == "draining")] == []'
+	assert_posts_documented
+	"$virtbed" cancel 0-2 6,7
+	stop_service
+}
+
 @test "output that one cluster has is had, while another that may have it is away" {
 	run_name=output-$BASHPID
 	sed "s/^name:.*/name: $run_name/" "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
 	unset VIRTBED_LIBEXEC
 	run_start serve "$config" --state "$state" --listen "unix:$socket"
 	run_wait_for "serving at unix:$socket" 120
-	for node in s2/{0..7} s3/{0..3}; do ok POST "/v1/nodes/$node/drain" 202 '{}'; done
+	for node in s2/{0..7} s3/{0..3}; do ok POST "/v1/nodes/$node/drain" 202 '{"reason": "test"}'; done
 	[ "$(submit '{"type": "SHORT", "count": 2}')" = "[0,1]" ]
 	wait_state 0 completed
 	wait_state 1 completed
@@ -282,6 +509,12 @@ is_listed_as_it_is() {
 	stop_service
 }
 
+# What the clusters, `virtbed clusters` and /metrics count of nodes adds up to their number.
+every_node_is_counted_once() {
+	ok GET /v1/clusters 200 | jq -e '.clusters | all(.nodes == .idle + .busy + .down + .drained + .draining)'
+	curl -sf --unix-socket "$socket" http://x/metrics | awk '/^virtbed_nodes\{/ {sum += $2} END {exit sum != '"$1"'}'
+}
+
 # Until it is killed: events, one after the other.
 notice_on() {
 	while curl -sf -o /dev/null --unix-socket "$socket" http://x/v1/notices -d '{"kind": "test", "text": "again"}'; do :; done
@@ -318,6 +551,109 @@ page_slows_down="(() => {
 	kill "$notices"
 	cat paced
 	tail -n 1 paced | jq -e 'length > 4 and min > 950'
+	stop_service
+}
+
+# What the columns of `queue` say of TASK: STATE WAITED TIME LEFT. shown TASK
+shown() {
+	"$virtbed" queue "$1" --uri "unix:$socket" | awk 'NR == 3 {print $5, $6, $7, $8}'
+}
+
+# What task 0 has by now, the UTC of the run's second 0 by each time that is told, and whether they are the same.
+zeros='[to_entries[] | select(.key | endswith("_utc")) | select(.value) | .key] as $keys | . as $it |
+	[$keys[] | ($it[.] | sub("[.][0-9]+"; "") | fromdate) - $it[sub("_utc$"; "_s")]] | (max - min) < 1.1 and length'
+
+@test "what is shown of a task that stands still and of one that waits again: its times, in UTC too, and all its places" {
+	local page before
+	run_name=simulated-times-$BASHPID
+	sed "s/^name:.*/name: $run_name/" "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
+	echo '  listen: http://127.0.0.1:0' >>"$config"
+	unset VIRTBED_LIBEXEC
+	run_start serve "$config" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	[ "$(submit '{"type": "LONG"}')" = "[0]" ]
+	wait_state 0 running
+	ok GET /v1/tasks/0 200 | jq -e '.since_s != null and .left_s == null and .expected_end_s > .now_s'
+	within 20 later_than "$(ok GET /v1/tasks/0 200 | jq .since_s)"
+	ok POST /v1/tasks/0/suspend 202 '{}'
+	wait_state 0 suspended
+	# Suspended, its time run and its time left stand still, while the clock goes on.
+	ok GET /v1/tasks/0 200 >first
+	jq -e '.since_s == null and .expected_end_s == null and .executed_s > 2 and .left_s > 3000' first
+	jq -e "$zeros" first
+	before=$(shown 0)
+	[[ $before =~ ^suspended\ [0-9:]+\ [0-9:]+\ [0-9]:?[0-9:]+$ ]]
+	within 20 later_than "$(jq .now_s first)"
+	[ "$(shown 0)" = "$before" ]
+	ok GET /v1/tasks/0 200 | jq -e --slurpfile first first '[.executed_s, .left_s, .waited_s] == ($first[0] | [.executed_s, .left_s, .waited_s])'
+	"$virtbed" show 0 --uri "unix:$socket" >told
+	has_lines told '^arrived .* s  20..-..-..T..:..:..[.0-9]*Z$' '^started .* s  20' '^executed +[0-9:]+$' '^left .*, which stands still$' \
+		'^its VMs +[0-9.]+ s  20..-..-..T.*Z  started '
+	"$virtbed" explain 0 --uri "unix:$socket" >told
+	has_lines told '^TIME S  UTC ' '^ +[0-9.]+  20..-..-..T..:..:..Z '
+	ok POST /v1/tasks/0/resume 202 '{}'
+	wait_state 0 running
+	# It is lost with all that ran, and waits and starts again: what it waited is of both, and so are its places.
+	stop_service
+	run_start serve "$config" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	within 60 has_attempts 0 2
+	wait_state 0 running
+	ok GET /v1/tasks/0 200 >second
+	jq -e '[.places[] | [.attempt, .how]] == [[1, "started"], [1, "resumed"], [1, "lost"], [2, "started"]] and
+		([.suspended[] | .attempt] == [1]) and .suspended[0].to_s != null' second
+	jq -e '.places as $p | (.waited_s - (($p[0].since_s - .arrival_s) + ($p[3].since_s - $p[2].since_s)) | fabs) < 0.001' second
+	"$virtbed" show 0 --uri "unix:$socket" >told
+	has_lines told '^its VMs +attempt 1 .* started ' '^ +attempt 1 .* lost ' '^ +attempt 2 .* started '
+	page=$(sed -n "s|.*the controller's page is at ||p" "$run_words" | tail -n 1)
+	(umask 077 && "$virtbed" token create --state "$state" --role operator --user nobody >token 2>words)
+	ok POST /v1/tasks/0/suspend 202 '{}'
+	wait_state 0 suspended
+	"$BATS_TEST_DIRNAME/browser.py" "$page" "until=document.documentElement.dataset.ready === 'token'" \
+		"type=token" "key=Enter" "until=document.documentElement.dataset.ready === 'overview'" \
+		"until=document.querySelector('#active').innerText.includes('left, stands still')" \
+		"go=#task/0" "until=document.documentElement.dataset.ready === 'task/0'" \
+		"until=document.querySelector('#task-decisions tr')" \
+		"print=[...document.querySelectorAll('#task-gantt tbody tr')].map((line) => line.innerText).join('\\n')" \
+		"print=document.querySelector('#task-facts').innerText" "print=document.querySelector('#task-decisions').innerText" \
+		>overview 2>&1 || { cat overview; return 1; }
+	has_lines overview '^waiting\s+queue\s.*20..-..-.. ..:..:.. UTC' '^started\s+s1-1\s.*20..-..-.. ..:..:.. UTC' '^at .*, 20..-..-.. ..:..:.. UTC$' 'left, stands still' '[0-9 ms]+\s+20..-..-.. ..:..:.. UTC\s'
+	stop_service
+	[ "$(run_query "$state" "SELECT count(*) FROM lost_attempt WHERE task = 0 AND attempt = 1")" -eq 1 ]
+}
+
+has_attempts() {
+	[ "$(api GET "/v1/tasks/$1" | jq .attempts)" = "$2" ]
+}
+
+# The run's clock is two seconds beyond TIME. later_than TIME
+later_than() {
+	api GET /v1/tasks/0 | jq -e --argjson from "$1" '.now_s > $from + 2' >/dev/null
+}
+
+@test "a node that drains is counted once, by the API, by Prometheus and on the page" {
+	local page
+	run_name=simulated-drains-$BASHPID
+	sed "s/^name:.*/name: $run_name/" "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
+	echo '  listen: http://127.0.0.1:0' >>"$config"
+	unset VIRTBED_LIBEXEC
+	run_start serve "$config" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	page=$(sed -n "s|.*the controller's page is at ||p" "$run_words")
+	(umask 077 && "$virtbed" token create --state "$state" --role viewer --user nobody >token 2>words)
+	[ "$(submit '{"type": "LONG"}')" = "[0]" ]
+	wait_state 0 running
+	node=$(ok GET /v1/tasks/0 200 | jq -r '"\(.cluster)/\(.nodes[0])"')
+	ok POST "/v1/nodes/$node/drain" 202 '{"reason": "fan"}' | jq -e '.state == "draining"'
+	ok POST /v1/nodes/s1/15/drain 202 '{"reason": "fan"}' | jq -e '.state == "drained"'
+	every_node_is_counted_once 28
+	ok GET /v1/clusters 200 | jq -e '[.clusters[] | .drained] == [1, 0, 0] and ([.clusters[] | .draining] | add) == 1'
+	"$virtbed" clusters --uri "unix:$socket" | awk 'NR == 1 {exit !/ DRAINING /}'
+	"$BATS_TEST_DIRNAME/browser.py" "$page" "until=document.documentElement.dataset.ready === 'token'" \
+		"type=token" "key=Enter" "until=document.documentElement.dataset.ready === 'overview'" \
+		"until=document.querySelector('#clusters').innerText.includes('1 drained')" \
+		"print=document.querySelector('#clusters').innerText" >overview 2>&1 || { cat overview; return 1; }
+	has_lines overview '1 drained' '1 draining'
 	stop_service
 }
 
@@ -483,7 +819,7 @@ page_slows_down="(() => {
 @test "a higher priority goes first, whenever it came, and does so after a restart" {
 	use_scripted
 	serve
-	for node in c1/0 c1/1 c1/2 c1/3 c2/0 c2/1; do ok POST "/v1/nodes/$node/drain" 202 '{}'; done
+	for node in c1/0 c1/1 c1/2 c1/3 c2/0 c2/1; do ok POST "/v1/nodes/$node/drain" 202 '{"reason": "test"}'; done
 	[ "$("$virtbed" submit CG.S.2 --priority -5 --uri "unix:$socket")" = 0 ]
 	[ "$(submit '{"type": "CG.S.2"}')" = "[1]" ]
 	run ! grep PRIO <<<"$("$virtbed" queue 1 --uri "unix:$socket")"
@@ -514,7 +850,7 @@ run_assert_decisions_of_service() {
 	# Half a minute, so that it still runs when all is stopped; and four seconds.
 	sed -i '/CG.S.2/s/repetitions: 10/repetitions: 60/; /IS.S.2/s/repetitions: 5/repetitions: 10/' "$config"
 	serve
-	for node in c2/0 c2/1 c1/2 c1/3; do ok POST "/v1/nodes/$node/drain" 202 '{}'; done
+	for node in c2/0 c2/1 c1/2 c1/3; do ok POST "/v1/nodes/$node/drain" 202 '{"reason": "test"}'; done
 	[ "$(submit '{"type": "IS.S.2"}')" = "[0]" ]
 	[ "$(submit '{"type": "CG.S.2", "count": 2, "key": "b"}')" = "[1,2]" ]
 	[ "$(submit '{"type": "IS.S.2", "held": true}')" = "[3]" ]

@@ -141,6 +141,6 @@ lab_remains() {
 	ps -eo pid=,args= | grep -F -e "/lab/$name/" -e "--role=supervisor $name" -e "--role=fabric $name" \
 		-e "--role=blade $name" -e "--role=redfish $name" | grep -v -F grep || true
 	grep -F "/lab/$name/" /proc/mounts || true
-	find /sys/fs/cgroup -maxdepth 4 -type d -name "virtbed-$name" 2>/dev/null || true
+	find /sys/fs/cgroup -type d -name "virtbed-$name" 2>/dev/null || true
 	ls -d "/run/virtbed/lab/$name" "/var/lib/virtbed/lab/$name" 2>/dev/null || true
 }

@@ -13,6 +13,7 @@ setup() {
 teardown() {
 	run_end_all "$run_name"
 	[ -z "${lab_of_test:-}" ] || "$virtbed_lab" down --name "$lab_of_test" || true
+	[ ! -f "$BATS_TEST_TMPDIR/place" ] || rm -rf "$(cat "$BATS_TEST_TMPDIR/place")"
 }
 
 serve() {

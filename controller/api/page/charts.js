@@ -205,7 +205,7 @@ class Chart {
       return el('li', null, shape('svg', { width: 22, height: 10, 'aria-hidden': 'true' }, line), `${series.name} `,
                 el('b', null, inUnit(value, this.unit)));
     }));
-    if (time !== null) this.legend.append(el('li', null, `at ${duration(time)}`));
+    if (time !== null) this.legend.append(el('li', null, `at ${duration(time)}${this.data.utcOf(time) ? `, ${this.data.utcOf(time)}` : ''}`));
   }
 
   point(event) {
@@ -225,13 +225,13 @@ class Chart {
 
   /* Twelve rows, the youngest first. */
   tabulate() {
-    const { from, to, series } = this.data;
-    this.head.replaceChildren(el('th', { scope: 'col' }, 'Time since the start'),
+    const { from, to, series, utcOf } = this.data;
+    this.head.replaceChildren(el('th', { scope: 'col' }, 'Time since the start'), el('th', { scope: 'col' }, 'UTC'),
                               ...series.map((one) => el('th', { scope: 'col', class: 'number' }, one.name)));
     const rows = [];
     for (let i = 12; i > 0 && to > from; i--) {
       const time = from + ((to - from) * i) / 12;
-      rows.push(el('tr', null, el('td', null, duration(time)),
+      rows.push(el('tr', null, el('td', null, duration(time)), el('td', null, utcOf(time)),
                    ...series.map((one) => el('td', { class: 'number' }, inUnit(valueAt(one, time), this.unit)))));
     }
     this.body.replaceChildren(...rows);
@@ -239,8 +239,8 @@ class Chart {
 }
 
 /*
- * Bars over time in a <figure>, a lane each: { from, to, lanes: [{ name, bars: [{ from, to, what,
- * style }] }] }; the same as a table.
+ * Bars over time in a <figure>, a lane each: { from, to, utcOf, lanes: [{ name, bars: [{ from, to, what,
+ * style }] }] }; the same as a table. utcOf(time) is its UTC, as text.
  */
 function drawBars(figure, title, data) {
   const width = Math.max(figure.clientWidth - 34, 220);
@@ -268,10 +268,10 @@ function drawBars(figure, title, data) {
   const rows = data.lanes.flatMap((lane) => lane.bars.map((bar) => [bar, lane.name]))
     .sort((a, b) => a[0].from - b[0].from)
     .map(([bar, name]) => el('tr', null, el('td', null, bar.what), el('td', null, name),
-                             el('td', { class: 'number' }, duration(bar.from)),
+                             el('td', { class: 'number' }, duration(bar.from)), el('td', null, data.utcOf(bar.from)),
                              el('td', { class: 'number' }, duration(bar.to - bar.from))));
-  const names = ['What', 'Where', 'From', 'For'];
+  const names = ['What', 'Where', 'From', 'UTC', 'For'];
   figure.replaceChildren(el('div', { class: 'plot' }, drawing),
     el('table', { 'aria-label': title }, el('thead', null, el('tr', null, ...names.map((name, i) =>
-      el('th', { scope: 'col', class: i > 1 ? 'number' : null }, name)))), el('tbody', null, ...rows)));
+      el('th', { scope: 'col', class: i === 2 || i === 4 ? 'number' : null }, name)))), el('tbody', null, ...rows)));
 }

@@ -136,6 +136,17 @@ function setText(node, text) {
 /* Of a task that is another user's, whose page says no more than that, the number alone. */
 const taskLink = (number, hidden) => (hidden ? `${number}` : el('a', { href: `#task/${number}` }, `${number}`));
 
+/* "2026-01-31 23:59:59 UTC" */
+const utcText = (utc) => `${utc.slice(0, 19).replace('T', ' ')} UTC`;
+
+/* Of an answer that says what time it is in the run and by the wall clock: the latter for times of the run. */
+function utcIn(answer) {
+  return (time) => {
+    const then = new Date(Date.parse(answer.now_utc) + 1000 * (time - answer.now_s));
+    return Number.isNaN(then.getTime()) ? '' : utcText(then.toISOString());
+  };
+}
+
 /* A row of cells, which are set by setCells(). */
 function row(classes) {
   return el('tr', null, ...classes.map((name) => el('td', { class: name })));
@@ -175,8 +186,15 @@ function showNotes(answer) {
   document.title = answer.name ? `${answer.name} – virtbed` : 'virtbed';
 }
 
-/* "modelled " where watts come from a model. */
-const modelled = () => (known.clusters.some((cluster) => cluster.modelled_watts) ? 'modelled ' : '');
+/* "modelled " or "simulated " where watts of any cluster come from a model, or are simulated; "" where all are metered. */
+function modelled() {
+  const from = new Set(known.clusters.map((cluster) => cluster.watts_from));
+  if (from.has('model')) return 'modelled ';
+  return from.has('simulation') ? 'simulated ' : '';
+}
+
+/* The same before a word that it says something of, or nothing. */
+const wattsNote = () => (modelled() ? `${modelled()}watts` : '');
 
 /* A service's limit: what is used of it, and whether it lasts. */
 function windowTile(window, now) {
@@ -197,7 +215,7 @@ function showTiles(status, power) {
     ['Utility', runs && isKnown(status.utility) ? digits(status.utility, 2) : '–', ''],
     ['Energy', inUnit(power.energy_j, 'J'), limit ? `above idle, of ${inUnit(limit, 'J')}` : 'above idle',
      limit && isKnown(power.energy_j) ? power.energy_j / limit : null],
-    [modelled() ? 'Modelled power' : 'Power', watts.length ? inUnit(watts.reduce((a, b) => a + b, 0), 'W') : '–',
+    [{ 'modelled ': 'Modelled power', 'simulated ': 'Simulated power' }[modelled()] || 'Power', watts.length ? inUnit(watts.reduce((a, b) => a + b, 0), 'W') : '–',
      watts.length ? `${watts.length} host${watts.length > 1 ? 's' : ''}` : ''],
     ...(power.window ? [windowTile(power.window, power.now_s)] : []),
   ];
@@ -224,7 +242,8 @@ function clusterFacts(cluster) {
   const parts = [`${cluster.cores} core${cluster.cores > 1 ? 's' : ''}, ${cluster.memory_mib} MiB each`];
   if (cluster.virt_type) parts.push(virtTypes[cluster.virt_type] || cluster.virt_type);
   if (cluster.cpu_cap === 'quota') parts.push('emulated P-states');
-  if (cluster.meter && cluster.meter !== 'none') parts.push(!cluster.modelled_watts ? `meter: ${cluster.meter}` : cluster.meter === 'model' ? 'modelled watts' : `modelled watts (${cluster.meter})`);
+  if (cluster.meter && cluster.meter !== 'none') parts.push(cluster.watts_from === 'simulation' ? 'simulated watts' : !cluster.modelled_watts ? `meter: ${cluster.meter}`
+    : cluster.meter === 'model' ? 'modelled watts' : `modelled watts (${cluster.meter})`);
   if (cluster.shared) parts.push('shared hosts');
   return parts.join(' · ');
 }
@@ -274,6 +293,7 @@ function showClusters(clusters, nodes) {
          const counts = [`${cluster.busy} of ${cluster.nodes} busy`];
          if (cluster.down) counts.push(`${cluster.down} down`);
          if (cluster.drained) counts.push(`${cluster.drained} drained`);
+         if (cluster.draining) counts.push(`${cluster.draining} draining`);
          if (cluster.away) counts.push('does not answer');
          setText(card.querySelector('h3 span'), counts.join(', '));
          setText(card.children[1], clusterFacts(cluster));
@@ -294,15 +314,24 @@ function titleOf(task) {
   return task.name ? `${task.type} (${task.name})` : task.type;
 }
 
-/* How far a task is: 0 to 1 and what to say; null: not known. */
+/* How long it has been at something: what lies behind it, and since when it is again. */
+const lasted = (before, since, now) => (isKnown(before) ? before + (isKnown(since) ? now - since : 0) : null);
+const waitedOf = (task, now) => lasted(task.waited_s, task.waits_since_s, now);
+const executedOf = (task, now) => lasted(task.executed_s, task.since_s, now);
+
+/* How far a task is: 0 to 1 and what to say; null: not known. What it has executed stands still while it does. */
 function progressOf(task, now) {
-  if (!isKnown(task.started_s) || !['running', 'starting', 'migrating', 'suspending'].includes(task.state))
-    return { text: isKnown(task.arrival_s) ? `since ${duration(now - task.arrival_s)}` : '', part: null };
-  const took = now - task.started_s;
-  const whole = task.expected_end_s - task.started_s;
-  if (!(whole > 0)) return { text: duration(took), part: null };
-  const left = task.expected_end_s - now;
-  return { text: left > 0 ? `${duration(left)} left` : `${duration(-left)} over its estimate`, part: Math.min(1, Math.max(0, took / whole)) };
+  const took = executedOf(task, now);
+  if (!isKnown(task.since_s) && !isKnown(task.left_s)) {
+    if (took) return { text: `${duration(took)} so far`, part: null };
+    const waited = waitedOf(task, now);
+    return { text: isKnown(waited) ? `waited ${duration(waited)}` : '', part: null };
+  }
+  const left = isKnown(task.since_s) ? (isKnown(task.expected_end_s) ? task.expected_end_s - now : null) : task.left_s;
+  if (!isKnown(left) || !isKnown(took)) return { text: isKnown(took) ? duration(took) : '', part: null };
+  const whole = took + Math.max(0, left);
+  const text = left >= 0 ? `${duration(left)} left${isKnown(task.since_s) ? '' : ', stands still'}` : `${duration(-left)} over its estimate`;
+  return { text, part: whole > 0 ? Math.min(1, took / whole) : null };
 }
 
 function shareOf(task) {
@@ -342,7 +371,7 @@ function showActive(line, task, now) {
 }
 
 function showEnded(line, task) {
-  setCells(line, [null, titleOf(task), null, whereOf(task), isKnown(task.started_s) ? duration(task.ended_s - task.started_s) : '–',
+  setCells(line, [null, titleOf(task), null, whereOf(task), isKnown(task.started_s) && isKnown(task.executed_s) ? duration(task.executed_s) : '–',
                   isKnown(task.utility) ? digits(task.utility, 2) : '–', inUnit(task.energy_j, 'J'), task.reason || '']);
   setState(line.children[2], task);
 }
@@ -409,8 +438,8 @@ function energyChart(power, from, to) {
   const series = [{ name: 'used', points: points.filter((point) => point[0] >= from), style: 's0' }];
   const since = window ? Math.max(from, window.begin_s) : from;
   if (limit) series.push({ name: window ? 'limit' : 'budget', points: [[since, limit], [to, limit]], style: 's6', dashed: true });
-  const notes = [window ? `window that began ${duration(to - window.begin_s)} ago` : '', modelled() ? 'modelled watts' : ''];
-  return { from, to, least: 1, series, note: notes.filter(Boolean).join(', ') };
+  const notes = [window ? `window that began ${duration(to - window.begin_s)} ago` : '', wattsNote()];
+  return { from, to, utcOf: utcIn(power), least: 1, series, note: notes.filter(Boolean).join(', ') };
 }
 
 function showCharts(power, utility) {
@@ -424,12 +453,13 @@ function showCharts(power, utility) {
     if (isKnown(host.cap_w))
       series.push({ name: `${host.host}'s cap`, points: [[from, host.cap_w], [to, host.cap_w]], style: `s${i % 8}`, dashed: true });
   });
-  charts.power.draw({ from, to, series, note: [modelled() ? 'modelled watts' : '', known.clusters.some((cluster) =>
+  const utcOf = utcIn(power);
+  charts.power.draw({ from, to, utcOf, series, note: [wattsNote(), known.clusters.some((cluster) =>
     cluster.cpu_cap === 'quota') ? 'emulated P-states' : ''].filter(Boolean).join(', ') });
   charts.energy.draw(energyChart(power, from, to));
   const before = utility.points.filter((point) => point[0] < from).at(-1);
   const points = [[from, before ? before[1] : 0], ...inside(utility.points), [to, utility.utility]];
-  charts.utility.draw({ from, to, least: 1, series: [{ name: 'earned', points, step: true, style: 's2' }] });
+  charts.utility.draw({ from, to, utcOf, least: 1, series: [{ name: 'earned', points, step: true, style: 's2' }] });
 }
 
 /* Events. */
@@ -474,7 +504,7 @@ function without(from, to, others) {
   return left;
 }
 
-function lanesOf(task, now) {
+function lanesOf(task, now, utcOf) {
   const end = isKnown(task.ended_s) ? task.ended_s : now;
   const started = isKnown(task.started_s) ? task.started_s : end;
   const lanes = new Map([['queue', []]]);
@@ -482,10 +512,11 @@ function lanesOf(task, now) {
     { from: one.from_s, to: isKnown(one.to_s) ? one.to_s : end, what: 'suspended', style: 'fsuspended' }));
   const places = task.places && task.places.length ? task.places
     : isKnown(task.started_s) ? [{ since_s: started, how: 'started', hosts: task.hosts || [] }] : [];
-  if (isKnown(task.arrival_s) && started > task.arrival_s)
-    lanes.get('queue').push({ from: task.arrival_s, to: started, what: 'waiting', style: 'fidle' });
+  const waits = (from, to) => { if (to > from) lanes.get('queue').push({ from, to, what: 'waiting', style: 'fidle' }); };
+  if (isKnown(task.arrival_s)) waits(task.arrival_s, places.length ? places[0].since_s : end);
   places.forEach((place, i) => {
     const to = i + 1 < places.length ? places[i + 1].since_s : end;
+    if (place.how === 'lost') waits(place.since_s, to);
     for (const host of new Set(place.hosts)) {
       if (!lanes.has(host)) lanes.set(host, []);
       for (const [since, until] of without(place.since_s, to, off))
@@ -493,29 +524,44 @@ function lanesOf(task, now) {
     }
   });
   if (off.length) lanes.set('suspended', off);
-  return { from: isKnown(task.arrival_s) ? Math.min(task.arrival_s, end) : 0, to: Math.max(end, (task.arrival_s || 0) + 1),
+  return { utcOf, from: isKnown(task.arrival_s) ? Math.min(task.arrival_s, end) : 0, to: Math.max(end, (task.arrival_s || 0) + 1),
            lanes: [...lanes].map(([name, bars]) => ({ name, bars })) };
+}
+
+/* A time of the run, NAME_s, and beside it what that is by the wall clock, NAME_utc. */
+function timeOf(object, name) {
+  if (!isKnown(object[`${name}_s`])) return null;
+  const utc = object[`${name}_utc`];
+  return `at ${duration(object[`${name}_s`])}${utc ? `, ${utcText(utc)}` : ''}`;
 }
 
 function taskFacts(task, now) {
   const facts = [['State', task.held && !task.why ? `${task.state}, held` : task.state], ['Type', titleOf(task)], ['User', task.user], ['Where', whereOf(task)],
     ['Priority', task.priority ? `${task.priority}` : null], ['Why it waits', task.why], ['Progress', ACTIVE.includes(task.state) ? progressOf(task, now).text : null],
-    ['Arrived', isKnown(task.arrival_s) ? `at ${duration(task.arrival_s)}` : null],
-    ['Started', isKnown(task.started_s) ? `at ${duration(task.started_s)}` : null],
-    ['Ended', isKnown(task.ended_s) ? `at ${duration(task.ended_s)}` : null],
+    ['Arrived', timeOf(task, 'arrival')], ['Started', timeOf(task, 'started')], ['Ended', timeOf(task, 'ended')],
+    ['Expected to end', timeOf(task, 'expected_end')],
+    ['Waited', task.attempts > 1 || waitedOf(task, now) ? duration(waitedOf(task, now)) : null],
+    ['Executed', executedOf(task, now) ? duration(executedOf(task, now)) : null],
     ['Utility', isKnown(task.utility) ? `${digits(task.utility, 2)}${isKnown(task.utility_max) ? ` of ${digits(task.utility_max, 2)}` : ''}` : null],
-    [`Energy${modelled() ? ' (modelled watts)' : ''}`, isKnown(task.energy_j) ? inUnit(task.energy_j, 'J') : null], ['Share', shareOf(task)],
+    [`Energy${modelled() ? ` (${wattsNote()})` : ''}`, isKnown(task.energy_j) ? inUnit(task.energy_j, 'J') : null], ['Share', shareOf(task)],
     ['Attempts', task.attempts ? `${task.attempts}` : null], ['Suspensions', task.suspensions ? `${task.suspensions}` : null],
     ['Reason', task.reason]];
   return facts.filter(([, value]) => value !== null && value !== undefined && value !== '');
 }
 
+/* Times of the run that an action has, with what they are by the wall clock. */
+function withUtc(decision, entries) {
+  if (!decision.utc) return entries;
+  return entries.map(([key, value]) => (['start_s', 'end_s'].includes(key) && isKnown(value)
+    ? [key, `${digits(value, 3)} (${utcIn({ now_utc: decision.utc, now_s: decision.time_s })(value)})`] : [key, value]));
+}
+
 function decisionRow(decision) {
   const action = decision.action || {};
-  const line = row(['number', '', 'long', 'long']);
+  const line = row(['number', '', '', 'long', 'long']);
   const kind = action.action || action.kind || action.type || '';
-  const how = Object.entries(action).filter(([key]) => !['action', 'kind', 'task', 'reason'].includes(key));
-  setCells(line, [duration(decision.time_s), `${kind}`, detailText(Object.fromEntries(how)), `${action.reason || ''}`]);
+  const how = withUtc(decision, Object.entries(action).filter(([key]) => !['action', 'kind', 'task', 'reason'].includes(key)));
+  setCells(line, [duration(decision.time_s), decision.utc ? utcText(decision.utc) : '', `${kind}`, detailText(Object.fromEntries(how)), `${action.reason || ''}`]);
   return line;
 }
 
@@ -538,7 +584,7 @@ async function showTask(number) {
   const [decisions, output] = await Promise.all([getOr(`${path}/decisions`, null), getOr(`${path}/output`, null)]);
   sync($('task-facts'), taskFacts(task, power.now_s), (fact) => fact[0],
        (fact) => el('div', null, el('dt', null, fact[0]), el('dd')), (node, fact) => setText(node.children[1], `${fact[1]}`));
-  drawBars($('task-gantt'), `Where task ${number} was over time`, lanesOf(task, power.now_s));
+  drawBars($('task-gantt'), `Where task ${number} was over time`, lanesOf(task, power.now_s, utcIn(power)));
   $('task-decisions-section').hidden = !decisions;
   $('task-decisions').replaceChildren(...(decisions ? decisions.decisions.map(decisionRow) : []));
   $('task-decisions-none').hidden = Boolean(decisions && decisions.decisions.length);

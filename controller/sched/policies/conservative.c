@@ -2,7 +2,8 @@
 /*
  * Conservative Backfilling (paper 002, 3.4.3): every task starts now or gets a permanent
  * reservation, in order of arrival (a service has them made anew when nodes are there that could not be counted on).
- * P-state 0. Cost: fcfs.h.
+ * So what is promised holds but where a task outlives its estimate or nodes go: the engine then records who starts
+ * later ("overdue"). Traces have promises that move up (controller/replay/). P-state 0. Cost: fcfs.h.
  */
 #include "controller/sched/fcfs.h"
 #include "controller/sched/policies/registry.h"

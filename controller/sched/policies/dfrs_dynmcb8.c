@@ -68,7 +68,7 @@ static int decide_stretch(struct sharing *sharing)
 		.future = POLICY_FUTURE_NONE, .moments = when, .decide_sharing = function,       \
 	}
 
-const struct policy_ops policies_dfrs_dynmcb8[POLICIES_DFRS_DYNMCB8] = {
+const struct policy_ops policies_dfrs_dynmcb8[] = {
 	POLICY("dynmcb8", POLICY_AT_CHANGES, decide_always,
 	       "DYNMCB8: packs all jobs for the largest yield, at every change"),
 	POLICY("dynmcb8-per", POLICY_AT_BOTH, decide_periodic,

@@ -144,7 +144,7 @@ static int decide(struct sharing *sharing)
 		.decide_sharing = decide,                                                        \
 	}
 
-const struct policy_ops policies_dfrs_greedy[POLICIES_DFRS_GREEDY] = {
+const struct policy_ops policies_dfrs_greedy[] = {
 	POLICY("greedy", VARIANT_GREEDY,
 	       "GREEDY: VMs on the least loaded hosts with memory, else try again later"),
 	POLICY("greedy-pmtn", VARIANT_PMTN,

@@ -8,6 +8,7 @@
  */
 #include "controller/sched/fcfs.h"
 #include "controller/sched/policies/registry.h"
+#include "controller/sched/rank_key.h"
 
 enum queue { QUEUE_LARGE, QUEUE_MEDIUM, QUEUE_SMALL, QUEUES };
 
@@ -19,10 +20,11 @@ static const uint32_t turns[QUEUES] = { [QUEUE_LARGE] = 1, [QUEUE_MEDIUM] = 4, [
 static enum queue queue_of(const struct sched_system *system, const struct sched_task *task)
 {
 	const double resources = system->rows[task->row].resources_mean;
+	const double most = system->resources_max;
 
-	if (resources < SMALL_BELOW * system->resources_max)
+	if (rank_key_compare(resources, SMALL_BELOW * most) < 0)
 		return QUEUE_SMALL;
-	return resources > LARGE_ABOVE * system->resources_max ? QUEUE_LARGE : QUEUE_MEDIUM;
+	return rank_key_compare(resources, LARGE_ABOVE * most) > 0 ? QUEUE_LARGE : QUEUE_MEDIUM;
 }
 
 /* Tries one task. Sets *ret_assigned. Returns 0, or -ENOMEM. */

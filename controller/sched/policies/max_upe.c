@@ -16,5 +16,6 @@ const struct policy_ops policy_max_upe = {
 	.section = "002, 3.5",
 	.summary = "Max UPE: always the option with the highest utility per joule",
 	.future = POLICY_FUTURE_PLACEHOLDERS,
+	.by_energy = true,
 	.decide = decide,
 };

@@ -95,7 +95,7 @@ static int decide(struct queueing *queueing)
 		.moments = POLICY_AT_CHANGES, .variant = kind, .decide_queueing = decide,        \
 	}
 
-const struct policy_ops policies_min_completion[POLICIES_MIN_COMPLETION] = {
+const struct policy_ops policies_min_completion[] = {
 	POLICY("mm", "004, VI.C.1", VARIANT_MM,
 	       "MinCompletion-MinCompletion: on every machine the first to end"),
 	POLICY("msd", "004, VI.C.2", VARIANT_MSD,

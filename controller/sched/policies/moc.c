@@ -46,7 +46,7 @@ static uint32_t find_pairs(struct queueing *queueing, struct queueing_task **bes
 		if (task->out)
 			continue;
 		if (!queue_order_likeliest(queueing, task) ||
-		    task->pairs[task->machine].chance < least) {
+		    !queueing_reaches(task->pairs[task->machine].chance, least)) {
 			/* It will not get likelier in this event. */
 			queueing_put_out(queueing, task);
 			continue;

@@ -39,7 +39,7 @@ static struct queueing_task *choose(struct queueing *queueing)
 		 * Queues only get longer in an event: a chance that is too low stays so. What cannot
 		 * be on time is not mapped, however much its type has suffered.
 		 */
-		if (task->pairs[task->machine].chance < threshold(queueing, task) ||
+		if (!queueing_reaches(task->pairs[task->machine].chance, threshold(queueing, task)) ||
 		    task->pairs[task->machine].chance <= 0) {
 			queueing_put_out(queueing, task);
 			continue;
@@ -68,7 +68,7 @@ static int decide(struct queueing *queueing)
 		.decide_queueing = decide,                                                       \
 	}
 
-const struct policy_ops policies_pam[POLICIES_PAM] = {
+const struct policy_ops policies_pam[] = {
 	POLICY("pam", "004, V.D.1", false,
 	       "PAM: prunes what is unlikely to be on time, maps what is likely"),
 	POLICY("pamf", "004, V.D.2", true,

@@ -29,7 +29,7 @@ static int decide(struct immediate *immediate)
 #define DIFF " Preempt Diff: most gained over the tasks that give way"
 #define PAIR " Preempt Pair: the order of two tasks that earns more together"
 
-const struct policy_ops policies_preempt[POLICIES_PREEMPT] = {
+const struct policy_ops policies_preempt[] = {
 	POLICY("max-util", WORTH_UTIL, "Max Util", "greedy", PREEMPT_GREEDY, "000, III.E.2", GREEDY),
 	POLICY("max-util", WORTH_UTIL, "Max Util", "diff", PREEMPT_DIFF, "000, III.E.3", DIFF),
 	POLICY("max-util", WORTH_UTIL, "Max Util", "pair", PREEMPT_PAIR, "000, III.E.4", PAIR),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/sched/policies/queue_order.h"
 
+#include "controller/sched/rank_key.h"
+
 bool queue_order_likeliest(const struct queueing *queueing, struct queueing_task *task)
 {
 	const struct queueing_pair *best = NULL;
@@ -38,14 +40,14 @@ bool queue_order_ends_first(const struct queueing *queueing, const struct queuei
 {
 	const double end = task->pairs[task->machine].end;
 	const double other_end = other->pairs[other->machine].end;
-	double mean, other_mean;
+	int order;
 
 	if (end != other_end)
 		return end < other_end;
-	mean = queueing_exec(queueing, task->task, task->machine)->mean;
-	other_mean = queueing_exec(queueing, other->task, other->machine)->mean;
-	if (mean != other_mean)
-		return mean < other_mean;
+	order = rank_key_compare(queueing_exec(queueing, task->task, task->machine)->mean,
+				 queueing_exec(queueing, other->task, other->machine)->mean);
+	if (order != 0)
+		return order < 0;
 	if (task->task->arrival_s != other->task->arrival_s)
 		return task->task->arrival_s < other->task->arrival_s;
 	return task->task->id < other->task->id;

@@ -84,6 +84,25 @@ static void test_differences(void)
 	}
 }
 
+/* Watts that no meter told are no meter's, and those of a simulated cluster no model's. */
+static void test_watts(void)
+{
+	g_autoptr(json_t) simulated = document("{\"hosts\": [{\"host\": \"s1\", \"idle_w\": 60, \"watts_from\": \"simulation\"}]}");
+	g_autoptr(json_t) several = document("{\"hosts\": [{\"host\": \"b1\", \"idle_w\": 50, \"watts_from\": \"model\"},"
+					     " {\"host\": \"s1\", \"idle_w\": 60, \"watts_from\": \"simulation\"},"
+					     " {\"host\": \"b2\", \"idle_w\": 50, \"watts_from\": \"meter\"}]}");
+	g_autofree char *one = energy_account_notes(simulated);
+	g_autofree char *all = energy_account_notes(several);
+
+	g_assert_cmpstr(one, ==,
+			"watts: simulated, by the estimates of what runs above a constant idle; nothing was metered\n"
+			"idle: s1 60.0 W\n");
+	g_assert_cmpstr(all, ==,
+			"watts of b1: by a model fed by CPU time, not by a meter\n"
+			"watts of s1: simulated, by the estimates of what runs above a constant idle; nothing was metered\n"
+			"idle: b1 50.0 W, s1 60.0 W, b2 50.0 W\n");
+}
+
 /* Before the first interval: nothing equals nothing. */
 static void test_nothing(void)
 {
@@ -103,6 +122,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/energy-account/by user, to the microjoule", test_by_user);
 	g_test_add_func("/energy-account/by day, with all parts", test_by_day);
 	g_test_add_func("/energy-account/what does not add up is told with its place", test_differences);
+	g_test_add_func("/energy-account/watts that no meter told are said to be so", test_watts);
 	g_test_add_func("/energy-account/nothing is well", test_nothing);
 	return g_test_run();
 }

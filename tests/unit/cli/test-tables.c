@@ -25,26 +25,52 @@ static void test_tasks(void)
 		"{\"run\": 1, \"now_s\": 100.0, \"tasks\": ["
 		"{\"task\": 7, \"type\": \"IS.2\", \"name\": null, \"user\": \"ann\","
 		" \"state\": \"waiting\", \"held\": false, \"why\": \"no idle nodes\","
-		" \"arrival_s\": 40.0, \"started_s\": null, \"ended_s\": null,"
-		" \"cluster\": \"c1\", \"nodes\": [0]},"
+		" \"arrival_s\": 40.0, \"waited_s\": 0.0, \"waits_since_s\": 40.0, \"started_s\": null,"
+		" \"executed_s\": 0.0, \"ended_s\": null, \"cluster\": \"c1\", \"nodes\": [0]},"
 		"{\"task\": 8, \"type\": \"CG.4\", \"name\": \"night\", \"user\": \"bob\","
 		" \"state\": \"running\", \"held\": false, \"why\": null, \"arrival_s\": 10.0,"
-		" \"started_s\": 20.0, \"expected_end_s\": 130.0, \"ended_s\": null,"
-		" \"cluster\": \"c1\", \"nodes\": [0, 1, 2, 5]},"
+		" \"waited_s\": 10.0, \"started_s\": 20.0, \"since_s\": 20.0, \"executed_s\": 0.0,"
+		" \"expected_end_s\": 130.0, \"ended_s\": null, \"cluster\": \"c1\", \"nodes\": [0, 1, 2, 5]},"
 		"{\"task\": 9, \"type\": \"IS.2\", \"name\": null, \"user\": null,"
 		" \"state\": \"suspended\", \"held\": true, \"why\": null, \"arrival_s\": 0.0,"
-		" \"started_s\": 1.0, \"ended_s\": null},"
+		" \"waited_s\": 1.0, \"started_s\": 1.0, \"executed_s\": 20.0, \"left_s\": 35.0,"
+		" \"ended_s\": null},"
 		"{\"task\": 10, \"type\": \"IS.2\", \"name\": null, \"user\": \"ann\","
 		" \"state\": \"failed\", \"held\": false, \"why\": null, \"arrival_s\": 0.0,"
-		" \"started_s\": 10.0, \"ended_s\": 70.0, \"cluster\": \"c2\", \"nodes\": [1],"
-		" \"reason\": \"rank 0: exit status 1\"}]}",
+		" \"waited_s\": 10.0, \"started_s\": 10.0, \"executed_s\": 60.0, \"ended_s\": 70.0,"
+		" \"cluster\": \"c2\", \"nodes\": [1], \"reason\": \"rank 0: exit status 1\"}]}",
 		"TASK  NAME   TYPE  USER  STATE      WAITED  TIME  LEFT  NODES (WHY)\n"
 		"----  -----  ----  ----  ---------  ------  ----  ----  ----------------------------\n"
 		"   7  -      IS.2  ann   waiting      1:00     -     -  (no idle nodes)\n"
 		"   8  night  CG.4  bob   running      0:10  1:20  0:30  c1/0-2,5\n"
-		"   9  -      IS.2  -     suspended    0:01  1:39     -  (held)\n"
+		"   9  -      IS.2  -     suspended    0:01  0:20  0:35  (held)\n"
 		"  10  -      IS.2  ann   failed       0:10  1:00     -  c2/1 (rank 0: exit status "
 		"1)\n");
+}
+
+/*
+ * One that was suspended and went on has executed what both stretches come to; one whose VMs were lost waits again,
+ * beside what it waited before, has executed nothing and is nowhere; one that goes on stands still until it does.
+ */
+static void test_interrupted_tasks(void)
+{
+	assert_table(
+		table_of_tasks,
+		"{\"run\": 1, \"now_s\": 100.0, \"tasks\": ["
+		"{\"task\": 1, \"type\": \"IS.2\", \"state\": \"running\", \"waited_s\": 5.0, \"started_s\": 5.0,"
+		" \"executed_s\": 30.0, \"since_s\": 90.0, \"expected_end_s\": 110.0, \"cluster\": \"c1\","
+		" \"nodes\": [3]},"
+		"{\"task\": 2, \"type\": \"IS.2\", \"state\": \"waiting\", \"attempts\": 1, \"waited_s\": 12.0,"
+		" \"waits_since_s\": 70.0, \"started_s\": 12.0, \"executed_s\": 0.0, \"cluster\": \"c1\","
+		" \"nodes\": [0]},"
+		"{\"task\": 3, \"type\": \"IS.2\", \"state\": \"resuming\", \"waited_s\": 0.0, \"started_s\": 1.0,"
+		" \"executed_s\": 30.0, \"left_s\": 20.0, \"expected_end_s\": 119.0, \"cluster\": \"c1\","
+		" \"nodes\": [2]}]}",
+		"TASK  NAME  TYPE  USER  STATE     WAITED  TIME  LEFT  NODES (WHY)\n"
+		"----  ----  ----  ----  --------  ------  ----  ----  -----------\n"
+		"   1  -     IS.2  -     running     0:05  0:40  0:10  c1/3\n"
+		"   2  -     IS.2  -     waiting     0:42     -     -  -\n"
+		"   3  -     IS.2  -     resuming    0:00  0:30  0:20  c1/2\n");
 }
 
 /* Where one has a priority there is a column for it. */
@@ -54,9 +80,9 @@ static void test_priorities(void)
 		table_of_tasks,
 		"{\"run\": 1, \"now_s\": 100.0, \"tasks\": ["
 		"{\"task\": 7, \"type\": \"IS.2\", \"user\": \"ann\", \"priority\": 0,"
-		" \"state\": \"waiting\", \"arrival_s\": 40.0},"
+		" \"state\": \"waiting\", \"waited_s\": 0.0, \"waits_since_s\": 40.0},"
 		"{\"task\": 8, \"type\": \"IS.2\", \"user\": \"ann\", \"priority\": -20,"
-		" \"state\": \"waiting\", \"arrival_s\": 40.0}]}",
+		" \"state\": \"waiting\", \"waited_s\": 0.0, \"waits_since_s\": 40.0}]}",
 		"TASK  NAME  TYPE  USER  PRIO  STATE    WAITED  TIME  LEFT  NODES (WHY)\n"
 		"----  ----  ----  ----  ----  -------  ------  ----  ----  -----------\n"
 		"   7  -     IS.2  ann      0  waiting    1:00     -     -  -\n"
@@ -69,10 +95,22 @@ static void test_clusters(void)
 		     "{\"clusters\": [{\"cluster\": \"c1\", \"nodes\": 4, \"idle\": 1, \"busy\": 2,"
 		     " \"down\": 0, \"drained\": 1, \"cores\": 1, \"memory_mib\": 112,"
 		     " \"types\": [\"IS.2\", \"CG.2\"], \"virt_type\": \"qemu\","
-		     " \"meter\": \"dcmi\", \"modelled_watts\": true}]}",
+		     " \"meter\": \"dcmi\", \"modelled_watts\": true, \"watts_from\": \"model\"}]}",
 		     "CLUSTER  NODES  IDLE  BUSY  DOWN  DRAINED  CORES  MIB  VMS   METER         TYPES\n"
 		     "-------  -----  ----  ----  ----  -------  -----  ---  ----  ------------  ---------\n"
 		     "c1           4     1     2     0        1      1  112  qemu  dcmi (model)  IS.2 CG.2\n");
+}
+
+/* Where nodes drain there is a column for them: each node has one. */
+static void test_draining(void)
+{
+	assert_table(table_of_clusters,
+		     "{\"clusters\": [{\"cluster\": \"c1\", \"nodes\": 4, \"idle\": 0, \"busy\": 1,"
+		     " \"down\": 0, \"drained\": 1, \"draining\": 2, \"cores\": 1, \"memory_mib\": 112,"
+		     " \"types\": [\"IS.2\"], \"virt_type\": \"kvm\", \"meter\": \"dcmi\"}]}",
+		     "CLUSTER  NODES  IDLE  BUSY  DOWN  DRAINED  DRAINING  CORES  MIB  VMS  METER  TYPES\n"
+		     "-------  -----  ----  ----  ----  -------  --------  -----  ---  ---  -----  -----\n"
+		     "c1           4     0     1     0        1         2      1  112  kvm  dcmi   IS.2\n");
 }
 
 static void test_nodes(void)
@@ -96,7 +134,7 @@ static void test_nodes(void)
 static void test_decisions(void)
 {
 	assert_table(table_of_decisions,
-		     "{\"decisions\": [{\"time_s\": 1.04, \"action\": {\"kind\": \"placeholder\","
+		     "{\"decisions\": [{\"time_s\": 1.04, \"utc\": \"2026-01-31T23:59:59.540Z\", \"action\": {\"kind\": \"placeholder\","
 		     " \"cluster\": \"c1\", \"nodes\": [0, 1], \"start_s\": 9.0, \"end_s\": 12.5,"
 		     " \"objective\": 0.25, \"reason\": \"best-upr\"}},"
 		     " {\"time_s\": 0.5, \"action\": {\"kind\": \"placeholder\","
@@ -104,10 +142,14 @@ static void test_decisions(void)
 		     " \"objective\": 0.25, \"reason\": \"best-upr\"}},"
 		     " {\"time_s\": 9.0, \"action\": {\"kind\": \"drop\", \"objective\": 0,"
 		     " \"reason\": \"worthless\"}}]}",
-		     "TIME S  TIMES  DECISION     NODES   START S  END S  OBJECTIVE  REASON\n"
-		     "------  -----  -----------  ------  -------  -----  ---------  ---------\n"
-		     "   1.0      2  placeholder  c1/0,1      9.0   12.5   0.250000  best-upr\n"
-		     "   9.0      1  drop         -             -      -   0.000000  worthless\n");
+		     "TIME S  UTC                   TIMES  DECISION     NODES   START S  START UTC             END S  "
+		     "END UTC               OBJECTIVE  REASON\n"
+		     "------  --------------------  -----  -----------  ------  -------  --------------------  -----  "
+		     "--------------------  ---------  ---------\n"
+		     "   1.0  2026-01-31T23:59:59Z      2  placeholder  c1/0,1      9.0  2026-02-01T00:00:07Z   12.5  "
+		     "2026-02-01T00:00:11Z   0.250000  best-upr\n"
+		     "   9.0  -                         1  drop         -             -  -                         -  "
+		     "-                      0.000000  worthless\n");
 }
 
 /* Whatever a controller sends, there is a table. */
@@ -129,8 +171,10 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/tables/tasks", test_tasks);
+	g_test_add_func("/tables/interrupted-tasks", test_interrupted_tasks);
 	g_test_add_func("/tables/priorities", test_priorities);
 	g_test_add_func("/tables/clusters", test_clusters);
+	g_test_add_func("/tables/draining", test_draining);
 	g_test_add_func("/tables/nodes", test_nodes);
 	g_test_add_func("/tables/decisions", test_decisions);
 	g_test_add_func("/tables/rubbish", test_rubbish);

@@ -19,10 +19,10 @@ static const char power_text[] =
 	"{\"hosts\": [{\"host\": \"b1\", \"watts\": 15.0, \"idle_w\": 10.0, \"cap_w\": null}]}";
 static const char tasks_text[] =
 	"{\"now_s\": 3730.0, \"more\": 800, \"tasks\": ["
-	"{\"task\": 1, \"type\": \"IS.2\", \"state\": \"waiting\", \"arrival_s\": 3700.0,"
+	"{\"task\": 1, \"type\": \"IS.2\", \"state\": \"waiting\", \"waited_s\": 0.0, \"waits_since_s\": 3700.0,"
 	" \"why\": \"no idle nodes\"},"
-	"{\"task\": 2, \"type\": \"IS.2\", \"state\": \"running\", \"arrival_s\": 3600.0,"
-	" \"started_s\": 3610.0, \"cluster\": \"c1\", \"nodes\": [0]}]}";
+	"{\"task\": 2, \"type\": \"IS.2\", \"state\": \"running\", \"waited_s\": 10.0, \"executed_s\": 0.0,"
+	" \"started_s\": 3610.0, \"since_s\": 3610.0, \"cluster\": \"c1\", \"nodes\": [0]}]}";
 
 static const char whole[] =
 	"virtbed: run, policy max-upr, for 1:02:10; 15.0 W; dynamic energy 120.2 J of 400.0 J; "
@@ -79,6 +79,26 @@ static void test_cut(void)
 	}
 }
 
+/* Each node has one column: what drains is neither busy nor drained. */
+static void test_draining(void)
+{
+	g_autoptr(json_t) clusters = document(
+		"{\"clusters\": [{\"cluster\": \"c1\", \"nodes\": 4, \"idle\": 0, \"busy\": 1, \"down\": 0,"
+		" \"drained\": 1, \"draining\": 2}]}");
+	g_autoptr(json_t) nodes = document(
+		"{\"nodes\": [{\"cluster\": \"c1\", \"state\": \"busy\"},"
+		" {\"cluster\": \"c1\", \"state\": \"draining\"}, {\"cluster\": \"c1\", \"state\": \"draining\"},"
+		" {\"cluster\": \"c1\", \"state\": \"drained\"}]}");
+	const struct top_screen screen = {.clusters = clusters, .nodes = nodes};
+	g_autofree char *text = top_screen_text(&screen, 0, 0);
+
+	g_assert_cmpstr(text, ==,
+			"\n"
+			"CLUSTER  NODES  IDLE  BUSY  DOWN  DRAINED  DRAINING  # busy  . idle  d drained  D draining  x down\n"
+			"-------  -----  ----  ----  ----  -------  --------  ---------------------------------------------\n"
+			"c1           4     0     1     0        1         2  #DDd\n");
+}
+
 static void test_nothing_known(void)
 {
 	const struct top_screen screen = {.note = "no answer"};
@@ -92,6 +112,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/top-screen/whole", test_whole);
 	g_test_add_func("/top-screen/cut", test_cut);
+	g_test_add_func("/top-screen/draining", test_draining);
 	g_test_add_func("/top-screen/nothing-known", test_nothing_known);
 	return g_test_run();
 }

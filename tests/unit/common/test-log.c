@@ -33,7 +33,8 @@ static void test_level_chooses_the_lines(gconstpointer data)
 		{ "warning", "* error test *\n* warning test two\\nlines\n*" },
 		{ "info", "* error *\n* warning *\n* info test \\x1b[31mred \xef\xbf\xbd\\x9b\n*" },
 		{ "debug", "* error *\n* warning *\n* info *\n* debug test d\u00e9tail\n*" },
-		{ "nonsense", "* error *\n* warning *\n* info *\n" },
+		{ "nonsense", "VIRTBED_LOG: 'nonsense' is not one of error, warning, info, debug: info is used\n"
+			      "* error *\n* warning *\n* info *\n" },
 	};
 
 	if (g_test_subprocess()) {

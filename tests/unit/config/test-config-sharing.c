@@ -74,8 +74,10 @@ static const struct {
 	{ "arrival_s: 0,", "arrival_s: 11,", "environment.sharing.list[1].arrival_s: 10 is below" },
 	{ "arrival_s: 0,", "arrival_s: -1,", "environment.sharing.list[0].arrival_s: -1 is below" },
 	{ "penalty_s: 60", "penalty_s: -1", "environment.sharing.penalty_s: -1 is outside 0 to" },
-	{ "penalty_s: 60", "virtual_time_is_progress: 2",
-	  "environment.sharing.virtual_time_is_progress: '2' is neither true nor false" },
+	{ "penalty_s: 60", "virtual_time_in_penalty: 2",
+	  "environment.sharing.virtual_time_in_penalty: '2' is neither true nor false" },
+	{ "penalty_s: 60", "virtual_time_is_progress: true",
+	  "key 'virtual_time_is_progress' is gone: leave it out where it is true" },
 	{ "penalty_s: 60", "memory_tenths: 9", "environment.sharing.memory_tenths: 9, but only the model" },
 	{ "penalty_s: 60", "memory_tenths: 11", "environment.sharing.memory_tenths: 11 is outside 2 to 10" },
 	{ "penalty_s: 60", "memory_tenths: 0", "environment.sharing.memory_tenths: 0 makes no sense" },
@@ -135,7 +137,7 @@ static void test_defaults_are_the_papers(void)
 	sharing = config->environment->sharing;
 	g_assert_cmpuint(sharing->jobs, ==, 1000);
 	g_assert_cmpfloat(sharing->penalty_s, ==, 300);
-	g_assert_false(sharing->virtual_time_is_progress);
+	g_assert_false(sharing->virtual_time_in_penalty);
 	g_assert_cmpfloat(sharing->load, ==, 0);
 	g_assert_cmpuint(sharing->week, ==, 1);
 	g_assert_cmpfloat(config->environment->lead_s, ==, 0);

@@ -73,6 +73,13 @@ static const struct bad_case bad_cases[] = {
 	{ "etc_s: 0.1", "etc_s: 1min", ":10:34: estimates[0].etc_s: '1min' is not a number" },
 	{ "eec_j: 3", "eec_j: -3", "estimates[0].eec_j: -3 is negative" },
 	{ "cluster: a", "cluster: b", "estimates[0].cluster: no cluster 'b'" },
+	{ "workload:", "unmeasured: [{type: z, cluster: a, reason: r}]\nworkload:",
+	  "unmeasured[0].type: no type 'z' in types" },
+	{ "workload:", "unmeasured: [{type: x, cluster: z, reason: r}]\nworkload:",
+	  "unmeasured[0].cluster: no cluster 'z' in clusters" },
+	{ "workload:", "unmeasured: [{type: x, cluster: a, reason: r}]\nworkload:",
+	  "unmeasured[0]: 'x' on 'a' has an entry in estimates as well" },
+	{ "workload:", "unmeasured: [{type: x, cluster: a}]\nworkload:", "reason" },
 	{ "  duration_s: 10\n", "  duration_s: inf\n", "'inf' is not a number" },
 	{ "utility_max: [1, 2]", "utility_max: []",
 	  "workload.utility_max: empty; give at least 1" },
@@ -175,6 +182,8 @@ static const struct bad_case bad_cases[] = {
 	  "service.meter_refresh_s: 601 is not from 0 to 600" },
 	{ "name: t\n", "name: t\nservice: {group: 'a b'}\n",
 	  "service.group: 'a b' cannot be the name of a group" },
+	{ "name: t\n", "name: t\npatience: 0.5\n", "patience: 0.5 is outside 1 to 1000" },
+	{ "name: t\n", "name: t\npatience: 0\n", "patience: 0 makes no sense" },
 	{ "name: t\n", "name: a.b\nlab: {blades: [{name: b1, cpu_cores: 1, idle_w: 1, core_w: 1}]}\n",
 	  "name: 'a.b' cannot name a lab" },
 };
@@ -286,6 +295,9 @@ static const struct {
 	{ "qemu:///system", "kind: ipmi, address: b, password_file: p, interval_s: 0",
 	  "meter.interval_s: 0 makes no sense" },
 	{ "qemu:///system", "kind: rapl, watts: 3", "unknown key 'watts'" },
+	{ "qemu:///system", "kind: ipmo", "meter.kind: 'ipmo' is not one of none, ipmi, redfish, amm, rapl, acpi, model, simulated" },
+	{ "qemu:///system", "kind: redfish, address: b, password_file: p, auth: none",
+	  "meter.auth: 'none' is not one of basic, session" },
 };
 
 static void test_each_meter_takes_its_own_keys(void)
@@ -373,9 +385,11 @@ static void test_blades_without_a_cap_count_with_their_budget(void)
 		{ "nodes: 65536, cores: 1024", "blades: [{name: b1, cpu_cores: 0.1, idle_w: 1, core_w: 1}]",
 		  NULL },
 		{ "nodes: 65536, cores: 1024", "blades: [{name: b1, cpu_cores: 4096, idle_w: 1, core_w: 1}]",
-		  "may use 4096.00 cores, more than 80 % of this machine's" },
+		  "may use 4096.00 cores, more than 80 % of the " },
 		{ "nodes: 65536, cores: 1024",
 		  "overcommit: yes, blades: [{name: b1, cpu_cores: 4096, idle_w: 1, core_w: 1}]", NULL },
+		{ "nodes: 65536, cores: 1024",
+		  "fit: yes, blades: [{name: b1, cpu_cores: 4096, idle_w: 1, core_w: 1}]", NULL },
 		{ "nodes: 2, cores: 1", "overcommit: maybe, blades: [{name: b1, cpu_cores: 1, idle_w: 1, "
 					"core_w: 1}]",
 		  "maybe" },
@@ -450,7 +464,7 @@ static void test_blades_reach_each_other_in_the_clear(void)
 	g_autofree char *path = write_lab("name: a, memory_mib: 200, nodes: 2, cores: 1",
 					  "blade: b1, uri: 'qemu:///system', "
 					  "peer_uri: 'qemu+tcp://10.77.0.1/system'",
-					  "blades: [{name: b1, cpu_cores: 1, idle_w: 1, core_w: 1}]");
+					  "blades: [{name: b1, cpu_cores: 0.1, idle_w: 1, core_w: 1}]");
 	g_autoptr(GError) error = NULL;
 	g_autoptr(config_t) config = config_load(path, &error);
 
@@ -539,14 +553,101 @@ static void test_overheads_are_read_with_estimates(void)
 	g_assert_true(config_save_estimates(config->estimates, config->estimates_count, file, &error));
 	g_assert_true(config_load_estimates(config, file, &error));
 	g_assert_cmpuint(config->overheads_count, ==, 1);
-	g_assert_true(config_save_measured(config->estimates, config->estimates_count, measured, 2,
-					   file, &error));
+	g_assert_true(config_save_measured(
+		&(struct config_measured){
+			.estimates = config->estimates,
+			.estimates_count = config->estimates_count,
+			.overheads = (struct config_overhead *)measured,
+			.overheads_count = 2,
+		},
+		file, &error));
 	g_assert_true(config_load_estimates(config, file, &error));
 	g_assert_no_error(error);
 	g_assert_cmpuint(config->overheads_count, ==, 2);
 	g_assert_cmpfloat(config->overheads[1].freeze_s, ==, 0.75);
 	g_assert_cmpfloat(config->overheads[1].save_s, ==, 0);
 	g_unlink(file);
+	g_unlink(path);
+}
+
+static const char two_clusters[] = "  - {name: b, nodes: 2, cores: 1, memory_mib: 100}\ntypes:\n";
+
+/* Holes are listed, travel with the estimates and in whole configurations, and are named. */
+static void test_holes_are_read_with_estimates(void)
+{
+	g_autofree char *path = write_variant("types:\n", two_clusters);
+	g_autofree char *file = g_strdup_printf("%s/virtbed-u-%d.yaml", g_get_tmp_dir(), getpid());
+	struct config_unmeasured hole = {(char *)"x", (char *)"b", (char *)"it \"hangs\": \\o/"};
+	struct config_estimate estimate = {(char *)"x", (char *)"a", 0.1, 0, 3, 0, 2};
+	g_autoptr(GError) error = NULL;
+	g_autofree char *holes = NULL;
+	g_autofree char *lacks = NULL;
+	config_t *config = config_load(path, &error);
+
+	g_assert_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING);
+	g_assert_nonnull(strstr(error->message, "no entry for type 'x' on cluster 'b'"));
+	g_clear_error(&error);
+	g_unlink(path);
+	g_free(path);
+	path = write_variant("types:\n", "  - {name: b, nodes: 2, cores: 1, memory_mib: 100}\n"
+					  "unmeasured: [{type: x, cluster: b, reason: slow}]\ntypes:\n");
+	config = config_load(path, &error);
+	g_assert_no_error(error);
+	g_assert_true(config_is_hole(config, &config->types[0], &config->clusters[1]));
+	g_assert_false(config_is_hole(config, &config->types[0], &config->clusters[0]));
+	g_assert_true(config_save_measured(&(struct config_measured){.estimates = &estimate,
+								     .estimates_count = 1,
+								     .unmeasured = &hole,
+								     .unmeasured_count = 1},
+					   file, &error));
+	g_assert_true(config_load_estimates(config, file, &error));
+	g_assert_no_error(error);
+	g_assert_true(config_save(config, file, &error));
+	config_free(config);
+	config = config_load(file, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(config->unmeasured_count, ==, 1);
+	g_assert_cmpstr(config->unmeasured[0].reason, ==, hole.reason);
+	holes = config_holes(config, true);
+	g_assert_cmpstr(holes, ==, "'x' on 'b': it \"hangs\": \\o/");
+	g_assert_null(config_lacks(config));
+	/* What is measured now is no hole any more. */
+	g_assert_true(config_save_estimates(
+		(struct config_estimate[]){estimate, {(char *)"x", (char *)"b", 1, 0, 1, 0, 1}}, 2, file,
+		&error));
+	g_assert_true(config_load_estimates(config, file, &error));
+	g_assert_cmpuint(config->unmeasured_count, ==, 0);
+	g_assert_null(config_holes(config, true));
+	/* On no cluster at all: an experiment needs one. */
+	g_assert_true(config_save_measured(
+		&(struct config_measured){
+			.unmeasured = (struct config_unmeasured[]){hole, {(char *)"x", (char *)"a",
+									  (char *)"it failed"}},
+			.unmeasured_count = 2},
+		file, &error));
+	g_assert_true(config_load_estimates(config, file, &error));
+	lacks = config_lacks(config);
+	g_assert_cmpstr(lacks, ==,
+			"type 'x' (share 1) has no estimate on any cluster (on 'a': it failed; on 'b': it "
+			"\"hangs\": \\o/)");
+	config_free(config);
+	g_unlink(file);
+	g_unlink(path);
+}
+
+/* A type of share 0 needs no estimate, and no entry that says so. */
+static void test_a_share_of_0_needs_nothing(void)
+{
+	g_autofree char *path = write_variant(
+		"estimates:\n",
+		"  - {name: y, benchmark: cg, class: S, cores: 1, memory_mib: 10, share: 0}\nestimates:\n");
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = config_load(path, &error);
+	g_autofree char *holes = config ? config_holes(config, false) : NULL;
+
+	g_assert_no_error(error);
+	g_assert_cmpstr(holes, ==, "'y' on 'a'");
+	g_assert_null(config_lacks(config));
 	g_unlink(path);
 }
 
@@ -723,6 +824,10 @@ int main(int argc, char **argv)
 	g_test_add_func("/config/zeros-that-are-written-stay", test_zeros_that_are_written_stay);
 	g_test_add_func("/config/overheads-are-read-with-estimates",
 			test_overheads_are_read_with_estimates);
+	g_test_add_func("/config/holes are read with estimates, and named",
+			test_holes_are_read_with_estimates);
+	g_test_add_func("/config/a type of share 0 needs no estimate",
+			test_a_share_of_0_needs_nothing);
 	g_test_add_func("/config/flags-are-off-unless-given", test_flags_are_off_unless_given);
 	g_test_add_func("/config/saved-configuration-reads-back-equal",
 			test_saved_configuration_reads_back_equal);

@@ -36,7 +36,7 @@ static void set_up(struct groups *groups, gconstpointer data)
 	groups->vm = g_build_filename(groups->root, "virtbed-x/b2/machine/vm", NULL);
 	g_assert_cmpint(g_mkdir_with_parents(groups->vm, 0755), ==, 0);
 	groups->cgroup.version = GPOINTER_TO_INT(data);
-	groups->cgroup.hierarchies[0].mount = groups->root;
+	groups->cgroup.hierarchies[0].mount = groups->cgroup.hierarchies[0].parent = groups->root;
 	groups->cgroup.hierarchies_count = 1;
 }
 

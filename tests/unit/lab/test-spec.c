@@ -30,10 +30,12 @@ static void test_a_spec_survives_its_file(void)
 
 	g_assert_no_error(error);
 	spec->blades[1].bmc_port = 20623;
+	spec->patience = 2.5;
 	text = lab_spec_text(spec);
 	back = lab_spec_parse(text, strlen(text), "spec.json", &error);
 	g_assert_no_error(error);
 	g_assert_true(lab_spec_same(spec, back));
+	g_assert_cmpfloat(back->patience, ==, 2.5);
 	g_assert_cmpstr(back->name, ==, "two");
 	g_assert_cmpint(back->blades[0].bmc, ==, CONFIG_BMC_IPMI);
 	g_assert_cmpint(back->blades[1].bmc, ==, CONFIG_BMC_REDFISH);

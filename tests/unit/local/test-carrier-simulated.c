@@ -201,6 +201,41 @@ static void test_task(struct fixture *fixture, gconstpointer data)
 	g_assert_cmpstr(fixture->told->str, ==, "t1 started t1 completed ");
 }
 
+/* A part of what is simulated is a part of the steps, and suspended it gets no further. */
+static void test_progress(struct fixture *fixture, gconstpointer data)
+{
+	g_autoptr(task_t) task = new_task("t1", "A", 0, 1, 60);
+	g_autoptr(task_t) late = new_task("late", "L", 1, 1, 0.1);
+	struct task_progress before;
+
+	carrier_simulated_ops.start(fixture->carrier, task);
+	carrier_simulated_ops.update(fixture->carrier, task);
+	g_assert_cmpint(task->progress.total, ==, 0);
+	wait_told(fixture, "t1 started");
+	while (task->progress.done < 100) {
+		g_main_context_iteration(NULL, FALSE);
+		carrier_simulated_ops.update(fixture->carrier, task);
+	}
+	before = task->progress;
+	g_assert_cmpint(before.done, <, before.total);
+	g_ptr_array_add(task->suspensions, task_suspension_new(1, task->nodes, 1, clock_now_ns()));
+	carrier_simulated_ops.suspend(fixture->carrier, task);
+	wait_told(fixture, "t1 suspended");
+	carrier_simulated_ops.update(fixture->carrier, task);
+	before = task->progress;
+	carrier_simulated_ops.update(fixture->carrier, task);
+	g_assert_cmpint(task->progress.done, ==, before.done);
+	g_assert_cmpint(task->progress.t_ns, ==, before.t_ns);
+	task_last_suspension(task)->resumed_nodes = g_memdup2(task->nodes, sizeof(*task->nodes));
+	carrier_simulated_ops.resume(fixture->carrier, task);
+	wait_told(fixture, "t1 completed");
+	g_assert_cmpint(task->progress.done, ==, task->progress.total);
+	carrier_simulated_ops.start(fixture->carrier, late);
+	wait_told(fixture, "late deadline");
+	g_assert_cmpint(late->progress.done, ==, 0);
+	g_assert_cmpint(late->progress.total, ==, task->progress.total);
+}
+
 static void test_kill_and_deadline(struct fixture *fixture, gconstpointer data)
 {
 	g_autoptr(task_t) late = new_task("late", "L", 0, 1, 0.1);
@@ -340,6 +375,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 #define ADD(name, test) \
 	g_test_add("/carrier/simulated/" name, struct fixture, NULL, set_up, test, tear_down)
+	ADD("tells how far a task is", test_progress);
 	ADD("a task runs as long as it should and is accounted for", test_task);
 	ADD("tasks are killed, and end at their deadline", test_kill_and_deadline);
 	ADD("a task is suspended, resumed, moved and given a share", test_steps);

@@ -81,7 +81,7 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 		job->ranks[r] = (struct rank){
 			.index = r, .place = &job->places[0], .core = r, .pid = 100 + r};
 	job_assign_machines(job);
-	job_kill(job, TASK_OUTCOME_KILLED, "somebody asked for it");
+	job_kill(job, TASK_OUTCOME_KILLED, TASK_CAUSE_KILLED, "somebody asked for it");
 }
 
 /* What is still asked is answered: the job is there until then. */

@@ -172,6 +172,9 @@ static void test_boot_watch(void)
 		{"is another VM meanwhile", {4, 4.01, 4.02, 0.5, 0.51, 0.52, 1.5, 2, 2.5, 3}, -1},
 		{"is slow and may be", {10, 30, 50, 70, 90, 110, 130, 150, 170, 190}, -1, 900},
 		{"goes in circles, and may be slow", {50, 150, 250, 350, 450, 550, 650, 750, 760, 761}, 9, 900},
+		{"boots on a machine that is slow",
+		 {0.08, 0.16, 0.24, 0.32, 0.4, 0.48, 0.56, 0.64, 0.72, 0.8}, -1, 900},
+		{"hangs on a machine that is slow", {2, 2.01, 2.02, 2.03, 2.04}, 3, 900},
 		{"has little time", {5, 10, 15, 20, 25, 30, 35, 40, 40}, -1, 10},
 	};
 

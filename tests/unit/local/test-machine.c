@@ -439,6 +439,10 @@ static void on_input(struct machine *machine, uint32_t core, const char *bytes, 
 {
 }
 
+static void on_torn(struct machine *machine, uint32_t core, void *data)
+{
+}
+
 static void on_lost(struct machine *machine, const char *reason, void *data)
 {
 }
@@ -452,7 +456,7 @@ static void on_wired(struct machine *machine, const GError *error, void *data)
 }
 
 static const struct machine_user user = {
-	.input = on_input, .lost = on_lost, .settled = on_settled, .wired = on_wired};
+	.input = on_input, .torn = on_torn, .lost = on_lost, .settled = on_settled, .wired = on_wired};
 
 /* Also one that was taken back: that may have failed. */
 static void test_share_ends_with_its_task(struct fixture *fixture, gconstpointer data)

@@ -216,6 +216,16 @@ static const struct {
 	{"exit-negative", "cmd=virtbed_exit status=-1\n", PMI_ERROR_PROTOCOL},
 	{"exit-too-large", "cmd=virtbed_exit status=256\n", PMI_ERROR_PROTOCOL},
 	{"barrier-twice", "cmd=barrier_in\ncmd=barrier_in\n", PMI_ERROR_PROTOCOL},
+	{"steps-of-nothing", "cmd=progress done=0 total=0\n", PMI_ERROR_PROTOCOL},
+	{"steps-beyond-all", "cmd=progress done=8 total=7\n", PMI_ERROR_PROTOCOL},
+	{"steps-without-number", "cmd=progress done=x total=7\n", PMI_ERROR_PROTOCOL},
+	{"steps-negative", "cmd=progress done=-1 total=7\n", PMI_ERROR_PROTOCOL},
+	{"steps-without-end", "cmd=progress done=1\n", PMI_ERROR_PROTOCOL},
+	{"too-many-steps", "cmd=progress done=1 total=1000000000000001\n", PMI_ERROR_PROTOCOL},
+	{"steps-backwards", "cmd=progress done=2 total=7\ncmd=progress done=1 total=7\n",
+	 PMI_ERROR_PROTOCOL},
+	{"steps-of-other-work", "cmd=progress done=2 total=7\ncmd=progress done=3 total=8\n",
+	 PMI_ERROR_PROTOCOL},
 	{"talks-after-exit", "cmd=virtbed_exit status=0\ncmd=finalize\n", PMI_ERROR_PROTOCOL},
 };
 
@@ -229,6 +239,41 @@ static void test_bad_inputs(void)
 		g_assert_false(send(server, 0, bad_inputs[i].text, &error));
 		g_assert_error(error, PMI_ERROR, (gint)bad_inputs[i].code);
 	}
+}
+
+static void test_progress(void)
+{
+	g_autoptr(pmi_server_t) server = pmi_server_new(2, 2, 1);
+	g_autoptr(GError) error = NULL;
+	int64_t done = -1;
+	int64_t total = -1;
+
+	g_assert_false(pmi_server_progress(server, &done, &total));
+	send_good(server, 0, "cmd=progress done=0 total=375\ncmd=progress done=12 total=375\n");
+	assert_answer(server, 0, NULL);
+	g_assert_true(pmi_server_progress(server, &done, &total));
+	g_assert_cmpint(done, ==, 12);
+	g_assert_cmpint(total, ==, 375);
+	send_good(server, 0, "cmd=progress done=12 total=375\n");
+	g_assert_false(send(server, 1, "cmd=progress done=13 total=375\n", &error));
+	g_assert_error(error, PMI_ERROR, PMI_ERROR_PROTOCOL);
+	g_assert_true(pmi_server_progress(server, &done, &total));
+	g_assert_cmpint(done, ==, 12);
+}
+
+/* Of a report that was cut off with its port nothing is left that the next words could be taken for. */
+static void test_torn(void)
+{
+	g_autoptr(pmi_server_t) server = pmi_server_new(1, 1, 1);
+	int64_t done = -1;
+	int64_t total = -1;
+
+	send_good(server, 0, "cmd=progress done=1 total=9\ncmd=progress do");
+	pmi_server_torn(server, 0);
+	send_good(server, 0, "cmd=progress done=3 total=9\ncmd=barrier_in\n");
+	assert_answer(server, 0, "cmd=barrier_out rc=0\n");
+	g_assert_true(pmi_server_progress(server, &done, &total));
+	g_assert_cmpint(done, ==, 3);
 }
 
 static void test_bounds(void)
@@ -282,7 +327,7 @@ static void test_exit_after_failure(void)
 static void test_random_bytes(void)
 {
 	static const char *const seeds[] = {"cmd=", "get ", "kvsname=virtbed ", "key=", "\n", "put ",
-					    "barrier_in", "value=", "init pmi_version=1", "\0"};
+					    "barrier_in", "value=", "init pmi_version=1", "progress done=1 total=2\n", "\0"};
 	struct random_stream random;
 
 	random_stream_init(&random, g_test_rand_int(), 0);
@@ -320,6 +365,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/pmi-server/keeps-keys", test_keys);
 	g_test_add_func("/pmi-server/barrier-waits-for-all", test_barrier);
 	g_test_add_func("/pmi-server/bad-input-fails-the-job", test_bad_inputs);
+	g_test_add_func("/pmi-server/takes-progress-of-rank-0", test_progress);
+	g_test_add_func("/pmi-server/forgets-what-was-torn", test_torn);
 	g_test_add_func("/pmi-server/sizes-are-bounded", test_bounds);
 	g_test_add_func("/pmi-server/sees-ends-after-a-failure", test_exit_after_failure);
 	g_test_add_func("/pmi-server/survives-random-bytes", test_random_bytes);

@@ -105,10 +105,12 @@ static void test_round_trip(void)
 	g_autofree char *again = NULL;
 
 	task->state = TASK_ENDED;
-	task->outcome = TASK_OUTCOME_DEADLINE;
-	task->reason = g_strdup("too long");
+	task->outcome = TASK_OUTCOME_FAILED;
+	task->cause = TASK_CAUSE_STALLED;
+	task->reason = g_strdup("no progress");
 	task->requested_ns = 5;
 	task->ended_ns = INT64_C(1) << 60;
+	task->progress = (struct task_progress){.done = 12, .total = 375, .t_ns = task->ended_ns - 95 * INT64_C(1000000000)};
 	task->cpu_s = 0.1;
 	task->host_energy_uj = 123456789;
 	{
@@ -125,6 +127,41 @@ static void test_round_trip(void)
 	}
 	g_assert_cmpstr(again, ==, record);
 	g_assert_true(isnan(restored->benchmark_time_s));
+	g_assert_cmpint(restored->cause, ==, TASK_CAUSE_STALLED);
+	g_assert_cmpint(restored->progress.done, ==, 12);
+	g_assert_nonnull(strstr(record, "\"cause\":\"stalled\""));
+	g_assert_nonnull(strstr(record, "\"progress\":{\"age_s\":95.0,\"done\":12,\"total\":375}"));
+}
+
+/* Of the same outcome there may be several causes; where none is given the outcome says what it can. */
+static const struct {
+	enum task_outcome outcome;
+	enum task_cause given;
+	const char *name;
+} causes[] = {
+	{TASK_OUTCOME_NONE, TASK_CAUSE_NONE, NULL},
+	{TASK_OUTCOME_COMPLETED, TASK_CAUSE_NONE, NULL},
+	{TASK_OUTCOME_DEADLINE, TASK_CAUSE_NONE, "deadline"},
+	{TASK_OUTCOME_KILLED, TASK_CAUSE_NONE, "killed"},
+	{TASK_OUTCOME_LOST, TASK_CAUSE_NONE, "other"},
+	{TASK_OUTCOME_LOST, TASK_CAUSE_VM, "vm"},
+	{TASK_OUTCOME_FAILED, TASK_CAUSE_NONE, "other"},
+	{TASK_OUTCOME_FAILED, TASK_CAUSE_EXIT, "exit"},
+};
+
+static void test_causes(void)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(causes); i++) {
+		g_autoptr(task_t) task = parse("t", GOOD, NULL);
+		g_autoptr(json_t) object = NULL;
+
+		task->outcome = causes[i].outcome;
+		task->cause = causes[i].given;
+		object = task_to_json(task);
+		g_assert_cmpstr(json_string_value(json_object_get(object, "cause")), ==,
+				causes[i].name);
+		g_assert_true(json_is_null(json_object_get(object, "progress")));
+	}
 }
 
 static void test_same_request(void)
@@ -178,6 +215,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/task/names-what-is-wrong", test_wrong);
 	g_test_add_func("/task/ids-are-file-names", test_ids);
 	g_test_add_func("/task/survives-the-store", test_round_trip);
+	g_test_add_func("/task/says-what-ended-it", test_causes);
 	g_test_add_func("/task/equal-requests-have-equal-texts", test_same_request);
 	return g_test_run();
 }

@@ -14,7 +14,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(cg_strips, cg_strips_destroy)
 static void test_class_s_has_the_published_entries(void)
 {
 	const struct cg_class *class = cg_class_find('S');
-	g_autoptr(cg_matrix) m = cg_matrix_create(class, 0, class->n);
+	g_autoptr(cg_matrix) m = cg_matrix_create(class, 0, class->n, NULL);
 
 	g_assert_nonnull(m);
 	g_assert_cmpint(m->start[m->rows], ==, 78148);
@@ -25,7 +25,7 @@ static void test_class_s_has_the_published_entries(void)
 static void test_rows_are_sorted_without_duplicates(void)
 {
 	const struct cg_class *class = cg_class_find('W');
-	g_autoptr(cg_matrix) m = cg_matrix_create(class, 0, class->n);
+	g_autoptr(cg_matrix) m = cg_matrix_create(class, 0, class->n, NULL);
 
 	for (int32_t r = 0; r < m->rows; r++)
 		for (int64_t e = m->start[r] + 1; e < m->start[r + 1]; e++)
@@ -43,7 +43,7 @@ static double entry(const cg_matrix *m, int32_t row, int32_t column)
 static void test_matrix_is_symmetric(void)
 {
 	const struct cg_class *class = cg_class_find('S');
-	g_autoptr(cg_matrix) m = cg_matrix_create(class, 0, class->n);
+	g_autoptr(cg_matrix) m = cg_matrix_create(class, 0, class->n, NULL);
 
 	for (int32_t r = 0; r < m->rows; r += 7)
 		for (int64_t e = m->start[r]; e < m->start[r + 1]; e++)
@@ -54,10 +54,10 @@ static void test_matrix_is_symmetric(void)
 static void test_blocks_join_to_the_whole(void)
 {
 	const struct cg_class *class = cg_class_find('S');
-	g_autoptr(cg_matrix) whole = cg_matrix_create(class, 0, class->n);
+	g_autoptr(cg_matrix) whole = cg_matrix_create(class, 0, class->n, NULL);
 
 	for (int32_t first = 0; first < class->n; first += 350) {
-		g_autoptr(cg_matrix) m = cg_matrix_create(class, first, 350);
+		g_autoptr(cg_matrix) m = cg_matrix_create(class, first, 350, NULL);
 		int64_t shift = whole->start[first];
 
 		g_assert_cmpint(m->start[350], ==, whole->start[first + 350] - shift);
@@ -97,7 +97,7 @@ static void test_zeta_follows_the_published_values(void)
 {
 	static const double expected[] = {9.9986441579140, 8.5733279203222, 8.5954510374058};
 	const struct cg_class *class = cg_class_find('S');
-	g_autoptr(cg_matrix) matrix = cg_matrix_create(class, 0, class->n);
+	g_autoptr(cg_matrix) matrix = cg_matrix_create(class, 0, class->n, NULL);
 	g_autoptr(cg_strips) m = cg_strips_create(matrix, class->n);
 	g_autofree double *x = g_new(double, (gsize)class->n);
 
@@ -118,7 +118,7 @@ static void test_strips_multiply_as_the_matrix_does(void)
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		const struct cg_class *class = cg_class_find(cases[i].class);
-		g_autoptr(cg_matrix) m = cg_matrix_create(class, cases[i].first, cases[i].rows);
+		g_autoptr(cg_matrix) m = cg_matrix_create(class, cases[i].first, cases[i].rows, NULL);
 		g_autoptr(cg_strips) strips = cg_strips_create(m, class->n);
 		g_autofree double *x = g_new(double, (gsize)class->n);
 		g_autofree double *y = g_new(double, (gsize)m->rows);
@@ -136,6 +136,17 @@ static void test_strips_multiply_as_the_matrix_does(void)
 	}
 }
 
+static void test_the_steps_of_a_block_are_counted(void)
+{
+	const struct cg_class *class = cg_class_find('W');
+	struct npb_progress progress = {.fd = -1, .total = INT64_MAX};
+	g_autoptr(cg_matrix) m = cg_matrix_create(class, 10, 20, &progress);
+
+	g_assert_nonnull(m);
+	g_assert_cmpint(progress.done, ==, cg_matrix_steps(class));
+	g_assert_cmpint(progress.done, >, 10);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -144,6 +155,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/npb/cg/symmetric", test_matrix_is_symmetric);
 	g_test_add_func("/npb/cg/blocks", test_blocks_join_to_the_whole);
 	g_test_add_func("/npb/cg/strips", test_strips_multiply_as_the_matrix_does);
+	g_test_add_func("/npb/cg/steps", test_the_steps_of_a_block_are_counted);
 	g_test_add_func("/npb/cg/zeta", test_zeta_follows_the_published_values);
 	return g_test_run();
 }

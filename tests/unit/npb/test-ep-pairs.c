@@ -9,9 +9,11 @@ static void test_class_s_has_the_published_sums_and_counts(void)
 {
 	static const int64_t counts[EP_ANNULI] = {6140517, 5865300, 1100361, 68546, 1648, 17};
 	const struct ep_class *class = ep_class_find('S');
+	struct npb_progress progress = {.fd = -1, .total = INT64_MAX};
 	struct ep_sums sums;
 
-	ep_pairs_add_up(0, (int64_t)1 << (class->pairs_log2 - EP_BATCH_LOG2), &sums);
+	ep_pairs_add_up(0, (int64_t)1 << (class->pairs_log2 - EP_BATCH_LOG2), &progress, &sums);
+	g_assert_cmpint(progress.done, ==, 256);
 	g_assert_cmpfloat(fabs((sums.x - class->sum_x) / class->sum_x), <=, 1e-12);
 	g_assert_cmpfloat(fabs((sums.y - class->sum_y) / class->sum_y), <=, 1e-12);
 	for (int l = 0; l < EP_ANNULI; l++)
@@ -58,7 +60,7 @@ static void test_any_batches_give_what_the_rules_say(void)
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		struct ep_sums sums, plain;
 
-		ep_pairs_add_up(cases[i].first, cases[i].count, &sums);
+		ep_pairs_add_up(cases[i].first, cases[i].count, NULL, &sums);
 		add_up_plainly(cases[i].first, cases[i].count, &plain);
 		assert_same(&sums, &plain);
 	}
@@ -68,7 +70,7 @@ static void test_no_batches_give_nothing(void)
 {
 	struct ep_sums sums, zero = {0};
 
-	ep_pairs_add_up(7, 0, &sums);
+	ep_pairs_add_up(7, 0, NULL, &sums);
 	assert_same(&sums, &zero);
 }
 

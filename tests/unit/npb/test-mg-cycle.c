@@ -176,6 +176,7 @@ static void test_class_s_has_the_published_norms(void)
 				       5.3077070057e-05};
 	const struct mg_class *class = mg_class_find('S');
 	struct mg_cycle *cycle = mg_cycle_create(class, 0, 1, NULL);
+	struct npb_progress progress = {.fd = -1, .total = INT64_MAX};
 	struct mg_charges charges;
 
 	g_assert_nonnull(cycle);
@@ -188,11 +189,12 @@ static void test_class_s_has_the_published_norms(void)
 		for (int i = 0; i < class->iterations; i++) {
 			double norm;
 
-			mg_cycle_iterate(cycle);
+			mg_cycle_iterate(cycle, &progress);
 			norm = sqrt(mg_cycle_square_sum(cycle) / (32.0 * 32.0 * 32.0));
 			g_assert_cmpfloat(fabs(norm / norms[i] - 1.0), <=, 1e-10);
 		}
 	}
+	g_assert_cmpint(progress.done, ==, 2 * class->iterations * mg_cycle_steps(class, 1));
 	mg_cycle_destroy(cycle);
 }
 

@@ -16,12 +16,15 @@ struct job {
 	int64_t procs;
 	double start_s;
 	double promise_s; /* INFINITY: none */
+	double first_s;   /* the promise at its submission; INFINITY: none */
+	double least_s;   /* the earliest promise that it ever had */
 };
 
 struct world {
 	const struct replay_oracle *setup;
 	double now_s;
 	GArray *jobs; /* of struct job, in order of submission */
+	bool early;   /* a job has just ended before it was expected to */
 };
 
 static struct job *job_at(const struct world *world, guint i)
@@ -88,15 +91,18 @@ static GArray *instants(const struct world *world, const GArray *promised)
 	return list;
 }
 
-/* The earliest instant from which on the job fits for the whole of its estimate. */
-static double earliest_s(const struct world *world, const struct job *job, const GArray *promised)
+/* The earliest instant, `from_s` or later, from which on the job fits for the whole of its estimate. */
+static double earliest_s(const struct world *world, const struct job *job, const GArray *promised,
+			 double from_s)
 {
 	g_autoptr(GArray) list = instants(world, promised);
 	double best_s = (double)INFINITY;
 
+	g_array_append_val(list, from_s);
 	for (guint i = 0; i < list->len; i++) {
 		const double start_s = g_array_index(list, double, i);
-		bool fits = start_s < best_s && free_at(world, start_s, promised) >= job->procs;
+		bool fits = start_s >= from_s && start_s < best_s &&
+			    free_at(world, start_s, promised) >= job->procs;
 
 		for (guint j = 0; fits && j < list->len; j++) {
 			const double time_s = g_array_index(list, double, j);
@@ -176,22 +182,102 @@ static void pass_easy(struct world *world)
 	}
 }
 
+static void note_promise(struct job *job)
+{
+	if (isinf(job->first_s))
+		job->first_s = job->promise_s;
+	job->least_s = fmin(job->least_s, job->promise_s);
+}
+
+/* Indices of the jobs that wait and were promised something, in order of arrival. */
+static GArray *promised_jobs(const struct world *world)
+{
+	GArray *list = g_array_new(FALSE, FALSE, sizeof(guint));
+
+	for (guint i = 0; i < world->jobs->len; i++)
+		if (job_at(world, i)->state == STATE_WAITING &&
+		    isfinite(job_at(world, i)->promise_s))
+			g_array_append_val(list, i);
+	return list;
+}
+
+/* Takes the job with the earliest promise out of the list, the first of such. */
+static guint take_soonest(const struct world *world, GArray *list)
+{
+	guint soonest = 0;
+	guint index;
+
+	for (guint i = 1; i < list->len; i++)
+		if (job_at(world, g_array_index(list, guint, i))->promise_s <
+		    job_at(world, g_array_index(list, guint, soonest))->promise_s)
+			soonest = i;
+	index = g_array_index(list, guint, soonest);
+	g_array_remove_index(list, soonest);
+	return index;
+}
+
+/* Moves back what does not fit any more because others outlive their estimates. */
+static bool push_back(struct world *world)
+{
+	g_autoptr(GArray) left = promised_jobs(world);
+	g_autoptr(GArray) done = g_array_new(FALSE, FALSE, sizeof(guint));
+	bool late = false;
+
+	for (guint i = 0; i < left->len; i++)
+		late |= job_at(world, g_array_index(left, guint, i))->promise_s < world->now_s;
+	while (late && left->len > 0) {
+		const guint index = take_soonest(world, left);
+		struct job *job = job_at(world, index);
+
+		job->promise_s =
+			earliest_s(world, job, done, fmax(job->promise_s, world->now_s));
+		note_promise(job);
+		g_array_append_val(done, index);
+	}
+	return late;
+}
+
+/* Takes each job out of the schedule and puts it back where it fits beside all others. */
+static void move_up(struct world *world)
+{
+	g_autoptr(GArray) all = promised_jobs(world);
+
+	for (guint i = 0; i < all->len; i++) {
+		g_autoptr(GArray) others = promised_jobs(world);
+		const guint index = g_array_index(all, guint, i);
+		struct job *job = job_at(world, index);
+
+		g_array_remove_index(others, i);
+		job->promise_s = earliest_s(world, job, others, world->now_s);
+		note_promise(job);
+	}
+}
+
 static void pass_conservative(struct world *world)
 {
-	g_autoptr(GArray) promised = g_array_new(FALSE, FALSE, sizeof(guint));
+	g_autoptr(GArray) promised = NULL;
 
-	/* What is kept first, then the rest in order of arrival. */
-	for (int fixed = 1; fixed >= 0; fixed--)
-		for (guint i = 0; i < world->jobs->len; i++) {
-			struct job *job = job_at(world, i);
-			const bool kept = world->setup->keep && isfinite(job->promise_s);
+	if (!world->setup->keep && !world->setup->rebuild && (push_back(world) || world->early))
+		move_up(world);
+	for (guint i = 0; i < world->jobs->len; i++) {
+		struct job *job = job_at(world, i);
 
-			if (job->state != STATE_WAITING || kept != fixed)
-				continue;
-			job->promise_s = kept ? fmax(job->promise_s, world->now_s)
-					      : earliest_s(world, job, promised);
-			g_array_append_val(promised, i);
-		}
+		if (world->setup->rebuild)
+			job->promise_s = (double)INFINITY;
+		else if (isfinite(job->promise_s))
+			job->promise_s = fmax(job->promise_s, world->now_s);
+	}
+	/* What is promised first, then the rest in order of arrival. */
+	promised = promised_jobs(world);
+	for (guint i = 0; i < world->jobs->len; i++) {
+		struct job *job = job_at(world, i);
+
+		if (job->state != STATE_WAITING || isfinite(job->promise_s))
+			continue;
+		job->promise_s = earliest_s(world, job, promised, world->now_s);
+		note_promise(job);
+		g_array_append_val(promised, i);
+	}
 	for (guint i = 0; i < world->jobs->len; i++) {
 		struct job *job = job_at(world, i);
 
@@ -219,8 +305,8 @@ static double next_s(const struct world *world)
 			next = fmin(next, job->submit_s);
 		if (job->state == STATE_RUNNING)
 			next = fmin(next, job->start_s + true_run_s(world, job));
-		if (job->state == STATE_WAITING && world->setup->keep &&
-		    job->promise_s > world->now_s)
+		if (job->state == STATE_WAITING && isfinite(job->promise_s) &&
+		    !world->setup->rebuild && job->promise_s > world->now_s)
 			next = fmin(next, job->promise_s);
 	}
 	return next;
@@ -228,19 +314,22 @@ static double next_s(const struct world *world)
 
 static void happen(struct world *world)
 {
+	world->early = false;
 	for (guint i = 0; i < world->jobs->len; i++) {
 		struct job *job = job_at(world, i);
 
 		if (job->state == STATE_RUNNING &&
-		    job->start_s + true_run_s(world, job) <= world->now_s)
+		    job->start_s + true_run_s(world, job) <= world->now_s) {
 			job->state = STATE_DONE;
+			world->early |= world->now_s < job->start_s + job->estimate_s;
+		}
 		if (job->state == STATE_COMING && job->submit_s <= world->now_s)
 			job->state = STATE_WAITING;
 	}
 }
 
-/* Notes the starts of finished jobs and forgets them: lists stay short. */
-static void forget(struct world *world, guint *forgotten, double *starts)
+/* Notes the fate of finished jobs and forgets them: lists stay short. */
+static void forget(struct world *world, guint *forgotten, struct replay_oracle_fate *fates)
 {
 	for (guint i = 0; i < world->jobs->len;) {
 		const struct job *job = job_at(world, i);
@@ -249,7 +338,11 @@ static void forget(struct world *world, guint *forgotten, double *starts)
 			i++;
 			continue;
 		}
-		starts[job->index] = job->start_s;
+		fates[job->index] = (struct replay_oracle_fate){
+			.start_s = job->start_s,
+			.first_s = job->first_s,
+			.least_s = job->least_s,
+		};
 		g_array_remove_index(world->jobs, i);
 		++*forgotten;
 	}
@@ -273,17 +366,20 @@ static void announce(struct world *world, guint *announced)
 			.estimate_s = setup->perfect ? from->run_s : from->estimate_s,
 			.procs = from->procs,
 			.promise_s = (double)INFINITY,
+			.first_s = (double)INFINITY,
+			.least_s = (double)INFINITY,
 		};
 
 		g_array_append_val(world->jobs, job);
 	}
 }
 
-double *replay_oracle_starts(const struct replay_oracle *setup)
+struct replay_oracle_fate *replay_oracle_run(const struct replay_oracle *setup)
 {
 	g_autoptr(GArray) jobs = g_array_new(FALSE, FALSE, sizeof(struct job));
 	struct world world = { .setup = setup, .now_s = -(double)INFINITY, .jobs = jobs };
-	double *starts = g_new(double, setup->trace->jobs_count);
+	struct replay_oracle_fate *fates =
+		g_new(struct replay_oracle_fate, setup->trace->jobs_count);
 	guint announced = 0;
 	guint forgotten = 0;
 
@@ -299,8 +395,8 @@ double *replay_oracle_starts(const struct replay_oracle *setup)
 			pass_easy(&world);
 		else
 			pass_conservative(&world);
-		forget(&world, &forgotten, starts);
+		forget(&world, &forgotten, fates);
 	}
 	g_assert_cmpuint(forgotten, ==, setup->trace->jobs_count);
-	return starts;
+	return fates;
 }

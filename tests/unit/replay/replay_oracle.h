@@ -16,7 +16,15 @@ struct replay_oracle {
 	bool perfect;
 	bool overrun;
 	bool keep;
+	bool rebuild;
 };
 
-/* Start times of all jobs; the caller frees them with g_free(). */
-double *replay_oracle_starts(const struct replay_oracle *setup);
+/* What became of a job. */
+struct replay_oracle_fate {
+	double start_s;
+	double first_s; /* Conservative: what it was promised at its submission; INFINITY elsewhere */
+	double least_s; /* ... and the earliest promise that it ever had */
+};
+
+/* The fates of all jobs, by their index in the trace; the caller frees them with g_free(). */
+struct replay_oracle_fate *replay_oracle_run(const struct replay_oracle *setup);

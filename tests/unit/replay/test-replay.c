@@ -9,36 +9,72 @@
 #include "tests/unit/replay/replay_oracle.h"
 #include "tests/unit/replay/trace_oracle.h"
 
-/* Start times equal those of the oracle. */
-static void compare(const struct swf_trace *trace, const char *policy, bool perfect, bool overrun,
-		    bool keep)
+/* Options of a replay: bits of a case. */
+enum {
+	PERFECT = 1,
+	OVERRUN = 2,
+	KEEP = 4,
+	REBUILD = 8, /* not with KEEP */
+	ALL_OPTIONS = 12,
+};
+
+static void check_job(const struct swf_trace *trace, const char *policy, uint32_t options,
+		      const struct replay_result *result, const struct replay_oracle_fate *fate,
+		      uint32_t i)
+{
+	const double slip_s = fmax(fate->start_s - fate->least_s, 0);
+
+	if (result->start_s[i] != fate->start_s)
+		g_error("%s, options %u: job %" G_GINT64_FORMAT " starts at %g, not at %g", policy,
+			options, trace->jobs[i].id, result->start_s[i], fate->start_s);
+	if (result->promised_s[i] != fate->first_s)
+		g_error("%s, options %u: job %" G_GINT64_FORMAT " is promised %g, not %g", policy,
+			options, trace->jobs[i].id, result->promised_s[i], fate->first_s);
+	if (result->slip_s[i] != slip_s)
+		g_error("%s, options %u: the promise to job %" G_GINT64_FORMAT
+			" slips by %g s, not by %g s",
+			policy, options, trace->jobs[i].id, result->slip_s[i], slip_s);
+	if (!(options & (OVERRUN | REBUILD)) && slip_s > 0)
+		g_error("%s, options %u: job %" G_GINT64_FORMAT " was promised %g and starts at %g",
+			policy, options, trace->jobs[i].id, fate->least_s, fate->start_s);
+}
+
+/*
+ * Starts, promises and slips equal those of the oracle, and promises hold where they must. Returns
+ * how many slipped.
+ */
+static uint32_t compare(const struct swf_trace *trace, const char *policy, uint32_t options)
 {
 	const struct replay_setup setup = {
 		.trace = trace,
 		.procs = trace->procs,
 		.policy = replay_policy_find(policy),
-		.estimates = perfect ? REPLAY_ESTIMATES_PERFECT : REPLAY_ESTIMATES_USER,
-		.overrun = overrun,
-		.keep = keep,
+		.estimates = options & PERFECT ? REPLAY_ESTIMATES_PERFECT
+					       : REPLAY_ESTIMATES_USER,
+		.overrun = options & OVERRUN,
+		.keep = options & KEEP,
+		.rebuild = options & REBUILD,
 	};
-	const struct replay_oracle plain = { trace, trace->procs, policy, perfect, overrun, keep };
-	g_autofree double *starts = replay_oracle_starts(&plain);
+	const struct replay_oracle plain = { trace,	    trace->procs,  policy,	 options & PERFECT,
+					     setup.overrun, setup.keep, setup.rebuild };
+	g_autofree struct replay_oracle_fate *fates = replay_oracle_run(&plain);
 	struct replay_result result;
+	uint32_t slipped = 0;
 
 	replay_run(&setup, &result);
-	for (uint32_t i = 0; i < trace->jobs_count; i++)
-		if (result.start_s[i] != starts[i])
-			g_error("%s%s%s%s: job %" G_GINT64_FORMAT " starts at %g, not at %g",
-				policy, perfect ? ", perfect" : "", overrun ? ", overrun" : "",
-				keep ? ", keep" : "", trace->jobs[i].id, result.start_s[i],
-				starts[i]);
+	for (uint32_t i = 0; i < trace->jobs_count; i++) {
+		check_job(trace, policy, options, &result, &fates[i], i);
+		slipped += result.slip_s[i] > 0;
+	}
+	g_assert_cmpuint(result.slipped, ==, slipped);
 	replay_finish(&result);
+	return slipped;
 }
 
 static void compare_all(const struct swf_trace *trace, const char *policy)
 {
-	for (uint32_t options = 0; options < 8; options++)
-		compare(trace, policy, options & 1, options & 2, options & 4);
+	for (uint32_t options = 0; options < ALL_OPTIONS; options++)
+		compare(trace, policy, options);
 }
 
 /* The jobs are those that the oracle reads, in that order. */
@@ -85,11 +121,20 @@ static struct swf_trace *make_trace(uint64_t seed)
 
 static void test_random(const void *data)
 {
+	uint32_t slipped[ALL_OPTIONS] = { 0 };
+
 	for (uint64_t seed = 0; seed < 600; seed++) {
 		g_autoptr(swf_trace_t) trace = make_trace(seed);
 
-		compare_all(trace, data);
+		for (uint32_t options = 0; options < ALL_OPTIONS; options++)
+			slipped[options] += compare(trace, data, options);
 	}
+	if (strcmp(data, "conservative") != 0)
+		return;
+	/* Traces in which promises could slip, where they may. */
+	g_assert_cmpuint(slipped[0], ==, 0);
+	g_assert_cmpuint(slipped[OVERRUN], >, 0);
+	g_assert_cmpuint(slipped[REBUILD], >, 0);
 }
 
 static void test_synthetic(const void *data)
@@ -129,8 +174,8 @@ static void test_kth(const void *data)
 	g_assert_no_error(error);
 	g_assert_cmpuint(trace->jobs_count, ==, 3000);
 	compare_jobs(trace, path, filter.first);
-	compare(trace, data, false, false, false);
-	compare(trace, data, true, false, false);
+	compare(trace, data, 0);
+	compare(trace, data, PERFECT);
 	begin = swf_read(path, &some, &error);
 	g_assert_no_error(error);
 	compare_all(begin, data);
@@ -178,6 +223,74 @@ static void test_by_hand(void)
 	}
 }
 
+/*
+ * Two processors. Job 2 ends early, at 7. Job 4 was promised 7; a schedule made from nothing gives
+ * 7 to job 3, which came before, and 10 to job 4.
+ */
+static void test_promise(void)
+{
+	g_autofree char *path =
+		g_test_build_filename(G_TEST_DIST, "traces", "promise.swf", NULL);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(swf_trace_t) trace = swf_read(path, &(struct swf_filter){ 0 }, &error);
+	static const struct {
+		bool rebuild;
+		double starts[4];
+		uint32_t slipped;
+	} cases[] = {
+		{ false, { 0, 1, 9, 7 }, 0 },
+		{ true, { 0, 1, 7, 10 }, 1 },
+	};
+
+	g_assert_no_error(error);
+	g_assert_cmpuint(trace->jobs_count, ==, 4);
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const struct replay_setup setup = {
+			.trace = trace,
+			.procs = trace->procs,
+			.policy = replay_policy_find("conservative"),
+			.rebuild = cases[i].rebuild,
+		};
+		struct replay_result result;
+
+		replay_run(&setup, &result);
+		for (uint32_t j = 0; j < 4; j++)
+			g_assert_cmpfloat(result.start_s[j], ==, cases[i].starts[j]);
+		g_assert_cmpfloat(result.promised_s[3], ==, 7);
+		g_assert_cmpuint(result.slipped, ==, cases[i].slipped);
+		g_assert_cmpfloat(result.slip_s[3], ==, cases[i].rebuild ? 3 : 0);
+		replay_finish(&result);
+	}
+}
+
+/* Job 1 outlives its estimate by 4 s: job 2 slips by as much, and job 3, behind it, by no more. */
+static void test_overrun(void)
+{
+	struct swf_job jobs[] = {
+		{ .id = 1, .submit_s = 0, .run_s = 14, .estimate_s = 10, .procs = 2 },
+		{ .id = 2, .submit_s = 1, .run_s = 5, .estimate_s = 5, .procs = 2 },
+		{ .id = 3, .submit_s = 2, .run_s = 5, .estimate_s = 5, .procs = 2 },
+	};
+	const struct swf_trace trace = { .jobs_count = 3, .jobs = jobs, .procs = 2 };
+	struct replay_setup setup = { .trace = &trace,
+				      .procs = 2,
+				      .policy = replay_policy_find("conservative"),
+				      .overrun = true };
+	struct replay_summary summary;
+	struct replay_result result;
+
+	replay_run(&setup, &result);
+	g_assert_cmpfloat(result.promised_s[1], ==, 10);
+	g_assert_cmpfloat(result.promised_s[2], ==, 15);
+	g_assert_cmpfloat(result.slip_s[1], ==, 4);
+	g_assert_cmpfloat(result.slip_s[2], ==, 4);
+	replay_summarize(&setup, &result, &summary);
+	g_assert_cmpuint(summary.nb_jobs_slipped, ==, 2);
+	g_assert_cmpfloat(summary.max_slip_s, ==, 4);
+	g_assert_cmpint(summary.max_slip_job, ==, 2);
+	replay_finish(&result);
+}
+
 static void test_report(void)
 {
 	struct swf_job jobs[] = {
@@ -210,10 +323,10 @@ static void test_report(void)
 	lines = g_strsplit(text, "\n", -1);
 	g_assert_true(g_str_has_prefix(lines[0], "job_id,submission_time,requested_number_of_"));
 	g_assert_cmpstr(lines[1], ==,
-			"7,2,2,10,1,COMPLETED_SUCCESSFULLY,2,5,7,0,5,1.000000,1.000000,1.000000");
+			"7,2,2,10,1,COMPLETED_SUCCESSFULLY,2,5,7,0,5,1.000000,1.000000,1.000000,,");
 	g_assert_cmpstr(lines[2], ==,
 			"9,3.5,1,10,0,COMPLETED_WALLTIME_REACHED,7,10,17,3.5,13.5,1.350000,"
-			"1.350000,1.000000");
+			"1.350000,1.000000,,");
 	g_assert_false(replay_write_csv(&setup, &result, folder, &error));
 	g_assert_nonnull(error);
 	replay_finish(&result);
@@ -236,6 +349,8 @@ int main(int argc, char **argv)
 
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/replay/a case worked out by hand", test_by_hand);
+	g_test_add_func("/replay/a promise holds when another job ends early", test_promise);
+	g_test_add_func("/replay/promises that slip behind an overrun are counted", test_overrun);
 	g_test_add_func("/replay/summary and rows", test_report);
 	for (uint32_t i = 0; i < count; i++)
 		for (size_t t = 0; t < G_N_ELEMENTS(tests); t++) {

@@ -254,6 +254,157 @@ static void test_choice(struct directory *directory, gconstpointer simulated)
 	g_assert_error(error, CHARTS_ERROR, CHARTS_ERROR_RUN);
 }
 
+/* As many policies as make the names of a chart long. */
+#define MANY 21
+
+/* The run of another policy, which earns at 5 s. */
+static void add_policy(struct store *store, guint number)
+{
+	GError *error = NULL;
+	g_autofree char *policy = g_strdup_printf("policy-%u", number);
+	struct store_run run = {
+		.policy = policy, .limit = 0.6, .limit_j = 6e10, .repeat = 1, .seed = 1,
+		.measured = true, .ended_by = (char *)"time", .ended_s = 20000, .utility = 5,
+		.energy_j = 5e10, .idle_w = 100, .host_load = NAN,
+	};
+	struct store_task task = {
+		.type = (char *)"IS.2", .utility_max = 4, .state = (char *)"completed",
+		.cluster = (char *)"c1", .nodes = (char *)"0", .attempts = 1, .planned_start_s = NAN,
+		.started_s = 1, .ended_s = 5, .exec_s = 4, .etc_s = 4, .energy_j = 100, .eec_j = 80,
+		.utility = 3,
+	};
+
+	good(store_add_run(store, &run, &error), error);
+	task.run = run.run;
+	good(store_put_task(store, &task, &error), error);
+}
+
+/* The charts of many policies. */
+static struct charts *many_charts(struct directory *directory)
+{
+	GError *error = NULL;
+
+	for (guint i = 1; i < MANY; i++)
+		add_policy(directory->store, i);
+	summary_free(directory->summary);
+	directory->summary = summary_load(directory->dir, &error);
+	g_assert_no_error(error);
+	return all_charts(directory);
+}
+
+/* Adds what follows `before`, up to `end`, at every place in a script; colours are blanked. */
+static GHashTable *looks_of(const char *script, const char *before, const char *end)
+{
+	GHashTable *looks = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+	for (const char *at = strstr(script, before); at; at = strstr(at, before)) {
+		char *look;
+
+		at += strlen(before);
+		look = g_strndup(at, (gsize)(strstr(at, end) - at));
+		for (char *colour = strchr(look, '#'); colour; colour = strchr(colour, '#'))
+			memset(colour, ' ', 7);
+		g_hash_table_add(looks, look);
+	}
+	return looks;
+}
+
+static void test_many(struct directory *directory, gconstpointer simulated)
+{
+	g_autoptr(charts_t) charts = many_charts(directory);
+	const char *lines = find(charts, "utility-time")->script;
+	const char *bars = find(charts, "utility")->script;
+	g_autoptr(GHashTable) marks = looks_of(lines, "keyentry with linespoints", "title");
+	g_autoptr(GHashTable) numbers = looks_of(bars, "set label", " at");
+
+	g_assert_cmpuint(g_hash_table_size(marks), ==, MANY);
+	g_assert_cmpuint(g_hash_table_size(numbers), ==, MANY);
+	g_assert_nonnull(strstr(bars, "title '21  policy-20, measured'"));
+	/* In hours: 20,000 s. */
+	g_assert_nonnull(strstr(lines, "since the start of the run, h'"));
+	g_assert_null(strstr(lines, "seconds"));
+}
+
+static void test_styles(void)
+{
+	g_autoptr(GHashTable) lines = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_autoptr(GHashTable) fills = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+	for (guint i = 0; i < 60; i++) {
+		g_autofree char *line = chart_line(i);
+
+		g_hash_table_add(lines, g_strdup(strstr(line, " dt ")));
+	}
+	for (guint i = 0; i < 42; i++)
+		g_hash_table_add(fills, chart_fill(i, 1));
+	g_assert_cmpuint(g_hash_table_size(lines), ==, 60);
+	g_assert_cmpuint(g_hash_table_size(fills), ==, 42);
+}
+
+static void test_units(void)
+{
+	static const struct {
+		const char *(*unit)(double max, double *ret_scale);
+		double max;
+		const char *name;
+		double scaled;
+	} cases[] = {
+		{chart_energy_unit, 0, "J", 0},
+		{chart_energy_unit, 1e4, "J", 1e4},
+		{chart_energy_unit, 1e5, "kJ", 100},
+		{chart_energy_unit, 1e7, "MJ", 10},
+		{chart_energy_unit, 4e10, "GJ", 40},
+		{chart_energy_unit, 1e15, "TJ", 1000},
+		{chart_time_unit, 600, "s", 600},
+		{chart_time_unit, 3600, "min", 60},
+		{chart_time_unit, 86400, "h", 24},
+		{chart_time_unit, 864000, "days", 10},
+		{chart_power_unit, 900, "W", 900},
+		{chart_power_unit, 5e4, "kW", 50},
+		{chart_power_unit, 1e8, "MW", 100},
+	};
+	g_autofree char *text = chart_energy_text(2.8e9);
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		double scale;
+
+		g_assert_cmpstr(cases[i].unit(cases[i].max, &scale), ==, cases[i].name);
+		g_assert_cmpfloat_with_epsilon(scale * cases[i].max, cases[i].scaled, 1e-9);
+	}
+	g_assert_cmpstr(text, ==, "2.80 GJ");
+}
+
+/* One line above what is drawn; the caveats below it, each on a line. */
+static void test_notes(struct directory *directory, gconstpointer simulated)
+{
+	g_autofree char *path = g_build_filename(directory->dir, "plots", "utility.gp", NULL);
+	g_autofree char *dir = g_build_filename(directory->dir, "plots", NULL);
+	g_autofree char *text = NULL;
+	g_autofree char *image = NULL;
+	GError *error = NULL;
+	g_autoptr(charts_t) charts = NULL;
+	guint lines = 0;
+
+	good(store_set_meta(directory->store, "virt_type", "qemu", &error), error);
+	good(store_set_meta(directory->store, "modelled_watts", "true", &error), error);
+	charts = all_charts(directory);
+	good(chart_write(charts->utility, dir, &error), error);
+	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+	g_assert_nonnull(strstr(text, "\nheading = exists(\"bare\") ? '' : "
+				      "'Utility earned under each limit of energy'\n"));
+	g_assert_nonnull(strstr(text, "'watts come from a model fed by CPU time, not from a meter'"));
+	g_assert_nonnull(strstr(text, "set label " CHART_NOTES " notes at screen"));
+	for (const char *at = strstr(text, "set title"); at; at = strstr(at + 1, "set title"))
+		lines++;
+	g_assert_cmpuint(lines, ==, 1);
+	for (int format = CHART_PNG; format <= CHART_PDF; format++) {
+		image = chart_draw(charts->utility, dir, (enum chart_format)format, &error);
+		g_assert_no_error(error);
+		g_assert_true(g_file_test(image, G_FILE_TEST_EXISTS));
+		g_clear_pointer(&image, g_free);
+	}
+}
+
 static void test_csv(void)
 {
 	g_autoptr(GString) csv = g_string_new(NULL);
@@ -314,6 +465,10 @@ int main(int argc, char **argv)
 	TEST("/charts/estimates and what tasks took are in simulated seconds where time is", NULL,
 	     test_estimates_are_of_simulated_seconds);
 	TEST("/charts/kinds and runs can be chosen", NULL, test_choice);
+	TEST("/charts/many policies differ without colour, too", NULL, test_many);
+	TEST("/charts/the heading is one line, and caveats stand below", NULL, test_notes);
+	g_test_add_func("/charts/lines and bars differ", test_styles);
+	g_test_add_func("/charts/units fit", test_units);
 	g_test_add_func("/charts/csv is quoted where it must be", test_csv);
 	g_test_add_func("/charts/names are good for files and for gnuplot", test_names);
 	g_test_add_func("/charts/drawings are made fit for a page", test_svg);

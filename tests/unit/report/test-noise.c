@@ -2,8 +2,10 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <math.h>
+#include <sqlite3.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "controller/report/noise.h"
 #include "fixture.h"
 #include "testbed_runs.h"
@@ -264,6 +266,95 @@ static void test_without_configuration(void)
 	clear(&measured);
 }
 
+/* Makes a policy of a directory one that no build knows; what is on record of it, too. */
+static void rename_policy(struct experiment_dir *made, const char *policy)
+{
+	g_autofree char *path = g_build_filename(made->dir, "run.sqlite", NULL);
+	g_autofree char *sql = g_strdup_printf(
+		"UPDATE run SET policy = 'mine' WHERE policy = '%s';"
+		"UPDATE meta SET value = replace(value, '\"%s\"', '\"mine\"') WHERE key = 'noise';",
+		policy, policy);
+	g_autoptr(GError) error = NULL;
+	sqlite3 *db;
+
+	summary_free(made->summary);
+	g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_exec(db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
+	sqlite3_close(db);
+	made->summary = summary_load(made->dir, &error);
+	g_assert_no_error(error);
+}
+
+/* The comparison of two directories, all of it, with that name for the policy. */
+static char *compared(const struct experiment_dir *measured, const struct experiment_dir *simulated,
+		      const char *name)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(noise_t) noise = noise_new(measured->summary, &error);
+	g_autoptr(compare_t) compare = NULL;
+	g_autoptr(json_t) document = NULL;
+	g_autofree char *text = NULL;
+	g_auto(GStrv) parts = NULL;
+
+	g_assert_no_error(error);
+	compare = compare_new(measured->summary, simulated->summary, noise_compare(noise), false,
+			      &error);
+	g_assert_no_error(error);
+	document = compare_json(compare);
+	text = json_dumps(document, JSON_INDENT(1));
+	parts = g_strsplit(text, name, -1);
+	return g_strjoinv("mine", parts);
+}
+
+/* Recorded by the build that measured, the comparison is the same where a policy is not known. */
+static void test_record(void)
+{
+	g_autoptr(config_t) config = testbed();
+	g_autoptr(GError) error = NULL;
+	struct experiment_dir measured = make(config, true, 1, 0.05, 1);
+	struct experiment_dir simulated = make(config, false, 1, 0, 1);
+	g_autofree char *before = compared(&measured, &simulated, "max-upr");
+	g_autofree char *recorded = NULL;
+	g_autofree char *unknown = NULL;
+
+	g_assert_true(noise_record(measured.dir, &error));
+	summary_free(measured.summary);
+	measured.summary = summary_load(measured.dir, &error);
+	recorded = compared(&measured, &simulated, "max-upr");
+	g_assert_cmpstr(recorded, ==, before);
+	rename_policy(&measured, "max-upr");
+	rename_policy(&simulated, "max-upr");
+	unknown = compared(&measured, &simulated, "mine");
+	g_assert_cmpstr(unknown, ==, before);
+	clear(&measured);
+	clear(&simulated);
+}
+
+/* Without a record the policies that are known have the noise that they have beside known ones. */
+static void test_unknown_policy(void)
+{
+	g_autoptr(config_t) config = testbed();
+	g_autoptr(GError) error = NULL;
+	struct experiment_dir measured = make(config, true, 1, 0.05, 1);
+	double before[2];
+
+	for (int unknown = 0; unknown < 2; unknown++) {
+		g_autoptr(noise_t) noise = NULL;
+		g_autofree char *names = NULL;
+
+		if (unknown)
+			rename_policy(&measured, "max-upr");
+		noise = noise_new(measured.summary, &error);
+		g_assert_no_error(error);
+		names = noise_unknown(noise);
+		g_assert_cmpstr(names, ==, unknown ? "mine" : NULL);
+		/* The last one, which is drawn behind the unknown one. */
+		before[unknown] = sd_of(noise, "max-upe", 0.7);
+	}
+	g_assert_cmpfloat(before[0], ==, before[1]);
+	clear(&measured);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -276,6 +367,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/noise/a simulation of tasks with deadlines agrees", test_deadlines_agree);
 	g_test_add_func("/noise/a simulation with permuted times differs",
 			test_permuted_etc_differs);
+	g_test_add_func("/noise/on record it is the same where a policy is not known", test_record);
+	g_test_add_func("/noise/a policy that is not known takes it from no other", test_unknown_policy);
 	g_test_add_func("/noise/without a configuration there is none", test_without_configuration);
 	return g_test_run();
 }

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "controller/report/report.h"
+#include "controller/report/service_run.h"
 #include "controller/report/summary.h"
 #include "controller/report/suspensions.h"
+#include "controller/store/store_service.h"
 #include "fixture.h"
 
 /* A run directory that a test fills run by run. */
@@ -117,6 +119,70 @@ static void test_headings_say_what_is_not_real(struct directory *directory, cons
 	text = g_strjoinv("\n", (char **)heading->pdata);
 	for (gsize i = 0; i < G_N_ELEMENTS(metas); i++)
 		g_assert_nonnull(strstr(text, metas[i][2]));
+}
+
+/* Watts of simulated clusters are no model's of CPU time. */
+static void test_headings_say_that_watts_are_simulated(struct directory *directory, const void *data)
+{
+	static const char *const metas[][2] = {
+		{"virt_type", "simulated"}, {"meter", "simulated"}, {"modelled_watts", "true"},
+	};
+	g_autoptr(summary_t) summary = NULL;
+	g_autoptr(GPtrArray) heading = NULL;
+	g_autofree char *text = NULL;
+
+	add(directory, "easy", 1, 1, "time", 1);
+	for (gsize i = 0; i < G_N_ELEMENTS(metas); i++)
+		g_assert_true(store_set_meta(directory->store, metas[i][0], metas[i][1], NULL));
+	summary = load(directory);
+	heading = summary_heading(summary);
+	g_ptr_array_add(heading, NULL);
+	text = g_strjoinv("\n", (char **)heading->pdata);
+	g_assert_nonnull(strstr(text, "watts are simulated"));
+	g_assert_null(strstr(text, "CPU time"));
+}
+
+/* Tasks that started later than they were promised are counted. */
+static void test_overdue(struct directory *directory, const void *data)
+{
+	g_autoptr(summary_t) summary = NULL;
+	g_autoptr(GPtrArray) heading = NULL;
+	g_autofree char *text = NULL;
+
+	add(directory, "conservative", 1, 1, "time", 1);
+	for (int i = 0; i < 2; i++)
+		g_assert_true(store_add_event(directory->store, 1, 5, "overdue", NULL, NULL));
+	g_assert_true(store_add_event(directory->store, 1, 5, "slid", NULL, NULL));
+	summary = load(directory);
+	heading = summary_heading(summary);
+	g_ptr_array_add(heading, NULL);
+	text = g_strjoinv("\n", (char **)heading->pdata);
+	g_assert_nonnull(strstr(text, "2 starts later than a reservation promised"));
+}
+
+/* What a service decided by, from the first on record; one that it always had is not worth a line. */
+static void test_policies_of_a_service(struct directory *directory, const void *data)
+{
+	static const char *const policies[] = {"easy", "easy", "max-util", "easy", "fcfs", "easy",
+					       "fcfs", "easy"};
+	static const char *const texts[] = {
+		NULL,
+		NULL,
+		"policies: easy until 2T, then max-util",
+		"policies: easy until 2T, then max-util until 3T, then easy",
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(policies); i++) {
+		g_autofree char *utc = g_strdup_printf("%uT", i);
+		g_autofree char *text = NULL;
+
+		g_assert_true(store_note_policy(directory->store, policies[i], i, utc, NULL));
+		text = service_run_policies_text(directory->store);
+		if (i < G_N_ELEMENTS(texts))
+			g_assert_cmpstr(text, ==, texts[i]);
+		else if (i + 1 == G_N_ELEMENTS(policies))
+			g_assert_true(g_str_has_prefix(text, "policies: 1 before until 2T, then max-util"));
+	}
 }
 
 static void test_nothing_ended(struct directory *directory, const void *data)
@@ -237,6 +303,9 @@ int main(int argc, char **argv)
 	TEST("/summary/cells hold means and deviations over their runs", test_cells);
 	TEST("/summary/runs that did not end are left out", test_unfinished_runs_are_left_out);
 	TEST("/summary/headings say what is not real", test_headings_say_what_is_not_real);
+	TEST("/summary/headings say that watts are simulated", test_headings_say_that_watts_are_simulated);
+	TEST("/summary/starts later than promised are counted", test_overdue);
+	TEST("/summary/a service's policies are told in order", test_policies_of_a_service);
 	TEST("/summary/nothing ended is bad input", test_nothing_ended);
 	TEST("/summary/odd names are quoted", test_odd_names);
 	TEST("/suspensions/they are counted by type, and their steps by cluster", test_suspensions);

@@ -36,6 +36,9 @@ struct scripted_scheduler {
 	guint sample_source;
 	double (*duration_s)(const json_t *request, void *data);
 	void *duration_data;
+	const char *(*end)(const json_t *request, void *data);
+	void *end_data;
+	double boot_timeout_s;
 	GHashTable *endings; /* of struct ending: tasks that are to end by themselves */
 	GHashTable *steps;   /* of struct step: what is under way */
 	double freeze_s, rest_s, late_s;

@@ -191,7 +191,7 @@ static void get_capabilities(struct http_request *request, const char *const *ar
 	      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:b}", "cluster", scheduler->cluster,
 			"boot_id", boot_id, "incarnation", incarnation, "virt_type", "none",
 			"cpu_cap", scheduler->cpu_cap, "caps_effective", scheduler->caps_effective,
-			"boot_timeout_s", 150.0, "ready", scheduler->unsaid == 0));
+			"boot_timeout_s", scheduler->boot_timeout_s, "ready", scheduler->unsaid == 0));
 	if (scheduler->unsaid > 0)
 		scheduler->unsaid--;
 }
@@ -303,6 +303,7 @@ struct scripted_scheduler *scripted_scheduler_new_tls(const char *address,
 	scheduler->steps = g_hash_table_new(NULL, NULL);
 	scheduler->freeze_s = 0.02;
 	scheduler->rest_s = 0.05;
+	scheduler->boot_timeout_s = 150;
 	scheduler->address = g_strdup(address);
 	scheduler->tls = tls;
 	scheduler->cluster = g_strdup(cluster);
@@ -394,6 +395,11 @@ void scripted_scheduler_set_host(struct scripted_scheduler *scheduler, const cha
 {
 	g_free(scheduler->host);
 	scheduler->host = g_strdup(name);
+}
+
+void scripted_scheduler_set_boot_timeout(struct scripted_scheduler *scheduler, double timeout_s)
+{
+	scheduler->boot_timeout_s = timeout_s;
 }
 
 void scripted_scheduler_set_unsaid(struct scripted_scheduler *scheduler, uint32_t answers)

@@ -80,6 +80,10 @@ int64_t scripted_scheduler_taken(const struct scripted_scheduler *scheduler);
 void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const char *id,
 				 const char *outcome, bool repeat);
 
+/* Ends a task as failed because of `cause` ("stalled", ...) after `done` of `total` steps. */
+void scripted_scheduler_fail_task(struct scripted_scheduler *scheduler, const char *id,
+				  const char *cause, int64_t done, int64_t total);
+
 /* Of a task that has ended nothing is kept from now on but its name: it is answered 410. No event tells of it. */
 void scripted_scheduler_forget(struct scripted_scheduler *scheduler, const char *id);
 
@@ -94,6 +98,16 @@ void scripted_scheduler_hold_end(struct scripted_scheduler *scheduler, const cha
 void scripted_scheduler_set_auto(struct scripted_scheduler *scheduler,
 				 double (*duration_s)(const json_t *request, void *data),
 				 void *data);
+
+/*
+ * How tasks that end by themselves do so from now on, by what `end` says of their request: "deadline" at the
+ * deadline that it has, with as many steps as fit, "stalled" after a tenth of them, "failed" or "lost" at once;
+ * NULL: as completed.
+ */
+void scripted_scheduler_set_end(struct scripted_scheduler *scheduler,
+				const char *(*end)(const json_t *request, void *data), void *data);
+/* What it says that a boot of a node may take (150 s until then). */
+void scripted_scheduler_set_boot_timeout(struct scripted_scheduler *scheduler, double timeout_s);
 
 /* Tasks that were to end by themselves have no more than `left_s` left to execute. */
 void scripted_scheduler_hurry(struct scripted_scheduler *scheduler, double left_s);

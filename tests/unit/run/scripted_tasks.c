@@ -37,11 +37,42 @@ void scripted_forget_endings(struct scripted_scheduler *scheduler)
 	g_hash_table_unref(scheduler->endings);
 }
 
+static const char *end_of(const struct scripted_scheduler *scheduler, const json_t *body)
+{
+	return scheduler->end ? scheduler->end(body, scheduler->end_data) : NULL;
+}
+
+/* Steps of a task that ends otherwise than well. */
+#define STEPS 100
+
+static void end_badly(struct ending *ending, const char *end, const json_t *body)
+{
+	const struct scripted_scheduler *scheduler = ending->scheduler;
+	const double deadline_s = json_number_value(json_object_get(body, "deadline_s"));
+
+	if (g_str_equal(end, "deadline"))
+		scripted_scheduler_fail_task(
+			ending->scheduler, ending->id, end,
+			(int64_t)(STEPS * deadline_s /
+				  scheduler->duration_s(body, scheduler->duration_data)),
+			STEPS);
+	else if (g_str_equal(end, "stalled"))
+		scripted_scheduler_fail_task(ending->scheduler, ending->id, end, STEPS / 10, STEPS);
+	else
+		scripted_scheduler_end_task(ending->scheduler, ending->id, end, false);
+}
+
 static gboolean ending_due(gpointer data)
 {
 	struct ending *ending = data;
+	const json_t *task = json_object_get(ending->scheduler->tasks, ending->id);
+	const json_t *body = json_object_get(task, "body");
+	const char *end = end_of(ending->scheduler, body);
 
-	scripted_scheduler_end_task(ending->scheduler, ending->id, "completed", false);
+	if (end)
+		end_badly(ending, end, body);
+	else
+		scripted_scheduler_end_task(ending->scheduler, ending->id, "completed", false);
 	ending_free(ending);
 	return G_SOURCE_REMOVE;
 }
@@ -59,6 +90,10 @@ static void end_later(struct scripted_scheduler *scheduler, const char *id, cons
 	ending->scheduler = scheduler;
 	ending->id = g_strdup(id);
 	ending->left_s = scheduler->duration_s(body, scheduler->duration_data);
+	if (g_strcmp0(end_of(scheduler, body), "deadline") == 0)
+		ending->left_s = json_number_value(json_object_get(body, "deadline_s"));
+	else if (end_of(scheduler, body))
+		ending->left_s = 0;
 	g_hash_table_add(scheduler->endings, ending);
 	end_after(ending);
 }
@@ -252,6 +287,19 @@ void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const cha
 	end_task(scheduler, id, outcome, clock_now_ns(), repeat ? 2 : 1);
 }
 
+void scripted_scheduler_fail_task(struct scripted_scheduler *scheduler, const char *id,
+				  const char *cause, int64_t done, int64_t total)
+{
+	json_t *task = json_object_get(scheduler->tasks, id);
+
+	g_assert_nonnull(task);
+	json_object_set_new(task, "cause", json_string(cause));
+	json_object_set_new(task, "progress",
+			    json_pack("{s:I, s:I, s:f}", "done", (json_int_t)done, "total",
+				      (json_int_t)total, "age_s", 1.0));
+	end_task(scheduler, id, "failed", clock_now_ns(), 1);
+}
+
 void scripted_scheduler_forget(struct scripted_scheduler *scheduler, const char *id)
 {
 	g_assert_cmpint(json_object_del(scheduler->tasks, id), ==, 0);
@@ -291,6 +339,13 @@ void scripted_scheduler_set_auto(struct scripted_scheduler *scheduler,
 {
 	scheduler->duration_s = duration_s;
 	scheduler->duration_data = data;
+}
+
+void scripted_scheduler_set_end(struct scripted_scheduler *scheduler,
+				const char *(*end)(const json_t *request, void *data), void *data)
+{
+	scheduler->end = end;
+	scheduler->end_data = data;
 }
 
 uint32_t scripted_scheduler_starts(const struct scripted_scheduler *scheduler)

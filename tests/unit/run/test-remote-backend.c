@@ -34,6 +34,20 @@ static void a_task_starts_and_ends(struct fixture *fixture, gconstpointer data)
 	g_assert_cmpfloat(ended.exec_s, <=, ended.time_s);
 }
 
+static void an_end_tells_its_cause_and_progress(struct fixture *fixture, gconstpointer data)
+{
+	struct backend_event ended;
+
+	fixture_start(fixture, 0, 1, 0);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	scripted_scheduler_fail_task(fixture->scheduler, "test-1-0-1", "stalled", 12, 375);
+	ended = fixture_next_of(fixture, BACKEND_EVENT_ENDED);
+	g_assert_cmpint(ended.outcome, ==, BACKEND_OUTCOME_FAILED);
+	g_assert_cmpint(ended.cause, ==, TASK_CAUSE_STALLED);
+	g_assert_cmpint(ended.done, ==, 12);
+	g_assert_cmpint(ended.total, ==, 375);
+}
+
 static void a_duplicate_is_told_once(struct fixture *fixture, gconstpointer data)
 {
 	fixture_start(fixture, 0, 1, 0);
@@ -976,6 +990,7 @@ static const struct {
 	void (*test)(struct fixture *fixture, gconstpointer data);
 } tests[] = {
 	{"/remote/start-and-end", a_task_starts_and_ends},
+	{"/remote/end-cause", an_end_tells_its_cause_and_progress},
 	{"/remote/duplicate", a_duplicate_is_told_once},
 	{"/remote/kill", a_kill_ends_a_task},
 	{"/remote/kill-at-once", a_kill_at_once_ends_a_task_too},

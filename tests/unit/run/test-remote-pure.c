@@ -246,6 +246,14 @@ static const struct {
 	 BACKEND_OUTCOME_NONE},
 	{"suspended", "{\"id\":\"a\",\"state\":\"suspended\",\"suspensions\":[{\"n\":1}]}", true,
 	 BACKEND_OUTCOME_NONE},
+	{"progress-beyond-its-total",
+	 "{\"id\":\"a\",\"state\":\"running\",\"progress\":{\"done\":3,\"total\":2}}", false,
+	 BACKEND_OUTCOME_NONE},
+	{"progress-of-nothing",
+	 "{\"id\":\"a\",\"state\":\"running\",\"progress\":{\"done\":0,\"total\":0}}", false,
+	 BACKEND_OUTCOME_NONE},
+	{"cause-no-text", "{" ENDED ",\"outcome\":\"failed\",\"cause\":7}", false,
+	 BACKEND_OUTCOME_NONE},
 	{"text-for-time", "{\"id\":\"a\",\"state\":\"running\",\"started_ns\":\"now\"}", false,
 	 BACKEND_OUTCOME_NONE},
 };
@@ -265,6 +273,40 @@ static void tasks_are_read_or_refused(void)
 		g_assert_true((error == NULL) == task_cases[i].good);
 		if (task)
 			g_assert_cmpint(task->outcome, ==, task_cases[i].outcome);
+	}
+}
+
+static const struct {
+	const char *json;
+	enum task_cause cause;
+	int64_t done, total;
+} end_cases[] = {
+	{"{" ENDED ",\"outcome\":\"completed\",\"cause\":null,\"progress\":null}", TASK_CAUSE_NONE,
+	 0, 0},
+	{"{" ENDED ",\"outcome\":\"failed\",\"cause\":\"stalled\","
+	 "\"progress\":{\"done\":12,\"total\":375,\"age_s\":95.0}}",
+	 TASK_CAUSE_STALLED, 12, 375},
+	{"{" ENDED ",\"outcome\":\"failed\",\"cause\":\"exit\"}", TASK_CAUSE_EXIT, 0, 0},
+	{"{" ENDED ",\"outcome\":\"lost\",\"cause\":\"vm\"}", TASK_CAUSE_VM, 0, 0},
+	{"{" ENDED ",\"outcome\":\"failed\",\"cause\":\"of-a-later-version\"}", TASK_CAUSE_OTHER, 0,
+	 0},
+	/* Of an earlier version. */
+	{"{" ENDED ",\"outcome\":\"failed\"}", TASK_CAUSE_OTHER, 0, 0},
+	{"{" ENDED ",\"outcome\":\"deadline\"}", TASK_CAUSE_DEADLINE, 0, 0},
+};
+
+static void a_deadline_and_a_stall_are_told_apart(void)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(end_cases); i++) {
+		g_autoptr(json_t) json = json_parse(end_cases[i].json, strlen(end_cases[i].json),
+						    "case", NULL);
+		g_autoptr(remote_task_t) task = remote_task_parse(json, NULL);
+
+		g_test_message("%s", end_cases[i].json);
+		g_assert_nonnull(task);
+		g_assert_cmpint(task->cause, ==, end_cases[i].cause);
+		g_assert_cmpint(task->done, ==, end_cases[i].done);
+		g_assert_cmpint(task->total, ==, end_cases[i].total);
 	}
 }
 
@@ -565,6 +607,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/curve/kept", a_kept_curve_is_what_the_meters_say);
 	g_test_add_func("/curve/none", a_curve_of_no_time_has_no_points);
 	g_test_add_func("/task/read", tasks_are_read_or_refused);
+	g_test_add_func("/task/a-deadline-and-a-stall", a_deadline_and_a_stall_are_told_apart);
 	g_test_add_func("/task/energy", a_task_answers_for_its_share_above_idle);
 	g_test_add_func("/suspensions/read", suspensions_are_read);
 	g_test_add_func("/suspensions/none", a_task_that_was_never_suspended_has_one_stretch);

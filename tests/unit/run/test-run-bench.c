@@ -208,6 +208,73 @@ static void what_fills_comes_after_the_measurements_and_arrives_in_runs(void)
 	run_bench_clear(&setting.bench);
 }
 
+static void what_is_given_up_is_left_out(void)
+{
+	struct setting setting;
+	struct run_bench *bench = &setting.bench;
+	uint32_t counts[TYPES] = {0};
+	struct run_job *job;
+
+	set_up(&setting, 1, 4);
+	while ((job = run_bench_start(bench))->type != NARROW) {
+		run_bench_end(bench, job, true);
+		run_job_free(job);
+	}
+	g_assert_cmpuint(run_bench_give_up(bench, NARROW), ==, 4);
+	g_assert_cmpuint(bench->missing[NARROW], ==, 0);
+	/* What is under way ends, does not count, and is not wanted again. */
+	g_assert_false(run_bench_end(bench, job, true));
+	run_job_free(job);
+	measure_all(bench, counts);
+	g_assert_cmpuint(counts[NARROW], ==, 0);
+	g_assert_cmpuint(run_bench_give_up(bench, WIDE), ==, 0);
+	g_assert_null(run_bench_fill(bench));
+	run_bench_clear(bench);
+}
+
+static void what_is_on_record_is_not_measured_again(void)
+{
+	struct setting setting;
+	uint32_t counts[TYPES] = {0};
+
+	set_up(&setting, 2, 3);
+	run_bench_recall(&setting.bench, NARROW, 0);
+	run_bench_recall(&setting.bench, NARROW, 2);
+	run_bench_recall(&setting.bench, NARROW, 2);
+	run_bench_recall(&setting.bench, RARE, 7); /* there is none */
+	g_assert_cmpuint(setting.bench.left, ==, 6);
+	measure_all(&setting.bench, counts);
+	g_assert_cmpuint(counts[NARROW], ==, 1);
+	g_assert_cmpuint(counts[WIDE], ==, 3);
+	g_assert_cmpuint(counts[RARE], ==, 2);
+	run_bench_clear(&setting.bench);
+}
+
+static void too_few_nodes_are_what_is_stuck(void)
+{
+	struct setting setting;
+	struct run_bench *bench = &setting.bench;
+	struct run_job *job;
+
+	set_up(&setting, 2, 1);
+	g_assert_false(run_bench_is_stuck(bench));
+	run_bench_node_down(bench, 1);
+	g_assert_true(run_bench_lacks_nodes(bench, WIDE));
+	g_assert_false(run_bench_lacks_nodes(bench, NARROW));
+	/* What fits goes on meanwhile. */
+	while ((job = run_bench_start(bench))) {
+		g_assert_cmpuint(job->type, !=, WIDE);
+		g_assert_false(run_bench_is_stuck(bench));
+		run_bench_end(bench, job, true);
+		run_job_free(job);
+	}
+	g_assert_true(run_bench_is_stuck(bench));
+	g_assert_cmpuint(run_bench_give_up(bench, WIDE), ==, 1);
+	g_assert_false(run_bench_is_stuck(bench));
+	g_assert_cmpuint(bench->left, ==, 0);
+	run_bench_clear(bench);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -222,5 +289,9 @@ int main(int argc, char **argv)
 			a_node_that_booted_anew_is_cold);
 	g_test_add_func("/run/bench/what fills comes after the measurements and arrives in runs",
 			what_fills_comes_after_the_measurements_and_arrives_in_runs);
+	g_test_add_func("/run/bench/what is given up is left out", what_is_given_up_is_left_out);
+	g_test_add_func("/run/bench/what is on record is not measured again",
+			what_is_on_record_is_not_measured_again);
+	g_test_add_func("/run/bench/too few nodes are what is stuck", too_few_nodes_are_what_is_stuck);
 	return g_test_run();
 }

@@ -115,6 +115,23 @@ static void test_good(void)
 	forget(&parsed);
 }
 
+/* The watts of a simulated cluster are no model's of CPU time. */
+static void test_simulated_watts(void)
+{
+	const struct config_meter before = meter;
+	g_autoptr(GPtrArray) rows = run_check_rows_new();
+	struct parsed parsed;
+	struct run_check_answers answers = parse(good, &parsed);
+
+	meter = (struct config_meter){.kind = CONFIG_METER_SIMULATED};
+	json_object_set_new((json_t *)answers.capabilities, "modelled_watts", json_true());
+	run_check_add_cluster(rows, &answers);
+	assert_row(rows, "b1", "meter", RUN_CHECK_NOTE, "61.5 W");
+	g_assert_nonnull(strstr(find(rows, "b1", "meter")->cure, "simulated"));
+	meter = before;
+	forget(&parsed);
+}
+
 /* What makes emulated VMs steady does no good to others. */
 static void test_steady_on_kvm(void)
 {
@@ -201,6 +218,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/run-check/all that works is said to", test_good);
 	g_test_add_func("/run-check/a steady lab is not for KVM", test_steady_on_kvm);
 	g_test_add_func("/run-check/what fails has a reason and a cure", test_bad);
+	g_test_add_func("/run-check/watts that are simulated are said to be so", test_simulated_watts);
 	g_test_add_func("/run-check/a cure is for the kind of meter", test_cures);
 	g_test_add_func("/run-check/silence is told once", test_silent);
 	return g_test_run();

@@ -80,7 +80,8 @@ static void copy_submission(struct bed *bed, const char *task)
 {
 	g_autofree char *sql = g_strdup_printf(
 		"INSERT INTO submission SELECT run, %s, type, name, user, uid, submitted_utc, arrival_s,"
-		" key, first, count, utility_max, constant_s, zero_s, deadline_s, held, cancelled, priority"
+		" key, first, count, utility_max, constant_s, zero_s, deadline_s, held, cancelled, priority,"
+		" asked_held, script_sha256"
 		" FROM submission WHERE task = 0", task);
 
 	change(bed, sql);

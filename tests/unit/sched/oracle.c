@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/random.h"
+#include "tests/unit/sched/printed.h"
 
 /* A mapping event in progress. */
 struct oracle {
@@ -78,7 +79,7 @@ static double share(const struct oracle *oracle)
 	double mean_j = oracle->mappable_j / oracle->mappable;
 	double mean_resources = oracle->mappable_resources / oracle->mappable;
 
-	if (left_j <= 0)
+	if (printed_compare(snapshot->budget_j - left_j, snapshot->budget_j) >= 0)
 		return 0;
 	if (policy->filter == POLICY_FILTER_RESOURCE)
 		return policy->leniency * (left_j / resources);
@@ -94,19 +95,22 @@ static double share(const struct oracle *oracle)
 static bool allowed(struct oracle *oracle, const struct sched_option *option)
 {
 	const struct policy *policy = oracle->policy;
+	const double budget_j = oracle->snapshot->budget_j;
 	double limit;
 
 	if (isinf(oracle->snapshot->budget_j))
 		return true;
-	if (oracle->snapshot->gate && option->eec_j > remaining_j(oracle))
+	if (oracle->snapshot->gate &&
+	    printed_compare(budget_j - remaining_j(oracle) + option->eec_j, budget_j) > 0)
 		return false;
 	if (policy->filter == POLICY_FILTER_NONE)
 		return true;
 	limit = policy->filter_once && !isnan(oracle->fixed_share) ? oracle->fixed_share
 								    : share(oracle);
-	return policy->filter == POLICY_FILTER_RESOURCE
-		       ? option->eec_j / option->resources <= limit
-		       : option->eec_j <= limit;
+	return printed_compare(policy->filter == POLICY_FILTER_RESOURCE
+				       ? option->eec_j / option->resources
+				       : option->eec_j,
+			       limit) <= 0;
 }
 
 static double start_of(struct oracle *oracle, const struct sched_option *option)
@@ -133,7 +137,7 @@ static void place(struct oracle *oracle, const struct sched_task *task,
 		.start_s = start_s,
 		.end_s = start_s + option->etc_s,
 		.energy_j = option->eec_j,
-		.utility = utility_value(&task->utility, start_s + option->etc_s - task->arrival_s),
+		.utility = sched_task_utility(task, start_s + option->etc_s),
 		.objective = objective,
 	};
 
@@ -176,11 +180,10 @@ static void drop(struct oracle *oracle)
 			sched_system_options(snapshot->system, task->row, &count);
 
 		for (uint32_t j = 0; j < count; j++)
-			best = fmax(best, utility_value(&task->utility, snapshot->now_s +
-									 options[j].etc_s -
-									 task->arrival_s));
-		if (oracle->policy->drop_given ? best >= oracle->policy->drop_threshold
-					       : best > 0) {
+			best = fmax(best, sched_task_utility(task, snapshot->now_s + options[j].etc_s));
+		if (oracle->policy->drop_given
+			    ? printed_compare(best, oracle->policy->drop_threshold) >= 0
+			    : best > 0) {
 			g_ptr_array_add(oracle->tasks, (gpointer)task);
 			count_mappable(oracle, options, count);
 		} else {
@@ -224,11 +227,11 @@ static bool greedy_step(struct oracle *oracle, char measure)
 
 		for (uint32_t j = 0; j < count; j++) {
 			const double start_s = start_of(oracle, &options[j]);
-			const double utility = utility_value(
-				&task->utility, start_s + options[j].etc_s - task->arrival_s);
+			const double utility = sched_task_utility(task, start_s + options[j].etc_s);
 			const double v = value(measure, utility, &options[j]);
 
-			if (!(start_s < snapshot->end_s) || utility <= 0 || !(v > best) ||
+			if (!(start_s < snapshot->end_s) || utility <= 0 ||
+			    printed_compare(v, best) <= 0 ||
 			    !allowed(oracle, &options[j]))
 				continue;
 			best = v;
@@ -259,7 +262,7 @@ static const struct sched_option *earliest(struct oracle *oracle, const struct s
 	for (uint32_t j = 0; j < count; j++) {
 		const double start_s = start_of(oracle, &options[j]);
 
-		if (options[j].pstate == 0 && start_s < *ret_start_s &&
+		if (options[j].pstate == 0 && printed_compare(start_s, *ret_start_s) < 0 &&
 		    allowed(oracle, &options[j])) {
 			best = &options[j];
 			*ret_start_s = start_s;
@@ -335,7 +338,9 @@ static void queues(struct oracle *oracle)
 		struct sched_task *task = g_ptr_array_index(oracle->tasks, i);
 		const double size = size_of(system, task->row);
 
-		g_queue_push_tail(&lists[size < 0.3 * largest ? 0 : size > 0.6 * largest ? 2 : 1],
+		g_queue_push_tail(&lists[printed_compare(size, 0.3 * largest) < 0   ? 0
+					 : printed_compare(size, 0.6 * largest) > 0 ? 2
+										    : 1],
 				  task);
 	}
 	while (lists[0].length + lists[1].length + lists[2].length > 0)
@@ -393,7 +398,7 @@ static bool above_goal(const struct sched_snapshot *snapshot)
 
 	for (uint32_t i = 0; i < snapshot->placeholders_count; i++)
 		sum_j += sched_planned_energy_j(snapshot->system, &snapshot->placeholders[i]);
-	return isfinite(snapshot->budget_j) && sum_j > goal_of(snapshot);
+	return isfinite(snapshot->budget_j) && printed_compare(sum_j, goal_of(snapshot)) > 0;
 }
 
 static void task_based(struct oracle *oracle)
@@ -406,38 +411,84 @@ static void task_based(struct oracle *oracle)
 		sum_j += g_array_index(oracle->actions, struct sched_action,
 				       oracle->actions->len - 1)
 				 .energy_j;
-		above |= isfinite(snapshot->budget_j) && sum_j >= goal_of(snapshot);
+		above |= isfinite(snapshot->budget_j) &&
+			 printed_compare(sum_j, goal_of(snapshot)) >= 0;
 	}
+}
+
+static void easy(struct oracle *oracle)
+{
+	backfill(oracle, oracle->snapshot->reservations_count > 0 ? 0 : 1);
+}
+
+static void conservative(struct oracle *oracle)
+{
+	backfill(oracle, UINT32_MAX);
+}
+
+static void max_util(struct oracle *oracle)
+{
+	greedy(oracle, 'U');
+}
+
+static void max_upt(struct oracle *oracle)
+{
+	greedy(oracle, 'T');
+}
+
+static void max_upr(struct oracle *oracle)
+{
+	greedy(oracle, 'R');
+}
+
+static void max_upe(struct oracle *oracle)
+{
+	greedy(oracle, 'E');
+}
+
+static void event_based(struct oracle *oracle)
+{
+	greedy(oracle, above_goal(oracle->snapshot) ? 'E' : 'R');
+}
+
+/* What the oracle knows. */
+static const struct known {
+	const char *name;
+	void (*decide)(struct oracle *oracle);
+} known[] = {
+	{ "fcfs", fcfs },
+	{ "easy", easy },
+	{ "conservative", conservative },
+	{ "fcfs-multi-queue", queues },
+	{ "random", dice },
+	{ "max-util", max_util },
+	{ "max-upt", max_upt },
+	{ "max-upr", max_upr },
+	{ "max-upe", max_upe },
+	{ "event-based", event_based },
+	{ "task-based", task_based },
+};
+
+static const struct known *find_known(const struct policy_ops *ops)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(known); i++)
+		if (strcmp(ops->name, known[i].name) == 0)
+			return &known[i];
+	return NULL;
+}
+
+bool oracle_knows(const struct policy_ops *ops)
+{
+	return find_known(ops);
 }
 
 static void decide(struct oracle *oracle)
 {
-	const char *name = oracle->policy->ops->name;
+	const struct known *policy = find_known(oracle->policy->ops);
 
-	if (strcmp(name, "fcfs") == 0)
-		fcfs(oracle);
-	else if (strcmp(name, "easy") == 0)
-		backfill(oracle, oracle->snapshot->reservations_count > 0 ? 0 : 1);
-	else if (strcmp(name, "conservative") == 0)
-		backfill(oracle, UINT32_MAX);
-	else if (strcmp(name, "fcfs-multi-queue") == 0)
-		queues(oracle);
-	else if (strcmp(name, "random") == 0)
-		dice(oracle);
-	else if (strcmp(name, "max-util") == 0)
-		greedy(oracle, 'U');
-	else if (strcmp(name, "max-upt") == 0)
-		greedy(oracle, 'T');
-	else if (strcmp(name, "max-upr") == 0)
-		greedy(oracle, 'R');
-	else if (strcmp(name, "max-upe") == 0)
-		greedy(oracle, 'E');
-	else if (strcmp(name, "event-based") == 0)
-		greedy(oracle, above_goal(oracle->snapshot) ? 'E' : 'R');
-	else if (strcmp(name, "task-based") == 0)
-		task_based(oracle);
-	else
-		g_error("the oracle does not know policy \"%s\"", name);
+	if (!policy)
+		g_error("the oracle does not know policy \"%s\"", oracle->policy->ops->name);
+	policy->decide(oracle);
 }
 
 static void clear_action(gpointer data)

@@ -36,5 +36,8 @@ bool oracle_take(struct oracle_cluster *cluster, const uint32_t *nodes, uint32_t
 double oracle_earliest(const struct oracle_cluster *cluster, double now_s, uint32_t width,
 		       double duration_s, uint32_t *ret_nodes);
 
-/* The actions of a policy: a GArray of struct sched_action whose nodes are g_malloc()ed. */
+/* Whether the oracle has the policy. Of others there is nothing to compare with. */
+bool oracle_knows(const struct policy_ops *ops);
+
+/* The actions of a policy that it knows: a GArray of struct sched_action whose nodes are g_malloc()ed. */
 GArray *oracle_decide(const struct policy *policy, const struct sched_snapshot *snapshot);

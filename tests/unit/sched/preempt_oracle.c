@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/random.h"
+#include "tests/unit/sched/printed.h"
 
 #define NOBODY UINT32_MAX
 
@@ -35,6 +36,7 @@ struct assignment {
 	double ret_s;
 	double value;       /* of the task */
 	double objective;
+	bool gain;          /* Diff: the objective is the value less what is beaten */
 	double beaten;      /* the victims' values */
 	uint32_t victims_count;
 	uint32_t victims[64];
@@ -67,7 +69,7 @@ struct event {
 
 static double utility_of(const struct sched_task *task, double end_s)
 {
-	return utility_value(&task->utility, end_s - task->arrival_s);
+	return sched_task_utility(task, end_s);
 }
 
 /* Equations (1) and (2). */
@@ -167,8 +169,10 @@ static GArray *victims_of(const struct event *event, uint32_t cluster)
 			uint32_t other_node;
 
 			usable(event, other, &other_node);
-			if (event->jobs[i].value < other->value ||
-			    (event->jobs[i].value == other->value && node < other_node))
+
+			const int order = printed_compare(event->jobs[i].value, other->value);
+
+			if (order < 0 || (order == 0 && node < other_node))
 				break;
 		}
 		g_array_insert_val(list, at, i);
@@ -199,7 +203,10 @@ static void add_victim(const struct event *event, struct assignment *a, uint32_t
 static bool energy_allows(const struct event *event, const struct job *job,
 			  const struct sched_option *option)
 {
-	return !(energy_of(job, option) > event->remaining_j);
+	const double budget_j = event->snapshot->budget_j;
+
+	return isinf(event->remaining_j) ||
+	       printed_compare(budget_j - event->remaining_j + energy_of(job, option), budget_j) <= 0;
 }
 
 /* An assignment on nothing yet; false where the job would earn nothing. */
@@ -215,15 +222,36 @@ static bool start_assignment(const struct event *event, uint32_t index,
 	return ret_a->value > 0 && energy_allows(event, job, option);
 }
 
+/* The gain is that of what is printed of both values. */
+static double printed_gain(const struct assignment *a)
+{
+	return printed(printed(a->value) - printed(a->beaten));
+}
+
+static int compare_objectives(const struct assignment *a, const struct assignment *b)
+{
+	const double size = fabs(a->value) + fabs(b->value);
+	double x, y;
+
+	if (!a->gain || fabs(a->objective - b->objective) > 1e-6 * size)
+		return printed_compare(a->objective, b->objective);
+	x = printed_gain(a);
+	y = printed_gain(b);
+	return (x > y) - (x < y);
+}
+
 /* Whether `a` is better than `b` for one task: lines 5 to 10 of Algorithm 2. */
 static bool better_for_task(const struct assignment *a, const struct assignment *b)
 {
-	if (a->objective != b->objective)
-		return a->objective > b->objective;
+	const int order = compare_objectives(a, b);
+	const int beaten = printed_compare(a->beaten, b->beaten);
+
+	if (order != 0)
+		return order > 0;
 	if ((a->victims_count == 0) != (b->victims_count == 0))
 		return a->victims_count == 0;
-	if (a->beaten != b->beaten)
-		return a->beaten < b->beaten;
+	if (beaten != 0)
+		return beaten < 0;
 	if (a->option->cluster != b->option->cluster)
 		return a->option->cluster < b->option->cluster;
 	if (a->core != b->core)
@@ -237,9 +265,10 @@ static bool better_task(const struct event *event, const struct assignment *a,
 {
 	const struct sched_task *x = event->jobs[a->job].task;
 	const struct sched_task *y = event->jobs[b->job].task;
+	const int order = compare_objectives(a, b);
 
-	if (a->objective != b->objective)
-		return a->objective > b->objective;
+	if (order != 0)
+		return order > 0;
 	return x->arrival_s != y->arrival_s ? x->arrival_s < y->arrival_s : x->id < y->id;
 }
 
@@ -264,7 +293,7 @@ static bool assign_core(const struct event *event, uint32_t node, bool preempts,
 		return true;
 	}
 	if (r == NOBODY || !preempts || !gives_way(event, r, cluster) ||
-	    !(a->value > event->jobs[r].value))
+	    printed_compare(a->value, event->jobs[r].value) <= 0)
 		return false;
 	add_victim(event, a, r);
 	return true;
@@ -279,7 +308,7 @@ static bool assign_nodes(const struct event *event, bool preempts, struct assign
 	for (guint i = 0; preempts && i < victims->len && a->nodes_count < a->option->nodes; i++)
 		add_victim(event, a, g_array_index(victims, uint32_t, i));
 	return a->nodes_count == a->option->nodes &&
-	       (a->victims_count == 0 || a->value > a->beaten);
+	       (a->victims_count == 0 || printed_compare(a->value, a->beaten) > 0);
 }
 
 /* First phase of Algorithms 1 and 2 for one task. */
@@ -301,6 +330,7 @@ static bool find_best(const struct event *event, uint32_t index, bool preempts, 
 			valid = valid && (event->oracle->cores
 						  ? assign_core(event, node, preempts, &a)
 						  : assign_nodes(event, preempts, &a));
+			a.gain = diff;
 			a.objective = diff ? a.value - a.beaten : a.value;
 			if (valid)
 				keep(ret_best, &have, &a);
@@ -342,9 +372,9 @@ static bool make_pair(const struct event *event, uint32_t r, struct assignment *
 	const double value = value_of(event, t->task, now_s + behind_s + a->ret_s, a->ret_s);
 
 	second += value;
-	if (event->oracle->no_wait && second > first)
+	if (!event->oracle->algorithm_3 && printed_compare(second, first) > 0)
 		return false;
-	a->second = !event->oracle->no_wait && !(first > second);
+	a->second = event->oracle->algorithm_3 && printed_compare(first, second) <= 0;
 	a->objective = a->second ? second : first; /* the net value, for now */
 	a->beaten = 0;
 	if (a->second)
@@ -363,7 +393,7 @@ static bool earns_more(const struct event *event, const struct assignment *a)
 
 		alone += utility_of(v->task, now_s + v->ret_s);
 	}
-	return utility_of(event->jobs[a->job].task, now_s + a->ret_s) > alone;
+	return printed_compare(utility_of(event->jobs[a->job].task, now_s + a->ret_s), alone) > 0;
 }
 
 /* First phase of Algorithm 3 for one task. */
@@ -387,11 +417,12 @@ static bool find_best_pair(const struct event *event, uint32_t index, struct ass
 				keep(&pair, &have_pair, &a);
 		}
 	}
-	if (have_pair && event->oracle->no_wait && !earns_more(event, &pair))
+	if (have_pair && !event->oracle->algorithm_3 && !earns_more(event, &pair))
 		have_pair = false;
 	if (!have_pair && !have_idle)
 		return false;
-	if (have_pair && (!have_idle || pair.objective > idle.value + pair.alone))
+	if (have_pair &&
+	    (!have_idle || printed_compare(pair.objective, idle.value + pair.alone) > 0))
 		*ret_best = pair;
 	else
 		*ret_best = idle;

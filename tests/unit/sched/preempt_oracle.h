@@ -25,7 +25,8 @@ struct preempt_oracle {
 	const struct sched_snapshot *snapshot;
 	enum oracle_preempt preempt;
 	bool upt;
-	bool no_wait; /* Pair by the text: not where r is to go first (III.E.4), nor if t earns no more than r (II.D) */
+	/* Pair by Algorithm 3; else by the text: not where r is to go first (III.E.4), nor if t earns no more than r (II.D) */
+	bool algorithm_3;
 	/*
 	 * Look at single cores, as the paper does: for systems where every task takes one node and
 	 * none is down. Else by the rule for tasks of several nodes, which must say the same there.

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "tests/unit/sched/printed.h"
+
 /* The present is bin 100, six tasks of 17 bins at most are in a queue. */
 #define HORIZON 260
 #define EXEC_MAX 18
@@ -277,9 +279,9 @@ static void judge_level(struct scene *scene)
 
 	scene->plan->level = mu * lambda + scene->snapshot->pruner.level * (1 - lambda);
 	scene->plan->dropping = scene->snapshot->pruner.dropping;
-	if (scene->plan->level >= on)
+	if (printed_compare(scene->plan->level, on) >= 0)
 		scene->plan->dropping = true;
-	else if (scene->plan->level <= off)
+	else if (printed_compare(scene->plan->level, off) <= 0)
 		scene->plan->dropping = false;
 }
 
@@ -357,7 +359,7 @@ static bool sooner(const struct match *a, const struct match *b)
 {
 	if (a->end != b->end)
 		return a->end < b->end;
-	if (fabs(a->mean - b->mean) > 1e-9)
+	if (printed_compare(a->mean, b->mean) != 0)
 		return a->mean < b->mean;
 	return a->task->arrival_s != b->task->arrival_s ? a->task->arrival_s < b->task->arrival_s
 							: a->task->id < b->task->id;
@@ -374,7 +376,7 @@ static void map_pam(struct scene *scene)
 			const double least = fmax(0, scene->settings->pruning.defer_threshold -
 							     relief(scene, scene->waiting[i]));
 
-			if (!with.valid || with.chance < least || with.chance <= 0 ||
+			if (!with.valid || with.chance < rounded_chance(least) || with.chance <= 0 ||
 			    (best.valid && !sooner(&with, &best)))
 				continue;
 			best = with;
@@ -481,7 +483,8 @@ static uint32_t three(struct scene *scene, struct match *matches)
 			for (uint32_t j = 0; j < count; j++)
 				taken |= matches[j].waiting == i;
 			if (taken || !with.valid ||
-			    with.chance < scene->settings->pruning.cull_threshold)
+			    with.chance <
+				    rounded_chance(scene->settings->pruning.cull_threshold))
 				continue;
 			if (!best.valid || likelier(&with, &best))
 				best = with;

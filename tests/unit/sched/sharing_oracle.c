@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "tests/unit/sched/printed.h"
+
 #define SLACK 1e-9
 
 static gint compare_jobs(gconstpointer left, gconstpointer right)
@@ -161,8 +163,9 @@ static void raise_yields(struct oracle_state *state, double period_s)
 			struct oracle_job *job = &state->jobs[i];
 			const double rise = job->placed ? rise_of(state, job) : 0;
 
-			if (rise > 0 && (!best || worth(job, rise, period_s) >
-							  worth(best, best_rise, period_s))) {
+			if (rise > 0 &&
+			    (!best || printed_compare(worth(job, rise, period_s),
+						      worth(best, best_rise, period_s)) > 0)) {
 				best = job;
 				best_rise = rise;
 			}
@@ -199,7 +202,7 @@ static bool place(struct oracle_state *state, struct oracle_job *job)
 
 		for (uint32_t h = 0; h < state->hosts_count; h++)
 			if (memory[h] + demand->memory <= 1 + SLACK &&
-			    (best == UINT32_MAX || load[h] < load[best] - SLACK))
+			    (best == UINT32_MAX || printed_compare(load[h], load[best]) < 0))
 				best = h;
 		if (best == UINT32_MAX)
 			return false;
@@ -228,7 +231,9 @@ static struct oracle_job **ranked(struct oracle_state *state)
 	for (uint32_t i = 0; i < state->jobs_count; i++) {
 		uint32_t at = i;
 
-		for (; at > 0 && priority(list[at - 1]) < priority(&state->jobs[i]); at--)
+		for (; at > 0 && printed_compare(priority(list[at - 1]),
+						 priority(&state->jobs[i])) < 0;
+		     at--)
 			list[at] = list[at - 1];
 		list[at] = &state->jobs[i];
 	}
@@ -296,11 +301,13 @@ static gint compare_tasks(gconstpointer left, gconstpointer right)
 {
 	const struct plain_task *a = left;
 	const struct plain_task *b = right;
-	const double x = fmax(a->cpu, a->memory);
-	const double y = fmax(b->cpu, b->memory);
+	const int order = printed_compare(fmax(a->cpu, a->memory), fmax(b->cpu, b->memory));
+	const int by_priority = printed_compare(priority(a->job), priority(b->job));
 
-	if (x != y)
-		return x < y ? 1 : -1;
+	if (order != 0)
+		return -order;
+	if (by_priority != 0)
+		return -by_priority;
 	if (a->job != b->job)
 		return a->job->task->id > b->job->task->id ? 1 : -1;
 	return (a->vm > b->vm) - (a->vm < b->vm);
@@ -355,7 +362,9 @@ static bool pack(const struct oracle_state *state, GPtrArray *list)
 			const struct plain_task task = { job, v, job->yield * demand->cpu,
 							 demand->memory, false };
 
-			g_array_append_val(task.memory > task.cpu ? memory_list : cpu_list, task);
+			g_array_append_val(printed_compare(task.memory, task.cpu) > 0 ? memory_list
+										       : cpu_list,
+					   task);
 		}
 	}
 	g_array_sort(cpu_list, compare_tasks);
@@ -450,6 +459,14 @@ static void share_asap(struct oracle_state *state, const struct sched_snapshot *
 			job->put_off_s = snapshot->next_event_s;
 	}
 	set_yields(state);
+}
+
+bool oracle_shares(const char *policy)
+{
+	static const char *const known[] = { "greedy",      "greedy-pmtn",      "greedy-pmtn-migr",    "dynmcb8",
+					     "dynmcb8-per", "dynmcb8-asap-per", "dynmcb8-stretch-per", NULL };
+
+	return g_strv_contains(known, policy);
 }
 
 void oracle_share(struct oracle_state *state, const struct sched_snapshot *snapshot,

@@ -38,7 +38,10 @@ struct oracle_state {
 struct oracle_state *oracle_state_new(const struct sched_snapshot *snapshot);
 void oracle_state_free(struct oracle_state *state);
 
-/* Makes it the state after the event under the policy of that name. */
+/* Whether the oracle has the policy of that name. */
+bool oracle_shares(const char *policy);
+
+/* Makes it the state after the event under the policy of that name, which it has. */
 void oracle_share(struct oracle_state *state, const struct sched_snapshot *snapshot,
 		  const char *policy);
 

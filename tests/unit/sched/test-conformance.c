@@ -51,7 +51,7 @@ static void check_action(const struct decision *decision, const struct sched_act
 	g_assert_cmpfloat(action->end_s, ==, action->start_s + option->etc_s);
 	g_assert_cmpfloat(action->energy_j, ==, option->eec_j);
 	g_assert_cmpfloat(action->utility, ==,
-			  utility_value(&task->utility, action->end_s - task->arrival_s));
+			  sched_task_utility(task, action->end_s));
 	g_assert_true((action->kind == SCHED_ACTION_START) ==
 		      (action->start_s == snapshot->now_s));
 	g_assert_nonnull(sched_reason_text(action->reason));
@@ -96,10 +96,8 @@ static void check_drops(const struct decision *decision)
 	for (uint32_t i = 0; i < decision->plan->actions_count; i++) {
 		const struct sched_action *action = &decision->plan->actions[i];
 		const struct sched_task *task = find_waiting(snapshot, action->task);
-		const double best = utility_value(
-			&task->utility, snapshot->now_s +
-						snapshot->system->etc_min_s[task->row] -
-						task->arrival_s);
+		const double best = sched_task_utility(
+			task, snapshot->now_s + snapshot->system->etc_min_s[task->row]);
 
 		g_assert_true((action->kind == SCHED_ACTION_DROP) == (best <= 0));
 	}
@@ -161,6 +159,74 @@ static void check_trim(const struct decision *decision)
 	}
 	g_assert_cmpuint(kept, ==, plan.actions_count);
 	scratch_free(context.scratch);
+}
+
+/* The same snapshot without a budget, whose options need other energies. */
+static struct random_snapshot *other_energies(uint64_t seed)
+{
+	struct random_snapshot *other = random_snapshot_new(seed);
+	const struct sched_system *system = other->system;
+
+	for (uint32_t row = 0; row < system->rows_count; row++) {
+		struct sched_row *span = &system->rows[row];
+
+		span->eec_min_j = (double)INFINITY;
+		span->eec_max_j = 0;
+		for (uint32_t i = system->options_first[row]; i < system->options_first[row + 1]; i++) {
+			struct sched_option *option = &system->options[i];
+
+			option->eec_j *= 1 + (i * 7 + row * 3) % 5;
+			span->eec_min_j = fmin(span->eec_min_j, option->eec_j);
+			span->eec_max_j = fmax(span->eec_max_j, option->eec_j);
+		}
+	}
+	other->snapshot.budget_j = (double)INFINITY;
+	return other;
+}
+
+/* Whether two plans put the same tasks on the same nodes. */
+static bool is_same_plan(const struct sched_plan *a, const struct sched_plan *b)
+{
+	bool same = a->actions_count == b->actions_count;
+
+	for (uint32_t i = 0; same && i < a->actions_count; i++)
+		same = a->actions[i].kind == b->actions[i].kind &&
+		       a->actions[i].task == b->actions[i].task &&
+		       a->actions[i].cluster == b->actions[i].cluster &&
+		       a->actions[i].pstate == b->actions[i].pstate &&
+		       a->actions[i].start_s == b->actions[i].start_s;
+	return same;
+}
+
+/* Without a budget only a policy that says so goes by energies, and it does. */
+static void test_energies(const void *data)
+{
+	const struct policy_ops *ops = data;
+	struct policy_context context = { .scratch = scratch_new() };
+	struct policy_context other_context = { .scratch = scratch_new() };
+	struct policy policy;
+	char message[256];
+	bool same = true;
+
+	g_assert_cmpint(policy_parse(ops->name, &policy, message, sizeof(message)), ==, 0);
+	for (uint64_t seed = 0; seed < SNAPSHOTS; seed++) {
+		struct random_snapshot *random = random_snapshot_new(seed);
+		struct random_snapshot *other = other_energies(seed);
+		struct sched_plan plan;
+		struct sched_plan other_plan;
+
+		random->snapshot.budget_j = (double)INFINITY;
+		g_assert_cmpint(policy_decide(&policy, &random->snapshot, &context, &plan), ==, 0);
+		g_assert_cmpint(policy_decide(&policy, &other->snapshot, &other_context,
+					      &other_plan),
+				==, 0);
+		same &= is_same_plan(&plan, &other_plan);
+		random_snapshot_free(random);
+		random_snapshot_free(other);
+	}
+	g_assert_true(same == !ops->by_energy);
+	scratch_free(context.scratch);
+	scratch_free(other_context.scratch);
 }
 
 /* A policy with the modifiers of a snapshot; those it refuses are left out. */
@@ -233,8 +299,14 @@ int main(int argc, char **argv)
 
 		g_test_add_data_func(table, list[i], test_table);
 		/* Those: test-sharing.c and test-queueing.c. */
-		if (!list[i]->decide_sharing && !list[i]->decide_queueing)
-			g_test_add_data_func(path, list[i], test_policy);
+		if (list[i]->decide_sharing || list[i]->decide_queueing)
+			continue;
+
+		g_autofree char *energies = g_strdup_printf(
+			"/conformance/%s says whether it goes by energies", list[i]->name);
+
+		g_test_add_data_func(path, list[i], test_policy);
+		g_test_add_data_func(energies, list[i], test_energies);
 	}
 	return g_test_run();
 }

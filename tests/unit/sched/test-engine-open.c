@@ -748,6 +748,83 @@ static void test_losses(void)
 	check_losses(7);
 }
 
+/* The attempts that were lost, as they are recorded. */
+struct losses {
+	struct engine_recorder recorder; /* first: callbacks cast back */
+	struct {
+		uint32_t attempt;
+		double started_s, ended_s;
+	} rows[3];
+	uint32_t count;
+};
+
+static bool note_lost(struct engine_recorder *base, const struct engine_task *task, double ended_s,
+		      const char *reason)
+{
+	struct losses *losses = (struct losses *)base;
+
+	g_assert_cmpuint(losses->count, <, G_N_ELEMENTS(losses->rows));
+	g_assert_cmpuint(task->nodes_count, >, 0);
+	losses->rows[losses->count].attempt = task->attempts;
+	losses->rows[losses->count].started_s = task->started_s;
+	losses->rows[losses->count].ended_s = ended_s;
+	losses->count++;
+	return true;
+}
+
+/* Put back from what is on record of it, it has waited as long. */
+static void assert_restored(const struct bed *bed, const struct losses *losses)
+{
+	const struct engine_task *was = engine_task(bed->engine, 0);
+	struct engine *engine = engine_new(&bed->setup, (struct backend *)&bed->caller.base);
+	const struct engine_task *task;
+
+	g_assert_true(engine_restore_task(engine, 0, was));
+	for (uint32_t i = losses->count; i-- > 0;)
+		engine_restore_lost(engine, 0, losses->rows[i].attempt, losses->rows[i].started_s,
+				    losses->rows[i].ended_s);
+	task = engine_task(engine, 0);
+	g_assert_cmpfloat_with_epsilon(task->waited_s, was->waited_s, 1e-9);
+	g_assert_true(isnan(task->waits_since_s));
+	engine_free(engine);
+}
+
+/* What a task waits is that before all of its attempts, and none of the time that one of them took. */
+static void test_waiting(void)
+{
+	struct losses losses = { .recorder.lost = note_lost };
+	struct backend_ops losing_ops = caller_ops;
+	double out_s = 0;
+	const struct engine_task *task;
+	struct bed bed;
+
+	bed_init(&bed, "fcfs", false, 1);
+	losing_ops.wait = losing_wait;
+	bed.caller.base.ops = &losing_ops;
+	bed.setup.recorder = &losses.recorder;
+	bed.setup.moments = POLICY_AT_PERIODS;
+	bed.workload->tasks[0] = (struct sched_task){ .arrival_s = 65, .utility = utility_testbed(1, 1e5, 2e5) };
+	bed.workload->tasks_count = 1;
+	bed.caller.call = call_loss;
+	bed.caller.calls_count = 3;
+	for (uint32_t i = 0; i < 3; i++)
+		bed.caller.calls_s[i] = 130 + 60 * i;
+	bed_run(&bed);
+	task = engine_task(bed.engine, 0);
+	g_assert_cmpint(task->state, ==, ENGINE_TASK_FAILED);
+	g_assert_cmpuint(losses.count, ==, 2); /* the last one is the task's own */
+	for (uint32_t i = 0; i < 2; i++) {
+		g_assert_cmpuint(losses.rows[i].attempt, ==, i + 1);
+		g_assert_cmpfloat(losses.rows[i].ended_s, ==, bed.caller.calls_s[i]);
+		out_s += losses.rows[i].ended_s - losses.rows[i].started_s;
+	}
+	g_assert_cmpfloat_with_epsilon(task->waited_s, task->started_s - 65 - out_s, 1e-9);
+	g_assert_cmpfloat_with_epsilon(task->waited_s, (120 - 65) + (180 - 130) + (240 - 190), 1e-9);
+	g_assert_true(isnan(task->waits_since_s));
+	assert_restored(&bed, &losses);
+	bed_finish(&bed);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -758,6 +835,7 @@ int main(int argc, char **argv)
 			test_anything_apart);
 	g_test_add_func("/engine/open/many submissions are one change", test_apart);
 	g_test_add_func("/engine/open/starts before it went on do not count", test_losses);
+	g_test_add_func("/engine/open/what a task waits is that of all attempts", test_waiting);
 	g_test_add_func("/engine/open/a queue that stands still is recorded once", test_still);
 	return g_test_run();
 }

@@ -162,7 +162,7 @@ static const struct scene scenes[] = {
 		.attempts = { { 0, 1, 33, BACKEND_OUTCOME_COMPLETED } },
 		/* Due at 15 s; moved to 30 s at the event at 20 s, to 40 s at the one at 30 s. */
 		.log = "0 start 0.1 c0 0\n40 start 1.1 c0 0,1\n",
-		.story = "15 slid\n20 late\n20 slid\n30 slid\n",
+		.story = "15 slid\n20 late\n20 slid\n30 slid\n40 overdue\n",
 		.ended_by = ENGINE_END_DONE,
 		.ended_s = 55,
 		.completed = 2,
@@ -200,7 +200,7 @@ static const struct scene scenes[] = {
 			    { 41, BACKEND_EVENT_NODE_UP, 0, 1, NULL } },
 		/* While the node is down the wide task can start nowhere, but narrow ones can. */
 		.log = "0 start 0.1 c0 0\n20 start 2.1 c0 0\n50 start 1.1 c0 0,1\n",
-		.story = "13 node-down\n13 cancelled\n41 node-up\n",
+		.story = "13 node-down\n13 cancelled\n41 node-up\n50 overdue\n",
 		.ended_by = ENGINE_END_DONE,
 		.ended_s = 65,
 		.completed = 3,

@@ -195,7 +195,8 @@ static void test_utilities(void)
 	g_assert_cmpfloat(utility_value(&decay, 599), ==, 8);
 	g_assert_cmpfloat_with_epsilon(utility_value(&decay, 660), 8 * exp(-0.3), 1e-12);
 	g_assert_cmpfloat_with_epsilon(utility_value(&decay, 1200), 8 * exp(-3), 1e-12);
-	g_assert_cmpfloat(utility_value(&decay, 600 + 200 * 60), ==, 0);
+	g_assert_cmpfloat_with_epsilon(utility_value(&decay, 600 + 200 * 60), 8 * exp(-60), 1e-30);
+	g_assert_cmpfloat(utility_value(&decay, 600 + 200 * 60 + 0.001), ==, 0);
 }
 
 /* Widths follow from the mean of a type over its clusters. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The fast policies take the decisions of the plain ones, on thousands of random snapshots. */
 #include <glib.h>
+#include <string.h>
 
 #include "tests/unit/sched/oracle.h"
 #include "tests/unit/sched/snapshots.h"
@@ -58,9 +59,16 @@ static void compare(const struct policy *policy, const struct sched_snapshot *sn
 static void test_policy(const void *data)
 {
 	const struct policy_ops *ops = data;
-	struct scratch *scratch = scratch_new();
+	struct scratch *scratch;
 	char message[256];
 
+	if (!oracle_knows(ops)) {
+		g_autofree char *reason = g_strdup_printf("the oracle does not know \"%s\"", ops->name);
+
+		g_test_skip(reason);
+		return;
+	}
+	scratch = scratch_new();
 	for (uint64_t seed = 0; seed < SNAPSHOTS; seed++) {
 		struct random_snapshot *random = random_snapshot_new(seed);
 		struct policy policy;
@@ -75,12 +83,38 @@ static void test_policy(const void *data)
 	scratch_free(scratch);
 }
 
+/* Set where this program runs itself with a policy of one's own for the only one. */
+#define OWN "TEST_ORACLE_OWN"
+
+static const struct policy_ops own = { .name = "of-one's-own" };
+
+/* A policy of one's own is in the registry and not in the oracle. */
+static void test_unknown(void)
+{
+	const char *argv[] = { "/proc/self/exe", "--tap", NULL };
+	g_auto(GStrv) environment = g_environ_setenv(g_get_environ(), OWN, "1", TRUE);
+	g_autoptr(GError) error = NULL;
+	g_autofree char *text = NULL;
+	int status;
+
+	g_spawn_sync(NULL, (char **)argv, environment, G_SPAWN_DEFAULT, NULL, NULL, &text, NULL, &status,
+		     &error);
+	g_assert_no_error(error);
+	g_assert_true(g_spawn_check_wait_status(status, NULL));
+	g_assert_nonnull(strstr(text, "# SKIP the oracle does not know \"of-one's-own\""));
+}
+
 int main(int argc, char **argv)
 {
 	uint32_t count;
 	const struct policy_ops *const *list = policy_list(&count);
 
 	g_test_init(&argc, &argv, NULL);
+	if (g_getenv(OWN)) {
+		g_test_add_data_func("/oracle/own", &own, test_policy);
+		return g_test_run();
+	}
+	g_test_add_func("/oracle/a policy that it does not know is skipped by name", test_unknown);
 	for (uint32_t i = 0; i < count; i++) {
 		/* Those without promises have an oracle of their own: test-preempt.c. */
 		if (list[i]->future == POLICY_FUTURE_NONE)

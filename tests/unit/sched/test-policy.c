@@ -51,8 +51,11 @@ static void test_parse(void)
 		{ "fcfs+reserve-now", NULL, 0, 0, "+reserve-now without reservations" },
 		{ "max-upt-preempt-pair+reserve-now", NULL, 0, 0, "+reserve-now without reservations" },
 		{ "easy+reserve-now+reserve-now", NULL, 0, 0, "does not go with" },
-		{ "max-upt-preempt-pair+no-wait+drop:0.5", "max-upt-preempt-pair", POLICY_FUTURE_NONE, 0.5,
+		{ "max-upt-preempt-pair+algorithm-3+drop:0.5", "max-upt-preempt-pair", POLICY_FUTURE_NONE, 0.5,
 		  NULL },
+		{ "max-upt-preempt-diff+algorithm-3", NULL, 0, 0, "does not take \"+algorithm-3\"" },
+		{ "max-util-preempt-pair+algorithm-3+no-wait", NULL, 0, 0, "does not go with" },
+		{ "max-util-preempt-pair+algorithm-4", NULL, 0, 0, "known: +placeholders" },
 		{ "max-upt-preempt-diff+no-wait", NULL, 0, 0, "does not take \"+no-wait\"" },
 		{ "max-util-preempt-pair+no-wait+no-wait", NULL, 0, 0, "does not go with" },
 		{ "max-upr+drop:", NULL, 0, 0, "must be a number from 0" },
@@ -83,6 +86,40 @@ static void test_parse(void)
 		g_assert_cmpint(policy.future, ==, cases[i].future);
 		g_assert_cmpfloat(policy.drop_threshold, ==, cases[i].drop);
 	}
+}
+
+/* "+no-wait" is the default: it does not show in the name, and the policy is the one without it. */
+static void test_alias(void)
+{
+	const struct {
+		const char *text;
+		const char *name;
+		bool algorithm_3;
+	} cases[] = {
+		{ "max-util-preempt-pair", "max-util-preempt-pair", false },
+		{ "max-util-preempt-pair+no-wait", "max-util-preempt-pair", false },
+		{ "max-upt-preempt-pair+no-wait+drop:0.5", "max-upt-preempt-pair+drop:0.5", false },
+		{ "max-upt-preempt-pair+drop:0.50+no-wait", "max-upt-preempt-pair+drop:0.50", false },
+		{ "max-upt-preempt-pair+algorithm-3", "max-upt-preempt-pair+algorithm-3", true },
+		{ "max-upe+filter:task:2.0", "max-upe+filter:task:2.0", false },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct policy policy;
+		char name[POLICY_NAME_MAX];
+
+		g_assert_cmpint(policy_parse(cases[i].text, &policy, NULL, 0), ==, 0);
+		g_assert_cmpstr(policy.name, ==, cases[i].name);
+		g_assert_true(policy.algorithm_3 == cases[i].algorithm_3);
+		strcpy(name, cases[i].text);
+		policy_normalize_name(name);
+		g_assert_cmpstr(name, ==, cases[i].name);
+	}
+
+	char unknown[] = "nonsense+no-wait";
+
+	policy_normalize_name(unknown);
+	g_assert_cmpstr(unknown, ==, "nonsense+no-wait");
 }
 
 static void test_short_message(void)
@@ -328,8 +365,8 @@ static void test_systems(void)
 		{ &good, 1, -1, 1, SCHED_SYSTEM_ESTIMATE },
 		{ &good, 1, (double)NAN, 1, SCHED_SYSTEM_ESTIMATE },
 		{ &good, 1, 1, 3, SCHED_SYSTEM_WIDTH },
-		{ &good, (double)NAN, 1, 1, SCHED_SYSTEM_NOWHERE },
-		{ &good, 1, 1, 0, SCHED_SYSTEM_NOWHERE },
+		{ &good, (double)NAN, 1, 1, SCHED_SYSTEM_OK },
+		{ &good, 1, 1, 0, SCHED_SYSTEM_OK },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -357,17 +394,37 @@ static void test_committed(void)
 	sched_system_free(system);
 }
 
+/* What an event left in it, the next one does not see. */
+static void test_scratch(void)
+{
+	struct scratch *scratch = scratch_new();
+
+	for (int event = 0; event < 3; event++)
+		for (size_t size = 1; size < (1 << 20); size = 3 * size + 1) {
+			unsigned char *bytes = scratch_array(scratch, size, 1);
+
+			for (size_t i = 0; i < size; i++)
+				g_assert_cmpint(bytes[i], ==, 0);
+			memset(bytes, 0xa5, size);
+			if (size > 60000)
+				scratch_reset(scratch);
+		}
+	scratch_free(scratch);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/policy/names and modifiers are read or refused with what is known",
 			test_parse);
+	g_test_add_func("/policy/no-wait does not show in a name", test_alias);
 	g_test_add_func("/policy/a message is cut to its buffer", test_short_message);
 	for (size_t i = 0; i < G_N_ELEMENTS(scenes); i++) {
 		g_autofree char *path = g_strdup_printf("/policy/%s", scenes[i].name);
 
 		g_test_add_data_func(path, &scenes[i], test_scene);
 	}
+	g_test_add_func("/policy/its memory is all zeros, whatever an event left there", test_scratch);
 	g_test_add_func("/model/a system that makes no sense is refused", test_systems);
 	g_test_add_func("/model/what a running task still takes", test_committed);
 	return g_test_run();

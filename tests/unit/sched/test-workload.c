@@ -39,6 +39,47 @@ static void test_hole(void)
 	testbed_config_free(config);
 }
 
+/* A pair that could not be measured is one that the type cannot run on; a type that arrives needs another. */
+static void test_known_hole(void)
+{
+	struct config *config = testbed_config_new();
+	const struct config_estimate *last = &config->estimates[config->estimates_count - 1];
+	struct config_unmeasured hole = { last->type, last->cluster, (char *)"it hangs" };
+	struct sched_system *system;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(workload_t) workload = NULL;
+	uint32_t before;
+	uint32_t count;
+
+	system = workload_system_new(config, &error);
+	g_assert_no_error(error);
+	sched_system_options(system, system->rows_count - 1, &before);
+	sched_system_free(system);
+	config->unmeasured = &hole;
+	config->unmeasured_count = 1;
+	config->estimates_count--;
+	system = workload_system_new(config, &error);
+	g_assert_no_error(error);
+	sched_system_options(system, system->rows_count - 1, &count);
+	g_assert_cmpuint(count, ==, before - 1);
+	sched_system_free(system);
+	/* Of a type that never arrives all may be missing, and no task can be of it. */
+	config->estimates_count = 0;
+	config->unmeasured_count = 0;
+	for (uint32_t i = 0; i < config->types_count; i++)
+		config->types[i].share = 0;
+	system = workload_system_new(config, &error);
+	g_assert_no_error(error);
+	workload = workload_open_new(1);
+	workload->tasks[0] = (struct sched_task){ .utility = utility_testbed(1, 1, 2) };
+	workload->tasks_count = 1;
+	g_assert_false(workload_check(workload, system, &error));
+	g_assert_nonnull(strstr(error->message, "which can run nowhere"));
+	sched_system_free(system);
+	config->unmeasured = NULL;
+	testbed_config_free(config);
+}
+
 static struct workload *draw(const struct config *config, const struct sched_system *system,
 			     uint64_t seed, uint32_t trial)
 {
@@ -167,6 +208,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/workload/tasks have the flags of their type", test_flags);
 	g_test_add_func("/workload/the testbed's tables become a system", test_system);
 	g_test_add_func("/workload/a hole in the estimates is refused with its place", test_hole);
+	g_test_add_func("/workload/a pair that could not be measured runs nothing", test_known_hole);
 	g_test_add_func("/workload/seed and trial alone give the arrivals", test_reproducible);
 	g_test_add_func("/workload/arrivals, types and maxima follow their distributions",
 			test_distribution);

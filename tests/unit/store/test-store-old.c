@@ -9,6 +9,7 @@
 
 #include "controller/store/store_account.h"
 #include "controller/store/store_private.h"
+#include "controller/store/store_profile.h"
 #include "controller/store/store_service.h"
 
 #define RUN 1
@@ -22,6 +23,7 @@ struct old {
 
 static const struct old olds[] = {
 	{1, "1-early"}, {1, "1"}, {2, "2"}, {3, "3"}, {4, "4"}, {5, "5"}, {6, "6"}, {7, "7"}, {8, "8"},
+	{9, "9"},
 };
 
 struct fixture {
@@ -117,6 +119,8 @@ static void assert_submission(struct store *store, int version)
 	one = g_ptr_array_index(rows, 0);
 	g_assert_cmpstr(one->name, ==, "night");
 	g_assert_cmpint(one->priority, ==, version >= 7 ? -3 : 0);
+	g_assert_cmpint(one->asked_held, ==, -1);
+	g_assert_null(one->script_sha256);
 }
 
 static void assert_meter(struct store *store, int version)
@@ -149,6 +153,8 @@ static void assert_all(struct store *store, int version)
 	assert_rows(store_task_suspensions(store, RUN, TASK, 1, NULL), version >= 2);
 	assert_rows(store_migrations(store, RUN, NULL), version >= 4);
 	assert_rows(store_task_migrations(store, RUN, TASK, 1, NULL), version >= 4);
+	assert_rows(store_lost(store, RUN, NULL), 0);
+	assert_rows(store_task_lost(store, RUN, TASK, NULL), 0);
 	assert_rows(store_shares(store, RUN, NULL), version >= 4);
 	assert_rows(store_deliveries(store, RUN, NULL), version >= 4);
 	assert_submission(store, version);
@@ -201,6 +207,8 @@ static void write_new(struct store *store)
 	const struct store_migration migration = {.run = RUN, .task = TASK, .attempt = 2, .n = 1,
 						  .cluster = (char *)"c1", .nodes = (char *)"0",
 						  .to_nodes = (char *)"1"};
+	const struct store_lost lost = {.run = RUN, .task = TASK, .attempt = 1, .cluster = (char *)"c1",
+					.nodes = (char *)"0,1", .started_s = 2, .ended_s = 5};
 	const struct store_account_meter meter = {.run = RUN, .host = (char *)"b2",
 						  .cluster = (char *)"c1",
 						  .counter = (char *)"second"};
@@ -209,6 +217,7 @@ static void write_new(struct store *store)
 	g_assert_true(store_put_submission(store, &submission, &error));
 	g_assert_true(store_put_suspension(store, &suspension, &error));
 	g_assert_true(store_put_migration(store, &migration, &error));
+	g_assert_true(store_put_lost(store, &lost, &error));
 	g_assert_true(store_put_account_meter(store, &meter, &error));
 	store_add_sample(store, RUN, "b1", 1, 700, 9000, 1, false, &error);
 	g_assert_no_error(error);
@@ -227,10 +236,63 @@ static void test_old(struct fixture *fixture, const void *data)
 	write_new(store);
 	store = open_store(fixture, false);
 	assert_rows(store_samples(store, RUN, NULL), 5);
+	assert_rows(store_measurements(store, NULL), 0);
+	assert_rows(store_unmeasured(store, NULL), 0);
+	assert_rows(store_overheads(store, NULL), 0);
 	assert_rows(store_submissions(store, RUN, NULL), 1 + (old->version >= 5));
 	assert_rows(store_suspensions(store, RUN, NULL), 1 + (old->version >= 2));
 	assert_rows(store_migrations(store, RUN, NULL), 1 + (old->version >= 4));
 	assert_rows(store_account_meters(store, RUN, NULL), 1 + (old->version >= 6));
+	assert_rows(store_lost(store, RUN, NULL), 1);
+	assert_rows(store_task_lost(store, RUN, TASK, NULL), 1);
+	assert_rows(store_task_lost(store, RUN, TASK + 1, NULL), 0);
+}
+
+static void assert_policies(struct store *store)
+{
+	static const char *const runs[] = {"easy", "max-upt-preempt-pair+algorithm-3",
+					   "max-upt-preempt-pair", "max-util-preempt-pair+algorithm-3+drop:0.5",
+					   "max-util-preempt-pair+drop:0.5", "max-upt-preempt-diff"};
+	g_autoptr(GPtrArray) rows = store_runs(store, NULL);
+	g_autoptr(GPtrArray) sums = store_account_sums(store, RUN, "policy", NULL);
+
+	g_assert_cmpuint(rows->len, ==, G_N_ELEMENTS(runs));
+	for (guint i = 0; i < rows->len; i++)
+		g_assert_cmpstr(((struct store_run *)rows->pdata[i])->policy, ==, runs[i]);
+	g_assert_cmpuint(sums->len, ==, 3);
+	for (guint i = 0; i < sums->len; i++) {
+		const struct store_account_sum *sum = sums->pdata[i];
+
+		/* Each has kept its own joules. */
+		g_assert_cmpint(sum->meter_uj, ==,
+				g_str_equal(sum->key, "max-upt-preempt-pair+algorithm-3") ? 100
+				: g_str_equal(sum->key, "max-upt-preempt-pair")	     ? 200
+										     : 67);
+		g_assert_cmpint(sum->tasks_uj, ==, sum->meter_uj == 67 ? 50 : sum->meter_uj / 10);
+	}
+}
+
+/* Before version 10 Pair was Algorithm 3, and the paper's text with +no-wait: each has the name that it has now. */
+static void test_pairs(struct fixture *fixture, const void *data)
+{
+	static const char sql[] =
+		"INSERT INTO run (policy, limit_fraction, limit_j, repeat, seed, measured, t0_ns, tasks_arrived,"
+		" tasks_completed, tasks_failed, tasks_dropped) SELECT column1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 0 FROM (VALUES"
+		" ('max-upt-preempt-pair'), ('max-upt-preempt-pair+no-wait'), ('max-util-preempt-pair+drop:0.5'),"
+		" ('max-util-preempt-pair+no-wait+drop:0.5'), ('max-upt-preempt-diff'));"
+		"INSERT INTO energy_day SELECT 1, '2026-01-01', 'b1', column1, 'c1', column2, 0, 0, 0, 0 FROM"
+		" (VALUES ('max-upt-preempt-pair', 100), ('max-upt-preempt-pair+no-wait', 200));"
+		"INSERT INTO energy_task SELECT 1, 7, '2026-01-01', 'b1', column1, 'c1', column2 FROM"
+		" (VALUES ('max-upt-preempt-pair', 10), ('max-upt-preempt-pair+no-wait', 20));";
+	g_autofree char *path = g_build_filename(fixture->dir, STORE_FILE, NULL);
+	sqlite3 *db = NULL;
+
+	g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_exec(db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
+	sqlite3_close(db);
+	assert_policies(open_store(fixture, false));
+	assert_policies(open_store(fixture, true));
+	assert_policies(open_store(fixture, true)); /* once is enough */
 }
 
 /* There is a file of each version before this one. */
@@ -243,6 +305,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/store/there is a file of every earlier version", test_all);
+	g_test_add("/store/the policies of Pair have the names that they have now", struct fixture,
+		   &olds[G_N_ELEMENTS(olds) - 1], set_up, test_pairs, tear_down);
 	for (gsize i = 0; i < G_N_ELEMENTS(olds); i++) {
 		g_autofree char *path = g_strdup_printf(
 			"/store/a file of version %s is read, and completed to be written", olds[i].name);

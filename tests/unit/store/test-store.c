@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "controller/store/store_private.h"
+#include "controller/store/store_profile.h"
 
 /* A run directory of its own for each test; removed at the end. */
 struct fixture {
@@ -285,6 +286,54 @@ static void test_estimates_are_replaced(struct fixture *fixture, const void *dat
 	g_assert_true(sqlite3_get_autocommit(fixture->store->db));
 }
 
+static void test_a_pair_is_measured_once_a_round(struct fixture *fixture, const void *data)
+{
+	struct store *store = fixture->store;
+	struct store_measurement one = {.type = (char *)"IS.8", .cluster = (char *)"c1", .round = 0,
+					.work = (char *)"is", .exec_s = 1.25, .energy_j = NAN};
+	struct store_unmeasured hole = {(char *)"CG.8", (char *)"c1", (char *)"hangs", 14};
+	struct store_overhead overhead = {(char *)"c1", (char *)"disk", (char *)"{}"};
+	g_autoptr(GPtrArray) rows = NULL;
+	g_autoptr(GPtrArray) holes = NULL;
+	g_autoptr(GPtrArray) overheads = NULL;
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(store_set_durable(store, true, &error));
+	g_assert_true(store_add_measurement(store, &one, &error));
+	g_assert_false(store_add_measurement(store, &one, &error));
+	g_assert_error(error, STORE_ERROR, STORE_ERROR_SQL);
+	g_clear_error(&error);
+	one.round = STORE_NO_ROUND;
+	one.energy_j = 7;
+	g_assert_true(store_add_measurement(store, &one, &error));
+	g_assert_true(store_add_measurement(store, &one, &error));
+	g_assert_true(store_put_unmeasured(store, &hole, &error));
+	hole.task_deadline_s = 0;
+	g_assert_true(store_put_unmeasured(store, &hole, &error));
+	g_assert_true(store_add_overhead(store, &overhead, &error));
+	g_assert_true(store_set_durable(store, false, &error));
+	g_assert_true(store_drop_measurement(store, 2, &error));
+	reopen(fixture);
+	rows = store_measurements(fixture->store, &error);
+	holes = store_unmeasured(fixture->store, &error);
+	overheads = store_overheads(fixture->store, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(rows->len, ==, 2);
+	g_assert_cmpint(((struct store_measurement *)rows->pdata[0])->round, ==, 0);
+	g_assert_true(isnan(((struct store_measurement *)rows->pdata[0])->energy_j));
+	g_assert_cmpint(((struct store_measurement *)rows->pdata[1])->n, ==, 3);
+	g_assert_cmpint(((struct store_measurement *)rows->pdata[1])->round, ==, STORE_NO_ROUND);
+	g_assert_cmpfloat(((struct store_measurement *)rows->pdata[1])->exec_s, ==, 1.25);
+	g_assert_cmpuint(holes->len, ==, 1);
+	g_assert_cmpfloat(((struct store_unmeasured *)holes->pdata[0])->task_deadline_s, ==, 0);
+	g_assert_cmpstr(((struct store_unmeasured *)holes->pdata[0])->reason, ==, "hangs");
+	g_assert_cmpuint(overheads->len, ==, 1);
+	g_assert_true(store_drop_unmeasured(fixture->store, "CG.8", "c1", &error));
+	g_ptr_array_unref(holes);
+	holes = store_unmeasured(fixture->store, &error);
+	g_assert_cmpuint(holes->len, ==, 0);
+}
+
 static void test_the_last_delivery_is_that_of_the_attempt(struct fixture *fixture,
 							   const void *data)
 {
@@ -547,6 +596,8 @@ int main(int argc, char **argv)
 	TEST("/store/a rollback undoes the transaction", test_rollback_undoes);
 	TEST("/store/a reader beside a writer sees commits only", test_reader_beside_writer);
 	TEST("/store/estimates are replaced as a whole or not at all", test_estimates_are_replaced);
+	TEST("/store/a pair is measured once a round, and given up once",
+	     test_a_pair_is_measured_once_a_round);
 	TEST("/store/the last delivery is that of the attempt",
 	     test_the_last_delivery_is_that_of_the_attempt);
 	TEST("/store/a full disk undoes the write that failed",

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_finished.h"
+
+#include <math.h>
+
+#include "controller/sched/policy.h"
+#include "controller/store/store.h"
+
+static bool has_ended(const GPtrArray *rows, const struct policy *policy, double limit, uint32_t repeat)
+{
+	for (guint i = 0; i < rows->len; i++) {
+		const struct store_run *row = g_ptr_array_index(rows, i);
+
+		if (g_str_equal(row->policy, policy->name) && fabs(row->limit - limit) < 1e-9 &&
+		    row->repeat == repeat && row->ended_by && !g_str_equal(row->ended_by, "aborted"))
+			return true;
+	}
+	return false;
+}
+
+static bool all_have_ended(const struct run_plan *plan, const GPtrArray *rows)
+{
+	struct policy policy;
+	char message[512];
+
+	for (char *const *name = plan->policies; *name; name++) {
+		if (policy_parse(*name, &policy, message, sizeof(message)) < 0)
+			return false;
+		for (uint32_t i = 0; i < plan->limits_count; i++)
+			for (uint32_t repeat = 1; repeat <= plan->repeats; repeat++)
+				if (!has_ended(rows, &policy, plan->limits[i], repeat))
+					return false;
+	}
+	return true;
+}
+
+bool run_is_finished(const struct run_plan *plan, const char *dir)
+{
+	g_autofree char *estimates = g_build_filename(dir, "estimates.yaml", NULL);
+	g_autoptr(store_t) store = NULL;
+	g_autoptr(GPtrArray) rows = NULL;
+	g_autofree char *ended = NULL;
+
+	if (!plan->run || (plan->profile && !g_file_test(estimates, G_FILE_TEST_EXISTS)))
+		return false;
+	store = store_open(dir, false, NULL);
+	rows = store ? store_runs(store, NULL) : NULL;
+	ended = rows ? store_get_meta(store, "ended_utc") : NULL;
+	return ended && all_have_ended(plan, rows);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_fit.h"
+
+#include <string.h>
+
+#include "common/lab_state.h"
+#include "common/subprocess.h"
+#include "controller/run/run_paths.h"
+#include "controller/run/run_watch.h"
+
+/* For a machine that has other things to do; a probe itself gives up before. */
+#define PROBE_S 120.0
+
+/* The probe's file in a directory; NULL where there is none. */
+static char *file_in(const char *dir)
+{
+	g_autofree char *path = g_build_filename(dir, MACHINE_PROBE_FILE, NULL);
+
+	return g_file_test(path, G_FILE_TEST_EXISTS) ? g_steal_pointer(&path) : NULL;
+}
+
+static char *file_beside(const char *path)
+{
+	g_autofree char *dir = path ? g_path_get_dirname(path) : NULL;
+
+	return dir ? file_in(dir) : NULL;
+}
+
+/* That of a lab that is up: its blades are fitted to it already. */
+static char *file_of_lab(const char *name)
+{
+	g_autofree char *state = lab_state_file(name);
+
+	return file_beside(state);
+}
+
+static struct machine_probe *measure(GError **error)
+{
+	g_autofree char *program = run_paths_program("virtbed-lab", error);
+	const char *const argv[] = {program, "probe", "--json", NULL};
+	g_autofree char *text = NULL;
+	g_autoptr(GError) reason = NULL;
+
+	if (!program)
+		return NULL;
+	if (subprocess_run(argv, NULL, PROBE_S, &text, &reason))
+		return machine_probe_parse(text, strlen(text), "virtbed-lab probe", error);
+	g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
+		    "the machine cannot be probed, to which the lab is to be fitted: %s; or say what it has "
+		    "with --probe FILE",
+		    reason->message);
+	return NULL;
+}
+
+static bool goes_on(const struct run_request *request)
+{
+	return request->resume || request->serve;
+}
+
+/* Whether what goes on in `dir` began without a probe, when there were none, or with another configuration. */
+static bool began_without(const struct run_request *request, const char *dir)
+{
+	g_autofree char *config = g_build_filename(dir, "config.yaml", NULL);
+	g_autofree char *probe = file_in(dir);
+
+	return goes_on(request) && !probe && g_file_test(config, G_FILE_TEST_EXISTS);
+}
+
+static bool check_request(const struct run_request *request, const char *dir, const struct config *config,
+			  GError **error)
+{
+	g_autofree char *before = request->resume ? file_in(dir) : NULL;
+
+	if (!request->probe)
+		return true;
+	if (!config_lab_is_to_fit(config)) {
+		g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
+			    "--probe: %s has no lab that is to be fitted; say lab.fit: yes, or leave --probe out",
+			    request->config_path);
+		return false;
+	}
+	if (!before)
+		return true;
+	g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
+		    "--probe: this run was fitted to %s when it began, and stays so; leave --probe out", before);
+	return false;
+}
+
+static struct machine_probe *find(const struct run_request *request, const char *dir, const char *name,
+				  GError **error)
+{
+	g_autofree char *path = goes_on(request) ? file_in(dir) : NULL;
+
+	if (!path)
+		path = g_strdup(request->probe);
+	if (!path)
+		path = file_beside(request->estimates);
+	if (!path)
+		path = file_of_lab(name);
+	return path ? machine_probe_load(path, error) : measure(error);
+}
+
+static void tell(const struct run_fit *fit)
+{
+	g_autofree char *text = machine_probe_describe(fit->probe);
+
+	run_watch_say(NULL, "machine: %s", text);
+	for (gsize i = 0; fit->done.notices[i]; i++)
+		run_watch_say(NULL, "machine: %s", fit->done.notices[i]);
+}
+
+static bool keep(const struct run_fit *fit, const char *dir, GError **error)
+{
+	g_autofree char *probe = g_build_filename(dir, MACHINE_PROBE_FILE, NULL);
+	g_autofree char *notices = g_build_filename(dir, RUN_FIT_FILE, NULL);
+	g_autofree char *text = g_strjoinv("\n", fit->done.notices);
+
+	return machine_probe_save(fit->probe, probe, error) &&
+	       g_file_set_contents(notices, text, -1, error);
+}
+
+bool run_fit(const struct run_request *request, const char *dir, struct config *config,
+	     struct run_fit *ret_fit, GError **error)
+{
+	struct run_fit fit = {0};
+
+	*ret_fit = fit;
+	if (!check_request(request, dir, config, error))
+		return false;
+	if (!config_lab_is_to_fit(config))
+		return true;
+	if (began_without(request, dir)) {
+		config->lab->fit = CONFIG_NO;
+		return config_check(config, request->config_path, error);
+	}
+	fit.probe = find(request, dir, config->name, error);
+	if (fit.probe && config_fit(config, fit.probe, &fit.done, error) &&
+	    config_check(config, request->config_path, error) && keep(&fit, dir, error)) {
+		tell(&fit);
+		*ret_fit = fit;
+		return true;
+	}
+	run_fit_clear(&fit);
+	return false;
+}
+
+bool run_fit_to_lab(struct config *config, const char *path, GError **error)
+{
+	g_autofree char *file = file_of_lab(config->name);
+	g_autoptr(machine_probe_t) probe = NULL;
+	struct config_fit done;
+
+	if (!config_lab_is_to_fit(config))
+		return true;
+	if (!file) {
+		g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
+			    "the lab that is up was not fitted to this machine, and the configuration says "
+			    "lab.fit: yes");
+		return false;
+	}
+	probe = machine_probe_load(file, error);
+	if (!probe || !config_fit(config, probe, &done, error))
+		return false;
+	config_fit_clear(&done);
+	return config_check(config, path, error);
+}
+
+void run_fit_clear(struct run_fit *fit)
+{
+	g_clear_pointer(&fit->probe, machine_probe_free);
+	config_fit_clear(&fit->done);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/run/run_utc.h"
+
+#include <glib.h>
+#include <stdbool.h>
+
+#include "common/clock.h"
+
+/* Whoever sets the wall clock by less does not matter to those who read it. */
+#define STEP_US 100000
+
+/* Two clocks are read at the same time where no more lies between; a busy machine may need several tries. */
+#define TOGETHER_NS 10000000
+#define TRIES 10
+
+/* About the year 9999. */
+#define LATEST_US 253000000000000000.0
+
+struct run_utc {
+	int64_t t0_ns;   /* of the run that it was asked for last */
+	int64_t zero_us; /* 0: it was not */
+};
+
+struct run_utc *run_utc_new(void)
+{
+	return g_new0(struct run_utc, 1);
+}
+
+void run_utc_free(struct run_utc *utc)
+{
+	g_free(utc);
+}
+
+/* By both clocks as they stand now. False: they could not be read together. */
+static bool read_zero(int64_t t0_ns, int64_t *ret_zero_us)
+{
+	int64_t before_ns, after_ns;
+
+	for (int i = 0; i < TRIES; i++) {
+		before_ns = clock_now_ns();
+		*ret_zero_us = g_get_real_time() - (before_ns - t0_ns) / 1000;
+		after_ns = clock_now_ns();
+		if (after_ns - before_ns < TOGETHER_NS)
+			return true;
+	}
+	return false;
+}
+
+int64_t run_utc_zero_us(struct run_utc *utc, int64_t t0_ns)
+{
+	int64_t zero_us;
+	const bool good = read_zero(t0_ns, &zero_us);
+
+	if (utc->zero_us == 0 || utc->t0_ns != t0_ns || (good && ABS(zero_us - utc->zero_us) >= STEP_US))
+		*utc = (struct run_utc){t0_ns, zero_us};
+	return utc->zero_us;
+}
+
+char *run_utc_text(int64_t zero_us, double time_s)
+{
+	const double us = (double)zero_us + time_s * 1e6;
+	g_autoptr(GDateTime) second = NULL;
+	g_autofree char *whole = NULL;
+	int64_t whole_us;
+
+	if (!(us >= 0 && us < LATEST_US))
+		return NULL;
+	whole_us = zero_us + (int64_t)(time_s * 1e6);
+	second = g_date_time_new_from_unix_utc(whole_us / G_USEC_PER_SEC);
+	whole = g_date_time_format(second, "%Y-%m-%dT%H:%M:%S");
+	return g_strdup_printf("%s.%03dZ", whole, (int)(whole_us % G_USEC_PER_SEC / 1000));
+}

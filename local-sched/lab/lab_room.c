@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/lab/lab_room.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "common/config_files.h"
+#include "local-sched/lab/lab_paths.h"
+
+static uint64_t memory_left_mib(void)
+{
+	g_autofree char *text = NULL;
+	const char *at;
+
+	if (!g_file_get_contents("/proc/meminfo", &text, NULL, NULL))
+		return 0;
+	at = strstr(text, "MemAvailable:");
+	return at ? g_ascii_strtoull(at + strlen("MemAvailable:"), NULL, 10) / 1024 : 0;
+}
+
+/* Free for us where `path` is, or will be. */
+static double free_mib(const char *path)
+{
+	g_autofree char *above = NULL;
+	struct statvfs about;
+
+	if (statvfs(path, &about) == 0)
+		return (double)about.f_bavail * (double)about.f_frsize / (1 << 20);
+	above = g_path_get_dirname(path);
+	return strcmp(above, path) == 0 ? 0 : free_mib(above);
+}
+
+struct lab_room lab_room_left(void)
+{
+	return (struct lab_room){
+		.memory_mib = memory_left_mib(),
+		.disk_mib = (uint64_t)MIN(free_mib(LAB_PATHS_DATA_ROOT), free_mib(".")),
+	};
+}
+
+static uint32_t blades_of(const struct config_cluster *cluster)
+{
+	uint32_t count = 0;
+
+	for (uint32_t h = 0; h < cluster->hosts_count; h++)
+		count += cluster->hosts[h].blade != NULL;
+	return count;
+}
+
+static bool may_save(const struct config_cluster *cluster)
+{
+	return cluster->preemption && cluster->preemption->keep != CONFIG_KEEP_MEMORY;
+}
+
+struct lab_room lab_room_needed(const struct config *config, uint64_t image_mib)
+{
+	struct lab_room room = { .disk_mib = LAB_ROOM_FILES_MIB +
+					     image_mib * config->lab->blades_count };
+
+	for (uint32_t c = 0; c < config->clusters_count; c++) {
+		const struct config_cluster *cluster = &config->clusters[c];
+		const uint32_t blades = blades_of(cluster);
+		const uint32_t spares = cluster->preemption ? cluster->preemption->spares : 0;
+		const uint64_t vms = cluster->nodes + (uint64_t)spares * blades;
+
+		if (blades == 0)
+			continue;
+		room.memory_mib += vms * (cluster->memory_mib + LAB_ROOM_EMULATOR_MIB);
+		room.disk_mib += vms * cluster->swap_mib;
+		if (may_save(cluster))
+			room.disk_mib += cluster->nodes * cluster->memory_mib;
+	}
+	return room;
+}
+
+uint64_t lab_room_image_mib(const struct config *config)
+{
+	g_autofree char *found = config->image ? NULL : config_files_image();
+	const char *image = config->image ? config->image : found;
+	g_autoptr(GDir) dir = image ? g_dir_open(image, 0, NULL) : NULL;
+	uint64_t bytes = 0;
+	const char *name;
+
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *path = g_build_filename(image, name, NULL);
+		struct stat about;
+
+		if (stat(path, &about) == 0 && S_ISREG(about.st_mode))
+			bytes += (uint64_t)about.st_size;
+	}
+	return bytes >> 20;
+}
+
+char *lab_room_trouble(const struct lab_room *needed, const struct lab_room *left)
+{
+	if (left->memory_mib > 0 && needed->memory_mib > left->memory_mib)
+		return g_strdup_printf("the VMs of this lab need %.1f GiB of memory, and %.1f GiB are available: end "
+				       "what else runs here, or use a configuration of fewer or smaller nodes",
+				       (double)needed->memory_mib / 1024, (double)left->memory_mib / 1024);
+	if (needed->disk_mib > left->disk_mib)
+		return g_strdup_printf("this lab needs %.1f GiB of disk, and %.1f GiB are free in "
+				       LAB_PATHS_DATA_ROOT " or here: make room, or mount a larger file system there",
+				       (double)needed->disk_mib / 1024, (double)left->disk_mib / 1024);
+	return NULL;
+}

@@ -1,0 +1,72 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# ./testbed demo: what it refuses before anything is installed or built, in one sentence with the remedy.
+
+setup() {
+	ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+	cd "$BATS_TEST_TMPDIR"
+	mkdir tree
+	cp "$ROOT/testbed" tree/
+	[ "$(id -u)" -eq 0 ] || skip "needs root"
+}
+
+teardown() {
+	mountpoint -q "$BATS_TEST_TMPDIR/small" && umount "$BATS_TEST_TMPDIR/small"
+	[ -z "${group:-}" ] || rmdir "$group"
+}
+
+# refused STATUS TEXT COMMAND...: one line, with the text in it.
+refused() {
+	local expected=$1 text=$2
+
+	shift 2
+	run "$@"
+	echo "$output"
+	[ "$status" -eq "$expected" ]
+	[ "${#lines[@]}" -eq 1 ]
+	[[ $output == *"$text"* ]]
+}
+
+@test "an option that demo does not know is named" {
+	refused 2 "'--again' is no option of it; it takes --new, and --probe FILE" tree/testbed demo --again
+	refused 2 "--probe needs a file" tree/testbed demo --probe
+}
+
+@test "a second demo at the same time is refused, and the first one is named" {
+	mkdir tree/results
+	(
+		exec 9>>tree/results/demo.lock
+		flock 9
+		echo $BASHPID >tree/results/demo.lock
+		refused 1 "another demo is under way (process $BASHPID)" tree/testbed demo
+	)
+}
+
+@test "the lock of a demo that was killed holds up no other one" {
+	mkdir tree/results
+	echo 1 >tree/results/demo.lock
+	mkdir small
+	mount -t tmpfs -o size=8m none small
+	cp -r tree/. small/
+	refused 1 "MiB free" small/testbed demo
+}
+
+@test "a demo without room on the disk says how much it needs, and what to do" {
+	mkdir small
+	mount -t tmpfs -o size=8m none small
+	cp tree/testbed small/
+	refused 1 "MiB free, and the demo needs 2300; make room, or clone the tree elsewhere" small/testbed demo
+}
+
+# The limit of the group that the demo is in counts, however much the machine has.
+@test "a demo without enough memory says how much its VMs need" {
+	local own
+
+	own=/sys/fs/cgroup/memory$(awk -F: '$2 ~ /(^|,)memory(,|$)/ {print $3}' /proc/self/cgroup)
+	[ -e "$own/memory.limit_in_bytes" ] || skip "no memory controller of version 1"
+	group=${own%/}/virtbed-front-$$
+	mkdir "$group"
+	echo $((1024 * 1048576)) >"$group/memory.limit_in_bytes"
+	refused 1 "of memory are available, and the demo's VMs need 1700" \
+		sh -c 'echo $$ >"$1/cgroup.procs" && exec tree/testbed demo' sh "$group"
+}
