@@ -55,7 +55,7 @@ refused() {
 	mkdir small
 	mount -t tmpfs -o size=8m none small
 	cp tree/testbed small/
-	refused 1 "MiB free, and the demo needs 2300; make room, or clone the tree elsewhere" small/testbed demo
+	refused 1 "MiB free, and the demo needs 810; make room, or clone the tree elsewhere" small/testbed demo
 }
 
 # The limit of the group that the demo is in counts, however much the machine has.
