@@ -291,6 +291,14 @@ static bool is_up(const json_t *document, const char *path, GError **error)
 	return false;
 }
 
+bool lab_state_is_up(const char *lab)
+{
+	g_autofree char *path = lab_state_file(lab);
+	g_autoptr(json_t) document = read_document(path, NULL);
+
+	return document && is_up(document, path, NULL);
+}
+
 bool lab_state_resolve(struct config *config, const char *lab_name, GError **error)
 {
 	const char *name = lab_name ? lab_name : config->name;

@@ -53,6 +53,9 @@ struct lab_state_metronome {
 /* In the lab's directory, while its metronome lives: "ROUNDS CPU_NS", decimal, anew every second. */
 #define LAB_STATE_METRONOME_FILE "metronome"
 
+/* Whether the lab is up; one that was killed is not, whatever files it left. */
+bool lab_state_is_up(const char *lab);
+
 /* Reads them; false where there are none. */
 bool lab_state_read_metronome(const char *lab, struct lab_state_metronome *ret_metronome);
 

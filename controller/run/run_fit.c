@@ -29,7 +29,7 @@ static char *file_beside(const char *path)
 /* That of a lab that is up: its blades are fitted to it already. */
 static char *file_of_lab(const char *name)
 {
-	g_autofree char *state = lab_state_file(name);
+	g_autofree char *state = lab_state_is_up(name) ? lab_state_file(name) : NULL;
 
 	return file_beside(state);
 }

@@ -189,7 +189,7 @@ static struct machine_probe *find_probe(const struct arguments *arguments, const
 
 	if (arguments->probe)
 		return machine_probe_load(arguments->probe, error);
-	if (g_file_test(path, G_FILE_TEST_EXISTS))
+	if (lab_state_is_up(name) && g_file_test(path, G_FILE_TEST_EXISTS))
 		return machine_probe_load(path, error);
 	return lab_probe(PROBE_S, error);
 }

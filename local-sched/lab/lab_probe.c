@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/own_cgroup.h"
 #include "local-sched/lab/lab.h"
 #include "local-sched/lab/lab_cgroup.h"
 #include "local-sched/lab/lab_metronome.h"
@@ -110,7 +111,8 @@ static bool measure_cores(struct probe *probe, double seconds, double *ret_cores
 		     clock_elapsed_s(from_ns, clock_now_ns());
 	stop_spinners(probe);
 	if (*ret_cores > 0) {
-		*ret_cores = rounded(*ret_cores);
+		/* A quota is granted anew every period, and one more of those may fall into the time measured. */
+		*ret_cores = fmin(rounded(*ret_cores), own_cgroup_cores());
 		return true;
 	}
 	g_set_error_literal(error, LAB_ERROR, LAB_ERROR_START,

@@ -21,12 +21,13 @@ teardown() {
 # Where groups of a controller are mounted. mount_of CONTROLLER
 mount_of() {
 	[ ! -d "/sys/fs/cgroup/$1" ] || { echo "/sys/fs/cgroup/$1"; return; }
-	find /sys/fs/cgroup -maxdepth 1 -name "*$1*" | grep . | head -n 1 || echo /sys/fs/cgroup
+	find /sys/fs/cgroup -maxdepth 1 -type d -name "*$1*" | grep . | head -n 1 || echo /sys/fs/cgroup
 }
 
 # A group with a quota beside ours. make_limited QUOTA_US
 make_limited() {
 	local controller
+	[ ! -f /sys/fs/cgroup/cgroup.subtree_control ] || echo +cpu >/sys/fs/cgroup/cgroup.subtree_control
 	for controller in cpu cpuacct; do
 		mkdir -p "$(mount_of $controller)/$lab-limited"
 	done
