@@ -542,6 +542,14 @@ bool config_wants_pet(const struct config *config);
  */
 bool config_check(const struct config *config, const char *path, GError **error);
 
+/*
+ * Whether this process may use enough CPU time of this machine for the lab of `config`: its VMs and its metronome get
+ * CONFIG_LAB_HOST_SHARE of it at the most. True without a lab, where lab.overcommit allows more, and where the lab is
+ * still to be fitted. Who is about to run VMs here asks; config_check() does not, so that a configuration that is too
+ * large for this machine can be simulated and reported on. `path` and `error` as of config_check().
+ */
+bool config_check_room(const struct config *config, const char *path, GError **error);
+
 /* Fills in the defaults of `meter` that depend on its kind. */
 void config_meter_fill_in(struct config_meter *meter);
 

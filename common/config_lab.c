@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The lab of a configuration: blades that can be emulated, and CPU time that this machine has. A
- * lab that is promised more than there is would measure itself.
+ * The lab of a configuration: blades that can be emulated, and, where it is to run, CPU time that this machine has.
+ * A lab that is promised more than there is would measure itself.
  */
 #include <math.h>
 #include <string.h>
@@ -160,8 +160,6 @@ static char *check_blade(const struct config *config, uint32_t index)
 char *config_lab_check(const struct config *config)
 {
 	const struct config_lab *lab = config->lab;
-	double cores;
-	double sum;
 
 	if (!lab)
 		return NULL;
@@ -174,15 +172,25 @@ char *config_lab_check(const struct config *config)
 		if (wrong)
 			return wrong;
 	}
-	if (lab->overcommit || config_lab_is_to_fit(config))
-		return NULL;
+	return NULL;
+}
+
+bool config_check_room(const struct config *config, const char *path, GError **error)
+{
+	double cores;
+	double sum;
+
+	if (!config->lab || config->lab->overcommit || config_lab_is_to_fit(config))
+		return true;
 	cores = own_cgroup_cores();
 	sum = config_lab_cores(config) + (config_lab_is_steady(config) ? CONFIG_LAB_STEADY_CORES : 0);
 	if (sum <= cores * CONFIG_LAB_HOST_SHARE + 1e-9)
-		return NULL;
-	return g_strdup_printf("lab.blades: all VMs, emulator threads included, may use %.2f cores, "
-			       "more than 80 %% of the %.4g that this machine lets us use; lower max_mhz (or "
-			       "cpu_cores, where a cluster has no max_mhz), or have them fitted to the machine, by "
-			       "fit: yes, or, where nothing is measured, say overcommit: yes",
-			       sum, cores);
+		return true;
+	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+		    "%s: lab.blades: all VMs, emulator threads included, may use %.2f cores, "
+		    "more than 80 %% of the %.4g that this machine lets us use; lower max_mhz (or "
+		    "cpu_cores, where a cluster has no max_mhz), or have them fitted to the machine, by "
+		    "fit: yes, or, where nothing is measured, say overcommit: yes",
+		    path, sum, cores);
+	return false;
 }

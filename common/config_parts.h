@@ -64,5 +64,5 @@ void config_expand_types(struct config *config);
 /* Whether what is asked for is of a size that a program can work through (config_size.c). */
 char *config_size_check(const struct config *config);
 
-/* Whether this machine can give the blades of the lab what they are promised (config_lab.c). */
+/* Whether there can be such blades, on a machine that is large enough (config_lab.c). */
 char *config_lab_check(const struct config *config);

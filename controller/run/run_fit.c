@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/lab_state.h"
+#include "common/own_cgroup.h"
 #include "common/subprocess.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_watch.h"
@@ -119,6 +120,26 @@ static bool keep(const struct run_fit *fit, const char *dir, GError **error)
 	       g_file_set_contents(notices, text, -1, error);
 }
 
+bool run_fit_check_room(const struct run_request *request, const char *dir, const struct config *config,
+			GError **error)
+{
+	g_autofree char *probe = goes_on(request) ? file_in(dir) : NULL;
+	g_autoptr(GError) reason = NULL;
+
+	if (config_check_room(config, request->config_path, &reason))
+		return true;
+	if (!probe) {
+		g_propagate_error(error, g_steal_pointer(&reason));
+		return false;
+	}
+	g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
+		    "%s was fitted to more CPU time than this machine lets us use now: its VMs may use %.2f cores, more "
+		    "than 80 %% of the %.4g that there are; give it the CPUs back, or start anew in another directory "
+		    "(%s)",
+		    dir, config_lab_cores(config), own_cgroup_cores(), request->serve ? "--state" : "--out");
+	return false;
+}
+
 bool run_fit(const struct run_request *request, const char *dir, struct config *config,
 	     struct run_fit *ret_fit, GError **error)
 {
@@ -131,11 +152,13 @@ bool run_fit(const struct run_request *request, const char *dir, struct config *
 		return true;
 	if (began_without(request, dir)) {
 		config->lab->fit = CONFIG_NO;
-		return config_check(config, request->config_path, error);
+		return config_check(config, request->config_path, error) &&
+		       run_fit_check_room(request, dir, config, error);
 	}
 	fit.probe = find(request, dir, config->name, error);
 	if (fit.probe && config_fit(config, fit.probe, &fit.done, error) &&
-	    config_check(config, request->config_path, error) && keep(&fit, dir, error)) {
+	    config_check(config, request->config_path, error) &&
+	    run_fit_check_room(request, dir, config, error) && keep(&fit, dir, error)) {
 		tell(&fit);
 		*ret_fit = fit;
 		return true;
@@ -151,7 +174,7 @@ bool run_fit_to_lab(struct config *config, const char *path, GError **error)
 	struct config_fit done;
 
 	if (!config_lab_is_to_fit(config))
-		return true;
+		return config_check_room(config, path, error);
 	if (!file) {
 		g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
 			    "the lab that is up was not fitted to this machine, and the configuration says "
@@ -162,7 +185,7 @@ bool run_fit_to_lab(struct config *config, const char *path, GError **error)
 	if (!probe || !config_fit(config, probe, &done, error))
 		return false;
 	config_fit_clear(&done);
-	return config_check(config, path, error);
+	return config_check(config, path, error) && config_check_room(config, path, error);
 }
 
 void run_fit_clear(struct run_fit *fit)

@@ -19,12 +19,22 @@ struct run_fit {
 /*
  * Fits `config` for a run in directory `dir`, to the first of these that there is: the probe of `dir`, to resume;
  * that of --probe; that of the directory which the estimates are from, which hold for its fit; that of a lab of this
- * name which is up; a new one. Writes it to `dir`. False with `error`.
+ * name which is up; a new one. Writes it to `dir`. What comes out has room (run_fit_check_room()). False with `error`.
  */
 bool run_fit(const struct run_request *request, const char *dir, struct config *config,
 	     struct run_fit *ret_fit, GError **error);
 
-/* Fits `config`, which is of file `path`, to what the lab of its name was fitted to, which is up. False with `error`. */
+/*
+ * Whether this machine has the room for `config`, which is to be run in directory `dir` (config_check_room()). The error
+ * of a run that is resumed says that it was fitted to more CPU time than there is now.
+ */
+bool run_fit_check_room(const struct run_request *request, const char *dir, const struct config *config,
+			GError **error);
+
+/*
+ * Fits `config`, which is of file `path`, to what the lab of its name was fitted to, which is up, and checks that
+ * there is room for it (config_check_room()). False with `error`.
+ */
 bool run_fit_to_lab(struct config *config, const char *path, GError **error);
 
 /* Frees what it points to. */

@@ -412,7 +412,7 @@ enum run_prepare_verdict run_prepare_judge(const struct config *config, const ch
 	struct config with_image = *config;
 
 	with_image.image = image;
-	if (!check_config(config, path, ret_why) ||
+	if (!check_config(config, path, ret_why) || !config_check_room(config, path, ret_why) ||
 	    (serve && (!run_prepare_service_check(config, path, ret_why) ||
 		       !check_service_listen(config, path, ret_why))) ||
 	    (!serve && !check_experiment(config, path, ret_why)))
@@ -467,7 +467,8 @@ bool run_prepare(const struct run_request *request, bool (*stopped)(void *data),
 			     run_is_finished(prepared->plan, prepared->dir);
 	if (prepared->finished)
 		return true;
-	if (!check_files(prepared->config, request->config_path, error))
+	if (!run_fit_check_room(request, prepared->dir, prepared->config, error) ||
+	    !check_files(prepared->config, request->config_path, error))
 		return false;
 	default_image(prepared->config);
 	if (!check_plan(request, prepared, error) ||

@@ -199,7 +199,8 @@ static bool fit(struct config *config, const struct machine_probe *probe, GError
 	g_autofree char *text = machine_probe_describe(probe);
 	struct config_fit fit;
 
-	if (!config_fit(config, probe, &fit, error) || !config_check(config, config->name, error))
+	if (!config_fit(config, probe, &fit, error) || !config_check(config, config->name, error) ||
+	    !config_check_room(config, config->name, error))
 		return false;
 	fprintf(stderr, "lab: machine: %s\n", text);
 	for (gsize i = 0; fit.notices && fit.notices[i]; i++)
@@ -274,11 +275,11 @@ static int run_up(const struct arguments *arguments)
 	}
 	config = config_load(arguments->config, &error);
 	/* Bad input is told before anything is measured. */
-	if (config)
-		tried = lab_spec_new(config, arguments->name, &error);
+	if (!config || !config_check_room(config, arguments->config, &error))
+		return fail(error, EXIT_USAGE);
+	tried = lab_spec_new(config, arguments->name, &error);
 	if (!tried) {
-		if (config)
-			g_prefix_error(&error, "%s: ", arguments->config);
+		g_prefix_error(&error, "%s: ", arguments->config);
 		return fail(error, EXIT_USAGE);
 	}
 	missing = lab_check();

@@ -72,6 +72,52 @@ add_lab_to_fit() {
 	cmp "$out/probe.json" "$out-2/probe.json"
 }
 
+# A blade of 3000 cores that the first cluster is on. use_huge_blade FILE
+use_huge_blade() {
+	sed -i '/- name: h1/,/meter:/c\      - blade: b1' "$1"
+	printf 'lab: {blades: [{name: b1, cpu_cores: 3000, idle_w: 1, core_w: 1}]}\n' >>"$1"
+	sed -i '/name: c1/,/nodes:/s/nodes: 4/nodes: 3000/' "$1"
+}
+
+@test "a lab that is too large for this machine can be simulated, and is refused where it is to run" {
+	local too_large="lab.blades: all VMs, emulator threads included, may use 3000.00 cores, more than 80 % of the "
+	use_huge_blade "$config"
+	"$virtbed" config dump "$config" >/dev/null
+	"$virtbed" simulate "$config" --estimates "$estimates" --out "$out"
+	"$virtbed" report "$out" >/dev/null
+	run "$virtbed" config check "$config"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"for run and profile: no: $too_large"*"for serve: no: $too_large"* ]]
+	for command in run profile serve; do
+		run "$virtbed" $command "$config" $([ "$command" = profile ] || echo --estimates "$estimates")
+		echo "$output"
+		[ "$status" -eq 2 ]
+		[[ "$output" == *"$config: $too_large"* ]]
+	done
+	run "$run_build/local-sched/lab/virtbed-lab" up "$config"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"$config: $too_large"* ]]
+}
+
+@test "a run that was fitted to more CPUs than there are now is not resumed on what is left" {
+	add_lab_to_fit "$config"
+	echo '{"cores": 2, "speed": 1}' >"$BATS_TEST_TMPDIR/probe.json"
+	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out" \
+		--probe "$BATS_TEST_TMPDIR/probe.json"
+	run_wait
+	[ "$run_status" -eq 0 ]
+	# As a run is that began where there were 4000 CPUs.
+	run_write_config "$config"
+	use_huge_blade "$config"
+	sed -i 's/^lab: {/lab: {fit: yes, /' "$config"
+	echo '{"cores": 4000, "speed": 1}' >"$out/probe.json"
+	run "$virtbed" run "$config" --policy max-upr --limit 1 --out "$out" --resume
+	echo "$output"
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"$out was fitted to more CPU time than this machine lets us use now: its VMs may use 3000.00 cores, more than 80 % of the "*"give it the CPUs back, or start anew in another directory (--out)"* ]]
+}
+
 # The counters of a steady lab's metronome, as its supervisor writes them, until its directory goes. Once there is a file
 # "slow", rounds take three times as long.
 beat() {
