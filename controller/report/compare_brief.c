@@ -396,6 +396,29 @@ static void add_unreal(GPtrArray *list, const struct summary *measured)
 											  : "modelled watts"));
 }
 
+/* The lines of a fact that is a line for each of something. */
+static guint count_lines(const struct summary *summary, const char *key)
+{
+	g_autofree char *text = store_get_meta(summary->store, key);
+	g_auto(GStrv) lines = text && *text ? g_strsplit(g_strchomp(text), "\n", -1) : NULL;
+
+	return lines ? g_strv_length(lines) : 0;
+}
+
+/* What of it could not be measured, and what was while the machine changed. */
+static void add_troubles(GPtrArray *list, const struct summary *measured)
+{
+	const guint holes = count_lines(measured, "unmeasured");
+	const guint changes = count_lines(measured, "speed_changes");
+	g_autofree char *pairs = count_of(holes, "pair");
+	g_autofree char *runs = count_of(measured->runs->len, "run");
+
+	if (holes)
+		g_ptr_array_add(list, g_strdup_printf("%s of type and cluster could not be measured", pairs));
+	if (changes)
+		g_ptr_array_add(list, g_strdup_printf("the machine changed its speed in %u of %s", changes, runs));
+}
+
 /* Noise, and what is too little of. */
 static void add_doubts(GPtrArray *list, const struct summary *measured, const struct compare *compare)
 {
@@ -424,6 +447,7 @@ static GPtrArray *limitations(const struct summary *measured, const struct compa
 	GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
 
 	add_unreal(list, measured);
+	add_troubles(list, measured);
 	add_doubts(list, measured, compare);
 	return list;
 }

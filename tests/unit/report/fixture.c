@@ -118,6 +118,10 @@ static void put_meta(struct store *store, const struct fixture *fixture)
 		good(store_set_meta(store, measured[i][0], measured[i][1], &error), &error);
 	if (fixture->capabilities)
 		good(store_set_meta(store, "capabilities", fixture->capabilities, &error), &error);
+	if (fixture->unmeasured)
+		good(store_set_meta(store, "unmeasured", fixture->unmeasured, &error), &error);
+	if (fixture->speed_changes)
+		good(store_set_meta(store, "speed_changes", fixture->speed_changes, &error), &error);
 }
 
 void fixture_write(const struct fixture *fixture, const char *dir)

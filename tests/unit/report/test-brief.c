@@ -141,6 +141,29 @@ static void test_nothing(void)
 	g_assert_cmpuint(json_array_size(json_object_get(document, "rankings")), ==, 0);
 }
 
+static void test_troubles(void)
+{
+	static const struct {
+		const char *unmeasured, *speed_changes, *words; /* words: between what was modelled and the noise */
+	} cases[] = {
+		{"'a' on 'c1': lost", NULL, "watts; 1 pair of type and cluster could not be measured; few"},
+		{"'a' on 'c1': lost\n'b' on 'c2': stalled",
+		 "run 1 (easy at 100 %): the machine became 30 % slower while it ran\n",
+		 "watts; 2 pairs of type and cluster could not be measured; the machine changed its speed in 1 of 32 runs; few"},
+		{"", "run 1: slower\nrun 2: faster", "watts; the machine changed its speed in 2 of 32 runs; few"},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct fixture measured = measured_paper;
+		g_autofree char *text = NULL;
+
+		measured.unmeasured = cases[i].unmeasured;
+		measured.speed_changes = cases[i].speed_changes;
+		text = brief(&measured, &simulated_paper, NULL);
+		g_assert_nonnull(strstr(text, cases[i].words));
+	}
+}
+
 /* However many limits and policies there are, it is ten lines. */
 static void test_many(void)
 {
@@ -167,6 +190,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/brief/differ", test_differ);
 	g_test_add_func("/brief/too noisy", test_too_noisy);
 	g_test_add_func("/brief/nothing that could be compared", test_nothing);
+	g_test_add_func("/brief/troubles of the measurement", test_troubles);
 	g_test_add_func("/brief/many limits and policies", test_many);
 	return g_test_run();
 }
