@@ -28,7 +28,7 @@ struct measured_run {
 	struct recorder_store *recorder;
 	struct engine *engine;
 	struct engine_setup setup;
-	struct host_load before;
+	struct host_load before, after;
 	struct run_speed *speed; /* NULL: it is not known */
 };
 
@@ -227,10 +227,7 @@ static void correct_end(struct measured_run *run, struct engine_result *result)
 
 static void take_result(struct measured_run *run, const struct engine_result *result)
 {
-	struct host_load after = {0};
-
-	host_load_read(NULL, &after);
-	run->row.host_load = host_load_cores(&run->before, &after);
+	run->row.host_load = host_load_cores(&run->before, &run->after);
 	g_free(run->row.ended_by);
 	run->row.ended_by = g_strdup(engine_end_name(result->ended_by));
 	run->row.ended_s = result->ended_s;
@@ -306,6 +303,7 @@ static bool carry_out(struct measured_run *run, GError **error)
 		engine_run(run->engine, &result);
 		run->series->session->engine = NULL;
 		correct_end(run, &result);
+		host_load_read(NULL, &run->after); /* before the machine's speed is probed, which is a load of its own */
 		end_speed(run, &result);
 		good = end_run(run, &result, error);
 	}
