@@ -163,14 +163,22 @@ static bool recall_holes(struct run_profiled *profiled, GError **error)
 	return true;
 }
 
+/* NAN where it was not known. */
+static double sum_of(const json_t *sums, const char *key)
+{
+	const json_t *value = json_object_get(sums, key);
+
+	return json_is_null(value) ? (double)NAN : json_number_value(value);
+}
+
 static void recall_sums(struct run_profiled *profiled)
 {
 	g_autofree char *text = store_get_meta(profiled->session->store, SUMS_KEY);
 	g_autoptr(json_t) sums = text ? json_parse(text, strlen(text), SUMS_KEY, NULL) : NULL;
 
-	profiled->before.span_s = json_number_value(json_object_get(sums, "span_s"));
-	profiled->before.busy_s = json_number_value(json_object_get(sums, "busy_s"));
-	profiled->before.idle_j = json_number_value(json_object_get(sums, "idle_j"));
+	profiled->before.span_s = sum_of(sums, "span_s");
+	profiled->before.busy_s = sum_of(sums, "busy_s");
+	profiled->before.idle_j = sum_of(sums, "idle_j");
 	profiled->sums = profiled->before;
 }
 
