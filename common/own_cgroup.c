@@ -105,25 +105,73 @@ static double quota_of(const char *group)
 	return g_ascii_strtod(quota_us, NULL) / g_ascii_strtod(period_us, NULL);
 }
 
-double own_cgroup_quota(const char *mount, const char *group)
+/* The number in a group's file; NAN: there is none, or a word ("max"). */
+static double number_in(const char *group, const char *file)
+{
+	g_autofree char *text = read_file(group, file);
+
+	return text && g_ascii_isdigit(text[0]) ? g_ascii_strtod(text, NULL) : (double)NAN;
+}
+
+/* Cached files that the group, and those below it, have not used for a while. */
+static double dropped_at_once(const char *group, const char *key)
+{
+	g_autofree char *text = read_file(group, "memory.stat");
+	g_auto(GStrv) lines = g_strsplit(text ?: "", "\n", -1);
+
+	for (gsize i = 0; lines[i]; i++)
+		if (g_str_has_prefix(lines[i], key) && lines[i][strlen(key)] == ' ')
+			return g_ascii_strtod(lines[i] + strlen(key), NULL);
+	return 0;
+}
+
+/* Of one group alone. Version 1's largest number, which stands for no limit, is far above all that there is. */
+static double memory_of(const char *group)
+{
+	static const struct {
+		const char *limit, *used, *files;
+	} versions[] = {
+		{"memory.max", "memory.current", "inactive_file"},
+		{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(versions); i++) {
+		const double limit = number_in(group, versions[i].limit);
+		const double used = number_in(group, versions[i].used);
+
+		if (!isnan(limit) && !isnan(used))
+			return fmax(0, limit - fmax(0, used - dropped_at_once(group, versions[i].files)));
+	}
+	return (double)INFINITY;
+}
+
+/* The least that `of` says of `group` and of those above it, up to `mount`. */
+static double least_upwards(const char *mount, const char *group, double (*of)(const char *group))
 {
 	g_autofree char *at = g_strdup(group);
-	double least = quota_of(at);
+	double least = of(at);
 
 	while (strlen(at) > strlen(mount)) {
 		char *above = g_path_get_dirname(at);
 
 		g_free(at);
 		at = above;
-		least = fmin(least, quota_of(at));
+		least = fmin(least, of(at));
 	}
 	return least;
 }
 
-double own_cgroup_cores_of(double affinity, const char *mountinfo, const char *cgroups)
+double own_cgroup_quota(const char *mount, const char *group)
+{
+	return least_upwards(mount, group, quota_of);
+}
+
+/* The least that `of` says of a process's groups in the hierarchies that have `controller`. */
+static double least_of(const char *controller, const char *mountinfo, const char *cgroups,
+		       double (*of)(const char *group))
 {
 	g_auto(GStrv) lines = g_strsplit(mountinfo, "\n", -1);
-	double least = affinity;
+	double least = (double)INFINITY;
 
 	for (gsize i = 0; lines[i]; i++) {
 		struct own_cgroup_mount mount;
@@ -131,13 +179,23 @@ double own_cgroup_cores_of(double affinity, const char *mountinfo, const char *c
 
 		if (!own_cgroup_parse_mount(lines[i], &mount))
 			continue;
-		if (!mount.options || has_word(mount.options, "cpu")) {
-			group = own_cgroup_dir(&mount, "cpu", cgroups);
-			least = fmin(least, own_cgroup_quota(mount.mount, group));
+		if (!mount.options || has_word(mount.options, controller)) {
+			group = own_cgroup_dir(&mount, controller, cgroups);
+			least = fmin(least, least_upwards(mount.mount, group, of));
 		}
 		own_cgroup_mount_clear(&mount);
 	}
 	return least;
+}
+
+double own_cgroup_cores_of(double affinity, const char *mountinfo, const char *cgroups)
+{
+	return fmin(affinity, least_of("cpu", mountinfo, cgroups, quota_of));
+}
+
+double own_cgroup_memory_of(const char *mountinfo, const char *cgroups)
+{
+	return least_of("memory", mountinfo, cgroups, memory_of);
 }
 
 static double affinity_cpus(void)
@@ -152,13 +210,25 @@ static double affinity_cpus(void)
 	return count > 0 ? count : (double)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+static bool read_groups(char **ret_mountinfo, char **ret_cgroups)
+{
+	return g_file_get_contents("/proc/self/mountinfo", ret_mountinfo, NULL, NULL) &&
+	       g_file_get_contents("/proc/self/cgroup", ret_cgroups, NULL, NULL);
+}
+
 double own_cgroup_cores(void)
 {
 	g_autofree char *mountinfo = NULL;
 	g_autofree char *cgroups = NULL;
 
-	if (!g_file_get_contents("/proc/self/mountinfo", &mountinfo, NULL, NULL) ||
-	    !g_file_get_contents("/proc/self/cgroup", &cgroups, NULL, NULL))
-		return affinity_cpus();
-	return own_cgroup_cores_of(affinity_cpus(), mountinfo, cgroups);
+	return read_groups(&mountinfo, &cgroups) ? own_cgroup_cores_of(affinity_cpus(), mountinfo, cgroups) :
+						   affinity_cpus();
+}
+
+double own_cgroup_memory(void)
+{
+	g_autofree char *mountinfo = NULL;
+	g_autofree char *cgroups = NULL;
+
+	return read_groups(&mountinfo, &cgroups) ? own_cgroup_memory_of(mountinfo, cgroups) : (double)INFINITY;
 }

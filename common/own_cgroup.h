@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 /*
- * The control groups that a process is in, and how much CPU time they leave it. Version 1 has hierarchies for
+ * The control groups that a process is in, and how much CPU time and memory they leave it. Version 1 has hierarchies for
  * controllers, version 2 has one for all (Linux: Documentation/admin-guide/cgroup-v1, cgroup-v2.rst).
  */
 
@@ -41,3 +41,12 @@ double own_cgroup_cores(void);
 
 /* The same from a process's affinity, and the texts of its mountinfo and cgroup files. */
 double own_cgroup_cores_of(double affinity, const char *mountinfo, const char *cgroups);
+
+/*
+ * The bytes of memory that the limits of this process's control groups leave it: the least, over its group and those
+ * above, of the limit less what is used and is not cached files that can be dropped at once. INFINITY without any.
+ */
+double own_cgroup_memory(void);
+
+/* The same from the texts of its mountinfo and cgroup files. */
+double own_cgroup_memory_of(const char *mountinfo, const char *cgroups);

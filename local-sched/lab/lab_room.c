@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/lab/lab_room.h"
 
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include "common/config_files.h"
+#include "common/own_cgroup.h"
 #include "local-sched/lab/lab_paths.h"
 
+/* Of the machine, or of our control groups, whichever is less. A lab's VMs are below our group. */
 static uint64_t memory_left_mib(void)
 {
 	g_autofree char *text = NULL;
 	const char *at;
+	double mib;
 
 	if (!g_file_get_contents("/proc/meminfo", &text, NULL, NULL))
 		return 0;
 	at = strstr(text, "MemAvailable:");
-	return at ? g_ascii_strtoull(at + strlen("MemAvailable:"), NULL, 10) / 1024 : 0;
+	if (!at)
+		return 0;
+	mib = g_ascii_strtod(at + strlen("MemAvailable:"), NULL) / 1024;
+	return (uint64_t)fmax(1, fmin(mib, own_cgroup_memory() / (1 << 20))); /* 0: not known */
 }
 
 /* Free for us where `path` is, or will be. */

@@ -14,7 +14,7 @@
 #define LAB_ROOM_FILES_MIB 100
 
 struct lab_room {
-	uint64_t memory_mib; /* 0: not known */
+	uint64_t memory_mib; /* of the machine, or of our control groups if that is less; 0: not known */
 	uint64_t disk_mib;   /* where labs keep their files, or where we are, whichever is less */
 };
 

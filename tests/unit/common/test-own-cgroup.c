@@ -3,6 +3,7 @@
 
 #include <glib.h>
 #include <glib/gstdio.h>
+#include <math.h>
 #include <unistd.h>
 
 /* A directory with the files of a group, below `top`. */
@@ -77,6 +78,37 @@ static void test_the_least_quota_counts(void)
 	clear(top);
 }
 
+static void test_the_least_memory_counts(void)
+{
+	g_autofree char *top = g_dir_make_tmp("virtbed-own-XXXXXX", NULL);
+	g_autofree char *v1 = g_strdup_printf("30 29 0:26 / %s rw - cgroup cgroup rw,memory\n"
+					      "31 29 0:27 / /nowhere rw - cgroup cgroup rw,cpu\n",
+					      top);
+	g_autofree char *v2 = g_strdup_printf("29 23 0:25 / %s/v2 rw,nosuid shared:4 - cgroup2 cgroup2 rw\n", top);
+
+	put(top, "", "memory.limit_in_bytes", "9223372036854771712\n");
+	put(top, "", "memory.usage_in_bytes", "123456789\n");
+	put(top, "a", "memory.limit_in_bytes", "1000000\n");
+	put(top, "a", "memory.usage_in_bytes", "700000\n");
+	put(top, "a", "memory.stat", "inactive_file 1\ntotal_inactive_file 250000\ntotal_active_file 9\n");
+	put(top, "a/b", "memory.limit_in_bytes", "600000\n");
+	put(top, "a/b", "memory.usage_in_bytes", "100000\n");
+	g_assert_cmpfloat(own_cgroup_memory_of(v1, "1:memory:/\n"), >, 9e18);
+	g_assert_cmpfloat(own_cgroup_memory_of(v1, "1:memory:/a\n"), ==, 550000);
+	g_assert_cmpfloat(own_cgroup_memory_of(v1, "1:memory:/a/b\n"), ==, 500000);
+	g_assert_cmpfloat(own_cgroup_memory_of("", "1:memory:/a/b\n"), ==, (double)INFINITY);
+	put(top, "v2/s", "memory.max", "2000000\n");
+	put(top, "v2/s", "memory.current", "2100000\n");
+	put(top, "v2/s", "memory.stat", "anon 1\ninactive_file 100000\n");
+	put(top, "v2/s/t", "memory.max", "max\n");
+	put(top, "v2/s/t", "memory.current", "2000000\n");
+	g_assert_cmpfloat(own_cgroup_memory_of(v2, "0::/s/t\n"), ==, 0);
+	put(top, "v2/s", "memory.current", "1100000\n");
+	g_assert_cmpfloat(own_cgroup_memory_of(v2, "0::/s/t\n"), ==, 1000000);
+	g_assert_cmpfloat(own_cgroup_memory_of(v2, "0::/u\n"), ==, (double)INFINITY);
+	clear(top);
+}
+
 static void test_this_process_has_cpus(void)
 {
 	const double cores = own_cgroup_cores();
@@ -90,6 +122,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/own-cgroup/groups as mounts show them", test_groups_as_mounts_show_them);
 	g_test_add_func("/own-cgroup/the least quota counts", test_the_least_quota_counts);
+	g_test_add_func("/own-cgroup/the least memory counts", test_the_least_memory_counts);
 	g_test_add_func("/own-cgroup/this process has CPUs", test_this_process_has_cpus);
 	return g_test_run();
 }
