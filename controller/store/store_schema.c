@@ -293,10 +293,16 @@ static const char schema_sample_key[] =
 	"INSERT INTO sample SELECT run, host, seq, time_s, mw, energy_uj, gap FROM sample_by_seq;"
 	"DROP TABLE sample_by_seq;";
 
-/* Those with +no-wait come last, so that none has for a moment the key of another. */
-#define RENAME_PAIRS(table)                                                                        \
-	"UPDATE " table " SET policy = " STORE_POLICY_SINCE_10 " WHERE policy NOT LIKE '%+no-wait%';" \
-	"UPDATE " table " SET policy = " STORE_POLICY_SINCE_10 " WHERE policy LIKE '%+no-wait%';"
+/*
+ * Sums by policy, whose keys are the columns up to the policy: two spellings of a policy of Pair may have one name now,
+ * and are one row then. Rows of other policies stay.
+ */
+#define RENAME_PAIRS_OF_SUMS(table, key, sums)                                                       \
+	"CREATE TEMP TABLE renamed AS SELECT * FROM " table " WHERE instr(policy, '-preempt-pair') > 0;" \
+	"DELETE FROM " table " WHERE instr(policy, '-preempt-pair') > 0;"                             \
+	"INSERT INTO " table " SELECT " key ", " STORE_POLICY_SINCE_10 " AS policy_now, max(cluster), " sums \
+	" FROM temp.renamed GROUP BY " key ", policy_now;"                                            \
+	"DROP TABLE temp.renamed;"
 
 /*
  * What version 10 added: what a profile has measured, and what it gave up; the rest of what was asked for under a key,
@@ -336,7 +342,11 @@ static const char schema_10[] =
 	" ended_s REAL NOT NULL,"
 	" reason TEXT,"
 	" PRIMARY KEY (run, task, attempt)) WITHOUT ROWID;"
-	RENAME_PAIRS("run") RENAME_PAIRS("energy_day") RENAME_PAIRS("energy_task");
+	"UPDATE run SET policy = " STORE_POLICY_SINCE_10 ";"
+	RENAME_PAIRS_OF_SUMS("energy_day", "run, day, host",
+			     "sum(meter_uj), sum(idle_uj), sum(management_uj), sum(unattributed_uj),"
+			     " sum(unserved_uj)")
+	RENAME_PAIRS_OF_SUMS("energy_task", "run, task, day, host", "sum(uj)");
 
 /* What brings a file of the version before to this one. */
 static const struct {

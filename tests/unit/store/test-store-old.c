@@ -272,6 +272,16 @@ static void assert_policies(struct store *store)
 	}
 }
 
+static void insert(const struct fixture *fixture, const char *sql)
+{
+	g_autofree char *path = g_build_filename(fixture->dir, STORE_FILE, NULL);
+	sqlite3 *db = NULL;
+
+	g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_exec(db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
+	sqlite3_close(db);
+}
+
 /* Before version 10 Pair was Algorithm 3, and the paper's text with +no-wait: each has the name that it has now. */
 static void test_pairs(struct fixture *fixture, const void *data)
 {
@@ -284,15 +294,35 @@ static void test_pairs(struct fixture *fixture, const void *data)
 		" (VALUES ('max-upt-preempt-pair', 100), ('max-upt-preempt-pair+no-wait', 200));"
 		"INSERT INTO energy_task SELECT 1, 7, '2026-01-01', 'b1', column1, 'c1', column2 FROM"
 		" (VALUES ('max-upt-preempt-pair', 10), ('max-upt-preempt-pair+no-wait', 20));";
-	g_autofree char *path = g_build_filename(fixture->dir, STORE_FILE, NULL);
-	sqlite3 *db = NULL;
 
-	g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
-	g_assert_cmpint(sqlite3_exec(db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
-	sqlite3_close(db);
+	insert(fixture, sql);
 	assert_policies(open_store(fixture, false));
 	assert_policies(open_store(fixture, true));
 	assert_policies(open_store(fixture, true)); /* once is enough */
+}
+
+/* A file kept policies as they were spelled: two spellings of one policy of a day are its sum. */
+static void test_spellings(struct fixture *fixture, const void *data)
+{
+	static const char sql[] =
+		"INSERT INTO energy_day SELECT 1, '2026-01-01', 'b1', column1, 'c1', column2, 1, 2, 3, 4 FROM (VALUES"
+		" ('max-upt-preempt-pair+no-wait+drop:0.5', 100), ('max-upt-preempt-pair+drop:0.5+no-wait', 200));"
+		"INSERT INTO energy_task SELECT 1, 7, '2026-01-01', 'b1', column1, 'c1', column2 FROM (VALUES"
+		" ('max-upt-preempt-pair+no-wait+drop:0.5', 10), ('max-upt-preempt-pair+drop:0.5+no-wait', 20));";
+	g_autoptr(GPtrArray) sums = NULL;
+	const struct store_account_sum *sum;
+
+	insert(fixture, sql);
+	sums = store_account_sums(open_store(fixture, true), RUN, "policy", NULL);
+	g_assert_cmpuint(sums->len, ==, 2);
+	sum = sums->pdata[1];
+	g_assert_cmpstr(sum->key, ==, "max-upt-preempt-pair+drop:0.5");
+	g_assert_cmpint(sum->tasks_uj, ==, 30);
+	g_assert_cmpint(sum->meter_uj, ==, 300);
+	g_assert_cmpint(sum->idle_uj, ==, 2);
+	g_assert_cmpint(sum->management_uj, ==, 4);
+	g_assert_cmpint(sum->unattributed_uj, ==, 6);
+	g_assert_cmpint(sum->unserved_uj, ==, 8);
 }
 
 /* There is a file of each version before this one. */
@@ -307,6 +337,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/store/there is a file of every earlier version", test_all);
 	g_test_add("/store/the policies of Pair have the names that they have now", struct fixture,
 		   &olds[G_N_ELEMENTS(olds) - 1], set_up, test_pairs, tear_down);
+	g_test_add("/store/two spellings of one policy of Pair become one sum", struct fixture,
+		   &olds[G_N_ELEMENTS(olds) - 1], set_up, test_spellings, tear_down);
 	for (gsize i = 0; i < G_N_ELEMENTS(olds); i++) {
 		g_autofree char *path = g_strdup_printf(
 			"/store/a file of version %s is read, and completed to be written", olds[i].name);
