@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "common/json.h"
+#include "controller/store/store.h"
 
 #define NAME_KEPT 23
 
@@ -41,11 +42,11 @@ static json_t *limits_json(const struct run_plan *plan)
 bool run_plan_save(const struct run_plan *plan, const char *dir, GError **error)
 {
 	g_autoptr(json_t) json =
-		json_pack("{s:s, s:s, s:s, s:b, s:i, s:b, s:o, s:o, s:i, s:o}", "experiment",
+		json_pack("{s:s, s:s, s:s, s:b, s:i, s:b, s:o, s:i, s:o, s:i, s:o}", "experiment",
 			  plan->experiment, "api", plan->api, "estimates", plan->estimates,
 			  "profile", plan->profile, "profile_repeats", (int)plan->profile_repeats,
-			  "run", plan->run, "policies", strings_json(plan->policies), "limits",
-			  limits_json(plan), "repeats", (int)plan->repeats, "schedulers",
+			  "run", plan->run, "policies", strings_json(plan->policies),
+			  "store_version", STORE_SCHEMA_VERSION, "limits", limits_json(plan), "repeats", (int)plan->repeats, "schedulers",
 			  strings_json(plan->schedulers));
 	g_autofree char *path = g_build_filename(dir, "plan.json", NULL);
 	g_autofree char *text = NULL;
@@ -132,6 +133,7 @@ static bool read_plan(const json_t *json, const char *path, struct run_plan *pla
 	plan->profile = json_is_true(json_object_get(json, "profile"));
 	plan->run = json_is_true(json_object_get(json, "run"));
 	plan->serve = json_is_true(json_object_get(json, "serve"));
+	plan->store_version = (uint32_t)json_integer_value(json_object_get(json, "store_version"));
 	return get_count(json, path, "profile_repeats", &plan->profile_repeats, error) &&
 	       get_count(json, path, "repeats", &plan->repeats, error) &&
 	       get_limits(json, path, plan, error) &&
@@ -156,6 +158,27 @@ struct run_plan *run_plan_load(const char *dir, GError **error)
 		    "%s; without its plan a run cannot go on: start anew, with another --out",
 		    reason->message);
 	return NULL;
+}
+
+bool run_plan_rename(struct run_plan *plan, const char *dir, GError **error)
+{
+	g_autofree char *path = g_build_filename(dir, STORE_FILE, NULL);
+	g_autoptr(store_t) store = NULL;
+
+	if (plan->store_version > 0 || !g_file_test(path, G_FILE_TEST_EXISTS))
+		return true;
+	store = store_open(dir, false, error);
+	if (!store)
+		return false;
+	for (char **name = plan->policies; *name; name++) {
+		char *now = store_policy_now(store, *name, error);
+
+		if (!now)
+			return false;
+		g_free(*name);
+		*name = now;
+	}
+	return true;
 }
 
 void run_plan_free(struct run_plan *plan)

@@ -22,6 +22,7 @@ struct run_plan {
 	bool run;        /* then do the runs */
 	bool serve;      /* or serve those who submit tasks (run_service.h), and nothing else */
 	char **policies; /* NULL-terminated */
+	uint32_t store_version; /* of the store that calls policies so (store.h); 0: not on record, before 10 or at it */
 	double *limits;  /* limits_count fractions */
 	uint32_t limits_count;
 	uint32_t repeats;
@@ -44,6 +45,12 @@ bool run_plan_save(const struct run_plan *plan, const char *dir, GError **error)
  * (RUN_PLAN_ERROR_READ) that names the file.
  */
 struct run_plan *run_plan_load(const char *dir, GError **error);
+
+/*
+ * Calls the policies of a plan that was read from run directory `dir` what they are called now: they may be as old as
+ * its store, whose runs are read by their names of now. Returns false with `error` (STORE_ERROR) set.
+ */
+bool run_plan_rename(struct run_plan *plan, const char *dir, GError **error);
 
 /* NULL is allowed. */
 void run_plan_free(struct run_plan *plan);

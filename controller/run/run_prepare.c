@@ -229,13 +229,15 @@ static struct run_plan *new_plan(const struct run_request *request, const struct
 static struct run_plan *resumed_plan(const struct run_request *request, const char *dir,
 				     GError **error)
 {
-	struct run_plan *plan = run_plan_load(dir, error);
+	g_autoptr(run_plan_t) plan = run_plan_load(dir, error);
 
 	if (!plan)
 		return NULL;
 	if (request->policies) {
 		g_strfreev(plan->policies);
 		plan->policies = g_strdupv(request->policies);
+	} else if (!run_plan_rename(plan, dir, error)) {
+		return NULL;
 	}
 	if (request->limits_count) {
 		g_free(plan->limits);
@@ -249,7 +251,7 @@ static struct run_plan *resumed_plan(const struct run_request *request, const ch
 	g_clear_pointer(&plan->api, g_free);
 	g_clear_pointer(&plan->listen, g_free);
 	plan->listen = g_strdup(request->listen);
-	return plan;
+	return g_steal_pointer(&plan);
 }
 
 static void set_addresses(struct run_prepared *prepared)

@@ -17,6 +17,7 @@ enum store_statement {
 	STORE_UPDATE_RUN,
 	STORE_LIST_RUNS,
 	STORE_LIST_RUNS_9, /* the same in a file of version 9 or before */
+	STORE_POLICY_NOW,  /* what a file of version 9 or before calls a policy now */
 	STORE_PUT_TASK,
 	STORE_LIST_TASKS,
 	STORE_LIST_TASKS_2, /* the same in a file of version 2 or 1 */

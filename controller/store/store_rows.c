@@ -33,6 +33,27 @@ char *store_get_meta(struct store *store, const char *key)
 	return value;
 }
 
+char *store_policy_now(struct store *store, const char *name, GError **error)
+{
+	sqlite3_stmt *statement;
+	char *now = NULL;
+	int code;
+
+	if (store->version >= STORE_VERSION_PAIR)
+		return g_strdup(name);
+	statement = store_statement(store, STORE_POLICY_NOW, error);
+	if (!statement)
+		return NULL;
+	sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+	code = sqlite3_step(statement);
+	if (code == SQLITE_ROW)
+		now = copy_text((const char *)sqlite3_column_text(statement, 0));
+	else
+		store_fail(store, code, "rename a policy", error);
+	sqlite3_reset(statement);
+	return now;
+}
+
 /* The columns of a run but for its id, in the order of the statements. */
 static void put_run(struct cursor *cursor, const struct store_run *run)
 {

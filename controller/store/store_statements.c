@@ -46,6 +46,7 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 		" tasks_failed = ?, tasks_dropped = ? WHERE run = ?",
 	[STORE_LIST_RUNS] = LIST_RUNS("policy"),
 	[STORE_LIST_RUNS_9] = LIST_RUNS(STORE_POLICY_SINCE_10),
+	[STORE_POLICY_NOW] = "SELECT " STORE_POLICY_SINCE_10 " FROM (SELECT ? AS policy)",
 	[STORE_PUT_TASK] = "INSERT OR REPLACE INTO task VALUES"
 			   " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
 			   " ?)",

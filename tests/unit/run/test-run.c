@@ -9,6 +9,7 @@
 #include "controller/engine/recorder_store.h"
 #include "controller/run/host_load.h"
 #include "controller/run/run_estimate.h"
+#include "controller/run/run_finished.h"
 #include "controller/run/run_late.h"
 #include "controller/run/run_meters.h"
 #include "controller/run/run_plan.h"
@@ -16,6 +17,7 @@
 #include "controller/run/run_reload.h"
 #include "controller/run/run_service_scripts.h"
 #include "controller/run/run_watch.h"
+#include "controller/store/store_private.h"
 
 static char *temporary_dir(void)
 {
@@ -82,6 +84,59 @@ static void a_broken_plan_is_refused(void)
 	}
 	g_unlink(path);
 	g_rmdir(dir);
+}
+
+/* A directory whose one run, of each of the policies at the whole budget, is done; in a file of version 9. */
+static char *old_directory(const char *const *policies)
+{
+	char *dir = temporary_dir();
+	g_autoptr(store_t) store = store_open(dir, true, NULL);
+	g_autofree char *path = g_build_filename(dir, "plan.json", NULL);
+	g_autofree char *names = g_strjoinv("\", \"", (char **)(uintptr_t)policies);
+	g_autofree char *text = g_strdup_printf(
+		"{\"experiment\": \"x\", \"api\": \"unix:/c\", \"estimates\": \"given\", \"profile_repeats\": 1,"
+		" \"run\": true, \"policies\": [\"%s\"], \"limits\": [1], \"repeats\": 1, \"schedulers\": []}", names);
+
+	for (; *policies; policies++) {
+		struct store_run row = {.policy = (char *)(uintptr_t)*policies, .limit = 1, .repeat = 1,
+					.measured = true, .ended_by = (char *)"done"};
+
+		g_assert_true(store_add_run(store, &row, NULL));
+	}
+	g_assert_true(store_set_meta(store, "ended_utc", "2026-01-01T00:00:00Z", NULL));
+	g_assert_true(store_exec(store, "PRAGMA user_version = 9", "become old", NULL));
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+	return dir;
+}
+
+static void remove_directory(const char *dir)
+{
+	static const char *const files[] = {"plan.json", STORE_FILE, STORE_FILE "-wal", STORE_FILE "-shm"};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
+		g_autofree char *path = g_build_filename(dir, files[i], NULL);
+
+		g_unlink(path);
+	}
+	g_rmdir(dir);
+}
+
+/* The policies of Pair had other names before version 10: the plan means them as its runs do, also when saved. */
+static void an_old_plan_means_the_policies_of_its_time(void)
+{
+	static const char *const before[] = {"easy", "max-util-preempt-pair", "max-upt-preempt-pair+no-wait", NULL};
+	static const char *const now[] = {"easy", "max-util-preempt-pair+algorithm-3", "max-upt-preempt-pair", NULL};
+	g_autofree char *dir = old_directory(before);
+
+	for (guint times = 0; times < 2; times++) {
+		g_autoptr(run_plan_t) plan = run_plan_load(dir, NULL);
+
+		g_assert_true(run_plan_rename(plan, dir, NULL));
+		g_assert_cmpstrv(plan->policies, now);
+		g_assert_true(run_is_finished(plan, dir));
+		g_assert_true(run_plan_save(plan, dir, NULL));
+	}
+	remove_directory(dir);
 }
 
 static void an_experiment_id_can_name_tasks(void)
@@ -408,6 +463,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/plan/round-trip", a_plan_reads_back_equal);
 	g_test_add_func("/plan/broken", a_broken_plan_is_refused);
+	g_test_add_func("/plan/old", an_old_plan_means_the_policies_of_its_time);
 	g_test_add_func("/plan/experiment-id", an_experiment_id_can_name_tasks);
 	g_test_add_func("/estimate/means", estimates_are_means_of_pairs);
 	g_test_add_func("/estimate/unknown-energy", estimates_leave_unknown_energies_out);
