@@ -138,7 +138,7 @@ static int profile(int argc, char **argv, struct arguments *arguments)
 	request.out = arguments->dir;
 	request.resume = arguments->resume;
 	request.keep_lab = arguments->keep_lab;
-	if (!run_supervise(&request, &dir, &error)) {
+	if (!run_supervise(&request, &dir, NULL, &error)) {
 		g_autoptr(GError) unshown = NULL;
 
 		/* What was measured may not be enough for an experiment; it is there all the same. */

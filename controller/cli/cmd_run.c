@@ -98,11 +98,12 @@ static int carry_out(const struct run_request *request, bool json)
 	g_autoptr(GError) error = NULL;
 	g_autofree char *dir = NULL;
 	char *report[] = {(char *)"virtbed report", NULL, NULL};
-	bool done = run_supervise(request, &dir, &error);
+	bool finished;
+	bool done = run_supervise(request, &dir, &finished, &error);
 
 	if (!done)
 		return command_fail(status_of(error), request->command, "%s", error->message);
-	if (!noise_record(dir, &error))
+	if (!finished && !noise_record(dir, &error))
 		return command_fail(COMMAND_FAILED, request->command, "%s", error->message);
 	if (json)
 		return run_results_print_json(dir, &error)

@@ -9,7 +9,7 @@ static int serve(const struct run_request *request)
 	g_autoptr(GError) error = NULL;
 	g_autofree char *dir = NULL;
 
-	if (run_supervise(request, &dir, &error))
+	if (run_supervise(request, &dir, NULL, &error))
 		return COMMAND_DONE;
 	return command_fail(run_supervisor_is_input(error) ? COMMAND_BAD : COMMAND_FAILED,
 			    request->command, "%s", error->message);

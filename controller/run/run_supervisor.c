@@ -438,7 +438,7 @@ static void say_how_to_resume(const struct supervisor *supervisor, GError *error
 					 supervisor->prepared.dir);
 }
 
-bool run_supervise(const struct run_request *request, char **ret_dir, GError **error)
+bool run_supervise(const struct run_request *request, char **ret_dir, bool *ret_finished, GError **error)
 {
 	struct supervisor supervisor = {
 		.request = request,
@@ -471,6 +471,8 @@ bool run_supervise(const struct run_request *request, char **ret_dir, GError **e
 	if (watchdog)
 		g_source_remove(watchdog);
 	*ret_dir = g_strdup(supervisor.prepared.dir);
+	if (ret_finished)
+		*ret_finished = supervisor.prepared.finished;
 	run_prepared_clear(&supervisor.prepared);
 	if (supervisor.words >= 0)
 		close(supervisor.words);

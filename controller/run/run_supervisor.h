@@ -50,6 +50,7 @@ bool run_supervisor_is_input(const GError *error);
 
 /*
  * Does it, from beginning to end, on the default main context. Returns true, or false with `error`
- * set. *ret_dir is the run directory (the caller frees), also on failure, if it got so far.
+ * set. *ret_dir is the run directory (the caller frees), also on failure, if it got so far. *ret_finished (NULL: not
+ * wanted) is whether nothing was left to do there, so that nothing in it was changed.
  */
-bool run_supervise(const struct run_request *request, char **ret_dir, GError **error);
+bool run_supervise(const struct run_request *request, char **ret_dir, bool *ret_finished, GError **error);
