@@ -17,6 +17,7 @@
 
 #include "controller/engine/state.h"
 #include "controller/engine/window.h"
+#include "controller/sched/rank_key.h"
 
 static double now_s(const struct engine *engine)
 {
@@ -183,6 +184,14 @@ static bool note_refusal(struct engine *engine, uint32_t task, double estimate_j
 	return is_new;
 }
 
+/* What is left is a difference that may be small: what would be spent is compared with the whole limit, up to rounding. */
+static bool fits(const struct engine *engine, double needs_j, double left_j)
+{
+	const double limit_j = engine->window.limit_j;
+
+	return !engine->window_exhausted && !rank_key_above(limit_j - left_j + needs_j, limit_j);
+}
+
 void engine_window_forget(struct engine *engine)
 {
 	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++)
@@ -198,7 +207,7 @@ bool engine_window_refuses_of(struct engine *engine, uint32_t task, const struct
 	const double needs_j = need_j(option, goes_on ? engine->tasks[task].executed_s : 0,
 				      engine->window.length_s);
 
-	if (!engine->window_exhausted && needs_j <= *left_j) {
+	if (fits(engine, needs_j, *left_j)) {
 		engine->refused_j[task] = NAN;
 		*left_j -= needs_j;
 		return false;
@@ -250,7 +259,7 @@ uint32_t engine_window_affordable(struct engine *engine, const struct sched_task
 {
 	const uint32_t rows_count = engine->setup.system->rows_count;
 	g_autofree struct refused_row *rows = g_new0(struct refused_row, rows_count);
-	const double left_j = engine->window_exhausted ? -INFINITY : engine_window_left_j(engine);
+	const double left_j = engine_window_left_j(engine);
 	uint32_t count = 0;
 
 	for (uint32_t row = 0; row < rows_count; row++)
@@ -259,7 +268,7 @@ uint32_t engine_window_affordable(struct engine *engine, const struct sched_task
 		const struct sched_task *task = engine->waiting_tasks[i];
 		struct refused_row *row = &rows[task->row];
 
-		if (row->least_j <= left_j) {
+		if (fits(engine, row->least_j, left_j)) {
 			engine->refused_j[task->id] = NAN;
 			ret_tasks[count++] = task;
 		} else if (note_refusal(engine, task->id, row->least_j)) {
@@ -304,7 +313,7 @@ const char *engine_window_because(const struct engine *engine, uint32_t task, ch
 	if (!engine_window_is_set(engine) || (isnan(needs_j) && !engine->window_exhausted))
 		return NULL;
 	spent_j = tidy(told_j(engine));
-	if (needs_j > limit_j)
+	if (rank_key_above(needs_j, limit_j))
 		g_snprintf(text, size, "energy: needs %.1f J in a window, more than its limit of %.1f J: "
 			   "not before that is raised", needs_j, limit_j);
 	else if (engine->window_exhausted)

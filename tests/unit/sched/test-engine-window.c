@@ -244,6 +244,28 @@ static void test_goes_on(void)
 	bed_finish(&bed);
 }
 
+/* 0.3 J are three times 0.1 J, whatever is lost when that is summed up. */
+static void test_rounding(void)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(policies); i++) {
+		struct engine_result result;
+		struct bed bed;
+		uint32_t first = 0;
+
+		g_test_message("%s", policies[i]);
+		bed_begin(&bed, 0.1 / EEC_J, 0.3, 0, NULL);
+		sched_system_free(bed.system); /* the estimates are good */
+		bed.system = make_system(0.1 / EEC_J);
+		bed_go(&bed, policies[i], &result);
+		g_assert_cmpuint(result.tasks_completed, ==, TASKS);
+		for (uint32_t k = 0; k < TASKS; k++)
+			first += engine_task(bed.engine, k)->started_s < 1;
+		g_assert_cmpuint(first, ==, 3);
+		g_assert_cmpuint(bed.suspensions, ==, 0);
+		bed_finish(&bed);
+	}
+}
+
 /* Without a limit nothing of it is to be seen. */
 static void test_none(void)
 {
@@ -483,6 +505,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/engine/window/at the limit all stand still until the next window",
 			test_exhaustion);
 	g_test_add_func("/engine/window/what was spent before counts", test_goes_on);
+	g_test_add_func("/engine/window/rounding refuses nothing", test_rounding);
 	g_test_add_func("/engine/window/without a limit there is none", test_none);
 	g_test_add_func("/engine/window/a limit that is raised holds at once", test_raised);
 	g_test_add_func("/engine/window/one that is lowered or taken away does, too", test_lowered);
