@@ -350,7 +350,7 @@ static void note_policy(struct run_service *service)
 		run_session_store_failed(service->session, error);
 }
 
-static char *what_was_taken(const struct config_service *config)
+static char *what_was_taken(const struct config_service *config, const struct policy *policy)
 {
 	g_autofree char *limit =
 		config->energy_limit_j > 0
@@ -358,7 +358,7 @@ static char *what_was_taken(const struct config_service *config)
 			: NULL;
 
 	return g_strdup_printf("policy %s, mapping interval %g s, records kept for %g day%s, %s%s, up to %u tasks",
-			       config->policy, config->mapping_interval_s, config->retention_days,
+			       policy->name, config->mapping_interval_s, config->retention_days,
 			       config->retention_days == 1 ? "" : "s",
 			       limit ? "at most " : "any energy", limit ?: "", config->tasks_max);
 }
@@ -416,7 +416,7 @@ static bool take_again(struct run_service *service, char **ret_text, GError **er
 	note_policy(service);
 	if (limit_changes)
 		run_service_limit_set(service, &window);
-	*ret_text = what_was_taken(&service->config);
+	*ret_text = what_was_taken(&service->config, &policy);
 	return true;
 }
 

@@ -51,10 +51,10 @@ on_record() {
 	"$virtbed" submit SHORT --wait
 	write_config max-util-preempt-pair+algorithm-3
 	kill -HUP "$run_pid"
-	run_wait_for "policy max-util-preempt-pair.algorithm-3, mapping" 60
+	run_wait_for "policy max-util-preempt-pair[+]algorithm-3, mapping" 60
 	within 60 on_record max-util-preempt-pair+algorithm-3
 	write_config max-upt-preempt-pair+no-wait
 	kill -HUP "$run_pid"
-	run_wait_for "policy max-upt-preempt-pair.no-wait, mapping" 60
+	run_wait_for "policy max-upt-preempt-pair, mapping" 60
 	within 60 on_record max-upt-preempt-pair
 }
