@@ -14,6 +14,7 @@
 #include "controller/cli/run_address.h"
 #include "controller/report/table.h"
 #include "controller/run/run_paths.h"
+#include "controller/store/store.h"
 
 /*
  * `virtbed token`: who may use a controller over TCP. Works on the file, whether a controller runs or not: in the
@@ -60,12 +61,21 @@ static bool ask_directory(struct arguments *arguments, char **ret_dir)
 	return status != NULL;
 }
 
+/* Whether a service was ever started there: a directory alone may be that of labs, or of a package. */
+static bool was_served(const char *dir)
+{
+	g_autofree char *plan = g_build_filename(dir, "plan.json", NULL);
+	g_autofree char *store = g_build_filename(dir, STORE_FILE, NULL);
+
+	return g_file_test(plan, G_FILE_TEST_EXISTS) || g_file_test(store, G_FILE_TEST_EXISTS);
+}
+
 /* Of the controller that was found, or else of a service that may not run now. */
 static bool find_directory(struct arguments *arguments)
 {
 	struct client *client = &arguments->client;
 	g_autofree char *state = run_paths_service_state();
-	const bool served = g_file_test(state, G_FILE_TEST_IS_DIR);
+	const bool served = was_served(state);
 	g_autoptr(GError) error = NULL;
 	g_autofree char *address = run_address_find(client->uri, NULL, &error);
 

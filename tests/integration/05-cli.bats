@@ -517,9 +517,28 @@ at = socket.create_server(("127.0.0.1", 0)); print(at.getsockname()[1], flush=Tr
 	mkdir "$dir/virtbed"
 	cp "$(command -v virtbed)" "$dir/bin"
 	cd "$dir"
+	[ -z "$as" ] || chown 65534 "$dir"
 	XDG_RUNTIME_DIR=$dir refused "which controller?" $as ./bin queue
 	chmod 000 virtbed
 	XDG_RUNTIME_DIR=$dir refused "at unix:$dir/virtbed/controller.sock, it is not open to you" $as ./bin queue
+	rm -rf "$dir"
+}
+
+@test "a directory that no service was started in gets no tokens" {
+	local dir as=
+	if [ "$(id -u)" -eq 0 ]; then
+		command -v setpriv >/dev/null || skip "no setpriv"
+		as="setpriv --reuid 65534 --regid 65534 --clear-groups"
+	fi
+	dir=$(mktemp -d)
+	chmod 777 "$dir"
+	mkdir -p "$dir/state/lab"
+	[ -z "$as" ] || chown 65534 "$dir/state"
+	cp "$(command -v virtbed)" "$dir/bin"
+	cd "$dir"
+	STATE_DIRECTORY=$dir/state refused "which controller?" $as ./bin token list
+	STATE_DIRECTORY=$dir/state refused "which controller?" $as ./bin token create --user nobody
+	[ ! -e state/tokens.json ]
 	rm -rf "$dir"
 }
 
