@@ -140,17 +140,24 @@ char *run_paths_service_state(void)
 	return managed_dir("STATE_DIRECTORY") ?: user_state();
 }
 
+/* Whether it is a directory of this user: after su, $XDG_RUNTIME_DIR may still be another user's. */
+static bool is_own_dir(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid();
+}
+
 /* The directory for what runs of a user other than root, or NULL: the session's, or what it would be outside of one. */
 static char *user_runtime_dir(void)
 {
 	const char *session = g_getenv("XDG_RUNTIME_DIR");
 	g_autofree char *usual = NULL;
-	struct stat status;
 
-	if (session && *session == '/')
+	if (session && *session == '/' && is_own_dir(session))
 		return g_strdup(session);
 	usual = g_strdup_printf("/run/user/%u", (unsigned)geteuid());
-	return stat(usual, &status) == 0 && status.st_uid == geteuid() ? g_steal_pointer(&usual) : NULL;
+	return is_own_dir(usual) ? g_steal_pointer(&usual) : NULL;
 }
 
 static void add_address(GPtrArray *addresses, const char *dir, const char *below)

@@ -43,8 +43,8 @@ char *run_paths_service_state(void);
 /*
  * Where a service of this user, or of this machine, may listen, the likeliest first ("unix:PATH", NULL-terminated):
  * controller.sock in the service manager's $RUNTIME_DIRECTORY; of a user other than root virtbed/controller.sock
- * in $XDG_RUNTIME_DIR or, where that is not set, in the user's /run/user/UID, and controller.sock in the user's
- * run_paths_service_state(); /run/virtbed/controller.sock, which is root's; and
+ * in $XDG_RUNTIME_DIR or, where that is not set or no directory of the user, in the user's /run/user/UID, and
+ * controller.sock in the user's run_paths_service_state(); /run/virtbed/controller.sock, which is root's; and
  * /run/virtbed/service/controller.sock, which is that of the systemd units. The caller frees (g_strfreev()).
  */
 char **run_paths_service_addresses(void);

@@ -84,7 +84,10 @@ found_from_everywhere() {
 	# It need not run.
 	[ "$("$virtbed" token list --json | jq '.tokens | length')" = 1 ]
 
-	run_start serve config.yaml
+	# A session's directory that is not there, or not this user's, as after su, is passed over.
+	mkdir "$place/other-session"
+	[ "$(id -u)" -ne 0 ] || XDG_RUNTIME_DIR=$place/other-session run_start serve config.yaml
+	[ "$(id -u)" -eq 0 ] || XDG_RUNTIME_DIR=$place/no-session run_start serve config.yaml
 	run_wait_for "serving at unix:$place/home/.local/state/virtbed/controller.sock" 120
 	found_from_everywhere
 	stop_found

@@ -268,6 +268,54 @@ static void a_group_gets_through_our_directory(void)
 	run_lock_drop(&lock);
 }
 
+/* The session's directory after su, of a session that is over, and this user's own. */
+static G_NORETURN void listen_as_nobody(const char *dir)
+{
+	g_autofree char *none = g_build_filename(dir, "none", NULL);
+	g_autofree char *own = g_build_filename(dir, "own", NULL);
+	g_autofree char *own_prefix = g_strconcat("unix:", own, NULL);
+	const char *const unusable[] = {dir, none, "relative"};
+	g_autofree char *found = NULL;
+	bool good = true;
+
+	if (setgroups(0, NULL) < 0 || setgid(65534) < 0 || setuid(65534) < 0 || g_mkdir(own, 0700) < 0)
+		_exit(2);
+	g_unsetenv("RUNTIME_DIRECTORY");
+	for (gsize i = 0; i < G_N_ELEMENTS(unusable); i++) {
+		g_autofree char *address = NULL;
+
+		g_setenv("XDG_RUNTIME_DIR", unusable[i], TRUE);
+		address = run_paths_service_address();
+		good = good && !strstr(address, unusable[i]);
+	}
+	g_setenv("XDG_RUNTIME_DIR", own, TRUE);
+	found = run_paths_service_address();
+	_exit(good && g_str_has_prefix(found, own_prefix) ? 0 : 1);
+}
+
+static void an_unusable_session_directory_is_passed_over(void)
+{
+	g_autofree char *dir = NULL;
+	g_autofree char *own = NULL;
+	int status = -1;
+	pid_t child;
+
+	if (geteuid() != 0) {
+		g_test_skip("only root can be somebody else");
+		return;
+	}
+	dir = temporary_dir();
+	own = g_build_filename(dir, "own", NULL);
+	g_assert_cmpint(chmod(dir, 0777), ==, 0);
+	child = fork();
+	if (child == 0)
+		listen_as_nobody(dir);
+	g_assert_cmpint(waitpid(child, &status, 0), ==, child);
+	g_assert_cmpint(status, ==, 0);
+	g_rmdir(own);
+	g_rmdir(dir);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -276,6 +324,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/lock/left-over", locks_of_killed_runs_are_removed_when_they_are_free);
 	g_test_add_func("/lock/remains", what_is_left_of_a_killed_run_is_waited_for);
 	g_test_add_func("/paths/sockets", a_long_directory_gets_sockets_elsewhere);
+	g_test_add_func("/paths/session", an_unusable_session_directory_is_passed_over);
 	g_test_add_func("/service/state", the_state_of_a_service_is_private);
 	g_test_add_func("/service/group", a_socket_is_where_its_group_can_reach_it);
 	g_test_add_func("/service/our-dir", a_group_gets_through_our_directory);
