@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <unistd.h>
 
 #include "common/config_files.h"
 #include "common/http_listener.h"
@@ -337,20 +338,39 @@ static bool check_listen(const char *what, const char *address, const struct con
 	return listener || refuse(error, "%s: %s", what, reason->message);
 }
 
-/* The same where a service that listens there already may be this one. */
-static bool check_service_listen(const struct config *config, const char *path, GError **error)
+/* Whether a reason not to listen may be none for the user that serves, and once all is there. */
+static bool is_for_later(const GError *reason, const struct http_tls *tls)
+{
+	const char *const files[] = {tls ? tls->key : NULL, tls ? tls->certificate : NULL, tls ? tls->client_ca : NULL};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(files); i++)
+		if (files[i] && access(files[i], R_OK) < 0 && errno == EACCES)
+			return true;
+	return g_error_matches(reason, G_IO_ERROR, G_IO_ERROR_PERMISSION_DENIED) ||
+	       g_error_matches(reason, G_IO_ERROR, G_IO_ERROR_NOT_FOUND);
+}
+
+/* The same where a service that listens there already may be this one, and where it may be another user's to serve. */
+static enum run_prepare_verdict judge_listen(const struct config *config, const char *path, GError **ret_why)
 {
 	const struct config_service service = config_service_of(config);
 	g_autoptr(http_listener_t) listener = NULL;
 	g_autoptr(GError) reason = NULL;
+	const struct http_tls *speaks;
 	struct http_tls tls;
 
 	if (!service.listen)
-		return true;
-	listener = http_listener_new(service.listen, run_session_tls(service.listen, config, &tls), NULL, NULL,
-				     &reason);
-	return listener || g_error_matches(reason, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE) ||
-	       refuse(error, "%s: service.listen: %s", path, reason->message);
+		return RUN_PREPARE_TAKEN;
+	speaks = run_session_tls(service.listen, config, &tls);
+	listener = http_listener_new(service.listen, speaks, NULL, NULL, &reason);
+	if (listener || g_error_matches(reason, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE))
+		return RUN_PREPARE_TAKEN;
+	if (is_for_later(reason, speaks)) {
+		refuse(ret_why, "%s: service.listen: %s; check it as the user that serves", path, reason->message);
+		return RUN_PREPARE_LACKS;
+	}
+	refuse(ret_why, "%s: service.listen: %s", path, reason->message);
+	return RUN_PREPARE_REFUSED;
 }
 
 /* Estimates are measured for an experiment that can follow: its policies are checked in any case. */
@@ -412,13 +432,16 @@ enum run_prepare_verdict run_prepare_judge(const struct config *config, const ch
 	const struct run_request request = {.config_path = path, .serve = serve};
 	g_autofree char *image = config->image ? g_strdup(config->image) : config_files_image();
 	struct config with_image = *config;
+	enum run_prepare_verdict listens;
 
 	with_image.image = image;
 	if (!check_config(config, path, ret_why) || !config_check_room(config, path, ret_why) ||
-	    (serve && (!run_prepare_service_check(config, path, ret_why) ||
-		       !check_service_listen(config, path, ret_why))) ||
+	    (serve && !run_prepare_service_check(config, path, ret_why)) ||
 	    (!serve && !check_experiment(config, path, ret_why)))
 		return RUN_PREPARE_REFUSED;
+	listens = serve ? judge_listen(config, path, ret_why) : RUN_PREPARE_TAKEN;
+	if (listens != RUN_PREPARE_TAKEN)
+		return listens;
 	if ((!config_wants_pet(config) && !check_estimates(&request, config, ret_why)) ||
 	    !check_files(config, path, ret_why) || !check_image(&with_image, path, ret_why))
 		return RUN_PREPARE_LACKS;

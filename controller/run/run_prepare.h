@@ -36,7 +36,7 @@ bool run_prepare(const struct run_request *request, bool (*stopped)(void *data),
 /* What becomes of a configuration that `virtbed run` or `virtbed serve` is given. */
 enum run_prepare_verdict {
 	RUN_PREPARE_TAKEN = 0,
-	RUN_PREPARE_LACKS,   /* taken once something beside it is there: estimates, a file, the guest image */
+	RUN_PREPARE_LACKS,   /* taken once something beside it is there: estimates, a file, the guest image, the user's rights */
 	RUN_PREPARE_REFUSED, /* for what it says, on this machine */
 };
 

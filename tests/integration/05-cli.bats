@@ -350,6 +350,33 @@ at = socket.create_server(("127.0.0.1", 0)); print(at.getsockname()[1], flush=Tr
 	exec 7<&-
 }
 
+@test "config check by a user who may not do what the service's user may calls nothing wrong" {
+	local dir as=
+	if [ "$(id -u)" -eq 0 ]; then
+		command -v setpriv >/dev/null || skip "no setpriv"
+		as="setpriv --reuid 65534 --regid 65534 --clear-groups"
+	fi
+	dir=$(mktemp -d)
+	chmod 755 "$dir"
+	cp "$(command -v virtbed)" "$dir/bin"
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=x \
+		-keyout "$dir/key" -out "$dir/certificate" 2>/dev/null
+	mkdir "$dir/closed"
+	sed "s|^service:|&\n  listen: unix:$dir/closed/new.sock|" "$ROOT/configs/simulated.yaml" >"$dir/socket.yaml"
+	sed "s|^service:|&\n  listen: unix:$dir/none/new.sock|" "$ROOT/configs/simulated.yaml" >"$dir/none.yaml"
+	sed "s|^service:|&\n  listen: https://127.0.0.1:0\n  certificate: $dir/certificate\n  key: $dir/key|" \
+		"$ROOT/configs/simulated.yaml" >"$dir/key.yaml"
+	virtbed config check "$dir/key.yaml" | grep -x "  for serve: yes"
+	[ -n "$as" ] && chmod 600 "$dir/key" || chmod 000 "$dir/key"
+	chmod 555 "$dir/closed"
+	cd "$dir"
+	for file in socket key none; do
+		$as ./bin config check "$file.yaml" >"$BATS_TEST_TMPDIR/uses"
+		grep "^  for serve: not yet: service.listen: .*; check it as the user that serves$" "$BATS_TEST_TMPDIR/uses"
+	done
+	rm -rf "$dir"
+}
+
 @test "config check says for which commands a configuration is good, and why not for others" {
 	virtbed config check "$ROOT/configs/simulated.yaml" >uses
 	[ "$(grep -cE '^  for (simulate and study|run and profile|serve): yes$' uses)" = 3 ]
