@@ -136,9 +136,17 @@ static char *contents(const struct config *config)
 
 /* What a configuration can be given to. */
 
-enum use { USE_SIMULATE = 0, USE_RUN, USE_SERVE, USES };
+enum use { USE_SIMULATE = 0, USE_RUN, USE_PROFILE, USE_SERVE, USES };
 
-static const char *const use_names[USES] = {"simulate and study", "run and profile", "serve"};
+static const struct {
+	const char *name;
+	enum run_prepare_use prepared; /* but for USE_SIMULATE */
+} uses[USES] = {
+	[USE_SIMULATE] = {"simulate and study", 0},
+	[USE_RUN] = {"run", RUN_PREPARE_RUN},
+	[USE_PROFILE] = {"profile", RUN_PREPARE_PROFILE},
+	[USE_SERVE] = {"serve", RUN_PREPARE_SERVE},
+};
 
 struct judgement {
 	enum run_prepare_verdict verdict;
@@ -182,8 +190,7 @@ static void judge(const struct config *config, const char *path, struct judgemen
 
 		ret_judgements[use].verdict = use == USE_SIMULATE
 						      ? judge_simulation(config, path, &why)
-						      : run_prepare_judge(config, path,
-									  use == USE_SERVE, &why);
+						      : run_prepare_judge(config, path, uses[use].prepared, &why);
 		ret_judgements[use].why =
 			why ? g_strdup(why->message + (g_str_has_prefix(why->message, place) ? strlen(place) : 0))
 			    : NULL;
@@ -208,7 +215,7 @@ static void print_judgements(const char *path, const char *found, const struct j
 
 	printf("%s: good: %s\n", path, found);
 	for (int use = 0; use < USES; use++)
-		printf("  for %s: %s%s%s\n", use_names[use], words[judgements[use].verdict],
+		printf("  for %s: %s%s%s\n", uses[use].name, words[judgements[use].verdict],
 		       judgements[use].why ? ": " : "", judgements[use].why ?: "");
 }
 
@@ -219,7 +226,7 @@ static void print_judgements_json(const char *found, const struct judgement *jud
 
 	run_check_add(rows, "", "", "configuration", RUN_CHECK_WORKS, found, NULL);
 	for (int use = 0; use < USES; use++)
-		run_check_add(rows, "", "", use_names[use],
+		run_check_add(rows, "", "", uses[use].name,
 			      judgements[use].verdict == RUN_PREPARE_TAKEN ? RUN_CHECK_WORKS : RUN_CHECK_NOTE,
 			      judgements[use].why ?: "", NULL);
 	print_rows_json(rows);

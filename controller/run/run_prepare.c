@@ -408,15 +408,15 @@ static bool check_image(const struct config *config, const char *path, GError **
 
 /* Judging. */
 
-/* The experiment that it describes. */
-static bool check_experiment(const struct config *config, const char *path, GError **error)
+/* The experiment that it describes, or what of it estimates are measured for. */
+static bool check_experiment(const struct config *config, const char *path, bool run, GError **error)
 {
-	const struct run_request request = {.config_path = path, .run = true};
+	const struct run_request request = {.config_path = path, .run = run};
 	g_autoptr(run_plan_t) plan = new_plan(&request, config);
 	const struct run_prepared prepared = {.config = (struct config *)config, .plan = plan};
 
-	return check_policies(&request, &prepared, error) && check_limits(plan, error) &&
-	       check_meters(plan, config, path, error);
+	return check_policies(&request, &prepared, error) &&
+	       (!run || (check_limits(plan, error) && check_meters(plan, config, path, error)));
 }
 
 bool run_prepare_is_estimated(const struct config *config, const char *path, GError **error)
@@ -426,9 +426,10 @@ bool run_prepare_is_estimated(const struct config *config, const char *path, GEr
 	return check_estimates(&request, config, error);
 }
 
-enum run_prepare_verdict run_prepare_judge(const struct config *config, const char *path, bool serve,
+enum run_prepare_verdict run_prepare_judge(const struct config *config, const char *path, enum run_prepare_use use,
 					   GError **ret_why)
 {
+	const bool serve = use == RUN_PREPARE_SERVE;
 	const struct run_request request = {.config_path = path, .serve = serve};
 	g_autofree char *image = config->image ? g_strdup(config->image) : config_files_image();
 	struct config with_image = *config;
@@ -437,12 +438,12 @@ enum run_prepare_verdict run_prepare_judge(const struct config *config, const ch
 	with_image.image = image;
 	if (!check_config(config, path, ret_why) || !config_check_room(config, path, ret_why) ||
 	    (serve && !run_prepare_service_check(config, path, ret_why)) ||
-	    (!serve && !check_experiment(config, path, ret_why)))
+	    (!serve && !check_experiment(config, path, use == RUN_PREPARE_RUN, ret_why)))
 		return RUN_PREPARE_REFUSED;
 	listens = serve ? judge_listen(config, path, ret_why) : RUN_PREPARE_TAKEN;
 	if (listens != RUN_PREPARE_TAKEN)
 		return listens;
-	if ((!config_wants_pet(config) && !check_estimates(&request, config, ret_why)) ||
+	if ((use != RUN_PREPARE_PROFILE && !config_wants_pet(config) && !check_estimates(&request, config, ret_why)) ||
 	    !check_files(config, path, ret_why) || !check_image(&with_image, path, ret_why))
 		return RUN_PREPARE_LACKS;
 	return RUN_PREPARE_TAKEN;

@@ -40,12 +40,18 @@ enum run_prepare_verdict {
 	RUN_PREPARE_REFUSED, /* for what it says, on this machine */
 };
 
+/* Commands that a configuration is given to. */
+enum run_prepare_use {
+	RUN_PREPARE_RUN = 0,
+	RUN_PREPARE_PROFILE, /* needs neither estimates, which it measures, nor limits */
+	RUN_PREPARE_SERVE,
+};
+
 /*
- * How run_prepare() would judge the configuration, read from file `path`, for `virtbed run` or (`serve`) `virtbed serve`
- * without options; nothing is made, and only an address that it is to listen at is tried, which may be in use. Unless it
+ * How run_prepare() would judge the configuration, read from file `path`, for a command without options; nothing is made, and only an address that it is to listen at is tried, which may be in use. Unless it
  * is taken `ret_why` says why not.
  */
-enum run_prepare_verdict run_prepare_judge(const struct config *config, const char *path, bool serve,
+enum run_prepare_verdict run_prepare_judge(const struct config *config, const char *path, enum run_prepare_use use,
 					   GError **ret_why);
 
 /* Whether all is estimated that has to be to decide of it; false with `error`, which says how to measure it. */

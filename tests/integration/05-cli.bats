@@ -188,7 +188,7 @@ refused() {
 	refused "--timeout" virtbed config check --live --timeout 0 "$good"
 	virtbed config check --json "$good" >rows
 	jq -e '.[0].what == "configuration" and .[0].result == "works" and (.[0].found | startswith("4 clusters, ")) and
-		[.[1:][].what] == ["simulate and study", "run and profile", "serve"] and .[1].result == "works"' rows
+		[.[1:][].what] == ["simulate and study", "run", "profile", "serve"] and .[1].result == "works"' rows
 	echo "name: [" >bad.yaml
 	refused "bad.yaml" virtbed config check --json bad.yaml
 }
@@ -379,12 +379,19 @@ at = socket.create_server(("127.0.0.1", 0)); print(at.getsockname()[1], flush=Tr
 
 @test "config check says for which commands a configuration is good, and why not for others" {
 	virtbed config check "$ROOT/configs/simulated.yaml" >uses
-	[ "$(grep -cE '^  for (simulate and study|run and profile|serve): yes$' uses)" = 3 ]
+	[ "$(grep -cE '^  for (simulate and study|run|profile|serve): yes$' uses)" = 4 ]
 	virtbed config check "$ROOT/configs/papers/energy-5000.yaml" >uses
 	grep -x "  for simulate and study: yes" uses
-	grep -x "  for run and profile: no: an environment can only be simulated" uses
+	grep -x "  for run: no: an environment can only be simulated" uses
+	grep -x "  for profile: no: an environment can only be simulated" uses
 	virtbed config check "$ROOT/configs/one-machine.yaml" >uses
 	[ "$(grep -c "not yet: there is no estimate for type 'IS.S.2' on cluster 'c1'; measure them first" uses)" = 3 ]
+	grep "^  for run: not yet: .*; or add --profile$" uses
+	# What measures does not wait for what is measured.
+	mkdir image
+	touch image/manifest.json
+	VIRTBED_IMAGE=$PWD/image virtbed config check "$ROOT/configs/one-machine.yaml" | grep -x "  for profile: yes"
+	VIRTBED_IMAGE=$PWD/none virtbed config check "$ROOT/configs/one-machine.yaml" | grep "^  for profile: not yet: guest image: "
 	# Where there is a section for it, what cannot be served at all is wrong.
 	sed '$a service: {policy: easy}' "$ROOT/configs/one-machine-sharing.yaml" >bad.yaml
 	refused "bad.yaml: clusters[0].shared: " virtbed config check bad.yaml
