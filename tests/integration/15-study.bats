@@ -73,7 +73,7 @@ refused() {
 	done
 	for figure in utility energy; do
 		[ "$(tail -n +2 "some/$figure.csv" | cut -d, -f1 | uniq | tr '\n' ' ')" = '"random" "easy+drop:0.5" ' ]
-		! grep -q max-upr "some/$figure.gp"
+		! grep -q max-upr "some/$figure.gp" || return 1
 	done
 	# What was there is still there.
 	virtbed study "$CONFIG" --out some
@@ -177,7 +177,7 @@ serial_config() {
 	grep -q '>max-util-preempt-pair<' alias/utility.svg
 	refused "holds another study" virtbed study other.yaml --out alias
 	virtbed study other.yaml --out other
-	! grep -q max-util-preempt-pair, other/results.csv
+	! grep -q max-util-preempt-pair, other/results.csv || return 1
 	! cmp <(tail -n +2 results.csv | cut -d, -f2-) <(tail -n +2 other/results.csv | cut -d, -f2-)
 }
 
