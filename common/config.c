@@ -492,14 +492,28 @@ char *config_to_text(const struct config *config)
 	return config_yaml_text(&config_schema, config);
 }
 
+/* All of the file, or the one that was there before. */
+static bool write_text(const char *path, const char *text, GError **error)
+{
+	g_autoptr(GError) reason = NULL;
+
+	if (g_file_set_contents_full(path, text, -1,
+				     G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE, 0666,
+				     &reason))
+		return true;
+	if (g_error_matches(reason, G_FILE_ERROR, G_FILE_ERROR_NOSPC))
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOSPC,
+			    "%s: cannot be written: the disk is full; make room there", path);
+	else
+		g_propagate_error(error, g_steal_pointer(&reason));
+	return false;
+}
+
 bool config_save(const struct config *config, const char *path, GError **error)
 {
 	g_autofree char *text = config_to_text(config);
 
-	return g_file_set_contents_full(path, text, -1,
-					G_FILE_SET_CONTENTS_CONSISTENT |
-						G_FILE_SET_CONTENTS_DURABLE,
-					0666, error);
+	return write_text(path, text, error);
 }
 
 bool config_save_measured(const struct config_measured *measured, const char *path,
@@ -514,10 +528,7 @@ bool config_save_measured(const struct config_measured *measured, const char *pa
 	if (file.unmeasured_count == 0)
 		file.unmeasured = NULL;
 	text = config_yaml_text(&config_schema_estimates, &file);
-	return g_file_set_contents_full(path, text, -1,
-					G_FILE_SET_CONTENTS_CONSISTENT |
-						G_FILE_SET_CONTENTS_DURABLE,
-					0666, error);
+	return write_text(path, text, error);
 }
 
 bool config_save_estimates(const struct config_estimate *estimates, uint32_t count,

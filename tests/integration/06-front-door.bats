@@ -38,13 +38,14 @@ refused() {
 @test "a second demo at the same time is refused, and the first one is named" {
 	(
 		exec 9>>/run/lock/virtbed-demo
-		flock -w 60 9
+		flock -n 9 || skip "a demo is under way on this machine"
 		echo $BASHPID >/run/lock/virtbed-demo
 		refused 1 "another demo is under way (process $BASHPID)" tree/testbed demo
 	)
 }
 
 @test "the lock ends with the demo, whatever its steps left running" {
+	flock -n /run/lock/virtbed-demo true || skip "a demo is under way on this machine"
 	# A step that leaves a process behind: the build of a tree whose file is a pipe that is never written.
 	mkfifo tree/meson.build
 	mkdir -p tree/configs
