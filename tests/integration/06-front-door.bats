@@ -10,6 +10,7 @@ setup() {
 	mkdir tree
 	cp "$ROOT/testbed" tree/
 	[ "$(id -u)" -eq 0 ] || skip "needs root"
+	flock -n /run/lock/virtbed-demo true || skip "a demo is under way on this machine"
 }
 
 teardown() {
@@ -38,14 +39,13 @@ refused() {
 @test "a second demo at the same time is refused, and the first one is named" {
 	(
 		exec 9>>/run/lock/virtbed-demo
-		flock -n 9 || skip "a demo is under way on this machine"
+		flock 9
 		echo $BASHPID >/run/lock/virtbed-demo
 		refused 1 "another demo is under way (process $BASHPID)" tree/testbed demo
 	)
 }
 
 @test "the lock ends with the demo, whatever its steps left running" {
-	flock -n /run/lock/virtbed-demo true || skip "a demo is under way on this machine"
 	# A step that leaves a process behind: the build of a tree whose file is a pipe that is never written.
 	mkfifo tree/meson.build
 	mkdir -p tree/configs
