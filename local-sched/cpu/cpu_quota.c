@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#define LOG_SUBSYSTEM "cpu"
+
 #include "local-sched/cpu/cpu_quota.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <libvirt/virterror.h>
 #include <string.h>
 
+#include "common/log.h"
 #include "local-sched/hypervisor/virt_error.h"
 
 /* The remote protocol refuses more (REMOTE_DOMAIN_SCHEDULER_PARAMETERS_MAX); QEMU has 9. */
@@ -78,15 +82,43 @@ static int64_t as_set(long long quota)
 }
 
 /*
- * Where it cannot be set the VM has the quota that it had, not what made way for it. Where that
- * cannot be read, nothing makes way.
+ * Whether the kernel has just refused a quota. What libvirt lets through is within the kernel's limits, so that a
+ * control group above the VM's has less.
  */
-static bool set_quota(const struct cpu_cap *cap, virDomainPtr domain, GError **error)
+static bool is_more_than_above(void)
+{
+	const virErrorPtr refused = virGetLastError();
+
+	return refused && refused->code == VIR_ERR_SYSTEM_ERROR && refused->int1 == EINVAL;
+}
+
+/*
+ * Version 1 of control groups refuses a quota above that of a group further up, which version 2 takes although it
+ * holds nothing back. The VM then has none of its own, and is held back by the group above it, as in version 2.
+ */
+static bool leave_to_groups_above(const struct cpu_cap *cap, virDomainPtr domain)
+{
+	const struct cpu_cap none = {.period_us = cap->period_us, .quota_us = CPU_CAP_NO_QUOTA};
+
+	if (!try_quota(&none, domain))
+		return false;
+	log_warning("VM '%s': a control group above it has less than its CPU quota, %" PRId64 " of %" PRIu64
+		    " us: it has none of its own, and that group holds it back",
+		    virDomainGetName(domain), cap->quota_us, cap->period_us);
+	return true;
+}
+
+/*
+ * Where it cannot be set the VM has the quota that it had, not what made way for it. Where that
+ * cannot be read, nothing makes way. *ret_set is what was set.
+ */
+static bool set_quota(const struct cpu_cap *cap, virDomainPtr domain, int64_t *ret_set, GError **error)
 {
 	struct cpu_cap before = *cap;
 	unsigned long long period;
 	long long quota;
 
+	*ret_set = cap->quota_us;
 	if (try_quota(cap, domain))
 		return true;
 	virt_error_set_domain(error, domain, "cannot set a CPU quota of %" PRId64 " us",
@@ -95,6 +127,11 @@ static bool set_quota(const struct cpu_cap *cap, virDomainPtr domain, GError **e
 		return false;
 	make_way(domain);
 	if (try_quota(cap, domain)) {
+		g_clear_error(error);
+		return true;
+	}
+	if (is_more_than_above() && leave_to_groups_above(cap, domain)) {
+		*ret_set = CPU_CAP_NO_QUOTA;
 		g_clear_error(error);
 		return true;
 	}
@@ -128,14 +165,15 @@ static bool apply(const struct cpu_cap *cap, virDomainPtr domain, GError **error
 {
 	unsigned long long period;
 	long long quota;
+	int64_t set;
 
 	if (cap->quota_us == CPU_CAP_NO_QUOTA && has_none(domain))
 		return true;
 	/* A steady lab, which scales quotas, may have done so in between. */
 	for (int tries = 0; tries < TRIES; tries++) {
-		if (!set_quota(cap, domain, error) || !read_quota(domain, &period, &quota, error))
+		if (!set_quota(cap, domain, &set, error) || !read_quota(domain, &period, &quota, error))
 			return false;
-		if (period == cap->period_us && as_set(quota) == cap->quota_us)
+		if (period == cap->period_us && as_set(quota) == set)
 			return true;
 	}
 	g_set_error(error, VIRT_ERROR, VIRT_ERROR_OTHER,
@@ -147,6 +185,7 @@ static bool apply(const struct cpu_cap *cap, virDomainPtr domain, GError **error
 
 const struct cpu_cap_ops cpu_quota_ops = {
 	.name = "quota",
-	.note = "emulated P-state: a CPU quota per VM, a cap on throughput, not a frequency",
+	.note = "emulated P-state: a CPU quota per VM, a cap on throughput, not a frequency; no more than the "
+		"control groups above the VM have",
 	.apply = apply,
 };

@@ -15,40 +15,7 @@ teardown() {
 	# Busy loops of a test go first: a control group that holds a process stays.
 	kill -9 $(cat "$BATS_TEST_TMPDIR/busy" "$BATS_TEST_TMPDIR/loops" 2>/dev/null) 2>/dev/null || true
 	lab_down_all
-	remove_limited
-}
-
-# Where groups of a controller are mounted. mount_of CONTROLLER
-mount_of() {
-	[ ! -d "/sys/fs/cgroup/$1" ] || { echo "/sys/fs/cgroup/$1"; return; }
-	find /sys/fs/cgroup -maxdepth 1 -type d -name "*$1*" | grep . | head -n 1 || echo /sys/fs/cgroup
-}
-
-# A group with a quota beside ours. make_limited QUOTA_US
-make_limited() {
-	local controller
-	[ ! -f /sys/fs/cgroup/cgroup.subtree_control ] || echo +cpu >/sys/fs/cgroup/cgroup.subtree_control
-	for controller in cpu cpuacct; do
-		mkdir -p "$(mount_of $controller)/$lab-limited"
-	done
-	if [ -f "$(mount_of cpu)/$lab-limited/cpu.max" ]; then
-		echo "$1 100000" >"$(mount_of cpu)/$lab-limited/cpu.max"
-	else
-		echo "$1" >"$(mount_of cpu)/$lab-limited/cpu.cfs_quota_us"
-	fi
-}
-
-# Runs a command in the group of make_limited. in_limited COMMAND...
-in_limited() {
-	sh -c 'echo $$ >"$0/cgroup.procs" && echo $$ >"$1/cgroup.procs" && shift && exec "$@"' \
-		"$(mount_of cpu)/$lab-limited" "$(mount_of cpuacct)/$lab-limited" "$@"
-}
-
-remove_limited() {
-	local dir
-	for dir in "$(mount_of cpu)/$lab-limited" "$(mount_of cpuacct)/$lab-limited"; do
-		[ ! -d "$dir" ] || within 10 find "$dir" -depth -type d -exec rmdir {} +
-	done
+	lab_remove_limited
 }
 
 # CPU time in nanoseconds that a group has used. usage_of GROUP
@@ -124,7 +91,7 @@ supervisor() {
 # Where blade N's control group of a controller is: below ours, or those of whoever started the lab.
 # group NAME CONTROLLER N
 group() {
-	find "$(mount_of "$2")/" -path "*/virtbed-$1/b$3" -type d | head -n 1
+	find "$(lab_mount_of "$2")/" -path "*/virtbed-$1/b$3" -type d | head -n 1
 }
 
 @test "check says in one line whether a lab can run" {
@@ -495,10 +462,10 @@ has_no_pace() {
 
 @test "what bounds whoever starts a lab bounds its VMs, and down finds it from anywhere" {
 	local share
-	make_limited 20000
+	lab_make_limited 20000
 	sed 's/^lab:/lab:\n  overcommit: yes/' "$config" >"$config.over"
 	lab_register "$lab"
-	in_limited "$virtbed_lab" up "$config.over" --name "$lab"
+	lab_in_limited "$virtbed_lab" up "$config.over" --name "$lab"
 	[[ "$(group "$lab" cpu 1)" == */$lab-limited/virtbed-$lab/b1 ]]
 	# Version 1 lets no VM have more than its blade, whose budget is what the group above has, not 0.3.
 	busy_vm "$lab" 20000
@@ -527,13 +494,13 @@ has_no_pace() {
 }
 
 @test "a configuration that takes more than whoever starts it may have is refused, or fitted" {
-	make_limited 50000
+	lab_make_limited 50000
 	lab_register "$lab"
-	run in_limited "$virtbed_lab" up "$config" --name "$lab"
+	run lab_in_limited "$virtbed_lab" up "$config" --name "$lab"
 	[ "$status" -eq 2 ]
 	[[ "$output" == *"may use 0.50 cores, more than 80 % of the 0.5 that this machine lets us use"*"fit: yes"* ]]
 	sed 's/^lab:/lab:\n  fit: yes/' "$config" >"$config.fit"
-	run in_limited "$virtbed_lab" up "$config.fit" --name "$lab"
+	run lab_in_limited "$virtbed_lab" up "$config.fit" --name "$lab"
 	echo "$output"
 	[ "$status" -eq 0 ]
 	[ "$(lab_get "$lab" '.blades[0].cpu_cores < 0.25')" = true ]
@@ -553,12 +520,12 @@ no_other_probe() {
 	echo "$output"
 	[ "$status" -eq 0 ]
 	[ "$(jq ".cores > 0 and .cores <= $(nproc) + 0.1 and .speed > 0 and .memory_mib > 0 and .disk_mib > 0" <<<"$output")" = true ]
-	make_limited 30000
-	run in_limited "$virtbed_lab" probe --seconds 1 --json
+	lab_make_limited 30000
+	run lab_in_limited "$virtbed_lab" probe --seconds 1 --json
 	echo "$output"
 	[ "$status" -eq 0 ]
 	[ "$(jq '.cores <= 0.35' <<<"$output")" = true ]
-	run in_limited "$virtbed_lab" probe --seconds 1
+	run lab_in_limited "$virtbed_lab" probe --seconds 1
 	[ "${#lines[@]}" -eq 1 ]
 	[[ "$output" == *" cores for the lab, speed "* ]]
 	within 10 no_other_probe

@@ -135,6 +135,40 @@ lab_write_domain() {
 END
 }
 
+# Where groups of a controller are mounted. lab_mount_of CONTROLLER
+lab_mount_of() {
+	[ ! -d "/sys/fs/cgroup/$1" ] || { echo "/sys/fs/cgroup/$1"; return; }
+	find /sys/fs/cgroup -maxdepth 1 -type d -name "*$1*" | grep . | head -n 1 || echo /sys/fs/cgroup
+}
+
+# A group with a quota, for lab $lab, below no other. lab_make_limited QUOTA_US
+lab_make_limited() {
+	local controller
+	[ ! -f /sys/fs/cgroup/cgroup.subtree_control ] || echo +cpu >/sys/fs/cgroup/cgroup.subtree_control
+	for controller in cpu cpuacct; do
+		mkdir -p "$(lab_mount_of $controller)/$lab-limited"
+	done
+	if [ -f "$(lab_mount_of cpu)/$lab-limited/cpu.max" ]; then
+		echo "$1 100000" >"$(lab_mount_of cpu)/$lab-limited/cpu.max"
+	else
+		echo "$1" >"$(lab_mount_of cpu)/$lab-limited/cpu.cfs_quota_us"
+	fi
+}
+
+# Runs a command in the group of lab_make_limited. lab_in_limited COMMAND...
+lab_in_limited() {
+	sh -c 'echo $$ >"$0/cgroup.procs" && echo $$ >"$1/cgroup.procs" && shift && exec "$@"' \
+		"$(lab_mount_of cpu)/$lab-limited" "$(lab_mount_of cpuacct)/$lab-limited" "$@"
+}
+
+# Removes the group of lab_make_limited, where there is one.
+lab_remove_limited() {
+	local dir
+	for dir in "$(lab_mount_of cpu)/$lab-limited" "$(lab_mount_of cpuacct)/$lab-limited"; do
+		[ ! -d "$dir" ] || within 10 find "$dir" -depth -type d -exec rmdir {} +
+	done
+}
+
 # What is left of lab NAME on this machine, a line each; nothing if nothing is.
 lab_remains() {
 	local name=$1
