@@ -71,16 +71,16 @@ INSERT INTO kept SELECT seq, kind, task, detail FROM events;
 LAB_CONFIG = """
 name: {name}
 clusters:
-  - {{name: c1, nodes: 2, cores: 1, memory_mib: 112, max_mhz: 500, base_mhz: 1000, hosts: [{{blade: b1}}]}}
+  - {{name: c1, nodes: 2, cores: 1, memory_mib: 112, max_mhz: 400, base_mhz: 1000, hosts: [{{blade: b1}}]}}
 types:
   - {{name: SHORT, benchmark: is, class: S, cores: 2, repetitions: 1, memory_mib: 96, share: 0.5}}
-  - {{name: LONG, benchmark: is, class: S, cores: 2, repetitions: 20, memory_mib: 96, share: 0.5}}
+  - {{name: LONG, benchmark: is, class: S, cores: 2, repetitions: 16, memory_mib: 96, share: 0.5}}
 service: {{mapping_interval_s: 5}}
 workload: {{arrival_mean_s: 1, duration_s: 8, utility_max: [1]}}
 experiment: {{policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 20, baseline_s: 4, task_deadline_s: 300}}
 lab:
   blades:
-    - {{name: b1, cpu_cores: 1.1, idle_w: 60, core_w: 100}}
+    - {{name: b1, cpu_cores: 0.9, idle_w: 60, core_w: 100}}
 """
 
 

@@ -46,6 +46,7 @@ experiment:
   baseline_s: 1
   task_deadline_s: 500
 lab:
+  fit: yes
   blades:
     - {name: b1, cpu_cores: 1, idle_w: 60, core_w: 100}
     - {name: b2, cpu_cores: 0.6, idle_w: 60, core_w: 300}

@@ -46,6 +46,7 @@ experiment:
   baseline_s: 1
   task_deadline_s: 800
 lab:
+  fit: yes
   blades:
     - {name: b1, cpu_cores: 0.5, idle_w: 60, core_w: 100}
     - {name: b2, cpu_cores: 0.5, idle_w: 60, core_w: 100}
@@ -62,9 +63,9 @@ show_record() {
 	return 1
 }
 
-# A value that `virtbed show` gives of a task of the run. shown TASK JQ-FILTER
+# A value that `virtbed show` gives of a task of the run. shown TASK [JQ-OPTION...] JQ-FILTER
 shown() {
-	"$virtbed" show "$1" --run "$out" --json 2>/dev/null | jq -r "$2"
+	"$virtbed" show "$1" --run "$out" --json 2>/dev/null | jq -r "${@:2}"
 }
 
 all_run() {
@@ -74,12 +75,14 @@ all_run() {
 	done
 }
 
-# Two of a host have half of it each: VMs that may use half of half a core, and use no more but for a tenth.
+# Two of a host have half of it each: VMs that may use half of what their host may, and use no more but for a tenth.
 shares_are_measured() {
-	local task
+	local task cores
+	cores=$(awk '$1 == "max_mhz:" {print $2 / 2660}' "$out/config.yaml") # as fitted to this machine
 	for task in 0 3; do
-		[ "$(shown $task '.yield == 0.5 and (.share | . != null and .share == 0.5 and .asked_cores > 0.24 and
-			.asked_cores < 0.26 and .given_cores > 0 and .given_cores < 0.3)')" = true ] || return 1
+		[ "$(shown $task --argjson host "$cores" '.yield == 0.5 and (.share | . != null and .share == 0.5 and
+			.asked_cores > 0.48 * $host and .asked_cores < 0.52 * $host and
+			.given_cores > 0 and .given_cores < 0.6 * $host)')" = true ] || return 1
 	done
 }
 

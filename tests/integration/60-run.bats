@@ -24,8 +24,8 @@ write_config() {
 	cat >"$config" <<END
 name: $name
 clusters:
-  - {name: c1, nodes: 2, cores: 1, memory_mib: 112, max_mhz: 600, base_mhz: 2660, hosts: [{blade: b1}]}
-  - {name: c2, nodes: 1, cores: 2, memory_mib: 160, max_mhz: 600, base_mhz: 2660, hosts: [{blade: b2}]}
+  - {name: c1, nodes: 2, cores: 1, memory_mib: 112, max_mhz: 530, base_mhz: 2660, hosts: [{blade: b1}]}
+  - {name: c2, nodes: 1, cores: 2, memory_mib: 160, max_mhz: 530, base_mhz: 2660, hosts: [{blade: b2}]}
 types:
   - {name: IS.S.2, benchmark: is, class: S, cores: 2, repetitions: 2, memory_mib: 96, share: 0.6}
   - {name: CG.S.2, benchmark: cg, class: S, cores: 2, repetitions: 1, memory_mib: 96, share: 0.4}
