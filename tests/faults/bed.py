@@ -126,7 +126,8 @@ class Failed(Exception):
 
 
 # A deadline is for what hangs: a machine that is slow, or in use, may take so many times as long.
-PATIENCE = float(os.environ.get("VIRTBED_PATIENCE", 3))
+PATIENCE = float(subprocess.check_output(
+    ["bash", "-c", '. "$0" && echo $within_patience', ROOT / "tests/integration/within.bash"]))
 
 
 def within(seconds, what, condition):
@@ -268,7 +269,7 @@ class Bed:
     def stop(self, check=True):
         self.service.send_signal(signal.SIGTERM)
         try:
-            status = self.service.wait(150)
+            status = self.service.wait(50 * PATIENCE)
         except subprocess.TimeoutExpired:
             self.service.kill()
             status = self.service.wait()

@@ -563,3 +563,15 @@ no_other_probe() {
 	"$virtbed_lab" down --name "$lab"
 	assert_nothing_left "$lab"
 }
+
+patience() {
+	"$@" env -u VIRTBED_PATIENCE bash -c ". '$BATS_TEST_DIRNAME/within.bash' && echo \$within_patience"
+}
+
+@test "tests wait longer where there are fewer CPUs" {
+	local alone
+	alone=$(patience)
+	[ "$alone" -ge 3 ]
+	lab_make_limited 50000
+	[ "$(patience lab_in_limited)" -eq 12 ]
+}

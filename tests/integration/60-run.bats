@@ -224,7 +224,7 @@ real_host() {
 		pids+=($!)
 		list+="${list:+,}unix:$BATS_TEST_TMPDIR/$cluster.sock"
 	done
-	VIRTBED_TEST_CONFIG=$config VIRTBED_TEST_SCHEDULERS=$list run timeout 1200 \
+	VIRTBED_TEST_CONFIG=$config VIRTBED_TEST_SCHEDULERS=$list run timeout $((1200 * within_patience)) \
 		"$run_build/tests/unit/run/test-backend-conformance" -p /remote
 	kill "${pids[@]}"
 	wait "${pids[@]}" || true
@@ -241,7 +241,7 @@ kill_everything() {
 	pids=$(pgrep -f -- "--out $out( |\$)|(virtbed-(controller|local-sched|lab)) .*($out|$name)")
 	kill -KILL $pids
 	for pid in $pids; do
-		timeout 60 tail --pid="$pid" -f /dev/null
+		within_ended 60 "$pid"
 	done
 	run_assert_nobody "$out"
 }

@@ -169,7 +169,7 @@ run_end_all() {
 	touch "$BATS_TEST_TMPDIR/pids"
 	while read -r pid; do
 		kill -TERM "$pid" 2>/dev/null || continue
-		timeout 120 tail --pid="$pid" -f /dev/null || kill -KILL "$pid"
+		within_ended 120 "$pid" || kill -KILL "$pid"
 	done <"$BATS_TEST_TMPDIR/pids"
 	rm -f "/run/virtbed/locks/run-$1.lock"
 }
