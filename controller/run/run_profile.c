@@ -170,10 +170,10 @@ static char *deadline_reason(const struct profile *profile, const struct backend
 				: g_strdup("");
 
 	if (profile->config->experiment->task_deadline_s > 0)
-		return g_strdup_printf("%s, its deadline (experiment.task_deadline_s)%s: raise "
+		return g_strdup_printf("%s, " RUN_PROFILED_DEADLINE "%s: raise "
 				       "task_deadline_s, or leave the type out there",
 				       far, needs);
-	return g_strdup_printf("%s, the longest that a measurement may take%s: give the type fewer "
+	return g_strdup_printf("%s, " RUN_PROFILED_LONGEST "%s: give the type fewer "
 			       "repetitions",
 			       far, needs);
 }

@@ -60,6 +60,11 @@ static bool is_under_another_deadline(const struct run_session *session,
 	return fabs(row->task_deadline_s - deadline_s(session)) > 1e-9;
 }
 
+static bool was_lost(const struct store_unmeasured *row)
+{
+	return !strstr(row->reason, RUN_PROFILED_DEADLINE) && !strstr(row->reason, RUN_PROFILED_LONGEST);
+}
+
 /* Reading. */
 
 static bool recall(struct run_profiled *profiled, const struct store_measurement *row,
@@ -144,6 +149,13 @@ static bool recall_hole(struct run_profiled *profiled, const struct store_unmeas
 		return store_drop_unmeasured(profiled->session->store, row->type, row->cluster,
 					     error);
 	}
+	if (profiled->session->retries && was_lost(row)) {
+		run_progress_note(profiled->session->progress, "cell-again",
+				  "type '%s' on cluster '%s' is tried once more, since the experiment cannot do "
+				  "without: %s",
+				  row->type, row->cluster, row->reason);
+		return store_drop_unmeasured(profiled->session->store, row->type, row->cluster, error);
+	}
 	run_progress_note(profiled->session->progress, "cell-failed",
 			  "type '%s' on cluster '%s' stays given up: %s", row->type, row->cluster,
 			  row->reason);
@@ -205,6 +217,16 @@ bool run_profiled_has_more(struct run_session *session)
 
 	for (guint i = 0; rows && i < rows->len; i++)
 		if (is_under_another_deadline(session, rows->pdata[i]))
+			return true;
+	return false;
+}
+
+bool run_profiled_has_lost(struct run_session *session)
+{
+	g_autoptr(GPtrArray) rows = store_unmeasured(session->store, NULL);
+
+	for (guint i = 0; rows && i < rows->len; i++)
+		if (was_lost(rows->pdata[i]))
 			return true;
 	return false;
 }

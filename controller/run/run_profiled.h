@@ -33,14 +33,21 @@ struct run_hole {
 
 /*
  * Reads the record into `profiled`. Measurements of what the configuration has no more, or has otherwise, are
- * forgotten; so is that a pair was given up under another `experiment.task_deadline_s`: it is tried again. Both
- * are told. False with `error`: the store cannot be read or written. run_profiled_clear() in any case.
+ * forgotten; so is that a pair was given up under another `experiment.task_deadline_s`, or, where the session is to
+ * try these again (`retries`), not by a deadline: it is tried again. All are told. False with `error`: the store cannot be read or written. run_profiled_clear() in any case.
  */
 bool run_profiled_init(struct run_profiled *profiled, struct run_session *session, GError **error);
 void run_profiled_clear(struct run_profiled *profiled);
 
-/* Whether the record has pairs that run_profiled_init() would have tried again. */
+/* Whether the record has pairs that run_profiled_init() would have tried again for another deadline. */
 bool run_profiled_has_more(struct run_session *session);
+
+/* Whether it has pairs that were given up as stalled or lost, or for nodes that were down: they may work later. */
+bool run_profiled_has_lost(struct run_session *session);
+
+/* How the reasons name the deadline that ended a task: the pair would end alike, however often it is tried. */
+#define RUN_PROFILED_DEADLINE "its deadline (experiment.task_deadline_s)"
+#define RUN_PROFILED_LONGEST "the longest that a measurement may take"
 
 /* Records a measurement, and `sums` of this session so far. False with `error`: it is not on record. */
 bool run_profiled_add(struct run_profiled *profiled, const struct run_measurement *measurement,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/run/run_session.h"
 
+#include <glib/gstdio.h>
 #include <math.h>
 
 #define LOG_SUBSYSTEM "run"
@@ -306,12 +307,30 @@ static bool has_runs(struct run_session *session)
 	return false;
 }
 
-/* Whether something is to be measured: all of it, or pairs that were given up under another deadline. */
+/* Whether the experiment cannot do without what the estimates in `path` lack. */
+static bool lacks_some(const struct run_session *session, const char *path)
+{
+	g_autofree char *config_path = run_paths_config(session->dir, session->plan->serve);
+	g_autoptr(config_t) config = config_load(config_path, NULL);
+	g_autofree char *lacks =
+		config && config_load_estimates(config, path, NULL) ? config_lacks(config) : NULL;
+
+	return lacks != NULL;
+}
+
+/*
+ * Whether something is to be measured: all of it, or pairs that were given up, under another deadline, or as stalled or
+ * lost where the experiment needs them. Estimates without these in `path` do not hold then.
+ */
 static bool is_profile_due(struct run_session *session, const char *path)
 {
-	if (!g_file_test(path, G_FILE_TEST_EXISTS))
+	const bool complete = g_file_test(path, G_FILE_TEST_EXISTS);
+
+	if (!complete)
 		return true;
-	if (!run_profiled_has_more(session))
+	if (!has_runs(session) && run_profiled_has_lost(session) && lacks_some(session, path))
+		session->retries = true;
+	else if (!run_profiled_has_more(session))
 		return false;
 	if (!has_runs(session))
 		return true;
@@ -329,8 +348,9 @@ static bool check_needs(const struct run_session *session, GError **error)
 	if (!lacks)
 		return true;
 	g_set_error(error, RUN_ERROR, RUN_ERROR_MEASURE,
-		    "%s; what could be measured is in %s/estimates.yaml and profile.json; give another "
-		    "experiment.task_deadline_s, or the type a share of 0, and --resume",
+		    "%s; what could be measured is in %s/estimates.yaml and profile.json; --resume tries what "
+		    "stalled or was lost once more; or give another experiment.task_deadline_s, or the type a "
+		    "share of 0, and --resume",
 		    lacks, session->dir);
 	return false;
 }
@@ -341,8 +361,11 @@ static bool profile_once(struct run_session *session, GError **error)
 
 	if (!session->plan->profile)
 		return true;
-	if (is_profile_due(session, path) && !run_profile(session, error))
-		return false;
+	if (is_profile_due(session, path)) {
+		g_unlink(path); /* a profile that is interrupted now is not complete */
+		if (!run_profile(session, error))
+			return false;
+	}
 	return load_estimates(session, path, error) && check_needs(session, error) &&
 	       load_pet(session, error);
 }

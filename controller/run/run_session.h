@@ -27,6 +27,7 @@ struct run_session {
 	struct remote_fleet *fleet;
 	struct run_progress *progress;
 	bool go_on;    /* a run that was interrupted may go on: its VMs and tasks are still there */
+	bool retries;  /* pairs that were given up as stalled or lost are to be profiled once more */
 	int64_t run;   /* row id of the run under way; 0: none */
 	int64_t t0_ns; /* its start */
 	struct run_utc *utc;   /* what that is by the wall clock; NULL: not wanted */
@@ -56,7 +57,7 @@ struct run_session *run_session_open(const char *dir, GError **error);
 void run_session_close(struct run_session *session);
 
 /*
- * Does what the plan says: the profile unless RUN/estimates.yaml is there, then the runs that have
+ * Does what the plan says: the profile unless RUN/estimates.yaml is there, and has all that can be had, then the runs that have
  * not ended yet. Returns true when all is done.
  */
 bool run_session_work(struct run_session *session, GError **error);

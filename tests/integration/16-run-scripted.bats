@@ -288,13 +288,15 @@ measurements_of() {
 	[ "$(grep -c "etc_s:" "$out/estimates.yaml")" -eq 1 ]
 	jq -e '.unmeasured | length == 3' "$out/profile.json"
 	[ "$(run_query "$out" "SELECT count(*) FROM run")" -eq 0 ]
-	# The same again, at once: nothing is measured anew.
+	# Again: what was given up is tried once more, what was measured is not.
 	local before
-	before=$(cat "$out/estimates.yaml" "$out/profile.json" "$out/pet.yaml")
+	before=$(run_query "$out" "SELECT * FROM measurement")
 	run_start run "$config" --out "$out" --resume
 	run_wait
 	[ "$run_status" -eq 1 ]
-	[ "$(cat "$out/estimates.yaml" "$out/profile.json" "$out/pet.yaml")" = "$before" ]
+	[ "$(grep -c "is tried once more, since the experiment cannot do without" "$run_words")" -eq 3 ]
+	[ "$(run_query "$out" "SELECT * FROM measurement")" = "$before" ]
+	jq -e '.unmeasured | length == 3' "$out/profile.json"
 	# With a share of 0 for it the rest is enough.
 	sed -i 's/share: 0.6/share: 0/; s/share: 0.4/share: 1/' "$config"
 	run_start run "$config" --out "$out" --resume
@@ -335,6 +337,37 @@ measurements_of() {
 	run "$virtbed" run "$config" --estimates "$out/estimates.yaml" --out "$out-run"
 	[ "$status" -eq 2 ]
 	[[ "$output" == *"type 'IS.S.2' (share 0.6) has no estimate on any cluster"* ]]
+}
+
+@test "a pair that was lost, and the experiment needs, is tried once more when the profile is resumed" {
+	sed -i 's/task_deadline_s: 60/task_deadline_s: 3/; s/profile_repeats: 2/profile_repeats: 3/' "$config"
+	write_cells "c1 IS.S.2 stalled" "c2 IS.S.2 lost" "c2 CG.S.2 deadline"
+	run_start run "$config" --profile --policy easy --limit 1 --out "$out"
+	run_wait
+	[ "$run_status" -eq 1 ]
+	tail -n 1 "$run_words" | grep -q "type 'IS.S.2' (share 0.6) has no estimate on any cluster.*--resume tries what stalled or was lost"
+	local before
+	before=$(run_query "$out" "SELECT * FROM measurement ORDER BY n")
+	write_cells "c1 IS.S.2 stalled" "c2 CG.S.2 deadline"
+	# One that is killed meanwhile goes on with it, and tries nothing a third time.
+	run_start run "$config" --out "$out" --resume
+	run_wait_row "$out" "SELECT 1 FROM measurement WHERE type = 'IS.S.2' AND cluster = 'c2'"
+	[ ! -e "$out/estimates.yaml" ]
+	kill_all_of_run
+	run_start run "$config" --out "$out" --resume
+	run_wait
+	[ "$run_status" -eq 0 ]
+	[ "$(run_query "$out" "SELECT * FROM measurement ORDER BY n LIMIT $(wc -l <<<"$before")")" = "$before" ]
+	[ "$(measurements_of IS.S.2 c2) $(measurements_of CG.S.2 c1)" = "3 3" ]
+	[ "$(run_query "$out" "SELECT group_concat(type || ' ' || cluster) FROM unmeasured")" = "CG.S.2 c2,IS.S.2 c1" ]
+	[ "$(run_query "$out" "SELECT count(*) FROM run WHERE ended_by <> 'aborted'")" -eq 1 ]
+	# A run has ended without the rest: it stays given up, and the estimates stay what they are.
+	sed -n '/^unmeasured:/,$p' "$out/estimates.yaml" >unmeasured
+	run_start run "$config" --out "$out" --limit 0.6 --resume
+	run_wait
+	[ "$run_status" -eq 0 ]
+	! grep -q "is tried once more" "$run_words"
+	sed -n '/^unmeasured:/,$p' "$out/estimates.yaml" | cmp - unmeasured
 }
 
 @test "a profile alone is content where every type that arrives has one pair" {
