@@ -249,6 +249,17 @@ static bool read_stretches(struct summary *summary, GError **error)
 	return true;
 }
 
+static bool read_overdue(struct summary *summary, GError **error)
+{
+	for (guint i = 0; i < summary->runs->len; i++) {
+		const struct store_run *run = summary->runs->pdata[i];
+
+		if (!overdue_add_run(&summary->overdue, summary->store, run->run, error))
+			return false;
+	}
+	return true;
+}
+
 static bool is_measured(const struct summary *summary)
 {
 	g_autofree char *kind = store_get_meta(summary->store, "kind");
@@ -282,9 +293,9 @@ struct summary *summary_load(const char *dir, GError **error)
 		return NULL;
 	}
 	summary->measured = is_measured(summary);
-	summary->overdue = store_count_events(summary->store, "overdue");
+	summary->overdue.most_s = NAN;
 	read_config(summary);
-	if (!read_stretches(summary, error))
+	if (!read_overdue(summary, error) || !read_stretches(summary, error))
 		return NULL;
 	fill_cells(summary);
 	sum_host(summary);
@@ -300,6 +311,7 @@ void summary_free(struct summary *summary)
 	g_ptr_array_unref(summary->policies);
 	g_array_unref(summary->limits);
 	g_clear_pointer(&summary->stretches, g_hash_table_unref);
+	overdue_clear(&summary->overdue);
 	g_free(summary->cells);
 	g_free(summary->dir);
 	g_free(summary->path);
@@ -428,6 +440,7 @@ GPtrArray *summary_heading(const struct summary *summary)
 	g_autofree char *ended = store_get_meta(summary->store, "ended_utc");
 	g_autofree char *policies =
 		summary->service ? service_run_policies_text(summary->store) : NULL;
+	char *overdue = overdue_text(&summary->overdue);
 
 	add_title(summary, lines);
 	add_origin(summary, lines);
@@ -436,11 +449,8 @@ GPtrArray *summary_heading(const struct summary *summary)
 			lines,
 			"metering gaps of %.1f s, summed over hosts: energy over them is estimated",
 			summary->gap_s);
-	if (summary->overdue > 0)
-		add_line(lines,
-			 "%" G_GUINT64_FORMAT " start%s later than a reservation promised: tasks outlived "
-			 "their estimates, or nodes went (events \"overdue\")",
-			 summary->overdue, summary->overdue == 1 ? "" : "s");
+	if (overdue)
+		g_ptr_array_add(lines, overdue);
 	if (isfinite(summary->host_load))
 		add_line(lines,
 			 "this machine's own load during the runs: %.2f busy cores on average",
@@ -525,7 +535,8 @@ json_t *summary_json(const struct summary *summary)
 			   summary->measured ? "measured" : "simulated", "facts",
 			   facts_json(summary), "over", over, "host_load",
 			   json_number_or_null(summary->host_load), "notes", notes, "cells", cells);
-	json_object_set_new(object, "overdue", json_integer((json_int_t)summary->overdue));
+	json_object_set_new(object, "overdue",
+			    summary->measured ? json_integer((json_int_t)summary->overdue.starts) : json_null());
 	if (summary->service)
 		json_object_set_new(object, "policies", service_run_policies_json(summary->store));
 	return object;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "controller/report/overdue.h"
 #include "controller/store/store.h"
 
 /*
@@ -54,7 +55,7 @@ struct summary {
 	uint32_t repeats;       /* most runs of any cell */
 	double host_load;       /* mean over the runs that have one, busy cores; NAN: unknown */
 	double gap_s;           /* metering gaps of all runs, summed over hosts */
-	uint64_t overdue;       /* tasks that started later than a reservation promised, as far as on record */
+	struct overdue overdue; /* of the runs, as far as on record: simulated ones have none */
 };
 typedef struct summary summary_t; /* for g_autoptr() */
 

@@ -318,8 +318,12 @@ GPtrArray *store_events(struct store *store, int64_t run, GError **error);
 GPtrArray *store_events_after(struct store *store, int64_t run, int64_t after, uint32_t most,
 			      GError **error);
 void store_event_free(struct store_event *event);
-/* How many events of a kind there are, of all runs; 0 where they cannot be read. O(events). */
-uint64_t store_count_events(struct store *store, const char *kind);
+/*
+ * Calls `event` for each event of a kind of a run, in their order, with its detail (JSON or NULL, borrowed for the
+ * call). Returns false with `error` set. O(events of the run).
+ */
+bool store_each_event(struct store *store, int64_t run, const char *kind,
+		      void (*event)(const char *detail, void *data), void *data, GError **error);
 /* The id of the last event; 0: there is none, or it cannot be read. */
 int64_t store_last_event(struct store *store);
 /*

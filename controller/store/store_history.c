@@ -121,21 +121,26 @@ bool store_each_decision(struct store *store, int64_t run,
 	return !more || code == SQLITE_DONE;
 }
 
-uint64_t store_count_events(struct store *store, const char *kind)
+bool store_each_event(struct store *store, int64_t run, const char *kind,
+		      void (*event)(const char *detail, void *data), void *data, GError **error)
 {
-	sqlite3_stmt *statement = NULL;
-	uint64_t count = 0;
+	sqlite3_stmt *statement = store_statement(store, STORE_LIST_EVENTS_OF_KIND, error);
+	struct cursor cursor = writing(statement);
+	int code;
 
-	if (sqlite3_prepare_v2(store->db, "SELECT count(*) FROM event WHERE kind = ?1", -1, &statement,
-			       NULL) == SQLITE_OK) {
-		struct cursor cursor = writing(statement);
+	if (!statement)
+		return false;
+	put_integer(&cursor, run);
+	put_text(&cursor, kind);
+	while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+		g_autofree char *detail = copy_text((const char *)sqlite3_column_text(statement, 0));
 
-		put_text(&cursor, kind);
-		if (sqlite3_step(statement) == SQLITE_ROW)
-			count = (uint64_t)sqlite3_column_int64(statement, 0);
+		event(detail, data);
 	}
-	sqlite3_finalize(statement);
-	return count;
+	if (code != SQLITE_DONE)
+		store_fail(store, code, "read the events", error);
+	sqlite3_reset(statement);
+	return code == SQLITE_DONE;
 }
 
 bool store_add_sample(struct store *store, int64_t run, const char *host, int64_t seq,

@@ -57,6 +57,8 @@ static const char *const statement_sql[STORE_STATEMENTS] = {
 	[STORE_ADD_EVENT] = "INSERT INTO event (run, time_s, kind, detail) VALUES (?, ?, ?, ?)",
 	[STORE_LIST_EVENTS] =
 		"SELECT id, run, time_s, kind, detail FROM event WHERE run = ? ORDER BY id",
+	[STORE_LIST_EVENTS_OF_KIND] =
+		"SELECT detail FROM event WHERE run = ? AND kind = ? ORDER BY id",
 	[STORE_LIST_EVENTS_AFTER] = "SELECT id, run, time_s, kind, detail FROM event"
 				    " WHERE (?1 = 0 OR run = ?1) AND id > ?2 ORDER BY id LIMIT ?3",
 	[STORE_LAST_EVENT] = "SELECT max(id) FROM event",

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "controller/report/report.h"
 #include "controller/report/service_run.h"
 #include "controller/report/summary.h"
@@ -142,22 +143,60 @@ static void test_headings_say_that_watts_are_simulated(struct directory *directo
 	g_assert_null(strstr(text, "CPU time"));
 }
 
-/* Tasks that started later than they were promised are counted. */
+static void add_overdue(struct directory *directory, int64_t run, const char *seconds, const char *causes)
+{
+	g_autofree char *detail = g_strdup_printf("{\"task\":1,\"attempt\":1,\"reason\":\"starts %s s later than "
+						  "promised%s\"}", seconds, causes);
+
+	g_assert_true(store_add_event(directory->store, run, 5, "overdue", detail, NULL));
+}
+
+static char *heading_text(const struct summary *summary)
+{
+	g_autoptr(GPtrArray) heading = summary_heading(summary);
+
+	g_ptr_array_add(heading, NULL);
+	return g_strjoinv("\n", (char **)heading->pdata);
+}
+
+/* Tasks of the runs shown that started later than they were promised are counted, with why, and the largest delay. */
 static void test_overdue(struct directory *directory, const void *data)
 {
 	g_autoptr(summary_t) summary = NULL;
-	g_autoptr(GPtrArray) heading = NULL;
+	g_autoptr(json_t) json = NULL;
 	g_autofree char *text = NULL;
 
 	add(directory, "conservative", 1, 1, "time", 1);
-	for (int i = 0; i < 2; i++)
-		g_assert_true(store_add_event(directory->store, 1, 5, "overdue", NULL, NULL));
+	add(directory, "conservative", 1, 2, "aborted", 1);
+	add_overdue(directory, 1, "2.500", ": what ran on its nodes was late; a node of its place went");
+	add_overdue(directory, 1, "11.250", ": what ran on its nodes was late");
+	add_overdue(directory, 2, "99.000", ": the window had no energy left for it");
 	g_assert_true(store_add_event(directory->store, 1, 5, "slid", NULL, NULL));
 	summary = load(directory);
-	heading = summary_heading(summary);
-	g_ptr_array_add(heading, NULL);
-	text = g_strjoinv("\n", (char **)heading->pdata);
-	g_assert_nonnull(strstr(text, "2 starts later than a reservation promised"));
+	text = heading_text(summary);
+	g_assert_nonnull(strstr(text, "2 starts later than a reservation promised, by up to 11.2 s: what ran on its nodes "
+				      "was late (2), a node of its place went (1) (events \"overdue\")"));
+	json = summary_json(summary);
+	g_assert_cmpint(json_integer_value(json_object_get(json, "overdue")), ==, 2);
+}
+
+/* Where events say nothing of it, nor does the heading; of simulations none are on record. */
+static void test_overdue_unknown(struct directory *directory, const void *data)
+{
+	g_autoptr(summary_t) summary = NULL;
+	g_autoptr(json_t) json = NULL;
+	g_autofree char *text = NULL;
+
+	add(directory, "conservative", 1, 1, "time", 1);
+	g_assert_true(store_add_event(directory->store, 1, 5, "overdue", NULL, NULL));
+	summary = load(directory);
+	text = heading_text(summary);
+	g_assert_nonnull(strstr(text, "1 start later than a reservation promised (events \"overdue\")"));
+	summary_free(summary);
+	g_assert_true(store_set_meta(directory->store, "kind", "simulated", NULL));
+	summary = load(directory);
+	json = summary_json(summary);
+	g_assert_true(json_is_null(json_object_get(json, "overdue")));
 }
 
 /* What a service decided by, from the first on record; one that it always had is not worth a line. */
@@ -305,6 +344,7 @@ int main(int argc, char **argv)
 	TEST("/summary/headings say what is not real", test_headings_say_what_is_not_real);
 	TEST("/summary/headings say that watts are simulated", test_headings_say_that_watts_are_simulated);
 	TEST("/summary/starts later than promised are counted", test_overdue);
+	TEST("/summary/starts later than promised are not known everywhere", test_overdue_unknown);
 	TEST("/summary/a service's policies are told in order", test_policies_of_a_service);
 	TEST("/summary/nothing ended is bad input", test_nothing_ended);
 	TEST("/summary/odd names are quoted", test_odd_names);

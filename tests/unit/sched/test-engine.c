@@ -169,6 +169,18 @@ static const struct scene scenes[] = {
 		.utility = 8,
 	},
 	{
+		.name = "a start that comes as soon after its promise as messages take is not overdue",
+		.policy = "easy",
+		.arrivals = { { 0, 0 }, { 2, 1 }, NO_MORE },
+		.attempts = { { 0, 1, 15.0625, BACKEND_OUTCOME_COMPLETED } },
+		.log = "0 start 0.1 c0 0\n15.0625 start 1.1 c0 0,1\n",
+		.story = "15 slid\n",
+		.ended_by = ENGINE_END_DONE,
+		.ended_s = 30.0625,
+		.completed = 2,
+		.utility = 8,
+	},
+	{
 		.name = "a late place-holder starts as soon as its nodes are free",
 		.policy = "max-upr",
 		.arrivals = { { 0, 1 }, { 8, 1 }, NO_MORE },
