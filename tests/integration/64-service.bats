@@ -729,7 +729,7 @@ later_than() {
 	[[ $output == *"task 4 cannot be migrated: it waits, and has no VMs yet"* ]]
 	for task in 0 1 2 3; do wait_state $task completed; done
 	ok GET /v1/tasks/0 200 | jq -e '.utility == 1 and .ended_s > .started_s and .energy_j > 0 and (.nodes | length > 0)'
-	ok GET /v1/tasks/0/decisions 200 | jq -e '.decisions | length > 0 and all(.action.task == 0)'
+	ok GET /v1/tasks/0/decisions 200 | jq -e '.task == 0 and (.decisions | length > 0 and all(.action.task == 0))'
 	ok GET /v1/tasks/0/output 200 | jq -e '.task == 0 and .attempt == 1 and has("output")'
 	ok GET /v1/tasks/4/output 404
 	ok POST /v1/tasks/0/cancel 409 '{}'
