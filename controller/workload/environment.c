@@ -422,9 +422,12 @@ static char *why_empty(const struct config *config, const struct swf_trace *trac
 	if (day > 0)
 		return g_strdup_printf(": no cluster is large enough for a job of day %u of the trace",
 				       day);
-	return g_strdup_printf(": jobs are submitted on %u day%s of the trace, and trial 1 runs number "
-			       "%u of them (environment.trace_day)",
-			       days, days == 1 ? "" : "s", environment->trace_day);
+	if (days < environment->trace_day)
+		return g_strdup_printf(": the trace has jobs on %u day%s; set environment.trace_day to %u%s", days,
+				       days == 1 ? "" : "s", days, days == 1 ? "" : " or less");
+	days -= environment->trace_day - 1;
+	return g_strdup_printf(": from environment.trace_day on the trace has jobs on %u day%s; give --trials %u%s",
+			       days, days == 1 ? "" : "s", days, days == 1 ? "" : " or fewer");
 }
 
 struct environment_trial *environment_trial_new(const struct config *config,

@@ -233,8 +233,11 @@ late_log() {
 		[ "$(tr '\n' ' ' <"fig$figure/days.csv")" = "trial,day 1,366 2,367 3,370 " ]
 		awk -F, 'NR > 1 && $10 != 60 { exit 1 }' "fig$figure/results.csv"
 	done
-	refused "no task arrives in trial 4: jobs are submitted on 3 days of the trace, and trial 1 runs number 1 of them" \
+	refused "no task arrives in trial 4: from environment.trace_day on the trace has jobs on 3 days; give --trials 3 or fewer" \
 		virtbed study fig14.yaml --policy easy+drop:0.5 --trials 4 --out far
+	sed 's/trace_day: 1/trace_day: 4/' fig14.yaml >late.yaml
+	refused "no task arrives in trial 1: the trace has jobs on 3 days; set environment.trace_day to 3 or less" \
+		virtbed study late.yaml --policy easy+drop:0.5 --trials 1 --out far
 	sed 's/CEA-Curie-2011-2.1-cln.swf.gz/plain.swf/; s/trace_day: 1/trace_day: 2/' fig14.yaml >plain.yaml
 	virtbed simulate plain.yaml --policy easy+drop:0.5 --trials 2 2>said
 	grep -q "trials 1 to 2 run days 367, 370; nothing is submitted on 368 to 369" said
