@@ -284,18 +284,47 @@ static void test_script_of_a_quarantined_task(struct bed *bed, const void *data)
 	g_assert_false(has_script(bed, 0));
 }
 
-static bool submit(struct bed *bed, GError **error)
+/* Of user 1000, whose rows put() writes. `key` may be NULL. */
+static bool submit_as(struct bed *bed, const char *key, bool held, uint32_t *ret_first, GError **error)
 {
 	static char *nothing[] = { NULL };
 	g_autoptr(GPtrArray) files = g_ptr_array_new();
 	const struct task_script script = {
 		.program = (char *)"run", .arguments = nothing, .results = nothing, .files = files };
 	const struct run_service_order order = {
-		.type = "short", .script = &script, .count = 1, .utility_max = 1, .unbound = true,
+		.type = "short", .script = &script, .key = key, .held = held, .uid = 1000, .count = 1,
+		.utility_max = 1, .unbound = true,
 		.constant_s = (double)NAN, .zero_s = (double)NAN, .deadline_s = (double)NAN };
-	uint32_t first, count;
+	uint32_t count;
 
-	return run_service_submit(&bed->service, &order, &first, &count, error);
+	return run_service_submit(&bed->service, &order, ret_first, &count, error);
+}
+
+static bool submit(struct bed *bed, GError **error)
+{
+	uint32_t first;
+
+	return submit_as(bed, NULL, false, &first, error);
+}
+
+/* Of what a store before version 10 has not kept nothing is compared: whether it was held, and the script. */
+static void test_keys_of_old_submissions(struct bed *bed, const void *data)
+{
+	g_autoptr(GError) error = NULL;
+	uint32_t first = 9;
+
+	put(bed, 0, 0, 1);
+	put(bed, 1, 1, 1);
+	change(bed, "UPDATE submission SET key = 'old', asked_held = NULL WHERE task = 0");
+	change(bed, "UPDATE submission SET key = 'new', asked_held = 0 WHERE task = 1");
+	go_on(bed);
+	g_assert_true(submit_as(bed, "old", true, &first, &error));
+	g_assert_no_error(error);
+	g_assert_cmpuint(first, ==, 0);
+	g_assert_false(submit_as(bed, "new", true, &first, &error));
+	g_assert_error(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED);
+	g_assert_nonnull(strstr(error->message, "'new' was used for task 1 with other contents (held, script)"));
+	g_assert_cmpint(count_rows(bed, "submission"), ==, 2);
 }
 
 /* Goes on, with what is submitted on record. */
@@ -425,6 +454,7 @@ int main(int argc, char **argv)
 		{ "/service-restore/sets-aside-requests-that-do-not-fit", test_requests },
 		{ "/service-restore/keeps-scripts-of-quarantined-tasks",
 		  test_script_of_a_quarantined_task },
+		{ "/service-restore/compares-what-is-on-record-under-a-key", test_keys_of_old_submissions },
 		{ "/service-restore/refuses-who-comes-after-its-end", test_a_request_after_the_end },
 		{ "/service-restore/keeps-nothing-that-it-could-not-record",
 		  test_a_request_that_is_not_recorded },
