@@ -227,13 +227,13 @@ void client_print_json(const json_t *document)
 	puts(text);
 }
 
-void client_print_tasks(const struct client *client, const GArray *numbers, const json_t *answers)
+void client_print_tasks(const struct client *client, const json_t *answers)
 {
 	g_autoptr(json_t) document = NULL;
 
 	if (!client->json)
 		return;
-	if (numbers->len > 1)
+	if (client->several)
 		document = json_pack("{s:O}", "tasks", answers);
 	else if (json_array_size(answers) > 0)
 		document = json_incref(json_array_get(answers, 0));
@@ -256,8 +256,8 @@ static bool read_range(const char *word, guint64 *ret_first, guint64 *ret_last)
 	       g_ascii_string_to_unsigned(ends[1], 10, first, G_MAXUINT32, ret_last, NULL);
 }
 
-/* Adds the tasks of "7", "3-5" or "3,5-7"; false after it printed what is wrong. */
-static bool add_numbers(struct client *client, const char *word, GArray *numbers)
+/* Adds the tasks of "7", "3-5" or "3,5-7" that are not among `known`; false after it printed what is wrong. */
+static bool add_numbers(struct client *client, const char *word, GHashTable *known, GArray *numbers)
 {
 	g_auto(GStrv) parts = g_strsplit(word, ",", -1);
 
@@ -275,18 +275,21 @@ static bool add_numbers(struct client *client, const char *word, GArray *numbers
 			return false;
 		}
 		for (; first <= last; first++)
-			g_array_append_val(numbers, first);
+			if (g_hash_table_add(known, GSIZE_TO_POINTER((gsize)first)))
+				g_array_append_val(numbers, first);
 	}
 	return true;
 }
 
 GArray *client_task_numbers(struct client *client, char *const *words)
 {
+	g_autoptr(GHashTable) known = g_hash_table_new(NULL, NULL);
 	g_autoptr(GArray) numbers = g_array_new(FALSE, FALSE, sizeof(guint64));
 
 	client->status = COMMAND_BAD;
+	client->several = *words && (words[1] || strpbrk(*words, ",-"));
 	for (; *words; words++)
-		if (!add_numbers(client, *words, numbers))
+		if (!add_numbers(client, *words, known, numbers))
 			return NULL;
 	if (numbers->len > 0)
 		return g_steal_pointer(&numbers);

@@ -15,6 +15,7 @@ struct client {
 	const char *name; /* of the command, "virtbed queue" */
 	char *uri, *dir;  /* --uri, --run */
 	gboolean json;	  /* --json */
+	bool several;	  /* tasks were named by more than the number of one */
 	char *address;
 	struct http_client *http;
 	int status; /* exit status of the last thing that failed: 1, or 2 where the input was bad */
@@ -57,17 +58,18 @@ void client_pause(guint ms);
 void client_print_json(const json_t *document);
 
 /*
- * With --json prints the tasks that a command for the tasks `numbers` was answered: of one task what it is, or nothing
- * where it was refused, of several {"tasks": [...]} with those that were not.
+ * With --json prints the tasks that a command for some was answered: of one that was named by its number what it is, or
+ * nothing where it was refused; of several, and of a list or a range, however few, {"tasks": [...]} with those that
+ * were not.
  */
-void client_print_tasks(const struct client *client, const GArray *numbers, const json_t *answers);
+void client_print_tasks(const struct client *client, const json_t *answers);
 
 /* How a command's help says which tasks can be named (client_task_numbers()). */
 #define CLIENT_TASKS_HELP "TASK is a number, or several: 3,5-7."
 
 /*
- * Numbers of tasks from words: "7", "3-5", "3,5-7". Returns a GArray of guint64 in their order, which the
- * caller unrefs, or NULL after it printed why; none at all is an error too.
+ * Numbers of tasks from words: "7", "3-5", "3,5-7". Returns a GArray of guint64 in their order, each once, which
+ * the caller unrefs, or NULL after it printed why; none at all is an error too.
  */
 GArray *client_task_numbers(struct client *client, char *const *words);
 

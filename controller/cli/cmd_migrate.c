@@ -111,7 +111,7 @@ static int migrate_all(struct asking *asking, const GArray *numbers, char **more
 		if (task)
 			json_array_append_new(answers, task);
 	}
-	client_print_tasks(&asking->client, numbers, answers);
+	client_print_tasks(&asking->client, answers);
 	return status;
 }
 
@@ -124,7 +124,7 @@ static bool parse(struct asking *asking, int *argc, char ***argv, GError **error
 		 "How long to wait until it came about (default: 600; 0: do not wait)", "S"},
 		{NULL},
 	};
-	g_autoptr(GOptionContext) context = g_option_context_new("TASK --to HOST...");
+	g_autoptr(GOptionContext) context = g_option_context_new("TASK[,TASK...] --to HOST...");
 
 	client_add_options(&asking->client, context, entries);
 	g_option_context_set_summary(
@@ -142,10 +142,20 @@ static const char *find_no_host(char *const *hosts)
 	return NULL;
 }
 
+/* The first of the hosts behind the task that is written as tasks are, or NULL. A host of such a name goes to --to. */
+static const char *find_task(char *const *hosts)
+{
+	for (; *hosts; hosts++)
+		if (g_ascii_isdigit(**hosts) && strspn(*hosts, "0123456789,-") == strlen(*hosts))
+			return *hosts;
+	return NULL;
+}
+
 static int run(struct asking *asking, int argc, char **argv)
 {
 	char *first[] = {NULL, NULL};
 	const char *no_host;
+	const char *task;
 	g_autoptr(GArray) numbers = NULL;
 	g_autoptr(GError) error = NULL;
 
@@ -161,6 +171,11 @@ static int run(struct asking *asking, int argc, char **argv)
 
 		return command_fail(COMMAND_BAD, asking->client.name, "'%s' is not UTF-8, and no host", shown);
 	}
+	task = find_task(argv + 2);
+	if (task)
+		return command_fail(COMMAND_BAD, asking->client.name,
+				    "'%s' stands where hosts do; several tasks: %s,%s; several hosts: --to HOST,HOST", task,
+				    argv[1], task);
 	first[0] = argv[1];
 	numbers = client_task_numbers(&asking->client, first);
 	if (!numbers || !client_open(&asking->client))

@@ -122,7 +122,7 @@ static int ask_all(struct asking *asking, const GArray *numbers)
 		if (task)
 			json_array_append_new(answers, task);
 	}
-	client_print_tasks(&asking->client, numbers, answers);
+	client_print_tasks(&asking->client, answers);
 	return status;
 }
 

@@ -235,6 +235,10 @@ refused() {
 	refused "'caf�' is not UTF-8" virtbed submit --script "$BATS_TEST_FILENAME" --time 1m --stage-out $'caf\xe9'
 	refused "'caf�' is not UTF-8, and no task type" virtbed submit $'caf\xe9'
 	refused "'caf�' is not UTF-8, and no host" virtbed migrate 1 --to b1 $'caf\xe9'
+	for words in 2 3-5 2,4; do
+		refused "'$words' stands where hosts do; several tasks: 1,$words" virtbed migrate 1 $words --to b1
+	done
+	virtbed migrate --help | grep -q "TASK\[,TASK...\] --to HOST..."
 	touch $'caf\xe9'
 	refused "'caf�' is not UTF-8" virtbed submit --script "$BATS_TEST_FILENAME" --time 1m --stage-in $'caf\xe9'
 	refused "not both" virtbed output 1 --follow --files x

@@ -294,6 +294,10 @@ refused_as() {
 	[ "$("$virtbed" suspend 0 --json | jq .task)" = 0 ]
 	[ "$("$virtbed" resume 0-1 2 --json | jq -c '[.tasks[].task]')" = "[0,1,2]" ]
 	for task in 0 1 2; do wait_state $task running; done
+	# A list stays one where it names one task, and a task that is named twice is asked once.
+	[ "$("$virtbed" suspend 0-0 --json | jq -c '[.tasks[].task]')" = "[0]" ]
+	[ "$("$virtbed" resume 0,0 0-1 --json --wait 0 2>/dev/null | jq -c '[.tasks[].task]')" = "[0]" ]
+	wait_state 0 running
 	# One that cannot be suspended does not keep the others from it.
 	refused_as "task 3 cannot be suspended" suspend 3,1
 	[[ $output == *"task 1 is suspended"* ]]
@@ -311,7 +315,9 @@ refused_as() {
 	[ "$("$virtbed" hold 4-5 | xargs)" = "task 4 is held task 5 is held" ]
 	refused_as "task 2 cannot be held" hold 2,4-5
 	[[ $output == *"task 4 is held"*"task 5 is held"* ]]
-	refused_as "task 3 cannot be cancelled" cancel 3-5
+	[ "$("$virtbed" hold 4 --json | jq -c '[.tasks[].task]')" = "[4]" ]
+	refused_as "task 3 cannot be cancelled" cancel 3-5,4
+	[ "$(grep -c "task 4 is" <<<"$output")" = 1 ]
 	[[ $output == *"task 4 is cancelled"*"task 5 is cancelled"* ]]
 	for words in 0,x 0, ,1 5-3; do
 		run -2 "$virtbed" suspend $words
