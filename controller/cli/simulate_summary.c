@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "controller/report/chart.h"
 #include "controller/report/table.h"
 
 /* Of the intervals. */
@@ -330,17 +331,38 @@ static void ratio_cell(struct table *table, const struct stats_interval *interva
 		table_number(table, interval->value, 3);
 }
 
+/* How energies are written in the table: in the unit of the largest, with four digits of that at least. */
+struct energy_format {
+	const char *unit;
+	double scale;
+	unsigned decimals;
+};
+
+static struct energy_format find_energy_format(const struct simulate_summary *summary)
+{
+	struct energy_format format;
+	double most_j = 0;
+
+	for (uint32_t i = 0; i < summary->cells_count; i++)
+		most_j = fmax(most_j, summary->cells[i].energy_j_mean);
+	format.unit = chart_energy_unit(most_j, &format.scale);
+	most_j *= format.scale;
+	format.decimals = most_j >= 100 ? 1 : most_j >= 10 ? 2 : 3;
+	return format;
+}
+
 static void print_heading(const struct simulate_summary *summary, FILE *file)
 {
 	const struct trials *trials = summary->trials;
 	const struct sched_system *system = trials->experiment->system;
+	g_autofree char *budget = chart_energy_text(summary->budget_j);
 	bool ordered = false;
 
 	fprintf(file,
 		"%s, simulated: means over %u trial%s, a workload each (seed %" G_GUINT64_FORMAT
-		"); 100 %% is %.4g MJ of dynamic energy\n",
+		"); 100 %% is %s of dynamic energy\n",
 		trials->experiment->config->name, trials->trials, trials->trials == 1 ? "" : "s",
-		summary->seed, summary->budget_j / 1e6);
+		summary->seed, budget);
 	for (uint32_t i = 0; i < trials->experiment->policies_count; i++)
 		ordered |= trials->experiment->policies[i].ops->cluster_order;
 	if (ordered) {
@@ -354,8 +376,9 @@ static void print_heading(const struct simulate_summary *summary, FILE *file)
 			trials->experiment->policies[summary->reference].name);
 }
 
+/* "energy" has its unit behind it. */
 static const char *const columns[] = { "limit", "policy", "utility", "sd", "utility ratio",
-				       "energy kJ", "energy ratio", "arrived", "completed",
+				       "energy", "energy ratio", "arrived", "completed",
 				       "dropped", "ended by" };
 
 /* Before the last one, where hosts are shared. */
@@ -365,7 +388,7 @@ static const char *const sharing_columns[] = { "max stretch", "mean stretch", "p
 static const char *const pruning_columns[] = { "on time %", "variance %", "cost/%" };
 
 static void add_row(const struct simulate_summary *summary, const struct simulate_cell *cell,
-		    struct table *table)
+		    const struct energy_format *energy, struct table *table)
 {
 	g_autofree char *ended = ended_text(cell);
 
@@ -377,7 +400,7 @@ static void add_row(const struct simulate_summary *summary, const struct simulat
 	if (summary->trials->experiment->config->environment)
 		ratio_cell(table, &cell->percent);
 	ratio_cell(table, &cell->utility_ratio);
-	table_number(table, cell->energy_j_mean / 1e3, 1);
+	table_number(table, cell->energy_j_mean * energy->scale, energy->decimals);
 	ratio_cell(table, &cell->energy_ratio);
 	table_number(table, cell->arrived_mean, 1);
 	table_number(table, cell->completed_mean, 1);
@@ -395,6 +418,8 @@ static void add_row(const struct simulate_summary *summary, const struct simulat
 
 void simulate_summary_print(const struct simulate_summary *summary, FILE *file)
 {
+	const struct energy_format energy = find_energy_format(summary);
+	g_autofree char *energy_title = g_strconcat("energy ", energy.unit, NULL);
 	g_autoptr(table_t) table = table_new();
 
 	print_heading(summary, file);
@@ -407,11 +432,11 @@ void simulate_summary_print(const struct simulate_summary *summary, FILE *file)
 			table_column(table, pruning_columns[j], TABLE_RIGHT);
 		if (i == 4 && summary->trials->experiment->config->environment)
 			table_column(table, "% of most", TABLE_RIGHT);
-		table_column(table, columns[i],
+		table_column(table, g_str_equal(columns[i], "energy") ? energy_title : columns[i],
 			     i == 1 || i + 1 == G_N_ELEMENTS(columns) ? TABLE_LEFT : TABLE_RIGHT);
 	}
 	for (uint32_t i = 0; i < summary->cells_count; i++) {
-		add_row(summary, &summary->cells[i], table);
+		add_row(summary, &summary->cells[i], &energy, table);
 		if (i + 1 == summary->cells_count ||
 		    summary->cells[i + 1].limit != summary->cells[i].limit)
 			table_rule(table);

@@ -96,6 +96,18 @@ refused() {
 	cmp a b
 }
 
+@test "energies of a simulation are in units that fit" {
+	sed 's/budget_j: .*/budget_j: 300/' "$ROOT/configs/simulated.yaml" >small.yaml
+	grep -q "budget_j: 300$" small.yaml
+	virtbed simulate --trials 1 small.yaml >table
+	grep "; 100 % is 300 J of dynamic energy$" table
+	grep "  energy J  " table
+	sed 's/budget_j: .*/budget_j: 5000000/' "$ROOT/configs/simulated.yaml" >large.yaml
+	virtbed simulate --trials 1 large.yaml >table
+	grep "; 100 % is 5.00 MJ of dynamic energy$" table
+	grep "  energy kJ  " table
+}
+
 @test "a simulation goes by the estimates however fast clusters are simulated, and warns of that" {
 	sed 's/idle_w:/speed: 10, &/' "$ROOT/configs/simulated.yaml" >fast.yaml
 	virtbed simulate --trials 1 --json "$ROOT/configs/simulated.yaml" 2>words >a
