@@ -902,3 +902,29 @@ help_options() {
 	[[ $stderr == *"the disk is full"* ]]
 	[ "$(printf '%s\n' "$stderr" | wc -l)" -eq 1 ]
 }
+
+# compiled FILE OF INCLUDES: FILE as the build compiles controller/sched/policies/OF, into FILE.o; includes from INCLUDES first
+compiled() {
+	local command
+	command=$(jq -r --arg file "/policies/$2" '[.[] | select(.file | endswith($file))][0].command' \
+		"$BUILD/compile_commands.json")
+	command=${command%% -MD *}
+	(cd "$BUILD" && eval "${command/ -I/ -I$3 -I} -o $1.o -c $1")
+}
+
+@test "the policy in the README is one that the build takes and that keeps the rules" {
+	local tree=$BATS_TEST_TMPDIR/tree target=tests/unit/sched/test-sched-conformance
+	local policies=$tree/controller/sched/policies name
+	mkdir -p "$policies"
+	sed -n '/^## A policy of your own/,/^Then /s/^    //p' "$ROOT/README.md" >"$policies/first_fit.c"
+	cp "$ROOT/controller/sched/policies/"registry.* "$policies"
+	grep -o '`POLICY([a-z_]*)`' "$ROOT/README.md" | tr -d '`' >>"$policies/registry.def"
+	compiled "$policies/first_fit.c" easy.c "$tree"
+	compiled "$policies/registry.c" registry.c "$tree"
+	(cd "$BUILD" && eval "$(ninja -t commands $target | tail -n 1 |
+		sed "s| -o $target | -o $tree/conformance $policies/first_fit.c.o $policies/registry.c.o |")")
+	"$tree/conformance" >results
+	name=$(sed -n 's/.*\.name = "\(.*\)",/\1/p' "$policies/first_fit.c")
+	grep "^ok .*/conformance/$name " results
+	run ! grep "^not ok" results
+}
