@@ -67,8 +67,8 @@ static bool began_without(const struct run_request *request, const char *dir)
 	return goes_on(request) && !probe && g_file_test(config, G_FILE_TEST_EXISTS);
 }
 
-static bool check_request(const struct run_request *request, const char *dir, const struct config *config,
-			  GError **error)
+bool run_fit_check_request(const struct run_request *request, const char *dir, const struct config *config,
+			   GError **error)
 {
 	g_autofree char *before = request->resume ? file_in(dir) : NULL;
 
@@ -146,8 +146,6 @@ bool run_fit(const struct run_request *request, const char *dir, struct config *
 	struct run_fit fit = {0};
 
 	*ret_fit = fit;
-	if (!check_request(request, dir, config, error))
-		return false;
 	if (!config_lab_is_to_fit(config))
 		return true;
 	if (began_without(request, dir)) {

@@ -17,6 +17,13 @@ struct run_fit {
 #define RUN_FIT_FILE "fitted.txt"
 
 /*
+ * Whether --probe makes sense for the request: the lab of `config` is to be fitted, and a run in `dir` that is resumed
+ * was not fitted to another probe when it began. True without --probe.
+ */
+bool run_fit_check_request(const struct run_request *request, const char *dir, const struct config *config,
+			   GError **error);
+
+/*
  * Fits `config` for a run in directory `dir`, to the first of these that there is: the probe of `dir`, to resume;
  * that of --probe; that of the directory which the estimates are from, which hold for its fit; that of a lab of this
  * name which is up; a new one. Writes it to `dir`. What comes out has room (run_fit_check_room()). False with `error`.

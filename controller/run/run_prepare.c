@@ -486,7 +486,7 @@ bool run_prepare(const struct run_request *request, bool (*stopped)(void *data),
 	if (!load_config(request, prepared, error))
 		return false;
 	prepared->plan = make_plan(request, prepared, error);
-	if (!prepared->plan)
+	if (!prepared->plan || !run_fit_check_request(request, prepared->dir, prepared->config, error))
 		return false;
 	/* A lab that a killed run left up is to be taken down. */
 	prepared->finished = request->resume && !run_prepared_owns_lab(prepared) &&
