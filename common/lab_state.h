@@ -50,7 +50,7 @@ struct lab_state_metronome {
 	uint64_t cpu_ns;
 };
 
-/* In the lab's directory, while its metronome lives: "ROUNDS CPU_NS", decimal, anew every second. */
+/* In the lab's directory, while its metronome lives: "ROUNDS CPU_NS", decimal; rewritten every second. */
 #define LAB_STATE_METRONOME_FILE "metronome"
 
 /* Whether the lab is up; one that was killed is not, whatever files it left. */

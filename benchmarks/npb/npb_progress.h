@@ -17,7 +17,7 @@
 
 /* Belongs to rank 0's program; the functions below take NULL, as other ranks have it. */
 struct npb_progress {
-	int fd; /* -1: nobody wants to know */
+	int fd; /* -1: the launcher takes no reports */
 	int64_t done, total;
 	double interval_s;
 	double told_s; /* npb_time_s() of the last report */

@@ -108,7 +108,7 @@ static bool stands_still(const struct engine_task *task)
 	return task->state == ENGINE_TASK_SUSPENDED || task->state == ENGINE_TASK_RESUMING;
 }
 
-/* What it has executed before since_s; of one that has ended, in all. An attempt that was lost is lost. */
+/* Seconds executed before since_s, or in all once the task has ended. What a lost attempt executed does not count. */
 static double executed_s(const struct engine_task *task)
 {
 	const bool over = engine_task_over(task);
@@ -122,7 +122,7 @@ static double executed_s(const struct engine_task *task)
 	return task->executed_s;
 }
 
-/* What it has waited before waits_since_s; of one that has ended, in all. */
+/* Seconds waited before waits_since_s, or in all once the task has ended. */
 static double waited_s(const struct engine_task *task)
 {
 	const double last_s = engine_task_over(task) ? task->ended_s - task->waits_since_s : 0;

@@ -141,7 +141,7 @@ static int profile(int argc, char **argv, struct arguments *arguments)
 	if (!run_supervise(&request, &dir, NULL, &error)) {
 		g_autoptr(GError) unshown = NULL;
 
-		/* What was measured may not be enough for an experiment; it is there all the same. */
+		/* What was measured is stored, also where it is not enough for an experiment. */
 		if (g_error_matches(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED) &&
 		    is_measured(dir) && !show(dir, arguments, &target, &unshown))
 			fprintf(stderr, "%s: %s\n", request.command, unshown->message);

@@ -95,7 +95,7 @@ static json_t *ask(struct asking *asking, guint64 number)
 	return client_post(&asking->client, path, NULL);
 }
 
-/* Asks for all, also where one is refused, and waits for those that were not; the worst exit status. */
+/* Asks for all nodes, also where one is refused, and waits for the others. Returns the worst exit status. */
 static int ask_all(struct asking *asking, const GArray *numbers)
 {
 	g_autoptr(GPtrArray) asked = g_ptr_array_new();

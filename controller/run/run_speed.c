@@ -80,7 +80,7 @@ static gboolean look(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-/* What a short probe says; nothing where it says nothing: a run goes on without. */
+/* The speed by a short probe; nothing where the probe fails, which ends no run. */
 static void take_probe(struct run_speed *speed)
 {
 	g_autoptr(GError) error = NULL;

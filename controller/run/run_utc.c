@@ -6,7 +6,7 @@
 
 #include "common/clock.h"
 
-/* Whoever sets the wall clock by less does not matter to those who read it. */
+/* A smaller step of the wall clock does not change what people read. */
 #define STEP_US 100000
 
 /* Two clocks are read at the same time where no more lies between; a busy machine may need several tries. */

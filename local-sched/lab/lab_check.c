@@ -10,7 +10,7 @@
 #include "local-sched/lab/lab.h"
 #include "local-sched/lab/lab_cgroup.h"
 
-/* Whoever hears what is missing hears what is left, on the same line. */
+/* The line that says what is missing also says what works without. */
 #define WITHOUT "; what works without: virtbed simulate CONFIG"
 
 /* Programs that a lab runs, and the Debian packages that have them. */

@@ -35,7 +35,7 @@ enum { SLICES_MIN = 5, SLICES_MAX = 1024, POLL_US = 10000 };
 
 enum { BLADE = 1, SPINNERS_MAX = 256, GROUP_TIMEOUT_S = 5, DIR_TRIES = 100 };
 
-/* A probe has a name that no lab has, by which groups of those that were killed are found (lab_cgroup.h). */
+/* No lab has a probe's name, so that the groups of killed probes are found by it (lab_cgroup.h). */
 struct probe {
 	struct lab_cgroup *cgroup;
 	char *name;
@@ -79,7 +79,7 @@ static void pause_s(double seconds)
 	g_usleep((gulong)(seconds * 1e6));
 }
 
-/* Those that this process may run on, by its affinity. */
+/* CPUs that this process may run on, by its affinity. */
 static int cpus(void)
 {
 	return CLAMP((int)g_get_num_processors(), 1, SPINNERS_MAX);

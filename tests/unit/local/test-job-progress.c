@@ -230,7 +230,7 @@ static void test_idle(struct fixture *fixture, gconstpointer data)
 	assert_stalled(fixture, "rank 0 is at step 1 of 375; its VMs used 0.");
 }
 
-/* Its VM gets no CPU time, whoever does that. When it goes on, that was no silence of the rank. */
+/* A VM that gets no CPU time: that time is no silence of its rank. */
 static void test_frozen(struct fixture *fixture, gconstpointer data)
 {
 	report(fixture, 0);

@@ -261,7 +261,7 @@ static void too_few_nodes_are_what_is_stuck(void)
 	run_bench_node_down(bench, 1);
 	g_assert_true(run_bench_lacks_nodes(bench, WIDE));
 	g_assert_false(run_bench_lacks_nodes(bench, NARROW));
-	/* What fits goes on meanwhile. */
+	/* Tasks that fit run meanwhile. */
 	while ((job = run_bench_start(bench))) {
 		g_assert_cmpuint(job->type, !=, WIDE);
 		g_assert_false(run_bench_is_stuck(bench));

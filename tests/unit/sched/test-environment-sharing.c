@@ -100,7 +100,7 @@ static void test_pauses_and_penalty_by_hand(void)
 	}
 }
 
-/* Virtual time stands still for the penalty. If it goes on in it DYNMCB8 decides otherwise. */
+/* Virtual time stands still for the penalty; DYNMCB8 decides otherwise where it does not. */
 static void test_virtual_time_in_penalty(void)
 {
 	static const char *const sharings[] = {
