@@ -7,6 +7,7 @@ load within
 setup() {
 	ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 	cd "$BATS_TEST_TMPDIR"
+	unset VIRTBED_BUILD
 	mkdir tree
 	cp "$ROOT/testbed" tree/
 	[ "$(id -u)" -eq 0 ] || skip "needs root"

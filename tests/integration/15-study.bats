@@ -204,7 +204,7 @@ serial_config() {
 	[ "$(cut -d, -f2 traced/results.csv | sort -u | tr '\n' ' ')" = "0.5 1 size " ]
 	awk -F, 'NR > 1 && $12 + $11 == 0 { exit 1 }' traced/results.csv
 	sed 's/trials: 1/trials: 9/' trace.yaml >far.yaml
-	refused "no task arrives in trial 3: jobs are submitted on 2 days of the trace" virtbed study far.yaml --out far
+	refused "no task arrives in trial 3: from environment.trace_day on the trace has jobs on 2 days; give --trials 2" virtbed study far.yaml --out far
 	sed "s|trace: [^,]*|trace: none.swf.gz|" trace.yaml >bad.yaml
 	refused "environment.trace: " virtbed study bad.yaml --out bad
 	refused "environment.trace: " virtbed simulate bad.yaml

@@ -88,7 +88,7 @@ use_huge_blade() {
 	run "$virtbed" config check "$config"
 	echo "$output"
 	[ "$status" -eq 0 ]
-	[[ "$output" == *"for run and profile: no: $too_large"*"for serve: no: $too_large"* ]]
+	[[ "$output" == *"for run: no: $too_large"*"for profile: no: $too_large"*"for serve: no: $too_large"* ]]
 	for command in run profile serve; do
 		run "$virtbed" $command "$config" $([ "$command" = profile ] || echo --estimates "$estimates")
 		echo "$output"
