@@ -256,6 +256,7 @@ assert_profile_whole() {
 
 @test "everything killed in the profile and in a run: nothing is measured twice or missing, and nothing is left" {
 	local before
+	[ -n "${VIRTBED_LONG:-}" ] || skip "takes three minutes: ./testbed check --long"
 	sed -i 's/policies: .*/policies: [easy, max-upr]/' "$config"
 	run_start run "$config" --profile --out "$out" --json
 	run_wait_row "$out" "SELECT 1 FROM measurement WHERE round IS NOT NULL LIMIT 1 OFFSET 2" 240
