@@ -43,11 +43,11 @@ class Refused extends Error {
 }
 class Unknown extends Refused {}
 
-async function get(path) {
+async function get(path, signal) {
   const headers = { Accept: 'application/json' };
   const token = sessionStorage.getItem(TOKEN);
   if (token) headers.Authorization = `Bearer ${token}`;
-  const answer = await fetch(path, { headers });
+  const answer = await fetch(path, { headers, signal });
   const body = await answer.json();
   if (answer.status === 401) throw new Unknown(body.error, answer.status);
   if (!answer.ok) throw new Refused(body.error || `status ${answer.status}`, answer.status);
@@ -67,8 +67,13 @@ async function getOr(path, otherwise, refused = () => {}) {
 
 /* Who asks: a token that lives as long as the tab does. */
 
+/* Ends the long poll of a user whose token is no longer good: it would hold up the events of the next user. */
+let polling = new AbortController();
+
 /* What one user was told is not for the next one; rows that stayed would be shown again, by their keys. */
 function forgetUser() {
+  polling.abort();
+  polling = new AbortController();
   known.events = [];
   known.last = null;
   showEvents();
@@ -93,7 +98,10 @@ function stopAsking() {
   const asked = !$('ask').hidden;
   $('ask').hidden = true;
   $('main').hidden = false;
-  if (asked) $('main').focus();
+  if (asked) {
+    $('main').focus();
+    pollAgain();
+  }
   $('forget').hidden = !sessionStorage.getItem(TOKEN);
   $('metrics').hidden = !$('forget').hidden;
 }
@@ -672,14 +680,17 @@ function refreshSoon() {
   else if (!soon) soon = setTimeout(() => { soon = null; refresh(); }, rest);
 }
 
+/* Ends the pause of followEvents(): a token was accepted. */
+let pollAgain = () => {};
+
 async function followEvents() {
   for (;;) {
+    const { signal } = polling;
     try {
       if (!$('ask').hidden) throw new Unknown();
-      const { events } = known;
       const query = known.last === null ? '' : `?after=${known.last}&wait_s=${WAIT_S}`;
-      const answer = await get(`v1/events${query}`);
-      if (events !== known.events) continue; /* was asked for by another user */
+      const answer = await get(`v1/events${query}`, signal);
+      if (signal.aborted) continue; /* the answer is another user's */
       known.last = answer.last;
       known.events.push(...answer.events);
       known.events.splice(0, Math.max(0, known.events.length - 2000));
@@ -687,7 +698,10 @@ async function followEvents() {
       refreshSoon();
       await new Promise((done) => setTimeout(done, 250)); /* those that come together are one answer */
     } catch (error) {
-      await new Promise((done) => setTimeout(done, RETRY_MS));
+      await new Promise((done) => {
+        pollAgain = done;
+        setTimeout(done, RETRY_MS);
+      });
     }
   }
 }
