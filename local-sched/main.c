@@ -14,6 +14,7 @@
 #include "common/notify.h"
 #include "common/output.h"
 #include "common/peer_tls.h"
+#include "common/version/build_version.h"
 #include "local-sched/api/api.h"
 #include "local-sched/hypervisor/boot_watch.h"
 #include "local-sched/hypervisor/virt_error.h"
@@ -259,7 +260,7 @@ int main(int argc, char **argv)
 	if (!parse_options(argc, argv, &options, &error)) {
 		fprintf(stderr, "virtbed-local-sched: %s\n", error->message);
 	} else if (options.version) {
-		puts("virtbed-local-sched " VIRTBED_VERSION);
+		printf("virtbed-local-sched %s\n", build_version());
 		status = STATUS_DONE;
 	} else {
 		status = run(&options);

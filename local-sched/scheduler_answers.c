@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/version/build_version.h"
 #include "local-sched/scheduler_private.h"
 
 static bool all_were_ready(const struct scheduler *scheduler)
@@ -30,7 +31,7 @@ json_t *scheduler_capabilities(const struct scheduler *scheduler)
 	json_t *object = scheduler->carrier->ops->describe(scheduler->carrier);
 
 	json_object_set_new(object, "cluster", json_string(scheduler->cluster->name));
-	json_object_set_new(object, "version", json_string(VIRTBED_VERSION));
+	json_object_set_new(object, "version", json_string(build_version()));
 	json_object_set_new(object, "boot_id", json_string(boot_id));
 	json_object_set_new(object, "incarnation",
 			    json_string(task_store_incarnation(scheduler->settings.store)));

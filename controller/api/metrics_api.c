@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "common/clock.h"
+#include "common/version/build_version.h"
 #include "controller/api/fleet_api.h"
 #include "controller/api/metrics_text.h"
 #include "controller/api/status_api_private.h"
@@ -25,7 +26,7 @@ static void add_build(GString *text)
 	const char *name = "virtbed_build_info";
 
 	metrics_text_family(text, name, "gauge", "Version of the controller; always 1.");
-	metrics_text_sample(text, name, 1, "version", VIRTBED_VERSION, NULL);
+	metrics_text_sample(text, name, 1, "version", build_version(), NULL);
 }
 
 /* What it is doing, and the numbers of the run under way. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/output.h"
+#include "common/version/build_version.h"
 #include "controller/cli/commands.h"
 
 static void print_usage(FILE *file)
@@ -78,7 +79,7 @@ int main(int argc, char **argv)
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
 		return print_help_of(argc - 2, argv + 2);
 	if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
-		puts("virtbed " VIRTBED_VERSION);
+		printf("virtbed %s\n", build_version());
 		return COMMAND_DONE;
 	}
 	for (const struct command *command = commands; command->name; command++)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/version/build_version.h"
 #include "controller/engine/recorder_store.h"
 #include "controller/store/store.h"
 
@@ -66,7 +67,7 @@ static bool put_facts(const struct writing *writing, double budget_j, const char
 	g_autofree char *now = clock_utc();
 
 	return store_set_meta(store, "kind", "simulated", error) &&
-	       store_set_meta(store, "version", VIRTBED_VERSION, error) &&
+	       store_set_meta(store, "version", build_version(), error) &&
 	       store_set_meta(store, "config_name", trials->experiment->config->name, error) &&
 	       store_set_meta(store, "started_utc", now, error) &&
 	       store_set_meta(store, "cluster_order", order, error) &&

@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/host_facts.h"
 #include "common/json.h"
+#include "common/version/build_version.h"
 #include "controller/run/run_fit.h"
 
 /* A capability as text: a string as it is, a boolean as "true" or "false"; "unknown" when absent.
@@ -140,7 +141,7 @@ static bool put_experiment(const struct run_session *session, GError **error)
 		g_strdup_printf("%" PRIu64, config->workload ? config->workload->seed : 0);
 
 	return store_set_meta(store, "kind", "measured", error) &&
-	       store_set_meta(store, "version", VIRTBED_VERSION, error) &&
+	       store_set_meta(store, "version", build_version(), error) &&
 	       store_set_meta(store, "experiment", session->plan->experiment, error) &&
 	       store_set_meta(store, "config_name", config->name, error) &&
 	       store_set_meta(store, "started_utc", began ?: now, error) &&

@@ -41,8 +41,18 @@ refused() {
 }
 
 @test "version is printed" {
-	[[ $(virtbed --version) =~ ^virtbed\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+	[[ $(virtbed --version) =~ ^virtbed\ [0-9]+\.[0-9]+\.[0-9]+(\+[0-9a-f]{12}(\.dirty)?)?$ ]]
 	[ "$(virtbed version)" = "$(virtbed --version)" ]
+}
+
+@test "the commit that was built stands in --version, in a store and in its report" {
+	git -C "$ROOT" rev-parse HEAD >/dev/null || skip "the sources are no git checkout"
+	version=$(virtbed --version | cut -d ' ' -f 2)
+	[[ $(git -C "$ROOT" rev-parse HEAD) == $(sed 's/.*+//; s/\.dirty//' <<<"$version")* ]] ||
+		skip "the build is of another commit: $version"
+	virtbed simulate "$ROOT/configs/simulated.yaml" --trials 1 --out built >/dev/null
+	[ "$(sqlite3 built/run.sqlite "SELECT value FROM meta WHERE key = 'version'")" = "$version" ]
+	virtbed report built | grep -F "virtbed $version"
 }
 
 @test "an unknown command is answered with the known ones" {
