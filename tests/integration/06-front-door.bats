@@ -66,6 +66,13 @@ refused() {
 }
 
 # The limit of the group that the demo is in counts, however much the machine has.
+@test "a demo without room for its blades says where and how much" {
+	mkdir small
+	mount -t tmpfs -o size=100m tmpfs small
+	refused 1 "the file system of '/var/lib' has 100 MiB free, and the demo's blades need 300" \
+		unshare -m sh -c 'mount --bind small /var/lib && tree/testbed demo'
+}
+
 @test "a demo without enough memory says how much its VMs need" {
 	local own
 
