@@ -87,6 +87,44 @@ static void fit_type(struct fitting *fitting, struct config_type *type, GString 
 		     type->name, 1 / wanted);
 }
 
+/* How many times as long as elsewhere tasks last, in the mean of those that arrive: what shrank by less than it should. */
+static double mean_length(const struct config *before, double work)
+{
+	double share = 0;
+	double length = 0;
+
+	for (uint32_t t = 0; t < before->types_count; t++) {
+		const struct config_type *type = &before->types[t];
+		const double wanted = type->repetitions * work;
+
+		share += type->share;
+		length += type->share *
+			  (config_type_is_script(type) ? 1 : fmax(1, fmax(round(wanted), 1) / wanted));
+	}
+	return share > 0 ? length / share : 1;
+}
+
+/* Before the repetitions are fitted. */
+static void fit_experiment(struct fitting *fitting)
+{
+	struct config_workload *workload = fitting->config->workload;
+	struct config_experiment *experiment = fitting->config->experiment;
+	const double length = mean_length(fitting->config, fitting->fit->work);
+	const double tasks = workload ? workload->tasks : 0;
+	const uint32_t repeats = experiment ? experiment->profile_repeats : 0;
+
+	if (!(tasks > 0) || !experiment || length < WORK_WORTH_TELLING)
+		return;
+	workload->tasks = fmin(tasks, fmax(CONFIG_FIT_TASKS, round(tasks / length)));
+	experiment->profile_repeats =
+		(uint32_t)fmin(repeats, fmax(CONFIG_FIT_REPEATS, round(repeats / length)));
+	if (workload->tasks < tasks || experiment->profile_repeats < repeats)
+		tell(fitting,
+		     "tasks take %.1f times as long here as elsewhere: %.0f in a run instead of %.0f, and %u measurements "
+		     "of each type on each cluster instead of %u",
+		     length, workload->tasks, tasks, experiment->profile_repeats, repeats);
+}
+
 static bool choose_factors(struct fitting *fitting, GError **error)
 {
 	struct config_fit *fit = fitting->fit;
@@ -127,6 +165,7 @@ static void fit_all(struct fitting *fitting)
 	struct config *config = fitting->config;
 	g_autoptr(GString) changed = g_string_new(NULL);
 
+	fit_experiment(fitting);
 	for (uint32_t c = 0; c < config->clusters_count; c++)
 		fit_cluster(fitting, &config->clusters[c]);
 	for (uint32_t b = 0; b < config->lab->blades_count; b++)

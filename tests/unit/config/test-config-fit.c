@@ -64,6 +64,18 @@ static void check_work(const struct config *was, const struct config *is, const 
 	g_assert_cmpfloat(config_patience(is, 10), <=, fmax(10, 10 / fit->work + 0.1));
 }
 
+/* Runs have enough tasks, and no more where tasks cannot be made to last as long as elsewhere. */
+static void check_experiment(const struct config *was, const struct config *is)
+{
+	if (!was->workload || !(was->workload->tasks > 0))
+		return;
+	g_assert_cmpfloat(is->workload->tasks, <=, was->workload->tasks);
+	g_assert_cmpfloat(is->workload->tasks, >=, fmin(CONFIG_FIT_TASKS, was->workload->tasks));
+	g_assert_cmpuint(is->experiment->profile_repeats, <=, was->experiment->profile_repeats);
+	g_assert_cmpuint(is->experiment->profile_repeats, >=,
+			 MIN(CONFIG_FIT_REPEATS, was->experiment->profile_repeats));
+}
+
 static void fit_one(const char *name, const struct machine_probe *probe)
 {
 	g_autoptr(config_t) was = load(name);
@@ -77,6 +89,7 @@ static void fit_one(const char *name, const struct machine_probe *probe)
 	g_assert_false(config_lab_is_to_fit(is));
 	check_quotas(was, is, probe, &fit);
 	check_work(was, is, probe, &fit);
+	check_experiment(was, is);
 	config_fit_clear(&fit);
 	/* Once is enough. */
 	g_assert_true(config_fit(is, probe, &fit, &error));
@@ -126,11 +139,16 @@ static void test_what_shrinks_and_what_cannot_is_told(void)
 	g_assert_true(says(fit.notices, "CPU quotas and budgets are 0.2"));
 	g_assert_true(says(fit.notices, "IS.S.2 "));
 	g_assert_true(says(fit.notices, "type 'IS_CG.S.2': 1 repetition is the least"));
+	g_assert_true(says(fit.notices, "30 in a run instead of 45, and 3 measurements"));
+	g_assert_cmpfloat(config->workload->tasks, ==, 30);
+	g_assert_cmpuint(config->experiment->profile_repeats, ==, 3);
 	config_fit_clear(&fit);
 	config_free(config);
 	config = load("one-machine");
 	g_assert_true(config_fit(config, &(struct machine_probe){.cores = 2, .speed = 1}, &fit, NULL));
 	g_assert_null(fit.notices[0]);
+	g_assert_cmpfloat(config->workload->tasks, ==, 45);
+	g_assert_cmpuint(config->experiment->profile_repeats, ==, 5);
 	config_fit_clear(&fit);
 	config_free(config);
 	config = load("one-machine");
