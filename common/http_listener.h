@@ -48,7 +48,7 @@ typedef void (*http_accepted_f)(GIOStream *stream, GSocketAddress *local, GSocke
 /*
  * Starts to listen on `address`, by TLS (1.2 or later) if `tls` is not NULL. Returns NULL with `error`
  * (HTTP_ERROR_ADDRESS, HTTP_ERROR_TRUST for files that cannot be gone by, or G_IO_ERROR) set on failure; a
- * socket on which another process answers is not replaced.
+ * socket on which another process answers is not replaced (G_IO_ERROR_ADDRESS_IN_USE).
  */
 struct http_listener *http_listener_new(const char *address, const struct http_tls *tls,
 					http_accepted_f accepted, void *data, GError **error);

@@ -77,12 +77,17 @@ static bool check_config(const struct config *config, const char *path, GError *
 			      "%s: lab.overcommit: yes is for tests of what works; nothing can be "
 			      "measured on blades that slow one another down",
 			      path);
-	for (uint32_t i = 0; i < config->clusters_count; i++)
+	for (uint32_t i = 0; i < config->clusters_count; i++) {
+		g_autofree char *wrong = config_cluster_check_served(config, i);
+
+		if (wrong)
+			return refuse(error, "%s: %s", path, wrong);
 		if (!config->clusters[i].hosts_count && !config->clusters[i].local_scheduler)
 			return refuse(error,
 				      "%s: clusters[%u] ('%s') has no hosts: it can only be "
 				      "simulated; add hosts",
 				      path, i, config->clusters[i].name);
+	}
 	return true;
 }
 
