@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "common/http_client.h"
 #include "common/listen_address.h"
+#include "common/tls_files.h"
 
 #define LOG_SUBSYSTEM "http"
 #include "common/log.h"
@@ -363,39 +364,17 @@ static bool listen_inet(struct http_listener *listener, const char *address, GSo
 	return listener->address != NULL;
 }
 
-bool http_tls_check_key(const char *key, GError **error)
-{
-	struct stat status;
-	const bool there = stat(key, &status) == 0;
-
-	if (there && !(status.st_mode & 0077))
-		return true;
-	if (!there)
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_TRUST,
-			    "the key '%s' cannot be read: %s", key, g_strerror(errno));
-	else
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_TRUST,
-			    "others can read the key '%s'; chmod 600 it, and replace it if somebody "
-			    "did", key);
-	return false;
-}
-
 static bool read_tls(struct http_listener *listener, const struct http_tls *tls, GError **error)
 {
 	g_autoptr(GError) reason = NULL;
 
-	if (!http_tls_check_key(tls->key, error))
+	listener->certificate = tls_files_certificate(tls->certificate, tls->key, error);
+	if (!listener->certificate)
 		return false;
-	listener->certificate =
-		g_tls_certificate_new_from_files(tls->certificate, tls->key, &reason);
-	if (!listener->certificate) {
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_TRUST,
-			    "the certificate '%s' with the key '%s' is of no use: %s",
-			    tls->certificate, tls->key, reason->message);
-		return false;
-	}
 	if (!tls->client_ca)
 		return true;
+	if (!tls_files_check_ca(tls->client_ca, error))
+		return false;
 	listener->clients = g_tls_file_database_new(tls->client_ca, &reason);
 	if (!listener->clients)
 		g_set_error(error, HTTP_ERROR, HTTP_ERROR_TRUST,

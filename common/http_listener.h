@@ -35,9 +35,6 @@ struct http_tls {
 	const char *client_ca;	 /* who shows no certificate of these CAs gets no answer; NULL: anybody does */
 };
 
-/* Whether a key is its owner's secret. False with `error` (HTTP_ERROR_TRUST): others can read it, or we cannot. */
-bool http_tls_check_key(const char *key, GError **error);
-
 /*
  * Somebody connected: `stream` can be read and written, `remote` is the peer's address, by which
  * http_listener_socket() finds the socket. All are borrowed for the call.

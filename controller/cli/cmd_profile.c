@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "common/config.h"
+#include "common/read_file.h"
 #include "controller/cli/commands.h"
 #include "controller/run/run_results.h"
 #include "controller/run/run_supervisor.h"
@@ -59,10 +60,10 @@ static bool parse(int *argc, char ***argv, struct arguments *arguments, GError *
 static bool write_out(const char *dir, const char *name, const char *out, GError **error)
 {
 	g_autofree char *path = g_build_filename(dir, name, NULL);
-	g_autofree char *text = NULL;
 	gsize length;
+	g_autofree char *text = read_file(path, READ_FILE_SMALL_MAX, &length, error);
 
-	if (!g_file_get_contents(path, &text, &length, error))
+	if (!text)
 		return false;
 	if (g_file_set_contents(out, text, (gssize)length, error))
 		return true;

@@ -5,6 +5,8 @@
 #include <glib/gstdio.h>
 #include <sqlite3.h>
 
+#include "common/read_file.h"
+
 /* How long another process may hold the file. */
 #define BUSY_TIMEOUT_MS 30000
 
@@ -104,6 +106,7 @@ struct study_store *study_store_open(const char *dir, const char *identity, cons
 				     GError **error)
 {
 	g_autoptr(study_store_t) store = g_new0(struct study_store, 1);
+	g_autoptr(GError) reason = NULL;
 	int flags = SQLITE_OPEN_READWRITE;
 
 	store->path = g_build_filename(dir, STUDY_FILE, NULL);
@@ -114,6 +117,11 @@ struct study_store *study_store_open(const char *dir, const char *identity, cons
 				    dir, g_strerror(errno));
 			return NULL;
 		}
+	}
+	if (identity ? !read_file_check_if_there(store->path, READ_FILE_ANY_SIZE, &reason)
+		     : !read_file_check(store->path, READ_FILE_ANY_SIZE, &reason)) {
+		g_set_error_literal(error, STUDY_ERROR, STUDY_ERROR_OPEN, reason->message);
+		return NULL;
 	}
 	if (sqlite3_open_v2(store->path, &store->db, flags, NULL) != SQLITE_OK) {
 		fail(store, STUDY_ERROR_OPEN, error);
