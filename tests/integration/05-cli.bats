@@ -775,8 +775,29 @@ at = socket.create_server(("127.0.0.1", 0)); print(at.getsockname()[1], flush=Tr
 	[ "$(wc -l <gantt.csv)" -gt 20 ]
 	refused "choose one" virtbed report "$RUNS/agree/measured" --format csv --chart gantt
 	refused "known: utility estimates" virtbed report "$RUNS/agree/measured" --format csv --chart pie
-	refused "no run 4711" virtbed report "$RUNS/agree/measured" --format svg --run 4711
+	refused "no run 4711 that ended; known: 1 2 3" virtbed report "$RUNS/agree/measured" --format svg --run 4711
 	refused "run numbers" virtbed report "$RUNS/agree/measured" --format svg --run first
+}
+
+@test "report refuses what names nothing, and what a format does nothing with" {
+	local format
+	for format in table json csv swf png html; do
+		refused "unknown chart \"nosuch\"; known: utility" virtbed report "$RUNS/agree/measured" --format $format --chart nosuch
+		refused "unknown chart \"\"" virtbed report "$RUNS/agree/measured" --format $format --chart ""
+		refused "list of run numbers" virtbed report "$RUNS/agree/measured" --format $format --run 1-x
+		refused "list of run numbers" virtbed report "$RUNS/agree/measured" --format $format --run ""
+		refused "no run 99 that ended; known: 1 2 3" virtbed report "$RUNS/agree/measured" --format $format --run 99
+		refused "no table \"nosuch\"; known: policies" virtbed report "$RUNS/agree/measured" --format $format --table nosuch
+	done
+	for format in table json csv; do
+		refused "--run is for" virtbed report "$RUNS/agree/measured" --format $format --run 1
+	done
+	for format in table json swf; do
+		refused "--chart is for" virtbed report "$RUNS/agree/measured" --format $format --chart utility
+		refused "--table is for" virtbed report "$RUNS/agree/measured" --format $format --table policies
+	done
+	refused "--table is for" virtbed report "$RUNS/agree/measured" --format csv --chart utility --table policies
+	refused "give --json or --format png" virtbed report "$RUNS/agree/measured" --json --format png
 }
 
 @test "a page holds everything and loads nothing" {
