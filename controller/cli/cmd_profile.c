@@ -71,6 +71,19 @@ static bool write_out(const char *dir, const char *name, const char *out, GError
 	return false;
 }
 
+/* Execution times are measured of tasks with deadlines alone. */
+static bool check_pet(const char *path, const struct arguments *arguments, GError **error)
+{
+	g_autoptr(config_t) config = arguments->pet ? config_load(path, error) : NULL;
+
+	if (!arguments->pet || (config && config_wants_pet(config)))
+		return true;
+	if (config)
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			    "--pet: %s has no environment.pruning whose execution times are to be measured", path);
+	return false;
+}
+
 /* What --target-s and --on say; false, with `error` set, before anything is measured. */
 static bool find_target(const char *path, const struct arguments *arguments,
 			struct run_results_target *ret_target, GError **error)
@@ -130,7 +143,7 @@ static int profile(int argc, char **argv, struct arguments *arguments)
 			"one configuration is needed, and --repeat from 1 to %d; try: virtbed "
 			"profile --help",
 			REPEATS_MAX);
-	if (!find_target(argv[1], arguments, &target, &error))
+	if (!check_pet(argv[1], arguments, &error) || !find_target(argv[1], arguments, &target, &error))
 		return command_fail(COMMAND_BAD, request.command, "%s", error->message);
 	request.config_path = argv[1];
 	request.probe = arguments->probe;

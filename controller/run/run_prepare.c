@@ -421,6 +421,8 @@ static bool check_plan(const struct run_request *request, const struct run_prepa
 		return check_listen(g_strcmp0(plan->listen, request->listen) == 0 ? "--listen" : "service.listen",
 				    plan->listen, prepared->config, error) &&
 		       check_estimates(request, prepared->config, error);
+	if (request->profile_repeats && !plan->profile)
+		return refuse(error, "--profile-repeat: nothing is profiled; add --profile, or leave it out");
 	if (!check_policies(request, prepared, error) ||
 	    !check_listen("--listen", plan->listen, prepared->config, error))
 		return false;

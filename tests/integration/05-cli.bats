@@ -779,6 +779,52 @@ at = socket.create_server(("127.0.0.1", 0)); print(at.getsockname()[1], flush=Tr
 	refused "run numbers" virtbed report "$RUNS/agree/measured" --format svg --run first
 }
 
+@test "options that would do nothing are refused" {
+	local traces=$ROOT/tests/unit/replay/traces
+	refused "are for --live" virtbed energy --count 3
+	refused "are for --live" virtbed energy --interval 2
+	refused "are for --live" virtbed energy --lab x
+	refused "leave it out with --once" virtbed top --once --interval 2
+	refused "leave it out with --json" virtbed top --json --interval 2
+	refused "give one state at least" virtbed queue --state ""
+	refused "are for \"create\"" virtbed token list --role viewer
+	refused "--rebuild is for --policy conservative" virtbed replay --policy easy --rebuild "$traces/synthetic.swf"
+	refused "--keep-reservations is for" virtbed replay --policy fcfs --keep-reservations "$traces/synthetic.swf"
+	refused "down does nothing with \"--json\"" virtbed lab down --name x --json
+	refused "check does nothing with \"--probe\"" virtbed lab check --probe f
+	refused "probe does nothing with \"x\"" virtbed lab probe x
+	refused "--pet: " virtbed profile "$ROOT/configs/simulated.yaml" --pet pet.yaml
+	refused "--profile-repeat: nothing is profiled" virtbed run "$ROOT/configs/simulated.yaml" --profile-repeat 2
+}
+
+@test "what is no file, or has no end, is told at once wherever a file is named" {
+	local good=$ROOT/configs/simulated.yaml what
+	mkfifo pipe
+	mkdir -p directory state
+	mkfifo state/run.sqlite
+	ulimit -v 8000000
+	for what in /dev/zero pipe directory; do
+		refused "'$what' cannot be read: it is a" timeout 60 virtbed config check "$what"
+		refused "'$what' cannot be read: it is a" timeout 60 virtbed simulate "$what"
+		refused "'$what' cannot be read: it is a" timeout 60 virtbed simulate "$good" --estimates "$what"
+		refused "'$what' cannot be read: it is a" timeout 60 virtbed decide "$what"
+		refused "'$what' cannot be read: it is a" timeout 60 virtbed replay "$what"
+		refused "'$what' cannot be read: it is a" timeout 60 virtbed study "$what"
+		refused "'$what' cannot be read: it is a" timeout 60 virtbed serve "$what"
+		refused "'$what' cannot be read: it is a" timeout 60 virtbed submit --script "$what" --time 5s
+		refused "'$what' cannot be read: it is a" timeout 60 virtbed submit --script "$good" -i "$what" --time 5s
+		VIRTBED_CA_FILE=$what refused "VIRTBED_CA_FILE: '$what' cannot be read" timeout 60 virtbed queue --uri https://127.0.0.1:1
+	done
+	refused "it has more than 256 MiB" timeout 60 virtbed decide - </dev/zero
+	refused "run.sqlite" timeout 60 virtbed report state
+	refused "there is a run in it already" timeout 60 virtbed simulate "$good" --trials 1 --out state
+	truncate -s 1T endless
+	refused "'endless' cannot be read: it has more than 4 MiB" timeout 60 virtbed config check endless
+	refused "'endless' cannot be read: it has more than 704 KiB" timeout 60 virtbed submit --script endless --time 5s
+	refused "'endless' cannot be read: it has more than 256 MiB" timeout 60 virtbed decide endless
+	refused "longer than" timeout 60 virtbed replay endless
+}
+
 @test "report refuses what names nothing, and what a format does nothing with" {
 	local format
 	for format in table json csv swf png html; do
