@@ -391,11 +391,16 @@ static enum run_prepare_verdict judge_peers(const struct config *config, const c
 static enum run_prepare_verdict judge_listen(const struct config *config, const char *path, GError **ret_why)
 {
 	const struct config_service service = config_service_of(config);
+	g_autofree char *trouble = run_prepare_service_group_trouble(config);
 	g_autoptr(http_listener_t) listener = NULL;
 	g_autoptr(GError) reason = NULL;
 	const struct http_tls *speaks;
 	struct http_tls tls;
 
+	if (trouble) {
+		refuse(ret_why, "%s: %s", path, trouble);
+		return RUN_PREPARE_LACKS;
+	}
 	if (!service.listen)
 		return RUN_PREPARE_TAKEN;
 	speaks = run_session_tls(service.listen, config, &tls);

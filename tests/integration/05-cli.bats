@@ -351,7 +351,8 @@ refused() {
 @test "config check refuses what serve would refuse for good" {
 	local good=$ROOT/configs/simulated.yaml key busy
 	for key in 'listen: http://0.0.0.0:18099' 'listen: ftp://x' 'listen: http://127.1:18099' 'group: no-such-group-here' \
-		'policy: max-upt+filter:task:2.0' 'policy: nonsense'; do
+		'listen: http://127.0.0.1:65536' 'listen: http://127.0.0.1' 'listen: http://u@127.0.0.1:0' 'listen: unix:x' \
+		"listen: unix:/$(printf 'x%.0s' {1..110})" 'policy: max-upt+filter:task:2.0' 'policy: nonsense'; do
 		sed "s|^service:|&\n  $key|; /^  policy: easy/d" "$good" >bad.yaml
 		refused "bad.yaml: service.${key%%:*}: " virtbed config check bad.yaml
 		refused "bad.yaml: service.${key%%:*}: " virtbed config check --live bad.yaml
@@ -364,6 +365,59 @@ at = socket.create_server(("127.0.0.1", 0)); print(at.getsockname()[1], flush=Tr
 	sed "s|^service:|&\n  listen: http://127.0.0.1:$busy|" "$good" >busy.yaml
 	virtbed config check busy.yaml | grep -x "  for serve: yes"
 	exec 7<&-
+	exec 7< <(python3 -c 'import socket, time
+at = socket.socket(socket.AF_UNIX); at.bind("busy"); at.listen(); print(flush=True); time.sleep(60)')
+	read -r _ <&7
+	sed "s|^service:|&\n  listen: unix:$PWD/busy|" "$good" >busy.yaml
+	virtbed config check busy.yaml | grep -x "  for serve: yes"
+	exec 7<&-
+}
+
+@test "config check knows what local schedulers and this machine can take" {
+	local good=$ROOT/configs/simulated.yaml
+	sed '0,/nodes: [0-9]*/s//nodes: 240/' "$good" >large.yaml
+	refused "large.yaml: clusters[0].nodes: a local scheduler serves 1 to 239 nodes" virtbed config check large.yaml
+	refused "clusters[0].nodes: a local scheduler serves" virtbed serve large.yaml --state state --listen "unix:$PWD/s"
+	virtbed simulate large.yaml --trials 1 >/dev/null
+	sed '0,/memory_mib: [0-9]*/s//memory_mib: 60000000/' "$ROOT/configs/one-machine.yaml" >memory.yaml
+	virtbed config check memory.yaml >uses
+	[ "$(grep -cE '^  for (run|profile|serve): no: clusters: all VMs that are to run on this machine need 1171.* GiB of memory' uses)" = 3 ]
+	refused "all VMs that are to run on this machine need" virtbed run memory.yaml --profile
+	refused "all VMs that are to run on this machine need" virtbed lab up memory.yaml
+}
+
+@test "config check knows files of TLS that are none" {
+	local good=$ROOT/configs/simulated.yaml what
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=x \
+		-keyout key -out certificate 2>/dev/null
+	chmod 600 key
+	mkfifo -m 600 pipe
+	(umask 077; echo no certificate >garbage)
+	for what in pipe garbage /dev/null none; do
+		for files in "certificate: $what, key: key" "certificate: certificate, key: $what"; do
+			sed "s|^service:.*|service: {policy: easy, listen: 'https://127.0.0.1:0', $files}\nrest:|; " "$good" |
+				sed '/^rest:/,$d' >bad.yaml
+			refused "bad.yaml: service.listen: " timeout 60 virtbed config check bad.yaml
+			refused "service.listen: " timeout 60 virtbed serve bad.yaml --state state --listen "unix:$PWD/s"
+		done
+		# By which other machines' local schedulers are to know us.
+		for files in "ca: $what, certificate: certificate, key: key" "ca: certificate, certificate: $what, key: key" \
+			"ca: certificate, certificate: certificate, key: $what"; do
+			cat >bad.yaml <<-END
+				name: peers
+				clusters: [{name: c, nodes: 2, cores: 1, memory_mib: 128, local_scheduler: 'https://127.0.0.1:1'}]
+				types: [{name: A, benchmark: is, class: S, cores: 1, memory_mib: 96, share: 1}]
+				estimates: [{type: A, cluster: c, etc_s: 5, eec_j: 10}]
+				workload: {arrival_mean_s: 2, duration_s: 20, utility_max: [1]}
+				experiment: {policies: [easy], limits: [1], budget_j: 1000, mapping_interval_s: 1, duration_s: 60}
+				service: {policy: easy}
+				tls: {$files}
+			END
+			refused "bad.yaml: tls: " timeout 60 virtbed config check bad.yaml
+			refused "tls: " timeout 60 virtbed serve bad.yaml --state state --listen "unix:$PWD/s"
+			virtbed simulate bad.yaml --trials 1 >/dev/null
+		done
+	done
 }
 
 @test "config check by a user who may not do what the service's user may calls nothing wrong" {
