@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define PIECE ((size_t)64 << 10)
@@ -35,9 +36,17 @@ static const char *kind_of(mode_t mode)
 				: "a device";
 }
 
-static bool check_kind(const char *path, mode_t mode, GError **error)
+/* Linux: Documentation/admin-guide/devices.txt. It is an empty file to many. */
+static bool is_null_device(const struct stat *about)
 {
-	if (S_ISREG(mode))
+	return S_ISCHR(about->st_mode) && about->st_rdev == makedev(1, 3);
+}
+
+static bool check_kind(const char *path, const struct stat *about, GError **error)
+{
+	const mode_t mode = about->st_mode;
+
+	if (S_ISREG(mode) || is_null_device(about))
 		return true;
 	g_set_error(error, G_FILE_ERROR, S_ISDIR(mode) ? G_FILE_ERROR_ISDIR : G_FILE_ERROR_INVAL,
 		    "'%s' cannot be read: it is %s, not a regular file", path, kind_of(mode));
@@ -54,12 +63,12 @@ int read_file_open(const char *path, GError **error)
 		set_errno(path, errno, error);
 		return -1;
 	}
-	if (!check_kind(path, about.st_mode, error))
+	if (!check_kind(path, &about, error))
 		return -1;
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &about) < 0)
 		set_errno(path, errno, error);
-	else if (check_kind(path, about.st_mode, error))
+	else if (check_kind(path, &about, error))
 		return fd;
 	if (fd >= 0)
 		close(fd);
@@ -125,7 +134,7 @@ bool read_file_check(const char *path, size_t max, GError **error)
 		set_errno(path, errno, error);
 		return false;
 	}
-	if (!check_kind(path, about.st_mode, error))
+	if (!check_kind(path, &about, error))
 		return false;
 	if (is_too_large(&about, max)) {
 		set_too_large(path, max, error);

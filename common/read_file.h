@@ -8,7 +8,7 @@
 
 /*
  * Reading files that somebody named: a directory, a pipe, a device or a socket in the place of a file, and a file
- * without an end, are told instead of waited for or read until memory is used up.
+ * without an end, are told instead of waited for or read until memory is used up. /dev/null is an empty file.
  *
  * Errors are of domain G_FILE_ERROR: the code of what the system said, G_FILE_ERROR_ISDIR, G_FILE_ERROR_INVAL for what is
  * no regular file, and G_FILE_ERROR_FAILED for more bytes than allowed. Their messages are whole: "'PATH' cannot be

@@ -105,6 +105,16 @@ static void test_files_of_the_kernel_are_read(void)
 	g_assert_null(read_file("/proc/self/status", 3, NULL, NULL));
 }
 
+static void test_the_null_device_is_an_empty_file(void)
+{
+	size_t length = 1;
+	g_autofree char *text = read_file("/dev/null", BYTES_MAX, &length, NULL);
+
+	g_assert_cmpstr(text, ==, "");
+	g_assert_cmpuint(length, ==, 0);
+	g_assert_true(read_file_check("/dev/null", BYTES_MAX, NULL));
+}
+
 static void test_a_stream_ends_at_its_bound(void)
 {
 	const int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
@@ -131,6 +141,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/read-file/what is no file is told", test_what_is_no_file_is_told);
 	g_test_add_func("/read-file/a file is read up to its bound", test_a_file_is_read_up_to_its_bound);
 	g_test_add_func("/read-file/files of the kernel are read", test_files_of_the_kernel_are_read);
+	g_test_add_func("/read-file/the null device is an empty file", test_the_null_device_is_an_empty_file);
 	g_test_add_func("/read-file/a stream ends at its bound", test_a_stream_ends_at_its_bound);
 	return g_test_run();
 }
