@@ -10,6 +10,7 @@
 #include "common/config_schema.h"
 #include "common/config_strict.h"
 #include "common/config_yaml.h"
+#include "common/read_file.h"
 
 G_DEFINE_QUARK(virtbed-config-error-quark, config_error)
 
@@ -81,22 +82,20 @@ static void *load(const char *path, const cyaml_schema_value_t *schema, GHashTab
 		  GError **error)
 {
 	g_autoptr(GString) log = g_string_new(NULL);
-	g_autoptr(GError) read_error = NULL;
-	g_autofree char *text = NULL;
+	g_autoptr(GError) reason = NULL;
 	gsize length = 0;
+	g_autofree char *text = read_file(path, MAX_FILE_BYTES, &length, &reason);
 	cyaml_config_t config = reader(log);
 	cyaml_data_t *data = NULL;
 	cyaml_err_t code;
 
-	if (!g_file_get_contents(path, &text, &length, &read_error)) {
-		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_READ, "%s: cannot be read: %s", path,
-			    read_error->message);
+	if (!text) {
+		g_set_error_literal(error, CONFIG_ERROR, CONFIG_ERROR_READ, reason->message);
 		return NULL;
 	}
-	if (length == 0 || length > MAX_FILE_BYTES) {
+	if (length == 0) {
 		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_READ,
-			    "%s: is %s; a configuration is YAML text of at most 4 MiB", path,
-			    length ? "too large" : "empty");
+			    "%s: is empty; a configuration is YAML text of at most 4 MiB", path);
 		return NULL;
 	}
 	if (!config_strict_check(text, length, path, schema, given, error))

@@ -543,12 +543,39 @@ bool config_wants_pet(const struct config *config);
 bool config_check(const struct config *config, const char *path, GError **error);
 
 /*
- * Whether this process may use enough CPU time of this machine for the lab of `config`: its VMs and its metronome get
- * CONFIG_LAB_HOST_SHARE of it at the most. True without a lab, where lab.overcommit allows more, and where the lab is
- * still to be fitted. Who is about to run VMs here asks; config_check() does not, so that a configuration that is too
+ * Whether this process may use enough memory (config_check_memory()) and CPU time of this machine for `config`: the VMs
+ * of its lab and its metronome get CONFIG_LAB_HOST_SHARE of the CPU time at the most, but where lab.overcommit allows
+ * more, and where the lab is still to be fitted. Who is about to run VMs here asks; config_check() does not, so that a configuration that is too
  * large for this machine can be simulated and reported on. `path` and `error` as of config_check().
  */
 bool config_check_room(const struct config *config, const char *path, GError **error);
+
+/* What an emulated VM takes beside its RAM when it is young, in MiB: QEMU, and the code that it has translated. */
+#define CONFIG_LAB_EMULATOR_MIB 120
+
+/* MiB of memory that the VMs of a lab need when all are up, spares and QEMU included. 0 without blades. */
+uint64_t config_lab_memory_mib(const struct config *config);
+
+/*
+ * Whether this machine, with nothing else on it, has the memory of all VMs of `config` that run here: those on blades,
+ * and those of clusters without local_scheduler on this machine's own libvirt. Part of config_check_room(), and with
+ * its arguments.
+ */
+bool config_check_memory(const struct config *config, const char *path, GError **error);
+
+/*
+ * Limits of a local scheduler: addresses of VMs hold the numbers of cluster and node, and a VM has a channel for each
+ * core. What is only simulated may be larger.
+ */
+#define CONFIG_SERVED_NODES_MAX 239
+#define CONFIG_SERVED_CORES_MAX 30
+#define CONFIG_SERVED_CLUSTERS_MAX 254
+
+/*
+ * Whether a local scheduler can serve `clusters[index]`. Returns NULL, or "KEY.PATH: what is wrong; what to do" (the
+ * caller frees).
+ */
+char *config_cluster_check_served(const struct config *config, uint32_t index);
 
 /* Fills in the defaults of `meter` that depend on its kind. */
 void config_meter_fill_in(struct config_meter *meter);

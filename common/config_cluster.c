@@ -26,6 +26,27 @@ void config_cluster_simulate(struct config_cluster *cluster)
 	}
 }
 
+char *config_cluster_check_served(const struct config *config, uint32_t index)
+{
+	const struct config_cluster *cluster = &config->clusters[index];
+
+	if (index >= CONFIG_SERVED_CLUSTERS_MAX)
+		return g_strdup_printf("clusters[%u]: local schedulers serve %d clusters at the most; leave some out",
+				       index, CONFIG_SERVED_CLUSTERS_MAX);
+	if (cluster->nodes > CONFIG_SERVED_NODES_MAX)
+		return g_strdup_printf("clusters[%u].nodes: a local scheduler serves 1 to %d nodes, and cluster '%s' has "
+				       "%u; give fewer, or make two clusters of it",
+				       index, CONFIG_SERVED_NODES_MAX, cluster->name, cluster->nodes);
+	if (cluster->cores > CONFIG_SERVED_CORES_MAX)
+		return g_strdup_printf("clusters[%u].cores: nodes that a local scheduler serves have 1 to %d cores, not "
+				       "%u; give fewer",
+				       index, CONFIG_SERVED_CORES_MAX, cluster->cores);
+	if (cluster->hosts_count > cluster->nodes)
+		return g_strdup_printf("clusters[%u].hosts: %u hosts for %u nodes; give no more hosts than nodes", index,
+				       cluster->hosts_count, cluster->nodes);
+	return NULL;
+}
+
 char *config_cluster_check_simulated(const struct config_cluster *cluster)
 {
 	const struct config_simulated *simulated = cluster->simulated;

@@ -1,28 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/config_files.h"
 
-#include <errno.h>
-#include <glib/gstdio.h>
-#include <unistd.h>
+#include "common/read_file.h"
+#include "common/tls_files.h"
 
-/* NULL: it can be read. */
-static const char *trouble_of(const char *path)
+static bool check_small(const char *file, GError **error)
 {
-	if (g_access(path, R_OK) < 0)
-		return g_strerror(errno);
-	return g_file_test(path, G_FILE_TEST_IS_DIR) ? g_strerror(EISDIR) : NULL;
+	return read_file_check(file, READ_FILE_SMALL_MAX, error);
 }
 
 /* `what` is the key's place, `file` its value; NULL: not given. */
-static bool check_file(const char *what, const char *key, const char *file, const char *cure,
-		       GError **error)
+static bool check_file(const char *what, const char *key, const char *file,
+		       bool (*check)(const char *file, GError **error), const char *cure, GError **error)
 {
-	const char *trouble = file ? trouble_of(file) : NULL;
+	g_autoptr(GError) trouble = NULL;
 
-	if (!trouble)
+	if (!file || check(file, &trouble))
 		return true;
-	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_READ,
-		    "%s.meter.%s: '%s' cannot be read: %s; %s", what, key, file, trouble, cure);
+	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_READ, "%s.meter.%s: %s; %s", what, key, trouble->message, cure);
 	return false;
 }
 
@@ -37,9 +32,9 @@ bool config_files_check(const struct config *config, const char *path, uint32_t 
 			g_strdup_printf("%s: clusters[%u].hosts[%u]", path, cluster, i);
 
 		if (meter &&
-		    (!check_file(what, "password_file", meter->password_file,
+		    (!check_file(what, "password_file", meter->password_file, check_small,
 				 "write the password into it, mode 0600", error) ||
-		     !check_file(what, "ca_file", meter->ca_file,
+		     !check_file(what, "ca_file", meter->ca_file, tls_files_check_ca,
 				 "put the certificates to trust there", error)))
 			return false;
 	}
@@ -76,10 +71,11 @@ char *config_files_image(void)
 char *config_files_image_trouble(const char *image)
 {
 	g_autofree char *manifest = image ? g_build_filename(image, "manifest.json", NULL) : NULL;
-	const char *trouble = manifest ? trouble_of(manifest) : NULL;
+	g_autoptr(GError) trouble = NULL;
 
 	if (!image)
 		return g_strdup("there is none");
-	return trouble ? g_strdup_printf("there is none in '%s': %s: %s", image, manifest, trouble)
-		       : NULL;
+	return read_file_check(manifest, READ_FILE_SMALL_MAX, &trouble)
+		       ? NULL
+		       : g_strdup_printf("there is none in '%s': %s", image, trouble->message);
 }

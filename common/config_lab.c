@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The lab of a configuration: blades that can be emulated, and, where it is to run, CPU time that this machine has.
+ * The lab of a configuration: blades that can be emulated, and, where it is to run, CPU time and memory that this
+ * machine has.
  * A lab that is promised more than there is would measure itself.
  */
 #include <math.h>
@@ -175,7 +176,64 @@ char *config_lab_check(const struct config *config)
 	return NULL;
 }
 
-bool config_check_room(const struct config *config, const char *path, GError **error)
+static uint32_t blades_of(const struct config_cluster *cluster)
+{
+	uint32_t count = 0;
+
+	for (uint32_t h = 0; h < cluster->hosts_count; h++)
+		count += cluster->hosts[h].blade != NULL;
+	return count;
+}
+
+uint64_t config_lab_memory_mib(const struct config *config)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t c = 0; c < config->clusters_count; c++) {
+		const struct config_cluster *cluster = &config->clusters[c];
+		const uint32_t blades = blades_of(cluster);
+		const uint32_t spares = cluster->preemption ? cluster->preemption->spares : 0;
+
+		if (blades > 0)
+			sum += (cluster->nodes + (uint64_t)spares * blades) *
+			       (cluster->memory_mib + CONFIG_LAB_EMULATOR_MIB);
+	}
+	return sum;
+}
+
+/* RAM of VMs that this machine's own libvirt runs for a local scheduler which is started here. */
+static uint64_t libvirt_memory_mib(const struct config *config)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t c = 0; c < config->clusters_count; c++) {
+		const struct config_cluster *cluster = &config->clusters[c];
+		uint32_t here = 0;
+
+		for (uint32_t h = 0; h < cluster->hosts_count && !cluster->local_scheduler; h++)
+			here += cluster->hosts[h].uri && g_str_has_prefix(cluster->hosts[h].uri, "qemu:") &&
+				config_uri_is_local(cluster->hosts[h].uri);
+		if (here > 0)
+			sum += (uint64_t)cluster->nodes * here / cluster->hosts_count * cluster->memory_mib;
+	}
+	return sum;
+}
+
+bool config_check_memory(const struct config *config, const char *path, GError **error)
+{
+	const uint64_t needed_mib = config_lab_memory_mib(config) + libvirt_memory_mib(config);
+	const double machine_mib = own_cgroup_machine_memory() / (1 << 20);
+
+	if ((double)needed_mib <= machine_mib)
+		return true;
+	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+		    "%s: clusters: all VMs that are to run on this machine need %.1f GiB of memory, and it lets us use "
+		    "%.1f GiB; give fewer nodes or a lower memory_mib",
+		    path, (double)needed_mib / 1024, machine_mib / 1024);
+	return false;
+}
+
+static bool check_cores(const struct config *config, const char *path, GError **error)
 {
 	double cores;
 	double sum;
@@ -193,4 +251,9 @@ bool config_check_room(const struct config *config, const char *path, GError **e
 		    "fit: yes, or, where nothing is measured, say overcommit: yes",
 		    path, sum, cores);
 	return false;
+}
+
+bool config_check_room(const struct config *config, const char *path, GError **error)
+{
+	return config_check_memory(config, path, error) && check_cores(config, path, error);
 }

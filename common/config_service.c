@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/config_parts.h"
+#include "common/listen_address.h"
 
 #define POLICY_DEFAULT "easy"
 #define TASKS_DEFAULT 100000
@@ -66,6 +67,21 @@ static char *check_limit(const struct config_service *service)
 	return NULL;
 }
 
+/* One certificate and key serve whatever addresses need them. */
+static char *check_listen(const struct config_service *service)
+{
+	const bool secure = service->listen && g_str_has_prefix(service->listen, "https:");
+	g_autoptr(GSocketAddress) where = NULL;
+	g_autoptr(GError) reason = NULL;
+
+	if (!service->certificate != !service->key)
+		return g_strdup("service.certificate, service.key: give both or none");
+	if (secure && !service->key)
+		return g_strdup("service.listen: https needs service.certificate and service.key");
+	where = service->listen ? listen_address_parse(service->listen, secure, &reason) : NULL;
+	return reason ? g_strdup_printf("service.listen: %s", reason->message) : NULL;
+}
+
 static bool good_group(const char *group)
 {
 	static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -77,6 +93,7 @@ static bool good_group(const char *group)
 char *config_service_check(const struct config *config)
 {
 	const struct config_service *service = config->service;
+	char *wrong;
 
 	if (!service)
 		return NULL;
@@ -100,9 +117,6 @@ char *config_service_check(const struct config *config)
 	if (service->group && !good_group(service->group))
 		return g_strdup_printf("service.group: '%s' cannot be the name of a group",
 				       service->group);
-	if (!service->certificate != !service->key)
-		return g_strdup("service.certificate, service.key: give both or none");
-	if (service->listen && g_str_has_prefix(service->listen, "https:") && !service->key)
-		return g_strdup("service.listen: https needs service.certificate and service.key");
-	return check_limit(service);
+	wrong = check_listen(service);
+	return wrong ?: check_limit(service);
 }

@@ -245,6 +245,83 @@ static bool check_end(yaml_parser_t *parser, const char *path, GError **error)
 	return !root;
 }
 
+/* What YAML has beside plain values: named once and used again, or of a kind that the file names. */
+static const char *find_extra(const yaml_event_t *event)
+{
+	const yaml_char_t *anchor = NULL;
+	const yaml_char_t *tag = NULL;
+
+	switch (event->type) {
+	case YAML_DOCUMENT_START_EVENT:
+		return event->data.document_start.tag_directives.start != event->data.document_start.tag_directives.end
+			       ? "a %TAG directive"
+			       : NULL;
+	case YAML_ALIAS_EVENT:
+		return "an alias (*)";
+	case YAML_SCALAR_EVENT:
+		anchor = event->data.scalar.anchor;
+		tag = event->data.scalar.tag;
+		break;
+	case YAML_SEQUENCE_START_EVENT:
+		anchor = event->data.sequence_start.anchor;
+		tag = event->data.sequence_start.tag;
+		break;
+	case YAML_MAPPING_START_EVENT:
+		anchor = event->data.mapping_start.anchor;
+		tag = event->data.mapping_start.tag;
+		break;
+	default:
+		return NULL;
+	}
+	return anchor ? "an anchor (&)" : tag ? "a tag (!)" : NULL;
+}
+
+/* Texts would end there. */
+static bool has_zero(const yaml_event_t *event)
+{
+	return event->type == YAML_SCALAR_EVENT &&
+	       memchr(event->data.scalar.value, '\0', event->data.scalar.length) != NULL;
+}
+
+static bool check_event(const yaml_event_t *event, const char *path, GError **error)
+{
+	const char *extra = find_extra(event);
+
+	if (!extra && !has_zero(event))
+		return true;
+	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX, "%s:%zu:%zu: %s%s", path, event->start_mark.line + 1,
+		    event->start_mark.column + 1, extra ?: "a character of code 0; leave it out",
+		    extra ? "; a file has no anchors, aliases or tags: write the value itself" : "");
+	return false;
+}
+
+/*
+ * Whether the text has nothing beside plain values: libcyaml, and libyaml's documents, would take anchors and tags
+ * without a word.
+ */
+static bool check_plain(const char *text, size_t length, const char *path, GError **error)
+{
+	yaml_parser_t parser;
+	yaml_event_t event;
+	bool good = true;
+	bool ended = false;
+
+	if (!yaml_parser_initialize(&parser))
+		g_error("out of memory");
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
+	while (good && !ended) {
+		if (!yaml_parser_parse(&parser, &event)) {
+			good = refuse_text(&parser, path, error);
+			break;
+		}
+		good = check_event(&event, path, error);
+		ended = event.type == YAML_STREAM_END_EVENT;
+		yaml_event_delete(&event);
+	}
+	yaml_parser_delete(&parser);
+	return good;
+}
+
 bool config_strict_check(const char *text, size_t length, const char *path,
 			 const cyaml_schema_value_t *schema, GHashTable *given, GError **error)
 {
@@ -252,6 +329,8 @@ bool config_strict_check(const char *text, size_t length, const char *path,
 	yaml_document_t document;
 	bool good;
 
+	if (!check_plain(text, length, path, error))
+		return false;
 	if (!yaml_parser_initialize(&parser))
 		g_error("out of memory");
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);

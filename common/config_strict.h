@@ -8,8 +8,8 @@
 /*
  * Walks the YAML text beside its libcyaml schema, before libcyaml reads it, because libcyaml takes
  * "1.5GB" for the number 1 and names the line before an unknown key. Refuses unknown keys, values
- * of the wrong kind, numbers with anything behind them and zeros that make no sense, each with its
- * line, column and key. Lacking keys and list lengths are left to libcyaml.
+ * of the wrong kind, numbers with anything behind them, zeros that make no sense, anchors, aliases and tags,
+ * each with its line and column. Lacking keys and list lengths are left to libcyaml.
  *
  * `given` (NULL: not wanted; a set of strings that it owns) gets the path of every key that is
  * there, as in "experiment.baseline_s": libcyaml reads what is absent as 0. Returns true, or false

@@ -8,11 +8,12 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/http_client.h"
+#include "common/listen_address.h"
+#include "common/tls_files.h"
 
 #define LOG_SUBSYSTEM "http"
 #include "common/log.h"
@@ -300,7 +301,7 @@ static bool clear_stale_socket(const char *path, GSocketAddress *address, GError
 	if (!probe)
 		return false;
 	if (g_socket_connect(probe, address, NULL, NULL)) {
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
+		g_set_error(error, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE,
 			    "cannot listen on \"%s\": another process does; stop it first", path);
 		return false;
 	}
@@ -309,17 +310,10 @@ static bool clear_stale_socket(const char *path, GSocketAddress *address, GError
 }
 
 /* Listens on a Unix socket that only we may connect to. */
-static bool listen_unix(struct http_listener *listener, const char *path, GError **error)
+static bool listen_unix(struct http_listener *listener, GSocketAddress *address, GError **error)
 {
-	g_autoptr(GSocketAddress) address = NULL;
+	const char *path = g_unix_socket_address_get_path(G_UNIX_SOCKET_ADDRESS(address));
 
-	if (strlen(path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path)) {
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
-			    "cannot listen on \"%s\": the path of a Unix socket may have 107 bytes",
-			    path);
-		return false;
-	}
-	address = g_unix_socket_address_new(path);
 	if (!clear_stale_socket(path, address, error))
 		return false;
 	listener->socket = g_socket_new(G_SOCKET_FAMILY_UNIX, G_SOCKET_TYPE_STREAM,
@@ -338,27 +332,6 @@ static bool listen_unix(struct http_listener *listener, const char *path, GError
 	return true;
 }
 
-/* The address of a URI "SCHEME://HOST:PORT", on loopback unless it is https; or NULL with `error`. */
-static GSocketAddress *inet_address(const char *address, const char *scheme, GError **error)
-{
-	const bool secure = strcmp(scheme, "https") == 0;
-	g_autoptr(GUri) uri = g_uri_parse(address, G_URI_FLAGS_NONE, NULL);
-	g_autoptr(GInetAddress) host = NULL;
-
-	if (uri && strcmp(g_uri_get_scheme(uri), scheme) == 0 && g_uri_get_host(uri) &&
-	    g_uri_get_port(uri) >= 0)
-		host = g_inet_address_new_from_string(g_uri_get_host(uri));
-	if (host && (secure || g_inet_address_get_is_loopback(host)))
-		return g_inet_socket_address_new(host, (guint16)g_uri_get_port(uri));
-	g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
-		    secure ? "cannot listen on \"%s\": expected https://ADDRESS:PORT, with the address "
-			     "in digits"
-			   : "cannot listen on \"%s\": expected unix:/PATH or http://127.0.0.1:PORT, or "
-			     "https with a certificate and a key",
-		    address);
-	return NULL;
-}
-
 /* "SCHEME://HOST:PORT" of where the socket is bound. */
 static char *bound_address(GSocket *socket, const char *scheme, GError **error)
 {
@@ -373,13 +346,10 @@ static char *bound_address(GSocket *socket, const char *scheme, GError **error)
 			       g_inet_socket_address_get_port(G_INET_SOCKET_ADDRESS(bound)));
 }
 
-static bool listen_inet(struct http_listener *listener, const char *address, GError **error)
+static bool listen_inet(struct http_listener *listener, const char *address, GSocketAddress *where, GError **error)
 {
 	const char *scheme = listener->certificate ? "https" : "http";
-	g_autoptr(GSocketAddress) where = inet_address(address, scheme, error);
 
-	if (!where)
-		return false;
 	listener->local = g_inet_address_get_is_loopback(
 		g_inet_socket_address_get_address(G_INET_SOCKET_ADDRESS(where)));
 	listener->socket = g_socket_new(g_socket_address_get_family(where), G_SOCKET_TYPE_STREAM,
@@ -394,39 +364,17 @@ static bool listen_inet(struct http_listener *listener, const char *address, GEr
 	return listener->address != NULL;
 }
 
-bool http_tls_check_key(const char *key, GError **error)
-{
-	struct stat status;
-	const bool there = stat(key, &status) == 0;
-
-	if (there && !(status.st_mode & 0077))
-		return true;
-	if (!there)
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_TRUST,
-			    "the key '%s' cannot be read: %s", key, g_strerror(errno));
-	else
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_TRUST,
-			    "others can read the key '%s'; chmod 600 it, and replace it if somebody "
-			    "did", key);
-	return false;
-}
-
 static bool read_tls(struct http_listener *listener, const struct http_tls *tls, GError **error)
 {
 	g_autoptr(GError) reason = NULL;
 
-	if (!http_tls_check_key(tls->key, error))
+	listener->certificate = tls_files_certificate(tls->certificate, tls->key, error);
+	if (!listener->certificate)
 		return false;
-	listener->certificate =
-		g_tls_certificate_new_from_files(tls->certificate, tls->key, &reason);
-	if (!listener->certificate) {
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_TRUST,
-			    "the certificate '%s' with the key '%s' is of no use: %s",
-			    tls->certificate, tls->key, reason->message);
-		return false;
-	}
 	if (!tls->client_ca)
 		return true;
+	if (!tls_files_check_ca(tls->client_ca, error))
+		return false;
 	listener->clients = g_tls_file_database_new(tls->client_ca, &reason);
 	if (!listener->clients)
 		g_set_error(error, HTTP_ERROR, HTTP_ERROR_TRUST,
@@ -439,17 +387,17 @@ struct http_listener *http_listener_new(const char *address, const struct http_t
 					http_accepted_f accepted, void *data, GError **error)
 {
 	g_autoptr(http_listener_t) listener = g_new0(struct http_listener, 1);
+	g_autoptr(GSocketAddress) where = NULL;
 	bool bound;
 
 	listener->context = g_main_context_ref_thread_default();
 	listener->accepted = accepted;
 	listener->data = data;
-	if (tls && !read_tls(listener, tls, error))
+	where = listen_address_parse(address, tls != NULL, error);
+	if (!where || (tls && !read_tls(listener, tls, error)))
 		return NULL;
-	if (!tls && g_str_has_prefix(address, "unix:/"))
-		bound = listen_unix(listener, address + strlen("unix:"), error);
-	else
-		bound = listen_inet(listener, address, error);
+	bound = G_IS_UNIX_SOCKET_ADDRESS(where) ? listen_unix(listener, where, error)
+						: listen_inet(listener, address, where, error);
 	if (!bound)
 		return NULL;
 	g_socket_set_blocking(listener->socket, FALSE);

@@ -35,9 +35,6 @@ struct http_tls {
 	const char *client_ca;	 /* who shows no certificate of these CAs gets no answer; NULL: anybody does */
 };
 
-/* Whether a key is its owner's secret. False with `error` (HTTP_ERROR_TRUST): others can read it, or we cannot. */
-bool http_tls_check_key(const char *key, GError **error);
-
 /*
  * Somebody connected: `stream` can be read and written, `remote` is the peer's address, by which
  * http_listener_socket() finds the socket. All are borrowed for the call.
@@ -48,7 +45,7 @@ typedef void (*http_accepted_f)(GIOStream *stream, GSocketAddress *local, GSocke
 /*
  * Starts to listen on `address`, by TLS (1.2 or later) if `tls` is not NULL. Returns NULL with `error`
  * (HTTP_ERROR_ADDRESS, HTTP_ERROR_TRUST for files that cannot be gone by, or G_IO_ERROR) set on failure; a
- * socket on which another process answers is not replaced.
+ * socket on which another process answers is not replaced (G_IO_ERROR_ADDRESS_IN_USE).
  */
 struct http_listener *http_listener_new(const char *address, const struct http_tls *tls,
 					http_accepted_f accepted, void *data, GError **error);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/read_file.h"
 
 #define CORES_MAX 4096.0
 #define SPEED_MAX 1000.0
@@ -106,10 +107,10 @@ struct machine_probe *machine_probe_parse(const char *text, gsize length, const 
 struct machine_probe *machine_probe_load(const char *path, GError **error)
 {
 	g_autoptr(GError) cause = NULL;
-	g_autofree char *text = NULL;
 	gsize length;
+	g_autofree char *text = read_file(path, READ_FILE_SMALL_MAX, &length, &cause);
 
-	if (g_file_get_contents(path, &text, &length, &cause))
+	if (text)
 		return machine_probe_parse(text, length, path, error);
 	g_set_error(error, MACHINE_PROBE_ERROR, MACHINE_PROBE_ERROR_READ,
 		    "the probe cannot be read: %s", cause->message);

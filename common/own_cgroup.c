@@ -125,22 +125,35 @@ static double dropped_at_once(const char *group, const char *key)
 	return 0;
 }
 
+/* Files of a group about memory, in each version of control groups. */
+static const struct {
+	const char *limit, *used, *files;
+} memory_files[] = {
+	{"memory.max", "memory.current", "inactive_file"},
+	{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"},
+};
+
+/* Of one group alone, whatever is used of it. */
+static double memory_limit_of(const char *group)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(memory_files); i++) {
+		const double limit = number_in(group, memory_files[i].limit);
+
+		if (!isnan(limit))
+			return limit;
+	}
+	return (double)INFINITY;
+}
+
 /* Of one group alone. Version 1's largest number, which stands for no limit, is far above all that there is. */
 static double memory_of(const char *group)
 {
-	static const struct {
-		const char *limit, *used, *files;
-	} versions[] = {
-		{"memory.max", "memory.current", "inactive_file"},
-		{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"},
-	};
-
-	for (gsize i = 0; i < G_N_ELEMENTS(versions); i++) {
-		const double limit = number_in(group, versions[i].limit);
-		const double used = number_in(group, versions[i].used);
+	for (gsize i = 0; i < G_N_ELEMENTS(memory_files); i++) {
+		const double limit = number_in(group, memory_files[i].limit);
+		const double used = number_in(group, memory_files[i].used);
 
 		if (!isnan(limit) && !isnan(used))
-			return fmax(0, limit - fmax(0, used - dropped_at_once(group, versions[i].files)));
+			return fmax(0, limit - fmax(0, used - dropped_at_once(group, memory_files[i].files)));
 	}
 	return (double)INFINITY;
 }
@@ -231,4 +244,18 @@ double own_cgroup_memory(void)
 	g_autofree char *cgroups = NULL;
 
 	return read_groups(&mountinfo, &cgroups) ? own_cgroup_memory_of(mountinfo, cgroups) : (double)INFINITY;
+}
+
+double own_cgroup_machine_memory_of(double machine, const char *mountinfo, const char *cgroups)
+{
+	return fmin(machine, least_of("memory", mountinfo, cgroups, memory_limit_of));
+}
+
+double own_cgroup_machine_memory(void)
+{
+	const double machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+	g_autofree char *mountinfo = NULL;
+	g_autofree char *cgroups = NULL;
+
+	return read_groups(&mountinfo, &cgroups) ? own_cgroup_machine_memory_of(machine, mountinfo, cgroups) : machine;
 }

@@ -50,3 +50,12 @@ double own_cgroup_memory(void);
 
 /* The same from the texts of its mountinfo and cgroup files. */
 double own_cgroup_memory_of(const char *mountinfo, const char *cgroups);
+
+/*
+ * The bytes of memory that this process could have if nothing else ran: the machine's, or the least limit of its control
+ * groups, whichever is less.
+ */
+double own_cgroup_machine_memory(void);
+
+/* The same from the machine's bytes, and the texts of the process's mountinfo and cgroup files. */
+double own_cgroup_machine_memory_of(double machine, const char *mountinfo, const char *cgroups);

@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/peer_tls.h"
 
+#include "common/tls_files.h"
+
 static bool is_secure(const char *address)
 {
 	return g_str_has_prefix(address, "https:");
+}
+
+bool peer_tls_check(const struct config_tls *tls, GError **error)
+{
+	g_autoptr(GTlsCertificate) certificate = tls_files_certificate(tls->certificate, tls->key, error);
+
+	return certificate && tls_files_check_ca(tls->ca, error);
 }
 
 const struct http_tls *peer_tls_server(const struct config_tls *tls, const char *address,
@@ -27,7 +36,7 @@ struct http_client *peer_tls_client(const struct config_tls *tls, const char *ad
 
 	if (!tls || !is_secure(address))
 		return http_client_new(address, error);
-	if (!http_tls_check_key(tls->key, error))
+	if (!peer_tls_check(tls, error))
 		return NULL;
 	client = http_client_new(address, error);
 	if (!client)

@@ -17,9 +17,12 @@
 const struct http_tls *peer_tls_server(const struct config_tls *tls, const char *address,
 				       struct http_tls *ret_tls);
 
+/* Whether its files can be gone by. False with `error` (HTTP_ERROR_TRUST), which names the file. */
+bool peer_tls_check(const struct config_tls *tls, GError **error);
+
 /*
  * A client of the local scheduler at `address`, which shows who it is where that is one of https. `tls` may
- * be NULL. Returns NULL with `error` as http_client_new(), or HTTP_ERROR_TRUST: others can read the key.
+ * be NULL. Returns NULL with `error` as http_client_new(), or as peer_tls_check().
  */
 struct http_client *peer_tls_client(const struct config_tls *tls, const char *address,
 				    GError **error);

@@ -11,6 +11,7 @@
 #include "common/config_files.h"
 #include "common/duration.h"
 #include "common/lab_state.h"
+#include "common/listen_address.h"
 #include "common/notify.h"
 #include "common/output.h"
 #include "common/peer_tls.h"
@@ -148,6 +149,18 @@ static bool choose_boot_timeout(const struct options *options, const struct conf
 	return true;
 }
 
+/* Before VMs are booted for nobody. */
+static bool check_listen(const struct options *options, const struct config *config, GError **error)
+{
+	struct http_tls tls;
+	g_autoptr(GSocketAddress) where = listen_address_parse(
+		options->listen, peer_tls_server(config->tls, options->listen, &tls) != NULL, error);
+
+	if (!where)
+		g_prefix_error(error, "--listen: ");
+	return where != NULL;
+}
+
 /* The configuration with the URIs and meters of its lab. */
 static struct config *load_config(const struct options *options, GError **error)
 {
@@ -228,6 +241,7 @@ static int run(const struct options *options)
 	input_good = config &&
 		     find_cluster(config, options->cluster, &settings.cluster, &error) &&
 		     config_files_check(config, options->config, settings.cluster, &error) &&
+		     check_listen(options, config, &error) &&
 		     choose_virt_type(options, &settings.virt_type, &error) &&
 		     choose_boot_timeout(options, config, &settings.boot_timeout_s, &error);
 	if (input_good && !config->clusters[settings.cluster].simulated) {

@@ -105,18 +105,16 @@ void scheduler_listen(struct scheduler *scheduler, void (*tell)(void *data), voi
 
 static bool check_config(const struct scheduler *scheduler, GError **error)
 {
-	const struct config_cluster *cluster = scheduler->cluster;
+	const uint32_t index = scheduler->settings.cluster;
+	g_autofree char *wrong = config_cluster_check_served(scheduler->settings.config, index);
 
-	if (cluster->hosts_count == 0 || cluster->nodes >= DOMAIN_NODES_MAX ||
-	    cluster->hosts_count > cluster->nodes || cluster->cores > DOMAIN_CORES_MAX ||
-	    scheduler->settings.cluster >= DOMAIN_CLUSTERS_MAX) {
+	if (scheduler->cluster->hosts_count == 0)
 		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFIG,
-			    "cluster '%s': a local scheduler serves 1 to %d nodes of 1 to %d cores "
-			    "on at least one host, and no more hosts than nodes",
-			    cluster->name, DOMAIN_NODES_MAX - 1, DOMAIN_CORES_MAX);
-		return false;
-	}
-	return true;
+			    "clusters[%u] ('%s') has no hosts: a local scheduler needs at least one", index,
+			    scheduler->cluster->name);
+	else if (wrong)
+		g_set_error_literal(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFIG, wrong);
+	return scheduler->cluster->hosts_count > 0 && !wrong;
 }
 
 static void lose(struct task *task, const char *reason)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/read_file.h"
 #include "controller/cli/client_token.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/run_address.h"
@@ -75,6 +76,10 @@ static bool identify(struct client *client, GError **error)
 	char *header = NULL;
 	char *token;
 
+	if (identity.ca_file && !read_file_check(identity.ca_file, READ_FILE_SMALL_MAX, error)) {
+		g_prefix_error(error, "VIRTBED_CA_FILE: ");
+		return false;
+	}
 	if (!client_token_read(client->address, &token, error))
 		return false;
 	if (token)

@@ -3,8 +3,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/json.h"
+#include "common/read_file.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/decide_queues.h"
 #include "controller/engine/snapshot_json.h"
@@ -16,20 +18,8 @@
 /* Reads a file, or standard input for "-". NULL with `error` set. */
 static char *read_text(const char *path, size_t *ret_length, GError **error)
 {
-	GString *text;
-	char buffer[65536];
-	size_t got;
-
-	if (strcmp(path, "-") != 0) {
-		char *contents;
-
-		return g_file_get_contents(path, &contents, ret_length, error) ? contents : NULL;
-	}
-	text = g_string_new(NULL);
-	while (text->len < SIZE_MAX_BYTES && (got = fread(buffer, 1, sizeof(buffer), stdin)) > 0)
-		g_string_append_len(text, buffer, (gssize)got);
-	*ret_length = text->len;
-	return g_string_free(text, FALSE);
+	return strcmp(path, "-") == 0 ? read_file_from(STDIN_FILENO, "standard input", SIZE_MAX_BYTES, ret_length, error)
+				      : read_file(path, SIZE_MAX_BYTES, ret_length, error);
 }
 
 static struct snapshot_json *load(const char *path, GError **error)

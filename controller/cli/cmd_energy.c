@@ -122,8 +122,8 @@ int cmd_energy(int argc, char **argv)
 	g_autofree char *known = g_strjoinv(", ", (char **)energy_account_keys);
 	/* The last four are told here for --help; with --live the meters' program reads them. */
 	gboolean live = FALSE;
-	gint count = 1;
-	gdouble interval_s = 1;
+	gint count = COMMAND_NOT_GIVEN;
+	gdouble interval_s = COMMAND_NOT_GIVEN;
 	g_autofree char *lab = NULL;
 	const GOptionEntry entries[] = {
 		{"by", 'b', 0, G_OPTION_ARG_STRING, &by,
@@ -152,6 +152,8 @@ int cmd_energy(int argc, char **argv)
 		return command_fail(COMMAND_BAD, client.name,
 				    "\"%s\": for the meters of a configuration's hosts give --live",
 				    argv[1]);
+	if (count != COMMAND_NOT_GIVEN || interval_s != COMMAND_NOT_GIVEN || lab)
+		return command_fail(COMMAND_BAD, client.name, "--count, --interval and --lab are for --live");
 	if (by && !g_strv_contains(energy_account_keys, by))
 		return command_fail(COMMAND_BAD, client.name,
 				    "--by: there are no sums by \"%s\"; known: %s", by, known);

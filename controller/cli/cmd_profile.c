@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "common/config.h"
+#include "common/read_file.h"
 #include "controller/cli/commands.h"
 #include "controller/run/run_results.h"
 #include "controller/run/run_supervisor.h"
@@ -59,14 +60,27 @@ static bool parse(int *argc, char ***argv, struct arguments *arguments, GError *
 static bool write_out(const char *dir, const char *name, const char *out, GError **error)
 {
 	g_autofree char *path = g_build_filename(dir, name, NULL);
-	g_autofree char *text = NULL;
 	gsize length;
+	g_autofree char *text = read_file(path, READ_FILE_SMALL_MAX, &length, error);
 
-	if (!g_file_get_contents(path, &text, &length, error))
+	if (!text)
 		return false;
 	if (g_file_set_contents(out, text, (gssize)length, error))
 		return true;
 	g_prefix_error(error, "what was measured is in %s, but: ", path);
+	return false;
+}
+
+/* Execution times are measured of tasks with deadlines alone. */
+static bool check_pet(const char *path, const struct arguments *arguments, GError **error)
+{
+	g_autoptr(config_t) config = arguments->pet ? config_load(path, error) : NULL;
+
+	if (!arguments->pet || (config && config_wants_pet(config)))
+		return true;
+	if (config)
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			    "--pet: %s has no environment.pruning whose execution times are to be measured", path);
 	return false;
 }
 
@@ -129,7 +143,7 @@ static int profile(int argc, char **argv, struct arguments *arguments)
 			"one configuration is needed, and --repeat from 1 to %d; try: virtbed "
 			"profile --help",
 			REPEATS_MAX);
-	if (!find_target(argv[1], arguments, &target, &error))
+	if (!check_pet(argv[1], arguments, &error) || !find_target(argv[1], arguments, &target, &error))
 		return command_fail(COMMAND_BAD, request.command, "%s", error->message);
 	request.config_path = argv[1];
 	request.probe = arguments->probe;

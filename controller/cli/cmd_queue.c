@@ -58,6 +58,8 @@ static int run(struct client *client, struct arguments *arguments, int argc, cha
 			 "that do.");
 	if (!g_option_context_parse(context, &argc, &argv, &error))
 		return command_fail(COMMAND_BAD, client->name, "%s", error->message);
+	if (arguments->state && !*arguments->state)
+		return command_fail(COMMAND_BAD, client->name, "--state: give one state at least, such as waiting");
 	if (arguments->state && arguments->all)
 		return command_fail(COMMAND_BAD, client->name, "give --state or --all, not both");
 	if (argc > 1 && !(numbers = client_task_numbers(client, argv + 1)))

@@ -114,6 +114,24 @@ static const struct replay_policy **find_policies(const char *names, char **ret_
 	return (const struct replay_policy **)g_ptr_array_free(g_steal_pointer(&list), FALSE);
 }
 
+static bool has_policy(const struct replay_policy **policies, const char *name)
+{
+	for (; *policies; policies++)
+		if (strcmp(replay_policy_name(*policies), name) == 0)
+			return true;
+	return false;
+}
+
+/* An option that does nothing under these policies; NULL: there is none. */
+static const char *pointless_option(const struct options *options, const struct replay_policy **policies)
+{
+	if (options->rebuild && !has_policy(policies, "conservative"))
+		return "--rebuild is for --policy conservative";
+	if (options->keep && !has_policy(policies, "conservative") && !has_policy(policies, "easy"))
+		return "--keep-reservations is for --policy easy and conservative";
+	return NULL;
+}
+
 static void add_columns(struct table *table)
 {
 	static const char *const titles[] = { "policy",	      "jobs",	      "killed",
@@ -264,12 +282,16 @@ static int run(const char *name, const char *path, const struct options *options
 	g_autoptr(GError) error = NULL;
 	struct replay_setup setup;
 	g_autofree char *wrong = check_options(options, &setup);
+	const char *pointless;
 
 	if (wrong)
 		return command_fail(COMMAND_BAD, name, "%s", wrong);
 	policies = find_policies(options->policies, &wrong_policy);
 	if (!policies)
 		return command_fail(COMMAND_BAD, name, "--policy: %s", wrong_policy);
+	pointless = pointless_option(options, policies);
+	if (pointless)
+		return command_fail(COMMAND_BAD, name, "%s", pointless);
 	trace = swf_read(path, &filter, &error);
 	if (!trace)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);

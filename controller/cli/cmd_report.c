@@ -165,10 +165,13 @@ static int put_data(const struct arguments *arguments, const struct charts *char
 	return status;
 }
 
+/* Numbers of runs; false where one of them is none, or there are none. */
 static bool parse_runs(const char *text, GArray *runs)
 {
 	g_auto(GStrv) parts = g_strsplit(text, ",", -1);
 
+	if (!*text)
+		return false;
 	for (char **part = parts; *part; part++) {
 		gint64 run;
 
@@ -179,26 +182,32 @@ static bool parse_runs(const char *text, GArray *runs)
 	return true;
 }
 
-static int draw(const struct arguments *arguments, GPtrArray *summaries, const char *first_dir)
+/* What --chart and --run choose, which is there; what it borrows lives as long as `kinds` and `runs`. */
+static bool choose(const struct arguments *arguments, GPtrArray *summaries, GStrv kinds, GArray *runs,
+		   struct charts_choice *ret_choice, GError **error)
+{
+	if (arguments->runs && !parse_runs(arguments->runs, runs)) {
+		g_set_error(error, CHARTS_ERROR, CHARTS_ERROR_RUN,
+			    "--run: \"%s\" is no list of run numbers such as 1,4", arguments->runs);
+		return false;
+	}
+	*ret_choice = (struct charts_choice){
+		.kinds = kinds,
+		.runs = (const gint64 *)(const void *)runs->data,
+		.runs_count = runs->len,
+	};
+	return charts_choice_check(ret_choice, (struct summary *const *)summaries->pdata, summaries->len, error);
+}
+
+static int draw(const struct arguments *arguments, GPtrArray *summaries, const struct charts_choice *choice,
+		const char *first_dir)
 {
 	struct summary *const *all = (struct summary *const *)summaries->pdata;
 	int image = chart_format_parse(arguments->format);
-	g_auto(GStrv) kinds = arguments->kinds ? g_strsplit(arguments->kinds, ",", -1) : NULL;
-	g_autoptr(GArray) runs = g_array_new(FALSE, FALSE, sizeof(gint64));
-	struct charts_choice choice = {.kinds = kinds};
 	g_autoptr(GError) error = NULL;
-	g_autoptr(charts_t) charts = NULL;
+	g_autoptr(charts_t) charts = charts_new(all, summaries->len, choice, &error);
 	g_autofree char *dir = NULL;
 
-	if (arguments->runs && !parse_runs(arguments->runs, runs))
-		return command_fail(COMMAND_BAD, arguments->name,
-				    "--run: \"%s\" is no list of run numbers such as 1,4",
-				    arguments->runs);
-	choice.runs = (const gint64 *)(const void *)runs->data;
-	choice.runs_count = runs->len;
-	if (!charts_choice_check(&choice, all, summaries->len, &error))
-		return command_fail(COMMAND_BAD, arguments->name, "%s", error->message);
-	charts = charts_new(all, summaries->len, &choice, &error);
 	if (!charts)
 		return command_fail(COMMAND_BAD, arguments->name, "%s", error->message);
 	if (strcmp(arguments->format, "csv") == 0)
@@ -212,16 +221,15 @@ static int draw(const struct arguments *arguments, GPtrArray *summaries, const c
 }
 
 /* One run as a trace. */
-static int put_trace(const struct arguments *arguments, GPtrArray *summaries)
+static int put_trace(const struct arguments *arguments, GPtrArray *summaries, const GArray *runs)
 {
 	const struct summary *summary = summaries->pdata[0];
-	g_autoptr(GArray) runs = g_array_new(FALSE, FALSE, sizeof(gint64));
 	g_autoptr(GError) error = NULL;
 	const struct store_run *run;
 	g_autofree char *text = NULL;
 	gint64 id = 0;
 
-	if (arguments->runs && (!parse_runs(arguments->runs, runs) || runs->len != 1))
+	if (arguments->runs && runs->len != 1)
 		return command_fail(COMMAND_BAD, arguments->name,
 				    "--run: \"%s\" is no run number such as 4", arguments->runs);
 	if (runs->len == 1)
@@ -246,30 +254,49 @@ static bool is_text_format(const char *format)
 	       strcmp(format, "json") == 0;
 }
 
+/* An option that this format does nothing with, and what it is for; NULL: there is none. */
+static const char *pointless_option(const struct arguments *arguments, bool drawn)
+{
+	const bool csv = strcmp(arguments->format, "csv") == 0;
+
+	if (arguments->kinds && !drawn && !csv)
+		return "--chart is for the formats png, svg, pdf, html and csv";
+	if (arguments->runs && !drawn && strcmp(arguments->format, "swf") != 0 && !(csv && arguments->kinds))
+		return "--run is for the formats png, svg, pdf, html, swf, and csv with --chart";
+	if (arguments->table && (!csv || arguments->kinds))
+		return "--table is for --format csv without --chart";
+	return NULL;
+}
+
 static int report(const struct arguments *arguments, char **dirs)
 {
 	const char *format = arguments->format;
+	const char *pointless;
 	bool drawn = chart_format_parse(format) >= 0 || strcmp(format, "html") == 0;
+	g_auto(GStrv) kinds = arguments->kinds ? g_strsplit(arguments->kinds, ",", -1) : NULL;
+	g_autoptr(GArray) runs = g_array_new(FALSE, FALSE, sizeof(gint64));
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GPtrArray) summaries = NULL;
 	g_autofree char *text = NULL;
+	struct charts_choice choice;
 
 	if (!drawn && !is_text_format(format) && strcmp(format, "swf") != 0)
 		return command_fail(COMMAND_BAD, arguments->name,
 				    "unknown format \"%s\"; known: %s", format,
 				    COMMAND_REPORT_FORMATS);
-	if (arguments->table && (strcmp(format, "csv") != 0 || arguments->kinds ||
-				 !report_csv_known(arguments->table)))
-		return command_fail(COMMAND_BAD, arguments->name,
-				    "--table %s: is for --format csv without --chart; known: %s",
+	if (arguments->table && !report_csv_known(arguments->table))
+		return command_fail(COMMAND_BAD, arguments->name, "--table: there is no table \"%s\"; known: %s",
 				    arguments->table, REPORT_CSV_TABLES);
 	summaries = load(dirs, &error);
-	if (!summaries)
+	if (!summaries || !choose(arguments, summaries, kinds, runs, &choice, &error))
 		return command_fail(COMMAND_BAD, arguments->name, "%s", error->message);
+	pointless = pointless_option(arguments, drawn);
+	if (pointless)
+		return command_fail(COMMAND_BAD, arguments->name, "%s, not for %s", pointless, format);
 	if (strcmp(format, "swf") == 0)
-		return put_trace(arguments, summaries);
-	if (drawn || (strcmp(format, "csv") == 0 && arguments->kinds))
-		return draw(arguments, summaries, dirs[0]);
+		return put_trace(arguments, summaries, runs);
+	if (drawn || kinds)
+		return draw(arguments, summaries, &choice, dirs[0]);
 	text = render(summaries, arguments, &error);
 	if (!text)
 		return command_fail(COMMAND_FAILED, arguments->name, "%s", error->message);
@@ -321,6 +348,9 @@ int cmd_report(int argc, char **argv)
 	} else if (argc < 2) {
 		status = command_fail(COMMAND_BAD, arguments.name,
 				      "give one run directory or more");
+	} else if (arguments.json && arguments.format && strcmp(arguments.format, "json") != 0) {
+		status = command_fail(COMMAND_BAD, arguments.name, "give --json or --format %s, not both",
+				      arguments.format);
 	} else {
 		if (arguments.json || !arguments.format) {
 			g_free(arguments.format);

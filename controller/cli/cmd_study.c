@@ -14,6 +14,7 @@
 #include "controller/sched/policy.h"
 #include "controller/study/study.h"
 #include "controller/study/study_figure.h"
+#include "controller/study/study_merge.h"
 #include "controller/study/study_pruning.h"
 #include "controller/study/study_sharing.h"
 #include "controller/workload/environment.h"
@@ -29,6 +30,7 @@ struct options {
 	char *policies; /* NULL: the configured ones */
 	char *shard;    /* "K/N", NULL: all */
 	char *out;      /* NULL: studies/NAME */
+	gboolean partial; /* merge: trials may be missing */
 	gboolean json;
 };
 
@@ -47,6 +49,8 @@ static gboolean parse_options(int *argc, char ***argv, struct options *options, 
 		  "only the K-th of N parts; put them together with `study merge`", "K/N" },
 		{ "out", 'o', 0, G_OPTION_ARG_FILENAME, &options->out,
 		  "directory of the study (default: studies/NAME)", "DIR" },
+		{ "partial", 0, 0, G_OPTION_ARG_NONE, &options->partial,
+		  "merge: also where trials are missing; they are told", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &options->json,
 		  "one JSON object with the tables, instead of the names of the files", NULL },
 		G_OPTION_ENTRY_NULL,
@@ -350,6 +354,15 @@ static bool note_days(const char *name, const struct study *study, const char *d
 	return study_write_days(study, dir, error);
 }
 
+/* For whoever puts parts together to know what they are parts of. */
+static bool note_part(const struct study *study, GError **error)
+{
+	const struct study_part part = {
+		.shard = study->shard, .shards = study->shards, .trials = study->trials};
+
+	return study_store_add_part(study->store, &part, error);
+}
+
 static uint64_t find_seed(const struct config *config, const struct options *options)
 {
 	if (options->seed != COMMAND_NOT_GIVEN)
@@ -416,65 +429,51 @@ static int study(const char *name, const char *path, const struct options *optio
 	if (!dir)
 		dir = g_build_filename("studies", config->name, NULL);
 	study.store = store = study_store_open(dir, identity, text, &error);
-	if (!store || !note_days(name, &study, dir, &error))
+	if (!store || !note_part(&study, &error) || !note_days(name, &study, dir, &error))
 		return fail(name, error);
 	return run(name, &study, names, dir, options->json);
 }
 
-static void copy_row(const struct study_row *row, void *data)
+/* An option that says what is computed, where nothing is. */
+static const char *pointless_option(const struct options *options, const struct options *defaults)
 {
-	struct study_row copy = *row;
-
-	copy.policy = g_intern_string(row->policy);
-	g_array_append_val((GArray *)data, copy);
-}
-
-/* Adds the rows of one part. */
-static bool merge_part(struct study_store *whole, const char *part, GError **error)
-{
-	g_autoptr(study_store_t) store = study_store_open(part, NULL, NULL, error);
-	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct study_row));
-
-	if (!store)
-		return false;
-	if (!g_str_equal(study_store_identity(store), study_store_identity(whole))) {
-		g_set_error(error, STUDY_ERROR, STUDY_ERROR_OTHER,
-			    "%s: is a part of another study (%s, not %s)", part,
-			    study_store_identity(store), study_store_identity(whole));
-		return false;
-	}
-	return study_store_each(store, copy_row, rows, error) &&
-	       study_store_add(whole, (const struct study_row *)(void *)rows->data, rows->len,
-			       error);
+	if (options->trials != defaults->trials)
+		return "--trials";
+	if (options->jobs != defaults->jobs)
+		return "--jobs";
+	if (options->seed != defaults->seed)
+		return "--seed";
+	return options->policies ? "--policy" : options->shard ? "--shard" : options->out ? "--out" : NULL;
 }
 
 /* merge DIR PART... */
-static int merge(const char *name, char **arguments, int count, bool json)
+static int merge(const char *name, char **arguments, int count, const struct options *options,
+		 const struct options *defaults)
 {
-	const char *dir = arguments[0];
-	g_autoptr(GError) error = NULL;
-	g_autoptr(study_store_t) first = NULL;
+	const char *pointless = pointless_option(options, defaults);
+	g_autofree char *missing = NULL;
 	g_autoptr(study_store_t) whole = NULL;
-	bool good;
+	g_autoptr(GError) error = NULL;
 
+	if (pointless)
+		return command_fail(COMMAND_BAD, name, "merge: %s says what is computed, and nothing is; leave it out",
+				    pointless);
 	if (count < 2)
 		return command_fail(COMMAND_BAD, name, "merge: give a directory and its parts");
-	first = study_store_open(arguments[1], NULL, NULL, &error);
-	whole = first ? study_store_open(dir, study_store_identity(first),
-					 study_store_config(first), &error)
-		      : NULL;
-	good = whole;
-	for (int i = 1; good && i < count; i++)
-		good = merge_part(whole, arguments[i], &error);
-	good = good && study_copy_days(arguments[1], dir, &error);
-	return good ? show(name, whole, NULL, dir, json) : fail(name, error);
+	whole = study_merge(arguments[0], arguments + 1, options->partial, &missing, &error);
+	if (!whole || !study_copy_days(arguments[1], arguments[0], &error))
+		return fail(name, error);
+	if (missing)
+		fprintf(stderr, "%s: warning: %s\n", name, missing);
+	return show(name, whole, NULL, arguments[0], options->json);
 }
 
 int cmd_study(int argc, char **argv)
 {
-	struct options options = { .trials = COMMAND_NOT_GIVEN,
-				   .jobs = (gint)g_get_num_processors(),
-				   .seed = COMMAND_NOT_GIVEN };
+	const struct options defaults = { .trials = COMMAND_NOT_GIVEN,
+					  .jobs = (gint)g_get_num_processors(),
+					  .seed = COMMAND_NOT_GIVEN };
+	struct options options = defaults;
 	g_autoptr(GError) error = NULL;
 	const char *wrong;
 	int status;
@@ -482,7 +481,9 @@ int cmd_study(int argc, char **argv)
 	if (!parse_options(&argc, &argv, &options, &error))
 		status = command_fail(COMMAND_BAD, argv[0], "%s", error->message);
 	else if (argc > 1 && strcmp(argv[1], "merge") == 0)
-		status = merge(argv[0], argv + 2, argc - 2, options.json);
+		status = merge(argv[0], argv + 2, argc - 2, &options, &defaults);
+	else if (options.partial)
+		status = command_fail(COMMAND_BAD, argv[0], "--partial is for `study merge`");
 	else if (argc != 2)
 		status = command_fail(COMMAND_BAD, argv[0], "give one configuration file");
 	else if ((wrong = check_options(&options)))

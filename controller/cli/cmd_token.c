@@ -296,6 +296,8 @@ static const struct {
 
 static int act(struct arguments *arguments, int argc, char **argv)
 {
+	if (argc > 1 && (arguments->role || arguments->user || arguments->expires) && strcmp(argv[1], "create") != 0)
+		return command_fail(COMMAND_BAD, arguments->name, "--role, --user and --expires are for \"create\"");
 	for (gsize i = 0; argc > 1 && i < G_N_ELEMENTS(acts); i++)
 		if (strcmp(argv[1], acts[i].word) == 0)
 			return choose_directory(arguments) ? acts[i].act(arguments, argv + 2)

@@ -29,6 +29,9 @@
 /* Tasks that wait are shown so far: the controller has the others for `virtbed queue`. */
 #define WAITING_SHOWN "200"
 
+/* Between two screens. */
+#define INTERVAL_S 1.0
+
 #define DEFAULT_COLUMNS 80
 #define DEFAULT_ROWS 24
 
@@ -233,7 +236,8 @@ static int watch(struct client *client, guint interval_ms)
 int cmd_top(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
-	gdouble interval_s = 1;
+	gdouble interval_s = COMMAND_NOT_GIVEN;
+	bool timed;
 	gboolean once = FALSE;
 	const GOptionEntry entries[] = {
 		{"interval", 'i', 0, G_OPTION_ARG_DOUBLE, &interval_s,
@@ -250,6 +254,12 @@ int cmd_top(int argc, char **argv)
 			 "second; q quits.\nPrinted once where standard output is no terminal.");
 	if (!g_option_context_parse(context, &argc, &argv, &error))
 		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
+	timed = interval_s != COMMAND_NOT_GIVEN;
+	if (timed && (once || client.json))
+		return command_fail(COMMAND_BAD, client.name, "--interval is for the screen: leave it out with %s",
+				    once ? "--once" : "--json");
+	if (!timed)
+		interval_s = INTERVAL_S;
 	if (argc > 1 || !(interval_s >= 0.1 && interval_s <= 3600))
 		return command_fail(COMMAND_BAD, client.name,
 				    "give options alone; --interval from 0.1 to 3600; try --help");

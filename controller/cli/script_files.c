@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/cli/script_files.h"
 
+#include <errno.h>
 #include <gio/gio.h>
 #include <sys/stat.h>
 
 #include "common/file_names.h"
 #include "common/json.h"
+#include "common/read_file.h"
 #include "common/task_script.h"
 #include "controller/cli/fields.h"
 
@@ -40,11 +42,11 @@ static bool add_file(json_t *files, const char *path, bool program, GError **err
 	json_t *name_json;
 	gsize length;
 
-	if (stat(path, &about) == 0 && about.st_size > TASK_SCRIPT_BYTES_MAX)
-		return refuse(error, "'%s' has more than %d KiB, which is what goes into a task",
-			      path, TASK_SCRIPT_BYTES_MAX >> 10);
-	if (!g_file_get_contents(path, &bytes, &length, error))
+	bytes = read_file(path, TASK_SCRIPT_BYTES_MAX, &length, error);
+	if (!bytes)
 		return false;
+	if (stat(path, &about) < 0)
+		return refuse(error, "'%s' cannot be read: %s", path, g_strerror(errno));
 	name_json = text_json(name, error);
 	if (!name_json)
 		return false;

@@ -2,11 +2,11 @@
 #include "controller/replay/swf_input.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include "common/read_file.h"
 #include "controller/replay/swf.h"
 
 /* Read at once from the file; and the longest line, with room for a chunk of the next. */
@@ -51,14 +51,14 @@ static bool fill_raw(struct swf_input *input, GError **error)
 struct swf_input *swf_input_open(const char *path, GError **error)
 {
 	struct swf_input *input = g_new0(struct swf_input, 1);
+	g_autoptr(GError) reason = NULL;
 
 	input->path = g_strdup(path);
 	input->raw = g_malloc(RAW_SIZE);
 	input->text = g_malloc(TEXT_SIZE + 1);
-	input->fd = open(path, O_RDONLY | O_CLOEXEC);
+	input->fd = read_file_open(path, &reason);
 	if (input->fd < 0) {
-		g_set_error(error, SWF_ERROR, SWF_ERROR_READ, "%s: cannot be opened: %s", path,
-			    g_strerror(errno));
+		g_set_error_literal(error, SWF_ERROR, SWF_ERROR_READ, reason->message);
 	} else if (fill_raw(input, error)) {
 		input->zipped = input->stream.avail_in >= 2 && input->raw[0] == 0x1f &&
 				input->raw[1] == 0x8b;

@@ -58,6 +58,9 @@ static bool wants_kind(const struct charts_choice *choice, const char *kind)
 	       g_strv_contains((const char *const *)choice->kinds, kind);
 }
 
+/* Numbers of runs that an error names. */
+#define RUNS_NAMED 20
+
 static bool names_run(const struct charts_choice *choice, gint64 run)
 {
 	for (guint i = 0; i < choice->runs_count; i++)
@@ -87,10 +90,30 @@ static bool has_run(struct summary *const *summaries, guint count, gint64 id)
 	return false;
 }
 
+/* The numbers of the runs that ended, the first RUNS_NAMED of them; the caller frees. */
+static char *runs_known(struct summary *const *summaries, guint count)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	guint named = 0;
+
+	for (guint i = 0; i < count; i++) {
+		for (guint j = 0; j < summaries[i]->runs->len; j++) {
+			const struct store_run *run = summaries[i]->runs->pdata[j];
+
+			if (named++ < RUNS_NAMED)
+				g_string_append_printf(text, " %" G_GINT64_FORMAT, run->run);
+		}
+	}
+	return g_strconcat(named ? text->str : " none", named > RUNS_NAMED ? " ..." : NULL, NULL);
+}
+
 bool charts_choice_check(const struct charts_choice *choice, struct summary *const *summaries,
 			 guint count, GError **error)
 {
-	for (char *const *kind = choice->kinds; kind && *kind; kind++) {
+	static const char *const none[] = {"", NULL};
+	const char *const *kinds = (const char *const *)choice->kinds;
+
+	for (const char *const *kind = kinds && !*kinds ? none : kinds; kind && *kind; kind++) {
 		g_autofree char *known = chart_kinds_known();
 
 		if (g_strv_contains(chart_kinds, *kind))
@@ -100,11 +123,13 @@ bool charts_choice_check(const struct charts_choice *choice, struct summary *con
 		return false;
 	}
 	for (guint i = 0; i < choice->runs_count; i++) {
+		g_autofree char *known = NULL;
+
 		if (has_run(summaries, count, choice->runs[i]))
 			continue;
+		known = runs_known(summaries, count);
 		g_set_error(error, CHARTS_ERROR, CHARTS_ERROR_RUN,
-			    "no run %" G_GINT64_FORMAT " that ended; --json lists the runs",
-			    choice->runs[i]);
+			    "--run: there is no run %" G_GINT64_FORMAT " that ended; known:%s", choice->runs[i], known);
 		return false;
 	}
 	return true;

@@ -126,6 +126,8 @@ bool run_fit_check_room(const struct run_request *request, const char *dir, cons
 	g_autofree char *probe = goes_on(request) ? file_in(dir) : NULL;
 	g_autoptr(GError) reason = NULL;
 
+	if (!config_check_memory(config, request->config_path, error))
+		return false;
 	if (config_check_room(config, request->config_path, &reason))
 		return true;
 	if (!probe) {

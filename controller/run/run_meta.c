@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/host_facts.h"
 #include "common/json.h"
+#include "common/read_file.h"
 #include "common/version/build_version.h"
 #include "controller/run/run_fit.h"
 
@@ -155,10 +156,10 @@ static bool put_experiment(const struct run_session *session, GError **error)
 bool run_meta_end(struct run_session *session, GError **error)
 {
 	g_autofree char *path = g_build_filename(session->dir, "config.yaml", NULL);
-	g_autofree char *text = NULL;
+	g_autofree char *text = read_file(path, READ_FILE_SMALL_MAX, NULL, error);
 	g_autofree char *now = clock_utc();
 
-	return g_file_get_contents(path, &text, NULL, error) &&
+	return text &&
 	       store_set_meta(session->store, "caps_effective", caps_effective(session), error) &&
 	       store_set_meta(session->store, "config_yaml", text, error) &&
 	       store_set_meta(session->store, "ended_utc", now, error);
@@ -201,9 +202,9 @@ static void note_steady_on_kvm(struct run_session *session, const char *virt_typ
 static char *text_of(const struct run_session *session, const char *name)
 {
 	g_autofree char *path = g_build_filename(session->dir, name, NULL);
-	char *text = NULL;
+	char *text = read_file(path, READ_FILE_SMALL_MAX, NULL, NULL);
 
-	return g_file_get_contents(path, &text, NULL, NULL) ? g_strchomp(text) : NULL;
+	return text ? g_strchomp(text) : NULL;
 }
 
 /* What the lab was fitted to, and what that did. */

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "common/json.h"
+#include "common/read_file.h"
 #include "controller/store/store.h"
 
 #define NAME_KEPT 23
@@ -150,7 +151,8 @@ struct run_plan *run_plan_load(const char *dir, GError **error)
 	g_autoptr(GError) reason = NULL;
 	size_t length;
 
-	if (g_file_get_contents(path, &text, &length, &reason))
+	text = read_file(path, READ_FILE_SMALL_MAX, &length, &reason);
+	if (text)
 		json = json_parse(text, length, path, &reason);
 	if (json && read_plan(json, path, plan, &reason))
 		return g_steal_pointer(&plan);

@@ -7,6 +7,7 @@
 
 #include "common/config_files.h"
 #include "common/http_listener.h"
+#include "common/peer_tls.h"
 #include "common/repeated.h"
 #include "controller/engine/experiment.h"
 #include "controller/run/run_finished.h"
@@ -77,12 +78,17 @@ static bool check_config(const struct config *config, const char *path, GError *
 			      "%s: lab.overcommit: yes is for tests of what works; nothing can be "
 			      "measured on blades that slow one another down",
 			      path);
-	for (uint32_t i = 0; i < config->clusters_count; i++)
+	for (uint32_t i = 0; i < config->clusters_count; i++) {
+		g_autofree char *wrong = config_cluster_check_served(config, i);
+
+		if (wrong)
+			return refuse(error, "%s: %s", path, wrong);
 		if (!config->clusters[i].hosts_count && !config->clusters[i].local_scheduler)
 			return refuse(error,
 				      "%s: clusters[%u] ('%s') has no hosts: it can only be "
 				      "simulated; add hosts",
 				      path, i, config->clusters[i].name);
+	}
 	return true;
 }
 
@@ -108,6 +114,21 @@ static bool check_files(const struct config *config, const char *path, GError **
 		if (!config->clusters[i].local_scheduler &&
 		    !config_files_check(config, path, i, error))
 			return false;
+	return true;
+}
+
+/* By which local schedulers on other machines are to know us, if there are any. */
+static bool check_peers(const struct config *config, const char *path, GError **error)
+{
+	g_autoptr(GError) reason = NULL;
+
+	for (uint32_t i = 0; i < config->clusters_count; i++) {
+		const char *address = config->clusters[i].local_scheduler;
+
+		if (address && g_str_has_prefix(address, "https:"))
+			return peer_tls_check(config->tls, &reason) ||
+			       refuse(error, "%s: tls: %s", path, reason->message);
+	}
 	return true;
 }
 
@@ -350,15 +371,36 @@ static bool is_for_later(const GError *reason, const struct http_tls *tls)
 	       g_error_matches(reason, G_IO_ERROR, G_IO_ERROR_NOT_FOUND);
 }
 
+/* The same for local schedulers on other machines, whose files may be another user's to read. */
+static enum run_prepare_verdict judge_peers(const struct config *config, const char *path, GError **ret_why)
+{
+	const struct config_tls *tls = config->tls;
+	const struct http_tls files = {.certificate = tls ? tls->certificate : NULL,
+				       .key = tls ? tls->key : NULL,
+				       .client_ca = tls ? tls->ca : NULL};
+
+	if (check_peers(config, path, ret_why))
+		return RUN_PREPARE_TAKEN;
+	if (!is_for_later(NULL, &files))
+		return RUN_PREPARE_REFUSED;
+	g_prefix_error(ret_why, "check it as the user that runs it: ");
+	return RUN_PREPARE_LACKS;
+}
+
 /* The same where a service that listens there already may be this one, and where it may be another user's to serve. */
 static enum run_prepare_verdict judge_listen(const struct config *config, const char *path, GError **ret_why)
 {
 	const struct config_service service = config_service_of(config);
+	g_autofree char *trouble = run_prepare_service_group_trouble(config);
 	g_autoptr(http_listener_t) listener = NULL;
 	g_autoptr(GError) reason = NULL;
 	const struct http_tls *speaks;
 	struct http_tls tls;
 
+	if (trouble) {
+		refuse(ret_why, "%s: %s", path, trouble);
+		return RUN_PREPARE_LACKS;
+	}
 	if (!service.listen)
 		return RUN_PREPARE_TAKEN;
 	speaks = run_session_tls(service.listen, config, &tls);
@@ -384,6 +426,8 @@ static bool check_plan(const struct run_request *request, const struct run_prepa
 		return check_listen(g_strcmp0(plan->listen, request->listen) == 0 ? "--listen" : "service.listen",
 				    plan->listen, prepared->config, error) &&
 		       check_estimates(request, prepared->config, error);
+	if (request->profile_repeats && !plan->profile)
+		return refuse(error, "--profile-repeat: nothing is profiled; add --profile, or leave it out");
 	if (!check_policies(request, prepared, error) ||
 	    !check_listen("--listen", plan->listen, prepared->config, error))
 		return false;
@@ -440,7 +484,9 @@ enum run_prepare_verdict run_prepare_judge(const struct config *config, const ch
 	    (serve && !run_prepare_service_check(config, path, ret_why)) ||
 	    (!serve && !check_experiment(config, path, use == RUN_PREPARE_RUN, ret_why)))
 		return RUN_PREPARE_REFUSED;
-	listens = serve ? judge_listen(config, path, ret_why) : RUN_PREPARE_TAKEN;
+	listens = judge_peers(config, path, ret_why);
+	if (listens == RUN_PREPARE_TAKEN && serve)
+		listens = judge_listen(config, path, ret_why);
 	if (listens != RUN_PREPARE_TAKEN)
 		return listens;
 	if ((use != RUN_PREPARE_PROFILE && !config_wants_pet(config) && !check_estimates(&request, config, ret_why)) ||
@@ -494,7 +540,8 @@ bool run_prepare(const struct run_request *request, bool (*stopped)(void *data),
 	if (prepared->finished)
 		return true;
 	if (!run_fit_check_room(request, prepared->dir, prepared->config, error) ||
-	    !check_files(prepared->config, request->config_path, error))
+	    !check_files(prepared->config, request->config_path, error) ||
+	    !check_peers(prepared->config, request->config_path, error))
 		return false;
 	default_image(prepared->config);
 	if (!check_plan(request, prepared, error) ||

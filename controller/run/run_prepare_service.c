@@ -204,20 +204,58 @@ static bool let_through(const char *dir)
 	       chmod(dir, (status.st_mode & 07777) | S_IXGRP | S_IXOTH) == 0;
 }
 
-/* Whether the members of service.group get as far as the socket, whose own mode lets them in. */
-static bool open_to_group(const struct run_request *request, const char *group, const char *dir,
-			  GError **error)
+/* Whether a socket of ours can be given to `group`: root's to any, others' to their own. */
+static bool may_give(const char *group)
+{
+	const struct group *entry = getgrnam(group);
+	const int count = getgroups(0, NULL);
+	g_autofree gid_t *groups = g_new0(gid_t, MAX(count, 0) + 1);
+	bool own = entry && entry->gr_gid == getegid();
+
+	for (int i = 0; entry && i < getgroups(MAX(count, 0), groups); i++)
+		own = own || groups[i] == entry->gr_gid;
+	return own || geteuid() == 0;
+}
+
+/* Why members of `group` would not get to a socket in `dir`, whose own mode lets them in; NULL: they do. */
+static char *group_trouble(const char *group, const char *dir)
 {
 	g_autofree char *shut = NULL;
 
+	if (!may_give(group))
+		return g_strdup_printf("service.group: this user is no member of '%s', and cannot let it use a socket; "
+				       "serve as one who is, or as root",
+				       group);
+	shut = shut_dir(dir);
+	if (!shut)
+		return NULL;
+	return g_strdup_printf("service.group: the members of '%s' cannot reach a socket in '%s', since '%s' is private "
+			       "to its owner; name another place with --listen unix:/PATH",
+			       group, dir, shut);
+}
+
+char *run_prepare_service_group_trouble(const struct config *config)
+{
+	const struct config_service service = config_service_of(config);
+	g_autofree char *address = run_paths_service_address();
+	g_autofree char *dir = g_path_get_dirname(address + strlen(UNIX));
+
+	if (!service.group)
+		return NULL;
+	/* Ours can be opened. */
+	return group_trouble(service.group, g_str_equal(dir, RUN_PATHS_OUR_DIR) ? "/run" : dir);
+}
+
+/* Whether the members of service.group get as far as the socket. */
+static bool open_to_group(const struct run_request *request, const char *group, const char *dir,
+			  GError **error)
+{
+	g_autofree char *trouble = NULL;
+
 	if (g_str_equal(dir, RUN_PATHS_OUR_DIR) && is_shut(dir))
 		let_through(dir);
-	shut = shut_dir(dir);
-	return !shut ||
-	       refuse(error,
-		      "%s: service.group: the members of '%s' cannot reach a socket in '%s', since "
-		      "'%s' is private to its owner; name another place with --listen unix:/PATH",
-		      request->config_path, group, dir, shut);
+	trouble = group_trouble(group, dir);
+	return !trouble || refuse(error, "%s: %s", request->config_path, trouble);
 }
 
 char *run_prepare_service_address(const struct run_request *request, const struct config *config,

@@ -15,6 +15,13 @@
 bool run_prepare_service_check(const struct config *config, const char *path, GError **error);
 
 /*
+ * Why the members of service.group could not use the socket that this user serves at by default, one line that begins
+ * with the key (the caller frees); NULL: they could, or there is no group. Of a configuration that
+ * run_prepare_service_check() takes.
+ */
+char *run_prepare_service_group_trouble(const struct config *config);
+
+/*
  * Of a configuration that was read and can be run: sets prepared->dir, and the estimates: those of
  * request->estimates, else of the configuration, else those that the service had before. False with
  * `error`: the directory is that of something else, or the configuration cannot be served.

@@ -5,10 +5,14 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/read_file.h"
 #include "controller/run/run_service_private.h"
 
 /* Of the types that there are, in an error. */
 #define KNOWN_CHARS 1000
+
+/* A script in base64 with what is beside it: TASK_SCRIPT_BYTES_MAX and its names. */
+#define SCRIPT_TEXT_MAX ((size_t)8 << 20)
 
 /* Whom the kernel, too, takes for nobody. */
 #define NOBODY 65534
@@ -117,11 +121,11 @@ static bool add_script(const struct run_session *session, uint32_t first, json_t
 		       GError **error)
 {
 	g_autofree char *path = script_path(session, first);
-	g_autofree char *text = NULL;
 	gsize length;
+	g_autofree char *text = read_file(path, SCRIPT_TEXT_MAX, &length, error);
 	json_t *script;
 
-	if (!g_file_get_contents(path, &text, &length, error))
+	if (!text)
 		return false;
 	script = json_parse(text, length, "script that was kept", error);
 	if (script)

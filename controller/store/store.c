@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/read_file.h"
+
 /* A reader waits this long for a writer's commit, and the other way round. */
 #define BUSY_TIMEOUT_MS 5000
 
@@ -194,10 +196,15 @@ static bool set_journal(struct store *store, GError **error)
 static struct store *open_store(const char *dir, bool create, bool whole, GError **error)
 {
 	g_autoptr(store_t) store = g_new0(struct store, 1);
+	g_autoptr(GError) reason = NULL;
 
 	store->path = g_build_filename(dir, STORE_FILE, NULL);
 	if (create ? !make_dir(dir, error) : !find_file(dir, store->path, error))
 		return NULL;
+	if (create && !read_file_check_if_there(store->path, READ_FILE_ANY_SIZE, &reason)) {
+		g_set_error_literal(error, STORE_ERROR, STORE_ERROR_OPEN, reason->message);
+		return NULL;
+	}
 	if (!open_database(store, create, error))
 		return NULL;
 	if (create && !set_journal(store, error))

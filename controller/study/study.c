@@ -83,9 +83,7 @@ void study_vary(struct config *config, const struct study_point *point)
 		config_sweep_apply(sweep, config, point->value);
 }
 
-/* "size\nvalue\npolicy\nlimit\ntrial", to look up what is stored. */
-static char *row_key(const struct study_point *point, const char *policy, double limit_j,
-		     uint32_t trial)
+char *study_row_key(const struct study_point *point, const char *policy, double limit_j, uint32_t trial)
 {
 	const double parts[] = { point->size, point->value, limit_j };
 	char numbers[G_N_ELEMENTS(parts)][G_ASCII_DTOSTR_BUF_SIZE];
@@ -98,7 +96,7 @@ static char *row_key(const struct study_point *point, const char *policy, double
 
 static void note_row(const struct study_row *row, void *data)
 {
-	g_hash_table_add(data, row_key(&row->point, row->policy, row->limit_j, row->trial));
+	g_hash_table_add(data, study_row_key(&row->point, row->policy, row->limit_j, row->trial));
 }
 
 static bool is_stored(const struct study *study, GHashTable *stored, const struct unit *unit,
@@ -106,7 +104,7 @@ static bool is_stored(const struct study *study, GHashTable *stored, const struc
 {
 	for (uint32_t i = 0; i < study->limits_count; i++) {
 		g_autofree char *key =
-			row_key(&study->points[unit->point],
+			study_row_key(&study->points[unit->point],
 				study->experiments[0]->policies[policy].name, study->limits_j[i],
 				unit->trial);
 

@@ -44,6 +44,9 @@ bool study_run(const struct study *study, GError **error);
  */
 char *study_identity(const struct config *config, uint64_t seed);
 
+/* "size\nvalue\npolicy\nlimit\ntrial", which tells a row from all others of a study. The caller frees it. */
+char *study_row_key(const struct study_point *point, const char *policy, double limit_j, uint32_t trial);
+
 /*
  * The points of the study of `config`: sizes x values, one of which is a single one. Returns
  * *ret_count of them, > 0; the caller frees.

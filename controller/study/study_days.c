@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/study/study.h"
+
+#include "common/read_file.h"
 #include "controller/workload/environment.h"
 
 static char *path_in(const char *dir)
@@ -39,6 +41,6 @@ bool study_copy_days(const char *part, const char *dir, GError **error)
 
 	if (!study_has_days(part))
 		return true;
-	return g_file_get_contents(from, &text, &length, error) &&
-	       g_file_set_contents(to, text, (gssize)length, error);
+	text = read_file(from, READ_FILE_SMALL_MAX * 8, &length, error);
+	return text && g_file_set_contents(to, text, (gssize)length, error);
 }

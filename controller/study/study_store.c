@@ -5,6 +5,8 @@
 #include <glib/gstdio.h>
 #include <sqlite3.h>
 
+#include "common/read_file.h"
+
 /* How long another process may hold the file. */
 #define BUSY_TIMEOUT_MS 30000
 
@@ -30,7 +32,9 @@ static const char schema[] =
 	" paused_memory REAL NOT NULL, moved_memory REAL NOT NULL,"
 	" tasks_counted INTEGER NOT NULL, tasks_on_time INTEGER NOT NULL,"
 	" type_variance REAL NOT NULL, busy_s REAL NOT NULL, cost REAL NOT NULL, PRIMARY KEY (size, value, policy, limit_j, trial)"
-	") STRICT, WITHOUT ROWID;";
+	") STRICT, WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS part (shards INTEGER NOT NULL, shard INTEGER NOT NULL, trials INTEGER NOT NULL,"
+	" PRIMARY KEY (shards, shard, trials)) STRICT, WITHOUT ROWID;";
 
 static bool fail(const struct study_store *store, enum study_error code, GError **error)
 {
@@ -104,6 +108,7 @@ struct study_store *study_store_open(const char *dir, const char *identity, cons
 				     GError **error)
 {
 	g_autoptr(study_store_t) store = g_new0(struct study_store, 1);
+	g_autoptr(GError) reason = NULL;
 	int flags = SQLITE_OPEN_READWRITE;
 
 	store->path = g_build_filename(dir, STUDY_FILE, NULL);
@@ -114,6 +119,11 @@ struct study_store *study_store_open(const char *dir, const char *identity, cons
 				    dir, g_strerror(errno));
 			return NULL;
 		}
+	}
+	if (identity ? !read_file_check_if_there(store->path, READ_FILE_ANY_SIZE, &reason)
+		     : !read_file_check(store->path, READ_FILE_ANY_SIZE, &reason)) {
+		g_set_error_literal(error, STUDY_ERROR, STUDY_ERROR_OPEN, reason->message);
+		return NULL;
 	}
 	if (sqlite3_open_v2(store->path, &store->db, flags, NULL) != SQLITE_OK) {
 		fail(store, STUDY_ERROR_OPEN, error);
@@ -284,4 +294,34 @@ bool study_store_each_of(struct study_store *store, const char *const *policies,
 	struct choice choice = { policies, each, data };
 
 	return study_store_each(store, choose, &choice, error);
+}
+
+bool study_store_add_part(struct study_store *store, const struct study_part *part, GError **error)
+{
+	g_autofree char *sql = g_strdup_printf("INSERT OR IGNORE INTO part VALUES (%u, %u, %u)", part->shards,
+					       part->shard, part->trials);
+
+	return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK || fail(store, STUDY_ERROR_WRITE, error);
+}
+
+GArray *study_store_parts(struct study_store *store)
+{
+	GArray *parts = g_array_new(FALSE, FALSE, sizeof(struct study_part));
+	sqlite3_stmt *statement = NULL;
+
+	/* Fails where there is no such table. */
+	if (sqlite3_prepare_v2(store->db, "SELECT shards, shard, trials FROM part ORDER BY shards, shard, trials", -1,
+			       &statement, NULL) != SQLITE_OK)
+		return parts;
+	while (sqlite3_step(statement) == SQLITE_ROW) {
+		const struct study_part part = {
+			.shards = (uint32_t)sqlite3_column_int64(statement, 0),
+			.shard = (uint32_t)sqlite3_column_int64(statement, 1),
+			.trials = (uint32_t)sqlite3_column_int64(statement, 2),
+		};
+
+		g_array_append_val(parts, part);
+	}
+	sqlite3_finalize(statement);
+	return parts;
 }

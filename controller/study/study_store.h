@@ -23,6 +23,7 @@ enum study_error {
 	STUDY_ERROR_OPEN = 1, /* cannot be opened, or is no study: bad input */
 	STUDY_ERROR_OTHER,    /* a study of another configuration, seed or version: bad input */
 	STUDY_ERROR_WRITE,    /* a row could not be read or written */
+	STUDY_ERROR_PARTS,    /* parts that are not those of a whole: bad input */
 };
 
 /* What a study varies beside trials, policies and limits. */
@@ -71,3 +72,18 @@ bool study_store_each(struct study_store *store, study_row_f each, void *data, G
 /* The same for the rows of some policies: NULL-terminated names. */
 bool study_store_each_of(struct study_store *store, const char *const *policies, study_row_f each,
 			 void *data, GError **error);
+
+/* What was asked for when results were computed: trials with (trial - 1) mod shards = shard - 1, up to `trials`. */
+struct study_part {
+	uint32_t shard, shards; /* from 1 to shards, > 0 */
+	uint32_t trials;	/* of the whole study, > 0 */
+};
+
+/* Keeps what was asked for; once, however often it is. Returns true, or false with `error` set. */
+bool study_store_add_part(struct study_store *store, const struct study_part *part, GError **error);
+
+/*
+ * All that was asked for: an array of struct study_part, by shards, shard and trials, that the caller frees. It is
+ * empty where the store was made before that was kept.
+ */
+GArray *study_store_parts(struct study_store *store);

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/config.h"
+
 /*
  * The libvirt domain of a node as XML. Pure. The guest is the one of vm-images/: kernel and
  * initramfs booted directly, one read-only squashfs that all VMs share as /dev/vda, an agent port
@@ -30,7 +32,7 @@ struct domain_spec {
 };
 
 /* A virtio-serial bus has 31 ports; one is the agent's. */
-enum { DOMAIN_CORES_MAX = 30 };
+enum { DOMAIN_CORES_MAX = CONFIG_SERVED_CORES_MAX };
 
 /* TCG's translation cache per VM; QEMU's default of up to 1 GiB fills memory within minutes. */
 #define DOMAIN_TB_CACHE_MIB 64
@@ -62,7 +64,7 @@ char *domain_xml_change(const char *xml, const char *const *changes);
  * (0..DOMAIN_NODES_MAX - 1): 52:54:00:77:C:N and 10.77.C.N/16 with C = cluster + 1, N = 10 + node.
  * 10.77.0.0/24 is left to the hosts. The caller frees them.
  */
-enum { DOMAIN_CLUSTERS_MAX = 254, DOMAIN_NODES_MAX = 240 };
+enum { DOMAIN_CLUSTERS_MAX = CONFIG_SERVED_CLUSTERS_MAX, DOMAIN_NODES_MAX = CONFIG_SERVED_NODES_MAX + 1 };
 /* The Ethernet address, as text. */
 char *domain_mac(uint32_t cluster, uint32_t node);
 /* The IPv4 address with its prefix length, as text. */

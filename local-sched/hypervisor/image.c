@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/json.h"
+#include "common/read_file.h"
 #include "local-sched/hypervisor/storage.h"
 #include "local-sched/hypervisor/virt_error.h"
 
@@ -89,7 +90,8 @@ struct image *image_load(const char *directory, GError **error)
 	g_autoptr(image_t) image = g_new0(struct image, 1);
 	gsize length;
 
-	if (g_file_get_contents(path, &text, &length, &cause))
+	text = read_file(path, READ_FILE_SMALL_MAX, &length, &cause);
+	if (text)
 		manifest = json_parse(text, length, path, &cause);
 	if (!manifest) {
 		g_set_error(error, VIRT_ERROR, VIRT_ERROR_IMAGE,
@@ -155,12 +157,12 @@ static bool send_file(virConnectPtr connection, virStorageVolPtr volume, const s
 	const char *path = image->path[file];
 	g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
 	struct file_source source = {.left = image->bytes[file], .sum = sum};
+	g_autoptr(GError) cause = NULL;
 	bool sent;
 
-	source.fd = open(path, O_RDONLY | O_CLOEXEC);
+	source.fd = read_file_open(path, &cause);
 	if (source.fd < 0) {
-		g_set_error(error, VIRT_ERROR, VIRT_ERROR_IMAGE, "cannot open image file '%s': %s",
-			    path, g_strerror(errno));
+		g_set_error(error, VIRT_ERROR, VIRT_ERROR_IMAGE, "image: %s", cause->message);
 		return false;
 	}
 	sent = upload(connection, volume, source.left, give_file, &source, error);

@@ -28,7 +28,7 @@ static const char usage[] =
 	"usage: virtbed lab up CONFIG [--name NAME] [--probe FILE] [--json]\n"
 	"       virtbed lab down [CONFIG] [--name NAME]\n"
 	"       virtbed lab status [CONFIG] [--name NAME] [--json]\n"
-	"       virtbed lab check [CONFIG]\n"
+	"       virtbed lab check [CONFIG] [--name NAME]\n"
 	"       virtbed lab probe [--seconds S] [--json]\n"
 	"\n"
 	"Emulated blades on this machine: each has a libvirtd, a bridge, a CPU budget and a BMC\n"
@@ -392,16 +392,41 @@ static int run_check(const struct arguments *arguments)
 	return missing ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static const struct {
+static const struct command {
 	const char *name;
 	int (*run)(const struct arguments *arguments);
+	bool config; /* takes a configuration */
+	const char *options[4];
 } commands[] = {
-	{ "up", run_up },
-	{ "down", run_down },
-	{ "status", run_status },
-	{ "check", run_check },
-	{ "probe", run_probe },
+	{ "up", run_up, true, { "--name", "--probe", "--json" } },
+	{ "down", run_down, true, { "--name" } },
+	{ "status", run_status, true, { "--name", "--json" } },
+	{ "check", run_check, true, { "--name" } },
+	{ "probe", run_probe, false, { "--seconds", "--json" } },
 };
+
+/* What the command would do nothing with, of what was given; NULL: there is nothing. */
+static const char *find_pointless(const struct command *command, const struct arguments *arguments, int argc,
+				  char **argv)
+{
+	for (int i = 2; i < argc; i++) {
+		g_autofree char *option = g_strndup(argv[i], strcspn(argv[i], "="));
+
+		if (g_str_has_prefix(option, "--") && !g_strv_contains(command->options, option))
+			return argv[i];
+	}
+	return command->config ? NULL : arguments->config;
+}
+
+static int run_command(const struct command *command, const struct arguments *arguments, int argc, char **argv)
+{
+	const char *pointless = find_pointless(command, arguments, argc, argv);
+
+	if (!pointless)
+		return command->run(arguments);
+	fprintf(stderr, "virtbed lab: %s does nothing with \"%s\"; leave it out\n", command->name, pointless);
+	return EXIT_USAGE;
+}
 
 int lab_cli_main(int argc, char **argv)
 {
@@ -417,7 +442,7 @@ int lab_cli_main(int argc, char **argv)
 	for (gsize i = 0; argc >= 2 && i < G_N_ELEMENTS(commands); i++)
 		if (strcmp(argv[1], commands[i].name) == 0 &&
 		    parse_arguments(argc, argv, &arguments))
-			return commands[i].run(&arguments);
+			return run_command(&commands[i], &arguments, argc, argv);
 	fputs(usage, stderr);
 	return EXIT_USAGE;
 }

@@ -62,8 +62,10 @@ static bool may_save(const struct config_cluster *cluster)
 
 struct lab_room lab_room_needed(const struct config *config, uint64_t image_mib)
 {
-	struct lab_room room = { .disk_mib = LAB_ROOM_FILES_MIB +
-					     image_mib * config->lab->blades_count };
+	struct lab_room room = {
+		.memory_mib = config_lab_memory_mib(config),
+		.disk_mib = LAB_ROOM_FILES_MIB + image_mib * config->lab->blades_count,
+	};
 
 	for (uint32_t c = 0; c < config->clusters_count; c++) {
 		const struct config_cluster *cluster = &config->clusters[c];
@@ -73,7 +75,6 @@ struct lab_room lab_room_needed(const struct config *config, uint64_t image_mib)
 
 		if (blades == 0)
 			continue;
-		room.memory_mib += vms * (cluster->memory_mib + LAB_ROOM_EMULATOR_MIB);
 		room.disk_mib += vms * cluster->swap_mib;
 		if (may_save(cluster))
 			room.disk_mib += cluster->nodes * cluster->memory_mib;

@@ -8,8 +8,6 @@
 
 /* Memory and disk: what this machine has left, and what the lab of a configuration needs. */
 
-/* What an emulated VM takes beside its RAM when it is young: QEMU, and the code that it has translated. */
-#define LAB_ROOM_EMULATOR_MIB 120
 /* Logs, sockets, and results of a run. */
 #define LAB_ROOM_FILES_MIB 100
 

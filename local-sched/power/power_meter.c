@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/read_file.h"
 #include "local-sched/power/meter_acpi.h"
 #include "local-sched/power/meter_amm.h"
 #include "local-sched/power/meter_ipmi.h"
@@ -41,7 +42,8 @@ char *power_meter_password(const struct config_meter *config, GError **error)
 
 	if (!config->password_file)
 		return g_strdup("");
-	if (!g_file_get_contents(config->password_file, &text, NULL, &reason)) {
+	text = read_file(config->password_file, READ_FILE_SMALL_MAX, NULL, &reason);
+	if (!text) {
 		g_set_error(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
 			    "no password: %s", reason->message);
 		return NULL;

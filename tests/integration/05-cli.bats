@@ -361,7 +361,8 @@ refused() {
 @test "config check refuses what serve would refuse for good" {
 	local good=$ROOT/configs/simulated.yaml key busy
 	for key in 'listen: http://0.0.0.0:18099' 'listen: ftp://x' 'listen: http://127.1:18099' 'group: no-such-group-here' \
-		'policy: max-upt+filter:task:2.0' 'policy: nonsense'; do
+		'listen: http://127.0.0.1:65536' 'listen: http://127.0.0.1' 'listen: http://u@127.0.0.1:0' 'listen: unix:x' \
+		"listen: unix:/$(printf 'x%.0s' {1..110})" 'policy: max-upt+filter:task:2.0' 'policy: nonsense'; do
 		sed "s|^service:|&\n  $key|; /^  policy: easy/d" "$good" >bad.yaml
 		refused "bad.yaml: service.${key%%:*}: " virtbed config check bad.yaml
 		refused "bad.yaml: service.${key%%:*}: " virtbed config check --live bad.yaml
@@ -374,6 +375,59 @@ at = socket.create_server(("127.0.0.1", 0)); print(at.getsockname()[1], flush=Tr
 	sed "s|^service:|&\n  listen: http://127.0.0.1:$busy|" "$good" >busy.yaml
 	virtbed config check busy.yaml | grep -x "  for serve: yes"
 	exec 7<&-
+	exec 7< <(python3 -c 'import socket, time
+at = socket.socket(socket.AF_UNIX); at.bind("busy"); at.listen(); print(flush=True); time.sleep(60)')
+	read -r _ <&7
+	sed "s|^service:|&\n  listen: unix:$PWD/busy|" "$good" >busy.yaml
+	virtbed config check busy.yaml | grep -x "  for serve: yes"
+	exec 7<&-
+}
+
+@test "config check knows what local schedulers and this machine can take" {
+	local good=$ROOT/configs/simulated.yaml
+	sed '0,/nodes: [0-9]*/s//nodes: 240/' "$good" >large.yaml
+	refused "large.yaml: clusters[0].nodes: a local scheduler serves 1 to 239 nodes" virtbed config check large.yaml
+	refused "clusters[0].nodes: a local scheduler serves" virtbed serve large.yaml --state state --listen "unix:$PWD/s"
+	virtbed simulate large.yaml --trials 1 >/dev/null
+	sed '0,/memory_mib: [0-9]*/s//memory_mib: 60000000/' "$ROOT/configs/one-machine.yaml" >memory.yaml
+	virtbed config check memory.yaml >uses
+	[ "$(grep -cE '^  for (run|profile|serve): no: clusters: all VMs that are to run on this machine need 1171.* GiB of memory' uses)" = 3 ]
+	refused "all VMs that are to run on this machine need" virtbed run memory.yaml --profile
+	refused "all VMs that are to run on this machine need" virtbed lab up memory.yaml
+}
+
+@test "config check knows files of TLS that are none" {
+	local good=$ROOT/configs/simulated.yaml what
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=x \
+		-keyout key -out certificate 2>/dev/null
+	chmod 600 key
+	mkfifo -m 600 pipe
+	(umask 077; echo no certificate >garbage)
+	for what in pipe garbage /dev/null none; do
+		for files in "certificate: $what, key: key" "certificate: certificate, key: $what"; do
+			sed "s|^service:.*|service: {policy: easy, listen: 'https://127.0.0.1:0', $files}\nrest:|; " "$good" |
+				sed '/^rest:/,$d' >bad.yaml
+			refused "bad.yaml: service.listen: " timeout 60 virtbed config check bad.yaml
+			refused "service.listen: " timeout 60 virtbed serve bad.yaml --state state --listen "unix:$PWD/s"
+		done
+		# By which other machines' local schedulers are to know us.
+		for files in "ca: $what, certificate: certificate, key: key" "ca: certificate, certificate: $what, key: key" \
+			"ca: certificate, certificate: certificate, key: $what"; do
+			cat >bad.yaml <<-END
+				name: peers
+				clusters: [{name: c, nodes: 2, cores: 1, memory_mib: 128, local_scheduler: 'https://127.0.0.1:1'}]
+				types: [{name: A, benchmark: is, class: S, cores: 1, memory_mib: 96, share: 1}]
+				estimates: [{type: A, cluster: c, etc_s: 5, eec_j: 10}]
+				workload: {arrival_mean_s: 2, duration_s: 20, utility_max: [1]}
+				experiment: {policies: [easy], limits: [1], budget_j: 1000, mapping_interval_s: 1, duration_s: 60}
+				service: {policy: easy}
+				tls: {$files}
+			END
+			refused "bad.yaml: tls: " timeout 60 virtbed config check bad.yaml
+			refused "tls: " timeout 60 virtbed serve bad.yaml --state state --listen "unix:$PWD/s"
+			virtbed simulate bad.yaml --trials 1 >/dev/null
+		done
+	done
 }
 
 @test "config check by a user who may not do what the service's user may calls nothing wrong" {
@@ -785,8 +839,75 @@ at = socket.create_server(("127.0.0.1", 0)); print(at.getsockname()[1], flush=Tr
 	[ "$(wc -l <gantt.csv)" -gt 20 ]
 	refused "choose one" virtbed report "$RUNS/agree/measured" --format csv --chart gantt
 	refused "known: utility estimates" virtbed report "$RUNS/agree/measured" --format csv --chart pie
-	refused "no run 4711" virtbed report "$RUNS/agree/measured" --format svg --run 4711
+	refused "no run 4711 that ended; known: 1 2 3" virtbed report "$RUNS/agree/measured" --format svg --run 4711
 	refused "run numbers" virtbed report "$RUNS/agree/measured" --format svg --run first
+}
+
+@test "options that would do nothing are refused" {
+	local traces=$ROOT/tests/unit/replay/traces
+	refused "are for --live" virtbed energy --count 3
+	refused "are for --live" virtbed energy --interval 2
+	refused "are for --live" virtbed energy --lab x
+	refused "leave it out with --once" virtbed top --once --interval 2
+	refused "leave it out with --json" virtbed top --json --interval 2
+	refused "give one state at least" virtbed queue --state ""
+	refused "are for \"create\"" virtbed token list --role viewer
+	refused "--rebuild is for --policy conservative" virtbed replay --policy easy --rebuild "$traces/synthetic.swf"
+	refused "--keep-reservations is for" virtbed replay --policy fcfs --keep-reservations "$traces/synthetic.swf"
+	refused "down does nothing with \"--json\"" virtbed lab down --name x --json
+	refused "check does nothing with \"--probe\"" virtbed lab check --probe f
+	refused "probe does nothing with \"x\"" virtbed lab probe x
+	refused "--pet: " virtbed profile "$ROOT/configs/simulated.yaml" --pet pet.yaml
+	refused "--profile-repeat: nothing is profiled" virtbed run "$ROOT/configs/simulated.yaml" --profile-repeat 2
+}
+
+@test "what is no file, or has no end, is told at once wherever a file is named" {
+	local good=$ROOT/configs/simulated.yaml what
+	mkfifo pipe
+	mkdir -p directory state
+	mkfifo state/run.sqlite
+	ulimit -v 8000000
+	for what in /dev/zero pipe directory; do
+		refused "'$what' cannot be read: it is a" timeout 60 virtbed config check "$what"
+		refused "'$what' cannot be read: it is a" timeout 60 virtbed simulate "$what"
+		refused "'$what' cannot be read: it is a" timeout 60 virtbed simulate "$good" --estimates "$what"
+		refused "'$what' cannot be read: it is a" timeout 60 virtbed decide "$what"
+		refused "'$what' cannot be read: it is a" timeout 60 virtbed replay "$what"
+		refused "'$what' cannot be read: it is a" timeout 60 virtbed study "$what"
+		refused "'$what' cannot be read: it is a" timeout 60 virtbed serve "$what"
+		refused "'$what' cannot be read: it is a" timeout 60 virtbed submit --script "$what" --time 5s
+		refused "'$what' cannot be read: it is a" timeout 60 virtbed submit --script "$good" -i "$what" --time 5s
+		VIRTBED_CA_FILE=$what refused "VIRTBED_CA_FILE: '$what' cannot be read" timeout 60 virtbed queue --uri https://127.0.0.1:1
+	done
+	refused "it has more than 256 MiB" timeout 60 virtbed decide - </dev/zero
+	refused "run.sqlite" timeout 60 virtbed report state
+	refused "there is a run in it already" timeout 60 virtbed simulate "$good" --trials 1 --out state
+	truncate -s 1T endless
+	refused "'endless' cannot be read: it has more than 4 MiB" timeout 60 virtbed config check endless
+	refused "'endless' cannot be read: it has more than 704 KiB" timeout 60 virtbed submit --script endless --time 5s
+	refused "'endless' cannot be read: it has more than 256 MiB" timeout 60 virtbed decide endless
+	refused "longer than" timeout 60 virtbed replay endless
+}
+
+@test "report refuses what names nothing, and what a format does nothing with" {
+	local format
+	for format in table json csv swf png html; do
+		refused "unknown chart \"nosuch\"; known: utility" virtbed report "$RUNS/agree/measured" --format $format --chart nosuch
+		refused "unknown chart \"\"" virtbed report "$RUNS/agree/measured" --format $format --chart ""
+		refused "list of run numbers" virtbed report "$RUNS/agree/measured" --format $format --run 1-x
+		refused "list of run numbers" virtbed report "$RUNS/agree/measured" --format $format --run ""
+		refused "no run 99 that ended; known: 1 2 3" virtbed report "$RUNS/agree/measured" --format $format --run 99
+		refused "no table \"nosuch\"; known: policies" virtbed report "$RUNS/agree/measured" --format $format --table nosuch
+	done
+	for format in table json csv; do
+		refused "--run is for" virtbed report "$RUNS/agree/measured" --format $format --run 1
+	done
+	for format in table json swf; do
+		refused "--chart is for" virtbed report "$RUNS/agree/measured" --format $format --chart utility
+		refused "--table is for" virtbed report "$RUNS/agree/measured" --format $format --table policies
+	done
+	refused "--table is for" virtbed report "$RUNS/agree/measured" --format csv --chart utility --table policies
+	refused "give --json or --format png" virtbed report "$RUNS/agree/measured" --json --format png
 }
 
 @test "a page holds everything and loads nothing" {

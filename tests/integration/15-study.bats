@@ -106,6 +106,32 @@ refused() {
 	done
 	virtbed study merge merged part4 part2 part1 part3
 	same_as_whole merged
+	# Again, beside what is there.
+	virtbed study merge merged part1 part2 part3 part4
+	# Some of them are no whole, and nothing is made of them unless that is wanted.
+	refused "6 of 12 trials are missing or incomplete: 2, 4, 6, 8, 10, 12 (parts 2/4, 4/4); give those parts too" \
+		virtbed study merge some part1 part3
+	[ ! -e some ]
+	run -0 --separate-stderr virtbed study merge some part1 part3 --partial
+	[[ $stderr == *"warning: 6 of 12 trials are missing"*"(parts 2/4, 4/4)"* ]]
+	refused "(part 4/4)" virtbed study merge some part2
+	virtbed study merge some part2 part4
+	same_as_whole some
+	# The same results twice are no division.
+	refused "part1: has results that part1 has too" virtbed study merge twice part1 part1
+	refused "has results that part1 has too" virtbed study merge twice part1 "$BATS_FILE_TMPDIR/whole"
+	# What is asked for counts, not what is configured.
+	virtbed study "$CONFIG" --trials 2 --shard 1/2 --out short1
+	virtbed study "$CONFIG" --trials 2 --shard 2/2 --out short2
+	refused "1 of 2 trials are missing or incomplete: 2 (part 2/2)" virtbed study merge short short1
+	virtbed study merge short short1 short2
+	# A trial that lacks a policy is not whole.
+	virtbed study "$CONFIG" --trials 2 --shard 2/2 --policy easy+drop:0.5 --out easy2
+	refused "incomplete: 2;" virtbed study merge easy short1 easy2
+	for option in "--trials 3" "--policy easy" --shard=1/2 "--seed 3" "--out x"; do
+		refused "merge: ${option%%[ =]*} says what is computed" virtbed study merge merged part1 part2 $option
+	done
+	refused "--partial is for" virtbed study "$CONFIG" --partial
 }
 
 @test "what is another study is refused" {

@@ -387,7 +387,7 @@ static void test_socket_is_private_and_a_stale_one_replaced(struct fixture *fixt
 	g_assert_cmpint(stat(path, &status), ==, 0);
 	g_assert_cmpint(status.st_mode & 0777, ==, 0600);
 	g_assert_null(http_server_new(http_server_address(fixture->server), routes, NULL, &error));
-	g_assert_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS);
+	g_assert_error(error, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE);
 	/* A second name of the socket outlives the server: just what a crash leaves. */
 	g_assert_cmpint(link(path, copy), ==, 0);
 	g_clear_pointer(&fixture->server, http_server_free);
@@ -401,7 +401,11 @@ static void test_addresses_that_make_no_sense_are_refused(void)
 	static const char *const servers[] = { "", "unix:relative", "http://0.0.0.0:0",
 					       "http://192.0.2.1:80", "http://example.org:80",
 					       "https://127.0.0.1:0", "ftp://127.0.0.1:21",
-					       "http://127.0.0.1", "unix:/proc/self/status" };
+					       "http://127.0.0.1", "unix:/proc/self/status",
+					       "http://127.1:0", "http://127.0.0.1:", "http://127.0.0.1:65536",
+					       "http://127.0.0.1:+0", "http://127.0.0.1:00", "http://127.0.0.1:0/x",
+					       "http://127.0.0.1:0?x", "http://u@127.0.0.1:0", "HTTP://127.0.0.1:0",
+					       "http://localhost:0", "http://[::]:0", "unix:" };
 	static const char *const clients[] = { "", "unix:relative", "ftp://host:21", "127.0.0.1:80",
 					       "http://" };
 	g_autofree char *name = g_strnfill(200, 'x');

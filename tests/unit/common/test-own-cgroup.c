@@ -106,6 +106,10 @@ static void test_the_least_memory_counts(void)
 	put(top, "v2/s", "memory.current", "1100000\n");
 	g_assert_cmpfloat(own_cgroup_memory_of(v2, "0::/s/t\n"), ==, 1000000);
 	g_assert_cmpfloat(own_cgroup_memory_of(v2, "0::/u\n"), ==, (double)INFINITY);
+	/* Whatever is used of it. */
+	g_assert_cmpfloat(own_cgroup_machine_memory_of(5e6, v1, "1:memory:/a/b\n"), ==, 600000);
+	g_assert_cmpfloat(own_cgroup_machine_memory_of(5e6, v2, "0::/s/t\n"), ==, 2000000);
+	g_assert_cmpfloat(own_cgroup_machine_memory_of(5e6, v2, "0::/u\n"), ==, 5e6);
 	clear(top);
 }
 

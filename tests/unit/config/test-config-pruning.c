@@ -87,7 +87,7 @@ static const struct {
 	{ "prices: [0.5, 2]", "prices: [1, -1]", "environment.pruning.prices[1]: -1 is outside" },
 	{ "prices: [0.5, 2]", "entries: [{type: x, machine: a, samples: [1]}]",
 	  "environment.pruning.pet: 'pet.yaml', but there are entries as well" },
-	{ "pet: pet.yaml", "pet: none.yaml", "none.yaml: cannot be read" },
+	{ "pet: pet.yaml", "pet: none.yaml", "none.yaml' cannot be read" },
 	{ "    pet: pet.yaml\n", "", "clusters: 2, but the drawn execution times are those of 8" },
 	{ "seed: 3", "serial: {}", "environment.pruning: tasks have deadlines and queues" },
 	{ "seed: 3", "lead_s: 600", "environment: special, pstates and lead_s are of no use" },

@@ -58,6 +58,20 @@ struct bad_case {
 static const struct bad_case bad_cases[] = {
 	{ base, "just text\n", ":1:1: the file takes a mapping of keys" },
 	{ base, "- name: t\n", ":1:1: the file takes a mapping of keys" },
+	{ "name: t", "name: &a t", ":1:7: an anchor (&); a file has no anchors, aliases or tags" },
+	{ "name: t", "&a name: t", ":1:1: an anchor (&)" },
+	{ "  - name: a", "  - &c\n    name: a", "an anchor (&)" },
+	{ "limits: [1, 0.7]", "limits: &l [1, 0.7]", "an anchor (&)" },
+	{ "duration_s: 10\n  utility", "duration_s: *d\n  utility", "an alias (*)" },
+	{ "name: t", "name: !!str t", ":1:7: a tag (!)" },
+	{ "name: t", "name: !x t", ":1:7: a tag (!)" },
+	{ "name: t", "name: ! t", ":1:7: a tag (!)" },
+	{ "limits: [1, 0.7]", "limits: !!seq [1, 0.7]", "a tag (!)" },
+	{ "name: t", "!!map\nname: t", "a tag (!)" },
+	{ "name: t", "%TAG !e! tag:e:\n---\nname: t", "a %TAG directive" },
+	{ "name: t", "name: t\n<<: {patience: 2}", ":2:1: unknown key '<<'" },
+	{ "name: t", "name: t\nname: u", "mapping field already seen: name" },
+	{ "name: t", "name: \"t\\0u\"", ":1:7: a character of code 0" },
 	{ "nodes: 2", "knots: 2", ":4:5: unknown key 'knots'; known here: name, nodes" },
 	{ "nodes: 2", "nodes: -2", ":4:12: clusters[0].nodes: '-2' is not a whole number" },
 	{ "nodes: 2", "nodes: 0", "clusters[0].nodes: cluster 'a' has 0 nodes" },
@@ -182,6 +196,13 @@ static const struct bad_case bad_cases[] = {
 	  "service.meter_refresh_s: 601 is not from 0 to 600" },
 	{ "name: t\n", "name: t\nservice: {group: 'a b'}\n",
 	  "service.group: 'a b' cannot be the name of a group" },
+	{ "name: t\n", "name: t\nservice: {listen: 'http://127.1:80'}\n",
+	  "service.listen: cannot listen on \"http://127.1:80\": expected unix:/PATH" },
+	{ "name: t\n", "name: t\nservice: {listen: 'ftp://x'}\n", "service.listen: cannot listen on" },
+	{ "name: t\n", "name: t\nservice: {listen: ''}\n", "service.listen: cannot listen on" },
+	{ "name: t\n", "name: t\nservice: {listen: 'http://127.0.0.1:65536'}\n", "service.listen: cannot listen on" },
+	{ "name: t\n", "name: t\nservice: {listen: 'https://0.0.0.0:1/x', certificate: c, key: k}\n",
+	  "service.listen: cannot listen on" },
 	{ "name: t\n", "name: t\npatience: 0.5\n", "patience: 0.5 is outside 1 to 1000" },
 	{ "name: t\n", "name: t\npatience: 0\n", "patience: 0 makes no sense" },
 	{ "name: t\n", "name: a.b\nlab: {blades: [{name: b1, cpu_cores: 1, idle_w: 1, core_w: 1}]}\n",
@@ -436,7 +457,7 @@ static void test_a_lab_that_is_too_large_for_this_machine_has_no_room(void)
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autofree char *path = write_lab("name: a, memory_mib: 200, nodes: 65536, cores: 1024", "blade: b1",
+		g_autofree char *path = write_lab("name: a, memory_mib: 200, nodes: 4, cores: 1024", "blade: b1",
 						  cases[i].lab);
 		g_autoptr(GError) error = NULL;
 		g_autoptr(config_t) config = config_load(path, &error);
@@ -445,6 +466,66 @@ static void test_a_lab_that_is_too_large_for_this_machine_has_no_room(void)
 		g_assert_true(config_check_room(config, path, &error) == cases[i].good);
 		g_assert_true(cases[i].good || (strstr(error->message, "lab.blades: all VMs") &&
 						strstr(error->message, "may use 4096.00 cores, more than 80 % of the ")));
+		g_unlink(path);
+	}
+}
+
+/* The same for memory, whatever is said of CPUs. */
+static void test_vms_that_need_more_memory_than_this_machine_has_find_no_room(void)
+{
+	static const struct {
+		const char *memory, *host;
+		bool good;
+	} cases[] = {
+		{ "200, nodes: 2", "blade: b1", true },
+		{ "67108864, nodes: 2", "blade: b1", false },
+		{ "200, nodes: 65536", "blade: b1", false },
+		{ "2000000, nodes: 2, preemption: {spares: 200, memory_mib: 1}", "blade: b1", false },
+		{ "67108864, nodes: 2", "uri: 'qemu:///system'", false },
+		{ "67108864, nodes: 2", "uri: 'qemu+ssh://other/system'", true },
+		{ "67108864, nodes: 2, local_scheduler: 'unix:/run/ls'", "uri: 'qemu:///system'", true },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *cluster = g_strdup_printf("name: a, cores: 1, memory_mib: %s", cases[i].memory);
+		g_autofree char *path = write_lab(cluster, cases[i].host,
+						  "overcommit: yes, blades: [{name: b1, cpu_cores: 1, idle_w: 1, core_w: 1}]");
+		g_autoptr(GError) error = NULL;
+		g_autoptr(config_t) config = config_load(path, &error);
+
+		g_assert_no_error(error);
+		if (config_check_room(config, path, &error) != cases[i].good)
+			g_error("case %zu: %s", i, error ? error->message : "has room");
+		g_assert_true(cases[i].good || strstr(error->message, "need"));
+		g_unlink(path);
+	}
+}
+
+/* What only daemons refuse is refused before they are started. */
+static void test_a_cluster_that_no_local_scheduler_serves_is_told(void)
+{
+	static const struct {
+		const char *from, *to;
+		const char *message; /* NULL: it is served */
+	} cases[] = {
+		{ "nodes: 2", "nodes: 239", NULL },
+		{ "nodes: 2", "nodes: 240", "clusters[0].nodes: a local scheduler serves 1 to 239 nodes" },
+		{ "cores: 1\n    memory_mib: 100", "cores: 30\n    memory_mib: 200", NULL },
+		{ "cores: 1\n    memory_mib: 100", "cores: 31\n    memory_mib: 200",
+		  "clusters[0].cores: nodes that a local scheduler serves have 1 to 30 cores" },
+		{ "nodes: 2", "nodes: 2\n    simulated: {idle_w: 1}\n    hosts: [{name: a}, {name: b}, {name: c}]",
+		  "clusters[0].hosts: 3 hosts for 2 nodes" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *path = write_variant(cases[i].from, cases[i].to);
+		g_autoptr(GError) error = NULL;
+		g_autoptr(config_t) config = config_load(path, &error);
+		g_autofree char *wrong = config ? config_cluster_check_served(config, 0) : NULL;
+
+		g_assert_no_error(error);
+		g_assert_true((wrong == NULL) == (cases[i].message == NULL));
+		g_assert_true(!wrong || g_str_has_prefix(wrong, cases[i].message));
 		g_unlink(path);
 	}
 }
@@ -838,6 +919,10 @@ int main(int argc, char **argv)
 			test_blades_without_a_cap_count_with_their_budget);
 	g_test_add_func("/config/a lab that is too large for this machine has no room",
 			test_a_lab_that_is_too_large_for_this_machine_has_no_room);
+	g_test_add_func("/config/VMs that need more memory than this machine has find no room",
+			test_vms_that_need_more_memory_than_this_machine_has_find_no_room);
+	g_test_add_func("/config/a cluster that no local scheduler serves is told",
+			test_a_cluster_that_no_local_scheduler_serves_is_told);
 	g_test_add_func("/config/a steady lab needs a metronome", test_a_steady_lab_needs_a_metronome);
 	g_test_add_func("/config/migration-tls", test_migration_by_tls_is_saved);
 	g_test_add_func("/config/blades-reach-each-other-in-the-clear",

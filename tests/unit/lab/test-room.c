@@ -18,7 +18,7 @@ static void test_a_lab_needs_what_its_vms_need(void)
 {
 	const struct lab_room room = lab_room_needed(&config, 30);
 
-	g_assert_cmpuint(room.memory_mib, ==, 4 * 100 + 2 * 200 + 6 * LAB_ROOM_EMULATOR_MIB);
+	g_assert_cmpuint(room.memory_mib, ==, 4 * 100 + 2 * 200 + 6 * CONFIG_LAB_EMULATOR_MIB);
 	g_assert_cmpuint(room.disk_mib, ==, LAB_ROOM_FILES_MIB + 2 * 30 + 4 * 50 + 200);
 }
 

@@ -26,7 +26,7 @@ static void test_bad(void)
 		{ "endless-run.swf", ":3: field 4: 1e+300 is no time in seconds" },
 		{ "no-size.swf", "give --procs" },
 		{ "cut-short.swf.gz", "the gzip stream is cut short" },
-		{ "nowhere.swf", "cannot be opened" },
+		{ "nowhere.swf", "cannot be read: No such file" },
 	};
 	const struct swf_filter all = { 0 };
 
