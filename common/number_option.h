@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* As many seconds as somebody may ask to wait: some 30 years. */
+#define NUMBER_OPTION_SECONDS_MAX 1e9
+
 /*
  * Numbers of a command's line. GLib's own options for numbers take "nan", "0x10" and "010" (for 8), and
  * leave no value over that says "not given": such an option is a string (G_OPTION_ARG_STRING) that one of
