@@ -15,6 +15,7 @@
 
 #define LOG_SUBSYSTEM "controller"
 #include "common/log.h"
+#include "common/number_option.h"
 #include "common/output.h"
 #include "controller/api/status_api.h"
 #include "controller/run/run_service.h"

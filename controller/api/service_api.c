@@ -8,6 +8,7 @@
 
 #include "common/benchmark.h"
 #include "common/json.h"
+#include "common/read_number.h"
 #include "controller/api/fleet_api.h"
 #include "controller/api/status_api_private.h"
 #include "controller/api/task_api.h"
@@ -403,8 +404,7 @@ static bool find_node(struct http_request *request, const struct config *config,
 	for (uint32_t c = 0; c < config->clusters_count; c++) {
 		if (!g_str_equal(config->clusters[c].name, arguments[0]))
 			continue;
-		if (!g_ascii_string_to_unsigned(arguments[1], 10, 0,
-						config->clusters[c].nodes - 1, &node, NULL)) {
+		if (!read_number_unsigned(arguments[1], 0, config->clusters[c].nodes - 1, &node)) {
 			http_request_fail(request, 404, "cluster '%s' has no node '%.32s'",
 					  arguments[0], arguments[1]);
 			return false;
