@@ -270,6 +270,12 @@ static void add_header(GString *swf, const struct export *export)
 		g_string_append_printf(swf,
 				       "; Note: of %u job%s lost attempts are not on record: what these executed is wait\n",
 				       export->unknown, export->unknown == 1 ? "" : "s");
+	if (export->config)
+		g_string_append_printf(swf,
+				       "; Note: starts were decided every %g s; a replay decides at once, and may start jobs that "
+				       "much earlier\n",
+				       export->summary->service ? config_service_of(export->config).mapping_interval_s :
+								  export->config->experiment->mapping_interval_s);
 	for (guint i = 0; i < export->types->len; i++)
 		g_string_append_printf(swf, "; Note: executable %u is type %s\n", i + 1,
 				       (const char *)export->types->pdata[i]);
