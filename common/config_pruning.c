@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "common/config_parts.h"
+#include "common/read_number.h"
 
 #define TASKS_MAX 1000000
 #define TIME_MAX_S 1e9
@@ -144,7 +145,7 @@ bool config_wants_pet(const struct config *config)
 static bool is_type(const struct config *config, const char *name)
 {
 	const struct config_pruning *pruning = config->environment->pruning;
-	char *end = NULL;
+	uint64_t number;
 
 	if (config->types_count > 0)
 		return is_configured_type(config, name);
@@ -152,10 +153,8 @@ static bool is_type(const struct config *config, const char *name)
 	for (uint32_t i = 0; i < pruning->entries_count; i++)
 		if (g_str_equal(pruning->entries[i].type, name))
 			return true;
-	if (pruning->entries_count > 0 || name[0] != 't' || !g_ascii_isdigit(name[1]) ||
-	    name[1] == '0')
-		return false;
-	return g_ascii_strtoull(name + 1, &end, 10) <= SEED_TYPES && *end == '\0';
+	return pruning->entries_count == 0 && name[0] == 't' && name[1] != '0' &&
+	       read_number_unsigned(name + 1, 1, SEED_TYPES, &number);
 }
 
 static char *check_task(const struct config *config, uint32_t i)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/config_strict.h"
 
-#include <errno.h>
-#include <math.h>
+#include <float.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,6 +10,7 @@
 
 #include "common/config.h"
 #include "common/config_schema.h"
+#include "common/read_number.h"
 
 /* No configuration nests deeper; a hostile file must not exhaust the stack. */
 #define MAX_DEPTH 16
@@ -44,25 +44,35 @@ static const char *scalar(const yaml_node_t *node)
 	return (const char *)node->data.scalar.value;
 }
 
+/* A 0 before digits makes an octal number of them for some readers of YAML, libcyaml among them. */
+static bool is_padded(const char *text)
+{
+	text += *text == '-';
+	return text[0] == '0' && g_ascii_isdigit(text[1]);
+}
+
 static bool is_unsigned(const char *text, uint32_t size)
 {
 	guint64 max = size >= 8 ? G_MAXUINT64 : (G_GUINT64_CONSTANT(1) << (size * 8)) - 1;
 
-	return g_ascii_string_to_unsigned(text, 10, 0, max, NULL, NULL);
+	uint64_t value;
+
+	return !is_padded(text) && read_number_unsigned(text, 0, max, &value);
 }
 
 static bool is_double(const char *text)
 {
-	char *end = NULL;
+	double value;
 
-	errno = 0;
-	return isfinite(g_ascii_strtod(text, &end)) && end != text && *end == '\0' && errno == 0;
+	return !is_padded(text) && read_number(text, -DBL_MAX, DBL_MAX, &value);
 }
 
 /* Whether a number, already understood as one, is 0. */
 static bool is_zero(const char *text)
 {
-	return fpclassify(g_ascii_strtod(text, NULL)) == FP_ZERO;
+	double value;
+
+	return read_number(text, 0, 0, &value);
 }
 
 /* One of the words of the schema, which are all told where it is not. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/config_sweep.h"
 
-#include <errno.h>
-#include <math.h>
+#include <float.h>
+
+#include "common/read_number.h"
 
 #define BURST_MAX 10000
 #define MEAN_MAX_S 1e6
@@ -222,14 +223,11 @@ static bool read_word(const struct config_sweep *sweep, const char *text, double
 bool config_sweep_read(const struct config_sweep *sweep, const char *text, double *ret_value,
 		       char **ret_wrong)
 {
-	char *end = NULL;
 	double value;
 
 	if (sweep->words)
 		return read_word(sweep, text, ret_value, ret_wrong);
-	errno = 0;
-	value = g_ascii_strtod(text, &end);
-	if (errno != 0 || end == text || *end != '\0' || !isfinite(value)) {
+	if (!read_number(text, -DBL_MAX, DBL_MAX, &value)) {
 		*ret_wrong = g_strdup_printf("'%s' is not a number", text);
 		return false;
 	}

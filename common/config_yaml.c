@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/config_yaml.h"
 
+#include <float.h>
 #include <glib.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "common/config_schema.h"
+#include "common/read_number.h"
 
 static void write_mapping(GString *out, const cyaml_schema_field_t *fields, const uint8_t *data,
 			  unsigned indent, bool in_list);
@@ -25,13 +27,14 @@ static uint64_t read_unsigned(const uint8_t *data, uint32_t size)
 static void write_double(GString *out, double value)
 {
 	char text[G_ASCII_DTOSTR_BUF_SIZE];
+	double back;
 
 	for (int digits = 6; digits <= 17; digits++) {
 		char format[8];
 
 		g_snprintf(format, sizeof(format), "%%.%dg", digits);
 		g_ascii_formatd(text, sizeof(text), format, value);
-		if (g_ascii_strtod(text, NULL) == value)
+		if (read_number(text, -DBL_MAX, DBL_MAX, &back) && back == value)
 			break;
 	}
 	g_string_append(out, text);

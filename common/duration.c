@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "common/read_number.h"
+
 /* Longer is no duration but a mistake: 1000 years. */
 #define LONGEST_S (1000.0 * 366 * 86400)
 
@@ -15,13 +17,11 @@ static const struct unit {
 } units[] = {{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}};
 
 /* Reads digits with at most one point among them; NULL: there is no number. */
-static const char *read_number(const char *text, double *ret_value)
+static const char *read_value(const char *text, double *ret_value)
 {
-	size_t length = strspn(text, "0123456789.");
-	char *end = NULL;
+	const char *end = read_number_front(text, ret_value);
 
-	*ret_value = g_ascii_strtod(text, &end);
-	return length > 0 && end == text + length ? end : NULL;
+	return end == text + strspn(text, "0123456789.") ? end : NULL;
 }
 
 bool duration_parse(const char *text, double *ret_s)
@@ -35,7 +35,7 @@ bool duration_parse(const char *text, double *ret_s)
 		size_t unit = next;
 		double value;
 
-		text = read_number(text, &value);
+		text = read_value(text, &value);
 		if (!text || (!*text && next > 0))
 			return false;
 		if (!*text) {

@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/read_number.h"
 
 G_DEFINE_QUARK(virtbed-lab-state, lab_state_error)
 
@@ -42,11 +43,14 @@ bool lab_state_read_metronome(const char *lab, struct lab_state_metronome *ret_m
 	g_autofree char *path = g_build_filename(LAB_STATE_ROOT, lab, LAB_STATE_METRONOME_FILE, NULL);
 	g_autofree char *text = NULL;
 	const char *after;
+	uint64_t rounds;
 
-	if (!g_file_get_contents(path, &text, NULL, NULL) || !(after = strchr(text, ' ')))
+	if (!g_file_get_contents(path, &text, NULL, NULL))
 		return false;
-	ret_metronome->rounds = (uint32_t)g_ascii_strtoull(text, NULL, 10);
-	ret_metronome->cpu_ns = g_ascii_strtoull(after + 1, NULL, 10);
+	after = read_number_front_unsigned(text, &rounds);
+	if (!after || *after != ' ' || !read_number_front_unsigned(after + 1, &ret_metronome->cpu_ns))
+		return false;
+	ret_metronome->rounds = (uint32_t)rounds;
 	return true;
 }
 
@@ -68,8 +72,7 @@ static bool read_stat(pid_t pid, char *ret_state, uint64_t *ret_ticks)
 	if (g_strv_length(fields) < 21)
 		return false;
 	*ret_state = fields[1][0];
-	*ret_ticks = g_ascii_strtoull(fields[20], NULL, 10);
-	return true;
+	return read_number_unsigned(fields[20], 0, UINT64_MAX, ret_ticks);
 }
 
 uint64_t lab_state_start_ticks(pid_t pid)

@@ -7,13 +7,16 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "common/read_number.h"
+
 
 /* Whether it is us whom the service manager has started. */
 static bool is_ours(void)
 {
 	const char *pid = g_getenv("SYSTEMD_EXEC_PID");
+	int64_t number;
 
-	return !pid || g_ascii_strtoll(pid, NULL, 10) == getpid();
+	return !pid || read_number_integer(pid, getpid(), getpid(), &number);
 }
 
 /* A manager that does not hear us takes us for hung: nothing better could be done about it here. */

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/read_number.h"
+
 /* Fields of a mountinfo line. */
 enum { FIELD_ROOT = 3, FIELD_MOUNT = 4, FIELDS_FIXED = 6 };
 /* Those after the dash. */
@@ -96,13 +98,14 @@ static double quota_of(const char *group)
 	g_autofree char *both = read_file(group, "cpu.max");
 	g_autofree char *quota = both ? NULL : read_file(group, "cpu.cfs_quota_us");
 	g_autofree char *period = quota ? read_file(group, "cpu.cfs_period_us") : NULL;
-	const char *quota_us = both ?: quota;
-	const char *period_us = both ? strchr(both, ' ') : period;
+	uint64_t quota_us;
+	uint64_t period_us;
+	const char *behind = read_number_front_unsigned(both ?: quota, &quota_us);
+	const char *second = both && behind && *behind == ' ' ? behind + 1 : period;
 
-	if (!quota_us || !period_us || !g_ascii_isdigit(quota_us[0]) ||
-	    g_ascii_strtoll(period_us, NULL, 10) <= 0)
-		return (double)INFINITY;
-	return g_ascii_strtod(quota_us, NULL) / g_ascii_strtod(period_us, NULL);
+	if (!behind || !read_number_front_unsigned(second, &period_us) || period_us == 0)
+		return (double)INFINITY; /* "max", or -1 */
+	return (double)quota_us / (double)period_us;
 }
 
 /* The number in a group's file; NAN: there is none, or a word ("max"). */
@@ -110,7 +113,9 @@ static double number_in(const char *group, const char *file)
 {
 	g_autofree char *text = read_file(group, file);
 
-	return text && g_ascii_isdigit(text[0]) ? g_ascii_strtod(text, NULL) : (double)NAN;
+	uint64_t number;
+
+	return read_number_front_unsigned(text, &number) ? (double)number : (double)NAN;
 }
 
 /* Cached files that the group, and those below it, have not used for a while. */
@@ -119,9 +124,12 @@ static double dropped_at_once(const char *group, const char *key)
 	g_autofree char *text = read_file(group, "memory.stat");
 	g_auto(GStrv) lines = g_strsplit(text ?: "", "\n", -1);
 
+	uint64_t number;
+
 	for (gsize i = 0; lines[i]; i++)
-		if (g_str_has_prefix(lines[i], key) && lines[i][strlen(key)] == ' ')
-			return g_ascii_strtod(lines[i] + strlen(key), NULL);
+		if (g_str_has_prefix(lines[i], key) && lines[i][strlen(key)] == ' ' &&
+		    read_number_front_unsigned(lines[i] + strlen(key) + 1, &number))
+			return (double)number;
 	return 0;
 }
 

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/read_number.h"
+
 enum { TEXT_MAX = 64 * 1024 };
 
 static void set_error(GError **error, int code, const char *doing, const char *path)
@@ -46,7 +48,7 @@ bool sysfs_read_number(const char *path, uint64_t *ret_value, GError **error)
 
 	if (!text)
 		return false;
-	if (!g_ascii_string_to_unsigned(text, 10, 0, G_MAXUINT64, &value, NULL)) {
+	if (!read_number_unsigned(text, 0, G_MAXUINT64, &value)) {
 		g_autofree char *start = g_strndup(text, 40);
 		g_autofree char *valid = g_utf8_make_valid(start, -1);
 
@@ -82,18 +84,14 @@ static gint compare(gconstpointer a, gconstpointer b)
 	const char *one = *(const char *const *)a;
 	const char *two = *(const char *const *)b;
 	gsize same = 0;
+	uint64_t x, y;
 
 	while (one[same] && one[same] == two[same])
 		same++;
 	while (same > 0 && g_ascii_isdigit(one[same - 1]))
 		same--;
-	if (g_ascii_isdigit(one[same]) && g_ascii_isdigit(two[same])) {
-		const guint64 x = g_ascii_strtoull(one + same, NULL, 10);
-		const guint64 y = g_ascii_strtoull(two + same, NULL, 10);
-
-		if (x != y)
-			return x < y ? -1 : 1;
-	}
+	if (read_number_front_unsigned(one + same, &x) && read_number_front_unsigned(two + same, &y) && x != y)
+		return x < y ? -1 : 1;
 	return strcmp(one, two);
 }
 

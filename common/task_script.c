@@ -5,6 +5,7 @@
 
 #include "common/file_names.h"
 #include "common/json.h"
+#include "common/read_number.h"
 
 G_DEFINE_QUARK(virtbed-task-script, task_script_error)
 
@@ -313,17 +314,18 @@ static void skip(struct results *results, const char *words)
 /* "SIZE MODE NAME"; false: it makes no sense. */
 static bool parse_line(const char *line, gsize *ret_size, int *ret_mode, const char **ret_name)
 {
-	char *end;
-	guint64 size = g_ascii_strtoull(line, &end, 10);
-	guint64 mode;
+	uint64_t size;
+	const char *at = read_number_front_unsigned(line, &size);
+	int mode = 0;
 
-	if (end == line || *end != ' ')
+	if (!at || *at != ' ' || at[1] < '0' || at[1] > '7')
 		return false;
-	mode = g_ascii_strtoull(end + 1, &end, 8);
+	for (at++; *at >= '0' && *at <= '7' && mode <= 0777777; at++) /* octal */
+		mode = 8 * mode + (*at - '0');
 	*ret_size = size;
-	*ret_mode = (int)(mode & 0777);
-	*ret_name = end + 1;
-	return *end == ' ';
+	*ret_mode = mode & 0777;
+	*ret_name = at + 1;
+	return *at == ' ';
 }
 
 /* The same for the file that `line` tells of. */

@@ -15,6 +15,7 @@
 
 #define LOG_SUBSYSTEM "controller"
 #include "common/log.h"
+#include "common/number_option.h"
 #include "common/output.h"
 #include "controller/api/status_api.h"
 #include "controller/run/run_service.h"
@@ -33,13 +34,14 @@ enum { EXIT_FAILED = 1, EXIT_INPUT = 2, EXIT_STOPPED = 3 };
 #define STOP_PATIENCE_S 8.0
 
 static char *run_dir;
+static char *words;
 static int words_fd = -1;
 static gboolean go_on;
 
 static const GOptionEntry entries[] = {
 	{"run", 0, 0, G_OPTION_ARG_FILENAME, &run_dir,
 	 "Run directory with plan.json and config.yaml, or wanted.yaml of a service", "DIR"},
-	{"words", 0, 0, G_OPTION_ARG_INT, &words_fd,
+	{"words", 0, 0, G_OPTION_ARG_STRING, &words,
 	 "Open file for why it ends early", "DESCRIPTOR"},
 	{"continue", 0, 0, G_OPTION_ARG_NONE, &go_on, "Go on with a run that was interrupted",
 	 NULL},
@@ -136,16 +138,19 @@ int main(int argc, char **argv)
 		g_option_context_new("- do the measured runs of a run directory");
 	g_autoptr(GError) error = NULL;
 	struct run_session *session;
+	int64_t descriptor = -1;
 	int status;
 
 	hold_hangup(SIG_BLOCK);
 	output_plain_help();
 	g_option_context_add_main_entries(context, entries, NULL);
-	if (!g_option_context_parse(context, &argc, &argv, &error) || !run_dir || argc > 1) {
+	if (!g_option_context_parse(context, &argc, &argv, &error) ||
+	    !number_option_integer("--words", words, 0, INT32_MAX, &descriptor, &error) || !run_dir || argc > 1) {
 		g_printerr("virtbed-controller: %s\n",
 			   error ? error->message : "--run DIR is needed, nothing else");
 		return EXIT_INPUT;
 	}
+	words_fd = (int)descriptor;
 	session = run_session_open(run_dir, &error);
 	if (!session)
 		return fail(error);

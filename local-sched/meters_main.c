@@ -10,6 +10,7 @@
 #include "common/config.h"
 #include "common/json.h"
 #include "common/lab_state.h"
+#include "common/number_option.h"
 #include "common/output.h"
 #include "local-sched/power/live.h"
 
@@ -18,12 +19,16 @@ enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 /* A login and two requests of a slow BMC. */
 #define SETTLE_S 12.0
 
+/* Between two readings. */
+#define INTERVAL_MIN_S 0.05
+#define INTERVAL_MAX_S 86400
+
 /* The command line. */
 struct options {
 	gboolean live;
 	gboolean json;
 	char *lab;
-	int count;
+	uint32_t count;
 	double interval_s;
 };
 
@@ -75,7 +80,7 @@ static int watch(const struct config *config, const struct options *options)
 	g_unix_signal_add(SIGINT, on_signal, &interrupted);
 	g_unix_signal_add(SIGTERM, on_signal, &interrupted);
 	live_settle(live, SETTLE_S);
-	for (int i = 0; !interrupted && (i < options->count || options->count == 0); i++) {
+	for (uint32_t i = 0; !interrupted && (i < options->count || options->count == 0); i++) {
 		g_autoptr(json_t) document = NULL;
 
 		if (i > 0)
@@ -90,11 +95,13 @@ static int watch(const struct config *config, const struct options *options)
 int main(int argc, char **argv)
 {
 	struct options options = { .count = 1, .interval_s = 1 };
+	g_autofree char *count = NULL;
+	g_autofree char *interval = NULL;
 	const GOptionEntry entries[] = {
 		{ "live", 0, 0, G_OPTION_ARG_NONE, &options.live, "Read the meters now", NULL },
-		{ "count", 'n', 0, G_OPTION_ARG_INT, &options.count,
+		{ "count", 'n', 0, G_OPTION_ARG_STRING, &count,
 		  "How often to print (default 1; 0: until interrupted)", "N" },
-		{ "interval", 'i', 0, G_OPTION_ARG_DOUBLE, &options.interval_s,
+		{ "interval", 'i', 0, G_OPTION_ARG_STRING, &interval,
 		  "Seconds between two (default 1)", "S" },
 		{ "lab", 0, 0, G_OPTION_ARG_STRING, &options.lab,
 		  "Lab whose blades the hosts name (default: the configuration's name)", "NAME" },
@@ -110,11 +117,12 @@ int main(int argc, char **argv)
 	g_set_prgname("virtbed energy");
 	g_option_context_add_main_entries(context, entries, NULL);
 	g_option_context_set_summary(context, "What the meters of the hosts say.");
-	if (!g_option_context_parse(context, &argc, &argv, &error))
+	if (!g_option_context_parse(context, &argc, &argv, &error) ||
+	    !number_option_unsigned("--count", count, 0, UINT32_MAX, &options.count, &error) ||
+	    !number_option("--interval", interval, INTERVAL_MIN_S, INTERVAL_MAX_S, &options.interval_s, &error))
 		return fail(error->message);
-	if (argc != 2 || !options.live || options.count < 0 || !(options.interval_s >= 0.05))
-		return fail("give --live and a configuration; a count is not negative, an interval "
-			    "0.05 s or more; try --help");
+	if (argc != 2 || !options.live)
+		return fail("give --live and a configuration; try --help");
 	config = config_load(argv[1], &error);
 	if (!config || !lab_state_resolve(config, options.lab, &error))
 		return fail(error->message);

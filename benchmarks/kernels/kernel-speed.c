@@ -23,6 +23,7 @@
 #include "benchmarks/kernels/emulated.h"
 #include "benchmarks/kernels/loops.h"
 #include "common/json.h"
+#include "common/read_number.h"
 #include "common/subprocess.h"
 
 #define RUN_TIMEOUT_S 1800
@@ -207,7 +208,7 @@ static GArray *parse_ranks(const char *text)
 		guint64 value = 0;
 		int number;
 
-		if (!g_ascii_string_to_unsigned(*word, 10, 1, RANKS_MAX, &value, NULL) ||
+		if (!read_number_unsigned(*word, 1, RANKS_MAX, &value) ||
 		    (value & (value - 1)) != 0)
 			return NULL;
 		number = (int)value;

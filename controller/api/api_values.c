@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/read_number.h"
 #include "controller/api/status_api_private.h"
 #include "controller/run/run_utc.h"
 
@@ -8,18 +9,13 @@ bool api_query_number(struct http_request *request, const char *key, double min,
 		      double otherwise, double *ret_value)
 {
 	const char *text = http_request_query(request, key);
-	char *end = NULL;
-	double value;
 
 	if (!text) {
 		*ret_value = otherwise;
 		return true;
 	}
-	value = g_ascii_strtod(text, &end);
-	if (end != text && *end == '\0' && value >= min && value <= max) {
-		*ret_value = value;
+	if (read_number(text, min, max, ret_value))
 		return true;
-	}
 	http_request_fail(request, 400, "%s: '%.32s' is not a number from %g to %g", key, text, min,
 			  max);
 	return false;

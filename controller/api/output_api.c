@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "common/json.h"
+#include "common/read_number.h"
 #include "controller/api/task_api.h"
 #include "controller/engine/engine.h"
 
@@ -151,7 +152,7 @@ static bool query_number(struct http_request *request, const char *key, uint64_t
 	const char *text = http_request_query(request, key);
 	guint64 value = 0;
 
-	if (text && !g_ascii_string_to_unsigned(text, 10, 0, max, &value, NULL)) {
+	if (text && !read_number_unsigned(text, 0, max, &value)) {
 		http_request_fail(request, 400,
 				  "query: %s: must be a whole number from 0 to %" PRIu64, key, max);
 		return false;

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "common/read_number.h"
 #include "controller/api/status_api_private.h"
 #include "controller/run/run_service.h"
 
@@ -39,7 +40,7 @@ char *owner_keep_out(const char *const *arguments, int64_t uid, void *data)
 	guint64 task;
 
 	if (!session->engine ||
-	    (g_ascii_string_to_unsigned(arguments[0], 10, 0, G_MAXUINT32, &task, NULL) &&
+	    (read_number_unsigned(arguments[0], 0, G_MAXUINT32, &task) &&
 	     task < session->tasks_count && is_owner(session, (uint32_t)task, uid)))
 		return NULL;
 	return g_strdup_printf("you have no task '%.32s'; `virtbed queue` tells whose tasks are whose",

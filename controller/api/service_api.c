@@ -8,6 +8,7 @@
 
 #include "common/benchmark.h"
 #include "common/json.h"
+#include "common/read_number.h"
 #include "controller/api/fleet_api.h"
 #include "controller/api/status_api_private.h"
 #include "controller/api/task_api.h"
@@ -181,7 +182,7 @@ static bool get_integer(const json_t *body, const char *key, int32_t least, int3
 	if (!get_number(body, key, &value, error))
 		return false;
 	if (!(value >= least && value <= most && value == floor(value)))
-		return wrong(error, "%s: %.10g is not a number from %d to %d", key, value, least,
+		return wrong(error, "%s: %.17g is not a number from %d to %d", key, value, least,
 			     most);
 	*ret_value = (int32_t)value;
 	return true;
@@ -228,10 +229,11 @@ static bool choose_by_nodes(const struct config *config, const json_t *body, dou
 static bool choose_type(const struct config *config, const json_t *body,
 			struct run_service_order *order, GError **error)
 {
-	double cores = 1;
+	int32_t cores = 1;
 	double time_s = 0;
 
-	if (!get_number(body, "cores", &cores, error) || !get_number(body, "time_s", &time_s, error))
+	if (!get_integer(body, "cores", 1, BENCHMARK_RANKS_MAX, &cores, error) ||
+	    !get_number(body, "time_s", &time_s, error))
 		return false;
 	if (order->type && (given(body, "cores") || given(body, "nodes") || given(body, "time_s")))
 		return wrong(error, "type: it says cores or nodes and time_s already; leave them "
@@ -243,10 +245,9 @@ static bool choose_type(const struct config *config, const json_t *body,
 				    "time_s and cores or nodes");
 	if (given(body, "nodes") && time_s > 0)
 		return choose_by_nodes(config, body, time_s, order, error);
-	if (!(cores >= 1 && cores <= BENCHMARK_RANKS_MAX && time_s > 0))
-		return wrong(error, "give cores from 1 to %d and time_s above 0",
-			     BENCHMARK_RANKS_MAX);
-	order->type = run_service_script_type(config, 0, (uint32_t)ceil(cores), time_s);
+	if (!(time_s > 0))
+		return wrong(error, "time_s: %g is not above 0", time_s);
+	order->type = run_service_script_type(config, 0, (uint32_t)cores, time_s);
 	return order->type || no_type(config, cores, "core", time_s, error);
 }
 
@@ -403,8 +404,7 @@ static bool find_node(struct http_request *request, const struct config *config,
 	for (uint32_t c = 0; c < config->clusters_count; c++) {
 		if (!g_str_equal(config->clusters[c].name, arguments[0]))
 			continue;
-		if (!g_ascii_string_to_unsigned(arguments[1], 10, 0,
-						config->clusters[c].nodes - 1, &node, NULL)) {
+		if (!read_number_unsigned(arguments[1], 0, config->clusters[c].nodes - 1, &node)) {
 			http_request_fail(request, 404, "cluster '%s' has no node '%.32s'",
 					  arguments[0], arguments[1]);
 			return false;

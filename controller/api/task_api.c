@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/read_number.h"
 #include "controller/api/owner.h"
 #include "controller/api/service_api.h"
 #include "controller/api/status_api_private.h"
@@ -176,9 +177,12 @@ static json_t *stored_hosts_json(const struct config_cluster *cluster, const cha
 	g_auto(GStrv) words = g_strsplit(nodes, ",", -1);
 	json_t *hosts = json_array();
 
-	for (char **word = words; *word; word++)
-		json_array_append_new(
-			hosts, json_string(host_name(cluster, (uint32_t)strtoul(*word, NULL, 10))));
+	for (char **word = words; *word; word++) {
+		uint64_t node;
+
+		if (read_number_unsigned(*word, 0, cluster->nodes - 1, &node))
+			json_array_append_new(hosts, json_string(host_name(cluster, (uint32_t)node)));
+	}
 	return hosts;
 }
 
@@ -481,13 +485,13 @@ static bool read_states(struct http_request *request, struct filter *filter)
 }
 
 /* A number of the query; `otherwise` where it is not there. */
-static bool read_number(struct http_request *request, const char *key, uint32_t least,
+static bool query_number(struct http_request *request, const char *key, uint32_t least,
 			uint32_t most, uint32_t otherwise, uint32_t *ret_value)
 {
 	const char *text = http_request_query(request, key);
 	guint64 value = otherwise;
 
-	if (text && !g_ascii_string_to_unsigned(text, 10, least, most, &value, NULL)) {
+	if (text && !read_number_unsigned(text, least, most, &value)) {
 		http_request_fail(request, 400, "%s: '%.32s' is not a number from %u to %u", key,
 				  text, least, most);
 		return false;
@@ -503,9 +507,9 @@ static bool read_filter(struct http_request *request, struct filter *filter)
 	filter->user = http_request_query(request, "user");
 	filter->lately = http_request_query(request, "ended") != NULL;
 	if (!read_states(request, filter) ||
-	    !read_number(request, "after", 0, UINT32_MAX - 1, 0, &filter->from) ||
-	    !(filter->lately ? read_number(request, "ended", 1, LATELY_MAX, 1, &filter->most)
-			     : read_number(request, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT,
+	    !query_number(request, "after", 0, UINT32_MAX - 1, 0, &filter->from) ||
+	    !(filter->lately ? query_number(request, "ended", 1, LATELY_MAX, 1, &filter->most)
+			     : query_number(request, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT,
 					   &filter->most)))
 		return false;
 	filter->from += after;
@@ -619,7 +623,7 @@ bool task_api_find(struct http_request *request, const struct run_session *sessi
 
 	if (!is_under_way(request, session))
 		return false;
-	if (g_ascii_string_to_unsigned(number, 10, 0, G_MAXUINT32, &index, NULL) &&
+	if (read_number_unsigned(number, 0, G_MAXUINT32, &index) &&
 	    index < session->tasks_count &&
 	    engine_task(session->engine, (uint32_t)index)->state != ENGINE_TASK_COMING) {
 		*ret_index = (uint32_t)index;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/read_number.h"
 
 #define WHAT "usage of the local scheduler"
 #define SEQ_MAX (INT64_C(1) << 53)
@@ -191,15 +192,17 @@ void remote_usage_free(void *data)
 }
 
 /* Digits only, as they are printed: no sign, space or zero before them. One task has one id. */
-static bool read_number(const char **text, uint32_t *ret_number)
+static bool read_part(const char **text, uint32_t *ret_number)
 {
-	uint64_t number = 0;
-	const char *from = *text;
+	uint64_t number;
+	const char *end = read_number_front_unsigned(*text, &number);
+	const bool good = end && number <= UINT32_MAX && (**text != '0' || end == *text + 1);
 
-	for (; g_ascii_isdigit(**text) && number <= UINT32_MAX; ++*text)
-		number = number * 10 + (uint64_t)(**text - '0');
-	*ret_number = (uint32_t)number;
-	return *text > from && number <= UINT32_MAX && (*from != '0' || *text == from + 1);
+	if (good) {
+		*text = end;
+		*ret_number = (uint32_t)number;
+	}
+	return good;
 }
 
 bool remote_usage_task_of(const char *experiment, int64_t run, const char *id, uint32_t *ret_task,
@@ -210,5 +213,5 @@ bool remote_usage_task_of(const char *experiment, int64_t run, const char *id, u
 	if (!g_str_has_prefix(id, prefix))
 		return false;
 	id += strlen(prefix);
-	return read_number(&id, ret_task) && *id++ == '-' && read_number(&id, ret_attempt) && !*id;
+	return read_part(&id, ret_task) && *id++ == '-' && read_part(&id, ret_attempt) && !*id;
 }

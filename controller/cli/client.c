@@ -6,6 +6,7 @@
 
 #include "common/json.h"
 #include "common/read_file.h"
+#include "common/read_number.h"
 #include "controller/cli/client_token.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/run_address.h"
@@ -254,11 +255,11 @@ static bool read_range(const char *word, guint64 *ret_first, guint64 *ret_last)
 	g_auto(GStrv) ends = g_strsplit(word, "-", 2);
 	guint64 first;
 
-	if (!ends[0] || !g_ascii_string_to_unsigned(ends[0], 10, 0, G_MAXUINT32, &first, NULL))
+	if (!ends[0] || !read_number_unsigned(ends[0], 0, G_MAXUINT32, &first))
 		return false;
 	*ret_first = *ret_last = first;
 	return !ends[1] ||
-	       g_ascii_string_to_unsigned(ends[1], 10, first, G_MAXUINT32, ret_last, NULL);
+	       read_number_unsigned(ends[1], first, G_MAXUINT32, ret_last);
 }
 
 /* Adds the tasks of "7", "3-5" or "3,5-7" that are not among `known`; false after it printed what is wrong. */

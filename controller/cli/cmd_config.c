@@ -8,6 +8,7 @@
 #include "common/config_schema.h"
 #include "common/config_yaml.h"
 #include "common/json.h"
+#include "common/number_option.h"
 #include "controller/cli/commands.h"
 #include "controller/engine/experiment.h"
 #include "controller/report/table.h"
@@ -334,13 +335,13 @@ int cmd_config(int argc, char **argv)
 	g_autoptr(GError) error = NULL;
 	gboolean live = FALSE;
 	gboolean json = FALSE;
-	double timeout_s = COMMAND_NOT_GIVEN;
+	g_autofree char *timeout = NULL;
+	double timeout_s = 0;
 	const char *pointless;
-	bool timed;
 	const GOptionEntry entries[] = {
 		{"live", 0, 0, G_OPTION_ARG_NONE, &live,
 		 "check: also try every host, meter, cap, image and channel", NULL},
-		{"timeout", 0, 0, G_OPTION_ARG_DOUBLE, &timeout_s,
+		{"timeout", 0, 0, G_OPTION_ARG_STRING, &timeout,
 		 "check --live: longest time in all (default: 180)", "SECONDS"},
 		{"json", 0, 0, G_OPTION_ARG_NONE, &json, "check: one JSON array", NULL},
 		{NULL},
@@ -354,20 +355,17 @@ int cmd_config(int argc, char **argv)
 		"check --live: before a long run, boots every node, reads every meter and runs a "
 		"small\nMPI task on every cluster; one table says what works, and what to do about "
 		"the rest.\ndump: prints it with every default filled in.");
-	if (!g_option_context_parse(context, &argc, &argv, &error))
+	if (!g_option_context_parse(context, &argc, &argv, &error) ||
+	    !number_option("--timeout", timeout, 0.001, NUMBER_OPTION_SECONDS_MAX, &timeout_s, &error))
 		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);
 	if (argc != 3)
 		return command_fail(COMMAND_BAD, argv[0],
 				    "give \"check\" or \"dump\" and one file");
-	timed = timeout_s != COMMAND_NOT_GIVEN;
-	if (timed && !(timeout_s > 0))
-		return command_fail(COMMAND_BAD, argv[0], "--timeout: not a positive number");
-	pointless = pointless_option(argv[1], live, timed, json);
+	pointless = pointless_option(argv[1], live, timeout, json);
 	if (pointless)
 		return command_fail(COMMAND_BAD, argv[0], "%s", pointless);
 	if (strcmp(argv[1], "check") == 0)
-		return live ? check_live(argv[0], argv[2], timed ? timeout_s : 0,
-					 json)
+		return live ? check_live(argv[0], argv[2], timeout_s, json)
 			    : check(argv[0], argv[2], json);
 	if (strcmp(argv[1], "dump") == 0)
 		return dump(argv[0], argv[2]);

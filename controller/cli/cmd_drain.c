@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/read_number.h"
 #include "controller/cli/client.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/fields.h"
@@ -30,10 +31,10 @@ static bool read_place(const char *word, struct place *ret_place)
 	guint64 first, last;
 
 	if (!slash || slash == word || !ends[0] ||
-	    !g_ascii_string_to_unsigned(ends[0], 10, 0, G_MAXUINT16, &first, NULL))
+	    !read_number_unsigned(ends[0], 0, G_MAXUINT16, &first))
 		return false;
 	last = first;
-	if (ends[1] && !g_ascii_string_to_unsigned(ends[1], 10, first, G_MAXUINT16, &last, NULL))
+	if (ends[1] && !read_number_unsigned(ends[1], first, G_MAXUINT16, &last))
 		return false;
 	*ret_place = (struct place){g_strndup(word, (gsize)(slash - word)), first, last};
 	return true;

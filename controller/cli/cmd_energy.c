@@ -122,17 +122,17 @@ int cmd_energy(int argc, char **argv)
 	g_autofree char *known = g_strjoinv(", ", (char **)energy_account_keys);
 	/* The last four are told here for --help; with --live the meters' program reads them. */
 	gboolean live = FALSE;
-	gint count = COMMAND_NOT_GIVEN;
-	gdouble interval_s = COMMAND_NOT_GIVEN;
+	g_autofree char *count = NULL;
+	g_autofree char *interval = NULL;
 	g_autofree char *lab = NULL;
 	const GOptionEntry entries[] = {
 		{"by", 'b', 0, G_OPTION_ARG_STRING, &by,
 		 "Sum by user, task, type, cluster, host, policy or day (default: user)", "WHAT"},
 		{"live", 0, 0, G_OPTION_ARG_NONE, &live,
 		 "What the meters of CONFIG's hosts say now, without a controller", NULL},
-		{"count", 'n', 0, G_OPTION_ARG_INT, &count,
+		{"count", 'n', 0, G_OPTION_ARG_STRING, &count,
 		 "Live: how often to print (default 1; 0: until interrupted)", "N"},
-		{"interval", 'i', 0, G_OPTION_ARG_DOUBLE, &interval_s,
+		{"interval", 'i', 0, G_OPTION_ARG_STRING, &interval,
 		 "Live: seconds between two (default 1)", "S"},
 		{"lab", 0, 0, G_OPTION_ARG_STRING, &lab,
 		 "Live: lab whose blades the hosts name (default: the configuration's name)", "NAME"},
@@ -152,7 +152,7 @@ int cmd_energy(int argc, char **argv)
 		return command_fail(COMMAND_BAD, client.name,
 				    "\"%s\": for the meters of a configuration's hosts give --live",
 				    argv[1]);
-	if (count != COMMAND_NOT_GIVEN || interval_s != COMMAND_NOT_GIVEN || lab)
+	if (count || interval || lab)
 		return command_fail(COMMAND_BAD, client.name, "--count, --interval and --lab are for --live");
 	if (by && !g_strv_contains(energy_account_keys, by))
 		return command_fail(COMMAND_BAD, client.name,

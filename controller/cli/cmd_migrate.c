@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/number_option.h"
 #include "controller/cli/client.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/fields.h"
@@ -117,10 +118,11 @@ static int migrate_all(struct asking *asking, const GArray *numbers, char **more
 
 static bool parse(struct asking *asking, int *argc, char ***argv, GError **error)
 {
+	g_autofree char *wait = NULL;
 	const GOptionEntry entries[] = {
 		{"to", 0, 0, G_OPTION_ARG_STRING_ARRAY, &asking->to,
 		 "Hosts for its VMs, which are dealt out over them", "HOST..."},
-		{"wait", 0, 0, G_OPTION_ARG_DOUBLE, &asking->wait_s,
+		{"wait", 0, 0, G_OPTION_ARG_STRING, &wait,
 		 "How long to wait until it came about (default: 600; 0: do not wait)", "S"},
 		{NULL},
 	};
@@ -130,7 +132,8 @@ static bool parse(struct asking *asking, int *argc, char ***argv, GError **error
 	g_option_context_set_summary(
 		context, "Brings the VMs of a running task to other hosts of its cluster while it "
 			 "runs on. As few VMs\nas possible move. " CLIENT_TASKS_HELP);
-	return g_option_context_parse(context, argc, argv, error);
+	return g_option_context_parse(context, argc, argv, error) &&
+	       number_option("--wait", wait, 0, NUMBER_OPTION_SECONDS_MAX, &asking->wait_s, error);
 }
 
 /* The first of the hosts behind the task that is not UTF-8, as JSON's texts are, or NULL; GLib looks at --to. */
@@ -161,10 +164,9 @@ static int run(struct asking *asking, int argc, char **argv)
 
 	if (!parse(asking, &argc, &argv, &error))
 		return command_fail(COMMAND_BAD, asking->client.name, "%s", error->message);
-	if (argc < 2 || !(asking->wait_s >= 0) || !asking->to)
+	if (argc < 2 || !asking->to)
 		return command_fail(COMMAND_BAD, asking->client.name,
-				    "give a TASK, a number (or several: 3,5-7), then --to and hosts; --wait from 0; try "
-				    "--help");
+				    "give a TASK, a number (or several: 3,5-7), then --to and hosts; try --help");
 	no_host = find_no_host(argv + 2);
 	if (no_host) {
 		g_autofree char *shown = g_utf8_make_valid(no_host, -1);

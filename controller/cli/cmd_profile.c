@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <gio/gio.h>
 #include <glib.h>
-#include <math.h>
 #include <stdio.h>
 
 #include "common/config.h"
+#include "common/number_option.h"
 #include "common/read_file.h"
 #include "controller/cli/commands.h"
 #include "controller/run/run_results.h"
@@ -14,7 +14,7 @@
 #define REPEATS_MAX 10000
 
 struct arguments {
-	int repeats;
+	uint32_t repeats; /* 0: as configured */
 	char *dir;
 	char *out;
 	char *probe;
@@ -26,8 +26,10 @@ struct arguments {
 
 static bool parse(int *argc, char ***argv, struct arguments *arguments, GError **error)
 {
+	g_autofree char *repeats = NULL;
+	g_autofree char *target_s = NULL;
 	const GOptionEntry entries[] = {
-		{"repeat", 0, 0, G_OPTION_ARG_INT, &arguments->repeats,
+		{"repeat", 0, 0, G_OPTION_ARG_STRING, &repeats,
 		 "Measurements per type and cluster", "N"},
 		{"out", 0, 0, G_OPTION_ARG_FILENAME, &arguments->out,
 		 "Write the estimates to this file too", "FILE"},
@@ -39,7 +41,7 @@ static bool parse(int *argc, char ***argv, struct arguments *arguments, GError *
 		 "Run directory (default: runs/NAME-TIME)", "DIR"},
 		{"resume", 0, 0, G_OPTION_ARG_NONE, &arguments->resume,
 		 "Go on with an interrupted profile: measure the rest", NULL},
-		{"target-s", 0, 0, G_OPTION_ARG_DOUBLE, &arguments->target_s,
+		{"target-s", 0, 0, G_OPTION_ARG_STRING, &target_s,
 		 "Tell the repetitions with which each type takes so long", "SECONDS"},
 		{"on", 0, 0, G_OPTION_ARG_STRING, &arguments->on,
 		 "... on this cluster (default: the first)", "CLUSTER"},
@@ -53,7 +55,10 @@ static bool parse(int *argc, char ***argv, struct arguments *arguments, GError *
 		"CONFIG - measure ETC and EEC of every type on every cluster, with the other nodes busy");
 
 	g_option_context_add_main_entries(context, entries, NULL);
-	return g_option_context_parse(context, argc, argv, error);
+	return g_option_context_parse(context, argc, argv, error) &&
+	       number_option_unsigned("--repeat", repeats, 1, REPEATS_MAX, &arguments->repeats, error) &&
+	       number_option("--target-s", target_s, 0.001, NUMBER_OPTION_SECONDS_MAX,
+			     &arguments->target_s, error);
 }
 
 /* To the file that was asked for; the run directory keeps its own, `name`. */
@@ -93,9 +98,8 @@ static bool find_target(const char *path, const struct arguments *arguments,
 	*ret_target = (struct run_results_target){.target_s = arguments->target_s};
 	if (arguments->target_s == 0 && !arguments->on)
 		return true;
-	if (!(arguments->target_s > 0) || !isfinite(arguments->target_s)) {
-		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-			    "--target-s: give a positive number of seconds");
+	if (arguments->target_s == 0) {
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "--on is for --target-s");
 		return false;
 	}
 	config = config_load(path, error);
@@ -136,19 +140,14 @@ static int profile(int argc, char **argv, struct arguments *arguments)
 
 	if (!parse(&argc, &argv, arguments, &error))
 		return command_fail(COMMAND_BAD, request.command, "%s", error->message);
-	if (argc != 2 || (arguments->repeats != COMMAND_NOT_GIVEN &&
-			  (arguments->repeats < 1 || arguments->repeats > REPEATS_MAX)))
-		return command_fail(
-			COMMAND_BAD, request.command,
-			"one configuration is needed, and --repeat from 1 to %d; try: virtbed "
-			"profile --help",
-			REPEATS_MAX);
+	if (argc != 2)
+		return command_fail(COMMAND_BAD, request.command,
+				    "one configuration is needed; try: virtbed profile --help");
 	if (!check_pet(argv[1], arguments, &error) || !find_target(argv[1], arguments, &target, &error))
 		return command_fail(COMMAND_BAD, request.command, "%s", error->message);
 	request.config_path = argv[1];
 	request.probe = arguments->probe;
-	if (arguments->repeats != COMMAND_NOT_GIVEN)
-		request.profile_repeats = (uint32_t)arguments->repeats;
+	request.profile_repeats = arguments->repeats;
 	request.out = arguments->dir;
 	request.resume = arguments->resume;
 	request.keep_lab = arguments->keep_lab;
@@ -169,7 +168,7 @@ static int profile(int argc, char **argv, struct arguments *arguments)
 
 int cmd_profile(int argc, char **argv)
 {
-	struct arguments arguments = {.repeats = COMMAND_NOT_GIVEN};
+	struct arguments arguments = {0};
 	int status = profile(argc, argv, &arguments);
 
 	g_free(arguments.dir);

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include "common/json.h"
+#include "common/number_option.h"
 #include "common/repeated.h"
 #include "controller/cli/commands.h"
+#include "controller/cli/trace_notes.h"
 #include "controller/replay/replay_report.h"
 #include "controller/report/table.h"
 
@@ -15,24 +17,26 @@ struct options {
 	char *policies;  /* separated by commas; NULL: all */
 	char *estimates; /* NULL: user */
 	char *out;       /* CSV file, or NULL */
-	gint procs;      /* -1: the header's */
-	gint first;      /* -1: all */
+	uint32_t procs;  /* 0: the header's */
+	uint32_t first;  /* 0: all */
 	gboolean overrun;
 	gboolean keep;
 	gboolean rebuild;
 	gboolean json;
 };
 
-static gboolean parse_options(int *argc, char ***argv, struct options *options, GError **error)
+static bool parse_options(int *argc, char ***argv, struct options *options, GError **error)
 {
+	g_autofree char *procs = NULL;
+	g_autofree char *first = NULL;
 	const GOptionEntry entries[] = {
 		{ "policy", 'p', 0, G_OPTION_ARG_STRING, &options->policies,
 		  "fcfs, easy, conservative (default: all)", "NAME,..." },
-		{ "procs", 0, 0, G_OPTION_ARG_INT, &options->procs,
+		{ "procs", 0, 0, G_OPTION_ARG_STRING, &procs,
 		  "processors of the machine (default: the trace's MaxProcs)", "P" },
 		{ "estimates", 0, 0, G_OPTION_ARG_STRING, &options->estimates,
 		  "plan by the users' estimates (default) or by run times", "user|perfect" },
-		{ "first", 0, 0, G_OPTION_ARG_INT, &options->first,
+		{ "first", 0, 0, G_OPTION_ARG_STRING, &first,
 		  "only the first N jobs that can be replayed", "N" },
 		{ "overrun", 0, 0, G_OPTION_ARG_NONE, &options->overrun,
 		  "let jobs that outlive their estimates run on instead of killing them", NULL },
@@ -53,7 +57,9 @@ static gboolean parse_options(int *argc, char ***argv, struct options *options, 
 		context, "Replays a trace in the Standard Workload Format, plain or gzipped, on "
 			 "one machine under batch policies.");
 	g_option_context_add_main_entries(context, entries, NULL);
-	return g_option_context_parse(context, argc, argv, error);
+	return g_option_context_parse(context, argc, argv, error) &&
+	       number_option_unsigned("--procs", procs, 1, UINT32_MAX, &options->procs, error) &&
+	       number_option_unsigned("--first", first, 1, UINT32_MAX, &options->first, error);
 }
 
 /* Verifies options; *ret_setup gets what they say. NULL when they are good. */
@@ -64,10 +70,6 @@ static char *check_options(const struct options *options, struct replay_setup *r
 	if (strcmp(estimates, "user") != 0 && strcmp(estimates, "perfect") != 0)
 		return g_strdup_printf("--estimates: \"%s\" is neither user nor perfect",
 				       estimates);
-	if (options->procs != -1 && options->procs < 1)
-		return g_strdup_printf("--procs: %d is no number of processors", options->procs);
-	if (options->first != -1 && options->first < 1)
-		return g_strdup_printf("--first: %d is no number of jobs", options->first);
 	if (options->policies && *options->policies == '\0')
 		return g_strdup("--policy: give at least one");
 	if (options->keep && options->rebuild)
@@ -181,26 +183,6 @@ static void print_slips(const char *name, const struct replay_setup *setup,
 		setup->rebuild ? "the schedule was made from nothing (--rebuild)" : "");
 }
 
-/* What was left out of the trace, once each. */
-static void print_notes(const char *name, const char *path, const struct swf_trace *trace)
-{
-	if (trace->skipped > 0)
-		fprintf(stderr,
-			"%s: %s: skipped %" G_GUINT64_FORMAT
-			" job%s without a positive size or run time\n",
-			name, path, trace->skipped, trace->skipped == 1 ? "" : "s");
-	if (trace->refused > 0)
-		fprintf(stderr,
-			"%s: %s: refused %" G_GUINT64_FORMAT
-			" job%s wider than the machine, %u processors\n",
-			name, path, trace->refused, trace->refused == 1 ? "" : "s", trace->procs);
-	if (trace->unsorted > 0)
-		fprintf(stderr,
-			"%s: warning: %s: %" G_GUINT64_FORMAT
-			" job%s submitted before the one above; sorted\n",
-			name, path, trace->unsorted, trace->unsorted == 1 ? "" : "s");
-}
-
 /* What a person who waits is told. */
 struct progress {
 	const char *policy;
@@ -274,8 +256,7 @@ static int replay(const char *name, struct replay_setup *setup,
 
 static int run(const char *name, const char *path, const struct options *options)
 {
-	const struct swf_filter filter = { .procs = (uint32_t)MAX(options->procs, 0),
-					   .first = (uint32_t)MAX(options->first, 0) };
+	const struct swf_filter filter = { .procs = options->procs, .first = options->first };
 	g_autofree const struct replay_policy **policies = NULL;
 	g_autofree char *wrong_policy = NULL;
 	g_autoptr(swf_trace_t) trace = NULL;
@@ -295,7 +276,7 @@ static int run(const char *name, const char *path, const struct options *options
 	trace = swf_read(path, &filter, &error);
 	if (!trace)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
-	print_notes(name, path, trace);
+	trace_notes_print(name, path, trace);
 	if (trace->jobs_count == 0)
 		return command_fail(COMMAND_BAD, name, "%s: no job that can be replayed", path);
 	setup.trace = trace;
@@ -305,7 +286,7 @@ static int run(const char *name, const char *path, const struct options *options
 
 int cmd_replay(int argc, char **argv)
 {
-	struct options options = { .procs = -1, .first = -1 };
+	struct options options = { 0 };
 	g_autoptr(GError) error = NULL;
 	int status;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/read_number.h"
 #include "controller/cli/commands.h"
 #include "controller/report/charts.h"
 #include "controller/report/page.h"
@@ -175,7 +176,7 @@ static bool parse_runs(const char *text, GArray *runs)
 	for (char **part = parts; *part; part++) {
 		gint64 run;
 
-		if (!g_ascii_string_to_signed(*part, 10, 1, G_MAXINT64, &run, NULL))
+		if (!read_number_integer(*part, 1, G_MAXINT64, &run))
 			return false;
 		g_array_append_val(runs, run);
 	}

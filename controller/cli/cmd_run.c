@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <glib.h>
 
+#include "common/number_option.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/limit_list.h"
 #include "controller/report/noise.h"
@@ -14,8 +15,7 @@
 struct arguments {
 	char *policies;
 	char *limits;
-	int repeats;
-	int profile_repeats;
+	uint32_t repeats, profile_repeats; /* 0: as configured */
 	char *estimates;
 	char *probe;
 	char *out;
@@ -33,40 +33,22 @@ static void arguments_clear(struct arguments *arguments)
 	g_free(arguments->listen);
 }
 
-static bool is_count(int value)
-{
-	return value == COMMAND_NOT_GIVEN || (value >= 1 && value <= REPEATS_MAX);
-}
-
-/* 0: as configured. */
-static uint32_t count_of(int value)
-{
-	return value == COMMAND_NOT_GIVEN ? 0 : (uint32_t)value;
-}
-
-static bool check_counts(const struct arguments *arguments, GError **error)
-{
-	if (is_count(arguments->repeats) && is_count(arguments->profile_repeats))
-		return true;
-	g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
-		    "--repeat and --profile-repeat must be numbers from 1 to %d", REPEATS_MAX);
-	return false;
-}
-
 static bool parse(int *argc, char ***argv, struct arguments *arguments, GError **error)
 {
+	g_autofree char *repeats = NULL;
+	g_autofree char *profile_repeats = NULL;
 	const GOptionEntry entries[] = {
 		{"policy", 0, 0, G_OPTION_ARG_STRING, &arguments->policies,
 		 "Policies, instead of the configured ones", "P,..."},
 		{"limit", 0, 0, G_OPTION_ARG_STRING, &arguments->limits,
 		 "Limits as fractions of the budget", "F,..."},
-		{"repeat", 0, 0, G_OPTION_ARG_INT, &arguments->repeats,
+		{"repeat", 0, 0, G_OPTION_ARG_STRING, &repeats,
 		 "How often the same workload is run", "N"},
 		{"estimates", 0, 0, G_OPTION_ARG_FILENAME, &arguments->estimates,
 		 "ETC and EEC from this file", "FILE"},
 		{"profile", 0, 0, G_OPTION_ARG_NONE, &arguments->profile,
 		 "Measure ETC and EEC first, in the same session", NULL},
-		{"profile-repeat", 0, 0, G_OPTION_ARG_INT, &arguments->profile_repeats,
+		{"profile-repeat", 0, 0, G_OPTION_ARG_STRING, &profile_repeats,
 		 "Measurements per type and cluster", "N"},
 		{"probe", 0, 0, G_OPTION_ARG_FILENAME, &arguments->probe,
 		 "What the machine has, instead of measuring it (virtbed lab probe --json)", "FILE"},
@@ -85,7 +67,10 @@ static bool parse(int *argc, char ***argv, struct arguments *arguments, GError *
 		g_option_context_new("CONFIG - run the experiment on real VMs and record it");
 
 	g_option_context_add_main_entries(context, entries, NULL);
-	return g_option_context_parse(context, argc, argv, error);
+	return g_option_context_parse(context, argc, argv, error) &&
+	       number_option_unsigned("--repeat", repeats, 1, REPEATS_MAX, &arguments->repeats, error) &&
+	       number_option_unsigned("--profile-repeat", profile_repeats, 1, REPEATS_MAX,
+				      &arguments->profile_repeats, error);
 }
 
 static int status_of(const GError *error)
@@ -121,7 +106,7 @@ static int run(int argc, char **argv, struct arguments *arguments)
 	g_autoptr(GArray) limits = NULL;
 	g_auto(GStrv) policies = NULL;
 
-	if (!parse(&argc, &argv, arguments, &error) || !check_counts(arguments, &error) ||
+	if (!parse(&argc, &argv, arguments, &error) ||
 	    (arguments->limits && !(limits = limit_list_parse(arguments->limits, &error))))
 		return command_fail(COMMAND_BAD, request.command, "%s", error->message);
 	if (argc != 2)
@@ -132,8 +117,8 @@ static int run(int argc, char **argv, struct arguments *arguments)
 	request.policies = policies;
 	request.limits = limits ? (const double *)(const void *)limits->data : NULL;
 	request.limits_count = limits ? limits->len : 0;
-	request.repeats = count_of(arguments->repeats);
-	request.profile_repeats = count_of(arguments->profile_repeats);
+	request.repeats = arguments->repeats;
+	request.profile_repeats = arguments->profile_repeats;
 	request.estimates = arguments->estimates;
 	request.probe = arguments->probe;
 	request.out = arguments->out;
@@ -146,8 +131,7 @@ static int run(int argc, char **argv, struct arguments *arguments)
 
 int cmd_run(int argc, char **argv)
 {
-	struct arguments arguments = {.repeats = COMMAND_NOT_GIVEN,
-				      .profile_repeats = COMMAND_NOT_GIVEN};
+	struct arguments arguments = {0};
 	int status = run(argc, argv, &arguments);
 
 	arguments_clear(&arguments);

@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include "common/json.h"
+#include "common/number_option.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/limit_list.h"
 #include "controller/cli/simulate_store.h"
 #include "controller/cli/simulate_summary.h"
+#include "controller/cli/trace_notes.h"
 #include "controller/report/origin.h"
 #include "controller/store/store.h"
 #include "controller/workload/environment.h"
@@ -18,9 +20,9 @@
 
 /* The command line. */
 struct options {
-	gint trials;
-	gint jobs;
-	gint64 seed;     /* COMMAND_NOT_GIVEN: the configured one */
+	uint32_t trials;
+	uint32_t jobs;
+	int64_t seed;    /* 0: the configured one */
 	char *policies;  /* NULL: the configured ones */
 	char *limits;    /* NULL: the configured ones */
 	char *estimates; /* NULL: the configured ones */
@@ -31,12 +33,15 @@ struct options {
 
 static bool parse_options(int *argc, char ***argv, struct options *options, GError **error)
 {
+	g_autofree char *trials = NULL;
+	g_autofree char *jobs = NULL;
+	g_autofree char *seed = NULL;
 	const GOptionEntry entries[] = {
-		{ "trials", 'n', 0, G_OPTION_ARG_INT, &options->trials,
+		{ "trials", 'n', 0, G_OPTION_ARG_STRING, &trials,
 		  "workloads to draw (default 200)", "N" },
-		{ "jobs", 'j', 0, G_OPTION_ARG_INT, &options->jobs,
+		{ "jobs", 'j', 0, G_OPTION_ARG_STRING, &jobs,
 		  "threads (default: one per core); results do not depend on it", "N" },
-		{ "seed", 's', 0, G_OPTION_ARG_INT64, &options->seed,
+		{ "seed", 's', 0, G_OPTION_ARG_STRING, &seed,
 		  "of the workloads (default: the configured one)", "N" },
 		{ "policy", 'p', 0, G_OPTION_ARG_STRING, &options->policies,
 		  "instead of the configured ones", "NAME,..." },
@@ -56,19 +61,10 @@ static bool parse_options(int *argc, char ***argv, struct options *options, GErr
 
 	g_option_context_set_summary(context, "Runs the experiment of CONFIG in virtual time.");
 	g_option_context_add_main_entries(context, entries, NULL);
-	return g_option_context_parse(context, argc, argv, error);
-}
-
-static bool check_options(const struct options *options, const char **ret_wrong)
-{
-	*ret_wrong = NULL;
-	if (options->trials < 1 || options->trials > TRIALS_MAX)
-		*ret_wrong = "--trials must be a number from 1 to 1000000";
-	else if (options->jobs < 1 || options->jobs > JOBS_MAX)
-		*ret_wrong = "--jobs must be a number from 1 to 1024";
-	else if (options->seed != COMMAND_NOT_GIVEN && options->seed < 1)
-		*ret_wrong = "--seed must be a number from 1";
-	return !*ret_wrong;
+	return g_option_context_parse(context, argc, argv, error) &&
+	       number_option_unsigned("--trials", trials, 1, TRIALS_MAX, &options->trials, error) &&
+	       number_option_unsigned("--jobs", jobs, 1, JOBS_MAX, &options->jobs, error) &&
+	       number_option_integer("--seed", seed, 1, INT64_MAX, &options->seed, error);
 }
 
 /* The configured limits, or those of the command line. NULL with `error` set when one is wrong. */
@@ -166,11 +162,12 @@ static void warn_of_speeds(const char *name, const struct config *config)
 	}
 }
 
-/* Which days of a trace the trials run. */
-static void note_days(const char *name, const struct experiment *experiment, uint32_t trials)
+/* What of a trace was left out, and which of its days the trials run. */
+static void note_trace(const char *name, const struct experiment *experiment, uint32_t trials)
 {
 	g_autofree char *days = environment_days_text(experiment->config, experiment->trace, trials);
 
+	trace_notes_print(name, "environment.trace", experiment->trace);
 	if (days)
 		fprintf(stderr, "%s: environment.trace: %s\n", name, days);
 }
@@ -189,7 +186,7 @@ static int simulate(const char *name, const char *path, const struct options *op
 	uint32_t count = 0;
 	double budget_j = 0;
 	const uint64_t seed =
-		options->seed == COMMAND_NOT_GIVEN ? 0 : (uint64_t)options->seed;
+		(uint64_t)options->seed;
 
 	if (!config || (options->estimates &&
 			!config_load_estimates(config, options->estimates, &error)))
@@ -211,7 +208,7 @@ static int simulate(const char *name, const char *path, const struct options *op
 		command_place(&error, path, policies);
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	}
-	note_days(name, experiment, (uint32_t)options->trials);
+	note_trace(name, experiment, options->trials);
 	limits_j = g_new(double, count);
 	for (uint32_t i = 0; i < count; i++)
 		limits_j[i] = limits[i] * budget_j;
@@ -219,8 +216,8 @@ static int simulate(const char *name, const char *path, const struct options *op
 	struct trials trials = {
 		.experiment = experiment,
 		.seed = seed,
-		.trials = (uint32_t)options->trials,
-		.jobs = (uint32_t)options->jobs,
+		.trials = options->trials,
+		.jobs = options->jobs,
 		.limits_j = limits_j,
 		.limits_count = count,
 	};
@@ -230,19 +227,14 @@ static int simulate(const char *name, const char *path, const struct options *op
 
 int cmd_simulate(int argc, char **argv)
 {
-	struct options options = { .trials = 200,
-				   .jobs = (gint)g_get_num_processors(),
-				   .seed = COMMAND_NOT_GIVEN };
+	struct options options = { .trials = 200, .jobs = g_get_num_processors() };
 	g_autoptr(GError) error = NULL;
-	const char *wrong;
 	int status;
 
 	if (!parse_options(&argc, &argv, &options, &error))
 		status = command_fail(COMMAND_BAD, argv[0], "%s", error->message);
 	else if (argc != 2)
 		status = command_fail(COMMAND_BAD, argv[0], "give one configuration file");
-	else if (!check_options(&options, &wrong))
-		status = command_fail(COMMAND_BAD, argv[0], "%s", wrong);
 	else
 		status = simulate(argv[0], argv[1], &options);
 	g_free(options.policies);

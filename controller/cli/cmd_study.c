@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <float.h>
 #include <gio/gio.h>
 #include <jansson.h>
 #include <math.h>
@@ -10,7 +11,10 @@
 #include "common/config_schema.h"
 #include "common/config_yaml.h"
 #include "common/json.h"
+#include "common/number_option.h"
+#include "common/read_number.h"
 #include "controller/cli/commands.h"
+#include "controller/cli/trace_notes.h"
 #include "controller/sched/policy.h"
 #include "controller/study/study.h"
 #include "controller/study/study_figure.h"
@@ -24,9 +28,9 @@
 #define SHARDS_MAX 100000
 
 struct options {
-	gint trials; /* COMMAND_NOT_GIVEN: the configured number */
-	gint jobs;
-	gint64 seed; /* COMMAND_NOT_GIVEN: the configured one */
+	uint32_t trials; /* 0: the configured number */
+	uint32_t jobs;   /* 0: one for each processor */
+	int64_t seed;    /* 0: the configured one */
 	char *policies; /* NULL: the configured ones */
 	char *shard;    /* "K/N", NULL: all */
 	char *out;      /* NULL: studies/NAME */
@@ -34,14 +38,17 @@ struct options {
 	gboolean json;
 };
 
-static gboolean parse_options(int *argc, char ***argv, struct options *options, GError **error)
+static bool parse_options(int *argc, char ***argv, struct options *options, GError **error)
 {
+	g_autofree char *trials = NULL;
+	g_autofree char *jobs = NULL;
+	g_autofree char *seed = NULL;
 	const GOptionEntry entries[] = {
-		{ "trials", 'n', 0, G_OPTION_ARG_INT, &options->trials,
+		{ "trials", 'n', 0, G_OPTION_ARG_STRING, &trials,
 		  "trials to draw (default: the configured number, 48)", "N" },
-		{ "jobs", 'j', 0, G_OPTION_ARG_INT, &options->jobs,
+		{ "jobs", 'j', 0, G_OPTION_ARG_STRING, &jobs,
 		  "threads (default: one per core); results do not depend on it", "N" },
-		{ "seed", 's', 0, G_OPTION_ARG_INT64, &options->seed,
+		{ "seed", 's', 0, G_OPTION_ARG_STRING, &seed,
 		  "of the trials (default: the configured one)", "N" },
 		{ "policy", 'p', 0, G_OPTION_ARG_STRING, &options->policies,
 		  "these, in tables and figures too, instead of the configured ones", "NAME,..." },
@@ -65,21 +72,24 @@ static gboolean parse_options(int *argc, char ***argv, struct options *options, 
 			 "sharing.csv; of tasks with deadlines robustness, variance and cost, with\n"
 			 "pruning.csv) as PNG, SVG and CSV.");
 	g_option_context_add_main_entries(context, entries, NULL);
-	return g_option_context_parse(context, argc, argv, error);
+	return g_option_context_parse(context, argc, argv, error) &&
+	       number_option_unsigned("--trials", trials, 1, TRIALS_MAX, &options->trials, error) &&
+	       number_option_unsigned("--jobs", jobs, 1, JOBS_MAX, &options->jobs, error) &&
+	       number_option_integer("--seed", seed, 1, INT64_MAX, &options->seed, error);
 }
 
 /* Reads "K/N". Returns whether it is one. */
 static bool parse_shard(const char *text, uint32_t *ret_shard, uint32_t *ret_shards)
 {
 	g_auto(GStrv) parts = text ? g_strsplit(text, "/", -1) : NULL;
-	guint64 numbers[2];
+	uint64_t numbers[2];
 
 	*ret_shard = *ret_shards = 1;
 	if (!text)
 		return true;
 	if (g_strv_length(parts) != 2 ||
-	    !g_ascii_string_to_unsigned(parts[1], 10, 1, SHARDS_MAX, &numbers[1], NULL) ||
-	    !g_ascii_string_to_unsigned(parts[0], 10, 1, numbers[1], &numbers[0], NULL))
+	    !read_number_unsigned(parts[1], 1, SHARDS_MAX, &numbers[1]) ||
+	    !read_number_unsigned(parts[0], 1, numbers[1], &numbers[0]))
 		return false;
 	*ret_shard = (uint32_t)numbers[0];
 	*ret_shards = (uint32_t)numbers[1];
@@ -91,13 +101,6 @@ static const char *check_options(const struct options *options)
 	uint32_t shard;
 	uint32_t shards;
 
-	if (options->trials != COMMAND_NOT_GIVEN &&
-	    (options->trials < 1 || options->trials > TRIALS_MAX))
-		return "--trials must be a number from 1 to 1000000";
-	if (options->jobs < 1 || options->jobs > JOBS_MAX)
-		return "--jobs must be a number from 1 to 1024";
-	if (options->seed != COMMAND_NOT_GIVEN && options->seed < 1)
-		return "--seed must be a number from 1";
 	if (!parse_shard(options->shard, &shard, &shards))
 		return "--shard must be K/N with K from 1 to N";
 	return NULL;
@@ -157,12 +160,11 @@ static int fail(const char *name, const GError *error)
 /* A field of a table: a number where it is one, null where there is nothing. */
 static json_t *field_json(const char *field)
 {
-	char *end = NULL;
-	const double value = g_ascii_strtod(field, &end);
+	double value;
 
 	if (*field == '\0')
 		return json_null();
-	return *end == '\0' && isfinite(value) ? json_real(value) : json_string(field);
+	return read_number(field, -DBL_MAX, DBL_MAX, &value) ? json_real(value) : json_string(field);
 }
 
 /* The rows of DIR/NAME.csv as objects; NULL with `error` set. */
@@ -341,13 +343,14 @@ static double *find_limits(const struct experiment *experiment, uint64_t seed, G
 	return limits_j;
 }
 
-/* Says which days of a trace the trials run; DIR/days.csv says it, too. */
-static bool note_days(const char *name, const struct study *study, const char *dir, GError **error)
+/* Says what of a trace was left out, and which of its days the trials run; DIR/days.csv says these, too. */
+static bool note_trace(const char *name, const struct study *study, const char *dir, GError **error)
 {
 	const struct experiment *experiment = study->experiments[0];
 	g_autofree char *days =
 		environment_days_text(experiment->config, experiment->trace, study->trials);
 
+	trace_notes_print(name, "environment.trace", experiment->trace);
 	if (!days)
 		return true;
 	fprintf(stderr, "%s: environment.trace: %s\n", name, days);
@@ -365,7 +368,7 @@ static bool note_part(const struct study *study, GError **error)
 
 static uint64_t find_seed(const struct config *config, const struct options *options)
 {
-	if (options->seed != COMMAND_NOT_GIVEN)
+	if (options->seed > 0)
 		return (uint64_t)options->seed;
 	return config->environment ? config->environment->seed : config->workload->seed;
 }
@@ -413,9 +416,8 @@ static int study(const char *name, const char *path, const struct options *optio
 		.points = points,
 		.points_count = count,
 		.seed = find_seed(config, options),
-		.trials = options->trials != COMMAND_NOT_GIVEN ? (uint32_t)options->trials
-							       : config->study->trials,
-		.jobs = (uint32_t)options->jobs,
+		.trials = options->trials > 0 ? options->trials : config->study->trials,
+		.jobs = options->jobs > 0 ? options->jobs : g_get_num_processors(),
 		.limits_count = config->experiment->limits_count,
 	};
 	parse_shard(options->shard, &study.shard, &study.shards);
@@ -429,28 +431,27 @@ static int study(const char *name, const char *path, const struct options *optio
 	if (!dir)
 		dir = g_build_filename("studies", config->name, NULL);
 	study.store = store = study_store_open(dir, identity, text, &error);
-	if (!store || !note_part(&study, &error) || !note_days(name, &study, dir, &error))
+	if (!store || !note_part(&study, &error) || !note_trace(name, &study, dir, &error))
 		return fail(name, error);
 	return run(name, &study, names, dir, options->json);
 }
 
 /* An option that says what is computed, where nothing is. */
-static const char *pointless_option(const struct options *options, const struct options *defaults)
+static const char *pointless_option(const struct options *options)
 {
-	if (options->trials != defaults->trials)
+	if (options->trials > 0)
 		return "--trials";
-	if (options->jobs != defaults->jobs)
+	if (options->jobs > 0)
 		return "--jobs";
-	if (options->seed != defaults->seed)
+	if (options->seed > 0)
 		return "--seed";
 	return options->policies ? "--policy" : options->shard ? "--shard" : options->out ? "--out" : NULL;
 }
 
 /* merge DIR PART... */
-static int merge(const char *name, char **arguments, int count, const struct options *options,
-		 const struct options *defaults)
+static int merge(const char *name, char **arguments, int count, const struct options *options)
 {
-	const char *pointless = pointless_option(options, defaults);
+	const char *pointless = pointless_option(options);
 	g_autofree char *missing = NULL;
 	g_autoptr(study_store_t) whole = NULL;
 	g_autoptr(GError) error = NULL;
@@ -470,10 +471,7 @@ static int merge(const char *name, char **arguments, int count, const struct opt
 
 int cmd_study(int argc, char **argv)
 {
-	const struct options defaults = { .trials = COMMAND_NOT_GIVEN,
-					  .jobs = (gint)g_get_num_processors(),
-					  .seed = COMMAND_NOT_GIVEN };
-	struct options options = defaults;
+	struct options options = {0};
 	g_autoptr(GError) error = NULL;
 	const char *wrong;
 	int status;
@@ -481,7 +479,7 @@ int cmd_study(int argc, char **argv)
 	if (!parse_options(&argc, &argv, &options, &error))
 		status = command_fail(COMMAND_BAD, argv[0], "%s", error->message);
 	else if (argc > 1 && strcmp(argv[1], "merge") == 0)
-		status = merge(argv[0], argv + 2, argc - 2, &options, &defaults);
+		status = merge(argv[0], argv + 2, argc - 2, &options);
 	else if (options.partial)
 		status = command_fail(COMMAND_BAD, argv[0], "--partial is for `study merge`");
 	else if (argc != 2)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <glib.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -131,9 +130,9 @@ static bool parse(struct client *client, struct submission *submission, gboolean
 		  char ***argv, GError **error)
 {
 	const GOptionEntry entries[] = {
-		{"count", 'n', 0, G_OPTION_ARG_INT, &submission->count,
+		{"count", 'n', 0, G_OPTION_ARG_STRING, &submission->count,
 		 "How many such tasks (default 1)", "N"},
-		{"array", 0, 0, G_OPTION_ARG_INT, &submission->count,
+		{"array", 0, 0, G_OPTION_ARG_STRING, &submission->array,
 		 "The same; each script finds its place, from 0, in VIRTBED_INDEX", "N"},
 		{"script", 's', 0, G_OPTION_ARG_FILENAME, &submission->script,
 		 "Run this script, on each of the task's nodes", "FILE"},
@@ -153,9 +152,9 @@ static bool parse(struct client *client, struct submission *submission, gboolean
 		 "A name for people, shown by queue", "NAME"},
 		{"hold", 0, 0, G_OPTION_ARG_NONE, &submission->held,
 		 "They wait until they are released", NULL},
-		{"priority", 'p', 0, G_OPTION_ARG_INT, &submission->priority,
+		{"priority", 'p', 0, G_OPTION_ARG_STRING, &submission->priority,
 		 "Wait before tasks with a lower one (default 0; above is for operators)", "N"},
-		{"utility", 'u', 0, G_OPTION_ARG_DOUBLE, &submission->utility,
+		{"utility", 'u', 0, G_OPTION_ARG_STRING, &submission->utility,
 		 "What each is worth while it is in time (default 1)", "U"},
 		{"constant", 'c', 0, G_OPTION_ARG_STRING, &submission->constant,
 		 "Worth all of it so long after now, then less and less until --zero-at", "TIME"},
@@ -216,7 +215,7 @@ static int run(struct client *client, struct submission *submission, int argc, c
 int cmd_submit(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
-	struct submission submission = {.count = 1, .utility = (double)NAN};
+	struct submission submission = {0};
 	int status = run(&client, &submission, argc, argv);
 
 	submission_clear(&submission);

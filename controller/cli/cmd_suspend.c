@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/number_option.h"
 #include "controller/cli/client.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/fields.h"
@@ -156,8 +157,9 @@ static int list(struct asking *asking)
 
 static bool parse(struct asking *asking, int *argc, char ***argv, GError **error)
 {
+	g_autofree char *wait = NULL;
 	const GOptionEntry entries[] = {
-		{"wait", 0, 0, G_OPTION_ARG_DOUBLE, &asking->wait_s,
+		{"wait", 0, 0, G_OPTION_ARG_STRING, &wait,
 		 "How long to wait until it came about (default: 60; 0: do not wait)", "S"},
 		{NULL},
 	};
@@ -171,7 +173,8 @@ static bool parse(struct asking *asking, int *argc, char ***argv, GError **error
 			       : "Suspends running tasks: their VMs leave their cores, and they keep their "
 				 "progress until a person\nresumes them. Without TASK: lists the tasks "
 				 "that run. " CLIENT_TASKS_HELP);
-	return g_option_context_parse(context, argc, argv, error);
+	return g_option_context_parse(context, argc, argv, error) &&
+	       number_option("--wait", wait, 0, NUMBER_OPTION_SECONDS_MAX, &asking->wait_s, error);
 }
 
 static int run(struct asking *asking, int argc, char **argv)
@@ -182,8 +185,6 @@ static int run(struct asking *asking, int argc, char **argv)
 
 	if (!parse(asking, &argc, &argv, &error))
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
-	if (!(asking->wait_s >= 0))
-		return command_fail(COMMAND_BAD, name, "--wait: give seconds from 0; try --help");
 	if (argc > 1 && !(numbers = client_task_numbers(&asking->client, argv + 1)))
 		return COMMAND_BAD;
 	if (!client_open(&asking->client))

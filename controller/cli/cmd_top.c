@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/json.h"
+#include "common/number_option.h"
 #include "controller/cli/client.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/fields.h"
@@ -236,11 +237,11 @@ static int watch(struct client *client, guint interval_ms)
 int cmd_top(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
-	gdouble interval_s = COMMAND_NOT_GIVEN;
-	bool timed;
+	g_autofree char *interval = NULL;
+	double interval_s = INTERVAL_S;
 	gboolean once = FALSE;
 	const GOptionEntry entries[] = {
-		{"interval", 'i', 0, G_OPTION_ARG_DOUBLE, &interval_s,
+		{"interval", 'i', 0, G_OPTION_ARG_STRING, &interval,
 		 "Seconds between two screens (default 1)", "S"},
 		{"once", '1', 0, G_OPTION_ARG_NONE, &once, "Print it once, also on a terminal", NULL},
 		{NULL},
@@ -252,17 +253,14 @@ int cmd_top(int argc, char **argv)
 	g_option_context_set_summary(
 		context, "Clusters and their nodes, power, and tasks on one screen, again every "
 			 "second; q quits.\nPrinted once where standard output is no terminal.");
-	if (!g_option_context_parse(context, &argc, &argv, &error))
+	if (!g_option_context_parse(context, &argc, &argv, &error) ||
+	    !number_option("--interval", interval, 0.1, 3600, &interval_s, &error))
 		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
-	timed = interval_s != COMMAND_NOT_GIVEN;
-	if (timed && (once || client.json))
+	if (interval && (once || client.json))
 		return command_fail(COMMAND_BAD, client.name, "--interval is for the screen: leave it out with %s",
 				    once ? "--once" : "--json");
-	if (!timed)
-		interval_s = INTERVAL_S;
-	if (argc > 1 || !(interval_s >= 0.1 && interval_s <= 3600))
-		return command_fail(COMMAND_BAD, client.name,
-				    "give options alone; --interval from 0.1 to 3600; try --help");
+	if (argc > 1)
+		return command_fail(COMMAND_BAD, client.name, "give options alone; try --help");
 	if (!client_open(&client))
 		return client.status;
 	if (once || client.json || !isatty(STDOUT_FILENO))

@@ -92,9 +92,6 @@ extern const struct command commands[];
  */
 void command_place(GError **error, const char *path, bool policies_given);
 
-/* What an option that takes a number from 1 holds before it is given: no number that it takes. */
-#define COMMAND_NOT_GIVEN (-0x7fffffff)
-
 /* Exit statuses. */
 enum { COMMAND_DONE = 0, COMMAND_FAILED = 1, COMMAND_BAD = 2 };
 

@@ -2,6 +2,7 @@
 #include "controller/cli/limit_list.h"
 
 #include "common/config.h"
+#include "common/read_number.h"
 #include "common/repeated.h"
 
 GArray *limit_list_parse(const char *text, GError **error)
@@ -10,10 +11,9 @@ GArray *limit_list_parse(const char *text, GError **error)
 	g_auto(GStrv) parts = g_strsplit(text, ",", -1);
 
 	for (char **part = parts; *part; part++) {
-		char *end;
-		const double limit = g_ascii_strtod(*part, &end);
+		double limit;
 
-		if (end == *part || *end || !(limit > 0 && limit <= 1)) {
+		if (!read_number(*part, 0, 1, &limit) || limit == 0) {
 			g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
 				    "--limit: '%s' is not a fraction above 0 and at most 1; write "
 				    "e.g. 1,0.85,0.7",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/cli/submission.h"
 
-#include <math.h>
-
 #include "common/duration.h"
 #include "common/json.h"
+#include "common/number_option.h"
+#include "common/read_number.h"
 #include "controller/cli/script_files.h"
 #include "controller/run/run_service.h"
 
@@ -34,6 +34,22 @@ static bool set_duration(json_t *body, const char *key, const char *option, cons
 	return true;
 }
 
+static bool set_utility(json_t *body, const struct submission *submission, GError **error)
+{
+	double utility;
+
+	if (!submission->utility)
+		return true;
+	if (!read_number(submission->utility, 0, RUN_SERVICE_UTILITY_MAX, &utility) || utility == 0) {
+		g_set_error(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION,
+			    "--utility: \"%s\" is no number above 0 and at most %.0f", submission->utility,
+			    RUN_SERVICE_UTILITY_MAX);
+		return false;
+	}
+	json_object_set_new(body, "utility_max", json_real(utility));
+	return true;
+}
+
 /* The utility function: constant, then falling to 0; or all until a deadline. */
 static bool set_worth(json_t *body, const struct submission *submission, GError **error)
 {
@@ -50,26 +66,31 @@ static bool set_worth(json_t *body, const struct submission *submission, GError 
 	if (submission->constant && json_number_value(json_object_get(body, "constant_s")) >
 					    json_number_value(json_object_get(body, "zero_s")))
 		return refuse(error, "--constant must not be longer than --zero-at");
-	if (!isnan(submission->utility))
-		json_object_set_new(body, "utility_max", json_real(submission->utility));
-	return true;
+	return set_utility(body, submission, error);
 }
 
 /* Sets `key` to the number that an option says, if it was given. */
-static bool set_number(json_t *body, const char *key, const char *option, const char *text,
-		       GError **error)
+static bool set_number(json_t *body, const char *key, const char *option, const char *text, int64_t min,
+		       int64_t max, GError **error)
 {
-	guint64 number;
+	int64_t number;
 
 	if (!text)
 		return true;
-	if (!g_ascii_string_to_unsigned(text, 10, 1, INT32_MAX, &number, NULL)) {
-		g_set_error(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION,
-			    "%s: \"%s\" is no number from 1", option, text);
+	if (!number_option_integer(option, text, min, max, &number, error))
 		return false;
-	}
-	json_object_set_new(body, key, json_integer((json_int_t)number));
+	json_object_set_new(body, key, json_integer(number));
 	return true;
+}
+
+/* How many tasks: one, if nothing is said. */
+static bool set_count(json_t *body, const struct submission *submission, GError **error)
+{
+	if (submission->count && submission->array)
+		return refuse(error, "--array and --count say the same, how many tasks; give one of them");
+	json_object_set_new(body, "count", json_integer(1));
+	return set_number(body, "count", "--count", submission->count, 1, SUBMISSION_COUNT_MAX, error) &&
+	       set_number(body, "count", "--array", submission->array, 1, SUBMISSION_COUNT_MAX, error);
 }
 
 static bool set_type(json_t *body, const char *type, GError **error)
@@ -102,8 +123,8 @@ static bool set_work(json_t *body, const struct submission *submission, GError *
 		return refuse(error, "--script: say how long it may run with --time, or give its "
 				     "--type");
 	if (!set_type(body, submission->type, error) ||
-	    !set_number(body, "cores", "--cores", submission->cores, error) ||
-	    !set_number(body, "nodes", "--nodes", submission->nodes, error) ||
+	    !set_number(body, "cores", "--cores", submission->cores, 1, INT32_MAX, error) ||
+	    !set_number(body, "nodes", "--nodes", submission->nodes, 1, INT32_MAX, error) ||
 	    !set_duration(body, "time_s", "--time", submission->time, error))
 		return false;
 	if (!submission->script)
@@ -117,6 +138,10 @@ static bool set_work(json_t *body, const struct submission *submission, GError *
 
 void submission_clear(struct submission *submission)
 {
+	g_free(submission->count);
+	g_free(submission->array);
+	g_free(submission->utility);
+	g_free(submission->priority);
 	g_free(submission->name);
 	g_free(submission->key);
 	g_free(submission->constant);
@@ -136,28 +161,14 @@ json_t *submission_body(const struct submission *submission, GError **error)
 {
 	g_autoptr(json_t) body = json_object();
 
-	if (submission->count < 1 || submission->count > SUBMISSION_COUNT_MAX) {
-		g_set_error(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION,
-			    "--count: %d is no number of tasks; from 1 to %d", submission->count,
-			    SUBMISSION_COUNT_MAX);
+	if (!set_count(body, submission, error) ||
+	    !set_number(body, "priority", "--priority", submission->priority, INT32_MIN, INT32_MAX, error) ||
+	    !set_worth(body, submission, error) || !set_work(body, submission, error))
 		return NULL;
-	}
-	if (!isnan(submission->utility) &&
-	    !(submission->utility > 0 && submission->utility <= RUN_SERVICE_UTILITY_MAX)) {
-		g_set_error(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION,
-			    "--utility: give a number above 0, and at most %.0f",
-			    RUN_SERVICE_UTILITY_MAX);
-		return NULL;
-	}
-	if (!set_worth(body, submission, error) || !set_work(body, submission, error))
-		return NULL;
-	json_object_set_new(body, "count", json_integer(submission->count));
 	if (submission->name)
 		json_object_set_new(body, "name", json_string(submission->name));
 	if (submission->key)
 		json_object_set_new(body, "key", json_string(submission->key));
-	if (submission->priority)
-		json_object_set_new(body, "priority", json_integer(submission->priority));
 	if (submission->held)
 		json_object_set_new(body, "held", json_true());
 	return g_steal_pointer(&body);

@@ -8,11 +8,11 @@
 /* What `virtbed submit` asks for, and as the body of POST /v1/tasks. */
 struct submission {
 	char *name, *key;                   /* NULL: none */
-	int count;
-	double utility;                     /* NAN: the controller's default */
+	char *count, *array;                /* numbers as typed, one of them; NULL: 1 */
+	char *utility;                      /* a number as typed; NULL: the controller's default */
 	char *constant, *zero_at, *deadline; /* durations as typed; NULL: none */
 	gboolean held;
-	int priority;        /* the controller's default is 0 as well */
+	char *priority;      /* a number as typed; NULL: the controller's default, 0 */
 	char *type;          /* NULL: to be chosen for the script by the next two */
 	char *cores, *nodes; /* numbers as typed, one of them; NULL: not said */
 	char *time;          /* a duration as typed; NULL: not said */
@@ -24,7 +24,7 @@ struct submission {
 
 /*
  * The body for it. Returns a new reference, or NULL with `error` that names the option and says
- * what it takes.
+ * what it takes (SUBMISSION_ERROR, or G_OPTION_ERROR for a number).
  */
 json_t *submission_body(const struct submission *submission, GError **error);
 

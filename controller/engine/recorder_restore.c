@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/read_number.h"
 #include "controller/engine/recorder_store.h"
 
 /* Parses "0,1,5" into at most `max` numbers; returns how many, or 0 for rubbish. */
@@ -18,7 +19,7 @@ static uint32_t parse_nodes(const char *text, uint32_t max, uint32_t *ret_nodes)
 		guint64 node;
 
 		if (count == max ||
-		    !g_ascii_string_to_unsigned(words[count], 10, 0, UINT32_MAX, &node, NULL))
+		    !read_number_unsigned(words[count], 0, UINT32_MAX, &node))
 			return 0;
 		ret_nodes[count] = (uint32_t)node;
 	}

@@ -24,6 +24,8 @@ struct replay_summary {
 	double max_slip_s;         /* ... by how much at most */
 	int64_t max_slip_job;      /* ... the number of the first such job; with nb_jobs_slipped */
 	uint64_t skipped;          /* without size or run time */
+	uint64_t parts;            /* lines of parts of jobs, left out */
+	uint64_t partial;          /* jobs of parts alone, left out */
 	uint64_t passes;           /* scheduling passes */
 	double makespan_s;
 	double utilization;        /* used processor-seconds / (processors x makespan) */

@@ -2,9 +2,9 @@
 #include "controller/replay/swf.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "common/read_number.h"
 #include "controller/replay/swf_input.h"
 
 G_DEFINE_QUARK(swf-error-quark, swf_error)
@@ -19,6 +19,7 @@ enum field {
 	FIELD_ASKED_PROCS = 7,
 	FIELD_ASKED_TIME = 8,
 	FIELD_ASKED_MEMORY = 9,
+	FIELD_STATUS = 10,
 	FIELDS = 18,
 };
 
@@ -36,6 +37,8 @@ struct reader {
 	uint64_t line; /* number, from 1 */
 	double last_submit_s;
 	GArray *jobs;
+	GArray *wholes;   /* int64_t: the jobs that have a line of their whole */
+	GArray *parts;    /* int64_t: the job of each part */
 	GError **error;
 };
 
@@ -61,38 +64,40 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/*
- * Reads the number at *text and moves behind it. Most are short integers, which need no call of
- * strtod(). Returns false for anything else.
- */
-static bool read_number(const char **text, double *ret_value)
+/* Completion codes of parts of a job (SWF 2.2, field 11): to be continued, completed, failed. */
+static bool is_part(const double *fields)
 {
-	const char *at = *text;
-	const bool negative = *at == '-';
-	const char *digits = at += negative;
-	int64_t value = 0;
-	char *end;
-
-	for (; *at >= '0' && *at <= '9' && at - digits < 15; at++)
-		value = 10 * value + (*at - '0');
-	if (at > digits && (is_blank(*at) || *at == '\0')) {
-		*ret_value = (double)(negative ? -value : value);
-		*text = at;
-		return true;
-	}
-	if (at == digits && *at != '.')
-		return false;
-	*ret_value = g_ascii_strtod(*text, &end);
-	if (end == *text || !(is_blank(*end) || *end == '\0') || !isfinite(*ret_value))
-		return false;
-	*text = end;
-	return true;
+	return fields[FIELD_STATUS] >= 2 && fields[FIELD_STATUS] <= 4;
 }
 
-static bool read_fields(const struct reader *reader, const char *line, double *ret_fields)
+/* How much of a text a message quotes. */
+static int quoted(const char *text)
+{
+	return (int)MIN(strcspn(text, " \t\r"), QUOTE_MAX);
+}
+
+static bool is_end(const char *at)
+{
+	return is_blank(*at) || *at == '\0';
+}
+
+/* A job's number is exact: it is what tells jobs apart. */
+static const char *read_field(const char *text, uint32_t field, int64_t *ret_id, double *ret_value)
+{
+	const char *end;
+
+	if (field != FIELD_ID)
+		return read_number_front(text, ret_value);
+	end = read_number_front_integer(text, ret_id);
+	*ret_value = end ? (double)*ret_id : 0;
+	return end;
+}
+
+static bool read_fields(const struct reader *reader, const char *line, int64_t *ret_id, double *ret_fields)
 {
 	const char *at = line;
 	uint32_t count = 0;
+	const char *end;
 
 	for (;;) {
 		while (is_blank(*at))
@@ -101,9 +106,11 @@ static bool read_fields(const struct reader *reader, const char *line, double *r
 			break;
 		if (count == FIELDS)
 			return refuse(reader, SWF_ERROR_LINE, "more than %d fields", FIELDS);
-		if (!read_number(&at, &ret_fields[count]))
-			return refuse(reader, SWF_ERROR_LINE, "field %u, \"%.*s\", is no number",
-				      count + 1, (int)MIN(strcspn(at, " \t\r"), QUOTE_MAX), at);
+		end = read_field(at, count, ret_id, &ret_fields[count]);
+		if (!end || !is_end(end))
+			return refuse(reader, SWF_ERROR_LINE, "field %u, \"%.*s\", is no %s", count + 1,
+				      quoted(at), at, count == FIELD_ID ? "job number" : "number");
+		at = end;
 		count++;
 	}
 	if (count < FIELDS)
@@ -163,16 +170,18 @@ static bool read_job(struct reader *reader, const char *line)
 	struct swf_trace *trace = reader->trace;
 	double fields[FIELDS];
 	double procs;
+	int64_t id;
 
-	if (!read_fields(reader, line, fields) || !read_procs(reader, fields, &procs) ||
-	    !check_times(reader, fields))
+	if (!read_fields(reader, line, &id, fields))
 		return false;
-	if (fabs(fields[FIELD_ID]) > EXACT_MAX || fields[FIELD_ID] != floor(fields[FIELD_ID]))
-		return refuse(reader, SWF_ERROR_LINE, "field 1: %g is no job number",
-			      fields[FIELD_ID]);
 	if (trace->procs == 0 && !find_procs(reader))
 		return false;
 	trace->lines++;
+	g_array_append_val(is_part(fields) ? reader->parts : reader->wholes, id);
+	if (is_part(fields))
+		return true;
+	if (!read_procs(reader, fields, &procs) || !check_times(reader, fields))
+		return false;
 	if (procs <= 0 || fields[FIELD_RUN] <= 0) {
 		trace->skipped++;
 		return true;
@@ -185,7 +194,7 @@ static bool read_job(struct reader *reader, const char *line)
 		return refuse(reader, SWF_ERROR_SIZE, "more than %d jobs", INT32_MAX);
 
 	const struct swf_job job = {
-		.id = (int64_t)fields[FIELD_ID],
+		.id = id,
 		.submit_s = fields[FIELD_SUBMIT],
 		.run_s = fields[FIELD_RUN],
 		.estimate_s = fields[FIELD_ASKED_TIME] > 0 ? fields[FIELD_ASKED_TIME]
@@ -201,29 +210,60 @@ static bool read_job(struct reader *reader, const char *line)
 	return true;
 }
 
-/* "; Key: value" */
-static void read_header(const struct reader *reader, const char *line)
+/*
+ * The value of a header line. -1, and nothing, say that it is not known: 0. Words may follow a number, but no
+ * digits: "1 024" is no 1.
+ */
+static bool read_header_value(const struct reader *reader, const char *key, const char *value, int64_t *ret_value)
+{
+	const char *behind;
+
+	while (is_blank(*value))
+		value++;
+	if (*value == '\0') {
+		*ret_value = 0;
+		return true;
+	}
+	behind = read_number_front_integer(value, ret_value);
+	if (behind && is_end(behind)) {
+		while (is_blank(*behind))
+			behind++;
+		if (!g_ascii_isdigit(*behind)) {
+			*ret_value = MAX(*ret_value, 0);
+			return true;
+		}
+	}
+	return refuse(reader, SWF_ERROR_LINE, "header: %s \"%.*s\" is no whole number", key,
+		      (int)MIN(strcspn(value, "\r"), QUOTE_MAX), value);
+}
+
+/* "; Key: value", before the first job. The number of processors matters where none was given. */
+static bool read_header(const struct reader *reader, const char *line)
 {
 	struct swf_trace *trace = reader->trace;
 	const char *key = line + 1;
-	const char *colon = strchr(line, ':');
+	int64_t max_procs = (int64_t)trace->max_procs;
+	int64_t max_nodes = (int64_t)trace->max_nodes;
 	const struct {
 		const char *key;
-		uint64_t *value;
-	} counts[] = {
-		{ "MaxProcs:", &trace->max_procs },
-		{ "MaxNodes:", &trace->max_nodes },
+		int64_t *value;
+		bool matters;
+	} lines[] = {
+		{ "MaxProcs:", &max_procs, reader->filter->procs == 0 && max_procs == 0 },
+		{ "MaxNodes:", &max_nodes, reader->filter->procs == 0 && max_nodes == 0 },
 	};
 
-	if (!colon)
-		return;
+	if (trace->lines > 0)
+		return true;
 	while (is_blank(*key) || *key == ';')
 		key++;
-	for (size_t i = 0; i < G_N_ELEMENTS(counts); i++)
-		if (*counts[i].value == 0 && g_str_has_prefix(key, counts[i].key))
-			*counts[i].value = (uint64_t)MAX(g_ascii_strtoll(colon + 1, NULL, 10), 0);
-	if (g_str_has_prefix(key, "UnixStartTime:"))
-		trace->unix_start_s = g_ascii_strtoll(colon + 1, NULL, 10);
+	for (size_t i = 0; i < G_N_ELEMENTS(lines); i++)
+		if (lines[i].matters && g_str_has_prefix(key, lines[i].key) &&
+		    !read_header_value(reader, lines[i].key, key + strlen(lines[i].key), lines[i].value))
+			return false;
+	trace->max_procs = (uint64_t)max_procs;
+	trace->max_nodes = (uint64_t)max_nodes;
+	return true;
 }
 
 static bool is_full(const struct reader *reader)
@@ -248,9 +288,7 @@ static bool read_lines(struct reader *reader, struct swf_input *input)
 		}
 		if (strlen(line) != length)
 			return refuse(reader, SWF_ERROR_LINE, "a zero byte; this is not a trace");
-		if (*line == ';')
-			read_header(reader, line);
-		else if (*line != '\0' && !read_job(reader, line))
+		if (*line == ';' ? !read_header(reader, line) : *line != '\0' && !read_job(reader, line))
 			return false;
 	}
 	return reader->trace->procs > 0 || find_procs(reader);
@@ -265,6 +303,26 @@ static int compare_jobs(gconstpointer left, gconstpointer right, gpointer data)
 	return (a->submit_s > b->submit_s) - (a->submit_s < b->submit_s);
 }
 
+/* Counts the parts, and the jobs that are nothing else. */
+static void count_parts(const struct reader *reader)
+{
+	g_autoptr(GHashTable) known = NULL;
+	struct swf_trace *trace = reader->trace;
+
+	trace->parts = reader->parts->len;
+	if (trace->parts == 0)
+		return;
+	known = g_hash_table_new(g_int64_hash, g_int64_equal);
+	for (guint i = 0; i < reader->wholes->len; i++)
+		g_hash_table_add(known, &g_array_index(reader->wholes, int64_t, i));
+	for (guint i = 0; i < reader->parts->len; i++) {
+		int64_t *id = &g_array_index(reader->parts, int64_t, i);
+
+		if (g_hash_table_add(known, id) && trace->partial++ == 0)
+			trace->partial_id = *id;
+	}
+}
+
 struct swf_trace *swf_read(const char *path, const struct swf_filter *filter, GError **error)
 {
 	g_autoptr(swf_trace_t) trace = g_new0(struct swf_trace, 1);
@@ -275,11 +333,16 @@ struct swf_trace *swf_read(const char *path, const struct swf_filter *filter, GE
 		.trace = trace,
 		.last_submit_s = -INFINITY,
 		.jobs = g_array_new(FALSE, FALSE, sizeof(struct swf_job)),
+		.wholes = g_array_new(FALSE, FALSE, sizeof(int64_t)),
+		.parts = g_array_new(FALSE, FALSE, sizeof(int64_t)),
 		.error = error,
 	};
 	const bool good = input && read_lines(&reader, input);
 
 	swf_input_close(input);
+	count_parts(&reader);
+	g_array_unref(reader.wholes);
+	g_array_unref(reader.parts);
 	trace->jobs_count = reader.jobs->len;
 	trace->jobs = (struct swf_job *)(void *)g_array_free(reader.jobs, FALSE);
 	if (!good)

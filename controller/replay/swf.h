@@ -25,12 +25,14 @@ struct swf_job {
 struct swf_trace {
 	uint64_t max_procs;     /* "MaxProcs" of the header; 0: not said */
 	uint64_t max_nodes;     /* "MaxNodes" */
-	int64_t unix_start_s;   /* "UnixStartTime": the time that 0 stands for; 0: not said */
 	uint32_t jobs_count;
 	struct swf_job *jobs;   /* by submit time, equal ones in the order of the file */
 	uint64_t lines;         /* job lines read */
-	uint64_t skipped;       /* jobs without a positive size or run time */
+	uint64_t skipped;       /* whole jobs without a positive size or run time */
 	uint64_t refused;       /* jobs wider than the machine */
+	uint64_t parts;         /* lines of parts of jobs: completion codes 2 to 4 */
+	uint64_t partial;       /* jobs of which there are only parts, no line of the whole */
+	int64_t partial_id;     /* the first of them */
 	uint64_t unsorted;      /* jobs submitted before the one in the line above */
 	uint32_t procs;         /* of the machine: what was asked for, else the header's */
 };
@@ -54,9 +56,13 @@ struct swf_filter {
 
 /*
  * Reads `path`. Jobs without a positive size or run time are skipped and counted, jobs wider than
- * the machine refused and counted. Submits out of order are sorted stably and counted. A short
- * line, anything that is not a number, or a negative submit time is an error. Returns a new trace,
- * or NULL with `error` set.
+ * the machine refused and counted. Submits out of order are sorted stably and counted. Lines of parts
+ * of a job (completion codes 2 to 4) are left out and counted, for another line has the whole; a job
+ * that has no such line is left out with them, and counted, too: nothing says that its parts are all
+ * there. A short line, anything that is not a number (common/read_number.h), a job number that 64 bits
+ * do not hold, a negative submit time, or a header that says no number of processors where one is
+ * wanted is an error. Comments behind the first job say nothing. Returns a new trace, or NULL with
+ * `error` set.
  */
 struct swf_trace *swf_read(const char *path, const struct swf_filter *filter, GError **error);
 

@@ -5,6 +5,7 @@
 
 #include "common/config.h"
 #include "common/json.h"
+#include "common/read_number.h"
 #include "controller/report/charts.h"
 #include "controller/report/csv.h"
 
@@ -85,6 +86,9 @@ static void take_configured(struct chart_rows *rows, const struct summary *summa
 		need_node(rows, config->clusters[i].name, config->clusters[i].nodes);
 }
 
+/* A number of a node beyond it is none. */
+#define NODE_MAX 999999
+
 /* The node numbers of a task, from "0,1". */
 static GArray *nodes_of(const struct store_task *task)
 {
@@ -92,10 +96,13 @@ static GArray *nodes_of(const struct store_task *task)
 	GArray *nodes = g_array_new(FALSE, FALSE, sizeof(guint));
 
 	for (char **part = parts; *part; part++) {
-		guint node = (guint)strtoul(*part, NULL, 10);
+		uint64_t number;
+		guint node;
 
-		if (**part && node < 1000000)
-			g_array_append_val(nodes, node);
+		if (!read_number_unsigned(*part, 0, NODE_MAX, &number))
+			continue;
+		node = (guint)number;
+		g_array_append_val(nodes, node);
 	}
 	return nodes;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 
 #include "common/json.h"
+#include "common/read_number.h"
 #include "controller/report/accuracy.h"
 #include "controller/report/compare.h"
 #include "controller/report/table.h"
@@ -288,6 +290,7 @@ static void append_accuracies(GString *text, const struct compare *compare)
 {
 	g_autoptr(table_t) table = table_new();
 	g_autofree char *profile = store_get_meta(compare->measured->store, "profile_host_load");
+	double profile_load;
 
 	table_column(table, "cluster", TABLE_LEFT);
 	table_column(table, "tasks", TABLE_RIGHT);
@@ -317,9 +320,9 @@ static void append_accuracies(GString *text, const struct compare *compare)
 		g_string_append_printf(text,
 				       "  this machine's load: %.2f busy cores during the runs",
 				       compare->measured->host_load);
-	if (isfinite(compare->measured->host_load) && profile)
+	if (isfinite(compare->measured->host_load) && read_number(profile, 0, DBL_MAX, &profile_load))
 		g_string_append_printf(text, ", %.2f while the estimates were measured",
-				       g_ascii_strtod(profile, NULL));
+				       profile_load);
 	if (isfinite(compare->measured->host_load))
 		g_string_append_c(text, '\n');
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/read_number.h"
 
 static void cause_free(gpointer data)
 {
@@ -37,10 +38,11 @@ static void count_cause(struct overdue *overdue, const char *text)
 static void read_reason(struct overdue *overdue, const char *reason)
 {
 	const char *causes = strstr(reason, ": ");
+	double late_s;
 	g_auto(GStrv) list = causes ? g_strsplit(causes + 2, "; ", -1) : NULL;
 
-	if (g_str_has_prefix(reason, "starts "))
-		overdue->most_s = fmax(overdue->most_s, g_ascii_strtod(reason + strlen("starts "), NULL));
+	if (g_str_has_prefix(reason, "starts ") && read_number_front(reason + strlen("starts "), &late_s))
+		overdue->most_s = fmax(overdue->most_s, late_s);
 	for (char **cause = list; cause && *cause; cause++)
 		count_cause(overdue, *cause);
 }

@@ -19,6 +19,12 @@ struct export {
 	GPtrArray *submissions; /* of struct store_submission by task; empty: not of a service */
 	GPtrArray *users;
 	guint at;              /* the next submission; tasks come by number, too */
+	GPtrArray *suspensions; /* of struct store_suspension by task, attempt and n */
+	guint at_suspension;
+	GPtrArray *lost;        /* of struct store_lost by task and attempt */
+	guint at_lost;
+	guint suspended, again; /* tasks that were suspended, and started more than once */
+	guint unknown;          /* tasks of which earlier attempts are not on record */
 };
 
 /* The number of a name, from 1; -1 for none. */
@@ -35,13 +41,13 @@ static int number_of(GPtrArray *names, char *name)
 	return (int)i + 1;
 }
 
-static int64_t count_nodes(const struct store_task *task)
+static int64_t count_nodes(const char *nodes)
 {
 	int64_t count = 1;
 
-	if (!task->nodes || !*task->nodes)
+	if (!nodes || !*nodes)
 		return -1;
-	for (const char *at = task->nodes; (at = strchr(at, ',')); at++)
+	for (const char *at = nodes; (at = strchr(at, ',')); at++)
 		count++;
 	return count;
 }
@@ -86,19 +92,111 @@ static int user_of(struct export *export, const struct store_task *task)
 	return -1;
 }
 
+/* What became of a task, over all of its attempts. */
+struct course {
+	double started_s;  /* first; NAN: never */
+	double ended_s;    /* the last attempt; NAN: it did not start, or has not ended */
+	double executed_s; /* NAN: likewise */
+	bool suspended;
+	uint32_t attempts; /* that started */
+	const char *nodes; /* of the last of these */
+};
+
+/*
+ * Adds what an attempt executed from its start to its end: without the time that it was suspended. One that was
+ * rolled back took none.
+ */
+static void add_attempt(struct export *export, struct course *course, const struct store_lost *attempt)
+{
+	double since_s = attempt->started_s;
+
+	for (; export->at_suspension < export->suspensions->len; export->at_suspension++) {
+		const struct store_suspension *one = export->suspensions->pdata[export->at_suspension];
+
+		if (one->task > attempt->task || (one->task == attempt->task && one->attempt > attempt->attempt))
+			break;
+		if (one->task < attempt->task || one->attempt < attempt->attempt || !isfinite(one->suspended_s) ||
+		    !isfinite(one->exec_s))
+			continue;
+		course->suspended = true;
+		course->executed_s += one->exec_s;
+		since_s = one->since_s;
+	}
+	if (isfinite(since_s))
+		course->executed_s += fmax(0, attempt->ended_s - since_s);
+	if (!isfinite(course->started_s))
+		course->started_s = attempt->started_s;
+	course->ended_s = attempt->ended_s;
+	course->nodes = attempt->nodes;
+	course->attempts++;
+}
+
+/* Tasks come by number, and what is told of them, too. */
+static struct course course_of(struct export *export, const struct store_task *task)
+{
+	const struct store_lost last = { .task = task->task, .attempt = task->attempts, .nodes = task->nodes,
+					 .started_s = task->started_s, .ended_s = task->ended_s };
+	struct course course = { .started_s = NAN };
+	bool listed = false;
+
+	for (; export->at_lost < export->lost->len; export->at_lost++) {
+		const struct store_lost *lost = export->lost->pdata[export->at_lost];
+
+		if (lost->task > task->task)
+			break;
+		if (lost->task < task->task || !isfinite(lost->started_s))
+			continue;
+		add_attempt(export, &course, lost);
+		listed = listed || lost->attempt == task->attempts;
+	}
+	if (!listed && isfinite(task->started_s))
+		add_attempt(export, &course, &last);
+	if (course.attempts == 0 || !isfinite(task->ended_s))
+		course.ended_s = course.executed_s = NAN;
+	return course;
+}
+
+/* Field 4. What ran in one go lies between its times, so that what followed it on its nodes still does. */
+static int64_t run_of(const struct course *course)
+{
+	if (course->attempts == 1 && !course->suspended)
+		return between(course->started_s, course->ended_s, 1);
+	return isfinite(course->executed_s) ? MAX(seconds(course->executed_s), 1) : -1;
+}
+
+/* Field 9. Rounding, by half a second at most, makes nothing run longer than was asked for. */
+static int64_t asked_of(const struct course *course, const struct store_task *task, int64_t run_s)
+{
+	const int64_t asked_s = seconds(task->etc_s);
+
+	return course->executed_s - task->etc_s < 0.5 ? MAX(asked_s, run_s) : asked_s;
+}
+
 static void add_job(GString *swf, struct export *export, const struct store_task *task)
 {
-	const int64_t nodes = count_nodes(task);
-	const int64_t wait_s = between(task->arrival_s, task->started_s, 0);
-	const int64_t run_s = between(task->started_s, task->ended_s, 1);
+	const struct course course = course_of(export, task);
+	const int64_t nodes = count_nodes(task->nodes ?: course.nodes);
+	const int64_t wait_s = between(task->arrival_s, course.started_s, 0);
+	const int64_t run_s = run_of(&course);
 
 	g_string_append_printf(
 		swf,
 		"%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " -1 -1 %" PRId64
 		" %" PRId64 " -1 %d %d -1 %d -1 %d -1 -1\n",
 		(int64_t)task->task + 1, seconds(task->arrival_s), wait_s, run_s, nodes, nodes,
-		seconds(task->etc_s), status_of(export, task), user_of(export, task),
+		asked_of(&course, task, run_s), status_of(export, task), user_of(export, task),
 		number_of(export->types, task->type), number_of(export->clusters, task->cluster));
+	export->suspended += course.suspended;
+	export->again += course.attempts > 1;
+	export->unknown += course.attempts > 0 && task->attempts > course.attempts;
+}
+
+static void see_nodes(GHashTable *seen, const char *cluster, const char *nodes)
+{
+	g_auto(GStrv) words = g_strsplit(nodes ?: "", ",", -1);
+
+	for (char **word = words; *word; word++)
+		g_hash_table_add(seen, g_strdup_printf("%s/%s", cluster, *word));
 }
 
 /* The nodes of all clusters, as far as is known: at least those that tasks were on. */
@@ -112,11 +210,15 @@ static int64_t count_processors(const struct export *export)
 		configured += export->config->clusters[c].nodes;
 	for (guint i = 0; i < export->tasks->len; i++) {
 		const struct store_task *task = export->tasks->pdata[i];
-		g_auto(GStrv) nodes = g_strsplit(task->nodes ?: "", ",", -1);
 
-		widest = MAX(widest, count_nodes(task));
-		for (char **node = nodes; *node; node++)
-			g_hash_table_add(seen, g_strdup_printf("%s/%s", task->cluster, *node));
+		widest = MAX(widest, count_nodes(task->nodes));
+		see_nodes(seen, task->cluster, task->nodes);
+	}
+	for (guint i = 0; i < export->lost->len; i++) {
+		const struct store_lost *lost = export->lost->pdata[i];
+
+		widest = MAX(widest, count_nodes(lost->nodes));
+		see_nodes(seen, lost->cluster, lost->nodes);
 	}
 	return MAX(configured, MAX(widest, (int64_t)g_hash_table_size(seen)));
 }
@@ -150,9 +252,30 @@ static void add_header(GString *swf, const struct export *export)
 	g_string_append_printf(swf,
 			       "; Note: run %" PRId64 ", %s, policy %s, %s\n"
 			       "; Note: a processor is a node, which one virtual machine fills\n"
-			       "; Note: requested times are the estimates of where the task ran\n",
+			       "; Note: requested times are the estimates of where the task ran, and no limits: replay "
+			       "with --overrun\n",
 			       run->run, run->measured ? "measured" : "simulated", run->policy,
 			       export->summary->service ? "a service that goes on" : limit);
+	if (export->suspended > 0)
+		g_string_append_printf(swf,
+				       "; Note: run times are what was executed: of %u job%s that were suspended, without "
+				       "the time that they stood still\n",
+				       export->suspended, export->suspended == 1 ? "" : "s");
+	if (export->again > 0)
+		g_string_append_printf(swf,
+				       "; Note: %u job%s started again after an attempt was lost: the wait ends with the first "
+				       "attempt, the run time is what all attempts executed\n",
+				       export->again, export->again == 1 ? "" : "s");
+	if (export->unknown > 0)
+		g_string_append_printf(swf,
+				       "; Note: of %u job%s lost attempts are not on record: what these executed is wait\n",
+				       export->unknown, export->unknown == 1 ? "" : "s");
+	if (export->config)
+		g_string_append_printf(swf,
+				       "; Note: starts were decided every %g s; a replay decides at once, and may start jobs that "
+				       "much earlier\n",
+				       export->summary->service ? config_service_of(export->config).mapping_interval_s :
+								  export->config->experiment->mapping_interval_s);
 	for (guint i = 0; i < export->types->len; i++)
 		g_string_append_printf(swf, "; Note: executable %u is type %s\n", i + 1,
 				       (const char *)export->types->pdata[i]);
@@ -168,14 +291,21 @@ char *swf_export(const struct summary *summary, const struct store_run *run, GEr
 	g_autoptr(GPtrArray) tasks = store_tasks(summary->store, run->run, error);
 	g_autoptr(GPtrArray) submissions =
 		tasks ? store_submissions(summary->store, run->run, error) : NULL;
+	g_autoptr(GPtrArray) suspensions =
+		submissions ? store_suspensions(summary->store, run->run, error) : NULL;
+	g_autoptr(GPtrArray) lost = suspensions ? store_lost(summary->store, run->run, error) : NULL;
 	g_autoptr(GPtrArray) users = g_ptr_array_new();
 	g_autoptr(GPtrArray) types = g_ptr_array_new();
 	g_autoptr(GPtrArray) clusters = g_ptr_array_new();
 	g_autoptr(GString) jobs = g_string_new(NULL);
 	g_autoptr(GString) swf = g_string_new(NULL);
-	struct export export = { summary, run, config, tasks, types, clusters, submissions, users, 0 };
+	struct export export = {
+		.summary = summary, .run = run, .config = config, .tasks = tasks, .types = types,
+		.clusters = clusters, .submissions = submissions, .users = users,
+		.suspensions = suspensions, .lost = lost,
+	};
 
-	if (!submissions)
+	if (!lost)
 		return NULL;
 	for (guint i = 0; i < tasks->len; i++)
 		add_job(jobs, &export, tasks->pdata[i]);

@@ -11,8 +11,11 @@
  * stand for. Times are whole seconds since the start of the run. A processor is a node, which one VM fills;
  * jobs are tasks, executables their types, partitions the clusters, and users those who submitted them to a
  * service, numbered in order of appearance. What has not ended in a service has neither status nor run time.
- * The requested time is the estimate for the place that the task got; a task that was started more than
- * once has the times of its last start. What ran for less than half a second has run for one.
+ * The requested time is the estimate for the place that the task got. The run time is what a task executed: the
+ * time for which it was suspended is none of it, and of a task whose attempts were lost it is the sum of all
+ * attempts; the wait ends when it first started. A note says of how many jobs that is so. What ran for less than
+ * half a second has run for one. Jobs that were neither suspended nor lost start and end at the rounded times of
+ * the run, so that FCFS replays them to the same schedule.
  */
 
 /*

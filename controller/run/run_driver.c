@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/run/run_driver.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
 #include "common/clock.h"
+#include "common/read_number.h"
 #include "controller/run/run_measured.h"
 #include "controller/run/run_record.h"
 
@@ -138,10 +140,8 @@ static bool find_budget(struct run_series *series, GError **error)
 	g_autofree char *known = store_get_meta(store, "budget_j");
 	char text[G_ASCII_DTOSTR_BUF_SIZE];
 
-	if (known) {
-		series->budget_j = g_ascii_strtod(known, NULL);
+	if (read_number(known, 0, DBL_MAX, &series->budget_j))
 		return true;
-	}
 	series->budget_j = experiment_budget_j(series->experiment, 0, error);
 	if (!(series->budget_j > 0))
 		return false;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/read_number.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_supervisor.h"
 
@@ -55,8 +56,11 @@ static bool is_alive(pid_t pid)
 static pid_t owner_of(int fd)
 {
 	char text[32] = {0};
+	uint64_t pid;
 
-	return pread(fd, text, sizeof(text) - 1, 0) > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
+	if (pread(fd, text, sizeof(text) - 1, 0) <= 0 || !read_number_front_unsigned(text, &pid) || pid > INT32_MAX)
+		return 0;
+	return (pid_t)pid;
 }
 
 static bool sign(int fd)

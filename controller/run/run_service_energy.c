@@ -5,10 +5,12 @@
  * (host_account.h). The store says where each host's account stands; what was told before that is not
  * told again, and what nobody can tell any more becomes an interval of its own, which is marked.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/read_number.h"
 #include "controller/run/energy_split.h"
 #include "controller/run/run_meters.h"
 #include "controller/run/run_record.h"
@@ -432,7 +434,8 @@ static bool begin_serving(struct run_service *service, GError **error)
 	if (session->go_on) {
 		g_autofree char *since = store_get_meta(session->store, SERVED_KEY);
 
-		service->served_s = since ? g_ascii_strtod(since, NULL) : -INFINITY;
+		service->served_s = -INFINITY; /* where it is not known */
+		read_number(since, -DBL_MAX, DBL_MAX, &service->served_s);
 		return true;
 	}
 	service->served_s = run_s(service, clock_now_ns());

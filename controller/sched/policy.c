@@ -2,12 +2,14 @@
 #include "controller/sched/policy.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/read_number.h"
 #include "controller/sched/immediate.h"
 #include "controller/sched/mapping.h"
 #include "controller/sched/queueing.h"
@@ -63,10 +65,9 @@ static int set_future(struct policy *policy, enum policy_future future, const ch
 
 static int set_drop(struct policy *policy, const char *text, char *message, size_t size)
 {
-	char *end;
-	const double threshold = strtod(text, &end);
+	double threshold;
 
-	if (end == text || *end || !isfinite(threshold) || threshold < 0) {
+	if (!read_number(text, 0, DBL_MAX, &threshold)) {
 		append(message, size, "\"+drop:%s\": the threshold must be a number from 0", text);
 		return -EINVAL;
 	}
@@ -91,13 +92,11 @@ static int set_filter(struct policy *policy, const char *text, char *message, si
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		const size_t length = strlen(kinds[i].prefix);
-		char *end;
+		double leniency;
 
 		if (strncmp(text, kinds[i].prefix, length) != 0)
 			continue;
-		const double leniency = strtod(text + length, &end);
-
-		if (end == text + length || *end || !isfinite(leniency) || leniency <= 0) {
+		if (!read_number(text + length, DBL_MIN, DBL_MAX, &leniency)) {
 			append(message, size,
 			       "\"+filter:%s\": the leniency must be a number above 0", text);
 			return -EINVAL;

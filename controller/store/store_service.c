@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/store/store_service.h"
 
+#include <float.h>
+
+#include "common/read_number.h"
 #include "controller/store/store_cursor.h"
 
 /* The first version that has them. */
@@ -345,11 +348,12 @@ GPtrArray *store_service_policies(struct store *store)
 	for (char **line = lines; *line; line++) {
 		g_auto(GStrv) fields = g_strsplit(*line, " ", 3);
 		struct store_service_policy *policy;
+		double from_s;
 
-		if (g_strv_length(fields) != 3)
+		if (g_strv_length(fields) != 3 || !read_number(fields[0], -DBL_MAX, DBL_MAX, &from_s))
 			continue;
 		policy = g_new0(struct store_service_policy, 1);
-		policy->from_s = g_ascii_strtod(fields[0], NULL);
+		policy->from_s = from_s;
 		policy->from_utc = g_strdup(fields[1]);
 		policy->policy = g_strdup(fields[2]);
 		g_ptr_array_add(policies, policy);

@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/http_server.h"
 #include "common/json.h"
+#include "common/read_number.h"
 #include "local-sched/api/output_api.h"
 
 #define EVENTS_MAX 1000
@@ -60,13 +61,12 @@ static bool query_number(struct http_request *request, const char *key, uint64_t
 			 uint64_t *ret_value)
 {
 	const char *text = http_request_query(request, key);
-	g_autoptr(GError) error = NULL;
 	guint64 value = 0;
 
 	*ret_value = 0;
 	if (!text)
 		return true;
-	if (!g_ascii_string_to_unsigned(text, 10, 0, max, &value, &error)) {
+	if (!read_number_unsigned(text, 0, max, &value)) {
 		http_request_fail(request, 400, "query: %s: must be a whole number from 0 to %lu",
 				  key, (unsigned long)max);
 		return false;

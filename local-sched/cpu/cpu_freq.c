@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/read_number.h"
 #include "common/sysfs.h"
 
 enum { KHZ_PER_MHZ = 1000 };
@@ -72,7 +73,7 @@ static uint64_t snap(const char *cpu, uint64_t khz)
 	for (gsize i = 0; words[i]; i++) {
 		guint64 offered;
 
-		if (g_ascii_string_to_unsigned(words[i], 10, 1, G_MAXUINT64, &offered, NULL) &&
+		if (read_number_unsigned(words[i], 1, G_MAXUINT64, &offered) &&
 		    offered <= khz && offered > best)
 			best = offered;
 	}
@@ -177,8 +178,7 @@ static bool read_speed(const char *cpu, uint64_t *ret_khz)
 void cpu_freq_check(const char *sys_root, struct host_knob *frequency, struct host_knob *boost)
 {
 	g_auto(GStrv) cpus = host_knob_cpus(sys_root);
-	const uint64_t set_khz =
-		frequency->set ? g_ascii_strtoull(frequency->set, NULL, 10) * KHZ_PER_MHZ : 0;
+	uint64_t set_mhz = 0;
 	uint64_t highest_khz = 0; /* of what the CPUs read back */
 	uint64_t fastest_khz = 0;
 
@@ -195,11 +195,12 @@ void cpu_freq_check(const char *sys_root, struct host_knob *frequency, struct ho
 		host_knob_set_text(&frequency->read_back, mhz_text(highest_khz));
 	if (!frequency->set || frequency->effect == HOST_KNOB_NOT_EFFECTIVE)
 		return;
-	if (highest_khz / KHZ_PER_MHZ != set_khz / KHZ_PER_MHZ)
+	read_number_front_unsigned(frequency->set, &set_mhz); /* as mhz_text() wrote it */
+	if (highest_khz / KHZ_PER_MHZ != set_mhz)
 		host_knob_judge(frequency, HOST_KNOB_NOT_EFFECTIVE,
 				g_strdup_printf("it reads back %" PRIu64 " MHz",
 						highest_khz / KHZ_PER_MHZ));
-	else if ((double)fastest_khz > (double)set_khz * (1 + CPU_FREQ_TOLERANCE))
+	else if ((double)fastest_khz > (double)(set_mhz * KHZ_PER_MHZ) * (1 + CPU_FREQ_TOLERANCE))
 		host_knob_judge(frequency, HOST_KNOB_NOT_EFFECTIVE,
 				g_strdup_printf("a CPU ran at %" PRIu64 " MHz",
 						fastest_khz / KHZ_PER_MHZ));

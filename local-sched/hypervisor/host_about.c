@@ -8,6 +8,7 @@
 
 #include "common/host_facts.h"
 #include "common/json.h"
+#include "common/read_number.h"
 #include "local-sched/hypervisor/virt_error.h"
 
 /* libvirt packs versions as 1,000,000 x major + 1,000 x minor + release. */
@@ -28,9 +29,9 @@ static char *microcode_of(const char *capabilities)
 {
 	static const char mark[] = "<microcode version='";
 	const char *at = strstr(capabilities, mark);
-	guint64 revision = at ? g_ascii_strtoull(at + strlen(mark), NULL, 10) : 0;
+	uint64_t revision;
 
-	return revision ? g_strdup_printf("0x%" G_GINT64_MODIFIER "x", revision) : NULL;
+	return at && read_number_front_unsigned(at + strlen(mark), &revision) && revision ? g_strdup_printf("0x%" G_GINT64_MODIFIER "x", revision) : NULL;
 }
 
 /* Whether the hypervisor is that of this machine: a URI without a host. */

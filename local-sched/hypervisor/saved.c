@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/read_number.h"
 #include "local-sched/hypervisor/storage.h"
 #include "local-sched/hypervisor/virt_error.h"
 
@@ -93,15 +94,15 @@ static void leftovers_free(gpointer data)
 static bool is_leftover(const struct leftovers *leftovers, const char *volume)
 {
 	const char *rest = volume + strlen(leftovers->prefix);
-	char *end;
+	const char *end;
+	uint64_t node;
 
-	if (!g_str_has_prefix(volume, leftovers->prefix) || *rest != 'n' ||
-	    !g_ascii_isdigit(rest[1]))
+	if (!g_str_has_prefix(volume, leftovers->prefix) || *rest != 'n')
 		return false;
-	g_ascii_strtoull(rest + 1, &end, 10);
-	return g_str_equal(end, SAVED_SUFFIX) ||
+	end = read_number_front_unsigned(rest + 1, &node);
+	return end && (g_str_equal(end, SAVED_SUFFIX) ||
 	       (g_str_equal(end, STORAGE_SWAP) &&
-		!g_strv_contains((const char *const *)leftovers->kept, volume));
+		!g_strv_contains((const char *const *)leftovers->kept, volume)));
 }
 
 static gpointer tidy_work(virConnectPtr connection, gpointer input, GError **error)

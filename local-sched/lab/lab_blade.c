@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/read_number.h"
 #include "common/subprocess.h"
 #include "local-sched/lab/lab_blade_files.h"
 #include "local-sched/lab/lab_cgroup.h"
@@ -226,12 +227,12 @@ int lab_blade_main(const char *lab, const char *number)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(lab_spec_t) spec = NULL;
-	guint64 which = g_ascii_strtoull(number, NULL, 10);
+	uint64_t which = 0;
 	GPid libvirtd = -1;
 
 	lab_channel_await_go();
 	spec = lab_spec_load(lab, &error);
-	if (spec && which >= 1 && which <= spec->blades_count &&
+	if (spec && read_number_unsigned(number, 1, spec->blades_count, &which) &&
 	    set_up(spec, &spec->blades[which - 1], &error))
 		libvirtd = start_libvirtd(&error);
 	if (libvirtd < 0) {

@@ -11,6 +11,7 @@
 
 #include "common/clock.h"
 #include "common/own_cgroup.h"
+#include "common/read_number.h"
 #include "local-sched/lab/lab_cgroup_parent.h"
 #include "local-sched/lab/lab_paths.h"
 
@@ -311,23 +312,24 @@ bool lab_cgroup_join(const struct lab_cgroup *cgroup, const char *lab, uint32_t 
 	return true;
 }
 
-static uint64_t read_number(const char *group, const char *file, const char *key)
+static uint64_t number_in(const char *group, const char *file, const char *key)
 {
 	g_autofree char *path = g_build_filename(group, file, NULL);
 	g_autofree char *text = NULL;
 	const char *at;
+	uint64_t number;
 
 	if (!g_file_get_contents(path, &text, NULL, NULL))
 		return 0;
 	at = key ? strstr(text, key) : text;
-	return at ? g_ascii_strtoull(key ? at + strlen(key) : at, NULL, 10) : 0;
+	return read_number_front_unsigned(at && key ? at + strlen(key) : at, &number) ? number : 0;
 }
 
 static uint64_t used_ns(const struct lab_cgroup *cgroup, const char *group)
 {
 	if (cgroup->version == 2)
-		return read_number(group, "cpu.stat", "usage_usec ") * 1000;
-	return read_number(group, "cpuacct.usage", NULL);
+		return number_in(group, "cpu.stat", "usage_usec ") * 1000;
+	return number_in(group, "cpuacct.usage", NULL);
 }
 
 uint64_t lab_cgroup_vms_ns(const struct lab_cgroup *cgroup, const char *lab, uint32_t number)
@@ -372,10 +374,13 @@ bool lab_cgroup_get_quota(const struct lab_cgroup *cgroup, const char *group,
 
 	if (!g_file_get_contents(path, &text, NULL, NULL))
 		return false;
-	ret_quota->quota_us = g_ascii_isdigit(text[0]) ? g_ascii_strtoll(text, NULL, 10) : -1;
+	if (!read_number_front_integer(text, &ret_quota->quota_us))
+		ret_quota->quota_us = -1; /* "max" */
 	period = strchr(text, ' ');
-	ret_quota->period_us = v2 ? (period ? g_ascii_strtoll(period, NULL, 10) : 0) :
-				    (int64_t)read_number(group, "cpu.cfs_period_us", NULL);
+	if (!v2)
+		ret_quota->period_us = (int64_t)number_in(group, "cpu.cfs_period_us", NULL);
+	else if (!period || !read_number_front_integer(period + 1, &ret_quota->period_us))
+		ret_quota->period_us = 0;
 	return ret_quota->period_us > 0;
 }
 
@@ -455,9 +460,10 @@ static void remove_dead_probes(const char *mount)
 
 	while (dir && (name = g_dir_read_name(dir))) {
 		g_autofree char *path = g_build_filename(mount, name, NULL);
+		int64_t pid;
 
 		if (g_str_has_prefix(name, PROBE_PREFIX) &&
-		    kill((pid_t)g_ascii_strtoll(name + strlen(PROBE_PREFIX), NULL, 10), 0) < 0)
+		    read_number_integer(name + strlen(PROBE_PREFIX), 1, INT32_MAX, &pid) && kill((pid_t)pid, 0) < 0)
 			remove_tree(path);
 	}
 }

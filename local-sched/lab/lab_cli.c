@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/lab/lab_cli.h"
 
+#include <float.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "common/json.h"
 #include "common/lab_state.h"
 #include "common/output.h"
+#include "common/read_number.h"
 #include "local-sched/cpu/cap_originals.h"
 #include "local-sched/lab/lab.h"
 #include "local-sched/lab/lab_paths.h"
@@ -64,6 +66,7 @@ static int fail(const GError *error, int status)
 static bool parse_arguments(int argc, char **argv, struct arguments *ret_arguments)
 {
 	struct arguments arguments = { .seconds = PROBE_S };
+	double seconds;
 
 	for (int i = 2; i < argc; i++) {
 		if (strcmp(argv[i], "--json") == 0)
@@ -75,7 +78,7 @@ static bool parse_arguments(int argc, char **argv, struct arguments *ret_argumen
 		else if (strcmp(argv[i], "--probe") == 0 && i + 1 < argc)
 			arguments.probe = argv[++i];
 		else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
-			arguments.seconds = g_ascii_strtod(argv[++i], NULL);
+			arguments.seconds = read_number(argv[++i], 0, DBL_MAX, &seconds) ? seconds : 0;
 		else if (argv[i][0] != '-' && !arguments.config)
 			arguments.config = argv[i];
 		else

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/read_number.h"
 #include "local-sched/lab/lab_channel.h"
 
 /* What a child needs between clone and exec; prepared before, since it may not allocate then. */
@@ -232,13 +233,14 @@ static pid_t parent_of(pid_t pid)
 	g_autofree char *path = g_strdup_printf("/proc/%d/stat", (int)pid);
 	g_autofree char *text = NULL;
 	const char *after;
+	int64_t parent;
 
 	if (!g_file_get_contents(path, &text, NULL, NULL))
 		return 0;
 	after = strrchr(text, ')');
 	if (!after || strlen(after) < 4)
 		return 0;
-	return (pid_t)g_ascii_strtoll(after + 4, NULL, 10); /* ") S PPID" */
+	return read_number_front_integer(after + 4, &parent) ? (pid_t)parent : 0; /* ") S PPID" */
 }
 
 /* Calls `matches` for every process; returns the first pid for which it is true, or 0. */
@@ -248,10 +250,10 @@ static pid_t first_process(bool (*matches)(pid_t pid, const void *data), const v
 	const char *name;
 
 	while (processes && (name = g_dir_read_name(processes))) {
-		pid_t pid = (pid_t)g_ascii_strtoll(name, NULL, 10);
+		int64_t pid;
 
-		if (pid > 0 && matches(pid, data))
-			return pid;
+		if (read_number_integer(name, 1, INT32_MAX, &pid) && matches((pid_t)pid, data))
+			return (pid_t)pid;
 	}
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/read_number.h"
 #include "local-sched/lab/bmc/redfish.h"
 #include "local-sched/lab/lab.h"
 #include "local-sched/lab/lab_channel.h"
@@ -50,11 +51,11 @@ int lab_redfish_main(const char *lab, const char *number)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(lab_spec_t) spec = NULL;
 	g_autoptr(redfish_t) redfish = NULL;
-	guint64 which = g_ascii_strtoull(number, NULL, 10);
+	uint64_t which = 0;
 
 	lab_channel_await_go();
 	spec = lab_spec_load(lab, &error);
-	if (spec && which >= 1 && which <= spec->blades_count)
+	if (spec && read_number_unsigned(number, 1, spec->blades_count, &which))
 		redfish = start(spec, &spec->blades[which - 1], &error);
 	if (!redfish) {
 		log_error("BMC of blade %s: %s", number, error ? error->message : "no such blade");

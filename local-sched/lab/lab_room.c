@@ -8,6 +8,7 @@
 
 #include "common/config_files.h"
 #include "common/own_cgroup.h"
+#include "common/read_number.h"
 #include "local-sched/lab/lab_paths.h"
 
 /* Of the machine, or of our control groups, whichever is less. A lab's VMs are below our group. */
@@ -15,15 +16,16 @@ static uint64_t memory_left_mib(void)
 {
 	g_autofree char *text = NULL;
 	const char *at;
-	double mib;
+	uint64_t kib;
 
 	if (!g_file_get_contents("/proc/meminfo", &text, NULL, NULL))
 		return 0;
 	at = strstr(text, "MemAvailable:");
-	if (!at)
+	if (at)
+		at += strlen("MemAvailable:") + strspn(at + strlen("MemAvailable:"), " ");
+	if (!read_number_front_unsigned(at, &kib))
 		return 0;
-	mib = g_ascii_strtod(at + strlen("MemAvailable:"), NULL) / 1024;
-	return (uint64_t)fmax(1, fmin(mib, own_cgroup_memory() / (1 << 20))); /* 0: not known */
+	return (uint64_t)fmax(1, fmin((double)kib / 1024, own_cgroup_memory() / (1 << 20))); /* 0: not known */
 }
 
 /* Free for us where `path` is, or will be. */

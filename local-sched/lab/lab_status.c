@@ -3,6 +3,7 @@
 
 #include "common/json.h"
 #include "common/lab_state.h"
+#include "common/read_number.h"
 #include "local-sched/lab/lab.h"
 #include "local-sched/lab/lab_blade_files.h"
 #include "local-sched/lab/lab_clean.h"
@@ -30,10 +31,11 @@ static json_t *pid_json(pid_t pid)
 static json_t *number_json(const char *path)
 {
 	g_autofree char *text = NULL;
+	double number;
 
 	if (!g_file_get_contents(path, &text, NULL, NULL))
 		return json_null();
-	return json_real(g_ascii_strtod(text, NULL));
+	return read_number_front(text, &number) ? json_real(number) : json_null();
 }
 
 /* A blade's BMC: ipmi_sim knows its directory, our own its number; 0: none. */

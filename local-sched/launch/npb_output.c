@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/launch/npb_output.h"
 
+#include <float.h>
 #include <string.h>
 
 #include "common/benchmark.h"
+#include "common/read_number.h"
 
 uint32_t npb_output_blocks(const char *benchmark)
 {
@@ -32,8 +34,12 @@ static bool sum(const char *text, const char *pattern, double *ret_sum)
 	g_autoptr(GPtrArray) found = matches(text, pattern);
 
 	*ret_sum = 0;
-	for (guint i = 0; i < found->len; i++)
-		*ret_sum += g_ascii_strtod(g_ptr_array_index(found, i), NULL);
+	for (guint i = 0; i < found->len; i++) {
+		double number = 0;
+
+		read_number(g_ptr_array_index(found, i), 0, DBL_MAX, &number); /* the pattern is of one */
+		*ret_sum += number;
+	}
 	return found->len > 0;
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "common/read_number.h"
+
 #define KVS_NAME "virtbed"
 #define MAPPING_KEY "PMI_process_mapping"
 
@@ -221,7 +223,7 @@ static bool steps_of(char **words, const char *key, int64_t *ret_steps)
 	const char *text = word(words, key);
 	guint64 steps;
 
-	if (!text || !g_ascii_string_to_unsigned(text, 10, 0, PMI_STEPS_MAX, &steps, NULL))
+	if (!text || !read_number_unsigned(text, 0, PMI_STEPS_MAX, &steps))
 		return false;
 	*ret_steps = (int64_t)steps;
 	return true;
@@ -249,7 +251,7 @@ static bool serve_exit(struct pmi_server *server, uint32_t rank, char **words, G
 	const char *text = word(words, "status");
 	guint64 status;
 
-	if (!text || !g_ascii_string_to_unsigned(text, 10, 0, 255, &status, NULL))
+	if (!text || !read_number_unsigned(text, 0, 255, &status))
 		return protocol_error(error, rank, "no exit status in", words[0]);
 	server->ranks[rank].exited = true;
 	server->ranks[rank].status = (int)status;

@@ -7,6 +7,7 @@
 #include "common/benchmark.h"
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/read_number.h"
 
 #define WHAT "task"
 #define REPETITIONS_MAX 1000000
@@ -285,7 +286,7 @@ bool task_share_request_parse(const char *n, const json_t *body, int64_t *ret_n,
 	guint64 number = 0;
 	double share = 0;
 
-	if (!g_ascii_string_to_unsigned(n, 10, 1, SHARES_MAX, &number, NULL))
+	if (!read_number_unsigned(n, 1, SHARES_MAX, &number))
 		return bad_request(error, "number", "must be a whole number from 1");
 	if (!json_is_object(body))
 		return bad_request(error, "body", "must be an object");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/read_number.h"
 #include "local-sched/launch/task.h"
 
 #define WHAT "suspension"
@@ -207,7 +208,7 @@ static bool parse_numbers(const char *n, const json_t *body, uint32_t *ret_n,
 	guint64 number = 0;
 	int64_t attempt = 1;
 
-	if (!g_ascii_string_to_unsigned(n, 10, 1, NUMBER_MAX, &number, NULL))
+	if (!read_number_unsigned(n, 1, NUMBER_MAX, &number))
 		return bad_request(error, "number", "must be a whole number from 1");
 	if (!json_is_object(body))
 		return bad_request(error, "body", "must be an object");

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/read_number.h"
 #include "local-sched/power/meter_ipmi_parse.h"
 #include "local-sched/power/snmp_get.h"
 
@@ -44,14 +45,14 @@ char *meter_amm_object(uint32_t bay)
 /* "123W", with a blank before the unit or without. */
 static enum meter_amm_verdict parse_watts(const char *value, int64_t *ret_mw)
 {
-	char *end;
-	guint64 watts;
+	const char *end;
+	uint64_t watts;
 
 	if (g_str_has_prefix(value, "Not ") || !*value)
 		return METER_AMM_NOT_ACTIVE;
-	if (!g_ascii_isdigit(*value))
+	end = read_number_front_unsigned(value, &watts);
+	if (!end)
 		return METER_AMM_GARBAGE;
-	watts = g_ascii_strtoull(value, &end, 10);
 	if (*end == ' ')
 		end++;
 	if (strcmp(end, "W") != 0 || watts > WATTS_MAX)

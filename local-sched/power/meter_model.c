@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/read_number.h"
 #include "common/sysfs.h"
 #include "local-sched/power/meter_difference.h"
 
@@ -37,8 +38,7 @@ static bool parse_busy(const char *text, uint64_t *ret_ticks)
 	for (gsize i = 0; i < G_N_ELEMENTS(busy); i++) {
 		guint64 ticks;
 
-		if (!g_ascii_string_to_unsigned(words[busy[i]], 10, 0, G_MAXINT64 / FIELDS_NEEDED,
-						&ticks, NULL))
+		if (!read_number_unsigned(words[busy[i]], 0, G_MAXINT64 / FIELDS_NEEDED, &ticks))
 			return false;
 		sum += ticks;
 	}

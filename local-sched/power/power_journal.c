@@ -12,6 +12,7 @@
 
 #define LOG_SUBSYSTEM "power"
 #include "common/log.h"
+#include "common/read_number.h"
 
 #define MAGIC "virtbed-power 1 "
 
@@ -50,25 +51,51 @@ static void write_counter(GString *text, const struct energy_counter *counter, c
 			       counter->last_ns, counter->last_mw, host);
 }
 
+/* Reads a number and the blank behind it. Returns what follows, or NULL where `at` is NULL or something else there. */
+static const char *read_unsigned(const char *at, uint64_t max, uint64_t *ret_value)
+{
+	at = read_number_front_unsigned(at, ret_value);
+	return at && *at == ' ' && *ret_value <= max ? at + 1 : NULL;
+}
+
+static const char *read_signed(const char *at, int64_t *ret_value)
+{
+	at = read_number_front_integer(at, ret_value);
+	return at && *at == ' ' ? at + 1 : NULL;
+}
+
+static const char *read_flag(const char *at, bool *ret_flag)
+{
+	uint64_t value;
+
+	at = read_unsigned(at, 1, &value);
+	*ret_flag = at && value == 1;
+	return at;
+}
+
 /* Reads "COUNTER HOST" into the host's counter. Returns the host's index, or -1. */
 static int read_counter(struct power_journal *journal, const char *text)
 {
 	struct energy_counter read = { 0 };
-	int has_last, end = 0, host;
+	uint64_t remainder;
+	int host;
 
-	if (sscanf(text,
-		   "%" SCNu64 " %" SCNu64 " %" SCNd64 " %" SCNd64 " %" SCNu32 " %d %" SCNd64
-		   " %" SCNd64 " %n",
-		   &read.energy_uj, &read.gap_uj, &read.covered_ns, &read.gap_ns, &read.remainder,
-		   &has_last, &read.last_ns, &read.last_mw, &end) < 8 ||
-	    !end)
+	text = read_unsigned(text, INT64_MAX, &read.energy_uj);
+	text = read_unsigned(text, UINT64_MAX, &read.gap_uj);
+	text = read_signed(text, &read.covered_ns);
+	text = read_signed(text, &read.gap_ns);
+	text = read_unsigned(text, UINT32_MAX, &remainder);
+	text = read_flag(text, &read.has_last);
+	text = read_signed(text, &read.last_ns);
+	text = read_signed(text, &read.last_mw);
+	if (!text)
 		return -1;
-	host = find_host(journal, text + end);
+	read.remainder = (uint32_t)remainder;
+	host = find_host(journal, text);
 	/* Never backwards, whatever somebody did to the file. */
-	if (host < 0 || read.energy_uj > INT64_MAX || read.last_mw < 0 || read.last_ns < 0 ||
+	if (host < 0 || read.last_mw < 0 || read.last_ns < 0 ||
 	    read.energy_uj < journal->counters[host].energy_uj)
 		return -1;
-	read.has_last = has_last != 0;
 	read.gap_limit_ns = journal->counters[host].gap_limit_ns;
 	journal->counters[host] = read;
 	return host;
@@ -106,32 +133,31 @@ static void push_sample(struct power_journal *journal, const struct sample_ring_
 static void read_sample(struct power_journal *journal, const char *line)
 {
 	struct sample_ring_entry entry = { 0 };
-	int gap, end = 0, host;
+	int host;
 
-	if (sscanf(line, "S %" SCNu64 " %" SCNd64 " %" SCNd64 " %" SCNu64 " %d %n", &entry.seq,
-		   &entry.t_ns, &entry.mw, &entry.energy_uj, &gap, &end) < 5 ||
-	    !end)
-		return;
-	host = find_host(journal, line + end);
+	line = read_unsigned(line + strlen("S "), UINT64_MAX, &entry.seq);
+	line = read_signed(line, &entry.t_ns);
+	line = read_signed(line, &entry.mw);
+	line = read_unsigned(line, UINT64_MAX, &entry.energy_uj);
+	line = read_flag(line, &entry.gap);
+	host = line ? find_host(journal, line) : -1;
 	if (host < 0)
 		return;
 	entry.host = (uint32_t)host;
-	entry.gap = gap != 0;
 	push_sample(journal, &entry);
 }
 
 static void read_appended(struct power_journal *journal, const char *line)
 {
 	struct sample_ring_entry entry = { 0 };
-	int gap, end = 0, host;
+	int host;
 
-	if (sscanf(line, "A %" SCNu64 " %d %n", &entry.seq, &gap, &end) < 2 || !end)
-		return;
-	host = read_counter(journal, line + end);
+	line = read_unsigned(line + strlen("A "), UINT64_MAX, &entry.seq);
+	line = read_flag(line, &entry.gap);
+	host = line ? read_counter(journal, line) : -1;
 	if (host < 0)
 		return;
 	entry.host = (uint32_t)host;
-	entry.gap = gap != 0;
 	entry.t_ns = journal->counters[host].last_ns;
 	entry.mw = journal->counters[host].last_mw;
 	entry.energy_uj = journal->counters[host].energy_uj;
@@ -151,11 +177,12 @@ static void read_lines(struct power_journal *journal, char **lines, bool same_bo
 			read_counter(journal, lines[i] + 2);
 		else if (g_str_has_prefix(lines[i], "I "))
 			read_id(journal, lines[i] + 2);
-		else if (lines[i][0] == 'A')
+		else if (g_str_has_prefix(lines[i], "A "))
 			read_appended(journal, lines[i]);
-		else if (lines[i][0] == 'S')
+		else if (g_str_has_prefix(lines[i], "S "))
 			read_sample(journal, lines[i]);
-		else if (sscanf(lines[i], "N %" SCNu64, &next_seq) == 1 && next_seq <= INT64_MAX)
+		else if (g_str_has_prefix(lines[i], "N ") &&
+			 read_number_unsigned(lines[i] + strlen("N "), 0, INT64_MAX, &next_seq))
 			sample_ring_skip_to(journal->ring, next_seq);
 	}
 	if (same_boot)

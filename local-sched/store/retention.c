@@ -2,6 +2,7 @@
 #include "local-sched/store/retention.h"
 
 #include <errno.h>
+#include <float.h>
 #include <glib/gstdio.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 
 #define LOG_SUBSYSTEM "store"
 #include "common/log.h"
+#include "common/read_number.h"
 
 /* Of one step, whichever comes first. */
 #define STEP_EVENTS 64
@@ -59,10 +61,10 @@ static void recall(struct retention *retention)
 	run(prepare(store, "DELETE FROM taken WHERE seq > (SELECT coalesce(max(seq), 0) FROM events)"));
 	marked = task_store_query_text(store, "SELECT max(seq) FROM taken");
 	marked_s = task_store_query_text(store, "SELECT max(attended_s) FROM taken");
-	retention->attended_s = attended ? g_ascii_strtod(attended, NULL) : 0;
+	read_number(attended, 0, DBL_MAX, &retention->attended_s);
 	retention->written_s = retention->attended_s;
-	retention->marked = marked ? g_ascii_strtoull(marked, NULL, 10) : 0;
-	retention->marked_s = marked_s ? g_ascii_strtod(marked_s, NULL) : 0;
+	read_number_unsigned(marked, 0, INT64_MAX, &retention->marked);
+	read_number(marked_s, 0, DBL_MAX, &retention->marked_s);
 }
 
 struct retention *retention_new(struct task_store *store, double keep_s,
@@ -172,7 +174,8 @@ static char *split(const char *id, int64_t *ret_attempt)
 	*ret_attempt = 0;
 	if (digits == 0 || digits > ATTEMPT_DIGITS_MAX || dash[1 + digits] != '\0')
 		return g_strdup(id);
-	*ret_attempt = g_ascii_strtoll(dash + 1, NULL, 10);
+	if (!read_number_integer(dash + 1, 0, INT64_MAX, ret_attempt))
+		return g_strdup(id);
 	return g_strdup_printf("%.*s/", (int)(dash - id), id);
 }
 

@@ -10,6 +10,7 @@
 
 #define LOG_SUBSYSTEM "store"
 #include "common/log.h"
+#include "common/read_number.h"
 
 #define BUSY_MS 5000
 
@@ -113,20 +114,18 @@ static bool read_meta(struct task_store *store, GError **error)
 			return task_store_fail(store, TASK_STORE_ERROR_OPEN, error);
 	}
 	last = task_store_query_text(store, "SELECT coalesce(max(seq), 0) FROM events");
-	if (!last)
-		return task_store_fail(store, TASK_STORE_ERROR_OPEN, error);
-	store->last_event = g_ascii_strtoull(last, NULL, 10);
-	return true;
+	return read_number_unsigned(last, 0, INT64_MAX, &store->last_event) ||
+	       task_store_fail(store, TASK_STORE_ERROR_OPEN, error);
 }
 
 /* Adds what a file of an older version lacks; one of a newer version stays as it is. */
 static bool complete_tables(struct task_store *store, GError **error)
 {
 	g_autofree char *text = task_store_query_text(store, "PRAGMA user_version");
-	const gint64 version = text ? g_ascii_strtoll(text, NULL, 10) : 0;
+	int64_t version;
 	g_autoptr(GString) sql = g_string_new("BEGIN IMMEDIATE;");
 
-	if (!text)
+	if (!read_number_integer(text, INT64_MIN, INT64_MAX, &version))
 		return task_store_fail(store, TASK_STORE_ERROR_OPEN, error);
 	if (version < 0 || version > SCHEMA_VERSION) {
 		g_set_error(error, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN,

@@ -170,13 +170,30 @@ refused() {
 	refused '"easy" is given twice' virtbed replay --policy easy,fcfs,easy "$traces/synthetic.swf"
 	refused "one --policy" virtbed replay --out jobs.csv "$traces/synthetic.swf"
 	refused "exclude each other" virtbed replay --keep-reservations --rebuild "$traces/synthetic.swf"
-	refused "no number of processors" virtbed replay --procs 0 "$traces/synthetic.swf"
-	refused "no number of jobs" virtbed replay --first 0 "$traces/synthetic.swf"
+	for number in 0 -1 -0 0x10 1e3 1.5 +4 " 4" "4 " "" nan 1,024 4294967296 99999999999999999999; do
+		refused "--procs: \"$number\" is no whole number from 1" virtbed replay "--procs=$number" "$traces/synthetic.swf"
+		refused "--first: \"$number\" is no whole number from 1" virtbed replay "--first=$number" "$traces/synthetic.swf"
+	done
+	[ "$(virtbed replay --procs 040 "$traces/synthetic.swf" | head -1)" = "40 processors, users' estimates" ]
+	printf '; MaxProcs: 1,024\n' | cat - "$traces/promise.swf" >comma.swf
+	refused 'comma.swf:1: header: MaxProcs: "1,024" is no whole number' virtbed replay comma.swf
 	awk '!/^;/ { $4 = "12x" } 1' "$traces/synthetic.swf" >word.swf
 	refused 'field 4, "12x", is no number' virtbed replay word.swf
 	# What is quoted of it must not reach the terminal as it is.
 	printf '\033[31m\377 2 3\n' >odd.swf
 	refused 'odd.swf:1: field 1, "?[31m' virtbed replay odd.swf
+}
+
+@test "parts of jobs are no jobs of a trace" {
+	local rest="1 1 -1 1 1 -1 -1"
+	printf '%s\n' "; MaxProcs: 4" "1 0 0 30 4 -1 -1 4 40 -1 1 $rest" "1 0 0 10 4 -1 -1 4 40 -1 2 $rest" \
+		"1 -1 5 20 4 -1 -1 4 40 -1 3 $rest" "9007199254740993 5 0 10 4 -1 -1 4 20 -1 0 $rest" \
+		"8 6 0 10 4 -1 -1 4 20 -1 4 $rest" >parts.swf
+	virtbed replay parts.swf --policy fcfs --json --out jobs.csv 2>notes >summary
+	jq -e '.[0] | .nb_jobs == 2 and .nb_parts_skipped == 3 and .nb_jobs_partial == 1' summary
+	grep -q "parts.swf: left out 3 lines of parts of jobs" notes
+	grep -q "1 job left out with them, job 8 the first: no line of the whole" notes
+	grep -q "^9007199254740993,5," jobs.csv
 }
 
 @test "what a trace leaves out is counted in good English" {
@@ -248,8 +265,8 @@ refused() {
 	refused "leave out --cores, --nodes and --time" virtbed submit --script "$0" --type T --nodes 2
 	refused "are for a --script" virtbed submit IS.2 --nodes 2
 	refused "leave out --cores, or it" virtbed submit --script "$0" --time 1m --cores 2 --nodes 2
-	refused '--nodes: "0" is no number from 1' virtbed submit --script "$0" --time 1m --nodes 0
-	refused '--cores: "two" is no number from 1' virtbed submit --script "$0" --time 1m -C two
+	refused '--nodes: "0" is no whole number from 1' virtbed submit --script "$0" --time 1m --nodes 0
+	refused '--cores: "two" is no whole number from 1' virtbed submit --script "$0" --time 1m -C two
 	refused "/nonexistent" virtbed submit --script /nonexistent --time 1m
 	refused "'../x' is no path below" virtbed submit --script "$BATS_TEST_FILENAME" --time 1m --stage-out ../x
 	refused "appears twice" virtbed submit --script "$BATS_TEST_FILENAME" --time 1m --stage-in "$BATS_TEST_FILENAME"
@@ -264,11 +281,22 @@ refused() {
 	touch $'caf\xe9'
 	refused "'caf�' is not UTF-8" virtbed submit --script "$BATS_TEST_FILENAME" --time 1m --stage-in $'caf\xe9'
 	refused "not both" virtbed output 1 --follow --files x
-	refused "--count: 0 is no number of tasks" virtbed submit IS.2 --count 0
+	refused '--count: "0" is no whole number from 1 to 10000' virtbed submit IS.2 --count 0
+	refused "--array and --count say the same" virtbed submit IS.2 --array 3 --count 2
 	refused '--deadline: "soon" is no time span' virtbed submit IS.2 --deadline soon
 	refused "--constant needs --zero-at" virtbed submit IS.2 --constant 10m
 	refused "leave out --constant" virtbed submit IS.2 --deadline 1h --zero-at 2h
-	refused "--utility: give a number above 0" virtbed submit IS.2 --utility 0
+	for number in 0 -1 nan inf 1e999 0x1 1,5 ""; do
+		refused "--utility: \"$number\" is no number above 0" virtbed submit IS.2 "--utility=$number"
+	done
+	for number in nan -1 inf 0x10 "" 1s; do
+		refused '--wait: ' virtbed suspend 1 "--wait=$number"
+		refused '--wait: ' virtbed migrate 1 --to b1 "--wait=$number"
+		refused '--interval: ' virtbed top "--interval=$number"
+		refused '--timeout: ' virtbed config check --live "--timeout=$number" "$ROOT/configs/one-machine.yaml"
+		refused '--interval: ' virtbed energy --live "--interval=$number" "$ROOT/configs/simulated.yaml"
+		refused '--count: ' virtbed energy --live "--count=$number" "$ROOT/configs/simulated.yaml"
+	done
 	for command in show output explain cancel hold release; do
 		refused "which TASK?" virtbed "$command"
 		refused '"seven" names no task' virtbed "$command" seven
@@ -289,7 +317,7 @@ refused() {
 	refused "--uri or --run, not both" virtbed queue --uri unix:/x --run .
 	refused "leave out the configuration and --at" virtbed nodes --cluster c1 --at unix:/x
 	refused 'no sums by "rubbish"; known: user, task' virtbed energy --by rubbish
-	refused "--interval from 0.1" virtbed top --interval 0
+	refused '--interval: "0" is no number from 0.1' virtbed top --interval 0
 }
 
 @test "a controller that is not there is named" {
@@ -510,11 +538,11 @@ at = socket.socket(socket.AF_UNIX); at.bind("busy"); at.listen(); print(flush=Tr
 
 @test "counts and seeds begin with 1" {
 	local good=$ROOT/configs/one-machine.yaml number
-	for number in 0 -1 -2147483648; do
-		refused "--seed must be" virtbed simulate --seed=$number "$good"
-		refused "--trials must be" virtbed simulate --trials=$number "$good"
-		refused "--seed must be" virtbed study --seed=$number "$good"
-		refused "--trials must be" virtbed study --trials=$number "$good"
+	for number in 0 -1 -2147483648 -2147483647 0x10 1e1 +1 nan ""; do
+		refused "--seed: " virtbed simulate --seed=$number "$good"
+		refused "--trials: " virtbed simulate --trials=$number "$good"
+		refused "--seed: " virtbed study --seed=$number "$good"
+		refused "--trials: " virtbed study --trials=$number "$good"
 		refused "--repeat" virtbed run --repeat=$number "$good"
 		refused "--profile-repeat" virtbed run --profile-repeat=$number "$good"
 		refused "--repeat" virtbed profile --repeat=$number "$good"

@@ -700,6 +700,11 @@ later_than() {
 	[[ $output == *"type: unknown type 'XX'; known: $known, SHORT, WIDE, LONG"* ]]
 	ok POST /v1/tasks 400 '{"script": {}, "time_s": 5, "nodes": 6, "cores": 2}' | grep "leave out cores"
 	ok POST /v1/tasks 400 '{"script": {}, "time_s": 5, "nodes": 0}' | grep "nodes: 0 is not a number from 1"
+	ok POST /v1/tasks 400 '{"script": {}, "time_s": 5, "cores": 1.5}' | grep "cores: 1.5 is not a number from 1"
+	ok POST /v1/tasks 400 '{"type": "SHORT", "count": 9007199254740993}' | grep "count: .* is not a number from 1"
+	ok POST /v1/tasks 400 '{"type": "SHORT", "count": 99999999999999999999}' | grep "not valid JSON: too big integer"
+	ok POST /v1/tasks 400 '{"type": "SHORT", "utility_max": 1e999}' | grep "not valid JSON: real number overflow"
+	ok POST /v1/tasks 400 '{"type": "SHORT", "count": "2"}' | grep "count: not a number"
 	ok POST /v1/tasks 400 '{"type": "six", "nodes": 6}' | grep "leave them out"
 	ok GET /v1/tasks 200 | jq -e '.tasks | length == 4'
 	# One line of the configuration has a type of each number of nodes.

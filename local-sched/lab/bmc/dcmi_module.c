@@ -51,7 +51,7 @@ struct dcmi {
 int ipmi_sim_module_print_version(sys_data_t *sys, char *options);
 int ipmi_sim_module_init(sys_data_t *sys, const char *options);
 
-/* Takes the options apart. Returns the file's name, or NULL. */
+/* Takes the options that bmc.c writes apart. Returns the file's name, or NULL. */
 static const char *parse_options(const char *options, int *ret_dcmi, double *ret_max_age_s)
 {
 	char kind[8];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <glib.h>
-#include <math.h>
 
 #include "controller/cli/submission.h"
 #include "tests/unit/cli/document.h"
@@ -20,14 +19,14 @@ static void assert_body(const struct submission *submission, const char *expecte
 
 static void test_bodies(void)
 {
-	struct submission plain = {.count = 1, .utility = (double)NAN};
-	struct submission dear = {.count = 1, .utility = 1e6};
-	struct submission decaying = {.count = 3, .utility = 2.5, .name = (char *)"night",
+	struct submission plain = {0};
+	struct submission dear = {.utility = (char *)"1e6"};
+	struct submission decaying = {.count = (char *)"3", .utility = (char *)"2.5", .name = (char *)"night",
 				      .key = (char *)"k1", .held = TRUE,
 				      .constant = (char *)"10m", .zero_at = (char *)"1h"};
-	struct submission falling = {.count = 1, .utility = (double)NAN, .zero_at = (char *)"90s"};
-	struct submission due = {.count = 1, .utility = (double)NAN, .deadline = (char *)"1h30m",
-				 .priority = -5};
+	struct submission falling = {.zero_at = (char *)"90s"};
+	struct submission due = {.deadline = (char *)"1h30m",
+				 .priority = (char *)"-5"};
 
 	assert_body(&plain, "{\"type\": \"IS.2\", \"count\": 1}");
 	assert_body(&dear, "{\"type\": \"IS.2\", \"count\": 1, \"utility_max\": 1000000.0}");
@@ -44,33 +43,43 @@ static void test_refused(void)
 		struct submission submission;
 		const char *words;
 	} cases[] = {
-		{{.count = 0, .utility = 1}, "--count"},
-		{{.count = SUBMISSION_COUNT_MAX + 1, .utility = 1}, "--count"},
-		{{.count = 1, .utility = 0}, "--utility"},
-		{{.count = 1, .utility = -1}, "--utility"},
-		{{.count = 1, .utility = INFINITY}, "--utility"},
-		{{.count = 1, .utility = 1000001}, "--utility: give a number above 0, and at most 1000000"},
-		{{.count = 1, .utility = 1, .deadline = (char *)"soon"}, "--deadline: \"soon\""},
-		{{.count = 1, .utility = 1, .deadline = (char *)"0"}, "--deadline: \"0\""},
-		{{.count = 1, .utility = 1, .constant = (char *)"1m"}, "--zero-at"},
-		{{.count = 1, .utility = 1, .constant = (char *)"2m", .zero_at = (char *)"1m"},
+		{{.count = (char *)"0"}, "--count: \"0\" is no whole number from 1 to 10000"},
+		{{.count = (char *)"10001"}, "--count"},
+		{{.count = (char *)"-1"}, "--count"},
+		{{.count = (char *)"0x10"}, "--count"},
+		{{.count = (char *)"1e1"}, "--count"},
+		{{.count = (char *)""}, "--count"},
+		{{.array = (char *)"2.0"}, "--array"},
+		{{.count = (char *)"2", .array = (char *)"3"}, "--array and --count"},
+		{{.priority = (char *)"0x1"}, "--priority"},
+		{{.priority = (char *)"99999999999"}, "--priority"},
+		{{.utility = (char *)"0"}, "--utility"},
+		{{.utility = (char *)"-1"}, "--utility"},
+		{{.utility = (char *)"nan"}, "--utility: \"nan\" is no number above 0 and at most 1000000"},
+		{{.utility = (char *)"inf"}, "--utility"},
+		{{.utility = (char *)"1e999"}, "--utility"},
+		{{.utility = (char *)"1000001"}, "--utility"},
+		{{.deadline = (char *)"soon"}, "--deadline: \"soon\""},
+		{{.deadline = (char *)"0"}, "--deadline: \"0\""},
+		{{.constant = (char *)"1m"}, "--zero-at"},
+		{{.constant = (char *)"2m", .zero_at = (char *)"1m"},
 		 "--constant must not be longer"},
-		{{.count = 1, .utility = 1, .zero_at = (char *)"1m", .deadline = (char *)"1m"},
+		{{.zero_at = (char *)"1m", .deadline = (char *)"1m"},
 		 "--deadline says all"},
-		{{.count = 1, .utility = 1, .time = (char *)"1m"}, "for a --script"},
-		{{.count = 1, .utility = 1, .script = (char *)"x"}, "--time"},
-		{{.count = 1, .utility = 1, .script = (char *)"x", .time = (char *)"1m",
+		{{.time = (char *)"1m"}, "for a --script"},
+		{{.script = (char *)"x"}, "--time"},
+		{{.script = (char *)"x", .time = (char *)"1m",
 		  .type = (char *)"T"}, "--type says"},
-		{{.count = 1, .utility = 1, .nodes = (char *)"2"}, "for a --script"},
-		{{.count = 1, .utility = 1, .script = (char *)"x", .nodes = (char *)"2",
+		{{.nodes = (char *)"2"}, "for a --script"},
+		{{.script = (char *)"x", .nodes = (char *)"2",
 		  .type = (char *)"T"}, "--type says"},
-		{{.count = 1, .utility = 1, .script = (char *)"x", .time = (char *)"1m",
+		{{.script = (char *)"x", .time = (char *)"1m",
 		  .cores = (char *)"2", .nodes = (char *)"2"}, "leave out --cores"},
-		{{.count = 1, .utility = 1, .script = (char *)"x", .time = (char *)"1m",
+		{{.script = (char *)"x", .time = (char *)"1m",
 		  .nodes = (char *)"0"}, "--nodes: \"0\""},
-		{{.count = 1, .utility = 1, .script = (char *)"x", .time = (char *)"1m",
+		{{.script = (char *)"x", .time = (char *)"1m",
 		  .cores = (char *)"-1"}, "--cores: \"-1\""},
-		{{.count = 1, .utility = 1, .script = (char *)"x", .time = (char *)"never"},
+		{{.script = (char *)"x", .time = (char *)"never"},
 		 "--time: \"never\""},
 	};
 
@@ -78,7 +87,7 @@ static void test_refused(void)
 		g_autoptr(GError) error = NULL;
 
 		g_assert_null(submission_body(&cases[i].submission, &error));
-		g_assert_error(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION);
+		g_assert_nonnull(error);
 		g_assert_nonnull(strstr(error->message, cases[i].words));
 	}
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <glib.h>
+#include <glib/gstdio.h>
 #include <string.h>
 
 #include "controller/replay/swf.h"
@@ -87,7 +88,6 @@ static void test_gzip(void)
 	g_assert_no_error(error);
 	g_assert_cmpuint(plain->max_procs, ==, 32);
 	g_assert_cmpuint(plain->max_nodes, ==, 16);
-	g_assert_cmpint(plain->unix_start_s, ==, 1000000000);
 	g_assert_cmpuint(plain->jobs_count, >, 100);
 	g_assert_cmpuint(plain->jobs_count + plain->skipped + plain->refused, ==, 400);
 	g_assert_cmpuint(plain->jobs_count, ==, zipped->jobs_count);
@@ -99,6 +99,128 @@ static void test_gzip(void)
 	}
 }
 
+/* A trace of that text, or NULL with `error`. */
+static struct swf_trace *read_text(const char *text, const struct swf_filter *filter, GError **error)
+{
+	g_autofree char *dir = g_dir_make_tmp("virtbed-swf-XXXXXX", NULL);
+	g_autofree char *path = g_build_filename(dir, "t.swf", NULL);
+	struct swf_trace *trace;
+
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+	trace = swf_read(path, filter, error);
+	g_unlink(path);
+	g_rmdir(dir);
+	return trace;
+}
+
+#define JOB(id, submit, run, status) \
+	id " " submit " 0 " run " 2 -1 -1 2 20 -1 " status " 1 1 -1 1 1 -1 -1\n"
+
+/* What no reader of numbers should take for one. */
+static void test_numbers(void)
+{
+	static const struct {
+		const char *text;
+		const char *says;
+	} cases[] = {
+		{ "; MaxProcs: 1,024\n" JOB("1", "0", "10", "1"), "t.swf:1: header: MaxProcs: \"1,024\" is no whole number" },
+		{ "; MaxProcs: 1 024\n" JOB("1", "0", "10", "1"), ":1: header: MaxProcs:" },
+		{ "; MaxProcs: 0x10\n" JOB("1", "0", "10", "1"), ":1: header: MaxProcs:" },
+		{ ";\n; MaxNodes: 1e2\n" JOB("1", "0", "10", "1"), ":2: header: MaxNodes:" },
+		{ "; MaxProcs: 99999999999999999999\n" JOB("1", "0", "10", "1"), ":1: header: MaxProcs:" },
+		{ "; MaxProcs: 5000000000\n" JOB("1", "0", "10", "1"), "give --procs" },
+		{ "; MaxProcs: -1\n" JOB("1", "0", "10", "1"), "give --procs" },
+		{ "; MaxProcs: 4\n" JOB("1", "0", "0x10", "1"), ":2: field 4, \"0x10\", is no number" },
+		{ "; MaxProcs: 4\n" JOB("1", "0", "1,024", "1"), ":2: field 4," },
+		{ "; MaxProcs: 4\n" JOB("1", "+0", "10", "1"), ":2: field 2," },
+		{ "; MaxProcs: 4\n" JOB("1", "0", "nan", "1"), ":2: field 4," },
+		{ "; MaxProcs: 4\n" JOB("1", "0", "inf", "1"), ":2: field 4," },
+		{ "; MaxProcs: 4\n" JOB("1", "0", "1e999", "1"), ":2: field 4," },
+		{ "; MaxProcs: 4\n" JOB("1.5", "0", "10", "1"), ":2: field 1, \"1.5\", is no job number" },
+		{ "; MaxProcs: 4\n" JOB("1e3", "0", "10", "1"), ":2: field 1," },
+		{ "; MaxProcs: 4\n" JOB("9223372036854775808", "0", "10", "1"), ":2: field 1," },
+	};
+	const struct swf_filter all = { 0 };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GError) error = NULL;
+		g_autoptr(swf_trace_t) trace = read_text(cases[i].text, &all, &error);
+
+		g_assert_null(trace);
+		if (!strstr(error->message, cases[i].says))
+			g_error("\"%s\" does not say \"%s\"", error->message, cases[i].says);
+	}
+}
+
+/* What traces of others look like; each has one job, with 64 bits of a number. */
+static void test_forms(void)
+{
+	static const char *const texts[] = {
+		"; MaxProcs: 4\n" JOB("9007199254740993", "0", "10", "1"),
+		"; MaxProcs: 4\r\n9007199254740993 0 0 10 2 -1 -1 2 20 -1 1 1 1 -1 1 1 -1 -1\r\n",
+		";MaxProcs:4\n\t9007199254740993\t0 \t0 10 2 -1 -1 2 20 -1 1 1 1 -1 1 1 -1 -1 ",
+		"; MaxNodes: 4\n" JOB("9007199254740993", "0", "10.0", "1"),
+		"; MaxProcs: -1\n; MaxNodes: 4\n" JOB("9007199254740993", "0", "1e1", "1"),
+		"; MaxProcs:\n; MaxNodes: 4 two-way nodes\n" JOB("9007199254740993", "0", "10", "-1"),
+		/* comments in between, which are no header any more */
+		"; MaxProcs: 4\n" JOB("9007199254740993", "0", "10", "5") "; MaxProcs: 1,024\n;\n\n; x\n",
+		/* negative waits, and nothing known but what is needed */
+		"; MaxProcs: 4\n9007199254740993 0 -7 10 2 -1 -1 -1 20 -1 -1 -1 -1 -1 -1 -1 -1 -1\n",
+	};
+	const struct swf_filter all = { 0 };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+		g_autoptr(GError) error = NULL;
+		g_autoptr(swf_trace_t) trace = read_text(texts[i], &all, &error);
+
+		g_assert_no_error(error);
+		g_assert_cmpuint(trace->procs, ==, 4);
+		g_assert_cmpuint(trace->jobs_count, ==, 1);
+		g_assert_true(trace->jobs[0].id == INT64_C(9007199254740993));
+		g_assert_cmpfloat(trace->jobs[0].run_s, ==, 10);
+		g_assert_cmpuint(trace->jobs[0].procs, ==, 2);
+	}
+}
+
+/* A header that cannot be read does not matter where the size of the machine is given. */
+static void test_given_size(void)
+{
+	const struct swf_filter given = { .procs = 8 };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(swf_trace_t) trace =
+		read_text("; MaxProcs: 1,024\n" JOB("1", "0", "10", "1"), &given, &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpuint(trace->procs, ==, 8);
+	g_assert_cmpuint(trace->jobs_count, ==, 1);
+}
+
+/* SWF 2.2: codes 2, 3 and 4 are of parts; those after the first have no submit time. */
+static void test_parts(void)
+{
+	const struct swf_filter all = { 0 };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(swf_trace_t) trace = read_text(
+		"; MaxProcs: 4\n"
+		JOB("1", "0", "30", "1") JOB("1", "0", "10", "2") JOB("1", "-1", "20", "3")
+		JOB("2", "5", "10", "1")
+		JOB("3", "6", "5", "2") JOB("3", "-1", "6", "2") JOB("3", "-1", "6", "4")
+		JOB("3", "6", "17", "0") /* the whole behind its parts */
+		JOB("7", "8", "5", "2") JOB("7", "-1", "1", "3") JOB("9", "9", "1", "3"),
+		&all, &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpuint(trace->jobs_count, ==, 3);
+	g_assert_cmpfloat(trace->jobs[0].run_s, ==, 30);
+	g_assert_cmpint(trace->jobs[2].id, ==, 3);
+	g_assert_cmpfloat(trace->jobs[2].run_s, ==, 17);
+	g_assert_cmpuint(trace->parts, ==, 8);
+	g_assert_cmpuint(trace->lines, ==, 11);
+	g_assert_cmpuint(trace->partial, ==, 2);
+	g_assert_cmpint(trace->partial_id, ==, 7);
+	g_assert_cmpuint(trace->skipped + trace->refused + trace->unsorted, ==, 0);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -106,5 +228,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/swf/jobs out of order are sorted stably", test_unsorted);
 	g_test_add_func("/swf/jobs that cannot be replayed are counted", test_wide);
 	g_test_add_func("/swf/a gzipped trace is the same trace", test_gzip);
+	g_test_add_func("/swf/what is no number is none, with its place", test_numbers);
+	g_test_add_func("/swf/traces in all their forms", test_forms);
+	g_test_add_func("/swf/a given size needs no header", test_given_size);
+	g_test_add_func("/swf/parts of jobs are left out and counted", test_parts);
 	return g_test_run();
 }
