@@ -158,6 +158,7 @@ static struct machine *add_number(struct pool *pool, struct site *site)
 	struct entry *entry;
 	struct machine_settings machine = {
 		.number = pool->entries->len,
+		.keeper = settings->keeper,
 		.queue = settings->queue,
 		.boot_timeout_s = settings->boot_timeout_s,
 	};

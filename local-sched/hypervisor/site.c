@@ -14,6 +14,7 @@ static void on_connection(struct host *host, bool up, const char *reason, void *
 
 	if (up) {
 		site->reached = true;
+		site->claimed = false; /* as far as is known */
 		log_info_of(LOG_HOST(host_name(host)), "%s", reason);
 		site_step(site);
 	} else {
@@ -35,7 +36,7 @@ static void on_domain(struct host *host, const char *name, bool running, const c
 		machine_vm_stopped(machine, reason);
 	else if (!machine && running && site_is_numbered(site, name) && !site->frozen)
 		/* It came from another host although nobody waits for it any more. */
-		domain_destroy(site->host, name, NULL, NULL);
+		domain_destroy(site->host, name, site->settings.keeper, NULL, NULL);
 }
 
 static void on_agent(struct host *host, const char *name, bool connected, void *data)
@@ -86,6 +87,8 @@ struct site *site_new(const struct site_settings *settings)
 	site->swap = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	site->coming = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_object_unref);
 	site->probe_name = g_strconcat(settings->prefix, PROBE_SUFFIX, NULL);
+	site->claim = claim_new(settings->keeper);
+	site->claim_name = g_strconcat(settings->prefix, CLAIM_SUFFIX, NULL);
 	site->host = host_new(settings->host->name, settings->host->uri, &host_events, site);
 	return site;
 }
@@ -96,6 +99,7 @@ void site_free(struct site *site)
 		return;
 	g_clear_handle_id(&site->retry_source, g_source_remove);
 	g_clear_handle_id(&site->await_source, g_source_remove);
+	g_clear_handle_id(&site->renew_source, g_source_remove);
 	host_free(site->host);
 	virt_type_decision_free(site->decision);
 	virt_type_clear(&site->type);
@@ -104,6 +108,9 @@ void site_free(struct site *site)
 	g_hash_table_destroy(site->swap);
 	g_hash_table_destroy(site->coming);
 	g_free(site->probe_name);
+	claim_free(site->claim);
+	g_free(site->claim_name);
+	g_free(site->watched);
 	g_ptr_array_unref(site->places);
 	g_ptr_array_unref(site->machines);
 	g_ptr_array_unref(site->awaiting);
@@ -120,7 +127,7 @@ void site_add_place(struct site *site, struct machine_place *place)
 void site_add_machine(struct site *site, struct machine *machine)
 {
 	g_ptr_array_add(site->machines, machine);
-	if (site->step == STEP_READY && host_connected(site->host) && !site->frozen)
+	if (site->step == STEP_READY && site->claimed && host_connected(site->host) && !site->frozen)
 		site_add_late(site, machine);
 }
 

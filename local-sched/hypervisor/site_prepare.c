@@ -33,7 +33,7 @@ static gboolean retry(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-static void retry_later(struct site *site)
+void site_retry_later(struct site *site)
 {
 	if (site->retry_source == 0)
 		site->retry_source = g_timeout_add_seconds(RETRY_S, retry, site);
@@ -49,7 +49,7 @@ bool site_stepped(struct site *site, const GError *error)
 	log_warning_of(LOG_HOST(host_name(site->host)), "%s; trying again in %d s", error->message,
 		       RETRY_S);
 	site_detach_all(site, error->message);
-	retry_later(site);
+	site_retry_later(site);
 	return false;
 }
 
@@ -109,10 +109,10 @@ static void send_image(struct site *site)
 /* Keeps the paths of swap disks by the names of their VMs. */
 static void keep_swap(struct site *site, const char *const *names, const char *const *paths)
 {
+	g_autofree char *rest = storage_volume_name("", site->settings.keeper, STORAGE_SWAP);
+
 	for (; *names && *paths; names++, paths++)
-		g_hash_table_insert(site->swap,
-				    g_strndup(*names, strlen(*names) - strlen(STORAGE_SWAP)),
-				    g_strdup(*paths));
+		g_hash_table_insert(site->swap, g_strndup(*names, strlen(*names) - strlen(rest)), g_strdup(*paths));
 }
 
 /* Swap disks that are being made. */
@@ -175,7 +175,7 @@ static void late_swap_there(gpointer result, const GError *error, gpointer data)
 		machine_found(swapping->machine, NULL);
 	} else if (!site->frozen) {
 		machine_detach(swapping->machine, error->message);
-		retry_later(site);
+		site_retry_later(site);
 	}
 	swapping_free(swapping);
 }
@@ -193,7 +193,7 @@ void site_add_late(struct site *site, struct machine *machine)
 	swapping->site = site;
 	swapping->machine = machine;
 	swapping->names = g_new0(char *, 2);
-	swapping->names[0] = g_strconcat(machine_domain(machine), STORAGE_SWAP, NULL);
+	swapping->names[0] = storage_volume_name(machine_domain(machine), site->settings.keeper, STORAGE_SWAP);
 	image_make_swap(site->host, (const char *const *)swapping->names,
 			site->settings.cluster->swap_mib, late_swap_there, swapping);
 }
@@ -249,5 +249,8 @@ void site_step(struct site *site)
 	if (site->stepping || site->frozen || !host_connected(site->host))
 		return;
 	site->stepping = true;
-	steps[site->step](site);
+	if (site->claimed)
+		steps[site->step](site);
+	else
+		site_claim(site);
 }
