@@ -87,6 +87,8 @@ static void on_down(struct machine *machine, const char *reason, void *data)
 	struct pool *pool = data;
 	const bool had_place = machine_where(machine) != NULL;
 
+	if (!pool->stopped)
+		site_suspect_image(site_of(pool, machine));
 	for (uint32_t i = 0; i < pool->settings.cluster->nodes; i++)
 		if (node_machine(pool->nodes[i]) == machine)
 			node_machine_down(pool->nodes[i], reason);

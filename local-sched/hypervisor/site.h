@@ -105,6 +105,12 @@ void site_give_up(struct site *to, struct machine *machine);
 /* A VM that nobody wants, and that is not there, is one of another host from now on. */
 void site_hand_over(struct site *from, struct site *to, struct machine *machine);
 
+/*
+ * A VM there failed: whether the image is still what it was is looked at again before the next one is created, and VMs that
+ * do not run wait for it where it cannot be had.
+ */
+void site_suspect_image(struct site *site);
+
 /* What the host is, or NULL: not known yet. */
 const struct host_about *site_about(const struct site *site);
 

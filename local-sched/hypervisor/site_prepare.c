@@ -7,6 +7,7 @@
 #include "local-sched/hypervisor/image.h"
 #include "local-sched/hypervisor/site_private.h"
 #include "local-sched/hypervisor/storage.h"
+#include "local-sched/hypervisor/virt_error.h"
 
 #define LOG_SUBSYSTEM "site"
 #include "common/log.h"
@@ -102,6 +103,43 @@ static void image_there(gpointer result, const GError *error, gpointer data)
 static void send_image(struct site *site)
 {
 	image_upload(site->host, site->settings.image, image_there, site);
+}
+
+/* Those that run have what they need. */
+static void detach_waiting(struct site *site, const char *reason)
+{
+	for (guint i = 0; i < site->machines->len; i++) {
+		struct machine *machine = site->machines->pdata[i];
+		const enum machine_state state = machine_state(machine);
+
+		if (state != MACHINE_READY && state != MACHINE_BUSY && state != MACHINE_HELD && state != MACHINE_PARKED)
+			machine_detach(machine, reason);
+	}
+}
+
+/* The steps begin again with it; one that is known is passed. */
+static void image_checked(gpointer result, const GError *error, gpointer data)
+{
+	struct site *site = data;
+
+	site->checking = false;
+	image_paths_free(result);
+	if (!error || site->frozen || site->step != STEP_READY || !site->claimed ||
+	    g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION))
+		return;
+	log_warning_of(LOG_HOST(host_name(site->host)), "%s; trying again in %d s", error->message, RETRY_S);
+	site->step = STEP_IMAGE;
+	detach_waiting(site, error->message);
+	site_retry_later(site);
+}
+
+void site_suspect_image(struct site *site)
+{
+	if (site->checking || site->stepping || site->frozen || site->step != STEP_READY || !site->claimed ||
+	    !host_connected(site->host))
+		return;
+	site->checking = true;
+	image_upload(site->host, site->settings.image, image_checked, site);
 }
 
 /* The swap disks. */
@@ -228,8 +266,14 @@ static void type_known(const struct virt_type *type, void *data)
 
 static void decide_type(struct site *site)
 {
-	struct probe *probe = g_new0(struct probe, 1);
+	struct probe *probe;
 
+	if (site->type.name) {
+		site->stepping = false;
+		next_step(site);
+		return;
+	}
+	probe = g_new0(struct probe, 1);
 	probe->site = site;
 	probe->spec = site_specify(site, site->probe_name, PROBE_SUFFIX, DOMAIN_NODES_MAX - 1, NULL,
 				   &probe->names);

@@ -83,6 +83,26 @@ bool storage_exists(virStoragePoolPtr pool, const char *name)
 	return volume != NULL;
 }
 
+bool storage_has_size(virStoragePoolPtr pool, const char *name, uint64_t bytes)
+{
+	g_autoptr(virStorageVol) volume = virStorageVolLookupByName(pool, name);
+	virStorageVolInfo info;
+
+	return volume && virStorageVolGetInfo(volume, &info) == 0 && info.capacity == bytes;
+}
+
+/* libvirt tells it as "<mtime>SECONDS.NANOSECONDS</mtime>". */
+double storage_written_s(virStoragePoolPtr pool, const char *name)
+{
+	g_autoptr(virStorageVol) volume = virStorageVolLookupByName(pool, name);
+	char *xml = volume ? virStorageVolGetXMLDesc(volume, 0) : NULL;
+	const char *at = xml ? strstr(xml, "<mtime>") : NULL;
+	const double written_s = at ? g_ascii_strtod(at + strlen("<mtime>"), NULL) : 0;
+
+	free(xml); /* libvirt's, by malloc() */
+	return written_s;
+}
+
 char *storage_path(virStoragePoolPtr pool, const char *name, GError **error)
 {
 	g_autoptr(virStorageVol) volume = virStorageVolLookupByName(pool, name);

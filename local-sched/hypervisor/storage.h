@@ -57,5 +57,11 @@ void storage_delete(virStoragePoolPtr pool, const char *name);
 /* Whether a volume is there, as far as the pool knows. */
 bool storage_exists(virStoragePoolPtr pool, const char *name);
 
+/* Whether a volume is there and holds `bytes` bytes. */
+bool storage_has_size(virStoragePoolPtr pool, const char *name, uint64_t bytes);
+
+/* When it was written to last, in seconds of its host's clock since 1970; 0: that is not known. */
+double storage_written_s(virStoragePoolPtr pool, const char *name);
+
 /* Its path on the host; the caller frees it. NULL with `error` set where there is none. */
 char *storage_path(virStoragePoolPtr pool, const char *name, GError **error);
