@@ -2,9 +2,13 @@
 #include "local-sched/hypervisor/site_private.h"
 
 #include "local-sched/hypervisor/domain.h"
+#include "local-sched/hypervisor/storage.h"
+#include "local-sched/hypervisor/virt_error.h"
 
 #define LOG_SUBSYSTEM "site"
 #include "common/log.h"
+
+#define ROOM_BYTES (UINT64_C(1) << 20) /* what a disk that is written to may need at once */
 
 /* What the host tells. */
 
@@ -58,12 +62,54 @@ static void on_frozen(struct host *host, const char *name, int64_t host_us, void
 		machine_vm_frozen(machine, host_us);
 }
 
+/* A VM that something stopped: perhaps its swap disk, which takes room as it is written to, has none any more. */
+struct stop {
+	struct machine *machine;
+	char *what; /* what needs room */
+	char *failure;
+};
+
+static void stop_free(gpointer data)
+{
+	struct stop *stop = data;
+
+	g_free(stop->what);
+	g_free(stop->failure);
+	g_free(stop);
+}
+
+static gpointer room_work(virConnectPtr connection, gpointer input, GError **error)
+{
+	g_autoptr(virStoragePool) pool = storage_open(connection, false, error);
+
+	return pool && storage_has_room(pool, ((const struct stop *)input)->what, ROOM_BYTES, error) ? HOST_DONE : NULL;
+}
+
+static void room_known(gpointer result, const GError *error, gpointer data)
+{
+	const struct stop *stop = data; /* freed by the call, after this */
+	g_autofree char *failure = NULL;
+
+	if (g_error_matches(error, VIRT_ERROR, VIRT_ERROR_FULL))
+		failure = g_strdup_printf("%s: %s", stop->failure, error->message);
+	machine_vm_paused(stop->machine, true, failure ? failure : stop->failure);
+}
+
 static void on_paused(struct host *host, const char *name, bool paused, const char *failure, void *data)
 {
-	struct machine *machine = site_machine(data, name);
+	const struct site *site = data;
+	struct machine *machine = site_machine(site, name);
+	struct stop *stop;
+	struct host_call call = {.work = room_work, .input_free = stop_free, .done = room_known};
 
-	if (machine)
+	if (machine && !failure)
 		machine_vm_paused(machine, paused, failure);
+	if (!machine || !failure)
+		return;
+	stop = g_new0(struct stop, 1);
+	*stop = (struct stop){machine, g_strdup_printf("VM '%s', for its swap disk,", name), g_strdup(failure)};
+	call.input = call.data = stop;
+	host_call(host, HOST_LANE_ACT, &call);
 }
 
 static const struct host_events host_events = {

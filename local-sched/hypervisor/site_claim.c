@@ -117,6 +117,9 @@ static void taken(gpointer data_result, const GError *error, gpointer data)
 	if (result->who && site->watched_looks > 0)
 		log_warning_of(LOG_HOST(host_name(site->host)),
 			       "the cluster is taken over from a local scheduler that gives no sign of life (%s)", result->who);
+	else if (result->who && !site->was_claimed)
+		log_info_of(LOG_HOST(host_name(site->host)), "the cluster was served by a local scheduler that has ended (%s)",
+			    result->who);
 	forget_watched(site);
 	site->claimed = site->was_claimed = true;
 	site->told_refused = false;
