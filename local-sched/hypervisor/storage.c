@@ -200,9 +200,10 @@ bool storage_has_room(virStoragePoolPtr pool, const char *what, uint64_t bytes, 
 void storage_blame_room(virStoragePoolPtr pool, const char *what, uint64_t bytes, GError **error)
 {
 	g_autoptr(GError) full = NULL;
+	g_autoptr(GError) cause = NULL;
 
 	if (!error || !*error || storage_has_room(pool, what, bytes, &full))
 		return;
-	g_clear_error(error);
-	g_propagate_error(error, g_steal_pointer(&full));
+	cause = g_steal_pointer(error);
+	g_set_error(error, VIRT_ERROR, VIRT_ERROR_FULL, "%s; %s", cause->message, full->message);
 }

@@ -48,7 +48,7 @@ bool storage_write(virStorageVolPtr volume, const char *bytes, size_t length, GE
  */
 bool storage_has_room(virStoragePoolPtr pool, const char *what, uint64_t bytes, GError **error);
 
-/* After something failed with *error for which the pool needs `bytes` more: says so where the pool is what is full. */
+/* After something failed with *error for which the pool needs `bytes` more: adds that it has less, where that is so. */
 void storage_blame_room(virStoragePoolPtr pool, const char *what, uint64_t bytes, GError **error);
 
 /* Removes a volume if it is there. */
