@@ -44,6 +44,9 @@ static char *volume_path(virStoragePoolPtr pool, const struct order *order, bool
 			return NULL;
 		}
 	}
+	/* The pool looks by itself now and then, and may have done so while the file was elsewhere. */
+	if (!create && !storage_exists(pool, name))
+		virStoragePoolRefresh(pool, 0);
 	return storage_path(pool, name, error);
 }
 
@@ -94,8 +97,10 @@ static gpointer restore_work(virConnectPtr connection, gpointer input, GError **
 		return HOST_DONE;
 	pool = storage_open(connection, false, error);
 	path = pool ? volume_path(pool, order, false, error) : NULL;
-	if (!path)
+	if (!path) {
+		g_prefix_error(error, "cannot restore VM '%s': ", order->domain);
 		return NULL;
+	}
 	if (virDomainRestoreFlags(connection, path, NULL, VIR_DOMAIN_SAVE_PAUSED) == 0)
 		return HOST_DONE;
 	virt_error_set(error, "cannot restore VM '%s'", order->domain);
