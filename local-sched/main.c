@@ -46,6 +46,7 @@ struct program {
 	GMainLoop *loop;
 	struct scheduler *scheduler;
 	bool clean;
+	bool refused; /* another one serves the cluster */
 };
 
 static void options_clear(struct options *options)
@@ -189,6 +190,16 @@ static gboolean on_signal(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
+static void on_refused(const char *reason, void *data)
+{
+	struct program *program = data;
+
+	log_error("%s", reason);
+	program->refused = true;
+	notify_stopping(0);
+	scheduler_stop(program->scheduler, stopped, program);
+}
+
 /* Serves until a signal; returns the exit status. */
 static int serve(const struct scheduler_settings *settings, const char *address)
 {
@@ -213,6 +224,7 @@ static int serve(const struct scheduler_settings *settings, const char *address)
 	}
 	program.loop = loop;
 	program.scheduler = scheduler;
+	scheduler_on_refused(scheduler, on_refused, &program);
 	g_unix_signal_add(SIGTERM, on_signal, &program);
 	g_unix_signal_add(SIGINT, on_signal, &program);
 	text = g_strdup_printf("cluster '%s' is served on %s",
@@ -223,7 +235,7 @@ static int serve(const struct scheduler_settings *settings, const char *address)
 	g_main_loop_run(loop);
 	if (watchdog)
 		g_source_remove(watchdog);
-	return program.clean ? STATUS_DONE : STATUS_FAILED;
+	return program.clean && !program.refused ? STATUS_DONE : STATUS_FAILED;
 }
 
 static int run(const struct options *options)

@@ -73,6 +73,14 @@ static void on_settled(void *data)
 	scheduler_look_for_turns(data);
 }
 
+static void on_refused(const char *reason, void *data)
+{
+	struct scheduler *scheduler = data;
+
+	if (scheduler->refused && !scheduler->stopping)
+		scheduler->refused(reason, scheduler->refused_data);
+}
+
 static const struct carrier_events carrier_events = {
 	.node_ready = on_node_ready,
 	.node_down = on_node_down,
@@ -84,6 +92,7 @@ static const struct carrier_events carrier_events = {
 	.moved = scheduler_task_moved,
 	.printed = scheduler_task_printed,
 	.shared = scheduler_task_shared,
+	.refused = on_refused,
 };
 
 static void on_meter(const char *host, bool lost, const char *reason, int64_t t_ns, void *data)
@@ -99,6 +108,12 @@ void scheduler_listen(struct scheduler *scheduler, void (*tell)(void *data), voi
 {
 	scheduler->changed = tell;
 	scheduler->changed_data = data;
+}
+
+void scheduler_on_refused(struct scheduler *scheduler, void (*refused)(const char *reason, void *data), void *data)
+{
+	scheduler->refused = refused;
+	scheduler->refused_data = data;
 }
 
 /* Starting. */

@@ -54,6 +54,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(scheduler_t, scheduler_free)
 void scheduler_listen(struct scheduler *scheduler, void (*changed)(void *data), void *data);
 
 /*
+ * Has `refused` called, from the main loop, where another local scheduler serves the cluster on one of its hosts, as
+ * `reason` says, and has done so since before this one began: it is to be stopped. Nothing of the other's is touched.
+ */
+void scheduler_on_refused(struct scheduler *scheduler, void (*refused)(const char *reason, void *data), void *data);
+
+/*
  * Ends all tasks as lost, removes all VMs and swap disks, and calls `done` from the main loop:
  * `clean` says whether all hosts could be reached for it.
  */

@@ -28,6 +28,8 @@ struct scheduler {
 	struct retention *retention; /* of what is over */
 	guint retention_source;
 	guint flush_source;
+	void (*refused)(const char *reason, void *data);
+	void *refused_data;
 	void (*changed)(void *data);
 	void *changed_data;
 	bool stopping;

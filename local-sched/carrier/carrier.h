@@ -54,6 +54,8 @@ struct carrier_events {
 	void (*printed)(void *data);
 	/* Its share is in force, or not because of `reason`. */
 	void (*shared)(struct task *task, const char *reason, void *data);
+	/* The cluster is another local scheduler's, as `reason` says: this one is to end. May be told again. */
+	void (*refused)(const char *reason, void *data);
 };
 
 /* What a carrier is made of; all borrowed until it is freed. */

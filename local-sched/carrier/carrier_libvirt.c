@@ -237,6 +237,13 @@ static const char *task_of_vm(const char *domain, void *data)
 	return NULL;
 }
 
+static void on_refused(const char *reason, void *data)
+{
+	const struct carrier_libvirt *carrier = data;
+
+	carrier->settings.events->refused(reason, carrier->settings.data);
+}
+
 static void create_sites(struct carrier_libvirt *carrier, const struct power *power)
 {
 	carrier->sites_count = carrier->cluster->hosts_count;
@@ -251,6 +258,9 @@ static void create_sites(struct carrier_libvirt *carrier, const struct power *po
 			.image = carrier->settings.image,
 			.prefix = carrier->prefix,
 			.virt_type = carrier->settings.virt_type,
+			.keeper = task_store_incarnation(carrier->settings.store),
+			.refused = on_refused,
+			.refused_data = carrier,
 		};
 
 		carrier->sites[i] = site_new(&site);
@@ -306,6 +316,7 @@ static void create_pool(struct carrier_libvirt *carrier)
 		.cluster = carrier->cluster,
 		.cluster_index = carrier->settings.cluster,
 		.prefix = carrier->prefix,
+		.keeper = task_store_incarnation(carrier->settings.store),
 		.sites = carrier->sites,
 		.caps = carrier->node_caps = g_new0(struct cpu_cap, count),
 		.queue = carrier->boots,

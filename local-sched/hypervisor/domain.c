@@ -10,6 +10,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "local-sched/cpu/cpu_spread.h"
+#include "local-sched/hypervisor/domain_xml.h"
 #include "local-sched/hypervisor/pause.h"
 #include "local-sched/hypervisor/virt_error.h"
 
@@ -18,6 +19,7 @@ enum { MEMORY_STATS_MAX = 8 };
 /* The input of most calls; strings are owned. */
 struct input {
 	char *name;
+	char *keeper;
 	char *text;
 	int timeout_s;
 	struct domain_boot boot; /* no boots: any */
@@ -31,6 +33,7 @@ static void input_free(gpointer data)
 	struct input *input = data;
 
 	g_free(input->name);
+	g_free(input->keeper);
 	g_free(input->text);
 	if (input->stream)
 		virStreamFree(input->stream);
@@ -71,58 +74,116 @@ static virDomainPtr lookup(virConnectPtr connection, const char *name, GError **
 	return domain;
 }
 
-static gpointer create_with(virConnectPtr connection, const char *xml, unsigned int flags,
-			    GError **error)
-{
-	g_autoptr(virDomain) domain = virDomainCreateXML(connection, xml, flags);
+/* Whose a VM is. */
 
-	if (domain)
-		return HOST_DONE;
-	virt_error_set(error, "cannot start a VM");
+/* Whom a VM belongs to, *ret_keeper to be freed (NULL: to nobody of virtbed); false with `error`: not known. */
+static bool keeper_of(virDomainPtr domain, char **ret_keeper, GError **error)
+{
+	char *element = virDomainGetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, DOMAIN_METADATA_URI, 0);
+
+	*ret_keeper = domain_xml_keeper(element);
+	if (element) {
+		free(element); /* libvirt's, by malloc() */
+		return true;
+	}
+	if (virGetLastErrorCode() == VIR_ERR_NO_DOMAIN_METADATA) {
+		virResetLastError();
+		return true;
+	}
+	virt_error_set_domain(error, domain, "cannot read whose it is");
+	return false;
+}
+
+bool domain_find(virConnectPtr connection, const char *name, const char *keeper, virDomainPtr *ret_domain,
+		 GError **error)
+{
+	g_autoptr(virDomain) domain = virDomainLookupByName(connection, name);
+	g_autoptr(GError) cause = NULL;
+	g_autofree char *whose = NULL;
+
+	*ret_domain = NULL;
+	if (!domain)
+		virt_error_set(&cause, "VM '%s'", name);
+	else if (keeper_of(domain, &whose, &cause) && g_strcmp0(whose, keeper) == 0)
+		*ret_domain = g_steal_pointer(&domain);
+	if (!cause || g_error_matches(cause, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN))
+		return true;
+	g_propagate_error(error, g_steal_pointer(&cause));
+	return false;
+}
+
+/* Whether a VM of that name, running or not, is there and not `keeper`'s. */
+static bool is_taken(virConnectPtr connection, const char *name, const char *keeper)
+{
+	g_autoptr(virDomain) domain = virDomainLookupByName(connection, name);
+	g_autofree char *whose = NULL;
+
+	return domain && keeper_of(domain, &whose, NULL) && g_strcmp0(whose, keeper) != 0;
+}
+
+/* After libvirt refused to start it: says why. */
+static gpointer create_failed(virConnectPtr connection, const struct input *input, GError **error)
+{
+	virt_error_set(error, "cannot start VM '%s'", input->name);
+	if (!is_taken(connection, input->name, input->keeper))
+		return NULL;
+	g_clear_error(error);
+	g_set_error(error, VIRT_ERROR, VIRT_ERROR_FOREIGN,
+		    "cannot start VM '%s': somebody else's VM of that name is on the host, and is left alone; remove it "
+		    "or give it another name",
+		    input->name);
 	return NULL;
 }
 
 static gpointer create_work(virConnectPtr connection, gpointer data, GError **error)
 {
-	return create_with(connection, ((struct input *)data)->text, 0, error);
+	const struct input *input = data;
+	g_autoptr(virDomain) domain = virDomainCreateXML(connection, input->text, 0);
+
+	return domain ? HOST_DONE : create_failed(connection, input, error);
 }
 
-void domain_create(struct host *host, const char *xml, host_done_f done, gpointer data)
+static struct input *kept_input(const char *name, const char *keeper, const char *text)
 {
-	submit(host, HOST_LANE_CONTROL, create_work, input_new(NULL, xml), NULL, done, data);
+	struct input *input = input_new(name, text);
+
+	input->keeper = g_strdup(keeper);
+	return input;
+}
+
+void domain_create(struct host *host, const char *name, const char *keeper, const char *xml, host_done_f done,
+		   gpointer data)
+{
+	submit(host, HOST_LANE_CONTROL, create_work, kept_input(name, keeper, xml), NULL, done, data);
 }
 
 /* A driver that does not know the flag refuses it before it does anything. */
 static gpointer create_bound_work(virConnectPtr connection, gpointer data, GError **error)
 {
 	struct input *input = data;
-	gpointer result =
-		create_with(connection, input->text, VIR_DOMAIN_START_AUTODESTROY, error);
+	g_autoptr(virDomain) domain = virDomainCreateXML(connection, input->text, VIR_DOMAIN_START_AUTODESTROY);
 
-	if (result || virGetLastErrorCode() != VIR_ERR_INVALID_ARG)
-		return result;
-	g_clear_error(error);
-	return create_with(connection, input->text, 0, error);
+	if (domain)
+		return HOST_DONE;
+	return virGetLastErrorCode() == VIR_ERR_INVALID_ARG ? create_work(connection, data, error)
+							    : create_failed(connection, input, error);
 }
 
-void domain_create_bound(struct host *host, const char *xml, host_done_f done, gpointer data)
+void domain_create_bound(struct host *host, const char *name, const char *keeper, const char *xml, host_done_f done,
+			 gpointer data)
 {
-	submit(host, HOST_LANE_CONTROL, create_bound_work, input_new(NULL, xml), NULL, done, data);
+	submit(host, HOST_LANE_CONTROL, create_bound_work, kept_input(name, keeper, xml), NULL, done, data);
 }
 
 static gpointer destroy_work(virConnectPtr connection, gpointer data, GError **error)
 {
 	struct input *input = data;
-	g_autoptr(virDomain) domain = lookup(connection, input->name, error);
+	g_autoptr(virDomain) domain = NULL;
 	int code;
 
-	if (!domain) {
-		if (!g_error_matches(*error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN))
-			return NULL;
-		g_clear_error(error);
-		return HOST_DONE;
-	}
-	if (virDomainDestroy(domain) == 0)
+	if (!domain_find(connection, input->name, input->keeper, &domain, error))
+		return NULL;
+	if (!domain || virDomainDestroy(domain) == 0)
 		return HOST_DONE;
 	code = virGetLastErrorCode();
 	if (code == VIR_ERR_NO_DOMAIN || code == VIR_ERR_OPERATION_INVALID)
@@ -131,9 +192,9 @@ static gpointer destroy_work(virConnectPtr connection, gpointer data, GError **e
 	return NULL;
 }
 
-void domain_destroy(struct host *host, const char *name, host_done_f done, gpointer data)
+void domain_destroy(struct host *host, const char *name, const char *keeper, host_done_f done, gpointer data)
 {
-	submit(host, HOST_LANE_CONTROL, destroy_work, input_new(name, NULL), NULL, done, data);
+	submit(host, HOST_LANE_CONTROL, destroy_work, kept_input(name, keeper, NULL), NULL, done, data);
 }
 
 static void info_free(gpointer data)
@@ -141,6 +202,7 @@ static void info_free(gpointer data)
 	struct domain_info *info = data;
 
 	g_free(info->name);
+	g_free(info->keeper);
 	g_free(info->description);
 	g_free(info);
 }
@@ -157,16 +219,36 @@ static int state_of(virDomainPtr domain, const char **ret_failure)
 	return state;
 }
 
-static struct domain_info *info_new(virDomainPtr domain)
+/* NULL with `error`: whose it is is not known. */
+static struct domain_info *info_new(virDomainPtr domain, GError **error)
 {
-	struct domain_info *info = g_new0(struct domain_info, 1);
-	char *description = virDomainGetMetadata(domain, VIR_DOMAIN_METADATA_DESCRIPTION, NULL, 0);
+	g_autofree char *keeper = NULL;
+	struct domain_info *info;
+	char *description;
+
+	if (!keeper_of(domain, &keeper, error))
+		return NULL;
+	info = g_new0(struct domain_info, 1);
+	info->keeper = g_steal_pointer(&keeper);
+	description = virDomainGetMetadata(domain, VIR_DOMAIN_METADATA_DESCRIPTION, NULL, 0);
 
 	info->name = g_strdup(virDomainGetName(domain));
 	info->description = g_strdup(description);
 	info->paused = state_of(domain, &info->failure) == VIR_DOMAIN_PAUSED;
 	free(description); /* libvirt's, by malloc() */
 	return info;
+}
+
+/* One that has ended meanwhile is not there. */
+static void add_info(GPtrArray *found, virDomainPtr domain, GError **error)
+{
+	g_autoptr(GError) cause = NULL;
+	struct domain_info *info = info_new(domain, &cause);
+
+	if (info)
+		g_ptr_array_add(found, info);
+	else if (!g_error_matches(cause, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN))
+		g_propagate_error(error, g_steal_pointer(&cause));
 }
 
 static void free_array(gpointer data)
@@ -177,22 +259,25 @@ static void free_array(gpointer data)
 static gpointer list_work(virConnectPtr connection, gpointer data, GError **error)
 {
 	struct input *input = data;
-	GPtrArray *found = g_ptr_array_new_with_free_func(info_free);
+	g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func(info_free);
+	g_autoptr(GError) cause = NULL;
 	virDomainPtr *domains = NULL;
 	int count = virConnectListAllDomains(connection, &domains, VIR_CONNECT_LIST_DOMAINS_ACTIVE);
 
 	if (count < 0) {
 		virt_error_set(error, "cannot list the VMs");
-		g_ptr_array_unref(found);
 		return NULL;
 	}
 	for (int i = 0; i < count; i++) {
-		if (g_str_has_prefix(virDomainGetName(domains[i]), input->text))
-			g_ptr_array_add(found, info_new(domains[i]));
+		if (!cause && g_str_has_prefix(virDomainGetName(domains[i]), input->text))
+			add_info(found, domains[i], &cause);
 		virDomainFree(domains[i]);
 	}
 	free(domains);
-	return found;
+	if (!cause)
+		return g_steal_pointer(&found);
+	g_propagate_error(error, g_steal_pointer(&cause));
+	return NULL;
 }
 
 void domain_list(struct host *host, const char *prefix, host_done_f done, gpointer data)

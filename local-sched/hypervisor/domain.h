@@ -17,6 +17,7 @@
 /* A VM that is on a host. */
 struct domain_info {
 	char *name;
+	char *keeper;      /* id of the local scheduler that it belongs to (domain_xml.h); NULL: somebody else's */
 	char *description; /* fingerprint (domain_xml.h), or NULL */
 	bool paused;       /* it exists but does not run */
 	const char *failure; /* what keeps it from going on (pause.h), or NULL */
@@ -28,17 +29,32 @@ struct domain_cpu {
 	uint64_t cpu_ns;
 };
 
-/* Starts a transient VM from its XML. No result. */
-void domain_create(struct host *host, const char *xml, host_done_f done, gpointer data);
+/*
+ * On a worker thread: the running VM `name`, if it belongs to `keeper`. *ret_domain is NULL where there is none or it
+ * is somebody else's; false with `error`: that cannot be told.
+ */
+bool domain_find(virConnectPtr connection, const char *name, const char *keeper, virDomainPtr *ret_domain,
+		 GError **error);
+
+/*
+ * Starts a transient VM from its XML; `name` is its name. No result. VIRT_ERROR_FOREIGN: a VM that does not belong to
+ * `keeper` has that name.
+ */
+void domain_create(struct host *host, const char *name, const char *keeper, const char *xml, host_done_f done,
+		   gpointer data);
 
 /*
  * The same for a VM that ends with the host's control connection, so that a scheduler that dies
  * leaves none, where libvirt's driver can do that (QEMU's can).
  */
-void domain_create_bound(struct host *host, const char *xml, host_done_f done, gpointer data);
+void domain_create_bound(struct host *host, const char *name, const char *keeper, const char *xml, host_done_f done,
+			 gpointer data);
 
-/* Ends a VM at once; one that does not run is success. No result. */
-void domain_destroy(struct host *host, const char *name, host_done_f done, gpointer data);
+/*
+ * Ends a VM of `keeper` at once; one that does not run is success. One of that name that is somebody else's is left
+ * alone, and that is success as well: it is none of ours. No result.
+ */
+void domain_destroy(struct host *host, const char *name, const char *keeper, host_done_f done, gpointer data);
 
 /*
  * The VMs whose names begin with `prefix`. Result: GPtrArray of struct domain_info, freed with

@@ -176,6 +176,10 @@ static char *build(const struct domain_spec *spec, const char *description)
 	add(xml, "<domain type='%s'>\n  <name>%s</name>\n", spec->virt_type, spec->name);
 	if (description)
 		add(xml, "  <description>%s</description>\n", description);
+	if (spec->keeper)
+		add(xml, "  <metadata>\n    <virtbed:vm xmlns:virtbed='" DOMAIN_METADATA_URI "' keeper='%s'/>\n"
+			 "  </metadata>\n",
+		    spec->keeper);
 	add(xml, "  <memory unit='MiB'>%" G_GUINT64_FORMAT "</memory>\n", spec->memory_mib);
 	add_vcpus(xml, spec);
 	add_pinning(xml, spec);
@@ -205,6 +209,29 @@ char *domain_xml(const struct domain_spec *spec)
 	g_autofree char *fingerprint = domain_fingerprint(spec);
 
 	return build(spec, fingerprint);
+}
+
+static void read_keeper(GMarkupParseContext *context, const char *element, const char **names, const char **values,
+			gpointer data, GError **error)
+{
+	char **ret_keeper = data;
+
+	for (; *names && !*ret_keeper; names++, values++)
+		if (g_str_equal(*names, "keeper") && **values)
+			*ret_keeper = g_strdup(*values);
+}
+
+char *domain_xml_keeper(const char *element)
+{
+	static const GMarkupParser parser = {.start_element = read_keeper};
+	char *keeper = NULL;
+	GMarkupParseContext *context = g_markup_parse_context_new(&parser, 0, &keeper, NULL);
+
+	if (!element || !g_markup_parse_context_parse(context, element, -1, NULL) ||
+	    !g_markup_parse_context_end_parse(context, NULL))
+		g_clear_pointer(&keeper, g_free);
+	g_markup_parse_context_free(context);
+	return keeper;
 }
 
 static void add_change(GStrvBuilder *changes, const char *format, const char *from, const char *to)

@@ -15,6 +15,7 @@
  */
 struct domain_spec {
 	const char *name;        /* of the domain */
+	const char *keeper;      /* id of the local scheduler that it belongs to; NULL: nobody's */
 	const char *virt_type;   /* "kvm" or "qemu" */
 	const char *machine;     /* "q35", "pc" */
 	uint32_t cores;          /* 1..DOMAIN_CORES_MAX */
@@ -31,6 +32,9 @@ struct domain_spec {
 	int32_t first_cpu;       /* host CPU of core 0, core 1 on the next one; -1: not pinned */
 };
 
+/* The namespace of what we write into a domain's metadata: whose it is is known by that, not by its name. */
+#define DOMAIN_METADATA_URI "urn:virtbed:vm"
+
 /* A virtio-serial bus has 31 ports; one is the agent's. */
 enum { DOMAIN_CORES_MAX = CONFIG_SERVED_CORES_MAX };
 
@@ -42,6 +46,12 @@ enum { DOMAIN_CORES_MAX = CONFIG_SERVED_CORES_MAX };
 
 /* The domain's XML; the caller frees it. */
 char *domain_xml(const struct domain_spec *spec);
+
+/*
+ * The keeper that a domain's metadata names: `element` is what libvirt tells of DOMAIN_METADATA_URI (NULL: nothing).
+ * The caller frees it. NULL: none, so it is somebody else's.
+ */
+char *domain_xml_keeper(const char *element);
 
 /*
  * What identifies the domain that `spec` gives, wherever it is pinned: a VM with the same

@@ -11,6 +11,9 @@
 #include "local-sched/hypervisor/storage.h"
 #include "local-sched/hypervisor/virt_error.h"
 
+#define LOG_SUBSYSTEM "image"
+#include "common/log.h"
+
 static const char *const file_names[IMAGE_FILES] = {
 	[IMAGE_KERNEL] = "vmlinuz",
 	[IMAGE_INITRAMFS] = "initramfs",
@@ -107,23 +110,9 @@ struct image *image_load(const char *directory, GError **error)
 
 /* On the hosts; worker threads. */
 
-#define UPLOAD_WAIT_S 60
+#define UPLOAD_STALLED_S 15
 #define POLL_US 200000
 #define SWAP_PAGE 4096
-
-/* Sends `length` bytes, which `give` provides piece by piece, to the start of the volume. */
-static bool upload(virConnectPtr connection, virStorageVolPtr volume, uint64_t length,
-		   virStreamSourceFunc give, void *data, GError **error)
-{
-	g_autoptr(virStream) stream = virStreamNew(connection, 0);
-
-	if (!stream || virStorageVolUpload(volume, stream, 0, length, 0) < 0 ||
-	    virStreamSendAll(stream, give, data) < 0 || virStreamFinish(stream) < 0) {
-		virt_error_set(error, "cannot upload volume '%s'", virStorageVolGetName(volume));
-		return false;
-	}
-	return true;
-}
 
 /*
  * A file of the image on its way: read by pieces, with their checksum. Never mapped, for pages that
@@ -151,8 +140,7 @@ static int give_file(virStreamPtr stream, char *buffer, size_t size, void *data)
 }
 
 /* Sends a file of the image; what was sent must be what the manifest says. */
-static bool send_file(virConnectPtr connection, virStorageVolPtr volume, const struct image *image,
-		      int file, GError **error)
+static bool send_file(virStorageVolPtr volume, const struct image *image, int file, GError **error)
 {
 	const char *path = image->path[file];
 	g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
@@ -165,7 +153,7 @@ static bool send_file(virConnectPtr connection, virStorageVolPtr volume, const s
 		g_set_error(error, VIRT_ERROR, VIRT_ERROR_IMAGE, "image: %s", cause->message);
 		return false;
 	}
-	sent = upload(connection, volume, source.left, give_file, &source, error);
+	sent = storage_upload(volume, source.left, give_file, &source, error);
 	close(source.fd);
 	if (!sent)
 		return false;
@@ -180,12 +168,12 @@ static bool send_file(virConnectPtr connection, virStorageVolPtr volume, const s
  * Uploads into a volume that was just made, and then makes the volume MARK: without it the content
  * is not complete.
  */
-static bool fill_volume(virConnectPtr connection, virStoragePoolPtr pool, virStorageVolPtr volume,
-			const char *mark, const struct image *image, int file, GError **error)
+static bool fill_volume(virStoragePoolPtr pool, virStorageVolPtr volume, const char *mark, const struct image *image,
+			int file, GError **error)
 {
 	g_autoptr(virStorageVol) marked = NULL;
 
-	if (!send_file(connection, volume, image, file, error))
+	if (!send_file(volume, image, file, error))
 		return false;
 	marked = storage_create(pool, mark, 1, 0644);
 	if (!marked)
@@ -193,43 +181,76 @@ static bool fill_volume(virConnectPtr connection, virStoragePoolPtr pool, virSto
 	return marked != NULL;
 }
 
-/* Waits for another local scheduler that uploads the same; false if it does not come to an end. */
-static bool wait_for_mark(virStoragePoolPtr pool, const char *mark)
+/*
+ * Waits for another local scheduler that uploads the same; false if it does not come to an end: it has written nothing for
+ * UPLOAD_STALLED_S.
+ */
+static bool wait_for_mark(virStoragePoolPtr pool, const char *name, const char *mark)
 {
-	for (int i = 0; i < UPLOAD_WAIT_S * (1000000 / POLL_US); i++) {
+	double written_s = -1;
+
+	for (int still = 0; still < UPLOAD_STALLED_S * (1000000 / POLL_US); still++) {
+		const double now_s = storage_written_s(pool, name);
+
 		if (storage_exists(pool, mark))
 			return true;
+		if (now_s != written_s)
+			still = 0;
+		written_s = now_s;
 		g_usleep(POLL_US);
 		virStoragePoolRefresh(pool, 0);
 	}
 	return false;
 }
 
-/* The path of one file on the host; uploads it if it is not there. */
-static char *provide(virConnectPtr connection, virStoragePoolPtr pool, const struct image *image,
-		     int file, GError **error)
+/*
+ * Whether a volume that was marked as complete is what it was: as long as it is to be, and not written to since. Its
+ * content is not read: that would be all of the image at each start.
+ */
+static bool is_whole(virStoragePoolPtr pool, const char *name, const char *mark, uint64_t bytes)
 {
+	return storage_has_size(pool, name, bytes) && storage_written_s(pool, name) <= storage_written_s(pool, mark);
+}
+
+/* A volume for the file, empty; NULL with `error`. */
+static virStorageVolPtr make_volume(virStoragePoolPtr pool, const char *name, uint64_t bytes, GError **error)
+{
+	g_autofree char *what = g_strdup_printf("image file '%s'", name);
+	virStorageVolPtr volume = NULL;
+
+	if (!storage_has_room(pool, what, bytes, error))
+		return NULL;
+	volume = storage_create(pool, name, bytes, 0644);
+	if (!volume)
+		virt_error_set(error, "cannot make volume '%s'", name);
+	return volume;
+}
+
+/* The path of one file on the host; uploads it if it is not there, or not what it was when it was uploaded. */
+static char *provide(virStoragePoolPtr pool, const struct image *image, int file, GError **error)
+{
+	const uint64_t bytes = image->bytes[file];
 	g_autofree char *name =
 		g_strdup_printf("%.16s-%s", image->sha256[file], file_names[file]);
 	g_autofree char *mark = g_strconcat(name, ".complete", NULL);
 	g_autoptr(virStorageVol) volume = NULL;
+	const bool marked = storage_exists(pool, mark);
 
-	if (storage_exists(pool, mark) && storage_exists(pool, name))
+	if (marked && is_whole(pool, name, mark, bytes))
 		return storage_path(pool, name, error);
-	volume = storage_create(pool, name, image->bytes[file], 0644);
-	if (!volume) {
-		if (wait_for_mark(pool, mark))
-			return storage_path(pool, name, error);
-		/* The remains of one that was killed. */
-		storage_delete(pool, name);
-		volume = storage_create(pool, name, image->bytes[file], 0644);
-	}
-	if (!volume) {
-		virt_error_set(error, "cannot make volume '%s'", name);
+	if (marked && storage_exists(pool, name))
+		log_warning("image file '%s' on the host is damaged; it is sent anew", name);
+	else if (!marked && storage_exists(pool, name) && wait_for_mark(pool, name, mark))
+		return storage_path(pool, name, error);
+	/* The remains of one that was killed, or what became of one that was whole. */
+	storage_delete(pool, mark);
+	storage_delete(pool, name);
+	volume = make_volume(pool, name, bytes, error);
+	if (!volume)
 		return NULL;
-	}
-	if (!fill_volume(connection, pool, volume, mark, image, file, error)) {
+	if (!fill_volume(pool, volume, mark, image, file, error)) {
 		virStorageVolDelete(volume, 0);
+		storage_blame_room(pool, name, bytes, error);
 		return NULL;
 	}
 	return storage_path(pool, name, error);
@@ -244,7 +265,7 @@ static gpointer upload_work(virConnectPtr connection, gpointer input, GError **e
 	if (!pool)
 		return NULL;
 	for (int i = 0; i < IMAGE_FILES; i++) {
-		paths->path[i] = provide(connection, pool, image, i, error);
+		paths->path[i] = provide(pool, image, i, error);
 		if (!paths->path[i])
 			return NULL;
 	}
@@ -296,51 +317,26 @@ static void swap_header(char *page, uint64_t mib)
 	memcpy(page + SWAP_PAGE - 10, "SWAPSPACE2", 10);
 }
 
-/* What is left of a page in memory. */
-struct page_source {
-	const char *bytes;
-	size_t left;
-};
-
-static int give_page(virStreamPtr stream, char *buffer, size_t size, void *data)
-{
-	struct page_source *source = data;
-	const size_t length = MIN(size, source->left);
-
-	memcpy(buffer, source->bytes, length);
-	source->bytes += length;
-	source->left -= length;
-	return (int)length;
-}
-
-static bool has_capacity(virStoragePoolPtr pool, const char *name, uint64_t bytes)
-{
-	g_autoptr(virStorageVol) volume = virStorageVolLookupByName(pool, name);
-	virStorageVolInfo info;
-
-	return volume && virStorageVolGetInfo(volume, &info) == 0 && info.capacity == bytes;
-}
-
 /* One that is there may be in use by a VM that outlived its scheduler, and its header stays. */
-static char *provide_swap(virConnectPtr connection, virStoragePoolPtr pool, const char *name,
-			  uint64_t mib, GError **error)
+static char *provide_swap(virStoragePoolPtr pool, const char *name, uint64_t mib, GError **error)
 {
+	g_autofree char *what = g_strdup_printf("swap disk '%s'", name);
 	g_autoptr(virStorageVol) volume = NULL;
 	char page[SWAP_PAGE];
-	struct page_source source = {page, sizeof(page)};
 
-	if (has_capacity(pool, name, mib << 20))
+	if (storage_has_size(pool, name, mib << 20))
 		return storage_path(pool, name, error);
 	storage_delete(pool, name);
 	volume = storage_create(pool, name, mib << 20, 0644);
-	if (!volume) {
-		virt_error_set(error, "cannot make swap disk '%s'", name);
-		return NULL;
-	}
 	swap_header(page, mib);
-	if (!upload(connection, volume, sizeof(page), give_page, &source, error))
-		return NULL;
-	return storage_path(pool, name, error);
+	if (volume && storage_write(volume, page, sizeof(page), error))
+		return storage_path(pool, name, error);
+	if (volume)
+		virStorageVolDelete(volume, 0); /* it has no header */
+	else
+		virt_error_set(error, "cannot make %s", what);
+	storage_blame_room(pool, what, sizeof(page), error);
+	return NULL;
 }
 
 static gpointer make_swap_work(virConnectPtr connection, gpointer data, GError **error)
@@ -352,7 +348,7 @@ static gpointer make_swap_work(virConnectPtr connection, gpointer data, GError *
 	if (!pool)
 		return NULL;
 	for (char **name = input->names; *name; name++) {
-		g_autofree char *path = provide_swap(connection, pool, *name, input->mib, error);
+		g_autofree char *path = provide_swap(pool, *name, input->mib, error);
 
 		if (!path)
 			return NULL;

@@ -41,8 +41,9 @@ void image_paths_free(struct image_paths *paths);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(image_paths_t, image_paths_free)
 
 /*
- * Sees to it that the image is in the host's pool, which is made if need be. `image` is borrowed
- * until `done`. Result: struct image_paths.
+ * Sees to it that the image is in the host's pool, which is made if need be: what is missing there, not as long as the
+ * manifest says, or was written to since it was sent, is sent. `image` is borrowed until `done`. Result: struct
+ * image_paths.
  */
 void image_upload(struct host *host, const struct image *image, host_done_f done, gpointer data);
 

@@ -234,6 +234,11 @@ const char *machine_domain(const struct machine *machine)
 	return machine->settings.domain;
 }
 
+const char *machine_keeper(const struct machine *machine)
+{
+	return machine->settings.keeper;
+}
+
 struct host *machine_host(const struct machine *machine)
 {
 	return machine->settings.host;

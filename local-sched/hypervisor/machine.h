@@ -53,6 +53,7 @@ struct machine_settings {
 	uint32_t number;         /* within the cluster, from 0 */
 	const char *name;        /* "c1-n0": the guest's host name, and for messages */
 	const char *domain;      /* its name in libvirt */
+	const char *keeper;      /* whom it belongs to there (domain_xml.h) */
 	struct host *host;
 	struct boot_queue *queue;
 	double boot_timeout_s;   /* for one try */
@@ -76,7 +77,7 @@ void machine_free(struct machine *machine);
 void machine_prepare(struct machine *machine, const struct domain_spec *spec);
 
 /*
- * The host was reached: it has this VM of this name, or none (NULL). A paused one is adopted as a
+ * The host was reached: it has this VM of this name, which may be another keeper's, or none (NULL). A paused one is adopted as a
  * spare only if it was one before the host went out of reach.
  */
 void machine_found(struct machine *machine, const struct domain_info *info);
@@ -123,6 +124,8 @@ uint32_t machine_number(const struct machine *machine);
 const char *machine_name(const struct machine *machine);
 /* Its name in libvirt. */
 const char *machine_domain(const struct machine *machine);
+/* Whom it belongs to there. */
+const char *machine_keeper(const struct machine *machine);
 /* The host it is on (borrowed). */
 struct host *machine_host(const struct machine *machine);
 /* Where it is in its life (machine_state.h). */

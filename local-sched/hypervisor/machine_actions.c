@@ -150,7 +150,8 @@ static void found_answer(struct machine *machine, gpointer result, const GError 
 	for (guint i = 0; i < found->len; i++) {
 		const struct domain_info *info = found->pdata[i];
 
-		if (g_str_equal(info->name, machine->settings.domain)) {
+		if (g_str_equal(info->name, machine->settings.domain) &&
+		    g_strcmp0(info->keeper, machine->settings.keeper) == 0) {
 			machine_fire(machine, MACHINE_EVENT_DONE, NULL);
 			return;
 		}
@@ -181,7 +182,8 @@ static void enter_creating(struct machine *machine)
 	machine->agent_up = false;
 	machine->doubtful = false;
 	machine->boot_start_ns = clock_now_ns();
-	domain_create(machine->settings.host, machine->xml, answered, ask(machine, created_answer));
+	domain_create(machine->settings.host, machine->settings.domain, machine->settings.keeper, machine->xml, answered,
+		      ask(machine, created_answer));
 }
 
 static uint64_t cpu_time_of(const struct machine *machine, const GPtrArray *times)
@@ -436,7 +438,7 @@ static void enter_ready(struct machine *machine)
 static void enter_removing(struct machine *machine)
 {
 	machine_close_ports(machine);
-	domain_destroy(machine->settings.host, machine->settings.domain, answered,
+	domain_destroy(machine->settings.host, machine->settings.domain, machine->settings.keeper, answered,
 		       ask(machine, simple_answer));
 }
 

@@ -31,6 +31,9 @@ void machine_found(struct machine *machine, const struct domain_info *info)
 {
 	bool ours = info && g_strcmp0(info->description, machine->fingerprint) == 0;
 
+	/* What is not its keeper's is none of its business, whatever its name: creating it will tell. */
+	if (info && g_strcmp0(info->keeper, machine->settings.keeper) != 0)
+		info = NULL;
 	if (machine->stowed)
 		return;
 	if (!info)

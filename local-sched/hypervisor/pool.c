@@ -87,6 +87,8 @@ static void on_down(struct machine *machine, const char *reason, void *data)
 	struct pool *pool = data;
 	const bool had_place = machine_where(machine) != NULL;
 
+	if (!pool->stopped)
+		site_suspect_image(site_of(pool, machine));
 	for (uint32_t i = 0; i < pool->settings.cluster->nodes; i++)
 		if (node_machine(pool->nodes[i]) == machine)
 			node_machine_down(pool->nodes[i], reason);
@@ -158,6 +160,7 @@ static struct machine *add_number(struct pool *pool, struct site *site)
 	struct entry *entry;
 	struct machine_settings machine = {
 		.number = pool->entries->len,
+		.keeper = settings->keeper,
 		.queue = settings->queue,
 		.boot_timeout_s = settings->boot_timeout_s,
 	};

@@ -24,6 +24,7 @@ struct pool_settings {
 	const struct config_cluster *cluster;
 	uint32_t cluster_index;
 	const char *prefix;          /* of the names of the cluster's VMs */
+	const char *keeper;          /* whom they belong to (domain_xml.h) */
 	struct site *const *sites;   /* by host */
 	const struct cpu_cap *caps;  /* by node */
 	struct boot_queue *queue;

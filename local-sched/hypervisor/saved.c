@@ -5,21 +5,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/read_number.h"
+#include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/storage.h"
 #include "local-sched/hypervisor/virt_error.h"
+
+/* Which VM. */
+struct order {
+	char *domain;
+	char *keeper;
+};
+
+static void order_free(gpointer data)
+{
+	struct order *order = data;
+
+	g_free(order->domain);
+	g_free(order->keeper);
+	g_free(order);
+}
+
+static char *volume_name(const struct order *order)
+{
+	return storage_volume_name(order->domain, order->keeper, STORAGE_SAVED);
+}
 
 /*
  * The path of a VM's volume, made if need be (`create`): guests' memory is nobody else's business.
  */
-static char *volume_path(virConnectPtr connection, const char *domain, bool create, GError **error)
+static char *volume_path(virStoragePoolPtr pool, const struct order *order, bool create, GError **error)
 {
-	g_autoptr(virStoragePool) pool = storage_open(connection, false, error);
-	g_autofree char *name = g_strconcat(domain, SAVED_SUFFIX, NULL);
+	g_autofree char *name = volume_name(order);
 	g_autoptr(virStorageVol) volume = NULL;
 
-	if (!pool)
-		return NULL;
 	if (create && !storage_exists(pool, name)) {
 		volume = storage_create(pool, name, 0, 0600);
 		if (!volume) {
@@ -27,47 +44,73 @@ static char *volume_path(virConnectPtr connection, const char *domain, bool crea
 			return NULL;
 		}
 	}
+	/* The pool looks by itself now and then, and may have done so while the file was elsewhere. */
+	if (!create && !storage_exists(pool, name))
+		virStoragePoolRefresh(pool, 0);
 	return storage_path(pool, name, error);
+}
+
+/* What saving a VM takes at most; 0: not known. */
+static uint64_t memory_bytes(virDomainPtr domain)
+{
+	virDomainInfo info;
+
+	return virDomainGetInfo(domain, &info) == 0 ? (uint64_t)info.memory * 1024 : 0;
 }
 
 static gpointer save_work(virConnectPtr connection, gpointer input, GError **error)
 {
-	g_autoptr(virDomain) domain = virDomainLookupByName(connection, input);
+	const struct order *order = input;
+	g_autoptr(virDomain) domain = NULL;
+	g_autoptr(virStoragePool) pool = NULL;
 	g_autofree char *path = NULL;
+	uint64_t bytes;
 
+	if (!domain_find(connection, order->domain, order->keeper, &domain, error))
+		return NULL;
 	if (!domain) {
-		virt_error_set(error, "VM '%s'", (const char *)input);
+		g_set_error(error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN, "VM '%s' is gone", order->domain);
 		return NULL;
 	}
-	path = volume_path(connection, input, true, error);
+	pool = storage_open(connection, false, error);
+	path = pool ? volume_path(pool, order, true, error) : NULL;
 	if (!path)
 		return NULL;
+	bytes = memory_bytes(domain);
 	if (virDomainSaveFlags(domain, path, NULL, VIR_DOMAIN_SAVE_PAUSED) == 0)
 		return HOST_DONE;
-	virt_error_set(error, "cannot save VM '%s'", (const char *)input);
+	virt_error_set(error, "cannot save VM '%s'", order->domain);
+	storage_blame_room(pool, order->domain, bytes, error);
 	return NULL;
 }
 
 static gpointer restore_work(virConnectPtr connection, gpointer input, GError **error)
 {
-	g_autoptr(virDomain) domain = virDomainLookupByName(connection, input);
+	const struct order *order = input;
+	g_autoptr(virDomain) domain = NULL;
+	g_autoptr(virStoragePool) pool = NULL;
 	g_autofree char *path = NULL;
 
+	if (!domain_find(connection, order->domain, order->keeper, &domain, error))
+		return NULL;
 	if (domain && virDomainIsActive(domain) == 1)
 		return HOST_DONE;
-	path = volume_path(connection, input, false, error);
-	if (!path)
+	pool = storage_open(connection, false, error);
+	path = pool ? volume_path(pool, order, false, error) : NULL;
+	if (!path) {
+		g_prefix_error(error, "cannot restore VM '%s': ", order->domain);
 		return NULL;
+	}
 	if (virDomainRestoreFlags(connection, path, NULL, VIR_DOMAIN_SAVE_PAUSED) == 0)
 		return HOST_DONE;
-	virt_error_set(error, "cannot restore VM '%s'", (const char *)input);
+	virt_error_set(error, "cannot restore VM '%s'", order->domain);
 	return NULL;
 }
 
 static gpointer remove_work(virConnectPtr connection, gpointer input, GError **error)
 {
 	g_autoptr(virStoragePool) pool = storage_open(connection, true, error);
-	g_autofree char *name = g_strconcat(input, SAVED_SUFFIX, NULL);
+	g_autofree char *name = volume_name(input);
 
 	if (!pool)
 		return NULL;
@@ -78,6 +121,7 @@ static gpointer remove_work(virConnectPtr connection, gpointer input, GError **e
 /* What is to be tidied up. */
 struct leftovers {
 	char *prefix;
+	char *keeper;
 	GStrv kept;
 };
 
@@ -86,23 +130,17 @@ static void leftovers_free(gpointer data)
 	struct leftovers *leftovers = data;
 
 	g_free(leftovers->prefix);
+	g_free(leftovers->keeper);
 	g_strfreev(leftovers->kept);
 	g_free(leftovers);
 }
 
-/* A cluster whose name begins likewise has VMs whose names go on differently. */
 static bool is_leftover(const struct leftovers *leftovers, const char *volume)
 {
-	const char *rest = volume + strlen(leftovers->prefix);
-	const char *end;
-	uint64_t node;
-
-	if (!g_str_has_prefix(volume, leftovers->prefix) || *rest != 'n')
-		return false;
-	end = read_number_front_unsigned(rest + 1, &node);
-	return end && (g_str_equal(end, SAVED_SUFFIX) ||
-	       (g_str_equal(end, STORAGE_SWAP) &&
-		!g_strv_contains((const char *const *)leftovers->kept, volume)));
+	return storage_is_of_cluster(volume, leftovers->prefix, leftovers->keeper) &&
+	       (g_str_has_suffix(volume, STORAGE_SAVED) ||
+		(g_str_has_suffix(volume, STORAGE_SWAP) &&
+		 !g_strv_contains((const char *const *)leftovers->kept, volume)));
 }
 
 static gpointer tidy_work(virConnectPtr connection, gpointer input, GError **error)
@@ -125,36 +163,38 @@ static gpointer tidy_work(virConnectPtr connection, gpointer input, GError **err
 	return NULL;
 }
 
-static void submit(struct host *host, enum host_lane lane, host_work_f work, const char *text,
+static void submit(struct host *host, enum host_lane lane, host_work_f work, const char *domain, const char *keeper,
 		   host_done_f done, gpointer data)
 {
+	struct order *order = g_new0(struct order, 1);
 	const struct host_call call = {
 		.work = work,
-		.input = g_strdup(text),
-		.input_free = g_free,
+		.input = order,
+		.input_free = order_free,
 		.done = done,
 		.data = data,
 	};
 
+	*order = (struct order){g_strdup(domain), g_strdup(keeper)};
 	host_call(host, lane, &call);
 }
 
-void saved_save(struct host *host, const char *domain, host_done_f done, gpointer data)
+void saved_save(struct host *host, const char *domain, const char *keeper, host_done_f done, gpointer data)
 {
-	submit(host, HOST_LANE_DISK, save_work, domain, done, data);
+	submit(host, HOST_LANE_DISK, save_work, domain, keeper, done, data);
 }
 
-void saved_restore(struct host *host, const char *domain, host_done_f done, gpointer data)
+void saved_restore(struct host *host, const char *domain, const char *keeper, host_done_f done, gpointer data)
 {
-	submit(host, HOST_LANE_DISK, restore_work, domain, done, data);
+	submit(host, HOST_LANE_DISK, restore_work, domain, keeper, done, data);
 }
 
-void saved_remove(struct host *host, const char *domain, host_done_f done, gpointer data)
+void saved_remove(struct host *host, const char *domain, const char *keeper, host_done_f done, gpointer data)
 {
-	submit(host, HOST_LANE_CONTROL, remove_work, domain, done, data);
+	submit(host, HOST_LANE_CONTROL, remove_work, domain, keeper, done, data);
 }
 
-void saved_tidy(struct host *host, const char *prefix, const char *const *kept, host_done_f done,
+void saved_tidy(struct host *host, const char *prefix, const char *keeper, const char *const *kept, host_done_f done,
 		gpointer data)
 {
 	struct leftovers *leftovers = g_new0(struct leftovers, 1);
@@ -167,6 +207,7 @@ void saved_tidy(struct host *host, const char *prefix, const char *const *kept, 
 	};
 
 	leftovers->prefix = g_strdup(prefix);
+	leftovers->keeper = g_strdup(keeper);
 	leftovers->kept = g_strdupv((GStrv)kept);
 	host_call(host, HOST_LANE_CONTROL, &call);
 }

@@ -2,9 +2,13 @@
 #include "local-sched/hypervisor/site_private.h"
 
 #include "local-sched/hypervisor/domain.h"
+#include "local-sched/hypervisor/storage.h"
+#include "local-sched/hypervisor/virt_error.h"
 
 #define LOG_SUBSYSTEM "site"
 #include "common/log.h"
+
+#define ROOM_BYTES (UINT64_C(1) << 20) /* what a disk that is written to may need at once */
 
 /* What the host tells. */
 
@@ -14,6 +18,7 @@ static void on_connection(struct host *host, bool up, const char *reason, void *
 
 	if (up) {
 		site->reached = true;
+		site->claimed = false; /* as far as is known */
 		log_info_of(LOG_HOST(host_name(host)), "%s", reason);
 		site_step(site);
 	} else {
@@ -35,7 +40,7 @@ static void on_domain(struct host *host, const char *name, bool running, const c
 		machine_vm_stopped(machine, reason);
 	else if (!machine && running && site_is_numbered(site, name) && !site->frozen)
 		/* It came from another host although nobody waits for it any more. */
-		domain_destroy(site->host, name, NULL, NULL);
+		domain_destroy(site->host, name, site->settings.keeper, NULL, NULL);
 }
 
 static void on_agent(struct host *host, const char *name, bool connected, void *data)
@@ -57,12 +62,54 @@ static void on_frozen(struct host *host, const char *name, int64_t host_us, void
 		machine_vm_frozen(machine, host_us);
 }
 
+/* A VM that something stopped: perhaps its swap disk, which takes room as it is written to, has none any more. */
+struct stop {
+	struct machine *machine;
+	char *what; /* what needs room */
+	char *failure;
+};
+
+static void stop_free(gpointer data)
+{
+	struct stop *stop = data;
+
+	g_free(stop->what);
+	g_free(stop->failure);
+	g_free(stop);
+}
+
+static gpointer room_work(virConnectPtr connection, gpointer input, GError **error)
+{
+	g_autoptr(virStoragePool) pool = storage_open(connection, false, error);
+
+	return pool && storage_has_room(pool, ((const struct stop *)input)->what, ROOM_BYTES, error) ? HOST_DONE : NULL;
+}
+
+static void room_known(gpointer result, const GError *error, gpointer data)
+{
+	const struct stop *stop = data; /* freed by the call, after this */
+	g_autofree char *failure = NULL;
+
+	if (g_error_matches(error, VIRT_ERROR, VIRT_ERROR_FULL))
+		failure = g_strdup_printf("%s: %s", stop->failure, error->message);
+	machine_vm_paused(stop->machine, true, failure ? failure : stop->failure);
+}
+
 static void on_paused(struct host *host, const char *name, bool paused, const char *failure, void *data)
 {
-	struct machine *machine = site_machine(data, name);
+	const struct site *site = data;
+	struct machine *machine = site_machine(site, name);
+	struct stop *stop;
+	struct host_call call = {.work = room_work, .input_free = stop_free, .done = room_known};
 
-	if (machine)
+	if (machine && !failure)
 		machine_vm_paused(machine, paused, failure);
+	if (!machine || !failure)
+		return;
+	stop = g_new0(struct stop, 1);
+	*stop = (struct stop){machine, g_strdup_printf("VM '%s', for its swap disk,", name), g_strdup(failure)};
+	call.input = call.data = stop;
+	host_call(host, HOST_LANE_ACT, &call);
 }
 
 static const struct host_events host_events = {
@@ -86,6 +133,8 @@ struct site *site_new(const struct site_settings *settings)
 	site->swap = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	site->coming = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_object_unref);
 	site->probe_name = g_strconcat(settings->prefix, PROBE_SUFFIX, NULL);
+	site->claim = claim_new(settings->keeper);
+	site->claim_name = g_strconcat(settings->prefix, CLAIM_SUFFIX, NULL);
 	site->host = host_new(settings->host->name, settings->host->uri, &host_events, site);
 	return site;
 }
@@ -96,6 +145,7 @@ void site_free(struct site *site)
 		return;
 	g_clear_handle_id(&site->retry_source, g_source_remove);
 	g_clear_handle_id(&site->await_source, g_source_remove);
+	g_clear_handle_id(&site->renew_source, g_source_remove);
 	host_free(site->host);
 	virt_type_decision_free(site->decision);
 	virt_type_clear(&site->type);
@@ -104,6 +154,9 @@ void site_free(struct site *site)
 	g_hash_table_destroy(site->swap);
 	g_hash_table_destroy(site->coming);
 	g_free(site->probe_name);
+	claim_free(site->claim);
+	g_free(site->claim_name);
+	g_free(site->watched);
 	g_ptr_array_unref(site->places);
 	g_ptr_array_unref(site->machines);
 	g_ptr_array_unref(site->awaiting);
@@ -120,7 +173,7 @@ void site_add_place(struct site *site, struct machine_place *place)
 void site_add_machine(struct site *site, struct machine *machine)
 {
 	g_ptr_array_add(site->machines, machine);
-	if (site->step == STEP_READY && host_connected(site->host) && !site->frozen)
+	if (site->step == STEP_READY && site->claimed && host_connected(site->host) && !site->frozen)
 		site_add_late(site, machine);
 }
 

@@ -14,8 +14,8 @@
 /*
  * One host of a cluster with the VMs on it: brings the image there, decides how its VMs are run,
  * prepares them, and passes on to them what the host tells. After every (re)connection it looks
- * which of our VMs there are: those that are wanted are adopted, others are removed, and so is what
- * a predecessor saved to the host's disk. Main loop only.
+ * whether the cluster is its own to serve there (claim.h), and then which of our VMs there are: those that are wanted
+ * are adopted, others are removed, and so is what a predecessor saved to the host's disk. Main loop only.
  */
 struct site;
 
@@ -27,6 +27,13 @@ struct site_settings {
 	const struct image *image;
 	const char *prefix; /* of the names of the cluster's VMs: "virtbed-NAME-CLUSTER-" */
 	enum virt_type_choice virt_type;
+	const char *keeper; /* id of this local scheduler's state directory: whom its VMs belong to */
+	/*
+	 * Another local scheduler serves the cluster on the host, as `reason` says, and did so from the start: nothing of
+	 * it was touched. From the main loop; may be told again. NULL: it is waited for.
+	 */
+	void (*refused)(const char *reason, void *data);
+	void *refused_data;
 };
 
 /* Connects in the background; places are to be added before the main loop runs. */
@@ -97,6 +104,12 @@ void site_give_up(struct site *to, struct machine *machine);
 
 /* A VM that nobody wants, and that is not there, is one of another host from now on. */
 void site_hand_over(struct site *from, struct site *to, struct machine *machine);
+
+/*
+ * A VM there failed: whether the image is still what it was is looked at again before the next one is created, and VMs that
+ * do not run wait for it where it cannot be had.
+ */
+void site_suspect_image(struct site *site);
 
 /* What the host is, or NULL: not known yet. */
 const struct host_about *site_about(const struct site *site);

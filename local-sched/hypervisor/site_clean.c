@@ -8,11 +8,22 @@
 #define LOG_SUBSYSTEM "site"
 #include "common/log.h"
 
-static void swap_removed(gpointer result, const GError *error, gpointer data)
+static void released(gpointer result, const GError *error, gpointer data)
 {
 	struct site *site = data;
 
 	site->cleaned(site, error, site->cleaned_data);
+}
+
+/* What could not be removed stays ours. */
+static void swap_removed(gpointer result, const GError *error, gpointer data)
+{
+	struct site *site = data;
+
+	if (error)
+		site->cleaned(site, error, site->cleaned_data);
+	else
+		claim_release(site->host, site->claim_name, site->claim, released, site);
 }
 
 static void saved_removed(gpointer result, const GError *error, gpointer data)
@@ -21,31 +32,24 @@ static void saved_removed(gpointer result, const GError *error, gpointer data)
 	g_auto(GStrv) names = site_swap_names(site);
 
 	if (error || !site_has_swap(site))
-		site->cleaned(site, error, site->cleaned_data);
+		swap_removed(NULL, error, site);
 	else
 		image_remove_swap(site->host, (const char *const *)names, swap_removed, site);
 }
 
-/* A host that was never reached has nothing of ours: nothing is left behind. */
 static void all_removed(gpointer result, const GError *error, gpointer data)
 {
 	struct site *site = data;
 	g_auto(GStrv) kept = site_swap_names(site);
 
-	if (error && !site->reached) {
-		log_info_of(LOG_HOST(host_name(site->host)),
-			    "never reached, so nothing was started there");
-		site->cleaned(site, NULL, site->cleaned_data);
-		return;
-	}
 	if (error)
 		site->cleaned(site, error, site->cleaned_data);
 	else
-		saved_tidy(site->host, site->settings.prefix, (const char *const *)kept,
-			   saved_removed, site);
+		saved_tidy(site->host, site->settings.prefix, site->settings.keeper, (const char *const *)kept, saved_removed,
+			   site);
 }
 
-/* Whatever has our names, known to a node or not; the lane works in order. */
+/* Whatever is ours, known to a node or not; the lane works in order. */
 static gpointer remove_work(virConnectPtr connection, gpointer input, GError **error)
 {
 	const struct site *site = input;
@@ -56,21 +60,27 @@ static gpointer remove_work(virConnectPtr connection, gpointer input, GError **e
 	for (int i = 0; i < count; i++) {
 		const char *name = virDomainGetName(domains[i]);
 
-		if (g_str_has_prefix(name, site->settings.prefix) && site_is_ours(site, name) &&
-		    virDomainDestroy(domains[i]) < 0)
-			good = false;
+		g_autoptr(virDomain) ours = NULL;
+
+		if (good && g_str_has_prefix(name, site->settings.prefix) && site_is_ours(site, name) &&
+		    domain_find(connection, name, site->settings.keeper, &ours, error))
+			good = !ours || virDomainDestroy(ours) == 0;
+		good = good && !*error;
 		virDomainFree(domains[i]);
 	}
 	free(domains);
 	if (good)
 		return HOST_DONE;
-	virt_error_set(error, "cannot remove all VMs");
+	if (!*error)
+		virt_error_set(error, "cannot remove all VMs");
 	return NULL;
 }
 
-void site_clean(struct site *site, void (*done)(struct site *site, const GError *error, void *data),
-		void *data)
+/* Who holds the claim cleans up. A host that was never reached has nothing of ours: nothing is left behind. */
+static void claim_known(gpointer data_result, const GError *error, gpointer data)
 {
+	struct site *site = data;
+	g_autoptr(claim_result_t) result = data_result;
 	const struct host_call call = {
 		.work = remove_work,
 		.input = site,
@@ -78,11 +88,25 @@ void site_clean(struct site *site, void (*done)(struct site *site, const GError 
 		.data = site,
 	};
 
+	if (error && !site->reached)
+		log_info_of(LOG_HOST(host_name(site->host)), "never reached, so nothing was started there");
+	if (error)
+		site->cleaned(site, site->reached ? error : NULL, site->cleaned_data);
+	else if (result->standing != CLAIM_OWN)
+		site->cleaned(site, NULL, site->cleaned_data);
+	else
+		host_call(site->host, HOST_LANE_CONTROL, &call);
+}
+
+void site_clean(struct site *site, void (*done)(struct site *site, const GError *error, void *data),
+		void *data)
+{
 	site->frozen = true;
 	site->cleaned = done;
 	site->cleaned_data = data;
 	g_clear_handle_id(&site->retry_source, g_source_remove);
+	g_clear_handle_id(&site->renew_source, g_source_remove);
 	for (guint i = 0; i < site->machines->len; i++)
 		machine_stop(site->machines->pdata[i]);
-	host_call(site->host, HOST_LANE_CONTROL, &call);
+	claim_take(site->host, HOST_LANE_CONTROL, site->claim_name, site->claim, NULL, claim_known, site);
 }

@@ -97,7 +97,7 @@ static void remove_awaited(struct site *site)
 		struct removal *removal = g_new0(struct removal, 1);
 
 		*removal = (struct removal){.site = site, .machine = machine};
-		domain_destroy(site->host, machine_domain(machine), awaited_removed, removal);
+		domain_destroy(site->host, machine_domain(machine), site->settings.keeper, awaited_removed, removal);
 	}
 }
 
@@ -135,8 +135,21 @@ static void tidy(struct site *site)
 	g_auto(GStrv) kept = site_swap_names(site);
 
 	if (!site->tidied)
-		saved_tidy(site->host, site->settings.prefix, (const char *const *)kept, NULL, NULL);
+		saved_tidy(site->host, site->settings.prefix, NULL, (const char *const *)kept, NULL, NULL);
 	site->tidied = true;
+}
+
+/*
+ * Of VMs of local schedulers only those are wanted that are this one's: another one holds no claim on the host, and is gone.
+ * One that is nobody's is somebody else's, whatever its name.
+ */
+static void remove_leftover(struct site *site, const struct domain_info *info)
+{
+	if (!info->keeper)
+		log_warning_of(LOG_HOST(host_name(site->host)), "VM '%s' is somebody else's, though named like ours: it is left alone",
+			       info->name);
+	else if (!site_machine(site, info->name) || !g_str_equal(info->keeper, site->settings.keeper))
+		domain_destroy(site->host, info->name, info->keeper, NULL, NULL);
 }
 
 static void listed(gpointer result, const GError *error, gpointer data)
@@ -149,8 +162,8 @@ static void listed(gpointer result, const GError *error, gpointer data)
 	for (guint i = 0; i < found->len; i++) {
 		const struct domain_info *info = found->pdata[i];
 
-		if (site_is_ours(site, info->name) && !site_machine(site, info->name))
-			domain_destroy(site->host, info->name, NULL, NULL);
+		if (site_is_ours(site, info->name))
+			remove_leftover(site, info);
 	}
 	for (guint i = 0; i < site->machines->len; i++) {
 		struct machine *machine = site->machines->pdata[i];

@@ -87,6 +87,7 @@ static void transfer(struct site *from, struct site *to, struct machine *machine
 		.to = to->host,
 		.to_uri = peer_uri(to),
 		.domain = machine_domain(machine),
+		.keeper = from->settings.keeper,
 		.changes = (const char *const *)changes,
 		.saved = manner == SAVED,
 		.live = manner == LIVE,
@@ -137,6 +138,7 @@ void site_interrupt(struct site *from, struct site *to, struct machine *machine,
 	const struct transfer transfer = {
 		.from = from->host,
 		.domain = machine_domain(machine),
+		.keeper = from->settings.keeper,
 		.saved = saved,
 		.cancel = g_hash_table_lookup(to->coming, machine_domain(machine)),
 	};
@@ -155,11 +157,11 @@ void site_find(struct site *from, struct site *to, struct machine *machine, host
 /* What a VM has on a host's disk that is not its host any more, or does not become it. */
 static void remove_volumes(struct site *site, const char *domain)
 {
-	g_autofree char *swap = g_strconcat(domain, STORAGE_SWAP, NULL);
+	g_autofree char *swap = storage_volume_name(domain, site->settings.keeper, STORAGE_SWAP);
 	const char *const names[] = {swap, NULL};
 
 	g_hash_table_remove(site->swap, domain);
-	saved_remove(site->host, domain, NULL, NULL);
+	saved_remove(site->host, domain, site->settings.keeper, NULL, NULL);
 	if (site_has_swap(site))
 		image_remove_swap(site->host, names, NULL, NULL);
 }
@@ -183,14 +185,14 @@ void site_stayed(struct site *to, struct machine *machine)
 void site_give_up(struct site *to, struct machine *machine)
 {
 	site_stayed(to, machine);
-	domain_destroy(to->host, machine_domain(machine), NULL, NULL);
+	domain_destroy(to->host, machine_domain(machine), to->settings.keeper, NULL, NULL);
 }
 
 void site_hand_over(struct site *from, struct site *to, struct machine *machine)
 {
 	g_ptr_array_remove(from->machines, machine);
 	/* Its host may have failed to remove it before. */
-	domain_destroy(from->host, machine_domain(machine), NULL, NULL);
+	domain_destroy(from->host, machine_domain(machine), from->settings.keeper, NULL, NULL);
 	remove_volumes(from, machine_domain(machine));
 	machine_move(machine, to->host);
 	machine_detach(machine, "its new host does not know it yet");

@@ -7,6 +7,7 @@
 #include "local-sched/hypervisor/image.h"
 #include "local-sched/hypervisor/site_private.h"
 #include "local-sched/hypervisor/storage.h"
+#include "local-sched/hypervisor/virt_error.h"
 
 #define LOG_SUBSYSTEM "site"
 #include "common/log.h"
@@ -33,7 +34,7 @@ static gboolean retry(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-static void retry_later(struct site *site)
+void site_retry_later(struct site *site)
 {
 	if (site->retry_source == 0)
 		site->retry_source = g_timeout_add_seconds(RETRY_S, retry, site);
@@ -49,7 +50,7 @@ bool site_stepped(struct site *site, const GError *error)
 	log_warning_of(LOG_HOST(host_name(site->host)), "%s; trying again in %d s", error->message,
 		       RETRY_S);
 	site_detach_all(site, error->message);
-	retry_later(site);
+	site_retry_later(site);
 	return false;
 }
 
@@ -104,15 +105,52 @@ static void send_image(struct site *site)
 	image_upload(site->host, site->settings.image, image_there, site);
 }
 
+/* Those that run have what they need. */
+static void detach_waiting(struct site *site, const char *reason)
+{
+	for (guint i = 0; i < site->machines->len; i++) {
+		struct machine *machine = site->machines->pdata[i];
+		const enum machine_state state = machine_state(machine);
+
+		if (state != MACHINE_READY && state != MACHINE_BUSY && state != MACHINE_HELD && state != MACHINE_PARKED)
+			machine_detach(machine, reason);
+	}
+}
+
+/* The steps begin again with it; one that is known is passed. */
+static void image_checked(gpointer result, const GError *error, gpointer data)
+{
+	struct site *site = data;
+
+	site->checking = false;
+	image_paths_free(result);
+	if (!error || site->frozen || site->step != STEP_READY || !site->claimed ||
+	    g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION))
+		return;
+	log_warning_of(LOG_HOST(host_name(site->host)), "%s; trying again in %d s", error->message, RETRY_S);
+	site->step = STEP_IMAGE;
+	detach_waiting(site, error->message);
+	site_retry_later(site);
+}
+
+void site_suspect_image(struct site *site)
+{
+	if (site->checking || site->stepping || site->frozen || site->step != STEP_READY || !site->claimed ||
+	    !host_connected(site->host))
+		return;
+	site->checking = true;
+	image_upload(site->host, site->settings.image, image_checked, site);
+}
+
 /* The swap disks. */
 
 /* Keeps the paths of swap disks by the names of their VMs. */
 static void keep_swap(struct site *site, const char *const *names, const char *const *paths)
 {
+	g_autofree char *rest = storage_volume_name("", site->settings.keeper, STORAGE_SWAP);
+
 	for (; *names && *paths; names++, paths++)
-		g_hash_table_insert(site->swap,
-				    g_strndup(*names, strlen(*names) - strlen(STORAGE_SWAP)),
-				    g_strdup(*paths));
+		g_hash_table_insert(site->swap, g_strndup(*names, strlen(*names) - strlen(rest)), g_strdup(*paths));
 }
 
 /* Swap disks that are being made. */
@@ -175,7 +213,7 @@ static void late_swap_there(gpointer result, const GError *error, gpointer data)
 		machine_found(swapping->machine, NULL);
 	} else if (!site->frozen) {
 		machine_detach(swapping->machine, error->message);
-		retry_later(site);
+		site_retry_later(site);
 	}
 	swapping_free(swapping);
 }
@@ -193,7 +231,7 @@ void site_add_late(struct site *site, struct machine *machine)
 	swapping->site = site;
 	swapping->machine = machine;
 	swapping->names = g_new0(char *, 2);
-	swapping->names[0] = g_strconcat(machine_domain(machine), STORAGE_SWAP, NULL);
+	swapping->names[0] = storage_volume_name(machine_domain(machine), site->settings.keeper, STORAGE_SWAP);
 	image_make_swap(site->host, (const char *const *)swapping->names,
 			site->settings.cluster->swap_mib, late_swap_there, swapping);
 }
@@ -228,8 +266,14 @@ static void type_known(const struct virt_type *type, void *data)
 
 static void decide_type(struct site *site)
 {
-	struct probe *probe = g_new0(struct probe, 1);
+	struct probe *probe;
 
+	if (site->type.name) {
+		site->stepping = false;
+		next_step(site);
+		return;
+	}
+	probe = g_new0(struct probe, 1);
 	probe->site = site;
 	probe->spec = site_specify(site, site->probe_name, PROBE_SUFFIX, DOMAIN_NODES_MAX - 1, NULL,
 				   &probe->names);
@@ -249,5 +293,8 @@ void site_step(struct site *site)
 	if (site->stepping || site->frozen || !host_connected(site->host))
 		return;
 	site->stepping = true;
-	steps[site->step](site);
+	if (site->claimed)
+		steps[site->step](site);
+	else
+		site_claim(site);
 }

@@ -3,6 +3,7 @@
 
 #include <gio/gio.h>
 
+#include "local-sched/hypervisor/claim.h"
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/site.h"
 
@@ -10,6 +11,7 @@
  * What the parts of a site have in common:
  *
  *   site.c          the site, and what its host tells
+ *   site_claim.c    that the cluster's VMs there are ours
  *   site_spec.c     what its VMs are like
  *   site_prepare.c  what is done before they can be booted
  *   site_find.c     which of them are there
@@ -17,8 +19,9 @@
  *   site_clean.c    leaving nothing behind
  */
 
-#define RETRY_S 5
+#define RETRY_S CLAIM_LOOK_S
 #define PROBE_SUFFIX "probe" /* of the name of the VM that shows how VMs can be run */
+#define CLAIM_SUFFIX "claim" /* of the name of the volume that says who serves the cluster on the host */
 
 /* What must be done once before VMs can be booted, in this order. */
 enum step {
@@ -42,6 +45,16 @@ struct site {
 	bool stepping; /* a step is under way */
 	bool reached;  /* was connected at least once */
 	bool tidied;   /* what a predecessor saved was removed */
+	struct claim *claim; /* as it was written last */
+	char *claim_name;    /* its volume */
+	bool claimed;        /* it is held, as was found out since the host was connected */
+	bool was_claimed;    /* it was held once */
+	bool told_refused;
+	bool renewing;       /* that is under way */
+	guint renew_source;
+	char *watched;          /* another's claim, as it was seen last; NULL: none */
+	uint32_t watched_looks; /* that found it unchanged since */
+	bool checking;          /* whether the image is there is being looked at again */
 	struct host_about *about; /* NULL: not known yet */
 	struct image_paths *paths;
 	GHashTable *swap;   /* paths of swap disks by name of the VM, both owned */
@@ -85,7 +98,13 @@ bool site_can_boot(const struct site *site, const struct machine *machine);
 void site_prepare(struct site *site, struct machine *machine);
 void site_prepare_all(struct site *site);
 
+/* Takes the cluster's claim on the host, and goes on with the step that it is at once it is held. */
+void site_claim(struct site *site);
+
 /* Preparing the host. */
+
+/* Goes on after RETRY_S. */
+void site_retry_later(struct site *site);
 
 /* Begins or goes on with the step it is at, if it can. */
 void site_step(struct site *site);

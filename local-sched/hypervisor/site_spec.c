@@ -12,8 +12,8 @@ char **site_swap_names(const struct site *site)
 	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
 
 	for (guint i = 0; i < site->machines->len; i++) {
-		g_autofree char *name = g_strconcat(machine_domain(site->machines->pdata[i]),
-						    STORAGE_SWAP, NULL);
+		g_autofree char *name = storage_volume_name(machine_domain(site->machines->pdata[i]), site->settings.keeper,
+							    STORAGE_SWAP);
 
 		g_strv_builder_add(names, name);
 	}
@@ -48,6 +48,7 @@ struct domain_spec site_specify(const struct site *site, const char *domain, con
 	ret_names->console = g_strdup_printf(CONSOLE_FORMAT, domain);
 	return (struct domain_spec){
 		.name = domain,
+		.keeper = site->settings.keeper,
 		.virt_type = site->type.name ? site->type.name : "qemu",
 		.machine = MACHINE,
 		.cores = cluster->cores,

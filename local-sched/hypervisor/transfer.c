@@ -7,7 +7,6 @@
 #include "common/clock.h"
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/domain_xml.h"
-#include "local-sched/hypervisor/saved.h"
 #include "local-sched/hypervisor/storage.h"
 #include "local-sched/hypervisor/virt_error.h"
 
@@ -19,6 +18,7 @@ struct order {
 	struct host *to;
 	char *to_uri;
 	char *domain;
+	char *keeper;
 	GStrv changes;
 	bool swap;
 	bool tls;
@@ -33,6 +33,7 @@ static void order_free(gpointer data)
 	host_unref(order->to);
 	g_free(order->to_uri);
 	g_free(order->domain);
+	g_free(order->keeper);
 	g_strfreev(order->changes);
 	g_clear_object(&order->cancel);
 	g_free(order);
@@ -146,6 +147,12 @@ static unsigned int migrate_flags(const struct order *order)
 	return order->swap ? flags | VIR_MIGRATE_NON_SHARED_DISK : flags;
 }
 
+static gpointer is_gone(const struct order *order, GError **error)
+{
+	g_set_error(error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN, "VM '%s' is gone", order->domain);
+	return NULL;
+}
+
 static gpointer migrate_work(virConnectPtr connection, gpointer input, GError **error)
 {
 	const struct order *order = input;
@@ -160,7 +167,10 @@ static gpointer migrate_work(virConnectPtr connection, gpointer input, GError **
 
 	if (is_cancelled(order, error))
 		return NULL;
-	domain = virDomainLookupByName(connection, order->domain);
+	if (!domain_find(connection, order->domain, order->keeper, &domain, error))
+		return NULL;
+	if (!domain)
+		return is_gone(order, error);
 	xml = domain ? changed_xml(domain, order) : NULL;
 	add_text(&params, &count, &max, VIR_MIGRATE_PARAM_URI, uri);
 	add_text(&params, &count, &max, VIR_MIGRATE_PARAM_DEST_XML, xml);
@@ -230,15 +240,17 @@ static bool copy_volume(virStoragePoolPtr from, virStoragePoolPtr to, const char
 {
 	g_autoptr(virStorageVol) source = virStorageVolLookupByName(from, name);
 	g_autoptr(virStorageVol) copy = NULL;
-	virStorageVolInfo info;
+	virStorageVolInfo info = {0};
 
 	storage_delete(to, name);
 	if (source && virStorageVolGetInfo(source, &info) == 0)
 		copy = storage_create(to, name, info.capacity, mode);
 	if (copy && copy_bytes(source, copy, info.capacity, order))
 		return true;
-	if (!is_cancelled(order, error))
+	if (!is_cancelled(order, error)) {
 		virt_error_set(error, "cannot copy volume '%s' to another host", name);
+		storage_blame_room(to, name, info.allocation, error);
+	}
 	if (copy)
 		virStorageVolDelete(copy, 0);
 	return false;
@@ -272,8 +284,8 @@ static gpointer carry_work(virConnectPtr connection, gpointer input, GError **er
 	g_autoptr(virConnect) there = host_connection(order->to, HOST_LANE_DISK, error);
 	g_autoptr(virStoragePool) from = there ? storage_open(connection, true, error) : NULL;
 	g_autoptr(virStoragePool) to = from ? storage_open(there, true, error) : NULL;
-	g_autofree char *image = g_strconcat(order->domain, SAVED_SUFFIX, NULL);
-	g_autofree char *swap = g_strconcat(order->domain, STORAGE_SWAP, NULL);
+	g_autofree char *image = storage_volume_name(order->domain, order->keeper, STORAGE_SAVED);
+	g_autofree char *swap = storage_volume_name(order->domain, order->keeper, STORAGE_SWAP);
 
 	if (!to || !copy_volume(from, to, image, 0600, order, error))
 		return NULL;
@@ -296,15 +308,19 @@ enum presence {
 };
 
 /* False with `error` where that cannot be asked. */
-static bool look(virConnectPtr connection, const char *name, enum presence *ret_presence,
+static bool look(virConnectPtr connection, const struct order *order, enum presence *ret_presence,
 		 GError **error)
 {
-	g_autoptr(virDomain) domain = virDomainLookupByName(connection, name);
+	g_autoptr(virDomain) domain = NULL;
 	int state = VIR_DOMAIN_NOSTATE;
 	virDomainJobInfo job = {0};
 
 	*ret_presence = ABSENT;
-	if (domain && virDomainGetState(domain, &state, NULL, 0) == 0 &&
+	if (!domain_find(connection, order->domain, order->keeper, &domain, error))
+		return false;
+	if (!domain)
+		return true;
+	if (virDomainGetState(domain, &state, NULL, 0) == 0 &&
 	    state != VIR_DOMAIN_SHUTOFF) {
 		if (virDomainGetJobInfo(domain, &job) < 0 &&
 		    virGetLastErrorCode() != VIR_ERR_NO_SUPPORT)
@@ -320,33 +336,33 @@ static bool look(virConnectPtr connection, const char *name, enum presence *ret_
 		virResetLastError();
 		return true;
 	}
-	virt_error_set(error, "cannot look for VM '%s'", name);
+	virt_error_set(error, "cannot look for VM '%s'", order->domain);
 	return false;
 }
 
 /* What was begun and is not over yet is not wanted any more. */
-static void end_job(virConnectPtr connection, const char *name)
+static void end_job(virConnectPtr connection, const struct order *order)
 {
-	g_autoptr(virDomain) domain = virDomainLookupByName(connection, name);
+	g_autoptr(virDomain) domain = NULL;
 
-	if (domain)
+	if (domain_find(connection, order->domain, order->keeper, &domain, NULL) && domain)
 		virDomainAbortJob(domain);
 	virResetLastError();
 }
 
 /* libvirt does so itself where a live migration fails, if it can. */
-static void set_going(virConnectPtr connection, const char *name)
+static void set_going(virConnectPtr connection, const struct order *order)
 {
-	g_autoptr(virDomain) domain = virDomainLookupByName(connection, name);
+	g_autoptr(virDomain) domain = NULL;
 
-	if (domain)
+	if (domain_find(connection, order->domain, order->keeper, &domain, NULL) && domain)
 		virDomainResume(domain);
 	virResetLastError();
 }
 
 static gpointer abort_work(virConnectPtr connection, gpointer input, GError **error)
 {
-	end_job(connection, ((const struct order *)input)->domain);
+	end_job(connection, input);
 	return HOST_DONE;
 }
 
@@ -357,18 +373,12 @@ static gpointer not_known_yet(const struct order *order, GError **error)
 	return NULL;
 }
 
-static gpointer is_gone(const struct order *order, GError **error)
-{
-	g_set_error(error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN, "VM '%s' is gone", order->domain);
-	return NULL;
-}
-
 /* One that stands still: wherever a host has it, it is. */
 static gpointer find_still(const struct order *order, enum presence here, enum presence there,
 			   virConnectPtr connection, GError **error)
 {
 	if (here != ABSENT && there != ABSENT) {
-		end_job(connection, order->domain);
+		end_job(connection, order);
 		return not_known_yet(order, error);
 	}
 	if (here == ABSENT && there == ABSENT)
@@ -388,13 +398,13 @@ static gpointer find_live(const struct order *order, enum presence here, enum pr
 	if (here == ABSENT && there == ABSENT)
 		return is_gone(order, error);
 	if (here == BUSY)
-		end_job(connection, order->domain);
+		end_job(connection, order);
 	else if (there == BUSY)
 		return not_known_yet(order, error); /* it may be about to be set going there */
 	else if (here == STILL)
-		set_going(connection, order->domain);
+		set_going(connection, order);
 	else if (there == STILL)
-		set_going(other, order->domain);
+		set_going(other, order);
 	return not_known_yet(order, error);
 }
 
@@ -407,16 +417,16 @@ static gpointer find_work(virConnectPtr connection, gpointer input, GError **err
 	enum presence there;
 
 	if (is_under_way(order)) {
-		end_job(connection, order->domain);
+		end_job(connection, order);
 		return not_known_yet(order, error);
 	}
-	if (!look(connection, order->domain, &here, error))
+	if (!look(connection, order, &here, error))
 		return NULL;
 	/* The other host may be gone for good. */
 	if (order->live && here == RUNNING)
 		return GINT_TO_POINTER(TRANSFER_FROM);
 	other = host_connection(order->to, HOST_LANE_DISK, error);
-	if (!other || !look(other, order->domain, &there, error))
+	if (!other || !look(other, order, &there, error))
 		return NULL;
 	return order->live ? find_live(order, here, there, connection, other, error) :
 			     find_still(order, here, there, connection, error);
@@ -428,7 +438,7 @@ static gpointer find_there_work(virConnectPtr connection, gpointer input, GError
 	const struct order *order = input;
 	enum presence there;
 
-	if (!look(connection, order->domain, &there, error))
+	if (!look(connection, order, &there, error))
 		return NULL;
 	return there == RUNNING ? GINT_TO_POINTER(TRANSFER_TO) : not_known_yet(order, error);
 }
@@ -443,6 +453,7 @@ static struct order *order_new(const struct transfer *transfer)
 		.to = host_ref(transfer->to),
 		.to_uri = g_strdup(transfer->to_uri),
 		.domain = g_strdup(transfer->domain),
+		.keeper = g_strdup(transfer->keeper),
 		.changes = g_strdupv((GStrv)transfer->changes),
 		.swap = transfer->swap,
 		.tls = transfer->tls,
@@ -476,7 +487,7 @@ void transfer_cancel(const struct transfer *transfer)
 {
 	g_cancellable_cancel(transfer->cancel);
 	if (!transfer->saved)
-		domain_destroy(transfer->from, transfer->domain, NULL, NULL);
+		domain_destroy(transfer->from, transfer->domain, transfer->keeper, NULL, NULL);
 }
 
 /* A VM that is being looked for at one host, and then perhaps at the other one. */

@@ -23,6 +23,7 @@ struct transfer {
 	struct host *to;
 	const char *to_uri;         /* by which the libvirt of `from` reaches that of `to` */
 	const char *domain;
+	const char *keeper;         /* whom it belongs to; one of that name that does not is not there */
 	const char *const *changes; /* of its XML (domain_xml_changes()) */
 	bool saved;                 /* volumes; else the VM itself, which is frozen and stays so */
 	bool live;                  /* the VM itself, which runs and goes on running */

@@ -17,6 +17,8 @@ enum virt_error {
 	VIRT_ERROR_AGENT,       /* the guest agent does not answer, or answers rubbish */
 	VIRT_ERROR_PAUSED,      /* the VM was paused by somebody: its agent was not asked */
 	VIRT_ERROR_REFUSED,     /* the guest agent answered with an error */
+	VIRT_ERROR_FOREIGN,     /* somebody else has what we would have: a VM's name, the cluster's place on a host */
+	VIRT_ERROR_FULL,        /* the storage pool has no room */
 	VIRT_ERROR_IMAGE,       /* the guest image is missing or not what its manifest says */
 };
 

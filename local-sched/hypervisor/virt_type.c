@@ -121,7 +121,7 @@ static void end_probe(struct virt_type_decision *decision)
 {
 	decision->booting = false;
 	g_clear_handle_id(&decision->timeout_source, g_source_remove);
-	domain_destroy(decision->host, decision->probe_spec->name, destroyed, decision);
+	domain_destroy(decision->host, decision->probe_spec->name, decision->probe_spec->keeper, destroyed, decision);
 }
 
 static gboolean probe_timeout(gpointer data)
@@ -166,8 +166,8 @@ static void start_probe(struct virt_type_decision *decision)
 	decision->booting = true;
 	decision->timeout_source =
 		g_timeout_add_seconds(VIRT_TYPE_PROBE_S, probe_timeout, decision);
-	domain_destroy(decision->host, spec.name, NULL, NULL);
-	domain_create_bound(decision->host, xml, probe_created, decision);
+	domain_destroy(decision->host, spec.name, spec.keeper, NULL, NULL);
+	domain_create_bound(decision->host, spec.name, spec.keeper, xml, probe_created, decision);
 }
 
 static void feature_found(gpointer result, const GError *error, gpointer data)

@@ -103,7 +103,8 @@ void job_advance(struct job *job)
 	/* A share that is still being set would be the next task's as well. */
 	if (job->phase == PHASE_COLLECTING && all_ranks(job, is_collected) &&
 	    job->share_pending == 0) {
-		job_settle(job);
+		if (!job_test_network(job))
+			job_settle(job);
 		return; /* settling may already have come to an end */
 	}
 	if (job->phase == PHASE_SETTLING && job->usage_known && all_settled(job))
@@ -207,6 +208,7 @@ void job_free(struct job *job)
 		g_string_free(job->live.text, TRUE);
 	if (job->results)
 		g_bytes_unref(job->results);
+	job_free_network(job);
 	pmi_server_free(job->pmi);
 	job_usage_free(job->usage);
 	suspension_free(job->suspension);

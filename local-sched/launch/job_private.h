@@ -13,6 +13,7 @@
  *   job_ports.c    what its VMs tell by themselves
  *   job_agent.c    what the agents are asked about its ranks
  *   job_kill.c     what goes wrong, and its ranks being killed
+ *   job_network.c  whether its VMs reach one another, if it failed
  *   job_end.c      its outcome and output
  *   job_stretch.c  its time and what it uses in it
  *   job_hold.c     suspending and resuming it
@@ -30,6 +31,7 @@ enum phase {
 	PHASE_RUNNING,
 	PHASE_KILLING,    /* something went wrong; ranks are being killed */
 	PHASE_COLLECTING, /* all ranks ended; status and output are fetched */
+	PHASE_TESTING,    /* it failed: its VMs are asked to reach one another */
 	PHASE_SETTLING,   /* usage is read, nodes are given back */
 	PHASE_ENDED,
 };
@@ -110,6 +112,7 @@ struct job {
 	guint kill_source;
 	guint publish_source;
 	int64_t collect_start_ns;
+	struct job_network *network; /* NULL: it is not tested */
 	struct job_live live;
 	struct job_silence silence;
 	struct suspension *suspension; /* NULL: never suspended */
@@ -190,6 +193,14 @@ void job_start_polling(struct job *job);
 
 /* All ranks ended: fetches their status and output. */
 void job_collect(struct job *job);
+
+/*
+ * All of that is there: if the task has failed on several nodes, tests their network, decides whose fault it was, and goes
+ * on to job_settle(). False: there is nothing to test.
+ */
+bool job_test_network(struct job *job);
+/* Ends that, and frees what it has. */
+void job_free_network(struct job *job);
 
 /* All of that is there: decides the outcome, reads what was used, and gives the nodes back. */
 void job_settle(struct job *job);

@@ -101,7 +101,8 @@ static void located(gpointer result, const GError *error, gpointer data)
 	vm = &migration->vms[i];
 	if (!error && GPOINTER_TO_INT(result) == TRANSFER_TO) {
 		/* Something may be left of it that stands still. */
-		domain_destroy(machine_host(vm->machine), machine_domain(vm->machine), NULL, NULL);
+		domain_destroy(machine_host(vm->machine), machine_domain(vm->machine), machine_keeper(vm->machine), NULL,
+			       NULL);
 		vm_arrived(vm);
 	} else if (!error) {
 		migration_vm_stayed(vm);

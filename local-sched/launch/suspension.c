@@ -95,7 +95,7 @@ static void forget_images(struct suspension *suspension)
 		struct suspended_vm *vm = &suspension->vms[i];
 
 		if (vm->image)
-			saved_remove(machine_host(vm->machine), machine_domain(vm->machine), NULL,
+			saved_remove(machine_host(vm->machine), machine_domain(vm->machine), machine_keeper(vm->machine), NULL,
 				     NULL);
 		vm->image = false;
 	}

@@ -43,7 +43,7 @@ static bool save_vm(struct suspended_vm *vm)
 {
 	machine_stowed(vm->machine, true);
 	vm->image = true;
-	saved_save(machine_host(vm->machine), machine_domain(vm->machine), vm_steps_answer,
+	saved_save(machine_host(vm->machine), machine_domain(vm->machine), machine_keeper(vm->machine), vm_steps_answer,
 		   call_new(vm));
 	return true;
 }
@@ -58,7 +58,7 @@ static bool restore_vm(struct suspended_vm *vm)
 {
 	if (!vm->saved)
 		return false;
-	saved_restore(machine_host(vm->machine), machine_domain(vm->machine), vm_steps_answer,
+	saved_restore(machine_host(vm->machine), machine_domain(vm->machine), machine_keeper(vm->machine), vm_steps_answer,
 		      call_new(vm));
 	return true;
 }

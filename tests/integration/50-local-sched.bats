@@ -585,6 +585,62 @@ local_libvirtd_is_new() {
 	run -2 "$local_program" --cluster c1
 }
 
+# Another local scheduler of c1, with a state directory of its own. local_second [STATE]
+local_second() {
+	timeout 60 "$local_program" --config "$BATS_FILE_TMPDIR/config.yaml" --cluster c1 --listen "unix:$BATS_TEST_TMPDIR/x.sock" \
+		--state "${1:-$BATS_TEST_TMPDIR/state}" --image "$lab_image"
+}
+
+@test "a second local scheduler of the same cluster is refused, also with a copy of its state directory" {
+	before=$(local_qemus c1)
+	run -1 local_second
+	[[ $output =~ "is served on host 'b1' by another local scheduler (pid $(cat "$BATS_FILE_TMPDIR/c1.pid") on machine" ]]
+	cp -a "$BATS_FILE_TMPDIR/c1.state" "$BATS_TEST_TMPDIR/copy"
+	run -1 local_second "$BATS_TEST_TMPDIR/copy"
+	[[ $output =~ "by another local scheduler (pid $(cat "$BATS_FILE_TMPDIR/c1.pid") on machine" ]]
+	[ "$(local_qemus c1)" = "$before" ]
+	local_all_ready c1
+}
+
+# The pool of a blade, as the machine sees it.
+local_pool() {
+	echo "/var/lib/virtbed/lab/$local_lab/$1/lib/images/virtbed"
+}
+
+@test "VMs and volumes of others are left alone, whatever their names" {
+	local_end KILL c1
+	name=virtbed-$local_lab-c1-n7
+	cat >"$BATS_TEST_TMPDIR/foreign.xml" <<END
+<domain type='qemu'><name>$name</name><title>somebody's</title><memory unit='MiB'>16</memory><vcpu>1</vcpu>
+<os><type arch='x86_64' machine='pc'>hvm</type></os><devices><memballoon model='none'/><video><model type='none'/></video></devices></domain>
+END
+	local_virsh b1 create "$BATS_TEST_TMPDIR/foreign.xml"
+	touch "$(local_pool b1)/$name."{swap,save}
+	local_start c1
+	within 180 local_all_ready c1
+	[ "$(local_virsh b1 domstate "$name")" = running ]
+	[ -e "$(local_pool b1)/$name.swap" ] && [ -e "$(local_pool b1)/$name.save" ]
+	grep "VM '$name' is somebody else's" "$BATS_FILE_TMPDIR/c1.log"
+	local_virsh b1 destroy "$name"
+	rm "$(local_pool b1)/$name."{swap,save}
+}
+
+@test "nodes whose network is cut lose their task and are booted anew, from an image that is sent anew" {
+	before=$(local_qemus c1)
+	nic=$(local_virsh b1 domiflist "virtbed-$local_lab-c1-n1" | awk '/bridge/ {print $1}')
+	local_virsh b1 domif-setlink "virtbed-$local_lab-c1-n1" "$nic" down
+	truncate -s 4096 "$(local_pool b1)"/*-initramfs
+	local_put c1 cut "$(local_task is S 2 1 '[0, 1]' 100)"
+	task=$(local_await c1 cut)
+	echo "$task"
+	[ "$(jq -r .outcome <<<"$task")" = lost ]
+	[[ $(jq -r .reason <<<"$task") =~ "network of VM 'c1-n0', 'c1-n1' is cut"$ ]]
+	within 180 local_all_ready c1
+	[ "$(local_qemus c1)" != "$before" ]
+	grep "initramfs' on the host is damaged; it is sent anew" "$BATS_FILE_TMPDIR/c1.log"
+	local_assert_works c1
+}
+
 @test "uses little memory and no more than it must of a core" {
 	# At its highest, the upload of the image included: 34 MiB of the 40 MB that are wanted.
 	local highest_kib
@@ -593,13 +649,22 @@ local_libvirtd_is_new() {
 	[ "$highest_kib" -lt 34816 ]
 }
 
+local_says_full() {
+	local_get "$1" /v1/nodes | jq -e '.nodes[0].reason | test("storage pool .virtbed. is full: [0-9.]+ MiB are free, image file .* needs ")'
+}
+
 @test "a stopped local scheduler leaves no VM and no swap disk" {
 	local_put c2 stop "$(local_long_task '[0]')"
 	local_end TERM c2
 	[ -z "$(local_virsh b2 list --name)" ]
 	[[ ! $(local_virsh b2 vol-list virtbed) =~ swap ]]
 	[ ! -S "$BATS_FILE_TMPDIR/c2.sock" ]
+	[ "$(local_virsh b2 vol-list virtbed | grep -c -F "virtbed-$local_lab")" = 0 ]
+	# Nor does a full pool leave anybody in the dark.
+	nsenter -t "$(local_libvirtd b2)" -m -p mount -t tmpfs -o size=4m none /var/lib/libvirt/images/virtbed
 	local_start c2
+	within 60 local_says_full c2
+	nsenter -t "$(local_libvirtd b2)" -m -p umount -l /var/lib/libvirt/images/virtbed
 	within 180 local_all_ready c2
 	local_assert_outcome c2 stop lost
 }

@@ -291,13 +291,13 @@ suspend_reason() {
 suspend_roll_back() {
 	local id=$1 pool other
 	pool=$(suspend_pool)
-	other=$(local_get c1 /v1/nodes | jq -r '.nodes[1].vm')
+	other=$(local_get c1 /v1/nodes | jq -r '.nodes[1].vm').$(local_get c1 /v1/capabilities | jq -r .incarnation)
 	mkdir "$pool/$other.save"
 	suspend_fails "$id" suspensions '{"keep": "disk"}' task-suspend-failed 1 "^saving: .*$other"
 	rm -rf "$pool/$other.save"
 	local_task_is c1 "$id" running || return 1
 	suspend_in_blade mount -t tmpfs -o size=8m none /var/lib/libvirt/images/virtbed
-	suspend_fails "$id" suspensions '{"keep": "disk", "try": 2}' task-suspend-failed 2 "^saving: cannot save VM"
+	suspend_fails "$id" suspensions '{"keep": "disk", "try": 2}' task-suspend-failed 2 "^saving: cannot save VM.*storage pool .virtbed. is full: [0-9.]+ MiB are free"
 	suspend_in_blade umount -l /var/lib/libvirt/images/virtbed
 	local_task_is c1 "$id" running || return 1
 	suspend_ask c1 "$id" suspensions 1 '{"keep": "disk", "try": 3}' || return 1

@@ -8,6 +8,7 @@ static char *source_root;
 
 static const struct domain_spec plain = {
 	.name = "virtbed-lab-c1-n0",
+	.keeper = "6f1d0a7e-0000-4000-8000-000000000001",
 	.virt_type = "qemu",
 	.machine = "q35",
 	.cores = 1,
@@ -113,6 +114,30 @@ static void test_changes(void)
 	g_assert_cmpstr(changed, ==, expected);
 }
 
+/* Of what libvirt tells of the metadata, and of what others may have written there. */
+static void test_keeper(void)
+{
+	static const struct {
+		const char *element;
+		const char *keeper;
+	} elements[] = {
+		{NULL, NULL},
+		{"", NULL},
+		{"<virtbed:vm xmlns:virtbed='" DOMAIN_METADATA_URI "' keeper='a-b'/>", "a-b"},
+		{"<vm xmlns='" DOMAIN_METADATA_URI "' keeper=\"a-b\"></vm>\n", "a-b"},
+		{"<virtbed:vm xmlns:virtbed='" DOMAIN_METADATA_URI "'/>", NULL},
+		{"<virtbed:vm xmlns:virtbed='" DOMAIN_METADATA_URI "' keeper=''/>", NULL},
+		{"<virtbed:vm keeper='a-b'>", NULL},
+		{"keeper='a-b'", NULL},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(elements); i++) {
+		g_autofree char *keeper = domain_xml_keeper(elements[i].element);
+
+		g_assert_cmpstr(keeper, ==, elements[i].keeper);
+	}
+}
+
 static void test_addresses(void)
 {
 	g_autofree char *mac = domain_mac(0, 0);
@@ -133,6 +158,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/domain-xml/is-as-reviewed", test_golden);
 	g_test_add_func("/domain-xml/fingerprint-follows-content", test_fingerprint);
 	g_test_add_func("/domain-xml/is-changed-for-another-host", test_changes);
+	g_test_add_func("/domain-xml/says-whose-it-is", test_keeper);
 	g_test_add_func("/domain-xml/addresses-fit-in-their-network", test_addresses);
 	return g_test_run();
 }

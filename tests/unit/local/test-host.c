@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include "local-sched/hypervisor/domain.h"
+#include "local-sched/hypervisor/domain_xml.h"
 #include "local-sched/hypervisor/host.h"
 #include "local-sched/hypervisor/host_about.h"
 #include "local-sched/hypervisor/virt_error.h"
 
 #define DEADLINE_S 20
+#define KEEPER "6f1d0a7e-0000-4000-8000-000000000001"
 
 struct fixture {
 	GMainLoop *loop;
@@ -43,7 +45,7 @@ static void on_domain(struct host *host, const char *name, bool running, const c
 {
 	struct fixture *fixture = data;
 
-	if (!running && g_str_equal(name, "test"))
+	if (!running && g_str_equal(name, "ours"))
 		fixture->stopped++;
 	g_main_loop_quit(fixture->loop);
 }
@@ -121,20 +123,91 @@ static void test_list(struct fixture *fixture, gconstpointer uri)
 	g_ptr_array_unref(found);
 }
 
+/* The XML of a VM of `keeper`. */
+static char *xml_of(const char *name, const char *keeper)
+{
+	return g_strdup_printf("<domain type='test'><name>%s</name><metadata><v:vm xmlns:v='" DOMAIN_METADATA_URI
+			       "' keeper='%s'/></metadata><memory>65536</memory><os><type>hvm</type></os></domain>",
+			       name, keeper);
+}
+
+static void create(struct fixture *fixture, const char *name, const char *keeper)
+{
+	g_autofree char *xml = xml_of(name, keeper);
+
+	fixture->result = NULL;
+	domain_create(fixture->host, name, keeper, xml, on_done, fixture);
+	while (!fixture->result && !fixture->error)
+		run(fixture);
+	g_assert_no_error(fixture->error);
+	fixture->result = NULL;
+}
+
+static void destroy(struct fixture *fixture, const char *name, const char *keeper)
+{
+	fixture->result = NULL;
+	domain_destroy(fixture->host, name, keeper, on_done, fixture);
+	while (!fixture->result && !fixture->error)
+		run(fixture);
+	g_assert_no_error(fixture->error);
+	fixture->result = NULL;
+}
+
+/* Whose a VM is, "nobody" or "none such". */
+static const char *keeper_of(struct fixture *fixture, const char *name)
+{
+	static char keeper[64];
+	g_autoptr(GPtrArray) found = NULL;
+
+	domain_list(fixture->host, name, on_done, fixture);
+	while (!fixture->result && !fixture->error)
+		run(fixture);
+	g_assert_no_error(fixture->error);
+	found = g_steal_pointer(&fixture->result);
+	if (found->len == 0)
+		return "none such";
+	g_strlcpy(keeper, ((const struct domain_info *)found->pdata[0])->keeper ?: "nobody", sizeof(keeper));
+	return keeper;
+}
+
 /* Ending a VM tells so by an event, and ending it again does no harm. */
 static void test_destroy(struct fixture *fixture, gconstpointer uri)
 {
-	domain_destroy(fixture->host, "test", on_done, fixture);
+	create(fixture, "ours", KEEPER);
+	domain_destroy(fixture->host, "ours", KEEPER, on_done, fixture);
 	while (!fixture->stopped || !fixture->result)
 		run(fixture);
 	g_assert_no_error(fixture->error);
-	domain_destroy(fixture->host, "test", on_done, fixture);
-	run(fixture);
-	g_assert_no_error(fixture->error);
-	domain_destroy(fixture->host, "never-was", on_done, fixture);
-	run(fixture);
-	g_assert_no_error(fixture->error);
+	destroy(fixture, "ours", KEEPER);
+	destroy(fixture, "never-was", KEEPER);
 	g_assert_cmpint(fixture->stopped, ==, 1);
+	g_assert_cmpstr(keeper_of(fixture, "ours"), ==, "none such");
+}
+
+/* Whose a VM is says its metadata, not its name. */
+static void test_leaves_foreign(struct fixture *fixture, gconstpointer uri)
+{
+	create(fixture, "others", "6f1d0a7e-0000-4000-8000-000000000002");
+	destroy(fixture, "others", KEEPER);
+	destroy(fixture, "test", KEEPER);
+	g_assert_cmpstr(keeper_of(fixture, "others"), ==, "6f1d0a7e-0000-4000-8000-000000000002");
+	g_assert_cmpstr(keeper_of(fixture, "test"), ==, "nobody");
+	destroy(fixture, "others", "6f1d0a7e-0000-4000-8000-000000000002");
+	g_assert_cmpstr(keeper_of(fixture, "others"), ==, "none such");
+}
+
+/* A name that somebody else's VM has is said to be his. */
+static void test_taken_name(struct fixture *fixture, gconstpointer uri)
+{
+	g_autofree char *xml = xml_of("test", KEEPER);
+
+	domain_create(fixture->host, "test", KEEPER, xml, on_done, fixture);
+	run(fixture);
+	g_assert_error(fixture->error, VIRT_ERROR, VIRT_ERROR_FOREIGN);
+	g_assert_nonnull(strstr(fixture->error->message, "'test': somebody else's VM of that name"));
+	domain_create_bound(fixture->host, "test", KEEPER, xml, on_done, fixture);
+	run(fixture);
+	g_assert_error(fixture->error, VIRT_ERROR, VIRT_ERROR_FOREIGN);
 }
 
 /* The test driver cannot bind a VM to its connection: it is started all the same. */
@@ -144,7 +217,7 @@ static void test_bound(struct fixture *fixture, gconstpointer uri)
 				  "<os><type>hvm</type></os></domain>";
 	GPtrArray *found;
 
-	domain_create_bound(fixture->host, xml, on_done, fixture);
+	domain_create_bound(fixture->host, "bound", KEEPER, xml, on_done, fixture);
 	while (!fixture->result && !fixture->error)
 		run(fixture);
 	g_assert_no_error(fixture->error);
@@ -162,7 +235,7 @@ static void test_errors(struct fixture *fixture, gconstpointer uri)
 	domain_agent(fixture->host, "never-was", NULL, "{}", 1, on_done, fixture);
 	run(fixture);
 	g_assert_error(fixture->error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN);
-	domain_create(fixture->host, "<rubbish>", on_done, fixture);
+	domain_create(fixture->host, "rubbish", KEEPER, "<rubbish>", on_done, fixture);
 	run(fixture);
 	g_assert_error(fixture->error, VIRT_ERROR, VIRT_ERROR_OTHER);
 }
@@ -264,6 +337,8 @@ int main(int argc, char **argv)
 	virt_error_quiet();
 	ADD("/host/lists-vms", "test:///default", test_list);
 	ADD("/host/destroys-vms", "test:///default", test_destroy);
+	ADD("/host/leaves-alone-what-is-not-its-keepers", "test:///default", test_leaves_foreign);
+	ADD("/host/says-that-a-name-is-somebody-elses", "test:///default", test_taken_name);
 	ADD("/host/starts-vms-bound-to-it", "test:///default", test_bound);
 	ADD("/host/translates-errors", "test:///default", test_errors);
 	ADD("/host/says-what-it-is", "test:///default", test_about);

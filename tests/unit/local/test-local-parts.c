@@ -7,7 +7,9 @@
 #include "local-sched/cpu/cpu_cap.h"
 #include "local-sched/hypervisor/boot_queue.h"
 #include "local-sched/hypervisor/boot_watch.h"
+#include "local-sched/hypervisor/storage.h"
 #include "local-sched/launch/job_output.h"
+#include "local-sched/launch/network_test.h"
 
 static void test_account(void)
 {
@@ -234,6 +236,65 @@ static void test_output(void)
 	job_output_clear(&outputs[1]);
 }
 
+#define KEEPER "6f1d0a7e-0000-4000-8000-000000000001"
+
+/* Files of others lie in the pool as well. */
+static void test_volumes(void)
+{
+	static const struct {
+		const char *volume;
+		bool ours;    /* this keeper's */
+		bool any;     /* some local scheduler's */
+	} cases[] = {
+		{"virtbed-x-c1-n7." KEEPER ".swap", true, true},
+		{"virtbed-x-c1-n12." KEEPER ".save", true, true},
+		{"virtbed-x-c1-n7.6f1d0a7e-0000-4000-8000-000000000002.swap", false, true},
+		{"virtbed-x-c1-n7.swap", false, false},
+		{"virtbed-x-c1-n7.save", false, false},
+		{"virtbed-x-c1-n7.mine.swap", false, false},
+		{"virtbed-x-c1-n." KEEPER ".swap", false, false},
+		{"virtbed-x-c1-n7b." KEEPER ".swap", false, false},
+		{"virtbed-x-c1-claim", false, false},
+		{"virtbed-x-c11-n7." KEEPER ".swap", false, false},
+		{"virtbed-x-c1-", false, false},
+		{"", false, false},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_assert_cmpint(storage_is_of_cluster(cases[i].volume, "virtbed-x-c1-", KEEPER), ==, cases[i].ours);
+		g_assert_cmpint(storage_is_of_cluster(cases[i].volume, "virtbed-x-c1-", NULL), ==, cases[i].any);
+	}
+}
+
+/* Answers of VMs in a ring: + reached, - cut, ? not known; then a letter for each VM: x is booted anew. */
+static void test_network(void)
+{
+	static const struct {
+		const char *answers;
+		const char *cut;
+		bool any;
+	} cases[] = {
+		{"++", "..", false}, {"--", "xx", true},  {"-+", "..", false},  {"-?", "xx", true},
+		{"??", "..", false}, {"+++", "...", false}, {"--+", ".x.", true}, {"-+-", "x..", true},
+		{"+-+", ".xx", true}, {"---", "xxx", true}, {"+-+-", "xxxx", true}, {"-?+", "xx.", true},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const uint32_t count = (uint32_t)strlen(cases[i].answers);
+		enum network_answer answers[4];
+		bool cut[4];
+		char told[5] = "";
+
+		for (uint32_t k = 0; k < count; k++)
+			answers[k] = cases[i].answers[k] == '+' ? NETWORK_REACHED :
+				     cases[i].answers[k] == '-' ? NETWORK_CUT : NETWORK_UNKNOWN;
+		g_assert_cmpint(network_test_judge(answers, count, cut), ==, cases[i].any);
+		for (uint32_t k = 0; k < count; k++)
+			told[k] = cut[k] ? 'x' : '.';
+		g_assert_cmpstr(told, ==, cases[i].cut);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -245,5 +306,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/cpu-cap/has-a-period-of-its-own", test_cap_for_vm);
 	g_test_add_func("/boot-queue/bounds-boots", test_boot_queue);
 	g_test_add_func("/job-output/rank-0-comes-first", test_output);
+	g_test_add_func("/storage/knows-volumes-by-whose-they-are", test_volumes);
+	g_test_add_func("/network/a-vm-that-nobody-reaches-is-cut", test_network);
 	return g_test_run();
 }

@@ -13,6 +13,7 @@
 #include "local-sched/hypervisor/virt_error.h"
 
 #define DOMAIN "virtbed-test-n0"
+#define KEEPER "6f1d0a7e-0000-4000-8000-000000000001"
 #define DEADLINE_S 20
 
 struct fixture {
@@ -119,6 +120,7 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 	const struct config_cluster cluster = {.cores = 1};
 	const struct domain_spec spec = {
 		.name = DOMAIN,
+		.keeper = KEEPER,
 		.virt_type = "test",
 		.machine = "q35",
 		.cores = 1,
@@ -133,7 +135,7 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 		.console = "/console",
 		.first_cpu = -1,
 	};
-	struct machine_settings settings = {.name = "n0", .domain = DOMAIN, .boot_timeout_s = 60};
+	struct machine_settings settings = {.name = "n0", .domain = DOMAIN, .keeper = KEEPER, .boot_timeout_s = 60};
 
 	fixture->queue = boot_queue_new(1);
 	fixture->host = host_new("t", "test:///default", &host_events, fixture);
@@ -162,7 +164,7 @@ static void tear_down(struct fixture *fixture, gconstpointer data)
 /* The host works in order: created, destroyed, and gone when the machine asks. */
 static void test_dies(struct fixture *fixture, gconstpointer data)
 {
-	domain_destroy(fixture->host, DOMAIN, NULL, NULL);
+	domain_destroy(fixture->host, DOMAIN, KEEPER, NULL, NULL);
 	machine_vm_stopped(fixture->machine, "QEMU failed");
 	g_assert_true(is_creating(fixture));
 	wait_until(fixture, is_past_creating);
@@ -210,6 +212,37 @@ static void test_freezes_what_is_frozen(struct fixture *fixture, gconstpointer d
 	for (int i = 0; i < 2; i++)
 		assert_does(domain_thaw, fixture, DOMAIN, "done");
 	assert_does(domain_freeze, fixture, "virtbed-test-n1", missing);
+}
+
+static bool is_told_foreign(struct fixture *fixture)
+{
+	const char *reason = machine_reason(fixture->machine);
+
+	return is_down(fixture) && reason && strstr(reason, "somebody else's VM of that name");
+}
+
+/* The driver's hosts are one per process: another connection sees the same VMs. */
+static void test_foreign(struct fixture *fixture, gconstpointer data)
+{
+	static const char xml[] = "<domain type='test'><name>" DOMAIN "</name><memory>65536</memory>"
+				  "<os><type>hvm</type></os></domain>";
+	const struct domain_info info = {.name = (char *)DOMAIN};
+	g_autoptr(virConnect) connection = virConnectOpen("test:///default");
+	g_autoptr(virDomain) foreign = NULL;
+
+	wait_until(fixture, is_past_creating);
+	machine_want(fixture->machine, false);
+	wait_until(fixture, is_down);
+	machine_detach(fixture->machine, "a test");
+	foreign = virDomainCreateXML(connection, xml, 0);
+	g_assert_nonnull(foreign);
+	machine_want(fixture->machine, true);
+	machine_found(fixture->machine, &info);
+	g_assert_true(is_down(fixture));
+	wait_until(fixture, is_told_foreign);
+	g_assert_cmpint(virDomainIsActive(foreign), ==, 1);
+	g_assert_cmpint(virDomainDestroy(foreign), ==, 0);
+	wait_until(fixture, is_creating);
 }
 
 /* A VM that nobody wants is removed where it is found, and does not come back. */
@@ -479,7 +512,7 @@ static void test_share_ends_with_its_task(struct fixture *fixture, gconstpointer
 /* Nobody knows what its last task had. */
 static void test_share_ends_with_its_scheduler(struct fixture *fixture, gconstpointer data)
 {
-	struct domain_info info = {.name = (char *)DOMAIN};
+	struct domain_info info = {.name = (char *)DOMAIN, .keeper = (char *)KEEPER};
 
 	wait_until(fixture, is_past_creating);
 	info.description = fixture->machine->fingerprint;
@@ -505,6 +538,7 @@ int main(int argc, char **argv)
 	virt_error_quiet();
 	ADD("/machine/a-vm-that-dies-while-it-is-created-does-not-hold-its-place", test_dies);
 	ADD("/machine/a-predecessor-that-ends-while-a-vm-is-created-does-no-harm", test_predecessor);
+	ADD("/machine/somebody-elses-vm-of-its-name-is-left-alone-and-told", test_foreign);
 	ADD("/machine/what-is-frozen-may-be-frozen-again", test_freezes_what_is_frozen);
 	ADD("/machine/one-that-nobody-wants-goes-until-somebody-does", test_unwanted);
 	ADD("/machine/one-that-may-be-on-another-host-too-is-not-booted", test_barred);

@@ -5,16 +5,18 @@
 #include <libvirt-glib/libvirt-glib.h>
 #include <libvirt/libvirt.h>
 
+#include "local-sched/hypervisor/domain_xml.h"
 #include "local-sched/hypervisor/transfer.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "tests/unit/local/deaf_events.h"
 
 #define DEADLINE_S 20
 #define NAME "virtbed-test-n0"
+#define KEEPER "6f1d0a7e-0000-4000-8000-000000000001"
 #define TYPE "http://libvirt.org/schemas/domain/test/1.0"
 
 /* What a host has of it. */
-enum has { NOTHING = 0, PAUSED, RUNNING, OUT_OF_REACH };
+enum has { NOTHING = 0, PAUSED, RUNNING, OUT_OF_REACH, FOREIGN };
 
 /* What is found. */
 enum found { FROM = TRANSFER_FROM, TO = TRANSFER_TO, GONE, NOT_YET };
@@ -38,6 +40,9 @@ static const struct {
 	{"is-set-going-where-it-was", PAUSED, NOTHING, NOT_YET, FROM},
 	{"so-it-is-where-there-is-a-copy", PAUSED, PAUSED, NOT_YET, FROM},
 	{"perhaps-it-is-where-nobody-can-look", NOTHING, OUT_OF_REACH, NOT_YET, NOT_YET},
+	{"somebody-elses-of-its-name-is-not-it", FOREIGN, RUNNING, TO, TO},
+	{"nor-is-it-where-it-was-to-go", PAUSED, FOREIGN, NOT_YET, FROM},
+	{"is-gone-where-only-others-have-its-name", FOREIGN, FOREIGN, GONE, GONE},
 	{"is-gone", NOTHING, NOTHING, GONE, GONE},
 };
 
@@ -48,9 +53,10 @@ static struct host *host_with(const char *directory, const char *name, enum has 
 	g_autofree char *uri = g_strconcat("test://", path, NULL);
 	g_autofree char *domain = g_strdup_printf(
 		"<domain type='test' xmlns:test='" TYPE "'><name>" NAME "</name>"
+		"<metadata><v:vm xmlns:v='" DOMAIN_METADATA_URI "' keeper='%s'/></metadata>"
 		"<memory>65536</memory><os><type>hvm</type></os>"
 		"<test:runstate>%d</test:runstate></domain>",
-		has == RUNNING ? VIR_DOMAIN_RUNNING : VIR_DOMAIN_PAUSED);
+		has == FOREIGN ? "somebody-else" : KEEPER, has == RUNNING || has == FOREIGN ? VIR_DOMAIN_RUNNING : VIR_DOMAIN_PAUSED);
 	g_autofree char *text = g_strdup_printf("<node>%s</node>", has == NOTHING ? "" : domain);
 
 	if (has != OUT_OF_REACH)
@@ -83,6 +89,7 @@ static enum found find(struct host *from, struct host *to)
 		.to = to,
 		.to_uri = "test:///default",
 		.domain = NAME,
+		.keeper = KEEPER,
 		.changes = changes,
 		.live = true,
 	};

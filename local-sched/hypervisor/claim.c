@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a claim says, and what it means to who finds it. */
+#include "local-sched/hypervisor/claim.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "common/json.h"
+#include "common/lab_state.h"
+#include "local-sched/hypervisor/virt_error.h"
+
+/* The first line of a file, or "". */
+static char *line_of(const char *path)
+{
+	char *text = NULL;
+
+	if (!g_file_get_contents(path, &text, NULL, NULL))
+		return g_strdup("");
+	text[strcspn(text, "\n")] = '\0';
+	return text;
+}
+
+static char *pids_here(void)
+{
+	char *link = g_file_read_link("/proc/self/ns/pid", NULL);
+
+	return link ? link : g_strdup("");
+}
+
+struct claim *claim_new(const char *keeper)
+{
+	struct claim *claim = g_new0(struct claim, 1);
+	g_autoptr(GDateTime) now = g_date_time_new_now_local();
+
+	claim->keeper = g_strdup(keeper);
+	claim->machine = g_strdup(g_get_host_name());
+	claim->machine_id = line_of("/etc/machine-id");
+	claim->boot_id = line_of("/proc/sys/kernel/random/boot_id");
+	claim->pids = pids_here();
+	claim->pid = getpid();
+	claim->start_ticks = (int64_t)lab_state_start_ticks(getpid());
+	claim->since = g_date_time_format(now, "%F %T");
+	return claim;
+}
+
+void claim_free(struct claim *claim)
+{
+	if (!claim)
+		return;
+	g_free(claim->keeper);
+	g_free(claim->machine);
+	g_free(claim->machine_id);
+	g_free(claim->boot_id);
+	g_free(claim->pids);
+	g_free(claim->since);
+	g_free(claim);
+}
+
+void claim_result_free(struct claim_result *result)
+{
+	if (!result)
+		return;
+	g_free(result->seen);
+	g_free(result->who);
+	g_free(result);
+}
+
+char *claim_text(const struct claim *claim)
+{
+	g_autoptr(json_t) document =
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:I}", "keeper", claim->keeper, "machine",
+			  claim->machine, "machine_id", claim->machine_id, "boot_id", claim->boot_id, "pids", claim->pids,
+			  "pid", (json_int_t)claim->pid, "start_ticks", (json_int_t)claim->start_ticks, "since",
+			  claim->since, "beat", (json_int_t)claim->beat);
+	char *compact = json_dumps(document, JSON_COMPACT);
+	char *text = g_strdup(compact);
+
+	free(compact); /* jansson's, by malloc() */
+	return text;
+}
+
+struct claim *claim_parse(const char *text, GError **error)
+{
+	g_autoptr(json_t) document = json_parse(text, strlen(text), "claim", NULL);
+	g_autoptr(claim_t) claim = g_new0(struct claim, 1);
+	const char *keeper, *machine, *machine_id, *boot_id, *pids, *since;
+	json_int_t pid, start_ticks, beat;
+
+	if (!document || json_unpack(document, "{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:I}", "keeper", &keeper, "machine",
+				     &machine, "machine_id", &machine_id, "boot_id", &boot_id, "pids", &pids, "pid", &pid,
+				     "start_ticks", &start_ticks, "since", &since, "beat", &beat) < 0) {
+		g_set_error(error, VIRT_ERROR, VIRT_ERROR_FOREIGN, "no local scheduler wrote it");
+		return NULL;
+	}
+	*claim = (struct claim){
+		.keeper = g_strdup(keeper),
+		.machine = g_strdup(machine),
+		.machine_id = g_strdup(machine_id),
+		.boot_id = g_strdup(boot_id),
+		.pids = g_strdup(pids),
+		.pid = pid,
+		.start_ticks = start_ticks,
+		.since = g_strdup(since),
+		.beat = beat,
+	};
+	return g_steal_pointer(&claim);
+}
+
+char *claim_who(const struct claim *claim)
+{
+	return g_strdup_printf("pid %" G_GINT64_FORMAT " on machine '%s', since %s", claim->pid, claim->machine, claim->since);
+}
+
+/* Whether the ids of both one's processes mean the same. */
+static bool same_processes(const struct claim *found, const struct claim *own)
+{
+	return *own->boot_id && *own->pids && g_str_equal(found->boot_id, own->boot_id) &&
+	       g_str_equal(found->pids, own->pids);
+}
+
+/* Whether a process with this state directory was on this machine before it was booted. Clones may share an id. */
+static bool was_before_boot(const struct claim *found, const struct claim *own)
+{
+	return *own->machine_id && *own->boot_id && g_str_equal(found->keeper, own->keeper) &&
+	       g_str_equal(found->machine_id, own->machine_id) && g_str_equal(found->machine, own->machine) &&
+	       !g_str_equal(found->boot_id, own->boot_id);
+}
+
+enum claim_standing claim_judge(const struct claim *found, const struct claim *own)
+{
+	const struct lab_state_process process = {(pid_t)found->pid, (uint64_t)found->start_ticks};
+
+	if (was_before_boot(found, own))
+		return CLAIM_ENDED;
+	if (!same_processes(found, own))
+		return CLAIM_DOUBTFUL;
+	if (found->pid == own->pid && found->start_ticks == own->start_ticks)
+		return CLAIM_OWN;
+	return lab_state_process_alive(process) ? CLAIM_LIVES : CLAIM_ENDED;
+}

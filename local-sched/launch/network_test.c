@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/launch/network_test.h"
+
+/* An answer that came went both ways: of two VMs, one that reaches the other is reached by it. */
+static bool is_cut(const enum network_answer *answers, uint32_t count, uint32_t i)
+{
+	return answers[i] == NETWORK_CUT && (count > 2 || answers[(i + 1) % count] != NETWORK_REACHED);
+}
+
+bool network_test_judge(const enum network_answer *answers, uint32_t count, bool *ret_cut)
+{
+	bool any = false;
+	bool found = false;
+
+	for (uint32_t i = 0; i < count; i++) {
+		any |= is_cut(answers, count, i);
+		ret_cut[i] = is_cut(answers, count, i) && is_cut(answers, count, (i + count - 1) % count);
+		found |= ret_cut[i];
+	}
+	for (uint32_t i = 0; !found && i < count; i++)
+		if (is_cut(answers, count, i))
+			ret_cut[i] = ret_cut[(i + 1) % count] = true;
+	return any;
+}

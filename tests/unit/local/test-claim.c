@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a claim on a host says, and whether who holds it lives. */
+#include <glib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "local-sched/hypervisor/claim.h"
+#include "local-sched/hypervisor/virt_error.h"
+
+#define KEEPER "6f1d0a7e-0000-4000-8000-000000000001"
+#define OTHER "6f1d0a7e-0000-4000-8000-000000000002"
+
+static void replace(char **text, const char *by)
+{
+	g_free(*text);
+	*text = g_strdup(by);
+}
+
+static void test_text(void)
+{
+	g_autoptr(claim_t) claim = claim_new(KEEPER);
+	g_autoptr(claim_t) again = NULL;
+	g_autofree char *text = NULL;
+	g_autofree char *text_again = NULL;
+	g_autofree char *who = NULL;
+	g_autofree char *pid = g_strdup_printf("pid %d on machine ", (int)getpid());
+
+	claim->beat = 7;
+	text = claim_text(claim);
+	again = claim_parse(text, NULL);
+	g_assert_nonnull(again);
+	text_again = claim_text(again);
+	g_assert_cmpstr(text, ==, text_again);
+	who = claim_who(again);
+	g_assert_true(g_str_has_prefix(who, pid) && strstr(who, ", since 20"));
+}
+
+static void test_rubbish(void)
+{
+	static const char *const texts[] = {"", "x", "{}", "[]", "null", "{\"keeper\": 1}", "{\"keeper\": \"a\"}"};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+		g_autoptr(GError) error = NULL;
+
+		g_assert_null(claim_parse(texts[i], &error));
+		g_assert_error(error, VIRT_ERROR, VIRT_ERROR_FOREIGN);
+	}
+}
+
+/* A process that is there, and one that is not: no such start is. */
+static void another_process(struct claim *claim, bool lives)
+{
+	g_autoptr(claim_t) own = claim_new(KEEPER);
+
+	claim->pid = own->pid;
+	claim->start_ticks = own->start_ticks + (lives ? 0 : 1);
+}
+
+/* This process, as one with another pid sees it. */
+static struct claim *seen_from(bool same_boot, bool same_space, bool same_machine, const char *keeper)
+{
+	struct claim *own = claim_new(keeper);
+
+	own->pid = 1;
+	if (!same_boot)
+		replace(&own->boot_id, "another boot");
+	if (!same_space)
+		replace(&own->pids, "pid:[1]");
+	if (!same_machine) {
+		replace(&own->machine, "another");
+		replace(&own->machine_id, "another");
+	}
+	return own;
+}
+
+static void test_judge(void)
+{
+	static const struct {
+		bool lives, same_boot, same_space, same_machine;
+		const char *keeper; /* of the one who finds it */
+		enum claim_standing standing;
+	} cases[] = {
+		{true, true, true, true, OTHER, CLAIM_LIVES},
+		{true, true, true, true, KEEPER, CLAIM_LIVES}, /* a copy of its state directory */
+		{false, true, true, true, OTHER, CLAIM_ENDED},
+		{false, true, true, true, KEEPER, CLAIM_ENDED}, /* a restart */
+		{true, true, false, true, OTHER, CLAIM_DOUBTFUL}, /* in another container */
+		{true, false, true, false, OTHER, CLAIM_DOUBTFUL},
+		{false, false, true, false, OTHER, CLAIM_DOUBTFUL},
+		{false, false, true, false, KEEPER, CLAIM_DOUBTFUL}, /* a copy on another machine */
+		{false, false, true, true, OTHER, CLAIM_DOUBTFUL},  /* a machine with a copied id */
+		{false, false, true, true, KEEPER, CLAIM_ENDED},    /* the machine was booted since */
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(claim_t) found = claim_new(KEEPER);
+		g_autoptr(claim_t) own = seen_from(cases[i].same_boot, cases[i].same_space, cases[i].same_machine,
+						   cases[i].keeper);
+
+		replace(&found->machine_id, "a machine");
+		if (cases[i].same_machine)
+			replace(&own->machine_id, "a machine");
+		another_process(found, cases[i].lives);
+		g_assert_cmpint(claim_judge(found, own), ==, cases[i].standing);
+	}
+}
+
+static void test_own(void)
+{
+	g_autoptr(claim_t) found = claim_new(KEEPER);
+	g_autoptr(claim_t) own = claim_new(KEEPER);
+
+	own->beat = 3;
+	g_assert_cmpint(claim_judge(found, own), ==, CLAIM_OWN);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/claim/reads-what-it-writes", test_text);
+	g_test_add_func("/claim/refuses-what-no-scheduler-wrote", test_rubbish);
+	g_test_add_func("/claim/is-as-good-as-its-process-lives", test_judge);
+	g_test_add_func("/claim/is-its-own", test_own);
+	return g_test_run();
+}
