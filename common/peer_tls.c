@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/peer_tls.h"
 
+#include "common/peer_api.h"
+
 static bool is_secure(const char *address)
 {
 	return g_str_has_prefix(address, "https:");
@@ -25,13 +27,14 @@ struct http_client *peer_tls_client(const struct config_tls *tls, const char *ad
 	struct http_client_identity identity = {0};
 	struct http_client *client;
 
-	if (!tls || !is_secure(address))
-		return http_client_new(address, error);
-	if (!http_tls_check_key(tls->key, error))
+	if (tls && is_secure(address) && !http_tls_check_key(tls->key, error))
 		return NULL;
 	client = http_client_new(address, error);
 	if (!client)
 		return NULL;
+	http_client_expect(client, peer_api);
+	if (!tls || !is_secure(address))
+		return client;
 	identity.ca_file = tls->ca;
 	identity.certificate = tls->certificate;
 	identity.key = tls->key;

@@ -18,8 +18,8 @@ const struct http_tls *peer_tls_server(const struct config_tls *tls, const char 
 				       struct http_tls *ret_tls);
 
 /*
- * A client of the local scheduler at `address`, which shows who it is where that is one of https. `tls` may
- * be NULL. Returns NULL with `error` as http_client_new(), or HTTP_ERROR_TRUST: others can read the key.
+ * A client of the local scheduler at `address`, which expects its API (peer_api.h) and shows who it is where that is one
+ * of https. `tls` may be NULL. Returns NULL with `error` as http_client_new(), or HTTP_ERROR_TRUST: others can read the key.
  */
 struct http_client *peer_tls_client(const struct config_tls *tls, const char *address,
 				    GError **error);

@@ -25,6 +25,12 @@ static const struct verb hold = {
 static const struct verb release = {
 	"release", "Lets tasks that are held be started. " CLIENT_TASKS_HELP, "is released"};
 
+/* Whether the answer is the task as it was asked to be. */
+static bool is_done(const struct verb *verb, const json_t *task)
+{
+	return verb == &cancel || json_is_true(json_object_get(task, "held")) == (verb == &hold);
+}
+
 /* A task that is under way ends a little later than it is asked to. */
 static void tell(const struct verb *verb, const json_t *task, guint64 number)
 {
@@ -36,13 +42,13 @@ static void tell(const struct verb *verb, const json_t *task, guint64 number)
 		printf("task %" PRIu64 " %s\n", number, verb->done);
 }
 
-/* Asks for all, also where one is refused; the worst exit status. */
+/* Asks for all, also where one is refused, until nobody answers; the worst exit status. */
 static int ask_all(struct client *client, const struct verb *verb, const GArray *numbers)
 {
 	g_autoptr(json_t) answers = json_array();
 	int status = COMMAND_DONE;
 
-	for (guint i = 0; i < numbers->len; i++) {
+	for (guint i = 0; i < numbers->len && !client->lost; i++) {
 		guint64 number = g_array_index(numbers, guint64, i);
 		g_autofree char *path =
 			g_strdup_printf("/v1/tasks/%" PRIu64 "/%s", number, verb->path);
@@ -53,7 +59,11 @@ static int ask_all(struct client *client, const struct verb *verb, const GArray 
 			continue;
 		}
 		json_array_append(answers, task);
-		if (!client->json)
+		if (!is_done(verb, task))
+			status = MAX(status, command_fail(COMMAND_FAILED, client->name,
+							  "the controller does not say that task %" PRIu64 " %s", number,
+							  verb->done));
+		else if (!client->json)
 			tell(verb, task, number);
 	}
 	if (client->json) {

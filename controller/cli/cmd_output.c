@@ -17,8 +17,8 @@
 #define WAIT_S 5
 #define AGAIN_MS 500
 
-/* A controller that is away for longer is not waited for. */
-#define PATIENCE_S 600.0
+/* A controller that is away for longer than so many times that for an answer, ten minutes by default, is not waited for. */
+#define PATIENCE_TIMES 20
 
 /* Reading it piece by piece: of which attempt, how far. */
 struct reading {
@@ -69,25 +69,40 @@ static void print_piece(struct reading *reading, const json_t *answer)
 
 /* Following. */
 
-/* The exit status of a task that has ended. */
-static int judge(const struct client *client, const json_t *task)
+/* The exit status of a task that has ended. `missing` says why its output cannot be had; NULL: it can. */
+static int judge(const struct client *client, const json_t *task, const char *missing)
 {
+	const json_int_t number = field_integer(task, "task");
 	g_autofree char *reason = field_line(task, "reason");
 
+	if (field_integer(task, "attempts") == 0) /* it was never started: there is none */
+		missing = NULL;
 	if (g_strcmp0(field_text(task, "state"), "completed") == 0)
-		return COMMAND_DONE;
+		return missing ? command_fail(COMMAND_FAILED, client->name,
+					      "what task %" JSON_INTEGER_FORMAT " has printed cannot be had: %s", number,
+					      missing)
+			       : COMMAND_DONE;
 	return command_fail(COMMAND_FAILED, client->name,
-			    "task %" JSON_INTEGER_FORMAT " did not complete: %s%s%s",
-			    field_integer(task, "task"), field_text(task, "state") ?: "?",
-			    field_text(task, "reason") ? ": " : "",
-			    field_text(task, "reason") ? reason : "");
+			    "task %" JSON_INTEGER_FORMAT " did not complete: %s%s%s%s%s", number,
+			    field_text(task, "state") ?: "?", field_text(task, "reason") ? ": " : "",
+			    field_text(task, "reason") ? reason : "",
+			    missing ? "; what it has printed cannot be had: " : "", missing ?: "");
 }
 
 /* Whether a request that failed is to be made again. */
 static bool is_patient(const struct reading *reading, int http)
 {
 	return (http == 0 || http == 503) &&
-	       clock_elapsed_s(reading->answered_ns, clock_now_ns()) < PATIENCE_S;
+	       clock_elapsed_s(reading->answered_ns, clock_now_ns()) <
+		       client_patience_s(reading->client, PATIENCE_TIMES);
+}
+
+/* Whether a request for output that failed ends it all, whatever became of the task. */
+static bool is_over(const struct reading *reading, bool ended, int http, const GError *error)
+{
+	if (g_error_matches(error, HTTP_ERROR, HTTP_ERROR_STATUS) && (ended || http == 404))
+		return false;
+	return !is_patient(reading, http);
 }
 
 /* How the task is, or NULL: not known (*ret_status 0: to be asked again). */
@@ -125,12 +140,13 @@ static bool follow_once(struct reading *reading, int *ret_status)
 	if (answer)
 		print_piece(reading, answer);
 	/* 404: it has not been started, or its VMs have not yet: there is nothing to print. */
-	else if (http != 404 && !is_patient(reading, http))
+	else if (is_over(reading, ended, http, error))
 		*ret_status = client_fail(reading->client, http, error);
 	if (*ret_status != 0)
 		return false;
-	if (ended && (!answer || reading->whole || !reading->fresh)) {
-		*ret_status = judge(reading->client, task);
+	/* A controller that is away may be asked again; one that says that it has no output of what has ended need not. */
+	if (ended && (answer ? reading->whole || !reading->fresh : http != 0)) {
+		*ret_status = judge(reading->client, task, answer ? NULL : client_reason(reading->client, http, error));
 		return false;
 	}
 	if (!answer || reading->whole)
