@@ -31,15 +31,21 @@ static bool is_done(const struct verb *verb, const json_t *task)
 	return verb == &cancel || json_is_true(json_object_get(task, "held")) == (verb == &hold);
 }
 
-/* A task that is under way ends a little later than it is asked to. */
-static void tell(const struct verb *verb, const json_t *task, guint64 number)
+/* A task that is under way ends a little later than it is asked to. The exit status. */
+static int tell(const struct client *client, const struct verb *verb, const json_t *task, guint64 number)
 {
 	const char *state = field_text(task, "state");
 
+	if (!is_done(verb, task))
+		return command_fail(COMMAND_FAILED, client->name, "the controller does not say that task %" PRIu64 " %s",
+				    number, verb->done);
+	if (client->json)
+		return COMMAND_DONE;
 	if (verb == &cancel && !field_state_ended(state))
 		printf("task %" PRIu64 " is being cancelled: it is %s\n", number, state ?: "-");
 	else
 		printf("task %" PRIu64 " %s\n", number, verb->done);
+	return COMMAND_DONE;
 }
 
 /* Asks for all, also where one is refused, until nobody answers; the worst exit status. */
@@ -53,18 +59,15 @@ static int ask_all(struct client *client, const struct verb *verb, const GArray 
 		g_autofree char *path =
 			g_strdup_printf("/v1/tasks/%" PRIu64 "/%s", number, verb->path);
 		g_autoptr(json_t) task = client_post(client, path, NULL);
+		int outcome;
 
 		if (!task) {
 			status = MAX(status, client->status);
 			continue;
 		}
 		json_array_append(answers, task);
-		if (!is_done(verb, task))
-			status = MAX(status, command_fail(COMMAND_FAILED, client->name,
-							  "the controller does not say that task %" PRIu64 " %s", number,
-							  verb->done));
-		else if (!client->json)
-			tell(verb, task, number);
+		outcome = tell(client, verb, task, number);
+		status = MAX(status, outcome);
 	}
 	if (client->json) {
 		g_autoptr(json_t) document = json_pack("{s:O}", "tasks", answers);

@@ -28,7 +28,7 @@ struct reading {
 	json_int_t next;    /* byte */
 	bool fresh;         /* the last answer brought some */
 	bool whole;         /* all of this attempt was read, and it has ended */
-	int64_t answered_ns;
+	int64_t answered_ns; /* when the controller answered last; 0: not yet */
 };
 
 /*
@@ -89,10 +89,10 @@ static int judge(const struct client *client, const json_t *task, const char *mi
 			    missing ? "; what it has printed cannot be had: " : "", missing ?: "");
 }
 
-/* Whether a request that failed is to be made again. */
+/* Whether a request that failed is to be made again: of a controller that was there, which may come back. */
 static bool is_patient(const struct reading *reading, int http)
 {
-	return (http == 0 || http == 503) &&
+	return (http == 0 || http == 503) && reading->answered_ns > 0 &&
 	       clock_elapsed_s(reading->answered_ns, clock_now_ns()) <
 		       client_patience_s(reading->client, PATIENCE_TIMES);
 }
@@ -267,7 +267,6 @@ int cmd_output(int argc, char **argv)
 				    "give --files, which writes them, or --json, not both");
 	if (!client_open_for_task(&client, argv + 1, &reading.task))
 		return client.status;
-	reading.answered_ns = clock_now_ns();
 	if (files)
 		return fetch_files(&reading, files);
 	return (follows ? follow : print)(&reading);
